@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Kueue beside a plane rather than inside it: its manifests name a Service for every webhook, which
+// becomes a URL on 127.0.0.1 here.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Kueue reads this pair at start when it does not manage certificates itself; no option moves it.
+const metricsCertDir = "/etc/kueue/metrics/certs"
+
+// hookKinds are the ends of the paths of those webhooks whose kinds are served and enabled here:
+// Kueue's own and batch/job.
+var hookKinds = []string{
+	"-workload", "-clusterqueue", "-cohort", "-resourceflavor", "-localqueue", "-batch-v1-job",
+}
+
+func (p *plane) gates() string {
+	if p.manager {
+		return "MultiKueue=false,VisibilityOnDemand=false"
+	}
+	return "VisibilityOnDemand=false"
+}
+
+func (p *plane) startKueue(ctx context.Context) error {
+	serving, err := p.ca.issueServer("kueue")
+	if err != nil {
+		return err
+	}
+	if err := serving.write(p.path("webhook"), "tls.crt", "tls.key"); err != nil {
+		return err
+	}
+	if err := p.installCRDs(ctx, p.hookClient("/convert")); err != nil {
+		return err
+	}
+	if _, err := p.kubectl(ctx, nil, "create", "namespace", "kueue-system"); err != nil {
+		return err
+	}
+	config := fmt.Sprintf(`apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+namespace: kueue-system
+health: {healthProbeBindAddress: "127.0.0.1:%d"}
+metrics: {bindAddress: "0"}
+webhook: {host: 127.0.0.1, port: %d, certDir: %s}
+leaderElection: {leaderElect: false}
+internalCertManagement: {enable: false}
+clientConnection: {qps: 500, burst: 1000}
+integrations: {frameworks: [batch/job]}
+`, p.ports.health, p.ports.webhook, p.path("webhook"))
+	if err := os.WriteFile(p.path("kueue.yaml"), []byte(config), 0o644); err != nil {
+		return err
+	}
+	proc, err := p.fleet.procs.start(p.name, "kueue",
+		[]string{"KUBECONFIG=" + p.path("kueue.kubeconfig")}, p.fleet.binary("kueue"),
+		"--config="+p.path("kueue.yaml"), "--feature-gates="+p.gates())
+	if err != nil {
+		return err
+	}
+	health := fmt.Sprintf("http://127.0.0.1:%d/readyz", p.ports.health)
+	err = proc.await(ctx, "ready", readyLimit, func() error {
+		return probe(http.DefaultClient, health)
+	})
+	if err != nil {
+		return err
+	}
+	hooks, err := p.webhooks()
+	if err != nil {
+		return err
+	}
+	_, err = p.kubectl(ctx, hooks, "apply", "--server-side", "-f", "-")
+	return err
+}
+
+// installCRDs installs Kueue's kinds; 'convert' is the client configuration of the webhook that converts
+// between their versions, nil without one.
+func (p *plane) installCRDs(ctx context.Context, convert map[string]any) error {
+	raw, err := p.kubectl(ctx, nil, "kustomize",
+		filepath.Join(p.fleet.kueueSource, "config/components/crd"))
+	if err != nil {
+		return err
+	}
+	crds, err := rewrite(raw, func(o map[string]any) {
+		spec, _ := o["spec"].(map[string]any)
+		conversion, _ := spec["conversion"].(map[string]any)
+		if hook, ok := conversion["webhook"].(map[string]any); !ok {
+			return
+		} else if convert == nil {
+			delete(spec, "conversion")
+		} else {
+			hook["clientConfig"] = convert
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := p.kubectl(ctx, crds, "apply", "--server-side", "-f", "-"); err != nil {
+		return err
+	}
+	// Kueue ends when a kind of its own is not served yet.
+	_, err = p.kubectl(ctx, nil, "wait", "--for=condition=Established", "crd", "--all",
+		"--timeout=120s")
+	return err
+}
+
+// webhooks renders Kueue's webhook configurations for this plane.
+func (p *plane) webhooks() ([]byte, error) {
+	raw, err := os.ReadFile(filepath.Join(p.fleet.kueueSource,
+		"config/components/webhook/manifests.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	return rewrite(raw, func(o map[string]any) {
+		list, _ := o["webhooks"].([]any)
+		o["webhooks"] = slices.DeleteFunc(list, func(h any) bool { return !p.localiseHook(h) })
+	})
+}
+
+// localiseHook points one webhook at the local Kueue; false means that its kind is not served here.
+func (p *plane) localiseHook(h any) bool {
+	hook, _ := h.(map[string]any)
+	client, _ := hook["clientConfig"].(map[string]any)
+	service, _ := client["service"].(map[string]any)
+	path, _ := service["path"].(string)
+	for _, kind := range hookKinds {
+		if strings.HasSuffix(path, kind) {
+			hook["clientConfig"] = p.hookClient(path)
+			return true
+		}
+	}
+	return false
+}
+
+func (p *plane) hookClient(path string) map[string]any {
+	return map[string]any{
+		"url":      fmt.Sprintf("https://127.0.0.1:%d%s", p.ports.webhook, path),
+		"caBundle": p.ca.pem, // encoding/json writes bytes as base64, as the API wants it
+	}
+}
+
+// rewrite changes every document of a YAML stream and returns one JSON List.
+func rewrite(stream []byte, change func(map[string]any)) ([]byte, error) {
+	items := []any{}
+	for _, doc := range bytes.Split(stream, []byte("\n---\n")) {
+		o := map[string]any{}
+		if err := yaml.Unmarshal(doc, &o); err != nil {
+			return nil, err
+		}
+		if len(o) > 0 {
+			change(o)
+			items = append(items, o)
+		}
+	}
+	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+}
+
+// ensureMetricsCerts creates the one thing outside of our directories that Kueue insists on.
+func ensureMetricsCerts() error {
+	cert := filepath.Join(metricsCertDir, "tls.crt")
+	key := filepath.Join(metricsCertDir, "tls.key")
+	if readable(cert) && readable(key) {
+		return nil
+	}
+	say("creating %s/tls.{crt,key}, which Kueue insists on; it is left there", metricsCertDir)
+	ca, err := newAuthority("kueue-metrics")
+	if err != nil {
+		return err
+	}
+	p, err := ca.issueServer("kueue-metrics")
+	if err != nil {
+		return err
+	}
+	tmp := fmt.Sprintf(".%d", os.Getpid())
+	err = p.write(metricsCertDir, "tls.crt"+tmp, "tls.key"+tmp)
+	if err != nil {
+		return fmt.Errorf("%w; Kueue reads a certificate there at start: make it readable, "+
+			"or run this once as root", err)
+	}
+	return errors.Join(os.Rename(key+tmp, key), os.Rename(cert+tmp, cert))
+}
+
+func readable(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}

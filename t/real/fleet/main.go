@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Fleet brings real Kubernetes control planes up as plain processes on this machine, runs a command
+// beside them and takes everything down again.
+//
+//	fleet run --bin DIR [--dir DIR] [--keep] [--logs DIR] --manager NAME --worker NAME... -- CMD...
+//	fleet down --dir DIR
+//	fleet audit --dir DIR --plane NAME [--user NAME] [--mutating] [--since TIME]
+//	fleet ports --count N
+//	fleet transcript --kubeconfig FILE --script FILE
+//
+// A plane is etcd, kube-apiserver, kube-controller-manager and Kueue. Everything listens on 127.0.0.1
+// and keeps its state below one directory, so that any number of fleets can run at once.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+)
+
+var started = time.Now()
+
+// say prints a progress line; TAP consumers see it as a comment.
+func say(format string, args ...any) {
+	fmt.Printf("# %5.1fs %s\n", time.Since(started).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		usage()
+	}
+	var err error
+	code := 0
+	switch os.Args[1] {
+	case "run":
+		code, err = cmdRun(os.Args[2:])
+	case "down":
+		err = cmdDown(os.Args[2:])
+	case "audit":
+		err = cmdAudit(os.Args[2:])
+	case "transcript":
+		err = cmdTranscript(os.Args[2:])
+	case "ports":
+		err = cmdPorts(os.Args[2:])
+	default:
+		usage()
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "fleet: %v\n", err)
+		if code == 0 {
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func usage() {
+	fmt.Fprintln(os.Stderr, "usage: fleet run|down|audit|ports|transcript [options]; see the comment in main.go")
+	os.Exit(2)
+}
+
+// names collects a flag that may be given several times.
+type names []string
+
+func (n *names) String() string { return fmt.Sprint(*n) }
+
+func (n *names) Set(s string) error {
+	*n = append(*n, s)
+	return nil
+}
+
+func newFlags(name string) *flag.FlagSet {
+	return flag.NewFlagSet("fleet "+name, flag.ExitOnError)
+}

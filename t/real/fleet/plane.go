@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One plane: certificates, etcd, kube-apiserver with an audit log, kube-controller-manager.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// readyLimit is generous, because the machine may be busy with other things.
+const readyLimit = 3 * time.Minute
+
+type plane struct {
+	name    string
+	manager bool
+	bare    bool // only the API server and Kueue's CRDs: nobody but the test writes there
+	fleet   *fleet
+	dir     string
+	ca      *authority
+	ports   struct{ etcd, peer, api, webhook, health int }
+}
+
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
+func (p *plane) path(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *plane) server() string { return fmt.Sprintf("https://127.0.0.1:%d", p.ports.api) }
+
+// up starts everything of the plane and returns when Kueue there serves its webhooks.
+func (p *plane) up(ctx context.Context) error {
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	if err := p.startAPI(ctx); err != nil {
+		return err
+	}
+	if p.bare {
+		return p.installCRDs(ctx, nil)
+	}
+	if err := p.startControllers(); err != nil {
+		return err
+	}
+	return p.startKueue(ctx)
+}
+
+// prepare writes certificates, kubeconfigs and the audit policy.
+func (p *plane) prepare() error {
+	if err := os.MkdirAll(p.dir, 0o755); err != nil {
+		return err
+	}
+	ports, err := freePorts(5)
+	if err != nil {
+		return err
+	}
+	p.ports.etcd, p.ports.peer, p.ports.api = ports[0], ports[1], ports[2]
+	p.ports.webhook, p.ports.health = ports[3], ports[4]
+	if p.ca, err = newAuthority(p.name + "-ca"); err != nil {
+		return err
+	}
+	signing, err := newSigningKey()
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{
+		"ca.crt": p.ca.pem, "sa.key": signing, "audit-policy.yaml": []byte(auditPolicy),
+	} {
+		if err := os.WriteFile(p.path(name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	serving, err := p.ca.issueServer("kube-apiserver")
+	if err != nil {
+		return err
+	}
+	if err := serving.write(p.dir, "apiserver.crt", "apiserver.key"); err != nil {
+		return err
+	}
+	// A user for each program, so that the audit log tells them apart whatever they call
+	// themselves in User-Agent.
+	for file, user := range map[string]string{
+		"kubeconfig": "admin", "kcm.kubeconfig": "kcm", "kueue.kubeconfig": "kueue",
+		"multikueued.kubeconfig": "multikueued",
+	} {
+		if err := p.writeKubeconfig(file, user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plane) writeKubeconfig(file, user string) error {
+	c, err := p.ca.issueClient(user, "system:masters")
+	if err != nil {
+		return err
+	}
+	b64 := base64.StdEncoding.EncodeToString
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters:
+- name: %[1]s
+  cluster:
+    server: %[2]s
+    certificate-authority-data: %[3]s
+users:
+- name: %[4]s
+  user:
+    client-certificate-data: %[5]s
+    client-key-data: %[6]s
+contexts:
+- name: %[1]s
+  context: {cluster: %[1]s, user: %[4]s}
+current-context: %[1]s
+`, p.name, p.server(), b64(p.ca.pem), user, b64(c.cert), b64(c.key))
+	return os.WriteFile(p.path(file), []byte(text), 0o600)
+}
+
+func (p *plane) startAPI(ctx context.Context) error {
+	etcd := fmt.Sprintf("http://127.0.0.1:%d", p.ports.etcd)
+	peer := fmt.Sprintf("http://127.0.0.1:%d", p.ports.peer)
+	proc, err := p.fleet.procs.start(p.name, "etcd", nil, p.fleet.binary("etcd"),
+		"--name="+p.name, "--data-dir=etcd", "--unsafe-no-fsync",
+		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer,
+		"--initial-cluster="+p.name+"="+peer)
+	if err != nil {
+		return err
+	}
+	err = proc.await(ctx, "healthy", readyLimit, func() error {
+		return probe(http.DefaultClient, etcd+"/health")
+	})
+	if err != nil {
+		return err
+	}
+	proc, err = p.fleet.procs.start(p.name, "kube-apiserver", nil, p.fleet.binary("kube-apiserver"),
+		"--etcd-servers="+etcd, "--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", p.ports.api), "--permit-address-sharing=true",
+		"--tls-cert-file=apiserver.crt", "--tls-private-key-file=apiserver.key",
+		"--client-ca-file=ca.crt", "--authorization-mode=RBAC",
+		"--service-account-key-file=sa.key", "--service-account-signing-key-file=sa.key",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
+		"--disable-admission-plugins=ServiceAccount",
+		"--audit-policy-file=audit-policy.yaml", "--audit-log-path=audit.log")
+	if err != nil {
+		return err
+	}
+	client, err := p.client()
+	if err != nil {
+		return err
+	}
+	return proc.await(ctx, "ready", readyLimit, func() error {
+		return probe(client, p.server()+"/readyz")
+	})
+}
+
+func (p *plane) startControllers() error {
+	_, err := p.fleet.procs.start(p.name, "kube-controller-manager", nil,
+		p.fleet.binary("kube-controller-manager"),
+		"--kubeconfig=kcm.kubeconfig", "--authentication-kubeconfig=kcm.kubeconfig",
+		"--authorization-kubeconfig=kcm.kubeconfig", "--leader-elect=false", "--secure-port=0",
+		"--use-service-account-credentials=false",
+		"--service-account-private-key-file=sa.key", "--root-ca-file=ca.crt",
+		"--controllers=job-controller,garbage-collector-controller,"+
+			"namespace-controller,serviceaccount-controller")
+	return err
+}
+
+// client authenticates as admin; the health endpoints refuse strangers until RBAC is in place.
+func (p *plane) client() (*http.Client, error) {
+	c, err := p.ca.issueClient("admin", "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	cert, err := tls.X509KeyPair(c.cert, c.key)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(p.ca.cert)
+	return &http.Client{
+		Timeout: 5 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{
+			RootCAs: pool, Certificates: []tls.Certificate{cert},
+		}},
+	}, nil
+}
+
+// kubectl runs one command against the plane, with data on its standard input.
+func (p *plane) kubectl(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, p.fleet.binary("kubectl"),
+		append([]string{"--kubeconfig", p.path("kubeconfig")}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECACHEDIR="+p.path("kubectl-cache"))
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: kubectl %v: %w: %s", p.name, args, err, stderr.String())
+	}
+	return out, nil
+}
+
+func probe(client *http.Client, url string) error {
+	resp, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s: %s", url, resp.Status, body)
+	}
+	return nil
+}

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+# Shell library of the tests in this folder: TAP, waiting, the planes, fixtures, the daemon.
+# Source it first; end with done_testing. `t/real/run` sets the environment:
+#   MK_REAL_DIR  one folder per plane (kubeconfig, multikueued.kubeconfig, *.log)
+#   KUBECTL, FLEET, MULTIKUEUED, MK_PLUGINS, KUBESIM  programs and the plugin folder
+# shellcheck shell=sh
+
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+: "${MK_REAL_DIR:?run this through t/real/run}"
+T=$(basename "$0" .t | tr _ -)	# name of the test, its namespace and its queue
+WORK=$MK_REAL_DIR/t-$T
+LIMIT=${LIMIT:-90}		# seconds until a wait gives up; generous, the machine may be busy
+mkdir -p "$WORK"
+cd "$WORK" || exit 1
+export KUBECACHEDIR="$MK_REAL_DIR/kubectl-cache"
+tap_n=0
+tap_failed=0
+
+# ok RC DESC: one result.
+ok()
+{
+	tap_n=$((tap_n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $tap_n - $2"
+		return 0
+	fi
+	tap_failed=$((tap_failed + 1))
+	echo "not ok $tap_n - $2"
+	return 1
+}
+
+diag()
+{
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+# is GOT WANT DESC
+is()
+{
+	[ "$1" = "$2" ]
+	ok $? "$3" && return 0
+	diag "got:  $1"
+	diag "want: $2"
+	return 1
+}
+
+# is_not GOT UNWANTED DESC
+is_not()
+{
+	[ "$1" != "$2" ]
+	ok $? "$3" || diag "got: $1"
+}
+
+# becomes WANT DESC CMD...: waits until CMD prints WANT; stderr counts as output, so that an error shows.
+becomes()
+{
+	b_want=$1
+	b_desc=$2
+	shift 2
+	b_end=$(($(date +%s) + LIMIT))
+	b_told=$(($(date +%s) + 5))
+	while :; do
+		b_got=$("$@" 2>&1)
+		if [ "$b_got" = "$b_want" ]; then
+			ok 0 "$b_desc"
+			return 0
+		fi
+		b_now=$(date +%s)
+		if [ "$b_now" -ge "$b_end" ]; then
+			is "$b_got" "$b_want" "$b_desc (waited $LIMIT s)"
+			return 1
+		fi
+		if [ "$b_now" -ge "$b_told" ]; then
+			diag "waiting: $b_desc"
+			b_told=$((b_now + 10))
+		fi
+		sleep 0.3
+	done
+}
+
+# stays WANT SECONDS DESC CMD...: CMD prints WANT now and for so long.
+stays()
+{
+	s_want=$1
+	s_end=$(($(date +%s) + $2))
+	s_desc=$3
+	shift 3
+	while :; do
+		s_got=$("$@" 2>&1)
+		if [ "$s_got" != "$s_want" ]; then
+			is "$s_got" "$s_want" "$s_desc"
+			return 1
+		fi
+		[ "$(date +%s)" -lt "$s_end" ] || break
+		sleep 0.2
+	done
+	ok 0 "$s_desc"
+}
+
+done_testing()
+{
+	if [ "$tap_failed" -gt 0 ] && [ -s "$WORK/multikueued.log" ]; then
+		diag "last lines of multikueued.log:"
+		tail -n 40 "$WORK/multikueued.log" | cut -c1-400 | sed 's/^/#   /'
+		mkdir -p "$here/../../build/real/logs"
+		cp "$WORK/multikueued.log" "$here/../../build/real/logs/$T.log"
+	fi
+	echo "1..$tap_n"
+	tap_done=1
+	[ "$tap_failed" -eq 0 ]
+	exit $?
+}
+
+# bail REASON: stops a test that cannot go on after a failure.
+bail()
+{
+	ok 1 "cannot go on: $1"
+	done_testing
+}
+
+# k PLANE ARGS...: kubectl as admin; k NS PLANE uses the namespace of the test.
+k()
+{
+	k_plane=$1
+	shift
+	"$KUBECTL" --kubeconfig "$MK_REAL_DIR/$k_plane/kubeconfig" --request-timeout=30s "$@"
+}
+
+kn()
+{
+	kn_plane=$1
+	shift
+	k "$kn_plane" -n "$T" "$@"
+}
+
+# field PLANE KIND NAME JSONPATH: one value from the namespace of the test.
+field()
+{
+	kn "$1" get "$2" "$3" -o "jsonpath=$4"
+}
+
+# condition PLANE KIND NAME TYPE: "STATUS REASON MESSAGE"
+condition()
+{
+	c_path="{.status.conditions[?(@.type==\"$4\")]"
+	field "$1" "$2" "$3" "$c_path.status} $c_path.reason} $c_path.message}"
+}
+
+# count PLANE KIND: how many the namespace of the test has.
+count()
+{
+	kn "$1" get "$2" -o name | wc -l | tr -d ' '
+}
+
+# audit PLANE ARGS...: requests that the daemon sent there; Leases and Events have their own budgets.
+audit()
+{
+	a_plane=$1
+	shift
+	"$FLEET" audit --plane "$a_plane" --user multikueued "$@" | grep -v -e ' leases ' -e ' events '
+}
+
+now()
+{
+	date -u +%Y-%m-%dT%H:%M:%S.%6NZ
+}
+
+# queue PLANE [CHECK]: namespace, flavor, ClusterQueue and LocalQueue of the test.
+queue()
+{
+	k "$1" create namespace "$T" --dry-run=client -o yaml | k "$1" apply -f - >/dev/null
+	q_checks=
+	[ -z "${2:-}" ] || q_checks="admissionChecksStrategy: {admissionChecks: [{name: $2}]}"
+	k "$1" apply -f - >/dev/null <<EOF
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: default}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: $T}
+spec:
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: $T}}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: default, resources: [{name: cpu, nominalQuota: 10}]}]
+  $q_checks
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: lq, namespace: $T}
+spec: {clusterQueue: $T}
+EOF
+}
+
+# check [CLUSTER...]: AdmissionCheck and MultiKueueConfig of the test, named like it.
+check()
+{
+	k mgr apply -f - >/dev/null <<EOF
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: MultiKueueConfig
+metadata: {name: $T}
+spec: {clusters: [$(echo "$@" | tr ' ' ',')]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: $T}
+spec:
+  controllerName: kueue.x-k8s.io/multikueue
+  parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: $T}
+EOF
+}
+
+# cluster NAME: Secret and MultiKueueCluster for the plane of that name.
+cluster()
+{
+	k mgr -n kueue-system create secret generic "$1" --dry-run=client -o yaml \
+		--from-file=kubeconfig="$MK_REAL_DIR/$1/multikueued.kubeconfig" |
+		k mgr apply -f - >/dev/null
+	k mgr apply -f - >/dev/null <<EOF
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: MultiKueueCluster
+metadata: {name: $1}
+spec: {clusterSource: {kubeConfig: {location: $1, locationType: Secret}}}
+EOF
+}
+
+# job PLANE NAME [SPEC-LINE]: a suspended Job of two pods in the queue of the test.
+job()
+{
+	kn "$1" create -f - >/dev/null <<EOF
+apiVersion: batch/v1
+kind: Job
+metadata: {name: $2, labels: {kueue.x-k8s.io/queue-name: lq, team: blue}}
+spec:
+  suspend: true
+  parallelism: 2
+  completions: 2
+  ${3:-}
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: main, image: none, resources: {requests: {cpu: "1"}}}
+EOF
+}
+
+MANAGED='managedBy: kueue.x-k8s.io/multikueue'
+
+# workload_of PLANE JOB: name of the Workload that the Job controls.
+workload_of()
+{
+	kn "$1" get workloads -o jsonpath='{range .items[*]}{.metadata.ownerReferences[0].name}{" "}'\
+'{.metadata.name}{"\n"}{end}' | awk -v j="$2" '$1 == j {print $2}'
+}
+
+# has_workload PLANE JOB
+has_workload()
+{
+	[ -n "$(workload_of "$1" "$2")" ] && echo yes
+}
+
+# pods PLANE PHASE: plays the kubelet, moves all pods of the test there.
+pods()
+{
+	for pod in $(kn "$1" get pods -o name); do
+		kn "$1" patch "$pod" --subresource=status --type=merge \
+			-p "{\"status\":{\"phase\":\"$2\"}}" >/dev/null
+	done
+}
+
+# ports N: free TCP ports.
+ports()
+{
+	"$FLEET" ports --count "$1"
+}
+
+# need_daemon: without the daemon the whole test is skipped by name, or fails in CI.
+need_daemon()
+{
+	[ ! -x "$MULTIKUEUED" ] || return 0
+	if [ "${CI:-}" = true ]; then
+		bail "$MULTIKUEUED is not built"
+	fi
+	tap_done=1
+	echo "1..0 # SKIP $MULTIKUEUED is not built"
+	exit 0
+}
+
+# daemon_config [EXTRA]: writes multikueued.yaml; EXTRA goes below multiKueue, two spaces deep.
+daemon_config()
+{
+	cat >"$WORK/multikueued.yaml" <<EOF
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+namespace: kueue-system
+health:
+  healthProbeBindAddress: "127.0.0.1:$(ports 1)"
+metrics:
+  bindAddress: "0"
+leaderElection:
+  leaderElect: true
+  resourceNamespace: kueue-system
+internalCertManagement:
+  enable: false
+integrations:
+  frameworks: [batch/job]
+multiKueue:
+  gcInterval: 5s
+  plugins:
+    directory: $MK_PLUGINS
+  network:
+    allowLoopback: true
+${1:-}
+EOF
+}
+
+# daemon_start: runs multikueued beside the manager; its pid goes to a file that fleet knows as well.
+daemon_start()
+{
+	"$MULTIKUEUED" --config "$WORK/multikueued.yaml" \
+		--kubeconfig "$MK_REAL_DIR/mgr/multikueued.kubeconfig" \
+		>>"$WORK/multikueued.log" 2>&1 &
+	daemon=$!
+	echo "$daemon" >"$WORK/multikueued.pid"
+}
+
+# daemon_end SIGNAL: ends it and sets daemon_rc to its exit code.
+daemon_end()
+{
+	[ -n "${daemon:-}" ] || return 0
+	kill -"$1" "$daemon" 2>/dev/null
+	e_end=$(($(date +%s) + 30))
+	while kill -0 "$daemon" 2>/dev/null && [ "$(date +%s)" -lt "$e_end" ]; do
+		# A zombie answers to signal 0; its state says that it is over.
+		grep -q '^State:	Z' "/proc/$daemon/status" 2>/dev/null && break
+		sleep 0.3
+	done
+	kill -KILL "$daemon" 2>/dev/null
+	wait "$daemon" 2>/dev/null
+	daemon_rc=$?
+	daemon=
+	rm -f "$WORK/multikueued.pid"
+}
+
+# The end of every test, also of one that was interrupted: a fleet that stays must be clean.
+cleanup()
+{
+	daemon_end TERM
+	for c_plane in mgr w1 w2; do
+		kn "$c_plane" delete jobs,workloads --all --ignore-not-found --wait=false
+		k "$c_plane" delete namespace "$T" --ignore-not-found --wait=false
+		k "$c_plane" delete clusterqueue "$T" --ignore-not-found --wait=false
+	done >/dev/null 2>&1
+	k mgr delete multikueuecluster w1 w2 --ignore-not-found >/dev/null 2>&1
+	k mgr delete admissioncheck,multikueueconfig "$T" --ignore-not-found --wait=false \
+		>/dev/null 2>&1
+	k mgr -n kueue-system delete secret w1 w2 --ignore-not-found >/dev/null 2>&1
+}
+trap 'cleanup; [ -n "${tap_done:-}" ] || echo "not ok $((tap_n + 1)) - ended early"' EXIT
+trap 'exit 130' INT TERM HUP
