@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * batch/v1 Job. A copy loses the selector and the labels that its own API server sets again. The status of a running
+ * remote must not reach a local job that is still suspended: a startTime there would forbid the edits that Kueue makes
+ * when it starts the job; so that status waits (MK_DEFER). Elastic jobs forward parallelism.
+ */
+#include <stdio.h>
+
+#include <multikueue/adapter.h>
+
+#define ANNOTATION "/metadata/annotations/"
+#define LABEL "/metadata/labels/"
+#define STOPPING ANNOTATION "kueue.x-k8s.io~1stopping"
+#define PREBUILT "kueue.x-k8s.io~1prebuilt-workload-name"
+#define TEMPLATE_LABEL "/spec/template/metadata/labels/"
+
+/* Kueue marks a job that it is about to stop: its suspend is then a wish, not yet a state. */
+static int is_suspended(mk_call *c, mk_val job)
+{
+	return c->host->boolean(c, c->host->get(c, job, "/spec/suspend")) &&
+	       !mk_is(c, c->host->get(c, job, STOPPING), "true");
+}
+
+static int has_condition(mk_call *c, mk_val job, const char *type)
+{
+	mk_val conditions = c->host->get(c, job, "/status/conditions");
+	ptrdiff_t i = mk_find(c, conditions, "/type", mk_lit(type));
+	return i >= 0 && mk_is(c, c->host->get(c, c->host->at(c, conditions, (size_t)i), "/status"), "True");
+}
+
+/*
+ * Validation of Kubernetes 1.36 wants a suspended job to say so before it lets anything else change; the
+ * controller that would say it does not touch a job with a foreign managedBy.
+ */
+static void set_suspended(mk_call *c, const mk_view *v, mk_val draft)
+{
+	mk_val now = c->host->text(c, v->now);
+	mk_val status = c->host->get(c, v->local, "/status");
+	mk_val cond = c->host->parse(
+		c, mk_lit("{\"type\":\"Suspended\",\"status\":\"True\",\"reason\":\"MultiKueueAdapter\","
+			  "\"message\":\"Set by MultiKueue adapter\"}"));
+	c->host->set(c, cond, "/lastProbeTime", now);
+	c->host->set(c, cond, "/lastTransitionTime", now);
+	if (c->host->type(c, status) != MK_OBJ) {
+		status = c->host->parse(c, mk_lit("{}"));
+	}
+	c->host->set(c, draft, "", status);
+	mk_put(c, draft, "/conditions", "/type", cond);
+}
+
+static int job_status(mk_call *c, const mk_view *v, mk_val draft)
+{
+	if (!is_suspended(c, v->local)) {
+		return MK_SET;
+	}
+	/* both suspended: after an eviction the count of active pods must fall to 0 here too */
+	if (is_suspended(c, v->remote)) {
+		return MK_SET;
+	}
+	if (has_condition(c, v->remote, "Complete") || has_condition(c, v->remote, "Failed")) {
+		return MK_SET;
+	}
+	if (has_condition(c, v->local, "Suspended")) {
+		return MK_KEEP | MK_DEFER;
+	}
+	set_suspended(c, v, draft);
+	return MK_SET | MK_DEFER;
+}
+
+static mk_str prebuilt_name(mk_call *c, mk_val job)
+{
+	mk_str name = mk_str_at(c, job, ANNOTATION PREBUILT);
+	return name.n > 0 ? name : mk_str_at(c, job, LABEL PREBUILT);
+}
+
+/* The Workload slice that Kueue makes for the local job as it is now. */
+static mk_str current_slice(mk_call *c, const mk_view *v)
+{
+	char generation[24];
+	(void)snprintf(generation, sizeof(generation), "%lld",
+		       (long long)mk_i64_at(c, v->local, "/metadata/generation", 0));
+	return c->host->workload_name(c, mk_str_at(c, v->local, "/metadata/name"),
+				      mk_str_at(c, v->local, "/metadata/uid"), mk_lit(generation));
+}
+
+static int job_remote(mk_call *c, const mk_view *v, mk_val draft)
+{
+	int64_t have, want;
+	mk_str workload;
+	if (c->host->type(c, v->remote) == MK_ABSENT) {
+		return MK_SET;
+	}
+	if (!(v->flags & MK_ELASTIC)) {
+		return MK_KEEP;
+	}
+	have = mk_i64_at(c, v->remote, "/spec/parallelism", 0);
+	want = mk_i64_at(c, v->local, "/spec/parallelism", 0);
+	workload = mk_str_at(c, v->workload, "/metadata/name");
+	/* growing needs the quota of the new slice; the pass of an older slice must not take it */
+	if (have < want && !mk_same(workload, current_slice(c, v))) {
+		c->host->say(c, mk_lit("stale slice"));
+		return MK_KEEP;
+	}
+	if (have == want && mk_same(prebuilt_name(c, v->remote), workload)) {
+		return MK_KEEP;
+	}
+	c->host->set(c, draft, "/spec/parallelism", c->host->get(c, v->local, "/spec/parallelism"));
+	return MK_SET;
+}
+
+static const char *const strip[] = {
+	"/spec/selector",
+	TEMPLATE_LABEL "job-name",
+	TEMPLATE_LABEL "controller-uid",
+	TEMPLATE_LABEL "batch.kubernetes.io~1controller-uid",
+	NULL,
+};
+
+static const mk_adapter job = {
+	.struct_size = sizeof(mk_adapter),
+	.group = "batch",
+	.version = "v1",
+	.kind = "Job",
+	.managed_by = "/spec/managedBy",
+	.strip = strip,
+	.remote = job_remote,
+	.status = job_status,
+};
+
+static const void *const items[] = {&job};
+static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, items};
+static const mk_factory *const factories[] = {&adapters, NULL};
+
+const mk_entry mk_plugin_entry = MK_ENTRY("io.multikueue.job", "1.0.0", factories);

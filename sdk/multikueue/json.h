@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inline helpers over host.h. They compile into the plugin and are no part of the ABI. As the host's errors are
+ * sticky, none of them reports one.
+ */
+#ifndef MULTIKUEUE_JSON_H
+#define MULTIKUEUE_JSON_H
+
+#include <string.h>
+
+#include <multikueue/host.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* View of a C string; borrowed. NULL gives the empty view. Since abi 1.0 */
+static inline mk_str mk_lit(const char *s)
+{
+	mk_str r = {s, s ? strlen(s) : 0};
+	return r;
+}
+
+/* Same bytes? Since abi 1.0 */
+static inline int mk_same(mk_str a, mk_str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+/* The string at 'pointer' below 'v'; empty when absent or no string. Since abi 1.0 */
+static inline mk_str mk_str_at(mk_call *c, mk_val v, const char *pointer)
+{
+	mk_str s = {NULL, 0};
+	(void)c->host->str(c, c->host->get(c, v, pointer), &s);
+	return s;
+}
+
+/* The integer at 'pointer' below 'v', or 'otherwise'. Since abi 1.0 */
+static inline int64_t mk_i64_at(mk_call *c, mk_val v, const char *pointer, int64_t otherwise)
+{
+	int64_t i = otherwise;
+	(void)c->host->i64(c, c->host->get(c, v, pointer), &i);
+	return i;
+}
+
+/* Is 'v' the string 'literal'? Since abi 1.0 */
+static inline int mk_is(mk_call *c, mk_val v, const char *literal)
+{
+	mk_str s = {NULL, 0};
+	return c->host->str(c, v, &s) && mk_same(s, mk_lit(literal));
+}
+
+/* Index of the first element of array 'arr' whose member 'key' (a pointer, "/type") is the string 'value', or -1. Since abi 1.0 */
+static inline ptrdiff_t mk_find(mk_call *c, mk_val arr, const char *key, mk_str value)
+{
+	size_t n = c->host->type(c, arr) == MK_ARR ? c->host->len(c, arr) : 0;
+	size_t i;
+	for (i = 0; i < n; i++) {
+		mk_str s = {NULL, 0};
+		if (c->host->str(c, c->host->get(c, c->host->at(c, arr, i), key), &s) && mk_same(s, value)) {
+			return (ptrdiff_t)i;
+		}
+	}
+	return -1;
+}
+
+/* "/<i>" into 'out'. Since abi 1.0 */
+static inline const char *mk_index(char out[24], size_t i)
+{
+	char *p = out + 23;
+	*p = '\0';
+	do {
+		*--p = (char)('0' + (int)(i % 10));
+		i /= 10;
+	} while (i > 0);
+	*--p = '/';
+	return p;
+}
+
+/*
+ * In the array at 'pointer' below 'draft' (made when it is not there): replaces the first element whose 'key' equals
+ * that of 'elem', else appends 'elem'. For conditions: mk_put(c, draft, "/conditions", "/type", cond). Since abi 1.0
+ */
+static inline void mk_put(mk_call *c, mk_val draft, const char *pointer, const char *key, mk_val elem)
+{
+	char buf[24];
+	ptrdiff_t i;
+	if (c->host->type(c, c->host->get(c, draft, pointer)) != MK_ARR) {
+		c->host->set(c, draft, pointer, c->host->parse(c, mk_lit("[]")));
+	}
+	i = mk_find(c, c->host->get(c, draft, pointer), key, mk_str_at(c, elem, key));
+	c->host->set(c, c->host->get(c, draft, pointer), i < 0 ? "/-" : mk_index(buf, (size_t)i), elem);
+}
+
+/* Removes from the array at 'pointer' below 'draft' every element whose 'key' is 'value'. Since abi 1.0 */
+static inline void mk_drop(mk_call *c, mk_val draft, const char *pointer, const char *key, mk_str value)
+{
+	const mk_val absent = {0};
+	mk_val arr = c->host->get(c, draft, pointer);
+	char buf[24];
+	ptrdiff_t i = mk_find(c, arr, key, value);
+	while (i >= 0) {
+		c->host->set(c, arr, mk_index(buf, (size_t)i), absent);
+		i = mk_find(c, arr, key, value);
+	}
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
