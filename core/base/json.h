@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON values: parse, look, build, change, compare, write. One value type; every value lives in the arena that made
+ * it and dies with it. Integers keep 64 bits, reals keep their text, arrays and members keep their order.
+ * All lookups accept NULL (= absent) and give NULL back, so that paths need no checks on the way.
+ * Functions that create return NULL when the arena is exhausted (arena_failed tells).
+ * A value has at most one parent: json_set and json_add take values that have none (json_dup makes one).
+ */
+#ifndef MK_BASE_JSON_H
+#define MK_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+struct json;
+
+enum json_type { JSON_ABSENT, JSON_NULL, JSON_BOOL, JSON_INT, JSON_REAL, JSON_STR, JSON_ARR, JSON_OBJ };
+
+enum {
+	JSON_MAX_DEPTH = 128,		  /* deeper input is refused */
+	JSON_MAX_SIZE = 8 * 1024 * 1024, /* longer input is refused */
+};
+
+/*
+ * Parses one UTF-8 document (RFC 8259, nothing after it but white space). Refused with MK_INVALID: syntax errors,
+ * duplicate keys, lone surrogates, depth over JSON_MAX_DEPTH; with MK_TOO_BIG: more than JSON_MAX_SIZE bytes;
+ * MK_NO_MEMORY. The value does not borrow from 'text'.
+ */
+enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct mk_err *err);
+
+enum json_type json_type(const struct json *v);
+
+/* Member 'key' of object 'v'; NULL when absent or 'v' is no object. */
+struct json *json_get(const struct json *v, const char *key);
+struct json *json_getn(const struct json *v, mk_str key);
+
+/* RFC 6901 pointer; "" is the value itself. NULL when absent or the pointer is malformed. */
+struct json *json_at(const struct json *v, const char *pointer);
+
+/* Elements of an array, members of an object, else 0. */
+size_t json_len(const struct json *v);
+
+/* The i-th element of an array, else NULL. Cost grows with i: iterate instead of counting. */
+struct json *json_elem(const struct json *v, size_t i);
+
+/* Iteration: `struct json_iter it = json_iter(v); while (json_next(&it)) use(it.key, it.val);` over array or object. */
+struct json_iter {
+	const struct json *container;
+	struct json *cur; /* internal */
+	size_t left;	  /* internal */
+	mk_str key;	  /* of a member; empty for elements */
+	struct json *val;
+};
+struct json_iter json_iter(const struct json *v);
+bool json_next(struct json_iter *it);
+
+/* The string, or the empty view when it is none. NUL-terminated; borrowed from the value. */
+mk_str json_str(const struct json *v);
+/* The integer, or 'otherwise' when it is none or does not fit. */
+int64_t json_int(const struct json *v, int64_t otherwise);
+/* True only for true. */
+bool json_bool(const struct json *v);
+/* json_str(json_at(v, pointer)). */
+mk_str json_str_at(const struct json *v, const char *pointer);
+
+struct json *json_new_obj(struct arena *a);
+struct json *json_new_arr(struct arena *a);
+struct json *json_new_str(struct arena *a, mk_str s); /* copies s */
+struct json *json_new_int(struct arena *a, int64_t i);
+struct json *json_new_bool(struct arena *a, bool b);
+struct json *json_new_null(struct arena *a);
+
+/* Deep copy into 'a'. NULL gives NULL. */
+struct json *json_dup(struct arena *a, const struct json *v);
+
+/*
+ * Sets member 'key' of object 'obj', in place when it is there, else at the end. 'v' NULL removes it.
+ * No effect when 'obj' is NULL or no object. 'key' is copied.
+ */
+void json_set(struct arena *a, struct json *obj, mk_str key, struct json *v);
+void json_set_str(struct arena *a, struct json *obj, const char *key, mk_str s);
+void json_set_int(struct arena *a, struct json *obj, const char *key, int64_t i);
+void json_set_bool(struct arena *a, struct json *obj, const char *key, bool b);
+
+/*
+ * Sets the value at an RFC 6901 pointer below 'root': missing parents become objects, the last token "-" appends to an
+ * array, NULL 'v' removes (later elements move down). MK_INVALID when the pointer is malformed, "" , or passes
+ * through a scalar; MK_NO_MEMORY.
+ */
+enum mk_code json_put(struct arena *a, struct json *root, const char *pointer, struct json *v);
+
+/* Appends 'v' to array 'arr'. */
+void json_add(struct arena *a, struct json *arr, struct json *v);
+/* Removes the i-th element; no effect when out of range. */
+void json_remove(struct json *arr, size_t i);
+
+/* Deep equality: member order does not count, element order does; 1 equals 1.0 only if both are the same type. */
+bool json_equal(const struct json *x, const struct json *y);
+
+/* Compact text, members in their order, NUL-terminated. {NULL, 0} when out of memory. */
+mk_str json_write(struct arena *a, const struct json *v);
+/* The same, indented by two blanks, for people. */
+mk_str json_write_pretty(struct arena *a, const struct json *v);
+
+/*
+ * RFC 7386 merge patch that turns 'from' into 'to' (both objects): NULL when they are equal. Lists are replaced
+ * whole. Values in the result are copies.
+ */
+struct json *json_diff(struct arena *a, const struct json *from, const struct json *to);
+/* Applies merge patch 'patch' to 'target' (changed in place where it is an object); returns the result. */
+struct json *json_merge(struct arena *a, struct json *target, const struct json *patch);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An intrusive, circular, doubly linked list: the head is a node too; a node that is in no list points to itself. */
+#ifndef MK_BASE_LIST_H
+#define MK_BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct list_node {
+	struct list_node *prev, *next;
+};
+
+/* Makes an empty list, or a node that is in none. */
+static inline void list_init(struct list_node *n)
+{
+	n->prev = n;
+	n->next = n;
+}
+
+static inline bool list_empty(const struct list_node *head)
+{
+	return head->next == head;
+}
+
+/* 'n' must be in no list. */
+static inline void list_add_tail(struct list_node *head, struct list_node *n)
+{
+	n->prev = head->prev;
+	n->next = head;
+	head->prev->next = n;
+	head->prev = n;
+}
+
+/* 'n' must be in no list. */
+static inline void list_add_head(struct list_node *head, struct list_node *n)
+{
+	n->prev = head;
+	n->next = head->next;
+	head->next->prev = n;
+	head->next = n;
+}
+
+/* Takes 'n' out; it may be deleted again or added elsewhere. */
+static inline void list_del(struct list_node *n)
+{
+	n->prev->next = n->next;
+	n->next->prev = n->prev;
+	list_init(n);
+}
+
+#define LIST_ENTRY(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+
+/* for (LIST_EACH(n, head)): 'n' must stay in the list during its turn. */
+#define LIST_EACH(n, head) struct list_node *n = (head)->next; n != (head); n = n->next
+/* The same, when 'n' may be taken out (or freed) during its turn. */
+#define LIST_EACH_SAFE(n, head)                                                                    \
+	struct list_node *n = (head)->next, *n##_next = n->next;                                   \
+	n != (head);                                                                               \
+	n = n##_next, n##_next = n->next
+
+#endif

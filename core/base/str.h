@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* String views (mk_str of the SDK) and a growing buffer with a cap. */
+#ifndef MK_BASE_STR_H
+#define MK_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <multikueue/types.h>
+
+/* A view of a string literal. */
+#define STR(literal) ((mk_str){(literal), sizeof(literal) - 1})
+/* For printf("%.*s", STR_ARG(s)). */
+#define STR_ARG(s) (int)(s).n, (s).n ? (s).p : ""
+
+/* View of a C string; NULL gives the empty view. Borrowed. */
+static inline mk_str str_of(const char *s)
+{
+	return s ? (mk_str){s, strlen(s)} : (mk_str){NULL, 0};
+}
+
+static inline bool str_eq(mk_str a, mk_str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool str_is(mk_str a, const char *literal)
+{
+	return str_eq(a, str_of(literal));
+}
+
+/* Bytewise order, shorter first on a common prefix: <0, 0, >0. */
+int str_cmp(mk_str a, mk_str b);
+
+bool str_starts(mk_str s, mk_str prefix);
+bool str_ends(mk_str s, mk_str suffix);
+
+/* Index of the first 'c' in 's' or -1. */
+ptrdiff_t str_index(mk_str s, char c);
+
+/* The part from 'from' (clamped) of at most 'n' bytes. Borrowed from 's'. */
+mk_str str_sub(mk_str s, size_t from, size_t n);
+
+/* Cuts off and returns what stands before the first 'sep'; *rest becomes what follows (empty at the end). False when *rest was empty. */
+bool str_split(mk_str *rest, char sep, mk_str *ret_part);
+
+mk_str str_trim(mk_str s);
+
+/* Decimal digits only, the whole of 's', no overflow. False leaves *ret untouched. */
+bool str_u64(mk_str s, uint64_t *ret);
+bool str_i64(mk_str s, int64_t *ret);
+
+/* 's' cut to at most 'max' bytes without splitting a UTF-8 sequence. Borrowed. */
+mk_str str_cut(mk_str s, size_t max);
+
+/* A heap buffer that grows up to 'cap'. All zero but cap is a valid empty buffer. */
+struct buf {
+	char *p;
+	size_t n;
+	size_t size;
+	size_t cap;  /* most bytes of content; must be set */
+	bool failed; /* out of memory or over the cap; the content is then incomplete */
+};
+
+void buf_init(struct buf *b, size_t cap);
+void buf_done(struct buf *b);
+/* Empties it and clears 'failed'; keeps the memory. */
+void buf_clear(struct buf *b);
+/* Appends; false (and b->failed) when over the cap or out of memory. The content stays NUL-terminated past n. */
+bool buf_add(struct buf *b, mk_str s);
+bool buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Removes the first n bytes. */
+void buf_drop(struct buf *b, size_t n);
+/* View of the content; borrowed until the next change. */
+static inline mk_str buf_str(const struct buf *b)
+{
+	return (mk_str){b->p, b->n};
+}
+
+#endif
