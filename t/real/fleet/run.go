@@ -68,7 +68,9 @@ func cmdRun(args []string) (int, error) {
 	defer stop()
 	count := &tapCount{}
 	code, err := runFleet(ctx, o, count)
-	if err != nil {
+	if ctx.Err() != nil {
+		say("interrupted")
+	} else if err != nil {
 		fmt.Fprintf(os.Stderr, "fleet: %v\n", err)
 		code = max(code, 1)
 	}
@@ -97,7 +99,7 @@ func runFleet(ctx context.Context, o *runOptions, count *tapCount) (int, error) 
 		f.explain()
 		return code, err
 	}
-	if (code != 0 || err != nil) && o.logs != "" {
+	if (code != 0 || err != nil) && o.logs != "" && ctx.Err() == nil {
 		err = errors.Join(err, f.saveLogs(o.logs))
 	}
 	say("taking %d planes down", len(f.planes))
