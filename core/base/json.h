@@ -33,6 +33,7 @@ enum {
  */
 enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct mk_err *err);
 
+/* JSON_INT: a whole number of 64 bits, signed or not; every other number is JSON_REAL. */
 enum json_type json_type(const struct json *v);
 
 /* Member 'key' of object 'v'; NULL when absent or 'v' is no object. */
@@ -48,7 +49,9 @@ size_t json_len(const struct json *v);
 /* The i-th element of an array, else NULL. Cost grows with i: iterate instead of counting. */
 struct json *json_elem(const struct json *v, size_t i);
 
-/* Iteration: `struct json_iter it = json_iter(v); while (json_next(&it)) use(it.key, it.val);` over array or object. */
+/* The current one may be removed during iteration; what is added meanwhile is not visited.
+ * Iteration: `struct json_iter it = json_iter(v); while (json_next(&it)) use(it.key, it.val);` over array or object.
+ */
 struct json_iter {
 	const struct json *container;
 	struct json *cur; /* internal */
@@ -70,8 +73,11 @@ mk_str json_str_at(const struct json *v, const char *pointer);
 
 struct json *json_new_obj(struct arena *a);
 struct json *json_new_arr(struct arena *a);
-struct json *json_new_str(struct arena *a, mk_str s); /* copies s */
+/* Copies s; bytes that are no UTF-8 become U+FFFD. */
+struct json *json_new_str(struct arena *a, mk_str s);
 struct json *json_new_int(struct arena *a, int64_t i);
+/* The number that 'text' spells in JSON's grammar (a real keeps this text); NULL also when it spells none. */
+struct json *json_new_num(struct arena *a, mk_str text);
 struct json *json_new_bool(struct arena *a, bool b);
 struct json *json_new_null(struct arena *a);
 
@@ -80,7 +86,9 @@ struct json *json_dup(struct arena *a, const struct json *v);
 
 /*
  * Sets member 'key' of object 'obj', in place when it is there, else at the end. 'v' NULL removes it.
- * No effect when 'obj' is NULL or no object. 'key' is copied.
+ * No effect when 'obj' is NULL or no object. 'key' is copied. A 'v' that has a parent already is copied, so that no
+ * mistake can tie a knot. NULL also stands for a creation that failed: `json_set(a, o, k, json_new_…())` removes then,
+ * and arena_failed tells.
  */
 void json_set(struct arena *a, struct json *obj, mk_str key, struct json *v);
 void json_set_str(struct arena *a, struct json *obj, const char *key, mk_str s);

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON text to values and back. yyjson reads in place, in a copy of the text that stays in the arena as the home of all
+ * strings; its tree is scratch memory, from which one pass builds the values, in one piece, and checks depth and
+ * duplicate keys. Numbers are read raw, so that reals keep their text and integers all their bits.
+ */
+#include "core/base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/json_impl.h"
+
+enum {
+	FEW_KEYS = 24, /* up to here keys are compared pairwise */
+};
+
+/* Scratch memory of one call, through the same switch as all other memory. */
+static void *scratch_malloc(void *ctx, size_t size)
+{
+	(void)ctx;
+	return mk_malloc(size);
+}
+
+static void *scratch_realloc(void *ctx, void *p, size_t old_size, size_t size)
+{
+	(void)ctx;
+	(void)old_size;
+	return mk_realloc(p, size);
+}
+
+static void scratch_free(void *ctx, void *p)
+{
+	(void)ctx;
+	mk_free(p);
+}
+
+static const yyjson_alc scratch = {
+	.malloc = scratch_malloc,
+	.realloc = scratch_realloc,
+	.free = scratch_free,
+};
+
+/* Whole numbers of 64 bits become integers; everything else stays text. */
+void json_set_number(yyjson_mut_val *v, mk_str text)
+{
+	bool minus = text.p[0] == '-';
+	uint64_t u;
+
+	val_set(v, YYJSON_TYPE_RAW, text.n);
+	v->uni.str = text.p;
+	if (!str_u64(minus ? str_sub(text, 1, SIZE_MAX) : text, &u)) {
+		return;
+	}
+	if (!minus || u == 0) {
+		val_set(v, YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT, 0);
+		v->uni.u64 = u;
+	} else if (u <= (uint64_t)INT64_MAX + 1) {
+		val_set(v, YYJSON_TYPE_NUM | YYJSON_SUBTYPE_SINT, 0);
+		v->uni.i64 = -(int64_t)(u - 1) - 1;
+	}
+}
+
+struct build {
+	yyjson_mut_val *next; /* the values not used yet */
+	struct mk_err *err;
+};
+
+static int cmp_keys(const void *x, const void *y)
+{
+	const yyjson_mut_val *const *a = x;
+	const yyjson_mut_val *const *b = y;
+	size_t na = val_len(*a);
+	size_t nb = val_len(*b);
+
+	if (na != nb) {
+		return na < nb ? -1 : 1;
+	}
+	return na ? memcmp((*a)->uni.str, (*b)->uni.str, na) : 0;
+}
+
+static enum mk_code duplicate(const yyjson_mut_val *key, struct mk_err *err)
+{
+	mk_str shown = str_cut(val_str(key), 100);
+
+	return err_set(err, MK_INVALID, "json", "duplicate key \"%.*s\"", STR_ARG(shown));
+}
+
+static enum mk_code check_many_keys(const yyjson_mut_val *first, size_t n, struct mk_err *err)
+{
+	const yyjson_mut_val **keys = mk_calloc(n, sizeof(*keys));
+	enum mk_code code = MK_OK;
+
+	if (keys == NULL) {
+		return err_set(err, MK_NO_MEMORY, "json", "out of memory");
+	}
+	for (size_t i = 0; i < n; i++) {
+		keys[i] = first;
+		first = first->next->next;
+	}
+	qsort(keys, n, sizeof(*keys), cmp_keys);
+	for (size_t i = 1; i < n && code == MK_OK; i++) {
+		if (cmp_keys(&keys[i - 1], &keys[i]) == 0) {
+			code = duplicate(keys[i], err);
+		}
+	}
+	mk_free(keys);
+	return code;
+}
+
+/* Are the n keys of an object different? */
+static enum mk_code check_keys(const yyjson_mut_val *first, size_t n, struct mk_err *err)
+{
+	const yyjson_mut_val *x = first;
+
+	if (n > FEW_KEYS) {
+		return check_many_keys(first, n, err);
+	}
+	for (size_t i = 1; i < n; i++) {
+		const yyjson_mut_val *y = first;
+
+		x = x->next->next;
+		for (size_t k = 0; k < i; k++) {
+			if (x->tag == y->tag && memcmp(x->uni.str, y->uni.str, val_len(x)) == 0) {
+				return duplicate(x, err);
+			}
+			y = y->next->next;
+		}
+	}
+	return MK_OK;
+}
+
+static yyjson_mut_val *take_str(struct build *b, yyjson_val *v)
+{
+	yyjson_mut_val *out = b->next++;
+
+	val_set(out, YYJSON_TYPE_STR, yyjson_get_len(v));
+	out->uni.str = yyjson_get_str(v);
+	return out;
+}
+
+static enum mk_code convert(struct build *b, yyjson_val *in, int depth, yyjson_mut_val **ret);
+
+static enum mk_code convert_arr(struct build *b, yyjson_val *in, int depth, yyjson_mut_val *out)
+{
+	yyjson_arr_iter it = yyjson_arr_iter_with(in);
+	yyjson_mut_val *first = NULL;
+	yyjson_mut_val *last = NULL;
+	size_t n = yyjson_arr_size(in);
+
+	val_set(out, YYJSON_TYPE_ARR, n);
+	for (size_t i = 0; i < n; i++) {
+		yyjson_mut_val *e;
+		enum mk_code code = convert(b, yyjson_arr_iter_next(&it), depth + 1, &e);
+
+		if (code != MK_OK) {
+			return code;
+		}
+		if (last == NULL) {
+			first = e;
+		} else {
+			last->next = e;
+		}
+		e->next = first;
+		last = e;
+	}
+	out->uni.ptr = last;
+	return MK_OK;
+}
+
+static enum mk_code convert_obj(struct build *b, yyjson_val *in, int depth, yyjson_mut_val *out)
+{
+	yyjson_obj_iter it = yyjson_obj_iter_with(in);
+	yyjson_mut_val *first = NULL;
+	yyjson_mut_val *last = NULL;
+	size_t n = yyjson_obj_size(in);
+
+	val_set(out, YYJSON_TYPE_OBJ, n);
+	for (size_t i = 0; i < n; i++) {
+		yyjson_val *key = yyjson_obj_iter_next(&it);
+		yyjson_mut_val *k = take_str(b, key);
+		yyjson_mut_val *e;
+		enum mk_code code = convert(b, yyjson_obj_iter_get_val(key), depth + 1, &e);
+
+		if (code != MK_OK) {
+			return code;
+		}
+		k->next = e;
+		if (last == NULL) {
+			first = k;
+		} else {
+			last->next->next = k;
+		}
+		e->next = first;
+		last = k;
+	}
+	out->uni.ptr = last;
+	return check_keys(first, n, b->err);
+}
+
+static enum mk_code convert(struct build *b, yyjson_val *in, int depth, yyjson_mut_val **ret)
+{
+	yyjson_mut_val *out;
+
+	if (depth > JSON_MAX_DEPTH) {
+		return err_set(b->err, MK_INVALID, "json", "nested deeper than %d levels",
+			       (int)JSON_MAX_DEPTH);
+	}
+	if (yyjson_is_str(in)) {
+		*ret = take_str(b, in);
+		return MK_OK;
+	}
+	out = b->next++;
+	*ret = out;
+	if (yyjson_is_obj(in)) {
+		return convert_obj(b, in, depth, out);
+	}
+	if (yyjson_is_arr(in)) {
+		return convert_arr(b, in, depth, out);
+	}
+	if (yyjson_is_raw(in)) {
+		json_set_number(out, (mk_str){yyjson_get_raw(in), yyjson_get_len(in)});
+	} else {
+		out->tag = yyjson_is_true(in)	? YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_TRUE
+			   : yyjson_is_bool(in) ? YYJSON_TYPE_BOOL
+						: YYJSON_TYPE_NULL;
+	}
+	return MK_OK;
+}
+
+static enum mk_code syntax_error(const yyjson_read_err *e, mk_str text, struct mk_err *err)
+{
+	if (e->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+		return err_set(err, MK_NO_MEMORY, "json", "out of memory");
+	}
+	err_set(err, MK_INVALID, "json", "%s at byte %zu", e->msg,
+		e->pos <= text.n ? e->pos : text.n);
+	return MK_INVALID;
+}
+
+enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct mk_err *err)
+{
+	yyjson_read_err why = {.code = YYJSON_READ_SUCCESS};
+	struct build b = {.err = err};
+	yyjson_mut_val *root;
+	enum mk_code code;
+	yyjson_doc *doc;
+	char *home;
+
+	if (text.n > JSON_MAX_SIZE) {
+		return err_set(err, MK_TOO_BIG, "json", "longer than %d bytes", (int)JSON_MAX_SIZE);
+	}
+	if (text.n == 0) {
+		return err_set(err, MK_INVALID, "json", "empty document");
+	}
+	home = arena_alloc(a, text.n + YYJSON_PADDING_SIZE);
+	if (home == NULL) {
+		return err_set(err, MK_NO_MEMORY, "json", "out of memory");
+	}
+	memcpy(home, text.p, text.n);
+	doc = yyjson_read_opts(home, text.n, YYJSON_READ_INSITU | YYJSON_READ_NUMBER_AS_RAW,
+			       &scratch, &why);
+	if (doc == NULL) {
+		return syntax_error(&why, text, err);
+	}
+	b.next = arena_array(a, yyjson_doc_get_val_count(doc), sizeof(*b.next));
+	if (b.next == NULL) {
+		code = err_set(err, MK_NO_MEMORY, "json", "out of memory");
+	} else {
+		code = convert(&b, yyjson_doc_get_root(doc), 1, &root);
+	}
+	yyjson_doc_free(doc);
+	if (code == MK_OK) {
+		*ret = json_of(root);
+	}
+	return code;
+}
+
+static mk_str write_text(struct arena *a, const struct json *v, yyjson_write_flag flags)
+{
+	yyjson_write_err why;
+	mk_str text = {NULL, 0};
+	size_t n = 0;
+	char *p;
+
+	if (v == NULL) {
+		return text;
+	}
+	p = yyjson_mut_val_write_opts(val_of(v), flags, &scratch, &n, &why);
+	if (p == NULL) {
+		/* Strings are valid and no number is a double: only memory can be short. */
+		a->failed = true;
+		return text;
+	}
+	text = arena_dup(a, (mk_str){p, n});
+	mk_free(p);
+	return text;
+}
+
+mk_str json_write(struct arena *a, const struct json *v)
+{
+	return write_text(a, v, YYJSON_WRITE_NOFLAG);
+}
+
+mk_str json_write_pretty(struct arena *a, const struct json *v)
+{
+	return write_text(a, v, YYJSON_WRITE_PRETTY_TWO_SPACES);
+}
+
+struct json *json_new_num(struct arena *a, mk_str text)
+{
+	yyjson_read_err why;
+	mk_str copy = arena_dup(a, text);
+	yyjson_mut_val *v = copy.p ? arena_alloc(a, sizeof(*v)) : NULL;
+	yyjson_doc *doc;
+
+	if (v == NULL) {
+		return NULL;
+	}
+	/* The reader is the judge of the grammar, so that no text is written that it would not read. */
+	doc = yyjson_read_opts((char *)(uintptr_t)copy.p, copy.n, YYJSON_READ_NUMBER_AS_RAW, &scratch,
+			       &why);
+	if (doc == NULL) {
+		a->failed = a->failed || why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION;
+		return NULL;
+	}
+	if (yyjson_is_raw(yyjson_doc_get_root(doc)) &&
+	    yyjson_get_len(yyjson_doc_get_root(doc)) == copy.n) {
+		json_set_number(v, copy);
+	} else {
+		v = NULL;
+	}
+	yyjson_doc_free(doc);
+	return json_of(v);
+}
+
+/* The length of the valid UTF-8 sequence at 's' (n >= 1 bytes left); 0 when there is none. */
+static size_t sequence(const unsigned char *s, size_t n)
+{
+	unsigned int lead = s[0];
+	size_t len = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+
+	if (len < 2) {
+		return len;
+	}
+	if (lead > 0xF4 || len > n || (s[1] & 0xC0) != 0x80) {
+		return 0;
+	}
+	/* Overlong forms, surrogates, and what lies above U+10FFFF. */
+	if ((lead == 0xE0 && s[1] < 0xA0) || (lead == 0xED && s[1] > 0x9F) ||
+	    (lead == 0xF0 && s[1] < 0x90) || (lead == 0xF4 && s[1] > 0x8F)) {
+		return 0;
+	}
+	for (size_t i = 2; i < len; i++) {
+		if ((s[i] & 0xC0) != 0x80) {
+			return 0;
+		}
+	}
+	return len;
+}
+
+mk_str json_clean(struct arena *a, mk_str s)
+{
+	const unsigned char *in = (const unsigned char *)s.p;
+	size_t n_bad = 0;
+	size_t n = 0;
+	char *out;
+
+	for (size_t i = 0; i < s.n;) {
+		size_t len = sequence(in + i, s.n - i);
+
+		n_bad += len == 0;
+		i += len ? len : 1;
+	}
+	if (n_bad == 0) {
+		return arena_dup(a, s);
+	}
+	out = arena_array(a, s.n + 1, 3);
+	if (out == NULL) {
+		return (mk_str){NULL, 0};
+	}
+	for (size_t i = 0; i < s.n;) {
+		size_t len = sequence(in + i, s.n - i);
+
+		if (len == 0) {
+			memcpy(out + n, "\xEF\xBF\xBD", 3);
+			n += 3;
+			i++;
+		} else {
+			memcpy(out + n, s.p + i, len);
+			n += len;
+			i += len;
+		}
+	}
+	return (mk_str){out, n};
+}
