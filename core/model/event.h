@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the engine is told: everything that happens outside it, as plain data. The engine's behaviour is a function of
+ * the sequence of events and the two times given with each step; a recorded stream replays.
+ * Views and JSON values of an event are borrowed: they live until the step that receives them returns.
+ */
+#ifndef MK_MODEL_EVENT_H
+#define MK_MODEL_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "core/base/json.h"
+#include "core/base/str.h"
+#include "core/model/kind.h"
+
+/* A cluster's number: 0 is the manager; the engine numbers MultiKueueClusters from 1 and never reuses a number. */
+typedef uint32_t cluster_id;
+#define CLUSTER_MANAGER ((cluster_id)0)
+
+enum event_type {
+	EV_OBSERVED,   /* an object's state: cluster, kind, ns, name, uid, rv, obj, via */
+	EV_GONE,       /* an object is no longer there: cluster, kind, ns, name, uid ("" unknown), rv (0 unknown) */
+	EV_LIST_BEGIN, /* a full list of (cluster, kind) follows; what it does not name is gone at EV_LIST_END */
+	EV_LIST_END,   /* the list is complete as of rv: (cluster, kind) is synced */
+	EV_SERVED,     /* the cluster serves the kind (discovery) */
+	EV_UNSERVED,   /* it does not (MK_NOT_FOUND) or we may not (MK_DENIED): code, text */
+	EV_LINK,       /* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
+	EV_OP_DONE,    /* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */
+	EV_LEADER,     /* may_write */
+	EV_CONTROL,    /* text = "gc" | "dump" */
+	EV_N_TYPES
+};
+
+enum event_via { VIA_LIST, VIA_WATCH, VIA_REPLY };
+
+enum link_state {
+	LINK_CONNECTING,
+	LINK_UP,   /* requests work and the Workload list is complete (manager: all core kinds) */
+	LINK_DOWN, /* code and text say why; the first loss of a streak carries at_wall_ms */
+};
+
+enum op_outcome {
+	OUTCOME_APPLIED, /* done; obj is the server's answer when it sent one */
+	OUTCOME_REFUSED, /* certainly not done; code says why */
+	OUTCOME_UNKNOWN, /* sent, no answer: only a get may follow for that object */
+};
+
+struct event {
+	enum event_type type;
+	cluster_id cluster;
+	uint16_t kind;
+	uint32_t epoch; /* of the cluster's connection: grows when its store was restored or replaced */
+	mk_str ns, name, uid;
+	uint64_t rv;
+	const struct json *obj; /* whole object as served; metadata.managedFields included */
+	enum event_via via;
+	enum link_state link;
+	enum mk_code code;
+	int http;
+	int64_t retry_after_ms; /* -1 = none */
+	mk_str text;		/* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE; verb: EV_CONTROL */
+	mk_str reason;		/* EV_LINK down: condition reason, e.g. "BadKubeConfig" */
+	int64_t at_wall_ms;
+	uint64_t op_id;
+	enum op_outcome outcome;
+	bool may_write;
+};
+
+/* One line of text, as logs and golden files show it. In 'a'. */
+mk_str event_text(const struct event *ev, const struct kinds *ks, struct arena *a);
+
+#endif

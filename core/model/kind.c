@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of kinds: the fixed ones in the order of their ids, then job kinds as they are added. */
+#include "core/model/kind.h"
+
+#include <stdio.h>
+
+static const struct kind fixed_kinds[] = {
+	[KIND_WORKLOAD] = {.group = {"kueue.x-k8s.io", 14},
+			   .version = {"v1beta2", 7},
+			   .kind = {"Workload", 8},
+			   .plural = {"workloads", 9},
+			   .gvk = {"kueue.x-k8s.io/v1beta2, Kind=Workload", 37},
+			   .namespaced = true},
+	[KIND_CHECK] = {.group = {"kueue.x-k8s.io", 14},
+			.version = {"v1beta2", 7},
+			.kind = {"AdmissionCheck", 14},
+			.plural = {"admissionchecks", 15},
+			.gvk = {"kueue.x-k8s.io/v1beta2, Kind=AdmissionCheck", 43}},
+	[KIND_CONFIG] = {.group = {"kueue.x-k8s.io", 14},
+			 .version = {"v1beta2", 7},
+			 .kind = {"MultiKueueConfig", 16},
+			 .plural = {"multikueueconfigs", 17},
+			 .gvk = {"kueue.x-k8s.io/v1beta2, Kind=MultiKueueConfig", 45}},
+	[KIND_CLUSTER] = {.group = {"kueue.x-k8s.io", 14},
+			  .version = {"v1beta2", 7},
+			  .kind = {"MultiKueueCluster", 17},
+			  .plural = {"multikueueclusters", 18},
+			  .gvk = {"kueue.x-k8s.io/v1beta2, Kind=MultiKueueCluster", 46}},
+	[KIND_SECRET] = {.version = {"v1", 2},
+			 .kind = {"Secret", 6},
+			 .plural = {"secrets", 7},
+			 .gvk = {"/v1, Kind=Secret", 16},
+			 .namespaced = true},
+	[KIND_NAMESPACE] = {.version = {"v1", 2},
+			    .kind = {"Namespace", 9},
+			    .plural = {"namespaces", 10},
+			    .gvk = {"/v1, Kind=Namespace", 19}},
+	[KIND_EVENT] = {.group = {"events.k8s.io", 13},
+			.version = {"v1", 2},
+			.kind = {"Event", 5},
+			.plural = {"events", 6},
+			.gvk = {"events.k8s.io/v1, Kind=Event", 28},
+			.namespaced = true},
+	[KIND_LEASE] = {.group = {"coordination.k8s.io", 19},
+			.version = {"v1", 2},
+			.kind = {"Lease", 5},
+			.plural = {"leases", 6},
+			.gvk = {"coordination.k8s.io/v1, Kind=Lease", 34},
+			.namespaced = true},
+};
+
+_Static_assert(sizeof(fixed_kinds) / sizeof(fixed_kinds[0]) == KIND_FIRST_JOB,
+	       "every fixed kind has a row");
+
+void kinds_init(struct kinds *ks)
+{
+	memset(ks, 0, sizeof(*ks));
+	memcpy(ks->k, fixed_kinds, sizeof(fixed_kinds));
+	ks->n = KIND_FIRST_JOB;
+}
+
+enum mk_code kinds_add(struct kinds *ks, mk_str group, mk_str version, mk_str kind, mk_str gvk,
+		       uint16_t *ret_id)
+{
+	for (uint16_t i = 0; i < ks->n; i++) {
+		const struct kind *k = &ks->k[i];
+
+		if (str_eq(k->group, group) && str_eq(k->version, version) &&
+		    str_eq(k->kind, kind)) {
+			*ret_id = i;
+			return MK_OK;
+		}
+	}
+	if (ks->n >= KIND_MAX) {
+		return MK_TOO_BIG;
+	}
+	/* Every job is namespaced; discovery says otherwise per cluster when it is not. */
+	ks->k[ks->n] = (struct kind){
+		.group = group, .version = version, .kind = kind, .gvk = gvk, .namespaced = true};
+	*ret_id = ks->n++;
+	return MK_OK;
+}
+
+int kinds_find(const struct kinds *ks, mk_str gvk)
+{
+	for (uint16_t i = 0; i < ks->n; i++) {
+		if (str_eq(ks->k[i].gvk, gvk)) {
+			return i;
+		}
+	}
+	return -1;
+}
+
+int kinds_find_api(const struct kinds *ks, mk_str api_version, mk_str kind)
+{
+	ptrdiff_t slash = str_index(api_version, '/');
+	mk_str group = slash < 0 ? (mk_str){NULL, 0} : str_sub(api_version, 0, (size_t)slash);
+	mk_str version =
+		slash < 0 ? api_version : str_sub(api_version, (size_t)slash + 1, api_version.n);
+
+	if (slash == 0) {
+		return -1; /* "/v1" is no apiVersion, although it is how a gvk starts */
+	}
+	for (uint16_t i = 0; i < ks->n; i++) {
+		const struct kind *k = &ks->k[i];
+
+		if (str_eq(k->group, group) && str_eq(k->version, version) &&
+		    str_eq(k->kind, kind)) {
+			return i;
+		}
+	}
+	return -1;
+}
+
+mk_str kind_api_version(const struct kind *k, char out[static 320])
+{
+	int n = snprintf(out, 320, "%.*s%s%.*s", STR_ARG(k->group), k->group.n > 0 ? "/" : "",
+			 STR_ARG(k->version));
+
+	if (n < 0) {
+		n = 0;
+		out[0] = '\0';
+	}
+	return (mk_str){out, n < 320 ? (size_t)n : 319};
+}

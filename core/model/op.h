@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the engine wants done: plain data, carried out by core/apply (mutating and get) and core/kube (watches, links).
+ * Views and JSON values of an operation live in the step's arena: whoever carries it out copies what must stay.
+ */
+#ifndef MK_MODEL_OP_H
+#define MK_MODEL_OP_H
+
+#include "core/model/event.h"
+
+enum op_type {
+	OP_CREATE,	 /* POST body */
+	OP_APPLY_STATUS, /* server-side apply of body to /status: manager, force, rv inside the body */
+	OP_MERGE,	 /* merge patch of body (which carries metadata.resourceVersion), subresource "" or "status" */
+	OP_DELETE,	 /* preconditions uid (always) and rv (when not 0), propagation Background */
+	OP_GET,		 /* the only read besides watches: after an unknown outcome, AlreadyExists, or in a new epoch */
+	OP_WATCH_OPEN,	 /* keep (cluster, kind) watched: selector, metadata_only; idempotent */
+	OP_WATCH_CLOSE,
+	OP_CONNECT,    /* bring the cluster's link up: name = MultiKueueCluster, ns/secret = kubeconfig; again = new credentials */
+	OP_DISCONNECT, /* close it and forget the cluster */
+	OP_EVENT,      /* POST an events.k8s.io Event made of body; fire and forget, never answered */
+	OP_N_TYPES
+};
+
+/* Lower is sooner. Ending what must not run comes before starting more; people see status before decoration. */
+enum op_prio { PRIO_STOP, PRIO_COMMIT, PRIO_START, PRIO_STATUS, PRIO_CLEANUP, PRIO_CONDITION, PRIO_EVENT };
+
+struct op {
+	enum op_type type;
+	uint64_t id; /* from the engine's counter; EV_OP_DONE names it. 0 for those never answered */
+	cluster_id cluster;
+	uint16_t kind;
+	mk_str ns, name;
+	const char *cause; /* static: rule id of the step table, e.g. "9.create" */
+	enum op_prio prio;
+	mk_str uid;
+	uint64_t rv;		   /* also present inside body where the server needs it there */
+	const struct json *body;
+	const char *subresource;   /* "" or "status" */
+	const char *field_manager; /* OP_APPLY_STATUS */
+	mk_str selector;	   /* OP_WATCH_OPEN: label selector, "" = all */
+	mk_str secret;		   /* OP_CONNECT: Secret name, in the daemon's namespace (ns) */
+	bool metadata_only;
+};
+
+/* A growing list in an arena. */
+struct op_list {
+	struct arena *arena;
+	struct op *v;
+	size_t n, size;
+};
+
+/* Appends a copy of 'op'. False when out of memory (arena_failed tells too). */
+bool op_list_add(struct op_list *l, const struct op *op);
+
+/* True for operations that change a cluster (create, apply, merge, delete, event). */
+bool op_is_mutating(enum op_type t);
+
+/* Lower-case word, e.g. "apply_status". */
+const char *op_type_name(enum op_type t);
+
+/* One line: `<type> <cluster> <kind> <ns>/<name> uid=… rv=… cause=… <body>`: the golden form. In 'a'. */
+mk_str op_text(const struct op *op, const struct kinds *ks, struct arena *a);
+
+#endif
