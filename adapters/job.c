@@ -25,7 +25,8 @@ static int has_condition(mk_call *c, mk_val job, const char *type)
 {
 	mk_val conditions = c->host->get(c, job, "/status/conditions");
 	ptrdiff_t i = mk_find(c, conditions, "/type", mk_lit(type));
-	return i >= 0 && mk_is(c, c->host->get(c, c->host->at(c, conditions, (size_t)i), "/status"), "True");
+	return i >= 0 &&
+	       mk_is(c, c->host->get(c, c->host->at(c, conditions, (size_t)i), "/status"), "True");
 }
 
 /*
@@ -36,9 +37,9 @@ static void set_suspended(mk_call *c, const mk_view *v, mk_val draft)
 {
 	mk_val now = c->host->text(c, v->now);
 	mk_val status = c->host->get(c, v->local, "/status");
-	mk_val cond = c->host->parse(
-		c, mk_lit("{\"type\":\"Suspended\",\"status\":\"True\",\"reason\":\"MultiKueueAdapter\","
-			  "\"message\":\"Set by MultiKueue adapter\"}"));
+	mk_val cond = c->host->parse(c, mk_lit("{\"type\":\"Suspended\",\"status\":\"True\","
+					       "\"reason\":\"MultiKueueAdapter\","
+					       "\"message\":\"Set by MultiKueue adapter\"}"));
 	c->host->set(c, cond, "/lastProbeTime", now);
 	c->host->set(c, cond, "/lastTransitionTime", now);
 	if (c->host->type(c, status) != MK_OBJ) {

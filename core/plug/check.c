@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks of a plugin's entry and descriptors, before any of its code runs. Every finding says what was expected and
+ * what was found, so that an author can mend all of them at once. Strings and pointers come from a hostile file: only
+ * what an earlier check vouched for is followed.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/plug/internal.h"
+
+enum {
+	MAX_STRUCT = 4096,
+	MAX_ITEMS = 64,
+	MAX_LIST = 64,
+	MAX_POINTER = 1024,
+	MAX_ID = 253,
+	MAX_VERSION = 63,
+	MAX_NAME = 63,
+};
+
+void findings_init(struct findings *f)
+{
+	buf_init(&f->text, 64 * 1024);
+	f->n = 0;
+}
+
+void findings_done(struct findings *f)
+{
+	buf_done(&f->text);
+}
+
+void findings_add(struct findings *f, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	buf_printf(&f->text, "%s%s", f->n ? "; " : "", line);
+	f->n++;
+}
+
+int pointer_tokens(const char *pointer, size_t max)
+{
+	int n = 0;
+
+	if (!pointer || (pointer[0] != '\0' && pointer[0] != '/')) {
+		return -1;
+	}
+	for (size_t i = 0; pointer[i] != '\0'; i++) {
+		if (i >= max) {
+			return -1;
+		}
+		if (pointer[i] == '/') {
+			n++;
+		}
+		if (pointer[i] == '~' && pointer[i + 1] != '0' && pointer[i + 1] != '1') {
+			return -1;
+		}
+	}
+	return n;
+}
+
+/* The string is there, not longer than 'max', and printable ASCII without blanks: fit for logs, names and lists. */
+static bool is_plain(const char *s, size_t max)
+{
+	size_t n = s ? strnlen(s, max + 1) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] <= ' ' || s[i] > '~') {
+			return false;
+		}
+	}
+	return n > 0 && n <= max;
+}
+
+static const char *show(const char *s)
+{
+	return s ? (*s ? s : "\"\"") : "NULL";
+}
+
+bool check_entry(const struct plug *p, const struct mk_entry *e, struct findings *f)
+{
+	if (e->magic != MK_MAGIC) {
+		/* not an entry, or of another machine: no other field means anything */
+		findings_add(f, "magic: expected 0x%08x, found 0x%08x", MK_MAGIC, e->magic);
+		return false;
+	}
+	size_t before = f->n;
+
+	if (e->layout != MK_LAYOUT) {
+		findings_add(f, "layout: expected 0x%04x, found 0x%04x", (unsigned)MK_LAYOUT,
+			     (unsigned)e->layout);
+	}
+	if (e->abi_major != MK_ABI_MAJOR) {
+		findings_add(f, "abi_major: expected %d, found %u", MK_ABI_MAJOR,
+			     (unsigned)e->abi_major);
+	}
+	if (e->struct_size < sizeof(mk_entry)) {
+		findings_add(f, "struct_size: expected at least %zu, found %u", sizeof(mk_entry),
+			     e->struct_size);
+	}
+	bool readable = f->n == before;
+
+	if (e->min_host_minor > MK_ABI_MINOR) {
+		findings_add(f, "min_host_minor: expected at most %d, found %u", MK_ABI_MINOR,
+			     (unsigned)e->min_host_minor);
+	}
+	if (!readable) {
+		return false;
+	}
+	if (!is_plain(e->id, MAX_ID)) {
+		findings_add(f, "id: expected a reverse-DNS name of at most %d bytes, found %.64s",
+			     MAX_ID, show(e->id));
+	} else {
+		for (size_t i = 0; i < p->n_sources; i++) {
+			if (strcmp(p->sources[i].id, e->id) == 0) {
+				findings_add(
+					f,
+					"id: expected one that is not taken, found %s (also in %s)",
+					e->id, p->sources[i].file);
+			}
+		}
+	}
+	if (!is_plain(e->version, MAX_VERSION)) {
+		findings_add(f, "version: expected at most %d bytes, found %.64s", MAX_VERSION,
+			     show(e->version));
+	}
+	if (!e->factories || !e->factories[0]) {
+		findings_add(f, "factories: expected at least one, found none");
+		return false;
+	}
+	return true;
+}
+
+bool check_factory(const struct mk_factory *fa, size_t i, struct findings *f)
+{
+	if (fa->struct_size < sizeof(mk_factory) || fa->struct_size > MAX_STRUCT) {
+		findings_add(f, "factory %zu: struct_size: expected %zu to %d, found %u", i,
+			     sizeof(mk_factory), MAX_STRUCT, fa->struct_size);
+		return false;
+	}
+	if (!is_plain(fa->id, MAX_ID)) {
+		findings_add(f, "factory %zu: id: expected a factory id, found %.64s", i,
+			     show(fa->id));
+		return false;
+	}
+	if (fa->n < 1 || fa->n > MAX_ITEMS) {
+		findings_add(f, "factory %s: n: expected 1 to %d, found %u", fa->id, MAX_ITEMS,
+			     fa->n);
+		return false;
+	}
+	if (!fa->items) {
+		findings_add(f, "factory %s: items: expected %u, found NULL", fa->id, fa->n);
+		return false;
+	}
+	return true;
+}
+
+static bool check_size(uint32_t have, size_t least, const char *what, struct findings *f)
+{
+	if (have < least || have > MAX_STRUCT) {
+		findings_add(f, "%s: struct_size: expected %zu to %d, found %u", what, least,
+			     MAX_STRUCT, have);
+		return false;
+	}
+	return true;
+}
+
+static void check_pointer(const char *pointer, const char *what, const char *field,
+			  struct findings *f)
+{
+	if (pointer_tokens(pointer, MAX_POINTER) < 1) {
+		findings_add(f,
+			     "%s: %s: expected a JSON pointer that begins with \"/\", found %.64s",
+			     what, field, show(pointer));
+	}
+}
+
+static void check_list(const char *const *list, const char *what, const char *field,
+		       struct findings *f)
+{
+	for (size_t i = 0; list && list[i]; i++) {
+		if (i == MAX_LIST) {
+			findings_add(f, "%s: %s: expected at most %d pointers and NULL, found more",
+				     what, field, MAX_LIST);
+			return;
+		}
+		check_pointer(list[i], what, field, f);
+	}
+}
+
+static void check_gvk(const struct plug *p, const struct mk_adapter *ad, const char *what,
+		      struct findings *f)
+{
+	if (!ad->group && !ad->version && !ad->kind) {
+		if (p->template_) {
+			findings_add(
+				f, "%s: expected at most one template, found another (also in %s)",
+				what, p->template_->pub.source.file);
+		}
+		return;
+	}
+	if (!ad->group || (ad->group[0] && !is_plain(ad->group, MAX_ID))) {
+		findings_add(f, "%s: group: expected an API group or \"\", found %.64s", what,
+			     show(ad->group));
+	}
+	if (!is_plain(ad->version, MAX_VERSION)) {
+		findings_add(f, "%s: version: expected an API version, found %.64s", what,
+			     show(ad->version));
+	}
+	if (!is_plain(ad->kind, MAX_NAME)) {
+		findings_add(f, "%s: kind: expected a kind, found %.64s", what, show(ad->kind));
+	}
+}
+
+bool check_adapter(const struct plug *p, const struct mk_adapter *ad, const char *what,
+		   struct findings *f)
+{
+	size_t before = f->n;
+
+	if (!check_size(ad->struct_size, sizeof(mk_adapter), what, f)) {
+		return false;
+	}
+	const uint32_t known = MK_STATUS_NONE | MK_STATUS_IF_PRESENT;
+
+	if (ad->flags & ~known) {
+		/* a flag changes what the host does; leaving one out would be another adapter */
+		findings_add(f, "%s: flags: expected bits of 0x%x, found 0x%x", what, known,
+			     ad->flags);
+	}
+	check_gvk(p, ad, what, f);
+	if (ad->managed_by) {
+		check_pointer(ad->managed_by, what, "managed_by", f);
+	}
+	check_list(ad->strip, what, "strip", f);
+	check_list(ad->forward, what, "forward", f);
+	if (ad->replicas) {
+		check_pointer(ad->replicas, what, "replicas", f);
+	}
+	if (ad->group_key && !is_plain(ad->group_key, MAX_ID + 1 + MAX_NAME)) {
+		findings_add(f, "%s: group_key: expected a metadata key, found %.64s", what,
+			     show(ad->group_key));
+	}
+	if (ad->group_key && ad->replicas) {
+		findings_add(f, "%s: expected group_key or replicas, found both", what);
+	}
+	return f->n == before;
+}
+
+bool check_dispatcher(const struct plug *p, const struct mk_dispatcher *di, const char *what,
+		      struct findings *f)
+{
+	size_t before = f->n;
+
+	if (!check_size(di->struct_size, sizeof(mk_dispatcher), what, f)) {
+		return false;
+	}
+	if (di->flags) {
+		findings_add(f, "%s: flags: expected 0, found 0x%x", what, di->flags);
+	}
+	if (!di->nominate) {
+		findings_add(f, "%s: nominate: expected a function, found NULL", what);
+	}
+	const char *slash = is_plain(di->name, MAX_NAME) ? strchr(di->name, '/') : NULL;
+
+	if (!slash || slash == di->name || !slash[1]) {
+		findings_add(f, "%s: name: expected domain/name of at most %d bytes, found %.80s",
+			     what, MAX_NAME, show(di->name));
+	} else {
+		int i = plug_find_dispatcher(p, str_of(di->name));
+
+		if (i >= 0) {
+			findings_add(
+				f, "%s: name: expected one that is not taken, found it also in %s",
+				what, plug_dispatcher(p, (size_t)i)->source.file);
+		}
+	}
+	return f->n == before;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls hooks and distrusts what they return. The hook works on a copy of the draft, so that a fault or MK_KEEP leaves
+ * the caller's untouched; the copy is handed over only after the output checks. Faults are counted per item, and three
+ * in a minute rest it (plug_adapter_resting).
+ */
+#include <stdio.h>
+
+#include "core/base/timefmt.h"
+#include "core/plug/host.h"
+
+static void note_fault(struct plug *p, struct plug_breaker *b, int64_t now)
+{
+	p->stats.faults++;
+	if (b->n == PLUG_FAULTS) {
+		memmove(b->fault_ms, b->fault_ms + 1, sizeof(b->fault_ms) - sizeof(b->fault_ms[0]));
+		b->n--;
+	}
+	b->fault_ms[b->n++] = now;
+	int64_t span = now - b->fault_ms[0];
+
+	if (b->n == PLUG_FAULTS && span >= 0 && span < PLUG_REST_MS) {
+		b->rest_until_ms = now + PLUG_REST_MS;
+		b->n = 0;
+	}
+}
+
+/* Who is to blame when a call goes wrong. */
+struct blame {
+	const struct plug_source *source;
+	const char *hook;
+	mk_str item;
+	struct plug_breaker *breaker;
+	int64_t now_ms;
+};
+
+static void publish(struct plug *p, const char *plugin, const char *hook)
+{
+	atomic_store_explicit(&p->running_hook, hook, memory_order_release);
+	atomic_store_explicit(&p->running_plugin, plugin, memory_order_release);
+}
+
+/* Ends the call: MK_OK when the plugin kept its contract, else the fault. */
+static enum mk_code finish(struct host_call *c, const struct blame *b, struct mk_err *err)
+{
+	host_end(c);
+	if (c->no_memory || arena_failed(c->a)) {
+		return err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+	}
+	if (!c->failed) {
+		return MK_OK;
+	}
+	note_fault(c->plug, b->breaker, b->now_ms);
+	return err_set(err, MK_PLUGIN_FAULT, "plug", "plugin %s %s, %s of %.*s: %s", b->source->id,
+		       b->source->version, b->hook, STR_ARG(b->item), c->why);
+}
+
+static void check_verdict(struct host_call *c, int verdict, bool may_defer)
+{
+	int bits = verdict & ~(may_defer ? MK_DEFER : 0);
+
+	if (bits != MK_KEEP && bits != MK_SET && verdict != MK_E_INPUT && verdict != MK_E_RETRY) {
+		host_fail(c, "verdict: expected MK_KEEP, MK_SET%s or an error, found %d",
+			  may_defer ? ", with or without MK_DEFER," : "", verdict);
+	}
+}
+
+/* Labels and annotations: absent, or an object of strings. */
+static void check_string_map(struct host_call *c, const struct json *v, const char *what)
+{
+	struct json_iter it = json_iter(v);
+
+	if (v && json_type(v) != JSON_OBJ) {
+		host_fail(c, "draft: /metadata/%s: expected an object, found another type", what);
+		return;
+	}
+	while (json_next(&it)) {
+		if (json_type(it.val) != JSON_STR) {
+			host_fail(
+				c,
+				"draft: /metadata/%s: expected strings, found another type at %.*s",
+				what, STR_ARG(it.key));
+		}
+	}
+}
+
+static bool is_free_text(mk_str key)
+{
+	return str_is(key, "labels") || str_is(key, "annotations");
+}
+
+/* Nothing of 'metadata' may differ but, at creation, labels and annotations. */
+static void check_metadata(struct host_call *c, const struct json *was, const struct json *is,
+			   bool creating)
+{
+	struct json_iter it = json_iter(is);
+
+	if (json_type(is) != JSON_OBJ) {
+		host_fail(c, "draft: /metadata: expected an object, found another type");
+		return;
+	}
+	while (json_next(&it)) {
+		if (creating && is_free_text(it.key)) {
+			continue;
+		}
+		if (!json_equal(json_getn(was, it.key), it.val)) {
+			host_fail(c,
+				  "draft: /metadata/%.*s: expected no change, found another value",
+				  STR_ARG(it.key));
+		}
+	}
+	it = json_iter(was);
+	while (json_next(&it)) {
+		if (!(creating && is_free_text(it.key)) && !json_getn(is, it.key)) {
+			host_fail(c, "draft: /metadata/%.*s: expected no change, found it removed",
+				  STR_ARG(it.key));
+		}
+	}
+	if (creating) {
+		check_string_map(c, json_get(is, "labels"), "labels");
+		check_string_map(c, json_get(is, "annotations"), "annotations");
+	}
+}
+
+static void check_size(struct host_call *c, const struct json *draft)
+{
+	struct host_size size = host_measure(draft);
+
+	if (size.bytes > c->plug->limits.draft_bytes) {
+		host_fail(c, "draft: expected at most %zu bytes, found %zu",
+			  c->plug->limits.draft_bytes, size.bytes);
+	}
+}
+
+static void check_remote_draft(struct host_call *c, const struct json *was, const struct json *is,
+			       bool creating)
+{
+	static const char *const fixed[] = {"apiVersion", "kind", "status"};
+
+	if (json_type(is) != JSON_OBJ) {
+		host_fail(c, "draft: expected an object, found another type");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+		if (!json_equal(json_get(was, fixed[i]), json_get(is, fixed[i]))) {
+			host_fail(c, "draft: /%s: expected no change, found another value",
+				  fixed[i]);
+		}
+	}
+	check_metadata(c, json_get(was, "metadata"), json_get(is, "metadata"), creating);
+	check_size(c, is);
+}
+
+typedef int hook_fn(mk_call *, const mk_view *, mk_val);
+
+struct run {
+	hook_fn *fn;
+	bool is_status, creating;
+};
+
+static void call_hook(struct host_call *c, const struct blame *b, const struct run *r,
+		      const struct plug_view *v, struct json *draft, struct plug_result *ret)
+{
+	mk_view view = {.struct_size = sizeof(view),
+			.flags = v->elastic ? MK_ELASTIC : 0,
+			.local = host_input(c, v->local),
+			.remote = host_input(c, v->remote),
+			.workload = host_input(c, v->workload),
+			.now = time_rfc3339(c->a, v->now_wall_ms)};
+	struct json *copy = json_dup(c->a, draft);
+	mk_val handle = host_draft(c, copy);
+
+	if (!copy || !handle.h || !view.now.p || c->no_memory) {
+		c->no_memory = true;
+		return;
+	}
+	c->plug->stats.calls++;
+	host_arm(c);
+	publish(c->plug, b->source->id, b->hook);
+	int verdict = r->fn(&c->base, &view, handle);
+
+	publish(c->plug, NULL, NULL);
+	if (c->failed) {
+		return;
+	}
+	check_verdict(c, verdict, r->is_status);
+	ret->verdict = verdict;
+	ret->said = c->said;
+	if (verdict < 0 || !(verdict & MK_SET)) {
+		return;
+	}
+	copy = host_value(c, handle);
+	if (!r->is_status) {
+		check_remote_draft(c, draft, copy, r->creating);
+	} else if (json_type(copy) != JSON_OBJ) {
+		host_fail(c, "draft: expected an object, found another type");
+	} else {
+		check_size(c, copy);
+	}
+	ret->draft = copy;
+}
+
+static enum mk_code run_hook(struct plug *p, size_t adapter, const struct run *r,
+			     const struct plug_view *v, struct json *draft, struct arena *a,
+			     struct plug_result *ret, struct mk_err *err)
+{
+	struct plug_adapter_item *item = p->adapters[adapter];
+	const struct blame b = {&item->pub.source, r->is_status ? "status" : "remote",
+				item->pub.gvk, &item->breaker, v->now_wall_ms};
+	struct plug_result result = {.draft = draft, .said = {"", 0}};
+	struct host_call c;
+
+	host_begin(&c, p, a, item->pub.kind, item->pub.group);
+	call_hook(&c, &b, r, v, draft, &result);
+	enum mk_code code = finish(&c, &b, err);
+
+	if (code == MK_OK) {
+		*ret = result;
+	}
+	return code;
+}
+
+static enum mk_code plain(int verdict, struct json *draft, struct plug_result *ret)
+{
+	*ret = (struct plug_result){verdict, draft, {"", 0}};
+	return MK_OK;
+}
+
+enum mk_code plug_remote(struct plug *p, size_t adapter, const struct plug_view *v,
+			 struct json *draft, struct arena *a, struct plug_result *ret,
+			 struct mk_err *err)
+{
+	if (adapter >= p->n_adapters || !draft) {
+		return err_set(err, MK_BUG, "plug", "no such adapter, or no draft");
+	}
+	const struct run r = {p->adapters[adapter]->pub.d->remote, false, v->remote == NULL};
+
+	if (!r.fn) {
+		return plain(r.creating ? MK_SET : MK_KEEP, draft, ret);
+	}
+	return run_hook(p, adapter, &r, v, draft, a, ret, err);
+}
+
+enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view *v,
+			 struct json *draft, struct arena *a, struct plug_result *ret,
+			 struct mk_err *err)
+{
+	if (adapter >= p->n_adapters || !draft) {
+		return err_set(err, MK_BUG, "plug", "no such adapter, or no draft");
+	}
+	const mk_adapter *d = p->adapters[adapter]->pub.d;
+	const struct run r = {d->status, true, false};
+
+	if ((d->flags & MK_STATUS_NONE) || ((d->flags & MK_STATUS_IF_PRESENT) &&
+					    json_type(json_get(v->remote, "status")) != JSON_OBJ)) {
+		return plain(MK_KEEP, draft, ret);
+	}
+	if (!r.fn) {
+		return plain(MK_SET, draft, ret);
+	}
+	return run_hook(p, adapter, &r, v, draft, a, ret, err);
+}
+
+/* The list that a dispatcher gave: in range, none twice. */
+static void check_pick(struct host_call *c, int verdict, const mk_pick *pick, uint32_t cap,
+		       const uint32_t *index, size_t n_clusters)
+{
+	if (verdict != MK_KEEP && verdict != MK_SET && verdict != (MK_KEEP | MK_EXHAUSTED) &&
+	    verdict != MK_E_INPUT && verdict != MK_E_RETRY) {
+		host_fail(c,
+			  "verdict: expected MK_SET, MK_KEEP, MK_KEEP with MK_EXHAUSTED or an "
+			  "error, found %d",
+			  verdict);
+		return;
+	}
+	if (pick->wait_ms < -1) {
+		host_fail(c, "wait_ms: expected -1 or more, found %lld", (long long)pick->wait_ms);
+	}
+	if (verdict != MK_SET) {
+		return;
+	}
+	if (pick->n > cap) {
+		host_fail(c, "n: expected at most %u, found %u", cap, pick->n);
+		return;
+	}
+	for (uint32_t i = 0; i < pick->n; i++) {
+		if (index[i] >= n_clusters) {
+			host_fail(c, "index: expected less than %zu, found %u", n_clusters,
+				  index[i]);
+		}
+		for (uint32_t k = 0; k < i; k++) {
+			if (index[k] == index[i]) {
+				host_fail(c, "index: expected no cluster twice, found %u again",
+					  index[i]);
+			}
+		}
+	}
+}
+
+enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct json *workload,
+			   const struct json *clusters, const struct json *config,
+			   int64_t now_wall_ms, int64_t last_set_ms, struct arena *a,
+			   struct plug_pick *ret, struct mk_err *err)
+{
+	if (dispatcher >= p->n_dispatchers) {
+		return err_set(err, MK_BUG, "plug", "no such dispatcher");
+	}
+	struct plug_dispatcher_item *item = p->dispatchers[dispatcher];
+	const struct blame b = {&item->pub.source, "nominate", str_of(item->pub.d->name),
+				&item->breaker, now_wall_ms};
+	struct plug_pick result = {.wait_ms = -1, .said = {"", 0}};
+	struct json *empty = config ? NULL : json_new_obj(a);
+	const uint32_t cap = sizeof(result.index) / sizeof(result.index[0]);
+	struct host_call c;
+
+	host_begin(&c, p, a, (mk_str){"", 0}, (mk_str){"", 0});
+	mk_dispatch d = {.struct_size = sizeof(d),
+			 .workload = host_input(&c, workload),
+			 .clusters = host_input(&c, clusters),
+			 .config = host_input(&c, config ? config : empty),
+			 .now_ms = now_wall_ms,
+			 .last_set_ms = last_set_ms};
+	mk_pick pick = {
+		.struct_size = sizeof(pick), .cap = cap, .index = result.index, .wait_ms = -1};
+
+	if (!c.no_memory && !arena_failed(a)) {
+		p->stats.calls++;
+		host_arm(&c);
+		publish(p, b.source->id, b.hook);
+		result.verdict = item->pub.d->nominate(&c.base, &d, &pick);
+		publish(p, NULL, NULL);
+		check_pick(&c, result.verdict, &pick, cap, result.index, json_len(clusters));
+	}
+	enum mk_code code = finish(&c, &b, err);
+
+	if (code == MK_OK) {
+		result.n = result.verdict == MK_SET ? pick.n : 0;
+		result.wait_ms = pick.wait_ms;
+		result.said = c.said;
+		*ret = result;
+	}
+	return code;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call of one hook, seen from the host: the table behind the handles that the plugin holds, the sticky error,
+ * the budgets. guard.c opens a call, hands out views, calls the hook and closes it; the functions of the vtable work
+ * on it in between.
+ */
+#ifndef MK_PLUG_HOST_H
+#define MK_PLUG_HOST_H
+
+#include "core/plug/internal.h"
+
+enum { HOST_WRITABLE = 1, HOST_ROOT = 2 };
+
+/* What a handle stands for. */
+struct host_val {
+	struct json *v;
+	uint16_t depth; /* below its root */
+	uint16_t flags;
+};
+
+struct host_call {
+	mk_call base; /* first: this is what the plugin gets */
+	struct plug *plug;
+	struct arena *a;
+	mk_str kind, group; /* of the local item; kind empty for dispatchers */
+	struct host_val *vals;
+	size_t n, size;
+	uint32_t generation;
+	size_t used; /* of the arena when the hook began */
+	uint64_t calls;
+	int64_t start_us;
+	mk_str said;
+	bool failed, no_memory;
+	char why[256];
+	/* the place of the last 'at', so that walking an array is not quadratic */
+	const struct json *walk_of;
+	struct json_iter walk;
+	size_t walk_next;
+};
+
+/* Opens a call; takes over the handle table of 'p'. 'kind' and 'group' are borrowed for the call. */
+void host_begin(struct host_call *c, struct plug *p, struct arena *a, mk_str kind, mk_str group);
+
+/* A handle for a read-only input (NULL = absent), or for the draft. 0 also when out of memory (c->no_memory). */
+mk_val host_input(struct host_call *c, const struct json *v);
+mk_val host_draft(struct host_call *c, struct json *v);
+
+/* Arms the budgets: what was allocated before is the host's. */
+void host_arm(struct host_call *c);
+
+/* The value of a handle that host_draft gave, as it is now. */
+struct json *host_value(const struct host_call *c, mk_val v);
+
+/* Checks the wall time for the last time and counts what went over a soft budget; gives the table back. */
+void host_end(struct host_call *c);
+
+/* Makes the call a fault, if it is none yet. */
+void host_fail(struct host_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Rough size of a value: its depth, and its text without escapes. */
+struct host_size {
+	size_t depth, bytes, nodes;
+};
+struct host_size host_measure(const struct json *v);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder share: the registry's inside, and the checks of descriptors. */
+#ifndef MK_PLUG_INTERNAL_H
+#define MK_PLUG_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "core/base/str.h"
+#include "core/plug/plug.h"
+
+struct host_val;
+
+enum { PLUG_FAULTS = 3, PLUG_REST_MS = 60000, PLUG_MAX_ITEMS = 256, PLUG_MAX_WARNINGS = 64 };
+
+/* The last faults of an item, newest last, and until when it rests. */
+struct plug_breaker {
+	int64_t fault_ms[PLUG_FAULTS];
+	unsigned n;
+	int64_t rest_until_ms;
+};
+
+struct plug_adapter_item {
+	struct plug_adapter pub;
+	struct plug_breaker breaker;
+};
+
+struct plug_dispatcher_item {
+	struct plug_dispatcher pub;
+	struct plug_breaker breaker;
+};
+
+struct plug {
+	struct arena arena; /* names, messages, items */
+	struct plug_adapter_item *adapters[PLUG_MAX_ITEMS];
+	struct plug_dispatcher_item *dispatchers[PLUG_MAX_ITEMS];
+	struct plug_source sources[PLUG_MAX_ITEMS];
+	const char *warnings[PLUG_MAX_WARNINGS];
+	size_t n_adapters, n_dispatchers, n_sources, n_warnings;
+	struct plug_adapter_item *template_;
+	struct plug_limits limits;
+	struct plug_stats stats;
+	int64_t (*now_us)(void);
+	struct host_val *vals; /* handle table, kept between calls */
+	size_t vals_size;
+	uint32_t generation; /* of the last call's handles */
+	_Atomic(const char *) running_plugin;
+	_Atomic(const char *) running_hook;
+};
+
+/* Findings of a check, joined by "; ". */
+struct findings {
+	struct buf text;
+	size_t n;
+};
+
+void findings_init(struct findings *f);
+void findings_done(struct findings *f);
+void findings_add(struct findings *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* As plug_add, but with room for every finding. True when the entry was added; else 'f' has at least one line. */
+bool plug_add_entry(struct plug *p, const struct mk_entry *entry, const char *file,
+		    struct findings *f);
+
+/*
+ * The checks (check.c). Each reports what is wrong with one thing, prefixed by 'what', and returns whether it may be
+ * looked into further. Duplicates are looked for in 'p'.
+ */
+bool check_entry(const struct plug *p, const struct mk_entry *e, struct findings *f);
+bool check_factory(const struct mk_factory *fa, size_t i, struct findings *f);
+bool check_adapter(const struct plug *p, const struct mk_adapter *ad, const char *what,
+		   struct findings *f);
+bool check_dispatcher(const struct plug *p, const struct mk_dispatcher *di, const char *what,
+		      struct findings *f);
+
+/*
+ * Number of tokens of an RFC 6901 pointer; -1 when it is NULL, malformed, or longer than 'max' bytes.
+ */
+int pointer_tokens(const char *pointer, size_t max);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The registry: takes in checked entries, finds adapters by kind and dispatchers by name. Items live in one arena, so
+ * that pointers to them stay good when others are added. guard.c calls them.
+ */
+#include <stdio.h>
+
+#include "core/base/alloc.h"
+#include "core/plug/internal.h"
+
+const struct plug_limits plug_default_limits = {
+	.soft_us = 5000,
+	.hard_us = 50000,
+	.soft_bytes = 4 * 1024 * 1024,
+	.hard_bytes = 16 * 1024 * 1024,
+	.soft_calls = 100000,
+	.hard_calls = 1000000,
+	.draft_bytes = 3 * 512 * 1024,
+	.say_bytes = 1024,
+	.pointer_bytes = 4096,
+};
+
+struct plug *plug_new(struct mk_err *err)
+{
+	struct plug *p = mk_calloc(1, sizeof(*p));
+
+	if (!p) {
+		err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+		return NULL;
+	}
+	arena_init(&p->arena, 4 * 1024 * 1024);
+	p->limits = plug_default_limits;
+	return p;
+}
+
+void plug_free(struct plug *p)
+{
+	if (!p) {
+		return;
+	}
+	mk_free(p->vals);
+	arena_done(&p->arena);
+	mk_free(p);
+}
+
+void plug_set_limits(struct plug *p, const struct plug_limits *limits)
+{
+	p->limits = *limits;
+}
+
+void plug_set_clock(struct plug *p, int64_t (*now_us)(void))
+{
+	p->now_us = now_us;
+}
+
+void plug_get_stats(const struct plug *p, struct plug_stats *ret)
+{
+	*ret = p->stats;
+}
+
+void plug_running(const struct plug *p, const char **ret_plugin, const char **ret_hook)
+{
+	*ret_plugin = atomic_load_explicit(&p->running_plugin, memory_order_acquire);
+	*ret_hook = atomic_load_explicit(&p->running_hook, memory_order_acquire);
+}
+
+size_t plug_n_adapters(const struct plug *p)
+{
+	return p->n_adapters;
+}
+
+const struct plug_adapter *plug_adapter(const struct plug *p, size_t i)
+{
+	return i < p->n_adapters ? &p->adapters[i]->pub : NULL;
+}
+
+int plug_find_adapter(const struct plug *p, mk_str gvk)
+{
+	for (size_t i = 0; i < p->n_adapters; i++) {
+		if (str_eq(p->adapters[i]->pub.gvk, gvk)) {
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+size_t plug_n_dispatchers(const struct plug *p)
+{
+	return p->n_dispatchers;
+}
+
+const struct plug_dispatcher *plug_dispatcher(const struct plug *p, size_t i)
+{
+	return i < p->n_dispatchers ? &p->dispatchers[i]->pub : NULL;
+}
+
+int plug_find_dispatcher(const struct plug *p, mk_str name)
+{
+	for (size_t i = 0; i < p->n_dispatchers; i++) {
+		if (str_is(name, p->dispatchers[i]->pub.d->name)) {
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+const char *plug_warning(const struct plug *p, size_t i)
+{
+	return i < p->n_warnings ? p->warnings[i] : NULL;
+}
+
+static void warn(struct plug *p, mk_str text)
+{
+	if (text.p && p->n_warnings < PLUG_MAX_WARNINGS) {
+		p->warnings[p->n_warnings++] = text.p;
+	}
+}
+
+/* A descriptor of a newer minor may use fields that this host does not know: said once, at the first such byte. */
+static void warn_tail(struct plug *p, const void *item, size_t known, uint32_t size,
+		      const char *what, const struct plug_source *src)
+{
+	const unsigned char *bytes = item;
+
+	for (size_t i = known; i < size; i++) {
+		if (bytes[i]) {
+			warn(p,
+			     arena_printf(&p->arena,
+					  "%s: %s: built for abi %u.%u uses a field at offset %zu "
+					  "that this "
+					  "host (%d.%d) does not know; it is ignored",
+					  src->file, what, (unsigned)src->abi_major,
+					  (unsigned)src->abi_minor, i, MK_ABI_MAJOR, MK_ABI_MINOR));
+			return;
+		}
+	}
+}
+
+static mk_str gvk_text(struct arena *a, mk_str group, mk_str version, mk_str kind)
+{
+	return arena_printf(a, "%.*s/%.*s, Kind=%.*s", STR_ARG(group), STR_ARG(version),
+			    STR_ARG(kind));
+}
+
+static bool take_adapter(struct plug *p, const mk_adapter *ad, const struct plug_source *src,
+			 size_t i, struct findings *f)
+{
+	bool is_template = !ad->group && !ad->version && !ad->kind;
+	struct plug_adapter_item *item = arena_alloc(&p->arena, sizeof(*item));
+
+	if (!item) {
+		return false;
+	}
+	item->pub = (struct plug_adapter){.d = ad, .source = *src};
+	if (is_template) {
+		p->template_ = item;
+		warn_tail(p, ad, sizeof(*ad), ad->struct_size, "template", src);
+		return true;
+	}
+	item->pub.group = str_of(ad->group);
+	item->pub.version = str_of(ad->version);
+	item->pub.kind = str_of(ad->kind);
+	item->pub.gvk = gvk_text(&p->arena, item->pub.group, item->pub.version, item->pub.kind);
+	if (!item->pub.gvk.p) {
+		return false;
+	}
+	int other = plug_find_adapter(p, item->pub.gvk);
+
+	if (other >= 0) {
+		findings_add(
+			f,
+			"adapter %zu: kind: expected one without an adapter, found %s (also in %s)",
+			i, item->pub.gvk.p, p->adapters[other]->pub.source.file);
+		return true;
+	}
+	if (p->n_adapters == PLUG_MAX_ITEMS) {
+		findings_add(f, "adapter %zu: expected at most %d adapters, found more", i,
+			     PLUG_MAX_ITEMS);
+		return true;
+	}
+	warn_tail(p, ad, sizeof(*ad), ad->struct_size, item->pub.gvk.p, src);
+	p->adapters[p->n_adapters++] = item;
+	return true;
+}
+
+static bool take_dispatcher(struct plug *p, const mk_dispatcher *di, const struct plug_source *src,
+			    size_t i, struct findings *f)
+{
+	struct plug_dispatcher_item *item = arena_alloc(&p->arena, sizeof(*item));
+
+	if (!item) {
+		return false;
+	}
+	if (p->n_dispatchers == PLUG_MAX_ITEMS) {
+		findings_add(f, "dispatcher %zu: expected at most %d dispatchers, found more", i,
+			     PLUG_MAX_ITEMS);
+		return true;
+	}
+	item->pub = (struct plug_dispatcher){.d = di, .source = *src};
+	warn_tail(p, di, sizeof(*di), di->struct_size, di->name, src);
+	p->dispatchers[p->n_dispatchers++] = item;
+	return true;
+}
+
+/* Checks and takes the items of one factory. False: out of memory. */
+static bool take_factory(struct plug *p, const mk_factory *fa, const struct plug_source *src,
+			 struct findings *f)
+{
+	bool adapters = strcmp(fa->id, MK_FACTORY_ADAPTER) == 0;
+	char what[160];
+
+	if (!adapters && strcmp(fa->id, MK_FACTORY_DISPATCHER) != 0) {
+		warn(p,
+		     arena_printf(&p->arena,
+				  "%s: factory %s is not known to this host (%d.%d); it is skipped",
+				  src->file, fa->id, MK_ABI_MAJOR, MK_ABI_MINOR));
+		return true;
+	}
+	for (size_t i = 0; i < fa->n; i++) {
+		bool fine = true;
+
+		(void)snprintf(what, sizeof(what), "%s %zu", adapters ? "adapter" : "dispatcher",
+			       i);
+		if (!fa->items[i]) {
+			findings_add(f, "%s: expected a descriptor, found NULL", what);
+		} else if (adapters) {
+			const mk_adapter *ad = fa->items[i];
+
+			if (check_adapter(p, ad, what, f)) {
+				fine = take_adapter(p, ad, src, i, f);
+			}
+		} else {
+			const mk_dispatcher *di = fa->items[i];
+
+			if (check_dispatcher(p, di, what, f)) {
+				fine = take_dispatcher(p, di, src, i, f);
+			}
+		}
+		if (!fine) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool take_entry(struct plug *p, const struct mk_entry *entry, const char *file,
+		       struct findings *f)
+{
+	if (!check_entry(p, entry, f)) {
+		return true;
+	}
+	if (p->n_sources == PLUG_MAX_ITEMS) {
+		findings_add(f, "expected at most %d plugins, found more", PLUG_MAX_ITEMS);
+		return true;
+	}
+	mk_str copy = arena_dup(&p->arena, str_of(file));
+
+	if (!copy.p) {
+		return false;
+	}
+	struct plug_source *src = &p->sources[p->n_sources++];
+
+	*src = (struct plug_source){.id = entry->id,
+				    .version = entry->version,
+				    .file = copy.p,
+				    .abi_major = entry->abi_major,
+				    .abi_minor = entry->abi_minor};
+	for (size_t i = 0; entry->factories[i]; i++) {
+		if (i == PLUG_MAX_ITEMS) {
+			findings_add(f, "factories: expected at most %d and NULL, found more",
+				     PLUG_MAX_ITEMS);
+			break;
+		}
+		if (check_factory(entry->factories[i], i, f) &&
+		    !take_factory(p, entry->factories[i], src, f)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool plug_add_entry(struct plug *p, const struct mk_entry *entry, const char *file,
+		    struct findings *f)
+{
+	size_t before = f->n, n_adapters = p->n_adapters, n_dispatchers = p->n_dispatchers;
+	size_t n_sources = p->n_sources, n_warnings = p->n_warnings;
+	struct plug_adapter_item *tmpl = p->template_;
+
+	if (!take_entry(p, entry, file, f)) {
+		findings_add(f, "out of memory");
+	}
+	if (f->n == before) {
+		return true;
+	}
+	/* all or nothing: an entry with a finding leaves no trace */
+	p->n_adapters = n_adapters;
+	p->n_dispatchers = n_dispatchers;
+	p->n_sources = n_sources;
+	p->n_warnings = n_warnings;
+	p->template_ = tmpl;
+	return false;
+}
+
+enum mk_code plug_add(struct plug *p, const struct mk_entry *entry, const char *file,
+		      struct mk_err *err)
+{
+	struct findings f;
+	enum mk_code code = MK_OK;
+
+	findings_init(&f);
+	if (!plug_add_entry(p, entry, file, &f)) {
+		code = err_set(err, arena_failed(&p->arena) ? MK_NO_MEMORY : MK_INVALID, "plug",
+			       "%s", f.text.p ? f.text.p : "out of memory");
+	}
+	findings_done(&f);
+	return code;
+}
+
+enum mk_code plug_add_framework(struct plug *p, mk_str name, struct mk_err *err)
+{
+	mk_str rest = name, kind, version;
+
+	if (!str_split(&rest, '.', &kind) || !str_split(&rest, '.', &version) || !kind.n ||
+	    !version.n || !rest.n) {
+		return err_set(err, MK_INVALID, "plug",
+			       "expected Kind.version.group, found \"%.*s\"", STR_ARG(name));
+	}
+	if (!p->template_) {
+		return err_set(err, MK_INVALID, "plug",
+			       "%.*s: expected a plugin with a template adapter, found none",
+			       STR_ARG(name));
+	}
+	struct plug_adapter_item *item = arena_alloc(&p->arena, sizeof(*item));
+
+	if (!item) {
+		return err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+	}
+	item->pub = p->template_->pub;
+	item->pub.is_instance = true;
+	item->pub.group = arena_dup(&p->arena, rest);
+	item->pub.version = arena_dup(&p->arena, version);
+	item->pub.kind = arena_dup(&p->arena, kind);
+	item->pub.gvk = gvk_text(&p->arena, rest, version, kind);
+	if (arena_failed(&p->arena)) {
+		return err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+	}
+	if (plug_find_adapter(p, item->pub.gvk) >= 0) {
+		return err_set(err, MK_INVALID, "plug",
+			       "%.*s: expected a kind without an adapter, found one",
+			       STR_ARG(name));
+	}
+	if (p->n_adapters == PLUG_MAX_ITEMS) {
+		return err_set(err, MK_INVALID, "plug", "expected at most %d adapters, found more",
+			       PLUG_MAX_ITEMS);
+	}
+	p->adapters[p->n_adapters++] = item;
+	return MK_OK;
+}
+
+static bool is_resting(const struct plug_breaker *b, int64_t now)
+{
+	/* a clock that was set back must not prolong the rest */
+	return now < b->rest_until_ms && b->rest_until_ms - now <= PLUG_REST_MS;
+}
+
+bool plug_adapter_resting(const struct plug *p, size_t i, int64_t now_wall_ms)
+{
+	return i < p->n_adapters && is_resting(&p->adapters[i]->breaker, now_wall_ms);
+}
+
+bool plug_dispatcher_resting(const struct plug *p, size_t i, int64_t now_wall_ms)
+{
+	return i < p->n_dispatchers && is_resting(&p->dispatchers[i]->breaker, now_wall_ms);
+}
