@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One set of connections to one API server: a libcurl multi handle on the event loop. It is made when the first
+ * exchange comes and thrown away after a minute without any, or at once with pool_drop, which is the only sure way to
+ * be rid of a dead HTTP/2 connection. Exchanges end in the 'ended' callback, from the loop, inside no other call.
+ */
+#ifndef MK_NET_POOL_H
+#define MK_NET_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/err.h"
+#include "core/net/exchange.h"
+#include "core/net/loop.h"
+
+struct pool;
+
+enum { POOL_IDLE_MS = 60000 };
+
+/*
+ * 'one_connection': never more than one (requests); else as many as needed (watches). 'ended' may do anything but
+ * free the pool or call it: it should only note the result. NULL: out of memory.
+ */
+struct pool *pool_new(struct loop *l, bool one_connection,
+		      void (*ended)(void *ctx, struct exchange *x, CURLcode rc), void *ctx);
+/* Exchanges still running must have been removed. NULL is fine. */
+void pool_free(struct pool *p);
+
+/* Starts 'x'. MK_NO_MEMORY. */
+enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err);
+/* Takes 'x' back, running or not; its stream is cancelled. */
+void pool_remove(struct pool *p, struct exchange *x);
+/* Closes all connections; all exchanges must have been removed. */
+void pool_drop(struct pool *p);
+
+/* Exchanges that are running. */
+size_t pool_running(const struct pool *p);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What core/net asks of OpenSSL directly: are credentials usable, and was HTTP/2 agreed on. No I/O. */
+#ifndef MK_NET_TLS_H
+#define MK_NET_TLS_H
+
+#include <stdbool.h>
+
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+/*
+ * Checks PEM texts before any connection: 'ca' ("" = the system's roots), 'cert' with 'key' (both "" = none).
+ * MK_INVALID with the texts that Go's client gives for the same fault.
+ */
+enum mk_code tls_check_pem(mk_str ca, mk_str cert, mk_str key, struct mk_err *err);
+
+/* Did the TLS session (an SSL *) agree on HTTP/2 by ALPN? */
+bool tls_is_http2(const void *ssl);
+
+/* Words for a failed verification (an X509_V_ERR_ number), as Go says it: "x509: …". Static. */
+const char *tls_verify_text(long verify_result);
+
+#endif

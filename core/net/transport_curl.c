@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clusters, transfers and the delivery of what came in; see transport_curl.h. */
+#include "core/net/transport_curl.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/list.h"
+#include "core/net/pool.h"
+
+enum {
+	MAX_CLUSTERS = 65536,
+	CHUNK_MAX = 256 * 1024, /* bytes handed on in one callback */
+	SLICE_US = 4000,        /* then the loop gets its turn */
+};
+
+struct cluster {
+	struct peer *peer;
+	struct pool *requests, *watches;
+	struct list_node transfers; /* by age */
+};
+
+struct transfer {
+	struct exchange x; /* first: libcurl's private pointer leads here */
+	struct list_node in_cluster;
+	struct list_node in_ready; /* only while is_ready */
+	struct transport_curl *t;
+	uint64_t token;
+	int64_t begun_us;
+	uint32_t cluster;
+	CURLcode rc;
+	bool is_ready;  /* has something to deliver */
+	bool on_wire;   /* on the pool's multi handle */
+	bool ended;     /* rc is valid */
+	bool head_told; /* on_head was made */
+	bool busy;      /* inside a callback: cancel must not free it */
+	bool cancelled;
+};
+
+struct transport_curl {
+	struct transport vt;
+	struct transport_options o;
+	struct exchange_env env;
+	const struct transport_sink *sink;
+	void (*before)(void *ctx);
+	void (*after)(void *ctx);
+	void *hook_ctx;
+	struct cluster **clusters; /* by id */
+	size_t n_clusters;
+	struct list_node ready;
+	struct loop_post *deliver;
+	size_t running, open_clusters;
+};
+
+static struct pool *pool_of(struct transport_curl *t, const struct transfer *f)
+{
+	struct cluster *c = t->clusters[f->cluster];
+
+	return f->x.cls == TRANSPORT_WATCH ? c->watches : c->requests;
+}
+
+static struct cluster *cluster_of(const struct transport_curl *t, uint32_t id)
+{
+	return id < t->n_clusters ? t->clusters[id] : NULL;
+}
+
+static void mark_ready(struct transfer *f)
+{
+	if (!f->is_ready) {
+		f->is_ready = true;
+		list_add_tail(&f->t->ready, &f->in_ready);
+		loop_post_now(f->t->deliver);
+	}
+}
+
+static void unready(struct transfer *f)
+{
+	if (f->is_ready) {
+		f->is_ready = false;
+		list_del(&f->in_ready);
+	}
+}
+
+static void transfer_free(struct transfer *f)
+{
+	exchange_done(&f->x);
+	mk_free(f);
+}
+
+/* Takes it off the wire and out of all lists; frees it unless one of its callbacks is running. */
+static void transfer_drop(struct transfer *f)
+{
+	unready(f);
+	if (f->on_wire) {
+		f->on_wire = false;
+		pool_remove(pool_of(f->t, f), &f->x);
+	}
+	list_del(&f->in_cluster);
+	f->t->running--;
+	f->cancelled = true;
+	if (!f->busy) {
+		transfer_free(f);
+	}
+}
+
+/* --- what libcurl tells us: collected, not acted upon --------------------------------------------- */
+
+static void exchange_grew(struct exchange *x)
+{
+	mark_ready((struct transfer *)x);
+}
+
+static void exchange_ended(void *ctx, struct exchange *x, CURLcode rc)
+{
+	struct transfer *f = (struct transfer *)x;
+
+	(void)ctx;
+	f->on_wire = false;
+	f->ended = true;
+	f->rc = rc;
+	mark_ready(f);
+}
+
+/* --- delivery ------------------------------------------------------------------------------------- */
+
+static void report(struct transport_curl *t, const struct transfer *f, enum transport_end end,
+		   enum mk_code code)
+{
+	struct transport_report r = {
+		.cluster = f->cluster,
+		.method = f->x.cls == TRANSPORT_WATCH ? "WATCH" : f->x.method,
+		.status = f->x.head_done ? f->x.status : 0,
+		.end = end,
+		.code = code,
+		.dur_us = clock_mono_us() - f->begun_us,
+	};
+
+	if (t->o.report) {
+		t->o.report(t->o.report_ctx, &r);
+	}
+}
+
+/* 401 and the token on disk is a new one: once more, without a word to the sink. */
+static bool sent_again(struct transport_curl *t, struct transfer *f)
+{
+	if (!f->x.token_renewed || f->rc != CURLE_OK) {
+		return false;
+	}
+	if (!exchange_again(&f->x) || pool_add(pool_of(t, f), &f->x, NULL) != MK_OK) {
+		f->rc = CURLE_OUT_OF_MEMORY;
+		return false;
+	}
+	f->ended = false;
+	f->on_wire = true;
+	return true;
+}
+
+static void deliver_end(struct transport_curl *t, struct transfer *f)
+{
+	enum transport_end end = TRANSPORT_OK;
+	char text[256];
+	enum mk_code code;
+
+	if (sent_again(t, f)) {
+		return;
+	}
+	code = exchange_verdict(&f->x, f->rc, &end, text);
+	report(t, f, end, code);
+	f->busy = true;
+	transfer_drop(f);
+	t->sink->on_end(t->sink->ctx, f->token, end, code, str_of(text));
+	transfer_free(f);
+}
+
+static void deliver_head(struct transport_curl *t, struct transfer *f)
+{
+	struct transport_head head = {
+		.status = f->x.status,
+		.content_type = str_of(f->x.content_type),
+		.retry_after_ms = f->x.retry_after_ms,
+	};
+
+	f->head_told = true;
+	t->sink->on_head(t->sink->ctx, f->token, &head);
+}
+
+static void deliver_body(struct transport_curl *t, struct transfer *f)
+{
+	size_t done = 0;
+
+	while (!f->cancelled && done < f->x.in.n) {
+		mk_str chunk = str_sub(buf_str(&f->x.in), done, CHUNK_MAX);
+
+		done += chunk.n;
+		t->sink->on_chunk(t->sink->ctx, f->token, chunk);
+	}
+	if (f->x.cls == TRANSPORT_WATCH && f->x.in.size > CHUNK_MAX) {
+		buf_done(
+			&f->x.in); /* a burst's memory is not kept for the hours of silence after it */
+		buf_init(&f->x.in, f->x.cap);
+	} else {
+		buf_clear(&f->x.in);
+	}
+}
+
+static void deliver_one(struct transport_curl *t, struct transfer *f)
+{
+	unready(f);
+	f->busy = true;
+	if (f->x.head_done && !f->head_told && !f->x.token_renewed) {
+		deliver_head(t, f);
+	}
+	if (!f->cancelled && f->head_told) {
+		deliver_body(t, f);
+	}
+	f->busy = false;
+	if (f->cancelled) {
+		transfer_free(f);
+	} else if (f->ended) {
+		deliver_end(t, f);
+	}
+}
+
+static void deliver(void *ctx)
+{
+	struct transport_curl *t = ctx;
+	int64_t t0 = clock_mono_us();
+
+	if (t->before) {
+		t->before(t->hook_ctx);
+	}
+	while (!list_empty(&t->ready)) {
+		deliver_one(t, LIST_ENTRY(t->ready.next, struct transfer, in_ready));
+		if (clock_mono_us() - t0 > SLICE_US && !list_empty(&t->ready)) {
+			loop_post_now(t->deliver);
+			break;
+		}
+	}
+	if (t->after) {
+		t->after(t->hook_ctx);
+	}
+}
+
+/* --- struct transport ----------------------------------------------------------------------------- */
+
+static void vt_close(void *ctx, uint32_t id)
+{
+	struct transport_curl *t = ctx;
+	struct cluster *c = cluster_of(t, id);
+
+	if (!c) {
+		return;
+	}
+	while (!list_empty(&c->transfers)) {
+		transfer_drop(LIST_ENTRY(c->transfers.next, struct transfer, in_cluster));
+	}
+	pool_free(c->requests);
+	pool_free(c->watches);
+	peer_free(c->peer);
+	mk_free(c);
+	t->clusters[id] = NULL;
+	t->open_clusters--;
+}
+
+static bool make_room(struct transport_curl *t, uint32_t id)
+{
+	size_t n = t->n_clusters ? t->n_clusters : 8;
+	struct cluster **grown;
+
+	while (n <= id) {
+		n *= 2;
+	}
+	if (n == t->n_clusters) {
+		return true;
+	}
+	grown = mk_realloc(t->clusters, n * sizeof(struct cluster *));
+	if (!grown) {
+		return false;
+	}
+	memset(grown + t->n_clusters, 0, (n - t->n_clusters) * sizeof(struct cluster *));
+	t->clusters = grown;
+	t->n_clusters = n;
+	return true;
+}
+
+static enum mk_code vt_open(void *ctx, uint32_t id, const struct endpoint *e, struct mk_err *err)
+{
+	struct transport_curl *t = ctx;
+	struct mk_err why = {.code = MK_OK};
+	struct cluster *c;
+
+	if (id >= MAX_CLUSTERS) {
+		return err_set(err, MK_TOO_BIG, "net", "more than %d clusters", MAX_CLUSTERS);
+	}
+	vt_close(t, id);
+	c = mk_calloc(1, sizeof(*c));
+	if (!c || !make_room(t, id)) {
+		mk_free(c);
+		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
+	}
+	list_init(&c->transfers);
+	c->peer = peer_new(e, &why);
+	if (c->peer) {
+		c->requests = pool_new(t->o.loop, true, exchange_ended, t);
+		c->watches = pool_new(t->o.loop, false, exchange_ended, t);
+	}
+	if (!c->requests || !c->watches) {
+		pool_free(c->requests);
+		pool_free(c->watches);
+		peer_free(c->peer);
+		mk_free(c);
+		if (why.code != MK_OK) {
+			return err_set(err, why.code, "net", "%s", why.msg);
+		}
+		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
+	}
+	t->clusters[id] = c;
+	t->open_clusters++;
+	return MK_OK;
+}
+
+static void vt_reset(void *ctx, uint32_t id)
+{
+	struct transport_curl *t = ctx;
+	struct cluster *c = cluster_of(t, id);
+
+	if (!c) {
+		return;
+	}
+	for (struct list_node *n = c->transfers.next; n != &c->transfers; n = n->next) {
+		struct transfer *f = LIST_ENTRY(n, struct transfer, in_cluster);
+
+		if (f->on_wire) {
+			f->on_wire = false;
+			pool_remove(pool_of(t, f), &f->x);
+			f->ended = true;
+			f->rc = CURLE_GOT_NOTHING;
+			mark_ready(f);
+		}
+	}
+	pool_drop(c->requests);
+	pool_drop(c->watches);
+}
+
+static enum mk_code vt_send(void *ctx, uint32_t id, const struct transport_request *r,
+			    uint64_t token, struct mk_err *err)
+{
+	struct transport_curl *t = ctx;
+	struct cluster *c = cluster_of(t, id);
+	struct mk_err why = {.code = MK_OK};
+	struct transfer *f;
+	enum mk_code code;
+
+	if (!c || !t->sink) {
+		return err_set(err, MK_BUG, "net", "the cluster is not open");
+	}
+	f = mk_calloc(1, sizeof(*f));
+	if (!f) {
+		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
+	}
+	f->t = t;
+	f->token = token;
+	f->cluster = id;
+	f->begun_us = clock_mono_us();
+	code = exchange_init(&f->x, &t->env, c->peer, r, f->begun_us / 1000, &why);
+	if (code == MK_OK) {
+		f->x.grew = exchange_grew;
+		code = pool_add(pool_of(t, f), &f->x, &why);
+		f->on_wire = code == MK_OK;
+	}
+	if (code != MK_OK && code != MK_FENCED) {
+		transfer_free(f);
+		return err_set(err, why.code, "net", "%s", why.msg);
+	}
+	list_add_tail(&c->transfers, &f->in_cluster);
+	t->running++;
+	if (code == MK_FENCED) { /* an end like any other, and ends never come inside send */
+		f->x.fenced = true;
+		f->ended = true;
+		f->rc = CURLE_ABORTED_BY_CALLBACK;
+		mark_ready(f);
+	}
+	return MK_OK;
+}
+
+static void vt_cancel(void *ctx, uint32_t id, uint64_t token)
+{
+	struct transport_curl *t = ctx;
+	struct cluster *c = cluster_of(t, id);
+
+	if (!c) {
+		return;
+	}
+	for (struct list_node *n = c->transfers.next; n != &c->transfers; n = n->next) {
+		struct transfer *f = LIST_ENTRY(n, struct transfer, in_cluster);
+
+		if (f->token == token) {
+			transfer_drop(f);
+			return;
+		}
+	}
+}
+
+/* --- life ----------------------------------------------------------------------------------------- */
+
+static bool curl_is_able(struct mk_err *err)
+{
+	const curl_version_info_data *v;
+
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+		err_set(err, MK_NO_MEMORY, "net", "libcurl does not start");
+		return false;
+	}
+	v = curl_version_info(CURLVERSION_NOW);
+	if (v->version_num < 0x075800 || !(v->features & CURL_VERSION_HTTP2) ||
+	    !(v->features & CURL_VERSION_SSL)) {
+		err_set(err, MK_INVALID, "net",
+			"libcurl: expected 7.88.0 or newer with TLS and HTTP/2, found %s",
+			v->version);
+		return false;
+	}
+	return true;
+}
+
+struct transport_curl *transport_curl_new(const struct transport_options *o, struct mk_err *err)
+{
+	struct transport_curl *t;
+
+	if (!curl_is_able(err)) {
+		return NULL;
+	}
+	t = mk_calloc(1, sizeof(*t));
+	if (t) {
+		t->deliver = loop_post_new(o->loop, deliver, t);
+	}
+	if (!t || !t->deliver) {
+		mk_free(t);
+		err_set(err, MK_NO_MEMORY, "net", "out of memory");
+		return NULL;
+	}
+	t->o = *o;
+	t->env = (struct exchange_env){.user_agent = o->user_agent, .fence = o->fence};
+	list_init(&t->ready);
+	t->vt = (struct transport){
+		.ctx = t,
+		.open = vt_open,
+		.close = vt_close,
+		.reset = vt_reset,
+		.send = vt_send,
+		.cancel = vt_cancel,
+	};
+	return t;
+}
+
+void transport_curl_free(struct transport_curl *t)
+{
+	if (!t) {
+		return;
+	}
+	for (size_t i = 0; i < t->n_clusters; i++) {
+		vt_close(t, (uint32_t)i);
+	}
+	mk_free(t->clusters);
+	loop_post_free(t->deliver);
+	mk_free(t);
+	curl_global_cleanup();
+}
+
+const struct transport *transport_curl_get(struct transport_curl *t)
+{
+	return &t->vt;
+}
+
+void transport_curl_set_sink(struct transport_curl *t, const struct transport_sink *sink)
+{
+	t->sink = sink;
+}
+
+void transport_curl_set_hooks(struct transport_curl *t, void (*before)(void *ctx),
+			      void (*after)(void *ctx), void *ctx)
+{
+	t->before = before;
+	t->after = after;
+	t->hook_ctx = ctx;
+}
+
+void transport_curl_get_stats(const struct transport_curl *t, struct transport_stats *ret)
+{
+	*ret = (struct transport_stats){
+		.connects = t->env.connects,
+		.sockets = t->env.live_sockets,
+		.bytes_in = t->env.bytes_in,
+		.running = t->running,
+		.clusters = t->open_clusters,
+	};
+}

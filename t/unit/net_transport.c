@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The libcurl transport against a real HTTP/2 server over TLS on the same loop. */
+#include "t/tap.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/net/transport_curl.h"
+#include "t/unit/net_h2server.h"
+
+enum { N = 64, PATIENCE_MS = 20000 };
+
+/* What the sink was told about each token. */
+static struct seen {
+	int heads, ends, status;
+	int64_t retry_after_ms;
+	size_t bytes;
+	char body[512];
+	enum transport_end end;
+	enum mk_code code;
+	char text[256];
+} seen[N];
+
+static struct loop *loop;
+static struct h2_server srv;
+static struct net_fence fence;
+static struct transport_curl *tc;
+static const struct transport *tr;
+static bool inside; /* a call into the transport is running */
+static int nested;  /* callbacks that came during one */
+static uint64_t cancel_at_head;
+static uint64_t close_at_chunk;
+
+static void on_head(void *ctx, uint64_t token, const struct transport_head *h)
+{
+	(void)ctx;
+	nested += inside;
+	seen[token].heads++;
+	seen[token].status = h->status;
+	seen[token].retry_after_ms = h->retry_after_ms;
+	if (token == cancel_at_head) {
+		tr->cancel(tr->ctx, 1, token);
+	}
+}
+
+static void on_chunk(void *ctx, uint64_t token, mk_str bytes)
+{
+	struct seen *s = &seen[token];
+	size_t room = sizeof(s->body) - 1 - strlen(s->body);
+
+	(void)ctx;
+	nested += inside;
+	s->bytes += bytes.n;
+	strncat(s->body, bytes.p, bytes.n < room ? bytes.n : room);
+	if (token == close_at_chunk) {
+		tr->close(tr->ctx, 1);
+	}
+}
+
+static void on_end(void *ctx, uint64_t token, enum transport_end end, enum mk_code code,
+		   mk_str text)
+{
+	struct seen *s = &seen[token];
+
+	(void)ctx;
+	nested += inside;
+	s->ends++;
+	s->end = end;
+	s->code = code;
+	snprintf(s->text, sizeof(s->text), "%.*s", STR_ARG(text));
+}
+
+static const struct transport_sink sink = {
+	.on_head = on_head, .on_chunk = on_chunk, .on_end = on_end};
+
+static void start(void)
+{
+	struct transport_options o = {.loop = loop, .fence = &fence, .user_agent = "mk/test"};
+
+	memset(seen, 0, sizeof(seen));
+	tc = transport_curl_new(&o, NULL);
+	transport_curl_set_sink(tc, &sink);
+	tr = transport_curl_get(tc);
+}
+
+static struct endpoint endpoint(void)
+{
+	return (struct endpoint){
+		.host = STR("127.0.0.1"),
+		.port = srv.port,
+		.ca_pem = str_of(srv.ca_pem),
+		.allow_loopback = true,
+	};
+}
+
+static enum mk_code open1(const struct endpoint *e, struct mk_err *err)
+{
+	return tr->open(tr->ctx, 1, e, err);
+}
+
+static enum mk_code send1(enum transport_class cls, const char *method, const char *path,
+			  const char *body, int64_t timeout_ms, uint64_t token)
+{
+	struct transport_request r = {
+		.method = method,
+		.path = str_of(path),
+		.content_type = body ? "application/json" : NULL,
+		.body = str_of(body),
+		.cls = cls,
+		.timeout_ms = timeout_ms,
+	};
+	enum mk_code code;
+
+	inside = true;
+	code = tr->send(tr->ctx, 1, &r, token, NULL);
+	inside = false;
+	return code;
+}
+
+/* Turns the loop until *what >= want. */
+static bool until(const int *what, int want)
+{
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+
+	while (*what < want && clock_mono_ms() < end) {
+		loop_turn(loop, 50);
+	}
+	return *what >= want;
+}
+
+static void turns(int n)
+{
+	for (int i = 0; i < n; i++) {
+		loop_turn(loop, 10);
+	}
+}
+
+static void test_requests(void)
+{
+	struct endpoint e = endpoint();
+	struct transport_stats st;
+
+	start();
+	e.token = STR("s3cret");
+	is_int(open1(&e, NULL), MK_OK, "open");
+	is_int(send1(TRANSPORT_READ, "GET", "/version", NULL, 5000, 1), MK_OK, "send");
+	is_int(seen[1].heads + seen[1].ends, 0, "nothing is called back inside send");
+	ok(until(&seen[1].ends, 1), "a GET ends");
+	is_int(seen[1].end, TRANSPORT_OK, "with a complete answer");
+	is_int(seen[1].status, 200, "status 200");
+	is_int(seen[1].heads, 1, "one head");
+	is_int(seen[1].retry_after_ms, -1, "no Retry-After");
+	is_str(seen[1].body, "{\"major\":\"1\"}", "and its body");
+
+	net_fence_set(&fence, INT64_MAX);
+	send1(TRANSPORT_WRITE, "PATCH", "/echo", "{\"a\":1}", 5000, 2);
+	ok(until(&seen[2].ends, 1), "a PATCH ends");
+	is_str(seen[2].body, "PATCH|Bearer s3cret|mk/test||{\"a\":1}",
+	       "method, token, agent, body arrive; no compression unless asked");
+	send1(TRANSPORT_WRITE, "DELETE", "/echo", NULL, 5000, 3);
+	ok(until(&seen[3].ends, 1), "a DELETE without body ends");
+	is_str(seen[3].body, "DELETE|Bearer s3cret|mk/test||", "and has none");
+	send1(TRANSPORT_READ, "GET", "/limited", NULL, 5000, 4);
+	ok(until(&seen[4].ends, 1), "a 429 is an answer too");
+	is_int(seen[4].status, 429, "its status");
+	is_int(seen[4].retry_after_ms, 3000, "its Retry-After in ms");
+	for (uint64_t i = 10; i < 50; i++) {
+		send1(TRANSPORT_READ, "GET", "/version", NULL, 5000, i);
+	}
+	for (uint64_t i = 10; i < 50; i++) {
+		until(&seen[i].ends, 1);
+	}
+	transport_curl_get_stats(tc, &st);
+	is_int(st.connects, 1, "44 requests shared one connection");
+	is_int(st.running, 0, "none is left");
+	is_int(send1(TRANSPORT_READ, "GET", "no-slash", NULL, 0, 5), MK_INVALID, "bad path");
+	is_int(send1(TRANSPORT_READ, "GET", "/a\r\nX: y", NULL, 0, 5), MK_INVALID,
+	       "no line breaks in a path");
+	transport_curl_free(tc);
+	is_int(nested, 0, "no callback inside a call");
+}
+
+static void test_watch(void)
+{
+	struct endpoint e = endpoint();
+
+	start();
+	open1(&e, NULL);
+	send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 1);
+	ok(until(&seen[1].heads, 1), "a watch's head comes before any event");
+	is_int(seen[1].bytes, 0, "no event yet");
+	h2_server_push(&srv, "{\"n\":1}\n", false);
+	for (int i = 0; i < 100 && seen[1].bytes < 8; i++) {
+		loop_turn(loop, 20);
+	}
+	is_str(seen[1].body, "{\"n\":1}\n", "an event arrives while the stream stays open");
+	h2_server_push(&srv, "{\"n\":2}\n", true);
+	ok(until(&seen[1].ends, 1), "the server ends it");
+	is_int(seen[1].end, TRANSPORT_OK, "a clean end");
+	is_str(seen[1].body, "{\"n\":1}\n{\"n\":2}\n", "with all events");
+
+	send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 2);
+	until(&seen[2].heads, 1);
+	h2_server_push(&srv, "partial", false);
+	h2_server_cut(&srv);
+	ok(until(&seen[2].ends, 1), "a cut connection ends a watch");
+	is_int(seen[2].end, TRANSPORT_LOST, "as lost");
+	is_int(seen[2].code, MK_UNAVAILABLE, "unavailable");
+
+	cancel_at_head = 3;
+	send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 3);
+	ok(until(&seen[3].heads, 1), "cancel inside on_head");
+	cancel_at_head = 0;
+	h2_server_push(&srv, "x", true);
+	turns(5);
+	is_int(seen[3].ends + (int)seen[3].bytes, 0, "nothing follows a cancel");
+
+	send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 4);
+	until(&seen[4].heads, 1);
+	close_at_chunk = 4;
+	h2_server_push(&srv, "y", false);
+	for (int i = 0; i < 100 && seen[4].bytes < 1; i++) {
+		loop_turn(loop, 20);
+	}
+	close_at_chunk = 0;
+	is_int(seen[4].bytes, 1, "close inside on_chunk");
+	is_int(send1(TRANSPORT_READ, "GET", "/version", NULL, 0, 5), MK_BUG,
+	       "then the cluster is closed");
+	turns(3);
+	is_int(seen[4].ends, 0, "and silent");
+	transport_curl_free(tc);
+	is_int(nested, 0, "no callback inside a call");
+}
+
+static void expect_end(const struct endpoint *e, const char *path, int64_t timeout_ms,
+		       enum transport_end end, enum mk_code code, const char *text,
+		       const char *name)
+{
+	start();
+	if (open1(e, NULL) != MK_OK ||
+	    send1(TRANSPORT_READ, "GET", path, NULL, timeout_ms, 1) != MK_OK) {
+		ok(false, name);
+		return;
+	}
+	until(&seen[1].ends, 1);
+	is_int(seen[1].end, end, name);
+	is_int(seen[1].code, code, "  its code");
+	if (!strstr(seen[1].text, text)) {
+		is_str(seen[1].text, text, "  its words");
+	} else {
+		ok(true, "  its words");
+	}
+	transport_curl_free(tc);
+}
+
+static void test_failures(void)
+{
+	struct endpoint e = endpoint();
+	struct h2_server other = {0};
+
+	e.port = 1;
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_UNAVAILABLE,
+		   "dial tcp 127.0.0.1:1: connect: connection refused", "refused");
+	e = endpoint();
+	e.allow_loopback = false;
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED, "loopback address is not allowed",
+		   "a loopback address, not allowed");
+	e = endpoint();
+	h2_server_start(&other, loop_base(loop));
+	e.ca_pem = str_of(other.ca_pem);
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED,
+		   "x509: certificate signed by unknown authority", "another CA");
+	e.ca_pem = (mk_str){NULL, 0};
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED,
+		   "x509: certificate signed by unknown authority", "the system's roots");
+	h2_server_stop(&other);
+	e = endpoint();
+	e.tls_server_name = STR("elsewhere.test");
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED,
+		   "x509: certificate is not valid for", "another name");
+	e.tls_server_name = STR("api.test");
+	expect_end(&e, "/version", 5000, TRANSPORT_OK, MK_OK, "", "tls-server-name");
+	e = endpoint();
+	expect_end(&e, "/hang", 300, TRANSPORT_LOST, MK_TIMEOUT, "deadline exceeded",
+		   "no answer in time");
+	e.host = STR("no-such-host.invalid");
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_UNAVAILABLE,
+		   "dial tcp: lookup no-such-host.invalid: no such host", "unknown name");
+	e = endpoint();
+	srv.http1 = true;
+	expect_end(&e, "/version", 5000, TRANSPORT_NOT_SENT, MK_DENIED, "does not offer HTTP/2",
+		   "HTTP/1.1 only");
+	srv.http1 = false;
+	srv.big = 9u << 20;
+	expect_end(&e, "/big", 20000, TRANSPORT_LOST, MK_TOO_BIG, "larger than 8 MiB", "9 MiB");
+	srv.freeze = true;
+	expect_end(&e, "/version", 500, TRANSPORT_LOST, MK_TIMEOUT, "deadline exceeded",
+		   "a stopped server");
+	srv.freeze = false;
+}
+
+static void test_open(void)
+{
+	struct endpoint e = endpoint();
+	struct mk_err err;
+
+	start();
+	e.cert_pem = STR("rubbish");
+	e.key_pem = str_of(srv.key_pem);
+	is_int(open1(&e, &err), MK_INVALID, "certificate that is not PEM");
+	is_str(err.msg, "tls: failed to find any PEM data in certificate input", "Go's words");
+	e.cert_pem = str_of(srv.ca_pem);
+	is_int(open1(&e, &err), MK_INVALID, "a key of another certificate");
+	is_str(err.msg, "tls: private key does not match public key", "Go's words");
+	e.cert_pem = str_of(srv.cert_pem);
+	is_int(open1(&e, &err), MK_OK, "a good pair");
+	e.ca_pem = STR("x");
+	is_int(open1(&e, &err), MK_INVALID, "bad CA");
+	e = endpoint();
+	e.host = STR("a/b@c");
+	is_int(open1(&e, &err), MK_INVALID, "a host that would change the URL");
+	e = endpoint();
+	e.token = STR("a\nb");
+	is_int(open1(&e, &err), MK_INVALID, "a token with a line break");
+	e = endpoint();
+	e.base_path = STR("/x?y");
+	is_int(open1(&e, &err), MK_INVALID, "a base path with a query");
+	transport_curl_free(tc);
+}
+
+static void test_fence_and_reset(void)
+{
+	struct endpoint e = endpoint();
+	unsigned before;
+
+	start();
+	open1(&e, NULL);
+	net_fence_set(&fence, 0);
+	before = srv.requests;
+	is_int(send1(TRANSPORT_WRITE, "POST", "/echo", "{}", 5000, 1), MK_OK,
+	       "a fenced write is taken");
+	is_int(seen[1].ends, 0, "and not ended inside send");
+	ok(until(&seen[1].ends, 1), "but ends");
+	is_int(seen[1].end, TRANSPORT_NOT_SENT, "not sent");
+	is_int(seen[1].code, MK_FENCED, "fenced");
+	send1(TRANSPORT_READ, "GET", "/version", NULL, 5000, 2);
+	ok(until(&seen[2].ends, 1) && seen[2].end == TRANSPORT_OK, "reads are not fenced");
+
+	/* The fence falls between send and the moment the request would leave. */
+	net_fence_set(&fence, clock_boot_ms() + 60000);
+	tr->reset(tr->ctx, 1);
+	send1(TRANSPORT_WRITE, "POST", "/echo", "{}", 5000, 3);
+	net_fence_set(&fence, 0);
+	ok(until(&seen[3].ends, 1), "a write whose fence falls while connecting ends");
+	is_int(seen[3].end, TRANSPORT_NOT_SENT, "not sent");
+	is_int(seen[3].code, MK_FENCED, "fenced");
+	is_int(srv.requests, before + 1, "the server saw the read alone");
+
+	net_fence_set(&fence, clock_boot_ms() + 300);
+	send1(TRANSPORT_WRITE, "POST", "/hang", "{}", 30000, 4);
+	ok(until(&seen[4].ends, 1), "a write is cut when the validity ends");
+	is_int(seen[4].end, TRANSPORT_LOST, "with unknown outcome");
+
+	send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 5);
+	send1(TRANSPORT_READ, "GET", "/hang", NULL, 0, 6);
+	until(&seen[5].heads, 1);
+	turns(3);
+	inside = true;
+	tr->reset(tr->ctx, 1);
+	inside = false;
+	is_int(seen[5].ends + seen[6].ends, 0, "reset ends nothing inside the call");
+	ok(until(&seen[5].ends, 1) && until(&seen[6].ends, 1), "but everything right after");
+	is_int(seen[5].end, TRANSPORT_LOST, "the watch is lost");
+	is_int(seen[6].end, TRANSPORT_LOST, "the request too");
+	send1(TRANSPORT_READ, "GET", "/version", NULL, 5000, 7);
+	ok(until(&seen[7].ends, 1) && seen[7].end == TRANSPORT_OK, "the cluster stays usable");
+	transport_curl_free(tc);
+	is_int(nested, 0, "no callback inside a call");
+}
+
+static void put_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
+		ok(false, "cannot write the token file");
+	}
+	close(fd);
+}
+
+static void test_token_file(void)
+{
+	char path[] = "/tmp/mk-net-token-XXXXXX";
+	struct endpoint e = endpoint();
+	int fd = mkstemp(path);
+
+	close(fd);
+	put_file(path, "old\n");
+	start();
+	e.token_file = str_of(path);
+	open1(&e, NULL);
+	srv.token = "Bearer old";
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 1);
+	until(&seen[1].ends, 1);
+	is_int(seen[1].status, 200, "the token is read from the file");
+	put_file(path, "new\n");
+	srv.token = "Bearer new";
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 2);
+	until(&seen[2].ends, 1);
+	is_int(seen[2].status, 200, "after a 401 the new one is read and used");
+	is_int(seen[2].heads, 1, "the sink sees one answer");
+	is_str(seen[2].body, "status 200", "and one body");
+	put_file(path, "");
+	srv.token = "Bearer newer";
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 3);
+	until(&seen[3].ends, 1);
+	is_int(seen[3].status, 401, "an empty file keeps the old token, and a 401 is passed on");
+	transport_curl_free(tc);
+	unlink(path);
+}
+
+int main(void)
+{
+	loop = loop_new(NULL);
+	if (!loop || !h2_server_start(&srv, loop_base(loop))) {
+		printf("Bail out! no loop or no free port\n");
+		return 1;
+	}
+	test_requests();
+	test_watch();
+	test_failures();
+	test_open();
+	test_fence_and_reset();
+	test_token_file();
+	h2_server_stop(&srv);
+	turns(2);
+	loop_free(loop);
+	return done_testing();
+}
