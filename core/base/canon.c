@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/hash.h"
+#include "core/base/json_impl.h"
 
 /* 18 digits times 2^60 stays below 2^128. */
 __extension__ typedef unsigned __int128 wide;
@@ -97,7 +98,7 @@ mk_str canon_quantity(struct arena *a, mk_str s)
 		if (significant > MAX_DIGITS || n_digits > MAX_EXPONENT) {
 			return none;
 		}
-		v = v * 10 + (wide)(c - '0');
+		v = v * 10 + (unsigned int)(c - '0');
 		fraction += point ? 1 : 0;
 	}
 	if (n_digits == 0 || !parse_suffix(s, &bits, &ten)) {
@@ -173,7 +174,7 @@ static struct json *canon_obj(struct arena *a, const struct json *v, struct plac
 		struct json *m = canon(a, members[i].val, below);
 
 		if (!is_empty(m)) {
-			json_set(a, out, members[i].key, m);
+			json_append(a, out, members[i].key, m);
 		}
 	}
 	return out;

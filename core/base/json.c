@@ -277,6 +277,15 @@ void json_set(struct arena *a, struct json *obj, mk_str key, struct json *v)
 	}
 }
 
+void json_append(struct arena *a, struct json *obj, mk_str key, struct json *v)
+{
+	yyjson_mut_val *k = v != NULL && json_type(obj) == JSON_OBJ ? new_str(a, key) : NULL;
+
+	if (k != NULL) {
+		append_key(val_of(obj), k, val_of(v));
+	}
+}
+
 void json_set_str(struct arena *a, struct json *obj, const char *key, mk_str s)
 {
 	struct json *v = json_new_str(a, s);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/alloc.h"
 #include "core/base/json_impl.h"
 
 /* Cuts the first token off a pointer that begins with '/'. False at its end. */
@@ -328,6 +329,72 @@ struct json *json_dup(struct arena *a, const struct json *v)
 	return v ? dup(a, v, 1) : NULL;
 }
 
+/*
+ * The members of an object, sorted when they are many, so that two large objects are compared in n log n steps
+ * however their keys are arranged. Without memory for it the search is linear.
+ */
+struct lookup {
+	const struct json *obj;
+	const yyjson_mut_val **keys; /* owned; NULL: search 'obj' */
+	size_t n;
+};
+
+enum { LOOKUP_MIN = 64 };
+
+static int cmp_keys(const void *x, const void *y)
+{
+	const yyjson_mut_val *const *a = x;
+	const yyjson_mut_val *const *b = y;
+
+	return str_cmp(val_str(*a), val_str(*b));
+}
+
+static void lookup_init(struct lookup *l, const struct json *obj)
+{
+	*l = (struct lookup){.obj = obj, .n = json_len(obj)};
+	if (json_type(obj) == JSON_OBJ && l->n > LOOKUP_MIN) {
+		l->keys = mk_calloc(l->n, sizeof(*l->keys));
+	}
+	if (l->keys != NULL) {
+		const yyjson_mut_val *k = val_last(val_of(obj));
+
+		for (size_t i = 0; i < l->n; i++) {
+			l->keys[i] = k;
+			k = k->next->next;
+		}
+		qsort(l->keys, l->n, sizeof(*l->keys), cmp_keys);
+	}
+}
+
+static void lookup_done(struct lookup *l)
+{
+	mk_free(l->keys);
+}
+
+static struct json *lookup_get(const struct lookup *l, mk_str key)
+{
+	size_t lo = 0;
+	size_t hi = l->n;
+
+	if (l->keys == NULL) {
+		return json_getn(l->obj, key);
+	}
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int d = str_cmp(key, val_str(l->keys[mid]));
+
+		if (d == 0) {
+			return json_of(l->keys[mid]->next);
+		}
+		if (d < 0) {
+			hi = mid;
+		} else {
+			lo = mid + 1;
+		}
+	}
+	return NULL;
+}
+
 static bool equal_scalars(const yyjson_mut_val *x, const yyjson_mut_val *y)
 {
 	switch (val_type(x)) {
@@ -352,37 +419,50 @@ static bool equal_scalars(const yyjson_mut_val *x, const yyjson_mut_val *y)
 	}
 }
 
-static bool equal(const struct json *x, const struct json *y, int depth)
-{
-	struct json_iter ix;
-	struct json_iter iy;
+static bool equal(const struct json *x, const struct json *y, int depth);
 
-	if (json_type(x) != json_type(y) || json_len(x) != json_len(y) || depth > JSON_MAX_NEST) {
-		return false;
-	}
-	switch (json_type(x)) {
-	case JSON_ABSENT:
-		return true;
-	case JSON_ARR:
-	case JSON_OBJ:
-		break;
-	case JSON_NULL:
-	case JSON_BOOL:
-	case JSON_INT:
-	case JSON_REAL:
-	case JSON_STR:
-		return equal_scalars(val_of(x), val_of(y));
-	}
-	ix = json_iter(x);
-	iy = json_iter(y);
-	while (json_next(&ix) && json_next(&iy)) {
+static bool equal_objects(const struct json *x, const struct json *y, int depth)
+{
+	struct json_iter ix = json_iter(x);
+	struct json_iter iy = json_iter(y);
+	struct lookup l = {.obj = NULL};
+	bool same = true;
+
+	while (same && json_next(&ix) && json_next(&iy)) {
 		struct json *other = iy.val;
 
 		/* Members mostly stand in the same order; only when they do not is it worth a search. */
 		if (!str_eq(ix.key, iy.key)) {
-			other = json_getn(y, ix.key);
+			if (l.obj == NULL) {
+				lookup_init(&l, y);
+			}
+			other = lookup_get(&l, ix.key);
 		}
-		if (other == NULL || !equal(ix.val, other, depth + 1)) {
+		same = other != NULL && equal(ix.val, other, depth + 1);
+	}
+	lookup_done(&l);
+	return same;
+}
+
+static bool equal(const struct json *x, const struct json *y, int depth)
+{
+	struct json_iter ix = json_iter(x);
+	struct json_iter iy = json_iter(y);
+
+	if (json_type(x) != json_type(y) || json_len(x) != json_len(y) || depth > JSON_MAX_NEST) {
+		return false;
+	}
+	if (x == NULL) {
+		return true;
+	}
+	if (json_type(x) == JSON_OBJ) {
+		return equal_objects(x, y, depth);
+	}
+	if (json_type(x) != JSON_ARR) {
+		return equal_scalars(val_of(x), val_of(y));
+	}
+	while (json_next(&ix) && json_next(&iy)) {
+		if (!equal(ix.val, iy.val, depth + 1)) {
 			return false;
 		}
 	}
@@ -399,42 +479,51 @@ static bool is_nothing(const struct json *v)
 	return json_type(v) == JSON_ABSENT || json_type(v) == JSON_NULL;
 }
 
+static struct json *diff(struct arena *a, const struct json *from, const struct json *to, int depth);
+
+/* What member 'now' (not NULL) asks to change in member 'old' (may be NULL); NULL: nothing. */
+static struct json *diff_member(struct arena *a, const struct json *old, const struct json *now,
+				int depth)
+{
+	/* Null and absent are the same to a merge patch: it cannot tell them apart. */
+	if (is_nothing(now) && is_nothing(old)) {
+		return NULL;
+	}
+	if (json_type(old) == JSON_OBJ && json_type(now) == JSON_OBJ) {
+		return diff(a, old, now, depth + 1);
+	}
+	return json_equal(old, now) ? NULL : json_dup(a, now);
+}
+
 static struct json *diff(struct arena *a, const struct json *from, const struct json *to, int depth)
 {
 	struct json *patch = NULL;
 	struct json_iter it = json_iter(to);
+	struct lookup l;
 
 	if (depth > JSON_MAX_NEST) {
 		a->failed = true;
 		return NULL;
 	}
+	lookup_init(&l, from);
 	while (json_next(&it)) {
-		const struct json *old = json_getn(from, it.key);
-		struct json *change;
+		struct json *change = diff_member(a, lookup_get(&l, it.key), it.val, depth);
 
-		/* Null and absent are the same to a merge patch: it cannot tell them apart. */
-		if (is_nothing(it.val) && is_nothing(old)) {
-			continue;
-		}
-		if (json_type(old) == JSON_OBJ && json_type(it.val) == JSON_OBJ) {
-			change = diff(a, old, it.val, depth + 1);
-		} else if (json_equal(old, it.val)) {
-			continue;
-		} else {
-			change = json_dup(a, it.val);
-		}
 		if (change != NULL) {
 			patch = patch ? patch : json_new_obj(a);
-			json_set(a, patch, it.key, change);
+			json_append(a, patch, it.key, change);
 		}
 	}
+	lookup_done(&l);
+	lookup_init(&l, to);
 	it = json_iter(from);
 	while (json_next(&it)) {
-		if (!is_nothing(it.val) && json_getn(to, it.key) == NULL) {
+		if (!is_nothing(it.val) && lookup_get(&l, it.key) == NULL) {
 			patch = patch ? patch : json_new_obj(a);
-			json_set(a, patch, it.key, json_new_null(a));
+			json_append(a, patch, it.key, json_new_null(a));
 		}
 	}
+	lookup_done(&l);
 	return patch;
 }
 
