@@ -335,40 +335,14 @@ struct json *json_new_num(struct arena *a, mk_str text)
 	return json_of(v);
 }
 
-/* The length of the valid UTF-8 sequence at 's' (n >= 1 bytes left); 0 when there is none. */
-static size_t sequence(const unsigned char *s, size_t n)
-{
-	unsigned int lead = s[0];
-	size_t len = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-
-	if (len < 2) {
-		return len;
-	}
-	if (lead > 0xF4 || len > n || (s[1] & 0xC0) != 0x80) {
-		return 0;
-	}
-	/* Overlong forms, surrogates, and what lies above U+10FFFF. */
-	if ((lead == 0xE0 && s[1] < 0xA0) || (lead == 0xED && s[1] > 0x9F) ||
-	    (lead == 0xF0 && s[1] < 0x90) || (lead == 0xF4 && s[1] > 0x8F)) {
-		return 0;
-	}
-	for (size_t i = 2; i < len; i++) {
-		if ((s[i] & 0xC0) != 0x80) {
-			return 0;
-		}
-	}
-	return len;
-}
-
 mk_str json_clean(struct arena *a, mk_str s)
 {
-	const unsigned char *in = (const unsigned char *)s.p;
 	size_t n_bad = 0;
 	size_t n = 0;
 	char *out;
 
 	for (size_t i = 0; i < s.n;) {
-		size_t len = sequence(in + i, s.n - i);
+		size_t len = str_utf8(str_sub(s, i, SIZE_MAX));
 
 		n_bad += len == 0;
 		i += len ? len : 1;
@@ -381,7 +355,7 @@ mk_str json_clean(struct arena *a, mk_str s)
 		return (mk_str){NULL, 0};
 	}
 	for (size_t i = 0; i < s.n;) {
-		size_t len = sequence(in + i, s.n - i);
+		size_t len = str_utf8(str_sub(s, i, SIZE_MAX));
 
 		if (len == 0) {
 			memcpy(out + n, "\xEF\xBF\xBD", 3);

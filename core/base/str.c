@@ -129,6 +129,31 @@ mk_str str_cut(mk_str s, size_t max)
 	return (mk_str){s.p, n};
 }
 
+size_t str_utf8(mk_str str)
+{
+	const unsigned char *s = (const unsigned char *)str.p;
+	unsigned int lead = str.n > 0 ? s[0] : 0xFF;
+	size_t len = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+
+	if (len < 2) {
+		return len;
+	}
+	if (lead > 0xF4 || len > str.n || (s[1] & 0xC0) != 0x80) {
+		return 0;
+	}
+	/* Overlong forms, surrogates, and what lies above U+10FFFF. */
+	if ((lead == 0xE0 && s[1] < 0xA0) || (lead == 0xED && s[1] > 0x9F) ||
+	    (lead == 0xF0 && s[1] < 0x90) || (lead == 0xF4 && s[1] > 0x8F)) {
+		return 0;
+	}
+	for (size_t i = 2; i < len; i++) {
+		if ((s[i] & 0xC0) != 0x80) {
+			return 0;
+		}
+	}
+	return len;
+}
+
 void buf_init(struct buf *b, size_t cap)
 {
 	*b = (struct buf){.cap = cap};

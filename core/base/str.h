@@ -55,6 +55,9 @@ bool str_i64(mk_str s, int64_t *ret);
 /* 's' cut to at most 'max' bytes without splitting a UTF-8 sequence. Borrowed. */
 mk_str str_cut(mk_str s, size_t max);
 
+/* Length of the valid UTF-8 sequence at the front of 's': 1 to 4, or 0 when there is none. */
+size_t str_utf8(mk_str s);
+
 /* A heap buffer that grows up to 'cap'. All zero but cap is a valid empty buffer. */
 struct buf {
 	char *p;

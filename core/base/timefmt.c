@@ -75,20 +75,37 @@ static struct broken_down break_down(int64_t wall_ms)
 	return t;
 }
 
-mk_str time_rfc3339(struct arena *a, int64_t wall_ms)
+size_t time_write(char *out, int64_t wall_ms, bool micro)
 {
 	struct broken_down t = break_down(wall_ms);
+	int n = snprintf(out, TIME_TEXT_MAX, "%04d-%02u-%02uT%02u:%02u:%02u", (int)t.date.year,
+			 t.date.month, t.date.day, t.h, t.m, t.s);
 
-	return arena_printf(a, "%04d-%02u-%02uT%02u:%02u:%02uZ", (int)t.date.year, t.date.month,
-			    t.date.day, t.h, t.m, t.s);
+	/* The fields are in range, so this is 19 bytes long. */
+	if (micro) {
+		n += snprintf(out + n, TIME_TEXT_MAX - (size_t)n, ".%03u000", t.ms);
+	}
+	out[n++] = 'Z';
+	out[n] = '\0';
+	return (size_t)n;
+}
+
+static mk_str time_text(struct arena *a, int64_t wall_ms, bool micro)
+{
+	char text[TIME_TEXT_MAX];
+	size_t n = time_write(text, wall_ms, micro);
+
+	return arena_dup(a, (mk_str){text, n});
+}
+
+mk_str time_rfc3339(struct arena *a, int64_t wall_ms)
+{
+	return time_text(a, wall_ms, false);
 }
 
 mk_str time_rfc3339_micro(struct arena *a, int64_t wall_ms)
 {
-	struct broken_down t = break_down(wall_ms);
-
-	return arena_printf(a, "%04d-%02u-%02uT%02u:%02u:%02u.%03u000Z", (int)t.date.year,
-			    t.date.month, t.date.day, t.h, t.m, t.s, t.ms);
+	return time_text(a, wall_ms, true);
 }
 
 /* Takes exactly n digits off the front, and then 'sep' unless it is 0. */

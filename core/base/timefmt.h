@@ -19,6 +19,12 @@ mk_str time_rfc3339(struct arena *a, int64_t wall_ms);
 /* The same with six digits of fraction, as MicroTime wants: "2026-01-02T03:04:05.678000Z". */
 mk_str time_rfc3339_micro(struct arena *a, int64_t wall_ms);
 
+/* Room for the longest text of time_write, with its NUL. */
+enum { TIME_TEXT_MAX = 32 };
+
+/* The same without an arena: writes into 'out' (TIME_TEXT_MAX bytes), returns the length. */
+size_t time_write(char *out, int64_t wall_ms, bool micro);
+
 /*
  * RFC 3339 with optional fraction and any offset; digits below the millisecond are cut off. False, with *ret_wall_ms
  * untouched, when 's' is no such time (a leap second is none, as in Go).
