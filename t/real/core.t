@@ -42,9 +42,9 @@ names()
 
 # --- manager: nominate, win ---------------------------------------------------------------------------
 job mgr j "$MANAGED"
-becomes yes "Kueue makes a Workload" has_workload mgr j
+must yes "Kueue makes a Workload" has_workload mgr j
 wl=$(workload_of mgr j)
-becomes True "quota is reserved" reserved
+must True "quota is reserved" reserved
 spec=$(field mgr workload "$wl" '{.spec}')
 admission Ready "" '"clusterName": "w1",' >"$WORK/refused"
 grep -q 'when setting clusterName it must be one of the nominatedClusterNames' "$WORK/refused"

@@ -26,7 +26,7 @@ for j in gone stays; do
 		w1 | w2) echo yes ;;
 		esac
 	}
-	becomes yes "Job $j gets a worker" is_placed
+	must yes "Job $j gets a worker" is_placed
 done
 win=$(where gone)
 other=$(where stays)
@@ -35,8 +35,8 @@ running()
 {
 	field "$1" job "$2" '{.status.active}'
 }
-becomes 2 "Job gone runs on $win" running "$win" gone
-becomes 2 "Job stays runs on $other" running "$other" stays
+must 2 "Job gone runs on $win" running "$win" gone
+must 2 "Job stays runs on $other" running "$other" stays
 uid=$(field "$other" job stays '{.metadata.uid}')
 
 kn mgr delete job gone --wait=false >/dev/null

@@ -22,11 +22,11 @@ becomes "False NoUsableClusters Missing clusters: [w1 w2]" "the check misses its
 cluster w1
 cluster w2
 for p in w1 w2; do
-	becomes "Active True Active Connected" "MultiKueueCluster $p is connected" \
+	must "Active True Active Connected" "MultiKueueCluster $p is connected" \
 		k mgr get multikueuecluster $p -o 'jsonpath={.status.conditions[0].type} '\
 '{.status.conditions[0].status} {.status.conditions[0].reason} {.status.conditions[0].message}'
 done
-becomes "True Active The admission check is active" "the check is active" \
+must "True Active The admission check is active" "the check is active" \
 	k mgr get admissioncheck "$T" -o 'jsonpath={.status.conditions[0].status} '\
 '{.status.conditions[0].reason} {.status.conditions[0].message}'
 
@@ -34,9 +34,9 @@ becomes "True Active The admission check is active" "the check is active" \
 begin=$(now)
 queue mgr "$T"
 job mgr hello "$MANAGED"
-becomes yes "Kueue makes a Workload" has_workload mgr hello
+must yes "Kueue makes a Workload" has_workload mgr hello
 wl=$(workload_of mgr hello)
-becomes "Ready" "the check turns Ready" field mgr workload "$wl" \
+must "Ready" "the check turns Ready" field mgr workload "$wl" \
 	'{.status.admissionChecks[0].state}'
 win=$(field mgr workload "$wl" '{.status.clusterName}')
 case $win in
@@ -55,7 +55,7 @@ becomes "Normal MultiKueue kueue-workload-controller The workload was admitted o
 '{.items[0].type} {.items[0].action} {.items[0].reportingController} {.items[0].note}'
 
 # The Job on the winner.
-becomes 2 "the Job on $win gets its Pods" count "$win" pods
+must 2 "the Job on $win gets its Pods" count "$win" pods
 is "$(field "$win" job hello "{.metadata.annotations.$PREBUILT}{.metadata.labels.$PREBUILT}" |
 	sed "s/^$wl$wl\$/$wl/")" "$wl" "it names its prebuilt Workload"
 is "$(kn "$win" get jobs -l $ORIGIN=multikueue -o name)" job.batch/hello "it carries our origin"
@@ -72,7 +72,7 @@ becomes "2 false" "the manager's Job shows two active Pods and is unsuspended" \
 	field mgr job hello '{.status.active} {.spec.suspend}'
 pods "$win" Running
 pods "$win" Succeeded
-becomes "True CompletionsReached" "the manager's Job is Complete" field mgr job hello \
+must "True CompletionsReached" "the manager's Job is Complete" field mgr job hello \
 	'{.status.conditions[?(@.type=="Complete")].status} {.status.conditions[?(@.type=="Complete")].reason}'
 is "$(field mgr job hello '{.status.succeeded} {.status.active}')" "2 " "two Pods succeeded"
 is_not "$(field mgr job hello '{.status.completionTime}')" "" "the completion time came along"

@@ -79,6 +79,12 @@ becomes()
 	done
 }
 
+# must WANT DESC CMD...: like becomes, but without it there is no point in going on.
+must()
+{
+	becomes "$@" || bail "$2"
+}
+
 # stays WANT SECONDS DESC CMD...: CMD prints WANT now and for so long.
 stays()
 {
@@ -103,8 +109,6 @@ done_testing()
 	if [ "$tap_failed" -gt 0 ] && [ -s "$WORK/multikueued.log" ]; then
 		diag "last lines of multikueued.log:"
 		tail -n 40 "$WORK/multikueued.log" | cut -c1-400 | sed 's/^/#   /'
-		mkdir -p "$here/../../build/real/logs"
-		cp "$WORK/multikueued.log" "$here/../../build/real/logs/$T.log"
 	fi
 	echo "1..$tap_n"
 	tap_done=1

@@ -17,13 +17,13 @@ queue w1
 k mgr patch admissioncheck "$T" --subresource=status --type=merge -p '{"status":{"conditions":[{
 	"type":"Active","status":"True","reason":"Active","message":"set by the test",
 	"lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":1}]}}' >/dev/null
-becomes "True Ready" "mgr: the ClusterQueue becomes active" \
+must "True Ready" "mgr: the ClusterQueue becomes active" \
 	k mgr get clusterqueue "$T" -o \
 	'jsonpath={.status.conditions[?(@.type=="Active")].status} {.status.conditions[0].reason}'
 job mgr ours "$MANAGED"
-becomes yes "mgr: Kueue makes a Workload for a managedBy Job" has_workload mgr ours
+must yes "mgr: Kueue makes a Workload for a managedBy Job" has_workload mgr ours
 wl=$(workload_of mgr ours)
-becomes True "mgr: quota is reserved" field mgr workload "$wl" \
+must True "mgr: quota is reserved" field mgr workload "$wl" \
 	'{.status.conditions[?(@.type=="QuotaReserved")].status}'
 becomes "$T Pending" "mgr: the check is Pending" field mgr workload "$wl" \
 	'{.status.admissionChecks[*].name} {.status.admissionChecks[*].state}'

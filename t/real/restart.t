@@ -13,11 +13,11 @@ queue mgr "$T"
 daemon_config
 daemon_start
 job mgr long "$MANAGED"
-becomes yes "Kueue makes a Workload" has_workload mgr long
+must yes "Kueue makes a Workload" has_workload mgr long
 wl=$(workload_of mgr long)
-becomes Ready "the check turns Ready" field mgr workload "$wl" '{.status.admissionChecks[0].state}'
+must Ready "the check turns Ready" field mgr workload "$wl" '{.status.admissionChecks[0].state}'
 win=$(field mgr workload "$wl" '{.status.clusterName}')
-becomes 2 "the Job runs on $win" field "$win" job long '{.status.active}'
+must 2 "the Job runs on $win" field "$win" job long '{.status.active}'
 uid=$(field "$win" job long '{.metadata.uid}')
 
 daemon_end KILL

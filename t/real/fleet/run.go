@@ -166,10 +166,12 @@ func (f *fleet) up(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// command runs the tests; they get SIGTERM when we are told to end, and have a while to clean up.
+// command runs the tests; when we are told to end they get SIGTERM, all of their process group, and
+// have a while to clean up.
 func (f *fleet) command(ctx context.Context, argv []string, count *tapCount) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(os.Stdout, count), os.Stderr
 	self, err := os.Executable()
@@ -205,6 +207,9 @@ func (f *fleet) explain() {
 func (f *fleet) saveLogs(to string) error {
 	files, err := filepath.Glob(filepath.Join(f.dir, "*", "*.log"))
 	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(to); err != nil {
 		return err
 	}
 	for _, from := range files {
