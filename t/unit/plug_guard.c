@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the guard lets through of a hook's output, null hooks, dispatchers, and the breaker after three faults. */
+#include "core/base/alloc.h"
+#include "core/plug/plug.h"
+#include "t/tap.h"
+
+/* What the hook does next: sets 'pointer' of the draft to JSON 'value' (NULL = removes), returns 'verdict'. */
+static struct {
+	const char *pointer, *value;
+	int verdict;
+} order;
+
+static int obey(mk_call *c, const mk_view *v, mk_val draft)
+{
+	mk_val absent = {0};
+
+	(void)v;
+	if (order.pointer) {
+		c->host->set(c, draft, order.pointer,
+			     order.value ? c->host->parse(c, mk_lit(order.value)) : absent);
+	}
+	return order.verdict;
+}
+
+static struct {
+	uint32_t n, index[20];
+	int64_t wait_ms;
+	int verdict;
+} plan;
+static struct plug *running;
+
+static int obey_plan(mk_call *c, const mk_dispatch *d, mk_pick *pick)
+{
+	const char *plugin, *hook;
+
+	plug_running(running, &plugin, &hook);
+	is_str(hook, "nominate", "the running hook is published");
+	is_int(pick->cap, 20, "capacity");
+	is_int(c->host->type(c, d->config), MK_OBJ, "no configuration counts as {}");
+	pick->n = plan.n;
+	memcpy(pick->index, plan.index, sizeof(plan.index));
+	pick->wait_ms = plan.wait_ms;
+	return plan.verdict;
+}
+
+static const mk_adapter with = {.struct_size = sizeof(mk_adapter),
+				.group = "ex.io",
+				.version = "v1",
+				.kind = "With",
+				.remote = obey,
+				.status = obey};
+static const mk_adapter without = {
+	.struct_size = sizeof(mk_adapter), .group = "ex.io", .version = "v1", .kind = "Without"};
+static const mk_adapter silent = {.struct_size = sizeof(mk_adapter),
+				  .flags = MK_STATUS_NONE,
+				  .group = "ex.io",
+				  .version = "v1",
+				  .kind = "Silent",
+				  .status = obey};
+static const mk_dispatcher planned = {sizeof(mk_dispatcher), 0, "ex.io/planned", obey_plan};
+static const void *const kinds[] = {&with, &without, &silent};
+static const void *const names[] = {&planned};
+static const mk_factory adapters = {sizeof(mk_factory), 3, MK_FACTORY_ADAPTER, kinds};
+static const mk_factory dispatchers = {sizeof(mk_factory), 1, MK_FACTORY_DISPATCHER, names};
+static const mk_factory *const factories[] = {&adapters, &dispatchers, NULL};
+static const mk_entry entry = MK_ENTRY("test.guard", "1", factories);
+
+static struct arena a;
+static int64_t now_ms;
+
+static struct json *parse(const char *text)
+{
+	struct json *v = NULL;
+
+	if (json_parse(&a, (mk_str){text, strlen(text)}, &v, NULL) != MK_OK) {
+		printf("Bail out! not JSON: %s\n", text);
+	}
+	return v;
+}
+
+static const char object[] =
+	"{\"apiVersion\":\"ex.io/"
+	"v1\",\"kind\":\"With\",\"metadata\":{\"name\":\"n\",\"namespace\":\"s\","
+	"\"labels\":{\"l\":\"1\"}},\"spec\":{\"a\":1},\"status\":{}}";
+
+static const char *last_why(const struct mk_err *err)
+{
+	const char *why = strstr(err->msg, "Kind=With: ");
+
+	return why ? why + strlen("Kind=With: ") : err->msg;
+}
+
+/* Orders one edit at creation or on an existing remote; "" = accepted, else the fault. */
+static void remote_is(struct plug *p, bool creating, const char *pointer, const char *value,
+		      int verdict, const char *want)
+{
+	struct plug_view v = {.now_wall_ms = now_ms};
+	struct plug_result r;
+	struct mk_err err = {0};
+
+	now_ms += 100000; /* far apart, so that nothing rests */
+	arena_clear(&a);
+	v.local = parse(object);
+	v.workload = parse("{}");
+	v.remote = creating ? NULL : parse(object);
+	order.pointer = pointer;
+	order.value = value;
+	order.verdict = verdict;
+	enum mk_code code = plug_remote(p, 0, &v, parse(object), &a, &r, &err);
+
+	is_str(code == MK_OK ? "" : last_why(&err), want, pointer ? pointer : "no edit");
+}
+
+static void outputs(struct plug *p)
+{
+	for (int creating = 0; creating < 2; creating++) {
+		remote_is(p, creating, "/spec/a", "2", MK_SET, "");
+		remote_is(p, creating, "/metadata/name", "\"x\"", MK_KEEP, "");
+		remote_is(p, creating, "/metadata/name", "\"x\"", MK_SET,
+			  "draft: /metadata/name: expected no change, found another value");
+		remote_is(p, creating, "/metadata/namespace", NULL, MK_SET,
+			  "draft: /metadata/namespace: expected no change, found it removed");
+		remote_is(p, creating, "/metadata/uid", "\"u\"", MK_SET,
+			  "draft: /metadata/uid: expected no change, found another value");
+		remote_is(p, creating, "/metadata/ownerReferences", "[]", MK_SET,
+			  "draft: /metadata/ownerReferences: expected no change, found another "
+			  "value");
+		remote_is(p, creating, "/metadata/finalizers", "[\"f\"]", MK_SET,
+			  "draft: /metadata/finalizers: expected no change, found another value");
+		remote_is(p, creating, "/kind", "\"Pod\"", MK_SET,
+			  "draft: /kind: expected no change, found another value");
+		remote_is(p, creating, "/apiVersion", NULL, MK_SET,
+			  "draft: /apiVersion: expected no change, found another value");
+		remote_is(p, creating, "/status/x", "1", MK_SET,
+			  "draft: /status: expected no change, found another value");
+		remote_is(p, creating, "/metadata", NULL, MK_SET,
+			  "draft: /metadata: expected an object, found another type");
+		remote_is(p, creating, "", "[]", MK_SET,
+			  "draft: expected an object, found another type");
+		remote_is(p, creating, NULL, NULL, MK_SET | MK_DEFER,
+			  "verdict: expected MK_KEEP, MK_SET or an error, found 3");
+		remote_is(p, creating, NULL, NULL, MK_E_INPUT, "");
+		remote_is(p, creating, NULL, NULL, -7,
+			  "verdict: expected MK_KEEP, MK_SET or an error, found -7");
+	}
+	remote_is(p, true, "/metadata/labels/x", "\"y\"", MK_SET, "");
+	remote_is(p, true, "/metadata/annotations/x", "\"y\"", MK_SET, "");
+	remote_is(p, true, "/metadata/labels", NULL, MK_SET, "");
+	remote_is(p, true, "/metadata/labels/x", "7", MK_SET,
+		  "draft: /metadata/labels: expected strings, found another type at x");
+	remote_is(p, true, "/metadata/annotations", "[]", MK_SET,
+		  "draft: /metadata/annotations: expected an object, found another type");
+	remote_is(p, false, "/metadata/labels/x", "\"y\"", MK_SET,
+		  "draft: /metadata/labels: expected no change, found another value");
+}
+
+static void null_hooks(struct plug *p)
+{
+	struct plug_view v = {.now_wall_ms = now_ms};
+	struct plug_result r;
+	struct json *draft;
+
+	arena_clear(&a);
+	draft = parse(object);
+	v.local = v.workload = parse(object);
+	is_int(plug_remote(p, 1, &v, draft, &a, &r, NULL), MK_OK, "no remote hook, creating");
+	ok(r.verdict == MK_SET && r.draft == draft, "means SET of the draft");
+	v.remote = parse(object);
+	is_int(plug_remote(p, 1, &v, draft, &a, &r, NULL), MK_OK, "no remote hook, present");
+	is_int(r.verdict, MK_KEEP, "means KEEP");
+	is_int(plug_status(p, 1, &v, draft, &a, &r, NULL), MK_OK, "no status hook");
+	is_int(r.verdict, MK_SET, "means SET");
+	is_int(plug_status(p, 2, &v, draft, &a, &r, NULL), MK_OK, "MK_STATUS_NONE");
+	is_int(r.verdict, MK_KEEP, "means KEEP, the hook is not asked");
+	is_int(plug_status(p, 3, &v, draft, &a, &r, NULL), MK_BUG, "no such adapter");
+}
+
+static void pick_is(struct plug *p, int verdict, uint32_t n, uint32_t x, uint32_t y,
+		    int64_t wait_ms, const char *want)
+{
+	struct plug_pick r;
+	struct mk_err err = {0};
+
+	now_ms += 100000;
+	plan.verdict = verdict;
+	plan.n = n;
+	plan.index[0] = x;
+	plan.index[1] = y;
+	plan.wait_ms = wait_ms;
+	arena_clear(&a);
+	enum mk_code code =
+		plug_nominate(p, 0, parse("{}"), parse("[{\"name\":\"a\"},{\"name\":\"b\"}]"), NULL,
+			      now_ms, -1, &a, &r, &err);
+	const char *why = strstr(err.msg, "ex.io/planned: ");
+
+	is_str(code == MK_OK ? ""
+	       : why         ? why + strlen("ex.io/planned: ")
+			     : err.msg,
+	       want, "nominate");
+	if (code == MK_OK) {
+		ok(r.verdict == verdict && r.wait_ms == wait_ms &&
+			   r.n == (verdict == MK_SET ? n : 0),
+		   "its answer");
+	}
+}
+
+static void picks(struct plug *p)
+{
+	pick_is(p, MK_SET, 2, 1, 0, -1, "");
+	pick_is(p, MK_SET, 0, 0, 0, 5000, "");
+	pick_is(p, MK_KEEP | MK_EXHAUSTED, 7, 9, 9, -1, "");
+	pick_is(p, MK_E_RETRY, 0, 0, 0, -1, "");
+	pick_is(p, MK_SET, 1, 2, 0, -1, "index: expected less than 2, found 2");
+	pick_is(p, MK_SET, 2, 1, 1, -1, "index: expected no cluster twice, found 1 again");
+	pick_is(p, MK_SET, 21, 0, 0, -1, "n: expected at most 20, found 21");
+	pick_is(p, MK_SET, 1, 0, 0, -2, "wait_ms: expected -1 or more, found -2");
+	pick_is(p, MK_SET | MK_DEFER, 1, 0, 0, -1,
+		"verdict: expected MK_SET, MK_KEEP, MK_KEEP with MK_EXHAUSTED or an error, found "
+		"3");
+}
+
+static void fault_at(struct plug *p, int64_t at)
+{
+	struct plug_view v = {.now_wall_ms = at};
+	struct plug_result r;
+
+	arena_clear(&a);
+	v.local = v.workload = parse(object);
+	order.pointer = NULL;
+	order.verdict = 77;
+	is_int(plug_remote(p, 0, &v, parse(object), &a, &r, NULL), MK_PLUGIN_FAULT, "a fault");
+}
+
+static void breaker(struct plug *p)
+{
+	const int64_t t = 1000000000000;
+
+	fault_at(p, t);
+	fault_at(p, t + 61000);
+	fault_at(p, t + 90000);
+	ok(!plug_adapter_resting(p, 0, t + 90000), "three faults in more than a minute");
+	fault_at(p, t + 100000);
+	ok(plug_adapter_resting(p, 0, t + 100001), "three faults in a minute rest it");
+	ok(!plug_adapter_resting(p, 1, t + 100001), "and no other");
+	ok(plug_adapter_resting(p, 0, t + 159999), "for a minute");
+	ok(!plug_adapter_resting(p, 0, t + 160000), "and no longer");
+	ok(!plug_adapter_resting(p, 0, t - 3600000), "a clock set back ends the rest");
+	ok(!plug_dispatcher_resting(p, 0, t), "no dispatcher rests");
+}
+
+static void memory(struct plug *p)
+{
+	struct plug_view v = {0};
+	struct plug_result r = {0};
+	bool done = false;
+
+	order.pointer = "/spec/a";
+	order.value = "[1,2]";
+	order.verdict = MK_SET;
+	for (uint64_t n = 1; n < 100 && !done; n++) {
+		arena_done(&a);
+		arena_init(&a, 0);
+		v.local = v.workload = parse(object);
+		struct json *draft = parse(object);
+
+		alloc_fail_after(n);
+		enum mk_code code = plug_remote(p, 0, &v, draft, &a, &r, NULL);
+
+		alloc_fail_after(0);
+		done = code == MK_OK;
+		if (code != MK_OK && code != MK_NO_MEMORY) {
+			is_int(code, MK_NO_MEMORY, "out of memory is not the plugin's fault");
+		}
+	}
+	ok(done, "out of memory anywhere in a call is an error and no crash");
+}
+
+int main(void)
+{
+	struct plug *p = plug_new(NULL);
+
+	running = p;
+	arena_init(&a, 0);
+	is_int(plug_add(p, &entry, "", NULL), MK_OK, "added");
+	outputs(p);
+	null_hooks(p);
+	picks(p);
+	breaker(p);
+	memory(p);
+	arena_done(&a);
+	plug_free(p);
+	return done_testing();
+}
