@@ -181,6 +181,9 @@ func (f *fleet) command(ctx context.Context, argv []string, count *tapCount) (in
 	cmd.Env = append(os.Environ(), "MK_REAL_DIR="+f.dir, "KUBECTL="+f.binary("kubectl"),
 		"FLEET="+self)
 	err = cmd.Run()
+	if cmd.Process != nil {
+		endGroup(cmd.Process.Pid)
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return max(exit.ExitCode(), 1), nil
@@ -189,6 +192,18 @@ func (f *fleet) command(ctx context.Context, argv []string, count *tapCount) (in
 		return 1, err
 	}
 	return 0, nil
+}
+
+// endGroup waits for what the command left in its process group: a test that was told to end still
+// cleans up when prove itself is gone already. It is killed when it takes too long.
+func endGroup(pgid int) {
+	for range 200 {
+		if syscall.Kill(-pgid, 0) == syscall.ESRCH {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	_ = syscall.Kill(-pgid, syscall.SIGKILL)
 }
 
 // explain tells how to use a fleet that stays.
