@@ -8,6 +8,10 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 : "${MK_REAL_DIR:?run this through t/real/run}"
+root=$(cd "$here/../.." && pwd)
+: "${MULTIKUEUED:=$root/build/dev/multikueued}"
+: "${MK_PLUGINS:=$root/build/dev/plugins}"
+: "${KUBESIM:=$root/build/dev/kubesim}"
 T=$(basename "$0" .t | tr _ -)	# name of the test, its namespace and its queue
 WORK=$MK_REAL_DIR/t-$T
 LIMIT=${LIMIT:-90}		# seconds until a wait gives up; generous, the machine may be busy

@@ -7,7 +7,7 @@
 # become shorter.
 . "$(dirname "$0")/lib.sh"
 
-out=$here/../../build/real
+out=$root/build/real
 
 # play NAME KUBECONFIG
 play()

@@ -214,6 +214,8 @@ func (f *fleet) explain() {
 		fmt.Printf("  %s --kubeconfig %s get workloads -A\n", f.binary("kubectl"),
 			p.path("kubeconfig"))
 	}
+	fmt.Printf("To run a test again:\n  MK_REAL_DIR=%s KUBECTL=%s FLEET=%s prove -v t/real/planes.t\n",
+		f.dir, f.binary("kubectl"), self)
 	fmt.Printf("Logs and audit logs are in %s/*/*.log. To end them and remove it all:\n"+
 		"  %s down --dir %s\n", f.dir, self, f.dir)
 }
