@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the queue controller share: queues with their quota, and the status to apply. */
+#ifndef MK_T_KUBESIM_QUEUE_CONTROLLER_H
+#define MK_T_KUBESIM_QUEUE_CONTROLLER_H
+
+#include "t/kubesim/actors_priv.h"
+
+enum { CQ_MAX_AMOUNTS = 64, CQ_MAX_CHECKS = 16 };
+
+/* Quota of one resource in one flavor. */
+struct amount {
+	size_t group;
+	const char *flavor, *resource; /* interned */
+	int64_t nominal, used;	       /* thousandths */
+};
+
+struct cq {
+	const char *name; /* interned */
+	bool exists;
+	bool active;   /* flavors and checks are there, checks Active, not stopped */
+	bool draining; /* stopPolicy HoldAndDrain */
+	bool strict;   /* StrictFIFO */
+	struct amount amount[CQ_MAX_AMOUNTS];
+	size_t n_amounts;
+	const char *check[CQ_MAX_CHECKS]; /* interned */
+	size_t n_checks;
+	struct item **pending; /* sorted: priority, age, first seen */
+	size_t n_pending, pending_size;
+	struct item *item;
+};
+
+struct quota {
+	struct map queues; /* name -> struct cq */
+};
+
+/* The ClusterQueue of the Workload's LocalQueue. NULL: 'ret_why' says what is missing (in k->a). */
+struct cq *queue_of(struct ks_actors *k, mk_str ns, mk_str local_queue, mk_str *ret_why);
+struct cq *queue_by_name(struct ks_actors *k, mk_str name);
+
+void pending_add(struct ks_actors *k, struct cq *q, struct item *wl, const struct json *obj);
+void pending_del(struct item *wl);
+
+/*
+ * Finds flavors for all pod sets. True: *ret_admission is status.admission and ret_use (of
+ * QUOTA_MAX_USES) what it takes; false: *ret_why says why not.
+ */
+bool quota_fits(struct ks_actors *k, const struct cq *q, const struct json *wl,
+		struct json **ret_admission, struct quota_use *ret_use, size_t *ret_n,
+		mk_str *ret_why);
+/* Takes quota for the item, or gives it back (which lets the queue look again). */
+void quota_take(struct ks_actors *k, struct cq *q, struct item *wl, const struct quota_use *use,
+		size_t n);
+void quota_release(struct ks_actors *k, struct item *wl);
+/* Takes what status.admission of 'obj' says, when the item does not hold it yet. */
+void quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj);
+
+/* Kubernetes quantity to thousandths; false when malformed. Saturates. */
+bool quantity_parse(mk_str s, int64_t *ret_milli);
+/* Canonical text of a resource's amount: decimal for cpu, binary suffixes for memory and storage. */
+mk_str quantity_text(struct arena *a, const char *resource, int64_t milli);
+
+/* --- the admission-owned status (queue_controller_status.c) --------------------------------------- */
+/* An apply body with every field of the status that the field manager kueue-admission keeps. */
+struct json *status_body(struct ks_actors *k, const struct json *wl);
+/* Sets a condition in it; the transition time moves only with the status. */
+void status_condition(struct ks_actors *k, struct json *body, const char *type, bool value,
+		      mk_str reason, mk_str message);
+void status_drop_condition(struct json *body, const char *type);
+/* Applies it to the Workload of the item. */
+bool status_apply(struct ks_actors *k, struct item *it, const struct json *body);
+/* Evicted, checks back to Pending, assignment to clusters forgotten, statistics counted. */
+void status_evict(struct ks_actors *k, struct json *body, mk_str reason, mk_str message,
+		  mk_str stat, mk_str cause);
+/* Quota given back after an eviction. */
+void status_release(struct ks_actors *k, struct json *body);
+bool checks_all_ready(const struct json *wl);
+
+/* --- jobs (queue_controller_job.c) ----------------------------------------------------------------- */
+/* Name of the Workload that belongs to a Job by itself. */
+mk_str job_workload_name(struct arena *a, const struct json *job);
+/* The Job that controls the Workload or names it, while it exists; else NULL. */
+const struct json *workload_job(struct ks_actors *k, const struct json *wl);
+
+#endif

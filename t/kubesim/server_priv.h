@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the simulated API server share: clusters, connections, exchanges. */
+#ifndef MK_T_KUBESIM_SERVER_PRIV_H
+#define MK_T_KUBESIM_SERVER_PRIV_H
+
+#include <stdio.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <nghttp2/nghttp2.h>
+
+#include "core/base/list.h"
+#include "core/base/rng.h"
+#include "t/kubesim/server.h"
+#include "t/kubesim/tls.h"
+
+enum {
+	SERVER_MAX_CLUSTERS = 32,
+	SERVER_MAX_BODY = 3 * 1024 * 1024,
+	SERVER_MAX_STREAMS = 100,
+	SERVER_MAX_HEADERS = 64 * 1024,
+	SERVER_MAX_OUT = 256 * 1024, /* bytes waiting for the socket before we stop producing */
+	SERVER_NAME = 128,
+	SERVER_TOKEN = 33,
+};
+
+struct conn;
+struct local;
+
+/* Faults of a cluster, set through its control path. A rate is num in den; den 0 is never. */
+struct rate {
+	uint64_t num, den;
+};
+
+struct faults {
+	bool paused, refuse;
+	int64_t delay_ms_min, delay_ms_max;
+	struct rate unavailable, limited, drop_reply;
+	bool drop_resets; /* drop_reply resets the stream instead of closing the connection */
+	size_t data_max;  /* most bytes in one DATA frame or chunk; the size is drawn */
+	char match[256];  /* only requests whose "<METHOD> <target>" contains it; "" = all */
+};
+
+struct cluster {
+	struct server *server;
+	char name[64];
+	enum ks_role role;
+	struct ks_store *store;
+	struct ks_actors *actors;
+	struct pki_pair ca, pair, admin;
+	SSL_CTX *tls;
+	struct evconnlistener *listener;
+	struct event *timer;  /* actors, bookmarks, ends of watches */
+	struct event *reopen; /* after a restart */
+	uint16_t port;
+	char admin_token[SERVER_TOKEN], viewer_token[SERVER_TOKEN];
+	struct list_node conns;
+	struct faults faults;
+	struct rng rng;
+	bool changed; /* watches may have frames */
+	int64_t restart_ms; /* how long the restart asked for takes */
+	uint64_t bytes_out, n_connections;
+};
+
+struct server {
+	const struct server_options *o;
+	struct event_base *base;
+	struct event *on_term, *on_int;
+	struct cluster *cluster[SERVER_MAX_CLUSTERS];
+	size_t n_clusters;
+	struct local *local;
+	FILE *log;
+};
+
+struct exchange {
+	struct list_node node; /* in its connection */
+	struct conn *conn;
+	int32_t stream;
+	struct arena a;	      /* request and response */
+	struct arena frame_a; /* the frame being sent */
+	mk_str method, target, accept, content_type, authorization, user_agent;
+	size_t header_bytes;
+	struct buf body;
+	bool too_big, started, answered, chunked;
+	struct ks_response resp;
+	mk_str frame;
+	size_t sent; /* of the body or frame */
+	bool ended;  /* the whole body was handed out */
+	bool waiting; /* the reader was told to wait */
+	int64_t stuck_ms; /* since when a watch frame waits for the client; -1 = does not */
+	uint64_t bytes;
+	struct event *delay;
+};
+
+struct conn {
+	struct list_node node;
+	struct cluster *cluster;
+	struct bufferevent *bev;
+	nghttp2_session *h2; /* NULL: HTTP/1.1 */
+	bool secure;	     /* the handshake is done */
+	bool dead;	     /* free it at the end of the callback */
+	bool close_when_sent;
+	int busy;	     /* depth of callbacks */
+	char user[SERVER_NAME], group[SERVER_NAME]; /* of the client certificate, or "" */
+	struct list_node exchanges;
+};
+
+/* --- server.c --------------------------------------------------------------------------------------- */
+/* Runs what is due, wakes the watches and sets the timer again. */
+void cluster_kick(struct cluster *c);
+enum mk_code cluster_listen(struct cluster *c, struct mk_err *err);
+void cluster_close_all(struct cluster *c);
+/* Closes the port and all connections, and opens it again after a time. */
+void cluster_restart(struct cluster *c, int64_t down_ms);
+void cluster_pause(struct cluster *c, bool paused);
+
+/* --- server_conn.c ---------------------------------------------------------------------------------- */
+void conn_accept(struct cluster *c, evutil_socket_t fd);
+/* Frees it now, or at the end of the running callback. */
+void conn_kill(struct conn *c);
+void conn_enter(struct conn *c);
+/* May free 'c'. */
+void conn_leave(struct conn *c);
+/* Lets the protocol write what it has. */
+void conn_flush(struct conn *c);
+
+/* --- server_h2.c, server_h1.c ------------------------------------------------------------------------ */
+bool h2_open(struct conn *c);
+void h2_input(struct conn *c);
+void h2_flush(struct conn *c);
+void h2_respond(struct exchange *ex);
+void h2_reset(struct exchange *ex);
+void h2_goaway(struct conn *c);
+void h1_input(struct conn *c);
+void h1_flush(struct conn *c);
+void h1_respond(struct exchange *ex);
+
+/* --- server_exchange.c ------------------------------------------------------------------------------- */
+struct exchange *exchange_new(struct conn *c, int32_t stream);
+void exchange_free(struct exchange *ex);
+/* Adds to the request body; false (and an answer 413 is due) when it is too long. */
+bool exchange_body(struct exchange *ex, const uint8_t *p, size_t n);
+/* The request is complete: answer it, now or after a delay. */
+void exchange_start(struct exchange *ex);
+/*
+ * Hands out the next bytes of the answer. Returns how many; *ret_end: that was all; 0 without end:
+ * nothing now, cluster_kick calls conn_wake when there is more.
+ */
+size_t exchange_read(struct exchange *ex, uint8_t *out, size_t max, bool *ret_end);
+/* Could exchange_read give something now? */
+bool exchange_has_more(struct exchange *ex);
+/* Gives an answer made here. */
+void exchange_answer(struct exchange *ex, int status, const char *content_type, mk_str body);
+void exchange_status(struct exchange *ex, int code, const char *reason, const char *message);
+
+/* --- server_control.c, server_local.c, server_files.c -------------------------------------------------- */
+/* Answers a path below /kubesim/. */
+void control_handle(struct exchange *ex, mk_str path);
+struct local *local_new(struct server *s);
+void local_free(struct local *l);
+/* Starts and stops processes as the actors of 'c' want. */
+void local_take_orders(struct cluster *c);
+/* Answers the log of a pod; false: not one of ours. */
+bool local_answer_log(struct exchange *ex, mk_str path);
+/* All logs of a cluster as JSON. */
+struct json *local_logs(const struct cluster *c, struct arena *a);
+/* The text of a kubeconfig of the cluster's admin, in 'a'. */
+mk_str kubeconfig_text(const struct cluster *c, struct arena *a);
+enum mk_code kubeconfig_write(const struct cluster *c, struct mk_err *err);
+
+#endif
