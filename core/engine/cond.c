@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Active condition; see cond.h. A merge patch replaces lists, so the other conditions go along. */
+#include "core/engine/cond.h"
+
+#include "core/base/timefmt.h"
+
+static struct json *condition(struct engine *e, const struct record *r, const struct cond *c)
+{
+	struct arena *a = e->out->arena;
+	struct json *j = json_new_obj(a);
+	bool same = facts_is(r->facts, F_COND) && facts_is(r->facts, F_COND_TRUE) == c->status &&
+		    r->facts->since_ms >= 0;
+
+	json_set_str(a, j, "type", STR("Active"));
+	json_set_str(a, j, "status", c->status ? STR("True") : STR("False"));
+	json_set_str(a, j, "reason", c->reason);
+	json_set_str(a, j, "message", c->message);
+	json_set_int(a, j, "observedGeneration", r->facts->generation);
+	json_set_str(a, j, "lastTransitionTime",
+		     time_rfc3339(a, same ? r->facts->since_ms : c->since_wall_ms));
+	return j;
+}
+
+static struct json *body(struct engine *e, const struct record *r, const struct cond *c)
+{
+	struct arena *a = e->out->arena;
+	struct json *b = json_new_obj(a), *meta = json_new_obj(a), *status = json_new_obj(a);
+	struct json *list = json_new_arr(a), *mine = condition(e, r, c);
+	struct json_iter it = json_iter(json_at(record_parse(e, r), "/status/conditions"));
+	bool placed = false;
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "type")), "Active")) {
+			json_add(a, list, mine);
+			placed = true;
+		} else {
+			json_add(a, list, json_dup(a, it.val));
+		}
+	}
+	if (!placed) {
+		json_add(a, list, mine);
+	}
+	json_set_str(a, meta, "resourceVersion", arena_printf(a, "%llu", (unsigned long long)r->rv));
+	json_set(a, b, STR("metadata"), meta);
+	json_set(a, status, STR("conditions"), list);
+	json_set(a, b, STR("status"), status);
+	return b;
+}
+
+void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c, enum rule rule)
+{
+	struct op op = {.type = OP_MERGE, .prio = PRIO_CONDITION, .subresource = "status"};
+
+	if (facts_is(r->facts, F_COND) && facts_is(r->facts, F_COND_TRUE) == c->status &&
+	    str_eq(r->facts->s[S_REASON], c->reason) && str_eq(r->facts->s[S_MESSAGE], c->message)) {
+		return;
+	}
+	if (!ops_ready(e, r, item)) {
+		return;
+	}
+	op.uid = str_of(r->uid);
+	op.rv = r->rv;
+	op.body = body(e, r, c);
+	ops_send(e, r, &op, rule);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Active condition of MultiKueueClusters and AdmissionChecks. */
+#ifndef MK_ENGINE_COND_H
+#define MK_ENGINE_COND_H
+
+#include "core/engine/state.h"
+
+struct cond {
+	bool status;
+	mk_str reason, message;
+	int64_t since_wall_ms; /* lastTransitionTime when the status changes */
+};
+
+/* Writes the condition if status, reason or message differ from what 'r' shows; other conditions stay. */
+void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c, enum rule rule);
+
+#endif

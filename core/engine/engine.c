@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine's life and its step loop; state.h says who does what. */
+#include "core/base/alloc.h"
+#include "core/engine/state.h"
+
+enum {
+	SLICE = 64,			/* passes a step */
+	SCRATCH_MAX = 64 * 1024 * 1024, /* for one event or pass */
+	TOMB_MS = 5 * 60 * 1000,
+	SWEEP_MS = 60 * 1000,
+	SWEEP_SLICE = 2000,
+};
+
+static bool find_dispatcher(struct engine *e, struct mk_err *err)
+{
+	mk_str name = e->o.dispatcher;
+
+	e->dispatcher = plug_find_dispatcher(e->o.plug, name);
+	if (e->dispatcher >= 0) {
+		return true;
+	}
+	if (str_index(name, '/') > 0 && !str_starts(name, STR(NAME_GROUP "/"))) {
+		return true; /* external: another controller nominates */
+	}
+	err_set(err, MK_INVALID, "engine", "no dispatcher is named \"%.*s\"", STR_ARG(name));
+	return false;
+}
+
+struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
+{
+	struct engine *e = mk_calloc(1, sizeof(*e));
+	struct cluster *manager = mk_calloc(1, sizeof(*manager));
+	struct cluster **clusters = mk_calloc(1, sizeof(struct cluster *));
+
+	if (!e || !manager || !clusters || !queue_init(&e->queue)) {
+		mk_free(e);
+		mk_free(manager);
+		mk_free(clusters);
+		err_set(err, MK_NO_MEMORY, "engine", "out of memory");
+		return NULL;
+	}
+	e->o = *o;
+	store_init(&e->store);
+	map_init(&e->cluster_by_name);
+	map_init(&e->check_by_name);
+	map_init(&e->wl_by_key);
+	map_init(&e->owner_by_key);
+	map_init(&e->inflight_by_id);
+	list_init(&e->inflight);
+	list_init(&e->workloads);
+	arena_init(&e->scratch, SCRATCH_MAX);
+	queue_item_init(&e->gc_item, ITEM_GC, (mk_str){NULL, 0});
+	queue_item_init(&e->sweep_item, ITEM_SWEEP, (mk_str){NULL, 0});
+	queue_item_init(&manager->item, ITEM_CLUSTER, (mk_str){NULL, 0});
+	manager->lost_at = INT64_MAX;
+	clusters[0] = manager;
+	e->clusters = clusters;
+	e->n_clusters = 1;
+	if (!find_dispatcher(e, err)) {
+		engine_free(e);
+		return NULL;
+	}
+	return e;
+}
+
+static void cluster_free(struct engine *e, struct cluster *c)
+{
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		table_free(&e->store, c->tables[i]);
+	}
+	mk_free(c->name);
+	mk_free(c->uid);
+	mk_free(c->secret);
+	mk_free(c->text);
+	mk_free(c->reason);
+	mk_free(c);
+}
+
+void cluster_forget(struct engine *e, struct cluster *c)
+{
+	ops_forget(e, c->id);
+	for (LIST_EACH(n, &e->workloads)) {
+		struct wl *w = LIST_ENTRY(n, struct wl, node);
+
+		for (size_t i = 0; i < w->n_cl; i++) {
+			if (w->cl[i].id == c->id) {
+				mk_free(w->cl[i].why);
+				w->cl[i] = w->cl[--w->n_cl];
+				break;
+			}
+		}
+		queue_add(&e->queue, &w->item);
+	}
+	queue_del(&e->queue, &c->item);
+	map_del(&e->cluster_by_name, str_of(c->name));
+	e->clusters[c->id] = NULL;
+	cluster_free(e, c);
+}
+
+static void free_maps(struct engine *e)
+{
+	size_t pos = 0;
+	void *v;
+
+	while (map_next(&e->check_by_name, &pos, NULL, &v)) {
+		mk_free(((struct check *)v)->name);
+		mk_free(v);
+	}
+	map_done(&e->cluster_by_name);
+	map_done(&e->check_by_name);
+	map_done(&e->wl_by_key);
+	map_done(&e->owner_by_key);
+	map_done(&e->inflight_by_id);
+}
+
+void engine_free(struct engine *e)
+{
+	if (!e) {
+		return;
+	}
+	while (!list_empty(&e->inflight)) {
+		struct inflight *f = LIST_ENTRY(e->inflight.next, struct inflight, node);
+
+		list_del(&f->node);
+		mk_free(f->note);
+		mk_free(f);
+	}
+	while (!list_empty(&e->workloads)) {
+		wl_free(e, LIST_ENTRY(e->workloads.next, struct wl, node));
+	}
+	for (size_t i = 0; i < e->n_clusters; i++) {
+		if (e->clusters[i]) {
+			cluster_free(e, e->clusters[i]);
+		}
+	}
+	queue_done(&e->queue);
+	free_maps(e);
+	mk_free(e->clusters);
+	arena_done(&e->scratch);
+	mk_free(e);
+}
+
+/* Objects of Go MultiKueue, and of ours that were missed, whose workload is gone: looked for at each interval. */
+static void gc_pass(struct engine *e)
+{
+	for (LIST_EACH(n, &e->workloads)) {
+		struct wl *w = LIST_ENTRY(n, struct wl, node);
+
+		if (!manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
+			w->gc = true;
+			queue_add(&e->queue, &w->item);
+		}
+	}
+	if (e->o.gc_interval_ms > 0) {
+		queue_add_at(&e->queue, &e->gc_item, e->now + e->o.gc_interval_ms);
+	}
+}
+
+static void sweep_pass(struct engine *e)
+{
+	store_sweep(&e->store, e->now - TOMB_MS, SWEEP_SLICE);
+	watch_sweep(e);
+	queue_add_at(&e->queue, &e->sweep_item, e->now + SWEEP_MS);
+}
+
+static void run_item(struct engine *e, struct queue_item *i)
+{
+	switch ((enum item_type)i->type) {
+	case ITEM_WORKLOAD:
+		workload_pass(e, HEAP_ENTRY(i, struct wl, item));
+		break;
+	case ITEM_CLUSTER:
+		cluster_pass(e, HEAP_ENTRY(i, struct cluster, item));
+		break;
+	case ITEM_CHECK:
+		check_pass(e, HEAP_ENTRY(i, struct check, item));
+		break;
+	case ITEM_GC:
+		gc_pass(e);
+		break;
+	case ITEM_SWEEP:
+		sweep_pass(e);
+		break;
+	}
+}
+
+/* Has tables listed anew from which an event was lost. */
+static void mend_tables(struct engine *e)
+{
+	e->any_broken = false;
+	for (size_t i = 0; i < e->n_clusters; i++) {
+		for (size_t k = 0; e->clusters[i] && k < KIND_MAX; k++) {
+			struct table *t = e->clusters[i]->tables[k];
+			struct op op = {.cluster = (cluster_id)i, .kind = (uint16_t)k, .subresource = ""};
+
+			if (!t || !t->broken) {
+				continue;
+			}
+			op.selector = i == CLUSTER_MANAGER ? STR("") : watch_selector(e);
+			op.type = OP_WATCH_CLOSE;
+			ops_plain(e, &op, R_UNWATCH);
+			op.type = OP_WATCH_OPEN;
+			ops_plain(e, &op, R_WATCH);
+			t->broken = arena_failed(e->out->arena);
+			t->synced = false;
+			t->mending = true;
+			e->any_broken |= t->broken;
+		}
+	}
+}
+
+void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mono_ms, int64_t wall_ms,
+		 struct op_list *out)
+{
+	e->now = mono_ms;
+	e->wall = wall_ms;
+	e->out = out;
+	e->no_memory = false;
+	e->stats.steps++;
+	if (!e->started) {
+		e->started = true;
+		e->start_ms = mono_ms;
+		queue_add_at(&e->queue, &e->sweep_item, mono_ms + SWEEP_MS);
+		if (e->o.gc_interval_ms > 0) {
+			queue_add_at(&e->queue, &e->gc_item, mono_ms + e->o.gc_interval_ms);
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		arena_clear(&e->scratch);
+		observe_event(e, &ev[i]);
+	}
+	queue_due(&e->queue, mono_ms);
+	if (e->any_broken) {
+		arena_clear(&e->scratch);
+		mend_tables(e);
+	}
+	e->no_memory = false;
+	for (size_t i = 0; i < SLICE; i++) {
+		struct queue_item *item = queue_take(&e->queue);
+
+		if (!item) {
+			break;
+		}
+		arena_clear(&e->scratch);
+		run_item(e, item);
+		if (e->no_memory) {
+			break;
+		}
+	}
+	arena_clear(&e->scratch);
+	e->out = NULL;
+}
+
+int64_t engine_next_ms(const struct engine *e)
+{
+	if (e->queue.n > 0 || e->any_broken) {
+		return e->now;
+	}
+	return queue_next(&e->queue);
+}
+
+void engine_get_stats(const struct engine *e, struct engine_stats *ret)
+{
+	const struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_WORKLOAD];
+
+	*ret = e->stats;
+	ret->workloads = t ? t->n_present : 0;
+	ret->objects = e->store.n_records;
+	ret->bytes = e->store.bytes + map_len(&e->wl_by_key) * sizeof(struct wl);
+	ret->queued = e->queue.n;
+}
+
+void engine_rules(const struct engine *e, void (*fn)(void *ctx, const char *rule, uint64_t count), void *ctx)
+{
+	for (size_t i = 0; i < R_N; i++) {
+		fn(ctx, rule_names[i], e->rules[i]);
+	}
+}

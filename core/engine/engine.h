@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The MultiKueue manager's decisions as a deterministic machine: events in, operations out, time an argument. It holds
+ * the store of all observed objects, the workqueue, the workload step table, the cluster and admission-check
+ * controllers, nomination, garbage collection and its own timers. It does no I/O and reads no clock; the same sequence
+ * of steps gives the same operations, byte for byte. Everything it knows can be rebuilt from the API.
+ */
+#ifndef MK_ENGINE_ENGINE_H
+#define MK_ENGINE_ENGINE_H
+
+#include "core/model/event.h"
+#include "core/model/op.h"
+#include "core/plug/plug.h"
+
+struct engine;
+
+/* What the configuration means to the engine; strings are borrowed for the engine's life. */
+struct engine_options {
+	const struct kinds *kinds; /* fixed kinds, then one job kind per adapter of 'plug', in its order */
+	struct plug *plug;
+	mk_str origin;		   /* multiKueue.origin */
+	mk_str namespace_;	   /* where kubeconfig Secrets live */
+	mk_str dispatcher;	   /* multiKueue.dispatcherName */
+	const struct json *dispatcher_config; /* multiKueue.dispatchers[name], or NULL = {} */
+	int64_t worker_lost_timeout_ms;
+	int64_t gc_interval_ms; /* 0 = off */
+	bool gate_workload_identifier_annotations;
+	uint64_t seed;
+};
+
+/* MK_NO_MEMORY; MK_INVALID when no loaded dispatcher has the name and it is not external. */
+struct engine *engine_new(const struct engine_options *o, struct mk_err *err);
+void engine_free(struct engine *e); /* NULL is fine */
+
+/*
+ * One step: takes in 'n' events, works off what became due (at most a slice of about 5 ms; engine_next_ms then says
+ * "now"), and appends operations to 'out'. 'mono_ms' never goes back; 'wall_ms' may. Operations and their bodies live
+ * in out->arena. Out of memory inside a step: the affected keys are queued again and the step ends early.
+ */
+void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mono_ms, int64_t wall_ms,
+		 struct op_list *out);
+
+/* Monotonic ms when the next step is needed without an event; INT64_MAX = none. */
+int64_t engine_next_ms(const struct engine *e);
+
+/* Counters and gauges for metrics, the demo and the bench. */
+struct engine_stats {
+	uint64_t steps, passes;	 /* engine_step calls; workload passes */
+	size_t workloads;	 /* manager Workloads in the store */
+	size_t objects;		 /* all records */
+	size_t bytes;		 /* memory of records and blobs */
+	size_t queued, in_flight;
+	uint64_t dispatched, admitted, finished; /* clones created; checks turned Ready; Finished written */
+	uint64_t unserved_workloads; /* frozen: no plugin for their kind */
+};
+void engine_get_stats(const struct engine *e, struct engine_stats *ret);
+
+/* How often each rule of the step table fired: 'fn' is called once per rule id, in a fixed order. */
+void engine_rules(const struct engine *e, void (*fn)(void *ctx, const char *rule, uint64_t count), void *ctx);
+
+#endif

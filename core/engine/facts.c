@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drawing facts from objects; see facts.h. Objects come from API servers and their users: nothing is taken for granted. */
+#include "core/engine/facts.h"
+
+#include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/base/timefmt.h"
+#include "core/engine/names.h"
+#include "core/model/kind.h"
+
+enum { MAX_MESSAGE = 32768, MAX_NAMES = 64 };
+
+/* The facts while they are collected: strings borrowed from the object or the scratch arena. */
+struct draw {
+	struct facts f;
+	mk_str checks[MAX_NAMES], names[MAX_NAMES];
+	uint8_t states[MAX_NAMES];
+	const struct facts_env *env;
+	struct arena *a;
+};
+
+const char *check_state_name(enum check_state s)
+{
+	static const char *const names[] = {"Pending", "Ready", "Retry", "Rejected", ""};
+
+	return names[s];
+}
+
+struct json *facts_find(const struct json *list, const char *key, const char *value)
+{
+	struct json_iter it = json_iter(list);
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, key)), value)) {
+			return it.val;
+		}
+	}
+	return NULL;
+}
+
+static void flag(struct draw *d, uint32_t bit, bool on)
+{
+	d->f.flags |= on ? bit : 0;
+}
+
+static mk_str annotation(const struct json *obj, const char *key)
+{
+	return json_str(json_get(json_at(obj, "/metadata/annotations"), key));
+}
+
+static mk_str label(const struct json *obj, const char *key)
+{
+	return json_str(json_get(json_at(obj, "/metadata/labels"), key));
+}
+
+static bool is_true(const struct json *condition)
+{
+	return str_is(json_str(json_get(condition, "status")), "True");
+}
+
+static void draw_remote(struct draw *d, const struct json *obj)
+{
+	mk_str origin = label(obj, NAME_ORIGIN);
+
+	flag(d, F_ORIGIN, d->env->origin.n > 0 && str_eq(origin, d->env->origin));
+	d->f.s[S_MANAGER_ID] = annotation(obj, NAME_MANAGER_ID);
+	d->f.s[S_LOCAL_UID] = annotation(obj, NAME_WORKLOAD_UID);
+	d->f.s[S_SPEC_HASH] = annotation(obj, NAME_SPEC_HASH);
+	d->f.s[S_ORIGIN_UID] = annotation(obj, NAME_ORIGIN_UID);
+}
+
+/* "batch/v1" and "Job" to "batch/v1, Kind=Job"; the core group to "/v1, Kind=Pod". */
+static mk_str gvk_text(struct arena *a, mk_str api_version, mk_str kind)
+{
+	const char *slash = str_index(api_version, '/') < 0 ? "/" : "";
+
+	return arena_printf(a, "%s%.*s, Kind=%.*s", slash, STR_ARG(api_version), STR_ARG(kind));
+}
+
+static struct json *owner_reference(const struct json *obj)
+{
+	const struct json *refs = json_at(obj, "/metadata/ownerReferences");
+	struct json_iter it = json_iter(refs);
+
+	while (json_next(&it)) {
+		if (json_bool(json_get(it.val, "controller"))) {
+			return it.val;
+		}
+	}
+	return json_elem(refs, 0);
+}
+
+static void draw_owner(struct draw *d, const struct json *obj)
+{
+	mk_str gvk = annotation(obj, NAME_OWNER_GVK);
+	mk_str name = annotation(obj, NAME_OWNER_NAME);
+	const struct json *ref = owner_reference(obj);
+
+	d->f.s[S_OWNER_UID] = json_str(json_get(ref, "uid"));
+	if (d->env->remote && annotation(obj, NAME_OUR_OWNER_KIND).n > 0) {
+		d->f.s[S_OWNER_KIND] = annotation(obj, NAME_OUR_OWNER_KIND);
+		d->f.s[S_OWNER_NAME] = annotation(obj, NAME_OUR_OWNER_NAME);
+		flag(d, F_OWNED, true);
+		return;
+	}
+	if (gvk.n > 0 && name.n > 0 && plug_find_adapter(d->env->plug, gvk) >= 0) {
+		d->f.s[S_OWNER_KIND] = gvk;
+		d->f.s[S_OWNER_NAME] = name;
+		flag(d, F_OWNED, true);
+		return;
+	}
+	if (!ref) {
+		return;
+	}
+	d->f.s[S_OWNER_KIND] = gvk_text(d->a, json_str(json_get(ref, "apiVersion")),
+					json_str(json_get(ref, "kind")));
+	d->f.s[S_OWNER_NAME] = json_str(json_get(ref, "name"));
+	flag(d, F_OWNED, true);
+}
+
+static void draw_conditions(struct draw *d, const struct json *conditions)
+{
+	struct json_iter it = json_iter(conditions);
+
+	while (json_next(&it)) {
+		mk_str type = json_str(json_get(it.val, "type"));
+		mk_str message = json_str(json_get(it.val, "message"));
+
+		if (!is_true(it.val)) {
+			continue;
+		}
+		if (str_is(type, "QuotaReserved")) {
+			flag(d, F_QUOTA, true);
+		} else if (str_is(type, "Admitted")) {
+			flag(d, F_ADMITTED, true);
+		} else if (str_is(type, "Evicted")) {
+			flag(d, F_EVICTED, true);
+			d->f.s[S_EVICTED_MESSAGE] = str_cut(message, MAX_MESSAGE);
+		} else if (str_is(type, "Finished")) {
+			flag(d, F_FINISHED, true);
+			d->f.s[S_FINISHED_REASON] = json_str(json_get(it.val, "reason"));
+			d->f.s[S_FINISHED_MESSAGE] = str_cut(message, MAX_MESSAGE);
+		} else if (str_is(type, "DeactivationTarget")) {
+			flag(d, F_DEACTIVATION, true);
+			d->f.s[S_DEACTIVATION_MESSAGE] = str_cut(message, MAX_MESSAGE);
+		}
+	}
+}
+
+static uint8_t state_of(mk_str s)
+{
+	for (uint8_t i = CHECK_PENDING; i < CHECK_OTHER; i++) {
+		if (str_is(s, check_state_name((enum check_state)i))) {
+			return i;
+		}
+	}
+	return s.n == 0 ? CHECK_PENDING : CHECK_OTHER;
+}
+
+static void draw_names(struct draw *d, const struct json *list)
+{
+	struct json_iter it = json_iter(list);
+
+	while (d->f.n_names < MAX_NAMES && json_next(&it)) {
+		mk_str name = json_str(it.val);
+
+		if (name.n > 0) {
+			d->names[d->f.n_names++] = name;
+		}
+	}
+}
+
+static void draw_workload(struct draw *d, const struct json *obj)
+{
+	const struct json *status = json_get(obj, "status");
+	struct json_iter it = json_iter(json_get(status, "admissionChecks"));
+	const struct json *active = json_at(obj, "/spec/active");
+
+	flag(d, F_ACTIVE, json_type(active) != JSON_BOOL || json_bool(active));
+	draw_owner(d, obj);
+	draw_conditions(d, json_get(status, "conditions"));
+	if (d->env->remote) {
+		draw_remote(d, obj);
+		return;
+	}
+	d->f.s[S_CLUSTER] = json_str(json_get(status, "clusterName"));
+	draw_names(d, json_get(status, "nominatedClusterNames"));
+	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
+		d->checks[d->f.n_checks] = json_str(json_get(it.val, "name"));
+		d->states[d->f.n_checks] = state_of(json_str(json_get(it.val, "state")));
+		d->f.n_checks++;
+	}
+}
+
+/* Annotation first or label first, by the gate; the label can hold 63 bytes only. */
+static mk_str prebuilt_of(const struct draw *d, const struct json *obj)
+{
+	mk_str in_annotation = annotation(obj, NAME_PREBUILT);
+	mk_str in_label = label(obj, NAME_PREBUILT);
+
+	if (d->env->annotation_first) {
+		return in_annotation.n > 0 ? in_annotation : in_label;
+	}
+	return in_label.n > 0 || in_annotation.n <= 63 ? in_label : in_annotation;
+}
+
+static void draw_job_end(struct draw *d, const struct json *obj)
+{
+	static const char *const ends[] = {"Complete", "Failed", "Completed", "Succeeded",
+					   "Finished"};
+	struct json_iter it = json_iter(json_at(obj, "/status/conditions"));
+
+	while (json_next(&it)) {
+		mk_str type = json_str(json_get(it.val, "type"));
+
+		for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+			flag(d, F_ENDED, str_is(type, ends[i]) && is_true(it.val));
+		}
+	}
+}
+
+static void draw_job(struct draw *d, const struct json *obj)
+{
+	bool managed = false;
+	struct mk_err err;
+	mk_str reason = {NULL, 0};
+
+	flag(d, F_SUSPENDED, json_bool(json_at(obj, "/spec/suspend")) ||
+				     json_bool(json_at(obj, "/spec/runPolicy/suspend")));
+	d->f.active = json_int(json_at(obj, "/status/active"), -1);
+	draw_job_end(d, obj);
+	if (d->env->remote) {
+		draw_remote(d, obj);
+		d->f.s[S_PREBUILT] = prebuilt_of(d, obj);
+		return;
+	}
+	if (!d->env->adapter) {
+		return;
+	}
+	if (plug_managed(d->env->adapter, obj, d->a, &managed, &reason, &err) != MK_OK) {
+		flag(d, F_UNUSABLE, true);
+		return;
+	}
+	flag(d, F_MANAGED, managed);
+	d->f.s[S_REASON] = reason;
+}
+
+static void draw_active(struct draw *d, const struct json *obj)
+{
+	const struct json *c = facts_find(json_at(obj, "/status/conditions"), "type", "Active");
+
+	d->f.since_ms = -1;
+	if (!c) {
+		return;
+	}
+	flag(d, F_COND, true);
+	flag(d, F_COND_TRUE, is_true(c));
+	d->f.s[S_REASON] = json_str(json_get(c, "reason"));
+	d->f.s[S_MESSAGE] = json_str(json_get(c, "message"));
+	if (!time_parse(json_str(json_get(c, "lastTransitionTime")), &d->f.since_ms)) {
+		d->f.since_ms = -1;
+	}
+}
+
+static void draw_check(struct draw *d, const struct json *obj)
+{
+	const struct json *ref = json_at(obj, "/spec/parameters");
+	mk_str group = json_str(json_get(ref, "apiGroup"));
+	mk_str kind = json_str(json_get(ref, "kind"));
+	mk_str name = json_str(json_get(ref, "name"));
+
+	draw_active(d, obj);
+	flag(d, F_OURS, str_is(json_str_at(obj, "/spec/controllerName"), NAME_CONTROLLER));
+	if (json_type(ref) != JSON_OBJ) {
+		d->f.s[S_PROBLEM] = STR("missing parameters reference");
+	} else if (name.n == 0) {
+		d->f.s[S_PROBLEM] = STR("empty name: bad parameters reference");
+	} else if (!str_is(group, NAME_GROUP)) {
+		d->f.s[S_PROBLEM] = arena_printf(
+			d->a, "wrong group \"%.*s\", expecting \"%s\": bad parameters reference",
+			STR_ARG(group), NAME_GROUP);
+	} else if (!str_is(kind, "MultiKueueConfig")) {
+		d->f.s[S_PROBLEM] = arena_printf(d->a,
+						 "wrong kind \"%.*s\", expecting "
+						 "\"MultiKueueConfig\": bad parameters reference",
+						 STR_ARG(kind));
+	} else {
+		d->f.s[S_CONFIG] = name;
+	}
+}
+
+static void draw_cluster(struct draw *d, const struct json *obj)
+{
+	const struct json *config = json_at(obj, "/spec/clusterSource/kubeConfig");
+	mk_str type = json_str(json_get(config, "locationType"));
+
+	draw_active(d, obj);
+	flag(d, F_SECRET, str_is(type, "Secret") || (!json_get(config, "locationType") && config));
+	d->f.s[S_LOCATION] = json_str(json_get(config, "location"));
+}
+
+static void draw_secret(struct draw *d, const struct json *obj)
+{
+	struct json_iter it = json_iter(obj);
+
+	d->f.hash = 14695981039346656037u;
+	while (json_next(&it)) {
+		if (!str_is(it.key, "metadata")) {
+			d->f.hash = (d->f.hash ^ hash64(json_write(d->a, it.val))) * 1099511628211u;
+		}
+	}
+}
+
+static mk_str pack_str(char **at, mk_str s)
+{
+	mk_str copy = {*at, s.n};
+
+	if (s.n) {
+		memcpy(*at, s.p, s.n);
+	}
+	(*at)[s.n] = 0;
+	*at += s.n + 1;
+	return copy;
+}
+
+static struct facts *pack(const struct draw *d)
+{
+	size_t n_list = d->f.n_checks + d->f.n_names;
+	size_t size = sizeof(struct facts) + n_list * sizeof(mk_str) + d->f.n_checks;
+	struct facts *f;
+	char *at;
+
+	for (size_t i = 0; i < S_N; i++) {
+		size += d->f.s[i].n + 1;
+	}
+	for (size_t i = 0; i < d->f.n_checks; i++) {
+		size += d->checks[i].n + 1;
+	}
+	for (size_t i = 0; i < d->f.n_names; i++) {
+		size += d->names[i].n + 1;
+	}
+	f = mk_malloc(size);
+	if (!f) {
+		return NULL;
+	}
+	*f = d->f;
+	f->size = size;
+	f->checks = (mk_str *)(void *)(f + 1);
+	f->names = f->checks + f->n_checks;
+	f->states = (uint8_t *)(f->names + f->n_names);
+	at = (char *)(f->states + f->n_checks);
+	for (size_t i = 0; i < S_N; i++) {
+		f->s[i] = pack_str(&at, d->f.s[i]);
+	}
+	for (size_t i = 0; i < f->n_checks; i++) {
+		f->checks[i] = pack_str(&at, d->checks[i]);
+		f->states[i] = d->states[i];
+	}
+	for (size_t i = 0; i < f->n_names; i++) {
+		f->names[i] = pack_str(&at, d->names[i]);
+	}
+	return f;
+}
+
+static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
+{
+	if (kind >= KIND_FIRST_JOB) {
+		draw_job(d, obj);
+	} else if (kind == KIND_WORKLOAD) {
+		draw_workload(d, obj);
+	} else if (kind == KIND_CHECK) {
+		draw_check(d, obj);
+	} else if (kind == KIND_CONFIG) {
+		draw_names(d, json_at(obj, "/spec/clusters"));
+	} else if (kind == KIND_CLUSTER) {
+		draw_cluster(d, obj);
+	} else if (kind == KIND_SECRET) {
+		draw_secret(d, obj);
+	}
+}
+
+struct facts *facts_of(uint16_t kind, const struct json *obj, const struct facts_env *env,
+		       struct arena *scratch)
+{
+	struct draw *d = arena_alloc(scratch, sizeof(*d));
+
+	if (!d) {
+		return NULL;
+	}
+	d->env = env;
+	d->a = scratch;
+	d->f.active = -1;
+	d->f.since_ms = -1;
+	d->f.generation = json_int(json_at(obj, "/metadata/generation"), 0);
+	flag(d, F_TERMINATING, json_str_at(obj, "/metadata/deletionTimestamp").n > 0);
+	draw_kind(d, kind, obj);
+	return arena_failed(scratch) ? NULL : pack(d);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the engine keeps of an object to decide by: flags, a few numbers and strings, drawn once when the object is
+ * observed (one function per kind). Everything else waits in the record's text, or on the server.
+ */
+#ifndef MK_ENGINE_FACTS_H
+#define MK_ENGINE_FACTS_H
+
+#include "core/base/json.h"
+#include "core/plug/plug.h"
+
+enum {
+	F_TERMINATING = 1u << 0,
+	F_ACTIVE = 1u << 1,	   /* Workload: spec.active is not false */
+	F_QUOTA = 1u << 2,	   /* conditions that are True */
+	F_EVICTED = 1u << 3,
+	F_FINISHED = 1u << 4,
+	F_ADMITTED = 1u << 5,
+	F_DEACTIVATION = 1u << 6,  /* DeactivationTarget */
+	F_ORIGIN = 1u << 7,	   /* our origin label */
+	F_MANAGED = 1u << 8,	   /* job: managed by us */
+	F_UNUSABLE = 1u << 9,	   /* job: the managing field has another type */
+	F_SUSPENDED = 1u << 10,	   /* job: spec.suspend (or spec.runPolicy.suspend) */
+	F_OURS = 1u << 11,	   /* check: of our controller */
+	F_OWNED = 1u << 12,	   /* Workload: has an owner that S_OWNER_* name */
+	F_COND = 1u << 13,	   /* check, cluster: has an Active condition */
+	F_COND_TRUE = 1u << 14,
+	F_SECRET = 1u << 15,	   /* cluster: kubeconfig in the Secret S_LOCATION */
+	F_ENDED = 1u << 16,   /* job: a terminal condition (Complete, Failed, ...) is True */
+};
+
+enum fact_str {
+	S_CLUSTER,	   /* Workload: status.clusterName */
+	S_FINISHED_REASON, /* Workload */
+	S_FINISHED_MESSAGE,
+	S_EVICTED_MESSAGE,
+	S_DEACTIVATION_MESSAGE,
+	S_OWNER_KIND, /* Workload: "batch/v1, Kind=Job"; of a clone by our annotation, else its owner reference */
+	S_OWNER_NAME,
+	S_OWNER_UID,
+	S_MANAGER_ID, /* remote: our annotations */
+	S_LOCAL_UID,
+	S_SPEC_HASH,
+	S_ORIGIN_UID, /* remote job */
+	S_PREBUILT,   /* remote job: name of its Workload */
+	S_REASON,     /* job: why it is not managed; check, cluster: of Active */
+	S_MESSAGE,    /* check, cluster: of Active */
+	S_CONFIG,     /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
+	S_PROBLEM,
+	S_LOCATION, /* cluster */
+	S_N
+};
+
+enum check_state { CHECK_PENDING, CHECK_READY, CHECK_RETRY, CHECK_REJECTED, CHECK_OTHER };
+
+struct facts {
+	uint32_t flags;
+	uint32_t n_checks, n_names;
+	int64_t generation;
+	int64_t active;	     /* job: status.active; -1 absent */
+	int64_t since_ms;    /* cluster: wall time of Active's lastTransitionTime; -1 absent */
+	uint64_t hash;	     /* Secret: of its data */
+	mk_str s[S_N];
+	mk_str *checks;	     /* Workload: names of status.admissionChecks, in order */
+	uint8_t *states;     /* their states */
+	mk_str *names;	     /* Workload: nominatedClusterNames; config: clusters */
+	size_t size;	     /* of this block */
+};
+
+/* What facts_of needs to know besides the object. */
+struct facts_env {
+	mk_str origin;
+	const struct plug *plug;
+	const struct plug_adapter *adapter; /* job kinds */
+	bool remote;
+	bool annotation_first; /* gate WorkloadIdentifierAnnotations */
+};
+
+/*
+ * The facts of 'obj', of 'kind', as one heap block that owns its strings (mk_free); NULL when out of memory.
+ * 'scratch' is used on the way.
+ */
+struct facts *facts_of(uint16_t kind, const struct json *obj, const struct facts_env *env,
+		       struct arena *scratch);
+
+static inline bool facts_is(const struct facts *f, uint32_t flags)
+{
+	return f && (f->flags & flags) == flags;
+}
+
+/* "Pending", ... as the API spells it. */
+const char *check_state_name(enum check_state s);
+
+/* The element of 'list' whose member 'key' is the string 'value'; NULL when none. Borrowed. */
+struct json *facts_find(const struct json *list, const char *key, const char *value);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The adapter pass over the root job: create it on the winner, copy its status back, forward what the adapter wants
+ * forwarded. Plugins edit drafts; what is sent is the difference to what was read.
+ */
+#include "core/engine/pass.h"
+
+enum {
+	STATUS_EVERY_MS = 1000, /* at most one status write a second and job, the last state wins */
+	DEFER_MS = 2000,
+	FAULT_MS = 5000,
+};
+
+static const struct plug_adapter *adapter_of(const struct pass *p)
+{
+	return plug_adapter(p->e->o.plug, p->adapter);
+}
+
+static bool is_elastic(const struct json *job)
+{
+	return str_is(json_str(json_get(json_at(job, "/metadata/annotations"), NAME_ELASTIC)), "true");
+}
+
+/* Inputs of a hook; false when a text is still to be fetched. */
+static bool make_view(struct pass *p, const struct record *remote, struct plug_view *v)
+{
+	*v = (struct plug_view){.local = pass_job(p), .now_wall_ms = p->e->wall};
+	v->workload = pass_workload(p);
+	if (remote && remote->present) {
+		v->remote = record_parse(p->e, remote);
+		if (!v->remote) {
+			return false;
+		}
+	}
+	v->elastic = is_elastic(v->local);
+	return v->local && v->workload;
+}
+
+/* A hook failed: said once per object state by the guard's log; here it only costs time. */
+static void fault(struct pass *p, int verdict)
+{
+	rule_hit(p->e, R_PLUGIN);
+	if (verdict != MK_E_INPUT) {
+		queue_add_at(&p->e->queue, &p->w->item, p->e->now + FAULT_MS);
+	}
+}
+
+static struct json *patch_of(struct pass *p, const struct record *r)
+{
+	struct arena *a = p->e->out->arena;
+	struct json *body = json_new_obj(a), *meta = json_new_obj(a);
+
+	json_set_str(a, meta, "resourceVersion", arena_printf(a, "%llu", (unsigned long long)r->rv));
+	json_set(a, body, STR("metadata"), meta);
+	return body;
+}
+
+/* When a status that differs is to be written. */
+static int64_t due_at(struct pass *p, const struct record *remote, int verdict, bool terminal)
+{
+	struct wl *w = p->w;
+	int64_t next = w->status_at == INT64_MIN ? p->e->now : w->status_at + STATUS_EVERY_MS;
+	bool idle = facts_is(remote->facts, F_SUSPENDED) && p->job->facts->active <= 0;
+
+	if (terminal || facts_is(remote->facts, F_ENDED)) {
+		return p->e->now;
+	}
+	if ((verdict & MK_DEFER) || idle) {
+		/* Nothing runs: the running state most often comes before this is worth a request. */
+		if (w->quiet_at == INT64_MAX) {
+			w->quiet_at = p->e->now + STATUS_EVERY_MS;
+		}
+		return w->quiet_at > next ? w->quiet_at : next;
+	}
+	return next;
+}
+
+static void send_status(struct pass *p, struct json *diff, enum rule rule)
+{
+	struct arena *a = p->e->out->arena;
+	struct op op = {.type = OP_MERGE, .prio = PRIO_STATUS, .subresource = "status"};
+	struct json *body = patch_of(p, p->job);
+
+	json_set(a, body, STR("status"), diff);
+	op.uid = str_of(p->job->uid);
+	op.rv = p->job->rv;
+	op.body = body;
+	ops_send(p->e, p->job, &op, rule);
+	if (!p->e->no_memory) {
+		p->w->status_at = p->e->now;
+		p->w->quiet_at = INT64_MAX;
+	}
+}
+
+static enum sync write_status(struct pass *p, struct record *remote, const struct plug_view *v,
+			      const struct plug_result *res, enum rule rule, bool terminal)
+{
+	struct arena *a = p->e->out->arena;
+	const struct json *old = json_get(v->local, "status");
+	struct json *diff = NULL;
+	int64_t due;
+
+	if (res->verdict & MK_SET) {
+		diff = json_diff(a, old ? old : json_new_obj(a), res->draft);
+	}
+	if (!diff) {
+		p->w->quiet_at = INT64_MAX;
+		if (arena_failed(a)) {
+			say_no_memory(p->e);
+		}
+		return arena_failed(a) ? SYNC_WAIT : SYNC_SAME;
+	}
+	due = due_at(p, remote, res->verdict, terminal);
+	if (p->e->now < due) {
+		queue_add_at(&p->e->queue, &p->w->item, due);
+	} else if (ops_ready(p->e, p->job, &p->w->item)) {
+		send_status(p, diff, rule);
+	}
+	return SYNC_WAIT;
+}
+
+enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal)
+{
+	struct arena *a = p->e->out->arena;
+	uint32_t flags = adapter_of(p)->d->flags;
+	struct plug_result res = {0};
+	struct plug_view v;
+	const struct json *status;
+	struct json *draft;
+
+	if (flags & MK_STATUS_NONE) {
+		return SYNC_SAME;
+	}
+	if (!p->job) {
+		return table_known(p->e, CLUSTER_MANAGER, p->kind) ? SYNC_SAME : SYNC_WAIT;
+	}
+	if (p->job->inflight) {
+		return SYNC_WAIT;
+	}
+	if (!make_view(p, remote, &v)) {
+		if (!v.remote && !p->e->no_memory && ops_ready(p->e, remote, &p->w->item)) {
+			ops_get(p->e, remote);
+		}
+		return SYNC_WAIT;
+	}
+	status = json_get(v.remote, "status");
+	if ((flags & MK_STATUS_IF_PRESENT) && json_type(status) != JSON_OBJ) {
+		return SYNC_SAME;
+	}
+	draft = json_type(status) == JSON_OBJ ? json_dup(a, status) : json_new_obj(a);
+	if (plug_status(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK || res.verdict < 0) {
+		fault(p, res.verdict);
+		return SYNC_FAULT;
+	}
+	if (res.verdict & MK_DEFER) {
+		queue_add_at(&p->e->queue, &p->w->item, p->e->now + DEFER_MS);
+	}
+	return write_status(p, remote, &v, &res, rule, terminal);
+}
+
+/* What marks a remote job as ours and as this workload's. */
+static void stamp(struct pass *p, struct json *draft)
+{
+	struct arena *a = p->e->out->arena;
+	struct json *meta = json_get(draft, "metadata");
+	struct json *labels = json_get(meta, "labels"), *notes = json_get(meta, "annotations");
+	bool by_annotation = p->e->o.gate_workload_identifier_annotations || p->w->name.n > 63;
+
+	if (json_type(labels) != JSON_OBJ) {
+		labels = json_new_obj(a);
+		json_set(a, meta, STR("labels"), labels);
+	}
+	if (json_type(notes) != JSON_OBJ) {
+		notes = json_new_obj(a);
+		json_set(a, meta, STR("annotations"), notes);
+	}
+	json_set_str(a, labels, NAME_ORIGIN, p->e->o.origin);
+	json_set_str(a, notes, NAME_ORIGIN_UID, str_of(p->job->uid));
+	json_set_str(a, notes, NAME_MANAGER_ID, str_of(p->e->manager_id));
+	json_set_str(a, notes, NAME_WORKLOAD_UID, str_of(p->local->uid));
+	if (adapter_of(p)->d->replicas) {
+		return;
+	}
+	json_set(a, notes, STR(NAME_PREBUILT), by_annotation ? json_new_str(a, p->w->name) : NULL);
+	json_set(a, labels, STR(NAME_PREBUILT), p->w->name.n <= 63 ? json_new_str(a, p->w->name) : NULL);
+}
+
+static void forward_pointers(struct pass *p, const struct plug_view *v, struct json *draft)
+{
+	const char *const *pointer = adapter_of(p)->d->forward;
+
+	for (; pointer && *pointer; pointer++) {
+		(void)json_put(p->e->out->arena, draft, *pointer,
+			       json_dup(p->e->out->arena, json_at(v->local, *pointer)));
+	}
+}
+
+void job_forward(struct pass *p, struct clone *k, struct record *remote)
+{
+	struct arena *a = p->e->out->arena;
+	const mk_adapter *d = adapter_of(p)->d;
+	struct op op = {.type = OP_MERGE, .prio = PRIO_COMMIT, .subresource = ""};
+	struct plug_result res = {0};
+	struct plug_view v;
+	struct json *draft, *diff, *body;
+
+	if ((!d->remote && !d->forward) || !p->job || facts_is(p->job->facts, F_TERMINATING) ||
+	    facts_is(remote->facts, F_TERMINATING) || clone_is(k, F_FINISHED) || !make_view(p, remote, &v)) {
+		return;
+	}
+	draft = json_dup(a, v.remote);
+	if (plug_remote(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK || res.verdict < 0) {
+		fault(p, res.verdict);
+		return;
+	}
+	draft = (res.verdict & MK_SET) ? res.draft : json_dup(a, v.remote);
+	if (res.verdict & MK_SET) {
+		stamp(p, draft);
+	}
+	forward_pointers(p, &v, draft);
+	diff = json_diff(a, v.remote, draft);
+	if (!diff || !ops_ready(p->e, remote, &p->w->item)) {
+		return;
+	}
+	body = patch_of(p, remote);
+	op.body = json_merge(a, body, diff);
+	op.uid = str_of(remote->uid);
+	op.rv = remote->rv;
+	ops_send(p->e, remote, &op, R_JOB_FORWARD);
+}
+
+void job_create(struct pass *p, struct clone *k, struct record *remote)
+{
+	struct arena *a = p->e->out->arena;
+	struct op op = {.type = OP_CREATE, .prio = PRIO_START, .subresource = ""};
+	struct plug_result res = {0};
+	struct plug_view v;
+	struct json *draft;
+
+	(void)k;
+	if (!ops_ready(p->e, remote, &p->w->item) || !make_view(p, NULL, &v)) {
+		return;
+	}
+	draft = plug_skeleton(adapter_of(p), v.local, a);
+	if (!draft) {
+		say_no_memory(p->e);
+		return;
+	}
+	if (plug_remote(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK || res.verdict < 0) {
+		fault(p, res.verdict);
+		return;
+	}
+	if (!(res.verdict & MK_SET)) {
+		return;
+	}
+	stamp(p, res.draft);
+	/* A worker that deletes a finished job early would hide its end from us. */
+	(void)json_put(a, res.draft, "/spec/ttlSecondsAfterFinished", NULL);
+	op.body = res.draft;
+	ops_send(p->e, remote, &op, R_JOB_CREATE);
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events into the store, and from there to whoever decides by them. An older view of an object never replaces a newer
+ * one; what a list does not name is gone when the list ends; a new epoch makes everything of a cluster unknown.
+ */
+#include "core/base/alloc.h"
+#include "core/engine/state.h"
+
+enum { BLOB_MAX = 4 * 1024 * 1024 };
+
+/* --- the text that is kept ------------------------------------------------------------------------- */
+
+static bool is_admission_entry(const struct json *entry)
+{
+	return str_is(json_str(json_get(entry, "manager")), NAME_ADMISSION) &&
+	       str_is(json_str(json_get(entry, "operation")), "Apply") &&
+	       str_is(json_str(json_get(entry, "subresource")), "status");
+}
+
+static void add_member(struct buf *b, struct arena *a, mk_str key, const struct json *val)
+{
+	mk_str head = json_write(a, json_new_str(a, key));
+
+	if (b->n > 0 && b->p[b->n - 1] != '{') {
+		buf_add(b, STR(","));
+	}
+	buf_add(b, head);
+	buf_add(b, STR(":"));
+	buf_add(b, json_write(a, val));
+}
+
+static void add_metadata(struct buf *b, struct arena *a, const struct json *meta, bool admission)
+{
+	struct json_iter it = json_iter(meta);
+	struct json_iter entries = json_iter(json_get(meta, "managedFields"));
+
+	buf_add(b, STR("\"metadata\":{"));
+	while (json_next(&it)) {
+		if (!str_is(it.key, "managedFields")) {
+			add_member(b, a, it.key, it.val);
+		}
+	}
+	while (admission && json_next(&entries)) {
+		if (is_admission_entry(entries.val)) {
+			buf_add(b, STR(",\"managedFields\":["));
+			buf_add(b, json_write(a, entries.val));
+			buf_add(b, STR("]"));
+			break;
+		}
+	}
+	buf_add(b, STR("}"));
+}
+
+/* The object's text; of a clone only metadata and status. {NULL, 0}: out of memory or far too big. */
+static char *text_of(struct engine *e, const struct json *obj, bool status_only, bool admission,
+		     size_t *ret_n)
+{
+	struct json_iter it = json_iter(obj);
+	struct buf b;
+	char *text;
+
+	buf_init(&b, BLOB_MAX);
+	buf_add(&b, STR("{"));
+	while (json_next(&it)) {
+		if (str_is(it.key, "metadata")) {
+			buf_add(&b, b.n > 1 ? STR(",") : STR(""));
+			add_metadata(&b, &e->scratch, it.val, admission);
+		} else if (!status_only || !str_is(it.key, "spec")) {
+			add_member(&b, &e->scratch, it.key, it.val);
+		}
+	}
+	buf_add(&b, STR("}"));
+	text = b.failed || arena_failed(&e->scratch) ? NULL : mk_strndup(buf_str(&b));
+	*ret_n = b.n;
+	buf_done(&b);
+	return text;
+}
+
+enum keep { KEEP_NONE, KEEP_STATUS, KEEP_ALL };
+
+static enum keep keep_text(const struct table *t, const struct facts *f)
+{
+	bool remote = t->cluster != CLUSTER_MANAGER;
+
+	if (t->kind >= KIND_FIRST_JOB) {
+		return facts_is(f, remote ? F_ORIGIN : F_MANAGED) ? KEEP_ALL : KEEP_NONE;
+	}
+	if (t->kind == KIND_WORKLOAD && facts_is(f, F_FINISHED)) {
+		return KEEP_NONE;
+	}
+	if (t->kind == KIND_WORKLOAD && remote) {
+		return facts_is(f, F_ADMITTED) ? KEEP_STATUS : KEEP_NONE;
+	}
+	if (t->kind == KIND_WORKLOAD) {
+		return f->n_checks > 0 ? KEEP_ALL : KEEP_NONE;
+	}
+	return t->kind == KIND_CHECK || t->kind == KIND_CLUSTER ? KEEP_STATUS : KEEP_NONE;
+}
+
+/* --- who is concerned ------------------------------------------------------------------------------ */
+
+static void touch_workload(struct engine *e, mk_str ns, mk_str name)
+{
+	struct wl *w = wl_make(e, ns, name);
+
+	if (w) {
+		queue_add(&e->queue, &w->item);
+	}
+}
+
+static void touch_job(struct engine *e, struct record *r)
+{
+	struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
+	struct wl *w;
+
+	if (o) {
+		for (LIST_EACH(n, &o->workloads)) {
+			queue_add(&e->queue, &LIST_ENTRY(n, struct wl, owner_node)->item);
+		}
+	}
+	if (r->table->cluster == CLUSTER_MANAGER || !r->present || r->facts->s[S_PREBUILT].n == 0) {
+		return;
+	}
+	w = wl_make(e, r->ns, r->facts->s[S_PREBUILT]);
+	if (w && (w->owner || wl_bind(e, w, r->table->kind, r->name))) {
+		queue_add(&e->queue, &w->item);
+	}
+}
+
+static void touch_checks(struct engine *e)
+{
+	const struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_CHECK];
+
+	if (!t) {
+		return;
+	}
+	for (LIST_EACH(n, &t->records)) {
+		struct record *r = LIST_ENTRY(n, struct record, node);
+		struct check *k = map_get(&e->check_by_name, r->name);
+
+		if (k) {
+			queue_add(&e->queue, &k->item);
+		}
+	}
+}
+
+static void touch_check(struct engine *e, struct record *r)
+{
+	struct check *k = map_get(&e->check_by_name, r->name);
+
+	if (!k) {
+		k = mk_calloc(1, sizeof(*k));
+		if (!k || !keep_str(&k->name, r->name) ||
+		    !map_put(&e->check_by_name, r->name, k)) {
+			if (k) {
+				mk_free(k->name);
+			}
+			mk_free(k);
+			say_no_memory(e);
+			return;
+		}
+		queue_item_init(&k->item, ITEM_CHECK, (mk_str){NULL, 0});
+	}
+	queue_add(&e->queue, &k->item);
+}
+
+static void touch_cluster(struct engine *e, mk_str name)
+{
+	struct cluster *c = cluster_make(e, name);
+
+	if (c) {
+		queue_add(&e->queue, &c->item);
+	}
+	touch_checks(e);
+}
+
+static void touch_secret(struct engine *e, const struct record *r)
+{
+	for (size_t i = 1; i < e->n_clusters; i++) {
+		struct cluster *c = e->clusters[i];
+		const struct record *cr =
+			c ? manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name)) : NULL;
+
+		if (cr && str_eq(cr->facts->s[S_LOCATION], r->name)) {
+			queue_add(&e->queue, &c->item);
+		}
+	}
+}
+
+void observe_touch(struct engine *e, struct record *r)
+{
+	if (r->table->kind >= KIND_FIRST_JOB) {
+		touch_job(e, r);
+	} else if (r->table->kind == KIND_WORKLOAD) {
+		touch_workload(e, r->ns, r->name);
+	} else if (r->table->kind == KIND_CHECK) {
+		touch_check(e, r);
+	} else if (r->table->kind == KIND_CONFIG) {
+		touch_checks(e);
+	} else if (r->table->kind == KIND_CLUSTER) {
+		touch_cluster(e, r->name);
+	} else if (r->table->kind == KIND_SECRET) {
+		touch_secret(e, r);
+	}
+}
+
+static bool same_names(const struct facts *x, const struct facts *y)
+{
+	if (x->n_names != y->n_names) {
+		return false;
+	}
+	for (size_t i = 0; i < x->n_names; i++) {
+		if (!str_eq(x->names[i], y->names[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Does the change of a check or config concern all workloads? Their own status does not. */
+static bool concerns_all(uint16_t kind, const struct facts *old, const struct facts *new)
+{
+	if (kind != KIND_CHECK && kind != KIND_CONFIG) {
+		return false;
+	}
+	return !old || !new || facts_is(old, F_OURS) != facts_is(new, F_OURS) ||
+	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) || !same_names(old, new);
+}
+
+/* --- merging --------------------------------------------------------------------------------------- */
+
+static void lose(struct engine *e, struct table *t, struct record *r)
+{
+	say_no_memory(e);
+	t->broken = true;
+	e->any_broken = true;
+	if (r) {
+		r->unknown = r->present;
+	}
+}
+
+static void bind_owner(struct engine *e, struct record *r)
+{
+	const struct facts *f = r->facts;
+	bool local = r->table->cluster == CLUSTER_MANAGER;
+	struct wl *w = wl_make(e, r->ns, r->name);
+	int kind = facts_is(f, F_OWNED) ? kinds_find(e->o.kinds, f->s[S_OWNER_KIND]) : -1;
+
+	if (!w || (!local && w->owner) || (!local && kind < KIND_FIRST_JOB)) {
+		return;
+	}
+	if (!wl_bind(e, w, kind < KIND_FIRST_JOB ? 0 : (uint16_t)kind, f->s[S_OWNER_NAME])) {
+		lose(e, r->table, r);
+	}
+}
+
+static struct facts *draw(struct engine *e, const struct table *t, const struct json *obj)
+{
+	struct facts_env env = {.origin = e->o.origin,
+				.plug = e->o.plug,
+				.remote = t->cluster != CLUSTER_MANAGER,
+				.annotation_first = e->o.gate_workload_identifier_annotations};
+
+	if (t->kind >= KIND_FIRST_JOB) {
+		env.adapter = plug_adapter(e->o.plug, (size_t)t->kind - KIND_FIRST_JOB);
+	}
+	return facts_of(t->kind, obj, &env, &e->scratch);
+}
+
+/* Takes over an object; what is under way is settled by newer news. */
+static void put(struct engine *e, struct record *r, const struct event *ev)
+{
+	struct table *t = r->table;
+	struct facts *f = draw(e, t, ev->obj);
+	mk_str uid = ev->uid.n ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
+	enum keep keep = f ? keep_text(t, f) : KEEP_NONE;
+	bool all = f && concerns_all(t->kind, r->facts, f);
+	char *text = NULL;
+	size_t n = 0;
+
+	if (keep != KEEP_NONE) {
+		text = text_of(e, ev->obj, keep == KEEP_STATUS, t->kind == KIND_WORKLOAD, &n);
+	}
+	if (!f || (keep != KEEP_NONE && !text) ||
+	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, text, n)) {
+		mk_free(f);
+		mk_free(text);
+		lose(e, t, r);
+		return;
+	}
+	if (r->admitted_step == 0 && facts_is(f, F_ADMITTED)) {
+		r->admitted_step = e->stats.steps;
+	}
+	if (t->kind == KIND_WORKLOAD) {
+		bind_owner(e, r);
+	}
+	if (all) {
+		wl_queue_all(e);
+	}
+}
+
+static void observed(struct engine *e, struct table *t, const struct event *ev)
+{
+	struct record *r = store_touch(&e->store, t, ev->ns, ev->name, e->now);
+	bool was;
+
+	if (!r) {
+		if (ev->name.n > 0 && ev->ns.n + ev->name.n < 320) {
+			lose(e, t, NULL);
+		}
+		return;
+	}
+	r->seen = t->list_no;
+	if (record_is_newer(r, ev->epoch, ev->rv) ||
+	    (!r->present && r->uid && r->rv == ev->rv && r->epoch == ev->epoch)) {
+		return;
+	}
+	was = r->present;
+	if (was && r->rv == ev->rv && r->epoch == ev->epoch && !t->mending) {
+		return;
+	}
+	put(e, r, ev);
+	r->settling = false;
+	if (!was && r->present) {
+		/* A create whose answer was lost has come true; other writes are asked for. */
+		r->unknown = false;
+	}
+	observe_touch(e, r);
+}
+
+void observe_reply(struct engine *e, struct record *r, const struct event *ev)
+{
+	struct event as = *ev;
+
+	as.uid = json_str_at(ev->obj, "/metadata/uid");
+	as.epoch = cluster_get(e, r->table->cluster)->epoch;
+	if (as.rv == 0 && !str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &as.rv)) {
+		return;
+	}
+	if (record_is_newer(r, as.epoch, as.rv) ||
+	    (r->present && r->rv == as.rv && r->epoch == as.epoch)) {
+		return;
+	}
+	put(e, r, &as);
+	r->settling = false;
+}
+
+static void gone(struct engine *e, struct table *t, const struct event *ev)
+{
+	struct record *r = store_find(t, ev->ns, ev->name);
+
+	if (!r) {
+		return;
+	}
+	if (ev->uid.n > 0 && r->uid && !str_eq(str_of(r->uid), ev->uid)) {
+		return; /* another incarnation's end */
+	}
+	if (ev->rv && record_is_newer(r, ev->epoch, ev->rv)) {
+		return;
+	}
+	if (concerns_all(t->kind, r->facts, NULL) && r->present) {
+		wl_queue_all(e);
+	}
+	record_gone(&e->store, r, ev->rv, ev->epoch, e->now);
+	r->settling = false;
+	r->unknown = false;
+	observe_touch(e, r);
+}
+
+static void list_end(struct engine *e, struct table *t, const struct event *ev)
+{
+	bool was = t->synced;
+
+	for (LIST_EACH(n, &t->records)) {
+		struct record *r = LIST_ENTRY(n, struct record, node);
+
+		if (!r->present || r->seen == t->list_no ||
+		    (ev->rv && r->epoch == ev->epoch && r->rv > ev->rv)) {
+			continue;
+		}
+		if (concerns_all(t->kind, r->facts, NULL)) {
+			wl_queue_all(e);
+		}
+		record_gone(&e->store, r, r->rv, ev->epoch, e->now);
+		r->settling = false;
+		observe_touch(e, r);
+	}
+	t->listing = false;
+	t->mending = false;
+	t->synced = true;
+	if (!was) {
+		wl_queue_all(e);
+		for (size_t i = 1; i < e->n_clusters; i++) {
+			if (e->clusters[i]) {
+				queue_add(&e->queue, &e->clusters[i]->item);
+			}
+		}
+		touch_checks(e);
+	}
+}
+
+/* --- events ---------------------------------------------------------------------------------------- */
+
+static void new_epoch(struct engine *e, struct cluster *c, uint32_t epoch)
+{
+	if (epoch <= c->epoch) {
+		return;
+	}
+	c->epoch = epoch;
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		if (c->tables[i]) {
+			c->tables[i]->synced = false;
+		}
+	}
+	wl_queue_all(e);
+}
+
+static void link_event(struct engine *e, struct cluster *c, const struct event *ev)
+{
+	enum link_state before = c->link;
+
+	c->link = ev->link;
+	if (ev->link == LINK_UP) {
+		c->decided = true;
+		c->lost_at = INT64_MAX;
+		c->was_up = true;
+		if (c->id == CLUSTER_MANAGER && ev->name.n > 0) {
+			mk_str id = str_cut(ev->name, sizeof(e->manager_id) - 1);
+
+			memcpy(e->manager_id, id.p, id.n);
+			e->manager_id[id.n] = 0;
+		}
+	} else if (ev->link == LINK_DOWN) {
+		int64_t ago = ev->at_wall_ms > 0 && ev->at_wall_ms < e->wall ? e->wall - ev->at_wall_ms : 0;
+
+		c->decided = true;
+		c->failed = true;
+		c->code = ev->code;
+		/* Without memory the words of the last loss stay; the fact counts. */
+		(void)keep_str(&c->text, ev->text);
+		(void)keep_str(&c->reason, ev->reason);
+		if (c->lost_at == INT64_MAX) {
+			c->lost_at = e->now - ago;
+		}
+	}
+	queue_add(&e->queue, &c->item);
+	if (before != c->link) {
+		wl_queue_all(e);
+	}
+}
+
+static void table_event(struct engine *e, struct cluster *c, const struct event *ev)
+{
+	struct table *t = table_of(e, c, ev->kind);
+
+	if (!t) {
+		return;
+	}
+	if (ev->type == EV_OBSERVED && ev->obj) {
+		observed(e, t, ev);
+	} else if (ev->type == EV_GONE) {
+		gone(e, t, ev);
+	} else if (ev->type == EV_LIST_BEGIN) {
+		t->listing = true;
+		t->list_no++;
+	} else if (ev->type == EV_LIST_END) {
+		list_end(e, t, ev);
+	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
+		t->unserved = ev->type == EV_UNSERVED;
+		wl_queue_all(e);
+	}
+	if (e->no_memory) {
+		lose(e, t, NULL);
+	}
+}
+
+void observe_event(struct engine *e, const struct event *ev)
+{
+	struct cluster *c = cluster_get(e, ev->cluster);
+
+	e->no_memory = false;
+	if (ev->type == EV_LEADER) {
+		e->may_write = ev->may_write;
+		wl_queue_all(e);
+		touch_checks(e);
+		for (size_t i = 1; i < e->n_clusters; i++) {
+			if (e->clusters[i]) {
+				queue_add(&e->queue, &e->clusters[i]->item);
+			}
+		}
+	} else if (ev->type == EV_OP_DONE) {
+		ops_done(e, ev);
+	} else if (ev->type == EV_CONTROL) {
+		if (str_is(ev->text, "gc")) {
+			queue_add(&e->queue, &e->gc_item);
+		}
+	} else if (c && ev->type == EV_LINK) {
+		link_event(e, c, ev);
+	} else if (c && ev->epoch >= c->epoch) {
+		new_epoch(e, c, ev->epoch);
+		table_event(e, c, ev);
+	}
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operations under way. At most one per object; when the outcome of a write is unknown only a get may follow; after a
+ * write whose answer brought no object, or a conflict, the object rests until news of it arrive (or are fetched).
+ * Failures of an object back off on their own, so that one cluster's trouble stays there.
+ */
+#include "core/base/alloc.h"
+#include "core/engine/note.h"
+#include "core/engine/state.h"
+
+enum {
+	SETTLE_WRITE_MS = 2000,	  /* the watch brings a write within this, or we ask */
+	SETTLE_DELETE_MS = 10000, /* finalizers and garbage collectors take their time */
+	SETTLE_CONFLICT_MS = 500,
+	FENCED_MS = 1000,
+};
+
+void ops_plain(struct engine *e, struct op *op, enum rule rule)
+{
+	op->cause = rule_names[rule];
+	rule_hit(e, rule);
+	if (!op_list_add(e->out, op)) {
+		say_no_memory(e);
+	}
+}
+
+static void inflight_free(struct engine *e, struct inflight *f)
+{
+	map_del(&e->inflight_by_id, (mk_str){(const char *)&f->id, sizeof(f->id)});
+	list_del(&f->node);
+	mk_free(f->note);
+	mk_free(f);
+	e->stats.in_flight--;
+}
+
+static struct inflight *inflight_new(struct engine *e, struct record *r, const struct op *op)
+{
+	struct inflight *f = mk_calloc(1, sizeof(*f));
+
+	if (!f) {
+		return NULL;
+	}
+	f->id = op->id;
+	f->record = r;
+	f->type = op->type;
+	if (!map_put(&e->inflight_by_id, (mk_str){(const char *)&f->id, sizeof(f->id)}, f)) {
+		mk_free(f);
+		return NULL;
+	}
+	list_add_tail(&e->inflight, &f->node);
+	e->stats.in_flight++;
+	return f;
+}
+
+void ops_send(struct engine *e, struct record *r, struct op *op, enum rule rule)
+{
+	ops_send_note(e, r, op, rule, NULL, (mk_str){NULL, 0});
+}
+
+void ops_send_note(struct engine *e, struct record *r, struct op *op, enum rule rule,
+		   const char *note_type, mk_str note)
+{
+	struct inflight *f;
+
+	op->id = e->op_seq + 1;
+	op->cluster = r->table->cluster;
+	op->kind = r->table->kind;
+	op->ns = arena_dup(e->out->arena, r->ns);
+	op->name = arena_dup(e->out->arena, r->name);
+	op->uid = arena_dup(e->out->arena, op->uid);
+	op->cause = rule_names[rule];
+	if (!op->subresource) {
+		op->subresource = "";
+	}
+	if (arena_failed(&e->scratch) || arena_failed(e->out->arena)) {
+		say_no_memory(e);
+		return;
+	}
+	f = inflight_new(e, r, op);
+	if (!f) {
+		say_no_memory(e);
+		return;
+	}
+	f->rule = rule;
+	f->note_type = note_type;
+	f->note = note_type ? mk_strndup(note) : NULL;
+	if ((note_type && !f->note) || !op_list_add(e->out, op)) {
+		inflight_free(e, f);
+		say_no_memory(e);
+		return;
+	}
+	e->op_seq++;
+	r->inflight = f;
+	rule_hit(e, rule);
+}
+
+void ops_get(struct engine *e, struct record *r)
+{
+	struct op op = {.type = OP_GET, .prio = PRIO_COMMIT};
+
+	if (!r->inflight && cluster_up(cluster_get(e, r->table->cluster))) {
+		ops_send(e, r, &op, R_GET);
+	}
+}
+
+bool ops_ready(struct engine *e, struct record *r, struct queue_item *item)
+{
+	if (!e->may_write || r->inflight || !cluster_up(cluster_get(e, r->table->cluster))) {
+		return false;
+	}
+	if (r->retry_at > e->now) {
+		queue_add_at(&e->queue, item, r->retry_at);
+		return false;
+	}
+	if (r->unknown) {
+		ops_get(e, r);
+		return false;
+	}
+	if (r->settling) {
+		if (r->settle_at > e->now) {
+			queue_add_at(&e->queue, item, r->settle_at);
+		} else {
+			ops_get(e, r);
+		}
+		return false;
+	}
+	return true;
+}
+
+static void settle(struct engine *e, struct record *r, int64_t wait_ms)
+{
+	r->settling = true;
+	r->settle_at = e->now + wait_ms;
+}
+
+static void back_off(struct engine *e, struct record *r, int64_t retry_after_ms)
+{
+	int64_t wait = queue_backoff(r->fails);
+
+	r->fails++;
+	r->retry_at = e->now + (retry_after_ms > wait ? retry_after_ms : wait);
+}
+
+static void got(struct engine *e, struct record *r, const struct event *ev)
+{
+	if (ev->outcome == OUTCOME_APPLIED && ev->obj) {
+		r->unknown = false;
+		r->settling = false;
+		r->fails = 0;
+		observe_reply(e, r, ev);
+	} else if (ev->code == MK_NOT_FOUND) {
+		r->unknown = false;
+		r->settling = false;
+		record_gone(&e->store, r, 0, r->epoch, e->now);
+		r->absent = true;
+	} else {
+		back_off(e, r, ev->retry_after_ms);
+	}
+}
+
+static void applied(struct engine *e, struct record *r, const struct inflight *f,
+		    const struct event *ev)
+{
+	bool terminating = json_str_at(ev->obj, "/metadata/deletionTimestamp").n > 0;
+
+	r->fails = 0;
+	r->retry_at = 0;
+	if (ev->obj && (f->type != OP_DELETE || terminating)) {
+		observe_reply(e, r, ev);
+	} else {
+		settle(e, r, f->type == OP_DELETE ? SETTLE_DELETE_MS : SETTLE_WRITE_MS);
+	}
+	e->stats.dispatched += f->rule == R_CREATE;
+	e->stats.admitted += f->rule == R_WIN || f->rule == R_READY;
+	e->stats.finished += f->rule == R_FINISHED;
+	if (f->note_type) {
+		note_record(e, r, f->note_type, str_of(f->note));
+	}
+}
+
+/* Answers after which another try with the same input is pointless. */
+static bool for_good(enum mk_code c)
+{
+	return c == MK_INVALID || c == MK_DENIED || c == MK_TOO_BIG || c == MK_NOT_FOUND;
+}
+
+static void job_refused(struct engine *e, const struct record *r, mk_str why)
+{
+	const struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
+
+	if (!o) {
+		return;
+	}
+	for (LIST_EACH(n, &o->workloads)) {
+		struct wl_cluster *wc =
+			wl_cluster(e, LIST_ENTRY(n, struct wl, owner_node), r->table->cluster);
+
+		if (wc && keep_str(&wc->why, str_cut(why, 512))) {
+			wc->refused = true;
+		}
+	}
+}
+
+static void refused(struct engine *e, struct record *r, const struct inflight *f,
+		    const struct event *ev)
+{
+	if (ev->code == MK_EXISTS) {
+		r->unknown = true;
+	} else if (ev->code == MK_CONFLICT) {
+		settle(e, r, SETTLE_CONFLICT_MS);
+	} else if (ev->code == MK_NOT_FOUND && f->type == OP_DELETE) {
+		record_gone(&e->store, r, 0, r->epoch, e->now);
+	} else if (ev->code == MK_NOT_FOUND && f->type != OP_CREATE) {
+		settle(e, r, 0);
+	} else if (ev->code == MK_FENCED) {
+		r->retry_at = e->now + FENCED_MS;
+	} else {
+		if (f->rule == R_JOB_CREATE && for_good(ev->code)) {
+			job_refused(e, r, ev->text);
+		}
+		back_off(e, r, ev->retry_after_ms);
+	}
+}
+
+void ops_done(struct engine *e, const struct event *ev)
+{
+	struct inflight *f = map_get(&e->inflight_by_id,
+				     (mk_str){(const char *)&ev->op_id, sizeof(ev->op_id)});
+	struct record *r;
+
+	if (!f) {
+		return;
+	}
+	r = f->record;
+	if (r) {
+		r->inflight = NULL;
+		if (f->type == OP_GET) {
+			got(e, r, ev);
+		} else if (ev->outcome == OUTCOME_APPLIED) {
+			applied(e, r, f, ev);
+		} else if (ev->outcome == OUTCOME_REFUSED) {
+			refused(e, r, f, ev);
+		} else {
+			r->unknown = true;
+		}
+		e->no_memory = false;
+		observe_touch(e, r);
+		if (e->no_memory) {
+			r->table->broken = true;
+			e->any_broken = true;
+		}
+	}
+	inflight_free(e, f);
+}
+
+void ops_forget(struct engine *e, cluster_id c)
+{
+	for (LIST_EACH(n, &e->inflight)) {
+		struct inflight *f = LIST_ENTRY(n, struct inflight, node);
+
+		if (f->record && f->record->table->cluster == c) {
+			f->record->inflight = NULL;
+			f->record = NULL;
+		}
+	}
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pass over a workload: what it looks at, and the steps that its rules are made of. */
+#ifndef MK_ENGINE_PASS_H
+#define MK_ENGINE_PASS_H
+
+#include "core/engine/note.h"
+#include "core/engine/state.h"
+
+/* How an object of the workload's name on another cluster stands to the local workload. */
+enum twin {
+	TWIN_UNKNOWN, /* the cluster cannot be seen now */
+	TWIN_ABSENT,
+	TWIN_FOREIGN, /* not ours: never touched */
+	TWIN_OTHER,   /* job: ours, of another workload, whose pass sees to it */
+	TWIN_STALE,   /* ours, of an earlier local workload or job of this name */
+	TWIN_GO,      /* made by Go MultiKueue: ours while the local workload lives */
+	TWIN_OURS,
+};
+
+struct clone {
+	struct cluster *c;
+	struct record *r; /* of the remote Workload; NULL: never seen */
+	enum twin twin;
+	bool in_config;
+};
+
+struct pass {
+	struct engine *e;
+	struct wl *w;
+	struct record *local; /* NULL: gone */
+	const struct facts *f; /* of local */
+	size_t check;	       /* index of our check in f->checks */
+	enum check_state state;
+	const struct record *config; /* NULL: none */
+	uint16_t kind;		     /* of the job; 0: no adapter */
+	size_t adapter;
+	struct record *job; /* local; NULL: absent, or not known yet */
+	struct clone *clones; /* clusters of the config in its order, then the others */
+	size_t n_clones;
+	struct json *wl_json, *job_json; /* parsed on demand, in the scratch arena */
+};
+
+static inline bool clone_is(const struct clone *k, uint32_t flags)
+{
+	return k->r && k->r->present && facts_is(k->r->facts, flags);
+}
+
+static inline bool twin_is_ours(enum twin t)
+{
+	return t == TWIN_GO || t == TWIN_OURS;
+}
+
+/* --- remove.c -------------------------------------------------------------------------------------- */
+enum twin clone_twin(const struct pass *p, const struct cluster *c, const struct record *r);
+enum twin job_twin(const struct pass *p, const struct record *r);
+/* The remote job's record, present or not; NULL: never seen. */
+struct record *remote_job(const struct pass *p, const struct clone *k);
+/* Takes job and clone of ours away, the job first. True when nothing of ours is left there. */
+bool remove_remote(struct pass *p, struct clone *k, enum rule rule);
+void remove_all(struct pass *p, enum rule rule);
+/* Do not use this cluster for a while, each time longer. */
+void skip_cluster(struct pass *p, struct wl_cluster *wc);
+
+/* --- race.c ---------------------------------------------------------------------------------------- */
+void race(struct pass *p);
+
+/* --- won.c ----------------------------------------------------------------------------------------- */
+void won(struct pass *p);
+void winding(struct pass *p);
+void ready_without_cluster(struct pass *p);
+/* Check to Retry: `<text>, Previously: "<state>"`; an event of type 'note_type' with it, NULL = none. */
+void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type);
+void reject(struct pass *p, enum rule rule, mk_str text);
+
+/* --- job.c ----------------------------------------------------------------------------------------- */
+enum sync { SYNC_SAME, SYNC_WAIT, SYNC_FAULT };
+/* Copies the remote job's status to the local one as the adapter wants it. SYNC_SAME: nothing is left to do. */
+enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal);
+void job_forward(struct pass *p, struct clone *k, struct record *remote);
+void job_create(struct pass *p, struct clone *k, struct record *remote);
+
+/* --- clone.c --------------------------------------------------------------------------------------- */
+/* The body of a clone, in the step's arena; NULL: out of memory, or the text is not there yet. */
+struct json *clone_body(struct pass *p);
+/* Hash of the part of the local spec that a clone must agree with; "" when the text is not there yet. */
+mk_str clone_hash(struct pass *p);
+/* The local Workload (without managedFields), parsed; a get is sent when its text is missing. */
+struct json *pass_workload(struct pass *p);
+struct json *pass_job(struct pass *p);
+
+/* --- ssa.c ----------------------------------------------------------------------------------------- */
+/* Apply body for the status of 'r': all that field manager kueue-admission owns there. In the step's arena. */
+struct json *ssa_body(struct engine *e, const struct record *r);
+/* Our check's entry in 'body': state, message, and the time if the state changes. */
+void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str message);
+/* Adds or replaces a condition. */
+void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str reason, mk_str message,
+		   int64_t generation);
+/* Sends 'body' for the status of 'r', with an event when it is done (note_type NULL: none). */
+void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule rule, enum op_prio prio,
+	      const char *note_type, mk_str note);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose remote objects are, and taking ours away. A delete names the uid just observed. The job goes first and the
+ * clone only when the job is gone or going: a clone without a job leads to nothing, a job without a clone is hard to find.
+ */
+#include "core/engine/pass.h"
+
+enum { SKIP_FIRST_MS = 1000, SKIP_MAX_MS = 1000 * 1000, SKIP_MAX_SHIFT = 10 };
+
+/* By origin and manager alone; TWIN_OURS means that our annotations are there. */
+static enum twin base_twin(const struct pass *p, const struct facts *f)
+{
+	mk_str manager = f->s[S_MANAGER_ID];
+
+	if (!facts_is(f, F_ORIGIN)) {
+		return TWIN_FOREIGN;
+	}
+	if (manager.n == 0) {
+		return TWIN_GO;
+	}
+	return str_eq(manager, str_of(p->e->manager_id)) ? TWIN_OURS : TWIN_FOREIGN;
+}
+
+enum twin clone_twin(const struct pass *p, const struct cluster *c, const struct record *r)
+{
+	enum twin t;
+
+	if (!table_known(p->e, c->id, KIND_WORKLOAD)) {
+		return TWIN_UNKNOWN;
+	}
+	if (!r || !r->present) {
+		return r && (r->unknown || r->inflight) ? TWIN_UNKNOWN : TWIN_ABSENT;
+	}
+	t = base_twin(p, r->facts);
+	if (t == TWIN_OURS && p->local && !str_eq(r->facts->s[S_LOCAL_UID], str_of(p->local->uid))) {
+		return TWIN_STALE;
+	}
+	return t;
+}
+
+enum twin job_twin(const struct pass *p, const struct record *r)
+{
+	const struct facts *f;
+	enum twin t;
+
+	if (!r || !r->present) {
+		return r && (r->unknown || r->inflight) ? TWIN_UNKNOWN : TWIN_ABSENT;
+	}
+	f = r->facts;
+	t = base_twin(p, f);
+	if (!twin_is_ours(t)) {
+		return t;
+	}
+	if (f->s[S_PREBUILT].n > 0 && !str_eq(f->s[S_PREBUILT], p->w->name)) {
+		return TWIN_OTHER;
+	}
+	if (p->local && f->s[S_LOCAL_UID].n > 0 && !str_eq(f->s[S_LOCAL_UID], str_of(p->local->uid))) {
+		return TWIN_STALE;
+	}
+	if (p->job && f->s[S_ORIGIN_UID].n > 0 && !str_eq(f->s[S_ORIGIN_UID], str_of(p->job->uid))) {
+		return TWIN_STALE;
+	}
+	return t;
+}
+
+struct record *remote_job(const struct pass *p, const struct clone *k)
+{
+	return p->kind ? store_find(k->c->tables[p->kind], p->w->ns, p->w->owner->name) : NULL;
+}
+
+void skip_cluster(struct pass *p, struct wl_cluster *wc)
+{
+	int64_t ms = (int64_t)SKIP_FIRST_MS << (wc->fails < SKIP_MAX_SHIFT ? wc->fails : SKIP_MAX_SHIFT);
+
+	wc->fails++;
+	wc->skip_until = p->e->now + (ms < SKIP_MAX_MS ? ms : SKIP_MAX_MS);
+	queue_add_at(&p->e->queue, &p->w->item, wc->skip_until);
+}
+
+/* May an object of this standing be taken away in this pass? Go's only while its twin lives, or by the collector. */
+static bool may_remove(const struct pass *p, enum twin t)
+{
+	return t == TWIN_OURS || t == TWIN_STALE || (t == TWIN_GO && (p->local || p->w->gc));
+}
+
+static void send_delete(struct pass *p, struct record *r, enum rule rule)
+{
+	struct op op = {.type = OP_DELETE,
+			.prio = r->table->kind == KIND_WORKLOAD ? PRIO_CLEANUP : PRIO_STOP,
+			.uid = str_of(r->uid)};
+
+	if (ops_ready(p->e, r, &p->w->item)) {
+		ops_send(p->e, r, &op, rule);
+	}
+}
+
+/* True when no job of ours is in the way of removing the clone. */
+static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
+{
+	const struct table *t = k->c->tables[p->kind];
+	struct record *r;
+
+	if (p->kind == 0 || (t && t->unserved)) {
+		return true;
+	}
+	if (k->r && k->r->present && !watch_ready(p->e, k->c, p->kind)) {
+		return false;
+	}
+	r = remote_job(p, k);
+	if (job_twin(p, r) == TWIN_UNKNOWN) {
+		(void)ops_ready(p->e, r, &p->w->item); /* asks, when that is what it takes */
+		return false;
+	}
+	if (!may_remove(p, job_twin(p, r)) || facts_is(r->facts, F_TERMINATING)) {
+		return true;
+	}
+	send_delete(p, r, rule);
+	return false;
+}
+
+bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
+{
+	if (!table_known(p->e, k->c->id, KIND_WORKLOAD) || !remove_job(p, k, rule)) {
+		return false;
+	}
+	if (k->twin == TWIN_UNKNOWN) {
+		(void)ops_ready(p->e, k->r, &p->w->item);
+		return false;
+	}
+	if (!may_remove(p, k->twin)) {
+		return true;
+	}
+	if (!clone_is(k, F_TERMINATING)) {
+		send_delete(p, k->r, rule);
+	}
+	return false;
+}
+
+void remove_all(struct pass *p, enum rule rule)
+{
+	for (size_t i = 0; i < p->n_clones; i++) {
+		(void)remove_remote(p, &p->clones[i], rule);
+	}
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lookups over the engine's state and the index of workloads; see state.h. */
+#include "core/engine/state.h"
+
+#include <stdio.h>
+
+#include "core/base/alloc.h"
+
+#define RULE_NAME(id, text) [id] = text,
+const char *const rule_names[R_N] = {RULES(RULE_NAME)};
+#undef RULE_NAME
+
+void rule_hit(struct engine *e, enum rule r)
+{
+	e->rules[r]++;
+}
+
+void say_no_memory(struct engine *e)
+{
+	e->no_memory = true;
+}
+
+bool keep_str(char **owned, mk_str s)
+{
+	char *copy = mk_strndup(s);
+
+	if (!copy) {
+		return false;
+	}
+	mk_free(*owned);
+	*owned = copy;
+	return true;
+}
+
+struct cluster *cluster_get(const struct engine *e, cluster_id id)
+{
+	return id < e->n_clusters ? e->clusters[id] : NULL;
+}
+
+struct cluster *cluster_named(const struct engine *e, mk_str name)
+{
+	return map_get(&e->cluster_by_name, name);
+}
+
+struct table *table_of(struct engine *e, struct cluster *c, uint16_t kind)
+{
+	if (kind >= KIND_MAX) {
+		return NULL;
+	}
+	if (!c->tables[kind]) {
+		c->tables[kind] = table_new(c->id, kind);
+		if (!c->tables[kind]) {
+			say_no_memory(e);
+		}
+	}
+	return c->tables[kind];
+}
+
+bool table_known(const struct engine *e, cluster_id id, uint16_t kind)
+{
+	const struct cluster *c = cluster_get(e, id);
+
+	return c && (cluster_up(c) || id == CLUSTER_MANAGER) && c->tables[kind] &&
+	       c->tables[kind]->synced;
+}
+
+struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name)
+{
+	return store_get(e->clusters[CLUSTER_MANAGER]->tables[kind], ns, name);
+}
+
+/* "ns/name" in the scratch arena. */
+static mk_str wl_key(struct arena *a, mk_str ns, mk_str name)
+{
+	return arena_printf(a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+}
+
+struct wl *wl_find(const struct engine *e, mk_str ns, mk_str name)
+{
+	char text[336];
+
+	if (ns.n + name.n + 1 > sizeof(text)) {
+		return NULL;
+	}
+	if (ns.n) {
+		memcpy(text, ns.p, ns.n);
+	}
+	text[ns.n] = '/';
+	if (name.n) {
+		memcpy(text + ns.n + 1, name.p, name.n);
+	}
+	return map_get(&e->wl_by_key, (mk_str){text, ns.n + 1 + name.n});
+}
+
+struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
+{
+	struct wl *w = wl_find(e, ns, name);
+	mk_str key;
+
+	if (w) {
+		return w;
+	}
+	key = wl_key(&e->scratch, ns, name);
+	w = key.p ? mk_calloc(1, sizeof(*w) + key.n + 1) : NULL;
+	if (!w) {
+		say_no_memory(e);
+		return NULL;
+	}
+	memcpy(w->text, key.p, key.n);
+	w->key = (mk_str){w->text, key.n};
+	w->ns = str_sub(w->key, 0, ns.n);
+	w->name = str_sub(w->key, ns.n + 1, name.n);
+	w->hash_generation = -1;
+	w->status_at = INT64_MIN;
+	w->quiet_at = INT64_MAX;
+	w->lost_at = INT64_MAX;
+	queue_item_init(&w->item, ITEM_WORKLOAD, w->ns);
+	list_init(&w->node);
+	list_init(&w->owner_node);
+	if (!map_put(&e->wl_by_key, w->key, w)) {
+		mk_free(w);
+		say_no_memory(e);
+		return NULL;
+	}
+	list_add_tail(&e->workloads, &w->node);
+	return w;
+}
+
+static void owner_leave(struct engine *e, struct wl *w)
+{
+	struct owner *o = w->owner;
+
+	if (!o) {
+		return;
+	}
+	w->owner = NULL;
+	list_del(&w->owner_node);
+	if (list_empty(&o->workloads)) {
+		map_del(&e->owner_by_key, str_of(o->key));
+		mk_free(o->key);
+		mk_free(o);
+	}
+}
+
+void wl_free(struct engine *e, struct wl *w)
+{
+	uint16_t kind = w->owner ? w->owner->kind : 0;
+
+	watch_use(e, CLUSTER_MANAGER, kind, &w->counted, false);
+	for (size_t i = 0; i < w->n_cl; i++) {
+		watch_use(e, w->cl[i].id, kind, &w->cl[i].uses, false);
+		mk_free(w->cl[i].why);
+	}
+	owner_leave(e, w);
+	queue_del(&e->queue, &w->item);
+	map_del(&e->wl_by_key, w->key);
+	list_del(&w->node);
+	mk_free(w->cl);
+	mk_free(w);
+}
+
+static mk_str owner_key(struct arena *a, uint16_t kind, mk_str ns, mk_str name)
+{
+	return arena_printf(a, "%03u/%.*s/%.*s", (unsigned)kind, STR_ARG(ns), STR_ARG(name));
+}
+
+struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_str name)
+{
+	char text[344];
+	int n = snprintf(text, sizeof(text), "%03u/%.*s/%.*s", (unsigned)kind, STR_ARG(ns),
+			 STR_ARG(name));
+
+	if (n < 0 || (size_t)n >= sizeof(text)) {
+		return NULL;
+	}
+	return map_get(&e->owner_by_key, (mk_str){text, (size_t)n});
+}
+
+static struct owner *owner_make(struct engine *e, uint16_t kind, mk_str ns, mk_str name)
+{
+	mk_str key = owner_key(&e->scratch, kind, ns, name);
+	struct owner *o = key.p ? mk_calloc(1, sizeof(*o)) : NULL;
+
+	if (!o) {
+		return NULL;
+	}
+	list_init(&o->workloads);
+	o->kind = kind;
+	o->key = mk_strndup(key);
+	if (!o->key || !map_put(&e->owner_by_key, key, o)) {
+		mk_free(o->key);
+		mk_free(o);
+		return NULL;
+	}
+	o->ns = str_sub(str_of(o->key), 4, ns.n);
+	o->name = str_sub(str_of(o->key), 4 + ns.n + 1, name.n);
+	return o;
+}
+
+bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name)
+{
+	struct owner *o = kind ? owner_find(e, kind, w->ns, name) : NULL;
+	uint16_t old = w->owner ? w->owner->kind : 0;
+
+	if (o == w->owner && (o || !kind)) {
+		return true;
+	}
+	if (kind && !o) {
+		o = owner_make(e, kind, w->ns, name);
+		if (!o) {
+			say_no_memory(e);
+			return false;
+		}
+	}
+	if (old != kind) {
+		watch_use(e, CLUSTER_MANAGER, old, &w->counted, false);
+		for (size_t i = 0; i < w->n_cl; i++) {
+			watch_use(e, w->cl[i].id, old, &w->cl[i].uses, false);
+		}
+	}
+	owner_leave(e, w);
+	if (o) {
+		list_add_tail(&o->workloads, &w->owner_node);
+	}
+	w->owner = o;
+	return true;
+}
+
+struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id)
+{
+	struct wl_cluster *more;
+
+	for (size_t i = 0; i < w->n_cl; i++) {
+		if (w->cl[i].id == id) {
+			return &w->cl[i];
+		}
+	}
+	more = mk_realloc(w->cl, (w->n_cl + 1) * sizeof(*more));
+	if (!more) {
+		say_no_memory(e);
+		return NULL;
+	}
+	w->cl = more;
+	w->cl[w->n_cl] = (struct wl_cluster){.id = id};
+	return &w->cl[w->n_cl++];
+}
+
+void wl_queue_all(struct engine *e)
+{
+	for (LIST_EACH(n, &e->workloads)) {
+		queue_add(&e->queue, &LIST_ENTRY(n, struct wl, node)->item);
+	}
+}
+
+struct json *record_parse(struct engine *e, const struct record *r)
+{
+	struct json *v = NULL;
+
+	if (!r || !r->blob) {
+		return NULL;
+	}
+	if (json_parse(&e->scratch, (mk_str){r->blob, r->blob_n}, &v, NULL) != MK_OK) {
+		say_no_memory(e);
+		return NULL;
+	}
+	return v;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine's insides, shared by its files only. Who does what:
+ *   engine.c    life, the step loop, timers            observe.c   events into the store, and whom they concern
+ *   store.c     records          facts.c  what they say  queue.c    what is to be worked off, when
+ *   ops.c       operations under way                    state.c     lookups, the workloads' index
+ *   workload.c  the step table                          race.c      nominate, clone, win
+ *   won.c       after the win, evictions, finish        remove.c    taking remote objects away, ownership
+ *   job.c       the adapter pass                        ssa.c       bodies of status writes
+ *   clone.c     bodies of what is created               note.c      events for people
+ *   clusters.c  MultiKueueClusters, watches             check.c     AdmissionChecks
+ */
+#ifndef MK_ENGINE_STATE_H
+#define MK_ENGINE_STATE_H
+
+#include "core/engine/engine.h"
+#include "core/engine/names.h"
+#include "core/engine/queue.h"
+#include "core/engine/store.h"
+
+/* The rules of the step table; the text forms are operation causes and counter names. */
+#define RULES(X)                                                                                   \
+	X(R_GONE, "2.gone")                                                                        \
+	X(R_DELETED, "2.deleted")                                                                  \
+	X(R_RELEASE, "2.release")                                                                  \
+	X(R_STALE, "2.stale")                                                                      \
+	X(R_UNCHECKED, "2.unchecked")                                                              \
+	X(R_REJECTED_ADAPTER, "a6.rejected")                                                       \
+	X(R_REJECTED_OWNER, "a7.rejected")                                                         \
+	X(R_FROZEN, "a6.frozen")                                                                   \
+	X(R_OUT_OF_SYNC, "3.out_of_sync")                                                          \
+	X(R_LAST_STATUS, "3.status")                                                               \
+	X(R_FINISHED, "3.finished")                                                                \
+	X(R_WINDING_STATUS, "4.status")                                                            \
+	X(R_EVICTED, "4.evicted")                                                                  \
+	X(R_SPEC, "5.spec")                                                                        \
+	X(R_LOSER, "6.loser")                                                                      \
+	X(R_DEACTIVATE, "6.deactivate")                                                            \
+	X(R_JOB_CREATE, "6.create")                                                                \
+	X(R_JOB_STATUS, "6.status")                                                                \
+	X(R_JOB_FORWARD, "6.forward")                                                              \
+	X(R_JOB_OTHER, "6.other_incarnation")                                                      \
+	X(R_READY, "6.ready")                                                                      \
+	X(R_LOST, "6.lost")                                                                        \
+	X(R_REMOTE_GONE, "6.gone")                                                                 \
+	X(R_NO_CLUSTER, "6.no_cluster")                                                            \
+	X(R_REFUSED, "6.refused")                                                                  \
+	X(R_WIN, "7.win")                                                                          \
+	X(R_DISQUALIFIED, "8.disqualified")                                                        \
+	X(R_NOMINATE, "9.nominate")                                                                \
+	X(R_CREATE, "9.create")                                                                    \
+	X(R_UNNOMINATED, "9.unnominated")                                                          \
+	X(R_FOREIGN, "9.foreign")                                                                  \
+	X(R_PLUGIN, "plugin.fault")                                                                \
+	X(R_GC, "gc.orphan")                                                                       \
+	X(R_GET, "get")                                                                            \
+	X(R_CONNECT, "cluster.connect")                                                            \
+	X(R_DISCONNECT, "cluster.disconnect")                                                      \
+	X(R_CLUSTER, "cluster.condition")                                                          \
+	X(R_CHECK, "check.condition")                                                              \
+	X(R_WATCH, "watch.open")                                                                   \
+	X(R_UNWATCH, "watch.close")
+
+#define RULE_ENUM(id, text) id,
+enum rule { RULES(RULE_ENUM) R_N };
+#undef RULE_ENUM
+extern const char *const rule_names[R_N];
+
+enum item_type { ITEM_WORKLOAD, ITEM_CLUSTER, ITEM_CHECK, ITEM_GC, ITEM_SWEEP };
+
+struct cluster {
+	struct queue_item item;
+	cluster_id id;
+	char *name; /* NULL: the manager */
+	char *uid;  /* of the MultiKueueCluster */
+	uint32_t epoch;
+	enum link_state link;
+	bool decided; /* the link was up or down since the start, or since new credentials */
+	bool failed;  /* it was down */
+	bool was_up;
+	bool wanted;  /* OP_CONNECT was sent */
+	char *secret; /* what it was sent with */
+	uint64_t secret_hash;
+	enum mk_code code;
+	char *text, *reason; /* of the loss */
+	int64_t lost_at;     /* monotonic ms of the first loss; INT64_MAX = not lost */
+	struct table *tables[KIND_MAX];
+};
+
+struct check {
+	struct queue_item item;
+	char *name;
+};
+
+/* The workloads of one job. */
+struct owner {
+	struct list_node workloads;
+	char *key;
+	uint16_t kind;
+	mk_str ns, name; /* views into 'key' */
+};
+
+/* What a workload remembers of a cluster; none of it must survive a restart. */
+struct wl_cluster {
+	cluster_id id;
+	bool uses;     /* counted in the users of the cluster's job table */
+	bool reported; /* a foreign object was */
+	bool refused;  /* the job was refused for good, see 'why' */
+	bool job_made; /* we created the job, in this round */
+	unsigned fails;
+	int64_t skip_until; /* do not try this cluster before */
+	char *why;
+};
+
+struct wl {
+	struct queue_item item;
+	struct list_node node;	     /* of engine.workloads, in order of first sight */
+	struct list_node owner_node; /* of owner->workloads */
+	struct owner *owner;	     /* NULL: no known kind */
+	struct wl_cluster *cl;
+	size_t n_cl;
+	mk_str key, ns, name;
+	char hash[48]; /* of the local spec at hash_generation */
+	char hash_uid[48];
+	int64_t hash_generation;
+	int64_t status_at; /* when the job's status was written last; INT64_MIN never */
+	int64_t quiet_at;  /* when a status that can wait must be written; INT64_MAX none */
+	int64_t lost_at;   /* when the winner's cluster was found missing; INT64_MAX = not */
+	bool counted;	   /* in the users of the manager's job table */
+	bool frozen;
+	bool gc; /* objects without our annotations may go too */
+	char text[];
+};
+
+/* An operation under way. */
+struct inflight {
+	struct list_node node;
+	uint64_t id;
+	struct record *record; /* NULL: its cluster is forgotten */
+	enum op_type type;
+	enum rule rule;
+	const char *note_type; /* event to send when it is done; NULL none */
+	char *note;
+};
+
+struct engine {
+	struct engine_options o;
+	struct store store;
+	struct queue queue;
+	struct cluster **clusters; /* by id; NULL = forgotten */
+	size_t n_clusters;
+	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
+	struct list_node inflight;
+	struct list_node workloads;
+	struct queue_item gc_item, sweep_item;
+	int dispatcher; /* of plug; -1 external */
+	char manager_id[64]; /* "": not known yet */
+	bool may_write;
+	bool started;
+	int64_t start_ms;
+	uint64_t op_seq;
+	struct engine_stats stats;
+	uint64_t rules[R_N];
+
+	/* of this step */
+	int64_t now, wall;
+	struct op_list *out;
+	struct arena scratch;
+	bool no_memory;
+	bool any_broken;
+};
+
+/* --- state.c: lookups ------------------------------------------------------------------------------ */
+struct cluster *cluster_get(const struct engine *e, cluster_id id); /* NULL: forgotten */
+struct cluster *cluster_named(const struct engine *e, mk_str name);
+static inline bool cluster_up(const struct cluster *c)
+{
+	return c && c->link == LINK_UP;
+}
+/* The table, made when there is none; NULL when out of memory. */
+struct table *table_of(struct engine *e, struct cluster *c, uint16_t kind);
+/* May absence be believed: link up and the list complete. */
+bool table_known(const struct engine *e, cluster_id c, uint16_t kind);
+struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
+struct wl *wl_find(const struct engine *e, mk_str ns, mk_str name);
+struct wl *wl_make(struct engine *e, mk_str ns, mk_str name); /* NULL: out of memory */
+void wl_free(struct engine *e, struct wl *w);
+/* Says which job the workload belongs to; kind 0 = none. False: out of memory. */
+bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name);
+struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
+/* NULL: out of memory. */
+struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id);
+void wl_queue_all(struct engine *e);
+/* The parsed text of a record in the scratch arena; NULL when it has none, or out of memory (e->no_memory). */
+struct json *record_parse(struct engine *e, const struct record *r);
+void rule_hit(struct engine *e, enum rule r);
+void say_no_memory(struct engine *e);
+/* 'owned' replaced by a copy of 's'. False: out of memory. */
+bool keep_str(char **owned, mk_str s);
+
+/* --- ops.c ----------------------------------------------------------------------------------------- */
+/* May a write to the record's object be sent now? If not, 'item' comes again when it may, or a get is sent. */
+bool ops_ready(struct engine *e, struct record *r, struct queue_item *item);
+/* Sends 'op' (type, prio, body, ... set; identity is taken from 'r'); notes it as under way. */
+void ops_send(struct engine *e, struct record *r, struct op *op, enum rule rule);
+/* The same, and an event for people once it is done. */
+void ops_send_note(struct engine *e, struct record *r, struct op *op, enum rule rule,
+		   const char *note_type, mk_str note);
+void ops_get(struct engine *e, struct record *r);
+void ops_done(struct engine *e, const struct event *ev);
+/* Forgets what is under way for a table that ends. */
+void ops_forget(struct engine *e, cluster_id c);
+/* Appends an operation that no object waits for (watches, links, events). */
+void ops_plain(struct engine *e, struct op *op, enum rule rule);
+
+/* --- observe.c --------------------------------------------------------------------------------------- */
+void observe_event(struct engine *e, const struct event *ev);
+/* An object as an answer brought it. */
+void observe_reply(struct engine *e, struct record *r, const struct event *ev);
+/* Queues whoever decides by this record. */
+void observe_touch(struct engine *e, struct record *r);
+
+/* --- passes ------------------------------------------------------------------------------------------ */
+void workload_pass(struct engine *e, struct wl *w);
+void cluster_pass(struct engine *e, struct cluster *c);
+void check_pass(struct engine *e, struct check *k);
+/* Sees to the watch on a job kind; true when its list is known. */
+bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
+mk_str watch_selector(const struct engine *e); /* origin label; in the step's arena */
+/* Closes watches that nobody used for a while. */
+void watch_sweep(struct engine *e);
+/* Counts or discounts a user of the watch. */
+void watch_use(struct engine *e, cluster_id c, uint16_t kind, bool *counted, bool wanted);
+void cluster_forget(struct engine *e, struct cluster *c);
+struct cluster *cluster_make(struct engine *e, mk_str name);
+
+#endif

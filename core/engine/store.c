@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables and records; see store.h. */
+#include "core/engine/store.h"
+
+#include "core/base/alloc.h"
+
+void store_init(struct store *s)
+{
+	*s = (struct store){0};
+	list_init(&s->tombs);
+}
+
+struct table *table_new(cluster_id cluster, uint16_t kind)
+{
+	struct table *t = mk_calloc(1, sizeof(*t));
+
+	if (!t) {
+		return NULL;
+	}
+	list_init(&t->records);
+	map_init(&t->by_key);
+	t->cluster = cluster;
+	t->kind = kind;
+	return t;
+}
+
+static void forget_state(struct store *s, struct record *r)
+{
+	record_drop_blob(s, r);
+	if (r->facts) {
+		s->bytes -= r->facts->size;
+		mk_free(r->facts);
+		r->facts = NULL;
+	}
+}
+
+static void record_free(struct store *s, struct record *r)
+{
+	map_del(&r->table->by_key, r->key);
+	list_del(&r->node);
+	list_del(&r->tomb);
+	forget_state(s, r);
+	if (r->present) {
+		r->table->n_present--;
+	}
+	s->n_records--;
+	s->bytes -= sizeof(*r) + r->key.n + 1;
+	mk_free(r->uid);
+	mk_free(r);
+}
+
+void table_free(struct store *s, struct table *t)
+{
+	if (!t) {
+		return;
+	}
+	while (!list_empty(&t->records)) {
+		record_free(s, LIST_ENTRY(t->records.next, struct record, node));
+	}
+	map_done(&t->by_key);
+	mk_free(t);
+}
+
+/* "ns/name" on the stack: object names and namespaces are at most 253 and 63 bytes. */
+struct key {
+	char text[336];
+	mk_str s;
+};
+
+static bool make_key(struct key *k, mk_str ns, mk_str name)
+{
+	if (ns.n + name.n + 1 > sizeof(k->text) || name.n == 0) {
+		return false;
+	}
+	if (ns.n) {
+		memcpy(k->text, ns.p, ns.n);
+	}
+	k->text[ns.n] = '/';
+	memcpy(k->text + ns.n + 1, name.p, name.n);
+	k->s = (mk_str){k->text, ns.n + 1 + name.n};
+	return true;
+}
+
+struct record *store_find(const struct table *t, mk_str ns, mk_str name)
+{
+	struct key k;
+
+	return t && make_key(&k, ns, name) ? map_get(&t->by_key, k.s) : NULL;
+}
+
+struct record *store_get(const struct table *t, mk_str ns, mk_str name)
+{
+	struct record *r = store_find(t, ns, name);
+
+	return r && r->present ? r : NULL;
+}
+
+struct record *store_touch(struct store *s, struct table *t, mk_str ns, mk_str name, int64_t now)
+{
+	struct record *r = store_find(t, ns, name);
+	struct key k;
+
+	if (r || !make_key(&k, ns, name)) {
+		return r;
+	}
+	r = mk_calloc(1, sizeof(*r) + k.s.n + 1);
+	if (!r) {
+		return NULL;
+	}
+	memcpy(r->text, k.s.p, k.s.n);
+	r->key = (mk_str){r->text, k.s.n};
+	r->ns = (mk_str){r->text, ns.n};
+	r->name = (mk_str){r->text + ns.n + 1, name.n};
+	r->table = t;
+	r->gone_at = now;
+	list_init(&r->node);
+	list_init(&r->tomb);
+	if (!map_put(&t->by_key, r->key, r)) {
+		mk_free(r);
+		return NULL;
+	}
+	list_add_tail(&t->records, &r->node);
+	list_add_tail(&s->tombs, &r->tomb);
+	s->n_records++;
+	s->bytes += sizeof(*r) + k.s.n + 1;
+	return r;
+}
+
+bool record_is_newer(const struct record *r, uint32_t epoch, uint64_t rv)
+{
+	if (epoch != r->epoch) {
+		return r->epoch > epoch;
+	}
+	return rv != 0 && r->rv > rv;
+}
+
+bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch,
+		struct facts *facts, char *blob, size_t blob_n)
+{
+	if (!r->uid || !str_eq(str_of(r->uid), uid)) {
+		char *copy = mk_strndup(uid);
+
+		if (!copy) {
+			return false;
+		}
+		mk_free(r->uid);
+		r->uid = copy;
+		r->admitted_step = 0;
+	}
+	forget_state(s, r);
+	r->facts = facts;
+	r->blob = blob;
+	r->blob_n = blob ? blob_n : 0;
+	s->bytes += facts->size + r->blob_n;
+	r->rv = rv;
+	r->epoch = epoch;
+	r->absent = false;
+	if (!r->present) {
+		r->present = true;
+		r->table->n_present++;
+		list_del(&r->tomb);
+	}
+	return true;
+}
+
+void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch, int64_t now)
+{
+	if (rv) {
+		r->rv = rv;
+	}
+	r->epoch = epoch;
+	r->admitted_step = 0;
+	if (!r->present) {
+		return;
+	}
+	forget_state(s, r);
+	r->present = false;
+	r->table->n_present--;
+	r->gone_at = now;
+	list_add_tail(&s->tombs, &r->tomb);
+}
+
+void record_drop_blob(struct store *s, struct record *r)
+{
+	s->bytes -= r->blob_n;
+	mk_free(r->blob);
+	r->blob = NULL;
+	r->blob_n = 0;
+}
+
+void store_sweep(struct store *s, int64_t before, size_t max)
+{
+	for (; max > 0 && !list_empty(&s->tombs); max--) {
+		struct record *r = LIST_ENTRY(s->tombs.next, struct record, tomb);
+
+		if (r->gone_at >= before) {
+			return;
+		}
+		if (r->inflight || r->unknown || r->retry_at > before) {
+			/* Still needed: to the end of the list, as if it had gone just now. */
+			list_del(&r->tomb);
+			r->gone_at = before + 1;
+			list_add_tail(&s->tombs, &r->tomb);
+			continue;
+		}
+		record_free(s, r);
+	}
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All observed objects: a table per (cluster, kind), a record per object. A record holds identity, resourceVersion,
+ * facts, perhaps the object's text, and what is under way for it (ops.h). A record outlives its object for a while, so
+ * that an older view cannot bring the object back.
+ *
+ * "Not present" in a table that is not synced means unknown, not absent.
+ */
+#ifndef MK_ENGINE_STORE_H
+#define MK_ENGINE_STORE_H
+
+#include "core/base/list.h"
+#include "core/base/map.h"
+#include "core/engine/facts.h"
+#include "core/model/event.h"
+
+struct inflight;
+
+struct record {
+	struct list_node node; /* in its table's list, in order of first sight */
+	struct list_node tomb; /* in the store's list while it is not present */
+	struct table *table;
+	mk_str key, ns, name; /* views into 'text' */
+	char *uid;	      /* of the object, or of the last one; NULL unknown */
+	uint64_t rv;	      /* of the state held, or of the deletion */
+	uint32_t epoch;
+	uint32_t seen; /* list that named it last */
+	bool present;
+	struct facts *facts; /* while present */
+	char *blob;	     /* text without managedFields; may be NULL */
+	size_t blob_n;
+	uint64_t admitted_step; /* clone: the step that first saw this uid Admitted; 0 = not */
+	int64_t gone_at;	/* monotonic ms since it is not present */
+
+	/* what is under way: ops.c */
+	struct inflight *inflight; /* at most one operation */
+	bool unknown;		   /* the outcome of a write is: only a get may follow */
+	bool absent;		   /* a get said so, and nothing else since */
+	bool settling;		   /* our view is known to be old: wait for news until settle_at, then get */
+	int64_t settle_at;
+	int64_t retry_at; /* no write before; 0 = none */
+	unsigned fails;
+	char text[]; /* "ns/name" */
+};
+
+struct table {
+	struct list_node records;
+	struct map by_key;
+	cluster_id cluster;
+	uint16_t kind;
+	uint32_t list_no; /* of the list under way, or the last one */
+	size_t n_present;
+	bool synced, listing;
+	bool unserved; /* the cluster does not serve the kind, or not to us */
+	bool watched;  /* OP_WATCH_OPEN was sent */
+	bool broken;   /* an event was lost to memory: must be listed anew */
+	bool mending;  /* that list is awaited: what it names counts as news */
+	size_t users;  /* workloads that need the watch */
+	int64_t idle_at;
+};
+
+struct store {
+	struct list_node tombs; /* oldest first */
+	size_t n_records, bytes;
+};
+
+void store_init(struct store *s);
+
+/* NULL when out of memory. */
+struct table *table_new(cluster_id cluster, uint16_t kind);
+/* Frees it with its records; none may have an operation under way. NULL is fine. */
+void table_free(struct store *s, struct table *t);
+
+/* The record, present or not; NULL when there is none (or 't' is NULL). */
+struct record *store_find(const struct table *t, mk_str ns, mk_str name);
+/* The record if its object is present. */
+struct record *store_get(const struct table *t, mk_str ns, mk_str name);
+/* The record, made when there is none; NULL when out of memory. A new one is not present and a tombstone. */
+struct record *store_touch(struct store *s, struct table *t, mk_str ns, mk_str name, int64_t now);
+
+/* Is a view of (epoch, rv) older than what the record holds? */
+bool record_is_newer(const struct record *r, uint32_t epoch, uint64_t rv);
+/* Takes over an observed state: 'facts' and 'blob' (NULL = none) become the record's. False: out of memory, unchanged. */
+bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch, struct facts *facts,
+		char *blob, size_t blob_n);
+/* The object is no longer there, as of rv. */
+void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch, int64_t now);
+/* Forgets the text. */
+void record_drop_blob(struct store *s, struct record *r);
+/* Frees records that are gone since before 'before' and have nothing under way; at most 'max'. */
+void store_sweep(struct store *s, int64_t before, size_t max);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The step table: one pass over a workload, from what is stored to what is to be done. A pass looks at everything anew
+ * and remembers nothing that matters; whatever changes brings the next pass.
+ */
+#include "core/base/alloc.h"
+#include "core/engine/pass.h"
+
+/* --- what the pass looks at -------------------------------------------------------------------------- */
+
+static void add_clone(struct pass *p, struct cluster *c, bool in_config)
+{
+	struct clone *k = &p->clones[p->n_clones++];
+
+	k->c = c;
+	k->in_config = in_config;
+	k->r = store_find(c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);
+	k->twin = clone_twin(p, c, k->r);
+}
+
+static bool is_listed(const struct pass *p, const struct cluster *c)
+{
+	for (size_t i = 0; i < p->n_clones; i++) {
+		if (p->clones[i].c == c) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool look_at_clones(struct pass *p)
+{
+	struct engine *e = p->e;
+	const struct facts *config = p->config ? p->config->facts : NULL;
+
+	p->clones = arena_array(&e->scratch, e->n_clusters, sizeof(struct clone));
+	if (!p->clones) {
+		say_no_memory(e);
+		return false;
+	}
+	for (size_t i = 0; config && i < config->n_names; i++) {
+		struct cluster *c = cluster_named(e, config->names[i]);
+
+		if (c && !is_listed(p, c)) {
+			add_clone(p, c, true);
+		}
+	}
+	for (size_t i = 1; i < e->n_clusters; i++) {
+		if (e->clusters[i] && !is_listed(p, e->clusters[i])) {
+			add_clone(p, e->clusters[i], false);
+		}
+	}
+	return true;
+}
+
+/* Our check: the first of the workload's checks whose AdmissionCheck is of our controller. */
+static bool find_check(struct pass *p)
+{
+	for (size_t i = 0; i < p->f->n_checks; i++) {
+		const struct record *r =
+			manager_get(p->e, KIND_CHECK, (mk_str){NULL, 0}, p->f->checks[i]);
+
+		if (r && facts_is(r->facts, F_OURS)) {
+			p->check = i;
+			p->state = (enum check_state)p->f->states[i];
+			p->config = r->facts->s[S_CONFIG].n == 0
+					    ? NULL
+					    : manager_get(p->e, KIND_CONFIG, (mk_str){NULL, 0},
+							  r->facts->s[S_CONFIG]);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool manager_known(const struct engine *e)
+{
+	return e->manager_id[0] != 0 && table_known(e, CLUSTER_MANAGER, KIND_WORKLOAD) &&
+	       table_known(e, CLUSTER_MANAGER, KIND_CHECK) && table_known(e, CLUSTER_MANAGER, KIND_CONFIG) &&
+	       table_known(e, CLUSTER_MANAGER, KIND_CLUSTER);
+}
+
+static void look_at_job(struct pass *p)
+{
+	const struct owner *o = p->w->owner;
+
+	if (!o) {
+		return;
+	}
+	p->kind = o->kind;
+	p->adapter = (size_t)o->kind - KIND_FIRST_JOB;
+	p->job = manager_get(p->e, o->kind, o->ns, o->name);
+}
+
+/* Was anything sent out for this workload already? Unseen clusters count only through what is recorded. */
+static bool is_dispatched(const struct pass *p)
+{
+	if (p->f->s[S_CLUSTER].n > 0 || p->f->n_names > 0) {
+		return true;
+	}
+	for (size_t i = 0; i < p->n_clones; i++) {
+		const struct record *r = p->clones[i].r;
+
+		if (r && (r->present || r->inflight || r->unknown)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- the rules ------------------------------------------------------------------------------------------ */
+
+/* A6: no adapter. True when the pass ends here. */
+static bool no_adapter(struct pass *p)
+{
+	mk_str kind = p->f->s[S_OWNER_KIND];
+	bool frozen = p->w->frozen;
+	mk_str text;
+
+	p->w->frozen = false;
+	if (p->kind) {
+		p->e->stats.unserved_workloads -= frozen;
+		return false;
+	}
+	if (p->state == CHECK_PENDING && !is_dispatched(p) && !facts_is(p->f, F_FINISHED) &&
+	    !facts_is(p->f, F_TERMINATING)) {
+		text = !facts_is(p->f, F_OWNED)
+			       ? STR("No multikueue adapter found")
+			       : arena_printf(p->e->out->arena,
+					      "No multikueue adapter found for owner kind \"%.*s\"",
+					      STR_ARG(kind));
+		p->e->stats.unserved_workloads -= frozen;
+		reject(p, R_REJECTED_ADAPTER, text);
+		return true;
+	}
+	if (is_dispatched(p) && !facts_is(p->f, F_FINISHED)) {
+		p->w->frozen = true;
+		p->e->stats.unserved_workloads += !frozen;
+		rule_hit(p->e, R_FROZEN);
+	} else {
+		p->e->stats.unserved_workloads -= frozen;
+	}
+	return true;
+}
+
+/* A7: the job is somebody else's. True when the pass ends here. */
+static bool not_managed(struct pass *p)
+{
+	mk_str text;
+
+	if (!p->job || facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_UNUSABLE)) {
+		return false;
+	}
+	if (p->state == CHECK_PENDING && !is_dispatched(p)) {
+		text = arena_printf(p->e->out->arena, "The owner is not managed by Kueue: %.*s",
+				    STR_ARG(p->job->facts->s[S_REASON]));
+		reject(p, R_REJECTED_OWNER, text);
+		return true;
+	}
+	return false;
+}
+
+/* No round is under way: what backed off may start anew. */
+static void release(struct pass *p, enum rule rule)
+{
+	bool left = false;
+
+	for (size_t i = 0; i < p->n_clones; i++) {
+		left |= !remove_remote(p, &p->clones[i], rule) && p->clones[i].twin != TWIN_UNKNOWN;
+	}
+	p->w->status_at = INT64_MIN;
+	p->w->quiet_at = INT64_MAX;
+	p->w->lost_at = INT64_MAX;
+	if (!left && facts_is(p->f, F_FINISHED)) {
+		record_drop_blob(&p->e->store, p->local);
+		if (p->job) {
+			record_drop_blob(&p->e->store, p->job);
+		}
+	}
+}
+
+static void reserved(struct pass *p)
+{
+	if (facts_is(p->f, F_EVICTED)) {
+		winding(p);
+	} else if (p->f->s[S_CLUSTER].n > 0) {
+		won(p);
+	} else if (p->state == CHECK_READY) {
+		ready_without_cluster(p);
+	} else if (p->state == CHECK_PENDING) {
+		race(p);
+	}
+}
+
+static void with_local(struct pass *p)
+{
+	bool checked = find_check(p);
+
+	if (!look_at_clones(p)) {
+		return;
+	}
+	if (!checked) {
+		/* A check that vanished stops nobody's job; what ended is still cleaned up. */
+		if (p->kind && (facts_is(p->f, F_TERMINATING) || facts_is(p->f, F_FINISHED))) {
+			release(p, R_UNCHECKED);
+		}
+		return;
+	}
+	if (no_adapter(p)) {
+		return;
+	}
+	watch_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, !facts_is(p->f, F_FINISHED));
+	if (!facts_is(p->f, F_FINISHED)) {
+		(void)watch_ready(p->e, p->e->clusters[CLUSTER_MANAGER], p->kind);
+		watch_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, true);
+	}
+	if (facts_is(p->f, F_TERMINATING)) {
+		release(p, R_DELETED);
+	} else if (facts_is(p->f, F_FINISHED)) {
+		release(p, R_RELEASE);
+	} else if (p->state == CHECK_REJECTED) {
+		if (p->f->s[S_CLUSTER].n == 0) {
+			release(p, R_RELEASE);
+		}
+	} else if (!not_managed(p)) {
+		if (facts_is(p->f, F_QUOTA)) {
+			reserved(p);
+		} else {
+			release(p, R_RELEASE);
+		}
+	}
+}
+
+/* The local workload is gone: so is everything of ours that was made for it. */
+static void without_local(struct pass *p)
+{
+	if (!look_at_clones(p)) {
+		return;
+	}
+	if (p->kind == 0) {
+		for (size_t i = 0; i < p->n_clones; i++) {
+			if (clone_is(&p->clones[i], F_OWNED)) {
+				return; /* no plugin knows its job: hands off */
+			}
+		}
+	}
+	remove_all(p, p->w->gc ? R_GC : R_GONE);
+	p->w->gc = false;
+}
+
+/* --- bookkeeping ------------------------------------------------------------------------------------------ */
+
+static struct wl_cluster *known_cluster(struct wl *w, cluster_id id)
+{
+	for (size_t i = 0; i < w->n_cl; i++) {
+		if (w->cl[i].id == id) {
+			return &w->cl[i];
+		}
+	}
+	return NULL;
+}
+
+/* Keeps the watches of the job's kind counted; true while anything of ours may be somewhere. */
+static bool count_uses(struct pass *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->n_clones; i++) {
+		struct clone *k = &p->clones[i];
+		const struct record *job = remote_job(p, k);
+		bool here = k->r && (k->r->present || k->r->inflight || k->r->unknown);
+		struct wl_cluster *wc;
+
+		any |= here || (job && (job->inflight || job->unknown)) ||
+		       (job && job->present && job_twin(p, job) != TWIN_OTHER);
+		wc = here ? wl_cluster(p->e, p->w, k->c->id) : known_cluster(p->w, k->c->id);
+		if (!wc || !p->kind) {
+			continue;
+		}
+		if (here && !k->c->tables[p->kind]) {
+			(void)watch_ready(p->e, k->c, p->kind);
+		}
+		watch_use(p->e, k->c->id, p->kind, &wc->uses, here);
+	}
+	return any;
+}
+
+void workload_pass(struct engine *e, struct wl *w)
+{
+	struct pass p = {.e = e, .w = w};
+	bool any;
+
+	if (!manager_known(e)) {
+		return;
+	}
+	e->stats.passes++;
+	p.local = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
+	p.f = p.local ? p.local->facts : NULL;
+	look_at_job(&p);
+	if (p.local) {
+		with_local(&p);
+	} else {
+		without_local(&p);
+	}
+	any = count_uses(&p);
+	if (e->no_memory) {
+		queue_add(&e->queue, &w->item);
+	} else if (!p.local && !any) {
+		e->stats.unserved_workloads -= w->frozen;
+		wl_free(e, w);
+	}
+}
