@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+# multikueued. `make help` lists the targets. Objects go to build/$(FLAVOUR)/.
+# Flavours: dev (default), release, asan (ASan+UBSan+LSan), valgrind, cov, fuzz. CC=clang works with each of them.
+# A new .c file in a layer's folder is picked up by itself; a test t/unit/x.c becomes build/$(FLAVOUR)/t/unit/x.
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+FLAVOUR ?= dev
+B := build/$(FLAVOUR)
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CXX := $(if $(findstring clang,$(CC)),clang++,g++)
+IS_CLANG := $(findstring clang,$(CC))
+VERSION := $(shell cat VERSION)
+PKG_CONFIG := PKG_CONFIG_PATH=$(firstword $(wildcard build/deps/usr/lib/*/pkgconfig) none):$$PKG_CONFIG_PATH pkg-config
+
+comma := ,
+
+# --- dependencies (conf/install-deps brings them) -------------------------------------------------
+PKGS := libcurl libcrypto libssl yaml-0.1 libevent_core libevent_extra libevent_openssl yyjson libnghttp2
+NEED_DEPS := $(filter-out help clean deps fmt fmt-check,$(or $(MAKECMDGOALS),all))
+ifneq ($(NEED_DEPS),)
+ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) && command -v $(CC) || echo missing),$(shell command -v $(CC)))
+DEPS_DONE := $(shell conf/install-deps test >&2 && echo ok)
+ifeq ($(DEPS_DONE),)
+$(error the packages of conf/install-deps are missing and could not be installed)
+endif
+endif
+DEP_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PKGS)))
+pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
+YYJSON_LIBS := $(call pkg_libs,yyjson) $(if $(wildcard build/deps/usr),-Wl$(comma)-rpath$(comma)$(abspath $(dir $(firstword $(wildcard build/deps/usr/lib/*/libyyjson.so)))))
+BASE_LIBS := $(YYJSON_LIBS) $(call pkg_libs,yaml-0.1 libcrypto) -ldl -lpthread -lm
+NET_LIBS := $(call pkg_libs,libcurl libssl libevent_core libevent_extra libevent_openssl)
+SIM_LIBS := $(call pkg_libs,libnghttp2 libssl)
+endif
+
+# --- flags ----------------------------------------------------------------------------------------
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wcast-align=strict \
+	-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Walloca -Wformat=2 -Wundef \
+	-Wwrite-strings -Wswitch-enum -Wnull-dereference -Wdouble-promotion -Wredundant-decls -Wdate-time
+ifeq ($(IS_CLANG),)
+WARN += -Wformat-signedness -Wimplicit-fallthrough=5 -Wlogical-op -Wduplicated-cond -Wduplicated-branches
+else
+WARN := $(subst -Wcast-align=strict,-Wcast-align,$(WARN)) -Wimplicit-fallthrough -Wno-format-nonliteral
+endif
+WERROR ?= -Werror
+CPPFLAGS += -I. -Isdk -D_GNU_SOURCE -DMK_VERSION='"$(VERSION)"'
+HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
+CFLAGS_all := -std=c17 -g -fvisibility=hidden -fno-common -fno-omit-frame-pointer -fPIC $(WARN) $(WERROR) $(HARDEN)
+# clang 14 wants another flag first
+ZERO_INIT := $(if $(shell $(CC) -ftrivial-auto-var-init=zero -E -xc /dev/null 2>&1 >/dev/null),,-ftrivial-auto-var-init=zero)
+CFLAGS_dev := -O2 $(ZERO_INIT) -D_FORTIFY_SOURCE=2
+CFLAGS_release := -O2 $(ZERO_INIT) -D_FORTIFY_SOURCE=2
+CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS_valgrind := -O1
+CFLAGS_cov := -O0 --coverage
+CFLAGS_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+LDFLAGS_all := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed -pie
+LDFLAGS_asan := -fsanitize=address,undefined
+LDFLAGS_cov := --coverage
+LDFLAGS_fuzz := -fsanitize=address,undefined
+ALL_CFLAGS = $(CPPFLAGS) $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS) $(DEP_CFLAGS)
+ALL_LDFLAGS = $(LDFLAGS_all) $(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
+
+# --- layers, lowest first; each becomes one archive ------------------------------------------------
+LAYERS := base model kube plug engine apply net
+layer_src = $(wildcard core/$(1)/*.c)
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+$(foreach l,$(LAYERS),$(eval $(B)/lib$(l).a: $(call obj,$(call layer_src,$(l)))))
+SIM_SRC := $(filter-out t/kubesim/main.c,$(wildcard t/kubesim/*.c))
+$(B)/libkubesim.a: $(call obj,$(SIM_SRC))
+# the sans-I/O composition of engine, apply and kube: shared by the daemon and the simulation
+$(B)/libmanager.a: $(call obj,$(filter-out core/daemon/main.c,$(wildcard core/daemon/*.c)))
+ARCHIVES := $(foreach l,manager net apply engine plug kube model base,$(B)/lib$(l).a)
+SIM_ARCHIVES := $(B)/libkubesim.a $(ARCHIVES)
+PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
+	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
+UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c))
+BINARIES := $(patsubst %,$(B)/%,$(if $(wildcard core/daemon/main.c),multikueued) $(if $(wildcard t/kubesim/main.c),kubesim) \
+	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/bench/main.c),bench))
+
+all: $(BINARIES) $(PLUGINS) ## build the daemon, plugins, kubesim and tools
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/lib%.a:
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/multikueued: $(B)/core/daemon/main.o $(ARCHIVES)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
+
+$(B)/kubesim: $(B)/t/kubesim/main.o $(SIM_ARCHIVES)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
+
+$(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c plugins/*.c)) $(SIM_ARCHIVES)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
+
+$(B)/bench: $(call obj,$(wildcard t/bench/*.c)) $(SIM_ARCHIVES)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
+
+$(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
+
+# Tests may use every layer; the linker takes what they need. TEST_OBJS: objects of one test alone.
+$(B)/t/plan/adapter: TEST_OBJS = $(B)/sdk/check/fixture.o
+$(B)/t/plan/adapter: $(B)/sdk/check/fixture.o | $(PLUGINS)
+$(B)/t/%: $(B)/t/%.o $(SIM_ARCHIVES)
+	$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(SIM_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
+
+# A plugin exports one symbol and knows the SDK headers only. It is installed unwritable, as the loader demands.
+PLUGIN_CFLAGS = -Isdk $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS)
+PLUGIN_LDFLAGS = -shared -Wl,-z,relro -Wl,-z,now $(if $(filter asan fuzz,$(FLAVOUR)),,-Wl,-z,defs) -Wl,--version-script=sdk/plugin.map \
+	$(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
+$(B)/plugins/%.so: adapters/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(PLUGIN_CFLAGS) $(PLUGIN_LDFLAGS) -o $@ $<
+	@chmod 755 $@ $(@D)
+$(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(PLUGIN_CFLAGS) $(PLUGIN_LDFLAGS) -o $@ $<
+	@chmod 755 $@ $(@D)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+# --- what people type ------------------------------------------------------------------------------
+.PHONY: all help deps demo test test-real check sim bench lint fmt fmt-check clean install
+PROVE := prove --timer
+
+deps: ## install the packages that the build and the tests need
+	conf/install-deps test
+
+demo: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## run jobs over three simulated workers (JOBS=n, KEEP=1, REAL=1)
+	@JOBS='$(JOBS)' KEEP='$(KEEP)' REAL='$(REAL)' conf/demo $(B)
+
+test: all $(UNIT) ## every test that needs no Kubernetes
+	@B=$(B) CC='$(CC)' t/run
+
+test-real: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## tests on real kube-apiserver, etcd and Kueue (needs Go >= 1.26)
+	@t/real/run
+
+check: all $(UNIT) ## unit, plan and lint only (under a minute)
+	@B=$(B) CC='$(CC)' t/run unit plan abi lint
+
+sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n], or SEED=n to replay one and tell its story
+	@$(B)/sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),2000) --first $(or $(FIRST),1))
+
+bench: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## throughput, latency, CPU and memory on kubesim (JOBS=n)
+	@JOBS='$(JOBS)' t/bench/run $(B)
+
+lint: ## layers, banned calls, sizes, docs in step with code
+	@for l in t/lint/*.t; do $$l || exit 1; done
+
+fmt: ## format the sources
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+fmt-check: ## is everything formatted?
+	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+
+PREFIX ?= /usr/local
+install: all ## daemon, plugins, SDK headers, checker and template below PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/multikueue/plugins $(DESTDIR)$(PREFIX)/include/multikueue
+	install -m 755 $(B)/multikueued $(B)/mk-plugin-check $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins
+	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
+
+clean: ## remove build/ except the unpacked packages
+	rm -rf build/dev build/release build/asan build/valgrind build/cov build/fuzz
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
