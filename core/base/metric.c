@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry of metrics and its text. Series are found by the text of their labels, which is also how they are shown. */
+#include "core/base/metric.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/alloc.h"
+#include "core/base/map.h"
+
+enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM };
+
+struct series {
+	char *labels; /* owned: `cluster="east",code="409"` */
+	double value; /* of a histogram: the sum */
+	uint64_t n;   /* observations */
+	uint64_t buckets[];
+};
+
+struct metric {
+	struct metric *next;
+	enum kind kind;
+	char *name, *help; /* owned */
+	char *labels[METRIC_MAX_LABELS];
+	size_t n_labels;
+	double bounds[METRIC_MAX_BUCKETS];
+	size_t n_bounds;
+	struct map series;
+};
+
+enum { LABEL_VALUE_MAX = 128, LABELS_TEXT_MAX = 4096 };
+
+const double metric_seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+				 1,	2.5,	5,     10,   30,    60,	  120, 300,  600};
+const size_t metric_n_seconds = sizeof(metric_seconds) / sizeof(metric_seconds[0]);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct metric *all; /* sorted by name */
+
+static void free_family(struct metric *m)
+{
+	size_t pos = 0;
+	void *s;
+
+	while (map_next(&m->series, &pos, NULL, &s)) {
+		mk_free(((struct series *)s)->labels);
+		mk_free(s);
+	}
+	map_done(&m->series);
+	for (size_t i = 0; i < m->n_labels; i++) {
+		mk_free(m->labels[i]);
+	}
+	mk_free(m->name);
+	mk_free(m->help);
+	mk_free(m);
+}
+
+void metric_clear(void)
+{
+	pthread_mutex_lock(&lock);
+	while (all != NULL) {
+		struct metric *m = all;
+
+		all = m->next;
+		free_family(m);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* A new family that is not in the registry yet. */
+static struct metric *make(enum kind kind, const char *name, const char *help, va_list labels)
+{
+	struct metric *m = mk_calloc(1, sizeof(*m));
+	const char *label = va_arg(labels, const char *);
+
+	if (m == NULL) {
+		return NULL;
+	}
+	m->kind = kind;
+	map_init(&m->series);
+	m->name = mk_strdup(name);
+	m->help = mk_strdup(help);
+	for (; label != NULL && m->n_labels < METRIC_MAX_LABELS; label = va_arg(labels, const char *)) {
+		m->labels[m->n_labels] = mk_strdup(label);
+		if (m->labels[m->n_labels] == NULL) {
+			break;
+		}
+		m->n_labels++;
+	}
+	if (m->name == NULL || m->help == NULL || label != NULL) {
+		free_family(m);
+		return NULL;
+	}
+	return m;
+}
+
+static bool same_shape(const struct metric *x, const struct metric *y)
+{
+	bool same = x->kind == y->kind && x->n_labels == y->n_labels && x->n_bounds == y->n_bounds;
+
+	for (size_t i = 0; same && i < x->n_labels; i++) {
+		same = strcmp(x->labels[i], y->labels[i]) == 0;
+	}
+	return same;
+}
+
+/* Puts 'm' into the registry, or finds the one that is there and frees 'm'. */
+static struct metric *enter(struct metric *m)
+{
+	struct metric **at = &all;
+
+	if (m == NULL) {
+		return NULL;
+	}
+	pthread_mutex_lock(&lock);
+	while (*at != NULL && strcmp((*at)->name, m->name) < 0) {
+		at = &(*at)->next;
+	}
+	if (*at != NULL && strcmp((*at)->name, m->name) == 0) {
+		struct metric *there = same_shape(*at, m) ? *at : NULL;
+
+		free_family(m);
+		m = there;
+	} else {
+		m->next = *at;
+		*at = m;
+	}
+	pthread_mutex_unlock(&lock);
+	return m;
+}
+
+struct metric *metric_counter(const char *name, const char *help, ...)
+{
+	struct metric *m;
+	va_list ap;
+
+	va_start(ap, help);
+	m = make(KIND_COUNTER, name, help, ap);
+	va_end(ap);
+	return enter(m);
+}
+
+struct metric *metric_gauge(const char *name, const char *help, ...)
+{
+	struct metric *m;
+	va_list ap;
+
+	va_start(ap, help);
+	m = make(KIND_GAUGE, name, help, ap);
+	va_end(ap);
+	return enter(m);
+}
+
+struct metric *metric_histogram(const char *name, const char *help, const double *bounds, size_t n,
+				...)
+{
+	struct metric *m;
+	va_list ap;
+
+	if (n > METRIC_MAX_BUCKETS) {
+		return NULL;
+	}
+	va_start(ap, n);
+	m = make(KIND_HISTOGRAM, name, help, ap);
+	va_end(ap);
+	if (m != NULL) {
+		memcpy(m->bounds, bounds, n * sizeof(*bounds));
+		m->n_bounds = n;
+	}
+	return enter(m);
+}
+
+/* A label value in quotes' clothing: escaped, cut, valid UTF-8. */
+static void put_value(struct buf *b, mk_str s)
+{
+	mk_str shown = str_cut(s, LABEL_VALUE_MAX);
+
+	while (shown.n > 0) {
+		size_t n = str_utf8(shown);
+		char c = shown.p[0];
+
+		if (c == '\\' || c == '"') {
+			buf_printf(b, "\\%c", c);
+		} else if (c == '\n') {
+			buf_add(b, STR("\\n"));
+		} else {
+			buf_add(b, n ? str_sub(shown, 0, n) : STR("\xEF\xBF\xBD"));
+		}
+		shown = str_sub(shown, n ? n : 1, SIZE_MAX);
+	}
+}
+
+/* `a="x",b="y"` in 'b'. */
+static void put_labels(struct buf *b, const struct metric *m, const mk_str *values)
+{
+	for (size_t i = 0; i < m->n_labels; i++) {
+		buf_printf(b, "%s%s=\"", i ? "," : "", m->labels[i]);
+		put_value(b, values ? values[i] : STR("_other"));
+		buf_add(b, STR("\""));
+	}
+}
+
+static struct series *add_series(struct metric *m, mk_str labels)
+{
+	struct series *s = mk_calloc(1, sizeof(*s) + (m->n_bounds + 1) * sizeof(s->buckets[0]));
+
+	if (s == NULL) {
+		return NULL;
+	}
+	s->labels = mk_strndup(labels);
+	if (s->labels == NULL || !map_put(&m->series, labels, s)) {
+		mk_free(s->labels);
+		mk_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* The series of these labels; made when 'make_it'. The lock is held. */
+static struct series *find(struct metric *m, const mk_str *labels, bool make_it)
+{
+	struct series *s = NULL;
+	struct buf text;
+
+	buf_init(&text, LABELS_TEXT_MAX);
+	buf_add(&text, STR(""));
+	put_labels(&text, m, labels);
+	if (!text.failed) {
+		s = map_get(&m->series, buf_str(&text));
+	}
+	if (s == NULL && make_it && !text.failed) {
+		if (m->n_labels > 0 && map_len(&m->series) >= METRIC_MAX_SERIES) {
+			buf_clear(&text);
+			put_labels(&text, m, NULL);
+			s = text.failed ? NULL : map_get(&m->series, buf_str(&text));
+		}
+		if (s == NULL && !text.failed) {
+			s = add_series(m, buf_str(&text));
+		}
+	}
+	buf_done(&text);
+	return s;
+}
+
+static void change(struct metric *m, const mk_str *labels, double v, bool absolute)
+{
+	struct series *s;
+
+	if (m == NULL || m->kind == KIND_HISTOGRAM || (m->n_labels > 0 && labels == NULL) ||
+	    (m->kind == KIND_COUNTER && (absolute || !(v >= 0)))) {
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	s = find(m, labels, true);
+	if (s != NULL) {
+		s->value = absolute ? v : s->value + v;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void metric_add(struct metric *m, const mk_str *labels, double amount)
+{
+	change(m, labels, amount, false);
+}
+
+void metric_set(struct metric *m, const mk_str *labels, double value)
+{
+	change(m, labels, value, true);
+}
+
+void metric_observe(struct metric *m, const mk_str *labels, double value)
+{
+	struct series *s;
+
+	if (m == NULL || m->kind != KIND_HISTOGRAM || (m->n_labels > 0 && labels == NULL)) {
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	s = find(m, labels, true);
+	if (s != NULL) {
+		size_t i = 0;
+
+		while (i < m->n_bounds && value > m->bounds[i]) {
+			i++;
+		}
+		s->buckets[i]++;
+		s->n++;
+		s->value += value;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void metric_forget(struct metric *m, size_t index, mk_str value)
+{
+	struct buf wanted;
+	size_t pos = 0;
+	void *val;
+
+	if (m == NULL || index >= m->n_labels) {
+		return;
+	}
+	buf_init(&wanted, LABELS_TEXT_MAX);
+	/* Quotes inside values are escaped, so this text can only stand for the label itself. */
+	buf_printf(&wanted, "%s%s=\"", index ? "," : "", m->labels[index]);
+	put_value(&wanted, value);
+	buf_add(&wanted, STR("\""));
+	pthread_mutex_lock(&lock);
+	while (!wanted.failed && map_next(&m->series, &pos, NULL, &val)) {
+		struct series *s = val;
+		const char *at = strstr(s->labels, wanted.p);
+
+		if (at != NULL && (index > 0 || at == s->labels)) {
+			map_del(&m->series, str_of(s->labels));
+			mk_free(s->labels);
+			mk_free(s);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	buf_done(&wanted);
+}
+
+double metric_get(struct metric *m, const mk_str *labels)
+{
+	struct series *s;
+	double v = 0;
+
+	if (m == NULL || (m->n_labels > 0 && labels == NULL)) {
+		return 0;
+	}
+	pthread_mutex_lock(&lock);
+	s = find(m, labels, false);
+	if (s != NULL) {
+		v = m->kind == KIND_HISTOGRAM ? (double)s->n : s->value;
+	}
+	pthread_mutex_unlock(&lock);
+	return v;
+}
+
+static int cmp_series(const void *x, const void *y)
+{
+	const struct series *const *a = x;
+	const struct series *const *b = y;
+
+	return strcmp((*a)->labels, (*b)->labels);
+}
+
+static void put_sample(struct buf *out, const struct metric *m, const char *suffix,
+		       const char *labels, const char *le, double v)
+{
+	bool braces = labels[0] != '\0' || le != NULL;
+
+	buf_printf(out, "%s%s%s%s", m->name, suffix, braces ? "{" : "", labels);
+	if (le != NULL) {
+		buf_printf(out, "%sle=\"%s\"", labels[0] != '\0' ? "," : "", le);
+	}
+	buf_printf(out, "%s %.15g\n", braces ? "}" : "", v);
+}
+
+static void put_series(struct buf *out, const struct metric *m, const struct series *s)
+{
+	uint64_t sum = 0;
+	char le[32];
+
+	if (m->kind != KIND_HISTOGRAM) {
+		put_sample(out, m, "", s->labels, NULL, s->value);
+		return;
+	}
+	for (size_t i = 0; i < m->n_bounds; i++) {
+		sum += s->buckets[i];
+		snprintf(le, sizeof(le), "%.12g", m->bounds[i]);
+		put_sample(out, m, "_bucket", s->labels, le, (double)sum);
+	}
+	put_sample(out, m, "_bucket", s->labels, "+Inf", (double)s->n);
+	put_sample(out, m, "_sum", s->labels, NULL, s->value);
+	put_sample(out, m, "_count", s->labels, NULL, (double)s->n);
+}
+
+static void put_family(struct buf *out, const struct metric *m)
+{
+	static const char *const kinds[] = {"counter", "gauge", "histogram"};
+	size_t n = map_len(&m->series);
+	const struct series **sorted = mk_calloc(n, sizeof(*sorted));
+	size_t pos = 0;
+	void *val;
+
+	if (sorted == NULL) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < n && map_next(&m->series, &pos, NULL, &val); i++) {
+		sorted[i] = val;
+	}
+	qsort(sorted, n, sizeof(*sorted), cmp_series);
+	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, kinds[m->kind]);
+	for (size_t i = 0; i < n; i++) {
+		put_series(out, m, sorted[i]);
+	}
+	mk_free(sorted);
+}
+
+bool metric_render(struct buf *out)
+{
+	pthread_mutex_lock(&lock);
+	for (const struct metric *m = all; m != NULL && !out->failed; m = m->next) {
+		if (map_len(&m->series) > 0) {
+			put_family(out, m);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return !out->failed;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters, gauges and histograms for Prometheus. One registry per process: what is counted belongs to the process.
+ * A family has a name and label names; each combination of label values is a series, made when first touched. A family
+ * has at most METRIC_MAX_SERIES; what comes later is gathered in one series whose label values are all "_other", so
+ * that hostile names cannot fill the memory.
+ * Functions accept a NULL family (registration ran out of memory) and then do nothing. Thread-safe.
+ *
+ *	static struct metric *sent;
+ *	sent = metric_counter("multikueue_requests_total", "Requests sent.", "cluster", "code", NULL);
+ *	metric_add(sent, METRIC_LABELS(cluster, STR("409")), 1);
+ */
+#ifndef MK_BASE_METRIC_H
+#define MK_BASE_METRIC_H
+
+#include <stdint.h>
+
+#include "core/base/str.h"
+
+enum { METRIC_MAX_SERIES = 1000, METRIC_MAX_LABELS = 6, METRIC_MAX_BUCKETS = 24 };
+
+struct metric;
+
+/* As many views as the family has label names, in their order; METRIC_NONE for a family without labels. */
+#define METRIC_LABELS(...) ((const mk_str[]){__VA_ARGS__})
+#define METRIC_NONE NULL
+
+/*
+ * Registers a family, or finds it when it is registered already. 'name' and 'help' are copied. Label names follow, ended
+ * by NULL. NULL: out of memory, too many labels, or the name is taken by another kind or other labels.
+ * Counters only grow; gauges are set.
+ */
+struct metric *metric_counter(const char *name, const char *help, ...) __attribute__((sentinel));
+struct metric *metric_gauge(const char *name, const char *help, ...) __attribute__((sentinel));
+
+/* 'bounds': upper bounds of the buckets, ascending, n <= METRIC_MAX_BUCKETS; +Inf is added. */
+struct metric *metric_histogram(const char *name, const char *help, const double *bounds, size_t n, ...)
+	__attribute__((sentinel));
+
+/* Bounds for durations in seconds: 1 ms to 10 min. */
+extern const double metric_seconds[];
+extern const size_t metric_n_seconds;
+
+/* Adds to a counter (or a gauge; a counter ignores negative amounts). */
+void metric_add(struct metric *m, const mk_str *labels, double amount);
+void metric_set(struct metric *m, const mk_str *labels, double value);
+/* Counts one observation in a histogram. */
+void metric_observe(struct metric *m, const mk_str *labels, double value);
+
+/* Forgets the series whose label 'index' (in the order of registration) is 'value': a cluster that is gone. */
+void metric_forget(struct metric *m, size_t index, mk_str value);
+
+/* Value of a counter or gauge, number of observations of a histogram; 0 when there is no such series. */
+double metric_get(struct metric *m, const mk_str *labels);
+
+/* Appends all families in the text format of Prometheus, sorted by name and labels. False: 'out' is full. */
+bool metric_render(struct buf *out);
+
+/* Forgets everything; all families become invalid. For the end of the process and for tests. */
+void metric_clear(void);
+
+#endif
