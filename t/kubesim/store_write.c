@@ -1,0 +1,711 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* POST, PUT and PATCH: bodies, preconditions, and the common end of all writes. */
+#include "t/kubesim/ssa.h"
+#include "t/kubesim/store_int.h"
+
+/* --- bodies ----------------------------------------------------------------------------------------- */
+static mk_str media_type(struct ks_ctx *c)
+{
+	mk_str rest = c->r->content_type, type = STR("");
+
+	(void)str_split(&rest, ';', &type);
+	return str_trim(type);
+}
+
+bool ks_read_body(struct ks_ctx *c, struct json **ret)
+{
+	struct mk_err err;
+
+	if (json_parse(c->a, c->r->body, ret, &err) != MK_OK) {
+		return ks_bad_request(c, "error decoding body: %s", err.msg);
+	}
+	return true;
+}
+
+static bool unsupported(struct ks_ctx *c, const char *accepted)
+{
+	return ks_fail(c, 415, "UnsupportedMediaType",
+		       arena_printf(c->a,
+				    "the body of the request was in an unknown format - accepted "
+				    "media types include: %s",
+				    accepted),
+		       NULL, NULL);
+}
+
+/* Kind, apiVersion and namespace of a whole object must fit the URL. */
+static bool fits_url(struct ks_ctx *c, struct json *body)
+{
+	mk_str kind = json_str(json_get(body, "kind"));
+	mk_str version = json_str(json_get(body, "apiVersion"));
+	struct json *meta = json_get(body, "metadata");
+	mk_str ns;
+
+	if (json_type(body) != JSON_OBJ) {
+		return ks_bad_request(c, "the object provided is no object");
+	}
+	if (meta == NULL) {
+		json_set(c->a, body, STR("metadata"), json_new_obj(c->a));
+		meta = json_get(body, "metadata");
+	}
+	if (json_type(meta) != JSON_OBJ) {
+		return ks_bad_request(c, "metadata is no object");
+	}
+	if (!c->res->builtin && (kind.n == 0 || version.n == 0)) {
+		return ks_bad_request(c, "Object 'Kind' is missing in the body");
+	}
+	if ((kind.n > 0 && !str_is(kind, c->res->kind)) ||
+	    (version.n > 0 && !str_is(version, c->res->api_version))) {
+		return ks_bad_request(
+			c,
+			"the API version in the data (%.*s, Kind=%.*s) does not match "
+			"the expected API version (%s, Kind=%s)",
+			STR_ARG(version), STR_ARG(kind), c->res->api_version, c->res->kind);
+	}
+	ns = json_str(json_get(meta, "namespace"));
+	if (c->res->namespaced && ns.n > 0 && !str_eq(ns, c->ns)) {
+		return ks_bad_request(c, "the namespace of the provided object does not match the "
+					 "namespace sent on the request");
+	}
+	json_set_str(c->a, body, "apiVersion", str_of(c->res->api_version));
+	json_set_str(c->a, body, "kind", str_of(c->res->kind));
+	json_set(c->a, meta, STR("namespace"),
+		 c->res->namespaced ? json_new_str(c->a, c->ns) : NULL);
+	return true;
+}
+
+static bool read_options(struct ks_ctx *c)
+{
+	mk_str dry = ks_param(c, "dryRun");
+
+	c->dry_run = str_is(dry, "All");
+	if (dry.n > 0 && !c->dry_run) {
+		return ks_bad_request(c, "dryRun: Unsupported value: \"%.*s\"", STR_ARG(dry));
+	}
+	return true;
+}
+
+bool ks_need_object(struct ks_ctx *c, struct ks_object **ret)
+{
+	*ret = ks_find(c->res, c->ns, c->name);
+	return *ret != NULL || ks_not_found(c);
+}
+
+/* --- create ----------------------------------------------------------------------------------------- */
+static bool namespace_ok(struct ks_ctx *c)
+{
+	struct ks_resource *r = ks_resource_by_id(c->s, "v1/namespaces");
+	struct ks_object *o = ks_find(r, STR(""), c->ns);
+	struct json *d;
+
+	if (!c->res->namespaced) {
+		return true;
+	}
+	if (o == NULL) {
+		d = json_new_obj(c->a);
+		json_set_str(c->a, d, "name", c->ns);
+		json_set_str(c->a, d, "kind", STR("namespaces"));
+		return ks_fail(c, 404, "NotFound",
+			       arena_printf(c->a, "namespaces \"%.*s\" not found", STR_ARG(c->ns)),
+			       d, NULL);
+	}
+	if (json_at(o->tree, "/metadata/deletionTimestamp") != NULL) {
+		return ks_fail_named(c, 403, "Forbidden",
+				     arena_printf(c->a,
+						  "%s \"%.*s\" is forbidden: unable to create new "
+						  "content in namespace %.*s because it is being "
+						  "terminated",
+						  ks_plural_group(c).p, STR_ARG(c->name),
+						  STR_ARG(c->ns)),
+				     NULL);
+	}
+	return true;
+}
+
+static void generate_name(struct ks_ctx *c, struct json *meta)
+{
+	static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+	mk_str base = str_cut(json_str(json_get(meta, "generateName")), 58);
+	char tail[6] = "";
+
+	for (size_t i = 0; i < 5; i++) {
+		tail[i] = letters[rng_below(&c->s->rng, sizeof(letters) - 1)];
+	}
+	json_set_str(c->a, meta, "name", arena_printf(c->a, "%.*s%s", STR_ARG(base), tail));
+}
+
+static bool has_generation(const struct ks_resource *r)
+{
+	return !r->builtin || strcmp(r->kind, "Job") == 0 || strcmp(r->kind, "Pod") == 0;
+}
+
+/* Metadata of a new object: what the client says, and what only the server says. */
+static void new_metadata(struct ks_ctx *c, struct json *tree)
+{
+	static const char *const ours[] = {"uid",
+					   "creationTimestamp",
+					   "generation",
+					   "selfLink",
+					   "deletionTimestamp",
+					   "deletionGracePeriodSeconds",
+					   "resourceVersion"};
+	struct json *meta = json_get(tree, "metadata");
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
+		json_set(c->a, meta, str_of(ours[i]), NULL);
+	}
+	json_set_str(c->a, meta, "uid", ks_uuid(c->s, c->a));
+	json_set_str(c->a, meta, "creationTimestamp", ks_time(c->a, c->now_ms));
+	if (has_generation(c->res)) {
+		json_set_int(c->a, meta, "generation", 1);
+	}
+}
+
+static bool already_exists(struct ks_ctx *c, const struct ks_object *o)
+{
+	bool deleting = json_at(o->tree, "/metadata/deletionTimestamp") != NULL;
+
+	return ks_fail_named(c, 409, "AlreadyExists",
+			     arena_printf(c->a, "%s%s \"%.*s\" already exists",
+					  deleting ? "object is being deleted: " : "",
+					  ks_plural_group(c).p, STR_ARG(c->name)),
+			     NULL);
+}
+
+void ks_do_create(struct ks_ctx *c)
+{
+	mk_str type = media_type(c);
+	struct json *body, *meta;
+	struct ks_object *o;
+	struct ks_write w = {.status = 201};
+
+	if (c->sub.n > 0 || (c->res->namespaced && c->ns.n == 0)) {
+		ks_fail(c, 405, "MethodNotAllowed",
+			STR("the server does not allow this method on the requested resource"),
+			NULL, NULL);
+		return;
+	}
+	if (type.n > 0 && !str_is(type, "application/json")) {
+		unsupported(c, "application/json");
+		return;
+	}
+	if (!read_options(c) || !ks_read_body(c, &body) || !fits_url(c, body)) {
+		return;
+	}
+	meta = json_get(body, "metadata");
+	if (json_str(json_get(meta, "name")).n == 0 &&
+	    json_str(json_get(meta, "generateName")).n > 0) {
+		generate_name(c, meta);
+	}
+	c->name = json_str(json_get(meta, "name"));
+	if (json_str(json_get(meta, "resourceVersion")).n > 0) {
+		ks_server_error(c, "resourceVersion should not be set on objects to be created");
+		return;
+	}
+	if (!namespace_ok(c)) {
+		return;
+	}
+	o = ks_find(c->res, c->ns, c->name);
+	if (o != NULL) {
+		already_exists(c, o);
+		return;
+	}
+	w.tree = body;
+	ks_finish_write(c, &w);
+}
+
+/* --- update ----------------------------------------------------------------------------------------- */
+static bool check_name(struct ks_ctx *c, const struct json *tree)
+{
+	mk_str name = json_str_at(tree, "/metadata/name");
+
+	if (!str_eq(name, c->name)) {
+		return ks_bad_request(
+			c,
+			"the name of the object (%.*s) does not match the name on the "
+			"URL (%.*s)",
+			STR_ARG(name), STR_ARG(c->name));
+	}
+	return true;
+}
+
+static bool check_rv(struct ks_ctx *c, const struct ks_object *o, const struct json *tree)
+{
+	mk_str rv = json_str_at(tree, "/metadata/resourceVersion");
+	uint64_t n;
+
+	if (rv.n == 0) {
+		return true;
+	}
+	if (!str_u64(rv, &n)) {
+		return ks_bad_request(c, "invalid resourceVersion \"%.*s\"", STR_ARG(rv));
+	}
+	return n == o->v->rv ||
+	       ks_conflict(c,
+			   "the object has been modified; please apply your changes to the latest "
+			   "version and try again");
+}
+
+void ks_do_put(struct ks_ctx *c)
+{
+	mk_str type = media_type(c), uid;
+	struct ks_write w = {.status = 200};
+	struct json *body;
+
+	if (type.n > 0 && !str_is(type, "application/json")) {
+		unsupported(c, "application/json");
+		return;
+	}
+	if (!read_options(c) || !ks_read_body(c, &body) || !fits_url(c, body) ||
+	    !check_name(c, body) || !ks_need_object(c, &w.old)) {
+		return;
+	}
+	if (json_str_at(body, "/metadata/resourceVersion").n == 0 &&
+	    (!c->res->builtin || strcmp(c->res->kind, "Lease") == 0)) {
+		struct ks_causes v = {.c = c};
+
+		ks_cause(&v, "FieldValueInvalid", "metadata.resourceVersion",
+			 "Invalid value: 0x0: must be specified for an update");
+		(void)ks_causes_ok(&v);
+		return;
+	}
+	uid = json_str_at(body, "/metadata/uid");
+	if (uid.n > 0 && !str_eq(uid, json_str_at(w.old->tree, "/metadata/uid"))) {
+		ks_conflict(c,
+			    arena_printf(c->a,
+					 "Precondition failed: UID in precondition: %.*s, UID in "
+					 "object meta: %.*s",
+					 STR_ARG(uid),
+					 STR_ARG(json_str_at(w.old->tree, "/metadata/uid")))
+				    .p);
+		return;
+	}
+	if (check_rv(c, w.old, body)) {
+		w.tree = body;
+		w.reset_managed = json_type(json_at(body, "/metadata/managedFields")) == JSON_ARR &&
+				  json_len(json_at(body, "/metadata/managedFields")) == 0;
+		ks_finish_write(c, &w);
+	}
+}
+
+/* --- patch ------------------------------------------------------------------------------------------ */
+/* Without members that are null, which an apply treats as absent. */
+static struct json *without_nulls(struct arena *a, const struct json *v)
+{
+	struct json_iter it = json_iter(v);
+	struct json *n;
+
+	if (json_type(v) == JSON_OBJ) {
+		n = json_new_obj(a);
+		while (json_next(&it)) {
+			if (json_type(it.val) != JSON_NULL) {
+				json_set(a, n, it.key, without_nulls(a, it.val));
+			}
+		}
+		return n;
+	}
+	if (json_type(v) == JSON_ARR) {
+		n = json_new_arr(a);
+		while (json_next(&it)) {
+			json_add(a, n, without_nulls(a, it.val));
+		}
+		return n;
+	}
+	return json_dup(a, v);
+}
+
+/* Of an applied object only its own half counts: spec or status. */
+static struct json *own_half(struct ks_ctx *c, const struct json *body)
+{
+	static const char *const not_ours[] = {
+		"generation",        "creationTimestamp",          "selfLink",
+		"deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
+		"resourceVersion"};
+	struct json *cfg = without_nulls(c->a, body);
+	struct json *status;
+
+	for (size_t i = 0; i < sizeof(not_ours) / sizeof(*not_ours); i++) {
+		json_set(c->a, json_get(cfg, "metadata"), str_of(not_ours[i]), NULL);
+	}
+
+	if (c->sub.n == 0) {
+		if (c->res->has_status) {
+			json_set(c->a, cfg, STR("status"), NULL);
+		}
+		return cfg;
+	}
+	status = json_dup(c->a, json_get(cfg, "status"));
+	cfg = json_new_obj(c->a);
+	json_set(c->a, cfg, STR("status"), status);
+	return cfg;
+}
+
+static void apply_patch(struct ks_ctx *c)
+{
+	mk_str manager = ks_param(c, "fieldManager"), uid;
+	struct ks_write w = {.status = 200, .force = ks_param_true(c, "force")};
+	struct json *body;
+	const char *why;
+
+	if (manager.n == 0) {
+		ks_fail(c, 400, "BadRequest",
+			STR("PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required "
+			    "value: is "
+			    "required for apply patch"),
+			NULL, NULL);
+		return;
+	}
+	if (!ks_read_body(c, &body) || !fits_url(c, body)) {
+		return;
+	}
+	if (json_str_at(body, "/metadata/name").n == 0) {
+		json_set_str(c->a, json_get(body, "metadata"), "name", c->name);
+	}
+	if (json_len(json_at(body, "/metadata/managedFields")) > 0) {
+		ks_bad_request(c, "metadata.managedFields must be nil");
+		return;
+	}
+	why = ssa_check(c->a, c->res->kind, body);
+	if (!check_name(c, body)) {
+		return;
+	}
+	if (why != NULL) {
+		ks_server_error(
+			c, "failed to create typed patch object (%.*s/%.*s; %s, Kind=%s): %s",
+			STR_ARG(c->ns), STR_ARG(c->name), c->res->api_version, c->res->kind, why);
+		return;
+	}
+	w.old = ks_find(c->res, c->ns, c->name);
+	uid = json_str_at(body, "/metadata/uid");
+	if (w.old == NULL && c->sub.n > 0) {
+		ks_not_found(c);
+		return;
+	}
+	if (w.old == NULL && uid.n > 0) {
+		ks_conflict(c, "uid mismatch: the provided object specified uid, and no existing "
+			       "object was found");
+		return;
+	}
+	if (w.old == NULL) {
+		w.status = 201;
+		if (!namespace_ok(c)) {
+			return;
+		}
+		w.tree = json_new_obj(c->a);
+		json_set_str(c->a, w.tree, "apiVersion", str_of(c->res->api_version));
+		json_set_str(c->a, w.tree, "kind", str_of(c->res->kind));
+		json_set(c->a, w.tree, STR("metadata"), json_new_obj(c->a));
+		json_set_str(c->a, json_get(w.tree, "metadata"), "name", c->name);
+		if (c->res->namespaced) {
+			json_set_str(c->a, json_get(w.tree, "metadata"), "namespace", c->ns);
+		}
+	} else {
+		if (!check_rv(c, w.old, body)) {
+			return;
+		}
+		w.tree = json_dup(c->a, w.old->tree);
+		if (uid.n > 0) {
+			json_set_str(c->a, json_get(w.tree, "metadata"), "uid", uid);
+		}
+	}
+	w.applied = own_half(c, body);
+	ks_finish_write(c, &w);
+}
+
+/* Which patch a media type asks for; false: answered. */
+static bool patch_tree(struct ks_ctx *c, struct json **tree)
+{
+	mk_str type = media_type(c);
+	struct json *patch;
+	const char *why;
+
+	if (!str_is(type, "application/merge-patch+json") &&
+	    !str_is(type, "application/json-patch+json") &&
+	    !(c->res->builtin && str_is(type, "application/strategic-merge-patch+json"))) {
+		return unsupported(c, "application/json-patch+json, application/merge-patch+json, "
+				      "application/apply-patch+yaml");
+	}
+	if (!ks_read_body(c, &patch)) {
+		return false;
+	}
+	if (str_is(type, "application/json-patch+json")) {
+		if (ks_json_patch(c->a, *tree, patch, &why)) {
+			return true;
+		}
+		return ks_fail(
+			c, 422, "Invalid",
+			STR("the server rejected our request due to an error in our request"),
+			json_new_obj(c->a), NULL);
+	}
+	if (json_type(patch) != JSON_OBJ) {
+		return ks_bad_request(c, "the patch is no object");
+	}
+	if (str_is(type, "application/merge-patch+json")) {
+		*tree = json_merge(c->a, *tree, patch);
+	} else {
+		ssa_strategic(c->a, c->res->kind, *tree, patch);
+	}
+	return true;
+}
+
+void ks_do_patch(struct ks_ctx *c)
+{
+	struct ks_write w = {.status = 200};
+	struct json *managed;
+
+	if (!read_options(c)) {
+		return;
+	}
+	if (str_is(media_type(c), "application/apply-patch+yaml")) {
+		apply_patch(c);
+		return;
+	}
+	if (!ks_need_object(c, &w.old)) {
+		return;
+	}
+	w.tree = json_dup(c->a, w.old->tree);
+	if (!patch_tree(c, &w.tree) || !fits_url(c, w.tree) || !check_name(c, w.tree) ||
+	    !check_rv(c, w.old, w.tree)) {
+		return;
+	}
+	managed = json_at(w.tree, "/metadata/managedFields");
+	w.reset_managed = json_type(managed) == JSON_ARR && json_len(managed) == 0;
+	ks_finish_write(c, &w);
+}
+
+/* --- the common end --------------------------------------------------------------------------------- */
+static void carry(struct ks_ctx *c, const struct json *from, struct json *to, const char *key)
+{
+	json_set(c->a, to, str_of(key), json_dup(c->a, json_get(from, key)));
+}
+
+/* Spec and status are written through different doors. */
+static void separate(struct ks_ctx *c, struct ks_write *w)
+{
+	static const char *const ours[] = {
+		"name",       "namespace",         "creationTimestamp",
+		"generation", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"selfLink",   "generateName"};
+	const struct json *old = w->old->tree, *old_meta = json_get(old, "metadata");
+	struct json *meta;
+
+	if (str_is(c->sub, "status")) {
+		struct json *status = json_dup(c->a, json_get(w->tree, "status"));
+		struct json *uid = json_dup(c->a, json_at(w->tree, "/metadata/uid"));
+
+		w->tree = json_dup(c->a, old);
+		json_set(c->a, w->tree, STR("status"), status);
+		if (c->res->builtin) {
+			json_set(c->a, json_get(w->tree, "metadata"), STR("uid"), uid);
+		}
+	} else if (c->res->has_status) {
+		carry(c, old, w->tree, "status");
+	}
+	meta = json_get(w->tree, "metadata");
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
+		carry(c, old_meta, meta, ours[i]);
+	}
+	carry(c, old_meta, meta, "resourceVersion");
+	if (json_str(json_get(meta, "uid")).n == 0) {
+		carry(c, old_meta, meta, "uid");
+	}
+	carry(c, old_meta, meta, "managedFields");
+}
+
+/* True when something but metadata and status differs. */
+static bool spec_differs(const struct json *x, const struct json *y)
+{
+	struct json_iter it = json_iter(x);
+
+	while (json_next(&it)) {
+		if (!str_is(it.key, "metadata") && !str_is(it.key, "status") &&
+		    !json_equal(it.val, json_getn(y, it.key))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void bump_generation(struct ks_ctx *c, struct ks_write *w)
+{
+	int64_t g = json_int(json_at(w->old->tree, "/metadata/generation"), 0);
+
+	if (c->sub.n == 0 && has_generation(c->res) &&
+	    (spec_differs(w->old->tree, w->tree) || spec_differs(w->tree, w->old->tree))) {
+		json_set_int(c->a, json_get(w->tree, "metadata"), "generation", g + 1);
+	}
+}
+
+static mk_str manager_name(struct ks_ctx *c)
+{
+	mk_str name = ks_param(c, "fieldManager"), rest = c->r->user_agent;
+
+	if (name.n > 0) {
+		return name;
+	}
+	if (!str_split(&rest, '/', &name) || name.n == 0) {
+		return STR("unknown");
+	}
+	return name;
+}
+
+static struct json *zero_value(struct ks_ctx *c)
+{
+	struct json *z = NULL;
+	const char *text = c->res->skeleton ? c->res->skeleton : "{\"metadata\":{}}";
+
+	return json_parse(c->a, str_of(text), &z, NULL) == MK_OK ? z : json_new_obj(c->a);
+}
+
+/* Applies (when it is an apply) and records who owns what. False: answered. */
+static bool own(struct ks_ctx *c, struct ks_write *w)
+{
+	struct ssa_writer by = {
+		.kind = c->res->kind,
+		.api_version = c->res->api_version,
+		.manager = manager_name(c),
+		.subresource = c->sub,
+		.time = ks_time(c->a, c->now_ms),
+		.force = w->force,
+	};
+	const struct json *live = w->old ? w->old->tree : zero_value(c);
+	struct json *conflicts = NULL;
+
+	if (w->applied == NULL) {
+		ks_defaults(c->a, c->res, w->tree);
+		ssa_update(c->a, &by, live,
+			   w->reset_managed ? NULL : json_at(live, "/metadata/managedFields"),
+			   w->tree);
+		return true;
+	}
+	ssa_apply(c->a, &by, live, w->applied, w->tree, &conflicts);
+	if (conflicts != NULL) {
+		size_t n = json_len(conflicts);
+		const struct json *first = json_elem(conflicts, 0);
+
+		return ks_fail(c, 409, "Conflict",
+			       arena_printf(c->a, "Apply failed with %zu conflict%s: %.*s: %.*s", n,
+					    n > 1 ? "s" : "",
+					    STR_ARG(json_str(json_get(first, "message"))),
+					    STR_ARG(json_str(json_get(first, "field")))),
+			       NULL, conflicts);
+	}
+	ks_defaults(c->a, c->res, w->tree);
+	return true;
+}
+
+static void check_deleting(struct ks_causes *v, const struct json *old, const struct json *tree)
+{
+	struct json_iter it = json_iter(json_at(tree, "/metadata/finalizers"));
+
+	if (json_at(old, "/metadata/deletionTimestamp") == NULL) {
+		return;
+	}
+	while (json_next(&it)) {
+		struct json_iter was = json_iter(json_at(old, "/metadata/finalizers"));
+		bool found = false;
+
+		while (json_next(&was)) {
+			found = found || json_equal(was.val, it.val);
+		}
+		if (!found) {
+			ks_cause(v, "FieldValueForbidden", "metadata.finalizers",
+				 "Forbidden: no new finalizers can be added if the object is being "
+				 "deleted, found new finalizers []string{\"%.*s\"}",
+				 STR_ARG(json_str(it.val)));
+		}
+	}
+}
+
+static bool admit(struct ks_ctx *c, struct ks_write *w)
+{
+	const struct json *old = w->old ? w->old->tree : NULL;
+	struct ks_causes v = {.c = c};
+	mk_str refused;
+
+	if (old != NULL) {
+		mk_str uid = json_str_at(w->tree, "/metadata/uid");
+
+		check_deleting(&v, old, w->tree);
+		if (!str_eq(uid, json_str_at(old, "/metadata/uid"))) {
+			ks_cause(&v, "FieldValueInvalid", "metadata.uid",
+				 "Invalid value: \"%.*s\": field is immutable", STR_ARG(uid));
+		}
+	}
+	ks_validate(&v, old, w->tree);
+	if (!ks_causes_ok(&v)) {
+		return false;
+	}
+	refused = ks_kueue_webhook(c, old, w->tree);
+	if (refused.n > 0) {
+		return ks_fail(
+			c, 403, "Forbidden",
+			arena_printf(c->a,
+				     "admission webhook \"vworkload.kb.io\" denied the request: "
+				     "%.*s",
+				     STR_ARG(refused)),
+			NULL, NULL);
+	}
+	return true;
+}
+
+/* An answer without a commit. */
+static void reply_dry(struct ks_ctx *c, struct ks_write *w)
+{
+	struct ks_version *v = ks_version_new(w->tree, w->old ? w->old->v->rv : 0);
+
+	if (v != NULL) {
+		ks_reply_object(c, w->status, v);
+		ks_unref(v);
+	}
+}
+
+void ks_finish_write(struct ks_ctx *c, struct ks_write *w)
+{
+	struct ks_object *o = w->old;
+	struct ks_version *final;
+
+	if (o == NULL) {
+		new_metadata(c, w->tree);
+		if (c->res->has_status) {
+			json_set(c->a, w->tree, STR("status"), NULL);
+		}
+	} else {
+		separate(c, w);
+	}
+	if (!own(c, w)) {
+		return;
+	}
+	if (o == NULL) {
+		ks_prepare_create(c->a, c->res, w->tree);
+	} else {
+		bump_generation(c, w);
+	}
+	if (!admit(c, w)) {
+		return;
+	}
+	if (o != NULL && json_equal(o->tree, w->tree)) {
+		ks_reply_object(c, w->status, o->v);
+		return;
+	}
+	if (c->dry_run) {
+		reply_dry(c, w);
+		return;
+	}
+	if (arena_failed(c->a)) {
+		return;
+	}
+	if (o != NULL && json_at(w->tree, "/metadata/deletionTimestamp") != NULL &&
+	    json_len(json_at(w->tree, "/metadata/finalizers")) == 0) {
+		o = ks_replace_tree(o, w->tree) ? o : NULL;
+		if (o != NULL) {
+			ks_commit_delete(c, o, &final);
+			ks_reply_object(c, w->status, final);
+			ks_unref(final);
+		}
+		return;
+	}
+	o = ks_commit_put(c, o, w->tree);
+	if (o != NULL) {
+		ks_reply_object(c, w->status, o->v);
+	}
+}
