@@ -1,0 +1,177 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Plugins that are wrong in one way each (t/abi/bad/), and directories that must not be trusted: every one gives one
+# clear error, and an error in one file does not hide another's. Shown with mk-plugin-check, which loads a directory as
+# the daemon does.
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build/dev}
+check=$B/mk-plugin-check
+tmp=$(mktemp -d) || exit 1
+tmp=$(cd "$tmp" && pwd -P)
+chmod 755 "$tmp"
+trap 'rm -rf "$tmp"' EXIT
+n=0 failed=0
+good() { n=$((n + 1)); echo "ok $n - $1"; }
+bad() { n=$((n + 1)); failed=1; echo "not ok $n - $1"; }
+umask 022
+
+# compile <plugin> <file>; what must not link with -z defs is undefined_symbol
+compile() {
+	${CC:-gcc} -std=c17 -Isdk -It/abi/bad -fPIC -fvisibility=hidden -shared -o "$2" "t/abi/bad/$1.c" && chmod 755 "$2"
+}
+
+# expect <name> <code> <output of the checker, exactly; DIR stands for the directory> <arguments...>
+expect() {
+	name=$1 code=$2
+	want=$(printf '%s\n' "$3" | sed "s|DIR|$tmp|g")
+	shift 3
+	got=$("$check" --quiet "$@" 2>&1)
+	real=$?
+	if [ "$real" -eq "$code" ] && [ "$got" = "$want" ]; then
+		good "$name"
+	else
+		bad "$name"
+		printf 'exit %s\n%s\n--- expected exit %s\n%s\n' "$real" "$got" "$code" "$want" | sed 's/^/# /'
+	fi
+}
+
+# a directory with one plugin of t/abi/bad in it
+alone() { rm -rf "$tmp/one"; mkdir "$tmp/one"; compile "$1" "$tmp/one/$1.so"; }
+one_error() { # plugin, error
+	alone "$1"
+	expect "$1" 1 "FAIL DIR/one/$1.so: $2
+1 problem" "$tmp/one"
+}
+
+alone good
+expect 'a good one' 0 '' "$tmp/one"
+one_error wrong_magic 'magic: expected 0x314b4d7f, found 0x464c457f'
+one_error short_struct 'struct_size: expected at least 40, found 24'
+one_error long_struct "struct_size: expected at most the symbol's 40 bytes, found 4000"
+one_error other_major 'abi_major: expected 1, found 2'
+one_error newer_minor 'min_host_minor: expected at most 0, found 7'
+one_error null_slot 'dispatcher 0: nominate: expected a function, found NULL'
+one_error undefined_symbol 'load: expected a loadable object, found: undefined symbol: nobody_has_this'
+one_error no_entry 'entry: expected the symbol mk_plugin_entry, found none'
+one_error many 'min_host_minor: expected at most 0, found 7; adapter 0: flags: expected bits of 0x3, found 0x40; adapter 0: kind: expected a kind, found NULL; adapter 0: managed_by: expected a JSON pointer that begins with "/", found spec; adapter 0: strip: expected a JSON pointer that begins with "/", found spec/x'
+
+alone function_entry
+case $("$check" "$tmp/one" 2>&1) in
+"FAIL $tmp/one/function_entry.so: entry: expected a constant of type mk_entry, found "*' bytes of type 2
+1 problem') good 'function_entry' ;;
+*) bad 'function_entry' ;;
+esac
+
+# duplicates: of another plugin's dispatcher, of another plugin's kind
+mkdir "$tmp/dup"
+for p in duplicate_name:plugins/all_at_once duplicate_kind:adapters/job; do
+	rm -f "$tmp/dup/"*
+	${CC:-gcc} -std=c17 -Isdk -fPIC -fvisibility=hidden -shared -o "$tmp/dup/a.so" "${p#*:}.c"
+	compile "${p%:*}" "$tmp/dup/b.so"
+	case $p in
+	duplicate_name*) why='dispatcher 0: name: expected one that is not taken, found it also in DIR/dup/a.so' ;;
+	*) why='adapter 0: kind: expected one without an adapter, found batch/v1, Kind=Job (also in DIR/dup/a.so)' ;;
+	esac
+	expect "${p%:*}" 1 "FAIL DIR/dup/b.so: $why
+1 problem" "$tmp/dup"
+done
+rm "$tmp/dup/"*
+compile good "$tmp/dup/a.so"
+cp "$tmp/dup/a.so" "$tmp/dup/b.so"
+case $("$check" "$tmp/dup") in
+*"b.so: id: expected one that is not taken, found test.bad (also in $tmp/dup/a.so); "*) good 'the same plugin twice' ;;
+*) bad 'the same plugin twice' ;;
+esac
+
+# not a plugin at all
+alone good; rm "$tmp/one/good.so"; echo 'not a plugin, but long enough to hold the header of one, if it were one....' >"$tmp/one/text.so"
+expect 'not an ELF file' 1 'FAIL DIR/one/text.so: format: expected an ELF shared object, found another file
+1 problem' "$tmp/one"
+: >"$tmp/one/text.so"
+expect 'an empty file' 1 'FAIL DIR/one/text.so: format: expected an ELF shared object, found another file
+1 problem' "$tmp/one"
+rm "$tmp/one/text.so"; mkdir "$tmp/one/dir.so"
+expect 'a directory named like a plugin' 1 'FAIL DIR/one/dir.so: file: expected a regular one, found another type
+1 problem' "$tmp/one"
+rmdir "$tmp/one/dir.so"; mkfifo "$tmp/one/fifo.so"
+expect 'a fifo does not hang it' 1 'FAIL DIR/one/fifo.so: file: expected a regular one, found another type
+1 problem' "$tmp/one"
+rm "$tmp/one/fifo.so"; touch "$tmp/one/README"
+expect 'an empty directory' 1 'FAIL DIR/one: directory: expected at least one *.so, found none
+1 problem' "$tmp/one"
+
+# who could have put it there
+alone good; chmod 775 "$tmp/one/good.so"
+expect 'a file that the group may write' 1 'FAIL DIR/one/good.so: mode: expected not writable by group or others, found 0775
+1 problem' "$tmp/one"
+chmod 755 "$tmp/one/good.so"; chmod 777 "$tmp/one"
+expect 'a directory that all may write' 1 'FAIL DIR/one: mode: expected not writable by group or others, found 0777
+1 problem' "$tmp/one"
+chmod 1777 "$tmp/one"
+expect 'nor with the sticky bit: new files would be plugins' 1 'FAIL DIR/one: mode: expected not writable by group or others, found 1777
+1 problem' "$tmp/one"
+chmod 755 "$tmp/one"; mkdir -p "$tmp/open/deep"; cp "$tmp/one/good.so" "$tmp/open/deep"; chmod 757 "$tmp/open"
+expect 'a parent that others may write' 1 'FAIL DIR/open: mode: expected not writable by group or others, found 0757
+1 problem' "$tmp/open/deep"
+chmod 1777 "$tmp/open"
+expect 'a sticky parent is fine: nobody can rename what is ours' 0 '' "$tmp/open/deep"
+chmod 757 "$tmp/open"; chmod 777 "$tmp/open/deep/good.so" "$tmp/open/deep"
+expect 'a bad parent and a bad directory together' 1 'FAIL DIR/open: mode: expected not writable by group or others, found 0757
+FAIL DIR/open/deep: mode: expected not writable by group or others, found 0777
+2 problems' "$tmp/open/deep"
+if [ "$(id -u)" -eq 0 ]; then
+	chown 12345 "$tmp/one/good.so"
+	expect 'a file of another user' 1 'FAIL DIR/one/good.so: owner: expected root or uid 0, found uid 12345
+1 problem' "$tmp/one"
+	chown 0 "$tmp/one/good.so"; chown 12345 "$tmp/one"
+	expect 'a directory of another user' 1 'FAIL DIR/one: owner: expected root or uid 0, found uid 12345
+1 problem' "$tmp/one"
+	chown 0 "$tmp/one"
+	if mkdir "$tmp/ro" && mount -t tmpfs -o size=1m none "$tmp/ro" 2>/dev/null; then
+		cp "$tmp/one/good.so" "$tmp/ro"; chmod 777 "$tmp/ro" "$tmp/ro/good.so"; chown 12345 "$tmp/ro/good.so"
+		mount -o remount,ro "$tmp/ro"
+		expect 'a read-only mount counts as unwritable' 0 '' "$tmp/ro"
+		umount "$tmp/ro"
+	fi
+fi
+
+# links
+mkdir "$tmp/link"; ln -s "$tmp/one/good.so" "$tmp/link/good.so"
+expect 'a link out of the directory' 1 'FAIL DIR/link/good.so: link: expected a file of the same directory, found a link to DIR/one/good.so
+1 problem' "$tmp/link"
+rm "$tmp/link/good.so"; cp "$tmp/one/good.so" "$tmp/link/good.so.1"; ln -s good.so.1 "$tmp/link/good.so"
+expect 'a link inside of it' 0 '' "$tmp/link"
+rm "$tmp/link/good.so.1"
+expect 'a link to nothing' 1 'FAIL DIR/link/good.so: file: expected a readable one, found: No such file or directory
+1 problem' "$tmp/link"
+
+# every file is reported
+rm -rf "$tmp/all"; mkdir "$tmp/all"
+for p in good other_major wrong_magic; do compile $p "$tmp/all/$p.so"; done
+echo text >"$tmp/all/a.so"
+expect 'all files together' 1 'FAIL DIR/all/a.so: format: expected an ELF shared object, found another file
+FAIL DIR/all/other_major.so: abi_major: expected 1, found 2
+FAIL DIR/all/wrong_magic.so: magic: expected 0x314b4d7f, found 0x464c457f
+3 problems' "$tmp/all"
+
+# what only the checker sees
+compile constructor "$tmp/constructor.so"
+expect 'a constructor and another symbol' 1 'FAIL DIR/constructor.so: constructors: expected none (they run before any check), found 1
+FAIL DIR/constructor.so: exports: expected mk_plugin_entry alone, found counter
+2 problems' "$tmp/constructor.so"
+mkdir "$tmp/fixture"
+echo '{"apiVersion":"ex.io/v1","kind":"Bad","metadata":{"name":"b","uid":"u"},"spec":{}}' >"$tmp/fixture/local.json"
+echo '{"metadata":{"name":"w"}}' >"$tmp/fixture/workload.json"
+compile fault "$tmp/fault.so"
+expect 'a hook that breaks the rules' 1 'FAIL DIR/fixture: plugin test.bad 1, remote of ex.io/v1, Kind=Bad: draft: /metadata/name: expected no change, found another value
+1 problem' --fixtures "$tmp/fixture" "$tmp/fault.so"
+compile impure "$tmp/impure.so"
+expect 'a hook with hidden state' 1 'FAIL DIR/fixture: the second call of a hook with the same input answered otherwise
+1 problem' --fixtures "$tmp/fixture" "$tmp/impure.so"
+expect 'no such file' 1 'FAIL DIR/nothing.so: file: expected a readable one, found: No such file or directory
+1 problem' "$tmp/nothing.so"
+"$check" >/dev/null 2>&1; [ $? -eq 2 ] && good 'no arguments: exit 2' || bad 'no arguments: exit 2'
+"$check" --odd x >/dev/null 2>&1; [ $? -eq 2 ] && good 'an unknown option: exit 2' || bad 'an unknown option: exit 2'
+"$check" --help | grep -q '^Examples:' && good '--help has examples' || bad '--help has examples'
+echo "1..$n"
+exit $failed
