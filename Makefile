@@ -107,7 +107,8 @@ $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/
 
 # Tests may use every layer; the linker takes what they need. TEST_OBJS: objects of one test alone.
 $(B)/t/plan/adapter: TEST_OBJS = $(B)/sdk/check/fixture.o
-$(B)/t/plan/adapter: $(B)/sdk/check/fixture.o | $(PLUGINS)
+$(B)/t/plan/adapter: $(B)/sdk/check/fixture.o
+$(B)/t/plan/adapter $(B)/t/unit/plug_loader: | $(PLUGINS)
 $(B)/t/%: $(B)/t/%.o $(SIM_ARCHIVES)
 	$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(SIM_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
