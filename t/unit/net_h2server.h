@@ -12,6 +12,7 @@
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <event2/listener.h>
+#include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -121,7 +122,7 @@ static inline void answer(struct h2_stream *s)
 		buf_printf(&s->out, "%s|%s|%s|%s|%.*s", s->method, s->auth, s->agent,
 			   s->accept_encoding, STR_ARG(buf_str(&s->in)));
 	} else if (strcmp(s->path, "/big") == 0) {
-		char block[4096];
+		char block[64];
 
 		memset(block, 'x', sizeof(block));
 		while (s->out.n < srv->big) {
@@ -295,6 +296,8 @@ static inline void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, st
 	struct h2_server *srv = ctx;
 	struct h2_conn *c = calloc(1, sizeof(*c));
 	nghttp2_session_callbacks *cb = NULL;
+	nghttp2_option *options = NULL;
+	int one = 1;
 	nghttp2_settings_entry settings = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 100};
 
 	(void)l;
@@ -303,6 +306,7 @@ static inline void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, st
 	if (!c) {
 		abort();
 	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	srv->accepted++;
 	c->server = srv;
 	c->next = srv->conns;
@@ -315,7 +319,11 @@ static inline void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, st
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, h2_on_data);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, h2_on_frame);
 	nghttp2_session_callbacks_set_on_stream_close_callback(cb, h2_on_close);
-	nghttp2_session_server_new(&c->session, cb, c);
+	/* libcurl 7.88 resets every stream that ended without a content-length; see docs/decisions/0002. */
+	nghttp2_option_new(&options);
+	nghttp2_option_set_stream_reset_rate_limit(options, UINT64_MAX, UINT64_MAX);
+	nghttp2_session_server_new2(&c->session, cb, c, options);
+	nghttp2_option_del(options);
 	nghttp2_session_callbacks_del(cb);
 	nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, &settings, 1);
 	bufferevent_setcb(c->bev, h2_on_read, NULL, h2_on_event, c);
