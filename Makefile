@@ -15,6 +15,8 @@ VERSION := $(shell cat VERSION)
 PKG_CONFIG := PKG_CONFIG_PATH=$(firstword $(wildcard build/deps/usr/lib/*/pkgconfig) none):$$PKG_CONFIG_PATH pkg-config
 
 comma := ,
+# One short line per command; V=1 shows the whole.
+say = $(if $(V),set -x; ,echo '  $(1) $(2)'; )
 
 # --- dependencies (conf/install-deps brings them) -------------------------------------------------
 PKGS := libcurl libcrypto libssl yaml-0.1 libevent_core libevent_extra libevent_openssl yyjson libnghttp2
@@ -83,34 +85,34 @@ all: $(BINARIES) $(PLUGINS) ## build the daemon, plugins, kubesim and tools
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	@$(call say,CC,$@)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/lib%.a:
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $^
+	@ar rcs $@ $^
 
 $(B)/multikueued: $(B)/core/daemon/main.o $(ARCHIVES)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/kubesim: $(B)/t/kubesim/main.o $(SIM_ARCHIVES)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c plugins/*.c)) $(SIM_ARCHIVES)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
 
 $(B)/bench: $(call obj,$(wildcard t/bench/*.c)) $(SIM_ARCHIVES)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
 
 # Tests may use every layer; the linker takes what they need. TEST_OBJS: objects of one test alone.
 $(B)/t/plan/adapter: TEST_OBJS = $(B)/sdk/check/fixture.o
 $(B)/t/plan/adapter: $(B)/sdk/check/fixture.o
 $(B)/t/plan/adapter $(B)/t/unit/plug_loader: | $(PLUGINS)
 $(B)/t/%: $(B)/t/%.o $(SIM_ARCHIVES)
-	$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(SIM_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(SIM_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
 # A plugin exports one symbol and knows the SDK headers only. It is installed unwritable, as the loader demands.
 PLUGIN_CFLAGS = -Isdk $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS)
@@ -118,11 +120,11 @@ PLUGIN_LDFLAGS = -shared -Wl,-z,relro -Wl,-z,now $(if $(filter asan fuzz,$(FLAVO
 	$(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
 $(B)/plugins/%.so: adapters/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(PLUGIN_CFLAGS) $(PLUGIN_LDFLAGS) -o $@ $<
+	@$(call say,SO,$@)$(CC) $(PLUGIN_CFLAGS) $(PLUGIN_LDFLAGS) -o $@ $<
 	@chmod 755 $@ $(@D)
 $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(PLUGIN_CFLAGS) $(PLUGIN_LDFLAGS) -o $@ $<
+	@$(call say,SO,$@)$(CC) $(PLUGIN_CFLAGS) $(PLUGIN_LDFLAGS) -o $@ $<
 	@chmod 755 $@ $(@D)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

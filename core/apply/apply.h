@@ -23,7 +23,10 @@ void apply_free(struct apply *a); /* NULL is fine */
 /* Leadership: false drops everything queued as refused (MK_FENCED); what is on the wire is cut by the transport. */
 void apply_set_may_write(struct apply *a, bool may_write);
 
-/* Takes the operations of one step (copies what it keeps). Every op with an id ends in exactly one EV_OP_DONE, later. */
+/*
+ * Takes the operations of one step (copies what it keeps); those that are not for apply (watches, links) are passed
+ * over. Every op with an id ends in exactly one EV_OP_DONE, later; only when there is no memory at all it is told at once.
+ */
 void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_ms);
 
 /* The cluster's link went down: queued operations end as refused (MK_UNAVAILABLE). Those on the wire are answered by kube. */

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From operations to requests and back to events. Every operation with an id ends in exactly one EV_OP_DONE, told from
+ * apply_run or from kube's reply, never from inside apply_submit.
+ */
+#include "core/apply/apply.h"
+
+#include "core/apply/lane.h"
+#include "core/base/alloc.h"
+
+enum {
+	TIMEOUT_MS = 30 * 1000,
+	SCRATCH_MAX = 64 * 1024 * 1024,
+	LANES_MAX = 16384,
+};
+
+struct apply {
+	struct kube *kube;
+	const struct kinds *kinds;
+	struct kube_sink sink;
+	struct lane **lanes; /* by cluster id; NULL = nothing there yet */
+	size_t n_lanes;
+	struct map by_token;
+	struct list_node done; /* ended without the wire */
+	struct arena scratch;
+	uint64_t next_token;
+	size_t pending;
+	int64_t now_ms;
+	bool may_write;
+};
+
+struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct kube_sink *sink,
+			struct mk_err *err)
+{
+	struct apply *a = mk_calloc(1, sizeof(*a));
+
+	if (a == NULL) {
+		err_set(err, MK_NO_MEMORY, "apply", "out of memory");
+		return NULL;
+	}
+	a->kube = k;
+	a->kinds = kinds;
+	a->sink = *sink;
+	map_init(&a->by_token);
+	list_init(&a->done);
+	arena_init(&a->scratch, SCRATCH_MAX);
+	return a;
+}
+
+static mk_str token_key(const uint64_t *token)
+{
+	return (mk_str){(const char *)token, sizeof(*token)};
+}
+
+void apply_free(struct apply *a)
+{
+	size_t pos = 0;
+	void *val;
+
+	if (a == NULL) {
+		return;
+	}
+	while (map_next(&a->by_token, &pos, NULL, &val)) {
+		mk_free(val);
+	}
+	map_done(&a->by_token);
+	for (LIST_EACH_SAFE(n, &a->done)) {
+		mk_free(LIST_ENTRY(n, struct task, node));
+	}
+	for (size_t i = 0; i < a->n_lanes; i++) {
+		for (int p = 0; a->lanes[i] != NULL && p < LANE_PRIOS; p++) {
+			for (LIST_EACH_SAFE(n, &a->lanes[i]->waiting[p])) {
+				mk_free(LIST_ENTRY(n, struct task, node));
+			}
+		}
+		lane_free(a->lanes[i]);
+	}
+	mk_free(a->lanes);
+	arena_done(&a->scratch);
+	mk_free(a);
+}
+
+static struct lane *lane_of(struct apply *a, cluster_id c)
+{
+	if (c < a->n_lanes && a->lanes[c] != NULL) {
+		return a->lanes[c];
+	}
+	if (c >= LANES_MAX) {
+		return NULL;
+	}
+	if (c >= a->n_lanes) {
+		size_t n = (size_t)c + 16;
+		struct lane **grown = mk_realloc(a->lanes, n * sizeof(struct lane *));
+
+		if (grown == NULL) {
+			return NULL;
+		}
+		memset(grown + a->n_lanes, 0, (n - a->n_lanes) * sizeof(struct lane *));
+		a->lanes = grown;
+		a->n_lanes = n;
+	}
+	a->lanes[c] = lane_new(c);
+	return a->lanes[c];
+}
+
+/* Tells the engine how it ended. */
+static void tell(struct apply *a, const struct task *t, const struct kube_reply *r)
+{
+	struct event ev = {.type = EV_OP_DONE,
+			   .cluster = t->cluster,
+			   .kind = t->kind,
+			   .op_id = t->op_id,
+			   .outcome = r->outcome,
+			   .code = r->code,
+			   .http = r->http,
+			   .retry_after_ms = r->retry_after_ms,
+			   .via = VIA_REPLY};
+
+	if (t->op_id == 0) {
+		return;
+	}
+	/* The event is handled later; kube's answer dies when its callback returns, and the task with this one. */
+	ev.ns = arena_dup(a->sink.arena, t->ns);
+	ev.name = arena_dup(a->sink.arena, t->name);
+	ev.text = arena_dup(a->sink.arena, r->text);
+	ev.reason = arena_dup(a->sink.arena, r->reason);
+	ev.obj = json_dup(a->sink.arena, r->obj);
+	a->sink.emit(a->sink.ctx, &ev);
+}
+
+static void finish(struct apply *a, struct task *t, const struct kube_reply *r)
+{
+	tell(a, t, r);
+	a->pending--;
+	mk_free(t);
+}
+
+/* Ends a task without the wire: told by the next apply_run. */
+static void refuse(struct apply *a, struct task *t, enum mk_code code)
+{
+	t->lane = NULL;
+	t->code = code;
+	list_add_tail(&a->done, &t->node);
+}
+
+static const char *refused_text(enum mk_code code)
+{
+	if (code == MK_FENCED) {
+		return "not the leader";
+	}
+	if (code == MK_UNAVAILABLE) {
+		return "the cluster is not connected";
+	}
+	return code == MK_NOT_FOUND ? "the cluster does not serve the kind" : err_code_name(code);
+}
+
+static void tell_refused(struct apply *a)
+{
+	while (!list_empty(&a->done)) {
+		struct task *t = LIST_ENTRY(a->done.next, struct task, node);
+		struct kube_reply r = {.outcome = OUTCOME_REFUSED,
+				       .code = t->code,
+				       .retry_after_ms = -1,
+				       .text = str_of(refused_text(t->code))};
+
+		list_del(&t->node);
+		finish(a, t, &r);
+	}
+}
+
+static void on_reply(void *ctx, uint64_t token, const struct kube_reply *r)
+{
+	struct apply *a = ctx;
+	struct task *t = map_del(&a->by_token, token_key(&token));
+
+	if (t == NULL) {
+		return;
+	}
+	lane_answered(t->lane, t, r->code, r->text, r->retry_after_ms, a->now_ms);
+	/* 429 means not executed: the operation waits for the pause to end, at the head of its queue. */
+	if (r->code == MK_LIMITED && t->tries < TASK_TRIES_MAX &&
+	    (a->may_write || !op_is_mutating(t->type))) {
+		lane_requeue(t->lane, t);
+		return;
+	}
+	finish(a, t, r);
+}
+
+static enum kube_verb verb_of(enum op_type type)
+{
+	switch (type) {
+	case OP_CREATE:
+	case OP_EVENT:
+		return KUBE_CREATE;
+	case OP_APPLY_STATUS:
+		return KUBE_APPLY;
+	case OP_MERGE:
+		return KUBE_MERGE;
+	case OP_DELETE:
+		return KUBE_DELETE;
+	case OP_GET:
+	case OP_WATCH_OPEN:
+	case OP_WATCH_CLOSE:
+	case OP_CONNECT:
+	case OP_DISCONNECT:
+	case OP_N_TYPES:
+		break;
+	}
+	return KUBE_GET;
+}
+
+static void send_task(struct apply *a, struct lane *l, struct task *t)
+{
+	struct kube_request r = {.cluster = t->cluster,
+				 .verb = verb_of(t->type),
+				 .kind = t->kind,
+				 .ns = t->ns,
+				 .name = t->name,
+				 .subresource =
+					 t->type == OP_APPLY_STATUS ? "status" : t->subresource,
+				 .field_manager = t->field_manager,
+				 .body = t->body,
+				 .timeout_ms = TIMEOUT_MS};
+	enum mk_code code;
+
+	if (!lane_sent(l, t)) {
+		refuse(a, t, MK_CONFLICT);
+		return;
+	}
+	t->token = ++a->next_token;
+	if (!map_put(&a->by_token, token_key(&t->token), t)) {
+		lane_answered(l, t, MK_NO_MEMORY, (mk_str){NULL, 0}, -1, a->now_ms);
+		refuse(a, t, MK_NO_MEMORY);
+		return;
+	}
+	code = kube_send(a->kube, &r, t->token, on_reply, a, NULL);
+	if (code != MK_OK) {
+		map_del(&a->by_token, token_key(&t->token));
+		lane_answered(l, t, code, (mk_str){NULL, 0}, -1, a->now_ms);
+		refuse(a, t, code);
+	}
+}
+
+void apply_run(struct apply *a, int64_t mono_ms)
+{
+	a->now_ms = mono_ms;
+	for (size_t i = 0; i < a->n_lanes; i++) {
+		struct task *t;
+
+		if (a->lanes[i] == NULL) {
+			continue;
+		}
+		for (;;) {
+			t = lane_pick(a->lanes[i], mono_ms);
+			if (t == NULL) {
+				break;
+			}
+			send_task(a, a->lanes[i], t);
+		}
+	}
+	tell_refused(a);
+}
+
+static void submit_one(struct apply *a, const struct op *op)
+{
+	struct lane *l = lane_of(a, op->cluster);
+	struct task *t;
+
+	/* Events are decoration: beyond their budget they are dropped. */
+	if (op->type == OP_EVENT &&
+	    (!a->may_write || l == NULL || l->n_events_waiting >= LANE_EVENTS_WAITING_MAX)) {
+		return;
+	}
+	arena_clear(&a->scratch);
+	t = task_new(op, &a->scratch);
+	if (t == NULL) {
+		struct task none = {.op_id = op->id, .cluster = op->cluster, .kind = op->kind};
+		struct kube_reply r = {
+			.outcome = OUTCOME_REFUSED, .code = MK_NO_MEMORY, .retry_after_ms = -1};
+
+		/* There is no memory to remember it by: the one case that is told at once. */
+		none.ns = op->ns;
+		none.name = op->name;
+		tell(a, &none, &r);
+		return;
+	}
+	a->pending++;
+	if (op_is_mutating(op->type) && !a->may_write) {
+		refuse(a, t, MK_FENCED);
+	} else if (l == NULL) {
+		refuse(a, t, MK_NO_MEMORY);
+	} else {
+		lane_queue(l, t);
+	}
+}
+
+void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_ms)
+{
+	a->now_ms = mono_ms;
+	for (size_t i = 0; i < n; i++) {
+		if (op_is_mutating(ops[i].type) || ops[i].type == OP_GET) {
+			submit_one(a, &ops[i]);
+		}
+	}
+}
+
+/* Empties a lane's queues, of mutating tasks only when asked so. */
+static void drop_waiting(struct apply *a, struct lane *l, bool mutating_only, enum mk_code code)
+{
+	for (int p = 0; p < LANE_PRIOS; p++) {
+		for (LIST_EACH_SAFE(n, &l->waiting[p])) {
+			struct task *t = LIST_ENTRY(n, struct task, node);
+
+			if (mutating_only && !op_is_mutating(t->type)) {
+				continue;
+			}
+			list_del(&t->node);
+			l->n_waiting--;
+			l->n_events_waiting -= t->type == OP_EVENT;
+			refuse(a, t, code);
+		}
+	}
+}
+
+void apply_set_may_write(struct apply *a, bool may_write)
+{
+	a->may_write = may_write;
+	for (size_t i = 0; !may_write && i < a->n_lanes; i++) {
+		if (a->lanes[i] != NULL) {
+			drop_waiting(a, a->lanes[i], true, MK_FENCED);
+		}
+	}
+}
+
+void apply_link_down(struct apply *a, cluster_id c)
+{
+	if (c < a->n_lanes && a->lanes[c] != NULL) {
+		drop_waiting(a, a->lanes[c], false, MK_UNAVAILABLE);
+	}
+}
+
+int64_t apply_next_ms(const struct apply *a)
+{
+	int64_t next = list_empty(&a->done) ? INT64_MAX : a->now_ms;
+
+	for (size_t i = 0; i < a->n_lanes; i++) {
+		const struct lane *l = a->lanes[i];
+
+		if (l != NULL && l->n_waiting > 0 && l->n_sent < l->cap && l->paused_until < next &&
+		    l->n_waiting > l->n_events_waiting * (l->n_events_sent >= LANE_EVENTS_MAX)) {
+			next = l->paused_until > a->now_ms ? l->paused_until : a->now_ms;
+		}
+	}
+	return next;
+}
+
+size_t apply_pending(const struct apply *a)
+{
+	return a->pending;
+}

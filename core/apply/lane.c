@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues and caps of one cluster; see lane.h. */
+#include "core/apply/lane.h"
+
+#include "core/base/alloc.h"
+
+struct lane *lane_new(cluster_id c)
+{
+	struct lane *l = mk_calloc(1, sizeof(*l));
+
+	if (l == NULL) {
+		return NULL;
+	}
+	l->cluster = c;
+	l->cap = LANE_CAP_FIRST;
+	map_init(&l->busy);
+	for (int i = 0; i < LANE_PRIOS; i++) {
+		list_init(&l->waiting[i]);
+	}
+	return l;
+}
+
+void lane_free(struct lane *l)
+{
+	if (l != NULL) {
+		map_done(&l->busy);
+		mk_free(l);
+	}
+}
+
+static mk_str pack(char **at, mk_str s)
+{
+	mk_str copy = {*at, s.n};
+
+	if (s.n > 0) {
+		memcpy(*at, s.p, s.n);
+	}
+	*at += s.n;
+	**at = '\0';
+	(*at)++;
+	return copy;
+}
+
+/* DELETE's options say which object was meant; Background, since a Job's server default would orphan its pods. */
+static mk_str delete_body(const struct op *op, struct arena *a)
+{
+	struct json *o = json_new_obj(a), *pre = json_new_obj(a);
+
+	json_set_str(a, o, "apiVersion", STR("v1"));
+	json_set_str(a, o, "kind", STR("DeleteOptions"));
+	json_set_str(a, o, "propagationPolicy", STR("Background"));
+	if (op->uid.n > 0) {
+		json_set_str(a, pre, "uid", op->uid);
+	}
+	if (op->rv != 0) {
+		json_set_str(a, pre, "resourceVersion",
+			     arena_printf(a, "%llu", (unsigned long long)op->rv));
+	}
+	json_set(a, o, STR("preconditions"), pre);
+	return json_write(a, o);
+}
+
+struct task *task_new(const struct op *op, struct arena *scratch)
+{
+	mk_str body = {NULL, 0}, object;
+	struct task *t;
+	char *at;
+
+	if (op->type == OP_DELETE) {
+		body = delete_body(op, scratch);
+	} else if (op->body != NULL) {
+		body = json_write(scratch, op->body);
+	}
+	object = arena_printf(scratch, "%u/%.*s/%.*s", (unsigned)op->kind, STR_ARG(op->ns),
+			      STR_ARG(op->name));
+	if (arena_failed(scratch)) {
+		return NULL;
+	}
+	t = mk_malloc(sizeof(*t) + op->ns.n + op->name.n + body.n + object.n + 4);
+	if (t == NULL) {
+		return NULL;
+	}
+	*t = (struct task){.op_id = op->id,
+			   .type = op->type,
+			   .prio = op->prio,
+			   .cluster = op->cluster,
+			   .kind = op->kind,
+			   .subresource = op->subresource ? op->subresource : "",
+			   .field_manager = op->field_manager};
+	list_init(&t->node);
+	at = t->block;
+	t->ns = pack(&at, op->ns);
+	t->name = pack(&at, op->name);
+	t->body = pack(&at, body);
+	t->object = pack(&at, object);
+	return t;
+}
+
+static bool is_event(const struct task *t)
+{
+	return t->type == OP_EVENT;
+}
+
+void lane_queue(struct lane *l, struct task *t)
+{
+	t->lane = l;
+	list_add_tail(&l->waiting[t->prio], &t->node);
+	l->n_waiting++;
+	l->n_events_waiting += is_event(t);
+}
+
+void lane_requeue(struct lane *l, struct task *t)
+{
+	list_add_head(&l->waiting[t->prio], &t->node);
+	l->n_waiting++;
+	l->n_events_waiting += is_event(t);
+}
+
+struct task *lane_pick(struct lane *l, int64_t now_ms)
+{
+	if (l->n_waiting == 0 || l->paused_until > now_ms || l->n_sent >= l->cap) {
+		return NULL;
+	}
+	for (int i = 0; i < LANE_PRIOS; i++) {
+		struct task *t;
+
+		if (list_empty(&l->waiting[i]) ||
+		    (i == PRIO_EVENT && l->n_events_sent >= LANE_EVENTS_MAX)) {
+			continue;
+		}
+		t = LIST_ENTRY(l->waiting[i].next, struct task, node);
+		list_del(&t->node);
+		l->n_waiting--;
+		l->n_events_waiting -= is_event(t);
+		return t;
+	}
+	return NULL;
+}
+
+bool lane_sent(struct lane *l, struct task *t)
+{
+	/* Events have names of their own, and a get changes nothing: neither can collide. */
+	if (op_is_mutating(t->type) && !is_event(t)) {
+		if (map_get(&l->busy, t->object) != NULL || !map_put(&l->busy, t->object, t)) {
+			return false;
+		}
+	}
+	t->sent = true;
+	t->tries++;
+	l->n_sent++;
+	l->n_events_sent += is_event(t);
+	return true;
+}
+
+static void limited(struct lane *l, mk_str text, int64_t retry_after_ms, int64_t now_ms)
+{
+	int64_t wait = retry_after_ms > LANE_PAUSE_MIN_MS ? retry_after_ms : LANE_PAUSE_MIN_MS;
+	bool starting = memmem(text.p, text.n, "initializing", 12) != NULL;
+
+	if (wait > LANE_PAUSE_MAX_MS) {
+		wait = LANE_PAUSE_MAX_MS;
+	}
+	if (now_ms + wait > l->paused_until) {
+		l->paused_until = now_ms + wait;
+	}
+	/* A server that opens a custom kind for the first time says 429 too; that is no overload. */
+	if (!starting && l->cap > 1) {
+		l->cap /= 2;
+	}
+	l->credit = 0;
+}
+
+void lane_answered(struct lane *l, struct task *t, enum mk_code code, mk_str text,
+		   int64_t retry_after_ms, int64_t now_ms)
+{
+	if (map_get(&l->busy, t->object) == t) {
+		map_del(&l->busy, t->object);
+	}
+	t->sent = false;
+	l->n_sent--;
+	l->n_events_sent -= is_event(t);
+	if (code == MK_LIMITED) {
+		limited(l, text, retry_after_ms, now_ms);
+	} else if (code == MK_OK && l->cap < LANE_CAP_MAX && ++l->credit >= l->cap) {
+		l->cap++;
+		l->credit = 0;
+	}
+}
