@@ -12,7 +12,7 @@ enum {
 	ALIGN = 16,
 	FIRST_BLOCK = 4096,
 	LARGEST_STEP = 1024 * 1024, /* blocks double up to here */
-	KEEP_MAX = 1024 * 1024,	    /* arena_clear keeps one block up to this size */
+	KEEP_MAX = 1024 * 1024,     /* arena_clear keeps one block up to this size */
 	DEFAULT_CAP = 256 * 1024 * 1024,
 };
 

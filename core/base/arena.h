@@ -20,8 +20,8 @@ struct arena_cleanup;
 struct arena {
 	struct arena_block *blocks;    /* the one in use first */
 	struct arena_cleanup *cleanup; /* newest first */
-	size_t used;		       /* bytes handed out since init or clear */
-	size_t cap;		       /* most bytes that 'used' may reach */
+	size_t used;                   /* bytes handed out since init or clear */
+	size_t cap;                    /* most bytes that 'used' may reach */
 	bool failed;
 };
 
@@ -51,6 +51,7 @@ mk_str arena_dup(struct arena *a, mk_str s);
 
 /* printf into the arena; the result is NUL-terminated. On failure {NULL, 0}. */
 mk_str arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-mk_str arena_vprintf(struct arena *a, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+mk_str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 
 #endif

@@ -46,6 +46,6 @@ void heap_del(struct heap *h, struct heap_node *n);
 /* The node due first, still in the heap; NULL when empty. */
 struct heap_node *heap_min(const struct heap *h);
 
-#define HEAP_ENTRY(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+#define HEAP_ENTRY(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 #endif

@@ -19,10 +19,19 @@
 
 struct json;
 
-enum json_type { JSON_ABSENT, JSON_NULL, JSON_BOOL, JSON_INT, JSON_REAL, JSON_STR, JSON_ARR, JSON_OBJ };
+enum json_type {
+	JSON_ABSENT,
+	JSON_NULL,
+	JSON_BOOL,
+	JSON_INT,
+	JSON_REAL,
+	JSON_STR,
+	JSON_ARR,
+	JSON_OBJ
+};
 
 enum {
-	JSON_MAX_DEPTH = 128,		  /* deeper input is refused */
+	JSON_MAX_DEPTH = 128,            /* deeper input is refused */
 	JSON_MAX_SIZE = 8 * 1024 * 1024, /* longer input is refused */
 };
 
@@ -55,8 +64,8 @@ struct json *json_elem(const struct json *v, size_t i);
 struct json_iter {
 	const struct json *container;
 	struct json *cur; /* internal */
-	size_t left;	  /* internal */
-	mk_str key;	  /* of a member; empty for elements */
+	size_t left;      /* internal */
+	mk_str key;       /* of a member; empty for elements */
 	struct json *val;
 };
 struct json_iter json_iter(const struct json *v);

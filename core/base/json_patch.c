@@ -34,8 +34,8 @@ static bool well_formed(mk_str pointer)
 		return false;
 	}
 	for (size_t i = 0; i < pointer.n; i++) {
-		if (pointer.p[i] == '~' && (i + 1 == pointer.n || (pointer.p[i + 1] != '0' &&
-								   pointer.p[i + 1] != '1'))) {
+		if (pointer.p[i] == '~' &&
+		    (i + 1 == pointer.n || (pointer.p[i + 1] != '0' && pointer.p[i + 1] != '1'))) {
 			return false;
 		}
 	}
@@ -479,7 +479,8 @@ static bool is_nothing(const struct json *v)
 	return json_type(v) == JSON_ABSENT || json_type(v) == JSON_NULL;
 }
 
-static struct json *diff(struct arena *a, const struct json *from, const struct json *to, int depth);
+static struct json *diff(struct arena *a, const struct json *from, const struct json *to,
+			 int depth);
 
 /* What member 'now' (not NULL) asks to change in member 'old' (may be NULL); NULL: nothing. */
 static struct json *diff_member(struct arena *a, const struct json *old, const struct json *now,

@@ -222,7 +222,7 @@ static enum mk_code convert(struct build *b, yyjson_val *in, int depth, yyjson_m
 	if (yyjson_is_raw(in)) {
 		json_set_number(out, (mk_str){yyjson_get_raw(in), yyjson_get_len(in)});
 	} else {
-		out->tag = yyjson_is_true(in)	? YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_TRUE
+		out->tag = yyjson_is_true(in)   ? YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_TRUE
 			   : yyjson_is_bool(in) ? YYJSON_TYPE_BOOL
 						: YYJSON_TYPE_NULL;
 	}
@@ -319,8 +319,8 @@ struct json *json_new_num(struct arena *a, mk_str text)
 		return NULL;
 	}
 	/* The reader is the judge of the grammar, so that no text is written that it would not read. */
-	doc = yyjson_read_opts((char *)(uintptr_t)copy.p, copy.n, YYJSON_READ_NUMBER_AS_RAW, &scratch,
-			       &why);
+	doc = yyjson_read_opts((char *)(uintptr_t)copy.p, copy.n, YYJSON_READ_NUMBER_AS_RAW,
+			       &scratch, &why);
 	if (doc == NULL) {
 		a->failed = a->failed || why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION;
 		return NULL;

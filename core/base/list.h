@@ -48,14 +48,17 @@ static inline void list_del(struct list_node *n)
 	list_init(n);
 }
 
-#define LIST_ENTRY(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+#define LIST_ENTRY(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 /* for (LIST_EACH(n, head)): 'n' must stay in the list during its turn. */
-#define LIST_EACH(n, head) struct list_node *n = (head)->next; n != (head); n = n->next
+#define LIST_EACH(n, head)                  \
+	struct list_node *n = (head)->next; \
+	n != (head);                        \
+	n = n->next
 /* The same, when 'n' may be taken out (or freed) during its turn. */
-#define LIST_EACH_SAFE(n, head)                                                                    \
-	struct list_node *n = (head)->next, *n##_next = n->next;                                   \
-	n != (head);                                                                               \
+#define LIST_EACH_SAFE(n, head)                                  \
+	struct list_node *n = (head)->next, *n##_next = n->next; \
+	n != (head);                                             \
 	n = n##_next, n##_next = n->next
 
 #endif

@@ -19,7 +19,7 @@ enum {
 	MODULES_MAX = 32,
 	MODULE_NAME_MAX = 32,
 	BURST = 20 * 1000, /* thousandths of a record */
-	PER_MS = 2,	   /* thousandths per millisecond */
+	PER_MS = 2,        /* thousandths per millisecond */
 	PATIENCE_MS = 5,   /* for a full pipe, once */
 };
 

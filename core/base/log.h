@@ -34,8 +34,8 @@ struct log_field {
 #define LOG_INT(key, n) ((struct log_field){(key), LOG_TYPE_INT, {NULL, 0}, (int64_t)(n)})
 #define LOG_BOOL(key, b) ((struct log_field){(key), LOG_TYPE_BOOL, {NULL, 0}, (b) ? 1 : 0})
 /* Three fields: code, err and detail of a struct mk_err. */
-#define LOG_ERR(err)                                                                               \
-	LOG_CSTR("code", err_code_name((err)->code)), LOG_CSTR("err", (err)->msg),                 \
+#define LOG_ERR(err)                                                               \
+	LOG_CSTR("code", err_code_name((err)->code)), LOG_CSTR("err", (err)->msg), \
 		LOG_CSTR("detail", (err)->detail)
 #define LOG_END ((struct log_field){NULL, LOG_TYPE_END, {NULL, 0}, 0})
 
@@ -47,13 +47,13 @@ struct log_site {
 };
 
 /* 'module' and 'msg' are literals; fields end with LOG_END. */
-#define log_write(level, module, msg, ...)                                                         \
-	do {                                                                                       \
-		static struct log_site log_site_;                                                  \
-		if (log_enabled((level), (module))) {                                              \
-			log_emit(&log_site_, (level), (module), (msg),                             \
-				 (const struct log_field[]){__VA_ARGS__});                         \
-		}                                                                                  \
+#define log_write(level, module, msg, ...)                                 \
+	do {                                                               \
+		static struct log_site log_site_;                          \
+		if (log_enabled((level), (module))) {                      \
+			log_emit(&log_site_, (level), (module), (msg),     \
+				 (const struct log_field[]){__VA_ARGS__}); \
+		}                                                          \
 	} while (0)
 
 /* Would a record of this level and module be written? For callers whose fields are costly. */

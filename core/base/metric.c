@@ -33,7 +33,7 @@ struct metric {
 enum { LABEL_VALUE_MAX = 128, LABELS_TEXT_MAX = 4096 };
 
 const double metric_seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
-				 1,	2.5,	5,     10,   30,    60,	  120, 300,  600};
+				 1,     2.5,    5,     10,   30,    60,   120, 300,  600};
 const size_t metric_n_seconds = sizeof(metric_seconds) / sizeof(metric_seconds[0]);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,7 +82,8 @@ static struct metric *make(enum kind kind, const char *name, const char *help, v
 	map_init(&m->series);
 	m->name = mk_strdup(name);
 	m->help = mk_strdup(help);
-	for (; label != NULL && m->n_labels < METRIC_MAX_LABELS; label = va_arg(labels, const char *)) {
+	for (; label != NULL && m->n_labels < METRIC_MAX_LABELS;
+	     label = va_arg(labels, const char *)) {
 		m->labels[m->n_labels] = mk_strdup(label);
 		if (m->labels[m->n_labels] == NULL) {
 			break;

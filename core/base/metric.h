@@ -34,8 +34,8 @@ struct metric *metric_counter(const char *name, const char *help, ...) __attribu
 struct metric *metric_gauge(const char *name, const char *help, ...) __attribute__((sentinel));
 
 /* 'bounds': upper bounds of the buckets, ascending, n <= METRIC_MAX_BUCKETS; +Inf is added. */
-struct metric *metric_histogram(const char *name, const char *help, const double *bounds, size_t n, ...)
-	__attribute__((sentinel));
+struct metric *metric_histogram(const char *name, const char *help, const double *bounds, size_t n,
+				...) __attribute__((sentinel));
 
 /* Bounds for durations in seconds: 1 ms to 10 min. */
 extern const double metric_seconds[];

@@ -57,7 +57,7 @@ struct broken_down {
 static struct broken_down break_down(int64_t wall_ms)
 {
 	const int64_t first = INT64_C(-62167219200000); /* year 0 */
-	const int64_t last = INT64_C(253402300799999);	/* year 9999 */
+	const int64_t last = INT64_C(253402300799999);  /* year 9999 */
 	struct broken_down t = {.ms = 0};
 	int64_t s;
 	int64_t days;

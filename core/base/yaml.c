@@ -108,8 +108,9 @@ static enum mk_code put_member(struct reader *r, struct frame *f, struct json *v
 	if (old != NULL && !r->allow_duplicates) {
 		mk_str shown = str_cut(f->key, 200);
 
-		return err_set(r->err, MK_INVALID, "yaml", "line %zu: key \"%.*s\" already set in map",
-			       f->key_line, STR_ARG(shown));
+		return err_set(r->err, MK_INVALID, "yaml",
+			       "line %zu: key \"%.*s\" already set in map", f->key_line,
+			       STR_ARG(shown));
 	}
 	if (old != NULL) {
 		/* The last one wins, in the place of the first. */

@@ -16,8 +16,9 @@ static bool is_one_of(mk_str s, const char *const *words)
 
 bool yaml_is_infinite(mk_str text)
 {
-	static const char *const words[] = {".nan",  ".NaN",  ".NAN",  ".inf",	".Inf",	 ".INF", "+.inf",
-					    "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", NULL};
+	static const char *const words[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",
+					    ".INF",  "+.inf", "+.Inf", "+.INF", "-.inf",
+					    "-.Inf", "-.INF", NULL};
 
 	return is_one_of(text, words);
 }
@@ -165,9 +166,9 @@ static struct json *number(struct arena *a, mk_str text)
 
 struct json *yaml_scalar(struct arena *a, mk_str text, bool plain)
 {
-	static const char *const yes[] = {"y",	  "Y",	  "yes", "Yes", "YES", "true",
-					  "True", "TRUE", "on",	 "On",	"ON",  NULL};
-	static const char *const no[] = {"n",	  "N",	   "no",  "No",	 "NO",	"false",
+	static const char *const yes[] = {"y",    "Y",    "yes", "Yes", "YES", "true",
+					  "True", "TRUE", "on",  "On",  "ON",  NULL};
+	static const char *const no[] = {"n",     "N",     "no",  "No",  "NO",  "false",
 					 "False", "FALSE", "off", "Off", "OFF", NULL};
 	static const char *const null[] = {"", "~", "null", "Null", "NULL", NULL};
 	struct json *v;

@@ -194,8 +194,7 @@ static void test_change(void)
 	is_str(text_of(o), "{\"one\":1,\"two\":\"zwei\",\"three\":true,\"four\":null}", "built");
 	json_set_int(&a, o, "two", 2);
 	json_set_int(&a, o, "four", -4);
-	is_str(text_of(o), "{\"one\":1,\"two\":2,\"three\":true,\"four\":-4}",
-	       "replaced in place");
+	is_str(text_of(o), "{\"one\":1,\"two\":2,\"three\":true,\"four\":-4}", "replaced in place");
 	json_set(&a, o, STR("one"), NULL);
 	json_set(&a, o, STR("four"), NULL);
 	json_set(&a, o, STR("none"), NULL);
@@ -228,7 +227,8 @@ static void test_change(void)
 	json_set(&a, o, STR("x"), x);
 	json_set(&a, o, STR("y"), x);
 	json_set_int(&a, x, "n", 1);
-	is_str(text_of(o), "{\"again\":1,\"x\":{\"n\":1},\"y\":{}}", "a value of two parents is copied");
+	is_str(text_of(o), "{\"again\":1,\"x\":{\"n\":1},\"y\":{}}",
+	       "a value of two parents is copied");
 	json_set(&a, x, STR("self"), x);
 	is_str(text_of(x), "{\"n\":1,\"self\":{\"n\":1}}", "no knot");
 	json_set(&a, o, STR("x"), x);
@@ -275,7 +275,8 @@ static void put(const char *root, const char *pointer, const char *value, const 
 	enum mk_code code = json_put(&a, r, pointer, value ? parse(value) : NULL);
 	char name[256];
 
-	snprintf(name, sizeof(name), "put %s at %s of %s", value ? value : "nothing", pointer, root);
+	snprintf(name, sizeof(name), "put %s at %s of %s", value ? value : "nothing", pointer,
+		 root);
 	if (want == NULL) {
 		is_int(code, MK_INVALID, name);
 		is_str(text_of(r), root, "... left alone");

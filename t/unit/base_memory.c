@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arenas and the failing heap. */
+#include "t/tap.h"
+
+#include "core/base/alloc.h"
+#include "core/base/arena.h"
+#include "core/base/str.h"
+
+static int order;
+
+static void note(void *ctx)
+{
+	int *when = ctx;
+
+	*when = ++order;
+}
+
+static void test_arena(void)
+{
+	struct arena a;
+	int first = 0;
+	int second = 0;
+	char *p;
+	mk_str s;
+	bool aligned = true;
+	bool zeroed = true;
+
+	arena_init(&a, 0);
+	arena_clear(&a);
+	ok(!arena_failed(&a), "clearing an unused arena");
+	ok(arena_alloc(&a, 0) != arena_alloc(&a, 0), "empty allocations are distinct");
+	for (size_t i = 1; i < 3000; i++) {
+		unsigned char *q = arena_alloc(&a, i);
+
+		aligned = aligned && ((uintptr_t)q & 15) == 0;
+		for (size_t k = 0; k < i; k++) {
+			zeroed = zeroed && q[k] == 0;
+		}
+		memset(q, 0xAA, i);
+	}
+	ok(aligned, "aligned");
+	ok(zeroed, "zeroed");
+	p = arena_alloc(&a, (size_t)5 << 20);
+	ok(p != NULL, "a large one");
+	memset(p, 1, (size_t)5 << 20);
+	s = arena_printf(&a, "%s-%d", "abc", 7);
+	is_str(s.p, "abc-7", "printed");
+	is_int(s.n, 5, "... with its length");
+	s = arena_printf(&a, "%01000d", 5);
+	is_int(s.n, 1000, "printed long");
+	ok(s.p[999] == '5' && s.p[1000] == '\0', "... to the end");
+	s = arena_dup(&a, (mk_str){NULL, 0});
+	is_str(s.p, "", "an empty copy is a string");
+	arena_on_done(&a, note, &first);
+	arena_on_done(&a, note, &second);
+	arena_clear(&a);
+	ok(second == 1 && first == 2, "cleanups run newest first");
+	is_int(a.used, 0, "nothing in use after clear");
+	p = arena_alloc(&a, 100);
+	ok(p != NULL && p[0] == 0 && p[99] == 0, "memory that is used again is zeroed");
+	arena_done(&a);
+	ok(arena_alloc(&a, 1) != NULL, "usable after done");
+	arena_done(&a);
+}
+
+static void test_cap(void)
+{
+	struct arena a;
+	int called = 0;
+
+	arena_init(&a, 1000);
+	ok(arena_alloc(&a, 900) != NULL, "below the cap");
+	ok(arena_alloc(&a, 200) == NULL && arena_failed(&a), "over the cap");
+	ok(arena_alloc(&a, 16) != NULL && arena_failed(&a), "the failure is remembered");
+	arena_clear(&a);
+	ok(!arena_failed(&a), "until clear");
+	ok(arena_alloc(&a, SIZE_MAX) == NULL, "an absurd size");
+	ok(arena_alloc(&a, SIZE_MAX - 20) == NULL, "a size that wraps when rounded");
+	ok(arena_array(&a, SIZE_MAX / 2, 3) == NULL, "a product that wraps");
+	ok(arena_dup(&a, (mk_str){"x", SIZE_MAX}).p == NULL, "an absurd copy");
+	arena_clear(&a);
+	alloc_fail_after(1);
+	arena_done(&a);
+	order = 0;
+	ok(arena_alloc(&a, 10) == NULL && arena_failed(&a), "out of memory");
+	ok(!arena_on_done(&a, note, &called) && called == 1, "the cleanup then runs at once");
+	ok(arena_printf(&a, "%d", 1).p == NULL, "no text");
+	is_int(alloc_fail_after(0), 3, "asked three times");
+	arena_done(&a);
+}
+
+static void test_alloc(void)
+{
+	char *s = mk_strdup("abc");
+	char *p;
+
+	is_str(s, "abc", "strdup");
+	mk_free(s);
+	s = mk_strndup((mk_str){"abcdef", 3});
+	is_str(s, "abc", "strndup");
+	ok(mk_strdup(NULL) == NULL, "strdup of nothing");
+	alloc_fail_after(2);
+	p = mk_malloc(5);
+	ok(p != NULL, "the first succeeds");
+	ok(mk_malloc(5) == NULL && mk_calloc(1, 1) == NULL && mk_realloc(p, 9) == NULL &&
+		   mk_strdup("x") == NULL,
+	   "the second and all later fail");
+	alloc_fail_after(0);
+	mk_free(p);
+	mk_free(s);
+	mk_free(NULL);
+}
+
+int main(void)
+{
+	test_arena();
+	test_cap();
+	test_alloc();
+	return done_testing();
+}
