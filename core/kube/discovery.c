@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of our kinds a cluster serves, and under which resource name: one document per group and version, asked for on
+ * every connect and every ten minutes. A group that is missing or forbidden disables its kinds there and nothing else;
+ * without Kueue's own kinds the link cannot come up.
+ */
+#include "core/base/alloc.h"
+#include "core/kube/impl.h"
+
+enum { RETRY_GROUP_MS = 30 * 1000 };
+
+bool discovery_is_fixed(uint16_t kind)
+{
+	return kind == KIND_SECRET || kind == KIND_NAMESPACE || kind == KIND_EVENT ||
+	       kind == KIND_LEASE;
+}
+
+mk_str discovery_plural(const struct link *l, uint16_t kind)
+{
+	if (discovery_is_fixed(kind)) {
+		return l->k->kinds->k[kind].plural;
+	}
+	if (l->kinds[kind].served != SERVED_YES) {
+		return (mk_str){NULL, 0};
+	}
+	return l->kinds[kind].owned_plural != NULL ? str_of(l->kinds[kind].owned_plural)
+						   : l->k->kinds->k[kind].plural;
+}
+
+mk_str discovery_no_match(const struct kind *kind, struct arena *a)
+{
+	char api[320];
+
+	return arena_printf(a, "no matches for kind \"%.*s\" in version \"%.*s\"",
+			    STR_ARG(kind->kind), STR_ARG(kind_api_version(kind, api)));
+}
+
+/* Which kinds matter where: workers need Workload and the jobs, the manager all. */
+static bool is_wanted(const struct link *l, uint16_t kind)
+{
+	return l->id == CLUSTER_MANAGER || kind == KIND_WORKLOAD || kind >= KIND_FIRST_JOB;
+}
+
+void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s, enum mk_code code,
+		   mk_str text)
+{
+	struct kind_state *st = &l->kinds[kind];
+	bool news = st->served != s || (s == SERVED_NO && st->code != code);
+	struct watch *w = watch_find(l, kind);
+	struct event ev = {.type = s == SERVED_YES ? EV_SERVED : EV_UNSERVED,
+			   .cluster = l->id,
+			   .epoch = l->epoch,
+			   .kind = kind,
+			   .code = code,
+			   .retry_after_ms = -1};
+
+	st->served = s;
+	st->code = code;
+	if (is_wanted(l, kind) && (news || l->phase == PHASE_DISCOVERY)) {
+		ev.text = kube_keep(k, text);
+		kube_emit(k, &ev);
+	}
+	if (w == NULL || !news || (l->phase != PHASE_UP && l->phase != PHASE_SYNC)) {
+		return;
+	}
+	if (s == SERVED_YES) {
+		watch_start(k, w);
+	} else if (w->core) {
+		link_fail(k, l, code, 0, text);
+	} else {
+		watch_stop(k, w);
+		w->synced =
+			false; /* what was there may be gone with the kind: list when it returns */
+	}
+}
+
+/* A resource name goes into paths: nothing but a DNS name is believed. */
+static bool is_plural(mk_str s)
+{
+	if (s.n == 0 || s.n > PLURAL_MAX) {
+		return false;
+	}
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+		      (c == '.' && i > 0))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static const struct json *find_resource(const struct json *doc, mk_str kind)
+{
+	struct json_iter it = json_iter(json_get(doc, "resources"));
+
+	while (json_next(&it)) {
+		if (str_eq(json_str(json_get(it.val, "kind")), kind) &&
+		    is_plural(json_str(json_get(it.val, "name")))) {
+			return it.val;
+		}
+	}
+	return NULL;
+}
+
+static bool same_group(const struct kind *x, const struct kind *y)
+{
+	return str_eq(x->group, y->group) && str_eq(x->version, y->version);
+}
+
+static void set_served(struct kube *k, struct link *l, uint16_t i, const struct json *res)
+{
+	struct kind_state *st = &l->kinds[i];
+	mk_str plural = json_str(json_get(res, "name"));
+
+	if (!str_eq(str_of(st->owned_plural), plural)) {
+		char *owned = mk_strndup(plural);
+
+		if (owned == NULL) {
+			discovery_set(k, l, i, SERVED_NO, MK_NO_MEMORY, STR("out of memory"));
+			return;
+		}
+		mk_free(st->owned_plural);
+		st->owned_plural = owned;
+	}
+	st->namespaced = json_bool(json_get(res, "namespaced"));
+	discovery_set(k, l, i, SERVED_YES, MK_OK, (mk_str){NULL, 0});
+}
+
+/* Applies what is known of one group to its kinds; 'doc' NULL: none is served, because of 'code'. */
+static void set_group(struct kube *k, struct link *l, const struct kind *first,
+		      const struct json *doc, enum mk_code code, mk_str text)
+{
+	enum link_phase phase = l->phase;
+
+	for (uint16_t i = 0; i < k->kinds->n && l->phase == phase; i++) {
+		const struct kind *kind = &k->kinds->k[i];
+		const struct json *res = NULL;
+
+		if (!same_group(kind, first) || discovery_is_fixed(i)) {
+			continue;
+		}
+		res = doc != NULL ? find_resource(doc, kind->kind) : NULL;
+		if (res != NULL) {
+			set_served(k, l, i, res);
+		} else if (doc != NULL || code == MK_NOT_FOUND) {
+			discovery_set(k, l, i, SERVED_NO, MK_NOT_FOUND,
+				      discovery_no_match(kind, &k->scratch));
+		} else {
+			discovery_set(k, l, i, SERVED_NO, code, text);
+		}
+	}
+}
+
+static bool list_is_valid(const struct json *doc)
+{
+	return str_is(json_str(json_get(doc, "kind")), "APIResourceList") &&
+	       json_type(json_get(doc, "resources")) == JSON_ARR;
+}
+
+/* A group could not be asked, and the reason is not that it is missing. True: that failed the link. */
+static bool group_failed(struct kube *k, struct link *l, const struct api_group *g,
+			 const struct answer *an, const struct status *st)
+{
+	bool connecting = l->phase == PHASE_DISCOVERY;
+
+	if (!connecting) {
+		return false; /* what was known stays; the next look is as good */
+	}
+	if (an->end != TRANSPORT_OK || g->core) {
+		mk_str words = an->end != TRANSPORT_OK ? an->text : st->text;
+
+		link_fail(k, l, st->code == MK_OK ? MK_UNAVAILABLE : st->code, an->http,
+			  arena_printf(&k->scratch, "failed to get server groups: %.*s",
+				       STR_ARG(words)));
+		return true;
+	}
+	/* One broken aggregated API must not keep the whole cluster out. */
+	set_group(k, l, &k->kinds->k[g->first], NULL, MK_UNAVAILABLE, st->text);
+	l->discovered_ms = k->mono_ms - REDISCOVER_MS + RETRY_GROUP_MS;
+	return false;
+}
+
+static void on_group(struct kube *k, void *ctx, const struct answer *an)
+{
+	struct discovery_slot *slot = ctx;
+	struct link *l = slot->l;
+	const struct api_group *g = &k->groups[(size_t)(slot - l->discovery)];
+	const struct kind *first = &k->kinds->k[g->first];
+	struct status st = {.code = MK_UNAVAILABLE, .text = an->text};
+
+	slot->call = NULL;
+	l->n_discovering--;
+	if (an->end == TRANSPORT_OK) {
+		status_read(&k->scratch,
+			    &(struct status_in){.http = an->http,
+						.content_type = an->content_type,
+						.body = an->body,
+						.retry_after_ms = -1},
+			    &st);
+	}
+	if (an->end == TRANSPORT_OK && st.code == MK_OK && list_is_valid(st.obj)) {
+		set_group(k, l, first, st.obj, MK_OK, (mk_str){NULL, 0});
+	} else if (an->end == TRANSPORT_OK && an->http == 404) {
+		set_group(k, l, first, NULL, MK_NOT_FOUND, (mk_str){NULL, 0});
+	} else if (an->end == TRANSPORT_OK && an->http == 403 && !g->core) {
+		set_group(k, l, first, NULL, MK_DENIED, st.text);
+	} else if (group_failed(k, l, g, an, &st)) {
+		return;
+	}
+	if (l->phase == PHASE_DISCOVERY && l->n_discovering == 0) {
+		link_discovered(k, l);
+	}
+}
+
+void discovery_start(struct kube *k, struct link *l)
+{
+	bool failed = false;
+
+	discovery_cancel(k, l);
+	for (size_t i = 0; i < k->n_groups; i++) {
+		struct discovery_slot *slot = &l->discovery[i];
+		struct call_spec s = {.done = on_group, .ctx = slot};
+		struct buf path;
+
+		slot->l = l;
+		buf_init(&path, URL_MAX);
+		url_group(&path, &k->kinds->k[k->groups[i].first]);
+		s.req = (struct transport_request){.method = "GET",
+						   .path = buf_str(&path),
+						   .cls = TRANSPORT_READ,
+						   .timeout_ms = STEP_TIMEOUT_MS,
+						   .gzip = true};
+		if (!path.failed && call_start(k, l, &s, &slot->call, NULL) == MK_OK) {
+			l->n_discovering++;
+		} else {
+			failed = true;
+		}
+		buf_done(&path);
+	}
+	if (failed && l->phase == PHASE_DISCOVERY) {
+		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+	}
+}
+
+void discovery_cancel(struct kube *k, struct link *l)
+{
+	for (size_t i = 0; i < k->n_groups; i++) {
+		call_cancel(k, l->discovery[i].call);
+		l->discovery[i].call = NULL;
+	}
+	l->n_discovering = 0;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of core/kube share; nobody else includes it.
+ *
+ *   kube.c     the public face: life, time, timers, operations
+ *   call.c     tokens → requests on the transport, and their answers
+ *   link.c     one cluster: credentials, probe, identity, backoff
+ *   discovery.c which kinds it serves
+ *   watch.c    one (cluster, kind): list, stream, resume; watch_stream.c its lines, watch_list.c its pages
+ *   secret.c   kubeconfigs of the manager's Secrets, which never leave
+ *   request.c  single requests
+ *
+ * A sink's emit must not call back into kube.
+ */
+#ifndef MK_KUBE_IMPL_H
+#define MK_KUBE_IMPL_H
+
+#include "core/base/heap.h"
+#include "core/base/list.h"
+#include "core/base/map.h"
+#include "core/kube/frame.h"
+#include "core/kube/kube.h"
+#include "core/kube/kubeconfig.h"
+#include "core/kube/status.h"
+#include "core/kube/url.h"
+
+/* Caps and constants, all in one place. Times in ms. */
+enum {
+	CALLS_MAX = 262144,              /* requests at once, over all clusters */
+	LINKS_MAX = 16384,               /* clusters */
+	BODY_MAX = JSON_MAX_SIZE,        /* an answer that is not a watch */
+	SECRETS_MAX = 16384,             /* Secrets whose kubeconfig is kept */
+	SCRATCH_MAX = 128 * 1024 * 1024, /* parsed form of one internal answer */
+	PLURAL_MAX = 253,                /* resource name that discovery may tell */
+
+	PROBE_TIMEOUT_MS = 10 * 1000,
+	STEP_TIMEOUT_MS = 30 * 1000, /* identity, discovery, lists */
+	IDLE_MS = 20 * 1000,         /* a watch connection without a byte is probed */
+	SYNC_STALL_MS = 30 * 1000,   /* no byte while watches are opening … */
+	SYNC_MAX_MS = 150 * 1000,    /* … and since it began: the attempt fails */
+	BROKEN_MAX_MS =
+		30 * 1000, /* a core watch may fail so long before its link counts as down */
+	REDISCOVER_MS = 10 * 60 * 1000,
+	RECONNECT_FIRST_MS = 1000,
+	RECONNECT_MAX_MS = 30 * 1000,
+	DENIED_RETRY_MS = 60 * 1000,
+	HEALTHY_MS = 2 * 60 * 1000, /* backoffs start anew after that */
+
+	WATCH_FIRST_MS = 800,
+	WATCH_MAX_MS = 30 * 1000,
+	WATCH_SHORT_MS = 1000,     /* an empty stream shorter than that is an error */
+	WATCH_SLOW_MS = 10 * 1000, /* two clean ends within that: we may be too slow */
+	WATCH_SECONDS_MIN = 300,
+	WATCH_SECONDS_MAX = 599,
+	WATCH_GRACE_MS = 15 * 1000,
+	WATCH_RETRY_500 = 5,  /* server errors at one resourceVersion before a new list */
+	WATCH_BAD_LINES = 10, /* in a row: the stream makes no sense */
+	EPOCH_REFUSED_MS = 60 * 1000,
+	LIST_LIMIT = 500,
+};
+
+struct timer {
+	struct heap_node node;
+	void (*fire)(struct kube *k, void *ctx);
+	void *ctx;
+};
+
+/* An answer, or the lack of one. Views live until the function that gets it returns. */
+struct answer {
+	enum transport_end end;
+	enum mk_code code; /* of the transport; MK_TOO_BIG: cut off by us */
+	mk_str text;
+	int http; /* 0: no head came */
+	mk_str content_type;
+	int64_t retry_after_ms;
+	mk_str body;
+};
+
+struct call;
+struct link;
+struct watch;
+typedef void call_done_fn(struct kube *k, void *ctx, const struct answer *an);
+
+struct call_spec {
+	struct transport_request req;
+	call_done_fn *done;
+	void (*head)(struct kube *k, void *ctx); /* 200 of a stream; with 'chunk' only */
+	void (*chunk)(struct kube *k, void *ctx, mk_str bytes); /* NULL: the body is collected */
+	void *ctx;
+	void (*drop)(
+		void *ctx); /* somebody outside waits: answered even when the link closes; frees ctx at kube_free */
+};
+
+/* Sends. 'done' comes once, later, unless call_cancel or the link's closing is first. MK_NO_MEMORY, the transport's. */
+enum mk_code call_start(struct kube *k, struct link *l, const struct call_spec *s,
+			struct call **ret, struct mk_err *err);
+/* Forgets it: no callback any more. NULL is fine. */
+void call_cancel(struct kube *k, struct call *c);
+/* The link's transport is closed: forgets its calls, but those that others wait for are answered by kube_run. */
+void call_abandon(struct kube *k, struct link *l);
+bool call_run_dead(struct kube *k); /* true: some were answered */
+void call_free_all(struct kube *k);
+extern const struct transport_sink call_sink;
+
+/* --- links --------------------------------------------------------------------------------------- */
+enum link_phase {
+	PHASE_IDLE,
+	PHASE_WAIT,
+	PHASE_VERSION,
+	PHASE_IDENTITY,
+	PHASE_DISCOVERY,
+	PHASE_SYNC,
+	PHASE_UP
+};
+
+enum served { SERVED_UNKNOWN, SERVED_YES, SERVED_NO };
+
+struct kind_state {
+	enum served served;
+	enum mk_code code; /* why not */
+	bool namespaced;
+	char *owned_plural; /* job kinds */
+};
+
+struct discovery_slot {
+	struct link *l;
+	struct call *call;
+};
+
+struct link {
+	struct kube *k;
+	cluster_id id;
+	enum link_phase phase;
+	bool opened;        /* the transport knows the cluster */
+	bool no_watch_list; /* the server refused a streaming list */
+	bool wants_creds;   /* connect again as soon as the Secrets are known */
+	bool fresh;         /* new credentials: it may be another cluster */
+	bool was_up;        /* since the link exists */
+	char *owned_secret, *owned_ns;
+	char creds[65]; /* hash of the kubeconfig in use */
+	char identity[65];
+	uint32_t epoch;
+	unsigned attempt;
+	int64_t last_byte_ms; /* of the watch connections */
+	int64_t phase_ms;     /* since when in this phase */
+	int64_t discovered_ms;
+	int64_t loss_wall_ms;    /* first loss of the streak; 0 = none */
+	int64_t suspect_wall_ms; /* a stream was lost then, the probe is out; 0 = none */
+	struct timer timer;
+	struct call *probe; /* GET /version outside of connecting */
+	struct call *step;  /* /version or identity while connecting */
+	size_t n_discovering;
+	struct discovery_slot *discovery; /* per API group of kube */
+	struct kind_state *kinds;
+	struct list_node calls, watches;
+};
+
+struct link *link_find(const struct kube *k, cluster_id id);
+/* Finds or makes. NULL: out of memory, or too many. */
+struct link *link_get(struct kube *k, cluster_id id);
+struct link *link_new(struct kube *k,
+		      cluster_id id);            /* not yet in the table; NULL: out of memory */
+void link_free(struct kube *k, struct link *l);  /* says nothing to the transport */
+void link_close(struct kube *k, struct link *l); /* stops everything and closes the transport */
+enum mk_code link_connect(struct kube *k, struct link *l, mk_str ns, mk_str secret,
+			  struct mk_err *err);
+enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e, const char *creds,
+		       struct mk_err *err);
+/* The attempt or the connection failed: down with backoff. 'st' tells code, text and http. */
+void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_str text);
+/* A stream or request was lost on the wire: is the server still there? */
+void link_suspect(struct kube *k, struct link *l);
+void link_discovered(struct kube *k, struct link *l); /* every group answered while connecting */
+void link_check_up(struct kube *k, struct link *l);   /* a watch became ready */
+void link_new_epoch(struct kube *k, struct link *l);
+void link_secrets_synced(struct kube *k);
+void link_arm(struct kube *k, struct link *l); /* sets the timer by phase */
+
+void discovery_start(struct kube *k, struct link *l);
+void discovery_cancel(struct kube *k, struct link *l);
+/* The kind turned out to be (un)served: remembers, emits when it is news, stops or starts its watch. */
+void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s, enum mk_code code,
+		   mk_str text);
+mk_str discovery_plural(const struct link *l, uint16_t kind);
+/* `no matches for kind "K" in version "g/v"`, in 'a'. */
+mk_str discovery_no_match(const struct kind *kind, struct arena *a);
+bool discovery_is_fixed(uint16_t kind); /* core kinds that every server has: never asked for */
+
+/* --- watches ------------------------------------------------------------------------------------- */
+enum watch_phase { WATCH_OFF, WATCH_WAIT, WATCH_PROBE, WATCH_LIST, WATCH_STREAM };
+
+struct watch {
+	struct list_node node; /* in link->watches */
+	struct link *l;
+	uint16_t kind;
+	bool core; /* the link is not up without it */
+	bool metadata_only;
+	bool is_secret;
+	bool replaying; /* a streaming list that has not reached its end mark */
+	bool synced; /* a list was completed in this epoch: what the consumer has may be resumed */
+	bool ready;  /* on this connection: listed, or resumed */
+	bool need_probe; /* the stored rv may be ahead of the server */
+	bool list_bad;   /* this list contained what could not be read */
+	bool listing;    /* the begin of a list was told, its end not yet */
+	enum watch_phase phase;
+	char *owned_selector;
+	char *owned_continue;
+	uint64_t rv;      /* resume from here; 0 = list first */
+	uint64_t high;    /* highest seen in this epoch */
+	uint64_t list_rv; /* of the chain of pages */
+	unsigned limit;   /* page size: shrinks when pages are too big */
+	unsigned failures, retries_500, bad_in_row;
+	uint64_t n_lines;            /* events of this stream */
+	int64_t opened_ms, ended_ms; /* this stream; the last clean end */
+	int64_t broken_ms;           /* failing since; 0 = healthy */
+	int64_t refused_ms;          /* the store is behind 'high' since; 0 = not */
+	int64_t healthy_ms;          /* since */
+	uint64_t n_bad, n_unknown;   /* undecodable lines; unknown types and wrong kinds */
+	struct call *call;
+	struct frame frame;
+	struct timer timer;
+	uint64_t mark; /* secrets: seen in this list */
+};
+
+struct watch *watch_find(const struct link *l, uint16_t kind);
+struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str selector,
+			bool metadata_only);
+void watch_free(struct kube *k, struct watch *w);
+void watch_start(struct kube *k,
+		 struct watch *w); /* the link got ready, or the kind served: list or resume */
+void watch_stop(struct kube *k,
+		struct watch *w); /* the link went down; what is known stays resumable */
+void watch_reset(struct kube *k, struct watch *w); /* a new epoch: nothing is known any more */
+/* Inside watch*.c */
+void watch_open_list(struct kube *k, struct watch *w);
+void watch_open_stream(struct kube *k, struct watch *w);
+void watch_page(struct kube *k, void *ctx, const struct answer *an);
+void watch_chunk(struct kube *k, void *ctx, mk_str bytes);
+void watch_retry(struct kube *k, struct watch *w,
+		 int64_t at_least_ms);             /* backoff, then watch_start */
+void watch_again(struct kube *k, struct watch *w); /* at once */
+void watch_failed(struct kube *k, struct watch *w, const struct status *st);
+void watch_refused(struct kube *k, struct watch *w); /* the store is behind 'high' */
+void watch_ready(struct kube *k, struct watch *w);
+void watch_emit_list(struct kube *k, const struct watch *w, enum event_type type, uint64_t rv);
+/* What the answer to a list, watch or probe means; an object in it lives in 'a', the rest in the scratch. */
+void watch_answer(struct kube *k, const struct watch *w, const struct answer *an, struct arena *a,
+		  struct status *ret);
+/* Emits one object; false: out of memory, or it cannot be read. */
+bool watch_emit_object(struct kube *k, struct watch *w, struct json *obj, enum event_via via,
+		       uint64_t *ret_rv);
+bool watch_emit_gone(struct kube *k, struct watch *w, const struct json *obj, uint64_t *ret_rv);
+/* Can 'obj' be what this watch is about? An absent apiVersion and kind is (items of built-in lists have none). */
+bool watch_is_kind(const struct kube *k, const struct watch *w, const struct json *obj,
+		   bool needed);
+struct arena *watch_arena(struct kube *k, const struct watch *w); /* where its objects are parsed */
+void watch_path(struct kube *k, const struct watch *w, struct buf *b);
+
+/* --- secrets ------------------------------------------------------------------------------------- */
+struct secret_store {
+	struct map by_name;
+	uint64_t mark;
+	bool synced;
+};
+
+void secret_init(struct secret_store *s);
+void secret_done(struct secret_store *s);
+void secret_list_begin(struct secret_store *s);
+void secret_list_end(struct secret_store *s); /* forgets what the list did not name */
+/* Keeps what counts of a Secret and makes the object that may leave, in the sink's arena. NULL: out of memory. */
+void secret_wipe(mk_str s); /* overwrites what the view shows, which must be writable memory */
+void secret_wipe_data(const struct json *obj);
+struct json *secret_take(struct kube *k, struct secret_store *s, const struct json *obj);
+void secret_gone(struct secret_store *s, mk_str name);
+/*
+ * The kubeconfig of a Secret (borrowed until the next change) and its hash. MK_NOT_FOUND, MK_INVALID (no such key), with
+ * Kueue's texts.
+ */
+enum mk_code secret_get(const struct secret_store *s, mk_str name, mk_str *ret,
+			const char **ret_hash, struct mk_err *err);
+
+/* --- kube ---------------------------------------------------------------------------------------- */
+/* Kinds of one group and version: one discovery document. */
+struct api_group {
+	uint16_t first; /* a kind of it */
+	bool core;      /* contains Kueue's kinds */
+};
+
+struct kube {
+	const struct kinds *kinds;
+	const struct transport *transport;
+	struct kube_sink sink;
+	struct transport_sink tsink;
+	struct rng rng;
+	char *owned_ns;
+	bool allow_loopback, allow_link_local;
+	int64_t mono_ms, wall_ms;
+	struct arena scratch; /* of the callback that runs */
+	struct heap timers;
+	struct link **links; /* by ascending id */
+	size_t n_links, links_size;
+	struct call **slots; /* token → call */
+	uint32_t *free_slots;
+	uint32_t n_slots, n_free, n_calls;
+	uint32_t generation;
+	struct list_node dead; /* requests of closed links, to be answered */
+	struct api_group groups[KIND_MAX];
+	size_t n_groups;
+	struct secret_store secrets;
+};
+
+void kube_emit(struct kube *k, const struct event *ev);
+/* A copy in the sink's arena; empty when out of memory. */
+mk_str kube_keep(struct kube *k, mk_str s);
+void timer_init(struct timer *t, void (*fire)(struct kube *k, void *ctx), void *ctx);
+void timer_set(struct kube *k, struct timer *t, int64_t at_ms);
+void timer_del(struct kube *k, struct timer *t);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Kubernetes client of all clusters: one link per cluster (credentials, probe, discovery, backoff, identity), one
+ * watch machine per (cluster, kind), and single requests for core/apply. Sans-I/O: requests go to a struct transport,
+ * time is an argument, jitter comes from a seeded generator. What it learns it emits as model events.
+ *
+ * Kubeconfig bytes live only here: the engine sees Secrets as name, uid, resourceVersion and a hash of the data.
+ *
+ * Life: kube_new -> kube_start_manager -> (callbacks from the transport, kube_run when kube_next_ms has come)* -> kube_free.
+ */
+#ifndef MK_KUBE_KUBE_H
+#define MK_KUBE_KUBE_H
+
+#include "core/base/rng.h"
+#include "core/kube/transport.h"
+#include "core/model/event.h"
+#include "core/model/op.h"
+
+struct kube;
+
+/* Where events go. Objects are parsed into 'arena' and must live until the consumer has handled the event. */
+struct kube_sink {
+	void *ctx;
+	struct arena *arena;
+	void (*emit)(void *ctx, const struct event *ev);
+};
+
+struct kube_options {
+	const struct kinds *kinds; /* borrowed for kube's life */
+	const struct transport *transport;
+	struct kube_sink sink;
+	uint64_t seed;
+	mk_str namespace_;	/* ours: Secrets are watched there only */
+	mk_str user_agent;
+	bool allow_loopback, allow_link_local; /* multiKueue.network: for kubeconfig servers */
+};
+
+struct kube *kube_new(const struct kube_options *o, struct mk_err *err);
+void kube_free(struct kube *k); /* NULL is fine */
+
+/* The callbacks to hand to the transport. Borrowed, valid for kube's life. Set the time with kube_set_now before them. */
+const struct transport_sink *kube_transport_sink(struct kube *k);
+
+/* Tells the time (monotonic and wall, ms) for all that follows, until told again. */
+void kube_set_now(struct kube *k, int64_t mono_ms, int64_t wall_ms);
+
+/* Connects to the manager (cluster 0) with 'e' and keeps its core kinds listed and watched: Workloads, checks, configs, clusters, Secrets of our namespace. */
+enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct mk_err *err);
+
+/* Carries out a connection or watch operation: OP_CONNECT, OP_DISCONNECT, OP_WATCH_OPEN, OP_WATCH_CLOSE. Anything else is MK_BUG. Results come as events. */
+enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err);
+
+/* Does what is due: backoffs, watch renewals, probes. */
+void kube_run(struct kube *k);
+
+/* Monotonic ms of the next thing to do; INT64_MAX when only the wire can wake us. */
+int64_t kube_next_ms(const struct kube *k);
+
+/* Is the cluster's link up? */
+bool kube_is_up(const struct kube *k, cluster_id c);
+
+/* --- single requests, for core/apply and the lease ------------------------------------------------ */
+enum kube_verb { KUBE_GET, KUBE_CREATE, KUBE_APPLY, KUBE_MERGE, KUBE_DELETE };
+
+struct kube_request {
+	cluster_id cluster;
+	enum kube_verb verb;
+	uint16_t kind;
+	mk_str ns, name;	   /* name "" for KUBE_CREATE */
+	const char *subresource;   /* "" or "status" */
+	const char *field_manager; /* KUBE_APPLY */
+	mk_str body;		   /* JSON text; "" for KUBE_GET */
+	int64_t timeout_ms;
+};
+
+struct kube_reply {
+	enum op_outcome outcome;
+	enum mk_code code;
+	int http;		/* 0 without an answer */
+	int64_t retry_after_ms; /* -1 = none */
+	mk_str text;		/* the Status message or the transport's words */
+	mk_str reason;		/* Status reason, e.g. "AlreadyExists" */
+	const struct json *obj; /* the object in the answer; NULL for a Status, or an error */
+};
+
+/* 'reply' and what it points to live until the function returns. */
+typedef void kube_reply_fn(void *ctx, uint64_t id, const struct kube_reply *reply);
+
+/*
+ * Sends one request; 'fn' is called exactly once later (never inside this call), unless kube_free comes first. A link
+ * that is lost answers OUTCOME_UNKNOWN for what was sent. MK_UNAVAILABLE (link not up), MK_NOT_FOUND (kind not served
+ * there), MK_NO_MEMORY: then fn is not called.
+ */
+enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id, kube_reply_fn *fn, void *ctx,
+		       struct mk_err *err);
+
+#endif

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The link machine of one cluster.
+ *
+ *   idle ──credentials──▶ version ──200──▶ identity ──▶ discovery ──▶ sync ──core watches ready──▶ up
+ *    ▲ bad or no credentials   └────────────── any failure ──▶ wait (backoff) ──▶ version
+ *
+ * What counts as a loss. A watch that ends cleanly is none. A stream or request lost on the wire makes the link
+ * suspect: GET /version at once, and only its failure brings the link down; the loss then dates from the first sign.
+ * A watch connection that is silent for 20 s is asked the same. A core watch that fails for 30 s in spite of good
+ * probes brings the link down too, and so does a 401 or 403 on it.
+ */
+#include <stdio.h>
+
+#include "core/base/alloc.h"
+#include "core/kube/impl.h"
+
+static void on_timer(struct kube *k, void *ctx);
+static void begin_attempt(struct kube *k, struct link *l);
+
+struct link *link_new(struct kube *k, cluster_id id)
+{
+	struct link *l = mk_calloc(1, sizeof(*l));
+
+	if (l == NULL) {
+		return NULL;
+	}
+	l->k = k;
+	l->id = id;
+	list_init(&l->calls);
+	list_init(&l->watches);
+	timer_init(&l->timer, on_timer, l);
+	l->kinds = mk_calloc(k->kinds->n, sizeof(*l->kinds));
+	l->discovery = mk_calloc(k->n_groups, sizeof(*l->discovery));
+	if (l->kinds == NULL || l->discovery == NULL) {
+		link_free(k, l);
+		return NULL;
+	}
+	return l;
+}
+
+void link_free(struct kube *k, struct link *l)
+{
+	while (!list_empty(&l->watches)) {
+		watch_free(k, LIST_ENTRY(l->watches.next, struct watch, node));
+	}
+	timer_del(k, &l->timer);
+	for (uint16_t i = 0; l->kinds != NULL && i < k->kinds->n; i++) {
+		mk_free(l->kinds[i].owned_plural);
+	}
+	mk_free(l->kinds);
+	mk_free(l->discovery);
+	mk_free(l->owned_secret);
+	mk_free(l->owned_ns);
+	mk_free(l);
+}
+
+/* Ends what the link itself has on the wire; requests of others stay. */
+static void stop_own(struct kube *k, struct link *l)
+{
+	call_cancel(k, l->probe);
+	l->probe = NULL;
+	call_cancel(k, l->step);
+	l->step = NULL;
+	discovery_cancel(k, l);
+	for (LIST_EACH(n, &l->watches)) {
+		watch_stop(k, LIST_ENTRY(n, struct watch, node));
+	}
+}
+
+static void set_phase(struct kube *k, struct link *l, enum link_phase phase)
+{
+	l->phase = phase;
+	l->phase_ms = k->mono_ms;
+	link_arm(k, l);
+}
+
+void link_close(struct kube *k, struct link *l)
+{
+	stop_own(k, l);
+	if (l->opened) {
+		k->transport->close(k->transport->ctx, l->id);
+		l->opened = false;
+		call_abandon(k, l);
+	}
+	l->suspect_wall_ms = 0;
+	l->wants_creds = false;
+	set_phase(k, l, PHASE_IDLE);
+}
+
+static void emit_link(struct kube *k, const struct link *l, const struct event *in)
+{
+	struct event ev = *in;
+
+	ev.type = EV_LINK;
+	ev.cluster = l->id;
+	ev.epoch = l->epoch;
+	ev.retry_after_ms = -1;
+	ev.text = kube_keep(k, in->text);
+	ev.name = kube_keep(k, in->name);
+	kube_emit(k, &ev);
+}
+
+static void emit_down(struct kube *k, struct link *l, enum mk_code code, int http, mk_str reason,
+		      mk_str text)
+{
+	if (l->loss_wall_ms == 0) {
+		l->loss_wall_ms = l->suspect_wall_ms != 0 ? l->suspect_wall_ms : k->wall_ms;
+	}
+	l->suspect_wall_ms = 0;
+	emit_link(k, l,
+		  &(struct event){.link = LINK_DOWN,
+				  .code = code,
+				  .http = http,
+				  .reason = reason,
+				  .text = text,
+				  .at_wall_ms = l->loss_wall_ms});
+}
+
+/* No use to try before something changes: down, and the transport closed. */
+static void reject(struct kube *k, struct link *l, enum mk_code code, mk_str reason, mk_str text)
+{
+	link_close(k, l);
+	l->creds[0] = '\0';
+	emit_down(k, l, code, 0, reason, text);
+}
+
+void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_str text)
+{
+	int64_t delay = RECONNECT_FIRST_MS;
+	mk_str kept = arena_dup(&k->scratch, text); /* it may point into what is freed below */
+
+	if (l->phase == PHASE_UP && k->mono_ms - l->phase_ms >= HEALTHY_MS) {
+		l->attempt = 0;
+	}
+	stop_own(k, l);
+	k->transport->reset(k->transport->ctx, l->id);
+	for (unsigned i = 0; i < l->attempt && delay < RECONNECT_MAX_MS; i++) {
+		delay *= 2;
+	}
+	delay = delay > RECONNECT_MAX_MS ? RECONNECT_MAX_MS : delay;
+	l->attempt++;
+	delay = rng_range(&k->rng, 0, delay);
+	if (http == 403) {
+		delay = DENIED_RETRY_MS / 2 + rng_range(&k->rng, 0, DENIED_RETRY_MS / 2);
+	}
+	l->phase = PHASE_WAIT;
+	l->phase_ms = k->mono_ms;
+	timer_set(k, &l->timer, k->mono_ms + delay);
+	emit_down(k, l, code, http, STR("ClientConnectionFailed"), kept);
+}
+
+/* --- credentials --------------------------------------------------------------------------------- */
+
+enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e, const char *creds,
+		       struct mk_err *err)
+{
+	enum mk_code code = MK_OK;
+
+	link_close(
+		k,
+		l); /* requests that were sent with the old credentials get their answer: unknown */
+	l->attempt = 0;
+	code = k->transport->open(k->transport->ctx, l->id, e, err);
+	if (code != MK_OK) {
+		return code;
+	}
+	l->opened = true;
+	l->no_watch_list = false;
+	l->fresh = true;
+	snprintf(l->creds, sizeof(l->creds), "%.64s", creds);
+	emit_link(k, l, &(struct event){.link = LINK_CONNECTING});
+	begin_attempt(k, l);
+	return MK_OK;
+}
+
+/* Connects with the link's Secret as it is now, unless that is what the link already uses. */
+static enum mk_code resolve(struct kube *k, struct link *l)
+{
+	struct kubeconfig_options o = {.allow_loopback = k->allow_loopback,
+				       .allow_link_local = k->allow_link_local};
+	struct endpoint e = {.port = 0};
+	struct mk_err err = {.code = MK_OK};
+	const char *hash = NULL;
+	mk_str text = {NULL, 0};
+	mk_str reason = STR("BadKubeConfig");
+	enum mk_code code = secret_get(&k->secrets, str_of(l->owned_secret), &text, &hash, &err);
+
+	if (code == MK_OK) {
+		if (l->opened && strcmp(l->creds, hash) == 0) {
+			return MK_OK;
+		}
+		reason = STR("InsecureKubeConfig");
+		code = kubeconfig_parse(&k->scratch, text, &o, &e, &err);
+	}
+	if (code == MK_NO_MEMORY) {
+		return code;
+	}
+	if (code != MK_OK) {
+		reject(k, l, code, reason,
+		       arena_printf(&k->scratch, "load client config failed: %s", err.msg));
+		return MK_OK;
+	}
+	code = link_open(k, l, &e, hash, &err);
+	kubeconfig_wipe(&e);
+	if (code != MK_OK && code != MK_NO_MEMORY) {
+		reject(k, l, code, STR("ClientConnectionFailed"), str_of(err.msg));
+		code = MK_OK;
+	}
+	return code;
+}
+
+enum mk_code link_connect(struct kube *k, struct link *l, mk_str ns, mk_str secret,
+			  struct mk_err *err)
+{
+	char *owned_secret = mk_strndup(secret);
+	char *owned_ns = mk_strndup(ns);
+
+	if (owned_secret == NULL || owned_ns == NULL) {
+		mk_free(owned_secret);
+		mk_free(owned_ns);
+		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	}
+	mk_free(l->owned_secret);
+	mk_free(l->owned_ns);
+	l->owned_secret = owned_secret;
+	l->owned_ns = owned_ns;
+	l->wants_creds = !k->secrets.synced;
+	if (l->wants_creds) {
+		return MK_OK; /* "not found" can be said when the list of Secrets is complete */
+	}
+	if (resolve(k, l) != MK_OK) {
+		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	}
+	return MK_OK;
+}
+
+void link_secrets_synced(struct kube *k)
+{
+	for (size_t i = 0; i < k->n_links; i++) {
+		struct link *l = k->links[i];
+
+		if (l->wants_creds) {
+			l->wants_creds = false;
+			if (resolve(k, l) != MK_OK) {
+				l->wants_creds = true; /* out of memory: at the next list */
+			}
+		}
+	}
+}
+
+/* --- connecting ---------------------------------------------------------------------------------- */
+
+static void on_version(struct kube *k, void *ctx, const struct answer *an);
+static void on_identity(struct kube *k, void *ctx, const struct answer *an);
+static void on_probe(struct kube *k, void *ctx, const struct answer *an);
+
+static bool get(struct kube *k, struct link *l, mk_str path, enum transport_class cls,
+		int64_t timeout_ms, call_done_fn *done, struct call **ret)
+{
+	struct call_spec s = {
+		.req = {.method = "GET", .path = path, .cls = cls, .timeout_ms = timeout_ms},
+		.done = done,
+		.ctx = l};
+
+	return call_start(k, l, &s, ret, NULL) == MK_OK;
+}
+
+static void begin_attempt(struct kube *k, struct link *l)
+{
+	set_phase(k, l, PHASE_VERSION);
+	if (!get(k, l, STR("/version"), TRANSPORT_READ, PROBE_TIMEOUT_MS, on_version, &l->step)) {
+		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+	}
+}
+
+/* Fails the link by an answer to a question of its own. True: it did. */
+static bool fail_by_answer(struct kube *k, struct link *l, const struct answer *an)
+{
+	struct status st;
+	mk_str text = {NULL, 0};
+
+	if (an->end != TRANSPORT_OK || an->http == 0) {
+		enum mk_code code = an->code == MK_OK ? MK_UNAVAILABLE : an->code;
+
+		link_fail(k, l, code, 0,
+			  arena_printf(&k->scratch, "failed to get server groups: %.*s",
+				       STR_ARG(an->text)));
+		return true;
+	}
+	if (an->http >= 200 && an->http < 300) {
+		return false;
+	}
+	status_read(&k->scratch,
+		    &(struct status_in){.http = an->http,
+					.content_type = an->content_type,
+					.body = an->body,
+					.retry_after_ms = an->retry_after_ms},
+		    &st);
+	/* Go shows its own words here, save for a 403, where the server's say who was refused what. */
+	text = an->http == 403 ? st.text : status_generic_text(&k->scratch, an->http, an->body);
+	link_fail(k, l, st.code, an->http,
+		  arena_printf(&k->scratch, "failed to get server groups: %.*s", STR_ARG(text)));
+	return true;
+}
+
+static void on_version(struct kube *k, void *ctx, const struct answer *an)
+{
+	struct link *l = ctx;
+
+	l->step = NULL;
+	if (fail_by_answer(k, l, an)) {
+		return;
+	}
+	set_phase(k, l, PHASE_IDENTITY);
+	if (!get(k, l, STR("/api/v1/namespaces/kube-system"), TRANSPORT_READ, STEP_TIMEOUT_MS,
+		 on_identity, &l->step)) {
+		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+	}
+}
+
+/* Another cluster behind the name has another numbering: nothing that was seen may be resumed from. */
+static void set_identity(struct kube *k, struct link *l, mk_str uid)
+{
+	bool other = !str_is(uid, l->identity) || (l->fresh && uid.n == 0);
+
+	if (l->was_up && other) {
+		link_new_epoch(k, l);
+	}
+	l->fresh = false;
+	if (uid.n > 0) {
+		memcpy(l->identity, uid.p, uid.n);
+	}
+	l->identity[uid.n] = '\0';
+}
+
+static void on_identity(struct kube *k, void *ctx, const struct answer *an)
+{
+	struct link *l = ctx;
+	bool hidden = an->end == TRANSPORT_OK && (an->http == 403 || an->http == 404);
+	struct json *doc = NULL;
+	mk_str uid = {NULL, 0};
+
+	l->step = NULL;
+	if ((!hidden || l->id == CLUSTER_MANAGER) && fail_by_answer(k, l, an)) {
+		return;
+	}
+	if (!hidden && json_parse(&k->scratch, an->body, &doc, NULL) == MK_OK) {
+		uid = json_str_at(doc, "/metadata/uid");
+	}
+	if (l->id == CLUSTER_MANAGER && uid.n == 0) {
+		link_fail(k, l, MK_UNAVAILABLE, an->http, STR("namespace kube-system has no uid"));
+		return;
+	}
+	set_identity(k, l, str_cut(uid, sizeof(l->identity) - 1));
+	set_phase(k, l, PHASE_DISCOVERY);
+	discovery_start(k, l);
+}
+
+void link_discovered(struct kube *k, struct link *l)
+{
+	l->discovered_ms = k->mono_ms;
+	l->last_byte_ms = k->mono_ms;
+	set_phase(k, l, PHASE_SYNC);
+	for (LIST_EACH(n, &l->watches)) {
+		struct watch *w = LIST_ENTRY(n, struct watch, node);
+		const struct kind *kind = &k->kinds->k[w->kind];
+
+		if (w->core && l->kinds[w->kind].served == SERVED_NO) {
+			link_fail(k, l, MK_NOT_FOUND, 404, discovery_no_match(kind, &k->scratch));
+			return;
+		}
+	}
+	for (LIST_EACH(n, &l->watches)) {
+		watch_start(k, LIST_ENTRY(n, struct watch, node));
+		if (l->phase != PHASE_SYNC) {
+			return; /* that failed the link */
+		}
+	}
+	link_check_up(k, l);
+}
+
+void link_check_up(struct kube *k, struct link *l)
+{
+	if (l->phase != PHASE_SYNC) {
+		return;
+	}
+	for (LIST_EACH(n, &l->watches)) {
+		const struct watch *w = LIST_ENTRY(n, struct watch, node);
+
+		if (w->core && !w->ready) {
+			return;
+		}
+	}
+	l->loss_wall_ms = 0;
+	l->suspect_wall_ms = 0;
+	l->was_up = true;
+	set_phase(k, l, PHASE_UP);
+	emit_link(k, l, &(struct event){.link = LINK_UP, .name = str_of(l->identity)});
+}
+
+void link_new_epoch(struct kube *k, struct link *l)
+{
+	l->epoch++;
+	for (LIST_EACH(n, &l->watches)) {
+		watch_reset(k, LIST_ENTRY(n, struct watch, node));
+	}
+}
+
+/* --- being up ------------------------------------------------------------------------------------ */
+
+static void probe(struct kube *k, struct link *l, enum transport_class cls)
+{
+	if (l->probe == NULL &&
+	    !get(k, l, STR("/version"), cls, PROBE_TIMEOUT_MS, on_probe, &l->probe)) {
+		l->probe = NULL; /* out of memory: the timer asks again */
+	}
+}
+
+static void on_probe(struct kube *k, void *ctx, const struct answer *an)
+{
+	struct link *l = ctx;
+
+	l->probe = NULL;
+	if (an->end == TRANSPORT_OK && an->http == 429) {
+		l->suspect_wall_ms = 0; /* busy, but there */
+	} else if (fail_by_answer(k, l, an)) {
+		return;
+	}
+	l->suspect_wall_ms = 0;
+	link_arm(k, l);
+}
+
+void link_suspect(struct kube *k, struct link *l)
+{
+	if (l->phase != PHASE_UP && l->phase != PHASE_SYNC) {
+		return;
+	}
+	if (l->suspect_wall_ms == 0) {
+		l->suspect_wall_ms = k->wall_ms;
+	}
+	probe(k, l, TRANSPORT_READ);
+}
+
+void link_arm(struct kube *k, struct link *l)
+{
+	int64_t at = l->last_byte_ms + IDLE_MS;
+
+	if (l->phase == PHASE_SYNC) {
+		timer_set(k, &l->timer, k->mono_ms + PROBE_TIMEOUT_MS);
+	} else if (l->phase == PHASE_UP) {
+		if (l->probe != NULL || at <= k->mono_ms) {
+			at = k->mono_ms + IDLE_MS;
+		}
+		if (l->discovered_ms + REDISCOVER_MS < at) {
+			at = l->discovered_ms + REDISCOVER_MS;
+		}
+		timer_set(k, &l->timer, at);
+	} else {
+		timer_del(k, &l->timer);
+	}
+}
+
+static bool has_stream(const struct link *l)
+{
+	for (LIST_EACH(n, &l->watches)) {
+		if (LIST_ENTRY(n, struct watch, node)->phase == WATCH_STREAM) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void on_timer(struct kube *k, void *ctx)
+{
+	struct link *l = ctx;
+
+	if (l->phase == PHASE_WAIT) {
+		begin_attempt(k, l);
+		return;
+	}
+	if (l->phase == PHASE_SYNC && (k->mono_ms - l->phase_ms >= SYNC_MAX_MS ||
+				       k->mono_ms - l->last_byte_ms >= SYNC_STALL_MS)) {
+		link_fail(k, l, MK_TIMEOUT, 0, STR("watch establishment timed out"));
+		return;
+	}
+	if (l->phase == PHASE_UP) {
+		if (l->discovered_ms + REDISCOVER_MS <= k->mono_ms) {
+			l->discovered_ms = k->mono_ms;
+			discovery_start(k, l);
+		}
+		if (l->last_byte_ms + IDLE_MS <= k->mono_ms) {
+			/* On the connection that is silent; without a stream, on the one that requests use. */
+			probe(k, l, has_stream(l) ? TRANSPORT_WATCH : TRANSPORT_READ);
+		}
+	}
+	link_arm(k, l);
+}

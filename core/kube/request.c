@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Single requests for core/apply: one line of HTTP out, one outcome back. Nothing is repeated here. */
+#include "core/base/alloc.h"
+#include "core/kube/impl.h"
+
+struct request {
+	uint64_t id;
+	kube_reply_fn *fn;
+	void *ctx;
+	uint16_t kind;
+	bool is_write;
+	cluster_id cluster;
+};
+
+struct verb {
+	const char *method, *content_type, *word;
+};
+
+static const struct verb verbs[] = {
+	[KUBE_GET] = {"GET", NULL, "get"},
+	[KUBE_CREATE] = {"POST", "application/json", "post"},
+	[KUBE_APPLY] = {"PATCH", "application/apply-patch+yaml", "patch"},
+	[KUBE_MERGE] = {"PATCH", "application/merge-patch+json", "patch"},
+	[KUBE_DELETE] = {"DELETE", "application/json", "delete"},
+};
+
+/* No complete answer came. */
+static struct kube_reply lost_reply(const struct request *r, const struct answer *an)
+{
+	struct kube_reply reply = {.outcome = OUTCOME_REFUSED,
+				   .code = an->code,
+				   .http = an->http,
+				   .retry_after_ms = -1,
+				   .text = an->text};
+
+	if (an->end == TRANSPORT_LOST && r->is_write) {
+		reply.outcome = OUTCOME_UNKNOWN;
+		reply.code = MK_UNKNOWN;
+	} else if (an->code == MK_OK || an->code == MK_DENIED) {
+		/* A refused certificate or address is the link's affair: the request itself was not judged. */
+		reply.code = MK_UNAVAILABLE;
+	}
+	return reply;
+}
+
+static void on_done(struct kube *k, void *ctx, const struct answer *an)
+{
+	struct request *r = ctx;
+	struct link *l = link_find(k, r->cluster);
+	struct kube_reply reply = {.outcome = OUTCOME_REFUSED};
+	struct status st;
+
+	if (an->end != TRANSPORT_OK || an->http == 0) {
+		reply = lost_reply(r, an);
+		if (l != NULL && an->end == TRANSPORT_LOST && an->code != MK_TOO_BIG) {
+			link_suspect(k, l);
+		}
+	} else {
+		status_read(&k->scratch,
+			    &(struct status_in){.http = an->http,
+						.content_type = an->content_type,
+						.body = an->body,
+						.retry_after_ms = an->retry_after_ms,
+						.is_write = r->is_write},
+			    &st);
+		reply = (struct kube_reply){.outcome = st.outcome,
+					    .code = st.code,
+					    .http = st.http,
+					    .retry_after_ms = st.retry_after_ms,
+					    .text = st.text,
+					    .reason = st.reason,
+					    .obj = st.obj};
+		if (st.not_served && l != NULL && l->phase == PHASE_UP &&
+		    !discovery_is_fixed(r->kind)) {
+			discovery_set(k, l, r->kind, SERVED_NO, MK_NOT_FOUND,
+				      discovery_no_match(&k->kinds->k[r->kind], &k->scratch));
+		}
+	}
+	r->fn(r->ctx, r->id, &reply);
+	mk_free(r);
+}
+
+static void build_path(struct buf *b, const struct kube_request *r, const struct kind *kind,
+		       mk_str plural)
+{
+	struct url_target t = {.kind = kind,
+			       .plural = plural,
+			       .ns = r->ns,
+			       .name = r->verb == KUBE_CREATE ? (mk_str){NULL, 0} : r->name,
+			       .subresource = r->subresource};
+
+	url_path(b, &t);
+	if (r->field_manager != NULL && r->field_manager[0] != '\0' && r->verb != KUBE_GET &&
+	    r->verb != KUBE_DELETE) {
+		url_query(b, "fieldManager", str_of(r->field_manager));
+	}
+	if (r->verb == KUBE_APPLY) {
+		url_query(b, "force", STR("true"));
+	}
+}
+
+static enum mk_code start(struct kube *k, struct link *l, const struct kube_request *r,
+			  mk_str plural, struct request *req, struct mk_err *err)
+{
+	const struct verb *v = &verbs[r->verb];
+	struct call_spec s = {.done = on_done, .ctx = req, .drop = mk_free};
+	struct call *call = NULL;
+	struct buf path;
+	enum mk_code code = MK_OK;
+
+	buf_init(&path, URL_MAX);
+	build_path(&path, r, &k->kinds->k[r->kind], plural);
+	if (path.failed) {
+		buf_done(&path);
+		return err_set(err, MK_INVALID, "kube",
+			       "the object's name cannot be part of a path");
+	}
+	s.req = (struct transport_request){.method = v->method,
+					   .path = buf_str(&path),
+					   .content_type = r->body.n > 0 ? v->content_type : NULL,
+					   .body = r->body,
+					   .cls = req->is_write ? TRANSPORT_WRITE : TRANSPORT_READ,
+					   .timeout_ms = r->timeout_ms};
+	code = call_start(k, l, &s, &call, err);
+	buf_done(&path);
+	return code;
+}
+
+enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id, kube_reply_fn *fn,
+		       void *ctx, struct mk_err *err)
+{
+	struct link *l = link_find(k, r->cluster);
+	struct request *req = NULL;
+	mk_str plural;
+	enum mk_code code = MK_OK;
+
+	if (r->kind >= k->kinds->n || (size_t)r->verb >= sizeof(verbs) / sizeof(verbs[0]) ||
+	    (r->verb != KUBE_CREATE && r->name.n == 0)) {
+		return err_set(err, MK_BUG, "kube", "request without a kind, verb or name");
+	}
+	if (l == NULL || l->phase != PHASE_UP) {
+		return err_set(err, MK_UNAVAILABLE, "kube", "the cluster is not connected");
+	}
+	plural = discovery_plural(l, r->kind);
+	if (plural.n == 0) {
+		return err_set(err, MK_NOT_FOUND, "kube", "the cluster does not serve the kind");
+	}
+	req = mk_calloc(1, sizeof(*req));
+	if (req == NULL) {
+		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	}
+	*req = (struct request){.id = id,
+				.fn = fn,
+				.ctx = ctx,
+				.kind = r->kind,
+				.is_write = r->verb != KUBE_GET,
+				.cluster = r->cluster};
+	code = start(k, l, r, plural, req, err);
+	if (code != MK_OK) {
+		mk_free(req);
+	}
+	return code;
+}

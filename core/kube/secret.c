@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kubeconfigs of the manager's Secrets. Of each Secret only data.kubeconfig is kept, wiped when it is let go; what
+ * leaves is its name and a hash, so that the engine can tell that it changed.
+ */
+#include <stdio.h>
+
+#include "core/base/alloc.h"
+#include "core/base/base64.h"
+#include "core/base/hash.h"
+#include "core/kube/impl.h"
+
+struct secret {
+	char *owned_data; /* NULL: the Secret has no such key */
+	size_t n;
+	char problem[160]; /* why the data is of no use, "" = it is */
+	char hash[65];
+	uint64_t mark;
+};
+
+void secret_wipe(mk_str s)
+{
+	if (s.n > 0) {
+		explicit_bzero((void *)(uintptr_t)s.p, s.n); /* a view of memory that is ours */
+	}
+}
+
+void secret_wipe_data(const struct json *obj)
+{
+	struct json_iter it = json_iter(json_get(obj, "data"));
+
+	while (json_next(&it)) {
+		secret_wipe(json_str(it.val));
+	}
+}
+
+static void clear_data(struct secret *s)
+{
+	if (s->owned_data != NULL) {
+		explicit_bzero(s->owned_data, s->n);
+		mk_free(s->owned_data);
+	}
+	s->owned_data = NULL;
+	s->n = 0;
+	s->problem[0] = '\0';
+	s->hash[0] = '\0';
+}
+
+static void free_secret(struct secret *s)
+{
+	if (s != NULL) {
+		clear_data(s);
+		mk_free(s);
+	}
+}
+
+void secret_init(struct secret_store *s)
+{
+	*s = (struct secret_store){.mark = 1};
+	map_init(&s->by_name);
+}
+
+void secret_done(struct secret_store *s)
+{
+	size_t pos = 0;
+	void *val = NULL;
+
+	while (map_next(&s->by_name, &pos, NULL, &val)) {
+		free_secret(val);
+	}
+	map_done(&s->by_name);
+}
+
+void secret_list_begin(struct secret_store *s)
+{
+	s->mark++;
+}
+
+void secret_list_end(struct secret_store *s)
+{
+	size_t pos = 0;
+	mk_str name;
+	void *val = NULL;
+
+	while (map_next(&s->by_name, &pos, &name, &val)) {
+		struct secret *old = val;
+
+		if (old->mark != s->mark) {
+			map_del(&s->by_name, name);
+			free_secret(old);
+		}
+	}
+	s->synced = true;
+}
+
+void secret_gone(struct secret_store *s, mk_str name)
+{
+	free_secret(map_del(&s->by_name, name));
+}
+
+static struct secret *get_or_add(struct secret_store *s, mk_str name)
+{
+	struct secret *found = map_get(&s->by_name, name);
+
+	if (found != NULL) {
+		return found;
+	}
+	if (map_len(&s->by_name) >= SECRETS_MAX) {
+		return NULL;
+	}
+	found = mk_calloc(1, sizeof(*found));
+	if (found != NULL && !map_put(&s->by_name, name, found)) {
+		mk_free(found);
+		found = NULL;
+	}
+	return found;
+}
+
+/* Decodes data.kubeconfig into 's'. False: out of memory. */
+static bool keep_data(struct kube *k, struct secret *s, mk_str encoded)
+{
+	struct mk_err err = {.code = MK_OK};
+	mk_str data = {NULL, 0};
+	enum mk_code code = MK_OK;
+	mk_str hash;
+
+	if (encoded.n > (size_t)KUBECONFIG_MAX / 3 * 4 + 4) {
+		snprintf(s->problem, sizeof(s->problem), "kubeconfig is larger than 1 MiB");
+		hash = sha256_hex(&k->scratch, encoded);
+	} else {
+		code = base64_decode(&k->scratch, encoded, &data, &err);
+		if (code == MK_NO_MEMORY) {
+			return false;
+		}
+		if (code != MK_OK) {
+			snprintf(s->problem, sizeof(s->problem), "%.150s", err.msg);
+		}
+		hash = sha256_hex(&k->scratch, code == MK_OK ? data : encoded);
+	}
+	s->owned_data = mk_malloc(data.n + 1);
+	if (s->owned_data == NULL || hash.n != 64) {
+		return false;
+	}
+	if (data.n > 0) {
+		memcpy(s->owned_data, data.p, data.n);
+	}
+	s->n = data.n;
+	secret_wipe(data);
+	memcpy(s->hash, hash.p, 64);
+	s->hash[64] = '\0';
+	return true;
+}
+
+static struct json *reduced(struct arena *a, const struct json *obj, const char *hash)
+{
+	static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion"};
+	struct json *out = json_new_obj(a);
+	struct json *meta = json_new_obj(a);
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		json_set_str(a, meta, kept[i],
+			     json_str(json_get(json_get(obj, "metadata"), kept[i])));
+	}
+	json_set(a, out, STR("metadata"), meta);
+	json_set_str(a, out, "hash", str_of(hash));
+	return arena_failed(a) ? NULL : out;
+}
+
+struct json *secret_take(struct kube *k, struct secret_store *s, const struct json *obj)
+{
+	mk_str name = json_str_at(obj, "/metadata/name");
+	const struct json *data = json_at(obj, "/data/kubeconfig");
+	struct secret *sec = get_or_add(s, name);
+
+	if (sec == NULL) {
+		return NULL;
+	}
+	clear_data(sec);
+	sec->mark = s->mark;
+	if (json_type(data) == JSON_STR && !keep_data(k, sec, json_str(data))) {
+		clear_data(sec);
+		return NULL;
+	}
+	return reduced(k->sink.arena, obj, sec->hash);
+}
+
+enum mk_code secret_get(const struct secret_store *s, mk_str name, mk_str *ret,
+			const char **ret_hash, struct mk_err *err)
+{
+	const struct secret *sec = map_get(&s->by_name, name);
+
+	if (sec == NULL) {
+		return err_set(err, MK_NOT_FOUND, "kube", "secrets \"%.*s\" not found",
+			       STR_ARG(name));
+	}
+	if (sec->owned_data == NULL) {
+		return err_set(err, MK_INVALID, "kube",
+			       "key \"kubeconfig\" not found in secret \"%.*s\"", STR_ARG(name));
+	}
+	if (sec->problem[0] != '\0') {
+		return err_set(err, MK_INVALID, "kube", "%s", sec->problem);
+	}
+	*ret = (mk_str){sec->owned_data, sec->n};
+	*ret_hash = sec->hash;
+	return MK_OK;
+}

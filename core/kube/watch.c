@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The watch machine of one (cluster, kind): gets the consumer a complete list, then every change after it, over any
+ * number of broken streams.
+ *
+ *   off ─start─▶ [nothing known] streaming list, or pages where that was refused ─▶ synced ─▶ stream
+ *                [resumable]     probe of the stored version ─▶ stream from there
+ *
+ * The version to resume from moves only with events of the live part of a stream and with bookmarks: a replay comes in
+ * no order. A list that fails half-way is begun again (the consumer swaps at its end only), and a list from a store
+ * that is behind what we have seen is refused for 60 s; then a new epoch begins.
+ * A list that contains an object that cannot be read never ends: to take that object for gone would be destructive.
+ */
+#include "core/base/alloc.h"
+#include "core/kube/impl.h"
+
+static void on_timer(struct kube *k, void *ctx);
+
+struct watch *watch_find(const struct link *l, uint16_t kind)
+{
+	for (LIST_EACH(n, &l->watches)) {
+		struct watch *w = LIST_ENTRY(n, struct watch, node);
+
+		if (w->kind == kind) {
+			return w;
+		}
+	}
+	return NULL;
+}
+
+struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str selector,
+			bool metadata_only)
+{
+	struct watch *w = mk_calloc(1, sizeof(*w));
+
+	(void)k;
+	if (w == NULL) {
+		return NULL;
+	}
+	w->owned_selector = mk_strndup(selector.p == NULL ? STR("") : selector);
+	if (w->owned_selector == NULL) {
+		mk_free(w);
+		return NULL;
+	}
+	w->l = l;
+	w->kind = kind;
+	w->metadata_only = metadata_only;
+	w->is_secret = kind == KIND_SECRET;
+	w->core = l->id == CLUSTER_MANAGER ? kind <= KIND_SECRET : kind == KIND_WORKLOAD;
+	w->limit = LIST_LIMIT;
+	w->ended_ms = INT64_MIN / 2;
+	frame_init(&w->frame);
+	timer_init(&w->timer, on_timer, w);
+	list_add_tail(&l->watches, &w->node);
+	return w;
+}
+
+/* Ends what is on the wire, and the timer. */
+static void quiet(struct kube *k, struct watch *w)
+{
+	call_cancel(k, w->call);
+	w->call = NULL;
+	timer_del(k, &w->timer);
+	frame_clear(&w->frame);
+	w->replaying = false;
+	w->phase = WATCH_OFF;
+	mk_free(w->owned_continue);
+	w->owned_continue = NULL;
+}
+
+void watch_free(struct kube *k, struct watch *w)
+{
+	quiet(k, w);
+	frame_done(&w->frame);
+	list_del(&w->node);
+	mk_free(w->owned_selector);
+	mk_free(w);
+}
+
+void watch_stop(struct kube *k, struct watch *w)
+{
+	quiet(k, w);
+	w->ready = false;
+	w->need_probe = true;
+	w->failures = 0;
+	w->broken_ms = 0;
+	w->refused_ms = 0;
+}
+
+void watch_reset(struct kube *k, struct watch *w)
+{
+	bool on = w->phase != WATCH_OFF;
+
+	quiet(k, w);
+	w->rv = 0;
+	w->high = 0;
+	w->synced = false;
+	w->refused_ms = 0;
+	if (on) {
+		watch_again(k, w);
+	}
+}
+
+/* --- requests ------------------------------------------------------------------------------------ */
+
+void watch_path(struct kube *k, const struct watch *w, struct buf *b)
+{
+	struct url_target t = {.kind = &k->kinds->k[w->kind],
+			       .plural = discovery_plural(w->l, w->kind),
+			       .ns = w->is_secret ? str_of(k->owned_ns) : (mk_str){NULL, 0}};
+
+	url_path(b, &t);
+}
+
+void watch_answer(struct kube *k, const struct watch *w, const struct answer *an, struct arena *a,
+		  struct status *ret)
+{
+	const struct kind *kind = &k->kinds->k[w->kind];
+	mk_str plural = discovery_plural(w->l, w->kind);
+	mk_str resource = arena_printf(&k->scratch, "%.*s%s%.*s", STR_ARG(plural),
+				       kind->group.n > 0 ? "." : "", STR_ARG(kind->group));
+
+	status_read(a,
+		    &(struct status_in){.http = an->http,
+					.content_type = an->content_type,
+					.body = an->body,
+					.retry_after_ms = an->retry_after_ms,
+					.verb = "get",
+					.resource = resource.p},
+		    ret);
+}
+
+static void on_probe(struct kube *k, void *ctx, const struct answer *an)
+{
+	struct watch *w = ctx;
+	struct status st;
+
+	w->call = NULL;
+	w->phase = WATCH_OFF;
+	if (w->is_secret) {
+		secret_wipe(an->body);
+	}
+	if (an->end != TRANSPORT_OK) {
+		link_suspect(k, w->l);
+		watch_retry(k, w, 0);
+		return;
+	}
+	if (an->http == 200) {
+		w->need_probe = false;
+		watch_open_stream(k, w);
+		return;
+	}
+	watch_answer(k, w, an, &k->scratch, &st);
+	watch_failed(k, w, &st);
+}
+
+/*
+ * Asks whether the server has reached the stored version: a watch from a future one is accepted, silent, and swallows
+ * events. Without the selector, since just after a restart only that form is answered at once.
+ */
+static void open_probe(struct kube *k, struct watch *w)
+{
+	struct call_spec s = {.done = on_probe, .ctx = w};
+	struct buf path;
+	enum mk_code code = MK_NO_MEMORY;
+
+	buf_init(&path, URL_MAX);
+	watch_path(k, w, &path);
+	url_query_u64(&path, "limit", 1);
+	url_query(&path, "resourceVersionMatch", STR("NotOlderThan"));
+	url_query_u64(&path, "resourceVersion", w->rv);
+	w->phase = WATCH_PROBE;
+	s.req = (struct transport_request){.method = "GET",
+					   .path = buf_str(&path),
+					   .cls = TRANSPORT_READ,
+					   .timeout_ms = STEP_TIMEOUT_MS};
+	if (!path.failed) {
+		code = call_start(k, w->l, &s, &w->call, NULL);
+	}
+	buf_done(&path);
+	if (code != MK_OK) {
+		watch_retry(k, w, 0);
+	}
+}
+
+void watch_again(struct kube *k, struct watch *w)
+{
+	quiet(k, w);
+	if (w->synced && w->rv != 0) {
+		if (w->need_probe) {
+			open_probe(k, w);
+		} else {
+			watch_open_stream(k, w);
+		}
+	} else if (w->l->no_watch_list) {
+		watch_open_list(k, w);
+	} else {
+		watch_open_stream(k, w);
+	}
+}
+
+void watch_start(struct kube *k, struct watch *w)
+{
+	enum link_phase phase = w->l->phase;
+
+	if (w->phase != WATCH_OFF || (phase != PHASE_SYNC && phase != PHASE_UP)) {
+		return;
+	}
+	if (!discovery_is_fixed(w->kind) && w->l->kinds[w->kind].served != SERVED_YES) {
+		return; /* discovery starts it when it finds the kind */
+	}
+	watch_again(k, w);
+}
+
+static void on_timer(struct kube *k, void *ctx)
+{
+	struct watch *w = ctx;
+
+	/* Waiting is over; or the server let a stream live longer than asked: something in between holds it. */
+	watch_again(k, w);
+}
+
+void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
+{
+	int64_t delay = WATCH_FIRST_MS;
+
+	quiet(k, w);
+	if (w->failures > 0 && w->broken_ms == 0 && k->mono_ms - w->healthy_ms >= HEALTHY_MS) {
+		w->failures = 0;
+	}
+	for (unsigned i = 0; i < w->failures && delay < WATCH_MAX_MS; i++) {
+		delay *= 2;
+	}
+	delay = delay > WATCH_MAX_MS ? WATCH_MAX_MS : delay;
+	delay += rng_range(&k->rng, 0, delay);
+	w->failures++;
+	if (delay < at_least_ms) {
+		delay = at_least_ms + rng_range(&k->rng, 0, WATCH_FIRST_MS);
+	}
+	w->phase = WATCH_WAIT;
+	timer_set(k, &w->timer, k->mono_ms + delay);
+}
+
+/* --- failures ------------------------------------------------------------------------------------ */
+
+void watch_refused(struct kube *k, struct watch *w)
+{
+	if (w->refused_ms == 0) {
+		w->refused_ms = k->mono_ms;
+	}
+	w->rv = 0; /* no resuming: list, not older than the highest seen */
+	if (k->mono_ms - w->refused_ms >= EPOCH_REFUSED_MS) {
+		quiet(k, w);
+		w->phase = WATCH_WAIT; /* so that the reset opens it again */
+		link_new_epoch(k, w->l);
+		return;
+	}
+	/* A replica that lags catches up in seconds: ask at a steady pace, whatever the backoff of other failures. */
+	quiet(k, w);
+	w->phase = WATCH_WAIT;
+	timer_set(k, &w->timer, k->mono_ms + 2000 + rng_range(&k->rng, 0, 2000));
+}
+
+/* The kind itself is refused here. */
+static void kind_failed(struct kube *k, struct watch *w, const struct status *st)
+{
+	bool missing = st->not_served;
+
+	if (w->core) {
+		mk_str text =
+			missing ? discovery_no_match(&k->kinds->k[w->kind], &k->scratch) : st->text;
+
+		link_fail(k, w->l, missing ? MK_NOT_FOUND : st->code, st->http, text);
+		return;
+	}
+	discovery_set(k, w->l, w->kind, SERVED_NO, missing ? MK_NOT_FOUND : st->code,
+		      missing ? discovery_no_match(&k->kinds->k[w->kind], &k->scratch) : st->text);
+}
+
+/* A server error at the stored version: again a few times, then a list, in case the version is what it chokes on. */
+static void server_failed(struct kube *k, struct watch *w)
+{
+	w->retries_500++;
+	if (w->retries_500 > WATCH_RETRY_500) {
+		w->retries_500 = 0;
+		w->rv = 0;
+	}
+	watch_retry(k, w, 0);
+}
+
+/* Does this failure end the attempt to bring the link up, or a link that limps for too long? */
+static bool fails_link(const struct kube *k, const struct watch *w)
+{
+	if (!w->core) {
+		return false;
+	}
+	return w->l->phase == PHASE_SYNC || k->mono_ms - w->broken_ms >= BROKEN_MAX_MS;
+}
+
+void watch_failed(struct kube *k, struct watch *w, const struct status *st)
+{
+	bool resuming = w->synced && w->rv != 0;
+
+	quiet(k, w);
+	if (w->broken_ms == 0) {
+		w->broken_ms = k->mono_ms;
+	}
+	if (st->rv_too_large) {
+		watch_refused(k, w);
+	} else if (st->code == MK_GONE) {
+		w->rv = 0;
+		if (resuming && w->failures == 0) {
+			w->failures++; /* at once, but only once */
+			watch_again(k, w);
+		} else {
+			watch_retry(k, w, 0);
+		}
+	} else if (st->code == MK_LIMITED) {
+		watch_retry(k, w, st->retry_after_ms > 0 ? st->retry_after_ms : 1000);
+	} else if (st->not_served || st->code == MK_DENIED) {
+		kind_failed(k, w, st);
+	} else if (fails_link(k, w)) {
+		link_fail(k, w->l, st->code, st->http, st->text);
+	} else if (st->http >= 500) {
+		server_failed(k, w);
+	} else {
+		w->rv = 0;
+		watch_retry(k, w, 0);
+	}
+}
+
+/* --- events -------------------------------------------------------------------------------------- */
+
+void watch_ready(struct kube *k, struct watch *w)
+{
+	w->broken_ms = 0;
+	w->healthy_ms = k->mono_ms;
+	if (!w->ready) {
+		w->ready = true;
+		link_check_up(k, w->l);
+	}
+}
+
+void watch_emit_list(struct kube *k, const struct watch *w, enum event_type type, uint64_t rv)
+{
+	if (w->is_secret && type == EV_LIST_BEGIN) {
+		secret_list_begin(&k->secrets);
+	}
+	if (w->is_secret && type == EV_LIST_END) {
+		secret_list_end(&k->secrets);
+	}
+	kube_emit(k, &(struct event){.type = type,
+				     .cluster = w->l->id,
+				     .kind = w->kind,
+				     .epoch = w->l->epoch,
+				     .rv = rv,
+				     .via = VIA_LIST,
+				     .retry_after_ms = -1});
+	if (w->is_secret && type == EV_LIST_END) {
+		link_secrets_synced(k);
+	}
+}
+
+struct arena *watch_arena(struct kube *k, const struct watch *w)
+{
+	return w->is_secret ? &k->scratch : k->sink.arena; /* Secrets do not leave */
+}
+
+bool watch_is_kind(const struct kube *k, const struct watch *w, const struct json *obj, bool needed)
+{
+	const struct kind *kind = &k->kinds->k[w->kind];
+	mk_str name = json_str(json_get(obj, "kind"));
+	mk_str version = json_str(json_get(obj, "apiVersion"));
+	char api[320];
+
+	if (name.n == 0 && version.n == 0 && !needed) {
+		return true;
+	}
+	if (w->metadata_only) {
+		return str_is(name, "PartialObjectMetadata");
+	}
+	return str_eq(name, kind->kind) && str_eq(version, kind_api_version(kind, api));
+}
+
+static struct event object_event(const struct watch *w, enum event_type type,
+				 const struct json *obj)
+{
+	const struct json *meta = json_get(obj, "metadata");
+
+	return (struct event){.type = type,
+			      .cluster = w->l->id,
+			      .kind = w->kind,
+			      .epoch = w->l->epoch,
+			      .ns = json_str(json_get(meta, "namespace")),
+			      .name = json_str(json_get(meta, "name")),
+			      .uid = json_str(json_get(meta, "uid")),
+			      .retry_after_ms = -1};
+}
+
+bool watch_emit_object(struct kube *k, struct watch *w, struct json *obj, enum event_via via,
+		       uint64_t *ret_rv)
+{
+	const struct kind *kind = &k->kinds->k[w->kind];
+	uint64_t rv = 0;
+	struct event ev;
+
+	if (!url_rv(json_str_at(obj, "/metadata/resourceVersion"), &rv) ||
+	    json_str_at(obj, "/metadata/name").n == 0) {
+		return false;
+	}
+	if (w->is_secret) {
+		obj = secret_take(k, &k->secrets, obj);
+		if (obj == NULL) {
+			return false;
+		}
+	} else if (!w->metadata_only && json_get(obj, "kind") == NULL) {
+		char api[320];
+
+		/* Items of built-in lists come without; everything above wants whole objects. */
+		json_set(k->sink.arena, obj, STR("apiVersion"),
+			 json_new_str(k->sink.arena, kind_api_version(kind, api)));
+		json_set(k->sink.arena, obj, STR("kind"), json_new_str(k->sink.arena, kind->kind));
+	}
+	if (arena_failed(k->sink.arena)) {
+		return false;
+	}
+	ev = object_event(w, EV_OBSERVED, obj);
+	ev.obj = obj;
+	ev.rv = rv;
+	ev.via = via;
+	kube_emit(k, &ev);
+	*ret_rv = rv;
+	return true;
+}
+
+bool watch_emit_gone(struct kube *k, struct watch *w, const struct json *obj, uint64_t *ret_rv)
+{
+	uint64_t rv = 0;
+	struct event ev = object_event(w, EV_GONE, obj);
+
+	if (!url_rv(json_str_at(obj, "/metadata/resourceVersion"), &rv) || ev.name.n == 0) {
+		return false;
+	}
+	if (w->is_secret) {
+		secret_gone(&k->secrets, ev.name);
+		ev.ns = kube_keep(k, ev.ns); /* it was parsed where nothing stays */
+		ev.name = kube_keep(k, ev.name);
+		ev.uid = kube_keep(k, ev.uid);
+	}
+	ev.rv = rv;
+	ev.via = VIA_WATCH;
+	kube_emit(k, &ev);
+	*ret_rv = rv;
+	return true;
+}

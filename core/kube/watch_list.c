@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watch machine where streaming lists are refused: pages of one snapshot, then a stream from its version. */
+#include "core/base/alloc.h"
+#include "core/kube/impl.h"
+
+enum { CONTINUE_MAX = 8192 };
+
+static const char accept_metadata[] =
+	"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+void watch_open_list(struct kube *k, struct watch *w)
+{
+	struct call_spec s = {.done = watch_page, .ctx = w};
+	struct buf path;
+	enum mk_code code = MK_NO_MEMORY;
+
+	buf_init(&path, URL_MAX);
+	watch_path(k, w, &path);
+	url_query_u64(&path, "limit", w->limit);
+	if (w->owned_continue != NULL) {
+		url_query(&path, "continue", str_of(w->owned_continue));
+	} else if (w->high != 0) {
+		url_query_u64(&path, "resourceVersion", w->high);
+		url_query(&path, "resourceVersionMatch", STR("NotOlderThan"));
+	}
+	if (w->owned_selector[0] != '\0') {
+		url_query(&path, "labelSelector", str_of(w->owned_selector));
+	}
+	s.req = (struct transport_request){.method = "GET",
+					   .path = buf_str(&path),
+					   .accept = w->metadata_only ? accept_metadata : NULL,
+					   .cls = TRANSPORT_READ,
+					   .timeout_ms = STEP_TIMEOUT_MS,
+					   .gzip = true};
+	w->phase = WATCH_LIST;
+	if (!path.failed) {
+		code = call_start(k, w->l, &s, &w->call, NULL);
+	}
+	buf_done(&path);
+	if (code != MK_OK) {
+		watch_retry(k, w, 0);
+	}
+}
+
+/* Emits the page's items. False: one of them cannot be read. */
+static bool emit_items(struct kube *k, struct watch *w, const struct json *items)
+{
+	struct json_iter it = json_iter(items);
+	bool good = true;
+
+	while (json_next(&it)) {
+		uint64_t rv = 0;
+
+		if (!watch_is_kind(k, w, it.val, false) ||
+		    !watch_emit_object(k, w, it.val, VIA_LIST, &rv)) {
+			w->n_bad++;
+			good = false;
+		}
+		if (w->is_secret) {
+			secret_wipe_data(it.val);
+		}
+	}
+	return good;
+}
+
+static void unreadable(struct kube *k, struct watch *w, mk_str what)
+{
+	char api[320];
+	const struct kind *kind = &k->kinds->k[w->kind];
+	struct status st = {.code = MK_UNAVAILABLE, .http = 200, .retry_after_ms = -1};
+
+	st.text = arena_printf(&k->scratch, "%.*s (list %.*s, %.*s)", STR_ARG(what),
+			       STR_ARG(kind->kind), STR_ARG(kind_api_version(kind, api)));
+	watch_failed(k, w, &st);
+}
+
+/* The list is complete: from here the stream goes on. */
+static void finish_list(struct kube *k, struct watch *w, uint64_t rv)
+{
+	w->rv = rv;
+	w->high = rv;
+	w->synced = true;
+	w->need_probe = false;
+	w->refused_ms = 0;
+	watch_emit_list(k, w, EV_LIST_END, rv);
+	watch_open_stream(k, w);
+	watch_ready(k, w);
+}
+
+static void take_page(struct kube *k, struct watch *w, const struct json *doc)
+{
+	mk_str token = json_str_at(doc, "/metadata/continue");
+	bool first = w->owned_continue == NULL;
+	uint64_t rv = 0;
+	char *owned = NULL;
+
+	if (!url_rv(json_str_at(doc, "/metadata/resourceVersion"), &rv) || token.n > CONTINUE_MAX) {
+		unreadable(k, w, STR("the list has no usable resourceVersion"));
+		return;
+	}
+	if (rv < w->high) {
+		watch_refused(k, w);
+		return;
+	}
+	if (first) {
+		w->list_rv = rv;
+		watch_emit_list(k, w, EV_LIST_BEGIN, rv);
+	} else if (rv != w->list_rv) {
+		unreadable(k, w, STR("the pages of the list are not of one snapshot"));
+		return;
+	}
+	if (!emit_items(k, w, json_get(doc, "items"))) {
+		unreadable(k, w, STR("an object of the list cannot be read"));
+		return;
+	}
+	if (token.n == 0) {
+		finish_list(k, w, rv);
+		return;
+	}
+	owned = mk_strndup(token);
+	if (owned == NULL) {
+		watch_retry(k, w, 0);
+		return;
+	}
+	mk_free(w->owned_continue);
+	w->owned_continue = owned;
+	watch_open_list(k, w);
+}
+
+static void page_lost(struct kube *k, struct watch *w, const struct answer *an)
+{
+	if (an->code == MK_TOO_BIG && w->limit > 1) {
+		w->limit = w->limit > 4 ? w->limit / 4 : 1;
+		watch_again(k, w);
+		return;
+	}
+	if (an->code == MK_TOO_BIG) {
+		unreadable(k, w, STR("a page of one object is too long"));
+		return;
+	}
+	link_suspect(k, w->l);
+	watch_retry(k, w, 0);
+}
+
+void watch_page(struct kube *k, void *ctx, const struct answer *an)
+{
+	struct watch *w = ctx;
+	struct status st;
+	bool is_secret = w->is_secret;
+
+	w->call = NULL;
+	if (an->end != TRANSPORT_OK) {
+		page_lost(k, w, an);
+	} else {
+		w->l->last_byte_ms = k->mono_ms;
+		watch_answer(k, w, an, an->http == 200 ? watch_arena(k, w) : &k->scratch, &st);
+		if (st.code == MK_OK && st.obj != NULL) {
+			take_page(k, w, st.obj);
+		} else if (st.code == MK_OK) {
+			unreadable(k, w, STR("the answer is not a list"));
+		} else {
+			watch_failed(k, w, &st);
+		}
+	}
+	if (is_secret) {
+		secret_wipe(an->body);
+	}
+}

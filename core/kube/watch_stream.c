@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watch machine's streams: opening them, their lines, and how they end. */
+#include "core/base/alloc.h"
+#include "core/kube/impl.h"
+
+static const char accept_metadata[] =
+	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+static void on_head(struct kube *k, void *ctx);
+static void on_end(struct kube *k, void *ctx, const struct answer *an);
+
+void watch_open_stream(struct kube *k, struct watch *w)
+{
+	struct call_spec s = {.done = on_end, .head = on_head, .chunk = watch_chunk, .ctx = w};
+	int64_t seconds = rng_range(&k->rng, WATCH_SECONDS_MIN, WATCH_SECONDS_MAX);
+	bool resume = w->synced && w->rv != 0;
+	struct buf path;
+	enum mk_code code = MK_NO_MEMORY;
+
+	buf_init(&path, URL_MAX);
+	watch_path(k, w, &path);
+	url_query(&path, "watch", STR("1"));
+	url_query(&path, "allowWatchBookmarks", STR("true"));
+	url_query_u64(&path, "timeoutSeconds", (uint64_t)seconds);
+	if (resume) {
+		url_query_u64(&path, "resourceVersion", w->rv);
+	} else {
+		url_query(&path, "sendInitialEvents", STR("true"));
+		url_query(&path, "resourceVersionMatch", STR("NotOlderThan"));
+		if (w->high != 0) {
+			url_query_u64(&path, "resourceVersion", w->high);
+		}
+	}
+	if (w->owned_selector[0] != '\0') {
+		url_query(&path, "labelSelector", str_of(w->owned_selector));
+	}
+	s.req = (struct transport_request){.method = "GET",
+					   .path = buf_str(&path),
+					   .accept = w->metadata_only ? accept_metadata : NULL,
+					   .cls = TRANSPORT_WATCH};
+	frame_clear(&w->frame);
+	w->phase = WATCH_STREAM;
+	w->replaying = !resume;
+	w->list_bad = false;
+	w->n_lines = 0;
+	w->bad_in_row = 0;
+	w->opened_ms = k->mono_ms;
+	if (!path.failed) {
+		code = call_start(k, w->l, &s, &w->call, NULL);
+	}
+	buf_done(&path);
+	if (code != MK_OK) {
+		watch_retry(k, w, 0);
+		return;
+	}
+	timer_set(k, &w->timer, k->mono_ms + seconds * 1000 + WATCH_GRACE_MS);
+}
+
+static void on_head(struct kube *k, void *ctx)
+{
+	struct watch *w = ctx;
+
+	w->opened_ms = k->mono_ms;
+	if (w->replaying) {
+		watch_emit_list(k, w, EV_LIST_BEGIN, 0);
+		return;
+	}
+	watch_ready(k, w);
+}
+
+/* --- lines --------------------------------------------------------------------------------------- */
+
+static void fail_stream(struct kube *k, struct watch *w, mk_str text)
+{
+	struct status st = {
+		.code = MK_UNAVAILABLE, .http = 200, .retry_after_ms = -1, .text = text};
+
+	watch_failed(k, w, &st);
+}
+
+/* The replay is over: the list is complete as of 'rv'. */
+static void end_replay(struct kube *k, struct watch *w, uint64_t rv)
+{
+	if (w->list_bad) {
+		fail_stream(k, w, STR("an object of the list cannot be read"));
+		return;
+	}
+	if (rv < w->high) {
+		watch_refused(k, w);
+		return;
+	}
+	w->replaying = false;
+	w->synced = true;
+	w->need_probe = false;
+	w->refused_ms = 0;
+	w->retries_500 = 0;
+	w->rv = rv;
+	w->high = rv;
+	watch_emit_list(k, w, EV_LIST_END, rv);
+	watch_ready(k, w);
+}
+
+static void advance(struct kube *k, struct watch *w, uint64_t rv)
+{
+	if (w->replaying) {
+		return;
+	}
+	w->rv = rv;
+	w->high = rv > w->high ? rv : w->high;
+	w->retries_500 = 0;
+	w->failures = 0;
+	watch_ready(k, w);
+}
+
+static void on_bookmark(struct kube *k, struct watch *w, const struct json *obj)
+{
+	const struct json *notes = json_at(obj, "/metadata/annotations");
+	bool is_end = str_is(json_str(json_get(notes, "k8s.io/initial-events-end")), "true");
+	uint64_t rv = 0;
+
+	if (!url_rv(json_str_at(obj, "/metadata/resourceVersion"), &rv)) {
+		w->n_bad++;
+		return;
+	}
+	if (is_end && w->replaying) {
+		end_replay(k, w, rv);
+	} else {
+		advance(k, w, rv);
+	}
+}
+
+static void bad_line(struct kube *k, struct watch *w)
+{
+	w->n_bad++;
+	w->bad_in_row++;
+	w->list_bad = w->list_bad || w->replaying;
+	if (w->bad_in_row >= WATCH_BAD_LINES) {
+		w->rv = 0;
+		fail_stream(k, w, STR("the watch sends what cannot be read"));
+	}
+}
+
+static void on_object(struct kube *k, struct watch *w, mk_str type, struct json *obj)
+{
+	bool gone = str_is(type, "DELETED");
+	enum event_via via = w->replaying ? VIA_LIST : VIA_WATCH;
+	uint64_t rv = 0;
+	bool good = false;
+
+	if (!watch_is_kind(k, w, obj, true)) {
+		w->n_unknown++;
+		return;
+	}
+	good = gone ? watch_emit_gone(k, w, obj, &rv) : watch_emit_object(k, w, obj, via, &rv);
+	if (arena_failed(k->sink.arena) || arena_failed(&k->scratch)) {
+		watch_retry(k, w,
+			    0); /* the event did not get through: take it again from before it */
+		return;
+	}
+	if (!good) {
+		bad_line(k, w);
+		return;
+	}
+	w->bad_in_row = 0;
+	advance(k, w, rv);
+}
+
+static void on_line(struct kube *k, struct watch *w, mk_str line)
+{
+	struct json *doc = NULL;
+	struct json *obj = NULL;
+	enum mk_code code = json_parse(watch_arena(k, w), line, &doc, NULL);
+	mk_str type = json_str(json_get(doc, "type"));
+
+	w->n_lines++;
+	if (code == MK_NO_MEMORY) {
+		watch_retry(k, w, 0);
+		return;
+	}
+	obj = json_get(doc, "object");
+	if (code != MK_OK || json_type(obj) != JSON_OBJ) {
+		bad_line(k, w);
+	} else if (str_is(type, "ADDED") || str_is(type, "MODIFIED") || str_is(type, "DELETED")) {
+		on_object(k, w, type, obj);
+	} else if (str_is(type, "BOOKMARK")) {
+		on_bookmark(k, w, obj);
+	} else if (str_is(type, "ERROR")) {
+		struct status st;
+
+		status_of_error(&k->scratch, obj, &st);
+		watch_failed(k, w, &st);
+	} else {
+		w->n_unknown++;
+	}
+	if (w->is_secret) {
+		secret_wipe_data(obj);
+	}
+}
+
+void watch_chunk(struct kube *k, void *ctx, mk_str bytes)
+{
+	struct watch *w = ctx;
+	const struct call *call = w->call;
+	mk_str line;
+
+	if (!frame_add(&w->frame, bytes)) {
+		fail_stream(k, w, STR("a line of the watch is too long"));
+		return;
+	}
+	while (frame_next(&w->frame, &line)) {
+		if (str_trim(line).n == 0) {
+			continue;
+		}
+		on_line(k, w, line);
+		if (w->call != call) {
+			return; /* what the line said ended this stream */
+		}
+		if (w->is_secret) {
+			secret_wipe(line);
+			arena_clear(&k->scratch);
+		}
+	}
+	if (w->frame.failed) {
+		fail_stream(k, w, STR("a line of the watch is too long"));
+	}
+}
+
+/* --- ends ---------------------------------------------------------------------------------------- */
+
+/* Closed by the server: the normal end of every stream, and also how it drops one that reads too slowly. */
+static void closed(struct kube *k, struct watch *w)
+{
+	int64_t lived = k->mono_ms - w->opened_ms;
+	bool empty = w->n_lines == 0 && lived < WATCH_SHORT_MS;
+	bool slow = k->mono_ms - w->ended_ms < WATCH_SLOW_MS;
+
+	w->ended_ms = k->mono_ms;
+	if (empty || slow || w->replaying) {
+		watch_retry(k, w, 0);
+	} else {
+		watch_again(k, w);
+	}
+}
+
+/* The server does not know streaming lists: pages from now on. */
+static bool is_stream_refused(const struct watch *w, const struct answer *an)
+{
+	return w->replaying && !w->l->no_watch_list && (an->http == 400 || an->http == 422);
+}
+
+static void on_end(struct kube *k, void *ctx, const struct answer *an)
+{
+	struct watch *w = ctx;
+	struct status st;
+
+	w->call = NULL;
+	w->phase = WATCH_OFF;
+	if (an->end != TRANSPORT_OK) {
+		w->need_probe = true;
+		link_suspect(k, w->l);
+		watch_retry(k, w, 0);
+		return;
+	}
+	if (an->http == 200) {
+		closed(k, w);
+		return;
+	}
+	if (is_stream_refused(w, an)) {
+		w->l->no_watch_list = true;
+		watch_again(k, w);
+		return;
+	}
+	watch_answer(k, w, an, &k->scratch, &st);
+	watch_failed(k, w, &st);
+}
