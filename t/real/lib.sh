@@ -352,10 +352,28 @@ daemon_end()
 	rm -f "$WORK/multikueued.pid"
 }
 
+kubesim_ready()
+{
+	[ ! -e "$WORK/kubesim/ready" ] || echo ready
+}
+
+# kubesim_start: one simulated API server without controllers; kubesim_config is its kubeconfig.
+kubesim_start()
+{
+	mkdir -p "$WORK/kubesim"
+	"$KUBESIM" --dir "$WORK/kubesim" --clusters sim --no-actors --port "$(ports 1)" \
+		--ready-file "$WORK/kubesim/ready" >"$WORK/kubesim.log" 2>&1 &
+	kubesim=$!
+	echo "$kubesim" >"$WORK/kubesim.pid"
+	kubesim_config=$WORK/kubesim/sim.kubeconfig
+	must ready "kubesim serves" kubesim_ready
+}
+
 # The end of every test, also of one that was interrupted: a fleet that stays must be clean.
 cleanup()
 {
 	daemon_end TERM
+	[ -z "${kubesim:-}" ] || kill "$kubesim" 2>/dev/null
 	for c_plane in mgr w1 w2; do
 		kn "$c_plane" delete jobs,workloads --all --ignore-not-found --wait=false
 		k "$c_plane" delete namespace "$T" --ignore-not-found --wait=false

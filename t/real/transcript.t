@@ -12,11 +12,11 @@ out=$root/build/real
 # play NAME KUBECONFIG
 play()
 {
-	"$FLEET" transcript --kubeconfig "$2" --script "$here/transcript.yaml" >"$WORK/$1" 2>"$WORK/err"
-	ok $? "$1 answers every step" || diag "$(cat "$WORK/err")"
-	is "$(grep -c '^## ' "$WORK/$1")" "$(grep -c '^- name:' "$here/transcript.yaml")" \
+	"$FLEET" transcript --kubeconfig "$2" --script "$here/transcript.yaml" >"$WORK/$1.out" 2>"$WORK/err"
+	ok $? "$1 answers every step" || bail "$(cat "$WORK/err")"
+	is "$(grep -c '^## ' "$WORK/$1.out")" "$(grep -c '^- name:' "$here/transcript.yaml")" \
 		"$1: no step is left out"
-	cp "$WORK/$1" "$out/transcript.$1"
+	cp "$WORK/$1.out" "$out/transcript.$1"
 }
 
 # section FILE STEP: what one step printed.
@@ -26,8 +26,8 @@ section()
 }
 
 play kube-apiserver "$MK_REAL_DIR/bare/kubeconfig"
-[ -z "${UPDATE:-}" ] || cp "$WORK/kube-apiserver" "$here/transcript.golden"
-diff -u "$here/transcript.golden" "$WORK/kube-apiserver" >"$WORK/changes"
+[ -z "${UPDATE:-}" ] || cp "$WORK/kube-apiserver.out" "$here/transcript.golden"
+diff -u "$here/transcript.golden" "$WORK/kube-apiserver.out" >"$WORK/changes"
 ok $? "kube-apiserver says what it said before" || diag "$(cat "$WORK/changes")"
 
 if [ ! -x "$KUBESIM" ]; then
@@ -41,8 +41,8 @@ play kubesim "$kubesim_config"
 grep -v -e '^#' -e '^$' "$here/transcript.differs" | cut -d: -f1 >"$WORK/differs"
 sed -n 's/^- name: //p' "$here/transcript.yaml" >"$WORK/names"
 while read -r name; do
-	section "$WORK/kube-apiserver" "$name" >"$WORK/a"
-	section "$WORK/kubesim" "$name" >"$WORK/b"
+	section "$WORK/kube-apiserver.out" "$name" >"$WORK/a"
+	section "$WORK/kubesim.out" "$name" >"$WORK/b"
 	known=$(grep -c -x -F "$name" "$WORK/differs")
 	if cmp -s "$WORK/a" "$WORK/b"; then
 		is "$known" 0 "same: $name"
