@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON values: looking at them and building them. Parsing and writing are in json_text.c, patches in json_patch.c. */
+/* JSON values: looking at them and building them. Parsing and writing are in json_text.c, pointers in
+ * json_pointer.c, patches in json_patch.c. */
 #include "core/base/json.h"
 
 #include <string.h>

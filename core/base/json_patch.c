@@ -1,332 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON pointers (RFC 6901), copies, comparison and merge patches (RFC 7386). */
+/* Copies of JSON values, comparison, and merge patches (RFC 7386). */
 #include "core/base/json.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/json_impl.h"
 
-/* Cuts the first token off a pointer that begins with '/'. False at its end. */
-static bool next_token(mk_str *pointer, mk_str *ret_token)
+/* The first node in a container's circle that is not empty, and how many there are (keys count). */
+static yyjson_mut_val *first_node(const yyjson_mut_val *v, size_t *ret_n)
 {
-	ptrdiff_t end;
+	bool is_obj = val_type(v) == YYJSON_TYPE_OBJ;
 
-	if (pointer->n == 0) {
-		return false;
-	}
-	*pointer = str_sub(*pointer, 1, SIZE_MAX);
-	end = str_index(*pointer, '/');
-	if (end < 0) {
-		*ret_token = *pointer;
-		*pointer = (mk_str){NULL, 0};
-	} else {
-		*ret_token = str_sub(*pointer, 0, (size_t)end);
-		*pointer = str_sub(*pointer, (size_t)end, SIZE_MAX);
-	}
-	return true;
+	*ret_n = val_len(v) * (is_obj ? 2 : 1);
+	return is_obj ? val_last(v)->next->next : val_last(v)->next;
 }
 
-/* "" or "/..." with every '~' followed by 0 or 1. */
-static bool well_formed(mk_str pointer)
+static bool is_container(const yyjson_mut_val *v)
 {
-	if (pointer.n > 0 && pointer.p[0] != '/') {
-		return false;
-	}
-	for (size_t i = 0; i < pointer.n; i++) {
-		if (pointer.p[i] == '~' &&
-		    (i + 1 == pointer.n || (pointer.p[i + 1] != '0' && pointer.p[i + 1] != '1'))) {
+	return val_type(v) == YYJSON_TYPE_OBJ || val_type(v) == YYJSON_TYPE_ARR;
+}
+
+static bool has_text(const yyjson_mut_val *v)
+{
+	return val_type(v) == YYJSON_TYPE_STR || val_type(v) == YYJSON_TYPE_RAW;
+}
+
+/* A copy under construction: all nodes in one piece, all texts in another. */
+struct copy {
+	yyjson_mut_val *next_val;
+	char *next_text;
+	size_t n_vals, n_text;
+};
+
+/* Counts what 'v' needs. False: nested too deep. */
+static bool measure(struct copy *c, const yyjson_mut_val *v, int depth)
+{
+	c->n_vals++;
+	if (has_text(v)) {
+		c->n_text += val_len(v) + 1;
+	} else if (is_container(v) && val_len(v) > 0) {
+		size_t n;
+		const yyjson_mut_val *e = first_node(v, &n);
+
+		if (depth >= JSON_MAX_NEST) {
 			return false;
 		}
-	}
-	return true;
-}
-
-/* Does the escaped 'token' spell 'key'? */
-static bool token_is(mk_str token, mk_str key)
-{
-	size_t k = 0;
-
-	for (size_t i = 0; i < token.n; i++, k++) {
-		char c = token.p[i];
-
-		if (c == '~') {
-			c = token.p[++i] == '0' ? '~' : '/';
-		}
-		if (k >= key.n || key.p[k] != c) {
-			return false;
-		}
-	}
-	return k == key.n;
-}
-
-static bool token_index(mk_str token, size_t *ret)
-{
-	uint64_t i;
-
-	if (!str_u64(token, &i) || i > SIZE_MAX || (token.n > 1 && token.p[0] == '0')) {
-		return false;
-	}
-	*ret = (size_t)i;
-	return true;
-}
-
-static struct json *child(const struct json *v, mk_str token)
-{
-	size_t i;
-
-	if (json_type(v) == JSON_ARR) {
-		return token_index(token, &i) ? json_elem(v, i) : NULL;
-	}
-	if (str_index(token, '~') < 0) {
-		return json_getn(v, token);
-	}
-	if (json_type(v) == JSON_OBJ) {
-		struct json_iter it = json_iter(v);
-
-		while (json_next(&it)) {
-			if (token_is(token, it.key)) {
-				return it.val;
+		for (; n > 0; n--, e = e->next) {
+			if (!measure(c, e, depth + 1)) {
+				return false;
 			}
 		}
 	}
-	return NULL;
+	return true;
 }
 
-struct json *json_at(const struct json *v, const char *pointer)
+static yyjson_mut_val *copy_val(struct copy *c, const yyjson_mut_val *v)
 {
-	mk_str rest = str_of(pointer);
-	mk_str token;
-
-	if (!well_formed(rest)) {
-		return NULL;
-	}
-	while (v != NULL && next_token(&rest, &token)) {
-		v = child(v, token);
-	}
-	return json_of(val_of(v));
-}
-
-mk_str json_str_at(const struct json *v, const char *pointer)
-{
-	return json_str(json_at(v, pointer));
-}
-
-/* 'token' without escapes, in 'a'. */
-static mk_str unescape(struct arena *a, mk_str token)
-{
-	char *p;
-	size_t n = 0;
-
-	if (str_index(token, '~') < 0) {
-		return token;
-	}
-	p = arena_alloc(a, token.n);
-	if (p == NULL) {
-		return (mk_str){NULL, 0};
-	}
-	for (size_t i = 0; i < token.n; i++) {
-		char c = token.p[i];
-
-		if (c == '~') {
-			c = token.p[++i] == '0' ? '~' : '/';
-		}
-		p[n++] = c;
-	}
-	return (mk_str){p, n};
-}
-
-/* 'v' wrapped in one object per token of 'rest', the last token innermost. */
-static struct json *wrap(struct arena *a, mk_str rest, struct json *v)
-{
-	struct json *outer = NULL;
-	struct json *inner = NULL;
-	mk_str key = {NULL, 0};
-	mk_str token;
-
-	while (next_token(&rest, &token)) {
-		struct json *o = json_new_obj(a);
-
-		if (inner == NULL) {
-			outer = o;
-		} else {
-			json_set(a, inner, key, o);
-		}
-		inner = o;
-		key = unescape(a, token);
-	}
-	if (inner == NULL) {
-		return v;
-	}
-	json_set(a, inner, key, v);
-	return arena_failed(a) ? NULL : outer;
-}
-
-/* Puts 'v' in the place of the i-th element, i < length. */
-static void replace_elem(yyjson_mut_val *arr, size_t i, yyjson_mut_val *v)
-{
-	yyjson_mut_val *prev = val_last(arr);
-	yyjson_mut_val *old;
-
-	for (size_t k = 0; k < i; k++) {
-		prev = prev->next;
-	}
-	old = prev->next;
-	v->next = v;
-	if (prev != old) {
-		v->next = old->next;
-		prev->next = v;
-	}
-	if (val_last(arr) == old) {
-		arr->uni.ptr = v;
-	}
-	old->next = NULL;
-}
-
-/* The last steps of json_put, in an array: 'token' selects the element, 'rest' lies below it and is not there yet. */
-static enum mk_code put_in_array(struct arena *a, struct json *arr, mk_str token, mk_str rest,
-				 struct json *v)
-{
-	struct json *whole;
-	size_t i = 0;
-
-	if (str_is(token, "-")) {
-		json_add(a, arr, v ? wrap(a, rest, v) : NULL);
-		return MK_OK;
-	}
-	if (!token_index(token, &i) || i >= json_len(arr)) {
-		return v ? MK_INVALID : MK_OK;
-	}
-	if (v == NULL) {
-		if (rest.n == 0) {
-			json_remove(arr, i);
-		}
-		return MK_OK;
-	}
-	whole = wrap(a, rest, v);
-	if (whole == json_elem(arr, i)) {
-		return MK_OK;
-	}
-	if (whole != NULL && val_of(whole)->next != NULL) {
-		whole = json_dup(a, whole);
-	}
-	if (whole != NULL) {
-		replace_elem(val_of(arr), i, val_of(whole));
-	}
-	return MK_OK;
-}
-
-enum mk_code json_put(struct arena *a, struct json *root, const char *pointer, struct json *v)
-{
-	mk_str rest = str_of(pointer);
-	struct json *cur = root;
-	enum mk_code code = MK_INVALID;
-	mk_str token;
-
-	if (rest.n == 0 || !well_formed(rest)) {
-		return MK_INVALID;
-	}
-	while (next_token(&rest, &token)) {
-		struct json *below = child(cur, token);
-		enum json_type type = json_type(below);
-
-		if (rest.n > 0 && (type == JSON_OBJ || type == JSON_ARR)) {
-			cur = below;
-			continue;
-		}
-		if (rest.n > 0 && type != JSON_ABSENT && type != JSON_NULL) {
-			return MK_INVALID;
-		}
-		if (json_type(cur) == JSON_ARR) {
-			code = put_in_array(a, cur, token, rest, v);
-		} else if (json_type(cur) == JSON_OBJ) {
-			code = MK_OK;
-			if (v != NULL) {
-				struct json *whole = wrap(a, rest, v);
-
-				if (whole != NULL) {
-					json_set(a, cur, unescape(a, token), whole);
-				}
-			} else if (rest.n == 0) {
-				json_set(a, cur, unescape(a, token), NULL);
-			}
-		}
-		break;
-	}
-	return code == MK_OK && arena_failed(a) ? MK_NO_MEMORY : code;
-}
-
-static struct json *dup(struct arena *a, const struct json *v, int depth);
-
-static struct json *dup_container(struct arena *a, const struct json *v, int depth)
-{
-	bool is_obj = json_type(v) == JSON_OBJ;
-	struct json *out = is_obj ? json_new_obj(a) : json_new_arr(a);
-	struct json_iter it = json_iter(v);
+	yyjson_mut_val *out = c->next_val++;
+	yyjson_mut_val *first = c->next_val;
 	yyjson_mut_val *last = NULL;
+	yyjson_mut_val *before_last = NULL;
+	const yyjson_mut_val *e;
+	size_t n;
 
-	while (out != NULL && json_next(&it)) {
-		yyjson_mut_val *e = val_of(dup(a, it.val, depth + 1));
-		yyjson_mut_val *head = e;
-
-		if (e != NULL && is_obj) {
-			/* Linked by hand: json_set would look for the key each time. */
-			head = val_of(json_new_str(a, it.key));
-			if (head != NULL) {
-				head->next = e;
-			}
-		}
-		if (e == NULL || head == NULL) {
-			return NULL;
-		}
-		if (last == NULL) {
-			e->next = head;
-		} else if (is_obj) {
-			e->next = last->next->next;
-			last->next->next = head;
-		} else {
-			e->next = last->next;
-			last->next = head;
-		}
-		last = head;
-		val_of(out)->uni.ptr = last;
-		val_set_len(val_of(out), val_len(val_of(out)) + 1);
+	out->tag = v->tag;
+	out->uni = v->uni;
+	if (has_text(v)) {
+		memcpy(c->next_text, v->uni.str, val_len(v) + 1);
+		out->uni.str = c->next_text;
+		c->next_text += val_len(v) + 1;
 	}
+	if (!is_container(v) || val_len(v) == 0) {
+		return out;
+	}
+	for (e = first_node(v, &n); n > 0; n--, e = e->next) {
+		before_last = last;
+		last = copy_val(c, e);
+		if (before_last != NULL) {
+			before_last->next = last;
+		}
+	}
+	last->next = first;
+	out->uni.ptr = val_type(v) == YYJSON_TYPE_OBJ ? before_last : last;
 	return out;
 }
 
-static struct json *dup(struct arena *a, const struct json *v, int depth)
+static struct json *dup(struct arena *a, const struct json *v)
 {
-	const yyjson_mut_val *in = val_of(v);
-	yyjson_mut_val *out;
+	struct copy c = {.n_vals = 0};
 
-	if (depth > JSON_MAX_NEST) {
+	if (!measure(&c, val_of(v), 1)) {
 		a->failed = true;
 		return NULL;
 	}
-	if (val_type(in) == YYJSON_TYPE_OBJ || val_type(in) == YYJSON_TYPE_ARR) {
-		return dup_container(a, v, depth);
-	}
-	out = arena_alloc(a, sizeof(*out));
-	if (out == NULL) {
+	c.next_val = arena_array(a, c.n_vals, sizeof(*c.next_val));
+	c.next_text = c.next_val ? arena_alloc(a, c.n_text) : NULL;
+	if (c.next_text == NULL) {
 		return NULL;
 	}
-	out->tag = in->tag;
-	out->uni = in->uni;
-	if (val_type(in) == YYJSON_TYPE_STR || val_type(in) == YYJSON_TYPE_RAW) {
-		mk_str copy = arena_dup(a, val_str(in));
-
-		if (copy.p == NULL) {
-			return NULL;
-		}
-		out->uni.str = copy.p;
-	}
-	return json_of(out);
+	return json_of(copy_val(&c, val_of(v)));
 }
 
 struct json *json_dup(struct arena *a, const struct json *v)
 {
-	return v ? dup(a, v, 1) : NULL;
+	return v ? dup(a, v) : NULL;
 }
 
 /*
@@ -419,59 +198,70 @@ static bool equal_scalars(const yyjson_mut_val *x, const yyjson_mut_val *y)
 	}
 }
 
-static bool equal(const struct json *x, const struct json *y, int depth);
+static bool equal(const yyjson_mut_val *x, const yyjson_mut_val *y, int depth);
 
-static bool equal_objects(const struct json *x, const struct json *y, int depth)
+static bool equal_objects(const yyjson_mut_val *x, const yyjson_mut_val *y, int depth)
 {
-	struct json_iter ix = json_iter(x);
-	struct json_iter iy = json_iter(y);
+	const yyjson_mut_val *kx = val_last(x);
+	const yyjson_mut_val *ky = val_last(y);
 	struct lookup l = {.obj = NULL};
 	bool same = true;
 
-	while (same && json_next(&ix) && json_next(&iy)) {
-		struct json *other = iy.val;
+	for (size_t n = val_len(x); same && n > 0; n--) {
+		const yyjson_mut_val *other = ky->next;
 
 		/* Members mostly stand in the same order; only when they do not is it worth a search. */
-		if (!str_eq(ix.key, iy.key)) {
+		if (!str_eq(val_str(kx), val_str(ky))) {
 			if (l.obj == NULL) {
-				lookup_init(&l, y);
+				lookup_init(&l, (const struct json *)y);
 			}
-			other = lookup_get(&l, ix.key);
+			other = val_of(lookup_get(&l, val_str(kx)));
 		}
-		same = other != NULL && equal(ix.val, other, depth + 1);
+		same = other != NULL && equal(kx->next, other, depth + 1);
+		kx = kx->next->next;
+		ky = ky->next->next;
 	}
 	lookup_done(&l);
 	return same;
 }
 
-static bool equal(const struct json *x, const struct json *y, int depth)
+static bool equal(const yyjson_mut_val *x, const yyjson_mut_val *y, int depth)
 {
-	struct json_iter ix = json_iter(x);
-	struct json_iter iy = json_iter(y);
-
-	if (json_type(x) != json_type(y) || json_len(x) != json_len(y) || depth > JSON_MAX_NEST) {
+	if (val_type(x) != val_type(y)) {
 		return false;
 	}
-	if (x == NULL) {
+	if (!is_container(x)) {
+		return equal_scalars(x, y);
+	}
+	if (val_len(x) != val_len(y) || depth > JSON_MAX_NEST) {
+		return false;
+	}
+	if (val_len(x) == 0) {
 		return true;
 	}
-	if (json_type(x) == JSON_OBJ) {
+	if (val_type(x) == YYJSON_TYPE_OBJ) {
 		return equal_objects(x, y, depth);
 	}
-	if (json_type(x) != JSON_ARR) {
-		return equal_scalars(val_of(x), val_of(y));
-	}
-	while (json_next(&ix) && json_next(&iy)) {
-		if (!equal(ix.val, iy.val, depth + 1)) {
+	x = val_last(x);
+	y = val_last(y);
+	for (const yyjson_mut_val *last = x;;) {
+		if (!equal(x, y, depth + 1)) {
 			return false;
 		}
+		x = x->next;
+		y = y->next;
+		if (x == last) {
+			return true;
+		}
 	}
-	return true;
 }
 
 bool json_equal(const struct json *x, const struct json *y)
 {
-	return equal(x, y, 1);
+	if (x == NULL || y == NULL) {
+		return x == y;
+	}
+	return equal(val_of(x), val_of(y), 1);
 }
 
 static bool is_nothing(const struct json *v)
