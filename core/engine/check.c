@@ -95,7 +95,8 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 		problem = arena_printf(a, "multikueueconfigs.kueue.x-k8s.io \"%.*s\" not found",
 				       STR_ARG(wanted));
 	}
-	c.message = arena_printf(a, "Cannot load the AdmissionChecks parameters: %.*s", STR_ARG(problem));
+	c.message = arena_printf(a, "Cannot load the AdmissionChecks parameters: %.*s",
+				 STR_ARG(problem));
 	cond_write(e, r, &k->item, &c, R_CHECK);
 }
 

@@ -7,7 +7,8 @@ struct json *pass_workload(struct pass *p)
 {
 	if (!p->wl_json) {
 		p->wl_json = record_parse(p->e, p->local);
-		json_set(&p->e->scratch, json_get(p->wl_json, "metadata"), STR("managedFields"), NULL);
+		json_set(&p->e->scratch, json_get(p->wl_json, "metadata"), STR("managedFields"),
+			 NULL);
 	}
 	if (!p->wl_json && !p->e->no_memory && ops_ready(p->e, p->local, &p->w->item)) {
 		ops_get(p->e, p->local);

@@ -98,7 +98,8 @@ static void sweep_table(struct engine *e, struct table **slot)
 	struct table *t = *slot;
 	struct op op = {.type = OP_WATCH_CLOSE, .subresource = ""};
 
-	if (!t || !t->watched || t->users > 0 || e->now - t->idle_at < WATCH_IDLE_MS || has_inflight(t)) {
+	if (!t || !t->watched || t->users > 0 || e->now - t->idle_at < WATCH_IDLE_MS ||
+	    has_inflight(t)) {
 		return;
 	}
 	op.cluster = t->cluster;
@@ -123,7 +124,8 @@ void watch_sweep(struct engine *e)
 
 static void disconnect(struct engine *e, struct cluster *c)
 {
-	struct op op = {.type = OP_DISCONNECT, .cluster = c->id, .kind = KIND_CLUSTER, .subresource = ""};
+	struct op op = {
+		.type = OP_DISCONNECT, .cluster = c->id, .kind = KIND_CLUSTER, .subresource = ""};
 
 	if (c->wanted) {
 		op.name = arena_dup(e->out->arena, str_of(c->name));
@@ -205,7 +207,8 @@ static struct cluster *see_source(struct engine *e, struct cluster *c, const str
 	if (!facts_is(r->facts, F_SECRET)) {
 		c = c->wanted ? replace(e, c) : c;
 		if (c && location.n > 0) {
-			set_down(e, c, STR("BadKubeConfig"), STR("only Secrets can hold a kubeconfig"));
+			set_down(e, c, STR("BadKubeConfig"),
+				 STR("only Secrets can hold a kubeconfig"));
 		} else if (c) {
 			set_down(e, c, STR("MultiKueueClusterProfileFeatureDisabled"),
 				 STR("MultiKueueClusterProfile feature gate is disabled"));
@@ -220,7 +223,8 @@ static struct cluster *see_source(struct engine *e, struct cluster *c, const str
 		c = c->wanted ? replace(e, c) : c;
 		if (c) {
 			set_down(e, c, STR("BadKubeConfig"),
-				 arena_printf(&e->scratch, "secrets \"%.*s\" not found", STR_ARG(location)));
+				 arena_printf(&e->scratch, "secrets \"%.*s\" not found",
+					      STR_ARG(location)));
 		}
 		return c;
 	}
@@ -228,7 +232,8 @@ static struct cluster *see_source(struct engine *e, struct cluster *c, const str
 		c->decided = false;
 		c->link = LINK_CONNECTING;
 		connect_now(e, c, secret);
-	} else if (c->secret_hash != secret->facts->hash || !str_eq(str_of(c->secret), secret->name)) {
+	} else if (c->secret_hash != secret->facts->hash ||
+		   !str_eq(str_of(c->secret), secret->name)) {
 		connect_now(e, c, secret);
 	}
 	return c;

@@ -40,19 +40,22 @@ static struct json *body(struct engine *e, const struct record *r, const struct 
 	if (!placed) {
 		json_add(a, list, mine);
 	}
-	json_set_str(a, meta, "resourceVersion", arena_printf(a, "%llu", (unsigned long long)r->rv));
+	json_set_str(a, meta, "resourceVersion",
+		     arena_printf(a, "%llu", (unsigned long long)r->rv));
 	json_set(a, b, STR("metadata"), meta);
 	json_set(a, status, STR("conditions"), list);
 	json_set(a, b, STR("status"), status);
 	return b;
 }
 
-void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c, enum rule rule)
+void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
+		enum rule rule)
 {
 	struct op op = {.type = OP_MERGE, .prio = PRIO_CONDITION, .subresource = "status"};
 
 	if (facts_is(r->facts, F_COND) && facts_is(r->facts, F_COND_TRUE) == c->status &&
-	    str_eq(r->facts->s[S_REASON], c->reason) && str_eq(r->facts->s[S_MESSAGE], c->message)) {
+	    str_eq(r->facts->s[S_REASON], c->reason) &&
+	    str_eq(r->facts->s[S_MESSAGE], c->message)) {
 		return;
 	}
 	if (!ops_ready(e, r, item)) {

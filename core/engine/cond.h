@@ -12,6 +12,7 @@ struct cond {
 };
 
 /* Writes the condition if status, reason or message differ from what 'r' shows; other conditions stay. */
-void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c, enum rule rule);
+void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
+		enum rule rule);
 
 #endif

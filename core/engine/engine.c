@@ -4,7 +4,7 @@
 #include "core/engine/state.h"
 
 enum {
-	SLICE = 64,			/* passes a step */
+	SLICE = 64,                     /* passes a step */
 	SCRATCH_MAX = 64 * 1024 * 1024, /* for one event or pass */
 	TOMB_MS = 5 * 60 * 1000,
 	SWEEP_MS = 60 * 1000,
@@ -191,7 +191,8 @@ static void mend_tables(struct engine *e)
 	for (size_t i = 0; i < e->n_clusters; i++) {
 		for (size_t k = 0; e->clusters[i] && k < KIND_MAX; k++) {
 			struct table *t = e->clusters[i]->tables[k];
-			struct op op = {.cluster = (cluster_id)i, .kind = (uint16_t)k, .subresource = ""};
+			struct op op = {
+				.cluster = (cluster_id)i, .kind = (uint16_t)k, .subresource = ""};
 
 			if (!t || !t->broken) {
 				continue;
@@ -209,8 +210,8 @@ static void mend_tables(struct engine *e)
 	}
 }
 
-void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mono_ms, int64_t wall_ms,
-		 struct op_list *out)
+void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mono_ms,
+		 int64_t wall_ms, struct op_list *out)
 {
 	e->now = mono_ms;
 	e->wall = wall_ms;
@@ -270,7 +271,8 @@ void engine_get_stats(const struct engine *e, struct engine_stats *ret)
 	ret->queued = e->queue.n;
 }
 
-void engine_rules(const struct engine *e, void (*fn)(void *ctx, const char *rule, uint64_t count), void *ctx)
+void engine_rules(const struct engine *e, void (*fn)(void *ctx, const char *rule, uint64_t count),
+		  void *ctx)
 {
 	for (size_t i = 0; i < R_N; i++) {
 		fn(ctx, rule_names[i], e->rules[i]);

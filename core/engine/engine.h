@@ -16,11 +16,12 @@ struct engine;
 
 /* What the configuration means to the engine; strings are borrowed for the engine's life. */
 struct engine_options {
-	const struct kinds *kinds; /* fixed kinds, then one job kind per adapter of 'plug', in its order */
+	const struct kinds
+		*kinds; /* fixed kinds, then one job kind per adapter of 'plug', in its order */
 	struct plug *plug;
-	mk_str origin;		   /* multiKueue.origin */
-	mk_str namespace_;	   /* where kubeconfig Secrets live */
-	mk_str dispatcher;	   /* multiKueue.dispatcherName */
+	mk_str origin;                        /* multiKueue.origin */
+	mk_str namespace_;                    /* where kubeconfig Secrets live */
+	mk_str dispatcher;                    /* multiKueue.dispatcherName */
 	const struct json *dispatcher_config; /* multiKueue.dispatchers[name], or NULL = {} */
 	int64_t worker_lost_timeout_ms;
 	int64_t gc_interval_ms; /* 0 = off */
@@ -37,25 +38,27 @@ void engine_free(struct engine *e); /* NULL is fine */
  * "now"), and appends operations to 'out'. 'mono_ms' never goes back; 'wall_ms' may. Operations and their bodies live
  * in out->arena. Out of memory inside a step: the affected keys are queued again and the step ends early.
  */
-void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mono_ms, int64_t wall_ms,
-		 struct op_list *out);
+void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mono_ms,
+		 int64_t wall_ms, struct op_list *out);
 
 /* Monotonic ms when the next step is needed without an event; INT64_MAX = none. */
 int64_t engine_next_ms(const struct engine *e);
 
 /* Counters and gauges for metrics, the demo and the bench. */
 struct engine_stats {
-	uint64_t steps, passes;	 /* engine_step calls; workload passes */
-	size_t workloads;	 /* manager Workloads in the store */
-	size_t objects;		 /* all records */
-	size_t bytes;		 /* memory of records and blobs */
+	uint64_t steps, passes; /* engine_step calls; workload passes */
+	size_t workloads;       /* manager Workloads in the store */
+	size_t objects;         /* all records */
+	size_t bytes;           /* memory of records and blobs */
 	size_t queued, in_flight;
-	uint64_t dispatched, admitted, finished; /* clones created; checks turned Ready; Finished written */
+	uint64_t dispatched, admitted,
+		finished;            /* clones created; checks turned Ready; Finished written */
 	uint64_t unserved_workloads; /* frozen: no plugin for their kind */
 };
 void engine_get_stats(const struct engine *e, struct engine_stats *ret);
 
 /* How often each rule of the step table fired: 'fn' is called once per rule id, in a fixed order. */
-void engine_rules(const struct engine *e, void (*fn)(void *ctx, const char *rule, uint64_t count), void *ctx);
+void engine_rules(const struct engine *e, void (*fn)(void *ctx, const char *rule, uint64_t count),
+		  void *ctx);
 
 #endif

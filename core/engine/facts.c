@@ -225,8 +225,9 @@ static void draw_job(struct draw *d, const struct json *obj)
 	struct mk_err err;
 	mk_str reason = {NULL, 0};
 
-	flag(d, F_SUSPENDED, json_bool(json_at(obj, "/spec/suspend")) ||
-				     json_bool(json_at(obj, "/spec/runPolicy/suspend")));
+	flag(d, F_SUSPENDED,
+	     json_bool(json_at(obj, "/spec/suspend")) ||
+		     json_bool(json_at(obj, "/spec/runPolicy/suspend")));
 	d->f.active = json_int(json_at(obj, "/status/active"), -1);
 	draw_job_end(d, obj);
 	if (d->env->remote) {

@@ -11,26 +11,26 @@
 
 enum {
 	F_TERMINATING = 1u << 0,
-	F_ACTIVE = 1u << 1,	   /* Workload: spec.active is not false */
-	F_QUOTA = 1u << 2,	   /* conditions that are True */
+	F_ACTIVE = 1u << 1, /* Workload: spec.active is not false */
+	F_QUOTA = 1u << 2,  /* conditions that are True */
 	F_EVICTED = 1u << 3,
 	F_FINISHED = 1u << 4,
 	F_ADMITTED = 1u << 5,
-	F_DEACTIVATION = 1u << 6,  /* DeactivationTarget */
-	F_ORIGIN = 1u << 7,	   /* our origin label */
-	F_MANAGED = 1u << 8,	   /* job: managed by us */
-	F_UNUSABLE = 1u << 9,	   /* job: the managing field has another type */
-	F_SUSPENDED = 1u << 10,	   /* job: spec.suspend (or spec.runPolicy.suspend) */
-	F_OURS = 1u << 11,	   /* check: of our controller */
-	F_OWNED = 1u << 12,	   /* Workload: has an owner that S_OWNER_* name */
-	F_COND = 1u << 13,	   /* check, cluster: has an Active condition */
+	F_DEACTIVATION = 1u << 6, /* DeactivationTarget */
+	F_ORIGIN = 1u << 7,       /* our origin label */
+	F_MANAGED = 1u << 8,      /* job: managed by us */
+	F_UNUSABLE = 1u << 9,     /* job: the managing field has another type */
+	F_SUSPENDED = 1u << 10,   /* job: spec.suspend (or spec.runPolicy.suspend) */
+	F_OURS = 1u << 11,        /* check: of our controller */
+	F_OWNED = 1u << 12,       /* Workload: has an owner that S_OWNER_* name */
+	F_COND = 1u << 13,        /* check, cluster: has an Active condition */
 	F_COND_TRUE = 1u << 14,
-	F_SECRET = 1u << 15,	   /* cluster: kubeconfig in the Secret S_LOCATION */
-	F_ENDED = 1u << 16,   /* job: a terminal condition (Complete, Failed, ...) is True */
+	F_SECRET = 1u << 15, /* cluster: kubeconfig in the Secret S_LOCATION */
+	F_ENDED = 1u << 16,  /* job: a terminal condition (Complete, Failed, ...) is True */
 };
 
 enum fact_str {
-	S_CLUSTER,	   /* Workload: status.clusterName */
+	S_CLUSTER,         /* Workload: status.clusterName */
 	S_FINISHED_REASON, /* Workload */
 	S_FINISHED_MESSAGE,
 	S_EVICTED_MESSAGE,
@@ -57,14 +57,14 @@ struct facts {
 	uint32_t flags;
 	uint32_t n_checks, n_names;
 	int64_t generation;
-	int64_t active;	     /* job: status.active; -1 absent */
-	int64_t since_ms;    /* cluster: wall time of Active's lastTransitionTime; -1 absent */
-	uint64_t hash;	     /* Secret: of its data */
+	int64_t active;   /* job: status.active; -1 absent */
+	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */
+	uint64_t hash;    /* Secret: of its data */
 	mk_str s[S_N];
-	mk_str *checks;	     /* Workload: names of status.admissionChecks, in order */
-	uint8_t *states;     /* their states */
-	mk_str *names;	     /* Workload: nominatedClusterNames; config: clusters */
-	size_t size;	     /* of this block */
+	mk_str *checks;  /* Workload: names of status.admissionChecks, in order */
+	uint8_t *states; /* their states */
+	mk_str *names;   /* Workload: nominatedClusterNames; config: clusters */
+	size_t size;     /* of this block */
 };
 
 /* What facts_of needs to know besides the object. */

@@ -18,7 +18,8 @@ static const struct plug_adapter *adapter_of(const struct pass *p)
 
 static bool is_elastic(const struct json *job)
 {
-	return str_is(json_str(json_get(json_at(job, "/metadata/annotations"), NAME_ELASTIC)), "true");
+	return str_is(json_str(json_get(json_at(job, "/metadata/annotations"), NAME_ELASTIC)),
+		      "true");
 }
 
 /* Inputs of a hook; false when a text is still to be fetched. */
@@ -50,7 +51,8 @@ static struct json *patch_of(struct pass *p, const struct record *r)
 	struct arena *a = p->e->out->arena;
 	struct json *body = json_new_obj(a), *meta = json_new_obj(a);
 
-	json_set_str(a, meta, "resourceVersion", arena_printf(a, "%llu", (unsigned long long)r->rv));
+	json_set_str(a, meta, "resourceVersion",
+		     arena_printf(a, "%llu", (unsigned long long)r->rv));
 	json_set(a, body, STR("metadata"), meta);
 	return body;
 }
@@ -148,7 +150,8 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 		return SYNC_SAME;
 	}
 	draft = json_type(status) == JSON_OBJ ? json_dup(a, status) : json_new_obj(a);
-	if (plug_status(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK || res.verdict < 0) {
+	if (plug_status(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK ||
+	    res.verdict < 0) {
 		fault(p, res.verdict);
 		return SYNC_FAULT;
 	}
@@ -182,7 +185,8 @@ static void stamp(struct pass *p, struct json *draft)
 		return;
 	}
 	json_set(a, notes, STR(NAME_PREBUILT), by_annotation ? json_new_str(a, p->w->name) : NULL);
-	json_set(a, labels, STR(NAME_PREBUILT), p->w->name.n <= 63 ? json_new_str(a, p->w->name) : NULL);
+	json_set(a, labels, STR(NAME_PREBUILT),
+		 p->w->name.n <= 63 ? json_new_str(a, p->w->name) : NULL);
 }
 
 static void forward_pointers(struct pass *p, const struct plug_view *v, struct json *draft)
@@ -205,11 +209,13 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	struct json *draft, *diff, *body;
 
 	if ((!d->remote && !d->forward) || !p->job || facts_is(p->job->facts, F_TERMINATING) ||
-	    facts_is(remote->facts, F_TERMINATING) || clone_is(k, F_FINISHED) || !make_view(p, remote, &v)) {
+	    facts_is(remote->facts, F_TERMINATING) || clone_is(k, F_FINISHED) ||
+	    !make_view(p, remote, &v)) {
 		return;
 	}
 	draft = json_dup(a, v.remote);
-	if (plug_remote(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK || res.verdict < 0) {
+	if (plug_remote(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK ||
+	    res.verdict < 0) {
 		fault(p, res.verdict);
 		return;
 	}
@@ -246,7 +252,8 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 		say_no_memory(p->e);
 		return;
 	}
-	if (plug_remote(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK || res.verdict < 0) {
+	if (plug_remote(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK ||
+	    res.verdict < 0) {
 		fault(p, res.verdict);
 		return;
 	}

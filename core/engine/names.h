@@ -5,7 +5,7 @@
 
 #define NAME_API "kueue.x-k8s.io/v1beta2"
 #define NAME_GROUP "kueue.x-k8s.io"
-#define NAME_CONTROLLER "kueue.x-k8s.io/multikueue"   /* AdmissionCheck.spec.controllerName */
+#define NAME_CONTROLLER "kueue.x-k8s.io/multikueue"    /* AdmissionCheck.spec.controllerName */
 #define NAME_ORIGIN "kueue.x-k8s.io/multikueue-origin" /* label of every remote object of ours */
 #define NAME_ORIGIN_UID "kueue.x-k8s.io/multikueue-origin-uid"
 #define NAME_PREBUILT "kueue.x-k8s.io/prebuilt-workload-name"
@@ -16,9 +16,9 @@
 #define NAME_ADMISSION "kueue-admission" /* field manager of admission-owned status */
 
 /* Ours; the domain is the one of docs/decisions/0001. */
-#define NAME_MANAGER_ID "multikueued.io/manager-id"	/* uid of the manager's kube-system */
+#define NAME_MANAGER_ID "multikueued.io/manager-id"     /* uid of the manager's kube-system */
 #define NAME_WORKLOAD_UID "multikueued.io/workload-uid" /* of the local Workload */
-#define NAME_SPEC_HASH "multikueued.io/spec-hash"	/* of the local spec that a clone was made from */
+#define NAME_SPEC_HASH "multikueued.io/spec-hash" /* of the local spec that a clone was made from */
 #define NAME_OUR_OWNER_KIND "multikueued.io/owner-kind" /* "batch/v1, Kind=Job" */
 #define NAME_OUR_OWNER_NAME "multikueued.io/owner-name"
 

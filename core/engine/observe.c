@@ -150,8 +150,7 @@ static void touch_check(struct engine *e, struct record *r)
 
 	if (!k) {
 		k = mk_calloc(1, sizeof(*k));
-		if (!k || !keep_str(&k->name, r->name) ||
-		    !map_put(&e->check_by_name, r->name, k)) {
+		if (!k || !keep_str(&k->name, r->name) || !map_put(&e->check_by_name, r->name, k)) {
 			if (k) {
 				mk_free(k->name);
 			}
@@ -431,7 +430,9 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 			e->manager_id[id.n] = 0;
 		}
 	} else if (ev->link == LINK_DOWN) {
-		int64_t ago = ev->at_wall_ms > 0 && ev->at_wall_ms < e->wall ? e->wall - ev->at_wall_ms : 0;
+		int64_t ago = ev->at_wall_ms > 0 && ev->at_wall_ms < e->wall
+				      ? e->wall - ev->at_wall_ms
+				      : 0;
 
 		c->decided = true;
 		c->failed = true;

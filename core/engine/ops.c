@@ -9,7 +9,7 @@
 #include "core/engine/state.h"
 
 enum {
-	SETTLE_WRITE_MS = 2000,	  /* the watch brings a write within this, or we ask */
+	SETTLE_WRITE_MS = 2000,   /* the watch brings a write within this, or we ask */
 	SETTLE_DELETE_MS = 10000, /* finalizers and garbage collectors take their time */
 	SETTLE_CONFLICT_MS = 500,
 	FENCED_MS = 1000,
@@ -224,8 +224,8 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 
 void ops_done(struct engine *e, const struct event *ev)
 {
-	struct inflight *f = map_get(&e->inflight_by_id,
-				     (mk_str){(const char *)&ev->op_id, sizeof(ev->op_id)});
+	struct inflight *f =
+		map_get(&e->inflight_by_id, (mk_str){(const char *)&ev->op_id, sizeof(ev->op_id)});
 	struct record *r;
 
 	if (!f) {

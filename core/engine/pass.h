@@ -27,14 +27,14 @@ struct clone {
 struct pass {
 	struct engine *e;
 	struct wl *w;
-	struct record *local; /* NULL: gone */
+	struct record *local;  /* NULL: gone */
 	const struct facts *f; /* of local */
-	size_t check;	       /* index of our check in f->checks */
+	size_t check;          /* index of our check in f->checks */
 	enum check_state state;
 	const struct record *config; /* NULL: none */
-	uint16_t kind;		     /* of the job; 0: no adapter */
+	uint16_t kind;               /* of the job; 0: no adapter */
 	size_t adapter;
-	struct record *job; /* local; NULL: absent, or not known yet */
+	struct record *job;   /* local; NULL: absent, or not known yet */
 	struct clone *clones; /* clusters of the config in its order, then the others */
 	size_t n_clones;
 	struct json *wl_json, *job_json; /* parsed on demand, in the scratch arena */
@@ -94,10 +94,10 @@ struct json *ssa_body(struct engine *e, const struct record *r);
 /* Our check's entry in 'body': state, message, and the time if the state changes. */
 void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str message);
 /* Adds or replaces a condition. */
-void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str reason, mk_str message,
-		   int64_t generation);
+void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str reason,
+		   mk_str message, int64_t generation);
 /* Sends 'body' for the status of 'r', with an event when it is done (note_type NULL: none). */
-void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule rule, enum op_prio prio,
-	      const char *note_type, mk_str note);
+void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule rule,
+	      enum op_prio prio, const char *note_type, mk_str note);
 
 #endif

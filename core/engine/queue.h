@@ -19,8 +19,8 @@ struct queue_item {
 	struct list_node node;
 	struct heap_node timer;
 	struct queue_bucket *bucket; /* NULL: not waiting */
-	mk_str ns;		     /* borrowed from the thing */
-	int type;		     /* the owner's */
+	mk_str ns;                   /* borrowed from the thing */
+	int type;                    /* the owner's */
 };
 
 struct queue {

@@ -157,8 +157,8 @@ static void ask_dispatcher(struct pass *p, struct pick *pick)
 	if (!wl || e->no_memory) {
 		return;
 	}
-	if (plug_nominate(e->o.plug, (size_t)e->dispatcher, wl, list, e->o.dispatcher_config, e->wall, -1,
-			  &e->scratch, &got, NULL) != MK_OK ||
+	if (plug_nominate(e->o.plug, (size_t)e->dispatcher, wl, list, e->o.dispatcher_config,
+			  e->wall, -1, &e->scratch, &got, NULL) != MK_OK ||
 	    got.verdict < 0) {
 		rule_hit(e, R_PLUGIN);
 		queue_add_at(&e->queue, &p->w->item, e->now + 5000);
@@ -222,10 +222,11 @@ static void foreign(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	if (!wc->reported) {
 		wc->reported = true;
 		note_record(p->e, p->local, "Warning",
-			    arena_printf(&p->e->scratch,
-					 "a Workload of this name on worker cluster \"%s\" is not ours; "
-					 "the cluster is left out",
-					 k->c->name));
+			    arena_printf(
+				    &p->e->scratch,
+				    "a Workload of this name on worker cluster \"%s\" is not ours; "
+				    "the cluster is left out",
+				    k->c->name));
 		skip_cluster(p, wc);
 		return;
 	}
@@ -303,8 +304,9 @@ void race(struct pass *p)
 		win(p, best);
 		return;
 	}
-	if (!p->job || !facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_TERMINATING) ||
-	    !facts_is(p->f, F_ACTIVE) || !p->config || !others_ready(p)) {
+	if (!p->job || !facts_is(p->job->facts, F_MANAGED) ||
+	    facts_is(p->job->facts, F_TERMINATING) || !facts_is(p->f, F_ACTIVE) || !p->config ||
+	    !others_ready(p)) {
 		return;
 	}
 	if (p->e->dispatcher < 0) {

@@ -32,7 +32,8 @@ enum twin clone_twin(const struct pass *p, const struct cluster *c, const struct
 		return r && (r->unknown || r->inflight) ? TWIN_UNKNOWN : TWIN_ABSENT;
 	}
 	t = base_twin(p, r->facts);
-	if (t == TWIN_OURS && p->local && !str_eq(r->facts->s[S_LOCAL_UID], str_of(p->local->uid))) {
+	if (t == TWIN_OURS && p->local &&
+	    !str_eq(r->facts->s[S_LOCAL_UID], str_of(p->local->uid))) {
 		return TWIN_STALE;
 	}
 	return t;
@@ -54,10 +55,12 @@ enum twin job_twin(const struct pass *p, const struct record *r)
 	if (f->s[S_PREBUILT].n > 0 && !str_eq(f->s[S_PREBUILT], p->w->name)) {
 		return TWIN_OTHER;
 	}
-	if (p->local && f->s[S_LOCAL_UID].n > 0 && !str_eq(f->s[S_LOCAL_UID], str_of(p->local->uid))) {
+	if (p->local && f->s[S_LOCAL_UID].n > 0 &&
+	    !str_eq(f->s[S_LOCAL_UID], str_of(p->local->uid))) {
 		return TWIN_STALE;
 	}
-	if (p->job && f->s[S_ORIGIN_UID].n > 0 && !str_eq(f->s[S_ORIGIN_UID], str_of(p->job->uid))) {
+	if (p->job && f->s[S_ORIGIN_UID].n > 0 &&
+	    !str_eq(f->s[S_ORIGIN_UID], str_of(p->job->uid))) {
 		return TWIN_STALE;
 	}
 	return t;
@@ -70,7 +73,8 @@ struct record *remote_job(const struct pass *p, const struct clone *k)
 
 void skip_cluster(struct pass *p, struct wl_cluster *wc)
 {
-	int64_t ms = (int64_t)SKIP_FIRST_MS << (wc->fails < SKIP_MAX_SHIFT ? wc->fails : SKIP_MAX_SHIFT);
+	int64_t ms = (int64_t)SKIP_FIRST_MS
+		     << (wc->fails < SKIP_MAX_SHIFT ? wc->fails : SKIP_MAX_SHIFT);
 
 	wc->fails++;
 	wc->skip_until = p->e->now + (ms < SKIP_MAX_MS ? ms : SKIP_MAX_MS);

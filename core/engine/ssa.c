@@ -10,7 +10,8 @@
 
 enum { MAX_MESSAGE = 32768, MAX_DEPTH = 64 };
 
-static struct json *owned(struct arena *a, const struct json *fields, const struct json *v, int depth);
+static struct json *owned(struct arena *a, const struct json *fields, const struct json *v,
+			  int depth);
 
 /* Do all members of 'key' stand in element 'v'? */
 static bool has_keys(const struct json *key, const struct json *v)
@@ -25,8 +26,8 @@ static bool has_keys(const struct json *key, const struct json *v)
 	return json_len(key) > 0;
 }
 
-static struct json *owned_element(struct arena *a, const struct json *key, const struct json *fields,
-				  const struct json *v, int depth)
+static struct json *owned_element(struct arena *a, const struct json *key,
+				  const struct json *fields, const struct json *v, int depth)
 {
 	struct json *mine = owned(a, fields, v, depth);
 	struct json_iter it = json_iter(key);
@@ -40,8 +41,8 @@ static struct json *owned_element(struct arena *a, const struct json *key, const
 }
 
 /* The owned part of element 'v', number 'i', of a list; NULL when it is not owned. */
-static struct json *owned_entry(struct arena *a, const struct json *fields, const struct json *v, size_t i,
-				int depth)
+static struct json *owned_entry(struct arena *a, const struct json *fields, const struct json *v,
+				size_t i, int depth)
 {
 	struct json_iter it = json_iter(fields);
 
@@ -69,7 +70,8 @@ static struct json *owned_entry(struct arena *a, const struct json *fields, cons
 	return NULL;
 }
 
-static struct json *owned_list(struct arena *a, const struct json *fields, const struct json *v, int depth)
+static struct json *owned_list(struct arena *a, const struct json *fields, const struct json *v,
+			       int depth)
 {
 	struct json *list = json_new_arr(a);
 	struct json_iter it = json_iter(v);
@@ -86,7 +88,8 @@ static struct json *owned_list(struct arena *a, const struct json *fields, const
 }
 
 /* The part of 'v' that the field set names; a set without members means the whole value. */
-static struct json *owned(struct arena *a, const struct json *fields, const struct json *v, int depth)
+static struct json *owned(struct arena *a, const struct json *fields, const struct json *v,
+			  int depth)
 {
 	struct json_iter it = json_iter(v);
 	struct json *mine;
@@ -115,12 +118,15 @@ static struct json *owned(struct arena *a, const struct json *fields, const stru
 /* What Kueue's own body holds, when managedFields do not tell. */
 static struct json *known_fields(struct arena *a, const struct json *status)
 {
-	static const char *const plain[] = {"accumulatedPastExecutionTimeSeconds", "clusterName",
-					    "nominatedClusterNames", "unhealthyNodes",
-					    "preemptionGates", "admissionChecks"};
-	static const char *const types[] = {"QuotaReserved", "BlockedOnPreemptionGates", "Evicted",
-					    "Admitted", "Preempted", "Requeued",
-					    "DeactivationTarget", "Finished", "PodsReady"};
+	static const char *const plain[] = {"accumulatedPastExecutionTimeSeconds",
+					    "clusterName",
+					    "nominatedClusterNames",
+					    "unhealthyNodes",
+					    "preemptionGates",
+					    "admissionChecks"};
+	static const char *const types[] = {
+		"QuotaReserved", "BlockedOnPreemptionGates", "Evicted",  "Admitted", "Preempted",
+		"Requeued",      "DeactivationTarget",       "Finished", "PodsReady"};
 	struct json *mine = json_new_obj(a), *conditions = json_new_arr(a);
 	const struct json *admission = json_get(status, "admission");
 	const struct json *requeue = json_get(status, "requeueState");
@@ -140,7 +146,8 @@ static struct json *known_fields(struct arena *a, const struct json *status)
 	}
 	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
 		if (json_get(status, plain[i])) {
-			json_set(a, mine, str_of(plain[i]), json_dup(a, json_get(status, plain[i])));
+			json_set(a, mine, str_of(plain[i]),
+				 json_dup(a, json_get(status, plain[i])));
 		}
 	}
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
@@ -179,7 +186,8 @@ struct json *ssa_body(struct engine *e, const struct record *r)
 	json_set_str(a, body, "kind", STR("Workload"));
 	json_set_str(a, meta, "name", r->name);
 	json_set_str(a, meta, "namespace", r->ns);
-	json_set_str(a, meta, "resourceVersion", arena_printf(a, "%llu", (unsigned long long)r->rv));
+	json_set_str(a, meta, "resourceVersion",
+		     arena_printf(a, "%llu", (unsigned long long)r->rv));
 	json_set(a, body, STR("metadata"), meta);
 	json_set(a, body, STR("status"), mine);
 	return body;
@@ -202,7 +210,8 @@ void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str
 	struct arena *a = p->e->out->arena;
 	mk_str name = p->f->checks[p->check];
 	const struct json *obj = record_parse(p->e, p->local);
-	const struct json *old = facts_find(json_at(obj, "/status/admissionChecks"), "name", name.p);
+	const struct json *old =
+		facts_find(json_at(obj, "/status/admissionChecks"), "name", name.p);
 	struct json *list = list_of(a, body, "admissionChecks");
 	struct json *entry = facts_find(list, "name", name.p);
 
@@ -218,8 +227,8 @@ void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str
 	json_set_str(a, entry, "state", str_of(check_state_name(state)));
 }
 
-void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str reason, mk_str message,
-		   int64_t generation)
+void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str reason,
+		   mk_str message, int64_t generation)
 {
 	struct arena *a = e->out->arena;
 	struct json *list = list_of(a, body, "conditions");
@@ -237,8 +246,8 @@ void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str
 	json_set_str(a, c, "lastTransitionTime", time_rfc3339(a, e->wall));
 }
 
-void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule rule, enum op_prio prio,
-	      const char *note_type, mk_str note)
+void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule rule,
+	      enum op_prio prio, const char *note_type, mk_str note)
 {
 	struct op op = {.type = OP_APPLY_STATUS,
 			.prio = prio,

@@ -19,46 +19,46 @@
 #include "core/engine/store.h"
 
 /* The rules of the step table; the text forms are operation causes and counter names. */
-#define RULES(X)                                                                                   \
-	X(R_GONE, "2.gone")                                                                        \
-	X(R_DELETED, "2.deleted")                                                                  \
-	X(R_RELEASE, "2.release")                                                                  \
-	X(R_STALE, "2.stale")                                                                      \
-	X(R_UNCHECKED, "2.unchecked")                                                              \
-	X(R_REJECTED_ADAPTER, "a6.rejected")                                                       \
-	X(R_REJECTED_OWNER, "a7.rejected")                                                         \
-	X(R_FROZEN, "a6.frozen")                                                                   \
-	X(R_OUT_OF_SYNC, "3.out_of_sync")                                                          \
-	X(R_LAST_STATUS, "3.status")                                                               \
-	X(R_FINISHED, "3.finished")                                                                \
-	X(R_WINDING_STATUS, "4.status")                                                            \
-	X(R_EVICTED, "4.evicted")                                                                  \
-	X(R_SPEC, "5.spec")                                                                        \
-	X(R_LOSER, "6.loser")                                                                      \
-	X(R_DEACTIVATE, "6.deactivate")                                                            \
-	X(R_JOB_CREATE, "6.create")                                                                \
-	X(R_JOB_STATUS, "6.status")                                                                \
-	X(R_JOB_FORWARD, "6.forward")                                                              \
-	X(R_JOB_OTHER, "6.other_incarnation")                                                      \
-	X(R_READY, "6.ready")                                                                      \
-	X(R_LOST, "6.lost")                                                                        \
-	X(R_REMOTE_GONE, "6.gone")                                                                 \
-	X(R_NO_CLUSTER, "6.no_cluster")                                                            \
-	X(R_REFUSED, "6.refused")                                                                  \
-	X(R_WIN, "7.win")                                                                          \
-	X(R_DISQUALIFIED, "8.disqualified")                                                        \
-	X(R_NOMINATE, "9.nominate")                                                                \
-	X(R_CREATE, "9.create")                                                                    \
-	X(R_UNNOMINATED, "9.unnominated")                                                          \
-	X(R_FOREIGN, "9.foreign")                                                                  \
-	X(R_PLUGIN, "plugin.fault")                                                                \
-	X(R_GC, "gc.orphan")                                                                       \
-	X(R_GET, "get")                                                                            \
-	X(R_CONNECT, "cluster.connect")                                                            \
-	X(R_DISCONNECT, "cluster.disconnect")                                                      \
-	X(R_CLUSTER, "cluster.condition")                                                          \
-	X(R_CHECK, "check.condition")                                                              \
-	X(R_WATCH, "watch.open")                                                                   \
+#define RULES(X)                              \
+	X(R_GONE, "2.gone")                   \
+	X(R_DELETED, "2.deleted")             \
+	X(R_RELEASE, "2.release")             \
+	X(R_STALE, "2.stale")                 \
+	X(R_UNCHECKED, "2.unchecked")         \
+	X(R_REJECTED_ADAPTER, "a6.rejected")  \
+	X(R_REJECTED_OWNER, "a7.rejected")    \
+	X(R_FROZEN, "a6.frozen")              \
+	X(R_OUT_OF_SYNC, "3.out_of_sync")     \
+	X(R_LAST_STATUS, "3.status")          \
+	X(R_FINISHED, "3.finished")           \
+	X(R_WINDING_STATUS, "4.status")       \
+	X(R_EVICTED, "4.evicted")             \
+	X(R_SPEC, "5.spec")                   \
+	X(R_LOSER, "6.loser")                 \
+	X(R_DEACTIVATE, "6.deactivate")       \
+	X(R_JOB_CREATE, "6.create")           \
+	X(R_JOB_STATUS, "6.status")           \
+	X(R_JOB_FORWARD, "6.forward")         \
+	X(R_JOB_OTHER, "6.other_incarnation") \
+	X(R_READY, "6.ready")                 \
+	X(R_LOST, "6.lost")                   \
+	X(R_REMOTE_GONE, "6.gone")            \
+	X(R_NO_CLUSTER, "6.no_cluster")       \
+	X(R_REFUSED, "6.refused")             \
+	X(R_WIN, "7.win")                     \
+	X(R_DISQUALIFIED, "8.disqualified")   \
+	X(R_NOMINATE, "9.nominate")           \
+	X(R_CREATE, "9.create")               \
+	X(R_UNNOMINATED, "9.unnominated")     \
+	X(R_FOREIGN, "9.foreign")             \
+	X(R_PLUGIN, "plugin.fault")           \
+	X(R_GC, "gc.orphan")                  \
+	X(R_GET, "get")                       \
+	X(R_CONNECT, "cluster.connect")       \
+	X(R_DISCONNECT, "cluster.disconnect") \
+	X(R_CLUSTER, "cluster.condition")     \
+	X(R_CHECK, "check.condition")         \
+	X(R_WATCH, "watch.open")              \
 	X(R_UNWATCH, "watch.close")
 
 #define RULE_ENUM(id, text) id,
@@ -114,9 +114,9 @@ struct wl_cluster {
 
 struct wl {
 	struct queue_item item;
-	struct list_node node;	     /* of engine.workloads, in order of first sight */
+	struct list_node node;       /* of engine.workloads, in order of first sight */
 	struct list_node owner_node; /* of owner->workloads */
-	struct owner *owner;	     /* NULL: no known kind */
+	struct owner *owner;         /* NULL: no known kind */
 	struct wl_cluster *cl;
 	size_t n_cl;
 	mk_str key, ns, name;
@@ -126,7 +126,7 @@ struct wl {
 	int64_t status_at; /* when the job's status was written last; INT64_MIN never */
 	int64_t quiet_at;  /* when a status that can wait must be written; INT64_MAX none */
 	int64_t lost_at;   /* when the winner's cluster was found missing; INT64_MAX = not */
-	bool counted;	   /* in the users of the manager's job table */
+	bool counted;      /* in the users of the manager's job table */
 	bool frozen;
 	bool gc; /* objects without our annotations may go too */
 	char text[];
@@ -153,7 +153,7 @@ struct engine {
 	struct list_node inflight;
 	struct list_node workloads;
 	struct queue_item gc_item, sweep_item;
-	int dispatcher; /* of plug; -1 external */
+	int dispatcher;      /* of plug; -1 external */
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
 	bool started;

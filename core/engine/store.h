@@ -21,22 +21,22 @@ struct record {
 	struct list_node tomb; /* in the store's list while it is not present */
 	struct table *table;
 	mk_str key, ns, name; /* views into 'text' */
-	char *uid;	      /* of the object, or of the last one; NULL unknown */
-	uint64_t rv;	      /* of the state held, or of the deletion */
+	char *uid;            /* of the object, or of the last one; NULL unknown */
+	uint64_t rv;          /* of the state held, or of the deletion */
 	uint32_t epoch;
 	uint32_t seen; /* list that named it last */
 	bool present;
 	struct facts *facts; /* while present */
-	char *blob;	     /* text without managedFields; may be NULL */
+	char *blob;          /* text without managedFields; may be NULL */
 	size_t blob_n;
 	uint64_t admitted_step; /* clone: the step that first saw this uid Admitted; 0 = not */
-	int64_t gone_at;	/* monotonic ms since it is not present */
+	int64_t gone_at;        /* monotonic ms since it is not present */
 
 	/* what is under way: ops.c */
 	struct inflight *inflight; /* at most one operation */
-	bool unknown;		   /* the outcome of a write is: only a get may follow */
-	bool absent;		   /* a get said so, and nothing else since */
-	bool settling;		   /* our view is known to be old: wait for news until settle_at, then get */
+	bool unknown;              /* the outcome of a write is: only a get may follow */
+	bool absent;               /* a get said so, and nothing else since */
+	bool settling; /* our view is known to be old: wait for news until settle_at, then get */
 	int64_t settle_at;
 	int64_t retry_at; /* no write before; 0 = none */
 	unsigned fails;
@@ -81,8 +81,8 @@ struct record *store_touch(struct store *s, struct table *t, mk_str ns, mk_str n
 /* Is a view of (epoch, rv) older than what the record holds? */
 bool record_is_newer(const struct record *r, uint32_t epoch, uint64_t rv);
 /* Takes over an observed state: 'facts' and 'blob' (NULL = none) become the record's. False: out of memory, unchanged. */
-bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch, struct facts *facts,
-		char *blob, size_t blob_n);
+bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch,
+		struct facts *facts, char *blob, size_t blob_n);
 /* The object is no longer there, as of rv. */
 void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch, int64_t now);
 /* Forgets the text. */

@@ -100,7 +100,8 @@ static void losers(struct pass *p, const struct clone *keep)
 	for (size_t i = 0; i < p->n_clones; i++) {
 		struct clone *k = &p->clones[i];
 
-		if (k != keep && (twin_is_ours(k->twin) || k->twin == TWIN_STALE || k->twin == TWIN_UNKNOWN)) {
+		if (k != keep &&
+		    (twin_is_ours(k->twin) || k->twin == TWIN_STALE || k->twin == TWIN_UNKNOWN)) {
 			(void)remove_remote(p, k, k->twin == TWIN_STALE ? R_STALE : R_LOSER);
 		}
 	}
@@ -156,10 +157,11 @@ static void finished(struct pass *p, struct clone *k)
 	mk_str text;
 
 	if (str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync")) {
-		text = arena_printf(p->e->out->arena,
-				    "Remote workload on worker cluster \"%s\" is out of sync with its user "
-				    "job, resetting for re-dispatch",
-				    k->c->name);
+		text = arena_printf(
+			p->e->out->arena,
+			"Remote workload on worker cluster \"%s\" is out of sync with its user "
+			"job, resetting for re-dispatch",
+			k->c->name);
 		if (p->state == CHECK_READY) {
 			retry(p, R_OUT_OF_SYNC, text, "Warning");
 		}
@@ -189,8 +191,8 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	struct record *r;
 
 	if (wc->refused) {
-		mk_str text = arena_printf(p->e->out->arena, "Cannot create the job on \"%s\": %s", k->c->name,
-					   wc->why ? wc->why : "");
+		mk_str text = arena_printf(p->e->out->arena, "Cannot create the job on \"%s\": %s",
+					   k->c->name, wc->why ? wc->why : "");
 
 		retry(p, R_REFUSED, text, "Warning");
 		if (p->local->inflight) {
@@ -205,7 +207,8 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		}
 		return;
 	}
-	if (!p->job || !facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_TERMINATING)) {
+	if (!p->job || !facts_is(p->job->facts, F_MANAGED) ||
+	    facts_is(p->job->facts, F_TERMINATING)) {
 		return;
 	}
 	r = t ? store_touch(&p->e->store, t, p->w->ns, p->w->owner->name, p->e->now) : NULL;
@@ -233,7 +236,8 @@ static void run(struct pass *p, struct clone *k)
 
 	if (p->state == CHECK_PENDING) {
 		write_check(p, CHECK_READY, R_READY,
-			    arena_printf(p->e->out->arena, "The workload was admitted on \"%s\"", k->c->name),
+			    arena_printf(p->e->out->arena, "The workload was admitted on \"%s\"",
+					 k->c->name),
 			    "Normal");
 	}
 	if (!wc || p->state == CHECK_RETRY || !watch_ready(p->e, k->c, p->kind)) {
@@ -369,7 +373,8 @@ static void deactivate(struct pass *p, struct clone *k)
 		}
 		return;
 	}
-	ssa_condition(e, body, "DeactivationTarget", STR("EvictedOnManagerCluster"), message, f->generation);
+	ssa_condition(e, body, "DeactivationTarget", STR("EvictedOnManagerCluster"), message,
+		      f->generation);
 	ssa_send(e, k->r, body, R_DEACTIVATE, PRIO_STOP, NULL, (mk_str){NULL, 0});
 }
 

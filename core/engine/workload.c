@@ -76,7 +76,8 @@ static bool find_check(struct pass *p)
 static bool manager_known(const struct engine *e)
 {
 	return e->manager_id[0] != 0 && table_known(e, CLUSTER_MANAGER, KIND_WORKLOAD) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CHECK) && table_known(e, CLUSTER_MANAGER, KIND_CONFIG) &&
+	       table_known(e, CLUSTER_MANAGER, KIND_CHECK) &&
+	       table_known(e, CLUSTER_MANAGER, KIND_CONFIG) &&
 	       table_known(e, CLUSTER_MANAGER, KIND_CLUSTER);
 }
 

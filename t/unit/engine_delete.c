@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user deletes the job at each stage; restarts at each stage; what is left behind must be nothing. */
+#include "t/unit/engine_world.h"
+
+static size_t remote_objects(const struct world *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MAX_OBJECTS; i++) {
+		n += w->o[i].used && w->o[i].cluster > 0;
+	}
+	return n;
+}
+
+enum stage { QUOTA_RESERVED, CLONED, WON, RUNNING, FINISHED, N_STAGES };
+static const char *const stage_names[] = {"quota reserved", "cloned", "won", "running", "finished"};
+
+static struct object *bring_to(struct world *w, enum stage s)
+{
+	struct object *wl = a_job(w, "j");
+
+	if (s >= CLONED) {
+		w_settle(w);
+	}
+	if (s >= WON) {
+		admit(w, 2, "wl-j");
+		w_settle(w);
+	}
+	if (s >= RUNNING) {
+		w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+			"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
+		w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":false}}");
+		w_settle(w);
+	}
+	if (s >= FINISHED) {
+		w_patch(w, clone_of(w, 2, "wl-j"),
+			"{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
+			"\"reason\":\"Succeeded\","
+			"\"message\":\"done\"}]}}");
+		w_settle(w);
+	}
+	return wl;
+}
+
+static void delete_at(enum stage s, bool restart)
+{
+	struct world *w = w_new(3);
+	struct object *wl = bring_to(w, s);
+	char name[128];
+
+	w_take(w);
+	if (restart) {
+		/* The deletion happens while nobody looks. */
+		w_stop(w);
+		w_del(w, w_find(w, 0, JOB, "ns", "j"));
+		w_del(w, wl);
+		w_restart(w);
+	} else {
+		w_del(w, w_find(w, 0, JOB, "ns", "j"));
+		w_settle(w);
+		snprintf(name, sizeof(name), "%s: the job alone gone: no write", stage_names[s]);
+		is_str(w_take(w), s == QUOTA_RESERVED ? "watch_open 0 Job watch.open\n" : "", name);
+		w_del(w, wl);
+	}
+	w_settle(w);
+	w_advance(w, 20000);
+	snprintf(name, sizeof(name), "%s%s: nothing is left", stage_names[s],
+		 restart ? ", restart" : "");
+	is_int(remote_objects(w), 0, name);
+	w_take(w);
+	w_advance(w, 120000);
+	is_str(w_take(w), "", "and then silence");
+	w_free(w);
+}
+
+static void terminating(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = bring_to(w, RUNNING);
+
+	w_take(w);
+	w_patch(w, wl, "{\"metadata\":{\"deletionTimestamp\":\"2027-01-15T08:00:01Z\"}}");
+	w_settle(w);
+	is_str(w_take(w), "delete 2 Job j 2.deleted\ndelete 2 Workload wl-j 2.deleted\n",
+	       "terminating: job, then clone");
+	w_free(w);
+}
+
+/* The same decisions follow from lists alone: at each stage a restart changes nothing, twice. */
+static void restart_at(enum stage s)
+{
+	struct world *w = w_new(3);
+	char name[128];
+	const char *log;
+
+	bring_to(w, s);
+	w_settle(w);
+	for (int i = 0; i < 2; i++) {
+		w_restart(w);
+		w_settle(w);
+		w_advance(w, 5000);
+		log = w_take(w);
+		snprintf(name, sizeof(name), "%s: restart %d asks for nothing", stage_names[s],
+			 i + 1);
+		ok(!strstr(log, "create") && !strstr(log, "apply") && !strstr(log, "merge") &&
+			   !strstr(log, "delete") && !strstr(log, "get "),
+		   name);
+	}
+	w_free(w);
+}
+
+/* A new workload of the same name: what the old one left is taken away first. */
+static void another_incarnation(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = bring_to(w, RUNNING);
+	const char *log;
+
+	w_stop(w);
+	w_del(w, w_find(w, 0, JOB, "ns", "j"));
+	w_del(w, wl);
+	a_job(w, "j");
+	w_restart(w);
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "delete 2 Job j 2.stale") && strstr(log, "delete 2 Workload wl-j 2.stale"),
+	   "the old clone and job go");
+	ok(strstr(log, "create 2 Workload wl-j 9.create"), "a new clone comes");
+	w_free(w);
+}
+
+int main(void)
+{
+	for (int s = 0; s < N_STAGES; s++) {
+		if (s < FINISHED) {
+			delete_at((enum stage)s, false);
+			delete_at((enum stage)s, true);
+		}
+		restart_at((enum stage)s);
+	}
+	terminating();
+	another_incarnation();
+	return done_testing();
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The normal life of a job: nominate, clone, win, create, mirror, finish, clean up. */
+#include "t/unit/engine_world.h"
+
+static void start(struct world *w)
+{
+	is_str(w_take(w),
+	       "connect 1 MultiKueueCluster w1 cluster.connect\n"
+	       "watch_open 1 Workload watch.open\n"
+	       "connect 2 MultiKueueCluster w2 cluster.connect\n"
+	       "watch_open 2 Workload watch.open\n"
+	       "connect 3 MultiKueueCluster w3 cluster.connect\n"
+	       "watch_open 3 Workload watch.open\n"
+	       "merge 0 MultiKueueCluster w1 cluster.condition\n"
+	       "merge 0 MultiKueueCluster w2 cluster.condition\n"
+	       "merge 0 MultiKueueCluster w3 cluster.condition\n"
+	       "merge 0 AdmissionCheck mk check.condition\n",
+	       "start: links, then conditions");
+	is_str(w_str(w, w_find(w, 0, KIND_CLUSTER, "", "w1"), "/status/conditions/0"),
+	       "{\"type\":\"Active\",\"status\":\"True\",\"reason\":\"Active\",\"message\":"
+	       "\"Connected\","
+	       "\"observedGeneration\":1,\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}",
+	       "cluster condition");
+	is_str(w_str(w, w_find(w, 0, KIND_CHECK, "", "mk"), "/status/conditions/0/message"),
+	       "The admission check is active", "check condition");
+}
+
+int main(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl, *local, *remote, *clone;
+	size_t before;
+
+	start(w);
+	wl = a_job(w, "j");
+	local = w_find(w, 0, JOB, "ns", "j");
+	before = w->requests;
+	w_settle(w);
+	is_str(w_take(w),
+	       "watch_open 0 Job watch.open\n"
+	       "apply_status 0 Workload wl-j 9.nominate\n"
+	       "watch_open 1 Job watch.open\n"
+	       "create 1 Workload wl-j 9.create\n"
+	       "watch_open 2 Job watch.open\n"
+	       "create 2 Workload wl-j 9.create\n"
+	       "watch_open 3 Job watch.open\n"
+	       "create 3 Workload wl-j 9.create\n",
+	       "nominates and clones in one step");
+	is_str(w_str(w, wl, "/status/nominatedClusterNames"), "[\"w1\",\"w2\",\"w3\"]",
+	       "nominated");
+	is_str(w_str(w, wl, "/status/invented/x"), "1",
+	       "an unknown field of the same manager survives");
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Pending", "check untouched");
+	clone = clone_of(w, 2, "wl-j");
+	is_str(w_str(w, clone, "/metadata/labels"),
+	       "{\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"}",
+	       "clone: origin, no job uid");
+	is_str(w_str(w, clone, "/metadata/ownerReferences"), "", "clone: no owners");
+	is_str(w_str(w, clone, "/spec/podSets/0/count"), "2", "clone: spec");
+
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_take(w),
+	       "apply_status 0 Workload wl-j 7.win\n"
+	       "event 0 Event wl-j event\n"
+	       "delete 1 Workload wl-j 6.loser\n"
+	       "delete 3 Workload wl-j 6.loser\n"
+	       "create 2 Job j 6.create\n",
+	       "one write wins; then job and losers in one step");
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "clusterName");
+	is_str(w_str(w, wl, "/status/nominatedClusterNames"), "", "nominations gone");
+	is_str(w_str(w, wl, "/status/admissionChecks"),
+	       "[{\"name\":\"mk\",\"state\":\"Ready\",\"message\":\"The workload was admitted on "
+	       "\\\"w2\\\"\","
+	       "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]",
+	       "check Ready");
+	is_str(w_str(w, wl, "/status/admission/clusterQueue"), "cq", "admission kept");
+	is_str(w_str(w, wl, "/status/invented/x"), "1", "the unknown field too");
+	remote = w_find(w, 2, JOB, "ns", "j");
+	is_str(w_str(w, remote, "/spec"),
+	       "{\"parallelism\":2,\"suspend\":true,\"template\":{\"metadata\":{\"labels\":{}},"
+	       "\"spec\":{}}}",
+	       "remote job: no managedBy, selector, generated labels, ttl");
+	is_str(w_str(w, remote, "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"),
+	       "wl-j", "prebuilt annotation");
+	is_str(w_str(w, remote, "/metadata/labels/kueue.x-k8s.io~1prebuilt-workload-name"), "wl-j",
+	       "prebuilt label");
+	is_str(w_str(w, remote, "/metadata/labels/team"), "blue", "the user's label");
+	w_advance(w, 5000);
+	is_str(w_take(w), "", "nothing to do until something happens");
+
+	/* Running: the suspended state waits a second, the running one supersedes it. */
+	w_patch(w, remote, "{\"spec\":{\"suspend\":false}}");
+	w_settle(w);
+	w_patch(w, remote, "{\"status\":{\"active\":2}}");
+	w_settle(w);
+	is_str(w_take(w), "", "local suspended, remote running: no hurry");
+	w_patch(w, local, "{\"spec\":{\"suspend\":false}}");
+	w_settle(w);
+	is_str(w_take(w), "merge 0 Job j 6.status\n", "running is told at once");
+	is_str(w_str(w, local, "/status"), "{\"active\":2}", "local status");
+	w_patch(w, remote, "{\"status\":{\"ready\":1}}");
+	w_settle(w);
+	w_patch(w, remote, "{\"status\":{\"ready\":2}}");
+	w_settle(w);
+	is_str(w_take(w), "", "the next change waits");
+	w_advance(w, 1000);
+	is_str(w_take(w), "merge 0 Job j 6.status\n", "one write a second, the last state");
+	is_str(w_str(w, local, "/status"), "{\"active\":2,\"ready\":2}", "local status");
+
+	/* The end. */
+	w_patch(w, remote,
+		"{\"status\":{\"active\":null,\"ready\":null,\"succeeded\":2,\"conditions\":[{"
+		"\"type\":\"Complete\","
+		"\"status\":\"True\"}]}}");
+	clone = clone_of(w, 2, "wl-j");
+	w_patch(w, clone,
+		"{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
+		"\"reason\":\"Succeeded\","
+		"\"message\":\"done\"}]}}");
+	w_settle(w);
+	is_str(w_take(w),
+	       "merge 0 Job j 3.status\n"
+	       "apply_status 0 Workload wl-j 3.finished\n"
+	       "delete 2 Job j 2.release\n"
+	       "delete 2 Workload wl-j 2.release\n",
+	       "last status, Finished, then the remote objects");
+	is_str(w_str(w, wl, "/status/conditions/1"),
+	       "{\"type\":\"Finished\",\"status\":\"True\",\"reason\":\"Succeeded\",\"message\":"
+	       "\"done\","
+	       "\"observedGeneration\":1,\"lastTransitionTime\":\"2027-01-15T08:00:06Z\"}",
+	       "Finished as the clone says");
+	is_int(w->requests - before, 14, "requests: 13 and one more status");
+	w_advance(w, 3600 * 1000);
+	is_str(w_take(w),
+	       "watch_close 1 Job watch.close\nwatch_close 3 Job watch.close\n"
+	       "watch_close 0 Job watch.close\nwatch_close 2 Job watch.close\n",
+	       "an idle hour closes the watches and does nothing else");
+	w_restart(w);
+	w_settle(w);
+	w_take(w);
+	w_advance(w, 120000);
+	is_str(w_take(w), "", "a restart at rest: nothing");
+	w_free(w);
+	return done_testing();
+}
