@@ -75,6 +75,7 @@ struct ks_watch {
 	struct selector sel;
 	struct arena a;   /* holds 'sel' */
 	uint64_t cursor;  /* sequence number of the next event to look at */
+	uint64_t opened;  /* what the cursor was due to see when the watch began is no lag */
 	uint64_t swallow; /* events up to this revision are not shown */
 	uint64_t seen_rv; /* of the newest event passed */
 	struct ks_version **initial;

@@ -149,7 +149,7 @@ static bool start_at(struct ks_ctx *c, struct ks_watch *w)
 			       "NotOlderThan");
 	}
 	send = initial.n > 0 ? str_is(initial, "true") : at.rv == 0;
-	w->cursor = r->next_seq;
+	w->cursor = w->opened = r->next_seq;
 	w->seen_rv = c->s->rv;
 	if (send && at.rv > c->s->rv) {
 		w->asked_rv = at.rv;
@@ -341,7 +341,8 @@ bool ks_watch_next(struct ks_store *s, uint64_t id, int64_t now_ms, struct arena
 	if (w == NULL || w->closed || now_ms >= w->end_ms) {
 		return false;
 	}
-	if (s->watch_lag > 0 && w->res->next_seq - w->cursor > s->watch_lag) {
+	if (s->watch_lag > 0 &&
+	    w->res->next_seq - (w->cursor > w->opened ? w->cursor : w->opened) > s->watch_lag) {
 		w->closed = true;
 		return false;
 	}
