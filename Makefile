@@ -98,6 +98,9 @@ $(B)/multikueued: $(B)/core/daemon/main.o $(ARCHIVES)
 $(B)/kubesim: $(B)/t/kubesim/main.o $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
+# Linked in, each plugin's entry needs a name of its own: mk_entry_job of adapters/job.c.
+$(B)/adapters/%.o $(B)/plugins/%.o: CPPFLAGS += -Dmk_plugin_entry=mk_entry_$(notdir $*)
+
 $(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c plugins/*.c)) $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
 
