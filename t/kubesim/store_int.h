@@ -267,6 +267,8 @@ mk_str ks_kueue_webhook(struct ks_ctx *c, const struct json *old, const struct j
 void ks_validate_labels(struct ks_causes *v, const char *field, const struct json *labels);
 bool ks_is_dns_subdomain(mk_str s);
 bool ks_is_micro_time(mk_str s);
+/* MicroTimes of Leases and Events have six digits; false: answered. */
+bool ks_times_ok(struct ks_ctx *c, const struct json *tree);
 const struct json *ks_condition(const struct json *tree, const char *type);
 bool ks_condition_true(const struct json *tree, const char *type);
 

@@ -622,6 +622,9 @@ static bool admit(struct ks_ctx *c, struct ks_write *w)
 	struct ks_causes v = {.c = c};
 	mk_str refused;
 
+	if (!ks_times_ok(c, w->tree)) {
+		return false;
+	}
 	if (old != NULL) {
 		mk_str uid = json_str_at(w->tree, "/metadata/uid");
 

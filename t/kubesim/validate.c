@@ -182,7 +182,6 @@ bool ks_is_micro_time(mk_str s)
 
 void ks_validate_lease(struct ks_causes *v, const struct json *tree)
 {
-	static const char *const times[] = {"acquireTime", "renewTime"};
 	const struct json *spec = json_get(tree, "spec");
 	const struct json *duration = json_get(spec, "leaseDurationSeconds");
 
@@ -195,16 +194,35 @@ void ks_validate_lease(struct ks_causes *v, const struct json *tree)
 		ks_cause(v, "FieldValueInvalid", "spec.leaseTransitions",
 			 "Invalid value: must be greater than or equal to 0");
 	}
-	for (size_t i = 0; i < 2; i++) {
-		const struct json *t = json_get(spec, times[i]);
+}
 
-		if (t != NULL && json_type(t) != JSON_NULL && !ks_is_micro_time(json_str(t))) {
-			ks_cause(v, "FieldValueInvalid", times[i],
-				 "Invalid value: parsing time \"%.*s\" as "
-				 "\"2006-01-02T15:04:05.000000Z07:00\"",
-				 STR_ARG(json_str(t)));
-		}
+/* A time that cannot be decoded spoils a whole object (400), but only the result of a patch (422). */
+bool ks_times_ok(struct ks_ctx *c, const struct json *tree)
+{
+	static const char *const pointers[] = {"/spec/acquireTime", "/spec/renewTime", "/eventTime",
+					       "/series/lastObservedTime"};
+	const char *kind = c->res->kind;
+
+	if (strcmp(kind, "Lease") != 0 && strcmp(kind, "Event") != 0) {
+		return true;
 	}
+	for (size_t i = 0; i < sizeof(pointers) / sizeof(*pointers); i++) {
+		const struct json *t = json_at(tree, pointers[i]);
+		mk_str message;
+
+		if (t == NULL || json_type(t) == JSON_NULL || ks_is_micro_time(json_str(t))) {
+			continue;
+		}
+		message =
+			arena_printf(c->a,
+				     "%s in version \"%s\" cannot be handled as a %s: parsing time "
+				     "\"%.*s\" as \"2006-01-02T15:04:05.000000Z07:00\"",
+				     kind, c->res->version, kind, STR_ARG(json_str(t)));
+		return strcmp(c->verb, "patch") == 0
+			       ? ks_fail_named(c, 422, "Invalid", message, NULL)
+			       : ks_fail(c, 400, "BadRequest", message, NULL, NULL);
+	}
+	return true;
 }
 
 /* --- events.k8s.io ---------------------------------------------------------------------------------- */
@@ -242,7 +260,7 @@ void ks_validate_events(struct ks_causes *v, const struct json *old, const struc
 	required(v, tree, "reportingInstance", 128);
 	required(v, tree, "action", 128);
 	required(v, tree, "reason", 128);
-	if (!ks_is_micro_time(json_str(json_get(tree, "eventTime")))) {
+	if (json_str(json_get(tree, "eventTime")).n == 0) {
 		ks_cause(v, "FieldValueRequired", "eventTime", "Required value");
 	}
 	if (!str_is(type, "Normal") && !str_is(type, "Warning")) {
@@ -258,7 +276,7 @@ void ks_validate_events(struct ks_causes *v, const struct json *old, const struc
 			ks_cause(v, "FieldValueInvalid", "series.count",
 				 "Invalid value: should be at least 2");
 		}
-		if (!ks_is_micro_time(json_str(json_get(series, "lastObservedTime")))) {
+		if (json_str(json_get(series, "lastObservedTime")).n == 0) {
 			ks_cause(v, "FieldValueRequired", "series.lastObservedTime",
 				 "Required value");
 		}

@@ -75,7 +75,7 @@ static void test_first_apply(void)
 	ok(owns("kueue-admission", "Apply",
 		"{\"f:status\":{\"f:conditions\":{\"k:{\\\"type\\\":\\\"QuotaReserved\\\"}"
 		"\":" COND_FIELDS "},\"f:admission\":{\"f:clusterQueue\":{},\"f:"
-				  "podSetAssignments\":{\"k:{\\\"name\\\":"
+		"podSetAssignments\":{\"k:{\\\"name\\\":"
 		"\\\"main\\\"}\":{\".\":{},\"f:name\":{},\"f:flavors\":{\"f:cpu\":{}},\"f:count\":{"
 		"}}}},"
 		"\"f:admissionChecks\":{\"k:{\\\"name\\\":\\\"mk\\\"}\":" CHECK_FIELDS "}}}"),
