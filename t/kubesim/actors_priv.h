@@ -58,6 +58,7 @@ struct item {
 	/* ITEM_WORKLOAD */
 	uint64_t order;		    /* first seen: the last tie-breaker of the queue */
 	int64_t priority, created_ms;
+	uint64_t signature;	    /* of its requests, while pending */
 	struct cq *pending_in;	    /* waits in this queue, or NULL */
 	struct cq *held_in;	    /* holds quota of it, or NULL */
 	struct quota_use use[QUOTA_MAX_USES];

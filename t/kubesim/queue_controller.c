@@ -53,13 +53,24 @@ static void drop_finalizer(struct ks_actors *k, struct item *it, const struct js
 	api_merge(k, it, workload_path(k, it), patch, "kueue");
 }
 
-/* The job that owned it is gone: it is finished, and nothing holds it any more. */
+/* The job that owned it is gone (or going): it is finished, and nothing holds it any more. */
 static bool row_orphan(struct ks_actors *k, struct item *it, const struct json *wl)
 {
+	const struct json *job;
 	struct json *body;
 
-	if (!is_job_owner(obj_controller(wl)) || workload_job(k, wl) != NULL) {
+	if (!is_job_owner(obj_controller(wl))) {
 		return false;
+	}
+	job = workload_job(k, wl);
+	if (job != NULL) {
+		if (obj_meta(job, "deletionTimestamp").n == 0) {
+			return false;
+		}
+		if (obj_has_finalizer(wl, FINALIZER_IN_USE)) {
+			drop_finalizer(k, it, wl);
+		}
+		return true;
 	}
 	if (!obj_is_true(wl, "Finished")) {
 		body = status_body(k, wl);
@@ -410,6 +421,45 @@ static void reserve(struct ks_actors *k, struct cq *q, struct item *wl_item, con
 	status_apply(k, wl_item, body);
 }
 
+static bool is_refused(const struct cq *q, uint64_t signature)
+{
+	for (size_t i = 0; i < q->n_refused; i++) {
+		if (q->refused[i] == signature) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Admits this one, or says why not (once). True: a write was made. */
+static bool consider(struct ks_actors *k, struct cq *q, struct item *wl_item)
+{
+	const struct json *wl = ks_get(k->store, RES_WORKLOADS, wl_item->ns, wl_item->name);
+	bool said = str_is(json_str(json_get(obj_condition(wl, "QuotaReserved"), "reason")),
+			   "Pending");
+	struct quota_use use[QUOTA_MAX_USES];
+	struct json *admission;
+	size_t n_use, writes = k->writes;
+	mk_str why;
+
+	if (wl == NULL || wl_item->fails != 0 || (said && is_refused(q, wl_item->signature))) {
+		return false;
+	}
+	if (quota_fits(k, q, wl, &admission, use, &n_use, &why)) {
+		pending_del(wl_item);
+		quota_take(k, q, wl_item, use, n_use);
+		reserve(k, q, wl_item, wl, admission);
+		return true;
+	}
+	if (!is_refused(q, wl_item->signature) && q->n_refused < CQ_MAX_REFUSED) {
+		q->refused[q->n_refused++] = wl_item->signature;
+	}
+	if (!said) {
+		write_unreserved(k, wl_item, wl, STR("Pending"), why);
+	}
+	return k->writes != writes;
+}
+
 /*
  * One admission, or one text why not, per step. Those at the head that do not fit are passed over,
  * but only so many: the rest waits until something is given back.
@@ -422,32 +472,17 @@ void queue_step(struct ks_actors *k, struct item *it)
 	if (!q->exists || !q->active) {
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
-		struct item *head = q->pending[i];
-		const struct json *wl = ks_get(k->store, RES_WORKLOADS, head->ns, head->name);
-		struct quota_use use[QUOTA_MAX_USES];
-		struct json *admission;
-		size_t n_use, writes = k->writes;
-		mk_str why;
+	while (q->n_passed < n) {
+		struct item *head = q->pending[q->n_passed];
 
-		if (wl == NULL || head->fails != 0) {
-			continue;
-		}
-		if (quota_fits(k, q, wl, &admission, use, &n_use, &why)) {
-			pending_del(head);
-			quota_take(k, q, head, use, n_use);
-			reserve(k, q, head, wl, admission);
-			item_at(k, it, 0);
-			return;
-		}
-		write_unreserved(k, head, wl, STR("Pending"), why);
-		if (k->writes != writes) {
+		if (consider(k, q, head)) {
 			item_at(k, it, 0);
 			return;
 		}
 		if (q->strict) {
 			return;
 		}
+		q->n_passed++;
 	}
 }
 

@@ -5,7 +5,7 @@
 
 #include "t/kubesim/actors_priv.h"
 
-enum { CQ_MAX_AMOUNTS = 64, CQ_MAX_CHECKS = 16 };
+enum { CQ_MAX_AMOUNTS = 64, CQ_MAX_CHECKS = 16, CQ_MAX_REFUSED = 8 };
 
 /* Quota of one resource in one flavor. */
 struct amount {
@@ -26,6 +26,10 @@ struct cq {
 	size_t n_checks;
 	struct item **pending; /* sorted: priority, age, first seen */
 	size_t n_pending, pending_size;
+	/* Since quota was last given back: so many at the head, and these requests, do not fit. */
+	size_t n_passed;
+	uint64_t refused[CQ_MAX_REFUSED];
+	size_t n_refused;
 	struct item *item;
 };
 
@@ -47,6 +51,8 @@ void pending_del(struct item *wl);
 bool quota_fits(struct ks_actors *k, const struct cq *q, const struct json *wl,
 		struct json **ret_admission, struct quota_use *ret_use, size_t *ret_n,
 		mk_str *ret_why);
+/* The same for Workloads that ask for the same. */
+uint64_t quota_signature(struct ks_actors *k, const struct json *wl);
 /* Takes quota for the item, or gives it back (which lets the queue look again). */
 void quota_take(struct ks_actors *k, struct cq *q, struct item *wl, const struct quota_use *use,
 		size_t n);

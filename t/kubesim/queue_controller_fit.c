@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which flavors of a ClusterQueue a Workload would get, and the texts when it gets none. */
+#include "core/base/hash.h"
 #include "t/kubesim/queue_controller.h"
 
 enum { MAX_RESOURCES = 16 };
@@ -77,6 +78,23 @@ static void load_requests(struct fit *f, const struct json *set)
 	for (size_t i = 0; i < f->n_req; i++) {
 		f->req[i].milli *= count;
 	}
+}
+
+uint64_t quota_signature(struct ks_actors *k, const struct json *wl)
+{
+	struct fit f = {.k = k};
+	struct json_iter sets = json_iter(json_at(wl, "/spec/podSets"));
+	uint64_t sum = 0;
+
+	while (json_next(&sets)) {
+		load_requests(&f, sets.val);
+		for (size_t i = 0; i < f.n_req; i++) {
+			sum = (sum ^ hash64(str_of(f.req[i].resource))) * 31;
+			sum = sum + (uint64_t)f.req[i].milli * 1000003;
+		}
+		sum *= 17;
+	}
+	return sum;
 }
 
 static const struct amount *find_amount(const struct fit *f, const char *resource,

@@ -243,6 +243,7 @@ void quota_reload(struct ks_actors *k)
 
 		q->exists = q->active = q->draining = false;
 		q->n_amounts = q->n_checks = 0;
+		q->n_passed = q->n_refused = 0;
 	}
 	for (pos = 0; (obj = ks_each(k->store, RES_CLUSTERQUEUES, &pos)) != NULL;) {
 		load_queue(k, obj);
@@ -296,10 +297,16 @@ static size_t place(const struct cq *q, const struct item *wl)
 
 void pending_add(struct ks_actors *k, struct cq *q, struct item *wl, const struct json *obj)
 {
+	const struct json *evicted = obj_condition(obj, "Evicted");
 	int64_t priority = json_int(json_at(obj, "/spec/priority"), 0), created = 0;
 	size_t i;
 
-	time_parse(obj_meta(obj, "creationTimestamp"), &created);
+	/* one evicted by a check stands behind those that waited meanwhile */
+	if (!obj_is_true(obj, "Evicted") ||
+	    !str_is(json_str(json_get(evicted, "reason")), "AdmissionCheck") ||
+	    !time_parse(json_str(json_get(evicted, "lastTransitionTime")), &created)) {
+		time_parse(obj_meta(obj, "creationTimestamp"), &created);
+	}
 	if (wl->pending_in == q && wl->priority == priority && wl->created_ms == created) {
 		return;
 	}
@@ -317,7 +324,9 @@ void pending_add(struct ks_actors *k, struct cq *q, struct item *wl, const struc
 	}
 	wl->priority = priority;
 	wl->created_ms = created;
+	wl->signature = quota_signature(k, obj);
 	i = place(q, wl);
+	q->n_passed = i < q->n_passed ? i : q->n_passed;
 	memmove(&q->pending[i + 1], &q->pending[i], (q->n_pending - i) * sizeof(struct item *));
 	q->pending[i] = wl;
 	q->n_pending++;
@@ -336,6 +345,7 @@ void pending_del(struct item *wl)
 	i = place(q, wl);
 	memmove(&q->pending[i], &q->pending[i + 1], (q->n_pending - i - 1) * sizeof(struct item *));
 	q->n_pending--;
+	q->n_passed -= i < q->n_passed;
 	wl->pending_in = NULL;
 }
 
@@ -357,6 +367,8 @@ void quota_release(struct ks_actors *k, struct item *wl)
 		return;
 	}
 	count_use(wl, -1);
+	wl->held_in->n_passed = 0;
+	wl->held_in->n_refused = 0;
 	item_at(k, wl->held_in->item, 0);
 	wl->held_in = NULL;
 	wl->n_use = 0;

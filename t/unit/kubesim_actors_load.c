@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ten thousand jobs through a small quota: never too many at once, in time, and twice the same. */
+#include <time.h>
+
+#include "t/unit/kubesim_actors_help.h"
+
+enum { JOBS_N = 10000, CPUS = 500, SECONDS = 60 };
+
+struct outcome {
+	uint64_t digest;
+	size_t commits, finished;
+	int64_t most, now;
+	double cpu_s;
+};
+
+static struct outcome run_all(uint64_t seed)
+{
+	struct ks_actors_options o = {.role = KS_WORKER,
+				      .seed = seed,
+				      .admit_delay_ms_max = 50,
+				      .run_ms_min = 100,
+				      .run_ms_max = 900};
+	struct outcome out = {0};
+	clock_t start = clock();
+	struct world w;
+	size_t pos = 0;
+
+	world_init(&w, KS_WORKER, 0, 0, seed);
+	ks_actors_free(w.actors);
+	o.on_commit = world_commit;
+	o.on_commit_ctx = &w;
+	w.actors = ks_actors_new(w.store, &o);
+	make_queues(&w, CPUS, false);
+	for (int i = 0; i < JOBS_N; i++) {
+		make_job(&w, arena_printf(&w.a, "j%05d", i).p, 1, "");
+		if (i % 100 == 0) {
+			run_for(&w, 1);
+			arena_clear(&w.a);
+		}
+	}
+	while (ks_actors_next_ms(w.actors) != INT64_MAX) {
+		int64_t active = 0;
+
+		run_for(&w, 250);
+		for (size_t p = 0;;) {
+			const struct json *j = ks_each(w.store, JOBS, &p);
+
+			if (j == NULL) {
+				break;
+			}
+			active += json_int(json_at(j, "/status/active"), 0);
+		}
+		out.most = active > out.most ? active : out.most;
+		arena_clear(&w.a);
+	}
+	for (;;) {
+		const struct json *wl = ks_each(w.store, WORKLOADS, &pos);
+
+		if (wl == NULL) {
+			break;
+		}
+		out.finished += condition(wl, "Finished") != NULL;
+	}
+	out.digest = w.digest;
+	out.commits = w.commits;
+	out.now = w.now;
+	ok(ks_actors_refused(w.actors) == 0, "no write was refused");
+	world_done(&w);
+	out.cpu_s = (double)(clock() - start) / CLOCKS_PER_SEC;
+	return out;
+}
+
+int main(void)
+{
+	struct outcome a = run_all(7), b = run_all(7), c = run_all(8);
+
+	printf("# %zu commits in %.1f s of CPU: %.0f a second; %lld ms simulated\n", a.commits,
+	       a.cpu_s, (double)a.commits / a.cpu_s, (long long)(a.now - INT64_C(1800000000000)));
+	is_int((int64_t)a.finished, JOBS_N, "every job finished");
+	ok(a.most <= CPUS, "never more pods than quota");
+	ok(a.most > CPUS * 9 / 10, "and the quota was used");
+	ok(a.digest == b.digest && a.commits == b.commits, "the same seed gives the same commits");
+	ok(a.digest != c.digest, "another seed gives others");
+	ok(a.cpu_s < SECONDS, "in time");
+	return done_testing();
+}
