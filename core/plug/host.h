@@ -57,6 +57,19 @@ void host_end(struct host_call *c);
 /* Makes the call a fault, if it is none yet. */
 void host_fail(struct host_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * For host_calls.c. host_enter: the host's object of a call, counted; NULL when the function must answer absent.
+ * host_find: the entry of a handle; NULL for absent, and for a handle that is none of this call (which fails the call).
+ * host_add: a new handle for 'v', 'depth' below its root. host_has_room: would 'more' bytes stay within the budget?
+ */
+struct host_call *host_enter(mk_call *call);
+struct host_val *host_find(struct host_call *c, mk_val v);
+mk_val host_add(struct host_call *c, struct json *v, size_t depth, unsigned flags);
+bool host_has_room(struct host_call *c, size_t more);
+void host_no_memory(struct host_call *c);
+
+extern const mk_host host_vtable;
+
 /* Rough size of a value: its depth, and its text without escapes. */
 struct host_size {
 	size_t depth, bytes, nodes;

@@ -14,6 +14,7 @@
 
 struct plug;
 
+/* An empty registry; NULL when out of memory. */
 struct plug *plug_new(struct mk_err *err);
 void plug_free(struct plug *p); /* NULL is fine; shared objects stay mapped */
 
@@ -37,6 +38,7 @@ struct plug_adapter {
 	bool is_instance; /* made of a template for an external framework */
 };
 
+/* The adapters in the order of loading; NULL past the end. Borrowed until plug_free. */
 size_t plug_n_adapters(const struct plug *p);
 const struct plug_adapter *plug_adapter(const struct plug *p, size_t i);
 /* By "group/version, Kind=K"; index or -1. */
@@ -53,6 +55,7 @@ struct plug_dispatcher {
 	struct plug_source source;
 };
 
+/* The dispatchers in the order of loading; NULL past the end; index by name or -1. Borrowed until plug_free. */
 size_t plug_n_dispatchers(const struct plug *p);
 const struct plug_dispatcher *plug_dispatcher(const struct plug *p, size_t i);
 int plug_find_dispatcher(const struct plug *p, mk_str name);
@@ -74,6 +77,7 @@ struct plug_limits {
 
 /* Defaults of adapters.md §4.7. */
 extern const struct plug_limits plug_default_limits;
+/* Replaces the budgets; copied. */
 void plug_set_limits(struct plug *p, const struct plug_limits *limits);
 
 /*
@@ -86,6 +90,7 @@ struct plug_stats {
 	uint64_t calls, faults;                     /* hooks called; broken contracts */
 	uint64_t soft_time, soft_bytes, soft_calls; /* calls over a soft budget */
 };
+/* Counts since plug_new. */
 void plug_get_stats(const struct plug *p, struct plug_stats *ret);
 
 /*
