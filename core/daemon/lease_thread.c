@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread that drives the lease machine; see lease_thread.h. Times are CLOCK_BOOTTIME throughout. */
+#include "core/daemon/lease_thread.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/net/blocking.h"
+
+enum {
+	TICK_MS = 500,   /* how often the heartbeat is looked at */
+	PAUSE_MS = 2000, /* a gap this long between ticks: the whole process was stopped */
+};
+
+struct lease_thread {
+	struct lease_thread_options o;
+	struct blocking *client;
+	struct lease lease; /* the thread's own */
+	pthread_t thread;
+	int wake_fd;
+	int64_t ticked_ms, resumed_ms; /* the thread's own */
+	_Atomic int64_t beat_ms;
+	_Atomic int state;
+	atomic_bool stop, release;
+	bool joinable;
+};
+
+static void publish(struct lease_thread *t)
+{
+	enum lease_state before = (enum lease_state)atomic_load(&t->state);
+	enum lease_state now = lease_get_state(&t->lease, clock_boot_ms());
+	bool leads = now == LEASE_LEADER && !atomic_load(&t->release);
+
+	net_fence_set(t->o.fence, leads ? lease_until_ms(&t->lease) : 0);
+	if (atomic_load(&t->release)) {
+		net_fence_set(t->o.fence, 0); /* it may have been asked for between the two lines above */
+	}
+	if (now != before) {
+		atomic_store(&t->state, (int)now);
+		loop_wake(t->o.loop);
+	}
+}
+
+static void end_stuck_process(struct lease_thread *t, int64_t age_ms)
+{
+	const char *plugin = NULL;
+	const char *hook = NULL;
+
+	if (t->o.plug) {
+		plug_running(t->o.plug, &plugin, &hook);
+	}
+	net_fence_set(t->o.fence, 0);
+	log_write(LOG_ERROR, "lease", "the main loop is stuck: ending the process",
+		  LOG_INT("dur_ms", age_ms), LOG_CSTR("plugin", plugin ? plugin : "none"),
+		  LOG_CSTR("hook", hook ? hook : "none"), LOG_END);
+	if (t->o.on_stuck) {
+		t->o.on_stuck();
+		t->resumed_ms = clock_boot_ms();
+		return;
+	}
+	abort();
+}
+
+/* How long the main loop has been silent, not counting time in which the process as a whole did not run. */
+static int64_t silence_ms(struct lease_thread *t)
+{
+	int64_t now = clock_boot_ms();
+	int64_t beat = atomic_load(&t->beat_ms);
+
+	return now - (beat > t->resumed_ms ? beat : t->resumed_ms);
+}
+
+/* True while renewing is right. Ends the process when it leads and the main loop is stuck. */
+static bool main_loop_lives(struct lease_thread *t)
+{
+	int64_t now = clock_boot_ms();
+
+	if (now - t->ticked_ms > PAUSE_MS) {
+		t->resumed_ms = now;
+	}
+	t->ticked_ms = now;
+	if (lease_get_state(&t->lease, now) == LEASE_LEADER &&
+	    silence_ms(t) >= LEASE_THREAD_ABORT_MS) {
+		end_stuck_process(t, silence_ms(t));
+	}
+	return now - atomic_load(&t->beat_ms) < LEASE_THREAD_STALE_MS;
+}
+
+static void ask(struct lease_thread *t, const struct lease_request *q)
+{
+	struct transport_request r = {
+		.method = q->method,
+		.path = str_of(q->path),
+		.content_type = q->content_type,
+		.body = {q->body, q->body_n},
+		.cls = TRANSPORT_READ, /* the fence hangs on this very request */
+		.timeout_ms = q->timeout_ms,
+	};
+	struct blocking_answer answer;
+
+	blocking_do(t->client, &r, &t->stop, &answer);
+	if (answer.code != MK_OK) {
+		log_write(LOG_WARN, "lease", "request failed; trying again",
+			  LOG_CSTR("verb", q->method), LOG_CSTR("err", answer.text), LOG_END);
+	} else if (answer.head.status >= 300 && answer.head.status != 404 &&
+		   answer.head.status != 409) {
+		log_write(LOG_WARN, "lease", "request refused; trying again",
+			  LOG_CSTR("verb", q->method), LOG_INT("http", answer.head.status),
+			  LOG_END);
+	}
+	t->ticked_ms = clock_boot_ms();
+	lease_reply(&t->lease, t->ticked_ms, answer.code == MK_OK ? answer.head.status : 0,
+		    answer.body);
+}
+
+static void wait_for(struct lease_thread *t, int64_t ms)
+{
+	struct pollfd p = {.fd = t->wake_fd, .events = POLLIN};
+	uint64_t n;
+
+	if (poll(&p, 1, (int)ms) > 0 && read(t->wake_fd, &n, sizeof(n)) < 0) {
+		return; /* somebody else's wake-up was read already: nothing to do */
+	}
+}
+
+static void *run(void *ctx)
+{
+	struct lease_thread *t = ctx;
+
+	t->ticked_ms = clock_boot_ms();
+	t->resumed_ms = t->ticked_ms;
+	while (!atomic_load(&t->stop)) {
+		struct lease_request q;
+		int64_t now;
+		int64_t next;
+		bool lives = main_loop_lives(t);
+
+		if (atomic_load(&t->release)) {
+			lease_release(&t->lease, clock_boot_ms());
+			lives = true;
+		}
+		publish(t);
+		now = clock_boot_ms();
+		if (lives && lease_next(&t->lease, now, clock_wall_ms(), &q)) {
+			ask(t, &q);
+			publish(t);
+			now = clock_boot_ms();
+		}
+		next = lease_next_ms(&t->lease, now);
+		next = next == INT64_MAX || next - now > TICK_MS ? TICK_MS : next - now;
+		/* Due, but not while the main loop is silent: look again soon. */
+		wait_for(t, next <= 0 && !lives ? 100 : next);
+	}
+	return NULL;
+}
+
+/* Signals belong to the main loop: this thread is made with all of them blocked. */
+static bool start_thread(struct lease_thread *t)
+{
+	sigset_t all;
+	sigset_t before;
+
+	sigfillset(&all);
+	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) {
+		return false;
+	}
+	t->joinable = pthread_create(&t->thread, NULL, run, t) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return t->joinable;
+}
+
+struct lease_thread *lease_thread_start(const struct lease_thread_options *o, struct mk_err *err)
+{
+	struct lease_thread *t = mk_calloc(1, sizeof(*t));
+
+	if (!t) {
+		err_set(err, MK_NO_MEMORY, "lease", "out of memory");
+		return NULL;
+	}
+	t->o = *o;
+	t->wake_fd = -1;
+	atomic_init(&t->beat_ms, clock_boot_ms());
+	atomic_init(&t->state, LEASE_STANDBY);
+	if (lease_init(&t->lease, &o->lease, clock_boot_ms(), err) == MK_OK) {
+		t->client = blocking_new(o->endpoint, o->user_agent, err);
+	}
+	if (!t->client) {
+		lease_thread_free(t);
+		return NULL;
+	}
+	t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (t->wake_fd < 0 || !start_thread(t)) {
+		err_set(err, MK_UNAVAILABLE, "lease", "cannot start the lease thread");
+		lease_thread_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void lease_thread_beat(struct lease_thread *t)
+{
+	atomic_store(&t->beat_ms, clock_boot_ms());
+}
+
+enum lease_state lease_thread_state(const struct lease_thread *t)
+{
+	return (enum lease_state)atomic_load(&t->state);
+}
+
+static void wake(struct lease_thread *t)
+{
+	uint64_t one = 1;
+	ssize_t n = write(t->wake_fd, &one, sizeof(one));
+
+	(void)n; /* a full counter wakes too */
+}
+
+void lease_thread_release(struct lease_thread *t)
+{
+	atomic_store(&t->release, true);
+	net_fence_set(t->o.fence, 0);
+	wake(t);
+}
+
+void lease_thread_free(struct lease_thread *t)
+{
+	if (!t) {
+		return;
+	}
+	if (t->joinable) {
+		atomic_store(&t->stop, true);
+		wake(t);
+		pthread_join(t->thread, NULL);
+	}
+	net_fence_set(t->o.fence, 0);
+	blocking_free(t->client);
+	if (t->wake_fd >= 0) {
+		close(t->wake_fd);
+	}
+	mk_free(t);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leader election on a thread and a connection of its own, so that no load on the main loop delays a renewal. But it
+ * renews only while the main loop shows signs of life: a leader that hangs must lose the lease, and after 8 s it is
+ * ended with the name of the plugin that holds it up.
+ *
+ * Life: start -> (beat from the main loop; the loop is woken when the state changes)* -> release -> free.
+ * What the thread tells goes through atomics: the state here, and the fence that the transport obeys.
+ */
+#ifndef MK_DAEMON_LEASE_THREAD_H
+#define MK_DAEMON_LEASE_THREAD_H
+
+#include "core/kube/lease.h"
+#include "core/kube/transport.h"
+#include "core/net/fence.h"
+#include "core/net/loop.h"
+#include "core/plug/plug.h"
+
+struct lease_thread;
+
+enum {
+	LEASE_THREAD_STALE_MS = 5000, /* no renewal while the last heartbeat is older */
+	LEASE_THREAD_ABORT_MS = 8000, /* a leader stuck that long ends the process */
+};
+
+struct lease_thread_options {
+	struct lease_options lease;
+	const struct endpoint *endpoint; /* the manager cluster; copied */
+	const char *user_agent;          /* borrowed */
+	struct net_fence *fence;         /* borrowed: set to the lease's validity */
+	struct loop *loop;               /* borrowed: loop_wake on every change of state */
+	const struct plug *plug;         /* borrowed, or NULL: whose hook is running */
+	void (*on_stuck)(void);          /* NULL = abort(3) */
+};
+
+/* MK_INVALID (durations, names, endpoint), MK_NO_MEMORY, MK_UNAVAILABLE (no thread): NULL. */
+struct lease_thread *lease_thread_start(const struct lease_thread_options *o, struct mk_err *err);
+
+/* The main loop lives. Call at least every second. */
+void lease_thread_beat(struct lease_thread *t);
+
+/* The state as last published. */
+enum lease_state lease_thread_state(const struct lease_thread *t);
+
+/*
+ * Gives the lease back: the fence falls at once, then the record is released and the state becomes LEASE_RELEASED (or
+ * stays LEASE_LOST). Call when nothing writes any more.
+ */
+void lease_thread_release(struct lease_thread *t);
+
+/* Stops the thread, waiting for a request in flight at most 200 ms, and frees. The fence falls. NULL is fine. */
+void lease_thread_free(struct lease_thread *t);
+
+#endif

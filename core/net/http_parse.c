@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strict parser of HTTP/1.1 request heads; see http_parse.h. */
+#include "core/net/http_parse.h"
+
+#include <strings.h>
+
+/* One line without its CR LF; a bare CR or LF inside, or a control character, is a syntax error. */
+static bool next_line(mk_str *rest, mk_str *ret)
+{
+	ptrdiff_t lf = str_index(*rest, '\n');
+
+	if (lf < 1 || rest->p[lf - 1] != '\r') {
+		return false;
+	}
+	*ret = str_sub(*rest, 0, (size_t)lf - 1);
+	*rest = str_sub(*rest, (size_t)lf + 1, rest->n);
+	for (size_t i = 0; i < ret->n; i++) {
+		if ((unsigned char)ret->p[i] < ' ' && ret->p[i] != '\t') {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool is_visible(mk_str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] <= ' ' || s.p[i] >= 0x7f) {
+			return false;
+		}
+	}
+	return s.n > 0;
+}
+
+static int parse_request_line(mk_str line, struct http_head *h)
+{
+	mk_str rest = line;
+	mk_str target;
+	mk_str version;
+	ptrdiff_t q;
+
+	if (!str_split(&rest, ' ', &h->method) || !str_split(&rest, ' ', &target) ||
+	    !str_split(&rest, ' ', &version) || rest.n > 0) {
+		return 400;
+	}
+	if (!is_visible(h->method) || !is_visible(target) || target.p[0] != '/') {
+		return 400;
+	}
+	if (!str_starts(version, STR("HTTP/1.")) || version.n != 8) {
+		return str_starts(version, STR("HTTP/")) ? 505 : 400;
+	}
+	h->keep_alive = version.p[7] != '0';
+	q = str_index(target, '?');
+	h->path = q < 0 ? target : str_sub(target, 0, (size_t)q);
+	h->query = q < 0 ? (mk_str){NULL, 0} : str_sub(target, (size_t)q + 1, target.n);
+	return 0;
+}
+
+static bool name_is(mk_str name, const char *want)
+{
+	return name.n == strlen(want) && strncasecmp(name.p, want, name.n) == 0;
+}
+
+static int take_header(mk_str name, mk_str value, bool *has_length, struct http_head *h)
+{
+	uint64_t n = 0;
+
+	if (name_is(name, "content-length")) {
+		if (*has_length || !str_u64(value, &n)) {
+			return 400;
+		}
+		*has_length = true;
+		h->body_n = n < SIZE_MAX ? (size_t)n : SIZE_MAX;
+	} else if (name_is(name, "transfer-encoding")) {
+		return 501;
+	} else if (name_is(name, "connection")) {
+		if (name_is(value, "close")) {
+			h->keep_alive = false;
+		}
+	} else if (name_is(name, "expect")) {
+		h->expects_continue = name_is(value, "100-continue");
+	}
+	return 0;
+}
+
+int http_parse_head(mk_str text, size_t max_body, struct http_head *ret)
+{
+	struct http_head h = {.body_n = 0};
+	mk_str rest = text;
+	mk_str line;
+	bool has_length = false;
+	int status = next_line(&rest, &line) ? parse_request_line(line, &h) : 400;
+
+	while (status == 0) {
+		ptrdiff_t colon;
+
+		if (!next_line(&rest, &line)) {
+			return 400;
+		}
+		if (line.n == 0) {
+			break;
+		}
+		colon = str_index(line, ':');
+		if (colon < 1 || !is_visible(str_sub(line, 0, (size_t)colon))) {
+			return 400; /* no name, or a continued line */
+		}
+		status = take_header(str_sub(line, 0, (size_t)colon),
+				     str_trim(str_sub(line, (size_t)colon + 1, line.n)),
+				     &has_length, &h);
+	}
+	if (status == 0 && h.body_n > max_body) {
+		status = 413;
+	}
+	if (status == 0) {
+		*ret = h;
+	}
+	return status;
+}

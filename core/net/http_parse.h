@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The head of an HTTP/1.1 request, parsed strictly and without I/O: what is ambiguous is refused. */
+#ifndef MK_NET_HTTP_PARSE_H
+#define MK_NET_HTTP_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/str.h"
+
+struct http_head {
+	mk_str method, path, query; /* views into the text */
+	size_t body_n;              /* Content-Length, or 0 */
+	bool keep_alive;            /* the client wants the connection to stay open */
+	bool expects_continue;      /* it waits for "100 Continue" before the body */
+};
+
+/*
+ * 'text' is the head with its empty line. Returns 0, or the status to refuse it with: 400 syntax, 413 body over
+ * 'max_body', 501 transfer encodings, 505 not HTTP/1.x.
+ */
+int http_parse_head(mk_str text, size_t max_body, struct http_head *ret);
+
+#endif

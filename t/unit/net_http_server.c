@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The small HTTP server: routes, limits, many and slow connections. Raw sockets on the same loop as the server. */
+#include "t/tap.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/net/http_server.h"
+
+enum { PATIENCE_MS = 20000 };
+
+static struct loop *loop;
+static struct http_server *srv;
+
+static void on_hello(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	(void)ctx;
+	buf_printf(&a->body, "%s %.*s ? %.*s [%zu]\n", rq->method, STR_ARG(rq->path),
+		   STR_ARG(rq->query), rq->body.n);
+}
+
+static void on_bad(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	(void)ctx;
+	(void)rq;
+	a->status = 503;
+	a->content_type = "application/json";
+	buf_add(&a->body, STR("{}"));
+}
+
+static int dial(void)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET,
+				  .sin_port = htons(http_server_port(srv)),
+				  .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (connect(fd, (const struct sockaddr *)&sin, sizeof(sin)) != 0) {
+		close(fd);
+		return -1;
+	}
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	return fd;
+}
+
+/* Sends 'head' and 'n_fill' bytes behind it, and reads until the server closes or 'stop' was seen. */
+static void talk(const char *head, size_t n_fill, const char *stop, char out[static 4096])
+{
+	int fd = dial();
+	size_t n = 0;
+	size_t sent = 0;
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	char block[1024];
+
+	memset(block, 'x', sizeof(block));
+	out[0] = '\0';
+	if (write(fd, head, strlen(head)) != (ssize_t)strlen(head)) {
+		close(fd);
+		return;
+	}
+	while (clock_mono_ms() < end && !strstr(out, stop)) {
+		ssize_t got;
+
+		if (sent < n_fill) {
+			ssize_t w = send(fd, block, sizeof(block), MSG_NOSIGNAL);
+
+			sent += w > 0 ? (size_t)w : 0;
+		}
+		loop_turn(loop, 5);
+		got = n < 4095 ? read(fd, out + n, 4095 - n) : 0;
+		if (got == 0) {
+			break;
+		}
+		if (got > 0) {
+			n += (size_t)got;
+			out[n] = '\0';
+		}
+	}
+	close(fd);
+	loop_turn(loop, 0);
+}
+
+static void test_routes(void)
+{
+	char out[4096];
+
+	talk("GET /hello?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 0, "]\n", out);
+	ok(strstr(out, "HTTP/1.1 200"), "a route answers 200");
+	ok(strstr(out, "GET /hello ? a=b [0]"), "with path and query");
+	talk("POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 1024\r\n\r\n", 1024, "]\n", out);
+	ok(strstr(out, "POST /hello ?  [1024]"), "a body arrives");
+	talk("GET /bad HTTP/1.1\r\nHost: x\r\n\r\n", 0, "{}", out);
+	ok(strstr(out, " 503 ") && strstr(out, "application/json"),
+	   "status and type are the handler's");
+	talk("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n", 0, "not found", out);
+	ok(strstr(out, " 404 "), "other paths are 404");
+	talk("DELETE /hello HTTP/1.1\r\nHost: x\r\n\r\n", 0, "\r\n\r\n", out);
+	ok(strstr(out, " 501 ") || strstr(out, " 405 "), "other methods are refused");
+	talk("rubbish\r\n\r\n", 0, "\r\n\r\n", out);
+	ok(strstr(out, " 400 "), "rubbish is refused");
+}
+
+static void test_limits(void)
+{
+	enum { MANY = HTTP_MAX_CONNECTIONS + 10 };
+	char out[4096];
+	int fd[MANY];
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+
+	talk("GET /hello HTTP/1.1\r\nX: ", 100 * 1024, "\r\n\r\n", out);
+	ok(!strstr(out, " 200 "), "100 KiB of header are refused");
+	talk("POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\n\r\n", 0, "\r\n\r\n",
+	     out);
+	ok(strstr(out, " 413 "), "10 MB of body are refused before they are sent");
+	for (int i = 0; i < MANY; i++) {
+		fd[i] = dial();
+		loop_turn(loop, 0);
+	}
+	while (http_server_connections(srv) < (unsigned)HTTP_MAX_CONNECTIONS && clock_mono_ms() < end) {
+		loop_turn(loop, 10);
+	}
+	for (int i = 0; i < 5; i++) {
+		loop_turn(loop, 10);
+	}
+	is_int(http_server_connections(srv), HTTP_MAX_CONNECTIONS, "connections stop at the limit");
+	for (int i = 0; i < MANY; i++) {
+		close(fd[i]);
+	}
+	while (http_server_connections(srv) > 0 && clock_mono_ms() < end) {
+		loop_turn(loop, 10);
+	}
+	is_int(http_server_connections(srv), 0, "and all of them end");
+	talk("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 0, "]\n", out);
+	ok(strstr(out, " 200 "), "after that the server serves again");
+}
+
+static void test_address(void)
+{
+	struct mk_err err;
+	char text[32];
+
+	ok(!http_server_new(loop, STR("nonsense"), &err) && err.code == MK_INVALID, "no port");
+	ok(!http_server_new(loop, STR(":70000"), &err) && err.code == MK_INVALID, "port too large");
+	snprintf(text, sizeof(text), "127.0.0.1:%u", http_server_port(srv));
+	ok(!http_server_new(loop, str_of(text), &err) && err.code == MK_UNAVAILABLE, "port in use");
+}
+
+int main(void)
+{
+	loop = loop_new(NULL);
+	for (unsigned i = 0; i < 200 && !srv; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "127.0.0.1:%u",
+			 20000 + ((unsigned)getpid() * 11 + i * 17) % 12000);
+		srv = http_server_new(loop, str_of(text), NULL);
+	}
+	if (!srv) {
+		printf("Bail out! no free port\n");
+		return 1;
+	}
+	http_server_handle(srv, "/hello", on_hello, NULL);
+	http_server_handle(srv, "/bad", on_bad, NULL);
+	test_routes();
+	test_limits();
+	test_address();
+	dial();
+	loop_turn(loop, 10);
+	http_server_free(srv);
+	loop_free(loop);
+	return done_testing();
+}
