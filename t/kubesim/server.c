@@ -34,29 +34,31 @@ static void set_timer(struct cluster *c, int64_t at_ms)
 	event_add(c->timer, &tv);
 }
 
-/* A watch that has frames which the client does not take. True: it was ended. */
-static bool end_if_stuck(struct exchange *ex, int64_t now_ms)
+/* Ends a watch that has frames which the client does not take. */
+static void end_if_stuck(struct exchange *ex, int64_t now_ms)
 {
 	const struct server_options *o = ex->conn->cluster->server->o;
 	int64_t limit = o->slow_watch_ms != 0 ? o->slow_watch_ms : SLOW_WATCH_MS;
+	const struct evbuffer *out = bufferevent_get_output(ex->conn->bev);
 
 	if (ex->waiting || ex->ended) {
 		ex->stuck_ms = -1;
-		return false;
+		return;
 	}
 	if (ex->stuck_ms < 0) {
 		ex->stuck_ms = now_ms;
 	}
 	if (now_ms - ex->stuck_ms < limit) {
-		return false;
+		return;
 	}
-	if (ex->conn->h2 != NULL) {
+	/* a full socket would keep the reset back, and all other streams with it */
+	if (ex->conn->h2 != NULL && evbuffer_get_length(out) < SERVER_MAX_OUT) {
 		nghttp2_submit_rst_stream(ex->conn->h2, NGHTTP2_FLAG_NONE, ex->stream,
 					  NGHTTP2_NO_ERROR);
+		ex->ended = true;
 	} else {
 		conn_kill(ex->conn);
 	}
-	return true;
 }
 
 /* Lets every watch of the connection go on. Returns whether one is stuck. */
@@ -284,6 +286,7 @@ static void cluster_free(struct cluster *c)
 	pki_done(&c->ca);
 	pki_done(&c->pair);
 	pki_done(&c->admin);
+	counts_done(c);
 	mk_free(c);
 }
 

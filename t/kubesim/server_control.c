@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The control paths of a cluster, for its admin:
- *   GET  /kubesim/counts        requests by kind, as {"<key>":{"n":..,"refused":..}}, and totals
+ *   GET  /kubesim/counts        {"clients": requests over the network by user agent and kind, "store": all
+ *                               requests by kind (the controllers' too), and totals}
  *   GET  /kubesim/logs          output of local-mode pods
  *   GET  /kubesim/faults        the faults that are set
  *   POST /kubesim/faults        merge: {"refuse","delayMs":[a,b],"unavailable":[n,d],
@@ -36,7 +37,8 @@ static void counts(struct exchange *ex)
 		json_set(&ex->a, by, str_of(list[i].key), e);
 		total += list[i].n;
 	}
-	json_set(&ex->a, o, STR("requests"), by);
+	json_set(&ex->a, o, STR("clients"), counts_json(c, &ex->a));
+	json_set(&ex->a, o, STR("store"), by);
 	json_set_int(&ex->a, o, "total", (int64_t)total);
 	json_set_int(&ex->a, o, "bytesOut", (int64_t)c->bytes_out);
 	json_set_int(&ex->a, o, "connections", (int64_t)c->n_connections);

@@ -254,6 +254,9 @@ static void answer(struct exchange *ex)
 		}
 	}
 	ex->answered = true;
+	if (!str_starts(path, STR("/kubesim/"))) {
+		counts_add(ex);
+	}
 	if (faulty && ex->resp.watch == 0 && happens(c, &c->faults.drop_reply)) {
 		if (c->faults.drop_resets && ex->conn->h2 != NULL) {
 			h2_reset(ex);

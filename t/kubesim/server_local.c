@@ -79,6 +79,8 @@ static void pod_create(const struct child *c, const struct json *container)
 	json_put(&a, pod, "/metadata/labels/job-name", json_new_str(&a, str_of(c->job)));
 	json_put(&a, pod, "/metadata/labels/batch.kubernetes.io~1job-name",
 		 json_new_str(&a, str_of(c->job)));
+	json_put(&a, pod, "/metadata/labels/batch.kubernetes.io~1controller-uid",
+		 json_new_str(&a, str_of(c->uid)));
 	json_set_str(&a, owner, "apiVersion", STR("batch/v1"));
 	json_set_str(&a, owner, "kind", STR("Job"));
 	json_set_str(&a, owner, "name", str_of(c->job));

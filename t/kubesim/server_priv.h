@@ -12,6 +12,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "core/base/list.h"
+#include "core/base/map.h"
 #include "core/base/rng.h"
 #include "t/kubesim/server.h"
 #include "t/kubesim/tls.h"
@@ -28,6 +29,7 @@ enum {
 
 struct conn;
 struct local;
+struct wire_count;
 
 /* Faults of a cluster, set through its control path. A rate is num in den; den 0 is never. */
 struct rate {
@@ -62,6 +64,9 @@ struct cluster {
 	bool changed; /* watches may have frames */
 	int64_t restart_ms; /* how long the restart asked for takes */
 	uint64_t bytes_out, n_connections;
+	struct wire_count **counts; /* in order of first use */
+	size_t n_counts;
+	struct map count_by_key;
 };
 
 struct server {
@@ -154,6 +159,12 @@ bool exchange_has_more(struct exchange *ex);
 /* Gives an answer made here. */
 void exchange_answer(struct exchange *ex, int status, const char *content_type, mk_str body);
 void exchange_status(struct exchange *ex, int code, const char *reason, const char *message);
+
+/* --- server_counts.c ---------------------------------------------------------------------------------- */
+void counts_add(struct exchange *ex);
+/* {"<user agent>": {"<METHOD> <resource>": {"n": .., "refused": ..}}} */
+struct json *counts_json(const struct cluster *c, struct arena *a);
+void counts_done(struct cluster *c);
 
 /* --- server_control.c, server_local.c, server_files.c -------------------------------------------------- */
 /* Answers a path below /kubesim/. */
