@@ -122,7 +122,8 @@ static void touch_job(struct engine *e, struct record *r)
 		return;
 	}
 	w = wl_make(e, r->ns, r->facts->s[S_PREBUILT]);
-	if (w && (w->owner || wl_bind(e, w, r->table->kind, r->name))) {
+	if (w && (w->owner || manager_get(e, KIND_WORKLOAD, w->ns, w->name) ||
+		  wl_bind(e, w, r->table->kind, r->name))) {
 		queue_add(&e->queue, &w->item);
 	}
 }
@@ -245,7 +246,11 @@ static void bind_owner(struct engine *e, struct record *r)
 	struct wl *w = wl_make(e, r->ns, r->name);
 	int kind = facts_is(f, F_OWNED) ? kinds_find(e->o.kinds, f->s[S_OWNER_KIND]) : -1;
 
-	if (!w || (!local && w->owner) || (!local && kind < KIND_FIRST_JOB)) {
+	if (!local && (kind < KIND_FIRST_JOB || (w && w->owner) ||
+		       manager_get(e, KIND_WORKLOAD, r->ns, r->name))) {
+		return;
+	}
+	if (!w) {
 		return;
 	}
 	if (!wl_bind(e, w, kind < KIND_FIRST_JOB ? 0 : (uint16_t)kind, f->s[S_OWNER_NAME])) {

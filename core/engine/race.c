@@ -119,8 +119,12 @@ static bool is_connected(struct pass *p, const struct clone *k)
 {
 	const struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 
-	return wc && wc->skip_until <= p->e->now && table_known(p->e, k->c->id, KIND_WORKLOAD) &&
-	       is_served(p, k->c) && k->twin != TWIN_FOREIGN;
+	if (wc && wc->skip_until > p->e->now) {
+		queue_add_at(&p->e->queue, &p->w->item, wc->skip_until);
+		return false;
+	}
+	return wc && table_known(p->e, k->c->id, KIND_WORKLOAD) && is_served(p, k->c) &&
+	       k->twin != TWIN_FOREIGN;
 }
 
 static struct json *cluster_list(struct pass *p)
@@ -211,29 +215,33 @@ static void nominate(struct pass *p, const struct pick *pick)
 }
 
 /* Someone else's clone of that name: said once, then the cluster rests; after that it is tried again. */
-static void foreign(struct pass *p, struct clone *k, struct wl_cluster *wc)
+static void foreign(struct pass *p, struct clone *k)
 {
-	if (wc->skip_until > p->e->now) {
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+
+	if (!wc || wc->skip_until > p->e->now) {
 		return;
 	}
-	if (wc->skip_until == 0 || wc->reported) {
-		rule_hit(p->e, R_FOREIGN);
+	if (wc->rested) {
+		/* Forget what we saw, so that a create finds out how it is now. */
+		wc->rested = false;
+		record_gone(&p->e->store, k->r, 0, k->r->epoch, p->e->now);
+		k->twin = TWIN_ABSENT;
+		return;
 	}
+	wc->rested = true;
+	rule_hit(p->e, R_FOREIGN);
+	skip_cluster(p, wc);
 	if (!wc->reported) {
 		wc->reported = true;
-		note_record(p->e, p->local, "Warning",
-			    arena_printf(
-				    &p->e->scratch,
-				    "a Workload of this name on worker cluster \"%s\" is not ours; "
-				    "the cluster is left out",
-				    k->c->name));
-		skip_cluster(p, wc);
-		return;
+		note_record(
+			p->e, p->local, "Warning",
+			arena_printf(
+				&p->e->scratch,
+				"A Workload of this name on worker cluster \"%s\" is not ours; the "
+				"cluster is left out",
+				k->c->name));
 	}
-	/* Rested: forget what we saw, so that a create finds out how it is now. */
-	record_gone(&p->e->store, k->r, 0, k->r->epoch, p->e->now);
-	k->twin = TWIN_ABSENT;
-	wc->reported = false;
 }
 
 static void clone_to(struct pass *p, struct clone *k)
@@ -275,15 +283,8 @@ static void sync_clones(struct pass *p, const struct pick *pick)
 {
 	for (size_t i = 0; i < p->n_clones; i++) {
 		struct clone *k = &p->clones[i];
-		struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 		bool picked = k->in_config && is_picked(pick, str_of(k->c->name));
 
-		if (!wc) {
-			return;
-		}
-		if (k->twin == TWIN_FOREIGN && k->in_config) {
-			foreign(p, k, wc);
-		}
 		if (k->twin == TWIN_UNKNOWN && k->r && k->r->unknown) {
 			(void)ops_ready(p->e, k->r, &p->w->item);
 		}
@@ -303,6 +304,11 @@ void race(struct pass *p)
 	if (best) {
 		win(p, best);
 		return;
+	}
+	for (size_t i = 0; i < p->n_clones; i++) {
+		if (p->clones[i].twin == TWIN_FOREIGN && p->clones[i].in_config) {
+			foreign(p, &p->clones[i]);
+		}
 	}
 	if (!p->job || !facts_is(p->job->facts, F_MANAGED) ||
 	    facts_is(p->job->facts, F_TERMINATING) || !facts_is(p->f, F_ACTIVE) || !p->config ||

@@ -105,6 +105,7 @@ struct wl_cluster {
 	cluster_id id;
 	bool uses;     /* counted in the users of the cluster's job table */
 	bool reported; /* a foreign object was */
+	bool rested;   /* it was left alone for a while */
 	bool refused;  /* the job was refused for good, see 'why' */
 	bool job_made; /* we created the job, in this round */
 	unsigned fails;

@@ -197,6 +197,7 @@ static void with_local(struct pass *p)
 {
 	bool checked = find_check(p);
 
+	p->w->gc = false;
 	if (!look_at_clones(p)) {
 		return;
 	}
@@ -246,7 +247,6 @@ static void without_local(struct pass *p)
 		}
 	}
 	remove_all(p, p->w->gc ? R_GC : R_GONE);
-	p->w->gc = false;
 }
 
 /* --- bookkeeping ------------------------------------------------------------------------------------------ */

@@ -1,445 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small world for the engine's tests: the manager and workers as tables of JSON objects that carry out operations the
- * way an API server does (uids, resourceVersions, preconditions, server-side apply of Workload status by one manager),
- * and tell the engine by events. Tests change objects as Kueue and people do, and compare what the engine asks for.
+ * A small world for the engine's tests: servers (engine_server.h) that tell the engine by events, and actors. Tests change
+ * objects as Kueue and people do, and compare what the engine asks for.
  */
 #ifndef MK_T_ENGINE_WORLD_H
 #define MK_T_ENGINE_WORLD_H
 
-#include <stdlib.h>
-
-#include "core/base/alloc.h"
-#include "core/engine/engine.h"
-#include "t/tap.h"
-
-#define mk_plugin_entry job_plugin
-#define items job_items
-#define factories job_factories
-#define job job_adapter
-#define adapters job_adapters
-#include "adapters/job.c"
-#undef job
-#undef adapters
-#undef mk_plugin_entry
-#undef items
-#undef factories
-#define mk_plugin_entry dispatcher_plugin
-#define items dispatcher_items
-#define factories dispatcher_factories
-#include "plugins/all_at_once.c"
-#undef mk_plugin_entry
-#undef items
-#undef factories
-
-enum { JOB = KIND_FIRST_JOB, MAX_OBJECTS = 4096, MAX_EVENTS = 16384, T0 = 1000 };
-#define WALL0 1800000000000 /* 2027-01-15T08:00:00Z */
-
-struct object {
-	cluster_id cluster;
-	uint16_t kind;
-	char *ns, *name, *uid, *text,
-		*applied; /* applied: status last applied by kueue-admission */
-	uint64_t rv;
-	bool used, hidden; /* hidden: not in the watch's selector */
-};
-
-struct pending {
-	struct event ev;
-	char *ns, *name, *uid, *text, *msg;
-};
-
-struct world {
-	struct engine *e;
-	struct plug *plug;
-	struct kinds kinds;
-	struct object o[MAX_OBJECTS];
-	struct pending q[MAX_EVENTS];
-	size_t n_q;
-	uint64_t rv, uid;
-	int64_t now, wall;
-	struct arena arena;
-	char log[1 << 18];   /* one line per operation */
-	size_t requests;     /* creates, patches, deletes, gets */
-	bool hold;           /* operations are logged, but not carried out */
-	bool silent_watch;   /* watch events of own writes do not arrive */
-	enum mk_code refuse; /* next create of a job is refused so */
-	size_t lose;         /* the n-th next operation with an id is done, but its answer lost */
-	bool up[8];
-	bool full; /* log whole texts */
-};
-
-static char *w_dup(mk_str s)
-{
-	char *p = malloc(s.n + 1);
-
-	if (s.n) {
-		memcpy(p, s.p, s.n);
-	}
-	p[s.n] = 0;
-	return p;
-}
-
-static struct pending *w_event(struct world *w, enum event_type type, cluster_id c, uint16_t kind)
-{
-	struct pending *p = &w->q[w->n_q++];
-
-	*p = (struct pending){
-		.ev = {.type = type, .cluster = c, .kind = kind, .epoch = 1, .retry_after_ms = -1}};
-	return p;
-}
-
-static struct object *w_find(struct world *w, cluster_id c, uint16_t kind, const char *ns,
-			     const char *name)
-{
-	for (size_t i = 0; i < MAX_OBJECTS; i++) {
-		struct object *o = &w->o[i];
-
-		if (o->used && o->cluster == c && o->kind == kind && !strcmp(o->ns, ns) &&
-		    !strcmp(o->name, name)) {
-			return o;
-		}
-	}
-	return NULL;
-}
-
-static void w_tell(struct world *w, const struct object *o, enum event_type type,
-		   enum event_via via)
-{
-	struct pending *p;
-
-	if (o->hidden || !w->up[o->cluster]) {
-		return;
-	}
-	p = w_event(w, type, o->cluster, o->kind);
-	p->ns = w_dup(str_of(o->ns));
-	p->name = w_dup(str_of(o->name));
-	p->uid = w_dup(str_of(o->uid));
-	p->text = type == EV_GONE ? NULL : w_dup(str_of(o->text));
-	p->ev.rv = o->rv;
-	p->ev.via = via;
-}
-
-/* The managedFields entry for what was applied: lists by key, the rest as leaves. */
-static struct json *w_managed(struct arena *a, const char *applied)
-{
-	struct json *st = NULL, *list = json_new_arr(a), *entry = json_new_obj(a),
-		    *f = json_new_obj(a);
-	struct json *fs = json_new_obj(a);
-	struct json_iter it;
-
-	if (!applied) {
-		return NULL;
-	}
-	json_parse(a, str_of(applied), &st, NULL);
-	it = json_iter(st);
-	while (json_next(&it)) {
-		struct json *sub = json_new_obj(a);
-		const char *key = str_is(it.key, "conditions")        ? "type"
-				  : str_is(it.key, "admissionChecks") ? "name"
-								      : NULL;
-		struct json_iter el = json_iter(key ? it.val : NULL);
-
-		while (json_next(&el)) {
-			struct json_iter m = json_iter(el.val);
-			struct json *leaf = json_new_obj(a);
-
-			json_set(a, leaf, STR("."), json_new_obj(a));
-			while (json_next(&m)) {
-				json_set(a, leaf, arena_printf(a, "f:%.*s", STR_ARG(m.key)),
-					 json_new_obj(a));
-			}
-			json_set(a, sub,
-				 arena_printf(a, "k:{\"%s\":\"%.*s\"}", key,
-					      STR_ARG(json_str(json_get(el.val, key)))),
-				 leaf);
-		}
-		json_set(a, fs, arena_printf(a, "f:%.*s", STR_ARG(it.key)), sub);
-	}
-	json_set(a, f, STR("f:status"), fs);
-	json_set_str(a, entry, "manager", STR("kueue-admission"));
-	json_set_str(a, entry, "operation", STR("Apply"));
-	json_set_str(a, entry, "subresource", STR("status"));
-	json_set(a, entry, STR("fieldsV1"), f);
-	json_add(a, list, entry);
-	return list;
-}
-
-/* Stores 'v' as the new state of 'o' and tells the watch. */
-static void w_store(struct world *w, struct object *o, struct json *v, struct arena *a)
-{
-	struct json *meta = json_get(v, "metadata");
-
-	o->rv = ++w->rv;
-	json_set_str(a, meta, "uid", str_of(o->uid));
-	json_set_str(a, meta, "resourceVersion",
-		     arena_printf(a, "%llu", (unsigned long long)o->rv));
-	json_set(a, meta, STR("managedFields"), w_managed(a, o->applied));
-	free(o->text);
-	o->text = w_dup(json_write(a, v));
-}
-
-static struct object *w_add(struct world *w, cluster_id c, uint16_t kind, struct json *v,
-			    struct arena *a)
-{
-	char uid[32];
-	struct object *o = w->o;
-
-	while (o->used) {
-		o++;
-	}
-	snprintf(uid, sizeof(uid), "uid-%llu", (unsigned long long)++w->uid);
-	*o = (struct object){.used = true, .cluster = c, .kind = kind, .uid = w_dup(str_of(uid))};
-	o->ns = w_dup(json_str_at(v, "/metadata/namespace"));
-	o->name = w_dup(json_str_at(v, "/metadata/name"));
-	o->hidden = c && json_str(json_get(json_at(v, "/metadata/labels"),
-					   "kueue.x-k8s.io/multikueue-origin"))
-					 .n == 0;
-	w_store(w, o, v, a);
-	return o;
-}
-
-/* Somebody creates an object. */
-static struct object *w_put(struct world *w, cluster_id c, uint16_t kind, const char *text)
-{
-	struct arena a;
-	struct json *v = NULL;
-	struct object *o;
-
-	arena_init(&a, 0);
-	if (json_parse(&a, str_of(text), &v, NULL) != MK_OK) {
-		printf("Bail out! bad JSON in a test: %s\n", text);
-		exit(1);
-	}
-	o = w_add(w, c, kind, v, &a);
-	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
-	arena_done(&a);
-	return o;
-}
-
-/* Somebody patches an object (merge patch). */
-static void w_patch(struct world *w, struct object *o, const char *patch)
-{
-	struct arena a;
-	struct json *v = NULL, *p = NULL;
-
-	arena_init(&a, 0);
-	json_parse(&a, str_of(o->text), &v, NULL);
-	if (json_parse(&a, str_of(patch), &p, NULL) != MK_OK) {
-		printf("Bail out! bad JSON in a test: %s\n", patch);
-		exit(1);
-	}
-	v = json_merge(&a, v, p);
-	w_store(w, o, v, &a);
-	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
-	arena_done(&a);
-}
-
-static void w_free_object(struct object *o)
-{
-	free(o->ns);
-	free(o->name);
-	free(o->uid);
-	free(o->text);
-	free(o->applied);
-	*o = (struct object){0};
-}
-
-static void w_del(struct world *w, struct object *o)
-{
-	o->rv = ++w->rv;
-	w_tell(w, o, EV_GONE, VIA_WATCH);
-	w_free_object(o);
-}
-
-/* Core Kueue applies status as kueue-admission: 'text' is the whole status it owns. */
-static void w_apply(struct world *w, struct object *o, const char *text)
-{
-	struct arena a;
-	struct json *v = NULL, *new = NULL, *old = NULL, *status;
-	struct json_iter it;
-
-	arena_init(&a, 0);
-	json_parse(&a, str_of(o->text), &v, NULL);
-	json_parse(&a, str_of(text), &new, NULL);
-	if (o->applied) {
-		json_parse(&a, str_of(o->applied), &old, NULL);
-	}
-	status = json_get(v, "status");
-	if (!status) {
-		status = json_new_obj(&a);
-		json_set(&a, v, STR("status"), status);
-	}
-	it = json_iter(old);
-	while (json_next(&it)) {
-		if (!json_getn(new, it.key)) {
-			json_set(&a, status, it.key, NULL);
-		}
-	}
-	it = json_iter(new);
-	while (json_next(&it)) {
-		const char *key = str_is(it.key, "conditions")        ? "type"
-				  : str_is(it.key, "admissionChecks") ? "name"
-								      : NULL;
-		struct json *was = json_getn(status, it.key), *list;
-		struct json_iter el = json_iter(was);
-
-		if (!key) {
-			json_set(&a, status, it.key, json_dup(&a, it.val));
-			continue;
-		}
-		list = json_dup(&a, it.val);
-		while (json_next(&el)) {
-			mk_str id = json_str(json_get(el.val, key));
-			bool mine = false;
-			struct json_iter m = json_iter(list),
-					 om = json_iter(json_getn(old, it.key));
-
-			while (json_next(&m)) {
-				mine |= str_eq(json_str(json_get(m.val, key)), id);
-			}
-			while (json_next(&om)) {
-				mine |= str_eq(json_str(json_get(om.val, key)), id);
-			}
-			if (!mine) {
-				json_add(&a, list, json_dup(&a, el.val));
-			}
-		}
-		json_set(&a, status, it.key, list);
-	}
-	free(o->applied);
-	o->applied = w_dup(str_of(text));
-	w_store(w, o, v, &a);
-	arena_done(&a);
-}
-
-static void w_answer(struct world *w, const struct op *op, enum op_outcome outcome,
-		     enum mk_code code, const struct object *o)
-{
-	struct pending *p = w_event(w, EV_OP_DONE, op->cluster, op->kind);
-
-	p->ev.op_id = op->id;
-	p->ev.outcome = outcome;
-	p->ev.code = code;
-	p->msg = w_dup(STR("the server said no"));
-	if (w->lose > 0 && --w->lose == 0) {
-		p->ev.outcome = OUTCOME_UNKNOWN;
-		p->ev.code = MK_UNKNOWN;
-		return;
-	}
-	if (o && outcome == OUTCOME_APPLIED) {
-		p->text = w_dup(str_of(o->text));
-	}
-}
-
-static uint64_t w_body_rv(const struct op *op)
-{
-	uint64_t rv = 0;
-
-	str_u64(json_str_at(op->body, "/metadata/resourceVersion"), &rv);
-	return rv;
-}
-
-static void w_create(struct world *w, const struct op *op, struct object *o, struct arena *a)
-{
-	if (o) {
-		w_answer(w, op, OUTCOME_REFUSED, MK_EXISTS, NULL);
-		return;
-	}
-	if (op->kind == JOB && w->refuse) {
-		w_answer(w, op, OUTCOME_REFUSED, w->refuse, NULL);
-		w->refuse = MK_OK;
-		return;
-	}
-	o = w_add(w, op->cluster, op->kind, json_dup(a, op->body), a);
-	w_answer(w, op, OUTCOME_APPLIED, MK_OK, o);
-	if (!w->silent_watch) {
-		w_tell(w, o, EV_OBSERVED, VIA_WATCH);
-	}
-}
-
-static void w_change(struct world *w, const struct op *op, struct object *o, struct arena *a)
-{
-	if (!o) {
-		w_answer(w, op, OUTCOME_REFUSED, MK_NOT_FOUND, NULL);
-		return;
-	}
-	if (w_body_rv(op) != o->rv) {
-		w_answer(w, op, OUTCOME_REFUSED, MK_CONFLICT, NULL);
-		return;
-	}
-	if (op->type == OP_APPLY_STATUS) {
-		w_apply(w, o, json_write(a, json_get(op->body, "status")).p);
-	} else {
-		struct json *v = NULL;
-
-		json_parse(a, str_of(o->text), &v, NULL);
-		w_store(w, o, json_merge(a, v, op->body), a);
-	}
-	w_answer(w, op, OUTCOME_APPLIED, MK_OK, o);
-	if (!w->silent_watch) {
-		w_tell(w, o, EV_OBSERVED, VIA_WATCH);
-	}
-}
-
-static void w_link(struct world *w, cluster_id c, enum link_state s);
-static void w_list(struct world *w, cluster_id c, uint16_t kind);
-
-static void w_do(struct world *w, const struct op *op, struct arena *a)
-{
-	struct object *o = NULL;
-	char *ns = w_dup(op->ns), *name = w_dup(op->name);
-
-	if (op->cluster < 8 && op->type <= OP_GET) {
-		o = w_find(w, op->cluster, op->kind, ns, name);
-	}
-	if (op->type <= OP_GET && !w->up[op->cluster]) {
-		w_answer(w, op, OUTCOME_REFUSED, MK_UNAVAILABLE, NULL);
-	} else if (op->type == OP_CREATE) {
-		w_create(w, op, o, a);
-	} else if (op->type == OP_APPLY_STATUS || op->type == OP_MERGE) {
-		w_change(w, op, o, a);
-	} else if (op->type == OP_DELETE) {
-		if (!o) {
-			w_answer(w, op, OUTCOME_REFUSED, MK_NOT_FOUND, NULL);
-		} else if (!str_eq(op->uid, str_of(o->uid))) {
-			w_answer(w, op, OUTCOME_REFUSED, MK_CONFLICT, NULL);
-		} else {
-			w_answer(w, op, OUTCOME_APPLIED, MK_OK, NULL);
-			w_del(w, o);
-		}
-	} else if (op->type == OP_GET) {
-		w_answer(w, op, o ? OUTCOME_APPLIED : OUTCOME_REFUSED, o ? MK_OK : MK_NOT_FOUND, o);
-	} else if (op->type == OP_CONNECT) {
-		w_link(w, op->cluster, LINK_UP);
-	} else if (op->type == OP_WATCH_OPEN && op->kind != KIND_WORKLOAD) {
-		w_list(w, op->cluster, op->kind);
-	}
-	free(ns);
-	free(name);
-}
-
-/* Events are named by hash: what they are about is what tests compare. */
-static mk_str op_event_of(const struct op *op)
-{
-	return json_str_at(op->body, "/regarding/name");
-}
-
-static void w_log(struct world *w, const struct op *op, struct arena *a)
-{
-	size_t n = strlen(w->log);
-	mk_str text;
-
-	if (w->full) {
-		text = op_text(op, &w->kinds, a);
-		snprintf(w->log + n, sizeof(w->log) - n, "%.*s\n", STR_ARG(text));
-		return;
-	}
-	text = op->type == OP_EVENT ? op_event_of(op) : op->name;
-	snprintf(w->log + n, sizeof(w->log) - n, "%s %u %s%s%.*s %s\n", op_type_name(op->type),
-		 (unsigned)op->cluster, w->kinds.k[op->kind].kind.p, text.n ? " " : "",
-		 STR_ARG(text), op->cause);
-}
+#include "t/unit/engine_server.h"
 
 /* One step with what waits. */
 static void w_step(struct world *w)
@@ -465,17 +32,7 @@ static void w_step(struct world *w)
 		}
 	}
 	engine_step(w->e, ev, n, w->now, w->wall, &out);
-	for (size_t i = 0; i < n; i++) {
-		struct pending *p = &w->q[i];
-
-		free(p->ns);
-		free(p->name);
-		free(p->uid);
-		free(p->text);
-		free(p->msg);
-	}
-	memmove(w->q, w->q + n, (w->n_q - n) * sizeof(*w->q));
-	w->n_q -= n;
+	w_drop(w, n);
 	free(ev);
 	arena_done(&objects);
 	for (size_t i = 0; i < out.n; i++) {
@@ -586,14 +143,7 @@ static void w_stop(struct world *w)
 {
 	engine_free(w->e);
 	w->e = NULL;
-	for (size_t i = 0; i < w->n_q; i++) {
-		free(w->q[i].ns);
-		free(w->q[i].name);
-		free(w->q[i].uid);
-		free(w->q[i].text);
-		free(w->q[i].msg);
-	}
-	w->n_q = 0;
+	w_drop(w, w->n_q);
 	w->log[0] = 0;
 }
 
@@ -655,7 +205,7 @@ static struct world *w_new(size_t n)
 			 i, i);
 		w_put(w, 0, KIND_SECRET, text);
 	}
-	w->n_q = 0; /* the lists will tell */
+	w_drop(w, w->n_q); /* the lists will tell */
 	w_start(w);
 	w_settle(w);
 	return w;
@@ -675,6 +225,28 @@ static void w_free(struct world *w)
 }
 
 /* --- actors -------------------------------------------------------------------------------------------- */
+
+/* The string at 'pointer' of an object; "" when either is missing. */
+static const char *w_str(struct world *w, const struct object *o, const char *pointer)
+{
+	static char text[4096];
+	struct arena a;
+	struct json *v = NULL;
+
+	(void)w;
+	text[0] = 0;
+	if (o) {
+		arena_init(&a, 0);
+		json_parse(&a, str_of(o->text), &v, NULL);
+		v = json_at(v, pointer);
+		snprintf(text, sizeof(text), "%.*s",
+			 STR_ARG(json_type(v) == JSON_STR ? json_str(v)
+				 : v                      ? json_write(&a, v)
+							  : STR("")));
+		arena_done(&a);
+	}
+	return text;
+}
 
 #define QUOTA                                                                           \
 	"{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":\"QuotaReserved\"," \
@@ -721,6 +293,45 @@ static struct object *a_job(struct world *w, const char *name)
 	return wl;
 }
 
+/* Core Kueue evicts on the manager: names go, the check is Pending again. */
+static void evict(struct world *w, struct object *wl, const char *message)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA
+		 ",{\"type\":\"Evicted\",\"status\":"
+		 "\"True\",\"reason\":\"Preempted\",\"message\":\"%s\"}],\"admissionChecks\":[{"
+		 "\"name\":\"mk\","
+		 "\"state\":\"Pending\",\"message\":\"Reset\"}]}",
+		 message);
+	w_apply(w, wl, text);
+	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
+}
+
+/* ... and releases the quota. */
+static void release_quota(struct world *w, struct object *wl)
+{
+	w_apply(w, wl,
+		"{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
+		"\"Pending\"},{\"type\":"
+		"\"Evicted\",\"status\":\"True\",\"reason\":\"Preempted\",\"message\":\"P\"}],"
+		"\"admissionChecks\":[{"
+		"\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"Reset\"}]}");
+	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
+}
+
+static void give_quota(struct world *w, struct object *wl)
+{
+	w_apply(w, wl,
+		"{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA
+		",{\"type\":\"Evicted\",\"status\":"
+		"\"False\",\"reason\":\"QuotaReserved\",\"message\":\"\"}],\"admissionChecks\":[{"
+		"\"name\":\"mk\",\"state\":"
+		"\"Pending\",\"message\":\"Reset\"}]}");
+	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
+}
+
 static struct object *clone_of(struct world *w, cluster_id c, const char *name)
 {
 	return w_find(w, c, KIND_WORKLOAD, "ns", name);
@@ -736,26 +347,40 @@ static void admit(struct world *w, cluster_id c, const char *name)
 	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
 }
 
-/* The string at 'pointer' of an object; "" when either is missing. */
-static const char *w_str(struct world *w, const struct object *o, const char *pointer)
+/* A condition of the clone turns True, the others stay. */
+static void clone_condition(struct world *w, cluster_id c, const char *name, const char *type,
+			    const char *reason, bool admitted)
 {
-	static char text[4096];
-	struct arena a;
-	struct json *v = NULL;
+	struct object *o = clone_of(w, c, name);
+	char text[1024];
 
-	(void)w;
-	text[0] = 0;
-	if (o) {
-		arena_init(&a, 0);
-		json_parse(&a, str_of(o->text), &v, NULL);
-		v = json_at(v, pointer);
-		snprintf(text, sizeof(text), "%.*s",
-			 STR_ARG(json_type(v) == JSON_STR ? json_str(v)
-				 : v                      ? json_write(&a, v)
-							  : STR("")));
-		arena_done(&a);
-	}
-	return text;
+	snprintf(text, sizeof(text),
+		 "{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA
+		 "%s,{\"type\":\"%s\",\"status\":\"True\",\"reason\":\"%s\",\"message\":\"m\"}]}",
+		 admitted ? "," ADMITTED : "", type, reason);
+	w_apply(w, o, text);
+	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
+}
+
+/* The job "j" up to running on w2. */
+static struct object *running_job(struct world *w)
+{
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":false}}");
+	w_settle(w);
+	w_take(w);
+	return wl;
+}
+
+static const char *check_message(struct world *w, const struct object *wl)
+{
+	return w_str(w, wl, "/status/admissionChecks/0/message");
 }
 
 static inline void w_unused(void)
@@ -769,6 +394,12 @@ static inline void w_unused(void)
 	(void)a_job;
 	(void)admit;
 	(void)w_str;
+	(void)evict;
+	(void)release_quota;
+	(void)give_quota;
+	(void)clone_condition;
+	(void)running_job;
+	(void)check_message;
 }
 
 #endif

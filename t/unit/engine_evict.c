@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Evictions on the worker and on the manager, workers lost and back, remote objects that vanish. */
+#include "t/unit/engine_world.h"
+
+static void on_worker(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
+	w_settle(w);
+	is_str(w_take(w), "apply_status 0 Workload wl-j 4.evicted\nevent 0 Event wl-j event\n",
+	       "one write and an event");
+	is_str(check_message(w, wl),
+	       "Workload evicted on worker cluster: \"w2\", resetting for re-admission. "
+	       "Previously: \"Ready\"",
+	       "message");
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "clusterName stays until core takes it");
+
+	/* Core evicts; the local status follows the worker's until nothing is active, then quota goes. */
+	evict(w, wl, "Evicted due to AdmissionCheck");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_settle(w);
+	is_str(w_take(w), "", "waiting for the worker to stop");
+	w_advance(w, 1000);
+	w_take(w);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":true},\"status\":{\"active\":null}}");
+	w_settle(w);
+	w_advance(w, 1000);
+	ok(strstr(w_take(w), "merge 0 Job j 4.status"), "the wound-down status comes over");
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "", "nothing active");
+	release_quota(w, wl);
+	w_settle(w);
+	is_str(w_take(w), "delete 2 Job j 2.release\ndelete 2 Workload wl-j 2.release\n",
+	       "then all goes");
+	give_quota(w, wl);
+	w_settle(w);
+	is_str(w_take(w),
+	       "apply_status 0 Workload wl-j 9.nominate\ncreate 1 Workload wl-j 9.create\n"
+	       "create 2 Workload wl-j 9.create\ncreate 3 Workload wl-j 9.create\n",
+	       "a new round, once the quota is new");
+	w_free(w);
+}
+
+static void on_manager(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	evict(w, wl, "P");
+	w_settle(w);
+	is_str(w_take(w), "apply_status 2 Workload wl-j 6.deactivate\n",
+	       "graceful: the worker's Kueue stops the job");
+	is_str(w_str(w, clone_of(w, 2, "wl-j"), "/status/conditions/2/message"),
+	       "Evicted on manager: P", "reason");
+	is_str(w_str(w, clone_of(w, 2, "wl-j"), "/status/admission/clusterQueue"), "cq",
+	       "the rest stays");
+	w_advance(w, 10000);
+	is_str(w_take(w), "", "told once");
+	clone_condition(w, 2, "wl-j", "Evicted", "DeactivatedDueToEvictedOnManagerCluster", true);
+	w_patch(w, clone_of(w, 2, "wl-j"), "{\"spec\":{\"active\":false}}");
+	w_settle(w);
+	w_advance(w, 3000);
+	is_str(w_take(w), "", "no new race and no hard delete while it winds down");
+	release_quota(w, wl);
+	w_settle(w);
+	is_str(w_take(w), "delete 2 Job j 2.release\ndelete 2 Workload wl-j 2.release\n",
+	       "released");
+	w_free(w);
+}
+
+static void lost_and_back(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	is_str(w_take(w),
+	       "merge 0 MultiKueueCluster w2 cluster.condition\nmerge 0 AdmissionCheck mk "
+	       "check.condition\n",
+	       "conditions tell it");
+	w_advance(w, 500000);
+	w_link(w, 2, LINK_UP);
+	w_settle(w);
+	is_str(w_take(w),
+	       "merge 0 MultiKueueCluster w2 cluster.condition\nmerge 0 AdmissionCheck mk "
+	       "check.condition\n",
+	       "back within the grace: no write to the workload");
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Ready", "still Ready");
+	w_free(w);
+}
+
+static void lost_for_good(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	w_take(w);
+	w_advance(w, 899000);
+	ok(!strstr(w_take(w), "apply"), "within the timeout");
+	w_advance(w, 1000);
+	is_str(w_take(w), "apply_status 0 Workload wl-j 6.lost\n", "at the timeout");
+	is_str(check_message(w, wl), "Admitting remote lost, Previously: \"Ready\"", "message");
+	evict(w, wl, "x");
+	w_settle(w);
+	release_quota(w, wl);
+	w_settle(w);
+	is_str(w_take(w), "", "nothing can be removed there now");
+	w_link(w, 2, LINK_UP);
+	w_settle(w);
+	ok(strstr(w_take(w), "delete 2 Job j 2.release\ndelete 2 Workload wl-j 2.release\n"),
+	   "it is when the worker is back");
+	w_free(w);
+}
+
+/* The timeout counts from the first loss, across a restart, but not before a failed connect and some grace. */
+static void lost_over_restart(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	w_advance(w, 880000);
+	w->stay_down[2] = true;
+	w_restart(w);
+	w_settle(w);
+	w_advance(w, 30000);
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Ready",
+	       "no verdict before a failed connect");
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Ready",
+	       "nor within a minute of the start");
+	w_advance(w, 31000);
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Retry",
+	       "then the first loss counts");
+	w_free(w);
+}
+
+static void clone_gone(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_settle(w);
+	is_str(w_take(w), "get 2 Workload wl-j get\napply_status 0 Workload wl-j 6.gone\n",
+	       "absence is asked for before a job is given up");
+	is_str(check_message(w, wl), "Admitting remote no longer exists, Previously: \"Ready\"",
+	       "message");
+	w_free(w);
+}
+
+static void job_gone(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_settle(w);
+	is_str(w_take(w), "get 2 Job j get\napply_status 0 Workload wl-j 6.gone\n",
+	       "never created again in silence");
+	is_str(check_message(w, wl), "Admitting remote no longer exists, Previously: \"Ready\"",
+	       "message");
+	w_free(w);
+}
+
+static void out_of_sync(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	clone_condition(w, 2, "wl-j", "Finished", "OutOfSync", true);
+	w_settle(w);
+	is_str(w_take(w), "apply_status 0 Workload wl-j 3.out_of_sync\nevent 0 Event wl-j event\n",
+	       "no finish");
+	is_str(check_message(w, wl),
+	       "Remote workload on worker cluster \"w2\" is out of sync with its user job, "
+	       "resetting for re-dispatch, "
+	       "Previously: \"Ready\"",
+	       "message");
+	w_free(w);
+}
+
+static void owner_not_found(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	clone_condition(w, 2, "wl-j", "Finished", "OwnerNotFound", true);
+	w_settle(w);
+	is_str(w_take(w), "apply_status 0 Workload wl-j 6.gone\n",
+	       "a job removed by others is no verdict");
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Retry", "check");
+	w_free(w);
+}
+
+/* Finished before the manager's eviction is through: the result counts. */
+static void finished_while_evicted(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	evict(w, wl, "P");
+	w_settle(w);
+	is_str(w_take(w),
+	       "merge 0 Job j 3.status\napply_status 0 Workload wl-j 3.finished\ndelete 2 Job j "
+	       "2.release\n"
+	       "delete 2 Workload wl-j 2.release\n",
+	       "the end is taken over");
+	w_free(w);
+}
+
+/* A loser that comes back admitted long after: it is stopped, the winner stays. */
+static void late_loser(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	w_take(w);
+	w_link(w, 1, LINK_UP);
+	w_settle(w);
+	ok(strstr(w_take(w), "delete 1 Workload wl-j 6.loser"), "the late one goes");
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "the winner stays");
+	w_free(w);
+}
+
+static void out_of_config(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"),
+		"{\"spec\":{\"clusters\":[\"w1\",\"w3\"]}}");
+	w_settle(w);
+	is_str(check_message(w, wl), "Admitting remote no longer exists, Previously: \"Ready\"",
+	       "the winner left the config");
+	evict(w, wl, "x");
+	w_settle(w);
+	release_quota(w, wl);
+	w_settle(w);
+	ok(!clone_of(w, 2, "wl-j") && !w_find(w, 2, JOB, "ns", "j"), "and is cleaned up there");
+	w_free(w);
+}
+
+int main(void)
+{
+	on_worker();
+	on_manager();
+	lost_and_back();
+	lost_for_good();
+	lost_over_restart();
+	clone_gone();
+	job_gone();
+	out_of_sync();
+	owner_not_found();
+	finished_while_evicted();
+	late_loser();
+	out_of_config();
+	return done_testing();
+}
