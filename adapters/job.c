@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch/v1 Job. A copy loses the selector and the labels that its own API server sets again. The status of a running
- * remote must not reach a local job that is still suspended: a startTime there would forbid the edits that Kueue makes
- * when it starts the job; so that status waits (MK_DEFER). Elastic jobs forward parallelism.
+ * batch/v1 Job. A copy loses the selector and the labels that its own API server sets again. The
+ * status of a running remote must not reach a local job that is still suspended: a startTime there
+ * would forbid the edits that Kueue makes when it starts the job; so that status waits (MK_DEFER).
+ * Elastic jobs forward parallelism.
  */
 #include <stdio.h>
 
@@ -30,8 +31,8 @@ static int has_condition(mk_call *c, mk_val job, const char *type)
 }
 
 /*
- * Validation of Kubernetes 1.36 wants a suspended job to say so before it lets anything else change; the
- * controller that would say it does not touch a job with a foreign managedBy.
+ * Validation of Kubernetes 1.36 wants a suspended job to say so before it lets anything else
+ * change; the controller that would say it does not touch a job with a foreign managedBy.
  */
 static void set_suspended(mk_call *c, const mk_view *v, mk_val draft)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks of a plugin's entry and descriptors, before any of its code runs. Every finding says what was expected and
- * what was found, so that an author can mend all of them at once. Strings and pointers come from a hostile file: only
- * what an earlier check vouched for is followed.
+ * Checks of a plugin's entry and descriptors, before any of its code runs. Every finding says what
+ * was expected and what was found, so that an author can mend all of them at once. Strings and
+ * pointers come from a hostile file: only what an earlier check vouched for is followed.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,7 +63,10 @@ int pointer_tokens(const char *pointer, size_t max)
 	return n;
 }
 
-/* The string is there, not longer than 'max', and printable ASCII without blanks: fit for logs, names and lists. */
+/*
+ * The string is there, not longer than 'max', and printable ASCII without blanks: fit for logs,
+ * names and lists.
+ */
 static bool is_plain(const char *s, size_t max)
 {
 	size_t n = s ? strnlen(s, max + 1) : 0;

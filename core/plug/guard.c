@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls hooks and distrusts what they return. The hook works on a copy of the draft, so that a fault or MK_KEEP leaves
- * the caller's untouched; the copy is handed over only after the output checks. Faults are counted per item, and three
- * in a minute rest it (plug_adapter_resting).
+ * Calls hooks and distrusts what they return. The hook works on a copy of the draft, so that a
+ * fault or MK_KEEP leaves the caller's untouched; the copy is handed over only after the output
+ * checks. Faults are counted per item, and three in a minute rest it (plug_adapter_resting).
  */
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The call of a hook: its table of handles, its budgets, its error. The functions that the hook calls are in
- * host_calls.c. The plugin is not trusted: a handle is looked up, never followed, and the first failure sticks.
+ * The call of a hook: its table of handles, its budgets, its error. The functions that the hook
+ * calls are in host_calls.c. The plugin is not trusted: a handle is looked up, never followed, and
+ * the first failure sticks.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,7 +99,10 @@ mk_val host_add(struct host_call *c, struct json *v, size_t depth, unsigned flag
 	return (mk_val){(uint64_t)c->generation << 32 | c->n};
 }
 
-/* The entry of a handle; NULL for absent, and for a handle that is none of this call (which fails the call). */
+/*
+ * The entry of a handle; NULL for absent, and for a handle that is none of this call (which fails
+ * the call).
+ */
 struct host_val *host_find(struct host_call *c, mk_val v)
 {
 	uint64_t index = v.h & UINT32_MAX;
@@ -146,7 +150,10 @@ void host_begin(struct host_call *c, struct plug *p, struct arena *a, mk_str kin
 	c->size = p->vals_size;
 	p->vals = NULL;
 	p->vals_size = 0;
-	/* 0 would make the first handle of a wrapped counter look like a small number somebody made up */
+	/*
+	 * 0 would make the first handle of a wrapped counter look like a small number somebody made
+	 * up
+	 */
 	p->generation = p->generation == UINT32_MAX ? 1 : p->generation + 1;
 	c->generation = p->generation;
 	c->said = (mk_str){"", 0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call of one hook, seen from the host: the table behind the handles that the plugin holds, the sticky error,
- * the budgets. guard.c opens a call, hands out views, calls the hook and closes it; the functions of the vtable work
- * on it in between.
+ * One call of one hook, seen from the host: the table behind the handles that the plugin holds, the
+ * sticky error, the budgets. guard.c opens a call, hands out views, calls the hook and closes it;
+ * the functions of the vtable work on it in between.
  */
 #ifndef MK_PLUG_HOST_H
 #define MK_PLUG_HOST_H
@@ -38,10 +38,15 @@ struct host_call {
 	size_t walk_next;
 };
 
-/* Opens a call; takes over the handle table of 'p'. 'kind' and 'group' are borrowed for the call. */
+/*
+ * Opens a call; takes over the handle table of 'p'. 'kind' and 'group' are borrowed for the call.
+ */
 void host_begin(struct host_call *c, struct plug *p, struct arena *a, mk_str kind, mk_str group);
 
-/* A handle for a read-only input (NULL = absent), or for the draft. 0 also when out of memory (c->no_memory). */
+/*
+ * A handle for a read-only input (NULL = absent), or for the draft. 0 also when out of memory
+ * (c->no_memory).
+ */
 mk_val host_input(struct host_call *c, const struct json *v);
 mk_val host_draft(struct host_call *c, struct json *v);
 
@@ -51,16 +56,20 @@ void host_arm(struct host_call *c);
 /* The value of a handle that host_draft gave, as it is now. */
 struct json *host_value(const struct host_call *c, mk_val v);
 
-/* Checks the wall time for the last time and counts what went over a soft budget; gives the table back. */
+/*
+ * Checks the wall time for the last time and counts what went over a soft budget; gives the table
+ * back.
+ */
 void host_end(struct host_call *c);
 
 /* Makes the call a fault, if it is none yet. */
 void host_fail(struct host_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * For host_calls.c. host_enter: the host's object of a call, counted; NULL when the function must answer absent.
- * host_find: the entry of a handle; NULL for absent, and for a handle that is none of this call (which fails the call).
- * host_add: a new handle for 'v', 'depth' below its root. host_has_room: would 'more' bytes stay within the budget?
+ * For host_calls.c. host_enter: the host's object of a call, counted; NULL when the function must
+ * answer absent. host_find: the entry of a handle; NULL for absent, and for a handle that is none
+ * of this call (which fails the call). host_add: a new handle for 'v', 'depth' below its root.
+ * host_has_room: would 'more' bytes stay within the budget?
  */
 struct host_call *host_enter(mk_call *call);
 struct host_val *host_find(struct host_call *c, mk_val v);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vtable that hooks reach through mk_call. Each function enters the call (which counts it and answers no after an
- * error), resolves its handles, checks texts for UTF-8 and pointers for their form, and only then touches a value.
+ * The vtable that hooks reach through mk_call. Each function enters the call (which counts it and
+ * answers no after an error), resolves its handles, checks texts for UTF-8 and pointers for their
+ * form, and only then touches a value.
  */
 #include "core/plug/host.h"
 

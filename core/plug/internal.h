@@ -57,13 +57,16 @@ void findings_init(struct findings *f);
 void findings_done(struct findings *f);
 void findings_add(struct findings *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* As plug_add, but with room for every finding. True when the entry was added; else 'f' has at least one line. */
+/*
+ * As plug_add, but with room for every finding. True when the entry was added; else 'f' has at
+ * least one line.
+ */
 bool plug_add_entry(struct plug *p, const struct mk_entry *entry, const char *file,
 		    struct findings *f);
 
 /*
- * The checks (check.c). Each reports what is wrong with one thing, prefixed by 'what', and returns whether it may be
- * looked into further. Duplicates are looked for in 'p'.
+ * The checks (check.c). Each reports what is wrong with one thing, prefixed by 'what', and returns
+ * whether it may be looked into further. Duplicates are looked for in 'p'.
  */
 bool check_entry(const struct plug *p, const struct mk_entry *e, struct findings *f);
 bool check_factory(const struct mk_factory *fa, size_t i, struct findings *f);
@@ -73,7 +76,8 @@ bool check_dispatcher(const struct plug *p, const struct mk_dispatcher *di, cons
 		      struct findings *f);
 
 /*
- * Number of tokens of an RFC 6901 pointer; -1 when it is NULL, malformed, or longer than 'max' bytes.
+ * Number of tokens of an RFC 6901 pointer; -1 when it is NULL, malformed, or longer than 'max'
+ * bytes.
  */
 int pointer_tokens(const char *pointer, size_t max);
 

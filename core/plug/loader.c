@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlopen, behind the checks of loader_path.c. Every file is looked at even after one failed, so that an operator sees
- * all problems of a directory at once.
+ * dlopen, behind the checks of loader_path.c. Every file is looked at even after one failed, so
+ * that an operator sees all problems of a directory at once.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -21,7 +21,10 @@
 
 enum { MAX_FILES = 256 };
 
-/* Is the open file a shared object that this process could load? Answered before the dynamic linker sees it. */
+/*
+ * Is the open file a shared object that this process could load? Answered before the dynamic linker
+ * sees it.
+ */
 static bool check_elf(int fd, const char *path, struct problems *pr)
 {
 	ElfW(Ehdr) h;
@@ -74,7 +77,10 @@ static const mk_entry *find_entry(void *handle, const char *path, struct problem
 		problem(pr, path, "entry: expected the symbol mk_plugin_entry, found none");
 		return NULL;
 	}
-	/* dladdr1 with this flag returns the symbol table's line: its size cannot lie past the file's data */
+	/*
+	 * dladdr1 with this flag returns the symbol table's line: its size cannot lie past the
+	 * file's data
+	 */
 	if (dladdr1(sym, &where, &extra, RTLD_DL_SYMENT) && extra) {
 		info = extra;
 	}

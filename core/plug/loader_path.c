@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks a path on descriptors. realpath() and then stat() would check one path and open another; here every component
- * is opened below the one that was checked before it, without following links, and looked at through its descriptor.
+ * Walks a path on descriptors. realpath() and then stat() would check one path and open another;
+ * here every component is opened below the one that was checked before it, without following links,
+ * and looked at through its descriptor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +41,9 @@ void problem(struct problems *pr, const char *path, const char *fmt, ...)
 }
 
 /*
- * Owner and mode of an open component. 'is_parent': the sticky bit excuses a directory that all may write to, because
- * there nobody but its owner can rename or remove what we walk through, and that is checked next.
+ * Owner and mode of an open component. 'is_parent': the sticky bit excuses a directory that all may
+ * write to, because there nobody but its owner can rename or remove what we walk through, and that
+ * is checked next.
  */
 static bool check_fd(int fd, const char *path, bool is_parent, struct problems *pr)
 {

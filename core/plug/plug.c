@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The registry: takes in checked entries, finds adapters by kind and dispatchers by name. Items live in one arena, so
- * that pointers to them stay good when others are added. guard.c calls them.
+ * The registry: takes in checked entries, finds adapters by kind and dispatchers by name. Items
+ * live in one arena, so that pointers to them stay good when others are added. guard.c calls them.
  */
 #include <stdio.h>
 
@@ -116,7 +116,10 @@ static void warn(struct plug *p, mk_str text)
 	}
 }
 
-/* A descriptor of a newer minor may use fields that this host does not know: said once, at the first such byte. */
+/*
+ * A descriptor of a newer minor may use fields that this host does not know: said once, at the
+ * first such byte.
+ */
 static void warn_tail(struct plug *p, const void *item, size_t known, uint32_t size,
 		      const char *what, const struct plug_source *src)
 {

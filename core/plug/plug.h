@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The registry of adapters and dispatchers and the only way to call them. Entries come from shared objects (loader.h)
- * or are linked in (tests, simulation); either way they pass the same checks and are called through the same guard:
- * host vtable, arena and call budgets, output checks. A hook never sees anything but read-only views and one draft.
+ * The registry of adapters and dispatchers and the only way to call them. Entries come from shared
+ * objects (loader.h) or are linked in (tests, simulation); either way they pass the same checks and
+ * are called through the same guard: host vtable, arena and call budgets, output checks. A hook
+ * never sees anything but read-only views and one draft.
  */
 #ifndef MK_PLUG_PLUG_H
 #define MK_PLUG_PLUG_H
@@ -19,8 +20,9 @@ struct plug *plug_new(struct mk_err *err);
 void plug_free(struct plug *p); /* NULL is fine; shared objects stay mapped */
 
 /*
- * Checks 'entry' and takes over its items. 'file' (for messages and --list-plugins) is copied; "" for linked-in ones.
- * All findings of the entry are reported together, joined by "; ", as `what: expected …, found …`. MK_INVALID.
+ * Checks 'entry' and takes over its items. 'file' (for messages and --list-plugins) is copied; ""
+ * for linked-in ones. All findings of the entry are reported together, joined by "; ", as `what:
+ * expected …, found …`. MK_INVALID.
  */
 enum mk_code plug_add(struct plug *p, const struct mk_entry *entry, const char *file,
 		      struct mk_err *err);
@@ -45,8 +47,9 @@ const struct plug_adapter *plug_adapter(const struct plug *p, size_t i);
 int plug_find_adapter(const struct plug *p, mk_str gvk);
 
 /*
- * Makes an adapter of the loaded template for 'name' = "Kind.version.group" (multiKueue.externalFrameworks[].name,
- * split at the first two dots). MK_INVALID: malformed, no template, or the kind has an adapter already. MK_NO_MEMORY.
+ * Makes an adapter of the loaded template for 'name' = "Kind.version.group"
+ * (multiKueue.externalFrameworks[].name, split at the first two dots). MK_INVALID: malformed, no
+ * template, or the kind has an adapter already. MK_NO_MEMORY.
  */
 enum mk_code plug_add_framework(struct plug *p, mk_str name, struct mk_err *err);
 
@@ -55,18 +58,24 @@ struct plug_dispatcher {
 	struct plug_source source;
 };
 
-/* The dispatchers in the order of loading; NULL past the end; index by name or -1. Borrowed until plug_free. */
+/*
+ * The dispatchers in the order of loading; NULL past the end; index by name or -1. Borrowed until
+ * plug_free.
+ */
 size_t plug_n_dispatchers(const struct plug *p);
 const struct plug_dispatcher *plug_dispatcher(const struct plug *p, size_t i);
 int plug_find_dispatcher(const struct plug *p, mk_str name);
 
 /*
- * What the entries did that people should know but that is no error, in order of loading: a factory id of a newer
- * host, a field past what this host knows. NULL past the end. Borrowed.
+ * What the entries did that people should know but that is no error, in order of loading: a factory
+ * id of a newer host, a field past what this host knows. NULL past the end. Borrowed.
  */
 const char *plug_warning(const struct plug *p, size_t i);
 
-/* Budgets of one hook call. Over soft: counted. Over hard: MK_PLUGIN_FAULT and the result is dropped. */
+/*
+ * Budgets of one hook call. Over soft: counted. Over hard: MK_PLUGIN_FAULT and the result is
+ * dropped.
+ */
 struct plug_limits {
 	int64_t soft_us, hard_us; /* wall time; only with a clock */
 	size_t soft_bytes,
@@ -81,8 +90,8 @@ extern const struct plug_limits plug_default_limits;
 void plug_set_limits(struct plug *p, const struct plug_limits *limits);
 
 /*
- * Gives the guard a clock in microseconds (core/base/clock in the daemon, a script in tests). NULL, as at first, means
- * no time budget: so a simulation stays the same on every machine.
+ * Gives the guard a clock in microseconds (core/base/clock in the daemon, a script in tests). NULL,
+ * as at first, means no time budget: so a simulation stays the same on every machine.
  */
 void plug_set_clock(struct plug *p, int64_t (*now_us)(void));
 
@@ -94,21 +103,23 @@ struct plug_stats {
 void plug_get_stats(const struct plug *p, struct plug_stats *ret);
 
 /*
- * Which hook runs now: both strings live as long as the process; NULL and NULL when none. For the thread that sees
- * the main loop stuck; may be called from any thread.
+ * Which hook runs now: both strings live as long as the process; NULL and NULL when none. For the
+ * thread that sees the main loop stuck; may be called from any thread.
  */
 void plug_running(const struct plug *p, const char **ret_plugin, const char **ret_hook);
 
 /*
- * Three faults of an adapter (dispatcher) within 60 s rest it for 60 s: true until then, and its Workloads must wait;
- * they are not Rejected and nothing of theirs is deleted. 'now_wall_ms' is the clock that the views carry.
+ * Three faults of an adapter (dispatcher) within 60 s rest it for 60 s: true until then, and its
+ * Workloads must wait; they are not Rejected and nothing of theirs is deleted. 'now_wall_ms' is the
+ * clock that the views carry.
  */
 bool plug_adapter_resting(const struct plug *p, size_t i, int64_t now_wall_ms);
 bool plug_dispatcher_resting(const struct plug *p, size_t i, int64_t now_wall_ms);
 
 /*
- * Is the local job ours to manage (descriptor's managed_by)? MK_OK with *ret_managed; when false *ret_reason (in 'a')
- * is the reason text of adapters.md §2. MK_INVALID: the field has the wrong type, text in err.
+ * Is the local job ours to manage (descriptor's managed_by)? MK_OK with *ret_managed; when false
+ * *ret_reason (in 'a') is the reason text of adapters.md §2. MK_INVALID: the field has the wrong
+ * type, text in err.
  */
 enum mk_code plug_managed(const struct plug_adapter *ad, const struct json *local, struct arena *a,
 			  bool *ret_managed, mk_str *ret_reason, struct mk_err *err);
@@ -128,28 +139,36 @@ struct plug_result {
 };
 
 /*
- * Calls 'remote' (or applies its NULL meaning): draft = 'draft' as changed. The caller made the draft: at creation the
- * skeleton without managed_by and strip, later a copy of the remote object. MK_PLUGIN_FAULT: budget, sticky error, bad
- * verdict, or an output check failed (GVK, name, namespace, ownerReferences, finalizers, uid changed; metadata other than
- * labels/annotations at creation); err names plugin and hook. MK_NO_MEMORY.
+ * Calls 'remote' (or applies its NULL meaning): draft = 'draft' as changed. The caller made the
+ * draft: at creation the skeleton without managed_by and strip, later a copy of the remote object.
+ * MK_PLUGIN_FAULT: budget, sticky error, bad verdict, or an output check failed (GVK, name,
+ * namespace, ownerReferences, finalizers, uid changed; metadata other than labels/annotations at
+ * creation); err names plugin and hook. MK_NO_MEMORY.
  */
 enum mk_code plug_remote(struct plug *p, size_t adapter, const struct plug_view *v,
 			 struct json *draft, struct arena *a, struct plug_result *ret,
 			 struct mk_err *err);
 
-/* Calls 'status' (or its NULL meaning, MK_SET): draft = the status the local job should have. The draft must stay an object. */
+/*
+ * Calls 'status' (or its NULL meaning, MK_SET): draft = the status the local job should have. The
+ * draft must stay an object.
+ */
 enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view *v,
 			 struct json *draft, struct arena *a, struct plug_result *ret,
 			 struct mk_err *err);
 
 /*
- * Makes the descriptor's forward pointers of 'draft' (a copy of the remote) equal to those of 'local', absent ones
- * absent. MK_INVALID when a pointer passes through a scalar of the draft (the others are done); MK_NO_MEMORY.
+ * Makes the descriptor's forward pointers of 'draft' (a copy of the remote) equal to those of
+ * 'local', absent ones absent. MK_INVALID when a pointer passes through a scalar of the draft (the
+ * others are done); MK_NO_MEMORY.
  */
 enum mk_code plug_forward(const struct plug_adapter *ad, const struct json *local,
 			  struct json *draft, struct arena *a);
 
-/* The skeleton clone of adapters.md §1.5 without managed_by and strip: what 'remote' gets as draft at creation. NULL when out of memory. */
+/*
+ * The skeleton clone of adapters.md §1.5 without managed_by and strip: what 'remote' gets as draft
+ * at creation. NULL when out of memory.
+ */
 struct json *plug_skeleton(const struct plug_adapter *ad, const struct json *local,
 			   struct arena *a);
 
@@ -161,7 +180,10 @@ struct plug_pick {
 	mk_str said;
 };
 
-/* Calls a dispatcher's nominate. 'clusters' as in adapters.md §4.6. MK_PLUGIN_FAULT also for an index out of range or given twice. */
+/*
+ * Calls a dispatcher's nominate. 'clusters' as in adapters.md §4.6. MK_PLUGIN_FAULT also for an
+ * index out of range or given twice.
+ */
 enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct json *workload,
 			   const struct json *clusters, const struct json *config,
 			   int64_t now_wall_ms, int64_t last_set_ms, struct arena *a,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a descriptor says without code: is the job managed, what does its copy look like, which fields follow it, and
- * what Kueue calls its Workload.
+ * What a descriptor says without code: is the job managed, what does its copy look like, which
+ * fields follow it, and what Kueue calls its Workload.
  */
 #include "core/base/hash.h"
 #include "core/plug/internal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over an item as the engine makes it (sdk/multikueue/adapter.h), on files. Every hook is called twice with
- * the same input: a different answer means hidden state.
+ * One pass over an item as the engine makes it (sdk/multikueue/adapter.h), on files. Every hook is
+ * called twice with the same input: a different answer means hidden state.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs one recorded situation through a plugin, by the same guard as the daemon does, and says what would come of it.
- * Used by mk-plugin-check and by the golden tests of t/plan/adapter. A situation is a folder of JSON files:
+ * Runs one recorded situation through a plugin, by the same guard as the daemon does, and says what
+ * would come of it. Used by mk-plugin-check and by the golden tests of t/plan/adapter. A situation
+ * is a folder of JSON files:
  *
  *   adapters     local.json      the job on the manager; apiVersion and kind choose the adapter
  *                remote.json     its copy on the worker; no such file = about to be created
  *                workload.json   the Workload
- *                env.json        {"now":"2026-01-02T03:04:05Z","elastic":false,"origin":"multikueue"}, all optional
+ *                env.json        {"now":"2026-01-02T03:04:05Z","elastic":false,"origin":"multikueue"}
  *   dispatchers  workload.json, clusters.json, config.json (optional)
  *                env.json        {"dispatcher":"ex.io/cheapest","now_ms":0,"last_set_ms":-1}
  *   both         expect.json     what must come out; no such file = just show it
@@ -27,9 +28,9 @@ struct fixture {
 };
 
 /*
- * Runs the situation in folder 'dir' with the plugins of 'p'; values live in 'a'. MK_INVALID: a file is missing or no
- * JSON, nothing serves the kind or name. A hook that breaks the contract, or whose second call differs from its first,
- * is no error here but "fault" in what came out.
+ * Runs the situation in folder 'dir' with the plugins of 'p'; values live in 'a'. MK_INVALID: a
+ * file is missing or no JSON, nothing serves the kind or name. A hook that breaks the contract, or
+ * whose second call differs from its first, is no error here but "fault" in what came out.
  */
 enum mk_code fixture_run(struct plug *p, const char *dir, struct arena *a, struct fixture *ret,
 			 struct mk_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads ELF headers from the file. Every offset in it may be a lie, so each look goes through at(), which answers NULL
- * outside the file.
+ * Reads ELF headers from the file. Every offset in it may be a lie, so each look goes through at(),
+ * which answers NULL outside the file.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -24,7 +24,10 @@ struct file {
 	size_t n; /* findings */
 };
 
-/* 'count' things of 'size' bytes at 'offset', copied nowhere: NULL when they do not lie in the file, aligned. */
+/*
+ * 'count' things of 'size' bytes at 'offset', copied nowhere: NULL when they do not lie in the
+ * file, aligned.
+ */
 static const void *at(const struct file *f, uint64_t offset, uint64_t count, size_t size)
 {
 	if (offset > f->size || offset % 8 != 0 || count > (f->size - offset) / size) {

@@ -2,25 +2,28 @@
 /*
  * Adapters: what a kind of job is. Factory id MK_FACTORY_ADAPTER, items are mk_adapter.
  *
- * The engine does every request, checks ownership of every object, stamps what it creates (origin label, origin uid
- * annotation, prebuilt workload name) and compares drafts with what it read, so that a draft without a change costs
- * nothing. An adapter is constant data plus at most two pure functions that edit a draft. For the plain pattern
- * {group, version, kind, managed_by} suffices and both hooks are NULL.
+ * The engine does every request, checks ownership of every object, stamps what it creates (origin
+ * label, origin uid annotation, prebuilt workload name) and compares drafts with what it read, so
+ * that a draft without a change costs nothing. An adapter is constant data plus at most two pure
+ * functions that edit a draft. For the plain pattern {group, version, kind, managed_by} suffices
+ * and both hooks are NULL.
  *
  * One pass over an item (the job, or each member of a group):
- *   remote absent:   draft = local apiVersion, kind, name, namespace, labels, annotations and spec, without managed_by
- *                    and strip -> hook 'remote' -> stamp -> create
- *   remote present:  draft = remote status, or {} -> hook 'status' -> patch of the local status when it differs;
- *                    draft = remote object -> hook 'remote' -> stamp (when it said MK_SET) -> forward -> patch of the
- *                    remote when it differs
+ *   remote absent:   draft = local apiVersion, kind, name, namespace, labels, annotations and
+ *                    spec, without managed_by and strip -> hook 'remote' -> stamp -> create
+ *   remote present:  draft = remote status, or {} -> hook 'status' -> patch of the local status
+ *                    when it differs; then draft = remote object -> hook 'remote' -> stamp (when
+ *                    it said MK_SET) -> forward -> patch of the remote when it differs
  *
- * What a draft must keep: apiVersion, kind, name, namespace. What it must not get: ownerReferences, finalizers, uid,
- * resourceVersion, deletion fields, a changed status. Labels and annotations may be edited only at creation. A status
- * draft stays an object. A breach is a plugin fault; nothing is sent.
+ * What a draft must keep: apiVersion, kind, name, namespace. What it must not get: ownerReferences,
+ * finalizers, uid, resourceVersion, deletion fields, a changed status. Labels and annotations may
+ * be edited only at creation. A status draft stays an object. A breach is a plugin fault; nothing
+ * is sent.
  *
- * Hooks may be called any number of times for the same input, or not at all for a state in between; nothing promises
- * that the last verdict was carried out. Same view, same verdict and draft: no state, clock, environment, files,
- * threads. Passes of one Workload never overlap; between Workloads there is no order.
+ * Hooks may be called any number of times for the same input, or not at all for a state in between;
+ * nothing promises that the last verdict was carried out. Same view, same verdict and draft: no
+ * state, clock, environment, files, threads. Passes of one Workload never overlap; between
+ * Workloads there is no order.
  */
 #ifndef MULTIKUEUE_ADAPTER_H
 #define MULTIKUEUE_ADAPTER_H
@@ -34,27 +37,31 @@ extern "C" {
 #endif
 
 /*
- * mk_view.flags. MK_ELASTIC: the local object has the annotation kueue.x-k8s.io/elastic-job = "true" and the feature
- * gate ElasticJobsViaWorkloadSlices is on. Source: KEP-77. Since abi 1.0
+ * mk_view.flags. MK_ELASTIC: the local object has the annotation kueue.x-k8s.io/elastic-job =
+ * "true" and the feature gate ElasticJobsViaWorkloadSlices is on. Source: KEP-77. Since abi 1.0
  */
 enum { MK_ELASTIC = 1u };
 
 /*
  * mk_adapter.flags; a host refuses bits that it does not know. Since abi 1.0
  *   MK_STATUS_NONE        the local status is never written, 'status' never called
- *   MK_STATUS_IF_PRESENT  a remote without a status object leaves the local status alone (else absent counts as {})
+ *   MK_STATUS_IF_PRESENT  a remote without a status object leaves the local status alone
+ *                         (else absent counts as {})
  */
 enum { MK_STATUS_NONE = 1u, MK_STATUS_IF_PRESENT = 2u };
 
 /*
  * Inputs of a hook: raw JSON as served, unknown fields kept, without metadata.managedFields.
- *   local     apiVersion, kind, metadata.{name,namespace,uid,resourceVersion} always there; labels, annotations,
- *             generation (treat as 0), deletionTimestamp, spec, status may be absent
- *   remote    absent = about to be created. Else the same, plus our origin label, same name and namespace; the
- *             defaults of its API server and the edits of its webhooks are in it
- *   workload  kueue.x-k8s.io/v1beta2 Workload of the manager: metadata.{name,namespace,uid}, spec.podSets,
- *             QuotaReserved = True; status.clusterName may be absent in the first pass
- * The three may be of slightly different moments, but none is older than what an earlier call saw. Since abi 1.0
+ *   local     apiVersion, kind, metadata.{name,namespace,uid,resourceVersion} are always there;
+ *             labels, annotations, generation (treat as 0), deletionTimestamp, spec and status
+ *             may be absent
+ *   remote    absent = about to be created. Else the same, plus our origin label, same name and
+ *             namespace; the defaults of its API server and the edits of its webhooks are in it
+ *   workload  kueue.x-k8s.io/v1beta2 Workload of the manager: metadata.{name,namespace,uid},
+ *             spec.podSets, QuotaReserved = True; status.clusterName may be absent in the first
+ *             pass
+ * The three may be of slightly different moments, but none is older than what an earlier call saw.
+ * Since abi 1.0
  */
 typedef struct mk_view {
 	uint32_t struct_size, flags;
@@ -63,48 +70,56 @@ typedef struct mk_view {
 } mk_view;
 
 /*
- * A kind. Constant data; strings live as long as the plugin. Pointers are RFC 6901 and begin with "/". Since abi 1.0
+ * A kind. Constant data; strings live as long as the plugin. Pointers are RFC 6901 and begin with
+ * "/". Since abi 1.0
  */
 typedef struct mk_adapter {
 	uint32_t struct_size, flags; /* sizeof(mk_adapter) as compiled; MK_STATUS_* */
 
 	/*
-	 * The kind, e.g. "batch", "v1", "Job"; core group "". All three NULL = template: the host makes one instance per
-	 * entry of multiKueue.externalFrameworks. One template and one adapter per kind in a host. Since abi 1.0
+	 * The kind, e.g. "batch", "v1", "Job"; core group "". All three NULL = template: the host
+	 * makes one instance per entry of multiKueue.externalFrameworks. One template and one
+	 * adapter per kind in a host. Since abi 1.0
 	 */
 	const char *group, *version, *kind;
 
 	/*
-	 * Pointer of the field that must be the string "kueue.x-k8s.io/multikueue", and that a copy does not get;
-	 * NULL = always managed. Absent or another string: not managed, the Workload is Rejected if nothing was dispatched.
-	 * Another JSON type: reported, waits for a change. Source: KEP-2349, spec.managedBy. Since abi 1.0
+	 * Pointer of the field that must be the string "kueue.x-k8s.io/multikueue", and that a copy
+	 * does not get; NULL = always managed. Absent or another string: not managed, the Workload
+	 * is Rejected if nothing was dispatched. Another JSON type: reported, waits for a change.
+	 * Source: KEP-2349, spec.managedBy. Since abi 1.0
 	 */
 	const char *managed_by;
 
-	const char *const *strip;   /* NULL-terminated pointers removed at creation; or NULL. Since abi 1.0 */
-	const char *const *forward; /* NULL-terminated pointers kept equal on an existing remote; or NULL. Since abi 1.0 */
+	/* NULL-terminated pointers removed at creation; or NULL. Since abi 1.0 */
+	const char *const *strip;
+
+	/* NULL-terminated pointers kept equal on an existing remote; or NULL. Since abi 1.0 */
+	const char *const *forward;
 
 	/*
-	 * Key of an annotation or label whose value makes N objects one Workload (pod groups); or NULL. Since abi 1.0
+	 * Key of an annotation or label whose value makes N objects one Workload (pod groups); or
+	 * NULL. Since abi 1.0
 	 */
 	const char *group_key;
 
 	/*
-	 * Pointer to a count: one object has that many Workloads (LeaderWorkerSet); or NULL. Absent counts as 1;
-	 * outside 0..1,000,000 the object is unusable. Such objects get no prebuilt name. Since abi 1.0
+	 * Pointer to a count: one object has that many Workloads (LeaderWorkerSet); or NULL. Absent
+	 * counts as 1; outside 0..1,000,000 the object is unusable. Such objects get no prebuilt
+	 * name. Since abi 1.0
 	 */
 	const char *replicas;
 
 	/*
-	 * Edits the remote object. Remote absent: MK_SET create the draft, MK_KEEP create nothing now. Remote present:
-	 * MK_SET make the remote equal the draft, MK_KEEP leave it. Or MK_E_INPUT, MK_E_RETRY.
-	 * NULL = MK_SET when absent, MK_KEEP when present. Since abi 1.0
+	 * Edits the remote object. Remote absent: MK_SET create the draft, MK_KEEP create nothing
+	 * now. Remote present: MK_SET make the remote equal the draft, MK_KEEP leave it. Or
+	 * MK_E_INPUT, MK_E_RETRY. NULL = MK_SET when absent, MK_KEEP when present. Since abi 1.0
 	 */
 	int (*remote)(mk_call *, const mk_view *, mk_val draft);
 
 	/*
-	 * Edits the local status. MK_SET write the draft, MK_KEEP leave it; either with MK_DEFER to be called again in 2 s.
-	 * Or MK_E_INPUT, MK_E_RETRY. NULL = MK_SET. Since abi 1.0
+	 * Edits the local status. MK_SET write the draft, MK_KEEP leave it; either with MK_DEFER to
+	 * be called again in 2 s. Or MK_E_INPUT, MK_E_RETRY. NULL = MK_SET. Since abi 1.0
 	 */
 	int (*status)(mk_call *, const mk_view *, mk_val draft);
 } mk_adapter;

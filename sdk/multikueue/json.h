@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inline helpers over host.h. They compile into the plugin and are no part of the ABI. As the host's errors are
- * sticky, none of them reports one.
+ * Inline helpers over host.h. They compile into the plugin and are no part of the ABI. As the
+ * host's errors are sticky, none of them reports one.
  */
 #ifndef MULTIKUEUE_JSON_H
 #define MULTIKUEUE_JSON_H
@@ -50,14 +50,18 @@ static inline int mk_is(mk_call *c, mk_val v, const char *literal)
 	return c->host->str(c, v, &s) && mk_same(s, mk_lit(literal));
 }
 
-/* Index of the first element of array 'arr' whose member 'key' (a pointer, "/type") is the string 'value', or -1. Since abi 1.0 */
+/*
+ * Index of the first element of array 'arr' whose member 'key' (a pointer, "/type") is the string
+ * 'value', or -1. Since abi 1.0
+ */
 static inline ptrdiff_t mk_find(mk_call *c, mk_val arr, const char *key, mk_str value)
 {
 	size_t n = c->host->type(c, arr) == MK_ARR ? c->host->len(c, arr) : 0;
 	size_t i;
 	for (i = 0; i < n; i++) {
 		mk_str s = {NULL, 0};
-		if (c->host->str(c, c->host->get(c, c->host->at(c, arr, i), key), &s) && mk_same(s, value)) {
+		if (c->host->str(c, c->host->get(c, c->host->at(c, arr, i), key), &s) &&
+		    mk_same(s, value)) {
 			return (ptrdiff_t)i;
 		}
 	}
@@ -78,10 +82,12 @@ static inline const char *mk_index(char out[24], size_t i)
 }
 
 /*
- * In the array at 'pointer' below 'draft' (made when it is not there): replaces the first element whose 'key' equals
- * that of 'elem', else appends 'elem'. For conditions: mk_put(c, draft, "/conditions", "/type", cond). Since abi 1.0
+ * In the array at 'pointer' below 'draft' (made when it is not there): replaces the first element
+ * whose 'key' equals that of 'elem', else appends 'elem'. For conditions: mk_put(c, draft,
+ * "/conditions", "/type", cond). Since abi 1.0
  */
-static inline void mk_put(mk_call *c, mk_val draft, const char *pointer, const char *key, mk_val elem)
+static inline void mk_put(mk_call *c, mk_val draft, const char *pointer, const char *key,
+			  mk_val elem)
 {
 	char buf[24];
 	ptrdiff_t i;
@@ -89,11 +95,16 @@ static inline void mk_put(mk_call *c, mk_val draft, const char *pointer, const c
 		c->host->set(c, draft, pointer, c->host->parse(c, mk_lit("[]")));
 	}
 	i = mk_find(c, c->host->get(c, draft, pointer), key, mk_str_at(c, elem, key));
-	c->host->set(c, c->host->get(c, draft, pointer), i < 0 ? "/-" : mk_index(buf, (size_t)i), elem);
+	c->host->set(c, c->host->get(c, draft, pointer), i < 0 ? "/-" : mk_index(buf, (size_t)i),
+		     elem);
 }
 
-/* Removes from the array at 'pointer' below 'draft' every element whose 'key' is 'value'. Since abi 1.0 */
-static inline void mk_drop(mk_call *c, mk_val draft, const char *pointer, const char *key, mk_str value)
+/*
+ * Removes from the array at 'pointer' below 'draft' every element whose 'key' is 'value'. Since abi
+ * 1.0
+ */
+static inline void mk_drop(mk_call *c, mk_val draft, const char *pointer, const char *key,
+			   mk_str value)
 {
 	const mk_val absent = {0};
 	mk_val arr = c->host->get(c, draft, pointer);

@@ -20,24 +20,27 @@ typedef struct mk_str {
 } mk_str;
 
 /*
- * A JSON value of the current call. 0 = absent; everything else is opaque: an index and a generation, so that a
- * handle kept from an earlier call, or made up, is detected instead of followed. Since abi 1.0
+ * A JSON value of the current call. 0 = absent; everything else is opaque: an index and a
+ * generation, so that a handle kept from an earlier call, or made up, is detected instead of
+ * followed. Since abi 1.0
  */
 typedef struct mk_val {
 	uint64_t h;
 } mk_val;
 
 /*
- * What host->type answers. An explicit null in the JSON is MK_NULL, a missing member MK_ABSENT. MK_INT is a number
- * without fraction or exponent that fits 64 bits; every other number is MK_REAL. Since abi 1.0
+ * What host->type answers. An explicit null in the JSON is MK_NULL, a missing member MK_ABSENT.
+ * MK_INT is a number without fraction or exponent that fits 64 bits; every other number is MK_REAL.
+ * Since abi 1.0
  */
 enum { MK_ABSENT, MK_NULL, MK_BOOL, MK_INT, MK_REAL, MK_STR, MK_ARR, MK_OBJ };
 
 /*
- * What a hook returns (which hook may return which: adapter.h, dispatcher.h). MK_DEFER and MK_EXHAUSTED are bits on
- * top of MK_KEEP or MK_SET. Any other value is a plugin fault: nothing is sent. Since abi 1.0
+ * What a hook returns (which hook may return which: adapter.h, dispatcher.h). MK_DEFER and
+ * MK_EXHAUSTED are bits on top of MK_KEEP or MK_SET. Any other value is a plugin fault: nothing is
+ * sent. Since abi 1.0
  *   MK_KEEP       leave things as they are; edits of the draft are dropped
- *   MK_SET        make it so: create or patch until it equals the draft (equal already = no request)
+ *   MK_SET        make it so: create or patch until it equals the draft (no request when it does)
  *   MK_DEFER      more is to come; call again in 2 s or at the next local change
  *   MK_EXHAUSTED  with MK_KEEP, nominate only: no cluster is left to try
  */

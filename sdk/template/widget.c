@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin to start from: an adapter for the kind ex.io/v1 Widget, and a dispatcher. It compiles as C11 and as C++17.
- * Change the names, take out what you do not need, run `make check`.
+ * A plugin to start from: an adapter for the kind ex.io/v1 Widget, and a dispatcher. It compiles as
+ * C11 and as C++17. Change the names, take out what you do not need, run `make check`.
  */
 #include <multikueue/adapter.h>
 #include <multikueue/dispatcher.h>
 
 /*
- * The adapter. Were a Widget only an object with spec.managedBy, whose copy may be taken as it is, the descriptor would
- * be all of it. This one also drops the volumes that exist on the manager alone from the copy, and waits with a status
- * that has no phase yet.
+ * The adapter. Were a Widget only an object with spec.managedBy, whose copy may be taken as it is,
+ * the descriptor would be all of it. This one also drops the volumes that exist on the manager
+ * alone from the copy, and waits with a status that has no phase yet.
  */
 static int widget_remote(mk_call *c, const mk_view *v, mk_val draft)
 {
@@ -32,22 +32,22 @@ static int widget_status(mk_call *c, const mk_view *v, mk_val draft)
 
 static const mk_adapter widget = {
 	sizeof(mk_adapter), /* struct_size */
-	0,		    /* flags */
-	"ex.io",	    /* group */
-	"v1",		    /* version */
-	"Widget",	    /* kind */
+	0,                  /* flags */
+	"ex.io",            /* group */
+	"v1",               /* version */
+	"Widget",           /* kind */
 	"/spec/managedBy",  /* managed_by */
-	NULL,		    /* strip */
-	NULL,		    /* forward */
-	NULL,		    /* group_key */
-	NULL,		    /* replicas */
-	widget_remote,	    /* remote */
-	widget_status,	    /* status */
+	NULL,               /* strip */
+	NULL,               /* forward */
+	NULL,               /* group_key */
+	NULL,               /* replicas */
+	widget_remote,      /* remote */
+	widget_status,      /* status */
 };
 
 /*
- * The dispatcher: tries one connected cluster at a time, in config order, and moves on after "patienceSeconds" of its
- * configuration (default 60).
+ * The dispatcher: tries one connected cluster at a time, in config order, and moves on after
+ * "patienceSeconds" of its configuration (default 60).
  */
 static int one_by_one(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 {
@@ -56,7 +56,8 @@ static int one_by_one(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 	size_t n = c->host->len(c, d->clusters), first = 0, i;
 
 	for (i = 0; i < n; i++) {
-		if (c->host->boolean(c, c->host->get(c, c->host->at(c, d->clusters, i), "/nominated"))) {
+		if (c->host->boolean(
+			    c, c->host->get(c, c->host->at(c, d->clusters, i), "/nominated"))) {
 			if (waited_ms < patience_ms) {
 				pick->wait_ms = patience_ms - waited_ms;
 				return MK_KEEP;
@@ -65,7 +66,8 @@ static int one_by_one(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 		}
 	}
 	for (i = first; i < n; i++) {
-		if (c->host->boolean(c, c->host->get(c, c->host->at(c, d->clusters, i), "/connected"))) {
+		if (c->host->boolean(
+			    c, c->host->get(c, c->host->at(c, d->clusters, i), "/connected"))) {
 			pick->index[pick->n++] = (uint32_t)i;
 			pick->wait_ms = patience_ms;
 			return MK_SET;
@@ -76,16 +78,17 @@ static int one_by_one(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 
 static const mk_dispatcher dispatcher = {
 	sizeof(mk_dispatcher), /* struct_size */
-	0,		       /* flags */
+	0,                     /* flags */
 	"ex.io/one-by-one",    /* name */
-	one_by_one,	       /* nominate */
+	one_by_one,            /* nominate */
 };
 
 /* What the host reads. */
 static const void *const adapter_items[] = {&widget};
 static const void *const dispatcher_items[] = {&dispatcher};
 static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, adapter_items};
-static const mk_factory dispatchers = {sizeof(mk_factory), 1, MK_FACTORY_DISPATCHER, dispatcher_items};
+static const mk_factory dispatchers = {sizeof(mk_factory), 1, MK_FACTORY_DISPATCHER,
+				       dispatcher_items};
 static const mk_factory *const factories[] = {&adapters, &dispatchers, NULL};
 
 const mk_entry mk_plugin_entry = MK_ENTRY("io.ex.widget", "0.1.0", factories);

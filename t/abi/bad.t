@@ -9,7 +9,7 @@ check=$B/mk-plugin-check
 tmp=$(mktemp -d) || exit 1
 tmp=$(cd "$tmp" && pwd -P)
 chmod 755 "$tmp"
-trap 'rm -rf "$tmp"' EXIT
+trap 'umount "$tmp/ro" 2>/dev/null; rm -rf "$tmp"' EXIT
 n=0 failed=0
 good() { n=$((n + 1)); echo "ok $n - $1"; }
 bad() { n=$((n + 1)); failed=1; echo "not ok $n - $1"; }

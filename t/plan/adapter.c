@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The golden vectors of adapters and dispatchers: runs every folder of t/plan/adapter (format: sdk/check/fixture.h)
- * with the plugins as they are shipped, and with the descriptors of kinds.h for the kinds that ABI 1 must fit.
+ * The golden vectors of adapters and dispatchers: runs every folder of t/plan/adapter (format:
+ * sdk/check/fixture.h) with the plugins as they are shipped, and with the descriptors of kinds.h
+ * for the kinds that ABI 1 must fit.
  */
 #include <dirent.h>
 #include <limits.h>

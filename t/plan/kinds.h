@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Descriptors of the kinds that ABI 1 was made for besides batch Job, so that the golden vectors show that it fits them:
- * plain ones, those with forwarded fields, groups of pods, sets with many Workloads. Included by t/plan/adapter.c.
+ * Descriptors of the kinds that ABI 1 was made for besides batch Job, so that the golden vectors
+ * show that it fits them: plain ones, those with forwarded fields, groups of pods, sets with many
+ * Workloads. Included by t/plan/adapter.c.
  */
 #ifndef MK_T_PLAN_KINDS_H
 #define MK_T_PLAN_KINDS_H
@@ -23,8 +24,8 @@ static int trainjob_remote(mk_call *c, const mk_view *v, mk_val draft)
 }
 
 /*
- * Pod: while the local pod waits at Kueue's gate it must not look unschedulable, or the manager's autoscaler would
- * add nodes for it.
+ * Pod: while the local pod waits at Kueue's gate it must not look unschedulable, or the manager's
+ * autoscaler would add nodes for it.
  */
 static int pod_status(mk_call *c, const mk_view *v, mk_val draft)
 {

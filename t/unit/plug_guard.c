@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the guard lets through of a hook's output, null hooks, dispatchers, and the breaker after three faults. */
+/*
+ * What the guard lets through of a hook's output, null hooks, dispatchers, and the breaker after
+ * three faults.
+ */
 #include "core/base/alloc.h"
 #include "core/plug/plug.h"
 #include "t/tap.h"
 
-/* What the hook does next: sets 'pointer' of the draft to JSON 'value' (NULL = removes), returns 'verdict'. */
+/*
+ * What the hook does next: sets 'pointer' of the draft to JSON 'value' (NULL = removes), returns
+ * 'verdict'.
+ */
 static struct {
 	const char *pointer, *value;
 	int verdict;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hooks can do through the vtable, and what happens to those that break its rules: one small hook per rule. */
+/*
+ * What hooks can do through the vtable, and what happens to those that break its rules: one small
+ * hook per rule.
+ */
 #include "core/plug/plug.h"
 #include "t/tap.h"
 
@@ -42,7 +45,10 @@ static struct json *parse(struct arena *a, const char *text)
 	return v;
 }
 
-/* Calls 'hook' as a status hook on draft {"n":1,"list":[1,2,3],"o":{"k":"v"}} and local {"metadata":…,"spec":…}. */
+/*
+ * Calls 'hook' as a status hook on draft {"n":1,"list":[1,2,3],"o":{"k":"v"}} and local
+ * {"metadata":…,"spec":…}.
+ */
 static enum mk_code call(struct ctx *x, int (*hook)(mk_call *, const mk_view *, mk_val))
 {
 	static const char local[] = "{\"metadata\":{\"name\":\"j\",\"uid\":\"u\"},\"spec\":{"

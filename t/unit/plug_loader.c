@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Directories of plugins, as the daemon loads them: allow lists, paths that are not absolute, the same directory for
- * two registries. What makes a file or a directory untrustworthy is in t/abi/bad.t.
+ * Directories of plugins, as the daemon loads them: allow lists, paths that are not absolute, the
+ * same directory for two registries. What makes a file or a directory untrustworthy is in
+ * t/abi/bad.t.
  */
 #include <fcntl.h>
 #include <limits.h>

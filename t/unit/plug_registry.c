@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the registry takes and what it refuses, with the exact findings; versions of other minors; templates. */
+/*
+ * What the registry takes and what it refuses, with the exact findings; versions of other minors;
+ * templates.
+ */
 #include "core/base/alloc.h"
 #include "core/plug/plug.h"
 #include "t/tap.h"

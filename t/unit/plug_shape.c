@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workload names against vectors made by Kueue's own function; skeletons, managed tests and forwarded fields. */
+/*
+ * Workload names against vectors made by Kueue's own function; skeletons, managed tests and
+ * forwarded fields.
+ */
 #include "core/plug/plug.h"
 #include "t/tap.h"
 

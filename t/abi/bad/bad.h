@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of the plugins that are wrong on purpose; each file of this folder breaks one rule. t/abi/bad.t loads them. */
+/*
+ * Parts of the plugins that are wrong on purpose; each file of this folder breaks one rule.
+ * t/abi/bad.t loads them.
+ */
 #ifndef MK_T_ABI_BAD_H
 #define MK_T_ABI_BAD_H
 

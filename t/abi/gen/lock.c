@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints what a plugin binary depends on: sizes, offsets, constants. t/abi/lock.t compares it with sdk/abi.lock. */
+/*
+ * Prints what a plugin binary depends on: sizes, offsets, constants. t/abi/lock.t compares it with
+ * sdk/abi.lock.
+ */
 #include <stdio.h>
 
 #include <multikueue/adapter.h>
