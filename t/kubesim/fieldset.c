@@ -53,7 +53,15 @@ static bool is_granular(const struct place *p, const struct json *v)
 
 static mk_str field_key(struct arena *a, mk_str name)
 {
-	return arena_printf(a, "f:%.*s", STR_ARG(name));
+	char *p = arena_alloc(a, name.n + 3);
+
+	if (p == NULL) {
+		return (mk_str){NULL, 0};
+	}
+	p[0] = 'f';
+	p[1] = ':';
+	memcpy(p + 2, name.p, name.n);
+	return (mk_str){p, name.n + 2};
 }
 
 /* Path element of a list's element; {NULL, 0} when its keys are missing. */
@@ -120,7 +128,7 @@ static void add_all(struct arena *a, const struct place *p, const struct json *v
 		if (key.n > 0) {
 			struct json *c = child(a, node, key);
 
-			if (rule->list == SCHEMA_MAP) {
+			if (rule->list == SCHEMA_MAP && !rule->whole) {
 				dot(a, c);
 				add_all(a, p, it.val, c);
 			}
@@ -157,15 +165,16 @@ static void compare_child(struct arena *a, const struct place *q, mk_str key,
 			  const struct json *from, const struct json *to, struct json *changed,
 			  struct json *removed)
 {
-	bool element = key.p[0] != 'f';
+	const struct schema_rule *rule = schema_list(q->kind, q->parent, q->field);
+	bool element = key.p[0] != 'f', whole = element && rule->whole;
 
 	if (from == NULL || to == NULL) {
 		struct json *c = child(a, from ? removed : changed, key);
 
-		if (key.p[0] == 'k') {
+		if (key.p[0] == 'k' && !whole) {
 			dot(a, c);
 		}
-		if (!element || key.p[0] == 'k') {
+		if (!element || (key.p[0] == 'k' && !whole)) {
 			add_all(a, q, from ? from : to, c);
 		}
 		return;
@@ -174,9 +183,8 @@ static void compare_child(struct arena *a, const struct place *q, mk_str key,
 		return;
 	}
 	if (json_type(from) == json_type(to) &&
-	    (is_granular(q, to) ||
-	     (json_type(to) == JSON_ARR && !element &&
-	      schema_list(q->kind, q->parent, q->field)->list != SCHEMA_ATOMIC))) {
+	    ((is_granular(q, to) && !whole) ||
+	     (json_type(to) == JSON_ARR && !element && rule->list != SCHEMA_ATOMIC))) {
 		compare(a, q, from, to, child(a, changed, key), child(a, removed, key));
 		drop_empty(a, changed, key);
 		drop_empty(a, removed, key);

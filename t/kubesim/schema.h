@@ -11,6 +11,7 @@ struct schema_rule {
 	enum schema_list list;
 	const char *keys[3];     /* of a SCHEMA_MAP, NULL-terminated, in alphabetical order */
 	const char *defaults[2]; /* of a key that may be absent */
+	bool whole;              /* elements are replaced as a whole */
 };
 
 /* How the list 'field' below object field 'parent' ("" at the root) merges in objects of 'kind'. Static. */

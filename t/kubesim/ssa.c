@@ -29,6 +29,17 @@ static struct json *find_element(struct arena *a, const struct schema_rule *r,
 	return NULL;
 }
 
+static size_t index_of(const struct json *list, const struct json *e)
+{
+	struct json_iter it = json_iter(list);
+	size_t i = 0;
+
+	while (json_next(&it) && it.val != e) {
+		i++;
+	}
+	return i;
+}
+
 static void merge_object(struct arena *a, const struct place *p, struct json *into,
 			 const struct json *from);
 
@@ -43,6 +54,9 @@ static void merge_list(struct arena *a, const struct place *p, const struct sche
 		struct json *mine = find_element(a, r, into, key);
 
 		if (mine == NULL) {
+			json_add(a, into, json_dup(a, it.val));
+		} else if (r->whole) {
+			json_remove(into, index_of(into, mine));
 			json_add(a, into, json_dup(a, it.val));
 		} else if (r->list == SCHEMA_MAP) {
 			merge_object(a, p, mine, it.val);
@@ -128,17 +142,6 @@ static bool only_keys(const struct schema_rule *r, const struct json *e)
 	return json_len(e) <= n;
 }
 
-static size_t index_of(const struct json *list, const struct json *e)
-{
-	struct json_iter it = json_iter(list);
-	size_t i = 0;
-
-	while (json_next(&it) && it.val != e) {
-		i++;
-	}
-	return i;
-}
-
 /* Removes what 'gone' names from 'v', and containers that this leaves empty, unless 'kept' (owned by someone) names them. */
 static void prune(struct arena *a, const struct place *p, struct json *v, const struct json *gone,
 		  const struct json *kept)
@@ -179,7 +182,7 @@ static void prune(struct arena *a, const struct place *p, struct json *v, const 
 
 /* --- managers --------------------------------------------------------------------------------------- */
 struct manager {
-	struct json *entry; /* as stored, without fieldsV1; NULL = dropped */
+	struct json *entry; /* as stored; 'fields' are what counts; NULL = none yet */
 	struct json *fields;
 };
 
@@ -197,7 +200,7 @@ static bool is_own(const struct ssa_writer *w, const char *operation, const stru
 	       str_eq(json_str(json_get(e, "subresource")), w->subresource);
 }
 
-static void read_managers(struct arena *a, const struct ssa_writer *w, const char *operation,
+static void read_managers(const struct ssa_writer *w, const char *operation,
 			  const struct json *list, struct managers *ret)
 {
 	struct json_iter it = json_iter(list);
@@ -214,11 +217,10 @@ static void read_managers(struct arena *a, const struct ssa_writer *w, const cha
 		}
 	}
 	ret->m[ret->n++] = (struct manager){NULL, NULL};
-	(void)a;
 }
 
 static struct json *entry_new(struct arena *a, const struct ssa_writer *w, const char *operation,
-			      mk_str time, const struct json *fields)
+			      mk_str time)
 {
 	struct json *e = json_new_obj(a);
 
@@ -227,7 +229,7 @@ static struct json *entry_new(struct arena *a, const struct ssa_writer *w, const
 	json_set_str(a, e, "apiVersion", str_of(w->api_version));
 	json_set_str(a, e, "time", time);
 	json_set_str(a, e, "fieldsType", STR("FieldsV1"));
-	json_set(a, e, STR("fieldsV1"), json_dup(a, fields));
+	json_set(a, e, STR("fieldsV1"), json_new_null(a)); /* its place */
 	if (w->subresource.n > 0) {
 		json_set_str(a, e, "subresource", w->subresource);
 	}
@@ -247,6 +249,22 @@ static int by_order(const void *x, const void *y)
 	return d;
 }
 
+/* A copy of 'entry' with these fields. */
+static struct json *entry_with(struct arena *a, const struct json *entry, struct json *fields)
+{
+	struct json_iter it = json_iter(entry);
+	struct json *e;
+
+	if (json_get(entry, "fieldsV1") == fields) {
+		return json_dup(a, entry);
+	}
+	e = json_new_obj(a);
+	while (json_next(&it)) {
+		json_set(a, e, it.key, str_is(it.key, "fieldsV1") ? fields : json_dup(a, it.val));
+	}
+	return e;
+}
+
 /* Writes the list into the object; entries without fields are dropped. */
 static void write_managers(struct arena *a, struct managers *m, struct json *tree)
 {
@@ -260,10 +278,7 @@ static void write_managers(struct arena *a, struct managers *m, struct json *tre
 	}
 	qsort(m->m, n, sizeof(m->m[0]), by_order);
 	for (size_t i = 0; i < n; i++) {
-		struct json *e = json_dup(a, m->m[i].entry);
-
-		json_set(a, e, STR("fieldsV1"), json_dup(a, m->m[i].fields));
-		json_add(a, list, e);
+		json_add(a, list, entry_with(a, m->m[i].entry, m->m[i].fields));
 	}
 	json_set(a, json_get(tree, "metadata"), STR("managedFields"), n > 0 ? list : NULL);
 }
@@ -285,9 +300,30 @@ static void set_own(struct arena *a, const struct ssa_writer *w, const char *ope
 	struct manager *own = &m->m[m->own];
 
 	if (own->entry == NULL || !json_equal(own->fields, fields)) {
-		own->entry = entry_new(a, w, operation, w->time, fields);
+		own->entry = entry_new(a, w, operation, w->time);
 	}
 	own->fields = fields;
+}
+
+/* Are the fields the writer's already and nobody else's? The common case: nothing to keep books about. */
+static bool owns_alone(struct arena *a, const struct managers *m, const struct json *fields)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		if (i != m->own && fieldset_meets(m->m[i].fields, fields)) {
+			return false;
+		}
+	}
+	return m->m[m->own].entry != NULL && fieldset_minus(a, fields, m->m[m->own].fields) == NULL;
+}
+
+static void keep_managed(struct arena *a, struct json *tree, const struct json *managed)
+{
+	const struct json *has = json_at(tree, "/metadata/managedFields");
+
+	if (json_len(has) != json_len(managed) || !json_equal(has, managed)) {
+		json_set(a, json_get(tree, "metadata"), STR("managedFields"),
+			 json_len(managed) > 0 ? json_dup(a, managed) : NULL);
+	}
 }
 
 void ssa_update(struct arena *a, const struct ssa_writer *w, const struct json *live,
@@ -298,11 +334,14 @@ void ssa_update(struct arena *a, const struct ssa_writer *w, const struct json *
 
 	fieldset_compare(a, w->kind, live, tree, &changed, &removed);
 	if (changed == NULL && removed == NULL) {
-		json_set(a, json_get(tree, "metadata"), STR("managedFields"),
-			 json_len(managed) > 0 ? json_dup(a, managed) : NULL);
+		keep_managed(a, tree, managed);
 		return;
 	}
-	read_managers(a, w, "Update", managed, &m);
+	read_managers(w, "Update", managed, &m);
+	if (removed == NULL && owns_alone(a, &m, changed)) {
+		keep_managed(a, tree, managed);
+		return;
+	}
 	take_away(a, &m, changed);
 	take_away(a, &m, removed);
 	own = fieldset_union(a, m.m[m.own].fields, changed);
@@ -369,7 +408,7 @@ void ssa_apply(struct arena *a, const struct ssa_writer *w, const struct json *l
 	struct managers m;
 
 	*ret_conflicts = NULL;
-	read_managers(a, w, "Apply", json_at(live, "/metadata/managedFields"), &m);
+	read_managers(w, "Apply", json_at(live, "/metadata/managedFields"), &m);
 	merge_object(a, &root, tree, config);
 	if (!fieldset_is_empty(m.m[m.own].fields)) {
 		owned = json_dup(a, applied);

@@ -29,7 +29,6 @@ struct ks_version {
 	uint64_t rv;
 	mk_str ns, name;
 	mk_str text;         /* the whole object, "apiVersion", "kind", "metadata" first */
-	size_t meta, meta_n; /* where the value of "metadata" stands in it */
 	mk_str *labels;      /* key, value, key, value ... */
 };
 
@@ -172,7 +171,8 @@ bool ks_causes_ok(struct ks_causes *v);
 struct ks_object *ks_find(const struct ks_resource *r, mk_str ns, mk_str name);
 /* Sorts what was added, closes holes. Afterwards order[0 .. n_order) is complete and in key order. */
 void ks_sort(struct ks_resource *r);
-struct ks_version *ks_version_new(const struct json *tree, uint64_t rv);
+/* 'tmp' is scratch memory. */
+struct ks_version *ks_version_new(struct arena *tmp, const struct json *tree, uint64_t rv);
 struct arena *ks_arena_new(void);
 void ks_arena_free(struct arena *a);
 void ks_unref(struct ks_version *v);
@@ -237,6 +237,7 @@ struct ks_write {
 	struct json *tree;          /* wanted state, in the request's arena */
 	const struct json *applied; /* body of an apply, or NULL */
 	bool force;
+	bool status_only;   /* the tree differs from the old one in status (and what preconditions say) alone */
 	bool reset_managed; /* the client sent an empty managedFields list */
 	int status;         /* of the answer */
 };

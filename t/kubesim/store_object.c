@@ -42,64 +42,55 @@ static char *put(char *at, mk_str s, mk_str *ret)
 	return at + s.n + 1;
 }
 
-/* The text with apiVersion, kind and metadata first, so that lists and partial objects are slices of it. */
-static mk_str write_object(struct arena *a, const struct json *tree, size_t *ret_meta,
-			   size_t *ret_meta_n)
+/* Lists and partial objects are slices of the text, so that it must begin with apiVersion, kind, metadata. */
+static const struct json *ordered(struct arena *a, const struct json *tree)
 {
-	mk_str meta = json_write(a, json_get(tree, "metadata"));
+	static const char *const first[] = {"apiVersion", "kind", "metadata"};
 	struct json_iter it = json_iter(tree);
-	struct buf b;
-	mk_str text;
+	struct json *o;
+	size_t n = 0;
 
-	buf_init(&b, KS_ARENA_CAP);
-	buf_printf(&b, "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":",
-		   json_str(json_get(tree, "apiVersion")).p, json_str(json_get(tree, "kind")).p);
-	*ret_meta = b.n;
-	*ret_meta_n = meta.n;
-	buf_add(&b, meta);
-	while (json_next(&it)) {
-		if (str_is(it.key, "apiVersion") || str_is(it.key, "kind") ||
-		    str_is(it.key, "metadata")) {
-			continue;
-		}
-		buf_add(&b, STR(","));
-		buf_add(&b, json_write(a, json_new_str(a, it.key)));
-		buf_add(&b, STR(":"));
-		buf_add(&b, json_write(a, it.val));
+	while (n < 3 && json_next(&it) && str_is(it.key, first[n])) {
+		n++;
 	}
-	buf_add(&b, STR("}"));
-	text = b.failed || arena_failed(a) ? (mk_str){NULL, 0} : arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return text;
+	if (n == 3) {
+		return tree;
+	}
+	o = json_new_obj(a);
+	for (size_t i = 0; i < 3; i++) {
+		json_set(a, o, str_of(first[i]), json_dup(a, json_get(tree, first[i])));
+	}
+	it = json_iter(tree);
+	while (json_next(&it)) {
+		if (json_getn(o, it.key) == NULL) {
+			json_set(a, o, it.key, json_dup(a, it.val));
+		}
+	}
+	return o;
 }
 
-struct ks_version *ks_version_new(const struct json *tree, uint64_t rv)
+struct ks_version *ks_version_new(struct arena *tmp, const struct json *tree, uint64_t rv)
 {
 	const struct json *meta = json_get(tree, "metadata");
 	mk_str ns = json_str(json_get(meta, "namespace")), name = json_str(json_get(meta, "name"));
+	mk_str text = json_write(tmp, ordered(tmp, tree));
 	struct json_iter it = json_iter(json_get(meta, "labels"));
-	size_t n_labels = 0, label_bytes = 0, at = 0, meta_at, meta_n;
+	size_t n_labels = 0, label_bytes = 0, at = 0;
 	struct ks_version *v = NULL;
-	struct arena tmp;
-	mk_str text;
 	char *p;
 
-	arena_init(&tmp, KS_ARENA_CAP);
-	text = write_object(&tmp, tree, &meta_at, &meta_n);
 	while (json_next(&it)) {
 		n_labels++;
 		label_bytes += it.key.n + json_str(it.val).n + 2;
 	}
-	if (text.p != NULL) {
+	if (text.p != NULL && !arena_failed(tmp)) {
 		v = mk_malloc(sizeof(*v) + n_labels * 2 * sizeof(mk_str) + label_bytes + ns.n +
 			      name.n + text.n + 3);
 	}
 	if (v == NULL) {
-		arena_done(&tmp);
 		return NULL;
 	}
-	*v = (struct ks_version){.refs = 1, .rv = rv, .meta = meta_at, .meta_n = meta_n};
-	v->n_labels = (uint32_t)n_labels;
+	*v = (struct ks_version){.refs = 1, .rv = rv, .n_labels = (uint32_t)n_labels};
 	v->labels = (mk_str *)(v + 1);
 	p = (char *)(v->labels + 2 * n_labels);
 	it = json_iter(json_get(meta, "labels"));
@@ -110,7 +101,6 @@ struct ks_version *ks_version_new(const struct json *tree, uint64_t rv)
 	p = put(p, ns, &v->ns);
 	p = put(p, name, &v->name);
 	(void)put(p, text, &v->text);
-	arena_done(&tmp);
 	return v;
 }
 
@@ -384,7 +374,7 @@ struct ks_object *ks_commit_put(struct ks_ctx *c, struct ks_object *o, struct js
 
 	stamp_rv(c->a, tree, c->s->rv + 1);
 	tree = a ? json_dup(a, tree) : NULL;
-	v = tree && !arena_failed(a) ? ks_version_new(tree, c->s->rv + 1) : NULL;
+	v = tree && !arena_failed(a) ? ks_version_new(c->a, tree, c->s->rv + 1) : NULL;
 	if (v == NULL) {
 		ks_arena_free(a);
 		return NULL;
@@ -431,7 +421,7 @@ void ks_commit_delete(struct ks_ctx *c, struct ks_object *o, struct ks_version *
 	struct ks_version *v = NULL;
 
 	if (stamp_rv(o->a, o->tree, c->s->rv + 1)) {
-		v = ks_version_new(o->tree, c->s->rv + 1);
+		v = ks_version_new(c->a, o->tree, c->s->rv + 1);
 	}
 	unlink_object(c->res, o);
 	c->s->rv++;
@@ -448,7 +438,7 @@ bool ks_install(struct ks_resource *r, const struct json *tree, uint64_t rv)
 {
 	struct arena *a = ks_arena_new();
 	struct json *copy = a ? json_dup(a, tree) : NULL;
-	struct ks_version *v = copy ? ks_version_new(copy, rv) : NULL;
+	struct ks_version *v = copy ? ks_version_new(a, copy, rv) : NULL;
 
 	if (v != NULL && create_object(r, a, copy, v) != NULL) {
 		return true;

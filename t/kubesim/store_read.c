@@ -57,12 +57,42 @@ enum ks_form ks_form(struct ks_ctx *c, enum ks_shape shape)
 	return KS_FORM_NONE;
 }
 
+/* The text of "metadata" in that of the object, found by its braces. */
+static mk_str metadata_text(const struct ks_version *v)
+{
+	static const char mark[] = ",\"metadata\":";
+	const char *start = memmem(v->text.p, v->text.n, mark, sizeof(mark) - 1);
+	size_t depth = 0, n = 0;
+	bool quoted = false;
+
+	if (start == NULL) {
+		return STR("{}");
+	}
+	start += sizeof(mark) - 1;
+	do {
+		char c = start[n++];
+
+		if (quoted) {
+			n += c == '\\';
+			quoted = c != '"';
+		} else if (c == '"') {
+			quoted = true;
+		} else {
+			depth += c == '{' || c == '[';
+			depth -= c == '}' || c == ']';
+		}
+	} while (depth > 0);
+	return (mk_str){start, n};
+}
+
 mk_str ks_partial_text(struct arena *a, const struct ks_version *v)
 {
+	mk_str meta = metadata_text(v);
+
 	return arena_printf(a,
 			    "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\","
 			    "\"metadata\":%.*s}",
-			    (int)v->meta_n, v->text.p + v->meta);
+			    STR_ARG(meta));
 }
 
 void ks_reply_object(struct ks_ctx *c, int code, const struct ks_version *v)

@@ -263,7 +263,7 @@ static mk_str leave_frame(struct arena *a, struct ks_watch *w, const struct ks_e
 	if (json_parse(a, e->old->text, &tree, NULL) == MK_OK) {
 		json_set_str(a, json_get(tree, "metadata"), "resourceVersion",
 			     arena_printf(a, "%llu", (unsigned long long)e->rv));
-		v = ks_version_new(tree, e->rv);
+		v = ks_version_new(a, tree, e->rv);
 	}
 	if (v == NULL) {
 		return (mk_str){NULL, 0};

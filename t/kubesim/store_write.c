@@ -403,7 +403,7 @@ static void apply_patch(struct ks_ctx *c)
 			return;
 		}
 		w.tree = json_dup(c->a, w.old->tree);
-		if (uid.n > 0) {
+		if (uid.n > 0 && (c->sub.n == 0 || c->res->builtin)) {
 			json_set_str(c->a, json_get(w.tree, "metadata"), "uid", uid);
 		}
 	}
@@ -411,9 +411,38 @@ static void apply_patch(struct ks_ctx *c)
 	ks_finish_write(c, &w);
 }
 
-/* Which patch a media type asks for; false: answered. */
-static bool patch_tree(struct ks_ctx *c, struct json **tree)
+/* Takes out of a merge patch to /status what has no effect there, which saves comparing and restoring it. */
+static void status_half(struct ks_ctx *c, struct ks_write *w, struct json *patch)
 {
+	static const char *const kept[] = {"name", "namespace", "resourceVersion", "uid"};
+	struct json *old_meta = json_get(patch, "metadata"), *meta = json_new_obj(c->a);
+	struct json_iter it = json_iter(patch);
+
+	if (!str_is(c->sub, "status")) {
+		return;
+	}
+	while (json_next(&it)) {
+		if (!str_is(it.key, "status") && !str_is(it.key, "kind") &&
+		    !str_is(it.key, "apiVersion") && !str_is(it.key, "metadata")) {
+			json_set(c->a, patch, it.key, NULL);
+		}
+	}
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+		bool ours = strcmp(kept[i], "uid") != 0 || c->res->builtin;
+
+		json_set(c->a, meta, str_of(kept[i]),
+			 ours ? json_dup(c->a, json_get(old_meta, kept[i])) : NULL);
+	}
+	if (old_meta != NULL) {
+		json_set(c->a, patch, STR("metadata"), meta);
+	}
+	w->status_only = true;
+}
+
+/* Which patch a media type asks for; false: answered. */
+static bool patch_tree(struct ks_ctx *c, struct ks_write *w)
+{
+	struct json **tree = &w->tree;
 	mk_str type = media_type(c);
 	struct json *patch;
 	const char *why;
@@ -440,6 +469,7 @@ static bool patch_tree(struct ks_ctx *c, struct json **tree)
 		return ks_bad_request(c, "the patch is no object");
 	}
 	if (str_is(type, "application/merge-patch+json")) {
+		status_half(c, w, patch);
 		*tree = json_merge(c->a, *tree, patch);
 	} else {
 		ssa_strategic(c->a, c->res->kind, *tree, patch);
@@ -463,7 +493,7 @@ void ks_do_patch(struct ks_ctx *c)
 		return;
 	}
 	w.tree = json_dup(c->a, w.old->tree);
-	if (!patch_tree(c, &w.tree) || !fits_url(c, w.tree) || !check_name(c, w.tree) ||
+	if (!patch_tree(c, &w) || !fits_url(c, w.tree) || !check_name(c, w.tree) ||
 	    !check_rv(c, w.old, w.tree)) {
 		return;
 	}
@@ -488,7 +518,9 @@ static void separate(struct ks_ctx *c, struct ks_write *w)
 	const struct json *old = w->old->tree, *old_meta = json_get(old, "metadata");
 	struct json *meta;
 
-	if (str_is(c->sub, "status")) {
+	if (w->applied != NULL || w->status_only) {
+		/* the tree is the old one in all that this write cannot change */
+	} else if (str_is(c->sub, "status")) {
 		struct json *status = json_dup(c->a, json_get(w->tree, "status"));
 		struct json *uid = json_dup(c->a, json_at(w->tree, "/metadata/uid"));
 
@@ -508,7 +540,6 @@ static void separate(struct ks_ctx *c, struct ks_write *w)
 	if (json_str(json_get(meta, "uid")).n == 0) {
 		carry(c, old_meta, meta, "uid");
 	}
-	carry(c, old_meta, meta, "managedFields");
 }
 
 /* True when something but metadata and status differs. */
@@ -654,7 +685,7 @@ static bool admit(struct ks_ctx *c, struct ks_write *w)
 /* An answer without a commit. */
 static void reply_dry(struct ks_ctx *c, struct ks_write *w)
 {
-	struct ks_version *v = ks_version_new(w->tree, w->old ? w->old->v->rv : 0);
+	struct ks_version *v = ks_version_new(c->a, w->tree, w->old ? w->old->v->rv : 0);
 
 	if (v != NULL) {
 		ks_reply_object(c, w->status, v);
