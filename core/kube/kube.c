@@ -58,14 +58,10 @@ void kube_free(struct kube *k)
 		return;
 	}
 	for (size_t i = 0; i < k->n_links; i++) {
-		if (k->links[i]->opened) {
-			k->transport->close(k->transport->ctx, k->links[i]->id);
-		}
-	}
-	call_free_all(k);
-	for (size_t i = 0; i < k->n_links; i++) {
+		link_close(k, k->links[i]);
 		link_free(k, k->links[i]);
 	}
+	call_free_all(k);
 	mk_free(k->links);
 	secret_done(&k->secrets);
 	heap_done(&k->timers);

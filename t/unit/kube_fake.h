@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A scripted transport for tests of core/kube, and the story of what kube emits as lines of text. One file includes it. */
+#ifndef MK_T_KUBE_FAKE_H
+#define MK_T_KUBE_FAKE_H
+
+#include <stdlib.h>
+
+#include "core/base/alloc.h"
+#include "core/base/base64.h"
+#include "core/kube/kube.h"
+#include "t/tap.h"
+
+enum { FAKE_MAX = 512 };
+
+struct fake_call {
+	bool open, cancelled;
+	uint32_t cluster;
+	uint64_t token;
+	char method[8], path[1024], accept[96], content_type[64], body[4096];
+	enum transport_class cls;
+	int64_t timeout_ms;
+	bool gzip;
+};
+
+struct fake {
+	struct fake_call calls[FAKE_MAX];
+	size_t n;
+	int opens, closes, resets;
+	bool is_open[16];
+	char host[16][256];
+	enum mk_code open_code, send_code;
+	struct kube *k;
+	const struct transport_sink *sink;
+	struct arena arena; /* events live here */
+	struct kinds kinds;
+	char story[65536]; /* events since the last fake_story */
+	int64_t mono, wall;
+	struct transport transport;
+};
+
+static void fake_copy(char *out, size_t size, mk_str s)
+{
+	size_t n = s.n < size - 1 ? s.n : size - 1;
+
+	if (n > 0) {
+		memcpy(out, s.p, n);
+	}
+	out[n] = '\0';
+}
+
+static enum mk_code fake_open(void *ctx, uint32_t cluster, const struct endpoint *e,
+			      struct mk_err *err)
+{
+	struct fake *f = ctx;
+
+	if (f->open_code != MK_OK) {
+		return err_set(
+			err, f->open_code, "fake",
+			"unable to load root certificates: unable to parse bytes as PEM block");
+	}
+	f->opens++;
+	f->is_open[cluster] = true;
+	fake_copy(f->host[cluster], sizeof(f->host[cluster]), e->host);
+	return MK_OK;
+}
+
+static void fake_close(void *ctx, uint32_t cluster)
+{
+	struct fake *f = ctx;
+
+	f->closes++;
+	f->is_open[cluster] = false;
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->calls[i].cluster == cluster) {
+			f->calls[i].open = false;
+		}
+	}
+}
+
+static void fake_reset(void *ctx, uint32_t cluster)
+{
+	struct fake *f = ctx;
+
+	(void)cluster;
+	f->resets++;
+}
+
+static enum mk_code fake_send(void *ctx, uint32_t cluster, const struct transport_request *r,
+			      uint64_t token, struct mk_err *err)
+{
+	struct fake *f = ctx;
+	struct fake_call *c = &f->calls[f->n];
+
+	if (f->send_code != MK_OK) {
+		return err_set(err, f->send_code, "fake", "no");
+	}
+	if (f->n >= FAKE_MAX || !f->is_open[cluster]) {
+		printf("Bail out! fake transport: send to a closed cluster, or too many\n");
+		exit(1);
+	}
+	f->n++;
+	*c = (struct fake_call){.open = true,
+				.cluster = cluster,
+				.token = token,
+				.cls = r->cls,
+				.timeout_ms = r->timeout_ms,
+				.gzip = r->gzip};
+	fake_copy(c->method, sizeof(c->method), str_of(r->method));
+	fake_copy(c->path, sizeof(c->path), r->path);
+	fake_copy(c->accept, sizeof(c->accept), str_of(r->accept));
+	fake_copy(c->content_type, sizeof(c->content_type), str_of(r->content_type));
+	fake_copy(c->body, sizeof(c->body), r->body);
+	return MK_OK;
+}
+
+static void fake_cancel(void *ctx, uint32_t cluster, uint64_t token)
+{
+	struct fake *f = ctx;
+
+	(void)cluster;
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->calls[i].token == token) {
+			f->calls[i].open = false;
+			f->calls[i].cancelled = true;
+		}
+	}
+}
+
+static void fake_emit(void *ctx, const struct event *ev)
+{
+	struct fake *f = ctx;
+	mk_str s = event_text(ev, &f->kinds, &f->arena);
+	size_t n = strlen(f->story);
+
+	snprintf(f->story + n, sizeof(f->story) - n, "%.*s\n", STR_ARG(s));
+}
+
+static inline void fake_init(struct fake *f, uint64_t seed)
+{
+	struct kube_options o = {
+		.seed = seed, .namespace_ = STR("kueue-system"), .user_agent = STR("test")};
+	uint16_t job = 0;
+
+	memset(f, 0, sizeof(*f));
+	f->mono = 1000000;
+	f->wall = 1800000000000;
+	kinds_init(&f->kinds);
+	kinds_add(&f->kinds, STR("batch"), STR("v1"), STR("Job"), STR("batch/v1, Kind=Job"), &job);
+	arena_init(&f->arena, 0);
+	f->transport = (struct transport){.ctx = f,
+					  .open = fake_open,
+					  .close = fake_close,
+					  .reset = fake_reset,
+					  .send = fake_send,
+					  .cancel = fake_cancel};
+	o.kinds = &f->kinds;
+	o.transport = &f->transport;
+	o.sink = (struct kube_sink){.ctx = f, .arena = &f->arena, .emit = fake_emit};
+	f->k = kube_new(&o, NULL);
+	f->sink = kube_transport_sink(f->k);
+	kube_set_now(f->k, f->mono, f->wall);
+}
+
+static inline void fake_done(struct fake *f)
+{
+	kube_free(f->k);
+	arena_done(&f->arena);
+}
+
+/* Moves time on in steps to each thing that is due. */
+static inline void fake_wait(struct fake *f, int64_t ms)
+{
+	int64_t until = f->mono + ms;
+
+	for (;;) {
+		int64_t next = kube_next_ms(f->k);
+
+		next = next < f->mono ? f->mono : next;
+		if (next > until) {
+			break;
+		}
+		f->wall += next - f->mono;
+		f->mono = next;
+		kube_set_now(f->k, f->mono, f->wall);
+		kube_run(f->k);
+	}
+	f->wall += until - f->mono;
+	f->mono = until;
+	kube_set_now(f->k, f->mono, f->wall);
+}
+
+/* The latest open call of a cluster whose "METHOD path" contains 'part'; NULL = none. */
+static inline struct fake_call *fake_find(struct fake *f, uint32_t cluster, const char *part)
+{
+	for (size_t i = f->n; i > 0; i--) {
+		struct fake_call *c = &f->calls[i - 1];
+		char line[1100];
+
+		snprintf(line, sizeof(line), "%s %s", c->method, c->path);
+		if (c->open && c->cluster == cluster && strstr(line, part) != NULL) {
+			return c;
+		}
+	}
+	return NULL;
+}
+
+static inline uint64_t fake_token(struct fake *f, uint32_t cluster, const char *part)
+{
+	struct fake_call *c = fake_find(f, cluster, part);
+
+	if (c == NULL) {
+		printf("# no open call to %u like %s; open are:\n", cluster, part);
+		for (size_t i = 0; i < f->n; i++) {
+			if (f->calls[i].open) {
+				printf("#   %u %s %s\n", f->calls[i].cluster, f->calls[i].method,
+				       f->calls[i].path);
+			}
+		}
+		return 0;
+	}
+	return c->token;
+}
+
+static inline void fake_head(struct fake *f, uint64_t token, int status, const char *type,
+			     int64_t after)
+{
+	struct transport_head h = {
+		.status = status, .content_type = str_of(type), .retry_after_ms = after};
+
+	f->sink->on_head(f->sink->ctx, token, &h);
+}
+
+static inline void fake_chunk(struct fake *f, uint64_t token, const char *bytes)
+{
+	f->sink->on_chunk(f->sink->ctx, token, str_of(bytes));
+}
+
+static inline void fake_end(struct fake *f, uint64_t token, enum transport_end end,
+			    enum mk_code code, const char *text)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->calls[i].token == token) {
+			f->calls[i].open = false;
+		}
+	}
+	f->sink->on_end(f->sink->ctx, token, end, code, str_of(text));
+}
+
+/* A complete answer to the call like 'part'. False: there is no such call. */
+static inline bool fake_answer(struct fake *f, uint32_t cluster, const char *part, int status,
+			       const char *body)
+{
+	uint64_t token = fake_token(f, cluster, part);
+
+	if (token == 0) {
+		return false;
+	}
+	fake_head(f, token, status, body[0] == '{' ? "application/json" : "text/plain", -1);
+	fake_chunk(f, token, body);
+	fake_end(f, token, TRANSPORT_OK, MK_OK, "");
+	return true;
+}
+
+/* The head of a stream. */
+static inline uint64_t fake_stream(struct fake *f, uint32_t cluster, const char *part)
+{
+	uint64_t token = fake_token(f, cluster, part);
+
+	if (token != 0) {
+		fake_head(f, token, 200, "application/json", -1);
+	}
+	return token;
+}
+
+/* A line of a watch. 'version' e.g. "kueue.x-k8s.io/v1beta2". */
+static inline void fake_line(struct fake *f, uint64_t token, const char *type, const char *version,
+			     const char *kind, const char *ns, const char *name, uint64_t rv)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line),
+		 "{\"type\":\"%s\",\"object\":{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{"
+		 "\"name\":\"%s\","
+		 "\"namespace\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%llu\"}}}\n",
+		 type, version, kind, name, ns, name, (unsigned long long)rv);
+	fake_chunk(f, token, line);
+}
+
+#define KUEUE "kueue.x-k8s.io/v1beta2"
+
+static inline void fake_mark(struct fake *f, uint64_t token, const char *version, const char *kind,
+			     uint64_t rv)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line),
+		 "{\"type\":\"BOOKMARK\",\"object\":{\"apiVersion\":\"%s\",\"kind\":\"%s\","
+		 "\"metadata\":{"
+		 "\"resourceVersion\":\"%llu\",\"annotations\":{\"k8s.io/"
+		 "initial-events-end\":\"true\"}}}}\n",
+		 version, kind, (unsigned long long)rv);
+	fake_chunk(f, token, line);
+}
+
+/* What was emitted since the last call; forgets it. Valid until then. */
+static inline const char *fake_story(struct fake *f)
+{
+	static char out[65536];
+
+	memcpy(out, f->story, sizeof(out));
+	f->story[0] = '\0';
+	return out;
+}
+
+#define VERSION_DOC "{\"major\":\"1\",\"minor\":\"36\"}"
+#define KUEUE_DOC                                                                    \
+	"{\"kind\":\"APIResourceList\",\"groupVersion\":\"kueue.x-k8s.io/"           \
+	"v1beta2\",\"resources\":["                                                  \
+	"{\"name\":\"workloads\",\"kind\":\"Workload\",\"namespaced\":true},"        \
+	"{\"name\":\"workloads/status\",\"kind\":\"Workload\",\"namespaced\":true}," \
+	"{\"name\":\"admissionchecks\",\"kind\":\"AdmissionCheck\"},"                \
+	"{\"name\":\"multikueueconfigs\",\"kind\":\"MultiKueueConfig\"},"            \
+	"{\"name\":\"multikueueclusters\",\"kind\":\"MultiKueueCluster\"}]}"
+#define BATCH_DOC                                                                     \
+	"{\"kind\":\"APIResourceList\",\"groupVersion\":\"batch/v1\",\"resources\":[" \
+	"{\"name\":\"jobs/status\",\"kind\":\"Job\",\"namespaced\":true},"            \
+	"{\"name\":\"jobs\",\"kind\":\"Job\",\"namespaced\":true}]}"
+
+/* Answers probe, identity and discovery of a cluster that connects. */
+static inline bool fake_handshake(struct fake *f, uint32_t cluster, const char *uid)
+{
+	char ns[256];
+	bool good = fake_answer(f, cluster, "GET /version", 200, VERSION_DOC);
+
+	snprintf(ns, sizeof(ns),
+		 "{\"kind\":\"Namespace\",\"metadata\":{\"name\":\"kube-system\",\"uid\":\"%s\"}}",
+		 uid);
+	good = good && fake_answer(f, cluster, "GET /api/v1/namespaces/kube-system", 200, ns);
+	good = good && fake_answer(f, cluster, "GET /apis/kueue.x-k8s.io/v1beta2", 200, KUEUE_DOC);
+	return good && fake_answer(f, cluster, "GET /apis/batch/v1", 200, BATCH_DOC);
+}
+
+/* A streaming list without objects. */
+static inline void fake_empty(struct fake *f, uint32_t cluster, const char *part,
+			      const char *version, const char *kind, uint64_t rv)
+{
+	uint64_t t = fake_stream(f, cluster, part);
+
+	fake_mark(f, t, version, kind, rv);
+}
+
+#define FAKE_KUBECONFIG                                                        \
+	"current-context: c\n"                                                 \
+	"clusters: [{name: c1, cluster: {server: 'https://10.0.0.1:6443'}}]\n" \
+	"users: [{name: u1, user: {token: abc}}]\n"                            \
+	"contexts: [{name: c, context: {cluster: c1, user: u1}}]\n"
+
+/* A line of the Secret watch with this kubeconfig. */
+static inline void fake_secret(struct fake *f, uint64_t token, const char *type, const char *name,
+			       const char *kubeconfig, uint64_t rv)
+{
+	char line[8192];
+	mk_str data = base64_encode(&f->arena, str_of(kubeconfig));
+
+	snprintf(line, sizeof(line),
+		 "{\"type\":\"%s\",\"object\":{\"apiVersion\":\"v1\",\"kind\":\"Secret\","
+		 "\"metadata\":{\"name\":\"%s\","
+		 "\"namespace\":\"kueue-system\",\"uid\":\"u-%s\",\"resourceVersion\":\"%llu\"},"
+		 "\"data\":{"
+		 "\"other\":\"c2VjcmV0\",\"kubeconfig\":\"%.*s\"}}}\n",
+		 type, name, name, (unsigned long long)rv, STR_ARG(data));
+	fake_chunk(f, token, line);
+}
+
+/* The manager, up, with all lists empty but for the Secret s1. */
+static inline void fake_manager(struct fake *f)
+{
+	struct endpoint e = {.host = STR("10.0.0.254"), .port = 6443};
+	uint64_t t = 0;
+
+	kube_start_manager(f->k, &e, NULL);
+	fake_handshake(f, 0, "manager-uid");
+	fake_empty(f, 0, "/workloads?", KUEUE, "Workload", 100);
+	fake_empty(f, 0, "/admissionchecks?", KUEUE, "AdmissionCheck", 100);
+	fake_empty(f, 0, "/multikueueconfigs?", KUEUE, "MultiKueueConfig", 100);
+	fake_empty(f, 0, "/multikueueclusters?", KUEUE, "MultiKueueCluster", 100);
+	t = fake_stream(f, 0, "/secrets?");
+	fake_secret(f, t, "ADDED", "s1", FAKE_KUBECONFIG, 90);
+	fake_mark(f, t, "v1", "Secret", 100);
+}
+
+static inline enum mk_code fake_connect(struct fake *f, cluster_id id, const char *secret)
+{
+	struct op op = {.type = OP_CONNECT,
+			.cluster = id,
+			.name = STR("east"),
+			.ns = STR("kueue-system"),
+			.secret = str_of(secret)};
+
+	return kube_do(f->k, &op, NULL);
+}
+
+static inline enum mk_code fake_watch(struct fake *f, cluster_id id, uint16_t kind,
+				      const char *selector)
+{
+	struct op op = {
+		.type = OP_WATCH_OPEN, .cluster = id, .kind = kind, .selector = str_of(selector)};
+
+	return kube_do(f->k, &op, NULL);
+}
+
+/* Worker 1, up, its Workload list empty at version 500. */
+static inline void fake_worker(struct fake *f)
+{
+	fake_connect(f, 1, "s1");
+	fake_watch(f, 1, KIND_WORKLOAD, "o=m");
+	fake_handshake(f, 1, "worker-uid");
+	fake_empty(f, 1, "/workloads?", KUEUE, "Workload", 500);
+}
+
+#endif
