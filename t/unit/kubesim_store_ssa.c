@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated store: server-side apply, field ownership, managedFields in the shape of the real ones. */
+#include <stdlib.h>
+
 #include "kubesim_store.h"
 
 #define STATUS WORKLOADS "/a/status?fieldManager=kueue-admission&force=true"
@@ -250,6 +252,60 @@ static void test_job_shape(void)
 	   "a Job's conditions are one field");
 }
 
+/* Real objects with their real managedFields: the same writes must give the same ownership. */
+static void replay(const struct json *c)
+{
+	bool job = str_is(json_str_at(c, "/kind"), "Job");
+	const char *base = job ? JOBS : WORKLOADS, *op = json_str_at(c, "/op").p;
+	struct json *object = json_dup(&arena, json_get(c, "post"));
+	struct json_iter it;
+	const struct json *found = NULL;
+	int status;
+
+	(void)json_put(&arena, object, "/spec/selector", NULL);
+	status = post(base, json_write(&arena, object).p);
+	if (strcmp(op, "Apply") == 0) {
+		status = apply(fmt("%s/%s/status?fieldManager=kueue-admission&force=true", base,
+				   json_str_at(c, "/name").p),
+			       json_write(&arena, json_get(c, "apply")).p);
+	}
+	it = json_iter(json_at(body, "/metadata/managedFields"));
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "operation")), op)) {
+			found = json_get(it.val, "fieldsV1");
+		}
+	}
+	ok(status < 300 && json_equal(found, json_get(c, "want")),
+	   fmt("%s of %s as recorded", op, json_str_at(c, "/file").p));
+}
+
+static void test_recorded(void)
+{
+	struct ks_store_options o = {.name = "recorded", .no_kueue_webhook = true};
+	FILE *f = fopen("t/kubesim/fixtures/managed_fields.jsonl", "r");
+	char *line = NULL;
+	size_t size = 0;
+
+	ok(f != NULL, "recorded objects are there (run from the root)");
+	while (f != NULL) {
+		struct json *c = NULL;
+		ssize_t n = getline(&line, &size, f);
+
+		if (n <= 0) {
+			break;
+		}
+		stop();
+		start(&o);
+		if (json_parse(&arena, (mk_str){line, (size_t)n}, &c, NULL) == MK_OK) {
+			replay(c);
+		}
+	}
+	free(line);
+	if (f != NULL) {
+		fclose(f);
+	}
+}
+
 int main(void)
 {
 	start(NULL);
@@ -260,6 +316,7 @@ int main(void)
 	test_errors();
 	test_invented_field();
 	test_job_shape();
+	test_recorded();
 	stop();
 	return done_testing();
 }
