@@ -41,7 +41,8 @@ static void publish(struct lease_thread *t)
 
 	net_fence_set(t->o.fence, leads ? lease_until_ms(&t->lease) : 0);
 	if (atomic_load(&t->release)) {
-		net_fence_set(t->o.fence, 0); /* it may have been asked for between the two lines above */
+		net_fence_set(t->o.fence,
+			      0); /* it may have been asked for between the two lines above */
 	}
 	if (now != before) {
 		atomic_store(&t->state, (int)now);

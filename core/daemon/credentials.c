@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files behind the manager's credentials; what is in them is core/kube's business. See credentials.h. */
+#include "core/daemon/credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/kube/kubeconfig.h"
+
+#define ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount/"
+
+enum { NAMESPACE_MAX = 4096 };
+
+static enum mk_code file_error(const char *path, int e, struct mk_err *err)
+{
+	enum mk_code code = e == ENOENT ? MK_NOT_FOUND : e == EACCES ? MK_DENIED : MK_UNAVAILABLE;
+
+	return err_set(err, code, "daemon", "cannot read %s: %s", path, strerror(e));
+}
+
+enum mk_code credentials_read_file(struct arena *a, const char *path, size_t max, mk_str *ret,
+				   struct mk_err *err)
+{
+	enum mk_code code = MK_OK;
+	struct stat st;
+	size_t n = 0;
+	char *text;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		code = file_error(path, errno, err);
+		goto out;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		code = err_set(err, MK_INVALID, "daemon", "%s is not a regular file", path);
+		goto out;
+	}
+	if (st.st_size < 0 || (uint64_t)st.st_size > max) {
+		code = err_set(err, MK_TOO_BIG, "daemon", "%s is larger than %zu bytes", path, max);
+		goto out;
+	}
+	text = arena_alloc(a, (size_t)st.st_size + 1);
+	if (!text) {
+		code = err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		goto out;
+	}
+	while (n < (size_t)st.st_size) {
+		ssize_t got = read(fd, text + n, (size_t)st.st_size - n);
+
+		if (got < 0 && errno != EINTR) {
+			code = file_error(path, errno, err);
+			goto out;
+		}
+		if (got == 0) {
+			break;
+		}
+		n += got > 0 ? (size_t)got : 0;
+	}
+	*ret = (mk_str){text, n};
+out:
+	if (fd >= 0) {
+		close(fd);
+	}
+	return code;
+}
+
+/* Reads what a kubeconfig names; relative names are relative to the kubeconfig's directory. */
+static enum mk_code read_named(void *ctx, struct arena *a, mk_str path, mk_str *ret,
+			       struct mk_err *err)
+{
+	const char *file = ctx;
+	const char *slash = strrchr(file, '/');
+	int dir_n = slash && path.n > 0 && path.p[0] != '/' ? (int)(slash - file) + 1 : 0;
+	mk_str full = arena_printf(a, "%.*s%.*s", dir_n, file, STR_ARG(path));
+
+	if (!full.p) {
+		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+	}
+	return credentials_read_file(a, full.p, KUBECONFIG_MAX, ret, err);
+}
+
+static enum mk_code from_file(struct arena *a, const char *path, struct endpoint *ret,
+			      struct mk_err *err)
+{
+	size_t size = strlen(path) + 1;
+	char *name = arena_alloc(a, size); /* writable, as the callback's context must be */
+	mk_str text;
+	enum mk_code code;
+
+	if (!name) {
+		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+	}
+	memcpy(name, path, size);
+	code = credentials_read_file(a, path, KUBECONFIG_MAX, &text, err);
+	if (code != MK_OK) {
+		return code;
+	}
+	code = kubeconfig_parse_file(a, text, read_named, name, ret, err);
+	if (code != MK_OK) {
+		err_wrap(err, "kubeconfig %s", path);
+	}
+	return code;
+}
+
+static enum mk_code from_pod(struct arena *a, struct endpoint *ret, struct mk_err *err)
+{
+	mk_str ca;
+	enum mk_code code =
+		credentials_read_file(a, ACCOUNT_DIR "ca.crt", KUBECONFIG_MAX, &ca, err);
+
+	if (code == MK_OK) {
+		code = kubeconfig_in_cluster(a, str_of(getenv("KUBERNETES_SERVICE_HOST")),
+					     str_of(getenv("KUBERNETES_SERVICE_PORT")), ca,
+					     STR(ACCOUNT_DIR "token"), ret, err);
+	}
+	if (code != MK_OK) {
+		err_wrap(err,
+			 "not running in a pod with a service account (give --kubeconfig FILE)");
+	}
+	return code;
+}
+
+enum mk_code credentials_load(struct arena *a, const char *kubeconfig, struct endpoint *ret,
+			      struct mk_err *err)
+{
+	return kubeconfig ? from_file(a, kubeconfig, ret, err) : from_pod(a, ret, err);
+}
+
+mk_str credentials_namespace(struct arena *a)
+{
+	mk_str text = {NULL, 0};
+
+	if (credentials_read_file(a, ACCOUNT_DIR "namespace", NAMESPACE_MAX, &text, NULL) !=
+	    MK_OK) {
+		return (mk_str){NULL, 0};
+	}
+	return str_trim(text);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the daemon reaches its own (manager) API server: a kubeconfig file, or what a pod finds in its file system. */
+#ifndef MK_DAEMON_CREDENTIALS_H
+#define MK_DAEMON_CREDENTIALS_H
+
+#include "core/base/arena.h"
+#include "core/kube/transport.h"
+
+/*
+ * Fills 'ret' (strings in 'a') from the file 'kubeconfig', or in-cluster when it is NULL. MK_NOT_FOUND, MK_DENIED (file),
+ * MK_TOO_BIG, MK_INVALID; the message names the file and says what to do.
+ */
+enum mk_code credentials_load(struct arena *a, const char *kubeconfig, struct endpoint *ret,
+			      struct mk_err *err);
+
+/* The namespace of the pod's service account, or {NULL, 0} outside of a cluster. In 'a'. */
+mk_str credentials_namespace(struct arena *a);
+
+/* Reads a whole file of at most 'max' bytes into 'a', NUL-terminated. Errors as above. */
+enum mk_code credentials_read_file(struct arena *a, const char *path, size_t max, mk_str *ret,
+				   struct mk_err *err);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon's parts, put together and taken apart again; see daemon.h. */
+#include "core/daemon/daemon.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/daemon/credentials.h"
+#include "core/daemon/endpoints.h"
+#include "core/daemon/lease_thread.h"
+#include "core/daemon/manager.h"
+#include "core/daemon/telemetry.h"
+#include "core/kube/kubeconfig.h"
+
+enum {
+	BEAT_MS = 500,
+	DRAIN_MS = 20000,  /* for what is on the wire */
+	RELEASE_MS = 5000, /* for the lease */
+	IDENTITY_MAX = 200,
+	CREDENTIALS_MAX = 16 * 1024 * 1024,
+};
+
+#define USER_AGENT "multikueued/" MK_VERSION " (linux/amd64)"
+
+enum phase { PHASE_RUNNING, PHASE_DRAINING, PHASE_RELEASING, PHASE_ENDED };
+
+struct daemon {
+	struct setup *setup;
+	struct arena arena; /* credentials */
+	struct loop *loop;
+	struct net_fence fence;
+	struct transport_curl *transport;
+	struct telemetry *telemetry;
+	struct manager *manager;
+	struct endpoints *endpoints;
+	struct lease_thread *lease; /* NULL without leader election */
+	struct loop_timer *run_timer, *beat_timer, *end_timer;
+	struct loop_fd *signals[2];
+	enum phase phase;
+	int status;
+	bool leads;
+	char identity[IDENTITY_MAX];
+	uint64_t seed;
+};
+
+/* --- ending --------------------------------------------------------------------------------------- */
+
+static void end(struct daemon *d, int status)
+{
+	if (d->phase != PHASE_ENDED) {
+		d->phase = PHASE_ENDED;
+		d->status = status;
+		loop_stop(d->loop);
+	}
+}
+
+static void release(struct daemon *d)
+{
+	d->phase = PHASE_RELEASING;
+	if (!d->lease || lease_thread_state(d->lease) == LEASE_RELEASED) {
+		end(d, 0);
+		return;
+	}
+	lease_thread_release(d->lease);
+	loop_timer_set(d->end_timer, RELEASE_MS);
+}
+
+static void end_timer_fired(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	if (d->phase == PHASE_DRAINING) {
+		log_write(LOG_WARN, "daemon",
+			  "requests are still open; leaving without their answers",
+			  LOG_INT("pending", manager_pending(d->manager)), LOG_END);
+		release(d);
+	} else {
+		log_write(LOG_WARN, "daemon", "the lease was not given back in time", LOG_END);
+		end(d, 0);
+	}
+}
+
+static void told_to_end(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	if (d->phase != PHASE_RUNNING) {
+		log_write(LOG_WARN, "daemon", "told to end again: ending at once", LOG_END);
+		_exit(1);
+	}
+	log_write(LOG_INFO, "daemon", "told to end: draining",
+		  LOG_INT("pending", manager_pending(d->manager)), LOG_END);
+	d->phase = PHASE_DRAINING;
+	endpoints_drain(d->endpoints);
+	manager_set_leader(d->manager,
+			   false); /* nothing new; what is queued can wait for the next leader */
+	loop_timer_set(d->end_timer, DRAIN_MS);
+	loop_timer_set(d->run_timer, 0);
+}
+
+/* --- running -------------------------------------------------------------------------------------- */
+
+static void run_manager(void *ctx)
+{
+	struct daemon *d = ctx;
+	int64_t now = clock_mono_ms();
+	int64_t next;
+
+	manager_run(d->manager, now, clock_wall_ms());
+	if (manager_broken(d->manager)) {
+		log_write(LOG_ERROR, "daemon",
+			  "out of memory in a place that cannot be made good: ending, "
+			  "to start anew",
+			  LOG_END);
+		end(d, 1);
+		return;
+	}
+	if (d->phase == PHASE_DRAINING && manager_pending(d->manager) == 0) {
+		release(d);
+	}
+	next = manager_next_ms(d->manager);
+	if (next == INT64_MAX) {
+		loop_timer_stop(d->run_timer);
+	} else {
+		loop_timer_set(d->run_timer, next - clock_mono_ms());
+	}
+}
+
+static void before_delivery(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	manager_now(d->manager, clock_mono_ms(), clock_wall_ms());
+}
+
+static void after_delivery(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	loop_timer_set(d->run_timer, 0);
+}
+
+static void beat(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	lease_thread_beat(d->lease);
+	loop_timer_set(d->beat_timer, BEAT_MS);
+}
+
+static void lead(struct daemon *d)
+{
+	d->leads = true;
+	log_write(LOG_INFO, "daemon", "leading", LOG_CSTR("identity", d->identity), LOG_END);
+	manager_set_leader(d->manager, true);
+	loop_timer_set(d->run_timer, 0);
+}
+
+static void lease_changed(void *ctx)
+{
+	struct daemon *d = ctx;
+	enum lease_state s = lease_thread_state(d->lease);
+
+	if (d->phase == PHASE_RELEASING && (s == LEASE_RELEASED || s == LEASE_LOST)) {
+		end(d, 0);
+	} else if (s == LEASE_LOST && d->phase != PHASE_ENDED) {
+		d->leads = false;
+		manager_set_leader(d->manager, false);
+		log_write(LOG_ERROR, "daemon",
+			  "the lease is lost: nothing is written any more; ending", LOG_END);
+		end(d, 1);
+	} else if (s == LEASE_LEADER && d->phase == PHASE_RUNNING && !d->leads) {
+		lead(d);
+	}
+}
+
+static struct telemetry_sources sources(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	return (struct telemetry_sources){
+		.manager = d->manager,
+		.transport = d->transport,
+		.plug = d->setup->plug,
+		.loop = d->loop,
+		.leads = d->leads,
+	};
+}
+
+/* --- building ------------------------------------------------------------------------------------- */
+
+/* `<hostname>_<uuid>`, as Kueue's. */
+static enum mk_code make_identity(struct daemon *d, struct mk_err *err)
+{
+	unsigned char r[16];
+	char host[128] = "";
+
+	if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0') {
+		snprintf(host, sizeof(host), "multikueued");
+	}
+	if (getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r) ||
+	    getrandom(&d->seed, sizeof(d->seed), 0) != (ssize_t)sizeof(d->seed)) {
+		return err_set(err, MK_UNAVAILABLE, "daemon", "no random numbers");
+	}
+	r[6] = (unsigned char)((r[6] & 0x0f) | 0x40);
+	r[8] = (unsigned char)((r[8] & 0x3f) | 0x80);
+	snprintf(d->identity, sizeof(d->identity),
+		 "%s_%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", host,
+		 r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12],
+		 r[13], r[14], r[15]);
+	return MK_OK;
+}
+
+static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
+{
+	static const int signos[] = {SIGTERM, SIGINT};
+	struct transport_options to = {.fence = &d->fence, .user_agent = USER_AGENT};
+
+	d->loop = loop_new(err);
+	if (!d->loop) {
+		return MK_UNAVAILABLE;
+	}
+	signal(SIGHUP, SIG_IGN);
+	d->run_timer = loop_timer_new(d->loop, run_manager, d);
+	d->beat_timer = loop_timer_new(d->loop, beat, d);
+	d->end_timer = loop_timer_new(d->loop, end_timer_fired, d);
+	for (size_t i = 0; i < 2; i++) {
+		d->signals[i] = loop_signal_new(d->loop, signos[i], told_to_end, d);
+	}
+	d->telemetry = telemetry_new();
+	if (!d->run_timer || !d->beat_timer || !d->end_timer || !d->signals[0] || !d->signals[1] ||
+	    !d->telemetry) {
+		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+	}
+	to.loop = d->loop;
+	to.report = telemetry_report;
+	to.report_ctx = d->telemetry;
+	d->transport = transport_curl_new(&to, err);
+	return d->transport ? MK_OK : MK_NO_MEMORY;
+}
+
+static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
+{
+	const struct config *c = &d->setup->config;
+	struct manager_options mo = {
+		.plug = d->setup->plug,
+		.transport = transport_curl_get(d->transport),
+		.observer = telemetry_observer(d->telemetry),
+		.origin = c->multikueue.origin,
+		.namespace_ = c->namespace_,
+		.dispatcher = c->multikueue.dispatcher,
+		.user_agent = STR(USER_AGENT),
+		.dispatcher_config =
+			config_dispatcher_config(&d->setup->arena, c, c->multikueue.dispatcher),
+		.worker_lost_timeout_ms = c->multikueue.worker_lost_timeout_ms,
+		.gc_interval_ms = c->multikueue.gc_interval_ms,
+		.gate_workload_identifier_annotations =
+			c->gates[CONFIG_GATE_WORKLOAD_IDENTIFIER_ANNOTATIONS],
+		.allow_loopback = c->multikueue.allow_loopback,
+		.allow_link_local = c->multikueue.allow_link_local,
+		.seed = d->seed,
+	};
+
+	d->manager = manager_new(&mo, err);
+	if (!d->manager) {
+		return MK_INVALID;
+	}
+	transport_curl_set_sink(d->transport, manager_sink(d->manager));
+	transport_curl_set_hooks(d->transport, before_delivery, after_delivery, d);
+	return MK_OK;
+}
+
+static enum mk_code build_endpoints(struct daemon *d, struct mk_err *err)
+{
+	struct endpoints_options eo = {
+		.loop = d->loop,
+		.config = &d->setup->config,
+		.telemetry = d->telemetry,
+		.manager = d->manager,
+		.sources = sources,
+		.ctx = d,
+	};
+
+	d->endpoints = endpoints_new(&eo, err);
+	return d->endpoints ? MK_OK : MK_UNAVAILABLE;
+}
+
+static enum mk_code start_election(struct daemon *d, const struct endpoint *e, struct mk_err *err)
+{
+	const struct config_leader_election *le = &d->setup->config.leader_election;
+	struct lease_thread_options lo = {
+		.lease = {.ns = le->resource_namespace.n ? le->resource_namespace
+							 : d->setup->config.namespace_,
+			  .name = le->resource_name,
+			  .identity = str_of(d->identity),
+			  .lease_ms = le->lease_duration_ms,
+			  .renew_ms = le->renew_deadline_ms,
+			  .retry_ms = le->retry_period_ms,
+			  .seed = d->seed ^ UINT64_C(0x6c65617365)},
+		.endpoint = e,
+		.user_agent = USER_AGENT " leader-election",
+		.fence = &d->fence,
+		.loop = d->loop,
+		.plug = d->setup->plug,
+	};
+
+	if (!le->elect) {
+		net_fence_set(&d->fence, INT64_MAX);
+		lead(d);
+		return MK_OK;
+	}
+	loop_on_wake(d->loop, lease_changed, d);
+	d->lease = lease_thread_start(&lo, err);
+	if (!d->lease) {
+		return MK_INVALID;
+	}
+	beat(d);
+	return MK_OK;
+}
+
+static enum mk_code start(struct daemon *d, const struct options *o, struct mk_err *err)
+{
+	struct endpoint e = {.port = 0};
+	enum mk_code code = credentials_load(&d->arena, o->kubeconfig, &e, err);
+
+	if (code == MK_OK) {
+		before_delivery(d);
+		code = manager_start(d->manager, &e, err);
+	}
+	if (code == MK_OK) {
+		code = start_election(d, &e, err);
+	}
+	kubeconfig_wipe(&e); /* who needs them has copies */
+	loop_timer_set(d->run_timer, 0);
+	return code;
+}
+
+static void take_apart(struct daemon *d)
+{
+	lease_thread_free(d->lease);
+	endpoints_free(d->endpoints);
+	manager_free(d->manager);
+	transport_curl_free(d->transport);
+	telemetry_free(d->telemetry);
+	for (size_t i = 0; i < 2; i++) {
+		loop_fd_free(d->signals[i]);
+	}
+	loop_timer_free(d->run_timer);
+	loop_timer_free(d->beat_timer);
+	loop_timer_free(d->end_timer);
+	loop_free(d->loop);
+	arena_done(&d->arena);
+}
+
+int daemon_run(struct setup *s, const struct options *o)
+{
+	struct daemon d = {.setup = s, .status = 1};
+	struct mk_err err = {.code = MK_OK};
+	enum mk_code code = make_identity(&d, &err);
+
+	arena_init(&d.arena, CREDENTIALS_MAX);
+	code = code == MK_OK ? build_loop(&d, &err) : code;
+	code = code == MK_OK ? build_manager(&d, &err) : code;
+	code = code == MK_OK ? build_endpoints(&d, &err) : code;
+	code = code == MK_OK ? start(&d, o, &err) : code;
+	if (code != MK_OK) {
+		log_write(LOG_ERROR, "daemon", "cannot start", LOG_ERR(&err), LOG_END);
+	} else {
+		log_write(LOG_INFO, "daemon", "started", LOG_CSTR("version", MK_VERSION),
+			  LOG_CSTR("config", s->file), LOG_STR("ns", s->config.namespace_),
+			  LOG_STR("dispatcher", s->config.multikueue.dispatcher),
+			  LOG_INT("adapters", plug_n_adapters(s->plug)),
+			  LOG_BOOL("leader_election", s->config.leader_election.elect), LOG_END);
+		loop_run(d.loop);
+		log_write(LOG_INFO, "daemon", "ended", LOG_INT("status", d.status), LOG_END);
+	}
+	take_apart(&d);
+	return d.status;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /healthz, /readyz, /metrics and /status; see endpoints.h. */
+#include "core/daemon/endpoints.h"
+
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/base/metric.h"
+#include "core/net/http_server.h"
+
+struct endpoints {
+	struct endpoints_options o;
+	struct http_server *health, *metrics;
+	bool draining;
+};
+
+static void healthz(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	(void)ctx;
+	(void)rq;
+	buf_add(&a->body, STR("ok"));
+}
+
+static void readyz(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	struct endpoints *e = ctx;
+
+	(void)rq;
+	if (e->draining) {
+		a->status = 503;
+		buf_add(&a->body, STR("shutting down\n"));
+	} else if (!kube_is_up(manager_kube(e->o.manager), CLUSTER_MANAGER)) {
+		a->status = 503;
+		buf_add(&a->body, STR("the manager cluster's objects are not yet known\n"));
+	} else {
+		buf_add(&a->body, STR("ok"));
+	}
+}
+
+static void metrics(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	struct endpoints *e = ctx;
+	struct telemetry_sources s = e->o.sources(e->o.ctx);
+
+	(void)rq;
+	a->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	telemetry_gather(e->o.telemetry, &s);
+	metric_render(&a->body);
+}
+
+static void status(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	struct endpoints *e = ctx;
+	struct telemetry_sources s = e->o.sources(e->o.ctx);
+
+	(void)rq;
+	a->content_type = "application/json";
+	telemetry_status(e->o.telemetry, &s, &a->body);
+}
+
+static bool is_on(mk_str address)
+{
+	return address.n > 0 && !str_is(address, "0");
+}
+
+/* A Kueue file says ":8443" by default, where Kueue speaks TLS: we do not offer plain HTTP there unasked. */
+static bool wants_metrics_listener(const struct config *c)
+{
+	return is_on(c->metrics_bind_address) && !str_is(c->metrics_bind_address, ":8443") &&
+	       !str_eq(c->metrics_bind_address, c->health_bind_address);
+}
+
+static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
+{
+	const struct config *c = e->o.config;
+	bool done;
+
+	e->health = http_server_new(e->o.loop, c->health_bind_address, err);
+	if (!e->health) {
+		err_wrap(err, "health.healthProbeBindAddress");
+		return MK_UNAVAILABLE;
+	}
+	done = http_server_handle(e->health, c->liveness_endpoint.p, healthz, e) &&
+	       http_server_handle(e->health, c->readiness_endpoint.p, readyz, e) &&
+	       http_server_handle(e->health, "/status", status, e);
+	if (done && is_on(c->metrics_bind_address)) {
+		done = http_server_handle(e->health, "/metrics", metrics, e);
+	}
+	return done ? MK_OK : err_set(err, MK_NO_MEMORY, "endpoints", "out of memory");
+}
+
+static enum mk_code open_metrics(struct endpoints *e, struct mk_err *err)
+{
+	e->metrics = http_server_new(e->o.loop, e->o.config->metrics_bind_address, err);
+	if (!e->metrics) {
+		err_wrap(err, "metrics.bindAddress");
+		return MK_UNAVAILABLE;
+	}
+	if (!http_server_handle(e->metrics, "/metrics", metrics, e)) {
+		return err_set(err, MK_NO_MEMORY, "endpoints", "out of memory");
+	}
+	return MK_OK;
+}
+
+struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err *err)
+{
+	struct endpoints *e = mk_calloc(1, sizeof(*e));
+	enum mk_code code = MK_OK;
+
+	if (!e) {
+		err_set(err, MK_NO_MEMORY, "endpoints", "out of memory");
+		return NULL;
+	}
+	e->o = *o;
+	if (is_on(o->config->health_bind_address)) {
+		code = open_health(e, err);
+	}
+	if (code == MK_OK && wants_metrics_listener(o->config)) {
+		code = open_metrics(e, err);
+	}
+	if (code != MK_OK) {
+		endpoints_free(e);
+		return NULL;
+	}
+	return e;
+}
+
+void endpoints_free(struct endpoints *e)
+{
+	if (e) {
+		http_server_free(e->health);
+		http_server_free(e->metrics);
+		mk_free(e);
+	}
+}
+
+void endpoints_drain(struct endpoints *e)
+{
+	e->draining = true;
+}

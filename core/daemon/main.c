@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* multikueued: reads the command line, does the small tasks at once, and runs the daemon. */
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "core/base/log.h"
+#include "core/base/metric.h"
+#include "core/daemon/daemon.h"
+
+enum { OUTPUT_MAX = 8 * 1024 * 1024, EXIT_USAGE = 2 };
+
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+/* Memory holds credentials of many clusters: no core dumps, no tracing by other processes of this user. */
+static void protect_memory(void)
+{
+	const struct rlimit none = {0, 0};
+
+	if (!IS_SANITIZED) {
+		setrlimit(RLIMIT_CORE, &none);
+		prctl(PR_SET_DUMPABLE, 0);
+	}
+}
+
+static void print_findings(const struct setup *s, FILE *where)
+{
+	struct buf b;
+
+	buf_init(&b, OUTPUT_MAX);
+	setup_findings(s, &b);
+	if (b.n > 0) {
+		fprintf(where, "%.*s", STR_ARG(buf_str(&b)));
+	}
+	buf_done(&b);
+}
+
+/* Findings to 'where', and the error itself when no finding says it. 1 when there was an error. */
+static int show(const struct setup *s, enum mk_code code, const struct mk_err *err, FILE *where)
+{
+	print_findings(s, where);
+	if (code != MK_OK && s->problems.n_errors == 0 && s->plugin_problems.n == 0) {
+		fprintf(where, "%s: %s\n", s->file, err->msg);
+	}
+	return code == MK_OK ? 0 : 1;
+}
+
+static int check_config(struct setup *s, const struct options *o)
+{
+	struct mk_err err = {.code = MK_OK};
+	enum mk_code code = setup_config(s, o, &err);
+
+	if (code == MK_OK) {
+		code = setup_plugins(s, &err);
+	}
+	if (show(s, code, &err, stdout) != 0) {
+		return 1;
+	}
+	printf("%s: valid; %zu adapters, %zu dispatchers\n", s->file, plug_n_adapters(s->plug),
+	       plug_n_dispatchers(s->plug));
+	return 0;
+}
+
+static int print_kueue_config(struct setup *s, const struct options *o)
+{
+	struct mk_err err = {.code = MK_OK};
+	enum mk_code code = setup_config(s, o, &err);
+	mk_str text;
+
+	if (show(s, code, &err, stderr) != 0) {
+		return 1;
+	}
+	text = config_print_kueue(&s->arena, &s->config);
+	printf("%.*s", STR_ARG(text));
+	return text.p ? 0 : 1;
+}
+
+static int list_plugins(struct setup *s, const struct options *o)
+{
+	struct mk_err err = {.code = MK_OK};
+	enum mk_code code = setup_config(s, o, &err);
+	struct buf b;
+
+	if (code == MK_OK) {
+		code = setup_plugins(s, &err);
+	}
+	if (show(s, code, &err, stderr) != 0) {
+		return 1;
+	}
+	buf_init(&b, OUTPUT_MAX);
+	setup_list_plugins(s, &b);
+	printf("%.*s", STR_ARG(buf_str(&b)));
+	buf_done(&b);
+	return 0;
+}
+
+static int run(struct setup *s, const struct options *o)
+{
+	struct mk_err err = {.code = MK_OK};
+	enum mk_code code = setup_config(s, o, &err);
+
+	if (code != MK_OK) {
+		log_write(LOG_ERROR, "daemon", "Unable to load the configuration",
+			  LOG_CSTR("file", s->file), LOG_ERR(&err), LOG_END);
+	} else {
+		code = setup_plugins(s, &err);
+		if (code != MK_OK) {
+			log_write(LOG_ERROR, "daemon", "Unable to load the plugins", LOG_ERR(&err),
+				  LOG_END);
+		}
+	}
+	print_findings(s, stderr);
+	return code == MK_OK ? daemon_run(s, o) : 1;
+}
+
+static int do_task(const struct options *o)
+{
+	struct setup s;
+	int status;
+
+	setup_init(&s);
+	switch (o->mode) {
+	case OPTIONS_CHECK_CONFIG:
+		status = check_config(&s, o);
+		break;
+	case OPTIONS_PRINT_KUEUE_CONFIG:
+		status = print_kueue_config(&s, o);
+		break;
+	case OPTIONS_LIST_PLUGINS:
+		status = list_plugins(&s, o);
+		break;
+	case OPTIONS_RUN:
+	case OPTIONS_HELP:
+	case OPTIONS_VERSION:
+	default:
+		status = run(&s, o);
+		break;
+	}
+	setup_done(&s);
+	metric_clear();
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	struct mk_err err;
+
+	protect_memory();
+	if (options_parse(argc, argv, &o, &err) != MK_OK || options_apply_log(&o, &err) != MK_OK) {
+		fprintf(stderr, "multikueued: %s\n", err.msg);
+		return EXIT_USAGE;
+	}
+	if (o.mode == OPTIONS_HELP) {
+		printf("%s", options_help());
+		return 0;
+	}
+	if (o.mode == OPTIONS_VERSION) {
+		printf("multikueued %s\n", MK_VERSION);
+		return 0;
+	}
+	return do_task(&o);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configuration and plugins, loaded and judged; see setup.h. */
+#include "core/daemon/setup.h"
+
+#include "core/base/clock.h"
+#include "core/daemon/credentials.h"
+#include "core/plug/loader.h"
+
+enum { CONFIG_MAX = 1024 * 1024, ARENA_MAX = 64 * 1024 * 1024 };
+
+void setup_init(struct setup *s)
+{
+	*s = (struct setup){.file = "defaults"};
+	arena_init(&s->arena, ARENA_MAX);
+}
+
+void setup_done(struct setup *s)
+{
+	plug_free(s->plug);
+	s->plug = NULL;
+	arena_done(&s->arena);
+}
+
+enum mk_code setup_config(struct setup *s, const struct options *o, struct mk_err *err)
+{
+	struct config_input in = {
+		.feature_gates = str_of(o->feature_gates),
+		.service_namespace = credentials_namespace(&s->arena),
+	};
+
+	if (o->config) {
+		enum mk_code code =
+			credentials_read_file(&s->arena, o->config, CONFIG_MAX, &in.text, err);
+
+		if (code != MK_OK) {
+			return code;
+		}
+		s->file = o->config;
+	}
+	return config_load(&s->arena, &in, &s->config, &s->problems, err);
+}
+
+/* plugins.allow names plugins; the loader wants names of files. */
+static enum mk_code allowed_files(struct setup *s, const mk_str **ret, struct mk_err *err)
+{
+	const struct config_strs *allow = &s->config.multikueue.plugin_allow;
+	mk_str *files = arena_array(&s->arena, allow->n + 1, sizeof(*files));
+
+	for (size_t i = 0; files && i < allow->n; i++) {
+		bool is_file = str_ends(allow->v[i], STR(".so"));
+
+		files[i] = arena_printf(&s->arena, "%.*s%s", STR_ARG(allow->v[i]),
+					is_file ? "" : ".so");
+	}
+	if (arena_failed(&s->arena)) {
+		return err_set(err, MK_NO_MEMORY, "setup", "out of memory");
+	}
+	*ret = files;
+	return MK_OK;
+}
+
+static void set_limits(struct setup *s)
+{
+	const struct config_budgets *b = &s->config.multikueue.budgets;
+	struct plug_limits l = plug_default_limits;
+
+	l.soft_us = b->soft_time_ms * 1000;
+	l.hard_us = b->hard_time_ms * 1000;
+	l.soft_bytes = (size_t)b->soft_memory;
+	l.hard_bytes = (size_t)b->hard_memory;
+	l.soft_calls = (uint64_t)b->soft_calls;
+	l.hard_calls = (uint64_t)b->hard_calls;
+	plug_set_limits(s->plug, &l);
+	plug_set_clock(s->plug, clock_mono_us);
+}
+
+static enum mk_code check_dispatcher(struct setup *s, struct mk_err *err)
+{
+	size_t n = plug_n_dispatchers(s->plug);
+	mk_str *names = arena_array(&s->arena, n + 1, sizeof(*names));
+
+	if (!names) {
+		return err_set(err, MK_NO_MEMORY, "setup", "out of memory");
+	}
+	for (size_t i = 0; i < n; i++) {
+		names[i] = str_of(plug_dispatcher(s->plug, i)->d->name);
+	}
+	return config_check_dispatcher(&s->arena, &s->config, names, n, &s->problems, err);
+}
+
+enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
+{
+	const struct config_multikueue *mk = &s->config.multikueue;
+	const mk_str *files = NULL;
+	enum mk_code code = allowed_files(s, &files, err);
+
+	if (code != MK_OK) {
+		return code;
+	}
+	s->plug = plug_new(err);
+	if (!s->plug) {
+		return MK_NO_MEMORY;
+	}
+	set_limits(s);
+	code = plug_load_dir(s->plug, mk->plugin_directory.p, files, mk->plugin_allow.n, &s->arena,
+			     &s->plugin_problems, err);
+	if (code != MK_OK) {
+		err_wrap(err, "plugins");
+		return code;
+	}
+	return check_dispatcher(s, err);
+}
+
+void setup_findings(const struct setup *s, struct buf *out)
+{
+	for (const struct config_problem *p = s->problems.first; p; p = p->next) {
+		buf_printf(out, "%s:", s->file);
+		if (p->line > 0) {
+			buf_printf(out, "%d:", p->line);
+		}
+		buf_printf(out, " %s%.*s", p->warning ? "warning: " : "", STR_ARG(p->text));
+		if (p->hint.n > 0) {
+			buf_printf(out, ": %.*s", STR_ARG(p->hint));
+		}
+		buf_add(out, STR("\n"));
+	}
+	if (s->plugin_problems.n > 0) {
+		buf_add(out, s->plugin_problems);
+		if (s->plugin_problems.p[s->plugin_problems.n - 1] != '\n') {
+			buf_add(out, STR("\n"));
+		}
+	}
+	for (size_t i = 0; s->plug && plug_warning(s->plug, i); i++) {
+		buf_printf(out, "warning: %s\n", plug_warning(s->plug, i));
+	}
+}
+
+static void list_one(struct buf *out, const struct plug_source *src, const char *what, mk_str name)
+{
+	buf_printf(out, "%-16s %-10s %-52.*s %-10s ABI %u.%u  %s\n", src->id, what, STR_ARG(name),
+		   src->version, src->abi_major, src->abi_minor,
+		   src->file[0] ? src->file : "(linked in)");
+}
+
+void setup_list_plugins(const struct setup *s, struct buf *out)
+{
+	for (size_t i = 0; i < plug_n_adapters(s->plug); i++) {
+		const struct plug_adapter *ad = plug_adapter(s->plug, i);
+
+		list_one(out, &ad->source, "adapter", ad->gvk);
+	}
+	for (size_t i = 0; i < plug_n_dispatchers(s->plug); i++) {
+		const struct plug_dispatcher *d = plug_dispatcher(s->plug, i);
+
+		list_one(out, &d->source, "dispatcher", str_of(d->d->name));
+	}
+}

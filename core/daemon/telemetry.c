@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics and log lines; see telemetry.h. */
+#include "core/daemon/telemetry.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/metric.h"
+
+enum { NAME_MAX_BYTES = 64, CLUSTERS_MAX = 4096 };
+
+struct cluster_view {
+	cluster_id id;
+	char name[NAME_MAX_BYTES];
+	enum link_state link;
+	char reason[NAME_MAX_BYTES];
+	int64_t since_ms;
+};
+
+struct telemetry {
+	struct cluster_view *clusters;
+	size_t n, size;
+	struct engine_stats told; /* what the counters have been told so far */
+	struct plug_stats plug_told;
+	uint64_t connects_told, bytes_told;
+	struct metric *requests, *request_seconds, *link_up, *link_downs;
+	struct metric *stall, *max_stall, *leader, *pending, *queued, *in_flight;
+	struct metric *workloads, *frozen, *objects, *store_bytes;
+	struct metric *dispatched, *admitted, *finished, *passes, *rules;
+	struct metric *sockets, *connects, *bytes_in, *running;
+	struct metric *plugin_calls, *plugin_faults;
+	struct metric *rss, *cpu, *started;
+};
+
+static void register_wire(struct telemetry *t)
+{
+	t->requests = metric_counter("multikueue_requests_total",
+				     "Requests to API servers by verb and status code.", "cluster",
+				     "verb", "code", NULL);
+	t->request_seconds = metric_histogram("multikueue_request_seconds",
+					      "Duration of requests other than watches.",
+					      metric_seconds, metric_n_seconds, "verb", NULL);
+	t->link_up = metric_gauge("multikueue_link_up",
+				  "1 while the cluster's requests work and its lists are complete.",
+				  "cluster", NULL);
+	t->link_downs = metric_counter("multikueue_link_downs_total", "Times a link went down.",
+				       "cluster", "reason", NULL);
+	t->sockets = metric_gauge("multikueue_sockets", "Open connections to API servers.", NULL);
+	t->connects = metric_counter("multikueue_connects_total", "Connections begun.", NULL);
+	t->bytes_in = metric_counter("multikueue_received_bytes_total",
+				     "Bytes of answers and events, after decompression.", NULL);
+	t->running =
+		metric_gauge("multikueue_requests_running", "Requests and watches open.", NULL);
+}
+
+static void register_work(struct telemetry *t)
+{
+	t->pending = metric_gauge("multikueue_operations_pending",
+				  "Operations queued or on the wire.", NULL);
+	t->queued = metric_gauge("multikueue_queue_depth", "Objects waiting for a pass.", NULL);
+	t->in_flight = metric_gauge("multikueue_operations_in_flight",
+				    "Operations whose outcome is awaited.", NULL);
+	t->workloads = metric_gauge("multikueue_workloads", "Workloads of the manager.", NULL);
+	t->frozen = metric_gauge("multikueue_workloads_unserved",
+				 "Workloads left alone because no plugin serves their kind.", NULL);
+	t->objects = metric_gauge("multikueue_store_objects", "Objects in the store.", NULL);
+	t->store_bytes = metric_gauge("multikueue_store_bytes", "Memory of the store.", NULL);
+	t->dispatched = metric_counter("multikueue_workloads_dispatched_total",
+				       "Remote Workloads created.", NULL);
+	t->admitted = metric_counter("multikueue_workloads_admitted_total",
+				     "Admission checks turned Ready.", NULL);
+	t->finished = metric_counter("multikueue_workloads_finished_total",
+				     "Finished conditions written.", NULL);
+	t->passes = metric_counter("multikueue_passes_total", "Passes over a Workload.", NULL);
+	t->rules = metric_counter("multikueue_rules_total", "Rules of the step table that fired.",
+				  "rule", NULL);
+	t->plugin_calls = metric_counter("multikueue_plugin_calls_total", "Hooks called.", NULL);
+	t->plugin_faults = metric_counter("multikueue_plugin_faults_total",
+					  "Hooks that broke their contract.", NULL);
+}
+
+static void register_process(struct telemetry *t)
+{
+	t->leader = metric_gauge("multikueue_leader", "1 while this process may write.", NULL);
+	t->stall = metric_gauge("multikueue_loop_stall_seconds",
+				"Longest callback of the main loop since the last scrape.", NULL);
+	t->max_stall = metric_gauge("multikueue_loop_stall_max_seconds",
+				    "Longest callback of the main loop since the start.", NULL);
+	t->rss = metric_gauge("process_resident_memory_bytes", "Resident memory.", NULL);
+	t->cpu = metric_counter("process_cpu_seconds_total", "CPU time, user and system.", NULL);
+	t->started = metric_gauge("process_start_time_seconds", "Start, seconds since 1970.", NULL);
+	metric_set(t->started, METRIC_NONE, (double)clock_wall_ms() / 1000);
+}
+
+/* --- clusters ------------------------------------------------------------------------------------- */
+
+static struct cluster_view *find_cluster(const struct telemetry *t, cluster_id id)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->clusters[i].id == id) {
+			return &t->clusters[i];
+		}
+	}
+	return NULL;
+}
+
+/* NULL when there are too many, or no memory: such a cluster is counted under its number. */
+static struct cluster_view *add_cluster(struct telemetry *t, cluster_id id, mk_str name)
+{
+	struct cluster_view *c = find_cluster(t, id);
+
+	if (!c && t->n == t->size) {
+		size_t size = t->size ? t->size * 2 : 8;
+		struct cluster_view *grown =
+			size > CLUSTERS_MAX ? NULL
+					    : mk_realloc(t->clusters, size * sizeof(*t->clusters));
+
+		if (!grown) {
+			return NULL;
+		}
+		t->clusters = grown;
+		t->size = size;
+	}
+	if (!c) {
+		c = &t->clusters[t->n++];
+		*c = (struct cluster_view){.id = id, .link = LINK_CONNECTING};
+	}
+	snprintf(c->name, sizeof(c->name), "%.*s", STR_ARG(str_cut(name, NAME_MAX_BYTES - 1)));
+	return c;
+}
+
+static void forget_cluster(struct telemetry *t, cluster_id id)
+{
+	struct cluster_view *c = find_cluster(t, id);
+
+	if (c) {
+		metric_forget(t->link_up, 0, str_of(c->name));
+		metric_forget(t->link_downs, 0, str_of(c->name));
+		metric_forget(t->requests, 0, str_of(c->name));
+		*c = t->clusters[--t->n];
+	}
+}
+
+static mk_str cluster_name(const struct telemetry *t, cluster_id id, char number[static 16])
+{
+	const struct cluster_view *c = find_cluster(t, id);
+
+	if (c) {
+		return str_of(c->name);
+	}
+	snprintf(number, 16, "%u", id);
+	return str_of(number);
+}
+
+/* --- observing ------------------------------------------------------------------------------------ */
+
+static void on_link(struct telemetry *t, const struct event *ev)
+{
+	struct cluster_view *c = find_cluster(t, ev->cluster);
+	char number[16];
+	mk_str name = cluster_name(t, ev->cluster, number);
+
+	metric_set(t->link_up, METRIC_LABELS(name), ev->link == LINK_UP ? 1 : 0);
+	if (c) {
+		c->link = ev->link;
+		c->since_ms = clock_wall_ms();
+		snprintf(c->reason, sizeof(c->reason), "%.*s",
+			 STR_ARG(str_cut(ev->reason, NAME_MAX_BYTES - 1)));
+	}
+	if (ev->link == LINK_UP) {
+		log_write(LOG_INFO, "link", "cluster is connected", LOG_STR("cluster", name),
+			  LOG_END);
+	} else if (ev->link == LINK_DOWN) {
+		metric_add(t->link_downs, METRIC_LABELS(name, ev->reason), 1);
+		log_write(LOG_WARN, "link", "cluster is not connected; trying again",
+			  LOG_STR("cluster", name), LOG_STR("reason", ev->reason),
+			  LOG_CSTR("code", err_code_name(ev->code)), LOG_STR("err", ev->text),
+			  LOG_END);
+	}
+}
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	struct telemetry *t = ctx;
+	char number[16];
+
+	if (ev->type == EV_LINK) {
+		on_link(t, ev);
+	} else if (ev->type == EV_UNSERVED) {
+		log_write(LOG_WARN, "link", "cluster does not serve a kind; it is left out there",
+			  LOG_STR("cluster", cluster_name(t, ev->cluster, number)),
+			  LOG_INT("kind", ev->kind), LOG_CSTR("code", err_code_name(ev->code)),
+			  LOG_STR("err", ev->text), LOG_END);
+	}
+}
+
+static void on_op(void *ctx, const struct op *op)
+{
+	struct telemetry *t = ctx;
+	char number[16];
+
+	if (op->type == OP_CONNECT) {
+		add_cluster(t, op->cluster, op->name);
+	} else if (op->type == OP_DISCONNECT) {
+		forget_cluster(t, op->cluster);
+	}
+	if (log_enabled(LOG_DEBUG, "op")) {
+		log_write(LOG_DEBUG, "op", "operation", LOG_CSTR("op", op_type_name(op->type)),
+			  LOG_STR("cluster", cluster_name(t, op->cluster, number)),
+			  LOG_INT("kind", op->kind), LOG_STR("ns", op->ns),
+			  LOG_STR("name", op->name), LOG_STR("uid", op->uid), LOG_INT("rv", op->rv),
+			  LOG_CSTR("cause", op->cause), LOG_END);
+	}
+}
+
+struct manager_observer telemetry_observer(struct telemetry *t)
+{
+	return (struct manager_observer){.ctx = t, .on_event = on_event, .on_op = on_op};
+}
+
+void telemetry_report(void *ctx, const struct transport_report *r)
+{
+	struct telemetry *t = ctx;
+	char number[16];
+	char status[8];
+	mk_str code = str_of(status);
+
+	snprintf(status, sizeof(status), "%d", r->status);
+	code = r->status > 0 ? str_of(status) : str_of(err_code_name(r->code));
+	metric_add(t->requests,
+		   METRIC_LABELS(cluster_name(t, r->cluster, number), str_of(r->method), code), 1);
+	if (strcmp(r->method, "WATCH") != 0) {
+		metric_observe(t->request_seconds, METRIC_LABELS(str_of(r->method)),
+			       (double)r->dur_us / 1e6);
+	}
+}
+
+/* --- gathering ------------------------------------------------------------------------------------ */
+
+static void add_u64(struct metric *m, uint64_t now, uint64_t *told)
+{
+	metric_add(m, METRIC_NONE, (double)(now - *told));
+	*told = now;
+}
+
+static void gather_engine(struct telemetry *t, const struct manager *m)
+{
+	struct engine_stats st;
+
+	engine_get_stats(manager_engine(m), &st);
+	metric_set(t->pending, METRIC_NONE, (double)manager_pending(m));
+	metric_set(t->queued, METRIC_NONE, (double)st.queued);
+	metric_set(t->in_flight, METRIC_NONE, (double)st.in_flight);
+	metric_set(t->workloads, METRIC_NONE, (double)st.workloads);
+	metric_set(t->frozen, METRIC_NONE, (double)st.unserved_workloads);
+	metric_set(t->objects, METRIC_NONE, (double)st.objects);
+	metric_set(t->store_bytes, METRIC_NONE, (double)st.bytes);
+	add_u64(t->dispatched, st.dispatched, &t->told.dispatched);
+	add_u64(t->admitted, st.admitted, &t->told.admitted);
+	add_u64(t->finished, st.finished, &t->told.finished);
+	add_u64(t->passes, st.passes, &t->told.passes);
+}
+
+static void gather_rule(void *ctx, const char *rule, uint64_t count)
+{
+	struct telemetry *t = ctx;
+	const mk_str label = str_of(rule);
+
+	/* The registry itself remembers what it was told. */
+	metric_add(t->rules, METRIC_LABELS(label),
+		   (double)count - metric_get(t->rules, METRIC_LABELS(label)));
+}
+
+static double resident_bytes(void)
+{
+	unsigned long long pages = 0;
+	char text[128] = "";
+	FILE *f = fopen("/proc/self/statm", "re");
+	mk_str rest;
+	mk_str part;
+	uint64_t n = 0;
+
+	if (!f) {
+		return 0;
+	}
+	if (!fgets(text, sizeof(text), f)) {
+		text[0] = '\0';
+	}
+	fclose(f);
+	rest = str_of(text); /* size resident shared ... */
+	if (str_split(&rest, ' ', &part) && str_split(&rest, ' ', &part) && str_u64(part, &n)) {
+		pages = n;
+	}
+	return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void gather_process(struct telemetry *t, struct loop *l)
+{
+	struct rusage ru;
+	double cpu = 0;
+
+	metric_set(t->stall, METRIC_NONE, (double)loop_take_stall_us(l) / 1e6);
+	metric_set(t->max_stall, METRIC_NONE, (double)loop_max_stall_us(l) / 1e6);
+	metric_set(t->rss, METRIC_NONE, resident_bytes());
+	if (getrusage(RUSAGE_SELF, &ru) == 0) {
+		cpu = (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
+		      (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6;
+		metric_add(t->cpu, METRIC_NONE, cpu - metric_get(t->cpu, METRIC_NONE));
+	}
+}
+
+void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
+{
+	struct transport_stats wire;
+	struct plug_stats plug;
+
+	gather_engine(t, s->manager);
+	engine_rules(manager_engine(s->manager), gather_rule, t);
+	transport_curl_get_stats(s->transport, &wire);
+	metric_set(t->sockets, METRIC_NONE, (double)wire.sockets);
+	metric_set(t->running, METRIC_NONE, (double)wire.running);
+	add_u64(t->connects, wire.connects, &t->connects_told);
+	add_u64(t->bytes_in, wire.bytes_in, &t->bytes_told);
+	plug_get_stats(s->plug, &plug);
+	add_u64(t->plugin_calls, plug.calls, &t->plug_told.calls);
+	add_u64(t->plugin_faults, plug.faults, &t->plug_told.faults);
+	metric_set(t->leader, METRIC_NONE, s->leads ? 1 : 0);
+	gather_process(t, s->loop);
+}
+
+/* --- status --------------------------------------------------------------------------------------- */
+
+static const char *link_name(enum link_state s)
+{
+	return s == LINK_UP ? "up" : s == LINK_DOWN ? "down" : "connecting";
+}
+
+bool telemetry_status(const struct telemetry *t, const struct telemetry_sources *s, struct buf *out)
+{
+	struct engine_stats st;
+
+	engine_get_stats(manager_engine(s->manager), &st);
+	buf_printf(out,
+		   "{\"version\":\"%s\",\"leader\":%s,\"workloads\":%zu,\"queued\":%zu,"
+		   "\"pending\":%zu,\"dispatched\":%llu,\"admitted\":%llu,\"finished\":%llu,"
+		   "\"storeBytes\":%zu,\"clusters\":[",
+		   MK_VERSION, s->leads ? "true" : "false", st.workloads, st.queued,
+		   manager_pending(s->manager), (unsigned long long)st.dispatched,
+		   (unsigned long long)st.admitted, (unsigned long long)st.finished, st.bytes);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct cluster_view *c = &t->clusters[i];
+
+		/* Names and reasons are Kubernetes names and words of ours: nothing to escape. */
+		buf_printf(out, "%s{\"name\":\"%s\",\"link\":\"%s\",\"reason\":\"%s\"}",
+			   i ? "," : "", c->name, link_name(c->link), c->reason);
+	}
+	return buf_add(out, STR("]}\n"));
+}
+
+struct telemetry *telemetry_new(void)
+{
+	struct telemetry *t = mk_calloc(1, sizeof(*t));
+
+	if (!t) {
+		return NULL;
+	}
+	register_wire(t);
+	register_work(t);
+	register_process(t);
+	add_cluster(t, CLUSTER_MANAGER, STR("manager"));
+	return t;
+}
+
+void telemetry_free(struct telemetry *t)
+{
+	if (t) {
+		mk_free(t->clusters);
+		mk_free(t);
+	}
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the daemon tells people about itself: metrics, and log lines for what changed. It listens to the manager (as its
+ * observer) and to the transport, and remembers the names of clusters, which elsewhere are numbers.
+ */
+#ifndef MK_DAEMON_TELEMETRY_H
+#define MK_DAEMON_TELEMETRY_H
+
+#include "core/daemon/manager.h"
+#include "core/net/loop.h"
+#include "core/net/transport_curl.h"
+
+struct telemetry;
+
+/* NULL: out of memory. */
+struct telemetry *telemetry_new(void);
+void telemetry_free(struct telemetry *t); /* NULL is fine */
+
+/* For manager_options.observer. */
+struct manager_observer telemetry_observer(struct telemetry *t);
+
+/* For transport_options.report; 'ctx' is the telemetry. */
+void telemetry_report(void *ctx, const struct transport_report *r);
+
+/* What telemetry_gather reads; borrowed. */
+struct telemetry_sources {
+	const struct manager *manager;
+	const struct transport_curl *transport;
+	const struct plug *plug;
+	struct loop *loop;
+	bool leads;
+};
+
+/* Brings gauges and counters up to date before they are rendered. */
+void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s);
+
+/* Appends one JSON object: version, leadership, numbers, and each cluster with its link. False: 'out' is full. */
+bool telemetry_status(const struct telemetry *t, const struct telemetry_sources *s,
+		      struct buf *out);
+
+#endif
