@@ -5,8 +5,6 @@
  * would forbid the edits that Kueue makes when it starts the job; so that status waits (MK_DEFER).
  * Elastic jobs forward parallelism.
  */
-#include <stdio.h>
-
 #include <multikueue/adapter.h>
 
 #define ANNOTATION "/metadata/annotations/"
@@ -79,10 +77,10 @@ static mk_str prebuilt_name(mk_call *c, mk_val job)
 static mk_str current_slice(mk_call *c, const mk_view *v)
 {
 	char generation[24];
-	(void)snprintf(generation, sizeof(generation), "%lld",
-		       (long long)mk_i64_at(c, v->local, "/metadata/generation", 0));
-	return c->host->workload_name(c, mk_str_at(c, v->local, "/metadata/name"),
-				      mk_str_at(c, v->local, "/metadata/uid"), mk_lit(generation));
+	return c->host->workload_name(
+		c, mk_str_at(c, v->local, "/metadata/name"),
+		mk_str_at(c, v->local, "/metadata/uid"),
+		mk_lit(mk_decimal(generation, mk_i64_at(c, v->local, "/metadata/generation", 0))));
 }
 
 static int job_remote(mk_call *c, const mk_view *v, mk_val draft)

@@ -53,8 +53,13 @@ struct findings {
 	size_t n;
 };
 
+/* Empty; allocates nothing yet. */
 void findings_init(struct findings *f);
+
+/* Frees the text. */
 void findings_done(struct findings *f);
+
+/* Adds one finding, cut to 1 KiB. */
 void findings_add(struct findings *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*

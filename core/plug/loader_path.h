@@ -14,8 +14,13 @@ struct problems {
 	size_t n;
 };
 
+/* Empty; allocates nothing yet. */
 void problems_init(struct problems *pr);
+
+/* Frees the text. */
 void problems_done(struct problems *pr);
+
+/* Adds the line "<path>: <message>". */
 void problem(struct problems *pr, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

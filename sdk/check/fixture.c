@@ -59,7 +59,7 @@ static enum mk_code read_text(const char *path, struct arena *a, mk_str *ret, st
 static enum mk_code read_json(const char *dir, const char *name, struct arena *a, struct json **ret,
 			      struct mk_err *err)
 {
-	mk_str path = arena_printf(a, "%s/%s", dir, name), text;
+	mk_str path = arena_printf(a, "%s/%s", dir, name), text = {NULL, 0};
 
 	*ret = NULL;
 	if (!path.p) {

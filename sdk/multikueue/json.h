@@ -68,16 +68,27 @@ static inline ptrdiff_t mk_find(mk_call *c, mk_val arr, const char *key, mk_str 
 	return -1;
 }
 
-/* "/<i>" into 'out'. Since abi 1.0 */
-static inline const char *mk_index(char out[24], size_t i)
+/* 'i' in decimal, at the end of 'out'. Since abi 1.0 */
+static inline const char *mk_decimal(char out[24], int64_t i)
 {
+	uint64_t left = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
 	char *p = out + 23;
 	*p = '\0';
 	do {
-		*--p = (char)('0' + (int)(i % 10));
-		i /= 10;
-	} while (i > 0);
-	*--p = '/';
+		*--p = (char)('0' + (int)(left % 10));
+		left /= 10;
+	} while (left > 0);
+	if (i < 0) {
+		*--p = '-';
+	}
+	return p;
+}
+
+/* The pointer "/<i>", at the end of 'out'. Since abi 1.0 */
+static inline const char *mk_index(char out[24], size_t i)
+{
+	char *p = out + (mk_decimal(out, (int64_t)i) - out) - 1;
+	*p = '/';
 	return p;
 }
 

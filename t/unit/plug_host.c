@@ -406,11 +406,22 @@ static void budgets(struct ctx *x)
 	plug_set_limits(x->p, &plug_default_limits);
 }
 
+static void decimals(void)
+{
+	char buf[24];
+
+	is_str(mk_decimal(buf, 0), "0", "zero");
+	is_str(mk_decimal(buf, INT64_MAX), "9223372036854775807", "the greatest");
+	is_str(mk_decimal(buf, INT64_MIN), "-9223372036854775808", "the least");
+	is_str(mk_index(buf, 10), "/10", "an index");
+}
+
 int main(void)
 {
 	struct ctx x = {.p = plug_new(NULL)};
 
 	arena_init(&x.a, 0);
+	decimals();
 	is_int(plug_add(x.p, &entry, "", NULL), MK_OK, "added");
 	is_int(call(&x, reads), MK_OK, "a hook that reads");
 	is_str(x.r.said.p, "last", "the last reason is kept");
