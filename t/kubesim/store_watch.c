@@ -223,6 +223,28 @@ void ks_do_watch(struct ks_ctx *c)
 }
 
 /* --- frames ----------------------------------------------------------------------------------------- */
+/* By hand: printing long strings through printf is most of the cost of a busy watch. */
+static mk_str frame_text(struct arena *a, const char *type, mk_str object)
+{
+	mk_str parts[] = {STR("{\"type\":\""), str_of(type), STR("\",\"object\":"), object,
+			  STR("}\n")};
+	size_t n = 0, at = 0;
+	char *p;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		n += parts[i].n;
+	}
+	p = arena_alloc(a, n + 1);
+	if (p == NULL) {
+		return (mk_str){NULL, 0};
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		memcpy(p + at, parts[i].p, parts[i].n);
+		at += parts[i].n;
+	}
+	return (mk_str){p, n};
+}
+
 static mk_str frame(struct arena *a, const struct ks_watch *w, const char *type,
 		    const struct ks_version *v, mk_str text, int64_t now_ms)
 {
@@ -231,7 +253,7 @@ static mk_str frame(struct arena *a, const struct ks_watch *w, const char *type,
 	} else if (w->form == KS_FORM_TABLE) {
 		text = ks_table_text(a, w->res, &v, 1, v->rv, STR(""), now_ms);
 	}
-	return arena_printf(a, "{\"type\":\"%s\",\"object\":%.*s}\n", type, STR_ARG(text));
+	return frame_text(a, type, text);
 }
 
 static mk_str bookmark(struct arena *a, const struct ks_watch *w, uint64_t rv, bool end)
@@ -249,7 +271,7 @@ static mk_str bookmark(struct arena *a, const struct ks_watch *w, uint64_t rv, b
 
 static mk_str error_frame(struct arena *a, mk_str status)
 {
-	return arena_printf(a, "{\"type\":\"ERROR\",\"object\":%.*s}\n", STR_ARG(status));
+	return frame_text(a, "ERROR", status);
 }
 
 /* The old state with the new revision: how an object leaves a selection. */
