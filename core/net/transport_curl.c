@@ -10,12 +10,13 @@
 #include "core/net/pool.h"
 
 enum {
-	MAX_CLUSTERS = 65536,
+	MAX_CLUSTERS = 8192,
 	CHUNK_MAX = 256 * 1024, /* bytes handed on in one callback */
 	SLICE_US = 4000,        /* then the loop gets its turn */
 };
 
 struct cluster {
+	uint32_t id;
 	struct peer *peer;
 	struct pool *requests, *watches;
 	struct list_node transfers; /* by age */
@@ -26,9 +27,10 @@ struct transfer {
 	struct list_node in_cluster;
 	struct list_node in_ready; /* only while is_ready */
 	struct transport_curl *t;
+	struct cluster *home;
 	uint64_t token;
 	int64_t begun_us;
-	uint32_t cluster;
+	uint32_t cluster; /* home's number, for when home is gone */
 	CURLcode rc;
 	bool is_ready;  /* has something to deliver */
 	bool on_wire;   /* on the pool's multi handle */
@@ -46,23 +48,41 @@ struct transport_curl {
 	void (*before)(void *ctx);
 	void (*after)(void *ctx);
 	void *hook_ctx;
-	struct cluster **clusters; /* by id */
-	size_t n_clusters;
+	struct cluster **clusters; /* ascending by id: numbers are never used again, so they grow */
+	size_t n_clusters, size_clusters;
 	struct list_node ready;
 	struct loop_post *deliver;
-	size_t running, open_clusters;
+	size_t running;
 };
 
-static struct pool *pool_of(struct transport_curl *t, const struct transfer *f)
+/* Index of the first cluster whose number is not below 'id'. */
+static size_t cluster_index(const struct transport_curl *t, uint32_t id)
 {
-	struct cluster *c = t->clusters[f->cluster];
+	size_t lo = 0;
+	size_t hi = t->n_clusters;
 
-	return f->x.cls == TRANSPORT_WATCH ? c->watches : c->requests;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->clusters[mid]->id < id) {
+			lo = mid + 1;
+		} else {
+			hi = mid;
+		}
+	}
+	return lo;
 }
 
 static struct cluster *cluster_of(const struct transport_curl *t, uint32_t id)
 {
-	return id < t->n_clusters ? t->clusters[id] : NULL;
+	size_t i = cluster_index(t, id);
+
+	return i < t->n_clusters && t->clusters[i]->id == id ? t->clusters[i] : NULL;
+}
+
+static struct pool *pool_of(const struct transfer *f)
+{
+	return f->x.cls == TRANSPORT_WATCH ? f->home->watches : f->home->requests;
 }
 
 static void mark_ready(struct transfer *f)
@@ -94,7 +114,7 @@ static void transfer_drop(struct transfer *f)
 	unready(f);
 	if (f->on_wire) {
 		f->on_wire = false;
-		pool_remove(pool_of(f->t, f), &f->x);
+		pool_remove(pool_of(f), &f->x);
 	}
 	list_del(&f->in_cluster);
 	f->t->running--;
@@ -142,12 +162,12 @@ static void report(struct transport_curl *t, const struct transfer *f, enum tran
 }
 
 /* 401 and the token on disk is a new one: once more, without a word to the sink. */
-static bool sent_again(struct transport_curl *t, struct transfer *f)
+static bool sent_again(struct transfer *f)
 {
 	if (!f->x.token_renewed || f->rc != CURLE_OK) {
 		return false;
 	}
-	if (!exchange_again(&f->x) || pool_add(pool_of(t, f), &f->x, NULL) != MK_OK) {
+	if (!exchange_again(&f->x) || pool_add(pool_of(f), &f->x, NULL) != MK_OK) {
 		f->rc = CURLE_OUT_OF_MEMORY;
 		return false;
 	}
@@ -162,7 +182,7 @@ static void deliver_end(struct transport_curl *t, struct transfer *f)
 	char text[256];
 	enum mk_code code;
 
-	if (sent_again(t, f)) {
+	if (sent_again(f)) {
 		return;
 	}
 	code = exchange_verdict(&f->x, f->rc, &end, text);
@@ -244,10 +264,19 @@ static void deliver(void *ctx)
 
 /* --- struct transport ----------------------------------------------------------------------------- */
 
+static void cluster_free(struct cluster *c)
+{
+	pool_free(c->requests);
+	pool_free(c->watches);
+	peer_free(c->peer);
+	mk_free(c);
+}
+
 static void vt_close(void *ctx, uint32_t id)
 {
 	struct transport_curl *t = ctx;
 	struct cluster *c = cluster_of(t, id);
+	size_t i;
 
 	if (!c) {
 		return;
@@ -255,68 +284,77 @@ static void vt_close(void *ctx, uint32_t id)
 	while (!list_empty(&c->transfers)) {
 		transfer_drop(LIST_ENTRY(c->transfers.next, struct transfer, in_cluster));
 	}
-	pool_free(c->requests);
-	pool_free(c->watches);
-	peer_free(c->peer);
-	mk_free(c);
-	t->clusters[id] = NULL;
-	t->open_clusters--;
+	i = cluster_index(t, id);
+	t->n_clusters--;
+	memmove(t->clusters + i, t->clusters + i + 1,
+		(t->n_clusters - i) * sizeof(struct cluster *));
+	cluster_free(c);
 }
 
-static bool make_room(struct transport_curl *t, uint32_t id)
+static bool make_room(struct transport_curl *t)
 {
-	size_t n = t->n_clusters ? t->n_clusters : 8;
+	size_t size = t->size_clusters ? t->size_clusters * 2 : 8;
 	struct cluster **grown;
 
-	while (n <= id) {
-		n *= 2;
-	}
-	if (n == t->n_clusters) {
+	if (t->n_clusters < t->size_clusters) {
 		return true;
 	}
-	grown = mk_realloc(t->clusters, n * sizeof(struct cluster *));
+	grown = mk_realloc(t->clusters, size * sizeof(struct cluster *));
 	if (!grown) {
 		return false;
 	}
-	memset(grown + t->n_clusters, 0, (n - t->n_clusters) * sizeof(struct cluster *));
 	t->clusters = grown;
-	t->n_clusters = n;
+	t->size_clusters = size;
 	return true;
+}
+
+/* NULL: no memory, or a bad endpoint (text in err). */
+static struct cluster *cluster_new(struct transport_curl *t, uint32_t id, const struct endpoint *e,
+				   struct mk_err *err)
+{
+	struct cluster *c = mk_calloc(1, sizeof(*c));
+
+	err_set(err, MK_NO_MEMORY, "net", "out of memory");
+	if (!c) {
+		return NULL;
+	}
+	c->id = id;
+	list_init(&c->transfers);
+	c->requests = pool_new(t->o.loop, true, exchange_ended, t);
+	c->watches = pool_new(t->o.loop, false, exchange_ended, t);
+	if (c->requests && c->watches) {
+		c->peer = peer_new(e, err);
+	}
+	if (!c->peer) {
+		cluster_free(c);
+		return NULL;
+	}
+	return c;
 }
 
 static enum mk_code vt_open(void *ctx, uint32_t id, const struct endpoint *e, struct mk_err *err)
 {
 	struct transport_curl *t = ctx;
-	struct mk_err why = {.code = MK_OK};
+	struct mk_err why;
 	struct cluster *c;
+	size_t i;
 
-	if (id >= MAX_CLUSTERS) {
+	vt_close(t, id);
+	if (t->n_clusters >= MAX_CLUSTERS) {
 		return err_set(err, MK_TOO_BIG, "net", "more than %d clusters", MAX_CLUSTERS);
 	}
-	vt_close(t, id);
-	c = mk_calloc(1, sizeof(*c));
-	if (!c || !make_room(t, id)) {
-		mk_free(c);
+	if (!make_room(t)) {
 		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
 	}
-	list_init(&c->transfers);
-	c->peer = peer_new(e, &why);
-	if (c->peer) {
-		c->requests = pool_new(t->o.loop, true, exchange_ended, t);
-		c->watches = pool_new(t->o.loop, false, exchange_ended, t);
+	c = cluster_new(t, id, e, &why);
+	if (!c) {
+		return err_set(err, why.code, "net", "%s", why.msg);
 	}
-	if (!c->requests || !c->watches) {
-		pool_free(c->requests);
-		pool_free(c->watches);
-		peer_free(c->peer);
-		mk_free(c);
-		if (why.code != MK_OK) {
-			return err_set(err, why.code, "net", "%s", why.msg);
-		}
-		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
-	}
-	t->clusters[id] = c;
-	t->open_clusters++;
+	i = cluster_index(t, id);
+	memmove(t->clusters + i + 1, t->clusters + i,
+		(t->n_clusters - i) * sizeof(struct cluster *));
+	t->clusters[i] = c;
+	t->n_clusters++;
 	return MK_OK;
 }
 
@@ -333,7 +371,7 @@ static void vt_reset(void *ctx, uint32_t id)
 
 		if (f->on_wire) {
 			f->on_wire = false;
-			pool_remove(pool_of(t, f), &f->x);
+			pool_remove(pool_of(f), &f->x);
 			f->ended = true;
 			f->rc = CURLE_GOT_NOTHING;
 			mark_ready(f);
@@ -360,13 +398,14 @@ static enum mk_code vt_send(void *ctx, uint32_t id, const struct transport_reque
 		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
 	}
 	f->t = t;
+	f->home = c;
 	f->token = token;
 	f->cluster = id;
 	f->begun_us = clock_mono_us();
 	code = exchange_init(&f->x, &t->env, c->peer, r, f->begun_us / 1000, &why);
 	if (code == MK_OK) {
 		f->x.grew = exchange_grew;
-		code = pool_add(pool_of(t, f), &f->x, &why);
+		code = pool_add(pool_of(f), &f->x, &why);
 		f->on_wire = code == MK_OK;
 	}
 	if (code != MK_OK && code != MK_FENCED) {
@@ -458,8 +497,8 @@ void transport_curl_free(struct transport_curl *t)
 	if (!t) {
 		return;
 	}
-	for (size_t i = 0; i < t->n_clusters; i++) {
-		vt_close(t, (uint32_t)i);
+	while (t->n_clusters > 0) {
+		vt_close(t, t->clusters[t->n_clusters - 1]->id);
 	}
 	mk_free(t->clusters);
 	loop_post_free(t->deliver);
@@ -492,6 +531,6 @@ void transport_curl_get_stats(const struct transport_curl *t, struct transport_s
 		.sockets = t->env.live_sockets,
 		.bytes_in = t->env.bytes_in,
 		.running = t->running,
-		.clusters = t->open_clusters,
+		.clusters = t->n_clusters,
 	};
 }
