@@ -65,6 +65,9 @@ struct world {
 	enum mk_code refuse; /* next create of a job is refused so */
 	size_t lose;         /* the n-th next operation with an id is done, but its answer lost */
 	bool up[8];
+	size_t drop; /* the n-th next operation with an id is not done, and its answer lost */
+	cluster_id links[8]; /* by worker number ("w<n>"): the engine's number */
+	bool watching[8]; /* the job kind, by cluster */
 	bool stay_down[8]; /* OP_CONNECT has no effect */
 	bool full;         /* log whole texts */
 };
@@ -406,6 +409,16 @@ static void w_do(struct world *w, const struct op *op, struct arena *a)
 	struct object *o = NULL;
 	char *ns = w_dup(op->ns), *name = w_dup(op->name);
 
+	if (op->type <= OP_GET && w->drop > 0 && --w->drop == 0) {
+		w->lose = 1;
+		w_answer(w, op, OUTCOME_UNKNOWN, MK_UNKNOWN, NULL);
+		free(ns);
+		free(name);
+		return;
+	}
+	if (op->type == OP_CONNECT) {
+		w->links[name[1] - '0'] = op->cluster;
+	}
 	if (op->cluster < 8 && op->type <= OP_GET) {
 		o = w_find(w, op->cluster, op->kind, ns, name);
 	}
@@ -429,6 +442,7 @@ static void w_do(struct world *w, const struct op *op, struct arena *a)
 	} else if (op->type == OP_CONNECT && !w->stay_down[op->cluster]) {
 		w_link(w, op->cluster, LINK_UP);
 	} else if (op->type == OP_WATCH_OPEN && op->kind != KIND_WORKLOAD) {
+		w->watching[op->cluster] = true;
 		w_list(w, op->cluster, op->kind);
 	}
 	free(ns);

@@ -103,6 +103,9 @@ static void w_link(struct world *w, cluster_id c, enum link_state s)
 	w->up[c] = s == LINK_UP;
 	if (s == LINK_UP && c) {
 		w_list(w, c, KIND_WORKLOAD);
+		if (w->watching[c]) {
+			w_list(w, c, JOB);
+		}
 	}
 	p = w_event(w, EV_LINK, c, 0);
 	p->ev.link = s;
@@ -153,8 +156,9 @@ static void w_restart(struct world *w)
 	w_stop(w);
 	w->now += 1000;
 	w->wall += 1000;
-	for (size_t i = 1; i < 8; i++) {
-		w->up[i] = false;
+	for (size_t i = 0; i < 8; i++) {
+		w->up[i] = i == 0;
+		w->watching[i] = false;
 	}
 	w_start(w);
 }
