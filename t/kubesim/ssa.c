@@ -283,6 +283,17 @@ static void write_managers(struct arena *a, struct managers *m, struct json *tre
 	json_set(a, json_get(tree, "metadata"), STR("managedFields"), n > 0 ? list : NULL);
 }
 
+/* Does anyone but the writer own some of these? */
+static bool disturbs(const struct managers *m, const struct json *fields)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		if (i != m->own && fieldset_meets(m->m[i].fields, fields)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* All but the writer lose these fields. */
 static void take_away(struct arena *a, struct managers *m, const struct json *fields)
 {
@@ -308,12 +319,8 @@ static void set_own(struct arena *a, const struct ssa_writer *w, const char *ope
 /* Are the fields the writer's already and nobody else's? The common case: nothing to keep books about. */
 static bool owns_alone(struct arena *a, const struct managers *m, const struct json *fields)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		if (i != m->own && fieldset_meets(m->m[i].fields, fields)) {
-			return false;
-		}
-	}
-	return m->m[m->own].entry != NULL && fieldset_minus(a, fields, m->m[m->own].fields) == NULL;
+	return !disturbs(m, fields) && m->m[m->own].entry != NULL &&
+	       fieldset_minus(a, fields, m->m[m->own].fields) == NULL;
 }
 
 static void keep_managed(struct arena *a, struct json *tree, const struct json *managed)
@@ -410,22 +417,28 @@ void ssa_apply(struct arena *a, const struct ssa_writer *w, const struct json *l
 	*ret_conflicts = NULL;
 	read_managers(w, "Apply", json_at(live, "/metadata/managedFields"), &m);
 	merge_object(a, &root, tree, config);
-	if (!fieldset_is_empty(m.m[m.own].fields)) {
+	gone = fieldset_minus(a, m.m[m.own].fields, applied);
+	if (gone != NULL) {
+		/* what someone else still owns stays */
 		owned = json_dup(a, applied);
 		for (size_t i = 0; i < m.n; i++) {
 			if (i != m.own) {
 				owned = fieldset_union(a, owned, m.m[i].fields);
 			}
 		}
-		gone = fieldset_minus(a, m.m[m.own].fields, owned);
-		if (gone != NULL) {
-			prune(a, &root, tree, gone, owned);
-		}
+		gone = fieldset_minus(a, gone, owned);
+	}
+	if (gone != NULL) {
+		prune(a, &root, tree, gone, owned);
 	}
 	fieldset_compare(a, w->kind, live, tree, &changed, &removed);
 	*ret_conflicts = w->force ? NULL : find_conflicts(a, &m, changed);
 	if (*ret_conflicts != NULL) {
 		return;
+	}
+	if (!disturbs(&m, changed) && !disturbs(&m, removed) &&
+	    json_equal(m.m[m.own].fields, applied)) {
+		return; /* the list in the tree is right as it is */
 	}
 	take_away(a, &m, changed);
 	take_away(a, &m, removed);
