@@ -312,9 +312,48 @@ static struct json *own_half(struct ks_ctx *c, const struct json *body)
 	return cfg;
 }
 
+/* What the apply starts from: the live object, or a new one. False: answered. */
+static bool apply_target(struct ks_ctx *c, struct ks_write *w, const struct json *body)
+{
+	mk_str uid = json_str_at(body, "/metadata/uid");
+	struct json *meta;
+
+	if (w->old != NULL) {
+		if (!check_rv(c, w->old, body)) {
+			return false;
+		}
+		w->tree = json_dup(c->a, w->old->tree);
+		if (uid.n > 0 && (c->sub.n == 0 || c->res->builtin)) {
+			json_set_str(c->a, json_get(w->tree, "metadata"), "uid", uid);
+		}
+		return true;
+	}
+	if (c->sub.n > 0) {
+		return ks_not_found(c);
+	}
+	if (uid.n > 0) {
+		return ks_conflict(c, "uid mismatch: the provided object specified uid, and no "
+				      "existing object was found");
+	}
+	if (!namespace_ok(c)) {
+		return false;
+	}
+	w->status = 201;
+	w->tree = json_new_obj(c->a);
+	meta = json_new_obj(c->a);
+	json_set_str(c->a, w->tree, "apiVersion", str_of(c->res->api_version));
+	json_set_str(c->a, w->tree, "kind", str_of(c->res->kind));
+	json_set(c->a, w->tree, STR("metadata"), meta);
+	json_set_str(c->a, meta, "name", c->name);
+	if (c->res->namespaced) {
+		json_set_str(c->a, meta, "namespace", c->ns);
+	}
+	return true;
+}
+
 static void apply_patch(struct ks_ctx *c)
 {
-	mk_str manager = ks_param(c, "fieldManager"), uid;
+	mk_str manager = ks_param(c, "fieldManager");
 	struct ks_write w = {.status = 200, .force = ks_param_true(c, "force")};
 	struct json *body;
 	const char *why;
@@ -348,37 +387,8 @@ static void apply_patch(struct ks_ctx *c)
 		return;
 	}
 	w.old = ks_find(c->res, c->ns, c->name);
-	uid = json_str_at(body, "/metadata/uid");
-	if (w.old == NULL && c->sub.n > 0) {
-		ks_not_found(c);
+	if (!apply_target(c, &w, body)) {
 		return;
-	}
-	if (w.old == NULL && uid.n > 0) {
-		ks_conflict(c, "uid mismatch: the provided object specified uid, and no existing "
-			       "object was found");
-		return;
-	}
-	if (w.old == NULL) {
-		w.status = 201;
-		if (!namespace_ok(c)) {
-			return;
-		}
-		w.tree = json_new_obj(c->a);
-		json_set_str(c->a, w.tree, "apiVersion", str_of(c->res->api_version));
-		json_set_str(c->a, w.tree, "kind", str_of(c->res->kind));
-		json_set(c->a, w.tree, STR("metadata"), json_new_obj(c->a));
-		json_set_str(c->a, json_get(w.tree, "metadata"), "name", c->name);
-		if (c->res->namespaced) {
-			json_set_str(c->a, json_get(w.tree, "metadata"), "namespace", c->ns);
-		}
-	} else {
-		if (!check_rv(c, w.old, body)) {
-			return;
-		}
-		w.tree = json_dup(c->a, w.old->tree);
-		if (uid.n > 0 && (c->sub.n == 0 || c->res->builtin)) {
-			json_set_str(c->a, json_get(w.tree, "metadata"), "uid", uid);
-		}
 	}
 	w.applied = own_half(c, body);
 	ks_finish_write(c, &w);
