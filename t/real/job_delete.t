@@ -50,8 +50,12 @@ for p in w1 w2; do
 	becomes "" "its Job is gone from $p" absent $p job gone
 	becomes "" "its clone is gone from $p" absent $p workload "$wl"
 done
-becomes 2 "its Pods are gone from $win; those of the other Job are not" \
-	sh -c "$KUBECTL --kubeconfig $MK_REAL_DIR/$other/kubeconfig -n $T get pods -o name | wc -l | tr -d ' '"
+pods_of()
+{
+	kn "$1" get pods -l "batch.kubernetes.io/job-name=$2" -o name | wc -l | tr -d ' '
+}
+becomes 0 "its Pods are gone from $win" pods_of "$win" gone
+is "$(pods_of "$other" stays)" 2 "those of the other Job are not"
 is "$(field "$other" job stays '{.metadata.uid}')" "$uid" "the other Job still runs"
 is "$(for p in w1 w2; do audit $p --mutating; done | grep "delete .*/stays " | wc -l | tr -d ' ')" 0 \
 	"nobody asked to delete the other Job"
