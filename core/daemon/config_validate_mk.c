@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Validation of multiKueue, Kueue's keys and ours, of the namespace selector, and of the dispatcher's name. */
+#include "core/base/timefmt.h"
+#include "core/daemon/config_impl.h"
+
+/* Go prints a duration as its nanoseconds. */
+static void check_duration(struct config_run *r, const char *pointer, const char *path)
+{
+	const struct json *v = json_at(r->doc, pointer);
+	int64_t ns = 0;
+
+	if (json_type(v) == JSON_STR && duration_parse_ns(json_str(v), &ns, NULL) && ns < 0) {
+		config_error(r, str_of(pointer),
+			     "%s: Invalid value: %lld: must be greater than or equal to 0", path,
+			     (long long)ns);
+		config_hint(r, "expected a duration of 0s or more, found %.*s",
+			    STR_ARG(json_str(v)));
+	}
+}
+
+static void check_provider(struct config_run *r, const struct json *v, mk_str pointer,
+			   const char *path)
+{
+	static const char *const modes[] = {"Never", "IfAvailable", "Always"};
+	const struct json *exec = json_get(v, "execConfig");
+	mk_str mode = json_str(json_get(exec, "interactiveMode"));
+	mk_str exec_at = config_child(r->a, pointer, STR("execConfig"));
+	struct json_iter it = json_iter(json_get(exec, "env"));
+	bool known = false;
+
+	/* The paths of the messages have no index: so Kueue prints them. */
+	if (json_str(json_get(v, "name")).n == 0) {
+		config_error(r, pointer, "%s.name: Required value: must be specified", path);
+	}
+	if (json_str(json_get(exec, "command")).n == 0) {
+		config_error(r, exec_at, "%s.execConfig.command: Required value: must be specified",
+			     path);
+	}
+	if (json_str(json_get(exec, "apiVersion")).n == 0) {
+		config_error(r, exec_at,
+			     "%s.execConfig.apiVersion: Required value: must be specified", path);
+	}
+	while (json_next(&it)) {
+		if (json_str(json_get(it.val, "name")).n == 0) {
+			config_error(r, config_child(r->a, exec_at, STR("env")),
+				     "%s.execConfig.env.name: Required value: must be specified",
+				     path);
+		}
+	}
+	for (size_t i = 0; i < 3; i++) {
+		known = known || str_is(mode, modes[i]);
+	}
+	if (mode.n == 0) {
+		config_error(r, exec_at,
+			     "%s.execConfig.interactiveMode: Required value: must be specified",
+			     path);
+	} else if (!known) {
+		config_error(
+			r, config_child(r->a, exec_at, STR("interactiveMode")),
+			"%s.execConfig.interactiveMode: Unsupported value: %s: supported values: "
+			"\"Never\", \"IfAvailable\", \"Always\"",
+			path, config_quote(r->a, mode));
+	}
+}
+
+static void check_cluster_profile(struct config_run *r)
+{
+	const struct json *access = json_at(r->doc, "/multiKueue/clusterProfile/accessProviders");
+	const struct json *old = json_at(r->doc, "/multiKueue/clusterProfile/credentialsProviders");
+	bool use_access = json_len(access) > 0;
+	const char *name = use_access ? "accessProviders" : "credentialsProviders";
+	mk_str base = STR("/multiKueue/clusterProfile/credentialsProviders");
+	struct json_iter it = json_iter(use_access ? access : old);
+	mk_str path = arena_printf(r->a, "multiKueue.clusterProfile.%s", name);
+
+	if (use_access && json_len(old) > 0) {
+		config_error(
+			r, base,
+			"multiKueue.clusterProfile.credentialsProviders: Forbidden: must not be "
+			"specified when accessProviders is specified");
+	} else if (json_len(old) > 0) {
+		config_warning(r, base,
+			       "multiKueue.clusterProfile.credentialsProviders: deprecated: use "
+			       "accessProviders");
+	}
+	if (use_access) {
+		base = STR("/multiKueue/clusterProfile/accessProviders");
+	}
+	for (size_t i = 0; path.p != NULL && json_next(&it); i++) {
+		check_provider(r, it.val, config_index(r->a, base, i), path.p);
+	}
+}
+
+static void check_incremental(struct config_run *r, const struct config *c)
+{
+	const struct json *section = json_at(r->doc, "/multiKueue/incrementalDispatcherConfig");
+	const struct json *step = json_get(section, "stepSize");
+
+	if (json_type(section) != JSON_OBJ) {
+		return;
+	}
+	if (!str_is(c->multikueue.dispatcher, CONFIG_INCREMENTAL)) {
+		config_error(r, STR("/multiKueue/incrementalDispatcherConfig"),
+			     "multiKueue.incrementalDispatcherConfig: Invalid value: %s: "
+			     "incrementalDispatcherConfig is only valid when dispatcherName is set "
+			     "to the "
+			     "incremental dispatcher",
+			     json_write(r->a, section).p);
+	}
+	if (json_type(step) == JSON_INT && json_int(step, 1) < 1) {
+		config_error(r, STR("/multiKueue/incrementalDispatcherConfig/stepSize"),
+			     "multiKueue.incrementalDispatcherConfig.stepSize: Invalid value: "
+			     "%lld: must be "
+			     "greater than or equal to 1",
+			     (long long)json_int(step, 1));
+	}
+}
+
+/* One soft and its hard limit; both more than nothing. */
+static void check_limits(struct config_run *r, const char *what, int64_t soft, int64_t hard)
+{
+	mk_str pointer = arena_printf(r->a, "/multiKueue/plugins/budgets/soft%s", what);
+
+	if (soft < 1 || hard < 1) {
+		config_error(
+			r, pointer,
+			"multiKueue.plugins.budgets.%s%s: Invalid value: must be a whole number "
+			"greater than 0",
+			soft < 1 ? "soft" : "hard", what);
+	} else if (soft > hard) {
+		config_error(r, pointer,
+			     "multiKueue.plugins.budgets.soft%s: Invalid value: must not be "
+			     "greater than "
+			     "hard%s",
+			     what, what);
+	}
+}
+
+static void check_plugins(struct config_run *r, const struct config_multikueue *m)
+{
+	mk_str dir = m->plugin_directory;
+
+	if (dir.n == 0 || dir.p[0] != '/' || strlen(dir.p) != dir.n) {
+		config_error(
+			r, STR("/multiKueue/plugins/directory"),
+			"multiKueue.plugins.directory: Invalid value: %s: must be an absolute path",
+			config_quote(r->a, dir));
+	}
+	for (size_t i = 0; i < m->plugin_allow.n; i++) {
+		if (m->plugin_allow.v[i].n == 0) {
+			config_error(r, config_index(r->a, STR("/multiKueue/plugins/allow"), i),
+				     "multiKueue.plugins.allow[%zu]: Required value: must be a "
+				     "plugin id",
+				     i);
+		}
+	}
+	check_limits(r, "Time", m->budgets.soft_time_ms, m->budgets.hard_time_ms);
+	check_limits(r, "Memory", m->budgets.soft_memory, m->budgets.hard_memory);
+	check_limits(r, "Calls", m->budgets.soft_calls, m->budgets.hard_calls);
+}
+
+static void check_ours(struct config_run *r, const struct config_multikueue *m)
+{
+	mk_str policy = json_str(json_at(r->doc, "/multiKueue/lostWorkerPolicy"));
+	struct json_iter it = json_iter(m->dispatchers);
+
+	check_plugins(r, m);
+	while (json_next(&it)) {
+		if (!config_is_domain_path(it.key)) {
+			config_error(r, config_child(r->a, STR("/multiKueue/dispatchers"), it.key),
+				     "multiKueue.dispatchers: Invalid value: %s: must be a "
+				     "domain-prefixed "
+				     "path (such as \"acme.io/foo\") of at most 63 bytes",
+				     config_quote(r->a, it.key));
+		}
+	}
+	for (size_t i = 0; i < m->external_dispatchers.n; i++) {
+		mk_str name = m->external_dispatchers.v[i];
+
+		if (!config_is_domain_path(name)) {
+			config_error(
+				r, config_index(r->a, STR("/multiKueue/externalDispatchers"), i),
+				"multiKueue.externalDispatchers[%zu]: Invalid value: %s: must be a "
+				"domain-prefixed path (such as \"acme.io/foo\") of at most 63 "
+				"bytes",
+				i, config_quote(r->a, name));
+		}
+	}
+	if (policy.n > 0 && !str_is(policy, "Requeue") && !str_is(policy, "Keep")) {
+		config_error(
+			r, STR("/multiKueue/lostWorkerPolicy"),
+			"multiKueue.lostWorkerPolicy: Unsupported value: %s: supported values: "
+			"\"Keep\", \"Requeue\"",
+			config_quote(r->a, policy));
+	}
+}
+
+void config_validate_multikueue(struct config_run *r, const struct config *c)
+{
+	const struct config_multikueue *m = &c->multikueue;
+	const char *why = config_label_value_error(r->a, m->origin);
+
+	check_duration(r, "/multiKueue/gcInterval", "multiKueue.gcInterval");
+	check_duration(r, "/multiKueue/workerLostTimeout", "multiKueue.workerLostTimeout");
+	if (why != NULL) {
+		config_error(r, STR("/multiKueue/origin"),
+			     "multiKueue.origin: Invalid value: %s: %s",
+			     config_quote(r->a, m->origin), why);
+	}
+	config_validate_mk_frameworks(r, c);
+	check_cluster_profile(r);
+	check_incremental(r, c);
+	check_ours(r, m);
+}
+
+/* Is 's' one insertion, deletion, change or swap of neighbours away from 't' (and not equal)? */
+static bool one_typo_apart(mk_str s, mk_str t)
+{
+	size_t head = 0;
+	size_t tail = 0;
+	size_t shorter = s.n < t.n ? s.n : t.n;
+	size_t ds;
+	size_t dt;
+
+	while (head < shorter && s.p[head] == t.p[head]) {
+		head++;
+	}
+	while (tail < shorter - head && s.p[s.n - 1 - tail] == t.p[t.n - 1 - tail]) {
+		tail++;
+	}
+	/* What differs in the middle. */
+	ds = s.n - head - tail;
+	dt = t.n - head - tail;
+	if (ds == 2 && dt == 2) {
+		return s.p[head] == t.p[head + 1] && s.p[head + 1] == t.p[head];
+	}
+	return ds <= 1 && dt <= 1 && ds + dt > 0;
+}
+
+enum mk_code config_check_dispatcher(struct arena *a, struct config *c, const mk_str *names,
+				     size_t n, struct config_problems *problems, struct mk_err *err)
+{
+	struct config_input no_input = {.text = {NULL, 0}};
+	struct config_run r = {.a = a,
+			       .in = &no_input,
+			       .doc = c->document,
+			       .lines = c->lines,
+			       .problems = problems};
+	const struct config_multikueue *m = &c->multikueue;
+	mk_str name = m->dispatcher;
+	const char *shown = config_quote(a, name);
+	mk_str typo = {NULL, 0};
+	bool declared = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (str_eq(names[i], name)) {
+			c->multikueue.dispatcher_is_external = false;
+			return MK_OK;
+		}
+		typo = one_typo_apart(name, names[i]) ? names[i] : typo;
+	}
+	for (size_t i = 0; i < m->external_dispatchers.n; i++) {
+		declared = declared || str_eq(m->external_dispatchers.v[i], name);
+	}
+	if (name.n > 0 && !config_is_domain_path(name)) {
+		config_error(&r, STR("/multiKueue/dispatcherName"),
+			     "multiKueue.dispatcherName: Invalid value: %s: must be a "
+			     "domain-prefixed path "
+			     "(such as \"acme.io/foo\") of at most 63 bytes",
+			     shown);
+	} else if (!declared && str_starts(name, STR("kueue.x-k8s.io/"))) {
+		config_error(&r, STR("/multiKueue/dispatcherName"),
+			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher in "
+			     "kueue.x-k8s.io",
+			     shown);
+	} else if (!declared && typo.p != NULL) {
+		config_error(
+			&r, STR("/multiKueue/dispatcherName"),
+			"multiKueue.dispatcherName: Invalid value: %s: no such dispatcher; did you "
+			"mean %s?",
+			shown, config_quote(a, typo));
+	} else if (!declared) {
+		config_warning(
+			&r, STR("/multiKueue/dispatcherName"),
+			"multiKueue.dispatcherName: %s is no dispatcher of ours: something outside "
+			"has to nominate clusters",
+			shown);
+	}
+	if (arena_failed(a)) {
+		return err_set(err, MK_NO_MEMORY, "config", "out of memory");
+	}
+	for (const struct config_problem *p = problems->first; p != NULL; p = p->next) {
+		if (!p->warning) {
+			return err_set(err, MK_INVALID, "config", "%s", p->text.p);
+		}
+	}
+	c->multikueue.dispatcher_is_external = true;
+	return MK_OK;
+}

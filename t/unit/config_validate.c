@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Validation of the configuration, feature gates, dispatcher names, printing. */
+#include "t/tap.h"
+
+#include "core/daemon/config.h"
+
+#define V2 "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+#define MK V2 "multiKueue:\n"
+#define LABEL                                                                                    \
+	"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' " \
+	"or '.', and must "                                                                      \
+	"start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "     \
+	"'12345', regex used "                                                                   \
+	"for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+#define SIXTYFOUR "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static struct arena a;
+static struct config c;
+static struct config_problems problems;
+static struct mk_err err;
+
+static enum mk_code load_with(const char *text, const char *gates)
+{
+	struct config_input in = {.text = str_of(text), .feature_gates = str_of(gates)};
+
+	arena_clear(&a);
+	memset(&c, 0, sizeof(c));
+	err.msg[0] = '\0';
+	return config_load(&a, &in, &c, &problems, &err);
+}
+
+/* All findings, one per line, joined; not cut like the message. */
+static const char *all_findings(void)
+{
+	static char text[16 * 1024];
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (const struct config_problem *p = problems.first; p != NULL; p = p->next) {
+		if (!p->warning) {
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? "\n" : "",
+					      p->text.p);
+		}
+	}
+	return text;
+}
+
+static void refused(const char *text, const char *want)
+{
+	is_int(load_with(text, ""), MK_INVALID, want);
+	is_str(all_findings(), want, "... says so");
+}
+
+static void accepted(const char *text, const char *name)
+{
+	is_int(load_with(text, ""), MK_OK, name);
+	if (err.msg[0] != '\0') {
+		printf("# %s\n", err.msg);
+	}
+}
+
+static void test_multikueue(void)
+{
+	refused(MK "  gcInterval: -1s\n", "multiKueue.gcInterval: Invalid value: -1000000000: must "
+					  "be greater than or equal to 0");
+	is_int(problems.first->line, 4, "... in line 4");
+	refused(MK "  workerLostTimeout: -5m\n",
+		"multiKueue.workerLostTimeout: Invalid value: -300000000000: must be greater than "
+		"or equal to 0");
+	refused(MK "  origin: \"a b\"\n", "multiKueue.origin: Invalid value: \"a b\": " LABEL);
+	refused(MK "  origin: a-\n", "multiKueue.origin: Invalid value: \"a-\": " LABEL);
+	refused(MK "  origin: " SIXTYFOUR "\n", "multiKueue.origin: Invalid value: \"" SIXTYFOUR
+						"\": must be no more than 63 bytes");
+	refused(MK "  origin: " SIXTYFOUR "-\n", "multiKueue.origin: Invalid value: \"" SIXTYFOUR
+						 "-\": must be no more than 63 bytes," LABEL);
+	refused(MK "  incrementalDispatcherConfig: {stepSize: 2}\n",
+		"multiKueue.incrementalDispatcherConfig: Invalid value: {\"stepSize\":2}: "
+		"incrementalDispatcherConfig is only valid when dispatcherName is set to the "
+		"incremental "
+		"dispatcher");
+	refused(MK "  dispatcherName: " CONFIG_INCREMENTAL
+		   "\n  incrementalDispatcherConfig: {stepSize: 0}\n",
+		"multiKueue.incrementalDispatcherConfig.stepSize: Invalid value: 0: must be "
+		"greater than or equal "
+		"to 1");
+	is_int(load_with(MK "  gcInterval: -1s\n  workerLostTimeout: -1s\n  origin: \"a b\"\n", ""),
+	       MK_INVALID, "row 21");
+	ok(str_starts(str_of(err.msg),
+		      STR("[multiKueue.gcInterval: Invalid value: -1000000000: must be greater "
+			  "than or equal to "
+			  "0, multiKueue.workerLostTimeout: Invalid value: -1000000000: must be "
+			  "greater than or "
+			  "equal to 0, multiKueue.origin: Invalid value: \"a b\": a valid label")),
+	   "... one message in that order");
+}
+
+static void test_providers(void)
+{
+#define P "multiKueue.clusterProfile.accessProviders"
+#define GOOD "{name: p, execConfig: {command: x, apiVersion: v1, interactiveMode: Never}}"
+	refused(MK "  clusterProfile:\n    accessProviders: [" GOOD
+		   "]\n    credentialsProviders: [" GOOD "]\n",
+		"multiKueue.clusterProfile.credentialsProviders: Forbidden: must not be specified "
+		"when "
+		"accessProviders is specified");
+	refused(MK "  clusterProfile:\n    accessProviders:\n    - name: \"\"\n      execConfig: "
+		   "{env: [{value: x}]}\n",
+		P ".name: Required value: must be specified\n" P
+		  ".execConfig.command: Required value: must be "
+		  "specified\n" P ".execConfig.apiVersion: Required value: must be specified\n" P
+		  ".execConfig.env.name: Required value: must be specified\n" P
+		  ".execConfig.interactiveMode: Required value: must be specified");
+	is_int(problems.first->line, 6, "... in its line");
+	refused(MK "  clusterProfile:\n    accessProviders:\n    - name: p\n      execConfig: "
+		   "{command: x, apiVersion: "
+		   "v1, interactiveMode: Sometimes}\n",
+		P ".execConfig.interactiveMode: Unsupported value: \"Sometimes\": supported "
+		  "values: \"Never\", "
+		  "\"IfAvailable\", \"Always\"");
+	accepted(MK "  clusterProfile:\n    credentialsProviders: [" GOOD ", " GOOD "]\n",
+		 "two of one name");
+	ok(problems.n_warnings == 1 && c.multikueue.n_providers == 2,
+	   "... with a warning for the old key");
+}
+
+static void test_integrations(void)
+{
+	refused(V2 "integrations: {frameworks: [foo]}\n",
+		"integrations.frameworks[0]: Unsupported value: \"foo\": supported values: "
+		"\"batch/job\", "
+		"\"deployment\", \"jobset.x-k8s.io/jobset\", \"kubeflow.org/jaxjob\", "
+		"\"kubeflow.org/mpijob\", "
+		"\"kubeflow.org/paddlejob\", \"kubeflow.org/pytorchjob\", \"kubeflow.org/tfjob\", "
+		"\"kubeflow.org/xgboostjob\", \"leaderworkerset.x-k8s.io/leaderworkerset\", "
+		"\"pod\", "
+		"\"ray.io/raycluster\", \"ray.io/rayjob\", \"ray.io/rayservice\", "
+		"\"sparkoperator.k8s.io/sparkapplication\", \"statefulset\", "
+		"\"trainer.kubeflow.org/trainjob\", "
+		"\"workload.codeflare.dev/appwrapper\"");
+	refused(V2 "integrations: {frameworks: [batch/job, batch/job]}\n",
+		"integrations.frameworks[1]: Duplicate value: \"batch/job\"");
+	refused(V2 "integrations: {frameworks: [batch/job], externalFrameworks: [Job.v1.batch]}\n",
+		"integrations.externalFrameworks[0]: Duplicate value: \"Job.v1.batch\"");
+	refused(V2 "integrations: {externalFrameworks: [foo, A.b.c, A.b.c]}\n",
+		"integrations.externalFrameworks[0]: Invalid value: \"foo\": must be format, "
+		"'Kind.version.group.com'\nintegrations.externalFrameworks[2]: Duplicate value: "
+		"\"A.b.c\"");
+	accepted(V2 "integrations: {frameworks: []}\n", "an empty list has the default");
+}
+
+static void gvk(const char *name, const char *group, const char *version, const char *kind)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), MK "  externalFrameworks: [{name: \"%s\"}]\n", name);
+	accepted(text, name);
+	ok(c.multikueue.external_frameworks.n == 1 &&
+		   str_is(c.multikueue.external_frameworks.v[0].group, group) &&
+		   str_is(c.multikueue.external_frameworks.v[0].version, version) &&
+		   str_is(c.multikueue.external_frameworks.v[0].kind, kind),
+	   "... taken apart");
+}
+
+static void test_external(void)
+{
+#define F "multiKueue.externalFrameworks"
+	gvk("PipelineRun.v1.tekton.dev", "tekton.dev", "v1", "PipelineRun");
+	gvk("pipelinerun.v1.tekton.dev", "tekton.dev", "v1", "pipelinerun");
+	gvk("A.b.c.d.e", "c.d.e", "b", "A");
+	gvk("Pod.v1.", "", "v1", "Pod");
+	gvk("..", "", "", "");
+	gvk(".v1.g", "g", "v1", "");
+	gvk("Foo..g", "g", "", "Foo");
+	gvk("Foo.v1.g.", "g.", "v1", "Foo");
+	gvk(" Foo.v1.g ", "g ", "v1", " Foo");
+	gvk("Foo/v1.x.y", "y", "x", "Foo/v1");
+	gvk("JobSet.v1alpha2.jobset.x-k8s.io", "jobset.x-k8s.io", "v1alpha2", "JobSet");
+	refused(MK "  externalFrameworks: [{name: a}, {name: a.b}, {name: \"\"}, {}]\n",
+		F "[0].name: Invalid value: \"a\": must be in 'kind.version.group' format\n" F
+		  "[1].name: Invalid value: \"a.b\": must be in 'kind.version.group' format\n" F
+		  "[2].name: Invalid value: \"\": must be in 'kind.version.group' format\n" F
+		  "[3].name: Invalid value: \"\": must be in 'kind.version.group' format");
+	refused(MK "  externalFrameworks: [{name: A.v1.b.c}, {name: A.v1.b.c}]\n",
+		F "[1].name: Duplicate value: \"A.v1.b.c\"");
+	refused(MK "  externalFrameworks: [{name: Job.v1.batch}]\n",
+		F "[0].name: Invalid value: \"Job.v1.batch\": conflicts with a built-in MultiKueue "
+		  "adapter");
+	refused(MK "  externalFrameworks: [{name: Job.v1.batch}, {name: Job.v1.batch}]\n",
+		F "[0].name: Invalid value: \"Job.v1.batch\": conflicts with a built-in MultiKueue "
+		  "adapter\n" F "[1].name: Duplicate value: \"Job.v1.batch\"\n" F
+		  "[1].name: Invalid value: \"Job.v1.batch\": conflicts with a built-in MultiKueue "
+		  "adapter");
+	accepted(V2 "integrations: {frameworks: [deployment]}\nmultiKueue:\n  externalFrameworks: "
+		    "[{name: "
+		    "Deployment.v1.apps}]\n",
+		 "a kind without an adapter does not conflict");
+}
+
+static void test_tls_and_selector(void)
+{
+	refused(V2 "tls: {minVersion: VersionTLS11}\n",
+		"tls: Invalid value: {\"minVersion\":\"VersionTLS11\"}: invalid minVersion. Please "
+		"use VersionTLS12 or "
+		"VersionTLS13");
+	refused(V2 "tls: {minVersion: x}\n", "tls: Invalid value: {\"minVersion\":\"x\"}: invalid "
+					     "minVersion: unknown tls version \"x\". Please use "
+					     "VersionTLS12 or VersionTLS13");
+	refused(V2 "tls: {minVersion: VersionTLS13, cipherSuites: [TLS_AES_128_GCM_SHA256]}\n",
+		"tls.cipherSuites: Invalid value: [\"TLS_AES_128_GCM_SHA256\"]: may not be "
+		"specified when `minVersion` "
+		"is 'VersionTLS13'");
+	refused(V2 "tls: {curvePreferences: [0]}\n",
+		"tls: Invalid value: {\"curvePreferences\":[0]}: invalid curve preferences: curve "
+		"preference 0 is out "
+		"of range (must be 1-65535)");
+	refused(V2 "tls: {curvePreferences: [23, 23]}\n",
+		"tls: Invalid value: {\"curvePreferences\":[23,23]}: invalid curve preferences: "
+		"duplicate curve "
+		"preference 23");
+	load_with(V2 "tls: {cipherSuites: [NOPE]}\n", "");
+	ok(strstr(all_findings(), "invalid cipher suites: Cipher suite NOPE not supported or "
+				  "doesn't exist. Please use "
+				  "the secure cipher names: [TLS_AES_128_GCM_SHA256 ") != NULL,
+	   "an unknown cipher");
+	refused(V2 "managedJobsNamespaceSelector: {}\n",
+		"managedJobsNamespaceSelector: Invalid value: {}: should not match the "
+		"\"kube-system\" namespace\n"
+		"managedJobsNamespaceSelector: Invalid value: {}: should not match the "
+		"\"kueue-system\" namespace");
+	refused(V2 "managedJobsNamespaceSelector: {matchExpressions: [{key: "
+		   "kubernetes.io/metadata.name, operator: "
+		   "NotIn, values: [kube-system]}]}\n",
+		"managedJobsNamespaceSelector: Invalid value: {\"matchExpressions\":[{\"key\":"
+		"\"kubernetes.io/"
+		"metadata.name\",\"operator\":\"NotIn\",\"values\":[\"kube-system\"]}]}: should "
+		"not "
+		"match the \"kueue-system\" namespace");
+	refused(V2 "managedJobsNamespaceSelector: {matchExpressions: [{key: a, operator: Foo}, "
+		   "{key: a, operator: In}]}\n",
+		"managedJobsNamespaceSelector.matchExpressions[0].operator: Invalid value: "
+		"\"Foo\": not a valid selector "
+		"operator\nmanagedJobsNamespaceSelector.matchExpressions[1].values: Required "
+		"value: must be specified "
+		"when `operator` is 'In' or 'NotIn'");
+	accepted(V2 "managedJobsNamespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "
+		    "team-a}}\n",
+		 "a selector for one namespace");
+	accepted(V2 "managedJobsNamespaceSelector: {matchExpressions: [{key: kueue, operator: "
+		    "Exists}]}\n",
+		 "a selector by a label");
+	refused(V2 "internalCertManagement: {webhookServiceName: 1x, webhookSecretName: A}\n",
+		"internalCertManagement.webhookServiceName: Invalid value: \"1x\": a DNS-1035 "
+		"label must consist of "
+		"lower case alphanumeric characters or '-', start with an alphabetic character, "
+		"and end with an "
+		"alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation "
+		"is "
+		"'[a-z]([-a-z0-9]*[a-z0-9])?')\n"
+		"internalCertManagement.webhookSecretName: Invalid value: \"A\": a lowercase RFC "
+		"1123 subdomain must "
+		"consist of lower case alphanumeric characters, '-' or '.', and must start and end "
+		"with an alphanumeric "
+		"character (e.g. 'example.com', regex used for validation is "
+		"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+	accepted(V2 "internalCertManagement: {enable: false, webhookServiceName: 1x}\n",
+		 "names count only if enabled");
+	refused(V2 "visibilityServer: {bindAddress: x, bindPort: 0}\n",
+		"visibilityServer.bindAddress: Invalid value: \"x\": must be a valid IP address\n"
+		"visibilityServer.bindPort: Invalid value: 0: must be a valid port number "
+		"(1-65535)");
+	refused(V2 "leaderElection: {leaseDuration: 5s, resourceLock: endpoints}\nwebhook: {port: "
+		   "70000}\n",
+		"leaderElection.leaseDuration: Invalid value: 5000000000: leaseDuration must be "
+		"greater than "
+		"renewDeadline\nleaderElection.resourceLock: Unsupported value: \"endpoints\": "
+		"supported values: "
+		"\"leases\"\nwebhook.port: Invalid value: 70000: must be a valid port number "
+		"(0-65535)");
+}
+
+static void test_ours(void)
+{
+	refused(MK "  plugins: {directory: plugins}\n",
+		"multiKueue.plugins.directory: Invalid value: \"plugins\": must be an absolute "
+		"path");
+	refused(MK "  plugins: {allow: [\"\"], budgets: {softTime: 1s, hardMemory: 0, softCalls: "
+		   "5, hardCalls: 4}}\n",
+		"multiKueue.plugins.allow[0]: Required value: must be a plugin id\n"
+		"multiKueue.plugins.budgets.softTime: Invalid value: must not be greater than "
+		"hardTime\n"
+		"multiKueue.plugins.budgets.hardMemory: Invalid value: must be a whole number "
+		"greater than 0\n"
+		"multiKueue.plugins.budgets.softCalls: Invalid value: must not be greater than "
+		"hardCalls");
+	refused(MK
+		"  dispatchers: {foo: {}}\n  externalDispatchers: [bar]\n  lostWorkerPolicy: x\n",
+		"multiKueue.dispatchers: Invalid value: \"foo\": must be a domain-prefixed path "
+		"(such as "
+		"\"acme.io/foo\") of at most 63 bytes\n"
+		"multiKueue.externalDispatchers[0]: Invalid value: \"bar\": must be a "
+		"domain-prefixed path (such as "
+		"\"acme.io/foo\") of at most 63 bytes\n"
+		"multiKueue.lostWorkerPolicy: Unsupported value: \"x\": supported values: "
+		"\"Keep\", \"Requeue\"");
+	refused(MK "  dispatchers: {acme.io/x: 5}\n",
+		"json: cannot unmarshal number 5 into Go struct field "
+		"MultiKueue.multiKueue.dispatchers of type "
+		"map[string]interface {}");
+}
+
+static void gates(const char *text, const char *flag, const char *want)
+{
+	is_int(load_with(text, flag), want ? MK_INVALID : MK_OK, want ? want : flag);
+	is_str(err.msg, want ? want : "", "... says so");
+}
+
+static void test_gates(void)
+{
+#define G "featureGates: Invalid value: "
+	gates(V2 "featureGates: {}\n", "MultiKueue=true",
+	      G "{}: feature gates for CLI and configuration cannot both specified");
+	gates(V2 "featureGates: {TLSOptions: true, MultiKueue: true}\n", "MultiKueue=true",
+	      G "{\"MultiKueue\":true,\"TLSOptions\":true}: feature gates for CLI and "
+		"configuration cannot both "
+		"specified");
+	gates(V2, "Foo=true", G "\"Foo=true\": unrecognized feature gate: Foo");
+	gates(V2, "MultiKueue", G "\"MultiKueue\": missing bool value for MultiKueue");
+	gates(V2, "MultiKueue=maybe",
+	      G "\"MultiKueue=maybe\": invalid value of MultiKueue=maybe, err: strconv.ParseBool: "
+		"parsing \"maybe\": "
+		"invalid syntax");
+	gates(V2, "MultiKueueAllowInsecureKubeconfigs=true",
+	      G "\"MultiKueueAllowInsecureKubeconfigs=true\": cannot set feature gate "
+		"MultiKueueAllowInsecureKubeconfigs to true, feature is locked to false");
+	gates(V2, "MultiKueueAllowInsecureKubeconfigs=false", NULL);
+	gates(V2, "MultiKueueBatchJobWithManagedBy=true",
+	      G "\"MultiKueueBatchJobWithManagedBy=true\": unrecognized feature gate: "
+		"MultiKueueBatchJobWithManagedBy");
+	gates(V2 "featureGates: {Foo: true}\n", "",
+	      G "{\"Foo\":true}: unrecognized feature gate: Foo");
+	gates(V2 "featureGates: {MultiKueueWaitForWorkloadAdmitted: false}\n", "",
+	      G "{\"MultiKueueWaitForWorkloadAdmitted\":false}: cannot set feature gate "
+		"MultiKueueWaitForWorkloadAdmitted to false, feature is locked to true");
+	gates(V2, " TLSOptions = f ,, MultiKueueClusterProfile=1", NULL);
+	ok(!c.gates[CONFIG_GATE_TLS_OPTIONS] && c.gates[CONFIG_GATE_CLUSTER_PROFILE],
+	   "... and sets them");
+	gates(V2, "AllAlpha=true,MultiKueueManagerQuotaAutomation=false", NULL);
+	ok(c.gates[CONFIG_GATE_KUBECONFIG_PATH_VALIDATION] &&
+		   c.gates[CONFIG_GATE_CLUSTER_PROFILE] &&
+		   !c.gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION],
+	   "... all alphas but the one named");
+	gates(V2 "featureGates: {AllBeta: false, MultiKueueRemoteSpecSync: true, "
+		 "TopologyAwareScheduling: false}\n",
+	      "", NULL);
+	ok(!c.gates[CONFIG_GATE_INCREMENTAL_CONFIG] && c.gates[CONFIG_GATE_REMOTE_SPEC_SYNC],
+	   "... all betas but one");
+	gates(V2 "featureGates: {TopologyAwareScheduling: false}\n", "", NULL);
+	ok(problems.n_warnings > 0, "gates of the core that Kueue would refuse are warned of");
+	gates(V2 "featureGates: {MultiKueue: false}\n", "", NULL);
+	is_int(problems.n_warnings, 1, "the gate that is for Kueue alone is warned of");
+	gates(V2, "WatchList=true", NULL);
+	for (int i = 0; i < CONFIG_N_GATES; i++) {
+		if (config_gate_name((enum config_gate)i)[0] == '\0') {
+			ok(false, "a gate without a name");
+		}
+	}
+}
+
+static void dispatcher(const char *name, const char *declared, bool good, const char *want)
+{
+	const mk_str names[] = {STR(CONFIG_ALL_AT_ONCE), STR(CONFIG_INCREMENTAL),
+				STR("acme.io/cheapest")};
+	char text[512];
+	enum mk_code code;
+
+	snprintf(text, sizeof(text), MK "  dispatcherName: \"%s\"\n%s%s%s", name,
+		 declared ? "  externalDispatchers: [\"" : "", declared ? declared : "",
+		 declared ? "\"]\n" : "");
+	is_int(load_with(text, ""), MK_OK, text + strlen(MK));
+	problems.n_warnings = 0;
+	code = config_check_dispatcher(&a, &c, names, 3, &problems, &err);
+	is_int(code, good ? MK_OK : MK_INVALID, "... judged");
+	if (!good) {
+		is_str(err.msg, want, "... says so");
+	} else {
+		is_int(problems.n_warnings, want != NULL ? 1 : 0, "... warnings");
+	}
+}
+
+static void test_dispatcher(void)
+{
+#define D "multiKueue.dispatcherName: Invalid value: "
+	dispatcher(CONFIG_ALL_AT_ONCE, NULL, true, NULL);
+	ok(!c.multikueue.dispatcher_is_external, "built in");
+	dispatcher("acme.io/cheapest", NULL, true, NULL);
+	dispatcher("acme.io/other", NULL, true, "warned");
+	ok(c.multikueue.dispatcher_is_external, "external");
+	dispatcher("acme.io/other", "acme.io/other", true, NULL);
+	dispatcher("", NULL, true, "warned");
+	dispatcher("foo", NULL, false,
+		   D "\"foo\": must be a domain-prefixed path (such as \"acme.io/foo\") of at most "
+		     "63 bytes");
+	dispatcher("acme.io/" SIXTYFOUR, NULL, false,
+		   D "\"acme.io/" SIXTYFOUR
+		     "\": must be a domain-prefixed path (such as \"acme.io/foo\") of at most 63 "
+		     "bytes");
+	dispatcher("kueue.x-k8s.io/foo", NULL, false,
+		   D "\"kueue.x-k8s.io/foo\": no such dispatcher in kueue.x-k8s.io");
+	dispatcher("acme.io/cheapst", NULL, false,
+		   D "\"acme.io/cheapst\": no such dispatcher; did you mean \"acme.io/cheapest\"?");
+	dispatcher("acme.io/cheapset", NULL, false,
+		   D
+		   "\"acme.io/cheapset\": no such dispatcher; did you mean \"acme.io/cheapest\"?");
+	dispatcher("acme.io/cheapestt", NULL, false,
+		   D
+		   "\"acme.io/cheapestt\": no such dispatcher; did you mean \"acme.io/cheapest\"?");
+	dispatcher("acme.io/cheapest2x", NULL, true, "warned");
+	dispatcher("acme.io/cheapst", "acme.io/cheapst", true, NULL);
+}
+
+static void test_print(void)
+{
+	accepted("multiKueue:\n  plugins: {directory: /x}\n  network: {}\n  origin: \"on\"\n  "
+		 "lostWorkerPolicy: Keep\n"
+		 "integrations:\n  frameworks: [batch/job, pod]\n",
+		 "a file with our keys");
+	is_str(config_print_kueue(&a, &c).p,
+	       "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmultiKueue:\n  "
+	       "origin: \"on\"\n"
+	       "integrations:\n  frameworks:\n  - batch/job\n  - pod\n",
+	       "... printed without them");
+	accepted("apiVersion: config.kueue.x-k8s.io/v1beta1\n", "v1beta1");
+	is_str(config_print_kueue(&a, &c).p,
+	       "apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\n",
+	       "... stays v1beta1");
+}
+
+int main(void)
+{
+	arena_init(&a, 0);
+	test_multikueue();
+	test_providers();
+	test_integrations();
+	test_external();
+	test_tls_and_selector();
+	test_ours();
+	test_gates();
+	test_dispatcher();
+	test_print();
+	arena_done(&a);
+	return done_testing();
+}
