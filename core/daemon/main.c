@@ -103,6 +103,22 @@ static int list_plugins(struct setup *s, const struct options *o)
 	return 0;
 }
 
+/* When running, findings are log records like all else. */
+static void log_findings(const struct setup *s)
+{
+	struct buf b;
+	mk_str rest;
+	mk_str line;
+
+	buf_init(&b, OUTPUT_MAX);
+	setup_findings(s, &b);
+	rest = buf_str(&b);
+	while (str_split(&rest, '\n', &line)) {
+		log_write(LOG_WARN, "config", "finding", LOG_STR("finding", line), LOG_END);
+	}
+	buf_done(&b);
+}
+
 static int run(struct setup *s, const struct options *o)
 {
 	struct mk_err err = {.code = MK_OK};
@@ -118,7 +134,7 @@ static int run(struct setup *s, const struct options *o)
 				  LOG_END);
 		}
 	}
-	print_findings(s, stderr);
+	log_findings(s);
 	return code == MK_OK ? daemon_run(s, o) : 1;
 }
 

@@ -51,8 +51,10 @@ struct h2_server {
 	unsigned requests, accepted, watches;
 	size_t big;        /* size of the answer to /big */
 	const char *token; /* what /needs-token accepts */
-	bool freeze;       /* read nothing more: a stopped process */
-	bool http1;        /* ALPN offers http/1.1 only */
+	/* Asked first about each request; the status it answers with (body in s->out), or NULL for the built-in ones. */
+	const char *(*hook)(struct h2_stream *s);
+	bool freeze; /* read nothing more: a stopped process */
+	bool http1;  /* ALPN offers http/1.1 only */
 };
 
 static inline void h2_flush(struct h2_conn *c)
@@ -111,6 +113,14 @@ static inline void answer(struct h2_stream *s)
 	const char *status = "200";
 
 	srv->requests++;
+	if (srv->hook) {
+		const char *theirs = srv->hook(s);
+
+		if (theirs) {
+			h2_reply(s, theirs);
+			return;
+		}
+	}
 	if (strcmp(s->path, "/hang") == 0) {
 		return;
 	}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lease thread against a server with one Lease: lead, renew, release, lose, and the watch over the main loop. */
+#include "t/tap.h"
+
+#include <stdatomic.h>
+
+#include "core/base/clock.h"
+#include "core/daemon/lease_thread.h"
+#include "core/net/transport_curl.h"
+#include "t/unit/net_h2server.h"
+
+enum { PATIENCE_MS = 25000 };
+
+static struct loop *loop;
+static struct h2_server srv;
+static struct net_fence fence;
+static int wakes;
+static atomic_int stuck;
+static _Atomic int64_t fence_when_stuck = -1;
+
+/* The record. */
+static bool exists;
+static unsigned rv, renewals;
+static char holder[64];
+
+static void put_lease(struct h2_stream *s)
+{
+	buf_printf(&s->out,
+		   "{\"kind\":\"Lease\",\"metadata\":{\"resourceVersion\":\"%u\"},\"spec\":{"
+		   "\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":15,\"leaseTransitions\":1}}",
+		   rv, holder);
+}
+
+static void take_holder(struct h2_stream *s)
+{
+	static const char key[] = "\"holderIdentity\":\"";
+	const char *at = s->in.n ? strstr(s->in.p, key) : NULL;
+
+	if (at) {
+		snprintf(holder, sizeof(holder), "%.*s", (int)strcspn(at + strlen(key), "\""),
+			 at + strlen(key));
+	}
+}
+
+static const char *on_lease(struct h2_stream *s)
+{
+	char want[64];
+
+	if (strcmp(s->method, "POST") == 0) {
+		exists = true;
+		rv = 1;
+		take_holder(s);
+		put_lease(s);
+		return "201";
+	}
+	if (!exists) {
+		buf_printf(&s->out, "{\"kind\":\"Status\",\"code\":404}");
+		return "404";
+	}
+	if (strcmp(s->method, "PATCH") == 0) {
+		snprintf(want, sizeof(want), "\"resourceVersion\":\"%u\"", rv);
+		if (!strstr(s->in.p, want)) {
+			buf_printf(&s->out, "{\"kind\":\"Status\",\"code\":409}");
+			return "409";
+		}
+		rv++;
+		renewals++;
+		take_holder(s);
+	}
+	put_lease(s);
+	return "200";
+}
+
+static void on_wake(void *ctx)
+{
+	(void)ctx;
+	wakes++;
+}
+
+static void on_stuck(void)
+{
+	atomic_store(&fence_when_stuck, net_fence_left_ms(&fence));
+	atomic_fetch_add(&stuck, 1);
+}
+
+static struct lease_thread *start(const char *identity)
+{
+	struct endpoint e = {.host = STR("127.0.0.1"),
+			     .port = srv.port,
+			     .ca_pem = str_of(srv.ca_pem),
+			     .allow_loopback = true};
+	struct lease_thread_options o = {
+		.lease = {.ns = STR("ns"),
+			  .name = STR("lock"),
+			  .identity = str_of(identity),
+			  .lease_ms = 15000,
+			  .renew_ms = 10000,
+			  .retry_ms = 300,
+			  .seed = 7},
+		.endpoint = &e,
+		.user_agent = "test",
+		.fence = &fence,
+		.loop = loop,
+		.on_stuck = on_stuck,
+	};
+
+	return lease_thread_start(&o, NULL);
+}
+
+/* Turns the loop, beating if asked to, until the state is 'want'. */
+static bool until_state(struct lease_thread *t, enum lease_state want, bool beating)
+{
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+
+	while (lease_thread_state(t) != want && clock_mono_ms() < end) {
+		if (beating) {
+			lease_thread_beat(t);
+		}
+		loop_turn(loop, 20);
+	}
+	return lease_thread_state(t) == want;
+}
+
+static void until_renewals(struct lease_thread *t, unsigned want)
+{
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+
+	while (renewals < want && clock_mono_ms() < end) {
+		lease_thread_beat(t);
+		loop_turn(loop, 20);
+	}
+}
+
+static void test_lead_and_release(void)
+{
+	struct lease_thread *t = start("me");
+
+	is_int(net_fence_left_ms(&fence), 0, "the fence is down at first");
+	ok(until_state(t, LEASE_LEADER, true), "leads when nobody else does");
+	ok(net_fence_left_ms(&fence) > 5000 && net_fence_left_ms(&fence) <= 10000,
+	   "the fence is up for what is left of 10 s");
+	loop_turn(loop, 50);
+	ok(wakes > 0, "and the loop was woken");
+	is_str(holder, "me", "the record names us");
+	until_renewals(t, 3);
+	ok(renewals >= 3, "renews");
+	lease_thread_release(t);
+	is_int(net_fence_left_ms(&fence), 0, "release: the fence falls at once");
+	ok(until_state(t, LEASE_RELEASED, true), "then the record is given back");
+	is_str(holder, "", "and names nobody");
+	is_int(net_fence_left_ms(&fence), 0, "the fence stays down");
+	lease_thread_free(t);
+}
+
+static void test_lose(void)
+{
+	struct lease_thread *t = start("me");
+
+	ok(until_state(t, LEASE_LEADER, true), "leads again");
+	snprintf(holder, sizeof(holder), "other");
+	rv += 5;
+	ok(until_state(t, LEASE_LOST, true), "another holder: lost");
+	is_int(net_fence_left_ms(&fence), 0, "the fence is down");
+	lease_thread_free(t);
+	t = start("standby");
+	for (int i = 0; i < 50; i++) {
+		lease_thread_beat(t);
+		loop_turn(loop, 20);
+	}
+	is_int(lease_thread_state(t), LEASE_STANDBY, "while another leads we stand by");
+	is_str(holder, "other", "and leave the record alone");
+	lease_thread_free(t);
+}
+
+static void test_stuck(void)
+{
+	struct lease_thread *t;
+	int64_t end;
+	int64_t begun;
+
+	snprintf(holder, sizeof(holder), "%s", "");
+	t = start("me");
+	ok(until_state(t, LEASE_LEADER, true), "leads once more");
+	begun = clock_mono_ms();
+	end = begun + PATIENCE_MS;
+	while (atomic_load(&stuck) == 0 && clock_mono_ms() < end) {
+		unsigned before = renewals;
+
+		loop_turn(loop, 20); /* the server answers, but no heartbeat is given */
+		if (clock_mono_ms() - begun > 6000 && renewals != before) {
+			ok(false, "a renewal without a heartbeat for 6 s");
+			break;
+		}
+	}
+	is_int(atomic_load(&stuck), 1, "a leader without heartbeat is ended");
+	ok(clock_mono_ms() - begun >= LEASE_THREAD_ABORT_MS - 100, "not before 8 s");
+	is_int(atomic_load(&fence_when_stuck), 0, "and its fence is down");
+	lease_thread_free(t);
+}
+
+static void test_options(void)
+{
+	struct endpoint e = {.host = STR("127.0.0.1"), .port = 1};
+	struct lease_thread_options o = {.lease = {.ns = STR("a"),
+						   .name = STR("b"),
+						   .identity = STR("c"),
+						   .lease_ms = 1000,
+						   .renew_ms = 2000,
+						   .retry_ms = 100},
+					 .endpoint = &e,
+					 .user_agent = "t",
+					 .fence = &fence,
+					 .loop = loop};
+	struct mk_err err;
+
+	ok(!lease_thread_start(&o, &err) && err.code == MK_INVALID, "durations in the wrong order");
+	o.lease.lease_ms = 3000;
+	e.host = STR("a b");
+	ok(!lease_thread_start(&o, &err) && err.code == MK_INVALID, "a bad endpoint");
+}
+
+int main(void)
+{
+	struct transport_options to = {.fence = &fence, .user_agent = "test"};
+	struct transport_curl *tc;
+
+	loop = loop_new(NULL);
+	to.loop = loop;
+	tc = loop ? transport_curl_new(&to, NULL) : NULL; /* starts libcurl */
+	if (!tc || !h2_server_start(&srv, loop_base(loop))) {
+		printf("Bail out! no loop or no free port\n");
+		return 1;
+	}
+	srv.hook = on_lease;
+	loop_on_wake(loop, on_wake, NULL);
+	test_lead_and_release();
+	test_lose();
+	test_stuck();
+	test_options();
+	h2_server_stop(&srv);
+	loop_turn(loop, 0);
+	transport_curl_free(tc);
+	loop_free(loop);
+	return done_testing();
+}
