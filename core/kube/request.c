@@ -99,6 +99,12 @@ static void build_path(struct buf *b, const struct kube_request *r, const struct
 	}
 }
 
+/* Names that the server can have at all: longer ones, and dots, never come from it. */
+static bool can_be_path(mk_str s)
+{
+	return s.n <= 1024 && !str_is(s, ".") && !str_is(s, "..");
+}
+
 static enum mk_code start(struct kube *k, struct link *l, const struct kube_request *r,
 			  mk_str plural, struct request *req, struct mk_err *err)
 {
@@ -110,6 +116,10 @@ static enum mk_code start(struct kube *k, struct link *l, const struct kube_requ
 
 	buf_init(&path, URL_MAX);
 	build_path(&path, r, &k->kinds->k[r->kind], plural);
+	if (path.failed && can_be_path(r->ns) && can_be_path(r->name)) {
+		buf_done(&path);
+		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	}
 	if (path.failed) {
 		buf_done(&path);
 		return err_set(err, MK_INVALID, "kube",

@@ -220,14 +220,24 @@ static void on_timer(struct kube *k, void *ctx)
 	watch_again(k, w);
 }
 
+/* Something failed: the streak of failures goes on, or begins, anew after two healthy minutes. */
+static void note_failure(const struct kube *k, struct watch *w)
+{
+	if (w->broken_ms != 0) {
+		return;
+	}
+	if (k->mono_ms - w->healthy_ms >= HEALTHY_MS) {
+		w->failures = 0;
+	}
+	w->broken_ms = k->mono_ms;
+}
+
 void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 {
 	int64_t delay = WATCH_FIRST_MS;
 
 	quiet(k, w);
-	if (w->failures > 0 && w->broken_ms == 0 && k->mono_ms - w->healthy_ms >= HEALTHY_MS) {
-		w->failures = 0;
-	}
+	note_failure(k, w);
 	for (unsigned i = 0; i < w->failures && delay < WATCH_MAX_MS; i++) {
 		delay *= 2;
 	}
@@ -302,9 +312,7 @@ void watch_failed(struct kube *k, struct watch *w, const struct status *st)
 	bool resuming = w->synced && w->rv != 0;
 
 	quiet(k, w);
-	if (w->broken_ms == 0) {
-		w->broken_ms = k->mono_ms;
-	}
+	note_failure(k, w);
 	if (st->rv_too_large) {
 		watch_refused(k, w);
 	} else if (st->code == MK_GONE) {
@@ -331,10 +339,12 @@ void watch_failed(struct kube *k, struct watch *w, const struct status *st)
 
 /* --- events -------------------------------------------------------------------------------------- */
 
-void watch_ready(struct kube *k, struct watch *w)
+void watch_settled(struct kube *k, struct watch *w)
 {
-	w->broken_ms = 0;
-	w->healthy_ms = k->mono_ms;
+	if (w->broken_ms != 0 || !w->ready) {
+		w->broken_ms = 0;
+		w->healthy_ms = k->mono_ms;
+	}
 	if (!w->ready) {
 		w->ready = true;
 		link_check_up(k, w->l);

@@ -84,7 +84,7 @@ static void finish_list(struct kube *k, struct watch *w, uint64_t rv)
 	w->refused_ms = 0;
 	watch_emit_list(k, w, EV_LIST_END, rv);
 	watch_open_stream(k, w);
-	watch_ready(k, w);
+	watch_settled(k, w);
 }
 
 static void take_page(struct kube *k, struct watch *w, const struct json *doc)

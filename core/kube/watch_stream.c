@@ -65,7 +65,7 @@ static void on_head(struct kube *k, void *ctx)
 		watch_emit_list(k, w, EV_LIST_BEGIN, 0);
 		return;
 	}
-	watch_ready(k, w);
+	watch_settled(k, w);
 }
 
 /* --- lines --------------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static void end_replay(struct kube *k, struct watch *w, uint64_t rv)
 	w->rv = rv;
 	w->high = rv;
 	watch_emit_list(k, w, EV_LIST_END, rv);
-	watch_ready(k, w);
+	watch_settled(k, w);
 }
 
 static void advance(struct kube *k, struct watch *w, uint64_t rv)
@@ -108,8 +108,7 @@ static void advance(struct kube *k, struct watch *w, uint64_t rv)
 	w->rv = rv;
 	w->high = rv > w->high ? rv : w->high;
 	w->retries_500 = 0;
-	w->failures = 0;
-	watch_ready(k, w);
+	watch_settled(k, w);
 }
 
 static void on_bookmark(struct kube *k, struct watch *w, const struct json *obj)

@@ -28,7 +28,8 @@ static bool condition_is(struct world *w, const struct object *o, const char *ty
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "{\"type\":\"%s\",\"status\":\"%s\"", type, on ? "True" : "False");
+	snprintf(text, sizeof(text), "{\"type\":\"%s\",\"status\":\"%s\"", type,
+		 on ? "True" : "False");
 	return has(w, o, "/status/conditions", text);
 }
 
@@ -77,7 +78,8 @@ static void tick_manager(struct world *w, const char *name)
 
 /* --- and on a worker -------------------------------------------------------------------------------------- */
 
-static void tick_running(struct world *w, cluster_id c, const char *name, struct object *k, struct object *j)
+static void tick_running(struct world *w, cluster_id c, const char *name, struct object *k,
+			 struct object *j)
 {
 	char key[64], text[512];
 
@@ -88,7 +90,8 @@ static void tick_running(struct world *w, cluster_id c, const char *name, struct
 		clone_condition(w, c, key, "Evicted", "Preempted", true);
 	} else if (has(w, k, "/metadata", "ownerReferences") == false) {
 		snprintf(text, sizeof(text),
-			 "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"%s\","
+			 "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"batch/"
+			 "v1\",\"kind\":\"Job\",\"name\":\"%s\","
 			 "\"uid\":\"%s\",\"controller\":true}]}}",
 			 name, j->uid);
 		w_patch(w, k, text);
@@ -96,7 +99,8 @@ static void tick_running(struct world *w, cluster_id c, const char *name, struct
 		w_patch(w, j, "{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
 	} else if (chance(20)) {
 		w_patch(w, j,
-			"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":\"Complete\",\"status\":"
+			"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+			"\"Complete\",\"status\":"
 			"\"True\"}]}}");
 	}
 }
@@ -138,7 +142,8 @@ static void check_single(struct world *w, const char *name)
 		if (!w->up[c]) {
 			healed[c] = w->now + 10000; /* time to stop what a partition left running */
 		}
-		n += w->now >= healed[c] && j && has(w, j, "/spec/suspend", "false") && !has(w, j, "/status", "Complete");
+		n += w->now >= healed[c] && j && has(w, j, "/spec/suspend", "false") &&
+		     !has(w, j, "/status", "Complete");
 	}
 	if (n > 1) {
 		snprintf(problem, sizeof(problem), "%d copies of %s run", n, name);
@@ -157,7 +162,8 @@ static void deliver(struct world *w)
 	for (size_t i = 0; i < w->n_q; i++) {
 		struct event *ev = &w->q[i].ev;
 		bool answer = ev->type == EV_OP_DONE;
-		bool *stop = &stopped[ev->cluster][ev->type == EV_LINK || ev->type == EV_LEADER ? 0 : ev->kind];
+		bool *stop = &stopped[ev->cluster]
+				     [ev->type == EV_LINK || ev->type == EV_LEADER ? 0 : ev->kind];
 
 		if ((!answer && *stop) || (!calm && ev->type != EV_LEADER && chance(30))) {
 			*stop |= !answer;
@@ -207,8 +213,8 @@ static bool all_done(struct world *w)
 	for (size_t i = 0; i < MAX_OBJECTS; i++) {
 		struct object *o = &w->o[i];
 
-		if (o->used && (o->cluster > 0 ||
-				(o->kind == KIND_WORKLOAD && !condition_is(w, o, "Finished", true)))) {
+		if (o->used && (o->cluster > 0 || (o->kind == KIND_WORKLOAD &&
+						   !condition_is(w, o, "Finished", true)))) {
 			return false;
 		}
 	}
@@ -242,8 +248,8 @@ static void what_is_left(struct world *w)
 		struct object *o = &w->o[i];
 
 		if (o->used && (o->cluster > 0 || o->kind == KIND_WORKLOAD)) {
-			printf("# left: cluster %u kind %u %s/%s %s\n", (unsigned)o->cluster, (unsigned)o->kind, o->ns,
-			       o->name, o->text);
+			printf("# left: cluster %u kind %u %s/%s %s\n", (unsigned)o->cluster,
+			       (unsigned)o->kind, o->ns, o->name, o->text);
 		}
 	}
 }
@@ -297,8 +303,10 @@ static bool run_seed(uint64_t seed, bool verbose)
 		w_take(w);
 		w_advance(w, 3600000);
 		log = w_take(w);
-		if (strstr(log, "create") || strstr(log, "merge") || strstr(log, "apply") || strstr(log, "delete")) {
-			snprintf(problem, sizeof(problem), "an idle hour is not silent: %.200s", log);
+		if (strstr(log, "create") || strstr(log, "merge") || strstr(log, "apply") ||
+		    strstr(log, "delete")) {
+			snprintf(problem, sizeof(problem), "an idle hour is not silent: %.200s",
+				 log);
 		}
 	}
 	w_free(w);

@@ -31,7 +31,14 @@ static void w_step(struct world *w)
 			ev[i].obj = v;
 		}
 	}
+	if (w->fail_at > 0) {
+		alloc_fail_after(w->fail_at);
+	}
 	engine_step(w->e, ev, n, w->now, w->wall, &out);
+	if (w->fail_at > 0) {
+		alloc_fail_after(0);
+		w->fail_at = 0;
+	}
 	w_drop(w, n);
 	free(ev);
 	arena_done(&objects);
@@ -87,6 +94,9 @@ static const char *w_take(struct world *w)
 
 static void w_list(struct world *w, cluster_id c, uint16_t kind)
 {
+	if (!w->up[c]) {
+		return; /* when the link is back */
+	}
 	w_event(w, EV_LIST_BEGIN, c, kind);
 	for (size_t i = 0; i < MAX_OBJECTS; i++) {
 		if (w->o[i].used && w->o[i].cluster == c && w->o[i].kind == kind) {
