@@ -30,7 +30,7 @@ struct kube_options {
 	const struct transport *transport;
 	struct kube_sink sink;
 	uint64_t seed;
-	mk_str namespace_;	/* ours: Secrets are watched there only */
+	mk_str namespace_; /* ours: Secrets are watched there only */
 	mk_str user_agent;
 	bool allow_loopback, allow_link_local; /* multiKueue.network: for kubeconfig servers */
 };
@@ -66,20 +66,20 @@ struct kube_request {
 	cluster_id cluster;
 	enum kube_verb verb;
 	uint16_t kind;
-	mk_str ns, name;	   /* name "" for KUBE_CREATE */
+	mk_str ns, name;           /* name "" for KUBE_CREATE */
 	const char *subresource;   /* "" or "status" */
 	const char *field_manager; /* KUBE_APPLY */
-	mk_str body;		   /* JSON text; "" for KUBE_GET */
+	mk_str body;               /* JSON text; "" for KUBE_GET */
 	int64_t timeout_ms;
 };
 
 struct kube_reply {
 	enum op_outcome outcome;
 	enum mk_code code;
-	int http;		/* 0 without an answer */
+	int http;               /* 0 without an answer */
 	int64_t retry_after_ms; /* -1 = none */
-	mk_str text;		/* the Status message or the transport's words */
-	mk_str reason;		/* Status reason, e.g. "AlreadyExists" */
+	mk_str text;            /* the Status message or the transport's words */
+	mk_str reason;          /* Status reason, e.g. "AlreadyExists" */
 	const struct json *obj; /* the object in the answer; NULL for a Status, or an error */
 };
 
@@ -91,7 +91,7 @@ typedef void kube_reply_fn(void *ctx, uint64_t id, const struct kube_reply *repl
  * that is lost answers OUTCOME_UNKNOWN for what was sent. MK_UNAVAILABLE (link not up), MK_NOT_FOUND (kind not served
  * there), MK_NO_MEMORY: then fn is not called.
  */
-enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id, kube_reply_fn *fn, void *ctx,
-		       struct mk_err *err);
+enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id, kube_reply_fn *fn,
+		       void *ctx, struct mk_err *err);
 
 #endif

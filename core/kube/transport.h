@@ -17,39 +17,39 @@
 
 /* How to reach and prove ourselves to one API server. Strings are copied by open(). */
 struct endpoint {
-	mk_str host;		/* DNS name, IPv4, or IPv6 without brackets */
+	mk_str host; /* DNS name, IPv4, or IPv6 without brackets */
 	uint16_t port;
-	mk_str base_path;	/* "" or "/prefix", no trailing slash */
-	mk_str tls_server_name; /* "" = host */
-	mk_str ca_pem;		/* "" = the system's roots */
+	mk_str base_path;         /* "" or "/prefix", no trailing slash */
+	mk_str tls_server_name;   /* "" = host */
+	mk_str ca_pem;            /* "" = the system's roots */
 	mk_str cert_pem, key_pem; /* client certificate, or both "" */
-	mk_str token;		/* bearer token or "" */
-	mk_str token_file;	/* in-cluster: read by the transport every 60 s and after a 401, or "" */
+	mk_str token;             /* bearer token or "" */
+	mk_str token_file; /* in-cluster: read by the transport every 60 s and after a 401, or "" */
 	bool allow_loopback, allow_link_local;
 };
 
 enum transport_class {
-	TRANSPORT_READ,	 /* connection pool of requests */
+	TRANSPORT_READ, /* connection pool of requests */
 	TRANSPORT_WRITE, /* the same pool; fenced: not sent, or cut, when the lease's validity ends */
 	TRANSPORT_WATCH, /* connection pool of watches; no overall timeout */
 };
 
 struct transport_request {
-	const char *method;	  /* "GET" "POST" "PATCH" "PUT" "DELETE" */
-	mk_str path;		  /* path and query, as sent, without base_path */
-	const char *accept;	  /* "application/json" when NULL */
+	const char *method;       /* "GET" "POST" "PATCH" "PUT" "DELETE" */
+	mk_str path;              /* path and query, as sent, without base_path */
+	const char *accept;       /* "application/json" when NULL */
 	const char *content_type; /* NULL without body */
 	mk_str body;
 	enum transport_class cls;
 	int64_t timeout_ms; /* 0 for watches */
-	bool gzip;	    /* lists only */
+	bool gzip;          /* lists only */
 };
 
 /* Why a request ended, when it was not by a complete answer. */
 enum transport_end {
-	TRANSPORT_OK,	    /* complete answer (any HTTP status), or a watch closed cleanly by the server */
+	TRANSPORT_OK, /* complete answer (any HTTP status), or a watch closed cleanly by the server */
 	TRANSPORT_NOT_SENT, /* certainly not executed: refused, DNS, TLS, connect timeout, fenced */
-	TRANSPORT_LOST,	    /* sent, connection lost or timed out before a complete answer */
+	TRANSPORT_LOST,     /* sent, connection lost or timed out before a complete answer */
 };
 
 struct transport_head {
@@ -64,21 +64,23 @@ struct transport_sink {
 	void (*on_head)(void *ctx, uint64_t token, const struct transport_head *head);
 	void (*on_chunk)(void *ctx, uint64_t token, mk_str bytes);
 	/* 'text' says what went wrong, without secrets; code: MK_OK, MK_UNAVAILABLE, MK_TIMEOUT, MK_DENIED (TLS, address), MK_FENCED. */
-	void (*on_end)(void *ctx, uint64_t token, enum transport_end end, enum mk_code code, mk_str text);
+	void (*on_end)(void *ctx, uint64_t token, enum transport_end end, enum mk_code code,
+		       mk_str text);
 };
 
 /* Implemented by core/net and t/sim. */
 struct transport {
 	void *ctx;
 	/* Prepares 'cluster' (no I/O). An open cluster is first closed. MK_INVALID (bad PEM; text as Go's, see clusters.md 13.5), MK_NO_MEMORY. */
-	enum mk_code (*open)(void *ctx, uint32_t cluster, const struct endpoint *e, struct mk_err *err);
+	enum mk_code (*open)(void *ctx, uint32_t cluster, const struct endpoint *e,
+			     struct mk_err *err);
 	/* Drops all connections; tokens still open get no more callbacks. */
 	void (*close)(void *ctx, uint32_t cluster);
 	/* Throws away the cluster's connections but keeps it open: for a peer that is suspected dead. Open tokens get on_end(TRANSPORT_LOST). */
 	void (*reset)(void *ctx, uint32_t cluster);
 	/* Queues a request; strings are copied. MK_NO_MEMORY, MK_BUG (cluster not open). */
-	enum mk_code (*send)(void *ctx, uint32_t cluster, const struct transport_request *r, uint64_t token,
-			     struct mk_err *err);
+	enum mk_code (*send)(void *ctx, uint32_t cluster, const struct transport_request *r,
+			     uint64_t token, struct mk_err *err);
 	void (*cancel)(void *ctx, uint32_t cluster, uint64_t token);
 };
 

@@ -442,8 +442,8 @@ static void w_do(struct world *w, const struct op *op, struct arena *a)
 		w_answer(w, op, o ? OUTCOME_APPLIED : OUTCOME_REFUSED, o ? MK_OK : MK_NOT_FOUND, o);
 	} else if (op->type == OP_CONNECT && !w->stay_down[op->cluster]) {
 		w_link(w, op->cluster, LINK_UP);
-	} else if (op->type == OP_WATCH_OPEN && op->kind != KIND_WORKLOAD) {
-		w->watching[op->cluster] = true;
+	} else if (op->type == OP_WATCH_OPEN) {
+		w->watching[op->cluster] |= op->kind == JOB;
 		w_list(w, op->cluster, op->kind);
 	}
 	free(ns);
