@@ -60,6 +60,14 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 		engine_free(e);
 		return NULL;
 	}
+	/* The manager's tables stand from the start, so that no event can find none for want of memory. */
+	for (uint16_t k = 0; k < KIND_FIRST_JOB; k++) {
+		if (!table_of(e, manager, k)) {
+			err_set(err, MK_NO_MEMORY, "engine", "out of memory");
+			engine_free(e);
+			return NULL;
+		}
+	}
 	return e;
 }
 
@@ -195,6 +203,10 @@ static void mend_tables(struct engine *e)
 				.cluster = (cluster_id)i, .kind = (uint16_t)k, .subresource = ""};
 
 			if (!t || !t->broken) {
+				continue;
+			}
+			if (k >= KIND_FIRST_JOB && !t->watched) {
+				t->broken = false; /* whoever opens the watch gets the list */
 				continue;
 			}
 			op.selector = i == CLUSTER_MANAGER ? STR("") : watch_selector(e);

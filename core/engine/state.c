@@ -113,6 +113,8 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	w->hash_generation = -1;
 	w->status_at = INT64_MIN;
 	w->quiet_at = INT64_MAX;
+	w->finish_at = INT64_MAX;
+	w->finish_asked = false;
 	w->lost_at = INT64_MAX;
 	queue_item_init(&w->item, ITEM_WORKLOAD, w->ns);
 	list_init(&w->node);

@@ -5,7 +5,7 @@
  */
 #include "core/engine/pass.h"
 
-enum { START_GRACE_MS = 60 * 1000, STATUS_GIVE_UP = 8 };
+enum { START_GRACE_MS = 60 * 1000, STATUS_GIVE_UP = 8, LAST_STATUS_WAIT_MS = 1000 };
 
 static void write_check(struct pass *p, enum check_state state, enum rule rule, mk_str message,
 			const char *note_type)
@@ -125,6 +125,33 @@ static void write_finished(struct pass *p, const struct clone *k)
 	ssa_send(p->e, p->local, body, R_FINISHED, PRIO_STATUS, NULL, (mk_str){NULL, 0});
 }
 
+/*
+ * The clone's watch may be ahead of the job's: what the job ended as is worth a moment's patience, and then one look,
+ * before the Workload's end lets the remote job go.
+ */
+static bool last_status_seen(struct pass *p, struct record *remote)
+{
+	struct wl *w = p->w;
+
+	if (facts_is(remote->facts, F_ENDED)) {
+		return true;
+	}
+	if (w->finish_at == INT64_MAX) {
+		w->finish_at = p->e->now + LAST_STATUS_WAIT_MS;
+	}
+	if (p->e->now < w->finish_at) {
+		queue_add_at(&p->e->queue, &w->item, w->finish_at);
+		return false;
+	}
+	if (!w->finish_asked) {
+		ops_get(p->e, remote);
+		w->finish_asked = remote->inflight != NULL;
+		queue_add_at(&p->e->queue, &w->item, p->e->now + LAST_STATUS_WAIT_MS);
+		return false;
+	}
+	return remote->inflight == NULL;
+}
+
 /* The clone is Finished: the job's last status first, then the Workload's; everything remote goes after that. */
 static void finish(struct pass *p, struct clone *k)
 {
@@ -138,6 +165,9 @@ static void finish(struct pass *p, struct clone *k)
 	twin = job_twin(p, remote);
 	if (twin == TWIN_UNKNOWN) {
 		(void)ops_ready(p->e, remote, &p->w->item);
+		return;
+	}
+	if (twin_is_ours(twin) && !last_status_seen(p, remote)) {
 		return;
 	}
 	if (twin_is_ours(twin) && job_status(p, remote, R_LAST_STATUS, true) != SYNC_SAME &&

@@ -171,6 +171,8 @@ static void release(struct pass *p, enum rule rule)
 	}
 	p->w->status_at = INT64_MIN;
 	p->w->quiet_at = INT64_MAX;
+	p->w->finish_at = INT64_MAX;
+	p->w->finish_asked = false;
 	p->w->lost_at = INT64_MAX;
 	if (!left && facts_is(p->f, F_FINISHED)) {
 		record_drop_blob(&p->e->store, p->local);

@@ -123,7 +123,7 @@ static const char *check(struct arena *a, const struct place *p, const struct js
 	return why;
 }
 
-const char *ssa_check(struct arena *a, const char *kind, const struct json *config)
+const char *ssa_precheck(struct arena *a, const char *kind, const struct json *config)
 {
 	struct place p = {.kind = kind};
 

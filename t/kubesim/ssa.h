@@ -22,7 +22,7 @@ void ssa_update(struct arena *a, const struct ssa_writer *w, const struct json *
 		const struct json *managed, struct json *tree);
 
 /* NULL, or why 'config' cannot be applied (a list key twice, an element without its key). */
-const char *ssa_check(struct arena *a, const char *kind, const struct json *config);
+const char *ssa_precheck(struct arena *a, const char *kind, const struct json *config);
 
 /*
  * Merges 'config' into 'tree' (which equals 'live'), removes what the manager no longer applies, and sets managedFields.

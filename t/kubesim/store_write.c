@@ -376,7 +376,7 @@ static void apply_patch(struct ks_ctx *c)
 		ks_bad_request(c, "metadata.managedFields must be nil");
 		return;
 	}
-	why = ssa_check(c->a, c->res->kind, body);
+	why = ssa_precheck(c->a, c->res->kind, body);
 	if (!check_name(c, body)) {
 		return;
 	}

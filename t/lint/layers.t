@@ -1,0 +1,139 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Layers include only downward, libraries stay where they belong, banned calls and words do not appear, sizes hold.
+cd "$(dirname "$0")/../.." || exit 1
+n=0
+bad=0
+findings=$(mktemp)
+trap 'rm -f "$findings"' EXIT
+
+check() { # name; findings are in $findings
+	n=$((n + 1))
+	found=$(cat "$findings")
+	if [ -z "$found" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		echo "$found" | head -20 | sed 's/^/#   found /'
+		bad=1
+	fi
+}
+
+files() { # the tracked and new sources below the given folders
+	git ls-files --cached --others --exclude-standard -- "$@" | grep -E '\.[ch]$' | sort -u
+}
+
+# layer -> the layers it may include besides itself
+allowed() {
+	case $1 in
+	base) echo '' ;;
+	model) echo 'base' ;;
+	kube) echo 'model|base' ;;
+	plug | quota) echo 'base' ;;
+	engine) echo 'plug|quota|model|base' ;;
+	apply) echo 'kube|model|base' ;;
+	net) echo 'base' ;;
+	daemon | cli) echo 'net|apply|engine|plug|quota|kube|model|base' ;;
+	esac
+}
+
+for layer in base model kube plug quota engine apply net daemon cli; do
+	[ -d core/$layer ] || continue
+	ok=$(allowed $layer)
+	for f in $(files core/$layer); do
+		grep -nE '^#[[:space:]]*include "' "$f" | grep -vE "\"core/($layer${ok:+|$ok})/" |
+			{ if [ $layer = net ]; then grep -vE '"core/kube/(transport|lease)\.h"'; else cat; fi; } |
+			sed "s|^|$f:|"
+	done
+done >"$findings"
+check "an include points only downward"
+
+for f in $(files adapters plugins sdk/template sdk/multikueue); do
+	grep -nE '^#[[:space:]]*include "' "$f" | grep -vE '"[a-z_]+\.h"' | sed "s|^|$f:|"
+	grep -nE '^#[[:space:]]*include <' "$f" | grep -vE '<(multikueue/[a-z]+\.h|stddef\.h|stdint\.h|string\.h|stdbool\.h)>' | sed "s|^|$f:|"
+done >"$findings"
+check "adapters, plugins and the template know the SDK only"
+
+only() { # header pattern, then the files that may include it
+	pattern=$1
+	shift
+	for f in $(files core adapters plugins sdk); do
+		may=
+		for p in "$@"; do
+			# shellcheck disable=SC2254
+			case $f in $p) may=1 ;; esac
+		done
+		[ -n "$may" ] || grep -nE "^#[[:space:]]*include <$pattern" "$f" | sed "s|^|$f:|"
+	done
+}
+{
+	only 'curl/' 'core/net/*'
+	only 'openssl/' 'core/net/tls*' 'core/base/hash*' 'core/net/*' 
+	only 'yaml\.h' 'core/base/yaml*'
+	only 'yyjson\.h' 'core/base/json*'
+	only 'dlfcn\.h' 'core/plug/loader*'
+	only 'event2/' 'core/net/*'
+	only 'nghttp2/'
+} >"$findings"
+check "each library is known by one module"
+
+banned='strtok|sscanf|sprintf|vsprintf|strcpy|strcat|strncat|localtime|gmtime|atoi|atol|gets|rand|srand|system|popen|alloca|usleep|tmpnam|mktemp'
+for f in $(files core adapters plugins sdk t); do
+	grep -nE "(^|[^a-zA-Z0-9_.>])($banned)[[:space:]]*\(" "$f" | grep -vE '^[0-9]+:[[:space:]]*(/?\*|//)' | sed "s|^|$f:|"
+done >"$findings"
+check "no banned call"
+
+for f in $(files core/base core/model core/kube core/engine core/apply core/quota core/plug adapters plugins); do
+	case $f in core/base/clock*) continue ;; esac
+	grep -nE '\b(clock_gettime|gettimeofday|time)[[:space:]]*\((NULL|CLOCK|&)' "$f" | sed "s|^|$f:|"
+done >"$findings"
+check "nobody but base/clock reads a clock"
+
+for f in $(files core adapters plugins sdk); do
+	case $f in core/base/alloc.c) continue ;; esac
+	grep -nE '(^|[^a-zA-Z0-9_.>])(malloc|calloc|realloc|strdup|strndup)[[:space:]]*\(' "$f" |
+		grep -vE '^[0-9]+:[[:space:]]*(/?\*|//)|__attribute__' | sed "s|^|$f:|"
+done >"$findings"
+check "memory comes from base/alloc or an arena"
+
+for f in $(files core adapters plugins sdk t); do
+	lines=$(wc -l <"$f")
+	[ "$lines" -le 600 ] || echo "$f: $lines lines"
+done >"$findings"
+check "no file over 600 lines"
+
+for f in $(files core adapters plugins sdk t); do
+	awk -v f="$f" '/^[a-zA-Z_].*[,)]$|^[a-zA-Z_].*\)$/ { name = $0 }
+		/^\{$/ { start = NR; head = name } /^\}$/ && start { if (NR - start - 1 > 60) print f ":" start ": " NR - start - 1 " lines: " head; start = 0 }' "$f"
+done >"$findings"
+check "no function over 60 lines"
+
+git ls-files --cached --others --exclude-standard | grep -vE '^t/real/(go\.sum|transcript)' |
+	xargs grep -nIE '\b(TODO|FIXME|XXX|HACK)\b|not implemented|unimplemented|placeholder' 2>/dev/null |
+	grep -vE '^t/lint/|^\.ci/|mktemp' >"$findings"
+check "nothing is left open in the sources"
+
+for f in $(files core adapters plugins sdk t); do
+	head -1 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$f"
+done >"$findings"
+check "every source names its licence"
+
+for f in $(files core sdk/multikueue | grep '\.h$' | grep -vE '(impl|state|pass|lane|priv)\.h$|_(impl|priv|int)\.h$'); do
+	# A declaration at the left margin that ends in ';' and has no comment above it (a run of declarations may share one).
+	awk -v f="$f" '
+		/\*\/[[:space:]]*$/ || /^\/\*.*\*\/$/ { doc = 1; next }
+		/^(static inline|extern "C"|typedef struct|struct [a-z_]+;|enum [a-z_]+;|union |#|$|\}|\{)/ { if ($0 == "") doc = 0; next }
+		/^[a-z_].*\(/ && !/^(extern|enum|typedef)/ { if (!doc) print f ":" NR ": " $0 }
+		' "$f"
+done >"$findings"
+check "every public function has a comment"
+
+if command -v clang-format >/dev/null 2>&1; then
+	files core adapters plugins sdk t | xargs clang-format --dry-run 2>&1 | grep 'warning' | cut -d: -f1,2 | sort -u >"$findings"
+	check "the house format"
+else
+	n=$((n + 1))
+	echo "ok $n - the house format # SKIP no clang-format"
+fi
+echo "1..$n"
+exit $bad

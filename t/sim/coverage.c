@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was ever hit: fault kinds, rules of the step table, HTTP statuses. A row that stays empty is a blind spot. */
+#include <stdio.h>
+
+#include "t/sim/sim.h"
+
+/* Rules that this simulation does not reach, and why. */
+static const struct {
+	const char *rule, *why;
+} exempt[] = {
+	{"a6.frozen", "no plugin is lost while the daemon runs"},
+	{"3.out_of_sync", "workers do not change a job's shape"},
+	{"4.status", "nothing is evicted here"},
+	{"4.evicted", "nothing is evicted here"},
+	{"5.spec", "nobody edits a job's spec"},
+	{"6.deactivate", "nothing is evicted here"},
+	{"6.forward", "no adapter here forwards anything"},
+	{"6.other_incarnation", "names are not used again"},
+	{"6.lost", "faults end long before workerLostTimeout"},
+	{"6.gone", "nobody deletes remote objects"},
+	{"6.no_cluster", "nobody clears clusterName"},
+	{"6.refused", "no worker refuses a job for good"},
+	{"8.disqualified", "nothing is evicted here"},
+	{"9.unnominated", "all connected clusters are nominated"},
+	{"2.stale", "names are not used again"},
+	{"2.unchecked", "checks are not removed"},
+	{"plugin.fault", "the plugins are good"},
+	{"cluster.disconnect", "clusters are not removed"},
+};
+
+static const int codes[] = {200, 201, 404, 409, 410, 429, 503};
+
+struct taker {
+	struct coverage *c;
+	size_t i;
+};
+
+static void take_rule(void *ctx, const char *rule, uint64_t count)
+{
+	struct taker *t = ctx;
+
+	if (t->i < MAX_RULES) {
+		snprintf(t->c->rule_names[t->i], sizeof(t->c->rule_names[t->i]), "%s", rule);
+		t->c->rules[t->i++] += count;
+		t->c->n_rules = t->i > t->c->n_rules ? t->i : t->c->n_rules;
+	}
+}
+
+void coverage_take(struct sim *s, const struct proc *p)
+{
+	struct taker t = {.c = s->cov};
+
+	engine_rules(manager_engine(p->m), take_rule, &t);
+}
+
+void coverage_add(struct coverage *to, const struct coverage *from)
+{
+	for (int i = 0; i < FAULT_N; i++) {
+		to->faults[i] += from->faults[i];
+	}
+	for (int i = 0; i < CODES; i++) {
+		to->codes[i] += from->codes[i];
+	}
+	for (size_t i = 0; i < from->n_rules; i++) {
+		to->rules[i] += from->rules[i];
+		memcpy(to->rule_names[i], from->rule_names[i], sizeof(to->rule_names[i]));
+	}
+	to->n_rules = from->n_rules > to->n_rules ? from->n_rules : to->n_rules;
+	to->steps += from->steps;
+	to->seeds += from->seeds;
+	to->workloads += from->workloads;
+}
+
+static const char *exemption(const char *rule)
+{
+	for (size_t i = 0; i < sizeof(exempt) / sizeof(exempt[0]); i++) {
+		if (strcmp(exempt[i].rule, rule) == 0) {
+			return exempt[i].why;
+		}
+	}
+	return NULL;
+}
+
+size_t coverage_print(const struct coverage *c)
+{
+	size_t empty = 0;
+
+	printf("coverage\n");
+	for (int i = 0; i < FAULT_N; i++) {
+		printf("  fault  %-28s %12llu\n", fault_names[i], (unsigned long long)c->faults[i]);
+		empty += c->faults[i] == 0;
+	}
+	for (size_t i = 0; i < c->n_rules; i++) {
+		const char *why = exemption(c->rule_names[i]);
+
+		printf("  rule   %-28s %12llu%s%s\n", c->rule_names[i],
+		       (unsigned long long)c->rules[i], why ? "  exempt: " : "", why ? why : "");
+		empty += c->rules[i] == 0 && why == NULL;
+	}
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		printf("  status %-28d %12llu\n", codes[i], (unsigned long long)c->codes[codes[i]]);
+		empty += c->codes[codes[i]] == 0;
+	}
+	return empty;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes wrong, when and for how long: drawn from the seed before the first step. */
+#include <stdlib.h>
+
+#include "t/sim/sim.h"
+
+const char *const fault_names[FAULT_N] = {
+	[FAULT_SLOW] = "slow server",
+	[FAULT_LOST_REPLY] = "lost replies",
+	[FAULT_LOST_SEND] = "lost requests",
+	[FAULT_DUPLICATE] = "duplicated frames",
+	[FAULT_CUT] = "dropped frames",
+	[FAULT_END] = "watches ended",
+	[FAULT_COMPACT] = "410",
+	[FAULT_REFUSE] = "connection refused",
+	[FAULT_BLACKHOLE] = "packets vanish",
+	[FAULT_RESTART] = "server restart",
+	[FAULT_KILL] = "daemon killed",
+	[FAULT_KILL_AT] = "daemon killed at a request",
+	[FAULT_FREEZE] = "daemon frozen",
+	[FAULT_LIMIT] = "429",
+	[FAULT_ERROR] = "503",
+	[FAULT_CLOCK] = "wall clock jumps",
+};
+
+void faults_init(struct sim *s)
+{
+	if (s->no_faults) {
+		return;
+	}
+	s->n_faults = 3 + (size_t)rng_below(&s->rng, 6);
+	for (size_t i = 0; i < s->n_faults; i++) {
+		struct fault *f = &s->fault[i];
+		struct msg *m = msg_new(s, M_FAULT);
+
+		f->type = (enum fault_type)rng_below(&s->rng, FAULT_N);
+		f->at = rng_range(&s->rng, 500, 70000);
+		f->until = f->at + rng_range(&s->rng, 300, 45000);
+		f->plane = (size_t)rng_below(&s->rng, s->n_planes);
+		f->proc = (size_t)rng_below(&s->rng, s->n_procs);
+		m->index = i;
+		schedule(s, m, f->at);
+	}
+}
+
+static void end_streams(struct sim *s, struct plane *p, enum transport_end end)
+{
+	for (LIST_EACH_SAFE(n, &p->streams)) {
+		stream_end(s, LIST_ENTRY(n, struct stream, node), end);
+	}
+}
+
+static void restart_later(struct sim *s, struct proc *p, int64_t at)
+{
+	struct msg *m = msg_new(s, M_START);
+
+	m->proc = p;
+	schedule(s, m, at);
+}
+
+static void kill_now(struct sim *s, struct fault *f)
+{
+	struct proc *p = &s->proc[f->proc];
+
+	if (p->alive) {
+		proc_kill(p);
+		restart_later(s, p, s->now + rng_range(&s->rng, 10, 20000));
+	}
+}
+
+static void set(struct sim *s, struct fault *f, bool on)
+{
+	struct plane *p = &s->plane[f->plane];
+
+	f->on = on;
+	switch (f->type) {
+	case FAULT_SLOW:
+		p->slow = on;
+		break;
+	case FAULT_LOST_REPLY:
+		p->lost_reply = on;
+		break;
+	case FAULT_LOST_SEND:
+		p->lost_send = on;
+		break;
+	case FAULT_DUPLICATE:
+		p->duplicate = on;
+		break;
+	case FAULT_CUT:
+		p->cut = on;
+		break;
+	case FAULT_REFUSE:
+		p->refuse = on;
+		break;
+	case FAULT_BLACKHOLE:
+		p->blackhole = on;
+		break;
+	case FAULT_LIMIT:
+		p->limit = on;
+		break;
+	case FAULT_ERROR:
+		p->error = on;
+		break;
+	case FAULT_CLOCK:
+		s->proc[f->proc].wall_step += on ? 3600 * 1000 : -3600 * 1000;
+		break;
+	case FAULT_END:
+	case FAULT_COMPACT:
+	case FAULT_RESTART:
+	case FAULT_KILL:
+	case FAULT_KILL_AT:
+	case FAULT_FREEZE:
+	case FAULT_N:
+		break;
+	}
+}
+
+static void strike(struct sim *s, struct fault *f)
+{
+	struct plane *p = &s->plane[f->plane];
+	struct proc *proc = &s->proc[f->proc];
+
+	if (f->type == FAULT_END) {
+		ks_watch_end_all(p->store);
+		plane_watches(p);
+	} else if (f->type == FAULT_COMPACT) {
+		ks_compact(p->store);
+		end_streams(s, p, TRANSPORT_LOST);
+	} else if (f->type == FAULT_RESTART) {
+		ks_compact(p->store);
+		end_streams(s, p, TRANSPORT_LOST);
+		p->refuse = true;
+	} else if (f->type == FAULT_REFUSE) {
+		end_streams(s, p, TRANSPORT_LOST);
+	} else if (f->type == FAULT_KILL) {
+		kill_now(s, f);
+	} else if (f->type == FAULT_KILL_AT) {
+		s->kill_countdown = 1 + rng_below(&s->rng, 60);
+		s->kill_proc = f->proc;
+	} else if (f->type == FAULT_FREEZE && proc->alive) {
+		proc->frozen_until = s->now + rng_range(&s->rng, 2000, 40000);
+	}
+}
+
+void fault_begin(struct sim *s, size_t index)
+{
+	struct fault *f = &s->fault[index];
+	struct msg *m;
+
+	if (s->skip_faults >> index & 1) {
+		return;
+	}
+	say(s, "fault", "%s (%s, daemon %zu) until %lld.%03lld", fault_names[f->type],
+	    s->plane[f->plane].name, f->proc, (long long)f->until / 1000,
+	    (long long)f->until % 1000);
+	s->cov->faults[f->type]++;
+	set(s, f, true);
+	strike(s, f);
+	m = msg_new(s, M_FAULT_OVER);
+	m->index = index;
+	schedule(s, m, f->until < FAULTS_END_MS ? f->until : FAULTS_END_MS);
+}
+
+void fault_over(struct sim *s, size_t index)
+{
+	struct fault *f = &s->fault[index];
+
+	say(s, "fault", "%s is over", fault_names[f->type]);
+	set(s, f, false);
+	if (f->type == FAULT_RESTART) {
+		s->plane[f->plane].refuse = false;
+	}
+	if (f->type == FAULT_BLACKHOLE) {
+		/* Connections did not survive it. */
+		end_streams(s, &s->plane[f->plane], TRANSPORT_LOST);
+	}
+	/* Two faults of one type on one server end with the first; what the other set is set again. */
+	for (size_t i = 0; i < s->n_faults; i++) {
+		if (s->fault[i].on && i != index && s->fault[i].type != FAULT_CLOCK) {
+			set(s, &s->fault[i], true);
+		}
+	}
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeds, processes and options of the simulation. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "t/sim/sim.h"
+
+extern const struct mk_entry mk_entry_job, mk_entry_all_at_once;
+
+static void start_world(struct sim *s)
+{
+	struct mk_err err = {0};
+
+	rng_init(&s->rng, s->seed);
+	heap_init(&s->heap);
+	arena_init(&s->arena, 0);
+	s->plug = plug_new(&err);
+	if (s->plug == NULL || plug_add(s->plug, &mk_entry_job, "", &err) != MK_OK ||
+	    plug_add(s->plug, &mk_entry_all_at_once, "", &err) != MK_OK) {
+		fprintf(stderr, "sim: %s\n", err.msg);
+		abort();
+	}
+	s->n_planes = 4 + (size_t)rng_below(&s->rng, 2);
+	for (size_t i = 0; i < s->n_planes; i++) {
+		plane_init(s, i);
+	}
+	plane_setup(s);
+	s->n_procs = s->no_faults ? 1 : 1 + (size_t)rng_below(&s->rng, 2);
+	for (size_t i = 0; i < s->n_procs; i++) {
+		struct msg *m = msg_new(s, M_START);
+
+		s->proc[i].sim = s;
+		s->proc[i].index = i;
+		wire_init(&s->proc[i]);
+		m->proc = &s->proc[i];
+		schedule(s, m, rng_range(&s->rng, 0, 3000));
+	}
+	users_init(s);
+	faults_init(s);
+}
+
+static void end_world(struct sim *s)
+{
+	struct heap_node *n;
+
+	for (size_t i = 0; i < s->n_procs; i++) {
+		proc_kill(&s->proc[i]);
+		map_done(&s->proc[i].calls);
+	}
+	for (n = heap_min(&s->heap); n != NULL; n = heap_min(&s->heap)) {
+		heap_del(&s->heap, n);
+		msg_free(HEAP_ENTRY(n, struct msg, node));
+	}
+	for (size_t i = 0; i < s->n_planes; i++) {
+		for (LIST_EACH_SAFE(st, &s->plane[i].streams)) {
+			stream_free(LIST_ENTRY(st, struct stream, node));
+		}
+		plane_done(&s->plane[i]);
+	}
+	heap_done(&s->heap);
+	plug_free(s->plug);
+	arena_done(&s->arena);
+}
+
+bool sim_run(struct sim *s)
+{
+	char why[256] = "";
+
+	start_world(s);
+	run_until(s, FAULTS_END_MS);
+	while (!s->failed && !rest_reached(s, why, sizeof(why))) {
+		if (s->now > SETTLE_MAX_MS) {
+			fail(s, "I4 no loss", "still not done: %s", why);
+			break;
+		}
+		run_until(s, s->now + 5000);
+	}
+	/* The fault-free budget (E1): 13 requests per finished workload at three workers, 2 more for a fourth. */
+	if (!s->failed && s->no_faults &&
+	    s->requests > s->n_users * (7 + 2 * (s->n_planes - 1)) + 4 * s->n_planes) {
+		fail(s, "E1 budget", "%llu requests for %zu workloads on %zu workers",
+		     (unsigned long long)s->requests, s->n_users, s->n_planes - 1);
+	}
+	if (!s->failed) {
+		rest_check(s);
+	}
+	s->cov->steps += s->steps;
+	s->cov->seeds++;
+	s->cov->workloads += s->n_users;
+	end_world(s);
+	return !s->failed;
+}
+
+struct options {
+	uint64_t seed, seeds, first;
+	unsigned jobs;
+	bool single, twice, require, shrink;
+};
+
+static bool one(uint64_t seed, const struct options *o, struct coverage *cov, uint64_t skip,
+		char failure[512], uint64_t *ret_hash)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	bool good;
+
+	if (s == NULL) {
+		abort();
+	}
+	s->seed = seed;
+	s->cov = cov;
+	s->skip_faults = skip;
+	s->story = o->single && !o->shrink;
+	/* Every sixteenth seed has no faults: there the request budget is held. */
+	s->no_faults = seed % 16 == 0;
+	good = sim_run(s);
+	memcpy(failure, s->failure, sizeof(s->failure));
+	if (ret_hash != NULL) {
+		*ret_hash = s->stream_hash;
+	}
+	free(s);
+	return good;
+}
+
+/* Runs first, first + step, …; prints the first failure. */
+static bool run_share(const struct options *o, unsigned share, struct coverage *cov)
+{
+	char failure[512];
+
+	for (uint64_t i = share; i < o->seeds; i += o->jobs) {
+		uint64_t h1, h2;
+
+		if (!one(o->first + i, o, cov, 0, failure, &h1)) {
+			printf("FAIL seed=%llu %s\n  replay: make sim SEED=%llu\n",
+			       (unsigned long long)(o->first + i), failure,
+			       (unsigned long long)(o->first + i));
+			fflush(stdout);
+			return false;
+		}
+		if (o->twice && (!one(o->first + i, o, cov, 0, failure, &h2) || h1 != h2)) {
+			printf("FAIL seed=%llu determinism: two runs sent different requests\n",
+			       (unsigned long long)(o->first + i));
+			fflush(stdout);
+			return false;
+		}
+		if (isatty(1) && share == 0 && i % 64 == 0) {
+			printf("\r%llu of %llu seeds", (unsigned long long)i,
+			       (unsigned long long)o->seeds);
+			fflush(stdout);
+		}
+	}
+	return true;
+}
+
+static bool run_child(const struct options *o, unsigned share, int out)
+{
+	struct coverage cov = {0};
+	bool good = run_share(o, share, &cov);
+
+	if (write(out, &cov, sizeof(cov)) != (ssize_t)sizeof(cov)) {
+		good = false;
+	}
+	return good;
+}
+
+static bool run_all(const struct options *o, struct coverage *total)
+{
+	int fds[16];
+	pid_t pids[16];
+	bool good = true;
+
+	for (unsigned i = 0; i < o->jobs; i++) {
+		int p[2];
+
+		fflush(stdout);
+		if (pipe(p) != 0) {
+			return false;
+		}
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			bool ok = run_child(o, i, p[1]);
+
+			fflush(stdout);
+			_exit(ok ? 0 : 1);
+		}
+		close(p[1]);
+		fds[i] = p[0];
+	}
+	for (unsigned i = 0; i < o->jobs; i++) {
+		struct coverage c;
+		size_t n = 0;
+		int status;
+
+		while (n < sizeof(c)) {
+			ssize_t r = read(fds[i], (char *)&c + n, sizeof(c) - n);
+
+			if (r <= 0) {
+				break;
+			}
+			n += (size_t)r;
+		}
+		if (n == sizeof(c)) {
+			coverage_add(total, &c);
+		}
+		close(fds[i]);
+		if (waitpid(pids[i], &status, 0) < 0 || !WIFEXITED(status) ||
+		    WEXITSTATUS(status) != 0) {
+			if (!WIFEXITED(status)) {
+				printf("FAIL a process died of signal %d\n", WTERMSIG(status));
+			}
+			good = false;
+		}
+	}
+	return good;
+}
+
+/* Leaves out one fault after the other as long as the seed still fails. */
+static int shrink(const struct options *o)
+{
+	struct coverage cov = {0};
+	char failure[512], last[512] = "";
+	uint64_t skip = 0;
+
+	if (one(o->seed, o, &cov, 0, failure, NULL)) {
+		printf("seed %llu passes\n", (unsigned long long)o->seed);
+		return 0;
+	}
+	for (unsigned i = 0; i < MAX_FAULTS; i++) {
+		if (!one(o->seed, o, &cov, skip | (uint64_t)1 << i, failure, NULL)) {
+			skip |= (uint64_t)1 << i;
+			memcpy(last, failure, sizeof(last));
+		}
+	}
+	printf("seed %llu fails with faults 0x%llx left out: %s\n", (unsigned long long)o->seed,
+	       (unsigned long long)skip, last);
+	return 1;
+}
+
+static void usage(FILE *f)
+{
+	fputs("usage: sim [--seeds N] [--first F] [--jobs J] [--twice] [--require-coverage]\n"
+	      "       sim --seed N            replay one seed and tell its story\n"
+	      "       sim --seed N --shrink   which faults does the failure need?\n",
+	      f);
+}
+
+static bool parse(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {{"seed", required_argument, NULL, 's'},
+					      {"seeds", required_argument, NULL, 'n'},
+					      {"first", required_argument, NULL, 'f'},
+					      {"jobs", required_argument, NULL, 'j'},
+					      {"twice", no_argument, NULL, 't'},
+					      {"require-coverage", no_argument, NULL, 'c'},
+					      {"shrink", no_argument, NULL, 'k'},
+					      {"help", no_argument, NULL, 'h'},
+					      {NULL, 0, NULL, 0}};
+	int c;
+
+	for (c = getopt_long(argc, argv, "", longs, NULL); c != -1;
+	     c = getopt_long(argc, argv, "", longs, NULL)) {
+		uint64_t n = 0;
+		bool number = optarg != NULL && str_u64(str_of(optarg), &n);
+
+		if (optarg != NULL && !number) {
+			return false;
+		}
+		if (c == 's') {
+			o->single = true;
+			o->seed = n;
+		} else if (c == 'n') {
+			o->seeds = n;
+		} else if (c == 'f') {
+			o->first = n;
+		} else if (c == 'j' && n >= 1 && n <= 16) {
+			o->jobs = (unsigned)n;
+		} else if (c == 't') {
+			o->twice = true;
+		} else if (c == 'c') {
+			o->require = true;
+		} else if (c == 'k') {
+			o->shrink = true;
+		} else {
+			usage(c == 'h' ? stdout : stderr);
+			exit(c == 'h' ? 0 : 2);
+		}
+	}
+	return optind == argc;
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int run_many(const struct options *o)
+{
+	struct coverage cov = {0};
+	double begin = seconds(), took;
+	bool good = run_all(o, &cov);
+	size_t empty;
+
+	took = seconds() - begin;
+	empty = coverage_print(&cov);
+	printf("%llu seeds, %llu steps, %llu workloads in %.1f s: %.0f steps/s\n",
+	       (unsigned long long)cov.seeds, (unsigned long long)cov.steps,
+	       (unsigned long long)cov.workloads, took, (double)cov.steps / (took > 0 ? took : 1));
+	if (o->require && empty > 0) {
+		printf("FAIL %zu rows of the coverage table are empty\n", empty);
+		good = false;
+	}
+	puts(good ? "every seed passed" : "FAILED");
+	return good ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.seeds = 2000, .first = 1, .jobs = 2};
+
+	if (!parse(argc, argv, &o)) {
+		usage(stderr);
+		return 2;
+	}
+	if (o.single && o.shrink) {
+		return shrink(&o);
+	}
+	if (o.single) {
+		struct coverage cov = {0};
+		char failure[512];
+		bool good = one(o.seed, &o, &cov, 0, failure, NULL);
+
+		printf("seed %llu, %llu steps: %s\n", (unsigned long long)o.seed,
+		       (unsigned long long)cov.steps, good ? "passed" : failure);
+		return good ? 0 : 1;
+	}
+	return run_many(&o);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Daemon processes: the shipping manager, its lease, life and death. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "t/sim/sim.h"
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	struct proc *p = ctx;
+	char who[16];
+
+	if (!p->sim->story || ev->type != EV_LINK) {
+		return;
+	}
+	snprintf(who, sizeof(who), "daemon%zu", p->index);
+	say(p->sim, who, "link of cluster %u: %s %.*s", ev->cluster,
+	    ev->link == LINK_UP     ? "up"
+	    : ev->link == LINK_DOWN ? "down"
+				    : "connecting",
+	    STR_ARG(ev->text));
+}
+
+static void on_op(void *ctx, const struct op *op)
+{
+	struct proc *p = ctx;
+	char who[16];
+
+	if (!p->sim->story) {
+		return;
+	}
+	snprintf(who, sizeof(who), "daemon%zu", p->index);
+	say(p->sim, who, "%.*s",
+	    STR_ARG(str_sub(op_text(op, manager_kinds(p->m), &p->sim->arena), 0, 200)));
+}
+
+void proc_start(struct proc *p)
+{
+	struct sim *s = p->sim;
+	struct manager_options o = {.plug = s->plug,
+				    .transport = &p->transport,
+				    .observer = {.ctx = p, .on_event = on_event, .on_op = on_op},
+				    .origin = STR("multikueue"),
+				    .namespace_ = STR("kueue-system"),
+				    .dispatcher =
+					    STR("kueue.x-k8s.io/multikueue-dispatcher-all-at-once"),
+				    .user_agent = STR(AGENT),
+				    .worker_lost_timeout_ms = 15 * 60 * 1000,
+				    .gc_interval_ms = 60 * 1000,
+				    .gate_workload_identifier_annotations = true,
+				    .seed = s->seed * 41 + p->index + (uint64_t)p->gen * 1000003};
+	struct endpoint e = {.host = STR("10.0.0.0"), .port = 6443, .token = STR("t")};
+	char identity[32];
+	struct lease_options lo = {
+		.ns = STR("kueue-system"), .name = STR("lease"), .seed = o.seed + 7};
+
+	p->gen++;
+	p->alive = true;
+	p->frozen_until = 0;
+	p->leads = false;
+	p->fence_until = 0;
+	p->run_at = p->lease_at = INT64_MAX;
+	snprintf(identity, sizeof(identity), "daemon%zu-%u", p->index, p->gen);
+	lo.identity = str_of(identity);
+	p->m = manager_new(&o, NULL);
+	if (p->m == NULL || lease_init(&p->lease, &lo, s->now, NULL) != MK_OK) {
+		abort();
+	}
+	say(s, identity, "starts");
+	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
+	if (manager_start(p->m, &e, NULL) != MK_OK) {
+		abort();
+	}
+	proc_kick(p, s->now);
+	proc_lease(p);
+}
+
+void proc_kill(struct proc *p)
+{
+	if (!p->alive) {
+		return;
+	}
+	coverage_take(p->sim, p);
+	p->alive = false;
+	p->gen++;
+	p->leads = false;
+	p->fence_until = 0;
+	manager_free(p->m);
+	p->m = NULL;
+	wire_drop(p);
+	memset(p->conn, 0, sizeof(p->conn));
+}
+
+void proc_kick(struct proc *p, int64_t at)
+{
+	struct msg *m;
+
+	if (at >= p->run_at) {
+		return;
+	}
+	p->run_at = at;
+	m = msg_new(p->sim, M_RUN);
+	m->proc = p;
+	m->gen = p->gen;
+	schedule(p->sim, m, at);
+}
+
+void proc_run(struct proc *p)
+{
+	struct sim *s = p->sim;
+	int64_t next;
+
+	manager_run(p->m, s->now, wall_of(s) + p->wall_step);
+	if (manager_broken(p->m)) {
+		fail(s, "memory", "daemon %zu gave up", p->index);
+		return;
+	}
+	next = manager_next_ms(p->m);
+	if (next != INT64_MAX) {
+		proc_kick(p, next > s->now ? next : s->now + 1);
+	}
+}
+
+/* --- the lease: a wire of its own, as in the daemon -------------------------------------------------- */
+
+static void lead(struct proc *p)
+{
+	struct sim *s = p->sim;
+	enum lease_state st = lease_get_state(&p->lease, s->now);
+	bool leads = st == LEASE_LEADER;
+
+	p->fence_until = leads ? lease_until_ms(&p->lease) : 0;
+	if (leads != p->leads) {
+		p->leads = leads;
+		say(s, "lease", "daemon %zu %s", p->index, leads ? "leads" : "leads no more");
+		manager_set_leader(p->m, leads);
+		proc_kick(p, s->now);
+	}
+	if (st == LEASE_LOST) {
+		struct msg *m = msg_new(s, M_START);
+
+		/* The process exits; its supervisor starts it again. */
+		say(s, "lease", "daemon %zu lost the lease and exits", p->index);
+		m->proc = p;
+		schedule(s, m, s->now + rng_range(&s->rng, 500, 5000));
+		proc_kill(p);
+	}
+}
+
+void proc_lease(struct proc *p)
+{
+	struct sim *s = p->sim;
+	struct lease_request r;
+	struct msg *m;
+	int64_t next;
+
+	lead(p);
+	if (!p->alive) {
+		return;
+	}
+	if (lease_next(&p->lease, s->now, wall_of(s) + p->wall_step, &r)) {
+		m = msg_new(s, M_LEASE_ARRIVE);
+		m->proc = p;
+		m->gen = p->gen;
+		m->plane = &s->plane[0];
+		m->owned = malloc(sizeof(r.path) + r.body_n + 1);
+		if (m->owned == NULL) {
+			abort();
+		}
+		memcpy(m->owned, r.path, sizeof(r.path));
+		memcpy(m->owned + sizeof(r.path), r.body, r.body_n);
+		m->req = (struct ks_request){.method = str_of(r.method),
+					     .target = str_of(m->owned),
+					     .accept = STR("application/json"),
+					     .content_type = str_of(r.content_type),
+					     .body = {m->owned + sizeof(r.path), r.body_n},
+					     .user = STR("multikueued"),
+					     .user_agent = STR("lease")};
+		m->timeout_ms = r.timeout_ms;
+		schedule(s, m, s->now + wire_delay(s, m->plane));
+	}
+	next = lease_next_ms(&p->lease, s->now);
+	if (next != INT64_MAX && next < p->lease_at) {
+		p->lease_at = next > s->now ? next : s->now + 1;
+		m = msg_new(s, M_LEASE);
+		m->proc = p;
+		m->gen = p->gen;
+		schedule(s, m, p->lease_at);
+	}
+}
+
+void proc_lease_arrive(struct sim *s, struct msg *m)
+{
+	struct plane *p = m->plane;
+	struct ks_response resp = {.retry_after_ms = -1};
+	bool lost = p->refuse || p->blackhole || (p->lost_send && rng_chance(&s->rng, 1, 5));
+	struct msg *r;
+
+	if (!lost) {
+		ks_handle(p->store, &m->req, wall_of(s), &s->arena, &resp);
+		plane_watches(p);
+		lost = p->lost_reply && rng_chance(&s->rng, 1, 3);
+	}
+	r = msg_new(s, M_LEASE_REPLY);
+	r->proc = m->proc;
+	r->gen = m->gen;
+	r->status = lost ? 0 : resp.status;
+	r->owned = malloc(resp.body.n + 1);
+	if (r->owned == NULL) {
+		abort();
+	}
+	if (!lost && resp.body.n > 0) {
+		memcpy(r->owned, resp.body.p, resp.body.n);
+		r->body = (mk_str){r->owned, resp.body.n};
+	}
+	schedule(s, r, s->now + (lost ? m->timeout_ms : wire_delay(s, p)));
+}
+
+void proc_lease_reply(struct sim *s, struct msg *m)
+{
+	lease_reply(&m->proc->lease, s->now, m->status, m->body);
+	proc_lease(m->proc);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a seed: what the users wanted is done (I4), nothing is left behind (I5), and nothing is written any more (I12). */
+#include <stdio.h>
+
+#include "t/sim/sim.h"
+
+#define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
+
+static bool is_true(const struct json *o, const char *type)
+{
+	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "type")), type)) {
+			return str_is(json_str(json_get(it.val, "status")), "True");
+		}
+	}
+	return false;
+}
+
+static const struct json *workload_of(struct sim *s, const struct user *u)
+{
+	size_t pos = 0;
+	const struct json *o = ks_each(s->plane[0].store, WORKLOADS, &pos);
+
+	while (o != NULL) {
+		const struct json *ref = json_elem(json_at(o, "/metadata/ownerReferences"), 0);
+
+		if (u->kind == USER_NO_ADAPTER ? str_is(json_str_at(o, "/metadata/name"), u->name)
+					       : str_is(json_str(json_get(ref, "name")), u->name)) {
+			return o;
+		}
+		o = ks_each(s->plane[0].store, WORKLOADS, &pos);
+	}
+	return NULL;
+}
+
+static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
+{
+	const struct json *job =
+		ks_get(s->plane[0].store, "batch/v1/jobs", STR("default"), str_of(u->name));
+	const struct json *wl = workload_of(s, u);
+	const char *missing = NULL;
+
+	if (u->deleted) {
+		missing = job != NULL  ? "its job is still there"
+			  : wl != NULL ? "its Workload is still there"
+				       : NULL;
+	} else if (u->kind == USER_UNMANAGED || u->kind == USER_NO_ADAPTER) {
+		const struct json *active = json_at(wl, "/spec/active");
+
+		missing = wl == NULL                             ? "it has no Workload"
+			  : active != NULL && !json_bool(active) ? NULL
+								 : "it was not rejected";
+	} else if (!is_true(job, u->kind == USER_FAILING ? "Failed" : "Complete")) {
+		missing = "its job is not over";
+	} else if (!is_true(wl, "Finished")) {
+		missing = "its Workload is not Finished";
+	}
+	if (missing != NULL) {
+		snprintf(why, n, "%s: %s", u->name, missing);
+	}
+	return missing == NULL;
+}
+
+static bool nothing_left(struct sim *s, const char *resource, char *why, size_t n)
+{
+	for (size_t i = 1; i < s->n_planes; i++) {
+		size_t pos = 0;
+		const struct json *o = ks_each(s->plane[i].store, resource, &pos);
+
+		while (o != NULL) {
+			if (json_at(o, "/metadata/labels/kueue.x-k8s.io~1multikueue-origin") !=
+			    NULL) {
+				snprintf(why, n, "%s %.*s is left on %s", resource,
+					 STR_ARG(json_str_at(o, "/metadata/name")),
+					 s->plane[i].name);
+				return false;
+			}
+			o = ks_each(s->plane[i].store, resource, &pos);
+		}
+	}
+	return true;
+}
+
+static bool clusters_active(struct sim *s, char *why, size_t n)
+{
+	size_t pos = 0;
+	const struct json *o =
+		ks_each(s->plane[0].store, "kueue.x-k8s.io/v1beta2/multikueueclusters", &pos);
+
+	while (o != NULL) {
+		if (!is_true(o, "Active")) {
+			snprintf(why, n, "cluster %.*s is not Active",
+				 STR_ARG(json_str_at(o, "/metadata/name")));
+			return false;
+		}
+		o = ks_each(s->plane[0].store, "kueue.x-k8s.io/v1beta2/multikueueclusters", &pos);
+	}
+	return true;
+}
+
+bool rest_reached(struct sim *s, char *why, size_t n)
+{
+	for (size_t i = 0; i < s->n_users; i++) {
+		if (!s->user[i].created || !user_done(s, &s->user[i], why, n)) {
+			return false;
+		}
+	}
+	return clusters_active(s, why, n) && nothing_left(s, "batch/v1/jobs", why, n) &&
+	       nothing_left(s, WORKLOADS, why, n);
+}
+
+void rest_check(struct sim *s)
+{
+	char why[256] = "";
+	uint64_t writes;
+
+	/* What is still on its way (trailing status, conditions, garbage) may arrive first. */
+	run_until(s, s->now + 3 * 60 * 1000);
+	if (s->failed) {
+		return;
+	}
+	if (!rest_reached(s, why, sizeof(why))) {
+		fail(s, "I5 no leak", "it was done and is no more: %s", why);
+		return;
+	}
+	writes = s->writes;
+	run_until(s, s->now + REST_MS);
+	if (s->writes != writes) {
+		fail(s, "I12 quiet", "%llu writes at rest",
+		     (unsigned long long)(s->writes - writes));
+	}
+	for (size_t i = 0; i < s->n_procs && !s->failed; i++) {
+		proc_kill(&s->proc[i]);
+		proc_start(&s->proc[i]);
+	}
+	run_until(s, s->now + REST_MS);
+	if (s->writes != writes) {
+		fail(s, "I12 quiet", "%llu writes after a restart at rest",
+		     (unsigned long long)(s->writes - writes));
+	}
+	if (!s->failed && !rest_reached(s, why, sizeof(why))) {
+		fail(s, "I12 quiet", "a restart at rest changed something: %s", why);
+	}
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* People: they submit jobs over a minute or so, some of which fail, some are deleted, some are not ours to run. */
+#include <stdio.h>
+
+#include "t/sim/sim.h"
+
+#define JOBS "/apis/batch/v1/namespaces/default/jobs"
+
+static enum user_kind pick_kind(struct sim *s)
+{
+	switch (rng_below(&s->rng, 12)) {
+	case 0:
+		return USER_FAILING;
+	case 1:
+	case 2:
+		return USER_DELETED;
+	case 3:
+		return USER_UNMANAGED;
+	case 4:
+		return USER_NO_ADAPTER;
+	case 5:
+		return USER_FOREIGN_JOB;
+	default:
+		return USER_JOB;
+	}
+}
+
+void users_init(struct sim *s)
+{
+	s->n_users = 20 + (size_t)rng_below(&s->rng, 8);
+	for (size_t i = 0; i < s->n_users; i++) {
+		struct user *u = &s->user[i];
+		struct msg *m = msg_new(s, M_USER);
+
+		u->kind = s->no_faults ? USER_JOB : pick_kind(s);
+		snprintf(u->name, sizeof(u->name), "job-%02zu", i);
+		u->create_at = rng_range(&s->rng, 0, 60000);
+		m->index = i;
+		schedule(s, m, u->create_at);
+		if (u->kind == USER_DELETED) {
+			m = msg_new(s, M_USER);
+			m->index = i;
+			m->status = 1;
+			u->delete_at = u->create_at + rng_range(&s->rng, 5, 15000);
+			schedule(s, m, u->delete_at);
+		}
+	}
+}
+
+struct user *user_by_name(struct sim *s, mk_str name)
+{
+	for (size_t i = 0; i < s->n_users; i++) {
+		if (str_is(name, s->user[i].name)) {
+			return &s->user[i];
+		}
+	}
+	return NULL;
+}
+
+static mk_str job_body(struct sim *s, const struct user *u)
+{
+	bool failing = u->kind == USER_FAILING;
+	const char *other = u->kind == USER_UNMANAGED ? ",\"managedBy\":\"example.com/other\"" : "";
+
+	return arena_printf(&s->arena,
+			    "{\"apiVersion\":\"batch/"
+			    "v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+			    "\"default\",\"labels\":{\"kueue.x-k8s.io/"
+			    "queue-name\":\"lq\"},\"annotations\":{\"kubesim.x-k8s.io/"
+			    "run-ms\":\"%lld\"%s}},\"spec\":{\"parallelism\":%llu,\"completions\":%"
+			    "llu,\"suspend\":true%s,\"template\":{\"spec\":{\"restartPolicy\":"
+			    "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+			    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}",
+			    u->name, (long long)rng_range(&s->rng, 50, 9000),
+			    failing ? ",\"kubesim.x-k8s.io/exit-code\":\"1\"" : "",
+			    1 + (unsigned long long)rng_below(&s->rng, 3), 3ull, other);
+}
+
+static void submit(struct sim *s, struct user *u)
+{
+	const struct json *job;
+	int status;
+
+	if (u->kind == USER_NO_ADAPTER) {
+		status = plane_request(
+			&s->plane[0], "POST",
+			"/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads", NULL,
+			arena_printf(
+				&s->arena,
+				"{\"apiVersion\":\"kueue.x-k8s.io/"
+				"v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\","
+				"\"namespace\":\"default\"},\"spec\":{\"queueName\":\"lq\","
+				"\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{"
+				"\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+				"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
+				u->name));
+	} else {
+		if (u->kind == USER_FOREIGN_JOB) {
+			/* Somebody on a worker has a job of that name: not ours, never to be touched. */
+			struct plane *w = &s->plane[1 + rng_below(&s->rng, s->n_planes - 1)];
+
+			(void)plane_request(
+				w, "POST", JOBS, NULL,
+				arena_printf(
+					&s->arena,
+					"{\"apiVersion\":\"batch/"
+					"v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\","
+					"\"namespace\":\"default\"},\"spec\":{\"suspend\":true,"
+					"\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+					"\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+					u->name));
+		}
+		status = plane_request(&s->plane[0], "POST", JOBS, NULL, job_body(s, u));
+		job = ks_get(s->plane[0].store, "batch/v1/jobs", STR("default"), str_of(u->name));
+		snprintf(u->uid, sizeof(u->uid), "%.*s",
+			 STR_ARG(json_str_at(job, "/metadata/uid")));
+	}
+	if (status / 100 != 2) {
+		fail(s, "setup", "submitting %s: %d", u->name, status);
+	}
+	u->created = true;
+	say(s, "user", "submits %s", u->name);
+}
+
+void user_turn(struct sim *s, size_t index, bool deleting)
+{
+	struct user *u = &s->user[index];
+
+	if (!deleting) {
+		submit(s, u);
+		return;
+	}
+	say(s, "user", "deletes %s", u->name);
+	(void)plane_request(&s->plane[0], "DELETE", arena_printf(&s->arena, JOBS "/%s", u->name).p,
+			    NULL, STR("{\"propagationPolicy\":\"Background\"}"));
+	u->deleted = true;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A struct transport made of messages. A request waits in the process, leaves (here the lease's fence is checked, as
+ * core/net does before the first byte), arrives after a delay, is executed, and its answer comes back after another.
+ * Frames of a stream keep their order; everything else may overtake.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "t/sim/sim.h"
+
+static mk_str key_of(const uint64_t *token)
+{
+	return (mk_str){(const char *)token, sizeof(*token)};
+}
+
+static struct call *call_find(struct proc *p, uint64_t token)
+{
+	return map_get(&p->calls, key_of(&token));
+}
+
+void stream_free(struct stream *st)
+{
+	ks_watch_close(st->plane->store, st->watch);
+	list_del(&st->node);
+	free(st);
+}
+
+static void call_free(struct proc *p, struct call *c)
+{
+	map_del(&p->calls, key_of(&c->token));
+	if (c->stream != NULL) {
+		stream_free(c->stream);
+	}
+	free(c);
+}
+
+void wire_drop(struct proc *p)
+{
+	size_t pos = 0;
+	mk_str key;
+	void *val;
+
+	while (map_next(&p->calls, &pos, &key, &val)) {
+		struct call *c = val;
+
+		if (c->stream != NULL) {
+			stream_free(c->stream);
+		}
+		free(c);
+	}
+	map_done(&p->calls);
+	map_init(&p->calls);
+}
+
+int64_t wire_delay(struct sim *s, const struct plane *p)
+{
+	return p->slow ? rng_range(&s->rng, 100, 3000) : rng_range(&s->rng, 1, 12);
+}
+
+static enum mk_code on_open(void *ctx, uint32_t cluster, const struct endpoint *e,
+			    struct mk_err *err)
+{
+	struct proc *p = ctx;
+	size_t plane = 0;
+
+	if (cluster >= MAX_PLANES * 4) {
+		return err_set(err, MK_BUG, "sim", "cluster number %u", cluster);
+	}
+	/* Servers are https://10.0.0.N:6443. */
+	plane = (size_t)(e->host.p[e->host.n - 1] - '0');
+	p->conn[cluster] =
+		(struct conn){.open = true, .gen = p->conn[cluster].gen + 1, .plane = plane};
+	return MK_OK;
+}
+
+/* Collects and forgets the calls of a cluster, in the order of their tokens; 'told' gets what must be told. */
+static size_t calls_of(struct proc *p, uint32_t cluster, uint64_t *told, size_t max)
+{
+	size_t pos = 0, n = 0;
+	mk_str key;
+	void *val;
+
+	while (map_next(&p->calls, &pos, &key, &val)) {
+		struct call *c = val;
+
+		if (c->cluster == cluster && n < max) {
+			size_t at = n++;
+
+			while (at > 0 && told[at - 1] > c->token) {
+				told[at] = told[at - 1];
+				at--;
+			}
+			told[at] = c->token;
+		}
+	}
+	return n;
+}
+
+static void on_close(void *ctx, uint32_t cluster)
+{
+	struct proc *p = ctx;
+	uint64_t tokens[4096];
+	size_t n = calls_of(p, cluster, tokens, 4096);
+
+	for (size_t i = 0; i < n; i++) {
+		call_free(p, call_find(p, tokens[i]));
+	}
+	p->conn[cluster].open = false;
+}
+
+static void end_later(struct proc *p, uint64_t token, enum transport_end end, enum mk_code code)
+{
+	struct msg *m = msg_new(p->sim, M_TIMEOUT);
+
+	m->proc = p;
+	m->gen = p->gen;
+	m->token = token;
+	m->end = end;
+	m->code = code;
+	schedule(p->sim, m, p->sim->now);
+}
+
+static void on_reset(void *ctx, uint32_t cluster)
+{
+	struct proc *p = ctx;
+	uint64_t tokens[4096];
+	size_t n = calls_of(p, cluster, tokens, 4096);
+
+	for (size_t i = 0; i < n; i++) {
+		end_later(p, tokens[i], TRANSPORT_LOST, MK_UNAVAILABLE);
+	}
+}
+
+static mk_str pack(char **at, mk_str v)
+{
+	mk_str r = {*at, v.n};
+
+	if (v.n > 0) {
+		memcpy(*at, v.p, v.n);
+	}
+	*at += v.n;
+	return r;
+}
+
+static enum mk_code on_send(void *ctx, uint32_t cluster, const struct transport_request *r,
+			    uint64_t token, struct mk_err *err)
+{
+	struct proc *p = ctx;
+	struct sim *s = p->sim;
+	struct msg *m;
+	struct call *c;
+	char *at;
+
+	if (cluster >= MAX_PLANES * 4 || !p->conn[cluster].open) {
+		return err_set(err, MK_BUG, "sim", "cluster is not open");
+	}
+	c = calloc(1, sizeof(*c));
+	m = msg_new(s, M_LEAVE);
+	m->owned = malloc(r->path.n + r->body.n + 1);
+	if (c == NULL || m->owned == NULL || !map_put(&p->calls, key_of(&token), c)) {
+		abort();
+	}
+	*c = (struct call){.token = token, .cluster = cluster};
+	m->proc = p;
+	m->gen = p->gen;
+	m->plane = &s->plane[p->conn[cluster].plane];
+	m->token = token;
+	m->cls = r->cls;
+	m->timeout_ms = r->timeout_ms;
+	at = m->owned;
+	m->req = (struct ks_request){.method = str_of(r->method),
+				     .target = pack(&at, r->path),
+				     .accept = str_of(r->accept ? r->accept : "application/json"),
+				     .content_type = str_of(r->content_type),
+				     .body = pack(&at, r->body),
+				     .user = STR("multikueued"),
+				     .user_agent = STR(AGENT)};
+	/* Now and then a request waits for its turn inside the process. */
+	schedule(s, m, s->now + (rng_chance(&s->rng, 1, 4) ? rng_range(&s->rng, 0, 20) : 0));
+	return MK_OK;
+}
+
+static void on_cancel(void *ctx, uint32_t cluster, uint64_t token)
+{
+	struct proc *p = ctx;
+	struct call *c = call_find(p, token);
+
+	(void)cluster;
+	if (c != NULL) {
+		call_free(p, c);
+	}
+}
+
+void wire_init(struct proc *p)
+{
+	map_init(&p->calls);
+	p->transport = (struct transport){.ctx = p,
+					  .open = on_open,
+					  .close = on_close,
+					  .reset = on_reset,
+					  .send = on_send,
+					  .cancel = on_cancel};
+}
+
+/* --- on the way ------------------------------------------------------------------------------------ */
+
+static void answer_end(struct sim *s, struct msg *m, enum transport_end end, enum mk_code code,
+		       int64_t at)
+{
+	struct msg *r = msg_new(s, M_TIMEOUT);
+
+	r->proc = m->proc;
+	r->gen = m->gen;
+	r->token = m->token;
+	r->end = end;
+	r->code = code;
+	schedule(s, r, at);
+}
+
+static void note_request(struct sim *s, const struct msg *m)
+{
+	uint64_t h = s->stream_hash ^ (uint64_t)s->now;
+	mk_str parts[] = {m->req.method, m->req.target, m->req.body};
+
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t j = 0; j < parts[i].n; j++) {
+			h = (h ^ (unsigned char)parts[i].p[j]) * 0x100000001b3u;
+		}
+	}
+	s->stream_hash = h;
+}
+
+void wire_leave(struct sim *s, struct msg *m)
+{
+	struct proc *p = m->proc;
+	int64_t timeout = m->timeout_ms;
+
+	if (call_find(p, m->token) == NULL) {
+		msg_free(m); /* cancelled before it left */
+		return;
+	}
+	if (m->cls == TRANSPORT_WRITE) {
+		if (p->fence_until <= s->now) {
+			answer_end(s, m, TRANSPORT_NOT_SENT, MK_FENCED, s->now);
+			msg_free(m);
+			return;
+		}
+		if (p->fence_until - s->now < timeout) {
+			timeout = p->fence_until - s->now;
+		}
+		check_send(p, m);
+	}
+	note_request(s, m);
+	if (m->plane->refuse) {
+		answer_end(s, m, TRANSPORT_NOT_SENT, MK_UNAVAILABLE, s->now + 1);
+		msg_free(m);
+		return;
+	}
+	if (timeout > 0) {
+		answer_end(s, m, TRANSPORT_LOST, MK_TIMEOUT, s->now + timeout);
+	}
+	m->type = M_ARRIVE;
+	schedule(s, m, s->now + wire_delay(s, m->plane));
+	if (s->kill_countdown > 0 && --s->kill_countdown == 0) {
+		struct proc *victim = &s->proc[s->kill_proc];
+
+		say(s, "fault", "kill -9 of daemon %zu, a request on its way", victim->index);
+		if (victim->alive) {
+			struct msg *again = msg_new(s, M_START);
+
+			again->proc = victim;
+			schedule(s, again, s->now + rng_range(&s->rng, 10, 20000));
+			proc_kill(victim);
+		}
+	}
+}
+
+/* What the server says instead of doing it; 0 = nothing. */
+static int refusal(struct sim *s, const struct plane *p)
+{
+	if (p->limit && rng_chance(&s->rng, 1, 2)) {
+		return 429;
+	}
+	return p->error && rng_chance(&s->rng, 1, 2) ? 503 : 0;
+}
+
+static void send_answer(struct sim *s, struct msg *m, const struct ks_response *resp)
+{
+	struct msg *r;
+
+	if (m->proc->gen != m->gen || !m->proc->alive) {
+		return;
+	}
+	r = msg_new(s, M_REPLY);
+	r->proc = m->proc;
+	r->gen = m->gen;
+	r->plane = m->plane;
+	r->token = m->token;
+	r->status = resp->status;
+	r->retry_after_ms = resp->retry_after_ms;
+	r->content_type = resp->content_type;
+	r->owned = malloc(resp->body.n + 1);
+	if (r->owned == NULL) {
+		abort();
+	}
+	if (resp->body.n > 0) {
+		memcpy(r->owned, resp->body.p, resp->body.n);
+	}
+	r->body = (mk_str){r->owned, resp->body.n};
+	schedule(s, r, s->now + wire_delay(s, m->plane));
+}
+
+static void open_stream(struct sim *s, struct msg *m, const struct ks_response *resp)
+{
+	struct call *c =
+		m->proc->alive && m->proc->gen == m->gen ? call_find(m->proc, m->token) : NULL;
+	struct stream *st;
+	struct ks_response head = {
+		.status = 200, .content_type = "application/json", .retry_after_ms = -1};
+
+	if (c == NULL) {
+		ks_watch_close(m->plane->store, resp->watch);
+		return;
+	}
+	st = calloc(1, sizeof(*st));
+	if (st == NULL) {
+		abort();
+	}
+	*st = (struct stream){.plane = m->plane,
+			      .proc = m->proc,
+			      .gen = m->gen,
+			      .token = m->token,
+			      .watch = resp->watch,
+			      .last_at = s->now};
+	list_add_tail(&m->plane->streams, &st->node);
+	c->stream = st;
+	c->watch = true;
+	send_answer(s, m, &head);
+	plane_watches(m->plane);
+}
+
+void wire_arrive(struct sim *s, struct msg *m)
+{
+	struct plane *p = m->plane;
+	struct ks_response resp = {.retry_after_ms = -1};
+	bool mutating = m->cls == TRANSPORT_WRITE;
+
+	if (p->refuse || p->blackhole || (p->lost_send && rng_chance(&s->rng, 1, 5))) {
+		say(s, p->name, "lost: %.*s %.*s", STR_ARG(m->req.method), STR_ARG(m->req.target));
+		return; /* the sender's timeout tells */
+	}
+	resp.status = refusal(s, p);
+	if (resp.status != 0) {
+		resp.content_type = "application/json";
+		resp.retry_after_ms = resp.status == 429 ? 1000 : -1;
+		resp.body = resp.status == 429
+				    ? STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":"
+					  "\"Failure\",\"message\":\"too "
+					  "many\",\"reason\":\"TooManyRequests\",\"code\":429}")
+				    : STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":"
+					  "\"Failure\",\"message\":\"down\",\"reason\":"
+					  "\"ServiceUnavailable\",\"code\":503}");
+	} else {
+		m->req.body = ks_actors_admit(p->actors, &m->req, &s->arena);
+		ks_handle(p->store, &m->req, wall_of(s), &s->arena, &resp);
+		check_status(s, m, resp.status, resp.body);
+	}
+	if (mutating) {
+		say(s, p->name, "%.*s %.*s -> %d", STR_ARG(m->req.method), STR_ARG(m->req.target),
+		    resp.status);
+	}
+	if (resp.status >= 0 && resp.status < CODES) {
+		s->cov->codes[resp.status]++;
+	}
+	plane_kick(p);
+	if (resp.watch != 0) {
+		open_stream(s, m, &resp);
+		return;
+	}
+	if (mutating && p->lost_reply && rng_chance(&s->rng, 1, 3)) {
+		say(s, p->name, "the answer gets lost");
+		return;
+	}
+	send_answer(s, m, &resp);
+}
+
+/* --- back in the process ---------------------------------------------------------------------------- */
+
+void wire_reply(struct sim *s, struct msg *m)
+{
+	struct proc *p = m->proc;
+	struct call *c = call_find(p, m->token);
+	const struct transport_sink *sink = manager_sink(p->m);
+	struct transport_head head = {.status = m->status,
+				      .content_type = str_of(m->content_type),
+				      .retry_after_ms = m->retry_after_ms};
+
+	if (c == NULL || m->plane->blackhole) {
+		return;
+	}
+	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
+	c->head = true;
+	if (!c->watch) {
+		/* The token is free once the end is told. */
+		call_free(p, c);
+		sink->on_head(sink->ctx, m->token, &head);
+		if (m->body.n > 0) {
+			sink->on_chunk(sink->ctx, m->token, m->body);
+		}
+		sink->on_end(sink->ctx, m->token, TRANSPORT_OK, MK_OK, STR(""));
+	} else {
+		sink->on_head(sink->ctx, m->token, &head);
+	}
+	proc_kick(p, s->now);
+}
+
+void wire_timeout(struct sim *s, struct msg *m)
+{
+	struct proc *p = m->proc;
+	struct call *c = call_find(p, m->token);
+	const struct transport_sink *sink = manager_sink(p->m);
+
+	if (c == NULL || (c->watch && m->code == MK_TIMEOUT)) {
+		return;
+	}
+	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
+	call_free(p, c);
+	sink->on_end(sink->ctx, m->token, m->end, m->code, STR("connection lost"));
+	proc_kick(p, s->now);
+}
+
+void wire_frame(struct sim *s, struct msg *m)
+{
+	struct proc *p = m->proc;
+	struct call *c = call_find(p, m->token);
+	const struct transport_sink *sink = manager_sink(p->m);
+
+	if (c == NULL || c->broken) {
+		return;
+	}
+	if (m->plane->blackhole) {
+		/* What is not acknowledged is lost with its connection: no later frame may arrive either. */
+		c->broken = true;
+		return;
+	}
+	if (!c->head) {
+		/* The head is a message of its own and may be late: frames wait for it. */
+		struct msg *again = msg_new(s, M_FRAME);
+
+		*again = *m;
+		heap_node_init(&again->node);
+		m->owned = NULL;
+		schedule(s, again, s->now + 1);
+		return;
+	}
+	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
+	sink->on_chunk(sink->ctx, m->token, m->body);
+	proc_kick(p, s->now);
+}
+
+void wire_stream_end(struct sim *s, struct msg *m)
+{
+	struct proc *p = m->proc;
+	struct call *c = call_find(p, m->token);
+	const struct transport_sink *sink = manager_sink(p->m);
+
+	if (c == NULL) {
+		return;
+	}
+	if (m->plane->blackhole) {
+		struct msg *again = msg_new(s, M_STREAM_END);
+
+		*again = *m;
+		heap_node_init(&again->node);
+		schedule(s, again, s->now + 500);
+		return;
+	}
+	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
+	call_free(p, c);
+	sink->on_end(sink->ctx, m->token, m->end, m->end == TRANSPORT_OK ? MK_OK : MK_UNAVAILABLE,
+		     STR("stream ended"));
+	proc_kick(p, s->now);
+}
+
+void stream_end(struct sim *s, struct stream *st, enum transport_end end)
+{
+	struct msg *m = msg_new(s, M_STREAM_END);
+	struct call *c = call_find(st->proc, st->token);
+
+	m->proc = st->proc;
+	m->gen = st->gen;
+	m->plane = st->plane;
+	m->token = st->token;
+	m->end = end;
+	st->last_at += 1;
+	schedule(s, m, st->last_at > s->now ? st->last_at : s->now);
+	/* The stream is over at the server; the call lives until the process hears of it. */
+	if (c != NULL && c->stream == st) {
+		c->stream = NULL;
+	}
+	stream_free(st);
+}
