@@ -89,8 +89,7 @@ $(B)/%.o: %.c
 
 $(B)/lib%.a:
 	@mkdir -p $(@D)
-	@rm -f $@
-	@ar rcs $@ $^
+	@ar rcs $@.$$$$ $^ && mv -f $@.$$$$ $@
 
 $(B)/multikueued: $(B)/core/daemon/main.o $(ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
