@@ -312,8 +312,11 @@ struct kube {
 void kube_emit(struct kube *k, const struct event *ev);
 /* A copy in the sink's arena; empty when out of memory. */
 mk_str kube_keep(struct kube *k, mk_str s);
-void timer_init(struct timer *t, void (*fire)(struct kube *k, void *ctx), void *ctx);
+/* A timer has its place in the heap from init to done, so that setting it cannot fail. False: out of memory. */
+bool timer_init(struct kube *k, struct timer *t, void (*fire)(struct kube *k, void *ctx),
+		void *ctx);
+void timer_done(struct kube *k, struct timer *t);
 void timer_set(struct kube *k, struct timer *t, int64_t at_ms);
-void timer_del(struct kube *k, struct timer *t);
+void timer_off(struct kube *k, struct timer *t);
 
 #endif

@@ -93,22 +93,28 @@ mk_str kube_keep(struct kube *k, mk_str s)
 
 /* --- timers -------------------------------------------------------------------------------------- */
 
-void timer_init(struct timer *t, void (*fire)(struct kube *k, void *ctx), void *ctx)
+bool timer_init(struct kube *k, struct timer *t, void (*fire)(struct kube *k, void *ctx), void *ctx)
 {
 	heap_node_init(&t->node);
 	t->fire = fire;
 	t->ctx = ctx;
+	return heap_set(&k->timers, &t->node, INT64_MAX);
+}
+
+void timer_done(struct kube *k, struct timer *t)
+{
+	heap_del(&k->timers, &t->node);
 }
 
 void timer_set(struct kube *k, struct timer *t, int64_t at_ms)
 {
-	/* Out of memory can only strike at the first setting of a timer; its owner's other wake-ups then remain. */
-	(void)heap_set(&k->timers, &t->node, at_ms);
+	(void)heap_set(&k->timers, &t->node,
+		       at_ms); /* it is in the heap: a move, which cannot fail */
 }
 
-void timer_del(struct kube *k, struct timer *t)
+void timer_off(struct kube *k, struct timer *t)
 {
-	heap_del(&k->timers, &t->node);
+	timer_set(k, t, INT64_MAX);
 }
 
 void kube_run(struct kube *k)
@@ -122,7 +128,7 @@ void kube_run(struct kube *k)
 			break;
 		}
 		t = HEAP_ENTRY(n, struct timer, node);
-		heap_del(&k->timers, n);
+		timer_off(k, t);
 		t->fire(k, t->ctx);
 		arena_clear(&k->scratch);
 	}

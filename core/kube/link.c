@@ -29,10 +29,9 @@ struct link *link_new(struct kube *k, cluster_id id)
 	l->id = id;
 	list_init(&l->calls);
 	list_init(&l->watches);
-	timer_init(&l->timer, on_timer, l);
 	l->kinds = mk_calloc(k->kinds->n, sizeof(*l->kinds));
 	l->discovery = mk_calloc(k->n_groups, sizeof(*l->discovery));
-	if (l->kinds == NULL || l->discovery == NULL) {
+	if (!timer_init(k, &l->timer, on_timer, l) || l->kinds == NULL || l->discovery == NULL) {
 		link_free(k, l);
 		return NULL;
 	}
@@ -44,7 +43,7 @@ void link_free(struct kube *k, struct link *l)
 	while (!list_empty(&l->watches)) {
 		watch_free(k, LIST_ENTRY(l->watches.next, struct watch, node));
 	}
-	timer_del(k, &l->timer);
+	timer_done(k, &l->timer);
 	for (uint16_t i = 0; l->kinds != NULL && i < k->kinds->n; i++) {
 		mk_free(l->kinds[i].owned_plural);
 	}
@@ -235,16 +234,21 @@ enum mk_code link_connect(struct kube *k, struct link *l, mk_str ns, mk_str secr
 	return MK_OK;
 }
 
+/* For a link whose Secret was not known when it was asked to connect. Out of memory: again in a second. */
+static void resolve_late(struct kube *k, struct link *l)
+{
+	l->wants_creds = false;
+	if (resolve(k, l) != MK_OK) {
+		l->wants_creds = true;
+		timer_set(k, &l->timer, k->mono_ms + RECONNECT_FIRST_MS);
+	}
+}
+
 void link_secrets_synced(struct kube *k)
 {
 	for (size_t i = 0; i < k->n_links; i++) {
-		struct link *l = k->links[i];
-
-		if (l->wants_creds) {
-			l->wants_creds = false;
-			if (resolve(k, l) != MK_OK) {
-				l->wants_creds = true; /* out of memory: at the next list */
-			}
+		if (k->links[i]->wants_creds) {
+			resolve_late(k, k->links[i]);
 		}
 	}
 }
@@ -457,7 +461,7 @@ void link_arm(struct kube *k, struct link *l)
 		}
 		timer_set(k, &l->timer, at);
 	} else {
-		timer_del(k, &l->timer);
+		timer_off(k, &l->timer);
 	}
 }
 
@@ -475,6 +479,10 @@ static void on_timer(struct kube *k, void *ctx)
 {
 	struct link *l = ctx;
 
+	if (l->phase == PHASE_IDLE && l->wants_creds && k->secrets.synced) {
+		resolve_late(k, l);
+		return;
+	}
 	if (l->phase == PHASE_WAIT) {
 		begin_attempt(k, l);
 		return;

@@ -33,12 +33,12 @@ struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str se
 {
 	struct watch *w = mk_calloc(1, sizeof(*w));
 
-	(void)k;
 	if (w == NULL) {
 		return NULL;
 	}
 	w->owned_selector = mk_strndup(selector.p == NULL ? STR("") : selector);
-	if (w->owned_selector == NULL) {
+	if (w->owned_selector == NULL || !timer_init(k, &w->timer, on_timer, w)) {
+		mk_free(w->owned_selector);
 		mk_free(w);
 		return NULL;
 	}
@@ -50,7 +50,6 @@ struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str se
 	w->limit = LIST_LIMIT;
 	w->ended_ms = INT64_MIN / 2;
 	frame_init(&w->frame);
-	timer_init(&w->timer, on_timer, w);
 	list_add_tail(&l->watches, &w->node);
 	return w;
 }
@@ -60,7 +59,7 @@ static void quiet(struct kube *k, struct watch *w)
 {
 	call_cancel(k, w->call);
 	w->call = NULL;
-	timer_del(k, &w->timer);
+	timer_off(k, &w->timer);
 	frame_clear(&w->frame);
 	w->replaying = false;
 	w->phase = WATCH_OFF;
@@ -71,6 +70,7 @@ static void quiet(struct kube *k, struct watch *w)
 void watch_free(struct kube *k, struct watch *w)
 {
 	quiet(k, w);
+	timer_done(k, &w->timer);
 	frame_done(&w->frame);
 	list_del(&w->node);
 	mk_free(w->owned_selector);
