@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From operations to requests: order, caps, pauses, fencing, losses, and exactly one answer each. */
+#include "core/apply/apply.h"
+#include "core/base/alloc.h"
+#include "t/unit/kube_fake.h"
+
+enum { ANSWERS = 4096 };
+
+static struct fake f;
+static struct apply *a;
+static struct arena ops_arena;
+static struct {
+	uint64_t id;
+	enum op_outcome outcome;
+	enum mk_code code;
+	char text[128], obj[128];
+} answers[ANSWERS];
+static size_t n_answers;
+
+static void on_answer(void *ctx, const struct event *ev)
+{
+	mk_str obj = ev->obj != NULL ? json_write(&f.arena, ev->obj) : STR("");
+
+	(void)ctx;
+	if (ev->type != EV_OP_DONE || n_answers == ANSWERS) {
+		return;
+	}
+	answers[n_answers].id = ev->op_id;
+	answers[n_answers].outcome = ev->outcome;
+	answers[n_answers].code = ev->code;
+	fake_copy(answers[n_answers].text, 128, ev->text);
+	fake_copy(answers[n_answers++].obj, 128, obj);
+}
+
+static void setup(void)
+{
+	struct kube_sink sink = {.arena = &f.arena, .emit = on_answer};
+
+	fake_init(&f, 1);
+	fake_manager(&f);
+	fake_worker(&f);
+	a = apply_new(f.k, &f.kinds, &sink, NULL);
+	apply_set_may_write(a, true);
+	arena_init(&ops_arena, 0);
+	n_answers = 0;
+}
+
+static void teardown(void)
+{
+	/* kube first, as in the manager: it still answers what is on the wire. */
+	kube_free(f.k);
+	apply_free(a);
+	f.k = NULL;
+	arena_done(&ops_arena);
+	arena_done(&f.arena);
+}
+
+static struct op op_of(enum op_type type, uint64_t id, const char *name, enum op_prio prio)
+{
+	struct op op = {.type = type,
+			.id = id,
+			.cluster = 1,
+			.kind = KIND_WORKLOAD,
+			.ns = STR("n"),
+			.name = str_of(name),
+			.cause = "test",
+			.prio = prio,
+			.uid = STR("u\"1"),
+			.subresource = ""};
+
+	if (type == OP_CREATE || type == OP_EVENT || type == OP_MERGE || type == OP_APPLY_STATUS) {
+		struct json *body = json_new_obj(&ops_arena);
+
+		json_set_str(&ops_arena, body, "x", STR("y"));
+		op.body = body;
+	}
+	op.field_manager = type == OP_APPLY_STATUS ? "kueue-admission" : NULL;
+	return op;
+}
+
+static void submit(struct op op)
+{
+	apply_submit(a, &op, 1, f.mono);
+	apply_run(a, f.mono);
+}
+
+static size_t on_wire(const char *part)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f.n; i++) {
+		char line[1100];
+
+		snprintf(line, sizeof(line), "%s %s", f.calls[i].method, f.calls[i].path);
+		n += f.calls[i].open && strstr(line, part) != NULL;
+	}
+	return n;
+}
+
+static void test_requests(void)
+{
+	struct fake_call *c;
+
+	setup();
+	submit(op_of(OP_DELETE, 1, "w", PRIO_STOP));
+	c = fake_find(&f, 1, "DELETE ");
+	is_str(c != NULL ? c->body : NULL,
+	       "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"propagationPolicy\":"
+	       "\"Background\","
+	       "\"preconditions\":{\"uid\":\"u\\\"1\"}}",
+	       "a delete says whom it means, in the background");
+	fake_answer(&f, 1, "DELETE ", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
+	is_int(answers[0].outcome, OUTCOME_APPLIED, "it is answered");
+	submit(op_of(OP_APPLY_STATUS, 2, "w", PRIO_COMMIT));
+	ok(fake_find(&f, 1,
+		     "PATCH /apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/w/status?"
+		     "fieldManager=kueue-admission&force=true") != NULL,
+	   "an apply goes to the status");
+	fake_answer(&f, 1, "PATCH ", 200, "{\"kind\":\"Workload\",\"metadata\":{\"name\":\"w\"}}");
+	is_str(answers[1].obj, "{\"kind\":\"Workload\",\"metadata\":{\"name\":\"w\"}}",
+	       "the answer's object comes back");
+	submit(op_of(OP_GET, 3, "w", PRIO_COMMIT));
+	fake_answer(&f, 1, "GET /apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/w", 404,
+		    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404}");
+	ok(answers[2].outcome == OUTCOME_REFUSED && answers[2].code == MK_NOT_FOUND,
+	   "what is not there is said so");
+	submit(op_of(OP_MERGE, 4, "w", PRIO_STATUS));
+	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_LOST, MK_TIMEOUT, "lost");
+	ok(answers[3].outcome == OUTCOME_UNKNOWN && answers[3].code == MK_UNKNOWN,
+	   "a lost answer is an unknown outcome");
+	is_int(apply_pending(a), 0, "nothing is pending");
+	teardown();
+}
+
+static void test_order_and_cap(void)
+{
+	static struct op ops[200];
+	char names[200][8];
+
+	setup();
+	for (size_t i = 0; i < 200; i++) {
+		snprintf(names[i], sizeof(names[i]), "c%zu", i);
+		ops[i] = op_of(OP_CREATE, 100 + i, names[i], PRIO_START);
+	}
+	ops[199] = op_of(OP_DELETE, 299, "last", PRIO_STOP);
+	apply_submit(a, ops, 200, f.mono);
+	is_int(on_wire("POST "), 0, "submitting sends nothing");
+	apply_run(a, f.mono);
+	is_int(on_wire("POST ") + on_wire("DELETE "), 16, "at most 16 at first");
+	is_int(on_wire("DELETE "), 1, "what must stop goes first");
+	for (int i = 0; i < 199; i++) {
+		fake_answer(&f, 1, "POST ", 201, "{\"kind\":\"Workload\"}");
+		apply_run(a, f.mono);
+	}
+	fake_answer(&f, 1, "DELETE ", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
+	is_int(n_answers, 200, "each is answered once");
+	is_int(apply_next_ms(a), INT64_MAX, "nothing waits");
+	teardown();
+}
+
+static void test_same_object(void)
+{
+	setup();
+	submit(op_of(OP_MERGE, 1, "w", PRIO_STATUS));
+	submit(op_of(OP_DELETE, 2, "w", PRIO_STOP));
+	is_int(on_wire("DELETE "), 0, "one write per object on the wire");
+	ok(n_answers == 1 && answers[0].id == 2 && answers[0].outcome == OUTCOME_REFUSED &&
+		   answers[0].code == MK_CONFLICT,
+	   "the second is refused");
+	teardown();
+}
+
+static void test_limited(void)
+{
+	uint64_t token;
+
+	setup();
+	submit(op_of(OP_CREATE, 1, "w", PRIO_START));
+	token = fake_token(&f, 1, "POST ");
+	fake_head(&f, token, 429, "application/json", 5000);
+	fake_chunk(&f, token, "{\"kind\":\"Status\",\"reason\":\"TooManyRequests\",\"code\":429}");
+	fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+	is_int(n_answers, 0, "429 was not executed: it is not told");
+	apply_run(a, f.mono);
+	is_int(on_wire("POST "), 0, "nothing is sent during the pause");
+	is_int(apply_next_ms(a), f.mono + 5000, "which lasts as long as the server asked");
+	submit(op_of(OP_CREATE, 2, "v", PRIO_START));
+	is_int(on_wire("POST "), 0, "other operations wait too");
+	apply_run(a, f.mono + 5000);
+	is_int(on_wire("POST "), 2, "then both are sent");
+	for (int i = 0; i < 2; i++) {
+		token = fake_token(&f, 1, "POST ");
+		fake_head(&f, token, 429, "application/json", -1);
+		fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+	}
+	apply_run(a, f.mono + 6000);
+	for (int i = 0; i < 2; i++) {
+		token = fake_token(&f, 1, "POST ");
+		if (token != 0) {
+			fake_head(&f, token, 429, "application/json", -1);
+			fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+		}
+	}
+	ok(n_answers >= 1 && answers[0].code == MK_LIMITED,
+	   "the third 429 of an operation is told");
+	teardown();
+}
+
+static void test_fence(void)
+{
+	setup();
+	submit(op_of(OP_CREATE, 1, "on-the-wire", PRIO_START));
+	for (uint64_t i = 2; i < 40; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "q%u", (unsigned)i);
+		submit(op_of(OP_CREATE, i, name, PRIO_START));
+	}
+	submit(op_of(OP_GET, 50, "g", PRIO_COMMIT));
+	n_answers = 0;
+	apply_set_may_write(a, false);
+	apply_run(a, f.mono);
+	is_int(n_answers, 23, "what is queued is refused when leadership goes");
+	ok(answers[0].outcome == OUTCOME_REFUSED && answers[0].code == MK_FENCED, "as fenced");
+	n_answers = 0;
+	submit(op_of(OP_DELETE, 60, "x", PRIO_STOP));
+	ok(n_answers == 1 && answers[0].code == MK_FENCED, "and so is what comes after");
+	submit(op_of(OP_EVENT, 0, "e", PRIO_EVENT));
+	is_int(on_wire("/events"), 0, "events are dropped");
+	teardown();
+}
+
+static void test_link_down(void)
+{
+	setup();
+	for (uint64_t i = 1; i <= 20; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "q%u", (unsigned)i);
+		submit(op_of(OP_CREATE, i, name, PRIO_START));
+	}
+	apply_link_down(a, 1);
+	apply_link_down(a, 77);
+	apply_run(a, f.mono);
+	is_int(n_answers, 4, "what is queued for a lost cluster is refused");
+	is_int(answers[0].code, MK_UNAVAILABLE, "as unavailable");
+	is_int(apply_pending(a), 16, "what is on the wire stays kube's to answer");
+	teardown();
+}
+
+static void test_elsewhere(void)
+{
+	struct op op;
+
+	setup();
+	op = op_of(OP_CREATE, 1, "w", PRIO_START);
+	op.cluster = 9;
+	submit(op);
+	ok(n_answers == 1 && answers[0].code == MK_UNAVAILABLE, "a cluster that is not connected");
+	op.cluster = 1u << 30;
+	submit(op);
+	ok(n_answers == 2 && answers[1].outcome == OUTCOME_REFUSED,
+	   "a cluster number out of all bounds");
+	op = op_of(OP_WATCH_OPEN, 7, "w", PRIO_START);
+	submit(op);
+	is_int(n_answers, 2, "watches are not apply's");
+	teardown();
+}
+
+static void test_events(void)
+{
+	setup();
+	for (int i = 0; i < 1100; i++) {
+		struct op op = op_of(OP_EVENT, 0, "e", PRIO_EVENT);
+
+		op.kind = KIND_EVENT;
+		apply_submit(a, &op, 1, f.mono);
+	}
+	apply_run(a, f.mono);
+	is_int(on_wire("/events"), 4, "events have a small share of the wire");
+	is_int(apply_pending(a), 1000, "and a short queue: the rest is dropped");
+	submit(op_of(OP_CREATE, 5, "w", PRIO_START));
+	is_int(on_wire("POST /apis/kueue"), 1, "work is not held up by them");
+	is_int(apply_next_ms(a), INT64_MAX, "they wait for answers, not for time");
+	teardown();
+}
+
+/* Whatever allocation fails, each operation is still answered exactly once. */
+static void test_memory(void)
+{
+	bool good = true;
+	uint64_t k;
+
+	for (k = 1; k < 60; k++) {
+		struct op op;
+
+		setup();
+		op = op_of(OP_CREATE, 1, "w", PRIO_START);
+		alloc_fail_after(k);
+		apply_submit(a, &op, 1, f.mono);
+		apply_run(a, f.mono);
+		apply_run(a, f.mono);
+		alloc_fail_after(0);
+		if (n_answers == 0) {
+			uint64_t token =
+				fake_find(&f, 1, "POST ") != NULL ? fake_token(&f, 1, "POST ") : 0;
+
+			if (token != 0) {
+				fake_head(&f, token, 201, "application/json", -1);
+				fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+			}
+		}
+		good = good && n_answers == 1 && answers[0].id == 1;
+		teardown();
+	}
+	ok(good, "one answer, whichever of the first allocations fails");
+}
+
+int main(void)
+{
+	test_requests();
+	test_order_and_cap();
+	test_same_object();
+	test_limited();
+	test_fence();
+	test_link_down();
+	test_elsewhere();
+	test_events();
+	test_memory();
+	return done_testing();
+}
