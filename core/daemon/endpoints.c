@@ -85,6 +85,9 @@ static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 	if (done && is_on(c->metrics_bind_address)) {
 		done = http_server_handle(e->health, "/metrics", metrics, e);
 	}
+	log_write(LOG_INFO, "http", "listening", LOG_CSTR("what", "health"),
+		  LOG_STR("address", c->health_bind_address),
+		  LOG_INT("port", http_server_port(e->health)), LOG_END);
 	return done ? MK_OK : err_set(err, MK_NO_MEMORY, "endpoints", "out of memory");
 }
 

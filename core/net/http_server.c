@@ -5,6 +5,7 @@
  */
 #include "core/net/http_server.h"
 
+#include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -310,21 +311,20 @@ static enum mk_code split_address(mk_str address, char host[static 64], uint16_t
 static struct evconnlistener *bind_to(struct http_server *s, const char *host, uint16_t port)
 {
 	enum { BACKLOG = 128 };
-	struct sockaddr_storage sa = {0};
-	char text[80];
-	int n = sizeof(sa);
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	const unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE;
+	struct event_base *base = loop_base(s->loop);
 
-	snprintf(text, sizeof(text), "[%s]:%u", host, (unsigned)port);
-	if (!strchr(host, ':')) {
-		snprintf(text, sizeof(text), "%s:%u", host, (unsigned)port);
+	if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
+		return evconnlistener_new_bind(base, on_accept, s, flags, BACKLOG,
+					       (const struct sockaddr *)&in, sizeof(in));
 	}
-	if (evutil_parse_sockaddr_port(text, (struct sockaddr *)&sa, &n) != 0) {
-		return NULL;
+	if (inet_pton(AF_INET6, host, &in6.sin6_addr) == 1) {
+		return evconnlistener_new_bind(base, on_accept, s, flags, BACKLOG,
+					       (const struct sockaddr *)&in6, sizeof(in6));
 	}
-	return evconnlistener_new_bind(loop_base(s->loop), on_accept, s,
-				       LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC |
-					       LEV_OPT_REUSEABLE,
-				       BACKLOG, (struct sockaddr *)&sa, n);
+	return NULL;
 }
 
 static bool listen_on(struct http_server *s, const char *host, uint16_t port)

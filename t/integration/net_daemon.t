@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The daemon as a process: command line, endpoints, leadership between two processes, signals. Against kubesim.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build/dev}
+mk=$B/multikueued
+dir=$(mktemp -d "${TMPDIR:-/tmp}/mk-net-daemon.XXXXXX") || exit 1
+pids=
+
+n=0
+failed=0
+ok() { # status name
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		failed=$((failed + 1))
+	fi
+}
+
+finish() {
+	for p in $pids; do
+		kill -CONT "$p" 2>/dev/null
+		kill -KILL "$p" 2>/dev/null
+	done
+	rm -rf "$dir"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
+
+# wait_for SECONDS COMMAND...: until the command succeeds
+wait_for() {
+	end=$(($(date +%s) + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt "$end" ] || return 1
+		sleep 0.1
+	done
+}
+
+config() { # file elect
+	cat >"$1" <<END
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+namespace: kueue-system
+health:
+  healthProbeBindAddress: 127.0.0.1:0
+leaderElection:
+  leaderElect: $2
+  leaseDuration: 4s
+  renewDeadline: 3s
+  retryPeriod: 500ms
+multiKueue:
+  plugins:
+    directory: $PWD/$B/plugins
+  network:
+    allowLoopback: true
+END
+}
+
+# start NAME CONFIG: a daemon; sets pid
+start() {
+	"$mk" --config "$2" --kubeconfig "$dir/ks/mgr.kubeconfig" >"$dir/$1.out" 2>"$dir/$1.log" &
+	pid=$!
+	pids="$pids $pid"
+}
+
+port_of() { sed -n 's/.*"listening".*"port":\([0-9]*\).*/\1/p' "$dir/$1.log" | head -n 1; }
+get() { curl -s --max-time 5 -o "$dir/body" -w '%{http_code}' "http://127.0.0.1:$(port_of "$1")$2"; }
+answers() { [ "$(get "$1" "$2")" = "$3" ]; }
+leads() { grep -q '"msg":"leading"' "$dir/$1.log"; }
+ended() { grep -q '"msg":"ended"' "$dir/$1.log"; }
+three_up() { answers "$1" /status 200 && [ "$(grep -o '"link":"up"' "$dir/body" | wc -l)" = 4 ]; }
+
+# --- the command line ---------------------------------------------------------------------------
+config "$dir/elect.yaml" true
+config "$dir/alone.yaml" false
+"$mk" --version | grep -q "^multikueued $(cat VERSION)$"
+ok $? "--version"
+"$mk" --help | grep -q '^Examples:'
+ok $? "--help has examples"
+"$mk" --bogus 2>"$dir/err"
+[ $? = 2 ] && grep -q -- --help "$dir/err"
+ok $? "an unknown option: exit 2, and where to look"
+[ "$("$mk" --config "$dir/elect.yaml" --list-plugins 2>/dev/null | wc -l)" -ge 2 ]
+ok $? "--list-plugins: a line each"
+"$mk" --check-config "$dir/elect.yaml" >"$dir/out"
+ok $? "--check-config: a good file"
+sed 's/allowLoopback/allowLoopbakc/' "$dir/elect.yaml" >"$dir/bad.yaml"
+"$mk" --check-config "$dir/bad.yaml" >"$dir/out"
+[ $? = 1 ] && grep -q "bad.yaml:[0-9]*: .*allowLoopbakc" "$dir/out"
+ok $? "--check-config: a bad one, with the line"
+"$mk" --config "$dir/elect.yaml" --print-kueue-config 2>/dev/null >"$dir/kueue.yaml"
+grep -q leaseDuration "$dir/kueue.yaml" && ! grep -q allowLoopback "$dir/kueue.yaml"
+ok $? "--print-kueue-config leaves our keys out"
+env -u KUBERNETES_SERVICE_HOST "$mk" --config "$dir/elect.yaml" 2>"$dir/err"
+[ $? = 1 ] && grep -q -- --kubeconfig "$dir/err"
+ok $? "no credentials: exit 1, and what to give"
+"$mk" --config "$dir/none.yaml" 2>"$dir/err"
+[ $? = 1 ] && grep -q none.yaml "$dir/err"
+ok $? "no such configuration: exit 1, and its name"
+
+# --- one process ----------------------------------------------------------------------------------
+"$B/kubesim" --dir "$dir/ks" --setup demo --ready-file "$dir/ready" --log "$dir/requests" >"$dir/ks.log" 2>&1 &
+pids="$pids $!"
+wait_for 20 test -f "$dir/ready"
+ok $? "kubesim serves"
+start a "$dir/elect.yaml"
+a=$pid
+if ! wait_for 20 leads a; then
+	sed 's/^/# /' "$dir"/*.log | cut -c1-300
+	echo "Bail out! the daemon does not start"
+	exit 1
+fi
+ok 0 "the only process leads"
+wait_for 20 answers a /readyz 200
+ok $? "/readyz turns 200"
+answers a /healthz 200
+ok $? "/healthz is 200"
+wait_for 20 three_up a
+ok $? "/status shows the manager and three workers connected"
+answers a /metrics 200 && grep -q '^multikueue_leader 1' "$dir/body" &&
+	grep -q '^multikueue_link_up{cluster="w1"} 1' "$dir/body" &&
+	grep -q '^multikueue_requests_total{cluster="manager",verb="GET",code="200"}' "$dir/body" &&
+	grep -q '^multikueue_loop_stall_seconds ' "$dir/body" &&
+	grep -q '^process_resident_memory_bytes [1-9]' "$dir/body"
+ok $? "/metrics: leader, links, requests, stall, memory"
+answers a /nothing 404
+ok $? "other paths are 404"
+! grep -q 'BEGIN\|eyJ\|Bearer' "$dir/a.log"
+ok $? "no credentials in the log"
+
+# --- two processes --------------------------------------------------------------------------------
+start b "$dir/elect.yaml"
+b=$pid
+wait_for 20 answers b /readyz 200
+ok $? "a standby is ready"
+answers b /metrics 200 && grep -q '^multikueue_leader 0' "$dir/body"
+ok $? "but does not lead"
+kill -TERM "$a"
+wait "$a"
+ok $? "SIGTERM: exit 0"
+wait_for 20 leads b
+ok $? "the standby takes over at once, for the lease was given back"
+start c "$dir/elect.yaml"
+c=$pid
+wait_for 20 answers c /readyz 200
+kill -STOP "$b"
+wait_for 30 leads c
+ok $? "a stopped leader is replaced"
+kill -CONT "$b"
+wait "$b"
+[ $? = 1 ] && grep -q 'the lease is lost' "$dir/b.log"
+ok $? "and ends with 1 when it wakes up"
+kill -KILL "$c"
+wait "$c" 2>/dev/null
+start d "$dir/elect.yaml"
+wait_for 30 leads d
+ok $? "after kill -9 the next one leads when the lease has run out"
+kill -TERM "$pid"
+wait "$pid"
+ok $? "and ends well"
+
+# --- without election -----------------------------------------------------------------------------
+start e "$dir/alone.yaml"
+e=$pid
+wait_for 20 leads e
+ok $? "without leader election it leads at once"
+kill -INT "$e"
+wait "$e"
+ok $? "SIGINT ends it too"
+[ "$failed" = 0 ] || sed 's/^/# /' "$dir"/*.log | cut -c1-300 | tail -n 60
+echo "1..$n"
+[ "$failed" = 0 ]
