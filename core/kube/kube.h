@@ -35,6 +35,7 @@ struct kube_options {
 	bool allow_loopback, allow_link_local; /* multiKueue.network: for kubeconfig servers */
 };
 
+/* NULL: out of memory ('err' says so). Sends nothing yet. */
 struct kube *kube_new(const struct kube_options *o, struct mk_err *err);
 void kube_free(struct kube *k); /* NULL is fine */
 

@@ -20,16 +20,16 @@ typedef uint32_t cluster_id;
 #define CLUSTER_MANAGER ((cluster_id)0)
 
 enum event_type {
-	EV_OBSERVED,   /* an object's state: cluster, kind, ns, name, uid, rv, obj, via */
-	EV_GONE,       /* an object is no longer there: cluster, kind, ns, name, uid ("" unknown), rv (0 unknown) */
+	EV_OBSERVED, /* an object's state: cluster, kind, ns, name, uid, rv, obj, via */
+	EV_GONE, /* an object is no longer there: cluster, kind, ns, name, uid ("" unknown), rv (0 unknown) */
 	EV_LIST_BEGIN, /* a full list of (cluster, kind) follows; what it does not name is gone at EV_LIST_END */
-	EV_LIST_END,   /* the list is complete as of rv: (cluster, kind) is synced */
-	EV_SERVED,     /* the cluster serves the kind (discovery) */
-	EV_UNSERVED,   /* it does not (MK_NOT_FOUND) or we may not (MK_DENIED): code, text */
-	EV_LINK,       /* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
-	EV_OP_DONE,    /* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */
-	EV_LEADER,     /* may_write */
-	EV_CONTROL,    /* text = "gc" | "dump" */
+	EV_LIST_END, /* the list is complete as of rv: (cluster, kind) is synced */
+	EV_SERVED,   /* the cluster serves the kind (discovery) */
+	EV_UNSERVED, /* it does not (MK_NOT_FOUND) or we may not (MK_DENIED): code, text */
+	EV_LINK, /* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
+	EV_OP_DONE, /* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */
+	EV_LEADER,  /* may_write */
+	EV_CONTROL, /* text = "gc" | "dump" */
 	EV_N_TYPES
 };
 
@@ -51,7 +51,8 @@ struct event {
 	enum event_type type;
 	cluster_id cluster;
 	uint16_t kind;
-	uint32_t epoch; /* of the cluster's connection: grows when its store was restored or replaced */
+	uint32_t
+		epoch; /* of the cluster's connection: grows when its store was restored or replaced */
 	mk_str ns, name, uid;
 	uint64_t rv;
 	const struct json *obj; /* whole object as served; metadata.managedFields included */
@@ -60,8 +61,8 @@ struct event {
 	enum mk_code code;
 	int http;
 	int64_t retry_after_ms; /* -1 = none */
-	mk_str text;		/* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE; verb: EV_CONTROL */
-	mk_str reason;		/* EV_LINK down: condition reason, e.g. "BadKubeConfig" */
+	mk_str text;   /* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE; verb: EV_CONTROL */
+	mk_str reason; /* EV_LINK down: condition reason, e.g. "BadKubeConfig" */
 	int64_t at_wall_ms;
 	uint64_t op_id;
 	enum op_outcome outcome;

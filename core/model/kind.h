@@ -14,24 +14,24 @@
 #include "core/base/str.h"
 
 enum {
-	KIND_WORKLOAD,	/* kueue.x-k8s.io/v1beta2 Workload */
-	KIND_CHECK,	/* kueue.x-k8s.io/v1beta2 AdmissionCheck */
-	KIND_CONFIG,	/* kueue.x-k8s.io/v1beta2 MultiKueueConfig */
-	KIND_CLUSTER,	/* kueue.x-k8s.io/v1beta2 MultiKueueCluster */
-	KIND_SECRET,	/* v1 Secret: kubeconfigs, in the daemon's namespace only */
+	KIND_WORKLOAD,  /* kueue.x-k8s.io/v1beta2 Workload */
+	KIND_CHECK,     /* kueue.x-k8s.io/v1beta2 AdmissionCheck */
+	KIND_CONFIG,    /* kueue.x-k8s.io/v1beta2 MultiKueueConfig */
+	KIND_CLUSTER,   /* kueue.x-k8s.io/v1beta2 MultiKueueCluster */
+	KIND_SECRET,    /* v1 Secret: kubeconfigs, in the daemon's namespace only */
 	KIND_NAMESPACE, /* v1 Namespace: kube-system's uid is a cluster's identity */
-	KIND_EVENT,	/* events.k8s.io/v1 Event: written, never read */
-	KIND_LEASE,	/* coordination.k8s.io/v1 Lease */
+	KIND_EVENT,     /* events.k8s.io/v1 Event: written, never read */
+	KIND_LEASE,     /* coordination.k8s.io/v1 Lease */
 	KIND_FIRST_JOB, /* ids from here on are job kinds */
 	KIND_MAX = 256
 };
 
 struct kind {
-	mk_str group;	/* "" for the core group */
+	mk_str group; /* "" for the core group */
 	mk_str version;
-	mk_str kind;	/* e.g. "Job" */
-	mk_str plural;	/* "" when only discovery knows it (job kinds) */
-	mk_str gvk;	/* "batch/v1, Kind=Job"; core group "/v1, Kind=Pod" */
+	mk_str kind;   /* e.g. "Job" */
+	mk_str plural; /* "" when only discovery knows it (job kinds) */
+	mk_str gvk;    /* "batch/v1, Kind=Job"; core group "/v1, Kind=Pod" */
 	bool namespaced;
 };
 

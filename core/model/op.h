@@ -9,37 +9,46 @@
 #include "core/model/event.h"
 
 enum op_type {
-	OP_CREATE,	 /* POST body */
+	OP_CREATE,       /* POST body */
 	OP_APPLY_STATUS, /* server-side apply of body to /status: manager, force, rv inside the body */
-	OP_MERGE,	 /* merge patch of body (which carries metadata.resourceVersion), subresource "" or "status" */
-	OP_DELETE,	 /* preconditions uid (always) and rv (when not 0), propagation Background */
-	OP_GET,		 /* the only read besides watches: after an unknown outcome, AlreadyExists, or in a new epoch */
-	OP_WATCH_OPEN,	 /* keep (cluster, kind) watched: selector, metadata_only; idempotent */
+	OP_MERGE, /* merge patch of body (which carries metadata.resourceVersion), subresource "" or "status" */
+	OP_DELETE, /* preconditions uid (always) and rv (when not 0), propagation Background */
+	OP_GET, /* the only read besides watches: after an unknown outcome, AlreadyExists, or in a new epoch */
+	OP_WATCH_OPEN, /* keep (cluster, kind) watched: selector, metadata_only; idempotent */
 	OP_WATCH_CLOSE,
-	OP_CONNECT,    /* bring the cluster's link up: name = MultiKueueCluster, ns/secret = kubeconfig; again = new credentials */
+	OP_CONNECT, /* bring the cluster's link up: name = MultiKueueCluster, ns/secret = kubeconfig; again = new credentials */
 	OP_DISCONNECT, /* close it and forget the cluster */
-	OP_EVENT,      /* POST an events.k8s.io Event made of body; fire and forget, never answered */
+	OP_EVENT, /* POST an events.k8s.io Event made of body; fire and forget, never answered */
 	OP_N_TYPES
 };
 
 /* Lower is sooner. Ending what must not run comes before starting more; people see status before decoration. */
-enum op_prio { PRIO_STOP, PRIO_COMMIT, PRIO_START, PRIO_STATUS, PRIO_CLEANUP, PRIO_CONDITION, PRIO_EVENT };
+enum op_prio {
+	PRIO_STOP,
+	PRIO_COMMIT,
+	PRIO_START,
+	PRIO_STATUS,
+	PRIO_CLEANUP,
+	PRIO_CONDITION,
+	PRIO_EVENT
+};
 
 struct op {
 	enum op_type type;
-	uint64_t id; /* from the engine's counter; EV_OP_DONE names it. 0 for those never answered */
+	uint64_t
+		id; /* from the engine's counter; EV_OP_DONE names it. 0 for those never answered */
 	cluster_id cluster;
 	uint16_t kind;
 	mk_str ns, name;
 	const char *cause; /* static: rule id of the step table, e.g. "9.create" */
 	enum op_prio prio;
 	mk_str uid;
-	uint64_t rv;		   /* also present inside body where the server needs it there */
+	uint64_t rv; /* also present inside body where the server needs it there */
 	const struct json *body;
 	const char *subresource;   /* "" or "status" */
 	const char *field_manager; /* OP_APPLY_STATUS */
-	mk_str selector;	   /* OP_WATCH_OPEN: label selector, "" = all */
-	mk_str secret;		   /* OP_CONNECT: Secret name, in the daemon's namespace (ns) */
+	mk_str selector;           /* OP_WATCH_OPEN: label selector, "" = all */
+	mk_str secret;             /* OP_CONNECT: Secret name, in the daemon's namespace (ns) */
 	bool metadata_only;
 };
 
