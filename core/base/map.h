@@ -37,6 +37,7 @@ bool map_put(struct map *m, mk_str key, void *val);
 /* Removes; returns the old value or NULL. */
 void *map_del(struct map *m, mk_str key);
 
+/* The number of entries. */
 size_t map_len(const struct map *m);
 
 /*

@@ -10,7 +10,9 @@ struct rng {
 	uint64_t s[4];
 };
 
+/* Any seed is good, 0 included. */
 void rng_init(struct rng *r, uint64_t seed);
+/* 64 random bits. */
 uint64_t rng_next(struct rng *r);
 /* Uniform in [0, n); 0 when n is 0. */
 uint64_t rng_below(struct rng *r, uint64_t n);

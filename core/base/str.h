@@ -34,6 +34,7 @@ static inline bool str_is(mk_str a, const char *literal)
 /* Bytewise order, shorter first on a common prefix: <0, 0, >0. */
 int str_cmp(mk_str a, mk_str b);
 
+/* Does 's' begin or end so? The empty view fits everywhere. */
 bool str_starts(mk_str s, mk_str prefix);
 bool str_ends(mk_str s, mk_str suffix);
 
@@ -46,6 +47,7 @@ mk_str str_sub(mk_str s, size_t from, size_t n);
 /* Cuts off and returns what stands before the first 'sep'; *rest becomes what follows (empty at the end). False when *rest was empty. */
 bool str_split(mk_str *rest, char sep, mk_str *ret_part);
 
+/* 's' without ASCII white space at both ends. Borrowed. */
 mk_str str_trim(mk_str s);
 
 /* Decimal digits only, the whole of 's', no overflow. False leaves *ret untouched. */
@@ -67,7 +69,9 @@ struct buf {
 	bool failed; /* out of memory or over the cap; the content is then incomplete */
 };
 
+/* An empty buffer for at most 'cap' bytes; allocates nothing yet. */
 void buf_init(struct buf *b, size_t cap);
+/* Frees the content; usable again, with the same cap. */
 void buf_done(struct buf *b);
 /* Empties it and clears 'failed'; keeps the memory. */
 void buf_clear(struct buf *b);

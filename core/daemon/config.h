@@ -71,11 +71,14 @@ struct config_budgets {
 	int64_t soft_calls, hard_calls;   /* host functions */
 };
 
+/* A grace that never ends: a hundred years, which can be added to any time without overflow. */
+#define CONFIG_KEEP_MS (INT64_C(36525) * 24 * 3600 * 1000)
+
 /* multiKueue */
 struct config_multikueue {
 	int64_t gc_interval_ms; /* 0 = no garbage collection */
 	mk_str origin;
-	int64_t worker_lost_timeout_ms; /* 0 = no grace */
+	int64_t worker_lost_timeout_ms; /* 0 = no grace; CONFIG_KEEP_MS with CONFIG_LOST_KEEP */
 	mk_str dispatcher;              /* the name as given, or the default */
 	bool dispatcher_is_external;    /* set by config_check_dispatcher */
 	int32_t step_size; /* of the incremental dispatcher; 3 unless set and its gate is on */
