@@ -209,8 +209,8 @@ static void on_commit(void *ctx, const struct ks_commit *c)
 /* --- life ----------------------------------------------------------------------------------------- */
 
 static const char *const scanned[] = {
-	RES_CLUSTERQUEUES, RES_LOCALQUEUES, RES_FLAVORS, RES_CHECKS,
-	RES_PRIORITIES,	   RES_JOBS,	    RES_WORKLOADS, "v1/pods",
+	RES_CLUSTERQUEUES, RES_LOCALQUEUES, RES_FLAVORS,   RES_CHECKS,
+	RES_PRIORITIES,    RES_JOBS,        RES_WORKLOADS, "v1/pods",
 };
 
 static void scan(struct ks_actors *k)

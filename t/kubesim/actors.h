@@ -20,9 +20,11 @@ enum ks_role { KS_MANAGER, KS_WORKER };
 struct ks_actors_options {
 	enum ks_role role;
 	uint64_t seed;
-	int64_t admit_delay_ms_min, admit_delay_ms_max; /* worker: from reserved quota to Admitted */
-	int64_t run_ms_min, run_ms_max; /* duration of a job, unless its annotation says otherwise */
-	bool local_mode; /* annotation "kubesim.x-k8s.io/mode: local" is honoured: see below */
+	int64_t admit_delay_ms_min,
+		admit_delay_ms_max; /* worker: from reserved quota to Admitted */
+	int64_t run_ms_min,
+		run_ms_max; /* duration of a job, unless its annotation says otherwise */
+	bool local_mode;    /* annotation "kubesim.x-k8s.io/mode: local" is honoured: see below */
 	/* The store has one commit hook and the actors take it: yours, called after theirs. May be NULL. */
 	void (*on_commit)(void *ctx, const struct ks_commit *c);
 	void *on_commit_ctx;
@@ -68,7 +70,7 @@ struct ks_local_order {
 	bool start; /* true: run it; false: it is no longer wanted, stop it */
 	mk_str ns, job, uid;
 	const struct json *container; /* start only: a copy, in the caller's arena */
-	int64_t limit_ms;	      /* start only: most it may run */
+	int64_t limit_ms;             /* start only: most it may run */
 };
 
 /* Takes the next order, strings in 'arena'. False: none. */

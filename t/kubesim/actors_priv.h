@@ -52,24 +52,24 @@ enum { QUOTA_MAX_USES = 32 };
 struct item {
 	struct heap_node node;
 	enum item_kind kind;
-	mk_str key;		    /* in the map; the item owns its text */
-	mk_str resource, ns, name;  /* views into the key */
-	unsigned fails;		    /* refused writes in a row */
+	mk_str key;                /* in the map; the item owns its text */
+	mk_str resource, ns, name; /* views into the key */
+	unsigned fails;            /* refused writes in a row */
 	/* ITEM_WORKLOAD */
-	uint64_t order;		    /* first seen: the last tie-breaker of the queue */
+	uint64_t order; /* first seen: the last tie-breaker of the queue */
 	int64_t priority, created_ms;
-	uint64_t signature;	    /* of its requests, while pending */
-	struct cq *pending_in;	    /* waits in this queue, or NULL */
-	struct cq *held_in;	    /* holds quota of it, or NULL */
+	uint64_t signature;    /* of its requests, while pending */
+	struct cq *pending_in; /* waits in this queue, or NULL */
+	struct cq *held_in;    /* holds quota of it, or NULL */
 	struct quota_use use[QUOTA_MAX_USES];
 	size_t n_use;
-	int64_t admit_ms;	    /* when to write Admitted; -1 = not drawn yet */
+	int64_t admit_ms; /* when to write Admitted; -1 = not drawn yet */
 	/* ITEM_QUEUE */
 	struct cq *cq;
 	/* ITEM_RUN */
-	int64_t start_ms, run_ms;   /* start_ms -1 = not started */
-	uint64_t run_uid;	    /* hash of the uid that start_ms is about */
-	bool local;		    /* a process was ordered */
+	int64_t start_ms, run_ms; /* start_ms -1 = not started */
+	uint64_t run_uid;         /* hash of the uid that start_ms is about */
+	bool local;               /* a process was ordered */
 	bool has_exit;
 	int exit_code;
 };
@@ -78,21 +78,21 @@ struct ks_actors {
 	struct ks_store *store;
 	struct ks_actors_options o;
 	struct rng rng;
-	struct map items;	/* key -> struct item */
+	struct map items; /* key -> struct item */
 	struct heap heap;
-	struct map prebuilt;	/* "ns/workload" -> struct item of the job that names it */
-	struct map owners;	/* uid -> struct gc_owner */
-	struct map strings;	/* interned */
+	struct map prebuilt; /* "ns/workload" -> struct item of the job that names it */
+	struct map owners;   /* uid -> struct gc_owner */
+	struct map strings;  /* interned */
 	struct quota *quota;
 	struct list_node orders; /* struct local_order, oldest first */
 	uint64_t next_order;
 	uint64_t last_rv;
 	bool detached;
-	bool stale;		/* the store went back in time or memory ran out: resync */
-	bool config_dirty;	/* queues, flavors or checks changed */
+	bool stale;        /* the store went back in time or memory ran out: resync */
+	bool config_dirty; /* queues, flavors or checks changed */
 	size_t writes, refused;
 	int64_t now_ms;
-	struct arena a;		/* one step */
+	struct arena a; /* one step */
 	char last_error[512];
 };
 

@@ -184,11 +184,12 @@ void gc_commit(struct ks_actors *k, const struct json *before, const struct json
 	const char *res = intern(k, resource);
 	struct item *it;
 
-	if (res == NULL || str_ends(resource, STR("/events")) || str_ends(resource, STR("/leases"))) {
+	if (res == NULL || str_ends(resource, STR("/events")) ||
+	    str_ends(resource, STR("/leases"))) {
 		return;
 	}
-	if (after != NULL && (before == NULL || !str_eq(obj_meta(before, "uid"),
-							obj_meta(after, "uid")))) {
+	if (after != NULL &&
+	    (before == NULL || !str_eq(obj_meta(before, "uid"), obj_meta(after, "uid")))) {
 		born(k, after, res, ns, name);
 	}
 	relink(k, before, after, res, ns, name);

@@ -208,8 +208,9 @@ static void write_finished(struct ks_actors *k, struct item *it, const struct js
 	list = with_condition(k, json_at(job, "/status/conditions"),
 			      job_condition(k, ok ? "SuccessCriteriaMet" : "FailureTarget", "True",
 					    reason, ok ? good : bad));
-	list = with_condition(k, list, job_condition(k, ok ? "Complete" : "Failed", "True", reason,
-						     ok ? good : bad));
+	list = with_condition(
+		k, list,
+		job_condition(k, ok ? "Complete" : "Failed", "True", reason, ok ? good : bad));
 	json_set(&k->a, status, STR("conditions"), list);
 	json_set(&k->a, status, STR("active"), json_new_null(&k->a));
 	json_set_int(&k->a, status, "ready", 0);

@@ -9,9 +9,12 @@
 static const char help[] =
 	"Usage: kubesim --dir DIR [options]\n"
 	"\n"
-	"Serves simulated Kubernetes API servers on 127.0.0.1, with a queue controller, a job runner\n"
-	"and a garbage collector beside each, until SIGTERM or SIGINT. Writes DIR/<cluster>.kubeconfig\n"
-	"(client certificate), -token.kubeconfig (bearer token) and -viewer.kubeconfig (read only).\n"
+	"Serves simulated Kubernetes API servers on 127.0.0.1, with a queue controller, a job "
+	"runner\n"
+	"and a garbage collector beside each, until SIGTERM or SIGINT. Writes "
+	"DIR/<cluster>.kubeconfig\n"
+	"(client certificate), -token.kubeconfig (bearer token) and -viewer.kubeconfig (read "
+	"only).\n"
 	"\n"
 	"  --dir DIR            where the kubeconfigs go (made if missing)\n"
 	"  --clusters LIST      names, the first is the manager (default mgr,w1,w2,w3)\n"
@@ -21,7 +24,8 @@ static const char help[] =
 	"  --admit-ms MIN-MAX   time from reserved quota to Admitted on a worker (default 0-50)\n"
 	"  --run-ms MIN-MAX     how long a job runs (default 200-1000); annotation\n"
 	"                       kubesim.x-k8s.io/run-ms of a Job counts more\n"
-	"  --local              Jobs with annotation kubesim.x-k8s.io/mode: local run as processes\n"
+	"  --local              Jobs with annotation kubesim.x-k8s.io/mode: local run as "
+	"processes\n"
 	"  --no-actors          only the API servers\n"
 	"  --seed N             of all randomness (default 1)\n"
 	"  --port N             first port to try (default: drawn)\n"
@@ -36,7 +40,8 @@ static const char help[] =
 	"  kubesim --dir /tmp/ks --setup demo --run-ms 1000-5000 &\n"
 	"  kubectl --kubeconfig /tmp/ks/mgr.kubeconfig get workloads,jobs -A --watch\n"
 	"  kubectl --kubeconfig /tmp/ks/w1.kubeconfig get --raw /kubesim/counts\n"
-	"  kubectl --kubeconfig /tmp/ks/w1.kubeconfig create --raw /kubesim/pause -f - <<<'{\"pausedMs\":5000}'\n";
+	"  kubectl --kubeconfig /tmp/ks/w1.kubeconfig create --raw /kubesim/pause -f - "
+	"<<<'{\"pausedMs\":5000}'\n";
 
 enum {
 	OPT_DIR = 256,

@@ -26,8 +26,7 @@ static bool add_extensions(X509 *cert, const X509 *issuer, enum pki_use use)
 {
 	if (use == PKI_CA) {
 		return add_extension(cert, issuer, NID_basic_constraints, "critical,CA:TRUE") &&
-		       add_extension(cert, issuer, NID_key_usage,
-				     "critical,keyCertSign,cRLSign") &&
+		       add_extension(cert, issuer, NID_key_usage, "critical,keyCertSign,cRLSign") &&
 		       add_extension(cert, issuer, NID_subject_key_identifier, "hash");
 	}
 	return add_extension(cert, issuer, NID_basic_constraints, "critical,CA:FALSE") &&
@@ -42,8 +41,8 @@ static bool add_extensions(X509 *cert, const X509 *issuer, enum pki_use use)
 static bool add_name(X509_NAME *name, const char *field, const char *value)
 {
 	return value == NULL ||
-	       X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8,
-					  (const unsigned char *)value, -1, -1, 0) == 1;
+	       X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, (const unsigned char *)value,
+					  -1, -1, 0) == 1;
 }
 
 static bool set_serial(X509 *cert)

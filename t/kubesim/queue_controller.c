@@ -238,8 +238,9 @@ static bool row_evict(struct ks_actors *k, struct item *it, const struct json *w
 		return true;
 	}
 	if (q != NULL && q->draining) {
-		status_evict(k, body, STR("ClusterQueueStopped"), STR("The ClusterQueue is stopped"),
-			     STR("ClusterQueueStopped"), STR(""));
+		status_evict(k, body, STR("ClusterQueueStopped"),
+			     STR("The ClusterQueue is stopped"), STR("ClusterQueueStopped"),
+			     STR(""));
 		status_apply(k, it, body);
 		return true;
 	}
@@ -269,7 +270,8 @@ static void row_admit(struct ks_actors *k, struct item *it, const struct json *w
 		return;
 	}
 	body = status_body(k, wl);
-	status_condition(k, body, "Admitted", true, STR("Admitted"), STR("The workload is admitted"));
+	status_condition(k, body, "Admitted", true, STR("Admitted"),
+			 STR("The workload is admitted"));
 	status_apply(k, it, body);
 }
 
@@ -435,8 +437,8 @@ static bool is_refused(const struct cq *q, uint64_t signature)
 static bool consider(struct ks_actors *k, struct cq *q, struct item *wl_item)
 {
 	const struct json *wl = ks_get(k->store, RES_WORKLOADS, wl_item->ns, wl_item->name);
-	bool said = str_is(json_str(json_get(obj_condition(wl, "QuotaReserved"), "reason")),
-			   "Pending");
+	bool said =
+		str_is(json_str(json_get(obj_condition(wl, "QuotaReserved"), "reason")), "Pending");
 	struct quota_use use[QUOTA_MAX_USES];
 	struct json *admission;
 	size_t n_use, writes = k->writes;
@@ -491,10 +493,10 @@ void queue_commit(struct ks_actors *k, const struct ks_commit *c)
 	bool spec = !json_equal(json_get(c->before, "spec"), json_get(c->after, "spec"));
 
 	if (str_is(c->resource, RES_CHECKS)) {
-		k->config_dirty |= spec || obj_is_true(c->before, "Active") !=
-						   obj_is_true(c->after, "Active");
-	} else if (str_is(c->resource, RES_CLUSTERQUEUES) ||
-		   str_is(c->resource, RES_LOCALQUEUES) || str_is(c->resource, RES_FLAVORS)) {
+		k->config_dirty |=
+			spec || obj_is_true(c->before, "Active") != obj_is_true(c->after, "Active");
+	} else if (str_is(c->resource, RES_CLUSTERQUEUES) || str_is(c->resource, RES_LOCALQUEUES) ||
+		   str_is(c->resource, RES_FLAVORS)) {
 		k->config_dirty |= spec || c->before == NULL || c->after == NULL;
 	}
 }

@@ -11,7 +11,7 @@ enum { CQ_MAX_AMOUNTS = 64, CQ_MAX_CHECKS = 16, CQ_MAX_REFUSED = 8 };
 struct amount {
 	size_t group;
 	const char *flavor, *resource; /* interned */
-	int64_t nominal, used;	       /* thousandths */
+	int64_t nominal, used;         /* thousandths */
 };
 
 struct cq {

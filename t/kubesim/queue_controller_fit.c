@@ -18,7 +18,7 @@ struct fit {
 	size_t n_use;
 	struct request req[MAX_RESOURCES];
 	size_t n_req;
-	mk_str set;  /* name of the pod set */
+	mk_str set; /* name of the pod set */
 	mk_str why;
 };
 
@@ -124,8 +124,9 @@ static int64_t assigned(const struct fit *f, const struct amount *m)
 
 static void add_why(struct fit *f, mk_str text)
 {
-	f->why = f->why.n == 0 ? text
-			       : arena_printf(&f->k->a, "%.*s, %.*s", STR_ARG(f->why), STR_ARG(text));
+	f->why = f->why.n == 0
+			 ? text
+			 : arena_printf(&f->k->a, "%.*s, %.*s", STR_ARG(f->why), STR_ARG(text));
 }
 
 /* Does request 'r' fit into flavor 'flavor'? */
@@ -144,16 +145,18 @@ static bool fits(struct fit *f, const struct request *r, const char *flavor)
 		return true;
 	}
 	if (before + r->milli > m->nominal) {
-		add_why(f, arena_printf(a,
-					"insufficient quota for %s in flavor %s, previously "
-					"considered podsets requests (%s) + current podset request "
-					"(%s) > maximum capacity (%s)",
-					r->resource, flavor, quantity_text(a, r->resource, before).p,
-					quantity_text(a, r->resource, r->milli).p,
-					quantity_text(a, r->resource, m->nominal).p));
+		add_why(f,
+			arena_printf(a,
+				     "insufficient quota for %s in flavor %s, previously "
+				     "considered podsets requests (%s) + current podset request "
+				     "(%s) > maximum capacity (%s)",
+				     r->resource, flavor, quantity_text(a, r->resource, before).p,
+				     quantity_text(a, r->resource, r->milli).p,
+				     quantity_text(a, r->resource, m->nominal).p));
 	} else {
-		add_why(f, arena_printf(a, "insufficient unused quota for %s in flavor %s, %s more "
-					   "needed",
+		add_why(f, arena_printf(a,
+					"insufficient unused quota for %s in flavor %s, %s more "
+					"needed",
 					r->resource, flavor,
 					quantity_text(a, r->resource, missing).p));
 	}
@@ -254,8 +257,9 @@ bool quota_fits(struct ks_actors *k, const struct cq *q, const struct json *wl,
 	while (json_next(&sets)) {
 		load_requests(&f, sets.val);
 		if (!fit_set(&f)) {
-			*ret_why = arena_printf(&k->a, "couldn't assign flavors to pod set %.*s: %.*s",
-						STR_ARG(f.set), STR_ARG(f.why));
+			*ret_why =
+				arena_printf(&k->a, "couldn't assign flavors to pod set %.*s: %.*s",
+					     STR_ARG(f.set), STR_ARG(f.why));
 			return false;
 		}
 		json_add(&k->a, list, assignment(&f, sets.val));

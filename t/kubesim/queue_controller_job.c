@@ -59,8 +59,8 @@ static int64_t job_pods(const struct json *job)
 static struct json *pod_template(struct ks_actors *k, const struct json *job)
 {
 	static const char *const dropped[] = {
-		"controller-uid",	"job-name",	   "batch.kubernetes.io/controller-uid",
-		LABEL_CLUSTER_QUEUE,	LABEL_LOCAL_QUEUE, LABEL_PODSET,
+		"controller-uid",    "job-name",        "batch.kubernetes.io/controller-uid",
+		LABEL_CLUSTER_QUEUE, LABEL_LOCAL_QUEUE, LABEL_PODSET,
 		LABEL_WORKER_POD,
 	};
 	struct json *t = json_dup(&k->a, json_at(job, "/spec/template"));
@@ -149,18 +149,16 @@ static void take_over(struct ks_actors *k, struct item *it, const struct json *j
 	json_put(&k->a, patch, "/metadata/labels", labels);
 	json_put(&k->a, patch, "/metadata/resourceVersion",
 		 json_new_str(&k->a, obj_meta(wl, "resourceVersion")));
-	api_merge(k, it, api_path(&k->a, str_of(RES_WORKLOADS), it->ns, obj_meta(wl, "name")), patch,
-		  "kueue");
+	api_merge(k, it, api_path(&k->a, str_of(RES_WORKLOADS), it->ns, obj_meta(wl, "name")),
+		  patch, "kueue");
 }
 
 static bool in_sync(const struct json *job, const struct json *wl)
 {
 	const struct json *sets = json_at(wl, "/spec/podSets");
 
-	return json_len(sets) == 1 &&
-	       json_int(json_at(sets, "/0/count"), 1) == job_pods(job) &&
-	       json_equal(json_at(sets, "/0/template/spec"),
-			  json_at(job, "/spec/template/spec"));
+	return json_len(sets) == 1 && json_int(json_at(sets, "/0/count"), 1) == job_pods(job) &&
+	       json_equal(json_at(sets, "/0/template/spec"), json_at(job, "/spec/template/spec"));
 }
 
 static struct item *workload_item(struct ks_actors *k, const struct json *wl)
@@ -272,7 +270,8 @@ static bool owns(const struct json *job, const struct json *wl)
 
 static mk_str finish_message(const struct json *job)
 {
-	const struct json *c = obj_condition(job, obj_is_true(job, "Complete") ? "Complete" : "Failed");
+	const struct json *c =
+		obj_condition(job, obj_is_true(job, "Complete") ? "Complete" : "Failed");
 
 	return json_str(json_get(c, "message"));
 }
@@ -330,8 +329,7 @@ static bool default_managed_by(struct ks_actors *k, struct item *it, const struc
 		return false;
 	}
 	patch = json_new_obj(&k->a);
-	json_put(&k->a, patch, "/spec/managedBy",
-		 json_new_str(&k->a, STR(MULTIKUEUE_CONTROLLER)));
+	json_put(&k->a, patch, "/spec/managedBy", json_new_str(&k->a, STR(MULTIKUEUE_CONTROLLER)));
 	return api_merge(k, it, job_path(k, it), patch, "kueue");
 }
 
@@ -375,11 +373,12 @@ static bool wants_multikueue(const struct ks_actors *k, mk_str ns, mk_str queue)
 	const struct json *lq = ks_get(k->store, RES_LOCALQUEUES, ns, queue);
 	const struct json *q = ks_get(k->store, RES_CLUSTERQUEUES, STR(""),
 				      json_str(json_at(lq, "/spec/clusterQueue")));
-	struct json_iter it = json_iter(json_at(q, "/spec/admissionChecksStrategy/admissionChecks"));
+	struct json_iter it =
+		json_iter(json_at(q, "/spec/admissionChecksStrategy/admissionChecks"));
 
 	while (json_next(&it)) {
-		const struct json *ac = ks_get(k->store, RES_CHECKS, STR(""),
-					       json_str(json_get(it.val, "name")));
+		const struct json *ac =
+			ks_get(k->store, RES_CHECKS, STR(""), json_str(json_get(it.val, "name")));
 
 		if (str_is(json_str(json_at(ac, "/spec/controllerName")), MULTIKUEUE_CONTROLLER)) {
 			return true;

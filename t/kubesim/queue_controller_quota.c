@@ -12,11 +12,18 @@ static const struct {
 	const char *suffix;
 	int64_t factor; /* of thousandths; 0 = the suffix is 'm' */
 } units[] = {
-	{"Ei", INT64_C(1) << 60}, {"Pi", INT64_C(1) << 50}, {"Ti", INT64_C(1) << 40},
-	{"Gi", INT64_C(1) << 30}, {"Mi", INT64_C(1) << 20}, {"Ki", INT64_C(1) << 10},
-	{"E", INT64_C(1000000000000000000)}, {"P", INT64_C(1000000000000000)},
-	{"T", INT64_C(1000000000000)},	     {"G", 1000000000},
-	{"M", 1000000},			     {"k", 1000},
+	{"Ei", INT64_C(1) << 60},
+	{"Pi", INT64_C(1) << 50},
+	{"Ti", INT64_C(1) << 40},
+	{"Gi", INT64_C(1) << 30},
+	{"Mi", INT64_C(1) << 20},
+	{"Ki", INT64_C(1) << 10},
+	{"E", INT64_C(1000000000000000000)},
+	{"P", INT64_C(1000000000000000)},
+	{"T", INT64_C(1000000000000)},
+	{"G", 1000000000},
+	{"M", 1000000},
+	{"k", 1000},
 	{"m", 0},
 };
 
@@ -142,7 +149,8 @@ struct cq *queue_of(struct ks_actors *k, mk_str ns, mk_str local_queue, mk_str *
 	struct cq *q;
 
 	if (lq == NULL) {
-		*ret_why = arena_printf(&k->a, "LocalQueue %.*s doesn't exist", STR_ARG(local_queue));
+		*ret_why =
+			arena_printf(&k->a, "LocalQueue %.*s doesn't exist", STR_ARG(local_queue));
 		return NULL;
 	}
 	q = queue_by_name(k, name);
@@ -261,7 +269,8 @@ void quota_reload(struct ks_actors *k)
 			   obj_meta(obj, "name"));
 	}
 	for (pos = 0; (obj = ks_each(k->store, RES_JOBS, &pos)) != NULL;) {
-		item_dirty(k, ITEM_JOB, RES_JOBS, obj_meta(obj, "namespace"), obj_meta(obj, "name"));
+		item_dirty(k, ITEM_JOB, RES_JOBS, obj_meta(obj, "namespace"),
+			   obj_meta(obj, "name"));
 	}
 }
 

@@ -12,8 +12,8 @@
 #define MANAGER "kueue-admission"
 
 static const char *const owned_conditions[] = {
-	"QuotaReserved", "BlockedOnPreemptionGates", "Evicted",	 "Admitted", "Preempted",
-	"Requeued",	 "DeactivationTarget",	     "Finished", "PodsReady",
+	"QuotaReserved", "BlockedOnPreemptionGates", "Evicted",  "Admitted",  "Preempted",
+	"Requeued",      "DeactivationTarget",       "Finished", "PodsReady",
 };
 
 static void copy(struct ks_actors *k, struct json *to, const struct json *from, const char *key)
@@ -166,8 +166,7 @@ static void reset_check(struct ks_actors *k, struct json *check)
 				  STR_ARG(state)));
 	json_set_str(&k->a, check, "state", STR("Pending"));
 	json_set_str(&k->a, check, "lastTransitionTime", now_text(k));
-	json_set(&k->a, check, STR("retryCount"),
-		 retry ? json_new_int(&k->a, retries + 1) : NULL);
+	json_set(&k->a, check, STR("retryCount"), retry ? json_new_int(&k->a, retries + 1) : NULL);
 	json_set(&k->a, check, STR("podSetUpdates"), NULL);
 	json_set(&k->a, check, STR("requeueAfterSeconds"), NULL);
 }
@@ -215,7 +214,8 @@ void status_release(struct ks_actors *k, struct json *body)
 		json_put(&k->a, body, "/status/accumulatedPastExecutionTimeSeconds",
 			 json_new_int(&k->a, past + (k->now_ms - since) / 1000));
 		status_condition(k, body, "Admitted", false,
-				 ready ? STR("NoReservation") : STR("NoReservationUnsatisfiedChecks"),
+				 ready ? STR("NoReservation")
+				       : STR("NoReservationUnsatisfiedChecks"),
 				 ready ? STR("The workload has no reservation")
 				       : STR("The workload has no reservation and not all checks "
 					     "ready"));

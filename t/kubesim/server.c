@@ -310,8 +310,10 @@ static bool make_store(struct cluster *c)
 {
 	const struct server_options *o = c->server->o;
 	uint64_t seed = o->seed + c->server->n_clusters * 1000003U;
-	struct ks_store_options so = {
-		.name = c->name, .seed = seed, .history = o->history, .bookmark_ms = o->bookmark_ms};
+	struct ks_store_options so = {.name = c->name,
+				      .seed = seed,
+				      .history = o->history,
+				      .bookmark_ms = o->bookmark_ms};
 	struct ks_actors_options ao = {
 		.role = c->role,
 		.seed = seed + 1,

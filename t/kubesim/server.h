@@ -14,19 +14,19 @@
 struct server;
 
 struct server_options {
-	const char *dir;	/* kubeconfigs go here (made if missing, mode 0700) */
-	const char *log;	/* file for one JSON line per request, or NULL */
+	const char *dir;        /* kubeconfigs go here (made if missing, mode 0700) */
+	const char *log;        /* file for one JSON line per request, or NULL */
 	const char *ready_file; /* written when all clusters serve, or NULL */
 	uint64_t seed;
 	int64_t admit_ms_min, admit_ms_max;
 	int64_t run_ms_min, run_ms_max;
-	const char *quota;	/* "cpu=8,memory=32Gi" per worker; the manager gets all of them */
-	int64_t slow_watch_ms;	/* a watch that takes no data for so long ends (0 = 30,000) */
-	bool local_mode;	/* run containers of annotated jobs as processes */
-	bool no_actors;		/* only the API */
-	int64_t bookmark_ms;	/* 0 = the store's default */
-	size_t history;		/* 0 = the store's default */
-	uint16_t first_port;	/* first port to try (0 = one drawn from the process id) */
+	const char *quota;     /* "cpu=8,memory=32Gi" per worker; the manager gets all of them */
+	int64_t slow_watch_ms; /* a watch that takes no data for so long ends (0 = 30,000) */
+	bool local_mode;       /* run containers of annotated jobs as processes */
+	bool no_actors;        /* only the API */
+	int64_t bookmark_ms;   /* 0 = the store's default */
+	size_t history;        /* 0 = the store's default */
+	uint16_t first_port;   /* first port to try (0 = one drawn from the process id) */
 };
 
 /* Options are borrowed for the server's life. */

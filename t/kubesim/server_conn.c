@@ -124,9 +124,9 @@ void conn_accept(struct cluster *cl, evutil_socket_t fd)
 		goto fail;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	c->bev = bufferevent_openssl_socket_new(cl->server->base, fd, ssl,
-						BUFFEREVENT_SSL_ACCEPTING,
-						BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+	c->bev =
+		bufferevent_openssl_socket_new(cl->server->base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING,
+					       BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
 	if (c->bev == NULL) {
 		goto fail;
 	}

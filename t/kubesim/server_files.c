@@ -28,8 +28,7 @@ mk_str kubeconfig_text(const struct cluster *c, struct arena *a)
 	mk_str cert = base64_encode(a, pki_cert_pem(a, &c->admin));
 	mk_str key = base64_encode(a, pki_key_pem(a, &c->admin));
 
-	return arena_printf(a,
-			    "%s    client-certificate-data: %.*s\n    client-key-data: %.*s\n",
+	return arena_printf(a, "%s    client-certificate-data: %.*s\n    client-key-data: %.*s\n",
 			    head(c, a, "admin").p, STR_ARG(cert), STR_ARG(key));
 }
 

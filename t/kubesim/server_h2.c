@@ -49,8 +49,8 @@ static mk_str *header_slot(struct exchange *ex, mk_str name)
 	return NULL;
 }
 
-static int on_header(nghttp2_session *h2, const nghttp2_frame *f, const uint8_t *name, size_t name_n,
-		     const uint8_t *value, size_t value_n, uint8_t flags, void *ctx)
+static int on_header(nghttp2_session *h2, const nghttp2_frame *f, const uint8_t *name,
+		     size_t name_n, const uint8_t *value, size_t value_n, uint8_t flags, void *ctx)
 {
 	struct exchange *ex = exchange_of(h2, f->hd.stream_id);
 	mk_str *slot;
@@ -245,6 +245,6 @@ void h2_reset(struct exchange *ex)
 void h2_goaway(struct conn *c)
 {
 	nghttp2_submit_goaway(c->h2, NGHTTP2_FLAG_NONE,
-			      nghttp2_session_get_last_proc_stream_id(c->h2), NGHTTP2_NO_ERROR, NULL,
-			      0);
+			      nghttp2_session_get_last_proc_stream_id(c->h2), NGHTTP2_NO_ERROR,
+			      NULL, 0);
 }

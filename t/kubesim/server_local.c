@@ -106,8 +106,7 @@ static void pod_phase(const struct child *c, const char *phase)
 	arena_init(&a, 0);
 	patch = json_new_obj(&a);
 	json_put(&a, patch, "/status/phase", json_new_str(&a, str_of(phase)));
-	pod_request(c, &a, "PATCH",
-		    arena_printf(&a, "%s/status", pods_path(&a, c, c->pod).p),
+	pod_request(c, &a, "PATCH", arena_printf(&a, "%s/status", pods_path(&a, c, c->pod).p),
 		    "application/merge-patch+json", patch);
 	arena_done(&a);
 }
@@ -213,7 +212,8 @@ static void on_limit(evutil_socket_t fd, short what, void *ctx)
 	}
 }
 
-static size_t add_strings(struct arena *a, const struct json *list, char **out, size_t n, size_t max)
+static size_t add_strings(struct arena *a, const struct json *list, char **out, size_t n,
+			  size_t max)
 {
 	struct json_iter it = json_iter(list);
 
@@ -320,8 +320,8 @@ static struct child *child_new(struct cluster *cl, const struct ks_local_order *
 	c->ns = mk_strndup(o->ns);
 	c->job = mk_strndup(o->job);
 	c->uid = mk_strndup(o->uid);
-	c->pod = mk_strndup(
-		arena_printf(&a, "%.*s-%.*s", STR_ARG(o->job), 5, o->uid.n >= 5 ? o->uid.p : "00000"));
+	c->pod = mk_strndup(arena_printf(&a, "%.*s-%.*s", STR_ARG(o->job), 5,
+					 o->uid.n >= 5 ? o->uid.p : "00000"));
 	arena_done(&a);
 	list_add_tail(&l->children, &c->node);
 	l->n++;

@@ -61,7 +61,7 @@ struct cluster {
 	struct list_node conns;
 	struct faults faults;
 	struct rng rng;
-	bool changed; /* watches may have frames */
+	bool changed;       /* watches may have frames */
 	int64_t restart_ms; /* how long the restart asked for takes */
 	uint64_t bytes_out, n_connections;
 	struct wire_count **counts; /* in order of first use */
@@ -83,7 +83,7 @@ struct exchange {
 	struct list_node node; /* in its connection */
 	struct conn *conn;
 	int32_t stream;
-	struct arena a;	      /* request and response */
+	struct arena a;       /* request and response */
 	struct arena frame_a; /* the frame being sent */
 	mk_str method, target, accept, content_type, authorization, user_agent;
 	size_t header_bytes;
@@ -91,9 +91,9 @@ struct exchange {
 	bool too_big, started, answered, chunked;
 	struct ks_response resp;
 	mk_str frame;
-	size_t sent; /* of the body or frame */
-	bool ended;  /* the whole body was handed out */
-	bool waiting; /* the reader was told to wait */
+	size_t sent;      /* of the body or frame */
+	bool ended;       /* the whole body was handed out */
+	bool waiting;     /* the reader was told to wait */
 	int64_t stuck_ms; /* since when a watch frame waits for the client; -1 = does not */
 	uint64_t bytes;
 	struct event *delay;
@@ -104,10 +104,10 @@ struct conn {
 	struct cluster *cluster;
 	struct bufferevent *bev;
 	nghttp2_session *h2; /* NULL: HTTP/1.1 */
-	bool secure;	     /* the handshake is done */
-	bool dead;	     /* free it at the end of the callback */
+	bool secure;         /* the handshake is done */
+	bool dead;           /* free it at the end of the callback */
 	bool close_when_sent;
-	int busy;	     /* depth of callbacks */
+	int busy;                                   /* depth of callbacks */
 	char user[SERVER_NAME], group[SERVER_NAME]; /* of the client certificate, or "" */
 	struct list_node exchanges;
 };

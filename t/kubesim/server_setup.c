@@ -64,11 +64,11 @@ static mk_str cluster_queue(const struct cluster *c, struct arena *a)
 		covered = arena_printf(a, "%.*s%s\"%.*s\"", STR_ARG(covered), comma,
 				       STR_ARG(r[i].name));
 		/* the manager has room for all that the workers can take, and more */
-		amounts = arena_printf(
-			a, "%.*s%s{\"name\":\"%.*s\",\"nominalQuota\":\"%s\"}", STR_ARG(amounts),
-			comma, STR_ARG(r[i].name),
-			c->role == KS_MANAGER ? "1P"
-					      : arena_printf(a, "%.*s", STR_ARG(r[i].quantity)).p);
+		amounts = arena_printf(a, "%.*s%s{\"name\":\"%.*s\",\"nominalQuota\":\"%s\"}",
+				       STR_ARG(amounts), comma, STR_ARG(r[i].name),
+				       c->role == KS_MANAGER
+					       ? "1P"
+					       : arena_printf(a, "%.*s", STR_ARG(r[i].quantity)).p);
 	}
 	if (c->role == KS_MANAGER) {
 		check = STR(",\"admissionChecksStrategy\":{\"admissionChecks\":"

@@ -217,12 +217,14 @@ static inline void world_done(struct world *w)
 /* Flavor "f", ClusterQueue "cq" with that many cpus (with check "mk" when asked), LocalQueue "lq". */
 static inline void make_queues(struct world *w, int cpus, bool check)
 {
-	post(w, KUEUE "resourceflavors", KUEUE_HEAD "\"ResourceFlavor\",\"metadata\":{\"name\":\"f\"}}");
+	post(w, KUEUE "resourceflavors",
+	     KUEUE_HEAD "\"ResourceFlavor\",\"metadata\":{\"name\":\"f\"}}");
 	post(w, KUEUE "clusterqueues",
-	     KUEUE_HEAD "\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{"
-			"\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],"
-			"\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\","
-			"\"nominalQuota\":\"%d\"}]}]}]%s}}",
+	     KUEUE_HEAD
+	     "\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{"
+	     "\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],"
+	     "\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\","
+	     "\"nominalQuota\":\"%d\"}]}]}]%s}}",
 	     cpus,
 	     check ? ",\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"mk\"}]}" : "");
 	post(w, KUEUE "namespaces/default/localqueues",
@@ -230,9 +232,9 @@ static inline void make_queues(struct world *w, int cpus, bool check)
 			"\"spec\":{\"clusterQueue\":\"cq\"}}");
 }
 
-#define JOB_SPEC                                                                                   \
-	"\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"template\":{\"spec\":{"          \
-	"\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","             \
+#define JOB_SPEC                                                                          \
+	"\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"template\":{\"spec\":{" \
+	"\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","    \
 	"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}"
 
 /* A Job of queue lq with that many pods of one cpu; 'annotations' is the inside of an object. */

@@ -27,8 +27,7 @@ static void set_check(struct world *w, const char *wl, const char *state, const 
 	json_put(&w->a, copy, "/admissionChecks/0/message", json_new_str(&w->a, str_of(message)));
 	json_put(&w->a, copy, "/nominatedClusterNames", NULL);
 	copy = json_merge(&w->a, copy, more);
-	json_put(&w->a, body, "/apiVersion",
-		 json_new_str(&w->a, STR("kueue.x-k8s.io/v1beta2")));
+	json_put(&w->a, body, "/apiVersion", json_new_str(&w->a, STR("kueue.x-k8s.io/v1beta2")));
 	json_put(&w->a, body, "/kind", json_new_str(&w->a, STR("Workload")));
 	json_put(&w->a, body, "/metadata/name", json_new_str(&w->a, str_of(wl)));
 	json_put(&w->a, body, "/metadata/namespace", json_new_str(&w->a, STR("default")));
@@ -56,7 +55,8 @@ static const char *make_running(struct world *w)
 	wl = workload_of(w, "a");
 	set_check(w, wl, "Pending", "", "{\"nominatedClusterNames\":[\"w1\",\"w2\"]}");
 	run_for(w, 1000);
-	set_check(w, wl, "Ready", "The workload was admitted on \"w1\"", "{\"clusterName\":\"w1\"}");
+	set_check(w, wl, "Ready", "The workload was admitted on \"w1\"",
+		  "{\"clusterName\":\"w1\"}");
 	run_for(w, 0);
 	return wl;
 }
@@ -113,8 +113,8 @@ static void test_ready(void)
 	world_done(&w);
 }
 
-#define RETRY                                                                                      \
-	"Evicted due to AdmissionCheck in Retry state: \"mk\" (Workload evicted on worker "        \
+#define RETRY                                                                               \
+	"Evicted due to AdmissionCheck in Retry state: \"mk\" (Workload evicted on worker " \
 	"cluster: \"w1\", resetting for re-admission. Previously: \"Ready\")"
 
 static void test_retry(void)
@@ -147,8 +147,7 @@ static void test_retry(void)
 	is_str(cond(&w, WORKLOADS, wl, "Requeued"),
 	       "True BackoffFinished The workload backoff was finished", "queued again");
 	is_str(cond(&w, WORKLOADS, wl, "QuotaReserved"),
-	       "True QuotaReserved Quota reserved in ClusterQueue cq",
-	       "and reserved anew");
+	       "True QuotaReserved Quota reserved in ClusterQueue cq", "and reserved anew");
 	is_str(cond(&w, WORKLOADS, wl, "Evicted"), "False QuotaReserved Previously: " RETRY,
 	       "the eviction is over");
 	is_str(cond(&w, WORKLOADS, wl, "Admitted"),
@@ -184,8 +183,9 @@ static void test_rejected(void)
 	run_for(&w, 0);
 	is_str(at(&w, WORKLOADS, wl, "/spec/active"), "false", "deactivated");
 	is_str(cond(&w, WORKLOADS, wl, "Evicted"),
-	       arena_printf(&w.a, "True DeactivatedDueToAdmissionCheck The workload is deactivated "
-				  "due to %s",
+	       arena_printf(&w.a,
+			    "True DeactivatedDueToAdmissionCheck The workload is deactivated "
+			    "due to %s",
 			    why)
 		       .p,
 	       "evicted");
@@ -195,7 +195,8 @@ static void test_rejected(void)
 	      "{\"spec\":{\"active\":true}}");
 	run_for(&w, 0);
 	is_str(cond(&w, WORKLOADS, wl, "QuotaReserved"),
-	       "True QuotaReserved Quota reserved in ClusterQueue cq", "reactivation queues it again");
+	       "True QuotaReserved Quota reserved in ClusterQueue cq",
+	       "reactivation queues it again");
 	world_done(&w);
 }
 
@@ -232,7 +233,8 @@ static void test_deletion(void)
 
 	make_job(&w, "next", 1, "");
 	run_for(&w, 0);
-	drop(&w, "/apis/batch/v1/namespaces/default/jobs/a", "{\"propagationPolicy\":\"Background\"}");
+	drop(&w, "/apis/batch/v1/namespaces/default/jobs/a",
+	     "{\"propagationPolicy\":\"Background\"}");
 	run_for(&w, 0);
 	ok(get(&w, WORKLOADS, wl) == NULL, "the Workload goes with its job");
 	is_str(cond(&w, WORKLOADS, workload_of(&w, "next"), "QuotaReserved"),

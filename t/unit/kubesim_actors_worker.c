@@ -73,13 +73,16 @@ static void test_quota(void)
 	run_for(&w, 0);
 	c = workload_of(&w, "b");
 	is_str(cond(&w, WORKLOADS, c, "QuotaReserved"),
-	       "False Pending couldn't assign flavors to pod set main: insufficient unused quota for "
+	       "False Pending couldn't assign flavors to pod set main: insufficient unused quota "
+	       "for "
 	       "cpu in flavor f, 1 more needed",
 	       "two cpus do not fit beside two of three");
 	is_str(at(&w, JOBS, "c", "/status/active"), "1", "one behind it fits");
 	is_str(cond(&w, WORKLOADS, workload_of(&w, "d"), "QuotaReserved"),
-	       "False Pending couldn't assign flavors to pod set main: insufficient quota for cpu in "
-	       "flavor f, previously considered podsets requests (0) + current podset request (4) > "
+	       "False Pending couldn't assign flavors to pod set main: insufficient quota for cpu "
+	       "in "
+	       "flavor f, previously considered podsets requests (0) + current podset request (4) "
+	       "> "
 	       "maximum capacity (3)",
 	       "four never fit");
 	run_for(&w, 1000);
@@ -88,7 +91,8 @@ static void test_quota(void)
 	is_str(cond(&w, WORKLOADS, c, "Finished"), arena_printf(&w.a, "True Succeeded %s", good).p,
 	       "it finishes too");
 	merge(&w, KUEUE "clusterqueues/cq",
-	      "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":"
+	      "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{"
+	      "\"name\":"
 	      "\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"4\"}]}]}]}}");
 	run_for(&w, 0);
 	is_str(at(&w, JOBS, "d", "/status/active"), "4", "more quota lets it in");
@@ -142,16 +146,17 @@ static void test_missing_queue(void)
 static void make_clone(struct world *w, const char *name, int count)
 {
 	post(w, KUEUE "namespaces/default/workloads",
-	     KUEUE_HEAD "\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-			"\"labels\":{\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"}},"
-			"\"spec\":{\"active\":true,\"queueName\":\"lq\",\"podSets\":[{\"name\":"
-			"\"main\",\"count\":%d,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
-			"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"imagePullPolicy\":"
-			"\"Always\",\"terminationMessagePath\":\"/dev/termination-log\","
-			"\"terminationMessagePolicy\":\"File\",\"resources\":{\"requests\":{\"cpu\":"
-			"\"1\"}}}],\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":"
-			"\"ClusterFirst\",\"securityContext\":{},\"schedulerName\":"
-			"\"default-scheduler\"}}}]}}",
+	     KUEUE_HEAD
+	     "\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+	     "\"labels\":{\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"}},"
+	     "\"spec\":{\"active\":true,\"queueName\":\"lq\",\"podSets\":[{\"name\":"
+	     "\"main\",\"count\":%d,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+	     "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"imagePullPolicy\":"
+	     "\"Always\",\"terminationMessagePath\":\"/dev/termination-log\","
+	     "\"terminationMessagePolicy\":\"File\",\"resources\":{\"requests\":{\"cpu\":"
+	     "\"1\"}}}],\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":"
+	     "\"ClusterFirst\",\"securityContext\":{},\"schedulerName\":"
+	     "\"default-scheduler\"}}}]}}",
 	     name, count);
 }
 
@@ -178,7 +183,8 @@ static void test_prebuilt(void)
 	run_for(&w, 1000);
 	is_str(cond(&w, WORKLOADS, "clone", "Finished"),
 	       arena_printf(&w.a, "True Succeeded %s", good).p, "the clone is finished");
-	drop(&w, "/apis/batch/v1/namespaces/default/jobs/a", "{\"propagationPolicy\":\"Background\"}");
+	drop(&w, "/apis/batch/v1/namespaces/default/jobs/a",
+	     "{\"propagationPolicy\":\"Background\"}");
 	run_for(&w, 0);
 	ok(get(&w, WORKLOADS, "clone") == NULL, "and collected when its job is deleted");
 	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
