@@ -80,7 +80,9 @@ bool json_bool(const struct json *v);
 /* json_str(json_at(v, pointer)). */
 mk_str json_str_at(const struct json *v, const char *pointer);
 
+/* An empty object. */
 struct json *json_new_obj(struct arena *a);
+/* An empty array. */
 struct json *json_new_arr(struct arena *a);
 /* Copies s; bytes that are no UTF-8 become U+FFFD. */
 struct json *json_new_str(struct arena *a, mk_str s);

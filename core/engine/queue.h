@@ -35,7 +35,9 @@ struct queue {
 bool queue_init(struct queue *q);
 void queue_done(struct queue *q);
 
+/* An item that is not queued; 'ns' must live as long as it. */
 void queue_item_init(struct queue_item *i, int type, mk_str ns);
+/* Due now, once however often it is added. */
 void queue_add(struct queue *q, struct queue_item *i);
 /* No later than 'at' (monotonic ms). */
 void queue_add_at(struct queue *q, struct queue_item *i, int64_t at);

@@ -40,7 +40,8 @@ struct record {
 	int64_t settle_at;
 	int64_t retry_at; /* no write before; 0 = none */
 	unsigned fails;
-	char text[]; /* "ns/name" */
+	unsigned denied; /* refusals for good in a row */
+	char text[];     /* "ns/name" */
 };
 
 struct table {
@@ -64,6 +65,7 @@ struct store {
 	size_t n_records, bytes;
 };
 
+/* An empty store. */
 void store_init(struct store *s);
 
 /* NULL when out of memory. */

@@ -60,6 +60,7 @@ void transport_curl_set_sink(struct transport_curl *t, const struct transport_si
 void transport_curl_set_hooks(struct transport_curl *t, void (*before)(void *ctx),
 			      void (*after)(void *ctx), void *ctx);
 
+/* Counters since the start. */
 void transport_curl_get_stats(const struct transport_curl *t, struct transport_stats *ret);
 
 #endif
