@@ -143,6 +143,10 @@ static void test_values(void)
 		    "\n  incrementalDispatcherConfig:\n    stepSize: 5\n",
 		 "with its gate off");
 	is_int(c.multikueue.step_size, 3, "... the step size does not count");
+}
+
+static void test_our_values(void)
+{
 	accepted(MK "  plugins:\n    directory: /opt/p\n    allow: [a.b/c]\n    budgets:\n      "
 		    "softTime: 1ms\n"
 		    "      hardMemory: 32Mi\n      hardCalls: 200000\n"
@@ -156,12 +160,17 @@ static void test_values(void)
 		   c.multikueue.budgets.hard_memory == 33554432 &&
 		   c.multikueue.budgets.hard_calls == 200000 && c.multikueue.allow_loopback &&
 		   c.multikueue.allow_link_local && c.multikueue.lost_policy == CONFIG_LOST_KEEP &&
+		   c.multikueue.worker_lost_timeout_ms == CONFIG_KEEP_MS &&
 		   c.multikueue.external_dispatchers.n == 1,
 	   "... have their values");
 	is_str(json_str_at(config_dispatcher_config(&a, &c, STR("acme.io/x")), "/a/1/b").p, "c",
 	       "... a dispatcher's section");
 	is_int(problems.n_warnings, 1, "... and one warning that Kueue refuses them");
 	is_int(problems.first->line, 4, "... with its line");
+}
+
+static void test_other_values(void)
+{
 	accepted(V2 "tls:\n  minVersion: VersionTLS13\n  curvePreferences: [29, 23]\n", "TLS 1.3");
 	ok(c.tls.tls13 && c.tls.n_curves == 2 && c.tls.curves[0] == 29, "... has its values");
 	accepted(V2 "controller:\n  groupKindConcurrency:\n    Workload.kueue.x-k8s.io: 10\n"
@@ -188,9 +197,6 @@ static void test_values(void)
 
 static void test_decoding(void)
 {
-	char big[64 * 1024];
-	size_t n = 0;
-
 	refused("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Config\n",
 		"no kind \"Config\" is registered for version \"config.kueue.x-k8s.io/v1beta2\" in "
 		"scheme "
@@ -211,6 +217,10 @@ static void test_decoding(void)
 		"already set in "
 		"map");
 	is_int(problems.first->line, 5, "... in line 5");
+}
+
+static void test_types(void)
+{
 	refused(MK "  gcInterval: 60\n", "json: cannot unmarshal number into Go struct field "
 					 "MultiKueue.multiKueue.gcInterval of type "
 					 "string");
@@ -244,6 +254,13 @@ static void test_decoding(void)
 	refused(V2 "clientConnection: {burst: 3000000000}\n",
 		"json: cannot unmarshal number 3000000000 into Go struct field "
 		"ClientConnection.clientConnection.burst of type int32");
+}
+
+static void test_hostile(void)
+{
+	char big[64 * 1024];
+	size_t n = 0;
+
 	refused(MK "  origin: &x a\n  dispatcherName: *x\n",
 		"yaml: line 4: anchors are not allowed");
 	findings(MK "  gcInterval: 60\n  origin: 5\n  network: {allowLoopback: 1}\n", 4,
@@ -330,7 +347,11 @@ int main(void)
 	arena_init(&a, 0);
 	test_defaults();
 	test_values();
+	test_our_values();
+	test_other_values();
 	test_decoding();
+	test_types();
+	test_hostile();
 	test_limits();
 	test_torture();
 	arena_done(&a);

@@ -196,7 +196,7 @@ static void test_external(void)
 		 "a kind without an adapter does not conflict");
 }
 
-static void test_tls_and_selector(void)
+static void test_tls(void)
 {
 	refused(V2 "tls: {minVersion: VersionTLS11}\n",
 		"tls: Invalid value: {\"minVersion\":\"VersionTLS11\"}: invalid minVersion. Please "
@@ -222,6 +222,10 @@ static void test_tls_and_selector(void)
 				  "doesn't exist. Please use "
 				  "the secure cipher names: [TLS_AES_128_GCM_SHA256 ") != NULL,
 	   "an unknown cipher");
+}
+
+static void test_selector(void)
+{
 	refused(V2 "managedJobsNamespaceSelector: {}\n",
 		"managedJobsNamespaceSelector: Invalid value: {}: should not match the "
 		"\"kube-system\" namespace\n"
@@ -248,6 +252,10 @@ static void test_tls_and_selector(void)
 	accepted(V2 "managedJobsNamespaceSelector: {matchExpressions: [{key: kueue, operator: "
 		    "Exists}]}\n",
 		 "a selector by a label");
+}
+
+static void test_servers(void)
+{
 	refused(V2 "internalCertManagement: {webhookServiceName: 1x, webhookSecretName: A}\n",
 		"internalCertManagement.webhookServiceName: Invalid value: \"1x\": a DNS-1035 "
 		"label must consist of "
@@ -442,7 +450,9 @@ int main(void)
 	test_providers();
 	test_integrations();
 	test_external();
-	test_tls_and_selector();
+	test_tls();
+	test_selector();
+	test_servers();
 	test_ours();
 	test_gates();
 	test_dispatcher();
