@@ -6,6 +6,9 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
+ifeq (,$(filter -j%,$(MAKEFLAGS)))
+MAKEFLAGS += -j$(shell nproc)
+endif
 FLAVOUR ?= dev
 B := build/$(FLAVOUR)
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
@@ -79,7 +82,7 @@ PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c))
 BINARIES := $(patsubst %,$(B)/%,$(if $(wildcard core/daemon/main.c),multikueued) $(if $(wildcard t/kubesim/main.c),kubesim) \
-	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/bench/main.c),bench))
+	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/bench/main.c),bench) $(if $(wildcard t/demo/main.c),demo))
 
 all: $(BINARIES) $(PLUGINS) ## build the daemon, plugins, kubesim and tools
 
@@ -102,6 +105,9 @@ $(B)/adapters/%.o $(B)/plugins/%.o: CPPFLAGS += -Dmk_plugin_entry=mk_entry_$(not
 
 $(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c plugins/*.c)) $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
+
+$(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(ARCHIVES)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/bench: $(call obj,$(wildcard t/bench/*.c)) $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
@@ -138,7 +144,7 @@ PROVE := prove --timer
 deps: ## install the packages that the build and the tests need
 	conf/install-deps test
 
-demo: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## run jobs over three simulated workers (JOBS=n, KEEP=1, REAL=1)
+demo: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## run jobs over three simulated workers (JOBS=n, KEEP=1, REAL=1)
 	@JOBS='$(JOBS)' KEEP='$(KEEP)' REAL='$(REAL)' conf/demo $(B)
 
 test: all $(UNIT) ## every test that needs no Kubernetes
@@ -153,7 +159,7 @@ check: all $(UNIT) ## unit, plan and lint only (under a minute)
 sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n], or SEED=n to replay one and tell its story
 	@$(B)/sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),2000) --first $(or $(FIRST),1))
 
-bench: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## throughput, latency, CPU and memory on kubesim (JOBS=n)
+bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency, CPU and memory on kubesim (JOBS=n)
 	@JOBS='$(JOBS)' t/bench/run $(B)
 
 lint: ## layers, banned calls, sizes, docs in step with code
