@@ -164,6 +164,7 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	bool terminating = json_str_at(ev->obj, "/metadata/deletionTimestamp").n > 0;
 
 	r->fails = 0;
+	r->denied = 0;
 	r->retry_at = 0;
 	if (ev->obj && (f->type != OP_DELETE || terminating)) {
 		observe_reply(e, r, ev);
@@ -218,6 +219,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		if (f->rule == R_JOB_CREATE && for_good(ev->code)) {
 			job_refused(e, r, ev->text);
 		}
+		r->denied = for_good(ev->code) ? r->denied + 1 : 0;
 		back_off(e, r, ev->retry_after_ms);
 	}
 }

@@ -171,7 +171,8 @@ static void finish(struct pass *p, struct clone *k)
 		return;
 	}
 	if (twin_is_ours(twin) && job_status(p, remote, R_LAST_STATUS, true) != SYNC_SAME &&
-	    !(p->job && p->job->fails >= STATUS_GIVE_UP)) {
+	    !(p->job && p->job->denied >= STATUS_GIVE_UP)) {
+		/* Trouble passes, and what the job ended as is lost with the remote copy: only a refusal ends the wait. */
 		return;
 	}
 	write_finished(p, k);
@@ -282,12 +283,17 @@ static void run(struct pass *p, struct clone *k)
 		job_absent(p, k, wc);
 		break;
 	case TWIN_FOREIGN:
-		if (wc->fails > 0 && wc->skip_until <= p->e->now && !wc->refused) {
-			/* Rested: a create finds out how it is now. */
+		if (p->local->inflight) {
+			break; /* its answer brings us back; it may be the Retry */
+		}
+		if (wc->fails > 0 && !wc->rested && !wc->refused) {
+			/* The cluster rested: one create a round finds out how it is now. */
+			wc->rested = true;
 			record_gone(&p->e->store, remote, 0, remote->epoch, p->e->now);
 			job_absent(p, k, wc);
 			break;
 		}
+		wc->rested = false;
 		wc->refused = true;
 		(void)keep_str(&wc->why, STR("an object of this name is there and not ours"));
 		job_absent(p, k, wc);
@@ -301,6 +307,7 @@ static void run(struct pass *p, struct clone *k)
 	case TWIN_OURS:
 		wc->job_made = true;
 		wc->fails = 0;
+		wc->rested = false;
 		if (job_status(p, remote, R_JOB_STATUS, false) == SYNC_SAME) {
 			job_forward(p, k, remote);
 		}
