@@ -240,13 +240,13 @@ static void forget(struct ks_actors *k)
 	void *val;
 	size_t pos = 0;
 
+	heap_done(&k->heap); /* while the nodes are still there */
+	heap_init(&k->heap);
 	while (map_next(&k->items, &pos, NULL, &val)) {
 		item_free(val);
 	}
 	map_done(&k->items);
 	map_init(&k->items);
-	heap_done(&k->heap);
-	heap_init(&k->heap);
 	map_done(&k->prebuilt);
 	map_init(&k->prebuilt);
 	gc_done(k);
