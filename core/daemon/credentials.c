@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files behind the manager's credentials; what is in them is core/kube's business. See credentials.h. */
+/* The files behind the manager's credentials; what is in them is core/kube's business. See
+ * credentials.h. */
 #include "core/daemon/credentials.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the daemon reaches its own (manager) API server: a kubeconfig file, or what a pod finds in its file system. */
+/* How the daemon reaches its own (manager) API server: a kubeconfig file, or what a pod finds in
+ * its file system. */
 #ifndef MK_DAEMON_CREDENTIALS_H
 #define MK_DAEMON_CREDENTIALS_H
 
@@ -7,8 +8,9 @@
 #include "core/kube/transport.h"
 
 /*
- * Fills 'ret' (strings in 'a') from the file 'kubeconfig', or in-cluster when it is NULL. MK_NOT_FOUND, MK_DENIED (file),
- * MK_TOO_BIG, MK_INVALID; the message names the file and says what to do.
+ * Fills 'ret' (strings in 'a') from the file 'kubeconfig', or in-cluster when it is NULL.
+ * MK_NOT_FOUND, MK_DENIED (file), MK_TOO_BIG, MK_INVALID; the message names the file and says what
+ * to do.
  */
 enum mk_code credentials_load(struct arena *a, const char *kubeconfig, struct endpoint *ret,
 			      struct mk_err *err);

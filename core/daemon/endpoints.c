@@ -62,7 +62,8 @@ static bool is_on(mk_str address)
 	return address.n > 0 && !str_is(address, "0");
 }
 
-/* A Kueue file says ":8443" by default, where Kueue speaks TLS: we do not offer plain HTTP there unasked. */
+/* A Kueue file says ":8443" by default, where Kueue speaks TLS: we do not offer plain HTTP there
+ * unasked. */
 static bool wants_metrics_listener(const struct config *c)
 {
 	return is_on(c->metrics_bind_address) && !str_is(c->metrics_bind_address, ":8443") &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's own HTTP endpoints: liveness, readiness, metrics, and a JSON view of what it is doing. Plain HTTP, for the
- * inside of a cluster. Readiness never depends on leadership or on workers: a standby is ready.
+ * The daemon's own HTTP endpoints: liveness, readiness, metrics, and a JSON view of what it is
+ * doing. Plain HTTP, for the inside of a cluster. Readiness never depends on leadership or on
+ * workers: a standby is ready.
  */
 #ifndef MK_DAEMON_ENDPOINTS_H
 #define MK_DAEMON_ENDPOINTS_H
@@ -21,7 +22,8 @@ struct endpoints_options {
 	void *ctx;
 };
 
-/* Opens the listeners that the configuration asks for. MK_INVALID, MK_UNAVAILABLE (address), MK_NO_MEMORY. */
+/* Opens the listeners that the configuration asks for. MK_INVALID, MK_UNAVAILABLE (address),
+ * MK_NO_MEMORY. */
 struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err *err);
 void endpoints_free(struct endpoints *e); /* NULL is fine */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that drives the lease machine; see lease_thread.h. Times are CLOCK_BOOTTIME throughout. */
+/* The thread that drives the lease machine; see lease_thread.h. Times are CLOCK_BOOTTIME
+ * throughout. */
 #include "core/daemon/lease_thread.h"
 
 #include <poll.h>
@@ -70,7 +71,8 @@ static void end_stuck_process(struct lease_thread *t, int64_t age_ms)
 	abort();
 }
 
-/* How long the main loop has been silent, not counting time in which the process as a whole did not run. */
+/* How long the main loop has been silent, not counting time in which the process as a whole did not
+ * run. */
 static int64_t silence_ms(struct lease_thread *t)
 {
 	int64_t now = clock_boot_ms();

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leader election on a thread and a connection of its own, so that no load on the main loop delays a renewal. But it
- * renews only while the main loop shows signs of life: a leader that hangs must lose the lease, and after 8 s it is
- * ended with the name of the plugin that holds it up.
+ * Leader election on a thread and a connection of its own, so that no load on the main loop delays
+ * a renewal. But it renews only while the main loop shows signs of life: a leader that hangs must
+ * lose the lease, and after 8 s it is ended with the name of the plugin that holds it up.
  *
- * Life: start -> (beat from the main loop; the loop is woken when the state changes)* -> release -> free.
- * What the thread tells goes through atomics: the state here, and the fence that the transport obeys.
+ * Life: start -> (beat from the main loop; the loop is woken when the state changes)* -> release ->
+ * free. What the thread tells goes through atomics: the state here, and the fence that the
+ * transport obeys.
  */
 #ifndef MK_DAEMON_LEASE_THREAD_H
 #define MK_DAEMON_LEASE_THREAD_H
@@ -43,12 +44,13 @@ void lease_thread_beat(struct lease_thread *t);
 enum lease_state lease_thread_state(const struct lease_thread *t);
 
 /*
- * Gives the lease back: the fence falls at once, then the record is released and the state becomes LEASE_RELEASED (or
- * stays LEASE_LOST). Call when nothing writes any more.
+ * Gives the lease back: the fence falls at once, then the record is released and the state becomes
+ * LEASE_RELEASED (or stays LEASE_LOST). Call when nothing writes any more.
  */
 void lease_thread_release(struct lease_thread *t);
 
-/* Stops the thread, waiting for a request in flight at most 200 ms, and frees. The fence falls. NULL is fine. */
+/* Stops the thread, waiting for a request in flight at most 200 ms, and frees. The fence falls.
+ * NULL is fine. */
 void lease_thread_free(struct lease_thread *t);
 
 #endif

@@ -21,7 +21,8 @@ enum { OUTPUT_MAX = 8 * 1024 * 1024, EXIT_USAGE = 2 };
 #define IS_SANITIZED 0
 #endif
 
-/* Memory holds credentials of many clusters: no core dumps, no tracing by other processes of this user. */
+/* Memory holds credentials of many clusters: no core dumps, no tracing by other processes of this
+ * user. */
 static void protect_memory(void)
 {
 	const struct rlimit none = {0, 0};

@@ -90,7 +90,8 @@ static const struct spec *find(const char *arg, const char **ret_value)
 	return NULL;
 }
 
-/* "info", or "info,net=debug": the level for all goes to *ret, the rest stays text and is only checked. */
+/* "info", or "info,net=debug": the level for all goes to *ret, the rest stays text and is only
+ * checked. */
 static enum mk_code take_levels(const char *text, bool apply, enum log_level *ret,
 				struct mk_err *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line: what was asked for, and the answers that need nothing else (--help, --version). No I/O. */
+/* The command line: what was asked for, and the answers that need nothing else (--help, --version).
+ * No I/O. */
 #ifndef MK_DAEMON_OPTIONS_H
 #define MK_DAEMON_OPTIONS_H
 
@@ -25,8 +26,8 @@ struct options {
 };
 
 /*
- * Reads the arguments; strings are borrowed from 'argv'. MK_INVALID: an unknown option, a missing or unexpected value, or
- * two modes at once; the message says what to do next.
+ * Reads the arguments; strings are borrowed from 'argv'. MK_INVALID: an unknown option, a missing
+ * or unexpected value, or two modes at once; the message says what to do next.
  */
 enum mk_code options_parse(int argc, char *const argv[], struct options *ret, struct mk_err *err);
 

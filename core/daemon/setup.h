@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the command line to a checked configuration with its plugins loaded: what running, --check-config,
- * --print-kueue-config and --list-plugins have in common. Findings are collected, so that all are shown at once.
+ * From the command line to a checked configuration with its plugins loaded: what running,
+ * --check-config,
+ * --print-kueue-config and --list-plugins have in common. Findings are collected, so that all are
+ * shown at once.
  */
 #ifndef MK_DAEMON_SETUP_H
 #define MK_DAEMON_SETUP_H
@@ -23,13 +25,16 @@ struct setup {
 void setup_init(struct setup *s);
 void setup_done(struct setup *s);
 
-/* Reads and judges the configuration. MK_NOT_FOUND, MK_DENIED, MK_TOO_BIG (file), MK_INVALID, MK_NO_MEMORY. */
+/* Reads and judges the configuration. MK_NOT_FOUND, MK_DENIED, MK_TOO_BIG (file), MK_INVALID,
+ * MK_NO_MEMORY. */
 enum mk_code setup_config(struct setup *s, const struct options *o, struct mk_err *err);
 
-/* Loads the plugins that it names and checks the dispatcher against them. MK_INVALID, MK_NO_MEMORY. */
+/* Loads the plugins that it names and checks the dispatcher against them. MK_INVALID, MK_NO_MEMORY.
+ */
 enum mk_code setup_plugins(struct setup *s, struct mk_err *err);
 
-/* Appends every finding as a line `file:line: path: problem: expected …, found …`, warnings marked. */
+/* Appends every finding as a line `file:line: path: problem: expected …, found …`, warnings marked.
+ */
 void setup_findings(const struct setup *s, struct buf *out);
 
 /* Appends one line per adapter and dispatcher: id, kind or name, version, ABI, file. */

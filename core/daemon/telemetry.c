@@ -97,7 +97,8 @@ static void register_process(struct telemetry *t)
 	metric_set(t->started, METRIC_NONE, (double)clock_wall_ms() / 1000);
 }
 
-/* --- clusters ------------------------------------------------------------------------------------- */
+/* --- clusters
+ * ------------------------------------------------------------------------------------- */
 
 static struct cluster_view *find_cluster(const struct telemetry *t, cluster_id id)
 {
@@ -157,7 +158,8 @@ static mk_str cluster_name(const struct telemetry *t, cluster_id id, char number
 	return str_of(number);
 }
 
-/* --- observing ------------------------------------------------------------------------------------ */
+/* --- observing
+ * ------------------------------------------------------------------------------------ */
 
 static void on_link(struct telemetry *t, const struct event *ev)
 {
@@ -240,7 +242,8 @@ void telemetry_report(void *ctx, const struct transport_report *r)
 	}
 }
 
-/* --- gathering ------------------------------------------------------------------------------------ */
+/* --- gathering
+ * ------------------------------------------------------------------------------------ */
 
 static void add_u64(struct metric *m, uint64_t now, uint64_t *told)
 {
@@ -333,7 +336,8 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 	gather_process(t, s->loop);
 }
 
-/* --- status --------------------------------------------------------------------------------------- */
+/* --- status
+ * --------------------------------------------------------------------------------------- */
 
 static const char *link_name(enum link_state s)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemon tells people about itself: metrics, and log lines for what changed. It listens to the manager (as its
- * observer) and to the transport, and remembers the names of clusters, which elsewhere are numbers.
+ * What the daemon tells people about itself: metrics, and log lines for what changed. It listens to
+ * the manager (as its observer) and to the transport, and remembers the names of clusters, which
+ * elsewhere are numbers.
  */
 #ifndef MK_DAEMON_TELEMETRY_H
 #define MK_DAEMON_TELEMETRY_H
@@ -34,7 +35,8 @@ struct telemetry_sources {
 /* Brings gauges and counters up to date before they are rendered. */
 void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s);
 
-/* Appends one JSON object: version, leadership, numbers, and each cluster with its link. False: 'out' is full. */
+/* Appends one JSON object: version, leadership, numbers, and each cluster with its link. False:
+ * 'out' is full. */
 bool telemetry_status(const struct telemetry *t, const struct telemetry_sources *s,
 		      struct buf *out);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The address check; see address.h. IPv6 forms that carry an IPv4 address are judged by the address inside. */
+/* The address check; see address.h. IPv6 forms that carry an IPv4 address are judged by the address
+ * inside. */
 #include "core/net/address.h"
 
 #include <arpa/inet.h>
@@ -38,7 +39,8 @@ static const char *refusal6(const uint8_t *a, bool allow_loopback, bool allow_li
 	static const uint8_t zero[16];
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b};
-	/* The metadata service of a large cloud: as dangerous as its IPv4 twin, which is link-local. */
+	/* The metadata service of a large cloud: as dangerous as its IPv4 twin, which is
+	 * link-local. */
 	static const uint8_t metadata[16] = {0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54};
 
 	if (memcmp(a, zero, 16) == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which addresses the daemon may connect to. Whoever may write a kubeconfig chooses the server, so the address is
- * judged after name resolution, on the very socket address that will be used: a name that resolves elsewhere the
- * second time gains nothing. No I/O.
+ * Which addresses the daemon may connect to. Whoever may write a kubeconfig chooses the server, so
+ * the address is judged after name resolution, on the very socket address that will be used: a name
+ * that resolves elsewhere the second time gains nothing. No I/O.
  */
 #ifndef MK_NET_ADDRESS_H
 #define MK_NET_ADDRESS_H
@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-/* NULL when allowed, else why not (static text): loopback, link-local, multicast, unspecified or no IP address. */
+/* NULL when allowed, else why not (static text): loopback, link-local, multicast, unspecified or no
+ * IP address. */
 const char *address_refusal(const struct sockaddr *sa, size_t len, bool allow_loopback,
 			    bool allow_link_local);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that wait, on a multi handle of their own so that the connection is kept; see blocking.h. */
+/* Requests that wait, on a multi handle of their own so that the connection is kept; see
+ * blocking.h. */
 #include "core/net/blocking.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request at a time, waiting for its answer: for the lease thread, which must not share a connection, a loop or a
- * lock with anything that can be slow. The same options, checks and words as the transport. One thread per client.
+ * One request at a time, waiting for its answer: for the lease thread, which must not share a
+ * connection, a loop or a lock with anything that can be slow. The same options, checks and words
+ * as the transport. One thread per client.
  */
 #ifndef MK_NET_BLOCKING_H
 #define MK_NET_BLOCKING_H
@@ -21,14 +22,16 @@ struct blocking_answer {
 	char text[256]; /* why there is no complete answer */
 };
 
-/* Strings of 'e' are copied, 'user_agent' is borrowed. libcurl must be initialised (transport_curl_new). MK_INVALID, MK_NO_MEMORY. */
+/* Strings of 'e' are copied, 'user_agent' is borrowed. libcurl must be initialised
+ * (transport_curl_new). MK_INVALID, MK_NO_MEMORY. */
 struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, struct mk_err *err);
 void blocking_free(struct blocking *b); /* NULL is fine */
 
 /*
- * Sends 'r' and waits for the end. It is never fenced: its class must not be TRANSPORT_WATCH or TRANSPORT_WRITE. After a
- * lost connection or a timeout the connection is thrown away. 'stop' (may be NULL) true from another thread ends the
- * wait within 200 ms with MK_UNAVAILABLE. Returns ret->code.
+ * Sends 'r' and waits for the end. It is never fenced: its class must not be TRANSPORT_WATCH or
+ * TRANSPORT_WRITE. After a lost connection or a timeout the connection is thrown away. 'stop' (may
+ * be NULL) true from another thread ends the wait within 200 ms with MK_UNAVAILABLE. Returns
+ * ret->code.
  */
 enum mk_code blocking_do(struct blocking *b, const struct transport_request *r, atomic_bool *stop,
 			 struct blocking_answer *ret);

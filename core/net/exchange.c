@@ -16,7 +16,8 @@
 
 enum { CONNECT_TIMEOUT_MS = 10000, USER_TIMEOUT_MS = 30000, KEEP_IDLE_S = 15, KEEP_INTERVAL_S = 5 };
 
-/* --- libcurl's callbacks -------------------------------------------------------------------------- */
+/* --- libcurl's callbacks
+ * -------------------------------------------------------------------------- */
 
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
 {
@@ -35,7 +36,8 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 	if (fd < 0) {
 		return CURL_SOCKET_BAD;
 	}
-	/* Bytes that stay unacknowledged this long end the connection; keepalive covers the silent ones. */
+	/* Bytes that stay unacknowledged this long end the connection; keepalive covers the silent
+	 * ones. */
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
 	x->env->connects++;
 	x->env->live_sockets++;
@@ -165,7 +167,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 	return len;
 }
 
-/* --- options -------------------------------------------------------------------------------------- */
+/* --- options
+ * -------------------------------------------------------------------------------------- */
 
 /* Applies a list of options, remembering the first failure (out of memory, in practice). */
 #define SET(opt, value)                                             \
@@ -265,7 +268,8 @@ static CURLcode set_exchange(struct exchange *x, int64_t timeout_ms)
 	return rc;
 }
 
-/* --- building ------------------------------------------------------------------------------------- */
+/* --- building
+ * ------------------------------------------------------------------------------------- */
 
 static bool add_header(struct exchange *x, const char *name, const char *value)
 {

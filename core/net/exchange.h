@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One HTTP exchange on a libcurl easy handle of its own: the options of every request in one place, what came back so
- * far, and what its end means. The pool runs it on a multi handle, blocking.h by itself. libcurl's callbacks only
- * collect; nothing is told to anybody from inside them.
+ * One HTTP exchange on a libcurl easy handle of its own: the options of every request in one place,
+ * what came back so far, and what its end means. The pool runs it on a multi handle, blocking.h by
+ * itself. libcurl's callbacks only collect; nothing is told to anybody from inside them.
  */
 #ifndef MK_NET_EXCHANGE_H
 #define MK_NET_EXCHANGE_H
@@ -63,8 +63,9 @@ struct exchange {
 };
 
 /*
- * Prepares 'x' in place for request 'r' to 'p' (both borrowed until exchange_done; the request's strings are copied).
- * 'mono_ms' dates the token. MK_INVALID (path, method), MK_FENCED (a write, and the fence is down), MK_NO_MEMORY.
+ * Prepares 'x' in place for request 'r' to 'p' (both borrowed until exchange_done; the request's
+ * strings are copied). 'mono_ms' dates the token. MK_INVALID (path, method), MK_FENCED (a write,
+ * and the fence is down), MK_NO_MEMORY.
  */
 enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct peer *p,
 			   const struct transport_request *r, int64_t mono_ms, struct mk_err *err);

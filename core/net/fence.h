@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Until when this process may write to any cluster: the leader lease's validity, set by the thread that renews it and
- * read by the transport at the last moment before a request leaves. An instant of CLOCK_BOOTTIME, so that time spent
- * stopped or suspended counts. Zero-initialised = may not write.
+ * Until when this process may write to any cluster: the leader lease's validity, set by the thread
+ * that renews it and read by the transport at the last moment before a request leaves. An instant
+ * of CLOCK_BOOTTIME, so that time spent stopped or suspended counts. Zero-initialised = may not
+ * write.
  */
 #ifndef MK_NET_FENCE_H
 #define MK_NET_FENCE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of an HTTP/1.1 request, parsed strictly and without I/O: what is ambiguous is refused. */
+/* The head of an HTTP/1.1 request, parsed strictly and without I/O: what is ambiguous is refused.
+ */
 #ifndef MK_NET_HTTP_PARSE_H
 #define MK_NET_HTTP_PARSE_H
 
@@ -16,8 +17,8 @@ struct http_head {
 };
 
 /*
- * 'text' is the head with its empty line. Returns 0, or the status to refuse it with: 400 syntax, 413 body over
- * 'max_body', 501 transfer encodings, 505 not HTTP/1.x.
+ * 'text' is the head with its empty line. Returns 0, or the status to refuse it with: 400 syntax,
+ * 413 body over 'max_body', 501 transfer encodings, 505 not HTTP/1.x.
  */
 int http_parse_head(mk_str text, size_t max_body, struct http_head *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HTTP server on libevent's bufferevents; see http_server.h. At the limit of connections the listener pauses, and
- * further ones wait in the kernel's backlog.
+ * The HTTP server on libevent's bufferevents; see http_server.h. At the limit of connections the
+ * listener pauses, and further ones wait in the kernel's backlog.
  */
 #include "core/net/http_server.h"
 
@@ -43,7 +43,8 @@ struct http_server {
 	uint16_t port;
 };
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers
+ * -------------------------------------------------------------------------------------- */
 
 static const char *reason_of(int status)
 {
@@ -150,7 +151,8 @@ static void answer(struct connection *c, const struct http_head *h, mk_str body)
 	buf_done(&a.body);
 }
 
-/* --- connections ---------------------------------------------------------------------------------- */
+/* --- connections
+ * ---------------------------------------------------------------------------------- */
 
 static void connection_free(struct connection *c)
 {
@@ -171,7 +173,8 @@ static void lifetime_over(void *ctx)
 	connection_free(ctx);
 }
 
-/* Handles one whole request of the input. False: more bytes are needed, or the connection is closing. */
+/* Handles one whole request of the input. False: more bytes are needed, or the connection is
+ * closing. */
 static bool take_request(struct connection *c)
 {
 	struct evbuffer *in = bufferevent_get_input(c->bev);
@@ -279,7 +282,8 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	bufferevent_enable(bev, EV_READ | EV_WRITE);
 }
 
-/* --- life ----------------------------------------------------------------------------------------- */
+/* --- life
+ * ----------------------------------------------------------------------------------------- */
 
 static enum mk_code split_address(mk_str address, char host[static 64], uint16_t *ret_port,
 				  struct mk_err *err)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small HTTP/1.1 server on the event loop, for health probes, metrics and JSON views. A handler answers at once from
- * memory. Limits hold the rest off: size of header and body, number, idle time and lifetime of connections. (Not
- * libevent's evhttp: it limits neither the number nor the age of connections.)
+ * Small HTTP/1.1 server on the event loop, for health probes, metrics and JSON views. A handler
+ * answers at once from memory. Limits hold the rest off: size of header and body, number, idle time
+ * and lifetime of connections. (Not libevent's evhttp: it limits neither the number nor the age of
+ * connections.)
  */
 #ifndef MK_NET_HTTP_SERVER_H
 #define MK_NET_HTTP_SERVER_H
@@ -41,8 +42,8 @@ struct http_answer {
 typedef void http_handler_fn(void *ctx, const struct http_request *rq, struct http_answer *answer);
 
 /*
- * Listens on 'address': "host:port" with an IP address, or ":port" for all. Port 0 chooses one. MK_INVALID (address),
- * MK_UNAVAILABLE (cannot listen there), MK_NO_MEMORY.
+ * Listens on 'address': "host:port" with an IP address, or ":port" for all. Port 0 chooses one.
+ * MK_INVALID (address), MK_UNAVAILABLE (cannot listen there), MK_NO_MEMORY.
  */
 struct http_server *http_server_new(struct loop *l, mk_str address, struct mk_err *err);
 /* Closes all connections. NULL is fine. */

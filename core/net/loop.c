@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event loop over libevent; see loop.h. Every callback goes through a trampoline that times it. */
+/* The event loop over libevent; see loop.h. Every callback goes through a trampoline that times it.
+ */
 #include "core/net/loop.h"
 
 #include <event2/event.h>
@@ -195,7 +196,8 @@ void loop_timer_set(struct loop_timer *t, int64_t in_ms)
 	int64_t ms = in_ms < 0 ? 0 : in_ms > DAY_MS ? DAY_MS : in_ms;
 	struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
 
-	/* A timer already pending is moved by this; it fails only when the timer heap cannot grow. */
+	/* A timer already pending is moved by this; it fails only when the timer heap cannot grow.
+	 */
 	if (evtimer_add(t->ev, &tv) != 0) {
 		event_active(t->ev, EV_TIMEOUT, 1);
 	}
@@ -244,7 +246,8 @@ void loop_post_free(struct loop_post *p)
 
 void loop_post_now(struct loop_post *p)
 {
-	/* A timer of 0, not event_active: sockets are looked at before it fires, so that a post which posts itself again starves nobody. */
+	/* A timer of 0, not event_active: sockets are looked at before it fires, so that a post
+	 * which posts itself again starves nobody. */
 	static const struct timeval now;
 
 	if (!evtimer_pending(p->ev, NULL) && evtimer_add(p->ev, &now) != 0) {

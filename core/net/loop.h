@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one event loop of the process: timers, posted callbacks, sockets, signals and a wake-up from other threads, over
- * libevent. Everything but loop_wake belongs to the thread that runs the loop. Each callback is timed: the longest one
- * is the loop's stall, which every socket of the daemon had to wait for.
+ * The one event loop of the process: timers, posted callbacks, sockets, signals and a wake-up from
+ * other threads, over libevent. Everything but loop_wake belongs to the thread that runs the loop.
+ * Each callback is timed: the longest one is the loop's stall, which every socket of the daemon had
+ * to wait for.
  *
- * Life: loop_new -> (timers, watches, posts) -> loop_run until loop_stop -> free what was made -> loop_free.
+ * Life: loop_new -> (timers, watches, posts) -> loop_run until loop_stop -> free what was made ->
+ * loop_free.
  */
 #ifndef MK_NET_LOOP_H
 #define MK_NET_LOOP_H
@@ -25,7 +27,8 @@ typedef void loop_fd_fn(void *ctx, unsigned ready);
 
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 
-/* Also makes the process ignore SIGPIPE. MK_NO_MEMORY or MK_UNAVAILABLE (no epoll, no descriptors): NULL then. */
+/* Also makes the process ignore SIGPIPE. MK_NO_MEMORY or MK_UNAVAILABLE (no epoll, no descriptors):
+ * NULL then. */
 struct loop *loop_new(struct mk_err *err);
 void loop_free(struct loop *l); /* NULL is fine */
 
@@ -33,7 +36,8 @@ void loop_free(struct loop *l); /* NULL is fine */
 void loop_run(struct loop *l);
 /* Makes loop_run return after the callback that is running. */
 void loop_stop(struct loop *l);
-/* Runs what is ready, waiting at most 'max_ms' for something to become ready. For tests and the drain. */
+/* Runs what is ready, waiting at most 'max_ms' for something to become ready. For tests and the
+ * drain. */
 void loop_turn(struct loop *l, int64_t max_ms);
 
 /* For libraries that speak libevent themselves (evhttp). Borrowed. */
@@ -46,21 +50,24 @@ void loop_timer_free(struct loop_timer *t); /* NULL is fine */
 void loop_timer_set(struct loop_timer *t, int64_t in_ms);
 void loop_timer_stop(struct loop_timer *t);
 
-/* Watches 'fd' for LOOP_READ and LOOP_WRITE in 'want' until freed. The descriptor stays the caller's. NULL: no memory. */
+/* Watches 'fd' for LOOP_READ and LOOP_WRITE in 'want' until freed. The descriptor stays the
+ * caller's. NULL: no memory. */
 struct loop_fd *loop_fd_new(struct loop *l, int fd, unsigned want, loop_fd_fn *fn, void *ctx);
 void loop_fd_free(struct loop_fd *w); /* NULL is fine */
 
 /* Calls fn(ctx) from the loop whenever signal 'signo' arrives. Freed with loop_fd_free. */
 struct loop_fd *loop_signal_new(struct loop *l, int signo, loop_fn *fn, void *ctx);
 
-/* A callback to be run soon by loop_post_now: from the loop, never inside the call; several calls before that are one. */
+/* A callback to be run soon by loop_post_now: from the loop, never inside the call; several calls
+ * before that are one. */
 struct loop_post *loop_post_new(struct loop *l, loop_fn *fn, void *ctx);
 void loop_post_free(struct loop_post *p); /* NULL is fine; a run that is due is dropped */
 void loop_post_now(struct loop_post *p);
 
 /* What loop_wake triggers. One per loop. */
 void loop_on_wake(struct loop *l, loop_fn *fn, void *ctx);
-/* Makes the loop run the function of loop_on_wake soon. The only call allowed from other threads. */
+/* Makes the loop run the function of loop_on_wake soon. The only call allowed from other threads.
+ */
 void loop_wake(struct loop *l);
 
 /* Brackets a callback that libevent made without this module (evhttp), so that it is timed too. */

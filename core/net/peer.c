@@ -26,7 +26,8 @@ static bool is_ip(const char *s)
 	return inet_pton(AF_INET, s, &a) == 1 || is_ipv6(s);
 }
 
-/* Letters, digits, dots, hyphens and underscores: nothing that could change the meaning of a URL. */
+/* Letters, digits, dots, hyphens and underscores: nothing that could change the meaning of a URL.
+ */
 static bool is_dns_name(mk_str s)
 {
 	if (s.n == 0 || s.n > 253 || s.p[0] == '.' || s.p[0] == '-') {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One API server as the client sees it: our own copy of a struct endpoint, checked, with the URL and the name overrides
- * that libcurl needs, and the bearer token of the moment. Secrets are wiped when freed. Not thread-safe: the transport
- * and the lease thread each make their own.
+ * One API server as the client sees it: our own copy of a struct endpoint, checked, with the URL
+ * and the name overrides that libcurl needs, and the bearer token of the moment. Secrets are wiped
+ * when freed. Not thread-safe: the transport and the lease thread each make their own.
  */
 #ifndef MK_NET_PEER_H
 #define MK_NET_PEER_H
@@ -32,15 +32,15 @@ struct peer {
 };
 
 /*
- * Copies and checks 'e'. MK_INVALID: a host that is neither a DNS name nor an IP address, a bad path, PEM or token
- * (text as Go's client says it); MK_NO_MEMORY.
+ * Copies and checks 'e'. MK_INVALID: a host that is neither a DNS name nor an IP address, a bad
+ * path, PEM or token (text as Go's client says it); MK_NO_MEMORY.
  */
 struct peer *peer_new(const struct endpoint *e, struct mk_err *err);
 void peer_free(struct peer *p); /* NULL is fine */
 
 /*
- * Reads the token file again when 60 s have passed, or at once with 'force'. A failed or empty read keeps the old
- * token. True when the token changed.
+ * Reads the token file again when 60 s have passed, or at once with 'force'. A failed or empty read
+ * keeps the old token. True when the token changed.
  */
 bool peer_refresh_token(struct peer *p, int64_t mono_ms, bool force);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One set of connections to one API server: a libcurl multi handle on the event loop. It is made when the first
- * exchange comes and thrown away after a minute without any, or at once with pool_drop, which is the only sure way to
- * be rid of a dead HTTP/2 connection. Exchanges end in the 'ended' callback, from the loop, inside no other call.
+ * One set of connections to one API server: a libcurl multi handle on the event loop. It is made
+ * when the first exchange comes and thrown away after a minute without any, or at once with
+ * pool_drop, which is the only sure way to be rid of a dead HTTP/2 connection. Exchanges end in the
+ * 'ended' callback, from the loop, inside no other call.
  */
 #ifndef MK_NET_POOL_H
 #define MK_NET_POOL_H
@@ -19,8 +20,8 @@ struct pool;
 enum { POOL_IDLE_MS = 60000 };
 
 /*
- * 'one_connection': never more than one (requests); else as many as needed (watches). 'ended' may do anything but
- * free the pool or call it: it should only note the result. NULL: out of memory.
+ * 'one_connection': never more than one (requests); else as many as needed (watches). 'ended' may
+ * do anything but free the pool or call it: it should only note the result. NULL: out of memory.
  */
 struct pool *pool_new(struct loop *l, bool one_connection,
 		      void (*ended)(void *ctx, struct exchange *x, CURLcode rc), void *ctx);

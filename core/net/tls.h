@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What core/net asks of OpenSSL directly: are credentials usable, and was HTTP/2 agreed on. No I/O. */
+/* What core/net asks of OpenSSL directly: are credentials usable, and was HTTP/2 agreed on. No I/O.
+ */
 #ifndef MK_NET_TLS_H
 #define MK_NET_TLS_H
 
@@ -9,8 +10,8 @@
 #include "core/base/str.h"
 
 /*
- * Checks PEM texts before any connection: 'ca' ("" = the system's roots), 'cert' with 'key' (both "" = none).
- * MK_INVALID with the texts that Go's client gives for the same fault.
+ * Checks PEM texts before any connection: 'ca' ("" = the system's roots), 'cert' with 'key' (both
+ * "" = none). MK_INVALID with the texts that Go's client gives for the same fault.
  */
 enum mk_code tls_check_pem(mk_str ca, mk_str cert, mk_str key, struct mk_err *err);
 

@@ -124,7 +124,8 @@ static void transfer_drop(struct transfer *f)
 	}
 }
 
-/* --- what libcurl tells us: collected, not acted upon --------------------------------------------- */
+/* --- what libcurl tells us: collected, not acted upon
+ * --------------------------------------------- */
 
 static void exchange_grew(struct exchange *x)
 {
@@ -142,7 +143,8 @@ static void exchange_ended(void *ctx, struct exchange *x, CURLcode rc)
 	mark_ready(f);
 }
 
-/* --- delivery ------------------------------------------------------------------------------------- */
+/* --- delivery
+ * ------------------------------------------------------------------------------------- */
 
 static void report(struct transport_curl *t, const struct transfer *f, enum transport_end end,
 		   enum mk_code code)
@@ -216,8 +218,8 @@ static void deliver_body(struct transport_curl *t, struct transfer *f)
 		t->sink->on_chunk(t->sink->ctx, f->token, chunk);
 	}
 	if (f->x.cls == TRANSPORT_WATCH && f->x.in.size > CHUNK_MAX) {
-		buf_done(
-			&f->x.in); /* a burst's memory is not kept for the hours of silence after it */
+		buf_done(&f->x.in); /* a burst's memory is not kept for the hours of silence after
+				       it */
 		buf_init(&f->x.in, f->x.cap);
 	} else {
 		buf_clear(&f->x.in);
@@ -262,7 +264,8 @@ static void deliver(void *ctx)
 	}
 }
 
-/* --- struct transport ----------------------------------------------------------------------------- */
+/* --- struct transport
+ * ----------------------------------------------------------------------------- */
 
 static void cluster_free(struct cluster *c)
 {
@@ -441,7 +444,8 @@ static void vt_cancel(void *ctx, uint32_t id, uint64_t token)
 	}
 }
 
-/* --- life ----------------------------------------------------------------------------------------- */
+/* --- life
+ * ----------------------------------------------------------------------------------------- */
 
 static bool curl_is_able(struct mk_err *err)
 {

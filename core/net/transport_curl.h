@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * struct transport over libcurl: two pools of HTTP/2 connections per cluster (requests; watches), on the event loop.
- * Everything that came in is collected first and handed to the sink afterwards from the loop, in slices of a few
- * milliseconds, so that the sink may call any function of the transport from its callbacks.
+ * struct transport over libcurl: two pools of HTTP/2 connections per cluster (requests; watches),
+ * on the event loop. Everything that came in is collected first and handed to the sink afterwards
+ * from the loop, in slices of a few milliseconds, so that the sink may call any function of the
+ * transport from its callbacks.
  *
- * Life: transport_curl_new -> transport_curl_get for those who send -> transport_curl_set_sink -> ... -> free.
+ * Life: transport_curl_new -> transport_curl_get for those who send -> transport_curl_set_sink ->
+ * ... -> free.
  *
- * Texts of ends are bare ("dial tcp 10.0.0.1:6443: connect: connection refused"): the caller knows what it asked for.
- * Beyond the codes named in transport.h, an end may carry MK_TOO_BIG (answer over 64 MiB for compressed lists, 8 MiB
- * else) and MK_NO_MEMORY.
+ * Texts of ends are bare ("dial tcp 10.0.0.1:6443: connect: connection refused"): the caller knows
+ * what it asked for. Beyond the codes named in transport.h, an end may carry MK_TOO_BIG (answer
+ * over 64 MiB for compressed lists, 8 MiB else) and MK_NO_MEMORY.
  */
 #ifndef MK_NET_TRANSPORT_CURL_H
 #define MK_NET_TRANSPORT_CURL_H
@@ -56,7 +58,8 @@ const struct transport *transport_curl_get(struct transport_curl *t);
 /* Who gets the callbacks; borrowed. Must be set before the first send. */
 void transport_curl_set_sink(struct transport_curl *t, const struct transport_sink *sink);
 
-/* Called from the loop before callbacks are made and again after the last of a slice: to set the time, and to run what they caused. */
+/* Called from the loop before callbacks are made and again after the last of a slice: to set the
+ * time, and to run what they caused. */
 void transport_curl_set_hooks(struct transport_curl *t, void (*before)(void *ctx),
 			      void (*after)(void *ctx), void *ctx);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the end of an exchange means: was the request executed for sure, for sure not, or who knows; and in which words
- * people read it. The words follow Go's client, whose texts users know; libcurl's own may quote the peer, and are not
- * used. Whether anything was sent is known from our own mark, not guessed from libcurl's code.
+ * What the end of an exchange means: was the request executed for sure, for sure not, or who knows;
+ * and in which words people read it. The words follow Go's client, whose texts users know;
+ * libcurl's own may quote the peer, and are not used. Whether anything was sent is known from our
+ * own mark, not guessed from libcurl's code.
  */
 #include "core/net/exchange.h"
 
@@ -54,7 +55,8 @@ static void timeout_text(const struct exchange *x, char text[static 256])
 	if (x->started) {
 		snprintf(text, 256, "context deadline exceeded (no complete answer in time)");
 	} else if (!x->address[0]) {
-		/* Either the name was never resolved, or another exchange held the connection's making. */
+		/* Either the name was never resolved, or another exchange held the connection's
+		 * making. */
 		snprintf(text, 256, "%s%.200s%s",
 			 has_time(x, CURLINFO_NAMELOOKUP_TIME_T) ? "dial tcp "
 								 : "dial tcp: lookup ",
@@ -81,7 +83,8 @@ static void verify_text(const struct exchange *x, char text[static 256])
 	snprintf(text, 256, "tls: failed to verify certificate: %s", tls_verify_text(result));
 }
 
-/* A TLS alert about our certificate: in TLS 1.3 it comes after the first request left, which nobody read. */
+/* A TLS alert about our certificate: in TLS 1.3 it comes after the first request left, which nobody
+ * read. */
 static bool is_certificate_alert(const struct exchange *x)
 {
 	return strstr(x->error, "alert") &&
@@ -89,8 +92,9 @@ static bool is_certificate_alert(const struct exchange *x)
 }
 
 /*
- * A CA of the right name but another key (every cluster's CA may have the same name) fails not as "verify failed" but
- * with the error of the signature arithmetic, which comes from a part of OpenSSL other than its TLS code.
+ * A CA of the right name but another key (every cluster's CA may have the same name) fails not as
+ * "verify failed" but with the error of the signature arithmetic, which comes from a part of
+ * OpenSSL other than its TLS code.
  */
 static bool is_signature_failure(const struct exchange *x)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lease thread against a server with one Lease: lead, renew, release, lose, and the watch over the main loop. */
+/* The lease thread against a server with one Lease: lead, renew, release, lose, and the watch over
+ * the main loop. */
 #include "t/tap.h"
 
 #include <stdatomic.h>

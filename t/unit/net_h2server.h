@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small HTTP/2 server over TLS for the tests and the bench of core/net: nghttp2 on libevent's OpenSSL bufferevents, on
- * the same loop as the client. What it answers is chosen by the request's path; see answer(). Include it once.
+ * A small HTTP/2 server over TLS for the tests and the bench of core/net: nghttp2 on libevent's
+ * OpenSSL bufferevents, on the same loop as the client. What it answers is chosen by the request's
+ * path; see answer(). Include it once.
  */
 #ifndef MK_T_NET_H2SERVER_H
 #define MK_T_NET_H2SERVER_H
@@ -51,7 +52,8 @@ struct h2_server {
 	unsigned requests, accepted, watches;
 	size_t big;        /* size of the answer to /big */
 	const char *token; /* what /needs-token accepts */
-	/* Asked first about each request; the status it answers with (body in s->out), or NULL for the built-in ones. */
+	/* Asked first about each request; the status it answers with (body in s->out), or NULL for
+	 * the built-in ones. */
 	const char *(*hook)(struct h2_stream *s);
 	bool freeze; /* read nothing more: a stopped process */
 	bool http1;  /* ALPN offers http/1.1 only */
@@ -329,7 +331,8 @@ static inline void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, st
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, h2_on_data);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, h2_on_frame);
 	nghttp2_session_callbacks_set_on_stream_close_callback(cb, h2_on_close);
-	/* libcurl 7.88 resets every stream that ended without a content-length; see docs/decisions/0002. */
+	/* libcurl 7.88 resets every stream that ended without a content-length; see
+	 * docs/decisions/0002. */
 	nghttp2_option_new(&options);
 	nghttp2_option_set_stream_reset_rate_limit(options, UINT64_MAX, UINT64_MAX);
 	nghttp2_session_server_new2(&c->session, cb, c, options);
@@ -379,7 +382,8 @@ static inline void h2_pem(char *out, size_t size, X509 *x, EVP_PKEY *k)
 	BIO_free(b);
 }
 
-/* Listens on a free port of 127.0.0.1 below 32768, with a certificate for 127.0.0.1 and "api.test" by a new CA. */
+/* Listens on a free port of 127.0.0.1 below 32768, with a certificate for 127.0.0.1 and "api.test"
+ * by a new CA. */
 static inline bool h2_server_start(struct h2_server *srv, struct event_base *base)
 {
 	EVP_PKEY *ca_key = EVP_EC_gen("P-256");

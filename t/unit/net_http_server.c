@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small HTTP server: routes, limits, many and slow connections. Raw sockets on the same loop as the server. */
+/* The small HTTP server: routes, limits, many and slow connections. Raw sockets on the same loop as
+ * the server. */
 #include "t/tap.h"
 
 #include <arpa/inet.h>
@@ -47,7 +48,8 @@ static int dial(void)
 	return fd;
 }
 
-/* Sends 'head' and 'n_fill' bytes behind it, and reads until the server closes or 'stop' was seen. */
+/* Sends 'head' and 'n_fill' bytes behind it, and reads until the server closes or 'stop' was seen.
+ */
 static void talk(const char *head, size_t n_fill, const char *stop, char out[static 4096])
 {
 	int fd = dial();
@@ -120,7 +122,8 @@ static void test_limits(void)
 		fd[i] = dial();
 		loop_turn(loop, 0);
 	}
-	while (http_server_connections(srv) < (unsigned)HTTP_MAX_CONNECTIONS && clock_mono_ms() < end) {
+	while (http_server_connections(srv) < (unsigned)HTTP_MAX_CONNECTIONS &&
+	       clock_mono_ms() < end) {
 		loop_turn(loop, 10);
 	}
 	for (int i = 0; i < 5; i++) {

@@ -47,12 +47,13 @@ static void on_head(void *ctx, uint64_t token, const struct transport_head *h)
 static void on_chunk(void *ctx, uint64_t token, mk_str bytes)
 {
 	struct seen *s = &seen[token];
-	size_t room = sizeof(s->body) - 1 - strlen(s->body);
+	size_t have = strlen(s->body);
+	size_t room = sizeof(s->body) - 1 - have;
 
 	(void)ctx;
 	nested += inside;
 	s->bytes += bytes.n;
-	strncat(s->body, bytes.p, bytes.n < room ? bytes.n : room);
+	memcpy(s->body + have, bytes.p, bytes.n < room ? bytes.n : room); /* the rest is zero */
 	if (token == close_at_chunk) {
 		tr->close(tr->ctx, 1);
 	}

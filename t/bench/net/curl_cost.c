@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one request and one watch event cost the client in CPU time: the transport against a small HTTP/2 server in a
- * child process. Prints one line per case; docs/decisions/0002-libcurl-cost.md holds figures of a run.
- * Usage: build/release/t/bench/net/curl_cost [requests per case]
+ * What one request and one watch event cost the client in CPU time: the transport against a small
+ * HTTP/2 server in a child process. Prints one line per case; docs/decisions/0002-libcurl-cost.md
+ * holds figures of a run. Usage: build/release/t/bench/net/curl_cost [requests per case]
  */
 #include <signal.h>
 #include <sys/prctl.h>
@@ -141,7 +141,8 @@ static void run_setup(const struct endpoint *e, struct net_fence *fence, long n)
 	peer_free(p);
 }
 
-/* --- the child ------------------------------------------------------------------------------------ */
+/* --- the child
+ * ------------------------------------------------------------------------------------ */
 
 struct pusher {
 	struct h2_server *srv;
