@@ -42,8 +42,8 @@ static bool starve(uint64_t n, int at)
 
 	for (int s = 0; s < N_STAGES; s++) {
 		if (s == 2 && !clone_of(w, 2, "wl-j")) {
-			printf("# stage %d, allocation %llu: no clone: %s\n", at, (unsigned long long)n,
-			       w_take(w));
+			printf("# stage %d, allocation %llu: no clone: %s\n", at,
+			       (unsigned long long)n, w_take(w));
 			w_free(w);
 			return false;
 		}

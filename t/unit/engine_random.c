@@ -197,7 +197,7 @@ static void faults(struct world *w)
 		w_restart(w);
 	}
 	if (chance(1) && chance(30)) {
-		char name[8];
+		char name[24];
 		struct object *j;
 
 		snprintf(name, sizeof(name), "j%d", (int)rng_range(&rng, 0, N_JOBS - 1));
@@ -224,7 +224,7 @@ static bool all_done(struct world *w)
 static void step(struct world *w)
 {
 	for (int j = 0; j < N_JOBS; j++) {
-		char name[8];
+		char name[24];
 
 		snprintf(name, sizeof(name), "j%d", j);
 		if (chance(30)) {
@@ -267,7 +267,7 @@ static bool run_seed(uint64_t seed, bool verbose)
 	w = w_new(N_WORKERS);
 	calm = false;
 	for (int j = 0; j < N_JOBS; j++) {
-		char name[8];
+		char name[24];
 
 		snprintf(name, sizeof(name), "j%d", j);
 		a_job(w, name);
