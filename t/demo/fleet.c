@@ -276,12 +276,13 @@ enum mk_code fleet_add_file(struct fleet *f, const char *file, size_t max, struc
 	return code;
 }
 
-enum mk_code fleet_add_many(struct fleet *f, size_t n, const char *run_ms, struct mk_err *err)
+enum mk_code fleet_add_many(struct fleet *f, size_t n, const char *prefix, const char *run_ms,
+			    struct mk_err *err)
 {
 	enum mk_code code = MK_OK;
 
 	for (size_t i = 0; i < n && code == MK_OK; i++) {
-		mk_str name = arena_printf(&f->a, "job-%05zu", i + 1);
+		mk_str name = arena_printf(&f->a, "%s-%05zu", prefix, i + 1);
 		mk_str note = run_ms == NULL
 				      ? STR("{}")
 				      : arena_printf(&f->a, "{\"kubesim.x-k8s.io/run-ms\":\"%s\"}",

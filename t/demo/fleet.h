@@ -33,9 +33,10 @@ bool fleet_wait_active(struct fleet *f, int64_t limit_ms);
 /* Opens the watches that feed the tracker, and waits for their begin. */
 bool fleet_watch(struct fleet *f, int64_t limit_ms);
 
-/* Jobs to submit: those of a file (YAML documents), or 'n' small ones. At most 'max' in all. */
+/* Jobs to submit: those of a file (YAML documents), or 'n' small ones named "<prefix>-00001" and so on. At most 'max' in all. */
 enum mk_code fleet_add_file(struct fleet *f, const char *file, size_t max, struct mk_err *err);
-enum mk_code fleet_add_many(struct fleet *f, size_t n, const char *run_ms, struct mk_err *err);
+enum mk_code fleet_add_many(struct fleet *f, size_t n, const char *prefix, const char *run_ms,
+			    struct mk_err *err);
 /* Sends what is due of them; call often. False when one was refused. */
 bool fleet_submit(struct fleet *f);
 

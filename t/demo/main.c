@@ -26,6 +26,7 @@ static const char help[] =
 	"  --dir DIR            kubesim's folder with <cluster>.kubeconfig\n"
 	"  --clusters LIST      names, the first is the manager (default mgr,w1,w2,w3)\n"
 	"  --jobs N             N jobs in all: those of the manifests, then made ones\n"
+	"  --prefix NAME        the made ones are NAME-00001 and so on (default job)\n"
 	"  --run-ms N           how long the made ones run (default: as kubesim draws it)\n"
 	"  --until running      end when all jobs run, without summary\n"
 	"  --limit SECONDS      give up after so long (default 120)\n"
@@ -34,7 +35,7 @@ static const char help[] =
 	"  --help               this text\n";
 
 struct settings {
-	const char *dir, *clusters, *run_ms, *figures;
+	const char *dir, *clusters, *prefix, *run_ms, *figures;
 	size_t n_jobs; /* 0: those of the manifests */
 	int64_t limit_ms;
 	bool until_running, quiet;
@@ -75,11 +76,17 @@ static void on_phase(void *ctx, const struct track_job *j, enum track_phase phas
 /* --- command line --------------------------------------------------------------------------------- */
 
 static const struct option options[] = {
-	{"dir", required_argument, NULL, 'd'},     {"clusters", required_argument, NULL, 'c'},
-	{"jobs", required_argument, NULL, 'j'},    {"run-ms", required_argument, NULL, 'r'},
-	{"until", required_argument, NULL, 'u'},   {"limit", required_argument, NULL, 'l'},
-	{"figures", required_argument, NULL, 'f'}, {"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+	{"dir", required_argument, NULL, 'd'},
+	{"clusters", required_argument, NULL, 'c'},
+	{"jobs", required_argument, NULL, 'j'},
+	{"run-ms", required_argument, NULL, 'r'},
+	{"prefix", required_argument, NULL, 'p'},
+	{"until", required_argument, NULL, 'u'},
+	{"limit", required_argument, NULL, 'l'},
+	{"figures", required_argument, NULL, 'f'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
 };
 
 static bool parse_one(int opt, const char *arg, struct settings *s)
@@ -96,6 +103,9 @@ static bool parse_one(int opt, const char *arg, struct settings *s)
 	case 'j':
 		s->n_jobs = str_u64(str_of(arg), &n) && n <= 99999 ? (size_t)n : 0;
 		return s->n_jobs != 0;
+	case 'p':
+		s->prefix = arg;
+		return true;
 	case 'r':
 		s->run_ms = arg;
 		return str_u64(str_of(arg), &n);
@@ -155,7 +165,8 @@ static enum mk_code load_jobs(struct run *r, struct mk_err *err)
 		code = fleet_add_file(&r->fleet, r->s->files[i], max, err);
 	}
 	if (code == MK_OK && r->fleet.n_jobs < r->s->n_jobs) {
-		code = fleet_add_many(&r->fleet, r->s->n_jobs - r->fleet.n_jobs, r->s->run_ms, err);
+		code = fleet_add_many(&r->fleet, r->s->n_jobs - r->fleet.n_jobs, r->s->prefix,
+				      r->s->run_ms, err);
 	}
 	return code;
 }
@@ -290,7 +301,7 @@ static int run(struct run *r)
 
 int main(int argc, char **argv)
 {
-	struct settings s = {.clusters = "mgr,w1,w2,w3", .limit_ms = 120000};
+	struct settings s = {.clusters = "mgr,w1,w2,w3", .prefix = "job", .limit_ms = 120000};
 	struct run r = {.s = &s};
 	struct client *c = NULL;
 	struct mk_err err;

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the end-to-end tests share: TAP, a fleet of their own, requests to its API servers, the log of requests.
+# Sourced by t/integration/e2e_*.t from the root of the project. Sets dir; everything in it goes at the end.
+# shellcheck shell=sh disable=SC2034
+
+B=${B:-build/dev}
+# shellcheck source=t/demo/fleet.sh
+. t/demo/fleet.sh
+dir=$(mktemp -d)
+tap_n=0
+tap_bad=0
+
+e2e_cleanup() {
+	trap '' EXIT INT TERM
+	fleet_stop
+	rm -rf "$dir"
+}
+trap e2e_cleanup EXIT
+trap 'exit 1' INT TERM
+
+ok() { # STATUS NAME
+	tap_n=$((tap_n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $tap_n - $2"
+	else
+		tap_bad=1
+		echo "not ok $tap_n - $2"
+	fi
+}
+
+is() { # FOUND EXPECTED NAME
+	[ "$1" = "$2" ]
+	ok $? "$3"
+	[ "$1" = "$2" ] || printf '#   found    %s\n#   expected %s\n' "$1" "$2"
+}
+
+# Lines of files for whoever reads why a test failed.
+notes() { # FILE...
+	[ $tap_bad = 0 ] || tail -n 15 "$@" | sed 's/^/# /'
+}
+
+done_testing() {
+	echo "1..$tap_n"
+	exit $tap_bad
+}
+
+need() { # PROGRAM...
+	for need in "$@"; do
+		command -v "$need" >/dev/null 2>&1 || {
+			echo "1..0 # SKIP $need is not installed"
+			exit 0
+		}
+	done
+}
+
+field() { # FILE KEY: a value in a kubeconfig
+	sed -n "s/^ *$2: //p" "$dir/clusters/$1"
+}
+
+# A request as the admin of a cluster: api CLUSTER METHOD PATH [DATA]. The body on standard output.
+api() {
+	[ -f "$dir/$1.ca" ] || field "$1-token.kubeconfig" certificate-authority-data | base64 -d >"$dir/$1.ca"
+	curl -sS --max-time 10 --cacert "$dir/$1.ca" -H "Authorization: Bearer $(field "$1-token.kubeconfig" token)" \
+		-H 'Content-Type: application/json' -X "$2" ${4:+--data-binary "$4"} "$(field "$1-token.kubeconfig" server)$3"
+}
+
+WORKLOADS=/apis/kueue.x-k8s.io/v1beta2/workloads
+JOBS=/apis/batch/v1/jobs
+
+count() { # CLUSTER PATH: how many objects are there
+	api "$1" GET "$2" | jq '.items | length'
+}
+
+# A line of what `demo --figures` wrote.
+figure() { # FILE NAME
+	sed -n "s/^$2 //p" "$1"
+}
+
+requests() { # how many requests were logged until now
+	wc -l <"$dir/requests"
+}
+
+# Mutating requests of multikueued after line $1 of the log, besides the Lease: "cluster method path status".
+mutations() { # AFTER
+	tail -n +$(($1 + 1)) "$dir/requests" |
+		jq -r 'select((.agent | startswith("multikueued")) and .method != "GET" and (.path | contains("/leases") | not)) |
+			"\(.cluster) \(.method) \(.path) \(.status)"'
+}
+
+# A number from 0 to $1 - 1 from a stream that E2E_SEED decides.
+E2E_SEED=${E2E_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
+draw_n=0
+draw() {
+	draw_n=$((draw_n + 1))
+	drawn=$(awk -v seed="$((E2E_SEED * 1000 + draw_n))" -v n="$1" 'BEGIN { srand(seed); rand(); print int(rand() * n) }')
+}
