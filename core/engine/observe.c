@@ -472,7 +472,9 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 	} else if (ev->type == EV_LIST_END) {
 		list_end(e, t, ev);
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
-		t->unserved = ev->type == EV_UNSERVED;
+		t->unavailable = ev->type == EV_UNSERVED && ev->code != MK_NOT_FOUND &&
+				 ev->code != MK_DENIED;
+		t->unserved = ev->type == EV_UNSERVED && !t->unavailable;
 		wl_queue_all(e);
 	}
 	if (e->no_memory) {

@@ -36,7 +36,9 @@ static bool is_picked(const struct pick *pick, mk_str name)
 
 static bool is_served(const struct pass *p, const struct cluster *c)
 {
-	return !c->tables[p->kind] || !c->tables[p->kind]->unserved;
+	const struct table *t = c->tables[p->kind];
+
+	return !t || (!t->unserved && !t->unavailable);
 }
 
 static bool in_sync(struct pass *p, const struct clone *k)
@@ -74,6 +76,18 @@ static bool disqualify(struct pass *p, struct clone *k)
 	return true;
 }
 
+/* A delete of the clone, of an earlier round say, is under way or may have happened: it must not win. */
+static bool is_going(struct pass *p, const struct clone *k)
+{
+	struct record *r = k->r;
+	bool going = r->inflight ? r->inflight->type == OP_DELETE : r->unknown || r->settling;
+
+	if (going) {
+		(void)ops_ready(p->e, r, &p->w->item); /* asks, when nothing else tells */
+	}
+	return going;
+}
+
 static struct clone *winner(struct pass *p)
 {
 	struct clone *best = NULL;
@@ -82,7 +96,7 @@ static struct clone *winner(struct pass *p)
 		struct clone *k = &p->clones[i];
 
 		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
-		    !is_nominated(p, str_of(k->c->name))) {
+		    !is_nominated(p, str_of(k->c->name)) || is_going(p, k)) {
 			continue;
 		}
 		if (!best || k->r->admitted_step < best->r->admitted_step) {

@@ -52,11 +52,12 @@ struct table {
 	uint32_t list_no; /* of the list under way, or the last one */
 	size_t n_present;
 	bool synced, listing;
-	bool unserved; /* the cluster does not serve the kind, or not to us */
-	bool watched;  /* OP_WATCH_OPEN was sent */
-	bool broken;   /* an event was lost to memory: must be listed anew */
-	bool mending;  /* that list is awaited: what it names counts as news */
-	size_t users;  /* workloads that need the watch */
+	bool unserved;    /* the cluster does not serve the kind, or not to us */
+	bool unavailable; /* it could not be asked: what is there is unknown, not absent */
+	bool watched;     /* OP_WATCH_OPEN was sent */
+	bool broken;      /* an event was lost to memory: must be listed anew */
+	bool mending;     /* that list is awaited: what it names counts as news */
+	size_t users;     /* workloads that need the watch */
 	int64_t idle_at;
 };
 

@@ -25,7 +25,7 @@ enum event_type {
 	EV_LIST_BEGIN, /* a full list of (cluster, kind) follows; what it does not name is gone at EV_LIST_END */
 	EV_LIST_END, /* the list is complete as of rv: (cluster, kind) is synced */
 	EV_SERVED,   /* the cluster serves the kind (discovery) */
-	EV_UNSERVED, /* it does not (MK_NOT_FOUND) or we may not (MK_DENIED): code, text */
+	EV_UNSERVED, /* it does not (MK_NOT_FOUND), we may not (MK_DENIED), or it cannot say: code, text */
 	EV_LINK, /* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
 	EV_OP_DONE, /* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */
 	EV_LEADER,  /* may_write */

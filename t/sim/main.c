@@ -96,7 +96,7 @@ bool sim_run(struct sim *s)
 }
 
 struct options {
-	uint64_t seed, seeds, first;
+	uint64_t seed, seeds, first, failures;
 	unsigned jobs;
 	bool single, twice, require, shrink;
 };
@@ -125,25 +125,34 @@ static bool one(uint64_t seed, const struct options *o, struct coverage *cov, ui
 	return good;
 }
 
-/* Runs first, first + step, …; prints the first failure. */
-static bool run_share(const struct options *o, unsigned share, struct coverage *cov)
+static bool one_share(const struct options *o, uint64_t seed, struct coverage *cov)
 {
 	char failure[512];
+	uint64_t h1, h2;
+
+	if (!one(seed, o, cov, 0, failure, &h1)) {
+		printf("FAIL seed=%llu %s\n  replay: make sim SEED=%llu\n",
+		       (unsigned long long)seed, failure, (unsigned long long)seed);
+		fflush(stdout);
+		return false;
+	}
+	if (o->twice && (!one(seed, o, cov, 0, failure, &h2) || h1 != h2)) {
+		printf("FAIL seed=%llu determinism: two runs sent different requests\n",
+		       (unsigned long long)seed);
+		fflush(stdout);
+		return false;
+	}
+	return true;
+}
+
+/* Runs first, first + step, …; stops after as many failures as were asked for. */
+static bool run_share(const struct options *o, unsigned share, struct coverage *cov)
+{
+	uint64_t failures = 0;
 
 	for (uint64_t i = share; i < o->seeds; i += o->jobs) {
-		uint64_t h1, h2;
-
-		if (!one(o->first + i, o, cov, 0, failure, &h1)) {
-			printf("FAIL seed=%llu %s\n  replay: make sim SEED=%llu\n",
-			       (unsigned long long)(o->first + i), failure,
-			       (unsigned long long)(o->first + i));
-			fflush(stdout);
-			return false;
-		}
-		if (o->twice && (!one(o->first + i, o, cov, 0, failure, &h2) || h1 != h2)) {
-			printf("FAIL seed=%llu determinism: two runs sent different requests\n",
-			       (unsigned long long)(o->first + i));
-			fflush(stdout);
+		failures += !one_share(o, o->first + i, cov);
+		if (failures >= o->failures) {
 			return false;
 		}
 		if (isatty(1) && share == 0 && i % 64 == 0) {
@@ -152,7 +161,7 @@ static bool run_share(const struct options *o, unsigned share, struct coverage *
 			fflush(stdout);
 		}
 	}
-	return true;
+	return failures == 0;
 }
 
 static bool run_child(const struct options *o, unsigned share, int out)
@@ -241,7 +250,8 @@ static int shrink(const struct options *o)
 
 static void usage(FILE *f)
 {
-	fputs("usage: sim [--seeds N] [--first F] [--jobs J] [--twice] [--require-coverage]\n"
+	fputs("usage: sim [--seeds N] [--first F] [--jobs J] [--failures N] [--twice] "
+	      "[--require-coverage]\n"
 	      "       sim --seed N            replay one seed and tell its story\n"
 	      "       sim --seed N --shrink   which faults does the failure need?\n",
 	      f);
@@ -253,6 +263,7 @@ static bool parse(int argc, char **argv, struct options *o)
 					      {"seeds", required_argument, NULL, 'n'},
 					      {"first", required_argument, NULL, 'f'},
 					      {"jobs", required_argument, NULL, 'j'},
+					      {"failures", required_argument, NULL, 'm'},
 					      {"twice", no_argument, NULL, 't'},
 					      {"require-coverage", no_argument, NULL, 'c'},
 					      {"shrink", no_argument, NULL, 'k'},
@@ -275,6 +286,8 @@ static bool parse(int argc, char **argv, struct options *o)
 			o->seeds = n;
 		} else if (c == 'f') {
 			o->first = n;
+		} else if (c == 'm' && n >= 1) {
+			o->failures = n;
 		} else if (c == 'j' && n >= 1 && n <= 16) {
 			o->jobs = (unsigned)n;
 		} else if (c == 't') {
@@ -321,7 +334,7 @@ static int run_many(const struct options *o)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.seeds = 2000, .first = 1, .jobs = 2};
+	struct options o = {.seeds = 2000, .first = 1, .jobs = 2, .failures = 1};
 
 	if (!parse(argc, argv, &o)) {
 		usage(stderr);

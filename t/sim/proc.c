@@ -10,10 +10,18 @@ static void on_event(void *ctx, const struct event *ev)
 	struct proc *p = ctx;
 	char who[16];
 
-	if (!p->sim->story || ev->type != EV_LINK) {
+	if (!p->sim->story) {
 		return;
 	}
 	snprintf(who, sizeof(who), "daemon%zu", p->index);
+	if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
+		say(p->sim, who, "cluster %u %s %.*s", ev->cluster,
+		    ev->type == EV_SERVED ? "serves" : "does not serve",
+		    STR_ARG(manager_kinds(p->m)->k[ev->kind].gvk));
+	}
+	if (ev->type != EV_LINK) {
+		return;
+	}
 	say(p->sim, who, "link of cluster %u: %s %.*s", ev->cluster,
 	    ev->link == LINK_UP     ? "up"
 	    : ev->link == LINK_DOWN ? "down"
