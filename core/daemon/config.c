@@ -110,34 +110,36 @@ const char *config_quote(struct arena *a, mk_str s)
 	return out.p ? out.p : "\"\"";
 }
 
-struct member {
-	mk_str key;
-	const struct json *val;
-};
-
 static int cmp_members(const void *x, const void *y)
 {
-	const struct member *a = x;
-	const struct member *b = y;
+	const struct config_member *a = x;
+	const struct config_member *b = y;
 
 	return str_cmp(a->key, b->key);
 }
 
-const char *config_sorted(struct arena *a, const struct json *v)
+const struct config_member *config_members(struct arena *a, const struct json *v)
 {
-	struct member *m = arena_array(a, json_len(v) + 1, sizeof(*m));
-	struct json *out = json_new_obj(a);
+	struct config_member *m = arena_array(a, json_len(v), sizeof(*m));
 	struct json_iter it = json_iter(v);
 	size_t n = 0;
-	mk_str text;
 
 	while (m != NULL && json_next(&it)) {
-		m[n++] = (struct member){it.key, it.val};
+		m[n++] = (struct config_member){it.key, it.val};
 	}
-	if (m != NULL) {
+	if (m != NULL && n > 0) {
 		qsort(m, n, sizeof(*m), cmp_members);
 	}
-	for (size_t i = 0; i < n; i++) {
+	return m;
+}
+
+const char *config_sorted(struct arena *a, const struct json *v)
+{
+	const struct config_member *m = config_members(a, v);
+	struct json *out = json_new_obj(a);
+	mk_str text;
+
+	for (size_t i = 0; m != NULL && i < json_len(v); i++) {
 		json_set(a, out, m[i].key, json_dup(a, m[i].val));
 	}
 	text = json_write(a, out);

@@ -33,6 +33,13 @@ mk_str config_index(struct arena *a, mk_str pointer, size_t i);
 /* As Go's %q prints it. */
 const char *config_quote(struct arena *a, mk_str s);
 
+/* The members of an object, sorted by key, in 'a'; NULL when out of memory. */
+struct config_member {
+	mk_str key;
+	const struct json *val;
+};
+const struct config_member *config_members(struct arena *a, const struct json *v);
+
 /* Compact JSON with sorted members, as Go prints a map. */
 const char *config_sorted(struct arena *a, const struct json *v);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kueue's Configuration v1beta2 and v1beta1 as of v0.19.2, and our keys under multiKueue. */
-#include <stddef.h>
-
 #include "core/daemon/config_schema.h"
 
 #define SCHEMA(var, go_name, fields_)                        \
@@ -26,6 +24,10 @@
 #define SUB_IN(key, s, v)                                             \
 	{                                                             \
 		.name = (key), .type = CT_OBJ, .sub = &(s), .in = (v) \
+	}
+#define EMBEDDED(key, t, s)                                                             \
+	{                                                                               \
+		.name = (key), .type = (t), .sub = (s), .in = CV_BOTH, .embedded = true \
 	}
 #define LIST(key, t, v)                                                \
 	{                                                              \
@@ -305,13 +307,13 @@ static const struct config_field root_fields[] = {
 	PLAIN("apiVersion", CT_STR),
 	PLAIN("kind", CT_STR),
 	PLAIN("namespace", CT_STR),
-	SUB("webhook", webhook),
-	SUB("leaderElection", leader),
-	SUB("metrics", metrics),
-	SUB("health", health),
-	PLAIN("pprofBindAddress", CT_STR),
-	SUB("controller", controller),
-	SUB("tls", tls),
+	EMBEDDED("webhook", CT_OBJ, &webhook),
+	EMBEDDED("leaderElection", CT_OBJ, &leader),
+	EMBEDDED("metrics", CT_OBJ, &metrics),
+	EMBEDDED("health", CT_OBJ, &health),
+	EMBEDDED("pprofBindAddress", CT_STR, NULL),
+	EMBEDDED("controller", CT_OBJ, &controller),
+	EMBEDDED("tls", CT_OBJ, &tls),
 	PLAIN("manageJobsWithoutQueueName", CT_BOOL),
 	SUB("managedJobsNamespaceSelector", selector),
 	SUB("internalCertManagement", certs),

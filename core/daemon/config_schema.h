@@ -3,7 +3,8 @@
 #ifndef MK_DAEMON_CONFIG_SCHEMA_H
 #define MK_DAEMON_CONFIG_SCHEMA_H
 
-#include <stdint.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 enum config_type {
 	CT_STR,
@@ -31,6 +32,7 @@ struct config_field {
 	enum config_type elem;           /* of CT_LIST and CT_MAP */
 	const struct config_schema *sub; /* of CT_OBJ and lists of it */
 	unsigned int in;                 /* CV_... */
+	bool embedded;                   /* Go has it in an embedded struct, ControllerManager */
 };
 
 struct config_schema {

@@ -113,6 +113,13 @@ static const char *wanted(enum config_type t)
 	return "a string";
 }
 
+static bool is_numeric(enum config_type t)
+{
+	return t == CT_INT || t == CT_INT32 || t == CT_FLOAT32 || t == CT_FLOAT64 || t == CT_NANOS;
+}
+
+#define HEADER_ERROR "couldn't get version/kind; json parse error: "
+
 static void wrong_type(struct shape *s, const struct json *v, const struct config_field *f,
 		       const struct at *at)
 {
@@ -120,15 +127,29 @@ static void wrong_type(struct shape *s, const struct json *v, const struct confi
 	const char *what = json_word(v);
 	mk_str shown = json_write(a, v);
 
+	if (f->type == CT_QUANTITY) {
+		config_error(s->r, at->pointer,
+			     "quantities must match the regular expression "
+			     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+		return;
+	}
 	/* Go shows the number when the kind of number is the trouble. */
-	if (f->type != CT_STR && f->type != CT_DURATION && f->type != CT_BOOL &&
-	    f->type != CT_OBJ && (json_type(v) == JSON_INT || json_type(v) == JSON_REAL)) {
+	if (is_numeric(f->type) && (json_type(v) == JSON_INT || json_type(v) == JSON_REAL)) {
 		what = arena_printf(a, "number %s", shown.p ? shown.p : "").p;
 	}
 	if (at->go_path.n == 0) {
 		config_error(s->r, at->pointer,
-			     "json: cannot unmarshal %s into Go value of type %s", what,
-			     go_type(a, f, s->r->v1beta1));
+			     HEADER_ERROR
+			     "json: cannot unmarshal %s into Go value of type struct { "
+			     "APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind "
+			     "string \"json:\\\"kind,omitempty\\\"\" }",
+			     what);
+	} else if (str_is(at->pointer, "/apiVersion") || str_is(at->pointer, "/kind")) {
+		/* Kueue reads the header on its own before anything else. */
+		config_error(s->r, at->pointer,
+			     HEADER_ERROR
+			     "json: cannot unmarshal %s into Go struct field .%s of type string",
+			     what, at->go_path.p);
 	} else {
 		config_error(s->r, at->pointer,
 			     "json: cannot unmarshal %s into Go struct field %s.%s of type %s",
@@ -233,34 +254,42 @@ static const char *near_miss(const struct config_schema *schema, mk_str key)
 	return NULL;
 }
 
+/* One member of an object of this schema. */
+static void check_member(struct shape *s, const struct config_member *m,
+			 const struct config_schema *schema, const struct at *at)
+{
+	struct arena *a = s->r->a;
+	const struct config_field *f = find_field(s->r, schema, m->key);
+	/* The struct that Go embeds shows in its paths. */
+	const char *embedded = f != NULL && f->embedded ? "ControllerManager." : "";
+	struct at below = {
+		.pointer = config_child(a, at->pointer, m->key),
+		.go_path = arena_printf(a, "%.*s%s%s%.*s", STR_ARG(at->go_path),
+					at->go_path.n ? "." : "", embedded, STR_ARG(m->key)),
+		.go_struct = schema->go_type,
+	};
+
+	if (f != NULL) {
+		check(s, m->val, f, &below);
+	} else if (!s->types) {
+		mk_str path = config_path(a, s->r->doc, below.pointer);
+		const char *meant = near_miss(schema, m->key);
+
+		config_error(s->r, below.pointer, "unknown field %s", config_quote(a, path));
+		if (meant != NULL) {
+			config_hint(s->r, "expected %s, found %.*s", meant, STR_ARG(m->key));
+		}
+	}
+}
+
+/* In the order of the keys, not of the file: so Kueue finds things. */
 static void check_obj(struct shape *s, const struct json *v, const struct config_schema *schema,
 		      const struct at *at)
 {
-	struct arena *a = s->r->a;
-	struct json_iter it = json_iter(v);
+	const struct config_member *m = config_members(s->r->a, v);
 
-	while (json_next(&it)) {
-		const struct config_field *f = find_field(s->r, schema, it.key);
-		struct at below = {
-			.pointer = config_child(a, at->pointer, it.key),
-			.go_path = arena_printf(a, "%.*s%s%.*s", STR_ARG(at->go_path),
-						at->go_path.n ? "." : "", STR_ARG(it.key)),
-			.go_struct = schema->go_type,
-		};
-
-		if (f != NULL) {
-			check(s, it.val, f, &below);
-		} else if (!s->types) {
-			mk_str path = config_path(a, s->r->doc, below.pointer);
-			const char *meant = near_miss(schema, it.key);
-
-			config_error(s->r, below.pointer, "unknown field %s",
-				     config_quote(a, path));
-			if (meant != NULL) {
-				config_hint(s->r, "expected %s, found %.*s", meant,
-					    STR_ARG(it.key));
-			}
-		}
+	for (size_t i = 0; m != NULL && i < json_len(v); i++) {
+		check_member(s, &m[i], schema, at);
 	}
 }
 
