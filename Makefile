@@ -10,10 +10,10 @@ ifeq (,$(filter -j%,$(MAKEFLAGS)))
 MAKEFLAGS += -j$(shell nproc)
 endif
 FLAVOUR ?= dev
-B := build/$(FLAVOUR)
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
 IS_CLANG := $(findstring clang,$(CC))
+B := build/$(FLAVOUR)$(if $(IS_CLANG),-clang)
 VERSION := $(shell cat VERSION)
 PKG_CONFIG := PKG_CONFIG_PATH=$(firstword $(wildcard build/deps/usr/lib/*/pkgconfig) none):$$PKG_CONFIG_PATH pkg-config
 
@@ -179,7 +179,7 @@ install: all ## daemon, plugins, SDK headers, checker and template below PREFIX
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
 
 clean: ## remove build/ except the unpacked packages
-	rm -rf build/dev build/release build/asan build/valgrind build/cov build/fuzz
+	rm -rf $(foreach f,dev release asan valgrind cov fuzz,build/$(f) build/$(f)-clang) build/mutants
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile

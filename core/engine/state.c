@@ -114,6 +114,7 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	w->status_at = INT64_MIN;
 	w->quiet_at = INT64_MAX;
 	w->finish_at = INT64_MAX;
+	w->core_until = INT64_MAX;
 	w->finish_asked = false;
 	w->lost_at = INT64_MAX;
 	queue_item_init(&w->item, ITEM_WORKLOAD, w->ns);

@@ -127,9 +127,10 @@ struct wl {
 	int64_t status_at; /* when the job's status was written last; INT64_MIN never */
 	int64_t quiet_at;  /* when a status that can wait must be written; INT64_MAX none */
 	int64_t finish_at; /* the clone is Finished, its job's last status awaited until; INT64_MAX none */
-	bool finish_asked; /* … and asked for */
-	int64_t lost_at;   /* when the winner's cluster was found missing; INT64_MAX = not */
-	bool counted;      /* in the users of the manager's job table */
+	int64_t core_until; /* Kueue may write Finished itself until then; INT64_MAX none */
+	bool finish_asked;  /* … and asked for */
+	int64_t lost_at;    /* when the winner's cluster was found missing; INT64_MAX = not */
+	bool counted;       /* in the users of the manager's job table */
 	bool frozen;
 	bool gc; /* objects without our annotations may go too */
 	char text[];

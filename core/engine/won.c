@@ -5,7 +5,12 @@
  */
 #include "core/engine/pass.h"
 
-enum { START_GRACE_MS = 60 * 1000, STATUS_GIVE_UP = 8, LAST_STATUS_WAIT_MS = 1000 };
+enum {
+	START_GRACE_MS = 60 * 1000,
+	STATUS_GIVE_UP = 8,
+	LAST_STATUS_WAIT_MS = 1000,
+	CORE_FINISH_WAIT_MS = 500
+};
 
 static void write_check(struct pass *p, enum check_state state, enum rule rule, mk_str message,
 			const char *note_type)
@@ -152,6 +157,27 @@ static bool last_status_seen(struct pass *p, struct record *remote)
 	return remote->inflight == NULL;
 }
 
+/*
+ * Kueue beside us writes Finished too, as soon as it sees the local job's end, and with the same words, since the job's
+ * conditions are the remote ones. Whoever comes second wastes a request or meets a conflict: so it gets a moment.
+ */
+static bool core_had_its_turn(struct pass *p)
+{
+	struct wl *w = p->w;
+
+	if (!p->job || !facts_is(p->job->facts, F_ENDED)) {
+		return true;
+	}
+	if (w->core_until == INT64_MAX) {
+		w->core_until = p->e->now + CORE_FINISH_WAIT_MS;
+	}
+	if (p->e->now < w->core_until) {
+		queue_add_at(&p->e->queue, &w->item, w->core_until);
+		return false;
+	}
+	return true;
+}
+
 /* The clone is Finished: the job's last status first, then the Workload's; everything remote goes after that. */
 static void finish(struct pass *p, struct clone *k)
 {
@@ -175,7 +201,9 @@ static void finish(struct pass *p, struct clone *k)
 		/* Trouble passes, and what the job ended as is lost with the remote copy: only a refusal ends the wait. */
 		return;
 	}
-	write_finished(p, k);
+	if (core_had_its_turn(p)) {
+		write_finished(p, k);
+	}
 }
 
 static bool is_lost_owner(const struct clone *k)

@@ -172,6 +172,7 @@ static void release(struct pass *p, enum rule rule)
 	p->w->status_at = INT64_MIN;
 	p->w->quiet_at = INT64_MAX;
 	p->w->finish_at = INT64_MAX;
+	p->w->core_until = INT64_MAX;
 	p->w->finish_asked = false;
 	p->w->lost_at = INT64_MAX;
 	if (!left && facts_is(p->f, F_FINISHED)) {

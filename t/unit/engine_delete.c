@@ -99,6 +99,7 @@ static void restart_at(enum stage s)
 
 	bring_to(w, s);
 	w_settle(w);
+	w_advance(w, 1000);
 	for (int i = 0; i < 2; i++) {
 		w_restart(w);
 		w_settle(w);

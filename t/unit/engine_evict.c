@@ -212,6 +212,7 @@ static void finished_while_evicted(void)
 	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
 	evict(w, wl, "P");
 	w_settle(w);
+	w_advance(w, 500);
 	is_str(w_take(w),
 	       "merge 0 Job j 3.status\napply_status 0 Workload wl-j 3.finished\ndelete 2 Job j "
 	       "2.release\n"
