@@ -311,7 +311,7 @@ static void test_ours(void)
 		"multiKueue.lostWorkerPolicy: Unsupported value: \"x\": supported values: "
 		"\"Keep\", \"Requeue\"");
 	refused(MK "  dispatchers: {acme.io/x: 5}\n",
-		"json: cannot unmarshal number 5 into Go struct field "
+		"json: cannot unmarshal number into Go struct field "
 		"MultiKueue.multiKueue.dispatchers of type "
 		"map[string]interface {}");
 }
