@@ -371,6 +371,17 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 	observe_touch(e, r);
 }
 
+/* Whoever writes to objects of the manager looks again. */
+static void touch_clusters(struct engine *e)
+{
+	for (size_t i = 1; i < e->n_clusters; i++) {
+		if (e->clusters[i]) {
+			queue_add(&e->queue, &e->clusters[i]->item);
+		}
+	}
+	touch_checks(e);
+}
+
 static void list_end(struct engine *e, struct table *t, const struct event *ev)
 {
 	bool was = t->synced;
@@ -394,12 +405,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 	t->synced = true;
 	if (!was) {
 		wl_queue_all(e);
-		for (size_t i = 1; i < e->n_clusters; i++) {
-			if (e->clusters[i]) {
-				queue_add(&e->queue, &e->clusters[i]->item);
-			}
-		}
-		touch_checks(e);
+		touch_clusters(e);
 	}
 }
 
@@ -453,6 +459,9 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 	if (before != c->link) {
 		wl_queue_all(e);
 	}
+	if (before != c->link && c->id == CLUSTER_MANAGER) {
+		touch_clusters(e); /* what changed while it could not be told */
+	}
 }
 
 static void table_event(struct engine *e, struct cluster *c, const struct event *ev)
@@ -490,12 +499,7 @@ void observe_event(struct engine *e, const struct event *ev)
 	if (ev->type == EV_LEADER) {
 		e->may_write = ev->may_write;
 		wl_queue_all(e);
-		touch_checks(e);
-		for (size_t i = 1; i < e->n_clusters; i++) {
-			if (e->clusters[i]) {
-				queue_add(&e->queue, &e->clusters[i]->item);
-			}
-		}
+		touch_clusters(e);
 	} else if (ev->type == EV_OP_DONE) {
 		ops_done(e, ev);
 	} else if (ev->type == EV_CONTROL) {

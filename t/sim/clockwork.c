@@ -90,6 +90,16 @@ static bool is_of_the_dead(const struct msg *m)
 	       m->type != M_LEASE_ARRIVE && (!m->proc->alive || m->gen != m->proc->gen);
 }
 
+/* A turn of a process. An earlier one may have been scheduled since: only the one that is due counts. */
+static void process_turn(const struct sim *s, struct proc *p, int64_t *due_at,
+			 void (*turn)(struct proc *))
+{
+	if (*due_at <= s->now) {
+		*due_at = INT64_MAX;
+		turn(p);
+	}
+}
+
 static void process_msg(struct sim *s, struct msg *m)
 {
 	switch (m->type) {
@@ -112,17 +122,10 @@ static void process_msg(struct sim *s, struct msg *m)
 		wire_stream_end(s, m);
 		break;
 	case M_RUN:
-		/* An earlier turn may have been scheduled since: only the one that is due counts. */
-		if (m->proc->run_at <= s->now) {
-			m->proc->run_at = INT64_MAX;
-			proc_run(m->proc);
-		}
+		process_turn(s, m->proc, &m->proc->run_at, proc_run);
 		break;
 	case M_LEASE:
-		if (m->proc->lease_at <= s->now) {
-			m->proc->lease_at = INT64_MAX;
-			proc_lease(m->proc);
-		}
+		process_turn(s, m->proc, &m->proc->lease_at, proc_lease);
 		break;
 	case M_LEASE_ARRIVE:
 		proc_lease_arrive(s, m);

@@ -365,6 +365,9 @@ void wire_arrive(struct sim *s, struct msg *m)
 		m->req.body = ks_actors_admit(p->actors, &m->req, &s->arena);
 		ks_handle(p->store, &m->req, wall_of(s), &s->arena, &resp);
 		check_status(s, m, resp.status, resp.body);
+		if (resp.status == 0) {
+			fail(s, "kubesim", "no answer to %.*s", STR_ARG(m->req.target));
+		}
 	}
 	if (mutating) {
 		say(s, p->name, "%.*s %.*s -> %d", STR_ARG(m->req.method), STR_ARG(m->req.target),
@@ -396,7 +399,11 @@ void wire_reply(struct sim *s, struct msg *m)
 				      .content_type = str_of(m->content_type),
 				      .retry_after_ms = m->retry_after_ms};
 
-	if (c == NULL || m->plane->blackhole) {
+	if (c == NULL) {
+		return;
+	}
+	if (m->plane->blackhole) {
+		c->broken = c->watch; /* the head of a stream is lost, and all after it */
 		return;
 	}
 	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
@@ -455,6 +462,9 @@ void wire_frame(struct sim *s, struct msg *m)
 		return;
 	}
 	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
+	if (str_starts(m->body, STR("{\"type\":\"ERROR\""))) {
+		say(s, m->plane->name, "a watch ends: %.*s", STR_ARG(str_cut(m->body, 300)));
+	}
 	sink->on_chunk(sink->ctx, m->token, m->body);
 	proc_kick(p, s->now);
 }
@@ -475,6 +485,18 @@ void wire_stream_end(struct sim *s, struct msg *m)
 		heap_node_init(&again->node);
 		schedule(s, again, s->now + 500);
 		return;
+	}
+	if (!c->head && !c->broken) {
+		/* The end cannot overtake the head. */
+		struct msg *again = msg_new(s, M_STREAM_END);
+
+		*again = *m;
+		heap_node_init(&again->node);
+		schedule(s, again, s->now + 1);
+		return;
+	}
+	if (c->broken) {
+		m->end = TRANSPORT_LOST;
 	}
 	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
 	call_free(p, c);
