@@ -60,8 +60,8 @@ static yyjson_mut_val *copy_val(struct copy *c, const yyjson_mut_val *v)
 {
 	yyjson_mut_val *out = c->next_val++;
 	yyjson_mut_val *first = c->next_val;
-	yyjson_mut_val *last = NULL;
-	yyjson_mut_val *before_last = NULL;
+	yyjson_mut_val *last;
+	yyjson_mut_val *before_last;
 	const yyjson_mut_val *e;
 	size_t n;
 
@@ -75,12 +75,14 @@ static yyjson_mut_val *copy_val(struct copy *c, const yyjson_mut_val *v)
 	if (!is_container(v) || val_len(v) == 0) {
 		return out;
 	}
-	for (e = first_node(v, &n); n > 0; n--, e = e->next) {
+	e = first_node(v, &n);
+	last = copy_val(c, e);
+	before_last = last;
+	while (--n > 0) {
+		e = e->next;
 		before_last = last;
 		last = copy_val(c, e);
-		if (before_last != NULL) {
-			before_last->next = last;
-		}
+		before_last->next = last;
 	}
 	last->next = first;
 	out->uni.ptr = val_type(v) == YYJSON_TYPE_OBJ ? before_last : last;
