@@ -344,11 +344,10 @@ int64_t apply_next_ms(const struct apply *a)
 	int64_t next = list_empty(&a->done) ? INT64_MAX : a->now_ms;
 
 	for (size_t i = 0; i < a->n_lanes; i++) {
-		const struct lane *l = a->lanes[i];
+		int64_t at = a->lanes[i] != NULL ? lane_next_ms(a->lanes[i]) : INT64_MAX;
 
-		if (l != NULL && l->n_waiting > 0 && l->n_sent < l->cap && l->paused_until < next &&
-		    l->n_waiting > l->n_events_waiting * (l->n_events_sent >= LANE_EVENTS_MAX)) {
-			next = l->paused_until > a->now_ms ? l->paused_until : a->now_ms;
+		if (at < next) {
+			next = at > a->now_ms ? at : a->now_ms;
 		}
 	}
 	return next;

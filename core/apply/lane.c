@@ -116,25 +116,42 @@ void lane_requeue(struct lane *l, struct task *t)
 	l->n_events_waiting += is_event(t);
 }
 
+static bool may_send_work(const struct lane *l)
+{
+	return l->n_waiting > l->n_events_waiting && l->n_sent - l->n_events_sent < l->cap;
+}
+
+/* Events have a small share of their own: work does not wait for them, nor they for the end of all work. */
+static bool may_send_event(const struct lane *l)
+{
+	return l->n_events_waiting > 0 && l->n_events_sent < LANE_EVENTS_MAX;
+}
+
+int64_t lane_next_ms(const struct lane *l)
+{
+	return may_send_work(l) || may_send_event(l) ? l->paused_until : INT64_MAX;
+}
+
 struct task *lane_pick(struct lane *l, int64_t now_ms)
 {
-	if (l->n_waiting == 0 || l->paused_until > now_ms || l->n_sent >= l->cap) {
+	struct task *t;
+	int i = 0;
+
+	if (lane_next_ms(l) > now_ms) {
 		return NULL;
 	}
-	for (int i = 0; i < LANE_PRIOS; i++) {
-		struct task *t;
-
-		if (list_empty(&l->waiting[i]) ||
-		    (i == PRIO_EVENT && l->n_events_sent >= LANE_EVENTS_MAX)) {
-			continue;
+	if (may_send_work(l)) {
+		while (list_empty(&l->waiting[i])) {
+			i++;
 		}
-		t = LIST_ENTRY(l->waiting[i].next, struct task, node);
-		list_del(&t->node);
-		l->n_waiting--;
-		l->n_events_waiting -= is_event(t);
-		return t;
+	} else {
+		i = PRIO_EVENT;
 	}
-	return NULL;
+	t = LIST_ENTRY(l->waiting[i].next, struct task, node);
+	list_del(&t->node);
+	l->n_waiting--;
+	l->n_events_waiting -= is_event(t);
+	return t;
 }
 
 bool lane_sent(struct lane *l, struct task *t)

@@ -13,7 +13,7 @@
 enum {
 	LANE_CAP_FIRST = 16, /* requests on the wire of one cluster … */
 	LANE_CAP_MAX = 64,   /* … once it answers well; the pool multiplexes up to 100 streams */
-	LANE_EVENTS_MAX = 4, /* Events on the wire: they never crowd out work */
+	LANE_EVENTS_MAX = 4, /* Events on the wire, besides the cap: they never crowd out work */
 	LANE_EVENTS_WAITING_MAX = 1000,
 	LANE_PRIOS = PRIO_EVENT + 1,
 	TASK_TRIES_MAX = 3,      /* sendings of one operation, when the server says 429 */
@@ -55,6 +55,9 @@ void lane_free(struct lane *l); /* tasks must be gone; NULL is fine */
 
 /* Copies 'op' (its body as text). NULL: out of memory. */
 struct task *task_new(const struct op *op, struct arena *scratch);
+
+/* When something may be sent without an answer coming first: monotonic ms, 0 = at once, INT64_MAX = not. */
+int64_t lane_next_ms(const struct lane *l);
 
 /* The next task that may be sent at 'now_ms', taken out of its list; NULL when none. */
 struct task *lane_pick(struct lane *l, int64_t now_ms);
