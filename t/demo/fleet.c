@@ -317,9 +317,17 @@ static void on_submitted(void *ctx, int status, const struct json *body)
 	}
 }
 
-bool fleet_submit(struct fleet *f)
+static bool may_submit(const struct fleet *f, size_t live)
 {
-	while (f->refused == 0 && f->next < f->n_jobs && f->in_flight < WINDOW) {
+	size_t unfinished = f->next - track_count(f->track, TRACK_FINISHED);
+
+	return f->refused == 0 && f->next < f->n_jobs && f->in_flight < WINDOW &&
+	       (live == 0 || unfinished < live);
+}
+
+bool fleet_submit(struct fleet *f, size_t live)
+{
+	while (may_submit(f, live)) {
 		struct arena a;
 		struct client_request r = {.method = "POST", .body = f->jobs[f->next].body};
 

@@ -37,8 +37,8 @@ bool fleet_watch(struct fleet *f, int64_t limit_ms);
 enum mk_code fleet_add_file(struct fleet *f, const char *file, size_t max, struct mk_err *err);
 enum mk_code fleet_add_many(struct fleet *f, size_t n, const char *prefix, const char *run_ms,
 			    struct mk_err *err);
-/* Sends what is due of them; call often. False when one was refused. */
-bool fleet_submit(struct fleet *f);
+/* Sends what is due of them, at most 'live' (0: any number) unfinished; call often. False when one was refused. */
+bool fleet_submit(struct fleet *f, size_t live);
 
 struct fleet_requests {
 	uint64_t total; /* of multikueued, besides watches, events and the Lease */

@@ -28,6 +28,8 @@ static const char help[] =
 	"  --jobs N             N jobs in all: those of the manifests, then made ones\n"
 	"  --prefix NAME        the made ones are NAME-00001 and so on (default job)\n"
 	"  --run-ms N           how long the made ones run (default: as kubesim draws it)\n"
+	"  --live N             submit only while fewer than N are unfinished (default: all at "
+	"once)\n"
 	"  --until running      end when all jobs run, without summary\n"
 	"  --limit SECONDS      give up after so long (default 120)\n"
 	"  --figures FILE       write what was measured as lines `name value`\n"
@@ -37,6 +39,7 @@ static const char help[] =
 struct settings {
 	const char *dir, *clusters, *prefix, *run_ms, *figures;
 	size_t n_jobs; /* 0: those of the manifests */
+	size_t live;   /* 0: no limit */
 	int64_t limit_ms;
 	bool until_running, quiet;
 	char **files;
@@ -76,17 +79,12 @@ static void on_phase(void *ctx, const struct track_job *j, enum track_phase phas
 /* --- command line --------------------------------------------------------------------------------- */
 
 static const struct option options[] = {
-	{"dir", required_argument, NULL, 'd'},
-	{"clusters", required_argument, NULL, 'c'},
-	{"jobs", required_argument, NULL, 'j'},
-	{"run-ms", required_argument, NULL, 'r'},
-	{"prefix", required_argument, NULL, 'p'},
-	{"until", required_argument, NULL, 'u'},
-	{"limit", required_argument, NULL, 'l'},
-	{"figures", required_argument, NULL, 'f'},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	{"dir", required_argument, NULL, 'd'},     {"clusters", required_argument, NULL, 'c'},
+	{"jobs", required_argument, NULL, 'j'},    {"run-ms", required_argument, NULL, 'r'},
+	{"prefix", required_argument, NULL, 'p'},  {"live", required_argument, NULL, 'L'},
+	{"until", required_argument, NULL, 'u'},   {"limit", required_argument, NULL, 'l'},
+	{"figures", required_argument, NULL, 'f'}, {"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
 };
 
 static bool parse_one(int opt, const char *arg, struct settings *s)
@@ -103,6 +101,9 @@ static bool parse_one(int opt, const char *arg, struct settings *s)
 	case 'j':
 		s->n_jobs = str_u64(str_of(arg), &n) && n <= 99999 ? (size_t)n : 0;
 		return s->n_jobs != 0;
+	case 'L':
+		s->live = str_u64(str_of(arg), &n) && n <= 99999 ? (size_t)n : 0;
+		return s->live != 0;
 	case 'p':
 		s->prefix = arg;
 		return true;
@@ -183,7 +184,7 @@ static bool follow(struct run *r, int64_t end_ms)
 	bool accepted = true;
 
 	while (accepted && !is_complete(r) && interrupted == 0 && clock_mono_ms() < end_ms) {
-		accepted = fleet_submit(&r->fleet);
+		accepted = fleet_submit(&r->fleet, r->s->live);
 		loop_turn(client_loop(r->fleet.client), 50);
 		show_tick(&r->show, r->track, clock_mono_us(), false);
 	}
