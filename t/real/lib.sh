@@ -310,6 +310,8 @@ metrics:
 leaderElection:
   leaderElect: true
   resourceNamespace: kueue-system
+  # Kueue beside it holds the Lease of its own default name in the same namespace.
+  resourceName: multikueued
 internalCertManagement:
   enable: false
 integrations:

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/yaml"
 )
@@ -56,7 +57,7 @@ namespace: kueue-system
 health: {healthProbeBindAddress: "127.0.0.1:%d"}
 metrics: {bindAddress: "0"}
 webhook: {host: 127.0.0.1, port: %d, certDir: %s}
-leaderElection: {leaderElect: false}
+leaderElection: {leaderElect: true, resourceNamespace: kueue-system}
 internalCertManagement: {enable: false}
 clientConnection: {qps: 500, burst: 1000}
 integrations: {frameworks: [batch/job]}
@@ -110,10 +111,16 @@ func (p *plane) installCRDs(ctx context.Context, convert map[string]any) error {
 	if _, err := p.kubectl(ctx, crds, "apply", "--server-side", "-f", "-"); err != nil {
 		return err
 	}
-	// Kueue ends when a kind of its own is not served yet.
-	_, err = p.kubectl(ctx, nil, "wait", "--for=condition=Established", "crd", "--all",
-		"--timeout=120s")
-	return err
+	// Kueue ends when a kind of its own is not served yet. kubectl in turn gives up on a definition
+	// that is so new that it has no conditions at all.
+	for deadline := time.Now().Add(readyLimit); ; {
+		_, err = p.kubectl(ctx, nil, "wait", "--for=condition=Established", "crd", "--all",
+			"--timeout=120s")
+		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
 }
 
 // webhooks renders Kueue's webhook configurations for this plane.
