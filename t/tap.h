@@ -55,7 +55,8 @@ static inline int tap_done(void)
 }
 
 #define ok(pass, name) tap_ok((pass), (name), __FILE__, __LINE__)
-#define is_int(got, want, name) tap_is_int((int64_t)(got), (int64_t)(want), (name), __FILE__, __LINE__)
+#define is_int(got, want, name) \
+	tap_is_int((int64_t)(got), (int64_t)(want), (name), __FILE__, __LINE__)
 #define is_str(got, want, name) tap_is_str((got), (want), (name), __FILE__, __LINE__)
 #define done_testing() tap_done()
 

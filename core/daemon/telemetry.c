@@ -230,7 +230,7 @@ void telemetry_report(void *ctx, const struct transport_report *r)
 	struct telemetry *t = ctx;
 	char number[16];
 	char status[8];
-	mk_str code = str_of(status);
+	mk_str code;
 
 	snprintf(status, sizeof(status), "%d", r->status);
 	code = r->status > 0 ? str_of(status) : str_of(err_code_name(r->code));

@@ -28,8 +28,8 @@ struct ks_version {
 	uint32_t n_labels;
 	uint64_t rv;
 	mk_str ns, name;
-	mk_str text;         /* the whole object, "apiVersion", "kind", "metadata" first */
-	mk_str *labels;      /* key, value, key, value ... */
+	mk_str text;    /* the whole object, "apiVersion", "kind", "metadata" first */
+	mk_str *labels; /* key, value, key, value ... */
 };
 
 struct ks_object {
@@ -237,7 +237,7 @@ struct ks_write {
 	struct json *tree;          /* wanted state, in the request's arena */
 	const struct json *applied; /* body of an apply, or NULL */
 	bool force;
-	bool status_only;   /* the tree differs from the old one in status (and what preconditions say) alone */
+	bool status_only;   /* the tree differs in status (and what preconditions say) alone */
 	bool reset_managed; /* the client sent an empty managedFields list */
 	int status;         /* of the answer */
 };

@@ -203,7 +203,7 @@ static struct world *w_new(size_t n)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s\"w%zu\"",
 			 i > 1 ? "," : "", i);
 	}
-	strcat(text, "]}}");
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "]}}");
 	w_put(w, 0, KIND_CONFIG, text);
 	for (size_t i = 1; i <= n; i++) {
 		snprintf(text, sizeof(text),

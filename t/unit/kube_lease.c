@@ -198,7 +198,6 @@ static void test_races(void)
 {
 	struct lease l;
 	struct lease_request r;
-	mk_str body;
 
 	/* Somebody else creates between our look and our POST. */
 	reset();
@@ -228,6 +227,13 @@ static void test_races(void)
 	is_int(lease_get_state(&l, 26000), LEASE_LOST, "another holder: lost at once");
 	is_int(lease_until_ms(&l), 0, "no writes");
 	is_int(lease_next_ms(&l, 26000), INT64_MAX, "no more requests");
+}
+
+static void test_records(void)
+{
+	struct lease l;
+	struct lease_request r;
+	mk_str body;
 
 	/* The record vanishes under a leader. */
 	reset();
@@ -338,6 +344,7 @@ int main(void)
 	test_alone();
 	test_two();
 	test_races();
+	test_records();
 	test_release();
 	test_odd();
 	arena_done(&arena);

@@ -47,10 +47,10 @@ static void test_timeout_seconds(void)
 {
 	uint64_t t = up(2);
 	const char *s = strstr(fake_find(&f, 1, W)->path, "timeoutSeconds=");
-	int seconds = s != NULL ? atoi(s + 15) : 0;
+	long seconds = s != NULL ? strtol(s + 15, NULL, 10) : 0;
 
 	ok(seconds >= 300 && seconds < 600, "timeoutSeconds is in [300, 600)");
-	for (int i = 0; i < seconds + 14; i++) {
+	for (long i = 0; i < seconds + 14; i++) {
 		struct fake_call *probe = fake_find(&f, 1, "GET /version");
 
 		fake_wait(&f, 1000);
