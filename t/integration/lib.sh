@@ -11,12 +11,12 @@ tap_n=0
 tap_bad=0
 
 e2e_cleanup() {
-	trap '' EXIT INT TERM
+	trap '' EXIT HUP INT PIPE TERM
 	fleet_stop
 	rm -rf "$dir"
 }
 trap e2e_cleanup EXIT
-trap 'exit 1' INT TERM
+trap 'exit 1' HUP INT PIPE TERM
 
 ok() { # STATUS NAME
 	tap_n=$((tap_n + 1))
