@@ -144,7 +144,7 @@ PROVE := prove --timer
 deps: ## install the packages that the build and the tests need
 	conf/install-deps test
 
-demo: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## run jobs over three simulated workers (JOBS=n, KEEP=1, REAL=1)
+demo: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## run jobs over three simulated workers (JOBS=n, KEEP=1)
 	@JOBS='$(JOBS)' KEEP='$(KEEP)' REAL='$(REAL)' conf/demo $(B)
 
 test: all $(UNIT) ## every test that needs no Kubernetes

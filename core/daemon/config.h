@@ -87,7 +87,7 @@ struct config_multikueue {
 	size_t n_providers;
 	/* Ours. */
 	mk_str plugin_directory;
-	struct config_strs plugin_allow; /* plugin ids; none = all */
+	struct config_strs plugin_allow; /* plugin files, with or without .so; none = all */
 	struct config_budgets budgets;
 	const struct json *dispatchers; /* object: name -> configuration; never NULL */
 	struct config_strs external_dispatchers;
@@ -182,6 +182,9 @@ enum mk_code config_load(struct arena *a, const struct config_input *in, struct 
 enum mk_code config_check_dispatcher(struct arena *a, struct config *c, const mk_str *names,
 				     size_t n, struct config_problems *problems,
 				     struct mk_err *err);
+
+/* The kind behind an entry of integrations.frameworks, e.g. "batch/job". False: no such framework. Strings are static. */
+bool config_framework_kind(mk_str name, struct config_gvk *ret);
 
 /* The configuration of dispatcher 'name': its entry in multiKueue.dispatchers, with stepSize for the incremental one. */
 struct json *config_dispatcher_config(struct arena *a, const struct config *c, mk_str name);

@@ -40,6 +40,18 @@ const struct config_framework *config_find_framework(mk_str name)
 	return NULL;
 }
 
+bool config_framework_kind(mk_str name, struct config_gvk *ret)
+{
+	const struct config_framework *f = config_find_framework(name);
+
+	if (f == NULL) {
+		return false;
+	}
+	*ret = (struct config_gvk){
+		.group = str_of(f->group), .version = str_of(f->version), .kind = str_of(f->kind)};
+	return true;
+}
+
 static mk_str known_frameworks(struct arena *a)
 {
 	mk_str s = STR("");

@@ -88,6 +88,64 @@ static enum mk_code check_dispatcher(struct setup *s, struct mk_err *err)
 	return config_check_dispatcher(&s->arena, &s->config, names, n, &s->problems, err);
 }
 
+static bool is_served(const struct setup *s, const struct config_gvk *g)
+{
+	for (size_t i = 0; i < plug_n_adapters(s->plug); i++) {
+		const struct plug_adapter *ad = plug_adapter(s->plug, i);
+
+		if (str_eq(ad->group, g->group) && str_eq(ad->version, g->version) &&
+		    str_eq(ad->kind, g->kind)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Frameworks of a Kueue file may have no plugin here: that is said, since their jobs would be rejected. */
+static void note_unserved(struct setup *s)
+{
+	const struct config_strs *names = &s->config.frameworks;
+	struct buf out;
+	struct config_gvk g;
+
+	buf_init(&out, 64 * 1024);
+	buf_add(&out, s->plugin_problems);
+	for (size_t i = 0; i < names->n; i++) {
+		if (config_framework_kind(names->v[i], &g) && !is_served(s, &g)) {
+			buf_printf(
+				&out,
+				"warning: integrations.frameworks[%zu]: no plugin serves %.*s: "
+				"expected "
+				"an adapter in %s, found none; MultiKueue checks of its jobs are "
+				"Rejected\n",
+				i, STR_ARG(names->v[i]), s->config.multikueue.plugin_directory.p);
+		}
+	}
+	s->plugin_problems = arena_dup(&s->arena, buf_str(&out));
+	buf_done(&out);
+}
+
+/* multiKueue.externalFrameworks: each gets an adapter from the loaded template. */
+static enum mk_code serve_external(struct setup *s, struct mk_err *err)
+{
+	const struct config_gvks *g = &s->config.multikueue.external_frameworks;
+
+	if (!s->config.gates[CONFIG_GATE_ADAPTERS_FOR_CUSTOM_JOBS]) {
+		return MK_OK;
+	}
+	for (size_t i = 0; i < g->n; i++) {
+		mk_str name = arena_printf(&s->arena, "%.*s.%.*s.%.*s", STR_ARG(g->v[i].kind),
+					   STR_ARG(g->v[i].version), STR_ARG(g->v[i].group));
+		enum mk_code code = plug_add_framework(s->plug, name, err);
+
+		if (code != MK_OK) {
+			err_wrap(err, "multiKueue.externalFrameworks[%zu].name", i);
+			return code;
+		}
+	}
+	return MK_OK;
+}
+
 enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
 {
 	const struct config_multikueue *mk = &s->config.multikueue;
@@ -108,6 +166,11 @@ enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
 		err_wrap(err, "plugins");
 		return code;
 	}
+	code = serve_external(s, err);
+	if (code != MK_OK) {
+		return code;
+	}
+	note_unserved(s);
 	return check_dispatcher(s, err);
 }
 
