@@ -121,6 +121,11 @@ static enum sync write_status(struct pass *p, struct record *remote, const struc
 	return SYNC_WAIT;
 }
 
+static struct table *local_jobs(const struct pass *p)
+{
+	return p->e->clusters[CLUSTER_MANAGER]->tables[p->kind];
+}
+
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal)
 {
 	struct arena *a = p->e->out->arena;
@@ -134,7 +139,11 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 		return SYNC_SAME;
 	}
 	if (!p->job) {
-		return table_known(p->e, CLUSTER_MANAGER, p->kind) ? SYNC_SAME : SYNC_WAIT;
+		bool gone = table_known(p->e, CLUSTER_MANAGER, p->kind) &&
+			    (!terminal ||
+			     surely_absent(p, local_jobs(p), p->w->owner->ns, p->w->owner->name));
+
+		return gone ? SYNC_SAME : SYNC_WAIT;
 	}
 	if (p->job->inflight) {
 		return SYNC_WAIT;

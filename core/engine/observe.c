@@ -409,6 +409,24 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 	}
 }
 
+/*
+ * What we know of the manager may lag behind what the last leader did, and much is deleted because of what is not
+ * there. So whoever begins to lead looks at the manager anew first: a list is a consistent read.
+ */
+static void look_anew(struct engine *e)
+{
+	for (uint16_t k = 0; k < KIND_MAX; k++) {
+		struct table *t = e->clusters[CLUSTER_MANAGER]->tables[k];
+
+		if (t && (k == KIND_WORKLOAD || k == KIND_CHECK || k == KIND_CONFIG ||
+			  k >= KIND_FIRST_JOB)) {
+			t->broken = true;
+			t->synced = false;
+			e->any_broken = true;
+		}
+	}
+}
+
 /* --- events ---------------------------------------------------------------------------------------- */
 
 static void new_epoch(struct engine *e, struct cluster *c, uint32_t epoch)
@@ -497,6 +515,9 @@ void observe_event(struct engine *e, const struct event *ev)
 
 	e->no_memory = false;
 	if (ev->type == EV_LEADER) {
+		if (ev->may_write && !e->may_write) {
+			look_anew(e);
+		}
 		e->may_write = ev->may_write;
 		wl_queue_all(e);
 		touch_clusters(e);

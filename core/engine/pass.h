@@ -71,6 +71,8 @@ void ready_without_cluster(struct pass *p);
 /* Check to Retry: `<text>, Previously: "<state>"`; an event of type 'note_type' with it, NULL = none. */
 void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type);
 void reject(struct pass *p, enum rule rule, mk_str text);
+/* Where absence decides about a job, it is asked for, not only believed: a watch may lag. False: the answer comes. */
+bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name);
 
 /* --- job.c ----------------------------------------------------------------------------------------- */
 enum sync { SYNC_SAME, SYNC_WAIT, SYNC_FAULT };

@@ -54,8 +54,7 @@ static void remote_gone(struct pass *p)
 	}
 }
 
-/* Before giving up a running job, absence is asked for, not only believed. */
-static bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name)
+bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name)
 {
 	struct record *r = store_touch(&p->e->store, t, ns, name, p->e->now);
 
@@ -148,13 +147,18 @@ static bool last_status_seen(struct pass *p, struct record *remote)
 		queue_add_at(&p->e->queue, &w->item, w->finish_at);
 		return false;
 	}
-	if (!w->finish_asked) {
+	if (remote->inflight || remote->retry_at > p->e->now) {
+		queue_add_at(&p->e->queue, &w->item, p->e->now + LAST_STATUS_WAIT_MS);
+		return false;
+	}
+	if (!w->finish_asked || remote->fails > 0) {
+		/* A look that failed was none. */
 		ops_get(p->e, remote);
 		w->finish_asked = remote->inflight != NULL;
 		queue_add_at(&p->e->queue, &w->item, p->e->now + LAST_STATUS_WAIT_MS);
 		return false;
 	}
-	return remote->inflight == NULL;
+	return true;
 }
 
 /*
@@ -181,14 +185,20 @@ static bool core_had_its_turn(struct pass *p)
 /* The clone is Finished: the job's last status first, then the Workload's; everything remote goes after that. */
 static void finish(struct pass *p, struct clone *k)
 {
-	const struct table *t = k->c->tables[p->kind];
-	struct record *remote = remote_job(p, k);
+	struct table *t = k->c->tables[p->kind];
+	struct record *remote;
 	enum twin twin;
 
 	if (!(t && t->unserved) && !watch_ready(p->e, k->c, p->kind)) {
 		return;
 	}
+	t = k->c->tables[p->kind];
+	remote = remote_job(p, k);
 	twin = job_twin(p, remote);
+	if (twin == TWIN_ABSENT && !t->unserved &&
+	    !surely_absent(p, t, p->w->ns, p->w->owner->name)) {
+		return;
+	}
 	if (twin == TWIN_UNKNOWN) {
 		(void)ops_ready(p->e, remote, &p->w->item);
 		return;

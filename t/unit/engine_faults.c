@@ -266,7 +266,7 @@ static void frozen(void)
 	w_restart(w);
 	w_settle(w);
 	w_advance(w, 120000);
-	ok(!strstr(w_take(w), " 0 Workload") && clone_of(w, 2, "wl-j") &&
+	ok(!strstr(w_take(w), "apply_status 0 Workload") && clone_of(w, 2, "wl-j") &&
 		   w_find(w, 2, JOB, "ns", "j"),
 	   "hands off");
 	engine_get_stats(w->e, &st);

@@ -5,6 +5,12 @@
 static void start(struct world *w)
 {
 	is_str(w_take(w),
+	       "watch_close 0 Workload watch.close\n"
+	       "watch_open 0 Workload watch.open\n"
+	       "watch_close 0 AdmissionCheck watch.close\n"
+	       "watch_open 0 AdmissionCheck watch.open\n"
+	       "watch_close 0 MultiKueueConfig watch.close\n"
+	       "watch_open 0 MultiKueueConfig watch.open\n"
 	       "connect 1 MultiKueueCluster w1 cluster.connect\n"
 	       "watch_open 1 Workload watch.open\n"
 	       "connect 2 MultiKueueCluster w2 cluster.connect\n"
