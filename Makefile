@@ -138,7 +138,8 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps demo test test-real check sim bench lint fmt fmt-check clean install
+.PHONY: all help deps demo test test-real test-asan test-valgrind coverage check sim bench lint fmt fmt-check clean install
+.PHONY: sanitized valgrinded covered
 PROVE := prove --timer
 
 deps: ## install the packages that the build and the tests need
@@ -152,6 +153,24 @@ test: all $(UNIT) ## every test that needs no Kubernetes
 
 test-real: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## tests on real kube-apiserver, etcd and Kueue (needs Go >= 1.26)
 	@t/real/run
+
+test-asan: ## unit, plan and ABI tests with AddressSanitizer, UBSan and LSan
+	@$(MAKE) --no-print-directory FLAVOUR=asan CC=$(CC) sanitized
+
+test-valgrind: ## unit and plan tests under valgrind (slow)
+	@$(MAKE) --no-print-directory FLAVOUR=valgrind CC=$(CC) valgrinded
+
+coverage: ## branches taken by unit, plan and simulation tests, per layer (FILES=1, SEEDS=n, LIMIT=85)
+	@$(MAKE) --no-print-directory FLAVOUR=cov CC=$(CC) covered
+
+sanitized: all $(UNIT)
+	@B=$(B) CC='$(CC)' t/run unit plan abi
+
+valgrinded: all $(UNIT)
+	@B=$(B) CC='$(CC)' WRAP='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' t/run unit plan
+
+covered: all $(UNIT)
+	@B=$(B) GCOV='$(if $(IS_CLANG),llvm-cov gcov,gcov)' SEEDS='$(or $(SEEDS),300)' FILES='$(FILES)' LIMIT='$(or $(LIMIT),0)' t/coverage
 
 check: all $(UNIT) ## unit, plan and lint only (under a minute)
 	@B=$(B) CC='$(CC)' t/run unit plan abi lint
@@ -172,14 +191,18 @@ fmt-check: ## is everything formatted?
 	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 
 PREFIX ?= /usr/local
-install: all ## daemon, plugins, SDK headers, checker and template below PREFIX
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/multikueue/plugins $(DESTDIR)$(PREFIX)/include/multikueue
+SHARE := $(PREFIX)/share/multikueue
+install: all ## daemon, plugins, SDK headers, checker and template below PREFIX (DESTDIR for packages)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig)
 	install -m 755 $(B)/multikueued $(B)/mk-plugin-check $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
+	for f in $$(cd sdk/template && find . -type f ! -name '*.so'); do install -D -m 644 sdk/template/$$f $(DESTDIR)$(SHARE)/template/$$f || exit 1; done
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sdk/multikueue-plugin.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
 
 clean: ## remove build/ except the unpacked packages
 	rm -rf $(foreach f,dev release asan valgrind cov fuzz,build/$(f) build/$(f)-clang) build/mutants
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile

@@ -31,16 +31,12 @@ static void start(struct world *w)
 	       "The admission check is active", "check condition");
 }
 
-int main(void)
+/* wl-j and its Job on the manager are there. */
+static void test_nominate(struct world *w)
 {
-	struct world *w = w_new(3);
-	struct object *wl, *local, *remote, *clone;
-	size_t before;
+	struct object *wl = w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j");
+	struct object *clone;
 
-	start(w);
-	wl = a_job(w, "j");
-	local = w_find(w, 0, JOB, "ns", "j");
-	before = w->requests;
 	w_settle(w);
 	is_str(w_take(w),
 	       "watch_open 0 Job watch.open\n"
@@ -63,6 +59,12 @@ int main(void)
 	       "clone: origin, no job uid");
 	is_str(w_str(w, clone, "/metadata/ownerReferences"), "", "clone: no owners");
 	is_str(w_str(w, clone, "/spec/podSets/0/count"), "2", "clone: spec");
+}
+
+static void test_win(struct world *w)
+{
+	struct object *wl = w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j");
+	struct object *remote;
 
 	admit(w, 2, "wl-j");
 	w_settle(w);
@@ -94,8 +96,14 @@ int main(void)
 	is_str(w_str(w, remote, "/metadata/labels/team"), "blue", "the user's label");
 	w_advance(w, 5000);
 	is_str(w_take(w), "", "nothing to do until something happens");
+}
 
-	/* Running: the suspended state waits a second, the running one supersedes it. */
+static void test_run(struct world *w)
+{
+	struct object *local = w_find(w, 0, JOB, "ns", "j");
+	struct object *remote = w_find(w, 2, JOB, "ns", "j");
+
+	/* The suspended state waits a second, the running one supersedes it. */
 	w_patch(w, remote, "{\"spec\":{\"suspend\":false}}");
 	w_settle(w);
 	w_patch(w, remote, "{\"status\":{\"active\":2}}");
@@ -113,9 +121,14 @@ int main(void)
 	w_advance(w, 1000);
 	is_str(w_take(w), "merge 0 Job j 6.status\n", "one write a second, the last state");
 	is_str(w_str(w, local, "/status"), "{\"active\":2,\"ready\":2}", "local status");
+}
 
-	/* The end. */
-	w_patch(w, remote,
+static void test_end(struct world *w)
+{
+	struct object *wl = w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j");
+	struct object *clone;
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
 		"{\"status\":{\"active\":null,\"ready\":null,\"succeeded\":2,\"conditions\":[{"
 		"\"type\":\"Complete\","
 		"\"status\":\"True\"}]}}");
@@ -138,7 +151,10 @@ int main(void)
 	       "\"done\","
 	       "\"observedGeneration\":1,\"lastTransitionTime\":\"2027-01-15T08:00:06Z\"}",
 	       "Finished as the clone says");
-	is_int(w->requests - before, 14, "requests: 13 and one more status");
+}
+
+static void test_rest(struct world *w)
+{
 	w_advance(w, 3600 * 1000);
 	is_str(w_take(w),
 	       "watch_close 1 Job watch.close\nwatch_close 3 Job watch.close\n"
@@ -149,6 +165,22 @@ int main(void)
 	w_take(w);
 	w_advance(w, 120000);
 	is_str(w_take(w), "", "a restart at rest: nothing");
+}
+
+int main(void)
+{
+	struct world *w = w_new(3);
+	size_t before;
+
+	start(w);
+	a_job(w, "j");
+	before = w->requests;
+	test_nominate(w);
+	test_win(w);
+	test_run(w);
+	test_end(w);
+	is_int(w->requests - before, 14, "requests: 13 and one more status");
+	test_rest(w);
 	w_free(w);
 	return done_testing();
 }
