@@ -8,6 +8,7 @@
 #include "t/sim/sim.h"
 
 #define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
+#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 
 static bool has_condition(const struct json *o, const char *type)
@@ -52,6 +53,8 @@ static void check_single(struct sim *s, const struct ks_commit *c, size_t plane)
 	struct user *u = user_by_name(s, c->name);
 	int running = 0;
 
+	mk_str uid = json_str_at(c->after, ORIGIN_UID);
+
 	if (c->after == NULL || json_bool(json_at(c->after, "/spec/suspend")) ||
 	    json_str_at(c->after, ORIGIN).n == 0) {
 		return;
@@ -59,13 +62,15 @@ static void check_single(struct sim *s, const struct ks_commit *c, size_t plane)
 	for (size_t i = 1; i < s->n_planes; i++) {
 		const struct json *o = ks_get(s->plane[i].store, "batch/v1/jobs", c->ns, c->name);
 
+		/* A copy of an earlier job of this name is another job's. */
 		running += o != NULL && json_str_at(o, ORIGIN).n > 0 &&
+			   str_eq(json_str_at(o, ORIGIN_UID), uid) &&
 			   !json_bool(json_at(o, "/spec/suspend")) && !job_over(o);
 	}
 	if (running > 1) {
 		fail(s, "I1 single-run", "%.*s runs on %d clusters", STR_ARG(c->name), running);
 	}
-	if (u == NULL) {
+	if (u == NULL || !str_is(uid, u->uid)) {
 		return;
 	}
 	u->ran |= (uint64_t)1 << plane;

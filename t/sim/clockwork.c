@@ -79,7 +79,9 @@ static bool waits(struct sim *s, struct msg *m)
 	if (m->proc->frozen_until <= s->now) {
 		return false;
 	}
-	schedule(s, m, m->proc->frozen_until);
+	/* The lease has a thread of its own: what waited in the main one may run first. */
+	schedule(s, m,
+		 m->proc->frozen_until + (m->type == M_LEASE ? rng_range(&s->rng, 0, 20) : 0));
 	return true;
 }
 
@@ -148,7 +150,7 @@ static void process_msg(struct sim *s, struct msg *m)
 		plane_watches(m->plane);
 		break;
 	case M_USER:
-		user_turn(s, m->index, m->status != 0);
+		user_turn(s, m->index, (enum user_turn)m->status);
 		break;
 	case M_FAULT:
 		fault_begin(s, m->index);

@@ -10,25 +10,28 @@ static const struct {
 } exempt[] = {
 	{"a6.frozen", "no plugin is lost while the daemon runs"},
 	{"3.out_of_sync", "workers do not change a job's shape"},
-	{"4.status", "nothing is evicted here"},
-	{"4.evicted", "nothing is evicted here"},
 	{"5.spec", "nobody edits a job's spec"},
-	{"6.deactivate", "nothing is evicted here"},
 	{"6.forward", "no adapter here forwards anything"},
-	{"6.other_incarnation", "names are not used again"},
-	{"6.lost", "faults end long before workerLostTimeout"},
+	{"6.other_incarnation",
+	 "a job submitted again has another Workload; that of the old one sees to its copy"},
 	{"6.gone", "nobody deletes remote objects"},
 	{"6.no_cluster", "nobody clears clusterName"},
-	{"6.refused", "no worker refuses a job for good"},
-	{"8.disqualified", "nothing is evicted here"},
-	{"9.unnominated", "all connected clusters are nominated"},
-	{"2.stale", "names are not used again"},
+	{"9.alone", "the dispatcher is built in"},
+	{"2.stale", "the name of a Workload carries its job's uid"},
+	{"6.ready",
+	 "the win writes clusterName and Ready at once; nobody takes the check back alone"},
 	{"2.unchecked", "checks are not removed"},
 	{"plugin.fault", "the plugins are good"},
 	{"cluster.disconnect", "clusters are not removed"},
 };
 
 static const int codes[] = {200, 201, 404, 409, 410, 429, 503};
+
+const char *const situation_names[SIT_N] = {
+	[SIT_TAKEOVER] = "another daemon leads", [SIT_FENCED] = "a write after the lease",
+	[SIT_AWAY] = "deleted, worker away",     [SIT_AGAIN] = "a name used again",
+	[SIT_PLANTED] = "foreign Workload",
+};
 
 struct taker {
 	struct coverage *c;
@@ -57,6 +60,9 @@ void coverage_add(struct coverage *to, const struct coverage *from)
 {
 	for (int i = 0; i < FAULT_N; i++) {
 		to->faults[i] += from->faults[i];
+	}
+	for (int i = 0; i < SIT_N; i++) {
+		to->situations[i] += from->situations[i];
 	}
 	for (int i = 0; i < CODES; i++) {
 		to->codes[i] += from->codes[i];
@@ -89,6 +95,11 @@ size_t coverage_print(const struct coverage *c)
 	for (int i = 0; i < FAULT_N; i++) {
 		printf("  fault  %-28s %12llu\n", fault_names[i], (unsigned long long)c->faults[i]);
 		empty += c->faults[i] == 0;
+	}
+	for (int i = 0; i < SIT_N; i++) {
+		printf("  case   %-28s %12llu\n", situation_names[i],
+		       (unsigned long long)c->situations[i]);
+		empty += c->situations[i] == 0;
 	}
 	for (size_t i = 0; i < c->n_rules; i++) {
 		const char *why = exemption(c->rule_names[i]);

@@ -21,6 +21,7 @@ const char *const fault_names[FAULT_N] = {
 	[FAULT_LIMIT] = "429",
 	[FAULT_ERROR] = "503",
 	[FAULT_CLOCK] = "wall clock jumps",
+	[FAULT_SECRET] = "kubeconfig rewritten",
 };
 
 void faults_init(struct sim *s)
@@ -104,6 +105,12 @@ static void set(struct sim *s, struct fault *f, bool on)
 	case FAULT_CLOCK:
 		s->proc[f->proc].wall_step += on ? 3600 * 1000 : -3600 * 1000;
 		break;
+	case FAULT_SECRET:
+		if (f->plane > 0) {
+			/* First another token, or nonsense; in the end something good again. */
+			plane_secret(s, f->plane, on && f->at % 2 == 0);
+		}
+		break;
 	case FAULT_END:
 	case FAULT_COMPACT:
 	case FAULT_RESTART:
@@ -139,6 +146,9 @@ static void strike(struct sim *s, struct fault *f)
 		s->kill_proc = f->proc;
 	} else if (f->type == FAULT_FREEZE && proc->alive) {
 		proc->frozen_until = s->now + rng_range(&s->rng, 2000, 40000);
+	}
+	if (f->plane > 0 && (f->type == FAULT_REFUSE || f->type == FAULT_BLACKHOLE)) {
+		user_deletes_one(s);
 	}
 }
 
@@ -176,7 +186,8 @@ void fault_over(struct sim *s, size_t index)
 	}
 	/* Two faults of one type on one server end with the first; what the other set is set again. */
 	for (size_t i = 0; i < s->n_faults; i++) {
-		if (s->fault[i].on && i != index && s->fault[i].type != FAULT_CLOCK) {
+		if (s->fault[i].on && i != index && s->fault[i].type != FAULT_CLOCK &&
+		    s->fault[i].type != FAULT_SECRET) {
 			set(s, &s->fault[i], true);
 		}
 	}

@@ -24,7 +24,7 @@ static void start_world(struct sim *s)
 		fprintf(stderr, "sim: %s\n", err.msg);
 		abort();
 	}
-	s->n_planes = 4 + (size_t)rng_below(&s->rng, 2);
+	s->n_planes = rng_chance(&s->rng, 1, 4) ? 5 : 4;
 	for (size_t i = 0; i < s->n_planes; i++) {
 		plane_init(s, i);
 	}
@@ -87,6 +87,9 @@ bool sim_run(struct sim *s)
 	}
 	if (!s->failed) {
 		rest_check(s);
+	}
+	if (!s->failed && s->steps < STEPS_MIN) {
+		fail(s, "simulation", "only %llu steps", (unsigned long long)s->steps);
 	}
 	s->cov->steps += s->steps;
 	s->cov->seeds++;

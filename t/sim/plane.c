@@ -20,7 +20,7 @@ void plane_init(struct sim *s, size_t index)
 {
 	struct plane *p = &s->plane[index];
 	struct ks_store_options so = {
-		.name = p->name, .seed = s->seed * 31 + index, .bookmark_ms = 20000};
+		.name = p->name, .seed = s->seed * 31 + index, .bookmark_ms = 60000};
 	struct ks_actors_options ao = {.role = index == 0 ? KS_MANAGER : KS_WORKER,
 				       .seed = s->seed * 37 + index,
 				       .admit_delay_ms_min = 5,
@@ -110,18 +110,36 @@ static void setup_queues(struct plane *p, struct arena *a)
 		      "\"spec\":{\"clusterQueue\":\"cq\"}}"));
 }
 
-static void setup_worker_entry(struct sim *s, size_t i)
+/* The kubeconfig of worker 'i', base64; each 'version' has another token. */
+static mk_str kubeconfig(struct arena *a, size_t i, unsigned version)
 {
-	struct arena *a = &s->arena;
-	struct plane *mgr = &s->plane[0];
 	mk_str config = arena_printf(
 		a,
 		"{\"apiVersion\":\"v1\",\"kind\":\"Config\",\"current-context\":\"c\",\"clusters\":"
 		"[{\"name\":\"c\",\"cluster\":{\"server\":\"https://"
-		"10.0.0.%zu:6443\"}}],\"users\":[{\"name\":\"u\",\"user\":{\"token\":\"t\"}}],"
+		"10.0.0.%zu:6443\"}}],\"users\":[{\"name\":\"u\",\"user\":{\"token\":\"t%u\"}}],"
 		"\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":\"c\",\"user\":\"u\"}}]}",
-		i);
-	mk_str data = base64_encode(a, config);
+		i, version);
+
+	return base64_encode(a, config);
+}
+
+void plane_secret(struct sim *s, size_t i, bool broken)
+{
+	static const char path[] = "/api/v1/namespaces/kueue-system/secrets/w%zu";
+	mk_str data = broken ? STR("e30=") : kubeconfig(&s->arena, i, ++s->secret_version);
+
+	(void)plane_request(
+		&s->plane[0], "PATCH", arena_printf(&s->arena, path, i).p,
+		"application/merge-patch+json",
+		arena_printf(&s->arena, "{\"data\":{\"kubeconfig\":\"%.*s\"}}", STR_ARG(data)));
+}
+
+static void setup_worker_entry(struct sim *s, size_t i)
+{
+	struct arena *a = &s->arena;
+	struct plane *mgr = &s->plane[0];
+	mk_str data = kubeconfig(a, i, 0);
 
 	post(mgr, "/api/v1/namespaces/kueue-system/secrets",
 	     arena_printf(

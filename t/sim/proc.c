@@ -140,6 +140,11 @@ static void lead(struct proc *p)
 	p->fence_until = leads ? lease_until_ms(&p->lease) : 0;
 	if (leads != p->leads) {
 		p->leads = leads;
+		if (leads) {
+			s->cov->situations[SIT_TAKEOVER] +=
+				s->last_leader != 0 && s->last_leader != p->index + 1;
+			s->last_leader = p->index + 1;
+		}
 		say(s, "lease", "daemon %zu %s", p->index, leads ? "leads" : "leads no more");
 		manager_set_leader(p->m, leads);
 		proc_kick(p, s->now);

@@ -27,6 +27,7 @@ enum {
 	MAX_FAULTS = 12,
 	MAX_RULES = 64,
 	CODES = 600,
+	STEPS_MIN = 2000,
 	FAULTS_END_MS = 120 * 1000, /* faults begin and end before */
 	REST_MS = 10 * 60 * 1000,   /* how long nothing may be written at rest */
 	SETTLE_MAX_MS = 60 * 60 * 1000,
@@ -51,6 +52,7 @@ enum fault_type {
 	FAULT_LIMIT,      /* 429 */
 	FAULT_ERROR,      /* 503 */
 	FAULT_CLOCK,      /* a daemon's wall clock jumps */
+	FAULT_SECRET,     /* a worker's kubeconfig is rewritten */
 	FAULT_N
 };
 extern const char *const fault_names[FAULT_N];
@@ -126,20 +128,36 @@ enum user_kind {
 	USER_DELETED,
 	USER_UNMANAGED,
 	USER_NO_ADAPTER,
-	USER_FOREIGN_JOB
+	USER_FOREIGN_JOB,
+	USER_FOREIGN_WORKLOAD, /* a Workload of the clone's name is on a worker first */
+	USER_AGAIN             /* deletes the job and submits another of the same name */
 };
+
+enum user_turn { TURN_SUBMIT, TURN_DELETE, TURN_PLANT };
 
 struct user {
 	enum user_kind kind;
-	char name[16];
+	char name[32];
 	int64_t create_at, delete_at;
-	bool created, deleted;
+	bool created, deleted, again;
 	char uid[64];
 	uint64_t ran; /* bit per plane on which a copy of it was ever unsuspended */
 	bool finished;
 };
 
+/* Situations that the invariants are about, each must have come up. */
+enum situation {
+	SIT_TAKEOVER, /* a daemon leads where another one did */
+	SIT_FENCED,   /* a write did not leave: the lease was over */
+	SIT_AWAY,     /* a job was deleted while a worker could not be reached */
+	SIT_AGAIN,    /* a name was used again */
+	SIT_PLANTED,  /* somebody's Workload was there before the clone */
+	SIT_N
+};
+extern const char *const situation_names[SIT_N];
+
 struct coverage {
+	uint64_t situations[SIT_N];
 	uint64_t faults[FAULT_N];
 	uint64_t codes[CODES];
 	uint64_t rules[MAX_RULES];
@@ -170,6 +188,8 @@ struct sim {
 	uint64_t writes;   /* mutating requests by daemons that arrived, Lease and Events apart */
 	uint64_t requests; /* all but watches, lists, Events and the Lease */
 	uint64_t stream_hash; /* of all requests, in order */
+	unsigned secret_version;
+	size_t last_leader; /* index + 1 */
 	bool story, failed, no_faults;
 	uint64_t skip_faults; /* bit per fault, for shrinking */
 	char failure[512];
@@ -249,6 +269,8 @@ int64_t wire_delay(struct sim *s, const struct plane *p);
 /* --- plane.c --------------------------------------------------------------------------------------- */
 void plane_init(struct sim *s, size_t index);
 void plane_done(struct plane *p);
+/* Rewrites the Secret with the kubeconfig of worker 'i': another token, or what nobody can connect with. */
+void plane_secret(struct sim *s, size_t i, bool broken);
 void plane_setup(struct sim *s); /* queues, check, config, clusters, Secrets */
 /* Something changed: controllers and watchers get their turn. */
 void plane_kick(struct plane *p);
@@ -269,7 +291,11 @@ void proc_lease_reply(struct sim *s, struct msg *m);
 
 /* --- users.c, faults.c ----------------------------------------------------------------------------- */
 void users_init(struct sim *s);
-void user_turn(struct sim *s, size_t index, bool deleting);
+void user_turn(struct sim *s, size_t index, enum user_turn turn);
+/* Somebody deletes a job soon: a worker has just become unreachable. */
+void user_deletes_one(struct sim *s);
+/* The user's Workload on the manager; NULL none. */
+const struct json *workload_of(struct sim *s, const struct user *u);
 struct user *user_by_name(struct sim *s, mk_str name);
 void faults_init(struct sim *s);
 void fault_begin(struct sim *s, size_t index);

@@ -8,7 +8,7 @@
 
 static enum user_kind pick_kind(struct sim *s)
 {
-	switch (rng_below(&s->rng, 12)) {
+	switch (rng_below(&s->rng, 14)) {
 	case 0:
 		return USER_FAILING;
 	case 1:
@@ -20,29 +20,61 @@ static enum user_kind pick_kind(struct sim *s)
 		return USER_NO_ADAPTER;
 	case 5:
 		return USER_FOREIGN_JOB;
+	case 6:
+		return USER_FOREIGN_WORKLOAD;
+	case 7:
+		return USER_AGAIN;
 	default:
 		return USER_JOB;
 	}
 }
 
+static void turn_at(struct sim *s, size_t index, enum user_turn turn, int64_t at)
+{
+	struct msg *m = msg_new(s, M_USER);
+
+	m->index = index;
+	m->status = (int)turn;
+	schedule(s, m, at);
+}
+
 void users_init(struct sim *s)
 {
-	s->n_users = 20 + (size_t)rng_below(&s->rng, 8);
+	s->n_users = 20 + (size_t)rng_below(&s->rng, 4);
 	for (size_t i = 0; i < s->n_users; i++) {
 		struct user *u = &s->user[i];
-		struct msg *m = msg_new(s, M_USER);
 
 		u->kind = s->no_faults ? USER_JOB : pick_kind(s);
 		snprintf(u->name, sizeof(u->name), "job-%02zu", i);
 		u->create_at = rng_range(&s->rng, 0, 60000);
-		m->index = i;
-		schedule(s, m, u->create_at);
-		if (u->kind == USER_DELETED) {
-			m = msg_new(s, M_USER);
-			m->index = i;
-			m->status = 1;
+		turn_at(s, i, TURN_SUBMIT, u->create_at);
+		if (u->kind == USER_DELETED || u->kind == USER_AGAIN) {
 			u->delete_at = u->create_at + rng_range(&s->rng, 5, 15000);
-			schedule(s, m, u->delete_at);
+			turn_at(s, i, TURN_DELETE, u->delete_at);
+		}
+		if (u->kind == USER_AGAIN) {
+			turn_at(s, i, TURN_SUBMIT, u->delete_at + rng_range(&s->rng, 1, 4000));
+		}
+		if (u->kind == USER_FOREIGN_WORKLOAD) {
+			turn_at(s, i, TURN_PLANT, u->create_at + 1);
+		}
+	}
+}
+
+void user_deletes_one(struct sim *s)
+{
+	size_t from = (size_t)rng_below(&s->rng, s->n_users);
+
+	for (size_t i = 0; i < s->n_users; i++) {
+		struct user *u = &s->user[(from + i) % s->n_users];
+
+		if (u->kind == USER_JOB && u->created && !u->deleted &&
+		    s->now - u->create_at < 9000) {
+			u->kind = USER_DELETED;
+			s->cov->situations[SIT_AWAY]++;
+			turn_at(s, (from + i) % s->n_users, TURN_DELETE,
+				s->now + rng_range(&s->rng, 1, 3000));
+			return;
 		}
 	}
 }
@@ -118,16 +150,50 @@ static void submit(struct sim *s, struct user *u)
 	if (status / 100 != 2) {
 		fail(s, "setup", "submitting %s: %d", u->name, status);
 	}
+	u->again = u->created;
+	s->cov->situations[SIT_AGAIN] += u->created;
 	u->created = true;
+	u->deleted = false;
+	u->ran = 0; /* another job, wherever the first one ran */
 	say(s, "user", "submits %s", u->name);
 }
 
-void user_turn(struct sim *s, size_t index, bool deleting)
+/* Somebody on a worker has a Workload of the name that the clone would get: not ours, never to be touched. */
+static void plant(struct sim *s, size_t index)
+{
+	const struct json *wl = workload_of(s, &s->user[index]);
+	struct plane *w = &s->plane[1 + rng_below(&s->rng, s->n_planes - 1)];
+	mk_str name = json_str_at(wl, "/metadata/name");
+	int status;
+
+	if (wl == NULL) {
+		turn_at(s, index, TURN_PLANT, s->now + 1); /* its controller is about to make it */
+		return;
+	}
+	status = plane_request(
+		w, "POST", "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads", NULL,
+		arena_printf(&s->arena,
+			     "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
+			     "\"metadata\":{\"name\":\"%.*s\",\"namespace\":\"default\"},"
+			     "\"spec\":{\"queueName\":\"nowhere\",\"podSets\":[{\"name\":\"main\","
+			     "\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\","
+			     "\"image\":\"i\"}]}}}]}}",
+			     STR_ARG(name)));
+	s->cov->situations[SIT_PLANTED] += status == 201;
+	say(s, "user", "has a Workload %.*s of their own on %s: %d", STR_ARG(name), w->name,
+	    status);
+}
+
+void user_turn(struct sim *s, size_t index, enum user_turn turn)
 {
 	struct user *u = &s->user[index];
 
-	if (!deleting) {
+	if (turn == TURN_SUBMIT) {
 		submit(s, u);
+		return;
+	}
+	if (turn == TURN_PLANT) {
+		plant(s, index);
 		return;
 	}
 	say(s, "user", "deletes %s", u->name);

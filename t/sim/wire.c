@@ -242,6 +242,7 @@ void wire_leave(struct sim *s, struct msg *m)
 	}
 	if (m->cls == TRANSPORT_WRITE) {
 		if (p->fence_until <= s->now) {
+			s->cov->situations[SIT_FENCED]++;
 			answer_end(s, m, TRANSPORT_NOT_SENT, MK_FENCED, s->now);
 			msg_free(m);
 			return;
@@ -463,7 +464,8 @@ void wire_frame(struct sim *s, struct msg *m)
 	}
 	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
 	if (str_starts(m->body, STR("{\"type\":\"ERROR\""))) {
-		say(s, m->plane->name, "a watch ends: %.*s", STR_ARG(str_cut(m->body, 300)));
+		say(s, m->plane->name, "a watch ends: %.*s", STR_ARG(str_trim(m->body)));
+		s->cov->codes[410] += memmem(m->body.p, m->body.n, "\"code\":410", 10) != NULL;
 	}
 	sink->on_chunk(sink->ctx, m->token, m->body);
 	proc_kick(p, s->now);
