@@ -195,9 +195,8 @@ static bool run_all(const struct options *o, struct coverage *total)
 		if (pids[i] == 0) {
 			bool ok = run_child(o, i, p[1]);
 
-			fflush(stdout);
-			exit(ok ? 0
-				: 1); /* not _exit(): leaks are looked for and counts of branches written */
+			/* not _exit(): leaks are looked for and counts of branches written */
+			exit(ok ? 0 : 1);
 		}
 		close(p[1]);
 		fds[i] = p[0];
