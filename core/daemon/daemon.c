@@ -234,7 +234,7 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	for (size_t i = 0; i < 2; i++) {
 		d->signals[i] = loop_signal_new(d->loop, signos[i], told_to_end, d);
 	}
-	d->telemetry = telemetry_new();
+	d->telemetry = telemetry_new(d->setup->config.leader_election.elect);
 	if (!d->run_timer || !d->beat_timer || !d->end_timer || !d->signals[0] || !d->signals[1] ||
 	    !d->telemetry) {
 		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");

@@ -96,7 +96,9 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .gc_interval_ms = o->gc_interval_ms,
 				    .gate_workload_identifier_annotations =
 					    o->gate_workload_identifier_annotations,
-				    .seed = o->seed};
+				    .seed = o->seed,
+				    .count = o->observer.on_count,
+				    .count_ctx = o->observer.ctx};
 	enum mk_code code = add_kinds(m, err);
 
 	if (code != MK_OK) {

@@ -19,6 +19,7 @@ struct manager_observer {
 	void *ctx;
 	void (*on_event)(void *ctx, const struct event *ev);
 	void (*on_op)(void *ctx, const struct op *op);
+	engine_count_fn *on_count; /* the same ctx */
 };
 
 /* Strings are borrowed for the manager's life. */

@@ -23,6 +23,7 @@ struct cluster_view {
 };
 
 struct telemetry {
+	bool elects; /* leaders are elected */
 	struct cluster_view *clusters;
 	size_t n, size;
 	struct engine_stats told; /* what the counters have been told so far */
@@ -70,12 +71,14 @@ static void register_work(struct telemetry *t)
 				 "Workloads left alone because no plugin serves their kind.", NULL);
 	t->objects = metric_gauge("multikueue_store_objects", "Objects in the store.", NULL);
 	t->store_bytes = metric_gauge("multikueue_store_bytes", "Memory of the store.", NULL);
-	t->dispatched = metric_counter("multikueue_workloads_dispatched_total",
-				       "Remote Workloads created.", NULL);
+	t->dispatched =
+		metric_counter("multikueue_workloads_dispatched_total", "Remote Workloads created.",
+			       "cluster_queue", "cluster", "replica_role", NULL);
 	t->admitted = metric_counter("multikueue_workloads_admitted_total",
-				     "Admission checks turned Ready.", NULL);
+				     "Admission checks turned Ready.", "cluster_queue", "cluster",
+				     "replica_role", NULL);
 	t->finished = metric_counter("multikueue_workloads_finished_total",
-				     "Finished conditions written.", NULL);
+				     "Workloads seen turning Finished.", NULL);
 	t->passes = metric_counter("multikueue_passes_total", "Passes over a Workload.", NULL);
 	t->rules = metric_counter("multikueue_rules_total", "Rules of the step table that fired.",
 				  "rule", NULL);
@@ -143,6 +146,8 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 		metric_forget(t->link_up, 0, str_of(c->name));
 		metric_forget(t->link_downs, 0, str_of(c->name));
 		metric_forget(t->requests, 0, str_of(c->name));
+		metric_forget(t->dispatched, 1, str_of(c->name));
+		metric_forget(t->admitted, 1, str_of(c->name));
 		*c = t->clusters[--t->n];
 	}
 }
@@ -220,9 +225,20 @@ static void on_op(void *ctx, const struct op *op)
 	}
 }
 
+static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_str cluster)
+{
+	struct telemetry *t = ctx;
+
+	metric_add(what == COUNT_ADMITTED ? t->admitted : t->dispatched,
+		   METRIC_LABELS(cluster_queue, cluster,
+				 t->elects ? STR("leader") : STR("standalone")),
+		   1);
+}
+
 struct manager_observer telemetry_observer(struct telemetry *t)
 {
-	return (struct manager_observer){.ctx = t, .on_event = on_event, .on_op = on_op};
+	return (struct manager_observer){
+		.ctx = t, .on_event = on_event, .on_op = on_op, .on_count = on_count};
 }
 
 void telemetry_report(void *ctx, const struct transport_report *r)
@@ -263,8 +279,6 @@ static void gather_engine(struct telemetry *t, const struct manager *m)
 	metric_set(t->frozen, METRIC_NONE, (double)st.unserved_workloads);
 	metric_set(t->objects, METRIC_NONE, (double)st.objects);
 	metric_set(t->store_bytes, METRIC_NONE, (double)st.bytes);
-	add_u64(t->dispatched, st.dispatched, &t->told.dispatched);
-	add_u64(t->admitted, st.admitted, &t->told.admitted);
 	add_u64(t->finished, st.finished, &t->told.finished);
 	add_u64(t->passes, st.passes, &t->told.passes);
 }
@@ -366,13 +380,14 @@ bool telemetry_status(const struct telemetry *t, const struct telemetry_sources 
 	return buf_add(out, STR("]}\n"));
 }
 
-struct telemetry *telemetry_new(void)
+struct telemetry *telemetry_new(bool elects)
 {
 	struct telemetry *t = mk_calloc(1, sizeof(*t));
 
 	if (!t) {
 		return NULL;
 	}
+	t->elects = elects;
 	register_wire(t);
 	register_work(t);
 	register_process(t);

@@ -13,8 +13,10 @@
 
 struct telemetry;
 
-/* NULL: out of memory. */
-struct telemetry *telemetry_new(void);
+/*
+ * 'elects': leaders are elected, which the label replica_role of Kueue's own two counters tells. NULL: out of memory.
+ */
+struct telemetry *telemetry_new(bool elects);
 void telemetry_free(struct telemetry *t); /* NULL is fine */
 
 /* For manager_options.observer. */

@@ -46,6 +46,7 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	map_init(&e->wl_by_key);
 	map_init(&e->owner_by_key);
 	map_init(&e->inflight_by_id);
+	map_init(&e->frozen_kinds);
 	list_init(&e->inflight);
 	list_init(&e->workloads);
 	arena_init(&e->scratch, SCRATCH_MAX);
@@ -119,6 +120,7 @@ static void free_maps(struct engine *e)
 	map_done(&e->wl_by_key);
 	map_done(&e->owner_by_key);
 	map_done(&e->inflight_by_id);
+	map_done(&e->frozen_kinds);
 }
 
 void engine_free(struct engine *e)

@@ -14,6 +14,16 @@
 
 struct engine;
 
+/* What people count, each once: a clone made, a check turned Ready, by us. */
+enum engine_count { COUNT_DISPATCHED, COUNT_ADMITTED };
+
+/*
+ * Told of each; 'cluster_queue' is the local Workload's ("" = none). Called within engine_step: must not call back, and
+ * keeps nothing borrowed.
+ */
+typedef void engine_count_fn(void *ctx, enum engine_count what, mk_str cluster_queue,
+			     mk_str cluster);
+
 /* What the configuration means to the engine; strings are borrowed for the engine's life. */
 struct engine_options {
 	const struct kinds
@@ -27,6 +37,8 @@ struct engine_options {
 	int64_t gc_interval_ms; /* 0 = off */
 	bool gate_workload_identifier_annotations;
 	uint64_t seed;
+	engine_count_fn *count; /* or NULL */
+	void *count_ctx;
 };
 
 /* MK_NO_MEMORY; MK_INVALID when no loaded dispatcher has the name and it is not external. */
@@ -51,8 +63,8 @@ struct engine_stats {
 	size_t objects;         /* all records */
 	size_t bytes;           /* memory of records and blobs */
 	size_t queued, in_flight;
-	uint64_t dispatched, admitted,
-		finished;            /* clones created; checks turned Ready; Finished written */
+	uint64_t dispatched, admitted; /* clones made; checks turned Ready */
+	uint64_t finished;           /* workloads of ours seen turning Finished, whoever wrote it */
 	uint64_t unserved_workloads; /* frozen: no plugin for their kind */
 };
 void engine_get_stats(const struct engine *e, struct engine_stats *ret);

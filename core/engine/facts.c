@@ -184,6 +184,7 @@ static void draw_workload(struct draw *d, const struct json *obj)
 		return;
 	}
 	d->f.s[S_CLUSTER] = json_str(json_get(status, "clusterName"));
+	d->f.s[S_QUEUE] = json_str_at(status, "/admission/clusterQueue");
 	draw_names(d, json_get(status, "nominatedClusterNames"));
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->checks[d->f.n_checks] = json_str(json_get(it.val, "name"));

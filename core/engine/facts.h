@@ -48,6 +48,7 @@ enum fact_str {
 	S_CONFIG,     /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
 	S_PROBLEM,
 	S_LOCATION, /* cluster */
+	S_QUEUE,    /* Workload: status.admission.clusterQueue */
 	S_N
 };
 

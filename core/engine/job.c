@@ -8,7 +8,6 @@
 enum {
 	STATUS_EVERY_MS = 1000, /* at most one status write a second and job, the last state wins */
 	DEFER_MS = 2000,
-	FAULT_MS = 5000,
 };
 
 static const struct plug_adapter *adapter_of(const struct pass *p)
@@ -37,13 +36,39 @@ static bool make_view(struct pass *p, const struct record *remote, struct plug_v
 	return v->local && v->workload;
 }
 
-/* A hook failed: said once per object state by the guard's log; here it only costs time. */
-static void fault(struct pass *p, int verdict)
+/* Calls 'remote' on 'draft'; false: it failed, or the adapter rests, and the pass comes again when it is worth it. */
+static bool call_remote(struct pass *p, const struct plug_view *v, struct json *draft,
+			struct plug_result *res)
 {
-	rule_hit(p->e, R_PLUGIN);
-	if (verdict != MK_E_INPUT) {
-		queue_add_at(&p->e->queue, &p->w->item, p->e->now + FAULT_MS);
+	struct mk_err err = {0};
+	enum mk_code code;
+
+	if (fault_resting(p)) {
+		return false;
 	}
+	code = plug_remote(p->e->o.plug, p->adapter, v, draft, p->e->out->arena, res, &err);
+	if (code != MK_OK || res->verdict < 0) {
+		fault_tell(p, code, &err, res->verdict, res->said);
+		return false;
+	}
+	return true;
+}
+
+static bool call_status(struct pass *p, const struct plug_view *v, struct json *draft,
+			struct plug_result *res)
+{
+	struct mk_err err = {0};
+	enum mk_code code;
+
+	if (fault_resting(p)) {
+		return false;
+	}
+	code = plug_status(p->e->o.plug, p->adapter, v, draft, p->e->out->arena, res, &err);
+	if (code != MK_OK || res->verdict < 0) {
+		fault_tell(p, code, &err, res->verdict, res->said);
+		return false;
+	}
+	return true;
 }
 
 static struct json *patch_of(struct pass *p, const struct record *r)
@@ -159,9 +184,7 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 		return SYNC_SAME;
 	}
 	draft = json_type(status) == JSON_OBJ ? json_dup(a, status) : json_new_obj(a);
-	if (plug_status(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK ||
-	    res.verdict < 0) {
-		fault(p, res.verdict);
+	if (!call_status(p, &v, draft, &res)) {
 		return SYNC_FAULT;
 	}
 	if (res.verdict & MK_DEFER) {
@@ -223,9 +246,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 		return;
 	}
 	draft = json_dup(a, v.remote);
-	if (plug_remote(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK ||
-	    res.verdict < 0) {
-		fault(p, res.verdict);
+	if (!call_remote(p, &v, draft, &res)) {
 		return;
 	}
 	draft = (res.verdict & MK_SET) ? res.draft : json_dup(a, v.remote);
@@ -261,9 +282,7 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 		say_no_memory(p->e);
 		return;
 	}
-	if (plug_remote(p->e->o.plug, p->adapter, &v, draft, a, &res, NULL) != MK_OK ||
-	    res.verdict < 0) {
-		fault(p, res.verdict);
+	if (!call_remote(p, &v, draft, &res)) {
 		return;
 	}
 	if (!(res.verdict & MK_SET)) {

@@ -171,9 +171,6 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	} else {
 		settle(e, r, f->type == OP_DELETE ? SETTLE_DELETE_MS : SETTLE_WRITE_MS);
 	}
-	e->stats.dispatched += f->rule == R_CREATE;
-	e->stats.admitted += f->rule == R_WIN || f->rule == R_READY;
-	e->stats.finished += f->rule == R_FINISHED;
 	if (f->note_type) {
 		note_record(e, r, f->note_type, str_of(f->note));
 	}

@@ -61,6 +61,23 @@ void remove_all(struct pass *p, enum rule rule);
 /* Do not use this cluster for a while, each time longer. */
 void skip_cluster(struct pass *p, struct wl_cluster *wc);
 
+/* --- tally.c --------------------------------------------------------------------------------------- */
+/* Notices what people count about the local workload. */
+void tally_local(struct pass *p);
+/* Counts a clone that we asked for, once it is seen. */
+void tally_clone(struct pass *p, const struct clone *k, struct wl_cluster *wc);
+
+/* --- fault.c --------------------------------------------------------------------------------------- */
+/* A hook failed with 'code' or 'verdict': tells people (at most every ten minutes a workload) and waits a while. */
+void fault_tell(struct pass *p, enum mk_code code, const struct mk_err *err, int verdict,
+		mk_str said);
+/* True while the adapter rests after too many faults; the pass comes again. */
+bool fault_resting(struct pass *p);
+/* The same for the dispatcher. */
+bool fault_dispatcher_resting(struct pass *p);
+/* The workload is frozen: tells people once for each kind. */
+void fault_frozen(struct pass *p);
+
 /* --- race.c ---------------------------------------------------------------------------------------- */
 void race(struct pass *p);
 

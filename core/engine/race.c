@@ -5,7 +5,7 @@
  */
 #include "core/engine/pass.h"
 
-enum { MAX_PICK = 20 };
+enum { MAX_PICK = 20, ALONE_MS = 60 * 1000 };
 
 /* The wanted nominations: names, and which clones they mean. */
 struct pick {
@@ -171,15 +171,16 @@ static void ask_dispatcher(struct pass *p, struct pick *pick)
 	struct engine *e = p->e;
 	struct plug_pick got = {0};
 	struct json *list = cluster_list(p), *wl = pass_workload(p);
+	struct mk_err err = {0};
+	enum mk_code code;
 
-	if (!wl || e->no_memory) {
+	if (!wl || e->no_memory || fault_dispatcher_resting(p)) {
 		return;
 	}
-	if (plug_nominate(e->o.plug, (size_t)e->dispatcher, wl, list, e->o.dispatcher_config,
-			  e->wall, -1, &e->scratch, &got, NULL) != MK_OK ||
-	    got.verdict < 0) {
-		rule_hit(e, R_PLUGIN);
-		queue_add_at(&e->queue, &p->w->item, e->now + 5000);
+	code = plug_nominate(e->o.plug, (size_t)e->dispatcher, wl, list, e->o.dispatcher_config,
+			     e->wall, -1, &e->scratch, &got, &err);
+	if (code != MK_OK || got.verdict < 0) {
+		fault_tell(p, code, &err, got.verdict, got.said);
 		return;
 	}
 	if (got.wait_ms >= 0) {
@@ -280,6 +281,7 @@ static void clone_to(struct pass *p, struct clone *k)
 	op.body = clone_body(p);
 	if (op.body) {
 		ops_send(e, r, &op, R_CREATE);
+		wc->asked = true;
 	}
 }
 
@@ -310,6 +312,35 @@ static void sync_clones(struct pass *p, const struct pick *pick)
 	}
 }
 
+/* Another controller is to nominate: when none does for a minute, people are told, once a round. */
+static void await_nomination(struct pass *p)
+{
+	struct engine *e = p->e;
+	struct wl *w = p->w;
+
+	if (p->f->n_names > 0) {
+		w->alone_since = INT64_MAX;
+		return;
+	}
+	if (w->alone_since == INT64_MAX) {
+		w->alone_since = e->now;
+	}
+	if (w->alone_said || !e->may_write) {
+		return;
+	}
+	if (e->now - w->alone_since < ALONE_MS) {
+		queue_add_at(&e->queue, &w->item, w->alone_since + ALONE_MS);
+		return;
+	}
+	w->alone_said = true;
+	rule_hit(e, R_ALONE);
+	note_record(e, p->local, "Warning",
+		    arena_printf(&e->scratch,
+				 "No cluster was nominated for %d seconds; this is left to the "
+				 "dispatcher \"%.*s\", is it running?",
+				 ALONE_MS / 1000, STR_ARG(e->o.dispatcher)));
+}
+
 void race(struct pass *p)
 {
 	struct clone *best = winner(p);
@@ -330,6 +361,7 @@ void race(struct pass *p)
 		return;
 	}
 	if (p->e->dispatcher < 0) {
+		await_nomination(p);
 		stored_pick(p, &pick);
 	} else {
 		ask_dispatcher(p, &pick);

@@ -117,6 +117,8 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	w->core_until = INT64_MAX;
 	w->finish_asked = false;
 	w->lost_at = INT64_MAX;
+	w->alone_since = INT64_MAX;
+	w->fault_said_at = INT64_MIN;
 	queue_item_init(&w->item, ITEM_WORKLOAD, w->ns);
 	list_init(&w->node);
 	list_init(&w->owner_node);

@@ -9,6 +9,7 @@
  *   job.c       the adapter pass                        ssa.c       bodies of status writes
  *   clone.c     bodies of what is created               note.c      events for people
  *   clusters.c  MultiKueueClusters, watches             check.c     AdmissionChecks
+ *   tally.c     what people count                       fault.c     plugins that are missing or faulty
  */
 #ifndef MK_ENGINE_STATE_H
 #define MK_ENGINE_STATE_H
@@ -51,6 +52,7 @@
 	X(R_CREATE, "9.create")               \
 	X(R_UNNOMINATED, "9.unnominated")     \
 	X(R_FOREIGN, "9.foreign")             \
+	X(R_ALONE, "9.alone")                 \
 	X(R_PLUGIN, "plugin.fault")           \
 	X(R_GC, "gc.orphan")                  \
 	X(R_GET, "get")                       \
@@ -108,6 +110,7 @@ struct wl_cluster {
 	bool rested;   /* it was left alone for a while */
 	bool refused;  /* the job was refused for good, see 'why' */
 	bool job_made; /* we created the job, in this round */
+	bool asked;    /* a create of the clone was sent, and it was not seen yet */
 	unsigned fails;
 	int64_t skip_until; /* do not try this cluster before */
 	char *why;
@@ -132,7 +135,12 @@ struct wl {
 	int64_t lost_at;    /* when the winner's cluster was found missing; INT64_MAX = not */
 	bool counted;       /* in the users of the manager's job table */
 	bool frozen;
-	bool gc; /* objects without our annotations may go too */
+	bool live;           /* seen not Finished: what people count, see tally.c */
+	bool pending;        /* seen before its check turned Ready */
+	int64_t alone_since; /* no external dispatcher nominated; INT64_MAX = one did, or none is needed */
+	bool alone_said;       /* ... and people were told, in this round */
+	int64_t fault_said_at; /* a plugin's fault was told; INT64_MIN never */
+	bool gc;               /* objects without our annotations may go too */
 	char text[];
 };
 
@@ -172,6 +180,7 @@ struct engine {
 	struct arena scratch;
 	bool no_memory;
 	bool any_broken;
+	struct map frozen_kinds; /* told of; keys owned */
 };
 
 /* --- state.c: lookups ------------------------------------------------------------------------------ */

@@ -138,6 +138,7 @@ static bool no_adapter(struct pass *p)
 		p->w->frozen = true;
 		p->e->stats.unserved_workloads += !frozen;
 		rule_hit(p->e, R_FROZEN);
+		fault_frozen(p);
 	} else {
 		p->e->stats.unserved_workloads -= frozen;
 	}
@@ -175,6 +176,8 @@ static void release(struct pass *p, enum rule rule)
 	p->w->core_until = INT64_MAX;
 	p->w->finish_asked = false;
 	p->w->lost_at = INT64_MAX;
+	p->w->alone_since = INT64_MAX;
+	p->w->alone_said = false;
 	if (!left && facts_is(p->f, F_FINISHED)) {
 		record_drop_blob(&p->e->store, p->local);
 		if (p->job) {
@@ -214,6 +217,7 @@ static void with_local(struct pass *p)
 	if (no_adapter(p)) {
 		return;
 	}
+	tally_local(p);
 	watch_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, !facts_is(p->f, F_FINISHED));
 	if (!facts_is(p->f, F_FINISHED)) {
 		(void)watch_ready(p->e, p->e->clusters[CLUSTER_MANAGER], p->kind);
@@ -285,6 +289,7 @@ static bool count_uses(struct pass *p)
 			(void)watch_ready(p->e, k->c, p->kind);
 		}
 		watch_use(p->e, k->c->id, p->kind, &wc->uses, here);
+		tally_clone(p, k, wc);
 	}
 	return any;
 }

@@ -66,11 +66,13 @@ struct world {
 	size_t lose;         /* the n-th next operation with an id is done, but its answer lost */
 	bool up[8];
 	size_t drop; /* the n-th next operation with an id is not done, and its answer lost */
-	cluster_id links[8]; /* by worker number ("w<n>"): the engine's number */
-	bool watching[8];    /* the job kind, by cluster */
-	bool stay_down[8];   /* OP_CONNECT has no effect */
-	uint64_t fail_at;    /* in the next step the n-th allocation and all later ones fail */
-	bool full;           /* log whole texts */
+	cluster_id links[8];    /* by worker number ("w<n>"): the engine's number */
+	bool watching[8];       /* the job kind, by cluster */
+	bool stay_down[8];      /* OP_CONNECT has no effect */
+	uint64_t fail_at;       /* in the next step the n-th allocation and all later ones fail */
+	bool full;              /* log whole texts */
+	const char *dispatcher; /* NULL: all at once */
+	char counts[4096];      /* what the engine counted, one line each */
 };
 
 static char *w_dup(mk_str s)

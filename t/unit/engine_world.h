@@ -125,6 +125,16 @@ static void w_link(struct world *w, cluster_id c, enum link_state s)
 	p->msg = w_dup(s == LINK_UP ? STR("") : STR("connection refused"));
 }
 
+static void w_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_str cluster)
+{
+	struct world *w = ctx;
+	size_t n = strlen(w->counts);
+
+	snprintf(w->counts + n, sizeof(w->counts) - n, "%s %.*s %.*s\n",
+		 what == COUNT_ADMITTED ? "admitted" : "dispatched", STR_ARG(cluster_queue),
+		 STR_ARG(cluster));
+}
+
 /* A new engine that reads the manager's lists; the workers' links come up by themselves. */
 static void w_start(struct world *w)
 {
@@ -133,11 +143,13 @@ static void w_start(struct world *w)
 				   .plug = w->plug,
 				   .origin = STR("multikueue"),
 				   .namespace_ = STR("kueue-system"),
-				   .dispatcher = str_of(all),
+				   .dispatcher = str_of(w->dispatcher ? w->dispatcher : all),
 				   .worker_lost_timeout_ms = 900000,
 				   .gc_interval_ms = 60000,
 				   .gate_workload_identifier_annotations = true,
-				   .seed = 1};
+				   .seed = 1,
+				   .count = w_count,
+				   .count_ctx = w};
 	struct mk_err err;
 
 	w->e = engine_new(&o, &err);

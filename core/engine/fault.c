@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plugins that are missing or break their contract: their workloads wait, nothing of theirs is deleted, and people are
+ * told. An event for each workload and pass would bury what it says, so they are rare: one a kind for a plugin that is
+ * missing, one a workload and ten minutes for one that fails (and three faults in a minute rest a plugin).
+ */
+#include "core/engine/pass.h"
+
+enum {
+	FAULT_MS = 5000, /* until the next try */
+	REST_MS = 15000, /* until we ask again whether a plugin rests */
+	SAY_EVERY_MS = 600 * 1000,
+	KINDS_MAX = 64, /* that people are told of as frozen */
+};
+
+static bool may_say(struct pass *p)
+{
+	int64_t said = p->w->fault_said_at;
+
+	if (!p->e->may_write || (said != INT64_MIN && p->e->now - said < SAY_EVERY_MS)) {
+		return false;
+	}
+	p->w->fault_said_at = p->e->now;
+	return true;
+}
+
+void fault_tell(struct pass *p, enum mk_code code, const struct mk_err *err, int verdict,
+		mk_str said)
+{
+	struct arena *a = &p->e->scratch;
+	mk_str text;
+
+	if (code == MK_NO_MEMORY) {
+		queue_add_at(&p->e->queue, &p->w->item, p->e->now + FAULT_MS);
+		return;
+	}
+	rule_hit(p->e, R_PLUGIN);
+	if (code != MK_OK || verdict != MK_E_INPUT) {
+		queue_add_at(&p->e->queue, &p->w->item, p->e->now + FAULT_MS);
+	}
+	if (code == MK_OK && said.n == 0) {
+		return; /* it asked to be called again, and gave no reason */
+	}
+	if (may_say(p)) {
+		text = code == MK_OK
+			       ? arena_printf(a, "The job cannot be handled: %.*s", STR_ARG(said))
+			       : arena_printf(a, "Fault of a plugin: %s", err->msg);
+		note_record(p->e, p->local, "Warning", text);
+	}
+}
+
+bool fault_resting(struct pass *p)
+{
+	if (!plug_adapter_resting(p->e->o.plug, p->adapter, p->e->wall)) {
+		return false;
+	}
+	queue_add_at(&p->e->queue, &p->w->item, p->e->now + REST_MS);
+	return true;
+}
+
+bool fault_dispatcher_resting(struct pass *p)
+{
+	if (!plug_dispatcher_resting(p->e->o.plug, (size_t)p->e->dispatcher, p->e->wall)) {
+		return false;
+	}
+	queue_add_at(&p->e->queue, &p->w->item, p->e->now + REST_MS);
+	return true;
+}
+
+void fault_frozen(struct pass *p)
+{
+	struct engine *e = p->e;
+	mk_str kind = p->f->s[S_OWNER_KIND];
+	const struct record *check =
+		manager_get(e, KIND_CHECK, (mk_str){NULL, 0}, p->f->checks[p->check]);
+
+	if (!e->may_write || !check || map_len(&e->frozen_kinds) >= KINDS_MAX ||
+	    map_get(&e->frozen_kinds, kind) || !map_put(&e->frozen_kinds, kind, e)) {
+		return; /* without memory people are told at the next pass */
+	}
+	note_record(e, check, "Warning",
+		    arena_printf(&e->scratch,
+				 "No plugin serves the kind \"%.*s\" any more: its dispatched "
+				 "workloads, like %.*s/%.*s, are left as they are",
+				 STR_ARG(kind), STR_ARG(p->w->ns), STR_ARG(p->w->name)));
+}
