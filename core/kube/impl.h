@@ -144,8 +144,8 @@ struct link {
 	int64_t last_byte_ms; /* of the watch connections */
 	int64_t phase_ms;     /* since when in this phase */
 	int64_t discovered_ms;
-	int64_t loss_wall_ms;    /* first loss of the streak; 0 = none */
-	int64_t suspect_wall_ms; /* a stream was lost then, the probe is out; 0 = none */
+	int64_t loss_ms; /* first loss of the streak, monotonic: the wall clock may be set; -1 = none */
+	int64_t suspect_ms; /* a stream was lost then, the probe is out; -1 = none */
 	struct timer timer;
 	struct call *probe; /* GET /version outside of connecting */
 	struct call *step;  /* /version or identity while connecting */

@@ -31,6 +31,8 @@ struct link *link_new(struct kube *k, cluster_id id)
 	list_init(&l->watches);
 	l->kinds = mk_calloc(k->kinds->n, sizeof(*l->kinds));
 	l->discovery = mk_calloc(k->n_groups, sizeof(*l->discovery));
+	l->loss_ms = -1;
+	l->suspect_ms = -1;
 	if (!timer_init(k, &l->timer, on_timer, l) || l->kinds == NULL || l->discovery == NULL) {
 		link_free(k, l);
 		return NULL;
@@ -82,7 +84,7 @@ void link_close(struct kube *k, struct link *l)
 		l->opened = false;
 		call_abandon(k, l);
 	}
-	l->suspect_wall_ms = 0;
+	l->suspect_ms = -1;
 	l->wants_creds = false;
 	set_phase(k, l, PHASE_IDLE);
 }
@@ -103,17 +105,17 @@ static void emit_link(struct kube *k, const struct link *l, const struct event *
 static void emit_down(struct kube *k, struct link *l, enum mk_code code, int http, mk_str reason,
 		      mk_str text)
 {
-	if (l->loss_wall_ms == 0) {
-		l->loss_wall_ms = l->suspect_wall_ms != 0 ? l->suspect_wall_ms : k->wall_ms;
+	if (l->loss_ms < 0) {
+		l->loss_ms = l->suspect_ms >= 0 ? l->suspect_ms : k->mono_ms;
 	}
-	l->suspect_wall_ms = 0;
+	l->suspect_ms = -1;
 	emit_link(k, l,
 		  &(struct event){.link = LINK_DOWN,
 				  .code = code,
 				  .http = http,
 				  .reason = reason,
 				  .text = text,
-				  .at_wall_ms = l->loss_wall_ms});
+				  .at_wall_ms = k->wall_ms - (k->mono_ms - l->loss_ms)});
 }
 
 /* No use to try before something changes: down, and the transport closed. */
@@ -396,8 +398,8 @@ void link_check_up(struct kube *k, struct link *l)
 			return;
 		}
 	}
-	l->loss_wall_ms = 0;
-	l->suspect_wall_ms = 0;
+	l->loss_ms = -1;
+	l->suspect_ms = -1;
 	l->was_up = true;
 	set_phase(k, l, PHASE_UP);
 	emit_link(k, l, &(struct event){.link = LINK_UP, .name = str_of(l->identity)});
@@ -427,11 +429,11 @@ static void on_probe(struct kube *k, void *ctx, const struct answer *an)
 
 	l->probe = NULL;
 	if (an->end == TRANSPORT_OK && an->http == 429) {
-		l->suspect_wall_ms = 0; /* busy, but there */
+		l->suspect_ms = -1; /* busy, but there */
 	} else if (fail_by_answer(k, l, an)) {
 		return;
 	}
-	l->suspect_wall_ms = 0;
+	l->suspect_ms = -1;
 	link_arm(k, l);
 }
 
@@ -440,8 +442,8 @@ void link_suspect(struct kube *k, struct link *l)
 	if (l->phase != PHASE_UP && l->phase != PHASE_SYNC) {
 		return;
 	}
-	if (l->suspect_wall_ms == 0) {
-		l->suspect_wall_ms = k->wall_ms;
+	if (l->suspect_ms < 0) {
+		l->suspect_ms = k->mono_ms;
 	}
 	probe(k, l, TRANSPORT_READ);
 }
