@@ -11,19 +11,6 @@
 #define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 
-static bool has_condition(const struct json *o, const char *type)
-{
-	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
-
-	while (json_next(&it)) {
-		if (str_is(json_str(json_get(it.val, "type")), type) &&
-		    str_is(json_str(json_get(it.val, "status")), "True")) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static const struct json *condition(const struct json *o, const char *type)
 {
 	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
@@ -34,6 +21,11 @@ static const struct json *condition(const struct json *o, const char *type)
 		}
 	}
 	return NULL;
+}
+
+bool has_condition(const struct json *o, const char *type)
+{
+	return str_is(json_str(json_get(condition(o, type), "status")), "True");
 }
 
 static bool is_ours(const struct sim *s, const struct json *o)

@@ -6,18 +6,6 @@
 
 #define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
 
-static bool is_true(const struct json *o, const char *type)
-{
-	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
-
-	while (json_next(&it)) {
-		if (str_is(json_str(json_get(it.val, "type")), type)) {
-			return str_is(json_str(json_get(it.val, "status")), "True");
-		}
-	}
-	return false;
-}
-
 const struct json *workload_of(struct sim *s, const struct user *u)
 {
 	size_t pos = 0;
@@ -54,9 +42,9 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 		missing = wl == NULL                             ? "it has no Workload"
 			  : active != NULL && !json_bool(active) ? NULL
 								 : "it was not rejected";
-	} else if (!is_true(job, u->kind == USER_FAILING ? "Failed" : "Complete")) {
+	} else if (!has_condition(job, u->kind == USER_FAILING ? "Failed" : "Complete")) {
 		missing = "its job is not over";
-	} else if (!is_true(wl, "Finished")) {
+	} else if (!has_condition(wl, "Finished")) {
 		missing = "its Workload is not Finished";
 	}
 	if (missing != NULL) {
@@ -92,7 +80,7 @@ static bool clusters_active(struct sim *s, char *why, size_t n)
 		ks_each(s->plane[0].store, "kueue.x-k8s.io/v1beta2/multikueueclusters", &pos);
 
 	while (o != NULL) {
-		if (!is_true(o, "Active")) {
+		if (!has_condition(o, "Active")) {
 			snprintf(why, n, "cluster %.*s is not Active",
 				 STR_ARG(json_str_at(o, "/metadata/name")));
 			return false;

@@ -294,6 +294,8 @@ void users_init(struct sim *s);
 void user_turn(struct sim *s, size_t index, enum user_turn turn);
 /* Somebody deletes a job soon: a worker has just become unreachable. */
 void user_deletes_one(struct sim *s);
+/* Does the object have a condition of that type, and is it True? */
+bool has_condition(const struct json *o, const char *type);
 /* The user's Workload on the manager; NULL none. */
 const struct json *workload_of(struct sim *s, const struct user *u);
 struct user *user_by_name(struct sim *s, mk_str name);
