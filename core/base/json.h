@@ -96,6 +96,23 @@ struct json *json_new_null(struct arena *a);
 struct json *json_dup(struct arena *a, const struct json *v);
 
 /*
+ * A value that shares everything below itself with 'v': one node, whatever the size. Neither may be changed after,
+ * unless json_own gave it a circle of its own. Lives no longer than v's arena. NULL gives NULL.
+ */
+struct json *json_share(struct arena *a, const struct json *v);
+/*
+ * Gives container 'v' its own elements, which share everything below them with those they replace: from then on
+ * members and elements of 'v' itself may be set, added and removed, and json_own makes each of them changeable in turn.
+ * No effect on scalars and NULL.
+ */
+void json_own(struct arena *a, struct json *v);
+/*
+ * A deep copy in 'a', but for what 'v' shares with 'old' at the same place: that stays where it is. 'old' (may be NULL)
+ * lives as long as 'a'. NULL gives NULL.
+ */
+struct json *json_dup_beside(struct arena *a, const struct json *v, const struct json *old);
+
+/*
  * Sets member 'key' of object 'obj', in place when it is there, else at the end. 'v' NULL removes it.
  * No effect when 'obj' is NULL or no object. 'key' is copied. A 'v' that has a parent already is copied, so that no
  * mistake can tie a knot. NULL also stands for a creation that failed: `json_set(a, o, k, json_new_…())` removes then,

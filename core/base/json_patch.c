@@ -238,8 +238,8 @@ static bool equal(const yyjson_mut_val *x, const yyjson_mut_val *y, int depth)
 	if (val_len(x) != val_len(y) || depth > JSON_MAX_NEST) {
 		return false;
 	}
-	if (val_len(x) == 0) {
-		return true;
+	if (val_len(x) == 0 || x->uni.ptr == y->uni.ptr) {
+		return true; /* shared: see json_share */
 	}
 	if (val_type(x) == YYJSON_TYPE_OBJ) {
 		return equal_objects(x, y, depth);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merging of applied objects, pruning, conflicts, and the bookkeeping of managers. */
+/*
+ * Merging of applied objects, pruning, conflicts, and the bookkeeping of managers. Trees may share values with the live
+ * object (json_share): what is changed is made its own first.
+ */
 #include "t/kubesim/ssa.h"
 
 #include <stdlib.h>
@@ -48,6 +51,7 @@ static void merge_list(struct arena *a, const struct place *p, const struct sche
 {
 	struct json_iter it = json_iter(from);
 
+	json_own(a, into);
 	while (json_next(&it)) {
 		mk_str key =
 			r->list == SCHEMA_SET ? json_write(a, it.val) : schema_key(a, r, it.val);
@@ -69,6 +73,7 @@ static void merge_object(struct arena *a, const struct place *p, struct json *in
 {
 	struct json_iter it = json_iter(from);
 
+	json_own(a, into);
 	while (json_next(&it)) {
 		struct place q = {p->kind, p->field, it.key};
 		struct json *mine = json_getn(into, it.key);
@@ -149,6 +154,7 @@ static void prune(struct arena *a, const struct place *p, struct json *v, const 
 	const struct schema_rule *r = schema_list(p->kind, p->parent, p->field);
 	struct json_iter it = json_iter(gone);
 
+	json_own(a, v);
 	while (json_next(&it)) {
 		const struct json *held = json_getn(kept, it.key);
 		mk_str key = str_sub(it.key, 2, it.key.n);
@@ -256,11 +262,11 @@ static struct json *entry_with(struct arena *a, const struct json *entry, struct
 	struct json *e;
 
 	if (json_get(entry, "fieldsV1") == fields) {
-		return json_dup(a, entry);
+		return json_share(a, entry);
 	}
 	e = json_new_obj(a);
 	while (json_next(&it)) {
-		json_set(a, e, it.key, str_is(it.key, "fieldsV1") ? fields : json_dup(a, it.val));
+		json_set(a, e, it.key, str_is(it.key, "fieldsV1") ? fields : json_share(a, it.val));
 	}
 	return e;
 }
@@ -329,7 +335,7 @@ static void keep_managed(struct arena *a, struct json *tree, const struct json *
 
 	if (json_len(has) != json_len(managed) || !json_equal(has, managed)) {
 		json_set(a, json_get(tree, "metadata"), STR("managedFields"),
-			 json_len(managed) > 0 ? json_dup(a, managed) : NULL);
+			 json_len(managed) > 0 ? json_share(a, managed) : NULL);
 	}
 }
 

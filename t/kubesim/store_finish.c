@@ -33,7 +33,7 @@ static void new_metadata(struct ks_ctx *c, struct json *tree)
 /* --- the common end --------------------------------------------------------------------------------- */
 static void carry(struct ks_ctx *c, const struct json *from, struct json *to, const char *key)
 {
-	json_set(c->a, to, str_of(key), json_dup(c->a, json_get(from, key)));
+	json_set(c->a, to, str_of(key), json_share(c->a, json_get(from, key)));
 }
 
 /* Spec and status are written through different doors. */

@@ -34,8 +34,9 @@ struct ks_version {
 
 struct ks_object {
 	struct ks_version *v;
-	struct arena *a; /* holds 'tree'; owned */
-	struct json *tree;
+	struct arena *a;        /* holds 'tree' and what earlier states left behind; owned */
+	size_t n_live;          /* bytes of 'a' when it held nothing but a tree */
+	struct json *tree;      /* never changed: a new state shares what it can with it */
 	struct ks_object *next; /* of the same hash bucket */
 	uint64_t hash;
 	size_t index; /* in its resource's order */
@@ -118,7 +119,8 @@ struct ks_ctx {
 	mk_str ns, name, sub;
 	const char *verb; /* of the commit log */
 	bool dry_run, watching;
-	bool done; /* the answer is given */
+	bool forked; /* the wanted state shares values with the old one */
+	bool done;   /* the answer is given */
 };
 
 /* --- store_request.c -------------------------------------------------------------------------------- */
@@ -176,6 +178,8 @@ struct ks_version *ks_version_new(struct arena *tmp, const struct json *tree, ui
 struct arena *ks_arena_new(void);
 void ks_arena_free(struct arena *a);
 void ks_unref(struct ks_version *v);
+/* A tree to edit that shares with the state of 'o' all but its root and metadata: json_own what is changed below. */
+struct json *ks_fork(struct ks_ctx *c, const struct ks_object *o);
 /*
  * Makes a copy of 'tree' the new state of the object 'o' (NULL = create), with the next revision; records the event and
  * calls the hook. Returns the object; NULL when out of memory.

@@ -4,7 +4,13 @@
 
 #include <stdlib.h>
 
-enum { FIRST_BUCKETS = 16, FIRST_ORDER = 16, FIRST_RING = 16 };
+enum {
+	FIRST_BUCKETS = 16,
+	FIRST_ORDER = 16,
+	FIRST_RING = 16,
+	KEEP_FACTOR =
+		4, /* an object's memory may grow to this many times its first state before a fresh start */
+};
 
 struct arena *ks_arena_new(void)
 {
@@ -366,17 +372,35 @@ static struct ks_object *create_object(struct ks_resource *r, struct arena *a, s
 	return o;
 }
 
+struct json *ks_fork(struct ks_ctx *c, const struct ks_object *o)
+{
+	struct json *tree = json_share(c->a, o->tree);
+
+	/* Defaults of these two kinds reach below what a patch names. */
+	if (strcmp(c->res->id, "v1/secrets") == 0 || strcmp(c->res->id, "v1/namespaces") == 0) {
+		return json_dup(c->a, o->tree);
+	}
+	json_own(c->a, tree);
+	json_own(c->a, json_get(tree, "metadata"));
+	c->forked = true;
+	return tree;
+}
+
 struct ks_object *ks_commit_put(struct ks_ctx *c, struct ks_object *o, struct json *tree)
 {
-	struct arena *a = ks_arena_new(), *old_a = NULL;
+	bool beside = o != NULL && c->forked && !arena_failed(o->a) &&
+		      o->a->used < KEEP_FACTOR * o->n_live;
+	struct arena *a = beside ? o->a : ks_arena_new(), *old_a = NULL;
 	struct ks_version *v = NULL, *old_v = NULL;
 	struct json *before = NULL;
 
 	stamp_rv(c->a, tree, c->s->rv + 1);
-	tree = a ? json_dup(a, tree) : NULL;
-	v = tree && !arena_failed(a) ? ks_version_new(c->a, tree, c->s->rv + 1) : NULL;
+	if (a != NULL) {
+		tree = beside ? json_dup_beside(a, tree, o->tree) : json_dup(a, tree);
+	}
+	v = a && tree && !arena_failed(a) ? ks_version_new(c->a, tree, c->s->rv + 1) : NULL;
 	if (v == NULL) {
-		ks_arena_free(a);
+		ks_arena_free(beside ? NULL : a);
 		return NULL;
 	}
 	if (o == NULL) {
@@ -388,12 +412,13 @@ struct ks_object *ks_commit_put(struct ks_ctx *c, struct ks_object *o, struct js
 		}
 	} else {
 		before = o->tree;
-		old_a = o->a;
+		old_a = beside ? NULL : o->a;
 		old_v = o->v;
 		o->v = v;
 		o->a = a;
 		o->tree = tree;
 	}
+	o->n_live = beside ? o->n_live : a->used;
 	c->s->rv++;
 	record(c, before ? KS_MODIFIED : KS_ADDED, ref(v), old_v);
 	tell(c, before, tree, v);

@@ -322,7 +322,7 @@ static bool apply_target(struct ks_ctx *c, struct ks_write *w, const struct json
 		if (!check_rv(c, w->old, body)) {
 			return false;
 		}
-		w->tree = json_dup(c->a, w->old->tree);
+		w->tree = ks_fork(c, w->old);
 		if (uid.n > 0 && (c->sub.n == 0 || c->res->builtin)) {
 			json_set_str(c->a, json_get(w->tree, "metadata"), "uid", uid);
 		}
@@ -422,10 +422,28 @@ static void status_half(struct ks_ctx *c, struct ks_write *w, struct json *patch
 	w->status_only = true;
 }
 
+/* A merge patch into a forked tree, whose nodes this makes its own along the way. */
+static void merge_into(struct arena *a, struct json *tree, const struct json *patch)
+{
+	struct json_iter it = json_iter(patch);
+
+	json_own(a, tree);
+	while (json_next(&it)) {
+		struct json *mine = json_getn(tree, it.key);
+
+		if (json_type(it.val) == JSON_NULL) {
+			json_set(a, tree, it.key, NULL);
+		} else if (json_type(it.val) == JSON_OBJ && json_type(mine) == JSON_OBJ) {
+			merge_into(a, mine, it.val);
+		} else {
+			json_set(a, tree, it.key, json_merge(a, NULL, it.val));
+		}
+	}
+}
+
 /* Which patch a media type asks for; false: answered. */
 static bool patch_tree(struct ks_ctx *c, struct ks_write *w)
 {
-	struct json **tree = &w->tree;
 	mk_str type = media_type(c);
 	struct json *patch;
 	const char *why;
@@ -440,7 +458,8 @@ static bool patch_tree(struct ks_ctx *c, struct ks_write *w)
 		return false;
 	}
 	if (str_is(type, "application/json-patch+json")) {
-		if (ks_json_patch(c->a, *tree, patch, &why)) {
+		w->tree = json_dup(c->a, w->old->tree);
+		if (ks_json_patch(c->a, w->tree, patch, &why)) {
 			return true;
 		}
 		return ks_fail(
@@ -453,9 +472,11 @@ static bool patch_tree(struct ks_ctx *c, struct ks_write *w)
 	}
 	if (str_is(type, "application/merge-patch+json")) {
 		status_half(c, w, patch);
-		*tree = json_merge(c->a, *tree, patch);
+		w->tree = ks_fork(c, w->old);
+		merge_into(c->a, w->tree, patch);
 	} else {
-		ssa_strategic(c->a, c->res->kind, *tree, patch);
+		w->tree = json_dup(c->a, w->old->tree);
+		ssa_strategic(c->a, c->res->kind, w->tree, patch);
 	}
 	return true;
 }
@@ -475,7 +496,6 @@ void ks_do_patch(struct ks_ctx *c)
 	if (!ks_need_object(c, &w.old)) {
 		return;
 	}
-	w.tree = json_dup(c->a, w.old->tree);
 	if (!patch_tree(c, &w) || !fits_url(c, w.tree) || !check_name(c, w.tree) ||
 	    !check_rv(c, w.old, w.tree)) {
 		return;
