@@ -15,7 +15,8 @@ CXX := $(if $(findstring clang,$(CC)),clang++,g++)
 IS_CLANG := $(findstring clang,$(CC))
 B := build/$(FLAVOUR)$(if $(IS_CLANG),-clang)
 VERSION := $(shell cat VERSION)
-PKG_CONFIG := PKG_CONFIG_PATH=$(firstword $(wildcard build/deps/usr/lib/*/pkgconfig) none):$$PKG_CONFIG_PATH pkg-config
+# Asked by the shell each time: conf/install-deps may make the folder while make reads this file.
+PKG_CONFIG = PKG_CONFIG_PATH=$$(ls -d build/deps/usr/lib/*/pkgconfig 2>/dev/null):$$PKG_CONFIG_PATH pkg-config
 
 comma := ,
 # One short line per command; V=1 shows the whole.
@@ -33,7 +34,7 @@ endif
 endif
 DEP_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PKGS)))
 pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
-YYJSON_LIBS := $(call pkg_libs,yyjson) $(if $(wildcard build/deps/usr),-Wl$(comma)-rpath$(comma)$(abspath $(dir $(firstword $(wildcard build/deps/usr/lib/*/libyyjson.so)))))
+YYJSON_LIBS := $(call pkg_libs,yyjson) $(addprefix -Wl$(comma)-rpath$(comma),$(abspath $(shell ls -d build/deps/usr/lib/*-linux-* 2>/dev/null)))
 BASE_LIBS := $(YYJSON_LIBS) $(call pkg_libs,yaml-0.1 libcrypto) -ldl -lpthread -lm
 NET_LIBS := $(call pkg_libs,libcurl libssl libevent_core libevent_extra libevent_openssl)
 SIM_LIBS := $(call pkg_libs,libnghttp2 libssl)

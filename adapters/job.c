@@ -53,6 +53,13 @@ static int job_status(mk_call *c, const mk_view *v, mk_val draft)
 	if (!is_suspended(c, v->local)) {
 		return MK_SET;
 	}
+	/* no copy left: then no pod of it runs, and Kueue waits for the local job to say so */
+	if (c->host->type(c, v->remote) == MK_ABSENT) {
+		c->host->set(c, draft, "/active", v->remote);
+		c->host->set(c, draft, "/ready", v->remote);
+		c->host->set(c, draft, "/terminating", v->remote);
+		return MK_SET;
+	}
 	/* both suspended: after an eviction the count of active pods must fall to 0 here too */
 	if (is_suspended(c, v->remote)) {
 		return MK_SET;

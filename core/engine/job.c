@@ -193,6 +193,24 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	return write_status(p, remote, &v, &res, rule, terminal);
 }
 
+void job_abandoned_status(struct pass *p)
+{
+	struct arena *a = p->e->out->arena;
+	struct plug_result res = {0};
+	struct plug_view v;
+	struct json *diff;
+
+	if ((adapter_of(p)->d->flags & MK_STATUS_NONE) || p->job->inflight ||
+	    !make_view(p, NULL, &v) ||
+	    !call_status(p, &v, json_dup(a, json_get(v.local, "status")), &res)) {
+		return;
+	}
+	diff = res.verdict & MK_SET ? json_diff(a, json_get(v.local, "status"), res.draft) : NULL;
+	if (diff && ops_ready(p->e, p->job, &p->w->item)) {
+		send_status(p, diff, R_ABANDONED);
+	}
+}
+
 /* What marks a remote job as ours and as this workload's. */
 static void stamp(struct pass *p, struct json *draft)
 {

@@ -81,6 +81,10 @@ void fault_frozen(struct pass *p);
 /* --- race.c ---------------------------------------------------------------------------------------- */
 void race(struct pass *p);
 
+/* --- abandon.c -------------------------------------------------------------------------------------- */
+/* The workload is evicted and no remote job of ours can be found: sees to it that its quota can go. */
+void abandon(struct pass *p);
+
 /* --- won.c ----------------------------------------------------------------------------------------- */
 void won(struct pass *p);
 void winding(struct pass *p);
@@ -95,6 +99,8 @@ bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name);
 enum sync { SYNC_SAME, SYNC_WAIT, SYNC_FAULT };
 /* Copies the remote job's status to the local one as the adapter wants it. SYNC_SAME: nothing is left to do. */
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal);
+/* The remote job is gone for good: lets the adapter take back what the local status says of running pods. */
+void job_abandoned_status(struct pass *p);
 void job_forward(struct pass *p, struct clone *k, struct record *remote);
 void job_create(struct pass *p, struct clone *k, struct record *remote);
 

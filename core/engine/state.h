@@ -8,6 +8,7 @@
  *   won.c       after the win, evictions, finish        remove.c    taking remote objects away, ownership
  *   job.c       the adapter pass                        ssa.c       bodies of status writes
  *   clone.c     bodies of what is created               note.c      events for people
+ *   abandon.c   evicted, and its job nowhere
  *   clusters.c  MultiKueueClusters, watches             check.c     AdmissionChecks
  *   tally.c     what people count                       fault.c     plugins that are missing or faulty
  */
@@ -33,6 +34,7 @@
 	X(R_LAST_STATUS, "3.status")          \
 	X(R_FINISHED, "3.finished")           \
 	X(R_WINDING_STATUS, "4.status")       \
+	X(R_ABANDONED, "4.abandoned")         \
 	X(R_EVICTED, "4.evicted")             \
 	X(R_SPEC, "5.spec")                   \
 	X(R_LOSER, "6.loser")                 \

@@ -468,6 +468,7 @@ void winding(struct pass *p)
 	k = last_winner(p);
 	losers(p, k);
 	if (!k) {
+		abandon(p);
 		return;
 	}
 	remote = remote_job(p, k);
@@ -476,11 +477,13 @@ void winding(struct pass *p)
 		finish(p, k);
 		return;
 	}
-	if (clone_is(k, F_ADMITTED) && !clone_is(k, F_EVICTED)) {
+	if (clone_is(k, F_ADMITTED) && !clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED)) {
 		deactivate(p, k);
 	}
 	if (twin_is_ours(job_twin(p, remote))) {
 		(void)job_status(p, remote, R_WINDING_STATUS, false);
+	} else {
+		abandon(p);
 	}
 }
 

@@ -151,7 +151,8 @@ enum mk_code plug_remote(struct plug *p, size_t adapter, const struct plug_view 
 
 /*
  * Calls 'status' (or its NULL meaning, MK_SET): draft = the status the local job should have. The
- * draft must stay an object.
+ * draft must stay an object. The caller made it of the remote status, or, when no copy exists any
+ * more (v->remote NULL), of the local one.
  */
 enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view *v,
 			 struct json *draft, struct arena *a, struct plug_result *ret,

@@ -119,7 +119,10 @@ typedef struct mk_adapter {
 
 	/*
 	 * Edits the local status. MK_SET write the draft, MK_KEEP leave it; either with MK_DEFER to
-	 * be called again in 2 s. Or MK_E_INPUT, MK_E_RETRY. NULL = MK_SET. Since abi 1.0
+	 * be called again in 2 s. Or MK_E_INPUT, MK_E_RETRY. NULL = MK_SET. Remote present: the draft
+	 * is its status. Remote absent (the Workload is evicted and no copy of the job exists any
+	 * more): the draft is the local status, to take back what it says of running pods, since
+	 * Kueue holds the quota until the job is inactive. Since abi 1.0
 	 */
 	int (*status)(mk_call *, const mk_view *, mk_val draft);
 } mk_adapter;

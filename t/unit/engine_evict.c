@@ -259,6 +259,51 @@ static void out_of_config(void)
 	w_free(w);
 }
 
+/* The remote job was deleted by others: nobody runs it, so what the local job says of running pods is taken back. */
+static void abandoned(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+	struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	is_str(w_str(w, job, "/status/active"), "2", "two pods run");
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	clone_condition(w, 2, "wl-j", "Finished", "OwnerNotFound", true);
+	w_settle(w);
+	ok(strstr(w_take(w), "apply_status 0 Workload wl-j 6.gone"), "requeued everywhere");
+	is_str(w_str(w, job, "/status/active"), "2", "not before the eviction");
+	evict(w, wl, "x");
+	w_settle(w);
+	is_str(w_str(w, job, "/status/active"), "2", "nor before Kueue suspended the local job");
+	w_patch(w, job, "{\"spec\":{\"suspend\":true}}");
+	w_settle(w);
+	w_advance(w, 3000);
+	ok(strstr(w_take(w), "merge 0 Job j 4.abandoned"), "then the status is taken back");
+	is_str(w_str(w, job, "/status/active"), "", "no pod is active");
+	w_advance(w, 60000);
+	ok(!strstr(w_take(w), "merge"), "once");
+	w_free(w);
+}
+
+/* A worker lost for good holds no quota; a manager's own eviction waits for the worker as long as a running job does. */
+static void abandoned_by_loss(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+	struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	evict(w, wl, "preempted");
+	w_patch(w, job, "{\"spec\":{\"suspend\":true}}");
+	w_settle(w);
+	w_advance(w, 890000);
+	is_str(w_str(w, job, "/status/active"), "2", "within workerLostTimeout its pods may run");
+	w_advance(w, 12000);
+	is_str(w_str(w, job, "/status/active"), "", "after it they do not count");
+	w_free(w);
+}
+
 int main(void)
 {
 	on_worker();
@@ -273,5 +318,7 @@ int main(void)
 	finished_while_evicted();
 	late_loser();
 	out_of_config();
+	abandoned();
+	abandoned_by_loss();
 	return done_testing();
 }

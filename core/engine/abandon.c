@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An evicted workload whose job runs nowhere any more. Kueue gives its quota back once the local job has no active pods,
+ * and that number is a copy of what a worker said last: with the remote job gone, or its worker lost for good, nobody
+ * would ever correct it, and the workload would hold its quota for ever.
+ */
+#include "core/engine/pass.h"
+
+/* True: no copy can be running there. A worker out of reach is waited for as long as for a running job. */
+static bool runs_not_on(struct pass *p, const struct clone *k)
+{
+	struct engine *e = p->e;
+	struct table *t;
+
+	if (!k->in_config) {
+		return true;
+	}
+	if (!cluster_up(k->c)) {
+		int64_t until = k->c->lost_at == INT64_MAX
+					? INT64_MAX
+					: k->c->lost_at + e->o.worker_lost_timeout_ms;
+
+		if (until > e->now && until != INT64_MAX) {
+			queue_add_at(&e->queue, &p->w->item, until);
+		}
+		return until <= e->now;
+	}
+	if (!watch_ready(e, k->c, p->kind)) {
+		t = k->c->tables[p->kind];
+		return t && t->unserved;
+	}
+	t = k->c->tables[p->kind];
+	if (job_twin(p, remote_job(p, k)) == TWIN_FOREIGN) {
+		return true;
+	}
+	return surely_absent(p, t, p->w->ns, p->w->owner->name);
+}
+
+void abandon(struct pass *p)
+{
+	if (!p->job || p->job->facts->active <= 0 || !facts_is(p->job->facts, F_SUSPENDED)) {
+		return;
+	}
+	for (size_t i = 0; i < p->n_clones; i++) {
+		if (!runs_not_on(p, &p->clones[i])) {
+			return;
+		}
+	}
+	job_abandoned_status(p);
+}
