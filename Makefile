@@ -83,7 +83,7 @@ PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c))
 BINARIES := $(patsubst %,$(B)/%,$(if $(wildcard core/daemon/main.c),multikueued) $(if $(wildcard t/kubesim/main.c),kubesim) \
-	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/bench/main.c),bench) $(if $(wildcard t/demo/main.c),demo))
+	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/demo/main.c),demo))
 
 all: $(BINARIES) $(PLUGINS) ## build the daemon, plugins, kubesim and tools
 
@@ -109,9 +109,6 @@ $(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c p
 
 $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
-
-$(B)/bench: $(call obj,$(wildcard t/bench/*.c)) $(SIM_ARCHIVES)
-	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
