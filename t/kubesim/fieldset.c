@@ -51,17 +51,24 @@ static bool is_granular(const struct place *p, const struct json *v)
 	return json_type(v) == JSON_OBJ && !schema_atomic_object(p->parent, p->field);
 }
 
-static mk_str field_key(struct arena *a, mk_str name)
+static mk_str prefixed(struct arena *a, char prefix, mk_str name)
 {
 	char *p = arena_alloc(a, name.n + 3);
 
 	if (p == NULL) {
 		return (mk_str){NULL, 0};
 	}
-	p[0] = 'f';
+	p[0] = prefix;
 	p[1] = ':';
-	memcpy(p + 2, name.p, name.n);
+	if (name.n > 0) {
+		memcpy(p + 2, name.p, name.n);
+	}
 	return (mk_str){p, name.n + 2};
+}
+
+static mk_str field_key(struct arena *a, mk_str name)
+{
+	return prefixed(a, 'f', name);
 }
 
 /* Path element of a list's element; {NULL, 0} when its keys are missing. */
@@ -70,10 +77,10 @@ static mk_str element_key(struct arena *a, const struct schema_rule *r, const st
 	mk_str k;
 
 	if (r->list == SCHEMA_SET) {
-		return arena_printf(a, "v:%s", json_write(a, e).p);
+		return prefixed(a, 'v', json_write(a, e));
 	}
 	k = schema_key(a, r, e);
-	return k.n ? arena_printf(a, "k:%s", k.p) : k;
+	return k.n ? prefixed(a, 'k', k) : k;
 }
 
 static struct json *child(struct arena *a, struct json *node, mk_str key)

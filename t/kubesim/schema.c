@@ -138,10 +138,45 @@ bool schema_atomic_object(mk_str parent, mk_str field)
 	       str_ends(field, STR("SelectorTerm"));
 }
 
+/* {"<name>":"<value>"}, the key of most lists, without building it; {NULL, 0}: it needs escapes or is no such key. */
+static mk_str plain_key(struct arena *a, const char *name, const struct json *value)
+{
+	mk_str s = json_str(value), k = str_of(name);
+	char *p, *at;
+
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < ' ' || s.p[i] > '~' || s.p[i] == '"' || s.p[i] == '\\' ||
+		    s.p[i] == '/') {
+			return (mk_str){NULL, 0};
+		}
+	}
+	p = json_type(value) == JSON_STR ? arena_alloc(a, s.n + k.n + 8) : NULL;
+	if (p == NULL) {
+		return (mk_str){NULL, 0};
+	}
+	at = p;
+	memcpy(at, "{\"", 2);
+	memcpy(at + 2, k.p, k.n);
+	at += 2 + k.n;
+	memcpy(at, "\":\"", 3);
+	memcpy(at + 3, s.p, s.n);
+	at += 3 + s.n;
+	memcpy(at, "\"}", 2);
+	return (mk_str){p, s.n + k.n + 7};
+}
+
 mk_str schema_key(struct arena *a, const struct schema_rule *r, const struct json *element)
 {
-	struct json *k = json_new_obj(a);
+	mk_str plain = {NULL, 0};
+	struct json *k;
 
+	if (r->keys[0] != NULL && r->keys[1] == NULL) {
+		plain = plain_key(a, r->keys[0], json_get(element, r->keys[0]));
+	}
+	if (plain.n > 0) {
+		return plain;
+	}
+	k = json_new_obj(a);
 	for (size_t i = 0; i < 3 && r->keys[i] != NULL; i++) {
 		struct json *v = json_get(element, r->keys[i]);
 

@@ -161,8 +161,17 @@ void ks_count_request(struct ks_ctx *c)
 }
 
 /* --- times and uids --------------------------------------------------------------------------------- */
+static void digits(char *at, int64_t value, size_t n)
+{
+	while (n > 0) {
+		at[--n] = (char)('0' + value % 10);
+		value /= 10;
+	}
+}
+
 mk_str ks_time(struct arena *a, int64_t ms)
 {
+	char text[] = "0000-00-00T00:00:00Z";
 	int64_t sec = ms / 1000 - (ms % 1000 < 0);
 	int64_t days = sec / 86400 - (sec % 86400 < 0), rem = sec - days * 86400;
 	int64_t era, doe, yoe, doy, mp, year;
@@ -175,9 +184,13 @@ mk_str ks_time(struct arena *a, int64_t ms)
 	doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
 	mp = (5 * doy + 2) / 153;
 	year = yoe + era * 400 + (mp >= 10);
-	return arena_printf(a, "%04d-%02d-%02dT%02d:%02d:%02dZ", (int)year,
-			    (int)(mp < 10 ? mp + 3 : mp - 9), (int)(doy - (153 * mp + 2) / 5 + 1),
-			    (int)(rem / 3600), (int)(rem / 60 % 60), (int)(rem % 60));
+	digits(text, year, 4);
+	digits(text + 5, mp < 10 ? mp + 3 : mp - 9, 2);
+	digits(text + 8, doy - (153 * mp + 2) / 5 + 1, 2);
+	digits(text + 11, rem / 3600, 2);
+	digits(text + 14, rem / 60 % 60, 2);
+	digits(text + 17, rem % 60, 2);
+	return arena_dup(a, (mk_str){text, sizeof(text) - 1});
 }
 
 mk_str ks_uuid(struct ks_store *s, struct arena *a)

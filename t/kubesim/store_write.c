@@ -286,14 +286,26 @@ static struct json *without_nulls(struct arena *a, const struct json *v)
 	return json_dup(a, v);
 }
 
-/* Of an applied object only its own half counts: spec or status. */
-static struct json *own_half(struct ks_ctx *c, const struct json *body)
+static bool has_null(const struct json *v)
+{
+	struct json_iter it = json_iter(v);
+
+	while (json_next(&it)) {
+		if (json_type(it.val) == JSON_NULL || has_null(it.val)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Of an applied object only its own half counts: spec or status. Uses up 'body'. */
+static struct json *own_half(struct ks_ctx *c, struct json *body)
 {
 	static const char *const not_ours[] = {
 		"generation",        "creationTimestamp",          "selfLink",
 		"deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
 		"resourceVersion"};
-	struct json *cfg = without_nulls(c->a, body);
+	struct json *cfg = has_null(body) ? without_nulls(c->a, body) : body;
 	struct json *status;
 
 	for (size_t i = 0; i < sizeof(not_ours) / sizeof(*not_ours); i++) {
@@ -306,7 +318,7 @@ static struct json *own_half(struct ks_ctx *c, const struct json *body)
 		}
 		return cfg;
 	}
-	status = json_dup(c->a, json_get(cfg, "status"));
+	status = json_share(c->a, json_get(cfg, "status"));
 	cfg = json_new_obj(c->a);
 	json_set(c->a, cfg, STR("status"), status);
 	return cfg;
