@@ -38,7 +38,9 @@ static yyjson_mut_val *find_key(yyjson_mut_val *o, mk_str key, yyjson_mut_val **
 	for (; n > 0; n--) {
 		yyjson_mut_val *k = prev->next->next;
 
-		if (val_len(k) == key.n && (key.n == 0 || memcmp(k->uni.str, key.p, key.n) == 0)) {
+		if (val_len(k) == key.n &&
+		    (key.n == 0 ||
+		     (k->uni.str[0] == key.p[0] && memcmp(k->uni.str, key.p, key.n) == 0))) {
 			*ret_prev = prev;
 			return k;
 		}

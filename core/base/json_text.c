@@ -335,12 +335,25 @@ struct json *json_new_num(struct arena *a, mk_str text)
 	return json_of(v);
 }
 
+static bool is_ascii(mk_str s)
+{
+	unsigned char all = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		all |= (unsigned char)s.p[i];
+	}
+	return all < 0x80;
+}
+
 mk_str json_clean(struct arena *a, mk_str s)
 {
 	size_t n_bad = 0;
 	size_t n = 0;
 	char *out;
 
+	if (is_ascii(s)) {
+		return arena_dup(a, s);
+	}
 	for (size_t i = 0; i < s.n;) {
 		size_t len = str_utf8(str_sub(s, i, SIZE_MAX));
 
