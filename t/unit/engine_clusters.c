@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The controllers of clusters and admission checks: reasons and texts of Active, and links that follow Secrets. */
+#include "t/unit/engine_world.h"
+
+/* Status, reason and message of an object's only condition. */
+static const char *active(struct world *w, uint16_t kind, const char *name)
+{
+	static char text[1024];
+	const struct object *o = w_find(w, 0, kind, "", name);
+	size_t n;
+
+	snprintf(text, sizeof(text), "%s", w_str(w, o, "/status/conditions/0/status"));
+	n = strlen(text);
+	snprintf(text + n, sizeof(text) - n, " %s", w_str(w, o, "/status/conditions/0/reason"));
+	n = strlen(text);
+	snprintf(text + n, sizeof(text) - n, ": %s", w_str(w, o, "/status/conditions/0/message"));
+	return text;
+}
+
+static void change(struct world *w, uint16_t kind, const char *ns, const char *name,
+		   const char *patch)
+{
+	w_patch(w, w_find(w, 0, kind, ns, name), patch);
+	w_settle(w);
+}
+
+static void sources(void)
+{
+	struct world *w = w_new(3);
+
+	is_str(active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "connected");
+	w_take(w);
+	change(w, KIND_CLUSTER, "", "w1",
+	       "{\"spec\":{\"clusterSource\":{\"kubeConfig\":{\"locationType\":\"Path\"}}}}");
+	is_str(active(w, KIND_CLUSTER, "w1"),
+	       "False BadKubeConfig: load client config failed: only Secrets can hold a kubeconfig",
+	       "a path is refused");
+	ok(strstr(w_take(w), "disconnect 1 ") != NULL, "and the link is cut");
+	change(w, KIND_CLUSTER, "", "w1",
+	       "{\"spec\":{\"clusterSource\":{\"kubeConfig\":null,\"clusterProfileRef\":{\"name\":"
+	       "\"p\"}}}}");
+	is_str(active(w, KIND_CLUSTER, "w1"),
+	       "False MultiKueueClusterProfileFeatureDisabled: load client config failed: "
+	       "MultiKueueClusterProfile feature gate is disabled",
+	       "a profile, too");
+	change(w, KIND_CLUSTER, "", "w1",
+	       "{\"spec\":{\"clusterSource\":{\"clusterProfileRef\":null,\"kubeConfig\":{"
+	       "\"location\":\"none\",\"locationType\":\"Secret\"}}}}");
+	is_str(active(w, KIND_CLUSTER, "w1"),
+	       "False BadKubeConfig: load client config failed: secrets \"none\" not found",
+	       "a Secret that is not there");
+	is_str(active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Inactive clusters: [w1]",
+	       "the check goes on with the others");
+	w_take(w);
+	change(w, KIND_CLUSTER, "", "w1",
+	       "{\"spec\":{\"clusterSource\":{\"kubeConfig\":{\"location\":\"w1\"}}}}");
+	ok(strstr(w_take(w), "connect 4 MultiKueueCluster w1") != NULL,
+	   "back to the Secret: a link under a number that was never used");
+	is_str(active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "connected again");
+	is_str(active(w, KIND_CHECK, "mk"), "True Active: The admission check is active",
+	       "and the check says so");
+	w_free(w);
+}
+
+static void secrets(void)
+{
+	struct world *w = w_new(2);
+
+	w_take(w);
+	change(w, KIND_SECRET, "kueue-system", "w2", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
+	is_str(w_take(w), "", "a label of the Secret changes nothing");
+	change(w, KIND_SECRET, "kueue-system", "w2", "{\"data\":{\"kubeconfig\":\"bmV3\"}}");
+	is_str(w_take(w), "connect 2 MultiKueueCluster w2 cluster.connect\n",
+	       "other credentials: the same link connects anew");
+	w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"));
+	w_settle(w);
+	is_str(active(w, KIND_CLUSTER, "w2"),
+	       "False BadKubeConfig: load client config failed: secrets \"w2\" not found",
+	       "the Secret goes");
+	w_free(w);
+}
+
+static void made_anew(void)
+{
+	struct world *w = w_new(2);
+	const char *log;
+
+	w_take(w);
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "disconnect 2 ") != NULL, "a cluster that goes is disconnected");
+	is_str(active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Missing clusters: [w2]",
+	       "the check misses it");
+	w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w1"));
+	w_settle(w);
+	is_str(active(w, KIND_CHECK, "mk"),
+	       "False NoUsableClusters: Missing clusters: [w2], Inactive clusters: [w1]",
+	       "none is left");
+	w_put(w, 0, KIND_CLUSTER,
+	      "{\"metadata\":{\"name\":\"w2\",\"generation\":1},\"spec\":{\"clusterSource\":{"
+	      "\"kubeConfig\":{\"location\":\"w2\",\"locationType\":\"Secret\"}}}}");
+	w_settle(w);
+	ok(strstr(w_take(w), "connect 4 MultiKueueCluster w2") != NULL,
+	   "made anew: a number of its own");
+	is_str(active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Inactive clusters: [w1]",
+	       "one is back");
+	w_free(w);
+}
+
+static void parameters(void)
+{
+	static const struct {
+		const char *patch, *problem;
+	} bad[] = {
+		{"{\"spec\":{\"parameters\":{\"name\":\"other\"}}}",
+		 "multikueueconfigs.kueue.x-k8s.io \"other\" not found"},
+		{"{\"spec\":{\"parameters\":{\"kind\":\"Config\"}}}",
+		 "wrong kind \"Config\", expecting \"MultiKueueConfig\": bad parameters reference"},
+		{"{\"spec\":{\"parameters\":{\"apiGroup\":\"x.io\"}}}",
+		 "wrong group \"x.io\", expecting \"kueue.x-k8s.io\": bad parameters reference"},
+		{"{\"spec\":{\"parameters\":{\"name\":\"\"}}}",
+		 "empty name: bad parameters reference"},
+		{"{\"spec\":{\"parameters\":null}}", "missing parameters reference"},
+	};
+	struct world *w = w_new(1);
+	char want[256];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		change(w, KIND_CHECK, "", "mk", bad[i].patch);
+		snprintf(want, sizeof(want),
+			 "False BadConfig: Cannot load the AdmissionChecks parameters: %s",
+			 bad[i].problem);
+		is_str(active(w, KIND_CHECK, "mk"), want, bad[i].problem);
+	}
+	w_take(w);
+	w_del(w, w_find(w, 0, KIND_CHECK, "", "mk"));
+	w_settle(w);
+	is_str(w_take(w), "", "a check that goes needs nothing");
+	w_free(w);
+}
+
+int main(void)
+{
+	sources();
+	secrets();
+	made_anew();
+	parameters();
+	return done_testing();
+}
