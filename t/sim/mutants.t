@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Planted bugs: each patch of t/sim/mutants breaks one thing, which its first line names, in a copy of the sources; the
+# simulation must notice within 2,000 seeds. A patch that does not apply or does not build fails, so that the set
+# follows the code. Copies and objects lie below build/mutants and share what a patch does not touch.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build/dev}
+CC=${CC:-gcc}
+flavour=${B#build/}
+out=build/mutants
+seeds=2000
+
+# one PATCH: prepares a copy, patches and builds it, runs it; the result goes to $out/NAME.result.
+one() {
+	name=$(basename "$1" .patch)
+	dir=$out/$name
+	rm -rf "$dir"
+	mkdir -p "$dir/$B"
+	cp -al Makefile VERSION core sdk adapters plugins conf "$dir/"
+	mkdir "$dir/t"
+	cp -al t/kubesim t/sim "$dir/t/"
+	[ -d build/deps ] && ln -s ../../../deps "$dir/build/deps"
+	for d in core adapters plugins; do
+		cp -al "$B/$d" "$dir/$B/"
+	done
+	mkdir "$dir/$B/t"
+	cp -al "$B/t/kubesim" "$B/t/sim" "$dir/$B/t/"
+	cp -al "$B"/lib*.a "$dir/$B/"
+	if ! patch -d "$dir" -p1 -s -N <"$1" >"$out/$name.log" 2>&1; then
+		echo "does not apply" >"$out/$name.result"
+		return
+	fi
+	# What the patch touches is built anew, into files of its own: a link shared with the original must not be written.
+	sed -n 's|^+++ b/\(.*\)\.c$|\1|p' "$1" | while read -r f; do
+		rm -f "$dir/$B/$f.o" "$dir/$B/$f.d"
+		touch "$dir/$f.c"
+	done
+	if ! make -C "$dir" FLAVOUR="$flavour" CC="$CC" WERROR= "$B/sim" >>"$out/$name.log" 2>&1; then
+		echo "does not build" >"$out/$name.result"
+		return
+	fi
+	"$dir/$B/sim" --seeds $seeds --jobs 1 >>"$out/$name.log" 2>&1
+	sed -n 's/^FAIL \(.*\)/caught: \1/p' "$out/$name.log" | head -n 1 >"$out/$name.result"
+	rm -rf "$dir"
+}
+
+if [ "${1:-}" = one ]; then
+	one "$2"
+	exit 0
+fi
+mkdir -p $out
+rm -f $out/*.result
+export B CC
+printf '%s\n' t/sim/mutants/*.patch | xargs -P 2 -n 1 sh t/sim/mutants.t one
+n=0
+failed=0
+for p in t/sim/mutants/*.patch; do
+	name=$(basename "$p" .patch)
+	n=$((n + 1))
+	result=$(cat "$out/$name.result" 2>/dev/null)
+	case $result in
+	caught*)
+		echo "ok $n - $name: $(head -n 1 "$p")"
+		echo "# $result"
+		;;
+	*)
+		echo "not ok $n - $name: $(head -n 1 "$p")"
+		echo "# ${result:-not caught within $seeds seeds}"
+		sed 's/^/#   /' "$out/$name.log" | grep -v '^#     ' | tail -n 5
+		failed=1
+		;;
+	esac
+done
+n=$((n + 1))
+[ $n -gt 8 ] || { failed=1; printf 'not '; }
+echo "ok $n - there are $((n - 1)) planted bugs, of at least 8"
+echo "1..$n"
+exit $failed

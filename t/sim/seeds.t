@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The simulation: 2,000 seeds hold every invariant and together hit every row of the coverage table; two runs of a seed
+# send the same requests. SEEDS=n for another number (without the coverage below 2,000).
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build/dev}
+seeds=${SEEDS:-2000}
+log=$B/sim.log
+need=--require-coverage
+[ "$seeds" -ge 2000 ] || need=
+
+# check TEXT ARGUMENTS...
+n=0
+failed=0
+check() {
+	text=$1
+	shift
+	n=$((n + 1))
+	if "$B/sim" "$@" >"$log" 2>&1; then
+		echo "ok $n - $text"
+		tail -n 2 "$log" | sed 's/^/# /'
+	else
+		echo "not ok $n - $text"
+		sed 's/^/# /' "$log"
+		failed=1
+	fi
+}
+
+check "the same seed twice: the same requests" --twice --seeds 30 --first 100001 --jobs 2
+# shellcheck disable=SC2086
+check "$seeds seeds hold every invariant" --seeds "$seeds" --first 1 --jobs 2 $need
+echo "1..$n"
+exit $failed
