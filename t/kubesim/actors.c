@@ -16,8 +16,13 @@ static const char kind_letter[] = {'w', 'j', 'q', 'r', 'g'};
 static mk_str make_key(struct buf *b, enum item_kind kind, const char *resource, mk_str ns,
 		       mk_str name)
 {
+	const mk_str parts[] = {
+		{&kind_letter[kind], 1}, STR("|"), str_of(resource), STR("|"), ns, STR("|"), name};
+
 	buf_init(b, 4096);
-	buf_printf(b, "%c|%s|%.*s|%.*s", kind_letter[kind], resource, STR_ARG(ns), STR_ARG(name));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		buf_add(b, parts[i]);
+	}
 	return buf_str(b);
 }
 

@@ -167,7 +167,7 @@ static void drop_empty(struct arena *a, struct json *node, mk_str key)
 	}
 }
 
-/* One member or element that may be on either side. 'q' is the place of the value. */
+/* One member or element that is on one side only or differs. 'q' is the place of the value. */
 static void compare_child(struct arena *a, const struct place *q, mk_str key,
 			  const struct json *from, const struct json *to, struct json *changed,
 			  struct json *removed)
@@ -184,9 +184,6 @@ static void compare_child(struct arena *a, const struct place *q, mk_str key,
 		if (!element || (key.p[0] == 'k' && !whole)) {
 			add_all(a, q, from ? from : to, c);
 		}
-		return;
-	}
-	if (json_equal(from, to)) {
 		return;
 	}
 	if (json_type(from) == json_type(to) &&
@@ -206,19 +203,6 @@ static void compare_child(struct arena *a, const struct place *q, mk_str key,
 	(void)child(a, changed, key);
 }
 
-static const struct json *element_of(struct arena *a, const struct schema_rule *r,
-				     const struct json *list, mk_str key)
-{
-	struct json_iter it = json_iter(list);
-
-	while (json_next(&it)) {
-		if (str_eq(element_key(a, r, it.val), key)) {
-			return it.val;
-		}
-	}
-	return NULL;
-}
-
 static void compare(struct arena *a, const struct place *p, const struct json *from,
 		    const struct json *to, struct json *changed, struct json *removed)
 {
@@ -228,19 +212,20 @@ static void compare(struct arena *a, const struct place *p, const struct json *f
 
 	for (int side = 0; side < 2; side++) {
 		while (json_next(&it)) {
-			mk_str key = list ? element_key(a, rule, it.val) : field_key(a, it.key);
+			const struct json *there = side ? to : from;
+			const struct json *other = list ? schema_find(a, rule, there, it.val)
+							: json_getn(there, it.key);
 			struct place q = list ? *p : below(p, it.key);
-			const struct json *other;
+			mk_str key;
 
-			if (key.n == 0 || (!list && is_identity(p, it.key))) {
+			if ((other != NULL && (side == 1 || json_equal(other, it.val))) ||
+			    (!list && is_identity(p, it.key))) {
 				continue;
 			}
-			other = list ? element_of(a, rule, side ? to : from, key)
-				     : json_getn(side ? to : from, it.key);
-			if (side == 0) {
-				compare_child(a, &q, key, other, it.val, changed, removed);
-			} else if (other == NULL) {
-				compare_child(a, &q, key, it.val, NULL, changed, removed);
+			key = list ? element_key(a, rule, it.val) : field_key(a, it.key);
+			if (key.n > 0) {
+				compare_child(a, &q, key, side ? it.val : other,
+					      side ? NULL : it.val, changed, removed);
 			}
 		}
 		it = json_iter(from);

@@ -181,11 +181,14 @@ static void died(struct ks_actors *k, const struct json *obj)
 void gc_commit(struct ks_actors *k, const struct json *before, const struct json *after,
 	       mk_str resource, mk_str ns, mk_str name)
 {
-	const char *res = intern(k, resource);
+	const char *res;
 	struct item *it;
 
-	if (res == NULL || str_ends(resource, STR("/events")) ||
-	    str_ends(resource, STR("/leases"))) {
+	if (str_ends(resource, STR("/events")) || str_ends(resource, STR("/leases"))) {
+		return;
+	}
+	res = intern(k, resource);
+	if (res == NULL) {
 		return;
 	}
 	if (after != NULL &&

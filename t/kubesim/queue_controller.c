@@ -490,13 +490,17 @@ void queue_step(struct ks_actors *k, struct item *it)
 
 void queue_commit(struct ks_actors *k, const struct ks_commit *c)
 {
-	bool spec = !json_equal(json_get(c->before, "spec"), json_get(c->after, "spec"));
+	bool check = str_is(c->resource, RES_CHECKS);
 
-	if (str_is(c->resource, RES_CHECKS)) {
+	if (!check && !str_is(c->resource, RES_CLUSTERQUEUES) &&
+	    !str_is(c->resource, RES_LOCALQUEUES) && !str_is(c->resource, RES_FLAVORS)) {
+		return;
+	}
+	k->config_dirty |= !json_equal(json_get(c->before, "spec"), json_get(c->after, "spec"));
+	if (check) {
 		k->config_dirty |=
-			spec || obj_is_true(c->before, "Active") != obj_is_true(c->after, "Active");
-	} else if (str_is(c->resource, RES_CLUSTERQUEUES) || str_is(c->resource, RES_LOCALQUEUES) ||
-		   str_is(c->resource, RES_FLAVORS)) {
-		k->config_dirty |= spec || c->before == NULL || c->after == NULL;
+			obj_is_true(c->before, "Active") != obj_is_true(c->after, "Active");
+	} else {
+		k->config_dirty |= c->before == NULL || c->after == NULL;
 	}
 }

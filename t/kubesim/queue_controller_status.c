@@ -122,8 +122,10 @@ void status_drop_condition(struct json *body, const char *type)
 bool status_apply(struct ks_actors *k, struct item *it, const struct json *body)
 {
 	mk_str path = api_path(&k->a, str_of(RES_WORKLOADS), it->ns, it->name);
-	struct json *send = json_dup(&k->a, body);
+	struct json *send = json_share(&k->a, body);
 
+	json_own(&k->a, send);
+	json_own(&k->a, json_get(send, "metadata"));
 	json_put(&k->a, send, "/metadata/generation", NULL);
 	return api_apply(k, it, arena_printf(&k->a, "%.*s/status", STR_ARG(path)), send, MANAGER);
 }

@@ -190,3 +190,33 @@ mk_str schema_key(struct arena *a, const struct schema_rule *r, const struct jso
 	}
 	return json_write(a, k);
 }
+
+struct json *schema_find(struct arena *a, const struct schema_rule *r, const struct json *list,
+			 const struct json *element)
+{
+	bool set = r->list == SCHEMA_SET, plain;
+	const struct json *id;
+	mk_str key = {NULL, 0};
+	struct json_iter it = json_iter(list);
+
+	if (!set && r->keys[0] == NULL) {
+		return NULL;
+	}
+	id = set ? element : json_get(element, r->keys[0]);
+	plain = (set || r->keys[1] == NULL) && json_type(id) == JSON_STR;
+	if (!plain) {
+		key = set ? json_write(a, element) : schema_key(a, r, element);
+	}
+	while ((plain || key.n > 0) && json_next(&it)) {
+		if (plain) {
+			const struct json *other = set ? it.val : json_get(it.val, r->keys[0]);
+
+			if (json_type(other) == JSON_STR && str_eq(json_str(other), json_str(id))) {
+				return it.val;
+			}
+		} else if (str_eq(set ? json_write(a, it.val) : schema_key(a, r, it.val), key)) {
+			return it.val;
+		}
+	}
+	return NULL;
+}

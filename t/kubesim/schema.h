@@ -23,4 +23,8 @@ bool schema_atomic_object(mk_str parent, mk_str field);
 /* Key fields of an element as JSON text, {"name":"x"}; {NULL, 0} when one is missing and has no default. */
 mk_str schema_key(struct arena *a, const struct schema_rule *r, const struct json *element);
 
+/* The element of 'list' that has the key of 'element'; NULL: none, or it has no key. 'a' is scratch memory. */
+struct json *schema_find(struct arena *a, const struct schema_rule *r, const struct json *list,
+			 const struct json *element);
+
 #endif

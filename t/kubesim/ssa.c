@@ -53,9 +53,7 @@ static void merge_list(struct arena *a, const struct place *p, const struct sche
 
 	json_own(a, into);
 	while (json_next(&it)) {
-		mk_str key =
-			r->list == SCHEMA_SET ? json_write(a, it.val) : schema_key(a, r, it.val);
-		struct json *mine = find_element(a, r, into, key);
+		struct json *mine = schema_find(a, r, into, it.val);
 
 		if (mine == NULL) {
 			json_add(a, into, json_dup(a, it.val));
