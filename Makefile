@@ -5,6 +5,8 @@
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
+# Objects of tests are kept, so that an unchanged test is not compiled again.
+.SECONDARY:
 MAKEFLAGS += --no-builtin-rules
 ifeq (,$(filter -j%,$(MAKEFLAGS)))
 MAKEFLAGS += -j$(shell nproc)
