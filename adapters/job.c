@@ -48,16 +48,44 @@ static void set_suspended(mk_call *c, const mk_view *v, mk_val draft)
 	mk_put(c, draft, "/conditions", "/type", cond);
 }
 
+/*
+ * Kubernetes refuses to take the start time from a job that is not suspended. A copy that was suspended
+ * first has none any more: its status waits until Kueue has suspended the local job too.
+ */
+static int loses_start_time(mk_call *c, const mk_view *v)
+{
+	return !c->host->boolean(c, c->host->get(c, v->local, "/spec/suspend")) &&
+	       c->host->type(c, c->host->get(c, v->local, "/status/startTime")) != MK_ABSENT &&
+	       c->host->type(c, c->host->get(c, v->remote, "/status/startTime")) == MK_ABSENT;
+}
+
+/*
+ * No copy is left: then no pod of it runs. Kueue is stuck in the middle of stopping the local job until that
+ * says so: with pods that are counted, or without the condition, it may not restore the pod template.
+ */
+static int job_without_copy(mk_call *c, const mk_view *v, mk_val draft)
+{
+	if (!c->host->boolean(c, c->host->get(c, v->local, "/spec/suspend"))) {
+		return MK_KEEP;
+	}
+	if (!has_condition(c, v->local, "Suspended")) {
+		set_suspended(c, v, draft);
+	}
+	c->host->set(c, draft, "/active", v->remote);
+	c->host->set(c, draft, "/ready", v->remote);
+	c->host->set(c, draft, "/terminating", v->remote);
+	return MK_SET;
+}
+
 static int job_status(mk_call *c, const mk_view *v, mk_val draft)
 {
-	if (!is_suspended(c, v->local)) {
-		return MK_SET;
-	}
-	/* no copy left: then no pod of it runs, and Kueue waits for the local job to say so */
 	if (c->host->type(c, v->remote) == MK_ABSENT) {
-		c->host->set(c, draft, "/active", v->remote);
-		c->host->set(c, draft, "/ready", v->remote);
-		c->host->set(c, draft, "/terminating", v->remote);
+		return job_without_copy(c, v, draft);
+	}
+	if (loses_start_time(c, v)) {
+		return MK_KEEP;
+	}
+	if (!is_suspended(c, v->local)) {
 		return MK_SET;
 	}
 	/* both suspended: after an eviction the count of active pods must fall to 0 here too */

@@ -6,11 +6,15 @@
  */
 #include "core/engine/pass.h"
 
-/* True: no copy can be running there. A worker out of reach is waited for as long as for a running job. */
-static bool runs_not_on(struct pass *p, const struct clone *k)
+/*
+ * True: no copy can be running there. A worker out of reach is waited for as long as for a running job. A job whose
+ * clone somebody removed is nobody's any more: Kueue there stops it and never starts it again, so it goes.
+ */
+static bool runs_not_on(struct pass *p, struct clone *k)
 {
 	struct engine *e = p->e;
 	struct table *t;
+	enum twin twin;
 
 	if (!k->in_config) {
 		return true;
@@ -30,8 +34,13 @@ static bool runs_not_on(struct pass *p, const struct clone *k)
 		return t && t->unserved;
 	}
 	t = k->c->tables[p->kind];
-	if (job_twin(p, remote_job(p, k)) == TWIN_FOREIGN) {
+	twin = job_twin(p, remote_job(p, k));
+	if (twin == TWIN_FOREIGN) {
 		return true;
+	}
+	if (twin_is_ours(twin) && k->twin == TWIN_ABSENT) {
+		(void)remove_remote(p, k, R_ABANDONED);
+		return false;
 	}
 	return surely_absent(p, t, p->w->ns, p->w->owner->name);
 }
