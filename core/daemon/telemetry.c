@@ -35,6 +35,7 @@ struct telemetry {
 	struct metric *dispatched, *admitted, *finished, *passes, *rules;
 	struct metric *sockets, *connects, *bytes_in, *running;
 	struct metric *plugin_calls, *plugin_faults;
+	struct metric *breaker, *recreated, *gc_held;
 	struct metric *rss, *cpu, *started;
 };
 
@@ -79,6 +80,12 @@ static void register_work(struct telemetry *t)
 				     "replica_role", NULL);
 	t->finished = metric_counter("multikueue_workloads_finished_total",
 				     "Workloads seen turning Finished.", NULL);
+	t->breaker = metric_gauge("multikueue_breaker_open", "1 while what may destroy is halted.",
+				  NULL);
+	t->recreated = metric_counter("multikueue_clones_recreated_total",
+				      "Clones made again although nothing demanded it.", NULL);
+	t->gc_held = metric_counter("multikueue_gc_held_total",
+				    "Workloads whose garbage waits for a confirmation.", NULL);
 	t->passes = metric_counter("multikueue_passes_total", "Passes over a Workload.", NULL);
 	t->rules = metric_counter("multikueue_rules_total", "Rules of the step table that fired.",
 				  "rule", NULL);
@@ -277,6 +284,9 @@ static void gather_engine(struct telemetry *t, const struct manager *m)
 	metric_set(t->in_flight, METRIC_NONE, (double)st.in_flight);
 	metric_set(t->workloads, METRIC_NONE, (double)st.workloads);
 	metric_set(t->frozen, METRIC_NONE, (double)st.unserved_workloads);
+	metric_set(t->breaker, METRIC_NONE, st.breaker_open ? 1 : 0);
+	add_u64(t->recreated, st.recreated, &t->told.recreated);
+	add_u64(t->gc_held, st.gc_held, &t->told.gc_held);
 	metric_set(t->objects, METRIC_NONE, (double)st.objects);
 	metric_set(t->store_bytes, METRIC_NONE, (double)st.bytes);
 	add_u64(t->finished, st.finished, &t->told.finished);

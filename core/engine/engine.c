@@ -150,26 +150,11 @@ void engine_free(struct engine *e)
 	mk_free(e);
 }
 
-/* Objects of Go MultiKueue, and of ours that were missed, whose workload is gone: looked for at each interval. */
-static void gc_pass(struct engine *e)
-{
-	for (LIST_EACH(n, &e->workloads)) {
-		struct wl *w = LIST_ENTRY(n, struct wl, node);
-
-		if (!manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
-			w->gc = true;
-			queue_add(&e->queue, &w->item);
-		}
-	}
-	if (e->o.gc_interval_ms > 0) {
-		queue_add_at(&e->queue, &e->gc_item, e->now + e->o.gc_interval_ms);
-	}
-}
-
 static void sweep_pass(struct engine *e)
 {
 	store_sweep(&e->store, e->now - TOMB_MS, SWEEP_SLICE);
 	watch_sweep(e);
+	breaker_tick(e);
 	queue_add_at(&e->queue, &e->sweep_item, e->now + SWEEP_MS);
 }
 
@@ -236,9 +221,8 @@ void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mon
 		e->started = true;
 		e->start_ms = mono_ms;
 		queue_add_at(&e->queue, &e->sweep_item, mono_ms + SWEEP_MS);
-		if (e->o.gc_interval_ms > 0) {
-			queue_add_at(&e->queue, &e->gc_item, mono_ms + e->o.gc_interval_ms);
-		}
+		queue_add_at(&e->queue, &e->gc_item,
+			     mono_ms + (e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : SWEEP_MS));
 	}
 	for (size_t i = 0; i < n; i++) {
 		arena_clear(&e->scratch);

@@ -365,6 +365,13 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 	if (concerns_all(t->kind, r->facts, NULL) && r->present) {
 		wl_queue_all(e);
 	}
+	if (t->cluster == CLUSTER_MANAGER && t->kind == KIND_WORKLOAD && r->present) {
+		struct wl *w = wl_find(e, r->ns, r->name);
+
+		if (w) {
+			w->sure_gone = true; /* it was seen, and it was seen deleted */
+		}
+	}
 	record_gone(&e->store, r, ev->rv, ev->epoch, e->now);
 	r->settling = false;
 	r->unknown = false;

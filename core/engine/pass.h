@@ -61,6 +61,25 @@ void remove_all(struct pass *p, enum rule rule);
 /* Do not use this cluster for a while, each time longer. */
 void skip_cluster(struct pass *p, struct wl_cluster *wc);
 
+/* --- gc.c ------------------------------------------------------------------------------------------ */
+/* May the object go now? Without a local Workload its absence must be certain, or the interval's share not used up. */
+bool gc_may(struct pass *p, const struct record *r);
+/* Its delete was sent. */
+void gc_spend(struct pass *p, const struct record *r);
+
+/* --- breaker.c ------------------------------------------------------------------------------------- */
+/* May a clone be created? Not one that was there already, while the breaker is open. */
+bool breaker_may_create(struct pass *p, const struct wl_cluster *wc);
+/* Its create was sent. */
+void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster *wc);
+/* It is there. */
+void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
+/* We remove it for a good reason: another one will be no repetition. */
+void breaker_removed(struct wl_cluster *wc);
+void breaker_new_round(struct wl *w);
+/* A winner is given up because of its spec. */
+void breaker_gave_up(struct pass *p, const struct cluster *c);
+
 /* --- tally.c --------------------------------------------------------------------------------------- */
 /* Notices what people count about the local workload. */
 void tally_local(struct pass *p);

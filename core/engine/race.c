@@ -53,6 +53,7 @@ static bool in_sync(struct pass *p, const struct clone *k)
 static bool disqualify(struct pass *p, struct clone *k)
 {
 	struct wl_cluster *wc;
+	enum rule rule;
 
 	if (k->twin == TWIN_STALE) {
 		(void)remove_remote(p, k, R_STALE);
@@ -68,11 +69,15 @@ static bool disqualify(struct pass *p, struct clone *k)
 	if (!clone_is(k, F_FINISHED) && !clone_is(k, F_EVICTED) && in_sync(p, k)) {
 		return clone_is(k, F_TERMINATING);
 	}
+	rule = in_sync(p, k) ? R_DISQUALIFIED : R_SPEC;
+	if (rule == R_SPEC && breaker_holds(p->e)) {
+		return true;
+	}
 	wc = wl_cluster(p->e, p->w, k->c->id);
 	if (wc && wc->skip_until <= p->e->now) {
 		skip_cluster(p, wc);
 	}
-	(void)remove_remote(p, k, in_sync(p, k) ? R_DISQUALIFIED : R_SPEC);
+	(void)remove_remote(p, k, rule);
 	return true;
 }
 
@@ -271,7 +276,7 @@ static void clone_to(struct pass *p, struct clone *k)
 		say_no_memory(e);
 		return;
 	}
-	if (!ops_ready(e, r, &p->w->item)) {
+	if (!ops_ready(e, r, &p->w->item) || !breaker_may_create(p, wc)) {
 		return;
 	}
 	/* The job's watch stands before the job is needed. */
@@ -282,6 +287,9 @@ static void clone_to(struct pass *p, struct clone *k)
 	if (op.body) {
 		ops_send(e, r, &op, R_CREATE);
 		wc->asked = true;
+	}
+	if (r->inflight) {
+		breaker_created(p, k->c, wc);
 	}
 }
 

@@ -93,8 +93,17 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 			.prio = r->table->kind == KIND_WORKLOAD ? PRIO_CLEANUP : PRIO_STOP,
 			.uid = str_of(r->uid)};
 
-	if (ops_ready(p->e, r, &p->w->item)) {
-		ops_send(p->e, r, &op, rule);
+	if (!gc_may(p, r) || !ops_ready(p->e, r, &p->w->item)) {
+		return;
+	}
+	ops_send(p->e, r, &op, rule);
+	if (r->inflight) {
+		gc_spend(p, r);
+	}
+	for (size_t i = 0; rule != R_SPEC && i < p->w->n_cl; i++) {
+		if (p->w->cl[i].id == r->table->cluster) {
+			breaker_removed(&p->w->cl[i]);
+		}
 	}
 }
 

@@ -10,6 +10,7 @@
  *   clone.c     bodies of what is created               note.c      events for people
  *   abandon.c   evicted, and its job nowhere
  *   clusters.c  MultiKueueClusters, watches             check.c     AdmissionChecks
+ *   gc.c        garbage without a local Workload        breaker.c   a halt when clones are made again and again
  *   tally.c     what people count                       fault.c     plugins that are missing or faulty
  */
 #ifndef MK_ENGINE_STATE_H
@@ -57,6 +58,8 @@
 	X(R_ALONE, "9.alone")                 \
 	X(R_PLUGIN, "plugin.fault")           \
 	X(R_GC, "gc.orphan")                  \
+	X(R_GC_HELD, "gc.held")               \
+	X(R_BREAKER, "breaker.held")          \
 	X(R_GET, "get")                       \
 	X(R_CONNECT, "cluster.connect")       \
 	X(R_DISCONNECT, "cluster.disconnect") \
@@ -88,6 +91,9 @@ struct cluster {
 	enum mk_code code;
 	char *text, *reason; /* of the loss */
 	int64_t lost_at;     /* monotonic ms of the first loss; INT64_MAX = not lost */
+	size_t gc_spent;     /* deletes of unconfirmed garbage in this interval */
+	size_t gc_most;      /* objects there in this interval */
+	bool gc_said;        /* ... and people were told that some wait */
 	struct table *tables[KIND_MAX];
 };
 
@@ -114,7 +120,12 @@ struct wl_cluster {
 	bool job_made; /* we created the job, in this round */
 	bool asked;    /* a create of the clone was sent, and it was not seen yet */
 	unsigned fails;
-	int64_t skip_until; /* do not try this cluster before */
+	bool made;               /* breaker.c: our clone was seen, in this round */
+	bool leaving;            /* we removed it, or its job, for a good reason */
+	unsigned again;          /* it was made again so often */
+	int64_t again_since;     /* the first of those */
+	int64_t made_generation; /* of the local spec that it was made from; 0 not by this process */
+	int64_t skip_until;      /* do not try this cluster before */
 	char *why;
 };
 
@@ -143,6 +154,9 @@ struct wl {
 	bool alone_said;       /* ... and people were told, in this round */
 	int64_t fault_said_at; /* a plugin's fault was told; INT64_MIN never */
 	bool gc;               /* objects without our annotations may go too */
+	bool gc_held;          /* people count it as held in this interval */
+	bool sure_gone;        /* the local Workload's deletion was seen */
+	uint8_t absent_rounds; /* GC intervals in a row that did not find it */
 	char text[];
 };
 
@@ -153,8 +167,19 @@ struct inflight {
 	struct record *record; /* NULL: its cluster is forgotten */
 	enum op_type type;
 	enum rule rule;
+	uint64_t rv;           /* of the record when it was sent */
 	const char *note_type; /* event to send when it is done; NULL none */
 	char *note;
+};
+
+enum { BREAKER_MINUTES = 10 };
+
+/* See breaker.c. */
+struct breaker {
+	int64_t minute; /* of the newest count */
+	unsigned count[BREAKER_MINUTES], sum;
+	int64_t last_at;
+	bool open;
 };
 
 struct engine {
@@ -183,6 +208,8 @@ struct engine {
 	bool no_memory;
 	bool any_broken;
 	struct map frozen_kinds; /* told of; keys owned */
+	struct breaker breaker;
+	uint32_t gc_epoch; /* of the manager at the last interval */
 };
 
 /* --- state.c: lookups ------------------------------------------------------------------------------ */
@@ -239,6 +266,12 @@ void observe_touch(struct engine *e, struct record *r);
 void workload_pass(struct engine *e, struct wl *w);
 void cluster_pass(struct engine *e, struct cluster *c);
 void check_pass(struct engine *e, struct check *k);
+/* An interval of the collector: whoever has no local Workload is looked at. */
+void gc_pass(struct engine *e);
+/* Closes the breaker when it was quiet for long enough. */
+void breaker_tick(struct engine *e);
+/* Is what may destroy halted? Counts that something was. */
+bool breaker_holds(struct engine *e);
 /* Sees to the watch on a job kind; true when its list is known. */
 bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
 mk_str watch_selector(const struct engine *e); /* origin label; in the step's arena */

@@ -292,7 +292,8 @@ static void stale_job(struct pass *p, struct record *r)
 {
 	struct op op = {.type = OP_DELETE, .prio = PRIO_STOP, .uid = str_of(r->uid)};
 
-	if (!facts_is(r->facts, F_TERMINATING) && ops_ready(p->e, r, &p->w->item)) {
+	if (!facts_is(r->facts, F_TERMINATING) && !breaker_holds(p->e) &&
+	    ops_ready(p->e, r, &p->w->item)) {
 		ops_send(p->e, r, &op, R_JOB_OTHER);
 	}
 }
@@ -353,6 +354,21 @@ static void run(struct pass *p, struct clone *k)
 	}
 }
 
+/* The clone was made from another spec than the local one's: its job is given up, unless that befalls too many. */
+static void other_spec(struct pass *p, struct clone *k)
+{
+	bool busy = p->local->inflight != NULL;
+
+	rule_hit(p->e, R_SPEC);
+	if (p->state != CHECK_READY || breaker_holds(p->e)) {
+		return;
+	}
+	remote_gone(p);
+	if (!busy && p->local->inflight) {
+		breaker_gave_up(p, k->c);
+	}
+}
+
 static void winner(struct pass *p, struct clone *k)
 {
 	mk_str theirs = k->r->facts->s[S_SPEC_HASH];
@@ -362,8 +378,7 @@ static void winner(struct pass *p, struct clone *k)
 	} else if (clone_is(k, F_EVICTED)) {
 		evicted(p, k);
 	} else if (theirs.n > 0 && clone_hash(p).n > 0 && !str_eq(theirs, clone_hash(p))) {
-		rule_hit(p->e, R_SPEC);
-		remote_gone(p);
+		other_spec(p, k);
 	} else if (clone_is(k, F_ADMITTED)) {
 		run(p, k);
 	} else {

@@ -178,6 +178,7 @@ static void release(struct pass *p, enum rule rule)
 	p->w->lost_at = INT64_MAX;
 	p->w->alone_since = INT64_MAX;
 	p->w->alone_said = false;
+	breaker_new_round(p->w);
 	if (!left && facts_is(p->f, F_FINISHED)) {
 		record_drop_blob(&p->e->store, p->local);
 		if (p->job) {
@@ -204,6 +205,8 @@ static void with_local(struct pass *p)
 	bool checked = find_check(p);
 
 	p->w->gc = false;
+	p->w->sure_gone = false;
+	p->w->absent_rounds = 0;
 	if (!look_at_clones(p)) {
 		return;
 	}
@@ -290,6 +293,9 @@ static bool count_uses(struct pass *p)
 		}
 		watch_use(p->e, k->c->id, p->kind, &wc->uses, here);
 		tally_clone(p, k, wc);
+		if (here && k->r->present) {
+			breaker_saw(p, k, wc);
+		}
 	}
 	return any;
 }

@@ -16,6 +16,8 @@ static const struct {
 	 "a job submitted again has another Workload; that of the old one sees to its copy"},
 	{"6.gone", "nobody deletes remote objects"},
 	{"6.no_cluster", "nobody clears clusterName"},
+	{"gc.held", "too few objects for a cap"},
+	{"breaker.held", "nothing makes clones again here"},
 	{"9.alone", "the dispatcher is built in"},
 	{"2.stale", "the name of a Workload carries its job's uid"},
 	{"6.ready",

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is deleted without a local Workload: a share at once, all of it when its absence is sure. */
+#include "t/unit/engine_world.h"
+
+static size_t objects_on(const struct world *w, cluster_id c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MAX_OBJECTS; i++) {
+		n += w->o[i].used && w->o[i].cluster == c;
+	}
+	return n;
+}
+
+/* Clones of ours on w1 that no Workload of the manager knows, as after its store was restored. */
+static void orphans(struct world *w, int n)
+{
+	char text[1024];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(text, sizeof(text),
+			 "{\"metadata\":{\"name\":\"wl-%d\",\"namespace\":\"ns\",\"labels\":{"
+			 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+			 "\"multikueued.io/manager-id\":\"manager-id\","
+			 "\"multikueued.io/workload-uid\":\"u%d\","
+			 "\"multikueued.io/owner-kind\":\"batch/v1, Kind=Job\","
+			 "\"multikueued.io/owner-name\":\"j%d\"}},\"spec\":{}}",
+			 i, i, i);
+		w_put(w, 1, KIND_WORKLOAD, text);
+	}
+}
+
+static uint64_t held(const struct world *w)
+{
+	struct engine_stats st;
+
+	engine_get_stats(w->e, &st);
+	return st.gc_held;
+}
+
+static void cap(void)
+{
+	struct world *w = w_new(2);
+	const char *log;
+	const char *at;
+
+	orphans(w, 40);
+	w_settle(w);
+	is_int(objects_on(w, 1), 32, "one in five goes at once");
+	is_int(held(w), 32, "the others are counted");
+	log = w_take(w);
+	at = strstr(log, "event 0 Event w1 event\n");
+	ok(at && !strstr(at + 1, "event 0 Event"), "one event, about the cluster");
+	w_advance(w, 50000);
+	is_int(objects_on(w, 1), 32, "they wait");
+	w_advance(w, 11000);
+	is_int(objects_on(w, 1), 26, "the next interval has a share of its own");
+	w_advance(w, 60000);
+	is_int(objects_on(w, 1), 0, "two intervals in a row say the same: all of it");
+	w_free(w);
+}
+
+static void a_handful(void)
+{
+	struct world *w = w_new(2);
+
+	orphans(w, 5);
+	w_settle(w);
+	is_int(objects_on(w, 1), 0, "a handful goes at once");
+	is_int(held(w), 0, "and nothing waits");
+	w_free(w);
+}
+
+/* A manager that cannot be seen confirms nothing. */
+static void manager_away(void)
+{
+	struct world *w = w_new(2);
+
+	orphans(w, 40);
+	w_settle(w);
+	w_advance(w, 61000);
+	is_int(objects_on(w, 1), 26, "a first interval");
+	w_link(w, 0, LINK_DOWN);
+	w_settle(w);
+	w_advance(w, 60000);
+	w_link(w, 0, LINK_UP);
+	w_settle(w);
+	ok(objects_on(w, 1) > 15, "an interval without the manager is none");
+	w_advance(w, 60000);
+	ok(objects_on(w, 1) > 10, "nor does the one before it count any more");
+	w_advance(w, 60000);
+	is_int(objects_on(w, 1), 0, "two in a row do");
+	w_free(w);
+}
+
+/* Who saw the deletion needs no second opinion. */
+static void seen_deletion(void)
+{
+	struct world *w = w_new(2);
+	char name[32];
+
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "j%d", i);
+		a_job(w, name);
+	}
+	w_settle(w);
+	is_int(objects_on(w, 1), 30, "thirty clones");
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "wl-j%d", i);
+		w_del(w, w_find(w, 0, KIND_WORKLOAD, "ns", name));
+	}
+	w_settle(w);
+	w_advance(w, 1000);
+	is_int(objects_on(w, 1), 0, "all deleted by people: all removed");
+	is_int(held(w), 0, "nothing waits");
+	w_free(w);
+}
+
+/* The manager's store is empty after a restart: a share goes, the rest comes back with the Workloads. */
+static void restored_manager(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl[30];
+	char name[32];
+	size_t left;
+
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "j%d", i);
+		wl[i] = a_job(w, name);
+	}
+	w_settle(w);
+	w_stop(w);
+	for (int i = 0; i < 30; i++) {
+		wl[i]->used = false; /* out of sight */
+	}
+	w_restart(w);
+	w_settle(w);
+	w_advance(w, 5000);
+	left = objects_on(w, 1);
+	is_int(left, 24, "a list that shows nothing costs a share");
+	for (int i = 0; i < 30; i++) {
+		wl[i]->used = true;
+		w_tell(w, wl[i], EV_OBSERVED, VIA_WATCH);
+	}
+	w_settle(w);
+	w_advance(w, 200000);
+	is_int(objects_on(w, 1), 30, "back in sight: what stayed stays, the rest is made again");
+	w_free(w);
+}
+
+int main(void)
+{
+	cap();
+	a_handful();
+	manager_away();
+	seen_deletion();
+	restored_manager();
+	return done_testing();
+}
