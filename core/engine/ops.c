@@ -43,6 +43,7 @@ static struct inflight *inflight_new(struct engine *e, struct record *r, const s
 	f->id = op->id;
 	f->record = r;
 	f->type = op->type;
+	f->rv = r->rv;
 	if (!map_put(&e->inflight_by_id, (mk_str){(const char *)&f->id, sizeof(f->id)}, f)) {
 		mk_free(f);
 		return NULL;
@@ -141,7 +142,17 @@ static void back_off(struct engine *e, struct record *r, int64_t retry_after_ms)
 	r->retry_at = e->now + (retry_after_ms > wait ? retry_after_ms : wait);
 }
 
-static void got(struct engine *e, struct record *r, const struct event *ev)
+/* The object was not there when it was asked for; what was seen since is newer: a late create may have come true. */
+static void not_found(struct engine *e, struct record *r, const struct inflight *f)
+{
+	if (!r->present || r->rv == f->rv) {
+		record_gone(&e->store, r, 0, r->epoch, e->now);
+	}
+	r->absent = !r->present;
+}
+
+static void got(struct engine *e, struct record *r, const struct inflight *f,
+		const struct event *ev)
 {
 	if (ev->outcome == OUTCOME_APPLIED && ev->obj) {
 		r->unknown = false;
@@ -151,8 +162,7 @@ static void got(struct engine *e, struct record *r, const struct event *ev)
 	} else if (ev->code == MK_NOT_FOUND) {
 		r->unknown = false;
 		r->settling = false;
-		record_gone(&e->store, r, 0, r->epoch, e->now);
-		r->absent = true;
+		not_found(e, r, f);
 	} else {
 		back_off(e, r, ev->retry_after_ms);
 	}
@@ -234,7 +244,7 @@ void ops_done(struct engine *e, const struct event *ev)
 	if (r) {
 		r->inflight = NULL;
 		if (f->type == OP_GET) {
-			got(e, r, ev);
+			got(e, r, f, ev);
 		} else if (ev->outcome == OUTCOME_APPLIED) {
 			applied(e, r, f, ev);
 		} else if (ev->outcome == OUTCOME_REFUSED) {
