@@ -72,7 +72,7 @@ static const yyjson_mut_val *old_key(const yyjson_mut_val *old, const yyjson_mut
 				     const yyjson_mut_val *key)
 {
 	for (size_t n = val_len(old); n > 0; n--) {
-		if (str_eq(val_str(was), val_str(key))) {
+		if (was->uni.str == key->uni.str || str_eq(val_str(was), val_str(key))) {
 			return was;
 		}
 		was = was->next->next;
