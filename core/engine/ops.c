@@ -13,6 +13,7 @@ enum {
 	SETTLE_DELETE_MS = 10000, /* finalizers and garbage collectors take their time */
 	SETTLE_CONFLICT_MS = 500,
 	FENCED_MS = 1000,
+	UNANSWERED_MAX_MS = 30 * 1000,
 };
 
 void ops_plain(struct engine *e, struct op *op, enum rule rule)
@@ -175,6 +176,7 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 
 	r->fails = 0;
 	r->denied = 0;
+	r->unanswered = 0;
 	r->retry_at = 0;
 	if (ev->obj && (f->type != OP_DELETE || terminating)) {
 		observe_reply(e, r, ev);
@@ -209,9 +211,23 @@ static void job_refused(struct engine *e, const struct record *r, mk_str why)
 	}
 }
 
+/*
+ * The get that follows finds out at once what became of the first such write. It says nothing of why: a webhook that is
+ * down answers every write so, which must not become a write and a get without end.
+ */
+static void unanswered(struct engine *e, struct record *r)
+{
+	int64_t wait = r->unanswered > 0 ? queue_backoff(r->unanswered) : 0;
+
+	r->unknown = true;
+	r->unanswered++;
+	r->retry_at = e->now + (wait < UNANSWERED_MAX_MS ? wait : UNANSWERED_MAX_MS);
+}
+
 static void refused(struct engine *e, struct record *r, const struct inflight *f,
 		    const struct event *ev)
 {
+	r->unanswered = 0;
 	if (ev->code == MK_EXISTS) {
 		r->unknown = true;
 	} else if (ev->code == MK_CONFLICT) {
@@ -250,7 +266,7 @@ void ops_done(struct engine *e, const struct event *ev)
 		} else if (ev->outcome == OUTCOME_REFUSED) {
 			refused(e, r, f, ev);
 		} else {
-			r->unknown = true;
+			unanswered(e, r);
 		}
 		e->no_memory = false;
 		observe_touch(e, r);

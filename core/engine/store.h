@@ -40,8 +40,9 @@ struct record {
 	int64_t settle_at;
 	int64_t retry_at; /* no write before; 0 = none */
 	unsigned fails;
-	unsigned denied; /* refusals for good in a row */
-	char text[];     /* "ns/name" */
+	unsigned denied;     /* refusals for good in a row */
+	unsigned unanswered; /* writes in a row whose outcome nobody told */
+	char text[];         /* "ns/name" */
 };
 
 struct table {
