@@ -153,7 +153,9 @@ enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id
 	}
 	plural = discovery_plural(l, r->kind);
 	if (plural.n == 0) {
-		return err_set(err, MK_NOT_FOUND, "kube", "the cluster does not serve the kind");
+		/* A group that could not be asked says nothing about what is there. */
+		code = l->kinds[r->kind].code == MK_UNAVAILABLE ? MK_UNAVAILABLE : MK_NOT_FOUND;
+		return err_set(err, code, "kube", "the cluster does not serve the kind");
 	}
 	req = mk_calloc(1, sizeof(*req));
 	if (req == NULL) {

@@ -41,7 +41,12 @@ one() {
 		return
 	fi
 	"$dir/$B/sim" --seeds $seeds --jobs 1 >>"$out/$name.log" 2>&1
-	sed -n 's/^FAIL \(.*\)/caught: \1/p' "$out/$name.log" | head -n 1 >"$out/$name.result"
+	seed=$(sed -n 's/^FAIL seed=\([0-9]*\) .*/\1/p' "$out/$name.log" | head -n 1)
+	if [ -n "$seed" ] && ! "$B/sim" --seeds 1 --first "$seed" --jobs 1 >/dev/null 2>&1; then
+		echo "seed $seed fails without the patch too" >"$out/$name.result"
+	else
+		sed -n 's/^FAIL \(.*\)/caught: \1/p' "$out/$name.log" | head -n 1 >"$out/$name.result"
+	fi
 	rm -rf "$dir"
 }
 
