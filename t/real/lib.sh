@@ -12,7 +12,8 @@ root=$(cd "$here/../.." && pwd)
 : "${MULTIKUEUED:=$root/build/dev/multikueued}"
 : "${MK_PLUGINS:=$root/build/dev/plugins}"
 : "${KUBESIM:=$root/build/dev/kubesim}"
-T=$(basename "$0" .t | tr _ -)	# name of the test, its namespace and its queue
+# Name of the test, its namespace and its queue; the number lets it run again while the last one is still going away.
+T=$(basename "$0" .t | tr _ -)-$$
 WORK=$MK_REAL_DIR/t-$T
 LIMIT=${LIMIT:-90}		# seconds until a wait gives up; generous, the machine may be busy
 mkdir -p "$WORK"
@@ -174,13 +175,17 @@ now()
 	date -u +%Y-%m-%dT%H:%M:%S.%6NZ
 }
 
-# queue PLANE [CHECK]: namespace, flavor, ClusterQueue and LocalQueue of the test.
+# queue PLANE [CHECK]: namespace, flavor, ClusterQueue and LocalQueue of the test. QUOTA is its cpu, SPEC one more line
+# of the ClusterQueue.
 queue()
 {
-	k "$1" create namespace "$T" --dry-run=client -o yaml | k "$1" apply -f - >/dev/null
 	q_checks=
 	[ -z "${2:-}" ] || q_checks="admissionChecksStrategy: {admissionChecks: [{name: $2}]}"
 	k "$1" apply -f - >/dev/null <<EOF
+apiVersion: v1
+kind: Namespace
+metadata: {name: $T}
+---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
 metadata: {name: default}
@@ -192,8 +197,9 @@ spec:
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: $T}}
   resourceGroups:
   - coveredResources: [cpu]
-    flavors: [{name: default, resources: [{name: cpu, nominalQuota: 10}]}]
+    flavors: [{name: default, resources: [{name: cpu, nominalQuota: ${QUOTA:-10}}]}]
   $q_checks
+  ${SPEC:-}
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
@@ -223,10 +229,12 @@ EOF
 # cluster NAME: Secret and MultiKueueCluster for the plane of that name.
 cluster()
 {
-	k mgr -n kueue-system create secret generic "$1" --dry-run=client -o yaml \
-		--from-file=kubeconfig="$MK_REAL_DIR/$1/multikueued.kubeconfig" |
-		k mgr apply -f - >/dev/null
 	k mgr apply -f - >/dev/null <<EOF
+apiVersion: v1
+kind: Secret
+metadata: {name: $1, namespace: kueue-system}
+data: {kubeconfig: $(base64 <"$MK_REAL_DIR/$1/${CREDENTIALS:-multikueued}.kubeconfig" | tr -d '\n')}
+---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: MultiKueueCluster
 metadata: {name: $1}
@@ -234,13 +242,13 @@ spec: {clusterSource: {kubeConfig: {location: $1, locationType: Secret}}}
 EOF
 }
 
-# job PLANE NAME [SPEC-LINE]: a suspended Job of two pods in the queue of the test.
+# job PLANE NAME [SPEC-LINE [LABEL]]: a suspended Job of two pods in the queue of the test.
 job()
 {
 	kn "$1" create -f - >/dev/null <<EOF
 apiVersion: batch/v1
 kind: Job
-metadata: {name: $2, labels: {kueue.x-k8s.io/queue-name: lq, team: blue}}
+metadata: {name: $2, labels: {kueue.x-k8s.io/queue-name: ${LQ:-lq}, team: blue${4:+, $4}}}
 spec:
   suspend: true
   parallelism: 2
@@ -312,6 +320,10 @@ leaderElection:
   resourceNamespace: kueue-system
   # Kueue beside it holds the Lease of its own default name in the same namespace.
   resourceName: multikueued
+  # Short, because a test that kills the daemon waits this long for the next one to lead.
+  leaseDuration: 6s
+  renewDeadline: 4s
+  retryPeriod: 1s
 internalCertManagement:
   enable: false
 integrations:
@@ -371,20 +383,32 @@ kubesim_start()
 	must ready "kubesim serves" kubesim_ready
 }
 
-# The end of every test, also of one that was interrupted: a fleet that stays must be clean.
+# The end of every test, also of one that was interrupted: a fleet that stays must be clean. A test that does more to the
+# planes names in 'undo' what takes that back.
+cleanup_plane()
+{
+	kn "$1" delete jobs,workloads --all --ignore-not-found --wait=false
+	k "$1" delete namespace "$T" --ignore-not-found --wait=false
+	k "$1" delete clusterqueue "$T" --ignore-not-found --wait=false
+	[ "$1" = mgr ] || return 0
+	k mgr delete multikueuecluster w1 w2 --ignore-not-found
+	k mgr delete admissioncheck,multikueueconfig "$T" --ignore-not-found --wait=false
+	k mgr -n kueue-system delete secret w1 w2 --ignore-not-found
+}
+
 cleanup()
 {
 	daemon_end TERM
+	[ -z "${undo:-}" ] || "$undo"
 	[ -z "${kubesim:-}" ] || kill "$kubesim" 2>/dev/null
+	[ -z "${recorder:-}" ] || kill "$recorder" 2>/dev/null
+	c_pids=
 	for c_plane in mgr w1 w2; do
-		kn "$c_plane" delete jobs,workloads --all --ignore-not-found --wait=false
-		k "$c_plane" delete namespace "$T" --ignore-not-found --wait=false
-		k "$c_plane" delete clusterqueue "$T" --ignore-not-found --wait=false
-	done >/dev/null 2>&1
-	k mgr delete multikueuecluster w1 w2 --ignore-not-found >/dev/null 2>&1
-	k mgr delete admissioncheck,multikueueconfig "$T" --ignore-not-found --wait=false \
-		>/dev/null 2>&1
-	k mgr -n kueue-system delete secret w1 w2 --ignore-not-found >/dev/null 2>&1
+		cleanup_plane $c_plane >/dev/null 2>&1 &
+		c_pids="$c_pids $!"
+	done
+	# shellcheck disable=SC2086 # a list of pids
+	wait $c_pids
 }
 trap 'cleanup; [ -n "${tap_done:-}" ] || echo "not ok $((tap_n + 1)) - ended early"' EXIT
 trap 'exit 130' INT TERM HUP

@@ -6,6 +6,7 @@
 //	fleet run --bin DIR [--dir DIR] [--keep] [--logs DIR] --manager NAME --worker NAME... -- CMD...
 //	fleet down --dir DIR
 //	fleet audit --dir DIR --plane NAME [--user NAME] [--mutating] [--since TIME]
+//	fleet kill|start [--dir DIR] --plane NAME --process NAME
 //	fleet ports --count N
 //	fleet transcript --kubeconfig FILE --script FILE
 //
@@ -42,6 +43,10 @@ func main() {
 		err = cmdAudit(os.Args[2:])
 	case "transcript":
 		err = cmdTranscript(os.Args[2:])
+	case "kill":
+		err = cmdKill(os.Args[2:])
+	case "start":
+		err = cmdStart(os.Args[2:])
 	case "ports":
 		err = cmdPorts(os.Args[2:])
 	default:
@@ -57,7 +62,7 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintln(os.Stderr, "usage: fleet run|down|audit|ports|transcript [options]; see the comment in main.go")
+	fmt.Fprintln(os.Stderr, "usage: fleet run|down|audit|kill|start|ports|transcript [options]; see the comment in main.go")
 	os.Exit(2)
 }
 

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Somebody deletes the running Job or its clone on the worker: the manager takes it back everywhere and places it again.
+. "$(dirname "$0")/lib.sh"
+. "$here/scene.sh"
+need_daemon
+scene
+
+# again MESSAGE: the check went to Retry with it, core evicted for it, and the Job found a place again.
+again()
+{
+	said "$1" "the check turns Retry with the reason"
+	said "Evicted due to AdmissionCheck in Retry state: \"$T\" ($1)" "core evicts the Workload for it"
+	said "Reset to Pending after eviction. Previously: Retry" "and resets the check"
+	saw '"nominatedClusterNames":["w1","w2"]' "both workers are nominated again"
+	placed j
+	is "$(field mgr workload "$wl" '{.status.conditions[?(@.type=="Evicted")].status}')" False \
+		"the eviction is over"
+}
+
+job mgr j "$MANAGED"
+placed j
+
+record "$wl"
+kn "$win" delete job j --wait=false >/dev/null
+again 'Admitting remote no longer exists, Previously: "Ready"'
+
+record "$wl"
+kn "$win" delete workload "$wl" --wait=false >/dev/null
+again 'Admitting remote no longer exists, Previously: "Ready"'
+
+ends j
+scene_end

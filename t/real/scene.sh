@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+# Shell library of the scenarios around stock Kueue: the usual fixture, placing a Job, what a Workload went through,
+# and what must hold after each scenario. Source it after lib.sh.
+# shellcheck shell=sh
+
+ORIGIN='kueue.x-k8s.io/multikueue-origin'
+
+# scene [EXTRA]: both workers, the manager's queue with the check (and MANAGER_SPEC), the daemon with EXTRA in its
+# configuration.
+scene()
+{
+	for s_plane in w1 w2; do
+		queue $s_plane
+		cluster $s_plane
+	done
+	check w1 w2
+	(SPEC=${MANAGER_SPEC:-}; queue mgr "$T")
+	daemon_config "${1:-}"
+	scene_begin=$(now)
+	daemon_start
+}
+
+# first_check WORKLOAD: "STATE MESSAGE" of its only check.
+first_check()
+{
+	field mgr workload "$1" '{.status.admissionChecks[0].state} {.status.admissionChecks[0].message}'
+}
+
+# is_placed WORKLOAD: "yes" when its check is Ready and names its cluster.
+is_placed()
+{
+	i_win=$(field mgr workload "$1" '{.status.clusterName}')
+	[ "$(first_check "$1")" = "Ready The workload was admitted on \"$i_win\"" ] && echo yes
+}
+
+# placed JOB: waits until it runs with two Pods; sets wl, win (its cluster) and lose (the other one).
+placed()
+{
+	must yes "$1 has a Workload" has_workload mgr "$1"
+	wl=$(workload_of mgr "$1")
+	must yes "$1 is placed" is_placed "$wl"
+	win=$(field mgr workload "$wl" '{.status.clusterName}')
+	case $win in
+	w1) lose=w2 ;;
+	w2) lose=w1 ;;
+	*) bail "clusterName is '$win'" ;;
+	esac
+	must "2 false" "$1 runs on $win" field mgr job "$1" '{.status.active} {.spec.suspend}'
+	becomes "" "nothing of $1 is on $lose" left $lose "$1" "$wl"
+}
+
+# record WORKLOAD: keeps every state of it from now on, for saw and said.
+record()
+{
+	[ -z "${recorder:-}" ] || kill "$recorder"
+	: >"$WORK/history"
+	"$KUBECTL" --kubeconfig "$MK_REAL_DIR/mgr/kubeconfig" get --raw "/apis/kueue.x-k8s.io/v1beta2/\
+namespaces/$T/workloads?watch=1&fieldSelector=metadata.name%3D$1" >"$WORK/history" 2>&1 &
+	recorder=$!
+	must yes "the history of $1 begins" begun
+}
+
+begun()
+{
+	[ -s "$WORK/history" ] && echo yes
+}
+
+was_seen()
+{
+	grep -Fq -e "$1" "$WORK/history" && echo yes
+}
+
+# saw JSON DESC: a recorded state of the Workload contained it.
+saw()
+{
+	becomes yes "$2" was_seen "$1" || diag "$(grep -o '"message":"[^}]*' "$WORK/history" | sort -u)"
+}
+
+# said MESSAGE DESC: a condition or check had exactly this message.
+said()
+{
+	saw "\"message\":\"$(printf '%s' "$1" | sed 's/["\\]/\\&/g')\"" "$2"
+}
+
+# left PLANE JOB WORKLOAD: what is there of them.
+left()
+{
+	kn "$1" get "job/$2" "workload/$3" --ignore-not-found -o name
+}
+
+# ours PLANE: everything with our origin in the namespace of the test.
+ours()
+{
+	kn "$1" get jobs,workloads -l "$ORIGIN" -o name
+}
+
+# ends JOB: its pods succeed wherever they are; then the manager knows and nothing is left.
+ends()
+{
+	pods w1 Running
+	pods w2 Running
+	pods w1 Succeeded
+	pods w2 Succeeded
+	becomes "True 2" "$1 is Complete on the manager" field mgr job "$1" \
+		'{.status.conditions[?(@.type=="Complete")].status} {.status.succeeded}'
+	becomes "True Succeeded Reached expected number of succeeded pods" "its Workload is Finished" \
+		condition mgr workload "$(workload_of mgr "$1")" Finished
+	for e_plane in w1 w2; do
+		becomes "" "nothing of $1 is left on $e_plane" \
+			left $e_plane "$1" "$(workload_of mgr "$1")"
+	done
+}
+
+# refusals: what an API server refused; 404 and 409 are answers that the daemon lives on.
+refusals()
+{
+	for r_plane in mgr w1 w2; do
+		audit $r_plane --since "$scene_begin"
+	done | awk '$6 >= 400 && $6 < 500 && $6 != 404 && $6 != 409'
+}
+
+# scene_end: the workers are as clean as they were, no request was refused, the daemon ends well.
+scene_end()
+{
+	for s_plane in w1 w2; do
+		becomes "" "nothing of ours is left on $s_plane" ours $s_plane
+	done
+	is "$(refusals)" "" "no request was refused"
+	daemon_end TERM
+	is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
+	done_testing
+}
