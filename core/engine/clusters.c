@@ -7,7 +7,7 @@
 #include "core/engine/cond.h"
 #include "core/engine/state.h"
 
-enum { WATCH_IDLE_MS = 10 * 60 * 1000 };
+enum { WATCH_IDLE_MS = 10 * 60 * 1000, GLANCE_MS = 60 * 1000 };
 
 struct cluster *cluster_make(struct engine *e, mk_str name)
 {
@@ -83,6 +83,20 @@ void watch_use(struct engine *e, cluster_id id, uint16_t kind, bool *counted, bo
 	t->idle_at = e->now;
 }
 
+void watch_glance(struct engine *e, struct cluster *c)
+{
+	c->glance = false;
+	for (uint16_t k = KIND_FIRST_JOB; k < e->o.kinds->n && !e->no_memory; k++) {
+		bool was = c->tables[k] && c->tables[k]->watched;
+
+		(void)watch_ready(e, c, k);
+		if (!was && c->tables[k]) {
+			c->tables[k]->idle_at = e->now - WATCH_IDLE_MS + GLANCE_MS;
+		}
+	}
+	c->glance = e->no_memory;
+}
+
 static bool has_inflight(const struct table *t)
 {
 	for (LIST_EACH(n, &t->records)) {
@@ -98,8 +112,9 @@ static void sweep_table(struct engine *e, struct table **slot)
 	struct table *t = *slot;
 	struct op op = {.type = OP_WATCH_CLOSE, .subresource = ""};
 
-	if (!t || !t->watched || t->users > 0 || e->now - t->idle_at < WATCH_IDLE_MS ||
-	    has_inflight(t)) {
+	/* What is not served stays: a kind that appears is told by its watch. */
+	if (!t || !t->watched || t->unserved || t->users > 0 ||
+	    e->now - t->idle_at < WATCH_IDLE_MS || has_inflight(t)) {
 		return;
 	}
 	op.cluster = t->cluster;
@@ -293,6 +308,9 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 	}
 	if (!c->uid) {
 		queue_add(&e->queue, &c->item);
+	}
+	if (c->glance && cluster_up(c)) {
+		watch_glance(e, c);
 	}
 	condition(e, c, r);
 	if (e->no_memory) {

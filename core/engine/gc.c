@@ -11,6 +11,7 @@ enum {
 	GC_FEW = 5,              /* objects that may always go in an interval */
 	GC_SHARE = 5,            /* else one in so many */
 	GC_SURE_ROUNDS = 2,      /* intervals in a row that confirm */
+	GC_GLANCE = 10,          /* intervals between two looks for jobs without clones */
 	GC_ROUND_MS = 60 * 1000, /* an interval, when the collector is off */
 };
 
@@ -98,6 +99,7 @@ static bool manager_as_before(struct engine *e)
 void gc_pass(struct engine *e)
 {
 	bool counts = manager_as_before(e);
+	bool glance = e->o.gc_interval_ms > 0 && ++e->gc_rounds % GC_GLANCE == 0;
 	int64_t interval = e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : GC_ROUND_MS;
 
 	for (LIST_EACH(n, &e->workloads)) {
@@ -119,6 +121,10 @@ void gc_pass(struct engine *e)
 			e->clusters[i]->gc_spent = 0;
 			e->clusters[i]->gc_most = 0;
 			e->clusters[i]->gc_said = false;
+			e->clusters[i]->glance |= glance;
+			if (glance) {
+				queue_add(&e->queue, &e->clusters[i]->item);
+			}
 		}
 	}
 	queue_add_at(&e->queue, &e->gc_item, e->now + interval);

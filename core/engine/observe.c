@@ -456,6 +456,7 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 
 	c->link = ev->link;
 	if (ev->link == LINK_UP) {
+		c->glance |= before != LINK_UP && c->id != CLUSTER_MANAGER;
 		c->decided = true;
 		c->lost_at = INT64_MAX;
 		c->was_up = true;
@@ -506,10 +507,15 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 	} else if (ev->type == EV_LIST_END) {
 		list_end(e, t, ev);
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
+		bool unserved = t->unserved;
+		bool unavailable = t->unavailable;
+
 		t->unavailable = ev->type == EV_UNSERVED && ev->code != MK_NOT_FOUND &&
 				 ev->code != MK_DENIED;
 		t->unserved = ev->type == EV_UNSERVED && !t->unavailable;
-		wl_queue_all(e);
+		if (t->unserved != unserved || t->unavailable != unavailable) {
+			wl_queue_all(e);
+		}
 	}
 	if (e->no_memory) {
 		lose(e, t, NULL);

@@ -94,6 +94,7 @@ struct cluster {
 	size_t gc_spent;     /* deletes of unconfirmed garbage in this interval */
 	size_t gc_most;      /* objects there in this interval */
 	bool gc_said;        /* ... and people were told that some wait */
+	bool glance;         /* jobs without clones are to be looked for, see watch_glance */
 	struct table *tables[KIND_MAX];
 };
 
@@ -209,7 +210,8 @@ struct engine {
 	bool any_broken;
 	struct map frozen_kinds; /* told of; keys owned */
 	struct breaker breaker;
-	uint32_t gc_epoch; /* of the manager at the last interval */
+	unsigned gc_rounds; /* intervals since jobs without clones were looked for */
+	uint32_t gc_epoch;  /* of the manager at the last interval */
 };
 
 /* --- state.c: lookups ------------------------------------------------------------------------------ */
@@ -275,6 +277,11 @@ bool breaker_holds(struct engine *e);
 /* Sees to the watch on a job kind; true when its list is known. */
 bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
 mk_str watch_selector(const struct engine *e); /* origin label; in the step's arena */
+/*
+ * Has every job kind of a worker listed, so that jobs of ours whose clone is gone are found: by opening the watches,
+ * which close soon when nobody needs them. docs/decisions/0022.
+ */
+void watch_glance(struct engine *e, struct cluster *c);
 /* Closes watches that nobody used for a while. */
 void watch_sweep(struct engine *e);
 /* Counts or discounts a user of the watch. */

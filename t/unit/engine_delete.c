@@ -73,7 +73,7 @@ static void delete_at(enum stage s, bool restart)
 	is_int(remote_objects(w), 0, name);
 	w_take(w);
 	w_advance(w, 120000);
-	is_str(w_take(w), "", "and then silence");
+	is_str(w_take_work(w), "", "and then silence");
 	w_free(w);
 }
 

@@ -148,8 +148,65 @@ static void restored_manager(void)
 	w_free(w);
 }
 
+/* A job of ours on w1, made for the Workload "wl-x" of this uid; its event does not come. */
+static void lone_job(struct world *w, const char *uid)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"x\",\"namespace\":\"ns\",\"labels\":{"
+		 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+		 "\"multikueued.io/manager-id\":\"manager-id\","
+		 "\"multikueued.io/workload-uid\":\"%s\","
+		 "\"kueue.x-k8s.io/prebuilt-workload-name\":\"wl-x\"}},\"spec\":{}}",
+		 uid);
+	w->up[1] = false;
+	w_put(w, 1, JOB, text);
+	w->up[1] = true;
+}
+
+/* A job whose clone is gone is found at a connect, and at each tenth interval. */
+static void lone_jobs(void)
+{
+	struct world *w = w_new(2);
+
+	w_advance(w, 70 * 1000);
+	lone_job(w, "gone");
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	w_link(w, 1, LINK_UP);
+	w_settle(w);
+	w_advance(w, 1000);
+	ok(!w_find(w, 1, JOB, "ns", "x"), "found when the cluster is connected again");
+	w_advance(w, 120 * 1000);
+	ok(strstr(w_take(w), "watch_close 1 Job"), "the watch does not stay");
+	lone_job(w, "gone");
+	w_advance(w, 120 * 1000);
+	ok(w_find(w, 1, JOB, "ns", "x") != NULL, "nobody looks at each interval");
+	w_advance(w, 600 * 1000);
+	ok(!w_find(w, 1, JOB, "ns", "x"), "but at each tenth");
+	w_free(w);
+}
+
+/* The Workload lives: its job stays, and only that of another incarnation goes. */
+static void job_with_twin(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "x");
+
+	w_settle(w);
+	admit(w, 1, "wl-x");
+	w_settle(w);
+	ok(w_find(w, 1, JOB, "ns", "x") != NULL, "the job runs");
+	w_advance(w, 700 * 1000);
+	ok(w_find(w, 1, JOB, "ns", "x") && wl->used, "and is left alone");
+	w_free(w);
+}
+
 int main(void)
 {
+	lone_jobs();
+	job_with_twin();
 	cap();
 	a_handful();
 	manager_away();

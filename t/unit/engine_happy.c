@@ -17,8 +17,11 @@ static void start(struct world *w)
 	       "watch_open 2 Workload watch.open\n"
 	       "connect 3 MultiKueueCluster w3 cluster.connect\n"
 	       "watch_open 3 Workload watch.open\n"
+	       "watch_open 1 Job watch.open\n"
 	       "merge 0 MultiKueueCluster w1 cluster.condition\n"
+	       "watch_open 2 Job watch.open\n"
 	       "merge 0 MultiKueueCluster w2 cluster.condition\n"
+	       "watch_open 3 Job watch.open\n"
 	       "merge 0 MultiKueueCluster w3 cluster.condition\n"
 	       "merge 0 AdmissionCheck mk check.condition\n",
 	       "start: links, then conditions");
@@ -41,11 +44,8 @@ static void test_nominate(struct world *w)
 	is_str(w_take(w),
 	       "watch_open 0 Job watch.open\n"
 	       "apply_status 0 Workload wl-j 9.nominate\n"
-	       "watch_open 1 Job watch.open\n"
 	       "create 1 Workload wl-j 9.create\n"
-	       "watch_open 2 Job watch.open\n"
 	       "create 2 Workload wl-j 9.create\n"
-	       "watch_open 3 Job watch.open\n"
 	       "create 3 Workload wl-j 9.create\n",
 	       "nominates and clones in one step");
 	is_str(w_str(w, wl, "/status/nominatedClusterNames"), "[\"w1\",\"w2\",\"w3\"]",
@@ -155,16 +155,20 @@ static void test_end(struct world *w)
 
 static void test_rest(struct world *w)
 {
+	const char *log;
+
 	w_advance(w, 3600 * 1000);
-	is_str(w_take(w),
-	       "watch_close 1 Job watch.close\nwatch_close 3 Job watch.close\n"
-	       "watch_close 0 Job watch.close\nwatch_close 2 Job watch.close\n",
-	       "an idle hour closes the watches and does nothing else");
+	log = w_take(w);
+	ok(strstr(log, "watch_close 0 Job") && strstr(log, "watch_close 1 Job") &&
+		   strstr(log, "watch_close 2 Job") && strstr(log, "watch_close 3 Job"),
+	   "an idle hour closes the watches");
+	w_advance(w, 3600 * 1000);
+	is_str(w_take_work(w), "", "and does nothing else");
 	w_restart(w);
 	w_settle(w);
 	w_take(w);
 	w_advance(w, 120000);
-	is_str(w_take(w), "", "a restart at rest: nothing");
+	is_str(w_take_work(w), "", "a restart at rest: nothing");
 }
 
 int main(void)

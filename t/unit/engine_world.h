@@ -92,6 +92,26 @@ static const char *w_take(struct world *w)
 	return copy;
 }
 
+/* The same without the lines about watches. */
+static const char *w_take_work(struct world *w)
+{
+	static char work[sizeof(w->log)];
+	const char *line = w_take(w);
+	size_t n = 0;
+
+	while (*line) {
+		size_t len = strcspn(line, "\n") + 1;
+
+		if (strncmp(line, "watch_", 6) != 0) {
+			memcpy(work + n, line, len);
+			n += len;
+		}
+		line += len;
+	}
+	work[n] = 0;
+	return work;
+}
+
 static void w_list(struct world *w, cluster_id c, uint16_t kind)
 {
 	if (!w->up[c]) {
@@ -412,6 +432,7 @@ static const char *check_message(struct world *w, const struct object *wl)
 static inline void w_unused(void)
 {
 	(void)w_take;
+	(void)w_take_work;
 	(void)w_advance;
 	(void)w_restart;
 	(void)w_patch;
