@@ -256,7 +256,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	struct op op = {.type = OP_MERGE, .prio = PRIO_COMMIT, .subresource = ""};
 	struct plug_result res = {0};
 	struct plug_view v;
-	struct json *draft, *diff, *body;
+	struct json *draft, *diff;
 
 	if ((!d->remote && !d->forward) || !p->job || facts_is(p->job->facts, F_TERMINATING) ||
 	    facts_is(remote->facts, F_TERMINATING) || clone_is(k, F_FINISHED) ||
@@ -276,8 +276,10 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	if (!diff || !ops_ready(p->e, remote, &p->w->item)) {
 		return;
 	}
-	body = patch_of(p, remote);
-	op.body = json_merge(a, body, diff);
+	/* Not by merging: that would carry out the removals that the patch is to ask for. */
+	(void)json_put(a, diff, "/metadata/resourceVersion",
+		       json_new_str(a, arena_printf(a, "%llu", (unsigned long long)remote->rv)));
+	op.body = diff;
 	op.uid = str_of(remote->uid);
 	op.rv = remote->rv;
 	ops_send(p->e, remote, &op, R_JOB_FORWARD);

@@ -150,7 +150,12 @@ static bool not_managed(struct pass *p)
 {
 	mk_str text;
 
-	if (!p->job || facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_UNUSABLE)) {
+	if (!p->job || facts_is(p->job->facts, F_MANAGED)) {
+		return false;
+	}
+	if (facts_is(p->job->facts, F_UNUSABLE)) {
+		/* Neither ours nor not: no reason to reject, so people are told, and a change is awaited. */
+		fault_tell(p, MK_OK, NULL, MK_E_INPUT, p->job->facts->s[S_REASON]);
 		return false;
 	}
 	if (p->state == CHECK_PENDING && !is_dispatched(p)) {
