@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After the win: the winner's cluster is deleted, its job is an earlier one's, the check or the name was rewritten. */
+#include "t/unit/engine_world.h"
+
+static void later(struct world *w, int64_t ms)
+{
+	w_settle(w);
+	w_advance(w, ms);
+}
+
+static const char *state_of(struct world *w, const struct object *wl)
+{
+	return w_str(w, wl, "/status/admissionChecks/0/state");
+}
+
+/* The MultiKueueCluster of the winner is deleted: worker-lost timeout, then Retry; others' workloads are not touched. */
+static void cluster_deleted(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	later(w, 899000);
+	is_str(state_of(w, wl), "Ready", "gone for less than the timeout: still Ready");
+	later(w, 2000);
+	is_str(state_of(w, wl), "Retry", "after the timeout it is Retry");
+	is_str(check_message(w, wl), "Admitting remote lost, Previously: \"Ready\"", "message");
+	evict(w, wl, "x");
+	w_settle(w);
+	release_quota(w, wl);
+	w_settle(w);
+	give_quota(w, wl);
+	w_settle(w);
+	ok(clone_of(w, 1, "wl-j") && clone_of(w, 3, "wl-j"), "the next round goes to the others");
+	is_str(w_str(w, wl, "/status/nominatedClusterNames"), "[\"w1\",\"w3\"]",
+	       "and to them alone");
+	w_free(w);
+}
+
+/* The cluster comes back in time: the clock of its loss starts anew the next time. */
+static void cluster_made_anew(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	later(w, 600000);
+	w_put(w, 0, KIND_CLUSTER,
+	      "{\"metadata\":{\"name\":\"w2\",\"generation\":1},\"spec\":{\"clusterSource\":{"
+	      "\"kubeConfig\":{\"location\":\"w2\",\"locationType\":\"Secret\"}}}}");
+	/* the same worker under a new number */
+	for (size_t i = 0; i < MAX_OBJECTS; i++) {
+		if (w->o[i].used && w->o[i].cluster == 2) {
+			w->o[i].cluster = 3;
+		}
+	}
+	later(w, 600000);
+	is_str(state_of(w, wl), "Ready", "seen again: never Retry");
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "the winner is the same");
+	ok(w_find(w, 3, JOB, "ns", "j") && !strstr(w_take(w), "delete 3"), "its job runs on");
+	w_free(w);
+}
+
+/* A job of an earlier workload of this name sits on the winner: it goes, then ours is made. */
+static void stale_job(void)
+{
+	struct world *w = w_new(2);
+	const char *log;
+
+	w_put(w, 2, JOB,
+	      "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+	      "\"multikueued.io/manager-id\":\"manager-id\",\"multikueued.io/workload-uid\":"
+	      "\"earlier\",\"kueue.x-k8s.io/multikueue-origin-uid\":\"earlier-job\","
+	      "\"kueue.x-k8s.io/prebuilt-workload-name\":\"wl-j\"}},\"spec\":{}}");
+	a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	later(w, 15000);
+	log = w_take(w);
+	ok(strstr(log, "delete 2 Job j 6.other_incarnation") != NULL, "the earlier one is deleted");
+	log = strstr(log, "6.other_incarnation");
+	ok(log && strstr(log, "create 2 Job j 6.create"), "then ours is made");
+	ok(strstr(w_str(w, w_find(w, 2, JOB, "ns", "j"), "/metadata/annotations"), "earlier") ==
+		   NULL,
+	   "and it is ours");
+	w_free(w);
+}
+
+/* An earlier job that is on its way out already is not deleted twice. */
+static void stale_job_going(void)
+{
+	struct world *w = w_new(2);
+
+	w_put(w, 2, JOB,
+	      "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\",\"deletionTimestamp\":"
+	      "\"2027-01-15T08:00:00Z\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+	      "\"multikueued.io/manager-id\":\"manager-id\",\"multikueued.io/workload-uid\":"
+	      "\"earlier\",\"kueue.x-k8s.io/prebuilt-workload-name\":\"wl-j\"}},\"spec\":{}}");
+	a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	later(w, 5000);
+	ok(!strstr(w_take(w), "Job j"), "nothing is sent while it goes");
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_settle(w);
+	ok(strstr(w_take(w), "create 2 Job j 6.create") != NULL, "gone: ours is made");
+	w_free(w);
+}
+
+/* The check is Pending although a winner is recorded and runs: Ready is written again. */
+static void ready_again(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl,
+		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\","
+		"\"message\":\"\"}]}}");
+	w_settle(w);
+	ok(strstr(w_take(w), "apply_status 0 Workload wl-j 6.ready") != NULL, "one write");
+	is_str(state_of(w, wl), "Ready", "Ready again");
+	is_str(check_message(w, wl), "The workload was admitted on \"w2\"",
+	       "with the winner's name");
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "the job runs on");
+	w_free(w);
+}
+
+/* A winner that leaves the config: the workload is tried elsewhere. */
+static void left_the_config(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"),
+		"{\"spec\":{\"clusters\":[\"w1\",\"w3\"]}}");
+	w_settle(w);
+	is_str(state_of(w, wl), "Retry", "Retry");
+	is_str(check_message(w, wl), "Admitting remote no longer exists, Previously: \"Ready\"",
+	       "message");
+	w_free(w);
+}
+
+/* Somebody clears clusterName of a Ready workload. */
+static void name_cleared(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	later(w, 5000);
+	is_str(state_of(w, wl), "Ready", "a job that runs is left in peace");
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"), "with its clone");
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	later(w, 30000);
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "its end is told");
+	w_free(w);
+
+	w = w_new(2);
+	wl = running_job(w);
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_settle(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	later(w, 5000);
+	is_str(state_of(w, wl), "Retry", "nothing of it is left anywhere: Retry");
+	ok(strstr(check_message(w, wl), "no admitting cluster is recorded") != NULL, "message");
+	w_free(w);
+}
+
+/* Names of dispatchers: ours must exist; another domain's is external and gets no say here. */
+static void dispatcher_names(void)
+{
+	static const struct {
+		const char *name;
+		bool fine;
+	} names[] = {
+		{"kueue.x-k8s.io/multikueue-dispatcher-all-at-once", true},
+		{"kueue.x-k8s.io/multikueue-dispatcher-unknown", false},
+		{"example.com/mine", true},
+		{"/mine", false},
+		{"mine", false},
+		{"", false},
+	};
+	struct world *w = w_new(1);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct engine_options o = {.kinds = &w->kinds,
+					   .plug = w->plug,
+					   .origin = STR("multikueue"),
+					   .namespace_ = STR("kueue-system"),
+					   .dispatcher = str_of(names[i].name)};
+		struct mk_err err = {0};
+		struct engine *e = engine_new(&o, &err);
+
+		ok((e != NULL) == names[i].fine, names[i].name);
+		ok(e || (err.code == MK_INVALID && strstr(err.msg, names[i].name)),
+		   "and the error names it");
+		engine_free(e);
+	}
+	w_free(w);
+}
+
+/* No memory at any point of the start: an error, and nothing is left behind. */
+static void start_without_memory(void)
+{
+	struct world *w = w_new(1);
+	struct engine_options o = {.kinds = &w->kinds,
+				   .plug = w->plug,
+				   .dispatcher =
+					   STR("kueue.x-k8s.io/multikueue-dispatcher-all-at-once")};
+	struct mk_err err = {0};
+	struct engine *e = NULL;
+	uint64_t n = 0;
+
+	while (!e && n < 200) {
+		err.code = MK_OK;
+		alloc_fail_after(++n);
+		e = engine_new(&o, &err);
+		alloc_fail_after(0);
+		if (!e && err.code != MK_NO_MEMORY) {
+			break;
+		}
+	}
+	ok(e != NULL && n > 5, "each missing allocation is told as such, until none is missing");
+	engine_free(e);
+	engine_free(NULL);
+	w_free(w);
+}
+
+int main(void)
+{
+	cluster_deleted();
+	cluster_made_anew();
+	stale_job();
+	stale_job_going();
+	ready_again();
+	left_the_config();
+	name_cleared();
+	dispatcher_names();
+	start_without_memory();
+	return done_testing();
+}
