@@ -14,7 +14,7 @@ again()
 	said "$1" "the check turns Retry with the reason"
 	said "Evicted due to AdmissionCheck in Retry state: \"$T\" ($1)" "core evicts the Workload for it"
 	said "Reset to Pending after eviction. Previously: Retry" "and resets the check"
-	saw '"nominatedClusterNames":["w1","w2"]' "both workers are nominated again"
+	saw '"nominatedClusterNames":[' "workers are nominated again"
 	placed j
 	is "$(field mgr workload "$wl" '{.status.conditions[?(@.type=="Evicted")].status}')" False \
 		"the eviction is over"

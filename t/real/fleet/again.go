@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -43,7 +44,18 @@ func (t *target) alive() int {
 	return pid
 }
 
-// cmdKill remembers how the process was started before it kills it.
+// remember keeps how a process is started next to its pid: it may also end by itself, as Kueue does when it
+// cannot renew its Lease, and start brings it back then too.
+func remember(dir, name string, cmd *exec.Cmd) error {
+	for ext, words := range map[string][]string{".cmdline": cmd.Args, ".environ": cmd.Env} {
+		data := []byte(strings.Join(words, "\x00") + "\x00")
+		if err := os.WriteFile(filepath.Join(dir, name+ext), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func cmdKill(args []string) error {
 	t, err := parseTarget("kill", args)
 	if err != nil {
@@ -52,15 +64,6 @@ func cmdKill(args []string) error {
 	pid := t.alive()
 	if pid == 0 {
 		return fmt.Errorf("%s does not run", t.name)
-	}
-	for _, what := range []string{"cmdline", "environ"} {
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, what))
-		if err == nil {
-			err = os.WriteFile(t.path("."+what), data, 0o600)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return err
@@ -74,7 +77,7 @@ func cmdKill(args []string) error {
 	return fmt.Errorf("%s does not end", t.name)
 }
 
-// cmdStart starts what kill ended; with the process alive it does nothing. Its output goes where it went.
+// cmdStart starts what has ended; with the process alive it does nothing. Its output goes where it went.
 func cmdStart(args []string) error {
 	t, err := parseTarget("start", args)
 	if err != nil || t.alive() != 0 {
@@ -106,7 +109,7 @@ func cmdStart(args []string) error {
 func (t *target) words(ext string) ([]string, error) {
 	data, err := os.ReadFile(t.path(ext))
 	if err != nil {
-		return nil, fmt.Errorf("%s was not killed by fleet: %w", t.name, err)
+		return nil, fmt.Errorf("%s is not a process of this plane: %w", t.name, err)
 	}
 	var words []string
 	for _, w := range bytes.Split(bytes.TrimRight(data, "\x00"), []byte{0}) {

@@ -65,6 +65,9 @@ func (ps *procs) start(plane, name string, env []string, argv ...string) (*proc,
 		close(p.done)
 	}()
 	pid := strconv.Itoa(p.cmd.Process.Pid)
+	if err := remember(dir, name, p.cmd); err != nil {
+		return p, err
+	}
 	return p, os.WriteFile(filepath.Join(dir, name+".pid"), []byte(pid+"\n"), 0o644)
 }
 
