@@ -140,6 +140,7 @@ void engine_free(struct engine *e)
 	}
 	for (size_t i = 0; i < e->n_clusters; i++) {
 		if (e->clusters[i]) {
+			queue_del(&e->queue, &e->clusters[i]->item); /* its timer may be set */
 			cluster_free(e, e->clusters[i]);
 		}
 	}
