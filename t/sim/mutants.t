@@ -57,7 +57,7 @@ fi
 mkdir -p $out
 rm -f $out/*.result
 export B CC
-printf '%s\n' t/sim/mutants/*.patch | xargs -P 2 -n 1 sh t/sim/mutants.t one
+printf '%s\n' t/sim/mutants/*.patch | xargs -P ${MUTANT_JOBS:-2} -n 1 sh t/sim/mutants.t one
 n=0
 failed=0
 for p in t/sim/mutants/*.patch; do
