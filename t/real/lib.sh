@@ -6,7 +6,9 @@
 # shellcheck shell=sh
 
 set -u
+# A test stands here or in scenes/.
 here=$(cd "$(dirname "$0")" && pwd)
+here=${here%/scenes}
 : "${MK_REAL_DIR:?run this through t/real/run}"
 root=$(cd "$here/../.." && pwd)
 : "${MULTIKUEUED:=$root/build/dev/multikueued}"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Quota is short: two Jobs race for the last of a worker, one on the manager borrows from its cohort, and one with a
 # higher priority takes the place of a running one.
-. "$(dirname "$0")/lib.sh"
-. "$here/scene.sh"
+. "$(dirname "$0")/../lib.sh"
+. "$here/scenes/scene.sh"
 need_daemon
 
 # The manager has room for one Job of its own and can borrow a second one from another queue; workers have room for two.

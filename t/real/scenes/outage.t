@@ -3,8 +3,8 @@
 # The API server of the worker that runs a Job dies: for a moment, which nobody must notice, and for longer than
 # workerLostTimeout, after which the Job runs elsewhere and the worker is cleaned when it returns. Then the manager's
 # Kueue dies.
-. "$(dirname "$0")/lib.sh"
-. "$here/scene.sh"
+. "$(dirname "$0")/../lib.sh"
+. "$here/scenes/scene.sh"
 need_daemon
 scene
 restart_all()

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Somebody deletes the running Job or its clone on the worker: the manager takes it back everywhere and places it again.
-. "$(dirname "$0")/lib.sh"
-. "$here/scene.sh"
+. "$(dirname "$0")/../lib.sh"
+. "$here/scenes/scene.sh"
 need_daemon
 scene
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # From Kueue's own MultiKueue to multikueued with a Job in flight, and back again: neither Job starts twice.
-. "$(dirname "$0")/lib.sh"
-. "$here/scene.sh"
+. "$(dirname "$0")/../lib.sh"
+. "$here/scenes/scene.sh"
 need_daemon
 
 # gate VALUE: the manager's Kueue starts again with its feature gate MultiKueue set to it.

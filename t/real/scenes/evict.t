@@ -3,8 +3,8 @@
 # A worker gives a running Job up: its clone is deactivated, its ClusterQueue drained. The manager takes it back
 # everywhere and places it again. Then the manager does: its ClusterQueue is held and opened again. And a user suspends
 # the running Job.
-. "$(dirname "$0")/lib.sh"
-. "$here/scene.sh"
+. "$(dirname "$0")/../lib.sh"
+. "$here/scenes/scene.sh"
 need_daemon
 scene
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # kill -9 at each stage of a Job's life: nominated, admitted, running, evicted, complete, deleted. Each time the next
 # multikueued takes over where the last one was.
-. "$(dirname "$0")/lib.sh"
-. "$here/scene.sh"
+. "$(dirname "$0")/../lib.sh"
+. "$here/scenes/scene.sh"
 need_daemon
 scene
 
