@@ -109,6 +109,12 @@ static bool is_dispatched(const struct pass *p)
 	return false;
 }
 
+/* Rejected deactivates: it is for a workload that nobody dispatched, and says nothing to one that is inactive already. */
+static bool may_reject(const struct pass *p)
+{
+	return p->state == CHECK_PENDING && facts_is(p->f, F_ACTIVE) && !is_dispatched(p);
+}
+
 /* --- the rules ------------------------------------------------------------------------------------------ */
 
 /* A6: no adapter. True when the pass ends here. */
@@ -123,8 +129,7 @@ static bool no_adapter(struct pass *p)
 		p->e->stats.unserved_workloads -= frozen;
 		return false;
 	}
-	if (p->state == CHECK_PENDING && !is_dispatched(p) && !facts_is(p->f, F_FINISHED) &&
-	    !facts_is(p->f, F_TERMINATING)) {
+	if (may_reject(p) && !facts_is(p->f, F_FINISHED) && !facts_is(p->f, F_TERMINATING)) {
 		text = !facts_is(p->f, F_OWNED)
 			       ? STR("No multikueue adapter found")
 			       : arena_printf(p->e->out->arena,
@@ -158,7 +163,7 @@ static bool not_managed(struct pass *p)
 		fault_tell(p, MK_OK, NULL, MK_E_INPUT, p->job->facts->s[S_REASON]);
 		return false;
 	}
-	if (p->state == CHECK_PENDING && !is_dispatched(p)) {
+	if (may_reject(p)) {
 		text = arena_printf(p->e->out->arena, "The owner is not managed by Kueue: %.*s",
 				    STR_ARG(p->job->facts->s[S_REASON]));
 		reject(p, R_REJECTED_OWNER, text);
