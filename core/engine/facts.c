@@ -106,6 +106,9 @@ static void draw_owner(struct draw *d, const struct json *obj)
 	if (gvk.n > 0 && name.n > 0 && plug_find_adapter(d->env->plug, gvk) >= 0) {
 		d->f.s[S_OWNER_KIND] = gvk;
 		d->f.s[S_OWNER_NAME] = name;
+		if (!d->env->remote) {
+			d->f.s[S_OWNER_UID] = (mk_str){NULL, 0}; /* it may be another object's */
+		}
 		flag(d, F_OWNED, true);
 		return;
 	}

@@ -164,8 +164,9 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 		return SYNC_SAME;
 	}
 	if (!p->job) {
+		const struct table *jobs = local_jobs(p);
 		bool gone = table_known(p->e, CLUSTER_MANAGER, p->kind) &&
-			    (!terminal ||
+			    (!terminal || store_get(jobs, p->w->owner->ns, p->w->owner->name) ||
 			     surely_absent(p, local_jobs(p), p->w->owner->ns, p->w->owner->name));
 
 		return gone ? SYNC_SAME : SYNC_WAIT;

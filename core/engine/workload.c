@@ -91,6 +91,11 @@ static void look_at_job(struct pass *p)
 	p->kind = o->kind;
 	p->adapter = (size_t)o->kind - KIND_FIRST_JOB;
 	p->job = manager_get(p->e, o->kind, o->ns, o->name);
+	if (p->job && p->f && p->f->s[S_OWNER_UID].n > 0 &&
+	    !str_eq(p->f->s[S_OWNER_UID], str_of(p->job->uid))) {
+		/* Another job of that name: the one before, which we still see, or one after it. */
+		p->job = NULL;
+	}
 }
 
 /* Was anything sent out for this workload already? Unseen clusters count only through what is recorded. */
