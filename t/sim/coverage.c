@@ -15,8 +15,6 @@ static const struct {
 	{"gc.held", "too few objects for a cap"},
 	{"breaker.held", "nothing makes clones again here"},
 	{"9.alone", "the dispatcher is built in"},
-	{"4.status",
-	 "no running job is evicted: that takes a lost worker, or an eviction on the manager"},
 	{"4.abandoned", "no running job is evicted"},
 	{"6.lost", "faults end long before workerLostTimeout"},
 	{"2.stale", "the name of a Workload carries its job's uid"},
