@@ -19,7 +19,6 @@ static const struct {
 	 "rare: a running job is evicted only when its clone was deactivated a round before"},
 	{"4.evicted", "rare, as above"},
 	{"6.gone", "rare: a clone that ends as it wins; nobody deletes remote objects"},
-	{"gc.held", "rare: too few objects for a cap"},
 	{"4.abandoned", "no running job is evicted"},
 	{"6.lost", "faults end long before workerLostTimeout"},
 	{"3.out_of_sync", "nobody changes a job's shape"},
