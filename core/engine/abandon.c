@@ -47,7 +47,8 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 
 void abandon(struct pass *p)
 {
-	if (!p->job || p->job->facts->active <= 0 || !facts_is(p->job->facts, F_SUSPENDED)) {
+	if (!p->job || p->job->facts->active <= 0 ||
+	    !facts_is(p->job->facts, F_SUSPENDED | F_MANAGED)) {
 		return;
 	}
 	for (size_t i = 0; i < p->n_clones; i++) {

@@ -274,9 +274,7 @@ static void condition(struct engine *e, struct cluster *c, struct record *r)
 			cond.message = arena_printf(&e->scratch, "load client config failed: %.*s",
 						    STR_ARG(text));
 		}
-		if (c->lost_at != INT64_MAX) {
-			cond.since_wall_ms = e->wall - (e->now - c->lost_at);
-		}
+		cond.since_wall_ms = e->wall - (e->now - c->lost_at);
 	}
 	cond_write(e, r, &c->item, &cond, R_CLUSTER);
 }

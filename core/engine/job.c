@@ -171,6 +171,10 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 
 		return gone ? SYNC_SAME : SYNC_WAIT;
 	}
+	if (!facts_is(p->job->facts, F_MANAGED)) {
+		/* Given to another controller, its status is not ours to write. */
+		return facts_is(p->job->facts, F_UNUSABLE) ? SYNC_WAIT : SYNC_SAME;
+	}
 	if (p->job->inflight) {
 		return SYNC_WAIT;
 	}
@@ -259,9 +263,9 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	struct plug_view v;
 	struct json *draft, *diff;
 
-	if ((!d->remote && !d->forward) || !p->job || facts_is(p->job->facts, F_TERMINATING) ||
-	    facts_is(remote->facts, F_TERMINATING) || clone_is(k, F_FINISHED) ||
-	    !make_view(p, remote, &v)) {
+	if ((!d->remote && !d->forward) || !p->job || !facts_is(p->job->facts, F_MANAGED) ||
+	    facts_is(p->job->facts, F_TERMINATING) || facts_is(remote->facts, F_TERMINATING) ||
+	    clone_is(k, F_FINISHED) || !make_view(p, remote, &v)) {
 		return;
 	}
 	draft = json_dup(a, v.remote);

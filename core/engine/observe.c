@@ -332,17 +332,18 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	observe_touch(e, r);
 }
 
-void observe_reply(struct engine *e, struct record *r, const struct event *ev)
+void observe_reply(struct engine *e, struct record *r, const struct event *ev, bool asked)
 {
 	struct event as = *ev;
+	bool known;
 
 	as.uid = json_str_at(ev->obj, "/metadata/uid");
 	as.epoch = cluster_get(e, r->table->cluster)->epoch;
 	if (as.rv == 0 && !str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &as.rv)) {
 		return;
 	}
-	if (record_is_newer(r, as.epoch, as.rv) ||
-	    (r->present && r->rv == as.rv && r->epoch == as.epoch)) {
+	known = r->present && r->rv == as.rv && r->epoch == as.epoch;
+	if (record_is_newer(r, as.epoch, as.rv) || (known && (!asked || r->blob))) {
 		return;
 	}
 	put(e, r, &as);
@@ -458,6 +459,7 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 	if (ev->link == LINK_UP) {
 		c->glance |= before != LINK_UP && c->id != CLUSTER_MANAGER;
 		c->decided = true;
+		c->failed = false;
 		c->lost_at = INT64_MAX;
 		c->was_up = true;
 		if (c->id == CLUSTER_MANAGER && ev->name.n > 0) {

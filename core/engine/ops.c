@@ -159,7 +159,7 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 		r->unknown = false;
 		r->settling = false;
 		r->fails = 0;
-		observe_reply(e, r, ev);
+		observe_reply(e, r, ev, true);
 	} else if (ev->code == MK_NOT_FOUND) {
 		r->unknown = false;
 		r->settling = false;
@@ -179,7 +179,7 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	r->unanswered = 0;
 	r->retry_at = 0;
 	if (ev->obj && (f->type != OP_DELETE || terminating)) {
-		observe_reply(e, r, ev);
+		observe_reply(e, r, ev, false);
 	} else {
 		settle(e, r, f->type == OP_DELETE ? SETTLE_DELETE_MS : SETTLE_WRITE_MS);
 	}

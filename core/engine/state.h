@@ -83,7 +83,7 @@ struct cluster {
 	uint32_t epoch;
 	enum link_state link;
 	bool decided; /* the link was up or down since the start, or since new credentials */
-	bool failed;  /* it was down */
+	bool failed;  /* it was down since it was up last: lost_at says since when */
 	bool was_up;
 	bool wanted;  /* OP_CONNECT was sent */
 	char *secret; /* what it was sent with */
@@ -259,8 +259,8 @@ void ops_plain(struct engine *e, struct op *op, enum rule rule);
 
 /* --- observe.c --------------------------------------------------------------------------------------- */
 void observe_event(struct engine *e, const struct event *ev);
-/* An object as an answer brought it. */
-void observe_reply(struct engine *e, struct record *r, const struct event *ev);
+/* An object as an answer brought it; 'asked': a get's, which may be about the text of what is known. */
+void observe_reply(struct engine *e, struct record *r, const struct event *ev, bool asked);
 /* Queues whoever decides by this record. */
 void observe_touch(struct engine *e, struct record *r);
 

@@ -90,7 +90,7 @@ static void lost(struct pass *p, const struct cluster *c)
 	if (c && !c->failed) {
 		return; /* the first try to connect is still under way; its end brings us back */
 	}
-	deadline = (since == INT64_MAX ? e->start_ms : since) + timeout;
+	deadline = since + timeout;
 	deadline = deadline > grace ? deadline : grace;
 	if (e->now < deadline) {
 		queue_add_at(&e->queue, &p->w->item, deadline);

@@ -177,6 +177,12 @@ static bool not_managed(struct pass *p)
 	return false;
 }
 
+/* Does no other workload need the job? Each of them would ask for the text that this one drops. */
+static bool is_alone(const struct wl *w)
+{
+	return w->owner->workloads.next == w->owner->workloads.prev;
+}
+
 /* No round is under way: what backed off may start anew. */
 static void release(struct pass *p, enum rule rule)
 {
@@ -196,7 +202,7 @@ static void release(struct pass *p, enum rule rule)
 	breaker_new_round(p->w);
 	if (!left && facts_is(p->f, F_FINISHED)) {
 		record_drop_blob(&p->e->store, p->local);
-		if (p->job) {
+		if (p->job && is_alone(p->w)) {
 			record_drop_blob(&p->e->store, p->job);
 		}
 	}

@@ -2,7 +2,7 @@
 /* Out of memory at each allocation of each stage: the step ends early, nothing is lost, the job still finishes. */
 #include "t/unit/engine_world.h"
 
-enum { N_STAGES = 6, EVERY = 7 };
+enum { N_STAGES = 6, N_TROUBLES = 12, EVERY = 7 };
 
 /* What happens at a stage of the job's life. */
 static void stage(struct world *w, int s)
@@ -75,20 +75,127 @@ static bool starve(uint64_t n, int at)
 	return good;
 }
 
-int main(void)
+/* A life full of trouble: each stage undoes something, and the last one lets the job end on w1. */
+static void trouble(struct world *w, int s)
+{
+	struct object *wl = w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j");
+	struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	switch (s) {
+	case 0: /* a stranger's job on w2, and a clone that cannot win on w3 */
+		w_put(w, 2, JOB,
+		      "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\"},\"spec\":{}}");
+		a_job(w, "j");
+		break;
+	case 1:
+		clone_condition(w, 3, "wl-j", "Evicted", "Preempted", false);
+		break;
+	case 2: /* the job cannot be made: Retry */
+		admit(w, 2, "wl-j");
+		break;
+	case 3:
+		evict(w, wl, "refused");
+		break;
+	case 4:
+		release_quota(w, wl);
+		break;
+	case 5: /* the next round goes to the others */
+		give_quota(w, wl);
+		break;
+	case 6:
+		admit(w, 1, "wl-j");
+		break;
+	case 7: /* it runs, and is evicted here */
+		w_patch(w, w_find(w, 1, JOB, "ns", "j"),
+			"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
+		evict(w, wl, "preempted");
+		w_patch(w, job, "{\"spec\":{\"suspend\":true}}");
+		break;
+	case 8: /* somebody removes the job there; its clone says so */
+		if (w_find(w, 1, JOB, "ns", "j")) {
+			w_del(w, w_find(w, 1, JOB, "ns", "j"));
+		}
+		clone_condition(w, 1, "wl-j", "Finished", "OwnerNotFound", true);
+		break;
+	case 9:
+		release_quota(w, wl);
+		w_settle(w);
+		w_advance(w, 30000);
+		give_quota(w, wl);
+		break;
+	case 10: /* w3's cluster is made anew, w2's Secret goes */
+		w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w3"));
+		w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"));
+		admit(w, 1, "wl-j");
+		break;
+	default:
+		w_put(w, 0, KIND_CLUSTER,
+		      "{\"metadata\":{\"name\":\"w3\",\"generation\":1},\"spec\":{"
+		      "\"clusterSource\":{"
+		      "\"kubeConfig\":{\"location\":\"w3\",\"locationType\":\"Secret\"}}}}");
+		w_patch(w, w_find(w, 1, JOB, "ns", "j"), "{\"status\":{\"succeeded\":2}}");
+		clone_condition(w, 1, "wl-j", "Finished", "Succeeded", true);
+		break;
+	}
+}
+
+/* The same for a life full of trouble: nothing of the stranger is touched, the job ends on w1. */
+static bool starve_in_trouble(uint64_t n, int at)
+{
+	struct world *w = w_new(3);
+	struct object *theirs;
+	bool good = true;
+
+	for (int s = 0; good && s < N_TROUBLES; s++) {
+		if ((s == 1 && !clone_of(w, 3, "wl-j")) || (s == 2 && !clone_of(w, 2, "wl-j")) ||
+		    ((s == 6 || s == 8 || s >= 10) && !clone_of(w, 1, "wl-j")) ||
+		    ((s == 7 || s == 11) && !w_find(w, 1, JOB, "ns", "j"))) {
+			printf("# before trouble %d: something is missing\n", s);
+			good = false;
+			break;
+		}
+		trouble(w, s);
+		for (int i = 0; s == at && i < 3; i++) {
+			w->fail_at = n;
+			w_step(w);
+		}
+		w_settle(w);
+		w_advance(w, 30000);
+	}
+	theirs = w_find(w, 2, JOB, "ns", "j");
+	good = good &&
+	       strstr(w_str(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j"), "/status/conditions"),
+		      "Finished") &&
+	       !clone_of(w, 1, "wl-j") && !w_find(w, 1, JOB, "ns", "j") && theirs &&
+	       !strstr(theirs->text, "multikueue") &&
+	       !strcmp(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2");
+	if (!good) {
+		printf("# trouble %d, allocation %llu: %s\n", at, (unsigned long long)n, w_take(w));
+	}
+	w_free(w);
+	return good;
+}
+
+static void everywhere(int n_stages, bool (*life)(uint64_t n, int at), const char *what)
 {
 	const char *step = getenv("EVERY");
 	uint64_t every = step ? strtoull(step, NULL, 10) : EVERY;
 
-	for (int s = 0; s < N_STAGES; s++) {
+	for (int s = 0; s < n_stages; s++) {
 		int failed = 0;
 		char name[64];
 
 		for (uint64_t n = 1; n < 400; n += every) {
-			failed += !starve(n, s);
+			failed += !life(n, s);
 		}
-		snprintf(name, sizeof(name), "stage %d: starved anywhere, it still finishes", s);
+		snprintf(name, sizeof(name), "%s %d: starved anywhere, it still finishes", what, s);
 		is_int(failed, 0, name);
 	}
+}
+
+int main(void)
+{
+	everywhere(N_STAGES, starve, "stage");
+	everywhere(N_TROUBLES, starve_in_trouble, "trouble");
 	return done_testing();
 }

@@ -349,6 +349,30 @@ static void odd_managed_by(void)
 	w_free(w);
 }
 
+/* managedBy is changed while the job runs: its copy is left as it is, and no look at it helps. */
+static void given_away(const char *managed_by, const char *name)
+{
+	struct world *w = toy_world(0);
+	struct object *wl = a_won_toy(w);
+	char patch[128];
+
+	w_take(w);
+	snprintf(patch, sizeof(patch), "{\"spec\":{\"managedBy\":%s}}", managed_by);
+	w_patch(w, w_find(w, 0, TOY, "ns", "t"), patch);
+	w_settle(w);
+	w_patch(w, remote(w), "{\"status\":{\"done\":1}}");
+	later(w, 60000);
+	ok(!strstr(w_take(w), "get 0 Toy"), name);
+	ok(remote(w) && clone_of(w, 1, "wl-t"), "nothing is deleted");
+	is_str(w_str(w, w_find(w, 0, TOY, "ns", "t"), "/status/done"), "", "nor written");
+	is_str(check_state(w, wl), "Ready", "nor taken back");
+	w_patch(w, w_find(w, 0, TOY, "ns", "t"), "{\"spec\":{\"managedBy\":" OURS "}}");
+	later(w, 5000);
+	is_str(w_str(w, w_find(w, 0, TOY, "ns", "t"), "/status/done"), "1",
+	       "given back: its status comes");
+	w_free(w);
+}
+
 /* A note is cut to 1024 bytes. */
 static void long_words(void)
 {
@@ -381,6 +405,8 @@ int main(void)
 	status_if_present();
 	forwarded();
 	odd_managed_by();
+	given_away("\"example.com/other\"", "another controller's: nothing is asked");
+	given_away("7", "of an odd type: nothing is asked");
 	long_words();
 	return done_testing();
 }

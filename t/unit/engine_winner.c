@@ -169,6 +169,234 @@ static void name_cleared(void)
 	w_free(w);
 }
 
+/* A worker that was down once gets new credentials: the job runs on while the link comes up again. */
+static void new_credentials(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	later(w, 1000);
+	w_link(w, 2, LINK_UP);
+	later(w, 2000000); /* longer than any timeout */
+	w->stay_down[2] = true;
+	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"),
+		"{\"data\":{\"kubeconfig\":\"bmV3\"}}");
+	w_settle(w);
+	w_link(w, 2, LINK_CONNECTING);
+	later(w, 5000);
+	is_str(state_of(w, wl), "Ready", "connecting anew is no loss");
+	w_link(w, 2, LINK_DOWN);
+	later(w, 890000);
+	is_str(state_of(w, wl), "Ready", "the clock starts when it fails");
+	later(w, 20000);
+	is_str(state_of(w, wl), "Retry", "and runs out");
+	w_free(w);
+}
+
+/* A worker's store is new (an epoch began) and not listed yet: unknown is not lost, and not absent. */
+static void new_epoch(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_event(w, EV_LIST_BEGIN, 2, KIND_WORKLOAD)->ev.epoch = 2;
+	later(w, 2000000);
+	is_str(state_of(w, wl), "Ready", "nothing is concluded from what is not listed");
+	ok(!strstr(w_take(w), "Workload wl-j 6."), "nor done");
+	w_free(w);
+}
+
+/* A refused job: the cluster rests, one create a round finds out how it is now. */
+static void foreign_after_a_rest(void)
+{
+	struct world *w = w_new(1);
+	struct object *theirs = w_put(
+		w, 1, JOB, "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\"},\"spec\":{}}");
+	struct object *wl = a_job(w, "j");
+
+	for (int round = 0; round < 3; round++) {
+		w_settle(w);
+		w_advance(w, 20000);
+		admit(w, 1, "wl-j");
+		later(w, 2000);
+		is_str(state_of(w, wl), "Retry", "the name is taken: Retry");
+		ok(strstr(w_take(w), "create 1 Job j 6.create") != NULL, "found out by a create");
+		if (round == 1) {
+			w_del(w, theirs);
+		}
+		evict(w, wl, "x");
+		w_settle(w);
+		release_quota(w, wl);
+		later(w, 5000);
+		if (round == 1) {
+			break;
+		}
+		give_quota(w, wl);
+	}
+	give_quota(w, wl);
+	later(w, 20000);
+	admit(w, 1, "wl-j");
+	later(w, 2000);
+	is_str(state_of(w, wl), "Ready", "the name is free: it runs");
+	ok(strstr(w_str(w, w_find(w, 1, JOB, "ns", "j"), "/metadata/labels"), "origin") != NULL,
+	   "and the job there is ours");
+	w_free(w);
+}
+
+/* A clone that was made from another spec wins nothing and keeps nothing. */
+static void other_spec(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl,
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"podSets\":[{\"name\":\"main\","
+		"\"count\":3}]}}");
+	later(w, 2000);
+	is_str(state_of(w, wl), "Retry", "the spec changed under a running job: Retry");
+	w_patch(w, wl,
+		"{\"metadata\":{\"generation\":3},\"spec\":{\"podSets\":[{\"name\":\"main\","
+		"\"count\":4}]}}");
+	later(w, 2000);
+	is_str(state_of(w, wl), "Retry", "said once");
+	w_free(w);
+}
+
+/* The manager evicts twice with other words: the worker hears both, each once. */
+static void deactivated_again(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	evict(w, wl, "first");
+	later(w, 5000);
+	evict(w, wl, "second");
+	later(w, 5000);
+	ok(strstr(w_str(w, clone_of(w, 2, "wl-j"), "/status/conditions"),
+		  "Evicted on manager: second") != NULL,
+	   "the latest reason");
+	w_take(w);
+	later(w, 60000);
+	is_str(w_take(w), "", "and silence");
+	evict(w, wl, "");
+	later(w, 5000);
+	ok(strstr(w_str(w, clone_of(w, 2, "wl-j"), "/status/conditions"),
+		  "\"Evicted on manager: \"") != NULL,
+	   "an eviction without words");
+	w_free(w);
+}
+
+/* While a workload winds down, the job's kind vanishes on the worker: nobody waits for it. */
+static void winding_unserved(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct pending *p;
+
+	evict(w, wl, "x");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	later(w, 2000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2", "it winds down");
+	p = w_event(w, EV_UNSERVED, 2, JOB);
+	p->ev.code = MK_NOT_FOUND;
+	w_settle(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	later(w, 5000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "",
+	       "no kind, no job: its quota can go");
+	release_quota(w, wl);
+	later(w, 5000);
+	ok(!clone_of(w, 2, "wl-j"), "the clone goes");
+	w_free(w);
+}
+
+/* The clone is Finished, and the job's kind is not served there any more: the end counts all the same. */
+static void finished_unserved(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct pending *p = w_event(w, EV_UNSERVED, 2, JOB);
+
+	p->ev.code = MK_NOT_FOUND;
+	w_settle(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	later(w, 30000);
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "its end is told");
+	ok(!clone_of(w, 2, "wl-j"), "and its clone goes");
+	w_free(w);
+}
+
+/* The remote job is gone when its clone turns Finished: looked for, then the clone's word suffices. */
+static void finished_without_job(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const char *log;
+
+	w->up[2] = false;
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w->up[2] = true;
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	later(w, 30000);
+	log = w_take(w);
+	ok(strstr(log, "get 2 Job j") != NULL, "the job's last status is looked for");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "and the end is told");
+	w_free(w);
+}
+
+/* The last look at a job that ended cannot be had at first: the worker answers 503 for a while. */
+static void last_look_fails(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
+	w->rig = (struct rig){.times = 3,
+			      .type = OP_GET,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_UNAVAILABLE};
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	later(w, 2500);
+	ok(!strstr(w_str(w, wl, "/status/conditions"), "Finished"), "a failed look is none");
+	later(w, 30000);
+	is_int(w->rig.times, 0, "it is repeated");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "then the end is told");
+	w_free(w);
+}
+
+/* The winner's clone comes back without Admitted, and neither Evicted nor Finished: it does not hold the job. */
+static void unadmitted(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct object *k = clone_of(w, 2, "wl-j");
+
+	w_apply(w, k, "{\"conditions\":[" QUOTA "]}");
+	w_tell(w, k, EV_OBSERVED, VIA_WATCH);
+	later(w, 2000);
+	is_str(state_of(w, wl), "Retry", "Retry");
+	w_free(w);
+}
+
+/* The local job is deleted between the nomination and the win. */
+static void job_of_nobody(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w_del(w, w_find(w, 0, JOB, "ns", "j"));
+	admit(w, 2, "wl-j");
+	later(w, 5000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "a job that is gone here is not made there");
+	is_str(state_of(w, wl), "Ready", "its Workload's end is Kueue's to say");
+	w_free(w);
+}
+
 /* Names of dispatchers: ours must exist; another domain's is external and gets no say here. */
 static void dispatcher_names(void)
 {
@@ -238,6 +466,17 @@ int main(void)
 	ready_again();
 	left_the_config();
 	name_cleared();
+	new_credentials();
+	new_epoch();
+	foreign_after_a_rest();
+	other_spec();
+	deactivated_again();
+	winding_unserved();
+	finished_unserved();
+	finished_without_job();
+	last_look_fails();
+	unadmitted();
+	job_of_nobody();
 	dispatcher_names();
 	start_without_memory();
 	return done_testing();

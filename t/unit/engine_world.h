@@ -408,20 +408,25 @@ static void clone_condition(struct world *w, cluster_id c, const char *name, con
 	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
 }
 
-/* The job "j" up to running on w2. */
-static struct object *running_job(struct world *w)
+/* The job "j" up to running on cluster 'c'. */
+static struct object *running_job_on(struct world *w, cluster_id c)
 {
 	struct object *wl = a_job(w, "j");
 
 	w_settle(w);
-	admit(w, 2, "wl-j");
+	admit(w, c, "wl-j");
 	w_settle(w);
-	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+	w_patch(w, w_find(w, c, JOB, "ns", "j"),
 		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":false}}");
 	w_settle(w);
 	w_take(w);
 	return wl;
+}
+
+static struct object *running_job(struct world *w)
+{
+	return running_job_on(w, 2);
 }
 
 static const char *check_message(struct world *w, const struct object *wl)

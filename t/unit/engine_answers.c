@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What servers may answer to an operation besides "done", and what follows: gets that find nothing or fail, refusals of
+ * a job for good, objects that vanish under a write, answers that come too late to matter.
+ */
+#include "core/engine/state.h"
+#include "t/unit/engine_world.h"
+
+static void rig(struct world *w, unsigned times, enum op_type type, cluster_id c, uint16_t kind,
+		enum mk_code code)
+{
+	enum op_outcome outcome = code == MK_UNKNOWN ? OUTCOME_UNKNOWN
+				  : code == MK_OK    ? OUTCOME_APPLIED
+						     : OUTCOME_REFUSED;
+
+	w->rig = (struct rig){.times = times,
+			      .type = type,
+			      .cluster = c,
+			      .kind = kind,
+			      .outcome = outcome,
+			      .code = code};
+}
+
+static size_t count(const char *log, const char *what)
+{
+	size_t n = 0;
+
+	for (log = strstr(log, what); log; log = strstr(log + 1, what)) {
+		n++;
+	}
+	return n;
+}
+
+/* An answer of the test to operation 'id' of a cluster. */
+static struct pending *answer(struct world *w, uint64_t id, enum op_outcome outcome,
+			      enum mk_code code)
+{
+	struct pending *p = w_event(w, EV_OP_DONE, 2, JOB);
+
+	p->ev.op_id = id;
+	p->ev.outcome = outcome;
+	p->ev.code = code;
+	p->msg = w_dup(STR("said so"));
+	return p;
+}
+
+/* A create whose fate is unknown never happened: the get finds nothing, and it is sent again. */
+static void lost_create(void)
+{
+	struct world *w = w_new(2);
+	const char *log;
+
+	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, MK_UNKNOWN);
+	a_job(w, "j");
+	w_settle(w);
+	w_advance(w, 1000);
+	log = w_take(w);
+	is_int((long long)count(log, "create 1 Workload wl-j"), 2, "sent again");
+	ok(count(log, "get 1 Workload wl-j get\ncreate 1 Workload wl-j 9.create") == 1,
+	   "after one look");
+	ok(clone_of(w, 1, "wl-j") != NULL, "and there it is");
+	w_free(w);
+}
+
+/* The look fails, too, or brings nothing readable: it is repeated, ever more slowly, and nothing else is sent. */
+static void failing_gets(enum mk_code code, const char *name)
+{
+	struct world *w = w_new(2);
+	size_t early;
+
+	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, MK_UNKNOWN);
+	a_job(w, "j");
+	w_step(w);
+	rig(w, 1000, OP_GET, 1, KIND_WORKLOAD, code);
+	w_settle(w);
+	w_advance(w, 2000);
+	early = count(w->log, "get 1 Workload wl-j");
+	ok(early > 2, name);
+	w_advance(w, 60000);
+	ok(count(w->log, "get 1 Workload wl-j") < early + 8, "the pauses grow");
+	is_int((long long)count(w_take(w), "create 1 Workload"), 1, "no create meanwhile");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "the other cluster goes on");
+	w_free(w);
+}
+
+/* A 404 that was sent before the object was seen says nothing. */
+static void late_404(void)
+{
+	struct world *w = w_new(2);
+	uint64_t id;
+
+	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, MK_UNKNOWN);
+	a_job(w, "j");
+	w_step(w);
+	w->hold = true;
+	id = w->e->op_seq + 1;
+	w_step(w);
+	ok(strstr(w_take(w), "get 1 Workload wl-j") != NULL, "a look is under way");
+	w->hold = false;
+	w_put(w, 1, KIND_WORKLOAD, clone_of(w, 2, "wl-j")->text);
+	w_step(w);
+	answer(w, id, OUTCOME_REFUSED, MK_NOT_FOUND);
+	w_settle(w);
+	w_advance(w, 5000);
+	ok(!strstr(w_take(w), "create 1 Workload"), "what was seen since counts: no second create");
+	w_free(w);
+}
+
+/* A job that a worker refuses for good: Retry in the server's words. */
+static void refused_for_good(enum mk_code code, const char *name)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w->refuse = code;
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Retry", name);
+	ok(strstr(check_message(w, wl), "the server said no") != NULL, "with the reason");
+	w_free(w);
+}
+
+/* Trouble that passes is no reason to give a cluster up. */
+static void refused_for_now(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w->refuse = MK_UNAVAILABLE;
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	w_advance(w, 5000);
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Ready", "503: still Ready");
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "the next try made it");
+	w_free(w);
+}
+
+/* While a job's create is under way, its Workload is given to another job: the refusal finds nobody. */
+static void refused_for_nobody(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	uint64_t id;
+
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_step(w); /* the win */
+	w->hold = true;
+	id = w->e->op_seq + 1;
+	while (!strstr(w->log, "create 2 Job j")) {
+		id = w->e->op_seq + 1;
+		w_step(w);
+	}
+	w->hold = false;
+	w_patch(w, wl,
+		"{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+		"\"name\":\"k\",\"uid\":\"k\",\"controller\":true}]}}");
+	w_step(w);
+	for (uint64_t i = id; i <= w->e->op_seq; i++) {
+		answer(w, i, OUTCOME_REFUSED, MK_INVALID);
+	}
+	w_settle(w);
+	ok(!strstr(check_message(w, wl), "Cannot create"), "no Workload is told of it");
+	w_free(w);
+}
+
+/* The local Workload vanishes under a status write; the watch has not said so yet. */
+static void vanished(void)
+{
+	struct world *w = w_new(2);
+	const char *log;
+
+	rig(w, 1, OP_APPLY_STATUS, 0, KIND_WORKLOAD, MK_NOT_FOUND);
+	a_job(w, "j");
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "get 0 Workload wl-j get\napply_status 0 Workload wl-j 9.nominate") != NULL,
+	   "it is looked for, and when it is there the write goes on");
+	w_free(w);
+}
+
+/* A refused delete: the uid was another's. What is there now is looked at. */
+static void delete_meets_another(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	rig(w, 1, OP_DELETE, 2, JOB, MK_NOT_FOUND);
+	w_del(w, wl);
+	w_settle(w);
+	w_advance(w, 2000);
+	ok(!clone_of(w, 2, "wl-j"), "a job that was gone already: its clone goes");
+	w_free(w);
+
+	w = w_new(2);
+	wl = running_job(w);
+	rig(w, 1, OP_DELETE, 2, JOB, MK_CONFLICT);
+	w_del(w, wl);
+	w_settle(w);
+	ok(w_find(w, 2, JOB, "ns", "j") && !strstr(w_take(w), "delete 2 Workload"),
+	   "a conflict: nothing more is done at once");
+	w_advance(w, 2000);
+	ok(strstr(w->log, "get 2 Job j") && !w_find(w, 2, JOB, "ns", "j"),
+	   "a look, then it is deleted");
+	w_free(w);
+}
+
+/* Finalizers hold the job and its clone: each is deleted once, and waited for. */
+static void finalizers(void)
+{
+	static const char held[] = "{\"metadata\":{\"finalizers\":[\"x.io/hold\"]}}";
+	static const char let_go[] = "{\"metadata\":{\"finalizers\":null}}";
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), held);
+	w_patch(w, clone_of(w, 2, "wl-j"), held);
+	w_settle(w);
+	w_take(w);
+	w->silent_watch = true;
+	w_del(w, wl);
+	w_settle(w);
+	w_advance(w, 300000);
+	is_int((long long)count(w->log, "delete 2 Job j"), 1, "the job is deleted once");
+	is_int((long long)count(w_take(w), "delete 2 Workload wl-j"), 1, "its clone, too");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), let_go);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_settle(w);
+	w_advance(w, 60000);
+	is_str(w_take_work(w), "", "gone: silence");
+	w_free(w);
+}
+
+/* A conflict is settled by the watch's news, without a get. */
+static void conflict_and_news(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+	const char *log;
+
+	rig(w, 1, OP_APPLY_STATUS, 0, KIND_WORKLOAD, MK_CONFLICT);
+	wl = a_job(w, "j");
+	w_settle(w);
+	w_take(w);
+	w_advance(w, 100);
+	is_str(w_take(w), "", "half a second's patience for the watch");
+	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "9.nominate") && !strstr(log, "get 0"), "its news suffice");
+	w_free(w);
+}
+
+/* A cluster is forgotten while operations on it are under way: their answers matter to nobody. */
+static void forgotten(void)
+{
+	struct world *w = w_new(2);
+	uint64_t first;
+
+	a_job(w, "j");
+	first = w->e->op_seq + 1;
+	w->hold = true;
+	w_step(w);
+	ok(strstr(w_take(w), "create 2 Workload") != NULL, "a create is under way");
+	w->hold = false;
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_settle(w);
+	for (uint64_t i = first; i <= w->e->op_seq; i++) {
+		answer(w, i, OUTCOME_UNKNOWN, MK_UNKNOWN);
+	}
+	answer(w, 4711, OUTCOME_APPLIED, MK_OK); /* nor does one that nobody waits for */
+	w_settle(w);
+	w_advance(w, 5000);
+	ok(!strstr(w_take(w), " 2 Workload"), "nothing more is sent there");
+	ok(clone_of(w, 1, "wl-j") != NULL, "the other cluster has its clone");
+	w_free(w);
+}
+
+/* People ask for a collection now. */
+static void collect_now(void)
+{
+	struct world *w = w_new(1);
+	struct pending *p;
+
+	w_put(w, 1, KIND_WORKLOAD,
+	      "{\"metadata\":{\"name\":\"old\",\"namespace\":\"ns\",\"labels\":{\"kueue.x-k8s.io/"
+	      "multikueue-origin\":\"multikueue\"}},\"spec\":{}}");
+	w_settle(w);
+	p = w_event(w, EV_CONTROL, 0, 0);
+	p->msg = w_dup(STR("dance"));
+	w_settle(w);
+	ok(clone_of(w, 1, "old") != NULL, "another word does nothing");
+	p = w_event(w, EV_CONTROL, 0, 0);
+	p->msg = w_dup(STR("gc"));
+	w_settle(w);
+	ok(!clone_of(w, 1, "old"), "an orphan without our annotations goes at once");
+	w_free(w);
+}
+
+int main(void)
+{
+	lost_create();
+	failing_gets(MK_UNAVAILABLE, "503 to the look: again");
+	failing_gets(MK_OK, "a look that brings no object is none");
+	late_404();
+	refused_for_good(MK_INVALID, "422");
+	refused_for_good(MK_DENIED, "403");
+	refused_for_good(MK_TOO_BIG, "too big");
+	refused_for_good(MK_NOT_FOUND, "404: no such namespace");
+	refused_for_now();
+	refused_for_nobody();
+	vanished();
+	delete_meets_another();
+	finalizers();
+	conflict_and_news();
+	forgotten();
+	collect_now();
+	return done_testing();
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a loaded dispatcher may answer: parts of the clusters, patience, nothing, nonsense; and what becomes of its words. */
+#include "t/unit/engine_world.h"
+
+static struct {
+	int verdict;
+	uint32_t index[4], n;
+	int64_t wait_ms;
+	const char *says;
+	unsigned calls;
+} does;
+
+static int toy_nominate(mk_call *c, const mk_dispatch *d, mk_pick *pick)
+{
+	(void)d;
+	does.calls++;
+	if (does.says) {
+		c->host->say(c, mk_lit(does.says));
+	}
+	for (uint32_t i = 0; i < does.n; i++) {
+		pick->index[i] = does.index[i];
+	}
+	pick->n = does.n;
+	pick->wait_ms = does.wait_ms;
+	return does.verdict;
+}
+
+static const mk_dispatcher toy = {
+	.struct_size = sizeof(mk_dispatcher), .name = "test.io/toy", .nominate = toy_nominate};
+static const void *const toy_items[] = {&toy};
+static const mk_factory toy_dispatchers = {sizeof(mk_factory), 1, MK_FACTORY_DISPATCHER, toy_items};
+static const mk_factory *const toy_factories[] = {&toy_dispatchers, NULL};
+static const mk_entry toy_plugin = MK_ENTRY("io.test.toy", "1.0.0", toy_factories);
+
+/* Three workers behind the toy, which names the first cluster. */
+static struct world *toy_world(void)
+{
+	struct world *w = w_new(3);
+	struct mk_err err;
+
+	memset(&does, 0, sizeof(does));
+	does.verdict = MK_SET;
+	does.n = 1;
+	does.wait_ms = -1;
+	w_stop(w);
+	if (plug_add(w->plug, &toy_plugin, "", &err) != MK_OK) {
+		printf("Bail out! no toy: %s\n", err.msg);
+		exit(1);
+	}
+	w->dispatcher = "test.io/toy";
+	w_restart(w);
+	w->full = true;
+	w_settle(w);
+	w_take(w);
+	return w;
+}
+
+static const char *nominated(struct world *w, const struct object *wl)
+{
+	return w_str(w, wl, "/status/nominatedClusterNames");
+}
+
+static size_t count(const char *log, const char *what)
+{
+	size_t n = 0;
+
+	for (log = strstr(log, what); log; log = strstr(log + 1, what)) {
+		n++;
+	}
+	return n;
+}
+
+/* One cluster, later another: the first one's clone is taken away. */
+static void its_choice(void)
+{
+	struct world *w = toy_world();
+	struct object *wl = a_job(w, "j");
+	unsigned calls;
+
+	does.wait_ms = 5000;
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w1\"]", "one of three");
+	ok(clone_of(w, 1, "wl-j") && !clone_of(w, 2, "wl-j"), "and one clone");
+	does.index[0] = 2;
+	does.index[1] = 1;
+	does.n = 2;
+	does.wait_ms = -1;
+	w_advance(w, 6000);
+	is_str(nominated(w, wl), "[\"w3\",\"w2\"]", "asked again after its wait: two others");
+	ok(!clone_of(w, 1, "wl-j") && clone_of(w, 2, "wl-j") && clone_of(w, 3, "wl-j"),
+	   "the clones follow");
+	calls = does.calls;
+	w_advance(w, 600000);
+	is_int(does.calls, calls, "without a wait it is asked when something happens");
+	does.verdict = MK_KEEP;
+	does.n = 0;
+	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w3\",\"w2\"]", "it may leave the list as it is");
+	admit(w, 3, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w3", "the race is as ever");
+	w_free(w);
+}
+
+/* An empty list takes the nomination back; a state, not an error. */
+static void nothing_left(void)
+{
+	struct world *w = toy_world();
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	does.n = 0;
+	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
+	w_settle(w);
+	w_advance(w, 3000);
+	is_str(nominated(w, wl), "", "no nomination");
+	ok(!clone_of(w, 1, "wl-j"), "and no clone");
+	does.verdict = MK_KEEP | MK_EXHAUSTED;
+	w_take(w);
+	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"c\"}}}");
+	w_settle(w);
+	w_advance(w, 600000);
+	ok(!strstr(w_take(w), "apply_status"), "exhausted: nothing is written");
+	w_free(w);
+}
+
+/* MK_E_INPUT with a reason: told; MK_E_RETRY: asked again by itself. */
+static void refuses(void)
+{
+	struct world *w = toy_world();
+	struct object *wl;
+	unsigned calls;
+
+	does.verdict = MK_E_INPUT;
+	does.n = 0;
+	does.says = "no cluster has such machines";
+	wl = a_job(w, "j");
+	w_settle(w);
+	ok(strstr(w_take(w), "no cluster has such machines") != NULL, "people are told why");
+	calls = does.calls;
+	w_advance(w, 500000);
+	is_int(does.calls, calls, "the same input is not tried again");
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Pending", "still Pending");
+	does.verdict = MK_E_RETRY;
+	does.says = NULL;
+	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
+	w_settle(w);
+	does.verdict = MK_SET;
+	does.n = 1;
+	w_advance(w, 10000);
+	is_str(nominated(w, wl), "[\"w1\"]", "\"later\" is asked again");
+	w_free(w);
+}
+
+/* Nonsense: a position that does not exist, one twice, a verdict out of the blue. */
+static void breaks_its_contract(uint32_t first, uint32_t second, int verdict, const char *name)
+{
+	struct world *w = toy_world();
+	struct object *wl;
+	const char *log;
+	unsigned calls;
+
+	does.verdict = verdict;
+	does.index[0] = first;
+	does.index[1] = second;
+	does.n = 2;
+	wl = a_job(w, "j");
+	w_settle(w);
+	w_advance(w, 30000);
+	log = w_take(w);
+	is_int((long long)count(log, "Fault of a plugin"), 1, name);
+	ok(!strstr(log, "create "), "nothing is created");
+	is_int(does.calls, 3, "three faults, then it rests");
+	calls = does.calls;
+	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
+	w_settle(w);
+	is_int(does.calls, calls, "news do not wake it");
+	does.verdict = MK_SET;
+	does.index[0] = 0;
+	does.n = 1;
+	w_advance(w, 120000);
+	is_str(nominated(w, wl), "[\"w1\"]", "then it gets another chance");
+	w_free(w);
+}
+
+/* A fault while another leads: people hear of it from the leader alone. */
+static void fault_on_standby(void)
+{
+	struct world *w = toy_world();
+
+	does.verdict = 4711;
+	w_event(w, EV_LEADER, 0, 0);
+	w_settle(w);
+	a_job(w, "j");
+	w_settle(w);
+	w_advance(w, 60000);
+	ok(!strstr(w_take(w), "Fault of a plugin"), "a standby says nothing");
+	w_event(w, EV_LEADER, 0, 0)->ev.may_write = true;
+	w_settle(w);
+	w_advance(w, 60000);
+	ok(strstr(w_take(w), "Fault of a plugin") != NULL, "the leader does");
+	w_free(w);
+}
+
+int main(void)
+{
+	its_choice();
+	nothing_left();
+	refuses();
+	breaks_its_contract(7, 0, MK_SET, "no such cluster");
+	breaks_its_contract(1, 1, MK_SET, "one twice");
+	breaks_its_contract(0, 1, 4711, "no such verdict");
+	fault_on_standby();
+	return done_testing();
+}
