@@ -12,8 +12,14 @@
 
 /* A view of a string literal. */
 #define STR(literal) ((mk_str){(literal), sizeof(literal) - 1})
+/* What printf may be given for a view: never NULL. */
+static inline const char *str_chars(mk_str s)
+{
+	return s.n ? s.p : "";
+}
+
 /* For printf("%.*s", STR_ARG(s)). */
-#define STR_ARG(s) (int)(s).n, (s).n ? (s).p : ""
+#define STR_ARG(s) (int)(s).n, str_chars(s)
 
 /* View of a C string; NULL gives the empty view. Borrowed. */
 static inline mk_str str_of(const char *s)
