@@ -124,9 +124,15 @@ static void zero(unsigned char *p, size_t n)
 	}
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* 'size' as it is handed out; smaller than 'size' when it overflows. */
+static size_t round_up(size_t size)
 {
-	size_t rounded = size ? (size + (ALIGN - 1)) & ~(size_t)(ALIGN - 1) : ALIGN;
+	return size ? (size + (ALIGN - 1)) & ~(size_t)(ALIGN - 1) : ALIGN;
+}
+
+void *arena_alloc_raw(struct arena *a, size_t size)
+{
+	size_t rounded = round_up(size);
 	struct arena_block *b = a->blocks;
 	void *p;
 
@@ -144,7 +150,16 @@ void *arena_alloc(struct arena *a, size_t size)
 	p = b->data + b->used;
 	b->used += rounded;
 	a->used += rounded;
-	zero(p, rounded);
+	return p;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	void *p = arena_alloc_raw(a, size);
+
+	if (p != NULL) {
+		zero(p, round_up(size));
+	}
 	return p;
 }
 
@@ -179,7 +194,7 @@ bool arena_on_done(struct arena *a, void (*fn)(void *ctx), void *ctx)
 
 mk_str arena_dup(struct arena *a, mk_str s)
 {
-	char *p = s.n < SIZE_MAX ? arena_alloc(a, s.n + 1) : NULL;
+	char *p = s.n < SIZE_MAX ? arena_alloc_raw(a, s.n + 1) : NULL;
 
 	if (p == NULL) {
 		a->failed = true;
@@ -188,6 +203,7 @@ mk_str arena_dup(struct arena *a, mk_str s)
 	if (s.n > 0) {
 		memcpy(p, s.p, s.n);
 	}
+	p[s.n] = '\0';
 	return (mk_str){p, s.n};
 }
 
@@ -208,7 +224,7 @@ mk_str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 	if ((size_t)n < sizeof(small)) {
 		return arena_dup(a, (mk_str){small, (size_t)n});
 	}
-	p = arena_alloc(a, (size_t)n + 1);
+	p = arena_alloc_raw(a, (size_t)n + 1);
 	if (p == NULL) {
 		return (mk_str){NULL, 0};
 	}

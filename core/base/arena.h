@@ -40,6 +40,9 @@ void *arena_alloc(struct arena *a, size_t size);
 /* n * size zeroed bytes; NULL also when the product overflows. */
 void *arena_array(struct arena *a, size_t n, size_t size);
 
+/* As arena_alloc, but with whatever was there before: for a caller that writes every byte before anyone reads it. */
+void *arena_alloc_raw(struct arena *a, size_t size);
+
 /* True once an allocation failed since init or clear. */
 bool arena_failed(const struct arena *a);
 

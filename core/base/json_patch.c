@@ -92,17 +92,21 @@ static yyjson_mut_val *copy_val(struct copy *c, const yyjson_mut_val *v)
 static struct json *dup(struct arena *a, const struct json *v)
 {
 	struct copy c = {.n_vals = 0};
+	yyjson_mut_val *out;
 
 	if (!measure(&c, val_of(v), 1)) {
 		a->failed = true;
 		return NULL;
 	}
-	c.next_val = arena_array(a, c.n_vals, sizeof(*c.next_val));
-	c.next_text = c.next_val ? arena_alloc(a, c.n_text) : NULL;
+	/* No walk counts so many that a product overflows. */
+	c.next_val = arena_alloc_raw(a, c.n_vals * sizeof(*c.next_val));
+	c.next_text = c.next_val ? arena_alloc_raw(a, c.n_text) : NULL;
 	if (c.next_text == NULL) {
 		return NULL;
 	}
-	return json_of(copy_val(&c, val_of(v)));
+	out = copy_val(&c, val_of(v));
+	out->next = NULL;
+	return json_of(out);
 }
 
 struct json *json_dup(struct arena *a, const struct json *v)

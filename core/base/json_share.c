@@ -49,7 +49,7 @@ void json_own(struct arena *a, struct json *v)
 {
 	size_t n;
 	const yyjson_mut_val *e = circle(val_of(v), &n);
-	yyjson_mut_val *ring = n > 0 ? arena_array(a, n, sizeof(*ring)) : NULL;
+	yyjson_mut_val *ring = n > 0 ? arena_alloc_raw(a, n * sizeof(*ring)) : NULL;
 
 	if (ring == NULL) {
 		return;
@@ -87,7 +87,7 @@ static bool circle_beside(struct arena *a, yyjson_mut_val *out, const yyjson_mut
 	bool is_obj = val_type(v) == YYJSON_TYPE_OBJ;
 	size_t n, n_old;
 	const yyjson_mut_val *e = circle(v, &n), *was = circle(old, &n_old);
-	yyjson_mut_val *ring = arena_array(a, n, sizeof(*ring));
+	yyjson_mut_val *ring = arena_alloc_raw(a, n * sizeof(*ring));
 	bool good = ring != NULL && e != NULL;
 
 	for (size_t i = 0; good && i < n; i++, e = e->next) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON text to values and back. yyjson reads in place, in a copy of the text that stays in the arena as the home of all
- * strings; its tree is scratch memory, from which one pass builds the values, in one piece, and checks depth and
- * duplicate keys. Numbers are read raw, so that reals keep their text and integers all their bits.
+ * JSON text to values; json_write.c is the way back. yyjson reads in place, in a copy of the text that stays in the
+ * arena as the home of all strings; its tree is scratch memory, from which one pass builds the values, in one piece, and
+ * checks depth and duplicate keys. Numbers are read raw, so that reals keep their text and integers all their bits.
  */
 #include "core/base/json.h"
 
@@ -62,11 +62,6 @@ void json_set_number(yyjson_mut_val *v, mk_str text)
 	}
 }
 
-struct build {
-	yyjson_mut_val *next; /* the values not used yet */
-	struct mk_err *err;
-};
-
 static int cmp_keys(const void *x, const void *y)
 {
 	const yyjson_mut_val *const *a = x;
@@ -109,122 +104,117 @@ static enum mk_code check_many_keys(const yyjson_mut_val *first, size_t n, struc
 	return code;
 }
 
+/* One of 64 bits, which keys that differ mostly do not share. */
+static uint64_t key_bit(const yyjson_mut_val *key)
+{
+	const unsigned char *s = (const unsigned char *)key->uni.str;
+	size_t n = val_len(key);
+
+	return n == 0 ? 1 : (uint64_t)1 << ((n * 7 + s[n - 1] * 5u + s[n / 2] * 3u) & 63);
+}
+
 /* Are the n keys of an object different? */
 static enum mk_code check_keys(const yyjson_mut_val *first, size_t n, struct mk_err *err)
 {
 	const yyjson_mut_val *x = first;
+	uint64_t seen = 0;
 
 	if (n > FEW_KEYS) {
 		return check_many_keys(first, n, err);
 	}
-	for (size_t i = 1; i < n; i++) {
+	for (size_t i = 0; i < n; i++, x = x->next->next) {
+		uint64_t bit = key_bit(x);
 		const yyjson_mut_val *y = first;
 
-		x = x->next->next;
-		for (size_t k = 0; k < i; k++) {
+		for (size_t k = 0; (seen & bit) != 0 && k < i; k++, y = y->next->next) {
 			if (x->tag == y->tag && memcmp(x->uni.str, y->uni.str, val_len(x)) == 0) {
 				return duplicate(x, err);
 			}
-			y = y->next->next;
 		}
+		seen |= bit;
 	}
 	return MK_OK;
 }
 
-static yyjson_mut_val *take_str(struct build *b, yyjson_val *v)
+/* A container whose elements are being read. */
+struct open {
+	yyjson_mut_val *at, *key, *last; /* 'key': the newest, in an object */
+	size_t left;                     /* nodes to come; keys count */
+};
+
+/* The value alone, without its elements. */
+static void convert_val(yyjson_val *in, yyjson_mut_val *out)
 {
-	yyjson_mut_val *out = b->next++;
-
-	val_set(out, YYJSON_TYPE_STR, yyjson_get_len(v));
-	out->uni.str = yyjson_get_str(v);
-	return out;
-}
-
-static enum mk_code convert(struct build *b, yyjson_val *in, int depth, yyjson_mut_val **ret);
-
-static enum mk_code convert_arr(struct build *b, yyjson_val *in, int depth, yyjson_mut_val *out)
-{
-	yyjson_arr_iter it = yyjson_arr_iter_with(in);
-	yyjson_mut_val *first = NULL;
-	yyjson_mut_val *last = NULL;
-	size_t n = yyjson_arr_size(in);
-
-	val_set(out, YYJSON_TYPE_ARR, n);
-	for (size_t i = 0; i < n; i++) {
-		yyjson_mut_val *e;
-		enum mk_code code = convert(b, yyjson_arr_iter_next(&it), depth + 1, &e);
-
-		if (code != MK_OK) {
-			return code;
-		}
-		if (last == NULL) {
-			first = e;
-		} else {
-			last->next = e;
-		}
-		e->next = first;
-		last = e;
-	}
-	out->uni.ptr = last;
-	return MK_OK;
-}
-
-static enum mk_code convert_obj(struct build *b, yyjson_val *in, int depth, yyjson_mut_val *out)
-{
-	yyjson_obj_iter it = yyjson_obj_iter_with(in);
-	yyjson_mut_val *first = NULL;
-	yyjson_mut_val *last = NULL;
-	size_t n = yyjson_obj_size(in);
-
-	val_set(out, YYJSON_TYPE_OBJ, n);
-	for (size_t i = 0; i < n; i++) {
-		yyjson_val *key = yyjson_obj_iter_next(&it);
-		yyjson_mut_val *k = take_str(b, key);
-		yyjson_mut_val *e;
-		enum mk_code code = convert(b, yyjson_obj_iter_get_val(key), depth + 1, &e);
-
-		if (code != MK_OK) {
-			return code;
-		}
-		k->next = e;
-		if (last == NULL) {
-			first = k;
-		} else {
-			last->next->next = k;
-		}
-		e->next = first;
-		last = k;
-	}
-	out->uni.ptr = last;
-	return check_keys(first, n, b->err);
-}
-
-static enum mk_code convert(struct build *b, yyjson_val *in, int depth, yyjson_mut_val **ret)
-{
-	yyjson_mut_val *out;
-
-	if (depth > JSON_MAX_DEPTH) {
-		return err_set(b->err, MK_INVALID, "json", "nested deeper than %d levels",
-			       (int)JSON_MAX_DEPTH);
-	}
-	if (yyjson_is_str(in)) {
-		*ret = take_str(b, in);
-		return MK_OK;
-	}
-	out = b->next++;
-	*ret = out;
-	if (yyjson_is_obj(in)) {
-		return convert_obj(b, in, depth, out);
-	}
-	if (yyjson_is_arr(in)) {
-		return convert_arr(b, in, depth, out);
-	}
-	if (yyjson_is_raw(in)) {
+	switch (yyjson_get_type(in)) {
+	case YYJSON_TYPE_STR:
+		val_set(out, YYJSON_TYPE_STR, yyjson_get_len(in));
+		out->uni.str = yyjson_get_str(in);
+		break;
+	case YYJSON_TYPE_OBJ:
+	case YYJSON_TYPE_ARR:
+		val_set(out, yyjson_get_type(in), yyjson_get_len(in));
+		out->uni.ptr = NULL;
+		break;
+	case YYJSON_TYPE_RAW:
 		json_set_number(out, (mk_str){yyjson_get_raw(in), yyjson_get_len(in)});
-	} else {
+		break;
+	default:
 		out->tag = yyjson_is_true(in)   ? YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_TRUE
 			   : yyjson_is_bool(in) ? YYJSON_TYPE_BOOL
 						: YYJSON_TYPE_NULL;
+		out->uni.u64 = 0;
+		break;
+	}
+}
+
+/* Closes the circle of a container that has all its elements. */
+static enum mk_code close_container(const struct open *o, struct mk_err *err)
+{
+	yyjson_mut_val *first = o->at + 1;
+	bool is_obj = val_type(o->at) == YYJSON_TYPE_OBJ;
+
+	o->last->next = first;
+	o->at->uni.ptr = is_obj ? o->key : o->last;
+	return is_obj ? check_keys(first, val_len(o->at), err) : MK_OK;
+}
+
+/*
+ * The n values of a document: the reader leaves them in one row, each container before its elements and each key before
+ * its value, and so they stay in 'out'.
+ */
+static enum mk_code convert(yyjson_val *in, yyjson_mut_val *out, size_t n, struct mk_err *err)
+{
+	struct open open[JSON_MAX_DEPTH], *top = open; /* open[0] holds the root */
+	enum mk_code code = MK_OK;
+
+	*top = (struct open){.left = SIZE_MAX};
+	for (size_t i = 0; i < n; i++) {
+		size_t size;
+
+		convert_val(&in[i], &out[i]);
+		out[i].next = NULL;
+		if (top->last != NULL) {
+			top->last->next = &out[i];
+		}
+		top->last = &out[i];
+		top->key = top->left % 2 == 0 ? &out[i] : top->key;
+		top->left--;
+		size = val_type(&out[i]) == YYJSON_TYPE_OBJ   ? val_len(&out[i]) * 2
+		       : val_type(&out[i]) == YYJSON_TYPE_ARR ? val_len(&out[i])
+							      : 0;
+		if (size > 0 && top == &open[JSON_MAX_DEPTH - 1]) {
+			return err_set(err, MK_INVALID, "json", "nested deeper than %d levels",
+				       (int)JSON_MAX_DEPTH);
+		}
+		if (size > 0) {
+			*++top = (struct open){.at = &out[i], .left = size};
+		}
+		for (; top->left == 0 && code == MK_OK; top--) {
+			code = close_container(top, err);
+		}
+		if (code != MK_OK) {
+			return code;
+		}
 	}
 	return MK_OK;
 }
@@ -242,10 +232,10 @@ static enum mk_code syntax_error(const yyjson_read_err *e, mk_str text, struct m
 enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct mk_err *err)
 {
 	yyjson_read_err why = {.code = YYJSON_READ_SUCCESS};
-	struct build b = {.err = err};
-	yyjson_mut_val *root;
+	yyjson_mut_val *vals = NULL;
 	enum mk_code code;
 	yyjson_doc *doc;
+	size_t n, bytes;
 	char *home;
 
 	if (text.n > JSON_MAX_SIZE) {
@@ -254,30 +244,34 @@ enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct 
 	if (text.n == 0) {
 		return err_set(err, MK_INVALID, "json", "empty document");
 	}
-	home = arena_alloc(a, text.n + YYJSON_PADDING_SIZE);
+	home = arena_alloc_raw(a, text.n + YYJSON_PADDING_SIZE);
 	if (home == NULL) {
 		return err_set(err, MK_NO_MEMORY, "json", "out of memory");
 	}
 	memcpy(home, text.p, text.n);
+	memset(home + text.n, 0, YYJSON_PADDING_SIZE);
 	doc = yyjson_read_opts(home, text.n, YYJSON_READ_INSITU | YYJSON_READ_NUMBER_AS_RAW,
 			       &scratch, &why);
 	if (doc == NULL) {
 		return syntax_error(&why, text, err);
 	}
-	b.next = arena_array(a, yyjson_doc_get_val_count(doc), sizeof(*b.next));
-	if (b.next == NULL) {
+	n = yyjson_doc_get_val_count(doc);
+	if (!__builtin_mul_overflow(n, sizeof(*vals), &bytes)) {
+		vals = arena_alloc_raw(a, bytes);
+	}
+	if (vals == NULL) {
 		code = err_set(err, MK_NO_MEMORY, "json", "out of memory");
 	} else {
-		code = convert(&b, yyjson_doc_get_root(doc), 1, &root);
+		code = convert(yyjson_doc_get_root(doc), vals, n, err);
 	}
 	yyjson_doc_free(doc);
 	if (code == MK_OK) {
-		*ret = json_of(root);
+		*ret = json_of(vals);
 	}
 	return code;
 }
 
-static mk_str write_text(struct arena *a, const struct json *v, yyjson_write_flag flags)
+mk_str json_write_pretty(struct arena *a, const struct json *v)
 {
 	yyjson_write_err why;
 	mk_str text = {NULL, 0};
@@ -287,7 +281,8 @@ static mk_str write_text(struct arena *a, const struct json *v, yyjson_write_fla
 	if (v == NULL) {
 		return text;
 	}
-	p = yyjson_mut_val_write_opts(val_of(v), flags, &scratch, &n, &why);
+	p = yyjson_mut_val_write_opts(val_of(v), YYJSON_WRITE_PRETTY_TWO_SPACES, &scratch, &n,
+				      &why);
 	if (p == NULL) {
 		/* Strings are valid and no number is a double: only memory can be short. */
 		a->failed = true;
@@ -296,16 +291,6 @@ static mk_str write_text(struct arena *a, const struct json *v, yyjson_write_fla
 	text = arena_dup(a, (mk_str){p, n});
 	mk_free(p);
 	return text;
-}
-
-mk_str json_write(struct arena *a, const struct json *v)
-{
-	return write_text(a, v, YYJSON_WRITE_NOFLAG);
-}
-
-mk_str json_write_pretty(struct arena *a, const struct json *v)
-{
-	return write_text(a, v, YYJSON_WRITE_PRETTY_TWO_SPACES);
 }
 
 struct json *json_new_num(struct arena *a, mk_str text)
