@@ -30,10 +30,14 @@ struct manager {
 	bool broken;
 };
 
-static void on_emit(void *ctx, const struct event *ev)
+/* Kinds that the engine does not know: the observer alone is told of them. */
+static bool is_foreign(uint16_t kind)
 {
-	struct manager *m = ctx;
+	return kind >= KIND_LOCAL_QUEUE && kind < KIND_FIRST_JOB;
+}
 
+static bool keep_event(struct manager *m, const struct event *ev)
+{
 	if (m->n_events == m->size_events) {
 		size_t size = m->size_events ? m->size_events * 2 : 256;
 		struct event *grown = NULL;
@@ -42,13 +46,23 @@ static void on_emit(void *ctx, const struct event *ev)
 			grown = mk_realloc(m->events, size * sizeof(*grown));
 		}
 		if (grown == NULL) {
-			m->broken = true;
-			return;
+			return false;
 		}
 		m->events = grown;
 		m->size_events = size;
 	}
 	m->events[m->n_events++] = *ev;
+	return true;
+}
+
+static void on_emit(void *ctx, const struct event *ev)
+{
+	struct manager *m = ctx;
+
+	if (!is_foreign(ev->kind) && !keep_event(m, ev)) {
+		m->broken = true;
+		return;
+	}
 	if (ev->type == EV_LINK && ev->link == LINK_DOWN && m->apply != NULL) {
 		apply_link_down(m->apply, ev->cluster);
 	}
@@ -218,6 +232,9 @@ void manager_run(struct manager *m, int64_t mono_ms, int64_t wall_ms)
 		struct op_list ops = {.arena = &m->step_arena};
 
 		apply_run(m->apply, mono_ms);
+		if (m->n_events == 0) {
+			arena_clear(&m->events_arena); /* what the observer alone was told of */
+		}
 		if (m->n_events == 0 && engine_next_ms(m->engine) > mono_ms) {
 			break;
 		}

@@ -12,7 +12,7 @@ enum { RETRY_GROUP_MS = 30 * 1000 };
 bool discovery_is_fixed(uint16_t kind)
 {
 	return kind == KIND_SECRET || kind == KIND_NAMESPACE || kind == KIND_EVENT ||
-	       kind == KIND_LEASE;
+	       kind == KIND_LEASE || kind == KIND_CONFIG_MAP || kind == KIND_WEBHOOKS;
 }
 
 mk_str discovery_plural(const struct link *l, uint16_t kind)
@@ -35,9 +35,12 @@ mk_str discovery_no_match(const struct kind *kind, struct arena *a)
 			    STR_ARG(kind->kind), STR_ARG(kind_api_version(kind, api)));
 }
 
-/* Which kinds matter where: workers need Workload and the jobs, the manager all. */
+/* Which kinds matter where: workers need Workload and the jobs, the manager all but those of admission, when off. */
 static bool is_wanted(const struct link *l, uint16_t kind)
 {
+	if (kind >= KIND_LOCAL_QUEUE && kind < KIND_FIRST_JOB) {
+		return watch_find(l, kind) != NULL;
+	}
 	return l->id == CLUSTER_MANAGER || kind == KIND_WORKLOAD || kind >= KIND_FIRST_JOB;
 }
 

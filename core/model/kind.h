@@ -14,15 +14,19 @@
 #include "core/base/str.h"
 
 enum {
-	KIND_WORKLOAD,  /* kueue.x-k8s.io/v1beta2 Workload */
-	KIND_CHECK,     /* kueue.x-k8s.io/v1beta2 AdmissionCheck */
-	KIND_CONFIG,    /* kueue.x-k8s.io/v1beta2 MultiKueueConfig */
-	KIND_CLUSTER,   /* kueue.x-k8s.io/v1beta2 MultiKueueCluster */
-	KIND_SECRET,    /* v1 Secret: kubeconfigs, in the daemon's namespace only */
-	KIND_NAMESPACE, /* v1 Namespace: kube-system's uid is a cluster's identity */
-	KIND_EVENT,     /* events.k8s.io/v1 Event: written, never read */
-	KIND_LEASE,     /* coordination.k8s.io/v1 Lease */
-	KIND_FIRST_JOB, /* ids from here on are job kinds */
+	KIND_WORKLOAD,    /* kueue.x-k8s.io/v1beta2 Workload */
+	KIND_CHECK,       /* kueue.x-k8s.io/v1beta2 AdmissionCheck */
+	KIND_CONFIG,      /* kueue.x-k8s.io/v1beta2 MultiKueueConfig */
+	KIND_CLUSTER,     /* kueue.x-k8s.io/v1beta2 MultiKueueCluster */
+	KIND_SECRET,      /* v1 Secret: kubeconfigs, in the daemon's namespace only */
+	KIND_NAMESPACE,   /* v1 Namespace: kube-system's uid is a cluster's identity */
+	KIND_EVENT,       /* events.k8s.io/v1 Event: written, never read */
+	KIND_LEASE,       /* coordination.k8s.io/v1 Lease */
+	KIND_LOCAL_QUEUE, /* kueue.x-k8s.io/v1beta2 LocalQueue: from here on, for admission only */
+	KIND_CLUSTER_QUEUE, /* kueue.x-k8s.io/v1beta2 ClusterQueue */
+	KIND_CONFIG_MAP,    /* v1 ConfigMap */
+	KIND_WEBHOOKS,      /* admissionregistration.k8s.io/v1 MutatingWebhookConfiguration */
+	KIND_FIRST_JOB,     /* ids from here on are job kinds */
 	KIND_MAX = 256
 };
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The HTTP server on libevent's bufferevents; see http_server.h. At the limit of connections the
- * listener pauses, and further ones wait in the kernel's backlog.
- */
+/* The HTTP server on libevent's bufferevents; see http_server.h. */
 #include "core/net/http_server.h"
 
 #include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <event2/listener.h>
 #include <netinet/in.h>
@@ -15,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/list.h"
 #include "core/net/http_parse.h"
 
@@ -26,20 +25,28 @@ struct route {
 };
 
 struct connection {
-	struct list_node node;
+	struct list_node node; /* in connections, or in idle */
 	struct http_server *server;
 	struct bufferevent *bev;
-	struct loop_timer *lifetime;
-	bool continued; /* "100 Continue" was sent for the request that is coming in */
-	bool closing;   /* to be freed when the last answer is written */
+	struct loop_timer *limit; /* of what it is doing now */
+	int64_t born_ms;
+	size_t reserved; /* bytes of a body that is coming in */
+	bool idle;       /* between two requests */
+	bool writing;    /* an answer is not wholly taken yet */
+	bool continued;  /* "100 Continue" was sent for the request that is coming in */
+	bool closing;    /* to be freed when the last answer is written */
 };
 
 struct http_server {
 	struct loop *loop;
 	struct evconnlistener *listener;
 	struct route *routes;
+	struct http_server_options o;
 	struct list_node connections;
+	struct list_node idle; /* the longest first */
 	unsigned n_connections;
+	size_t incoming; /* of all 'reserved' */
+	bool paused;     /* the listener */
 	uint16_t port;
 };
 
@@ -89,6 +96,8 @@ static void write_answer(struct connection *c, const struct http_answer *a, bool
 	if (with_body && n > 0) {
 		evbuffer_add(out, a->body.p, n);
 	}
+	c->writing = true;
+	loop_timer_set(c->limit, HTTP_WRITE_MS);
 	if (!keep) {
 		c->closing = true;
 		bufferevent_disable(c->bev, EV_READ);
@@ -147,30 +156,69 @@ static void answer(struct connection *c, const struct http_head *h, mk_str body)
 		a.status = 404;
 		buf_add(&a.body, STR("404 page not found\n"));
 	}
-	write_answer(c, &a, strcmp(rq.method, "HEAD") != 0, h->keep_alive);
+	/* A client that waits for a place gets this one's. */
+	write_answer(c, &a, strcmp(rq.method, "HEAD") != 0,
+		     h->keep_alive && !c->server->paused &&
+			     clock_mono_ms() - c->born_ms < c->server->o.lifetime_ms);
 	buf_done(&a.body);
 }
 
 /* --- connections
  * ---------------------------------------------------------------------------------- */
 
+static void set_reserved(struct connection *c, size_t n)
+{
+	c->server->incoming += n - c->reserved;
+	c->reserved = n;
+}
+
 static void connection_free(struct connection *c)
 {
 	struct http_server *s = c->server;
 
+	set_reserved(c, 0);
 	list_del(&c->node);
 	s->n_connections--;
-	if (s->listener && s->n_connections < HTTP_MAX_CONNECTIONS) {
+	if (s->listener && s->paused && s->n_connections < s->o.max_connections) {
+		s->paused = false;
 		evconnlistener_enable(s->listener);
 	}
-	loop_timer_free(c->lifetime);
+	loop_timer_free(c->limit);
 	bufferevent_free(c->bev);
 	mk_free(c);
 }
 
-static void lifetime_over(void *ctx)
+static void time_is_over(void *ctx)
 {
 	connection_free(ctx);
+}
+
+/* The input buffer takes 'n' bytes and a little: enough to see that there are more. */
+static void expect(struct connection *c, size_t n)
+{
+	enum { MORE = 4096 };
+
+	bufferevent_setwatermark(c->bev, EV_READ, 0, n + MORE);
+}
+
+/* A request begins: its time runs. */
+static void set_busy(struct connection *c)
+{
+	if (c->idle) {
+		c->idle = false;
+		list_del(&c->node);
+		list_add_tail(&c->server->connections, &c->node);
+		loop_timer_set(c->limit, c->server->o.request_ms);
+	}
+}
+
+/* The answers are written, and nothing has come after them. */
+static void set_idle(struct connection *c)
+{
+	c->idle = true;
+	list_del(&c->node);
+	list_add_tail(&c->server->idle, &c->node);
+	loop_timer_set(c->limit, c->server->o.idle_ms);
 }
 
 /* Handles one whole request of the input. False: more bytes are needed, or the connection is
@@ -195,12 +243,20 @@ static bool take_request(struct connection *c)
 	}
 	head_n = (size_t)end.pos + 4;
 	text = (const char *)evbuffer_pullup(in, (ev_ssize_t)head_n);
-	status = text ? http_parse_head((mk_str){text, head_n}, HTTP_MAX_REQUEST_BODY, &h) : 500;
+	status = text ? http_parse_head((mk_str){text, head_n}, c->server->o.max_body, &h) : 500;
 	if (status != 0) {
 		refuse(c, status);
 		return false;
 	}
 	if (evbuffer_get_length(in) < head_n + h.body_n) {
+		if (c->reserved == 0 && h.body_n > 0) {
+			if (c->server->incoming + h.body_n > HTTP_MAX_INCOMING) {
+				refuse(c, 503);
+				return false;
+			}
+			set_reserved(c, h.body_n);
+			expect(c, head_n + h.body_n);
+		}
 		if (h.expects_continue && !c->continued) {
 			c->continued = true;
 			bufferevent_write(c->bev, "HTTP/1.1 100 Continue\r\n\r\n", 25);
@@ -208,12 +264,14 @@ static bool take_request(struct connection *c)
 		return false;
 	}
 	text = (const char *)evbuffer_pullup(in, (ev_ssize_t)(head_n + h.body_n));
-	if (!text || http_parse_head((mk_str){text, head_n}, HTTP_MAX_REQUEST_BODY, &h) != 0) {
+	if (!text || http_parse_head((mk_str){text, head_n}, c->server->o.max_body, &h) != 0) {
 		refuse(c, 500);
 		return false;
 	}
 	answer(c, &h, (mk_str){text + head_n, h.body_n});
 	evbuffer_drain(in, head_n + h.body_n);
+	set_reserved(c, 0);
+	expect(c, HTTP_MAX_HEADER);
 	c->continued = false;
 	return !c->closing;
 }
@@ -225,6 +283,7 @@ static void on_read(struct bufferevent *bev, void *ctx)
 	int64_t t0 = loop_enter();
 
 	(void)bev;
+	set_busy(c);
 	while (take_request(c)) {
 	}
 	loop_leave(l, t0);
@@ -234,52 +293,94 @@ static void on_written(struct bufferevent *bev, void *ctx)
 {
 	struct connection *c = ctx;
 
-	if (c->closing && evbuffer_get_length(bufferevent_get_output(bev)) == 0) {
+	if (!c->writing || evbuffer_get_length(bufferevent_get_output(bev)) > 0) {
+		return; /* libevent also calls when nothing was to be written yet */
+	}
+	c->writing = false;
+	if (c->closing) {
 		connection_free(c);
+	} else if (evbuffer_get_length(bufferevent_get_input(bev)) == 0) {
+		set_idle(c);
+	} else {
+		loop_timer_set(c->limit, c->server->o.request_ms);
 	}
 }
 
 static void on_event(struct bufferevent *bev, short what, void *ctx)
 {
 	(void)bev;
-	(void)what; /* the end, an error or a timeout: all the same */
-	connection_free(ctx);
+	if (!(what & BEV_EVENT_CONNECTED)) { /* that is a handshake's end */
+		connection_free(ctx);        /* the client's end, or an error: all the same */
+	}
+}
+
+static struct bufferevent *bufferevent_of(struct http_server *s, evutil_socket_t fd)
+{
+	struct bufferevent *bev;
+	struct ssl_st *ssl;
+
+	if (!s->o.tls) {
+		return bufferevent_socket_new(loop_base(s->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+	}
+	ssl = tls_serve_session(s->o.tls);
+	if (!ssl) {
+		return NULL;
+	}
+	/* Takes 'ssl' in any case. */
+	bev = bufferevent_openssl_socket_new(loop_base(s->loop), fd, ssl, BUFFEREVENT_SSL_ACCEPTING,
+					     BEV_OPT_CLOSE_ON_FREE);
+	if (bev) {
+		bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+	}
+	return bev;
+}
+
+/* Makes room at the limit, or stops to accept. */
+static void keep_limit(struct http_server *s)
+{
+	if (s->n_connections < s->o.max_connections) {
+		return;
+	}
+	if (!list_empty(&s->idle)) {
+		connection_free(LIST_ENTRY(s->idle.next, struct connection, node));
+		return;
+	}
+	s->paused = true;
+	evconnlistener_disable(s->listener);
 }
 
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *sa,
 		      int n, void *ctx)
 {
-	static const struct timeval idle = {.tv_sec = HTTP_IDLE_MS / 1000};
 	struct http_server *s = ctx;
 	struct connection *c = mk_calloc(1, sizeof(*c));
-	struct bufferevent *bev;
 
+	(void)listener;
 	(void)sa;
 	(void)n;
-	bev = c ? bufferevent_socket_new(loop_base(s->loop), fd, BEV_OPT_CLOSE_ON_FREE) : NULL;
-	if (!bev) {
+	if (c) {
+		c->bev = bufferevent_of(s, fd);
+	}
+	if (!c || !c->bev) {
 		mk_free(c);
 		evutil_closesocket(fd);
 		return;
 	}
 	c->server = s;
-	c->bev = bev;
-	c->lifetime = loop_timer_new(s->loop, lifetime_over, c);
-	if (!c->lifetime) {
-		bufferevent_free(bev);
+	c->born_ms = clock_mono_ms();
+	c->limit = loop_timer_new(s->loop, time_is_over, c);
+	if (!c->limit) {
+		bufferevent_free(c->bev);
 		mk_free(c);
 		return;
 	}
 	list_add_tail(&s->connections, &c->node);
 	s->n_connections++;
-	if (s->n_connections >= HTTP_MAX_CONNECTIONS) {
-		evconnlistener_disable(listener);
-	}
-	loop_timer_set(c->lifetime, HTTP_LIFETIME_MS);
-	bufferevent_setcb(bev, on_read, on_written, on_event, c);
-	bufferevent_set_timeouts(bev, &idle, &idle);
-	bufferevent_setwatermark(bev, EV_READ, 0, HTTP_MAX_HEADER + HTTP_MAX_REQUEST_BODY);
-	bufferevent_enable(bev, EV_READ | EV_WRITE);
+	loop_timer_set(c->limit, s->o.request_ms);
+	bufferevent_setcb(c->bev, on_read, on_written, on_event, c);
+	expect(c, HTTP_MAX_HEADER);
+	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+	keep_limit(s);
 }
 
 /* --- life
@@ -351,13 +452,28 @@ static bool listen_on(struct http_server *s, const char *host, uint16_t port)
 	return true;
 }
 
-struct http_server *http_server_new(struct loop *l, mk_str address, struct mk_err *err)
+/* What is 0 gets its default. */
+static struct http_server_options with_defaults(const struct http_server_options *o)
+{
+	return (struct http_server_options){
+		.address = o->address,
+		.tls = o->tls,
+		.max_body = o->max_body ? o->max_body : HTTP_MAX_REQUEST_BODY,
+		.max_connections = o->max_connections ? o->max_connections : HTTP_MAX_CONNECTIONS,
+		.request_ms = o->request_ms ? o->request_ms : HTTP_REQUEST_MS,
+		.idle_ms = o->idle_ms ? o->idle_ms : HTTP_IDLE_MS,
+		.lifetime_ms = o->lifetime_ms ? o->lifetime_ms : HTTP_LIFETIME_MS,
+	};
+}
+
+struct http_server *http_server_open(struct loop *l, const struct http_server_options *o,
+				     struct mk_err *err)
 {
 	struct http_server *s;
 	char host[64];
 	uint16_t port = 0;
 
-	if (split_address(address, host, &port, err) != MK_OK) {
+	if (split_address(o->address, host, &port, err) != MK_OK) {
 		return NULL;
 	}
 	s = mk_calloc(1, sizeof(*s));
@@ -366,14 +482,29 @@ struct http_server *http_server_new(struct loop *l, mk_str address, struct mk_er
 		return NULL;
 	}
 	s->loop = l;
+	s->o = with_defaults(o);
+	s->o.address = (mk_str){NULL, 0}; /* borrowed for this call only */
 	list_init(&s->connections);
+	list_init(&s->idle);
 	if (!listen_on(s, host, port)) {
 		err_set(err, MK_UNAVAILABLE, "http",
-			"cannot listen on %.*s (in use, or no such address)", STR_ARG(address));
+			"cannot listen on %.*s (in use, or no such address)", STR_ARG(o->address));
 		http_server_free(s);
 		return NULL;
 	}
 	return s;
+}
+
+struct http_server *http_server_new(struct loop *l, mk_str address, struct mk_err *err)
+{
+	return http_server_open(l, &(struct http_server_options){.address = address}, err);
+}
+
+static void free_all(struct list_node *connections)
+{
+	while (!list_empty(connections)) {
+		connection_free(LIST_ENTRY(connections->next, struct connection, node));
+	}
 }
 
 void http_server_free(struct http_server *s)
@@ -385,9 +516,8 @@ void http_server_free(struct http_server *s)
 		evconnlistener_free(s->listener);
 		s->listener = NULL;
 	}
-	while (!list_empty(&s->connections)) {
-		connection_free(LIST_ENTRY(s->connections.next, struct connection, node));
-	}
+	free_all(&s->connections);
+	free_all(&s->idle);
 	while (s->routes) {
 		struct route *r = s->routes;
 

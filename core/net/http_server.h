@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small HTTP/1.1 server on the event loop, for health probes, metrics and JSON views. A handler
- * answers at once from memory. Limits hold the rest off: size of header and body, number, idle time
- * and lifetime of connections. (Not libevent's evhttp: it limits neither the number nor the age of
- * connections.)
+ * Small HTTP/1.1 server on the event loop, for health probes, metrics, JSON views and the webhook, with or without TLS.
+ * A handler answers at once from memory. Limits hold the rest off: size of header and body, bytes of bodies that are
+ * coming in, number of connections, the time from the first byte of a request to its end (and for the handshake), idle
+ * time and age. At the limit of connections the one that is idle longest makes room; when none is idle, further ones
+ * wait in the kernel's backlog. (Not libevent's evhttp: it limits neither the number nor the age of connections.)
  */
 #ifndef MK_NET_HTTP_SERVER_H
 #define MK_NET_HTTP_SERVER_H
@@ -13,16 +14,30 @@
 #include "core/base/err.h"
 #include "core/base/str.h"
 #include "core/net/loop.h"
+#include "core/net/tls_serve.h"
 
 struct http_server;
 
 enum {
 	HTTP_MAX_HEADER = 16 * 1024,
 	HTTP_MAX_REQUEST_BODY = 1024 * 1024,
+	HTTP_MAX_INCOMING = 64 * 1024 * 1024, /* of bodies that are not complete, together */
 	HTTP_MAX_ANSWER = 16 * 1024 * 1024,
 	HTTP_MAX_CONNECTIONS = 64,
-	HTTP_IDLE_MS = 10000,
-	HTTP_LIFETIME_MS = 60000,
+	HTTP_REQUEST_MS = 10000,  /* handshake and first request; then each request */
+	HTTP_WRITE_MS = 30000,    /* until the client has taken an answer */
+	HTTP_IDLE_MS = 10000,     /* between requests */
+	HTTP_LIFETIME_MS = 60000, /* the first answer after it is the connection's last */
+};
+
+/* 0 and NULL stand for the constants above, and for no TLS. */
+struct http_server_options {
+	mk_str address; /* "host:port" with an IP address, or ":port" for all; port 0 chooses one */
+	struct tls_serve *
+		tls; /* borrowed for the server's life; without a certificate connections are closed */
+	size_t max_body;
+	unsigned max_connections;
+	int64_t request_ms, idle_ms, lifetime_ms;
 };
 
 struct http_request {
@@ -42,9 +57,12 @@ struct http_answer {
 typedef void http_handler_fn(void *ctx, const struct http_request *rq, struct http_answer *answer);
 
 /*
- * Listens on 'address': "host:port" with an IP address, or ":port" for all. Port 0 chooses one.
- * MK_INVALID (address), MK_UNAVAILABLE (cannot listen there), MK_NO_MEMORY.
+ * Listens; 'o' is borrowed for the call. MK_INVALID (address), MK_UNAVAILABLE (cannot listen there), MK_NO_MEMORY: NULL
+ * then.
  */
+struct http_server *http_server_open(struct loop *l, const struct http_server_options *o,
+				     struct mk_err *err);
+/* The same with nothing but an address. */
 struct http_server *http_server_new(struct loop *l, mk_str address, struct mk_err *err);
 /* Closes all connections. NULL is fine. */
 void http_server_free(struct http_server *s);
