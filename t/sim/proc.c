@@ -61,6 +61,7 @@ void proc_start(struct proc *p)
 	char identity[32];
 	struct lease_options lo = {
 		.ns = STR("kueue-system"), .name = STR("lease"), .seed = o.seed + 7};
+	struct msg *m;
 
 	p->gen++;
 	p->alive = true;
@@ -80,6 +81,15 @@ void proc_start(struct proc *p)
 		abort();
 	}
 	proc_kick(p, s->now);
+	if (s->lease_rests) {
+		/* A standby for a while: somebody's lease has to run out first. */
+		p->lease_at = s->now + rng_range(&s->rng, 0, 20000);
+		m = msg_new(s, M_LEASE);
+		m->proc = p;
+		m->gen = p->gen;
+		schedule(s, m, p->lease_at);
+		return;
+	}
 	proc_lease(p);
 }
 
@@ -160,6 +170,36 @@ static void lead(struct proc *p)
 	}
 }
 
+/* Without the lease: whoever asks leads from now on, unless somebody does. */
+static void lead_at_rest(struct proc *p)
+{
+	struct sim *s = p->sim;
+
+	for (size_t i = 0; i < s->n_procs; i++) {
+		if (s->proc[i].alive && s->proc[i].leads) {
+			return;
+		}
+	}
+	say(s, "lease", "daemon %zu leads, at rest", p->index);
+	p->leads = true;
+	p->fence_until = INT64_MAX;
+	manager_set_leader(p->m, true);
+	proc_kick(p, s->now);
+}
+
+void procs_lease_rests(struct sim *s)
+{
+	for (size_t i = 0; i < s->n_procs; i++) {
+		if (s->proc[i].alive) {
+			lead(&s->proc[i]);
+		}
+		if (s->proc[i].leads) {
+			s->proc[i].fence_until = INT64_MAX;
+		}
+	}
+	s->lease_rests = true;
+}
+
 void proc_lease(struct proc *p)
 {
 	struct sim *s = p->sim;
@@ -167,6 +207,10 @@ void proc_lease(struct proc *p)
 	struct msg *m;
 	int64_t next;
 
+	if (s->lease_rests) {
+		lead_at_rest(p);
+		return;
+	}
 	lead(p);
 	if (!p->alive) {
 		return;

@@ -12,10 +12,14 @@ const struct json *workload_of(struct sim *s, const struct user *u)
 	const struct json *o = ks_each(s->plane[0].store, WORKLOADS, &pos);
 
 	while (o != NULL) {
-		const struct json *ref = json_elem(json_at(o, "/metadata/ownerReferences"), 0);
+		const struct json *meta = json_get(o, "metadata"), *ref;
 
-		if (u->kind == USER_NO_ADAPTER ? str_is(json_str_at(o, "/metadata/name"), u->name)
-					       : str_is(json_str(json_get(ref, "name")), u->name)) {
+		if (u->kind == USER_NO_ADAPTER) {
+			ref = meta;
+		} else {
+			ref = json_elem(json_get(meta, "ownerReferences"), 0);
+		}
+		if (str_is(json_str(json_get(ref, "name")), u->name)) {
 			return o;
 		}
 		o = ks_each(s->plane[0].store, WORKLOADS, &pos);
@@ -106,6 +110,8 @@ void rest_check(struct sim *s)
 	char why[256] = "";
 	uint64_t writes;
 
+	/* Else hundreds of renewals would be most of what happens from here on. */
+	procs_lease_rests(s);
 	/* What is still on its way (trailing status, conditions, garbage) may arrive first. */
 	run_until(s, s->now + 3 * 60 * 1000);
 	if (s->failed) {

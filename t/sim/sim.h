@@ -191,6 +191,7 @@ struct sim {
 	unsigned secret_version;
 	size_t last_leader; /* index + 1 */
 	bool story, failed, no_faults;
+	bool lease_rests;     /* see procs_lease_rests */
 	uint64_t skip_faults; /* bit per fault, for shrinking */
 	char failure[512];
 	struct coverage *cov;
@@ -286,6 +287,8 @@ void proc_kill(struct proc *p);
 void proc_run(struct proc *p);
 void proc_kick(struct proc *p, int64_t at);
 void proc_lease(struct proc *p);
+/* From now on who leads goes on leading, and nobody renews: what every renewal is like has been seen. */
+void procs_lease_rests(struct sim *s);
 void proc_lease_arrive(struct sim *s, struct msg *m);
 void proc_lease_reply(struct sim *s, struct msg *m);
 
