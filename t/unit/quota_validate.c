@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each of the 27 rules for queue trees: one change to a sound set of objects gives exactly that text. */
+#include "t/tap.h"
+
+#include "t/unit/quota_objects.h"
+
+struct row {
+	const char *name;
+	const char *base;
+	const char *pointer; /* below the array of objects; NULL: no change */
+	const char *value;   /* JSON; NULL: removed */
+	const char *want;    /* the errors, a line each */
+};
+
+#define NODE "/0/spec/hierarchies/company/weightedQuotas"
+#define LAB "/0/spec/hierarchies/lab/weightedQuotas"
+#define TOTAL "/0/spec/resourceGroup/flavors/0/resources"
+#define IN_B "spec.hierarchies[company].weightedQuotas"
+#define IN_LAB "spec.hierarchies[lab].weightedQuotas"
+#define NOTE "metadata.annotations[kueue.x-k8s.io/"
+#define A_PARENT "/metadata/annotations/kueue.x-k8s.io~1parent"
+
+static const struct row trees[] = {
+	{"weights are sound", weights_yaml, NULL, NULL, ""},
+	{"amounts are sound", amounts_yaml, NULL, NULL, ""},
+	{"V1", weights_yaml, "/0/spec/hierachies", "{}",
+	 "spec.hierachies: Forbidden: use either hierarchies or hierachies, not both"},
+	{"V8", weights_yaml, NODE "/2", "{\"name\":\"a2\",\"minWeight\":0}",
+	 IN_B "[2].name: Duplicate value: \"a2\""},
+	{"V8 in one group", weights_yaml, NODE "/-", "{\"name\":\"b\",\"minWeight\":0}",
+	 IN_B "[2].name: Duplicate value: \"b\""},
+	{"V9, two", weights_yaml, "/0/spec/hierarchies/z",
+	 "{\"weightedQuotas\":[{\"name\":\"z1\"}]}",
+	 "spec.hierarchies: Invalid value: tree must have one root, found: company, z"},
+	{"V9, none", weights_yaml, "/0/spec/hierarchies", "{}",
+	 "spec.hierarchies: Invalid value: tree must have one root, found: none"},
+	{"V10", weights_yaml, "/0/spec/hierarchies/z",
+	 "{\"weightedQuotas\":[{\"name\":\"z\",\"minWeight\":100}]}",
+	 "spec.hierarchies: Invalid value: \"z\" is not reachable from root \"company\""},
+	{"V11", weights_yaml, NODE "/0/minWeight", "50",
+	 IN_B ": Invalid value: 90: sum of minWeight must be 100"},
+	{"V11, none under capacity", weights_yaml, "/0/spec/hierarchies/a/weightedQuotas",
+	 "[{\"name\":\"a1\"},{\"name\":\"a2\",\"maxWeight\":50}]",
+	 "spec.hierarchies[a].weightedQuotas: Invalid value: 0: sum of minWeight must be 100"},
+	{"V12", weights_yaml, NODE "/0/maxWeight", "120",
+	 IN_B "[0].maxWeight: Invalid value: 120: must not be larger than 100"},
+	{"V12, negative", weights_yaml, NODE "/0/maxWeight", "-1",
+	 IN_B "[0].maxWeight: Invalid value: -1: must be at least 0"},
+	{"V13", weights_yaml, NODE "/0/maxWeight", "50",
+	 IN_B "[0].minWeight: Invalid value: 60: must not be larger than maxWeight (50)"},
+	{"V13, negative", weights_yaml, NODE "/0/minWeight", "-60",
+	 IN_B "[0].minWeight: Invalid value: -60: must be at least 0"},
+	{"V14", weights_yaml, NODE "/1/minResources", "[]",
+	 IN_B "[1].minResources: Forbidden: minWeight/maxWeight and minResources/maxResources "
+	      "exclude each other"},
+	{"V14, only a maximum", weights_yaml, NODE "/1/maxResources",
+	 "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"5\"}]}]",
+	 IN_B "[1].maxResources: Forbidden: minWeight/maxWeight and minResources/maxResources "
+	      "exclude each other"},
+	{"V15", weights_yaml, NODE "/1",
+	 "{\"name\":\"b\",\"minResources\":[{\"name\":\"f\",\"resources\":"
+	 "[{\"name\":\"cpu\",\"nominalQuota\":\"5\"}]}]}",
+	 "spec.hierarchies: Invalid value: tree mixes weights (\"a1\") and resources (\"b\")"},
+	{"V16 at the root", amounts_yaml, LAB "/1/minResources/0/resources/0",
+	 "{\"name\":\"cpu\",\"nominalQuota\":\"40500m\"}",
+	 IN_LAB ": Invalid value: 100500m: sum of minResources for f/cpu is larger than the "
+		"parent's 100"},
+	{"V16 below", amounts_yaml,
+	 "/0/spec/hierarchies/x/weightedQuotas/0/minResources/0/resources/0/nominalQuota", "61",
+	 "spec.hierarchies[x].weightedQuotas: Invalid value: 61: sum of minResources for f/cpu is "
+	 "larger than the parent's 60"},
+	{"V16 of what the parent has not", amounts_yaml,
+	 "/0/spec/hierarchies/x/weightedQuotas/0/minResources/0/resources/-",
+	 "{\"name\":\"memory\",\"nominalQuota\":\"1536Mi\"}",
+	 "spec.hierarchies[x].weightedQuotas: Invalid value: 1536Mi: sum of minResources for "
+	 "f/memory is larger than the parent's 0"},
+	{"V17", amounts_yaml,
+	 "/0/spec/hierarchies/x/weightedQuotas/0/maxResources/0/resources/0/nominalQuota", "81",
+	 "spec.hierarchies[x].weightedQuotas[0].maxResources[0].resources[0].nominalQuota: Invalid "
+	 "value: 81: larger than the parent's max 80"},
+	{"V17, the root", amounts_yaml, LAB "/0/maxResources/0/resources/0/nominalQuota", "\"1k\"",
+	 IN_LAB "[0].maxResources[0].resources[0].nominalQuota: Invalid value: 1k: larger than the "
+		"parent's max 100"},
+	{"V18", amounts_yaml,
+	 "/0/spec/hierarchies/x/weightedQuotas/0/maxResources/0/resources/0/nominalQuota", "59",
+	 "spec.hierarchies[x].weightedQuotas[0].minResources[0].resources[0].nominalQuota: Invalid "
+	 "value: 60: larger than maxResources 59"},
+	{"V19, a resource", amounts_yaml, LAB "/1/minResources/0/resources/-",
+	 "{\"name\":\"gpu\",\"nominalQuota\":1}",
+	 IN_LAB "[1].minResources[0].resources[1].name: Invalid value: \"gpu\": flavor \"f\" with "
+		"resource \"gpu\" is not in the tree's resourceGroup"},
+	{"V19, a flavor", amounts_yaml, LAB "/1/maxResources",
+	 "[{\"name\":\"g\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1}]}]",
+	 IN_LAB "[1].maxResources[0].resources[0].name: Invalid value: \"cpu\": flavor \"g\" with "
+		"resource \"cpu\" is not in the tree's resourceGroup"},
+	{"V19, a resource that is not covered", amounts_yaml, TOTAL "/-",
+	 "{\"name\":\"gpu\",\"nominalQuota\":1}",
+	 "spec.resourceGroup.flavors[0].resources[2].name: Invalid value: \"gpu\": flavor \"f\" "
+	 "with resource \"gpu\" is not in the tree's resourceGroup"},
+	{"V19, borrowingLimit", amounts_yaml, LAB "/0/maxResources/0/resources/0/borrowingLimit",
+	 "1",
+	 IN_LAB "[0].maxResources[0].resources[0].borrowingLimit: Forbidden: limits are set by "
+		"maxResources"},
+	{"V19, lendingLimit in a maximum", amounts_yaml,
+	 LAB "/0/maxResources/0/resources/0/lendingLimit", "1",
+	 IN_LAB "[0].maxResources[0].resources[0].lendingLimit: Forbidden: may be set only in "
+		"minResources"},
+	{"V19, lendingLimit of the total", amounts_yaml, TOTAL "/0/lendingLimit", "1",
+	 "spec.resourceGroup.flavors[0].resources[0].lendingLimit: Forbidden: may be set only in "
+	 "minResources"},
+	{"V19, lendingLimit too large", amounts_yaml,
+	 LAB "/0/minResources/0/resources/0/lendingLimit", "61",
+	 IN_LAB "[0].minResources[0].resources[0].lendingLimit: Invalid value: 61: must not be "
+		"larger than nominalQuota 60"},
+	{"V19, negative", amounts_yaml, LAB "/1/minResources/0/resources/0/nominalQuota",
+	 "\"-1Gi\"",
+	 IN_LAB "[1].minResources[0].resources[0].nominalQuota: Invalid value: -1Gi: must be at "
+		"least 0"},
+	{"V23, cohortName", weights_yaml, NODE "/0/clusterQuotaTemplate", "{\"cohortName\":\"c\"}",
+	 IN_B "[0].clusterQuotaTemplate.cohortName: Forbidden: set by the tree"},
+	{"V23, resourceGroups", weights_yaml, "/0/spec/clusterQuotaTemplate",
+	 "{\"resourceGroups\":[]}",
+	 "spec.clusterQuotaTemplate.resourceGroups: Forbidden: set by the tree"},
+	{"an integer", weights_yaml, NODE "/0/minWeight", "\"x\"",
+	 IN_B "[0].minWeight: Invalid value: \"x\": must be an integer"},
+	{"a real", weights_yaml, NODE "/0/maxWeight", "80.5",
+	 IN_B "[0].maxWeight: Invalid value: \"80.5\": must be an integer"},
+	{"a quantity", amounts_yaml, LAB "/0/minResources/0/resources/0/nominalQuota", "\"1x\"",
+	 IN_LAB "[0].minResources[0].resources[0].nominalQuota: Invalid value: \"1x\": must be a "
+		"quantity"},
+	{"an enum", weights_yaml, "/0/spec/hierarchies/a/policy", "\"lifo\"",
+	 "spec.hierarchies[a].policy: Unsupported value: \"lifo\": supported values: \"capacity\", "
+	 "\"fair\", \"fifo\""},
+	{"a fence", weights_yaml, "/0/spec/hierarchies/a/fence", "true",
+	 "spec.hierarchies[a].fence: Unsupported value: \"true\": supported values: "
+	 "\"DisableCrossQuotaPreemption\", \"EnableCrossQuotaPreemption\""},
+	{"a type", weights_yaml, "/0/spec/hierarchies/a", "[]",
+	 "spec.hierarchies[a]: Invalid value: \"[]\": must be an object"},
+	{"a name that is missing", weights_yaml, NODE "/-", "{}", IN_B "[2].name: Required value"},
+	{"both resource groups", weights_yaml, "/0/spec/resourceGroups", "[]",
+	 "spec.resourceGroups: Forbidden: use either resourceGroup or resourceGroups, not both"},
+	{"a resource twice", amounts_yaml, TOTAL "/-", "{\"name\":\"cpu\",\"nominalQuota\":1}",
+	 "spec.resourceGroup.flavors[0].resources[2].name: Duplicate value: \"cpu\""},
+	{"a graft on nothing", weights_yaml, "/0/spec/graftAt", "{\"tree\":\"u\",\"node\":\"n\"}",
+	 "spec.graftAt.tree: Invalid value: \"u\": tree does not exist"},
+	{"a graft on itself", weights_yaml, "/0/spec/graftAt", "{\"tree\":\"t\",\"node\":\"b\"}",
+	 "spec.graftAt.tree: Invalid value: \"t\": makes a cycle of trees"},
+};
+
+static const struct row queues[] = {
+	{"parents are sound", parents_yaml, NULL, NULL, ""},
+	{"V2", parents_yaml, "/0/spec/parent", "{\"name\":\"a\"}",
+	 NOTE "parent]: Invalid value: \"company\": makes a cycle: a -> company -> a"},
+	{"V2, itself", parents_yaml, "/5/spec/parent", "{\"name\":\"c\"}",
+	 "spec.parent: Invalid value: \"c\": makes a cycle: c -> c"},
+	{"V3", parents_yaml, "/5/spec/parent", "{\"name\":\"nobody\"}",
+	 "spec.parent: Invalid value: \"nobody\": parent ClusterQueue does not exist"},
+	{"V4", parents_yaml, "/2/spec/cohortName", "\"team\"",
+	 "spec.cohortName: Forbidden: ClusterQueue \"b\" belongs to a queue tree; cohort and tree "
+	 "cannot be combined"},
+	{"V4, the root", parents_yaml, "/0/spec/cohort", "\"team\"",
+	 "spec.cohort: Forbidden: ClusterQueue \"company\" belongs to a queue tree; cohort and "
+	 "tree "
+	 "cannot be combined"},
+	{"V5", parents_yaml, "/2/spec/resourceGroups",
+	 "[{\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1}]}]}]",
+	 "spec.resourceGroups: Forbidden: may be set only when minWeight and maxWeight are unset"},
+	{"V6, another parent", parents_yaml, "/0/spec/children", "[\"a\",\"a1\"]",
+	 "spec.children[1]: Invalid value: \"a1\": already has parent \"a\""},
+	{"V6, nobody", parents_yaml, "/0/metadata/annotations/kueue.x-k8s.io~1children",
+	 "\"a, nobody\"",
+	 NOTE "children][1]: Invalid value: \"nobody\": ClusterQueue does not exist"},
+	{"V6, twice", parents_yaml, "/0/spec/children", "[\"a\",\"b\",\"a\"]",
+	 "spec.children[2]: Duplicate value: \"a\""},
+	{"children make edges", parents_yaml, "/0/spec/children", "[\"c\"]", ""},
+	{"V11", parents_yaml, "/2/spec/minWeight", "41",
+	 "spec.minWeight: Invalid value: 101: sum of minWeight must not be larger than 100"},
+	{"a smaller sum is fine", parents_yaml, "/2/spec/minWeight", "4", ""},
+	{"V12", parents_yaml, "/1/metadata/annotations/kueue.x-k8s.io~1max-weight", "\"101\"",
+	 NOTE "max-weight]: Invalid value: 101: must not be larger than 100"},
+	{"V13", parents_yaml, "/1/metadata/annotations/kueue.x-k8s.io~1max-weight", "\"59\"",
+	 NOTE "min-weight]: Invalid value: 60: must not be larger than maxWeight (59)"},
+	{"V15", parents_yaml, "/4/spec/resourceGroups", NULL,
+	 NOTE "parent]: Invalid value: tree mixes weights (\"a2\") and resources (\"a1\")"},
+	{"V17", parents_yaml, "/4/metadata/annotations/kueue.x-k8s.io~1max-resources",
+	 "\"[{\\\"name\\\":\\\"f\\\",\\\"resources\\\":[{\\\"name\\\":\\\"cpu\\\","
+	 "\\\"nominalQuota\\\":101}]}]\"",
+	 NOTE "max-resources][0].resources[0].nominalQuota: Invalid value: 101: larger than the "
+	      "parent's max 100"},
+	{"V18", parents_yaml, "/4/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "60",
+	 "spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: Invalid value: 60: larger "
+	 "than maxResources 50"},
+	{"V19", parents_yaml, "/3/spec/resourceGroups/0/flavors/0/name", "\"g\"",
+	 "spec.resourceGroups[0].flavors[0].resources[0].name: Invalid value: \"cpu\": flavor "
+	 "\"g\" "
+	 "with resource \"cpu\" is not in the tree's resourceGroup"},
+	{"V21", parents_yaml, "/6/spec/clusterQueue", "\"a\"",
+	 "spec.clusterQueue: Invalid value: \"a\": not a leaf of tree \"company\"; LocalQueues may "
+	 "point only to leaf queues"},
+	{"V24", parents_yaml, "/7",
+	 "{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":\"ClusterQueueTree\","
+	 "\"metadata\":{\"name\":\"default\"}}",
+	 "ClusterQueueTree is read-only"},
+	{"an integer in an annotation", parents_yaml,
+	 "/1/metadata/annotations/kueue.x-k8s.io~1min-weight", "\"6O\"",
+	 NOTE "min-weight]: Invalid value: \"6O\": must be an integer"},
+	{"a strategy", parents_yaml, "/1/metadata/annotations/kueue.x-k8s.io~1queueing-strategy",
+	 "\"LIFO\"",
+	 NOTE "queueing-strategy]: Unsupported value: \"LIFO\": supported values: "
+	      "\"BestEffortFIFO\", \"Capacity\", \"Fair\", \"StrictFIFO\""},
+	{"max-resources that are no JSON", parents_yaml,
+	 "/4/metadata/annotations/kueue.x-k8s.io~1max-resources", "\"x\"",
+	 NOTE "max-resources]: Invalid value: \"x\": must be a list of flavors in JSON"},
+	{"an object twice", parents_yaml, "/7",
+	 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\","
+	 "\"metadata\":{\"name\":\"c\"}}",
+	 "metadata.name: Duplicate value: \"c\""},
+};
+
+static void whole_sets(const struct row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct arena a;
+		struct json *docs;
+		struct validate_input in = {.subject = API_NONE, .deleted = API_NONE};
+
+		arena_init(&a, 0);
+		docs = objects_changed(&a, rows[i].base, rows[i].pointer, rows[i].value);
+		in.now = objects_link(&a, docs, API_NONE);
+		is_str(objects_judge(&a, &in).p, rows[i].want, rows[i].name);
+		arena_done(&a);
+	}
+}
+
+/* --- sizes, order, text --------------------------------------------------------------------------------- */
+
+/* A chain of 'levels' queues, by parents or in one tree. */
+static struct json *chain(struct arena *a, int levels, bool plan_b)
+{
+	struct json *docs = objects_read(a, plan_b ? weights_yaml : "a: 1");
+	struct json *map = json_new_obj(a);
+
+	if (!plan_b) {
+		docs = json_new_arr(a);
+	}
+	for (int i = 1; i <= levels; i++) {
+		struct json *v = NULL;
+		mk_str text =
+			plan_b ? arena_printf(a, "{\"weightedQuotas\":[{\"name\":\"q%02d\"}]}",
+					      i + 1)
+			       : arena_printf(a,
+					      "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
+					      "\"ClusterQueue\",\"metadata\":{\"name\":\"q%02d\"},"
+					      "\"spec\":{\"parent\":\"%s%02d\"}}",
+					      i, i > 1 ? "q" : "", i - 1);
+
+		if (!plan_b && i == 1) {
+			text = STR("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
+				   "\"ClusterQueue\",\"metadata\":{\"name\":\"q01\"}}");
+		}
+		json_parse(a, text, &v, NULL);
+		if (plan_b && i < levels) {
+			json_set(a, map, arena_printf(a, "q%02d", i), v);
+		} else if (!plan_b) {
+			json_add(a, docs, v);
+		}
+	}
+	if (plan_b) {
+		json_put(a, docs, "/0/spec/hierarchies", map);
+	}
+	return docs;
+}
+
+static void levels(int n, bool plan_b, size_t subject, const char *want, const char *name)
+{
+	struct arena a;
+	struct validate_input in = {.subject = subject, .deleted = API_NONE};
+
+	arena_init(&a, 0);
+	in.now = objects_link(&a, chain(&a, n, plan_b), subject);
+	is_str(objects_judge(&a, &in).p, want, name);
+	arena_done(&a);
+}
+
+static void sizes(void)
+{
+	struct arena a;
+	struct validate_input in = {.subject = API_NONE, .deleted = API_NONE};
+	struct json *docs, *list;
+
+	levels(16, true, API_NONE, "", "16 levels in a tree");
+	levels(17, true, API_NONE,
+	       "spec.hierarchies[q16]: Too many: 17: must have at most 16 items", "V27, 17 levels");
+	levels(16, false, API_NONE, "", "16 levels of parents");
+	levels(18, false, API_NONE, "spec.parent: Too many: 17: must have at most 16 items",
+	       "V27, parents: told once");
+	levels(18, false, 1, "spec.parent: Too many: 18: must have at most 16 items",
+	       "V27, what is written moves all below it");
+
+	arena_init(&a, 0);
+	docs = objects_read(&a, weights_yaml);
+	list = json_at(docs, "/0/spec/hierarchies/a/weightedQuotas");
+	for (int i = 0; i < 9999; i++) {
+		struct json *node = json_new_obj(&a);
+
+		json_set_str(&a, node, "name", arena_printf(&a, "n%d", i));
+		json_add(&a, list, node);
+	}
+	list = json_at(docs, "/0/spec/resourceGroup/coveredResources");
+	for (int i = 0; i < 64; i++) {
+		json_add(&a, list, json_new_str(&a, arena_printf(&a, "r%d", i)));
+	}
+	in.now = objects_link(&a, docs, API_NONE);
+	is_str(objects_judge(&a, &in).p,
+	       "spec.hierarchies[a].weightedQuotas: Too many: 10001: must have at most 10000 "
+	       "items\n"
+	       "spec.resourceGroup.coveredResources: Too many: 65: must have at most 64 items",
+	       "V27, children and resources");
+	arena_done(&a);
+}
+
+static void order(const char *x, const char *y)
+{
+	ok(validate_cmp_paths(str_of(x), str_of(y)) < 0 &&
+		   validate_cmp_paths(str_of(y), str_of(x)) > 0 &&
+		   validate_cmp_paths(str_of(x), str_of(x)) == 0,
+	   x);
+}
+
+static void orders(void)
+{
+	order("spec", "spec.parent");
+	order("spec.a[2]", "spec.a[10]");
+	order("spec.hierarchies[10].a", "spec.hierarchies[2].a");
+	order("spec.hierarchies[a].z", "spec.hierarchies[a-b].a");
+	order("spec.hierarchies[a]", "spec.hierarchies[a].fence");
+	order("spec.hierarchies[a].weightedQuotas[9].name",
+	      "spec.hierarchies[a].weightedQuotas[11].maxWeight");
+	order("metadata.name", "spec");
+	order("", "spec");
+}
+
+static void many(void)
+{
+	struct arena a;
+	struct validate_input in = {.subject = API_NONE, .deleted = API_NONE};
+	struct validate_errors e = {.n = 0};
+	struct json *docs, *list;
+	mk_str text;
+	size_t n_lines = 1;
+
+	arena_init(&a, 0);
+	docs = objects_read(&a, weights_yaml);
+	list = json_at(docs, "/0/spec/hierarchies/a/weightedQuotas");
+	for (int i = 0; i < 25; i++) {
+		struct json *node = json_new_obj(&a);
+
+		json_set_str(&a, node, "name", arena_printf(&a, "n%d", i));
+		json_set_int(&a, node, "maxWeight", 101 + i);
+		json_set_int(&a, node, "minWeight", i == 3 ? -1 : 0);
+		json_add(&a, list, node);
+	}
+	in.now = objects_link(&a, docs, API_NONE);
+	ok(validate(&a, &in, &e, NULL) == MK_OK && e.n == 26, "all errors are found");
+	text = validate_text(&a, e.v, e.n);
+	for (size_t i = 0; i < text.n; i++) {
+		n_lines += text.p[i] == '\n' ? 1 : 0;
+	}
+	is_int((int64_t)n_lines, 21, "20 are shown, and one line more");
+	ok(str_ends(text, STR("\nand 6 more")), "which says how many are left out");
+	ok(strstr(text.p, "[6].maxWeight: ") < strstr(text.p, "[10].maxWeight: "),
+	   "sorted by index");
+	is_str(validate_text(&a, e.v, 0).p, "", "no errors, no text");
+	arena_done(&a);
+}
+
+int main(void)
+{
+	whole_sets(trees, sizeof(trees) / sizeof(trees[0]));
+	whole_sets(queues, sizeof(queues) / sizeof(queues[0]));
+	sizes();
+	orders();
+	many();
+	return done_testing();
+}
