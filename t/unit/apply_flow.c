@@ -108,7 +108,7 @@ static void test_requests(void)
 	       "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"propagationPolicy\":"
 	       "\"Background\","
 	       "\"preconditions\":{\"uid\":\"u\\\"1\"}}",
-	       "a delete says whom it means, in the background");
+	       "trap_50: a delete says whom it means, in the background");
 	fake_answer(&f, 1, "DELETE ", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
 	is_int(answers[0].outcome, OUTCOME_APPLIED, "it is answered");
 	submit(op_of(OP_APPLY_STATUS, 2, "w", PRIO_COMMIT));

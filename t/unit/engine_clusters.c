@@ -35,7 +35,7 @@ static void sources(void)
 	is_str(active(w, KIND_CLUSTER, "w1"),
 	       "False BadKubeConfig: load client config failed: only Secrets can hold a kubeconfig",
 	       "a path is refused");
-	ok(strstr(w_take(w), "disconnect 1 ") != NULL, "and the link is cut");
+	ok(strstr(w_take(w), "disconnect 1 ") != NULL, "trap_05: and the link is cut");
 	change(w, KIND_CLUSTER, "", "w1",
 	       "{\"spec\":{\"clusterSource\":{\"kubeConfig\":null,\"clusterProfileRef\":{\"name\":"
 	       "\"p\"}}}}");
@@ -102,7 +102,7 @@ static void made_anew(void)
 	      "\"kubeConfig\":{\"location\":\"w2\",\"locationType\":\"Secret\"}}}}");
 	w_settle(w);
 	ok(strstr(w_take(w), "connect 4 MultiKueueCluster w2") != NULL,
-	   "made anew: a number of its own");
+	   "trap_02: made anew: a number of its own");
 	is_str(active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Inactive clusters: [w1]",
 	       "one is back");
 	w_free(w);

@@ -86,7 +86,7 @@ static void terminating(void)
 	w_patch(w, wl, "{\"metadata\":{\"deletionTimestamp\":\"2027-01-15T08:00:01Z\"}}");
 	w_settle(w);
 	is_str(w_take(w), "delete 2 Job j 2.deleted\ndelete 2 Workload wl-j 2.deleted\n",
-	       "terminating: job, then clone");
+	       "trap_49: terminating: job, then clone");
 	w_free(w);
 }
 
@@ -105,8 +105,8 @@ static void restart_at(enum stage s)
 		w_settle(w);
 		w_advance(w, 5000);
 		log = w_take(w);
-		snprintf(name, sizeof(name), "%s: restart %d asks for nothing", stage_names[s],
-			 i + 1);
+		snprintf(name, sizeof(name), "trap_33: %s: restart %d asks for nothing",
+			 stage_names[s], i + 1);
 		if (strstr(log, "create") || strstr(log, "get ")) {
 			printf("# %s", log);
 		}

@@ -10,7 +10,7 @@ static void on_worker(void)
 	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
 	w_settle(w);
 	is_str(w_take(w), "apply_status 0 Workload wl-j 4.evicted\nevent 0 Event wl-j event\n",
-	       "one write and an event");
+	       "trap_28: one write and an event");
 	is_str(check_message(w, wl),
 	       "Workload evicted on worker cluster: \"w2\", resetting for re-admission. "
 	       "Previously: \"Ready\"",
@@ -39,7 +39,7 @@ static void on_worker(void)
 	is_str(w_take(w),
 	       "apply_status 0 Workload wl-j 9.nominate\ncreate 1 Workload wl-j 9.create\n"
 	       "create 2 Workload wl-j 9.create\ncreate 3 Workload wl-j 9.create\n",
-	       "a new round, once the quota is new");
+	       "trap_23: a new round, once the quota is new");
 	w_free(w);
 }
 
@@ -51,7 +51,7 @@ static void on_manager(void)
 	evict(w, wl, "P");
 	w_settle(w);
 	is_str(w_take(w), "apply_status 2 Workload wl-j 6.deactivate\n",
-	       "graceful: the worker's Kueue stops the job");
+	       "trap_26: graceful: the worker's Kueue stops the job");
 	is_str(w_str(w, clone_of(w, 2, "wl-j"), "/status/conditions/2/message"),
 	       "Evicted on manager: P", "reason");
 	is_str(w_str(w, clone_of(w, 2, "wl-j"), "/status/admission/clusterQueue"), "cq",
@@ -62,7 +62,7 @@ static void on_manager(void)
 	w_patch(w, clone_of(w, 2, "wl-j"), "{\"spec\":{\"active\":false}}");
 	w_settle(w);
 	w_advance(w, 3000);
-	is_str(w_take(w), "", "no new race and no hard delete while it winds down");
+	is_str(w_take(w), "", "trap_29: no new race and no hard delete while it winds down");
 	release_quota(w, wl);
 	w_settle(w);
 	is_str(w_take(w), "delete 2 Job j 2.release\ndelete 2 Workload wl-j 2.release\n",
@@ -80,14 +80,14 @@ static void lost_and_back(void)
 	is_str(w_take(w),
 	       "merge 0 MultiKueueCluster w2 cluster.condition\nmerge 0 AdmissionCheck mk "
 	       "check.condition\n",
-	       "conditions tell it");
+	       "trap_12: conditions tell it");
 	w_advance(w, 500000);
 	w_link(w, 2, LINK_UP);
 	w_settle(w);
 	is_str(w_take(w),
 	       "merge 0 MultiKueueCluster w2 cluster.condition\nmerge 0 AdmissionCheck mk "
 	       "check.condition\n",
-	       "back within the grace: no write to the workload");
+	       "trap_18: back within the grace: no write to the workload");
 	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Ready", "still Ready");
 	w_free(w);
 }
@@ -101,7 +101,7 @@ static void lost_for_good(void)
 	w_settle(w);
 	w_take(w);
 	w_advance(w, 899000);
-	ok(!strstr(w_take(w), "apply"), "within the timeout");
+	ok(!strstr(w_take(w), "apply"), "trap_17: within the timeout");
 	w_advance(w, 1000);
 	is_str(w_take(w), "apply_status 0 Workload wl-j 6.lost\n", "at the timeout");
 	is_str(check_message(w, wl), "Admitting remote lost, Previously: \"Ready\"", "message");
@@ -113,7 +113,7 @@ static void lost_for_good(void)
 	w_link(w, 2, LINK_UP);
 	w_settle(w);
 	ok(strstr(w_take(w), "delete 2 Job j 2.release\ndelete 2 Workload wl-j 2.release\n"),
-	   "it is when the worker is back");
+	   "trap_21 trap_22: it is when the worker is back");
 	w_free(w);
 }
 
@@ -178,7 +178,7 @@ static void out_of_sync(void)
 	clone_condition(w, 2, "wl-j", "Finished", "OutOfSync", true);
 	w_settle(w);
 	is_str(w_take(w), "apply_status 0 Workload wl-j 3.out_of_sync\nevent 0 Event wl-j event\n",
-	       "no finish");
+	       "trap_44: no finish");
 	is_str(check_message(w, wl),
 	       "Remote workload on worker cluster \"w2\" is out of sync with its user job, "
 	       "resetting for re-dispatch, "

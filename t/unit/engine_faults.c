@@ -126,7 +126,7 @@ static void foreign_job(void)
 	       "Cannot create the job on \"w2\": an object of this name is there and not ours, "
 	       "Previously: \"Ready\"",
 	       "message");
-	ok(theirs->used, "theirs is untouched");
+	ok(theirs->used, "trap_52: theirs is untouched");
 	evict(w, wl, "x");
 	w_settle(w);
 	release_quota(w, wl);
@@ -166,7 +166,8 @@ static void unserved_kind(void)
 	a_job(w, "j");
 	w_settle(w);
 	w_take(w);
-	ok(!clone_of(w, 1, "wl-j") && clone_of(w, 2, "wl-j"), "no clone where the kind is missing");
+	ok(!clone_of(w, 1, "wl-j") && clone_of(w, 2, "wl-j"),
+	   "trap_57: no clone where the kind is missing");
 	w_event(w, EV_SERVED, 1, JOB);
 	w_settle(w);
 	ok(clone_of(w, 1, "wl-j") != NULL, "it comes when the kind does");
@@ -184,7 +185,7 @@ static void other_checks(void)
 		"\"name\":\"mk\",\"state\":"
 		"\"Pending\"}]}}");
 	w_settle(w);
-	is_str(w_take(w), "watch_open 0 Job watch.open\n", "other checks first");
+	is_str(w_take(w), "watch_open 0 Job watch.open\n", "trap_30: other checks first");
 	w_patch(w, wl,
 		"{\"status\":{\"admissionChecks\":[{\"name\":\"prov\",\"state\":\"Ready\"},{"
 		"\"name\":\"mk\",\"state\":"
@@ -317,7 +318,7 @@ static void other_manager(void)
 	      "manager-id\":\"another\"}},\"spec\":{}}");
 	w_settle(w);
 	w_advance(w, 200000);
-	ok(clone_of(w, 1, "theirs") != NULL, "the other manager's clone stays");
+	ok(clone_of(w, 1, "theirs") != NULL, "trap_55: the other manager's clone stays");
 	w_free(w);
 }
 

@@ -57,7 +57,7 @@ static void test_nominate(struct world *w)
 	is_str(w_str(w, clone, "/metadata/labels"),
 	       "{\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"}",
 	       "clone: origin, no job uid");
-	is_str(w_str(w, clone, "/metadata/ownerReferences"), "", "clone: no owners");
+	is_str(w_str(w, clone, "/metadata/ownerReferences"), "", "trap_53: clone: no owners");
 	is_str(w_str(w, clone, "/spec/podSets/0/count"), "2", "clone: spec");
 }
 
@@ -88,7 +88,7 @@ static void test_win(struct world *w)
 	is_str(w_str(w, remote, "/spec"),
 	       "{\"parallelism\":2,\"suspend\":true,\"template\":{\"metadata\":{\"labels\":{}},"
 	       "\"spec\":{}}}",
-	       "remote job: no managedBy, selector, generated labels, ttl");
+	       "trap_46 trap_56: remote job: no managedBy, selector, generated labels, ttl");
 	is_str(w_str(w, remote, "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"),
 	       "wl-j", "prebuilt annotation");
 	is_str(w_str(w, remote, "/metadata/labels/kueue.x-k8s.io~1prebuilt-workload-name"), "wl-j",
@@ -108,7 +108,7 @@ static void test_run(struct world *w)
 	w_settle(w);
 	w_patch(w, remote, "{\"status\":{\"active\":2}}");
 	w_settle(w);
-	is_str(w_take(w), "", "local suspended, remote running: no hurry");
+	is_str(w_take(w), "", "trap_37: local suspended, remote running: no hurry");
 	w_patch(w, local, "{\"spec\":{\"suspend\":false}}");
 	w_settle(w);
 	is_str(w_take(w), "merge 0 Job j 6.status\n", "running is told at once");
@@ -138,7 +138,7 @@ static void test_end(struct world *w)
 		"\"reason\":\"Succeeded\","
 		"\"message\":\"done\"}]}}");
 	w_settle(w);
-	is_str(w_take(w), "merge 0 Job j 3.status\n", "the last status first");
+	is_str(w_take(w), "merge 0 Job j 3.status\n", "trap_40: the last status first");
 	/* Nobody else writes Finished in this world: after half a second we do. */
 	w_advance(w, 500);
 	is_str(w_take(w),

@@ -190,7 +190,7 @@ static void new_credentials(void)
 	later(w, 890000);
 	is_str(state_of(w, wl), "Ready", "the clock starts when it fails");
 	later(w, 20000);
-	is_str(state_of(w, wl), "Retry", "and runs out");
+	is_str(state_of(w, wl), "Retry", "trap_19: and runs out");
 	w_free(w);
 }
 

@@ -38,7 +38,7 @@ static void test_events(void)
 	fake_wait(&f, 15000);
 	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
 	ok(fake_find(&f, 1, "resourceVersion=510&labelSelector=o%3Dm") != NULL,
-	   "resumed from the bookmark");
+	   "trap_08: resumed from the bookmark");
 	ok(fake_find(&f, 1, "sendInitialEvents") == NULL, "without a replay");
 	fake_done(&f);
 }
