@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kubectl-multikueue: the command line beside kubectl. One table names the commands; a command declares its options and
+ * its help, and writes to buffers that main.c puts out at the end. Nothing here talks to a cluster.
+ *
+ * 1. cli_init; 2. cli_run; 3. write c.out and c.err; 4. cli_done.
+ */
+#ifndef MK_CLI_CLI_H
+#define MK_CLI_CLI_H
+
+#include "core/base/json.h"
+
+/* What a command ends with. */
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_NO = 1,     /* it worked, and the answer is no: errors were found, files differ */
+	CLI_USAGE = 2,  /* the command line was wrong */
+	CLI_FAILED = 3, /* a file could not be read or written, or memory ran out */
+};
+
+enum cli_format { CLI_TEXT, CLI_WIDE, CLI_JSON, CLI_YAML };
+
+enum { CLI_OUTPUT_MAX = 256 * 1024 * 1024, CLI_WIDTH = 100 };
+
+struct cli {
+	struct arena a;
+	struct buf out, err;
+	bool color;   /* of out */
+	size_t width; /* of a line of out, in characters */
+};
+
+/* An option of a command: `-f FILE`, `--filename FILE` or `--filename=FILE`. */
+struct cli_option {
+	char letter; /* 0: none */
+	const char *name;
+	const char *value; /* what stands for its value in help; NULL: it takes none */
+	bool many;         /* may be given more than once */
+	const char *help;
+};
+
+struct cli_given {
+	const struct cli_option *option;
+	const char *value; /* NULL when it takes none */
+};
+
+/* What was given, in that order. Borrowed from argv and the arena of the cli. */
+struct cli_args {
+	struct cli_given *given;
+	size_t n_given;
+	const char **rest; /* what is no option */
+	size_t n_rest;
+};
+
+struct cli_command {
+	const char *name;
+	const char *synopsis;                   /* what follows the name: "-f FILE... [WORKLOAD]" */
+	const char *summary;                    /* one line */
+	const char *help;                       /* paragraphs, ended by a newline */
+	const char *examples;                   /* lines, ended by a newline */
+	const struct cli_option *options;       /* ended by a NULL name; NULL: none */
+	const struct cli_command *const *below; /* commands of a group, ended by NULL; else NULL */
+	enum cli_exit (*run)(struct cli *c, const struct cli_args *args); /* NULL for a group */
+};
+
+/* The top of the table: command.c. */
+extern const struct cli_command cli_top;
+/* Its groups: tree.c. */
+extern const struct cli_command cli_tree;
+
+/* Prepares 'c'; output goes to a terminal of 'width' columns when 'terminal', else to a file. */
+void cli_init(struct cli *c, bool terminal, size_t width);
+void cli_done(struct cli *c);
+
+/* Runs what argv[1] and on say. All output is in c->out and c->err. */
+enum cli_exit cli_run(struct cli *c, int argc, char *const *argv);
+
+/* Prints "error: …" to c->err. */
+void cli_error(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same, names the command's help, and returns CLI_USAGE. */
+enum cli_exit cli_usage(struct cli *c, const char *command, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Says that memory ran out; returns CLI_FAILED. */
+enum cli_exit cli_no_memory(struct cli *c);
+
+/* The value of the last option of that name; NULL when it was not given. Options without a value give "". */
+const char *cli_get(const struct cli_args *args, const char *name);
+/* All values of an option that may be given more than once: an array in the arena and its length; NULL: no memory. */
+const char **cli_get_all(struct cli *c, const struct cli_args *args, const char *name,
+			 size_t *ret_n);
+/* The value of -o, checked; false: it is none of them, and that was said. */
+bool cli_get_format(struct cli *c, const struct cli_args *args, enum cli_format *ret);
+/* A whole number of at least 'least', 'otherwise' when not given; false: it is none, and that was said. */
+bool cli_get_number(struct cli *c, const struct cli_args *args, const char *name, int64_t least,
+		    int64_t otherwise, int64_t *ret);
+
+#endif

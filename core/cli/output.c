@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colours, columns and bars; see output.h. */
+#include "core/cli/output.h"
+
+#include "core/base/yaml.h"
+
+mk_str output_paint(struct cli *c, enum output_color color, mk_str s)
+{
+	static const char *const codes[] = {"0", "1", "2", "31", "32", "33", "34"};
+
+	if (!c->color || color == OUTPUT_PLAIN || s.n == 0) {
+		return s;
+	}
+	return arena_printf(&c->a, "\033[%sm%.*s\033[0m", codes[color], STR_ARG(s));
+}
+
+size_t output_width(mk_str s)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '\033') {
+			while (i < s.n && s.p[i] != 'm') {
+				i++;
+			}
+		} else if (((unsigned char)s.p[i] & 0xC0) != 0x80) {
+			width++;
+		}
+	}
+	return width;
+}
+
+static void pad(struct cli *c, size_t n)
+{
+	static const char blanks[] = "                                ";
+
+	for (; n > 0; n -= n < sizeof(blanks) - 1 ? n : sizeof(blanks) - 1) {
+		buf_add(&c->out, str_sub(STR(blanks), 0, n));
+	}
+}
+
+void output_field(struct cli *c, mk_str s, size_t width, bool right)
+{
+	size_t own = output_width(s);
+	size_t room = own < width ? width - own : 0;
+
+	if (right) {
+		pad(c, room);
+	}
+	buf_add(&c->out, s);
+	if (!right) {
+		pad(c, room);
+	}
+}
+
+void output_table_init(struct output_table *t, struct cli *c, size_t n_columns, const bool *right)
+{
+	*t = (struct output_table){.c = c, .n_columns = n_columns, .right = right};
+}
+
+void output_cell(struct output_table *t, mk_str s)
+{
+	if (t->n == t->size) {
+		size_t size = t->size ? t->size * 2 : 64;
+		mk_str *bigger = arena_array(&t->c->a, size, sizeof(*bigger));
+
+		if (bigger == NULL) {
+			return;
+		}
+		if (t->n > 0) {
+			memcpy(bigger, t->cells, t->n * sizeof(*bigger));
+		}
+		t->cells = bigger;
+		t->size = size;
+	}
+	t->cells[t->n++] = s;
+}
+
+void output_table_print(struct output_table *t, const char *indent)
+{
+	size_t *widths = arena_array(&t->c->a, t->n_columns, sizeof(*widths));
+
+	if (widths == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		size_t width = output_width(t->cells[i]);
+
+		if (width > widths[i % t->n_columns]) {
+			widths[i % t->n_columns] = width;
+		}
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		size_t column = i % t->n_columns;
+		bool last = column + 1 == t->n_columns;
+
+		buf_add(&t->c->out, column == 0 ? str_of(indent) : STR("  "));
+		/* No blanks at the end of a line. */
+		output_field(t->c, t->cells[i], last && !t->right[column] ? 0 : widths[column],
+			     t->right[column]);
+		if (last) {
+			buf_add(&t->c->out, STR("\n"));
+		}
+	}
+}
+
+/* Where 'v' of 'max' lies in 'width' places, rounded up so that something never looks like nothing. */
+static size_t place(int64_t v, int64_t max, size_t width)
+{
+	__extension__ typedef __int128 wide;
+	wide at;
+
+	if (v <= 0 || max <= 0) {
+		return 0;
+	}
+	at = ((wide)v * (wide)width + max - 1) / max;
+	return at > (wide)width ? width : (size_t)at;
+}
+
+mk_str output_bar(struct cli *c, int64_t used, int64_t max, int64_t mark, size_t width)
+{
+	size_t filled = place(used, max, width);
+	size_t at = mark > 0 && mark < max ? place(mark, max, width) : 0;
+	enum output_color color = used > max                 ? OUTPUT_RED
+				  : mark >= 0 && used > mark ? OUTPUT_YELLOW
+							     : OUTPUT_GREEN;
+	mk_str full = {NULL, 0}, rest = {NULL, 0};
+
+	for (size_t i = 1; i <= width; i++) {
+		const char *cell = i <= filled ? "█" : i == at ? "│" : "░";
+		mk_str *half = i <= filled ? &full : &rest;
+
+		*half = arena_printf(&c->a, "%.*s%s", STR_ARG(*half), cell);
+	}
+	return arena_printf(&c->a, "%.*s%.*s", STR_ARG(output_paint(c, color, full)),
+			    STR_ARG(output_paint(c, OUTPUT_DIM, rest)));
+}
+
+bool output_value(struct cli *c, const struct json *v, enum cli_format format)
+{
+	mk_str text = format == CLI_YAML ? yaml_write(&c->a, v) : json_write_pretty(&c->a, v);
+
+	buf_add(&c->out, text);
+	if (!str_ends(text, STR("\n"))) {
+		buf_add(&c->out, STR("\n"));
+	}
+	return text.p != NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands of `kubectl multikueue tree` share: files read, judged and turned into trees. */
+#ifndef MK_CLI_TREE_H
+#define MK_CLI_TREE_H
+
+#include "core/cli/files.h"
+#include "core/cli/output.h"
+#include "core/quota/validate.h"
+
+/* Files, the objects in them, and what is wrong with those. */
+struct tree_input {
+	struct files files;
+	struct api_set *set;
+	struct validate_errors errors;
+};
+
+/*
+ * Reads the files of option 'name' and judges them as they stand, or as a change from 'before' (may be NULL).
+ * CLI_OK also when there are errors in ret->errors; else what to exit with, and it was said.
+ */
+enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *name,
+			const struct tree_input *before, struct tree_input *ret);
+
+/* Prints the errors, a line each with file and line, and what to do about them, to 'out'. */
+void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *in);
+
+/* The same as JSON: [{"file", "line", "kind", "name", "rule", "path", "message"}]. NULL: out of memory. */
+struct json *tree_errors_json(struct cli *c, const struct tree_input *in);
+
+extern const struct cli_command tree_validate, tree_show, tree_explain, tree_simulate, tree_diff;
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tree validate`, and how all commands of `tree` read and judge their files. */
+#include "core/cli/tree.h"
+
+/* What to do about a rule, in words for people; the rule's text says what is wrong. */
+static const char *const hints[] = {
+	[0] = "give the field a value of that kind, or leave it out",
+	[1] = "keep `hierarchies` and delete `hierachies`",
+	[2] = "take the parent away from one queue of the cycle",
+	[3] = "create the parent first, or add its file with -f",
+	[4] = "remove the cohort name: in a tree the parent takes its place",
+	[5] = "remove either the weights or resourceGroups",
+	[6] = "list each child once, and only queues whose parent this is",
+	[7] = "a queue belongs to one tree: remove it from one of the two",
+	[8] = "a name stands once in a tree: rename one of them or remove it",
+	[9] = "exactly one key may be nobody's child: hang the others below it",
+	[10] = "list it as a child of a node that is in the tree",
+	[11] = "change minWeight of these siblings until they add up to 100",
+	[12] = "weights are percentages: 0 to 100",
+	[13] = "raise maxWeight or lower minWeight",
+	[14] = "decide for weights or for amounts on that node",
+	[15] = "decide for weights or for amounts in the whole tree",
+	[16] = "lower the minima of the children or raise the parent's",
+	[17] = "lower this maximum or raise the parent's",
+	[18] = "lower the minimum or raise the maximum of this node",
+	[19] = "name flavors and resources of the tree's resourceGroup, with limits where they are "
+	       "allowed",
+	[20] = "change the tree instead: the controller writes resourceGroups",
+	[21] = "point the LocalQueue at a leaf: `kubectl multikueue tree show` lists them",
+	[22] = "move or delete the LocalQueues of that queue first",
+	[23] = "remove it from the template",
+	[24] = "remove it from what you apply: its status shows what the controller found",
+	[25] = "a queue is in a tree of parents or in a ClusterQuotaTree, not in both",
+	[26] = "finish or move the work first, or set the annotation kueue.x-k8s.io/force: "
+	       "\"true\"",
+	[27] = "split the tree, or make it flatter",
+};
+
+static enum cli_exit failed(struct cli *c, const struct mk_err *err)
+{
+	cli_error(c, "%s", err->msg);
+	return CLI_FAILED;
+}
+
+enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *name,
+			const struct tree_input *before, struct tree_input *ret)
+{
+	struct validate_input in = {.subject = API_NONE, .deleted = API_NONE};
+	size_t n = 0;
+	const char **paths = cli_get_all(c, args, name, &n);
+	struct mk_err err;
+
+	*ret = (struct tree_input){.set = api_set_new(&c->a)};
+	if (paths == NULL || ret->set == NULL) {
+		return cli_no_memory(c);
+	}
+	if (n == 0) {
+		cli_error(c, "no files: name some with --%s FILE", name);
+		return CLI_USAGE;
+	}
+	if (!files_read(c, &ret->files, paths, n, ret->set)) {
+		return CLI_FAILED;
+	}
+	if (api_set_link(ret->set, API_NONE, &err) != MK_OK) {
+		return failed(c, &err);
+	}
+	in.now = ret->set;
+	in.before = before != NULL ? before->set : NULL;
+	if (validate(&c->a, &in, &ret->errors, &err) != MK_OK) {
+		return failed(c, &err);
+	}
+	return CLI_OK;
+}
+
+void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *in)
+{
+	bool told[sizeof(hints) / sizeof(hints[0])] = {false};
+	size_t shown = 0;
+
+	for (size_t i = 0; i < in->errors.n; i++) {
+		const struct validate_error *e = &in->errors.v[i];
+		const struct api_object *o = e->object;
+		bool same = i > 0 && in->errors.v[i - 1].object == o;
+
+		/* As a webhook does: the first of each object. */
+		shown = same ? shown + 1 : 1;
+		if (shown > VALIDATE_SHOWN) {
+			size_t more = 1;
+
+			while (i + 1 < in->errors.n && in->errors.v[i + 1].object == o) {
+				more++;
+				i++;
+			}
+			buf_printf(out, "and %zu more\n", more);
+			continue;
+		}
+		buf_printf(out, "%s:%zu: %s/%.*s: %.*s\n", in->files.docs[o->tag].file,
+			   files_line(c, &in->files, o->tag, e->fault.path), api_kind_name(o->kind),
+			   STR_ARG(o->name), STR_ARG(validate_line(&c->a, &e->fault)));
+		told[e->fault.rule] = true;
+	}
+	for (size_t rule = 0; rule < sizeof(hints) / sizeof(hints[0]); rule++) {
+		if (told[rule] && rule > 0) {
+			buf_printf(out, "  to mend V%zu: %s\n", rule, hints[rule]);
+		} else if (told[rule]) {
+			buf_printf(out, "  to mend values: %s\n", hints[rule]);
+		}
+	}
+}
+
+struct json *tree_errors_json(struct cli *c, const struct tree_input *in)
+{
+	struct json *list = json_new_arr(&c->a);
+
+	for (size_t i = 0; i < in->errors.n; i++) {
+		const struct validate_error *e = &in->errors.v[i];
+		struct json *v = json_new_obj(&c->a);
+		size_t tag = e->object->tag;
+
+		json_set_str(&c->a, v, "file", str_of(in->files.docs[tag].file));
+		json_set_int(&c->a, v, "line",
+			     (int64_t)files_line(c, &in->files, tag, e->fault.path));
+		json_set_str(&c->a, v, "kind", str_of(api_kind_name(e->object->kind)));
+		json_set_str(&c->a, v, "name", e->object->name);
+		json_set_int(&c->a, v, "rule", e->fault.rule);
+		json_set_str(&c->a, v, "path", e->fault.path);
+		json_set_str(&c->a, v, "message", e->fault.text);
+		json_set_str(&c->a, v, "hint", str_of(hints[e->fault.rule]));
+		json_add(&c->a, list, v);
+	}
+	return arena_failed(&c->a) ? NULL : list;
+}
+
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+/* Queues that are in some tree, and how many trees. */
+static void count(const struct api_set *set, size_t *ret_trees, size_t *ret_queues)
+{
+	*ret_trees = set->n_trees;
+	*ret_queues = 0;
+	for (size_t i = 0; i < set->n_places; i++) {
+		const struct api_place *p = set->all_places[i];
+
+		*ret_queues += api_place_in_tree(p) ? 1 : 0;
+		*ret_trees += p->tree == NULL && p->parent == NULL && p->n_children > 0 ? 1 : 0;
+	}
+}
+
+static enum cli_exit run_validate(struct cli *c, const struct cli_args *args)
+{
+	struct tree_input in, old;
+	enum cli_format format;
+	bool changed = cli_get(args, "from") != NULL;
+	enum cli_exit rc = CLI_OK;
+	size_t n_trees, n_queues;
+
+	if (!cli_get_format(c, args, &format)) {
+		return CLI_USAGE;
+	}
+	if (args->n_rest > 0) {
+		return cli_usage(c, "kubectl multikueue tree validate",
+				 "unexpected %s: name files with -f", args->rest[0]);
+	}
+	if (changed) {
+		rc = tree_read(c, args, "from", NULL, &old);
+	}
+	if (rc == CLI_OK) {
+		rc = tree_read(c, args, "filename", changed ? &old : NULL, &in);
+	}
+	if (rc != CLI_OK) {
+		return rc;
+	}
+	count(in.set, &n_trees, &n_queues);
+	if (format == CLI_JSON || format == CLI_YAML) {
+		struct json *v = json_new_obj(&c->a);
+
+		json_set_bool(&c->a, v, "valid", in.errors.n == 0);
+		json_set_int(&c->a, v, "trees", (int64_t)n_trees);
+		json_set_int(&c->a, v, "queues", (int64_t)n_queues);
+		json_set(&c->a, v, STR("errors"), tree_errors_json(c, &in));
+		if (!output_value(c, v, format)) {
+			return cli_no_memory(c);
+		}
+	} else if (in.errors.n > 0) {
+		tree_print_errors(c, &c->out, &in);
+		buf_printf(&c->out, "%zu error%s\n", in.errors.n, in.errors.n == 1 ? "" : "s");
+	} else {
+		buf_printf(&c->out, "valid: %zu tree%s, %zu queue%s\n", n_trees,
+			   n_trees == 1 ? "" : "s", n_queues, n_queues == 1 ? "" : "s");
+	}
+	if (arena_failed(&c->a)) {
+		return cli_no_memory(c);
+	}
+	return in.errors.n > 0 ? CLI_NO : CLI_OK;
+}
+
+static const struct cli_option options[] = {
+	{'f', "filename", "FILE", true,
+	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
+	{0, "from", "FILE", true, "how things were: rules about changes are checked as well"},
+	{'o', "output", "FORMAT", false, "text (default), json or yaml"},
+	{0, NULL, NULL, false, NULL},
+};
+
+const struct cli_command tree_validate = {
+	.name = "validate",
+	.synopsis = "-f FILE... [--from FILE...] [-o FORMAT]",
+	.summary = "check queue trees by the rules that the webhook applies",
+	.help = "All errors are found at once, each with file, line, object, field, and what to "
+		"do. Objects that\n"
+		"have nothing to do with queue trees are passed over.\n",
+	.examples = "  kubectl multikueue tree validate -f queues.yaml\n"
+		    "  kubectl get clusterqueues,localqueues -A -o yaml | kubectl multikueue tree "
+		    "validate -f -\n"
+		    "  git show main:queues.yaml >/tmp/old.yaml\n"
+		    "  kubectl multikueue tree validate --from /tmp/old.yaml -f queues.yaml\n",
+	.options = options,
+	.run = run_validate,
+};
