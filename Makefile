@@ -85,7 +85,7 @@ PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c))
 BINARIES := $(patsubst %,$(B)/%,$(if $(wildcard core/daemon/main.c),multikueued) $(if $(wildcard t/kubesim/main.c),kubesim) \
-	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/demo/main.c),demo))
+	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard core/cli/main.c),kubectl-multikueue) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/demo/main.c),demo))
 
 all: $(BINARIES) $(PLUGINS) ## build the daemon, plugins, kubesim and tools
 
@@ -111,6 +111,9 @@ $(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c p
 
 $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
+
+$(B)/kubectl-multikueue: $(call obj,$(wildcard core/cli/*.c)) $(B)/libquota.a $(B)/libbase.a
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
 
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
@@ -192,9 +195,9 @@ fmt-check: ## is everything formatted?
 
 PREFIX ?= /usr/local
 SHARE := $(PREFIX)/share/multikueue
-install: all ## daemon, plugins, SDK headers, checker and template below PREFIX (DESTDIR for packages)
+install: all ## daemon, kubectl plugin, plugins, SDK headers, checker and template below PREFIX (DESTDIR for packages)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig)
-	install -m 755 $(B)/multikueued $(B)/mk-plugin-check $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
 	for f in $$(cd sdk/template && find . -type f ! -name '*.so'); do install -D -m 644 sdk/template/$$f $(DESTDIR)$(SHARE)/template/$$f || exit 1; done
