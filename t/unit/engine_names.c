@@ -91,7 +91,7 @@ static void long_name(void)
 	job = w_find(w, 1, JOB, "ns", name);
 	ok(job != NULL, "made");
 	is_str(w_str(w, job, "/metadata/labels/kueue.x-k8s.io~1prebuilt-workload-name"), "",
-	       "no label of 103 bytes");
+	       "trap_62: no label of 103 bytes");
 	is_str(w_str(w, job, "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"), text,
 	       "but an annotation");
 	w_patch(w, job, "{\"status\":{\"active\":1}}");
