@@ -4,6 +4,7 @@
 
 static const struct cli_command *const commands[] = {
 	&tree_validate,
+	&tree_status,
 	NULL,
 };
 

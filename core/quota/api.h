@@ -113,7 +113,8 @@ struct api_quota {
 };
 
 struct api_quotas {
-	bool set; /* the list is there, even empty */
+	bool set;    /* the list is there, even empty */
+	bool faulty; /* something in it could not be read: it may say less than was meant */
 	struct api_quota *v;
 	size_t n;
 	struct map index; /* "flavor/resource" to struct api_quota; the first of two */

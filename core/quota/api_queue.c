@@ -271,8 +271,12 @@ struct api_flavor *api_read_flavor(struct api_reader *r)
 	if (s.annotation || json_type(s.v) == JSON_STR) {
 		f->elastic = api_read_text(r, s.v, s.path);
 	} else if (api_check_type(r, s.v, JSON_OBJ, s.path) && s.v != NULL) {
-		mk_str ns = json_str(api_get(s.v, "namespace"));
-		mk_str name = json_str(api_get(s.v, "name"));
+		mk_str ns = api_read_text(r, api_get(s.v, "namespace"),
+					  api_path(r, "%.*s.namespace", STR_ARG(s.path)))
+				    .v;
+		mk_str name = api_read_text(r, api_get(s.v, "name"),
+					    api_path(r, "%.*s.name", STR_ARG(s.path)))
+				      .v;
 
 		f->elastic = (struct api_text){
 			name.n > 0, arena_printf(r->a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name)),

@@ -371,8 +371,8 @@ static bool make_room(struct api_reader *r, struct api_quotas *out, size_t more)
 	return true;
 }
 
-void api_read_quotas(struct api_reader *r, const struct json *list, mk_str path, size_t group,
-		     struct api_quotas *out)
+static void read_list(struct api_reader *r, const struct json *list, mk_str path, size_t group,
+		      struct api_quotas *out)
 {
 	struct json_iter flavor = json_iter(list);
 	size_t total = 0;
@@ -410,6 +410,15 @@ void api_read_quotas(struct api_reader *r, const struct json *list, mk_str path,
 			read_resource(r, it.val, &q, out);
 		}
 	}
+}
+
+void api_read_quotas(struct api_reader *r, const struct json *list, mk_str path, size_t group,
+		     struct api_quotas *out)
+{
+	size_t before = r->object->faults.n;
+
+	read_list(r, list, path, group, out);
+	out->faulty = out->faulty || r->object->faults.n > before;
 }
 
 void api_read_groups(struct api_reader *r, const struct json *groups, mk_str path,

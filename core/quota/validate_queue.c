@@ -379,7 +379,7 @@ static void check_amounts(struct validate_ctx *c, const struct api_place *parent
 		}
 	}
 	/* Below a parent whose own numbers are computed, minima that are too large are scaled down instead. */
-	if (!has_own_groups(parent->queue)) {
+	if (!has_own_groups(parent->queue) || parent->queue->quotas.faulty) {
 		return;
 	}
 	for (size_t i = 0; i < parent->queue->quotas.n; i++) {

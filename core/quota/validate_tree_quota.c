@@ -121,7 +121,7 @@ static void check_sum(struct validate_ctx *c, const struct api_tree *tree,
 		}
 		sum.v = api_add(sum.v, s[i].q->nominal.v);
 	}
-	if (sum.v > limit.v && (min == NULL || !min->bad)) {
+	if (sum.v > limit.v && !(parent != NULL ? parent->min.faulty : tree->total.faulty)) {
 		validate_fault(c, tree->object, 16, below(c, group->path, "weightedQuotas"),
 			       "Invalid value: %.*s: sum of minResources for %.*s is larger than "
 			       "the parent's %.*s",

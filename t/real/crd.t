@@ -1,0 +1,130 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Our CRDs in Kueue's API group: a real API server accepts them and what is valid, refuses what is not, and installing,
+# upgrading or removing Kueue's own CRDs leaves ours and their objects alone.
+# planes: bare
+. "$(dirname "$0")/lib.sh"
+
+crds=$root/conf/crd
+samples=$root/conf/samples/quota
+kueue=$(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config/components/crd/bases
+
+undo()
+{
+	k bare delete --ignore-not-found --wait=true -f "$crds" -f "$kueue" >/dev/null 2>&1
+}
+undo=undo
+
+established()
+{
+	k bare get crd "$1.kueue.x-k8s.io" -o \
+		'jsonpath={.status.conditions[?(@.type=="Established")].status} {.status.conditions[?(@.type=="NonStructuralSchema")].status}'
+}
+
+# refused DESC TEXT: the API server refuses the object on stdin, with that text in its answer.
+refused()
+{
+	k bare create --dry-run=server -f - >"$WORK/answer" 2>&1
+	r_rc=$?
+	[ $r_rc -ne 0 ] && grep -qF "$2" "$WORK/answer"
+	ok $? "$1" || diag "rc $r_rc: $(cat "$WORK/answer")"
+}
+
+# tree HIERARCHIES [SPEC-LINE]: a ClusterQuotaTree with these hierarchies, in one line.
+tree()
+{
+	cat <<END
+apiVersion: kueue.x-k8s.io/v1alpha1
+kind: ClusterQuotaTree
+metadata: {name: refused}
+spec:
+  hierarchies: $1
+  resourceGroup:
+    coveredResources: [cpu]
+    flavors: [{name: f, resources: [{name: cpu, nominalQuota: 10}]}]
+  ${2:-}
+END
+}
+
+# ours: what must not change: uids and generations of our CRDs, and the objects in them.
+ours()
+{
+	k bare get crd clusterquotatrees.kueue.x-k8s.io clusterqueuetrees.kueue.x-k8s.io -o \
+		'jsonpath={range .items[*]}{.metadata.uid} {.metadata.generation} {.spec.versions[*].name}{"\n"}{end}'
+	k bare get cqt -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.uid} {.metadata.resourceVersion}{"\n"}{end}'
+}
+
+# --- ours alone -----------------------------------------------------------------------------------------
+k bare apply -f "$crds" >"$WORK/out" 2>&1
+ok $? "the API server takes our CRDs" || bail "$(cat "$WORK/out")"
+must "True " "clusterquotatrees are served, their schema is structural" established clusterquotatrees
+must "True " "clusterqueuetrees are served, their schema is structural" established clusterqueuetrees
+becomes clusterquotatree.kueue.x-k8s.io/company "a sample is accepted" \
+	k bare apply -f "$samples/plan-b.yaml" -o name
+becomes clusterquotatree.kueue.x-k8s.io/lab "a sample with amounts is accepted" \
+	k bare apply -f "$samples/resources.yaml" -o name
+is "$(k bare get cqt -o name | wc -l | tr -d ' ')" 2 "cqt is the short name"
+is "$(k bare get cqt company -o 'jsonpath={.spec.enforcement} {.spec.fairShare} {.spec.overLimitPolicy} {.spec.deletionPolicy}')" \
+	"Engine Dominant Drain Orphan" "defaults are set"
+is "$(k bare get cqt lab -o 'jsonpath={.spec.hierarchies.lab.weightedQuotas[0].minResources[0].resources[0]}')" \
+	'{"lendingLimit":50,"name":"cpu","nominalQuota":60}' "no field is lost"
+k bare patch cqt lab --subresource=status --type=merge -p '{"status":{"nodeCount":3,"conditions":[{
+	"type":"Active","status":"True","reason":"Ready","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}' \
+	>/dev/null
+is "$(k bare get cqt lab --no-headers | awk '{ print $2, $3 }')" "3 True" "status is a subresource and shown in a list"
+
+tree '{r: {weightedQuotas: [{name: a}]}}' '{hierachies: {r: {weightedQuotas: [{name: a}]}}}' |
+	sed 's/^  {\(hierachies: .*\)}$/  \1/' |
+	refused "V1: both spellings" 'use either hierarchies or hierachies, not both'
+tree '{r: {weightedQuotas: [{name: a, minWeight: -1}]}}' | refused "V13: a negative weight" \
+	'minWeight: Invalid value: -1'
+tree '{r: {weightedQuotas: [{name: a, maxWeight: 101}]}}' | refused "V12: more than all" \
+	'maxWeight: Invalid value: 101'
+tree '{r: {weightedQuotas: [{name: a}, {name: a}]}}' | refused "V8: a name twice in one list" \
+	'weightedQuotas[1]: Duplicate value'
+tree '{r: {weightedQuotas: [{name: a, minWeight: 1, minResources: []}]}}' |
+	refused "V14: weights and amounts" 'weightedQuotas[0]'
+tree '{r: {weightedQuotas: [{name: a, minResources: [{name: f, resources: [{name: cpu, nominalQuota: 1, borrowingLimit: 1}]}]}]}}' |
+	refused "V19: borrowingLimit" 'resources[0]'
+tree '{r: {weightedQuotas: [{name: a}]}}' 'clusterQuotaTemplate: {cohortName: c}' |
+	refused "V23: a cohort in a template" 'spec.clusterQuotaTemplate'
+tree '{r: {weightedQuotas: [{name: a}], policy: lifo}}' | refused "a policy that is none" \
+	'policy: Unsupported value: "lifo"'
+tree '{r: {weightedQuotas: [{name: A}]}}' | refused "a name that no queue can have" 'name: Invalid value'
+tree '{r: {weightedQuotas: [{name: a, minResources: [{name: f, resources: [{name: cpu, nominalQuota: 1x}]}]}]}}' |
+	refused "an amount that is none" 'nominalQuota: Invalid value'
+echo '{"apiVersion": "kueue.x-k8s.io/v1alpha1", "kind": "ClusterQueueTree", "metadata": {"name": "other"}}' |
+	refused "a second ClusterQueueTree" 'there is one ClusterQueueTree, named default'
+echo '{"apiVersion": "kueue.x-k8s.io/v1alpha1", "kind": "ClusterQueueTree", "metadata": {"name": "default"}}' |
+	k bare create -f - >/dev/null
+"$root/build/${FLAVOUR:-dev}/kubectl-multikueue" tree status -f "$samples/plan-a.yaml" -o json >"$WORK/status" 2>"$WORK/err"
+ok $? "the tool computes a status" || diag "$(cat "$WORK/err")"
+k bare patch clusterqueuetree default --subresource=status --type=merge \
+	-p "{\"status\": $(cat "$WORK/status")}" >"$WORK/out" 2>&1
+ok $? "which the schema takes" || diag "$(cat "$WORK/out")"
+is "$(k bare get clusterqueuetree default -o 'jsonpath={.status.trees[0].nodes[*].name}')" \
+	"company product research language vision" "all of it"
+
+# --- with Kueue's -----------------------------------------------------------------------------------------
+ours >"$WORK/before"
+is "$(wc -l <"$WORK/before" | tr -d ' ')" 4 "two CRDs and two objects to watch over"
+k bare apply --server-side -f "$kueue" >"$WORK/out" 2>&1
+ok $? "Kueue's CRDs install beside ours" || bail "$(cat "$WORK/out")"
+must "True " "and are served" established clusterqueues
+ours | diff "$WORK/before" - >"$WORK/changes"
+ok $? "installing them changed nothing of ours" || diag "$(cat "$WORK/changes")"
+k bare label -f "$kueue" upgraded=yes --overwrite >/dev/null
+k bare apply --server-side --force-conflicts -f "$kueue" >"$WORK/out" 2>&1
+ok $? "Kueue's CRDs are applied again, as an upgrade does" || diag "$(cat "$WORK/out")"
+ours | diff "$WORK/before" - >"$WORK/changes"
+ok $? "which changed nothing of ours" || diag "$(cat "$WORK/changes")"
+k bare apply -f "$crds" >/dev/null 2>&1
+ours | diff "$WORK/before" - >"$WORK/changes"
+ok $? "nor does applying ours again" || diag "$(cat "$WORK/changes")"
+becomes yes "the API server serves Kueue's versions and ours in one group" sh -c \
+	"'$KUBECTL' --kubeconfig '$MK_REAL_DIR/bare/kubeconfig' api-versions | grep -cx 'kueue.x-k8s.io/v1\(alpha1\|beta2\)' | sed 's/^2$/yes/'"
+k bare delete --wait=true -f "$kueue" >/dev/null 2>&1
+ours | diff "$WORK/before" - >"$WORK/changes"
+ok $? "removing Kueue leaves ours and their objects" || diag "$(cat "$WORK/changes")"
+
+done_testing
