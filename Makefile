@@ -141,7 +141,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps demo test test-real test-asan test-valgrind coverage check sim bench lint fmt fmt-check clean install
+.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage check sim bench lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered
 PROVE := prove --timer
 
@@ -183,6 +183,12 @@ sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n], or SEED=n to replay one and tell i
 
 bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency, CPU and memory on kubesim (JOBS=n)
 	@JOBS='$(JOBS)' t/bench/run $(B)
+
+# The sample configuration names an installed plugin folder; here it is that of the build.
+rbac: $(B)/multikueued $(PLUGINS) ## conf/rbac/*.yaml: the least rights for the plugins of this tree
+	@mkdir -p conf/rbac
+	@sed 's|directory: .*|directory: $(abspath $(B)/plugins)|' conf/multikueued.yaml >$(B)/rbac.yaml
+	@for s in manager worker; do $(B)/multikueued --print-$$s-rbac --config $(B)/rbac.yaml >conf/rbac/$$s.yaml || exit 1; done
 
 lint: ## layers, banned calls, sizes, docs in step with code
 	@for l in t/lint/*.t; do $$l || exit 1; done

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/metric.h"
 #include "core/daemon/daemon.h"
+#include "core/daemon/rbac.h"
 
 enum { OUTPUT_MAX = 8 * 1024 * 1024, EXIT_USAGE = 2 };
 
@@ -85,7 +86,8 @@ static int print_kueue_config(struct setup *s, const struct options *o)
 	return text.p ? 0 : 1;
 }
 
-static int list_plugins(struct setup *s, const struct options *o)
+/* What the plugins say of themselves: a list, or the rights that their kinds need. */
+static int print_plugins(struct setup *s, const struct options *o)
 {
 	struct mk_err err = {.code = MK_OK};
 	enum mk_code code = setup_config(s, o, &err);
@@ -98,7 +100,12 @@ static int list_plugins(struct setup *s, const struct options *o)
 		return 1;
 	}
 	buf_init(&b, OUTPUT_MAX);
-	setup_list_plugins(s, &b);
+	if (o->mode == OPTIONS_LIST_PLUGINS) {
+		setup_list_plugins(s, &b);
+	} else {
+		rbac_print(&s->config, s->plug,
+			   o->mode == OPTIONS_PRINT_WORKER_RBAC ? RBAC_WORKER : RBAC_MANAGER, &b);
+	}
 	printf("%.*s", STR_ARG(buf_str(&b)));
 	buf_done(&b);
 	return 0;
@@ -153,7 +160,9 @@ static int do_task(const struct options *o)
 		status = print_kueue_config(&s, o);
 		break;
 	case OPTIONS_LIST_PLUGINS:
-		status = list_plugins(&s, o);
+	case OPTIONS_PRINT_MANAGER_RBAC:
+	case OPTIONS_PRINT_WORKER_RBAC:
+		status = print_plugins(&s, o);
 		break;
 	case OPTIONS_RUN:
 	case OPTIONS_HELP:

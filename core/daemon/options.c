@@ -15,6 +15,9 @@ static const char help[] =
 	"for Kueue\n"
 	"  multikueued --list-plugins [--config FILE]          adapters and dispatchers that would "
 	"be loaded\n"
+	"  multikueued --print-worker-rbac [--config FILE]     what it must be allowed on a "
+	"worker, "
+	"as manifests\n"
 	"\n"
 	"Options:\n"
 	"  --config FILE            Kueue Configuration (v1beta2 or v1beta1), with a multiKueue "
@@ -33,6 +36,9 @@ static const char help[] =
 	"  --print-kueue-config     print the configuration as Kueue accepts it, and exit\n"
 	"  --list-plugins           one line per adapter and dispatcher: id, kind or name, "
 	"version, ABI, file\n"
+	"  --print-manager-rbac     print the least RBAC for the manager cluster and the loaded "
+	"plugins, and exit\n"
+	"  --print-worker-rbac      the same for worker clusters\n"
 	"  --version                print the version and exit\n"
 	"  --help                   print this and exit\n"
 	"\n"
@@ -42,6 +48,8 @@ static const char help[] =
 	"info,net=debug\n"
 	"  multikueued --check-config config.yaml && kubectl rollout restart "
 	"deployment/multikueued\n"
+	"  multikueued --print-worker-rbac --config config.yaml | kubectl --context worker apply "
+	"-f -\n"
 	"\n"
 	"Exit status: 0 after SIGTERM or when asked for information, 1 on failure or a lost lease, "
 	"2 for a\n"
@@ -66,6 +74,8 @@ static const struct spec specs[] = {
 	{"--check-config", true, OPTIONS_CHECK_CONFIG},
 	{"--print-kueue-config", false, OPTIONS_PRINT_KUEUE_CONFIG},
 	{"--list-plugins", false, OPTIONS_LIST_PLUGINS},
+	{"--print-manager-rbac", false, OPTIONS_PRINT_MANAGER_RBAC},
+	{"--print-worker-rbac", false, OPTIONS_PRINT_WORKER_RBAC},
 	{"--version", false, OPTIONS_VERSION},
 	{"--help", false, OPTIONS_HELP},
 	{"-h", false, OPTIONS_HELP},

@@ -14,6 +14,8 @@ enum options_mode {
 	OPTIONS_CHECK_CONFIG,       /* --check-config FILE */
 	OPTIONS_PRINT_KUEUE_CONFIG, /* --print-kueue-config */
 	OPTIONS_LIST_PLUGINS,       /* --list-plugins */
+	OPTIONS_PRINT_MANAGER_RBAC, /* --print-manager-rbac */
+	OPTIONS_PRINT_WORKER_RBAC,  /* --print-worker-rbac */
 };
 
 struct options {

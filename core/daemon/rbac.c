@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RBAC manifests from the adapters' descriptors; see rbac.h. A rule stands here when the code sends such a request. */
+#include "core/daemon/rbac.h"
+
+#include "core/base/str.h"
+
+/* lower case; "…y" becomes "…ies", a hissing end gets "es", everything else "s" */
+static void add_plural(struct buf *out, mk_str kind)
+{
+	char last = kind.n > 0 ? kind.p[kind.n - 1] : '\0';
+	size_t keep = last == 'y' ? kind.n - 1 : kind.n;
+	bool hisses = last == 's' || last == 'x' || str_ends(kind, STR("ch")) ||
+		      str_ends(kind, STR("sh"));
+
+	for (size_t i = 0; i < keep; i++) {
+		bool upper = kind.p[i] >= 'A' && kind.p[i] <= 'Z';
+		char c = (char)(upper ? kind.p[i] + ('a' - 'A') : kind.p[i]);
+
+		buf_add(out, (mk_str){&c, 1});
+	}
+	buf_add(out, last == 'y' ? STR("ies") : hisses ? STR("es") : STR("s"));
+}
+
+static void rule(struct buf *out, const char *group, const char *resources, const char *verbs)
+{
+	buf_printf(out, "- apiGroups: [\"%s\"]\n  resources: [%s]\n  verbs: [%s]\n", group,
+		   resources, verbs);
+}
+
+static void rule_of(struct buf *out, const struct plug_adapter *ad, const char *subresource,
+		    const char *verbs)
+{
+	buf_printf(out, "- apiGroups: [\"%.*s\"]\n  resources: [", STR_ARG(ad->group));
+	add_plural(out, ad->kind);
+	buf_printf(out, "%s]\n  verbs: [%s]\n", subresource, verbs);
+}
+
+static void header(struct buf *out, const char *api_version, const char *kind, const char *name,
+		   mk_str ns)
+{
+	buf_printf(out, "---\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", api_version, kind,
+		   name);
+	if (ns.n > 0) {
+		buf_printf(out, "  namespace: %.*s\n", STR_ARG(ns));
+	}
+}
+
+static const char rbac_api[] = "rbac.authorization.k8s.io/v1";
+
+/* Gives the role 'kind' 'name' to the ServiceAccount; 'where' is {NULL, 0} for the whole cluster. */
+static void binding(struct buf *out, const char *kind, const char *name, mk_str ns, mk_str where)
+{
+	header(out, rbac_api, where.n > 0 ? "RoleBinding" : "ClusterRoleBinding", name, where);
+	buf_printf(out,
+		   "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n"
+		   "subjects:\n- kind: ServiceAccount\n  name: multikueued\n  namespace: %.*s\n",
+		   kind, name, STR_ARG(ns));
+}
+
+/* Its uid tells one cluster from another, in what is written on remote objects. */
+static void identity(struct buf *out)
+{
+	buf_add(out, STR("# which cluster this is: the uid of this namespace\n"
+			 "- apiGroups: [\"\"]\n  resources: [namespaces]\n"
+			 "  resourceNames: [kube-system]\n  verbs: [get]\n"));
+}
+
+static void manager_rules(const struct plug *p, struct buf *out)
+{
+	identity(out);
+	buf_add(out, STR("# what is to be dispatched, where, and by which rules\n"));
+	rule(out, "kueue.x-k8s.io",
+	     "workloads, admissionchecks, multikueueconfigs, multikueueclusters",
+	     "get, list, watch");
+	rule(out, "kueue.x-k8s.io",
+	     "workloads/status, admissionchecks/status, multikueueclusters/status", "patch");
+	buf_add(out, STR("# events stand where their object is\n"));
+	rule(out, "events.k8s.io", "events", "create");
+	if (plug_n_adapters(p) > 0) {
+		buf_add(out, STR("# jobs: their specs are read, their status is written\n"));
+	}
+	for (size_t i = 0; i < plug_n_adapters(p); i++) {
+		const struct plug_adapter *ad = plug_adapter(p, i);
+
+		rule_of(out, ad, "", "get, list, watch");
+		if (!(ad->d->flags & MK_STATUS_NONE)) {
+			rule_of(out, ad, "/status", "patch");
+		}
+	}
+}
+
+static void worker_rules(const struct plug *p, struct buf *out)
+{
+	identity(out);
+	buf_add(out, STR("# clones; an evicted one is told to stop through its status\n"));
+	rule(out, "kueue.x-k8s.io", "workloads", "get, list, watch, create, delete");
+	rule(out, "kueue.x-k8s.io", "workloads/status", "patch");
+	if (plug_n_adapters(p) > 0) {
+		buf_add(out, STR("# jobs; patch where an adapter keeps fields of a running copy up "
+				 "to date\n"));
+	}
+	for (size_t i = 0; i < plug_n_adapters(p); i++) {
+		const struct plug_adapter *ad = plug_adapter(p, i);
+		bool edits = ad->d->remote || ad->d->forward;
+
+		rule_of(out, ad, "",
+			edits ? "get, list, watch, create, delete, patch"
+			      : "get, list, watch, create, delete");
+	}
+}
+
+/* The parts of the manager that live in one namespace. */
+static void manager_roles(const struct config *c, struct buf *out)
+{
+	const struct config_leader_election *le = &c->leader_election;
+	mk_str lease_ns = le->resource_namespace.n > 0 ? le->resource_namespace : c->namespace_;
+
+	header(out, rbac_api, "Role", "multikueued-secrets", c->namespace_);
+	buf_add(out, STR("rules:\n# kubeconfigs of the workers\n"));
+	rule(out, "", "secrets", "get, list, watch");
+	binding(out, "Role", "multikueued-secrets", c->namespace_, c->namespace_);
+	if (!le->elect) {
+		return;
+	}
+	header(out, rbac_api, "Role", "multikueued-lease", lease_ns);
+	buf_add(out, STR("rules:\n# who leads; a create cannot be limited to a name\n"));
+	rule(out, "coordination.k8s.io", "leases", "create");
+	buf_printf(out,
+		   "- apiGroups: [\"coordination.k8s.io\"]\n  resources: [leases]\n"
+		   "  resourceNames: [\"%.*s\"]\n  verbs: [get, patch]\n",
+		   STR_ARG(le->resource_name));
+	binding(out, "Role", "multikueued-lease", c->namespace_, lease_ns);
+}
+
+void rbac_print(const struct config *c, const struct plug *p, enum rbac_side side, struct buf *out)
+{
+	const mk_str everywhere = {NULL, 0};
+	bool manager = side == RBAC_MANAGER;
+	const char *name = manager ? "multikueued-manager" : "multikueued-worker";
+
+	buf_printf(out,
+		   "# What multikueued may do on %s. Printed by multikueued --print-%s-rbac\n"
+		   "# for the plugins that it loads (make rbac); print it again when plugins are "
+		   "added.\n",
+		   manager ? "its manager" : "a worker", manager ? "manager" : "worker");
+	header(out, "v1", "ServiceAccount", "multikueued", c->namespace_);
+	header(out, rbac_api, "ClusterRole", name, everywhere);
+	buf_add(out, STR("rules:\n"));
+	if (manager) {
+		manager_rules(p, out);
+	} else {
+		worker_rules(p, out);
+	}
+	binding(out, "ClusterRole", name, c->namespace_, everywhere);
+	if (manager) {
+		manager_roles(c, out);
+	}
+}

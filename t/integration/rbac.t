@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# conf/rbac is what `make rbac` would write now, and a plugin that is dropped in gets its rule by itself.
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=t/integration/lib.sh
+. t/integration/lib.sh
+
+mkdir -m 755 "$dir/plugins"
+chmod 755 "$dir"
+install -m 755 "$B"/plugins/*.so "$dir/plugins"
+sed "s|directory: .*|directory: $dir/plugins|" conf/multikueued.yaml >"$dir/config.yaml"
+for side in manager worker; do
+	"$B/multikueued" --print-$side-rbac --config "$dir/config.yaml" >"$dir/$side.yaml" 2>"$dir/err"
+	ok $? "the rights on a $side are printed"
+	diff -u conf/rbac/$side.yaml "$dir/$side.yaml" >"$dir/diff"
+	rc=$?
+	ok $rc "conf/rbac/$side.yaml is up to date (make rbac)"
+	[ $rc = 0 ] || sed 's/^/# /' "$dir/diff"
+done
+
+cp -r sdk/template "$dir/widget"
+make -s -C "$dir/widget" SDK="$PWD/sdk" >"$dir/make" 2>&1
+ok $? "the template of the SDK is built" || sed 's/^/# /' "$dir/make"
+install -m 755 "$dir/widget/widget.so" "$dir/plugins"
+"$B/multikueued" --print-worker-rbac --config "$dir/config.yaml" 2>"$dir/err" | grep -q 'resources: \[widgets\]'
+ok $? "a plugin that is dropped in gets its rule"
+done_testing

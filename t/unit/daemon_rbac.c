@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RBAC manifests follow the descriptors: names of resources, verbs, the Lease and the namespaces of the configuration. */
+#include "core/daemon/rbac.h"
+#include "t/tap.h"
+
+static const char *const forwarded[] = {"/spec/replicas", NULL};
+static const mk_adapter plain = {.struct_size = sizeof(mk_adapter),
+				 .group = "batch",
+				 .version = "v1",
+				 .kind = "Job",
+				 .managed_by = "/spec/managedBy"};
+static const mk_adapter silent = {.struct_size = sizeof(mk_adapter),
+				  .flags = MK_STATUS_NONE,
+				  .group = "",
+				  .version = "v1",
+				  .kind = "Proxy"};
+static const mk_adapter busy = {.struct_size = sizeof(mk_adapter),
+				.group = "ex.io",
+				.version = "v1",
+				.kind = "ComputeMesh",
+				.forward = forwarded};
+
+static const void *const items[] = {&plain, &silent, &busy, NULL};
+static const mk_factory factory = {sizeof(mk_factory), 3, MK_FACTORY_ADAPTER, items};
+static const mk_factory *const factories[] = {&factory, NULL};
+static const mk_entry entry = MK_ENTRY("ex.io", "1", factories);
+
+static char text[16384];
+
+static void print(const struct config *c, const struct plug *p, enum rbac_side side)
+{
+	struct buf b;
+
+	buf_init(&b, sizeof(text) - 1);
+	rbac_print(c, p, side, &b);
+	memcpy(text, buf_str(&b).p, buf_str(&b).n);
+	text[buf_str(&b).n] = '\0';
+	buf_done(&b);
+}
+
+static void has(const char *part, const char *name)
+{
+	if (!ok(strstr(text, part) != NULL, name)) {
+		printf("# no \"%s\" in:\n# %s\n", part, text);
+	}
+}
+
+static void has_not(const char *part, const char *name)
+{
+	ok(strstr(text, part) == NULL, name);
+}
+
+#define RULE(group, resources, verbs) \
+	"- apiGroups: [\"" group "\"]\n  resources: [" resources "]\n  verbs: [" verbs "]\n"
+
+static void test_manager(const struct plug *p)
+{
+	struct config c = {.namespace_ = STR("queues"),
+			   .leader_election = {.elect = true, .resource_name = STR("me")}};
+
+	print(&c, p, RBAC_MANAGER);
+	has("kind: ServiceAccount\nmetadata:\n  name: multikueued\n  namespace: queues\n",
+	    "the account");
+	has(RULE("batch", "jobs", "get, list, watch"), "jobs are read");
+	has(RULE("batch", "jobs/status", "patch"), "their status is written");
+	has(RULE("", "proxies", "get, list, watch"), "the plural of …y");
+	has_not("proxies/status", "no status where none is written");
+	has(RULE("ex.io", "computemeshes", "get, list, watch"), "the plural of …sh");
+	has("kind: Role\nmetadata:\n  name: multikueued-lease\n  namespace: queues\n",
+	    "the Lease is near");
+	has("resourceNames: [\"me\"]\n  verbs: [get, patch]\n", "by its name");
+	has_not("delete", "nothing is deleted on the manager");
+	c.leader_election.resource_namespace = STR("leases");
+	print(&c, p, RBAC_MANAGER);
+	has("kind: RoleBinding\nmetadata:\n  name: multikueued-lease\n  namespace: leases\n",
+	    "the Lease may be elsewhere");
+	has("  name: multikueued\n  namespace: queues\n---\n", "the account is not");
+	c.leader_election.elect = false;
+	print(&c, p, RBAC_MANAGER);
+	has_not("leases", "no Lease without an election");
+}
+
+static void test_worker(const struct plug *p)
+{
+	struct config c = {.namespace_ = STR("queues")};
+
+	print(&c, p, RBAC_WORKER);
+	has(RULE("kueue.x-k8s.io", "workloads", "get, list, watch, create, delete"), "clones");
+	has(RULE("batch", "jobs", "get, list, watch, create, delete"), "copies are not edited");
+	has(RULE("ex.io", "computemeshes", "get, list, watch, create, delete, patch"),
+	    "but where a field is kept equal");
+	has_not("secrets", "Secrets of workers are none of our business");
+	has_not("\"*\"", "nothing is allowed wholesale");
+}
+
+int main(void)
+{
+	struct plug *p = plug_new(NULL);
+
+	if (ok(p && plug_add(p, &entry, "", NULL) == MK_OK, "three kinds")) {
+		test_manager(p);
+		test_worker(p);
+	}
+	plug_free(p);
+	return done_testing();
+}
