@@ -44,6 +44,7 @@ enum {
 	RECONNECT_FIRST_MS = 1000,
 	RECONNECT_MAX_MS = 30 * 1000,
 	DENIED_RETRY_MS = 60 * 1000,
+	DENIED_SOON = 6,            /* so often a refused link is tried again like any other */
 	HEALTHY_MS = 2 * 60 * 1000, /* backoffs start anew after that */
 
 	WATCH_FIRST_MS = 800,
@@ -141,6 +142,7 @@ struct link {
 	char identity[65];
 	uint32_t epoch;
 	unsigned attempt;
+	unsigned denied;      /* how often in this streak by a 403 */
 	int64_t last_byte_ms; /* of the watch connections */
 	int64_t phase_ms;     /* since when in this phase */
 	int64_t discovered_ms;

@@ -133,6 +133,7 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 
 	if (l->phase == PHASE_UP && k->mono_ms - l->phase_ms >= HEALTHY_MS) {
 		l->attempt = 0;
+		l->denied = 0;
 	}
 	stop_own(k, l);
 	k->transport->reset(k->transport->ctx, l->id);
@@ -141,8 +142,12 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 	}
 	delay = delay > RECONNECT_MAX_MS ? RECONNECT_MAX_MS : delay;
 	l->attempt++;
+	if (http == 403 && l->denied < DENIED_SOON) {
+		/* an API server that has just started knows no roles yet and refuses everybody */
+		delay = RECONNECT_FIRST_MS << l->denied++;
+	}
 	delay = rng_range(&k->rng, 0, delay);
-	if (http == 403) {
+	if (http == 403 && l->denied >= DENIED_SOON) {
 		delay = DENIED_RETRY_MS / 2 + rng_range(&k->rng, 0, DENIED_RETRY_MS / 2);
 	}
 	l->phase = PHASE_WAIT;
@@ -162,6 +167,7 @@ enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e,
 		k,
 		l); /* requests that were sent with the old credentials get their answer: unknown */
 	l->attempt = 0;
+	l->denied = 0;
 	code = k->transport->open(k->transport->ctx, l->id, e, err);
 	if (code != MK_OK) {
 		return code;
