@@ -126,9 +126,10 @@ struct config {
 	mk_str readiness_endpoint, liveness_endpoint;
 	mk_str metrics_bind_address; /* "0" = off */
 	mk_str pprof_bind_address;
+	bool webhook_on; /* the file has the section 'webhook' */
 	int32_t webhook_port;
 	mk_str webhook_host, webhook_cert_dir;
-	bool internal_certs;
+	bool internal_certs; /* an authority of our own, in place of files in webhook_cert_dir */
 	mk_str webhook_service_name, webhook_secret_name;
 	double client_qps; /* of the manager's client; negative = no limit */
 	int32_t client_burst;

@@ -229,6 +229,24 @@ static void fill_multikueue(struct config_run *r, struct config_multikueue *m)
 	fill_ours(r, m);
 }
 
+/* Service and Secret are not named as Kueue's, which stand in the same namespace. */
+static void fill_webhook(struct config_run *r, struct config *c)
+{
+	bool has_dir = json_type(json_at(r->doc, "/webhook/certDir")) == JSON_STR;
+
+	c->webhook_on = json_type(json_at(r->doc, "/webhook")) == JSON_OBJ;
+	/* Out of range is found by validation; it must not wrap here. */
+	c->webhook_port = (int32_t)int_at(r, "/webhook/port", 9443);
+	c->webhook_host = str_at(r, "/webhook/host", STR(""));
+	c->webhook_cert_dir =
+		str_or(r, "/webhook/certDir", STR("/tmp/k8s-webhook-server/serving-certs"));
+	c->internal_certs = bool_at(r, "/internalCertManagement/enable", !has_dir);
+	c->webhook_service_name = str_at(r, "/internalCertManagement/webhookServiceName",
+					 STR("multikueue-webhook-service"));
+	c->webhook_secret_name = str_at(r, "/internalCertManagement/webhookSecretName",
+					STR("multikueue-webhook-server-cert"));
+}
+
 static void fill_servers(struct config_run *r, struct config *c)
 {
 	c->leader_election = (struct config_leader_election){
@@ -245,16 +263,7 @@ static void fill_servers(struct config_run *r, struct config *c)
 	c->liveness_endpoint = str_or(r, "/health/livenessEndpointName", STR("/healthz"));
 	c->metrics_bind_address = str_or(r, "/metrics/bindAddress", STR(":8443"));
 	c->pprof_bind_address = str_at(r, "/pprofBindAddress", STR(""));
-	/* Out of range is found by validation; it must not wrap here. */
-	c->webhook_port = (int32_t)int_at(r, "/webhook/port", 9443);
-	c->webhook_host = str_at(r, "/webhook/host", STR(""));
-	c->webhook_cert_dir =
-		str_or(r, "/webhook/certDir", STR("/tmp/k8s-webhook-server/serving-certs"));
-	c->internal_certs = bool_at(r, "/internalCertManagement/enable", true);
-	c->webhook_service_name = str_at(r, "/internalCertManagement/webhookServiceName",
-					 STR("kueue-webhook-service"));
-	c->webhook_secret_name = str_at(r, "/internalCertManagement/webhookSecretName",
-					STR("kueue-webhook-server-cert"));
+	fill_webhook(r, c);
 	c->client_qps = number_at(r, "/clientConnection/qps", 300);
 	c->client_burst = (int32_t)int_at(r, "/clientConnection/burst", 500);
 }

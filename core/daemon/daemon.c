@@ -14,6 +14,7 @@
 #include "core/daemon/lease_thread.h"
 #include "core/daemon/manager.h"
 #include "core/daemon/telemetry.h"
+#include "core/daemon/webhook.h"
 #include "core/kube/kubeconfig.h"
 
 enum {
@@ -36,6 +37,8 @@ struct daemon {
 	struct transport_curl *transport;
 	struct telemetry *telemetry;
 	struct manager *manager;
+	struct manager_observer told; /* of what the manager does: telemetry */
+	struct webhook *webhook;      /* NULL without one */
 	struct endpoints *endpoints;
 	struct lease_thread *lease; /* NULL without leader election */
 	struct loop_timer *run_timer, *beat_timer, *end_timer;
@@ -125,6 +128,11 @@ static void run_manager(void *ctx)
 		release(d);
 	}
 	next = manager_next_ms(d->manager);
+	if (d->webhook) {
+		webhook_run(d->webhook, now, clock_wall_ms(),
+			    d->leads && d->phase == PHASE_RUNNING);
+		next = next < webhook_next_ms(d->webhook) ? next : webhook_next_ms(d->webhook);
+	}
 	if (next == INT64_MAX) {
 		loop_timer_stop(d->run_timer);
 	} else {
@@ -193,6 +201,31 @@ static struct telemetry_sources sources(void *ctx)
 	};
 }
 
+/* What the manager sees and does goes to telemetry, and what it sees to the webhook. */
+static void on_event(void *ctx, const struct event *ev)
+{
+	struct daemon *d = ctx;
+
+	d->told.on_event(d->told.ctx, ev);
+	if (d->webhook) {
+		webhook_event(d->webhook, ev);
+	}
+}
+
+static void on_op(void *ctx, const struct op *op)
+{
+	struct daemon *d = ctx;
+
+	d->told.on_op(d->told.ctx, op);
+}
+
+static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_str cluster)
+{
+	struct daemon *d = ctx;
+
+	d->told.on_count(d->told.ctx, what, cluster_queue, cluster);
+}
+
 /* --- building
  * ------------------------------------------------------------------------------------- */
 
@@ -246,13 +279,26 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	return d->transport ? MK_OK : MK_NO_MEMORY;
 }
 
+static struct engine_gates engine_gates_of(const struct config *c)
+{
+	return (struct engine_gates){
+		.identifier_annotations = c->gates[CONFIG_GATE_WORKLOAD_IDENTIFIER_ANNOTATIONS],
+		.orchestrated_preemption = c->gates[CONFIG_GATE_ORCHESTRATED_PREEMPTION],
+		.elastic_slices = c->gates[CONFIG_GATE_ELASTIC_JOBS],
+		.remote_spec_sync = c->gates[CONFIG_GATE_REMOTE_SPEC_SYNC],
+		.quota_automation = c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION],
+		.cluster_profile = c->gates[CONFIG_GATE_CLUSTER_PROFILE],
+		.priority_boost = c->gates[CONFIG_GATE_PRIORITY_BOOST],
+	};
+}
+
 static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 {
 	const struct config *c = &d->setup->config;
 	struct manager_options mo = {
 		.plug = d->setup->plug,
 		.transport = transport_curl_get(d->transport),
-		.observer = telemetry_observer(d->telemetry),
+		.observer = {.ctx = d, .on_event = on_event, .on_op = on_op, .on_count = on_count},
 		.origin = c->multikueue.origin,
 		.namespace_ = c->namespace_,
 		.dispatcher = c->multikueue.dispatcher,
@@ -261,13 +307,13 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 			config_dispatcher_config(&d->setup->arena, c, c->multikueue.dispatcher),
 		.worker_lost_timeout_ms = c->multikueue.worker_lost_timeout_ms,
 		.gc_interval_ms = c->multikueue.gc_interval_ms,
-		.gate_workload_identifier_annotations =
-			c->gates[CONFIG_GATE_WORKLOAD_IDENTIFIER_ANNOTATIONS],
+		.gates = engine_gates_of(c),
 		.allow_loopback = c->multikueue.allow_loopback,
 		.allow_link_local = c->multikueue.allow_link_local,
 		.seed = d->seed,
 	};
 
+	d->told = telemetry_observer(d->telemetry);
 	d->manager = manager_new(&mo, err);
 	if (!d->manager) {
 		return MK_INVALID;
@@ -277,6 +323,22 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 	return MK_OK;
 }
 
+static enum mk_code build_webhook(struct daemon *d, struct mk_err *err)
+{
+	struct webhook_options wo = {
+		.loop = d->loop, .config = &d->setup->config, .manager = d->manager};
+
+	if (!d->setup->config.webhook_on) {
+		log_write(LOG_INFO, "daemon",
+			  "no section 'webhook' in the configuration: admission is not served",
+			  LOG_END);
+		return MK_OK;
+	}
+	before_delivery(d);
+	d->webhook = webhook_new(&wo, err);
+	return d->webhook ? MK_OK : MK_UNAVAILABLE;
+}
+
 static enum mk_code build_endpoints(struct daemon *d, struct mk_err *err)
 {
 	struct endpoints_options eo = {
@@ -284,6 +346,7 @@ static enum mk_code build_endpoints(struct daemon *d, struct mk_err *err)
 		.config = &d->setup->config,
 		.telemetry = d->telemetry,
 		.manager = d->manager,
+		.webhook = d->webhook,
 		.sources = sources,
 		.ctx = d,
 	};
@@ -347,6 +410,7 @@ static void take_apart(struct daemon *d)
 	lease_thread_free(d->lease);
 	endpoints_free(d->endpoints);
 	manager_free(d->manager);
+	webhook_free(d->webhook);
 	transport_curl_free(d->transport);
 	telemetry_free(d->telemetry);
 	for (size_t i = 0; i < 2; i++) {
@@ -368,6 +432,7 @@ int daemon_run(struct setup *s, const struct options *o)
 	arena_init(&d.arena, CREDENTIALS_MAX);
 	code = code == MK_OK ? build_loop(&d, &err) : code;
 	code = code == MK_OK ? build_manager(&d, &err) : code;
+	code = code == MK_OK ? build_webhook(&d, &err) : code;
 	code = code == MK_OK ? build_endpoints(&d, &err) : code;
 	code = code == MK_OK ? start(&d, o, &err) : code;
 	if (code != MK_OK) {

@@ -23,6 +23,7 @@ static void healthz(void *ctx, const struct http_request *rq, struct http_answer
 static void readyz(void *ctx, const struct http_request *rq, struct http_answer *a)
 {
 	struct endpoints *e = ctx;
+	const char *why = e->o.webhook ? webhook_not_ready(e->o.webhook) : NULL;
 
 	(void)rq;
 	if (e->draining) {
@@ -31,6 +32,9 @@ static void readyz(void *ctx, const struct http_request *rq, struct http_answer 
 	} else if (!kube_is_up(manager_kube(e->o.manager), CLUSTER_MANAGER)) {
 		a->status = 503;
 		buf_add(&a->body, STR("the manager cluster's objects are not yet known\n"));
+	} else if (why) {
+		a->status = 503;
+		buf_printf(&a->body, "%s\n", why);
 	} else {
 		buf_add(&a->body, STR("ok"));
 	}

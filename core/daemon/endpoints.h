@@ -9,14 +9,16 @@
 
 #include "core/daemon/config.h"
 #include "core/daemon/telemetry.h"
+#include "core/daemon/webhook.h"
 
 struct endpoints;
 
 struct endpoints_options {
-	struct loop *loop;           /* borrowed */
-	const struct config *config; /* borrowed */
-	struct telemetry *telemetry; /* borrowed */
-	struct manager *manager;     /* borrowed */
+	struct loop *loop;             /* borrowed */
+	const struct config *config;   /* borrowed */
+	struct telemetry *telemetry;   /* borrowed */
+	struct manager *manager;       /* borrowed */
+	const struct webhook *webhook; /* borrowed; NULL without one */
 	/* Says what telemetry reads, at the time of a request. */
 	struct telemetry_sources (*sources)(void *ctx);
 	void *ctx;

@@ -181,13 +181,15 @@ enum mk_code tls_issue_server(struct arena *a, const struct tls_pair *ca, const 
 	bool done;
 
 	buf_init(&san, NAMES_MAX);
-	if (!issuer || !issuer_key || X509_check_private_key(issuer, issuer_key) != 1 ||
-	    !names_text(&san, names, n)) {
+	if (!names_text(&san, names, n) || !issuer || !issuer_key ||
+	    X509_check_private_key(issuer, issuer_key) != 1) {
+		enum mk_code code = san.failed ? MK_NO_MEMORY : MK_INVALID;
+
 		buf_done(&san);
 		X509_free(issuer);
 		EVP_PKEY_free(issuer_key);
 		ERR_clear_error();
-		return err_set(err, MK_INVALID, "tls",
+		return err_set(err, code, "tls",
 			       "the authority, or a name to sign for, cannot be used");
 	}
 	key = EVP_EC_gen("P-256");
@@ -242,18 +244,34 @@ static bool has_name(X509 *x, mk_str name)
 				: X509_check_host(x, name.p, name.n, 0, NULL) == 1;
 }
 
-bool tls_cert_is_by(mk_str cert, mk_str ca, const mk_str *names, size_t n)
+static bool is_signed_by_one(X509 *x, mk_str cas)
+{
+	BIO *bio = bio_of(cas);
+	bool is = false;
+
+	while (bio && !is) {
+		X509 *issuer = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+		EVP_PKEY *key = issuer ? X509_get_pubkey(issuer) : NULL;
+
+		is = key && X509_verify(x, key) == 1;
+		EVP_PKEY_free(key);
+		X509_free(issuer);
+		if (!issuer) {
+			break;
+		}
+	}
+	BIO_free(bio);
+	return is;
+}
+
+bool tls_cert_is_by(mk_str cert, mk_str cas, const mk_str *names, size_t n)
 {
 	X509 *x = first_cert(cert);
-	X509 *issuer = first_cert(ca);
-	EVP_PKEY *key = issuer ? X509_get_pubkey(issuer) : NULL;
-	bool is = x && key && X509_verify(x, key) == 1;
+	bool is = x && is_signed_by_one(x, cas);
 
 	for (size_t i = 0; is && i < n; i++) {
 		is = has_name(x, names[i]);
 	}
-	EVP_PKEY_free(key);
-	X509_free(issuer);
 	X509_free(x);
 	ERR_clear_error();
 	return is;

@@ -32,8 +32,8 @@ enum mk_code tls_issue_server(struct arena *a, const struct tls_pair *ca, const 
 /* When the first certificate of 'pem' ends, wall clock. False: there is none. */
 bool tls_cert_end(mk_str pem, int64_t *ret_ms);
 
-/* Is the first certificate of 'cert' signed by the first one of 'ca', and good for all of 'names'? */
-bool tls_cert_is_by(mk_str cert, mk_str ca, const mk_str *names, size_t n);
+/* Is the first certificate of 'cert' signed by one of 'cas', and good for all of 'names'? */
+bool tls_cert_is_by(mk_str cert, mk_str cas, const mk_str *names, size_t n);
 
 /* The certificates of 'pem' that have not ended at 'now_ms', those after the first 'max' left out. In 'a'; empty when
  * there are none, or memory ran out. */

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The webhook's server, certificate files and metrics; see webhook.h. */
+#include "core/daemon/webhook.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "core/admit/review.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/metric.h"
+#include "core/daemon/credentials.h"
+#include "core/daemon/webhook_objects.h"
+#include "core/net/http_server.h"
+#include "core/net/tls_issue.h"
+
+enum {
+	BODY_MAX = 5 * 1024 * 1024,    /* an object of 3 MiB and its older form of 1.5 */
+	REVIEW_MAX = 96 * 1024 * 1024, /* memory for one review */
+	CONNECTIONS_MAX = 256,
+	IDLE_MS = 120000,     /* longer than API servers keep theirs: they end it, not we */
+	LIFETIME_MS = 600000, /* then a new one, and with it perhaps another replica */
+	LOOK_MS = 2000,       /* at the files */
+	PEM_MAX = 256 * 1024,
+	PATH_SIZE = 4096,
+	N_NAMES = 3,
+};
+
+/* What tells one version of a file from the next. */
+struct stamp {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec changed;
+};
+
+struct webhook {
+	struct webhook_options o;
+	struct admit_queues *queues;
+	struct tls_serve *tls;
+	struct http_server *server;
+	struct webhook_objects *objects;
+	struct arena arena; /* of one review, or one look at the files */
+	struct arena names_arena;
+	mk_str names[N_NAMES];
+	size_t n_names;
+	struct stamp stamps[2]; /* of the files that are in use, or were refused */
+	int64_t look_ms;
+	struct metric *reviews, *errors, *seconds, *end, *reloads;
+};
+
+/* --- certificates ------------------------------------------------------------------------------------ */
+
+static bool use_certificate(struct webhook *w, mk_str cert, mk_str key, const char *from)
+{
+	struct mk_err err = {.code = MK_OK};
+	int64_t end = 0;
+
+	if (tls_serve_set(w->tls, cert, key, &err) != MK_OK) {
+		log_write(LOG_ERROR, "webhook",
+			  "a certificate cannot be used; the one before it stays, if there is one",
+			  LOG_CSTR("from", from), LOG_ERR(&err), LOG_END);
+		return false;
+	}
+	tls_cert_end(cert, &end);
+	metric_set(w->end, METRIC_NONE, (double)end / 1000);
+	metric_add(w->reloads, METRIC_NONE, 1);
+	log_write(LOG_INFO, "webhook", "a certificate is in use", LOG_CSTR("from", from),
+		  LOG_INT("days_left", (end - clock_wall_ms()) / (24 * 3600 * 1000)), LOG_END);
+	return true;
+}
+
+static void on_certificate(void *ctx, mk_str cert, mk_str key)
+{
+	use_certificate(ctx, cert, key, "Secret");
+}
+
+/* Through all links: a mounted Secret changes by a link to another directory. */
+static struct stamp stamp_of(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0) {
+		return (struct stamp){.size = -1};
+	}
+	return (struct stamp){
+		.dev = st.st_dev, .ino = st.st_ino, .size = st.st_size, .changed = st.st_mtim};
+}
+
+static bool same_stamp(const struct stamp *x, const struct stamp *y)
+{
+	return x->dev == y->dev && x->ino == y->ino && x->size == y->size &&
+	       x->changed.tv_sec == y->changed.tv_sec && x->changed.tv_nsec == y->changed.tv_nsec;
+}
+
+/* Reads the pair when one of the files is another than before. A pair that changes meanwhile is read once more. */
+static void look_at_files(struct webhook *w)
+{
+	static const char *const files[2] = {SERVING_CERT, SERVING_KEY};
+	char path[2][PATH_SIZE];
+	struct stamp now[2];
+	mk_str text[2];
+	struct mk_err err = {.code = MK_OK};
+	bool same = true;
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path[i], PATH_SIZE, "%.*s/%s", STR_ARG(w->o.config->webhook_cert_dir),
+			 files[i]);
+		now[i] = stamp_of(path[i]);
+		same = same && same_stamp(&now[i], &w->stamps[i]);
+	}
+	if (same) {
+		return;
+	}
+	for (size_t i = 0; i < 2 && err.code == MK_OK; i++) {
+		credentials_read_file(&w->arena, path[i], PEM_MAX, &text[i], &err);
+	}
+	if (err.code != MK_OK) {
+		log_write(LOG_WARN, "webhook", "the certificate cannot be read", LOG_ERR(&err),
+			  LOG_END);
+	} else {
+		(void)use_certificate(w, text[0], text[1], "files");
+		explicit_bzero((void *)(uintptr_t)text[1].p, text[1].n); /* our own copy */
+		memcpy(w->stamps, now, sizeof(now));
+	}
+	arena_clear(&w->arena);
+}
+
+/* --- reviews ----------------------------------------------------------------------------------------- */
+
+static int status_of(enum mk_code code)
+{
+	if (code == MK_INVALID) {
+		return 400;
+	}
+	if (code == MK_TOO_BIG) {
+		return 413;
+	}
+	return code == MK_UNAVAILABLE ? 503 : 500;
+}
+
+static void mutate(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	struct webhook *w = ctx;
+	struct mk_err err = {.code = MK_OK};
+	enum admit_rule rule = ADMIT_NONE;
+	mk_str answer = {NULL, 0};
+	int64_t t0 = clock_mono_us();
+	enum mk_code code;
+
+	if (strcmp(rq->method, "POST") != 0) {
+		a->status = 405;
+		return;
+	}
+	code = admit_review(w->queues, rq->body, &w->arena, &answer, &rule, &err);
+	if (code == MK_OK) {
+		a->content_type = "application/json";
+		buf_add(&a->body, answer);
+		metric_add(w->reviews, METRIC_LABELS(str_of(admit_rule_name(rule))), 1);
+	} else {
+		a->status = status_of(code);
+		buf_printf(&a->body, "%s\n", err.msg);
+		metric_add(w->errors, METRIC_LABELS(str_of(err_code_name(code))), 1);
+		log_write(LOG_WARN, "webhook", "a review could not be answered", LOG_ERR(&err),
+			  LOG_END);
+	}
+	metric_observe(w->seconds, METRIC_NONE, (double)(clock_mono_us() - t0) / 1e6);
+	arena_clear(&w->arena);
+}
+
+/* --- life -------------------------------------------------------------------------------------------- */
+
+static void make_metrics(struct webhook *w)
+{
+	w->reviews = metric_counter("multikueue_admission_reviews_total",
+				    "Reviews answered, by what was done.", "rule", NULL);
+	w->errors = metric_counter("multikueue_admission_errors_total",
+				   "Reviews that could not be answered.", "code", NULL);
+	w->seconds = metric_histogram("multikueue_admission_seconds",
+				      "Time from a whole request to its answer.", metric_seconds,
+				      metric_n_seconds, NULL);
+	w->end = metric_gauge("multikueue_admission_certificate_end_seconds",
+			      "End of the certificate in use, seconds since 1970.", NULL);
+	w->reloads = metric_counter("multikueue_admission_certificates_total",
+				    "Certificates put in use.", NULL);
+}
+
+/* What API servers may call us by; a host of the configuration is for those that use an URL. */
+static bool make_names(struct webhook *w)
+{
+	const struct config *c = w->o.config;
+	struct arena *a = &w->names_arena;
+
+	w->names[w->n_names++] = arena_printf(a, "%.*s.%.*s.svc", STR_ARG(c->webhook_service_name),
+					      STR_ARG(c->namespace_));
+	w->names[w->n_names++] =
+		arena_printf(a, "%.*s.%.*s.svc.cluster.local", STR_ARG(c->webhook_service_name),
+			     STR_ARG(c->namespace_));
+	if (c->webhook_host.n > 0 && !str_is(c->webhook_host, "0.0.0.0") &&
+	    !str_is(c->webhook_host, "::")) {
+		w->names[w->n_names++] = c->webhook_host;
+	}
+	return !arena_failed(a);
+}
+
+static enum mk_code make_tls(struct webhook *w, struct mk_err *err)
+{
+	const struct config *c = w->o.config;
+	struct tls_serve_options o = {.tls13 = false};
+
+	if (c->gates[CONFIG_GATE_TLS_OPTIONS]) {
+		o = (struct tls_serve_options){.tls13 = c->tls.tls13,
+					       .ciphers = c->tls.ciphers.v,
+					       .n_ciphers = c->tls.ciphers.n,
+					       .curves = c->tls.curves,
+					       .n_curves = c->tls.n_curves};
+	}
+	w->tls = tls_serve_new(&o, err);
+	return w->tls ? MK_OK : MK_INVALID;
+}
+
+static enum mk_code make_objects(struct webhook *w, struct mk_err *err)
+{
+	const struct config *c = w->o.config;
+	struct webhook_objects_options o = {.kube = manager_kube(w->o.manager),
+					    .queues = w->queues,
+					    .namespace_ = c->namespace_,
+					    .own_authority = c->internal_certs,
+					    .secret = c->webhook_secret_name,
+					    .names = w->names,
+					    .n_names = w->n_names,
+					    .on_certificate = on_certificate,
+					    .ctx = w};
+
+	w->objects = webhook_objects_new(&o);
+	return w->objects ? MK_OK : err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
+}
+
+static enum mk_code listen_on(struct webhook *w, struct mk_err *err)
+{
+	const struct config *c = w->o.config;
+	bool is_v6 = str_index(c->webhook_host, ':') >= 0;
+	char address[128];
+	struct http_server_options o = {.tls = w->tls,
+					.max_body = BODY_MAX,
+					.max_connections = CONNECTIONS_MAX,
+					.idle_ms = IDLE_MS,
+					.lifetime_ms = LIFETIME_MS};
+
+	snprintf(address, sizeof(address), "%s%.*s%s:%d", is_v6 ? "[" : "",
+		 STR_ARG(c->webhook_host), is_v6 ? "]" : "", (int)c->webhook_port);
+	o.address = str_of(address);
+	w->server = http_server_open(w->o.loop, &o, err);
+	if (!w->server) {
+		err_wrap(err, "webhook");
+		return MK_UNAVAILABLE;
+	}
+	if (!http_server_handle(w->server, "/mutate", mutate, w)) {
+		return err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
+	}
+	log_write(LOG_INFO, "webhook", "listening", LOG_CSTR("address", address),
+		  LOG_INT("port", http_server_port(w->server)),
+		  LOG_BOOL("own_authority", c->internal_certs), LOG_END);
+	return MK_OK;
+}
+
+/* LocalQueues and ClusterQueues; AdmissionChecks are watched in any case. */
+static enum mk_code watch_queues(struct webhook *w, struct mk_err *err)
+{
+	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE};
+	enum mk_code code = MK_OK;
+
+	for (size_t i = 0; i < 2 && code == MK_OK; i++) {
+		struct op op = {.type = OP_WATCH_OPEN,
+				.cluster = CLUSTER_MANAGER,
+				.kind = kinds[i],
+				.selector = STR(""),
+				.subresource = ""};
+
+		code = kube_do(manager_kube(w->o.manager), &op, err);
+	}
+	return code;
+}
+
+struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err)
+{
+	struct webhook *w = mk_calloc(1, sizeof(*w));
+	enum mk_code code;
+
+	if (!w) {
+		err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
+		return NULL;
+	}
+	w->o = *o;
+	arena_init(&w->arena, REVIEW_MAX);
+	arena_init(&w->names_arena, 0);
+	make_metrics(w);
+	w->queues = admit_queues_new();
+	if (!w->queues || !make_names(w)) {
+		err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
+		webhook_free(w);
+		return NULL;
+	}
+	code = make_tls(w, err);
+	code = code == MK_OK ? make_objects(w, err) : code;
+	code = code == MK_OK ? listen_on(w, err) : code;
+	code = code == MK_OK ? watch_queues(w, err) : code;
+	if (code != MK_OK) {
+		webhook_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void webhook_free(struct webhook *w)
+{
+	if (w) {
+		http_server_free(w->server);
+		webhook_objects_free(w->objects);
+		tls_serve_free(w->tls);
+		admit_queues_free(w->queues);
+		arena_done(&w->names_arena);
+		arena_done(&w->arena);
+		mk_free(w);
+	}
+}
+
+void webhook_event(struct webhook *w, const struct event *ev)
+{
+	admit_queues_event(w->queues, ev);
+	webhook_objects_event(w->objects, ev);
+}
+
+void webhook_run(struct webhook *w, int64_t mono_ms, int64_t wall_ms, bool leads)
+{
+	if (!w->o.config->internal_certs && w->look_ms <= mono_ms) {
+		w->look_ms = mono_ms + LOOK_MS;
+		look_at_files(w);
+	}
+	webhook_objects_run(w->objects, mono_ms, wall_ms, leads);
+}
+
+int64_t webhook_next_ms(const struct webhook *w)
+{
+	int64_t next = webhook_objects_next_ms(w->objects);
+
+	return !w->o.config->internal_certs && w->look_ms < next ? w->look_ms : next;
+}
+
+const char *webhook_not_ready(const struct webhook *w)
+{
+	if (!tls_serve_ready(w->tls)) {
+		return "the webhook has no certificate yet";
+	}
+	return admit_queues_ready(w->queues) ? NULL : "the queues are not known yet";
+}
