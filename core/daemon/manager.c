@@ -108,8 +108,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .dispatcher_config = o->dispatcher_config,
 				    .worker_lost_timeout_ms = o->worker_lost_timeout_ms,
 				    .gc_interval_ms = o->gc_interval_ms,
-				    .gate_workload_identifier_annotations =
-					    o->gate_workload_identifier_annotations,
+				    .gates = o->gates,
 				    .seed = o->seed,
 				    .count = o->observer.on_count,
 				    .count_ctx = o->observer.ctx};

@@ -30,7 +30,7 @@ struct manager_options {
 	mk_str origin, namespace_, dispatcher, user_agent;
 	const struct json *dispatcher_config; /* NULL = {} */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
-	bool gate_workload_identifier_annotations;
+	struct engine_gates gates;
 	bool allow_loopback, allow_link_local;
 	uint64_t seed;
 };

@@ -24,6 +24,17 @@ enum engine_count { COUNT_DISPATCHED, COUNT_ADMITTED };
 typedef void engine_count_fn(void *ctx, enum engine_count what, mk_str cluster_queue,
 			     mk_str cluster);
 
+/* Feature gates that change decisions; defaults are Kueue's, and the daemon's business. */
+struct engine_gates {
+	bool identifier_annotations;  /* WorkloadIdentifierAnnotations */
+	bool orchestrated_preemption; /* MultiKueueOrchestratedPreemption */
+	bool elastic_slices;          /* ElasticJobsViaWorkloadSlices */
+	bool remote_spec_sync;        /* MultiKueueRemoteSpecSync */
+	bool quota_automation;        /* MultiKueueManagerQuotaAutomation */
+	bool cluster_profile;         /* MultiKueueClusterProfile */
+	bool priority_boost;          /* PriorityBoost */
+};
+
 /* What the configuration means to the engine; strings are borrowed for the engine's life. */
 struct engine_options {
 	const struct kinds
@@ -35,7 +46,7 @@ struct engine_options {
 	const struct json *dispatcher_config; /* multiKueue.dispatchers[name], or NULL = {} */
 	int64_t worker_lost_timeout_ms;
 	int64_t gc_interval_ms; /* 0 = off */
-	bool gate_workload_identifier_annotations;
+	struct engine_gates gates;
 	uint64_t seed;
 	engine_count_fn *count; /* or NULL */
 	void *count_ctx;

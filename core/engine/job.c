@@ -222,7 +222,7 @@ static void stamp(struct pass *p, struct json *draft)
 	struct arena *a = p->e->out->arena;
 	struct json *meta = json_get(draft, "metadata");
 	struct json *labels = json_get(meta, "labels"), *notes = json_get(meta, "annotations");
-	bool by_annotation = p->e->o.gate_workload_identifier_annotations || p->w->name.n > 63;
+	bool by_annotation = p->e->o.gates.identifier_annotations || p->w->name.n > 63;
 
 	if (json_type(labels) != JSON_OBJ) {
 		labels = json_new_obj(a);

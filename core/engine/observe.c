@@ -263,7 +263,7 @@ static struct facts *draw(struct engine *e, const struct table *t, const struct 
 	struct facts_env env = {.origin = e->o.origin,
 				.plug = e->o.plug,
 				.remote = t->cluster != CLUSTER_MANAGER,
-				.annotation_first = e->o.gate_workload_identifier_annotations};
+				.annotation_first = e->o.gates.identifier_annotations};
 
 	if (t->kind >= KIND_FIRST_JOB) {
 		env.adapter = plug_adapter(e->o.plug, (size_t)t->kind - KIND_FIRST_JOB);

@@ -58,6 +58,10 @@ struct record *remote_job(const struct pass *p, const struct clone *k);
 /* Takes job and clone of ours away, the job first. True when nothing of ours is left there. */
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule);
 void remove_all(struct pass *p, enum rule rule);
+/* All clones but 'keep' (NULL: all), with their jobs. */
+void remove_losers(struct pass *p, const struct clone *keep);
+/* Where absence decides about a job, it is asked for, not only believed: a watch may lag. False: the answer comes. */
+bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name);
 /* Do not use this cluster for a while, each time longer. */
 void skip_cluster(struct pass *p, struct wl_cluster *wc);
 
@@ -97,6 +101,27 @@ bool fault_dispatcher_resting(struct pass *p);
 /* The workload is frozen: tells people once for each kind. */
 void fault_frozen(struct pass *p);
 
+/* --- nominate.c ------------------------------------------------------------------------------------ */
+enum { MAX_PICK = 20 };
+
+/* The wanted nominations: names, and which clones they mean. */
+struct pick {
+	bool valid; /* false: leave everything as it is */
+	mk_str names[MAX_PICK];
+	size_t n;
+};
+
+/* Asks the dispatcher, or reads what an external one stored. */
+void choose(struct pass *p, struct pick *pick);
+/* Writes the nominations, unless they stand there already. */
+void nominate(struct pass *p, const struct pick *pick);
+/* Is the cluster nominated in the Workload as we last read it? */
+bool is_nominated(const struct pass *p, mk_str name);
+/* Can the job's kind run there, as far as we know? */
+bool is_served(const struct pass *p, const struct cluster *c);
+/* May a clone be made there now? */
+bool is_connected(struct pass *p, const struct clone *k);
+
 /* --- race.c ---------------------------------------------------------------------------------------- */
 void race(struct pass *p);
 
@@ -104,15 +129,32 @@ void race(struct pass *p);
 /* The workload is evicted and no remote job of ours can be found: sees to it that its quota can go. */
 void abandon(struct pass *p);
 
-/* --- won.c ----------------------------------------------------------------------------------------- */
-void won(struct pass *p);
-void winding(struct pass *p);
-void ready_without_cluster(struct pass *p);
+/* --- verdict.c ------------------------------------------------------------------------------------- */
+/* Writes our check's state and message; an event of type 'note_type' with it, NULL = none. */
+void check_write(struct pass *p, enum check_state state, enum rule rule, mk_str message,
+		 const char *note_type);
 /* Check to Retry: `<text>, Previously: "<state>"`; an event of type 'note_type' with it, NULL = none. */
 void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type);
 void reject(struct pass *p, enum rule rule, mk_str text);
-/* Where absence decides about a job, it is asked for, not only believed: a watch may lag. False: the answer comes. */
-bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name);
+/* Retry, because the winner's clone or job is there no more. */
+void remote_gone(struct pass *p);
+
+/* --- finish.c -------------------------------------------------------------------------------------- */
+/* The clone is Finished: the job's last status first, then the Workload's; everything remote goes after that. */
+void finish_local(struct pass *p, struct clone *k);
+/* What a Finished clone means: the end, or a new try. */
+void finished_remotely(struct pass *p, struct clone *k);
+/* Somebody removed the job there: that is no verdict on it. */
+bool finished_by_others(const struct clone *k);
+
+/* --- won.c ----------------------------------------------------------------------------------------- */
+void won(struct pass *p);
+/* The clone is admitted: see to the job. */
+void run_job(struct pass *p, struct clone *k);
+
+/* --- winding.c ------------------------------------------------------------------------------------- */
+void winding(struct pass *p);
+void ready_without_cluster(struct pass *p);
 
 /* --- job.c ----------------------------------------------------------------------------------------- */
 enum sync { SYNC_SAME, SYNC_WAIT, SYNC_FAULT };

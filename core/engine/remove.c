@@ -155,3 +155,32 @@ void remove_all(struct pass *p, enum rule rule)
 		(void)remove_remote(p, &p->clones[i], rule);
 	}
 }
+
+void remove_losers(struct pass *p, const struct clone *keep)
+{
+	for (size_t i = 0; i < p->n_clones; i++) {
+		struct clone *k = &p->clones[i];
+
+		if (k != keep &&
+		    (twin_is_ours(k->twin) || k->twin == TWIN_STALE || k->twin == TWIN_UNKNOWN)) {
+			(void)remove_remote(p, k, k->twin == TWIN_STALE ? R_STALE : R_LOSER);
+		}
+	}
+}
+
+bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name)
+{
+	struct record *r = store_touch(&p->e->store, t, ns, name, p->e->now);
+
+	if (!r) {
+		say_no_memory(p->e);
+		return false;
+	}
+	if (r->absent) {
+		return true;
+	}
+	if (ops_ready(p->e, r, &p->w->item)) {
+		ops_get(p->e, r);
+	}
+	return false;
+}

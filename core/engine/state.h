@@ -276,6 +276,8 @@ void breaker_tick(struct engine *e);
 bool breaker_holds(struct engine *e);
 /* Sees to the watch on a job kind; true when its list is known. */
 bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
+/* Sends the request for the watch, whoever asked already. */
+void watch_open(struct engine *e, struct table *t);
 mk_str watch_selector(const struct engine *e); /* origin label; in the step's arena */
 /*
  * Has every job kind of a worker listed, so that jobs of ours whose clone is gone are found: by opening the watches,

@@ -45,18 +45,18 @@ static void on_op(void *ctx, const struct op *op)
 void proc_start(struct proc *p)
 {
 	struct sim *s = p->sim;
-	struct manager_options o = {.plug = s->plug,
-				    .transport = &p->transport,
-				    .observer = {.ctx = p, .on_event = on_event, .on_op = on_op},
-				    .origin = STR("multikueue"),
-				    .namespace_ = STR("kueue-system"),
-				    .dispatcher =
-					    STR("kueue.x-k8s.io/multikueue-dispatcher-all-at-once"),
-				    .user_agent = STR(AGENT),
-				    .worker_lost_timeout_ms = 15 * 60 * 1000,
-				    .gc_interval_ms = 60 * 1000,
-				    .gate_workload_identifier_annotations = true,
-				    .seed = s->seed * 41 + p->index + (uint64_t)p->gen * 1000003};
+	struct manager_options o = {
+		.plug = s->plug,
+		.transport = &p->transport,
+		.observer = {.ctx = p, .on_event = on_event, .on_op = on_op},
+		.origin = STR("multikueue"),
+		.namespace_ = STR("kueue-system"),
+		.dispatcher = STR("kueue.x-k8s.io/multikueue-dispatcher-all-at-once"),
+		.user_agent = STR(AGENT),
+		.worker_lost_timeout_ms = 15 * 60 * 1000,
+		.gc_interval_ms = 60 * 1000,
+		.gates = {.identifier_annotations = true, .remote_spec_sync = true},
+		.seed = s->seed * 41 + p->index + (uint64_t)p->gen * 1000003};
 	struct endpoint e = {.host = STR("10.0.0.0"), .port = 6443, .token = STR("t")};
 	char identity[32];
 	struct lease_options lo = {

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clone is Finished: what the job ended as comes first, then the local Workload's Finished; all that is remote goes
+ * only after that.
+ */
+#include "core/engine/pass.h"
+
+enum { STATUS_GIVE_UP = 8, LAST_STATUS_WAIT_MS = 1000, CORE_FINISH_WAIT_MS = 500 };
+
+static void write_finished(struct pass *p, const struct clone *k)
+{
+	const struct facts *f = k->r->facts;
+	struct json *body;
+
+	if (!ops_ready(p->e, p->local, &p->w->item)) {
+		return;
+	}
+	body = ssa_body(p->e, p->local);
+	if (!body) {
+		(void)pass_workload(p);
+		return;
+	}
+	ssa_condition(p->e, body, "Finished", f->s[S_FINISHED_REASON], f->s[S_FINISHED_MESSAGE],
+		      p->f->generation);
+	ssa_send(p->e, p->local, body, R_FINISHED, PRIO_STATUS, NULL, (mk_str){NULL, 0});
+}
+
+/*
+ * The clone's watch may be ahead of the job's: what the job ended as is worth a moment's patience, and then one look,
+ * before the Workload's end lets the remote job go.
+ */
+static bool last_status_seen(struct pass *p, struct record *remote)
+{
+	struct wl *w = p->w;
+
+	if (facts_is(remote->facts, F_ENDED)) {
+		return true;
+	}
+	if (w->finish_at == INT64_MAX) {
+		w->finish_at = p->e->now + LAST_STATUS_WAIT_MS;
+	}
+	if (p->e->now < w->finish_at) {
+		queue_add_at(&p->e->queue, &w->item, w->finish_at);
+		return false;
+	}
+	if (remote->inflight || remote->retry_at > p->e->now) {
+		queue_add_at(&p->e->queue, &w->item, p->e->now + LAST_STATUS_WAIT_MS);
+		return false;
+	}
+	if (!w->finish_asked || remote->fails > 0) {
+		/* A look that failed was none. */
+		ops_get(p->e, remote);
+		w->finish_asked = remote->inflight != NULL;
+		queue_add_at(&p->e->queue, &w->item, p->e->now + LAST_STATUS_WAIT_MS);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Kueue beside us writes Finished too, as soon as it sees the local job's end, and with the same words, since the job's
+ * conditions are the remote ones. Whoever comes second wastes a request or meets a conflict: so it gets a moment.
+ */
+static bool core_had_its_turn(struct pass *p)
+{
+	struct wl *w = p->w;
+
+	if (!p->job || !facts_is(p->job->facts, F_ENDED)) {
+		return true;
+	}
+	if (w->core_until == INT64_MAX) {
+		w->core_until = p->e->now + CORE_FINISH_WAIT_MS;
+	}
+	if (p->e->now < w->core_until) {
+		queue_add_at(&p->e->queue, &w->item, w->core_until);
+		return false;
+	}
+	return true;
+}
+
+void finish_local(struct pass *p, struct clone *k)
+{
+	struct table *t = k->c->tables[p->kind];
+	struct record *remote;
+	enum twin twin;
+
+	if (!(t && t->unserved) && !watch_ready(p->e, k->c, p->kind)) {
+		return;
+	}
+	t = k->c->tables[p->kind];
+	remote = remote_job(p, k);
+	twin = job_twin(p, remote);
+	if (twin == TWIN_ABSENT && !t->unserved &&
+	    !surely_absent(p, t, p->w->ns, p->w->owner->name)) {
+		return;
+	}
+	if (twin == TWIN_UNKNOWN) {
+		(void)ops_ready(p->e, remote, &p->w->item);
+		return;
+	}
+	if (twin_is_ours(twin) && !last_status_seen(p, remote)) {
+		return;
+	}
+	if (twin_is_ours(twin) && job_status(p, remote, R_LAST_STATUS, true) != SYNC_SAME &&
+	    !(p->job && p->job->denied >= STATUS_GIVE_UP)) {
+		/* Trouble passes, and what the job ended as is lost with the remote copy: only a refusal ends the wait. */
+		return;
+	}
+	if (core_had_its_turn(p)) {
+		write_finished(p, k);
+	}
+}
+
+bool finished_by_others(const struct clone *k)
+{
+	return str_is(k->r->facts->s[S_FINISHED_REASON], "OwnerNotFound");
+}
+
+void finished_remotely(struct pass *p, struct clone *k)
+{
+	mk_str text;
+
+	if (str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync")) {
+		text = arena_printf(
+			p->e->out->arena,
+			"Remote workload on worker cluster \"%s\" is out of sync with its user "
+			"job, resetting for re-dispatch",
+			k->c->name);
+		if (p->state == CHECK_READY) {
+			retry(p, R_OUT_OF_SYNC, text, "Warning");
+		}
+	} else if (finished_by_others(k)) {
+		/* Somebody removed the job there: that is no verdict on it. */
+		remote_gone(p);
+	} else {
+		finish_local(p, k);
+	}
+}

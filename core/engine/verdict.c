@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What our admission check says of a workload: one write, and an event with it. */
+#include "core/engine/pass.h"
+
+void check_write(struct pass *p, enum check_state state, enum rule rule, mk_str message,
+		 const char *note_type)
+{
+	struct json *body;
+
+	if (!ops_ready(p->e, p->local, &p->w->item)) {
+		return;
+	}
+	body = ssa_body(p->e, p->local);
+	if (!body) {
+		(void)pass_workload(p);
+		return;
+	}
+	ssa_check(p, body, state, message);
+	ssa_send(p->e, p->local, body, rule, PRIO_COMMIT, note_type, message);
+}
+
+static mk_str with_previous(struct pass *p, mk_str text)
+{
+	return arena_printf(p->e->out->arena, "%.*s, Previously: \"%s\"", STR_ARG(text),
+			    check_state_name(p->state));
+}
+
+void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type)
+{
+	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
+		check_write(p, CHECK_RETRY, rule, with_previous(p, text), note_type);
+	}
+}
+
+void reject(struct pass *p, enum rule rule, mk_str text)
+{
+	check_write(p, CHECK_REJECTED, rule, with_previous(p, text), NULL);
+}
+
+void remote_gone(struct pass *p)
+{
+	if (p->state == CHECK_READY) {
+		retry(p, R_REMOTE_GONE, STR("Admitting remote no longer exists"), NULL);
+	}
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watches on workers: opened before they are needed, closed when nobody has used them for a while. */
+#include "core/engine/state.h"
+
+enum { WATCH_IDLE_MS = 10 * 60 * 1000, GLANCE_MS = 60 * 1000 };
+
+mk_str watch_selector(const struct engine *e)
+{
+	return arena_printf(e->out->arena, "%s=%.*s", NAME_ORIGIN, STR_ARG(e->o.origin));
+}
+
+void watch_open(struct engine *e, struct table *t)
+{
+	struct op op = {.type = OP_WATCH_OPEN,
+			.cluster = t->cluster,
+			.kind = t->kind,
+			.subresource = "",
+			.selector = t->cluster == CLUSTER_MANAGER ? STR("") : watch_selector(e)};
+
+	ops_plain(e, &op, R_WATCH);
+	t->watched = !e->no_memory;
+	t->idle_at = e->now;
+}
+
+bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind)
+{
+	struct table *t = table_of(e, c, kind);
+
+	if (!t || t->unserved) {
+		return false;
+	}
+	if (!t->watched && (c->wanted || c->id == CLUSTER_MANAGER)) {
+		watch_open(e, t);
+	}
+	return t->synced && (cluster_up(c) || c->id == CLUSTER_MANAGER);
+}
+
+void watch_use(struct engine *e, cluster_id id, uint16_t kind, bool *counted, bool wanted)
+{
+	struct cluster *c = cluster_get(e, id);
+	struct table *t = c && kind ? c->tables[kind] : NULL;
+
+	if (!t || *counted == wanted) {
+		*counted = t ? *counted : false;
+		return;
+	}
+	*counted = wanted;
+	t->users = wanted ? t->users + 1 : t->users - 1;
+	t->idle_at = e->now;
+}
+
+void watch_glance(struct engine *e, struct cluster *c)
+{
+	c->glance = false;
+	for (uint16_t k = KIND_FIRST_JOB; k < e->o.kinds->n && !e->no_memory; k++) {
+		bool was = c->tables[k] && c->tables[k]->watched;
+
+		(void)watch_ready(e, c, k);
+		if (!was && c->tables[k]) {
+			c->tables[k]->idle_at = e->now - WATCH_IDLE_MS + GLANCE_MS;
+		}
+	}
+	c->glance = e->no_memory;
+}
+
+static bool has_inflight(const struct table *t)
+{
+	for (LIST_EACH(n, &t->records)) {
+		if (LIST_ENTRY(n, struct record, node)->inflight) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void sweep_table(struct engine *e, struct table **slot)
+{
+	struct table *t = *slot;
+	struct op op = {.type = OP_WATCH_CLOSE, .subresource = ""};
+
+	/* What is not served stays: a kind that appears is told by its watch. */
+	if (!t || !t->watched || t->unserved || t->users > 0 ||
+	    e->now - t->idle_at < WATCH_IDLE_MS || has_inflight(t)) {
+		return;
+	}
+	op.cluster = t->cluster;
+	op.kind = t->kind;
+	ops_plain(e, &op, R_UNWATCH);
+	if (!e->no_memory) {
+		table_free(&e->store, t);
+		*slot = NULL;
+	}
+}
+
+void watch_sweep(struct engine *e)
+{
+	for (size_t i = 0; i < e->n_clusters; i++) {
+		for (size_t k = KIND_FIRST_JOB; e->clusters[i] && k < KIND_MAX; k++) {
+			sweep_table(e, &e->clusters[i]->tables[k]);
+		}
+	}
+}
