@@ -22,15 +22,11 @@ struct text {
 	size_t n, size;
 };
 
-/* Room for 'more' bytes. False: out of memory. */
-static bool reserve(struct text *t, size_t more)
+static bool grow(struct text *t, size_t more)
 {
 	size_t size = t->size ? t->size : FIRST_SIZE;
 	char *p;
 
-	if (more <= t->size - t->n) {
-		return true;
-	}
 	if (more > SIZE_MAX / 4 - t->n) {
 		return false;
 	}
@@ -46,15 +42,18 @@ static bool reserve(struct text *t, size_t more)
 	return true;
 }
 
-/* Eight bytes, none of which is a control character, a quote or a backslash? */
-static bool is_plain(const char *s)
+/* Room for 'more' bytes. False: out of memory. */
+static inline bool reserve(struct text *t, size_t more)
+{
+	return more <= t->size - t->n || grow(t, more);
+}
+
+/* Is there no control character, quote or backslash among the eight bytes? */
+static inline bool is_plain(uint64_t v)
 {
 	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
-	uint64_t v, quote, slash;
+	uint64_t quote = v ^ (ones * '"'), slash = v ^ (ones * '\\');
 
-	memcpy(&v, s, sizeof(v));
-	quote = v ^ (ones * '"');
-	slash = v ^ (ones * '\\');
 	/* A byte that is less than another number borrows into its top bit; bytes from 0x80 on are never less. */
 	return ((((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) &
 		tops) == 0;
@@ -77,51 +76,70 @@ static char *put_escape(char *at, unsigned char c)
 	return at + 5;
 }
 
-static bool put_str(struct text *t, mk_str s)
+static char *put_slowly(char *at, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c < 0x20 || c == '"' || c == '\\') {
+			at = put_escape(at, c);
+		} else {
+			*at++ = (char)c;
+		}
+	}
+	return at;
+}
+
+/* The text between the quotes. Most is plain and goes by eights, the last of which may overlap the one before. */
+static char *put_chars(char *at, const char *s, size_t n)
 {
 	size_t i = 0;
+	uint64_t v;
+
+	if (n < 8) {
+		return put_slowly(at, s, n);
+	}
+	for (; i + 8 <= n; i += 8) {
+		memcpy(&v, s + i, 8);
+		if (!is_plain(v)) {
+			return put_slowly(at + i, s + i, n - i);
+		}
+		memcpy(at + i, &v, 8);
+	}
+	memcpy(&v, s + n - 8, 8);
+	if (!is_plain(v)) {
+		return put_slowly(at + i, s + i, n - i);
+	}
+	memcpy(at + n - 8, &v, 8);
+	return at + n;
+}
+
+/* The string in quotes, and 'after' unless it is 0. */
+static bool put_str(struct text *t, const yyjson_mut_val *v, char after)
+{
+	size_t n = val_len(v);
 	char *at;
 
-	if (s.n > SIZE_MAX / ESCAPED - 8 || !reserve(t, s.n * ESCAPED + 2)) {
+	if (n > SIZE_MAX / ESCAPED - 8 || !reserve(t, n * ESCAPED + 3)) {
 		return false;
 	}
 	at = t->p + t->n;
 	*at++ = '"';
-	while (i < s.n) {
-		if (s.n - i >= 8 && is_plain(s.p + i)) {
-			memcpy(at, s.p + i, 8);
-			at += 8;
-			i += 8;
-			continue;
-		}
-		for (size_t end = s.n - i < 8 ? s.n : i + 8; i < end; i++) {
-			unsigned char c = (unsigned char)s.p[i];
-
-			if (c < 0x20 || c == '"' || c == '\\') {
-				at = put_escape(at, c);
-			} else {
-				*at++ = (char)c;
-			}
-		}
-	}
+	at = put_chars(at, v->uni.str, n);
 	*at++ = '"';
-	t->n = (size_t)(at - t->p);
+	*at = after;
+	t->n = (size_t)(at - t->p) + (after != 0);
 	return true;
 }
 
-static bool put_raw(struct text *t, mk_str s)
+static bool put_raw(struct text *t, const char *s, size_t n)
 {
-	if (!reserve(t, s.n)) {
+	if (!reserve(t, n)) {
 		return false;
 	}
-	memcpy(t->p + t->n, s.p, s.n);
-	t->n += s.n;
+	memcpy(t->p + t->n, s, n);
+	t->n += n;
 	return true;
-}
-
-static bool put_char(struct text *t, char c)
-{
-	return put_raw(t, (mk_str){&c, 1});
 }
 
 static bool put_int(struct text *t, const yyjson_mut_val *v)
@@ -138,50 +156,72 @@ static bool put_int(struct text *t, const yyjson_mut_val *v)
 	if (minus) {
 		digits[--i] = '-';
 	}
-	return put_raw(t, (mk_str){digits + i, sizeof(digits) - i});
+	return put_raw(t, digits + i, sizeof(digits) - i);
 }
 
 static bool put_val(struct text *t, const yyjson_mut_val *v, int depth);
 
-static bool put_members(struct text *t, const yyjson_mut_val *v, int depth)
+static bool put_object(struct text *t, const yyjson_mut_val *v, int depth)
 {
-	bool is_obj = val_type(v) == YYJSON_TYPE_OBJ;
 	size_t n = val_len(v);
-	const yyjson_mut_val *e;
-	bool good = depth < JSON_MAX_NEST && put_char(t, is_obj ? '{' : '[');
+	const yyjson_mut_val *key = n > 0 ? val_last(v)->next->next : NULL;
 
-	e = n == 0 ? NULL : is_obj ? val_last(v)->next->next : val_last(v)->next;
-	for (size_t i = 0; good && i < n; i++, e = e->next) {
-		if (i > 0) {
-			good = put_char(t, ',');
-		}
-		if (is_obj && good) {
-			good = put_str(t, val_str(e)) && put_char(t, ':');
-			e = e->next;
-		}
-		good = good && put_val(t, e, depth + 1);
+	if (n == 0) {
+		return put_raw(t, "{}", 2);
 	}
-	return good && put_char(t, is_obj ? '}' : ']');
+	if (depth >= JSON_MAX_NEST || !reserve(t, 1)) {
+		return false;
+	}
+	t->p[t->n++] = '{';
+	for (; n > 0; n--, key = key->next->next) {
+		if (!put_str(t, key, ':') || !put_val(t, key->next, depth + 1) || !reserve(t, 1)) {
+			return false;
+		}
+		t->p[t->n++] = n > 1 ? ',' : '}';
+	}
+	return true;
+}
+
+static bool put_array(struct text *t, const yyjson_mut_val *v, int depth)
+{
+	size_t n = val_len(v);
+	const yyjson_mut_val *e = n > 0 ? val_last(v)->next : NULL;
+
+	if (n == 0) {
+		return put_raw(t, "[]", 2);
+	}
+	if (depth >= JSON_MAX_NEST || !reserve(t, 1)) {
+		return false;
+	}
+	t->p[t->n++] = '[';
+	for (; n > 0; n--, e = e->next) {
+		if (!put_val(t, e, depth + 1) || !reserve(t, 1)) {
+			return false;
+		}
+		t->p[t->n++] = n > 1 ? ',' : ']';
+	}
+	return true;
 }
 
 static bool put_val(struct text *t, const yyjson_mut_val *v, int depth)
 {
+	bool is_true = (v->tag & YYJSON_SUBTYPE_MASK) == YYJSON_SUBTYPE_TRUE;
+
 	switch (val_type(v)) {
 	case YYJSON_TYPE_STR:
-		return put_str(t, val_str(v));
+		return put_str(t, v, 0);
 	case YYJSON_TYPE_RAW:
-		return put_raw(t, val_str(v));
+		return put_raw(t, v->uni.str, val_len(v));
 	case YYJSON_TYPE_NUM:
 		return put_int(t, v);
 	case YYJSON_TYPE_BOOL:
-		return put_raw(t, (v->tag & YYJSON_SUBTYPE_MASK) == YYJSON_SUBTYPE_TRUE
-					  ? STR("true")
-					  : STR("false"));
+		return put_raw(t, is_true ? "true" : "false", is_true ? 4 : 5);
 	case YYJSON_TYPE_OBJ:
+		return put_object(t, v, depth);
 	case YYJSON_TYPE_ARR:
-		return put_members(t, v, depth);
+		return put_array(t, v, depth);
 	default:
-		return put_raw(t, STR("null"));
+		return put_raw(t, "null", 4);
 	}
 }
 

@@ -9,6 +9,8 @@
 
 #include "t/sim/sim.h"
 
+enum { UNACKED_MS = 30 * 1000 }; /* TCP_USER_TIMEOUT in core/net */
+
 static mk_str key_of(const uint64_t *token)
 {
 	return (mk_str){(const char *)token, sizeof(*token)};
@@ -349,7 +351,11 @@ void wire_arrive(struct sim *s, struct msg *m)
 
 	if (p->refuse || p->blackhole || (p->lost_send && rng_chance(&s->rng, 1, 5))) {
 		say(s, p->name, "lost: %.*s %.*s", STR_ARG(m->req.method), STR_ARG(m->req.target));
-		return; /* the sender's timeout tells */
+		/* The sender's timeout tells; where there is none, the kernel gives its connection up. */
+		if (m->timeout_ms == 0) {
+			answer_end(s, m, TRANSPORT_LOST, MK_UNAVAILABLE, s->now + UNACKED_MS);
+		}
+		return;
 	}
 	resp.status = refusal(s, p);
 	if (resp.status != 0) {
