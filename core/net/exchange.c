@@ -388,6 +388,8 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 	CURLcode rc;
 
 	memset(x, 0, sizeof(*x));
+	list_init(&x->waiting);
+	x->begun_ms = mono_ms;
 	x->env = env;
 	x->peer = p;
 	x->cls = r->cls;
@@ -401,6 +403,7 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 	if (code != MK_OK) {
 		return code;
 	}
+	x->timeout_ms = timeout_ms;
 	peer_refresh_token(p, mono_ms, false);
 	x->easy = curl_easy_init();
 	if (!x->easy || !copy_request(x, r)) {
@@ -426,11 +429,35 @@ void exchange_done(struct exchange *x)
 		x->easy = NULL;
 	}
 	drop_headers(x);
+	curl_slist_free_all(x->route);
+	x->route = NULL;
 	mk_free(x->url);
 	mk_free(x->body);
 	x->url = NULL;
 	x->body = NULL;
 	buf_done(&x->in);
+}
+
+CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms)
+{
+	int64_t left = x->timeout_ms - (mono_ms - x->begun_ms);
+	struct curl_slist *made;
+	CURLcode rc = CURLE_OK;
+
+	if (x->timeout_ms > 0 && left <= 0) {
+		return CURLE_OPERATION_TIMEDOUT;
+	}
+	made = curl_slist_append(NULL, route);
+	if (!made) {
+		return CURLE_OUT_OF_MEMORY;
+	}
+	SET(CURLOPT_RESOLVE, made);
+	if (x->timeout_ms > 0) {
+		SET(CURLOPT_TIMEOUT_MS, (long)left);
+	}
+	curl_slist_free_all(x->route);
+	x->route = made;
+	return rc;
 }
 
 bool exchange_again(struct exchange *x)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/list.h"
 #include "core/kube/transport.h"
 #include "core/net/fence.h"
 #include "core/net/peer.h"
@@ -38,6 +39,9 @@ struct exchange {
 	struct peer *peer;                /* borrowed */
 	void (*grew)(struct exchange *x); /* or NULL: head or body came in; must only take note */
 	struct curl_slist *headers;
+	struct curl_slist *route;     /* where the peer's name leads, or NULL */
+	struct list_node waiting;     /* of the pool, for the peer's name to be looked up */
+	int64_t begun_ms, timeout_ms; /* 0: none */
 	char *url, *body;
 	size_t body_size;
 	char method[8];
@@ -72,6 +76,12 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 
 /* Frees everything. The easy handle must not be on a multi handle. */
 void exchange_done(struct exchange *x);
+
+/*
+ * Says where the peer's name leads: "host:port:address,...", as libcurl takes it. 'mono_ms' is the time: what has passed
+ * since exchange_init is taken off the time limit. CURLE_OPERATION_TIMEDOUT when nothing is left.
+ */
+CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms);
 
 /* Makes 'x' ready to be sent again with the peer's present token. False when out of memory. */
 bool exchange_again(struct exchange *x);

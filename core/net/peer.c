@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -156,6 +157,7 @@ static bool fill(struct peer *p, const struct endpoint *e)
 		mk_free(name);
 		return false;
 	}
+	p->is_name = !is_ip(p->host) && strcasecmp(p->host, "localhost") != 0;
 	done = make_url(p, e, name) && make_override(p, name);
 	mk_free(name);
 	return done;

@@ -28,6 +28,7 @@ struct peer {
 	int64_t token_read_ms;
 	unsigned token_generation; /* counts changes */
 	uint16_t port;
+	bool is_name; /* 'host' must be looked up */
 	bool allow_loopback, allow_link_local;
 };
 

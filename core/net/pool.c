@@ -2,7 +2,10 @@
 /* A libcurl multi handle driven by the event loop; see pool.h. */
 #include "core/net/pool.h"
 
+#include <stdio.h>
+
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 
 /* A socket that libcurl asked us to watch. */
 struct sock {
@@ -14,11 +17,17 @@ struct sock {
 
 struct pool {
 	struct loop *loop;
-	CURLM *multi; /* NULL while there is nothing to do */
+	struct resolver *resolver;
+	struct lookup lookup;
+	struct list_node waiting; /* exchanges, for the answer */
+	char *route;              /* of exchange_route; NULL: not known */
+	int64_t route_ms;         /* when it was asked for */
+	CURLM *multi;             /* NULL while there is nothing to do */
 	struct loop_timer *timer, *idle;
 	struct sock *socks;
 	void (*ended)(void *ctx, struct exchange *x, CURLcode rc);
 	void *ctx;
+	const struct peer *peer; /* whose name is looked up */
 	size_t running;
 	bool one_connection;
 };
@@ -42,6 +51,9 @@ static void collect(struct pool *p)
 		rc = m->data.result;
 		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
 		pool_remove(p, x);
+		if (rc != CURLE_OK && !x->started) {
+			p->route_ms = INT64_MIN / 2; /* it may lead astray */
+		}
 		p->ended(p->ctx, x, rc);
 	}
 }
@@ -152,7 +164,7 @@ static void idle_fired(void *ctx)
 	}
 }
 
-struct pool *pool_new(struct loop *l, bool one_connection,
+struct pool *pool_new(struct loop *l, struct resolver *r, bool one_connection,
 		      void (*ended)(void *ctx, struct exchange *x, CURLcode rc), void *ctx)
 {
 	struct pool *p = mk_calloc(1, sizeof(*p));
@@ -161,6 +173,8 @@ struct pool *pool_new(struct loop *l, bool one_connection,
 		return NULL;
 	}
 	p->loop = l;
+	p->resolver = r;
+	list_init(&p->waiting);
 	p->ended = ended;
 	p->ctx = ctx;
 	p->one_connection = one_connection;
@@ -177,6 +191,10 @@ void pool_free(struct pool *p)
 {
 	if (p) {
 		pool_drop(p);
+		if (p->resolver) {
+			resolver_cancel(p->resolver, &p->lookup);
+		}
+		mk_free(p->route);
 		loop_timer_free(p->timer);
 		loop_timer_free(p->idle);
 		mk_free(p);
@@ -200,13 +218,107 @@ static bool open_multi(struct pool *p)
 	return true;
 }
 
+static CURLcode start(struct pool *p, struct exchange *x)
+{
+	if ((p->multi || open_multi(p)) && curl_multi_add_handle(p->multi, x->easy) == CURLM_OK) {
+		return CURLE_OK;
+	}
+	if (p->running == 0) {
+		pool_drop(p); /* it may be broken for good */
+	}
+	return CURLE_OUT_OF_MEMORY;
+}
+
+/* One less; connections without any are dropped after a while. */
+static void leave(struct pool *p)
+{
+	p->running--;
+	if (p->running == 0) {
+		loop_timer_set(p->idle, POOL_IDLE_MS);
+	}
+}
+
+/* --- where the server's name leads -------------------------------------------------------------------- */
+
+static bool set_route(struct pool *p, const struct peer *peer, const char *addresses)
+{
+	size_t size = strlen(peer->host) + strlen(addresses) + 8;
+	char *route = mk_malloc(size);
+
+	if (route) {
+		snprintf(route, size, "%s:%u:%s", peer->host, (unsigned)peer->port, addresses);
+		mk_free(p->route);
+		p->route = route;
+	}
+	return route != NULL;
+}
+
+static CURLcode as_curl(enum mk_code code)
+{
+	return code == MK_OK          ? CURLE_OK
+	       : code == MK_TIMEOUT   ? CURLE_OPERATION_TIMEDOUT
+	       : code == MK_NO_MEMORY ? CURLE_OUT_OF_MEMORY
+				      : CURLE_COULDNT_RESOLVE_HOST;
+}
+
+/* The answer: those who waited go on, or end. */
+static void answered(void *ctx, enum mk_code code, const char *addresses)
+{
+	struct pool *p = ctx;
+	int64_t now = clock_mono_ms();
+
+	if (code == MK_OK && !set_route(p, p->peer, addresses)) {
+		code = MK_NO_MEMORY;
+	} else if (code == MK_NOT_FOUND) {
+		mk_free(p->route); /* else what is known is better than nothing */
+		p->route = NULL;
+	}
+	while (!list_empty(&p->waiting)) {
+		struct exchange *x = LIST_ENTRY(p->waiting.next, struct exchange, waiting);
+		CURLcode rc = as_curl(code);
+
+		list_del(&x->waiting);
+		rc = rc == CURLE_OK ? exchange_route(x, p->route, now) : rc;
+		rc = rc == CURLE_OK ? start(p, x) : rc;
+		if (rc != CURLE_OK) {
+			leave(p);
+			p->ended(p->ctx, x, rc);
+		}
+	}
+}
+
+/* A name: its route, if known, is used while it is looked up anew; else the answer is waited for. */
+static enum mk_code add_by_name(struct pool *p, struct exchange *x)
+{
+	int64_t now = clock_mono_ms();
+	enum mk_code code = MK_OK;
+
+	p->peer = x->peer;
+	if (!p->route || now - p->route_ms > POOL_ROUTE_MS) {
+		p->route_ms = now;
+		code = resolver_ask(p->resolver, &p->lookup, x->peer->host, answered, p);
+	}
+	if (!p->route) {
+		if (code == MK_OK) {
+			list_add_tail(&p->waiting, &x->waiting);
+		}
+		return code;
+	}
+	return exchange_route(x, p->route, now) == CURLE_OK && start(p, x) == CURLE_OK
+		       ? MK_OK
+		       : MK_NO_MEMORY;
+}
+
 enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err)
 {
-	if ((!p->multi && !open_multi(p)) || curl_multi_add_handle(p->multi, x->easy) != CURLM_OK) {
-		if (p->running == 0) {
-			pool_drop(p); /* it may be broken for good */
-		}
-		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
+	enum mk_code code = p->resolver && x->peer->is_name ? add_by_name(p, x)
+			    : start(p, x) == CURLE_OK       ? MK_OK
+							    : MK_NO_MEMORY;
+
+	if (code != MK_OK) {
+		return err_set(err, code, "net", "%s",
+			       code == MK_LIMITED ? "too many names are being looked up"
+						  : "out of memory");
 	}
 	p->running++;
 	loop_timer_stop(p->idle);
@@ -215,11 +327,12 @@ enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err)
 
 void pool_remove(struct pool *p, struct exchange *x)
 {
-	curl_multi_remove_handle(p->multi, x->easy);
-	p->running--;
-	if (p->running == 0) {
-		loop_timer_set(p->idle, POOL_IDLE_MS);
+	if (list_empty(&x->waiting)) {
+		curl_multi_remove_handle(p->multi, x->easy);
+	} else {
+		list_del(&x->waiting);
 	}
+	leave(p);
 }
 
 void pool_drop(struct pool *p)

@@ -14,21 +14,24 @@
 #include "core/base/err.h"
 #include "core/net/exchange.h"
 #include "core/net/loop.h"
+#include "core/net/resolver.h"
 
 struct pool;
 
-enum { POOL_IDLE_MS = 60000 };
+enum { POOL_IDLE_MS = 60000, POOL_ROUTE_MS = 300 * 1000 };
 
 /*
+ * 'r' looks up the server's name: exchanges wait for its first answer; later ones use what is known while it is looked up
+ * anew, five minutes after the last time and when a connection could not be made. NULL: libcurl does it.
  * 'one_connection': never more than one (requests); else as many as needed (watches). 'ended' may
  * do anything but free the pool or call it: it should only note the result. NULL: out of memory.
  */
-struct pool *pool_new(struct loop *l, bool one_connection,
+struct pool *pool_new(struct loop *l, struct resolver *r, bool one_connection,
 		      void (*ended)(void *ctx, struct exchange *x, CURLcode rc), void *ctx);
 /* Exchanges still running must have been removed. NULL is fine. */
 void pool_free(struct pool *p);
 
-/* Starts 'x'. MK_NO_MEMORY. */
+/* Starts 'x'; all exchanges of a pool are with one peer. MK_NO_MEMORY, MK_LIMITED (too many names are looked up). */
 enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err);
 /* Takes 'x' back, running or not; its stream is cancelled. */
 void pool_remove(struct pool *p, struct exchange *x);

@@ -44,6 +44,7 @@ struct transport_curl {
 	struct transport vt;
 	struct transport_options o;
 	struct exchange_env env;
+	struct resolver *resolver;
 	const struct transport_sink *sink;
 	void (*before)(void *ctx);
 	void (*after)(void *ctx);
@@ -323,8 +324,8 @@ static struct cluster *cluster_new(struct transport_curl *t, uint32_t id, const 
 	}
 	c->id = id;
 	list_init(&c->transfers);
-	c->requests = pool_new(t->o.loop, true, exchange_ended, t);
-	c->watches = pool_new(t->o.loop, false, exchange_ended, t);
+	c->requests = pool_new(t->o.loop, t->resolver, true, exchange_ended, t);
+	c->watches = pool_new(t->o.loop, t->resolver, false, exchange_ended, t);
 	if (c->requests && c->watches) {
 		c->peer = peer_new(e, err);
 	}
@@ -476,8 +477,18 @@ struct transport_curl *transport_curl_new(const struct transport_options *o, str
 	t = mk_calloc(1, sizeof(*t));
 	if (t) {
 		t->deliver = loop_post_new(o->loop, deliver, t);
+		t->resolver = resolver_new(&(struct resolver_options){
+			.loop = o->loop,
+			.max_threads = RESOLVER_THREADS,
+			.limit_ms = RESOLVER_LIMIT_MS,
+			.getaddrinfo = o->getaddrinfo,
+		});
 	}
-	if (!t || !t->deliver) {
+	if (!t || !t->deliver || !t->resolver) {
+		if (t) {
+			loop_post_free(t->deliver);
+			resolver_free(t->resolver);
+		}
 		mk_free(t);
 		err_set(err, MK_NO_MEMORY, "net", "out of memory");
 		return NULL;
@@ -505,6 +516,7 @@ void transport_curl_free(struct transport_curl *t)
 		vt_close(t, t->clusters[t->n_clusters - 1]->id);
 	}
 	mk_free(t->clusters);
+	resolver_free(t->resolver);
 	loop_post_free(t->deliver);
 	mk_free(t);
 	curl_global_cleanup();

@@ -18,6 +18,7 @@
 #include "core/kube/transport.h"
 #include "core/net/fence.h"
 #include "core/net/loop.h"
+#include "core/net/resolver.h"
 
 struct transport_curl;
 
@@ -37,6 +38,9 @@ struct transport_options {
 	const char *user_agent;                                      /* borrowed */
 	void (*report)(void *ctx, const struct transport_report *r); /* or NULL */
 	void *report_ctx;
+	/* For tests: in place of the system's; NULL else. */
+	int (*getaddrinfo)(const char *host, const char *port, const struct addrinfo *hints,
+			   struct addrinfo **ret);
 };
 
 struct transport_stats {

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names to addresses, without ever stalling the loop. getaddrinfo() can hang for half a minute and cannot be stopped, so
+ * it runs on threads of its own: at most 'max_threads' at a time, one per name whoever asks for it, each gone as soon as
+ * nothing is left to look up. Who asks is answered within 'limit_ms' in any case; a thread that hangs longer keeps its
+ * place until the system gives up, and blocks nobody but those who wait for a place.
+ *
+ * Life: resolver_new -> resolver_ask (lookups are embedded by who asks) -> its callback from the loop, once, unless
+ * cancelled -> resolver_free. Everything belongs to the loop's thread.
+ */
+#ifndef MK_NET_RESOLVER_H
+#define MK_NET_RESOLVER_H
+
+#include <netdb.h>
+#include <stdbool.h>
+
+#include "core/base/list.h"
+#include "core/net/loop.h"
+
+enum {
+	RESOLVER_THREADS = 16,
+	RESOLVER_LIMIT_MS = 10 * 1000, /* as long as a connection may take */
+	RESOLVER_MAX_NAMES = 4096,     /* waiting or being looked up */
+	RESOLVER_MAX_ADDRESSES = 8,
+};
+
+struct resolver;
+
+struct resolver_options {
+	struct loop *loop; /* borrowed */
+	unsigned max_threads;
+	int64_t limit_ms;
+	/* NULL: the system's. For tests. */
+	int (*getaddrinfo)(const char *host, const char *port, const struct addrinfo *hints,
+			   struct addrinfo **ret);
+};
+
+/*
+ * MK_OK: 'addresses' is "192.0.2.1,[2001:db8::1]", at least one, borrowed. Else NULL, and the code is MK_NOT_FOUND (there
+ * is no such name), MK_TIMEOUT, MK_UNAVAILABLE (name servers fail) or MK_NO_MEMORY.
+ */
+typedef void resolver_fn(void *ctx, enum mk_code code, const char *addresses);
+
+/* One question; embedded, to be zeroed before the first use. */
+struct lookup {
+	struct list_node of_job, by_age;
+	struct resolver_job *job; /* NULL: not asking */
+	int64_t until_ms;
+	resolver_fn *fn;
+	void *ctx;
+};
+
+/* NULL: out of memory or descriptors. */
+struct resolver *resolver_new(const struct resolver_options *o);
+/* Forgets all questions without callbacks; threads that hang end by themselves. NULL is fine. */
+void resolver_free(struct resolver *r);
+
+/*
+ * Asks for 'host' (copied), unless 'l' is asking already. The answer never comes inside the call. MK_LIMITED: too many
+ * names wait; MK_INVALID: longer than a name can be; MK_NO_MEMORY.
+ */
+enum mk_code resolver_ask(struct resolver *r, struct lookup *l, const char *host, resolver_fn *fn,
+			  void *ctx);
+/* No callback will come. Fine when 'l' is not asking. */
+void resolver_cancel(struct resolver *r, struct lookup *l);
+static inline bool lookup_is_asking(const struct lookup *l)
+{
+	return l->job != NULL;
+}
+
+#endif
