@@ -21,16 +21,6 @@ static void rig(struct world *w, unsigned times, enum op_type type, cluster_id c
 			      .code = code};
 }
 
-static size_t count(const char *log, const char *what)
-{
-	size_t n = 0;
-
-	for (log = strstr(log, what); log; log = strstr(log + 1, what)) {
-		n++;
-	}
-	return n;
-}
-
 /* An answer of the test to operation 'id' of a cluster. */
 static struct pending *answer(struct world *w, uint64_t id, enum op_outcome outcome,
 			      enum mk_code code)
@@ -55,8 +45,8 @@ static void lost_create(void)
 	w_settle(w);
 	w_advance(w, 1000);
 	log = w_take(w);
-	is_int((long long)count(log, "create 1 Workload wl-j"), 2, "sent again");
-	ok(count(log, "get 1 Workload wl-j get\ncreate 1 Workload wl-j 9.create") == 1,
+	is_int((long long)w_times(log, "create 1 Workload wl-j"), 2, "sent again");
+	ok(w_times(log, "get 1 Workload wl-j get\ncreate 1 Workload wl-j 9.create") == 1,
 	   "after one look");
 	ok(clone_of(w, 1, "wl-j") != NULL, "and there it is");
 	w_free(w);
@@ -74,11 +64,11 @@ static void failing_gets(enum mk_code code, const char *name)
 	rig(w, 1000, OP_GET, 1, KIND_WORKLOAD, code);
 	w_settle(w);
 	w_advance(w, 2000);
-	early = count(w->log, "get 1 Workload wl-j");
+	early = w_times(w->log, "get 1 Workload wl-j");
 	ok(early > 2, name);
 	w_advance(w, 60000);
-	ok(count(w->log, "get 1 Workload wl-j") < early + 8, "the pauses grow");
-	is_int((long long)count(w_take(w), "create 1 Workload"), 1, "no create meanwhile");
+	ok(w_times(w->log, "get 1 Workload wl-j") < early + 8, "the pauses grow");
+	is_int((long long)w_times(w_take(w), "create 1 Workload"), 1, "no create meanwhile");
 	admit(w, 2, "wl-j");
 	w_settle(w);
 	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "the other cluster goes on");
@@ -225,8 +215,8 @@ static void finalizers(void)
 	w_del(w, wl);
 	w_settle(w);
 	w_advance(w, 300000);
-	is_int((long long)count(w->log, "delete 2 Job j"), 1, "the job is deleted once");
-	is_int((long long)count(w_take(w), "delete 2 Workload wl-j"), 1, "its clone, too");
+	is_int((long long)w_times(w->log, "delete 2 Job j"), 1, "the job is deleted once");
+	is_int((long long)w_times(w_take(w), "delete 2 Workload wl-j"), 1, "its clone, too");
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"), let_go);
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	w_del(w, clone_of(w, 2, "wl-j"));

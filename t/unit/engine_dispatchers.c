@@ -55,21 +55,6 @@ static struct world *toy_world(void)
 	return w;
 }
 
-static const char *nominated(struct world *w, const struct object *wl)
-{
-	return w_str(w, wl, "/status/nominatedClusterNames");
-}
-
-static size_t count(const char *log, const char *what)
-{
-	size_t n = 0;
-
-	for (log = strstr(log, what); log; log = strstr(log + 1, what)) {
-		n++;
-	}
-	return n;
-}
-
 /* One cluster, later another: the first one's clone is taken away. */
 static void its_choice(void)
 {
@@ -169,7 +154,7 @@ static void breaks_its_contract(uint32_t first, uint32_t second, int verdict, co
 	w_settle(w);
 	w_advance(w, 30000);
 	log = w_take(w);
-	is_int((long long)count(log, "Fault of a plugin"), 1, name);
+	is_int((long long)w_times(log, "Fault of a plugin"), 1, name);
 	ok(!strstr(log, "create "), "nothing is created");
 	is_int(does.calls, 3, "three faults, then it rests");
 	calls = does.calls;

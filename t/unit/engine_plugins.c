@@ -102,12 +102,6 @@ static struct object *a_toy(struct world *w, const char *managed_by)
 }
 
 /* What waits is seen first, then time goes by. */
-static void later(struct world *w, int64_t ms)
-{
-	w_settle(w);
-	w_advance(w, ms);
-}
-
 #define OURS "\"kueue.x-k8s.io/multikueue\""
 
 /* Up to the win of w1. */
@@ -121,24 +115,9 @@ static struct object *a_won_toy(struct world *w)
 	return wl;
 }
 
-static const char *check_state(struct world *w, const struct object *wl)
-{
-	return w_str(w, wl, "/status/admissionChecks/0/state");
-}
-
 static struct object *remote(struct world *w)
 {
 	return w_find(w, 1, TOY, "ns", "t");
-}
-
-static size_t count(const char *log, const char *what)
-{
-	size_t n = 0;
-
-	for (log = strstr(log, what); log; log = strstr(log + 1, what)) {
-		n++;
-	}
-	return n;
 }
 
 /* MK_E_INPUT: told once, not tried until the object changes; never Rejected. */
@@ -158,7 +137,7 @@ static void unusable(void)
 	ok(!remote(w), "nothing is made");
 	is_str(check_state(w, wl), "Ready", "the check stays Ready");
 	does.remote_calls = 0;
-	later(w, 120000);
+	w_later(w, 120000);
 	is_int(does.remote_calls, 0, "the same input is not tried again");
 	ok(!strstr(w_take(w), "cannot be handled"), "nor talked about");
 	does.remote_new = MK_SET;
@@ -177,10 +156,10 @@ static void not_yet(void)
 
 	does.remote_new = MK_E_RETRY;
 	wl = a_won_toy(w);
-	ok(count(w_take(w), "event 0 Event wl-t") == 1, "only the win is told");
+	ok(w_times(w_take(w), "event 0 Event wl-t") == 1, "only the win is told");
 	ok(!remote(w), "not made yet");
 	does.remote_new = MK_KEEP;
-	later(w, 10000);
+	w_later(w, 10000);
 	ok(!remote(w), "the hook keeps it back: nothing is made");
 	ok(does.remote_calls >= 2, "it was asked again");
 	is_str(check_state(w, wl), "Ready", "still Ready");
@@ -202,20 +181,20 @@ static void breach(void)
 	does.remote_new = 4711;
 	w->full = true;
 	wl = a_won_toy(w);
-	later(w, 20000);
+	w_later(w, 20000);
 	log = w_take(w);
-	is_int(count(log, "Fault of a plugin"), 1, "told once");
+	is_int(w_times(log, "Fault of a plugin"), 1, "told once");
 	ok(strstr(log, "io.test.toy") != NULL, "by the plugin's name");
 	is_int(does.remote_calls, 3, "three faults, then it rests");
-	later(w, 30000);
+	w_later(w, 30000);
 	is_int(does.remote_calls, 3, "and is not called while it rests");
 	is_str(check_state(w, wl), "Ready", "the check stays");
 	ok(clone_of(w, 1, "wl-t") && !remote(w), "the clone too");
-	later(w, 60000);
+	w_later(w, 60000);
 	ok(does.remote_calls > 3, "then it gets another chance");
 	calls = does.remote_calls;
 	does.remote_new = MK_SET;
-	later(w, 120000);
+	w_later(w, 120000);
 	ok(remote(w) && does.remote_calls > calls, "and takes it");
 	w_free(w);
 }
@@ -229,18 +208,18 @@ static void status_faults(void)
 	ok(remote(w) != NULL, "made");
 	does.status = 4711;
 	w_patch(w, remote(w), "{\"status\":{\"done\":1}}");
-	later(w, 5000);
+	w_later(w, 5000);
 	is_str(w_str(w, job, "/status/done"), "", "a faulty hook writes nothing");
 	clone_condition(w, 1, "wl-t", "Finished", "Succeeded", true);
-	later(w, 50000);
+	w_later(w, 50000);
 	ok(remote(w) && clone_of(w, 1, "wl-t"), "the finished copy is kept");
 	ok(!strstr(w_str(w, wl, "/status/conditions"), "Finished"), "the Workload waits");
 	ok(does.status_calls >= 3 && does.status_calls <= 8, "the adapter rests meanwhile");
 	does.status = MK_SET;
-	later(w, 130000);
+	w_later(w, 130000);
 	is_str(w_str(w, job, "/status/done"), "1", "then the status comes over");
 	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "and the end");
-	later(w, 30000);
+	w_later(w, 30000);
 	ok(!remote(w) && !clone_of(w, 1, "wl-t"), "and nothing is left");
 	w_free(w);
 }
@@ -252,11 +231,11 @@ static void no_status(void)
 	struct object *wl = a_won_toy(w), *job = w_find(w, 0, TOY, "ns", "t");
 
 	w_patch(w, remote(w), "{\"status\":{\"done\":1}}");
-	later(w, 10000);
+	w_later(w, 10000);
 	is_str(w_str(w, job, "/status"), "", "the local status is never written");
 	is_int(does.status_calls, 0, "the hook is never called");
 	clone_condition(w, 1, "wl-t", "Finished", "Succeeded", true);
-	later(w, 30000);
+	w_later(w, 30000);
 	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "finished");
 	ok(!remote(w), "and cleaned up");
 	w_free(w);
@@ -273,11 +252,11 @@ static void status_if_present(void)
 	w_patch(w, job, "{\"status\":{\"mine\":1}}");
 	w_settle(w);
 	admit(w, 1, "wl-t");
-	later(w, 5000);
+	w_later(w, 5000);
 	ok(remote(w) != NULL, "made");
 	is_str(w_str(w, job, "/status/mine"), "1", "no remote status: the local one is left alone");
 	w_patch(w, remote(w), "{\"status\":{\"done\":1}}");
-	later(w, 5000);
+	w_later(w, 5000);
 	is_str(w_str(w, job, "/status"), "{\"done\":1}", "then it is the remote one");
 	w_free(w);
 
@@ -287,7 +266,7 @@ static void status_if_present(void)
 	w_patch(w, job, "{\"status\":{\"mine\":1}}");
 	w_settle(w);
 	admit(w, 1, "wl-t");
-	later(w, 5000);
+	w_later(w, 5000);
 	is_str(w_str(w, job, "/status/mine"), "", "without the flag absent counts as {}");
 	w_free(w);
 }
@@ -312,7 +291,7 @@ static void forwarded(void)
 	is_str(w_str(w, remote(w), "/spec/size"), "", "absent here is removed there");
 	is_str(w_str(w, remote(w), "/spec/colour"), "blue", "the hook's edit");
 	w_take(w);
-	later(w, 60000);
+	w_later(w, 60000);
 	ok(!strstr(w_take(w), "6.forward"), "equal is silent");
 	does.remote_old = MK_E_INPUT;
 	does.says = "odd";
@@ -323,7 +302,7 @@ static void forwarded(void)
 	does.remote_old = MK_KEEP;
 	does.says = NULL;
 	w_patch(w, job, "{\"metadata\":{\"deletionTimestamp\":\"2027-01-15T08:00:00Z\"}}");
-	later(w, 5000);
+	w_later(w, 5000);
 	is_str(w_str(w, remote(w), "/spec/size"), "", "nor is a job that is going forwarded");
 	w_free(w);
 }
@@ -335,8 +314,8 @@ static void odd_managed_by(void)
 	struct object *wl = a_toy(w, "7");
 	size_t told;
 
-	later(w, 10000);
-	told = count(w_take(w), "event 0 Event wl-t");
+	w_later(w, 10000);
+	told = w_times(w_take(w), "event 0 Event wl-t");
 	is_int((long long)told, 1, "people are told, once");
 	ok(!clone_of(w, 1, "wl-t") && !clone_of(w, 2, "wl-t"), "nothing is dispatched");
 	is_str(check_state(w, wl), "Pending", "and nothing Rejected");
@@ -361,13 +340,13 @@ static void given_away(const char *managed_by, const char *name)
 	w_patch(w, w_find(w, 0, TOY, "ns", "t"), patch);
 	w_settle(w);
 	w_patch(w, remote(w), "{\"status\":{\"done\":1}}");
-	later(w, 60000);
+	w_later(w, 60000);
 	ok(!strstr(w_take(w), "get 0 Toy"), name);
 	ok(remote(w) && clone_of(w, 1, "wl-t"), "nothing is deleted");
 	is_str(w_str(w, w_find(w, 0, TOY, "ns", "t"), "/status/done"), "", "nor written");
 	is_str(check_state(w, wl), "Ready", "nor taken back");
 	w_patch(w, w_find(w, 0, TOY, "ns", "t"), "{\"spec\":{\"managedBy\":" OURS "}}");
-	later(w, 5000);
+	w_later(w, 5000);
 	is_str(w_str(w, w_find(w, 0, TOY, "ns", "t"), "/status/done"), "1",
 	       "given back: its status comes");
 	w_free(w);

@@ -2,17 +2,6 @@
 /* After the win: the winner's cluster is deleted, its job is an earlier one's, the check or the name was rewritten. */
 #include "t/unit/engine_world.h"
 
-static void later(struct world *w, int64_t ms)
-{
-	w_settle(w);
-	w_advance(w, ms);
-}
-
-static const char *state_of(struct world *w, const struct object *wl)
-{
-	return w_str(w, wl, "/status/admissionChecks/0/state");
-}
-
 /* The MultiKueueCluster of the winner is deleted: worker-lost timeout, then Retry; others' workloads are not touched. */
 static void cluster_deleted(void)
 {
@@ -20,10 +9,10 @@ static void cluster_deleted(void)
 	struct object *wl = running_job(w);
 
 	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
-	later(w, 899000);
-	is_str(state_of(w, wl), "Ready", "gone for less than the timeout: still Ready");
-	later(w, 2000);
-	is_str(state_of(w, wl), "Retry", "after the timeout it is Retry");
+	w_later(w, 899000);
+	is_str(check_state(w, wl), "Ready", "gone for less than the timeout: still Ready");
+	w_later(w, 2000);
+	is_str(check_state(w, wl), "Retry", "after the timeout it is Retry");
 	is_str(check_message(w, wl), "Admitting remote lost, Previously: \"Ready\"", "message");
 	evict(w, wl, "x");
 	w_settle(w);
@@ -44,7 +33,7 @@ static void cluster_made_anew(void)
 	struct object *wl = running_job(w);
 
 	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
-	later(w, 600000);
+	w_later(w, 600000);
 	w_put(w, 0, KIND_CLUSTER,
 	      "{\"metadata\":{\"name\":\"w2\",\"generation\":1},\"spec\":{\"clusterSource\":{"
 	      "\"kubeConfig\":{\"location\":\"w2\",\"locationType\":\"Secret\"}}}}");
@@ -54,8 +43,8 @@ static void cluster_made_anew(void)
 			w->o[i].cluster = 3;
 		}
 	}
-	later(w, 600000);
-	is_str(state_of(w, wl), "Ready", "seen again: never Retry");
+	w_later(w, 600000);
+	is_str(check_state(w, wl), "Ready", "seen again: never Retry");
 	is_str(w_str(w, wl, "/status/clusterName"), "w2", "the winner is the same");
 	ok(w_find(w, 3, JOB, "ns", "j") && !strstr(w_take(w), "delete 3"), "its job runs on");
 	w_free(w);
@@ -76,7 +65,7 @@ static void stale_job(void)
 	a_job(w, "j");
 	w_settle(w);
 	admit(w, 2, "wl-j");
-	later(w, 15000);
+	w_later(w, 15000);
 	log = w_take(w);
 	ok(strstr(log, "delete 2 Job j 6.other_incarnation") != NULL, "the earlier one is deleted");
 	log = strstr(log, "6.other_incarnation");
@@ -101,7 +90,7 @@ static void stale_job_going(void)
 	a_job(w, "j");
 	w_settle(w);
 	admit(w, 2, "wl-j");
-	later(w, 5000);
+	w_later(w, 5000);
 	ok(!strstr(w_take(w), "Job j"), "nothing is sent while it goes");
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	w_settle(w);
@@ -120,7 +109,7 @@ static void ready_again(void)
 		"\"message\":\"\"}]}}");
 	w_settle(w);
 	ok(strstr(w_take(w), "apply_status 0 Workload wl-j 6.ready") != NULL, "one write");
-	is_str(state_of(w, wl), "Ready", "Ready again");
+	is_str(check_state(w, wl), "Ready", "Ready again");
 	is_str(check_message(w, wl), "The workload was admitted on \"w2\"",
 	       "with the winner's name");
 	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "the job runs on");
@@ -136,7 +125,7 @@ static void left_the_config(void)
 	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"),
 		"{\"spec\":{\"clusters\":[\"w1\",\"w3\"]}}");
 	w_settle(w);
-	is_str(state_of(w, wl), "Retry", "Retry");
+	is_str(check_state(w, wl), "Retry", "Retry");
 	is_str(check_message(w, wl), "Admitting remote no longer exists, Previously: \"Ready\"",
 	       "message");
 	w_free(w);
@@ -149,11 +138,11 @@ static void name_cleared(void)
 	struct object *wl = running_job(w);
 
 	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
-	later(w, 5000);
-	is_str(state_of(w, wl), "Ready", "a job that runs is left in peace");
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Ready", "a job that runs is left in peace");
 	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"), "with its clone");
 	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
-	later(w, 30000);
+	w_later(w, 30000);
 	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "its end is told");
 	w_free(w);
 
@@ -163,8 +152,8 @@ static void name_cleared(void)
 	w_settle(w);
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	w_del(w, clone_of(w, 2, "wl-j"));
-	later(w, 5000);
-	is_str(state_of(w, wl), "Retry", "nothing of it is left anywhere: Retry");
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "nothing of it is left anywhere: Retry");
 	ok(strstr(check_message(w, wl), "no admitting cluster is recorded") != NULL, "message");
 	w_free(w);
 }
@@ -176,21 +165,21 @@ static void new_credentials(void)
 	struct object *wl = running_job(w);
 
 	w_link(w, 2, LINK_DOWN);
-	later(w, 1000);
+	w_later(w, 1000);
 	w_link(w, 2, LINK_UP);
-	later(w, 2000000); /* longer than any timeout */
+	w_later(w, 2000000); /* longer than any timeout */
 	w->stay_down[2] = true;
 	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"),
 		"{\"data\":{\"kubeconfig\":\"bmV3\"}}");
 	w_settle(w);
 	w_link(w, 2, LINK_CONNECTING);
-	later(w, 5000);
-	is_str(state_of(w, wl), "Ready", "connecting anew is no loss");
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Ready", "connecting anew is no loss");
 	w_link(w, 2, LINK_DOWN);
-	later(w, 890000);
-	is_str(state_of(w, wl), "Ready", "the clock starts when it fails");
-	later(w, 20000);
-	is_str(state_of(w, wl), "Retry", "trap_19: and runs out");
+	w_later(w, 890000);
+	is_str(check_state(w, wl), "Ready", "the clock starts when it fails");
+	w_later(w, 20000);
+	is_str(check_state(w, wl), "Retry", "trap_19: and runs out");
 	w_free(w);
 }
 
@@ -201,8 +190,8 @@ static void new_epoch(void)
 	struct object *wl = running_job(w);
 
 	w_event(w, EV_LIST_BEGIN, 2, KIND_WORKLOAD)->ev.epoch = 2;
-	later(w, 2000000);
-	is_str(state_of(w, wl), "Ready", "nothing is concluded from what is not listed");
+	w_later(w, 2000000);
+	is_str(check_state(w, wl), "Ready", "nothing is concluded from what is not listed");
 	ok(!strstr(w_take(w), "Workload wl-j 6."), "nor done");
 	w_free(w);
 }
@@ -219,8 +208,8 @@ static void foreign_after_a_rest(void)
 		w_settle(w);
 		w_advance(w, 20000);
 		admit(w, 1, "wl-j");
-		later(w, 2000);
-		is_str(state_of(w, wl), "Retry", "the name is taken: Retry");
+		w_later(w, 2000);
+		is_str(check_state(w, wl), "Retry", "the name is taken: Retry");
 		ok(strstr(w_take(w), "create 1 Job j 6.create") != NULL, "found out by a create");
 		if (round == 1) {
 			w_del(w, theirs);
@@ -228,17 +217,17 @@ static void foreign_after_a_rest(void)
 		evict(w, wl, "x");
 		w_settle(w);
 		release_quota(w, wl);
-		later(w, 5000);
+		w_later(w, 5000);
 		if (round == 1) {
 			break;
 		}
 		give_quota(w, wl);
 	}
 	give_quota(w, wl);
-	later(w, 20000);
+	w_later(w, 20000);
 	admit(w, 1, "wl-j");
-	later(w, 2000);
-	is_str(state_of(w, wl), "Ready", "the name is free: it runs");
+	w_later(w, 2000);
+	is_str(check_state(w, wl), "Ready", "the name is free: it runs");
 	ok(strstr(w_str(w, w_find(w, 1, JOB, "ns", "j"), "/metadata/labels"), "origin") != NULL,
 	   "and the job there is ours");
 	w_free(w);
@@ -253,13 +242,13 @@ static void other_spec(void)
 	w_patch(w, wl,
 		"{\"metadata\":{\"generation\":2},\"spec\":{\"podSets\":[{\"name\":\"main\","
 		"\"count\":3}]}}");
-	later(w, 2000);
-	is_str(state_of(w, wl), "Retry", "the spec changed under a running job: Retry");
+	w_later(w, 2000);
+	is_str(check_state(w, wl), "Retry", "the spec changed under a running job: Retry");
 	w_patch(w, wl,
 		"{\"metadata\":{\"generation\":3},\"spec\":{\"podSets\":[{\"name\":\"main\","
 		"\"count\":4}]}}");
-	later(w, 2000);
-	is_str(state_of(w, wl), "Retry", "said once");
+	w_later(w, 2000);
+	is_str(check_state(w, wl), "Retry", "said once");
 	w_free(w);
 }
 
@@ -270,17 +259,17 @@ static void deactivated_again(void)
 	struct object *wl = running_job(w);
 
 	evict(w, wl, "first");
-	later(w, 5000);
+	w_later(w, 5000);
 	evict(w, wl, "second");
-	later(w, 5000);
+	w_later(w, 5000);
 	ok(strstr(w_str(w, clone_of(w, 2, "wl-j"), "/status/conditions"),
 		  "Evicted on manager: second") != NULL,
 	   "the latest reason");
 	w_take(w);
-	later(w, 60000);
+	w_later(w, 60000);
 	is_str(w_take(w), "", "and silence");
 	evict(w, wl, "");
-	later(w, 5000);
+	w_later(w, 5000);
 	ok(strstr(w_str(w, clone_of(w, 2, "wl-j"), "/status/conditions"),
 		  "\"Evicted on manager: \"") != NULL,
 	   "an eviction without words");
@@ -296,17 +285,17 @@ static void winding_unserved(void)
 
 	evict(w, wl, "x");
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
-	later(w, 2000);
+	w_later(w, 2000);
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2", "it winds down");
 	p = w_event(w, EV_UNSERVED, 2, JOB);
 	p->ev.code = MK_NOT_FOUND;
 	w_settle(w);
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
-	later(w, 5000);
+	w_later(w, 5000);
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "",
 	       "no kind, no job: its quota can go");
 	release_quota(w, wl);
-	later(w, 5000);
+	w_later(w, 5000);
 	ok(!clone_of(w, 2, "wl-j"), "the clone goes");
 	w_free(w);
 }
@@ -322,7 +311,7 @@ static void finished_unserved(void)
 	w_settle(w);
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
-	later(w, 30000);
+	w_later(w, 30000);
 	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "its end is told");
 	ok(!clone_of(w, 2, "wl-j"), "and its clone goes");
 	w_free(w);
@@ -339,7 +328,7 @@ static void finished_without_job(void)
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	w->up[2] = true;
 	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
-	later(w, 30000);
+	w_later(w, 30000);
 	log = w_take(w);
 	ok(strstr(log, "get 2 Job j") != NULL, "the job's last status is looked for");
 	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "and the end is told");
@@ -360,9 +349,9 @@ static void last_look_fails(void)
 			      .outcome = OUTCOME_REFUSED,
 			      .code = MK_UNAVAILABLE};
 	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
-	later(w, 2500);
+	w_later(w, 2500);
 	ok(!strstr(w_str(w, wl, "/status/conditions"), "Finished"), "a failed look is none");
-	later(w, 30000);
+	w_later(w, 30000);
 	is_int(w->rig.times, 0, "it is repeated");
 	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "then the end is told");
 	w_free(w);
@@ -377,8 +366,8 @@ static void unadmitted(void)
 
 	w_apply(w, k, "{\"conditions\":[" QUOTA "]}");
 	w_tell(w, k, EV_OBSERVED, VIA_WATCH);
-	later(w, 2000);
-	is_str(state_of(w, wl), "Retry", "Retry");
+	w_later(w, 2000);
+	is_str(check_state(w, wl), "Retry", "Retry");
 	w_free(w);
 }
 
@@ -391,9 +380,9 @@ static void job_of_nobody(void)
 	w_settle(w);
 	w_del(w, w_find(w, 0, JOB, "ns", "j"));
 	admit(w, 2, "wl-j");
-	later(w, 5000);
+	w_later(w, 5000);
 	ok(!w_find(w, 2, JOB, "ns", "j"), "a job that is gone here is not made there");
-	is_str(state_of(w, wl), "Ready", "its Workload's end is Kueue's to say");
+	is_str(check_state(w, wl), "Ready", "its Workload's end is Kueue's to say");
 	w_free(w);
 }
 

@@ -435,6 +435,33 @@ static const char *check_message(struct world *w, const struct object *wl)
 	return w_str(w, wl, "/status/admissionChecks/0/message");
 }
 
+static const char *check_state(struct world *w, const struct object *wl)
+{
+	return w_str(w, wl, "/status/admissionChecks/0/state");
+}
+
+static const char *nominated(struct world *w, const struct object *wl)
+{
+	return w_str(w, wl, "/status/nominatedClusterNames");
+}
+
+static void w_later(struct world *w, int64_t ms)
+{
+	w_settle(w);
+	w_advance(w, ms);
+}
+
+/* How often the log has these words. */
+static size_t w_times(const char *log, const char *what)
+{
+	size_t n = 0;
+
+	for (log = strstr(log, what); log; log = strstr(log + 1, what)) {
+		n++;
+	}
+	return n;
+}
+
 static inline void w_unused(void)
 {
 	(void)w_take;
@@ -453,6 +480,10 @@ static inline void w_unused(void)
 	(void)clone_condition;
 	(void)running_job;
 	(void)check_message;
+	(void)check_state;
+	(void)nominated;
+	(void)w_later;
+	(void)w_times;
 }
 
 #endif

@@ -216,16 +216,6 @@ static struct pending *answer(struct world *w, uint64_t id, enum op_outcome outc
 	return p;
 }
 
-static size_t count(const char *log, const char *what)
-{
-	size_t n = 0;
-
-	for (log = strstr(log, what); log; log = strstr(log + 1, what)) {
-		n++;
-	}
-	return n;
-}
-
 /* The nomination is under way: no answer was given. Returns its number. */
 static uint64_t held(struct world *w)
 {
@@ -253,7 +243,7 @@ static void write_refused(enum mk_code code, int64_t retry_after_ms, int64_t res
 	w_step(w);
 	w_advance(w, rests_ms - 1);
 	log = w_take(w);
-	is_int((long long)count(log, "9.nominate"), 0, name);
+	is_int((long long)w_times(log, "9.nominate"), 0, name);
 	w_advance(w, 1000);
 	ok(strstr(w_take(w), "9.nominate") != NULL, "then it is sent again");
 	w_free(w);
