@@ -20,9 +20,12 @@ WORK=$MK_REAL_DIR/t-$T
 LIMIT=${LIMIT:-90}		# seconds until a wait gives up; generous, the machine may be busy
 mkdir -p "$WORK"
 cd "$WORK" || exit 1
-export KUBECACHEDIR="$MK_REAL_DIR/kubectl-cache"
+export KUBECACHEDIR="$MK_REAL_DIR/kubectl/cache"
+# What multikueued is to an API server.
+ACCOUNT=system:serviceaccount:kueue-system:multikueued
 tap_n=0
 tap_failed=0
+test_begin=$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)
 
 # ok RC DESC: one result.
 ok()
@@ -82,7 +85,7 @@ becomes()
 			diag "waiting: $b_desc"
 			b_told=$((b_now + 10))
 		fi
-		sleep 0.3
+		sleep 0.1
 	done
 }
 
@@ -111,8 +114,34 @@ stays()
 	ok 0 "$s_desc"
 }
 
+# refusals: what API servers refused to the daemon, whatever it was. 404 and 409 are answers that it lives on, 429 and,
+# to everybody until it knows its roles, 403 is what a server says while it starts (WORK/starting and WORK/started hold
+# "PLANE TIME" of those that a test restarted).
+refusals()
+{
+	for r_plane in mgr w1 w2; do
+		"$FLEET" audit --plane $r_plane --user "$ACCOUNT" --since "$test_begin" | sed "s/^/$r_plane /"
+	done | awk -v starting="$WORK/starting" -v started="$WORK/started" '
+		BEGIN {
+			while ((getline line <starting) > 0) { split(line, w, " "); n++; plane[n] = w[1]; from[n] = w[2] }
+			while ((getline line <started) > 0) { split(line, w, " "); i++; to[i] = w[2] }
+		}
+		$7 < 400 || $7 >= 500 || $7 == 404 || $7 == 409 || $7 == 429 { next }
+		$7 == 403 {
+			for (i = 1; i <= n; i++) {
+				if (plane[i] == $1 && from[i] <= $2 && $2 <= to[i]) { next }
+			}
+		}
+		{ print }'
+}
+
 done_testing()
 {
+	if [ -n "${daemon_ran:-}" ]; then
+		is "$(refusals)" "" "no request was refused"
+		# shellcheck disable=SC2086 # JUDGE is a list of options
+		is "$("$FLEET" judge ${JUDGE:-} "$WORK/history" 2>&1)" "" "what must hold at every moment did"
+	fi
 	if [ "$tap_failed" -gt 0 ] && [ -s "$WORK/multikueued.log" ]; then
 		diag "last lines of multikueued.log:"
 		tail -n 40 "$WORK/multikueued.log" | cut -c1-400 | sed 's/^/#   /'
@@ -130,14 +159,25 @@ bail()
 	done_testing
 }
 
-# k PLANE ARGS...: kubectl as admin; k NS PLANE uses the namespace of the test.
+# k PLANE ARGS...: kubectl as admin. Asked of the kubectl that runs beside the planes, which takes a tenth of what one of
+# its own would; see kubectld.
 k()
 {
 	k_plane=$1
 	shift
-	"$KUBECTL" --kubeconfig "$MK_REAL_DIR/$k_plane/kubeconfig" --request-timeout=30s "$@"
+	k_input=none
+	for k_arg in "$@"; do
+		[ "$k_arg" != - ] || k_input=cat
+	done
+	{
+		printf '%s\0' --kubeconfig "$MK_REAL_DIR/$k_plane/kubeconfig" --request-timeout=30s "$@"
+		printf '\0'
+		[ $k_input = none ] || cat
+	} | curl -s -f --unix-socket "$MK_REAL_DIR/kubectl/socket" --data-binary @- \
+		-w '%{onerror}%{stderr}%header{x-error}\n' http://kubectl/
 }
 
+# kn PLANE ARGS...: the same in the namespace of the test.
 kn()
 {
 	kn_plane=$1
@@ -169,7 +209,29 @@ audit()
 {
 	a_plane=$1
 	shift
-	"$FLEET" audit --plane "$a_plane" --user multikueued "$@" | grep -v -e ' leases ' -e ' events '
+	"$FLEET" audit --plane "$a_plane" --user "$ACCOUNT" "$@" | grep -v -e ' leases ' -e ' events '
+}
+
+# history_begin: from now on every state of each Job and Workload of the test, on all planes, is kept; the daemon's first
+# start does it too.
+history_begin()
+{
+	[ -z "${recorder:-}" ] || return 0
+	"$FLEET" record --namespace "$T" --out "$WORK/history" mgr w1 w2 2>"$WORK/record.log" &
+	recorder=$!
+	echo "$recorder" >"$WORK/record.pid"
+	until grep -q READY "$WORK/history" 2>/dev/null; do
+		kill -0 $recorder 2>/dev/null || bail "the history ended: $(cat "$WORK/record.log")"
+		sleep 0.1
+	done
+}
+
+# created_jobs: "N NAME" for each name, how many Jobs of it there were on the workers together.
+created_jobs()
+{
+	grep -e '"plane":"w[0-9]*","type":"ADDED"' "$WORK/history" |
+		jq -r 'select(.object.spec.template).object.metadata | .name + " " + .uid' |
+		sort -u | cut -d' ' -f1 | uniq -c | awk '{print $1, $2}'
 }
 
 now()
@@ -322,9 +384,9 @@ leaderElection:
   resourceNamespace: kueue-system
   # Kueue beside it holds the Lease of its own default name in the same namespace.
   resourceName: multikueued
-  # Short, because a test that kills the daemon waits this long for the next one to lead.
-  leaseDuration: 6s
-  renewDeadline: 4s
+  # Long enough for a busy machine; see daemon_kill.
+  leaseDuration: 15s
+  renewDeadline: 10s
   retryPeriod: 1s
 internalCertManagement:
   enable: false
@@ -343,10 +405,12 @@ EOF
 # daemon_start: runs multikueued beside the manager; its pid goes to a file that fleet knows as well.
 daemon_start()
 {
+	history_begin
 	"$MULTIKUEUED" --config "$WORK/multikueued.yaml" \
 		--kubeconfig "$MK_REAL_DIR/mgr/multikueued.kubeconfig" \
 		>>"$WORK/multikueued.log" 2>&1 &
 	daemon=$!
+	daemon_ran=yes
 	echo "$daemon" >"$WORK/multikueued.pid"
 }
 
@@ -359,13 +423,22 @@ daemon_end()
 	while kill -0 "$daemon" 2>/dev/null && [ "$(date +%s)" -lt "$e_end" ]; do
 		# A zombie answers to signal 0; its state says that it is over.
 		grep -q '^State:	Z' "/proc/$daemon/status" 2>/dev/null && break
-		sleep 0.3
+		sleep 0.1
 	done
 	kill -KILL "$daemon" 2>/dev/null
 	wait "$daemon" 2>/dev/null
 	daemon_rc=$?
 	daemon=
 	rm -f "$WORK/multikueued.pid"
+}
+
+# daemon_kill: kill -9. Its Lease goes as well, so that the next one need not wait until it has run out; restart.t
+# waits.
+daemon_kill()
+{
+	daemon_end KILL
+	is "$daemon_rc" 137 "multikueued is killed"
+	k mgr -n kueue-system delete lease multikueued --ignore-not-found >/dev/null
 }
 
 kubesim_ready()

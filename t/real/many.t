@@ -33,16 +33,14 @@ some_ready()
 		grep -q w && echo yes
 }
 must yes "a first one is placed" some_ready
-daemon_end KILL
-is "$daemon_rc" 137 "multikueued is killed"
+daemon_kill
 daemon_start
 at_least()
 {
 	[ "$(complete)" -lt "$1" ] || echo yes
 }
 must yes "a quarter is complete" at_least $((N / 4))
-daemon_end KILL
-is "$daemon_rc" 137 "multikueued is killed again"
+daemon_kill
 daemon_start
 LIMIT=$((LIMIT * 2))
 must $N "all are complete" complete
@@ -56,10 +54,8 @@ finished()
 '{.status.conditions[?(@.type=="Finished")].reason}{"\n"}{end}' | grep -c Succeeded
 }
 becomes $N "all Workloads are Finished" finished
-for p in w1 w2; do
-	audit $p --mutating
-done | grep " create jobs $T/.* 201 " | cut -d' ' -f5 | sort | uniq -c | sort -rn >"$WORK/creates"
-is "$(awk '{print $1; exit}' "$WORK/creates")" 1 "no Job was created twice"
+created_jobs >"$WORK/creates"
+is "$(sort -rn "$WORK/creates" | awk '{print $1; exit}')" 1 "no Job was created twice"
 is "$(wc -l <"$WORK/creates" | tr -d ' ')" $N "and none was left out"
 
 daemon_end TERM

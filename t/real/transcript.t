@@ -5,6 +5,7 @@
 # step of kubesim is a result. Steps that are known to differ stand in transcript.differs as
 # "NAME: reason"; one that is listed and does not differ is a failure too, so that the list can only
 # become shorter.
+# planes: bare
 . "$(dirname "$0")/lib.sh"
 
 out=$root/build/real

@@ -45,9 +45,6 @@ func (p *plane) startKueue(ctx context.Context) error {
 	if err := serving.write(p.path("webhook"), "tls.crt", "tls.key"); err != nil {
 		return err
 	}
-	if err := p.installCRDs(ctx, p.hookClient("/convert")); err != nil {
-		return err
-	}
 	if _, err := p.kubectl(ctx, nil, "create", "namespace", "kueue-system"); err != nil {
 		return err
 	}
@@ -57,7 +54,7 @@ namespace: kueue-system
 health: {healthProbeBindAddress: "127.0.0.1:%d"}
 metrics: {bindAddress: "0"}
 webhook: {host: 127.0.0.1, port: %d, certDir: %s}
-leaderElection: {leaderElect: true, resourceNamespace: kueue-system}
+leaderElection: {leaderElect: false}
 internalCertManagement: {enable: false}
 clientConnection: {qps: 500, burst: 1000}
 integrations: {frameworks: [batch/job]}
@@ -111,11 +108,18 @@ func (p *plane) installCRDs(ctx context.Context, convert map[string]any) error {
 	if _, err := p.kubectl(ctx, crds, "apply", "--server-side", "-f", "-"); err != nil {
 		return err
 	}
-	// Kueue ends when a kind of its own is not served yet. kubectl in turn gives up on a definition
-	// that is so new that it has no conditions at all.
+	// Kueue ends when a kind of its own is not served yet, and a definition that is established may still not be. kubectl in
+	// turn gives up on one that is so new that it has no conditions at all.
+	client, err := p.client()
+	if err != nil {
+		return err
+	}
 	for deadline := time.Now().Add(readyLimit); ; {
 		_, err = p.kubectl(ctx, nil, "wait", "--for=condition=Established", "crd", "--all",
 			"--timeout=120s")
+		if err == nil {
+			err = probe(client, p.server()+"/apis/kueue.x-k8s.io/v1beta2/workloads")
+		}
 		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
 			return err
 		}

@@ -4,13 +4,16 @@
 // beside them and takes everything down again.
 //
 //	fleet run --bin DIR [--dir DIR] [--keep] [--logs DIR] --manager NAME --worker NAME... -- CMD...
+//	fleet test --bin DIR [--slots N] [--logs DIR] --manager NAME --worker NAME... FILE...
 //	fleet down --dir DIR
 //	fleet audit --dir DIR --plane NAME [--user NAME] [--mutating] [--since TIME]
 //	fleet kill|start [--dir DIR] --plane NAME --process NAME
+//	fleet record --namespace NS --out FILE PLANE...
+//	fleet judge FILE
 //	fleet ports --count N
 //	fleet transcript --kubeconfig FILE --script FILE
 //
-// A plane is etcd, kube-apiserver, kube-controller-manager and Kueue. Everything listens on 127.0.0.1
+// A plane is etcd, kube-apiserver, kube-controller-manager and Kueue; beside each fleet runs kubectl as a server. Everything listens on 127.0.0.1
 // and keeps its state below one directory, so that any number of fleets can run at once.
 package main
 
@@ -37,12 +40,18 @@ func main() {
 	switch os.Args[1] {
 	case "run":
 		code, err = cmdRun(os.Args[2:])
+	case "test":
+		code, err = cmdTest(os.Args[2:])
 	case "down":
 		err = cmdDown(os.Args[2:])
 	case "audit":
 		err = cmdAudit(os.Args[2:])
 	case "transcript":
 		err = cmdTranscript(os.Args[2:])
+	case "record":
+		err = cmdRecord(os.Args[2:])
+	case "judge":
+		err = cmdJudge(os.Args[2:])
 	case "kill":
 		err = cmdKill(os.Args[2:])
 	case "start":
@@ -62,7 +71,7 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintln(os.Stderr, "usage: fleet run|down|audit|kill|start|ports|transcript [options]; see the comment in main.go")
+	fmt.Fprintln(os.Stderr, "usage: fleet run|test|down|audit|kill|start|ports|record|judge|transcript [options]; see the comment in main.go")
 	os.Exit(2)
 }
 

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -54,10 +55,35 @@ func (p *plane) up(ctx context.Context) error {
 	if p.bare {
 		return p.installCRDs(ctx, nil)
 	}
+	if err := p.installCRDs(ctx, p.hookClient("/convert")); err != nil {
+		return err
+	}
+	// After the kinds, which its garbage collector would otherwise look for only now and then.
 	if err := p.startControllers(); err != nil {
 		return err
 	}
-	return p.startKueue(ctx)
+	if err := p.startKueue(ctx); err != nil {
+		return err
+	}
+	return p.admitDaemon(ctx)
+}
+
+// admitDaemon gives multikueued what conf/rbac says and no more; its kubeconfig holds a token.
+func (p *plane) admitDaemon(ctx context.Context) error {
+	side := "worker.yaml"
+	if p.manager {
+		side = "manager.yaml"
+	}
+	if _, err := p.kubectl(ctx, nil, "apply", "-f", filepath.Join(p.fleet.rbac, side)); err != nil {
+		return err
+	}
+	token, err := p.kubectl(ctx, nil, "-n", "kueue-system", "create", "token", "multikueued",
+		"--duration=24h")
+	if err != nil {
+		return err
+	}
+	return p.writeUser("multikueued.kubeconfig", "multikueued",
+		"token: "+strings.TrimSpace(string(token)))
 }
 
 // prepare writes certificates, kubeconfigs and the audit policy.
@@ -96,7 +122,6 @@ func (p *plane) prepare() error {
 	// themselves in User-Agent.
 	for file, user := range map[string]string{
 		"kubeconfig": "admin", "kcm.kubeconfig": "kcm", "kueue.kubeconfig": "kueue",
-		"multikueued.kubeconfig": "multikueued",
 	} {
 		if err := p.writeKubeconfig(file, user); err != nil {
 			return err
@@ -111,6 +136,12 @@ func (p *plane) writeKubeconfig(file, user string) error {
 		return err
 	}
 	b64 := base64.StdEncoding.EncodeToString
+	return p.writeUser(file, user, fmt.Sprintf(
+		"client-certificate-data: %s\n    client-key-data: %s", b64(c.cert), b64(c.key)))
+}
+
+// writeUser writes a kubeconfig whose user authenticates by 'how'.
+func (p *plane) writeUser(file, user, how string) error {
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters:
@@ -121,13 +152,12 @@ clusters:
 users:
 - name: %[4]s
   user:
-    client-certificate-data: %[5]s
-    client-key-data: %[6]s
+    %[5]s
 contexts:
 - name: %[1]s
   context: {cluster: %[1]s, user: %[4]s}
 current-context: %[1]s
-`, p.name, p.server(), b64(p.ca.pem), user, b64(c.cert), b64(c.key))
+`, p.name, p.server(), base64.StdEncoding.EncodeToString(p.ca.pem), user, how)
 	return os.WriteFile(p.path(file), []byte(text), 0o600)
 }
 

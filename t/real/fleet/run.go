@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -18,129 +19,126 @@ import (
 	"time"
 )
 
-type fleet struct {
-	procs       *procs
-	bin         string
-	dir         string
-	kueueSource string
-	planes      []*plane
+// options are those of run and test.
+type options struct {
+	bin, kueueSource, dir, logs, rbac string
+	keep                              bool
+	slots, repeat                     int
+	managers, workers, bare           names
+	args                              []string // the command, or the files of the tests
 }
 
-func (f *fleet) binary(name string) string { return filepath.Join(f.bin, name) }
-
-type runOptions struct {
-	bin, dir, logs, kueueSource string
-	keep, tap                   bool
-	managers, workers, bare     names
-	command                     []string
-}
-
-func parseRun(args []string) (*runOptions, error) {
-	var o runOptions
-	fs := newFlags("run")
+func parseOptions(cmd string, args []string) (*options, error) {
+	var o options
+	fs := newFlags(cmd)
 	fs.StringVar(&o.bin, "bin", "", "directory of the control plane binaries")
 	fs.StringVar(&o.kueueSource, "kueue-source", "", "source directory of Kueue, for its manifests")
+	fs.StringVar(&o.rbac, "rbac", "", "directory of manager.yaml and worker.yaml: what multikueued may do")
 	fs.StringVar(&o.dir, "dir", "", "empty or new directory for all state (default: a temporary one)")
 	fs.StringVar(&o.logs, "logs", "", "where the logs go when the command fails")
-	fs.BoolVar(&o.keep, "keep", false, "leave everything running at the end")
-	fs.BoolVar(&o.tap, "tap", false, "the command prints TAP: end with a line that counts it")
+	fs.BoolVar(&o.keep, "keep", false, "run: leave everything running at the end")
+	fs.IntVar(&o.slots, "slots", 1, "test: how many fleets work side by side")
+	fs.IntVar(&o.repeat, "repeat", 1, "test: how often each file runs")
 	fs.Var(&o.managers, "manager", "name of a plane whose Kueue runs without MultiKueue")
 	fs.Var(&o.workers, "worker", "name of a plane with stock Kueue")
 	fs.Var(&o.bare, "bare", "name of a plane with Kueue's CRDs but without controllers and Kueue")
 	_ = fs.Parse(args)
-	o.command = fs.Args()
-	if o.bin == "" || o.kueueSource == "" || len(o.command) == 0 ||
+	o.args = fs.Args()
+	if o.bin == "" || o.kueueSource == "" || o.rbac == "" || len(o.args) == 0 || o.slots < 1 ||
 		len(o.managers)+len(o.workers)+len(o.bare) == 0 {
-		return nil, errors.New("run needs --bin, --kueue-source, a plane and a command")
+		return nil, errors.New(cmd + " needs --bin, --kueue-source, --rbac, a plane and something to run")
 	}
-	return &o, nil
+	return &o, o.absolute()
 }
 
-// cmdRun returns the exit code of the command. Its own error is printed here, because the counting
-// line comes last.
+// absolute makes paths independent of the working directory, and the directory of the state.
+func (o *options) absolute() error {
+	if o.dir == "" {
+		tmp, err := os.MkdirTemp("", "multikueued-real-")
+		if err != nil {
+			return err
+		}
+		o.dir = tmp
+	} else if old, _ := os.ReadDir(o.dir); len(old) > 0 {
+		return fmt.Errorf("%s is not empty", o.dir)
+	}
+	// The tests below it put plugins there, which nobody else may be able to change.
+	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(o.dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range []*string{&dir, &o.bin, &o.rbac} {
+		if *p, err = filepath.Abs(*p); err != nil {
+			return err
+		}
+	}
+	o.dir = dir
+	return nil
+}
+
+// signals is a context that ends when we are told to.
+func signals() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// cmdRun returns the exit code of the command.
 func cmdRun(args []string) (int, error) {
-	o, err := parseRun(args)
+	o, err := parseOptions("run", args)
 	if err != nil {
 		return 2, err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
-		syscall.SIGHUP)
+	ctx, stop := signals()
 	defer stop()
-	count := &tapCount{}
-	code, err := runFleet(ctx, o, count)
-	if ctx.Err() != nil {
-		say("interrupted")
-	} else if err != nil {
-		fmt.Fprintf(os.Stderr, "fleet: %v\n", err)
-		code = max(code, 1)
-	}
-	if ctx.Err() != nil {
-		code = 130
-	}
-	if o.tap {
-		count.report(code)
-	}
-	return code, nil
-}
-
-func runFleet(ctx context.Context, o *runOptions, count *tapCount) (int, error) {
-	f, err := newFleet(o)
-	if err != nil {
-		return 1, err
-	}
+	f := newFleet(o, o.dir)
+	f.add(o.managers, plane{manager: true})
+	f.add(o.workers, plane{})
+	f.add(o.bare, plane{bare: true})
 	code := 1
 	if err = ensureMetricsCerts(); err == nil {
 		err = f.up(ctx)
 	}
 	if err == nil {
-		code, err = f.command(ctx, o.command, count)
+		code, err = f.command(ctx, o.args, os.Stdout)
 	}
 	if o.keep && ctx.Err() == nil {
 		f.explain()
 		return code, err
 	}
 	if (code != 0 || err != nil) && o.logs != "" && ctx.Err() == nil {
-		err = errors.Join(err, f.saveLogs(o.logs))
+		err = errors.Join(err, saveLogs(o.dir, o.logs))
 	}
 	say("taking %d planes down", len(f.planes))
-	return code, errors.Join(err, f.procs.killAll(), removeSoon(f.dir))
+	err = errors.Join(err, f.procs.killAll(), removeSoon(o.dir))
+	if ctx.Err() != nil {
+		say("interrupted")
+		return 130, nil
+	}
+	return code, err
 }
 
-func newFleet(o *runOptions) (*fleet, error) {
-	dir := o.dir
-	if dir == "" {
-		tmp, err := os.MkdirTemp("", "multikueued-real-")
-		if err != nil {
-			return nil, err
-		}
-		dir = tmp
-	} else if old, _ := os.ReadDir(dir); len(old) > 0 {
-		return nil, fmt.Errorf("%s is not empty", dir)
+// fleet is a set of planes that a command uses together.
+type fleet struct {
+	*options
+	procs  *procs
+	dir    string
+	planes []*plane
+}
+
+func newFleet(o *options, dir string) *fleet {
+	return &fleet{options: o, dir: dir, procs: &procs{dir: dir, keep: o.keep}}
+}
+
+func (f *fleet) binary(name string) string { return filepath.Join(f.bin, name) }
+
+func (f *fleet) add(list names, kind plane) {
+	for _, n := range list {
+		p := kind
+		p.name, p.fleet, p.dir = n, f, filepath.Join(f.dir, n)
+		f.planes = append(f.planes, &p)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil, err
-	}
-	bin, err := filepath.Abs(o.bin)
-	if err != nil {
-		return nil, err
-	}
-	f := &fleet{procs: &procs{dir: dir, keep: o.keep}, bin: bin, dir: dir,
-		kueueSource: o.kueueSource}
-	add := func(list names, kind plane) {
-		for _, n := range list {
-			p := kind
-			p.name, p.fleet, p.dir = n, f, filepath.Join(dir, n)
-			f.planes = append(f.planes, &p)
-		}
-	}
-	add(o.managers, plane{manager: true})
-	add(o.workers, plane{})
-	add(o.bare, plane{bare: true})
-	return f, nil
 }
 
 // up starts all planes at once; the first failure stops the others.
@@ -163,17 +161,35 @@ func (f *fleet) up(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, f.startKubectl(ctx))...)
 }
 
-// command runs the tests; when we are told to end they get SIGTERM, all of their process group, and
-// have a while to clean up.
-func (f *fleet) command(ctx context.Context, argv []string, count *tapCount) (int, error) {
+// startKubectl starts the kubectl of the tests, which is a server; see kubectld.
+func (f *fleet) startKubectl(ctx context.Context) error {
+	dir := filepath.Join(f.dir, "kubectl")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	socket := filepath.Join(dir, "socket")
+	proc, err := f.procs.start("kubectl", "kubectld",
+		[]string{"KUBECACHEDIR=" + filepath.Join(dir, "cache")}, f.binary("kubectld"), socket)
+	if err != nil {
+		return err
+	}
+	return proc.await(ctx, "ready", readyLimit, func() error {
+		_, err := os.Stat(socket)
+		return err
+	})
+}
+
+// command runs something with the addresses of the planes in its environment; when we are told to end it gets
+// SIGTERM, all of its process group, and has a while to clean up.
+func (f *fleet) command(ctx context.Context, argv []string, out io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, io.MultiWriter(os.Stdout, count), os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, out, os.Stderr
 	self, err := os.Executable()
 	if err != nil {
 		return 1, err
@@ -220,29 +236,31 @@ func (f *fleet) explain() {
 		"  %s down --dir %s\n", f.dir, self, f.dir)
 }
 
-// saveLogs moves the logs of a failed run to a place that outlives it.
-func (f *fleet) saveLogs(to string) error {
-	files, err := filepath.Glob(filepath.Join(f.dir, "*", "*.log"))
-	if err != nil {
-		return err
-	}
+// saveLogs copies the logs of a failed run to a place that outlives it.
+func saveLogs(dir, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err
 	}
-	for _, from := range files {
+	n := 0
+	err := filepath.WalkDir(dir, func(from string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(from) != ".log" {
+			return err
+		}
+		name, err := filepath.Rel(dir, from)
+		if err != nil {
+			return err
+		}
 		data, err := os.ReadFile(from)
 		if err != nil {
 			return err
 		}
-		plane := filepath.Base(filepath.Dir(from))
-		if err := os.MkdirAll(filepath.Join(to, plane), 0o755); err != nil {
+		n++
+		target := filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return err
 		}
-		err = os.WriteFile(filepath.Join(to, plane, filepath.Base(from)), data, 0o644)
-		if err != nil {
-			return err
-		}
-	}
-	say("logs of %d processes are in %s", len(files), to)
-	return nil
+		return os.WriteFile(target, data, 0o644)
+	})
+	say("%d logs are in %s", n, to)
+	return err
 }

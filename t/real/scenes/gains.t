@@ -13,7 +13,6 @@ for p in w1 w2; do
 done
 check w1 w2
 daemon_config
-scene_begin=$(now)
 daemon_start
 job mgr plain
 must "2 false" "a plain Job runs on the manager" field mgr job plain '{.status.active} {.spec.suspend}'

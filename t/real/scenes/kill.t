@@ -9,7 +9,7 @@ scene
 
 again()
 {
-	daemon_end KILL
+	daemon_kill
 	daemon_start
 }
 
@@ -40,7 +40,7 @@ again
 is "$(uids)" "$before" "killed while nominated: the clones stay"
 
 # --- admitted while nobody watches ----------------------------------------------------------------------
-daemon_end KILL
+daemon_kill
 hold None
 for p in w1 w2; do
 	becomes "True Admitted The workload is admitted" "the clone on $p is admitted" \
@@ -60,18 +60,18 @@ is "$(field "$first" job j '{.metadata.uid}')" "$uid" "killed while j runs: it i
 # --- evicted on the worker while nobody watches -----------------------------------------------------------
 wl=$(workload_of mgr j)
 record "$wl"
-daemon_end KILL
+daemon_kill
 kn "$first" patch workload "$wl" --type=merge -p '{"spec":{"active":false}}' >/dev/null
 becomes true "the Job on $first is suspended" field "$first" job j '{.spec.suspend}'
 daemon_start
 said "Workload evicted on worker cluster: \"$first\", resetting for re-admission. Previously: \"Ready\"" \
 	"the next one sees the eviction"
-daemon_end KILL
+daemon_kill
 daemon_start
 placed j
 
 # --- deleted while nobody watches -------------------------------------------------------------------------
-daemon_end KILL
+daemon_kill
 wl=$(workload_of mgr other)
 kn mgr delete job other --wait=false >/dev/null
 becomes "" "other is gone from the manager" left mgr other "$wl"
@@ -81,7 +81,7 @@ for p in w1 w2; do
 done
 
 # --- complete --------------------------------------------------------------------------------------------
-daemon_end KILL
+daemon_kill
 pods "$win" Succeeded
 daemon_start
 ends j

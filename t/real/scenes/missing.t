@@ -13,7 +13,6 @@ done
 check w1 w2
 queue mgr "$T"
 daemon_config
-scene_begin=$(now)
 daemon_start
 
 job mgr a "$MANAGED"

@@ -16,12 +16,18 @@ restart_all()
 	"$FLEET" start --plane mgr --process kueue 2>/dev/null
 }
 undo=restart_all
+# The lost worker runs its copy until it is back; nobody can tell it to stop.
+JUDGE=--overlap
 
-# revive PLANE: Kueue gives up when it cannot renew its Lease, so it may have ended as well.
+# revive PLANE: Kueue starts anew as well, as it would with a Lease that it cannot renew; otherwise it may wait half a
+# minute before it looks for its API server again.
 revive()
 {
+	echo "$1 $(now)" >>"$WORK/starting"
 	"$FLEET" start --plane "$1" --process kube-apiserver
 	must ok "the API server of $1 is back" k "$1" get --raw /readyz
+	echo "$1 $(now)" >>"$WORK/started"
+	"$FLEET" kill --plane "$1" --process kueue 2>/dev/null
 	"$FLEET" start --plane "$1" --process kueue
 }
 
