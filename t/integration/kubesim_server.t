@@ -6,8 +6,8 @@ cd "$(dirname "$0")/../.." || exit 1
 kubesim=${B:-build/dev}/kubesim
 dir=$(mktemp -d)
 pid=
-n=0
-failed=0
+# shellcheck source=t/integration/tap.sh
+. t/integration/tap.sh
 
 cleanup() {
 	if [ -n "$pid" ]; then
@@ -18,27 +18,6 @@ cleanup() {
 }
 trap cleanup EXIT
 trap 'exit 1' INT TERM
-
-ok() { # STATUS NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - $2"
-	else
-		failed=1
-		echo "not ok $n - $2"
-	fi
-}
-
-is() { # FOUND EXPECTED NAME
-	[ "$1" = "$2" ]
-	ok $? "$3"
-	[ "$1" = "$2" ] || printf '#   found    %s\n#   expected %s\n' "$1" "$2"
-}
-
-skip() { # NAME WHY
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
 
 # Runs a command until it succeeds, at most 20 s.
 wait_for() {
@@ -87,10 +66,7 @@ post() { # PATH DATA [curl options]
 	code -H 'Content-Type: application/json' --data-binary "$data" "$@" "$w1$path"
 }
 
-if ! command -v curl >/dev/null 2>&1; then
-	echo "1..0 # SKIP curl is not installed"
-	exit 0
-fi
+need curl
 
 "$kubesim" --help | grep -q -- --setup
 ok $? "--help tells the options"
@@ -252,5 +228,4 @@ ok $? "every request is in the log"
 grep -q 'ERROR: ' "$dir/out"
 is $? 1 "nothing to complain about"
 : "$mgr"
-echo "1..$n"
-exit $failed
+done_testing

@@ -6,9 +6,9 @@
 B=${B:-build/dev}
 # shellcheck source=t/demo/fleet.sh
 . t/demo/fleet.sh
+# shellcheck source=t/integration/tap.sh
+. t/integration/tap.sh
 dir=$(mktemp -d)
-tap_n=0
-tap_bad=0
 
 e2e_cleanup() {
 	trap '' EXIT HUP INT PIPE TERM
@@ -18,39 +18,9 @@ e2e_cleanup() {
 trap e2e_cleanup EXIT
 trap 'exit 1' HUP INT PIPE TERM
 
-ok() { # STATUS NAME
-	tap_n=$((tap_n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $tap_n - $2"
-	else
-		tap_bad=1
-		echo "not ok $tap_n - $2"
-	fi
-}
-
-is() { # FOUND EXPECTED NAME
-	[ "$1" = "$2" ]
-	ok $? "$3"
-	[ "$1" = "$2" ] || printf '#   found    %s\n#   expected %s\n' "$1" "$2"
-}
-
 # Lines of files for whoever reads why a test failed.
 notes() { # FILE...
 	[ $tap_bad = 0 ] || tail -n 15 "$@" | sed 's/^/# /'
-}
-
-done_testing() {
-	echo "1..$tap_n"
-	exit $tap_bad
-}
-
-need() { # PROGRAM...
-	for need in "$@"; do
-		command -v "$need" >/dev/null 2>&1 || {
-			echo "1..0 # SKIP $need is not installed"
-			exit 0
-		}
-	done
 }
 
 field() { # FILE KEY: a value in a kubeconfig

@@ -8,17 +8,8 @@ mk=$B/multikueued
 dir=$(mktemp -d "${TMPDIR:-/tmp}/mk-net-daemon.XXXXXX") || exit 1
 pids=
 
-n=0
-failed=0
-ok() { # status name
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=$((failed + 1))
-	fi
-}
+# shellcheck source=t/integration/tap.sh
+. t/integration/tap.sh
 
 finish() {
 	for p in $pids; do
@@ -171,6 +162,5 @@ ok $? "without leader election it leads at once"
 kill -INT "$e"
 wait "$e"
 ok $? "SIGINT ends it too"
-[ "$failed" = 0 ] || sed 's/^/# /' "$dir"/*.log | cut -c1-300 | tail -n 60
-echo "1..$n"
-[ "$failed" = 0 ]
+[ $tap_bad = 0 ] || sed 's/^/# /' "$dir"/*.log | cut -c1-300 | tail -n 60
+done_testing

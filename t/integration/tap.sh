@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# TAP for tests in sh. Sourced from the root of the project.
+# shellcheck shell=sh
+
+tap_n=0
+tap_bad=0
+
+ok() { # STATUS NAME
+	tap_n=$((tap_n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $tap_n - $2"
+	else
+		tap_bad=1
+		echo "not ok $tap_n - $2"
+	fi
+}
+
+is() { # FOUND EXPECTED NAME
+	[ "$1" = "$2" ]
+	ok $? "$3"
+	[ "$1" = "$2" ] || printf '#   found    %s\n#   expected %s\n' "$1" "$2"
+}
+
+skip() { # NAME WHY
+	tap_n=$((tap_n + 1))
+	echo "ok $tap_n - $1 # SKIP $2"
+}
+
+done_testing() {
+	echo "1..$tap_n"
+	exit $tap_bad
+}
+
+need() { # PROGRAM...
+	for need in "$@"; do
+		command -v "$need" >/dev/null 2>&1 || {
+			echo "1..0 # SKIP $need is not installed"
+			exit 0
+		}
+	done
+}
