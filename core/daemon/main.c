@@ -67,8 +67,9 @@ static int check_config(struct setup *s, const struct options *o)
 	if (show(s, code, &err, stdout) != 0) {
 		return 1;
 	}
-	printf("%s: valid; %zu adapters, %zu dispatchers\n", s->file, plug_n_adapters(s->plug),
-	       plug_n_dispatchers(s->plug));
+	printf("%s: valid; %zu adapter%s, %zu dispatcher%s\n", s->file, plug_n_adapters(s->plug),
+	       plug_n_adapters(s->plug) == 1 ? "" : "s", plug_n_dispatchers(s->plug),
+	       plug_n_dispatchers(s->plug) == 1 ? "" : "s");
 	return 0;
 }
 

@@ -20,10 +20,12 @@ struct cluster_view {
 	enum link_state link;
 	char reason[NAME_MAX_BYTES];
 	int64_t since_ms;
+	bool unserved[KIND_MAX]; /* people were told that it does not serve the kind */
 };
 
 struct telemetry {
-	bool elects; /* leaders are elected */
+	bool in_use[KIND_MAX]; /* the manager has workloads of the job kind */
+	bool elects;           /* leaders are elected */
 	struct cluster_view *clusters;
 	size_t n, size;
 	struct engine_stats told; /* what the counters have been told so far */
@@ -198,18 +200,51 @@ static void on_link(struct telemetry *t, const struct event *ev)
 	}
 }
 
-static void on_event(void *ctx, const struct event *ev)
+/* Told once; a kind that no workload has is no reason to worry. */
+static void on_served(struct telemetry *t, const struct event *ev)
 {
-	struct telemetry *t = ctx;
+	struct cluster_view *c = find_cluster(t, ev->cluster);
+	bool unserved = ev->type == EV_UNSERVED;
+	bool matters = ev->kind < KIND_FIRST_JOB || t->in_use[ev->kind];
 	char number[16];
 
-	if (ev->type == EV_LINK) {
-		on_link(t, ev);
-	} else if (ev->type == EV_UNSERVED) {
-		log_write(LOG_WARN, "link", "cluster does not serve a kind; it is left out there",
+	if (unserved && !(c && c->unserved[ev->kind])) {
+		log_write(matters ? LOG_WARN : LOG_INFO, "link",
+			  "cluster does not serve a kind; it is left out there",
 			  LOG_STR("cluster", cluster_name(t, ev->cluster, number)),
 			  LOG_INT("kind", ev->kind), LOG_CSTR("code", err_code_name(ev->code)),
 			  LOG_STR("err", ev->text), LOG_END);
+	}
+	if (c) {
+		c->unserved[ev->kind] = unserved;
+	}
+}
+
+static void on_event(void *ctx, const struct event *ev)
+{
+	struct telemetry *t = ctx;
+
+	if (ev->type == EV_LINK) {
+		on_link(t, ev);
+	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
+		on_served(t, ev);
+	}
+}
+
+/* The manager's jobs are watched while there are workloads of their kind: then it matters who does not serve it. */
+static void kind_in_use(struct telemetry *t, uint16_t kind)
+{
+	if (t->in_use[kind]) {
+		return;
+	}
+	t->in_use[kind] = true;
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->clusters[i].unserved[kind]) {
+			log_write(LOG_WARN, "link",
+				  "cluster does not serve a kind that a workload has",
+				  LOG_CSTR("cluster", t->clusters[i].name), LOG_INT("kind", kind),
+				  LOG_END);
+		}
 	}
 }
 
@@ -222,6 +257,11 @@ static void on_op(void *ctx, const struct op *op)
 		add_cluster(t, op->cluster, op->name);
 	} else if (op->type == OP_DISCONNECT) {
 		forget_cluster(t, op->cluster);
+	} else if (op->type == OP_WATCH_OPEN && op->cluster == CLUSTER_MANAGER &&
+		   op->kind >= KIND_FIRST_JOB) {
+		kind_in_use(t, op->kind);
+	} else if (op->type == OP_WATCH_CLOSE && op->cluster == CLUSTER_MANAGER) {
+		t->in_use[op->kind] = false;
 	}
 	if (log_enabled(LOG_DEBUG, "op")) {
 		log_write(LOG_DEBUG, "op", "operation", LOG_CSTR("op", op_type_name(op->type)),

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the log says of kinds that a cluster does not serve: once, and as a warning only when a workload needs them. */
+#include "t/tap.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/daemon/telemetry.h"
+
+enum { TOY = KIND_FIRST_JOB, W1 = 1 };
+
+static int pipe_out;
+static struct telemetry *t;
+static struct manager_observer o;
+
+/* How many records of 'level' were written since the last call; others are none of its business. */
+static int said(const char *level)
+{
+	static char text[64 * 1024];
+	struct pollfd pfd = {.fd = pipe_out, .events = POLLIN};
+	char want[64];
+	size_t n = 0;
+	int found = 0;
+
+	while (n < sizeof(text) - 1 && poll(&pfd, 1, 0) == 1) {
+		ssize_t k = read(pipe_out, text + n, sizeof(text) - 1 - n);
+
+		if (k <= 0) {
+			break;
+		}
+		n += (size_t)k;
+	}
+	text[n] = '\0';
+	snprintf(want, sizeof(want), "\"level\":\"%s\"", level);
+	for (const char *p = strstr(text, want); p; p = strstr(p + 1, want)) {
+		found += strstr(p, "does not serve") != NULL;
+	}
+	return found;
+}
+
+static void served(cluster_id c, uint16_t kind, bool yes)
+{
+	struct event ev = {.type = yes ? EV_SERVED : EV_UNSERVED,
+			   .cluster = c,
+			   .kind = kind,
+			   .code = yes ? MK_OK : MK_NOT_FOUND,
+			   .text = STR("no matches for kind \"Toy\"")};
+
+	o.on_event(o.ctx, &ev);
+}
+
+static void operation(enum op_type type, cluster_id c, uint16_t kind)
+{
+	struct op op = {.type = type, .cluster = c, .kind = kind, .name = STR("w1"), .cause = "x"};
+
+	o.on_op(o.ctx, &op);
+}
+
+int main(void)
+{
+	int fd[2];
+
+	if (pipe(fd) != 0) {
+		return 1;
+	}
+	pipe_out = fd[0];
+	log_set_output(fd[1], LOG_JSON);
+	t = telemetry_new(true);
+	o = telemetry_observer(t);
+	operation(OP_CONNECT, W1, KIND_CLUSTER);
+	served(W1, TOY, false);
+	is_int(said("info"), 1, "a kind that nobody uses: told");
+	served(W1, TOY, false);
+	is_int(said("warn") + said("info"), 0, "once, although each connect finds it again");
+	operation(OP_WATCH_OPEN, W1, TOY);
+	is_int(said("warn"), 0, "a look at the worker is no use of it");
+	operation(OP_WATCH_OPEN, CLUSTER_MANAGER, TOY);
+	is_int(said("warn"), 1, "a workload of that kind: a warning");
+	operation(OP_WATCH_OPEN, CLUSTER_MANAGER, TOY);
+	is_int(said("warn"), 0, "once");
+	served(W1, TOY, true);
+	served(W1, TOY, false);
+	is_int(said("warn"), 1, "it goes while it is used: a warning at once");
+	operation(OP_WATCH_CLOSE, CLUSTER_MANAGER, TOY);
+	served(W1, TOY, true);
+	served(W1, TOY, false);
+	is_int(said("info"), 1, "nobody uses it any more: no warning");
+	served(W1, KIND_WORKLOAD, false);
+	is_int(said("warn"), 1, "without Workloads nothing works: a warning in any case");
+	served(99, TOY, false);
+	is_int(said("info"), 1, "of a cluster that we have no name for, too");
+	telemetry_free(t);
+	log_set_output(2, LOG_AUTO);
+	close(fd[0]);
+	close(fd[1]);
+	return done_testing();
+}
