@@ -2,16 +2,6 @@
 /* What is deleted without a local Workload: a share at once, all of it when its absence is sure. */
 #include "t/unit/engine_world.h"
 
-static size_t objects_on(const struct world *w, cluster_id c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < MAX_OBJECTS; i++) {
-		n += w->o[i].used && w->o[i].cluster == c;
-	}
-	return n;
-}
-
 /* Clones of ours on w1 that no Workload of the manager knows, as after its store was restored. */
 static void orphans(struct world *w, int n)
 {

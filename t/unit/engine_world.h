@@ -435,6 +435,16 @@ static const char *check_message(struct world *w, const struct object *wl)
 	return w_str(w, wl, "/status/admissionChecks/0/message");
 }
 
+static size_t objects_on(const struct world *w, cluster_id c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MAX_OBJECTS; i++) {
+		n += w->o[i].used && w->o[i].cluster == c;
+	}
+	return n;
+}
+
 static const char *check_state(struct world *w, const struct object *wl)
 {
 	return w_str(w, wl, "/status/admissionChecks/0/state");
@@ -482,6 +492,7 @@ static inline void w_unused(void)
 	(void)check_message;
 	(void)check_state;
 	(void)nominated;
+	(void)objects_on;
 	(void)w_later;
 	(void)w_times;
 }

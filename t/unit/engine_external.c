@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Another controller nominates: the clones follow its list, and only it decides whom to try. */
+#include "t/unit/engine_world.h"
+
+static struct world *external_world(size_t n)
+{
+	struct world *w = w_new(n);
+
+	w_stop(w);
+	w->dispatcher = "example.com/mine";
+	w_restart(w);
+	w_settle(w);
+	w_take(w);
+	return w;
+}
+
+/* The other controller writes its list; 'names' as JSON strings. */
+static void they_nominate(struct world *w, const char *names)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"status\":{\"nominatedClusterNames\":[%s]}}", names);
+	w_patch(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j"), text);
+	w_settle(w);
+}
+
+/* Has exactly the clusters of 'which' ("13") a clone? */
+static bool clones_are(struct world *w, const char *which)
+{
+	bool good = true;
+
+	for (cluster_id c = 1; c <= 3; c++) {
+		good = good &&
+		       (clone_of(w, c, "wl-j") != NULL) == (strchr(which, '0' + (int)c) != NULL);
+	}
+	return good;
+}
+
+static void follows_the_list(void)
+{
+	struct world *w = external_world(3);
+	struct object *wl = a_job(w, "j");
+
+	w_later(w, 30000);
+	ok(clones_are(w, ""), "nobody is nominated: no clone");
+	is_str(w_take_work(w), "", "and no nomination of ours");
+	they_nominate(w, "\"w2\"");
+	ok(clones_are(w, "2"), "w2 is nominated: a clone there alone");
+	they_nominate(w, "\"w1\",\"w2\"");
+	ok(clones_are(w, "12"), "w1 too: it joins");
+	w_later(w, 600000);
+	ok(clones_are(w, "12"), "time changes nothing");
+	they_nominate(w, "\"w2\",\"w3\"");
+	ok(clones_are(w, "23"), "a name that leaves the list takes its clone with it");
+	ok(!strstr(w_take(w), "apply_status 0 Workload wl-j"),
+	   "the list is theirs: no write of it");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "the race is as ever");
+	ok(clones_are(w, "2") && w_find(w, 2, JOB, "ns", "j"), "the loser goes, the job is made");
+	w_free(w);
+}
+
+/* All names are withdrawn, and the check is rejected in the end. */
+static void withdrawn_and_rejected(void)
+{
+	struct world *w = external_world(3);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	they_nominate(w, "\"w1\",\"w3\"");
+	ok(clones_are(w, "13"), "two are nominated");
+	they_nominate(w, "");
+	ok(clones_are(w, ""), "all names are withdrawn: no clone stays");
+	they_nominate(w, "\"w3\"");
+	ok(clones_are(w, "3"), "nominated again");
+	w_patch(w, wl,
+		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Rejected\","
+		"\"message\":\"no\"}]}}");
+	w_later(w, 2000);
+	ok(clones_are(w, ""), "Rejected: no clone stays");
+	they_nominate(w, "\"w1\"");
+	ok(clones_are(w, ""), "a nomination of what is Rejected counts for nothing");
+	w_free(w);
+}
+
+/* A clone that was admitted while its name was being withdrawn does not win. */
+static void admitted_and_withdrawn(void)
+{
+	struct world *w = external_world(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	they_nominate(w, "\"w1\",\"w2\"");
+	admit(w, 1, "wl-j");
+	they_nominate(w, "\"w2\"");
+	w_later(w, 2000);
+	is_str(w_str(w, wl, "/status/clusterName"), "", "who is no longer nominated wins nothing");
+	ok(clones_are(w, "2"), "and goes");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "who still is does");
+	w_free(w);
+}
+
+/* A nominated cluster is out of reach: its clone is made when it connects, without a word from the dispatcher. */
+static void out_of_reach(void)
+{
+	struct world *w = external_world(2);
+	const char *log;
+
+	w->stay_down[1] = true;
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	a_job(w, "j");
+	w_settle(w);
+	they_nominate(w, "\"w1\"");
+	ok(clones_are(w, ""), "nominated, and out of reach: no clone");
+	w_take(w);
+	w_later(w, 600000);
+	log = w_take(w);
+	ok(!strstr(log, " wl-j "), "no request for it, and nobody is troubled");
+	w_link(w, 1, LINK_UP);
+	w_settle(w);
+	ok(clones_are(w, "1"), "it connects: its clone is made at once");
+	w_free(w);
+}
+
+/* The list is on record, and so are the clones: nothing else is needed to go on. */
+static void restarted(void)
+{
+	struct world *w = external_world(3);
+
+	a_job(w, "j");
+	w_settle(w);
+	they_nominate(w, "\"w1\",\"w3\"");
+	w_stop(w);
+	w_patch(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j"),
+		"{\"status\":{\"nominatedClusterNames\":[\"w2\",\"w3\"]}}");
+	w_restart(w);
+	w_later(w, 2000);
+	ok(clones_are(w, "23"), "the list changed during a restart: the clones follow");
+	w_free(w);
+}
+
+int main(void)
+{
+	follows_the_list();
+	withdrawn_and_rejected();
+	admitted_and_withdrawn();
+	out_of_reach();
+	restarted();
+	return done_testing();
+}
