@@ -102,16 +102,21 @@ bool api_is_true(const struct json *obj, const char *name)
 	return str_is(json_str(api_annotation(obj, name)), "true");
 }
 
-bool api_condition(const struct json *status, const char *type)
+const struct json *api_condition_get(const struct json *status, const char *type)
 {
 	struct json_iter it = json_iter(api_get(status, "conditions"));
 
 	while (json_next(&it)) {
 		if (str_is(json_str(api_get(it.val, "type")), type)) {
-			return str_is(json_str(api_get(it.val, "status")), "True");
+			return it.val;
 		}
 	}
-	return false;
+	return NULL;
+}
+
+bool api_condition(const struct json *status, const char *type)
+{
+	return str_is(json_str(api_get(api_condition_get(status, type), "status")), "True");
 }
 
 const char *api_policies_name(enum api_policy policy)

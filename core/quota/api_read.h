@@ -69,6 +69,8 @@ void api_read_groups(struct api_reader *r, const struct json *groups, mk_str pat
 void api_read_behaviour(struct api_reader *r, const struct json *spec, const char *base,
 			bool annotated, struct api_behaviour *out);
 
+/* The condition of that type, NULL when there is none. */
+const struct json *api_condition_get(const struct json *status, const char *type);
 /* Is the condition of that type in 'status' True? */
 bool api_condition(const struct json *status, const char *type);
 /* Its word in the API, "fifo". */

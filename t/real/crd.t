@@ -11,7 +11,7 @@ kueue=$(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config/compone
 
 undo()
 {
-	k bare delete --ignore-not-found --wait=true -f "$crds" -f "$kueue" >/dev/null 2>&1
+	k bare delete --ignore-not-found --wait=false -f "$crds" -f "$kueue" >/dev/null 2>&1
 }
 undo=undo
 
@@ -21,19 +21,19 @@ established()
 		'jsonpath={.status.conditions[?(@.type=="Established")].status} {.status.conditions[?(@.type=="NonStructuralSchema")].status}'
 }
 
-# refused DESC TEXT: the API server refuses the object on stdin, with that text in its answer.
+# refused DESC TEXT: the API server refuses the object in $WORK/object, with that text in its answer.
 refused()
 {
-	k bare create --dry-run=server -f - >"$WORK/answer" 2>&1
+	k bare create --dry-run=server -f "$WORK/object" >"$WORK/answer" 2>&1
 	r_rc=$?
 	[ $r_rc -ne 0 ] && grep -qF "$2" "$WORK/answer"
 	ok $? "$1" || diag "rc $r_rc: $(cat "$WORK/answer")"
 }
 
-# tree HIERARCHIES [SPEC-LINE]: a ClusterQuotaTree with these hierarchies, in one line.
+# tree HIERARCHIES [SPEC-LINE]: a ClusterQuotaTree with these hierarchies, for 'refused'.
 tree()
 {
-	cat <<END
+	cat >"$WORK/object" <<END
 apiVersion: kueue.x-k8s.io/v1alpha1
 kind: ClusterQuotaTree
 metadata: {name: refused}
@@ -73,28 +73,32 @@ k bare patch cqt lab --subresource=status --type=merge -p '{"status":{"nodeCount
 	>/dev/null
 is "$(k bare get cqt lab --no-headers | awk '{ print $2, $3 }')" "3 True" "status is a subresource and shown in a list"
 
-tree '{r: {weightedQuotas: [{name: a}]}}' '{hierachies: {r: {weightedQuotas: [{name: a}]}}}' |
-	sed 's/^  {\(hierachies: .*\)}$/  \1/' |
-	refused "V1: both spellings" 'use either hierarchies or hierachies, not both'
-tree '{r: {weightedQuotas: [{name: a, minWeight: -1}]}}' | refused "V13: a negative weight" \
+tree '{r: {weightedQuotas: [{name: a}]}}' 'hierachies: {r: {weightedQuotas: [{name: a}]}}'
+refused "V1: both spellings" 'use either hierarchies or hierachies, not both'
+tree '{r: {weightedQuotas: [{name: a, minWeight: -1}]}}'
+refused "V13: a negative weight" \
 	'minWeight: Invalid value: -1'
-tree '{r: {weightedQuotas: [{name: a, maxWeight: 101}]}}' | refused "V12: more than all" \
+tree '{r: {weightedQuotas: [{name: a, maxWeight: 101}]}}'
+refused "V12: more than all" \
 	'maxWeight: Invalid value: 101'
-tree '{r: {weightedQuotas: [{name: a}, {name: a}]}}' | refused "V8: a name twice in one list" \
+tree '{r: {weightedQuotas: [{name: a}, {name: a}]}}'
+refused "V8: a name twice in one list" \
 	'weightedQuotas[1]: Duplicate value'
-tree '{r: {weightedQuotas: [{name: a, minWeight: 1, minResources: []}]}}' |
-	refused "V14: weights and amounts" 'weightedQuotas[0]'
-tree '{r: {weightedQuotas: [{name: a, minResources: [{name: f, resources: [{name: cpu, nominalQuota: 1, borrowingLimit: 1}]}]}]}}' |
-	refused "V19: borrowingLimit" 'resources[0]'
-tree '{r: {weightedQuotas: [{name: a}]}}' 'clusterQuotaTemplate: {cohortName: c}' |
-	refused "V23: a cohort in a template" 'spec.clusterQuotaTemplate'
-tree '{r: {weightedQuotas: [{name: a}], policy: lifo}}' | refused "a policy that is none" \
+tree '{r: {weightedQuotas: [{name: a, minWeight: 1, minResources: []}]}}'
+refused "V14: weights and amounts" 'weightedQuotas[0]'
+tree '{r: {weightedQuotas: [{name: a, minResources: [{name: f, resources: [{name: cpu, nominalQuota: 1, borrowingLimit: 1}]}]}]}}'
+refused "V19: borrowingLimit" 'resources[0]'
+tree '{r: {weightedQuotas: [{name: a}]}}' 'clusterQuotaTemplate: {cohortName: c}'
+refused "V23: a cohort in a template" 'spec.clusterQuotaTemplate'
+tree '{r: {weightedQuotas: [{name: a}], policy: lifo}}'
+refused "a policy that is none" \
 	'policy: Unsupported value: "lifo"'
-tree '{r: {weightedQuotas: [{name: A}]}}' | refused "a name that no queue can have" 'name: Invalid value'
-tree '{r: {weightedQuotas: [{name: a, minResources: [{name: f, resources: [{name: cpu, nominalQuota: 1x}]}]}]}}' |
-	refused "an amount that is none" 'nominalQuota: Invalid value'
-echo '{"apiVersion": "kueue.x-k8s.io/v1alpha1", "kind": "ClusterQueueTree", "metadata": {"name": "other"}}' |
-	refused "a second ClusterQueueTree" 'there is one ClusterQueueTree, named default'
+tree '{r: {weightedQuotas: [{name: A}]}}'
+refused "a name that no queue can have" 'name: Invalid value'
+tree '{r: {weightedQuotas: [{name: a, minResources: [{name: f, resources: [{name: cpu, nominalQuota: 1x}]}]}]}}'
+refused "an amount that is none" 'nominalQuota: Invalid value'
+echo '{"apiVersion": "kueue.x-k8s.io/v1alpha1", "kind": "ClusterQueueTree", "metadata": {"name": "other"}}' >"$WORK/object"
+refused "a second ClusterQueueTree" 'there is one ClusterQueueTree, named default'
 echo '{"apiVersion": "kueue.x-k8s.io/v1alpha1", "kind": "ClusterQueueTree", "metadata": {"name": "default"}}' |
 	k bare create -f - >/dev/null
 "$root/build/${FLAVOUR:-dev}/kubectl-multikueue" tree status -f "$samples/plan-a.yaml" -o json >"$WORK/status" 2>"$WORK/err"
@@ -121,9 +125,17 @@ ok $? "which changed nothing of ours" || diag "$(cat "$WORK/changes")"
 k bare apply -f "$crds" >/dev/null 2>&1
 ours | diff "$WORK/before" - >"$WORK/changes"
 ok $? "nor does applying ours again" || diag "$(cat "$WORK/changes")"
-becomes yes "the API server serves Kueue's versions and ours in one group" sh -c \
-	"'$KUBECTL' --kubeconfig '$MK_REAL_DIR/bare/kubeconfig' api-versions | grep -cx 'kueue.x-k8s.io/v1\(alpha1\|beta2\)' | sed 's/^2$/yes/'"
-k bare delete --wait=true -f "$kueue" >/dev/null 2>&1
+versions()
+{
+	k bare api-versions | grep -cx 'kueue.x-k8s.io/v1\(alpha1\|beta2\)'
+}
+becomes 2 "the API server serves Kueue's version and ours in one group" versions
+k bare delete --wait=false -f "$kueue" >/dev/null 2>&1
+kueues()
+{
+	k bare get crd -o name | grep 'kueue' | grep -cv 'clusterqu[a-z]*trees'
+}
+becomes 0 "Kueue's CRDs are removed" kueues
 ours | diff "$WORK/before" - >"$WORK/changes"
 ok $? "removing Kueue leaves ours and their objects" || diag "$(cat "$WORK/changes")"
 
