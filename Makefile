@@ -62,7 +62,7 @@ CFLAGS_release := -O2 $(ZERO_INIT) -D_FORTIFY_SOURCE=2
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS_valgrind := -O1
 CFLAGS_cov := -O0 --coverage
-CFLAGS_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+CFLAGS_fuzz := -O1 -DMK_FUZZ -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 LDFLAGS_all := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed -pie
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_cov := --coverage
@@ -118,6 +118,9 @@ $(B)/kubectl-multikueue: $(call obj,$(wildcard core/cli/*.c)) $(B)/libquota.a $(
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
 
+# A fuzz target gets its main from libFuzzer in the fuzz flavour; elsewhere it replays files (t/fuzz/fuzz.h).
+$(B)/t/fuzz/%: LDFLAGS_fuzz += -fsanitize=fuzzer
+
 # Tests may use every layer; the linker takes what they need. TEST_OBJS: objects of one test alone.
 $(B)/t/plan/adapter: TEST_OBJS = $(B)/sdk/check/fixture.o
 $(B)/t/plan/adapter: $(B)/sdk/check/fixture.o
@@ -141,8 +144,8 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage check sim bench lint fmt fmt-check clean install
-.PHONY: sanitized valgrinded covered
+.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim bench lint fmt fmt-check clean install
+.PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
 deps: ## install the packages that the build and the tests need
@@ -166,6 +169,9 @@ test-valgrind: ## unit and plan tests under valgrind (slow)
 coverage: ## branches taken by unit, plan and simulation tests, per layer (FILES=1, SEEDS=n, LIMIT=85)
 	@$(MAKE) --no-print-directory FLAVOUR=cov CC=$(CC) covered
 
+fuzz: ## feed each parser with made-up input under sanitizers (SECONDS=60 each; needs clang)
+	@$(MAKE) --no-print-directory FLAVOUR=fuzz CC=clang fuzzed
+
 sanitized: all $(UNIT)
 	@B=$(B) CC='$(CC)' t/run unit plan abi
 
@@ -174,6 +180,13 @@ valgrinded: all $(UNIT)
 
 covered: all $(UNIT)
 	@B=$(B) GCOV='$(if $(IS_CLANG),llvm-cov gcov,gcov)' SEEDS='$(or $(SEEDS),300)' FILES='$(FILES)' LIMIT='$(or $(LIMIT),0)' t/coverage
+
+fuzzed: $(patsubst %.c,$(B)/%,$(wildcard t/fuzz/*.c))
+	@for t in $^; do n=$$(basename $$t); mkdir -p $(B)/corpus/$$n; echo "$$n"; \
+		$$t -max_total_time=$(or $(SECONDS),60) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+			-artifact_prefix=$(B)/corpus/$$n- $(B)/corpus/$$n $$(ls -d t/fuzz/seeds/$$n 2>/dev/null) 2>&1 | \
+			grep -E 'ERROR|SUMMARY|stat::(number|peak)|DONE|Test unit' ; \
+		! ls $(B)/corpus/$$n-crash-* $(B)/corpus/$$n-leak-* $(B)/corpus/$$n-timeout-* $(B)/corpus/$$n-oom-* 2>/dev/null || exit 1; done
 
 check: all $(UNIT) ## unit, plan and lint only (under a minute)
 	@B=$(B) CC='$(CC)' t/run unit plan abi lint
