@@ -88,8 +88,8 @@ static struct json *child(struct arena *a, struct json *node, mk_str key)
 	struct json *c = json_getn(node, key);
 
 	if (c == NULL) {
-		json_set(a, node, key, json_new_obj(a));
-		c = json_getn(node, key);
+		c = json_new_obj(a);
+		json_set(a, node, key, c);
 	}
 	return c;
 }

@@ -118,8 +118,29 @@ static const struct entry {
 	 {.list = SCHEMA_MAP, .keys = {"name"}}},
 };
 
+/*
+ * Can the field be in the table? For nearly all fields the first letter and the length say no. What they are in the table
+ * is found out once.
+ */
+static bool may_be_list(mk_str field)
+{
+	static uint64_t lengths[256];
+	static bool is_known;
+
+	for (size_t i = 0; !is_known && i < sizeof(table) / sizeof(*table); i++) {
+		mk_str f = table[i].field;
+
+		lengths[(unsigned char)f.p[0]] |= (uint64_t)1 << (f.n & 63);
+	}
+	is_known = true;
+	return field.n > 0 && (lengths[(unsigned char)field.p[0]] >> (field.n & 63) & 1) != 0;
+}
+
 const struct schema_rule *schema_list(const char *kind, mk_str parent, mk_str field)
 {
+	if (!may_be_list(field)) {
+		return &atomic;
+	}
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const struct entry *e = &table[i];
 
