@@ -187,8 +187,11 @@ enum mk_code config_check_dispatcher(struct arena *a, struct config *c, const mk
 /* The kind behind an entry of integrations.frameworks, e.g. "batch/job". False: no such framework. Strings are static. */
 bool config_framework_kind(mk_str name, struct config_gvk *ret);
 
-/* The configuration of dispatcher 'name': its entry in multiKueue.dispatchers, with stepSize for the incremental one. */
-struct json *config_dispatcher_config(struct arena *a, const struct config *c, mk_str name);
+/*
+ * multiKueue.dispatchers: sections by name; the incremental one's has stepSize and order as Kueue's own keys and gates
+ * say, unless it says otherwise. In 'a'; NULL when out of memory.
+ */
+struct json *config_dispatchers(struct arena *a, const struct config *c);
 
 /* The file as Kueue accepts it: without our keys, as YAML, the header filled in. In 'a'; {NULL, 0} when out of memory. */
 mk_str config_print_kueue(struct arena *a, const struct config *c);

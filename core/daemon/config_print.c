@@ -40,15 +40,23 @@ mk_str config_print_kueue(struct arena *a, const struct config *c)
 	return arena_failed(a) ? (mk_str){NULL, 0} : yaml_write(a, out);
 }
 
-struct json *config_dispatcher_config(struct arena *a, const struct config *c, mk_str name)
+struct json *config_dispatchers(struct arena *a, const struct config *c)
 {
-	const struct json *given = json_getn(c->multikueue.dispatchers, name);
-	struct json *v = json_type(given) == JSON_OBJ ? json_dup(a, given) : json_new_obj(a);
+	const struct json *given = c->multikueue.dispatchers;
+	struct json *all = json_type(given) == JSON_OBJ ? json_dup(a, given) : json_new_obj(a);
+	struct json *v = json_getn(all, STR(CONFIG_INCREMENTAL));
 
-	if (str_is(name, CONFIG_INCREMENTAL) && json_get(v, "stepSize") == NULL) {
+	if (json_type(v) != JSON_OBJ) {
+		v = json_new_obj(a);
+		json_set(a, all, STR(CONFIG_INCREMENTAL), v);
+	}
+	if (!json_get(v, "stepSize")) {
 		json_set_int(a, v, "stepSize", c->multikueue.step_size);
 	}
-	return arena_failed(a) ? NULL : v;
+	if (!json_get(v, "order") && !c->gates[CONFIG_GATE_INCREMENTAL_CONFIG_ORDER]) {
+		json_set_str(a, v, "order", STR("name"));
+	}
+	return arena_failed(a) ? NULL : all;
 }
 
 static void warn_negative(struct config_run *r, const char *pointer, const char *path)

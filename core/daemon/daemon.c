@@ -303,8 +303,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.namespace_ = c->namespace_,
 		.dispatcher = c->multikueue.dispatcher,
 		.user_agent = STR(USER_AGENT),
-		.dispatcher_config =
-			config_dispatcher_config(&d->setup->arena, c, c->multikueue.dispatcher),
+		.dispatchers = config_dispatchers(&d->setup->arena, c),
 		.worker_lost_timeout_ms = c->multikueue.worker_lost_timeout_ms,
 		.gc_interval_ms = c->multikueue.gc_interval_ms,
 		.gates = engine_gates_of(c),

@@ -105,7 +105,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .origin = o->origin,
 				    .namespace_ = o->namespace_,
 				    .dispatcher = o->dispatcher,
-				    .dispatcher_config = o->dispatcher_config,
+				    .dispatchers = o->dispatchers,
 				    .worker_lost_timeout_ms = o->worker_lost_timeout_ms,
 				    .gc_interval_ms = o->gc_interval_ms,
 				    .gates = o->gates,

@@ -28,7 +28,7 @@ struct manager_options {
 	const struct transport *transport;
 	struct manager_observer observer; /* callbacks may be NULL */
 	mk_str origin, namespace_, dispatcher, user_agent;
-	const struct json *dispatcher_config; /* NULL = {} */
+	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
 	struct engine_gates gates;
 	bool allow_loopback, allow_link_local;

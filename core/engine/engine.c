@@ -11,18 +11,13 @@ enum {
 	SWEEP_SLICE = 2000,
 };
 
-static bool find_dispatcher(struct engine *e, struct mk_err *err)
+static bool find_dispatcher(const struct engine_options *o, struct mk_err *err)
 {
-	mk_str name = e->o.dispatcher;
-
-	e->dispatcher = plug_find_dispatcher(e->o.plug, name);
-	if (e->dispatcher >= 0) {
+	if (plug_find_dispatcher(o->plug, o->dispatcher) >= 0 || is_external_name(o->dispatcher)) {
 		return true;
 	}
-	if (str_index(name, '/') > 0 && !str_starts(name, STR(NAME_GROUP "/"))) {
-		return true; /* external: another controller nominates */
-	}
-	err_set(err, MK_INVALID, "engine", "no dispatcher is named \"%.*s\"", STR_ARG(name));
+	err_set(err, MK_INVALID, "engine", "no dispatcher is named \"%.*s\"",
+		STR_ARG(o->dispatcher));
 	return false;
 }
 
@@ -57,7 +52,7 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	clusters[0] = manager;
 	e->clusters = clusters;
 	e->n_clusters = 1;
-	if (!find_dispatcher(e, err)) {
+	if (!find_dispatcher(o, err)) {
 		engine_free(e);
 		return NULL;
 	}

@@ -40,10 +40,10 @@ struct engine_options {
 	const struct kinds
 		*kinds; /* fixed kinds, then one job kind per adapter of 'plug', in its order */
 	struct plug *plug;
-	mk_str origin;                        /* multiKueue.origin */
-	mk_str namespace_;                    /* where kubeconfig Secrets live */
-	mk_str dispatcher;                    /* multiKueue.dispatcherName */
-	const struct json *dispatcher_config; /* multiKueue.dispatchers[name], or NULL = {} */
+	mk_str origin;                  /* multiKueue.origin */
+	mk_str namespace_;              /* where kubeconfig Secrets live */
+	mk_str dispatcher;              /* multiKueue.dispatcherName */
+	const struct json *dispatchers; /* multiKueue.dispatchers: section by name, or NULL = {} */
 	int64_t worker_lost_timeout_ms;
 	int64_t gc_interval_ms; /* 0 = off */
 	struct engine_gates gates;

@@ -276,6 +276,7 @@ static void draw_check(struct draw *d, const struct json *obj)
 	mk_str name = json_str(json_get(ref, "name"));
 
 	draw_active(d, obj);
+	d->f.s[S_DISPATCHER] = annotation(obj, NAME_DISPATCHER);
 	flag(d, F_OURS, str_is(json_str_at(obj, "/spec/controllerName"), NAME_CONTROLLER));
 	if (json_type(ref) != JSON_OBJ) {
 		d->f.s[S_PROBLEM] = STR("missing parameters reference");
@@ -377,6 +378,7 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 	} else if (kind == KIND_CHECK) {
 		draw_check(d, obj);
 	} else if (kind == KIND_CONFIG) {
+		d->f.s[S_DISPATCHER] = annotation(obj, NAME_DISPATCHER);
 		draw_names(d, json_at(obj, "/spec/clusters"));
 	} else if (kind == KIND_CLUSTER) {
 		draw_cluster(d, obj);

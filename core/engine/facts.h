@@ -47,8 +47,9 @@ enum fact_str {
 	S_MESSAGE,    /* check, cluster: of Active */
 	S_CONFIG,     /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
 	S_PROBLEM,
-	S_LOCATION, /* cluster */
-	S_QUEUE,    /* Workload: status.admission.clusterQueue */
+	S_LOCATION,   /* cluster */
+	S_QUEUE,      /* Workload: status.admission.clusterQueue */
+	S_DISPATCHER, /* check, config: our annotation */
 	S_N
 };
 

@@ -60,7 +60,7 @@ bool fault_resting(struct pass *p)
 
 bool fault_dispatcher_resting(struct pass *p)
 {
-	if (!plug_dispatcher_resting(p->e->o.plug, (size_t)p->e->dispatcher, p->e->wall)) {
+	if (!plug_dispatcher_resting(p->e->o.plug, (size_t)p->dispatcher, p->e->wall)) {
 		return false;
 	}
 	queue_add_at(&p->e->queue, &p->w->item, p->e->now + REST_MS);

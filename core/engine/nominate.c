@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which clusters are tried: what the dispatcher says, or what an external one stored in the Workload, and writing it. */
+/* Which clusters are tried: what the dispatcher says, or what an external one stored in the Workload; and writing it. */
+#include "core/base/hash.h"
+#include "core/base/timefmt.h"
 #include "core/engine/pass.h"
 
-enum { ALONE_MS = 60 * 1000 };
+enum { ALONE_MS = 60 * 1000, TUG_MS = 60 * 1000, TUG_MAX = 5 };
 
 bool is_nominated(const struct pass *p, mk_str name)
 {
@@ -50,27 +52,61 @@ static struct json *cluster_list(struct pass *p)
 	return list;
 }
 
-static void stored_pick(struct pass *p, struct pick *pick)
+static bool is_in_config(const struct pass *p, mk_str name)
 {
-	pick->valid = true;
-	for (size_t i = 0; i < p->f->n_names && pick->n < MAX_PICK; i++) {
-		pick->names[pick->n++] = p->f->names[i];
+	for (size_t i = 0; i < p->n_clones && p->clones[i].in_config; i++) {
+		if (str_eq(str_of(p->clones[i].c->name), name)) {
+			return true;
+		}
 	}
+	return false;
 }
 
-static void ask_dispatcher(struct pass *p, struct pick *pick)
+/* The stored nominations, less those that the config does not name any more. Returns how many those are. */
+static size_t stored_pick(struct pass *p, struct pick *pick, mk_str *ret_stranger)
+{
+	size_t strangers = 0;
+
+	pick->valid = true;
+	for (size_t i = 0; i < p->f->n_names && pick->n < MAX_PICK; i++) {
+		if (is_in_config(p, p->f->names[i])) {
+			pick->names[pick->n++] = p->f->names[i];
+		} else if (strangers++ == 0) {
+			*ret_stranger = p->f->names[i];
+		}
+	}
+	return strangers;
+}
+
+/* When the stored list was written: our check's time says it, so that a restart keeps the round. */
+static int64_t last_set_ms(const struct pass *p, const struct json *wl)
+{
+	const struct json *entry = facts_find(json_at(wl, "/status/admissionChecks"), "name",
+					      p->f->checks[p->check].p);
+	int64_t at;
+
+	if (p->f->n_names == 0 ||
+	    !time_parse(json_str(json_get(entry, "lastTransitionTime")), &at)) {
+		return -1;
+	}
+	return at;
+}
+
+static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 {
 	struct engine *e = p->e;
 	struct plug_pick got = {0};
 	struct json *list = cluster_list(p), *wl = pass_workload(p);
 	struct mk_err err = {0};
+	mk_str stranger;
 	enum mk_code code;
 
 	if (!wl || e->no_memory || fault_dispatcher_resting(p)) {
 		return;
 	}
-	code = plug_nominate(e->o.plug, (size_t)e->dispatcher, wl, list, e->o.dispatcher_config,
-			     e->wall, -1, &e->scratch, &got, &err);
+	code = plug_nominate(e->o.plug, (size_t)p->dispatcher, wl, list,
+			     json_getn(e->o.dispatchers, name), e->wall, last_set_ms(p, wl),
+			     &e->scratch, &got, &err);
 	if (code != MK_OK || got.verdict < 0) {
 		fault_tell(p, code, &err, got.verdict, got.said);
 		return;
@@ -79,7 +115,7 @@ static void ask_dispatcher(struct pass *p, struct pick *pick)
 		queue_add_at(&e->queue, &p->w->item, e->now + got.wait_ms);
 	}
 	if (!(got.verdict & MK_SET)) {
-		stored_pick(p, pick);
+		(void)stored_pick(p, pick, &stranger);
 		return;
 	}
 	pick->valid = true;
@@ -101,13 +137,48 @@ static bool same_set(const struct pass *p, const struct pick *pick)
 	return true;
 }
 
+/* People are told once a round, and what they are told is no error of ours: the round goes on. */
+static void tell_once(struct pass *p, bool *said, mk_str text)
+{
+	if (!*said && p->e->may_write) {
+		*said = true;
+		note_record(p->e, p->local, "Warning", text);
+	}
+}
+
+/* The same list again and again: somebody undoes it, or owns a part of it. That must not become a hot loop. */
+static bool is_tug(struct pass *p, const struct pick *pick)
+{
+	struct wl *w = p->w;
+	uint64_t wanted = 0;
+
+	for (size_t i = 0; i < pick->n; i++) {
+		wanted = wanted * 31 + hash64(pick->names[i]);
+	}
+	if (w->wanted_n == 0 || w->wanted != wanted || p->e->now - w->wanted_at >= TUG_MS) {
+		w->wanted = wanted;
+		w->wanted_at = p->e->now;
+		w->wanted_n = 0;
+	}
+	if (w->wanted_n++ < TUG_MAX) {
+		return false;
+	}
+	rule_hit(p->e, R_TUG);
+	queue_add_at(&p->e->queue, &w->item, w->wanted_at + TUG_MS);
+	tell_once(p, &w->tug_said,
+		  STR("status.nominatedClusterNames does not stay as it was written: another field "
+		      "manager has a hand in it"));
+	return true;
+}
+
 void nominate(struct pass *p, const struct pick *pick)
 {
 	struct engine *e = p->e;
 	struct arena *a = e->out->arena;
 	struct json *body, *list = json_new_arr(a);
 
-	if (same_set(p, pick) || !ops_ready(e, p->local, &p->w->item)) {
+	if (p->dispatcher < 0 || same_set(p, pick) || !ops_ready(e, p->local, &p->w->item) ||
+	    is_tug(p, pick)) {
 		return;
 	}
 	body = ssa_body(e, p->local);
@@ -118,15 +189,25 @@ void nominate(struct pass *p, const struct pick *pick)
 		json_add(a, list, json_new_str(a, pick->names[i]));
 	}
 	json_set(a, json_get(body, "status"), STR("nominatedClusterNames"), pick->n ? list : NULL);
+	ssa_check_time(p, body);
 	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, (mk_str){NULL, 0});
 }
 
-/* Another controller is to nominate: when none does for a minute, people are told, once a round. */
-static void await_nomination(struct pass *p)
+/* Another controller is to nominate: when none does for a minute, or a name is not of the config, people are told. */
+static void external_pick(struct pass *p, mk_str name, struct pick *pick)
 {
 	struct engine *e = p->e;
 	struct wl *w = p->w;
+	mk_str stranger;
 
+	if (stored_pick(p, pick, &stranger) > 0) {
+		rule_hit(e, R_STRANGER);
+		tell_once(p, &w->stranger_said,
+			  arena_printf(&e->scratch,
+				       "The nominated cluster \"%.*s\" is not in MultiKueueConfig "
+				       "\"%.*s\": the dispatcher \"%.*s\" should not have named it",
+				       STR_ARG(stranger), STR_ARG(p->config->name), STR_ARG(name)));
+	}
 	if (p->f->n_names > 0) {
 		w->alone_since = INT64_MAX;
 		return;
@@ -134,28 +215,55 @@ static void await_nomination(struct pass *p)
 	if (w->alone_since == INT64_MAX) {
 		w->alone_since = e->now;
 	}
-	if (w->alone_said || !e->may_write) {
+	if (w->alone_said) {
 		return;
 	}
 	if (e->now - w->alone_since < ALONE_MS) {
 		queue_add_at(&e->queue, &w->item, w->alone_since + ALONE_MS);
 		return;
 	}
-	w->alone_said = true;
 	rule_hit(e, R_ALONE);
-	note_record(e, p->local, "Warning",
-		    arena_printf(&e->scratch,
-				 "No cluster was nominated for %d seconds; this is left to the "
-				 "dispatcher \"%.*s\", is it running?",
-				 ALONE_MS / 1000, STR_ARG(e->o.dispatcher)));
+	tell_once(p, &w->alone_said,
+		  arena_printf(&e->scratch,
+			       "No cluster was nominated for %d seconds; this is left to the "
+			       "dispatcher \"%.*s\", is it running?",
+			       ALONE_MS / 1000, STR_ARG(name)));
+}
+
+bool is_external_name(mk_str name)
+{
+	return name.n == 0 || (str_index(name, '/') > 0 && !str_starts(name, STR(NAME_GROUP "/")));
+}
+
+/* The check's annotation, else the config's, else the configuration's dispatcherName. */
+static mk_str dispatcher_name(const struct pass *p)
+{
+	const struct record *check =
+		manager_get(p->e, KIND_CHECK, (mk_str){NULL, 0}, p->f->checks[p->check]);
+
+	if (check && check->facts->s[S_DISPATCHER].n > 0) {
+		return check->facts->s[S_DISPATCHER];
+	}
+	return p->config->facts->s[S_DISPATCHER].n > 0 ? p->config->facts->s[S_DISPATCHER]
+						       : p->e->o.dispatcher;
 }
 
 void choose(struct pass *p, struct pick *pick)
 {
-	if (p->e->dispatcher < 0) {
-		await_nomination(p);
-		stored_pick(p, pick);
+	mk_str name = dispatcher_name(p);
+
+	p->dispatcher = plug_find_dispatcher(p->e->o.plug, name);
+	if (p->dispatcher >= 0) {
+		ask_dispatcher(p, name, pick);
+	} else if (is_external_name(name)) {
+		external_pick(p, name, pick);
 	} else {
-		ask_dispatcher(p, pick);
+		rule_hit(p->e, R_NO_DISPATCHER);
+		tell_once(p, &p->w->alone_said,
+			  arena_printf(&p->e->scratch,
+				       "No dispatcher is named \"%.*s\": annotation %s of "
+				       "AdmissionCheck \"%.*s\" or of its MultiKueueConfig",
+				       STR_ARG(name), NAME_DISPATCHER,
+				       STR_ARG(p->f->checks[p->check])));
 	}
 }

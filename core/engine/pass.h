@@ -33,6 +33,7 @@ struct pass {
 	enum check_state state;
 	const struct record *config; /* NULL: none */
 	uint16_t kind;               /* of the job; 0: no adapter */
+	int dispatcher;              /* of plug; -1 external. Known after choose */
 	size_t adapter;
 	struct record *job;   /* local; NULL: absent, or not known yet */
 	struct clone *clones; /* clusters of the config in its order, then the others */
@@ -113,7 +114,7 @@ struct pick {
 
 /* Asks the dispatcher, or reads what an external one stored. */
 void choose(struct pass *p, struct pick *pick);
-/* Writes the nominations, unless they stand there already. */
+/* Writes the nominations, unless they stand there already or are another controller's. */
 void nominate(struct pass *p, const struct pick *pick);
 /* Is the cluster nominated in the Workload as we last read it? */
 bool is_nominated(const struct pass *p, mk_str name);
@@ -179,6 +180,8 @@ struct json *pass_job(struct pass *p);
 struct json *ssa_body(struct engine *e, const struct record *r);
 /* Our check's entry in 'body': state, message, and the time if the state changes. */
 void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str message);
+/* Our check's time becomes now, whatever its state. */
+void ssa_check_time(struct pass *p, struct json *body);
 /* Adds or replaces a condition. */
 void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str reason,
 		   mk_str message, int64_t generation);

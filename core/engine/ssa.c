@@ -227,6 +227,17 @@ void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str
 	json_set_str(a, entry, "state", str_of(check_state_name(state)));
 }
 
+void ssa_check_time(struct pass *p, struct json *body)
+{
+	struct arena *a = p->e->out->arena;
+	struct json *list = json_at(body, "/status/admissionChecks");
+	struct json *entry = facts_find(list, "name", p->f->checks[p->check].p);
+
+	if (entry) {
+		json_set_str(a, entry, "lastTransitionTime", time_rfc3339(a, p->e->wall));
+	}
+}
+
 void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str reason,
 		   mk_str message, int64_t generation)
 {

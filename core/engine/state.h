@@ -56,6 +56,9 @@
 	X(R_UNNOMINATED, "9.unnominated")     \
 	X(R_FOREIGN, "9.foreign")             \
 	X(R_ALONE, "9.alone")                 \
+	X(R_STRANGER, "9.stranger")           \
+	X(R_NO_DISPATCHER, "9.no_dispatcher") \
+	X(R_TUG, "9.tug")                     \
 	X(R_PLUGIN, "plugin.fault")           \
 	X(R_GC, "gc.orphan")                  \
 	X(R_GC_HELD, "gc.held")               \
@@ -153,6 +156,11 @@ struct wl {
 	bool pending;        /* seen before its check turned Ready */
 	int64_t alone_since; /* no external dispatcher nominated; INT64_MAX = one did, or none is needed */
 	bool alone_said;       /* ... and people were told, in this round */
+	bool stranger_said;    /* a nominated cluster is not in the config */
+	bool tug_said;         /* somebody undoes our nominations */
+	uint64_t wanted;       /* hash of the nominations that we wrote last in this round */
+	int64_t wanted_at;     /* ... for the first time */
+	unsigned wanted_n;     /* ... so often */
 	int64_t fault_said_at; /* a plugin's fault was told; INT64_MIN never */
 	bool gc;               /* objects without our annotations may go too */
 	bool gc_held;          /* people count it as held in this interval */
@@ -193,7 +201,6 @@ struct engine {
 	struct list_node inflight;
 	struct list_node workloads;
 	struct queue_item gc_item, sweep_item;
-	int dispatcher;      /* of plug; -1 external */
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
 	bool started;
@@ -274,6 +281,8 @@ void gc_pass(struct engine *e);
 void breaker_tick(struct engine *e);
 /* Is what may destroy halted? Counts that something was. */
 bool breaker_holds(struct engine *e);
+/* A dispatcher's name under another domain than Kueue's, or none: another controller nominates. */
+bool is_external_name(mk_str name);
 /* Sees to the watch on a job kind; true when its list is known. */
 bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
 /* Sends the request for the watch, whoever asked already. */

@@ -199,6 +199,9 @@ static void release(struct pass *p, enum rule rule)
 	p->w->lost_at = INT64_MAX;
 	p->w->alone_since = INT64_MAX;
 	p->w->alone_said = false;
+	p->w->stranger_said = false;
+	p->w->tug_said = false;
+	p->w->wanted_n = 0;
 	breaker_new_round(p->w);
 	if (!left && facts_is(p->f, F_FINISHED)) {
 		record_drop_blob(&p->e->store, p->local);

@@ -74,6 +74,7 @@ int main(int argc, char **argv)
 	arena_init(&a, 0);
 	load(p, &a, "job.so");
 	load(p, &a, "all_at_once.so");
+	load(p, &a, "incremental.so");
 	ok(plug_add(p, &kinds, "", NULL) == MK_OK, "test descriptors");
 	ok(plug_add_framework(p, (mk_str){"Foo.v1.ex.io", 12}, NULL) == MK_OK, "a generic kind");
 	int n = scandir(root, &list, NULL, by_name);

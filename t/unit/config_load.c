@@ -136,13 +136,18 @@ static void test_values(void)
 		    "\n  incrementalDispatcherConfig:\n    stepSize: 5\n",
 		 "row 12: with 5");
 	is_int(c.multikueue.step_size, 5, "... 5");
-	v = config_dispatcher_config(&a, &c, STR(CONFIG_INCREMENTAL));
+	v = json_getn(config_dispatchers(&a, &c), STR(CONFIG_INCREMENTAL));
 	is_int(json_int(json_get(v, "stepSize"), 0), 5, "... handed to the dispatcher");
 	accepted(V2 "featureGates:\n  MultiKueueIncrementalDispatcherConfig: false\nmultiKueue:\n"
 		    "  dispatcherName: " CONFIG_INCREMENTAL
 		    "\n  incrementalDispatcherConfig:\n    stepSize: 5\n",
 		 "with its gate off");
 	is_int(c.multikueue.step_size, 3, "... the step size does not count");
+	accepted(V2 "featureGates:\n  MultiKueueIncrementalDispatcherRespectConfigOrder: false\n"
+		    "multiKueue:\n  dispatcherName: " CONFIG_INCREMENTAL "\n",
+		 "in another order");
+	v = json_getn(config_dispatchers(&a, &c), STR(CONFIG_INCREMENTAL));
+	is_str(json_str(json_get(v, "order")).p, "name", "... and by name with the gate off");
 }
 
 static void test_our_values(void)
@@ -163,8 +168,8 @@ static void test_our_values(void)
 		   c.multikueue.worker_lost_timeout_ms == CONFIG_KEEP_MS &&
 		   c.multikueue.external_dispatchers.n == 1,
 	   "... have their values");
-	is_str(json_str_at(config_dispatcher_config(&a, &c, STR("acme.io/x")), "/a/1/b").p, "c",
-	       "... a dispatcher's section");
+	is_str(json_str_at(json_getn(config_dispatchers(&a, &c), STR("acme.io/x")), "/a/1/b").p,
+	       "c", "... a dispatcher's section");
 	is_int(problems.n_warnings, 1, "... and one warning that Kueue refuses them");
 	is_int(problems.first->line, 4, "... with its line");
 }

@@ -398,7 +398,7 @@ static void dispatcher_names(void)
 		{"example.com/mine", true},
 		{"/mine", false},
 		{"mine", false},
-		{"", false},
+		{"", true}, /* as Kueue has it: external */
 	};
 	struct world *w = w_new(1);
 
