@@ -98,6 +98,8 @@ static void test_defaults(void)
 		   c.internal_certs && c.client_burst == 500 && c.client_qps > 299 &&
 		   c.cache_sync_timeout_ms == 120000,
 	   "servers and client");
+	ok(!c.webhook_on && str_is(c.webhook_secret_name, "multikueue-webhook-server-cert"),
+	   "no webhook unasked");
 	ok(str_is(c.multikueue.plugin_directory, "/usr/local/lib/multikueue/plugins") &&
 		   c.multikueue.budgets.soft_time_ms == 5 &&
 		   c.multikueue.budgets.hard_time_ms == 50 &&
@@ -121,6 +123,15 @@ static void test_values(void)
 	is_str(c.namespace_.p, "ours", "the pod's namespace");
 	is_str(json_str_at(c.managed_jobs_selector, "/matchExpressions/0/values/1").p, "ours",
 	       "... is in the default selector");
+	accepted(V2 "webhook: {}\n", "an empty section");
+	ok(c.webhook_on && c.internal_certs, "... is a webhook with our own authority");
+	accepted(V2 "webhook: {certDir: /certs}\n", "a folder of certificates");
+	ok(c.webhook_on && !c.internal_certs, "... is used");
+	accepted(V2 "webhook: {certDir: /c}\ninternalCertManagement: {enable: true}\n",
+		 "unless the authority is asked for");
+	ok(c.internal_certs, "... is ours then");
+	accepted(V2 "webhook: null\n", "null is no section");
+	ok(!c.webhook_on, "... at all");
 	accepted(MK "  gcInterval: 0s\n  workerLostTimeout: 0s\n", "row 6: zero");
 	ok(c.multikueue.gc_interval_ms == 0 && c.multikueue.worker_lost_timeout_ms == 0,
 	   "... kept");
