@@ -140,11 +140,51 @@ static void parameters(void)
 	w_free(w);
 }
 
+/* The condition meets a conflict: the engine knows what it knows, and says so by the next version. */
+static void condition_in_conflict(void)
+{
+	struct world *w = w_new(2);
+
+	a_job(w, "j");
+	w_settle(w);
+	w_take(w);
+	w->rig = (struct rig){.times = 2,
+			      .type = OP_MERGE,
+			      .kind = KIND_CLUSTER,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_CONFLICT};
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	is_str(active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
+	       "the condition cannot be written");
+	a_job(w, "k");
+	w_settle(w);
+	ok(!clone_of(w, 1, "wl-k") && clone_of(w, 2, "wl-k"),
+	   "yet the loss is known to the next job");
+	w_later(w, 30000);
+	is_str(active(w, KIND_CLUSTER, "w1"), "False ClientConnectionFailed: connection refused",
+	       "written with the version that was read then");
+	is_int(w->rig.times, 0, "after two conflicts");
+	/* Somebody else wrote it, and the watch did not tell yet. */
+	w->up[0] = false;
+	change(w, KIND_CLUSTER, "", "w1", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
+	w->up[0] = true;
+	w_take(w);
+	w_link(w, 1, LINK_UP);
+	w_later(w, 5000);
+	is_str(active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "the end is the truth");
+	ok(strstr(w_take(w), "get 0 MultiKueueCluster w1 get\nmerge 0 MultiKueueCluster w1") &&
+		   strstr(w_find(w, 0, KIND_CLUSTER, "", "w1")->text, "\"a\":\"b\""),
+	   "a version that was not read is not overwritten: read, then written");
+	w_free(w);
+}
+
 int main(void)
 {
 	sources();
 	secrets();
 	made_anew();
 	parameters();
+	condition_in_conflict();
 	return done_testing();
 }

@@ -137,6 +137,52 @@ static void another_incarnation(void)
 	w_free(w);
 }
 
+/* Jobs come, run and are deleted for long; those that never came near a worker, too. */
+static void memory_of_the_deleted(void)
+{
+	enum { ROUNDS = 20, EACH = 50 };
+	struct world *w = w_new(2);
+	struct engine_stats before, after;
+	char name[32], wl[40];
+
+	w_later(w, 1000);
+	engine_get_stats(w->e, &before);
+	for (int i = 0; i < ROUNDS * EACH; i++) {
+		snprintf(name, sizeof(name), "j%d", i);
+		snprintf(wl, sizeof(wl), "wl-%s", name);
+		a_job(w, name);
+		if (i % 2) {
+			/* not of MultiKueue */
+			w_patch(w, w_find(w, 0, KIND_WORKLOAD, "ns", wl),
+				"{\"status\":{\"admissionChecks\":null}}");
+		}
+		if (i % EACH != EACH - 1) {
+			continue;
+		}
+		w_settle(w);
+		for (int n = i - EACH + 1; n <= i; n++) {
+			snprintf(name, sizeof(name), "j%d", n);
+			snprintf(wl, sizeof(wl), "wl-%s", name);
+			if (n % 4 == 0) {
+				admit(w, 2, wl);
+				w_settle(w);
+			}
+			w_del(w, w_find(w, 0, JOB, "ns", name));
+			w_del(w, w_find(w, 0, KIND_WORKLOAD, "ns", wl));
+		}
+		w_later(w, 5000);
+		w_take(w);
+	}
+	is_int((long long)remote_objects(w), 0, "a thousand are deleted: nothing is left of them");
+	w_later(w, 7200000);
+	engine_get_stats(w->e, &after);
+	is_int((long long)after.workloads, 0, "no Workload is known");
+	is_int((long long)after.objects, (long long)before.objects,
+	       "trap_58: records are those of before");
+	is_int((long long)after.bytes, (long long)before.bytes, "and so is their memory");
+	w_free(w);
+}
+
 int main(void)
 {
 	for (int s = 0; s < N_STAGES; s++) {
@@ -148,5 +194,6 @@ int main(void)
 	}
 	terminating();
 	another_incarnation();
+	memory_of_the_deleted();
 	return done_testing();
 }

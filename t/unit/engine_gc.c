@@ -2,24 +2,6 @@
 /* What is deleted without a local Workload: a share at once, all of it when its absence is sure. */
 #include "t/unit/engine_world.h"
 
-/* Clones of ours on w1 that no Workload of the manager knows, as after its store was restored. */
-static void orphans(struct world *w, int n)
-{
-	char text[1024];
-
-	for (int i = 0; i < n; i++) {
-		snprintf(text, sizeof(text),
-			 "{\"metadata\":{\"name\":\"wl-%d\",\"namespace\":\"ns\",\"labels\":{"
-			 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
-			 "\"multikueued.io/manager-id\":\"manager-id\","
-			 "\"multikueued.io/workload-uid\":\"u%d\","
-			 "\"multikueued.io/owner-kind\":\"batch/v1, Kind=Job\","
-			 "\"multikueued.io/owner-name\":\"j%d\"}},\"spec\":{}}",
-			 i, i, i);
-		w_put(w, 1, KIND_WORKLOAD, text);
-	}
-}
-
 static uint64_t held(const struct world *w)
 {
 	struct engine_stats st;

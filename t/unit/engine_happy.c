@@ -171,6 +171,40 @@ static void test_rest(struct world *w)
 	is_str(w_take_work(w), "", "a restart at rest: nothing");
 }
 
+/* The job there is at rest before Kueue unsuspends the one here: no event will tell its state again. */
+static void steady_before_unsuspended(void)
+{
+	struct world *w = w_new(2);
+	struct object *local;
+	struct engine_stats before, after;
+
+	a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	local = w_find(w, 0, JOB, "ns", "j");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2,\"ready\":2}}");
+	w_later(w, 5000);
+	is_str(w_str(w, local, "/status/active"), "", "deferred while it is suspended here");
+	w_take(w);
+	engine_get_stats(w->e, &before);
+	w_later(w, 20000);
+	engine_get_stats(w->e, &after);
+	is_int((long long)(after.passes - before.passes), 10, "looked at again every 2 s");
+	is_str(w_take(w), "", "without a request");
+	w_patch(w, local, "{\"spec\":{\"suspend\":false}}");
+	w_settle(w);
+	is_str(w_str(w, local, "/status/ready"), "2",
+	       "trap_41: unsuspended later: the status that rested there comes over");
+	w_later(w, 2000);
+	engine_get_stats(w->e, &before);
+	w_later(w, 600000);
+	engine_get_stats(w->e, &after);
+	ok(after.passes - before.passes < 10, "and nothing is looked at for nothing");
+	w_free(w);
+}
+
 int main(void)
 {
 	struct world *w = w_new(3);
@@ -186,5 +220,6 @@ int main(void)
 	is_int(w->requests - before, 14, "requests: 13 and one more status");
 	test_rest(w);
 	w_free(w);
+	steady_before_unsuspended();
 	return done_testing();
 }

@@ -445,6 +445,24 @@ static size_t objects_on(const struct world *w, cluster_id c)
 	return n;
 }
 
+/* Clones of ours on w1 that no Workload of the manager knows, as after its store was restored. */
+static void orphans(struct world *w, int n)
+{
+	char text[1024];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(text, sizeof(text),
+			 "{\"metadata\":{\"name\":\"wl-%d\",\"namespace\":\"ns\",\"labels\":{"
+			 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+			 "\"multikueued.io/manager-id\":\"manager-id\","
+			 "\"multikueued.io/workload-uid\":\"u%d\","
+			 "\"multikueued.io/owner-kind\":\"batch/v1, Kind=Job\","
+			 "\"multikueued.io/owner-name\":\"j%d\"}},\"spec\":{}}",
+			 i, i, i);
+		w_put(w, 1, KIND_WORKLOAD, text);
+	}
+}
+
 static const char *check_state(struct world *w, const struct object *wl)
 {
 	return w_str(w, wl, "/status/admissionChecks/0/state");
@@ -493,6 +511,7 @@ static inline void w_unused(void)
 	(void)check_state;
 	(void)nominated;
 	(void)objects_on;
+	(void)orphans;
 	(void)w_later;
 	(void)w_times;
 }

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workers out of reach: when a loss counts, what others' copies say meanwhile, and what is collected where. */
+#include "t/unit/engine_world.h"
+
+/* A job that ran for long is not lost sooner: the clock is the loss's, not the check's. */
+static void fresh_loss(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_later(w, 36000000);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 899000);
+	is_str(check_state(w, wl), "Ready", "Ready for ten hours, lost for less than the timeout");
+	w_link(w, 2, LINK_UP);
+	w_later(w, 1000);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 899000);
+	is_str(check_state(w, wl), "Ready", "an earlier loss does not count");
+	w_later(w, 2000);
+	is_str(check_state(w, wl), "Retry", "the one that lasts does");
+	w_free(w);
+}
+
+/* A world whose j runs on w2, with a clone of it on w1 that is out of sync and comes back into sight. */
+static struct world *other_out_of_sync(struct object **ret_wl, bool winner_away)
+{
+	struct world *w = w_new(2);
+
+	*ret_wl = a_job(w, "j");
+	w_settle(w);
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	clone_condition(w, 1, "wl-j", "Finished", "OutOfSync", false);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	if (winner_away) {
+		w_link(w, 2, LINK_DOWN);
+		w_settle(w);
+	}
+	w_take(w);
+	w_link(w, 1, LINK_UP);
+	w_later(w, 5000);
+	return w;
+}
+
+static void others_out_of_sync(void)
+{
+	struct object *wl = NULL;
+	struct world *w = other_out_of_sync(&wl, false);
+
+	ok(strstr(w_take(w), "delete 1 Workload wl-j 6.loser") != NULL,
+	   "another worker's clone is out of sync while the winner runs: it goes");
+	is_str(check_state(w, wl), "Ready", "the winner stays");
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "with its job");
+	w_free(w);
+
+	w = other_out_of_sync(&wl, true);
+	is_int((long long)objects_on(w, 1), 0, "... and while the winner is away: it goes too");
+	is_str(check_state(w, wl), "Ready", "the winner has its grace all the same");
+	w_later(w, 880000);
+	is_str(check_state(w, wl), "Ready", "all of it");
+	w_later(w, 20000);
+	is_str(check_message(w, wl), "Admitting remote lost, Previously: \"Ready\"",
+	       "and is lost in the end, not out of sync");
+	w_free(w);
+}
+
+/* The link's verdict on credentials that are no use. */
+static void bad_credentials(struct world *w, cluster_id c)
+{
+	struct pending *p;
+
+	w_link(w, c, LINK_DOWN);
+	p = &w->q[w->n_q - 1];
+	p->ev.code = MK_INVALID;
+	p->ev.reason = STR("BadKubeConfig");
+	free(p->msg);
+	p->msg = w_dup(STR("load client config failed: invalid kubeconfig"));
+}
+
+/* Bad credentials and restarts, more often than the timeout: the loss is on record and ends. */
+static void bad_kubeconfig_and_restarts(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	int64_t lost = 0;
+
+	w->stay_down[2] = true;
+	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"),
+		"{\"data\":{\"kubeconfig\":\"YmFk\"}}");
+	w_settle(w);
+	bad_credentials(w, 2);
+	w_settle(w);
+	for (; lost < 850000; lost += 301000) {
+		w_later(w, 300000);
+		is_str(check_state(w, wl), lost < 600000 ? "Ready" : "Retry",
+		       lost < 600000
+			       ? "bad credentials: within the grace"
+			       : "trap_20: restarts do not put it off: lost after the timeout");
+		w_restart(w);
+		w_settle(w);
+		bad_credentials(w, 2);
+		w_settle(w);
+	}
+	is_str(check_message(w, wl), "Admitting remote lost, Previously: \"Ready\"",
+	       "in the words of a loss");
+	w_free(w);
+}
+
+/* The Secret is not there after a restart: nothing is tried, and the grace runs. */
+static void no_kubeconfig_and_a_restart(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"));
+	w_later(w, 600000);
+	w_restart(w);
+	w_later(w, 200000);
+	is_str(check_state(w, wl), "Ready", "the Secret is gone: within the grace");
+	w_later(w, 120000);
+	is_str(check_state(w, wl), "Retry", "over a restart: lost after the timeout");
+	w_free(w);
+}
+
+/* The collector's intervals pass while a worker is away, was never there, or is no cluster any more. */
+static void collector_meets_absence(void)
+{
+	struct world *w = w_new(3);
+
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	orphans(w, 1);
+	w->stay_down[2] = true;
+	w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"));
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w3"));
+	w_settle(w);
+	w_take(w);
+	w_later(w, 650000);
+	is_str(w_take_work(w), "",
+	       "trap_03: the collector asks nothing of workers that are not connected");
+	is_int((long long)objects_on(w, 1), 1, "what it cannot see stays");
+	w_link(w, 1, LINK_UP);
+	w_later(w, 130000);
+	is_int((long long)objects_on(w, 1), 0, "it is collected when the worker is back");
+	w_free(w);
+}
+
+int main(void)
+{
+	fresh_loss();
+	others_out_of_sync();
+	bad_kubeconfig_and_restarts();
+	no_kubeconfig_and_a_restart();
+	collector_meets_absence();
+	return done_testing();
+}
