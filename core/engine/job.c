@@ -244,16 +244,6 @@ static void stamp(struct pass *p, struct json *draft)
 		 p->w->name.n <= 63 ? json_new_str(a, p->w->name) : NULL);
 }
 
-static void forward_pointers(struct pass *p, const struct plug_view *v, struct json *draft)
-{
-	const char *const *pointer = adapter_of(p)->d->forward;
-
-	for (; pointer && *pointer; pointer++) {
-		(void)json_put(p->e->out->arena, draft, *pointer,
-			       json_dup(p->e->out->arena, json_at(v->local, *pointer)));
-	}
-}
-
 void job_forward(struct pass *p, struct clone *k, struct record *remote)
 {
 	struct arena *a = p->e->out->arena;
@@ -276,7 +266,10 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	if (res.verdict & MK_SET) {
 		stamp(p, draft);
 	}
-	forward_pointers(p, &v, draft);
+	if (plug_forward(adapter_of(p), v.local, draft, a) == MK_NO_MEMORY) {
+		say_no_memory(p->e);
+		return;
+	}
 	diff = json_diff(a, v.remote, draft);
 	if (!diff || !ops_ready(p->e, remote, &p->w->item)) {
 		return;

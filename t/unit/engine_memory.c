@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Out of memory at each allocation of each stage: the step ends early, nothing is lost, the job still finishes. */
+#include "core/engine/facts.h"
 #include "t/unit/engine_world.h"
 
 enum { N_STAGES = 6, N_TROUBLES = 12, EVERY = 7 };
@@ -193,9 +194,40 @@ static void everywhere(int n_stages, bool (*life)(uint64_t n, int at), const cha
 	}
 }
 
+/* A job that no memory is left to judge is no unusable job: there are no facts of it at all. */
+static void judged_without_memory(void)
+{
+	static const char text[] =
+		"{\"metadata\":{\"name\":\"j\"},\"spec\":{\"managedBy\":\"example.com/other\"}}";
+	struct world *w = w_new(1);
+	struct facts_env env = {.plug = w->plug, .adapter = plug_adapter(w->plug, 0)};
+	struct facts *f = NULL;
+	int n = 0, wrong = 0;
+
+	while (!f && n < 100) {
+		struct arena objects, scratch;
+		struct json *v = NULL;
+
+		arena_init(&objects, 0);
+		arena_init(&scratch, 0);
+		json_parse(&objects, str_of(text), &v, NULL);
+		alloc_fail_after((uint64_t)++n);
+		f = facts_of(JOB, v, &env, &scratch);
+		alloc_fail_after(0);
+		wrong += f && (facts_is(f, F_UNUSABLE) || f->s[S_REASON].n == 0);
+		arena_done(&scratch);
+		arena_done(&objects);
+	}
+	ok(f && n > 1, "facts, once there is memory for them");
+	is_int(wrong, 0, "and before that none");
+	mk_free(f);
+	w_free(w);
+}
+
 int main(void)
 {
 	everywhere(N_STAGES, starve, "stage");
 	everywhere(N_TROUBLES, starve_in_trouble, "trouble");
+	judged_without_memory();
 	return done_testing();
 }
