@@ -27,6 +27,7 @@ void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *
 /* The same as JSON: [{"file", "line", "kind", "name", "rule", "path", "message"}]. NULL: out of memory. */
 struct json *tree_errors_json(struct cli *c, const struct tree_input *in);
 
-extern const struct cli_command tree_status, tree_validate, tree_show, tree_explain, tree_simulate, tree_diff;
+extern const struct cli_command tree_status, tree_validate, tree_show, tree_explain, tree_simulate,
+	tree_diff;
 
 #endif
