@@ -119,12 +119,12 @@ static void tell(struct apply *a, const struct task *t, const struct kube_reply 
 	if (t->op_id == 0) {
 		return;
 	}
-	/* The event is handled later; kube's answer dies when its callback returns, and the task with this one. */
+	/* The event is handled later; kube's words die when its callback returns, and the task with this one. */
 	ev.ns = arena_dup(a->sink.arena, t->ns);
 	ev.name = arena_dup(a->sink.arena, t->name);
 	ev.text = arena_dup(a->sink.arena, r->text);
 	ev.reason = arena_dup(a->sink.arena, r->reason);
-	ev.obj = json_dup(a->sink.arena, r->obj);
+	ev.obj = r->obj; /* kube parsed it in the sink's arena, which is ours too */
 	a->sink.emit(a->sink.ctx, &ev);
 }
 

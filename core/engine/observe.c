@@ -17,63 +17,45 @@ static bool is_admission_entry(const struct json *entry)
 	       str_is(json_str(json_get(entry, "subresource")), "status");
 }
 
-static void add_member(struct buf *b, struct arena *a, mk_str key, const struct json *val)
+/* What is kept of an object: a tree that shares with it all but the way to what is left out. NULL: out of memory. */
+static struct json *kept_of(struct arena *a, const struct json *obj, bool status_only,
+			    bool admission)
 {
-	mk_str head = json_write(a, json_new_str(a, key));
+	struct json *o = json_share(a, obj);
+	struct json *meta;
+	struct json_iter entries;
 
-	if (b->n > 0 && b->p[b->n - 1] != '{') {
-		buf_add(b, STR(","));
+	json_own(a, o);
+	meta = json_get(o, "metadata");
+	json_own(a, meta);
+	if (arena_failed(a)) {
+		return NULL; /* what is not our own must not be changed */
 	}
-	buf_add(b, head);
-	buf_add(b, STR(":"));
-	buf_add(b, json_write(a, val));
-}
-
-static void add_metadata(struct buf *b, struct arena *a, const struct json *meta, bool admission)
-{
-	struct json_iter it = json_iter(meta);
-	struct json_iter entries = json_iter(json_get(meta, "managedFields"));
-
-	buf_add(b, STR("\"metadata\":{"));
-	while (json_next(&it)) {
-		if (!str_is(it.key, "managedFields")) {
-			add_member(b, a, it.key, it.val);
-		}
-	}
+	entries = json_iter(json_get(meta, "managedFields"));
+	json_set(a, meta, STR("managedFields"), NULL);
 	while (admission && json_next(&entries)) {
 		if (is_admission_entry(entries.val)) {
-			buf_add(b, STR(",\"managedFields\":["));
-			buf_add(b, json_write(a, entries.val));
-			buf_add(b, STR("]"));
+			struct json *list = json_new_arr(a);
+
+			json_add(a, list, json_share(a, entries.val));
+			json_set(a, meta, STR("managedFields"), list);
 			break;
 		}
 	}
-	buf_add(b, STR("}"));
+	if (status_only) {
+		json_set(a, o, STR("spec"), NULL);
+	}
+	return arena_failed(a) ? NULL : o;
 }
 
-/* The object's text; of a clone only metadata and status. {NULL, 0}: out of memory or far too big. */
+/* The object's text; of a clone only metadata and status. NULL: out of memory or far too big. */
 static char *text_of(struct engine *e, const struct json *obj, bool status_only, bool admission,
 		     size_t *ret_n)
 {
-	struct json_iter it = json_iter(obj);
-	struct buf b;
-	char *text;
+	mk_str text = json_write(&e->scratch, kept_of(&e->scratch, obj, status_only, admission));
 
-	buf_init(&b, BLOB_MAX);
-	buf_add(&b, STR("{"));
-	while (json_next(&it)) {
-		if (str_is(it.key, "metadata")) {
-			buf_add(&b, b.n > 1 ? STR(",") : STR(""));
-			add_metadata(&b, &e->scratch, it.val, admission);
-		} else if (!status_only || !str_is(it.key, "spec")) {
-			add_member(&b, &e->scratch, it.key, it.val);
-		}
-	}
-	buf_add(&b, STR("}"));
-	text = b.failed || arena_failed(&e->scratch) ? NULL : mk_strndup(buf_str(&b));
-	*ret_n = b.n;
-	buf_done(&b);
-	return text;
+	*ret_n = text.n;
+	return text.p && text.n <= BLOB_MAX ? mk_strndup(text) : NULL;
 }
 
 enum keep { KEEP_NONE, KEEP_STATUS, KEEP_ALL };

@@ -30,8 +30,7 @@ struct kube_options {
 	const struct transport *transport;
 	struct kube_sink sink;
 	uint64_t seed;
-	mk_str namespace_; /* ours: Secrets are watched there only */
-	mk_str user_agent;
+	mk_str namespace_;                     /* ours: Secrets are watched there only */
 	bool allow_loopback, allow_link_local; /* multiKueue.network: for kubeconfig servers */
 };
 
@@ -81,10 +80,14 @@ struct kube_reply {
 	int64_t retry_after_ms; /* -1 = none */
 	mk_str text;            /* the Status message or the transport's words */
 	mk_str reason;          /* Status reason, e.g. "AlreadyExists" */
-	const struct json *obj; /* the object in the answer; NULL for a Status, or an error */
+	const struct json
+		*obj; /* in the answer, in the sink's arena; NULL for a Status or an error */
 };
 
-/* 'reply' and what it points to live until the function returns. */
+/*
+ * 'reply' lives until the function returns; its object until the sink's arena is cleared. Text and reason are there
+ * as long as the function runs, at least.
+ */
 typedef void kube_reply_fn(void *ctx, uint64_t id, const struct kube_reply *reply);
 
 /*

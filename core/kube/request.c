@@ -56,7 +56,8 @@ static void on_done(struct kube *k, void *ctx, const struct answer *an)
 			link_suspect(k, l);
 		}
 	} else {
-		status_read(&k->scratch,
+		/* The object goes on as it is, in an event that the sink's owner handles later. */
+		status_read(k->sink.arena,
 			    &(struct status_in){.http = an->http,
 						.content_type = an->content_type,
 						.body = an->body,
