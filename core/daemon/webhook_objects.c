@@ -5,12 +5,12 @@
  */
 #include "core/daemon/webhook_objects.h"
 
-#include <stdlib.h>
 #include <strings.h>
 
 #include "core/base/alloc.h"
 #include "core/base/base64.h"
 #include "core/base/log.h"
+#include "core/daemon/webhook_bodies.h"
 
 enum {
 	TIMEOUT_MS = 10000,
@@ -20,14 +20,9 @@ enum {
 	SECRET_MS = 600000,    /* its watch tells of changes */
 	TABLE_GAP_MS = 1000,   /* between two writes of the table */
 	PLAN_MS = 3600 * 1000, /* certificates end in months */
-	PATCH_MAX = 500,       /* rows of one patch */
 	ARENA_MAX = 64 * 1024 * 1024,
 	SECRET_MAX = 1024 * 1024,
 };
-
-/* What marks the Secret as ours to write. */
-#define OWNER_KEY "app.kubernetes.io/managed-by"
-#define OWNER "multikueued"
 
 enum task_id { TASK_SECRET, TASK_BUNDLE, TASK_TABLE, N_TASKS };
 
@@ -160,25 +155,17 @@ static void on_written(void *ctx, uint64_t id, const struct kube_reply *reply)
 	landed(w, (enum task_id)id, again ? 0 : SOON_MS);
 }
 
+/* Also where the kind itself is not served. */
+static bool is_missing(const struct kube_reply *reply)
+{
+	return reply->code == MK_NOT_FOUND || reply->http == 404;
+}
+
 static void told_failure(const char *what, const struct kube_reply *reply)
 {
 	log_write(LOG_WARN, "webhook", "an object of admission could not be read",
 		  LOG_CSTR("what", what), LOG_CSTR("code", err_code_name(reply->code)),
 		  LOG_STR("err", reply->text), LOG_END);
-}
-
-/* An object with the metadata that a write needs. */
-static struct json *body_of(struct webhook_objects *w, mk_str name, mk_str rv)
-{
-	struct json *body = json_new_obj(&w->arena);
-	struct json *meta = json_new_obj(&w->arena);
-
-	json_set_str(&w->arena, meta, "name", name);
-	if (rv.n > 0) {
-		json_set_str(&w->arena, meta, "resourceVersion", rv);
-	}
-	json_set(&w->arena, body, STR("metadata"), meta);
-	return body;
 }
 
 /* --- the Secret -------------------------------------------------------------------------------------- */
@@ -196,7 +183,6 @@ static mk_str decoded(struct webhook_objects *w, const struct json *secret, cons
 
 static void take_secret(struct webhook_objects *w, const struct json *obj)
 {
-	mk_str owner = json_str(json_get(json_at(obj, "/metadata/labels"), OWNER_KEY));
 	mk_str before = arena_dup(&w->arena, w->certs.cert);
 
 	forget_secret(w);
@@ -206,7 +192,7 @@ static void take_secret(struct webhook_objects *w, const struct json *obj)
 					  .ca_key = decoded(w, obj, SERVING_CA_KEY),
 					  .cert = decoded(w, obj, SERVING_CERT),
 					  .key = decoded(w, obj, SERVING_KEY)};
-	w->secret_foreign = !str_is(owner, OWNER) && json_len(json_get(obj, "data")) > 0;
+	w->secret_foreign = webhook_bodies_foreign(obj);
 	if (w->secret_foreign) {
 		log_write(LOG_ERROR, "webhook",
 			  "the Secret for our certificate belongs to somebody else: it is left "
@@ -226,7 +212,7 @@ static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
 	(void)id;
 	if (reply->outcome == OUTCOME_APPLIED && reply->obj) {
 		take_secret(w, reply->obj);
-	} else if (reply->code == MK_NOT_FOUND) {
+	} else if (is_missing(reply)) {
 		forget_secret(w);
 	} else {
 		told_failure("Secret", reply);
@@ -237,17 +223,6 @@ static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
 	w->plan_due_ms = 0;
 	w->tasks[TASK_BUNDLE].due_ms = 0;
 	arena_clear(&w->arena);
-}
-
-static struct json *data_of(struct webhook_objects *w, const struct serving_certs *c)
-{
-	struct json *data = json_new_obj(&w->arena);
-
-	json_set_str(&w->arena, data, SERVING_CA, base64_encode(&w->arena, c->ca));
-	json_set_str(&w->arena, data, SERVING_CA_KEY, base64_encode(&w->arena, c->ca_key));
-	json_set_str(&w->arena, data, SERVING_CERT, base64_encode(&w->arena, c->cert));
-	json_set_str(&w->arena, data, SERVING_KEY, base64_encode(&w->arena, c->key));
-	return data;
 }
 
 /* The leader's part: makes and renews what the Secret holds. */
@@ -261,8 +236,6 @@ static void plan_certs(struct webhook_objects *w)
 	struct serving_certs next;
 	struct mk_err err = {.code = MK_OK};
 	bool change = false;
-	struct json *body;
-	struct json *labels;
 
 	w->plan_due_ms = w->mono_ms + PLAN_MS;
 	if (w->secret_foreign) {
@@ -276,19 +249,10 @@ static void plan_certs(struct webhook_objects *w)
 	if (!change) {
 		return;
 	}
-	body = body_of(w, w->o.secret, w->secret_rv);
-	labels = json_new_obj(&w->arena);
-	json_set_str(&w->arena, labels, OWNER_KEY, STR(OWNER));
-	json_set(&w->arena, json_get(body, "metadata"), STR("labels"), labels);
-	json_set(&w->arena, body, STR("data"), data_of(w, &next));
 	log_write(LOG_INFO, "webhook", "writing a new certificate", LOG_STR("name", w->o.secret),
 		  LOG_BOOL("new_authority", !str_eq(next.ca_key, w->certs.ca_key)), LOG_END);
-	if (!w->secret_exists) {
-		json_set_str(&w->arena, body, "apiVersion", STR("v1"));
-		json_set_str(&w->arena, body, "kind", STR("Secret"));
-	}
 	send(w, TASK_SECRET, w->secret_exists ? KUBE_MERGE : KUBE_CREATE, KIND_SECRET, w->o.secret,
-	     body, on_written);
+	     webhook_bodies_secret(&w->arena, w->o.secret, w->secret_rv, &next), on_written);
 }
 
 static void run_secret(struct webhook_objects *w)
@@ -307,67 +271,26 @@ static void run_secret(struct webhook_objects *w)
 
 /* --- the webhook configuration ----------------------------------------------------------------------- */
 
-/* The caBundle (base64) of all webhooks of 'obj', or "" when they differ or have none. */
-static mk_str bundle_of(const struct json *obj)
-{
-	struct json_iter it = json_iter(json_get(obj, "webhooks"));
-	mk_str common = {NULL, 0};
-	bool first = true;
-
-	while (json_next(&it)) {
-		mk_str one = json_str_at(it.val, "/clientConfig/caBundle");
-
-		if (!first && !str_eq(one, common)) {
-			return (mk_str){NULL, 0};
-		}
-		common = one;
-		first = false;
-	}
-	return common;
-}
-
-static void write_bundle(struct webhook_objects *w, const struct json *obj, mk_str bundle)
-{
-	struct json *body = body_of(w, STR(WEBHOOK_CONFIGURATION),
-				    json_str_at(obj, "/metadata/resourceVersion"));
-	struct json *hooks = json_new_arr(&w->arena);
-	struct json_iter it = json_iter(json_get(obj, "webhooks"));
-
-	while (json_next(&it)) {
-		struct json *hook = json_new_obj(&w->arena);
-		struct json *client = json_new_obj(&w->arena);
-
-		json_set_str(&w->arena, client, "caBundle", bundle);
-		json_set_str(&w->arena, hook, "name", json_str(json_get(it.val, "name")));
-		json_set(&w->arena, hook, STR("clientConfig"), client);
-		json_add(&w->arena, hooks, hook);
-	}
-	json_set_str(&w->arena, body, "apiVersion", STR("admissionregistration.k8s.io/v1"));
-	json_set_str(&w->arena, body, "kind", STR("MutatingWebhookConfiguration"));
-	json_set(&w->arena, body, STR("webhooks"), hooks);
-	log_write(LOG_INFO, "webhook", "telling the API servers whom to trust",
-		  LOG_CSTR("name", WEBHOOK_CONFIGURATION), LOG_END);
-	send(w, TASK_BUNDLE, KUBE_APPLY, KIND_WEBHOOKS, STR(WEBHOOK_CONFIGURATION), body,
-	     on_written);
-}
-
 static void on_bundle(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
 	struct webhook_objects *w = ctx;
 	mk_str wanted = base64_encode(&w->arena, w->certs.ca);
 	mk_str pem = {NULL, 0};
-	mk_str found = bundle_of(reply->obj);
+	mk_str found = webhook_bodies_trusted(reply->obj);
 
 	(void)id;
 	landed(w, TASK_BUNDLE, REGULAR_MS);
 	if (reply->outcome != OUTCOME_APPLIED || !reply->obj) {
-		if (reply->code != MK_NOT_FOUND) {
+		if (!is_missing(reply)) {
 			told_failure("MutatingWebhookConfiguration", reply);
 		}
 		landed(w, TASK_BUNDLE, MISSING_MS);
 	} else if (w->leads && w->certs.ca.n > 0 && !w->secret_foreign &&
 		   json_len(json_get(reply->obj, "webhooks")) > 0 && !str_eq(found, wanted)) {
-		write_bundle(w, reply->obj, wanted);
+		log_write(LOG_INFO, "webhook", "telling the API servers whom to trust",
+			  LOG_CSTR("name", WEBHOOK_CONFIGURATION), LOG_END);
+		send(w, TASK_BUNDLE, KUBE_APPLY, KIND_WEBHOOKS, STR(WEBHOOK_CONFIGURATION),
+		     webhook_bodies_bundle(&w->arena, reply->obj, wanted), on_written);
 	}
 	if (base64_decode(&w->arena, found, &pem, NULL) == MK_OK &&
 	    !str_eq(pem, buf_str(&w->trusted))) {
@@ -380,66 +303,17 @@ static void on_bundle(void *ctx, uint64_t id, const struct kube_reply *reply)
 
 /* --- the table of queues ----------------------------------------------------------------------------- */
 
-static int by_key(const void *x, const void *y)
-{
-	return str_cmp(((const struct admit_row *)x)->key, ((const struct admit_row *)y)->key);
-}
-
-/* The ConfigMap's data as rows, sorted. NULL: out of memory. */
-static const struct admit_row *rows_of(struct webhook_objects *w, const struct json *data,
-				       size_t *ret_n)
-{
-	struct admit_row *rows = arena_array(&w->arena, json_len(data) + 1, sizeof(*rows));
-	struct json_iter it = json_iter(data);
-	size_t n = 0;
-
-	while (rows && json_next(&it)) {
-		rows[n++] = (struct admit_row){.key = it.key, .cluster_queue = json_str(it.val)};
-	}
-	if (n > 0) {
-		qsort(rows, n, sizeof(*rows), by_key);
-	}
-	*ret_n = n;
-	return rows;
-}
-
-/* A merge patch of 'data' that makes it the table, or NULL. A long one is cut: the rest is done by the next. */
-static struct json *table_patch(struct webhook_objects *w, const struct json *data)
-{
-	size_t n = 0;
-	size_t n_old = 0;
-	const struct admit_row *rows = admit_queues_table(w->o.queues, &w->arena, &n);
-	const struct admit_row *old = rows_of(w, data, &n_old);
-	struct json *patch = json_new_obj(&w->arena);
-	size_t i = 0;
-	size_t j = 0;
-
-	while (rows && old && (i < n || j < n_old) && json_len(patch) < PATCH_MAX) {
-		int order = j == n_old ? -1 : i == n ? 1 : str_cmp(rows[i].key, old[j].key);
-
-		if (order > 0) {
-			json_set(&w->arena, patch, old[j].key, json_new_null(&w->arena));
-		} else if (order < 0 || !str_eq(rows[i].cluster_queue, old[j].cluster_queue)) {
-			json_set(&w->arena, patch, rows[i].key,
-				 json_new_str(&w->arena, rows[i].cluster_queue));
-		}
-		i += order <= 0 ? 1 : 0;
-		j += order >= 0 ? 1 : 0;
-	}
-	return json_len(patch) > 0 ? patch : NULL;
-}
-
 static void on_table(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
 	struct webhook_objects *w = ctx;
 	uint64_t version = admit_queues_version(w->o.queues);
-	struct json *patch = NULL;
+	struct json *body = NULL;
 
 	(void)id;
 	landed(w, TASK_TABLE, REGULAR_MS);
 	w->table_exists = reply->outcome == OUTCOME_APPLIED && reply->obj;
 	if (!w->table_exists) {
-		if (reply->code != MK_NOT_FOUND) {
+		if (!is_missing(reply)) {
 			told_failure("ConfigMap", reply);
 			landed(w, TASK_TABLE, SOON_MS);
 		}
@@ -448,12 +322,8 @@ static void on_table(void *ctx, uint64_t id, const struct kube_reply *reply)
 	if (!w->leads || !admit_queues_ready(w->o.queues)) {
 		return;
 	}
-	patch = table_patch(w, json_get(reply->obj, "data"));
-	if (patch) {
-		struct json *body = body_of(w, STR(WEBHOOK_TABLE),
-					    json_str_at(reply->obj, "/metadata/resourceVersion"));
-
-		json_set(&w->arena, body, STR("data"), patch);
+	body = webhook_bodies_table(&w->arena, w->o.queues, reply->obj);
+	if (body) {
 		send(w, TASK_TABLE, KUBE_MERGE, KIND_CONFIG_MAP, STR(WEBHOOK_TABLE), body,
 		     on_written);
 	} else if (!arena_failed(&w->arena)) {

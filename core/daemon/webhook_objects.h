@@ -16,9 +16,6 @@
 #include "core/daemon/serving_certs.h"
 #include "core/kube/kube.h"
 
-#define WEBHOOK_CONFIGURATION "multikueue-mutating-webhook-configuration"
-#define WEBHOOK_TABLE "multikueue-queues"
-
 struct webhook_objects;
 
 /* Strings and pointers are borrowed for the object's life. */
