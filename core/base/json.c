@@ -29,6 +29,16 @@ enum json_type json_type(const struct json *v)
 	}
 }
 
+const char *json_type_word(const struct json *v)
+{
+	static const char *const words[] = {
+		[JSON_ABSENT] = "null", [JSON_NULL] = "null",   [JSON_BOOL] = "bool",
+		[JSON_INT] = "number",  [JSON_REAL] = "number", [JSON_STR] = "string",
+		[JSON_ARR] = "array",   [JSON_OBJ] = "object"};
+
+	return words[json_type(v)];
+}
+
 /* The key of member 'key' in object 'o', or NULL; *ret_prev becomes the key in front of it in the circle. */
 static yyjson_mut_val *find_key(yyjson_mut_val *o, mk_str key, yyjson_mut_val **ret_prev)
 {

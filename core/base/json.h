@@ -44,6 +44,8 @@ enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct 
 
 /* JSON_INT: a whole number of 64 bits, signed or not; every other number is JSON_REAL. */
 enum json_type json_type(const struct json *v);
+/* The type in the words of Go's decoder: "null" (absent, too), "bool", "number", "string", "array", "object". */
+const char *json_type_word(const struct json *v);
 
 /* Member 'key' of object 'v'; NULL when absent or 'v' is no object. */
 struct json *json_get(const struct json *v, const char *key);

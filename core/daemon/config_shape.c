@@ -21,27 +21,6 @@ struct at {
 	const char *go_struct;
 };
 
-static const char *json_word(const struct json *v)
-{
-	switch (json_type(v)) {
-	case JSON_BOOL:
-		return "bool";
-	case JSON_INT:
-	case JSON_REAL:
-		return "number";
-	case JSON_STR:
-		return "string";
-	case JSON_ARR:
-		return "array";
-	case JSON_OBJ:
-		return "object";
-	case JSON_ABSENT:
-	case JSON_NULL:
-		break;
-	}
-	return "null";
-}
-
 static const char *elem_word(enum config_type t)
 {
 	return t == CT_BOOL ? "bool" : t == CT_INT ? "int" : t == CT_INT32 ? "int32" : "string";
@@ -124,7 +103,7 @@ static void wrong_type(struct shape *s, const struct json *v, const struct confi
 		       const struct at *at)
 {
 	struct arena *a = s->r->a;
-	const char *what = json_word(v);
+	const char *what = json_type_word(v);
 	mk_str shown = json_write(a, v);
 
 	if (f->type == CT_QUANTITY) {
@@ -156,7 +135,7 @@ static void wrong_type(struct shape *s, const struct json *v, const struct confi
 			     what, at->go_struct, at->go_path.p, go_type(a, f, s->r->v1beta1));
 	}
 	shown = str_cut(shown, 60);
-	config_hint(s->r, "expected %s, found %s %.*s", wanted(f->type), json_word(v),
+	config_hint(s->r, "expected %s, found %s %.*s", wanted(f->type), json_type_word(v),
 		    STR_ARG(shown));
 }
 

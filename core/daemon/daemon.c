@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -22,10 +23,9 @@ enum {
 	DRAIN_MS = 20000,  /* for what is on the wire */
 	RELEASE_MS = 5000, /* for the lease */
 	IDENTITY_MAX = 200,
+	AGENT_MAX = 400,
 	CREDENTIALS_MAX = 16 * 1024 * 1024,
 };
-
-#define USER_AGENT "multikueued/" MK_VERSION " (linux/amd64)"
 
 enum phase { PHASE_RUNNING, PHASE_DRAINING, PHASE_RELEASING, PHASE_ENDED };
 
@@ -46,7 +46,7 @@ struct daemon {
 	enum phase phase;
 	int status;
 	bool leads;
-	char identity[IDENTITY_MAX];
+	char identity[IDENTITY_MAX], agent[AGENT_MAX], lease_agent[AGENT_MAX + 32];
 	uint64_t seed;
 };
 
@@ -229,6 +229,28 @@ static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk
 /* --- building
  * ------------------------------------------------------------------------------------- */
 
+/* `multikueued/<version> (<os>/<arch>) <identity>`, with Go's names of systems: audit logs are full of those. */
+static void make_agents(struct daemon *d)
+{
+	static const struct {
+		const char *machine, *arch;
+	} names[] = {{"x86_64", "amd64"}, {"aarch64", "arm64"}, {"i686", "386"}, {"armv7l", "arm"}};
+	struct utsname u;
+	const char *arch = "unknown";
+
+	if (uname(&u) == 0) {
+		arch = u.machine;
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+			if (strcmp(u.machine, names[i].machine) == 0) {
+				arch = names[i].arch;
+			}
+		}
+	}
+	snprintf(d->agent, sizeof(d->agent), "multikueued/" MK_VERSION " (linux/%.65s) %s", arch,
+		 d->identity);
+	snprintf(d->lease_agent, sizeof(d->lease_agent), "%s/leader-election", d->agent);
+}
+
 /* `<hostname>_<uuid>`, as Kueue's. */
 static enum mk_code make_identity(struct daemon *d, struct mk_err *err)
 {
@@ -248,13 +270,14 @@ static enum mk_code make_identity(struct daemon *d, struct mk_err *err)
 		 "%s_%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", host,
 		 r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12],
 		 r[13], r[14], r[15]);
+	make_agents(d);
 	return MK_OK;
 }
 
 static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 {
 	static const int signos[] = {SIGTERM, SIGINT};
-	struct transport_options to = {.fence = &d->fence, .user_agent = USER_AGENT};
+	struct transport_options to = {.fence = &d->fence, .user_agent = d->agent};
 
 	d->loop = loop_new(err);
 	if (!d->loop) {
@@ -302,7 +325,6 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.origin = c->multikueue.origin,
 		.namespace_ = c->namespace_,
 		.dispatcher = c->multikueue.dispatcher,
-		.user_agent = STR(USER_AGENT),
 		.dispatchers = config_dispatchers(&d->setup->arena, c),
 		.worker_lost_timeout_ms = c->multikueue.worker_lost_timeout_ms,
 		.gc_interval_ms = c->multikueue.gc_interval_ms,
@@ -367,7 +389,7 @@ static enum mk_code start_election(struct daemon *d, const struct endpoint *e, s
 			  .retry_ms = le->retry_period_ms,
 			  .seed = d->seed ^ UINT64_C(0x6c65617365)},
 		.endpoint = e,
-		.user_agent = USER_AGENT " leader-election",
+		.user_agent = d->lease_agent,
 		.fence = &d->fence,
 		.loop = d->loop,
 		.plug = d->setup->plug,

@@ -97,7 +97,6 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				  .sink = sink,
 				  .seed = o->seed,
 				  .namespace_ = o->namespace_,
-				  .user_agent = o->user_agent,
 				  .allow_loopback = o->allow_loopback,
 				  .allow_link_local = o->allow_link_local};
 	struct engine_options eo = {.kinds = &m->kinds,

@@ -27,7 +27,7 @@ struct manager_options {
 	struct plug *plug; /* borrowed */
 	const struct transport *transport;
 	struct manager_observer observer; /* callbacks may be NULL */
-	mk_str origin, namespace_, dispatcher, user_agent;
+	mk_str origin, namespace_, dispatcher;
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
 	struct engine_gates gates;

@@ -16,32 +16,11 @@ struct decoder {
 	enum mk_code code;
 };
 
-static const char *type_word(const struct json *v)
-{
-	switch (json_type(v)) {
-	case JSON_BOOL:
-		return "bool";
-	case JSON_INT:
-	case JSON_REAL:
-		return "number";
-	case JSON_STR:
-		return "string";
-	case JSON_ARR:
-		return "array";
-	case JSON_OBJ:
-		return "object";
-	case JSON_ABSENT:
-	case JSON_NULL:
-	default:
-		return "null";
-	}
-}
-
 static void mismatch(struct decoder *d, const struct json *v, const char *field, const char *want)
 {
 	d->code = err_set(d->err, MK_INVALID, "kubeconfig",
 			  PARSE "json: cannot unmarshal %s into Go struct field %s of type %s",
-			  type_word(v), field, want);
+			  json_type_word(v), field, want);
 }
 
 /* True: 'v' has the type; false: it is absent or null, or a mismatch was noted. */
@@ -273,7 +252,7 @@ static enum mk_code check_version(const struct json *doc, struct mk_err *err)
 		return err_set(err, MK_INVALID, "kubeconfig",
 			       PARSE "couldn't get version/kind; json parse error: json: cannot "
 				     "unmarshal %s into Go value of type struct",
-			       type_word(doc));
+			       json_type_word(doc));
 	}
 	if (has_type(&d, kind, JSON_STR, "kind", "string")) {
 		k = json_str(kind);

@@ -130,6 +130,12 @@ wait_for 20 answers b /readyz 200
 ok $? "a standby is ready"
 answers b /metrics 200 && grep -q '^multikueue_leader 0' "$dir/body"
 ok $? "but does not lead"
+agents() { # how many daemons' user agents are in the log of requests, of the form that ours have
+	sed -n 's/.*"agent":"\([^"]*\)".*/\1/p' "$dir/requests" |
+		grep -E '^multikueued/[0-9][^ ]* \(linux/[a-z0-9_]+\) [^ /]+_[0-9a-f-]{36}(/leader-election)?$' |
+		sed 's|/leader-election$||' | sort -u | wc -l
+}
+is "$(agents)" 2 "the two can be told apart by their user agents"
 kill -TERM "$a"
 wait "$a"
 ok $? "SIGTERM: exit 0"

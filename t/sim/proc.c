@@ -52,7 +52,6 @@ void proc_start(struct proc *p)
 		.origin = STR("multikueue"),
 		.namespace_ = STR("kueue-system"),
 		.dispatcher = STR("kueue.x-k8s.io/multikueue-dispatcher-all-at-once"),
-		.user_agent = STR(AGENT),
 		.worker_lost_timeout_ms = 15 * 60 * 1000,
 		.gc_interval_ms = 60 * 1000,
 		.gates = {.identifier_annotations = true, .remote_spec_sync = true},

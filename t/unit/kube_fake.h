@@ -137,8 +137,7 @@ static void fake_emit(void *ctx, const struct event *ev)
 
 static inline void fake_init(struct fake *f, uint64_t seed)
 {
-	struct kube_options o = {
-		.seed = seed, .namespace_ = STR("kueue-system"), .user_agent = STR("test")};
+	struct kube_options o = {.seed = seed, .namespace_ = STR("kueue-system")};
 	uint16_t job = 0;
 
 	memset(f, 0, sizeof(*f));
