@@ -173,6 +173,23 @@ static void draw_names(struct draw *d, const struct json *list)
 	}
 }
 
+static void draw_priority(struct draw *d, const struct json *obj)
+{
+	const struct json *ref = json_at(obj, "/spec/priorityClassRef");
+	mk_str kind = json_str(json_get(ref, "kind"));
+	mk_str boost = annotation(obj, NAME_PRIORITY_BOOST);
+	bool negative = boost.n > 0 && boost.p[0] == '-';
+	uint64_t n;
+
+	flag(d, F_POD_PRIORITY, str_is(kind, "PriorityClass"));
+	flag(d, F_WORKLOAD_PRIORITY, str_is(kind, "WorkloadPriorityClass"));
+	d->f.s[S_PRIORITY_CLASS] = json_str(json_get(ref, "name"));
+	d->f.priority = json_int(json_at(obj, "/spec/priority"), 0);
+	if (str_u64(str_sub(boost, negative ? 1 : 0, boost.n), &n) && n <= INT32_MAX) {
+		d->f.boost = negative ? -(int64_t)n : (int64_t)n;
+	}
+}
+
 static void draw_workload(struct draw *d, const struct json *obj)
 {
 	const struct json *status = json_get(obj, "status");
@@ -181,6 +198,7 @@ static void draw_workload(struct draw *d, const struct json *obj)
 
 	flag(d, F_ACTIVE, json_type(active) != JSON_BOOL || json_bool(active));
 	draw_owner(d, obj);
+	draw_priority(d, obj);
 	draw_conditions(d, json_get(status, "conditions"));
 	if (d->env->remote) {
 		draw_remote(d, obj);

@@ -25,8 +25,10 @@ enum {
 	F_OWNED = 1u << 12,       /* Workload: has an owner that S_OWNER_* name */
 	F_COND = 1u << 13,        /* check, cluster: has an Active condition */
 	F_COND_TRUE = 1u << 14,
-	F_SECRET = 1u << 15, /* cluster: kubeconfig in the Secret S_LOCATION */
-	F_ENDED = 1u << 16,  /* job: a terminal condition (Complete, Failed, ...) is True */
+	F_SECRET = 1u << 15,            /* cluster: kubeconfig in the Secret S_LOCATION */
+	F_POD_PRIORITY = 1u << 17,      /* Workload: spec.priorityClassRef is a PriorityClass */
+	F_WORKLOAD_PRIORITY = 1u << 18, /* Workload: ... a WorkloadPriorityClass */
+	F_ENDED = 1u << 16, /* job: a terminal condition (Complete, Failed, ...) is True */
 };
 
 enum fact_str {
@@ -47,9 +49,10 @@ enum fact_str {
 	S_MESSAGE,    /* check, cluster: of Active */
 	S_CONFIG,     /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
 	S_PROBLEM,
-	S_LOCATION,   /* cluster */
-	S_QUEUE,      /* Workload: status.admission.clusterQueue */
-	S_DISPATCHER, /* check, config: our annotation */
+	S_LOCATION,       /* cluster */
+	S_QUEUE,          /* Workload: status.admission.clusterQueue */
+	S_DISPATCHER,     /* check, config: our annotation */
+	S_PRIORITY_CLASS, /* Workload: spec.priorityClassRef.name */
 	S_N
 };
 
@@ -59,6 +62,8 @@ struct facts {
 	uint32_t flags;
 	uint32_t n_checks, n_names;
 	int64_t generation;
+	int64_t priority; /* Workload: spec.priority, 0 absent */
+	int64_t boost;    /* Workload: annotation priority-boost, 0 absent */
 	int64_t active;   /* job: status.active; -1 absent */
 	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */
 	uint64_t hash;    /* Secret: of its data */

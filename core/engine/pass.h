@@ -175,6 +175,10 @@ mk_str clone_hash(struct pass *p);
 struct json *pass_workload(struct pass *p);
 struct json *pass_job(struct pass *p);
 
+/* --- priority.c ------------------------------------------------------------------------------------ */
+/* Sends the local priority to the clone, unless it has it already. */
+void priority_sync(struct pass *p, struct clone *k);
+
 /* --- ssa.c ----------------------------------------------------------------------------------------- */
 /* Apply body for the status of 'r': all that field manager kueue-admission owns there. In the step's arena. */
 struct json *ssa_body(struct engine *e, const struct record *r);

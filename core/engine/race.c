@@ -188,6 +188,8 @@ static void sync_clones(struct pass *p, const struct pick *pick)
 		}
 		if (picked && k->twin == TWIN_ABSENT && is_connected(p, k)) {
 			clone_to(p, k);
+		} else if (picked && twin_is_ours(k->twin) && k->r) {
+			priority_sync(p, k);
 		} else if (!picked && twin_is_ours(k->twin)) {
 			(void)remove_remote(p, k, R_UNNOMINATED);
 		}

@@ -43,6 +43,7 @@
 	X(R_JOB_CREATE, "6.create")           \
 	X(R_JOB_STATUS, "6.status")           \
 	X(R_JOB_FORWARD, "6.forward")         \
+	X(R_PRIORITY, "5.priority")           \
 	X(R_JOB_OTHER, "6.other_incarnation") \
 	X(R_READY, "6.ready")                 \
 	X(R_LOST, "6.lost")                   \
@@ -124,10 +125,12 @@ struct wl_cluster {
 	bool job_made; /* we created the job, in this round */
 	bool asked;    /* a create of the clone was sent, and it was not seen yet */
 	unsigned fails;
-	bool made;               /* breaker.c: our clone was seen, in this round */
-	bool leaving;            /* we removed it, or its job, for a good reason */
-	unsigned again;          /* it was made again so often */
-	int64_t again_since;     /* the first of those */
+	int64_t priority_generation; /* of the local spec whose priority was sent */
+	unsigned priority_tries;     /* ... so often */
+	bool made;                   /* breaker.c: our clone was seen, in this round */
+	bool leaving;                /* we removed it, or its job, for a good reason */
+	unsigned again;              /* it was made again so often */
+	int64_t again_since;         /* the first of those */
 	int64_t made_generation; /* of the local spec that it was made from; 0 not by this process */
 	int64_t skip_until;      /* do not try this cluster before */
 	char *why;

@@ -173,6 +173,7 @@ static void winner(struct pass *p, struct clone *k)
 	} else if (theirs.n > 0 && clone_hash(p).n > 0 && !str_eq(theirs, clone_hash(p))) {
 		other_spec(p, k);
 	} else if (clone_is(k, F_ADMITTED)) {
+		priority_sync(p, k);
 		run_job(p, k);
 	} else {
 		remote_gone(p);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A priority that changes while a Workload waits or runs: the clones follow in place, and no job is lost for it. */
+#include "t/unit/engine_world.h"
+
+#define CLASS(name, value)                                                    \
+	"{\"spec\":{\"priority\":" #value ",\"priorityClassRef\":{\"group\":" \
+	"\"kueue.x-k8s.io\",\"kind\":\"WorkloadPriorityClass\",\"name\":\"" name "\"}}}"
+
+static void changed_while_it_waits(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_patch(w, wl, CLASS("low", 1));
+	w_settle(w);
+	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/spec/priority"), "1", "cloned with it");
+	(void)w_take(w);
+	w_patch(w, wl, CLASS("high", 100));
+	w_settle(w);
+	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/spec/priority"), "100", "a clone follows");
+	is_str(w_str(w, clone_of(w, 2, "wl-j"), "/spec/priorityClassRef/name"), "high",
+	       "... each of them");
+	ok(!strstr(w_take(w), "delete"), "... in place");
+	w_advance(w, 60 * 1000);
+	is_str(w_take_work(w), "", "... once");
+	w_free(w);
+}
+
+static void changed_while_it_runs(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+
+	w_patch(w, wl, CLASS("low", 1));
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	(void)w_take(w);
+	w_patch(w, wl, CLASS("low", 7));
+	w_settle(w);
+	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/spec/priority"), "7",
+	       "trap_31: the winner follows in place");
+	is_str(check_state(w, wl), "Ready", "... and its job goes on");
+	is_int((long long)w_times(w_take_work(w), "merge"), 1, "... for one request");
+	w_free(w);
+}
+
+static void not_ours_to_change(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+
+	w_patch(w, wl,
+		"{\"spec\":{\"priority\":5,\"priorityClassRef\":{\"group\":\"scheduling.k8s.io\","
+		"\"kind\":\"PriorityClass\",\"name\":\"pods\"}}}");
+	w_settle(w);
+	(void)w_take(w);
+	w_patch(w, wl, "{\"spec\":{\"priority\":6}}");
+	w_settle(w);
+	is_str(w_take_work(w), "", "a Pod's PriorityClass is the worker's business");
+	w_free(w);
+}
+
+static void refused(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+
+	w_patch(w, wl, CLASS("low", 1));
+	w_settle(w);
+	w->full = true;
+	(void)w_take(w);
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_MERGE,
+			      .cluster = w->links[1],
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_INVALID};
+	w_patch(w, wl, CLASS("high", 100));
+	w_settle(w);
+	w_advance(w, 3600 * 1000);
+	is_int(1000 - (int)w->rig.times, 8, "a worker that refuses is asked a few times");
+	ok(strstr(w_take(w), "The changed priority is refused on worker cluster \\\"w1\\\"") !=
+		   NULL,
+	   "... and people are told");
+	w->rig.times = 0;
+	w_patch(w, wl, "{\"metadata\":{\"generation\":3}}");
+	w_patch(w, wl, CLASS("higher", 101));
+	w_advance(w, 600 * 1000);
+	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/spec/priority"), "101",
+	       "another change is tried");
+	w_free(w);
+}
+
+int main(void)
+{
+	changed_while_it_waits();
+	changed_while_it_runs();
+	not_ours_to_change();
+	refused();
+	return done_testing();
+}
