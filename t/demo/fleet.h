@@ -41,12 +41,13 @@ enum mk_code fleet_add_many(struct fleet *f, size_t n, const char *prefix, const
 bool fleet_submit(struct fleet *f, size_t live);
 
 struct fleet_requests {
-	uint64_t total; /* of multikueued, besides watches, events and the Lease */
+	bool is_counted; /* kubesim counts; real API servers have their audit log */
+	uint64_t total;  /* of multikueued, besides watches, events and the Lease */
 	uint64_t manager, workers;
 	uint64_t watches, events, leases;
 };
 
-/* As the API servers counted them. False when one does not answer. */
+/* As the API servers counted them, if they do. False when one does not answer. */
 bool fleet_requests(struct fleet *f, struct fleet_requests *ret);
 /* Workloads and Jobs on all workers; -1 when one does not answer. */
 long fleet_left(struct fleet *f);

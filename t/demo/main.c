@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demo: submits Jobs to a simulated fleet that multikueued manages, shows what becomes of them, and checks that each ran
+ * demo: submits Jobs to a fleet that multikueued manages, shows what becomes of them, and checks that each ran
  * exactly once and left nothing behind.
  */
 #include <getopt.h>
@@ -17,13 +17,13 @@
 static const char help[] =
 	"Usage: demo --dir DIR [options] [MANIFEST.yaml...]\n"
 	"\n"
-	"Submits the Jobs of the manifests to the manager of a fleet served by kubesim, shows "
+	"Submits the Jobs of the manifests to the manager of a fleet, shows "
 	"their way,\n"
 	"and ends with a summary. Exit status: 0 when every job finished, ran exactly once, and "
 	"nothing is\n"
 	"left on any worker; 1 otherwise; 2 for a wrong command line.\n"
 	"\n"
-	"  --dir DIR            kubesim's folder with <cluster>.kubeconfig\n"
+	"  --dir DIR            folder with <cluster>.kubeconfig, as kubesim writes it\n"
 	"  --clusters LIST      names, the first is the manager (default mgr,w1,w2,w3)\n"
 	"  --jobs N             N jobs in all: those of the manifests, then made ones\n"
 	"  --prefix NAME        the made ones are NAME-00001 and so on (default job)\n"
@@ -219,18 +219,26 @@ static double per_job(const struct result *x, uint64_t n)
 	return x->n != 0 ? (double)n / (double)x->n : 0;
 }
 
-static void print_summary(const struct run *r)
+static void print_requests(const struct result *x)
 {
-	const struct result *x = &r->result;
-
-	show_summary(r->track);
-	printf("\nRequests of multikueued besides watches, events and the Lease: %.2f per workload "
+	printf("Requests of multikueued besides watches, events and the Lease: %.2f per workload "
 	       "(manager %.2f, workers %.2f)\n",
 	       per_job(x, x->requests.total), per_job(x, x->requests.manager),
 	       per_job(x, x->requests.workers));
 	printf("Besides those: %llu watches, %llu events, %llu of the Lease\n",
 	       (unsigned long long)x->requests.watches, (unsigned long long)x->requests.events,
 	       (unsigned long long)x->requests.leases);
+}
+
+static void print_summary(const struct run *r)
+{
+	const struct result *x = &r->result;
+
+	show_summary(r->track);
+	printf("\n");
+	if (x->requests.is_counted) {
+		print_requests(x);
+	}
 	printf("%zu of %zu jobs finished in %.1f s (%.1f per second), %zu failed, %zu created more "
 	       "than "
 	       "once, ",

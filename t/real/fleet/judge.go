@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ type object struct {
 		Conditions            []condition
 		Succeeded, Failed     int
 	}
+	raw json.RawMessage
 }
 
 func (o *object) is(types ...string) bool {
@@ -118,6 +120,7 @@ func (j *judge) entry(e *entry) error {
 	if err := json.Unmarshal(e.Object, o); err != nil {
 		return err
 	}
+	o.raw = e.Object
 	if o.Kind == "" { // items of lists do not say what they are
 		o.Kind = "Job"
 		if strings.Contains(string(e.Object), `"podSets"`) {
@@ -181,6 +184,53 @@ func (j *judge) workload(e *entry, old, o *object) {
 	if is != "" && was == "" && !slices.Contains(old.Status.NominatedClusterNames, is) {
 		j.say(e.Time, "Workload %s: %s wins without having been nominated", name, is)
 	}
+	if !e.Gap && !j.mayPrecommit {
+		j.foreign(e.Time, old, o)
+	}
+}
+
+// foreign: multikueued writes as the field manager that the scheduler uses too, so that each of its writes could take
+// the scheduler's fields away. A state that begins to name clusters is one of its writes, and nothing else may differ.
+func (j *judge) foreign(at time.Time, old, o *object) {
+	nominates := len(o.Status.NominatedClusterNames) > 0 &&
+		!slices.Equal(old.Status.NominatedClusterNames, o.Status.NominatedClusterNames)
+	if !nominates && (o.Status.ClusterName == "" || old.Status.ClusterName != "") {
+		return
+	}
+	before, after := others(old), others(o)
+	keys := map[string]any{}
+	maps.Copy(keys, before)
+	maps.Copy(keys, after)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if a, b := plain(before[key]), plain(after[key]); a != b {
+			j.say(at, "Workload %s: naming a cluster changed %s from %s to %s", o.Metadata.Name, key, a, b)
+		}
+	}
+}
+
+// others is what belongs to somebody else than multikueued: all but the cluster names and the one check that changed.
+func others(o *object) map[string]any {
+	var whole struct{ Metadata, Spec, Status map[string]any }
+	_ = json.Unmarshal(o.raw, &whole)
+	flat := map[string]any{}
+	for part, fields := range map[string]map[string]any{
+		"metadata": whole.Metadata, "spec": whole.Spec, "status": whole.Status} {
+		for k, v := range fields {
+			flat[part+"."+k] = v
+		}
+	}
+	for _, k := range []string{"metadata.managedFields", "metadata.resourceVersion", "metadata.generation",
+		"status.clusterName", "status.nominatedClusterNames", "status.admissionChecks"} {
+		delete(flat, k)
+	}
+	// Checks of other controllers have other names than that of the test, which is its namespace.
+	checks, _ := whole.Status["admissionChecks"].([]any)
+	for _, c := range checks {
+		if m, ok := c.(map[string]any); ok && m["name"] != whole.Metadata["namespace"] {
+			flat[fmt.Sprint("status.admissionChecks of ", m["name"])] = m
+		}
+	}
+	return flat
 }
 
 // localJob: counters of a running Job only grow.

@@ -6,9 +6,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,9 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"sigs.k8s.io/yaml"
 )
 
 // Kueue reads this pair at start when it does not manage certificates itself; no option moves it.
@@ -45,7 +42,8 @@ func (p *plane) startKueue(ctx context.Context) error {
 	if err := serving.write(p.path("webhook"), "tls.crt", "tls.key"); err != nil {
 		return err
 	}
-	if _, err := p.kubectl(ctx, nil, "create", "namespace", "kueue-system"); err != nil {
+	err = p.create(ctx, []byte("{kind: Namespace, apiVersion: v1, metadata: {name: kueue-system}}"), nil)
+	if err != nil {
 		return err
 	}
 	config := fmt.Sprintf(`apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -75,23 +73,24 @@ integrations: {frameworks: [batch/job]}
 	if err != nil {
 		return err
 	}
-	hooks, err := p.webhooks()
+	hooks, err := os.ReadFile(filepath.Join(p.fleet.kueueSource, "config/components/webhook/manifests.yaml"))
 	if err != nil {
 		return err
 	}
-	_, err = p.kubectl(ctx, hooks, "apply", "--server-side", "-f", "-")
-	return err
+	return p.create(ctx, hooks, func(o map[string]any) {
+		list, _ := o["webhooks"].([]any)
+		o["webhooks"] = slices.DeleteFunc(list, func(h any) bool { return !p.localiseHook(h) })
+	})
 }
 
 // installCRDs installs Kueue's kinds; 'convert' is the client configuration of the webhook that converts
 // between their versions, nil without one.
 func (p *plane) installCRDs(ctx context.Context, convert map[string]any) error {
-	raw, err := p.kubectl(ctx, nil, "kustomize",
-		filepath.Join(p.fleet.kueueSource, "config/components/crd"))
+	raw, err := p.renderCRDs(ctx)
 	if err != nil {
 		return err
 	}
-	crds, err := rewrite(raw, func(o map[string]any) {
+	err = p.create(ctx, raw, func(o map[string]any) {
 		spec, _ := o["spec"].(map[string]any)
 		conversion, _ := spec["conversion"].(map[string]any)
 		if hook, ok := conversion["webhook"].(map[string]any); !ok {
@@ -105,39 +104,38 @@ func (p *plane) installCRDs(ctx context.Context, convert map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.kubectl(ctx, crds, "apply", "--server-side", "-f", "-"); err != nil {
-		return err
-	}
-	// Kueue ends when a kind of its own is not served yet, and a definition that is established may still not be. kubectl in
-	// turn gives up on one that is so new that it has no conditions at all.
+	// Kueue ends when a kind of its own is not served yet, and one that is established may still not be.
 	client, err := p.client()
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(readyLimit); ; {
-		_, err = p.kubectl(ctx, nil, "wait", "--for=condition=Established", "crd", "--all",
-			"--timeout=120s")
-		if err == nil {
-			err = probe(client, p.server()+"/apis/kueue.x-k8s.io/v1beta2/workloads")
+	for deadline := time.Now().Add(readyLimit); ; time.Sleep(200 * time.Millisecond) {
+		for _, kind := range []string{"v1beta2/workloads", "v1beta2/localqueues", "v1beta2/multikueueclusters",
+			"v1beta2/workloadpriorityclasses", "v1beta2/admissionchecks", "v1beta2/cohorts",
+			"v1beta2/clusterqueues", "v1beta2/resourceflavors", "v1beta2/topologies"} {
+			if err = probe(client, p.server()+"/apis/kueue.x-k8s.io/"+kind); err != nil {
+				break
+			}
 		}
 		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(200 * time.Millisecond)
 	}
 }
 
-// webhooks renders Kueue's webhook configurations for this plane.
-func (p *plane) webhooks() ([]byte, error) {
-	raw, err := os.ReadFile(filepath.Join(p.fleet.kueueSource,
-		"config/components/webhook/manifests.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	return rewrite(raw, func(o map[string]any) {
-		list, _ := o["webhooks"].([]any)
-		o["webhooks"] = slices.DeleteFunc(list, func(h any) bool { return !p.localiseHook(h) })
+// renderCRDs is done once for all planes of all fleets.
+func (p *plane) renderCRDs(ctx context.Context) ([]byte, error) {
+	rendered.Do(func() {
+		rendered.crds, rendered.err = p.kubectl(ctx, nil, "kustomize",
+			filepath.Join(p.fleet.kueueSource, "config/components/crd"))
 	})
+	return rendered.crds, rendered.err
+}
+
+var rendered struct {
+	sync.Once
+	crds []byte
+	err  error
 }
 
 // localiseHook points one webhook at the local Kueue; false means that its kind is not served here.
@@ -160,22 +158,6 @@ func (p *plane) hookClient(path string) map[string]any {
 		"url":      fmt.Sprintf("https://127.0.0.1:%d%s", p.ports.webhook, path),
 		"caBundle": p.ca.pem, // encoding/json writes bytes as base64, as the API wants it
 	}
-}
-
-// rewrite changes every document of a YAML stream and returns one JSON List.
-func rewrite(stream []byte, change func(map[string]any)) ([]byte, error) {
-	items := []any{}
-	for _, doc := range bytes.Split(stream, []byte("\n---\n")) {
-		o := map[string]any{}
-		if err := yaml.Unmarshal(doc, &o); err != nil {
-			return nil, err
-		}
-		if len(o) > 0 {
-			change(o)
-			items = append(items, o)
-		}
-	}
-	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
 // ensureMetricsCerts creates the one thing outside of our directories that Kueue insists on.

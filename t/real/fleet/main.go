@@ -10,6 +10,7 @@
 //	fleet kill|start [--dir DIR] --plane NAME --process NAME
 //	fleet record --namespace NS --out FILE PLANE...
 //	fleet judge FILE
+//	fleet kubelet [--min TIME] [--max TIME] PLANE...
 //	fleet ports --count N
 //	fleet transcript --kubeconfig FILE --script FILE
 //
@@ -50,6 +51,8 @@ func main() {
 		err = cmdTranscript(os.Args[2:])
 	case "record":
 		err = cmdRecord(os.Args[2:])
+	case "kubelet":
+		err = cmdKubelet(os.Args[2:])
 	case "judge":
 		err = cmdJudge(os.Args[2:])
 	case "kill":
@@ -71,7 +74,7 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintln(os.Stderr, "usage: fleet run|test|down|audit|kill|start|ports|record|judge|transcript [options]; see the comment in main.go")
+	fmt.Fprintln(os.Stderr, "usage: fleet run|test|down|audit|kill|start|ports|record|judge|kubelet|transcript [options]; see the comment in main.go")
 	os.Exit(2)
 }
 

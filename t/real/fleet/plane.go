@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -74,16 +73,25 @@ func (p *plane) admitDaemon(ctx context.Context) error {
 	if p.manager {
 		side = "manager.yaml"
 	}
-	if _, err := p.kubectl(ctx, nil, "apply", "-f", filepath.Join(p.fleet.rbac, side)); err != nil {
-		return err
-	}
-	token, err := p.kubectl(ctx, nil, "-n", "kueue-system", "create", "token", "multikueued",
-		"--duration=24h")
+	rights, err := os.ReadFile(filepath.Join(p.fleet.rbac, side))
 	if err != nil {
 		return err
 	}
-	return p.writeUser("multikueued.kubeconfig", "multikueued",
-		"token: "+strings.TrimSpace(string(token)))
+	if err := p.create(ctx, rights, nil); err != nil {
+		return err
+	}
+	var token struct {
+		Status struct {
+			Token string `json:"token"`
+		} `json:"status"`
+	}
+	err = p.post(ctx, "/api/v1/namespaces/kueue-system/serviceaccounts/multikueued/token",
+		map[string]any{"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
+			"spec": map[string]any{"expirationSeconds": 24 * 60 * 60}}, &token)
+	if err != nil {
+		return err
+	}
+	return p.writeUser("multikueued.kubeconfig", "multikueued", "token: "+token.Status.Token)
 }
 
 // prepare writes certificates, kubeconfigs and the audit policy.
@@ -122,6 +130,7 @@ func (p *plane) prepare() error {
 	// themselves in User-Agent.
 	for file, user := range map[string]string{
 		"kubeconfig": "admin", "kcm.kubeconfig": "kcm", "kueue.kubeconfig": "kueue",
+		"dispatcher.kubeconfig": "dispatcher", // of Kueue's own MultiKueue, towards a worker
 	} {
 		if err := p.writeKubeconfig(file, user); err != nil {
 			return err

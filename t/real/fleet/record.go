@@ -26,7 +26,8 @@ import (
 type entry struct {
 	Time   time.Time       `json:"time"`
 	Plane  string          `json:"plane,omitempty"`
-	Type   string          `json:"type"` // ADDED, MODIFIED, DELETED
+	Type   string          `json:"type"`          // ADDED, MODIFIED, DELETED
+	Gap    bool            `json:"gap,omitempty"` // states in between were not seen
 	Object json.RawMessage `json:"object,omitempty"`
 }
 
@@ -165,7 +166,7 @@ func (s *stream) list(ctx context.Context) (string, error) {
 		if !was {
 			s.emit(entry{Plane: s.plane, Type: "ADDED", Object: o})
 		} else if old.version != m.Metadata.ResourceVersion {
-			s.emit(entry{Plane: s.plane, Type: "MODIFIED", Object: o})
+			s.emit(entry{Plane: s.plane, Type: "MODIFIED", Gap: true, Object: o})
 		}
 	}
 	for _, o := range gone {

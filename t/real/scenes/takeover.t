@@ -41,7 +41,7 @@ creates_of()
 for p in w1 w2; do
 	queue $p
 done
-by kueue
+by dispatcher
 check w1 w2
 queue mgr "$T"
 history_begin
@@ -83,7 +83,7 @@ is "$(creates_of j)" 1 "j was created on a worker once"
 # --- and back --------------------------------------------------------------------------------------------------
 daemon_end TERM
 is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
-by kueue
+by dispatcher
 gate true
 must "" "a Job is made after handing back" created l
 runs l

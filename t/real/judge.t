@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The judge of recorded histories finds each breach that it is there for, and nothing in a history without one.
+# planes: bare
+. "$(dirname "$0")/lib.sh"
+
+# at SECONDS PLANE TYPE OBJECT: one more line of the history.
+at()
+{
+	printf '{"time":"2026-01-01T00:00:%sZ","plane":"%s","type":"%s","object":%s}\n' "$1" "$2" "$3" "$4" >>"$WORK/h"
+}
+
+# wl STATUS, local SPEC STATUS, copy UID SPEC STATUS: objects.
+wl()
+{
+	echo "{\"kind\":\"Workload\",\"metadata\":{\"name\":\"w\",\"namespace\":\"t\",\"uid\":\"1\"},\"spec\":{},\"status\":{$1}}"
+}
+local_job()
+{
+	echo "{\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"uid\":\"2\"},\"spec\":{$1},\"status\":{$2}}"
+}
+copy()
+{
+	echo "{\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"uid\":\"$1\",\"labels\":{\"kueue.x-k8s.io/multikueue-origin\":\"m\"},
+		\"annotations\":{\"kueue.x-k8s.io/prebuilt-workload-name\":\"w\"}},\"spec\":{$2},\"status\":{$3}}" | tr -d '\n\t'
+}
+FINISHED='"clusterName":"w1","conditions":[{"type":"Finished","status":"True"}]'
+COMPLETE='"conditions":[{"type":"Complete","status":"True"}]'
+
+# says WANT DESC [OPTION...]: what the judge says of the history, without the times; the next one begins.
+says()
+{
+	s_want=$1
+	s_desc=$2
+	shift 2
+	is "$("$FLEET" judge "$@" "$WORK/h" 2>&1 | cut -d' ' -f2-)" "$s_want" "$s_desc"
+	: >"$WORK/h"
+}
+
+# placed: the Workload is on w1 with a Job that runs.
+placed()
+{
+	at 01 mgr ADDED "$(wl '')"
+	at 02 mgr MODIFIED "$(wl '"nominatedClusterNames":["w1","w2"]')"
+	at 03 mgr MODIFIED "$(wl '"clusterName":"w1"')"
+	at 04 w1 ADDED "$(copy 3 '"suspend":true' '')"
+	at 05 w1 MODIFIED "$(copy 3 '"suspend":false' '')"
+}
+
+: >"$WORK/h"
+placed
+at 10 w1 MODIFIED "$(copy 3 '"suspend":false' "$COMPLETE")"
+at 11 mgr MODIFIED "$(wl "$FINISHED")"
+at 12 w1 DELETED "$(copy 3 '"suspend":false' "$COMPLETE")"
+at 20 mgr MODIFIED "$(wl "$FINISHED")"
+says "" "a life without breach"
+
+placed
+at 06 w2 ADDED "$(copy 4 '"suspend":false' '')"
+at 10 mgr MODIFIED "$(wl '"clusterName":"w1"')"
+says "Job j on w2: made while another cluster or none was chosen
+Job j runs on w2 and on another worker" "two workers run it"
+
+placed
+at 06 w2 ADDED "$(copy 4 '"suspend":false' '')"
+at 10 mgr MODIFIED "$(wl '"clusterName":"w1"')"
+says "" "which may be, where it may be" --overlap --precommit
+
+placed
+at 10 w1 DELETED "$(copy 3 '"suspend":false' "$COMPLETE")"
+at 20 mgr MODIFIED "$(wl '"clusterName":"w1"')"
+says "Job j on w1: removed before its end was on record" "an end is lost"
+
+placed
+at 10 mgr MODIFIED "$(wl '"clusterName":"w2"')"
+says "Workload w: clusterName changed from w1 to w2" "the cluster changes"
+
+at 01 mgr ADDED "$(wl '')"
+at 02 mgr MODIFIED "$(wl '"clusterName":"w1"')"
+says "Workload w: w1 wins without having been nominated" "a win from nowhere"
+
+at 01 mgr ADDED "$(wl "$FINISHED")"
+at 02 mgr MODIFIED "$(wl '"clusterName":"w1"')"
+says "Workload w: Finished was taken back" "an end is taken back"
+
+at 01 mgr ADDED "$(local_job '"suspend":false' '"succeeded":2')"
+at 02 mgr MODIFIED "$(local_job '"suspend":false' '"succeeded":1')"
+says "Job j: counters fell while it ran" "a counter falls"
+
+at 01 mgr ADDED "$(wl '"admission":{"clusterQueue":"q"},"requeueState":{"count":2}')"
+at 02 mgr MODIFIED "$(wl '"nominatedClusterNames":["w1"],"admission":{"clusterQueue":"q"}')"
+says 'Workload w: naming a cluster changed status.requeueState from {"count":2} to null' "a field of the scheduler is lost"
+done_testing
