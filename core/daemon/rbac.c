@@ -92,8 +92,9 @@ static void manager_rules(const struct plug *p, struct buf *out)
 static void worker_rules(const struct plug *p, struct buf *out)
 {
 	identity(out);
-	buf_add(out, STR("# clones; an evicted one is told to stop through its status\n"));
-	rule(out, "kueue.x-k8s.io", "workloads", "get, list, watch, create, delete");
+	buf_add(out, STR("# clones; a changed priority is patched, an evicted one is told to stop "
+			 "through its status\n"));
+	rule(out, "kueue.x-k8s.io", "workloads", "get, list, watch, create, delete, patch");
 	rule(out, "kueue.x-k8s.io", "workloads/status", "patch");
 	if (plug_n_adapters(p) > 0) {
 		buf_add(out, STR("# jobs; patch where an adapter keeps fields of a running copy up "

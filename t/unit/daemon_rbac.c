@@ -85,7 +85,8 @@ static void test_worker(const struct plug *p)
 	struct config c = {.namespace_ = STR("queues")};
 
 	print(&c, p, RBAC_WORKER);
-	has(RULE("kueue.x-k8s.io", "workloads", "get, list, watch, create, delete"), "clones");
+	has(RULE("kueue.x-k8s.io", "workloads", "get, list, watch, create, delete, patch"),
+	    "clones");
 	has(RULE("batch", "jobs", "get, list, watch, create, delete"), "copies are not edited");
 	has(RULE("ex.io", "computemeshes", "get, list, watch, create, delete, patch"),
 	    "but where a field is kept equal");
