@@ -32,7 +32,7 @@ enum {
 	QUOTA_MAX_FR = 4096,
 	QUOTA_MAX_LEVELS = 16, /* root is level 1 */
 	QUOTA_MAX_PODS = 64,   /* pod sets of a workload */
-	QUOTA_MAX_ASKS = 256,  /* (pod set, resource) pairs of a workload */
+	QUOTA_MAX_ASKS = 128,  /* (pod set, resource) pairs of a workload */
 	QUOTA_MAX_UID = 255,
 };
 

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cycle (2.7): retries, picks, admissions, reservations. */
+#include "core/quota/quota_impl.h"
+
+/* --- who may try again ---------------------------------------------------------------------------------- */
+
+struct retry {
+	struct quota *q;
+	uint64_t path; /* when values on the path last changed */
+};
+
+static bool wants_retry(const struct retry *r, const struct quota_work *w)
+{
+	const struct quota *q = r->q;
+
+	if (r->path > w->stamp) {
+		return true;
+	}
+	if (w->delayed && q->now_ms - w->since_ms >= w->leaf->b.delay_ms) {
+		return true;
+	}
+	for (size_t i = 0; i < w->n_asks; i++) {
+		uint8_t res = quota_metas(w)[i].res;
+
+		if (res != QUOTA_NO_RES && q->t->drops[res] > w->stamp) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void retry_leaf(struct quota *q, struct quota_leaf *l)
+{
+	struct retry r = {.q = q};
+
+	for (uint32_t x = l->node; x != QUOTA_NO_NODE; x = q->t->nodes[x].parent) {
+		r.path = q->t->nodes[x].changed > r.path ? q->t->nodes[x].changed : r.path;
+	}
+	for (size_t i = 0; i < l->n_lqs; i++) {
+		struct quota_work *w = quota_set_first(l->lqs[i].blocked);
+
+		while (w != NULL) {
+			struct quota_work *next =
+				quota_set_after(l->lqs[i].blocked, w, quota_by_turn);
+
+			if (wants_retry(&r, w)) {
+				quota_leave(q, w);
+				quota_enter(q, w, QUOTA_PENDING);
+			}
+			w = next;
+		}
+	}
+}
+
+static void retry_all(struct quota *q)
+{
+	if (q->seen == q->seq && q->n_delayed == 0) {
+		return;
+	}
+	for (LIST_EACH_SAFE(n, &q->stuck)) {
+		retry_leaf(q, LIST_ENTRY(n, struct quota_leaf, stuck));
+	}
+	q->seen = q->seq;
+}
+
+void quota_cycle(struct quota *q, int64_t now_ms)
+{
+	quota_end_cycle(q);
+	if (q->t->n == 0) {
+		return;
+	}
+	q->now_ms = now_ms;
+	q->cycle++;
+	for (size_t i = q->n_reserved; i-- > 0;) {
+		struct quota_work *w = q->reserved[i];
+
+		if (now_ms - w->since_ms >= q->t->reserve_ms) {
+			quota_unreserve(q, w);
+		}
+	}
+	retry_all(q);
+	q->in_cycle = true;
+	quota_offer_all(q);
+}
+
+struct quota_work *quota_pick(struct quota *q)
+{
+	if (!q->in_cycle) {
+		return NULL;
+	}
+	for (size_t i = 0; i < q->n_reserved; i++) {
+		if (q->reserved[i]->stamp != q->cycle) {
+			return q->reserved[i];
+		}
+	}
+	return q->t->hdrf ? quota_hdrf_pick(q) : q->t->nodes[0].cand;
+}
+
+static void changed(struct quota *q, struct quota_leaf *l)
+{
+	if (q->in_cycle && !l->gone) {
+		quota_offer(q, l);
+	}
+}
+
+void quota_block(struct quota *q, struct quota_work *w, int64_t now_ms)
+{
+	if (w->state == QUOTA_RESERVED) {
+		w->stamp = q->cycle;
+		return;
+	}
+	if (w->state != QUOTA_PENDING) {
+		return;
+	}
+	quota_leave(q, w);
+	if (w->since_ms == INT64_MIN) {
+		w->since_ms = now_ms;
+	}
+	w->delayed = w->leaf->b.delay_ms > 0 && now_ms - w->since_ms < w->leaf->b.delay_ms;
+	quota_enter(q, w, QUOTA_BLOCKED);
+	changed(q, w->leaf);
+}
+
+/* A reservation becomes the real thing when q fits without itself. */
+static enum mk_code admit_reserved(struct quota *q, struct quota_work *w, int64_t now_ms)
+{
+	struct quota_wants wants QUOTA_RAW;
+	bool fits;
+
+	quota_wants_of(w, &wants);
+	quota_charge_work(q->t, w, -1);
+	fits = quota_fits(q->t, w->leaf->node, &wants, NULL);
+	quota_charge_work(q->t, w, 1);
+	if (!fits) {
+		return MK_CONFLICT;
+	}
+	quota_list_del(q->reserved, &q->n_reserved, w);
+	quota_leave(q, w);
+	w->since_ms = now_ms;
+	quota_enter(q, w, QUOTA_ADMITTED);
+	return MK_OK;
+}
+
+static void charge_new(struct quota *q, struct quota_work *w, enum quota_state state,
+		       int64_t now_ms)
+{
+	quota_leave(q, w);
+	w->since_ms = now_ms;
+	quota_charge_work(q->t, w, 1);
+	quota_charge_lq(w, 1);
+	quota_enter(q, w, state);
+}
+
+static enum mk_code admit_assigned(struct quota *q, struct quota_work *w, int64_t now_ms)
+{
+	struct quota_wants wants QUOTA_RAW;
+
+	quota_wants_of(w, &wants);
+	if (quota_would_overflow(q, &wants)) {
+		return MK_CONFLICT;
+	}
+	charge_new(q, w, QUOTA_ADMITTED, now_ms);
+	changed(q, w->leaf);
+	return MK_OK;
+}
+
+enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms)
+{
+	struct quota_decision d;
+
+	if (w->state == QUOTA_RESERVED) {
+		enum mk_code code = admit_reserved(q, w, now_ms);
+
+		if (code == MK_OK) {
+			changed(q, w->leaf);
+		}
+		return code;
+	}
+	if ((w->state != QUOTA_PENDING && w->state != QUOTA_BLOCKED) ||
+	    quota_assign(q, w, false, now_ms, &d) != QUOTA_FIT) {
+		return MK_CONFLICT;
+	}
+	return admit_assigned(q, w, now_ms);
+}
+
+/* --- plans ------------------------------------------------------------------------------------------------ */
+
+/* The plan just made outlives those that new heads need for their flavors. */
+struct quota_plan quota_keep_plan(struct quota *q)
+{
+	struct quota_victim *kept = q->victims;
+	size_t size = q->size_victims;
+
+	q->victims = q->kept;
+	q->size_victims = q->size_kept;
+	q->kept = kept;
+	q->size_kept = size;
+	return (struct quota_plan){.victims = kept, .n = q->n_victims};
+}
+
+static enum mk_code plan_assigned(struct quota *q, struct quota_work *w, int64_t now_ms,
+				  struct quota_plan *ret)
+{
+	struct quota_wants wants QUOTA_RAW;
+	enum mk_code code;
+
+	quota_wants_of(w, &wants);
+	if (quota_would_overflow(q, &wants)) {
+		return MK_CONFLICT;
+	}
+	code = quota_try_plan(q, w, &wants, now_ms);
+	if (code == MK_OK) {
+		*ret = quota_keep_plan(q);
+	}
+	return code;
+}
+
+enum mk_code quota_plan(struct quota *q, struct quota_work *w, int64_t now_ms,
+			struct quota_plan *ret)
+{
+	struct quota_decision d;
+
+	if ((w->state != QUOTA_PENDING && w->state != QUOTA_BLOCKED) ||
+	    quota_assign(q, w, true, now_ms, &d) == QUOTA_NO_FIT) {
+		return MK_CONFLICT;
+	}
+	return plan_assigned(q, w, now_ms, ret);
+}
+
+static bool room_for(struct quota *q, size_t n)
+{
+	while (q->size_evicting < q->n_evicting + n) {
+		if (!quota_room((void **)(void *)&q->evicting, &q->size_evicting, q->size_evicting,
+				sizeof(struct quota_work *))) {
+			return false;
+		}
+	}
+	return quota_room((void **)(void *)&q->reserved, &q->size_reserved, q->n_reserved,
+			  sizeof(struct quota_work *));
+}
+
+static void evict_all(struct quota *q, struct quota_work *w, const struct quota_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		struct quota_work *v = plan->victims[i].work;
+
+		if (plan->victims[i].node != w->leaf->node &&
+		    q->t->nodes[plan->victims[i].node].policy != QUOTA_CAPACITY) {
+			w->limit = q->outside;
+		}
+		if (v->state == QUOTA_RESERVED) {
+			quota_unreserve(q, v);
+		} else {
+			(void)quota_evict(q, v, NULL);
+		}
+	}
+	for (size_t i = 0; i < plan->n; i++) {
+		if (plan->victims[i].work->state == QUOTA_PENDING) {
+			changed(q, plan->victims[i].work->leaf);
+		}
+	}
+}
+
+enum mk_code quota_reserve(struct quota *q, struct quota_work *w, const struct quota_plan *plan,
+			   int64_t now_ms)
+{
+	if (!room_for(q, plan->n)) {
+		return MK_NO_MEMORY;
+	}
+	charge_new(q, w, QUOTA_RESERVED, now_ms);
+	w->stamp = q->cycle;
+	(void)quota_list_add(&q->reserved, &q->n_reserved, &q->size_reserved, w);
+	evict_all(q, w, plan);
+	changed(q, w->leaf);
+	return MK_OK;
+}
+
+static enum mk_code decide(struct quota *q, struct quota_work *w, int64_t now_ms,
+			   struct quota_step *ret)
+{
+	enum mk_code code = MK_CONFLICT;
+
+	switch (quota_assign(q, w, true, now_ms, &ret->decision)) {
+	case QUOTA_FIT:
+		code = admit_assigned(q, w, now_ms);
+		ret->event = QUOTA_ADMIT;
+		break;
+	case QUOTA_PREEMPT:
+		code = plan_assigned(q, w, now_ms, &ret->plan);
+		if (code == MK_OK) {
+			code = quota_reserve(q, w, &ret->plan, now_ms);
+			ret->event = QUOTA_RESERVE;
+		}
+		break;
+	case QUOTA_NO_FIT:
+		break;
+	}
+	if (code == MK_OK) {
+		return MK_OK;
+	}
+	ret->event = QUOTA_BLOCK;
+	ret->decision.verdict = QUOTA_NO_FIT;
+	ret->plan = (struct quota_plan){.n = 0};
+	quota_block(q, w, now_ms);
+	return code == MK_NO_MEMORY ? code : MK_OK;
+}
+
+enum mk_code quota_step(struct quota *q, int64_t now_ms, struct quota_step *ret)
+{
+	q->now_ms = now_ms;
+	*ret = (struct quota_step){.event = QUOTA_END};
+	for (;;) {
+		struct quota_work *w = quota_pick(q);
+
+		ret->work = w;
+		if (w == NULL) {
+			return MK_OK;
+		}
+		if (w->state != QUOTA_RESERVED) {
+			return decide(q, w, now_ms, ret);
+		}
+		if (quota_admit(q, w, now_ms) == MK_OK) {
+			ret->event = QUOTA_ADMIT;
+			ret->decision.verdict = QUOTA_FIT;
+			return MK_OK;
+		}
+		w->stamp = q->cycle;
+	}
+}
+
+struct quota_decision quota_check(struct quota *q, struct quota_work *w, bool plans,
+				  struct quota_row *rows, size_t size, size_t *ret_n)
+{
+	struct quota_decision d = {.verdict = QUOTA_NO_FIT, .row = {.node = QUOTA_NONE}};
+	struct quota_wants wants QUOTA_RAW;
+	size_t n = 0;
+
+	if (w->leaf != NULL && !w->leaf->gone && !quota_charged(w)) {
+		(void)quota_assign(q, w, plans, q->now_ms, &d);
+		quota_wants_of(w, &wants);
+		if (d.verdict == QUOTA_PREEMPT &&
+		    quota_try_plan(q, w, &wants, q->now_ms) != MK_OK) {
+			d.verdict = QUOTA_NO_FIT;
+		}
+		if (rows != NULL) {
+			n = quota_rows(q->t, w->leaf->node, &wants, rows, size);
+		}
+	}
+	if (ret_n != NULL) {
+		*ret_n = n;
+	}
+	return d;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the tree and its workloads, the text of a refusal, and what Kueue is told in Compile mode. */
+#include "core/quota/quota_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+size_t quota_n_nodes(const struct quota *q)
+{
+	return q->t->n;
+}
+
+size_t quota_node_find(const struct quota *q, mk_str name)
+{
+	uint32_t x = quota_tree_find(q->t, name);
+
+	return x == QUOTA_NO_NODE ? QUOTA_NONE : x;
+}
+
+struct quota_node_info quota_node_at(const struct quota *q, size_t i)
+{
+	const struct quota_tnode *n = &q->t->nodes[i];
+	struct quota_node_info info = {
+		.name = n->name,
+		.parent = n->parent == QUOTA_NO_NODE ? QUOTA_NONE : n->parent,
+		.first_child = n->first,
+		.n_children = n->n_children,
+		.level = n->level,
+		.policy = (enum quota_policy)n->policy,
+		.fence_open = n->fence_open,
+		.weight = n->weight,
+	};
+
+	if (n->leaf != NULL) {
+		info.n_admitted = n->leaf->n_running;
+		info.n_pending = n->leaf->n_ready + n->leaf->n_blocked;
+	}
+	return info;
+}
+
+size_t quota_n_frs(const struct quota *q)
+{
+	return q->t->nf;
+}
+
+struct quota_fr quota_fr_at(const struct quota *q, size_t f)
+{
+	const struct quota_pair *p = &q->t->pairs[f];
+
+	return (struct quota_fr){p->flavor, p->resource, p->group, p->declared ? p->total : 0};
+}
+
+size_t quota_fr_find(const struct quota *q, mk_str flavor, mk_str resource)
+{
+	for (size_t f = 0; f < q->t->nf; f++) {
+		if (str_eq(q->t->pairs[f].flavor, flavor) &&
+		    str_eq(q->t->pairs[f].resource, resource)) {
+			return f;
+		}
+	}
+	return QUOTA_NONE;
+}
+
+uint64_t quota_flavor_bit(const struct quota *q, mk_str flavor)
+{
+	for (size_t f = 0; f < q->t->nf; f++) {
+		if (str_eq(q->t->pairs[f].flavor, flavor)) {
+			return (uint64_t)1 << q->t->pairs[f].slot;
+		}
+	}
+	return 0;
+}
+
+struct quota_cell_info quota_cell_at(const struct quota *q, size_t i, size_t f)
+{
+	const struct quota_tree *t = q->t;
+	const struct quota_cell *c = quota_cell(t, (uint32_t)i, f);
+	const struct quota_tnode *n = &t->nodes[i];
+	struct quota_cell_info info = {
+		.nominal = c->nominal,
+		.max = c->max,
+		.reserved = c->reserved,
+		.use = c->use,
+		.hold = quota_hold(c),
+		.hard = c->nominal,
+	};
+
+	for (uint32_t x = (uint32_t)i; t->nodes[x].parent != QUOTA_NO_NODE;
+	     x = t->nodes[x].parent) {
+		bool capacity = t->nodes[t->nodes[x].parent].policy == QUOTA_CAPACITY;
+
+		info.hard = capacity ? info.hard : 0;
+		info.guarantee = x == i && capacity ? c->nominal : info.guarantee;
+	}
+	if (n->n_children > 0) {
+		info.orphan = c->use;
+		for (uint32_t k = n->first; k < n->first + n->n_children; k++) {
+			info.orphan -= quota_cell(t, k, f)->use;
+		}
+	}
+	return info;
+}
+
+bool quota_over_limit(const struct quota *q, size_t i)
+{
+	for (size_t f = 0; f < q->t->nf; f++) {
+		const struct quota_cell *c = quota_cell(q->t, (uint32_t)i, f);
+
+		if (quota_hold(c) > c->max) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool quota_degraded(const struct quota *q)
+{
+	return q->t->degraded;
+}
+
+bool quota_rounded_to_zero(const struct quota *q)
+{
+	const struct quota_tree *t = q->t;
+
+	for (uint32_t x = 1; x < t->n; x++) {
+		const struct quota_tnode *n = &t->nodes[x];
+
+		for (size_t f = 0; !n->absolute && f < t->nf; f++) {
+			const struct quota_cell *c = quota_cell(t, x, f);
+			const struct quota_cell *p = quota_cell(t, n->parent, f);
+
+			if ((n->min_weight > 0 && c->nominal == 0 && p->nominal > 0) ||
+			    (n->max_weight != 0 && c->max == 0 && p->max > 0)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+struct quota_work_info quota_work_at(const struct quota_work *w)
+{
+	struct quota_work_info info = {
+		.uid = {quota_uid(w), w->uid_len},
+		.state = (enum quota_state)w->state,
+		.priority = w->priority,
+		.time_ms = w->time_ms,
+		.admitted_ms = w->since_ms,
+		.n_asks = w->n_asks,
+	};
+
+	if (w->leaf != NULL) {
+		info.leaf = w->leaf->name;
+		info.lq = w->leaf->lqs[w->lq].name;
+	}
+	return info;
+}
+
+struct quota_ask quota_work_ask(const struct quota *q, const struct quota_work *w, size_t i)
+{
+	const struct quota_meta *m = &quota_metas(w)[i];
+	struct quota_ask a = {.pod = m->pod, .amount = quota_amounts(w)[i]};
+
+	if (m->res != QUOTA_NO_RES) {
+		a.resource = q->t->res[m->res];
+	}
+	if (m->fr != QUOTA_NO_FR) {
+		a.flavor = q->t->pairs[m->fr].flavor;
+	}
+	return a;
+}
+
+/* cpu is kept in thousandths and shown in units. */
+static void amount_text(mk_str resource, int64_t v, char *buf, size_t size)
+{
+	if (str_is(resource, "cpu") && v != QUOTA_UNLIMITED && v % 1000 == 0) {
+		snprintf(buf, size, "%" PRId64, v / 1000);
+	} else {
+		snprintf(buf, size, "%" PRId64 "%s", v, str_is(resource, "cpu") ? "m" : "");
+	}
+}
+
+void quota_row_text(const struct quota *q, const struct quota_row *row, char *buf, size_t size)
+{
+	const struct quota_pair *p;
+	char used[32];
+	char requested[32];
+	char max[32];
+
+	if (row->node == QUOTA_NONE) {
+		snprintf(buf, size, "a resource is in no flavor that the workload may use");
+		return;
+	}
+	p = &q->t->pairs[row->fr];
+	amount_text(p->resource, row->used, used, sizeof(used));
+	amount_text(p->resource, row->requested, requested, sizeof(requested));
+	amount_text(p->resource, row->max, max, sizeof(max));
+	snprintf(buf, size,
+		 "queue \"%.*s\" (level %zu of %zu): %.*s in flavor %.*s: used %s, requested %s, "
+		 "max %s",
+		 STR_ARG(q->t->nodes[row->node].name), row->level, row->n_levels,
+		 STR_ARG(p->resource), STR_ARG(p->flavor), used, requested, max);
+}
+
+size_t quota_memory(const struct quota *q)
+{
+	size_t n = sizeof(*q) + sizeof(*q->t) + q->t->bytes + q->bytes;
+
+	for (uint32_t x = 0; x < q->t->n; x++) {
+		const struct quota_leaf *l = q->t->nodes[x].leaf;
+
+		if (l != NULL) {
+			n += sizeof(*l) + l->name.n + 1 +
+			     l->n_lqs * (sizeof(*l->lqs) + q->t->nf * 8);
+		}
+	}
+	return n + q->n_table * 8 + (q->size_reserved + q->size_evicting + q->size_gone) * 8 +
+	       (q->size_victims + q->size_kept) * sizeof(*q->victims);
+}
+
+struct quota_compiled quota_compile(const struct quota *q, size_t i, size_t f)
+{
+	const struct quota_tree *t = q->t;
+	const struct quota_tnode *n = &t->nodes[i];
+	const struct quota_cell *c = quota_cell(t, (uint32_t)i, f);
+	struct quota_compiled r = {.nominal = c->nominal, .borrowing = -1};
+
+	for (uint32_t k = n->first; k < n->first + n->n_children; k++) {
+		r.nominal -= quota_cell(t, k, f)->nominal;
+	}
+	if (n->parent != QUOTA_NO_NODE && c->max != QUOTA_UNLIMITED) {
+		r.borrowing = c->max - c->nominal;
+	}
+	r.lending = c->nominal - c->reserved;
+	return r;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the tree library share. One cell of five amounts per node and pair, the cells of a node side by side,
+ * nodes breadth first: a walk to the root touches one or two cache lines per level. Leaves are objects of their own
+ * that survive quota_apply, so that workloads need not be touched when the tree changes.
+ */
+#ifndef MK_QUOTA_IMPL_H
+#define MK_QUOTA_IMPL_H
+
+#include "core/base/alloc.h"
+#include "core/base/list.h"
+#include "core/quota/quota.h"
+
+/* For large tables on the stack of hot functions, which are filled as far as they are read. */
+#define QUOTA_RAW __attribute__((uninitialized))
+
+__extension__ typedef unsigned __int128 quota_u128;
+
+enum { QUOTA_NO_RES = 255, QUOTA_NO_FR = 65535, QUOTA_LIMIT_BITS = 61 };
+#define QUOTA_NO_NODE UINT32_MAX
+
+struct quota_cell {
+	int64_t nominal, max, reserved;
+	int64_t use;
+	int64_t sum; /* what hold is before the reserve: use of a leaf; hold of children and orphans inside */
+};
+
+static inline int64_t quota_hold(const struct quota_cell *c)
+{
+	return c->sum > c->reserved ? c->sum : c->reserved;
+}
+
+/* Place in an order: smaller first by class, by u / (m * w) (m or w 0: infinite), then by the workload. */
+struct quota_key {
+	int64_t u, m, w;
+	int cls;
+};
+
+/* An amount that a workload has or wants of a pair, all pod sets together. */
+struct quota_want {
+	size_t fr;
+	int64_t amount;
+};
+
+struct quota_wants {
+	struct quota_want v[QUOTA_MAX_ASKS]; /* by pair */
+	size_t n;
+	bool outside; /* asks for a resource that the tree does not have */
+};
+
+struct quota_meta {
+	uint16_t fr; /* QUOTA_NO_FR: none assigned */
+	uint8_t res; /* QUOTA_NO_RES: not of this tree */
+	uint8_t pod;
+};
+
+/* Followed by n_asks amounts, n_pods masks when 'masked', a bitmap when 'placed', n_asks quota_meta, the uid. */
+struct quota_work {
+	struct quota_work *left, *right; /* in the one ordered set that it is in */
+	struct quota_leaf *leaf;         /* NULL when parked */
+	int64_t time_ms;
+	int64_t since_ms; /* charged: when that was; else when it was first blocked, INT64_MIN before */
+	uint64_t
+		stamp; /* pending: cycle of nomination; blocked: when; reserved: cycle of its turn */
+	uint32_t hash;
+	uint32_t
+		limit; /* the outside change since which it had a plan that counts for the loop limit */
+	int32_t priority;
+	uint32_t lq;
+	uint16_t n_asks;
+	uint8_t n_pods, uid_len;
+	uint8_t state;
+	bool masked, placed;
+	bool delayed; /* blocked while its leaf's delay ran */
+	bool chosen;  /* a victim of the plan being made */
+	bool fits;    /* so it was when nominated */
+};
+
+struct quota_lqueue {
+	mk_str name;
+	int64_t weight;
+	struct quota_work *ready, *blocked;
+	uint32_t moved;              /* its index after quota_apply */
+	size_t n_waiting, n_running; /* waiting: ready, blocked */
+	int64_t *use; /* per pair: what its admitted workloads hold, reservations included */
+};
+
+struct quota_leaf {
+	uint32_t node; /* its own, or where orphan usage goes when 'gone' */
+	bool gone;     /* no leaf of the tree any more */
+	struct quota_behaviour b;
+	mk_str name;              /* owned */
+	struct quota_lqueue *lqs; /* one block with names and use */
+	size_t n_lqs;
+	struct quota_work *running; /* admitted and reserving */
+	struct quota_work *leaving; /* evicting */
+	size_t n_running, n_ready, n_blocked;
+	struct list_node active,
+		stuck; /* in quota.active while n_ready, in quota.stuck while n_blocked */
+	/* while quota_apply prepares */
+	struct quota_lqueue *next_lqs;
+	size_t n_next_lqs;
+	bool kept, placed; /* placed: 'node' is one of quota.t */
+};
+
+struct quota_base {
+	int64_t nominal, lending;
+	size_t fr;
+};
+
+struct quota_tnode {
+	uint32_t parent, first, n_children;
+	uint32_t heap_n;
+	uint8_t level;
+	uint8_t policy;
+	bool fence_open, absolute;
+	bool queued, touched; /* among the children that offer; in quota.touched */
+	int8_t min_weight, max_weight;
+	int64_t weight;
+	mk_str name;
+	struct quota_leaf *leaf;
+	struct quota_work *cand;
+	uint64_t changed;                /* quota.seq when its values last changed */
+	uint32_t min, n_min, max, n_max; /* ranges of quota_tree.base */
+	uint32_t next_touched;
+};
+
+struct quota_pair {
+	mk_str flavor, resource;
+	int64_t total;
+	uint32_t group;
+	uint8_t slot, res; /* bit of the flavor; number of the resource */
+	bool declared;
+};
+
+/* All that quota_apply replaces. */
+struct quota_tree {
+	size_t n, nf, n_res;
+	struct quota_tnode *nodes;
+	struct quota_cell *cells;
+	struct quota_key *keys;
+	uint64_t *
+		shares; /* of HDRF: per node and resource, in 2^-40 of the total; then per node its share */
+	uint32_t *heap, *pos; /* of a node: at its first child's index; pos: of a child */
+	struct quota_pair *pairs;
+	mk_str res[QUOTA_MAX_RESOURCES];
+	mk_str slots[QUOTA_MAX_FLAVORS];
+	uint16_t fr_of[QUOTA_MAX_FLAVORS][QUOTA_MAX_RESOURCES];
+	uint32_t res_group[QUOTA_MAX_RESOURCES];
+	uint8_t order[QUOTA_MAX_FLAVORS]; /* flavors in the order of the tree */
+	size_t n_order;
+	size_t n_groups;
+	uint64_t drops[QUOTA_MAX_RESOURCES]; /* quota.seq when usage of the resource last dropped */
+	uint32_t *names;                     /* open addressing: node index + 1 */
+	size_t n_names;
+	char *text;
+	struct quota_base *base;
+	bool lookahead, hdrf, degraded, has_reserve;
+	int64_t reserve_ms;
+	size_t bytes;
+};
+
+struct quota {
+	struct quota_tree *t; /* never NULL; n 0 before the first quota_apply */
+	struct quota_work **table;
+	size_t n_table, n_works, n_dead;
+	struct list_node active, stuck;
+	struct quota_leaf **gone;
+	size_t n_gone, size_gone;
+	struct quota_work **reserved, **evicting; /* reserved: by time, uid */
+	size_t n_reserved, size_reserved, n_evicting, size_evicting;
+	struct quota_victim *victims;
+	size_t n_victims, size_victims;
+	struct quota_victim *kept; /* the plan that was given out */
+	size_t size_kept;
+	uint64_t seq, cycle, seen; /* seen: quota.seq at the last look at blocked ones */
+	uint32_t outside;
+	size_t n_delayed;
+	int64_t now_ms;
+	bool in_cycle;
+	uint32_t touched[QUOTA_MAX_LEVELS + 1]; /* inner nodes with an offer, by level */
+	size_t bytes;
+};
+
+/* Inside the tree, one node and pair. */
+static inline struct quota_cell *quota_cell(const struct quota_tree *t, uint32_t node, size_t fr)
+{
+	return &t->cells[(size_t)node * t->nf + fr];
+}
+
+static inline int64_t *quota_amounts(const struct quota_work *w)
+{
+	return (int64_t *)(uintptr_t)(w + 1);
+}
+
+static inline uint64_t *quota_masks(const struct quota_work *w)
+{
+	return (uint64_t *)(uintptr_t)(quota_amounts(w) + w->n_asks);
+}
+
+static inline uint64_t *quota_bitmap(const struct quota_work *w)
+{
+	return quota_masks(w) + (w->masked ? w->n_pods : 0);
+}
+
+static inline struct quota_meta *quota_metas(const struct quota_work *w)
+{
+	return (struct quota_meta *)(uintptr_t)(quota_bitmap(w) + (w->placed ? 1 : 0));
+}
+
+static inline char *quota_uid(const struct quota_work *w)
+{
+	return (char *)(uintptr_t)(quota_metas(w) + w->n_asks);
+}
+
+static inline bool quota_charged(const struct quota_work *w)
+{
+	return w->state == QUOTA_RESERVED || w->state == QUOTA_ADMITTED ||
+	       w->state == QUOTA_EVICTING;
+}
+
+/* --- sets.c: ordered sets of workloads --- */
+typedef int quota_order(const struct quota_work *a, const struct quota_work *b);
+int quota_by_turn(const struct quota_work *a, const struct quota_work *b);
+int quota_by_worth(const struct quota_work *a, const struct quota_work *b);
+void quota_set_add(struct quota_work **root, struct quota_work *w, quota_order *cmp);
+void quota_set_del(struct quota_work **root, struct quota_work *w, quota_order *cmp);
+struct quota_work *quota_set_first(struct quota_work *root);
+struct quota_work *quota_set_after(struct quota_work *root, const struct quota_work *w,
+				   quota_order *cmp);
+void quota_set_each(struct quota_work *root, void (*fn)(void *ctx, struct quota_work *w),
+		    void *ctx);
+/* Adds to a growing array of pointers. */
+bool quota_room(void **p, size_t *size, size_t n, size_t item);
+
+/* --- charge.c: usage --- */
+void quota_wants_of(const struct quota_work *w, struct quota_wants *ret);
+void quota_charge(struct quota_tree *t, uint32_t node, size_t fr, int64_t amount);
+void quota_charge_work(struct quota_tree *t, const struct quota_work *w, int sign);
+void quota_charge_lq(const struct quota_work *w, int sign);
+bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
+		struct quota_row *ret);
+size_t quota_rows(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
+		  struct quota_row *rows, size_t size);
+size_t quota_height(const struct quota_tree *t, uint32_t node, const struct quota_wants *q);
+bool quota_would_overflow(const struct quota *q, const struct quota_wants *wants);
+/* Usage of the workload's resources dropped: blocked ones may be tried again. */
+void quota_dropped(struct quota *q, const struct quota_work *w);
+
+/* --- key.c: orders --- */
+int quota_key_cmp(const struct quota_key *a, const struct quota_key *b);
+struct quota_key quota_share(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
+			     int sign);
+struct quota_key quota_child_key(const struct quota_tree *t, uint32_t child,
+				 const struct quota_work *w);
+struct quota_key quota_lq_key(const struct quota_tree *t, const struct quota_leaf *l,
+			      const struct quota_lqueue *lq, const struct quota_work *w);
+int64_t quota_share_of(int64_t amount, int64_t part, int64_t whole);
+
+/* --- flavor.c --- */
+enum quota_verdict quota_assign(struct quota *q, struct quota_work *w, bool plans, int64_t now_ms,
+				struct quota_decision *ret);
+
+/* --- work.c: states --- */
+void quota_enter(struct quota *q, struct quota_work *w, enum quota_state state);
+void quota_leave(struct quota *q, struct quota_work *w);
+void quota_end_cycle(struct quota *q);
+bool quota_list_add(struct quota_work ***list, size_t *n, size_t *size, struct quota_work *w);
+void quota_list_del(struct quota_work **list, size_t *n, const struct quota_work *w);
+void quota_unreserve(struct quota *q, struct quota_work *w);
+
+/* --- tree.c, effective.c, leaves.c --- */
+void quota_tree_free(struct quota_tree *t);
+uint32_t quota_tree_find(const struct quota_tree *t, mk_str name);
+void quota_effective(struct quota_tree *t);
+void quota_effective_below(struct quota_tree *t, uint32_t node, uint64_t seq);
+void quota_sum_up(struct quota_tree *t);
+/* The LocalQueues of the new tree 't' are made ready; quota_leaves_take cannot fail then, quota_leaves_drop undoes it. */
+enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, struct quota_tree *t,
+				  const uint32_t *place, struct mk_err *err);
+void quota_leaves_drop(struct quota *q, struct quota_tree *t);
+void quota_leaves_take(struct quota *q, struct quota_tree *t, const uint16_t *fr_map);
+void quota_leaf_free(struct quota_leaf *l);
+
+/* --- hdrf.c --- */
+struct quota_work *quota_hdrf_pick(struct quota *q);
+
+/* --- offer.c --- */
+void quota_offer(struct quota *q, struct quota_leaf *l);
+void quota_rekey(struct quota *q, uint32_t node);
+void quota_offer_all(struct quota *q);
+struct quota_work *quota_leaf_offer(struct quota *q, struct quota_leaf *l);
+
+/* --- preempt.c, victim.c --- */
+struct quota_lca {
+	size_t n_victims;
+	bool claimed; /* some were taken by a valid claim */
+	bool fair;
+	struct quota_key share; /* of the claimant, when the last was taken */
+	bool contested[QUOTA_MAX_ASKS];
+};
+
+struct quota_try {
+	struct quota *q;
+	struct quota_work *w;
+	struct quota_leaf *leaf;
+	const struct quota_wants *wants;
+	bool contested[QUOTA_MAX_ASKS];
+	size_t depth, top; /* path[top]: highest bottleneck */
+	uint32_t path[QUOTA_MAX_LEVELS];
+	bool fits, failed;
+	bool claim; /* at the present P */
+	size_t at;  /* level of P on the path */
+	int pass;
+	struct quota_key claimant; /* share of a with q at P */
+	enum quota_reason reason;
+	size_t first_victim;
+	struct quota_lca lca[QUOTA_MAX_LEVELS];
+};
+
+/* Makes a plan for 'wants' of 'w'; victims are appended to quota.victims. State is as before. */
+enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct quota_wants *wants,
+			    int64_t now_ms);
+struct quota_plan quota_keep_plan(struct quota *q);
+struct quota_work *quota_try_victim(struct quota_try *x);
+bool quota_try_uses(const struct quota_try *x, const struct quota_work *v);
+bool quota_try_claim(const struct quota_try *x, const bool *contested, uint32_t a);
+
+#endif

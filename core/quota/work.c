@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workloads: the table by uid, and the sets that their states put them into. */
+#include "core/quota/quota_impl.h"
+
+#include "core/base/hash.h"
+
+struct quota *quota_new(void)
+{
+	struct quota *q = mk_calloc(1, sizeof(*q));
+	struct quota_tree *t = mk_calloc(1, sizeof(*t));
+
+	if (q == NULL || t == NULL) {
+		mk_free(q);
+		mk_free(t);
+		return NULL;
+	}
+	t->reserve_ms = 300000;
+	q->t = t;
+	q->outside = 1;
+	list_init(&q->active);
+	list_init(&q->stuck);
+	return q;
+}
+
+void quota_free(struct quota *q)
+{
+	if (q == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < q->n_table; i++) {
+		mk_free(q->table[i]);
+	}
+	for (uint32_t x = 0; x < q->t->n; x++) {
+		if (q->t->nodes[x].leaf != NULL) {
+			quota_leaf_free(q->t->nodes[x].leaf);
+		}
+	}
+	for (size_t i = 0; i < q->n_gone; i++) {
+		quota_leaf_free(q->gone[i]);
+	}
+	mk_free(q->table);
+	mk_free(q->gone);
+	mk_free(q->reserved);
+	mk_free(q->evicting);
+	mk_free(q->victims);
+	mk_free(q->kept);
+	quota_tree_free(q->t);
+	mk_free(q);
+}
+
+/* --- lists ---------------------------------------------------------------------------------------------- */
+
+/* Keeps the list by time, then uid. */
+bool quota_list_add(struct quota_work ***list, size_t *n, size_t *size, struct quota_work *w)
+{
+	size_t at = *n;
+
+	if (!quota_room((void **)(void *)list, size, *n, sizeof(**list))) {
+		return false;
+	}
+	while (at > 0 && ((*list)[at - 1]->since_ms > w->since_ms ||
+			  ((*list)[at - 1]->since_ms == w->since_ms &&
+			   str_cmp((mk_str){quota_uid((*list)[at - 1]), (*list)[at - 1]->uid_len},
+				   (mk_str){quota_uid(w), w->uid_len}) > 0))) {
+		(*list)[at] = (*list)[at - 1];
+		at--;
+	}
+	(*list)[at] = w;
+	(*n)++;
+	return true;
+}
+
+void quota_list_del(struct quota_work **list, size_t *n, const struct quota_work *w)
+{
+	size_t at = 0;
+
+	while (at < *n && list[at] != w) {
+		at++;
+	}
+	if (at < *n) {
+		memmove(&list[at], &list[at + 1], (*n - at - 1) * sizeof(struct quota_work *));
+		(*n)--;
+	}
+}
+
+/* --- states --------------------------------------------------------------------------------------------- */
+
+static void note_leaf(struct quota *q, struct quota_leaf *l)
+{
+	if (l->n_ready > 0 && list_empty(&l->active)) {
+		list_add_tail(&q->active, &l->active);
+	} else if (l->n_ready == 0 && !list_empty(&l->active)) {
+		list_del(&l->active);
+	}
+	if (l->n_blocked > 0 && list_empty(&l->stuck)) {
+		list_add_tail(&q->stuck, &l->stuck);
+	} else if (l->n_blocked == 0 && !list_empty(&l->stuck)) {
+		list_del(&l->stuck);
+	}
+}
+
+/* Puts 'w', which is in no set, into that of 'state'. Usage is the caller's business. */
+void quota_enter(struct quota *q, struct quota_work *w, enum quota_state state)
+{
+	struct quota_leaf *l = w->leaf;
+	struct quota_lqueue *lq = l != NULL ? &l->lqs[w->lq] : NULL;
+
+	w->state = (uint8_t)state;
+	switch (state) {
+	case QUOTA_PENDING:
+		w->stamp = 0;
+		w->delayed = false;
+		quota_set_add(&lq->ready, w, quota_by_turn);
+		lq->n_waiting++;
+		l->n_ready++;
+		break;
+	case QUOTA_BLOCKED:
+		w->stamp = q->seq;
+		quota_set_add(&lq->blocked, w, quota_by_turn);
+		lq->n_waiting++;
+		l->n_blocked++;
+		q->n_delayed += w->delayed;
+		break;
+	case QUOTA_RESERVED:
+	case QUOTA_ADMITTED:
+		quota_set_add(&l->running, w, quota_by_worth);
+		lq->n_running++;
+		l->n_running++;
+		break;
+	case QUOTA_EVICTING:
+		quota_set_add(&l->leaving, w, quota_by_worth);
+		lq->n_running++;
+		l->n_running++;
+		break;
+	case QUOTA_PARKED:
+		w->leaf = NULL;
+		return;
+	}
+	note_leaf(q, l);
+}
+
+void quota_leave(struct quota *q, struct quota_work *w)
+{
+	struct quota_leaf *l = w->leaf;
+	struct quota_lqueue *lq = l != NULL ? &l->lqs[w->lq] : NULL;
+
+	switch ((enum quota_state)w->state) {
+	case QUOTA_PENDING:
+		quota_set_del(&lq->ready, w, quota_by_turn);
+		lq->n_waiting--;
+		l->n_ready--;
+		break;
+	case QUOTA_BLOCKED:
+		quota_set_del(&lq->blocked, w, quota_by_turn);
+		lq->n_waiting--;
+		l->n_blocked--;
+		q->n_delayed -= w->delayed;
+		break;
+	case QUOTA_RESERVED:
+	case QUOTA_ADMITTED:
+		quota_set_del(&l->running, w, quota_by_worth);
+		lq->n_running--;
+		l->n_running--;
+		break;
+	case QUOTA_EVICTING:
+		quota_set_del(&l->leaving, w, quota_by_worth);
+		lq->n_running--;
+		l->n_running--;
+		break;
+	case QUOTA_PARKED:
+		return;
+	}
+	note_leaf(q, l);
+}
+
+/* Drops a reservation: usage goes, 'w' is an ordinary pending workload. */
+void quota_unreserve(struct quota *q, struct quota_work *w)
+{
+	quota_list_del(q->reserved, &q->n_reserved, w);
+	quota_leave(q, w);
+	quota_charge_work(q->t, w, -1);
+	quota_charge_lq(w, -1);
+	quota_dropped(q, w);
+	w->since_ms = INT64_MIN;
+	quota_enter(q, w, QUOTA_PENDING);
+}
+
+/* --- the table ------------------------------------------------------------------------------------------- */
+
+static size_t slot_of(const struct quota *q, mk_str uid, uint32_t hash)
+{
+	size_t at = hash & (q->n_table - 1);
+
+	while (q->table[at] != NULL) {
+		const struct quota_work *w = q->table[at];
+
+		if (w->hash == hash && str_eq((mk_str){quota_uid(w), w->uid_len}, uid)) {
+			break;
+		}
+		at = (at + 1) & (q->n_table - 1);
+	}
+	return at;
+}
+
+struct quota_work *quota_work_find(const struct quota *q, mk_str uid)
+{
+	return q->n_table == 0 ? NULL : q->table[slot_of(q, uid, (uint32_t)hash64(uid))];
+}
+
+size_t quota_n_works(const struct quota *q)
+{
+	return q->n_works;
+}
+
+void quota_works(const struct quota *q, void (*fn)(void *ctx, const struct quota_work *w),
+		 void *ctx)
+{
+	for (size_t i = 0; i < q->n_table; i++) {
+		if (q->table[i] != NULL) {
+			fn(ctx, q->table[i]);
+		}
+	}
+}
+
+static bool grow(struct quota *q)
+{
+	size_t n = q->n_table == 0 ? 64 : q->n_table * 2;
+	struct quota_work **table;
+
+	if (q->n_works * 4 < q->n_table * 3) {
+		return true;
+	}
+	table = mk_calloc(n, sizeof(struct quota_work *));
+	if (table == NULL) {
+		return false;
+	}
+	for (size_t i = 0; i < q->n_table; i++) {
+		size_t at;
+
+		if (q->table[i] == NULL) {
+			continue;
+		}
+		at = q->table[i]->hash & (n - 1);
+		while (table[at] != NULL) {
+			at = (at + 1) & (n - 1);
+		}
+		table[at] = q->table[i];
+	}
+	mk_free(q->table);
+	q->table = table;
+	q->n_table = n;
+	return true;
+}
+
+/* Takes slot 'at' out and closes the gap. */
+static void table_del(struct quota *q, size_t at)
+{
+	size_t mask = q->n_table - 1;
+	size_t next = (at + 1) & mask;
+
+	while (q->table[next] != NULL) {
+		size_t home = q->table[next]->hash & mask;
+
+		if (((next - home) & mask) >= ((next - at) & mask)) {
+			q->table[at] = q->table[next];
+			at = next;
+		}
+		next = (next + 1) & mask;
+	}
+	q->table[at] = NULL;
+	q->n_works--;
+}
+
+/* --- put and del ------------------------------------------------------------------------------------------ */
+
+static enum mk_code check_work(const struct quota *q, const struct quota_work_desc *d,
+			       struct mk_err *err)
+{
+	if (d->uid.n == 0 || d->uid.n > QUOTA_MAX_UID) {
+		return err_set(err, MK_INVALID, "quota", "uid of %zu bytes", d->uid.n);
+	}
+	if (d->n_asks > QUOTA_MAX_ASKS || d->n_pods > QUOTA_MAX_PODS) {
+		return err_set(err, MK_TOO_BIG, "quota", "%zu pod sets with %zu requests",
+			       d->n_pods, d->n_asks);
+	}
+	for (size_t i = 0; i < d->n_asks; i++) {
+		const struct quota_ask *a = &d->asks[i];
+
+		if (a->amount < 0 || a->amount > QUOTA_MAX_AMOUNT || a->pod >= d->n_pods) {
+			return err_set(err, MK_INVALID, "quota", "request for %.*s",
+				       STR_ARG(a->resource));
+		}
+		if (d->admitted && a->amount > 0 &&
+		    quota_fr_find(q, a->flavor, a->resource) == QUOTA_NONE) {
+			return err_set(err, MK_NOT_FOUND, "quota", "%.*s in flavor %.*s",
+				       STR_ARG(a->resource), STR_ARG(a->flavor));
+		}
+	}
+	return MK_OK;
+}
+
+static enum mk_code find_place(const struct quota *q, const struct quota_work_desc *d,
+			       struct quota_leaf **ret_leaf, uint32_t *ret_lq, struct mk_err *err)
+{
+	uint32_t x = quota_tree_find(q->t, d->leaf);
+	struct quota_leaf *l = x == QUOTA_NO_NODE ? NULL : q->t->nodes[x].leaf;
+	size_t i = 0;
+
+	while (l != NULL && d->lq.n > 0 && i < l->n_lqs && !str_eq(l->lqs[i].name, d->lq)) {
+		i++;
+	}
+	if (l == NULL || i == l->n_lqs) {
+		return err_set(err, MK_NOT_FOUND, "quota", "leaf %.*s, LocalQueue %.*s",
+			       STR_ARG(d->leaf), STR_ARG(d->lq));
+	}
+	*ret_leaf = l;
+	*ret_lq = (uint32_t)i;
+	return MK_OK;
+}
+
+static uint8_t res_of(const struct quota_tree *t, mk_str resource)
+{
+	for (size_t r = 0; r < t->n_res; r++) {
+		if (str_eq(t->res[r], resource)) {
+			return (uint8_t)r;
+		}
+	}
+	return QUOTA_NO_RES;
+}
+
+static size_t work_size(const struct quota_work *w)
+{
+	return sizeof(*w) + w->n_asks * (8 + sizeof(struct quota_meta)) +
+	       (w->masked ? w->n_pods * 8U : 0) + (w->placed ? 8 : 0) + w->uid_len;
+}
+
+static struct quota_work *make_work(const struct quota *q, const struct quota_work_desc *d)
+{
+	struct quota_work head = {
+		.time_ms = d->time_ms,
+		.since_ms = d->admitted ? d->admitted_ms : INT64_MIN,
+		.hash = (uint32_t)hash64(d->uid),
+		.priority = d->priority,
+		.n_pods = (uint8_t)d->n_pods,
+		.uid_len = (uint8_t)d->uid.n,
+		.masked = d->flavors != NULL,
+		.placed = d->clusters != 0,
+	};
+	struct quota_work *w;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_asks; i++) {
+		head.n_asks = (uint16_t)(head.n_asks + (d->asks[i].amount > 0));
+	}
+	w = mk_malloc(work_size(&head));
+	if (w == NULL) {
+		return NULL;
+	}
+	*w = head;
+	for (size_t i = 0; i < d->n_asks; i++) {
+		const struct quota_ask *a = &d->asks[i];
+		size_t f = d->admitted ? quota_fr_find(q, a->flavor, a->resource) : QUOTA_NONE;
+
+		if (a->amount == 0) {
+			continue;
+		}
+		quota_amounts(w)[n] = a->amount;
+		quota_metas(w)[n++] = (struct quota_meta){
+			.fr = f == QUOTA_NONE ? QUOTA_NO_FR : (uint16_t)f,
+			.res = res_of(q->t, a->resource),
+			.pod = (uint8_t)a->pod,
+		};
+	}
+	if (w->masked) {
+		memcpy(quota_masks(w), d->flavors, d->n_pods * sizeof(uint64_t));
+	}
+	if (w->placed) {
+		*quota_bitmap(w) = d->clusters;
+	}
+	memcpy(quota_uid(w), d->uid.p, d->uid.n);
+	return w;
+}
+
+static void update_admitted(struct quota *q, struct quota_work *w, const struct quota_work_desc *d)
+{
+	enum quota_state state = (enum quota_state)w->state;
+
+	quota_leave(q, w);
+	w->priority = d->priority;
+	w->time_ms = d->time_ms;
+	quota_enter(q, w, state);
+}
+
+enum mk_code quota_put(struct quota *q, const struct quota_work_desc *d, struct mk_err *err)
+{
+	struct quota_work *old = quota_work_find(q, d->uid);
+	struct quota_leaf *leaf = NULL;
+	struct quota_wants wants QUOTA_RAW;
+	struct quota_work *w;
+	uint32_t lq = 0;
+	enum mk_code code = check_work(q, d, err);
+
+	if (old != NULL && (old->state == QUOTA_ADMITTED || old->state == QUOTA_EVICTING)) {
+		quota_end_cycle(q);
+		q->outside++;
+		update_admitted(q, old, d);
+		return MK_OK;
+	}
+	if (code == MK_OK) {
+		code = find_place(q, d, &leaf, &lq, err);
+	}
+	if (code != MK_OK) {
+		return code;
+	}
+	w = make_work(q, d);
+	if (w == NULL || !grow(q)) {
+		mk_free(w);
+		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+	}
+	quota_wants_of(w, &wants);
+	if (d->admitted && quota_would_overflow(q, &wants)) {
+		mk_free(w);
+		return err_set(err, MK_TOO_BIG, "quota", "the usage of the tree overflows");
+	}
+	quota_del(q, d->uid);
+	quota_end_cycle(q);
+	q->outside++;
+	w->leaf = leaf;
+	w->lq = lq;
+	q->table[slot_of(q, d->uid, w->hash)] = w;
+	q->n_works++;
+	q->bytes += work_size(w);
+	quota_enter(q, w, d->admitted ? QUOTA_ADMITTED : QUOTA_PENDING);
+	if (d->admitted) {
+		quota_charge_work(q->t, w, 1);
+		quota_charge_lq(w, 1);
+	}
+	return MK_OK;
+}
+
+/* A leaf that is gone goes for good with its last work. */
+static void drop_gone(struct quota *q, struct quota_leaf *l)
+{
+	size_t i = 0;
+
+	if (l == NULL || !l->gone || l->running != NULL || l->leaving != NULL) {
+		return;
+	}
+	while (q->gone[i] != l) {
+		i++;
+	}
+	q->gone[i] = q->gone[--q->n_gone];
+	quota_leaf_free(l);
+}
+
+static void uncharge(struct quota *q, struct quota_work *w)
+{
+	if (w->state == QUOTA_RESERVED) {
+		quota_list_del(q->reserved, &q->n_reserved, w);
+	} else if (w->state == QUOTA_EVICTING) {
+		quota_list_del(q->evicting, &q->n_evicting, w);
+	}
+	quota_charge_work(q->t, w, -1);
+	quota_charge_lq(w, -1);
+	quota_dropped(q, w);
+}
+
+void quota_del(struct quota *q, mk_str uid)
+{
+	struct quota_work *w = quota_work_find(q, uid);
+	struct quota_leaf *l;
+
+	if (w == NULL) {
+		return;
+	}
+	quota_end_cycle(q);
+	q->outside++;
+	l = w->leaf;
+	if (quota_charged(w)) {
+		uncharge(q, w);
+	}
+	quota_leave(q, w);
+	table_del(q, slot_of(q, uid, w->hash));
+	q->bytes -= work_size(w);
+	mk_free(w);
+	drop_gone(q, l);
+}
+
+enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *err)
+{
+	if (w->state != QUOTA_ADMITTED) {
+		return err_set(err, MK_CONFLICT, "quota", "the workload is not admitted");
+	}
+	if (!quota_list_add(&q->evicting, &q->n_evicting, &q->size_evicting, w)) {
+		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+	}
+	quota_leave(q, w);
+	quota_enter(q, w, QUOTA_EVICTING);
+	return MK_OK;
+}
+
+enum mk_code quota_gone(struct quota *q, struct quota_work *w)
+{
+	struct quota_leaf *l = w->leaf;
+
+	if (w->state != QUOTA_EVICTING) {
+		return MK_CONFLICT;
+	}
+	quota_end_cycle(q);
+	uncharge(q, w);
+	quota_leave(q, w);
+	w->since_ms = INT64_MIN;
+	quota_enter(q, w, l->gone ? QUOTA_PARKED : QUOTA_PENDING);
+	drop_gone(q, l);
+	return MK_OK;
+}
+
+static size_t find_ask(const struct quota_tree *t, const struct quota_work *w, uint32_t pod,
+		       mk_str resource)
+{
+	for (size_t i = 0; i < w->n_asks; i++) {
+		const struct quota_meta *m = &quota_metas(w)[i];
+
+		if (m->pod == pod && m->res != QUOTA_NO_RES && str_eq(t->res[m->res], resource)) {
+			return i;
+		}
+	}
+	return QUOTA_NONE;
+}
+
+enum mk_code quota_release(struct quota *q, mk_str uid, uint32_t pod, mk_str resource,
+			   int64_t amount)
+{
+	struct quota_work *w = quota_work_find(q, uid);
+	size_t i = w == NULL ? QUOTA_NONE : find_ask(q->t, w, pod, resource);
+	size_t f;
+
+	if (i == QUOTA_NONE || !quota_charged(w)) {
+		return MK_NOT_FOUND;
+	}
+	if (amount < 0 || amount > quota_amounts(w)[i]) {
+		return MK_INVALID;
+	}
+	quota_end_cycle(q);
+	q->outside++;
+	f = quota_metas(w)[i].fr;
+	quota_amounts(w)[i] -= amount;
+	quota_charge(q->t, w->leaf->node, f, -amount);
+	if (!w->leaf->gone) {
+		w->leaf->lqs[w->lq].use[f] -= amount;
+	}
+	q->seq++;
+	q->t->drops[quota_metas(w)[i].res] = q->seq;
+	return MK_OK;
+}
