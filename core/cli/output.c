@@ -95,10 +95,12 @@ void output_table_print(struct output_table *t, const char *indent)
 		bool last = column + 1 == t->n_columns;
 
 		buf_add(&t->c->out, column == 0 ? str_of(indent) : STR("  "));
-		/* No blanks at the end of a line. */
-		output_field(t->c, t->cells[i], last && !t->right[column] ? 0 : widths[column],
-			     t->right[column]);
+		output_field(t->c, t->cells[i], widths[column], t->right[column]);
 		if (last) {
+			/* Cells at the end may be empty. */
+			while (t->c->out.n > 0 && t->c->out.p[t->c->out.n - 1] == ' ') {
+				t->c->out.n--;
+			}
 			buf_add(&t->c->out, STR("\n"));
 		}
 	}

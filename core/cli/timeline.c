@@ -251,14 +251,16 @@ static void span(struct drawing *d, const struct timeline_span *s)
 	buf_add(d->b, STR(": "));
 	text(d->b, s->note);
 	buf_add(d->b, STR("</title></rect>\n"));
-	if (s->cut) {
-		buf_printf(d->b,
-			   "<path d=\"M%d %dl7 7m0 -7l-7 7\" stroke=\"#c00\" stroke-width=\"2\">"
-			   "<title>",
-			   end - 3, y + 4);
-		text(d->b, s->note);
-		buf_add(d->b, STR("</title></path>\n"));
-	}
+}
+
+/* A cross where it was preempted; drawn after all spans. */
+static void mark(struct drawing *d, const struct timeline_span *s)
+{
+	buf_printf(d->b,
+		   "<path d=\"M%d %dl7 7m0 -7l-7 7\" stroke=\"#c00\" stroke-width=\"2\"><title>",
+		   x_of(d->t, s->to_ms) - 3, d->row_y[s->row] + 4);
+	text(d->b, s->note);
+	buf_add(d->b, STR("</title></path>\n"));
 }
 
 /* -------------------------------------------------------------------------------------------------------------- */
@@ -305,6 +307,11 @@ bool timeline_svg(const struct timeline *t, struct buf *b)
 	for (size_t i = 0; i < t->n_spans; i++) {
 		if (t->spans[i].row < d.n_rows) {
 			span(&d, &t->spans[i]);
+		}
+	}
+	for (size_t i = 0; i < t->n_spans; i++) {
+		if (t->spans[i].row < d.n_rows && t->spans[i].cut) {
+			mark(&d, &t->spans[i]);
 		}
 	}
 	buf_add(b, STR("</svg>\n"));

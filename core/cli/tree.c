@@ -3,9 +3,7 @@
 #include "core/cli/tree.h"
 
 static const struct cli_command *const commands[] = {
-	&tree_validate,
-	&tree_status,
-	NULL,
+	&tree_show, &tree_validate, &tree_explain, &tree_simulate, &tree_diff, &tree_status, NULL,
 };
 
 const struct cli_command cli_tree = {

@@ -171,9 +171,7 @@ struct api_queue {
 	struct api_behaviour behaviour;
 	bool quota_managed; /* the controller owns resourceGroups */
 	bool force;
-	int64_t admitted; /* status.admittedWorkloads, or those of the set when more */
-	size_t n_lqs;     /* LocalQueues of the set that point at it */
-	size_t first_lq;  /* the first of them by namespace and name, or API_NONE */
+	int64_t admitted; /* workloads that hold quota, as its status counts them */
 };
 
 /* One child in a ClusterQuotaTree. */
@@ -246,9 +244,12 @@ struct api_place {
 	struct api_place *parent;
 	struct api_place *first_child, *last_child, *next; /* PlanA, in the order of the set */
 	size_t n_children;
-	size_t depth;  /* of the root: 1; 0 in or below a cycle */
-	bool in_cycle; /* one of the queues that make it */
-	int state;     /* of the walk that finds depths */
+	int64_t admitted; /* workloads that hold quota: of the queue's status, or those of the set when more */
+	size_t n_lqs;    /* LocalQueues of the set that point at it */
+	size_t first_lq; /* the first of them by namespace and name, or API_NONE */
+	size_t depth;    /* of the root: 1; 0 in or below a cycle */
+	bool in_cycle;   /* one of the queues that make it */
+	int state;       /* of the walk that finds depths */
 };
 
 struct api_set {

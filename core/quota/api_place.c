@@ -31,6 +31,7 @@ static struct api_place *place(struct api_set *set, mk_str name)
 		return NULL;
 	}
 	p->name = name;
+	p->first_lq = API_NONE;
 	set->all_places[set->n_places++] = p;
 	return p;
 }
@@ -149,44 +150,41 @@ static bool count_users(struct api_set *set)
 {
 	for (size_t i = 0; i < set->n_lqs; i++) {
 		struct api_lq *lq = set->lqs[i];
-		struct api_queue *q = api_set_queue(set, lq->queue);
+		struct api_place *p = api_set_place(set, lq->queue);
 		const struct api_lq *first;
 
-		if (q == NULL) {
+		if (p == NULL) {
 			continue;
 		}
-		first = q->first_lq != API_NONE ? set->lqs[q->first_lq] : NULL;
-		q->n_lqs++;
+		first = p->first_lq != API_NONE ? set->lqs[p->first_lq] : NULL;
+		p->n_lqs++;
 		if (first == NULL || str_cmp(lq->ns, first->ns) < 0 ||
 		    (str_eq(lq->ns, first->ns) && str_cmp(lq->name, first->name) < 0)) {
-			q->first_lq = i;
+			p->first_lq = i;
 		}
 	}
 	return !arena_failed(set->a);
 }
 
 /* Workloads of the set that hold quota, when that is more than what the queue's status says. */
-static bool count_admitted(struct api_set *set)
+static void count_admitted(struct api_set *set)
 {
-	int64_t *n = arena_array(set->a, set->n_queues, sizeof(*n));
-
-	if (n == NULL) {
-		return false;
-	}
 	for (size_t i = 0; i < set->n_workloads; i++) {
 		const struct json *status = api_get(set->workloads[i]->json, "status");
 		mk_str name = json_str(api_get(api_get(status, "admission"), "clusterQueue"));
-		struct api_queue *q = api_set_queue(set, name);
+		struct api_place *p = api_set_place(set, name);
 
-		if (q == NULL || api_condition(status, "Finished")) {
-			continue;
-		}
-		n[q->object->item]++;
-		if (q->admitted < n[q->object->item]) {
-			q->admitted = n[q->object->item];
+		if (p != NULL && !api_condition(status, "Finished")) {
+			p->admitted++;
 		}
 	}
-	return true;
+	for (size_t i = 0; i < set->n_places; i++) {
+		struct api_place *p = set->all_places[i];
+
+		if (p->queue != NULL && p->admitted < p->queue->admitted) {
+			p->admitted = p->queue->admitted;
+		}
+	}
 }
 
 bool api_place_all(struct api_set *set, size_t newest)
@@ -223,7 +221,8 @@ bool api_place_all(struct api_set *set, size_t newest)
 	for (size_t i = 0; i < set->n_places; i++) {
 		find_depth(set->all_places[i]);
 	}
-	return count_users(set) && count_admitted(set);
+	count_admitted(set);
+	return count_users(set);
 }
 
 struct api_place *api_place_root(struct api_place *p)

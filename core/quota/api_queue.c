@@ -218,7 +218,6 @@ struct api_queue *api_read_queue(struct api_reader *r)
 	}
 	q->object = r->object;
 	q->name = r->object->name;
-	q->first_lq = API_NONE;
 	q->parent = read_reference(r, "parent", "parent");
 	q->cohort = cohort != NULL ? api_read_text(r, cohort, STR("spec.cohortName"))
 				   : api_read_text(r, api_get(spec, "cohort"), STR("spec.cohort"));

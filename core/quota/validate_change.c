@@ -90,28 +90,28 @@ static void check_became_inner(struct validate_ctx *c, const struct api_object *
 	const struct api_place *old = validate_before(c, p->name);
 	const struct api_lq *lq;
 
-	if (p->queue == NULL || is_inner(old)) {
+	if (is_inner(old)) {
 		return;
 	}
-	lq = p->queue->first_lq != API_NONE ? c->now->lqs[p->queue->first_lq] : NULL;
+	force = force || (p->queue != NULL && p->queue->force);
+	lq = p->first_lq != API_NONE ? c->now->lqs[p->first_lq] : NULL;
 	if (lq != NULL && (c->subject != NULL || was_first(c, lq))) {
 		validate_fault(
 			c, object, 22, path,
 			"Invalid value: \"%.*s\": is used by LocalQueue %.*s/%.*s and cannot "
 			"become a parent",
 			STR_ARG(p->name), STR_ARG(lq->ns), STR_ARG(lq->name));
-	} else if (lq == NULL && old != NULL && old->queue != NULL && old->queue->admitted > 0 &&
-		   !force && !p->queue->force) {
+	} else if (lq == NULL && old != NULL && old->admitted > 0 && !force) {
 		validate_fault(
 			c, object, 26, path,
 			"Forbidden: \"%.*s\" has %lld admitted workloads and %zu LocalQueues",
-			STR_ARG(p->name), (long long)old->queue->admitted, old->queue->n_lqs);
+			STR_ARG(p->name), (long long)old->admitted, old->n_lqs);
 	}
 }
 
 /* --- V26: leaving a tree -------------------------------------------------------------------------------------- */
 
-static void check_left(struct validate_ctx *c, struct api_faults *list, const struct api_queue *old,
+static void check_left(struct validate_ctx *c, struct api_faults *list, const struct api_place *old,
 		       mk_str path, bool force)
 {
 	if ((old->admitted > 0 || old->n_lqs > 0) && !force) {
@@ -144,8 +144,7 @@ void validate_change_queue(struct validate_ctx *c, const struct api_queue *q)
 	}
 	if (old != NULL && old->queue != NULL && old->tree == NULL && old->parent != NULL &&
 	    !api_place_in_tree(p) && !q->parent.set) {
-		check_left(c, validate_list(c, q->object), old->queue, STR("spec.parent"),
-			   q->force);
+		check_left(c, validate_list(c, q->object), old, STR("spec.parent"), q->force);
 	}
 }
 
@@ -168,8 +167,8 @@ void validate_change_tree(struct validate_ctx *c, const struct api_tree *tree)
 		const struct api_place *new = api_set_place(c->now, p->name);
 		mk_str group = p->parent != NULL ? p->parent->name : p->name;
 
-		if (p->tree == old && p->queue != NULL && !api_place_in_tree(new)) {
-			check_left(c, validate_list(c, tree->object), p->queue,
+		if (p->tree == old && !api_place_in_tree(new)) {
+			check_left(c, validate_list(c, tree->object), p,
 				   arena_printf(c->a, "%.*s[%.*s]", STR_ARG(tree->map_path),
 						STR_ARG(group)),
 				   tree->force);
@@ -185,7 +184,7 @@ void validate_change_deleted(struct validate_ctx *c, const struct api_object *ol
 	    !api_place_in_tree(p)) {
 		return;
 	}
-	check_left(c, &c->gone[old->index], p->queue, STR("metadata.name"), p->queue->force);
+	check_left(c, &c->gone[old->index], p, STR("metadata.name"), p->queue->force);
 }
 
 /* --- V24 ---------------------------------------------------------------------------------------------------- */

@@ -163,7 +163,7 @@ static void places(void)
 	   "a leaf two below the root");
 	is_str(api_place_tree(a1).p, "company", "a PlanA tree has the name of its root");
 	ok(api_place_in_tree(b) && !api_place_in_tree(c), "who is in a tree");
-	is_int(b->queue->n_lqs, 1, "LocalQueues are counted");
+	is_int((int64_t)b->n_lqs, 1, "LocalQueues are counted");
 	is_int(api_place_policy(api_set_place(s, STR("company"))), API_CAPACITY,
 	       "policy of a queue");
 	ok(api_set_place(s, STR("nobody")) == NULL && api_set_queue(s, STR("nobody")) == NULL,

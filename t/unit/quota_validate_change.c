@@ -154,6 +154,14 @@ static const struct change tree_changes[] = {
 	 "spec.hierarchies[b]: Invalid value: \"b\": is used by LocalQueue ns/lq and cannot become "
 	 "a "
 	 "parent"},
+	{"V22, a queue that is still to be made", planb_yaml, "/4",
+	 "{\"apiVersion\":"
+	 "\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"l\","
+	 "\"namespace\":\"ns\"},\"spec\":{\"clusterQueue\":\"a1\"}}",
+	 "/0/spec/hierarchies/a1", "{\"weightedQuotas\":[{\"name\":\"a11\"}]}", -1, false, false,
+	 "spec.hierarchies[a1]: Invalid value: \"a1\": is used by LocalQueue ns/l and cannot "
+	 "become "
+	 "a parent"},
 	{"V25", planb_yaml, NULL, NULL, "/1/metadata/annotations",
 	 "{\"kueue.x-k8s.io/parent\":\"other\"}", 1, false, false,
 	 NOTE "parent]: Forbidden: \"b\" is in ClusterQuotaTree \"t\""},

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tree explain`: why a workload is or is not admitted, level by level. */
+#include "core/cli/world.h"
+
+enum { ROWS = 1024, TEXT = 512 };
+
+static const char *const reasons[] = {
+	[QUOTA_BY_PRIORITY] = "lower priority in the same queue",
+	[QUOTA_BY_CLAIM] = "the claim to a minimum",
+	[QUOTA_BY_FAIR] = "fair shares",
+	[QUOTA_BY_BORROW] = "lower priority while borrowing",
+};
+
+struct explanation {
+	const struct world_work *ww;
+	struct quota *q;
+	struct quota_work *work;
+	struct quota_decision decision;
+	struct quota_row *rows;
+	size_t n_rows;
+	size_t turn; /* which one in the next cycle; 0: not at all */
+	enum quota_event next;
+};
+
+/* --- what the next cycle would do ---------------------------------------------------------------------------------- */
+
+/* A second tree, since a cycle changes it. False: out of memory. */
+static bool look_ahead(struct cli *c, const struct world *w, struct explanation *e)
+{
+	const struct api_model *m = &w->models.v[e->ww->tree];
+	struct quota *q = quota_new();
+	bool good = q != NULL && quota_apply(q, &m->desc, NULL) == MK_OK;
+
+	for (size_t i = 0; good && i < w->n_works; i++) {
+		const struct world_work *other = &w->works[i];
+
+		if (other->tree == e->ww->tree) {
+			good = api_build_put(&c->a, w->in.set, m, q, &other->work, NULL) == MK_OK;
+		}
+		if (good && other->tree == e->ww->tree && other->work.evicting) {
+			quota_evict(q, quota_work_find(q, other->work.uid), NULL);
+		}
+	}
+	if (good) {
+		quota_cycle(q, 0);
+	}
+	for (size_t turn = 1; good && turn <= w->n_works * 2 + 1; turn++) {
+		struct quota_step step;
+
+		good = quota_step(q, 0, &step) == MK_OK;
+		if (!good || step.event == QUOTA_END) {
+			break;
+		}
+		if (str_eq(quota_work_at(step.work).uid, e->ww->work.uid)) {
+			e->turn = turn;
+			e->next = step.event;
+			break;
+		}
+	}
+	quota_free(q);
+	return good;
+}
+
+static mk_str next_text(struct cli *c, const struct explanation *e)
+{
+	const char *what = e->next == QUOTA_ADMIT ? "is admitted"
+			   : e->next == QUOTA_RESERVE
+				   ? "reserves its room and waits for what it preempts"
+				   : "does not fit";
+
+	if (e->turn == 0) {
+		return STR("it has no turn: its queue goes on only behind another one");
+	}
+	return arena_printf(&c->a, "it is number %zu in the order, and %s", e->turn, what);
+}
+
+/* --- text -------------------------------------------------------------------------------------------------------- */
+
+static const char *state_text(enum quota_state state)
+{
+	static const char *const words[] = {
+		[QUOTA_PENDING] = "waits",
+		[QUOTA_BLOCKED] = "waits",
+		[QUOTA_RESERVED] = "has its room reserved",
+		[QUOTA_ADMITTED] = "is admitted",
+		[QUOTA_EVICTING] = "is being evicted",
+		[QUOTA_PARKED] = "waits for a queue",
+	};
+
+	return words[state];
+}
+
+static void print_rows(struct cli *c, const struct explanation *e)
+{
+	static const bool right[] = {false, true, false, false, true, true, true, true, false};
+	static const char *const heads[] = {"QUEUE",     "LEVEL", "RESOURCE", "FLAVOR", "USED",
+					    "REQUESTED", "MIN",   "MAX",      ""};
+	struct output_table t;
+
+	output_table_init(&t, c, sizeof(right) / sizeof(right[0]), right);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		output_cell(&t, output_paint(c, OUTPUT_DIM, str_of(heads[i])));
+	}
+	for (size_t i = 0; i < e->n_rows; i++) {
+		const struct quota_row *r = &e->rows[i];
+		struct quota_fr fr;
+
+		if (r->node == QUOTA_NONE) {
+			continue;
+		}
+		fr = quota_fr_at(e->q, r->fr);
+		output_cell(&t, quota_node_at(e->q, r->node).name);
+		output_cell(&t, arena_printf(&c->a, "%zu of %zu", r->level, r->n_levels));
+		output_cell(&t, fr.resource);
+		output_cell(&t, fr.flavor);
+		output_cell(&t, world_amount(c, r->used, fr.resource));
+		output_cell(&t, world_amount(c, r->requested, fr.resource));
+		output_cell(&t, world_amount(c, r->min, fr.resource));
+		output_cell(&t, world_amount(c, r->max, fr.resource));
+		output_cell(&t, r->fits ? output_paint(c, OUTPUT_GREEN, STR("fits"))
+					: output_paint(c, OUTPUT_RED, STR("does not fit")));
+	}
+	output_table_print(&t, "  ");
+}
+
+static mk_str row_text(struct cli *c, const struct explanation *e)
+{
+	char text[TEXT];
+
+	quota_row_text(e->q, &e->decision.row, text, sizeof(text));
+	return arena_dup(&c->a, str_of(text));
+}
+
+static void print_plan(struct cli *c, struct explanation *e)
+{
+	struct quota_plan plan = {.n = 0};
+
+	if (quota_plan(e->q, e->work, 0, &plan) != MK_OK) {
+		buf_printf(&c->out,
+			   "  preemption: nobody whom it may preempt would make enough room\n");
+		return;
+	}
+	if (plan.n == 0) {
+		buf_printf(&c->out, "  preemption: evictions that run already make the room\n");
+	}
+	for (size_t i = 0; i < plan.n; i++) {
+		struct quota_work_info v = quota_work_at(plan.victims[i].work);
+		mk_str at = quota_node_at(e->q, plan.victims[i].node).name;
+
+		buf_printf(&c->out,
+			   "  preemption: would evict %.*s of queue %.*s (priority %d), by %s at "
+			   "%.*s\n",
+			   STR_ARG(v.uid), STR_ARG(v.leaf), v.priority,
+			   reasons[plan.victims[i].reason], STR_ARG(at));
+	}
+}
+
+static void print_one(struct cli *c, struct explanation *e)
+{
+	const struct api_work *w = &e->ww->work;
+	struct quota_work_info info = quota_work_at(e->work);
+	mk_str name = arena_printf(&c->a, "%.*s/%.*s", STR_ARG(w->ns), STR_ARG(w->name));
+
+	buf_printf(&c->out, "%.*s in queue %.*s (priority %d) %s\n",
+		   STR_ARG(output_paint(c, OUTPUT_BOLD, name)), STR_ARG(w->queue), info.priority,
+		   state_text(info.state));
+	for (size_t i = 0; i < info.n_asks; i++) {
+		struct quota_ask ask = quota_work_ask(e->q, e->work, i);
+		mk_str set = ask.pod < w->n_sets ? w->sets[ask.pod].name : STR("");
+
+		buf_printf(&c->out, "  %s %.*s %.*s for pod set %.*s%s%.*s\n",
+			   info.state == QUOTA_ADMITTED || info.state == QUOTA_EVICTING ? "has"
+											: "asks",
+			   STR_ARG(world_amount(c, ask.amount, ask.resource)),
+			   STR_ARG(ask.resource), STR_ARG(set),
+			   ask.flavor.n > 0 ? " in flavor " : "", STR_ARG(ask.flavor));
+	}
+	if (info.state != QUOTA_PENDING && info.state != QUOTA_BLOCKED) {
+		return;
+	}
+	print_rows(c, e);
+	if (e->decision.verdict == QUOTA_FIT) {
+		buf_printf(&c->out, "  it fits now%s\n",
+			   e->decision.height > 0 ? ", and borrows" : "");
+	} else {
+		buf_printf(&c->out, "  it does not fit: %.*s\n", STR_ARG(row_text(c, e)));
+		print_plan(c, e);
+	}
+	buf_printf(&c->out, "  in the next cycle %.*s\n", STR_ARG(next_text(c, e)));
+}
+
+/* --- data --------------------------------------------------------------------------------------------------------- */
+
+static struct json *rows_json(struct cli *c, const struct explanation *e)
+{
+	struct json *rows = json_new_arr(&c->a);
+
+	for (size_t i = 0; i < e->n_rows; i++) {
+		const struct quota_row *r = &e->rows[i];
+		struct json *v = json_new_obj(&c->a);
+		struct quota_fr fr;
+
+		if (r->node == QUOTA_NONE) {
+			continue;
+		}
+		fr = quota_fr_at(e->q, r->fr);
+		json_set_str(&c->a, v, "queue", quota_node_at(e->q, r->node).name);
+		json_set_int(&c->a, v, "level", (int64_t)r->level);
+		json_set_int(&c->a, v, "levels", (int64_t)r->n_levels);
+		json_set_str(&c->a, v, "flavor", fr.flavor);
+		json_set_str(&c->a, v, "resource", fr.resource);
+		json_set_str(&c->a, v, "used", world_amount(c, r->used, fr.resource));
+		json_set_str(&c->a, v, "requested", world_amount(c, r->requested, fr.resource));
+		json_set_str(&c->a, v, "min", world_amount(c, r->min, fr.resource));
+		json_set_str(&c->a, v, "max", world_amount(c, r->max, fr.resource));
+		json_set_bool(&c->a, v, "fits", r->fits);
+		json_add(&c->a, rows, v);
+	}
+	return rows;
+}
+
+static struct json *one_json(struct cli *c, struct explanation *e)
+{
+	const struct api_work *w = &e->ww->work;
+	struct quota_work_info info = quota_work_at(e->work);
+	struct json *v = json_new_obj(&c->a);
+	struct json *victims = json_new_arr(&c->a);
+	struct quota_plan plan = {.n = 0};
+
+	json_set_str(&c->a, v, "namespace", w->ns);
+	json_set_str(&c->a, v, "name", w->name);
+	json_set_str(&c->a, v, "queue", w->queue);
+	json_set_int(&c->a, v, "priority", info.priority);
+	json_set_str(&c->a, v, "state", str_of(state_text(info.state)));
+	if (info.state != QUOTA_PENDING && info.state != QUOTA_BLOCKED) {
+		return v;
+	}
+	json_set_bool(&c->a, v, "fits", e->decision.verdict == QUOTA_FIT);
+	json_set_int(&c->a, v, "turn", (int64_t)e->turn);
+	json_set(&c->a, v, STR("rows"), rows_json(c, e));
+	if (e->decision.verdict != QUOTA_FIT) {
+		json_set_str(&c->a, v, "reason", row_text(c, e));
+		quota_plan(e->q, e->work, 0, &plan);
+	}
+	for (size_t i = 0; i < plan.n; i++) {
+		json_add(&c->a, victims,
+			 json_new_str(&c->a, quota_work_at(plan.victims[i].work).uid));
+	}
+	json_set(&c->a, v, STR("victims"), victims);
+	return v;
+}
+
+/* --- the command ---------------------------------------------------------------------------------------------------- */
+
+static bool is_meant(const struct cli_args *args, const struct world_work *ww)
+{
+	for (size_t i = 0; i < args->n_rest; i++) {
+		mk_str rest = str_of(args->rest[i]);
+		mk_str first;
+
+		if (str_eq(rest, ww->work.name)) {
+			return true;
+		}
+		if (str_split(&rest, '/', &first) && str_eq(first, ww->work.ns) &&
+		    str_eq(rest, ww->work.name)) {
+			return true;
+		}
+	}
+	/* Without names: all that wait. */
+	return args->n_rest == 0 && !ww->work.admitted;
+}
+
+static bool explain(struct cli *c, struct world *w, const struct world_work *ww,
+		    enum cli_format format, struct json *list)
+{
+	struct explanation e = {.ww = ww, .q = w->trees[ww->tree]};
+
+	e.work = quota_work_find(e.q, ww->work.uid);
+	e.rows = arena_array(&c->a, ROWS, sizeof(*e.rows));
+	if (e.work == NULL || e.rows == NULL) {
+		return false;
+	}
+	if (!ww->work.admitted) {
+		e.decision = quota_check(e.q, e.work, true, e.rows, ROWS, &e.n_rows);
+		e.n_rows = e.n_rows < ROWS ? e.n_rows : ROWS;
+		if (!look_ahead(c, w, &e)) {
+			return false;
+		}
+	}
+	if (format == CLI_JSON || format == CLI_YAML) {
+		json_add(&c->a, list, one_json(c, &e));
+	} else {
+		print_one(c, &e);
+	}
+	return true;
+}
+
+static enum cli_exit explain_all(struct cli *c, const struct cli_args *args, struct world *w,
+				 enum cli_format format)
+{
+	struct json *list = json_new_arr(&c->a);
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_works; i++) {
+		const struct world_work *ww = &w->works[i];
+
+		if (!is_meant(args, ww)) {
+			continue;
+		}
+		n++;
+		if (ww->tree == API_NONE) {
+			buf_printf(&c->err,
+				   "note: %.*s/%.*s is in no tree: queue \"%.*s\" of LocalQueue "
+				   "\"%.*s\"\n",
+				   STR_ARG(ww->work.ns), STR_ARG(ww->work.name),
+				   STR_ARG(ww->work.queue), STR_ARG(ww->work.lq));
+		} else if (!explain(c, w, ww, format, list)) {
+			return cli_no_memory(c);
+		}
+	}
+	if (n == 0 && args->n_rest > 0) {
+		cli_error(c, "no Workload %s in these files", args->rest[0]);
+		return CLI_NO;
+	}
+	if (format == CLI_JSON || format == CLI_YAML) {
+		return output_value(c, list, format) ? CLI_OK : cli_no_memory(c);
+	}
+	if (n == 0) {
+		buf_printf(&c->out, "no Workload waits\n");
+	}
+	return CLI_OK;
+}
+
+static enum cli_exit run_explain(struct cli *c, const struct cli_args *args)
+{
+	struct world w;
+	enum cli_format format;
+	enum cli_exit rc;
+
+	if (!cli_get_format(c, args, &format)) {
+		return CLI_USAGE;
+	}
+	rc = world_open(c, args, "filename", NULL, &w);
+	if (rc == CLI_OK) {
+		rc = explain_all(c, args, &w, format);
+		world_print_notes(c, &w);
+	}
+	world_close(&w);
+	return rc == CLI_OK && arena_failed(&c->a) ? cli_no_memory(c) : rc;
+}
+
+static const struct cli_option options[] = {
+	{'f', "filename", "FILE", true,
+	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
+	{'o', "output", "FORMAT", false, "text (default), json or yaml"},
+	{0, NULL, NULL, false, NULL},
+};
+
+const struct cli_command tree_explain = {
+	.name = "explain",
+	.synopsis = "-f FILE... [[NAMESPACE/]WORKLOAD...] [-o FORMAT]",
+	.summary = "say why workloads are or are not admitted, level by level",
+	.help = "Without names, all Workloads in the files that wait. For each: what it asks, on "
+		"every level of the\n"
+		"tree what is used, asked and allowed, whom it would preempt, and its turn in the "
+		"next cycle.\n",
+	.examples =
+		"  kubectl multikueue tree explain -f queues.yaml -f workloads.yaml\n"
+		"  kubectl get clusterquotatrees,clusterqueues,localqueues,workloads -A -o json |\n"
+		"    kubectl multikueue tree explain -f - team-a/train-7\n",
+	.options = options,
+	.run = run_explain,
+};

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tree show`: trees with their quotas and what is used of them. */
+#include "core/cli/world.h"
+
+enum { BAR = 20 };
+
+/* What one line of a table is about: one pair, or (pair QUOTA_NONE) all flavors of a resource together. */
+struct subject {
+	mk_str resource, flavor;
+	size_t fr;
+};
+
+static struct quota_cell_info cell(const struct quota *q, size_t node, const struct subject *s)
+{
+	struct quota_cell_info sum = {.nominal = 0};
+
+	if (s->fr != QUOTA_NONE) {
+		return quota_cell_at(q, node, s->fr);
+	}
+	for (size_t f = 0; f < quota_n_frs(q); f++) {
+		struct quota_cell_info one;
+
+		if (!str_eq(quota_fr_at(q, f).resource, s->resource)) {
+			continue;
+		}
+		one = quota_cell_at(q, node, f);
+		sum.nominal = api_add(sum.nominal, one.nominal);
+		sum.max = api_add(sum.max, one.max);
+		sum.reserved = api_add(sum.reserved, one.reserved);
+		sum.guarantee = api_add(sum.guarantee, one.guarantee);
+		sum.use = api_add(sum.use, one.use);
+		sum.hold = api_add(sum.hold, one.hold);
+		sum.orphan = api_add(sum.orphan, one.orphan);
+	}
+	return sum;
+}
+
+/* "│  ├─ " before the name of a node, from the leaf's side: which of those above have more siblings to come. */
+static mk_str branch(struct cli *c, const struct quota *q, size_t node)
+{
+	mk_str out = {NULL, 0};
+	size_t at = node;
+
+	while (quota_node_at(q, at).parent != QUOTA_NONE) {
+		size_t up = quota_node_at(q, at).parent;
+		struct quota_node_info p = quota_node_at(q, up);
+		bool last = at + 1 == p.first_child + p.n_children;
+		const char *part = at == node ? (last ? "└─ " : "├─ ") : (last ? "   " : "│  ");
+
+		out = arena_printf(&c->a, "%s%.*s", part, STR_ARG(out));
+		at = up;
+	}
+	return out;
+}
+
+/* Workloads below a node. */
+static void count_works(const struct quota *q, size_t node, size_t *ret_admitted,
+			size_t *ret_pending)
+{
+	struct quota_node_info n = quota_node_at(q, node);
+
+	*ret_admitted += n.n_children == 0 ? n.n_admitted : 0;
+	*ret_pending += n.n_children == 0 ? n.n_pending : 0;
+	/* Trees have at most QUOTA_MAX_LEVELS levels. */
+	for (size_t i = 0; i < n.n_children; i++) {
+		count_works(q, n.first_child + i, ret_admitted, ret_pending);
+	}
+}
+
+static mk_str number(struct cli *c, size_t n)
+{
+	return arena_printf(&c->a, "%zu", n);
+}
+
+static void row(struct output_table *t, const struct quota *q, size_t node, const struct subject *s,
+		bool wide)
+{
+	struct cli *c = t->c;
+	struct quota_node_info n = quota_node_at(q, node);
+	struct quota_cell_info x = cell(q, node, s);
+	size_t admitted = 0, pending = 0;
+	mk_str name = arena_printf(&c->a, "%.*s%.*s", STR_ARG(branch(c, q, node)), STR_ARG(n.name));
+	bool over = x.hold > x.max;
+
+	count_works(q, node, &admitted, &pending);
+	output_cell(t, name);
+	output_cell(t, n.n_children > 0 ? str_of(world_policy(n.policy)) : STR("-"));
+	output_cell(t, n.n_children == 0 ? STR("-") : n.fence_open ? STR("open") : STR("closed"));
+	output_cell(t, output_paint(c, over ? OUTPUT_RED : OUTPUT_PLAIN,
+				    world_amount(c, x.use, s->resource)));
+	output_cell(t, world_amount(c, x.nominal, s->resource));
+	output_cell(t, world_amount(c, x.max, s->resource));
+	if (wide) {
+		output_cell(t, world_amount(c, x.hold, s->resource));
+		output_cell(t, world_amount(c, x.reserved, s->resource));
+		output_cell(t, world_amount(c, x.guarantee, s->resource));
+		output_cell(t, world_amount(c, x.orphan, s->resource));
+	}
+	output_cell(t, number(c, admitted));
+	output_cell(t, number(c, pending));
+	output_cell(t, arena_printf(&c->a, "%.*s%s",
+				    STR_ARG(output_bar(c, x.use, x.max, x.nominal, BAR)),
+				    over ? " over its limit" : ""));
+}
+
+static void table(struct cli *c, const struct quota *q, const struct subject *s, bool wide)
+{
+	static const bool right_narrow[] = {false, false, false, true, true,
+					    true,  true,  true,  false};
+	static const bool right_wide[] = {false, false, false, true, true, true, true,
+					  true,  true,  true,  true, true, false};
+	static const char *const heads_narrow[] = {"POLICY", "FENCE", "USED", "MIN",
+						   "MAX",    "RUN",   "WAIT", ""};
+	static const char *const heads_wide[] = {"POLICY", "FENCE", "USED",     "MIN",
+						 "MAX",    "HELD",  "RESERVED", "GUARANTEE",
+						 "ORPHAN", "RUN",   "WAIT",     ""};
+	const char *const *heads = wide ? heads_wide : heads_narrow;
+	size_t n_heads = wide ? sizeof(heads_wide) / sizeof(heads_wide[0])
+			      : sizeof(heads_narrow) / sizeof(heads_narrow[0]);
+	struct output_table t;
+
+	output_table_init(&t, c, n_heads + 1, wide ? right_wide : right_narrow);
+	output_cell(&t, output_paint(c, OUTPUT_BOLD,
+				     s->flavor.n > 0 ? arena_printf(&c->a, "%.*s in flavor %.*s",
+								    STR_ARG(s->resource),
+								    STR_ARG(s->flavor))
+						     : s->resource));
+	for (size_t i = 0; i < n_heads; i++) {
+		output_cell(&t, output_paint(c, OUTPUT_DIM, str_of(heads[i])));
+	}
+	/* Nodes come breadth first; people read depth first. */
+	for (size_t at = 0, n = 0; n < quota_n_nodes(q); n++) {
+		struct quota_node_info info = quota_node_at(q, at);
+
+		row(&t, q, at, s, wide);
+		if (info.n_children > 0) {
+			at = info.first_child;
+			continue;
+		}
+		while (info.parent != QUOTA_NONE) {
+			struct quota_node_info p = quota_node_at(q, info.parent);
+
+			if (at + 1 < p.first_child + p.n_children) {
+				at++;
+				break;
+			}
+			at = info.parent;
+			info = p;
+		}
+	}
+	output_table_print(&t, "");
+}
+
+static bool seen_before(const struct quota *q, size_t f)
+{
+	for (size_t i = 0; i < f; i++) {
+		if (str_eq(quota_fr_at(q, i).resource, quota_fr_at(q, f).resource)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void show_tree(struct cli *c, const struct world *w, size_t i, bool wide)
+{
+	const struct quota *q = w->trees[i];
+	size_t n_leaves = 0, levels = 0;
+
+	for (size_t k = 0; k < quota_n_nodes(q); k++) {
+		struct quota_node_info n = quota_node_at(q, k);
+
+		n_leaves += n.n_children == 0 ? 1 : 0;
+		levels = n.level > levels ? n.level : levels;
+	}
+	buf_printf(&c->out, "%s%.*s: %s, %zu queues, %zu leaves, %zu levels\n", i > 0 ? "\n" : "",
+		   STR_ARG(output_paint(c, OUTPUT_BOLD, w->models.v[i].name)),
+		   w->models.v[i].tree != NULL ? "ClusterQuotaTree" : "ClusterQueues with a parent",
+		   quota_n_nodes(q), n_leaves, levels);
+	for (size_t f = 0; f < quota_n_frs(q); f++) {
+		struct quota_fr fr = quota_fr_at(q, f);
+		struct subject s = {fr.resource, wide ? fr.flavor : (mk_str){NULL, 0},
+				    wide ? f : QUOTA_NONE};
+
+		if (wide || !seen_before(q, f)) {
+			buf_add(&c->out, STR("\n"));
+			table(c, q, &s, wide);
+		}
+	}
+}
+
+/* --- as data ------------------------------------------------------------------------------------------------------ */
+
+static struct json *node_json(struct cli *c, const struct quota *q, size_t node)
+{
+	struct quota_node_info n = quota_node_at(q, node);
+	struct json *v = json_new_obj(&c->a);
+	struct json *quotas = json_new_arr(&c->a);
+	struct json *children = json_new_arr(&c->a);
+
+	json_set_str(&c->a, v, "name", n.name);
+	json_set_int(&c->a, v, "level", (int64_t)n.level);
+	if (n.n_children > 0) {
+		json_set_str(&c->a, v, "policy", str_of(world_policy(n.policy)));
+		json_set_str(&c->a, v, "fence", n.fence_open ? STR("open") : STR("closed"));
+	} else {
+		json_set_int(&c->a, v, "admitted", (int64_t)n.n_admitted);
+		json_set_int(&c->a, v, "pending", (int64_t)n.n_pending);
+	}
+	json_set_bool(&c->a, v, "overLimit", quota_over_limit(q, node));
+	for (size_t f = 0; f < quota_n_frs(q); f++) {
+		struct quota_fr fr = quota_fr_at(q, f);
+		struct quota_cell_info x = quota_cell_at(q, node, f);
+		struct json *one = json_new_obj(&c->a);
+
+		json_set_str(&c->a, one, "flavor", fr.flavor);
+		json_set_str(&c->a, one, "resource", fr.resource);
+		json_set_str(&c->a, one, "nominal", world_amount(c, x.nominal, fr.resource));
+		json_set_str(&c->a, one, "max", world_amount(c, x.max, fr.resource));
+		json_set_str(&c->a, one, "reserved", world_amount(c, x.reserved, fr.resource));
+		json_set_str(&c->a, one, "guarantee", world_amount(c, x.guarantee, fr.resource));
+		json_set_str(&c->a, one, "used", world_amount(c, x.use, fr.resource));
+		json_set_str(&c->a, one, "held", world_amount(c, x.hold, fr.resource));
+		json_add(&c->a, quotas, one);
+	}
+	json_set(&c->a, v, STR("quotas"), quotas);
+	for (size_t i = 0; i < n.n_children; i++) {
+		json_add(&c->a, children, node_json(c, q, n.first_child + i));
+	}
+	if (n.n_children > 0) {
+		json_set(&c->a, v, STR("children"), children);
+	}
+	return v;
+}
+
+static bool show_data(struct cli *c, const struct world *w, enum cli_format format)
+{
+	struct json *v = json_new_obj(&c->a);
+	struct json *trees = json_new_arr(&c->a);
+
+	for (size_t i = 0; i < w->models.n; i++) {
+		struct json *tree = json_new_obj(&c->a);
+
+		json_set_str(&c->a, tree, "name", w->models.v[i].name);
+		json_set_str(&c->a, tree, "kind",
+			     w->models.v[i].tree != NULL ? STR("ClusterQuotaTree")
+							 : STR("ClusterQueue"));
+		json_set_bool(&c->a, tree, "degraded", quota_degraded(w->trees[i]));
+		json_set(&c->a, tree, STR("root"), node_json(c, w->trees[i], 0));
+		json_add(&c->a, trees, tree);
+	}
+	json_set(&c->a, v, STR("trees"), trees);
+	return !arena_failed(&c->a) && output_value(c, v, format);
+}
+
+static enum cli_exit run_show(struct cli *c, const struct cli_args *args)
+{
+	struct world w;
+	enum cli_format format;
+	enum cli_exit rc;
+
+	if (!cli_get_format(c, args, &format)) {
+		return CLI_USAGE;
+	}
+	if (args->n_rest > 0) {
+		return cli_usage(c, "kubectl multikueue tree show",
+				 "unexpected %s: name files with -f", args->rest[0]);
+	}
+	rc = world_open(c, args, "filename", NULL, &w);
+	if (rc == CLI_OK && (format == CLI_JSON || format == CLI_YAML)) {
+		rc = show_data(c, &w, format) ? CLI_OK : cli_no_memory(c);
+	} else if (rc == CLI_OK) {
+		for (size_t i = 0; i < w.models.n; i++) {
+			show_tree(c, &w, i, format == CLI_WIDE);
+		}
+		world_print_notes(c, &w);
+		rc = arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
+	}
+	world_close(&w);
+	return rc;
+}
+
+static const struct cli_option options[] = {
+	{'f', "filename", "FILE", true,
+	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
+	{'o', "output", "FORMAT", false,
+	 "text (default), wide (each flavor by itself), json or yaml"},
+	{0, NULL, NULL, false, NULL},
+};
+
+const struct cli_command tree_show = {
+	.name = "show",
+	.synopsis = "-f FILE... [-o FORMAT]",
+	.summary = "draw queue trees with their quotas and what is used of them",
+	.help = "For each resource the tree with what is used, the minimum (nominal quota) and the "
+		"maximum of every\n"
+		"queue; the bar is as long as the maximum, its line marks the minimum. Workloads "
+		"in the files that\n"
+		"hold quota count as used; RUN and WAIT count workloads.\n",
+	.examples =
+		"  kubectl multikueue tree show -f queues.yaml\n"
+		"  kubectl get clusterquotatrees,clusterqueues,localqueues,workloads -A -o json |\n"
+		"    kubectl multikueue tree show -f - -o wide\n",
+	.options = options,
+	.run = run_show,
+};

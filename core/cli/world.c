@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From files to trees with workloads; see world.h. */
+#include "core/cli/world.h"
+
+static enum cli_exit failed(struct cli *c, const struct mk_err *err)
+{
+	cli_error(c, "%s", err->msg);
+	return CLI_FAILED;
+}
+
+static enum cli_exit make_trees(struct cli *c, struct world *w)
+{
+	struct mk_err err;
+
+	if (api_build(&c->a, w->in.set, &w->models, &err) != MK_OK) {
+		return failed(c, &err);
+	}
+	w->trees = arena_array(&c->a, w->models.n, sizeof(struct quota *));
+	if (w->trees == NULL) {
+		w->models.n = 0;
+		return cli_no_memory(c);
+	}
+	for (size_t i = 0; i < w->models.n; i++) {
+		w->trees[i] = quota_new();
+		if (w->trees[i] == NULL) {
+			return cli_no_memory(c);
+		}
+		if (quota_apply(w->trees[i], &w->models.v[i].desc, &err) != MK_OK) {
+			err_wrap(&err, "tree %.*s", STR_ARG(w->models.v[i].name));
+			return failed(c, &err);
+		}
+	}
+	return CLI_OK;
+}
+
+size_t world_find(const struct world *w, mk_str name, size_t *ret_node)
+{
+	for (size_t i = 0; i < w->models.n; i++) {
+		size_t node = quota_node_find(w->trees[i], name);
+
+		if (node != QUOTA_NONE) {
+			if (ret_node != NULL) {
+				*ret_node = node;
+			}
+			return i;
+		}
+	}
+	return API_NONE;
+}
+
+static enum cli_exit put_work(struct cli *c, struct world *w, const struct api_object *o)
+{
+	struct world_work *ww = &w->works[w->n_works];
+	struct api_faults faults = {.n = 0};
+	mk_str who = arena_printf(&c->a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
+	struct mk_err err;
+	enum mk_code code;
+
+	if (api_work_read(&c->a, w->in.set, o, &faults, &ww->work) != MK_OK) {
+		return cli_no_memory(c);
+	}
+	for (size_t i = 0; i < faults.n; i++) {
+		api_fault_add(&c->a, &w->notes, 0, who, "%.*s",
+			      STR_ARG(validate_line(&c->a, &faults.p[i])));
+	}
+	if (ww->work.done) {
+		return CLI_OK;
+	}
+	ww->tree = world_find(w, ww->work.queue, NULL);
+	w->n_works++;
+	if (ww->tree == API_NONE) {
+		return CLI_OK;
+	}
+	code = api_build_put(&c->a, w->in.set, &w->models.v[ww->tree], w->trees[ww->tree],
+			     &ww->work, &err);
+	if (code == MK_NO_MEMORY) {
+		return cli_no_memory(c);
+	}
+	if (code != MK_OK) {
+		api_fault_add(&c->a, &w->notes, 0, who, "left out: %s", err.msg);
+		ww->tree = API_NONE;
+		return CLI_OK;
+	}
+	if (ww->work.evicting) {
+		quota_evict(w->trees[ww->tree], quota_work_find(w->trees[ww->tree], ww->work.uid),
+			    NULL);
+	}
+	return CLI_OK;
+}
+
+enum cli_exit world_open(struct cli *c, const struct cli_args *args, const char *name,
+			 const struct world *before, struct world *w)
+{
+	enum cli_exit rc;
+
+	*w = (struct world){.n_works = 0};
+	rc = tree_read(c, args, name, before != NULL ? &before->in : NULL, &w->in);
+	if (rc != CLI_OK) {
+		return rc;
+	}
+	if (w->in.errors.n > 0) {
+		tree_print_errors(c, &c->err, &w->in);
+		cli_error(c, "these trees are not valid: mend them first");
+		return CLI_NO;
+	}
+	rc = make_trees(c, w);
+	w->works = arena_array(&c->a, w->in.set->n_workloads, sizeof(*w->works));
+	if (rc != CLI_OK || w->works == NULL) {
+		return rc != CLI_OK ? rc : cli_no_memory(c);
+	}
+	for (size_t i = 0; i < w->in.set->n_workloads && rc == CLI_OK; i++) {
+		rc = put_work(c, w, w->in.set->workloads[i]);
+	}
+	if (rc == CLI_OK && w->models.n == 0) {
+		cli_error(c, "no queue tree in these files: neither a ClusterQuotaTree nor "
+			     "ClusterQueues with a parent");
+		return CLI_NO;
+	}
+	return rc;
+}
+
+void world_close(struct world *w)
+{
+	for (size_t i = 0; w->trees != NULL && i < w->models.n; i++) {
+		quota_free(w->trees[i]);
+	}
+	w->trees = NULL;
+}
+
+static void print_notes(struct cli *c, const struct api_faults *notes)
+{
+	for (size_t i = 0; i < notes->n; i++) {
+		buf_printf(&c->err, "note: %.*s: %.*s\n", STR_ARG(notes->p[i].path),
+			   STR_ARG(notes->p[i].text));
+	}
+}
+
+void world_print_notes(struct cli *c, const struct world *w)
+{
+	print_notes(c, &w->notes);
+	for (size_t i = 0; i < w->models.n; i++) {
+		const struct api_model *m = &w->models.v[i];
+
+		print_notes(c, &m->notes);
+		if (quota_degraded(w->trees[i])) {
+			buf_printf(&c->err,
+				   "note: tree %.*s is Degraded: the minima were scaled down, "
+				   "because they add up to more than the total\n",
+				   STR_ARG(m->name));
+		}
+		if (quota_rounded_to_zero(w->trees[i])) {
+			buf_printf(&c->err,
+				   "note: tree %.*s is RoundedToZero: a weight above 0 gives 0 "
+				   "units of something\n",
+				   STR_ARG(m->name));
+		}
+	}
+}
+
+mk_str world_amount(struct cli *c, int64_t v, mk_str resource)
+{
+	return api_amount_shown(&c->a, v, resource);
+}
+
+const char *world_policy(enum quota_policy policy)
+{
+	return policy == QUOTA_FIFO ? "fifo" : policy == QUOTA_FAIR ? "fair" : "capacity";
+}

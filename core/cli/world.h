@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files as living trees: what show, explain, simulate and diff look at. */
+#ifndef MK_CLI_WORLD_H
+#define MK_CLI_WORLD_H
+
+#include "core/cli/tree.h"
+#include "core/quota/api_build.h"
+
+struct world_work {
+	struct api_work work;
+	size_t tree; /* index in world.models, or API_NONE: its queue is in no tree */
+};
+
+struct world {
+	struct tree_input in;
+	struct api_models models;
+	struct quota **trees; /* one per model */
+	struct world_work *works;
+	size_t n_works;
+	struct api_faults notes; /* odd things on the way: path is an object, text says what */
+};
+
+/*
+ * Reads the files of option 'name', refuses what is not valid (told on stderr), builds the trees and puts the Workloads that
+ * are in the files into them. 'before' (may be NULL): judged as a change from there. CLI_OK, or what to exit with;
+ * call world_close either way.
+ */
+enum cli_exit world_open(struct cli *c, const struct cli_args *args, const char *name,
+			 const struct world *before, struct world *w);
+void world_close(struct world *w);
+
+/* The tree that has queue 'name', and its node there in *ret_node (may be NULL); API_NONE when none has. */
+size_t world_find(const struct world *w, mk_str name, size_t *ret_node);
+
+/* "note: …" lines on stderr: of the world and of its models, and of trees that are degraded. */
+void world_print_notes(struct cli *c, const struct world *w);
+
+/* Amount 'v' of a resource for people; in the arena of the cli. */
+mk_str world_amount(struct cli *c, int64_t v, mk_str resource);
+
+/* "fifo", "fair", "capacity". */
+const char *world_policy(enum quota_policy policy);
+
+#endif

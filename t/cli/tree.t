@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# kubectl-multikueue: each command line of t/cli/cases gives its exit status and the text of t/cli/golden.
+#   UPDATE=1 t/cli/tree.t    writes the texts anew; read the difference
+cd "$(dirname "$0")/../.." || exit 1
+bin=${B:-build/dev}/kubectl-multikueue
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+n=0
+bad=0
+
+ok() # RC DESC
+{
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		bad=1
+	fi
+}
+
+grep -v '^#' t/cli/cases >"$tmp/cases"
+while read -r name want args; do
+	# shellcheck disable=SC2086 # words of the command line
+	"$bin" $args >"$tmp/out" 2>&1 </dev/null
+	rc=$?
+	[ -z "${UPDATE:-}" ] || cp "$tmp/out" "t/cli/golden/$name"
+	[ "$rc" -eq "$want" ]
+	ok $? "$name: status $want" || echo "#   found $rc"
+	diff -u "t/cli/golden/$name" "$tmp/out" >"$tmp/diff" 2>&1
+	ok $? "$name: $args"
+	sed 's/^/#   /' "$tmp/diff" | head -40
+done <"$tmp/cases"
+
+for f in t/cli/golden/*; do
+	cut -d' ' -f1 "$tmp/cases" | grep -qx "$(basename "$f")" || echo "$f"
+done >"$tmp/stray"
+[ ! -s "$tmp/stray" ]
+ok $? "every text belongs to a case"
+
+# Standard input, colours, what cannot be written.
+"$bin" tree validate -f - <conf/samples/quota/plan-b.yaml >"$tmp/out"
+ok $? "- is standard input"
+grep -q "$(printf '\033')" t/cli/golden/*
+[ $? -eq 1 ]
+ok $? "no colours where there is no terminal"
+simulate="tree simulate -f conf/samples/quota/plan-b.yaml --generate 30 --seed 7 --grace 10s"
+# shellcheck disable=SC2086 # words of the command line
+"$bin" $simulate --svg "$tmp/a.svg" >"$tmp/a" 2>&1 && "$bin" $simulate --svg "$tmp/b.svg" >"$tmp/b" 2>&1
+ok $? "a story is drawn"
+cmp -s "$tmp/a" "$tmp/b" && cmp -s "$tmp/a.svg" "$tmp/b.svg"
+ok $? "the same seed gives the same story and picture"
+[ "$(head -c 4 "$tmp/a.svg")" = '<svg' ] && [ "$(tail -n 1 "$tmp/a.svg")" = '</svg>' ] &&
+	[ "$(grep -c 'job-0[0-9]*</text>\|job-0[0-9]* ([0-9]*)</text>' "$tmp/a.svg")" -eq 30 ]
+ok $? "with a row for each workload"
+# shellcheck disable=SC2086 # words of the command line
+"$bin" $simulate --svg "$tmp/missing/a.svg" >/dev/null 2>"$tmp/err"
+[ $? -eq 3 ] && grep -q 'No such file' "$tmp/err"
+ok $? "a picture that cannot be written is told"
+"$bin" tree show -f conf/samples/quota/plan-a.yaml >"$tmp/out" && awk '/ $/ { exit 1 }' "$tmp/out"
+ok $? "no blanks at the ends of lines"
+if [ -w /dev/full ]; then
+	"$bin" tree status -f conf/samples/quota/plan-a.yaml >/dev/full 2>"$tmp/err"
+	[ $? -eq 3 ] && grep -q 'could not be written' "$tmp/err"
+	ok $? "a full disk is told"
+fi
+
+echo "1..$n"
+exit $bad
