@@ -49,7 +49,7 @@ static void drf(void)
 	struct help h;
 	static const struct help_ask a[2] = {{"default", "cpu", 1}, {"default", "mem", 4}};
 	static const struct help_ask b[2] = {{"default", "cpu", 3}, {"default", "mem", 1}};
-	char uid[8];
+	char uid[16];
 
 	help_flat(&h, "f", 9, "AB", -1);
 	help_fr(&h, "default", "mem", 18);
@@ -69,7 +69,7 @@ static void two_levels(void)
 	struct help h;
 	static const char *const leaves[] = {"1A", "1B", "1C", "2A"};
 	static const int want[] = {30, 30, 90, 150};
-	char uid[8];
+	char uid[16];
 
 	help_init(&h);
 	help_fr(&h, "default", "gpu", 300);
@@ -183,7 +183,7 @@ static void lq_entitlements(void)
 }
 
 /* Names a step of number 23: the oldest running workload ends, then a cycle. */
-static void churn(struct help *h, int steps, int64_t *now, char order[][8], size_t *n,
+static void churn(struct help *h, int steps, int64_t *now, char order[][16], size_t *n,
 		  size_t *first)
 {
 	struct quota_step s;
@@ -197,7 +197,7 @@ static void churn(struct help *h, int steps, int64_t *now, char order[][8], size
 			if (s.event == QUOTA_ADMIT) {
 				mk_str uid = quota_work_at(s.work).uid;
 
-				snprintf(order[(*n)++], 8, "%.*s", STR_ARG(uid));
+				snprintf(order[(*n)++], 16, "%.*s", STR_ARG(uid));
 			}
 		}
 	}
@@ -208,11 +208,11 @@ static void complementary(bool hdrf)
 	struct help h;
 	static const struct help_ask gpu = {"default", "gpu", 1};
 	static const struct help_ask cpu = {"default", "cpu", 1};
-	char order[256][8];
+	char order[256][16];
 	size_t n = 0;
 	size_t first = 0;
 	int64_t now = 0;
-	char uid[8];
+	char uid[16];
 
 	help_init(&h);
 	help_fr(&h, "default", "cpu", 10);
@@ -250,7 +250,7 @@ static void fair_all_resources(void)
 	struct help h;
 	static const struct help_ask cpu = {"default", "cpu", 4};
 	struct help_ask gpu = {"default", "gpu", 2};
-	char uid[8];
+	char uid[16];
 
 	help_flat(&h, "f", 10, "ABC", -1);
 	help_fr(&h, "default", "gpu", 10);

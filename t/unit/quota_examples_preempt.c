@@ -32,7 +32,7 @@ static void fence(void)
 {
 	for (int open = 0; open < 2; open++) {
 		struct help h;
-		char uid[8];
+		char uid[16];
 
 		help_flat(&h, open ? "co" : "c", 100, "AB", 50);
 		help_apply(&h);
