@@ -198,7 +198,7 @@ static void find_roots(struct api_reader *r, struct api_tree *tree)
 			tree->roots[tree->n_roots++] = tree->groups[g].key;
 		}
 	}
-	if (tree->n_roots == 1) {
+	if (tree->n_roots == 1 && !arena_failed(r->a)) {
 		struct api_group *top = map_get(&tree->group_index, tree->roots[0]);
 
 		tree->connected = count_reached(tree, top, stack) == tree->n_groups;
@@ -240,6 +240,9 @@ struct api_tree *api_read_tree(struct api_reader *r)
 	tree->object = r->object;
 	tree->name = r->object->name;
 	read_hierarchies(r, spec, tree);
+	if (arena_failed(r->a)) {
+		return NULL;
+	}
 	find_roots(r, tree);
 	read_total(r, spec, tree);
 	tree->tmpl = read_template(r, api_get(spec, "clusterQuotaTemplate"),
