@@ -112,7 +112,8 @@ $(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c p
 $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
-$(B)/kubectl-multikueue: $(call obj,$(wildcard core/cli/*.c)) $(B)/libquota.a $(B)/libbase.a
+$(B)/libcli.a: $(call obj,$(filter-out core/cli/main.c,$(wildcard core/cli/*.c)))
+$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libquota.a $(B)/libbase.a
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
 
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
@@ -124,6 +125,8 @@ $(B)/t/fuzz/%: LDFLAGS_fuzz += -fsanitize=fuzzer
 # Tests may use every layer; the linker takes what they need. TEST_OBJS: objects of one test alone.
 $(B)/t/plan/adapter: TEST_OBJS = $(B)/sdk/check/fixture.o
 $(B)/t/plan/adapter: $(B)/sdk/check/fixture.o
+$(B)/t/unit/cli_memory: TEST_OBJS = $(B)/libcli.a
+$(B)/t/unit/cli_memory: $(B)/libcli.a
 $(B)/t/plan/adapter $(B)/t/unit/plug_loader: | $(PLUGINS)
 $(B)/t/%: $(B)/t/%.o $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(SIM_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
