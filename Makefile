@@ -154,7 +154,7 @@ PROVE := prove --timer
 deps: ## install the packages that the build and the tests need
 	conf/install-deps test
 
-demo: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## run jobs over three simulated workers (JOBS=n, KEEP=1)
+demo: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## run jobs over three simulated workers (JOBS=n, KEEP=1; REAL=1: over two real ones)
 	@JOBS='$(JOBS)' KEEP='$(KEEP)' REAL='$(REAL)' conf/demo $(B)
 
 test: all $(UNIT) ## every test that needs no Kubernetes
