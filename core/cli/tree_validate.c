@@ -205,7 +205,7 @@ static const struct cli_option options[] = {
 const struct cli_command tree_validate = {
 	.name = "validate",
 	.synopsis = "-f FILE... [--from FILE...] [-o FORMAT]",
-	.summary = "check queue trees by the rules that the webhook applies",
+	.summary = "check queue trees: all errors, with file and line",
 	.help = "All errors are found at once, each with file, line, object, field, and what to "
 		"do. Objects that\n"
 		"have nothing to do with queue trees are passed over.\n",
