@@ -27,11 +27,13 @@ field() { # FILE KEY: a value in a kubeconfig
 	sed -n "s/^ *$2: //p" "$dir/clusters/$1"
 }
 
-# A request as the admin of a cluster: api CLUSTER METHOD PATH [DATA]. The body on standard output.
+# A request as the admin of a cluster: api CLUSTER METHOD PATH [DATA]. The body on standard output. A PATCH merges.
 api() {
+	api_type=application/json
+	[ "$2" != PATCH ] || api_type=application/merge-patch+json
 	[ -f "$dir/$1.ca" ] || field "$1-token.kubeconfig" certificate-authority-data | base64 -d >"$dir/$1.ca"
 	curl -sS --max-time 10 --cacert "$dir/$1.ca" -H "Authorization: Bearer $(field "$1-token.kubeconfig" token)" \
-		-H 'Content-Type: application/json' -X "$2" ${4:+--data-binary "$4"} "$(field "$1-token.kubeconfig" server)$3"
+		-H "Content-Type: $api_type" -X "$2" ${4:+--data-binary "$4"} "$(field "$1-token.kubeconfig" server)$3"
 }
 
 WORKLOADS=/apis/kueue.x-k8s.io/v1beta2/workloads
@@ -39,6 +41,33 @@ JOBS=/apis/batch/v1/jobs
 
 count() { # CLUSTER PATH: how many objects are there
 	api "$1" GET "$2" | jq '.items | length'
+}
+
+HERE=/apis/batch/v1/namespaces/default/jobs
+
+# A Job of user-queue's, or of a LocalQueue of another name: submit CLUSTER NAME RUN_MS [SPEC [QUEUE]]. SPEC: more
+# fields, as JSON with a comma at the end. Ours say managedBy there.
+submit() {
+	api "$1" POST $HERE '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"'"$2"'","namespace":"default",
+		"labels":{"kueue.x-k8s.io/queue-name":"'"${5:-user-queue}"'"},"annotations":{"kubesim.x-k8s.io/run-ms":"'"$3"'"'"${SUBMIT_NOTES:-}"'}},
+		"spec":{'"${4:-}"'"suspend":true,"backoffLimit":0,"template":{"spec":{"restartPolicy":"Never",
+		"containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"1","memory":"64Mi"}}}]}}}}'
+}
+OURS='"managedBy":"kueue.x-k8s.io/multikueue",'
+
+# Is the type of the condition True there? has_condition CLUSTER PATH TYPE
+has_condition() {
+	api "$1" GET "$2" | jq -e --arg t "$3" 'any(.status.conditions[]?; .type == $t and .status == "True")'
+}
+
+# The Workload of a Job, as JSON: workload_of CLUSTER JOB
+workload_of() {
+	api "$1" GET $WORKLOADS | jq --arg j "$2" 'first(.items[] | select(.metadata.ownerReferences[0].name == $j))'
+}
+
+# The cluster that a Job of the manager's was placed on; empty: none yet.
+place_of() {
+	workload_of mgr "$1" | jq -r '.status.clusterName // ""'
 }
 
 # A line of what `demo --figures` wrote.
