@@ -10,9 +10,9 @@ const struct cli_command cli_tree = {
 	.name = "tree",
 	.synopsis = "COMMAND -f FILE...",
 	.summary = "queue trees: look, check, explain, simulate, compare",
-	.help = "All commands work on files alone, with the code that the webhook and the daemon "
-		"run. They know both\n"
-		"ways to write a tree: ClusterQueues with a parent, and ClusterQuotaTree.\n",
+	.help = "All commands work on files alone and need no cluster. They know both ways to "
+		"write a tree:\n"
+		"ClusterQueues with a parent, and ClusterQuotaTree.\n",
 	.examples = "  kubectl multikueue tree show -f queues.yaml\n"
 		    "  kubectl multikueue tree validate -f queues/ -f localqueues.yaml\n",
 	.below = commands,

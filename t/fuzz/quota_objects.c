@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzz target: YAML of API objects, read, connected, judged and summed up as the command line does, once as they are and
- * once as a change from their first half. Nothing may crash, leak or run for long; errors are what is expected.
+ * once as a change from their first half; what is valid becomes trees that play a few cycles and must agree with their own
+ * recount. Nothing may crash, leak or run for long; errors are what is expected.
  */
 #include "core/base/yaml.h"
-#include "core/quota/api_work.h"
+#include "core/quota/api_build.h"
 #include "core/quota/validate.h"
 #include "t/fuzz/fuzz.h"
 
@@ -35,6 +36,56 @@ static void judge(struct arena *a, const struct api_set *now, const struct api_s
 	}
 }
 
+static void play(struct arena *a, struct api_set *set, const struct api_model *m)
+{
+	struct quota *q = quota_new();
+	struct mk_err err;
+
+	if (q == NULL || quota_apply(q, &m->desc, &err) != MK_OK) {
+		quota_free(q);
+		return;
+	}
+	for (size_t i = 0; i < set->n_workloads; i++) {
+		struct api_faults faults = {.n = 0};
+		struct api_work w;
+
+		if (api_work_read(a, set, set->workloads[i], &faults, &w) == MK_OK) {
+			api_build_put(a, set, m, q, &w, NULL);
+		}
+	}
+	for (int64_t now = 0; now < 3; now++) {
+		struct quota_step s = {.event = QUOTA_BLOCK};
+
+		quota_cycle(q, now);
+		for (int i = 0; i < 200 && s.event != QUOTA_END; i++) {
+			if (quota_step(q, now, &s) != MK_OK) {
+				break;
+			}
+		}
+	}
+	if (quota_self_check(q, &err) == MK_BUG) {
+		fprintf(stderr, "%s\n", err.msg);
+		abort();
+	}
+	quota_free(q);
+}
+
+/* What is valid can be built: no error but running out of room is left. */
+static void build(struct arena *a, struct api_set *set)
+{
+	struct validate_input in = {.now = set, .subject = API_NONE, .deleted = API_NONE};
+	struct validate_errors errors;
+	struct api_models models = {.n = 0};
+
+	if (validate(a, &in, &errors, NULL) != MK_OK || errors.n > 0 ||
+	    api_build(a, set, &models, NULL) != MK_OK) {
+		return;
+	}
+	for (size_t i = 0; i < models.n; i++) {
+		play(a, set, &models.v[i]);
+	}
+}
+
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	struct arena a;
@@ -52,6 +103,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 			judge(&a, now, before, API_NONE);
 			judge(&a, now, before, now->n_objects > 0 ? now->n_objects - 1 : API_NONE);
 			api_status(&a, now);
+			build(&a, now);
 		}
 		for (size_t i = 0; now != NULL && i < now->n_workloads; i++) {
 			struct api_work w;
