@@ -60,8 +60,8 @@ struct quota_work {
 	struct quota_leaf *leaf;         /* NULL when parked */
 	int64_t time_ms;
 	int64_t since_ms; /* charged: when that was; else when it was first blocked, INT64_MIN before */
-	uint64_t
-		stamp; /* pending: cycle of nomination; blocked: when; reserved: cycle of its turn */
+	uint64_t stamp; /* pending: cycle of nomination; blocked: when; reserved: cycle of its turn;
+								    evicting: its place in quota.evicting */
 	uint32_t hash;
 	uint32_t
 		limit; /* the outside change since which it had a plan that counts for the loop limit */
@@ -167,7 +167,8 @@ struct quota {
 	struct list_node active, stuck;
 	struct quota_leaf **gone;
 	size_t n_gone, size_gone;
-	struct quota_work **reserved, **evicting; /* reserved: by time, uid */
+	struct quota_work **reserved,
+		**evicting; /* reserved: by time, uid; evicting: in no order */
 	size_t n_reserved, size_reserved, n_evicting, size_evicting;
 	struct quota_victim *victims;
 	size_t n_victims, size_victims;

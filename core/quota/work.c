@@ -458,7 +458,8 @@ static void uncharge(struct quota *q, struct quota_work *w)
 	if (w->state == QUOTA_RESERVED) {
 		quota_list_del(q->reserved, &q->n_reserved, w);
 	} else if (w->state == QUOTA_EVICTING) {
-		quota_list_del(q->evicting, &q->n_evicting, w);
+		q->evicting[w->stamp] = q->evicting[--q->n_evicting];
+		q->evicting[w->stamp]->stamp = w->stamp;
 	}
 	quota_charge_work(q->t, w, -1);
 	quota_charge_lq(w, -1);
@@ -491,9 +492,12 @@ enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *e
 	if (w->state != QUOTA_ADMITTED) {
 		return err_set(err, MK_CONFLICT, "quota", "the workload is not admitted");
 	}
-	if (!quota_list_add(&q->evicting, &q->n_evicting, &q->size_evicting, w)) {
+	if (!quota_room((void **)(void *)&q->evicting, &q->size_evicting, q->n_evicting,
+			sizeof(struct quota_work *))) {
 		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
 	}
+	w->stamp = q->n_evicting;
+	q->evicting[q->n_evicting++] = w;
 	quota_leave(q, w);
 	quota_enter(q, w, QUOTA_EVICTING);
 	return MK_OK;

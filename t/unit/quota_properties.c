@@ -341,7 +341,10 @@ static void check_victims(const struct help *h, struct brute *b, const struct br
 	}
 }
 
-/* P5: nothing that waits fits, unless its strict leaf has a head that does not. */
+/*
+ * P5: nothing that waits fits, unless its strict leaf has a head that does not, or a reservation was cancelled after
+ * its turn: the next cycle tries it again.
+ */
 static void check_conserving(const struct help *h, struct brute *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
@@ -349,7 +352,8 @@ static void check_conserving(const struct help *h, struct brute *b)
 		bool usable;
 		int flavor = w->flavor;
 
-		if (!w->there || (w->state != QUOTA_PENDING && w->state != QUOTA_BLOCKED) ||
+		if (!w->there || w->again ||
+		    (w->state != QUOTA_PENDING && w->state != QUOTA_BLOCKED) ||
 		    h->nodes[w->leaf].behaviour.strategy == QUOTA_STRICT) {
 			continue;
 		}
@@ -455,7 +459,7 @@ int main(void)
 {
 	const char *cases = getenv("QUOTA_CASES");
 	const char *first = getenv("QUOTA_SEED");
-	uint64_t n = cases != NULL ? strtoull(cases, NULL, 10) : 2000;
+	uint64_t n = cases != NULL ? strtoull(cases, NULL, 10) : 10000;
 	uint64_t seed = first != NULL ? strtoull(first, NULL, 10) : 1;
 	uint64_t end = seed + n;
 

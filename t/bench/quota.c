@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the tree library costs at 100,000 nodes on 6 levels, 8 pairs and 1,000,000 workloads: make bench-quota. The
+ * arguments are children per node and workloads per leaf.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/rng.h"
+#include "core/quota/quota.h"
+
+enum { LEVELS = 6, ROUNDS = 200000 };
+
+struct bench {
+	struct quota *q;
+	struct quota_desc d;
+	struct quota_node *nodes;
+	char (*names)[24];
+	size_t first_leaf, n_leaves, n_works;
+	struct rng rng;
+};
+
+static int64_t now_ns(void)
+{
+	return clock_mono_us() * 1000;
+}
+
+static double since_ns(int64_t start, size_t n)
+{
+	return (double)(now_ns() - start) / (double)n;
+}
+
+static void say(const char *what, double ns, double target_ns)
+{
+	if (ns < 1e5) {
+		printf("%-58s %9.0f ns   target %.0f ns\n", what, ns, target_ns);
+	} else {
+		printf("%-58s %9.1f ms   target %.0f ms\n", what, ns / 1e6, target_ns / 1e6);
+	}
+	fflush(stdout);
+}
+
+static void make_tree(struct bench *b, size_t fan)
+{
+	static struct quota_fr frs[8];
+	size_t n = 1;
+	size_t level = 1;
+
+	for (size_t f = 0; f < 8; f++) {
+		static const char *const flavors[] = {"a", "b", "c", "d"};
+
+		frs[f] = (struct quota_fr){.flavor = str_of(flavors[f / 2]),
+					   .resource = f % 2 == 0 ? STR("cpu") : STR("memory"),
+					   .total = (int64_t)1 << 50};
+	}
+	for (size_t i = 1; i < LEVELS; i++) {
+		level *= fan;
+		b->first_leaf = n;
+		n += level;
+	}
+	b->n_leaves = level;
+	b->nodes = mk_calloc(n, sizeof(*b->nodes));
+	b->names = mk_calloc(n, sizeof(*b->names));
+	if (b->nodes == NULL || b->names == NULL) {
+		exit(1);
+	}
+	for (size_t i = 0; i < n; i++) {
+		snprintf(b->names[i], sizeof(b->names[i]), "q%07zu", i);
+		b->nodes[i] = (struct quota_node){
+			.name = str_of(b->names[i]),
+			.parent = i == 0 ? QUOTA_NONE : (i - 1) / fan,
+			.policy = (enum quota_policy)(i % 3),
+			.fence_open = true,
+			.weight = 1000,
+			.min_weight = (int32_t)(100 / fan),
+			.max_weight = -1,
+			.behaviour = {.reclaim = QUOTA_ANY},
+		};
+	}
+	b->nodes[0].min_weight = -1;
+	b->d = (struct quota_desc){.frs = frs, .n_frs = 8, .nodes = b->nodes, .n_nodes = n};
+}
+
+static void uid_of(char *buf, size_t size, size_t i)
+{
+	snprintf(buf, size, "%08zx-89ab-4cde-8f01-23456789abcd", i * 2654435761U % 4294967296U);
+}
+
+static void put(struct bench *b, size_t i, size_t leaf, bool admitted)
+{
+	char uid[64];
+	uint64_t mask = 1U << (i % 4);
+	static const char *const flavors[] = {"a", "b", "c", "d"};
+	struct quota_ask asks[2] = {
+		{.resource = STR("cpu"), .amount = 100, .flavor = str_of(flavors[i % 4])},
+		{.resource = STR("memory"), .amount = 1000, .flavor = str_of(flavors[i % 4])}};
+	struct quota_work_desc d = {.uid = {uid, 36},
+				    .leaf = b->nodes[b->first_leaf + leaf].name,
+				    .priority = (int32_t)(i % 5),
+				    .time_ms = (int64_t)i,
+				    .asks = asks,
+				    .n_asks = 2,
+				    .n_pods = 1,
+				    .flavors = &mask,
+				    .admitted = admitted,
+				    .admitted_ms = (int64_t)i};
+
+	uid_of(uid, sizeof(uid), i);
+	if (quota_put(b->q, &d, NULL) != MK_OK) {
+		fprintf(stderr, "put failed\n");
+		exit(1);
+	}
+}
+
+static struct quota_work *some(struct bench *b, size_t i)
+{
+	char uid[64];
+
+	uid_of(uid, sizeof(uid), i);
+	return quota_work_find(b->q, (mk_str){uid, 36});
+}
+
+static struct quota_work **choose(struct bench *b, size_t from, size_t n, size_t of)
+{
+	struct quota_work **v = mk_calloc(n, sizeof(*v));
+
+	for (size_t i = 0; v != NULL && i < n; i++) {
+		v[i] = some(b, from + rng_below(&b->rng, of));
+	}
+	return v;
+}
+
+static void checks(struct bench *b, size_t pending)
+{
+	struct quota_work **v = choose(b, b->n_works, ROUNDS, pending);
+	size_t fits = 0;
+	int64_t start;
+
+	if (v == NULL) {
+		return;
+	}
+	start = now_ns();
+	for (size_t i = 0; i < ROUNDS; i++) {
+		fits += quota_check(b->q, v[i], false, NULL, 0, NULL).verdict == QUOTA_FIT;
+	}
+	say("check, 2 resources, a random leaf each time (cold)", since_ns(start, ROUNDS), 1000);
+	start = now_ns();
+	for (size_t i = 0; i < ROUNDS; i++) {
+		fits += quota_check(b->q, v[i % 64], false, NULL, 0, NULL).verdict == QUOTA_FIT;
+	}
+	say("check, 64 leaves in turn (warm)", since_ns(start, ROUNDS), 1000);
+	printf("# %zu of %d fit\n", fits, 2 * ROUNDS);
+	mk_free(v);
+}
+
+/* Admits without a cycle, then gives all back. */
+static void admits(struct bench *b, size_t pending)
+{
+	size_t n = pending < ROUNDS ? pending : ROUNDS;
+	struct quota_work **v = mk_calloc(n, sizeof(*v));
+	size_t step = 7919;
+	int64_t start;
+
+	for (size_t i = 0; v != NULL && i < n; i++) {
+		v[i] = some(b, b->n_works + i * step % pending);
+	}
+	start = now_ns();
+	for (size_t i = 0; v != NULL && i < n; i++) {
+		if (quota_admit(b->q, v[i], 1) != MK_OK) {
+			exit(1);
+		}
+	}
+	say("admit, with its check, a random leaf each time (cold)", since_ns(start, n), 2000);
+	for (size_t i = 0; v != NULL && i < n; i++) {
+		if (quota_evict(b->q, v[n - 1 - i], NULL) != MK_OK) {
+			exit(1);
+		}
+	}
+	start = now_ns();
+	for (size_t i = 0; v != NULL && i < n; i++) {
+		(void)quota_gone(b->q, v[i]);
+	}
+	say("release of an evicted workload, which waits again (cold)", since_ns(start, n), 2000);
+	mk_free(v);
+}
+
+static void cycle(struct bench *b)
+{
+	size_t n = 0;
+	size_t picks = 0;
+	int64_t start = now_ns();
+	int64_t pick_ns = 0;
+	struct quota_step s;
+
+	quota_cycle(b->q, 1);
+	say("begin of a cycle, every leaf has an offer", since_ns(start, 1), 300e6);
+	start = now_ns();
+	while (n < ROUNDS && quota_step(b->q, 1, &s) == MK_OK && s.event != QUOTA_END) {
+		n++;
+	}
+	say("step: pick, check, admit, nominate the next, order (cold)", since_ns(start, n), 4000);
+	start = now_ns();
+	while (picks < ROUNDS && quota_pick(b->q) != NULL) {
+		picks++;
+	}
+	pick_ns = now_ns() - start;
+	say("pick alone", (double)pick_ns / ROUNDS, 2000);
+	start = now_ns();
+	for (n = 0; n < ROUNDS / 2 && quota_pick(b->q) != NULL; n++) {
+		quota_block(b->q, quota_pick(b->q), 1);
+	}
+	say("pick next: block, nominate the next head, order", since_ns(start, n), 2000);
+}
+
+static void whole(struct bench *b)
+{
+	int64_t start = now_ns();
+
+	quota_recompute(b->q);
+	say("recompute of all effective values", since_ns(start, 1), 10e6);
+	start = now_ns();
+	quota_recount(b->q);
+	say("rebuild of all usage from the workloads", since_ns(start, 1), 300e6);
+	start = now_ns();
+	if (quota_apply(b->q, &b->d, NULL) != MK_OK) {
+		exit(1);
+	}
+	say("apply of the same tree", since_ns(start, 1), 300e6);
+	if (quota_self_check(b->q, NULL) != MK_OK) {
+		printf("# self check FAILED\n");
+	}
+}
+
+static void run(struct bench *b, size_t fan, size_t per_leaf)
+{
+	size_t pending;
+	int64_t start;
+	size_t works;
+
+	make_tree(b, fan);
+	b->q = quota_new();
+	if (b->q == NULL || quota_apply(b->q, &b->d, NULL) != MK_OK) {
+		exit(1);
+	}
+	works = b->n_leaves * per_leaf;
+	pending = works / 4;
+	b->n_works = works - pending;
+	printf("# %zu nodes, %d levels, 8 pairs, %zu workloads, %zu of them pending\n",
+	       b->d.n_nodes, LEVELS, works, pending);
+	start = now_ns();
+	for (size_t i = 0; i < works; i++) {
+		put(b, i, rng_below(&b->rng, b->n_leaves), i < b->n_works);
+	}
+	printf("%-58s %9.0f ns\n", "put", since_ns(start, works));
+	printf("%-58s %9.1f MiB  target %.0f MiB\n", "memory", (double)quota_memory(b->q) / 1048576,
+	       (48.0 * 8 * (double)b->d.n_nodes + 128.0 * (double)works) / 1048576);
+	checks(b, pending);
+	admits(b, pending);
+	whole(b);
+	cycle(b);
+	quota_free(b->q);
+	mk_free(b->nodes);
+	mk_free(b->names);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = {.n_works = 0};
+	size_t fan = argc > 1 ? strtoul(argv[1], NULL, 10) : 10;
+	size_t per_leaf = argc > 2 ? strtoul(argv[2], NULL, 10) : 10;
+
+	rng_init(&b.rng, 1);
+	run(&b, fan > 0 ? fan : 10, per_leaf);
+	return 0;
+}
