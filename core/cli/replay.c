@@ -167,17 +167,22 @@ static void admit(struct player *p, const struct quota *q, const struct quota_wo
 
 static void block(struct player *p, const struct quota *q, const struct quota_step *s, size_t job)
 {
+	struct replay_job *j = &p->r->jobs[job];
+	const struct quota_row *row = &s->decision.row;
 	char text[512];
 
-	quota_row_text(q, &s->decision.row, text, sizeof(text));
-	if (p->r->jobs[job].state == REPLAY_RESERVED) {
+	if (j->state == REPLAY_RESERVED) {
 		set_state(p, job, REPLAY_WAITING);
 	}
-	/* Told once per reason. */
-	if (!str_is(p->r->jobs[job].blocked, text)) {
-		p->r->jobs[job].blocked = arena_dup(&p->r->c->a, str_of(text));
-		note(p, REPLAY_WAIT, job, p->r->jobs[job].blocked);
+	/* Told when the place changes, not at each new amount. */
+	if (j->blocked.n > 0 && j->blocked_node == row->node && j->blocked_fr == row->fr) {
+		return;
 	}
+	quota_row_text(q, row, text, sizeof(text));
+	j->blocked = arena_dup(&p->r->c->a, str_of(text));
+	j->blocked_node = row->node;
+	j->blocked_fr = row->fr;
+	note(p, REPLAY_WAIT, job, j->blocked);
 }
 
 static mk_str reserve_text(struct player *p, size_t n)
@@ -253,30 +258,47 @@ static void happen(struct player *p, size_t job)
 	}
 }
 
-/* What leaves use now, where it changed. */
-static void sample(struct player *p)
+/* What a leaf uses now, if that changed. */
+static void sample(struct player *p, size_t tree, size_t node)
 {
 	struct replay *r = p->r;
+	int64_t use = quota_cell_at(r->w->trees[tree], node, 0).use;
 
-	for (size_t t = 0; t < r->w->models.n; t++) {
-		const struct quota *q = r->w->trees[t];
+	if (use == r->last[tree][node] || p->failed) {
+		return;
+	}
+	r->last[tree][node] = use;
+	r->uses = room(r, r->uses, r->n_uses, &r->size_uses, sizeof(*r->uses));
+	if (r->uses == NULL) {
+		p->failed = true;
+		r->n_uses = r->size_uses = 0;
+		return;
+	}
+	r->uses[r->n_uses++] = (struct replay_use){r->now_ms, tree, node, use};
+}
+
+/* The leaves of jobs to which something happened since event 'from'. */
+static void sample_changes(struct player *p, size_t from)
+{
+	for (size_t i = from; i < p->r->n_events && !p->failed; i++) {
+		const struct replay_job *j = &p->r->jobs[p->r->events[i].job];
+		const struct quota *q = p->r->w->trees[j->tree];
+
+		if (quota_n_frs(q) > 0 && p->r->events[i].what != REPLAY_WAIT) {
+			sample(p, j->tree, quota_node_find(q, j->work->queue));
+		}
+	}
+}
+
+static void sample_all(struct player *p)
+{
+	for (size_t t = 0; t < p->r->w->models.n; t++) {
+		const struct quota *q = p->r->w->trees[t];
 
 		for (size_t i = 0; i < quota_n_nodes(q) && quota_n_frs(q) > 0; i++) {
-			int64_t use = quota_node_at(q, i).n_children == 0
-					      ? quota_cell_at(q, i, 0).use
-					      : 0;
-
-			if (use == r->last[t][i]) {
-				continue;
+			if (quota_node_at(q, i).n_children == 0) {
+				sample(p, t, i);
 			}
-			r->last[t][i] = use;
-			r->uses = room(r, r->uses, r->n_uses, &r->size_uses, sizeof(*r->uses));
-			if (r->uses == NULL) {
-				p->failed = true;
-				r->n_uses = r->size_uses = 0;
-				return;
-			}
-			r->uses[r->n_uses++] = (struct replay_use){r->now_ms, t, i, use};
 		}
 	}
 }
@@ -325,6 +347,7 @@ static void turn(struct player *p)
 {
 	struct replay *r = p->r;
 	struct heap_node *next = heap_min(&p->heap);
+	size_t from = r->n_events;
 
 	r->now_ms = next->at;
 	while (next != NULL && next->at <= r->now_ms && !p->failed) {
@@ -337,7 +360,7 @@ static void turn(struct player *p)
 	for (size_t t = 0; t < r->w->models.n && !p->failed; t++) {
 		cycle(p, r->w->trees[t]);
 	}
-	sample(p);
+	sample_changes(p, from);
 }
 
 bool replay_run(struct replay *r, int64_t until_ms)
@@ -349,7 +372,7 @@ bool replay_run(struct replay *r, int64_t until_ms)
 	map_init(&p.by_uid);
 	p.failed = !prepare(&p);
 	if (!p.failed) {
-		sample(&p);
+		sample_all(&p);
 	}
 	next = heap_min(&p.heap);
 	while (!p.failed && next != NULL && next->at <= until_ms &&
