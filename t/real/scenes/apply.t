@@ -3,7 +3,7 @@
 # Everybody writes to the same Workloads at once: multikueued, Kueue's scheduler and its other controllers, and one more
 # that applies under the scheduler's name, as a later Kueue might. At random Workloads are evicted and come back. No
 # write of multikueued may take a field of the others away: the judge compares each state in which it named a cluster
-# with the one before, and the fields of the extra writer hold what it wrote last. SEED=n repeats the choices.
+# with the one before, and the field of the extra writer holds what it wrote last. SEED=n repeats the choices.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -79,10 +79,12 @@ while read -r n what; do
 done <"$WORK/choices"
 [ $extended -gt $((ROUNDS / 3)) ]
 ok $? "the extra writer wrote ($extended times)"
+# Core adds to it what an evicted Workload has run; nobody takes from it.
 for j in 1 2 3 4 5 6; do
 	[ -e "$WORK/last.$j" ] || continue
-	is "$(field mgr workload "$(cat "$WORK/name.$j")" '{.status.accumulatedPastExecutionTimeSeconds}')" \
-		"$(cat "$WORK/last.$j")" "j$j: its last value is there"
+	value=$(field mgr workload "$(cat "$WORK/name.$j")" '{.status.accumulatedPastExecutionTimeSeconds}')
+	[ "${value:-0}" -ge "$(cat "$WORK/last.$j")" ]
+	ok $? "j$j: its last value is there" || diag "got: $value" "want at least: $(cat "$WORK/last.$j")"
 done
 for j in 1 2 3 4 5 6; do
 	LIMIT=180
