@@ -147,7 +147,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim bench lint fmt fmt-check clean install
+.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim bench bench-quota lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -199,6 +199,9 @@ sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n], or SEED=n to replay one and tell i
 
 bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency, CPU and memory on kubesim (JOBS=n)
 	@JOBS='$(JOBS)' t/bench/run $(B)
+
+bench-quota: $(B)/t/bench/quota ## the cost of the quota tree's decisions (100,000 queues, 1,000,000 workloads)
+	@$(B)/t/bench/quota $(ARGS)
 
 # The sample configuration names an installed plugin folder; here it is that of the build.
 rbac: $(B)/multikueued $(PLUGINS) ## conf/rbac/*.yaml: the least rights for the plugins of this tree

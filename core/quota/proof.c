@@ -11,8 +11,20 @@ static void count(struct quota *q, const struct quota_work *w)
 			quota_cell(q->t, w->leaf->node, f)->use += quota_amounts(w)[i];
 		}
 	}
-	if (quota_charged(w)) {
+	if (quota_charged(w) && (w->leaf->n_lqs > 1 || q->n_gone > 0)) {
 		quota_charge_lq(w, 1);
+	}
+}
+
+/* A leaf's only LocalQueue uses what the leaf does, where no orphan usage is. */
+static void single_lqs(struct quota *q)
+{
+	for (uint32_t x = 0; x < q->t->n; x++) {
+		const struct quota_leaf *l = q->t->nodes[x].leaf;
+
+		for (size_t f = 0; l != NULL && l->n_lqs == 1 && f < q->t->nf; f++) {
+			l->lqs[0].use[f] = quota_cell(q->t, x, f)->use;
+		}
 	}
 }
 
@@ -38,9 +50,9 @@ static void clear_lqs(struct quota *q)
 /* What 'count' will touch some turns later is asked for early: the workloads lie anywhere in memory. */
 static void prefetch(const struct quota *q, size_t i)
 {
-	const struct quota_work *far = i + 24 < q->n_table ? q->table[i + 24] : NULL;
-	const struct quota_work *mid = i + 16 < q->n_table ? q->table[i + 16] : NULL;
-	const struct quota_work *near = i + 8 < q->n_table ? q->table[i + 8] : NULL;
+	const struct quota_work *far = i + 48 < q->n_table ? q->table[i + 48] : NULL;
+	const struct quota_work *mid = i + 32 < q->n_table ? q->table[i + 32] : NULL;
+	const struct quota_work *near = i + 16 < q->n_table ? q->table[i + 16] : NULL;
 
 	if (far != NULL) {
 		__builtin_prefetch(far);
@@ -51,9 +63,11 @@ static void prefetch(const struct quota *q, size_t i)
 	}
 	if (near != NULL && near->leaf != NULL && near->n_asks > 0 &&
 	    quota_metas(near)->fr != QUOTA_NO_FR) {
-		__builtin_prefetch(quota_cell(q->t, near->leaf->node, quota_metas(near)->fr));
-		__builtin_prefetch(&near->leaf->lqs[near->lq]);
-		__builtin_prefetch((const char *)(near->leaf->lqs + near->leaf->n_lqs));
+		const struct quota_cell *c =
+			quota_cell(q->t, near->leaf->node, quota_metas(near)->fr);
+
+		__builtin_prefetch(c, 1);
+		__builtin_prefetch(c + 1, 1);
 	}
 }
 
@@ -69,6 +83,9 @@ void quota_recount(struct quota *q)
 		if (q->table[i] != NULL) {
 			count(q, q->table[i]);
 		}
+	}
+	if (q->n_gone == 0) {
+		single_lqs(q);
 	}
 	quota_sum_up(q->t);
 }

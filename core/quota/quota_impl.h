@@ -88,13 +88,14 @@ struct quota_lqueue {
 struct quota_leaf {
 	uint32_t node; /* its own, or where orphan usage goes when 'gone' */
 	bool gone;     /* no leaf of the tree any more */
-	struct quota_behaviour b;
-	mk_str name;              /* owned */
+	/* What every charge touches stands first. */
 	struct quota_lqueue *lqs; /* one block with names and use */
 	size_t n_lqs;
 	struct quota_work *running; /* admitted and reserving */
 	struct quota_work *leaving; /* evicting */
 	size_t n_running, n_ready, n_blocked;
+	struct quota_behaviour b;
+	mk_str name; /* owned */
 	struct list_node active,
 		stuck; /* in quota.active while n_ready, in quota.stuck while n_blocked */
 	/* while quota_apply prepares */

@@ -103,6 +103,9 @@ static void orphans(void)
 	help_wait(&h, "w", "a1", 0, 1, 10);
 	help_flat(&less, "co", 100, "AB", 50);
 	ok(quota_apply(h.q, &less.d, NULL) == MK_OK, "a1 and a2 are gone");
+	help_run(&h, "own", "A", 0, 1, 5);
+	ok(quota_self_check(h.q, NULL) == MK_OK, "A is a leaf with orphan usage");
+	quota_del(h.q, STR("own"));
 	is_int(help_cell(&h, "A", 0).use, 30, "the usage stays where they were");
 	is_int(help_state(&h, "w"), QUOTA_PARKED, "what waited is parked");
 	ok(quota_self_check(h.q, NULL) == MK_OK, "sums are right");
