@@ -14,6 +14,15 @@
 int fuzz_one(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* What must hold for each input. */
+#define FUZZ_MUST(what)                                                                    \
+	do {                                                                               \
+		if (!(what)) {                                                             \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #what); \
+			abort();                                                           \
+		}                                                                          \
+	} while (0)
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	return fuzz_one(data, size);
