@@ -319,8 +319,69 @@ static void strict(void)
 	help_done(&h);
 }
 
+/* Progressive filling ends at the weighted water level (P12). */
+static void water(void)
+{
+	struct help h;
+	static const int demand[] = {10, 100, 100};
+	static const int want[] = {10, 30, 60};
+	static const char *const names[] = {"A", "B", "C"};
+	char uid[16];
+
+	help_flat(&h, "f", 100, "ABC", -1);
+	h.nodes[2].max_weight = 40;
+	h.nodes[3].weight = 2000;
+	help_apply(&h);
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < demand[i]; k++) {
+			snprintf(uid, sizeof(uid), "%s%d", names[i], k);
+			help_wait(&h, uid, names[i], 0, k, 1);
+		}
+	}
+	help_cycle(&h, 1);
+	for (int i = 0; i < 3; i++) {
+		is_int(help_cell(&h, names[i], 0).use, want[i], "weighted water-filling");
+	}
+	help_done(&h);
+}
+
+/* A leaf below its unconditional minimum reaches it, however full the tree is (P6). */
+static void guarantee(void)
+{
+	struct help h;
+	char uid[16];
+
+	help_flat(&h, "co", 20, "AB", 50);
+	h.nodes[1].fence_open = true;
+	help_node(&h, "a1", "A", "c", 60, -1);
+	help_node(&h, "a2", "A", "c", 40, -1);
+	help_apply(&h);
+	for (int i = 0; i < 20; i++) {
+		snprintf(uid, sizeof(uid), "r%d", i);
+		help_run(&h, uid, i % 2 ? "B" : "a2", 9, i, 1);
+		snprintf(uid, sizeof(uid), "w%d", i);
+		help_wait(&h, uid, "a1", 0, i, 1);
+	}
+	for (int i = 0; i < 20; i++) {
+		help_cycle(&h, 30 + i);
+		for (int k = 0; k < 20; k++) {
+			snprintf(uid, sizeof(uid), "r%d", k);
+			if (quota_work_find(h.q, str_of(uid)) != NULL &&
+			    help_state(&h, uid) == QUOTA_EVICTING) {
+				quota_del(h.q, str_of(uid));
+			}
+		}
+	}
+	is_int(help_cell(&h, "a1", 0).hard, 6, "promised");
+	ok(help_cell(&h, "a1", 0).use >= 6, "and reached");
+	ok(help_cell(&h, "B", 0).use >= 10, "B keeps its own");
+	help_done(&h);
+}
+
 int main(void)
 {
+	water();
+	guarantee();
 	capacity();
 	fair();
 	drf();
