@@ -85,11 +85,16 @@ fleet_answers_or_dead() {
 	! kill -0 "$MANAGER_PID" || grep -q '"msg":"started"' "$dir/$fleet_name.log"
 }
 
+# The number of a process that ended and was waited for may be a stranger's by now: only a child of ours is ours.
+fleet_is_ours() {
+	[ "$(ps -o ppid= -p "$1" | tr -d ' ')" = "$$" ]
+}
+
 # Ends what was started, the youngest first, and waits for it.
 fleet_stop() {
 	fleet_reverse=
 	for fleet_pid in $FLEET_PIDS; do
-		fleet_reverse="$fleet_pid $fleet_reverse"
+		! fleet_is_ours "$fleet_pid" || fleet_reverse="$fleet_pid $fleet_reverse"
 	done
 	for fleet_pid in $fleet_reverse; do
 		kill -CONT "$fleet_pid" 2>/dev/null
