@@ -203,6 +203,8 @@ static enum kube_verb verb_of(enum op_type type)
 	case OP_WATCH_CLOSE:
 	case OP_CONNECT:
 	case OP_DISCONNECT:
+	case OP_FILE_WATCH:
+	case OP_FILE_UNWATCH:
 	case OP_N_TYPES:
 		break;
 	}

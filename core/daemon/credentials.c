@@ -16,45 +16,38 @@
 
 enum { NAMESPACE_MAX = 4096 };
 
-static enum mk_code file_error(const char *path, int e, struct mk_err *err)
+static enum mk_code read_error(const char *path, int e, struct mk_err *err)
 {
 	enum mk_code code = e == ENOENT ? MK_NOT_FOUND : e == EACCES ? MK_DENIED : MK_UNAVAILABLE;
 
 	return err_set(err, code, "daemon", "cannot read %s: %s", path, strerror(e));
 }
 
-enum mk_code credentials_read_file(struct arena *a, const char *path, size_t max, mk_str *ret,
-				   struct mk_err *err)
+enum mk_code credentials_read_open(struct arena *a, int fd, const char *path, size_t max,
+				   mk_str *ret, struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
 	struct stat st;
 	size_t n = 0;
 	char *text;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		code = file_error(path, errno, err);
-		goto out;
+	if (fstat(fd, &st) != 0) {
+		return read_error(path, errno, err);
 	}
 	if (!S_ISREG(st.st_mode)) {
-		code = err_set(err, MK_INVALID, "daemon", "%s is not a regular file", path);
-		goto out;
+		return err_set(err, MK_INVALID, "daemon", "%s is not a regular file", path);
 	}
 	if (st.st_size < 0 || (uint64_t)st.st_size > max) {
-		code = err_set(err, MK_TOO_BIG, "daemon", "%s is larger than %zu bytes", path, max);
-		goto out;
+		return err_set(err, MK_TOO_BIG, "daemon", "%s is larger than %zu bytes", path, max);
 	}
 	text = arena_alloc(a, (size_t)st.st_size + 1);
 	if (!text) {
-		code = err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
-		goto out;
+		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
 	}
 	while (n < (size_t)st.st_size) {
 		ssize_t got = read(fd, text + n, (size_t)st.st_size - n);
 
 		if (got < 0 && errno != EINTR) {
-			code = file_error(path, errno, err);
-			goto out;
+			return read_error(path, errno, err);
 		}
 		if (got == 0) {
 			break;
@@ -62,10 +55,20 @@ enum mk_code credentials_read_file(struct arena *a, const char *path, size_t max
 		n += got > 0 ? (size_t)got : 0;
 	}
 	*ret = (mk_str){text, n};
-out:
-	if (fd >= 0) {
-		close(fd);
+	return MK_OK;
+}
+
+enum mk_code credentials_read_file(struct arena *a, const char *path, size_t max, mk_str *ret,
+				   struct mk_err *err)
+{
+	enum mk_code code;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0) {
+		return read_error(path, errno, err);
 	}
+	code = credentials_read_open(a, fd, path, max, ret, err);
+	close(fd);
 	return code;
 }
 

@@ -22,4 +22,8 @@ mk_str credentials_namespace(struct arena *a);
 enum mk_code credentials_read_file(struct arena *a, const char *path, size_t max, mk_str *ret,
 				   struct mk_err *err);
 
+/* The same of a file that is open at its beginning; 'path' is for messages. The descriptor stays the caller's. */
+enum mk_code credentials_read_open(struct arena *a, int fd, const char *path, size_t max,
+				   mk_str *ret, struct mk_err *err);
+
 #endif

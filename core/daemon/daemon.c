@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/daemon/credentials.h"
 #include "core/daemon/endpoints.h"
+#include "core/daemon/files.h"
 #include "core/daemon/lease_thread.h"
 #include "core/daemon/manager.h"
 #include "core/daemon/telemetry.h"
@@ -36,6 +37,7 @@ struct daemon {
 	struct net_fence fence;
 	struct transport_curl *transport;
 	struct telemetry *telemetry;
+	struct files *files; /* kubeconfigs */
 	struct manager *manager;
 	struct manager_observer told; /* of what the manager does: telemetry */
 	struct webhook *webhook;      /* NULL without one */
@@ -226,6 +228,31 @@ static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk
 	d->told.on_count(d->told.ctx, what, cluster_queue, cluster);
 }
 
+static bool watch_file(void *ctx, mk_str path)
+{
+	struct daemon *d = ctx;
+
+	return files_watch(d->files, path);
+}
+
+static void unwatch_file(void *ctx, mk_str path)
+{
+	struct daemon *d = ctx;
+
+	files_unwatch(d->files, path);
+}
+
+static enum mk_code file_told(void *ctx, mk_str path, mk_str text, mk_str problem)
+{
+	struct daemon *d = ctx;
+	enum mk_code code;
+
+	before_delivery(d);
+	code = manager_file(d->manager, path, text, problem, NULL);
+	after_delivery(d);
+	return code;
+}
+
 /* --- building
  * ------------------------------------------------------------------------------------- */
 
@@ -312,16 +339,19 @@ static struct engine_gates engine_gates_of(const struct config *c)
 		.quota_automation = c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION],
 		.cluster_profile = c->gates[CONFIG_GATE_CLUSTER_PROFILE],
 		.priority_boost = c->gates[CONFIG_GATE_PRIORITY_BOOST],
+		.path_validation = c->gates[CONFIG_GATE_KUBECONFIG_PATH_VALIDATION],
 	};
 }
 
 static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 {
 	const struct config *c = &d->setup->config;
+	struct files_options fo = {.loop = d->loop, .ctx = d, .told = file_told};
 	struct manager_options mo = {
 		.plug = d->setup->plug,
 		.transport = transport_curl_get(d->transport),
 		.observer = {.ctx = d, .on_event = on_event, .on_op = on_op, .on_count = on_count},
+		.files = {.ctx = d, .watch = watch_file, .unwatch = unwatch_file},
 		.origin = c->multikueue.origin,
 		.namespace_ = c->namespace_,
 		.dispatcher = c->multikueue.dispatcher,
@@ -334,6 +364,11 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.seed = d->seed,
 	};
 
+	fo.directory = mo.gates.path_validation ? FILES_DIRECTORY : NULL;
+	d->files = files_new(&fo, err);
+	if (!d->files) {
+		return MK_NO_MEMORY;
+	}
 	d->told = telemetry_observer(d->telemetry);
 	d->manager = manager_new(&mo, err);
 	if (!d->manager) {
@@ -431,6 +466,7 @@ static void take_apart(struct daemon *d)
 	lease_thread_free(d->lease);
 	endpoints_free(d->endpoints);
 	manager_free(d->manager);
+	files_free(d->files);
 	webhook_free(d->webhook);
 	transport_curl_free(d->transport);
 	telemetry_free(d->telemetry);

@@ -191,6 +191,12 @@ void manager_now(struct manager *m, int64_t mono_ms, int64_t wall_ms)
 	kube_set_now(m->kube, mono_ms, wall_ms);
 }
 
+enum mk_code manager_file(struct manager *m, mk_str path, mk_str text, mk_str problem,
+			  struct mk_err *err)
+{
+	return kube_file(m->kube, path, text, problem, err);
+}
+
 void manager_set_leader(struct manager *m, bool may_write)
 {
 	struct event ev = {.type = EV_LEADER, .may_write = may_write, .retry_after_ms = -1};
@@ -203,6 +209,20 @@ void manager_set_leader(struct manager *m, bool may_write)
 	on_emit(m, &ev);
 }
 
+static void do_file(struct manager *m, const struct op *op)
+{
+	const struct manager_files *f = &m->o.files;
+
+	if (op->type == OP_FILE_UNWATCH) {
+		kube_file_forget(m->kube, op->name);
+		if (f->unwatch != NULL) {
+			f->unwatch(f->ctx, op->name);
+		}
+	} else if (f->watch != NULL && !f->watch(f->ctx, op->name)) {
+		m->broken = true; /* it would never be asked for again */
+	}
+}
+
 static void carry_out(struct manager *m, const struct op_list *ops)
 {
 	apply_submit(m->apply, ops->v, ops->n, m->now_ms);
@@ -213,6 +233,10 @@ static void carry_out(struct manager *m, const struct op_list *ops)
 			m->o.observer.on_op(m->o.observer.ctx, op);
 		}
 		if (op_is_mutating(op->type) || op->type == OP_GET) {
+			continue;
+		}
+		if (op->type == OP_FILE_WATCH || op->type == OP_FILE_UNWATCH) {
+			do_file(m, op);
 			continue;
 		}
 		/* A link or watch that cannot be set up for lack of memory would never be asked for again. */

@@ -22,11 +22,20 @@ struct manager_observer {
 	engine_count_fn *on_count; /* the same ctx */
 };
 
+/* Who reads kubeconfigs from files, and tells by manager_file. 'watch' may be called again: then it tells again. */
+struct manager_files {
+	void *ctx;
+	/* False: out of memory. Must not call manager_file at once. */
+	bool (*watch)(void *ctx, mk_str path);
+	void (*unwatch)(void *ctx, mk_str path);
+};
+
 /* Strings are borrowed for the manager's life. */
 struct manager_options {
 	struct plug *plug; /* borrowed */
 	const struct transport *transport;
 	struct manager_observer observer; /* callbacks may be NULL */
+	struct manager_files files; /* NULL: clusters whose kubeconfig is a file never connect */
 	mk_str origin, namespace_, dispatcher;
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
@@ -52,6 +61,10 @@ enum mk_code manager_start(struct manager *m, const struct endpoint *e, struct m
 
 /* Tells the time, for transport callbacks that follow. */
 void manager_now(struct manager *m, int64_t mono_ms, int64_t wall_ms);
+
+/* What is in a file, or the problem of reading it, as kube_file. Call manager_now before. */
+enum mk_code manager_file(struct manager *m, mk_str path, mk_str text, mk_str problem,
+			  struct mk_err *err);
 
 /* Leadership gained or lost; false from the start. Takes effect for writes at once. */
 void manager_set_leader(struct manager *m, bool may_write);

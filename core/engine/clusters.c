@@ -35,6 +35,22 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 	return c;
 }
 
+void cluster_know(struct engine *e, struct cluster *c, mk_str identity)
+{
+	if (identity.n > 0 && !str_eq(str_of(c->identity), identity) &&
+	    !keep_str(&c->identity, identity)) {
+		say_no_memory(e);
+		return;
+	}
+	if (identity.n == 0 || !str_is(identity, e->manager_id)) {
+		return;
+	}
+	c->itself = true;
+	source_down(e, c, STR("BadKubeConfig"),
+		    STR("the kubeconfig leads to the manager's own cluster"));
+	queue_add(&e->queue, &c->item);
+}
+
 static void condition(struct engine *e, struct cluster *c, struct record *r)
 {
 	mk_str reason = str_of(c->reason), text = str_of(c->text);
@@ -68,6 +84,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 			return;
 		}
 		c->lost_at = INT64_MAX;
+		c->path_said = 0;
 	}
 	if (!c->uid && !keep_str(&c->uid, str_of(r->uid))) {
 		say_no_memory(e);
@@ -110,6 +127,7 @@ void cluster_pass(struct engine *e, struct cluster *c)
 		return;
 	}
 	source_disconnect(e, c);
+	source_file(e, c, (mk_str){NULL, 0});
 	if (e->no_memory) {
 		queue_add(&e->queue, &c->item);
 	} else {

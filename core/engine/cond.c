@@ -3,6 +3,7 @@
 #include "core/engine/cond.h"
 
 #include "core/base/timefmt.h"
+#include "core/engine/note.h"
 
 static struct json *condition(struct engine *e, const struct record *r, const struct cond *c)
 {
@@ -64,5 +65,8 @@ void cond_write(struct engine *e, struct record *r, struct queue_item *item, con
 	op.uid = str_of(r->uid);
 	op.rv = r->rv;
 	op.body = body(e, r, c);
-	ops_send(e, r, &op, rule);
+	ops_send_note(e, r, &op, rule,
+		      &(struct note){.type = c->status ? "Normal" : "Warning",
+				     .reason = c->reason,
+				     .text = c->message});
 }

@@ -11,7 +11,10 @@ struct cond {
 	int64_t since_wall_ms; /* lastTransitionTime when the status changes */
 };
 
-/* Writes the condition if status, reason or message differ from what 'r' shows; other conditions stay. */
+/*
+ * Writes the condition if status, reason or message differ from what 'r' shows; other conditions stay. An event
+ * tells people of it once it is written.
+ */
 void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
 		enum rule rule);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine's life and its step loop; state.h says who does what. */
+#include <stdlib.h>
+
 #include "core/base/alloc.h"
-#include "core/engine/state.h"
+#include "core/engine/source.h"
 
 enum {
 	SLICE = 64,                     /* passes a step */
@@ -9,6 +11,7 @@ enum {
 	TOMB_MS = 5 * 60 * 1000,
 	SWEEP_MS = 60 * 1000,
 	SWEEP_SLICE = 2000,
+	CLOCK_STEP_MS = 60 * 1000, /* more than that, and the wall clock was set */
 };
 
 static bool find_dispatcher(const struct engine_options *o, struct mk_err *err)
@@ -75,6 +78,8 @@ static void cluster_free(struct engine *e, struct cluster *c)
 	mk_free(c->name);
 	mk_free(c->uid);
 	mk_free(c->secret);
+	mk_free(c->file);
+	mk_free(c->identity);
 	mk_free(c->text);
 	mk_free(c->reason);
 	mk_free(c);
@@ -128,6 +133,7 @@ void engine_free(struct engine *e)
 
 		list_del(&f->node);
 		mk_free(f->note);
+		mk_free(f->note_reason);
 		mk_free(f);
 	}
 	while (!list_empty(&e->workloads)) {
@@ -192,6 +198,13 @@ static void mend_tables(struct engine *e)
 				t->broken = false; /* whoever opens the watch gets the list */
 				continue;
 			}
+			if (k == KIND_FILE) {
+				t->broken = false;
+				source_files_again(e);
+				t->broken = e->no_memory;
+				e->any_broken |= t->broken;
+				continue;
+			}
 			op.selector = i == CLUSTER_MANAGER ? STR("") : watch_selector(e);
 			op.type = OP_WATCH_CLOSE;
 			ops_plain(e, &op, R_UNWATCH);
@@ -201,6 +214,23 @@ static void mend_tables(struct engine *e)
 			t->synced = false;
 			t->mending = true;
 			e->any_broken |= t->broken;
+		}
+	}
+}
+
+/*
+ * The wall clock was set: what was reckoned by it was wrong then, or is now. Losses that were read from conditions are
+ * read again, and nobody is given up before a grace has passed.
+ */
+static void clock_was_set(struct engine *e)
+{
+	e->start_ms = e->now;
+	for (size_t i = 1; i < e->n_clusters; i++) {
+		struct cluster *c = e->clusters[i];
+
+		if (c && !c->was_up) {
+			c->lost_at = c->failed ? e->now : INT64_MAX;
+			queue_add(&e->queue, &c->item);
 		}
 	}
 }
@@ -216,10 +246,15 @@ void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mon
 	if (!e->started) {
 		e->started = true;
 		e->start_ms = mono_ms;
+		e->skew_ms = wall_ms - mono_ms;
 		queue_add_at(&e->queue, &e->sweep_item, mono_ms + SWEEP_MS);
 		queue_add_at(&e->queue, &e->gc_item,
 			     mono_ms + (e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : SWEEP_MS));
 	}
+	if (llabs(wall_ms - mono_ms - e->skew_ms) > CLOCK_STEP_MS) {
+		clock_was_set(e);
+	}
+	e->skew_ms = wall_ms - mono_ms;
 	for (size_t i = 0; i < n; i++) {
 		arena_clear(&e->scratch);
 		observe_event(e, &ev[i]);

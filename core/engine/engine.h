@@ -33,6 +33,7 @@ struct engine_gates {
 	bool quota_automation;        /* MultiKueueManagerQuotaAutomation */
 	bool cluster_profile;         /* MultiKueueClusterProfile */
 	bool priority_boost;          /* PriorityBoost */
+	bool path_validation; /* MultiKueueKubeConfigPathValidation: whoever reads files checks */
 };
 
 /* What the configuration means to the engine; strings are borrowed for the engine's life. */

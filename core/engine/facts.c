@@ -320,7 +320,9 @@ static void draw_cluster(struct draw *d, const struct json *obj)
 	mk_str type = json_str(json_get(config, "locationType"));
 
 	draw_active(d, obj);
-	flag(d, F_SECRET, str_is(type, "Secret") || (!json_get(config, "locationType") && config));
+	bool secret = str_is(type, "Secret") || (!json_get(config, "locationType") && config);
+	flag(d, F_SECRET, secret);
+	flag(d, F_PATH, config && !secret);
 	d->f.s[S_LOCATION] = json_str(json_get(config, "location"));
 }
 
@@ -400,8 +402,9 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 		draw_names(d, json_at(obj, "/spec/clusters"));
 	} else if (kind == KIND_CLUSTER) {
 		draw_cluster(d, obj);
-	} else if (kind == KIND_SECRET) {
+	} else if (kind == KIND_SECRET || kind == KIND_FILE) {
 		draw_secret(d, obj);
+		d->f.s[S_PROBLEM] = json_str(json_get(obj, "problem"));
 	}
 }
 

@@ -26,6 +26,7 @@ enum {
 	F_COND = 1u << 13,        /* check, cluster: has an Active condition */
 	F_COND_TRUE = 1u << 14,
 	F_SECRET = 1u << 15,            /* cluster: kubeconfig in the Secret S_LOCATION */
+	F_PATH = 1u << 19,              /* cluster: ... in the file S_LOCATION */
 	F_POD_PRIORITY = 1u << 17,      /* Workload: spec.priorityClassRef is a PriorityClass */
 	F_WORKLOAD_PRIORITY = 1u << 18, /* Workload: ... a WorkloadPriorityClass */
 	F_ENDED = 1u << 16, /* job: a terminal condition (Complete, Failed, ...) is True */
@@ -43,12 +44,12 @@ enum fact_str {
 	S_MANAGER_ID, /* remote: our annotations */
 	S_LOCAL_UID,
 	S_SPEC_HASH,
-	S_ORIGIN_UID, /* remote job */
-	S_PREBUILT,   /* remote job: name of its Workload */
-	S_REASON,     /* job: why it is not managed; check, cluster: of Active */
-	S_MESSAGE,    /* check, cluster: of Active */
-	S_CONFIG,     /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
-	S_PROBLEM,
+	S_ORIGIN_UID,     /* remote job */
+	S_PREBUILT,       /* remote job: name of its Workload */
+	S_REASON,         /* job: why it is not managed; check, cluster: of Active */
+	S_MESSAGE,        /* check, cluster: of Active */
+	S_CONFIG,         /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
+	S_PROBLEM,        /* file: why it cannot be read */
 	S_LOCATION,       /* cluster */
 	S_QUEUE,          /* Workload: status.admission.clusterQueue */
 	S_DISPATCHER,     /* check, config: our annotation */
@@ -66,7 +67,7 @@ struct facts {
 	int64_t boost;    /* Workload: annotation priority-boost, 0 absent */
 	int64_t active;   /* job: status.active; -1 absent */
 	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */
-	uint64_t hash;    /* Secret: of its data */
+	uint64_t hash;    /* Secret, file: of its data */
 	mk_str s[S_N];
 	mk_str *checks;  /* Workload: names of status.admissionChecks, in order */
 	uint8_t *states; /* their states */

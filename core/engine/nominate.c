@@ -31,8 +31,11 @@ bool is_connected(struct pass *p, const struct clone *k)
 		queue_add_at(&p->e->queue, &p->w->item, wc->skip_until);
 		return false;
 	}
-	return wc && table_known(p->e, k->c->id, KIND_WORKLOAD) && is_served(p, k->c) &&
-	       k->twin != TWIN_FOREIGN;
+	if (!is_served(p, k->c)) {
+		watch_tell(p->e, k->c, p->kind);
+		return false;
+	}
+	return wc && table_known(p->e, k->c->id, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN;
 }
 
 static struct json *cluster_list(struct pass *p)

@@ -39,13 +39,27 @@ static struct json *regarding(struct engine *e, const struct record *r)
 	return o;
 }
 
+/* Who says so: Kueue has a controller for each. */
+static const char *controller_of(const struct record *r)
+{
+	return r->table->kind == KIND_CLUSTER ? "multikueue-cluster"
+	       : r->table->kind == KIND_CHECK ? "multikueue-admissioncheck"
+					      : "kueue-workload-controller";
+}
+
 void note_record(struct engine *e, const struct record *r, const char *type, mk_str note)
+{
+	note_send(e, r, &(struct note){.type = type, .text = note});
+}
+
+void note_send(struct engine *e, const struct record *r, const struct note *n)
 {
 	struct arena *a = e->out->arena;
 	struct json *body = json_new_obj(a), *meta = json_new_obj(a);
 	mk_str ns = r->ns.n ? r->ns : STR("default");
 	mk_str seed = arena_printf(a, "%.*s/%" PRIu64 "/%" PRId64 "/%.*s", STR_ARG(r->key),
-				   e->op_seq, e->wall, STR_ARG(note));
+				   e->op_seq, e->wall, STR_ARG(n->text));
+	mk_str reason = n->reason.n ? n->reason : STR("MultiKueue");
 	mk_str name = arena_printf(a, "%.*s.%016" PRIx64, STR_ARG(str_sub(r->name, 0, 200)),
 				   hash64(seed));
 	struct op op = {.type = OP_EVENT,
@@ -67,13 +81,13 @@ void note_record(struct engine *e, const struct record *r, const char *type, mk_
 	json_set_str(a, body, "kind", STR("Event"));
 	json_set(a, body, STR("metadata"), meta);
 	json_set_str(a, body, "eventTime", time_rfc3339_micro(a, e->wall));
-	json_set_str(a, body, "reportingController", STR("kueue-workload-controller"));
+	json_set_str(a, body, "reportingController", str_of(controller_of(r)));
 	json_set_str(a, body, "reportingInstance", STR("multikueued"));
-	json_set_str(a, body, "action", STR("MultiKueue"));
-	json_set_str(a, body, "reason", STR("MultiKueue"));
-	json_set_str(a, body, "type", str_of(type));
+	json_set_str(a, body, "action", reason);
+	json_set_str(a, body, "reason", reason);
+	json_set_str(a, body, "type", str_of(n->type));
 	json_set(a, body, STR("regarding"), regarding(e, r));
-	json_set_str(a, body, "note", cut_note(e, note));
+	json_set_str(a, body, "note", cut_note(e, n->text));
 	/* Losing one to memory is no reason to repeat the step. */
 	op.ns = arena_dup(a, ns);
 	if (!arena_failed(a)) {

@@ -156,6 +156,17 @@ static void touch_cluster(struct engine *e, mk_str name)
 	touch_checks(e);
 }
 
+static void touch_file(struct engine *e, const struct record *r)
+{
+	for (size_t i = 1; i < e->n_clusters; i++) {
+		struct cluster *c = e->clusters[i];
+
+		if (c && str_eq(str_of(c->file), r->name)) {
+			queue_add(&e->queue, &c->item);
+		}
+	}
+}
+
 static void touch_secret(struct engine *e, const struct record *r)
 {
 	for (size_t i = 1; i < e->n_clusters; i++) {
@@ -183,6 +194,8 @@ void observe_touch(struct engine *e, struct record *r)
 		touch_cluster(e, r->name);
 	} else if (r->table->kind == KIND_SECRET) {
 		touch_secret(e, r);
+	} else if (r->table->kind == KIND_FILE) {
+		touch_file(e, r);
 	}
 }
 
@@ -433,6 +446,19 @@ static void new_epoch(struct engine *e, struct cluster *c, uint32_t epoch)
 	wl_queue_all(e);
 }
 
+static void manager_up(struct engine *e, mk_str identity)
+{
+	mk_str id = str_cut(identity, sizeof(e->manager_id) - 1);
+
+	memcpy(e->manager_id, id.p, id.n);
+	e->manager_id[id.n] = 0;
+	for (size_t i = 1; i < e->n_clusters; i++) {
+		if (e->clusters[i]) {
+			cluster_know(e, e->clusters[i], str_of(e->clusters[i]->identity));
+		}
+	}
+}
+
 static void link_event(struct engine *e, struct cluster *c, const struct event *ev)
 {
 	enum link_state before = c->link;
@@ -445,10 +471,9 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		c->lost_at = INT64_MAX;
 		c->was_up = true;
 		if (c->id == CLUSTER_MANAGER && ev->name.n > 0) {
-			mk_str id = str_cut(ev->name, sizeof(e->manager_id) - 1);
-
-			memcpy(e->manager_id, id.p, id.n);
-			e->manager_id[id.n] = 0;
+			manager_up(e, ev->name);
+		} else if (c->id != CLUSTER_MANAGER) {
+			cluster_know(e, c, ev->name);
 		}
 	} else if (ev->link == LINK_DOWN) {
 		int64_t ago = ev->at_wall_ms > 0 && ev->at_wall_ms < e->wall
@@ -498,6 +523,8 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 				 ev->code != MK_DENIED;
 		t->unserved = ev->type == EV_UNSERVED && !t->unavailable;
 		if (t->unserved != unserved || t->unavailable != unavailable) {
+			t->untold = ev->type == EV_UNSERVED;
+			(void)keep_str(&t->why, ev->text); /* without memory the old words */
 			wl_queue_all(e);
 		}
 	}

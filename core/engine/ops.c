@@ -30,6 +30,7 @@ static void inflight_free(struct engine *e, struct inflight *f)
 	map_del(&e->inflight_by_id, (mk_str){(const char *)&f->id, sizeof(f->id)});
 	list_del(&f->node);
 	mk_free(f->note);
+	mk_free(f->note_reason);
 	mk_free(f);
 	e->stats.in_flight--;
 }
@@ -54,13 +55,24 @@ static struct inflight *inflight_new(struct engine *e, struct record *r, const s
 	return f;
 }
 
+static bool keep_note(struct inflight *f, const struct note *n)
+{
+	if (!n) {
+		return true;
+	}
+	f->note_type = n->type;
+	f->note = mk_strndup(n->text);
+	f->note_reason = mk_strndup(n->reason);
+	return f->note && f->note_reason;
+}
+
 void ops_send(struct engine *e, struct record *r, struct op *op, enum rule rule)
 {
-	ops_send_note(e, r, op, rule, NULL, (mk_str){NULL, 0});
+	ops_send_note(e, r, op, rule, NULL);
 }
 
 void ops_send_note(struct engine *e, struct record *r, struct op *op, enum rule rule,
-		   const char *note_type, mk_str note)
+		   const struct note *note)
 {
 	struct inflight *f;
 
@@ -84,9 +96,7 @@ void ops_send_note(struct engine *e, struct record *r, struct op *op, enum rule 
 		return;
 	}
 	f->rule = rule;
-	f->note_type = note_type;
-	f->note = note_type ? mk_strndup(note) : NULL;
-	if ((note_type && !f->note) || !op_list_add(e->out, op)) {
+	if (!keep_note(f, note) || !op_list_add(e->out, op)) {
 		inflight_free(e, f);
 		say_no_memory(e);
 		return;
@@ -184,7 +194,10 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 		settle(e, r, f->type == OP_DELETE ? SETTLE_DELETE_MS : SETTLE_WRITE_MS);
 	}
 	if (f->note_type) {
-		note_record(e, r, f->note_type, str_of(f->note));
+		note_send(e, r,
+			  &(struct note){.type = f->note_type,
+					 .reason = str_of(f->note_reason),
+					 .text = str_of(f->note)});
 	}
 }
 

@@ -2,6 +2,9 @@
 /* Where a cluster's kubeconfig comes from, and the link that is opened with it. */
 #include "core/engine/source.h"
 
+#include "core/base/alloc.h"
+#include "core/engine/note.h"
+
 void source_disconnect(struct engine *e, struct cluster *c)
 {
 	struct op op = {
@@ -13,31 +16,88 @@ void source_disconnect(struct engine *e, struct cluster *c)
 	}
 }
 
-static void connect_now(struct engine *e, struct cluster *c, const struct record *secret)
+/* Is the file somebody's, besides 'c'? */
+static bool is_shared(const struct engine *e, const struct cluster *c)
+{
+	for (size_t i = 1; i < e->n_clusters; i++) {
+		const struct cluster *other = e->clusters[i];
+
+		if (other && other != c && str_eq(str_of(other->file), str_of(c->file))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void file_op(struct engine *e, enum op_type type, mk_str path)
+{
+	struct op op = {.type = type, .kind = KIND_FILE, .subresource = ""};
+
+	op.name = arena_dup(e->out->arena, path);
+	if (!op.name.p) {
+		say_no_memory(e);
+		return;
+	}
+	ops_plain(e, &op, type == OP_FILE_WATCH ? R_WATCH : R_UNWATCH);
+}
+
+void source_files_again(struct engine *e)
+{
+	for (size_t i = 1; i < e->n_clusters; i++) {
+		if (e->clusters[i] && str_of(e->clusters[i]->file).n > 0) {
+			file_op(e, OP_FILE_WATCH, str_of(e->clusters[i]->file));
+		}
+	}
+}
+
+void source_file(struct engine *e, struct cluster *c, mk_str path)
+{
+	mk_str old = str_of(c->file);
+	struct record *r;
+
+	if (str_eq(old, path)) {
+		return;
+	}
+	if (old.n > 0 && !is_shared(e, c)) {
+		file_op(e, OP_FILE_UNWATCH, old);
+		r = manager_get(e, KIND_FILE, (mk_str){NULL, 0}, old);
+		if (r && !e->no_memory) {
+			record_gone(&e->store, r, r->rv, r->epoch, e->now);
+		}
+	}
+	if (path.n > 0) {
+		file_op(e, OP_FILE_WATCH, path);
+	}
+	if (!e->no_memory && !keep_str(&c->file, path)) {
+		say_no_memory(e);
+	}
+}
+
+static void connect_now(struct engine *e, struct cluster *c, mk_str key, uint64_t hash)
 {
 	struct op op = {.type = OP_CONNECT,
 			.cluster = c->id,
 			.kind = KIND_CLUSTER,
 			.ns = e->o.namespace_,
 			.name = arena_dup(e->out->arena, str_of(c->name)),
-			.secret = arena_dup(e->out->arena, secret->name),
+			.secret = arena_dup(e->out->arena, key),
 			.subresource = ""};
 	struct table *workloads = table_of(e, c, KIND_WORKLOAD);
 
-	if (!workloads || !keep_str(&c->secret, secret->name) || arena_failed(e->out->arena)) {
+	if (!workloads || !keep_str(&c->secret, key) || arena_failed(e->out->arena)) {
 		say_no_memory(e);
 		return;
 	}
-	c->secret_hash = secret->facts->hash;
+	c->secret_hash = hash;
 	c->wanted = true;
+	c->itself = false;
 	ops_plain(e, &op, R_CONNECT);
 	if (!workloads->watched) {
 		watch_open(e, workloads);
 	}
 }
 
-/* The link was never tried: why not, in the words of the condition. */
-static void set_down(struct engine *e, struct cluster *c, mk_str reason, mk_str text)
+void source_down(struct engine *e, struct cluster *c, mk_str reason, mk_str text)
 {
 	c->link = LINK_DOWN;
 	c->decided = true;
@@ -50,9 +110,22 @@ static void set_down(struct engine *e, struct cluster *c, mk_str reason, mk_str 
 	}
 }
 
+/* What outlives the number. */
+static void hand_over(struct cluster *from, struct cluster *to)
+{
+	to->lost_at = from->lost_at;
+	to->path_said = from->path_said;
+	to->secret_hash = from->secret_hash;
+	to->itself = from->itself;
+	to->file = from->file;
+	to->secret = from->secret;
+	to->identity = from->identity;
+	from->file = from->secret = from->identity = NULL;
+}
+
 struct cluster *source_replace(struct engine *e, struct cluster *c)
 {
-	int64_t lost = c->lost_at;
+	struct cluster kept = {.id = c->id};
 	mk_str name = arena_dup(&e->scratch, str_of(c->name));
 	struct cluster *made;
 
@@ -64,56 +137,114 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 	if (e->no_memory) {
 		return NULL;
 	}
+	hand_over(c, &kept);
 	cluster_forget(e, c);
 	made = cluster_make(e, name);
 	if (made) {
-		made->lost_at = lost;
+		hand_over(&kept, made);
 	} else {
 		/* The list of clusters is read again and finds it. */
 		struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_CLUSTER];
 
 		t->broken = true;
 		e->any_broken = true;
+		mk_free(kept.file);
+		mk_free(kept.secret);
+		mk_free(kept.identity);
 	}
 	return made;
+}
+
+/* There is nothing to connect with. */
+static struct cluster *refuse(struct engine *e, struct cluster *c, const char *reason, mk_str text)
+{
+	c = c->wanted ? source_replace(e, c) : c;
+	if (c) {
+		source_down(e, c, str_of(reason), text);
+	}
+	return c;
+}
+
+/* Connects with the kubeconfig, unless that is what is in use, or what led to the manager itself. */
+static struct cluster *follow(struct engine *e, struct cluster *c, mk_str key, uint64_t hash)
+{
+	bool same = c->secret_hash == hash && str_eq(str_of(c->secret), key);
+
+	if (c->itself && same) {
+		mk_str text = arena_dup(&e->scratch, str_of(c->text));
+
+		return c->wanted ? refuse(e, c, "BadKubeConfig", text) : c;
+	}
+	if (!c->wanted) {
+		c->decided = false;
+		c->link = LINK_CONNECTING;
+		connect_now(e, c, key, hash);
+	} else if (!same) {
+		connect_now(e, c, key, hash);
+	}
+	return c;
+}
+
+/* Once for each version of the cluster that people wrote. */
+static void warn_of_path(struct engine *e, struct cluster *c, const struct record *r)
+{
+	if (e->o.gates.path_validation || !e->may_write || c->path_said == r->facts->generation) {
+		return;
+	}
+	c->path_said = r->facts->generation;
+	note_send(e, r,
+		  &(struct note){
+			  .type = "Warning",
+			  .reason = STR("DeprecatedPathUsage"),
+			  .text = STR("Using locationType=Path without "
+				      "MultiKueueKubeConfigPathValidation feature gate is "
+				      "deprecated and will be removed in a future release. Enable "
+				      "the MultiKueueKubeConfigPathValidation feature gate and "
+				      "place kubeconfig files under "
+				      "/etc/multikueue/kubeconfigs/.")});
+}
+
+static struct cluster *see_file(struct engine *e, struct cluster *c, const struct record *r)
+{
+	mk_str path = r->facts->s[S_LOCATION];
+	const struct record *file = manager_get(e, KIND_FILE, (mk_str){NULL, 0}, path);
+
+	warn_of_path(e, c, r);
+	if (path.n == 0) {
+		return refuse(e, c, "BadKubeConfig", STR("kubeconfig path must not be empty"));
+	}
+	if (!file) {
+		return c; /* not read yet */
+	}
+	if (file->facts->s[S_PROBLEM].n > 0) {
+		return refuse(e, c, "BadKubeConfig", file->facts->s[S_PROBLEM]);
+	}
+	return follow(e, c, arena_printf(&e->scratch, FILE_KEY "%.*s", STR_ARG(path)),
+		      file->facts->hash);
 }
 
 struct cluster *source_see(struct engine *e, struct cluster *c, const struct record *r)
 {
 	mk_str location = r->facts->s[S_LOCATION];
+	bool is_file = facts_is(r->facts, F_PATH);
 	const struct record *secret;
 
+	source_file(e, c, is_file ? location : (mk_str){NULL, 0});
+	if (is_file) {
+		return see_file(e, c, r);
+	}
 	if (!facts_is(r->facts, F_SECRET)) {
-		c = c->wanted ? source_replace(e, c) : c;
-		if (c && location.n > 0) {
-			set_down(e, c, STR("BadKubeConfig"),
-				 STR("only Secrets can hold a kubeconfig"));
-		} else if (c) {
-			set_down(e, c, STR("MultiKueueClusterProfileFeatureDisabled"),
-				 STR("MultiKueueClusterProfile feature gate is disabled"));
-		}
-		return c;
+		return refuse(e, c, "MultiKueueClusterProfileFeatureDisabled",
+			      STR("MultiKueueClusterProfile feature gate is disabled"));
 	}
 	if (!table_known(e, CLUSTER_MANAGER, KIND_SECRET)) {
 		return c;
 	}
 	secret = manager_get(e, KIND_SECRET, e->o.namespace_, location);
 	if (!secret) {
-		c = c->wanted ? source_replace(e, c) : c;
-		if (c) {
-			set_down(e, c, STR("BadKubeConfig"),
-				 arena_printf(&e->scratch, "secrets \"%.*s\" not found",
-					      STR_ARG(location)));
-		}
-		return c;
+		return refuse(
+			e, c, "BadKubeConfig",
+			arena_printf(&e->scratch, "secrets \"%.*s\" not found", STR_ARG(location)));
 	}
-	if (!c->wanted) {
-		c->decided = false;
-		c->link = LINK_CONNECTING;
-		connect_now(e, c, secret);
-	} else if (c->secret_hash != secret->facts->hash ||
-		   !str_eq(str_of(c->secret), secret->name)) {
-		connect_now(e, c, secret);
-	}
-	return c;
+	return follow(e, c, secret->name, secret->facts->hash);
 }

@@ -16,4 +16,11 @@ void source_disconnect(struct engine *e, struct cluster *c);
 /* The same name under a new number, not connected; NULL: out of memory. 'c' is gone then, too, or says so in 'e'. */
 struct cluster *source_replace(struct engine *e, struct cluster *c);
 
+/* Says why the cluster cannot be used, in the words of its condition. */
+void source_down(struct engine *e, struct cluster *c, mk_str reason, mk_str text);
+/* Has the file watched that the kubeconfig is in; "" = none. A file that nobody needs is forgotten. */
+void source_file(struct engine *e, struct cluster *c, mk_str path);
+/* Has all files told again. */
+void source_files_again(struct engine *e);
+
 #endif

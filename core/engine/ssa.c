@@ -268,5 +268,6 @@ void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule r
 			.subresource = "status",
 			.field_manager = NAME_ADMISSION};
 
-	ops_send_note(e, r, &op, rule, note_type, note);
+	ops_send_note(e, r, &op, rule,
+		      note_type ? &(struct note){.type = note_type, .text = note} : NULL);
 }

@@ -9,7 +9,8 @@
  *   job.c       the adapter pass                        ssa.c       bodies of status writes
  *   clone.c     bodies of what is created               note.c      events for people
  *   abandon.c   evicted, and its job nowhere
- *   clusters.c  MultiKueueClusters, watches             check.c     AdmissionChecks
+ *   clusters.c  MultiKueueClusters  source.c  kubeconfigs  check.c     AdmissionChecks
+ *   watches.c   the watches on workers                  cond.c      their conditions
  *   gc.c        garbage without a local Workload        breaker.c   a halt when clones are made again and again
  *   tally.c     what people count                       fault.c     plugins that are missing or faulty
  */
@@ -90,8 +91,12 @@ struct cluster {
 	bool failed;  /* it was down since it was up last: lost_at says since when */
 	bool was_up;
 	bool wanted;  /* OP_CONNECT was sent */
-	char *secret; /* what it was sent with */
+	char *secret; /* what it was sent with: a Secret's name, or FILE_KEY and a path */
 	uint64_t secret_hash;
+	char *file;        /* path that is watched for it; NULL or "" none */
+	int64_t path_said; /* generation whose path people were warned of */
+	char *identity;    /* what was found at the end of the link; NULL not known */
+	bool itself;       /* that was the manager's own cluster: 'secret' is not used */
 	enum mk_code code;
 	char *text, *reason; /* of the loss */
 	int64_t lost_at;     /* monotonic ms of the first loss; INT64_MAX = not lost */
@@ -172,6 +177,8 @@ struct wl {
 	char text[];
 };
 
+struct note;
+
 /* An operation under way. */
 struct inflight {
 	struct list_node node;
@@ -181,7 +188,7 @@ struct inflight {
 	enum rule rule;
 	uint64_t rv;           /* of the record when it was sent */
 	const char *note_type; /* event to send when it is done; NULL none */
-	char *note;
+	char *note, *note_reason;
 };
 
 enum { BREAKER_MINUTES = 10 };
@@ -207,7 +214,8 @@ struct engine {
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
 	bool started;
-	int64_t start_ms;
+	int64_t start_ms; /* or when the wall clock was set last: a grace begins there */
+	int64_t skew_ms;  /* wall clock less monotonic */
 	uint64_t op_seq;
 	struct engine_stats stats;
 	uint64_t rules[R_N];
@@ -259,7 +267,7 @@ bool ops_ready(struct engine *e, struct record *r, struct queue_item *item);
 void ops_send(struct engine *e, struct record *r, struct op *op, enum rule rule);
 /* The same, and an event for people once it is done. */
 void ops_send_note(struct engine *e, struct record *r, struct op *op, enum rule rule,
-		   const char *note_type, mk_str note);
+		   const struct note *note);
 void ops_get(struct engine *e, struct record *r);
 void ops_done(struct engine *e, const struct event *ev);
 /* Forgets what is under way for a table that ends. */
@@ -296,11 +304,15 @@ mk_str watch_selector(const struct engine *e); /* origin label; in the step's ar
  * which close soon when nobody needs them. docs/decisions/0022.
  */
 void watch_glance(struct engine *e, struct cluster *c);
+/* Tells people, once, that a worker does not serve a kind that a Workload needs there. */
+void watch_tell(struct engine *e, struct cluster *c, uint16_t kind);
 /* Closes watches that nobody used for a while. */
 void watch_sweep(struct engine *e);
 /* Counts or discounts a user of the watch. */
 void watch_use(struct engine *e, cluster_id c, uint16_t kind, bool *counted, bool wanted);
 void cluster_forget(struct engine *e, struct cluster *c);
 struct cluster *cluster_make(struct engine *e, mk_str name);
+/* The link led to the cluster with this identity ("" hidden): the manager's own is no worker. */
+void cluster_know(struct engine *e, struct cluster *c, mk_str identity);
 
 #endif

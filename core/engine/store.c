@@ -58,6 +58,7 @@ void table_free(struct store *s, struct table *t)
 		record_free(s, LIST_ENTRY(t->records.next, struct record, node));
 	}
 	map_done(&t->by_key);
+	mk_free(t->why);
 	mk_free(t);
 }
 

@@ -55,6 +55,9 @@ struct table {
 	bool synced, listing;
 	bool unserved;    /* the cluster does not serve the kind, or not to us */
 	bool unavailable; /* it could not be asked: what is there is unknown, not absent */
+	bool untold;      /* either of both, and people do not know */
+	int64_t told_at;  /* when they were told last; 0 never */
+	char *why;        /* either of both, in words; NULL none */
 	bool watched;     /* OP_WATCH_OPEN was sent */
 	bool broken;      /* an event was lost to memory: must be listed anew */
 	bool mending;     /* that list is awaited: what it names counts as news */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The watches on workers: opened before they are needed, closed when nobody has used them for a while. */
-#include "core/engine/state.h"
+#include "core/engine/note.h"
 
-enum { WATCH_IDLE_MS = 10 * 60 * 1000, GLANCE_MS = 60 * 1000 };
+enum { WATCH_IDLE_MS = 10 * 60 * 1000, GLANCE_MS = 60 * 1000, TELL_AGAIN_MS = 60 * 60 * 1000 };
 
 mk_str watch_selector(const struct engine *e)
 {
@@ -61,6 +61,34 @@ void watch_glance(struct engine *e, struct cluster *c)
 		}
 	}
 	c->glance = e->no_memory;
+}
+
+/* An API that comes and goes is told of once an hour. */
+void watch_tell(struct engine *e, struct cluster *c, uint16_t kind)
+{
+	struct table *t = c->tables[kind];
+	const struct record *r;
+	mk_str why, text;
+
+	if (!t || !t->untold || !e->may_write) {
+		return;
+	}
+	r = manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	t->untold = false;
+	if (!r || (t->told_at && e->now - t->told_at < TELL_AGAIN_MS)) {
+		return;
+	}
+	t->told_at = e->now;
+	why = str_of(t->why);
+	text = arena_printf(
+		&e->scratch,
+		"%.*s: the cluster %s; such jobs are dispatched to other clusters%s%.*s",
+		STR_ARG(e->o.kinds->k[kind].gvk),
+		t->unserved ? "does not serve the kind, or not to us"
+			    : "cannot say whether it serves the kind",
+		why.n ? ": " : "", STR_ARG(why));
+	note_send(e, r,
+		  &(struct note){.type = "Warning", .reason = STR("KindNotServed"), .text = text});
 }
 
 static bool has_inflight(const struct table *t)

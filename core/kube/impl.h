@@ -7,7 +7,7 @@
  *   link.c     one cluster: credentials, probe, identity, backoff
  *   discovery.c which kinds it serves
  *   watch.c    one (cluster, kind): list, stream, resume; watch_stream.c its lines, watch_list.c its pages
- *   secret.c   kubeconfigs of the manager's Secrets, which never leave
+ *   secret.c   kubeconfigs of the manager's Secrets and of files, which never leave; file.c those of files
  *   request.c  single requests
  *
  * A sink's emit must not call back into kube.
@@ -274,6 +274,9 @@ void secret_wipe(mk_str s); /* overwrites what the view shows, which must be wri
 void secret_wipe_data(const struct json *obj);
 struct json *secret_take(struct kube *k, struct secret_store *s, const struct json *obj);
 void secret_gone(struct secret_store *s, mk_str name);
+/* Keeps the text of a file; the hash is borrowed until the next change. False: out of memory, or too many. */
+bool secret_put_file(struct kube *k, struct secret_store *s, mk_str key, mk_str text,
+		     const char **ret_hash);
 /*
  * The kubeconfig of a Secret (borrowed until the next change) and its hash. MK_NOT_FOUND, MK_INVALID (no such key), with
  * Kueue's texts.
@@ -309,6 +312,7 @@ struct kube {
 	struct api_group groups[KIND_MAX];
 	size_t n_groups;
 	struct secret_store secrets;
+	uint64_t file_rv; /* files have no resourceVersion: they are counted as they are read */
 };
 
 void kube_emit(struct kube *k, const struct event *ev);

@@ -50,6 +50,16 @@ enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct
 /* Carries out a connection or watch operation: OP_CONNECT, OP_DISCONNECT, OP_WATCH_OPEN, OP_WATCH_CLOSE. Anything else is MK_BUG. Results come as events. */
 enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err);
 
+/*
+ * What is in the file 'path' now: a kubeconfig that OP_CONNECT may name, as FILE_KEY and the path; or, when 'problem' is
+ * not empty, why that cannot be told. Both are copied; comes back as EV_OBSERVED of KIND_FILE. MK_NO_MEMORY: nothing was
+ * told.
+ */
+enum mk_code kube_file(struct kube *k, mk_str path, mk_str text, mk_str problem,
+		       struct mk_err *err);
+/* Wipes what is known of the file. */
+void kube_file_forget(struct kube *k, mk_str path);
+
 /* Does what is due: backoffs, watch renewals, probes. */
 void kube_run(struct kube *k);
 

@@ -232,7 +232,7 @@ enum mk_code link_connect(struct kube *k, struct link *l, mk_str ns, mk_str secr
 	mk_free(l->owned_ns);
 	l->owned_secret = owned_secret;
 	l->owned_ns = owned_ns;
-	l->wants_creds = !k->secrets.synced;
+	l->wants_creds = !k->secrets.synced && !str_starts(secret, STR(FILE_KEY));
 	if (l->wants_creds) {
 		return MK_OK; /* "not found" can be said when the list of Secrets is complete */
 	}

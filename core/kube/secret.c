@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kubeconfigs of the manager's Secrets. Of each Secret only data.kubeconfig is kept, wiped when it is let go; what
- * leaves is its name and a hash, so that the engine can tell that it changed.
+ * The kubeconfigs of the manager's Secrets, and of files. Of each Secret only data.kubeconfig is kept, wiped when it is
+ * let go; what leaves is its name and a hash, so that the engine can tell that it changed.
  */
 #include <stdio.h>
 
@@ -16,6 +16,7 @@ struct secret {
 	char problem[160]; /* why the data is of no use, "" = it is */
 	char hash[65];
 	uint64_t mark;
+	bool is_file; /* no list of Secrets names it */
 };
 
 void secret_wipe(mk_str s)
@@ -85,7 +86,7 @@ void secret_list_end(struct secret_store *s)
 	while (map_next(&s->by_name, &pos, &name, &val)) {
 		struct secret *old = val;
 
-		if (old->mark != s->mark) {
+		if (!old->is_file && old->mark != s->mark) {
 			map_del(&s->by_name, name);
 			free_secret(old);
 		}
@@ -116,27 +117,11 @@ static struct secret *get_or_add(struct secret_store *s, mk_str name)
 	return found;
 }
 
-/* Decodes data.kubeconfig into 's'. False: out of memory. */
-static bool keep_data(struct kube *k, struct secret *s, mk_str encoded)
+/* Keeps 'data', whose hash is that of 'hashed'. False: out of memory. */
+static bool keep_plain(struct kube *k, struct secret *s, mk_str data, mk_str hashed)
 {
-	struct mk_err err = {.code = MK_OK};
-	mk_str data = {NULL, 0};
-	enum mk_code code = MK_OK;
-	mk_str hash;
+	mk_str hash = sha256_hex(&k->scratch, hashed);
 
-	if (encoded.n > (size_t)KUBECONFIG_MAX / 3 * 4 + 4) {
-		snprintf(s->problem, sizeof(s->problem), "kubeconfig is larger than 1 MiB");
-		hash = sha256_hex(&k->scratch, encoded);
-	} else {
-		code = base64_decode(&k->scratch, encoded, &data, &err);
-		if (code == MK_NO_MEMORY) {
-			return false;
-		}
-		if (code != MK_OK) {
-			snprintf(s->problem, sizeof(s->problem), "%.150s", err.msg);
-		}
-		hash = sha256_hex(&k->scratch, code == MK_OK ? data : encoded);
-	}
 	s->owned_data = mk_malloc(data.n + 1);
 	if (s->owned_data == NULL || hash.n != 64) {
 		return false;
@@ -145,10 +130,34 @@ static bool keep_data(struct kube *k, struct secret *s, mk_str encoded)
 		memcpy(s->owned_data, data.p, data.n);
 	}
 	s->n = data.n;
-	secret_wipe(data);
 	memcpy(s->hash, hash.p, 64);
 	s->hash[64] = '\0';
 	return true;
+}
+
+/* Decodes data.kubeconfig into 's'. False: out of memory. */
+static bool keep_data(struct kube *k, struct secret *s, mk_str encoded)
+{
+	struct mk_err err = {.code = MK_OK};
+	mk_str data = {NULL, 0};
+	enum mk_code code = MK_OK;
+	bool kept;
+
+	if (encoded.n > (size_t)KUBECONFIG_MAX / 3 * 4 + 4) {
+		snprintf(s->problem, sizeof(s->problem), "kubeconfig is larger than 1 MiB");
+		code = MK_TOO_BIG;
+	} else {
+		code = base64_decode(&k->scratch, encoded, &data, &err);
+		if (code == MK_NO_MEMORY) {
+			return false;
+		}
+		if (code != MK_OK) {
+			snprintf(s->problem, sizeof(s->problem), "%.150s", err.msg);
+		}
+	}
+	kept = keep_plain(k, s, data, code == MK_OK ? data : encoded);
+	secret_wipe(data);
+	return kept;
 }
 
 static struct json *reduced(struct arena *a, const struct json *obj, const char *hash)
@@ -182,6 +191,24 @@ struct json *secret_take(struct kube *k, struct secret_store *s, const struct js
 		return NULL;
 	}
 	return reduced(k->sink.arena, obj, sec->hash);
+}
+
+bool secret_put_file(struct kube *k, struct secret_store *s, mk_str key, mk_str text,
+		     const char **ret_hash)
+{
+	struct secret *sec = get_or_add(s, key);
+
+	if (sec == NULL) {
+		return false;
+	}
+	clear_data(sec);
+	sec->is_file = true;
+	if (!keep_plain(k, sec, text, text)) {
+		clear_data(sec);
+		return false;
+	}
+	*ret_hash = sec->hash;
+	return true;
 }
 
 enum mk_code secret_get(const struct secret_store *s, mk_str name, mk_str *ret,

@@ -14,14 +14,15 @@
 #include "core/base/str.h"
 
 enum {
-	KIND_WORKLOAD,    /* kueue.x-k8s.io/v1beta2 Workload */
-	KIND_CHECK,       /* kueue.x-k8s.io/v1beta2 AdmissionCheck */
-	KIND_CONFIG,      /* kueue.x-k8s.io/v1beta2 MultiKueueConfig */
-	KIND_CLUSTER,     /* kueue.x-k8s.io/v1beta2 MultiKueueCluster */
-	KIND_SECRET,      /* v1 Secret: kubeconfigs, in the daemon's namespace only */
-	KIND_NAMESPACE,   /* v1 Namespace: kube-system's uid is a cluster's identity */
-	KIND_EVENT,       /* events.k8s.io/v1 Event: written, never read */
-	KIND_LEASE,       /* coordination.k8s.io/v1 Lease */
+	KIND_WORKLOAD,  /* kueue.x-k8s.io/v1beta2 Workload */
+	KIND_CHECK,     /* kueue.x-k8s.io/v1beta2 AdmissionCheck */
+	KIND_CONFIG,    /* kueue.x-k8s.io/v1beta2 MultiKueueConfig */
+	KIND_CLUSTER,   /* kueue.x-k8s.io/v1beta2 MultiKueueCluster */
+	KIND_SECRET,    /* v1 Secret: kubeconfigs, in the daemon's namespace only */
+	KIND_NAMESPACE, /* v1 Namespace: kube-system's uid is a cluster's identity */
+	KIND_EVENT,     /* events.k8s.io/v1 Event: written, never read */
+	KIND_LEASE,     /* coordination.k8s.io/v1 Lease */
+	KIND_FILE, /* no API object: a kubeconfig in a file, its path as name; see OP_FILE_WATCH */
 	KIND_LOCAL_QUEUE, /* kueue.x-k8s.io/v1beta2 LocalQueue: from here on, for admission only */
 	KIND_CLUSTER_QUEUE, /* kueue.x-k8s.io/v1beta2 ClusterQueue */
 	KIND_CONFIG_MAP,    /* v1 ConfigMap */

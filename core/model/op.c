@@ -18,6 +18,8 @@ static const char *const type_names[OP_N_TYPES] = {
 	[OP_WATCH_CLOSE] = "watch_close",
 	[OP_CONNECT] = "connect",
 	[OP_DISCONNECT] = "disconnect",
+	[OP_FILE_WATCH] = "file_watch",
+	[OP_FILE_UNWATCH] = "file_unwatch",
 	[OP_EVENT] = "event",
 };
 

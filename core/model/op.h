@@ -18,6 +18,8 @@ enum op_type {
 	OP_WATCH_CLOSE,
 	OP_CONNECT, /* bring the cluster's link up: name = MultiKueueCluster, ns/secret = kubeconfig; again = new credentials */
 	OP_DISCONNECT, /* close it and forget the cluster */
+	OP_FILE_WATCH, /* tell what is in the file 'name' (KIND_FILE), now and when it changes; again = tell again */
+	OP_FILE_UNWATCH,
 	OP_EVENT, /* POST an events.k8s.io Event made of body; fire and forget, never answered */
 	OP_N_TYPES
 };
@@ -32,6 +34,9 @@ enum op_prio {
 	PRIO_CONDITION,
 	PRIO_EVENT
 };
+
+/* Before the path, where a kubeconfig is a file: no Secret's name has a colon. */
+#define FILE_KEY "file:"
 
 struct op {
 	enum op_type type;
@@ -48,7 +53,7 @@ struct op {
 	const char *subresource;   /* "" or "status" */
 	const char *field_manager; /* OP_APPLY_STATUS */
 	mk_str selector;           /* OP_WATCH_OPEN: label selector, "" = all */
-	mk_str secret;             /* OP_CONNECT: Secret name, in the daemon's namespace (ns) */
+	mk_str secret; /* OP_CONNECT: Secret name, in the daemon's namespace (ns); or FILE_KEY and a path */
 	bool metadata_only;
 };
 

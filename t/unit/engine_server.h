@@ -83,6 +83,7 @@ struct world {
 	uint64_t fail_at;       /* in the next step the n-th allocation and all later ones fail */
 	bool full;              /* log whole texts */
 	const char *dispatcher; /* NULL: all at once */
+	bool gate_paths;        /* MultiKueueKubeConfigPathValidation */
 	char counts[4096];      /* what the engine counted, one line each */
 };
 
@@ -496,6 +497,12 @@ static mk_str op_event_of(const struct op *op)
 	return json_str_at(op->body, "/regarding/name");
 }
 
+/* What people are told of clusters and checks is engine_told.c's business; others would have it in every log. */
+static bool is_of_cluster(const struct op *op)
+{
+	return !str_is(json_str_at(op->body, "/reason"), "MultiKueue");
+}
+
 static void w_log(struct world *w, const struct op *op, struct arena *a)
 {
 	size_t n = strlen(w->log);
@@ -504,6 +511,9 @@ static void w_log(struct world *w, const struct op *op, struct arena *a)
 	if (w->full) {
 		text = op_text(op, &w->kinds, a);
 		snprintf(w->log + n, sizeof(w->log) - n, "%.*s\n", STR_ARG(text));
+		return;
+	}
+	if (op->type == OP_EVENT && is_of_cluster(op)) {
 		return;
 	}
 	text = op->type == OP_EVENT ? op_event_of(op) : op->name;

@@ -159,18 +159,19 @@ static void w_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_
 static void w_start(struct world *w)
 {
 	static const char all[] = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once";
-	struct engine_options o = {
-		.kinds = &w->kinds,
-		.plug = w->plug,
-		.origin = STR("multikueue"),
-		.namespace_ = STR("kueue-system"),
-		.dispatcher = str_of(w->dispatcher ? w->dispatcher : all),
-		.worker_lost_timeout_ms = 900000,
-		.gc_interval_ms = 60000,
-		.gates = {.identifier_annotations = true, .remote_spec_sync = true},
-		.seed = 1,
-		.count = w_count,
-		.count_ctx = w};
+	struct engine_options o = {.kinds = &w->kinds,
+				   .plug = w->plug,
+				   .origin = STR("multikueue"),
+				   .namespace_ = STR("kueue-system"),
+				   .dispatcher = str_of(w->dispatcher ? w->dispatcher : all),
+				   .worker_lost_timeout_ms = 900000,
+				   .gc_interval_ms = 60000,
+				   .gates = {.identifier_annotations = true,
+					     .remote_spec_sync = true,
+					     .path_validation = w->gate_paths},
+				   .seed = 1,
+				   .count = w_count,
+				   .count_ctx = w};
 	struct mk_err err;
 
 	w->e = engine_new(&o, &err);
