@@ -190,6 +190,16 @@ static void draw_priority(struct draw *d, const struct json *obj)
 	}
 }
 
+static void draw_topology(struct draw *d, const struct json *assignments)
+{
+	struct json_iter it = json_iter(assignments);
+
+	while (json_next(&it)) {
+		flag(d, F_TOPOLOGY_PENDING,
+		     str_is(json_str(json_get(it.val, "delayedTopologyRequest")), "Pending"));
+	}
+}
+
 static void draw_workload(struct draw *d, const struct json *obj)
 {
 	const struct json *status = json_get(obj, "status");
@@ -207,6 +217,7 @@ static void draw_workload(struct draw *d, const struct json *obj)
 	d->f.s[S_CLUSTER] = json_str(json_get(status, "clusterName"));
 	d->f.s[S_QUEUE] = json_str_at(status, "/admission/clusterQueue");
 	draw_names(d, json_get(status, "nominatedClusterNames"));
+	draw_topology(d, json_at(status, "/admission/podSetAssignments"));
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->checks[d->f.n_checks] = json_str(json_get(it.val, "name"));
 		d->states[d->f.n_checks] = state_of(json_str(json_get(it.val, "state")));

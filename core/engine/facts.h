@@ -29,6 +29,7 @@ enum {
 	F_PATH = 1u << 19,              /* cluster: ... in the file S_LOCATION */
 	F_POD_PRIORITY = 1u << 17,      /* Workload: spec.priorityClassRef is a PriorityClass */
 	F_WORKLOAD_PRIORITY = 1u << 18, /* Workload: ... a WorkloadPriorityClass */
+	F_TOPOLOGY_PENDING = 1u << 20,  /* Workload: an assignment awaits its topology */
 	F_ENDED = 1u << 16, /* job: a terminal condition (Complete, Failed, ...) is True */
 };
 

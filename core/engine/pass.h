@@ -179,6 +179,12 @@ struct json *pass_job(struct pass *p);
 /* Sends the local priority to the clone, unless it has it already. */
 void priority_sync(struct pass *p, struct clone *k);
 
+/* --- topology.c ------------------------------------------------------------------------------------ */
+/* Takes over into 'body', a status of the local Workload, which topologies clone 'k' has. True: something changed. */
+bool topology_ready(struct pass *p, const struct clone *k, struct json *body);
+/* Writes that alone, when it came after the win. */
+void topology_write(struct pass *p, const struct clone *k);
+
 /* --- ssa.c ----------------------------------------------------------------------------------------- */
 /* Apply body for the status of 'r': all that field manager kueue-admission owns there. In the step's arena. */
 struct json *ssa_body(struct engine *e, const struct record *r);

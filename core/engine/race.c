@@ -104,6 +104,7 @@ static void win(struct pass *p, const struct clone *k)
 	status = json_get(body, "status");
 	json_set(a, status, STR("nominatedClusterNames"), NULL);
 	json_set_str(a, status, "clusterName", name);
+	(void)topology_ready(p, k, body);
 	ssa_check(p, body, CHECK_READY, message);
 	ssa_send(e, p->local, body, R_WIN, PRIO_COMMIT, "Normal", message);
 }

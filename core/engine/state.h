@@ -45,6 +45,7 @@
 	X(R_JOB_STATUS, "6.status")           \
 	X(R_JOB_FORWARD, "6.forward")         \
 	X(R_PRIORITY, "5.priority")           \
+	X(R_TOPOLOGY, "6.topology")           \
 	X(R_JOB_OTHER, "6.other_incarnation") \
 	X(R_READY, "6.ready")                 \
 	X(R_LOST, "6.lost")                   \

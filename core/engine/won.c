@@ -174,6 +174,7 @@ static void winner(struct pass *p, struct clone *k)
 		other_spec(p, k);
 	} else if (clone_is(k, F_ADMITTED)) {
 		priority_sync(p, k);
+		topology_write(p, k);
 		run_job(p, k);
 	} else {
 		remote_gone(p);

@@ -10,6 +10,7 @@ static const struct {
 } exempt[] = {
 	{"a6.frozen", "no plugin is lost while the daemon runs"},
 	{"5.spec", "nobody edits a job's spec"},
+	{"6.topology", "no queue here has a topology"},
 	{"5.priority", "nobody changes a priority"},
 	{"6.forward", "no adapter here forwards anything"},
 	{"6.no_cluster", "nobody clears clusterName"},
