@@ -21,6 +21,7 @@ struct cluster_view {
 	char reason[NAME_MAX_BYTES];
 	int64_t since_ms;
 	bool unserved[KIND_MAX]; /* people were told that it does not serve the kind */
+	unsigned n_unserved;
 };
 
 struct telemetry {
@@ -31,7 +32,7 @@ struct telemetry {
 	struct engine_stats told; /* what the counters have been told so far */
 	struct plug_stats plug_told;
 	uint64_t connects_told, bytes_told;
-	struct metric *requests, *request_seconds, *link_up, *link_downs;
+	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
 	struct metric *stall, *max_stall, *leader, *pending, *queued, *in_flight;
 	struct metric *workloads, *frozen, *objects, *store_bytes;
 	struct metric *dispatched, *admitted, *finished, *passes, *rules;
@@ -54,6 +55,9 @@ static void register_wire(struct telemetry *t)
 				  "cluster", NULL);
 	t->link_downs = metric_counter("multikueue_link_downs_total", "Times a link went down.",
 				       "cluster", "reason", NULL);
+	t->unserved = metric_gauge("multikueue_kinds_unserved",
+				   "Kinds that the cluster does not serve, or not to us.",
+				   "cluster", NULL);
 	t->sockets = metric_gauge("multikueue_sockets", "Open connections to API servers.", NULL);
 	t->connects = metric_counter("multikueue_connects_total", "Connections begun.", NULL);
 	t->bytes_in = metric_counter("multikueue_received_bytes_total",
@@ -154,6 +158,7 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 	if (c) {
 		metric_forget(t->link_up, 0, str_of(c->name));
 		metric_forget(t->link_downs, 0, str_of(c->name));
+		metric_forget(t->unserved, 0, str_of(c->name));
 		metric_forget(t->requests, 0, str_of(c->name));
 		metric_forget(t->dispatched, 1, str_of(c->name));
 		metric_forget(t->admitted, 1, str_of(c->name));
@@ -215,7 +220,9 @@ static void on_served(struct telemetry *t, const struct event *ev)
 			  LOG_INT("kind", ev->kind), LOG_CSTR("code", err_code_name(ev->code)),
 			  LOG_STR("err", ev->text), LOG_END);
 	}
-	if (c) {
+	if (c && c->unserved[ev->kind] != unserved) {
+		c->n_unserved = unserved ? c->n_unserved + 1 : c->n_unserved - 1;
+		metric_set(t->unserved, METRIC_LABELS(str_of(c->name)), c->n_unserved);
 		c->unserved[ev->kind] = unserved;
 	}
 }

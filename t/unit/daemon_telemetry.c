@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "core/base/str.h"
 #include "core/base/log.h"
+#include "core/base/metric.h"
 #include "core/daemon/telemetry.h"
 
 enum { TOY = KIND_FIRST_JOB, W1 = 1 };
@@ -57,6 +59,25 @@ static void operation(enum op_type type, cluster_id c, uint16_t kind)
 	o.on_op(o.ctx, &op);
 }
 
+/* What the metrics say of kinds that "w1" does not serve; "" = no row. */
+static const char *unserved_row(void)
+{
+	static char row[80];
+	struct buf b;
+	const char *at;
+
+	row[0] = '\0';
+	buf_init(&b, 1 << 20);
+	metric_render(&b);
+	buf_add(&b, (mk_str){"", 1});
+	at = b.failed ? NULL : strstr(b.p, "multikueue_kinds_unserved{");
+	if (at) {
+		snprintf(row, sizeof(row), "%.*s", (int)strcspn(at, "\n"), at);
+	}
+	buf_done(&b);
+	return row;
+}
+
 int main(void)
 {
 	int fd[2];
@@ -88,6 +109,9 @@ int main(void)
 	is_int(said("info"), 1, "nobody uses it any more: no warning");
 	served(W1, KIND_WORKLOAD, false);
 	is_int(said("warn"), 1, "without Workloads nothing works: a warning in any case");
+	is_str(unserved_row(), "multikueue_kinds_unserved{cluster=\"w1\"} 2", "both are counted");
+	operation(OP_DISCONNECT, W1, KIND_CLUSTER);
+	is_str(unserved_row(), "", "until the cluster goes");
 	served(99, TOY, false);
 	is_int(said("info"), 1, "of a cluster that we have no name for, too");
 	telemetry_free(t);
