@@ -255,13 +255,13 @@ static void forget(struct ks_actors *k)
 	map_done(&k->prebuilt);
 	map_init(&k->prebuilt);
 	gc_done(k);
-	quota_done(k);
+	cq_quota_done(k);
 }
 
 void ks_actors_resync(struct ks_actors *k)
 {
 	forget(k);
-	k->stale = !quota_init(k);
+	k->stale = !cq_quota_init(k);
 	scan(k);
 }
 
@@ -282,7 +282,7 @@ struct ks_actors *ks_actors_new(struct ks_store *s, const struct ks_actors_optio
 	heap_init(&k->heap);
 	list_init(&k->orders);
 	arena_init(&k->a, STEP_ARENA_CAP);
-	if (!quota_init(k)) {
+	if (!cq_quota_init(k)) {
 		ks_actors_free(k);
 		return NULL;
 	}
@@ -347,7 +347,7 @@ size_t ks_actors_run(struct ks_actors *k, int64_t now_ms, size_t budget)
 			ks_actors_resync(k);
 		}
 		if (k->config_dirty) {
-			quota_reload(k);
+			cq_quota_reload(k);
 		}
 		n = heap_min(&k->heap);
 		if (n == NULL || n->at > now_ms || (budget != 0 && k->writes - before >= budget)) {

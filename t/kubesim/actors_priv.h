@@ -41,7 +41,7 @@ enum item_kind {
 };
 
 /* A share of quota held by a Workload; the names are interned. */
-struct quota_use {
+struct cq_quota_use {
 	const char *flavor, *resource;
 	int64_t milli;
 };
@@ -61,7 +61,7 @@ struct item {
 	uint64_t signature;    /* of its requests, while pending */
 	struct cq *pending_in; /* waits in this queue, or NULL */
 	struct cq *held_in;    /* holds quota of it, or NULL */
-	struct quota_use use[QUOTA_MAX_USES];
+	struct cq_quota_use use[QUOTA_MAX_USES];
 	size_t n_use;
 	int64_t admit_ms; /* when to write Admitted; -1 = not drawn yet */
 	/* ITEM_QUEUE */
@@ -140,8 +140,8 @@ bool job_is_finished(const struct json *job);
 mk_str now_text(struct ks_actors *k);
 
 /* --- controllers ---------------------------------------------------------------------------------- */
-bool quota_init(struct ks_actors *k);
-void quota_done(struct ks_actors *k);
+bool cq_quota_init(struct ks_actors *k);
+void cq_quota_done(struct ks_actors *k);
 void queue_commit(struct ks_actors *k, const struct ks_commit *c);
 void queue_workload_step(struct ks_actors *k, struct item *it);
 void queue_job_step(struct ks_actors *k, struct item *it);
@@ -154,7 +154,7 @@ void gc_done(struct ks_actors *k);
 /* Dirties the Workloads owned by that uid. */
 void gc_dirty_owned(struct ks_actors *k, mk_str uid);
 /* Reads queues, flavors and checks anew, and looks at every Workload. */
-void quota_reload(struct ks_actors *k);
+void cq_quota_reload(struct ks_actors *k);
 void run_orders_done(struct ks_actors *k);
 
 #endif

@@ -88,7 +88,7 @@ static bool row_finished(struct ks_actors *k, struct item *it, const struct json
 	if (!obj_is_true(wl, "Finished")) {
 		return false;
 	}
-	quota_release(k, it);
+	cq_quota_release(k, it);
 	pending_del(it);
 	if (obj_has_finalizer(wl, FINALIZER_IN_USE)) {
 		drop_finalizer(k, it, wl);
@@ -282,7 +282,7 @@ static void reserved(struct ks_actors *k, struct item *it, const struct json *wl
 	struct json *body;
 
 	pending_del(it);
-	quota_adopt(k, it, wl);
+	cq_quota_adopt(k, it, wl);
 	if (!obj_is_true(wl, "Evicted")) {
 		if (!row_evict(k, it, wl, q)) {
 			row_admit(k, it, wl);
@@ -348,7 +348,7 @@ static void write_unreserved(struct ks_actors *k, struct item *it, const struct 
 static void unreserved(struct ks_actors *k, struct item *it, const struct json *wl, struct cq *q,
 		       mk_str why)
 {
-	quota_release(k, it);
+	cq_quota_release(k, it);
 	it->admit_ms = -1;
 	if (row_requeue(k, it, wl, q)) {
 		return;
@@ -372,13 +372,13 @@ void queue_workload_step(struct ks_actors *k, struct item *it)
 	struct cq *q;
 
 	if (wl == NULL) {
-		quota_release(k, it);
+		cq_quota_release(k, it);
 		pending_del(it);
 		item_drop(k, it);
 		return;
 	}
 	if (row_orphan(k, it, wl) || row_finished(k, it, wl)) {
-		quota_release(k, it);
+		cq_quota_release(k, it);
 		pending_del(it);
 		return;
 	}
@@ -395,7 +395,7 @@ void queue_workload_step(struct ks_actors *k, struct item *it)
 	} else if (active == NULL || json_bool(active)) {
 		unreserved(k, it, wl, q, why);
 	} else {
-		quota_release(k, it);
+		cq_quota_release(k, it);
 	}
 }
 
@@ -439,7 +439,7 @@ static bool consider(struct ks_actors *k, struct cq *q, struct item *wl_item)
 	const struct json *wl = ks_get(k->store, RES_WORKLOADS, wl_item->ns, wl_item->name);
 	bool said =
 		str_is(json_str(json_get(obj_condition(wl, "QuotaReserved"), "reason")), "Pending");
-	struct quota_use use[QUOTA_MAX_USES];
+	struct cq_quota_use use[QUOTA_MAX_USES];
 	struct json *admission;
 	size_t n_use, writes = k->writes;
 	mk_str why;
@@ -447,9 +447,9 @@ static bool consider(struct ks_actors *k, struct cq *q, struct item *wl_item)
 	if (wl == NULL || wl_item->fails != 0 || (said && is_refused(q, wl_item->signature))) {
 		return false;
 	}
-	if (quota_fits(k, q, wl, &admission, use, &n_use, &why)) {
+	if (cq_quota_fits(k, q, wl, &admission, use, &n_use, &why)) {
 		pending_del(wl_item);
-		quota_take(k, q, wl_item, use, n_use);
+		cq_quota_take(k, q, wl_item, use, n_use);
 		reserve(k, q, wl_item, wl, admission);
 		return true;
 	}

@@ -48,17 +48,17 @@ void pending_del(struct item *wl);
  * Finds flavors for all pod sets. True: *ret_admission is status.admission and ret_use (of
  * QUOTA_MAX_USES) what it takes; false: *ret_why says why not.
  */
-bool quota_fits(struct ks_actors *k, const struct cq *q, const struct json *wl,
-		struct json **ret_admission, struct quota_use *ret_use, size_t *ret_n,
-		mk_str *ret_why);
+bool cq_quota_fits(struct ks_actors *k, const struct cq *q, const struct json *wl,
+		   struct json **ret_admission, struct cq_quota_use *ret_use, size_t *ret_n,
+		   mk_str *ret_why);
 /* The same for Workloads that ask for the same. */
-uint64_t quota_signature(struct ks_actors *k, const struct json *wl);
+uint64_t cq_quota_signature(struct ks_actors *k, const struct json *wl);
 /* Takes quota for the item, or gives it back (which lets the queue look again). */
-void quota_take(struct ks_actors *k, struct cq *q, struct item *wl, const struct quota_use *use,
-		size_t n);
-void quota_release(struct ks_actors *k, struct item *wl);
+void cq_quota_take(struct ks_actors *k, struct cq *q, struct item *wl,
+		   const struct cq_quota_use *use, size_t n);
+void cq_quota_release(struct ks_actors *k, struct item *wl);
 /* Takes what status.admission of 'obj' says, when the item does not hold it yet. */
-void quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj);
+void cq_quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj);
 
 /* Kubernetes quantity to thousandths; false when malformed. Saturates. */
 bool quantity_parse(mk_str s, int64_t *ret_milli);

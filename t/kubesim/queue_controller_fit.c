@@ -14,7 +14,7 @@ struct request {
 struct fit {
 	struct ks_actors *k;
 	const struct cq *q;
-	struct quota_use *use; /* of the pod sets before, and of this one */
+	struct cq_quota_use *use; /* of the pod sets before, and of this one */
 	size_t n_use;
 	struct request req[MAX_RESOURCES];
 	size_t n_req;
@@ -80,7 +80,7 @@ static void load_requests(struct fit *f, const struct json *set)
 	}
 }
 
-uint64_t quota_signature(struct ks_actors *k, const struct json *wl)
+uint64_t cq_quota_signature(struct ks_actors *k, const struct json *wl)
 {
 	struct fit f = {.k = k};
 	struct json_iter sets = json_iter(json_at(wl, "/spec/podSets"));
@@ -232,7 +232,7 @@ static struct json *assignment(struct fit *f, const struct json *set)
 		json_set_str(a, flavors, r->resource, str_of(r->flavor));
 		json_set_str(a, usage, r->resource, quantity_text(a, r->resource, r->milli));
 		if (f->n_use < QUOTA_MAX_USES) {
-			f->use[f->n_use++] = (struct quota_use){
+			f->use[f->n_use++] = (struct cq_quota_use){
 				.flavor = r->flavor, .resource = r->resource, .milli = r->milli};
 		}
 	}
@@ -246,9 +246,9 @@ static struct json *assignment(struct fit *f, const struct json *set)
 	return out;
 }
 
-bool quota_fits(struct ks_actors *k, const struct cq *q, const struct json *wl,
-		struct json **ret_admission, struct quota_use *ret_use, size_t *ret_n,
-		mk_str *ret_why)
+bool cq_quota_fits(struct ks_actors *k, const struct cq *q, const struct json *wl,
+		   struct json **ret_admission, struct cq_quota_use *ret_use, size_t *ret_n,
+		   mk_str *ret_why)
 {
 	struct fit f = {.k = k, .q = q, .use = ret_use};
 	struct json *admission = json_new_obj(&k->a), *list = json_new_arr(&k->a);

@@ -93,13 +93,13 @@ mk_str quantity_text(struct arena *a, const char *resource, int64_t milli)
 
 /* --- queues ---------------------------------------------------------------------------------------- */
 
-bool quota_init(struct ks_actors *k)
+bool cq_quota_init(struct ks_actors *k)
 {
 	k->quota = mk_calloc(1, sizeof(*k->quota));
 	return k->quota != NULL;
 }
 
-void quota_done(struct ks_actors *k)
+void cq_quota_done(struct ks_actors *k)
 {
 	void *val;
 	size_t pos = 0;
@@ -239,7 +239,7 @@ static void count_use(const struct item *wl, int64_t sign)
 	}
 }
 
-void quota_reload(struct ks_actors *k)
+void cq_quota_reload(struct ks_actors *k)
 {
 	const struct json *obj;
 	void *val;
@@ -333,7 +333,7 @@ void pending_add(struct ks_actors *k, struct cq *q, struct item *wl, const struc
 	}
 	wl->priority = priority;
 	wl->created_ms = created;
-	wl->signature = quota_signature(k, obj);
+	wl->signature = cq_quota_signature(k, obj);
 	i = place(q, wl);
 	q->n_passed = i < q->n_passed ? i : q->n_passed;
 	memmove(&q->pending[i + 1], &q->pending[i], (q->n_pending - i) * sizeof(struct item *));
@@ -360,17 +360,17 @@ void pending_del(struct item *wl)
 
 /* --- holding quota --------------------------------------------------------------------------------- */
 
-void quota_take(struct ks_actors *k, struct cq *q, struct item *wl, const struct quota_use *use,
-		size_t n)
+void cq_quota_take(struct ks_actors *k, struct cq *q, struct item *wl,
+		   const struct cq_quota_use *use, size_t n)
 {
-	quota_release(k, wl);
+	cq_quota_release(k, wl);
 	memcpy(wl->use, use, n * sizeof(*use));
 	wl->n_use = n;
 	wl->held_in = q;
 	count_use(wl, 1);
 }
 
-void quota_release(struct ks_actors *k, struct item *wl)
+void cq_quota_release(struct ks_actors *k, struct item *wl)
 {
 	if (wl->held_in == NULL) {
 		return;
@@ -383,9 +383,9 @@ void quota_release(struct ks_actors *k, struct item *wl)
 	wl->n_use = 0;
 }
 
-void quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj)
+void cq_quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj)
 {
-	struct quota_use use[QUOTA_MAX_USES];
+	struct cq_quota_use use[QUOTA_MAX_USES];
 	struct json_iter sets = json_iter(json_at(obj, "/status/admission/podSetAssignments"));
 	struct cq *q = queue_by_name(k, json_str(json_at(obj, "/status/admission/clusterQueue")));
 	size_t n = 0;
@@ -405,5 +405,5 @@ void quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj)
 			n++;
 		}
 	}
-	quota_take(k, q, wl, use, n);
+	cq_quota_take(k, q, wl, use, n);
 }
