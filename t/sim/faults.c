@@ -145,7 +145,10 @@ static void strike(struct sim *s, struct fault *f)
 		s->kill_countdown = 1 + rng_below(&s->rng, 60);
 		s->kill_proc = f->proc;
 	} else if (f->type == FAULT_FREEZE && proc->alive) {
-		proc->frozen_until = s->now + rng_range(&s->rng, 2000, 40000);
+		/* Never shorter: what waits for the end of the first freeze must not be overtaken. */
+		int64_t until = s->now + rng_range(&s->rng, 2000, 40000);
+
+		proc->frozen_until = until > proc->frozen_until ? until : proc->frozen_until;
 	}
 	if (f->plane > 0 && (f->type == FAULT_REFUSE || f->type == FAULT_BLACKHOLE)) {
 		user_deletes_one(s);
