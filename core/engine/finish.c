@@ -10,14 +10,9 @@ enum { STATUS_GIVE_UP = 8, LAST_STATUS_WAIT_MS = 1000, CORE_FINISH_WAIT_MS = 500
 static void write_finished(struct pass *p, const struct clone *k)
 {
 	const struct facts *f = k->r->facts;
-	struct json *body;
+	struct json *body = ssa_local(p);
 
-	if (!ops_ready(p->e, p->local, &p->w->item)) {
-		return;
-	}
-	body = ssa_body(p->e, p->local);
 	if (!body) {
-		(void)pass_workload(p);
 		return;
 	}
 	ssa_condition(p->e, body, "Finished", f->s[S_FINISHED_REASON], f->s[S_FINISHED_MESSAGE],

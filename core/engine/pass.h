@@ -188,6 +188,8 @@ void topology_write(struct pass *p, const struct clone *k);
 /* --- ssa.c ----------------------------------------------------------------------------------------- */
 /* Apply body for the status of 'r': all that field manager kueue-admission owns there. In the step's arena. */
 struct json *ssa_body(struct engine *e, const struct record *r);
+/* The same for the local Workload, when it may be written now; else NULL, and the pass comes again. */
+struct json *ssa_local(struct pass *p);
 /* Our check's entry in 'body': state, message, and the time if the state changes. */
 void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str message);
 /* Our check's time becomes now, whatever its state. */

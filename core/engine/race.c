@@ -91,14 +91,9 @@ static void win(struct pass *p, const struct clone *k)
 	struct arena *a = e->out->arena;
 	mk_str name = arena_dup(a, str_of(k->c->name));
 	mk_str message = arena_printf(a, "The workload was admitted on \"%.*s\"", STR_ARG(name));
-	struct json *body, *status;
+	struct json *body = ssa_local(p), *status;
 
-	if (!ops_ready(e, p->local, &p->w->item)) {
-		return;
-	}
-	body = ssa_body(e, p->local);
 	if (!body) {
-		(void)pass_workload(p);
 		return;
 	}
 	status = json_get(body, "status");

@@ -193,6 +193,19 @@ struct json *ssa_body(struct engine *e, const struct record *r)
 	return body;
 }
 
+struct json *ssa_local(struct pass *p)
+{
+	struct json *body = NULL;
+
+	if (ops_ready(p->e, p->local, &p->w->item)) {
+		body = ssa_body(p->e, p->local);
+		if (!body) {
+			(void)pass_workload(p);
+		}
+	}
+	return body;
+}
+
 /* The list 'key' of the body's status, made when there is none. */
 static struct json *list_of(struct arena *a, struct json *body, const char *key)
 {

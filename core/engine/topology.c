@@ -33,15 +33,9 @@ bool topology_ready(struct pass *p, const struct clone *k, struct json *body)
 
 void topology_write(struct pass *p, const struct clone *k)
 {
-	struct json *body;
+	struct json *body = facts_is(p->f, F_TOPOLOGY_PENDING) ? ssa_local(p) : NULL;
 
-	if (!facts_is(p->f, F_TOPOLOGY_PENDING) || !ops_ready(p->e, p->local, &p->w->item)) {
-		return;
-	}
-	body = ssa_body(p->e, p->local);
-	if (!body) {
-		(void)pass_workload(p);
-	} else if (topology_ready(p, k, body)) {
+	if (body && topology_ready(p, k, body)) {
 		ssa_send(p->e, p->local, body, R_TOPOLOGY, PRIO_COMMIT, NULL, (mk_str){NULL, 0});
 	}
 }

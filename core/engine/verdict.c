@@ -5,14 +5,9 @@
 void check_write(struct pass *p, enum check_state state, enum rule rule, mk_str message,
 		 const char *note_type)
 {
-	struct json *body;
+	struct json *body = ssa_local(p);
 
-	if (!ops_ready(p->e, p->local, &p->w->item)) {
-		return;
-	}
-	body = ssa_body(p->e, p->local);
 	if (!body) {
-		(void)pass_workload(p);
 		return;
 	}
 	ssa_check(p, body, state, message);
