@@ -20,14 +20,16 @@ spec:
   resourceGroups:
   - coveredResources: [cpu]
     flavors: [{name: default, resources: [{name: cpu, nominalQuota: 2}]}]
----
+EOF
+# a stands between b and high: of two Workloads of one priority whose quota was reserved in the same second, Kueue would
+# evict the one that its UID says.
+for p in mgr w1 w2; do
+	k $p apply -f - >/dev/null <<EOF
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: WorkloadPriorityClass
-metadata: {name: high}
-value: 100
-EOF
-for p in w1 w2; do
-	k $p apply -f - >/dev/null <<EOF
+metadata: {name: middle}
+value: 50
+---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: WorkloadPriorityClass
 metadata: {name: high}
@@ -37,7 +39,7 @@ done
 scene
 
 # --- borrowing ------------------------------------------------------------------------------------------
-job mgr a "$MANAGED"
+job mgr a "$MANAGED" 'kueue.x-k8s.io/priority-class: middle'
 placed a
 wl_a=$wl
 win_a=$win
@@ -65,7 +67,7 @@ is "$(field mgr workload "$wl_b" '{.status.clusterName}{.status.nominatedCluster
 is "$(field mgr job a '{.status.active}')" 2 "a is not disturbed"
 
 # --- the last quota of a worker -------------------------------------------------------------------------
-# Quota of the manager for three; the workers still have room for one each: b and c race when high ends.
+# Quota of the manager for all; the workers still have room for one each: b and c race when high ends.
 k mgr patch clusterqueue "$T-lender" --type=json -p '[{"op": "replace", "value": 6,
 	"path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"}]' >/dev/null
 job mgr c "$MANAGED"
@@ -114,8 +116,8 @@ all_ended()
 becomes "True,True,True,True," "all end" all_ended
 for p in w1 w2; do
 	becomes "" "nothing is left on $p" ours $p
-	k $p delete workloadpriorityclass high >/dev/null
+	k $p delete workloadpriorityclass high middle >/dev/null
 done
-k mgr delete workloadpriorityclass high >/dev/null
+k mgr delete workloadpriorityclass high middle >/dev/null
 k mgr delete clusterqueue "$T-lender" --wait=false >/dev/null
 scene_end
