@@ -3,6 +3,7 @@
 #include "core/daemon/rbac.h"
 
 #include "core/base/str.h"
+#include "core/daemon/webhook_bodies.h"
 
 /* lower case; "…y" becomes "…ies", a hissing end gets "es", everything else "s" */
 static void add_plural(struct buf *out, mk_str kind)
@@ -33,6 +34,14 @@ static void rule_of(struct buf *out, const struct plug_adapter *ad, const char *
 	buf_printf(out, "- apiGroups: [\"%.*s\"]\n  resources: [", STR_ARG(ad->group));
 	add_plural(out, ad->kind);
 	buf_printf(out, "%s]\n  verbs: [%s]\n", subresource, verbs);
+}
+
+static void rule_named(struct buf *out, const char *group, const char *resource, mk_str name)
+{
+	buf_printf(out,
+		   "- apiGroups: [\"%s\"]\n  resources: [%s]\n  resourceNames: [\"%.*s\"]\n"
+		   "  verbs: [get, patch]\n",
+		   group, resource, STR_ARG(name));
 }
 
 static void header(struct buf *out, const char *api_version, const char *kind, const char *name,
@@ -126,11 +135,33 @@ static void manager_roles(const struct config *c, struct buf *out)
 	header(out, rbac_api, "Role", "multikueued-lease", lease_ns);
 	buf_add(out, STR("rules:\n# who leads; a create cannot be limited to a name\n"));
 	rule(out, "coordination.k8s.io", "leases", "create");
-	buf_printf(out,
-		   "- apiGroups: [\"coordination.k8s.io\"]\n  resources: [leases]\n"
-		   "  resourceNames: [\"%.*s\"]\n  verbs: [get, patch]\n",
-		   STR_ARG(le->resource_name));
+	rule_named(out, "coordination.k8s.io", "leases", le->resource_name);
 	binding(out, "Role", "multikueued-lease", c->namespace_, lease_ns);
+}
+
+/* What the webhook needs besides: see webhook_objects.h. */
+static void admission_roles(const struct config *c, struct buf *out)
+{
+	static const char name[] = "multikueued-admission";
+
+	header(out, rbac_api, "ClusterRole", name, (mk_str){NULL, 0});
+	buf_add(out, STR("rules:\n# which queues lead to other clusters\n"));
+	rule(out, "kueue.x-k8s.io", "localqueues, clusterqueues", "list, watch");
+	if (c->internal_certs) {
+		buf_add(out, STR("# whom API servers trust\n"));
+		rule_named(out, "admissionregistration.k8s.io", "mutatingwebhookconfigurations",
+			   STR(WEBHOOK_CONFIGURATION));
+	}
+	binding(out, "ClusterRole", name, c->namespace_, (mk_str){NULL, 0});
+	header(out, rbac_api, "Role", name, c->namespace_);
+	buf_add(out, STR("rules:\n# the table of queues for the policy of parked-pods.yaml\n"));
+	rule_named(out, "", "configmaps", STR(WEBHOOK_TABLE));
+	if (c->internal_certs) {
+		buf_add(out, STR("# the certificate that all replicas share\n"));
+		rule_named(out, "", "secrets", c->webhook_secret_name);
+		rule(out, "", "secrets", "create");
+	}
+	binding(out, "Role", name, c->namespace_, c->namespace_);
 }
 
 void rbac_print(const struct config *c, const struct plug *p, enum rbac_side side, struct buf *out)
@@ -155,5 +186,8 @@ void rbac_print(const struct config *c, const struct plug *p, enum rbac_side sid
 	binding(out, "ClusterRole", name, c->namespace_, everywhere);
 	if (manager) {
 		manager_roles(c, out);
+	}
+	if (manager && c->webhook_on) {
+		admission_roles(c, out);
 	}
 }

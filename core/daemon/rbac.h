@@ -13,8 +13,8 @@
 enum rbac_side { RBAC_MANAGER, RBAC_WORKER };
 
 /*
- * Appends ServiceAccount, ClusterRole, (manager) Roles and their bindings as YAML documents: namespaces and the Lease
- * as 'c' has them, one rule per adapter of 'p', in its order. Resource names are guessed from the kinds as kubectl does
+ * Appends ServiceAccount, ClusterRoles, (manager) Roles and their bindings as YAML documents: namespaces, the Lease and
+ * the webhook as 'c' has them, one rule per adapter of 'p', in its order. Resource names are guessed from the kinds as kubectl does
  * ("Job" is "jobs"), since no API server is asked.
  */
 void rbac_print(const struct config *c, const struct plug *p, enum rbac_side side, struct buf *out);

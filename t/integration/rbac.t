@@ -18,6 +18,17 @@ for side in manager worker; do
 	[ $rc = 0 ] || sed 's/^/# /' "$dir/diff"
 done
 
+# Without a webhook its rights are not wanted; with certificates of somebody else, those of the Secret and whom to trust.
+granted() {
+	"$B/multikueued" --print-manager-rbac --config "$dir/config.yaml" 2>"$dir/err" |
+		grep -c -e localqueues -e multikueue-queues -e mutatingwebhookconfigurations -e multikueue-webhook-server-cert
+}
+is "$(granted)" 4 "a configuration with a webhook prints what it needs"
+printf 'internalCertManagement: {enable: false}\n' >>"$dir/config.yaml"
+is "$(granted)" 2 "with certificates from files it needs less"
+sed -i '/^webhook:/,/^ /d' "$dir/config.yaml"
+is "$(granted)" 0 "without a webhook nothing"
+
 cp -r sdk/template "$dir/widget"
 make -s -C "$dir/widget" SDK="$PWD/sdk" >"$dir/make" 2>&1
 ok $? "the template of the SDK is built" || sed 's/^/# /' "$dir/make"

@@ -17,7 +17,7 @@ root=$(cd "$here/../.." && pwd)
 # Name of the test, its namespace and its queue; the number lets it run again while the last one is still going away.
 T=$(basename "$0" .t | tr _ -)-$$
 WORK=$MK_REAL_DIR/t-$T
-LIMIT=${LIMIT:-90}		# seconds until a wait gives up; generous, the machine may be busy
+LIMIT=${LIMIT:-180}		# seconds until a wait gives up; generous, the machine may be busy
 mkdir -p "$WORK"
 cd "$WORK" || exit 1
 export KUBECACHEDIR="$MK_REAL_DIR/kubectl/cache"
@@ -341,10 +341,11 @@ has_workload()
 	[ -n "$(workload_of "$1" "$2")" ] && echo yes
 }
 
-# pods PLANE PHASE: plays the kubelet, moves all pods of the test there.
+# pods PLANE PHASE: plays the kubelet, moves all pods of the test there that have not ended.
 pods()
 {
-	for pod in $(kn "$1" get pods -o name); do
+	for pod in $(kn "$1" get pods -o name \
+		--field-selector="status.phase!=$2,status.phase!=Succeeded,status.phase!=Failed"); do
 		kn "$1" patch "$pod" --subresource=status --type=merge \
 			-p "{\"status\":{\"phase\":\"$2\"}}" >/dev/null
 	done
@@ -446,6 +447,29 @@ kubesim_ready()
 	[ ! -e "$WORK/kubesim/ready" ] || echo ready
 }
 
+# kueue_says PLANE: "ok" when its Kueue serves its webhooks.
+kueue_says()
+{
+	curl -sS --max-time 5 "http://$(sed -n 's/^health:.*"\(.*\)".*/\1/p' "$MK_REAL_DIR/$1/kueue.yaml")/readyz" 2>&1
+}
+
+# kueue_back PLANE: starts its Kueue, again when it has ended: it does that when its API server, new itself, does not serve
+# a kind yet.
+kueue_back()
+{
+	"$FLEET" start --plane "$1" --process kueue
+	kueue_says "$1"
+}
+
+# kueue_awaited PLANE: waits for that in silence.
+kueue_awaited()
+{
+	a_end=$(($(date +%s) + 60))
+	until [ "$(kueue_back "$1" 2>/dev/null)" = ok ] || [ "$(date +%s)" -ge "$a_end" ]; do
+		sleep 0.1
+	done
+}
+
 # kubesim_start: one simulated API server without controllers; kubesim_config is its kubeconfig.
 kubesim_start()
 {
@@ -475,8 +499,15 @@ cleanup()
 {
 	daemon_end TERM
 	[ -z "${undo:-}" ] || "$undo"
-	[ -z "${kubesim:-}" ] || kill "$kubesim" 2>/dev/null
-	[ -z "${recorder:-}" ] || kill "$recorder" 2>/dev/null
+	# The next test makes a queue first of all, and does not expect that it is refused.
+	for c_plane in mgr w1 w2; do
+		[ ! -e "$MK_REAL_DIR/$c_plane/kueue.yaml" ] || kueue_awaited $c_plane
+	done
+	# Waited for: what is still there when the fleet goes counts as left.
+	for c_pid in ${kubesim:-} ${recorder:-}; do
+		kill -KILL "$c_pid" 2>/dev/null
+		wait "$c_pid" 2>/dev/null
+	done
 	c_pids=
 	for c_plane in mgr w1 w2; do
 		cleanup_plane $c_plane >/dev/null 2>&1 &

@@ -117,11 +117,13 @@ func (ps *procs) killAll() error {
 		}
 	}
 	ps.list = nil
-	// What tests started and, ended by a signal themselves, could not take down.
-	if n, err := killByPidFiles(ps.dir); err != nil {
-		errs = append(errs, err)
-	} else if n > 0 {
-		say("ended %d processes that tests had left", n)
+	killed, err := killByPidFiles(ps.dir)
+	errs = append(errs, err)
+	for _, name := range killed {
+		// A process of a plane that `fleet start` brought back belongs there; anything else was for its test to end.
+		if _, err := os.Stat(filepath.Join(ps.dir, name+".cmdline")); err != nil {
+			errs = append(errs, fmt.Errorf("%s was left by its test", name))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -141,30 +143,31 @@ func cmdDown(args []string) error {
 	if files, _ := filepath.Glob(filepath.Join(abs, "*", "*.pid")); len(files) == 0 {
 		return fmt.Errorf("no fleet in %s", abs)
 	}
-	n, err := killByPidFiles(abs)
+	killed, err := killByPidFiles(abs)
 	if err != nil {
 		return err
 	}
-	say("ended %d processes of %s", n, abs)
+	say("ended %d processes of %s", len(killed), abs)
 	return removeSoon(abs)
 }
 
 // killByPidFiles kills what DIR/*/NAME.pid names, as long as it runs in the directory of its file: a
-// pid may have been given to somebody else since.
-func killByPidFiles(dir string) (int, error) {
+// pid may have been given to somebody else since. It returns the paths below DIR, without the ending.
+func killByPidFiles(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.pid"))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	n := 0
+	var killed []string
 	for _, f := range files {
 		pid, err := readPid(f)
 		if err == nil && pid > 1 && workingDir(pid) == filepath.Dir(f) &&
 			syscall.Kill(pid, syscall.SIGKILL) == nil {
-			n++
+			name, _ := filepath.Rel(dir, strings.TrimSuffix(f, ".pid"))
+			killed = append(killed, name)
 		}
 	}
-	return n, nil
+	return killed, nil
 }
 
 // removeSoon removes a tree into which a killed process may still be writing its last bytes.

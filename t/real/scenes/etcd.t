@@ -14,7 +14,6 @@ restart_all()
 }
 undo=restart_all
 
-
 job mgr j "$MANAGED"
 placed j
 uid=$(field "$win" job j '{.metadata.uid}')
@@ -41,14 +40,14 @@ is "$(field "$win" job j '{.metadata.uid} {.status.active}')" "$uid 2" "the same
 is "$(field mgr job j '{.status.active} {.spec.suspend}')" "2 false" "the manager's runs on"
 
 # A worker without quota for it makes the next one choose the worker that was away.
-k "$lose" patch clusterqueue "$T" --type=merge -p '{"spec":{"stopPolicy":"Hold"}}' >/dev/null
+stop "$lose" Hold
 first=$win
 job mgr next "$MANAGED"
 placed next
 is "$win" "$first" "$first takes new Jobs"
 ends next
 ends j
-k "$lose" patch clusterqueue "$T" --type=merge -p '{"spec":{"stopPolicy":"None"}}' >/dev/null
+stop "$lose" None
 
 # --- the manager's -------------------------------------------------------------------------------------------
 created()

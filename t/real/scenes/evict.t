@@ -30,10 +30,10 @@ again "Workload evicted on worker cluster: \"$first\", resetting for re-admissio
 
 record "$wl"
 first=$win
-k "$win" patch clusterqueue "$T" --type=merge -p '{"spec":{"stopPolicy":"HoldAndDrain"}}' >/dev/null
+stop "$win" HoldAndDrain
 again "Workload evicted on worker cluster: \"$first\", resetting for re-admission. Previously: \"Ready\""
 is "$win" "$([ "$first" = w1 ] && echo w2 || echo w1)" "on the worker whose queue is open"
-k "$first" patch clusterqueue "$T" --type=merge -p '{"spec":{"stopPolicy":"None"}}' >/dev/null
+stop "$first" None
 
 # nowhere: the manager took it back; it waits without any copy of it.
 nowhere()
@@ -42,23 +42,16 @@ nowhere()
 	for p in w1 w2; do
 		becomes "" "nothing of it is on $p" left $p j "$wl"
 	done
-	is "$(field mgr workload "$wl" '{.status.clusterName}{.status.nominatedClusterNames}')" "" \
-		"it names no cluster"
-}
-
-stop()
-{
-	k mgr patch clusterqueue "$T" --type=merge -p "{\"spec\":{\"stopPolicy\":\"$1\"}}" >/dev/null
+	becomes "" "it names no cluster" field mgr workload "$wl" '{.status.clusterName}{.status.nominatedClusterNames}'
 }
 
 record "$wl"
-stop HoldAndDrain
+stop mgr HoldAndDrain
 said "The ClusterQueue is stopped" "the manager's ClusterQueue is stopped and evicts"
 nowhere
-is "$(condition mgr workload "$wl" Evicted)" "True ClusterQueueStopped The ClusterQueue is stopped" \
-	"it stays evicted"
-is "$(first_check "$wl")" "Pending Reset to Pending after eviction. Previously: Ready" "its check waits"
-stop None
+becomes "True ClusterQueueStopped The ClusterQueue is stopped" "it stays evicted" condition mgr workload "$wl" Evicted
+becomes "Pending Reset to Pending after eviction. Previously: Ready" "its check waits" first_check "$wl"
+stop mgr None
 placed j
 
 # A user who suspends a Job that has its quota only makes Kueue start it again.

@@ -20,6 +20,7 @@ wl=$(workload_of mgr plain)
 record "$wl"
 
 queue mgr "$T"
+must yes "the queue has the check" seen mgr
 job mgr j "$MANAGED"
 placed j
 why="The owner is not managed by Kueue: Expecting spec.managedBy to be \"kueue.x-k8s.io/multikueue\" not \"\", Previously: \"Pending\""

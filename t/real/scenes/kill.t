@@ -16,7 +16,7 @@ again()
 hold()
 {
 	for p in w1 w2; do
-		k $p patch clusterqueue "$T" --type=merge -p "{\"spec\":{\"stopPolicy\":\"$1\"}}" >/dev/null
+		stop $p "$1"
 	done
 }
 

@@ -24,7 +24,7 @@ job mgr b "$MANAGED"
 placed b
 is "$win" w1 "b runs where there is a LocalQueue"
 
-k w1 patch clusterqueue "$T" --type=merge -p '{"spec":{"stopPolicy":"Hold"}}' >/dev/null
+stop w1 Hold
 job mgr c "$MANAGED"
 must yes "c has a Workload" has_workload mgr c
 wl=$(workload_of mgr c)

@@ -28,7 +28,7 @@ revive()
 	must ok "the API server of $1 is back" k "$1" get --raw /readyz
 	echo "$1 $(now)" >>"$WORK/started"
 	"$FLEET" kill --plane "$1" --process kueue 2>/dev/null
-	"$FLEET" start --plane "$1" --process kueue
+	must ok "its Kueue too" kueue_back "$1"
 }
 
 connected()
@@ -56,8 +56,13 @@ fi
 # --- beyond it --------------------------------------------------------------------------------------------
 daemon_end TERM
 daemon_config '  workerLostTimeout: 3s'
+started=$(now)
 daemon_start
-must True "a daemon with less patience is connected" connected "$win"
+watched()
+{
+	audit "$win" --since "$started" | grep -q ' watch workloads ' && echo yes
+}
+must yes "a daemon with less patience watches $win" watched
 record "$wl"
 first=$win
 "$FLEET" kill --plane "$first" --process kube-apiserver
@@ -82,7 +87,7 @@ becomes True "the Job completes on the manager without Kueue" field mgr job j \
 	'{.status.conditions[?(@.type=="Complete")].status}'
 # Without Kueue's webhooks no Workload can be written; until the end is on record nothing may be removed.
 is "$(left "$lose" j "$wl" | wc -l | tr -d ' ')" 2 "its copies wait for the Workload's end to be on record"
-"$FLEET" start --plane mgr --process kueue
+must ok "the manager's Kueue is back" kueue_back mgr
 becomes "True Succeeded Reached expected number of succeeded pods" "its Workload is Finished with Kueue back" \
 	condition mgr workload "$wl" Finished
 for p in w1 w2; do

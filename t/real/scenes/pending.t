@@ -11,7 +11,7 @@ scene
 hold()
 {
 	for p in w1 w2; do
-		k $p patch clusterqueue "$T" --type=merge -p "{\"spec\":{\"stopPolicy\":\"$1\"}}" >/dev/null
+		stop $p "$1"
 	done
 }
 hold Hold
@@ -60,7 +60,7 @@ for p in w1 w2; do
 	becomes "" "deactivated: nothing of third is left on $p" left $p third "$wl"
 done
 becomes "True Deactivated The workload is deactivated" "core evicted it" condition mgr workload "$wl" Evicted
-is "$(field mgr workload "$wl" '{.status.clusterName}{.status.nominatedClusterNames}')" "" "it names no cluster"
+becomes "" "it names no cluster" field mgr workload "$wl" '{.status.clusterName}{.status.nominatedClusterNames}'
 kn mgr patch workload "$wl" --type=merge -p '{"spec":{"active":true}}' >/dev/null
 waits third
 hold None

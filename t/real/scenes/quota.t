@@ -62,8 +62,7 @@ becomes "true " "b is suspended and without Pods" field mgr job b '{.spec.suspen
 for p in w1 w2; do
 	becomes "" "nothing of b is on $p" left $p b "$wl_b"
 done
-is "$(field mgr workload "$wl_b" '{.status.clusterName}{.status.nominatedClusterNames}')" "" \
-	"b names no cluster"
+becomes "" "b names no cluster" field mgr workload "$wl_b" '{.status.clusterName}{.status.nominatedClusterNames}'
 is "$(field mgr job a '{.status.active}')" 2 "a is not disturbed"
 
 # --- the last quota of a worker -------------------------------------------------------------------------

@@ -19,6 +19,21 @@ scene()
 	daemon_start
 }
 
+# seen PLANE: "yes" when Kueue there knows the last change to the queue of the test. Until then it may still do what it did
+# before, and its events about a Workload may come before that about the queue.
+seen()
+{
+	k "$1" get clusterqueue "$T" -o json | jq -r '.metadata.generation as $last | if any(.status.conditions[]?;
+		.type == "Active" and .observedGeneration == $last) then "yes" else "no" end'
+}
+
+# stop PLANE POLICY: opens, holds or drains its queue.
+stop()
+{
+	k "$1" patch clusterqueue "$T" --type=merge -p "{\"spec\":{\"stopPolicy\":\"$2\"}}" >/dev/null
+	must yes "the queue of $1 has the stopPolicy $2" seen "$1"
+}
+
 # first_check WORKLOAD: "STATE MESSAGE" of its only check.
 first_check()
 {
@@ -86,15 +101,20 @@ ours()
 	kn "$1" get jobs,workloads -l "$ORIGIN" -o name
 }
 
-# ends JOB: its pods succeed wherever they are; then the manager knows and nothing is left.
+# succeeded JOB: what the manager says, while all pods succeed wherever they are, also those that are made anew.
+succeeded()
+{
+	pods w1 Succeeded
+	pods w2 Succeeded
+	field mgr job "$1" '{.status.conditions[?(@.type=="Complete")].status} {.status.succeeded}'
+}
+
+# ends JOB: all pods succeed; then the manager knows and nothing of it is left.
 ends()
 {
 	pods w1 Running
 	pods w2 Running
-	pods w1 Succeeded
-	pods w2 Succeeded
-	becomes "True 2" "$1 is Complete on the manager" field mgr job "$1" \
-		'{.status.conditions[?(@.type=="Complete")].status} {.status.succeeded}'
+	becomes "True 2" "$1 is Complete on the manager" succeeded "$1"
 	becomes "True Succeeded Reached expected number of succeeded pods" "its Workload is Finished" \
 		condition mgr workload "$(workload_of mgr "$1")" Finished
 	for e_plane in w1 w2; do

@@ -56,11 +56,13 @@ runs()
 
 # --- from Kueue ----------------------------------------------------------------------------------------------
 gate true
+must ok "the manager's Kueue is back with its gate" kueue_back mgr
 must "" "a Job is made while Kueue dispatches itself" created j
 runs j
 before=$(first_check "$wl")
 uid=$(field "$win" job j '{.metadata.uid}')
 gate false
+must ok "and without it" kueue_back mgr
 by multikueued
 daemon_config
 daemon_start
@@ -85,6 +87,7 @@ daemon_end TERM
 is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
 by dispatcher
 gate true
+must ok "the manager's Kueue has its gate again" kueue_back mgr
 must "" "a Job is made after handing back" created l
 runs l
 ends k

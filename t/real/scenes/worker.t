@@ -23,12 +23,6 @@ tidy()
 undo=tidy
 scene
 
-# stop PLANE POLICY: opens or holds its queue.
-stop()
-{
-	k "$1" patch clusterqueue "$T" --type=merge -p "{\"spec\":{\"stopPolicy\":\"$2\"}}" >/dev/null
-}
-
 evicted_on()
 {
 	echo "Workload evicted on worker cluster: \"$1\", resetting for re-admission. Previously: \"Ready\""
@@ -86,8 +80,8 @@ k w1 patch admissioncheck "$T" --subresource=status --type=merge -p '{"status":{
 	"lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":1}]}}' >/dev/null
 k w1 patch clusterqueue "$T" --type=merge \
 	-p "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"$T\"}]}}}" >/dev/null
-must True "w1 has a check of its own" k w1 get clusterqueue "$T" \
-	-o 'jsonpath={.status.conditions[?(@.type=="Active")].status}'
+must yes "w1 has a check of its own" seen w1
+must True "and is active" k w1 get clusterqueue "$T" -o 'jsonpath={.status.conditions[?(@.type=="Active")].status}'
 
 # answer STATE [MORE]: what the provisioning controller of w1 says.
 answer()
