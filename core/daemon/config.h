@@ -188,6 +188,12 @@ enum mk_code config_check_dispatcher(struct arena *a, struct config *c, const mk
 bool config_framework_kind(mk_str name, struct config_gvk *ret);
 
 /*
+ * Is an adapter of this kind wanted? Not when the kind is that of a framework which integrations.frameworks leaves out;
+ * kinds of no framework are wanted, since somebody put a plugin there for them.
+ */
+bool config_enables(const struct config *c, const struct config_gvk *g);
+
+/*
  * multiKueue.dispatchers: sections by name; the incremental one's has stepSize and order as Kueue's own keys and gates
  * say, unless it says otherwise. In 'a'; NULL when out of memory.
  */

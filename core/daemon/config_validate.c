@@ -116,6 +116,18 @@ static bool is_taken(const struct config *c, const struct config_gvk *g, bool ad
 	return false;
 }
 
+bool config_enables(const struct config *c, const struct config_gvk *g)
+{
+	for (size_t i = 0; i < config_n_frameworks; i++) {
+		const struct config_framework *f = &config_frameworks[i];
+
+		if (f->has_adapter && gvk_is(g, f)) {
+			return listed(&c->frameworks, c->frameworks.n, f->name);
+		}
+	}
+	return true;
+}
+
 /*
  * Was this text seen before? Two texts name the same GVK only when they are equal, since they are split at their first
  * two dots. Without memory everything counts as new, and the load fails at its end.

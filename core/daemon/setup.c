@@ -125,6 +125,20 @@ static void note_unserved(struct setup *s)
 	buf_done(&out);
 }
 
+/* As in Kueue, a framework that is not enabled has no adapter: no watch, no rights, and externalFrameworks may name it. */
+static void leave_out_disabled(struct setup *s)
+{
+	for (size_t i = plug_n_adapters(s->plug); i-- > 0;) {
+		const struct plug_adapter *ad = plug_adapter(s->plug, i);
+		struct config_gvk g = {
+			.group = ad->group, .version = ad->version, .kind = ad->kind};
+
+		if (!config_enables(&s->config, &g)) {
+			plug_remove_adapter(s->plug, i);
+		}
+	}
+}
+
 /* multiKueue.externalFrameworks: each gets an adapter from the loaded template. */
 static enum mk_code serve_external(struct setup *s, struct mk_err *err)
 {
@@ -166,6 +180,7 @@ enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
 		err_wrap(err, "plugins");
 		return code;
 	}
+	leave_out_disabled(s);
 	code = serve_external(s, err);
 	if (code != MK_OK) {
 		return code;
@@ -200,7 +215,7 @@ void setup_findings(const struct setup *s, struct buf *out)
 
 static void list_one(struct buf *out, const struct plug_source *src, const char *what, mk_str name)
 {
-	buf_printf(out, "%-16s %-10s %-52.*s %-10s ABI %u.%u  %s\n", src->id, what, STR_ARG(name),
+	buf_printf(out, "%-24s %-10s %-52.*s %-10s ABI %u.%u  %s\n", src->id, what, STR_ARG(name),
 		   src->version, src->abi_major, src->abi_minor,
 		   src->file[0] ? src->file : "(linked in)");
 }

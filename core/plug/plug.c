@@ -84,6 +84,15 @@ int plug_find_adapter(const struct plug *p, mk_str gvk)
 	return -1;
 }
 
+void plug_remove_adapter(struct plug *p, size_t i)
+{
+	if (i < p->n_adapters) {
+		p->n_adapters--;
+		memmove(&p->adapters[i], &p->adapters[i + 1],
+			(p->n_adapters - i) * sizeof(p->adapters[0]));
+	}
+}
+
 size_t plug_n_dispatchers(const struct plug *p)
 {
 	return p->n_dispatchers;

@@ -47,6 +47,12 @@ const struct plug_adapter *plug_adapter(const struct plug *p, size_t i);
 int plug_find_adapter(const struct plug *p, mk_str gvk);
 
 /*
+ * Forgets adapter 'i': the operator has not enabled its kind. Those behind it move up by one, so that this comes before
+ * anybody keeps an index.
+ */
+void plug_remove_adapter(struct plug *p, size_t i);
+
+/*
  * Makes an adapter of the loaded template for 'name' = "Kind.version.group"
  * (multiKueue.externalFrameworks[].name, split at the first two dots). MK_INVALID: malformed, no
  * template, or the kind has an adapter already. MK_NO_MEMORY.

@@ -119,11 +119,14 @@ static inline void mk_drop(mk_call *c, mk_val draft, const char *pointer, const 
 {
 	const mk_val absent = {0};
 	mk_val arr = c->host->get(c, draft, pointer);
+	size_t i = c->host->type(c, arr) == MK_ARR ? c->host->len(c, arr) : 0;
 	char buf[24];
-	ptrdiff_t i = mk_find(c, arr, key, value);
-	while (i >= 0) {
-		c->host->set(c, arr, mk_index(buf, (size_t)i), absent);
-		i = mk_find(c, arr, key, value);
+	while (i-- > 0) {
+		mk_str s = {NULL, 0};
+		if (c->host->str(c, c->host->get(c, c->host->at(c, arr, i), key), &s) &&
+		    mk_same(s, value)) {
+			c->host->set(c, arr, mk_index(buf, i), absent);
+		}
 	}
 }
 

@@ -35,15 +35,10 @@ ok "all headers" $?
 
 "$dest/bin/multikueued" --version >"$root/out" 2>&1 && grep -q "$(cat VERSION)" "$root/out"
 ok "the daemon says its version" $?
-{
-	echo 'apiVersion: config.kueue.x-k8s.io/v1beta2'
-	echo 'kind: Configuration'
-	echo 'multiKueue:'
-	echo '  plugins:'
-	echo "    directory: $dest/lib/multikueue/plugins"
-} >"$root/config.yaml"
+sed "s|directory: .*|directory: $dest/lib/multikueue/plugins\n  externalFrameworks: [{name: Foo.v1.ex.io}]|" \
+	conf/multikueued.yaml >"$root/config.yaml"
 "$dest/bin/multikueued" --config "$root/config.yaml" --list-plugins >"$root/out" 2>&1 &&
-	[ "$(grep -c "$dest/lib/multikueue/plugins/" "$root/out")" -eq "$(find "$dest/lib/multikueue/plugins" -name '*.so' | wc -l)" ] &&
+	[ "$(grep -o "$dest/lib/multikueue/plugins/.*" "$root/out" | sort -u | wc -l)" -eq "$(find "$dest/lib/multikueue/plugins" -name '*.so' | wc -l)" ] &&
 	grep -q job.so "$root/out"
 ok "the daemon lists the plugins" $?
 

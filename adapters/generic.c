@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The adapter of kinds that nobody wrote one for: each entry of multiKueue.externalFrameworks gets an instance of it
+ * (KEP-2349). Such a job says itself, in spec.managedBy, that it is ours; nothing defaults that. Its status is copied
+ * when there is one: a controller of its own may keep it otherwise.
+ */
+#include <multikueue/adapter.h>
+
+static const mk_adapter generic = {
+	.struct_size = sizeof(mk_adapter),
+	.flags = MK_STATUS_IF_PRESENT,
+	.managed_by = "/spec/managedBy",
+};
+
+static const void *const items[] = {&generic};
+static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, items};
+static const mk_factory *const factories[] = {&adapters, NULL};
+
+const mk_entry mk_plugin_entry = MK_ENTRY("io.multikueue.generic", "1.0.0", factories);

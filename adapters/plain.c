@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds that need no code: what distinguishes them is where the field stands that says who manages the job, whether
+ * their status is copied back, and which fields of a running copy follow its original. A kind of your own that is like
+ * one of these needs no plugin at all: docs/write-an-adapter.md.
+ */
+#include <multikueue/adapter.h>
+
+#define MANAGED .managed_by = "/spec/managedBy"
+#define RUN_POLICY .managed_by = "/spec/runPolicy/managedBy"
+#define KIND(g, v, k) .struct_size = sizeof(mk_adapter), .group = (g), .version = (v), .kind = (k)
+
+/* The edit does not change the Workload, and serving must not stop for it. */
+static const char *const serve_config[] = {"/spec/serveConfigV2", NULL};
+/* One set has a Workload for each replica: scaling makes and removes Workloads, never the set. */
+static const char *const replicas[] = {"/spec/replicas", NULL};
+
+/* StatefulSet and LeaderWorkerSet: their controllers on the manager own the status and would write ours over. */
+static const mk_adapter table[] = {
+	{KIND("jobset.x-k8s.io", "v1alpha2", "JobSet"), MANAGED},
+	{KIND("workload.codeflare.dev", "v1beta2", "AppWrapper"), MANAGED},
+	{KIND("kubeflow.org", "v1", "TFJob"), RUN_POLICY},
+	{KIND("kubeflow.org", "v1", "PyTorchJob"), RUN_POLICY},
+	{KIND("kubeflow.org", "v1", "XGBoostJob"), RUN_POLICY},
+	{KIND("kubeflow.org", "v1", "JAXJob"), RUN_POLICY},
+	{KIND("kubeflow.org", "v1", "PaddleJob"), RUN_POLICY},
+	{KIND("kubeflow.org", "v2beta1", "MPIJob"), RUN_POLICY},
+	{KIND("ray.io", "v1", "RayJob"), MANAGED},
+	{KIND("ray.io", "v1", "RayService"), MANAGED, .forward = serve_config},
+	{KIND("apps", "v1", "StatefulSet"), .flags = MK_STATUS_NONE},
+	{KIND("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet"), .flags = MK_STATUS_NONE,
+	 .replicas = "/spec/replicas", .forward = replicas},
+};
+
+static const void *const items[] = {
+	&table[0], &table[1], &table[2], &table[3], &table[4],  &table[5],
+	&table[6], &table[7], &table[8], &table[9], &table[10], &table[11],
+};
+static const mk_factory adapters = {sizeof(mk_factory), sizeof(items) / sizeof(items[0]),
+				    MK_FACTORY_ADAPTER, items};
+static const mk_factory *const factories[] = {&adapters, NULL};
+
+const mk_entry mk_plugin_entry = MK_ENTRY("io.multikueue.plain", "1.0.0", factories);

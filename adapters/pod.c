@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * v1 Pod, alone or in a group that shares a Workload. A pod has no managedBy: scheduling gates hold the local one back,
+ * and travel with the copy, where the worker's Kueue takes them away. Members, their twins and their removal are the
+ * engine's; one condition is ours.
+ */
+#include <multikueue/adapter.h>
+
+#define GATE "kueue.x-k8s.io/admission"
+
+/* The PodScheduled condition of a pod's status; absent when it has none. */
+static mk_val scheduled(mk_call *c, mk_val status)
+{
+	mk_val conditions = c->host->get(c, status, "/conditions");
+	ptrdiff_t i = mk_find(c, conditions, "/type", mk_lit("PodScheduled"));
+	const mk_val none = {0};
+	return i < 0 ? none : c->host->at(c, conditions, (size_t)i);
+}
+
+static int is_gated(mk_call *c, mk_val pod)
+{
+	return mk_find(c, c->host->get(c, pod, "/spec/schedulingGates"), "/name", mk_lit(GATE)) >=
+	       0;
+}
+
+/*
+ * While the local pod waits at Kueue's gate it must not look unschedulable, or the manager's
+ * autoscaler would make nodes for it. A pod that goes away here has nothing more to learn.
+ */
+static int pod_status(mk_call *c, const mk_view *v, mk_val draft)
+{
+	mk_val ours = scheduled(c, c->host->get(c, v->local, "/status"));
+	mk_val deleted = c->host->get(c, v->local, "/metadata/deletionTimestamp");
+	if (c->host->type(c, deleted) != MK_ABSENT) {
+		return MK_KEEP;
+	}
+	if (c->host->type(c, ours) != MK_ABSENT && is_gated(c, v->local) &&
+	    !mk_is(c, c->host->get(c, scheduled(c, draft), "/status"), "True")) {
+		mk_put(c, draft, "/conditions", "/type", ours);
+	}
+	return MK_SET;
+}
+
+static const mk_adapter pod = {
+	.struct_size = sizeof(mk_adapter),
+	.group = "",
+	.version = "v1",
+	.kind = "Pod",
+	.group_key = "kueue.x-k8s.io/pod-group-name",
+	.status = pod_status,
+};
+
+static const void *const items[] = {&pod};
+static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, items};
+static const mk_factory *const factories[] = {&adapters, NULL};
+
+const mk_entry mk_plugin_entry = MK_ENTRY("io.multikueue.pod", "1.0.0", factories);

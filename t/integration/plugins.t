@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Which kinds a configuration has served, by what --list-plugins prints: enabled frameworks, external ones, kinds of nobody.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=t/integration/lib.sh
+. t/integration/lib.sh
+chmod 755 "$dir"
+mkdir -m 755 "$dir/plugins"
+install -m 755 "$B"/plugins/*.so "$dir/plugins"
+
+config() { # the lines of a Configuration on standard input, without its plugins
+	{
+		printf 'apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n'
+		cat
+		printf '  plugins: {directory: %s/plugins}\n' "$dir"
+	} >"$dir/config.yaml"
+}
+kinds() { # "Kind plugin" of each adapter, in order
+	"$B/multikueued" --list-plugins --config "$dir/config.yaml" 2>"$dir/err" |
+		sed -nE 's/^([^ ]*) +adapter +[^ ]*, Kind=([^ ]*) .*/\2 \1/p' | tr '\n' ';'
+}
+
+echo 'multiKueue:' | config
+is "$(kinds)" "Job io.multikueue.job;" "without a list of frameworks Jobs are served, as in Kueue"
+config <<-END
+	integrations: {frameworks: [pod, statefulset, jobset.x-k8s.io/jobset]}
+	multiKueue:
+END
+is "$(kinds)" "JobSet io.multikueue.plain;StatefulSet io.multikueue.plain;Pod io.multikueue.pod;" \
+	"W-A12: only adapters of enabled frameworks are there"
+config <<-END
+	integrations: {frameworks: [pod]}
+	multiKueue:
+	  externalFrameworks: [{name: RayJob.v1.ray.io}, {name: Foo.v1.ex.io}]
+END
+is "$(kinds)" "Pod io.multikueue.pod;RayJob io.multikueue.generic;Foo io.multikueue.generic;" \
+	"external frameworks get the generic adapter, even for a kind whose framework is not enabled"
+config <<-END
+	featureGates: {MultiKueueAdaptersForCustomJobs: false}
+	multiKueue:
+	  externalFrameworks: [{name: Foo.v1.ex.io}]
+END
+is "$(kinds)" "Job io.multikueue.job;" "none with the gate off"
+
+sed "s|directory: .*|directory: $dir/plugins|" conf/multikueued.yaml >"$dir/config.yaml"
+is "$(kinds | tr ';' '\n' | wc -l)" 16 "the sample configuration has every kind that Kueue dispatches"
+"$B/multikueued" --check-config "$dir/config.yaml" >"$dir/out" 2>&1
+ok $? "and is valid"
+is "$(grep -c 'no plugin serves' "$dir/out")" 0 "each has a plugin"
+done_testing
