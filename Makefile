@@ -127,7 +127,7 @@ $(B)/t/plan/adapter: TEST_OBJS = $(B)/sdk/check/fixture.o
 $(B)/t/plan/adapter: $(B)/sdk/check/fixture.o
 $(B)/t/unit/cli_memory: TEST_OBJS = $(B)/libcli.a
 $(B)/t/unit/cli_memory: $(B)/libcli.a
-$(B)/t/plan/adapter $(B)/t/unit/plug_loader: | $(PLUGINS)
+$(B)/t/plan/adapter $(B)/t/plan/kinds $(B)/t/unit/plug_loader: | $(PLUGINS)
 $(B)/t/%: $(B)/t/%.o $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(SIM_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
