@@ -120,10 +120,17 @@ static int nominate_next(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 	return MK_SET;
 }
 
+static const char schema[] =
+	"{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
+	"\"stepSize\":{\"type\":\"integer\",\"minimum\":1},"
+	"\"roundSeconds\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":2147483647},"
+	"\"order\":{\"enum\":[\"config\",\"name\"]}}}";
+
 static const mk_dispatcher incremental = {
 	.struct_size = sizeof(mk_dispatcher),
 	.name = "kueue.x-k8s.io/multikueue-dispatcher-incremental",
 	.nominate = nominate_next,
+	.config_schema = schema,
 };
 
 static const void *const items[] = {&incremental};

@@ -175,14 +175,23 @@ struct config_input {
 enum mk_code config_load(struct arena *a, const struct config_input *in, struct config *ret,
 			 struct config_problems *problems, struct mk_err *err);
 
+/* A dispatcher that is loaded, built-in ones among them. */
+struct config_dispatcher {
+	mk_str name;
+	const struct json *schema; /* of its section; NULL = any */
+};
+
 /*
- * Judges multiKueue.dispatcherName once the dispatchers are loaded ('names', the built-in ones among them), sets
- * dispatcher_is_external, and adds a warning for an external one that is not declared. MK_INVALID when it can only be a
- * mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one typing error away from a known name.
+ * Judges what the configuration says of dispatchers, once they are loaded.
+ *  - multiKueue.dispatcherName: sets dispatcher_is_external, and adds a warning for an external one that is not
+ *    declared. MK_INVALID when it can only be a mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one
+ *    typing error away from a known name.
+ *  - multiKueue.dispatchers: a section that does not fit its dispatcher's schema is MK_INVALID, each fault told at its
+ *    line; a section of nobody's is warned of.
  */
-enum mk_code config_check_dispatcher(struct arena *a, struct config *c, const mk_str *names,
-				     size_t n, struct config_problems *problems,
-				     struct mk_err *err);
+enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
+				     const struct config_dispatcher *known, size_t n,
+				     struct config_problems *problems, struct mk_err *err);
 
 /* The kind behind an entry of integrations.frameworks, e.g. "batch/job". False: no such framework. Strings are static. */
 bool config_framework_kind(mk_str name, struct config_gvk *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation of multiKueue, Kueue's keys and ours, of the namespace selector, and of the dispatcher's name. */
+/* Validation of multiKueue, Kueue's keys and ours. */
 #include "core/base/timefmt.h"
 #include "core/daemon/config_impl.h"
 
@@ -211,89 +211,4 @@ void config_validate_multikueue(struct config_run *r, const struct config *c)
 	check_cluster_profile(r);
 	check_incremental(r, c);
 	check_ours(r, m);
-}
-
-/* Is 's' one insertion, deletion, change or swap of neighbours away from 't' (and not equal)? */
-static bool one_typo_apart(mk_str s, mk_str t)
-{
-	size_t head = 0;
-	size_t tail = 0;
-	size_t shorter = s.n < t.n ? s.n : t.n;
-	size_t ds;
-	size_t dt;
-
-	while (head < shorter && s.p[head] == t.p[head]) {
-		head++;
-	}
-	while (tail < shorter - head && s.p[s.n - 1 - tail] == t.p[t.n - 1 - tail]) {
-		tail++;
-	}
-	/* What differs in the middle. */
-	ds = s.n - head - tail;
-	dt = t.n - head - tail;
-	if (ds == 2 && dt == 2) {
-		return s.p[head] == t.p[head + 1] && s.p[head + 1] == t.p[head];
-	}
-	return ds <= 1 && dt <= 1 && ds + dt > 0;
-}
-
-enum mk_code config_check_dispatcher(struct arena *a, struct config *c, const mk_str *names,
-				     size_t n, struct config_problems *problems, struct mk_err *err)
-{
-	struct config_input no_input = {.text = {NULL, 0}};
-	struct config_run r = {.a = a,
-			       .in = &no_input,
-			       .doc = c->document,
-			       .lines = c->lines,
-			       .problems = problems};
-	const struct config_multikueue *m = &c->multikueue;
-	mk_str name = m->dispatcher;
-	const char *shown = config_quote(a, name);
-	mk_str typo = {NULL, 0};
-	bool declared = false;
-
-	for (size_t i = 0; i < n; i++) {
-		if (str_eq(names[i], name)) {
-			c->multikueue.dispatcher_is_external = false;
-			return MK_OK;
-		}
-		typo = one_typo_apart(name, names[i]) ? names[i] : typo;
-	}
-	for (size_t i = 0; i < m->external_dispatchers.n; i++) {
-		declared = declared || str_eq(m->external_dispatchers.v[i], name);
-	}
-	if (name.n > 0 && !config_is_domain_path(name)) {
-		config_error(&r, STR("/multiKueue/dispatcherName"),
-			     "multiKueue.dispatcherName: Invalid value: %s: must be a "
-			     "domain-prefixed path "
-			     "(such as \"acme.io/foo\") of at most 63 bytes",
-			     shown);
-	} else if (!declared && str_starts(name, STR("kueue.x-k8s.io/"))) {
-		config_error(&r, STR("/multiKueue/dispatcherName"),
-			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher in "
-			     "kueue.x-k8s.io",
-			     shown);
-	} else if (!declared && typo.p != NULL) {
-		config_error(
-			&r, STR("/multiKueue/dispatcherName"),
-			"multiKueue.dispatcherName: Invalid value: %s: no such dispatcher; did you "
-			"mean %s?",
-			shown, config_quote(a, typo));
-	} else if (!declared) {
-		config_warning(
-			&r, STR("/multiKueue/dispatcherName"),
-			"multiKueue.dispatcherName: %s is no dispatcher of ours: something outside "
-			"has to nominate clusters",
-			shown);
-	}
-	if (arena_failed(a)) {
-		return err_set(err, MK_NO_MEMORY, "config", "out of memory");
-	}
-	for (const struct config_problem *p = problems->first; p != NULL; p = p->next) {
-		if (!p->warning) {
-			return err_set(err, MK_INVALID, "config", "%s", p->text.p);
-		}
-	}
-	c->multikueue.dispatcher_is_external = true;
-	return MK_OK;
 }

@@ -77,15 +77,17 @@ static void set_limits(struct setup *s)
 static enum mk_code check_dispatcher(struct setup *s, struct mk_err *err)
 {
 	size_t n = plug_n_dispatchers(s->plug);
-	mk_str *names = arena_array(&s->arena, n + 1, sizeof(*names));
+	struct config_dispatcher *known = arena_array(&s->arena, n + 1, sizeof(*known));
 
-	if (!names) {
+	if (!known) {
 		return err_set(err, MK_NO_MEMORY, "setup", "out of memory");
 	}
 	for (size_t i = 0; i < n; i++) {
-		names[i] = str_of(plug_dispatcher(s->plug, i)->d->name);
+		const struct plug_dispatcher *d = plug_dispatcher(s->plug, i);
+
+		known[i] = (struct config_dispatcher){str_of(d->d->name), d->schema};
 	}
-	return config_check_dispatcher(&s->arena, &s->config, names, n, &s->problems, err);
+	return config_check_dispatcher(&s->arena, &s->config, known, n, &s->problems, err);
 }
 
 static bool is_served(const struct setup *s, const struct config_gvk *g)

@@ -99,6 +99,7 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 {
 	struct engine *e = p->e;
 	struct plug_pick got = {0};
+	struct plug_question q;
 	struct json *list = cluster_list(p), *wl = pass_workload(p);
 	struct mk_err err = {0};
 	mk_str stranger;
@@ -107,9 +108,12 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	if (!wl || e->no_memory || fault_dispatcher_resting(p)) {
 		return;
 	}
-	code = plug_nominate(e->o.plug, (size_t)p->dispatcher, wl, list,
-			     json_getn(e->o.dispatchers, name), e->wall, last_set_ms(p, wl),
-			     &e->scratch, &got, &err);
+	q = (struct plug_question){.workload = wl,
+				   .clusters = list,
+				   .config = json_getn(e->o.dispatchers, name),
+				   .now_wall_ms = e->wall,
+				   .last_set_ms = last_set_ms(p, wl)};
+	code = plug_nominate(e->o.plug, (size_t)p->dispatcher, &q, &e->scratch, &got, &err);
 	if (code != MK_OK || got.verdict < 0) {
 		fault_tell(p, code, &err, got.verdict, got.said);
 		return;

@@ -5,6 +5,7 @@
  * pointers come from a hostile file: only what an earlier check vouched for is followed.
  */
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "core/plug/internal.h"
@@ -258,11 +259,15 @@ bool check_dispatcher(const struct plug *p, const struct mk_dispatcher *di, cons
 {
 	size_t before = f->n;
 
-	if (!check_size(di->struct_size, sizeof(mk_dispatcher), what, f)) {
+	/* what came after 'nominate' may not be there */
+	if (!check_size(di->struct_size, offsetof(mk_dispatcher, config_schema), what, f)) {
 		return false;
 	}
-	if (di->flags) {
-		findings_add(f, "%s: flags: expected 0, found 0x%x", what, di->flags);
+	const uint32_t known = MK_WANTS_FACTS;
+
+	if (di->flags & ~known) {
+		findings_add(f, "%s: flags: expected bits of 0x%x, found 0x%x", what, known,
+			     di->flags);
 	}
 	if (!di->nominate) {
 		findings_add(f, "%s: nominate: expected a function, found NULL", what);

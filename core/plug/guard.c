@@ -297,29 +297,28 @@ static void check_pick(struct host_call *c, int verdict, const mk_pick *pick, ui
 	}
 }
 
-enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct json *workload,
-			   const struct json *clusters, const struct json *config,
-			   int64_t now_wall_ms, int64_t last_set_ms, struct arena *a,
-			   struct plug_pick *ret, struct mk_err *err)
+enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_question *q,
+			   struct arena *a, struct plug_pick *ret, struct mk_err *err)
 {
 	if (dispatcher >= p->n_dispatchers) {
 		return err_set(err, MK_BUG, "plug", "no such dispatcher");
 	}
 	struct plug_dispatcher_item *item = p->dispatchers[dispatcher];
 	const struct blame b = {&item->pub.source, "nominate", str_of(item->pub.d->name),
-				&item->breaker, now_wall_ms};
+				&item->breaker, q->now_wall_ms};
 	struct plug_pick result = {.wait_ms = -1, .said = {"", 0}};
-	struct json *empty = config ? NULL : json_new_obj(a);
+	struct json *empty = q->config ? NULL : json_new_obj(a);
 	const uint32_t cap = sizeof(result.index) / sizeof(result.index[0]);
 	struct host_call c;
 
 	host_begin(&c, p, a, (mk_str){"", 0}, (mk_str){"", 0});
 	mk_dispatch d = {.struct_size = sizeof(d),
-			 .workload = host_input(&c, workload),
-			 .clusters = host_input(&c, clusters),
-			 .config = host_input(&c, config ? config : empty),
-			 .now_ms = now_wall_ms,
-			 .last_set_ms = last_set_ms};
+			 .workload = host_input(&c, q->workload),
+			 .clusters = host_input(&c, q->clusters),
+			 .config = host_input(&c, q->config ? q->config : empty),
+			 .now_ms = q->now_wall_ms,
+			 .last_set_ms = q->last_set_ms,
+			 .requests = host_input(&c, q->requests)};
 	mk_pick pick = {
 		.struct_size = sizeof(pick), .cap = cap, .index = result.index, .wait_ms = -1};
 
@@ -329,7 +328,7 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct json 
 		publish(p, b.source->id, b.hook);
 		result.verdict = item->pub.d->nominate(&c.base, &d, &pick);
 		publish(p, NULL, NULL);
-		check_pick(&c, result.verdict, &pick, cap, result.index, json_len(clusters));
+		check_pick(&c, result.verdict, &pick, cap, result.index, json_len(q->clusters));
 	}
 	enum mk_code code = finish(&c, &b, err);
 

@@ -7,6 +7,7 @@
 
 #include "core/base/alloc.h"
 #include "core/plug/internal.h"
+#include "core/plug/schema.h"
 
 const struct plug_limits plug_default_limits = {
 	.soft_us = 5000,
@@ -209,6 +210,17 @@ static bool take_dispatcher(struct plug *p, const mk_dispatcher *di, const struc
 		return true;
 	}
 	item->pub = (struct plug_dispatcher){.d = di, .source = *src};
+	if (MK_HAS(di, config_schema) && di->config_schema) {
+		struct mk_err err = {0};
+		/* one byte more than allowed is enough to be refused */
+		mk_str text = {di->config_schema,
+			       strnlen(di->config_schema, (size_t)SCHEMA_MAX_SIZE + 1)};
+
+		if (schema_read(&p->arena, text, &item->pub.schema, &err) != MK_OK) {
+			findings_add(f, "dispatcher %zu: config_schema: %s", i, err.msg);
+			return true;
+		}
+	}
 	warn_tail(p, di, sizeof(*di), di->struct_size, di->name, src);
 	p->dispatchers[p->n_dispatchers++] = item;
 	return true;

@@ -62,6 +62,7 @@ enum mk_code plug_add_framework(struct plug *p, mk_str name, struct mk_err *err)
 struct plug_dispatcher {
 	const mk_dispatcher *d;
 	struct plug_source source;
+	const struct json *schema; /* of its section, for schema_check; NULL = any */
 };
 
 /*
@@ -187,14 +188,19 @@ struct plug_pick {
 	mk_str said;
 };
 
+/* Inputs of nominate, as dispatcher.h describes them. Values are borrowed and not changed. */
+struct plug_question {
+	const struct json *workload, *clusters;
+	const struct json *config;   /* NULL = {} */
+	const struct json *requests; /* NULL = the dispatcher did not ask for facts */
+	int64_t now_wall_ms, last_set_ms;
+};
+
 /*
- * Calls a dispatcher's nominate. 'clusters' as in adapters.md §4.6. MK_PLUGIN_FAULT also for an
- * index out of range or given twice.
+ * Calls a dispatcher's nominate. MK_PLUGIN_FAULT also for an index out of range or given twice.
  */
-enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct json *workload,
-			   const struct json *clusters, const struct json *config,
-			   int64_t now_wall_ms, int64_t last_set_ms, struct arena *a,
-			   struct plug_pick *ret, struct mk_err *err);
+enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_question *q,
+			   struct arena *a, struct plug_pick *ret, struct mk_err *err);
 
 /* Kueue's name of a job's Workload (adapters.md §1.5). In 'a'; {NULL,0} when out of memory. */
 mk_str plug_workload_name(struct arena *a, mk_str kind, mk_str group, mk_str owner, mk_str uid,

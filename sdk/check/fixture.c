@@ -279,14 +279,18 @@ static enum mk_code run_dispatcher(struct situation *s, struct mk_err *err)
 	if (code != MK_OK) {
 		return code;
 	}
-	int64_t now = json_int(json_get(s->env, "now_ms"), 0);
-	int64_t last = json_int(json_get(s->env, "last_set_ms"), -1);
+	const struct plug_question q = {
+		.workload = s->workload,
+		.clusters = clusters,
+		.config = config,
+		.requests = json_get(s->env, "requests"),
+		.now_wall_ms = json_int(json_get(s->env, "now_ms"), 0),
+		.last_set_ms = json_int(json_get(s->env, "last_set_ms"), -1),
+	};
 	struct mk_err fault;
 
-	if (plug_nominate(s->p, (size_t)i, s->workload, clusters, config, now, last, s->a, &r,
-			  &fault) ||
-	    plug_nominate(s->p, (size_t)i, s->workload, clusters, config, now, last, s->a, &again,
-			  &fault)) {
+	if (plug_nominate(s->p, (size_t)i, &q, s->a, &r, &fault) ||
+	    plug_nominate(s->p, (size_t)i, &q, s->a, &again, &fault)) {
 		set_text(s, "fault", str_of(fault.msg));
 		return MK_OK;
 	}

@@ -29,6 +29,8 @@
  * Changes
  *   1.0 (draft)  first version: mk_entry, mk_factory, mk_host, mk_view, mk_adapter,
  *                mk_dispatch, mk_pick, mk_dispatcher
+ *                appended: mk_dispatcher.config_schema, mk_dispatch.requests, MK_WANTS_FACTS. A
+ *                dispatcher that was built before loads as it is
  */
 #ifndef MULTIKUEUE_ABI_H
 #define MULTIKUEUE_ABI_H

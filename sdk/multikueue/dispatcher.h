@@ -21,7 +21,33 @@
 extern "C" {
 #endif
 
-/* Inputs of nominate. Since abi 1.0 */
+/*
+ * mk_dispatcher.flags: asks for facts about the clusters. The host then watches the ClusterQueues
+ * and LocalQueues of workers, which costs a watch each, but only while such a dispatcher is in use.
+ * Since abi 1.0
+ */
+enum { MK_WANTS_FACTS = 1u };
+
+/*
+ * Inputs of nominate. Since abi 1.0
+ *
+ * With MK_WANTS_FACTS a cluster has one more member, when the queue that the Workload would wait in
+ * there is known:
+ *
+ *     "facts": {
+ *       "ageMs": 0,                  how old the rest may be; 0 while the cluster is watched
+ *       "waiting": 2,                clones of ours there that have no quota yet, all queues together
+ *       "queue": {
+ *         "name": "cq",              the ClusterQueue behind the Workload's LocalQueue
+ *         "active": true,            it admits Workloads
+ *         "pending": 3,              Workloads that wait in it, as its status says
+ *         "flavors": [               in its order; flavors of one group share their resources
+ *           {"name": "spot", "group": 0, "free": {"cpu": 3500, "memory": 12884901888}}]}}
+ *
+ * Amounts are integers: cpu in thousandths, everything else in whole units, as in 'requests'. "free"
+ * is nominal quota less what is reserved and is negative when the queue borrows; what it could
+ * borrow does not count. More members may follow in any minor.
+ */
 typedef struct mk_dispatch {
 	uint32_t struct_size, flags; /* flags 0 in minor 0 */
 	mk_val workload;             /* as mk_view.workload */
@@ -31,6 +57,11 @@ typedef struct mk_dispatch {
 	int64_t now_ms; /* Unix time */
 	/* Unix time of the last list that was committed in this round; -1 = none */
 	int64_t last_set_ms;
+	/*
+	 * With MK_WANTS_FACTS: what all pods of the Workload ask for together, {"cpu":2000,"pods":2};
+	 * else absent. Since abi 1.0; ask MK_HAS
+	 */
+	mk_val requests;
 } mk_dispatch;
 
 /* The answer. Since abi 1.0 */
@@ -47,7 +78,7 @@ typedef struct mk_pick {
 
 /* Constant data. Since abi 1.0 */
 typedef struct mk_dispatcher {
-	uint32_t struct_size, flags; /* sizeof(mk_dispatcher) as compiled; 0 */
+	uint32_t struct_size, flags; /* sizeof(mk_dispatcher) as compiled; MK_WANTS_FACTS or 0 */
 
 	/*
 	 * Domain-prefixed, "ex.io/cheapest", at most 63 bytes: what multiKueue.dispatcherName says.
@@ -61,6 +92,16 @@ typedef struct mk_dispatcher {
 	 * abi 1.0
 	 */
 	int (*nominate)(mk_call *, const mk_dispatch *, mk_pick *);
+
+	/*
+	 * What the section of the configuration may hold: the text of a JSON Schema of which these
+	 * words are known: type, properties, required, additionalProperties (true, false or a
+	 * schema), items, enum, minimum, maximum, and for people title, description, default. An
+	 * unknown word, or more than 16 KiB, and the plugin is refused. A section that does not
+	 * fit is an error of the configuration, told with its line. NULL = any section. Since
+	 * abi 1.0, optional: a descriptor may end before it
+	 */
+	const char *config_schema;
 } mk_dispatcher;
 
 #ifdef __cplusplus

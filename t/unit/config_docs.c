@@ -59,7 +59,7 @@ int main(void)
 	struct config c;
 	struct arena a;
 	struct buf sample;
-	const mk_str names[] = {STR(CONFIG_ALL_AT_ONCE)};
+	const struct config_dispatcher names[] = {{STR(CONFIG_ALL_AT_ONCE), NULL}};
 
 	arena_init(&a, 0);
 	buf_init(&page, 1 << 20);

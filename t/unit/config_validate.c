@@ -376,8 +376,11 @@ static void test_gates(void)
 
 static void dispatcher(const char *name, const char *declared, bool good, const char *want)
 {
-	const mk_str names[] = {STR(CONFIG_ALL_AT_ONCE), STR(CONFIG_INCREMENTAL),
-				STR("acme.io/cheapest")};
+	const struct config_dispatcher names[] = {
+		{STR(CONFIG_ALL_AT_ONCE), NULL},
+		{STR(CONFIG_INCREMENTAL), NULL},
+		{STR("acme.io/cheapest"), NULL},
+	};
 	char text[512];
 	enum mk_code code;
 
@@ -393,6 +396,61 @@ static void dispatcher(const char *name, const char *declared, bool good, const 
 	} else {
 		is_int(problems.n_warnings, want != NULL ? 1 : 0, "... warnings");
 	}
+}
+
+/* The text of the finding at a line; "" when there is none. */
+static const char *text_at(int line)
+{
+	for (const struct config_problem *p = problems.first; p; p = p->next) {
+		if (p->line == line) {
+			return p->text.p;
+		}
+	}
+	return "";
+}
+
+/* A section is judged by its dispatcher's schema; each fault has its line. */
+static void test_section(void)
+{
+	static const char sections[] = MK "  dispatchers:\n"
+					  "    acme.io/cheapest:\n"
+					  "      steps: [1,\n"
+					  "              \"x\"]\n"
+					  "      \"od/d\": 1\n"
+					  "    acme.io/nobody: {x: 1}\n";
+	struct json *schema = NULL;
+	struct config_dispatcher known[] = {{STR(CONFIG_ALL_AT_ONCE), NULL},
+					    {STR("acme.io/cheapest"), NULL}};
+
+	is_int(load_with(sections, ""), MK_OK, "a section is any map");
+	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), MK_OK,
+	       "... without a schema it stays that");
+	is_str(text_at(9),
+	       "multiKueue.dispatchers: no dispatcher is named \"acme.io/nobody\": nobody reads "
+	       "this "
+	       "section",
+	       "a section of nobody's is warned of at its line");
+	is_int(load_with(sections, ""), MK_OK, "once more");
+	json_parse(&a,
+		   STR("{\"additionalProperties\":false,\"required\":[\"least\"],\"properties\":{"
+		       "\"steps\":{\"items\":{\"type\":\"integer\"}}}}"),
+		   &schema, NULL);
+	known[1].schema = schema;
+	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), MK_INVALID,
+	       "with a schema it is judged");
+	is_str(err.msg,
+	       "multiKueue.dispatchers.acme.io/cheapest.steps[1]: Invalid value: \"x\": must be of "
+	       "type integer",
+	       "... the first fault is the message");
+	is_int(problems.n_errors, 3, "... all are told");
+	is_str(text_at(7),
+	       "multiKueue.dispatchers.acme.io/cheapest.steps[1]: Invalid value: \"x\": "
+	       "must be of type integer",
+	       "an element at its line");
+	is_str(text_at(8), "multiKueue.dispatchers.acme.io/cheapest.od/d: Forbidden: no such key",
+	       "a key that is not known at its line");
+	is_str(text_at(5), "multiKueue.dispatchers.acme.io/cheapest.least: Required value",
+	       "a key that is missing at its parent's");
 }
 
 static void test_dispatcher(void)
@@ -456,6 +514,7 @@ int main(void)
 	test_ours();
 	test_gates();
 	test_dispatcher();
+	test_section();
 	test_print();
 	arena_done(&a);
 	return done_testing();

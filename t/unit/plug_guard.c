@@ -63,7 +63,8 @@ static const mk_adapter silent = {.struct_size = sizeof(mk_adapter),
 				  .version = "v1",
 				  .kind = "Silent",
 				  .status = obey};
-static const mk_dispatcher planned = {sizeof(mk_dispatcher), 0, "ex.io/planned", obey_plan};
+static const mk_dispatcher planned = {
+	.struct_size = sizeof(mk_dispatcher), .name = "ex.io/planned", .nominate = obey_plan};
 static const void *const kinds[] = {&with, &without, &silent};
 static const void *const names[] = {&planned};
 static const mk_factory adapters = {sizeof(mk_factory), 3, MK_FACTORY_ADAPTER, kinds};
@@ -194,9 +195,11 @@ static void pick_is(struct plug *p, int verdict, uint32_t n, uint32_t x, uint32_
 	plan.index[1] = y;
 	plan.wait_ms = wait_ms;
 	arena_clear(&a);
-	enum mk_code code =
-		plug_nominate(p, 0, parse("{}"), parse("[{\"name\":\"a\"},{\"name\":\"b\"}]"), NULL,
-			      now_ms, -1, &a, &r, &err);
+	const struct plug_question q = {.workload = parse("{}"),
+					.clusters = parse("[{\"name\":\"a\"},{\"name\":\"b\"}]"),
+					.now_wall_ms = now_ms,
+					.last_set_ms = -1};
+	enum mk_code code = plug_nominate(p, 0, &q, &a, &r, &err);
 	const char *why = strstr(err.msg, "ex.io/planned: ");
 
 	is_str(code == MK_OK ? ""

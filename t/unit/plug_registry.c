@@ -20,7 +20,8 @@ static const mk_adapter job = {
 static const mk_adapter pod = {
 	.struct_size = sizeof(mk_adapter), .group = "", .version = "v1", .kind = "Pod"};
 static const mk_adapter tmpl = {.struct_size = sizeof(mk_adapter), .managed_by = "/spec/managedBy"};
-static const mk_dispatcher cheap = {sizeof(mk_dispatcher), 0, "ex.io/cheap", nominate};
+static const mk_dispatcher cheap = {
+	.struct_size = sizeof(mk_dispatcher), .name = "ex.io/cheap", .nominate = nominate};
 
 /* An entry with one factory, built on the spot. */
 struct made {
@@ -141,16 +142,47 @@ static void refuses_items(struct plug *p)
 		"/a~; adapter 0: "
 		"expected group_key or replicas, found both");
 	worse.nominate = NULL;
-	worse.flags = 1;
+	worse.flags = 2;
 	worse.name = "plain";
 	refused(p, make(&m, "io.x", MK_FACTORY_DISPATCHER, &worse, NULL),
-		"dispatcher 0: flags: expected 0, found 0x1; dispatcher 0: nominate: expected a "
+		"dispatcher 0: flags: expected bits of 0x1, found 0x2; dispatcher 0: nominate: "
+		"expected a "
 		"function, found NULL; "
 		"dispatcher 0: name: expected domain/name of at most 63 bytes, found plain");
 	refused(p, make(&m, "io.x", MK_FACTORY_DISPATCHER, &cheap, NULL),
 		"dispatcher 0: name: expected one that is not taken, found it also in d.so");
 	make(&m, "io.x", MK_FACTORY_DISPATCHER, NULL, NULL);
 	refused(p, &m.entry, "dispatcher 0: expected a descriptor, found NULL");
+	worse = cheap;
+	worse.name = "ex.io/strict";
+	worse.config_schema = "{\"pattern\":\"x\"}";
+	refused(p, make(&m, "io.x", MK_FACTORY_DISPATCHER, &worse, NULL),
+		"dispatcher 0: config_schema: expected a known word, found \"pattern\"");
+}
+
+/* A dispatcher's schema, and one that was built before there were any: what follows it is not looked at. */
+static void schemas(struct plug *p)
+{
+	static mk_dispatcher strict = {.struct_size = sizeof(mk_dispatcher),
+				       .name = "ex.io/strict",
+				       .nominate = nominate,
+				       .config_schema = "{\"type\":\"object\"}"};
+	static mk_dispatcher old = {.struct_size = offsetof(mk_dispatcher, config_schema),
+				    .name = "ex.io/old",
+				    .nominate = nominate,
+				    .config_schema = "no part of the struct"};
+	struct made m, n;
+	int i;
+
+	is_int(plug_add(p, make(&m, "io.strict", MK_FACTORY_DISPATCHER, &strict, NULL), "", NULL),
+	       MK_OK, "with a schema");
+	i = plug_find_dispatcher(p, (mk_str){"ex.io/strict", 12});
+	ok(i >= 0 && json_type(plug_dispatcher(p, (size_t)i)->schema) == JSON_OBJ,
+	   "... which is there to be asked");
+	is_int(plug_add(p, make(&n, "io.old", MK_FACTORY_DISPATCHER, &old, NULL), "", NULL), MK_OK,
+	       "as the struct was before");
+	i = plug_find_dispatcher(p, (mk_str){"ex.io/old", 9});
+	ok(i >= 0 && !plug_dispatcher(p, (size_t)i)->schema, "... has none");
 }
 
 static void minors(struct plug *p)
@@ -245,6 +277,7 @@ int main(void)
 	finds(p);
 	refuses_entries(p);
 	refuses_items(p);
+	schemas(p);
 	minors(p);
 	templates(p);
 	plug_free(p);

@@ -92,6 +92,7 @@ static void dispatcher(void)
 	FIELD(mk_dispatch, config);
 	FIELD(mk_dispatch, now_ms);
 	FIELD(mk_dispatch, last_set_ms);
+	FIELD(mk_dispatch, requests);
 	SIZE(mk_pick);
 	FIELD(mk_pick, struct_size);
 	FIELD(mk_pick, cap);
@@ -104,6 +105,7 @@ static void dispatcher(void)
 	FIELD(mk_dispatcher, flags);
 	FIELD(mk_dispatcher, name);
 	FIELD(mk_dispatcher, nominate);
+	FIELD(mk_dispatcher, config_schema);
 }
 
 static void constants(void)
@@ -129,6 +131,7 @@ static void constants(void)
 	CONSTANT(MK_ELASTIC);
 	CONSTANT(MK_STATUS_NONE);
 	CONSTANT(MK_STATUS_IF_PRESENT);
+	CONSTANT(MK_WANTS_FACTS);
 	printf("factory %s\nfactory %s\n", MK_FACTORY_ADAPTER, MK_FACTORY_DISPATCHER);
 }
 
