@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* malloc with a switch for torture tests. */
 #include "core/base/alloc.h"
+#include "core/base/alloc_big.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Relaxed counters: the lease thread allocates too, and a test needs no order between threads. */
 static _Atomic uint64_t n_asked;
@@ -39,6 +41,27 @@ void *mk_calloc(size_t n, size_t size)
 		return NULL;
 	}
 	return calloc(n ? n : 1, size ? size : 1);
+}
+
+void *mk_calloc_big(size_t size)
+{
+	const size_t huge = (size_t)2 << 20;
+	size_t line = size < huge ? 64 : huge;
+	size_t whole = (size + line - 1) / line * line;
+	void *p;
+
+	if (whole < size || must_fail()) {
+		return NULL;
+	}
+	p = aligned_alloc(line, whole > 0 ? whole : line);
+	if (p == NULL) {
+		return NULL;
+	}
+	if (whole >= huge) {
+		(void)madvise(p, whole, MADV_HUGEPAGE);
+	}
+	memset(p, 0, size);
+	return p;
 }
 
 void *mk_realloc(void *p, size_t size)

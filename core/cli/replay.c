@@ -107,9 +107,9 @@ static void set_timer(struct player *p, size_t job, int64_t at)
 	}
 }
 
-static size_t job_of(struct player *p, const struct quota_work *w)
+static size_t job_of(struct player *p, const struct quota *q, const struct quota_work *w)
 {
-	struct moment *m = map_get(&p->by_uid, quota_work_at(w).uid);
+	struct moment *m = map_get(&p->by_uid, quota_work_at(q, w).uid);
 
 	return m != NULL ? m->job : SIZE_MAX;
 }
@@ -120,7 +120,7 @@ static mk_str given(struct player *p, const struct quota *q, const struct quota_
 	struct cli *c = p->r->c;
 	mk_str out = {"", 0};
 
-	for (size_t i = 0; i < quota_work_at(w).n_asks; i++) {
+	for (size_t i = 0; i < quota_work_at(q, w).n_asks; i++) {
 		struct quota_ask ask = quota_work_ask(q, w, i);
 
 		out = arena_printf(&c->a, "%.*s%s%.*s %.*s in %.*s", STR_ARG(out),
@@ -135,7 +135,7 @@ static void evict(struct player *p, const struct quota *q, const struct quota_vi
 {
 	struct replay *r = p->r;
 	const struct api_work *w = r->jobs[by].work;
-	size_t job = job_of(p, v->work);
+	size_t job = job_of(p, q, v->work);
 	mk_str at = quota_node_at(q, v->node).name;
 
 	if (job == SIZE_MAX) {
@@ -206,7 +206,7 @@ static void cycle(struct player *p, struct quota *q)
 			p->failed = true;
 			return;
 		}
-		job = s.event != QUOTA_END ? job_of(p, s.work) : SIZE_MAX;
+		job = s.event != QUOTA_END ? job_of(p, q, s.work) : SIZE_MAX;
 		if (job == SIZE_MAX) {
 			continue;
 		}

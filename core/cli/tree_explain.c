@@ -51,7 +51,7 @@ static bool look_ahead(struct cli *c, const struct world *w, struct explanation 
 		if (!good || step.event == QUOTA_END) {
 			break;
 		}
-		if (str_eq(quota_work_at(step.work).uid, e->ww->work.uid)) {
+		if (str_eq(quota_work_at(q, step.work).uid, e->ww->work.uid)) {
 			e->turn = turn;
 			e->next = step.event;
 			break;
@@ -144,7 +144,7 @@ static void print_plan(struct cli *c, struct explanation *e)
 		buf_printf(&c->out, "  preemption: evictions that run already make the room\n");
 	}
 	for (size_t i = 0; i < plan.n; i++) {
-		struct quota_work_info v = quota_work_at(plan.victims[i].work);
+		struct quota_work_info v = quota_work_at(e->q, plan.victims[i].work);
 		mk_str at = quota_node_at(e->q, plan.victims[i].node).name;
 
 		buf_printf(&c->out,
@@ -158,7 +158,7 @@ static void print_plan(struct cli *c, struct explanation *e)
 static void print_one(struct cli *c, struct explanation *e)
 {
 	const struct api_work *w = &e->ww->work;
-	struct quota_work_info info = quota_work_at(e->work);
+	struct quota_work_info info = quota_work_at(e->q, e->work);
 	mk_str name = arena_printf(&c->a, "%.*s/%.*s", STR_ARG(w->ns), STR_ARG(w->name));
 
 	buf_printf(&c->out, "%.*s in queue %.*s (priority %d) %s\n",
@@ -222,7 +222,7 @@ static struct json *rows_json(struct cli *c, const struct explanation *e)
 static struct json *one_json(struct cli *c, struct explanation *e)
 {
 	const struct api_work *w = &e->ww->work;
-	struct quota_work_info info = quota_work_at(e->work);
+	struct quota_work_info info = quota_work_at(e->q, e->work);
 	struct json *v = json_new_obj(&c->a);
 	struct json *victims = json_new_arr(&c->a);
 	struct quota_plan plan = {.n = 0};
@@ -244,7 +244,7 @@ static struct json *one_json(struct cli *c, struct explanation *e)
 	}
 	for (size_t i = 0; i < plan.n; i++) {
 		json_add(&c->a, victims,
-			 json_new_str(&c->a, quota_work_at(plan.victims[i].work).uid));
+			 json_new_str(&c->a, quota_work_at(e->q, plan.victims[i].work).uid));
 	}
 	json_set(&c->a, v, STR("victims"), victims);
 	return v;

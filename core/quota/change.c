@@ -48,7 +48,7 @@ enum mk_code quota_edit(struct quota *q, mk_str name, const struct quota_node *n
 	}
 	to->policy = (uint8_t)n->policy;
 	to->fence_open = n->fence_open;
-	to->weight = n->weight;
+	to->weight = (int32_t)n->weight;
 	to->min_weight = (int8_t)n->min_weight;
 	to->max_weight = (int8_t)n->max_weight;
 	recompute(q, to->parent == QUOTA_NO_NODE ? 0 : to->parent);
@@ -71,37 +71,36 @@ static bool lowers(const struct quota_tree *t, uint32_t node, const struct quota
 		const struct quota_cell *c = f == QUOTA_NO_FR ? NULL : quota_cell(t, node, f);
 
 		if (c != NULL && quota_amounts(v)[i] > 0 && c->sum > c->max &&
-		    c->sum > c->reserved) {
+		    c->sum > quota_reserved(t, c)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static struct quota_work *worst(const struct quota_tree *t, uint32_t over, uint32_t node,
+static struct quota_work *worst(const struct quota *q, uint32_t over, uint32_t node,
 				struct quota_work *best)
 {
+	const struct quota_tree *t = q->t;
 	const struct quota_tnode *n = &t->nodes[node];
-	struct quota_work *v = n->leaf != NULL ? quota_set_first(n->leaf->running) : NULL;
+	struct quota_work *v = n->leaf != NULL ? quota_set_first(q, n->leaf->running) : NULL;
 
 	while (v != NULL && (best == NULL || quota_by_worth(v, best) < 0)) {
 		if (!v->chosen && lowers(t, over, v)) {
 			return v;
 		}
-		v = quota_set_after(n->leaf->running, v, quota_by_worth);
+		v = quota_set_after(q, n->leaf->running, v, quota_by_worth);
 	}
 	for (uint32_t k = n->first; k < n->first + n->n_children; k++) {
-		best = worst(t, over, k, best);
+		best = worst(q, over, k, best);
 	}
 	return best;
 }
 
 static enum mk_code shed_node(struct quota *q, uint32_t node)
 {
-	struct quota_tree *t = q->t;
-
 	while (quota_over_limit(q, node)) {
-		struct quota_work *v = worst(t, node, node, NULL);
+		struct quota_work *v = worst(q, node, node, NULL);
 
 		if (v == NULL) {
 			return MK_OK;
@@ -112,20 +111,22 @@ static enum mk_code shed_node(struct quota *q, uint32_t node)
 		}
 		q->victims[q->n_victims++] = (struct quota_victim){v, QUOTA_BY_PRIORITY, node};
 		v->chosen = true;
-		quota_charge_work(t, v, -1);
+		quota_charge_work(q, v, -1);
 	}
 	return MK_OK;
 }
 
 /* Does the path of 'v', which is back, still hold what it may? */
-static bool path_ok(const struct quota_tree *t, const struct quota_work *v)
+static bool path_ok(const struct quota *q, const struct quota_work *v)
 {
-	for (uint32_t x = v->leaf->node; x != QUOTA_NO_NODE; x = t->nodes[x].parent) {
+	const struct quota_tree *t = q->t;
+
+	for (uint32_t x = quota_leaf_of(q, v)->node; x != QUOTA_NO_NODE; x = t->nodes[x].parent) {
 		for (size_t i = 0; i < v->n_asks; i++) {
 			size_t f = quota_metas(v)[i].fr;
 			const struct quota_cell *c = f == QUOTA_NO_FR ? NULL : quota_cell(t, x, f);
 
-			if (c != NULL && quota_hold(c) > c->max) {
+			if (c != NULL && quota_hold(t, c) > c->max) {
 				return false;
 			}
 		}
@@ -138,15 +139,15 @@ static void put_back(struct quota *q)
 	for (size_t i = q->n_victims; i-- > 0;) {
 		struct quota_work *v = q->victims[i].work;
 
-		quota_charge_work(q->t, v, 1);
-		if (path_ok(q->t, v)) {
+		quota_charge_work(q, v, 1);
+		if (path_ok(q, v)) {
 			v->chosen = false;
 			memmove(&q->victims[i], &q->victims[i + 1],
 				(q->n_victims - i - 1) * sizeof(*q->victims));
 			q->n_victims--;
 			continue;
 		}
-		quota_charge_work(q->t, v, -1);
+		quota_charge_work(q, v, -1);
 	}
 }
 
@@ -161,10 +162,8 @@ static enum mk_code shed_level(struct quota *q, uint32_t first, uint32_t end)
 		enum mk_code code;
 
 		for (uint32_t x = first; x < end; x++) {
-			if ((last == QUOTA_NO_NODE ||
-			     str_cmp(t->nodes[x].name, t->nodes[last].name) > 0) &&
-			    (next == QUOTA_NO_NODE ||
-			     str_cmp(t->nodes[x].name, t->nodes[next].name) < 0) &&
+			if ((last == QUOTA_NO_NODE || str_cmp(t->label[x], t->label[last]) > 0) &&
+			    (next == QUOTA_NO_NODE || str_cmp(t->label[x], t->label[next]) < 0) &&
 			    quota_over_limit(q, x)) {
 				next = x;
 			}
@@ -188,7 +187,7 @@ enum mk_code quota_shed(struct quota *q, struct quota_plan *ret)
 
 	q->n_victims = 0;
 	for (size_t i = 0; i < q->n_evicting; i++) {
-		quota_charge_work(t, q->evicting[i], -1);
+		quota_charge_work(q, q->evicting[i], -1);
 	}
 	while (end > 0 && code == MK_OK) {
 		uint32_t first = end - 1;
@@ -201,11 +200,11 @@ enum mk_code quota_shed(struct quota *q, struct quota_plan *ret)
 	}
 	put_back(q);
 	for (size_t i = 0; i < q->n_victims; i++) {
-		quota_charge_work(t, q->victims[i].work, 1);
+		quota_charge_work(q, q->victims[i].work, 1);
 		q->victims[i].work->chosen = false;
 	}
 	for (size_t i = 0; i < q->n_evicting; i++) {
-		quota_charge_work(t, q->evicting[i], 1);
+		quota_charge_work(q, q->evicting[i], 1);
 	}
 	if (code == MK_OK) {
 		*ret = quota_keep_plan(q);

@@ -40,37 +40,39 @@ void quota_charge(struct quota_tree *t, uint32_t node, size_t fr, int64_t amount
 
 	for (uint32_t x = node; x != QUOTA_NO_NODE; x = t->nodes[x].parent) {
 		struct quota_cell *c = quota_cell(t, x, fr);
-		int64_t before = quota_hold(c);
+		int64_t before = quota_hold(t, c);
 
 		c->use += amount;
 		c->sum += delta;
-		delta = quota_hold(c) - before;
+		delta = quota_hold(t, c) - before;
 	}
 }
 
-void quota_charge_work(struct quota_tree *t, const struct quota_work *w, int sign)
+void quota_charge_work(const struct quota *q, const struct quota_work *w, int sign)
 {
+	uint32_t node = quota_leaf_of(q, w)->node;
 	const int64_t *amounts = quota_amounts(w);
 	const struct quota_meta *metas = quota_metas(w);
 
 	for (size_t i = 0; i < w->n_asks; i++) {
 		if (metas[i].fr != QUOTA_NO_FR && amounts[i] != 0) {
-			quota_charge(t, w->leaf->node, metas[i].fr,
-				     sign > 0 ? amounts[i] : -amounts[i]);
+			quota_charge(q->t, node, metas[i].fr, sign > 0 ? amounts[i] : -amounts[i]);
 		}
 	}
 }
 
-void quota_charge_lq(const struct quota_work *w, int sign)
+void quota_charge_lq(const struct quota *q, const struct quota_work *w, int sign)
 {
+	const struct quota_leaf *l = quota_leaf_of(q, w);
 	const int64_t *amounts = quota_amounts(w);
 	const struct quota_meta *metas = quota_metas(w);
-	int64_t *use = w->leaf->lqs[w->lq].use;
+	int64_t *use;
 
 	/* Rows of a leaf that is gone have the pairs of its own time; they are counted anew when it comes back. */
-	if (w->leaf->gone) {
+	if (l->n_lqs == 1 || l->gone) {
 		return;
 	}
+	use = l->lqs[w->lq].use;
 	for (size_t i = 0; i < w->n_asks; i++) {
 		if (metas[i].fr != QUOTA_NO_FR) {
 			use[metas[i].fr] += sign > 0 ? amounts[i] : -amounts[i];
@@ -82,15 +84,15 @@ static void fill_row(const struct quota_tree *t, uint32_t leaf, uint32_t x, size
 		     int64_t delta, struct quota_row *ret)
 {
 	const struct quota_cell *c = quota_cell(t, x, fr);
-	int64_t after = c->sum + delta > c->reserved ? c->sum + delta : c->reserved;
+	int64_t after = quota_hold_after(t, c, delta);
 
 	*ret = (struct quota_row){
 		.node = x,
 		.level = t->nodes[x].level,
 		.n_levels = t->nodes[leaf].level,
 		.fr = fr,
-		.used = quota_hold(c),
-		.requested = after - quota_hold(c),
+		.used = quota_hold(t, c),
+		.requested = after - quota_hold(t, c),
 		.min = c->nominal,
 		.max = c->max,
 		.fits = after <= c->max,
@@ -118,7 +120,7 @@ bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wa
 
 		for (uint32_t x = node; x != QUOTA_NO_NODE; x = t->nodes[x].parent) {
 			const struct quota_cell *c = quota_cell(t, x, q->v[i].fr);
-			int64_t after = c->sum + delta > c->reserved ? c->sum + delta : c->reserved;
+			int64_t after = quota_hold_after(t, c, delta);
 
 			if (after > c->max) {
 				if (ret == NULL) {
@@ -130,7 +132,7 @@ bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wa
 				}
 				break;
 			}
-			delta = after - quota_hold(c);
+			delta = after - quota_hold(t, c);
 		}
 	}
 	if (best < 0) {

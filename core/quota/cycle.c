@@ -16,7 +16,7 @@ static bool wants_retry(const struct retry *r, const struct quota_work *w)
 	if (r->path > w->stamp) {
 		return true;
 	}
-	if (w->delayed && q->now_ms - w->since_ms >= w->leaf->b.delay_ms) {
+	if (w->delayed && q->now_ms - w->since_ms >= quota_leaf_of(q, w)->b.delay_ms) {
 		return true;
 	}
 	for (size_t i = 0; i < w->n_asks; i++) {
@@ -37,11 +37,11 @@ static void retry_leaf(struct quota *q, struct quota_leaf *l)
 		r.path = q->t->nodes[x].changed > r.path ? q->t->nodes[x].changed : r.path;
 	}
 	for (size_t i = 0; i < l->n_lqs; i++) {
-		struct quota_work *w = quota_set_first(l->lqs[i].blocked);
+		struct quota_work *w = quota_set_first(q, l->lqs[i].blocked);
 
 		while (w != NULL) {
 			struct quota_work *next =
-				quota_set_after(l->lqs[i].blocked, w, quota_by_turn);
+				quota_set_after(q, l->lqs[i].blocked, w, quota_by_turn);
 
 			if (wants_retry(&r, w)) {
 				quota_leave(q, w);
@@ -105,6 +105,8 @@ static void changed(struct quota *q, struct quota_leaf *l)
 
 void quota_block(struct quota *q, struct quota_work *w, int64_t now_ms)
 {
+	struct quota_leaf *l = quota_leaf_of(q, w);
+
 	if (w->state == QUOTA_RESERVED) {
 		w->stamp = q->cycle;
 		return;
@@ -116,9 +118,9 @@ void quota_block(struct quota *q, struct quota_work *w, int64_t now_ms)
 	if (w->since_ms == INT64_MIN) {
 		w->since_ms = now_ms;
 	}
-	w->delayed = w->leaf->b.delay_ms > 0 && now_ms - w->since_ms < w->leaf->b.delay_ms;
+	w->delayed = l->b.delay_ms > 0 && now_ms - w->since_ms < l->b.delay_ms;
 	quota_enter(q, w, QUOTA_BLOCKED);
-	changed(q, w->leaf);
+	changed(q, l);
 }
 
 /* A reservation becomes the real thing when q fits without itself. */
@@ -128,9 +130,9 @@ static enum mk_code admit_reserved(struct quota *q, struct quota_work *w, int64_
 	bool fits;
 
 	quota_wants_of(w, &wants);
-	quota_charge_work(q->t, w, -1);
-	fits = quota_fits(q->t, w->leaf->node, &wants, NULL);
-	quota_charge_work(q->t, w, 1);
+	quota_charge_work(q, w, -1);
+	fits = quota_fits(q->t, quota_leaf_of(q, w)->node, &wants, NULL);
+	quota_charge_work(q, w, 1);
 	if (!fits) {
 		return MK_CONFLICT;
 	}
@@ -146,21 +148,43 @@ static void charge_new(struct quota *q, struct quota_work *w, enum quota_state s
 {
 	quota_leave(q, w);
 	w->since_ms = now_ms;
-	quota_charge_work(q->t, w, 1);
-	quota_charge_lq(w, 1);
+	quota_charge_work(q, w, 1);
+	quota_charge_lq(q, w, 1);
 	quota_enter(q, w, state);
+}
+
+/* An admission will enter 'w' among the running ones of its leaf: their memory is asked for while the check runs. */
+static void ask_running(const struct quota *q, const struct quota_work *w)
+{
+	const struct quota_leaf *l = quota_leaf_of(q, w);
+
+	__builtin_prefetch(l->lqs, 1);
+	if (l->running != 0) {
+		__builtin_prefetch(quota_work_of(q, l->running), 1);
+	}
+}
+
+static void ask_below(const struct quota *q, const struct quota_work *w)
+{
+	const struct quota_work *top = quota_work_of(q, quota_leaf_of(q, w)->running);
+
+	if (top != NULL) {
+		__builtin_prefetch(quota_pool_at(&q->works, top->left), 1);
+		__builtin_prefetch(quota_pool_at(&q->works, top->right), 1);
+	}
 }
 
 static enum mk_code admit_assigned(struct quota *q, struct quota_work *w, int64_t now_ms)
 {
 	struct quota_wants wants QUOTA_RAW;
 
+	ask_below(q, w);
 	quota_wants_of(w, &wants);
 	if (quota_would_overflow(q, &wants)) {
 		return MK_CONFLICT;
 	}
 	charge_new(q, w, QUOTA_ADMITTED, now_ms);
-	changed(q, w->leaf);
+	changed(q, quota_leaf_of(q, w));
 	return MK_OK;
 }
 
@@ -172,12 +196,15 @@ enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms)
 		enum mk_code code = admit_reserved(q, w, now_ms);
 
 		if (code == MK_OK) {
-			changed(q, w->leaf);
+			changed(q, quota_leaf_of(q, w));
 		}
 		return code;
 	}
-	if ((w->state != QUOTA_PENDING && w->state != QUOTA_BLOCKED) ||
-	    quota_assign(q, w, false, now_ms, &d) != QUOTA_FIT) {
+	if (w->state != QUOTA_PENDING && w->state != QUOTA_BLOCKED) {
+		return MK_CONFLICT;
+	}
+	ask_running(q, w);
+	if (quota_assign(q, w, false, now_ms, &d) != QUOTA_FIT) {
 		return MK_CONFLICT;
 	}
 	return admit_assigned(q, w, now_ms);
@@ -241,10 +268,12 @@ static bool room_for(struct quota *q, size_t n)
 
 static void evict_all(struct quota *q, struct quota_work *w, const struct quota_plan *plan)
 {
+	uint32_t leaf = quota_leaf_of(q, w)->node;
+
 	for (size_t i = 0; i < plan->n; i++) {
 		struct quota_work *v = plan->victims[i].work;
 
-		if (plan->victims[i].node != w->leaf->node &&
+		if (plan->victims[i].node != leaf &&
 		    q->t->nodes[plan->victims[i].node].policy != QUOTA_CAPACITY) {
 			w->limit = q->outside;
 		}
@@ -256,7 +285,7 @@ static void evict_all(struct quota *q, struct quota_work *w, const struct quota_
 	}
 	for (size_t i = 0; i < plan->n; i++) {
 		if (plan->victims[i].work->state == QUOTA_PENDING) {
-			changed(q, plan->victims[i].work->leaf);
+			changed(q, quota_leaf_of(q, plan->victims[i].work));
 		}
 	}
 }
@@ -271,7 +300,7 @@ enum mk_code quota_reserve(struct quota *q, struct quota_work *w, const struct q
 	w->stamp = q->cycle;
 	(void)quota_list_add(&q->reserved, &q->n_reserved, &q->size_reserved, w);
 	evict_all(q, w, plan);
-	changed(q, w->leaf);
+	changed(q, quota_leaf_of(q, w));
 	return MK_OK;
 }
 
@@ -332,10 +361,11 @@ struct quota_decision quota_check(struct quota *q, struct quota_work *w, bool pl
 				  struct quota_row *rows, size_t size, size_t *ret_n)
 {
 	struct quota_decision d = {.verdict = QUOTA_NO_FIT, .row = {.node = QUOTA_NONE}};
+	const struct quota_leaf *l = quota_leaf_or_null(q, w);
 	struct quota_wants wants QUOTA_RAW;
 	size_t n = 0;
 
-	if (w->leaf != NULL && !w->leaf->gone && !quota_charged(w)) {
+	if (l != NULL && !l->gone && !quota_charged(w)) {
 		(void)quota_assign(q, w, plans, q->now_ms, &d);
 		quota_wants_of(w, &wants);
 		if (d.verdict == QUOTA_PREEMPT &&
@@ -343,7 +373,7 @@ struct quota_decision quota_check(struct quota *q, struct quota_work *w, bool pl
 			d.verdict = QUOTA_NO_FIT;
 		}
 		if (rows != NULL) {
-			n = quota_rows(q->t, w->leaf->node, &wants, rows, size);
+			n = quota_rows(q->t, l->node, &wants, rows, size);
 		}
 	}
 	if (ret_n != NULL) {

@@ -16,6 +16,11 @@ static int64_t min2(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static int64_t *reserved_of(const struct quota_tree *t, const struct quota_cell *c)
+{
+	return &t->reserved[c - t->cells];
+}
+
 static void by_weight(struct quota_tree *t, uint32_t p, bool equal)
 {
 	const struct quota_tnode *n = &t->nodes[p];
@@ -32,7 +37,6 @@ static void by_weight(struct quota_tree *t, uint32_t p, bool equal)
 				equal ? min2(quota_share_of(from[f].nominal, 1, n->n_children),
 					     to[f].max)
 				      : percent(from[f].nominal, min);
-			to[f].reserved = 0;
 		}
 	}
 }
@@ -75,14 +79,13 @@ static void by_amount(struct quota_tree *t, uint32_t p)
 		for (size_t f = 0; f < t->nf; f++) {
 			to[f].nominal = 0;
 			to[f].max = from[f].max;
-			to[f].reserved = 0;
 		}
-		for (uint32_t i = m->max; i < m->max + m->n_max; i++) {
+		for (uint32_t i = m->base + m->n_min; i < m->base + m->n_min + m->n_max; i++) {
 			size_t f = t->base[i].fr;
 
 			to[f].max = min2(t->base[i].nominal, from[f].max);
 		}
-		for (uint32_t i = m->min; i < m->min + m->n_min; i++) {
+		for (uint32_t i = m->base; i < m->base + m->n_min; i++) {
 			to[t->base[i].fr].nominal = t->base[i].nominal;
 		}
 	}
@@ -90,13 +93,13 @@ static void by_amount(struct quota_tree *t, uint32_t p)
 	for (uint32_t c = n->first; c < n->first + n->n_children; c++) {
 		const struct quota_tnode *m = &t->nodes[c];
 
-		for (uint32_t i = m->min; i < m->min + m->n_min; i++) {
+		for (uint32_t i = m->base; i < m->base + m->n_min; i++) {
 			struct quota_cell *to = quota_cell(t, c, t->base[i].fr);
 
 			/* A maximum below the minimum is refused by validation; without it, max wins. */
 			to->nominal = min2(to->nominal, to->max);
 			if (t->base[i].lending >= 0 && to->nominal > t->base[i].lending) {
-				to->reserved = to->nominal - t->base[i].lending;
+				*reserved_of(t, to) = to->nominal - t->base[i].lending;
 			}
 		}
 	}
@@ -133,7 +136,7 @@ void quota_sum_up(struct quota_tree *t)
 
 			for (size_t f = 0; f < t->nf; f++) {
 				c[f].use += d[f].use;
-				c[f].sum += quota_hold(&d[f]);
+				c[f].sum += quota_hold(t, &d[f]);
 			}
 		}
 	}
@@ -155,17 +158,17 @@ static void take_down(struct quota_tree *t)
 
 static void reserves(struct quota_tree *t)
 {
-	for (uint32_t x = (uint32_t)t->n; x-- > 1;) {
+	for (uint32_t x = (uint32_t)t->n; x-- > 0;) {
 		const struct quota_tnode *n = &t->nodes[x];
 
 		for (size_t f = 0; n->n_children > 0 && f < t->nf; f++) {
 			int64_t sum = 0;
 
 			for (uint32_t k = n->first; k < n->first + n->n_children; k++) {
-				sum += quota_cell(t, k, f)->reserved;
+				sum += *reserved_of(t, quota_cell(t, k, f));
 			}
-			if (sum > quota_cell(t, x, f)->reserved) {
-				quota_cell(t, x, f)->reserved = sum;
+			if (sum > *reserved_of(t, quota_cell(t, x, f))) {
+				*reserved_of(t, quota_cell(t, x, f)) = sum;
 			}
 		}
 	}
@@ -178,32 +181,26 @@ static void root_values(struct quota_tree *t)
 
 		c->nominal = t->pairs[f].declared ? t->pairs[f].total : 0;
 		c->max = c->nominal;
-		c->reserved = 0;
-	}
-	for (uint32_t k = t->nodes[0].first; k < t->nodes[0].first + t->nodes[0].n_children; k++) {
-		for (size_t f = 0; f < t->nf; f++) {
-			quota_cell(t, 0, f)->reserved += quota_cell(t, k, f)->reserved;
-		}
 	}
 }
 
 void quota_effective(struct quota_tree *t)
 {
-	bool reserved = t->has_reserve;
-
 	if (t->n == 0) {
 		return;
 	}
 	t->degraded = false;
+	if (t->reserved != NULL) {
+		memset(t->reserved, 0, t->n * t->nf * sizeof(*t->reserved));
+	}
 	root_values(t);
 	for (uint32_t x = 0; x < t->n; x++) {
 		if (t->nodes[x].n_children > 0) {
 			children_of(t, x);
 		}
 	}
-	if (reserved) {
+	if (t->reserved != NULL) {
 		reserves(t);
-		root_values(t);
 		take_down(t);
 		quota_sum_up(t);
 	}

@@ -77,7 +77,7 @@ static struct choice evaluate(const struct scan *s, uint8_t slot)
 {
 	struct choice c = {.slot = slot, .verdict = QUOTA_NO_FIT};
 	struct quota_wants wants QUOTA_RAW;
-	uint32_t node = s->w->leaf->node;
+	uint32_t node = quota_leaf_of(s->q, s->w)->node;
 
 	set_flavor(s, slot);
 	scratch(s, &wants);
@@ -117,7 +117,7 @@ static bool better(const struct quota_behaviour *b, const struct choice *x, cons
 static bool choose(const struct scan *s)
 {
 	const struct quota_tree *t = s->q->t;
-	const struct quota_behaviour *b = &s->w->leaf->b;
+	const struct quota_behaviour *b = &quota_leaf_of(s->q, s->w)->b;
 	struct choice best = {.verdict = QUOTA_NO_FIT};
 	size_t n = 0;
 
@@ -169,6 +169,23 @@ static bool forced(const struct quota_tree *t, const struct quota_work *w)
 }
 
 /*
+ * Asks memory for the cells of a leaf and its parent, a line each two pairs. Those of nodes above are read so often that
+ * they are near.
+ */
+static void ask_cells(const struct quota_tree *t, uint32_t node)
+{
+	size_t lines = t->nf < 8 ? t->nf : 8;
+	uint32_t parent = t->nodes[node].parent;
+
+	for (size_t f = 0; f < lines; f += 2) {
+		__builtin_prefetch(quota_cell(t, node, f), 1);
+	}
+	if (parent != QUOTA_NO_NODE) {
+		__builtin_prefetch(&t->nodes[parent]);
+	}
+}
+
+/*
  * Assigns flavors to 'w', on the present state. FIT or NO_FIT; PREEMPT: it does not fit, but a plan may be tried ('plans'
  * says whether flavors that need one count). Fills *ret.
  */
@@ -176,9 +193,11 @@ enum quota_verdict quota_assign(struct quota *q, struct quota_work *w, bool plan
 				struct quota_decision *ret)
 {
 	struct scan s = {.q = q, .w = w, .plans = plans, .now_ms = now_ms};
+	uint32_t node = quota_leaf_of(q, w)->node;
 	struct quota_wants wants QUOTA_RAW;
 	bool usable = true;
 
+	ask_cells(q->t, node);
 	if (!forced(q->t, w)) {
 		for (size_t i = 0; i < w->n_asks; i++) {
 			quota_metas(w)[i].fr = QUOTA_NO_FR;
@@ -191,8 +210,8 @@ enum quota_verdict quota_assign(struct quota *q, struct quota_work *w, bool plan
 	}
 	quota_wants_of(w, &wants);
 	*ret = (struct quota_decision){.verdict = QUOTA_FIT};
-	ret->height = wants.outside ? 0 : quota_height(q->t, w->leaf->node, &wants);
-	if (!quota_fits(q->t, w->leaf->node, &wants, &ret->row)) {
+	ret->height = wants.outside ? 0 : quota_height(q->t, node, &wants);
+	if (!quota_fits(q->t, node, &wants, &ret->row)) {
 		ret->verdict = usable && plans && !wants.outside ? QUOTA_PREEMPT : QUOTA_NO_FIT;
 	}
 	return ret->verdict;

@@ -21,7 +21,7 @@ struct quota_node_info quota_node_at(const struct quota *q, size_t i)
 {
 	const struct quota_tnode *n = &q->t->nodes[i];
 	struct quota_node_info info = {
-		.name = n->name,
+		.name = q->t->label[i],
 		.parent = n->parent == QUOTA_NO_NODE ? QUOTA_NONE : n->parent,
 		.first_child = n->first,
 		.n_children = n->n_children,
@@ -79,9 +79,9 @@ struct quota_cell_info quota_cell_at(const struct quota *q, size_t i, size_t f)
 	struct quota_cell_info info = {
 		.nominal = c->nominal,
 		.max = c->max,
-		.reserved = c->reserved,
+		.reserved = quota_reserved(t, c),
 		.use = c->use,
-		.hold = quota_hold(c),
+		.hold = quota_hold(t, c),
 		.hard = c->nominal,
 	};
 
@@ -106,7 +106,7 @@ bool quota_over_limit(const struct quota *q, size_t i)
 	for (size_t f = 0; f < q->t->nf; f++) {
 		const struct quota_cell *c = quota_cell(q->t, (uint32_t)i, f);
 
-		if (quota_hold(c) > c->max) {
+		if (quota_hold(q->t, c) > c->max) {
 			return true;
 		}
 	}
@@ -138,8 +138,9 @@ bool quota_rounded_to_zero(const struct quota *q)
 	return false;
 }
 
-struct quota_work_info quota_work_at(const struct quota_work *w)
+struct quota_work_info quota_work_at(const struct quota *q, const struct quota_work *w)
 {
+	const struct quota_leaf *l = quota_leaf_or_null(q, w);
 	struct quota_work_info info = {
 		.uid = {quota_uid(w), w->uid_len},
 		.state = (enum quota_state)w->state,
@@ -149,9 +150,9 @@ struct quota_work_info quota_work_at(const struct quota_work *w)
 		.n_asks = w->n_asks,
 	};
 
-	if (w->leaf != NULL) {
-		info.leaf = w->leaf->name;
-		info.lq = w->leaf->lqs[w->lq].name;
+	if (l != NULL) {
+		info.leaf = l->name;
+		info.lq = l->lqs[w->lq].name;
 	}
 	return info;
 }
@@ -198,23 +199,24 @@ void quota_row_text(const struct quota *q, const struct quota_row *row, char *bu
 	snprintf(buf, size,
 		 "queue \"%.*s\" (level %zu of %zu): %.*s in flavor %.*s: used %s, requested %s, "
 		 "max %s",
-		 STR_ARG(q->t->nodes[row->node].name), row->level, row->n_levels,
-		 STR_ARG(p->resource), STR_ARG(p->flavor), used, requested, max);
+		 STR_ARG(q->t->label[row->node]), row->level, row->n_levels, STR_ARG(p->resource),
+		 STR_ARG(p->flavor), used, requested, max);
 }
 
 size_t quota_memory(const struct quota *q)
 {
-	size_t n = sizeof(*q) + sizeof(*q->t) + q->t->bytes + q->bytes;
+	size_t n = sizeof(*q) + sizeof(*q->t) + q->t->bytes + quota_pool_bytes(&q->works) +
+		   quota_pool_bytes(&q->leaves);
 
 	for (uint32_t x = 0; x < q->t->n; x++) {
 		const struct quota_leaf *l = q->t->nodes[x].leaf;
 
 		if (l != NULL) {
-			n += sizeof(*l) + l->name.n + 1 +
-			     l->n_lqs * (sizeof(*l->lqs) + q->t->nf * 8);
+			n += l->name.n + 1 + l->n_lqs * sizeof(*l->lqs) +
+			     (l->n_lqs > 1 ? l->n_lqs * q->t->nf * 8 : 0);
 		}
 	}
-	return n + q->n_table * 8 + (q->size_reserved + q->size_evicting + q->size_gone) * 8 +
+	return n + q->n_table * 4 + (q->size_reserved + q->size_evicting + q->size_gone) * 8 +
 	       (q->size_victims + q->size_kept) * sizeof(*q->victims);
 }
 
@@ -231,6 +233,6 @@ struct quota_compiled quota_compile(const struct quota *q, size_t i, size_t f)
 	if (n->parent != QUOTA_NO_NODE && c->max != QUOTA_UNLIMITED) {
 		r.borrowing = c->max - c->nominal;
 	}
-	r.lending = c->nominal - c->reserved;
+	r.lending = c->nominal - quota_reserved(t, c);
 	return r;
 }

@@ -2,12 +2,12 @@
 /* What becomes of leaves, LocalQueues and workloads when quota_apply replaces the tree (2.10). */
 #include "core/quota/quota_impl.h"
 
-void quota_leaf_free(struct quota_leaf *l)
+void quota_leaf_free(struct quota *q, struct quota_leaf *l)
 {
 	mk_free(l->lqs);
 	mk_free(l->next_lqs);
 	mk_free((char *)(uintptr_t)l->name.p);
-	mk_free(l);
+	quota_pool_give(&q->leaves, l->self, sizeof(*l));
 }
 
 static struct quota_leaf *find_leaf(const struct quota *q, mk_str name)
@@ -25,17 +25,17 @@ static struct quota_leaf *find_leaf(const struct quota *q, mk_str name)
 	return NULL;
 }
 
-static struct quota_leaf *new_leaf(mk_str name)
+static struct quota_leaf *new_leaf(struct quota *q, mk_str name)
 {
-	struct quota_leaf *l = mk_calloc(1, sizeof(*l));
 	char *copy = mk_strndup(name);
+	uint32_t ref = 0;
+	struct quota_leaf *l = copy == NULL ? NULL : quota_pool_take(&q->leaves, sizeof(*l), &ref);
 
-	if (l == NULL || copy == NULL) {
-		mk_free(l);
+	if (l == NULL) {
 		mk_free(copy);
 		return NULL;
 	}
-	l->name = (mk_str){copy, name.n};
+	*l = (struct quota_leaf){.self = ref, .name = {copy, name.n}};
 	list_init(&l->active);
 	list_init(&l->stuck);
 	return l;
@@ -65,6 +65,7 @@ static bool next_lqs(struct quota_leaf *l, const struct quota_desc *d, const uin
 {
 	size_t total = n > 0 ? n : 1;
 	size_t text = 1;
+	size_t use;
 	char *at;
 
 	for (size_t i = 0; i < n; i++) {
@@ -74,12 +75,13 @@ static bool next_lqs(struct quota_leaf *l, const struct quota_desc *d, const uin
 		total += lq_kept(&l->lqs[i]);
 		text += l->lqs[i].name.n;
 	}
-	l->next_lqs = mk_calloc(1, total * (sizeof(struct quota_lqueue) + nf * 8) + text);
+	use = total > 1 ? total * nf * 8 : 0;
+	l->next_lqs = mk_calloc(1, total * sizeof(struct quota_lqueue) + use + text);
 	if (l->next_lqs == NULL) {
 		return false;
 	}
-	at = (char *)(l->next_lqs + total) + total * nf * 8;
-	l->n_next_lqs = n > 0 ? n : 1;
+	at = (char *)(l->next_lqs + total) + use;
+	l->n_next_lqs = (uint32_t)(n > 0 ? n : 1);
 	l->next_lqs[0].name = (mk_str){at, 0};
 	l->next_lqs[0].weight = 1000;
 	for (size_t i = 0; i < n; i++) {
@@ -104,7 +106,7 @@ static bool next_lqs(struct quota_leaf *l, const struct quota_desc *d, const uin
 		at += lq->name.n;
 		l->n_next_lqs++;
 	}
-	for (size_t i = 0; i < l->n_next_lqs; i++) {
+	for (size_t i = 0; l->n_next_lqs > 1 && i < l->n_next_lqs; i++) {
 		l->next_lqs[i].use = (int64_t *)(void *)(l->next_lqs + total) + i * nf;
 	}
 	return true;
@@ -112,7 +114,6 @@ static bool next_lqs(struct quota_leaf *l, const struct quota_desc *d, const uin
 
 void quota_leaves_drop(struct quota *q, struct quota_tree *t)
 {
-	(void)q;
 	for (uint32_t x = 0; x < t->n; x++) {
 		struct quota_leaf *l = t->nodes[x].leaf;
 
@@ -121,7 +122,7 @@ void quota_leaves_drop(struct quota *q, struct quota_tree *t)
 		}
 		l->kept = false;
 		if (l->lqs == NULL) {
-			quota_leaf_free(l);
+			quota_leaf_free(q, l);
 		} else {
 			mk_free(l->next_lqs);
 			l->next_lqs = NULL;
@@ -162,7 +163,7 @@ static bool room_for_gone(struct quota *q)
 	for (uint32_t x = 0; x < q->t->n; x++) {
 		const struct quota_leaf *l = q->t->nodes[x].leaf;
 
-		n += l != NULL && !l->kept && (l->running != NULL || l->leaving != NULL);
+		n += l != NULL && !l->kept && (l->running != 0 || l->leaving != 0);
 	}
 	for (at = q->n_gone; at < n; at++) {
 		if (!quota_room((void **)(void *)&q->gone, &q->size_gone, at,
@@ -190,7 +191,7 @@ enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, s
 		}
 		l = find_leaf(q, d->nodes[i].name);
 		if (l == NULL) {
-			l = new_leaf(d->nodes[i].name);
+			l = new_leaf(q, d->nodes[i].name);
 		}
 		t->nodes[x].leaf = l;
 		if (l == NULL || !next_lqs(l, d, &list[from[x]], from[x + 1] - from[x], t->nf)) {
@@ -237,7 +238,7 @@ static void map_works(struct quota *q, const struct quota_tree *t, const uint16_
 		same = same && fr_map[f] == f;
 	}
 	for (size_t i = 0; !same && i < q->n_table; i++) {
-		struct quota_work *w = q->table[i];
+		struct quota_work *w = quota_work_of(q, q->table[i]);
 		struct quota_meta *m = w != NULL ? quota_metas(w) : NULL;
 
 		for (size_t k = 0; w != NULL && k < w->n_asks; k++) {
@@ -247,15 +248,16 @@ static void map_works(struct quota *q, const struct quota_tree *t, const uint16_
 	}
 }
 
-static void set_lq(void *ctx, struct quota_work *w)
+static void set_lq(struct quota *q, void *ctx, struct quota_work *w)
 {
 	const struct quota_leaf *l = ctx;
 
+	(void)q;
 	w->lq = l->lqs[w->lq].moved;
 }
 
 /* The new LocalQueues take over sets and use of the old ones, whose block goes. */
-static void take_lqs(struct quota_leaf *l, const struct quota_tree *old, const uint16_t *fr_map)
+static void take_lqs(struct quota *q, struct quota_leaf *l)
 {
 	bool same = true;
 
@@ -273,19 +275,14 @@ static void take_lqs(struct quota_leaf *l, const struct quota_tree *old, const u
 		to->blocked = lq->blocked;
 		to->n_waiting = lq->n_waiting;
 		to->n_running = lq->n_running;
-		for (size_t f = 0; !l->gone && f < old->nf; f++) {
-			if (fr_map[f] != QUOTA_NO_FR) {
-				to->use[fr_map[f]] = lq->use[f];
-			}
-		}
 	}
 	for (size_t i = 0; !same && i < l->n_lqs; i++) {
-		quota_set_each(l->lqs[i].ready, set_lq, l);
-		quota_set_each(l->lqs[i].blocked, set_lq, l);
+		quota_set_each(q, l->lqs[i].ready, set_lq, l);
+		quota_set_each(q, l->lqs[i].blocked, set_lq, l);
 	}
 	if (!same) {
-		quota_set_each(l->running, set_lq, l);
-		quota_set_each(l->leaving, set_lq, l);
+		quota_set_each(q, l->running, set_lq, l);
+		quota_set_each(q, l->leaving, set_lq, l);
 	}
 	mk_free(l->lqs);
 	l->lqs = l->next_lqs;
@@ -294,21 +291,22 @@ static void take_lqs(struct quota_leaf *l, const struct quota_tree *old, const u
 	l->kept = false;
 }
 
-static void charge_lq(void *ctx, struct quota_work *w)
+static void charge_lq(struct quota *q, void *ctx, struct quota_work *w)
 {
 	(void)ctx;
-	quota_charge_lq(w, 1);
+	quota_charge_lq(q, w, 1);
 }
 
-static void charge_orphan(void *ctx, struct quota_work *w)
+static void charge_orphan(struct quota *q, void *ctx, struct quota_work *w)
 {
 	struct quota_tree *t = ctx;
+	uint32_t node = quota_leaf_of(q, w)->node;
 
 	for (size_t i = 0; i < w->n_asks; i++) {
 		size_t f = quota_metas(w)[i].fr;
 
 		if (f != QUOTA_NO_FR) {
-			quota_cell(t, w->leaf->node, f)->use += quota_amounts(w)[i];
+			quota_cell(t, node, f)->use += quota_amounts(w)[i];
 		}
 	}
 }
@@ -316,14 +314,14 @@ static void charge_orphan(void *ctx, struct quota_work *w)
 static void park_all(struct quota *q, struct quota_leaf *l)
 {
 	for (size_t i = 0; i < l->n_lqs; i++) {
-		while (l->lqs[i].ready != NULL) {
-			struct quota_work *w = l->lqs[i].ready;
+		while (l->lqs[i].ready != 0) {
+			struct quota_work *w = quota_work_of(q, l->lqs[i].ready);
 
 			quota_leave(q, w);
 			quota_enter(q, w, QUOTA_PARKED);
 		}
-		while (l->lqs[i].blocked != NULL) {
-			struct quota_work *w = l->lqs[i].blocked;
+		while (l->lqs[i].blocked != 0) {
+			struct quota_work *w = quota_work_of(q, l->lqs[i].blocked);
 
 			quota_leave(q, w);
 			quota_enter(q, w, QUOTA_PARKED);
@@ -337,7 +335,7 @@ static void end_reservations(struct quota *q)
 	for (size_t i = q->n_reserved; i-- > 0;) {
 		struct quota_work *w = q->reserved[i];
 
-		if (!w->leaf->kept) {
+		if (!quota_leaf_of(q, w)->kept) {
 			quota_unreserve(q, w);
 		}
 	}
@@ -346,7 +344,7 @@ static void end_reservations(struct quota *q)
 static uint32_t nearest(const struct quota_tree *old, const struct quota_tree *t, uint32_t x)
 {
 	for (; x != QUOTA_NO_NODE; x = old->nodes[x].parent) {
-		uint32_t y = quota_tree_find(t, old->nodes[x].name);
+		uint32_t y = quota_tree_find(t, old->label[x]);
 
 		if (y != QUOTA_NO_NODE) {
 			return y;
@@ -359,8 +357,8 @@ static uint32_t nearest(const struct quota_tree *old, const struct quota_tree *t
 static bool orphan(struct quota *q, struct quota_tree *t, struct quota_leaf *l)
 {
 	park_all(q, l);
-	if (l->running == NULL && l->leaving == NULL) {
-		quota_leaf_free(l);
+	if (l->running == 0 && l->leaving == 0) {
+		quota_leaf_free(q, l);
 		return false;
 	}
 	l->node = nearest(q->t, t, l->node);
@@ -403,8 +401,8 @@ static void sort_out(struct quota *q, struct quota_tree *t)
 static void unblock_leaf(struct quota *q, struct quota_leaf *l)
 {
 	for (size_t i = 0; i < l->n_lqs; i++) {
-		while (l->lqs[i].blocked != NULL) {
-			struct quota_work *w = l->lqs[i].blocked;
+		while (l->lqs[i].blocked != 0) {
+			struct quota_work *w = quota_work_of(q, l->lqs[i].blocked);
 
 			quota_leave(q, w);
 			quota_enter(q, w, QUOTA_PENDING);
@@ -426,23 +424,25 @@ void quota_leaves_take(struct quota *q, struct quota_tree *t, const uint16_t *fr
 		if (l == NULL) {
 			continue;
 		}
-		take_lqs(l, old, fr_map);
+		take_lqs(q, l);
 		if (l->gone) {
 			l->node = x;
 			l->gone = false;
-			quota_set_each(l->running, charge_orphan, t);
-			quota_set_each(l->leaving, charge_orphan, t);
-			quota_set_each(l->running, charge_lq, NULL);
-			quota_set_each(l->leaving, charge_lq, NULL);
+			quota_set_each(q, l->running, charge_orphan, t);
+			quota_set_each(q, l->leaving, charge_orphan, t);
 		} else if (l->placed) {
 			carry_use(old, t, x, l, fr_map);
 		}
 		l->placed = true;
 		l->node = x;
+		if (l->n_lqs > 1) {
+			quota_set_each(q, l->running, charge_lq, NULL);
+			quota_set_each(q, l->leaving, charge_lq, NULL);
+		}
 	}
 	for (size_t i = 0; i < q->n_gone; i++) {
-		quota_set_each(q->gone[i]->running, charge_orphan, t);
-		quota_set_each(q->gone[i]->leaving, charge_orphan, t);
+		quota_set_each(q, q->gone[i]->running, charge_orphan, t);
+		quota_set_each(q, q->gone[i]->leaving, charge_orphan, t);
 	}
 	quota_sum_up(t);
 	q->t = t;

@@ -31,14 +31,14 @@ static void look(struct quota_try *x)
 		x->contested[k] = false;
 		for (size_t i = 0; i < x->depth; i++) {
 			const struct quota_cell *c = quota_cell(t, x->path[i], x->wants->v[k].fr);
-			int64_t after = c->sum + delta > c->reserved ? c->sum + delta : c->reserved;
+			int64_t after = quota_hold_after(t, c, delta);
 
 			if (after > c->max) {
 				x->contested[k] = true;
 				x->fits = false;
 				x->top = i > x->top ? i : x->top;
 			}
-			delta = after - quota_hold(c);
+			delta = after - quota_hold(t, c);
 		}
 	}
 }
@@ -68,7 +68,7 @@ static bool take_victim(struct quota_try *x, struct quota_work *v, enum quota_re
 	}
 	q->victims[q->n_victims++] = (struct quota_victim){v, reason, node};
 	v->chosen = true;
-	quota_charge_work(q->t, v, -1);
+	quota_charge_work(q, v, -1);
 	look(x);
 	return true;
 }
@@ -89,7 +89,7 @@ static bool where_ok(const struct quota_try *x, const struct quota_work *v)
 
 static void own_leaf(struct quota_try *x)
 {
-	struct quota_work *v = quota_set_first(x->leaf->running);
+	struct quota_work *v = quota_set_first(x->q, x->leaf->running);
 
 	if (x->leaf->b.within == QUOTA_NEVER) {
 		return;
@@ -99,7 +99,7 @@ static void own_leaf(struct quota_try *x)
 		    quota_try_uses(x, v) && !take_victim(x, v, QUOTA_BY_PRIORITY, x->path[0])) {
 			return;
 		}
-		v = quota_set_after(x->leaf->running, v, quota_by_worth);
+		v = quota_set_after(x->q, x->leaf->running, v, quota_by_worth);
 	}
 }
 
@@ -194,7 +194,7 @@ static void prune(struct quota_try *x)
 		struct quota_victim v = q->victims[i];
 		struct quota_lca *lca = &x->lca[level_of(x, v.node)];
 
-		quota_charge_work(q->t, v.work, 1);
+		quota_charge_work(q, v.work, 1);
 		lca->n_victims--;
 		if (quota_fits(q->t, x->path[0], x->wants, NULL) && right_kept(x)) {
 			v.work->chosen = false;
@@ -204,20 +204,20 @@ static void prune(struct quota_try *x)
 			continue;
 		}
 		lca->n_victims++;
-		quota_charge_work(q->t, v.work, -1);
+		quota_charge_work(q, v.work, -1);
 	}
 }
 
 static void evictions(struct quota *q, int sign)
 {
 	for (size_t i = 0; i < q->n_evicting; i++) {
-		quota_charge_work(q->t, q->evicting[i], sign);
+		quota_charge_work(q, q->evicting[i], sign);
 	}
 }
 
-static bool delayed(struct quota_work *w, int64_t now_ms)
+static bool delayed(const struct quota_leaf *l, const struct quota_work *w, int64_t now_ms)
 {
-	int64_t delay = w->leaf->b.delay_ms;
+	int64_t delay = l->b.delay_ms;
 
 	return delay > 0 && (w->since_ms == INT64_MIN || now_ms - w->since_ms < delay);
 }
@@ -230,16 +230,16 @@ enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct 
 	memset(x.lca, 0, sizeof(x.lca));
 	x.q = q;
 	x.w = w;
-	x.leaf = w->leaf;
+	x.leaf = quota_leaf_of(q, w);
 	x.wants = wants;
 	x.failed = false;
 	x.depth = 0;
 	x.first_victim = 0;
 	q->n_victims = 0;
-	if (wants->outside || (w->leaf->b.delay_ms > 0 && delayed(w, now_ms))) {
+	if (wants->outside || delayed(x.leaf, w, now_ms)) {
 		return MK_CONFLICT;
 	}
-	for (uint32_t n = w->leaf->node; n != QUOTA_NO_NODE; n = q->t->nodes[n].parent) {
+	for (uint32_t n = x.leaf->node; n != QUOTA_NO_NODE; n = q->t->nodes[n].parent) {
 		x.path[x.depth++] = n;
 	}
 	evictions(q, -1);
@@ -255,7 +255,7 @@ enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct 
 		prune(&x);
 	}
 	for (size_t i = 0; i < q->n_victims; i++) {
-		quota_charge_work(q->t, q->victims[i].work, 1);
+		quota_charge_work(q, q->victims[i].work, 1);
 		q->victims[i].work->chosen = false;
 	}
 	evictions(q, 1);

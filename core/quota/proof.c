@@ -4,35 +4,24 @@
 
 static void count(struct quota *q, const struct quota_work *w)
 {
-	for (size_t i = 0; quota_charged(w) && i < w->n_asks; i++) {
+	const struct quota_leaf *l = quota_leaf_of(q, w);
+
+	for (size_t i = 0; i < w->n_asks; i++) {
 		size_t f = quota_metas(w)[i].fr;
 
 		if (f != QUOTA_NO_FR) {
-			quota_cell(q->t, w->leaf->node, f)->use += quota_amounts(w)[i];
+			quota_cell(q->t, l->node, f)->use += quota_amounts(w)[i];
 		}
 	}
-	if (quota_charged(w) && (w->leaf->n_lqs > 1 || q->n_gone > 0)) {
-		quota_charge_lq(w, 1);
-	}
-}
-
-/* A leaf's only LocalQueue uses what the leaf does, where no orphan usage is. */
-static void single_lqs(struct quota *q)
-{
-	for (uint32_t x = 0; x < q->t->n; x++) {
-		const struct quota_leaf *l = q->t->nodes[x].leaf;
-
-		for (size_t f = 0; l != NULL && l->n_lqs == 1 && f < q->t->nf; f++) {
-			l->lqs[0].use[f] = quota_cell(q->t, x, f)->use;
-		}
+	if (l->n_lqs > 1) {
+		quota_charge_lq(q, w, 1);
 	}
 }
 
 static void uncount_lq(void *ctx, const struct quota_work *w)
 {
-	(void)ctx;
 	if (quota_charged(w)) {
-		quota_charge_lq(w, -1);
+		quota_charge_lq(ctx, w, -1);
 	}
 }
 
@@ -41,62 +30,87 @@ static void clear_lqs(struct quota *q)
 	for (uint32_t x = 0; x < q->t->n; x++) {
 		struct quota_leaf *l = q->t->nodes[x].leaf;
 
-		for (size_t i = 0; l != NULL && i < l->n_lqs; i++) {
+		for (size_t i = 0; l != NULL && l->n_lqs > 1 && i < l->n_lqs; i++) {
 			memset(l->lqs[i].use, 0, q->t->nf * sizeof(int64_t));
 		}
 	}
 }
 
-/* What 'count' will touch some turns later is asked for early: the workloads lie anywhere in memory. */
-static void prefetch(const struct quota *q, size_t i)
+/* A place in the pool of workloads, which is walked as it lies in memory. */
+struct place {
+	size_t chunk, unit;
+};
+
+static const struct quota_work *step(const struct quota *q, struct place *at)
 {
-	const struct quota_work *far = i + 48 < q->n_table ? q->table[i + 48] : NULL;
-	const struct quota_work *mid = i + 32 < q->n_table ? q->table[i + 32] : NULL;
-	const struct quota_work *near = i + 16 < q->n_table ? q->table[i + 16] : NULL;
+	while (at->chunk < q->works.n_chunks) {
+		const uint64_t *chunk = (const void *)q->works.chunks[at->chunk];
 
-	if (far != NULL) {
-		__builtin_prefetch(far);
-		__builtin_prefetch(quota_amounts(far) + 4);
-	}
-	if (mid != NULL && mid->leaf != NULL) {
-		__builtin_prefetch(mid->leaf);
-	}
-	if (near != NULL && near->leaf != NULL && near->n_asks > 0 &&
-	    quota_metas(near)->fr != QUOTA_NO_FR) {
-		const struct quota_cell *c =
-			quota_cell(q->t, near->leaf->node, quota_metas(near)->fr);
+		if (at->unit < chunk[0]) {
+			const struct quota_work *w = (const void *)&chunk[at->unit];
 
-		__builtin_prefetch(c, 1);
-		__builtin_prefetch(c + 1, 1);
+			at->unit += (quota_work_size(w) + 7) / 8;
+			return w;
+		}
+		at->chunk++;
+		at->unit = 1;
+	}
+	return NULL;
+}
+
+/* What 'count' will touch some turns later is asked for early: leaves and their cells lie anywhere. */
+static void ask_leaf(const struct quota *q, const struct quota_work *w)
+{
+	if (w != NULL && quota_charged(w)) {
+		__builtin_prefetch(quota_leaf_of(q, w));
 	}
 }
 
+static void ask_cells(const struct quota *q, const struct quota_work *w)
+{
+	if (w != NULL && quota_charged(w) && w->n_asks > 0 && quota_metas(w)->fr != QUOTA_NO_FR) {
+		__builtin_prefetch(quota_cell(q->t, quota_leaf_of(q, w)->node, quota_metas(w)->fr),
+				   1);
+	}
+}
+
+enum { FAR = 32, NEAR = 16 };
+
 void quota_recount(struct quota *q)
 {
+	struct place far = {.unit = 1};
+	struct place near = {.unit = 1};
+	struct place here = {.unit = 1};
+	const struct quota_work *w;
+
 	for (size_t i = 0; i < q->t->n * q->t->nf; i++) {
 		q->t->cells[i].use = 0;
 		q->t->cells[i].sum = 0;
 	}
 	clear_lqs(q);
-	for (size_t i = 0; i < q->n_table; i++) {
-		prefetch(q, i);
-		if (q->table[i] != NULL) {
-			count(q, q->table[i]);
-		}
+	for (size_t i = 0; i < FAR; i++) {
+		ask_leaf(q, step(q, &far));
 	}
-	if (q->n_gone == 0) {
-		single_lqs(q);
+	for (size_t i = 0; i < NEAR; i++) {
+		ask_cells(q, step(q, &near));
+	}
+	for (w = step(q, &here); w != NULL; w = step(q, &here)) {
+		ask_leaf(q, step(q, &far));
+		ask_cells(q, step(q, &near));
+		if (quota_charged(w)) {
+			count(q, w);
+		}
 	}
 	quota_sum_up(q->t);
 }
 
 static enum mk_code check_lqs(struct quota *q, struct mk_err *err)
 {
-	quota_works(q, uncount_lq, NULL);
+	quota_works(q, uncount_lq, q);
 	for (uint32_t x = 0; x < q->t->n; x++) {
 		const struct quota_leaf *l = q->t->nodes[x].leaf;
 
-		for (size_t i = 0; l != NULL && i < l->n_lqs; i++) {
+		for (size_t i = 0; l != NULL && l->n_lqs > 1 && i < l->n_lqs; i++) {
 			for (size_t f = 0; f < q->t->nf; f++) {
 				if (l->lqs[i].use[f] != 0) {
 					return err_set(err, MK_BUG, "quota",
@@ -109,27 +123,41 @@ static enum mk_code check_lqs(struct quota *q, struct mk_err *err)
 	return MK_OK;
 }
 
+/* The cells and, where there are any, the reserves. */
+static void *copy_of(const void *p, size_t bytes)
+{
+	void *copy = mk_malloc(bytes);
+
+	if (copy != NULL && bytes > 0 && p != NULL) {
+		memcpy(copy, p, bytes);
+	}
+	return copy;
+}
+
 enum mk_code quota_self_check(struct quota *q, struct mk_err *err)
 {
 	size_t n = q->t->n * q->t->nf;
-	struct quota_cell *was = mk_malloc((n + 1) * sizeof(*was));
-	enum mk_code code;
+	struct quota_cell *was = copy_of(q->t->cells, n * sizeof(*was));
+	int64_t *reserved =
+		q->t->reserved == NULL ? NULL : copy_of(q->t->reserved, n * sizeof(*reserved));
+	enum mk_code code = MK_OK;
 
-	if (was == NULL) {
-		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
-	}
-	if (n > 0) {
-		memcpy(was, q->t->cells, n * sizeof(*was));
+	if (was == NULL || (q->t->reserved != NULL && reserved == NULL)) {
+		code = err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+		goto out;
 	}
 	code = check_lqs(q, err);
 	quota_effective(q->t);
 	quota_recount(q);
 	for (size_t i = 0; code == MK_OK && i < n; i++) {
-		if (memcmp(&was[i], &q->t->cells[i], sizeof(*was)) != 0) {
+		if (memcmp(&was[i], &q->t->cells[i], sizeof(*was)) != 0 ||
+		    (reserved != NULL && reserved[i] != q->t->reserved[i])) {
 			code = err_set(err, MK_BUG, "quota", "sums of node %.*s are off",
-				       STR_ARG(q->t->nodes[i / q->t->nf].name));
+				       STR_ARG(q->t->label[i / q->t->nf]));
 		}
 	}
+out:
 	mk_free(was);
+	mk_free(reserved);
 	return code;
 }

@@ -241,7 +241,7 @@ struct quota_work_info {
 };
 
 /* What is known of a workload. */
-struct quota_work_info quota_work_at(const struct quota_work *w);
+struct quota_work_info quota_work_at(const struct quota *q, const struct quota_work *w);
 /* Its i-th ask (below n_asks; those of 0 were dropped); the flavor is empty while none is assigned. */
 struct quota_ask quota_work_ask(const struct quota *q, const struct quota_work *w, size_t i);
 /* Calls fn for each workload in no particular order; fn must change nothing. */

@@ -8,6 +8,7 @@
 #define MK_QUOTA_IMPL_H
 
 #include "core/base/alloc.h"
+#include "core/base/alloc_big.h"
 #include "core/base/list.h"
 #include "core/quota/quota.h"
 
@@ -20,15 +21,10 @@ enum { QUOTA_NO_RES = 255, QUOTA_NO_FR = 65535, QUOTA_LIMIT_BITS = 61 };
 #define QUOTA_NO_NODE UINT32_MAX
 
 struct quota_cell {
-	int64_t nominal, max, reserved;
+	int64_t nominal, max;
 	int64_t use;
 	int64_t sum; /* what hold is before the reserve: use of a leaf; hold of children and orphans inside */
 };
-
-static inline int64_t quota_hold(const struct quota_cell *c)
-{
-	return c->sum > c->reserved ? c->sum : c->reserved;
-}
 
 /* Place in an order: smaller first by class, by u / (m * w) (m or w 0: infinite), then by the workload. */
 struct quota_key {
@@ -54,10 +50,14 @@ struct quota_meta {
 	uint8_t pod;
 };
 
-/* Followed by n_asks amounts, n_pods masks when 'masked', a bitmap when 'placed', n_asks quota_meta, the uid. */
+/*
+ * One cache line, followed by n_asks amounts, n_pods masks when 'masked', a bitmap when 'placed', n_asks quota_meta, the
+ * uid. References are those of quota.works and quota.leaves, 0: none.
+ */
 struct quota_work {
-	struct quota_work *left, *right; /* in the one ordered set that it is in */
-	struct quota_leaf *leaf;         /* NULL when parked */
+	uint32_t left, right; /* in the one ordered set that it is in */
+	uint32_t self;
+	uint32_t leaf; /* 0 when parked */
 	int64_t time_ms;
 	int64_t since_ms; /* charged: when that was; else when it was first blocked, INT64_MIN before */
 	uint64_t stamp; /* pending: cycle of nomination; blocked: when; reserved: cycle of its turn;
@@ -67,40 +67,40 @@ struct quota_work {
 		limit; /* the outside change since which it had a plan that counts for the loop limit */
 	int32_t priority;
 	uint32_t lq;
-	uint16_t n_asks;
-	uint8_t n_pods, uid_len;
-	uint8_t state;
+	uint8_t n_asks, n_pods, uid_len;
+	uint8_t state; /* QUOTA_FREE: a hole */
 	bool masked, placed;
 	bool delayed; /* blocked while its leaf's delay ran */
 	bool chosen;  /* a victim of the plan being made */
-	bool fits;    /* so it was when nominated */
 };
 
 struct quota_lqueue {
 	mk_str name;
 	int64_t weight;
-	struct quota_work *ready, *blocked;
-	uint32_t moved;              /* its index after quota_apply */
-	size_t n_waiting, n_running; /* waiting: ready, blocked */
-	int64_t *use; /* per pair: what its admitted workloads hold, reservations included */
+	uint32_t ready, blocked;       /* sets of workloads */
+	uint32_t moved;                /* its index after quota_apply */
+	uint32_t n_waiting, n_running; /* waiting: ready, blocked */
+	/* Per pair: what its admitted workloads hold, reservations included. NULL at a leaf's only one: never asked for. */
+	int64_t *use;
 };
 
 struct quota_leaf {
 	uint32_t node; /* its own, or where orphan usage goes when 'gone' */
 	bool gone;     /* no leaf of the tree any more */
 	/* What every charge touches stands first. */
+	uint32_t self;
+	uint32_t n_lqs;
 	struct quota_lqueue *lqs; /* one block with names and use */
-	size_t n_lqs;
-	struct quota_work *running; /* admitted and reserving */
-	struct quota_work *leaving; /* evicting */
-	size_t n_running, n_ready, n_blocked;
+	uint32_t running;         /* set: admitted and reserving */
+	uint32_t leaving;         /* set: evicting */
+	uint32_t n_running, n_ready, n_blocked;
+	uint32_t n_next_lqs;
 	struct quota_behaviour b;
 	mk_str name; /* owned */
 	struct list_node active,
 		stuck; /* in quota.active while n_ready, in quota.stuck while n_blocked */
 	/* while quota_apply prepares */
 	struct quota_lqueue *next_lqs;
-	size_t n_next_lqs;
 	bool kept, placed; /* placed: 'node' is one of quota.t */
 };
 
@@ -117,13 +117,13 @@ struct quota_tnode {
 	bool fence_open, absolute;
 	bool queued, touched; /* among the children that offer; in quota.touched */
 	int8_t min_weight, max_weight;
-	int64_t weight;
-	mk_str name;
+	int32_t weight;
+	uint32_t next_touched;
 	struct quota_leaf *leaf;
 	struct quota_work *cand;
-	uint64_t changed;                /* quota.seq when its values last changed */
-	uint32_t min, n_min, max, n_max; /* ranges of quota_tree.base */
-	uint32_t next_touched;
+	uint64_t changed;      /* quota.seq when its values last changed */
+	uint32_t base;         /* where its amounts begin in quota_tree.base: minima, maxima */
+	uint16_t n_min, n_max; /* how many */
 };
 
 struct quota_pair {
@@ -138,7 +138,9 @@ struct quota_pair {
 struct quota_tree {
 	size_t n, nf, n_res;
 	struct quota_tnode *nodes;
+	mk_str *label; /* names of nodes */
 	struct quota_cell *cells;
+	int64_t *reserved; /* as cells; NULL when no amount of the tree has a lending limit */
 	struct quota_key *keys;
 	uint64_t *
 		shares; /* of HDRF: per node and resource, in 2^-40 of the total; then per node its share */
@@ -161,9 +163,24 @@ struct quota_tree {
 	size_t bytes;
 };
 
+enum { QUOTA_FREE = 255, QUOTA_N_SIZES = 320, QUOTA_CHUNK = 65536 };
+
+/*
+ * Objects of the same lifetime as the library, known by 32-bit references, side by side in chunks (pool.c). The first
+ * unit of a chunk says how many units of it are used. Objects begin with a uint32_t that links the free ones of a size.
+ */
+struct quota_pool {
+	char **chunks;
+	void **blocks;
+	size_t n_chunks, n_spare, size_chunks; /* used; there; room in 'chunks' */
+	size_t n_blocks, size_blocks;
+	uint32_t free[QUOTA_N_SIZES]; /* by units of 8 bytes */
+};
+
 struct quota {
 	struct quota_tree *t; /* never NULL; n 0 before the first quota_apply */
-	struct quota_work **table;
+	struct quota_pool works, leaves;
+	uint32_t *table;
 	size_t n_table, n_works, n_dead;
 	struct list_node active, stuck;
 	struct quota_leaf **gone;
@@ -181,13 +198,60 @@ struct quota {
 	int64_t now_ms;
 	bool in_cycle;
 	uint32_t touched[QUOTA_MAX_LEVELS + 1]; /* inner nodes with an offer, by level */
-	size_t bytes;
 };
 
 /* Inside the tree, one node and pair. */
 static inline struct quota_cell *quota_cell(const struct quota_tree *t, uint32_t node, size_t fr)
 {
 	return &t->cells[(size_t)node * t->nf + fr];
+}
+
+static inline int64_t quota_reserved(const struct quota_tree *t, const struct quota_cell *c)
+{
+	return t->reserved == NULL ? 0 : t->reserved[c - t->cells];
+}
+
+/* What a cell holds once 'delta' is added to it. */
+static inline int64_t quota_hold_after(const struct quota_tree *t, const struct quota_cell *c,
+				       int64_t delta)
+{
+	int64_t reserved = quota_reserved(t, c);
+
+	return c->sum + delta > reserved ? c->sum + delta : reserved;
+}
+
+static inline int64_t quota_hold(const struct quota_tree *t, const struct quota_cell *c)
+{
+	return quota_hold_after(t, c, 0);
+}
+
+static inline void *quota_pool_at(const struct quota_pool *p, uint32_t ref)
+{
+	return p->chunks[ref / (QUOTA_CHUNK / 8)] + (size_t)(ref % (QUOTA_CHUNK / 8)) * 8;
+}
+
+/* The workload of a reference; NULL for 0. */
+static inline struct quota_work *quota_work_of(const struct quota *q, uint32_t ref)
+{
+	return ref == 0 ? NULL : quota_pool_at(&q->works, ref);
+}
+
+/* The leaf of 'w', which is not parked. */
+static inline struct quota_leaf *quota_leaf_of(const struct quota *q, const struct quota_work *w)
+{
+	return quota_pool_at(&q->leaves, w->leaf);
+}
+
+/* The same, NULL when it is parked. */
+static inline struct quota_leaf *quota_leaf_or_null(const struct quota *q,
+						    const struct quota_work *w)
+{
+	return w->leaf == 0 ? NULL : quota_leaf_of(q, w);
+}
+
+static inline uint32_t quota_ref(const struct quota_work *w)
+{
+	return w == NULL ? 0 : w->self;
 }
 
 static inline int64_t *quota_amounts(const struct quota_work *w)
@@ -225,21 +289,30 @@ static inline bool quota_charged(const struct quota_work *w)
 typedef int quota_order(const struct quota_work *a, const struct quota_work *b);
 int quota_by_turn(const struct quota_work *a, const struct quota_work *b);
 int quota_by_worth(const struct quota_work *a, const struct quota_work *b);
-void quota_set_add(struct quota_work **root, struct quota_work *w, quota_order *cmp);
-void quota_set_del(struct quota_work **root, struct quota_work *w, quota_order *cmp);
-struct quota_work *quota_set_first(struct quota_work *root);
-struct quota_work *quota_set_after(struct quota_work *root, const struct quota_work *w,
+void quota_set_add(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp);
+void quota_set_del(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp);
+struct quota_work *quota_set_first(const struct quota *q, uint32_t root);
+struct quota_work *quota_set_after(const struct quota *q, uint32_t root, const struct quota_work *w,
 				   quota_order *cmp);
-void quota_set_each(struct quota_work *root, void (*fn)(void *ctx, struct quota_work *w),
-		    void *ctx);
+void quota_set_each(struct quota *q, uint32_t root,
+		    void (*fn)(struct quota *q, void *ctx, struct quota_work *w), void *ctx);
 /* Adds to a growing array of pointers. */
 bool quota_room(void **p, size_t *size, size_t n, size_t item);
+
+/* --- pool.c --- */
+/* 'size' bytes of any content at most QUOTA_N_SIZES * 8 - 8; NULL when out of memory. */
+void *quota_pool_take(struct quota_pool *p, size_t size, uint32_t *ret_ref);
+/* Back to the pool; the object's bytes from the fifth on stay. */
+void quota_pool_give(struct quota_pool *p, uint32_t ref, size_t size);
+void quota_pool_done(struct quota_pool *p);
+size_t quota_pool_bytes(const struct quota_pool *p);
+size_t quota_work_size(const struct quota_work *w);
 
 /* --- charge.c: usage --- */
 void quota_wants_of(const struct quota_work *w, struct quota_wants *ret);
 void quota_charge(struct quota_tree *t, uint32_t node, size_t fr, int64_t amount);
-void quota_charge_work(struct quota_tree *t, const struct quota_work *w, int sign);
-void quota_charge_lq(const struct quota_work *w, int sign);
+void quota_charge_work(const struct quota *q, const struct quota_work *w, int sign);
+void quota_charge_lq(const struct quota *q, const struct quota_work *w, int sign);
 bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
 		struct quota_row *ret);
 size_t quota_rows(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
@@ -282,7 +355,7 @@ enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, s
 				  const uint32_t *place, struct mk_err *err);
 void quota_leaves_drop(struct quota *q, struct quota_tree *t);
 void quota_leaves_take(struct quota *q, struct quota_tree *t, const uint16_t *fr_map);
-void quota_leaf_free(struct quota_leaf *l);
+void quota_leaf_free(struct quota *q, struct quota_leaf *l);
 
 /* --- hdrf.c --- */
 struct quota_work *quota_hdrf_pick(struct quota *q);

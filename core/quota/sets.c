@@ -32,89 +32,102 @@ int quota_by_worth(const struct quota_work *a, const struct quota_work *b)
 }
 
 /* Splits at 'w', which is in neither half. */
-static void split(struct quota_work *root, const struct quota_work *w, quota_order *cmp,
-		  struct quota_work **lo, struct quota_work **hi)
+static void split(const struct quota *q, uint32_t ref, const struct quota_work *w, quota_order *cmp,
+		  uint32_t *lo, uint32_t *hi)
 {
-	while (root != NULL) {
+	while (ref != 0) {
+		struct quota_work *root = quota_work_of(q, ref);
+
 		if (cmp(root, w) < 0) {
-			*lo = root;
+			*lo = ref;
 			lo = &root->right;
-			root = root->right;
+			ref = root->right;
 		} else {
-			*hi = root;
+			*hi = ref;
 			hi = &root->left;
-			root = root->left;
+			ref = root->left;
 		}
 	}
-	*lo = NULL;
-	*hi = NULL;
+	*lo = 0;
+	*hi = 0;
 }
 
-void quota_set_add(struct quota_work **root, struct quota_work *w, quota_order *cmp)
+void quota_set_add(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp)
 {
-	while (*root != NULL && (*root)->hash >= w->hash) {
-		root = cmp(w, *root) < 0 ? &(*root)->left : &(*root)->right;
+	struct quota_work *at = quota_work_of(q, *root);
+
+	while (at != NULL && at->hash >= w->hash) {
+		root = cmp(w, at) < 0 ? &at->left : &at->right;
+		at = quota_work_of(q, *root);
 	}
-	split(*root, w, cmp, &w->left, &w->right);
-	*root = w;
+	split(q, *root, w, cmp, &w->left, &w->right);
+	*root = w->self;
 }
 
-void quota_set_del(struct quota_work **root, struct quota_work *w, quota_order *cmp)
+void quota_set_del(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp)
 {
-	struct quota_work *a = w->left;
-	struct quota_work *b = w->right;
+	struct quota_work *a = quota_work_of(q, w->left);
+	struct quota_work *b = quota_work_of(q, w->right);
 
-	while (*root != NULL && *root != w) {
-		root = cmp(w, *root) < 0 ? &(*root)->left : &(*root)->right;
+	while (*root != 0 && *root != w->self) {
+		struct quota_work *at = quota_work_of(q, *root);
+
+		root = cmp(w, at) < 0 ? &at->left : &at->right;
 	}
 	while (a != NULL && b != NULL) {
 		if (a->hash >= b->hash) {
-			*root = a;
+			*root = a->self;
 			root = &a->right;
-			a = a->right;
+			a = quota_work_of(q, a->right);
 		} else {
-			*root = b;
+			*root = b->self;
 			root = &b->left;
-			b = b->left;
+			b = quota_work_of(q, b->left);
 		}
 	}
-	*root = a != NULL ? a : b;
-	w->left = NULL;
-	w->right = NULL;
+	*root = quota_ref(a != NULL ? a : b);
+	w->left = 0;
+	w->right = 0;
 }
 
-struct quota_work *quota_set_first(struct quota_work *root)
+struct quota_work *quota_set_first(const struct quota *q, uint32_t root)
 {
-	while (root != NULL && root->left != NULL) {
-		root = root->left;
+	struct quota_work *w = quota_work_of(q, root);
+
+	while (w != NULL && w->left != 0) {
+		w = quota_work_of(q, w->left);
 	}
-	return root;
+	return w;
 }
 
-struct quota_work *quota_set_after(struct quota_work *root, const struct quota_work *w,
+struct quota_work *quota_set_after(const struct quota *q, uint32_t root, const struct quota_work *w,
 				   quota_order *cmp)
 {
 	struct quota_work *best = NULL;
+	struct quota_work *at = quota_work_of(q, root);
 
-	while (root != NULL) {
-		if (cmp(root, w) > 0) {
-			best = root;
-			root = root->left;
+	while (at != NULL) {
+		if (cmp(at, w) > 0) {
+			best = at;
+			at = quota_work_of(q, at->left);
 		} else {
-			root = root->right;
+			at = quota_work_of(q, at->right);
 		}
 	}
 	return best;
 }
 
-void quota_set_each(struct quota_work *root, void (*fn)(void *ctx, struct quota_work *w), void *ctx)
+void quota_set_each(struct quota *q, uint32_t root,
+		    void (*fn)(struct quota *q, void *ctx, struct quota_work *w), void *ctx)
 {
-	while (root != NULL) {
-		struct quota_work *right = root->right;
+	struct quota_work *w = quota_work_of(q, root);
 
-		quota_set_each(root->left, fn, ctx);
-		fn(ctx, root);
-		root = right;
+	while (w != NULL) {
+		struct quota_work *right = quota_work_of(q, w->right);
+
+		quota_set_each(q, w->left, fn, ctx);
+		fn(q, ctx, w);
+		w = right;
 	}
 }
 

@@ -12,7 +12,9 @@ void quota_tree_free(struct quota_tree *t)
 		return;
 	}
 	mk_free(t->nodes);
+	mk_free(t->label);
 	mk_free(t->cells);
+	mk_free(t->reserved);
 	mk_free(t->keys);
 	mk_free(t->shares);
 	mk_free(t->heap);
@@ -34,7 +36,7 @@ uint32_t quota_tree_find(const struct quota_tree *t, mk_str name)
 		if (at == 0) {
 			break;
 		}
-		if (str_eq(t->nodes[at - 1].name, name)) {
+		if (str_eq(t->label[at - 1], name)) {
 			return at - 1;
 		}
 	}
@@ -54,6 +56,9 @@ static bool amount_ok(int64_t v)
 static enum mk_code check_amounts(const struct quota_desc *d, const struct quota_node *n,
 				  const struct quota_amount *a, size_t n_a, struct mk_err *err)
 {
+	if (n_a > QUOTA_MAX_FR) {
+		return bad(err, "too many amounts of a node", n->name);
+	}
 	for (size_t i = 0; i < n_a; i++) {
 		if (a[i].fr >= d->n_frs || !amount_ok(a[i].nominal)) {
 			return bad(err, "amount of a node", n->name);
@@ -282,13 +287,12 @@ static void fill_node(struct quota_tree *t, const struct quota_node *n, uint32_t
 		.absolute = n->absolute,
 		.min_weight = (int8_t)n->min_weight,
 		.max_weight = (int8_t)n->max_weight,
-		.weight = n->weight,
-		.name = keep(text, n->name),
-		.min = *n_base,
-		.n_min = n->absolute ? (uint32_t)n->n_min : 0,
-		.max = *n_base + (n->absolute ? (uint32_t)n->n_min : 0),
-		.n_max = n->absolute ? (uint32_t)n->n_max : 0,
+		.weight = (int32_t)n->weight,
+		.base = *n_base,
+		.n_min = n->absolute ? (uint16_t)n->n_min : 0,
+		.n_max = n->absolute ? (uint16_t)n->n_max : 0,
 	};
+	t->label[at] = keep(text, n->name);
 	for (size_t i = 0; i < to->n_min; i++) {
 		t->base[(*n_base)++] =
 			(struct quota_base){n->min[i].nominal, n->min[i].lending, n->min[i].fr};
@@ -302,12 +306,11 @@ static void fill_node(struct quota_tree *t, const struct quota_node *n, uint32_t
 static enum mk_code index_names(struct quota_tree *t, struct mk_err *err)
 {
 	for (uint32_t x = 0; x < t->n; x++) {
-		uint64_t h = hash64(t->nodes[x].name);
+		uint64_t h = hash64(t->label[x]);
 
 		while (t->names[h & (t->n_names - 1)] != 0) {
-			if (str_eq(t->nodes[t->names[h & (t->n_names - 1)] - 1].name,
-				   t->nodes[x].name)) {
-				return bad(err, "a name twice", t->nodes[x].name);
+			if (str_eq(t->label[t->names[h & (t->n_names - 1)] - 1], t->label[x])) {
+				return bad(err, "a name twice", t->label[x]);
 			}
 			h++;
 		}
@@ -417,7 +420,8 @@ static bool make_room(const struct quota *q, const struct quota_desc *d, struct 
 	}
 	for (t->n_names = 4; t->n_names < 2 * d->n_nodes; t->n_names *= 2) {
 	}
-	t->nodes = mk_calloc(d->n_nodes, sizeof(*t->nodes));
+	t->nodes = mk_calloc_big(d->n_nodes * sizeof(*t->nodes));
+	t->label = mk_calloc(d->n_nodes, sizeof(*t->label));
 	t->keys = mk_calloc(d->n_nodes, sizeof(*t->keys));
 	t->heap = mk_calloc(d->n_nodes, sizeof(*t->heap));
 	t->pos = mk_calloc(d->n_nodes, sizeof(*t->pos));
@@ -425,13 +429,13 @@ static bool make_room(const struct quota *q, const struct quota_desc *d, struct 
 	t->text = mk_malloc(text_size(q, d));
 	t->base = mk_malloc((n_base + 1) * sizeof(*t->base));
 	t->pairs = mk_calloc(nf + 1, sizeof(*t->pairs));
-	t->cells = mk_calloc(d->n_nodes * (nf > 0 ? nf : 1), sizeof(*t->cells));
-	t->bytes =
-		d->n_nodes * (sizeof(*t->nodes) + sizeof(*t->keys) + 8 + nf * sizeof(*t->cells)) +
-		t->n_names * 4 + text_size(q, d) + (n_base + 1) * sizeof(*t->base);
-	return t->nodes != NULL && t->keys != NULL && t->heap != NULL && t->pos != NULL &&
-	       t->names != NULL && t->text != NULL && t->base != NULL && t->pairs != NULL &&
-	       t->cells != NULL;
+	t->cells = mk_calloc_big(d->n_nodes * nf * sizeof(*t->cells));
+	t->bytes = d->n_nodes * (sizeof(*t->nodes) + sizeof(mk_str) + sizeof(*t->keys) + 8 +
+				 nf * sizeof(*t->cells)) +
+		   t->n_names * 4 + text_size(q, d) + (n_base + 1) * sizeof(*t->base);
+	return t->nodes != NULL && t->label != NULL && t->keys != NULL && t->heap != NULL &&
+	       t->pos != NULL && t->names != NULL && t->text != NULL && t->base != NULL &&
+	       t->pairs != NULL && t->cells != NULL;
 }
 
 enum mk_code quota_apply(struct quota *q, const struct quota_desc *d, struct mk_err *err)
@@ -462,6 +466,12 @@ enum mk_code quota_apply(struct quota *q, const struct quota_desc *d, struct mk_
 		t->shares = mk_calloc(t->n * (t->n_res + 2), sizeof(*t->shares));
 		code = t->shares == NULL ? err_set(err, MK_NO_MEMORY, "quota", "out of memory")
 					 : MK_OK;
+	}
+	if (code == MK_OK && t->has_reserve) {
+		t->reserved = mk_calloc(t->n * t->nf, sizeof(*t->reserved));
+		t->bytes += t->n * t->nf * sizeof(*t->reserved);
+		code = t->reserved == NULL ? err_set(err, MK_NO_MEMORY, "quota", "out of memory")
+					   : MK_OK;
 	}
 	if (code == MK_OK) {
 		quota_effective(t);

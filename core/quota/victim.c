@@ -37,7 +37,8 @@ static bool chain_ok(const struct quota_try *x, const struct quota_work *v)
 {
 	const struct quota_tree *t = x->q->t;
 
-	for (uint32_t n = v->leaf->node; n != x->path[x->at]; n = t->nodes[n].parent) {
+	for (uint32_t n = quota_leaf_of(x->q, v)->node; n != x->path[x->at];
+	     n = t->nodes[n].parent) {
 		bool any = false;
 
 		for (size_t k = 0; k < x->wants->n && !any; k++) {
@@ -55,7 +56,7 @@ static bool fair_ok(const struct quota_try *x, const struct quota_work *v)
 	const struct quota_tree *t = x->q->t;
 	struct quota_wants wants QUOTA_RAW;
 	struct quota_key share;
-	uint32_t b = v->leaf->node;
+	uint32_t b = quota_leaf_of(x->q, v)->node;
 
 	while (t->nodes[b].parent != x->path[x->at]) {
 		b = t->nodes[b].parent;
@@ -98,13 +99,13 @@ static bool eligible(const struct quota_try *x, const struct quota_work *v)
 
 static struct quota_work *in_leaf(const struct quota_try *x, const struct quota_leaf *l)
 {
-	struct quota_work *v = quota_set_first(l->running);
+	struct quota_work *v = quota_set_first(x->q, l->running);
 
 	while (v != NULL && (x->leaf->b.reclaim == QUOTA_ANY || v->priority < x->w->priority)) {
 		if (eligible(x, v)) {
 			return v;
 		}
-		v = quota_set_after(l->running, v, quota_by_worth);
+		v = quota_set_after(x->q, l->running, v, quota_by_worth);
 	}
 	return NULL;
 }

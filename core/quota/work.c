@@ -27,16 +27,13 @@ void quota_free(struct quota *q)
 	if (q == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < q->n_table; i++) {
-		mk_free(q->table[i]);
-	}
 	for (uint32_t x = 0; x < q->t->n; x++) {
 		if (q->t->nodes[x].leaf != NULL) {
-			quota_leaf_free(q->t->nodes[x].leaf);
+			quota_leaf_free(q, q->t->nodes[x].leaf);
 		}
 	}
 	for (size_t i = 0; i < q->n_gone; i++) {
-		quota_leaf_free(q->gone[i]);
+		quota_leaf_free(q, q->gone[i]);
 	}
 	mk_free(q->table);
 	mk_free(q->gone);
@@ -45,6 +42,8 @@ void quota_free(struct quota *q)
 	mk_free(q->victims);
 	mk_free(q->kept);
 	quota_tree_free(q->t);
+	quota_pool_done(&q->works);
+	quota_pool_done(&q->leaves);
 	mk_free(q);
 }
 
@@ -102,7 +101,7 @@ static void note_leaf(struct quota *q, struct quota_leaf *l)
 /* Puts 'w', which is in no set, into that of 'state'. Usage is the caller's business. */
 void quota_enter(struct quota *q, struct quota_work *w, enum quota_state state)
 {
-	struct quota_leaf *l = w->leaf;
+	struct quota_leaf *l = quota_leaf_or_null(q, w);
 	struct quota_lqueue *lq = l != NULL ? &l->lqs[w->lq] : NULL;
 
 	w->state = (uint8_t)state;
@@ -110,30 +109,30 @@ void quota_enter(struct quota *q, struct quota_work *w, enum quota_state state)
 	case QUOTA_PENDING:
 		w->stamp = 0;
 		w->delayed = false;
-		quota_set_add(&lq->ready, w, quota_by_turn);
+		quota_set_add(q, &lq->ready, w, quota_by_turn);
 		lq->n_waiting++;
 		l->n_ready++;
 		break;
 	case QUOTA_BLOCKED:
 		w->stamp = q->seq;
-		quota_set_add(&lq->blocked, w, quota_by_turn);
+		quota_set_add(q, &lq->blocked, w, quota_by_turn);
 		lq->n_waiting++;
 		l->n_blocked++;
 		q->n_delayed += w->delayed;
 		break;
 	case QUOTA_RESERVED:
 	case QUOTA_ADMITTED:
-		quota_set_add(&l->running, w, quota_by_worth);
+		quota_set_add(q, &l->running, w, quota_by_worth);
 		lq->n_running++;
 		l->n_running++;
 		break;
 	case QUOTA_EVICTING:
-		quota_set_add(&l->leaving, w, quota_by_worth);
+		quota_set_add(q, &l->leaving, w, quota_by_worth);
 		lq->n_running++;
 		l->n_running++;
 		break;
 	case QUOTA_PARKED:
-		w->leaf = NULL;
+		w->leaf = 0;
 		return;
 	}
 	note_leaf(q, l);
@@ -141,29 +140,29 @@ void quota_enter(struct quota *q, struct quota_work *w, enum quota_state state)
 
 void quota_leave(struct quota *q, struct quota_work *w)
 {
-	struct quota_leaf *l = w->leaf;
+	struct quota_leaf *l = quota_leaf_or_null(q, w);
 	struct quota_lqueue *lq = l != NULL ? &l->lqs[w->lq] : NULL;
 
 	switch ((enum quota_state)w->state) {
 	case QUOTA_PENDING:
-		quota_set_del(&lq->ready, w, quota_by_turn);
+		quota_set_del(q, &lq->ready, w, quota_by_turn);
 		lq->n_waiting--;
 		l->n_ready--;
 		break;
 	case QUOTA_BLOCKED:
-		quota_set_del(&lq->blocked, w, quota_by_turn);
+		quota_set_del(q, &lq->blocked, w, quota_by_turn);
 		lq->n_waiting--;
 		l->n_blocked--;
 		q->n_delayed -= w->delayed;
 		break;
 	case QUOTA_RESERVED:
 	case QUOTA_ADMITTED:
-		quota_set_del(&l->running, w, quota_by_worth);
+		quota_set_del(q, &l->running, w, quota_by_worth);
 		lq->n_running--;
 		l->n_running--;
 		break;
 	case QUOTA_EVICTING:
-		quota_set_del(&l->leaving, w, quota_by_worth);
+		quota_set_del(q, &l->leaving, w, quota_by_worth);
 		lq->n_running--;
 		l->n_running--;
 		break;
@@ -178,8 +177,8 @@ void quota_unreserve(struct quota *q, struct quota_work *w)
 {
 	quota_list_del(q->reserved, &q->n_reserved, w);
 	quota_leave(q, w);
-	quota_charge_work(q->t, w, -1);
-	quota_charge_lq(w, -1);
+	quota_charge_work(q, w, -1);
+	quota_charge_lq(q, w, -1);
 	quota_dropped(q, w);
 	w->since_ms = INT64_MIN;
 	quota_enter(q, w, QUOTA_PENDING);
@@ -191,8 +190,8 @@ static size_t slot_of(const struct quota *q, mk_str uid, uint32_t hash)
 {
 	size_t at = hash & (q->n_table - 1);
 
-	while (q->table[at] != NULL) {
-		const struct quota_work *w = q->table[at];
+	while (q->table[at] != 0) {
+		const struct quota_work *w = quota_work_of(q, q->table[at]);
 
 		if (w->hash == hash && str_eq((mk_str){quota_uid(w), w->uid_len}, uid)) {
 			break;
@@ -204,7 +203,8 @@ static size_t slot_of(const struct quota *q, mk_str uid, uint32_t hash)
 
 struct quota_work *quota_work_find(const struct quota *q, mk_str uid)
 {
-	return q->n_table == 0 ? NULL : q->table[slot_of(q, uid, (uint32_t)hash64(uid))];
+	return q->n_table == 0 ? NULL
+			       : quota_work_of(q, q->table[slot_of(q, uid, (uint32_t)hash64(uid))]);
 }
 
 size_t quota_n_works(const struct quota *q)
@@ -216,8 +216,8 @@ void quota_works(const struct quota *q, void (*fn)(void *ctx, const struct quota
 		 void *ctx)
 {
 	for (size_t i = 0; i < q->n_table; i++) {
-		if (q->table[i] != NULL) {
-			fn(ctx, q->table[i]);
+		if (q->table[i] != 0) {
+			fn(ctx, quota_work_of(q, q->table[i]));
 		}
 	}
 }
@@ -225,23 +225,23 @@ void quota_works(const struct quota *q, void (*fn)(void *ctx, const struct quota
 static bool grow(struct quota *q)
 {
 	size_t n = q->n_table == 0 ? 64 : q->n_table * 2;
-	struct quota_work **table;
+	uint32_t *table;
 
 	if (q->n_works * 4 < q->n_table * 3) {
 		return true;
 	}
-	table = mk_calloc(n, sizeof(struct quota_work *));
+	table = mk_calloc(n, sizeof(*table));
 	if (table == NULL) {
 		return false;
 	}
 	for (size_t i = 0; i < q->n_table; i++) {
 		size_t at;
 
-		if (q->table[i] == NULL) {
+		if (q->table[i] == 0) {
 			continue;
 		}
-		at = q->table[i]->hash & (n - 1);
-		while (table[at] != NULL) {
+		at = quota_work_of(q, q->table[i])->hash & (n - 1);
+		while (table[at] != 0) {
 			at = (at + 1) & (n - 1);
 		}
 		table[at] = q->table[i];
@@ -258,8 +258,8 @@ static void table_del(struct quota *q, size_t at)
 	size_t mask = q->n_table - 1;
 	size_t next = (at + 1) & mask;
 
-	while (q->table[next] != NULL) {
-		size_t home = q->table[next]->hash & mask;
+	while (q->table[next] != 0) {
+		size_t home = quota_work_of(q, q->table[next])->hash & mask;
 
 		if (((next - home) & mask) >= ((next - at) & mask)) {
 			q->table[at] = q->table[next];
@@ -267,7 +267,7 @@ static void table_del(struct quota *q, size_t at)
 		}
 		next = (next + 1) & mask;
 	}
-	q->table[at] = NULL;
+	q->table[at] = 0;
 	q->n_works--;
 }
 
@@ -328,13 +328,13 @@ static uint8_t res_of(const struct quota_tree *t, mk_str resource)
 	return QUOTA_NO_RES;
 }
 
-static size_t work_size(const struct quota_work *w)
+size_t quota_work_size(const struct quota_work *w)
 {
 	return sizeof(*w) + w->n_asks * (8 + sizeof(struct quota_meta)) +
 	       (w->masked ? w->n_pods * 8U : 0) + (w->placed ? 8 : 0) + w->uid_len;
 }
 
-static struct quota_work *make_work(const struct quota *q, const struct quota_work_desc *d)
+static struct quota_work *make_work(struct quota *q, const struct quota_work_desc *d)
 {
 	struct quota_work head = {
 		.time_ms = d->time_ms,
@@ -350,9 +350,9 @@ static struct quota_work *make_work(const struct quota *q, const struct quota_wo
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n_asks; i++) {
-		head.n_asks = (uint16_t)(head.n_asks + (d->asks[i].amount > 0));
+		head.n_asks = (uint8_t)(head.n_asks + (d->asks[i].amount > 0));
 	}
-	w = mk_malloc(work_size(&head));
+	w = quota_pool_take(&q->works, quota_work_size(&head), &head.self);
 	if (w == NULL) {
 		return NULL;
 	}
@@ -379,6 +379,12 @@ static struct quota_work *make_work(const struct quota *q, const struct quota_wo
 	}
 	memcpy(quota_uid(w), d->uid.p, d->uid.n);
 	return w;
+}
+
+static void give_work(struct quota *q, struct quota_work *w)
+{
+	w->state = QUOTA_FREE;
+	quota_pool_give(&q->works, w->self, quota_work_size(w));
 }
 
 static void update_admitted(struct quota *q, struct quota_work *w, const struct quota_work_desc *d)
@@ -412,28 +418,26 @@ enum mk_code quota_put(struct quota *q, const struct quota_work_desc *d, struct 
 	if (code != MK_OK) {
 		return code;
 	}
-	w = make_work(q, d);
-	if (w == NULL || !grow(q)) {
-		mk_free(w);
+	w = grow(q) ? make_work(q, d) : NULL;
+	if (w == NULL) {
 		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
 	}
 	quota_wants_of(w, &wants);
 	if (d->admitted && quota_would_overflow(q, &wants)) {
-		mk_free(w);
+		give_work(q, w);
 		return err_set(err, MK_TOO_BIG, "quota", "the usage of the tree overflows");
 	}
 	quota_del(q, d->uid);
 	quota_end_cycle(q);
 	q->outside++;
-	w->leaf = leaf;
+	w->leaf = leaf->self;
 	w->lq = lq;
-	q->table[slot_of(q, d->uid, w->hash)] = w;
+	q->table[slot_of(q, d->uid, w->hash)] = w->self;
 	q->n_works++;
-	q->bytes += work_size(w);
 	quota_enter(q, w, d->admitted ? QUOTA_ADMITTED : QUOTA_PENDING);
 	if (d->admitted) {
-		quota_charge_work(q->t, w, 1);
-		quota_charge_lq(w, 1);
+		quota_charge_work(q, w, 1);
+		quota_charge_lq(q, w, 1);
 	}
 	return MK_OK;
 }
@@ -443,14 +447,14 @@ static void drop_gone(struct quota *q, struct quota_leaf *l)
 {
 	size_t i = 0;
 
-	if (l == NULL || !l->gone || l->running != NULL || l->leaving != NULL) {
+	if (l == NULL || !l->gone || l->running != 0 || l->leaving != 0) {
 		return;
 	}
 	while (q->gone[i] != l) {
 		i++;
 	}
 	q->gone[i] = q->gone[--q->n_gone];
-	quota_leaf_free(l);
+	quota_leaf_free(q, l);
 }
 
 static void uncharge(struct quota *q, struct quota_work *w)
@@ -461,8 +465,8 @@ static void uncharge(struct quota *q, struct quota_work *w)
 		q->evicting[w->stamp] = q->evicting[--q->n_evicting];
 		q->evicting[w->stamp]->stamp = w->stamp;
 	}
-	quota_charge_work(q->t, w, -1);
-	quota_charge_lq(w, -1);
+	quota_charge_work(q, w, -1);
+	quota_charge_lq(q, w, -1);
 	quota_dropped(q, w);
 }
 
@@ -476,14 +480,13 @@ void quota_del(struct quota *q, mk_str uid)
 	}
 	quota_end_cycle(q);
 	q->outside++;
-	l = w->leaf;
+	l = quota_leaf_or_null(q, w);
 	if (quota_charged(w)) {
 		uncharge(q, w);
 	}
 	quota_leave(q, w);
 	table_del(q, slot_of(q, uid, w->hash));
-	q->bytes -= work_size(w);
-	mk_free(w);
+	give_work(q, w);
 	drop_gone(q, l);
 }
 
@@ -505,7 +508,7 @@ enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *e
 
 enum mk_code quota_gone(struct quota *q, struct quota_work *w)
 {
-	struct quota_leaf *l = w->leaf;
+	struct quota_leaf *l = quota_leaf_or_null(q, w);
 
 	if (w->state != QUOTA_EVICTING) {
 		return MK_CONFLICT;
@@ -537,6 +540,7 @@ enum mk_code quota_release(struct quota *q, mk_str uid, uint32_t pod, mk_str res
 {
 	struct quota_work *w = quota_work_find(q, uid);
 	size_t i = w == NULL ? QUOTA_NONE : find_ask(q->t, w, pod, resource);
+	struct quota_leaf *l;
 	size_t f;
 
 	if (i == QUOTA_NONE || !quota_charged(w)) {
@@ -545,13 +549,14 @@ enum mk_code quota_release(struct quota *q, mk_str uid, uint32_t pod, mk_str res
 	if (amount < 0 || amount > quota_amounts(w)[i]) {
 		return MK_INVALID;
 	}
+	l = quota_leaf_of(q, w);
 	quota_end_cycle(q);
 	q->outside++;
 	f = quota_metas(w)[i].fr;
 	quota_amounts(w)[i] -= amount;
-	quota_charge(q->t, w->leaf->node, f, -amount);
-	if (!w->leaf->gone) {
-		w->leaf->lqs[w->lq].use[f] -= amount;
+	quota_charge(q->t, l->node, f, -amount);
+	if (!l->gone && l->n_lqs > 1) {
+		l->lqs[w->lq].use[f] -= amount;
 	}
 	q->seq++;
 	q->t->drops[quota_metas(w)[i].res] = q->seq;

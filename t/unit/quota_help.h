@@ -204,12 +204,12 @@ static inline const char *help_cycle(struct help *h, int64_t now)
 			return h->text;
 		}
 		if (s.event == QUOTA_ADMIT) {
-			help_say(h, "", quota_work_at(s.work).uid);
+			help_say(h, "", quota_work_at(h->q, s.work).uid);
 		} else if (s.event == QUOTA_RESERVE) {
-			help_say(h, "+", quota_work_at(s.work).uid);
+			help_say(h, "+", quota_work_at(h->q, s.work).uid);
 		}
 		for (size_t i = 0; s.event == QUOTA_RESERVE && i < s.plan.n; i++) {
-			help_say(h, "-", quota_work_at(s.plan.victims[i].work).uid);
+			help_say(h, "-", quota_work_at(h->q, s.plan.victims[i].work).uid);
 		}
 	}
 }
@@ -225,7 +225,7 @@ static inline const char *help_plan(struct help *h, const char *uid)
 		return "none";
 	}
 	for (size_t i = 0; i < p.n; i++) {
-		help_say(h, "", quota_work_at(p.victims[i].work).uid);
+		help_say(h, "", quota_work_at(h->q, p.victims[i].work).uid);
 	}
 	return h->text;
 }
@@ -237,7 +237,7 @@ static inline struct quota_cell_info help_cell(const struct help *h, const char 
 
 static inline int help_state(const struct help *h, const char *uid)
 {
-	return (int)quota_work_at(quota_work_find(h->q, str_of(uid))).state;
+	return (int)quota_work_at(h->q, quota_work_find(h->q, str_of(uid))).state;
 }
 
 /* Why 'uid' is refused; "" when it fits. */

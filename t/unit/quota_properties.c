@@ -292,7 +292,7 @@ static void compare_works(const struct help *h, const struct brute *b)
 
 		expect((w != NULL) == b->w[i].there, "presence");
 		if (w != NULL) {
-			expect(quota_work_at(w).state == b->w[i].state, "state");
+			expect(quota_work_at(h->q, w).state == b->w[i].state, "state");
 		}
 	}
 }
@@ -328,7 +328,7 @@ static void check_victims(const struct help *h, struct brute *b, const struct br
 	for (size_t i = 0; i < plan->n && i < b->n_victims; i++) {
 		const struct brute_work *v = &b->w[b->victims[i]];
 
-		expect(str_is(quota_work_at(plan->victims[i].work).uid, v->uid), "victim");
+		expect(str_is(quota_work_at(h->q, plan->victims[i].work).uid, v->uid), "victim");
 		if (v->leaf == w->leaf) {
 			expect(k->within != QUOTA_NEVER && v->priority <= w->priority,
 			       "own victims (P8)");
