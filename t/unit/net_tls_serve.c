@@ -322,6 +322,29 @@ static void test_crowd(void)
 	}
 }
 
+/* Opens the server, which gives a request that long to arrive. A busy machine must not end what is not meant to end. */
+static bool serve(struct tls_serve *t, int64_t request_ms)
+{
+	srv = NULL;
+	for (unsigned i = 0; i < 200 && !srv; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "127.0.0.1:%u",
+			 20000 + ((unsigned)getpid() * 11 + i * 17) % 12000);
+		srv = http_server_open(loop,
+				       &(struct http_server_options){.address = str_of(text),
+								     .tls = t,
+								     .max_body = 4 * 1024 * 1024,
+								     .max_connections = MOST,
+								     .request_ms = request_ms},
+				       NULL);
+	}
+	if (srv) {
+		http_server_handle(srv, "/hello", on_hello, NULL);
+	}
+	return srv != NULL;
+}
+
 int main(void)
 {
 	struct tls_serve *t;
@@ -334,29 +357,20 @@ int main(void)
 	for (size_t i = 0; i < 2; i++) {
 		tls_issue_ca(&arena, i ? "b" : "a", clock_wall_ms(), DAY_MS, &ca_of[i], NULL);
 	}
-	for (unsigned i = 0; i < 200 && !srv; i++) {
-		char text[32];
-
-		snprintf(text, sizeof(text), "127.0.0.1:%u",
-			 20000 + ((unsigned)getpid() * 11 + i * 17) % 12000);
-		srv = http_server_open(loop,
-				       &(struct http_server_options){.address = str_of(text),
-								     .tls = t,
-								     .max_body = 4 * 1024 * 1024,
-								     .max_connections = MOST,
-								     .request_ms = REQUEST_MS},
-				       NULL);
-	}
-	if (!srv) {
+	if (!serve(t, PATIENCE_MS)) {
 		printf("Bail out! no free port\n");
 		return 1;
 	}
-	http_server_handle(srv, "/hello", on_hello, NULL);
 	use(t, 0);
 	test_reload(t);
 	test_sizes();
-	test_slow();
 	test_crowd();
+	http_server_free(srv);
+	if (!serve(t, REQUEST_MS)) {
+		printf("Bail out! no free port\n");
+		return 1;
+	}
+	test_slow();
 	http_server_free(srv);
 	tls_serve_free(t);
 	loop_free(loop);

@@ -294,7 +294,7 @@ static void test_failures(void)
 		   "HTTP/1.1 only");
 	srv.http1 = false;
 	srv.big = 9u << 20;
-	expect_end(&e, "/big", 20000, TRANSPORT_LOST, MK_TOO_BIG, "larger than 8 MiB", "9 MiB");
+	expect_end(&e, "/big", 60000, TRANSPORT_LOST, MK_TOO_BIG, "larger than 8 MiB", "9 MiB");
 	srv.freeze = true;
 	expect_end(&e, "/version", 500, TRANSPORT_LOST, MK_TIMEOUT, "deadline exceeded",
 		   "a stopped server");
