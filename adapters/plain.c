@@ -15,17 +15,24 @@ static const char *const serve_config[] = {"/spec/serveConfigV2", NULL};
 /* One set has a Workload for each replica: scaling makes and removes Workloads, never the set. */
 static const char *const replicas[] = {"/spec/replicas", NULL};
 
+/* Kinds that say by a word, not by a condition, that they have ended. */
+static const char *const ray_ends[] = {"Complete", "Failed", NULL};
+static const mk_end ray_job_ends[] = {{NULL, "/status/jobDeploymentStatus", ray_ends},
+				      {NULL, NULL, NULL}};
+static const char *const wrapper_phases[] = {"Succeeded", "Failed", NULL};
+static const mk_end wrapper_ends[] = {{NULL, "/status/phase", wrapper_phases}, {NULL, NULL, NULL}};
+
 /* StatefulSet and LeaderWorkerSet: their controllers on the manager own the status and would write ours over. */
 static const mk_adapter table[] = {
 	{KIND("jobset.x-k8s.io", "v1alpha2", "JobSet"), MANAGED},
-	{KIND("workload.codeflare.dev", "v1beta2", "AppWrapper"), MANAGED},
+	{KIND("workload.codeflare.dev", "v1beta2", "AppWrapper"), MANAGED, .ends = wrapper_ends},
 	{KIND("kubeflow.org", "v1", "TFJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "PyTorchJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "XGBoostJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "JAXJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "PaddleJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v2beta1", "MPIJob"), RUN_POLICY},
-	{KIND("ray.io", "v1", "RayJob"), MANAGED},
+	{KIND("ray.io", "v1", "RayJob"), MANAGED, .ends = ray_job_ends},
 	{KIND("ray.io", "v1", "RayService"), MANAGED, .forward = serve_config},
 	{KIND("apps", "v1", "StatefulSet"), .flags = MK_STATUS_NONE},
 	{KIND("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet"), .flags = MK_STATUS_NONE,

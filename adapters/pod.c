@@ -41,6 +41,9 @@ static int pod_status(mk_call *c, const mk_view *v, mk_val draft)
 	return MK_SET;
 }
 
+static const char *const phases[] = {"Succeeded", "Failed", NULL};
+static const mk_end ends[] = {{NULL, "/status/phase", phases}, {NULL, NULL, NULL}};
+
 static const mk_adapter pod = {
 	.struct_size = sizeof(mk_adapter),
 	.group = "",
@@ -48,6 +51,7 @@ static const mk_adapter pod = {
 	.kind = "Pod",
 	.group_key = "kueue.x-k8s.io/pod-group-name",
 	.status = pod_status,
+	.ends = ends,
 };
 
 static const void *const items[] = {&pod};

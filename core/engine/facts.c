@@ -237,32 +237,17 @@ static mk_str prebuilt_of(const struct draw *d, const struct json *obj)
 	return in_label.n > 0 || in_annotation.n <= 63 ? in_label : in_annotation;
 }
 
-static void draw_job_end(struct draw *d, const struct json *obj)
-{
-	static const char *const ends[] = {"Complete", "Failed", "Completed", "Succeeded",
-					   "Finished"};
-	struct json_iter it = json_iter(json_at(obj, "/status/conditions"));
-
-	while (json_next(&it)) {
-		mk_str type = json_str(json_get(it.val, "type"));
-
-		for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-			flag(d, F_ENDED, str_is(type, ends[i]) && is_true(it.val));
-		}
-	}
-}
-
 static void draw_job(struct draw *d, const struct json *obj)
 {
 	bool managed = false;
 	struct mk_err err;
 	mk_str reason = {NULL, 0};
 
-	flag(d, F_SUSPENDED,
-	     json_bool(json_at(obj, "/spec/suspend")) ||
-		     json_bool(json_at(obj, "/spec/runPolicy/suspend")));
+	if (d->env->adapter) {
+		flag(d, F_SUSPENDED, plug_suspended(d->env->adapter, obj));
+		flag(d, F_ENDED, plug_ended(d->env->adapter, obj));
+	}
 	d->f.active = json_int(json_at(obj, "/status/active"), -1);
-	draw_job_end(d, obj);
 	if (d->env->remote) {
 		draw_remote(d, obj);
 		d->f.s[S_PREBUILT] = prebuilt_of(d, obj);

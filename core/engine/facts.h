@@ -20,7 +20,7 @@ enum {
 	F_ORIGIN = 1u << 7,       /* our origin label */
 	F_MANAGED = 1u << 8,      /* job: managed by us */
 	F_UNUSABLE = 1u << 9,     /* job: the managing field has another type */
-	F_SUSPENDED = 1u << 10,   /* job: spec.suspend (or spec.runPolicy.suspend) */
+	F_SUSPENDED = 1u << 10,   /* job: held back, as its adapter says */
 	F_OURS = 1u << 11,        /* check: of our controller */
 	F_OWNED = 1u << 12,       /* Workload: has an owner that S_OWNER_* name */
 	F_COND = 1u << 13,        /* check, cluster: has an Active condition */
@@ -30,7 +30,7 @@ enum {
 	F_POD_PRIORITY = 1u << 17,      /* Workload: spec.priorityClassRef is a PriorityClass */
 	F_WORKLOAD_PRIORITY = 1u << 18, /* Workload: ... a WorkloadPriorityClass */
 	F_TOPOLOGY_PENDING = 1u << 20,  /* Workload: an assignment awaits its topology */
-	F_ENDED = 1u << 16, /* job: a terminal condition (Complete, Failed, ...) is True */
+	F_ENDED = 1u << 16,             /* job: it has ended, as its adapter says */
 };
 
 enum fact_str {

@@ -188,7 +188,11 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	if ((flags & MK_STATUS_IF_PRESENT) && json_type(status) != JSON_OBJ) {
 		return SYNC_SAME;
 	}
-	draft = json_type(status) == JSON_OBJ ? json_dup(a, status) : json_new_obj(a);
+	draft = plug_status_draft(adapter_of(p), v.local, v.remote, a);
+	if (!draft) {
+		say_no_memory(p->e);
+		return SYNC_WAIT;
+	}
 	if (!call_status(p, &v, draft, &res)) {
 		return SYNC_FAULT;
 	}

@@ -220,12 +220,63 @@ static void check_gvk(const struct plug *p, const struct mk_adapter *ad, const c
 	}
 }
 
+static void check_ends(const mk_end *ends, const char *what, struct findings *f)
+{
+	for (size_t i = 0; ends && (ends[i].condition || ends[i].pointer); i++) {
+		if (i == MAX_LIST) {
+			findings_add(f, "%s: ends: expected at most %d, found more", what,
+				     MAX_LIST);
+			return;
+		}
+		if (!ends[i].condition) {
+			check_pointer(ends[i].pointer, what, "ends", f);
+		} else if (!is_plain(ends[i].condition, MAX_ID + 1 + MAX_NAME)) {
+			findings_add(f, "%s: ends: expected a type of condition, found %.64s", what,
+				     show(ends[i].condition));
+		}
+		for (size_t k = 0; ends[i].values && ends[i].values[k]; k++) {
+			if (k == MAX_LIST) {
+				findings_add(f, "%s: ends: expected at most %d values, found more",
+					     what, MAX_LIST);
+				return;
+			}
+		}
+	}
+}
+
+static void check_moves(const mk_move *moves, const char *what, struct findings *f)
+{
+	for (size_t i = 0; moves && (moves[i].from || moves[i].to); i++) {
+		if (i == MAX_LIST) {
+			findings_add(f, "%s: status_map: expected at most %d, found more", what,
+				     MAX_LIST);
+			return;
+		}
+		check_pointer(moves[i].from, what, "status_map", f);
+		check_pointer(moves[i].to, what, "status_map", f);
+	}
+}
+
+/* What an older plugin's descriptor does not have. */
+static void check_tail(const struct mk_adapter *ad, const char *what, struct findings *f)
+{
+	if (MK_HAS(ad, suspend) && ad->suspend) {
+		check_pointer(ad->suspend, what, "suspend", f);
+	}
+	if (MK_HAS(ad, ends)) {
+		check_ends(ad->ends, what, f);
+	}
+	if (MK_HAS(ad, status_map)) {
+		check_moves(ad->status_map, what, f);
+	}
+}
+
 bool check_adapter(const struct plug *p, const struct mk_adapter *ad, const char *what,
 		   struct findings *f)
 {
 	size_t before = f->n;
 
-	if (!check_size(ad->struct_size, sizeof(mk_adapter), what, f)) {
+	if (!check_size(ad->struct_size, offsetof(mk_adapter, suspend), what, f)) {
 		return false;
 	}
 	const uint32_t known = MK_STATUS_NONE | MK_STATUS_IF_PRESENT;
@@ -251,6 +302,7 @@ bool check_adapter(const struct plug *p, const struct mk_adapter *ad, const char
 	if (ad->group_key && ad->replicas) {
 		findings_add(f, "%s: expected group_key or replicas, found both", what);
 	}
+	check_tail(ad, what, f);
 	return f->n == before;
 }
 

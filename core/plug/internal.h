@@ -70,6 +70,13 @@ bool plug_add_entry(struct plug *p, const struct mk_entry *entry, const char *fi
 		    struct findings *f);
 
 /*
+ * Adds the checked descriptor 'i' of 'src', or makes it the template; another adapter of its kind is a finding. False:
+ * out of memory.
+ */
+bool plug_take_adapter(struct plug *p, const mk_adapter *ad, const struct plug_source *src,
+		       size_t i, struct findings *f);
+
+/*
  * The checks (check.c). Each reports what is wrong with one thing, prefixed by 'what', and returns
  * whether it may be looked into further. Duplicates are looked for in 'p'.
  */

@@ -155,16 +155,29 @@ static mk_str gvk_text(struct arena *a, mk_str group, mk_str version, mk_str kin
 			    STR_ARG(kind));
 }
 
-static bool take_adapter(struct plug *p, const mk_adapter *ad, const struct plug_source *src,
-			 size_t i, struct findings *f)
+/* The descriptor with all fields that this host knows: those that an older plugin's lacks are zero. */
+static const mk_adapter *whole_adapter(struct arena *a, const mk_adapter *ad)
+{
+	mk_adapter *whole = arena_alloc(a, sizeof(*whole));
+
+	if (whole) {
+		memcpy(whole, ad,
+		       ad->struct_size < sizeof(*whole) ? ad->struct_size : sizeof(*whole));
+	}
+	return whole;
+}
+
+bool plug_take_adapter(struct plug *p, const mk_adapter *ad, const struct plug_source *src,
+		       size_t i, struct findings *f)
 {
 	bool is_template = !ad->group && !ad->version && !ad->kind;
 	struct plug_adapter_item *item = arena_alloc(&p->arena, sizeof(*item));
+	const mk_adapter *whole = whole_adapter(&p->arena, ad);
 
-	if (!item) {
+	if (!item || !whole) {
 		return false;
 	}
-	item->pub = (struct plug_adapter){.d = ad, .source = *src};
+	item->pub = (struct plug_adapter){.d = whole, .source = *src};
 	if (is_template) {
 		p->template_ = item;
 		warn_tail(p, ad, sizeof(*ad), ad->struct_size, "template", src);
@@ -251,7 +264,7 @@ static bool take_factory(struct plug *p, const mk_factory *fa, const struct plug
 			const mk_adapter *ad = fa->items[i];
 
 			if (check_adapter(p, ad, what, f)) {
-				fine = take_adapter(p, ad, src, i, f);
+				fine = plug_take_adapter(p, ad, src, i, f);
 			}
 		} else {
 			const mk_dispatcher *di = fa->items[i];

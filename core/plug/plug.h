@@ -180,6 +180,17 @@ enum mk_code plug_forward(const struct plug_adapter *ad, const struct json *loca
 struct json *plug_skeleton(const struct plug_adapter *ad, const struct json *local,
 			   struct arena *a);
 
+/*
+ * The draft of 'status' while a copy exists: the remote status ({} when it has none), or, with a status_map, the local
+ * one with the mapped values. NULL when out of memory.
+ */
+struct json *plug_status_draft(const struct plug_adapter *ad, const struct json *local,
+			       const struct json *remote, struct arena *a);
+
+/* Does the job say that it has ended (descriptor's ends), or that it is held back (suspend)? */
+bool plug_ended(const struct plug_adapter *ad, const struct json *job);
+bool plug_suspended(const struct plug_adapter *ad, const struct json *job);
+
 struct plug_pick {
 	int verdict;
 	uint32_t index[20]; /* into the clusters array, in the order given */

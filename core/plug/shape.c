@@ -164,6 +164,82 @@ enum mk_code plug_forward(const struct plug_adapter *ad, const struct json *loca
 	return arena_failed(a) ? MK_NO_MEMORY : code;
 }
 
+struct json *plug_status_draft(const struct plug_adapter *ad, const struct json *local,
+			       const struct json *remote, struct arena *a)
+{
+	const struct json *theirs = json_get(remote, "status"), *ours = json_get(local, "status");
+	const mk_move *m = ad->d->status_map;
+	const struct json *base = m ? ours : theirs;
+	struct json *draft = json_type(base) == JSON_OBJ ? json_dup(a, base) : json_new_obj(a);
+
+	for (; m && m->from && draft; m++) {
+		const struct json *v = json_at(theirs, m->from);
+
+		if (!v) {
+			drop(a, draft, m->to);
+		} else {
+			/* a scalar of the user's on the way: that value is not copied */
+			(void)json_put(a, draft, m->to, json_dup(a, v));
+		}
+	}
+	return arena_failed(a) ? NULL : draft;
+}
+
+static bool is_among(mk_str s, const char *const *values)
+{
+	for (size_t i = 0; values && values[i]; i++) {
+		if (str_is(s, values[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool has_end(const mk_end *end, const struct json *job)
+{
+	static const char *const yes[] = {"True", NULL};
+	struct json_iter it = json_iter(json_at(job, "/status/conditions"));
+
+	if (!end->condition) {
+		mk_str s = json_str_at(job, end->pointer);
+
+		return end->values ? is_among(s, end->values) : s.n > 0;
+	}
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "type")), end->condition) &&
+		    is_among(json_str(json_get(it.val, "status")),
+			     end->values ? end->values : yes)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool plug_ended(const struct plug_adapter *ad, const struct json *job)
+{
+	static const mk_end usual[] = {
+		{.condition = "Complete"},  {.condition = "Failed"},   {.condition = "Completed"},
+		{.condition = "Succeeded"}, {.condition = "Finished"}, {NULL, NULL, NULL},
+	};
+	const mk_end *end = ad->d->ends ? ad->d->ends : usual;
+
+	for (; end->condition || end->pointer; end++) {
+		if (has_end(end, job)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool plug_suspended(const struct plug_adapter *ad, const struct json *job)
+{
+	if (ad->d->suspend) {
+		return json_bool(json_at(job, ad->d->suspend));
+	}
+	return json_bool(json_at(job, "/spec/suspend")) ||
+	       json_bool(json_at(job, "/spec/runPolicy/suspend"));
+}
+
 mk_str plug_workload_name(struct arena *a, mk_str kind, mk_str group, mk_str owner, mk_str uid,
 			  mk_str extra)
 {

@@ -193,10 +193,9 @@ static void run_remote(struct situation *s, size_t adapter, const struct plug_vi
 /* False when the remote object must not be looked at any more. */
 static bool run_status(struct situation *s, size_t adapter, const struct plug_view *v)
 {
-	const struct json *was = json_get(s->local, "status"),
-			  *theirs = json_get(s->remote, "status");
+	const struct json *was = json_get(s->local, "status");
 	struct json *draft =
-		json_type(theirs) == JSON_OBJ ? json_dup(s->a, theirs) : json_new_obj(s->a);
+		plug_status_draft(plug_adapter(s->p, adapter), s->local, s->remote, s->a);
 	struct plug_result r;
 
 	if (!call_twice(s, plug_status, adapter, v, draft, &r)) {

@@ -31,6 +31,8 @@
  *                mk_dispatch, mk_pick, mk_dispatcher
  *                appended: mk_dispatcher.config_schema, mk_dispatch.requests, MK_WANTS_FACTS. A
  *                dispatcher that was built before loads as it is
+ *                appended: mk_adapter.suspend, ends, status_map, with mk_end and mk_move. An
+ *                adapter that was built before loads as it is
  */
 #ifndef MULTIKUEUE_ABI_H
 #define MULTIKUEUE_ABI_H

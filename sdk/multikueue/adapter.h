@@ -70,6 +70,22 @@ typedef struct mk_view {
 } mk_view;
 
 /*
+ * One way in which a job says that it has ended. Either a condition of /status/conditions, by its type, whose status
+ * is one of 'values' (NULL: "True"); or a string below the object, at 'pointer', that is one of 'values' (NULL: any but
+ * ""). Since abi 1.0
+ */
+typedef struct mk_end {
+	const char *condition;     /* or NULL */
+	const char *pointer;       /* read when 'condition' is NULL */
+	const char *const *values; /* NULL-terminated, or NULL */
+} mk_end;
+
+/* A value of the remote status and where it goes in the local one; pointers below /status. Since abi 1.0 */
+typedef struct mk_move {
+	const char *from, *to;
+} mk_move;
+
+/*
  * A kind. Constant data; strings live as long as the plugin. Pointers are RFC 6901 and begin with
  * "/". Since abi 1.0
  */
@@ -125,6 +141,28 @@ typedef struct mk_adapter {
 	 * Kueue holds the quota until the job is inactive. Since abi 1.0
 	 */
 	int (*status)(mk_call *, const mk_view *, mk_val draft);
+
+	/* What follows may be missing: a descriptor that ends before it behaves as with NULL. */
+
+	/*
+	 * Pointer of the boolean that holds a job back. While it is true on the remote, a status that differs is written
+	 * less eagerly. NULL = /spec/suspend or /spec/runPolicy/suspend. Since abi 1.0; appended
+	 */
+	const char *suspend;
+
+	/*
+	 * How an end shows, any of these; the list is closed by an entry of NULLs. What a job ended as is copied
+	 * at once, and not asked for again before the remote job goes. NULL = one of the conditions Complete, Completed,
+	 * Succeeded, Finished, Failed is True. Since abi 1.0; appended
+	 */
+	const mk_end *ends;
+
+	/*
+	 * When the local status is not simply the remote one: the draft of 'status' is then the local status with each
+	 * 'to' made equal to 'from' of the remote status, absent ones absent. Closed by an entry of NULLs; NULL = the
+	 * whole status. Since abi 1.0; appended
+	 */
+	const mk_move *status_map;
 } mk_adapter;
 
 #ifdef __cplusplus

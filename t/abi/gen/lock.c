@@ -80,6 +80,16 @@ static void adapter(void)
 	FIELD(mk_adapter, replicas);
 	FIELD(mk_adapter, remote);
 	FIELD(mk_adapter, status);
+	FIELD(mk_adapter, suspend);
+	FIELD(mk_adapter, ends);
+	FIELD(mk_adapter, status_map);
+	SIZE(mk_end);
+	FIELD(mk_end, condition);
+	FIELD(mk_end, pointer);
+	FIELD(mk_end, values);
+	SIZE(mk_move);
+	FIELD(mk_move, from);
+	FIELD(mk_move, to);
 }
 
 static void dispatcher(void)
