@@ -113,7 +113,7 @@ $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/libcli.a: $(call obj,$(filter-out core/cli/main.c,$(wildcard core/cli/*.c)))
-$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libquota.a $(B)/libbase.a
+$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/adapters/generic.o $(B)/libplug.a $(B)/libquota.a $(B)/libbase.a
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
 
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
@@ -123,10 +123,8 @@ $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/
 $(B)/t/fuzz/%: LDFLAGS_fuzz += -fsanitize=fuzzer
 
 # Tests may use every layer; the linker takes what they need. TEST_OBJS: objects of one test alone.
-$(B)/t/plan/adapter: TEST_OBJS = $(B)/sdk/check/fixture.o
-$(B)/t/plan/adapter: $(B)/sdk/check/fixture.o
-$(B)/t/unit/cli_memory: TEST_OBJS = $(B)/libcli.a
-$(B)/t/unit/cli_memory: $(B)/libcli.a
+$(B)/t/unit/cli_memory: TEST_OBJS = $(B)/libcli.a $(B)/adapters/generic.o
+$(B)/t/unit/cli_memory: $(B)/libcli.a $(B)/adapters/generic.o
 $(B)/t/plan/adapter $(B)/t/plan/kinds $(B)/t/unit/plug_loader: | $(PLUGINS)
 $(B)/t/%: $(B)/t/%.o $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(SIM_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
@@ -226,6 +224,7 @@ install: all ## daemon, kubectl plugin, plugins, SDK headers, checker and templa
 	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
 	for f in $$(cd sdk/template && find . -type f ! -name '*.so'); do install -D -m 644 sdk/template/$$f $(DESTDIR)$(SHARE)/template/$$f || exit 1; done
+	install -d $(DESTDIR)$(SHARE)/adapters && install -m 644 conf/adapters/*.yaml docs/adapter.schema.json $(DESTDIR)$(SHARE)/adapters
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sdk/multikueue-plugin.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
 

@@ -64,8 +64,8 @@ struct cli_command {
 
 /* The top of the table: command.c. */
 extern const struct cli_command cli_top;
-/* Its groups: tree.c. */
-extern const struct cli_command cli_tree;
+/* Its groups: adapter.c, tree.c. */
+extern const struct cli_command cli_adapter, cli_tree;
 
 /* Prepares 'c'; output goes to a terminal of 'width' columns when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal, size_t width);

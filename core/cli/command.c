@@ -4,7 +4,7 @@
 
 #include "core/cli/cli.h"
 
-static const struct cli_command *const top[] = {&cli_tree, NULL};
+static const struct cli_command *const top[] = {&cli_adapter, &cli_tree, NULL};
 
 const struct cli_command cli_top = {
 	.name = "kubectl multikueue",
@@ -13,7 +13,8 @@ const struct cli_command cli_top = {
 	.help = "kubectl finds this program by its name, kubectl-multikueue, anywhere in the "
 		"PATH.\n",
 	.examples = "  kubectl multikueue tree show -f queues.yaml\n"
-		    "  kubectl multikueue tree validate -f queues/\n",
+		    "  kubectl multikueue tree validate -f queues/\n"
+		    "  kubectl multikueue adapter test widget.yaml fixtures/\n",
 	.below = top,
 };
 

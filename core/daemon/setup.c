@@ -47,7 +47,8 @@ static enum mk_code allowed_files(struct setup *s, const mk_str **ret, struct mk
 	mk_str *files = arena_array(&s->arena, allow->n + 1, sizeof(*files));
 
 	for (size_t i = 0; files && i < allow->n; i++) {
-		bool is_file = str_ends(allow->v[i], STR(".so"));
+		bool is_file =
+			str_ends(allow->v[i], STR(".so")) || str_ends(allow->v[i], STR(".yaml"));
 
 		files[i] = arena_printf(&s->arena, "%.*s%s", STR_ARG(allow->v[i]),
 					is_file ? "" : ".so");

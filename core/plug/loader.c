@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/plug/describe.h"
 #include "core/plug/internal.h"
 #include "core/plug/loader.h"
 #include "core/plug/loader_path.h"
@@ -101,11 +102,54 @@ static const mk_entry *find_entry(void *handle, const char *path, struct problem
 	return entry;
 }
 
+static bool is_description(const char *name)
+{
+	return str_ends(str_of(name), STR(".yaml"));
+}
+
+/* Takes over 'fd', a file of YAML. */
+static void load_description(struct plug *p, int fd, const char *path, struct problems *pr)
+{
+	struct arena a;
+	struct mk_err err = {0};
+	mk_str findings = {NULL, 0};
+	size_t n = 0;
+
+	arena_init(&a, 16 * 1024 * 1024);
+	char *text = arena_alloc(&a, DESCRIBE_MAX_SIZE + 1);
+
+	while (text && n <= DESCRIBE_MAX_SIZE) {
+		ssize_t got = read(fd, text + n, DESCRIBE_MAX_SIZE + 1 - n);
+
+		if (got < 0 && errno == EINTR) {
+			continue;
+		}
+		if (got <= 0) {
+			break;
+		}
+		n += (size_t)got;
+	}
+	close(fd);
+	enum mk_code code =
+		text ? plug_add_description(p, (mk_str){text, n}, path, &a, &findings, &err)
+		     : err_set(&err, MK_NO_MEMORY, "plug", "out of memory");
+
+	if (code != MK_OK) {
+		problem(pr, path, "%s", findings.p ? findings.p : err.msg);
+		pr->no_memory |= code == MK_NO_MEMORY;
+	}
+	arena_done(&a);
+}
+
 /* Takes over 'fd', which stays open once the object is mapped. */
 static void load_fd(struct plug *p, int fd, const char *path, struct problems *pr)
 {
 	char name[64];
 
+	if (is_description(path)) {
+		load_description(p, fd, path, pr);
+		return;
+	}
 	if (!check_elf(fd, path, pr)) {
 		close(fd);
 		return;
@@ -128,14 +172,16 @@ static void load_fd(struct plug *p, int fd, const char *path, struct problems *p
 	findings_done(&f);
 }
 
+/* Descriptions come last: they are instances of a template. */
 static int by_name(const void *x, const void *y)
 {
 	const char *const *a = x, *const *b = y;
+	int kind = is_description(*a) - is_description(*b);
 
-	return strcmp(*a, *b);
+	return kind != 0 ? kind : strcmp(*a, *b);
 }
 
-/* The names of all *.so in the directory, sorted, in 'a'; -1 after a problem. */
+/* The names of all *.so and *.yaml in the directory, in the order of loading, in 'a'; -1 after a problem. */
 static int list_dir(int dir, const char *path, struct arena *a, const char **names,
 		    struct problems *pr)
 {
@@ -158,7 +204,7 @@ static int list_dir(int dir, const char *path, struct arena *a, const char **nam
 		}
 		mk_str name = str_of(e->d_name);
 
-		if (name.n < 4 || !str_ends(name, STR(".so"))) {
+		if (name.n < 4 || !(str_ends(name, STR(".so")) || is_description(e->d_name))) {
 			continue;
 		}
 		if (n == MAX_FILES) {
@@ -205,7 +251,8 @@ static enum mk_code report(struct problems *pr, struct arena *a, mk_str *ret_pro
 			if (!str_split(&rest, '\n', &first)) {
 				first = text;
 			}
-			code = err_set(err, MK_INVALID, "plug", "%.*s", STR_ARG(first));
+			code = err_set(err, pr->no_memory ? MK_NO_MEMORY : MK_INVALID, "plug",
+				       "%.*s", STR_ARG(first));
 			if (ret_problems) {
 				*ret_problems = text;
 			}

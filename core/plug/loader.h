@@ -10,7 +10,7 @@
 #include "core/plug/plug.h"
 
 /*
- * Loads every *.so of 'directory' (absolute), in the order of their names, into 'p'. With 'n_allow'
+ * Loads every *.so of 'directory' (absolute), in the order of their names, and then every *.yaml (describe.h), into 'p'. With 'n_allow'
  * > 0 only files whose name is in 'allow' ("job.so"), each of which must then be there.
  *
  * Refused, all of them together: a directory, or a parent of it, or a file that is owned by anybody

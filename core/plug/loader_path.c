@@ -19,8 +19,8 @@ enum { MAX_LINKS = 40 };
 
 void problems_init(struct problems *pr)
 {
+	*pr = (struct problems){.n = 0};
 	buf_init(&pr->text, 256 * 1024);
-	pr->n = 0;
 }
 
 void problems_done(struct problems *pr)

@@ -12,6 +12,7 @@
 struct problems {
 	struct buf text;
 	size_t n;
+	bool no_memory; /* one of them is that */
 };
 
 /* Empty; allocates nothing yet. */

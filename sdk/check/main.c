@@ -12,7 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/plug/loader.h"
-#include "sdk/check/fixture.h"
+#include "core/plug/fixture.h"
 #include "sdk/check/inspect.h"
 
 enum { EXIT_FINE = 0, EXIT_PROBLEMS = 1, EXIT_USAGE = 2, MAX_FIXTURES = 64 };

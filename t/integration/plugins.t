@@ -43,6 +43,36 @@ config <<-END
 END
 is "$(kinds)" "Job io.multikueue.job;" "none with the gate off"
 
+install -m 644 conf/adapters/pipelinerun.yaml "$dir/plugins"
+echo 'multiKueue:' | config
+is "$(kinds)" "Job io.multikueue.job;PipelineRun io.multikueue.generic;" "a YAML file in the directory is an adapter"
+"$B/multikueued" --list-plugins --config "$dir/config.yaml" 2>"$dir/err" | grep -q "PipelineRun .*$dir/plugins/pipelinerun.yaml$"
+ok $? "it is named"
+cp t/cli/input/faulty-adapter.yaml "$dir/plugins/faulty.yaml"
+chmod 644 "$dir/plugins/faulty.yaml"
+is "$(kinds)" "" "one with faults is refused"
+grep -q "^$dir/plugins/faulty.yaml: /managedby: Forbidden: no such key; /status/copy: Unsupported value" "$dir/err"
+ok $? "with all of them"
+sed 's/Widget/PipelineRun/; s/ex.io/tekton.dev/' t/cli/input/widget.yaml >"$dir/plugins/faulty.yaml"
+is "$(kinds)" "" "so is a second adapter of a kind"
+grep -q "found tekton.dev/v1, Kind=PipelineRun (also in $dir/plugins/faulty.yaml)" "$dir/err"
+ok $? "which names the first"
+rm "$dir/plugins/faulty.yaml"
+chmod 666 "$dir/plugins/pipelinerun.yaml"
+is "$(kinds)" "" "and one that others can write"
+chmod 644 "$dir/plugins/pipelinerun.yaml"
+config <<-END
+	multiKueue:
+	  # the list of files is complete: without the template there are no instances
+END
+sed -i 's|plugins}$|plugins, allow: [job, all_at_once, pipelinerun.yaml]}|' "$dir/config.yaml"
+is "$(kinds)" "" "a YAML file needs generic.so"
+grep -q 'pipelinerun.yaml: expected a plugin with a template adapter (generic.so), found none' "$dir/err"
+ok $? "and says so"
+rm "$dir/plugins/pipelinerun.yaml"
+"$B/kubectl-multikueue" adapter schema | cmp -s - docs/adapter.schema.json
+ok $? "docs/adapter.schema.json is what the files are judged by"
+
 sed "s|directory: .*|directory: $dir/plugins|" conf/multikueued.yaml >"$dir/config.yaml"
 is "$(kinds | tr ';' '\n' | wc -l)" 16 "the sample configuration has every kind that Kueue dispatches"
 "$B/multikueued" --check-config "$dir/config.yaml" >"$dir/out" 2>&1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The golden vectors of adapters and dispatchers: runs every folder of t/plan/adapter (format:
- * sdk/check/fixture.h) with the plugins as they are shipped.
+ * core/plug/fixture.h) with the plugins as they are shipped.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/plug/loader.h"
-#include "sdk/check/fixture.h"
+#include "core/plug/fixture.h"
 #include "t/tap.h"
 
 enum { MAX_FOLDERS = 512 };

@@ -16,6 +16,8 @@ static const char *const commands[][12] = {
 	{"x", "tree", "explain", "-f", SAMPLES "plan-b.yaml", "-f", SAMPLES "workloads.yaml"},
 	{"x", "tree", "simulate", "-f", SAMPLES "plan-a.yaml", "--generate", "20", "--svg",
 	 "/dev/null"},
+	{"x", "adapter", "test", "conf/adapters/pipelinerun.yaml", "t/plan/nocode/pipelinerun"},
+	{"x", "adapter", "test", "t/cli/input/faulty-adapter.yaml"},
 	{"x", "tree", "diff", "--from", SAMPLES "plan-b.yaml", "-f", "t/cli/input/changed.yaml"},
 };
 

@@ -208,7 +208,7 @@ static void minors(struct plug *p)
 	other.entry.abi_minor = 1;
 	is_int(plug_add(p, &other.entry, "n2.so", NULL), MK_OK, "and with something new");
 	is_str(plug_warning(p, n),
-	       "n2.so: g/v1, Kind=Bigger: built for abi 1.1 uses a field at offset 96 that this "
+	       "n2.so: g/v1, Kind=Bigger: built for abi 1.1 uses a field at offset 120 that this "
 	       "host (1.0) does not "
 	       "know; it is ignored",
 	       "with a warning");

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/timefmt.h"
-#include "sdk/check/fixture.h"
+#include "core/plug/fixture.h"
 
 #define ORIGIN_LABEL "kueue.x-k8s.io/multikueue-origin"
 #define ORIGIN_UID "kueue.x-k8s.io/multikueue-origin-uid"
@@ -45,7 +45,10 @@ static enum mk_code read_text(const char *path, struct arena *a, mk_str *ret, st
 		}
 	}
 	*ret = arena_dup(a, buf_str(&b));
-	if (ferror(f) || b.failed || !ret->p) {
+	/* a buffer that could not grow, and was not near its limit */
+	if ((b.failed && b.n < JSON_MAX_SIZE / 2) || (!b.failed && !ret->p)) {
+		code = err_set(err, MK_NO_MEMORY, "check", "out of memory");
+	} else if (ferror(f) || b.failed) {
 		code = err_set(err, MK_INVALID, "check",
 			       "%s: expected a readable file of at most %d bytes", path,
 			       JSON_MAX_SIZE);
@@ -219,25 +222,41 @@ static int find_kind(struct situation *s)
 						    STR_ARG(api), STR_ARG(kind)));
 }
 
+/* What Kueue would have made for the job. */
+static void make_workload(struct situation *s, const struct plug_adapter *ad)
+{
+	struct json *meta = json_new_obj(s->a);
+	mk_str name = plug_workload_name(s->a, ad->kind, ad->group,
+					 json_str_at(s->local, "/metadata/name"),
+					 json_str_at(s->local, "/metadata/uid"), STR(""));
+
+	s->workload = json_new_obj(s->a);
+	json_set_str(s->a, meta, "name", name);
+	json_set_str(s->a, meta, "namespace", json_str_at(s->local, "/metadata/namespace"));
+	json_set(s->a, s->workload, STR("metadata"), meta);
+}
+
 static enum mk_code run_adapter(struct situation *s, struct mk_err *err)
 {
 	int adapter = find_kind(s);
-	struct plug_view v = {.local = s->local, .remote = s->remote, .workload = s->workload};
+	struct plug_view v = {.local = s->local, .remote = s->remote};
 	mk_str now = json_str(json_get(s->env, "now")), reason;
 	bool managed;
 
 	if (adapter < 0) {
-		return err_set(err, MK_INVALID, "check", "%s/local.json: no adapter for this kind",
-			       s->dir);
-	}
-	if (!s->workload) {
-		return err_set(err, MK_INVALID, "check", "%s: expected a workload.json, found none",
-			       s->dir);
+		return err_set(err, MK_INVALID, "check",
+			       "%s/local.json: no adapter for %.*s, Kind=%.*s", s->dir,
+			       STR_ARG(json_str(json_get(s->local, "apiVersion"))),
+			       STR_ARG(json_str(json_get(s->local, "kind"))));
 	}
 	if (now.n && !time_parse(now, &v.now_wall_ms)) {
 		return err_set(err, MK_INVALID, "check", "%s/env.json: now: expected a time",
 			       s->dir);
 	}
+	if (!s->workload) {
+		make_workload(s, plug_adapter(s->p, (size_t)adapter));
+	}
+	v.workload = s->workload;
 	v.elastic = json_bool(json_get(s->env, "elastic"));
 	enum mk_code code = plug_managed(plug_adapter(s->p, (size_t)adapter), s->local, s->a,
 					 &managed, &reason, err);
@@ -256,6 +275,9 @@ static enum mk_code run_adapter(struct situation *s, struct mk_err *err)
 	}
 	if (!s->remote || run_status(s, (size_t)adapter, &v)) {
 		run_remote(s, (size_t)adapter, &v);
+	}
+	if (s->remote && plug_ended(plug_adapter(s->p, (size_t)adapter), s->remote)) {
+		json_set_bool(s->a, s->got, "ended", true);
 	}
 	return MK_OK;
 }

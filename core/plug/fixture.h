@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs one recorded situation through a plugin, by the same guard as the daemon does, and says what
- * would come of it. Used by mk-plugin-check and by the golden tests of t/plan/adapter. A situation
+ * would come of it. Used by mk-plugin-check, `kubectl multikueue adapter test` and the golden tests of t/plan/adapter. A situation
  * is a folder of JSON files:
  *
  *   adapters     local.json      the job on the manager; apiVersion and kind choose the adapter
  *                remote.json     its copy on the worker; no such file = about to be created
- *                workload.json   the Workload
+ *                workload.json   the Workload; no such file = one of the name that Kueue gives it
  *                env.json        {"now":"2026-01-02T03:04:05Z","elastic":false,"origin":"multikueue"}
  *   dispatchers  workload.json, clusters.json, config.json (optional)
  *                env.json        {"dispatcher":"ex.io/cheapest","now_ms":0,"last_set_ms":-1,
@@ -15,11 +15,12 @@
  *
  * What comes out of an adapter, members only where they apply:
  *   {"managed":true,"reason":"…","error":"…","status":"SET|DEFER","remote":"KEEP","said":["…"],
- *    "create":{object to POST},"localStatus":{new local status},"change":{remote after the patch}}
+ *    "create":{object to POST},"localStatus":{new local status},"change":{remote after the patch},
+ *    "ended":true}
  * and of a dispatcher: {"verdict":"SET","clusters":["east"],"wait_ms":-1,"said":["…"]}.
  */
-#ifndef MK_CHECK_FIXTURE_H
-#define MK_CHECK_FIXTURE_H
+#ifndef MK_PLUG_FIXTURE_H
+#define MK_PLUG_FIXTURE_H
 
 #include "core/plug/plug.h"
 

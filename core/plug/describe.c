@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From YAML to a descriptor; see describe.h. What is well formed is left to the schema, what makes sense to check.c. */
+#include "core/plug/describe.h"
+
+#include "core/base/yaml.h"
+#include "core/plug/internal.h"
+#include "core/plug/schema.h"
+
+#define POINTER "\"type\": \"string\""
+#define STRINGS "\"type\": \"array\", \"items\": {\"type\": \"string\"}"
+
+const char describe_schema[] =
+	"{\n"
+	"  \"title\": \"Adapter of multikueued\",\n"
+	"  \"description\": \"What a kind of job is; paths are JSON pointers such as "
+	"/spec/managedBy\",\n"
+	"  \"type\": \"object\",\n"
+	"  \"additionalProperties\": false,\n"
+	"  \"required\": [\"apiVersion\", \"kind\", \"job\"],\n"
+	"  \"properties\": {\n"
+	"    \"apiVersion\": {\"type\": \"string\", \"enum\": [\"multikueued.io/v1alpha1\"]},\n"
+	"    \"kind\": {\"type\": \"string\", \"enum\": [\"Adapter\"]},\n"
+	"    \"job\": {\n"
+	"      \"description\": \"the kind that this is an adapter of\",\n"
+	"      \"type\": \"object\",\n"
+	"      \"additionalProperties\": false,\n"
+	"      \"required\": [\"apiVersion\", \"kind\"],\n"
+	"      \"properties\": {\n"
+	"        \"apiVersion\": {\"type\": \"string\"},\n"
+	"        \"kind\": {\"type\": \"string\"}\n"
+	"      }\n"
+	"    },\n"
+	"    \"managedBy\": {\n"
+	"      \"description\": \"the field that says that MultiKueue manages the job; a copy does "
+	"not get "
+	"it. Without it every job of the kind is managed\",\n"
+	"      " POINTER "\n"
+	"    },\n"
+	"    \"suspend\": {\n"
+	"      \"description\": \"the boolean that holds a job back; else /spec/suspend or "
+	"/spec/runPolicy/suspend\",\n"
+	"      " POINTER "\n"
+	"    },\n"
+	"    \"strip\": {\"description\": \"fields that a copy does not get\", " STRINGS "},\n"
+	"    \"forward\": {\n"
+	"      \"description\": \"fields of a running copy that follow the original\",\n"
+	"      " STRINGS "\n"
+	"    },\n"
+	"    \"groupKey\": {\n"
+	"      \"description\": \"annotation or label whose value makes several objects one "
+	"Workload\",\n"
+	"      \"type\": \"string\"\n"
+	"    },\n"
+	"    \"replicas\": {\n"
+	"      \"description\": \"number of Workloads that one object has\",\n"
+	"      " POINTER "\n"
+	"    },\n"
+	"    \"status\": {\n"
+	"      \"type\": \"object\",\n"
+	"      \"additionalProperties\": false,\n"
+	"      \"properties\": {\n"
+	"        \"copy\": {\n"
+	"          \"description\": \"IfPresent leaves the local status alone while the copy has "
+	"none\",\n"
+	"          \"type\": \"string\",\n"
+	"          \"enum\": [\"Always\", \"IfPresent\", \"Never\"],\n"
+	"          \"default\": \"IfPresent\"\n"
+	"        },\n"
+	"        \"map\": {\n"
+	"          \"description\": \"only these values come home; both paths are below "
+	"/status\",\n"
+	"          \"type\": \"array\",\n"
+	"          \"items\": {\n"
+	"            \"type\": \"object\",\n"
+	"            \"additionalProperties\": false,\n"
+	"            \"required\": [\"from\", \"to\"],\n"
+	"            \"properties\": {\"from\": {" POINTER "}, \"to\": {" POINTER "}}\n"
+	"          }\n"
+	"        }\n"
+	"      }\n"
+	"    },\n"
+	"    \"ends\": {\n"
+	"      \"description\": \"how an end shows, any of these; else one of the conditions "
+	"Complete, "
+	"Completed, Succeeded, Finished, Failed is True\",\n"
+	"      \"type\": \"array\",\n"
+	"      \"items\": {\n"
+	"        \"type\": \"object\",\n"
+	"        \"additionalProperties\": false,\n"
+	"        \"properties\": {\n"
+	"          \"condition\": {\"description\": \"its type\", \"type\": \"string\"},\n"
+	"          \"path\": {\"description\": \"of a string\", " POINTER "},\n"
+	"          \"values\": {\n"
+	"            \"description\": \"else: True of a condition, anything at a path\",\n"
+	"            " STRINGS "\n"
+	"          }\n"
+	"        }\n"
+	"      }\n"
+	"    }\n"
+	"  }\n"
+	"}\n";
+
+/* One file on its way. */
+struct reading {
+	struct plug *p;
+	struct arena *a; /* scratch; what stays is in the registry's arena */
+	struct findings f;
+};
+
+static void tell(void *ctx, mk_str pointer, mk_str text)
+{
+	struct reading *r = ctx;
+
+	findings_add(&r->f, "%.*s%s%.*s", STR_ARG(pointer), pointer.n ? ": " : "", STR_ARG(text));
+}
+
+static const char *keep(struct reading *r, const struct json *v)
+{
+	return v ? arena_dup(&r->p->arena, json_str(v)).p : NULL;
+}
+
+/* NULL-terminated; NULL when 'list' is absent. */
+static const char *const *keep_all(struct reading *r, const struct json *list)
+{
+	const char **out;
+
+	if (!list) {
+		return NULL;
+	}
+	out = arena_array(&r->p->arena, json_len(list) + 1, sizeof(*out));
+	for (size_t i = 0; out && i < json_len(list); i++) {
+		out[i] = keep(r, json_elem(list, i));
+	}
+	return out;
+}
+
+static const mk_end *keep_ends(struct reading *r, const struct json *list)
+{
+	mk_end *out;
+
+	if (!list) {
+		return NULL;
+	}
+	out = arena_array(&r->p->arena, json_len(list) + 1, sizeof(*out));
+	for (size_t i = 0; out && i < json_len(list); i++) {
+		const struct json *v = json_elem(list, i);
+
+		if (!json_get(v, "condition") == !json_get(v, "path")) {
+			findings_add(&r->f, "/ends/%zu: expected a condition or a path", i);
+		}
+		out[i] = (mk_end){.condition = keep(r, json_get(v, "condition")),
+				  .pointer = keep(r, json_get(v, "path")),
+				  .values = keep_all(r, json_get(v, "values"))};
+	}
+	return out;
+}
+
+static const mk_move *keep_moves(struct reading *r, const struct json *list)
+{
+	mk_move *out;
+
+	if (!list) {
+		return NULL;
+	}
+	out = arena_array(&r->p->arena, json_len(list) + 1, sizeof(*out));
+	for (size_t i = 0; out && i < json_len(list); i++) {
+		const struct json *v = json_elem(list, i);
+
+		out[i] = (mk_move){.from = keep(r, json_get(v, "from")),
+				   .to = keep(r, json_get(v, "to"))};
+	}
+	return out;
+}
+
+static uint32_t status_flags(const struct json *doc)
+{
+	mk_str copy = json_str_at(doc, "/status/copy");
+
+	return str_is(copy, "Never")    ? MK_STATUS_NONE
+	       : str_is(copy, "Always") ? 0
+					: MK_STATUS_IF_PRESENT;
+}
+
+/* The template's hooks with the file's data. */
+static void describe(struct reading *r, const struct json *doc, mk_adapter *d)
+{
+	mk_str api = json_str_at(doc, "/job/apiVersion"), group = STR(""), version = api;
+
+	if (str_index(api, '/') >= 0) {
+		(void)str_split(&version, '/', &group);
+	}
+	*d = *r->p->template_->pub.d;
+	d->struct_size = sizeof(*d);
+	d->flags = status_flags(doc);
+	d->group = arena_dup(&r->p->arena, group).p;
+	d->version = arena_dup(&r->p->arena, version).p;
+	d->kind = keep(r, json_at(doc, "/job/kind"));
+	d->managed_by = keep(r, json_get(doc, "managedBy"));
+	d->suspend = keep(r, json_get(doc, "suspend"));
+	d->strip = keep_all(r, json_get(doc, "strip"));
+	d->forward = keep_all(r, json_get(doc, "forward"));
+	d->group_key = keep(r, json_get(doc, "groupKey"));
+	d->replicas = keep(r, json_get(doc, "replicas"));
+	d->status_map = keep_moves(r, json_at(doc, "/status/map"));
+	d->ends = keep_ends(r, json_get(doc, "ends"));
+}
+
+static void read_document(struct reading *r, const struct json *doc, const char *file)
+{
+	const struct json *schema = NULL;
+	struct mk_err err = {0};
+	struct plug_source src;
+	mk_adapter d;
+
+	if (schema_read(r->a, str_of(describe_schema), &schema, &err) != MK_OK) {
+		findings_add(&r->f, "%s", err.msg);
+		return;
+	}
+	if (schema_check(r->a, schema, doc, STR(""), tell, r) > 0) {
+		return;
+	}
+	if (!r->p->template_) {
+		findings_add(&r->f, "expected a plugin with a template adapter (generic.so), found "
+				    "none");
+		return;
+	}
+	describe(r, doc, &d);
+	src = r->p->template_->pub.source;
+	src.file = arena_dup(&r->p->arena, str_of(file)).p;
+	if (!arena_failed(&r->p->arena) && check_adapter(r->p, &d, "job", &r->f) && r->f.n == 0) {
+		(void)plug_take_adapter(r->p, &d, &src, 0, &r->f);
+	}
+}
+
+enum mk_code plug_add_description(struct plug *p, mk_str text, const char *file, struct arena *a,
+				  mk_str *ret_findings, struct mk_err *err)
+{
+	struct reading r = {.p = p, .a = a};
+	struct json *doc = NULL;
+	enum mk_code code;
+
+	*ret_findings = (mk_str){NULL, 0};
+	if (text.n > DESCRIBE_MAX_SIZE) {
+		return err_set(err, MK_TOO_BIG, "plug", "expected at most %d bytes, found %zu",
+			       DESCRIBE_MAX_SIZE, text.n);
+	}
+	code = yaml_parse(a, text, NULL, &doc, NULL, err);
+	if (code != MK_OK) {
+		return code;
+	}
+	findings_init(&r.f);
+	read_document(&r, doc, file);
+	if (arena_failed(&p->arena) || arena_failed(a) || r.f.text.failed) {
+		code = err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+	} else if (r.f.n > 0) {
+		mk_str all = arena_dup(a, buf_str(&r.f.text));
+
+		code = err_set(err, all.p ? MK_INVALID : MK_NO_MEMORY, "plug", "%s",
+			       all.p ? all.p : "out of memory");
+		*ret_findings = all;
+	}
+	findings_done(&r.f);
+	return code;
+}
