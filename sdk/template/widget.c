@@ -43,6 +43,9 @@ static const mk_adapter widget = {
 	NULL,               /* replicas */
 	widget_remote,      /* remote */
 	widget_status,      /* status */
+	NULL,               /* suspend */
+	NULL,               /* ends */
+	NULL,               /* status_map */
 };
 
 /*
@@ -81,6 +84,7 @@ static const mk_dispatcher dispatcher = {
 	0,                     /* flags */
 	"ex.io/one-by-one",    /* name */
 	one_by_one,            /* nominate */
+	NULL,                  /* config_schema */
 };
 
 /* What the host reads. */

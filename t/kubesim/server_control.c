@@ -10,6 +10,7 @@
  *   DELETE /kubesim/faults      none any more
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time
+ *   POST /kubesim/crd           {"group","version","plural","kind"}: serves one more namespaced resource with a status
  *   POST /kubesim/end-watches, /kubesim/compact, /kubesim/goaway, /kubesim/close
  */
 #include <stdio.h>
@@ -186,6 +187,14 @@ static void goaway(struct cluster *c)
 	}
 }
 
+/* Text of a member of 'o', NUL-terminated in the exchange's arena. */
+static const char *word(struct exchange *ex, const struct json *o, const char *key)
+{
+	const char *s = arena_dup(&ex->a, json_str(json_get(o, key))).p;
+
+	return s ? s : "";
+}
+
 static bool act(struct exchange *ex, mk_str what, const struct json *o)
 {
 	struct cluster *c = ex->conn->cluster;
@@ -203,6 +212,11 @@ static bool act(struct exchange *ex, mk_str what, const struct json *o)
 		later(ex, on_restart);
 	} else if (str_is(what, "pause")) {
 		pause_for(ex, json_int(json_get(o, "pausedMs"), 1000));
+	} else if (str_is(what, "crd")) {
+		if (!ks_register_crd(c->store, word(ex, o, "group"), word(ex, o, "version"),
+				     word(ex, o, "plural"), word(ex, o, "kind"), true, true)) {
+			return false;
+		}
 	} else {
 		return false;
 	}
