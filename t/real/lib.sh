@@ -386,8 +386,8 @@ leaderElection:
   # Kueue beside it holds the Lease of its own default name in the same namespace.
   resourceName: multikueued
   # Long enough for a busy machine; see daemon_kill.
-  leaseDuration: 15s
-  renewDeadline: 10s
+  leaseDuration: 120s
+  renewDeadline: 90s
   retryPeriod: 1s
 internalCertManagement:
   enable: false

@@ -12,7 +12,7 @@ check w1 w2
 queue mgr "$T"
 daemon_config
 # The one that is killed does not give its Lease back: the next one waits.
-sed -i 's/leaseDuration: 15s/leaseDuration: 6s/; s/renewDeadline: 10s/renewDeadline: 4s/' "$WORK/multikueued.yaml"
+sed -i 's/leaseDuration: .*/leaseDuration: 15s/; s/renewDeadline: .*/renewDeadline: 10s/' "$WORK/multikueued.yaml"
 daemon_start
 job mgr long "$MANAGED"
 must yes "Kueue makes a Workload" has_workload mgr long

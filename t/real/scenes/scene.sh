@@ -63,11 +63,12 @@ placed()
 	becomes "" "nothing of $1 is on $lose" left $lose "$1" "$wl"
 }
 
-# record WORKLOAD: saw and said look at its states from now on.
+# record WORKLOAD [always]: saw and said look at its states from now on, or at all that there ever were.
 record()
 {
 	recorded=$1
-	recorded_from=$(($(wc -l <"$WORK/history") + 1))
+	recorded_from=1
+	[ -n "${2:-}" ] || recorded_from=$(($(wc -l <"$WORK/history") + 1))
 }
 
 was_seen()
