@@ -354,15 +354,21 @@ is "$(k mgr -n kueue-system get lease multikueued -o 'jsonpath={.spec.holderIden
 pod_hook mutating mutate '["CREATE"]'
 pod_hook validating validate '["CREATE","UPDATE"]'
 
+# Pods that are only asked about have a name each: Kueue gives a pod the Workload of one that had its name before.
+new_probe()
+{
+	probe=probe-$(date +%s%N)
+}
+
 # Kueue's webhook for pods may still be starting.
 probe_is_gated()
 {
-	kn mgr delete pod probe --ignore-not-found --grace-period=0 --force >/dev/null 2>&1
-	pod probe high
-	gates probe | has_gate
+	new_probe
+	pod "$probe" high
+	gates "$probe" | has_gate
+	kn mgr delete pod "$probe" --ignore-not-found --grace-period=0 --force >/dev/null 2>&1
 }
 must gated "Kueue gates pods" probe_is_gated
-kn mgr delete pod probe --grace-period=0 --force >/dev/null 2>&1
 LQ=here
 must made "a pod is made in the queue that stays here" made pod ours low "park: ours"
 LQ=lq
@@ -382,16 +388,17 @@ policy on
 # The API server looks at its policies once a second: it is asked what it would do with the gates of a pod that waits.
 would_be()
 {
-	kn mgr patch pod probe --type=json --dry-run=server -p '[{"op":"remove","path":"/spec/schedulingGates"}]' \
+	kn mgr patch pod "$probe" --type=json --dry-run=server -p '[{"op":"remove","path":"/spec/schedulingGates"}]' \
 		-o 'jsonpath=probe{range .spec.schedulingGates[*]} {.name}{end}' | sed 's, kueue.x-k8s.io/topology,,'
 }
 
 # follows GATES DESC: waits until that is so.
 follows()
 {
-	must made "a pod to ask about is made" made pod probe high
+	new_probe
+	must made "a pod to ask about is made" made pod "$probe" high
 	must "probe$1" "$2" would_be
-	kn mgr delete pod probe --grace-period=0 --force >/dev/null 2>&1
+	kn mgr delete pod "$probe" --grace-period=0 --force >/dev/null 2>&1
 }
 follows " kueue.x-k8s.io/admission" "the API server follows the policy"
 rounds policy
