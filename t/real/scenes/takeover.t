@@ -10,7 +10,17 @@ gate()
 {
 	"$FLEET" kill --plane mgr --process kueue
 	sed -i "s/MultiKueue=[a-z]*/MultiKueue=$1/" "$MK_REAL_DIR/mgr/kueue.cmdline"
+	restarted=$(now)
 	"$FLEET" start --plane mgr --process kueue
+}
+
+# Does Kueue follow both workers? It looks at a Workload once, and not again when a worker is connected after that.
+dispatches()
+{
+	for d_plane in w1 w2; do
+		"$FLEET" audit --plane $d_plane --user dispatcher --since "$restarted" | grep -q ' watch workloads ' || return 0
+	done
+	echo yes
 }
 
 # by WHO: Kueue connects with what it needs, multikueued with what conf/rbac gives it.
@@ -57,6 +67,7 @@ runs()
 # --- from Kueue ----------------------------------------------------------------------------------------------
 gate true
 must ok "the manager's Kueue is back with its gate" kueue_back mgr
+must yes "and follows both workers" dispatches
 must "" "a Job is made while Kueue dispatches itself" created j
 runs j
 before=$(first_check "$wl")
@@ -88,6 +99,7 @@ is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
 by dispatcher
 gate true
 must ok "the manager's Kueue has its gate again" kueue_back mgr
+must yes "and follows both workers again" dispatches
 must "" "a Job is made after handing back" created l
 runs l
 ends k
