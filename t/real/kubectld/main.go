@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -140,24 +141,29 @@ func run() error {
 		return err
 	}
 	var n atomic.Int64
-	over := make(chan struct{})
-	server := http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) {
+	var open sync.WaitGroup // connections: Shutdown would not wait for one that is accepted but not known yet
+	server := http.Server{
+		ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			serve(w, r)
 			if n.Add(1) == requestsMax {
-				close(over)
+				listener.Close()
 			}
-		})}
-	ended := make(chan error)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err = <-ended:
-		return err
-	case <-over:
+		}),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateClosed:
+				open.Done()
+			}
+		},
 	}
-	if err = server.Shutdown(context.Background()); err != nil {
+	server.SetKeepAlivesEnabled(false)
+	if err = server.Serve(listener); !errors.Is(err, net.ErrClosed) {
 		return err
 	}
+	open.Wait()
 	self, err := os.Executable()
 	if err != nil {
 		return err
