@@ -266,17 +266,36 @@ static bool room_for(struct quota *q, size_t n)
 			  sizeof(struct quota_work *));
 }
 
-static void evict_all(struct quota *q, struct quota_work *w, const struct quota_plan *plan)
+/* What the plan costs 'w' of its loop limits. */
+static void note_plan(const struct quota *q, struct quota_work *w, const struct quota_plan *plan)
 {
 	uint32_t leaf = quota_leaf_of(q, w)->node;
+	bool swap = false;
+	bool claim = false;
 
+	for (size_t i = 0; i < plan->n; i++) {
+		if (plan->victims[i].node != leaf) {
+			bool capacity = q->t->nodes[plan->victims[i].node].policy == QUOTA_CAPACITY;
+
+			claim = claim || capacity;
+			swap = swap || !capacity;
+		}
+	}
+	if (w->limit != q->outside) {
+		w->limit = q->outside;
+		w->swapped = false;
+		w->claims = 0;
+	}
+	w->swapped = w->swapped || swap;
+	w->claims = (uint8_t)(w->claims + claim);
+}
+
+static void evict_all(struct quota *q, struct quota_work *w, const struct quota_plan *plan)
+{
+	note_plan(q, w, plan);
 	for (size_t i = 0; i < plan->n; i++) {
 		struct quota_work *v = plan->victims[i].work;
 
-		if (plan->victims[i].node != leaf &&
-		    q->t->nodes[plan->victims[i].node].policy != QUOTA_CAPACITY) {
-			w->limit = q->outside;
-		}
 		if (v->state == QUOTA_RESERVED) {
 			quota_unreserve(q, v);
 		} else {

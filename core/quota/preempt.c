@@ -140,13 +140,15 @@ static void at_level(struct quota_try *x, size_t at, int pass)
 static void all_levels(struct quota_try *x, int pass)
 {
 	const struct quota_tree *t = x->q->t;
-	bool limited = x->w->limit == x->q->outside;
+	bool counts = x->w->limit == x->q->outside;
+	bool swapped = counts && x->w->swapped;
+	bool tired = counts && x->w->claims >= QUOTA_MAX_CLAIMS;
 
 	for (size_t at = 1; at < x->depth && at <= x->top && !x->fits && !x->failed; at++) {
 		const struct quota_tnode *p = &t->nodes[x->path[at]];
 
 		if (!p->fence_open || (pass == 2 && p->policy != QUOTA_FAIR) ||
-		    (limited && p->policy != QUOTA_CAPACITY)) {
+		    (p->policy == QUOTA_CAPACITY ? tired : swapped)) {
 			continue;
 		}
 		at_level(x, at, pass);

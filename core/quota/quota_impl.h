@@ -19,6 +19,11 @@ __extension__ typedef unsigned __int128 quota_u128;
 
 enum { QUOTA_NO_RES = 255, QUOTA_NO_FR = 65535, QUOTA_LIMIT_BITS = 61 };
 #define QUOTA_NO_NODE UINT32_MAX
+/*
+ * So many plans by claims may a workload have between two outside changes. Claims to different resources can go round
+ * in circles (decision 0060); the levels of the tree are as many as a chain of claims that ends could need.
+ */
+enum { QUOTA_MAX_CLAIMS = QUOTA_MAX_LEVELS };
 
 struct quota_cell {
 	int64_t nominal, max;
@@ -63,15 +68,16 @@ struct quota_work {
 	uint64_t stamp; /* pending: cycle of nomination; blocked: when; reserved: cycle of its turn;
 								    evicting: its place in quota.evicting */
 	uint32_t hash;
-	uint32_t
-		limit; /* the outside change since which it had a plan that counts for the loop limit */
+	uint32_t limit; /* the outside change to which 'swapped' and 'claims' belong */
 	int32_t priority;
 	uint32_t lq;
 	uint8_t n_asks, n_pods, uid_len;
 	uint8_t state; /* QUOTA_FREE: a hole */
-	bool masked, placed;
-	bool delayed; /* blocked while its leaf's delay ran */
-	bool chosen;  /* a victim of the plan being made */
+	bool masked : 1, placed : 1;
+	bool delayed : 1; /* blocked while its leaf's delay ran */
+	bool chosen : 1;  /* a victim of the plan being made */
+	bool swapped : 1; /* had a plan with a victim at a fair or fifo node */
+	uint8_t claims;   /* plans with a victim claimed at a capacity node */
 };
 
 struct quota_lqueue {

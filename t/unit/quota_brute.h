@@ -24,7 +24,8 @@ struct brute_work {
 	uint64_t mask;
 	enum quota_state state;
 	bool there, again, nominated, tried, limited;
-	bool gone; /* not counted: evicting in the plan view, or a victim of the plan being made */
+	int claims; /* plans with claims at capacity nodes since the last outside change */
+	bool gone;  /* not counted: evicting in the plan view, or a victim of the plan being made */
 	bool victim;
 };
 

@@ -136,7 +136,7 @@ static inline bool brute_plan(struct brute *b, struct brute_work *w)
 			const struct quota_node *n = brute_node(b, p);
 
 			if (n->fence_open && (pass == 1 || n->policy == QUOTA_FAIR) &&
-			    (!w->limited || n->policy == QUOTA_CAPACITY)) {
+			    (n->policy == QUOTA_CAPACITY ? w->claims < 16 : !w->limited)) {
 				brute_at(b, w, p, pass, right);
 			}
 		}
@@ -408,15 +408,20 @@ static inline void brute_begin(struct brute *b, int64_t now)
 
 static inline void brute_reserve(struct brute *b, struct brute_work *w)
 {
+	bool claimed = false;
+
 	w->state = QUOTA_RESERVED;
 	w->since = b->now;
 	w->tried = true;
 	for (size_t i = 0; i < b->n_victims; i++) {
 		struct brute_work *v = &b->w[b->victims[i]];
 
-		if (b->victim_lca[i] != w->leaf &&
-		    brute_node(b, b->victim_lca[i])->policy != QUOTA_CAPACITY) {
-			w->limited = true;
+		if (b->victim_lca[i] != w->leaf) {
+			if (brute_node(b, b->victim_lca[i])->policy != QUOTA_CAPACITY) {
+				w->limited = true;
+			} else {
+				claimed = true;
+			}
 		}
 		if (v->state == QUOTA_RESERVED) {
 			v->state = QUOTA_PENDING;
@@ -426,6 +431,7 @@ static inline void brute_reserve(struct brute *b, struct brute_work *w)
 			v->state = QUOTA_EVICTING;
 		}
 	}
+	w->claims += claimed;
 }
 
 /* One step; NULL at the end. */

@@ -178,6 +178,7 @@ static void outside_change(struct brute *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		b->w[i].limited = false;
+		b->w[i].claims = 0;
 	}
 }
 

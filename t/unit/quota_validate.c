@@ -57,7 +57,11 @@ static const struct row trees[] = {
 	 "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"5\"}]}]",
 	 IN_B "[1].maxResources: Forbidden: minWeight/maxWeight and minResources/maxResources "
 	      "exclude each other"},
-	{"V15", weights_yaml, NODE "/1",
+	{"24: 50 and 40", weights_yaml, NODE "/0/minWeight", "50",
+	 IN_B ": Invalid value: 90: sum of minWeight must be 100"},
+	{"24: 60 and 40, at most 120", weights_yaml, NODE "/1/maxWeight", "120",
+	 IN_B "[1].maxWeight: Invalid value: 120: must not be larger than 100"},
+	{"24: V15", weights_yaml, NODE "/1",
 	 "{\"name\":\"b\",\"minResources\":[{\"name\":\"f\",\"resources\":"
 	 "[{\"name\":\"cpu\",\"nominalQuota\":\"5\"}]}]}",
 	 "spec.hierarchies: Invalid value: tree mixes weights (\"a1\") and resources (\"b\")"},
