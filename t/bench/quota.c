@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tree library costs at 100,000 nodes on 6 levels, 8 pairs and 1,000,000 workloads: make bench-quota. The
- * arguments are children per node and workloads per leaf. Times are CPU time of the thread, so that other work on the
+ * arguments are children per node and workloads. Times are CPU time of the thread, so that other work on the
  * machine disturbs them through its caches only.
  */
 #include <inttypes.h>
@@ -235,18 +235,16 @@ static void whole(struct bench *b)
 	}
 }
 
-static void run(struct bench *b, size_t fan, size_t per_leaf)
+static void run(struct bench *b, size_t fan, size_t works)
 {
 	size_t pending;
 	int64_t start;
-	size_t works;
 
 	make_tree(b, fan);
 	b->q = quota_new();
 	if (b->q == NULL || quota_apply(b->q, &b->d, NULL) != MK_OK) {
 		exit(1);
 	}
-	works = b->n_leaves * per_leaf;
 	pending = works / 4;
 	b->n_works = works - pending;
 	printf("# %zu nodes, %d levels, 8 pairs, %zu workloads, %zu of them pending\n",
@@ -271,9 +269,9 @@ int main(int argc, char **argv)
 {
 	struct bench b = {.n_works = 0};
 	size_t fan = argc > 1 ? strtoul(argv[1], NULL, 10) : 10;
-	size_t per_leaf = argc > 2 ? strtoul(argv[2], NULL, 10) : 10;
+	size_t works = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000000;
 
 	rng_init(&b.rng, 1);
-	run(&b, fan > 0 ? fan : 10, per_leaf);
+	run(&b, fan > 0 ? fan : 10, works < 400 ? 400 : works);
 	return 0;
 }
