@@ -31,7 +31,7 @@ static int64_t now_ns(void)
 
 static double since_ns(int64_t start, size_t n)
 {
-	return (double)(now_ns() - start) / (double)n;
+	return n == 0 ? 0 : (double)(now_ns() - start) / (double)n;
 }
 
 static void say(const char *what, double ns, double target_ns)
