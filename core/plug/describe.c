@@ -30,6 +30,14 @@ const char describe_schema[] =
 	"        \"kind\": {\"type\": \"string\"}\n"
 	"      }\n"
 	"    },\n"
+	"    \"sync\": {\n"
+	"      \"description\": \"Workload: another controller makes the copy and keeps its "
+	"status; only the "
+	"Workload is dispatched\",\n"
+	"      \"type\": \"string\",\n"
+	"      \"enum\": [\"Job\", \"Workload\"],\n"
+	"      \"default\": \"Job\"\n"
+	"    },\n"
 	"    \"managedBy\": {\n"
 	"      \"description\": \"the field that says that MultiKueue manages the job; a copy does "
 	"not get "
@@ -181,6 +189,15 @@ static uint32_t status_flags(const struct json *doc)
 					: MK_STATUS_IF_PRESENT;
 }
 
+/* sync: Workload. A hook of the host's own: the copy is made by others. */
+static int leave_to_others(mk_call *c, const mk_view *v, mk_val draft)
+{
+	(void)c;
+	(void)v;
+	(void)draft;
+	return MK_KEEP;
+}
+
 /* The template's hooks with the file's data. */
 static void describe(struct reading *r, const struct json *doc, mk_adapter *d)
 {
@@ -203,6 +220,11 @@ static void describe(struct reading *r, const struct json *doc, mk_adapter *d)
 	d->replicas = keep(r, json_get(doc, "replicas"));
 	d->status_map = keep_moves(r, json_at(doc, "/status/map"));
 	d->ends = keep_ends(r, json_get(doc, "ends"));
+	if (str_is(json_str(json_get(doc, "sync")), "Workload")) {
+		d->remote = leave_to_others;
+		d->flags = MK_STATUS_NONE;
+		d->forward = NULL;
+	}
 }
 
 static void read_document(struct reading *r, const struct json *doc, const char *file)

@@ -25,6 +25,8 @@ struct story {
 static struct plug *load_plugins(struct arena *a)
 {
 	static const char *const names[] = {"plain", "trainjob", "raycluster", "pod", "generic"};
+	static const char *const described[] = {"t/cli/input/widget.yaml",
+						"t/plan/kind/elsewhere.yaml"};
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	struct plug *p = plug_new(NULL);
@@ -45,6 +47,12 @@ static struct plug *load_plugins(struct arena *a)
 		}
 	}
 	plug_add_framework(p, STR("Foo.v1.ex.io"), &err);
+	for (size_t i = 0; i < sizeof(described) / sizeof(described[0]); i++) {
+		if (plug_load_file(p, described[i], a, NULL, &err) != MK_OK) {
+			printf("Bail out! %s\n", err.msg);
+			exit(1);
+		}
+	}
 	return p;
 }
 
@@ -161,6 +169,18 @@ static struct object *start(struct story *s, struct world **w, uint16_t *kind)
 	return wl;
 }
 
+/* The worker's Kueue finishes the clone. */
+static void end(struct story *s, struct world *w, struct object *wl)
+{
+	clone_condition(w, 1, "wl", "Finished", "JobFinished", true);
+	w_settle(w);
+	w_advance(w, 3000);
+	tell(s, w, "finish");
+	buf_printf(&s->out, "the Workload is %sfinished\nleft on the worker: %zu\n",
+		   strstr(wl->text, "\"JobFinished\"") ? "" : "NOT ", objects_on(w, 1));
+	w_free(w);
+}
+
 static void life(struct story *s)
 {
 	struct world *w;
@@ -171,18 +191,13 @@ static void life(struct story *s)
 	remote = w_find(w, 1, kind, "ns", s->name.p);
 	if (!remote) {
 		buf_printf(&s->out, "no copy was made; the check is %s\n", check_state(w, wl));
-		w_free(w);
+		end(s, w, wl);
 		return;
 	}
 	set_status(s, w, remote, s->running);
 	tell(s, w, "sync");
 	set_status(s, w, remote, s->finished);
-	clone_condition(w, 1, "wl", "Finished", "JobFinished", true);
-	w_settle(w);
-	w_advance(w, 3000);
-	tell(s, w, "finish");
-	buf_printf(&s->out, "left on the worker: %zu\n", objects_on(w, 1));
-	w_free(w);
+	end(s, w, wl);
 }
 
 static void deleted(struct story *s)
