@@ -4,9 +4,6 @@
 // for each question costs a tenth of a second of CPU, most of it before the request is sent. It listens on a
 // unix socket; a request carries the arguments, each ended by a NUL, one more NUL, and the standard
 // input. 200 answers with what kubectl printed; 422 means that it failed, and X-Error says why.
-//
-// Cobra keeps the completions of every command that is ever made, and with them all that the command holds, half a
-// megabyte each. So the process becomes a new one now and then; its socket listens all the while.
 package main
 
 import (
@@ -19,11 +16,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -106,77 +99,19 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out.Bytes())
 }
 
-const (
-	requestsMax = 500
-	inherited   = "KUBECTLD_LISTENER" // the descriptor of the socket, from the process before
-)
-
-// kept is the inherited descriptor, which would be closed when nobody refers to it.
-var kept *os.File
-
-// listen opens the socket, or takes it over from the process before.
-func listen() (net.Listener, error) {
-	if fd, err := strconv.Atoi(os.Getenv(inherited)); err == nil {
-		kept = os.NewFile(uintptr(fd), "listener")
-		return net.FileListener(kept)
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: os.Args[1], Net: "unix"})
-	if err != nil {
-		return nil, err
-	}
-	l.SetUnlinkOnClose(false)
-	file, err := l.File()
-	if err != nil {
-		return nil, err
-	}
-	// Another descriptor, which is not closed when the next process begins.
-	fd, err := syscall.Dup(int(file.Fd()))
-	return l, errors.Join(err, file.Close(), os.Setenv(inherited, strconv.Itoa(fd)))
-}
-
-// run serves so many requests, lets all of them end, and starts anew.
-func run() error {
-	listener, err := listen()
-	if err != nil {
-		return err
-	}
-	var n atomic.Int64
-	var open sync.WaitGroup // connections: Shutdown would not wait for one that is accepted but not known yet
-	server := http.Server{
-		ReadHeaderTimeout: time.Minute,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			serve(w, r)
-			if n.Add(1) == requestsMax {
-				listener.Close()
-			}
-		}),
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
-				open.Add(1)
-			case http.StateClosed:
-				open.Done()
-			}
-		},
-	}
-	server.SetKeepAlivesEnabled(false)
-	if err = server.Serve(listener); !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	open.Wait()
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	return syscall.Exec(self, os.Args, os.Environ())
-}
-
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: kubectld SOCKET")
 		os.Exit(2)
 	}
 	util.BehaviorOnFatal(func(text string, code int) { panic(fatal{text, code}) })
-	fmt.Fprintf(os.Stderr, "kubectld: %v\n", run())
-	os.Exit(1)
+	listener, err := net.Listen("unix", os.Args[1])
+	if err == nil {
+		server := http.Server{Handler: http.HandlerFunc(serve), ReadHeaderTimeout: time.Minute}
+		err = server.Serve(listener)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		fmt.Fprintf(os.Stderr, "kubectld: %v\n", err)
+		os.Exit(1)
+	}
 }
