@@ -39,10 +39,11 @@ static void evicted(struct pass *p, const struct clone *k)
 {
 	mk_str text = arena_printf(p->e->out->arena,
 				   "Workload evicted on worker cluster: \"%s\", resetting for "
-				   "re-admission. Previously: \"Ready\"",
-				   k->c->name);
+				   "re-admission. Previously: \"%s\"",
+				   k->c->name, p->state == CHECK_PENDING ? "Pending" : "Ready");
 
-	if (p->state == CHECK_READY) {
+	/* Pending beside a winner: somebody took the check back, and nothing else would bring the job anywhere. */
+	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
 		check_write(p, CHECK_RETRY, R_EVICTED, text, "Normal");
 	}
 }

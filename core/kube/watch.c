@@ -134,24 +134,23 @@ static void on_probe(struct kube *k, void *ctx, const struct answer *an)
 {
 	struct watch *w = ctx;
 	struct status st;
+	bool is_secret = w->is_secret;
 
 	w->call = NULL;
 	w->phase = WATCH_OFF;
-	if (w->is_secret) {
-		secret_wipe(an->body);
-	}
 	if (an->end != TRANSPORT_OK) {
 		link_suspect(k, w->l);
 		watch_retry(k, w, 0);
-		return;
-	}
-	if (an->http == 200) {
+	} else if (an->http == 200) {
 		w->need_probe = false;
 		watch_open_stream(k, w);
-		return;
+	} else {
+		watch_answer(k, w, an, &k->scratch, &st);
+		watch_failed(k, w, &st);
 	}
-	watch_answer(k, w, an, &k->scratch, &st);
-	watch_failed(k, w, &st);
+	if (is_secret) {
+		secret_wipe(an->body); /* not before a refusal was read */
+	}
 }
 
 /*

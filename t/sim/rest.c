@@ -53,6 +53,10 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 	}
 	if (missing != NULL) {
 		snprintf(why, n, "%s: %s", u->name, missing);
+		if (s->story && s->now > SETTLE_MAX_MS) {
+			say(s, "rest", "%.*s", STR_ARG(json_write(&s->arena, wl)));
+			say(s, "rest", "%.*s", STR_ARG(json_write(&s->arena, job)));
+		}
 	}
 	return missing == NULL;
 }
