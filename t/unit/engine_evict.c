@@ -304,8 +304,29 @@ static void abandoned_by_loss(void)
 	w_free(w);
 }
 
+/* Somebody takes our check back, and the winner is evicted: nothing else would bring the job anywhere. */
+static void check_taken_back(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl,
+		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\","
+		"\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}");
+	clone_condition(w, 2, "wl-j", "Evicted", "Deactivated", true);
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Retry",
+	       "taken back and evicted: the next round");
+	is_str(check_message(w, wl),
+	       "Workload evicted on worker cluster: \"w2\", resetting for re-admission. "
+	       "Previously: \"Pending\"",
+	       "and it says from where");
+	w_free(w);
+}
+
 int main(void)
 {
+	check_taken_back();
 	on_worker();
 	on_manager();
 	lost_and_back();
