@@ -23,6 +23,12 @@ static bool in_sync(struct pass *p, const struct clone *k)
 	return theirs.n == 0 || ours.n == 0 || str_eq(theirs, ours);
 }
 
+/* Finished, evicted, or told to stop, in the round before perhaps, what its Kueue has not done yet. */
+static bool is_ending(const struct clone *k)
+{
+	return clone_is(k, F_FINISHED) || clone_is(k, F_EVICTED) || clone_is(k, F_DEACTIVATION);
+}
+
 /* Clones that cannot win are taken away; true when one was there. */
 static bool disqualify(struct pass *p, struct clone *k)
 {
@@ -40,7 +46,7 @@ static bool disqualify(struct pass *p, struct clone *k)
 		(void)remove_remote(p, k, R_UNNOMINATED);
 		return true;
 	}
-	if (!clone_is(k, F_FINISHED) && !clone_is(k, F_EVICTED) && in_sync(p, k)) {
+	if (!is_ending(k) && in_sync(p, k)) {
 		return clone_is(k, F_TERMINATING);
 	}
 	rule = in_sync(p, k) ? R_DISQUALIFIED : R_SPEC;
@@ -55,11 +61,18 @@ static bool disqualify(struct pass *p, struct clone *k)
 	return true;
 }
 
-/* A delete of the clone, of an earlier round say, is under way or may have happened: it must not win. */
+/*
+ * A write of an earlier round that ends the clone, its delete or its deactivation, is under way or may have happened: it
+ * must not win.
+ */
 static bool is_going(struct pass *p, const struct clone *k)
 {
 	struct record *r = k->r;
-	bool going = r->inflight ? r->inflight->type == OP_DELETE : r->unknown || r->settling;
+	bool going = r->unknown || r->settling;
+
+	if (r->inflight) {
+		going = r->inflight->type == OP_DELETE || r->inflight->type == OP_APPLY_STATUS;
+	}
 
 	if (going) {
 		(void)ops_ready(p->e, r, &p->w->item); /* asks, when nothing else tells */

@@ -98,11 +98,24 @@ static void look_at_job(struct pass *p)
 	}
 }
 
-/* Was anything sent out for this workload already? Unseen clusters count only through what is recorded. */
+/* Nominated is not dispatched where the list shows no clone: an external dispatcher nominates whatever it likes. */
+static bool may_be_there(const struct pass *p, mk_str name)
+{
+	const struct cluster *c = cluster_named(p->e, name);
+
+	return c && !table_known(p->e, c->id, KIND_WORKLOAD);
+}
+
+/* Was anything sent out for this workload already? Unseen clusters count through what is recorded. */
 static bool is_dispatched(const struct pass *p)
 {
-	if (p->f->s[S_CLUSTER].n > 0 || p->f->n_names > 0) {
+	if (p->f->s[S_CLUSTER].n > 0) {
 		return true;
+	}
+	for (size_t i = 0; i < p->f->n_names; i++) {
+		if (may_be_there(p, p->f->names[i])) {
+			return true;
+		}
 	}
 	for (size_t i = 0; i < p->n_clones; i++) {
 		const struct record *r = p->clones[i].r;

@@ -324,8 +324,40 @@ static void check_taken_back(void)
 	w_free(w);
 }
 
+/* Core gives new quota before the worker's Kueue has done what we told it in the round before. */
+static void quota_came_back(bool answered)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	evict(w, wl, "P");
+	w->hold = !answered;
+	w_settle(w);
+	w->hold = false;
+	is_str(w_take(w), "apply_status 2 Workload wl-j 6.deactivate\n", "the winner shall stop");
+	release_quota(w, wl);
+	give_quota(w, wl);
+	w_settle(w);
+	w_advance(w, 1000);
+	ok(!strstr(w_take(w), "7.win"),
+	   answered ? "what was told to stop does not win" : "nor does it while that is under way");
+	if (answered) {
+		w_advance(w, 60000);
+		is_str(nominated(w, wl), "[\"w1\",\"w2\",\"w3\"]", "a new round on all clusters");
+		ok(clone_of(w, 2, "wl-j") &&
+			   !strstr(clone_of(w, 2, "wl-j")->text, "DeactivationTarget"),
+		   "with a new clone");
+		admit(w, 2, "wl-j");
+		w_settle(w);
+		is_str(w_str(w, wl, "/status/clusterName"), "w2", "which may win");
+	}
+	w_free(w);
+}
+
 int main(void)
 {
+	quota_came_back(true);
+	quota_came_back(false);
 	check_taken_back();
 	on_worker();
 	on_manager();

@@ -143,8 +143,24 @@ static void restarted(void)
 	w_free(w);
 }
 
+/* A job that another controller runs, nominated all the same before we saw it: nobody would ever say no. */
+static void not_ours(void)
+{
+	struct world *w = external_world(3);
+	struct object *wl = a_job(w, "j");
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"),
+		"{\"spec\":{\"managedBy\":\"kubernetes.io/job-controller\"}}");
+	they_nominate(w, "\"w1\",\"nowhere\"");
+	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Rejected",
+	       "nominated is not dispatched: a job that is not ours is rejected");
+	ok(clones_are(w, ""), "and no clone is made");
+	w_free(w);
+}
+
 int main(void)
 {
+	not_ours();
 	follows_the_list();
 	withdrawn_and_rejected();
 	admitted_and_withdrawn();

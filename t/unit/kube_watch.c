@@ -538,8 +538,38 @@ static void test_secrets_stay(void)
 	fake_done(&f);
 }
 
+/* The manager's store was restored: what the Secrets' probe is told must be read before it is wiped. */
+static void test_secrets_future(void)
+{
+	static const char too_large[] =
+		"{\"kind\":\"Status\",\"code\":504,\"reason\":\"Timeout\",\"message\":\"Timeout: "
+		"Too large resource version: 500, current: 7\",\"details\":{\"causes\":[{"
+		"\"reason\":\"ResourceVersionTooLarge\"}]}}";
+	uint64_t t = 0;
+
+	fake_init(&f, 17);
+	fake_manager(&f);
+	t = fake_token(&f, 0, "/secrets?");
+	fake_secret(&f, t, "MODIFIED", "s1", "other: bytes", 500);
+	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "restored");
+	for (int i = 0; i < 30 && fake_find(&f, 0, "/secrets?limit=1&") == NULL; i++) {
+		if (fake_find(&f, 0, "GET /version") != NULL) {
+			fake_answer(&f, 0, "GET /version", 200, VERSION_DOC);
+		}
+		fake_wait(&f, 1000);
+	}
+	ok(fake_find(&f, 0, "/secrets?limit=1&") != NULL, "Secrets are probed");
+	fake_story(&f);
+	fake_answer(&f, 0, "/secrets?limit=1&", 504, too_large);
+	fake_wait(&f, 50000);
+	ok(strstr(fake_story(&f), "link 0 down") == NULL,
+	   "their probe is refused for its version: no failure of the link");
+	fake_done(&f);
+}
+
 int main(void)
 {
+	test_secrets_future();
 	test_events();
 	test_timeout_seconds();
 	test_replay_is_no_base();
