@@ -81,6 +81,8 @@ int64_t json_int(const struct json *v, int64_t otherwise);
 bool json_bool(const struct json *v);
 /* json_str(json_at(v, pointer)). */
 mk_str json_str_at(const struct json *v, const char *pointer);
+/* 'pointer' + "/" + 'key', whose '~' and '/' are escaped as RFC 6901 says; in 'a', {NULL, 0} when that has no memory. */
+mk_str json_pointer_child(struct arena *a, mk_str pointer, mk_str key);
 
 /* An empty object. */
 struct json *json_new_obj(struct arena *a);

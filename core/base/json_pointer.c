@@ -26,6 +26,36 @@ static bool next_token(mk_str *pointer, mk_str *ret_token)
 	return true;
 }
 
+mk_str json_pointer_child(struct arena *a, mk_str pointer, mk_str key)
+{
+	size_t n = pointer.n + 1;
+	char *to, *text;
+
+	for (size_t i = 0; i < key.n; i++) {
+		n += key.p[i] == '~' || key.p[i] == '/' ? 2 : 1;
+	}
+	text = arena_alloc(a, n + 1);
+	if (!text) {
+		return (mk_str){NULL, 0};
+	}
+	if (pointer.n > 0) {
+		memcpy(text, pointer.p, pointer.n);
+	}
+	to = text + pointer.n;
+	*to++ = '/';
+	for (size_t i = 0; i < key.n; i++) {
+		char c = key.p[i];
+
+		if (c == '~' || c == '/') {
+			*to++ = '~';
+			c = c == '~' ? '0' : '1';
+		}
+		*to++ = c;
+	}
+	*to = '\0';
+	return (mk_str){text, n};
+}
+
 /* "" or "/..." with every '~' followed by 0 or 1. */
 static bool well_formed(mk_str pointer)
 {

@@ -9,27 +9,6 @@
 
 enum { PROBLEMS_MAX = 200 }; /* kept in the list; more are counted only */
 
-mk_str config_child(struct arena *a, mk_str pointer, mk_str token)
-{
-	struct buf b;
-	mk_str s;
-
-	buf_init(&b, YAML_MAX_SIZE * 4);
-	buf_add(&b, pointer);
-	buf_add(&b, STR("/"));
-	for (size_t i = 0; i < token.n; i++) {
-		if (token.p[i] == '~' || token.p[i] == '/') {
-			buf_add(&b, token.p[i] == '~' ? STR("~0") : STR("~1"));
-		} else {
-			buf_add(&b, str_sub(token, i, 1));
-		}
-	}
-	a->failed = a->failed || b.failed;
-	s = arena_dup(a, buf_str(&b));
-	buf_done(&b);
-	return s;
-}
-
 mk_str config_index(struct arena *a, mk_str pointer, size_t i)
 {
 	return arena_printf(a, "%.*s/%zu", STR_ARG(pointer), i);

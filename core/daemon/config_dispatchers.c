@@ -101,7 +101,7 @@ static void judge_sections(struct config_run *r, const struct config_multikueue 
 	struct json_iter it = json_iter(m->dispatchers);
 
 	while (json_next(&it)) {
-		mk_str at = config_child(r->a, STR("/multiKueue/dispatchers"), it.key);
+		mk_str at = json_pointer_child(r->a, STR("/multiKueue/dispatchers"), it.key);
 		const struct config_dispatcher *d = find(known, n, it.key);
 
 		if (!d) {

@@ -26,8 +26,7 @@ void config_hint(struct config_run *r, const char *fmt, ...) __attribute__((form
 /* "/a/b/0/c" as "a.b[0].c", in 'a'. */
 mk_str config_path(struct arena *a, const struct json *doc, mk_str pointer);
 
-/* pointer + "/" + token, escaped; and with an index. In 'a'. */
-mk_str config_child(struct arena *a, mk_str pointer, mk_str token);
+/* pointer + "/" + i, in 'a'. */
 mk_str config_index(struct arena *a, mk_str pointer, size_t i);
 
 /* As Go's %q prints it. */

@@ -107,7 +107,7 @@ void config_warn_core(struct config_run *r)
 	while (json_next(&it)) {
 		if (is_ours(it.key) && !told) {
 			config_warning(
-				r, config_child(r->a, STR("/multiKueue"), it.key),
+				r, json_pointer_child(r->a, STR("/multiKueue"), it.key),
 				"multiKueue.%.*s: Kueue refuses this key: give it the output of "
 				"--print-kueue-config",
 				STR_ARG(it.key));

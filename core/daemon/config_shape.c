@@ -201,8 +201,9 @@ static void check(struct shape *s, const struct json *v, const struct config_fie
 	for (size_t i = 0; (f->type == CT_LIST || f->type == CT_MAP) && json_next(&it); i++) {
 		struct at below = *at;
 
-		below.pointer = f->type == CT_LIST ? config_index(s->r->a, at->pointer, i)
-						   : config_child(s->r->a, at->pointer, it.key);
+		below.pointer = f->type == CT_LIST
+					? config_index(s->r->a, at->pointer, i)
+					: json_pointer_child(s->r->a, at->pointer, it.key);
 		check(s, it.val, &elem, &below);
 	}
 }
@@ -242,7 +243,7 @@ static void check_member(struct shape *s, const struct config_member *m,
 	/* The struct that Go embeds shows in its paths. */
 	const char *embedded = f != NULL && f->embedded ? "ControllerManager." : "";
 	struct at below = {
-		.pointer = config_child(a, at->pointer, m->key),
+		.pointer = json_pointer_child(a, at->pointer, m->key),
 		.go_path = arena_printf(a, "%.*s%s%s%.*s", STR_ARG(at->go_path),
 					at->go_path.n ? "." : "", embedded, STR_ARG(m->key)),
 		.go_struct = schema->go_type,

@@ -175,7 +175,7 @@ void config_validate_mk_frameworks(struct config_run *r, const struct config *c)
 
 	map_init(&seen);
 	for (size_t i = 0; json_next(&it); i++) {
-		mk_str pointer = config_child(
+		mk_str pointer = json_pointer_child(
 			r->a, config_index(r->a, STR("/multiKueue/externalFrameworks"), i),
 			STR("name"));
 		mk_str name = json_str(json_get(it.val, "name"));

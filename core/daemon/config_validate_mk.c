@@ -24,7 +24,7 @@ static void check_provider(struct config_run *r, const struct json *v, mk_str po
 	static const char *const modes[] = {"Never", "IfAvailable", "Always"};
 	const struct json *exec = json_get(v, "execConfig");
 	mk_str mode = json_str(json_get(exec, "interactiveMode"));
-	mk_str exec_at = config_child(r->a, pointer, STR("execConfig"));
+	mk_str exec_at = json_pointer_child(r->a, pointer, STR("execConfig"));
 	struct json_iter it = json_iter(json_get(exec, "env"));
 	bool known = false;
 
@@ -42,7 +42,7 @@ static void check_provider(struct config_run *r, const struct json *v, mk_str po
 	}
 	while (json_next(&it)) {
 		if (json_str(json_get(it.val, "name")).n == 0) {
-			config_error(r, config_child(r->a, exec_at, STR("env")),
+			config_error(r, json_pointer_child(r->a, exec_at, STR("env")),
 				     "%s.execConfig.env.name: Required value: must be specified",
 				     path);
 		}
@@ -56,7 +56,7 @@ static void check_provider(struct config_run *r, const struct json *v, mk_str po
 			     path);
 	} else if (!known) {
 		config_error(
-			r, config_child(r->a, exec_at, STR("interactiveMode")),
+			r, json_pointer_child(r->a, exec_at, STR("interactiveMode")),
 			"%s.execConfig.interactiveMode: Unsupported value: %s: supported values: "
 			"\"Never\", \"IfAvailable\", \"Always\"",
 			path, config_quote(r->a, mode));
@@ -167,11 +167,12 @@ static void check_ours(struct config_run *r, const struct config_multikueue *m)
 	check_plugins(r, m);
 	while (json_next(&it)) {
 		if (!config_is_domain_path(it.key)) {
-			config_error(r, config_child(r->a, STR("/multiKueue/dispatchers"), it.key),
-				     "multiKueue.dispatchers: Invalid value: %s: must be a "
-				     "domain-prefixed "
-				     "path (such as \"acme.io/foo\") of at most 63 bytes",
-				     config_quote(r->a, it.key));
+			config_error(
+				r, json_pointer_child(r->a, STR("/multiKueue/dispatchers"), it.key),
+				"multiKueue.dispatchers: Invalid value: %s: must be a "
+				"domain-prefixed "
+				"path (such as \"acme.io/foo\") of at most 63 bytes",
+				config_quote(r->a, it.key));
 		}
 	}
 	for (size_t i = 0; i < m->external_dispatchers.n; i++) {

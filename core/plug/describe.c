@@ -127,15 +127,16 @@ static const char *keep(struct reading *r, const struct json *v)
 	return v ? arena_dup(&r->p->arena, json_str(v)).p : NULL;
 }
 
-/* NULL-terminated; NULL when 'list' is absent. */
+/* Room for what 'list' has, in elements of 'size', and a zero behind them; NULL without 'list' or memory. */
+static void *room(struct reading *r, const struct json *list, size_t size)
+{
+	return list ? arena_array(&r->p->arena, json_len(list) + 1, size) : NULL;
+}
+
 static const char *const *keep_all(struct reading *r, const struct json *list)
 {
-	const char **out;
+	const char **out = room(r, list, sizeof(*out));
 
-	if (!list) {
-		return NULL;
-	}
-	out = arena_array(&r->p->arena, json_len(list) + 1, sizeof(*out));
 	for (size_t i = 0; out && i < json_len(list); i++) {
 		out[i] = keep(r, json_elem(list, i));
 	}
@@ -144,12 +145,8 @@ static const char *const *keep_all(struct reading *r, const struct json *list)
 
 static const mk_end *keep_ends(struct reading *r, const struct json *list)
 {
-	mk_end *out;
+	mk_end *out = room(r, list, sizeof(*out));
 
-	if (!list) {
-		return NULL;
-	}
-	out = arena_array(&r->p->arena, json_len(list) + 1, sizeof(*out));
 	for (size_t i = 0; out && i < json_len(list); i++) {
 		const struct json *v = json_elem(list, i);
 
@@ -165,12 +162,8 @@ static const mk_end *keep_ends(struct reading *r, const struct json *list)
 
 static const mk_move *keep_moves(struct reading *r, const struct json *list)
 {
-	mk_move *out;
+	mk_move *out = room(r, list, sizeof(*out));
 
-	if (!list) {
-		return NULL;
-	}
-	out = arena_array(&r->p->arena, json_len(list) + 1, sizeof(*out));
 	for (size_t i = 0; out && i < json_len(list); i++) {
 		const struct json *v = json_elem(list, i);
 

@@ -124,12 +124,15 @@ static void load_description(struct plug *p, int fd, const char *path, struct pr
 		if (got < 0 && errno == EINTR) {
 			continue;
 		}
-		if (got <= 0) {
+		if (got < 0) {
+			problem(pr, path, "read: %s", strerror(errno));
+			goto out;
+		}
+		if (got == 0) {
 			break;
 		}
 		n += (size_t)got;
 	}
-	close(fd);
 	enum mk_code code =
 		text ? plug_add_description(p, (mk_str){text, n}, path, &a, &findings, &err)
 		     : err_set(&err, MK_NO_MEMORY, "plug", "out of memory");
@@ -138,6 +141,8 @@ static void load_description(struct plug *p, int fd, const char *path, struct pr
 		problem(pr, path, "%s", findings.p ? findings.p : err.msg);
 		pr->no_memory |= code == MK_NO_MEMORY;
 	}
+out:
+	close(fd);
 	arena_done(&a);
 }
 

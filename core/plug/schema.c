@@ -188,26 +188,6 @@ static mk_str shown(struct check *c, const struct json *v)
 	return head.n < text.n ? arena_printf(c->a, "%.*s...", STR_ARG(head)) : text;
 }
 
-/* pointer + "/" + key, escaped. */
-static mk_str below(struct check *c, mk_str pointer, mk_str key)
-{
-	struct buf b;
-	mk_str out;
-
-	buf_init(&b, 64 * 1024);
-	buf_printf(&b, "%.*s/", STR_ARG(pointer));
-	for (size_t i = 0; i < key.n; i++) {
-		if (key.p[i] == '~' || key.p[i] == '/') {
-			buf_add(&b, key.p[i] == '~' ? STR("~0") : STR("~1"));
-		} else {
-			buf_add(&b, str_sub(key, i, 1));
-		}
-	}
-	out = arena_dup(c->a, buf_str(&b));
-	buf_done(&b);
-	return out;
-}
-
 static bool has_type(const struct json *v, mk_str name)
 {
 	switch (json_type(v)) {
@@ -302,7 +282,7 @@ static void check_members(struct check *c, const struct json *schema, const stru
 
 	while (json_next(&it)) {
 		const struct json *of = json_getn(known, it.key);
-		mk_str place = below(c, pointer, it.key);
+		mk_str place = json_pointer_child(c->a, pointer, it.key);
 
 		if (of) {
 			check_value(c, of, it.val, place);
@@ -315,7 +295,8 @@ static void check_members(struct check *c, const struct json *schema, const stru
 	it = json_iter(json_get(schema, "required"));
 	while (json_next(&it)) {
 		if (!json_getn(v, json_str(it.val))) {
-			tell(c, below(c, pointer, json_str(it.val)), STR("Required value"));
+			tell(c, json_pointer_child(c->a, pointer, json_str(it.val)),
+			     STR("Required value"));
 		}
 	}
 }

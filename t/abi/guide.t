@@ -8,17 +8,8 @@ root=$(mktemp -d) || exit 1
 through=
 # a command of the page that fails ends this script
 trap '[ -n "$through" ] || sed "s/^/# /" "$root/out"; rm -rf "$root"' EXIT
-n=0 failed=0
-ok() { # RC NAME
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-		tail -n 20 "$root/out" | sed 's/^/#   /'
-	fi
-}
+. t/integration/tap.sh
+tap_said=$root/out
 
 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s B="$B" CC="${CC:-gcc}" PREFIX="$root/mk" install >"$root/out" 2>&1
 ok $? "multikueued is installed"
@@ -61,7 +52,6 @@ for what in "$root"/blocks/*.what; do
 	esac
 done
 through=1
-[ $n -ge 15 ]
+[ $tap_n -ge 15 ]
 ok $? "the page has its steps"
-echo "1..$n"
-exit $failed
+done_testing

@@ -6,55 +6,46 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
 root=$(mktemp -d) || exit 1
 trap 'rm -rf "$root"' EXIT
-n=0 failed=0
-ok() { # name, then 0 = good; what was said is in $root/out
-	n=$((n + 1))
-	if [ "$2" -eq 0 ]; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"; failed=1
-		tail -20 "$root/out" | sed 's/^/# /'
-	fi
-}
+. t/integration/tap.sh
+tap_said=$root/out
 make="env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s"
 
 $make B="$B" CC="${CC:-gcc}" DESTDIR="$root/dest" PREFIX=/opt/mk install >"$root/out" 2>&1
-ok "make install with DESTDIR and PREFIX" $?
+ok $? "make install with DESTDIR and PREFIX"
 dest=$root/dest/opt/mk
 find "$root/dest" -type f ! -path "$dest/*" >"$root/out"
 [ ! -s "$root/out" ]
-ok "nothing lands outside the prefix" $?
+ok $? "nothing lands outside the prefix"
 find "$dest" -type f -perm /022 >"$root/out"
 [ ! -s "$root/out" ]
-ok "nothing is writable for others" $?
+ok $? "nothing is writable for others"
 for h in sdk/multikueue/*.h; do
 	cmp "$h" "$dest/include/multikueue/$(basename "$h")"
 done >"$root/out" 2>&1
 [ ! -s "$root/out" ]
-ok "all headers" $?
+ok $? "all headers"
 
 "$dest/bin/multikueued" --version >"$root/out" 2>&1 && grep -q "$(cat VERSION)" "$root/out"
-ok "the daemon says its version" $?
+ok $? "the daemon says its version"
 sed "s|directory: .*|directory: $dest/lib/multikueue/plugins\n  externalFrameworks: [{name: Foo.v1.ex.io}]|" \
 	conf/multikueued.yaml >"$root/config.yaml"
 "$dest/bin/multikueued" --config "$root/config.yaml" --list-plugins >"$root/out" 2>&1 &&
 	[ "$(grep -o "$dest/lib/multikueue/plugins/.*" "$root/out" | sort -u | wc -l)" -eq "$(find "$dest/lib/multikueue/plugins" -name '*.so' | wc -l)" ] &&
 	grep -q job.so "$root/out"
-ok "the daemon lists the plugins" $?
+ok $? "the daemon lists the plugins"
 
 if command -v pkg-config >/dev/null; then
 	pc="env PKG_CONFIG_PATH=$dest/lib/pkgconfig pkg-config --define-variable=prefix=$dest"
 	[ "$($pc --modversion multikueue-plugin)" = "$(cat VERSION)" ] >"$root/out" 2>&1
-	ok "pkg-config knows the version" $?
+	ok $? "pkg-config knows the version"
 	cp -r "$($pc --variable=templatedir multikueue-plugin)" "$root/plugin" >"$root/out" 2>&1 &&
 		sed -i 's/widget/gadget/g' "$root/plugin/Makefile" && mv "$root/plugin/widget.c" "$root/plugin/gadget.c" &&
 		$make -C "$root/plugin" SDK="$($pc --variable=includedir multikueue-plugin)" \
 			CHECK="$($pc --variable=checker multikueue-plugin)" check >"$root/out" 2>&1 &&
 		[ "$(grep -c '^ok ' "$root/out")" -gt 0 ] && ! grep -q '^not ok' "$root/out"
-	ok "a copy of the template, renamed, builds and passes the checker" $?
+	ok $? "a copy of the template, renamed, builds and passes the checker"
 else
-	n=$((n + 1)); echo "ok $n - pkg-config knows the version # SKIP no pkg-config"
-	n=$((n + 1)); echo "ok $n - a copy of the template # SKIP no pkg-config"
+	skip "pkg-config knows the version" "no pkg-config"
+	skip "a copy of the template" "no pkg-config"
 fi
-echo "1..$n"
-exit $failed
+done_testing

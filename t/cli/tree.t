@@ -6,19 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 bin=${B:-build/dev}/kubectl-multikueue
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-n=0
-bad=0
-
-ok() # RC DESC
-{
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		bad=1
-	fi
-}
+. t/integration/tap.sh
 
 grep -v '^#' t/cli/cases >"$tmp/cases"
 while read -r name want args; do
@@ -66,5 +54,4 @@ if [ -w /dev/full ]; then
 	ok $? "a full disk is told"
 fi
 
-echo "1..$n"
-exit $bad
+done_testing
