@@ -30,10 +30,15 @@ struct manager {
 	bool broken;
 };
 
-/* Kinds that the engine does not know: the observer alone is told of them. */
-static bool is_foreign(uint16_t kind)
+/* What the webhook alone watches, which the engine did not ask for: the observer is told of it. */
+static bool is_foreign(const struct manager *m, const struct event *ev)
 {
-	return kind >= KIND_LOCAL_QUEUE && kind < KIND_FIRST_JOB;
+	bool queue = ev->kind == KIND_LOCAL_QUEUE || ev->kind == KIND_CLUSTER_QUEUE;
+
+	if (queue && (ev->cluster != CLUSTER_MANAGER || m->o.gates.quota_automation)) {
+		return false;
+	}
+	return ev->kind >= KIND_LOCAL_QUEUE && ev->kind < KIND_FIRST_JOB;
 }
 
 static bool keep_event(struct manager *m, const struct event *ev)
@@ -59,7 +64,7 @@ static void on_emit(void *ctx, const struct event *ev)
 {
 	struct manager *m = ctx;
 
-	if (!is_foreign(ev->kind) && !keep_event(m, ev)) {
+	if (!is_foreign(m, ev) && !keep_event(m, ev)) {
 		m->broken = true;
 		return;
 	}

@@ -108,6 +108,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 	if (c->glance && cluster_up(c)) {
 		watch_glance(e, c);
 	}
+	watch_tell_queues(e, c);
 	condition(e, c, r);
 	if (e->no_memory) {
 		queue_add(&e->queue, &c->item);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Active condition; see cond.h. A merge patch replaces lists, so the other conditions go along. */
+/* Conditions; see cond.h. A merge patch replaces lists, so the other conditions go along. */
 #include "core/engine/cond.h"
 
 #include "core/base/timefmt.h"
@@ -12,7 +12,7 @@ static struct json *condition(struct engine *e, const struct record *r, const st
 	bool same = facts_is(r->facts, F_COND) && facts_is(r->facts, F_COND_TRUE) == c->status &&
 		    r->facts->since_ms >= 0;
 
-	json_set_str(a, j, "type", STR("Active"));
+	json_set_str(a, j, "type", str_of(c->type ? c->type : "Active"));
 	json_set_str(a, j, "status", c->status ? STR("True") : STR("False"));
 	json_set_str(a, j, "reason", c->reason);
 	json_set_str(a, j, "message", c->message);
@@ -22,23 +22,24 @@ static struct json *condition(struct engine *e, const struct record *r, const st
 	return j;
 }
 
-static struct json *body(struct engine *e, const struct record *r, const struct cond *c)
+/* All conditions, with 'mine' for the one of 'type' (NULL: without it). */
+static struct json *body(struct engine *e, const struct record *r, const char *type,
+			 struct json *mine)
 {
 	struct arena *a = e->out->arena;
 	struct json *b = json_new_obj(a), *meta = json_new_obj(a), *status = json_new_obj(a);
-	struct json *list = json_new_arr(a), *mine = condition(e, r, c);
+	struct json *list = json_new_arr(a);
 	struct json_iter it = json_iter(json_at(record_parse(e, r), "/status/conditions"));
-	bool placed = false;
 
 	while (json_next(&it)) {
-		if (str_is(json_str(json_get(it.val, "type")), "Active")) {
-			json_add(a, list, mine);
-			placed = true;
-		} else {
+		if (!str_is(json_str(json_get(it.val, "type")), type)) {
 			json_add(a, list, json_dup(a, it.val));
+		} else if (mine) {
+			json_add(a, list, mine);
+			mine = NULL;
 		}
 	}
-	if (!placed) {
+	if (mine) {
 		json_add(a, list, mine);
 	}
 	json_set_str(a, meta, "resourceVersion",
@@ -64,9 +65,23 @@ void cond_write(struct engine *e, struct record *r, struct queue_item *item, con
 	}
 	op.uid = str_of(r->uid);
 	op.rv = r->rv;
-	op.body = body(e, r, c);
+	op.body = body(e, r, c->type ? c->type : "Active", condition(e, r, c));
 	ops_send_note(e, r, &op, rule,
 		      &(struct note){.type = c->status ? "Normal" : "Warning",
 				     .reason = c->reason,
 				     .text = c->message});
+}
+
+void cond_remove(struct engine *e, struct record *r, struct queue_item *item, const char *type,
+		 enum rule rule)
+{
+	struct op op = {.type = OP_MERGE, .prio = PRIO_CONDITION, .subresource = "status"};
+
+	if (!facts_is(r->facts, F_COND) || !ops_ready(e, r, item)) {
+		return;
+	}
+	op.uid = str_of(r->uid);
+	op.rv = r->rv;
+	op.body = body(e, r, type, NULL);
+	ops_send(e, r, &op, rule);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Active condition of MultiKueueClusters and AdmissionChecks. */
+/* Our one condition of MultiKueueClusters and AdmissionChecks (Active) and of ClusterQueues. */
 #ifndef MK_ENGINE_COND_H
 #define MK_ENGINE_COND_H
 
 #include "core/engine/state.h"
 
 struct cond {
+	const char *type; /* NULL: "Active" */
 	bool status;
 	mk_str reason, message;
 	int64_t since_wall_ms; /* lastTransitionTime when the status changes */
@@ -17,5 +18,9 @@ struct cond {
  */
 void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
 		enum rule rule);
+
+/* Takes the condition of this type away, when there is one. */
+void cond_remove(struct engine *e, struct record *r, struct queue_item *item, const char *type,
+		 enum rule rule);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/engine/pass.h"
 #include "core/engine/source.h"
 
 enum {
@@ -50,11 +51,13 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	arena_init(&e->scratch, SCRATCH_MAX);
 	queue_item_init(&e->gc_item, ITEM_GC, (mk_str){NULL, 0});
 	queue_item_init(&e->sweep_item, ITEM_SWEEP, (mk_str){NULL, 0});
+	queue_item_init(&e->quota_item, ITEM_QUOTA, (mk_str){NULL, 0});
 	queue_item_init(&manager->item, ITEM_CLUSTER, (mk_str){NULL, 0});
 	manager->lost_at = INT64_MAX;
 	clusters[0] = manager;
 	e->clusters = clusters;
 	e->n_clusters = 1;
+	e->facts_wanted = facts_are_wanted(e, plug_find_dispatcher(o->plug, o->dispatcher));
 	if (!find_dispatcher(o, err)) {
 		engine_free(e);
 		return NULL;
@@ -178,6 +181,9 @@ static void run_item(struct engine *e, struct queue_item *i)
 	case ITEM_SWEEP:
 		sweep_pass(e);
 		break;
+	case ITEM_QUOTA:
+		autoquota_pass(e);
+		break;
 	}
 }
 
@@ -194,7 +200,7 @@ static void mend_tables(struct engine *e)
 			if (!t || !t->broken) {
 				continue;
 			}
-			if (k >= KIND_FIRST_JOB && !t->watched) {
+			if (k >= KIND_LOCAL_QUEUE && !t->watched) {
 				t->broken = false; /* whoever opens the watch gets the list */
 				continue;
 			}
@@ -205,7 +211,7 @@ static void mend_tables(struct engine *e)
 				e->any_broken |= t->broken;
 				continue;
 			}
-			op.selector = i == CLUSTER_MANAGER ? STR("") : watch_selector(e);
+			op.selector = watch_selector(e, op.cluster, op.kind);
 			op.type = OP_WATCH_CLOSE;
 			ops_plain(e, &op, R_UNWATCH);
 			op.type = OP_WATCH_OPEN;
@@ -250,6 +256,9 @@ void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mon
 		queue_add_at(&e->queue, &e->sweep_item, mono_ms + SWEEP_MS);
 		queue_add_at(&e->queue, &e->gc_item,
 			     mono_ms + (e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : SWEEP_MS));
+		if (e->o.gates.quota_automation) {
+			watch_queues(e, e->clusters[CLUSTER_MANAGER]);
+		}
 	}
 	if (llabs(wall_ms - mono_ms - e->skew_ms) > CLOCK_STEP_MS) {
 		clock_was_set(e);

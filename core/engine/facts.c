@@ -200,6 +200,20 @@ static void draw_topology(struct draw *d, const struct json *assignments)
 	}
 }
 
+/* Whose the nominations are besides core's and ours: what a third one owns, leaving it out does not remove. */
+static mk_str nominator_of(const struct json *obj)
+{
+	struct json_iter it = json_iter(json_at(obj, "/metadata/managedFields"));
+
+	while (json_next(&it)) {
+		if (!str_is(json_str(json_get(it.val, "manager")), NAME_ADMISSION) &&
+		    json_at(it.val, "/fieldsV1/f:status/f:nominatedClusterNames")) {
+			return json_str(json_get(it.val, "manager"));
+		}
+	}
+	return (mk_str){NULL, 0};
+}
+
 static void draw_workload(struct draw *d, const struct json *obj)
 {
 	const struct json *status = json_get(obj, "status");
@@ -217,6 +231,7 @@ static void draw_workload(struct draw *d, const struct json *obj)
 	d->f.s[S_CLUSTER] = json_str(json_get(status, "clusterName"));
 	d->f.s[S_QUEUE] = json_str_at(status, "/admission/clusterQueue");
 	draw_names(d, json_get(status, "nominatedClusterNames"));
+	d->f.s[S_NOMINATOR] = nominator_of(obj);
 	draw_topology(d, json_at(status, "/admission/podSetAssignments"));
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->checks[d->f.n_checks] = json_str(json_get(it.val, "name"));
@@ -265,9 +280,9 @@ static void draw_job(struct draw *d, const struct json *obj)
 	d->f.s[S_REASON] = reason;
 }
 
-static void draw_active(struct draw *d, const struct json *obj)
+static void draw_condition(struct draw *d, const struct json *obj, const char *type)
 {
-	const struct json *c = facts_find(json_at(obj, "/status/conditions"), "type", "Active");
+	const struct json *c = facts_find(json_at(obj, "/status/conditions"), "type", type);
 
 	d->f.since_ms = -1;
 	if (!c) {
@@ -289,7 +304,7 @@ static void draw_check(struct draw *d, const struct json *obj)
 	mk_str kind = json_str(json_get(ref, "kind"));
 	mk_str name = json_str(json_get(ref, "name"));
 
-	draw_active(d, obj);
+	draw_condition(d, obj, "Active");
 	d->f.s[S_DISPATCHER] = annotation(obj, NAME_DISPATCHER);
 	flag(d, F_OURS, str_is(json_str_at(obj, "/spec/controllerName"), NAME_CONTROLLER));
 	if (json_type(ref) != JSON_OBJ) {
@@ -315,11 +330,27 @@ static void draw_cluster(struct draw *d, const struct json *obj)
 	const struct json *config = json_at(obj, "/spec/clusterSource/kubeConfig");
 	mk_str type = json_str(json_get(config, "locationType"));
 
-	draw_active(d, obj);
+	draw_condition(d, obj, "Active");
 	bool secret = str_is(type, "Secret") || (!json_get(config, "locationType") && config);
 	flag(d, F_SECRET, secret);
 	flag(d, F_PATH, config && !secret);
 	d->f.s[S_LOCATION] = json_str(json_get(config, "location"));
+}
+
+static void draw_cluster_queue(struct draw *d, const struct json *obj)
+{
+	const struct json *conditions = json_at(obj, "/status/conditions");
+	struct json_iter it =
+		json_iter(json_at(obj, "/spec/admissionChecksStrategy/admissionChecks"));
+
+	draw_condition(d, obj, NAME_QUOTA_CONDITION);
+	flag(d, F_ACTIVE, is_true(facts_find(conditions, "type", "Active")));
+	d->f.active = json_int(json_at(obj, "/status/pendingWorkloads"), 0);
+	d->f.quotas = facts_quotas(d->a, obj, &d->f.n_quotas);
+	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
+		d->states[d->f.n_checks] = CHECK_OTHER;
+		d->checks[d->f.n_checks++] = json_str(json_get(it.val, "name"));
+	}
 }
 
 static void draw_secret(struct draw *d, const struct json *obj)
@@ -346,13 +377,15 @@ static mk_str pack_str(char **at, mk_str s)
 	return copy;
 }
 
-static struct facts *pack(const struct draw *d)
+static size_t packed_size(const struct draw *d)
 {
 	size_t n_list = d->f.n_checks + d->f.n_names;
-	size_t size = sizeof(struct facts) + n_list * sizeof(mk_str) + d->f.n_checks;
-	struct facts *f;
-	char *at;
+	size_t size = sizeof(struct facts) + d->f.n_quotas * sizeof(struct quota_fact) +
+		      n_list * sizeof(mk_str) + d->f.n_checks;
 
+	for (size_t i = 0; i < d->f.n_quotas; i++) {
+		size += d->f.quotas[i].flavor.n + d->f.quotas[i].resource.n + 2;
+	}
 	for (size_t i = 0; i < S_N; i++) {
 		size += d->f.s[i].n + 1;
 	}
@@ -362,18 +395,32 @@ static struct facts *pack(const struct draw *d)
 	for (size_t i = 0; i < d->f.n_names; i++) {
 		size += d->names[i].n + 1;
 	}
-	f = mk_malloc(size);
+	return size;
+}
+
+static struct facts *pack(const struct draw *d)
+{
+	size_t size = packed_size(d);
+	struct facts *f = mk_malloc(size);
+	char *at;
+
 	if (!f) {
 		return NULL;
 	}
 	*f = d->f;
 	f->size = size;
-	f->checks = (mk_str *)(void *)(f + 1);
+	f->quotas = (struct quota_fact *)(void *)(f + 1);
+	f->checks = (mk_str *)(void *)(f->quotas + f->n_quotas);
 	f->names = f->checks + f->n_checks;
 	f->states = (uint8_t *)(f->names + f->n_names);
 	at = (char *)(f->states + f->n_checks);
 	for (size_t i = 0; i < S_N; i++) {
 		f->s[i] = pack_str(&at, d->f.s[i]);
+	}
+	for (size_t i = 0; i < f->n_quotas; i++) {
+		f->quotas[i] = d->f.quotas[i];
+		f->quotas[i].flavor = pack_str(&at, d->f.quotas[i].flavor);
+		f->quotas[i].resource = pack_str(&at, d->f.quotas[i].resource);
 	}
 	for (size_t i = 0; i < f->n_checks; i++) {
 		f->checks[i] = pack_str(&at, d->checks[i]);
@@ -395,9 +442,14 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 		draw_check(d, obj);
 	} else if (kind == KIND_CONFIG) {
 		d->f.s[S_DISPATCHER] = annotation(obj, NAME_DISPATCHER);
+		flag(d, F_AUTOMATED, str_is(json_str_at(obj, "/spec/quotaManagement"), "Automated"));
 		draw_names(d, json_at(obj, "/spec/clusters"));
 	} else if (kind == KIND_CLUSTER) {
 		draw_cluster(d, obj);
+	} else if (kind == KIND_LOCAL_QUEUE) {
+		d->f.s[S_QUEUE] = json_str_at(obj, "/spec/clusterQueue");
+	} else if (kind == KIND_CLUSTER_QUEUE) {
+		draw_cluster_queue(d, obj);
 	} else if (kind == KIND_SECRET || kind == KIND_FILE) {
 		draw_secret(d, obj);
 		d->f.s[S_PROBLEM] = json_str(json_get(obj, "problem"));

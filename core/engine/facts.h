@@ -11,7 +11,7 @@
 
 enum {
 	F_TERMINATING = 1u << 0,
-	F_ACTIVE = 1u << 1, /* Workload: spec.active is not false */
+	F_ACTIVE = 1u << 1, /* Workload: spec.active is not false; ClusterQueue: its Active is True */
 	F_QUOTA = 1u << 2,  /* conditions that are True */
 	F_EVICTED = 1u << 3,
 	F_FINISHED = 1u << 4,
@@ -23,7 +23,7 @@ enum {
 	F_SUSPENDED = 1u << 10,   /* job: held back, as its adapter says */
 	F_OURS = 1u << 11,        /* check: of our controller */
 	F_OWNED = 1u << 12,       /* Workload: has an owner that S_OWNER_* name */
-	F_COND = 1u << 13,        /* check, cluster: has an Active condition */
+	F_COND = 1u << 13,        /* check, cluster: has an Active condition; ClusterQueue: that of quota */
 	F_COND_TRUE = 1u << 14,
 	F_SECRET = 1u << 15,            /* cluster: kubeconfig in the Secret S_LOCATION */
 	F_PATH = 1u << 19,              /* cluster: ... in the file S_LOCATION */
@@ -31,6 +31,7 @@ enum {
 	F_WORKLOAD_PRIORITY = 1u << 18, /* Workload: ... a WorkloadPriorityClass */
 	F_TOPOLOGY_PENDING = 1u << 20,  /* Workload: an assignment awaits its topology */
 	F_ENDED = 1u << 16,             /* job: it has ended, as its adapter says */
+	F_AUTOMATED = 1u << 30, /* config: spec.quotaManagement is Automated */
 };
 
 enum fact_str {
@@ -47,30 +48,41 @@ enum fact_str {
 	S_SPEC_HASH,
 	S_ORIGIN_UID,     /* remote job */
 	S_PREBUILT,       /* remote job: name of its Workload */
-	S_REASON,         /* job: why it is not managed; check, cluster: of Active */
-	S_MESSAGE,        /* check, cluster: of Active */
+	S_REASON,         /* job: why it is not managed; check, cluster, ClusterQueue: of the condition */
+	S_MESSAGE,        /* check, cluster, ClusterQueue: of the condition */
 	S_CONFIG,         /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
 	S_PROBLEM,        /* file: why it cannot be read */
 	S_LOCATION,       /* cluster */
-	S_QUEUE,          /* Workload: status.admission.clusterQueue */
+	S_QUEUE,          /* Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue */
 	S_DISPATCHER,     /* check, config: our annotation */
 	S_PRIORITY_CLASS, /* Workload: spec.priorityClassRef.name */
+	S_NOMINATOR,      /* Workload: field manager, not core's, that owns nominatedClusterNames */
 	S_N
 };
 
 enum check_state { CHECK_PENDING, CHECK_READY, CHECK_RETRY, CHECK_REJECTED, CHECK_OTHER };
 
+/* What a ClusterQueue says of one resource in one flavor. cpu in thousandths, everything else in whole units. */
+struct quota_fact {
+	mk_str flavor, resource;
+	uint32_t group;
+	uint8_t format; /* enum api_format of the nominal quota */
+	int64_t nominal;
+	int64_t used; /* reserved by Workloads */
+};
+
 struct facts {
 	uint32_t flags;
-	uint32_t n_checks, n_names;
+	uint32_t n_checks, n_names, n_quotas;
 	int64_t generation;
 	int64_t priority; /* Workload: spec.priority, 0 absent */
 	int64_t boost;    /* Workload: annotation priority-boost, 0 absent */
-	int64_t active;   /* job: status.active; -1 absent */
+	int64_t active;   /* job: status.active; -1 absent. ClusterQueue: status.pendingWorkloads */
 	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */
 	uint64_t hash;    /* Secret, file: of its data */
 	mk_str s[S_N];
-	mk_str *checks;  /* Workload: names of status.admissionChecks, in order */
+	struct quota_fact *quotas; /* ClusterQueue: in its order */
+	mk_str *checks; /* Workload: names of status.admissionChecks, in order; ClusterQueue: of its strategy */
 	uint8_t *states; /* their states */
 	mk_str *names;   /* Workload: nominatedClusterNames; config: clusters */
 	size_t size;     /* of this block */
@@ -96,6 +108,12 @@ static inline bool facts_is(const struct facts *f, uint32_t flags)
 {
 	return f && (f->flags & flags) == flags;
 }
+
+/*
+ * The quotas of ClusterQueue 'obj', at most MAX_QUOTAS, as views into it or 'a'. NULL when out of memory. facts_queue.c
+ */
+enum { MAX_QUOTAS = 1024 };
+struct quota_fact *facts_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n);
 
 /* "Pending", ... as the API spells it. */
 const char *check_state_name(enum check_state s);

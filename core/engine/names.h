@@ -14,6 +14,7 @@
 #define NAME_OWNER_NAME "kueue.x-k8s.io/job-owner-name"
 #define NAME_ELASTIC "kueue.x-k8s.io/elastic-job"
 #define NAME_PRIORITY_BOOST "kueue.x-k8s.io/priority-boost"
+#define NAME_QUOTA_CONDITION "MultiKueueManagerQuotaAutomation" /* of a manager's ClusterQueue */
 #define NAME_ADMISSION "kueue-admission" /* field manager of admission-owned status */
 
 /* Ours; the domain is the one of docs/decisions/0001. */

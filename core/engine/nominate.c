@@ -38,7 +38,8 @@ bool is_connected(struct pass *p, const struct clone *k)
 	return wc && table_known(p->e, k->c->id, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN;
 }
 
-static struct json *cluster_list(struct pass *p)
+/* 'queue': the Workload's LocalQueue, for a dispatcher that wants facts; else {NULL, 0}. */
+static struct json *cluster_list(struct pass *p, mk_str queue)
 {
 	struct arena *a = &p->e->scratch;
 	struct json *list = json_new_arr(a);
@@ -50,6 +51,9 @@ static struct json *cluster_list(struct pass *p)
 		json_set_str(a, o, "name", str_of(k->c->name));
 		json_set_bool(a, o, "connected", is_connected(p, k));
 		json_set_bool(a, o, "nominated", is_nominated(p, str_of(k->c->name)));
+		if (queue.n > 0) {
+			json_set(a, o, STR("facts"), facts_of_cluster(p, k, queue));
+		}
 		json_add(a, list, o);
 	}
 	return list;
@@ -100,17 +104,20 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	struct engine *e = p->e;
 	struct plug_pick got = {0};
 	struct plug_question q;
-	struct json *list = cluster_list(p), *wl = pass_workload(p);
+	struct json *list, *wl = pass_workload(p);
+	bool facts = facts_are_wanted(e, p->dispatcher);
 	struct mk_err err = {0};
 	mk_str stranger;
 	enum mk_code code;
 
-	if (!wl || e->no_memory || fault_dispatcher_resting(p)) {
+	if (!wl || e->no_memory || fault_dispatcher_resting(p) || (facts && facts_awaited(p))) {
 		return;
 	}
+	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : (mk_str){NULL, 0});
 	q = (struct plug_question){.workload = wl,
 				   .clusters = list,
 				   .config = json_getn(e->o.dispatchers, name),
+				   .requests = facts ? facts_requests(p, wl) : NULL,
 				   .now_wall_ms = e->wall,
 				   .last_set_ms = last_set_ms(p, wl)};
 	code = plug_nominate(e->o.plug, (size_t)p->dispatcher, &q, &e->scratch, &got, &err);

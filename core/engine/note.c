@@ -44,6 +44,7 @@ static const char *controller_of(const struct record *r)
 {
 	return r->table->kind == KIND_CLUSTER ? "multikueue-cluster"
 	       : r->table->kind == KIND_CHECK ? "multikueue-admissioncheck"
+	       : r->table->kind == KIND_CLUSTER_QUEUE ? "multikueue-clusterqueue"
 					      : "kueue-workload-controller";
 }
 

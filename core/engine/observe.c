@@ -76,6 +76,9 @@ static enum keep keep_text(const struct table *t, const struct facts *f)
 	if (t->kind == KIND_WORKLOAD) {
 		return f->n_checks > 0 ? KEEP_ALL : KEEP_NONE;
 	}
+	if (t->kind == KIND_CLUSTER_QUEUE) {
+		return remote ? KEEP_NONE : KEEP_ALL;
+	}
 	return t->kind == KIND_CHECK || t->kind == KIND_CLUSTER ? KEEP_STATUS : KEEP_NONE;
 }
 
@@ -196,6 +199,8 @@ void observe_touch(struct engine *e, struct record *r)
 		touch_secret(e, r);
 	} else if (r->table->kind == KIND_FILE) {
 		touch_file(e, r);
+	} else if (r->table->kind == KIND_CLUSTER_QUEUE && r->table->cluster == CLUSTER_MANAGER) {
+		autoquota_later(e);
 	}
 }
 
@@ -220,6 +225,16 @@ static bool concerns_all(uint16_t kind, const struct facts *old, const struct fa
 	}
 	return !old || !new || facts_is(old, F_OURS) != facts_is(new, F_OURS) ||
 	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) || !same_names(old, new);
+}
+
+/* What a record says changes from 'old' to 'new', or comes, or goes (NULL). */
+static void news(struct engine *e, const struct table *t, const struct facts *old,
+		 const struct facts *new)
+{
+	if (concerns_all(t->kind, old, new)) {
+		wl_queue_all(e);
+	}
+	autoquota_saw(e, t, old, new);
 }
 
 /* --- merging --------------------------------------------------------------------------------------- */
@@ -273,12 +288,14 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	struct facts *f = draw(e, t, ev->obj);
 	mk_str uid = ev->uid.n ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
 	enum keep keep = f ? keep_text(t, f) : KEEP_NONE;
-	bool all = f && concerns_all(t->kind, r->facts, f);
 	char *text = NULL;
 	size_t n = 0;
 
 	if (keep != KEEP_NONE) {
 		text = text_of(e, ev->obj, keep == KEEP_STATUS, t->kind == KIND_WORKLOAD, &n);
+	}
+	if (f) {
+		news(e, t, r->facts, f);
 	}
 	if (!f || (keep != KEEP_NONE && !text) ||
 	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, text, n)) {
@@ -292,9 +309,6 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	}
 	if (t->kind == KIND_WORKLOAD) {
 		bind_owner(e, r);
-	}
-	if (all) {
-		wl_queue_all(e);
 	}
 }
 
@@ -358,8 +372,8 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 	if (ev->rv && record_is_newer(r, ev->epoch, ev->rv)) {
 		return;
 	}
-	if (concerns_all(t->kind, r->facts, NULL) && r->present) {
-		wl_queue_all(e);
+	if (r->present) {
+		news(e, t, r->facts, NULL);
 	}
 	if (t->cluster == CLUSTER_MANAGER && t->kind == KIND_WORKLOAD && r->present) {
 		struct wl *w = wl_find(e, r->ns, r->name);
@@ -396,9 +410,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 		    (ev->rv && r->epoch == ev->epoch && r->rv > ev->rv)) {
 			continue;
 		}
-		if (concerns_all(t->kind, r->facts, NULL)) {
-			wl_queue_all(e);
-		}
+		news(e, t, r->facts, NULL);
 		record_gone(&e->store, r, r->rv, ev->epoch, e->now);
 		r->settling = false;
 		observe_touch(e, r);
@@ -408,6 +420,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 	t->synced = true;
 	if (!was) {
 		wl_queue_all(e);
+		autoquota_later(e);
 		touch_clusters(e);
 	}
 }
@@ -469,6 +482,7 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		c->decided = true;
 		c->failed = false;
 		c->lost_at = INT64_MAX;
+		c->up_at = before == LINK_UP ? c->up_at : e->now;
 		c->was_up = true;
 		if (c->id == CLUSTER_MANAGER && ev->name.n > 0) {
 			manager_up(e, ev->name);
@@ -493,6 +507,7 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 	queue_add(&e->queue, &c->item);
 	if (before != c->link) {
 		wl_queue_all(e);
+		autoquota_later(e);
 	}
 	if (before != c->link && c->id == CLUSTER_MANAGER) {
 		touch_clusters(e); /* what changed while it could not be told */
@@ -524,6 +539,9 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 		t->unserved = ev->type == EV_UNSERVED && !t->unavailable;
 		if (t->unserved != unserved || t->unavailable != unavailable) {
 			t->untold = ev->type == EV_UNSERVED;
+			t->unserved_at = e->now;
+			queue_add(&e->queue, &c->item);
+			autoquota_later(e);
 			(void)keep_str(&t->why, ev->text); /* without memory the old words */
 			wl_queue_all(e);
 		}
@@ -543,6 +561,7 @@ void observe_event(struct engine *e, const struct event *ev)
 			look_anew(e);
 		}
 		e->may_write = ev->may_write;
+		autoquota_later(e);
 		wl_queue_all(e);
 		touch_clusters(e);
 	} else if (ev->type == EV_OP_DONE) {

@@ -27,6 +27,9 @@ void ops_plain(struct engine *e, struct op *op, enum rule rule)
 
 static void inflight_free(struct engine *e, struct inflight *f)
 {
+	if (f->record && f->type == OP_CREATE) {
+		f->record->table->n_creating--;
+	}
 	map_del(&e->inflight_by_id, (mk_str){(const char *)&f->id, sizeof(f->id)});
 	list_del(&f->node);
 	mk_free(f->note);
@@ -50,6 +53,7 @@ static struct inflight *inflight_new(struct engine *e, struct record *r, const s
 		mk_free(f);
 		return NULL;
 	}
+	r->table->n_creating += op->type == OP_CREATE;
 	list_add_tail(&e->inflight, &f->node);
 	e->stats.in_flight++;
 	return f;

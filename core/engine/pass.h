@@ -175,6 +175,19 @@ mk_str clone_hash(struct pass *p);
 struct json *pass_workload(struct pass *p);
 struct json *pass_job(struct pass *p);
 
+/* --- facts_queue.c --------------------------------------------------------------------------------- */
+/* Does the dispatcher ask for facts? 'dispatcher' of plug; -1 none. */
+bool facts_are_wanted(const struct engine *e, int dispatcher);
+/* Sees to the watches that facts come from. True: lists of them are complete soon, and the pass comes again then. */
+bool facts_awaited(struct pass *p);
+/*
+ * How the queues of the clone's cluster stand for a Workload of 'local_queue', as dispatcher.h has it; in the scratch
+ * arena. NULL: not known.
+ */
+struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str local_queue);
+/* What the pods of 'wl' ask for together; in the scratch arena. NULL: out of memory. */
+struct json *facts_requests(struct pass *p, const struct json *wl);
+
 /* --- priority.c ------------------------------------------------------------------------------------ */
 /* Sends the local priority to the clone, unless it has it already. */
 void priority_sync(struct pass *p, struct clone *k);

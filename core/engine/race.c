@@ -110,7 +110,9 @@ static void win(struct pass *p, const struct clone *k)
 		return;
 	}
 	status = json_get(body, "status");
-	json_set(a, status, STR("nominatedClusterNames"), NULL);
+	/* Kueue takes no winner beside nominations. Those of another field manager go by taking the list over, empty. */
+	json_set(a, status, STR("nominatedClusterNames"),
+		 p->f->s[S_NOMINATOR].n > 0 ? json_new_arr(a) : NULL);
 	json_set_str(a, status, "clusterName", name);
 	(void)topology_ready(p, k, body);
 	ssa_check(p, body, CHECK_READY, message);

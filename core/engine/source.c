@@ -95,6 +95,7 @@ static void connect_now(struct engine *e, struct cluster *c, mk_str key, uint64_
 	if (!workloads->watched) {
 		watch_open(e, workloads);
 	}
+	watch_queues(e, c);
 }
 
 void source_down(struct engine *e, struct cluster *c, mk_str reason, mk_str text)

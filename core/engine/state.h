@@ -13,6 +13,7 @@
  *   watches.c   the watches on workers                  cond.c      their conditions
  *   gc.c        garbage without a local Workload        breaker.c   a halt when clones are made again and again
  *   tally.c     what people count                       fault.c     plugins that are missing or faulty
+ *   autoquota.c quotas of the manager's ClusterQueues   facts_queue.c  how queues stand, for dispatchers
  */
 #ifndef MK_ENGINE_STATE_H
 #define MK_ENGINE_STATE_H
@@ -71,6 +72,8 @@
 	X(R_DISCONNECT, "cluster.disconnect") \
 	X(R_CLUSTER, "cluster.condition")     \
 	X(R_CHECK, "check.condition")         \
+	X(R_QUOTA, "quota.write")             \
+	X(R_QUOTA_CONDITION, "quota.condition") \
 	X(R_WATCH, "watch.open")              \
 	X(R_UNWATCH, "watch.close")
 
@@ -79,7 +82,7 @@ enum rule { RULES(RULE_ENUM) R_N };
 #undef RULE_ENUM
 extern const char *const rule_names[R_N];
 
-enum item_type { ITEM_WORKLOAD, ITEM_CLUSTER, ITEM_CHECK, ITEM_GC, ITEM_SWEEP };
+enum item_type { ITEM_WORKLOAD, ITEM_CLUSTER, ITEM_CHECK, ITEM_GC, ITEM_SWEEP, ITEM_QUOTA };
 
 struct cluster {
 	struct queue_item item;
@@ -101,6 +104,7 @@ struct cluster {
 	enum mk_code code;
 	char *text, *reason; /* of the loss */
 	int64_t lost_at;     /* monotonic ms of the first loss; INT64_MAX = not lost */
+	int64_t up_at;       /* when the link came up last */
 	size_t gc_spent;     /* deletes of unconfirmed garbage in this interval */
 	size_t gc_most;      /* objects there in this interval */
 	bool gc_said;        /* ... and people were told that some wait */
@@ -211,9 +215,10 @@ struct engine {
 	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
 	struct list_node inflight;
 	struct list_node workloads;
-	struct queue_item gc_item, sweep_item;
+	struct queue_item gc_item, sweep_item, quota_item;
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
+	bool facts_wanted; /* a dispatcher asks for facts: queues of workers are watched */
 	bool started;
 	int64_t start_ms; /* or when the wall clock was set last: a grace begins there */
 	int64_t skew_ms;  /* wall clock less monotonic */
@@ -287,6 +292,15 @@ void observe_touch(struct engine *e, struct record *r);
 void workload_pass(struct engine *e, struct wl *w);
 void cluster_pass(struct engine *e, struct cluster *c);
 void check_pass(struct engine *e, struct check *k);
+/* Sees to the quotas of the manager's ClusterQueues; only with the gate. */
+void autoquota_pass(struct engine *e);
+/* An object of a table changed: 'old' or 'new' NULL = it was or is not there. */
+void autoquota_saw(struct engine *e, const struct table *t, const struct facts *old,
+		   const struct facts *new);
+/* Has the pass come, in a second. */
+void autoquota_later(struct engine *e);
+/* When the wait for a cluster that was lost at 'since' is over; not before a new process could have found it. */
+int64_t lost_deadline(const struct engine *e, int64_t since);
 /* An interval of the collector: whoever has no local Workload is looked at. */
 void gc_pass(struct engine *e);
 /* Closes the breaker when it was quiet for long enough. */
@@ -299,7 +313,11 @@ bool is_external_name(mk_str name);
 bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
 /* Sends the request for the watch, whoever asked already. */
 void watch_open(struct engine *e, struct table *t);
-mk_str watch_selector(const struct engine *e); /* origin label; in the step's arena */
+mk_str watch_selector(const struct engine *e, cluster_id c, uint16_t kind); /* in the step's arena */
+/* Opens the watches on a cluster's queues, when anybody needs them. */
+void watch_queues(struct engine *e, struct cluster *c);
+/* Tells people, once, that a worker's queues cannot be read. */
+void watch_tell_queues(struct engine *e, struct cluster *c);
 /*
  * Has every job kind of a worker listed, so that jobs of ours whose clone is gone are found: by opening the watches,
  * which close soon when nobody needs them. docs/decisions/0022.

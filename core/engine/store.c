@@ -135,6 +135,12 @@ bool record_is_newer(const struct record *r, uint32_t epoch, uint64_t rv)
 	return rv != 0 && r->rv > rv;
 }
 
+static bool is_waiting(const struct record *r)
+{
+	return r->present && r->table->kind == KIND_WORKLOAD && facts_is(r->facts, F_ORIGIN) &&
+	       (r->facts->flags & (F_QUOTA | F_FINISHED)) == 0;
+}
+
 bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch,
 		struct facts *facts, char *blob, size_t blob_n)
 {
@@ -148,6 +154,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		r->uid = copy;
 		r->admitted_step = 0;
 	}
+	r->table->n_waiting -= is_waiting(r);
 	forget_state(s, r);
 	r->facts = facts;
 	r->blob = blob;
@@ -161,6 +168,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		r->table->n_present++;
 		list_del(&r->tomb);
 	}
+	r->table->n_waiting += is_waiting(r);
 	return true;
 }
 
@@ -174,6 +182,7 @@ void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch,
 	if (!r->present) {
 		return;
 	}
+	r->table->n_waiting -= is_waiting(r);
 	forget_state(s, r);
 	r->present = false;
 	r->table->n_present--;

@@ -52,9 +52,12 @@ struct table {
 	uint16_t kind;
 	uint32_t list_no; /* of the list under way, or the last one */
 	size_t n_present;
+	size_t n_waiting;  /* clones of ours without quota: of those that are present */
+	size_t n_creating; /* creates under way */
 	bool synced, listing;
 	bool unserved;    /* the cluster does not serve the kind, or not to us */
 	bool unavailable; /* it could not be asked: what is there is unknown, not absent */
+	int64_t unserved_at; /* either of both, since then */
 	bool untold;      /* either of both, and people do not know */
 	int64_t told_at;  /* when they were told last; 0 never */
 	char *why;        /* either of both, in words; NULL none */

@@ -4,8 +4,11 @@
 
 enum { WATCH_IDLE_MS = 10 * 60 * 1000, GLANCE_MS = 60 * 1000, TELL_AGAIN_MS = 60 * 60 * 1000 };
 
-mk_str watch_selector(const struct engine *e)
+mk_str watch_selector(const struct engine *e, cluster_id c, uint16_t kind)
 {
+	if (c == CLUSTER_MANAGER || kind == KIND_LOCAL_QUEUE || kind == KIND_CLUSTER_QUEUE) {
+		return STR("");
+	}
 	return arena_printf(e->out->arena, "%s=%.*s", NAME_ORIGIN, STR_ARG(e->o.origin));
 }
 
@@ -15,7 +18,7 @@ void watch_open(struct engine *e, struct table *t)
 			.cluster = t->cluster,
 			.kind = t->kind,
 			.subresource = "",
-			.selector = t->cluster == CLUSTER_MANAGER ? STR("") : watch_selector(e)};
+			.selector = watch_selector(e, t->cluster, t->kind)};
 
 	ops_plain(e, &op, R_WATCH);
 	t->watched = !e->no_memory;
@@ -63,10 +66,23 @@ void watch_glance(struct engine *e, struct cluster *c)
 	c->glance = e->no_memory;
 }
 
-/* An API that comes and goes is told of once an hour. */
-void watch_tell(struct engine *e, struct cluster *c, uint16_t kind)
+void watch_queues(struct engine *e, struct cluster *c)
 {
-	struct table *t = c->tables[kind];
+	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE};
+	bool facts = e->facts_wanted && c->id != CLUSTER_MANAGER;
+
+	for (size_t i = 0; i < 2 && (facts || e->o.gates.quota_automation); i++) {
+		struct table *t = table_of(e, c, kinds[i]);
+
+		if (t && !t->watched) {
+			watch_open(e, t);
+		}
+	}
+}
+
+/* An API that comes and goes is told of once an hour. 'then': what follows for people. */
+static void tell(struct engine *e, struct cluster *c, struct table *t, const char *then)
+{
 	const struct record *r;
 	mk_str why, text;
 
@@ -82,13 +98,23 @@ void watch_tell(struct engine *e, struct cluster *c, uint16_t kind)
 	why = str_of(t->why);
 	text = arena_printf(
 		&e->scratch,
-		"%.*s: the cluster %s; such jobs are dispatched to other clusters%s%.*s",
-		STR_ARG(e->o.kinds->k[kind].gvk),
+		"%.*s: the cluster %s; %s%s%.*s", STR_ARG(e->o.kinds->k[t->kind].gvk),
 		t->unserved ? "does not serve the kind, or not to us"
 			    : "cannot say whether it serves the kind",
-		why.n ? ": " : "", STR_ARG(why));
+		then, why.n ? ": " : "", STR_ARG(why));
 	note_send(e, r,
 		  &(struct note){.type = "Warning", .reason = STR("KindNotServed"), .text = text});
+}
+
+void watch_tell(struct engine *e, struct cluster *c, uint16_t kind)
+{
+	tell(e, c, c->tables[kind], "such jobs are dispatched to other clusters");
+}
+
+void watch_tell_queues(struct engine *e, struct cluster *c)
+{
+	tell(e, c, c->tables[KIND_LOCAL_QUEUE], "its queues are left out of account");
+	tell(e, c, c->tables[KIND_CLUSTER_QUEUE], "its quota is left out of account");
 }
 
 static bool has_inflight(const struct table *t)

@@ -7,12 +7,19 @@
 
 enum { START_GRACE_MS = 60 * 1000 };
 
+int64_t lost_deadline(const struct engine *e, int64_t since)
+{
+	int64_t timeout = e->o.worker_lost_timeout_ms;
+	int64_t grace = e->start_ms + (timeout < START_GRACE_MS ? timeout : START_GRACE_MS);
+	int64_t deadline = since + timeout;
+
+	return deadline > grace ? deadline : grace;
+}
+
 /* The winner cannot be seen. 'c' NULL: its MultiKueueCluster is gone. */
 static void lost(struct pass *p, const struct cluster *c)
 {
 	struct engine *e = p->e;
-	int64_t timeout = e->o.worker_lost_timeout_ms;
-	int64_t grace = e->start_ms + (timeout < START_GRACE_MS ? timeout : START_GRACE_MS);
 	int64_t since = c ? c->lost_at : p->w->lost_at;
 	int64_t deadline;
 
@@ -26,8 +33,7 @@ static void lost(struct pass *p, const struct cluster *c)
 	if (c && !c->failed) {
 		return; /* the first try to connect is still under way; its end brings us back */
 	}
-	deadline = since + timeout;
-	deadline = deadline > grace ? deadline : grace;
+	deadline = lost_deadline(e, since);
 	if (e->now < deadline) {
 		queue_add_at(&e->queue, &p->w->item, deadline);
 		return;

@@ -10,7 +10,7 @@
  *                env.json        {"now":"2026-01-02T03:04:05Z","elastic":false,"origin":"multikueue"}
  *   dispatchers  workload.json, clusters.json, config.json (optional)
  *                env.json        {"dispatcher":"ex.io/cheapest","now_ms":0,"last_set_ms":-1,
- *                                 "requests":{"cpu":2000}} (requests: with MK_WANTS_FACTS)
+ *                                 "requests":[{"name":"cpu","amount":2000}]} (with MK_WANTS_FACTS)
  *   both         expect.json     what must come out; no such file = just show it
  *
  * What comes out of an adapter, members only where they apply:

@@ -42,7 +42,8 @@ enum { MK_WANTS_FACTS = 1u };
  *         "active": true,            it admits Workloads
  *         "pending": 3,              Workloads that wait in it, as its status says
  *         "flavors": [               in its order; flavors of one group share their resources
- *           {"name": "spot", "group": 0, "free": {"cpu": 3500, "memory": 12884901888}}]}}
+ *           {"name": "spot", "group": 0,
+ *            "free": [{"name": "cpu", "amount": 3500}, {"name": "memory", "amount": 12884901888}]}]}}
  *
  * Amounts are integers: cpu in thousandths, everything else in whole units, as in 'requests'. "free"
  * is nominal quota less what is reserved and is negative when the queue borrows; what it could
@@ -58,8 +59,8 @@ typedef struct mk_dispatch {
 	/* Unix time of the last list that was committed in this round; -1 = none */
 	int64_t last_set_ms;
 	/*
-	 * With MK_WANTS_FACTS: what all pods of the Workload ask for together, {"cpu":2000,"pods":2};
-	 * else absent. Since abi 1.0; ask MK_HAS
+	 * With MK_WANTS_FACTS: what all pods of the Workload ask for together,
+	 * [{"name":"cpu","amount":2000},{"name":"pods","amount":2}]; else absent. Since abi 1.0; ask MK_HAS
 	 */
 	mk_val requests;
 } mk_dispatch;

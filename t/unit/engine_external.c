@@ -126,6 +126,25 @@ static void out_of_reach(void)
 	w_free(w);
 }
 
+/* The list is another field manager's: leaving it out does not remove it, and Kueue takes no winner beside it. */
+static void under_its_own_name(void)
+{
+	struct world *w = external_world(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	wl->nominator = "acme-dispatcher";
+	they_nominate(w, "\"w1\",\"w2\"");
+	ok(clones_are(w, "12"), "nominated under another field manager: followed as well");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "the win is written");
+	is_str(w_str(w, wl, "/status/nominatedClusterNames"), "[]",
+	       "... and takes the list over, empty");
+	ok(clones_are(w, "2") && w_find(w, 2, JOB, "ns", "j"), "... and it goes on as ever");
+	w_free(w);
+}
+
 /* The list is on record, and so are the clones: nothing else is needed to go on. */
 static void restarted(void)
 {
@@ -165,6 +184,7 @@ int main(void)
 	withdrawn_and_rejected();
 	admitted_and_withdrawn();
 	out_of_reach();
+	under_its_own_name();
 	restarted();
 	return done_testing();
 }

@@ -41,6 +41,7 @@ struct object {
 		*applied; /* applied: status last applied by kueue-admission */
 	uint64_t rv;
 	bool used, hidden; /* hidden: not in the watch's selector */
+	const char *nominator; /* another field manager that owns status.nominatedClusterNames */
 };
 
 struct pending {
@@ -84,6 +85,10 @@ struct world {
 	bool full;              /* log whole texts */
 	const char *dispatcher; /* NULL: all at once */
 	bool gate_paths;        /* MultiKueueKubeConfigPathValidation */
+	bool gate_quota;        /* MultiKueueManagerQuotaAutomation */
+	bool queues[8];         /* LocalQueues and ClusterQueues are watched, by cluster */
+	bool no_queues[8];      /* ... and may not be */
+	bool hold_queues;       /* ... and their lists come when the test says */
 	char counts[4096];      /* what the engine counted, one line each */
 };
 
@@ -96,6 +101,12 @@ static char *w_dup(mk_str s)
 	}
 	p[s.n] = 0;
 	return p;
+}
+
+
+static bool w_is_queue(uint16_t kind)
+{
+	return kind == KIND_LOCAL_QUEUE || kind == KIND_CLUSTER_QUEUE;
 }
 
 static struct pending *w_event(struct world *w, enum event_type type, cluster_id c, uint16_t kind)
@@ -142,7 +153,8 @@ static void w_tell(struct world *w, const struct object *o, enum event_type type
 {
 	struct pending *p;
 
-	if (o->hidden || !w->up[o->cluster]) {
+	if (o->hidden || !w->up[o->cluster] ||
+	    (w_is_queue(o->kind) && (!w->queues[o->cluster] || w->no_queues[o->cluster]))) {
 		return;
 	}
 	p = w_event(w, type, o->cluster, o->kind);
@@ -199,6 +211,15 @@ static struct json *w_managed(struct arena *a, const char *applied)
 	return list;
 }
 
+/* The entry of another manager that owns the nominations. */
+static void w_other(struct arena *a, struct json *entry, const char *manager)
+{
+	json_set_str(a, entry, "manager", str_of(manager));
+	json_set_str(a, entry, "operation", STR("Apply"));
+	json_set_str(a, entry, "subresource", STR("status"));
+	json_put(a, entry, "/fieldsV1/f:status/f:nominatedClusterNames", json_new_obj(a));
+}
+
 /* Stores 'v' as the new state of 'o' and tells the watch. */
 static void w_store(struct world *w, struct object *o, struct json *v, struct arena *a)
 {
@@ -209,6 +230,15 @@ static void w_store(struct world *w, struct object *o, struct json *v, struct ar
 	json_set_str(a, meta, "resourceVersion",
 		     arena_printf(a, "%llu", (unsigned long long)o->rv));
 	json_set(a, meta, STR("managedFields"), w_managed(a, o->applied));
+	if (o->nominator) {
+		json_put(a, meta, "/managedFields",
+			 json_get(meta, "managedFields") ? json_get(meta, "managedFields")
+							 : json_new_arr(a));
+		json_put(a, meta, "/managedFields/-", json_new_obj(a));
+		w_other(a, json_elem(json_get(meta, "managedFields"),
+				     json_len(json_get(meta, "managedFields")) - 1),
+			o->nominator);
+	}
 	free(o->text);
 	o->text = w_dup(json_write(a, v));
 }
@@ -226,7 +256,8 @@ static struct object *w_add(struct world *w, cluster_id c, uint16_t kind, struct
 	*o = (struct object){.used = true, .cluster = c, .kind = kind, .uid = w_dup(str_of(uid))};
 	o->ns = w_dup(json_str_at(v, "/metadata/namespace"));
 	o->name = w_dup(json_str_at(v, "/metadata/name"));
-	o->hidden = c && json_str(json_get(json_at(v, "/metadata/labels"),
+	o->hidden = c && !w_is_queue(kind) &&
+		    json_str(json_get(json_at(v, "/metadata/labels"),
 					   "kueue.x-k8s.io/multikueue-origin"))
 					 .n == 0;
 	w_store(w, o, v, a);
@@ -484,7 +515,10 @@ static void w_do(struct world *w, const struct op *op, struct arena *a)
 		w_link(w, op->cluster, LINK_UP);
 	} else if (op->type == OP_WATCH_OPEN) {
 		w->watching[op->cluster] |= op->kind == JOB;
-		w_list(w, op->cluster, op->kind);
+		w->queues[op->cluster] |= w_is_queue(op->kind);
+		if (!w->hold_queues || !w_is_queue(op->kind)) {
+			w_list(w, op->cluster, op->kind);
+		}
 	}
 out:
 	free(ns);

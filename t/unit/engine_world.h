@@ -117,6 +117,13 @@ static void w_list(struct world *w, cluster_id c, uint16_t kind)
 	if (!w->up[c]) {
 		return; /* when the link is back */
 	}
+	if (w_is_queue(kind) && w->no_queues[c]) {
+		struct pending *p = w_event(w, EV_UNSERVED, c, kind);
+
+		p->ev.code = MK_DENIED;
+		p->msg = w_dup(STR("forbidden"));
+		return;
+	}
 	w_event(w, EV_LIST_BEGIN, c, kind);
 	for (size_t i = 0; i < MAX_OBJECTS; i++) {
 		if (w->o[i].used && w->o[i].cluster == c && w->o[i].kind == kind) {
@@ -135,6 +142,10 @@ static void w_link(struct world *w, cluster_id c, enum link_state s)
 		w_list(w, c, KIND_WORKLOAD);
 		if (w->watching[c]) {
 			w_list(w, c, JOB);
+		}
+		if (w->queues[c]) {
+			w_list(w, c, KIND_LOCAL_QUEUE);
+			w_list(w, c, KIND_CLUSTER_QUEUE);
 		}
 	}
 	p = w_event(w, EV_LINK, c, 0);
@@ -168,6 +179,7 @@ static void w_start(struct world *w)
 				   .gc_interval_ms = 60000,
 				   .gates = {.identifier_annotations = true,
 					     .remote_spec_sync = true,
+					     .quota_automation = w->gate_quota,
 					     .path_validation = w->gate_paths},
 				   .seed = 1,
 				   .count = w_count,
@@ -203,6 +215,7 @@ static void w_restart(struct world *w)
 	for (size_t i = 0; i < 8; i++) {
 		w->up[i] = i == 0;
 		w->watching[i] = false;
+		w->queues[i] = false;
 	}
 	w_start(w);
 }

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What queues say: the quotas of a ClusterQueue as facts, and how the queues of a worker stand as dispatchers with
+ * MK_WANTS_FACTS are told (sdk/multikueue/dispatcher.h).
+ */
+#include "core/engine/pass.h"
+#include "core/quota/api_work.h"
+
+enum { AWAIT_MS = 5000 };
+
+/* --- a ClusterQueue's quotas ------------------------------------------------------------------------ */
+
+/* What is reserved in the status; older ones only say what is used. */
+static int64_t used_of(struct arena *a, const struct json *obj, mk_str flavor, mk_str resource)
+{
+	const struct json *flavors = json_at(obj, "/status/flavorsReservation");
+	const struct json *of, *total;
+	struct api_amount amount = {.v = 0};
+
+	flavors = json_len(flavors) > 0 ? flavors : json_at(obj, "/status/flavorsUsage");
+	of = facts_find(flavors, "name", flavor.p);
+	total = json_get(facts_find(json_get(of, "resources"), "name", resource.p), "total");
+	(void)api_amount_read(a, total, resource, true, &amount);
+	return amount.v;
+}
+
+static void add_flavor(struct arena *a, const struct json *obj, const struct json *flavor,
+		       uint32_t group, struct quota_fact *list, uint32_t *n)
+{
+	mk_str name = json_str(json_get(flavor, "name"));
+	struct json_iter it = json_iter(json_get(flavor, "resources"));
+
+	while (name.n > 0 && *n < MAX_QUOTAS && json_next(&it)) {
+		mk_str resource = json_str(json_get(it.val, "name"));
+		struct api_amount nominal = {.v = 0};
+
+		if (resource.n == 0) {
+			continue;
+		}
+		(void)api_amount_read(a, json_get(it.val, "nominalQuota"), resource, false, &nominal);
+		list[(*n)++] = (struct quota_fact){.flavor = name,
+						   .resource = resource,
+						   .group = group,
+						   .format = (uint8_t)nominal.format,
+						   .nominal = nominal.v,
+						   .used = used_of(a, obj, name, resource)};
+	}
+}
+
+struct quota_fact *facts_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n)
+{
+	struct json_iter groups = json_iter(json_at(obj, "/spec/resourceGroups"));
+	struct quota_fact *list = arena_array(a, MAX_QUOTAS, sizeof(*list));
+
+	*ret_n = 0;
+	for (uint32_t g = 0; list && json_next(&groups); g++) {
+		struct json_iter flavors = json_iter(json_get(groups.val, "flavors"));
+
+		while (json_next(&flavors)) {
+			add_flavor(a, obj, flavors.val, g, list, ret_n);
+		}
+	}
+	return list;
+}
+
+/* --- for dispatchers ---------------------------------------------------------------------------------- */
+
+bool facts_are_wanted(const struct engine *e, int dispatcher)
+{
+	const struct plug_dispatcher *d =
+		dispatcher < 0 ? NULL : plug_dispatcher(e->o.plug, (size_t)dispatcher);
+
+	return d && (d->d->flags & MK_WANTS_FACTS);
+}
+
+static const struct table *queue_table(const struct clone *k, uint16_t kind)
+{
+	const struct table *t = k->c->tables[kind];
+
+	return t && t->synced && !t->unserved && !t->unavailable ? t : NULL;
+}
+
+/* Lists that were asked for a moment ago, of a cluster that is up: their end brings the pass again. */
+static bool is_awaited(struct pass *p, const struct clone *k)
+{
+	const struct table *t[] = {k->c->tables[KIND_LOCAL_QUEUE],
+				   k->c->tables[KIND_CLUSTER_QUEUE]};
+	bool awaited = false;
+
+	for (size_t i = 0; i < 2 && cluster_up(k->c); i++) {
+		int64_t since = !t[i] ? 0 : t[i]->idle_at > k->c->up_at ? t[i]->idle_at : k->c->up_at;
+
+		if (t[i] && t[i]->watched && !t[i]->synced && !t[i]->unserved &&
+		    !t[i]->unavailable && p->e->now - since < AWAIT_MS) {
+			queue_add_at(&p->e->queue, &p->w->item, since + AWAIT_MS);
+			awaited = true;
+		}
+	}
+	return awaited;
+}
+
+bool facts_awaited(struct pass *p)
+{
+	bool awaited = false;
+
+	if (!p->e->facts_wanted) {
+		p->e->facts_wanted = true;
+		for (size_t i = 1; i < p->e->n_clusters; i++) {
+			if (p->e->clusters[i] && p->e->clusters[i]->wanted) {
+				watch_queues(p->e, p->e->clusters[i]);
+			}
+		}
+	}
+	for (size_t i = 0; i < p->n_clones && p->clones[i].in_config; i++) {
+		awaited |= is_awaited(p, &p->clones[i]);
+	}
+	return awaited;
+}
+
+static void add_amount(struct arena *a, struct json *list, mk_str name, int64_t amount)
+{
+	struct json *one = json_new_obj(a);
+
+	json_set_str(a, one, "name", name);
+	json_set_int(a, one, "amount", amount);
+	json_add(a, list, one);
+}
+
+static struct json *flavors_of(struct arena *a, const struct facts *f)
+{
+	struct json *list = json_new_arr(a), *free_ = NULL;
+
+	for (size_t i = 0; i < f->n_quotas; i++) {
+		const struct quota_fact *q = &f->quotas[i];
+
+		if (i == 0 || q->group != q[-1].group || !str_eq(q->flavor, q[-1].flavor)) {
+			struct json *flavor = json_new_obj(a);
+
+			free_ = json_new_arr(a);
+			json_set_str(a, flavor, "name", q->flavor);
+			json_set_int(a, flavor, "group", q->group);
+			json_set(a, flavor, STR("free"), free_);
+			json_add(a, list, flavor);
+		}
+		add_amount(a, free_, q->resource, api_add(q->nominal, -q->used));
+	}
+	return list;
+}
+
+struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str local_queue)
+{
+	struct arena *a = &p->e->scratch;
+	const struct table *lqs = queue_table(k, KIND_LOCAL_QUEUE);
+	const struct table *cqs = queue_table(k, KIND_CLUSTER_QUEUE);
+	const struct record *lq = store_get(lqs, p->w->ns, local_queue);
+	const struct record *cq =
+		lq ? store_get(cqs, (mk_str){NULL, 0}, lq->facts->s[S_QUEUE]) : NULL;
+	const struct table *clones = k->c->tables[KIND_WORKLOAD];
+	int64_t age = k->c->lost_at == INT64_MAX ? 0 : p->e->now - k->c->lost_at;
+	struct json *facts, *queue;
+
+	if (!cq || !clones) {
+		return NULL;
+	}
+	facts = json_new_obj(a);
+	queue = json_new_obj(a);
+	json_set_int(a, facts, "ageMs", age);
+	json_set_int(a, facts, "waiting", (int64_t)(clones->n_waiting + clones->n_creating));
+	json_set_str(a, queue, "name", cq->name);
+	json_set_bool(a, queue, "active", facts_is(cq->facts, F_ACTIVE));
+	json_set_int(a, queue, "pending", cq->facts->active);
+	json_set(a, queue, STR("flavors"), flavors_of(a, cq->facts));
+	json_set(a, facts, STR("queue"), queue);
+	return facts;
+}
+
+struct json *facts_requests(struct pass *p, const struct json *wl)
+{
+	struct arena *a = &p->e->scratch;
+	struct api_object object = {.ns = p->w->ns, .name = p->w->name, .json = wl};
+	struct api_set *set = api_set_new(a);
+	struct api_faults faults = {.n = 0};
+	struct json *sums = json_new_arr(a);
+	struct api_work work;
+
+	if (!set || api_work_read(a, set, &object, &faults, &work) != MK_OK) {
+		say_no_memory(p->e);
+		return NULL;
+	}
+	for (size_t i = 0; i < work.n_sets; i++) {
+		for (size_t j = 0; j < work.sets[i].n; j++) {
+			const struct api_request *r = &work.sets[i].requests[j];
+			struct json *sum = facts_find(sums, "name", r->resource.p);
+
+			if (!sum) {
+				add_amount(a, sums, r->resource, r->amount);
+				continue;
+			}
+			json_set_int(a, sum, "amount",
+				     api_add(json_int(json_get(sum, "amount"), 0), r->amount));
+		}
+	}
+	return sums;
+}
