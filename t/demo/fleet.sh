@@ -58,6 +58,7 @@ fleet_config() {
 		  network:
 		    allowLoopback: true
 	END
+	printf '%s' "${FLEET_MORE:-}" # more of the section multiKueue, and more sections
 }
 
 # Starts multikueued as NAME: fleet_manager NAME [LEASE RENEW RETRY]. Sets MANAGER_PID and MANAGER_PORT; its log is

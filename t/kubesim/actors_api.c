@@ -81,7 +81,7 @@ bool api_delete(struct ks_actors *k, struct item *it, mk_str target, mk_str uid)
 	return send(k, it, "DELETE", target, "application/json", body, "kube-controller-manager");
 }
 
-mk_str api_path(struct arena *a, mk_str resource, mk_str ns, mk_str name)
+mk_str obj_path(struct arena *a, mk_str resource, mk_str ns, mk_str name)
 {
 	ptrdiff_t slash = str_index(resource, '/');
 	size_t last = resource.n;

@@ -122,7 +122,7 @@ bool api_apply(struct ks_actors *k, struct item *it, mk_str target, const struct
 	       const char *manager);
 bool api_delete(struct ks_actors *k, struct item *it, mk_str target, mk_str uid);
 /* "/apis/batch/v1/namespaces/ns/jobs/name" of a resource "batch/v1/jobs"; name empty: the collection. */
-mk_str api_path(struct arena *a, mk_str resource, mk_str ns, mk_str name);
+mk_str obj_path(struct arena *a, mk_str resource, mk_str ns, mk_str name);
 
 /* --- reading objects (actors_api.c) --------------------------------------------------------------- */
 const struct json *obj_condition(const struct json *obj, const char *type);

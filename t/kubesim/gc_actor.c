@@ -233,7 +233,7 @@ static void drop_finalizer(struct ks_actors *k, struct item *it, const struct js
 	}
 	json_put(&k->a, patch, "/metadata/finalizers",
 		 json_len(list) != 0 ? list : json_new_null(&k->a));
-	api_merge(k, it, api_path(&k->a, it->resource, it->ns, it->name), patch, MANAGER);
+	api_merge(k, it, obj_path(&k->a, it->resource, it->ns, it->name), patch, MANAGER);
 }
 
 static const char *resource_text(struct ks_actors *k, const struct item *it)
@@ -244,7 +244,7 @@ static const char *resource_text(struct ks_actors *k, const struct item *it)
 static void delete_object(struct ks_actors *k, struct item *by, const struct item *target,
 			  const struct json *obj)
 {
-	api_delete(k, by, api_path(&k->a, target->resource, target->ns, target->name),
+	api_delete(k, by, obj_path(&k->a, target->resource, target->ns, target->name),
 		   arena_dup(&k->a, obj_meta(obj, "uid")));
 }
 
@@ -277,7 +277,7 @@ static void write_references(struct ks_actors *k, struct item *by, const struct 
 
 	json_put(&k->a, patch, "/metadata/ownerReferences",
 		 json_len(list) != 0 ? list : json_new_null(&k->a));
-	api_merge(k, by, api_path(&k->a, target->resource, target->ns, target->name), patch,
+	api_merge(k, by, obj_path(&k->a, target->resource, target->ns, target->name), patch,
 		  MANAGER);
 }
 

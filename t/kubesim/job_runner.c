@@ -111,7 +111,7 @@ void ks_actors_local_done(struct ks_actors *k, mk_str ns, mk_str job, mk_str uid
 
 static mk_str status_path(struct ks_actors *k, const struct item *it)
 {
-	mk_str path = api_path(&k->a, str_of(RES_JOBS), it->ns, it->name);
+	mk_str path = obj_path(&k->a, str_of(RES_JOBS), it->ns, it->name);
 
 	return arena_printf(&k->a, "%.*s/status", STR_ARG(path));
 }

@@ -33,7 +33,7 @@ const struct json *workload_job(struct ks_actors *k, const struct json *wl)
 
 static mk_str workload_path(struct ks_actors *k, const struct item *it)
 {
-	return api_path(&k->a, str_of(RES_WORKLOADS), it->ns, it->name);
+	return obj_path(&k->a, str_of(RES_WORKLOADS), it->ns, it->name);
 }
 
 /* --- rows ------------------------------------------------------------------------------------------ */
@@ -466,7 +466,7 @@ static bool consider(struct ks_actors *k, struct cq *q, struct item *wl_item)
  * One admission, or one text why not, per step. Those at the head that do not fit are passed over,
  * but only so many: the rest waits until something is given back.
  */
-void queue_step(struct ks_actors *k, struct item *it)
+static void admit_next(struct ks_actors *k, struct item *it)
 {
 	struct cq *q = it->cq;
 	size_t n = q->n_pending < BACKFILL ? q->n_pending : BACKFILL;
@@ -485,6 +485,16 @@ void queue_step(struct ks_actors *k, struct item *it)
 			return;
 		}
 		q->n_passed++;
+	}
+}
+
+void queue_step(struct ks_actors *k, struct item *it)
+{
+	size_t writes = k->writes;
+
+	admit_next(k, it);
+	if (k->writes == writes) {
+		usage_publish(k, it);
 	}
 }
 

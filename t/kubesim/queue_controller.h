@@ -30,6 +30,7 @@ struct cq {
 	size_t n_passed;
 	uint64_t refused[CQ_MAX_REFUSED];
 	size_t n_refused;
+	int64_t published_ms; /* its status was written last */
 	struct item *item;
 };
 
@@ -64,6 +65,9 @@ void cq_quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj
 bool quantity_parse(mk_str s, int64_t *ret_milli);
 /* Canonical text of a resource's amount: decimal for cpu, binary suffixes for memory and storage. */
 mk_str quantity_text(struct arena *a, const char *resource, int64_t milli);
+
+/* Writes the queue's status when it differs, or comes again when it may (queue_controller_usage.c). */
+void usage_publish(struct ks_actors *k, struct item *it);
 
 /* --- the admission-owned status (queue_controller_status.c) --------------------------------------- */
 /* An apply body with every field of the status that the field manager kueue-admission keeps. */

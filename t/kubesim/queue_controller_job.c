@@ -30,7 +30,7 @@ mk_str job_workload_name(struct arena *a, const struct json *job)
 
 static mk_str job_path(struct ks_actors *k, const struct item *it)
 {
-	return api_path(&k->a, str_of(RES_JOBS), it->ns, it->name);
+	return obj_path(&k->a, str_of(RES_JOBS), it->ns, it->name);
 }
 
 static struct json *owner_reference(struct ks_actors *k, const struct json *job)
@@ -131,7 +131,7 @@ static void create_workload(struct ks_actors *k, struct item *it, const struct j
 	json_set(&k->a, spec, STR("podSets"), pod_sets(k, job));
 	set_priority(k, spec, job);
 	json_set_str(&k->a, spec, "queueName", obj_label(job, LABEL_QUEUE));
-	api_create(k, it, api_path(&k->a, str_of(RES_WORKLOADS), it->ns, STR("")), wl, "kueue");
+	api_create(k, it, obj_path(&k->a, str_of(RES_WORKLOADS), it->ns, STR("")), wl, "kueue");
 }
 
 /* Takes a prebuilt Workload over: controller reference and uid label. */
@@ -149,7 +149,7 @@ static void take_over(struct ks_actors *k, struct item *it, const struct json *j
 	json_put(&k->a, patch, "/metadata/labels", labels);
 	json_put(&k->a, patch, "/metadata/resourceVersion",
 		 json_new_str(&k->a, obj_meta(wl, "resourceVersion")));
-	api_merge(k, it, api_path(&k->a, str_of(RES_WORKLOADS), it->ns, obj_meta(wl, "name")),
+	api_merge(k, it, obj_path(&k->a, str_of(RES_WORKLOADS), it->ns, obj_meta(wl, "name")),
 		  patch, "kueue");
 }
 

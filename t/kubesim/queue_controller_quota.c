@@ -368,6 +368,9 @@ void cq_quota_take(struct ks_actors *k, struct cq *q, struct item *wl,
 	wl->n_use = n;
 	wl->held_in = q;
 	count_use(wl, 1);
+	if (k->o.publish_usage) {
+		item_at(k, q->item, 0);
+	}
 }
 
 void cq_quota_release(struct ks_actors *k, struct item *wl)

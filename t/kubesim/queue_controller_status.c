@@ -121,7 +121,7 @@ void status_drop_condition(struct json *body, const char *type)
 
 bool status_apply(struct ks_actors *k, struct item *it, const struct json *body)
 {
-	mk_str path = api_path(&k->a, str_of(RES_WORKLOADS), it->ns, it->name);
+	mk_str path = obj_path(&k->a, str_of(RES_WORKLOADS), it->ns, it->name);
 	struct json *send = json_share(&k->a, body);
 
 	json_own(&k->a, send);

@@ -315,6 +315,7 @@ static bool make_store(struct cluster *c)
 				      .history = o->history,
 				      .bookmark_ms = o->bookmark_ms};
 	struct ks_actors_options ao = {
+		.publish_usage = true,
 		.role = c->role,
 		.seed = seed + 1,
 		.admit_delay_ms_min = o->admit_ms_min,
