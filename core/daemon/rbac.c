@@ -74,7 +74,17 @@ static void identity(struct buf *out)
 			 "  resourceNames: [kube-system]\n  verbs: [get]\n"));
 }
 
-static void manager_rules(const struct plug *p, struct buf *out)
+static bool wants_facts(const struct plug *p)
+{
+	for (size_t i = 0; i < plug_n_dispatchers(p); i++) {
+		if (plug_dispatcher(p, i)->d->flags & MK_WANTS_FACTS) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void manager_rules(const struct config *c, const struct plug *p, struct buf *out)
 {
 	identity(out);
 	buf_add(out, STR("# what is to be dispatched, where, and by which rules\n"));
@@ -83,6 +93,12 @@ static void manager_rules(const struct plug *p, struct buf *out)
 	     "get, list, watch");
 	rule(out, "kueue.x-k8s.io",
 	     "workloads/status, admissionchecks/status, multikueueclusters/status", "patch");
+	if (c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION]) {
+		buf_add(out, STR("# quotas that follow the workers'\n"));
+		rule(out, "kueue.x-k8s.io", "localqueues", "get, list, watch");
+		rule(out, "kueue.x-k8s.io", "clusterqueues", "get, list, watch, patch");
+		rule(out, "kueue.x-k8s.io", "clusterqueues/status", "patch");
+	}
 	buf_add(out, STR("# events stand where their object is\n"));
 	rule(out, "events.k8s.io", "events", "create");
 	if (plug_n_adapters(p) > 0) {
@@ -98,13 +114,19 @@ static void manager_rules(const struct plug *p, struct buf *out)
 	}
 }
 
-static void worker_rules(const struct plug *p, struct buf *out)
+static void worker_rules(const struct config *c, const struct plug *p, struct buf *out)
 {
 	identity(out);
 	buf_add(out, STR("# clones; a changed priority is patched, an evicted one is told to stop "
 			 "through its status\n"));
 	rule(out, "kueue.x-k8s.io", "workloads", "get, list, watch, create, delete, patch");
 	rule(out, "kueue.x-k8s.io", "workloads/status", "patch");
+	if (c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION] || wants_facts(p)) {
+		buf_add(out,
+			STR("# how queues stand: for quota automation, and for dispatchers that "
+			    "ask for it\n"));
+		rule(out, "kueue.x-k8s.io", "clusterqueues, localqueues", "get, list, watch");
+	}
 	if (plug_n_adapters(p) > 0) {
 		buf_add(out, STR("# jobs; patch where an adapter keeps fields of a running copy up "
 				 "to date\n"));
@@ -179,9 +201,9 @@ void rbac_print(const struct config *c, const struct plug *p, enum rbac_side sid
 	header(out, rbac_api, "ClusterRole", name, everywhere);
 	buf_add(out, STR("rules:\n"));
 	if (manager) {
-		manager_rules(p, out);
+		manager_rules(c, p, out);
 	} else {
-		worker_rules(p, out);
+		worker_rules(c, p, out);
 	}
 	binding(out, "ClusterRole", name, c->namespace_, everywhere);
 	if (manager) {

@@ -15,8 +15,9 @@
 
 enum { DELAY_MS = 1000, MAX_SEEN = 256 };
 
-#define NO_FLAVOR \
-	"Quota automation requires that the manager-side ClusterQueue has exactly one ResourceFlavor"
+#define NO_FLAVOR                                                                       \
+	"Quota automation requires that the manager-side ClusterQueue has exactly one " \
+	"ResourceFlavor"
 
 /* The manager's LocalQueues of one ClusterQueue, one after the other. */
 struct local {
@@ -52,8 +53,8 @@ static void add_share(struct sum *s, const struct quota_fact *q)
 		}
 	}
 	if (s->n < MAX_QUOTAS) {
-		s->share[s->n++] = (struct share){q->resource,
-						  {q->nominal, (enum api_format)q->format}};
+		s->share[s->n++] =
+			(struct share){q->resource, {q->nominal, (enum api_format)q->format}};
 	}
 }
 
@@ -200,7 +201,8 @@ static mk_str not_covered(struct sum *s, const struct facts *f)
 		qsort(names, n, sizeof(*names), by_name);
 	}
 	for (size_t i = 0; i < n; i++) {
-		text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text), i ? " " : "[", STR_ARG(names[i]));
+		text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text), i ? " " : "[",
+				    STR_ARG(names[i]));
 	}
 	return n ? arena_printf(a, "%.*s]", STR_ARG(text)) : text;
 }
@@ -249,7 +251,8 @@ static void write_quota(struct sum *s, struct record *r)
 {
 	struct engine *e = s->e;
 	struct arena *a = e->out->arena;
-	struct op op = {.type = OP_MERGE, .prio = PRIO_CONDITION, .uid = str_of(r->uid), .rv = r->rv};
+	struct op op = {
+		.type = OP_MERGE, .prio = PRIO_CONDITION, .uid = str_of(r->uid), .rv = r->rv};
 	struct json *body = json_new_obj(a), *meta = json_new_obj(a), *spec = json_new_obj(a);
 	struct json *groups;
 
@@ -294,7 +297,7 @@ static void say(struct engine *e, struct record *r, const char *reason, mk_str m
 			 .message = message,
 			 .since_wall_ms = e->wall};
 
-	cond_write(e, r, &e->quota_item, &c, R_QUOTA_CONDITION);
+	cond_write(e, r, &e->quota_item, &c, R_QUOTA_COND);
 }
 
 static void automate(struct sum *s, struct record *r)
@@ -311,7 +314,8 @@ static void automate(struct sum *s, struct record *r)
 		write_quota(s, r);
 	} else {
 		say(s->e, r, "QuotaAutomated",
-		    STR("ClusterQueue quota is automatically managed based on MultiKueue workers."));
+		    STR("ClusterQueue quota is automatically managed based on MultiKueue "
+			"workers."));
 	}
 }
 
@@ -320,7 +324,7 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 	const struct record *check = our_check(e, r->facts), *config;
 
 	if (!check) {
-		cond_remove(e, r, &e->quota_item, NAME_QUOTA_CONDITION, R_QUOTA_CONDITION);
+		cond_remove(e, r, &e->quota_item, NAME_QUOTA_CONDITION, R_QUOTA_COND);
 		return;
 	}
 	if (check->facts->s[S_PROBLEM].n > 0) {
@@ -390,7 +394,9 @@ void autoquota_pass(struct engine *e)
 		say_no_memory(e);
 	} else {
 		s->e = e;
-		for (LIST_EACH(n, &e->clusters[CLUSTER_MANAGER]->tables[KIND_CLUSTER_QUEUE]->records)) {
+		for (LIST_EACH(
+			     n,
+			     &e->clusters[CLUSTER_MANAGER]->tables[KIND_CLUSTER_QUEUE]->records)) {
 			struct record *r = LIST_ENTRY(n, struct record, node);
 
 			if (r->present && !facts_is(r->facts, F_TERMINATING)) {

@@ -442,7 +442,8 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 		draw_check(d, obj);
 	} else if (kind == KIND_CONFIG) {
 		d->f.s[S_DISPATCHER] = annotation(obj, NAME_DISPATCHER);
-		flag(d, F_AUTOMATED, str_is(json_str_at(obj, "/spec/quotaManagement"), "Automated"));
+		flag(d, F_AUTOMATED,
+		     str_is(json_str_at(obj, "/spec/quotaManagement"), "Automated"));
 		draw_names(d, json_at(obj, "/spec/clusters"));
 	} else if (kind == KIND_CLUSTER) {
 		draw_cluster(d, obj);

@@ -11,8 +11,9 @@
 
 enum {
 	F_TERMINATING = 1u << 0,
-	F_ACTIVE = 1u << 1, /* Workload: spec.active is not false; ClusterQueue: its Active is True */
-	F_QUOTA = 1u << 2,  /* conditions that are True */
+	F_ACTIVE =
+		1u << 1, /* Workload: spec.active is not false; ClusterQueue: its Active is True */
+	F_QUOTA = 1u << 2, /* conditions that are True */
 	F_EVICTED = 1u << 3,
 	F_FINISHED = 1u << 4,
 	F_ADMITTED = 1u << 5,
@@ -23,7 +24,8 @@ enum {
 	F_SUSPENDED = 1u << 10,   /* job: held back, as its adapter says */
 	F_OURS = 1u << 11,        /* check: of our controller */
 	F_OWNED = 1u << 12,       /* Workload: has an owner that S_OWNER_* name */
-	F_COND = 1u << 13,        /* check, cluster: has an Active condition; ClusterQueue: that of quota */
+	F_COND =
+		1u << 13, /* check, cluster: has an Active condition; ClusterQueue: that of quota */
 	F_COND_TRUE = 1u << 14,
 	F_SECRET = 1u << 15,            /* cluster: kubeconfig in the Secret S_LOCATION */
 	F_PATH = 1u << 19,              /* cluster: ... in the file S_LOCATION */
@@ -31,7 +33,7 @@ enum {
 	F_WORKLOAD_PRIORITY = 1u << 18, /* Workload: ... a WorkloadPriorityClass */
 	F_TOPOLOGY_PENDING = 1u << 20,  /* Workload: an assignment awaits its topology */
 	F_ENDED = 1u << 16,             /* job: it has ended, as its adapter says */
-	F_AUTOMATED = 1u << 30, /* config: spec.quotaManagement is Automated */
+	F_AUTOMATED = 1u << 30,         /* config: spec.quotaManagement is Automated */
 };
 
 enum fact_str {
@@ -46,14 +48,14 @@ enum fact_str {
 	S_MANAGER_ID, /* remote: our annotations */
 	S_LOCAL_UID,
 	S_SPEC_HASH,
-	S_ORIGIN_UID,     /* remote job */
-	S_PREBUILT,       /* remote job: name of its Workload */
-	S_REASON,         /* job: why it is not managed; check, cluster, ClusterQueue: of the condition */
-	S_MESSAGE,        /* check, cluster, ClusterQueue: of the condition */
-	S_CONFIG,         /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
-	S_PROBLEM,        /* file: why it cannot be read */
-	S_LOCATION,       /* cluster */
-	S_QUEUE,          /* Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue */
+	S_ORIGIN_UID, /* remote job */
+	S_PREBUILT,   /* remote job: name of its Workload */
+	S_REASON,   /* job: why it is not managed; check, cluster, ClusterQueue: of the condition */
+	S_MESSAGE,  /* check, cluster, ClusterQueue: of the condition */
+	S_CONFIG,   /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
+	S_PROBLEM,  /* file: why it cannot be read */
+	S_LOCATION, /* cluster */
+	S_QUEUE,    /* Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue */
 	S_DISPATCHER,     /* check, config: our annotation */
 	S_PRIORITY_CLASS, /* Workload: spec.priorityClassRef.name */
 	S_NOMINATOR,      /* Workload: field manager, not core's, that owns nominatedClusterNames */

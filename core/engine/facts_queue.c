@@ -37,7 +37,8 @@ static void add_flavor(struct arena *a, const struct json *obj, const struct jso
 		if (resource.n == 0) {
 			continue;
 		}
-		(void)api_amount_read(a, json_get(it.val, "nominalQuota"), resource, false, &nominal);
+		(void)api_amount_read(a, json_get(it.val, "nominalQuota"), resource, false,
+				      &nominal);
 		list[(*n)++] = (struct quota_fact){.flavor = name,
 						   .resource = resource,
 						   .group = group,
@@ -88,7 +89,9 @@ static bool is_awaited(struct pass *p, const struct clone *k)
 	bool awaited = false;
 
 	for (size_t i = 0; i < 2 && cluster_up(k->c); i++) {
-		int64_t since = !t[i] ? 0 : t[i]->idle_at > k->c->up_at ? t[i]->idle_at : k->c->up_at;
+		int64_t since = !t[i]                         ? 0
+				: t[i]->idle_at > k->c->up_at ? t[i]->idle_at
+							      : k->c->up_at;
 
 		if (t[i] && t[i]->watched && !t[i]->synced && !t[i]->unserved &&
 		    !t[i]->unavailable && p->e->now - since < AWAIT_MS) {

@@ -42,10 +42,10 @@ static struct json *regarding(struct engine *e, const struct record *r)
 /* Who says so: Kueue has a controller for each. */
 static const char *controller_of(const struct record *r)
 {
-	return r->table->kind == KIND_CLUSTER ? "multikueue-cluster"
-	       : r->table->kind == KIND_CHECK ? "multikueue-admissioncheck"
+	return r->table->kind == KIND_CLUSTER         ? "multikueue-cluster"
+	       : r->table->kind == KIND_CHECK         ? "multikueue-admissioncheck"
 	       : r->table->kind == KIND_CLUSTER_QUEUE ? "multikueue-clusterqueue"
-					      : "kueue-workload-controller";
+						      : "kueue-workload-controller";
 }
 
 void note_record(struct engine *e, const struct record *r, const char *type, mk_str note)

@@ -73,7 +73,7 @@
 	X(R_CLUSTER, "cluster.condition")     \
 	X(R_CHECK, "check.condition")         \
 	X(R_QUOTA, "quota.write")             \
-	X(R_QUOTA_CONDITION, "quota.condition") \
+	X(R_QUOTA_COND, "quota.condition")    \
 	X(R_WATCH, "watch.open")              \
 	X(R_UNWATCH, "watch.close")
 
@@ -313,7 +313,8 @@ bool is_external_name(mk_str name);
 bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
 /* Sends the request for the watch, whoever asked already. */
 void watch_open(struct engine *e, struct table *t);
-mk_str watch_selector(const struct engine *e, cluster_id c, uint16_t kind); /* in the step's arena */
+mk_str watch_selector(const struct engine *e, cluster_id c,
+		      uint16_t kind); /* in the step's arena */
 /* Opens the watches on a cluster's queues, when anybody needs them. */
 void watch_queues(struct engine *e, struct cluster *c);
 /* Tells people, once, that a worker's queues cannot be read. */

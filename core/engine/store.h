@@ -55,16 +55,16 @@ struct table {
 	size_t n_waiting;  /* clones of ours without quota: of those that are present */
 	size_t n_creating; /* creates under way */
 	bool synced, listing;
-	bool unserved;    /* the cluster does not serve the kind, or not to us */
-	bool unavailable; /* it could not be asked: what is there is unknown, not absent */
+	bool unserved;       /* the cluster does not serve the kind, or not to us */
+	bool unavailable;    /* it could not be asked: what is there is unknown, not absent */
 	int64_t unserved_at; /* either of both, since then */
-	bool untold;      /* either of both, and people do not know */
-	int64_t told_at;  /* when they were told last; 0 never */
-	char *why;        /* either of both, in words; NULL none */
-	bool watched;     /* OP_WATCH_OPEN was sent */
-	bool broken;      /* an event was lost to memory: must be listed anew */
-	bool mending;     /* that list is awaited: what it names counts as news */
-	size_t users;     /* workloads that need the watch */
+	bool untold;         /* either of both, and people do not know */
+	int64_t told_at;     /* when they were told last; 0 never */
+	char *why;           /* either of both, in words; NULL none */
+	bool watched;        /* OP_WATCH_OPEN was sent */
+	bool broken;         /* an event was lost to memory: must be listed anew */
+	bool mending;        /* that list is awaited: what it names counts as news */
+	size_t users;        /* workloads that need the watch */
 	int64_t idle_at;
 };
 

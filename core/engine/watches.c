@@ -96,12 +96,11 @@ static void tell(struct engine *e, struct cluster *c, struct table *t, const cha
 	}
 	t->told_at = e->now;
 	why = str_of(t->why);
-	text = arena_printf(
-		&e->scratch,
-		"%.*s: the cluster %s; %s%s%.*s", STR_ARG(e->o.kinds->k[t->kind].gvk),
-		t->unserved ? "does not serve the kind, or not to us"
-			    : "cannot say whether it serves the kind",
-		then, why.n ? ": " : "", STR_ARG(why));
+	text = arena_printf(&e->scratch, "%.*s: the cluster %s; %s%s%.*s",
+			    STR_ARG(e->o.kinds->k[t->kind].gvk),
+			    t->unserved ? "does not serve the kind, or not to us"
+					: "cannot say whether it serves the kind",
+			    then, why.n ? ": " : "", STR_ARG(why));
 	note_send(e, r,
 		  &(struct note){.type = "Warning", .reason = STR("KindNotServed"), .text = text});
 }

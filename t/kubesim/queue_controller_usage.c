@@ -86,7 +86,8 @@ void usage_publish(struct ks_actors *k, struct item *it)
 	json_set(&k->a, patch, STR("status"), status);
 	q->published_ms = k->now_ms;
 	api_merge(k, it,
-		  arena_printf(&k->a, "%.*s/status",
-			       STR_ARG(obj_path(&k->a, str_of(RES_CLUSTERQUEUES), STR(""), it->name))),
+		  arena_printf(
+			  &k->a, "%.*s/status",
+			  STR_ARG(obj_path(&k->a, str_of(RES_CLUSTERQUEUES), STR(""), it->name))),
 		  patch, "kueue");
 }

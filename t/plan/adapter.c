@@ -63,8 +63,8 @@ static void run(struct plug *p, const char *root, const char *id)
 }
 
 static const char *const plugins[] = {
-	"job.so", "plain.so",   "trainjob.so",    "raycluster.so",
-	"pod.so", "generic.so", "all_at_once.so", "incremental.so", "least_loaded.so",
+	"job.so",     "plain.so",       "trainjob.so",    "raycluster.so",   "pod.so",
+	"generic.so", "all_at_once.so", "incremental.so", "least_loaded.so",
 };
 
 int main(int argc, char **argv)

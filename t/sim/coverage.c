@@ -34,6 +34,8 @@ static const struct {
 	{"2.unchecked", "checks are not removed"},
 	{"plugin.fault", "the plugins are good"},
 	{"cluster.disconnect", "clusters are not removed"},
+	{"quota.write", "the gate of quota automation is off"},
+	{"quota.condition", "as above"},
 };
 
 static const int codes[] = {200, 201, 404, 409, 410, 429, 503};

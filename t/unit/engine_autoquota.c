@@ -11,8 +11,8 @@ static struct object *a_queue(struct world *w, cluster_id c, const char *name, c
 {
 	char text[2048];
 
-	snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"%s\",\"generation\":1},\"spec\":%s}",
-		 name, spec);
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"%s\",\"generation\":1},\"spec\":%s}", name, spec);
 	return w_put(w, c, KIND_CLUSTER_QUEUE, text);
 }
 
@@ -77,8 +77,7 @@ static const char *condition(struct world *w, const struct object *q)
 
 	text[0] = 0;
 	if (!strcmp(w_str(w, q, "/status/conditions/0/type"), CONDITION)) {
-		snprintf(text, sizeof(text), "%s",
-			 w_str(w, q, "/status/conditions/0/status"));
+		snprintf(text, sizeof(text), "%s", w_str(w, q, "/status/conditions/0/status"));
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s",
 			 w_str(w, q, "/status/conditions/0/reason"));
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s",
@@ -87,8 +86,9 @@ static const char *condition(struct world *w, const struct object *q)
 	return text;
 }
 
-#define AUTOMATED \
-	"True QuotaAutomated ClusterQueue quota is automatically managed based on MultiKueue workers."
+#define AUTOMATED                                                                              \
+	"True QuotaAutomated ClusterQueue quota is automatically managed based on MultiKueue " \
+	"workers."
 
 /* Two workers; w2's queue has another name, and a second LocalQueue leads to it. */
 static void sums(void)
@@ -188,8 +188,8 @@ static void texts(void)
 static void limits(void)
 {
 	struct world *w = automated(1);
-	struct object *q = plain(w, 0, "cq", "9", "9",
-				 ",\"borrowingLimit\":\"3\",\"lendingLimit\":\"5\"");
+	struct object *q =
+		plain(w, 0, "cq", "9", "9", ",\"borrowingLimit\":\"3\",\"lendingLimit\":\"5\"");
 	const char *cpu = "/spec/resourceGroups/0/flavors/0/resources/0";
 
 	a_local(w, 0, "q", "cq");
@@ -265,8 +265,8 @@ static void forbidden(void)
 	w_restart(w);
 	w->full = true;
 	w_later(w, 2000);
-	is_str(w_str(w, w_find(w, 0, KIND_CLUSTER, "", "w1"), "/status/conditions/0/status"), "True",
-	       "lists that are forbidden do not keep a worker from being connected");
+	is_str(w_str(w, w_find(w, 0, KIND_CLUSTER, "", "w1"), "/status/conditions/0/status"),
+	       "True", "lists that are forbidden do not keep a worker from being connected");
 	is_int((int)w_times(w_take(w), "does not serve the kind, or not to us"), 2,
 	       "people are told, once for each kind");
 	is_str(quota(w, q), "4 4", "the others count");
@@ -288,9 +288,10 @@ static void conflicts(void)
 	w->rig = (struct rig){1, OP_MERGE, 0, KIND_CLUSTER_QUEUE, OUTCOME_REFUSED, MK_CONFLICT};
 	w_later(w, 5000);
 	is_str(quota(w, q), "4 4", "a conflict: again");
-	w_patch(w, q, "{\"metadata\":{\"generation\":7},\"spec\":{\"resourceGroups\":[{\"flavors\":[{"
-		      "\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1},{\"name\":"
-		      "\"memory\",\"nominalQuota\":1}]}]}]}}");
+	w_patch(w, q,
+		"{\"metadata\":{\"generation\":7},\"spec\":{\"resourceGroups\":[{\"flavors\":[{"
+		"\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1},{\"name\":"
+		"\"memory\",\"nominalQuota\":1}]}]}]}}");
 	w->lose = 1;
 	w_later(w, 5000);
 	is_str(quota(w, q), "4 4", "somebody changes it, and an answer is lost: again");

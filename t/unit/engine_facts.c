@@ -21,13 +21,15 @@ static struct object *a_queue(struct world *w, cluster_id c, const char *cpu, co
 	snprintf(text, sizeof(text),
 		 "{\"metadata\":{\"name\":\"cq\"},\"spec\":{\"resourceGroups\":[{\"flavors\":[{"
 		 "\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"%s\"}]}]}]},"
-		 "\"status\":{\"pendingWorkloads\":3,\"conditions\":[{\"type\":\"Active\",\"status\":"
+		 "\"status\":{\"pendingWorkloads\":3,\"conditions\":[{\"type\":\"Active\","
+		 "\"status\":"
 		 "\"True\"}],\"flavorsReservation\":[{\"name\":\"f\",\"resources\":[{\"name\":"
 		 "\"cpu\",\"total\":\"%s\"}]}],\"flavorsUsage\":[{\"name\":\"f\",\"resources\":[{"
 		 "\"name\":\"cpu\",\"total\":\"0\"}]}]}}",
 		 cpu, used);
 	w_put(w, c, KIND_LOCAL_QUEUE,
-	      "{\"metadata\":{\"name\":\"q\",\"namespace\":\"ns\"},\"spec\":{\"clusterQueue\":\"cq\"}}");
+	      "{\"metadata\":{\"name\":\"q\",\"namespace\":\"ns\"},\"spec\":{\"clusterQueue\":"
+	      "\"cq\"}}");
 	return w_put(w, c, KIND_CLUSTER_QUEUE, text);
 }
 
@@ -55,7 +57,8 @@ static struct object *a_big_job(struct world *w, const char *name)
 
 	w_patch(w, wl,
 		"{\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":2,\"template\":{\"spec\":{"
-		"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]}}");
+		"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]"
+		"}}");
 	w_settle(w);
 	return wl;
 }
@@ -75,7 +78,8 @@ static void the_largest(void)
 	is_str(nominated(w, wl), "[\"w2\"]", "the largest free block: nominal less reserved");
 	ok(clone_of(w, 2, "wl-j") && !clone_of(w, 1, "wl-j") && !clone_of(w, 3, "wl-j"),
 	   "... and nobody else");
-	is_str(nominated(w, a_big_job(w, "k")), "[\"w2\"]", "our clone that waits there takes a copy");
+	is_str(nominated(w, a_big_job(w, "k")), "[\"w2\"]",
+	       "our clone that waits there takes a copy");
 	is_str(nominated(w, a_big_job(w, "l")), "[\"w1\",\"w2\",\"w3\"]",
 	       "... the second one too: now all are equal, and race");
 	w_patch(w, q,
@@ -100,7 +104,8 @@ static void not_known(void)
 	begin(w);
 	w->full = true;
 	wl = a_big_job(w, "j");
-	is_str(nominated(w, wl), "[\"w1\",\"w2\",\"w3\"]", "one worker forbids the lists: all race");
+	is_str(nominated(w, wl), "[\"w1\",\"w2\",\"w3\"]",
+	       "one worker forbids the lists: all race");
 	w->full = false;
 	w->no_queues[3] = false;
 	a_queue(w, 3, "1", "0");

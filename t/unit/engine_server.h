@@ -40,7 +40,7 @@ struct object {
 	char *ns, *name, *uid, *text,
 		*applied; /* applied: status last applied by kueue-admission */
 	uint64_t rv;
-	bool used, hidden; /* hidden: not in the watch's selector */
+	bool used, hidden;     /* hidden: not in the watch's selector */
 	const char *nominator; /* another field manager that owns status.nominatedClusterNames */
 };
 
@@ -102,7 +102,6 @@ static char *w_dup(mk_str s)
 	p[s.n] = 0;
 	return p;
 }
-
 
 static bool w_is_queue(uint16_t kind)
 {
@@ -235,8 +234,9 @@ static void w_store(struct world *w, struct object *o, struct json *v, struct ar
 			 json_get(meta, "managedFields") ? json_get(meta, "managedFields")
 							 : json_new_arr(a));
 		json_put(a, meta, "/managedFields/-", json_new_obj(a));
-		w_other(a, json_elem(json_get(meta, "managedFields"),
-				     json_len(json_get(meta, "managedFields")) - 1),
+		w_other(a,
+			json_elem(json_get(meta, "managedFields"),
+				  json_len(json_get(meta, "managedFields")) - 1),
 			o->nominator);
 	}
 	free(o->text);
@@ -258,8 +258,8 @@ static struct object *w_add(struct world *w, cluster_id c, uint16_t kind, struct
 	o->name = w_dup(json_str_at(v, "/metadata/name"));
 	o->hidden = c && !w_is_queue(kind) &&
 		    json_str(json_get(json_at(v, "/metadata/labels"),
-					   "kueue.x-k8s.io/multikueue-origin"))
-					 .n == 0;
+				      "kueue.x-k8s.io/multikueue-origin"))
+				    .n == 0;
 	w_store(w, o, v, a);
 	return o;
 }
