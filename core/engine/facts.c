@@ -61,7 +61,11 @@ static bool is_true(const struct json *condition)
 static void draw_remote(struct draw *d, const struct json *obj)
 {
 	mk_str origin = label(obj, NAME_ORIGIN);
+	struct json_iter it = json_iter(json_at(obj, "/metadata/finalizers"));
 
+	while (json_next(&it)) {
+		flag(d, F_HELD, str_is(json_str(it.val), NAME_IN_USE));
+	}
 	flag(d, F_ORIGIN, d->env->origin.n > 0 && str_eq(origin, d->env->origin));
 	d->f.s[S_MANAGER_ID] = annotation(obj, NAME_MANAGER_ID);
 	d->f.s[S_LOCAL_UID] = annotation(obj, NAME_WORKLOAD_UID);
@@ -190,6 +194,49 @@ static void draw_priority(struct draw *d, const struct json *obj)
 	}
 }
 
+/* "main=2,worker=3,": what a change of the counts alone is told by. */
+static void draw_counts(struct draw *d, const struct json *pod_sets)
+{
+	struct json_iter it = json_iter(pod_sets);
+	mk_str text = {NULL, 0};
+
+	while (json_next(&it)) {
+		text = arena_printf(d->a, "%.*s%.*s=%lld,", STR_ARG(text),
+				    STR_ARG(json_str(json_get(it.val, "name"))),
+				    (long long)json_int(json_get(it.val, "count"), 1));
+	}
+	d->f.s[S_COUNTS] = text;
+}
+
+static void draw_component(struct draw *d, const struct json *obj)
+{
+	uint64_t n;
+
+	flag(d, F_ELASTIC, str_is(annotation(obj, NAME_ELASTIC), "true"));
+	flag(d, F_ELASTIC, annotation(obj, NAME_SLICE_NAME).n > 0);
+	d->f.s[S_SLICE_OF] = annotation(obj, NAME_SLICE_OF);
+	flag(d, F_ELASTIC, d->f.s[S_SLICE_OF].n > 0);
+	d->f.index = -1;
+	if (str_u64(annotation(obj, NAME_COMPONENT), &n) && n <= INT32_MAX) {
+		d->f.index = (int64_t)n;
+	}
+}
+
+/* A gate that waits is of use only where nothing has opened it. */
+static void draw_gates(struct draw *d, const struct json *status)
+{
+	const struct json *gate =
+		facts_find(json_get(status, "preemptionGates"), "name", NAME_GATE);
+	const struct json *blocked =
+		facts_find(json_get(status, "conditions"), "type", "BlockedOnPreemptionGates");
+
+	flag(d, F_BLOCKED, is_true(blocked));
+	flag(d, F_GATE_OPEN, str_is(json_str(json_get(gate, "position")), "Open"));
+	if (!time_parse(json_str(json_get(gate, "lastTransitionTime")), &d->f.gate_ms)) {
+		d->f.gate_ms = -1;
+	}
+}
+
 static void draw_topology(struct draw *d, const struct json *assignments)
 {
 	struct json_iter it = json_iter(assignments);
@@ -224,6 +271,9 @@ static void draw_workload(struct draw *d, const struct json *obj)
 	draw_owner(d, obj);
 	draw_priority(d, obj);
 	draw_conditions(d, json_get(status, "conditions"));
+	draw_component(d, obj);
+	draw_counts(d, json_at(obj, "/spec/podSets"));
+	draw_gates(d, status);
 	if (d->env->remote) {
 		draw_remote(d, obj);
 		return;
@@ -263,6 +313,7 @@ static void draw_job(struct draw *d, const struct json *obj)
 		flag(d, F_ENDED, plug_ended(d->env->adapter, obj));
 	}
 	d->f.active = json_int(json_at(obj, "/status/active"), -1);
+	flag(d, F_ELASTIC, str_is(annotation(obj, NAME_ELASTIC), "true"));
 	if (d->env->remote) {
 		draw_remote(d, obj);
 		d->f.s[S_PREBUILT] = prebuilt_of(d, obj);

@@ -15,7 +15,7 @@ static const struct plug_adapter *adapter_of(const struct pass *p)
 	return plug_adapter(p->e->o.plug, p->adapter);
 }
 
-static bool is_elastic(const struct json *job)
+static bool is_marked_elastic(const struct json *job)
 {
 	return str_is(json_str(json_get(json_at(job, "/metadata/annotations"), NAME_ELASTIC)),
 		      "true");
@@ -32,7 +32,7 @@ static bool make_view(struct pass *p, const struct record *remote, struct plug_v
 			return false;
 		}
 	}
-	v->elastic = is_elastic(v->local);
+	v->elastic = p->e->o.gates.elastic_slices && is_marked_elastic(v->local);
 	return v->local && v->workload;
 }
 
@@ -257,7 +257,9 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	struct plug_view v;
 	struct json *draft, *diff;
 
-	if ((!d->remote && !d->forward) || !p->job || !facts_is(p->job->facts, F_MANAGED) ||
+	const char *const *forward = p->e->o.gates.remote_spec_sync ? d->forward : NULL;
+
+	if ((!d->remote && !forward) || !p->job || !facts_is(p->job->facts, F_MANAGED) ||
 	    facts_is(p->job->facts, F_TERMINATING) || facts_is(remote->facts, F_TERMINATING) ||
 	    clone_is(k, F_FINISHED) || !make_view(p, remote, &v)) {
 		return;
@@ -270,7 +272,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	if (res.verdict & MK_SET) {
 		stamp(p, draft);
 	}
-	if (plug_forward(adapter_of(p), v.local, draft, a) == MK_NO_MEMORY) {
+	if (forward && plug_forward(adapter_of(p), v.local, draft, a) == MK_NO_MEMORY) {
 		say_no_memory(p->e);
 		return;
 	}

@@ -67,6 +67,9 @@ static enum keep keep_text(const struct table *t, const struct facts *f)
 	if (t->kind >= KIND_FIRST_JOB) {
 		return facts_is(f, remote ? F_ORIGIN : F_MANAGED) ? KEEP_ALL : KEEP_NONE;
 	}
+	if (t->kind == KIND_WORKLOAD && remote && facts_is(f, F_HELD)) {
+		return KEEP_STATUS; /* its finalizers are a list to be written back */
+	}
 	if (t->kind == KIND_WORKLOAD && facts_is(f, F_FINISHED)) {
 		return KEEP_NONE;
 	}

@@ -192,6 +192,12 @@ struct json *facts_requests(struct pass *p, const struct json *wl);
 /* Sends the local priority to the clone, unless it has it already. */
 void priority_sync(struct pass *p, struct clone *k);
 
+/* --- inplace.c ------------------------------------------------------------------------------------- */
+/* May the local workload change its size? By annotation and gate. */
+bool is_elastic(const struct pass *p);
+/* The clone differs because the local workload shrank: sends it the new spec. False: it differs in another way. */
+bool shrink(struct pass *p, struct clone *k);
+
 /* --- topology.c ------------------------------------------------------------------------------------ */
 /* Takes over into 'body', a status of the local Workload, which topologies clone 'k' has. True: something changed. */
 bool topology_ready(struct pass *p, const struct clone *k, struct json *body);

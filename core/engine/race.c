@@ -50,6 +50,9 @@ static bool disqualify(struct pass *p, struct clone *k)
 		return clone_is(k, F_TERMINATING);
 	}
 	rule = in_sync(p, k) ? R_DISQUALIFIED : R_SPEC;
+	if (rule == R_SPEC && shrink(p, k)) {
+		return true;
+	}
 	if (rule == R_SPEC && breaker_holds(p->e)) {
 		return true;
 	}

@@ -107,6 +107,43 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 	}
 }
 
+/*
+ * An adopted clone may carry Kueue's finalizer, which on a worker nobody else would take off: it goes first. Its text may
+ * be missing, and is asked for then.
+ */
+static void strip(struct pass *p, struct clone *k)
+{
+	struct engine *e = p->e;
+	struct arena *a = e->out->arena;
+	struct op op = {.type = OP_MERGE, .prio = PRIO_CLEANUP, .subresource = ""};
+	struct json *body = json_new_obj(a), *left = json_new_arr(a), *obj;
+	struct json_iter it;
+
+	if (!gc_may(p, k->r) || !ops_ready(e, k->r, &p->w->item)) {
+		return;
+	}
+	obj = record_parse(e, k->r);
+	if (!obj) {
+		if (!e->no_memory) {
+			ops_get(e, k->r);
+		}
+		return;
+	}
+	it = json_iter(json_at(obj, "/metadata/finalizers"));
+	while (json_next(&it)) {
+		if (!str_is(json_str(it.val), NAME_IN_USE)) {
+			json_add(a, left, json_dup(a, it.val));
+		}
+	}
+	op.uid = str_of(k->r->uid);
+	op.rv = k->r->rv;
+	(void)json_put(a, body, "/metadata/resourceVersion",
+		       json_new_str(a, arena_printf(a, "%llu", (unsigned long long)k->r->rv)));
+	(void)json_put(a, body, "/metadata/finalizers", left);
+	op.body = body;
+	ops_send(e, k->r, &op, R_STRIP);
+}
+
 /* True when no job of ours is in the way of removing the clone. */
 static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 {
@@ -143,7 +180,9 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 	if (!may_remove(p, k->twin)) {
 		return true;
 	}
-	if (!clone_is(k, F_TERMINATING)) {
+	if (clone_is(k, F_HELD)) {
+		strip(p, k);
+	} else if (!clone_is(k, F_TERMINATING)) {
 		send_delete(p, k->r, rule);
 	}
 	return false;

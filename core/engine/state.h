@@ -8,7 +8,7 @@
  *   won.c       after the win, evictions, finish        remove.c    taking remote objects away, ownership
  *   job.c       the adapter pass                        ssa.c       bodies of status writes
  *   clone.c     bodies of what is created               note.c      events for people
- *   abandon.c   evicted, and its job nowhere
+ *   abandon.c   evicted, and its job nowhere            inplace.c   a workload that shrinks
  *   clusters.c  MultiKueueClusters  source.c  kubeconfigs  check.c     AdmissionChecks
  *   watches.c   the watches on workers                  cond.c      their conditions
  *   gc.c        garbage without a local Workload        breaker.c   a halt when clones are made again and again
@@ -40,6 +40,8 @@
 	X(R_ABANDONED, "4.abandoned")         \
 	X(R_EVICTED, "4.evicted")             \
 	X(R_SPEC, "5.spec")                   \
+	X(R_SHRINK, "5.shrink")               \
+	X(R_STRIP, "2.finalizer")             \
 	X(R_LOSER, "6.loser")                 \
 	X(R_DEACTIVATE, "6.deactivate")       \
 	X(R_JOB_CREATE, "6.create")           \

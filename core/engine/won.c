@@ -159,6 +159,9 @@ static void other_spec(struct pass *p, struct clone *k)
 {
 	bool busy = p->local->inflight != NULL;
 
+	if (shrink(p, k)) {
+		return;
+	}
 	rule_hit(p->e, R_SPEC);
 	if (p->state != CHECK_READY || breaker_holds(p->e)) {
 		return;

@@ -178,8 +178,10 @@ static void w_start(struct world *w)
 				   .worker_lost_timeout_ms = 900000,
 				   .gc_interval_ms = 60000,
 				   .gates = {.identifier_annotations = true,
-					     .remote_spec_sync = true,
 					     .quota_automation = w->gate_quota,
+					     .remote_spec_sync = !w->gate_no_sync,
+					     .elastic_slices = w->gate_elastic,
+					     .orchestrated_preemption = w->gate_preemption,
 					     .path_validation = w->gate_paths},
 				   .seed = 1,
 				   .count = w_count,
@@ -220,6 +222,8 @@ static void w_restart(struct world *w)
 	w_start(w);
 }
 
+static const mk_entry *w_more; /* a test's own adapters: kinds JOB + 1, ... */
+
 /* A manager with 'n' workers w1..wn behind check "mk". */
 static struct world *w_new(size_t n)
 {
@@ -231,11 +235,17 @@ static struct world *w_new(size_t n)
 	kinds_init(&w->kinds);
 	w->plug = plug_new(&err);
 	if (plug_add(w->plug, &job_plugin, "", &err) != MK_OK ||
-	    plug_add(w->plug, &dispatcher_plugin, "", &err) != MK_OK) {
+	    plug_add(w->plug, &dispatcher_plugin, "", &err) != MK_OK ||
+	    (w_more && plug_add(w->plug, w_more, "", &err) != MK_OK)) {
 		printf("Bail out! no plugins: %s\n", err.msg);
 		exit(1);
 	}
 	kinds_add(&w->kinds, STR("batch"), STR("v1"), STR("Job"), STR("batch/v1, Kind=Job"), &id);
+	for (size_t i = 1; i < plug_n_adapters(w->plug); i++) {
+		const struct plug_adapter *ad = plug_adapter(w->plug, i);
+
+		kinds_add(&w->kinds, ad->group, ad->version, ad->kind, ad->gvk, &id);
+	}
 	w->now = T0;
 	w->wall = WALL0;
 	w->up[0] = true;
