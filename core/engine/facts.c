@@ -94,6 +94,22 @@ static struct json *owner_reference(const struct json *obj)
 	return json_elem(refs, 0);
 }
 
+/* The uid of the owner that the annotations name; the controller reference may be to another object. */
+static mk_str annotated_uid(struct draw *d, const struct json *obj, mk_str gvk, mk_str name)
+{
+	struct json_iter it = json_iter(json_at(obj, "/metadata/ownerReferences"));
+
+	while (json_next(&it)) {
+		if (str_eq(json_str(json_get(it.val, "name")), name) &&
+		    str_eq(gvk_text(d->a, json_str(json_get(it.val, "apiVersion")),
+				    json_str(json_get(it.val, "kind"))),
+			   gvk)) {
+			return json_str(json_get(it.val, "uid"));
+		}
+	}
+	return (mk_str){NULL, 0};
+}
+
 static void draw_owner(struct draw *d, const struct json *obj)
 {
 	mk_str gvk = annotation(obj, NAME_OWNER_GVK);
@@ -111,7 +127,7 @@ static void draw_owner(struct draw *d, const struct json *obj)
 		d->f.s[S_OWNER_KIND] = gvk;
 		d->f.s[S_OWNER_NAME] = name;
 		if (!d->env->remote) {
-			d->f.s[S_OWNER_UID] = (mk_str){NULL, 0}; /* it may be another object's */
+			d->f.s[S_OWNER_UID] = annotated_uid(d, obj, gvk, name);
 		}
 		flag(d, F_OWNED, true);
 		return;

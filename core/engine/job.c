@@ -239,10 +239,10 @@ static void stamp(struct pass *p, struct json *draft)
 	json_set_str(a, labels, NAME_ORIGIN, p->e->o.origin);
 	json_set_str(a, notes, NAME_ORIGIN_UID, str_of(p->job->uid));
 	json_set_str(a, notes, NAME_MANAGER_ID, str_of(p->e->manager_id));
-	json_set_str(a, notes, NAME_WORKLOAD_UID, str_of(p->local->uid));
-	if (adapter_of(p)->d->replicas) {
-		return;
+	if (has_replicas(p)) {
+		return; /* there is no one Workload */
 	}
+	json_set_str(a, notes, NAME_WORKLOAD_UID, str_of(p->local->uid));
 	json_set(a, notes, STR(NAME_PREBUILT), by_annotation ? json_new_str(a, p->w->name) : NULL);
 	json_set(a, labels, STR(NAME_PREBUILT),
 		 p->w->name.n <= 63 ? json_new_str(a, p->w->name) : NULL);

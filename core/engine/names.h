@@ -20,7 +20,7 @@
 #define NAME_COMPONENT "kueue.x-k8s.io/component-workload-index"
 #define NAME_IN_USE "kueue.x-k8s.io/resource-in-use" /* Kueue's finalizer */
 #define NAME_GATE "kueue.x-k8s.io/multikueue"        /* the preemption gate of our clones */
-#define NAME_ADMISSION "kueue-admission" /* field manager of admission-owned status */
+#define NAME_ADMISSION "kueue-admission"             /* field manager of admission-owned status */
 
 /* Ours; the domain is the one of docs/decisions/0001. */
 #define NAME_MANAGER_ID "multikueued.io/manager-id"     /* uid of the manager's kube-system */

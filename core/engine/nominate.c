@@ -191,8 +191,8 @@ void nominate(struct pass *p, const struct pick *pick)
 	struct arena *a = e->out->arena;
 	struct json *body, *list = json_new_arr(a);
 
-	if (p->dispatcher < 0 || same_set(p, pick) || !ops_ready(e, p->local, &p->w->item) ||
-	    is_tug(p, pick)) {
+	if ((p->dispatcher < 0 && p->pinned.n == 0) || same_set(p, pick) ||
+	    !ops_ready(e, p->local, &p->w->item) || is_tug(p, pick)) {
 		return;
 	}
 	body = ssa_body(e, p->local);
@@ -266,6 +266,11 @@ void choose(struct pass *p, struct pick *pick)
 {
 	mk_str name = dispatcher_name(p);
 
+	if (p->pinned.n > 0) {
+		pick->valid = true;
+		pick->names[pick->n++] = p->pinned;
+		return;
+	}
 	p->dispatcher = plug_find_dispatcher(p->e->o.plug, name);
 	if (p->dispatcher >= 0) {
 		ask_dispatcher(p, name, pick);

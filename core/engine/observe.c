@@ -230,14 +230,41 @@ static bool concerns_all(uint16_t kind, const struct facts *old, const struct fa
 	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) || !same_names(old, new);
 }
 
-/* What a record says changes from 'old' to 'new', or comes, or goes (NULL). */
-static void news(struct engine *e, const struct table *t, const struct facts *old,
-		 const struct facts *new)
+/* Does the change of a local Workload concern the others of its job? */
+static bool concerns_siblings(const struct table *t, const struct facts *old,
+			      const struct facts *new)
 {
-	if (concerns_all(t->kind, old, new)) {
+	const uint32_t flags = F_FINISHED | F_QUOTA | F_TERMINATING;
+
+	if (t->kind != KIND_WORKLOAD || t->cluster != CLUSTER_MANAGER) {
+		return false;
+	}
+	return !old || !new || ((old->flags ^ new->flags) & flags) != 0 ||
+	       !str_eq(old->s[S_CLUSTER], new->s[S_CLUSTER]);
+}
+
+static void touch_siblings(struct engine *e, const struct record *r)
+{
+	struct wl *w = wl_find(e, r->ns, r->name);
+
+	if (!w || !w->owner) {
+		return;
+	}
+	for (LIST_EACH(n, &w->owner->workloads)) {
+		queue_add(&e->queue, &LIST_ENTRY(n, struct wl, owner_node)->item);
+	}
+}
+
+/* What a record says changes to 'new', or comes, or goes (NULL). */
+static void news(struct engine *e, const struct record *r, const struct facts *new)
+{
+	if (concerns_all(r->table->kind, r->facts, new)) {
 		wl_queue_all(e);
 	}
-	autoquota_saw(e, t, old, new);
+	if (!new && concerns_siblings(r->table, r->facts, NULL)) {
+		touch_siblings(e, r);
+	}
+	autoquota_saw(e, r->table, r->facts, new);
 }
 
 /* --- merging --------------------------------------------------------------------------------------- */
@@ -291,6 +318,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	struct facts *f = draw(e, t, ev->obj);
 	mk_str uid = ev->uid.n ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
 	enum keep keep = f ? keep_text(t, f) : KEEP_NONE;
+	bool siblings = f && concerns_siblings(t, r->facts, f);
 	char *text = NULL;
 	size_t n = 0;
 
@@ -298,7 +326,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 		text = text_of(e, ev->obj, keep == KEEP_STATUS, t->kind == KIND_WORKLOAD, &n);
 	}
 	if (f) {
-		news(e, t, r->facts, f);
+		news(e, r, f);
 	}
 	if (!f || (keep != KEEP_NONE && !text) ||
 	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, text, n)) {
@@ -312,6 +340,9 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	}
 	if (t->kind == KIND_WORKLOAD) {
 		bind_owner(e, r);
+	}
+	if (siblings) {
+		touch_siblings(e, r);
 	}
 }
 
@@ -376,7 +407,7 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 		return;
 	}
 	if (r->present) {
-		news(e, t, r->facts, NULL);
+		news(e, r, NULL);
 	}
 	if (t->cluster == CLUSTER_MANAGER && t->kind == KIND_WORKLOAD && r->present) {
 		struct wl *w = wl_find(e, r->ns, r->name);
@@ -413,7 +444,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 		    (ev->rv && r->epoch == ev->epoch && r->rv > ev->rv)) {
 			continue;
 		}
-		news(e, t, r->facts, NULL);
+		news(e, r, NULL);
 		record_gone(&e->store, r, r->rv, ev->epoch, e->now);
 		r->settling = false;
 		observe_touch(e, r);

@@ -36,6 +36,7 @@ struct pass {
 	int dispatcher;              /* of plug; -1 external. Known after choose */
 	size_t adapter;
 	struct record *job;   /* local; NULL: absent, or not known yet */
+	mk_str pinned;        /* the one cluster that may be tried; "": the dispatcher says */
 	struct clone *clones; /* clusters of the config in its order, then the others */
 	size_t n_clones;
 	struct json *wl_json, *job_json; /* parsed on demand, in the scratch arena */
@@ -122,6 +123,15 @@ bool is_nominated(const struct pass *p, mk_str name);
 bool is_served(const struct pass *p, const struct cluster *c);
 /* May a clone be made there now? */
 bool is_connected(struct pass *p, const struct clone *k);
+
+/* --- group.c --------------------------------------------------------------------------------------- */
+/* Does one object have several Workloads? */
+bool has_replicas(const struct pass *p);
+enum hold { HOLD_NONE, HOLD_WAIT, HOLD_PINNED };
+/* May this one of them be tried, and where? HOLD_PINNED: only on *ret_pinned. */
+enum hold group_hold(struct pass *p, mk_str *ret_pinned);
+/* Does another one of them need the object's copy there? */
+bool group_needs(const struct pass *p, const struct cluster *c);
 
 /* --- race.c ---------------------------------------------------------------------------------------- */
 void race(struct pass *p);

@@ -226,7 +226,7 @@ void race(struct pass *p)
 	}
 	if (!p->job || !facts_is(p->job->facts, F_MANAGED) ||
 	    facts_is(p->job->facts, F_TERMINATING) || !facts_is(p->f, F_ACTIVE) || !p->config ||
-	    !others_ready(p)) {
+	    !others_ready(p) || group_hold(p, &p->pinned) == HOLD_WAIT) {
 		return;
 	}
 	choose(p, &pick);

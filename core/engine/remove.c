@@ -39,6 +39,14 @@ enum twin clone_twin(const struct pass *p, const struct cluster *c, const struct
 	return t;
 }
 
+/* Several Workloads share the copy: it is the local object that it stands for. */
+static bool of_this_object(const struct pass *p, const struct facts *f)
+{
+	mk_str uid = p->job ? str_of(p->job->uid) : p->f ? p->f->s[S_OWNER_UID] : STR("");
+
+	return uid.n == 0 || f->s[S_ORIGIN_UID].n == 0 || str_eq(uid, f->s[S_ORIGIN_UID]);
+}
+
 enum twin job_twin(const struct pass *p, const struct record *r)
 {
 	const struct facts *f;
@@ -51,6 +59,9 @@ enum twin job_twin(const struct pass *p, const struct record *r)
 	t = base_twin(p, f);
 	if (!twin_is_ours(t)) {
 		return t;
+	}
+	if (has_replicas(p)) {
+		return of_this_object(p, f) ? t : TWIN_STALE;
 	}
 	if (f->s[S_PREBUILT].n > 0 && !str_eq(f->s[S_PREBUILT], p->w->name)) {
 		return TWIN_OTHER;
@@ -161,7 +172,8 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 		(void)ops_ready(p->e, r, &p->w->item); /* asks, when that is what it takes */
 		return false;
 	}
-	if (!may_remove(p, job_twin(p, r)) || facts_is(r->facts, F_TERMINATING)) {
+	if (!may_remove(p, job_twin(p, r)) || facts_is(r->facts, F_TERMINATING) ||
+	    (job_twin(p, r) != TWIN_STALE && group_needs(p, k->c))) {
 		return true;
 	}
 	send_delete(p, r, rule);

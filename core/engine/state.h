@@ -9,6 +9,7 @@
  *   job.c       the adapter pass                        ssa.c       bodies of status writes
  *   clone.c     bodies of what is created               note.c      events for people
  *   abandon.c   evicted, and its job nowhere            inplace.c   a workload that shrinks
+ *   group.c     one object, several workloads           slices.c    one job, several workloads in turn
  *   clusters.c  MultiKueueClusters  source.c  kubeconfigs  check.c     AdmissionChecks
  *   watches.c   the watches on workers                  cond.c      their conditions
  *   gc.c        garbage without a local Workload        breaker.c   a halt when clones are made again and again

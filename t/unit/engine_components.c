@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One object with several Workloads, as LeaderWorkerSets have: who is tried, who follows, and whose the remote copy is. */
+#include "t/unit/engine_world.h"
+
+enum { SET = JOB + 1 };
+
+static const char *const set_forward[] = {"/spec/replicas", NULL};
+static const mk_adapter set = {.struct_size = sizeof(mk_adapter),
+			       .flags = MK_STATUS_NONE,
+			       .group = "test.io",
+			       .version = "v1",
+			       .kind = "Set",
+			       .replicas = "/spec/replicas",
+			       .forward = set_forward};
+static const void *const set_items[] = {&set};
+static const mk_factory set_factory = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, set_items};
+static const mk_factory *const set_factories[] = {&set_factory, NULL};
+static const mk_entry set_plugin = MK_ENTRY("io.test.set", "1", set_factories);
+
+static struct object *a_set(struct world *w, const char *replicas)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"apiVersion\":\"test.io/v1\",\"kind\":\"Set\",\"metadata\":{\"name\":\"s\","
+		 "\"namespace\":\"ns\",\"generation\":1},\"spec\":{\"replicas\":%s}}",
+		 replicas);
+	return w_put(w, 0, SET, text);
+}
+
+/* Component 'index' of 'owner', with quota. */
+static struct object *component(struct world *w, const struct object *owner, int index)
+{
+	char text[2048];
+	struct object *wl;
+
+	snprintf(text, sizeof(text),
+		 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
+		 "\"name\":\"c%d\",\"namespace\":\"ns\",\"generation\":1,\"annotations\":{"
+		 "\"kueue.x-k8s.io/job-owner-gvk\":\"test.io/v1, Kind=Set\","
+		 "\"kueue.x-k8s.io/job-owner-name\":\"s\","
+		 "\"kueue.x-k8s.io/component-workload-index\":\"%d\"},\"ownerReferences\":[{"
+		 "\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"s-%d\",\"uid\":\"pod\"},{"
+		 "\"apiVersion\":\"test.io/v1\",\"kind\":\"Set\",\"name\":\"s\",\"uid\":\"%s\"}]},"
+		 "\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":2}]},\"status\":{"
+		 "\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"\","
+		 "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}",
+		 index, index, index, owner->uid);
+	wl = w_put(w, 0, KIND_WORKLOAD, text);
+	w_apply(w, wl, "{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA "]}");
+	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
+	return wl;
+}
+
+/* A set of two that runs on w2. */
+static void running_set(struct world *w, struct object *c[2])
+{
+	struct object *s = a_set(w, "2");
+
+	c[1] = component(w, s, 1);
+	c[0] = component(w, s, 0);
+	w_settle(w);
+	admit(w, 2, "c0");
+	w_settle(w);
+	admit(w, 2, "c1");
+	w_settle(w);
+	(void)w_take(w);
+}
+
+static void dispatch(void)
+{
+	struct world *w = w_new(3);
+	struct object *s = a_set(w, "2"), *c0, *c1 = component(w, s, 1);
+
+	w_settle(w);
+	is_str(nominated(w, c1), "", "all components exist before any is nominated");
+	c0 = component(w, s, 0);
+	w_settle(w);
+	is_str(nominated(w, c0), "[\"w1\",\"w2\",\"w3\"]", "the lowest index leads");
+	is_str(nominated(w, c1), "", "the others wait for its cluster");
+	ok(!clone_of(w, 1, "c1"), "... without a clone");
+	admit(w, 2, "c0");
+	w_settle(w);
+	is_str(w_str(w, c0, "/status/clusterName"), "w2", "the leader wins");
+	is_str(nominated(w, c1), "[\"w2\"]", "a follower is pinned to the leader's cluster");
+	ok(clone_of(w, 2, "c1") && !clone_of(w, 1, "c1") && !clone_of(w, 3, "c1"),
+	   "... and cloned only there");
+	admit(w, 2, "c1");
+	w_settle(w);
+	is_str(check_state(w, c1), "Ready", "... where it wins");
+	is_int((long long)w_times(w_take(w), "create 2 Set s "), 1, "one copy serves all");
+	s = w_find(w, 2, SET, "ns", "s");
+	is_str(w_str(w, s, "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"),
+	       w_find(w, 0, SET, "ns", "s")->uid, "it is the object's, by uid");
+	is_str(w_str(w, s, "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"), "",
+	       "... and no one Workload's");
+	is_str(w_str(w, s, "/metadata/annotations/multikueued.io~1workload-uid"), "",
+	       "... by no mark");
+	w_advance(w, 60 * 1000);
+	is_str(w_take_work(w), "", "then silence");
+	w_free(w);
+}
+
+static void scaled(bool synced)
+{
+	struct world *w = w_new(2);
+	struct object *c[2];
+
+	running_set(w, c);
+	w->gate_no_sync = !synced;
+	w_restart(w);
+	w_settle(w);
+	(void)w_take(w);
+	w_patch(w, w_find(w, 0, SET, "ns", "s"),
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"replicas\":1}}");
+	w_settle(w);
+	is_str(w_str(w, w_find(w, 2, SET, "ns", "s"), "/spec/replicas"), synced ? "1" : "2",
+	       synced ? "a new number of replicas is forwarded"
+		      : "gate MultiKueueRemoteSpecSync off: nothing is forwarded");
+	(void)w_take(w);
+	w_del(w, c[1]);
+	w_settle(w);
+	is_str(w_take_work(w), "delete 2 Workload c1 2.gone\n",
+	       "a component goes: the others keep the copy");
+	w_del(w, w_find(w, 0, SET, "ns", "s"));
+	w_del(w, c[0]);
+	w_settle(w);
+	is_int((long long)objects_on(w, 2), 0, "the last one takes it along");
+	w_free(w);
+}
+
+static void evicted(void)
+{
+	struct world *w = w_new(2);
+	struct object *c[2];
+
+	running_set(w, c);
+	evict(w, c[0], "P");
+	w_settle(w);
+	release_quota(w, c[0]);
+	w_settle(w);
+	ok(!clone_of(w, 2, "c0") && w_find(w, 2, SET, "ns", "s"),
+	   "one is evicted: its clone goes, the copy stays");
+	give_quota(w, c[0]);
+	w_settle(w);
+	is_str(nominated(w, c[0]), "[\"w2\"]", "... and it comes back to where the others are");
+	ok(!clone_of(w, 1, "c0"), "... only there");
+	w_free(w);
+}
+
+static void away(void)
+{
+	struct world *w = w_new(2);
+	struct object *c[2];
+
+	running_set(w, c);
+	evict(w, c[1], "P");
+	w_settle(w);
+	release_quota(w, c[1]);
+	w_settle(w);
+	w_link(w, 2, LINK_DOWN);
+	give_quota(w, c[1]);
+	w_settle(w);
+	ok(!clone_of(w, 1, "c1"), "their cluster is away: it waits");
+	w_free(w);
+}
+
+static void divided(void)
+{
+	struct world *w = w_new(2);
+	struct object *s = a_set(w, "3"), *c;
+
+	w->full = true;
+	for (int i = 0; i < 2; i++) {
+		c = component(w, s, i);
+		w_patch(w, c,
+			i ? "{\"status\":{\"clusterName\":\"w1\"}}"
+			  : "{\"status\":{\"clusterName\":\"w2\"}}");
+	}
+	c = component(w, s, 2);
+	w_settle(w);
+	is_str(nominated(w, c), "", "components on two clusters: no third one");
+	ok(strstr(w_take(w), "component workloads assigned to different clusters: \\\"w") != NULL,
+	   "... and people are told");
+	w_free(w);
+}
+
+static void unusable(void)
+{
+	struct world *w = w_new(1);
+	struct object *c = component(w, a_set(w, "\"many\""), 0);
+
+	w_settle(w);
+	is_str(nominated(w, c), "", "replicas are no number: nothing is sent");
+	is_str(check_state(w, c), "Pending", "... nor is it Rejected");
+	w_patch(w, w_find(w, 0, SET, "ns", "s"), "{\"spec\":{\"replicas\":1}}");
+	w_settle(w);
+	is_str(nominated(w, c), "[\"w1\"]", "... until they are one");
+	w_free(w);
+}
+
+/* The set was deleted and made anew while we were down. */
+static void another_set(void)
+{
+	struct world *w = w_new(1);
+	struct object *s = a_set(w, "1"), *c = component(w, s, 0);
+	char old[32];
+
+	w_settle(w);
+	admit(w, 1, "c0");
+	w_settle(w);
+	snprintf(old, sizeof(old), "%s", w_find(w, 1, SET, "ns", "s")->uid);
+	w->up[0] = false;
+	w_del(w, c);
+	w_del(w, s);
+	c = component(w, a_set(w, "1"), 0);
+	w->up[0] = true;
+	w_restart(w);
+	w_settle(w);
+	w_advance(w, 60 * 1000);
+	admit(w, 1, "c0");
+	w_advance(w, 60 * 1000);
+	s = w_find(w, 1, SET, "ns", "s");
+	ok(s && strcmp(s->uid, old) != 0, "the copy of an earlier object is no copy of this one");
+	w_free(w);
+}
+
+int main(void)
+{
+	w_more = &set_plugin;
+	dispatch();
+	scaled(true);
+	scaled(false);
+	evicted();
+	away();
+	divided();
+	unusable();
+	another_set();
+	return done_testing();
+}
