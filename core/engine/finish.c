@@ -115,6 +115,9 @@ void finished_remotely(struct pass *p, struct clone *k)
 {
 	mk_str text;
 
+	if (slice_is_replaced(p, k->r->facts->s[S_FINISHED_REASON])) {
+		return; /* core says so here too */
+	}
 	if (str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync")) {
 		text = arena_printf(
 			p->e->out->arena,

@@ -17,6 +17,7 @@
 #define NAME_QUOTA_CONDITION "MultiKueueManagerQuotaAutomation" /* of a manager's ClusterQueue */
 #define NAME_SLICE_OF "kueue.x-k8s.io/workload-slice-replacement-for"
 #define NAME_SLICE_NAME "kueue.x-k8s.io/workload-slice-name"
+#define NAME_REPLACED "WorkloadSliceReplaced" /* reason of Finished */
 #define NAME_COMPONENT "kueue.x-k8s.io/component-workload-index"
 #define NAME_IN_USE "kueue.x-k8s.io/resource-in-use" /* Kueue's finalizer */
 #define NAME_GATE "kueue.x-k8s.io/multikueue"        /* the preemption gate of our clones */

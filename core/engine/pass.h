@@ -133,8 +133,24 @@ enum hold group_hold(struct pass *p, mk_str *ret_pinned);
 /* Does another one of them need the object's copy there? */
 bool group_needs(const struct pass *p, const struct cluster *c);
 
+/* --- slices.c -------------------------------------------------------------------------------------- */
+/* Does Finished with this reason, of the local workload or its clone, mean that a newer slice goes on? */
+bool slice_is_replaced(const struct pass *p, mk_str reason);
+/* A remote job of our owner is another slice's: has it become this one's? */
+bool slice_inherits(const struct pass *p, const struct facts *job);
+/* Is a newer slice there that has to take over what this one has? */
+bool slice_is_inherited(const struct pass *p);
+/* A slice with a cluster, whose clone is not admitted there yet. */
+bool slice_waits(const struct pass *p);
+/* ... sees to that clone; the job's status comes over meanwhile. */
+void slice_wait(struct pass *p, struct clone *k);
+
 /* --- race.c ---------------------------------------------------------------------------------------- */
 void race(struct pass *p);
+/* Was the clone made from the local spec as it is? */
+bool in_sync(struct pass *p, const struct clone *k);
+/* Makes the one clone of a workload whose cluster is decided already, when it may be made. */
+void clone_pinned(struct pass *p, struct clone *k);
 
 /* --- abandon.c -------------------------------------------------------------------------------------- */
 /* The workload is evicted and no remote job of ours can be found: sees to it that its quota can go. */

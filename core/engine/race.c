@@ -15,7 +15,7 @@ static bool is_picked(const struct pick *pick, mk_str name)
 	return false;
 }
 
-static bool in_sync(struct pass *p, const struct clone *k)
+bool in_sync(struct pass *p, const struct clone *k)
 {
 	mk_str theirs = k->r->facts->s[S_SPEC_HASH];
 	mk_str ours = clone_hash(p);
@@ -210,6 +210,20 @@ static void sync_clones(struct pass *p, const struct pick *pick)
 	}
 }
 
+static bool may_dispatch(struct pass *p)
+{
+	return p->job && facts_is(p->job->facts, F_MANAGED) &&
+	       !facts_is(p->job->facts, F_TERMINATING) && facts_is(p->f, F_ACTIVE) && p->config &&
+	       others_ready(p);
+}
+
+void clone_pinned(struct pass *p, struct clone *k)
+{
+	if (may_dispatch(p) && k->in_config && is_connected(p, k)) {
+		clone_to(p, k);
+	}
+}
+
 void race(struct pass *p)
 {
 	struct clone *best = winner(p);
@@ -224,9 +238,7 @@ void race(struct pass *p)
 			foreign(p, &p->clones[i]);
 		}
 	}
-	if (!p->job || !facts_is(p->job->facts, F_MANAGED) ||
-	    facts_is(p->job->facts, F_TERMINATING) || !facts_is(p->f, F_ACTIVE) || !p->config ||
-	    !others_ready(p) || group_hold(p, &p->pinned) == HOLD_WAIT) {
+	if (!may_dispatch(p) || group_hold(p, &p->pinned) == HOLD_WAIT) {
 		return;
 	}
 	choose(p, &pick);

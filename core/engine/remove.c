@@ -64,7 +64,7 @@ enum twin job_twin(const struct pass *p, const struct record *r)
 		return of_this_object(p, f) ? t : TWIN_STALE;
 	}
 	if (f->s[S_PREBUILT].n > 0 && !str_eq(f->s[S_PREBUILT], p->w->name)) {
-		return TWIN_OTHER;
+		return slice_inherits(p, f) ? t : TWIN_OTHER;
 	}
 	if (p->local && f->s[S_LOCAL_UID].n > 0 &&
 	    !str_eq(f->s[S_LOCAL_UID], str_of(p->local->uid))) {
@@ -182,6 +182,9 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 {
+	if (k->r && twin_is_ours(job_twin(p, remote_job(p, k))) && slice_is_inherited(p)) {
+		return false; /* a newer slice takes the job over */
+	}
 	if (!table_known(p->e, k->c->id, KIND_WORKLOAD) || !remove_job(p, k, rule)) {
 		return false;
 	}

@@ -69,6 +69,12 @@ void winding(struct pass *p)
 		return;
 	}
 	remote = remote_job(p, k);
+	if (remote && remote->present && slice_inherits(p, remote->facts) &&
+	    !str_eq(remote->facts->s[S_PREBUILT], p->w->name)) {
+		/* Still under the clone of the slice before, which nobody here speaks for any more. */
+		(void)remove_remote(p, k, R_ABANDONED);
+		return;
+	}
 	if (clone_is(k, F_FINISHED) && !finished_by_others(k) &&
 	    !str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync")) {
 		finish_local(p, k);

@@ -23,7 +23,7 @@ static void lost(struct pass *p, const struct cluster *c)
 	int64_t since = c ? c->lost_at : p->w->lost_at;
 	int64_t deadline;
 
-	if (p->state != CHECK_READY || cluster_up(c)) {
+	if ((p->state != CHECK_READY && !slice_waits(p)) || cluster_up(c)) {
 		return; /* up, but not listed again yet: unknown, not lost */
 	}
 	if (!c && since == INT64_MAX) {
@@ -209,6 +209,9 @@ void won(struct pass *p)
 	p->w->lost_at = INT64_MAX;
 	if (p->config && !k->in_config) {
 		remote_gone(p);
+	} else if (slice_waits(p) && k->twin != TWIN_UNKNOWN && !clone_is(k, F_ADMITTED) &&
+		   !clone_is(k, F_FINISHED)) {
+		slice_wait(p, k);
 	} else if (twin_is_ours(k->twin)) {
 		winner(p, k);
 	} else if (k->twin != TWIN_UNKNOWN) {

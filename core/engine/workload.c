@@ -266,6 +266,9 @@ static void with_local(struct pass *p)
 	if (facts_is(p->f, F_TERMINATING)) {
 		release(p, R_DELETED);
 	} else if (facts_is(p->f, F_FINISHED)) {
+		if (slice_is_replaced(p, p->f->s[S_FINISHED_REASON])) {
+			return;
+		}
 		release(p, R_RELEASE);
 	} else if (p->state == CHECK_REJECTED) {
 		if (p->f->s[S_CLUSTER].n == 0) {

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An elastic job that grows gets a new Workload, a slice, that replaces the one before. Kueue's scheduler ends the old one
+ * and gives the new one its cluster; the running job changes hands when the new slice's clone is admitted. Until then
+ * nothing that is remote may go for the old one's end, and the new one must not take what is not its own yet.
+ */
+#include "core/engine/pass.h"
+
+/* Does another Workload of the job say that it replaces this one? 'live' asks for one that is to run or runs. */
+static bool is_named(const struct pass *p, bool live)
+{
+	const struct engine *e = p->e;
+
+	if (!e->o.gates.elastic_slices || !p->w->owner) {
+		return false;
+	}
+	for (LIST_EACH(n, &p->w->owner->workloads)) {
+		const struct wl *w = LIST_ENTRY(n, struct wl, owner_node);
+		const struct record *r = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
+		mk_str reason = r ? r->facts->s[S_FINISHED_REASON] : STR("");
+
+		if (!r || w == p->w || facts_is(r->facts, F_TERMINATING) ||
+		    !str_eq(r->facts->s[S_SLICE_OF], p->w->key)) {
+			continue;
+		}
+		if (!facts_is(r->facts, F_FINISHED) ||
+		    (!live && (str_is(reason, NAME_REPLACED) || str_is(reason, "OutOfSync")))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A core of v0.18.3 says OutOfSync where a later one says what it means. */
+bool slice_is_replaced(const struct pass *p, mk_str reason)
+{
+	return is_elastic(p) && (str_is(reason, NAME_REPLACED) ||
+				 (str_is(reason, "OutOfSync") && is_named(p, false)));
+}
+
+bool slice_inherits(const struct pass *p, const struct facts *job)
+{
+	const struct record *old;
+
+	if (!p->f || !is_elastic(p) || p->f->s[S_SLICE_OF].n == 0 || !p->job ||
+	    (job->s[S_ORIGIN_UID].n > 0 && !str_eq(job->s[S_ORIGIN_UID], str_of(p->job->uid)))) {
+		return false;
+	}
+	if (!(p->f->flags & (F_QUOTA | F_EVICTED | F_FINISHED | F_TERMINATING))) {
+		return false; /* Kueue ends the old slice a moment before the new one has its quota */
+	}
+	old = manager_get(p->e, KIND_WORKLOAD, p->w->ns, job->s[S_PREBUILT]);
+	return !old || facts_is(old->facts, F_FINISHED);
+}
+
+bool slice_is_inherited(const struct pass *p)
+{
+	return (!p->local || slice_is_replaced(p, p->f->s[S_FINISHED_REASON])) && is_named(p, true);
+}
+
+bool slice_waits(const struct pass *p)
+{
+	return is_elastic(p) && p->f->s[S_SLICE_OF].n > 0 && p->state == CHECK_PENDING;
+}
+
+void slice_wait(struct pass *p, struct clone *k)
+{
+	struct record *remote;
+
+	if (k->twin == TWIN_STALE) {
+		(void)remove_remote(p, k, R_STALE);
+	} else if (k->twin == TWIN_ABSENT) {
+		clone_pinned(p, k);
+	} else if (twin_is_ours(k->twin) && !in_sync(p, k) && !shrink(p, k)) {
+		(void)remove_remote(p, k, R_SPEC);
+	}
+	if (!watch_ready(p->e, k->c, p->kind)) {
+		return;
+	}
+	remote = remote_job(p, k);
+	if (twin_is_ours(job_twin(p, remote))) {
+		(void)job_status(p, remote, R_JOB_STATUS, false);
+	}
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An elastic job that grows: its Workload is replaced by a bigger slice, on the cluster where the job runs. */
+#include "t/unit/engine_world.h"
+
+static char old_name[300], new_name[300];
+
+static const char *slice_name(struct world *w, char *to, int generation)
+{
+	struct object *j = w_find(w, 0, JOB, "ns", "j");
+	struct arena a;
+	mk_str name;
+
+	arena_init(&a, 0);
+	name = plug_workload_name(&a, STR("Job"), STR("batch"), STR("j"), str_of(j->uid),
+				  arena_printf(&a, "%d", generation));
+	snprintf(to, 300, "%.*s", STR_ARG(name));
+	arena_done(&a);
+	return to;
+}
+
+static struct object *a_slice(struct world *w, const char *name, const char *of, int count)
+{
+	struct object *j = w_find(w, 0, JOB, "ns", "j");
+	char text[2048], more[512] = "";
+
+	if (of) {
+		snprintf(more, sizeof(more),
+			 ",\"kueue.x-k8s.io/workload-slice-replacement-for\":\"ns/%s\"", of);
+	}
+	snprintf(text, sizeof(text),
+		 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
+		 "\"name\":\"%s\",\"namespace\":\"ns\",\"generation\":1,\"annotations\":{"
+		 "\"kueue.x-k8s.io/elastic-job\":\"true\"%s},\"ownerReferences\":[{\"apiVersion\":"
+		 "\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":"
+		 "true}]},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":%d}]},\"status\":{"
+		 "\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"\","
+		 "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}",
+		 name, more, j->uid, count);
+	return w_put(w, 0, KIND_WORKLOAD, text);
+}
+
+static void quota_at(struct world *w, struct object *wl, const char *cluster)
+{
+	char text[1024];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"admission\":{\"clusterQueue\":\"cq\"},%s%s%s\"conditions\":[" QUOTA
+		"],\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"\"}]}",
+		cluster ? "\"clusterName\":\"" : "", cluster ? cluster : "", cluster ? "\"," : "");
+	w_apply(w, wl, text);
+	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
+}
+
+static void finish(struct world *w, struct object *wl, const char *reason)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"status\":{\"conditions\":[" QUOTA
+		 ",{\"type\":\"Finished\",\"status\":\"True\",\"reason\":\"%s\",\"message\":\"m\"}"
+		 "]}}",
+		 reason);
+	w_patch(w, wl, text);
+}
+
+/* A job of two pods that runs on w2, and which the user made four pods big. Kueue made a slice for it. */
+static struct world *grown(struct object **old, struct object **new)
+{
+	struct world *w = w_new(2);
+
+	w->gate_elastic = true;
+	w_restart(w);
+	w_put(w, 0, JOB,
+	      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
+	      "\"namespace\":\"ns\",\"generation\":1,\"annotations\":{"
+	      "\"kueue.x-k8s.io/elastic-job\":\"true\"}},\"spec\":{\"parallelism\":2,"
+	      "\"suspend\":true,\"managedBy\":\"kueue.x-k8s.io/multikueue\",\"template\":{}}}");
+	*old = a_slice(w, slice_name(w, old_name, 1), NULL, 2);
+	quota_at(w, *old, NULL);
+	w_settle(w);
+	admit(w, 2, old_name);
+	w_settle(w);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"),
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"suspend\":false,\"parallelism\":4}}");
+	w_settle(w);
+	*new = a_slice(w, slice_name(w, new_name, 2), old_name, 4);
+	w_settle(w);
+	w_take(w);
+	return w;
+}
+
+static const char *remote_parallelism(struct world *w)
+{
+	return w_str(w, w_find(w, 2, JOB, "ns", "j"), "/spec/parallelism");
+}
+
+static void grows(const char *reason)
+{
+	struct object *old, *new;
+	struct world *w = grown(&old, &new);
+	const char *log;
+
+	is_str(remote_parallelism(w), "2", "bigger: nothing happens before there is quota for it");
+	finish(w, old, reason);
+	w_settle(w);
+	is_str(w_take_work(w), "",
+	       strcmp(reason, "OutOfSync") ? "a replaced slice: remote objects are kept"
+					   : "... also when a core of v0.18.3 calls it OutOfSync");
+	quota_at(w, new, "w2");
+	w_settle(w);
+	log = w_take_work(w);
+	ok(strstr(log, "create 2 Workload") && !strstr(log, "create 1 ") &&
+		   !strstr(log, "9.nominate"),
+	   "the slice is cloned where its predecessor runs, and not nominated");
+	is_str(remote_parallelism(w), "2", "... whose job stays as it is");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":1}}");
+	w_advance(w, 2000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "1",
+	       "... and is told of meanwhile");
+	admit(w, 2, new_name);
+	w_settle(w);
+	is_str(check_state(w, new), "Ready", "admitted there: it is Ready");
+	is_str(remote_parallelism(w), "4", "... and the job grows");
+	is_str(w_str(w, w_find(w, 2, JOB, "ns", "j"),
+		     "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"),
+	       new_name, "... in the slice's name");
+	w_take(w);
+	clone_condition(w, 2, old_name, "Finished", "WorkloadSliceReplaced", false);
+	w_advance(w, 60 * 1000);
+	is_str(w_take_work(w), "", "the old clone ends: nothing is to do");
+	ok(clone_of(w, 2, old_name) != NULL, "... and it stays");
+	w_del(w, old);
+	w_settle(w);
+	ok(!clone_of(w, 2, old_name) && w_find(w, 2, JOB, "ns", "j"),
+	   "the old slice is deleted: its clone goes, the job does not");
+	w_del(w, new);
+	w_settle(w);
+	is_int((long long)objects_on(w, 2), 0, "with the new one everything goes");
+	w_free(w);
+}
+
+/* The remote slice is replaced before the local one is. */
+static void remote_first(void)
+{
+	struct object *old, *new;
+	struct world *w = grown(&old, &new);
+
+	clone_condition(w, 2, old_name, "Finished", "WorkloadSliceReplaced", true);
+	w_settle(w);
+	is_str(w_take_work(w), "", "a clone that was replaced is no end");
+	clone_condition(w, 2, old_name, "Finished", "OutOfSync", true);
+	w_settle(w);
+	is_str(w_take_work(w), "", "... nor one of v0.18.3, when a newer slice is there");
+	w_del(w, new);
+	clone_condition(w, 2, old_name, "Finished", "OutOfSync", true);
+	w_settle(w);
+	is_str(check_state(w, old), "Retry", "... else an elastic one starts anew as others do");
+	w_free(w);
+}
+
+static void deleted_early(void)
+{
+	struct object *old, *new;
+	struct world *w = grown(&old, &new);
+
+	finish(w, old, "WorkloadSliceReplaced");
+	w_settle(w);
+	w_del(w, old);
+	w_settle(w);
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, old_name),
+	   "the old slice is deleted before the new one runs: the job runs on");
+	quota_at(w, new, "w2");
+	w_settle(w);
+	admit(w, 2, new_name);
+	w_settle(w);
+	is_str(remote_parallelism(w), "4", "... and grows");
+	w_advance(w, 60 * 1000);
+	ok(!clone_of(w, 2, old_name), "... then the old clone goes");
+	w_free(w);
+}
+
+static void given_up(void)
+{
+	struct object *old, *new;
+	struct world *w = grown(&old, &new);
+
+	w_del(w, new);
+	w_settle(w);
+	is_str(w_take_work(w), "", "a slice that never ran goes: nothing remote does");
+	is_str(check_state(w, old), "Ready", "... the job runs on as it was");
+	w_free(w);
+}
+
+static void evicted_meanwhile(void)
+{
+	struct object *old, *new;
+	struct world *w = grown(&old, &new);
+
+	finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, "w2");
+	w_settle(w);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	evict(w, new, "P");
+	w_advance(w, 60 * 1000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "evicted before it runs: the job stops");
+	ok(strcmp(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2") != 0,
+	   "... and no pods are counted, so that its quota can go");
+	release_quota(w, new);
+	w_settle(w);
+	give_quota(w, new);
+	w_settle(w);
+	is_str(nominated(w, new), "[\"w1\",\"w2\"]", "... and later it is tried anywhere");
+	w_free(w);
+}
+
+static void cluster_lost(void)
+{
+	struct object *old, *new;
+	struct world *w = grown(&old, &new);
+
+	finish(w, old, "WorkloadSliceReplaced");
+	w_settle(w);
+	w_link(w, w->links[2], LINK_DOWN);
+	w_settle(w);
+	quota_at(w, new, "w2");
+	w_advance(w, 800 * 1000);
+	is_str(check_state(w, new), "Pending", "its cluster is away: it waits");
+	w_advance(w, 200 * 1000);
+	is_str(check_message(w, new), "Admitting remote lost, Previously: \"Pending\"",
+	       "... as long as for a running job");
+	w_free(w);
+}
+
+int main(void)
+{
+	grows("WorkloadSliceReplaced");
+	grows("OutOfSync");
+	remote_first();
+	deleted_early();
+	given_up();
+	evicted_meanwhile();
+	cluster_lost();
+	return done_testing();
+}
