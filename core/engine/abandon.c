@@ -35,7 +35,7 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 	}
 	t = k->c->tables[p->kind];
 	twin = job_twin(p, remote_job(p, k));
-	if (twin == TWIN_FOREIGN) {
+	if (twin == TWIN_FOREIGN || twin == TWIN_OTHER) {
 		return true;
 	}
 	if (twin_is_ours(twin) && k->twin == TWIN_ABSENT) {

@@ -70,7 +70,7 @@ struct json *clone_body(struct pass *p)
 {
 	struct arena *a = p->e->out->arena;
 	mk_str hash = clone_hash(p);
-	struct json *body, *meta, *labels, *notes;
+	struct json *body, *meta, *labels, *notes, *spec;
 
 	if (hash.n == 0 || !pass_workload(p)) {
 		return NULL;
@@ -93,6 +93,8 @@ struct json *clone_body(struct pass *p)
 	json_set(a, meta, STR("labels"), labels);
 	json_set(a, meta, STR("annotations"), notes);
 	json_set(a, body, STR("metadata"), meta);
-	json_set(a, body, STR("spec"), json_dup(a, json_get(p->wl_json, "spec")));
+	spec = json_dup(a, json_get(p->wl_json, "spec"));
+	gate_clone(p, spec);
+	json_set(a, body, STR("spec"), spec);
 	return body;
 }

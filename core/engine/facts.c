@@ -238,15 +238,18 @@ static void draw_component(struct draw *d, const struct json *obj)
 	}
 }
 
-/* A gate that waits is of use only where nothing has opened it. */
-static void draw_gates(struct draw *d, const struct json *status)
+/* A clone that waits at other gates than ours is not helped by opening ours. */
+static void draw_gates(struct draw *d, const struct json *obj)
 {
+	const struct json *status = json_get(obj, "status");
+	const struct json *ours =
+		facts_find(json_at(obj, "/spec/preemptionGates"), "name", NAME_GATE);
 	const struct json *gate =
 		facts_find(json_get(status, "preemptionGates"), "name", NAME_GATE);
 	const struct json *blocked =
 		facts_find(json_get(status, "conditions"), "type", "BlockedOnPreemptionGates");
 
-	flag(d, F_BLOCKED, is_true(blocked));
+	flag(d, F_BLOCKED, ours && is_true(blocked));
 	flag(d, F_GATE_OPEN, str_is(json_str(json_get(gate, "position")), "Open"));
 	if (!time_parse(json_str(json_get(gate, "lastTransitionTime")), &d->f.gate_ms)) {
 		d->f.gate_ms = -1;
@@ -289,7 +292,7 @@ static void draw_workload(struct draw *d, const struct json *obj)
 	draw_conditions(d, json_get(status, "conditions"));
 	draw_component(d, obj);
 	draw_counts(d, json_at(obj, "/spec/podSets"));
-	draw_gates(d, status);
+	draw_gates(d, obj);
 	if (d->env->remote) {
 		draw_remote(d, obj);
 		return;

@@ -6,85 +6,6 @@
 #include "core/base/alloc.h"
 #include "core/engine/state.h"
 
-enum { BLOB_MAX = 4 * 1024 * 1024 };
-
-/* --- the text that is kept ------------------------------------------------------------------------- */
-
-static bool is_admission_entry(const struct json *entry)
-{
-	return str_is(json_str(json_get(entry, "manager")), NAME_ADMISSION) &&
-	       str_is(json_str(json_get(entry, "operation")), "Apply") &&
-	       str_is(json_str(json_get(entry, "subresource")), "status");
-}
-
-/* What is kept of an object: a tree that shares with it all but the way to what is left out. NULL: out of memory. */
-static struct json *kept_of(struct arena *a, const struct json *obj, bool status_only,
-			    bool admission)
-{
-	struct json *o = json_share(a, obj);
-	struct json *meta;
-	struct json_iter entries;
-
-	json_own(a, o);
-	meta = json_get(o, "metadata");
-	json_own(a, meta);
-	if (arena_failed(a)) {
-		return NULL; /* what is not our own must not be changed */
-	}
-	entries = json_iter(json_get(meta, "managedFields"));
-	json_set(a, meta, STR("managedFields"), NULL);
-	while (admission && json_next(&entries)) {
-		if (is_admission_entry(entries.val)) {
-			struct json *list = json_new_arr(a);
-
-			json_add(a, list, json_share(a, entries.val));
-			json_set(a, meta, STR("managedFields"), list);
-			break;
-		}
-	}
-	if (status_only) {
-		json_set(a, o, STR("spec"), NULL);
-	}
-	return arena_failed(a) ? NULL : o;
-}
-
-/* The object's text; of a clone only metadata and status. NULL: out of memory or far too big. */
-static char *text_of(struct engine *e, const struct json *obj, bool status_only, bool admission,
-		     size_t *ret_n)
-{
-	mk_str text = json_write(&e->scratch, kept_of(&e->scratch, obj, status_only, admission));
-
-	*ret_n = text.n;
-	return text.p && text.n <= BLOB_MAX ? mk_strndup(text) : NULL;
-}
-
-enum keep { KEEP_NONE, KEEP_STATUS, KEEP_ALL };
-
-static enum keep keep_text(const struct table *t, const struct facts *f)
-{
-	bool remote = t->cluster != CLUSTER_MANAGER;
-
-	if (t->kind >= KIND_FIRST_JOB) {
-		return facts_is(f, remote ? F_ORIGIN : F_MANAGED) ? KEEP_ALL : KEEP_NONE;
-	}
-	if (t->kind == KIND_WORKLOAD && remote && facts_is(f, F_HELD)) {
-		return KEEP_STATUS; /* its finalizers are a list to be written back */
-	}
-	if (t->kind == KIND_WORKLOAD && facts_is(f, F_FINISHED)) {
-		return KEEP_NONE;
-	}
-	if (t->kind == KIND_WORKLOAD && remote) {
-		return facts_is(f, F_ADMITTED) ? KEEP_STATUS : KEEP_NONE;
-	}
-	if (t->kind == KIND_WORKLOAD) {
-		return f->n_checks > 0 ? KEEP_ALL : KEEP_NONE;
-	}
-	if (t->kind == KIND_CLUSTER_QUEUE) {
-		return remote ? KEEP_NONE : KEEP_ALL;
-	}
-	return t->kind == KIND_CHECK || t->kind == KIND_CLUSTER ? KEEP_STATUS : KEEP_NONE;
-}
-
 /* --- who is concerned ------------------------------------------------------------------------------ */
 
 static void touch_workload(struct engine *e, mk_str ns, mk_str name)
@@ -317,18 +238,14 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	struct table *t = r->table;
 	struct facts *f = draw(e, t, ev->obj);
 	mk_str uid = ev->uid.n ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
-	enum keep keep = f ? keep_text(t, f) : KEEP_NONE;
 	bool siblings = f && concerns_siblings(t, r->facts, f);
 	char *text = NULL;
 	size_t n = 0;
 
-	if (keep != KEEP_NONE) {
-		text = text_of(e, ev->obj, keep == KEEP_STATUS, t->kind == KIND_WORKLOAD, &n);
-	}
 	if (f) {
 		news(e, r, f);
 	}
-	if (!f || (keep != KEEP_NONE && !text) ||
+	if (!f || !keep_text(e, t, f, ev->obj, &text, &n) ||
 	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, text, n)) {
 		mk_free(f);
 		mk_free(text);

@@ -133,6 +133,12 @@ enum hold group_hold(struct pass *p, mk_str *ret_pinned);
 /* Does another one of them need the object's copy there? */
 bool group_needs(const struct pass *p, const struct cluster *c);
 
+/* --- gates.c --------------------------------------------------------------------------------------- */
+/* The preemption gates of a clone's spec, if they are to be orchestrated. */
+void gate_clone(struct pass *p, struct json *spec);
+/* Opens the next clone's gate, when it is its turn. */
+void gates_turn(struct pass *p);
+
 /* --- slices.c -------------------------------------------------------------------------------------- */
 /* Does Finished with this reason, of the local workload or its clone, mean that a newer slice goes on? */
 bool slice_is_replaced(const struct pass *p, mk_str reason);
@@ -235,6 +241,8 @@ void topology_write(struct pass *p, const struct clone *k);
 struct json *ssa_body(struct engine *e, const struct record *r);
 /* The same for the local Workload, when it may be written now; else NULL, and the pass comes again. */
 struct json *ssa_local(struct pass *p);
+/* The list 'key' of the body's status, made when there is none. */
+struct json *ssa_list(struct arena *a, struct json *body, const char *key);
 /* Our check's entry in 'body': state, message, and the time if the state changes. */
 void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str message);
 /* Our check's time becomes now, whatever its state. */

@@ -220,6 +220,7 @@ static bool may_dispatch(struct pass *p)
 void clone_pinned(struct pass *p, struct clone *k)
 {
 	if (may_dispatch(p) && k->in_config && is_connected(p, k)) {
+		p->pinned = arena_dup(&p->e->scratch, str_of(k->c->name));
 		clone_to(p, k);
 	}
 }
@@ -247,4 +248,5 @@ void race(struct pass *p)
 	}
 	nominate(p, &pick);
 	sync_clones(p, &pick);
+	gates_turn(p);
 }

@@ -206,8 +206,7 @@ struct json *ssa_local(struct pass *p)
 	return body;
 }
 
-/* The list 'key' of the body's status, made when there is none. */
-static struct json *list_of(struct arena *a, struct json *body, const char *key)
+struct json *ssa_list(struct arena *a, struct json *body, const char *key)
 {
 	struct json *status = json_get(body, "status"), *list = json_get(status, key);
 
@@ -225,7 +224,7 @@ void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str
 	const struct json *obj = record_parse(p->e, p->local);
 	const struct json *old =
 		facts_find(json_at(obj, "/status/admissionChecks"), "name", name.p);
-	struct json *list = list_of(a, body, "admissionChecks");
+	struct json *list = ssa_list(a, body, "admissionChecks");
 	struct json *entry = facts_find(list, "name", name.p);
 
 	if (!entry) {
@@ -255,7 +254,7 @@ void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str
 		   mk_str message, int64_t generation)
 {
 	struct arena *a = e->out->arena;
-	struct json *list = list_of(a, body, "conditions");
+	struct json *list = ssa_list(a, body, "conditions");
 	struct json *c = facts_find(list, "type", type);
 
 	if (!c) {

@@ -10,6 +10,7 @@
  *   clone.c     bodies of what is created               note.c      events for people
  *   abandon.c   evicted, and its job nowhere            inplace.c   a workload that shrinks
  *   group.c     one object, several workloads           slices.c    one job, several workloads in turn
+ *   gates.c     preemption in turns                      keep.c      which texts are kept
  *   clusters.c  MultiKueueClusters  source.c  kubeconfigs  check.c     AdmissionChecks
  *   watches.c   the watches on workers                  cond.c      their conditions
  *   gc.c        garbage without a local Workload        breaker.c   a halt when clones are made again and again
@@ -60,6 +61,7 @@
 	X(R_DISQUALIFIED, "8.disqualified")   \
 	X(R_NOMINATE, "9.nominate")           \
 	X(R_CREATE, "9.create")               \
+	X(R_GATE, "7.gate")                   \
 	X(R_UNNOMINATED, "9.unnominated")     \
 	X(R_FOREIGN, "9.foreign")             \
 	X(R_ALONE, "9.alone")                 \
@@ -145,6 +147,7 @@ struct wl_cluster {
 	unsigned again;              /* it was made again so often */
 	int64_t again_since;         /* the first of those */
 	int64_t made_generation; /* of the local spec that it was made from; 0 not by this process */
+	int64_t blocked_at;      /* the clone waits at its preemption gate since then; 0 = not */
 	int64_t skip_until;      /* do not try this cluster before */
 	char *why;
 };
@@ -283,6 +286,11 @@ void ops_done(struct engine *e, const struct event *ev);
 void ops_forget(struct engine *e, cluster_id c);
 /* Appends an operation that no object waits for (watches, links, events). */
 void ops_plain(struct engine *e, struct op *op, enum rule rule);
+
+/* --- keep.c ------------------------------------------------------------------------------------------ */
+/* A copy of what is to be kept of 'obj', heap text, or NULL when nothing is. False: out of memory, or far too big. */
+bool keep_text(struct engine *e, const struct table *t, const struct facts *f,
+	       const struct json *obj, char **ret_text, size_t *ret_n);
 
 /* --- observe.c --------------------------------------------------------------------------------------- */
 void observe_event(struct engine *e, const struct event *ev);

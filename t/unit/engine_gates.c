@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gate MultiKueueOrchestratedPreemption: clones wait before they preempt, and are let through one after the other. */
+#include "t/unit/engine_world.h"
+
+enum { MINUTE = 60 * 1000 };
+
+static struct world *gated_world(size_t n)
+{
+	struct world *w = w_new(n);
+
+	w->gate_preemption = true;
+	w_restart(w);
+	w_settle(w);
+	return w;
+}
+
+/* The clone finds room only by preemption. */
+static void blocks(struct world *w, cluster_id c)
+{
+	struct object *o = clone_of(w, c, "wl-j");
+
+	w_apply(w, o,
+		"{\"preemptionGates\":[{\"name\":\"kueue.x-k8s.io/multikueue\",\"position\":"
+		"\"Closed\"}],\"conditions\":[{\"type\":\"BlockedOnPreemptionGates\",\"status\":"
+		"\"True\",\"reason\":\"PreemptionGated\",\"message\":\"m\"}]}");
+	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
+}
+
+static const char *gate_at(struct world *w, cluster_id c)
+{
+	return w_str(w, clone_of(w, c, "wl-j"), "/status/preemptionGates/0/position");
+}
+
+static void clones(void)
+{
+	struct world *w = gated_world(1);
+	struct object *wl = a_job(w, "j");
+
+	w_patch(w, wl, "{\"spec\":{\"preemptionGates\":[{\"name\":\"a.b/c\"}]}}");
+	w_settle(w);
+	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/spec/preemptionGates"),
+	       "[{\"name\":\"kueue.x-k8s.io/multikueue\"}]", "the clone's gates are ours alone");
+	w_take(w);
+	w_advance(w, 10 * MINUTE);
+	is_str(w_take_work(w), "", "not blocked: its gate stays as it is");
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	is_str(check_state(w, wl), "Ready", "... and it may win without it");
+	w_free(w);
+}
+
+static void turns(void)
+{
+	struct world *w = gated_world(3);
+
+	a_job(w, "j");
+	w_settle(w);
+	w_take(w);
+	blocks(w, 3);
+	w_settle(w);
+	is_str(w_take_work(w), "apply_status 3 Workload wl-j 7.gate\n", "the first to be blocked");
+	is_str(gate_at(w, 3), "Open", "... gets its gate opened");
+	is_str(w_str(w, clone_of(w, 3, "wl-j"), "/status/preemptionGates/0/lastTransitionTime"),
+	       "2027-01-15T08:00:01Z", "... with the time");
+	blocks(w, 2);
+	w_settle(w);
+	w_advance(w, MINUTE);
+	blocks(w, 1);
+	w_settle(w);
+	is_str(w_take_work(w), "", "exactly one worker preempts");
+	w_advance(w, 4 * MINUTE - 1000);
+	is_str(w_take_work(w), "", "... not another one before five minutes");
+	w_advance(w, 1000);
+	is_str(w_take_work(w), "apply_status 2 Workload wl-j 7.gate\n",
+	       "... then the next, by when it was blocked");
+	w_advance(w, MINUTE);
+	w_restart(w);
+	w_settle(w);
+	w_advance(w, 3 * MINUTE);
+	is_str(gate_at(w, 1), "Closed", "a restart does not shorten a turn");
+	w_advance(w, MINUTE);
+	is_str(gate_at(w, 1), "Open", "... nor lengthen it");
+	w_free(w);
+}
+
+static void unknown_answer(void)
+{
+	struct world *w = gated_world(2);
+
+	a_job(w, "j");
+	w_settle(w);
+	w->lose = 1;
+	w->silent_watch = true;
+	blocks(w, 1);
+	blocks(w, 2);
+	w_settle(w);
+	w_advance(w, MINUTE);
+	ok((strcmp(gate_at(w, 1), "Open") == 0) + (strcmp(gate_at(w, 2), "Open") == 0) == 1,
+	   "an answer that is lost opens no second gate");
+	w_free(w);
+}
+
+static void winner(void)
+{
+	struct world *w = gated_world(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	blocks(w, 1);
+	blocks(w, 2);
+	w_settle(w);
+	is_str(gate_at(w, 1), "Open", "together: in the order of the config");
+	is_str(gate_at(w, 2), "Closed", "... the other one waits");
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	is_str(gate_at(w, 2), "Open", "the opened one is lost: the turn is free");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "... and it wins");
+	w_take(w);
+	w_advance(w, 10 * MINUTE);
+	ok(!strstr(w_take(w), "7.gate"), "then no gate is opened any more");
+	w_free(w);
+}
+
+static void gate_off(void)
+{
+	struct world *w = w_new(1);
+
+	a_job(w, "j");
+	w_settle(w);
+	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/spec/preemptionGates"), "",
+	       "without the feature gate there is none");
+	blocks(w, 1);
+	w_settle(w);
+	is_str(gate_at(w, 1), "Closed", "... to open");
+	w_free(w);
+}
+
+int main(void)
+{
+	clones();
+	turns();
+	unknown_answer();
+	winner();
+	gate_off();
+	return done_testing();
+}
