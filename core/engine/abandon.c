@@ -6,6 +6,16 @@
  */
 #include "core/engine/pass.h"
 
+enum { KEEP_PATIENCE_MS = 15 * 60 * 1000 };
+
+/* Who wants running jobs to wait for their worker for ever still wants the quota of evicted ones: docs/decisions/0051. */
+static int64_t patience(const struct engine *e)
+{
+	const int64_t year = INT64_C(365) * 24 * 3600 * 1000;
+
+	return e->o.worker_lost_timeout_ms > year ? KEEP_PATIENCE_MS : e->o.worker_lost_timeout_ms;
+}
+
 /*
  * True: no copy can be running there. A worker out of reach is waited for as long as for a running job. A job whose
  * clone somebody removed is nobody's any more: Kueue there stops it and never starts it again, so it goes.
@@ -20,9 +30,8 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 		return true;
 	}
 	if (!cluster_up(k->c)) {
-		int64_t until = k->c->lost_at == INT64_MAX
-					? INT64_MAX
-					: k->c->lost_at + e->o.worker_lost_timeout_ms;
+		int64_t until =
+			k->c->lost_at == INT64_MAX ? INT64_MAX : k->c->lost_at + patience(e);
 
 		if (until > e->now && until != INT64_MAX) {
 			queue_add_at(&e->queue, &p->w->item, until);

@@ -147,8 +147,45 @@ static void collector_meets_absence(void)
 	w_free(w);
 }
 
+/* lostWorkerPolicy Keep comes to the engine as a timeout of a hundred years. */
+static struct world *kept(struct object **wl)
+{
+	struct world *w = w_new(2);
+
+	w->lost_timeout = INT64_C(36525) * 24 * 3600 * 1000;
+	w_restart(w);
+	w_settle(w);
+	*wl = running_job(w);
+	w_advance(w, 2000);
+	w->stay_down[w->links[2]] = true;
+	w_link(w, w->links[2], LINK_DOWN);
+	w_settle(w);
+	return w;
+}
+
+static void keep(void)
+{
+	struct object *wl;
+	struct world *w = kept(&wl);
+
+	w_advance(w, INT64_C(30) * 24 * 3600 * 1000);
+	is_str(check_state(w, wl), "Ready", "Keep: a month without its worker is no loss");
+	w_free(w);
+	w = kept(&wl);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	evict(w, wl, "P");
+	w_advance(w, 14 * 60 * 1000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2",
+	       "Keep: evicted, its worker is awaited");
+	w_advance(w, 2 * 60 * 1000);
+	ok(strcmp(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2") != 0,
+	   "Keep: ... for a quarter of an hour, then its quota can go");
+	w_free(w);
+}
+
 int main(void)
 {
+	keep();
 	fresh_loss();
 	others_out_of_sync();
 	bad_kubeconfig_and_restarts();

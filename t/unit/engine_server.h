@@ -89,6 +89,7 @@ struct world {
 	bool queues[8];         /* LocalQueues and ClusterQueues are watched, by cluster */
 	bool no_queues[8];      /* ... and may not be */
 	bool hold_queues;       /* ... and their lists come when the test says */
+	int64_t lost_timeout;   /* workerLostTimeout; 0: 15 minutes */
 	bool gate_elastic;      /* ElasticJobsViaWorkloadSlices */
 	bool gate_preemption;   /* MultiKueueOrchestratedPreemption */
 	bool gate_no_sync;      /* MultiKueueRemoteSpecSync is off */

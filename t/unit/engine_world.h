@@ -175,7 +175,8 @@ static void w_start(struct world *w)
 				   .origin = STR("multikueue"),
 				   .namespace_ = STR("kueue-system"),
 				   .dispatcher = str_of(w->dispatcher ? w->dispatcher : all),
-				   .worker_lost_timeout_ms = 900000,
+				   .worker_lost_timeout_ms =
+					   w->lost_timeout ? w->lost_timeout : 900000,
 				   .gc_interval_ms = 60000,
 				   .gates = {.identifier_annotations = true,
 					     .quota_automation = w->gate_quota,
