@@ -83,6 +83,7 @@ struct config_multikueue {
 	bool dispatcher_is_external;    /* set by config_check_dispatcher */
 	int32_t step_size; /* of the incremental dispatcher; 3 unless set and its gate is on */
 	struct config_gvks external_frameworks;
+	bool has_profiles; /* the section clusterProfile is there */
 	const struct config_provider *providers;
 	size_t n_providers;
 	/* Ours. */

@@ -158,6 +158,7 @@ static void fill_providers(struct config_run *r, struct config_multikueue *m)
 	}
 	v = arena_array(r->a, json_len(list), sizeof(*v));
 	it = json_iter(list);
+	m->has_profiles = json_type(at(r, "/multiKueue/clusterProfile")) == JSON_OBJ;
 	m->providers = v;
 	while (v != NULL && json_next(&it)) {
 		v[m->n_providers++] = provider_of(r, it.val);

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/daemon/credentials.h"
 #include "core/daemon/endpoints.h"
+#include "core/daemon/exec_plugin.h"
 #include "core/daemon/files.h"
 #include "core/daemon/lease_thread.h"
 #include "core/daemon/manager.h"
@@ -37,7 +38,8 @@ struct daemon {
 	struct net_fence fence;
 	struct transport_curl *transport;
 	struct telemetry *telemetry;
-	struct files *files; /* kubeconfigs */
+	struct files *files;           /* kubeconfigs */
+	struct exec_plugins *programs; /* which give credentials; NULL without the gate */
 	struct manager *manager;
 	struct manager_observer told; /* of what the manager does: telemetry */
 	struct webhook *webhook;      /* NULL without one */
@@ -253,6 +255,15 @@ static enum mk_code file_told(void *ctx, mk_str path, mk_str text, mk_str proble
 	return code;
 }
 
+static void program_done(void *ctx, uint64_t id, enum mk_code code, mk_str out, mk_str text)
+{
+	struct daemon *d = ctx;
+
+	before_delivery(d);
+	manager_program_done(d->manager, id, code, out, text);
+	after_delivery(d);
+}
+
 /* --- building
  * ------------------------------------------------------------------------------------- */
 
@@ -343,6 +354,41 @@ static struct engine_gates engine_gates_of(const struct config *c)
 	};
 }
 
+/* What serves clusters of ClusterProfiles. */
+static enum mk_code build_profiles(struct daemon *d, struct manager_options *mo, struct mk_err *err)
+{
+	const struct config_multikueue *c = &d->setup->config.multikueue;
+	struct exec_plugin_options eo = {.loop = d->loop, .ctx = d, .done = program_done};
+	struct kube_provider *v = arena_array(&d->setup->arena, c->n_providers + 1, sizeof(*v));
+
+	if (!mo->gates.cluster_profile) {
+		return MK_OK;
+	}
+	d->programs = exec_plugins_new(&eo, err);
+	if (!v || !d->programs) {
+		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+	}
+	for (size_t i = 0; i < c->n_providers; i++) {
+		const struct config_provider *p = &c->providers[i];
+
+		v[i] = (struct kube_provider){.name = p->name,
+					      .command = p->command,
+					      .api_version = p->api_version,
+					      .install_hint = p->install_hint,
+					      .args = p->args.v,
+					      .n_args = p->args.n,
+					      .env = p->env.v,
+					      .n_env = p->env.n,
+					      .cluster_info = p->provide_cluster_info};
+	}
+	mo->has_profiles = c->has_profiles;
+	mo->providers = v;
+	mo->n_providers = c->n_providers;
+	mo->programs = (struct kube_programs){
+		.ctx = d->programs, .run = exec_plugins_run, .cancel = exec_plugins_cancel};
+	return MK_OK;
+}
+
 static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 {
 	const struct config *c = &d->setup->config;
@@ -366,7 +412,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 
 	fo.directory = mo.gates.path_validation ? FILES_DIRECTORY : NULL;
 	d->files = files_new(&fo, err);
-	if (!d->files) {
+	if (!d->files || build_profiles(d, &mo, err) != MK_OK) {
 		return MK_NO_MEMORY;
 	}
 	d->told = telemetry_observer(d->telemetry);
@@ -467,6 +513,7 @@ static void take_apart(struct daemon *d)
 	endpoints_free(d->endpoints);
 	manager_free(d->manager);
 	files_free(d->files);
+	exec_plugins_free(d->programs);
 	webhook_free(d->webhook);
 	transport_curl_free(d->transport);
 	telemetry_free(d->telemetry);

@@ -18,6 +18,7 @@ enum {
 struct manager {
 	struct manager_options o;
 	struct kinds kinds;
+	mk_str *provider_names;
 	struct kube *kube;
 	struct apply *apply;
 	struct engine *engine;
@@ -93,6 +94,17 @@ static enum mk_code add_kinds(struct manager *m, struct mk_err *err)
 	return MK_OK;
 }
 
+/* NULL: out of memory. */
+static mk_str *names_of(const struct kube_provider *v, size_t n)
+{
+	mk_str *names = mk_calloc(n + 1, sizeof(*names));
+
+	for (size_t i = 0; names != NULL && i < n; i++) {
+		names[i] = v[i].name;
+	}
+	return names;
+}
+
 static enum mk_code build(struct manager *m, struct mk_err *err)
 {
 	const struct manager_options *o = &m->o;
@@ -103,7 +115,10 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				  .seed = o->seed,
 				  .namespace_ = o->namespace_,
 				  .allow_loopback = o->allow_loopback,
-				  .allow_link_local = o->allow_link_local};
+				  .allow_link_local = o->allow_link_local,
+				  .providers = o->providers,
+				  .n_providers = o->n_providers,
+				  .programs = o->programs};
 	struct engine_options eo = {.kinds = &m->kinds,
 				    .plug = o->plug,
 				    .origin = o->origin,
@@ -113,6 +128,8 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .worker_lost_timeout_ms = o->worker_lost_timeout_ms,
 				    .gc_interval_ms = o->gc_interval_ms,
 				    .gates = o->gates,
+				    .has_profiles = o->has_profiles,
+				    .n_providers = o->n_providers,
 				    .seed = o->seed,
 				    .count = o->observer.on_count,
 				    .count_ctx = o->observer.ctx};
@@ -120,6 +137,10 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 
 	if (code != MK_OK) {
 		return code;
+	}
+	eo.providers = m->provider_names = names_of(o->providers, o->n_providers);
+	if (m->provider_names == NULL) {
+		return err_set(err, MK_NO_MEMORY, "manager", "out of memory");
 	}
 	/* The errors of the three constructors are the caller's to read. */
 	m->kube = kube_new(&ko, err);
@@ -162,6 +183,7 @@ void manager_free(struct manager *m)
 	arena_done(&m->events_arena);
 	arena_done(&m->step_arena);
 	mk_free(m->events);
+	mk_free(m->provider_names);
 	mk_free(m);
 }
 
@@ -200,6 +222,12 @@ enum mk_code manager_file(struct manager *m, mk_str path, mk_str text, mk_str pr
 			  struct mk_err *err)
 {
 	return kube_file(m->kube, path, text, problem, err);
+}
+
+void manager_program_done(struct manager *m, uint64_t id, enum mk_code code, mk_str out,
+			  mk_str text)
+{
+	kube_program_done(m->kube, id, code, out, text);
 }
 
 void manager_set_leader(struct manager *m, bool may_write)

@@ -40,6 +40,10 @@ struct manager_options {
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
 	struct engine_gates gates;
+	bool has_profiles;                     /* the section multiKueue.clusterProfile is there */
+	const struct kube_provider *providers; /* its providers, in order; see kube_options */
+	size_t n_providers;
+	struct kube_programs programs;
 	bool allow_loopback, allow_link_local;
 	uint64_t seed;
 };
@@ -65,6 +69,10 @@ void manager_now(struct manager *m, int64_t mono_ms, int64_t wall_ms);
 /* What is in a file, or the problem of reading it, as kube_file. Call manager_now before. */
 enum mk_code manager_file(struct manager *m, mk_str path, mk_str text, mk_str problem,
 			  struct mk_err *err);
+
+/* A program ended, as kube_program_done. Call manager_now before. */
+void manager_program_done(struct manager *m, uint64_t id, enum mk_code code, mk_str out,
+			  mk_str text);
 
 /* Leadership gained or lost; false from the start. Takes effect for writes at once. */
 void manager_set_leader(struct manager *m, bool may_write);

@@ -48,6 +48,9 @@ struct engine_options {
 	int64_t worker_lost_timeout_ms;
 	int64_t gc_interval_ms; /* 0 = off */
 	struct engine_gates gates;
+	bool has_profiles;       /* multiKueue.clusterProfile is there */
+	const mk_str *providers; /* ... its providers' names, in order */
+	size_t n_providers;
 	uint64_t seed;
 	engine_count_fn *count; /* or NULL */
 	void *count_ctx;

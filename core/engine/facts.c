@@ -398,13 +398,16 @@ static void draw_check(struct draw *d, const struct json *obj)
 static void draw_cluster(struct draw *d, const struct json *obj)
 {
 	const struct json *config = json_at(obj, "/spec/clusterSource/kubeConfig");
+	const struct json *profile = json_at(obj, "/spec/clusterSource/clusterProfileRef");
 	mk_str type = json_str(json_get(config, "locationType"));
 
 	draw_condition(d, obj, "Active");
 	bool secret = str_is(type, "Secret") || (!json_get(config, "locationType") && config);
 	flag(d, F_SECRET, secret);
 	flag(d, F_PATH, config && !secret);
-	d->f.s[S_LOCATION] = json_str(json_get(config, "location"));
+	flag(d, F_PROFILE, !config && profile);
+	d->f.s[S_LOCATION] =
+		json_str(config ? json_get(config, "location") : json_get(profile, "name"));
 }
 
 static void draw_cluster_queue(struct draw *d, const struct json *obj)

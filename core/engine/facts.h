@@ -32,6 +32,7 @@ enum {
 	F_POD_PRIORITY = 1u << 17,      /* Workload: spec.priorityClassRef is a PriorityClass */
 	F_WORKLOAD_PRIORITY = 1u << 18, /* Workload: ... a WorkloadPriorityClass */
 	F_TOPOLOGY_PENDING = 1u << 20,  /* Workload: an assignment awaits its topology */
+	F_PROFILE = 1u << 21,           /* cluster: ... by the ClusterProfile S_LOCATION */
 	F_ENDED = 1u << 16,             /* job: it has ended, as its adapter says */
 	F_AUTOMATED = 1u << 30,         /* config: spec.quotaManagement is Automated */
 	F_HELD = 1u << 21,  /* remote Workload: has the finalizer NAME_IN_USE */

@@ -84,7 +84,9 @@ static enum keep what_of(const struct table *t, const struct facts *f)
 	if (t->kind == KIND_CLUSTER_QUEUE) {
 		return remote ? KEEP_NONE : KEEP_ALL;
 	}
-	return t->kind == KIND_CHECK || t->kind == KIND_CLUSTER ? KEEP_STATUS : KEEP_NONE;
+	return t->kind == KIND_CHECK || t->kind == KIND_CLUSTER || t->kind == KIND_PROFILE
+		       ? KEEP_STATUS
+		       : KEEP_NONE;
 }
 
 bool keep_text(struct engine *e, const struct table *t, const struct facts *f,

@@ -4,6 +4,7 @@
  * one; what a list does not name is gone when the list ends; a new epoch makes everything of a cluster unknown.
  */
 #include "core/base/alloc.h"
+#include "core/engine/profile.h"
 #include "core/engine/state.h"
 
 /* --- who is concerned ------------------------------------------------------------------------------ */
@@ -125,6 +126,8 @@ void observe_touch(struct engine *e, struct record *r)
 		touch_file(e, r);
 	} else if (r->table->kind == KIND_CLUSTER_QUEUE && r->table->cluster == CLUSTER_MANAGER) {
 		autoquota_later(e);
+	} else if (r->table->kind == KIND_PROFILE) {
+		profile_touch(e, r->name);
 	}
 }
 
@@ -495,6 +498,9 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 			autoquota_later(e);
 			(void)keep_str(&t->why, ev->text); /* without memory the old words */
 			wl_queue_all(e);
+			if (ev->kind == KIND_PROFILE) {
+				profile_touch(e, (mk_str){NULL, 0});
+			}
 		}
 	}
 	if (e->no_memory) {

@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/note.h"
+#include "core/engine/profile.h"
 
 void source_disconnect(struct engine *e, struct cluster *c)
 {
@@ -73,22 +74,23 @@ void source_file(struct engine *e, struct cluster *c, mk_str path)
 	}
 }
 
-static void connect_now(struct engine *e, struct cluster *c, mk_str key, uint64_t hash)
+static void connect_now(struct engine *e, struct cluster *c, const struct source *s)
 {
 	struct op op = {.type = OP_CONNECT,
 			.cluster = c->id,
 			.kind = KIND_CLUSTER,
 			.ns = e->o.namespace_,
 			.name = arena_dup(e->out->arena, str_of(c->name)),
-			.secret = arena_dup(e->out->arena, key),
+			.secret = arena_dup(e->out->arena, s->key),
+			.body = s->body,
 			.subresource = ""};
 	struct table *workloads = table_of(e, c, KIND_WORKLOAD);
 
-	if (!workloads || !keep_str(&c->secret, key) || arena_failed(e->out->arena)) {
+	if (!workloads || !keep_str(&c->secret, s->key) || arena_failed(e->out->arena)) {
 		say_no_memory(e);
 		return;
 	}
-	c->secret_hash = hash;
+	c->secret_hash = s->hash;
 	c->wanted = true;
 	c->itself = false;
 	ops_plain(e, &op, R_CONNECT);
@@ -156,8 +158,7 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 	return made;
 }
 
-/* There is nothing to connect with. */
-static struct cluster *refuse(struct engine *e, struct cluster *c, const char *reason, mk_str text)
+struct cluster *source_refuse(struct engine *e, struct cluster *c, const char *reason, mk_str text)
 {
 	c = c->wanted ? source_replace(e, c) : c;
 	if (c) {
@@ -166,22 +167,21 @@ static struct cluster *refuse(struct engine *e, struct cluster *c, const char *r
 	return c;
 }
 
-/* Connects with the kubeconfig, unless that is what is in use, or what led to the manager itself. */
-static struct cluster *follow(struct engine *e, struct cluster *c, mk_str key, uint64_t hash)
+struct cluster *source_follow(struct engine *e, struct cluster *c, const struct source *s)
 {
-	bool same = c->secret_hash == hash && str_eq(str_of(c->secret), key);
+	bool same = c->secret_hash == s->hash && str_eq(str_of(c->secret), s->key);
 
 	if (c->itself && same) {
 		mk_str text = arena_dup(&e->scratch, str_of(c->text));
 
-		return c->wanted ? refuse(e, c, "BadKubeConfig", text) : c;
+		return c->wanted ? source_refuse(e, c, "BadKubeConfig", text) : c;
 	}
 	if (!c->wanted) {
 		c->decided = false;
 		c->link = LINK_CONNECTING;
-		connect_now(e, c, key, hash);
+		connect_now(e, c, s);
 	} else if (!same) {
-		connect_now(e, c, key, hash);
+		connect_now(e, c, s);
 	}
 	return c;
 }
@@ -212,16 +212,19 @@ static struct cluster *see_file(struct engine *e, struct cluster *c, const struc
 
 	warn_of_path(e, c, r);
 	if (path.n == 0) {
-		return refuse(e, c, "BadKubeConfig", STR("kubeconfig path must not be empty"));
+		return source_refuse(e, c, "BadKubeConfig",
+				     STR("kubeconfig path must not be empty"));
 	}
 	if (!file) {
 		return c; /* not read yet */
 	}
 	if (file->facts->s[S_PROBLEM].n > 0) {
-		return refuse(e, c, "BadKubeConfig", file->facts->s[S_PROBLEM]);
+		return source_refuse(e, c, "BadKubeConfig", file->facts->s[S_PROBLEM]);
 	}
-	return follow(e, c, arena_printf(&e->scratch, FILE_KEY "%.*s", STR_ARG(path)),
-		      file->facts->hash);
+	return source_follow(
+		e, c,
+		&(struct source){.key = arena_printf(&e->scratch, FILE_KEY "%.*s", STR_ARG(path)),
+				 .hash = file->facts->hash});
 }
 
 struct cluster *source_see(struct engine *e, struct cluster *c, const struct record *r)
@@ -235,17 +238,17 @@ struct cluster *source_see(struct engine *e, struct cluster *c, const struct rec
 		return see_file(e, c, r);
 	}
 	if (!facts_is(r->facts, F_SECRET)) {
-		return refuse(e, c, "MultiKueueClusterProfileFeatureDisabled",
-			      STR("MultiKueueClusterProfile feature gate is disabled"));
+		return profile_see(e, c, r);
 	}
 	if (!table_known(e, CLUSTER_MANAGER, KIND_SECRET)) {
 		return c;
 	}
 	secret = manager_get(e, KIND_SECRET, e->o.namespace_, location);
 	if (!secret) {
-		return refuse(
+		return source_refuse(
 			e, c, "BadKubeConfig",
 			arena_printf(&e->scratch, "secrets \"%.*s\" not found", STR_ARG(location)));
 	}
-	return follow(e, c, secret->name, secret->facts->hash);
+	return source_follow(e, c,
+			     &(struct source){.key = secret->name, .hash = secret->facts->hash});
 }

@@ -11,6 +11,16 @@
  * NULL: out of memory, or told to come again.
  */
 struct cluster *source_see(struct engine *e, struct cluster *c, const struct record *r);
+/* What a link is opened with. */
+struct source {
+	mk_str key;    /* see op.secret */
+	uint64_t hash; /* of what is behind it: another one, and the link is opened anew */
+	const struct json *body; /* of OP_CONNECT, in the step's arena, or NULL */
+};
+/* There is nothing to connect with, for the reason of the condition and in its words. Returns as source_see. */
+struct cluster *source_refuse(struct engine *e, struct cluster *c, const char *reason, mk_str text);
+/* Connects with 's', unless that is in use, or is what led to the manager itself. Returns as source_see. */
+struct cluster *source_follow(struct engine *e, struct cluster *c, const struct source *s);
 /* Ends the link, if there is one. */
 void source_disconnect(struct engine *e, struct cluster *c);
 /* The same name under a new number, not connected; NULL: out of memory. 'c' is gone then, too, or says so in 'e'. */

@@ -201,6 +201,9 @@ static void finish(struct kube *k, struct call *c, enum transport_end end, enum 
 			    .retry_after_ms = c->retry_after_ms,
 			    .body = buf_str(&c->body)};
 
+	if (c->http == 401) {
+		access_denied(k, c->l);
+	}
 	release(k, c);
 	c->done(k, c->ctx, &an);
 	free_call(c);

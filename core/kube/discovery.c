@@ -36,10 +36,10 @@ mk_str discovery_no_match(const struct kind *kind, struct arena *a)
 			    STR_ARG(kind->kind), STR_ARG(kind_api_version(kind, api)));
 }
 
-/* Which kinds matter where: workers need Workload and the jobs, the manager all but those of admission, when off. */
+/* Which kinds matter where: workers need Workload and the jobs, the manager all but those of parts that are off. */
 static bool is_wanted(const struct link *l, uint16_t kind)
 {
-	if (kind >= KIND_LOCAL_QUEUE && kind < KIND_FIRST_JOB) {
+	if (kind >= KIND_PROFILE && kind < KIND_FIRST_JOB) {
 		return watch_find(l, kind) != NULL;
 	}
 	return l->id == CLUSTER_MANAGER || kind == KIND_WORKLOAD || kind >= KIND_FIRST_JOB;
@@ -229,6 +229,9 @@ void discovery_start(struct kube *k, struct link *l)
 		struct buf path;
 
 		slot->l = l;
+		if (k->groups[i].first == KIND_PROFILE && !is_wanted(l, KIND_PROFILE)) {
+			continue;
+		}
 		buf_init(&path, URL_MAX);
 		url_group(&path, &k->kinds->k[k->groups[i].first]);
 		s.req = (struct transport_request){.method = "GET",
@@ -245,6 +248,21 @@ void discovery_start(struct kube *k, struct link *l)
 	}
 	if (failed && l->phase == PHASE_DISCOVERY) {
 		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+	}
+}
+
+void discovery_complete(struct kube *k, struct link *l)
+{
+	if (l->phase != PHASE_UP) {
+		return;
+	}
+	for (LIST_EACH(n, &l->watches)) {
+		uint16_t kind = LIST_ENTRY(n, struct watch, node)->kind;
+
+		if (!discovery_is_fixed(kind) && l->kinds[kind].served == SERVED_UNKNOWN) {
+			discovery_start(k, l);
+			return;
+		}
 	}
 }
 

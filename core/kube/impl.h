@@ -7,6 +7,7 @@
  *   link.c     one cluster: credentials, probe, identity, backoff
  *   discovery.c which kinds it serves
  *   watch.c    one (cluster, kind): list, stream, resume; watch_stream.c its lines, watch_list.c its pages
+ *   access.c   credentials that a program gives; credential.c what it says
  *   secret.c   kubeconfigs of the manager's Secrets and of files, which never leave; file.c those of files
  *   request.c  single requests
  *
@@ -58,6 +59,13 @@ enum {
 	WATCH_BAD_LINES = 10, /* in a row: the stream makes no sense */
 	EPOCH_REFUSED_MS = 60 * 1000,
 	LIST_LIMIT = 500,
+
+	ACCESS_FIRST_MS = 1000, /* a program that failed is run again after that, doubled … */
+	ACCESS_MAX_MS = 60 * 1000,
+	ACCESS_AGAIN_MS = 60 * 1000,     /* after a second 401 no sooner */
+	ACCESS_EARLY_MS = 5 * 60 * 1000, /* renewed so long before they expire, at most … */
+	ACCESS_LATE_MS = 10 * 1000,      /* … and at least */
+	ACCESS_LEAST_MS = 5 * 1000,      /* however short they live */
 };
 
 struct timer {
@@ -77,6 +85,7 @@ struct answer {
 	mk_str body;
 };
 
+struct access;
 struct call;
 struct link;
 struct watch;
@@ -149,8 +158,9 @@ struct link {
 	int64_t loss_ms; /* first loss of the streak, monotonic: the wall clock may be set; -1 = none */
 	int64_t suspect_ms; /* a stream was lost then, the probe is out; -1 = none */
 	struct timer timer;
-	struct call *probe; /* GET /version outside of connecting */
-	struct call *step;  /* /version or identity while connecting */
+	struct access *access; /* NULL: the kubeconfig has the credentials */
+	struct call *probe;    /* GET /version outside of connecting */
+	struct call *step;     /* /version or identity while connecting */
 	size_t n_discovering;
 	struct discovery_slot *discovery; /* per API group of kube */
 	struct kind_state *kinds;
@@ -164,10 +174,13 @@ struct link *link_new(struct kube *k,
 		      cluster_id id);            /* not yet in the table; NULL: out of memory */
 void link_free(struct kube *k, struct link *l);  /* says nothing to the transport */
 void link_close(struct kube *k, struct link *l); /* stops everything and closes the transport */
-enum mk_code link_connect(struct kube *k, struct link *l, mk_str ns, mk_str secret,
-			  struct mk_err *err);
+enum mk_code link_connect(struct kube *k, struct link *l, const struct op *op, struct mk_err *err);
 enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e, const char *creds,
 		       struct mk_err *err);
+/* Down and closed until something changes. */
+void link_reject(struct kube *k, struct link *l, enum mk_code code, mk_str reason, mk_str text);
+void link_await(struct kube *k, struct link *l); /* closed, connecting as soon as it is opened */
+void link_try(struct kube *k, struct link *l);   /* if it waits for its next attempt: now */
 /* The attempt or the connection failed: down with backoff. 'st' tells code, text and http. */
 void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_str text);
 /* A stream or request was lost on the wire: is the server still there? */
@@ -178,7 +191,32 @@ void link_new_epoch(struct kube *k, struct link *l);
 void link_secrets_synced(struct kube *k);
 void link_arm(struct kube *k, struct link *l); /* sets the timer by phase */
 
+/* --- credentials of programs ----------------------------------------------------------------------- */
+/*
+ * Has the link opened with what the provider of 'body' (see PROFILE_KEY) gives, and renewed in time. False: out of
+ * memory.
+ */
+bool access_begin(struct kube *k, struct link *l, const struct json *body);
+void access_end(struct kube *k, struct link *l); /* the link has other credentials, or none */
+/* The server answered 401: they may have expired unasked. */
+void access_denied(struct kube *k, struct link *l);
+/* New ones are on their way: a 401 says nothing yet. */
+bool access_is_pending(const struct link *l);
+
+/* What a program gave. Views of the parsed document, or into the arena. */
+struct credential {
+	mk_str token, cert_pem, key_pem;
+	int64_t expires_wall_ms; /* -1 = it does not say */
+};
+/* From an ExecCredential of the API version. MK_INVALID in the words of the Kubernetes client, MK_NO_MEMORY. */
+enum mk_code credential_parse(struct arena *a, mk_str text, mk_str api_version,
+			      struct credential *ret, struct mk_err *err);
+/* KUBERNETES_EXEC_INFO; 'body' NULL: without the cluster. {NULL, 0}: out of memory. */
+mk_str credential_question(struct arena *a, mk_str api_version, const struct json *body);
+
 void discovery_start(struct kube *k, struct link *l);
+/* Asks now, when there is a watch of a kind that nobody asked about. */
+void discovery_complete(struct kube *k, struct link *l);
 void discovery_cancel(struct kube *k, struct link *l);
 /* The kind turned out to be (un)served: remembers, emits when it is news, stops or starts its watch. */
 void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s, enum mk_code code,
@@ -312,6 +350,10 @@ struct kube {
 	struct api_group groups[KIND_MAX];
 	size_t n_groups;
 	struct secret_store secrets;
+	const struct kube_provider *providers;
+	size_t n_providers;
+	struct kube_programs programs;
+	uint64_t runs;    /* of programs */
 	uint64_t file_rv; /* files have no resourceVersion: they are counted as they are read */
 };
 

@@ -17,7 +17,7 @@ static void find_groups(struct kube *k)
 		}
 		if (!known) {
 			k->groups[k->n_groups++] =
-				(struct api_group){.first = i, .core = i < KIND_FIRST_JOB};
+				(struct api_group){.first = i, .core = i < KIND_PROFILE};
 		}
 	}
 }
@@ -37,6 +37,9 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 	k->tsink.ctx = k;
 	k->allow_loopback = o->allow_loopback;
 	k->allow_link_local = o->allow_link_local;
+	k->providers = o->providers;
+	k->n_providers = o->n_providers;
+	k->programs = o->programs;
 	k->owned_ns = mk_strndup(o->namespace_);
 	if (k->owned_ns == NULL) {
 		mk_free(k);
@@ -264,6 +267,7 @@ static enum mk_code open_watch(struct kube *k, const struct op *op, struct mk_er
 		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
 	}
 	watch_start(k, w);
+	discovery_complete(k, l);
 	return MK_OK;
 }
 
@@ -287,7 +291,7 @@ enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err)
 			return err_set(err, MK_NO_MEMORY, "kube",
 				       "out of memory, or too many clusters");
 		}
-		code = link_connect(k, l, op->ns, op->secret, err);
+		code = link_connect(k, l, op, err);
 	} else if (op->type == OP_DISCONNECT && op->cluster != CLUSTER_MANAGER) {
 		if (l != NULL) {
 			drop_link(k, l);

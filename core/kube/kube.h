@@ -25,6 +25,34 @@ struct kube_sink {
 	void (*emit)(void *ctx, const struct event *ev);
 };
 
+/* Who gives credentials for clusters of ClusterProfiles: multiKueue.clusterProfile.accessProviders[]. */
+struct kube_provider {
+	mk_str name, command, api_version, install_hint;
+	const mk_str *args;
+	size_t n_args;
+	const mk_str *env; /* name, value, name, value, ... */
+	size_t n_env;
+	bool cluster_info; /* the program is told which cluster it is for */
+};
+
+/* A program to be run, without a shell. */
+struct kube_program {
+	mk_str command; /* a path, or a name to be looked up in PATH */
+	const mk_str *args;
+	size_t n_args;
+	const mk_str *env; /* name, value, ...: set beside the environment that is there */
+	size_t n_env;
+};
+
+/* Who runs programs. The answer comes by kube_program_done, never inside 'run'. */
+struct kube_programs {
+	void *ctx;
+	/* Starts one; strings are borrowed for the call. False: out of memory, no answer comes. */
+	bool (*run)(void *ctx, uint64_t id, const struct kube_program *p);
+	/* Ends it, if it still runs; no answer comes any more. */
+	void (*cancel)(void *ctx, uint64_t id);
+};
+
 struct kube_options {
 	const struct kinds *kinds; /* borrowed for kube's life */
 	const struct transport *transport;
@@ -32,6 +60,9 @@ struct kube_options {
 	uint64_t seed;
 	mk_str namespace_;                     /* ours: Secrets are watched there only */
 	bool allow_loopback, allow_link_local; /* multiKueue.network: for kubeconfig servers */
+	const struct kube_provider *providers; /* borrowed for kube's life */
+	size_t n_providers;
+	struct kube_programs programs; /* NULL: no program can be run */
 };
 
 /* NULL: out of memory ('err' says so). Sends nothing yet. */
@@ -59,6 +90,13 @@ enum mk_code kube_file(struct kube *k, mk_str path, mk_str text, mk_str problem,
 		       struct mk_err *err);
 /* Wipes what is known of the file. */
 void kube_file_forget(struct kube *k, mk_str path);
+
+/*
+ * The program 'id' ended: MK_OK with what it wrote to its standard output, or an error with 'text' in the words of the
+ * Kubernetes client ("exec: …"); MK_NOT_FOUND when there is no such program. Both are borrowed, 'out' may be secret and
+ * stays the caller's to wipe.
+ */
+void kube_program_done(struct kube *k, uint64_t id, enum mk_code code, mk_str out, mk_str text);
 
 /* Does what is due: backoffs, watch renewals, probes. */
 void kube_run(struct kube *k);

@@ -2,6 +2,7 @@
 /* Credentials from a worker's kubeconfig, from the manager's own, and from inside a cluster. */
 #include "core/kube/kubeconfig.h"
 
+#include "core/base/base64.h"
 #include "core/kube/kubeconfig_impl.h"
 
 static void fill_user(const struct kc_user *u, struct endpoint *e)
@@ -81,6 +82,26 @@ enum mk_code kubeconfig_parse(struct arena *a, mk_str text, const struct kubecon
 	e.ca_pem = c.cluster->ca_data;
 	fill_user(c.user, &e);
 	code = check_texts(&e, err);
+	if (code == MK_OK) {
+		*ret = e;
+	}
+	return code;
+}
+
+enum mk_code kubeconfig_endpoint(struct arena *a, const struct kubeconfig_place *place,
+				 const struct kubeconfig_options *o, struct endpoint *ret,
+				 struct mk_err *err)
+{
+	struct endpoint e = {.allow_loopback = o->allow_loopback,
+			     .allow_link_local = o->allow_link_local,
+			     .tls_server_name = place->tls_server_name};
+	enum mk_code code = kubeconfig_server(a, place->server, &e, err);
+
+	code = code != MK_OK ? code : kubeconfig_check_host(e.host, o, err);
+	code = code != MK_OK ? code : check_texts(&e, err);
+	if (code == MK_OK && place->ca_base64.n > 0) {
+		code = base64_decode(a, place->ca_base64, &e.ca_pem, err);
+	}
 	if (code == MK_OK) {
 		*ret = e;
 	}

@@ -25,6 +25,19 @@ struct kubeconfig_options {
 enum mk_code kubeconfig_parse(struct arena *a, mk_str text, const struct kubeconfig_options *o,
 			      struct endpoint *ret, struct mk_err *err);
 
+/* Where a cluster is, as a ClusterProfile says it; "" = it does not. */
+struct kubeconfig_place {
+	mk_str server, tls_server_name, ca_base64;
+};
+
+/*
+ * The same rules for a place without credentials. Strings of 'ret' live in 'a' or are those of 'place'. MK_INVALID: the
+ * message is what stands behind `load client config failed: ` (spec: reason BadRestConfig); MK_NO_MEMORY.
+ */
+enum mk_code kubeconfig_endpoint(struct arena *a, const struct kubeconfig_place *place,
+				 const struct kubeconfig_options *o, struct endpoint *ret,
+				 struct mk_err *err);
+
 /* Reads a file that a kubeconfig names (relative names are relative to it) into 'a'. */
 typedef enum mk_code kubeconfig_read_fn(void *ctx, struct arena *a, mk_str path, mk_str *ret,
 					struct mk_err *err);

@@ -49,6 +49,7 @@ void link_free(struct kube *k, struct link *l)
 	for (uint16_t i = 0; l->kinds != NULL && i < k->kinds->n; i++) {
 		mk_free(l->kinds[i].owned_plural);
 	}
+	access_end(k, l);
 	mk_free(l->kinds);
 	mk_free(l->discovery);
 	mk_free(l->owned_secret);
@@ -118,8 +119,7 @@ static void emit_down(struct kube *k, struct link *l, enum mk_code code, int htt
 				  .at_wall_ms = k->wall_ms - (k->mono_ms - l->loss_ms)});
 }
 
-/* No use to try before something changes: down, and the transport closed. */
-static void reject(struct kube *k, struct link *l, enum mk_code code, mk_str reason, mk_str text)
+void link_reject(struct kube *k, struct link *l, enum mk_code code, mk_str reason, mk_str text)
 {
 	link_close(k, l);
 	l->creds[0] = '\0';
@@ -154,6 +154,20 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 	l->phase_ms = k->mono_ms;
 	timer_set(k, &l->timer, k->mono_ms + delay);
 	emit_down(k, l, code, http, STR("ClientConnectionFailed"), kept);
+}
+
+void link_await(struct kube *k, struct link *l)
+{
+	link_close(k, l);
+	l->creds[0] = '\0';
+	emit_link(k, l, &(struct event){.link = LINK_CONNECTING});
+}
+
+void link_try(struct kube *k, struct link *l)
+{
+	if (l->phase == PHASE_WAIT) {
+		begin_attempt(k, l);
+	}
 }
 
 /* --- credentials --------------------------------------------------------------------------------- */
@@ -204,24 +218,24 @@ static enum mk_code resolve(struct kube *k, struct link *l)
 		return code;
 	}
 	if (code != MK_OK) {
-		reject(k, l, code, reason,
-		       arena_printf(&k->scratch, "load client config failed: %s", err.msg));
+		link_reject(k, l, code, reason,
+			    arena_printf(&k->scratch, "load client config failed: %s", err.msg));
 		return MK_OK;
 	}
 	code = link_open(k, l, &e, hash, &err);
 	kubeconfig_wipe(&e);
 	if (code != MK_OK && code != MK_NO_MEMORY) {
-		reject(k, l, code, STR("ClientConnectionFailed"), str_of(err.msg));
+		link_reject(k, l, code, STR("ClientConnectionFailed"), str_of(err.msg));
 		code = MK_OK;
 	}
 	return code;
 }
 
-enum mk_code link_connect(struct kube *k, struct link *l, mk_str ns, mk_str secret,
-			  struct mk_err *err)
+enum mk_code link_connect(struct kube *k, struct link *l, const struct op *op, struct mk_err *err)
 {
-	char *owned_secret = mk_strndup(secret);
-	char *owned_ns = mk_strndup(ns);
+	char *owned_secret = mk_strndup(op->secret);
+	char *owned_ns = mk_strndup(op->ns);
+	bool done = true;
 
 	if (owned_secret == NULL || owned_ns == NULL) {
 		mk_free(owned_secret);
@@ -232,14 +246,16 @@ enum mk_code link_connect(struct kube *k, struct link *l, mk_str ns, mk_str secr
 	mk_free(l->owned_ns);
 	l->owned_secret = owned_secret;
 	l->owned_ns = owned_ns;
-	l->wants_creds = !k->secrets.synced && !str_starts(secret, STR(FILE_KEY));
-	if (l->wants_creds) {
-		return MK_OK; /* "not found" can be said when the list of Secrets is complete */
+	if (str_starts(op->secret, STR(PROFILE_KEY))) {
+		l->wants_creds = false;
+		done = access_begin(k, l, op->body);
+	} else {
+		access_end(k, l);
+		l->wants_creds = !k->secrets.synced && !str_starts(op->secret, STR(FILE_KEY));
+		/* Else "not found" can be said when the list of Secrets is complete. */
+		done = l->wants_creds || resolve(k, l) == MK_OK;
 	}
-	if (resolve(k, l) != MK_OK) {
-		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
-	}
-	return MK_OK;
+	return done ? MK_OK : err_set(err, MK_NO_MEMORY, "kube", "out of memory");
 }
 
 /* For a link whose Secret was not known when it was asked to connect. Out of memory: again in a second. */
@@ -286,12 +302,16 @@ static void begin_attempt(struct kube *k, struct link *l)
 	}
 }
 
-/* Fails the link by an answer to a question of its own. True: it did. */
+/* Fails the link by an answer to a question of its own. True: it did, or the answer says nothing. */
 static bool fail_by_answer(struct kube *k, struct link *l, const struct answer *an)
 {
 	struct status st;
 	mk_str text = {NULL, 0};
 
+	if (an->http == 401 && l->phase == PHASE_UP && access_is_pending(l)) {
+		link_arm(k, l);
+		return true;
+	}
 	if (an->end != TRANSPORT_OK || an->http == 0) {
 		enum mk_code code = an->code == MK_OK ? MK_UNAVAILABLE : an->code;
 
@@ -409,6 +429,7 @@ void link_check_up(struct kube *k, struct link *l)
 	l->was_up = true;
 	set_phase(k, l, PHASE_UP);
 	emit_link(k, l, &(struct event){.link = LINK_UP, .name = str_of(l->identity)});
+	discovery_complete(k, l);
 }
 
 void link_new_epoch(struct kube *k, struct link *l)

@@ -71,6 +71,10 @@ static void on_done(struct kube *k, void *ctx, const struct answer *an)
 					    .text = st.text,
 					    .reason = st.reason,
 					    .obj = st.obj};
+		if (st.http == 401 && l != NULL && access_is_pending(l)) {
+			/* Nobody was refused anything: the credentials are on their way. */
+			reply.code = MK_UNAVAILABLE;
+		}
 		if (st.not_served && l != NULL && l->phase == PHASE_UP &&
 		    !discovery_is_fixed(r->kind)) {
 			discovery_set(k, l, r->kind, SERVED_NO, MK_NOT_FOUND,

@@ -74,6 +74,13 @@ struct transport {
 	/* Prepares 'cluster' (no I/O). An open cluster is first closed. MK_INVALID (bad PEM; text as Go's, see clusters.md 13.5), MK_NO_MEMORY. */
 	enum mk_code (*open)(void *ctx, uint32_t cluster, const struct endpoint *e,
 			     struct mk_err *err);
+	/*
+	 * New credentials for an open cluster (token, or certificate and key; the rest of 'e' is as it was): for requests
+	 * that are sent from now on, and for those that get a 401. Nothing is dropped. May be NULL: the cluster is opened
+	 * anew. MK_INVALID, MK_NO_MEMORY, MK_BUG (not open): the old ones stay.
+	 */
+	enum mk_code (*renew)(void *ctx, uint32_t cluster, const struct endpoint *e,
+			      struct mk_err *err);
 	/* Drops all connections; tokens still open get no more callbacks. */
 	void (*close)(void *ctx, uint32_t cluster);
 	/* Throws away the cluster's connections but keeps it open: for a peer that is suspected dead. Open tokens get on_end(TRANSPORT_LOST). */

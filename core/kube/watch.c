@@ -107,7 +107,8 @@ void watch_path(struct kube *k, const struct watch *w, struct buf *b)
 {
 	struct url_target t = {.kind = &k->kinds->k[w->kind],
 			       .plural = discovery_plural(w->l, w->kind),
-			       .ns = w->is_secret ? str_of(k->owned_ns) : (mk_str){NULL, 0}};
+			       .ns = w->is_secret || w->kind == KIND_PROFILE ? str_of(k->owned_ns)
+									     : (mk_str){NULL, 0}};
 
 	url_path(b, &t);
 }
@@ -275,6 +276,10 @@ static void kind_failed(struct kube *k, struct watch *w, const struct status *st
 {
 	bool missing = st->not_served;
 
+	if (st->http == 401 && access_is_pending(w->l)) {
+		watch_retry(k, w, 0);
+		return;
+	}
 	if (w->core) {
 		mk_str text =
 			missing ? discovery_no_match(&k->kinds->k[w->kind], &k->scratch) : st->text;

@@ -23,6 +23,7 @@ enum {
 	KIND_EVENT,     /* events.k8s.io/v1 Event: written, never read */
 	KIND_LEASE,     /* coordination.k8s.io/v1 Lease */
 	KIND_FILE, /* no API object: a kubeconfig in a file, its path as name; see OP_FILE_WATCH */
+	KIND_PROFILE, /* multicluster.x-k8s.io/v1alpha1 ClusterProfile: in the daemon's namespace, by gate */
 	/* From here on watched only where somebody asks: admission, quota automation, facts for dispatchers. */
 	KIND_LOCAL_QUEUE,   /* kueue.x-k8s.io/v1beta2 LocalQueue */
 	KIND_CLUSTER_QUEUE, /* kueue.x-k8s.io/v1beta2 ClusterQueue */

@@ -37,6 +37,12 @@ enum op_prio {
 
 /* Before the path, where a kubeconfig is a file: no Secret's name has a colon. */
 #define FILE_KEY "file:"
+/*
+ * Before the name of a ClusterProfile. The operation's body is then how to get there:
+ * {"server":"https://…","ca":"<base64>","proxy":"…","tlsServerName":"…","provider":"<name>","config":<any>}; what is
+ * absent is not set. Credentials come from the provider's program.
+ */
+#define PROFILE_KEY "profile:"
 
 struct op {
 	enum op_type type;
@@ -53,7 +59,7 @@ struct op {
 	const char *subresource;   /* "" or "status" */
 	const char *field_manager; /* OP_APPLY_STATUS */
 	mk_str selector;           /* OP_WATCH_OPEN: label selector, "" = all */
-	mk_str secret; /* OP_CONNECT: Secret name, in the daemon's namespace (ns); or FILE_KEY and a path */
+	mk_str secret; /* OP_CONNECT: Secret name, in the daemon's namespace (ns); FILE_KEY and a path; or PROFILE_KEY and a name */
 	bool metadata_only;
 };
 

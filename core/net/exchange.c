@@ -178,9 +178,10 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 		}                                                   \
 	} while (0)
 
-static CURLcode set_blob(CURL *easy, CURLoption opt, char *data, size_t size)
+/* The CA stays as long as the peer does; a certificate and its key may be replaced while a transfer waits to connect. */
+static CURLcode set_blob(CURL *easy, CURLoption opt, char *data, size_t size, unsigned flags)
 {
-	struct curl_blob blob = {.data = data, .len = size, .flags = CURL_BLOB_NOCOPY};
+	struct curl_blob blob = {.data = data, .len = size, .flags = flags};
 
 	return data ? curl_easy_setopt(easy, opt, &blob) : CURLE_OK;
 }
@@ -218,11 +219,16 @@ static CURLcode set_tls(struct exchange *x)
 	SET(CURLOPT_SSL_VERIFYHOST, 2L);
 	if (p->ca) {
 		SET(CURLOPT_CAPATH, NULL); /* this CA alone, not the system's beside it */
-		rc = rc == CURLE_OK ? set_blob(x->easy, CURLOPT_CAINFO_BLOB, p->ca, p->ca_size)
+		rc = rc == CURLE_OK ? set_blob(x->easy, CURLOPT_CAINFO_BLOB, p->ca, p->ca_size,
+					       CURL_BLOB_NOCOPY)
 				    : rc;
 	}
-	rc = rc == CURLE_OK ? set_blob(x->easy, CURLOPT_SSLCERT_BLOB, p->cert, p->cert_size) : rc;
-	return rc == CURLE_OK ? set_blob(x->easy, CURLOPT_SSLKEY_BLOB, p->key, p->key_size) : rc;
+	rc = rc == CURLE_OK ? set_blob(x->easy, CURLOPT_SSLCERT_BLOB, p->cert, p->cert_size,
+				       CURL_BLOB_COPY)
+			    : rc;
+	return rc == CURLE_OK
+		       ? set_blob(x->easy, CURLOPT_SSLKEY_BLOB, p->key, p->key_size, CURL_BLOB_COPY)
+		       : rc;
 }
 
 static CURLcode set_socket(struct exchange *x)

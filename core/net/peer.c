@@ -177,6 +177,7 @@ struct peer *peer_new(const struct endpoint *e, struct mk_err *err)
 		return NULL;
 	}
 	p->token_read_ms = INT64_MIN / 2;
+	p->token_generation = 1;
 	return p;
 }
 
@@ -260,6 +261,33 @@ bool peer_refresh_token(struct peer *p, int64_t mono_ms, bool force)
 	p->token = token;
 	p->token_generation++;
 	return true;
+}
+
+enum mk_code peer_renew(struct peer *p, const struct endpoint *e, struct mk_err *err)
+{
+	struct peer fresh = {.port = 0};
+	enum mk_code code = check(e, err);
+
+	if (code != MK_OK) {
+		return code;
+	}
+	if (!copy(e->cert_pem, &fresh.cert, &fresh.cert_size) ||
+	    !copy(e->key_pem, &fresh.key, &fresh.key_size) || !copy(e->token, &fresh.token, NULL)) {
+		mk_free(fresh.cert);
+		wipe(fresh.key);
+		wipe(fresh.token);
+		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
+	}
+	mk_free(p->cert);
+	wipe(p->key);
+	wipe(p->token);
+	p->cert = fresh.cert;
+	p->cert_size = fresh.cert_size;
+	p->key = fresh.key;
+	p->key_size = fresh.key_size;
+	p->token = fresh.token;
+	p->token_generation++;
+	return MK_OK;
 }
 
 const char *peer_refuses(const struct peer *p, const struct sockaddr *sa, size_t len)

@@ -362,6 +362,15 @@ static enum mk_code vt_open(void *ctx, uint32_t id, const struct endpoint *e, st
 	return MK_OK;
 }
 
+static enum mk_code vt_renew(void *ctx, uint32_t id, const struct endpoint *e, struct mk_err *err)
+{
+	struct transport_curl *t = ctx;
+	struct cluster *c = cluster_of(t, id);
+
+	return c ? peer_renew(c->peer, e, err)
+		 : err_set(err, MK_BUG, "net", "the cluster is not open");
+}
+
 static void vt_reset(void *ctx, uint32_t id)
 {
 	struct transport_curl *t = ctx;
@@ -500,6 +509,7 @@ struct transport_curl *transport_curl_new(const struct transport_options *o, str
 		.ctx = t,
 		.open = vt_open,
 		.close = vt_close,
+		.renew = vt_renew,
 		.reset = vt_reset,
 		.send = vt_send,
 		.cancel = vt_cancel,

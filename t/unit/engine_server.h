@@ -93,6 +93,10 @@ struct world {
 	bool gate_elastic;      /* ElasticJobsViaWorkloadSlices */
 	bool gate_preemption;   /* MultiKueueOrchestratedPreemption */
 	bool gate_no_sync;      /* MultiKueueRemoteSpecSync is off */
+	bool gate_profiles;     /* MultiKueueClusterProfile */
+	bool has_profiles;      /* multiKueue.clusterProfile is there */
+	const mk_str *providers;
+	size_t n_providers;
 	char counts[4096];      /* what the engine counted, one line each */
 };
 

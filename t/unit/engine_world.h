@@ -183,7 +183,11 @@ static void w_start(struct world *w)
 					     .remote_spec_sync = !w->gate_no_sync,
 					     .elastic_slices = w->gate_elastic,
 					     .orchestrated_preemption = w->gate_preemption,
-					     .path_validation = w->gate_paths},
+					     .path_validation = w->gate_paths,
+					     .cluster_profile = w->gate_profiles},
+				   .has_profiles = w->has_profiles,
+				   .providers = w->providers,
+				   .n_providers = w->n_providers,
 				   .seed = 1,
 				   .count = w_count,
 				   .count_ctx = w};

@@ -36,6 +36,12 @@ struct fake {
 	char story[65536]; /* events since the last fake_story */
 	int64_t mono, wall;
 	struct transport transport;
+	int renews;
+	char token[16][256]; /* that a cluster is open with */
+	uint64_t run;        /* the program that runs, 0 none */
+	int runs;
+	char program[2048]; /* its command, arguments and variables, a line each */
+	bool no_program;    /* none can be started */
 };
 
 static void fake_copy(char *out, size_t size, mk_str s)
@@ -61,7 +67,51 @@ static enum mk_code fake_open(void *ctx, uint32_t cluster, const struct endpoint
 	f->opens++;
 	f->is_open[cluster] = true;
 	fake_copy(f->host[cluster], sizeof(f->host[cluster]), e->host);
+	fake_copy(f->token[cluster], sizeof(f->token[cluster]), e->token);
 	return MK_OK;
+}
+
+static enum mk_code fake_renew(void *ctx, uint32_t cluster, const struct endpoint *e,
+			       struct mk_err *err)
+{
+	struct fake *f = ctx;
+
+	if (f->open_code != MK_OK) {
+		return err_set(err, f->open_code, "fake", "no PEM");
+	}
+	f->renews++;
+	fake_copy(f->token[cluster], sizeof(f->token[cluster]), e->token);
+	return MK_OK;
+}
+
+static bool fake_run(void *ctx, uint64_t id, const struct kube_program *p)
+{
+	struct fake *f = ctx;
+	size_t n;
+
+	if (f->no_program) {
+		return false;
+	}
+	f->run = id;
+	f->runs++;
+	snprintf(f->program, sizeof(f->program), "%.*s\n", STR_ARG(p->command));
+	for (size_t i = 0; i < p->n_args; i++) {
+		n = strlen(f->program);
+		snprintf(f->program + n, sizeof(f->program) - n, "%.*s\n", STR_ARG(p->args[i]));
+	}
+	for (size_t i = 0; i + 1 < p->n_env; i += 2) {
+		n = strlen(f->program);
+		snprintf(f->program + n, sizeof(f->program) - n, "%.*s=%.*s\n", STR_ARG(p->env[i]),
+			 STR_ARG(p->env[i + 1]));
+	}
+	return true;
+}
+
+static void fake_cancel_run(void *ctx, uint64_t id)
+{
+	struct fake *f = ctx;
+
+	f->run = f->run == id ? 0 : f->run;
 }
 
 static void fake_close(void *ctx, uint32_t cluster)
@@ -137,7 +187,30 @@ static void fake_emit(void *ctx, const struct event *ev)
 
 static inline void fake_init(struct fake *f, uint64_t seed)
 {
-	struct kube_options o = {.seed = seed, .namespace_ = STR("kueue-system")};
+	static const mk_str args[] = {{"get", 3}, {"a b", 3}};
+	static const mk_str env[] = {{"REGION", 6}, {"north", 5}};
+	static const struct kube_provider providers[] = {
+		{.name = {"corp", 4},
+		 .command = {"/bin/corp", 9},
+		 .api_version = {"client.authentication.k8s.io/v1", 31},
+		 .install_hint = {"ask the corp", 12},
+		 .args = args,
+		 .n_args = 2,
+		 .env = env,
+		 .n_env = 2,
+		 .cluster_info = true},
+		{.name = {"bare", 4},
+		 .command = {"bare", 4},
+		 .api_version = {"client.authentication.k8s.io/v1beta1", 36}},
+		{.name = {"alpha", 5},
+		 .command = {"alpha", 5},
+		 .api_version = {"client.authentication.k8s.io/v1alpha1", 37}}};
+	struct kube_options o = {
+		.seed = seed,
+		.namespace_ = STR("kueue-system"),
+		.providers = providers,
+		.n_providers = 3,
+		.programs = {.ctx = f, .run = fake_run, .cancel = fake_cancel_run}};
 	uint16_t job = 0;
 
 	memset(f, 0, sizeof(*f));
@@ -149,6 +222,7 @@ static inline void fake_init(struct fake *f, uint64_t seed)
 	f->transport = (struct transport){.ctx = f,
 					  .open = fake_open,
 					  .close = fake_close,
+					  .renew = fake_renew,
 					  .reset = fake_reset,
 					  .send = fake_send,
 					  .cancel = fake_cancel};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the programs that give credentials (struct kube_programs), beside the loop: no shell, no descriptor of ours, its
+ * own process group, an empty standard input. Its output is at most 1 MiB, its time 30 s; then the whole group is
+ * killed. A few run at once, the others wait their turn. What was written to standard error is quoted in the error.
+ *
+ * The environment is the daemon's, with the variables of the program set in it.
+ */
+#ifndef MK_DAEMON_EXEC_PLUGIN_H
+#define MK_DAEMON_EXEC_PLUGIN_H
+
+#include "core/kube/kube.h"
+#include "core/net/loop.h"
+
+enum {
+	EXEC_PLUGIN_OUT_MAX = 1024 * 1024,
+	EXEC_PLUGIN_LIMIT_MS = 30 * 1000,
+	EXEC_PLUGIN_AT_ONCE = 8,
+};
+
+struct exec_plugins;
+
+struct exec_plugin_options {
+	struct loop *loop;
+	int64_t limit_ms; /* 0 = EXEC_PLUGIN_LIMIT_MS */
+	void *ctx;
+	/* As kube_program_done; 'out' is wiped afterwards. From the loop; may call exec_plugins_run. */
+	void (*done)(void *ctx, uint64_t id, enum mk_code code, mk_str out, mk_str text);
+};
+
+/* NULL: out of memory. Children are waited for, so SIGCHLD must not be ignored: this sees to it. */
+struct exec_plugins *exec_plugins_new(const struct exec_plugin_options *o, struct mk_err *err);
+/* Kills what runs; nobody is told. NULL is fine. */
+void exec_plugins_free(struct exec_plugins *x);
+
+/* As struct kube_programs has it, with 'ctx' a struct exec_plugins. */
+bool exec_plugins_run(void *ctx, uint64_t id, const struct kube_program *p);
+void exec_plugins_cancel(void *ctx, uint64_t id);
+
+#endif

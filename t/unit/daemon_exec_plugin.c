@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that give credentials, as real processes: what they get, what becomes of what they say, and their end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/daemon/exec_plugin.h"
+#include "t/tap.h"
+
+enum { WAIT_MS = 40000, LIMIT_MS = 1000 };
+
+static char dir[64];
+static struct loop *loop;
+static struct exec_plugins *x;
+static unsigned n_done;
+static uint64_t last_id;
+static enum mk_code last_code;
+static char out[4096], text[8192];
+static size_t n_out;
+
+static void done(void *ctx, uint64_t id, enum mk_code code, mk_str o, mk_str t)
+{
+	(void)ctx;
+	n_done++;
+	last_id = id;
+	last_code = code;
+	n_out = o.n;
+	snprintf(out, sizeof(out), "%.*s", (int)(o.n < 4000 ? o.n : 4000), o.n ? o.p : "");
+	snprintf(text, sizeof(text), "%.*s", STR_ARG(t));
+}
+
+static const char *in_dir(const char *name)
+{
+	static char path[4][256];
+	static unsigned i;
+
+	i = (i + 1) % 4;
+	snprintf(path[i], sizeof(path[i]), "%s/%s", dir, name);
+	return path[i];
+}
+
+/* A script "p" of the shell. */
+static const char *script(const char *body)
+{
+	const char *path = in_dir("p");
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+
+	if (fd < 0 || write(fd, "#!/bin/sh\n", 10) != 10 || write(fd, body, strlen(body)) < 0) {
+		printf("Bail out! cannot write %s: %s\n", path, strerror(errno));
+		exit(1);
+	}
+	close(fd);
+	return path;
+}
+
+static bool wait_for(unsigned n)
+{
+	int64_t end = clock_mono_ms() + WAIT_MS;
+
+	while (n_done < n && clock_mono_ms() < end) {
+		loop_turn(loop, 50);
+	}
+	return n_done >= n;
+}
+
+/* Runs the program to its end. */
+static void run(const struct kube_program *p)
+{
+	static uint64_t id = 100;
+
+	n_done = 0;
+	if (!exec_plugins_run(x, ++id, p) || n_done != 0 || !wait_for(1) || last_id != id) {
+		snprintf(text, sizeof(text), "no answer came, or not in time");
+		last_code = MK_BUG;
+	}
+}
+
+static void run_script(const char *body)
+{
+	run(&(struct kube_program){.command = str_of(script(body))});
+}
+
+static void what_it_gets(void)
+{
+	static const mk_str args[] = {{"a b", 3}, {"$HOME;*", 7}, {"", 0}};
+	static const mk_str env[] = {{"MK_TEST", 7}, {"new", 3}, {"OTHER", 5}, {"x=y", 3}};
+	struct kube_program p = {.args = args, .n_args = 3, .env = env, .n_env = 4};
+	int leak = open("/dev/null", O_RDONLY); /* without close-on-exec, as a library may do it */
+
+	setenv("MK_TEST", "old", 1);
+	setenv("MK_KEPT", "kept", 1);
+	p.command = str_of(script("echo \"$#,$1,$2,$3,$MK_TEST,$MK_KEPT,$OTHER\"\n"
+				  "env | grep -c ^MK_TEST=\n"
+				  "if read -r line; then echo input; fi\n"
+				  "ls /proc/$$/fd | tr '\\n' ' '\n"));
+	run(&p);
+	is_int(last_code, MK_OK, "C-2.4c: a program runs");
+	ok(strstr(out, "3,a b,$HOME;*,,new,kept,x=y\n1\n") == out,
+	   "without a shell: arguments and variables as they are, once each, beside our own");
+	ok(strstr(out, "input") == NULL, "it has no input");
+	/* 10 or 255 is the shell's, for the script itself. */
+	ok(strstr(out, "0 1 10 2 \n") == NULL &&
+		   (strstr(out, "0 1 2 ") || strstr(out, "0 1 10 2 ")),
+	   "and none of our descriptors");
+	close(leak);
+	p = (struct kube_program){.command = STR("true")};
+	run(&p);
+	is_int(last_code, MK_OK, "a name without a slash is looked up in PATH");
+}
+
+static void how_it_fails(void)
+{
+	char want[600];
+
+	run(&(struct kube_program){.command = STR("/no/such/program")});
+	is_str(text, "exec: executable /no/such/program not found", "there is no such program");
+	is_int(last_code, MK_NOT_FOUND, "which is said apart");
+	run(&(struct kube_program){.command = STR("/etc/passwd")});
+	is_str(text, "exec: fork/exec /etc/passwd: permission denied", "a file that is none");
+	run_script("echo out; printf 'who are\\n\"you\"?\\001\\n' >&2; exit 3\n");
+	snprintf(want, sizeof(want),
+		 "exec: executable %s failed with exit code 3: \"who are\\n\\\"you\\\"??\"",
+		 in_dir("p"));
+	is_str(text, want, "an exit code, with what it wrote to standard error");
+	ok(last_code == MK_UNAVAILABLE && n_out == 0,
+	   "what it wrote to standard output is nothing");
+	run_script("kill -9 $$\n");
+	snprintf(want, sizeof(want), "exec: executable %s was ended by signal 9", in_dir("p"));
+	is_str(text, want, "a signal");
+	run_script("i=0; while [ $i -lt 400 ]; do echo line $i >&2; i=$((i+1)); done; exit 1\n");
+	ok(strstr(text, "line 399\"") && !strstr(text, "line 300\\n"),
+	   "of much on standard error the end is quoted");
+}
+
+static void its_limits(void)
+{
+	struct exec_plugin_options hurried = {.loop = loop, .limit_ms = LIMIT_MS, .done = done};
+	struct exec_plugins *all;
+	char want[300];
+	int64_t begin;
+
+	run_script("head -c 1048576 /dev/zero | tr '\\0' a\n");
+	ok(last_code == MK_OK && n_out == 1048576, "1 MiB is taken");
+	run_script("head -c 1048577 /dev/zero | tr '\\0' a; exec sleep 1000\n");
+	snprintf(want, sizeof(want), "exec: executable %s wrote more than 1 MiB", in_dir("p"));
+	is_str(text, want, "more ends the program");
+	all = x;
+	x = exec_plugins_new(&hurried, NULL);
+	begin = clock_mono_ms();
+	run_script("echo waiting >&2; sleep 1000; echo done\n");
+	snprintf(want, sizeof(want), "exec: executable %s did not end within 1 s: \"waiting\"",
+		 in_dir("p"));
+	is_str(text, want, "so does the time");
+	ok(clock_mono_ms() - begin >= LIMIT_MS, "not before it is over");
+	exec_plugins_free(x);
+	x = all;
+	ok(loop_max_stall_us(loop) < 1000 * 1000, "the loop never waits for one");
+}
+
+/* Is the process whose number is in the file still there? */
+static bool lives(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char line[32] = "";
+	bool there = f && fgets(line, sizeof(line), f);
+
+	if (f) {
+		fclose(f);
+	}
+	return there && kill((pid_t)strtol(line, NULL, 10), 0) == 0;
+}
+
+static bool dies(const char *path)
+{
+	int64_t end = clock_mono_ms() + WAIT_MS;
+
+	while (lives(path) && clock_mono_ms() < end) {
+		loop_turn(loop, 20);
+	}
+	return !lives(path);
+}
+
+/* The script has written its child's number. */
+static bool appears(const char *path)
+{
+	int64_t end = clock_mono_ms() + WAIT_MS;
+
+	while (!lives(path) && clock_mono_ms() < end) {
+		loop_turn(loop, 20);
+	}
+	return lives(path);
+}
+
+static void its_children(void)
+{
+	char body[600];
+	const char *pid = in_dir("pid");
+
+	snprintf(body, sizeof(body),
+		 "sleep 1000 & echo $! >%s.tmp; mv %s.tmp %s; echo here; exit 0\n", pid, pid, pid);
+	run_script(body);
+	ok(last_code == MK_OK && strcmp(out, "here\n") == 0,
+	   "a child that keeps the pipe open holds nobody up");
+	ok(dies(pid), "and is ended with it");
+	unlink(pid);
+	snprintf(body, sizeof(body), "sleep 1000 & echo $! >%s.tmp; mv %s.tmp %s; wait\n", pid, pid,
+		 pid);
+	n_done = 0;
+	exec_plugins_run(x, 7, &(struct kube_program){.command = str_of(script(body))});
+	ok(appears(pid), "one that runs");
+	exec_plugins_cancel(x, 7);
+	exec_plugins_cancel(x, 7);
+	ok(dies(pid) && n_done == 0, "cancelled: it is ended with its children, nobody is told");
+}
+
+static void many(void)
+{
+	const char *p = script("echo x\n");
+	bool good = true;
+
+	n_done = 0;
+	for (uint64_t i = 0; i < 40; i++) {
+		good = good &&
+		       exec_plugins_run(x, 1000 + i,
+					&(struct kube_program){.command = i % 10 == 3 ? STR("/none")
+										      : str_of(p)});
+	}
+	ok(good && wait_for(40), "many wait their turn, and all are answered");
+}
+
+int main(void)
+{
+	struct exec_plugin_options o = {.done = done};
+
+	snprintf(dir, sizeof(dir), "/tmp/mk_exec_XXXXXX");
+	if (!mkdtemp(dir)) {
+		printf("Bail out! no directory\n");
+		return 1;
+	}
+	log_set_level(NULL, LOG_OFF);
+	signal(SIGCHLD, SIG_IGN);
+	loop = loop_new(NULL);
+	o.loop = loop;
+	x = exec_plugins_new(&o, NULL);
+	what_it_gets();
+	how_it_fails();
+	its_limits();
+	its_children();
+	many();
+	exec_plugins_run(x, 1,
+			 &(struct kube_program){.command = STR("sleep"),
+						.args = &(mk_str){"1000", 4},
+						.n_args = 1});
+	loop_turn(loop, 50);
+	exec_plugins_free(x);
+	ok(true, "the end: what runs is ended");
+	loop_free(loop);
+	unlink(in_dir("p"));
+	unlink(in_dir("pid"));
+	rmdir(dir);
+	return done_testing();
+}
