@@ -18,6 +18,30 @@ static void check_duration(struct config_run *r, const char *pointer, const char
 	}
 }
 
+/* What Kueue lets pass, and what then never connects. */
+static void warn_of_provider(struct config_run *r, const struct json *exec, mk_str exec_at,
+			     const char *path)
+{
+	mk_str version = json_str(json_get(exec, "apiVersion"));
+	mk_str command = json_str(json_get(exec, "command"));
+
+	if (version.n > 0 && !str_is(version, "client.authentication.k8s.io/v1") &&
+	    !str_is(version, "client.authentication.k8s.io/v1beta1")) {
+		config_warning(r, config_child(r->a, exec_at, STR("apiVersion")),
+			       "%s.execConfig.apiVersion: %s is not known: clusters of this "
+			       "provider will not connect; expected "
+			       "client.authentication.k8s.io/v1 or /v1beta1",
+			       path, config_quote(r->a, version));
+	}
+	if (str_index(command, '/') > 0) {
+		config_warning(r, config_child(r->a, exec_at, STR("command")),
+			       "%s.execConfig.command: %s depends on the directory that the daemon "
+			       "is started in; expected an absolute path, or a name to be looked "
+			       "up in PATH",
+			       path, config_quote(r->a, command));
+	}
+}
+
 static void check_provider(struct config_run *r, const struct json *v, mk_str pointer,
 			   const char *path)
 {
@@ -28,6 +52,7 @@ static void check_provider(struct config_run *r, const struct json *v, mk_str po
 	struct json_iter it = json_iter(json_get(exec, "env"));
 	bool known = false;
 
+	warn_of_provider(r, exec, exec_at, path);
 	/* The paths of the messages have no index: so Kueue prints them. */
 	if (json_str(json_get(v, "name")).n == 0) {
 		config_error(r, pointer, "%s.name: Required value: must be specified", path);

@@ -150,6 +150,10 @@ static void manager_roles(const struct config *c, struct buf *out)
 	header(out, rbac_api, "Role", "multikueued-secrets", c->namespace_);
 	buf_add(out, STR("rules:\n# kubeconfigs of the workers\n"));
 	rule(out, "", "secrets", "get, list, watch");
+	if (c->gates[CONFIG_GATE_CLUSTER_PROFILE]) {
+		buf_add(out, STR("# clusters that are given by ClusterProfiles\n"));
+		rule(out, "multicluster.x-k8s.io", "clusterprofiles", "get, list, watch");
+	}
 	binding(out, "Role", "multikueued-secrets", c->namespace_, c->namespace_);
 	if (!le->elect) {
 		return;

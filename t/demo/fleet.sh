@@ -37,7 +37,8 @@ fleet_plugins() {
 	install -m 755 "$B"/plugins/*.so "$dir/plugins"
 }
 
-# A configuration that listens on port $1: fleet_config PORT [LEASE RENEW RETRY]
+# A configuration that listens on port $1: fleet_config PORT [LEASE RENEW RETRY]. FLEET_MORE: lines at its end, which are
+# in the section multiKueue when indented by two blanks.
 fleet_config() {
 	cat <<-END
 		apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -58,7 +59,7 @@ fleet_config() {
 		  network:
 		    allowLoopback: true
 	END
-	printf '%s' "${FLEET_MORE:-}" # more of the section multiKueue, and more sections
+	printf '%s\n' "${FLEET_MORE:-}" # more of the section multiKueue, and more sections
 }
 
 # Starts multikueued as NAME: fleet_manager NAME [LEASE RENEW RETRY]. Sets MANAGER_PID and MANAGER_PORT; its log is

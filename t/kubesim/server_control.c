@@ -11,6 +11,7 @@
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time
  *   POST /kubesim/crd           {"group","version","plural","kind"}: serves one more namespaced resource with a status
+ *   POST /kubesim/token         {"token": t}: lets t in as the admin, in place of the last one
  *   POST /kubesim/end-watches, /kubesim/compact, /kubesim/goaway, /kubesim/close
  */
 #include <stdio.h>
@@ -210,6 +211,9 @@ static bool act(struct exchange *ex, mk_str what, const struct json *o)
 	} else if (str_is(what, "restart")) {
 		c->restart_ms = json_int(json_get(o, "downMs"), 0);
 		later(ex, on_restart);
+	} else if (str_is(what, "token")) {
+		snprintf(c->lent_token, sizeof(c->lent_token), "%.*s",
+			 STR_ARG(json_str(json_get(o, "token"))));
 	} else if (str_is(what, "pause")) {
 		pause_for(ex, json_int(json_get(o, "pausedMs"), 1000));
 	} else if (str_is(what, "crd")) {

@@ -58,6 +58,7 @@ struct cluster {
 	struct event *reopen; /* after a restart */
 	uint16_t port;
 	char admin_token[SERVER_TOKEN], viewer_token[SERVER_TOKEN];
+	char lent_token[SERVER_TOKEN]; /* as good as the admin's until the next one; "" none */
 	struct list_node conns;
 	struct faults faults;
 	struct rng rng;

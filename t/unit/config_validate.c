@@ -97,7 +97,9 @@ static void test_multikueue(void)
 static void test_providers(void)
 {
 #define P "multiKueue.clusterProfile.accessProviders"
-#define GOOD "{name: p, execConfig: {command: x, apiVersion: v1, interactiveMode: Never}}"
+#define GOOD                                                                               \
+	"{name: p, execConfig: {command: x, apiVersion: client.authentication.k8s.io/v1, " \
+	"interactiveMode: Never}}"
 	refused(MK "  clusterProfile:\n    accessProviders: [" GOOD
 		   "]\n    credentialsProviders: [" GOOD "]\n",
 		"multiKueue.clusterProfile.credentialsProviders: Forbidden: must not be specified "
@@ -121,6 +123,18 @@ static void test_providers(void)
 		 "two of one name");
 	ok(problems.n_warnings == 1 && c.multikueue.n_providers == 2,
 	   "... with a warning for the old key");
+	accepted(MK "  clusterProfile:\n    accessProviders: [" GOOD "]\n", "a provider");
+	ok(problems.n_warnings == 0 && c.multikueue.has_profiles,
+	   "... that nothing is said against");
+	accepted(MK
+		 "  clusterProfile:\n    accessProviders: [{name: p, execConfig: {command: bin/x, "
+		 "apiVersion: v1, interactiveMode: Never}}]\n",
+		 "a version of the protocol that nobody knows, and a path from nowhere");
+	ok(problems.n_warnings == 2 &&
+		   strstr(problems.first->text.p,
+			  "accessProviders.execConfig.apiVersion: \"v1\" is not known: clusters of "
+			  "this provider will not connect") != NULL,
+	   "... pass as in Kueue, with warnings");
 }
 
 static void test_integrations(void)

@@ -75,6 +75,16 @@ static void test_manager(const struct plug *p)
 	has("kind: RoleBinding\nmetadata:\n  name: multikueued-lease\n  namespace: leases\n",
 	    "the Lease may be elsewhere");
 	has("  name: multikueued\n  namespace: queues\n---\n", "the account is not");
+	has_not("clusterprofiles", "no ClusterProfiles without the gate");
+	c.gates[CONFIG_GATE_CLUSTER_PROFILE] = true;
+	print(&c, p, RBAC_MANAGER);
+	has("  name: multikueued-secrets\n  namespace: queues\nrules:\n# kubeconfigs of the "
+	    "workers\n" RULE("", "secrets",
+			     "get, list, watch") "# clusters that are given by "
+						 "ClusterProfiles\n" RULE("multicluster.x-k8s.io",
+									  "clusterprofiles",
+									  "get, list, watch"),
+	    "with it they are read in our namespace");
 	c.leader_election.elect = false;
 	print(&c, p, RBAC_MANAGER);
 	has_not("leases", "no Lease without an election");

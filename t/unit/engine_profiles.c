@@ -88,7 +88,7 @@ static void words(void)
 	is_str(active(w, "w1"),
 	       "False BadClusterProfile: load client config failed: "
 	       "clusterprofiles.multicluster.x-k8s.io \"p1\" not found",
-	       "W-I59: one of another namespace does not count");
+	       "W-I57: one of another namespace does not count");
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://c:6443")));
 	is_str(active(w, "w1"),
 	       "False BadClusterProfile: load client config failed: no access provider configured",
@@ -149,7 +149,7 @@ static void life(void)
 	ok(strstr(w_take(w), "disconnect ") != NULL, "the profile goes: the link is cut");
 	ok(strstr(active(w, "w1"), "BadClusterProfile") != NULL, "with its reason");
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://d:6443")));
-	is_str(active(w, "w1"), "True Active: Connected", "W-I58: made again: connected again");
+	is_str(active(w, "w1"), "True Active: Connected", "W-I57: made again: connected again");
 	w_free(w);
 }
 
@@ -190,13 +190,13 @@ static void shared(void)
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://c:6443")));
 	log = w_take(w);
 	ok(strstr(log, "/w1 secret=profile:p1 ") && strstr(log, "/w2 secret=profile:p1 "),
-	   "W-I60: a profile of two clusters");
+	   "W-I57: a profile of two clusters");
 	put_profile(w, "kueue-system", "p2", NEW_LIST(CORP("https://e:6443")));
 	is_str(w_take_work(w), "", "one that nobody refers to");
 	use_profile(w, "w2", "p2");
 	log = w_take(w);
 	ok(strstr(log, "/w2 secret=profile:p2 ") && !strstr(log, "/w1 secret="),
-	   "W-I61: a cluster takes another profile");
+	   "W-I57: a cluster takes another profile");
 	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
 		"{\"spec\":{\"clusterSource\":{\"clusterProfileRef\":null,\"kubeConfig\":{"
 		"\"location\":\"w2\",\"locationType\":\"Secret\"}}}}");

@@ -97,7 +97,7 @@ struct world {
 	bool has_profiles;      /* multiKueue.clusterProfile is there */
 	const mk_str *providers;
 	size_t n_providers;
-	char counts[4096];      /* what the engine counted, one line each */
+	char counts[4096]; /* what the engine counted, one line each */
 };
 
 static char *w_dup(mk_str s)
