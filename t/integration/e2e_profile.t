@@ -100,7 +100,11 @@ lend t2
 submit mgr two 300 "$OURS" >/dev/null
 fleet_until 40 complete two
 ok $? "a token that is refused: the program gives another, and the next job runs"
-answer "$(field w1-token.kubeconfig token)"
+pem() { # KEY: of w1's kubeconfig with a client certificate, as JSON
+	field w1.kubeconfig "$1" | base64 -d | jq -Rs .
+}
+printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"clientCertificateData":%s,"clientKeyData":%s}}\n' \
+	"$(pem client-certificate-data)" "$(pem client-key-data)" >"$dir/answer.tmp" && mv "$dir/answer.tmp" "$dir/answer"
 renewed() {
 	[ "$(asked)" -ge 3 ]
 }
@@ -109,7 +113,7 @@ ok $? "one that is about to expire is renewed"
 lend none
 submit mgr three 300 "$OURS" >/dev/null
 fleet_until 40 complete three
-ok $? "and what came is used"
+ok $? "and what came, a certificate, is used"
 is "$(told ClientConnectionFailed)" "$before" "nobody noticed any of this: the link never went down"
 
 # The way changes while the program is broken.
@@ -118,6 +122,7 @@ status "$server" b
 fleet_until 20 reason_is ClientConnectionFailed \
 	"getting credentials: exec: executable $dir/give failed with exit code 3: \"no luck\""
 ok $? "a program that fails: its end and what it said are in the condition"
+answer "$(field w1-token.kubeconfig token)"
 rm "$dir/broken"
 fleet_until 30 reason_is Active
 ok $? "it works again: connected"

@@ -138,7 +138,7 @@ refusals()
 done_testing()
 {
 	if [ -n "${daemon_ran:-}" ]; then
-		is "$(refusals)" "" "no request was refused"
+		is "$(refusals)" "" "trap_64: no request was refused"
 		# shellcheck disable=SC2086 # JUDGE is a list of options
 		is "$("$FLEET" judge ${JUDGE:-} "$WORK/history" 2>&1)" "" "what must hold at every moment did"
 	fi

@@ -421,6 +421,47 @@ static void test_token_file(void)
 	unlink(path);
 }
 
+static uint32_t transport_connects(void)
+{
+	struct transport_stats s;
+
+	transport_curl_get_stats(tc, &s);
+	return (uint32_t)s.connects;
+}
+
+static void test_renew(void)
+{
+	struct endpoint e = endpoint();
+	uint32_t opens;
+	struct mk_err err;
+
+	start();
+	is_int(tr->renew(tr->ctx, 1, &e, NULL), MK_BUG, "what is not open cannot be renewed");
+	e.token = STR("old");
+	open1(&e, NULL);
+	srv.token = "Bearer old";
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 1);
+	until(&seen[1].ends, 1);
+	is_int(seen[1].status, 200, "a cluster with a token");
+	opens = transport_connects();
+	srv.token = "Bearer new";
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 2);
+	e.token = STR("new");
+	is_int(tr->renew(tr->ctx, 1, &e, NULL), MK_OK, "gets another one");
+	until(&seen[2].ends, 1);
+	is_int(seen[2].status, 200, "which a request that is under way is sent again with");
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 3);
+	until(&seen[3].ends, 1);
+	is_int(seen[3].status, 200, "and the next ones at once");
+	is_int(transport_connects(), opens, "on the connection that is there");
+	e.token = STR("a\nb");
+	is_int(tr->renew(tr->ctx, 1, &e, &err), MK_INVALID, "a token with a line break");
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 4);
+	until(&seen[4].ends, 1);
+	is_int(seen[4].status, 200, "is not taken");
+	transport_curl_free(tc);
+}
+
 int main(void)
 {
 	loop = loop_new(NULL);
@@ -434,6 +475,7 @@ int main(void)
 	test_open();
 	test_fence_and_reset();
 	test_token_file();
+	test_renew();
 	h2_server_stop(&srv);
 	turns(2);
 	loop_free(loop);
