@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The manifests of conf/ fit each other, the configuration beside them, and the command line. Run from the root. */
+#include "core/base/yaml.h"
+#include "core/daemon/config.h"
+#include "core/daemon/options.h"
+#include "t/tap.h"
+
+enum { GRACE_S = 25 }; /* what the daemon takes to end: requests under way, then the lease */
+
+static struct arena a;
+
+static mk_str read_file(const char *name)
+{
+	mk_str path = arena_printf(&a, "conf/%s", name);
+	FILE *f = fopen(path.p, "r");
+	char *text = arena_alloc(&a, 256 * 1024);
+	size_t n = 0;
+
+	if (f) {
+		n = fread(text, 1, 256 * 1024 - 1, f);
+		fclose(f);
+	}
+	return (mk_str){text, n};
+}
+
+/* The documents of a file; NULL and a word when it cannot be read. */
+static struct json *documents(const char *name)
+{
+	struct mk_err err = {.msg = "there is none"};
+	mk_str text = read_file(name);
+	struct json *docs = NULL;
+
+	if (text.n == 0 || yaml_documents(&a, text, NULL, &docs, &err) != MK_OK) {
+		printf("# conf/%s: %s\n", name, err.msg);
+		return NULL;
+	}
+	return docs;
+}
+
+/* The object of a kind among all that kustomization.yaml names. */
+static struct json *find(const struct json *kustomization, const char *kind)
+{
+	struct json_iter files = json_iter(json_get(kustomization, "resources"));
+
+	while (json_next(&files)) {
+		struct json_iter docs = json_iter(documents(json_str(files.val).p));
+
+		while (json_next(&docs)) {
+			if (str_is(json_str(json_get(docs.val, "kind")), kind)) {
+				return docs.val;
+			}
+		}
+	}
+	return NULL;
+}
+
+static void check_files(const struct json *kustomization)
+{
+	struct json_iter files = json_iter(json_get(kustomization, "resources"));
+	size_t good = 0;
+
+	while (json_next(&files)) {
+		struct json_iter docs = json_iter(documents(json_str(files.val).p));
+		bool all = json_len(docs.container) > 0;
+
+		while (json_next(&docs)) {
+			mk_str ns = json_str_at(docs.val, "/metadata/namespace");
+
+			all = all && json_str(json_get(docs.val, "apiVersion")).n > 0 &&
+			      json_str_at(docs.val, "/metadata/name").n > 0 &&
+			      (ns.n > 0 ||
+			       str_starts(json_str(json_get(docs.val, "kind")), STR("Cluster")));
+		}
+		good += all;
+	}
+	is_int((int64_t)good, (int64_t)json_len(json_get(kustomization, "resources")),
+	       "C-7.3: every file is there and says what and where its objects are");
+	is_str(json_str_at(kustomization, "/images/0/newTag").p, MK_VERSION,
+	       "the image is that of this version");
+}
+
+static void check_command(const struct json *kustomization, const struct json *container,
+			  const struct json *pod)
+{
+	char *argv[16] = {NULL};
+	int argc = 0;
+	struct json_iter args = json_iter(json_get(container, "args"));
+	struct options o = {.config = ""};
+	struct mk_err err = {.msg = ""};
+	mk_str mount = json_str_at(container, "/volumeMounts/0/mountPath");
+	mk_str generated = json_str_at(kustomization, "/configMapGenerator/0/files/0");
+
+	argv[argc++] = (char *)(uintptr_t) "multikueued";
+	while (argc < 15 && json_next(&args)) {
+		argv[argc++] = (char *)(uintptr_t)json_str(args.val).p;
+	}
+	is_int(options_parse(argc, argv, &o, &err), MK_OK, "the daemon knows its arguments");
+	is_str(o.config, arena_printf(&a, "%.*s/config.yaml", STR_ARG(mount)).p,
+	       "the configuration is where the volume is");
+	is_str(generated.p, "config.yaml=multikueued.yaml", "by the name that the ConfigMap has");
+	ok(str_eq(json_str_at(kustomization, "/configMapGenerator/0/name"),
+		  json_str_at(pod, "/volumes/0/configMap/name")),
+	   "and the volume is the ConfigMap");
+}
+
+static const struct json *port_of(const struct json *container, const char *name)
+{
+	struct json_iter it = json_iter(json_get(container, "ports"));
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "name")), name)) {
+			return json_get(it.val, "containerPort");
+		}
+	}
+	return NULL;
+}
+
+static void check_ports(const struct json *container)
+{
+	struct config_problems problems;
+	struct config c;
+	struct mk_err err = {.msg = ""};
+	struct config_input in = {.text = read_file("multikueued.yaml")};
+	mk_str health, metrics;
+
+	if (!ok(config_load(&a, &in, &c, &problems, &err) == MK_OK, "the configuration is good")) {
+		return;
+	}
+	health = arena_printf(&a, ":%d", (int)json_int(port_of(container, "health"), 0));
+	metrics = arena_printf(&a, ":%d", (int)json_int(port_of(container, "metrics"), 0));
+	ok(str_eq(health, c.health_bind_address), "it has the port of the probes");
+	ok(str_eq(metrics, c.metrics_bind_address), "that of the metrics");
+	is_int(json_int(port_of(container, "webhook"), 0), c.webhook_port, "that of the webhook");
+	ok(str_is(json_str_at(container, "/livenessProbe/httpGet/port"), "health") &&
+		   str_is(json_str_at(container, "/readinessProbe/httpGet/port"), "health") &&
+		   str_eq(json_str_at(container, "/livenessProbe/httpGet/path"),
+			  c.liveness_endpoint) &&
+		   str_eq(json_str_at(container, "/readinessProbe/httpGet/path"),
+			  c.readiness_endpoint),
+	   "and the paths that are probed");
+}
+
+static void check_labels(const struct json *kustomization, const struct json *deployment)
+{
+	static const struct {
+		const char *kind, *selector;
+	} rows[] = {{"PodDisruptionBudget", "/spec/selector/matchLabels"},
+		    {"Service", "/spec/selector"},
+		    {"NetworkPolicy", "/spec/podSelector/matchLabels"},
+		    {"Deployment", "/spec/selector/matchLabels"}};
+	const struct json *labels = json_at(deployment, "/spec/template/metadata/labels");
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct json *o = find(kustomization, rows[i].kind);
+
+		ok(labels && json_equal(json_at(o, rows[i].selector), labels),
+		   arena_printf(&a, "a %s is about these pods", rows[i].kind).p);
+	}
+}
+
+/* What must be so for a node to be drained, and for a leader to leave in order. */
+static void check_ends(const struct json *kustomization, const struct json *deployment)
+{
+	const struct json *pdb = find(kustomization, "PodDisruptionBudget");
+	const struct json *pod = json_at(deployment, "/spec/template/spec");
+	int64_t replicas = json_int(json_at(deployment, "/spec/replicas"), 1);
+
+	is_int(replicas, 2, "two replicas");
+	ok(json_int(json_at(pdb, "/spec/minAvailable"), 99) == replicas - 1,
+	   "one of them may be disturbed");
+	ok(json_int(json_get(pod, "terminationGracePeriodSeconds"), 0) > GRACE_S,
+	   "one that ends has the time it needs");
+	ok(str_eq(json_str(json_get(pod, "serviceAccountName")),
+		  json_str_at(find(kustomization, "ServiceAccount"), "/metadata/name")),
+	   "their account is the one that has the rights");
+	ok(json_bool(json_at(pod, "/securityContext/runAsNonRoot")) &&
+		   json_bool(json_at(pod, "/containers/0/securityContext/readOnlyRootFilesystem")),
+	   "they run without privileges");
+}
+
+int main(void)
+{
+	struct json *kustomization, *deployment, *container;
+
+	arena_init(&a, 0);
+	kustomization = json_elem(documents("kustomization.yaml"), 0);
+	deployment = find(kustomization, "Deployment");
+	container = json_at(deployment, "/spec/template/spec/containers/0");
+	if (ok(container != NULL, "there is a Deployment")) {
+		check_files(kustomization);
+		check_command(kustomization, container, json_at(deployment, "/spec/template/spec"));
+		check_ports(container);
+		check_labels(kustomization, deployment);
+		check_ends(kustomization, deployment);
+	}
+	arena_done(&a);
+	return done_testing();
+}
