@@ -27,8 +27,9 @@
 
 /* Caps and constants, all in one place. Times in ms. */
 enum {
-	CALLS_MAX = 262144,              /* requests at once, over all clusters */
-	LINKS_MAX = 16384,               /* clusters */
+	CALLS_MAX = 262144, /* requests at once, over all clusters */
+	LINKS_MAX = 16384,  /* clusters */
+	JOINS_MAX = 32,     /* workers that answered and are being read in, at once: others wait */
 	BODY_MAX = JSON_MAX_SIZE,        /* an answer that is not a watch */
 	SECRETS_MAX = 16384,             /* Secrets whose kubeconfig is kept */
 	SCRATCH_MAX = 128 * 1024 * 1024, /* parsed form of one internal answer */
@@ -158,9 +159,11 @@ struct link {
 	int64_t loss_ms; /* first loss of the streak, monotonic: the wall clock may be set; -1 = none */
 	int64_t suspect_ms; /* a stream was lost then, the probe is out; -1 = none */
 	struct timer timer;
-	struct access *access; /* NULL: the kubeconfig has the credentials */
-	struct call *probe;    /* GET /version outside of connecting */
-	struct call *step;     /* /version or identity while connecting */
+	struct list_node in_queue; /* of kube.joining, while 'queued' */
+	bool queued, joins;        /* waits to be read in; is */
+	struct access *access;     /* NULL: the kubeconfig has the credentials */
+	struct call *probe;        /* GET /version outside of connecting */
+	struct call *step;         /* /version or identity while connecting */
 	size_t n_discovering;
 	struct discovery_slot *discovery; /* per API group of kube */
 	struct kind_state *kinds;
@@ -189,7 +192,8 @@ void link_discovered(struct kube *k, struct link *l); /* every group answered wh
 void link_check_up(struct kube *k, struct link *l);   /* a watch became ready */
 void link_new_epoch(struct kube *k, struct link *l);
 void link_secrets_synced(struct kube *k);
-void link_arm(struct kube *k, struct link *l); /* sets the timer by phase */
+void link_join_next(struct kube *k, void *ctx); /* of kube.join_timer */
+void link_arm(struct kube *k, struct link *l);  /* sets the timer by phase */
 
 /* --- credentials of programs ----------------------------------------------------------------------- */
 /*
@@ -342,6 +346,9 @@ struct kube {
 	struct heap timers;
 	struct link **links; /* by ascending id */
 	size_t n_links, links_size;
+	struct list_node joining; /* workers that wait, in the order of their answers */
+	struct timer join_timer;  /* a place is free */
+	unsigned n_joins;
 	struct call **slots; /* token → call */
 	uint32_t *free_slots;
 	uint32_t n_slots, n_free, n_calls;

@@ -49,9 +49,15 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 	rng_init(&k->rng, o->seed);
 	arena_init(&k->scratch, SCRATCH_MAX);
 	heap_init(&k->timers);
+	list_init(&k->joining);
 	list_init(&k->dead);
 	secret_init(&k->secrets);
 	find_groups(k);
+	if (!timer_init(k, &k->join_timer, link_join_next, NULL)) {
+		kube_free(k);
+		err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+		return NULL;
+	}
 	return k;
 }
 

@@ -27,6 +27,7 @@ struct link *link_new(struct kube *k, cluster_id id)
 	}
 	l->k = k;
 	l->id = id;
+	list_init(&l->in_queue);
 	list_init(&l->calls);
 	list_init(&l->watches);
 	l->kinds = mk_calloc(k->kinds->n, sizeof(*l->kinds));
@@ -70,8 +71,28 @@ static void stop_own(struct kube *k, struct link *l)
 	}
 }
 
+/*
+ * A manager that starts with a thousand workers must not hold a thousand lists at once. Who has not answered yet waits
+ * for nobody and keeps nobody waiting.
+ */
+static void leave_queue(struct kube *k, struct link *l)
+{
+	if (l->queued) {
+		list_del(&l->in_queue);
+		l->queued = false;
+	}
+	if (l->joins) {
+		l->joins = false;
+		k->n_joins--;
+		timer_set(k, &k->join_timer, k->mono_ms);
+	}
+}
+
 static void set_phase(struct kube *k, struct link *l, enum link_phase phase)
 {
+	if (phase == PHASE_IDLE || phase == PHASE_VERSION || phase == PHASE_UP) {
+		leave_queue(k, l);
+	}
 	l->phase = phase;
 	l->phase_ms = k->mono_ms;
 	link_arm(k, l);
@@ -150,6 +171,7 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 	if (http == 403 && l->denied >= DENIED_SOON) {
 		delay = DENIED_RETRY_MS / 2 + rng_range(&k->rng, 0, DENIED_RETRY_MS / 2);
 	}
+	leave_queue(k, l);
 	l->phase = PHASE_WAIT;
 	l->phase_ms = k->mono_ms;
 	timer_set(k, &l->timer, k->mono_ms + delay);
@@ -336,6 +358,29 @@ static bool fail_by_answer(struct kube *k, struct link *l, const struct answer *
 	return true;
 }
 
+static void join(struct kube *k, struct link *l)
+{
+	l->queued = false;
+	l->joins = true;
+	k->n_joins++;
+	set_phase(k, l, PHASE_IDENTITY);
+	if (!get(k, l, STR("/api/v1/namespaces/kube-system"), TRANSPORT_READ, STEP_TIMEOUT_MS,
+		 on_identity, &l->step)) {
+		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+	}
+}
+
+void link_join_next(struct kube *k, void *ctx)
+{
+	(void)ctx;
+	while (k->n_joins < JOINS_MAX && !list_empty(&k->joining)) {
+		struct link *l = LIST_ENTRY(k->joining.next, struct link, in_queue);
+
+		list_del(&l->in_queue);
+		join(k, l);
+	}
+}
+
 static void on_version(struct kube *k, void *ctx, const struct answer *an)
 {
 	struct link *l = ctx;
@@ -344,10 +389,11 @@ static void on_version(struct kube *k, void *ctx, const struct answer *an)
 	if (fail_by_answer(k, l, an)) {
 		return;
 	}
-	set_phase(k, l, PHASE_IDENTITY);
-	if (!get(k, l, STR("/api/v1/namespaces/kube-system"), TRANSPORT_READ, STEP_TIMEOUT_MS,
-		 on_identity, &l->step)) {
-		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+	if (l->id == CLUSTER_MANAGER || (k->n_joins < JOINS_MAX && list_empty(&k->joining))) {
+		join(k, l);
+	} else {
+		l->queued = true;
+		list_add_tail(&k->joining, &l->in_queue);
 	}
 }
 

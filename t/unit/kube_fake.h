@@ -10,7 +10,10 @@
 #include "core/kube/kube.h"
 #include "t/tap.h"
 
-enum { FAKE_MAX = 512 };
+#ifndef FAKE_CLUSTERS
+#define FAKE_CLUSTERS 16
+#define FAKE_MAX 512 /* calls, ever */
+#endif
 
 struct fake_call {
 	bool open, cancelled;
@@ -26,8 +29,8 @@ struct fake {
 	struct fake_call calls[FAKE_MAX];
 	size_t n;
 	int opens, closes, resets;
-	bool is_open[16];
-	char host[16][256];
+	bool is_open[FAKE_CLUSTERS];
+	char host[FAKE_CLUSTERS][256];
 	enum mk_code open_code, send_code;
 	struct kube *k;
 	const struct transport_sink *sink;
@@ -37,8 +40,8 @@ struct fake {
 	int64_t mono, wall;
 	struct transport transport;
 	int renews;
-	char token[16][256]; /* that a cluster is open with */
-	uint64_t run;        /* the program that runs, 0 none */
+	char token[FAKE_CLUSTERS][256]; /* that a cluster is open with */
+	uint64_t run;                   /* the program that runs, 0 none */
 	int runs;
 	char program[2048]; /* its command, arguments and variables, a line each */
 	bool no_program;    /* none can be started */
