@@ -32,6 +32,7 @@ old='{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{"
 is "$(review /Pod UPDATE "$pod" "$old" | ask "$one" | patch_in)" \
 	'[{"op":"add","path":"/spec/schedulingGates","value":[{"name":"kueue.x-k8s.io/admission"}]},{"op":"remove","path":"/spec/nodeSelector"}]' \
 	"a pod keeps its gate"
+WEBHOOK_MORE="tls: {minVersion: VersionTLS13}"
 fleet_manager two
 two=$MANAGER_PORT
 fleet_until 20 ready "$two"
@@ -112,6 +113,13 @@ curl -sS --max-time 5 "http://127.0.0.1:$((two + 1))/mutate" >/dev/null 2>&1
 ok $((!$?)) "plain HTTP is refused"
 openssl s_client -connect "127.0.0.1:$((two + 1))" -tls1_1 </dev/null >"$dir/tls11" 2>&1
 ok $((!$?)) "so is TLS 1.1"
+speaks() { # PORT VERSION: does the webhook of that daemon?
+	openssl s_client -connect "127.0.0.1:$(($1 + 1))" "-$2" </dev/null >"$dir/speaks" 2>&1
+}
+speaks "$two" tls1_3
+ok $? "TLS 1.3 is spoken"
+speaks "$two" tls1_2
+ok $((!$?)) "C-8.12: and TLS 1.2 is not, where the configuration says so"
 # Clients that stay: one with half a request, the others with nothing behind their handshake.
 slow=
 mkfifo "$dir/half"
@@ -148,7 +156,9 @@ version 1
 version 2
 swap 1
 ln -s ..data/tls.crt ..data/tls.key "$certs"
-WEBHOOK_MORE="  certDir: $certs"
+WEBHOOK_MORE="  certDir: $certs
+tls: {minVersion: VersionTLS13}
+featureGates: {TLSOptions: false}"
 fleet_kubesim --log "$dir/requests2" && fleet_manager files
 ok $? "a fleet with certificates from files is up"
 port=$MANAGER_PORT
@@ -158,6 +168,8 @@ shown() {
 	openssl s_client -connect "127.0.0.1:$((port + 1))" </dev/null 2>/dev/null | sed -n 's/.*subject=CN *= *//p'
 }
 is "$(shown)" v1 "the first certificate is shown"
+speaks "$port" tls1_2
+ok $? "without the gate TLSOptions the section tls counts for nothing"
 cat "$certs/v1/tls.crt" "$certs/v2/tls.crt" >"$dir/ca.crt"
 job user-queue >"$dir/review"
 rm -f "$dir/stop"
