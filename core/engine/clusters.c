@@ -8,6 +8,8 @@
 #include "core/engine/source.h"
 #include "core/engine/state.h"
 
+enum { CLASH_QUIET_MS = 10 * 60 * 1000 };
+
 struct cluster *cluster_make(struct engine *e, mk_str name)
 {
 	struct cluster *c = cluster_named(e, name), **more;
@@ -30,6 +32,7 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 	}
 	c->id = (cluster_id)e->n_clusters;
 	c->lost_at = INT64_MAX;
+	c->clash_at = INT64_MIN;
 	queue_item_init(&c->item, ITEM_CLUSTER, (mk_str){NULL, 0});
 	e->clusters[e->n_clusters++] = c;
 	return c;
@@ -49,6 +52,94 @@ void cluster_know(struct engine *e, struct cluster *c, mk_str identity)
 	source_down(e, c, STR("BadKubeConfig"),
 		    STR("the kubeconfig leads to the manager's own cluster"));
 	queue_add(&e->queue, &c->item);
+}
+
+/* --- another manager with our origin ------------------------------------------------------------------ */
+
+static bool is_anothers(const struct engine *e, const struct facts *f)
+{
+	return facts_is(f, F_ORIGIN) && f->s[S_MANAGER_ID].n > 0 &&
+	       !str_is(f->s[S_MANAGER_ID], e->manager_id);
+}
+
+void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f)
+{
+	bool first = c && c->clash_at == INT64_MIN;
+
+	if (!c || !is_anothers(e, f)) {
+		return;
+	}
+	if (!c->clash && !keep_str(&c->clash, f->s[S_MANAGER_ID])) {
+		say_no_memory(e);
+		return;
+	}
+	c->clash_at = e->now;
+	if (first) {
+		queue_add(&e->queue, &c->item);
+	}
+}
+
+/* Objects that stay without a change are no news: they are looked for before all is said to be well. */
+static void look_for_others(struct engine *e, struct cluster *c)
+{
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		const struct table *t = c->tables[i];
+
+		if (!t) {
+			continue;
+		}
+		for (LIST_EACH(n, &t->records)) {
+			const struct record *r = LIST_ENTRY(n, struct record, node);
+
+			if (r->present && is_anothers(e, r->facts)) {
+				c->clash_at = e->now;
+				return;
+			}
+		}
+	}
+}
+
+/* Both leave each other's objects alone; but of two jobs with one name one waits for the other, so people must know. */
+static void clash(struct engine *e, struct cluster *c, struct record *r)
+{
+	struct cond cond = {.type = NAME_ORIGIN_CLASH,
+			    .alarm = true,
+			    .reason = STR("NoOtherManager"),
+			    .message = STR("No object of another manager with this origin was seen "
+					   "for ten minutes"),
+			    .since_wall_ms = e->wall};
+
+	if (!c->clash_known) {
+		c->clash_known = true;
+		if (c->clash_at == INT64_MIN && cond_is_true(e, r, NAME_ORIGIN_CLASH)) {
+			c->clash_at = e->now;
+		}
+	}
+	if (c->clash_at == INT64_MIN) {
+		return;
+	}
+	if (e->now - c->clash_at >= CLASH_QUIET_MS && cluster_up(c)) {
+		look_for_others(e, c);
+	}
+	cond.status = e->now - c->clash_at < CLASH_QUIET_MS || !cluster_up(c);
+	if (!cond.status) {
+		cond_write(e, r, &c->item, &cond, R_CLUSTER);
+		if (!cond_is_true(e, r, NAME_ORIGIN_CLASH)) {
+			c->clash_at = INT64_MIN;
+		}
+		return;
+	}
+	queue_add_at(&e->queue, &c->item, e->now + CLASH_QUIET_MS);
+	if (!c->clash) {
+		return; /* an earlier process knew whose they were, and said so */
+	}
+	cond.reason = STR("AnotherManager");
+	cond.message = arena_printf(&e->scratch,
+				    "There are objects with the origin \"%.*s\" that another "
+				    "manager made (%s); they are left alone. Each manager needs an "
+				    "origin of its own (multiKueue.origin)",
+				    STR_ARG(e->o.origin), c->clash);
+	cond_write(e, r, &c->item, &cond, R_CLUSTER);
 }
 
 static void condition(struct engine *e, struct cluster *c, struct record *r)
@@ -110,6 +201,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 	}
 	watch_tell_queues(e, c);
 	condition(e, c, r);
+	clash(e, c, r);
 	if (e->no_memory) {
 		queue_add(&e->queue, &c->item);
 	}

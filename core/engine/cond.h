@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our one condition of MultiKueueClusters and AdmissionChecks (Active) and of ClusterQueues. */
+/* Conditions of ours: Active of MultiKueueClusters and AdmissionChecks, OriginClash of clusters, one of ClusterQueues. */
 #ifndef MK_ENGINE_COND_H
 #define MK_ENGINE_COND_H
 
@@ -8,6 +8,7 @@
 struct cond {
 	const char *type; /* NULL: "Active" */
 	bool status;
+	bool alarm; /* True is the bad news */
 	mk_str reason, message;
 	int64_t since_wall_ms; /* lastTransitionTime when the status changes */
 };
@@ -22,5 +23,8 @@ void cond_write(struct engine *e, struct record *r, struct queue_item *item, con
 /* Takes the condition of this type away, when there is one. */
 void cond_remove(struct engine *e, struct record *r, struct queue_item *item, const char *type,
 		 enum rule rule);
+
+/* Does the object have the condition, and is it True? */
+bool cond_is_true(struct engine *e, const struct record *r, const char *type);
 
 #endif

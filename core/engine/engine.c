@@ -83,6 +83,7 @@ static void cluster_free(struct engine *e, struct cluster *c)
 	mk_free(c->secret);
 	mk_free(c->file);
 	mk_free(c->identity);
+	mk_free(c->clash);
 	mk_free(c->text);
 	mk_free(c->reason);
 	mk_free(c);

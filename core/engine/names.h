@@ -29,6 +29,7 @@
 #define NAME_SPEC_HASH "multikueued.io/spec-hash" /* of the local spec that a clone was made from */
 #define NAME_OUR_OWNER_KIND "multikueued.io/owner-kind" /* "batch/v1, Kind=Job" */
 #define NAME_OUR_OWNER_NAME "multikueued.io/owner-name"
+#define NAME_ORIGIN_CLASH "multikueued.io/OriginClash" /* condition of a MultiKueueCluster */
 #define NAME_DISPATCHER "multikueued.io/dispatcher" /* on an AdmissionCheck or a MultiKueueConfig */
 
 #endif

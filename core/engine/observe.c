@@ -264,6 +264,9 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	if (siblings) {
 		touch_siblings(e, r);
 	}
+	if (t->cluster != CLUSTER_MANAGER) {
+		cluster_clash(e, cluster_get(e, t->cluster), f);
+	}
 }
 
 static void observed(struct engine *e, struct table *t, const struct event *ev)

@@ -113,6 +113,9 @@ struct cluster {
 	size_t gc_spent;     /* deletes of unconfirmed garbage in this interval */
 	size_t gc_most;      /* objects there in this interval */
 	bool gc_said;        /* ... and people were told that some wait */
+	int64_t clash_at;    /* an object of another manager was seen there last; INT64_MIN never */
+	bool clash_known;    /* ... or it is known whether an earlier process saw one */
+	char *clash;         /* that manager */
 	bool glance;         /* jobs without clones are to be looked for, see watch_glance */
 	struct table *tables[KIND_MAX];
 };
@@ -343,6 +346,8 @@ void watch_sweep(struct engine *e);
 void watch_use(struct engine *e, cluster_id c, uint16_t kind, bool *counted, bool wanted);
 void cluster_forget(struct engine *e, struct cluster *c);
 struct cluster *cluster_make(struct engine *e, mk_str name);
+/* Looks at an object that was seen there: another manager's with our origin? */
+void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f);
 /* The link led to the cluster with this identity ("" hidden): the manager's own is no worker. */
 void cluster_know(struct engine *e, struct cluster *c, mk_str identity);
 

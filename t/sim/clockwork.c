@@ -102,12 +102,10 @@ static void process_turn(const struct sim *s, struct proc *p, int64_t *due_at,
 	}
 }
 
-static void process_msg(struct sim *s, struct msg *m)
+/* What travels between processes and servers. */
+static void wire_msg(struct sim *s, struct msg *m)
 {
-	switch (m->type) {
-	case M_LEAVE:
-		wire_leave(s, m);
-		return; /* it goes on as M_ARRIVE */
+	switch ((int)m->type) {
 	case M_ARRIVE:
 		wire_arrive(s, m);
 		break;
@@ -123,17 +121,26 @@ static void process_msg(struct sim *s, struct msg *m)
 	case M_STREAM_END:
 		wire_stream_end(s, m);
 		break;
-	case M_RUN:
-		process_turn(s, m->proc, &m->proc->run_at, proc_run);
-		break;
-	case M_LEASE:
-		process_turn(s, m->proc, &m->proc->lease_at, proc_lease);
-		break;
 	case M_LEASE_ARRIVE:
 		proc_lease_arrive(s, m);
 		break;
 	case M_LEASE_REPLY:
 		proc_lease_reply(s, m);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What processes and servers do by themselves. */
+static void turn_msg(struct sim *s, const struct msg *m)
+{
+	switch ((int)m->type) {
+	case M_RUN:
+		process_turn(s, m->proc, &m->proc->run_at, proc_run);
+		break;
+	case M_LEASE:
+		process_turn(s, m->proc, &m->proc->lease_at, proc_lease);
 		break;
 	case M_START:
 		if (!m->proc->alive) {
@@ -149,6 +156,15 @@ static void process_msg(struct sim *s, struct msg *m)
 	case M_WATCHES:
 		plane_watches(m->plane);
 		break;
+	default:
+		break;
+	}
+}
+
+/* What people do and what befalls them. */
+static void people_msg(struct sim *s, const struct msg *m)
+{
+	switch ((int)m->type) {
 	case M_USER:
 		user_turn(s, m->index, (enum user_turn)m->status);
 		break;
@@ -158,7 +174,29 @@ static void process_msg(struct sim *s, struct msg *m)
 	case M_FAULT_OVER:
 		fault_over(s, m->index);
 		break;
+	case M_CHURN:
+		churn_turn(s, m->index);
+		break;
+	case M_DISPATCH:
+		churn_dispatch(s);
+		break;
+	case M_RECOUNT:
+		check_recount(s, m->index);
+		break;
+	default:
+		break;
 	}
+}
+
+static void process_msg(struct sim *s, struct msg *m)
+{
+	if (m->type == M_LEAVE) {
+		wire_leave(s, m);
+		return; /* it goes on as M_ARRIVE */
+	}
+	wire_msg(s, m);
+	turn_msg(s, m);
+	people_msg(s, m);
 	msg_free(m);
 }
 

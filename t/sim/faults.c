@@ -22,6 +22,30 @@ const char *const fault_names[FAULT_N] = {
 	[FAULT_ERROR] = "503",
 	[FAULT_CLOCK] = "wall clock jumps",
 	[FAULT_SECRET] = "kubeconfig rewritten",
+	[FAULT_HOLD] = "queue drained",
+	[FAULT_CLONE_OFF] = "clone deactivated",
+	[FAULT_CLONES_DROPPED] = "clones deleted by others",
+	[FAULT_JOBS_DROPPED] = "remote jobs deleted by others",
+	[FAULT_CONFIG] = "cluster leaves the config",
+	[FAULT_CHECK] = "check names another config",
+	[FAULT_UNCHECK] = "check deleted",
+	[FAULT_CLUSTER] = "cluster object deleted",
+	[FAULT_PRIORITY] = "priorities change",
+	[FAULT_PAUSE] = "Workload deactivated",
+	[FAULT_WORKLOAD_DROPPED] = "Workload made anew",
+	[FAULT_QUEUE_NAME] = "spec edited",
+	[FAULT_CLEARED] = "clusterName cleared",
+	[FAULT_UNREADY] = "check taken back",
+	[FAULT_SHAPE] = "webhook reshapes jobs",
+	[FAULT_REWRITE] = "webhook rewrites clones",
+	[FAULT_TOPOLOGY] = "topology decided late",
+	[FAULT_NOTE] = "forwarded field changes",
+	[FAULT_NO_DISPATCHER] = "unknown dispatcher",
+	[FAULT_TUG] = "nominations undone",
+	[FAULT_MOODY] = "plugin fails",
+	[FAULT_NO_PLUGIN] = "daemons without adapter",
+	[FAULT_LAG] = "lagging server",
+	[FAULT_RESTORE] = "restore from a snapshot",
 };
 
 void faults_init(struct sim *s)
@@ -34,7 +58,7 @@ void faults_init(struct sim *s)
 		struct fault *f = &s->fault[i];
 		struct msg *m = msg_new(s, M_FAULT);
 
-		f->type = (enum fault_type)rng_below(&s->rng, FAULT_N);
+		f->type = (enum fault_type)rng_below(&s->rng, FAULT_CHURN);
 		f->at = rng_range(&s->rng, 500, 70000);
 		f->until = f->at + rng_range(&s->rng, 300, 45000);
 		f->plane = (size_t)rng_below(&s->rng, s->n_planes);
@@ -42,13 +66,7 @@ void faults_init(struct sim *s)
 		m->index = i;
 		schedule(s, m, f->at);
 	}
-}
-
-static void end_streams(struct sim *s, struct plane *p, enum transport_end end)
-{
-	for (LIST_EACH_SAFE(n, &p->streams)) {
-		stream_end(s, LIST_ENTRY(n, struct stream, node), end);
-	}
+	churn_init(s);
 }
 
 static void restart_later(struct sim *s, struct proc *p, int64_t at)
@@ -74,7 +92,7 @@ static void set(struct sim *s, struct fault *f, bool on)
 	struct plane *p = &s->plane[f->plane];
 
 	f->on = on;
-	switch (f->type) {
+	switch ((int)f->type) {
 	case FAULT_SLOW:
 		p->slow = on;
 		break;
@@ -106,19 +124,13 @@ static void set(struct sim *s, struct fault *f, bool on)
 		s->proc[f->proc].wall_step += on ? 3600 * 1000 : -3600 * 1000;
 		break;
 	case FAULT_SECRET:
-		if (f->plane > 0) {
+		if (is_worker(p)) {
 			/* First another token, or nonsense; in the end something good again. */
 			plane_secret(s, f->plane, on && f->at % 2 == 0);
 		}
 		break;
-	case FAULT_END:
-	case FAULT_COMPACT:
-	case FAULT_RESTART:
-	case FAULT_KILL:
-	case FAULT_KILL_AT:
-	case FAULT_FREEZE:
-	case FAULT_N:
-		break;
+	default:
+		break; /* those of a moment, and churn.c's */
 	}
 }
 
@@ -132,13 +144,13 @@ static void strike(struct sim *s, struct fault *f)
 		plane_watches(p);
 	} else if (f->type == FAULT_COMPACT) {
 		ks_compact(p->store);
-		end_streams(s, p, TRANSPORT_LOST);
+		plane_end_streams(p, TRANSPORT_LOST);
 	} else if (f->type == FAULT_RESTART) {
 		ks_compact(p->store);
-		end_streams(s, p, TRANSPORT_LOST);
+		plane_end_streams(p, TRANSPORT_LOST);
 		p->refuse = true;
 	} else if (f->type == FAULT_REFUSE) {
-		end_streams(s, p, TRANSPORT_LOST);
+		plane_end_streams(p, TRANSPORT_LOST);
 	} else if (f->type == FAULT_KILL) {
 		kill_now(s, f);
 	} else if (f->type == FAULT_KILL_AT) {
@@ -150,7 +162,7 @@ static void strike(struct sim *s, struct fault *f)
 
 		proc->frozen_until = until > proc->frozen_until ? until : proc->frozen_until;
 	}
-	if (f->plane > 0 && (f->type == FAULT_REFUSE || f->type == FAULT_BLACKHOLE)) {
+	if (is_worker(p) && (f->type == FAULT_REFUSE || f->type == FAULT_BLACKHOLE)) {
 		user_deletes_one(s);
 	}
 }
@@ -167,11 +179,37 @@ void fault_begin(struct sim *s, size_t index)
 	    s->plane[f->plane].name, f->proc, (long long)f->until / 1000,
 	    (long long)f->until % 1000);
 	s->cov->faults[f->type]++;
+	check_disturbed(&s->plane[f->plane], true);
 	set(s, f, true);
-	strike(s, f);
+	if (f->type >= FAULT_CHURN) {
+		churn_begin(s, f);
+	} else {
+		strike(s, f);
+	}
 	m = msg_new(s, M_FAULT_OVER);
 	m->index = index;
 	schedule(s, m, f->until < FAULTS_END_MS ? f->until : FAULTS_END_MS);
+}
+
+/* Two faults of one type on one server end with the first; what the other set is set again. */
+static void set_others(struct sim *s, size_t index)
+{
+	const struct fault *f = &s->fault[index];
+
+	check_disturbed(&s->plane[f->plane], false);
+	for (size_t i = 0; i < s->n_faults; i++) {
+		struct fault *o = &s->fault[i];
+
+		if (!o->on || i == index) {
+			continue;
+		}
+		if (o->plane == f->plane) {
+			check_disturbed(&s->plane[f->plane], true);
+		}
+		if (o->type != FAULT_CLOCK && o->type != FAULT_SECRET) {
+			set(s, o, true);
+		}
+	}
 }
 
 void fault_over(struct sim *s, size_t index)
@@ -185,13 +223,10 @@ void fault_over(struct sim *s, size_t index)
 	}
 	if (f->type == FAULT_BLACKHOLE) {
 		/* Connections did not survive it. */
-		end_streams(s, &s->plane[f->plane], TRANSPORT_LOST);
+		plane_end_streams(&s->plane[f->plane], TRANSPORT_LOST);
 	}
-	/* Two faults of one type on one server end with the first; what the other set is set again. */
-	for (size_t i = 0; i < s->n_faults; i++) {
-		if (s->fault[i].on && i != index && s->fault[i].type != FAULT_CLOCK &&
-		    s->fault[i].type != FAULT_SECRET) {
-			set(s, &s->fault[i], true);
-		}
+	if (f->type >= FAULT_CHURN) {
+		churn_over(s, f);
 	}
+	set_others(s, index);
 }

@@ -9,99 +9,12 @@
 
 #include "t/sim/sim.h"
 
-extern const struct mk_entry mk_entry_job, mk_entry_all_at_once;
-
-static void start_world(struct sim *s)
-{
-	struct mk_err err = {0};
-
-	rng_init(&s->rng, s->seed);
-	heap_init(&s->heap);
-	arena_init(&s->arena, 0);
-	s->plug = plug_new(&err);
-	if (s->plug == NULL || plug_add(s->plug, &mk_entry_job, "", &err) != MK_OK ||
-	    plug_add(s->plug, &mk_entry_all_at_once, "", &err) != MK_OK) {
-		fprintf(stderr, "sim: %s\n", err.msg);
-		abort();
-	}
-	s->n_planes = rng_chance(&s->rng, 1, 4) ? 5 : 4;
-	for (size_t i = 0; i < s->n_planes; i++) {
-		plane_init(s, i);
-	}
-	plane_setup(s);
-	s->n_procs = s->no_faults ? 1 : 1 + (size_t)rng_below(&s->rng, 2);
-	for (size_t i = 0; i < s->n_procs; i++) {
-		struct msg *m = msg_new(s, M_START);
-
-		s->proc[i].sim = s;
-		s->proc[i].index = i;
-		wire_init(&s->proc[i]);
-		m->proc = &s->proc[i];
-		schedule(s, m, rng_range(&s->rng, 0, 3000));
-	}
-	users_init(s);
-	faults_init(s);
-}
-
-static void end_world(struct sim *s)
-{
-	struct heap_node *n;
-
-	for (size_t i = 0; i < s->n_procs; i++) {
-		proc_kill(&s->proc[i]);
-		map_done(&s->proc[i].calls);
-	}
-	for (n = heap_min(&s->heap); n != NULL; n = heap_min(&s->heap)) {
-		heap_del(&s->heap, n);
-		msg_free(HEAP_ENTRY(n, struct msg, node));
-	}
-	for (size_t i = 0; i < s->n_planes; i++) {
-		for (LIST_EACH_SAFE(st, &s->plane[i].streams)) {
-			stream_free(LIST_ENTRY(st, struct stream, node));
-		}
-		plane_done(&s->plane[i]);
-	}
-	heap_done(&s->heap);
-	plug_free(s->plug);
-	arena_done(&s->arena);
-}
-
-bool sim_run(struct sim *s)
-{
-	char why[256] = "";
-
-	start_world(s);
-	run_until(s, FAULTS_END_MS);
-	while (!s->failed && !rest_reached(s, why, sizeof(why))) {
-		if (s->now > SETTLE_MAX_MS) {
-			fail(s, "I4 no loss", "still not done: %s", why);
-			break;
-		}
-		run_until(s, s->now + 5000);
-	}
-	/* The fault-free budget (E1): 13 requests per finished workload at three workers, 2 more for a fourth. */
-	if (!s->failed && s->no_faults &&
-	    s->requests > s->n_users * (7 + 2 * (s->n_planes - 1)) + 4 * s->n_planes) {
-		fail(s, "E1 budget", "%llu requests for %zu workloads on %zu workers",
-		     (unsigned long long)s->requests, s->n_users, s->n_planes - 1);
-	}
-	if (!s->failed) {
-		rest_check(s);
-	}
-	if (!s->failed && s->steps < STEPS_MIN) {
-		fail(s, "simulation", "only %llu steps", (unsigned long long)s->steps);
-	}
-	s->cov->steps += s->steps;
-	s->cov->seeds++;
-	s->cov->workloads += s->n_users;
-	end_world(s);
-	return !s->failed;
-}
-
 struct options {
 	uint64_t seed, seeds, first, failures;
 	unsigned jobs;
-	bool single, twice, require, shrink;
+	bool single, twice, require, shrink, list;
+	const char *scenario; /* "all": each of them */
+	uint64_t size;
 };
 
 static bool one(uint64_t seed, const struct options *o, struct coverage *cov, uint64_t skip,
@@ -256,7 +169,9 @@ static void usage(FILE *f)
 	fputs("usage: sim [--seeds N] [--first F] [--jobs J] [--failures N] [--twice] "
 	      "[--require-coverage]\n"
 	      "       sim --seed N            replay one seed and tell its story\n"
-	      "       sim --seed N --shrink   which faults does the failure need?\n",
+	      "       sim --seed N --shrink   which faults does the failure need?\n"
+	      "       sim --list-scenarios\n"
+	      "       sim --scenario NAME [--size N]   a story with N jobs; 'all': each of them\n",
 	      f);
 }
 
@@ -270,6 +185,9 @@ static bool parse(int argc, char **argv, struct options *o)
 					      {"twice", no_argument, NULL, 't'},
 					      {"require-coverage", no_argument, NULL, 'c'},
 					      {"shrink", no_argument, NULL, 'k'},
+					      {"scenario", required_argument, NULL, 'S'},
+					      {"list-scenarios", no_argument, NULL, 'l'},
+					      {"size", required_argument, NULL, 'z'},
 					      {"help", no_argument, NULL, 'h'},
 					      {NULL, 0, NULL, 0}};
 	int c;
@@ -279,10 +197,18 @@ static bool parse(int argc, char **argv, struct options *o)
 		uint64_t n = 0;
 		bool number = optarg != NULL && str_u64(str_of(optarg), &n);
 
+		if (c == 'S') {
+			o->scenario = optarg;
+			continue;
+		}
 		if (optarg != NULL && !number) {
 			return false;
 		}
-		if (c == 's') {
+		if (c == 'z' && n >= 1 && n <= MAX_USERS / 2) {
+			o->size = n;
+		} else if (c == 'l') {
+			o->list = true;
+		} else if (c == 's') {
 			o->single = true;
 			o->seed = n;
 		} else if (c == 'n') {
@@ -342,6 +268,14 @@ int main(int argc, char **argv)
 	if (!parse(argc, argv, &o)) {
 		usage(stderr);
 		return 2;
+	}
+	if (o.list) {
+		scenario_list();
+		return 0;
+	}
+	if (o.scenario != NULL) {
+		return scenario_run(strcmp(o.scenario, "all") == 0 ? "" : o.scenario,
+				    (size_t)o.size);
 	}
 	if (o.single && o.shrink) {
 		return shrink(&o);

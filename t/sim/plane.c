@@ -16,28 +16,34 @@ static void on_commit(void *ctx, const struct ks_commit *c)
 	check_commit(p->sim, p, c);
 }
 
-void plane_init(struct sim *s, size_t index)
+void plane_init(struct sim *s, size_t index, struct site *site)
 {
 	struct plane *p = &s->plane[index];
 	struct ks_store_options so = {
 		.name = p->name, .seed = s->seed * 31 + index, .bookmark_ms = 60000};
-	struct ks_actors_options ao = {.role = index == 0 ? KS_MANAGER : KS_WORKER,
+	struct ks_actors_options ao = {.role = site != NULL ? KS_MANAGER : KS_WORKER,
 				       .seed = s->seed * 37 + index,
-				       .admit_delay_ms_min = 5,
-				       .admit_delay_ms_max = 400,
+				       .admit_delay_ms_min = s->admit_ms ? s->admit_ms : 5,
+				       .admit_delay_ms_max = s->admit_ms ? s->admit_ms : 400,
 				       .run_ms_min = 100,
 				       .run_ms_max = 8000,
 				       .on_commit = on_commit,
 				       .on_commit_ctx = p};
 
 	p->sim = s;
+	p->site = site;
 	p->index = index;
 	p->run_at = INT64_MAX;
-	snprintf(p->name, sizeof(p->name), index == 0 ? "mgr" : "w%zu", index);
+	p->bad_until = INT64_MIN;
+	snprintf(p->name, sizeof(p->name),
+		 site == NULL ? "w%zu"
+		 : index == 0 ? "mgr"
+			      : "mgr%zu",
+		 index);
 	list_init(&p->streams);
 	/* Some servers have a short memory, some are too old for streaming lists. */
-	so.history = rng_chance(&s->rng, 1, 4) ? 20 : 0;
-	so.no_watch_list = rng_chance(&s->rng, 1, 4);
+	so.history = rng_chance(&s->rng, 1, 4) && !s->scripted ? 20 : 0;
+	so.no_watch_list = rng_chance(&s->rng, 1, 4) && !s->scripted;
 	p->store = ks_store_new(&so);
 	p->actors = p->store ? ks_actors_new(p->store, &ao) : NULL;
 	if (p->actors == NULL) {
@@ -49,6 +55,7 @@ void plane_done(struct plane *p)
 {
 	ks_actors_free(p->actors);
 	ks_store_free(p->store);
+	ks_store_free(p->lag);
 }
 
 int plane_request(struct plane *p, const char *method, const char *target, const char *type,
@@ -69,6 +76,11 @@ int plane_request(struct plane *p, const char *method, const char *target, const
 	return resp.status;
 }
 
+int plane_merge(struct plane *p, const char *target, mk_str body)
+{
+	return plane_request(p, "PATCH", target, "application/merge-patch+json", body);
+}
+
 static void post(struct plane *p, const char *target, mk_str body)
 {
 	int status = plane_request(p, "POST", target, NULL, body);
@@ -81,12 +93,13 @@ static void post(struct plane *p, const char *target, mk_str body)
 static void setup_queues(struct plane *p, struct arena *a)
 {
 	const char *check =
-		p->index == 0
+		p->site != NULL
 			? ",\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"mk\"}]}"
 			: "";
 	/* A worker runs a few jobs at once, the manager holds quota for somewhat more than all of them. */
-	unsigned quota = p->index == 0 ? 40 : 4 + (unsigned)rng_below(&p->sim->rng, 8);
+	unsigned quota = p->site != NULL ? 40 : 4 + (unsigned)rng_below(&p->sim->rng, 8);
 
+	quota = p->sim->quota > 0 ? (p->site != NULL ? 1000000 : 3 * p->sim->quota) : quota;
 	post(p, "/api/v1/namespaces",
 	     STR("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"kube-"
 		 "system\"}}"));
@@ -129,16 +142,16 @@ void plane_secret(struct sim *s, size_t i, bool broken)
 	static const char path[] = "/api/v1/namespaces/kueue-system/secrets/w%zu";
 	mk_str data = broken ? STR("e30=") : kubeconfig(&s->arena, i, ++s->secret_version);
 
-	(void)plane_request(
-		&s->plane[0], "PATCH", arena_printf(&s->arena, path, i).p,
-		"application/merge-patch+json",
-		arena_printf(&s->arena, "{\"data\":{\"kubeconfig\":\"%.*s\"}}", STR_ARG(data)));
+	for (size_t k = 0; k < s->n_sites; k++) {
+		(void)plane_merge(&s->plane[s->site[k].home], arena_printf(&s->arena, path, i).p,
+				  arena_printf(&s->arena, "{\"data\":{\"kubeconfig\":\"%.*s\"}}",
+					       STR_ARG(data)));
+	}
 }
 
-static void setup_worker_entry(struct sim *s, size_t i)
+static void setup_worker_entry(struct sim *s, struct plane *mgr, size_t i)
 {
 	struct arena *a = &s->arena;
-	struct plane *mgr = &s->plane[0];
 	mk_str data = kubeconfig(a, i, 0);
 
 	post(mgr, "/api/v1/namespaces/kueue-system/secrets",
@@ -155,33 +168,91 @@ static void setup_worker_entry(struct sim *s, size_t i)
 			  i, i));
 }
 
-void plane_setup(struct sim *s)
+void plane_manager_objects(struct sim *s, struct site *site)
 {
 	struct arena *a = &s->arena;
+	struct plane *p = &s->plane[site->home];
 	mk_str names = STR("");
-	mk_str uid;
 
-	for (size_t i = 0; i < s->n_planes; i++) {
-		setup_queues(&s->plane[i], a);
-		if (i > 0) {
-			setup_worker_entry(s, i);
-			names = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(names),
-					     names.n ? "," : "", i);
-		}
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		setup_worker_entry(s, p, i);
+		names = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(names), names.n ? "," : "", i);
 	}
-	post(&s->plane[0], KUEUE "multikueueconfigs",
+	post(p, KUEUE "multikueueconfigs",
 	     arena_printf(a,
 			  HEAD "\"MultiKueueConfig\",\"metadata\":{\"name\":\"mkc\"},\"spec\":{"
 			       "\"clusters\":[%.*s]}}",
 			  STR_ARG(names)));
-	post(&s->plane[0], KUEUE "admissionchecks",
+	post(p, KUEUE "admissionchecks",
 	     STR(HEAD "\"AdmissionCheck\",\"metadata\":{\"name\":\"mk\"},\"spec\":{"
 		      "\"controllerName\":\"kueue.x-k8s.io/"
 		      "multikueue\",\"parameters\":{\"apiGroup\":\"kueue.x-k8s.io\",\"kind\":"
 		      "\"MultiKueueConfig\",\"name\":\"mkc\"}}}"));
-	uid = json_str_at(ks_get(s->plane[0].store, "v1/namespaces", STR(""), STR("kube-system")),
-			  "/metadata/uid");
-	snprintf(s->manager_id, sizeof(s->manager_id), "%.*s", STR_ARG(uid));
+}
+
+void plane_setup(struct sim *s)
+{
+	for (size_t i = 0; i < s->n_planes; i++) {
+		setup_queues(&s->plane[i], &s->arena);
+	}
+	for (size_t i = 0; i < s->n_sites; i++) {
+		struct site *site = &s->site[i];
+		mk_str uid;
+
+		plane_manager_objects(s, site);
+		uid = json_str_at(ks_get(s->plane[site->home].store, "v1/namespaces", STR(""),
+					 STR("kube-system")),
+				  "/metadata/uid");
+		snprintf(site->manager_id, sizeof(site->manager_id), "%.*s", STR_ARG(uid));
+	}
+}
+
+void plane_end_streams(struct plane *p, enum transport_end end)
+{
+	for (LIST_EACH_SAFE(n, &p->streams)) {
+		stream_end(p->sim, LIST_ENTRY(n, struct stream, node), end);
+	}
+}
+
+void plane_restore(struct plane *p, const struct json *snapshot)
+{
+	plane_end_streams(p, TRANSPORT_LOST);
+	if (!ks_restore(p->store, snapshot)) {
+		abort();
+	}
+	ks_actors_resync(p->actors);
+	plane_kick(p);
+}
+
+void plane_lag_from(struct plane *p, const struct json *snapshot)
+{
+	struct ks_store_options o = {
+		.name = p->name, .seed = p->sim->seed * 43 + p->index, .bookmark_ms = 60000};
+
+	p->lag = ks_store_new(&o);
+	if (p->lag == NULL || snapshot == NULL || !ks_restore(p->lag, snapshot)) {
+		abort();
+	}
+}
+
+void plane_lag(struct plane *p, bool on)
+{
+	if (on && p->lag == NULL) {
+		plane_lag_from(p, ks_snapshot(p->store, &p->sim->arena));
+		return;
+	}
+	if (on || p->lag == NULL) {
+		return;
+	}
+	for (LIST_EACH_SAFE(n, &p->streams)) {
+		struct stream *st = LIST_ENTRY(n, struct stream, node);
+
+		if (st->store == p->lag) {
+			stream_end(p->sim, st, TRANSPORT_LOST);
+		}
+	}
+	ks_store_free(p->lag);
+	p->lag = NULL;
 }
 
 static void wake_actors(struct plane *p, int64_t at)
@@ -251,7 +322,7 @@ static bool drain(struct plane *p, struct stream *st)
 	struct sim *s = p->sim;
 	mk_str frame;
 
-	while (ks_watch_next(p->store, st->watch, wall_of(s), &s->arena, &frame)) {
+	while (ks_watch_next(st->store, st->watch, wall_of(s), &s->arena, &frame)) {
 		if (p->cut && rng_chance(&s->rng, 1, 12)) {
 			say(s, p->name, "a frame is lost, and its stream with it");
 			if (rng_chance(&s->rng, 1, 2)) {
@@ -265,7 +336,7 @@ static bool drain(struct plane *p, struct stream *st)
 			send_frame(p, st, frame);
 		}
 	}
-	if (ks_watch_ended(p->store, st->watch, wall_of(s))) {
+	if (ks_watch_ended(st->store, st->watch, wall_of(s))) {
 		stream_end(s, st, TRANSPORT_OK);
 		return false;
 	}

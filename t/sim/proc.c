@@ -46,18 +46,18 @@ void proc_start(struct proc *p)
 {
 	struct sim *s = p->sim;
 	struct manager_options o = {
-		.plug = s->plug,
+		.plug = s->no_plugin ? s->plug_without : s->plug,
 		.transport = &p->transport,
 		.observer = {.ctx = p, .on_event = on_event, .on_op = on_op},
 		.origin = STR("multikueue"),
 		.namespace_ = STR("kueue-system"),
-		.dispatcher = STR("kueue.x-k8s.io/multikueue-dispatcher-all-at-once"),
-		.worker_lost_timeout_ms = 15 * 60 * 1000,
+		.dispatcher = str_of(dispatching_names[s->dispatching]),
+		.worker_lost_timeout_ms = s->lost_timeout_ms,
 		.gc_interval_ms = 60 * 1000,
 		.gates = {.identifier_annotations = true, .remote_spec_sync = true},
 		.seed = s->seed * 41 + p->index + (uint64_t)p->gen * 1000003};
-	struct endpoint e = {.host = STR("10.0.0.0"), .port = 6443, .token = STR("t")};
-	char identity[32];
+	struct endpoint e = {.port = 6443, .token = STR("t")};
+	char identity[32], host[32];
 	struct lease_options lo = {
 		.ns = STR("kueue-system"), .name = STR("lease"), .seed = o.seed + 7};
 	struct msg *m;
@@ -70,6 +70,8 @@ void proc_start(struct proc *p)
 	p->run_at = p->lease_at = INT64_MAX;
 	snprintf(identity, sizeof(identity), "daemon%zu-%u", p->index, p->gen);
 	lo.identity = str_of(identity);
+	snprintf(host, sizeof(host), "10.0.0.%zu", p->site->home);
+	e.host = str_of(host);
 	p->m = manager_new(&o, NULL);
 	if (p->m == NULL || lease_init(&p->lease, &lo, s->now, NULL) != MK_OK) {
 		abort();
@@ -151,8 +153,8 @@ static void lead(struct proc *p)
 		p->leads = leads;
 		if (leads) {
 			s->cov->situations[SIT_TAKEOVER] +=
-				s->last_leader != 0 && s->last_leader != p->index + 1;
-			s->last_leader = p->index + 1;
+				p->site->last_leader != 0 && p->site->last_leader != p->index + 1;
+			p->site->last_leader = p->index + 1;
 		}
 		say(s, "lease", "daemon %zu %s", p->index, leads ? "leads" : "leads no more");
 		manager_set_leader(p->m, leads);
@@ -175,7 +177,7 @@ static void lead_at_rest(struct proc *p)
 	struct sim *s = p->sim;
 
 	for (size_t i = 0; i < s->n_procs; i++) {
-		if (s->proc[i].alive && s->proc[i].leads) {
+		if (s->proc[i].site == p->site && s->proc[i].alive && s->proc[i].leads) {
 			return;
 		}
 	}
@@ -218,7 +220,7 @@ void proc_lease(struct proc *p)
 		m = msg_new(s, M_LEASE_ARRIVE);
 		m->proc = p;
 		m->gen = p->gen;
-		m->plane = &s->plane[0];
+		m->plane = &s->plane[p->site->home];
 		m->owned = malloc(sizeof(r.path) + r.body_n + 1);
 		if (m->owned == NULL) {
 			abort();

@@ -9,7 +9,8 @@
 const struct json *workload_of(struct sim *s, const struct user *u)
 {
 	size_t pos = 0;
-	const struct json *o = ks_each(s->plane[0].store, WORKLOADS, &pos);
+	const struct ks_store *mgr = s->plane[u->site->home].store;
+	const struct json *o = ks_each(mgr, WORKLOADS, &pos);
 
 	while (o != NULL) {
 		const struct json *meta = json_get(o, "metadata"), *ref;
@@ -22,15 +23,15 @@ const struct json *workload_of(struct sim *s, const struct user *u)
 		if (str_is(json_str(json_get(ref, "name")), u->name)) {
 			return o;
 		}
-		o = ks_each(s->plane[0].store, WORKLOADS, &pos);
+		o = ks_each(mgr, WORKLOADS, &pos);
 	}
 	return NULL;
 }
 
 static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 {
-	const struct json *job =
-		ks_get(s->plane[0].store, "batch/v1/jobs", STR("default"), str_of(u->name));
+	const struct json *job = ks_get(s->plane[u->site->home].store, "batch/v1/jobs",
+					STR("default"), str_of(u->name));
 	const struct json *wl = workload_of(s, u);
 	const char *missing = NULL;
 
@@ -40,7 +41,8 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 				       : NULL;
 	} else if (u->kind == USER_AGAIN && !u->again) {
 		missing = "its second job is not submitted";
-	} else if (u->kind == USER_UNMANAGED || u->kind == USER_NO_ADAPTER) {
+	} else if (u->kind == USER_UNMANAGED || u->kind == USER_NO_ADAPTER ||
+		   (u->refused && !has_condition(wl, "Finished"))) {
 		const struct json *active = json_at(wl, "/spec/active");
 
 		missing = wl == NULL                             ? "it has no Workload"
@@ -63,7 +65,7 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 
 static bool nothing_left(struct sim *s, const char *resource, char *why, size_t n)
 {
-	for (size_t i = 1; i < s->n_planes; i++) {
+	for (size_t i = 1; i <= s->n_workers; i++) {
 		size_t pos = 0;
 		const struct json *o = ks_each(s->plane[i].store, resource, &pos);
 
@@ -81,19 +83,25 @@ static bool nothing_left(struct sim *s, const char *resource, char *why, size_t 
 	return true;
 }
 
-static bool clusters_active(struct sim *s, char *why, size_t n)
+static bool clusters_active(struct sim *s, const struct site *site, char *why, size_t n)
 {
+	static const char clusters[] = "kueue.x-k8s.io/v1beta2/multikueueclusters";
+	const struct ks_store *mgr = s->plane[site->home].store;
 	size_t pos = 0;
-	const struct json *o =
-		ks_each(s->plane[0].store, "kueue.x-k8s.io/v1beta2/multikueueclusters", &pos);
+	const struct json *o = ks_each(mgr, clusters, &pos);
 
 	while (o != NULL) {
+		mk_str name = json_str_at(o, "/metadata/name");
+
 		if (!has_condition(o, "Active")) {
-			snprintf(why, n, "cluster %.*s is not Active",
-				 STR_ARG(json_str_at(o, "/metadata/name")));
+			snprintf(why, n, "cluster %.*s is not Active", STR_ARG(name));
 			return false;
 		}
-		o = ks_each(s->plane[0].store, "kueue.x-k8s.io/v1beta2/multikueueclusters", &pos);
+		if (has_condition(o, "multikueued.io/OriginClash")) {
+			snprintf(why, n, "cluster %.*s has an origin clash", STR_ARG(name));
+			return false;
+		}
+		o = ks_each(mgr, clusters, &pos);
 	}
 	return true;
 }
@@ -105,8 +113,12 @@ bool rest_reached(struct sim *s, char *why, size_t n)
 			return false;
 		}
 	}
-	return clusters_active(s, why, n) && nothing_left(s, "batch/v1/jobs", why, n) &&
-	       nothing_left(s, WORKLOADS, why, n);
+	for (size_t i = 0; i < s->n_sites; i++) {
+		if (!clusters_active(s, &s->site[i], why, n)) {
+			return false;
+		}
+	}
+	return nothing_left(s, "batch/v1/jobs", why, n) && nothing_left(s, WORKLOADS, why, n);
 }
 
 void rest_check(struct sim *s)

@@ -5,8 +5,10 @@
  *   clockwork.c  the heap of what happens next     wire.c   a struct transport made of messages
  *   plane.c      API servers                       proc.c   daemon processes and their lease
  *   users.c      who submits and deletes jobs      faults.c what goes wrong
+ *   churn.c      what people change meanwhile      plugins.c the adapter and dispatchers of a seed
  *   check.c      invariants after every commit     rest.c   … and once all is quiet
- *   coverage.c   what was ever hit                 main.c   seeds, processes, options
+ *   world.c      what a seed consists of           coverage.c   what was ever hit
+ *   scenario.c   scripted stories                  main.c   seeds, processes, options
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -21,10 +23,11 @@
 #include "t/kubesim/store.h"
 
 enum {
-	MAX_PLANES = 6,
-	MAX_PROCS = 2,
-	MAX_USERS = 40,
-	MAX_FAULTS = 12,
+	MAX_PLANES = 24,
+	MAX_PROCS = 3,
+	MAX_SITES = 2,
+	MAX_USERS = 6000,
+	MAX_FAULTS = 24,
 	MAX_RULES = 64,
 	CODES = 600,
 	STEPS_MIN = 2000,
@@ -33,26 +36,50 @@ enum {
 	SETTLE_MAX_MS = 60 * 60 * 1000,
 };
 #define WALL0 1800000000000 /* 2027-01-15T08:00:00Z */
-#define AGENT "multikueued/sim"
 
 enum fault_type {
-	FAULT_SLOW,       /* an API server answers late */
-	FAULT_LOST_REPLY, /* writes are committed, their answers get lost */
-	FAULT_LOST_SEND,  /* requests get lost on the way */
-	FAULT_DUPLICATE,  /* watch frames arrive twice */
-	FAULT_CUT,        /* a frame is dropped: its stream dies there */
-	FAULT_END,        /* the server ends all watches cleanly */
-	FAULT_COMPACT,    /* history is forgotten: 410 on resume */
-	FAULT_REFUSE,     /* connections are refused */
-	FAULT_BLACKHOLE,  /* packets vanish, streams are silent */
-	FAULT_RESTART,    /* the API server dies and comes back without history */
-	FAULT_KILL,       /* kill -9 of a daemon, then a start */
-	FAULT_KILL_AT,    /* the same, at the n-th request from now */
-	FAULT_FREEZE,     /* SIGSTOP of a daemon, for longer than its lease */
-	FAULT_LIMIT,      /* 429 */
-	FAULT_ERROR,      /* 503 */
-	FAULT_CLOCK,      /* a daemon's wall clock jumps */
-	FAULT_SECRET,     /* a worker's kubeconfig is rewritten */
+	FAULT_SLOW,               /* an API server answers late */
+	FAULT_LOST_REPLY,         /* writes are committed, their answers get lost */
+	FAULT_LOST_SEND,          /* requests get lost on the way */
+	FAULT_DUPLICATE,          /* watch frames arrive twice */
+	FAULT_CUT,                /* a frame is dropped: its stream dies there */
+	FAULT_END,                /* the server ends all watches cleanly */
+	FAULT_COMPACT,            /* history is forgotten: 410 on resume */
+	FAULT_REFUSE,             /* connections are refused */
+	FAULT_BLACKHOLE,          /* packets vanish, streams are silent */
+	FAULT_RESTART,            /* the API server dies and comes back without history */
+	FAULT_KILL,               /* kill -9 of a daemon, then a start */
+	FAULT_KILL_AT,            /* the same, at the n-th request from now */
+	FAULT_FREEZE,             /* SIGSTOP of a daemon, for longer than its lease */
+	FAULT_LIMIT,              /* 429 */
+	FAULT_ERROR,              /* 503 */
+	FAULT_CLOCK,              /* a daemon's wall clock jumps */
+	FAULT_SECRET,             /* a worker's kubeconfig is rewritten */
+	FAULT_CHURN,              /* from here on: drawn apart, for some seeds; see churn.c */
+	FAULT_HOLD = FAULT_CHURN, /* a ClusterQueue is stopped and drained */
+	FAULT_CLONE_OFF,          /* a clone is deactivated on its worker */
+	FAULT_CLONES_DROPPED,     /* somebody deletes clones on a worker */
+	FAULT_JOBS_DROPPED,       /* ... and remote jobs */
+	FAULT_CONFIG,             /* a cluster leaves the config */
+	FAULT_CHECK,              /* the check names another config */
+	FAULT_UNCHECK,            /* the check is deleted */
+	FAULT_CLUSTER,            /* a MultiKueueCluster is deleted */
+	FAULT_PRIORITY,           /* priorities of Workloads change */
+	FAULT_PAUSE,              /* a local Workload is deactivated */
+	FAULT_WORKLOAD_DROPPED,   /* a local Workload is deleted by force; Kueue makes it again */
+	FAULT_QUEUE_NAME,         /* the spec of Workloads is edited while they race */
+	FAULT_CLEARED,            /* somebody clears clusterName */
+	FAULT_UNREADY,            /* somebody takes our check back to Pending */
+	FAULT_SHAPE,              /* a webhook on a worker changes the shape of jobs */
+	FAULT_REWRITE,            /* a webhook on a worker rewrites clones */
+	FAULT_TOPOLOGY,           /* topologies are decided on workers after the win */
+	FAULT_NOTE,               /* jobs change in a field that the adapter forwards */
+	FAULT_NO_DISPATCHER,      /* the check names a dispatcher that does not exist */
+	FAULT_TUG,                /* somebody else writes nominations */
+	FAULT_MOODY,              /* a plugin fails */
+	FAULT_NO_PLUGIN,          /* daemons start without the adapter */
+	FAULT_LAG,                /* lists and watches come from a server that lags */
+	FAULT_RESTORE,            /* a server goes back to an earlier snapshot */
 	FAULT_N
 };
 extern const char *const fault_names[FAULT_N];
@@ -62,27 +89,48 @@ struct fault {
 	int64_t at, until;
 	size_t plane, proc;
 	bool on;
+	char name[64];         /* whom it befell */
+	struct arena arena;    /* of the snapshot */
+	struct json *snapshot; /* FAULT_RESTORE */
 };
 
 struct sim;
 struct proc;
 
+/* Dispatchers that a seed may draw. */
+enum dispatching { DISPATCH_ALL, DISPATCH_INCREMENTAL, DISPATCH_EXTERNAL, DISPATCH_N };
+extern const char *const dispatching_names[DISPATCH_N];
+
+/* A manager cluster; two of one seed have the same origin and the same workers. */
+struct site {
+	struct sim *sim;
+	size_t home; /* its plane */
+	const char *agent;
+	char manager_id[64];
+	size_t last_leader; /* index + 1 */
+};
+
 /* An API server with its controllers. */
 struct plane {
 	struct sim *sim;
-	size_t index; /* 0 = manager */
+	struct site *site; /* NULL: a worker */
+	size_t index;
 	char name[8];
 	struct ks_store *store;
 	struct ks_actors *actors;
 	struct list_node streams;
 	bool slow, lost_reply, lost_send, duplicate, cut, refuse, blackhole, limit, error;
-	int64_t run_at;   /* when M_ACTORS is due; INT64_MAX none */
-	int64_t watch_at; /* when M_WATCHES is due */
+	int64_t run_at;       /* when M_ACTORS is due; INT64_MAX none */
+	int64_t watch_at;     /* when M_WATCHES is due */
+	int64_t bad_until;    /* a disturbance of it ended then, or lasts (INT64_MAX) */
+	struct ks_store *lag; /* FAULT_LAG: what a server that lags would show */
+	bool shape, rewrite;  /* webhooks */
 };
 
 struct stream {
 	struct list_node node;
 	struct plane *plane;
+	struct ks_store *store; /* the plane's, or one that lags */
 	struct proc *proc;
 	unsigned gen;
 	uint64_t token, watch;
@@ -108,6 +156,7 @@ struct conn {
 /* A daemon process; 'gen' tells its incarnations apart. */
 struct proc {
 	struct sim *sim;
+	struct site *site;
 	size_t index;
 	unsigned gen;
 	bool alive;
@@ -137,12 +186,19 @@ enum user_turn { TURN_SUBMIT, TURN_DELETE, TURN_PLANT };
 
 struct user {
 	enum user_kind kind;
+	struct site *site;
 	char name[32];
 	int64_t create_at, delete_at;
 	bool created, deleted, again;
 	char uid[64];
-	uint64_t ran; /* bit per plane on which a copy of it was ever unsuspended */
-	bool finished;
+	uint64_t ran; /* bit per plane on which a copy was unsuspended in this round */
+	unsigned rounds,
+		progress_round; /* evictions so far; ... at the last progress of its status */
+	int64_t run_ms;         /* 0 = drawn */
+	int64_t reserved_at, ready_at; /* when its Workload got quota, and its check turned Ready */
+	unsigned retries;              /* times that we wrote Retry */
+	bool refused;                  /* rejected: it came while there was no adapter for it */
+	bool watched;                  /* runs twice: M_RECOUNT will look again */
 };
 
 /* Situations that the invariants are about, each must have come up. */
@@ -152,6 +208,9 @@ enum situation {
 	SIT_AWAY,     /* a job was deleted while a worker could not be reached */
 	SIT_AGAIN,    /* a name was used again */
 	SIT_PLANTED,  /* somebody's Workload was there before the clone */
+	SIT_ROUND,    /* a job was evicted after its win, and went on */
+	SIT_TWICE,    /* a job ran twice for a while, one copy out of reach */
+	SIT_CLASH,    /* two managers with one origin */
 	SIT_N
 };
 extern const char *const situation_names[SIT_N];
@@ -160,6 +219,7 @@ struct coverage {
 	uint64_t situations[SIT_N];
 	uint64_t faults[FAULT_N];
 	uint64_t codes[CODES];
+	uint64_t dispatchers[DISPATCH_N];
 	uint64_t rules[MAX_RULES];
 	char rule_names[MAX_RULES][24];
 	size_t n_rules;
@@ -174,22 +234,32 @@ struct sim {
 	uint64_t steps;
 	struct plane plane[MAX_PLANES];
 	size_t n_planes;
+	size_t n_workers; /* planes 1 to this */
+	struct site site[MAX_SITES];
+	size_t n_sites;
+	struct rng wide; /* of what only some seeds have */
+	bool is_wide;
+	enum dispatching dispatching;
+	int64_t silent_until; /* the external dispatcher begins then */
+	int64_t lost_timeout_ms;
+	bool scripted;    /* a scenario: nothing is drawn */
+	unsigned quota;   /* of each worker, in jobs; 0 = drawn */
+	int64_t admit_ms; /* delay of each admission on workers; 0 = drawn */
 	struct proc proc[MAX_PROCS];
 	size_t n_procs;
-	struct user user[MAX_USERS];
+	struct user *user; /* MAX_USERS */
 	size_t n_users;
 	struct fault fault[MAX_FAULTS];
 	size_t n_faults;
-	struct plug *plug;
-	struct arena arena; /* of one step */
-	char manager_id[64];
+	struct plug *plug, *plug_without; /* all plugins; without the adapter */
+	bool no_plugin;
+	struct arena arena;      /* of one step */
 	uint64_t kill_countdown; /* FAULT_KILL_AT: requests until it happens; 0 = none */
 	size_t kill_proc;
 	uint64_t writes;   /* mutating requests by daemons that arrived, Lease and Events apart */
 	uint64_t requests; /* all but watches, lists, Events and the Lease */
 	uint64_t stream_hash; /* of all requests, in order */
 	unsigned secret_version;
-	size_t last_leader; /* index + 1 */
 	bool story, failed, no_faults;
 	bool lease_rests;     /* see procs_lease_rests */
 	uint64_t skip_faults; /* bit per fault, for shrinking */
@@ -215,6 +285,9 @@ enum msg_type {
 	M_LEASE,
 	M_LEASE_ARRIVE,
 	M_LEASE_REPLY,
+	M_CHURN,    /* a fault of churn.c acts again */
+	M_DISPATCH, /* the external dispatcher */
+	M_RECOUNT,  /* does a job still run twice? */
 };
 
 struct msg {
@@ -268,11 +341,27 @@ void stream_end(struct sim *s, struct stream *st, enum transport_end end);
 int64_t wire_delay(struct sim *s, const struct plane *p);
 
 /* --- plane.c --------------------------------------------------------------------------------------- */
-void plane_init(struct sim *s, size_t index);
+void plane_init(struct sim *s, size_t index, struct site *site);
+static inline bool is_worker(const struct plane *p)
+{
+	return p->site == NULL;
+}
 void plane_done(struct plane *p);
 /* Rewrites the Secret with the kubeconfig of worker 'i': another token, or what nobody can connect with. */
 void plane_secret(struct sim *s, size_t i, bool broken);
 void plane_setup(struct sim *s); /* queues, check, config, clusters, Secrets */
+/* What every manager's plane has, made where it is missing: clusters, config, check. */
+void plane_manager_objects(struct sim *s, struct site *site);
+/* Merge patch of an object, by somebody who is no daemon; returns the status. */
+int plane_merge(struct plane *p, const char *target, mk_str body);
+/* Returns to the snapshot, as after an etcd restore. */
+void plane_restore(struct plane *p, const struct json *snapshot);
+/* Begins and ends the server that lags. */
+void plane_lag(struct plane *p, bool on);
+/* ... and what it shows is this snapshot. */
+void plane_lag_from(struct plane *p, const struct json *snapshot);
+/* All streams end now. */
+void plane_end_streams(struct plane *p, enum transport_end end);
 /* Something changed: controllers and watchers get their turn. */
 void plane_kick(struct plane *p);
 void plane_actors(struct plane *p);
@@ -294,6 +383,8 @@ void proc_lease_reply(struct sim *s, struct msg *m);
 
 /* --- users.c, faults.c ----------------------------------------------------------------------------- */
 void users_init(struct sim *s);
+/* A job of the first manager, now, that runs for so long; index of its user. */
+size_t user_submits(struct sim *s, int64_t run_ms);
 void user_turn(struct sim *s, size_t index, enum user_turn turn);
 /* Somebody deletes a job soon: a worker has just become unreachable. */
 void user_deletes_one(struct sim *s);
@@ -301,16 +392,35 @@ void user_deletes_one(struct sim *s);
 bool has_condition(const struct json *o, const char *type);
 /* The user's Workload on the manager; NULL none. */
 const struct json *workload_of(struct sim *s, const struct user *u);
-struct user *user_by_name(struct sim *s, mk_str name);
+struct user *user_by_uid(struct sim *s, mk_str uid);
+/* After a restore of a manager's plane: what is there is what the users know of. */
+void users_restored(struct sim *s, const struct site *site);
 void faults_init(struct sim *s);
 void fault_begin(struct sim *s, size_t index);
 void fault_over(struct sim *s, size_t index);
+
+/* --- churn.c --------------------------------------------------------------------------------------- */
+/* Draws what a wide seed has: dispatcher, timeout, faults of its own. */
+void churn_init(struct sim *s);
+void churn_begin(struct sim *s, struct fault *f);
+void churn_turn(struct sim *s, size_t index); /* M_CHURN */
+void churn_over(struct sim *s, struct fault *f);
+/* The external dispatcher's turn; schedules the next one. */
+void churn_dispatch(struct sim *s);
+
+/* --- plugins.c ------------------------------------------------------------------------------------- */
+/* The plugins of a seed; aborts the program when they do not load. */
+void plugins_load(struct sim *s);
+void plugins_mood(bool bad);
 
 /* --- check.c, rest.c ------------------------------------------------------------------------------- */
 void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c);
 /* A mutating request leaves process 'p'. */
 void check_send(struct proc *p, const struct msg *m);
 void check_status(struct sim *s, const struct msg *m, int status, mk_str body);
+void check_recount(struct sim *s, size_t user);
+/* A disturbance of the plane begins, or ends. */
+void check_disturbed(struct plane *p, bool on);
 /* Is everything that the users wanted done? 'why' gets the first thing that is not. */
 bool rest_reached(struct sim *s, char *why, size_t n);
 void rest_check(struct sim *s);
@@ -321,7 +431,18 @@ void coverage_add(struct coverage *to, const struct coverage *from);
 /* Prints the table; the number of rows that were never hit and should have been. */
 size_t coverage_print(const struct coverage *c);
 
+/* --- scenario.c ------------------------------------------------------------------------------------ */
+/* Runs the story of that name ("" all of them) with 'size' jobs (0 = few) and prints TAP; the exit code. */
+int scenario_run(const char *name, size_t size);
+void scenario_list(void);
+
+/* --- world.c --------------------------------------------------------------------------------------- */
 /* Runs one seed; false: s->failure says why. */
 bool sim_run(struct sim *s);
+/* The parts of it, for scenarios. */
+void world_start(struct sim *s);
+void world_end(struct sim *s);
+/* One more daemon of the first manager. */
+void world_add_daemon(struct sim *s);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* People: they submit jobs over a minute or so, some of which fail, some are deleted, some are not ours to run. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "t/sim/sim.h"
 
@@ -38,26 +39,37 @@ static void turn_at(struct sim *s, size_t index, enum user_turn turn, int64_t at
 	schedule(s, m, at);
 }
 
+static void user_init(struct sim *s, size_t i, struct site *site, size_t number)
+{
+	struct user *u = &s->user[i];
+
+	u->kind = s->no_faults ? USER_JOB : pick_kind(s);
+	u->site = site;
+	snprintf(u->name, sizeof(u->name), "job-%02zu", number);
+	u->create_at = rng_range(&s->rng, 0, 60000);
+	turn_at(s, i, TURN_SUBMIT, u->create_at);
+	if (u->kind == USER_DELETED || u->kind == USER_AGAIN) {
+		u->delete_at = u->create_at + rng_range(&s->rng, 5, 15000);
+		turn_at(s, i, TURN_DELETE, u->delete_at);
+	}
+	if (u->kind == USER_AGAIN) {
+		turn_at(s, i, TURN_SUBMIT, u->delete_at + rng_range(&s->rng, 1, 4000));
+	}
+	if (u->kind == USER_FOREIGN_WORKLOAD) {
+		turn_at(s, i, TURN_PLANT, u->create_at + 1);
+	}
+}
+
 void users_init(struct sim *s)
 {
-	s->n_users = 20 + (size_t)rng_below(&s->rng, 4);
-	for (size_t i = 0; i < s->n_users; i++) {
-		struct user *u = &s->user[i];
+	size_t n = 20 + (size_t)rng_below(&s->rng, 4);
 
-		u->kind = s->no_faults ? USER_JOB : pick_kind(s);
-		snprintf(u->name, sizeof(u->name), "job-%02zu", i);
-		u->create_at = rng_range(&s->rng, 0, 60000);
-		turn_at(s, i, TURN_SUBMIT, u->create_at);
-		if (u->kind == USER_DELETED || u->kind == USER_AGAIN) {
-			u->delete_at = u->create_at + rng_range(&s->rng, 5, 15000);
-			turn_at(s, i, TURN_DELETE, u->delete_at);
-		}
-		if (u->kind == USER_AGAIN) {
-			turn_at(s, i, TURN_SUBMIT, u->delete_at + rng_range(&s->rng, 1, 4000));
-		}
-		if (u->kind == USER_FOREIGN_WORKLOAD) {
-			turn_at(s, i, TURN_PLANT, u->create_at + 1);
-		}
+	for (size_t i = 0; i < n; i++) {
+		user_init(s, s->n_users++, &s->site[0], i);
+	}
+	/* The other manager's jobs have the same names. */
+	for (size_t i = 0; s->n_sites > 1 && i < n / 3; i++) {
+		user_init(s, s->n_users++, &s->site[1], i);
 	}
 }
 
@@ -79,10 +91,10 @@ void user_deletes_one(struct sim *s)
 	}
 }
 
-struct user *user_by_name(struct sim *s, mk_str name)
+struct user *user_by_uid(struct sim *s, mk_str uid)
 {
-	for (size_t i = 0; i < s->n_users; i++) {
-		if (str_is(name, s->user[i].name)) {
+	for (size_t i = 0; uid.n > 0 && i < s->n_users; i++) {
+		if (str_is(uid, s->user[i].uid)) {
 			return &s->user[i];
 		}
 	}
@@ -103,71 +115,132 @@ static mk_str job_body(struct sim *s, const struct user *u)
 			    "llu,\"suspend\":true%s,\"template\":{\"spec\":{\"restartPolicy\":"
 			    "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
 			    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}",
-			    u->name, (long long)rng_range(&s->rng, 50, 9000),
+			    u->name,
+			    (long long)(u->run_ms ? u->run_ms : rng_range(&s->rng, 50, 9000)),
 			    failing ? ",\"kubesim.x-k8s.io/exit-code\":\"1\"" : "",
 			    1 + (unsigned long long)rng_below(&s->rng, 3), 3ull, other);
 }
 
+static struct plane *home_of(struct sim *s, const struct user *u)
+{
+	return &s->plane[u->site->home];
+}
+
+static struct plane *some_worker(struct sim *s)
+{
+	return &s->plane[1 + rng_below(&s->rng, s->n_workers)];
+}
+
+static int submit_workload(struct sim *s, const struct user *u)
+{
+	return plane_request(
+		home_of(s, u), "POST", "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads",
+		NULL,
+		arena_printf(
+			&s->arena,
+			"{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
+			"\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{"
+			"\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":1,"
+			"\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+			"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
+			u->name));
+}
+
+/* Somebody on a worker has a job of that name: not ours, never to be touched. */
+static void plant_job(struct sim *s, const struct user *u)
+{
+	(void)plane_request(
+		some_worker(s), "POST", JOBS, NULL,
+		arena_printf(
+			&s->arena,
+			"{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
+			"\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{\"suspend\":true,"
+			"\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{"
+			"\"name\":\"c\",\"image\":\"i\"}]}}}}",
+			u->name));
+}
+
+/* The job as it is now: its uid, and that it begins anew. */
+static void know_job(struct sim *s, struct user *u)
+{
+	const struct json *job =
+		ks_get(home_of(s, u)->store, "batch/v1/jobs", STR("default"), str_of(u->name));
+
+	snprintf(u->uid, sizeof(u->uid), "%.*s", STR_ARG(json_str_at(job, "/metadata/uid")));
+	u->ran = 0;
+	u->rounds++;
+}
+
 static void submit(struct sim *s, struct user *u)
 {
-	const struct json *job;
 	int status;
 
 	if (u->kind == USER_NO_ADAPTER) {
-		status = plane_request(
-			&s->plane[0], "POST",
-			"/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads", NULL,
-			arena_printf(
-				&s->arena,
-				"{\"apiVersion\":\"kueue.x-k8s.io/"
-				"v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\","
-				"\"namespace\":\"default\"},\"spec\":{\"queueName\":\"lq\","
-				"\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{"
-				"\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\","
-				"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
-				u->name));
+		status = submit_workload(s, u);
 	} else {
 		if (u->kind == USER_FOREIGN_JOB) {
-			/* Somebody on a worker has a job of that name: not ours, never to be touched. */
-			struct plane *w = &s->plane[1 + rng_below(&s->rng, s->n_planes - 1)];
-
-			(void)plane_request(
-				w, "POST", JOBS, NULL,
-				arena_printf(
-					&s->arena,
-					"{\"apiVersion\":\"batch/"
-					"v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\","
-					"\"namespace\":\"default\"},\"spec\":{\"suspend\":true,"
-					"\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
-					"\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
-					u->name));
+			plant_job(s, u);
 		}
-		status = plane_request(&s->plane[0], "POST", JOBS, NULL, job_body(s, u));
-		job = ks_get(s->plane[0].store, "batch/v1/jobs", STR("default"), str_of(u->name));
-		snprintf(u->uid, sizeof(u->uid), "%.*s",
-			 STR_ARG(json_str_at(job, "/metadata/uid")));
+		status = plane_request(home_of(s, u), "POST", JOBS, NULL, job_body(s, u));
 	}
-	if (status / 100 != 2) {
+	/* 409: the first one came back by a restore. */
+	if (status / 100 != 2 && (status != 409 || !s->is_wide)) {
 		fail(s, "setup", "submitting %s: %d", u->name, status);
 	}
+	know_job(s, u);
 	u->again = u->created;
 	s->cov->situations[SIT_AGAIN] += u->created;
 	u->created = true;
 	u->deleted = false;
-	u->ran = 0; /* another job, wherever the first one ran */
 	say(s, "user", "submits %s", u->name);
+}
+
+size_t user_submits(struct sim *s, int64_t run_ms)
+{
+	size_t index = s->n_users++;
+	struct user *u = &s->user[index];
+
+	if (index >= MAX_USERS) {
+		abort();
+	}
+	u->kind = USER_JOB;
+	u->site = &s->site[0];
+	u->run_ms = run_ms;
+	u->create_at = s->now;
+	snprintf(u->name, sizeof(u->name), "job-%04zu", index);
+	submit(s, u);
+	return index;
+}
+
+void users_restored(struct sim *s, const struct site *site)
+{
+	for (size_t i = 0; i < s->n_users; i++) {
+		struct user *u = &s->user[i];
+
+		if (u->site != site || !u->created) {
+			continue;
+		}
+		u->deleted = u->kind == USER_NO_ADAPTER
+				     ? workload_of(s, u) == NULL
+				     : ks_get(home_of(s, u)->store, "batch/v1/jobs", STR("default"),
+					      str_of(u->name)) == NULL;
+		know_job(s, u);
+	}
 }
 
 /* Somebody on a worker has a Workload of the name that the clone would get: not ours, never to be touched. */
 static void plant(struct sim *s, size_t index)
 {
 	const struct json *wl = workload_of(s, &s->user[index]);
-	struct plane *w = &s->plane[1 + rng_below(&s->rng, s->n_planes - 1)];
+	struct plane *w = some_worker(s);
 	mk_str name = json_str_at(wl, "/metadata/name");
 	int status;
 
 	if (wl == NULL) {
-		turn_at(s, index, TURN_PLANT, s->now + 1); /* its controller is about to make it */
+		if (s->now < FAULTS_END_MS) {
+			/* its controller is about to make it */
+			turn_at(s, index, TURN_PLANT, s->now + (s->is_wide ? 20 : 1));
+		}
 		return;
 	}
 	status = plane_request(
@@ -197,7 +270,7 @@ void user_turn(struct sim *s, size_t index, enum user_turn turn)
 		return;
 	}
 	say(s, "user", "deletes %s", u->name);
-	(void)plane_request(&s->plane[0], "DELETE", arena_printf(&s->arena, JOBS "/%s", u->name).p,
+	(void)plane_request(home_of(s, u), "DELETE", arena_printf(&s->arena, JOBS "/%s", u->name).p,
 			    NULL, STR("{\"propagationPolicy\":\"Background\"}"));
 	u->deleted = true;
 }

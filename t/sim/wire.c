@@ -23,7 +23,7 @@ static struct call *call_find(struct proc *p, uint64_t token)
 
 void stream_free(struct stream *st)
 {
-	ks_watch_close(st->plane->store, st->watch);
+	ks_watch_close(st->store, st->watch);
 	list_del(&st->node);
 	free(st);
 }
@@ -64,15 +64,21 @@ static enum mk_code on_open(void *ctx, uint32_t cluster, const struct endpoint *
 			    struct mk_err *err)
 {
 	struct proc *p = ctx;
-	size_t plane = 0;
+	uint64_t plane = 0;
+	size_t dots = 0;
 
 	if (cluster >= MAX_PLANES * 4) {
 		return err_set(err, MK_BUG, "sim", "cluster number %u", cluster);
 	}
 	/* Servers are https://10.0.0.N:6443. */
-	plane = (size_t)(e->host.p[e->host.n - 1] - '0');
-	p->conn[cluster] =
-		(struct conn){.open = true, .gen = p->conn[cluster].gen + 1, .plane = plane};
+	for (size_t i = 0; i < e->host.n && dots < 3; i++) {
+		dots += e->host.p[i] == '.';
+		if (dots == 3 && !str_u64(str_sub(e->host, i + 1, e->host.n), &plane)) {
+			return err_set(err, MK_BUG, "sim", "host %.*s", STR_ARG(e->host));
+		}
+	}
+	p->conn[cluster] = (struct conn){
+		.open = true, .gen = p->conn[cluster].gen + 1, .plane = (size_t)plane};
 	return MK_OK;
 }
 
@@ -177,7 +183,7 @@ static enum mk_code on_send(void *ctx, uint32_t cluster, const struct transport_
 				     .content_type = str_of(r->content_type),
 				     .body = pack(&at, r->body),
 				     .user = STR("multikueued"),
-				     .user_agent = STR(AGENT)};
+				     .user_agent = str_of(p->site->agent)};
 	/* Now and then a request waits for its turn inside the process. */
 	schedule(s, m, s->now + (rng_chance(&s->rng, 1, 4) ? rng_range(&s->rng, 0, 20) : 0));
 	return MK_OK;
@@ -314,7 +320,8 @@ static void send_answer(struct sim *s, struct msg *m, const struct ks_response *
 	schedule(s, r, s->now + wire_delay(s, m->plane));
 }
 
-static void open_stream(struct sim *s, struct msg *m, const struct ks_response *resp)
+static void open_stream(struct sim *s, struct msg *m, struct ks_store *store,
+			const struct ks_response *resp)
 {
 	struct call *c =
 		m->proc->alive && m->proc->gen == m->gen ? call_find(m->proc, m->token) : NULL;
@@ -323,7 +330,7 @@ static void open_stream(struct sim *s, struct msg *m, const struct ks_response *
 		.status = 200, .content_type = "application/json", .retry_after_ms = -1};
 
 	if (c == NULL) {
-		ks_watch_close(m->plane->store, resp->watch);
+		ks_watch_close(store, resp->watch);
 		return;
 	}
 	st = calloc(1, sizeof(*st));
@@ -331,6 +338,7 @@ static void open_stream(struct sim *s, struct msg *m, const struct ks_response *
 		abort();
 	}
 	*st = (struct stream){.plane = m->plane,
+			      .store = store,
 			      .proc = m->proc,
 			      .gen = m->gen,
 			      .token = m->token,
@@ -343,9 +351,44 @@ static void open_stream(struct sim *s, struct msg *m, const struct ks_response *
 	plane_watches(m->plane);
 }
 
+/* Lists and watches of a server that lags; single objects are always read as they are. */
+static struct ks_store *server_of(struct sim *s, const struct msg *m)
+{
+	struct plane *p = m->plane;
+
+	if (p->lag != NULL && str_is(m->req.method, "GET") &&
+	    memmem(m->req.target.p, m->req.target.n, "resourceVersion", 15) != NULL &&
+	    (s->scripted || rng_chance(&s->wide, 1, 2))) {
+		return p->lag;
+	}
+	return p->store;
+}
+
+/* Webhooks of the server: what is created is not what was sent. */
+static mk_str rewritten(struct sim *s, const struct plane *p, const struct ks_request *r)
+{
+	bool job = memmem(r->target.p, r->target.n, "/jobs", 5) != NULL;
+	struct json *o = NULL;
+
+	if (!str_is(r->method, "POST") || !(job ? p->shape : p->rewrite) ||
+	    json_parse(&s->arena, r->body, &o, NULL) != MK_OK ||
+	    json_type(json_get(o, "spec")) != JSON_OBJ) {
+		return r->body;
+	}
+	if (job) {
+		json_set_int(&s->arena, json_get(o, "spec"), "completions", 1);
+	} else {
+		json_set_int(&s->arena, json_get(o, "spec"), "maximumExecutionTimeSeconds", 7200);
+		(void)json_put(&s->arena, o, "/metadata/annotations/example.com~1webhook",
+			       json_new_str(&s->arena, STR("was here")));
+	}
+	return json_write(&s->arena, o);
+}
+
 void wire_arrive(struct sim *s, struct msg *m)
 {
 	struct plane *p = m->plane;
+	struct ks_store *store = server_of(s, m);
 	struct ks_response resp = {.retry_after_ms = -1};
 	bool mutating = m->cls == TRANSPORT_WRITE;
 
@@ -369,8 +412,9 @@ void wire_arrive(struct sim *s, struct msg *m)
 					  "\"Failure\",\"message\":\"down\",\"reason\":"
 					  "\"ServiceUnavailable\",\"code\":503}");
 	} else {
+		m->req.body = rewritten(s, p, &m->req);
 		m->req.body = ks_actors_admit(p->actors, &m->req, &s->arena);
-		ks_handle(p->store, &m->req, wall_of(s), &s->arena, &resp);
+		ks_handle(store, &m->req, wall_of(s), &s->arena, &resp);
 		check_status(s, m, resp.status, resp.body);
 		if (resp.status == 0) {
 			fail(s, "kubesim", "no answer to %.*s", STR_ARG(m->req.target));
@@ -385,7 +429,7 @@ void wire_arrive(struct sim *s, struct msg *m)
 	}
 	plane_kick(p);
 	if (resp.watch != 0) {
-		open_stream(s, m, &resp);
+		open_stream(s, m, store, &resp);
 		return;
 	}
 	if (mutating && p->lost_reply && rng_chance(&s->rng, 1, 3)) {

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two managers with one origin on one worker: each sees it by the other's annotations, tells people, and deletes nothing. */
+#include "t/unit/engine_world.h"
+
+#define CLASH "multikueued.io/OriginClash"
+
+/* "<status> <reason>" of the condition on w1, or "". */
+static const char *clash_of(struct world *w)
+{
+	static char text[128];
+	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", "w1");
+	char path[64];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "/status/conditions/%d/type", i);
+		if (strcmp(w_str(w, o, path), CLASH) != 0) {
+			continue;
+		}
+		snprintf(path, sizeof(path), "/status/conditions/%d/status", i);
+		snprintf(text, sizeof(text), "%s ", w_str(w, o, path));
+		snprintf(path, sizeof(path), "/status/conditions/%d/reason", i);
+		strncat(text, w_str(w, o, path), sizeof(text) - strlen(text) - 1);
+		return text;
+	}
+	return "";
+}
+
+static struct object *theirs(struct world *w, const char *manager)
+{
+	char text[512];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"name\":\"theirs\",\"namespace\":\"ns\",\"labels\":{\"kueue.x-k8s."
+		"io/multikueue-origin\":\"multikueue\"},\"annotations\":{%s}},\"spec\":{}}",
+		manager);
+	return w_put(w, 1, KIND_WORKLOAD, text);
+}
+
+static size_t count(const char *log, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *at = strstr(log, what); at; at = strstr(at + 1, what)) {
+		n++;
+	}
+	return n;
+}
+
+static void told(void)
+{
+	struct world *w = w_new(3);
+	const char *log;
+
+	w_take(w);
+	w->full = true;
+	theirs(w, "\"multikueued.io/manager-id\":\"another\"");
+	w_settle(w);
+	is_str(clash_of(w), "True AnotherManager", "trap_55: the cluster has a condition");
+	is_str(w_str(w, w_find(w, 0, KIND_CLUSTER, "", "w1"), "/status/conditions/0/type"),
+	       "Active", "Active stays beside it");
+	log = w_take(w);
+	is_int((int)count(log, "\"reason\":\"AnotherManager\",\"type\":\"Warning\""), 1,
+	       "trap_55: people are told");
+	w->full = false;
+	w_advance(w, 3600 * 1000);
+	log = w_take(w);
+	ok(!strstr(log, "delete ") && w_find(w, 1, KIND_WORKLOAD, "ns", "theirs"),
+	   "trap_55: nothing is deleted");
+	is_int((int)count(log, "event "), 0, "trap_55: told once");
+	is_int((int)count(log, "merge 0"), 0, "and written once");
+	is_str(clash_of(w), "True AnotherManager", "it lasts as long as the object");
+	w_free(w);
+}
+
+static void over(void)
+{
+	struct world *w = w_new(3);
+
+	theirs(w, "\"multikueued.io/manager-id\":\"another\"");
+	w_settle(w);
+	w_del(w, w_find(w, 1, KIND_WORKLOAD, "ns", "theirs"));
+	w_advance(w, 9 * 60 * 1000);
+	is_str(clash_of(w), "True AnotherManager", "one object less does not end it at once");
+	w_restart(w);
+	w_settle(w);
+	is_str(clash_of(w), "True AnotherManager", "nor does a restart");
+	w_advance(w, 11 * 60 * 1000);
+	is_str(clash_of(w), "False NoOtherManager", "ten quiet minutes do");
+	w_take(w);
+	w_advance(w, 3600 * 1000);
+	is_int((int)count(w_take(w), "merge 0"), 0, "and then it is quiet");
+	w_free(w);
+}
+
+/* The Go controllers leave no annotation, and ours are ours: neither is a clash. */
+static void no_clash(void)
+{
+	struct world *w = w_new(3);
+
+	theirs(w, "");
+	w_settle(w);
+	is_str(clash_of(w), "", "an object without annotations is no clash");
+	w_free(w);
+}
+
+int main(void)
+{
+	told();
+	over();
+	no_clash();
+	return done_testing();
+}
