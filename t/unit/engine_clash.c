@@ -10,6 +10,7 @@ static const char *clash_of(struct world *w)
 	static char text[128];
 	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", "w1");
 	char path[64];
+	size_t n;
 
 	for (int i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "/status/conditions/%d/type", i);
@@ -17,9 +18,10 @@ static const char *clash_of(struct world *w)
 			continue;
 		}
 		snprintf(path, sizeof(path), "/status/conditions/%d/status", i);
+		n = strlen(w_str(w, o, path));
 		snprintf(text, sizeof(text), "%s ", w_str(w, o, path));
 		snprintf(path, sizeof(path), "/status/conditions/%d/reason", i);
-		strncat(text, w_str(w, o, path), sizeof(text) - strlen(text) - 1);
+		snprintf(text + n + 1, sizeof(text) - n - 1, "%s", w_str(w, o, path));
 		return text;
 	}
 	return "";
