@@ -72,8 +72,11 @@ ok $? "with it, but without the profile"
 
 lend t1
 answer t1
-api mgr POST $PROFILES '{"apiVersion":"multicluster.x-k8s.io/v1alpha1","kind":"ClusterProfile","metadata":{"name":"p1",
-	"namespace":"kueue-system"},"spec":{}}' >/dev/null
+make_profile() { # the API server may be on its way back
+	api mgr POST $PROFILES '{"apiVersion":"multicluster.x-k8s.io/v1alpha1","kind":"ClusterProfile","metadata":{"name":"p1",
+		"namespace":"kueue-system"},"spec":{}}' | jq -e '.metadata.uid or .reason == "AlreadyExists"'
+}
+fleet_until 20 make_profile
 fleet_until 20 reason_is BadClusterProfile 'no matching cluster accessor found for cluster profile "p1"'
 ok $? "a profile that names no provider of ours"
 status foo:6443 a
