@@ -192,8 +192,8 @@ fuzzed: $(patsubst %.c,$(B)/%,$(wildcard t/fuzz/*.c))
 check: all $(UNIT) ## unit, plan and lint only (under a minute)
 	@B=$(B) CC='$(CC)' t/run unit plan abi lint
 
-sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n], or SEED=n to replay one and tell its story
-	@$(B)/sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),2000) --first $(or $(FIRST),1))
+sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n] [WIDE=1], or SEED=n to replay one and tell its story
+	@$(B)/sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),2000) --first $(or $(FIRST),1)) $(if $(WIDE),--wide)
 
 bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency, CPU and memory on kubesim (JOBS=n)
 	@JOBS='$(JOBS)' t/bench/run $(B)

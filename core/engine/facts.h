@@ -35,10 +35,10 @@ enum {
 	F_PROFILE = 1u << 21,           /* cluster: ... by the ClusterProfile S_LOCATION */
 	F_ENDED = 1u << 16,             /* job: it has ended, as its adapter says */
 	F_AUTOMATED = 1u << 30,         /* config: spec.quotaManagement is Automated */
-	F_HELD = 1u << 21,  /* remote Workload: has the finalizer NAME_IN_USE */
-	F_ELASTIC = 1u << 22,   /* Workload, local job: annotation elastic-job */
-	F_BLOCKED = 1u << 23,   /* Workload: has our preemption gate, and waits at one */
-	F_GATE_OPEN = 1u << 24, /* Workload: our preemption gate is open */
+	F_HELD = 1u << 21,              /* remote Workload: has the finalizer NAME_IN_USE */
+	F_ELASTIC = 1u << 22,           /* Workload, local job: annotation elastic-job */
+	F_BLOCKED = 1u << 23,           /* Workload: has our preemption gate, and waits at one */
+	F_GATE_OPEN = 1u << 24,         /* Workload: our preemption gate is open */
 };
 
 enum fact_str {
@@ -87,8 +87,8 @@ struct facts {
 	int64_t priority; /* Workload: spec.priority, 0 absent */
 	int64_t boost;    /* Workload: annotation priority-boost, 0 absent */
 	int64_t active;   /* job: status.active; -1 absent. ClusterQueue: status.pendingWorkloads */
-	int64_t index;    /* Workload: annotation component-workload-index; -1 absent or no number */
-	int64_t gate_ms;  /* Workload: wall time when our gate was opened; -1 never */
+	int64_t index;   /* Workload: annotation component-workload-index; -1 absent or no number */
+	int64_t gate_ms; /* Workload: wall time when our gate was opened; -1 never */
 	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */
 	uint64_t hash;    /* Secret, file: of its data */
 	mk_str s[S_N];

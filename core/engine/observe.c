@@ -185,7 +185,7 @@ static void news(struct engine *e, const struct record *r, const struct facts *n
 	if (concerns_all(r->table->kind, r->facts, new)) {
 		wl_queue_all(e);
 	}
-	if (!new && concerns_siblings(r->table, r->facts, NULL)) {
+	if (!new &&concerns_siblings(r->table, r->facts, NULL)) {
 		touch_siblings(e, r);
 	}
 	autoquota_saw(e, r->table, r->facts, new);

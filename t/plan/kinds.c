@@ -89,7 +89,8 @@ static struct object *submit(struct world *w, struct story *s, uint16_t kind,
 	mk_str text = arena_printf(
 		&s->a,
 		"{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
-		"\"name\":\"wl\",\"namespace\":\"ns\",\"generation\":1,\"ownerReferences\":[{"
+		"\"name\":\"wl\",\"namespace\":\"ns\",\"generation\":1,\"annotations\":{"
+		"\"kueue.x-k8s.io/component-workload-index\":\"0\"},\"ownerReferences\":[{"
 		"\"apiVersion\":\"%.*s\",\"kind\":\"%.*s\",\"name\":\"%.*s\",\"uid\":\"%s\","
 		"\"controller\":true}]},\"spec\":{\"active\":true,\"queueName\":\"q\",\"podSets\":"
 		"[{\"name\":\"main\",\"count\":1}]},\"status\":{\"admissionChecks\":[{\"name\":"

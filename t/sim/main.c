@@ -12,7 +12,7 @@
 struct options {
 	uint64_t seed, seeds, first, failures;
 	unsigned jobs;
-	bool single, twice, require, shrink, list;
+	bool wide, single, twice, require, shrink, list;
 	const char *scenario; /* "all": each of them */
 	uint64_t size;
 };
@@ -32,6 +32,7 @@ static bool one(uint64_t seed, const struct options *o, struct coverage *cov, ui
 	s->story = o->single && !o->shrink;
 	/* Every sixteenth seed has no faults: there the request budget is held. */
 	s->no_faults = seed % 16 == 0;
+	s->wants_wide = o->wide;
 	good = sim_run(s);
 	memcpy(failure, s->failure, sizeof(s->failure));
 	if (ret_hash != NULL) {
@@ -47,8 +48,9 @@ static bool one_share(const struct options *o, uint64_t seed, struct coverage *c
 	uint64_t h1, h2;
 
 	if (!one(seed, o, cov, 0, failure, &h1)) {
-		printf("FAIL seed=%llu %s\n  replay: make sim SEED=%llu\n",
-		       (unsigned long long)seed, failure, (unsigned long long)seed);
+		printf("FAIL seed=%llu %s\n  replay: make sim SEED=%llu%s\n",
+		       (unsigned long long)seed, failure, (unsigned long long)seed,
+		       o->wide ? " WIDE=1" : "");
 		fflush(stdout);
 		return false;
 	}
@@ -168,6 +170,8 @@ static void usage(FILE *f)
 {
 	fputs("usage: sim [--seeds N] [--first F] [--jobs J] [--failures N] [--twice] "
 	      "[--require-coverage]\n"
+	      "           [--wide]   two of three seeds: what people change meanwhile, other "
+	      "dispatchers, two managers\n"
 	      "       sim --seed N            replay one seed and tell its story\n"
 	      "       sim --seed N --shrink   which faults does the failure need?\n"
 	      "       sim --list-scenarios\n"
@@ -182,6 +186,7 @@ static bool parse(int argc, char **argv, struct options *o)
 					      {"first", required_argument, NULL, 'f'},
 					      {"jobs", required_argument, NULL, 'j'},
 					      {"failures", required_argument, NULL, 'm'},
+					      {"wide", no_argument, NULL, 'w'},
 					      {"twice", no_argument, NULL, 't'},
 					      {"require-coverage", no_argument, NULL, 'c'},
 					      {"shrink", no_argument, NULL, 'k'},
@@ -219,6 +224,8 @@ static bool parse(int argc, char **argv, struct options *o)
 			o->failures = n;
 		} else if (c == 'j' && n >= 1 && n <= 16) {
 			o->jobs = (unsigned)n;
+		} else if (c == 'w') {
+			o->wide = true;
 		} else if (c == 't') {
 			o->twice = true;
 		} else if (c == 'c') {
@@ -243,7 +250,7 @@ static double seconds(void)
 
 static int run_many(const struct options *o)
 {
-	struct coverage cov = {0};
+	struct coverage cov = {.wide = o->wide};
 	double begin = seconds(), took;
 	bool good = run_all(o, &cov);
 	size_t empty;

@@ -224,6 +224,7 @@ struct coverage {
 	char rule_names[MAX_RULES][24];
 	size_t n_rules;
 	uint64_t steps, seeds, workloads;
+	bool wide; /* some of the seeds were wide: their rows must not be empty either */
 };
 
 struct sim {
@@ -238,7 +239,7 @@ struct sim {
 	struct site site[MAX_SITES];
 	size_t n_sites;
 	struct rng wide; /* of what only some seeds have */
-	bool is_wide;
+	bool wants_wide, is_wide;
 	enum dispatching dispatching;
 	int64_t silent_until; /* the external dispatcher begins then */
 	int64_t lost_timeout_ms;

@@ -54,7 +54,7 @@ void world_start(struct sim *s)
 	for (size_t i = 1; i < s->n_planes; i++) {
 		plane_init(s, i, NULL);
 	}
-	s->is_wide = s->scripted || (!s->no_faults && s->seed % 3 != 0);
+	s->is_wide = s->scripted || (s->wants_wide && !s->no_faults && s->seed % 3 != 0);
 	if (s->is_wide && !s->scripted && rng_chance(&s->wide, 1, 6)) {
 		add_site(s, s->n_planes++);
 		s->cov->situations[SIT_CLASH]++;

@@ -299,7 +299,8 @@ static bool run_seed(uint64_t seed, bool verbose)
 		what_is_left(w);
 	}
 	if (!problem[0]) {
-		w_advance(w, 60000);
+		/* When the last stranger's object has been gone for ten minutes, this is told, once. */
+		w_advance(w, 31 * 60000);
 		w_take(w);
 		w_advance(w, 3600000);
 		log = w_take(w);
