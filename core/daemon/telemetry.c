@@ -205,12 +205,12 @@ static void on_link(struct telemetry *t, const struct event *ev)
 	}
 }
 
-/* Told once; a kind that no workload has is no reason to worry. */
+/* Told once; a kind that no workload has is no reason to worry, unless its name in the configuration seems to be wrong. */
 static void on_served(struct telemetry *t, const struct event *ev)
 {
 	struct cluster_view *c = find_cluster(t, ev->cluster);
 	bool unserved = ev->type == EV_UNSERVED;
-	bool matters = ev->kind < KIND_FIRST_JOB || t->in_use[ev->kind];
+	bool matters = ev->kind < KIND_FIRST_JOB || t->in_use[ev->kind] || ev->reason.n > 0;
 	char number[16];
 
 	if (unserved && !(c && c->unserved[ev->kind])) {

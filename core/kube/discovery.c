@@ -4,10 +4,16 @@
  * every connect and every ten minutes. A group that is missing or forbidden disables its kinds there and nothing else;
  * without Kueue's own kinds the link cannot come up.
  */
+#include <ctype.h>
+
 #include "core/base/alloc.h"
 #include "core/kube/impl.h"
 
-enum { RETRY_GROUP_MS = 30 * 1000 };
+enum {
+	RETRY_GROUP_MS = 30 * 1000,
+	KIND_NAME_MAX = 63,
+	NEAR_RESOURCES = 256 /* looked at for a kind of nearly the same name */
+};
 
 bool discovery_is_fixed(uint16_t kind)
 {
@@ -56,6 +62,7 @@ void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s,
 			   .epoch = l->epoch,
 			   .kind = kind,
 			   .code = code,
+			   .reason = st->misnamed ? STR("Misnamed") : (mk_str){NULL, 0},
 			   .retry_after_ms = -1};
 
 	st->served = s;
@@ -108,6 +115,83 @@ static const struct json *find_resource(const struct json *doc, mk_str kind)
 	return NULL;
 }
 
+/* How many letters must change to make 'a' of 'b', whatever their case; both at most KIND_NAME_MAX long. */
+static size_t distance(mk_str a, mk_str b)
+{
+	size_t row[KIND_NAME_MAX + 1];
+
+	for (size_t j = 0; j <= b.n; j++) {
+		row[j] = j;
+	}
+	for (size_t i = 0; i < a.n; i++) {
+		size_t corner = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 0; j < b.n; j++) {
+			size_t above = row[j + 1];
+			bool same =
+				tolower((unsigned char)a.p[i]) == tolower((unsigned char)b.p[j]);
+			size_t best = above < row[j] ? above : row[j];
+
+			row[j + 1] = same ? corner : (corner < best ? corner : best) + 1;
+			corner = above;
+		}
+	}
+	return row[b.n];
+}
+
+/* A name that may be shown to people, as the server sent it. */
+static bool is_kind_name(mk_str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		if (!isalnum((unsigned char)s.p[i])) {
+			return false;
+		}
+	}
+	return s.n > 0 && s.n <= KIND_NAME_MAX;
+}
+
+/* The kind of the group that 'kind' may have meant, or a name of its resource instead of the kind; "" when none is near. */
+static mk_str near(const struct json *doc, mk_str kind)
+{
+	struct json_iter it = json_iter(json_get(doc, "resources"));
+	size_t least = kind.n / 3 + 1;
+	mk_str best = STR("");
+
+	for (size_t n = 0; is_kind_name(kind) && n < NEAR_RESOURCES && json_next(&it); n++) {
+		mk_str name = json_str(json_get(it.val, "kind"));
+		mk_str plural = json_str(json_get(it.val, "name"));
+		size_t d;
+
+		if (!is_kind_name(name) || str_eq(name, kind)) {
+			continue;
+		}
+		d = distance(kind, name);
+		if (is_kind_name(plural) && distance(kind, plural) < d) {
+			d = distance(kind, plural);
+		}
+		if (d < least) {
+			least = d;
+			best = name;
+		}
+	}
+	return best;
+}
+
+/* The group is there and does not have the kind. */
+static void no_such_kind(struct kube *k, struct link *l, uint16_t i, const struct json *doc)
+{
+	const struct kind *kind = &k->kinds->k[i];
+	mk_str text = discovery_no_match(kind, &k->scratch), meant = near(doc, kind->kind);
+
+	l->kinds[i].misnamed = meant.n > 0;
+	if (meant.n > 0) {
+		text = arena_printf(&k->scratch, "%.*s: no such kind; did you mean \"%.*s\"?",
+				    STR_ARG(text), STR_ARG(meant));
+	}
+	discovery_set(k, l, i, SERVED_NO, MK_NOT_FOUND, text);
+}
+
 static bool same_group(const struct kind *x, const struct kind *y)
 {
 	return str_eq(x->group, y->group) && str_eq(x->version, y->version);
@@ -145,11 +229,14 @@ static void set_group(struct kube *k, struct link *l, const struct kind *first,
 		if (!same_group(kind, first) || discovery_is_fixed(i)) {
 			continue;
 		}
+		l->kinds[i].misnamed = false;
 		res = doc != NULL ? find_resource(doc, kind->kind) : NULL;
 		if (res != NULL) {
 			set_served(k, l, i, res);
-		} else if (doc != NULL || code == MK_NOT_FOUND) {
-			discovery_set(k, l, i, SERVED_NO, MK_NOT_FOUND,
+		} else if (doc != NULL) {
+			no_such_kind(k, l, i, doc);
+		} else if (code == MK_NOT_FOUND) {
+			discovery_set(k, l, i, SERVED_NO, code,
 				      discovery_no_match(kind, &k->scratch));
 		} else {
 			discovery_set(k, l, i, SERVED_NO, code, text);

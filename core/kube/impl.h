@@ -130,6 +130,7 @@ struct kind_state {
 	enum served served;
 	enum mk_code code; /* why not */
 	bool namespaced;
+	bool misnamed;      /* its group has one of nearly the same name */
 	char *owned_plural; /* job kinds */
 };
 

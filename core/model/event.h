@@ -61,8 +61,8 @@ struct event {
 	enum mk_code code;
 	int http;
 	int64_t retry_after_ms; /* -1 = none */
-	mk_str text;   /* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE; verb: EV_CONTROL */
-	mk_str reason; /* EV_LINK down: condition reason, e.g. "BadKubeConfig" */
+	mk_str text; /* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE; verb: EV_CONTROL */
+	mk_str reason; /* EV_LINK down: condition reason, e.g. "BadKubeConfig"; EV_UNSERVED: "Misnamed" or none */
 	int64_t at_wall_ms;
 	uint64_t op_id;
 	enum op_outcome outcome;

@@ -63,11 +63,16 @@ ok $? "each serves $(echo "$names" | wc -l) kinds more"
 fleet_config_plain=$(fleet_config PORT)
 fleet_config() {
 	echo "$fleet_config_plain" | sed "s/:PORT\$/:$1/"
-	echo '  externalFrameworks: [{name: Foo.v1.ex.io}]'
+	echo '  externalFrameworks: [{name: Foo.v1.ex.io}, {name: wigdet.v1.ex.io}]'
 	sed -n '/^integrations:/,/^$/p' conf/multikueued.yaml
 }
 fleet_manager m
 ok $? "the daemon serves them"
+misnamed() {
+	grep '"level":"warn"' "$dir/m.log" | grep -F 'no such kind; did you mean \"Widget\"?'
+}
+fleet_until 30 misnamed
+ok $? "a slip in the name of a kind is told, with the kind that is there"
 
 submit_kind() {
 	uid=$(api mgr POST "$jobs" '{"apiVersion":"'"$group/$version"'","kind":"'"$kind"'","metadata":{"name":"'"$name"'","namespace":"default",
