@@ -124,9 +124,7 @@ void finished_remotely(struct pass *p, struct clone *k)
 			"Remote workload on worker cluster \"%s\" is out of sync with its user "
 			"job, resetting for re-dispatch",
 			k->c->name);
-		if (p->state == CHECK_READY) {
-			retry(p, R_OUT_OF_SYNC, text, "Warning");
-		}
+		retry(p, R_OUT_OF_SYNC, text, "Warning");
 	} else if (finished_by_others(k)) {
 		/* Somebody removed the job there: that is no verdict on it. */
 		remote_gone(p);

@@ -280,6 +280,7 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 		}
 		return;
 	}
+	r->listed = r->seen == t->list_no && r->listed > ev->rv ? r->listed : ev->rv;
 	r->seen = t->list_no;
 	if (record_is_newer(r, ev->epoch, ev->rv) ||
 	    (!r->present && r->uid && r->rv == ev->rv && r->epoch == ev->epoch)) {
@@ -326,6 +327,7 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 	if (ev->uid.n > 0 && r->uid && !str_eq(str_of(r->uid), ev->uid)) {
 		return; /* another incarnation's end */
 	}
+	r->listed = ev->rv > r->listed ? ev->rv : r->listed;
 	if (ev->rv && record_is_newer(r, ev->epoch, ev->rv)) {
 		return;
 	}
@@ -356,10 +358,53 @@ static void touch_clusters(struct engine *e)
 	touch_checks(e);
 }
 
+static void new_epoch(struct engine *e, struct cluster *c, uint32_t epoch)
+{
+	if (epoch <= c->epoch) {
+		return;
+	}
+	c->epoch = epoch;
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		if (c->tables[i]) {
+			c->tables[i]->synced = false;
+		}
+	}
+	wl_queue_all(e);
+}
+
+void observe_turn_back(struct engine *e, struct cluster *c)
+{
+	c->turns++;
+	new_epoch(e, c, c->epoch + 1);
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		if (c->tables[i]) {
+			c->tables[i]->broken = true;
+			e->any_broken = true;
+		}
+	}
+}
+
+/*
+ * A list as of version L that names an object in a version older than the one before L in which we have seen it, or its
+ * end, contradicts that: the store went back, and has come further since than the version that kube compares with.
+ */
+static bool is_contradicted(const struct record *r, const struct table *t, const struct event *ev)
+{
+	return r->seen == t->list_no && r->epoch == ev->epoch && r->rv <= ev->rv &&
+	       r->listed < r->rv;
+}
+
 static void list_end(struct engine *e, struct table *t, const struct event *ev)
 {
 	bool was = t->synced;
 
+	for (LIST_EACH(n, &t->records)) {
+		if (is_contradicted(LIST_ENTRY(n, struct record, node), t, ev)) {
+			t->listing = false;
+			observe_turn_back(e, cluster_get(e, t->cluster));
+			return;
+		}
+	}
 	for (LIST_EACH(n, &t->records)) {
 		struct record *r = LIST_ENTRY(n, struct record, node);
 
@@ -368,7 +413,8 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 			continue;
 		}
 		news(e, r, NULL);
-		record_gone(&e->store, r, r->rv, ev->epoch, e->now);
+		record_gone(&e->store, r, r->epoch == ev->epoch ? r->rv : ev->rv, ev->epoch,
+			    e->now);
 		r->settling = false;
 		observe_touch(e, r);
 	}
@@ -401,20 +447,6 @@ static void look_anew(struct engine *e)
 }
 
 /* --- events ---------------------------------------------------------------------------------------- */
-
-static void new_epoch(struct engine *e, struct cluster *c, uint32_t epoch)
-{
-	if (epoch <= c->epoch) {
-		return;
-	}
-	c->epoch = epoch;
-	for (size_t i = 0; i < KIND_MAX; i++) {
-		if (c->tables[i]) {
-			c->tables[i]->synced = false;
-		}
-	}
-	wl_queue_all(e);
-}
 
 static void manager_up(struct engine *e, mk_str identity)
 {
@@ -532,8 +564,11 @@ void observe_event(struct engine *e, const struct event *ev)
 		}
 	} else if (c && ev->type == EV_LINK) {
 		link_event(e, c, ev);
-	} else if (c && ev->epoch >= c->epoch) {
-		new_epoch(e, c, ev->epoch);
-		table_event(e, c, ev);
+	} else if (c && ev->epoch + c->turns >= c->epoch) {
+		struct event as = *ev;
+
+		as.epoch += c->turns;
+		new_epoch(e, c, as.epoch);
+		table_event(e, c, &as);
 	}
 }

@@ -166,10 +166,26 @@ static void not_found(struct engine *e, struct record *r, const struct inflight 
 	r->absent = !r->present;
 }
 
+/* The server reads from its store, not from a cache: an answer older than what was known when we asked is from another. */
+static bool is_contradicted(const struct engine *e, const struct record *r,
+			    const struct inflight *f, const struct event *ev)
+{
+	const struct cluster *c = cluster_get(e, r->table->cluster);
+	uint64_t rv = ev->rv;
+
+	return c && r->present && r->epoch == c->epoch && r->rv >= f->rv &&
+	       str_eq(str_of(r->uid), json_str_at(ev->obj, "/metadata/uid")) &&
+	       (rv != 0 || str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &rv)) &&
+	       rv < f->rv;
+}
+
 static void got(struct engine *e, struct record *r, const struct inflight *f,
 		const struct event *ev)
 {
 	if (ev->outcome == OUTCOME_APPLIED && ev->obj) {
+		if (is_contradicted(e, r, f, ev)) {
+			observe_turn_back(e, cluster_get(e, r->table->cluster));
+		}
 		r->unknown = false;
 		r->settling = false;
 		r->fails = 0;

@@ -83,6 +83,15 @@ static bool is_going(struct pass *p, const struct clone *k)
 	return going;
 }
 
+/* A clone whose job is there already comes before one that has none yet; then who was admitted first. */
+static bool is_better(const struct pass *p, const struct clone *k, const struct clone *best)
+{
+	bool mine = twin_is_ours(job_twin(p, remote_job(p, k)));
+	bool its = best && twin_is_ours(job_twin(p, remote_job(p, best)));
+
+	return !best || (mine != its ? mine : k->r->admitted_step < best->r->admitted_step);
+}
+
 static struct clone *winner(struct pass *p)
 {
 	struct clone *best = NULL;
@@ -94,11 +103,36 @@ static struct clone *winner(struct pass *p)
 		    !is_nominated(p, str_of(k->c->name)) || is_going(p, k)) {
 			continue;
 		}
-		if (!best || k->r->admitted_step < best->r->admitted_step) {
+		if (is_better(p, k, best)) {
 			best = k;
 		}
 	}
 	return best;
+}
+
+/*
+ * A copy of the job that an earlier round left on another cluster in reach, or a create of one that is still on its way:
+ * its clone there may be admitted again at any time. It goes before another cluster may win, or both would run.
+ */
+static bool is_left_elsewhere(struct pass *p, const struct clone *best)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->n_clones; i++) {
+		struct clone *k = &p->clones[i];
+		const struct record *job = remote_job(p, k);
+		enum twin t = job_twin(p, job);
+
+		if (k == best || !cluster_up(k->c) || has_replicas(p) ||
+		    (job && job->present && facts_is(job->facts, F_TERMINATING))) {
+			continue;
+		}
+		if (t == TWIN_UNKNOWN || t == TWIN_STALE || twin_is_ours(t)) {
+			any = true;
+			(void)remove_remote(p, k, R_LOSER);
+		}
+	}
+	return any;
 }
 
 static void win(struct pass *p, const struct clone *k)
@@ -231,7 +265,9 @@ void race(struct pass *p)
 	struct pick pick = {0};
 
 	if (best) {
-		win(p, best);
+		if (!is_left_elsewhere(p, best)) {
+			win(p, best);
+		}
 		return;
 	}
 	for (size_t i = 0; i < p->n_clones; i++) {

@@ -95,6 +95,7 @@ struct cluster {
 	char *name; /* NULL: the manager */
 	char *uid;  /* of the MultiKueueCluster */
 	uint32_t epoch;
+	uint32_t turns; /* epochs that began because of what we saw: kube does not count those */
 	enum link_state link;
 	bool decided; /* the link was up or down since the start, or since new credentials */
 	bool failed;  /* it was down since it was up last: lost_at says since when */
@@ -297,6 +298,11 @@ bool keep_text(struct engine *e, const struct table *t, const struct facts *f,
 
 /* --- observe.c --------------------------------------------------------------------------------------- */
 void observe_event(struct engine *e, const struct event *ev);
+/*
+ * The cluster's store is an earlier one, or another, than what we know comes from: all that is known of it counts as
+ * unknown, and its tables are listed anew. docs/decisions/0057.
+ */
+void observe_turn_back(struct engine *e, struct cluster *c);
 /* An object as an answer brought it; 'asked': a get's, which may be about the text of what is known. */
 void observe_reply(struct engine *e, struct record *r, const struct event *ev, bool asked);
 /* Queues whoever decides by this record. */

@@ -174,8 +174,8 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 
 void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch, int64_t now)
 {
-	if (rv) {
-		r->rv = rv;
+	if (rv || epoch != r->epoch) {
+		r->rv = rv; /* a version of an earlier epoch says nothing in this one */
 	}
 	r->epoch = epoch;
 	r->admitted_step = 0;

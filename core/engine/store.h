@@ -24,7 +24,8 @@ struct record {
 	char *uid;            /* of the object, or of the last one; NULL unknown */
 	uint64_t rv;          /* of the state held, or of the deletion */
 	uint32_t epoch;
-	uint32_t seen; /* list that named it last */
+	uint32_t seen;   /* list that named it last */
+	uint64_t listed; /* ... as of this version */
 	bool present;
 	struct facts *facts; /* while present */
 	char *blob;          /* text without managedFields; may be NULL */

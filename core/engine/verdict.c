@@ -34,7 +34,5 @@ void reject(struct pass *p, enum rule rule, mk_str text)
 
 void remote_gone(struct pass *p)
 {
-	if (p->state == CHECK_READY || slice_waits(p)) {
-		retry(p, R_REMOTE_GONE, STR("Admitting remote no longer exists"), NULL);
-	}
+	retry(p, R_REMOTE_GONE, STR("Admitting remote no longer exists"), NULL);
 }

@@ -2,25 +2,44 @@
 /* Evicted on the manager, quota not released yet: the winner winds down, and its last status lets the quota go. */
 #include "core/engine/pass.h"
 
-/* The clone whose job ran: the one with a job; else an admitted one. */
+/* The clone whose job ran: the one with a job, or with one under way; else an admitted one. */
 static struct clone *last_winner(struct pass *p)
 {
-	struct clone *best = NULL;
+	struct clone *best = NULL, *likely = NULL;
 
 	for (size_t i = 0; i < p->n_clones; i++) {
 		struct clone *k = &p->clones[i];
+		enum twin job;
 
 		if (!twin_is_ours(k->twin)) {
 			continue;
 		}
-		if (twin_is_ours(job_twin(p, remote_job(p, k)))) {
+		job = job_twin(p, remote_job(p, k));
+		if (twin_is_ours(job)) {
 			return k;
+		}
+		if (!likely && job == TWIN_UNKNOWN) {
+			likely = k;
 		}
 		if (!best && (clone_is(k, F_ADMITTED) || clone_is(k, F_EVICTED))) {
 			best = k;
 		}
 	}
-	return best;
+	return likely ? likely : best;
+}
+
+/* Is it known which clone has the job? */
+static bool jobs_known(struct pass *p)
+{
+	for (size_t i = 0; i < p->n_clones; i++) {
+		struct clone *k = &p->clones[i];
+
+		if (twin_is_ours(k->twin) && !watch_ready(p->e, k->c, p->kind) &&
+		    !k->c->tables[p->kind]->unserved) {
+			return false;
+		}
+	}
+	return true;
 }
 
 static void deactivate(struct pass *p, struct clone *k)
@@ -55,12 +74,8 @@ void winding(struct pass *p)
 	struct clone *k;
 	struct record *remote;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		k = &p->clones[i];
-		if (twin_is_ours(k->twin) && !watch_ready(p->e, k->c, p->kind) &&
-		    !k->c->tables[p->kind]->unserved) {
-			return; /* which one has the job is not known yet */
-		}
+	if (!jobs_known(p)) {
+		return;
 	}
 	k = last_winner(p);
 	remove_losers(p, k);
@@ -90,19 +105,61 @@ void winding(struct pass *p)
 	}
 }
 
+/* May the clone still turn up? What can be asked for is; a cluster out of reach is waited for as a winner's would be. */
+static bool may_turn_up(struct pass *p, struct clone *k)
+{
+	struct engine *e = p->e;
+	int64_t deadline;
+
+	if (k->twin != TWIN_UNKNOWN || (p->config && !k->in_config)) {
+		return false;
+	}
+	if (cluster_up(k->c)) {
+		if (k->r && k->r->unknown) {
+			(void)ops_ready(e, k->r, &p->w->item);
+		}
+		return true;
+	}
+	if (!k->c->failed || k->c->lost_at == INT64_MAX) {
+		return true;
+	}
+	deadline = lost_deadline(e, k->c->lost_at);
+	if (e->now < deadline) {
+		queue_add_at(&e->queue, &p->w->item, deadline);
+	}
+	return e->now < deadline;
+}
+
+/* Has the clone a job, or may it have one? A job that is not there is not made without a recorded winner. */
+static bool may_have_job(struct pass *p, struct clone *k)
+{
+	enum twin job = job_twin(p, remote_job(p, k));
+	struct table *t = k->c->tables[p->kind];
+
+	return twin_is_ours(job) || job == TWIN_UNKNOWN ||
+	       (job == TWIN_ABSENT && !t->unserved &&
+		!surely_absent(p, t, p->w->ns, p->w->owner->name));
+}
+
 /* Ready, but status.clusterName is empty: somebody cleared it. A running job is left in peace. */
 void ready_without_cluster(struct pass *p)
 {
-	struct clone *k = last_winner(p);
+	struct clone *k;
 	bool unknown = false;
 
+	if (!jobs_known(p)) {
+		return;
+	}
+	k = last_winner(p);
 	for (size_t i = 0; i < p->n_clones; i++) {
-		unknown |= p->clones[i].twin == TWIN_UNKNOWN;
+		unknown |= may_turn_up(p, &p->clones[i]);
 	}
 	if (k && clone_is(k, F_FINISHED)) {
 		finished_remotely(p, k);
-	} else if (k && clone_is(k, F_ADMITTED)) {
-		run_job(p, k);
+	} else if (k && clone_is(k, F_ADMITTED) && may_have_job(p, k)) {
+		if (job_twin(p, remote_job(p, k)) != TWIN_ABSENT) {
+			run_job(p, k);
+		}
 	} else if (!unknown) {
 		retry(p, R_NO_CLUSTER,
 		      STR("Admission check is Ready but no admitting cluster is recorded; this is "

@@ -23,7 +23,7 @@ static void lost(struct pass *p, const struct cluster *c)
 	int64_t since = c ? c->lost_at : p->w->lost_at;
 	int64_t deadline;
 
-	if ((p->state != CHECK_READY && !slice_waits(p)) || cluster_up(c)) {
+	if (cluster_up(c)) {
 		return; /* up, but not listed again yet: unknown, not lost */
 	}
 	if (!c && since == INT64_MAX) {
@@ -163,7 +163,7 @@ static void other_spec(struct pass *p, struct clone *k)
 		return;
 	}
 	rule_hit(p->e, R_SPEC);
-	if (p->state != CHECK_READY || breaker_holds(p->e)) {
+	if ((p->state != CHECK_READY && p->state != CHECK_PENDING) || breaker_holds(p->e)) {
 		return;
 	}
 	remote_gone(p);

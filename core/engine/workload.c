@@ -109,8 +109,8 @@ static bool may_be_there(const struct pass *p, mk_str name)
 /* Was anything sent out for this workload already? Unseen clusters count through what is recorded. */
 static bool is_dispatched(const struct pass *p)
 {
-	if (p->f->s[S_CLUSTER].n > 0) {
-		return true;
+	if (p->f->s[S_CLUSTER].n > 0 || facts_is(p->f, F_OWNED | F_QUOTA | F_EVICTED)) {
+		return true; /* an eviction clears the winner's name before its job has stopped */
 	}
 	for (size_t i = 0; i < p->f->n_names; i++) {
 		if (may_be_there(p, p->f->names[i])) {

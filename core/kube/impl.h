@@ -60,6 +60,7 @@ enum {
 	WATCH_BAD_LINES = 10, /* in a row: the stream makes no sense */
 	EPOCH_REFUSED_MS = 60 * 1000,
 	LIST_LIMIT = 500,
+	RELIST_MAX = 200, /* objects: so many are listed again after a loss, more are resumed */
 
 	ACCESS_FIRST_MS = 1000, /* a program that failed is run again after that, doubled … */
 	ACCESS_MAX_MS = 60 * 1000,
@@ -256,6 +257,7 @@ struct watch {
 	unsigned limit;   /* page size: shrinks when pages are too big */
 	unsigned failures, retries_500, bad_in_row;
 	uint64_t n_lines;            /* events of this stream */
+	size_t n_objects;            /* that the consumer has, about */
 	int64_t opened_ms, ended_ms; /* this stream; the last clean end */
 	int64_t broken_ms;           /* failing since; 0 = healthy */
 	int64_t refused_ms;          /* the store is behind 'high' since; 0 = not */

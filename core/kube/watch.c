@@ -3,12 +3,15 @@
  * The watch machine of one (cluster, kind): gets the consumer a complete list, then every change after it, over any
  * number of broken streams.
  *
- *   off ─start─▶ [nothing known] streaming list, or pages where that was refused ─▶ synced ─▶ stream
+ *   off ─start─▶ [nothing known, or little, and the connection was lost] streaming list, or pages where that was refused
+ *                                                                         ─▶ synced ─▶ stream
  *                [resumable]     probe of the stored version ─▶ stream from there
  *
  * The version to resume from moves only with events of the live part of a stream and with bookmarks: a replay comes in
  * no order. A list that fails half-way is begun again (the consumer swaps at its end only), and a list from a store
  * that is behind what we have seen is refused for 60 s; then a new epoch begins.
+ * A store that was restored and has come past that version since looks the same to the probe: only a list shows what else
+ * it holds. So what is short is listed again rather than resumed (docs/decisions/0057).
  * A list that contains an object that cannot be read never ends: to take that object for gone would be destructive.
  */
 #include "core/base/alloc.h"
@@ -186,6 +189,9 @@ static void open_probe(struct kube *k, struct watch *w)
 void watch_again(struct kube *k, struct watch *w)
 {
 	quiet(k, w);
+	if (w->need_probe && w->n_objects <= RELIST_MAX) {
+		w->rv = 0;
+	}
 	if (w->synced && w->rv != 0) {
 		if (w->need_probe) {
 			open_probe(k, w);

@@ -56,6 +56,7 @@ static bool emit_items(struct kube *k, struct watch *w, const struct json *items
 			w->n_bad++;
 			good = false;
 		}
+		w->n_objects++;
 		if (w->is_secret) {
 			secret_wipe_data(it.val);
 		}
@@ -104,6 +105,7 @@ static void take_page(struct kube *k, struct watch *w, const struct json *doc)
 	}
 	if (first) {
 		w->list_rv = rv;
+		w->n_objects = 0;
 		watch_emit_list(k, w, EV_LIST_BEGIN, rv);
 	} else if (rv != w->list_rv) {
 		unreadable(k, w, STR("the pages of the list are not of one snapshot"));

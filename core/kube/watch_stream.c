@@ -62,6 +62,7 @@ static void on_head(struct kube *k, void *ctx)
 
 	w->opened_ms = k->mono_ms;
 	if (w->replaying) {
+		w->n_objects = 0;
 		watch_emit_list(k, w, EV_LIST_BEGIN, 0);
 		return;
 	}
@@ -161,6 +162,11 @@ static void on_object(struct kube *k, struct watch *w, mk_str type, struct json 
 		return;
 	}
 	w->bad_in_row = 0;
+	if (gone) {
+		w->n_objects -= w->n_objects > 0;
+	} else {
+		w->n_objects += str_is(type, "ADDED");
+	}
 	advance(k, w, rv);
 }
 

@@ -273,6 +273,24 @@ static void frozen(void)
 	engine_get_stats(w->e, &st);
 	is_int(st.unserved_workloads, 1, "counted");
 	w_free(w);
+
+	/* Evicted, and not at its end yet: the winner's name is gone, its job may run. */
+	w = w_new(3);
+	wl = running_job(w);
+	evict(w, wl, "x");
+	w_settle(w);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_settle(w);
+	w_stop(w);
+	w_patch(w, wl,
+		"{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"ex.io/"
+		"v1\",\"kind\":\"Gone\",\"name\":\"j\",\"uid\":"
+		"\"u\",\"controller\":true}]}}");
+	w_restart(w);
+	w_settle(w);
+	is_str(check_state(w, wl), "Pending",
+	       "an evicted one is not rejected: its job may still stop");
+	w_free(w);
 }
 
 /* Objects of Go MultiKueue: adopted while the twin lives, collected when it is gone. */

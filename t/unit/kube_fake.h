@@ -485,6 +485,18 @@ static inline enum mk_code fake_watch(struct fake *f, cluster_id id, uint16_t ki
 	return kube_do(f->k, &op, NULL);
 }
 
+/* Objects on a stream, so many that it is resumed after a loss and not listed again; all of them of version 'rv'. */
+static inline void fake_many(struct fake *f, uint64_t token, uint64_t rv)
+{
+	char name[16];
+
+	for (int i = 0; i <= 200; i++) {
+		snprintf(name, sizeof(name), "m%d", i);
+		fake_line(f, token, "ADDED", KUEUE, "Workload", "n", name, rv);
+	}
+	fake_story(f);
+}
+
 /* Worker 1, up, its Workload list empty at version 500. */
 static inline void fake_worker(struct fake *f)
 {

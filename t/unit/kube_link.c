@@ -85,6 +85,7 @@ static void test_loss_of_a_stream(void)
 
 	/* A lost stream asks, and a good answer is the end of it. */
 	t = fake_token(&f, 1, "/workloads?");
+	fake_many(&f, t, 500);
 	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "stream was not closed cleanly");
 	ok(fake_answer(&f, 1, "GET /version", 200, VERSION_DOC),
 	   "a lost stream asks for the version at once");
@@ -105,6 +106,7 @@ static void test_loss_of_a_link(void)
 	int opens = 0;
 
 	up_quietly();
+	fake_many(&f, fake_token(&f, 1, "/workloads?"), 500);
 	opens = f.opens;
 	/* No answer: down, dated from the first sign. */
 	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");

@@ -230,6 +230,7 @@ static void streams_end(void)
 {
 	start(27);
 	fake_worker(&f);
+	fake_many(&f, fake_token(&f, 1, "/workloads?"), 500);
 	for (int i = 0; i < 2; i++) {
 		fake_wait(&f, 15000);
 		fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE,

@@ -418,6 +418,7 @@ static void test_future(void)
 	int lists = 0;
 	int64_t began = 0;
 
+	fake_many(&f, t, 500);
 	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "restored");
 	fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
 	fake_wait(&f, 2000);
@@ -550,7 +551,12 @@ static void test_secrets_future(void)
 	fake_init(&f, 17);
 	fake_manager(&f);
 	t = fake_token(&f, 0, "/secrets?");
-	fake_secret(&f, t, "MODIFIED", "s1", "other: bytes", 500);
+	for (int i = 0; i <= 200; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "s%d", i);
+		fake_secret(&f, t, "ADDED", name, "other: bytes", 500);
+	}
 	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "restored");
 	for (int i = 0; i < 30 && fake_find(&f, 0, "/secrets?limit=1&") == NULL; i++) {
 		if (fake_find(&f, 0, "GET /version") != NULL) {

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Somebody takes our check back to Pending beside a recorded winner, or clears the winner's name: whatever befalls the
+ * winner then is told all the same. And jobs that an earlier round left: they go before another cluster wins.
+ */
+#include "t/unit/engine_world.h"
+
+static void take_back(struct world *w, struct object *wl)
+{
+	w_patch(w, wl,
+		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\","
+		"\"message\":\"\"}]}}");
+}
+
+static struct object *taken_back(struct world *w, bool link_down)
+{
+	struct object *wl = running_job(w);
+
+	if (link_down) {
+		w_link(w, 2, LINK_DOWN);
+		w->stay_down[2] = true;
+		w_settle(w);
+	}
+	take_back(w, wl);
+	return wl;
+}
+
+static void what_befalls_the_winner(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = taken_back(w, false);
+
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "its clone is gone");
+	is_str(check_message(w, wl), "Admitting remote no longer exists, Previously: \"Pending\"",
+	       "message");
+	w_free(w);
+
+	w = w_new(2);
+	wl = taken_back(w, true);
+	w_later(w, 890000);
+	is_str(check_state(w, wl), "Pending", "its cluster is out of reach: patience");
+	w_later(w, 20000);
+	is_str(check_message(w, wl), "Admitting remote lost, Previously: \"Pending\"",
+	       "for so long");
+	w_free(w);
+
+	w = w_new(2);
+	wl = taken_back(w, false);
+	w_patch(w, wl,
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"podSets\":[{\"name\":\"main\","
+		"\"count\":3}]}}");
+	w_later(w, 2000);
+	is_str(check_state(w, wl), "Retry", "its spec is another one");
+	w_free(w);
+
+	w = w_new(2);
+	wl = taken_back(w, false);
+	clone_condition(w, 2, "wl-j", "Finished", "OutOfSync", true);
+	w_later(w, 2000);
+	is_str(check_state(w, wl), "Retry", "it is out of sync");
+	w_free(w);
+}
+
+/* Ready, the name cleared, and no job anywhere: none is made on a clone that happens to be admitted. */
+static void cleared_before_the_job(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "its job is gone: Retry");
+	ok(!strstr(w_take(w), "create 2 Job"), "no job is made without a recorded winner");
+	w_free(w);
+}
+
+/* ... and a clone whose fate is unknown is asked for; a cluster out of reach is waited for as a winner's. */
+static void cleared_and_unknown(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_link(w, 1, LINK_DOWN);
+	w->stay_down[1] = true;
+	w_settle(w);
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 890000);
+	is_str(check_state(w, wl), "Ready", "it may be on the cluster that is out of reach");
+	w_later(w, 20000);
+	is_str(check_state(w, wl), "Retry", "but not for ever");
+	w_free(w);
+}
+
+/* The round ended, the job's delete fails for a while, another clone is admitted meanwhile. */
+static void left_by_an_earlier_round(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const char *log;
+
+	w->rig = (struct rig){.times = 3,
+			      .type = OP_DELETE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_UNAVAILABLE};
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
+	w_settle(w);
+	evict(w, wl, "x");
+	w_settle(w);
+	give_quota(w, wl);
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "",
+	       "nobody wins while the job may run elsewhere");
+	w_take(w);
+	w_later(w, 5000);
+	log = w_take(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "it is gone: the other one wins");
+	ok(strstr(log, "delete 2 Job j") && strstr(log, "7.win") > strstr(log, "delete 2 Job j"),
+	   "the delete comes before the win");
+	w_free(w);
+}
+
+/* A cluster out of reach holds nobody up. */
+static void left_out_of_reach(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
+	w_settle(w);
+	evict(w, wl, "x");
+	w_settle(w);
+	release_quota(w, wl);
+	w_settle(w);
+	give_quota(w, wl);
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_later(w, 1000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1",
+	       "a copy out of reach is no reason to wait");
+	w_free(w);
+}
+
+int main(void)
+{
+	what_befalls_the_winner();
+	cleared_before_the_job();
+	cleared_and_unknown();
+	left_by_an_earlier_round();
+	left_out_of_reach();
+	return done_testing();
+}

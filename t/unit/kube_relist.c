@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watch machine: what is short is listed again after its connection was lost; kube_watch.c has all the rest. */
+#include "t/unit/kube_fake.h"
+
+static struct fake f;
+
+#define W "/workloads?"
+
+/*
+ * The store went back and has come past what we saw since: a probe of the version cannot tell. What is short is listed
+ * again, and whoever keeps the objects compares.
+ */
+static void test_short_is_listed(void)
+{
+	uint64_t t;
+
+	fake_init(&f, 19);
+	fake_manager(&f);
+	fake_worker(&f);
+	fake_story(&f);
+	t = fake_token(&f, 1, W);
+	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "a", 501);
+	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_story(&f);
+	fake_wait(&f, 2000);
+	t = fake_stream(&f, 1, W);
+	is_str(fake_story(&f), "", "after a clean end it is resumed");
+	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
+	fake_wait(&f, 3000);
+	ok(fake_find(&f, 1, "limit=1&") == NULL, "after a loss a short table is not probed");
+	ok(fake_find(&f, 1,
+		     "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
+		     "resourceVersion=501") != NULL,
+	   "but listed, not older than what was seen");
+	t = fake_stream(&f, 1, W);
+	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "a", 500);
+	fake_mark(&f, t, KUEUE, "Workload", 600);
+	is_str(fake_story(&f),
+	       "list_begin 1 Workload\n"
+	       "observed 1 Workload n/a uid=u-a rv=500 via=list\n"
+	       "list_end 1 Workload rv=600\n",
+	       "what it holds is told");
+	ok(kube_is_up(f.k, 1), "the link is up all the while");
+	fake_done(&f);
+}
+
+int main(void)
+{
+	test_short_is_listed();
+	return done_testing();
+}
