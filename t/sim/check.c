@@ -165,6 +165,15 @@ static bool is_meddled(const struct sim *s)
 	return false;
 }
 
+/* An eviction may overtake a create on its way: then the cluster has won before, and nobody else may have since. */
+static bool is_overtaken(struct sim *s, const struct json *local, const struct plane *p,
+			 const struct ks_commit *c)
+{
+	const struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
+
+	return u != NULL && u->won == p->index && json_str_at(local, "/status/clusterName").n == 0;
+}
+
 /* I1: a job is made on the committed winner only; this is why it cannot start twice. */
 static void check_job_create(struct sim *s, const struct site *site, const struct plane *p,
 			     const struct ks_commit *c)
@@ -173,7 +182,7 @@ static void check_job_create(struct sim *s, const struct site *site, const struc
 	mk_str uid = json_str_at(c->after, "/metadata/annotations/multikueued.io~1workload-uid");
 
 	if (local != NULL && str_eq(json_str_at(local, "/metadata/uid"), uid) &&
-	    !has_condition(local, "Evicted") && !is_meddled(s) &&
+	    !has_condition(local, "Evicted") && !is_meddled(s) && !is_overtaken(s, local, p, c) &&
 	    !str_is(json_str_at(local, "/status/clusterName"), p->name)) {
 		fail(s, "I1 single-run", "%.*s is made on %s, which has not won", STR_ARG(c->name),
 		     p->name);
@@ -260,6 +269,16 @@ static struct user *owner_of(struct sim *s, const struct json *wl)
 		json_str(json_get(json_elem(json_at(wl, "/metadata/ownerReferences"), 0), "uid")));
 }
 
+static void note_winner(struct sim *s, const struct ks_commit *c)
+{
+	struct user *u = owner_of(s, c->after);
+	mk_str name = json_str_at(c->after, "/status/clusterName");
+
+	for (size_t i = 1; u != NULL && i <= s->n_workers; i++) {
+		u->won = str_is(name, s->plane[i].name) ? i : u->won;
+	}
+}
+
 /* A round is over: the job may run elsewhere, and begins from nothing. */
 static void note_round(struct sim *s, const struct ks_commit *c)
 {
@@ -316,6 +335,7 @@ static void check_manager_workload(struct sim *s, const struct ks_commit *c, boo
 	mk_str after = json_str_at(c->after, "/status/clusterName");
 
 	note_round(s, c);
+	note_winner(s, c);
 	if (before.n > 0 && after.n > 0 && !str_eq(before, after)) {
 		fail(s, "I7 monotone", "%.*s: clusterName %.*s became %.*s", STR_ARG(c->name),
 		     STR_ARG(before), STR_ARG(after));

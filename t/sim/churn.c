@@ -192,28 +192,34 @@ static void change_priority(struct sim *s, struct plane *p)
 	patch_workload(s, p, pick(s, p->store, WORKLOADS, is_open), bodies[rng_below(&s->wide, 2)]);
 }
 
-/* As Kueue wants it of an external dispatcher: its own field manager, by apply, with all that this one holds. */
+/* As Kueue writes a Workload's status: its own field manager, by apply, with all that this one holds. */
+static int apply_status(struct sim *s, struct plane *p, mk_str name, const struct json *status)
+{
+	const char *path =
+		path_of(s, WORKLOAD_PATH, name, "/status?fieldManager=kueue-admission&force=true");
+
+	return plane_request(
+		p, "PATCH", path, "application/apply-patch+yaml",
+		arena_printf(&s->arena,
+			     "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
+			     "\"metadata\":{\"name\":\"%.*s\",\"namespace\":\"default\"},"
+			     "\"status\":%.*s}",
+			     STR_ARG(name), STR_ARG(json_write(&s->arena, status))));
+}
+
+/* It wants an external dispatcher to do the same. */
 static void apply_nominations(struct sim *s, struct plane *p, const struct json *wl, mk_str list)
 {
 	struct arena *a = &s->arena;
 	struct json *status = json_dup(a, json_get(wl, "status")), *names = NULL;
 	mk_str name = arena_dup(a, json_str_at(wl, "/metadata/name"));
-	const char *path =
-		path_of(s, WORKLOAD_PATH, name, "/status?fieldManager=kueue-admission&force=true");
-	int code;
 
 	if (status == NULL || json_parse(a, list, &names, NULL) != MK_OK) {
 		return;
 	}
 	json_set(a, status, STR("nominatedClusterNames"), json_len(names) > 0 ? names : NULL);
-	code = plane_request(
-		p, "PATCH", path, "application/apply-patch+yaml",
-		arena_printf(a,
-			     "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
-			     "\"metadata\":{\"name\":\"%.*s\",\"namespace\":\"default\"},"
-			     "\"status\":%.*s}",
-			     STR_ARG(name), STR_ARG(json_write(a, status))));
-	say(s, "churn", "somebody nominates %.*s for %.*s: %d", STR_ARG(list), STR_ARG(name), code);
+	say(s, "churn", "somebody nominates %.*s for %.*s: %d", STR_ARG(list), STR_ARG(name),
+	    apply_status(s, p, name, status));
 }
 
 /* A list of clusters, sometimes with a name that is none. */
@@ -262,12 +268,28 @@ static void unready(struct sim *s, struct plane *p)
 	}
 }
 
+/* The scheduler of 'p' writes a member of the Workload's first assignment. */
+static void assign(struct sim *s, struct plane *p, mk_str name, const char *key, struct json *value)
+{
+	struct arena *a = &s->arena;
+	struct json *status =
+		json_dup(a, json_get(ks_get(p->store, WORKLOADS, STR("default"), name), "status"));
+	char pointer[128];
+
+	if (json_at(status, "/admission/podSetAssignments/0") != NULL) {
+		snprintf(pointer, sizeof(pointer), "/admission/podSetAssignments/0/%s", key);
+		(void)json_put(a, status, pointer, value);
+		say(s, "churn", "%s: %.*s gets %s: %d", p->name, STR_ARG(name), key,
+		    apply_status(s, p, name, status));
+	}
+}
+
 /* The manager's queue waits for a topology that the winner's queue decides a moment later. */
 static void decide_topology(struct sim *s, struct plane *p)
 {
 	struct arena *a = &s->arena;
 	const struct json *o = pick(s, p->store, WORKLOADS, has_won);
-	struct json *sets = json_dup(a, json_at(o, "/status/admission/podSetAssignments"));
+	struct json *topology = NULL;
 	mk_str name = arena_dup(a, json_str_at(o, "/metadata/name"));
 	mk_str cluster = arena_dup(a, json_str_at(o, "/status/clusterName"));
 	struct plane *w = NULL;
@@ -275,29 +297,16 @@ static void decide_topology(struct sim *s, struct plane *p)
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		w = str_is(cluster, s->plane[i].name) ? &s->plane[i] : w;
 	}
-	if (w == NULL || sets == NULL) {
+	if (w == NULL) {
 		return;
 	}
-	(void)json_put(a, sets, "/0/delayedTopologyRequest", json_new_str(a, STR("Pending")));
-	patch_status(s, p, name,
-		     arena_printf(a, "{\"status\":{\"admission\":{\"podSetAssignments\":%.*s}}}",
-				  STR_ARG(json_write(a, sets))));
-	o = ks_get(w->store, WORKLOADS, STR("default"), name);
-	sets = json_dup(a, json_at(o, "/status/admission/podSetAssignments"));
-	if (sets != NULL) {
-		struct json *topology = NULL;
-
-		(void)json_parse(a,
-				 STR("{\"levels\":[\"kubernetes.io/hostname\"],\"slices\":[{"
-				     "\"domainCount\":1,\"podCounts\":{\"universal\":1},"
-				     "\"valuesPerLevel\":[{\"universal\":\"n1\"}]}]}"),
-				 &topology, NULL);
-		(void)json_put(a, sets, "/0/topologyAssignment", topology);
-		patch_status(
-			s, w, name,
-			arena_printf(a, "{\"status\":{\"admission\":{\"podSetAssignments\":%.*s}}}",
-				     STR_ARG(json_write(a, sets))));
-	}
+	assign(s, p, name, "delayedTopologyRequest", json_new_str(a, STR("Pending")));
+	(void)json_parse(a,
+			 STR("{\"levels\":[\"kubernetes.io/hostname\"],\"slices\":[{"
+			     "\"domainCount\":1,\"podCounts\":{\"universal\":1},"
+			     "\"valuesPerLevel\":[{\"universal\":\"n1\"}]}]}"),
+			 &topology, NULL);
+	assign(s, w, name, "topologyAssignment", topology);
 }
 
 static void note_job(struct sim *s, struct plane *p)

@@ -199,6 +199,7 @@ struct user {
 	unsigned retries;              /* times that we wrote Retry */
 	bool refused;                  /* rejected: it came while there was no adapter for it */
 	bool watched;                  /* runs twice: M_RECOUNT will look again */
+	size_t won; /* plane that its Workload named last as its cluster; 0 none */
 };
 
 /* Situations that the invariants are about, each must have come up. */

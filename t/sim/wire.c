@@ -294,12 +294,14 @@ static int refusal(struct sim *s, const struct plane *p)
 	return p->error && rng_chance(&s->rng, 1, 2) ? 503 : 0;
 }
 
-static void send_answer(struct sim *s, struct msg *m, const struct ks_response *resp)
+/* Returns when it arrives. */
+static int64_t send_answer(struct sim *s, struct msg *m, const struct ks_response *resp)
 {
+	int64_t at = s->now + wire_delay(s, m->plane);
 	struct msg *r;
 
 	if (m->proc->gen != m->gen || !m->proc->alive) {
-		return;
+		return at;
 	}
 	r = msg_new(s, M_REPLY);
 	r->proc = m->proc;
@@ -317,7 +319,8 @@ static void send_answer(struct sim *s, struct msg *m, const struct ks_response *
 		memcpy(r->owned, resp->body.p, resp->body.n);
 	}
 	r->body = (mk_str){r->owned, resp->body.n};
-	schedule(s, r, s->now + wire_delay(s, m->plane));
+	schedule(s, r, at);
+	return at;
 }
 
 static void open_stream(struct sim *s, struct msg *m, struct ks_store *store,
@@ -342,12 +345,11 @@ static void open_stream(struct sim *s, struct msg *m, struct ks_store *store,
 			      .proc = m->proc,
 			      .gen = m->gen,
 			      .token = m->token,
-			      .watch = resp->watch,
-			      .last_at = s->now};
+			      .watch = resp->watch};
 	list_add_tail(&m->plane->streams, &st->node);
 	c->stream = st;
 	c->watch = true;
-	send_answer(s, m, &head);
+	st->last_at = send_answer(s, m, &head); /* frames come after it, and in their order */
 	plane_watches(m->plane);
 }
 
@@ -436,7 +438,7 @@ void wire_arrive(struct sim *s, struct msg *m)
 		say(s, p->name, "the answer gets lost");
 		return;
 	}
-	send_answer(s, m, &resp);
+	(void)send_answer(s, m, &resp);
 }
 
 /* --- back in the process ---------------------------------------------------------------------------- */
