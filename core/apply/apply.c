@@ -151,6 +151,9 @@ static const char *refused_text(enum mk_code code)
 	if (code == MK_UNAVAILABLE) {
 		return "the cluster is not connected";
 	}
+	if (code == MK_TIMEOUT) {
+		return "it waited too long to be sent";
+	}
 	return code == MK_NOT_FOUND ? "the cluster does not serve the kind" : err_code_name(code);
 }
 
@@ -243,6 +246,16 @@ static void send_task(struct apply *a, struct lane *l, struct task *t)
 	}
 }
 
+/*
+ * A job is made because its cluster has won, and nothing but its absence is a precondition of the create. What waited long
+ * for a slow cluster is told instead: whether it is still wanted is the engine's to say.
+ */
+static bool is_stale(const struct task *t, int64_t mono_ms)
+{
+	return t->type == OP_CREATE && t->kind >= KIND_FIRST_JOB &&
+	       mono_ms - t->queued_ms >= TASK_STALE_MS;
+}
+
 void apply_run(struct apply *a, int64_t mono_ms)
 {
 	a->now_ms = mono_ms;
@@ -257,7 +270,11 @@ void apply_run(struct apply *a, int64_t mono_ms)
 			if (t == NULL) {
 				break;
 			}
-			send_task(a, a->lanes[i], t);
+			if (is_stale(t, mono_ms)) {
+				refuse(a, t, MK_TIMEOUT);
+			} else {
+				send_task(a, a->lanes[i], t);
+			}
 		}
 	}
 	tell_refused(a);
@@ -287,6 +304,7 @@ static void submit_one(struct apply *a, const struct op *op)
 		return;
 	}
 	a->pending++;
+	t->queued_ms = a->now_ms;
 	if (op_is_mutating(op->type) && !a->may_write) {
 		refuse(a, t, MK_FENCED);
 	} else if (l == NULL) {

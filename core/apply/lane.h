@@ -19,6 +19,8 @@ enum {
 	TASK_TRIES_MAX = 3,      /* sendings of one operation, when the server says 429 */
 	LANE_PAUSE_MIN_MS = 100, /* after a 429 without Retry-After */
 	LANE_PAUSE_MAX_MS = 60 * 1000,
+	TASK_STALE_MS =
+		10 * 1000, /* a job's create that waited so long may have been for nothing */
 };
 
 /* An operation taken over from the engine; its strings and body are copies in one block. */
@@ -35,6 +37,7 @@ struct task {
 	const char *subresource, *field_manager;
 	mk_str object; /* key of the in-flight table: kind, namespace, name */
 	unsigned tries;
+	int64_t queued_ms;
 	bool sent;
 	/* the end, when it needs no wire */
 	enum mk_code code;

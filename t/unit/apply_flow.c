@@ -206,6 +206,28 @@ static void test_limited(void)
 	teardown();
 }
 
+/* A job's create that waited long for the server is told, not sent: who won may be another one by now. */
+static void test_stale(void)
+{
+	struct op op;
+	uint64_t token;
+
+	setup();
+	submit(op_of(OP_CREATE, 1, "w", PRIO_START));
+	token = fake_token(&f, 1, "POST ");
+	fake_head(&f, token, 429, "application/json", 12000);
+	fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+	op = op_of(OP_CREATE, 2, "j", PRIO_START);
+	op.kind = KIND_FIRST_JOB;
+	submit(op);
+	apply_run(a, f.mono + 12000);
+	is_int(on_wire("POST "), 1, "the clone's create is sent when the pause is over");
+	ok(n_answers == 1 && answers[0].id == 2 && answers[0].outcome == OUTCOME_REFUSED &&
+		   answers[0].code == MK_TIMEOUT,
+	   "the job's is told to have waited too long");
+	teardown();
+}
+
 static void test_fence(void)
 {
 	setup();
@@ -322,6 +344,7 @@ int main(void)
 	test_order_and_cap();
 	test_same_object();
 	test_limited();
+	test_stale();
 	test_fence();
 	test_link_down();
 	test_elsewhere();
