@@ -259,11 +259,26 @@ void clone_pinned(struct pass *p, struct clone *k)
 	}
 }
 
+/* A win whose answer is out may stand there already: until it is known, nobody's clone goes, the winner's least of all. */
+static bool may_have_won(struct pass *p)
+{
+	struct record *r = p->local;
+
+	if (r->unknown) {
+		(void)ops_ready(p->e, r, &p->w->item); /* asks */
+	}
+	return r->unknown || (r->inflight && r->inflight->rule == R_WIN);
+}
+
 void race(struct pass *p)
 {
-	struct clone *best = winner(p);
 	struct pick pick = {0};
+	struct clone *best;
 
+	if (may_have_won(p)) {
+		return;
+	}
+	best = winner(p);
 	if (best) {
 		if (!is_left_elsewhere(p, best)) {
 			win(p, best);

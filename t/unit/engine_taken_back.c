@@ -151,8 +151,48 @@ static void left_out_of_reach(void)
 	w_free(w);
 }
 
+/* A win is on its way, or its answer got lost: the clone that may have won stays, whatever becomes of it. */
+static void a_win_under_way(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	const char *log;
+
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w->hold = true; /* the win's answer is out */
+	w_settle(w);
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", false);
+	w_settle(w);
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"), "{\"spec\":{\"clusters\":[\"w1\"]}}");
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "7.win") && !strstr(log, "delete"),
+	   "no clone goes while a win is on its way");
+	w_free(w);
+
+	w = w_new(2);
+	wl = a_job(w, "j");
+	w_settle(w);
+	w->silent_watch = true;
+	w->lose = 1; /* the win is written, and its answer lost */
+	admit(w, 2, "wl-j");
+	w_step(w);
+	is_int((long long)w->lose, 0, "the win is written");
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", false);
+	w_settle(w);
+	w->silent_watch = false;
+	w_later(w, 5000);
+	log = w_take(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "it has won, as a get tells");
+	ok(!strstr(log, "delete 2 Workload"), "and its clone is there still");
+	is_str(check_state(w, wl), "Retry", "its eviction is told");
+	w_free(w);
+}
+
 int main(void)
 {
+	a_win_under_way();
 	what_befalls_the_winner();
 	cleared_before_the_job();
 	cleared_and_unknown();
