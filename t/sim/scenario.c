@@ -463,7 +463,29 @@ static void deleted_clones(struct coverage *cov, size_t size)
 	end(s);
 }
 
-/* --- 6: one of twenty is dead ------------------------------------------------------------------------ */
+/* --- 6: how jobs ended cannot be written for a while --------------------------------------------------- */
+
+/* Few jobs: every 429 stops all for a second, and each job is to be told so often enough. */
+static void status_limited(struct coverage *cov, size_t most)
+{
+	struct sim *s = begin(cov, 3, 15 * MINUTE, 1);
+	size_t copies = 0, size = most < 4 ? most : 4;
+
+	submit(s, size, 30 * SECOND);
+	expect(s, count_won(s, NULL) == size, "all run");
+	s->plane[0].limit_jobs = true;
+	run_until(s, s->now + 3 * MINUTE);
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		copies += count_ours(&s->plane[i], JOBS);
+	}
+	expect(s, copies == size, "all ended, which cannot be written: the copies wait");
+	s->plane[0].limit_jobs = false;
+	expect(s, all_done(s, 10 * MINUTE), "in the end each job tells how it ended");
+	expect(s, count_retries(s) == 0, "none was given up");
+	end(s);
+}
+
+/* --- 7: one of twenty is dead ------------------------------------------------------------------------ */
 
 static int by_size(const void *x, const void *y)
 {
@@ -531,6 +553,7 @@ static const struct {
 	{"unserved-version", "a worker's Kueue drops our API version", upgraded},
 	{"rewriting-webhook", "a webhook rewrites every clone", rewriting},
 	{"deleted-clones", "somebody deletes every clone", deleted_clones},
+	{"status-limited", "the manager takes no status of a job as they end", status_limited},
 	{"dead-worker", "one of twenty workers is dead", dead_worker},
 };
 

@@ -125,6 +125,7 @@ struct plane {
 	int64_t bad_until;    /* a disturbance of it ended then, or lasts (INT64_MAX) */
 	struct ks_store *lag; /* FAULT_LAG: what a server that lags would show */
 	bool shape, rewrite;  /* webhooks */
+	bool limit_jobs;      /* each write to a job is one too many */
 };
 
 struct stream {

@@ -286,9 +286,13 @@ void wire_leave(struct sim *s, struct msg *m)
 }
 
 /* What the server says instead of doing it; 0 = nothing. */
-static int refusal(struct sim *s, const struct plane *p)
+static int refusal(struct sim *s, const struct msg *m)
 {
-	if (p->limit && rng_chance(&s->rng, 1, 2)) {
+	const struct plane *p = m->plane;
+	bool job = memmem(m->req.target.p, m->req.target.n, "/jobs/", 6) != NULL;
+
+	if ((p->limit && rng_chance(&s->rng, 1, 2)) ||
+	    (p->limit_jobs && job && m->cls == TRANSPORT_WRITE)) {
 		return 429;
 	}
 	return p->error && rng_chance(&s->rng, 1, 2) ? 503 : 0;
@@ -402,7 +406,7 @@ void wire_arrive(struct sim *s, struct msg *m)
 		}
 		return;
 	}
-	resp.status = refusal(s, p);
+	resp.status = refusal(s, m);
 	if (resp.status != 0) {
 		resp.content_type = "application/json";
 		resp.retry_after_ms = resp.status == 429 ? 1000 : -1;
