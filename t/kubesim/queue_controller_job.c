@@ -14,6 +14,7 @@
 #define LABEL_WORKER_POD "kueue.x-k8s.io/multikueue-worker-workload-pod"
 #define ANNOTATION_WORKLOAD "kueue.x-k8s.io/workload"
 #define LABEL_PRIORITY "kueue.x-k8s.io/priority-class"
+#define ANNOTATION_ELASTIC "kueue.x-k8s.io/elastic-job"
 
 enum { NAME_MAX_LEN = 253, NAME_HASH_LEN = 5 };
 
@@ -122,6 +123,10 @@ static void create_workload(struct ks_actors *k, struct item *it, const struct j
 	json_set(&k->a, meta, STR("finalizers"), list);
 	json_set(&k->a, meta, STR("labels"), json_new_obj(&k->a));
 	json_set_str(&k->a, json_get(meta, "labels"), LABEL_JOB_UID, obj_meta(job, "uid"));
+	if (obj_annotation(job, ANNOTATION_ELASTIC).n != 0) {
+		(void)json_put(&k->a, meta, "/annotations/kueue.x-k8s.io~1elastic-job",
+			       json_new_str(&k->a, obj_annotation(job, ANNOTATION_ELASTIC)));
+	}
 	json_set_str(&k->a, meta, "name", name);
 	json_set_str(&k->a, meta, "namespace", it->ns);
 	list = json_new_arr(&k->a);

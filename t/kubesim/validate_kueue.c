@@ -263,6 +263,29 @@ static struct json *fixed_admission(struct arena *a, const struct json *tree)
 	return copy;
 }
 
+/* An elastic Workload that has quota may still shrink: the same pod sets, none with a bigger count. */
+static bool only_shrinks(struct arena *a, const struct json *old, const struct json *tree)
+{
+	struct json *before = json_dup(a, json_at(old, "/spec/podSets"));
+	struct json *after = json_dup(a, json_at(tree, "/spec/podSets"));
+
+	if (!str_is(json_str_at(old, "/metadata/annotations/kueue.x-k8s.io~1elastic-job"),
+		    "true") ||
+	    json_len(before) != json_len(after)) {
+		return false;
+	}
+	for (size_t i = 0; i < json_len(before); i++) {
+		struct json *x = json_elem(before, i), *y = json_elem(after, i);
+
+		if (json_int(json_get(y, "count"), 1) > json_int(json_get(x, "count"), 1)) {
+			return false;
+		}
+		json_set(a, x, STR("count"), NULL);
+		json_set(a, y, STR("count"), NULL);
+	}
+	return json_equal(before, after);
+}
+
 mk_str ks_kueue_webhook(struct ks_ctx *c, const struct json *old, const struct json *tree)
 {
 	static const char replaces[] =
@@ -292,7 +315,8 @@ mk_str ks_kueue_webhook(struct ks_ctx *c, const struct json *old, const struct j
 				    STR_ARG(name));
 	}
 	if (ks_condition_true(old, "QuotaReserved") && ks_condition_true(tree, "QuotaReserved") &&
-	    !json_equal(json_at(old, "/spec/podSets"), json_at(tree, "/spec/podSets"))) {
+	    !json_equal(json_at(old, "/spec/podSets"), json_at(tree, "/spec/podSets")) &&
+	    !only_shrinks(c->a, old, tree)) {
 		return STR("spec.podSets: Invalid value: field is immutable");
 	}
 	before = fixed_admission(c->a, old);

@@ -65,6 +65,9 @@ void churn_init(struct sim *s)
 	n = 1 + (size_t)rng_below(&s->wide, 4);
 	for (size_t i = 0; i < n; i++) {
 		draw_fault(s);
+		if (s->fault[s->n_faults - 1].type == FAULT_PRIORITY) {
+			users_classed(s);
+		}
 	}
 	if (s->dispatching == DISPATCH_EXTERNAL) {
 		/* Now and then it comes late. */

@@ -250,7 +250,7 @@ static double seconds(void)
 
 static int run_many(const struct options *o)
 {
-	struct coverage cov = {.wide = o->wide};
+	struct coverage cov = {.kind = o->wide ? COVER_WIDE : COVER_NARROW};
 	double begin = seconds(), took;
 	bool good = run_all(o, &cov);
 	size_t empty;

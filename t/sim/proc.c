@@ -45,23 +45,24 @@ static void on_op(void *ctx, const struct op *op)
 void proc_start(struct proc *p)
 {
 	struct sim *s = p->sim;
-	struct manager_options o = {
-		.plug = s->no_plugin ? s->plug_without : s->plug,
-		.transport = &p->transport,
-		.observer = {.ctx = p, .on_event = on_event, .on_op = on_op},
-		.origin = STR("multikueue"),
-		.namespace_ = STR("kueue-system"),
-		.dispatcher = str_of(dispatching_names[s->dispatching]),
-		.worker_lost_timeout_ms = s->lost_timeout_ms,
-		.gc_interval_ms = 60 * 1000,
-		.gates = {.identifier_annotations = true, .remote_spec_sync = true},
-		.seed = s->seed * 41 + p->index + (uint64_t)p->gen * 1000003};
+	struct manager_options o = {.plug = s->no_plugin ? s->plug_without : s->plug,
+				    .transport = &p->transport,
+				    .observer = {.ctx = p, .on_event = on_event, .on_op = on_op},
+				    .origin = STR("multikueue"),
+				    .namespace_ = STR("kueue-system"),
+				    .dispatcher = str_of(dispatching_names[s->dispatching]),
+				    .worker_lost_timeout_ms = s->lost_timeout_ms,
+				    .gc_interval_ms = 60 * 1000,
+				    .gates = s->gates,
+				    .seed = s->seed * 41 + p->index + (uint64_t)p->gen * 1000003};
 	struct endpoint e = {.port = 6443, .token = STR("t")};
 	char identity[32], host[32];
 	struct lease_options lo = {
 		.ns = STR("kueue-system"), .name = STR("lease"), .seed = o.seed + 7};
 	struct msg *m;
 
+	o.gates.identifier_annotations = true;
+	o.gates.remote_spec_sync = true;
 	p->gen++;
 	p->alive = true;
 	p->frozen_until = 0;

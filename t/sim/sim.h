@@ -8,7 +8,8 @@
  *   churn.c      what people change meanwhile      plugins.c the adapter and dispatchers of a seed
  *   check.c      invariants after every commit     rest.c   … and once all is quiet
  *   world.c      what a seed consists of           coverage.c   what was ever hit
- *   scenario.c   scripted stories                  main.c   seeds, processes, options
+ *   scenario.c   scripted stories                  features.c   ... of features behind gates, and of rare states
+ *   story.c      what stories are made of          main.c   seeds, processes, options
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -217,6 +218,9 @@ enum situation {
 };
 extern const char *const situation_names[SIT_N];
 
+/* What was run, which says what must have been met. */
+enum coverage_kind { COVER_NARROW, COVER_WIDE, COVER_STORIES };
+
 struct coverage {
 	uint64_t situations[SIT_N];
 	uint64_t faults[FAULT_N];
@@ -226,7 +230,7 @@ struct coverage {
 	char rule_names[MAX_RULES][24];
 	size_t n_rules;
 	uint64_t steps, seeds, workloads;
-	bool wide; /* some of the seeds were wide: their rows must not be empty either */
+	enum coverage_kind kind;
 };
 
 struct sim {
@@ -245,9 +249,12 @@ struct sim {
 	enum dispatching dispatching;
 	int64_t silent_until; /* the external dispatcher begins then */
 	int64_t lost_timeout_ms;
-	bool scripted;    /* a scenario: nothing is drawn */
-	unsigned quota;   /* of each worker, in jobs; 0 = drawn */
-	int64_t admit_ms; /* delay of each admission on workers; 0 = drawn */
+	bool scripted;             /* a scenario: nothing is drawn */
+	bool classed;              /* jobs name a priority class */
+	bool elastic;              /* jobs are */
+	struct engine_gates gates; /* besides those that every seed has */
+	unsigned quota;            /* of each worker, in jobs; 0 = drawn */
+	int64_t admit_ms;          /* delay of each admission on workers; 0 = drawn */
 	struct proc proc[MAX_PROCS];
 	size_t n_procs;
 	struct user *user; /* MAX_USERS */
@@ -386,6 +393,8 @@ void proc_lease_reply(struct sim *s, struct msg *m);
 
 /* --- users.c, faults.c ----------------------------------------------------------------------------- */
 void users_init(struct sim *s);
+/* Jobs name a priority class from now on: only where one is named a changed priority is carried over. */
+void users_classed(struct sim *s);
 /* A job of the first manager, now, that runs for so long; index of its user. */
 size_t user_submits(struct sim *s, int64_t run_ms);
 void user_turn(struct sim *s, size_t index, enum user_turn turn);

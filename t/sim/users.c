@@ -73,6 +73,26 @@ void users_init(struct sim *s)
 	}
 }
 
+void users_classed(struct sim *s)
+{
+	static const char *const names[] = {"low", "high"};
+
+	if (s->classed) {
+		return;
+	}
+	s->classed = true;
+	for (size_t i = 0; i < s->n_sites * 2; i++) {
+		(void)plane_request(
+			&s->plane[s->site[i / 2].home], "POST",
+			"/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses", NULL,
+			arena_printf(&s->arena,
+				     "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
+				     "\"WorkloadPriorityClass\",\"metadata\":{\"name\":\"%s\"},"
+				     "\"value\":%d}",
+				     names[i % 2], i % 2 ? 100 : -5));
+	}
+}
+
 void user_deletes_one(struct sim *s)
 {
 	size_t from = (size_t)rng_below(&s->rng, s->n_users);
@@ -106,19 +126,21 @@ static mk_str job_body(struct sim *s, const struct user *u)
 	bool failing = u->kind == USER_FAILING;
 	const char *other = u->kind == USER_UNMANAGED ? ",\"managedBy\":\"example.com/other\"" : "";
 
-	return arena_printf(&s->arena,
-			    "{\"apiVersion\":\"batch/"
-			    "v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
-			    "\"default\",\"labels\":{\"kueue.x-k8s.io/"
-			    "queue-name\":\"lq\"},\"annotations\":{\"kubesim.x-k8s.io/"
-			    "run-ms\":\"%lld\"%s}},\"spec\":{\"parallelism\":%llu,\"completions\":%"
-			    "llu,\"suspend\":true%s,\"template\":{\"spec\":{\"restartPolicy\":"
-			    "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
-			    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}",
-			    u->name,
-			    (long long)(u->run_ms ? u->run_ms : rng_range(&s->rng, 50, 9000)),
-			    failing ? ",\"kubesim.x-k8s.io/exit-code\":\"1\"" : "",
-			    1 + (unsigned long long)rng_below(&s->rng, 3), 3ull, other);
+	return arena_printf(
+		&s->arena,
+		"{\"apiVersion\":\"batch/"
+		"v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+		"\"default\",\"labels\":{\"kueue.x-k8s.io/"
+		"queue-name\":\"lq\"%s},\"annotations\":{\"kubesim.x-k8s.io/"
+		"run-ms\":\"%lld\"%s%s}},\"spec\":{\"parallelism\":%llu,\"completions\":%"
+		"llu,\"suspend\":true%s,\"template\":{\"spec\":{\"restartPolicy\":"
+		"\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+		"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}",
+		u->name, s->classed ? ",\"kueue.x-k8s.io/priority-class\":\"low\"" : "",
+		(long long)(u->run_ms ? u->run_ms : rng_range(&s->rng, 50, 9000)),
+		failing ? ",\"kubesim.x-k8s.io/exit-code\":\"1\"" : "",
+		s->elastic ? ",\"kueue.x-k8s.io/elastic-job\":\"true\"" : "",
+		s->elastic ? 3ull : 1 + (unsigned long long)rng_below(&s->rng, 3), 3ull, other);
 }
 
 static struct plane *home_of(struct sim *s, const struct user *u)
