@@ -133,6 +133,7 @@ struct kind_state {
 	bool namespaced;
 	bool misnamed;      /* its group has one of nearly the same name */
 	char *owned_plural; /* job kinds */
+	uint64_t high;      /* highest version seen in this epoch, by watches that are closed */
 };
 
 struct discovery_slot {

@@ -481,6 +481,9 @@ void link_check_up(struct kube *k, struct link *l)
 void link_new_epoch(struct kube *k, struct link *l)
 {
 	l->epoch++;
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		l->kinds[i].high = 0;
+	}
 	for (LIST_EACH(n, &l->watches)) {
 		watch_reset(k, LIST_ENTRY(n, struct watch, node));
 	}

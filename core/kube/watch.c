@@ -47,6 +47,7 @@ struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str se
 	}
 	w->l = l;
 	w->kind = kind;
+	w->high = l->kinds[kind].high; /* who looks anew must not be shown what is older */
 	w->metadata_only = metadata_only;
 	w->is_secret = kind == KIND_SECRET;
 	w->core = l->id == CLUSTER_MANAGER ? kind <= KIND_SECRET : kind == KIND_WORKLOAD;
@@ -73,6 +74,7 @@ static void quiet(struct kube *k, struct watch *w)
 void watch_free(struct kube *k, struct watch *w)
 {
 	quiet(k, w);
+	w->l->kinds[w->kind].high = w->high;
 	timer_done(k, &w->timer);
 	frame_done(&w->frame);
 	list_del(&w->node);

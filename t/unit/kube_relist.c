@@ -45,8 +45,29 @@ static void test_short_is_listed(void)
 	fake_done(&f);
 }
 
+/* A watch that is closed and opened again is a new look, but none at an older store. */
+static void test_opened_again(void)
+{
+	struct op op = {.cluster = 1, .kind = KIND_WORKLOAD, .selector = STR("o=m")};
+
+	fake_init(&f, 20);
+	fake_manager(&f);
+	fake_worker(&f);
+	fake_line(&f, fake_token(&f, 1, W), "ADDED", KUEUE, "Workload", "n", "a", 777);
+	op.type = OP_WATCH_CLOSE;
+	is_int(kube_do(f.k, &op, NULL), MK_OK, "closed");
+	op.type = OP_WATCH_OPEN;
+	is_int(kube_do(f.k, &op, NULL), MK_OK, "opened");
+	ok(fake_find(&f, 1,
+		     "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
+		     "resourceVersion=777") != NULL,
+	   "the list is not older than what was seen before");
+	fake_done(&f);
+}
+
 int main(void)
 {
+	test_opened_again();
 	test_short_is_listed();
 	return done_testing();
 }
