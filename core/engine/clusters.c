@@ -109,11 +109,9 @@ static void clash(struct engine *e, struct cluster *c, struct record *r)
 					   "for ten minutes"),
 			    .since_wall_ms = e->wall};
 
-	if (!c->clash_known) {
-		c->clash_known = true;
-		if (c->clash_at == INT64_MIN && cond_is_true(e, r, NAME_ORIGIN_CLASH)) {
-			c->clash_at = e->now;
-		}
+	if (c->clash_at == INT64_MIN && cond_is_true(e, r, NAME_ORIGIN_CLASH)) {
+		c->clash_at =
+			e->now; /* another process saw one, before this one began or began to lead */
 	}
 	if (c->clash_at == INT64_MIN) {
 		return;

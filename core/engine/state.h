@@ -115,7 +115,6 @@ struct cluster {
 	size_t gc_most;      /* objects there in this interval */
 	bool gc_said;        /* ... and people were told that some wait */
 	int64_t clash_at;    /* an object of another manager was seen there last; INT64_MIN never */
-	bool clash_known;    /* ... or it is known whether an earlier process saw one */
 	char *clash;         /* that manager */
 	bool glance;         /* jobs without clones are to be looked for, see watch_glance */
 	struct table *tables[KIND_MAX];

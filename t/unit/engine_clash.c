@@ -95,6 +95,23 @@ static void over(void)
 	w_free(w);
 }
 
+/* The condition is another daemon's: this one stood by when it was written, and sees to it when it leads. */
+static void taken_over(void)
+{
+	struct world *w = w_new(1);
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w1"),
+		"{\"status\":{\"conditions\":[{\"type\":\"" CLASH
+		"\",\"status\":\"True\",\"reason\":"
+		"\"AnotherManager\",\"message\":\"m\",\"lastTransitionTime\":"
+		"\"2027-01-15T08:00:00Z\"}]}}");
+	w_settle(w);
+	is_str(clash_of(w), "True AnotherManager", "it lasts for a while");
+	w_advance(w, 11 * 60 * 1000);
+	is_str(clash_of(w), "False NoOtherManager", "ten quiet minutes end it");
+	w_free(w);
+}
+
 /* The Go controllers leave no annotation, and ours are ours: neither is a clash. */
 static void no_clash(void)
 {
@@ -111,5 +128,6 @@ int main(void)
 	told();
 	over();
 	no_clash();
+	taken_over();
 	return done_testing();
 }
