@@ -230,7 +230,9 @@ static void reserved(struct pass *p)
 		winding(p);
 	} else if (p->f->s[S_CLUSTER].n > 0) {
 		won(p);
-	} else if (p->state == CHECK_READY) {
+	} else if (p->state == CHECK_READY ||
+		   (p->state == CHECK_PENDING && facts_is(p->f, F_ADMITTED))) {
+		/* Admitted and Pending: somebody took the check back too, and the job may run. */
 		ready_without_cluster(p);
 	} else if (p->state == CHECK_PENDING) {
 		race(p);

@@ -97,6 +97,21 @@ static void cleared_and_unknown(void)
 	w_free(w);
 }
 
+/* The check taken back and the name cleared, with the workload admitted: it is no new race, the job is looked for. */
+static void taken_back_and_cleared(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl,
+		"{\"status\":{\"clusterName\":null,\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
+		"\"Pending\",\"message\":\"\"}],\"conditions\":[" QUOTA "," ADMITTED "]}}");
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Ready", "its job runs: Ready again");
+	ok(!strstr(w_take(w), "create") && w_find(w, 2, JOB, "ns", "j"), "and runs on, alone");
+	w_free(w);
+}
+
 /* The round ended, the job's delete fails for a while, another clone is admitted meanwhile. */
 static void left_by_an_earlier_round(void)
 {
@@ -196,6 +211,7 @@ int main(void)
 	what_befalls_the_winner();
 	cleared_before_the_job();
 	cleared_and_unknown();
+	taken_back_and_cleared();
 	left_by_an_earlier_round();
 	left_out_of_reach();
 	return done_testing();
