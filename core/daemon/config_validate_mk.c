@@ -27,14 +27,14 @@ static void warn_of_provider(struct config_run *r, const struct json *exec, mk_s
 
 	if (version.n > 0 && !str_is(version, "client.authentication.k8s.io/v1") &&
 	    !str_is(version, "client.authentication.k8s.io/v1beta1")) {
-		config_warning(r, config_child(r->a, exec_at, STR("apiVersion")),
+		config_warning(r, json_pointer_child(r->a, exec_at, STR("apiVersion")),
 			       "%s.execConfig.apiVersion: %s is not known: clusters of this "
 			       "provider will not connect; expected "
 			       "client.authentication.k8s.io/v1 or /v1beta1",
 			       path, config_quote(r->a, version));
 	}
 	if (str_index(command, '/') > 0) {
-		config_warning(r, config_child(r->a, exec_at, STR("command")),
+		config_warning(r, json_pointer_child(r->a, exec_at, STR("command")),
 			       "%s.execConfig.command: %s depends on the directory that the daemon "
 			       "is started in; expected an absolute path, or a name to be looked "
 			       "up in PATH",
