@@ -481,7 +481,7 @@ void link_check_up(struct kube *k, struct link *l)
 void link_new_epoch(struct kube *k, struct link *l)
 {
 	l->epoch++;
-	for (size_t i = 0; i < KIND_MAX; i++) {
+	for (size_t i = 0; i < k->kinds->n; i++) {
 		l->kinds[i].high = 0;
 	}
 	for (LIST_EACH(n, &l->watches)) {
