@@ -33,9 +33,13 @@ static bool jobs_known(struct pass *p)
 {
 	for (size_t i = 0; i < p->n_clones; i++) {
 		struct clone *k = &p->clones[i];
+		const struct table *t;
 
-		if (twin_is_ours(k->twin) && !watch_ready(p->e, k->c, p->kind) &&
-		    !k->c->tables[p->kind]->unserved) {
+		if (!twin_is_ours(k->twin) || watch_ready(p->e, k->c, p->kind)) {
+			continue;
+		}
+		t = k->c->tables[p->kind]; /* NULL: out of memory */
+		if (!t || !t->unserved) {
 			return false;
 		}
 	}
