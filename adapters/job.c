@@ -60,6 +60,20 @@ static int loses_start_time(mk_call *c, const mk_view *v)
 }
 
 /*
+ * Nor does it let the time change. A copy that was stopped and went on while nobody looked has another one: the local
+ * job, which did not stop, keeps its own.
+ */
+static void keep_start_time(mk_call *c, const mk_view *v, mk_val draft)
+{
+	mk_val mine = c->host->get(c, v->local, "/status/startTime");
+
+	if (!c->host->boolean(c, c->host->get(c, v->local, "/spec/suspend")) &&
+	    c->host->type(c, mine) != MK_ABSENT) {
+		c->host->set(c, draft, "/startTime", mine);
+	}
+}
+
+/*
  * No copy is left: then no pod of it runs. Kueue is stuck in the middle of stopping the local job until that
  * says so: with pods that are counted, or without the condition, it may not restore the pod template.
  */
@@ -86,6 +100,7 @@ static int job_status(mk_call *c, const mk_view *v, mk_val draft)
 		return MK_KEEP;
 	}
 	if (!is_suspended(c, v->local)) {
+		keep_start_time(c, v, draft);
 		return MK_SET;
 	}
 	/* both suspended: after an eviction the count of active pods must fall to 0 here too */

@@ -205,6 +205,26 @@ static void steady_before_unsuspended(void)
 	w_free(w);
 }
 
+/* The copy was stopped and went on while nobody looked: Kubernetes lets no running job's start time change. */
+static void start_time_stays(void)
+{
+	struct world *w = w_new(2);
+	struct object *job;
+
+	running_job(w);
+	job = w_find(w, 0, JOB, "ns", "j");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"startTime\":\"2027-01-15T08:00:01Z\"}}");
+	w_later(w, 2000);
+	is_str(w_str(w, job, "/status/startTime"), "2027-01-15T08:00:01Z", "it comes over");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"startTime\":\"2027-01-15T08:00:09Z\",\"active\":1}}");
+	w_later(w, 2000);
+	is_str(w_str(w, job, "/status/startTime"), "2027-01-15T08:00:01Z", "and stays");
+	is_str(w_str(w, job, "/status/active"), "1", "all else is told");
+	w_free(w);
+}
+
 int main(void)
 {
 	struct world *w = w_new(3);
@@ -221,5 +241,6 @@ int main(void)
 	test_rest(w);
 	w_free(w);
 	steady_before_unsuspended();
+	start_time_stays();
 	return done_testing();
 }
