@@ -159,6 +159,32 @@ void story_forgotten(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
+/* --- a restart while every server is slow: lists come one by one, in any order --------------------------- */
+
+void story_slow_restart(struct coverage *cov, size_t size)
+{
+	struct sim *s = story_begin(cov, 3, 15 * MINUTE, 1);
+	size_t copies = 0;
+
+	story_submit(s, size, 10 * MINUTE);
+	for (size_t i = 0; i <= s->n_workers; i++) {
+		s->plane[i].slow = true;
+	}
+	for (int i = 0; i < 3; i++) {
+		proc_kill(&s->proc[0]);
+		proc_start(&s->proc[0]);
+		run_until(s, s->now + MINUTE);
+	}
+	for (size_t i = 0; i <= s->n_workers; i++) {
+		copies += i > 0 ? story_count_ours(&s->plane[i], JOBS) : 0;
+		s->plane[i].slow = false;
+	}
+	story_expect(s, copies == size && story_count_retries(s) == 0,
+		     "what is not listed yet is not missed: every job runs on");
+	story_expect(s, story_all_done(s, 20 * MINUTE), "and finishes");
+	story_end(s);
+}
+
 /* --- gates of preemption ------------------------------------------------------------------------------- */
 
 static bool block(struct sim *s, struct plane *p, const struct json *o, mk_str name)

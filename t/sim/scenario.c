@@ -416,6 +416,7 @@ static const struct {
 	{"deleted-clones", "somebody deletes every clone", deleted_clones},
 	{"status-limited", "the manager takes no status of a job as they end", status_limited},
 	{"dead-worker", "one of twenty workers is dead", dead_worker},
+	{"slow-restart", "the daemon begins anew while every server is slow", story_slow_restart},
 	{"adopted-clones", "clones carry Kueue's finalizer", story_adopted},
 	{"leftover-jobs", "jobs of earlier incarnations are where new ones win", story_leftovers},
 	{"vanished-check", "the check is deleted while jobs run", story_unchecked},

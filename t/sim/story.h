@@ -47,6 +47,7 @@ void story_adopted(struct coverage *cov, size_t size);
 void story_leftovers(struct coverage *cov, size_t size);
 void story_unchecked(struct coverage *cov, size_t size);
 void story_forgotten(struct coverage *cov, size_t size);
+void story_slow_restart(struct coverage *cov, size_t size);
 void story_gates(struct coverage *cov, size_t size);
 void story_quotas(struct coverage *cov, size_t size);
 void story_elastic(struct coverage *cov, size_t size);
