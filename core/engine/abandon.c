@@ -51,7 +51,7 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 		(void)remove_remote(p, k, R_ABANDONED);
 		return false;
 	}
-	return surely_absent(p, t, p->w->ns, p->w->owner->name);
+	return surely_absent(p, t, p->w->ns, p->object);
 }
 
 void abandon(struct pass *p)

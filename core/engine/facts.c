@@ -321,6 +321,16 @@ static mk_str prebuilt_of(const struct draw *d, const struct json *obj)
 	return in_label.n > 0 || in_annotation.n <= 63 ? in_label : in_annotation;
 }
 
+static void draw_group(struct draw *d, const struct json *obj)
+{
+	const char *key = d->env->adapter ? d->env->adapter->d->group_key : NULL;
+
+	if (key) {
+		d->f.s[S_GROUP] =
+			annotation(obj, key).n > 0 ? annotation(obj, key) : label(obj, key);
+	}
+}
+
 static void draw_job(struct draw *d, const struct json *obj)
 {
 	bool managed = false;
@@ -333,6 +343,7 @@ static void draw_job(struct draw *d, const struct json *obj)
 	}
 	d->f.active = json_int(json_at(obj, "/status/active"), -1);
 	flag(d, F_ELASTIC, str_is(annotation(obj, NAME_ELASTIC), "true"));
+	draw_group(d, obj);
 	if (d->env->remote) {
 		draw_remote(d, obj);
 		d->f.s[S_PREBUILT] = prebuilt_of(d, obj);

@@ -65,6 +65,7 @@ enum fact_str {
 	S_PRIORITY_CLASS, /* Workload: spec.priorityClassRef.name */
 	S_NOMINATOR,      /* Workload: field manager, not core's, that owns nominatedClusterNames */
 	S_COUNTS,         /* Workload: "name=count," of each pod set */
+	S_GROUP,          /* job: what stands under its adapter's group_key */
 	S_SLICE_OF,       /* Workload: "ns/name" of the slice that it replaces */
 	S_N
 };

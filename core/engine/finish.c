@@ -27,25 +27,26 @@ static void write_finished(struct pass *p, const struct clone *k)
 static bool last_status_seen(struct pass *p, struct record *remote)
 {
 	struct wl *w = p->w;
+	struct pace *pace = p->pace;
 
 	if (facts_is(remote->facts, F_ENDED)) {
 		return true;
 	}
-	if (w->finish_at == INT64_MAX) {
-		w->finish_at = p->e->now + LAST_STATUS_WAIT_MS;
+	if (pace->finish_at == INT64_MAX) {
+		pace->finish_at = p->e->now + LAST_STATUS_WAIT_MS;
 	}
-	if (p->e->now < w->finish_at) {
-		queue_add_at(&p->e->queue, &w->item, w->finish_at);
+	if (p->e->now < pace->finish_at) {
+		queue_add_at(&p->e->queue, &w->item, pace->finish_at);
 		return false;
 	}
 	if (remote->inflight || remote->retry_at > p->e->now) {
 		queue_add_at(&p->e->queue, &w->item, p->e->now + LAST_STATUS_WAIT_MS);
 		return false;
 	}
-	if (!w->finish_asked || remote->fails > 0) {
+	if (!pace->finish_asked || remote->fails > 0) {
 		/* A look that failed was none. */
 		ops_get(p->e, remote);
-		w->finish_asked = remote->inflight != NULL;
+		pace->finish_asked = remote->inflight != NULL;
 		queue_add_at(&p->e->queue, &w->item, p->e->now + LAST_STATUS_WAIT_MS);
 		return false;
 	}
@@ -73,35 +74,41 @@ static bool core_had_its_turn(struct pass *p)
 	return true;
 }
 
+/* Nothing more is to be told of this object. A copy without a member has nobody to tell. */
+static bool object_done(struct pass *p, struct clone *k)
+{
+	struct table *t = k->c->tables[p->kind];
+	struct record *remote = remote_job(p, k);
+	enum twin twin = job_twin(p, remote);
+
+	if (p->grouped && (!p->job || (twin == TWIN_ABSENT && facts_is(p->job->facts, F_ENDED)))) {
+		return true;
+	}
+	if (twin == TWIN_ABSENT && !t->unserved && !surely_absent(p, t, p->w->ns, p->object)) {
+		return false;
+	}
+	if (twin == TWIN_UNKNOWN) {
+		(void)ops_ready(p->e, remote, &p->w->item);
+		return false;
+	}
+	if (!twin_is_ours(twin)) {
+		return true;
+	}
+	/* Trouble passes, and what the job ended as is lost with the remote copy: only a refusal ends the wait. */
+	return last_status_seen(p, remote) &&
+	       (job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME ||
+		(p->job && p->job->denied >= STATUS_GIVE_UP));
+}
+
 void finish_local(struct pass *p, struct clone *k)
 {
 	struct table *t = k->c->tables[p->kind];
-	struct record *remote;
-	enum twin twin;
 
 	if (!(t && t->unserved) && !watch_ready(p->e, k->c, p->kind)) {
 		return;
 	}
-	t = k->c->tables[p->kind];
-	remote = remote_job(p, k);
-	twin = job_twin(p, remote);
-	if (twin == TWIN_ABSENT && !t->unserved &&
-	    !surely_absent(p, t, p->w->ns, p->w->owner->name)) {
-		return;
-	}
-	if (twin == TWIN_UNKNOWN) {
-		(void)ops_ready(p->e, remote, &p->w->item);
-		return;
-	}
-	if (twin_is_ours(twin) && !last_status_seen(p, remote)) {
-		return;
-	}
-	if (twin_is_ours(twin) && job_status(p, remote, R_LAST_STATUS, true) != SYNC_SAME &&
-	    !(p->job && p->job->denied >= STATUS_GIVE_UP)) {
-		/* Trouble passes, and what the job ended as is lost with the remote copy: only a refusal ends the wait. */
-		return;
-	}
-	if (core_had_its_turn(p)) {
+	if ((p->grouped ? members_all(p, k, object_done) : object_done(p, k)) &&
+	    core_had_its_turn(p)) {
 		write_finished(p, k);
 	}
 }

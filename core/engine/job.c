@@ -85,8 +85,8 @@ static struct json *patch_of(struct pass *p, const struct record *r)
 /* When a status that differs is to be written. */
 static int64_t due_at(struct pass *p, const struct record *remote, int verdict, bool terminal)
 {
-	struct wl *w = p->w;
-	int64_t next = w->status_at == INT64_MIN ? p->e->now : w->status_at + STATUS_EVERY_MS;
+	struct pace *pace = p->pace;
+	int64_t next = pace->status_at == INT64_MIN ? p->e->now : pace->status_at + STATUS_EVERY_MS;
 	bool idle = facts_is(remote->facts, F_SUSPENDED) && p->job->facts->active <= 0;
 
 	if (terminal || facts_is(remote->facts, F_ENDED)) {
@@ -94,10 +94,10 @@ static int64_t due_at(struct pass *p, const struct record *remote, int verdict, 
 	}
 	if ((verdict & MK_DEFER) || idle) {
 		/* Nothing runs: the running state most often comes before this is worth a request. */
-		if (w->quiet_at == INT64_MAX) {
-			w->quiet_at = p->e->now + STATUS_EVERY_MS;
+		if (pace->quiet_at == INT64_MAX) {
+			pace->quiet_at = p->e->now + STATUS_EVERY_MS;
 		}
-		return w->quiet_at > next ? w->quiet_at : next;
+		return pace->quiet_at > next ? pace->quiet_at : next;
 	}
 	return next;
 }
@@ -114,8 +114,8 @@ static void send_status(struct pass *p, struct json *diff, enum rule rule)
 	op.body = body;
 	ops_send(p->e, p->job, &op, rule);
 	if (!p->e->no_memory) {
-		p->w->status_at = p->e->now;
-		p->w->quiet_at = INT64_MAX;
+		p->pace->status_at = p->e->now;
+		p->pace->quiet_at = INT64_MAX;
 	}
 }
 
@@ -131,7 +131,7 @@ static enum sync write_status(struct pass *p, struct record *remote, const struc
 		diff = json_diff(a, old ? old : json_new_obj(a), res->draft);
 	}
 	if (!diff) {
-		p->w->quiet_at = INT64_MAX;
+		p->pace->quiet_at = INT64_MAX;
 		if (arena_failed(a)) {
 			say_no_memory(p->e);
 		}
@@ -159,6 +159,7 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	struct plug_view v;
 	const struct json *status;
 	struct json *draft;
+	enum sync done;
 
 	if (flags & MK_STATUS_NONE) {
 		return SYNC_SAME;
@@ -166,8 +167,8 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	if (!p->job) {
 		const struct table *jobs = local_jobs(p);
 		bool gone = table_known(p->e, CLUSTER_MANAGER, p->kind) &&
-			    (!terminal || store_get(jobs, p->w->owner->ns, p->w->owner->name) ||
-			     surely_absent(p, local_jobs(p), p->w->owner->ns, p->w->owner->name));
+			    (!terminal || store_get(jobs, p->w->ns, p->object) ||
+			     surely_absent(p, local_jobs(p), p->w->ns, p->object));
 
 		return gone ? SYNC_SAME : SYNC_WAIT;
 	}
@@ -176,6 +177,12 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 		return facts_is(p->job->facts, F_UNUSABLE) ? SYNC_WAIT : SYNC_SAME;
 	}
 	if (p->job->inflight) {
+		return SYNC_WAIT;
+	}
+	if (member_is_told(p, remote)) {
+		return SYNC_SAME;
+	}
+	if (!member_may_look(p)) {
 		return SYNC_WAIT;
 	}
 	if (!make_view(p, remote, &v)) {
@@ -199,7 +206,11 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	if (res.verdict & MK_DEFER) {
 		queue_add_at(&p->e->queue, &p->w->item, p->e->now + DEFER_MS);
 	}
-	return write_status(p, remote, &v, &res, rule, terminal);
+	done = write_status(p, remote, &v, &res, rule, terminal);
+	if (done == SYNC_SAME && !(res.verdict & MK_DEFER)) {
+		member_told(p, remote);
+	}
+	return done;
 }
 
 void job_abandoned_status(struct pass *p)
@@ -298,7 +309,8 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 	struct json *draft;
 
 	(void)k;
-	if (!ops_ready(p->e, remote, &p->w->item) || !make_view(p, NULL, &v)) {
+	if (!ops_ready(p->e, remote, &p->w->item) || !member_may_look(p) ||
+	    !make_view(p, NULL, &v)) {
 		return;
 	}
 	draft = plug_skeleton(adapter_of(p), v.local, a);

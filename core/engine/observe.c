@@ -18,17 +18,32 @@ static void touch_workload(struct engine *e, mk_str ns, mk_str name)
 	}
 }
 
+static void touch_group(struct engine *e, const struct record *r)
+{
+	struct wl *w = r && r->member ? wl_find(e, r->ns, record_group(r)) : NULL;
+
+	if (w) {
+		queue_add(&e->queue, &w->item);
+	}
+}
+
 static void touch_job(struct engine *e, struct record *r)
 {
 	struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
 	struct wl *w;
 
+	touch_group(e, r);
 	if (o) {
 		for (LIST_EACH(n, &o->workloads)) {
 			queue_add(&e->queue, &LIST_ENTRY(n, struct wl, owner_node)->item);
 		}
 	}
-	if (r->table->cluster == CLUSTER_MANAGER || !r->present || r->facts->s[S_PREBUILT].n == 0) {
+	if (r->table->cluster == CLUSTER_MANAGER) {
+		return;
+	}
+	/* What stands in a member's way may carry another value, or none. */
+	touch_group(e, manager_get(e, r->table->kind, r->ns, r->name));
+	if (!r->present || r->facts->s[S_PREBUILT].n == 0) {
 		return;
 	}
 	w = wl_make(e, r->ns, r->facts->s[S_PREBUILT]);
@@ -235,6 +250,17 @@ static struct facts *draw(struct engine *e, const struct table *t, const struct 
 	return facts_of(t->kind, obj, &env, &e->scratch);
 }
 
+/* The group that it leaves is concerned too. */
+static void join_group(struct engine *e, struct record *r, mk_str value)
+{
+	if (!str_eq(record_group(r), value)) {
+		touch_group(e, r);
+	}
+	if (!record_join(&e->store, r, value)) {
+		lose(e, r->table, r);
+	}
+}
+
 /* Takes over an object; what is under way is settled by newer news. */
 static void put(struct engine *e, struct record *r, const struct event *ev)
 {
@@ -258,6 +284,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	if (r->admitted_step == 0 && facts_is(f, F_ADMITTED)) {
 		r->admitted_step = e->stats.steps;
 	}
+	join_group(e, r, f->s[S_GROUP]);
 	if (t->kind == KIND_WORKLOAD) {
 		bind_owner(e, r);
 	}

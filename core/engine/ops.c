@@ -227,20 +227,28 @@ static bool for_good(enum mk_code c)
 	return c == MK_INVALID || c == MK_DENIED || c == MK_TOO_BIG || c == MK_NOT_FOUND;
 }
 
+static void refuse(struct engine *e, struct wl *w, const struct record *r, mk_str why)
+{
+	struct wl_cluster *wc = w ? wl_cluster(e, w, r->table->cluster) : NULL;
+
+	if (wc && keep_str(&wc->why, str_cut(why, 512))) {
+		wc->refused = true;
+	}
+}
+
 static void job_refused(struct engine *e, const struct record *r, mk_str why)
 {
 	const struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
 
+	if (r->member) {
+		refuse(e, wl_find(e, r->ns, record_group(r)), r, why);
+		return;
+	}
 	if (!o) {
 		return;
 	}
 	for (LIST_EACH(n, &o->workloads)) {
-		struct wl_cluster *wc =
-			wl_cluster(e, LIST_ENTRY(n, struct wl, owner_node), r->table->cluster);
-
-		if (wc && keep_str(&wc->why, str_cut(why, 512))) {
-			wc->refused = true;
-		}
+		refuse(e, LIST_ENTRY(n, struct wl, owner_node), r, why);
 	}
 }
 

@@ -36,6 +36,12 @@ struct pass {
 	int dispatcher;              /* of plug; -1 external. Known after choose */
 	size_t adapter;
 	struct record *job;   /* local; NULL: absent, or not known yet */
+	mk_str object;        /* the object's name: the owner's, or one member's of a group */
+	enum rule removing;   /* of remove_remote, for each object */
+	struct pace *pace;    /* the object's */
+	bool grouped;         /* several objects share the workload */
+	bool over;            /* the check was turned to Retry: what belongs to the round stops */
+	unsigned looks;       /* so many members may still be looked at closely in this pass */
 	mk_str pinned;        /* the one cluster that may be tried; "": the dispatcher says */
 	struct clone *clones; /* clusters of the config in its order, then the others */
 	size_t n_clones;
@@ -139,6 +145,34 @@ void gate_clone(struct pass *p, struct json *spec);
 /* Opens the next clone's gate, when it is its turn. */
 void gates_turn(struct pass *p);
 
+/* --- members.c ------------------------------------------------------------------------------------- */
+enum { LOOKS_MAX = 64 };
+
+/* An object of a group here, and its copy on a worker; either may be missing. */
+struct twins {
+	mk_str name;
+	struct record *local, *remote;
+};
+/* Do several objects share the workload? Then one of them stands for all as p->job, until another one is picked. */
+void members_look(struct pass *p);
+/* Does a copy of any member, or what may be one, stand there? False when there is no group. */
+bool members_there(struct pass *p, const struct clone *k);
+/* The clone is admitted: sees to each member's copy. */
+void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc);
+/* Calls 'done' with each member here or there as the pass's object; true when it says so of all. */
+bool members_all(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k));
+/* What was seen of the members' copies so far is of an earlier round. */
+void members_new_round(struct pass *p);
+/* We take the copy of the picked member away: its absence is no news. Nothing, when there is no group. */
+void member_taken(struct pass *p);
+/* No text of a member is needed any more. */
+void members_drop_texts(struct pass *p);
+/* Was nothing left to be told when these states of the object and its copy were looked at? */
+bool member_is_told(const struct pass *p, const struct record *remote);
+void member_told(struct pass *p, const struct record *remote);
+/* May one more member be looked at closely? If not, the pass comes again. */
+bool member_may_look(struct pass *p);
+
 /* --- slices.c -------------------------------------------------------------------------------------- */
 /* Does Finished with this reason, of the local workload or its clone, mean that a newer slice goes on? */
 bool slice_is_replaced(const struct pass *p, mk_str reason);
@@ -184,6 +218,10 @@ bool finished_by_others(const struct clone *k);
 void won(struct pass *p);
 /* The clone is admitted: see to the job. */
 void run_job(struct pass *p, struct clone *k);
+/* ... and to one object of it. */
+void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc);
+/* Deletes a remote job that is none of the local one's. */
+void job_delete(struct pass *p, struct record *r, enum rule rule);
 
 /* --- winding.c ------------------------------------------------------------------------------------- */
 void winding(struct pass *p);

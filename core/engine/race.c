@@ -205,6 +205,7 @@ static void clone_to(struct pass *p, struct clone *k)
 	(void)watch_ready(e, k->c, p->kind);
 	watch_use(e, k->c->id, p->kind, &wc->uses, true);
 	wc->job_made = false;
+	members_new_round(p);
 	op.body = clone_body(p);
 	if (op.body) {
 		ops_send(e, r, &op, R_CREATE);

@@ -79,7 +79,7 @@ enum twin job_twin(const struct pass *p, const struct record *r)
 
 struct record *remote_job(const struct pass *p, const struct clone *k)
 {
-	return p->kind ? store_find(k->c->tables[p->kind], p->w->ns, p->w->owner->name) : NULL;
+	return p->kind ? store_find(k->c->tables[p->kind], p->w->ns, p->object) : NULL;
 }
 
 void skip_cluster(struct pass *p, struct wl_cluster *wc)
@@ -110,6 +110,7 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 	ops_send(p->e, r, &op, rule);
 	if (r->inflight) {
 		gc_spend(p, r);
+		member_taken(p);
 	}
 	for (size_t i = 0; rule != R_SPEC && i < p->w->n_cl; i++) {
 		if (p->w->cl[i].id == r->table->cluster) {
@@ -155,19 +156,10 @@ static void strip(struct pass *p, struct clone *k)
 	ops_send(e, k->r, &op, R_STRIP);
 }
 
-/* True when no job of ours is in the way of removing the clone. */
-static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
+static bool remove_object(struct pass *p, struct clone *k)
 {
-	const struct table *t = k->c->tables[p->kind];
-	struct record *r;
+	struct record *r = remote_job(p, k);
 
-	if (p->kind == 0 || (t && t->unserved)) {
-		return true;
-	}
-	if (k->r && k->r->present && !watch_ready(p->e, k->c, p->kind)) {
-		return false;
-	}
-	r = remote_job(p, k);
 	if (job_twin(p, r) == TWIN_UNKNOWN) {
 		(void)ops_ready(p->e, r, &p->w->item); /* asks, when that is what it takes */
 		return false;
@@ -176,8 +168,23 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 	    (job_twin(p, r) != TWIN_STALE && group_needs(p, k->c))) {
 		return true;
 	}
-	send_delete(p, r, rule);
+	send_delete(p, r, p->removing);
 	return false;
+}
+
+/* True when no job of ours is in the way of removing the clone. */
+static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
+{
+	const struct table *t = k->c->tables[p->kind];
+
+	if (p->kind == 0 || (t && t->unserved)) {
+		return true;
+	}
+	if (k->r && k->r->present && !watch_ready(p->e, k->c, p->kind)) {
+		return false;
+	}
+	p->removing = rule;
+	return p->grouped ? members_all(p, k, remove_object) : remove_object(p, k);
 }
 
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule)

@@ -111,11 +111,8 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	w->ns = str_sub(w->key, 0, ns.n);
 	w->name = str_sub(w->key, ns.n + 1, name.n);
 	w->hash_generation = -1;
-	w->status_at = INT64_MIN;
-	w->quiet_at = INT64_MAX;
-	w->finish_at = INT64_MAX;
+	w->pace = pace_new();
 	w->core_until = INT64_MAX;
-	w->finish_asked = false;
 	w->lost_at = INT64_MAX;
 	w->alone_since = INT64_MAX;
 	w->fault_said_at = INT64_MIN;

@@ -10,6 +10,7 @@
  *   clone.c     bodies of what is created               note.c      events for people
  *   abandon.c   evicted, and its job nowhere            inplace.c   a workload that shrinks
  *   group.c     one object, several workloads           slices.c    one job, several workloads in turn
+ *   members.c   several objects, one workload
  *   gates.c     preemption in turns                      keep.c      which texts are kept
  *   clusters.c  MultiKueueClusters  source.c  kubeconfigs  check.c     AdmissionChecks
  *   watches.c   the watches on workers                  cond.c      their conditions
@@ -51,6 +52,7 @@
 	X(R_JOB_FORWARD, "6.forward")         \
 	X(R_PRIORITY, "5.priority")           \
 	X(R_TOPOLOGY, "6.topology")           \
+	X(R_MEMBER, "6.member")               \
 	X(R_JOB_OTHER, "6.other_incarnation") \
 	X(R_READY, "6.ready")                 \
 	X(R_LOST, "6.lost")                   \
@@ -166,11 +168,8 @@ struct wl {
 	char hash[48]; /* of the local spec at hash_generation */
 	char hash_uid[48];
 	int64_t hash_generation;
-	int64_t status_at; /* when the job's status was written last; INT64_MIN never */
-	int64_t quiet_at;  /* when a status that can wait must be written; INT64_MAX none */
-	int64_t finish_at; /* the clone is Finished, its job's last status awaited until; INT64_MAX none */
+	struct pace pace;   /* of the job, when it is one object */
 	int64_t core_until; /* Kueue may write Finished itself until then; INT64_MAX none */
-	bool finish_asked;  /* … and asked for */
 	int64_t lost_at;    /* when the winner's cluster was found missing; INT64_MAX = not */
 	bool counted;       /* in the users of the manager's job table */
 	bool frozen;

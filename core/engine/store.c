@@ -19,6 +19,7 @@ struct table *table_new(cluster_id cluster, uint16_t kind)
 	}
 	list_init(&t->records);
 	map_init(&t->by_key);
+	map_init(&t->groups);
 	t->cluster = cluster;
 	t->kind = kind;
 	return t;
@@ -34,8 +35,28 @@ static void forget_state(struct store *s, struct record *r)
 	}
 }
 
+static void leave(struct store *s, struct record *r)
+{
+	struct group *g;
+
+	if (!r->member) {
+		return;
+	}
+	g = r->member->group;
+	list_del(&r->member->node);
+	s->bytes -= sizeof(*r->member);
+	mk_free(r->member);
+	r->member = NULL;
+	if (list_empty(&g->members)) {
+		map_del(&r->table->groups, str_of(g->key));
+		mk_free(g->key);
+		mk_free(g);
+	}
+}
+
 static void record_free(struct store *s, struct record *r)
 {
+	leave(s, r);
 	map_del(&r->table->by_key, r->key);
 	list_del(&r->node);
 	list_del(&r->tomb);
@@ -58,6 +79,7 @@ void table_free(struct store *s, struct table *t)
 		record_free(s, LIST_ENTRY(t->records.next, struct record, node));
 	}
 	map_done(&t->by_key);
+	map_done(&t->groups);
 	mk_free(t->why);
 	mk_free(t);
 }
@@ -79,6 +101,70 @@ static bool make_key(struct key *k, mk_str ns, mk_str name)
 	k->text[ns.n] = '/';
 	memcpy(k->text + ns.n + 1, name.p, name.n);
 	k->s = (mk_str){k->text, ns.n + 1 + name.n};
+	return true;
+}
+
+struct group *store_group(const struct table *t, mk_str ns, mk_str value)
+{
+	struct key k;
+
+	return t && make_key(&k, ns, value) ? map_get(&t->groups, k.s) : NULL;
+}
+
+mk_str record_group(const struct record *r)
+{
+	mk_str key = r->member ? str_of(r->member->group->key) : STR("");
+
+	return key.n > 0 ? str_sub(key, r->ns.n + 1, key.n) : key;
+}
+
+static struct group *group_make(struct table *t, mk_str key)
+{
+	struct group *g = mk_calloc(1, sizeof(*g));
+
+	if (!g) {
+		return NULL;
+	}
+	list_init(&g->members);
+	g->key = mk_strndup(key);
+	if (!g->key || !map_put(&t->groups, str_of(g->key), g)) {
+		mk_free(g->key);
+		mk_free(g);
+		return NULL;
+	}
+	return g;
+}
+
+bool record_join(struct store *s, struct record *r, mk_str value)
+{
+	struct member *m;
+	struct group *g;
+	struct key k;
+
+	if (str_eq(value, record_group(r))) {
+		return true;
+	}
+	if (!make_key(&k, r->ns, value)) {
+		leave(s, r);
+		return true;
+	}
+	m = mk_calloc(1, sizeof(*m));
+	if (!m) {
+		return false;
+	}
+	g = store_group(r->table, r->ns, value);
+	if (!g) {
+		g = group_make(r->table, k.s);
+	}
+	if (!g) {
+		mk_free(m);
+		return false;
+	}
+	leave(s, r);
+	*m = (struct member){.group = g, .record = r, .pace = pace_new()};
+	list_add_tail(&g->members, &m->node);
+	s->bytes += sizeof(*m);
+	r->member = m;
 	return true;
 }
 

@@ -16,9 +16,42 @@
 
 struct inflight;
 
+/* When a job's status is written, and what was done to learn its end. Nothing of it must survive a restart. */
+struct pace {
+	int64_t status_at; /* when it was written last; INT64_MIN never */
+	int64_t quiet_at;  /* when one that can wait must be written; INT64_MAX none */
+	int64_t finish_at; /* the clone is Finished, the last status awaited until; INT64_MAX none */
+	bool finish_asked; /* ... and asked for */
+};
+
+static inline struct pace pace_new(void)
+{
+	return (struct pace){.status_at = INT64_MIN, .quiet_at = INT64_MAX, .finish_at = INT64_MAX};
+}
+
+/* The records of a table that carry the same value, present or not; see members.c. */
+struct group {
+	struct list_node members;
+	char *key; /* "ns/value" */
+};
+
+/* A record's membership. What follows the list is remembered of the manager's objects only. */
+struct member {
+	struct list_node node; /* of the group's list */
+	struct group *group;
+	struct record *record;
+	struct pace pace;
+	bool copied; /* its copy was seen in this round, and nobody here took it away */
+	bool ended;  /* ... and had ended */
+	uint64_t same_rv
+		[3]; /* of Workload, object and copy when nothing was left to be told; 0 never */
+	uint32_t same_epoch[3]; /* ... and their epochs */
+};
+
 struct record {
 	struct list_node node; /* in its table's list, in order of first sight */
 	struct list_node tomb; /* in the store's list while it is not present */
+	struct member *member; /* NULL: of no group */
 	struct table *table;
 	mk_str key, ns, name; /* views into 'text' */
 	char *uid;            /* of the object, or of the last one; NULL unknown */
@@ -49,6 +82,7 @@ struct record {
 struct table {
 	struct list_node records;
 	struct map by_key;
+	struct map groups; /* by "ns/value" */
 	cluster_id cluster;
 	uint16_t kind;
 	uint32_t list_no; /* of the list under way, or the last one */
@@ -96,6 +130,15 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		struct facts *facts, char *blob, size_t blob_n);
 /* The object is no longer there, as of rv. */
 void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch, int64_t now);
+/*
+ * The record is a member of the group of that value from now on, "" = of none, and outlives its object as one. False: out of
+ * memory, unchanged.
+ */
+bool record_join(struct store *s, struct record *r, mk_str value);
+/* The value of its group; "" = none. */
+mk_str record_group(const struct record *r);
+/* NULL: no record there is a member. */
+struct group *store_group(const struct table *t, mk_str ns, mk_str value);
 /* Forgets the text. */
 void record_drop_blob(struct store *s, struct record *r);
 /* Frees records that are gone since before 'before' and have nothing under way; at most 'max'. */

@@ -22,6 +22,7 @@ static mk_str with_previous(struct pass *p, mk_str text)
 
 void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type)
 {
+	p->over = true;
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
 		check_write(p, CHECK_RETRY, rule, with_previous(p, text), note_type);
 	}

@@ -14,7 +14,7 @@ static struct clone *last_winner(struct pass *p)
 		if (!twin_is_ours(k->twin)) {
 			continue;
 		}
-		job = job_twin(p, remote_job(p, k));
+		job = job_there(p, k);
 		if (twin_is_ours(job)) {
 			return k;
 		}
@@ -73,6 +73,17 @@ static void deactivate(struct pass *p, struct clone *k)
 	ssa_send(e, k->r, body, R_DEACTIVATE, PRIO_STOP, NULL, (mk_str){NULL, 0});
 }
 
+/* One object of a group. */
+static bool wind(struct pass *p, struct clone *k)
+{
+	struct record *remote = remote_job(p, k);
+
+	if (twin_is_ours(job_twin(p, remote))) {
+		(void)job_status(p, remote, R_WINDING_STATUS, false);
+	}
+	return true;
+}
+
 void winding(struct pass *p)
 {
 	struct clone *k;
@@ -102,7 +113,9 @@ void winding(struct pass *p)
 	if (clone_is(k, F_ADMITTED) && !clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED)) {
 		deactivate(p, k);
 	}
-	if (twin_is_ours(job_twin(p, remote))) {
+	if (p->grouped) {
+		(void)members_all(p, k, wind);
+	} else if (twin_is_ours(job_twin(p, remote))) {
 		(void)job_status(p, remote, R_WINDING_STATUS, false);
 	} else {
 		abandon(p);

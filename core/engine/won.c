@@ -54,24 +54,42 @@ static void evicted(struct pass *p, const struct clone *k)
 	}
 }
 
+/* The cluster does not take the job. */
+static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
+{
+	mk_str text = arena_printf(p->e->out->arena, "Cannot create the job on \"%s\": %s",
+				   k->c->name, wc->why ? wc->why : "");
+
+	retry(p, R_REFUSED, text, "Warning");
+	if (p->local->inflight) {
+		wc->refused = false;
+		skip_cluster(p, wc);
+	}
+}
+
+/* Was there a copy already, so that making one would run the job twice? A group's clone says nothing of one member. */
+static bool was_copied(const struct pass *p, const struct clone *k, const struct wl_cluster *wc)
+{
+	if (p->grouped) {
+		return p->job->member->copied;
+	}
+	return wc->job_made || k->r->facts->s[S_OWNER_UID].n > 0;
+}
+
 static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 {
 	struct table *t = table_of(p->e, k->c, p->kind);
 	struct record *r;
 
 	if (wc->refused) {
-		mk_str text = arena_printf(p->e->out->arena, "Cannot create the job on \"%s\": %s",
-					   k->c->name, wc->why ? wc->why : "");
-
-		retry(p, R_REFUSED, text, "Warning");
-		if (p->local->inflight) {
-			wc->refused = false;
-			skip_cluster(p, wc);
-		}
+		refused(p, k, wc);
 		return;
 	}
-	if (wc->job_made || k->r->facts->s[S_OWNER_UID].n > 0) {
-		if (t && surely_absent(p, t, p->w->ns, p->w->owner->name)) {
+	if (p->grouped && (p->job->member->ended || facts_is(p->job->facts, F_ENDED))) {
+		return; /* the others go on without it */
+	}
+	if (was_copied(p, k, wc)) {
+		if (t && surely_absent(p, t, p->w->ns, p->object)) {
 			remote_gone(p);
 		}
 		return;
@@ -80,21 +98,22 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	    facts_is(p->job->facts, F_TERMINATING)) {
 		return;
 	}
-	r = t ? store_touch(&p->e->store, t, p->w->ns, p->w->owner->name, p->e->now) : NULL;
-	if (!r) {
+	r = t ? store_touch(&p->e->store, t, p->w->ns, p->object, p->e->now) : NULL;
+	if (!r || (p->grouped && !record_join(&p->e->store, r, p->w->name))) {
 		say_no_memory(p->e);
 		return;
 	}
 	job_create(p, k, r);
 }
 
-static void stale_job(struct pass *p, struct record *r)
+void job_delete(struct pass *p, struct record *r, enum rule rule)
 {
 	struct op op = {.type = OP_DELETE, .prio = PRIO_STOP, .uid = str_of(r->uid)};
 
 	if (!facts_is(r->facts, F_TERMINATING) && !breaker_holds(p->e) &&
 	    ops_ready(p->e, r, &p->w->item)) {
-		ops_send(p->e, r, &op, R_JOB_OTHER);
+		ops_send(p->e, r, &op, rule);
+		member_taken(p);
 	}
 }
 
@@ -102,7 +121,6 @@ static void stale_job(struct pass *p, struct record *r)
 void run_job(struct pass *p, struct clone *k)
 {
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
-	struct record *remote;
 
 	if (p->state == CHECK_PENDING) {
 		check_write(p, CHECK_READY, R_READY,
@@ -113,7 +131,19 @@ void run_job(struct pass *p, struct clone *k)
 	if (!wc || p->state == CHECK_RETRY || !watch_ready(p->e, k->c, p->kind)) {
 		return;
 	}
-	remote = remote_job(p, k);
+	if (p->grouped && wc->refused) {
+		refused(p, k, wc);
+	} else if (p->grouped) {
+		members_run(p, k, wc);
+	} else {
+		run_object(p, k, wc);
+	}
+}
+
+void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
+{
+	struct record *remote = remote_job(p, k);
+
 	switch (job_twin(p, remote)) {
 	case TWIN_UNKNOWN:
 		(void)ops_ready(p->e, remote, &p->w->item);
@@ -138,15 +168,20 @@ void run_job(struct pass *p, struct clone *k)
 		job_absent(p, k, wc);
 		break;
 	case TWIN_STALE:
-		stale_job(p, remote);
+		job_delete(p, remote, R_JOB_OTHER);
 		break;
 	case TWIN_OTHER:
 		break;
 	case TWIN_GO:
 	case TWIN_OURS:
 		wc->job_made = true;
-		wc->fails = 0;
-		wc->rested = false;
+		if (p->grouped) {
+			p->job->member->copied = true;
+			p->job->member->ended = facts_is(remote->facts, F_ENDED);
+		} else {
+			wc->fails = 0;
+			wc->rested = false;
+		}
 		if (job_status(p, remote, R_JOB_STATUS, false) == SYNC_SAME) {
 			job_forward(p, k, remote);
 		}

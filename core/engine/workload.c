@@ -90,12 +90,14 @@ static void look_at_job(struct pass *p)
 	}
 	p->kind = o->kind;
 	p->adapter = (size_t)o->kind - KIND_FIRST_JOB;
+	p->object = o->name;
 	p->job = manager_get(p->e, o->kind, o->ns, o->name);
 	if (p->job && p->f && p->f->s[S_OWNER_UID].n > 0 &&
 	    !str_eq(p->f->s[S_OWNER_UID], str_of(p->job->uid))) {
 		/* Another job of that name: the one before, which we still see, or one after it. */
 		p->job = NULL;
 	}
+	members_look(p);
 }
 
 /* Nominated is not dispatched where the list shows no clone: an external dispatcher nominates whatever it likes. */
@@ -204,11 +206,9 @@ static void release(struct pass *p, enum rule rule)
 	for (size_t i = 0; i < p->n_clones; i++) {
 		left |= !remove_remote(p, &p->clones[i], rule) && p->clones[i].twin != TWIN_UNKNOWN;
 	}
-	p->w->status_at = INT64_MIN;
-	p->w->quiet_at = INT64_MAX;
-	p->w->finish_at = INT64_MAX;
+	p->w->pace = pace_new();
 	p->w->core_until = INT64_MAX;
-	p->w->finish_asked = false;
+	members_new_round(p);
 	p->w->lost_at = INT64_MAX;
 	p->w->alone_since = INT64_MAX;
 	p->w->alone_said = false;
@@ -220,6 +220,7 @@ static void release(struct pass *p, enum rule rule)
 		record_drop_blob(&p->e->store, p->local);
 		if (p->job && is_alone(p->w)) {
 			record_drop_blob(&p->e->store, p->job);
+			members_drop_texts(p);
 		}
 	}
 }
@@ -326,6 +327,7 @@ static bool count_uses(struct pass *p)
 
 		any |= here || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && job_twin(p, job) != TWIN_OTHER);
+		any |= !p->local && members_there(p, k);
 		wc = here ? wl_cluster(p->e, p->w, k->c->id) : known_cluster(p->w, k->c->id);
 		if (!wc || !p->kind) {
 			continue;
@@ -344,7 +346,7 @@ static bool count_uses(struct pass *p)
 
 void workload_pass(struct engine *e, struct wl *w)
 {
-	struct pass p = {.e = e, .w = w};
+	struct pass p = {.e = e, .w = w, .pace = &w->pace, .looks = LOOKS_MAX};
 	bool any;
 
 	if (!manager_known(e)) {

@@ -79,7 +79,7 @@ struct world {
 	bool up[8];
 	size_t drop; /* the n-th next operation with an id is not done, and its answer lost */
 	cluster_id links[8];    /* by worker number ("w<n>"): the engine's number */
-	bool watching[8];       /* the job kind, by cluster */
+	uint32_t watching[8];   /* job kinds, by cluster: bit 0 is JOB */
 	bool stay_down[8];      /* OP_CONNECT has no effect */
 	uint64_t fail_at;       /* in the next step the n-th allocation and all later ones fail */
 	bool full;              /* log whole texts */
@@ -415,6 +415,8 @@ static uint64_t w_body_rv(const struct op *op)
 
 static void w_create(struct world *w, const struct op *op, struct object *o, struct arena *a)
 {
+	struct json *v;
+
 	if (o) {
 		w_answer(w, op, OUTCOME_REFUSED, MK_EXISTS, NULL);
 		return;
@@ -424,7 +426,12 @@ static void w_create(struct world *w, const struct op *op, struct object *o, str
 		w->refuse = MK_OK;
 		return;
 	}
-	o = w_add(w, op->cluster, op->kind, json_dup(a, op->body), a);
+	v = json_dup(a, op->body);
+	if (str_is(json_str_at(v, "/kind"), "Pod")) {
+		json_put(a, v, "/status", json_new_obj(a)); /* as an API server has it at once */
+		json_put(a, v, "/status/phase", json_new_str(a, STR("Pending")));
+	}
+	o = w_add(w, op->cluster, op->kind, v, a);
 	w_answer(w, op, OUTCOME_APPLIED, MK_OK, o);
 	if (!w->silent_watch) {
 		w_tell(w, o, EV_OBSERVED, VIA_WATCH);
@@ -522,7 +529,7 @@ static void w_do(struct world *w, const struct op *op, struct arena *a)
 	} else if (op->type == OP_CONNECT && !w->stay_down[op->cluster]) {
 		w_link(w, op->cluster, LINK_UP);
 	} else if (op->type == OP_WATCH_OPEN) {
-		w->watching[op->cluster] |= op->kind == JOB;
+		w->watching[op->cluster] |= op->kind >= JOB ? 1u << (op->kind - JOB) : 0;
 		w->queues[op->cluster] |= w_is_queue(op->kind);
 		if (!w->hold_queues || !w_is_queue(op->kind)) {
 			w_list(w, op->cluster, op->kind);

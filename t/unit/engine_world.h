@@ -140,8 +140,10 @@ static void w_link(struct world *w, cluster_id c, enum link_state s)
 	w->up[c] = s == LINK_UP;
 	if (s == LINK_UP && c) {
 		w_list(w, c, KIND_WORKLOAD);
-		if (w->watching[c]) {
-			w_list(w, c, JOB);
+		for (uint16_t k = JOB; k < JOB + 32; k++) {
+			if (w->watching[c] & 1u << (k - JOB)) {
+				w_list(w, c, k);
+			}
 		}
 		if (w->queues[c]) {
 			w_list(w, c, KIND_LOCAL_QUEUE);
@@ -221,7 +223,7 @@ static void w_restart(struct world *w)
 	w->wall += 1000;
 	for (size_t i = 0; i < 8; i++) {
 		w->up[i] = i == 0;
-		w->watching[i] = false;
+		w->watching[i] = 0;
 		w->queues[i] = false;
 	}
 	w_start(w);

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Groups: several objects that share a Workload, which is named after the value that they carry (groups of Pods). Each has
+ * its own copy, its own passes of the adapter and its own pace; a copy without a member here goes. What is done for one
+ * object is done by the same functions: the pass looks at one member after the other. docs/decisions/0010.
+ */
+#include <stdlib.h>
+
+#include "core/engine/pass.h"
+
+static struct table *local_table(const struct pass *p)
+{
+	return p->e->clusters[CLUSTER_MANAGER]->tables[p->kind];
+}
+
+static const struct list_node *records_on(const struct pass *p, const struct cluster *c)
+{
+	static struct list_node none = {&none, &none};
+	const struct group *g = store_group(c->tables[p->kind], p->w->ns, p->w->name);
+
+	return g ? &g->members : &none;
+}
+
+static struct record *record_at(struct list_node *n)
+{
+	return LIST_ENTRY(n, struct member, node)->record;
+}
+
+static bool stays(const struct record *local)
+{
+	return local && !facts_is(local->facts, F_TERMINATING);
+}
+
+/* A copy of ours, of whichever incarnation, or what may turn out to be one. */
+static bool is_copy(const struct pass *p, const struct record *r)
+{
+	enum twin t = job_twin(p, r);
+
+	return twin_is_ours(t) || t == TWIN_STALE || t == TWIN_UNKNOWN;
+}
+
+/* --- is there a group? ------------------------------------------------------------------------------- */
+
+static bool copies_on(const struct pass *p, const struct cluster *c)
+{
+	for (LIST_EACH(n, records_on(p, c))) {
+		if (is_copy(p, record_at(n))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The member that stands for the group: rather one that is ours and stays; of equals the first by name. */
+static struct record *speaker(const struct pass *p)
+{
+	struct record *best = NULL;
+	int best_rank = 0;
+
+	for (LIST_EACH(n, records_on(p, p->e->clusters[CLUSTER_MANAGER]))) {
+		struct record *r = record_at(n);
+		int rank = r->present ? 1 + 2 * facts_is(r->facts, F_MANAGED) + stays(r) : 0;
+
+		if (rank > best_rank ||
+		    (best && rank == best_rank && str_cmp(r->name, best->name) < 0)) {
+			best = r;
+			best_rank = rank;
+		}
+	}
+	return best;
+}
+
+void members_look(struct pass *p)
+{
+	struct record *first;
+
+	if (!plug_adapter(p->e->o.plug, p->adapter)->d->group_key) {
+		return;
+	}
+	if (p->local && p->job && !str_eq(record_group(p->job), p->w->name)) {
+		return; /* alone, whatever others carry */
+	}
+	first = p->local ? speaker(p) : NULL;
+	p->grouped = first != NULL;
+	for (size_t i = 1; i < p->e->n_clusters && !p->grouped; i++) {
+		p->grouped = p->e->clusters[i] && copies_on(p, p->e->clusters[i]);
+	}
+	if (p->grouped) {
+		first = first ? first : speaker(p);
+		p->job = first;
+		p->object = first ? first->name : p->object;
+		p->pace = first ? &first->member->pace : p->pace;
+	}
+}
+
+bool members_there(struct pass *p, const struct clone *k)
+{
+	return p->grouped && copies_on(p, k->c);
+}
+
+/* --- one after the other ------------------------------------------------------------------------------ */
+
+static int by_name(const void *x, const void *y)
+{
+	return str_cmp(((const struct twins *)x)->name, ((const struct twins *)y)->name);
+}
+
+static size_t count(const struct list_node *list)
+{
+	size_t n = 0;
+
+	for (LIST_EACH(x, list)) {
+		n++;
+	}
+	return n;
+}
+
+/* All members here or there, by name, in the scratch arena; none also without memory. */
+static size_t members_of(struct pass *p, const struct clone *k, struct twins **ret)
+{
+	const struct list_node *here = records_on(p, p->e->clusters[CLUSTER_MANAGER]);
+	const struct list_node *there = records_on(p, k->c);
+	size_t max = count(here) + count(there), n = 0;
+	struct twins *v = arena_array(&p->e->scratch, max ? max : 1, sizeof(*v));
+
+	*ret = v;
+	if (!v) {
+		say_no_memory(p->e);
+		return 0;
+	}
+	for (LIST_EACH(x, here)) {
+		struct record *r = record_at(x);
+
+		if (r->present) {
+			v[n++] = (struct twins){r->name, r,
+						store_find(k->c->tables[p->kind], r->ns, r->name)};
+		}
+	}
+	for (LIST_EACH(x, there)) {
+		struct record *r = record_at(x);
+		const struct record *twin = store_get(local_table(p), r->ns, r->name);
+
+		if (is_copy(p, r) && !(twin && str_eq(record_group(twin), p->w->name))) {
+			v[n++] = (struct twins){r->name, NULL, r};
+		}
+	}
+	qsort(v, n, sizeof(*v), by_name);
+	return n;
+}
+
+static void pick(struct pass *p, const struct twins *t)
+{
+	p->object = t->name;
+	p->job = t->local;
+	p->job_json = NULL;
+	p->pace = &(t->local ? t->local : t->remote)->member->pace;
+}
+
+/* What the pass looked at before members were picked. */
+static void go_back(struct pass *p, const struct pass *was)
+{
+	p->object = was->object;
+	p->job = was->job;
+	p->job_json = was->job_json;
+	p->pace = was->pace;
+}
+
+bool members_all(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k))
+{
+	const struct pass was = *p;
+	struct twins *v;
+	size_t n = members_of(p, k, &v);
+	bool all = v != NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		pick(p, &v[i]);
+		all &= done(p, k);
+	}
+	go_back(p, &was);
+	return all;
+}
+
+/* The member of a copy is gone, or goes. That it is gone is asked for, where only a list did not show it. */
+static void prune(struct pass *p, struct record *remote)
+{
+	if (!remote || !is_copy(p, remote)) {
+		return;
+	}
+	if (job_twin(p, remote) == TWIN_UNKNOWN) {
+		(void)ops_ready(p->e, remote, &p->w->item);
+		return;
+	}
+	if (!p->job && !store_get(local_table(p), p->w->ns, p->object) &&
+	    (!table_known(p->e, CLUSTER_MANAGER, p->kind) ||
+	     !surely_absent(p, local_table(p), p->w->ns, p->object))) {
+		return;
+	}
+	job_delete(p, remote, R_MEMBER);
+}
+
+void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc)
+{
+	const struct pass was = *p;
+	struct twins *v;
+	size_t n = members_of(p, k, &v);
+	bool all = n > 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!stays(v[i].local)) {
+			pick(p, &v[i]);
+			prune(p, v[i].remote);
+		}
+	}
+	for (size_t i = 0; i < n && !p->over; i++) {
+		if (stays(v[i].local)) {
+			pick(p, &v[i]);
+			run_object(p, k, wc);
+			all &= facts_is(p->job->facts, F_ENDED) ||
+			       twin_is_ours(job_twin(p, v[i].remote));
+		}
+	}
+	go_back(p, &was);
+	if (all) {
+		wc->fails = 0;
+		wc->rested = false;
+	}
+}
+
+/* --- what is remembered -------------------------------------------------------------------------------- */
+
+void members_new_round(struct pass *p)
+{
+	if (!p->grouped) {
+		return;
+	}
+	for (LIST_EACH(n, records_on(p, p->e->clusters[CLUSTER_MANAGER]))) {
+		struct member *m = LIST_ENTRY(n, struct member, node);
+
+		m->pace = pace_new();
+		m->copied = false;
+		m->ended = false;
+	}
+}
+
+void member_taken(struct pass *p)
+{
+	if (p->grouped && p->job) {
+		p->job->member->copied = false;
+		p->job->member->ended = false;
+	}
+}
+
+void members_drop_texts(struct pass *p)
+{
+	if (!p->grouped) {
+		return;
+	}
+	for (LIST_EACH(n, records_on(p, p->e->clusters[CLUSTER_MANAGER]))) {
+		record_drop_blob(&p->e->store, record_at(n));
+	}
+}
+
+bool member_is_told(const struct pass *p, const struct record *remote)
+{
+	const struct record *r[] = {p->local, p->job, remote};
+
+	if (!p->grouped || !p->local || !p->job) {
+		return false;
+	}
+	for (size_t i = 0; i < 3; i++) {
+		const struct member *m = p->job->member;
+
+		if (m->same_rv[i] == 0 || m->same_rv[i] != r[i]->rv ||
+		    m->same_epoch[i] != r[i]->epoch) {
+			return false;
+		}
+	}
+	return true;
+}
+
+void member_told(struct pass *p, const struct record *remote)
+{
+	const struct record *r[] = {p->local, p->job, remote};
+
+	for (size_t i = 0; p->grouped && p->local && i < 3; i++) {
+		p->job->member->same_rv[i] = r[i]->rv;
+		p->job->member->same_epoch[i] = r[i]->epoch;
+	}
+}
+
+bool member_may_look(struct pass *p)
+{
+	if (!p->grouped) {
+		return true;
+	}
+	if (p->looks == 0) {
+		queue_add_at(&p->e->queue, &p->w->item, p->e->now + 1);
+		return false;
+	}
+	p->looks--;
+	return true;
+}

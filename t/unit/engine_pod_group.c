@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several objects, one Workload, as groups of Pods have: each has its own copy, and comes and goes on its own. */
+#include "t/unit/engine_pods.h"
+
+static void whole_life(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_group(w);
+
+	w_settle(w);
+	ok(clone_of(w, 1, "grp") && clone_of(w, 2, "grp"), "a group is dispatched as one");
+	ok(!pod_on(w, 1, "p-0") && !pod_on(w, 2, "p-0"), "... without pods before somebody won");
+	is_str(w_str(w, clone_of(w, 1, "grp"), "/metadata/annotations/multikueued.io~1owner-kind"),
+	       "/v1, Kind=Pod",
+	       "of several owners, none of which controls it, the first one counts");
+	w_take(w);
+	admit(w, 2, "grp");
+	w_settle(w);
+	is_str(w_take_work(w),
+	       "apply_status 0 Workload grp 7.win\n"
+	       "event 0 Event grp event\n"
+	       "delete 1 Workload grp 6.loser\n"
+	       "create 2 Pod p-0 6.create\n"
+	       "create 2 Pod p-1 6.create\n"
+	       "create 2 Pod p-2 6.create\n",
+	       "a copy of each member is made where it won");
+	is_str(w_str(w, pod_on(w, 2, "p-1"),
+		     "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"),
+	       "grp", "each is of the one Workload");
+	is_str(w_str(w, pod_on(w, 2, "p-1"),
+		     "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"),
+	       pod_on(w, 0, "p-1")->uid, "... and of its own pod");
+	is_str(w_str(w, pod_on(w, 2, "p-1"), "/spec/schedulingGates/0/name"),
+	       "kueue.x-k8s.io/admission", "... with the gate that the worker's Kueue opens");
+	pod_phase(w, 2, "p-0", "Running");
+	w_settle(w);
+	is_str(w_take_work(w), "merge 0 Pod p-0 6.status\n", "one runs: its own status comes home");
+	is_str(phase_of(w, 0, "p-0"), "Running", "... to itself");
+	is_str(phase_of(w, 0, "p-1"), "Pending", "... alone");
+	pod_phase(w, 2, "p-1", "Running");
+	pod_phase(w, 2, "p-2", "Running");
+	w_settle(w);
+	is_str(phase_of(w, 0, "p-2"), "Running", "then the others");
+	is_str(w_str(w, pod_on(w, 0, "p-2"), "/spec/schedulingGates/0/name"),
+	       "kueue.x-k8s.io/admission", "a local pod stays parked");
+	w_later(w, 60 * 1000);
+	w_take(w);
+	w_later(w, 60 * 1000);
+	is_str(w_take_work(w), "", "while they run nothing is said");
+	pod_phase(w, 2, "p-1", "Succeeded");
+	w_settle(w);
+	is_str(phase_of(w, 0, "p-1"), "Succeeded", "one ends before the others");
+	ok(!is_finished(w, wl), "... which is not the end of the group");
+	pod_phase(w, 2, "p-0", "Succeeded");
+	pod_phase(w, 2, "p-2", "Succeeded");
+	clone_condition(w, 2, "grp", "Finished", "Succeeded", true);
+	w_later(w, 5000);
+	is_str(phase_of(w, 0, "p-0"), "Succeeded", "all end");
+	is_str(phase_of(w, 0, "p-2"), "Succeeded", "... here too");
+	ok(is_finished(w, wl), "and the Workload with them");
+	is_int((long long)objects_on(w, 2), 0, "... and no copy is left");
+	is_int((long long)objects_on(w, 1), 0, "... anywhere");
+	w_free(w);
+}
+
+/* The Workload's end waits for each member's last status, and for what the worker does not show yet. */
+static void last_status_of_each(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	w->rig = (struct rig){8, OP_MERGE, 0, POD, OUTCOME_REFUSED, MK_UNAVAILABLE};
+	pod_phase(w, 2, "p-0", "Succeeded");
+	pod_phase(w, 2, "p-1", "Succeeded");
+	pod_phase(w, 2, "p-2", "Succeeded");
+	clone_condition(w, 2, "grp", "Finished", "Succeeded", true);
+	w_settle(w);
+	ok(!is_finished(w, wl) && pod_on(w, 2, "p-2"),
+	   "the last status of members cannot be written: the Workload's end waits");
+	w_later(w, 60 * 1000);
+	is_str(phase_of(w, 0, "p-0"), "Succeeded", "it comes home in the end");
+	is_str(phase_of(w, 0, "p-1"), "Succeeded", "... of each");
+	is_str(phase_of(w, 0, "p-2"), "Succeeded", "... of the last one");
+	ok(is_finished(w, wl), "then the Workload ends");
+	is_int((long long)objects_on(w, 2), 0, "... and the copies go");
+	w_free(w);
+
+	w = w_new(2);
+	wl = running_group(w);
+	pod_phase(w, 2, "p-0", "Failed");
+	clone_condition(w, 2, "grp", "Finished", "Failed", true);
+	w_settle(w);
+	ok(!is_finished(w, wl), "two members are not seen to end: a moment's patience");
+	w_take(w);
+	w_later(w, 1000);
+	is_int((long long)w_times(w_take(w), "get 2 Pod p-"), 2,
+	       "... and one look at each of them");
+	w_later(w, 5000);
+	ok(is_finished(w, wl), "... is what they get");
+	w_free(w);
+}
+
+static void grows(void)
+{
+	struct world *w = w_new(2);
+
+	running_group(w);
+	a_pod(w, "p-3", "grp");
+	w_settle(w);
+	is_str(w_take_work(w), "create 2 Pod p-3 6.create\n",
+	       "a member that comes later is copied");
+	a_pod(w, "other", "grp2");
+	a_pod(w, "single", NULL);
+	w_settle(w);
+	is_str(w_take_work(w), "", "pods of other groups, and of none, are not");
+	w_free(w);
+}
+
+/* By its annotation, where a label is too short. */
+static void annotated(void)
+{
+	struct world *w = w_new(1);
+	struct object *pod = a_pod(w, "p", NULL);
+
+	w_patch(w, pod,
+		"{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/pod-group-name\":\"g\"}}}");
+	a_pods_workload(w, "g", "p,");
+	w_settle(w);
+	admit(w, 1, "g");
+	w_settle(w);
+	a_pod(w, "q", "g");
+	w_settle(w);
+	ok(pod_on(w, 1, "p") && pod_on(w, 1, "q"), "a group is known by annotation or label");
+	w_free(w);
+}
+
+static void replaced(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	pod_goes(w, "p-1");
+	w_settle(w);
+	is_str(w_take_work(w), "delete 2 Pod p-1 6.member\n", "a member goes: so does its copy");
+	is_str(phase_of(w, 0, "p-1"), "Running", "... of whose end it needs not be told");
+	w_later(w, 20 * 1000);
+	w_take(w);
+	w_del(w, pod_on(w, 0, "p-1"));
+	a_pod(w, "p-3", "grp");
+	w_settle(w);
+	is_str(w_take_work(w), "create 2 Pod p-3 6.create\n", "its successor gets a copy");
+	is_str(check_state(w, wl), "Ready", "... and the group goes on");
+	w_del(w, pod_on(w, 0, "p-0"));
+	w_settle(w);
+	is_str(w_take_work(w), "get 0 Pod p-0 get\ndelete 2 Pod p-0 6.member\n",
+	       "the first owner vanishes: it is asked for, then its copy goes");
+	w_later(w, 60 * 1000);
+	is_str(check_state(w, wl), "Ready", "... and the group goes on");
+	pod_phase(w, 2, "p-2", "Succeeded");
+	w_settle(w);
+	is_str(phase_of(w, 0, "p-2"), "Succeeded", "... with its others");
+	w_free(w);
+}
+
+/* StatefulSets give a pod's name to the next one. */
+static void same_name(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+	char old[32];
+
+	snprintf(old, sizeof(old), "%s", pod_on(w, 2, "p-0")->uid);
+	w->up[0] = false;
+	w_del(w, pod_on(w, 0, "p-0"));
+	w->up[0] = true;
+	a_pod(w, "p-0", "grp");
+	w_settle(w);
+	w_later(w, 20 * 1000);
+	is_int((long long)w_times(w_take(w), "delete 2 Pod p-0 6.other_incarnation"), 1,
+	       "the copy of a pod before this one of the same name goes");
+	ok(pod_on(w, 2, "p-0") && strcmp(pod_on(w, 2, "p-0")->uid, old) != 0, "... for its own");
+	is_str(check_state(w, wl), "Ready", "... and the group goes on");
+	pod_phase(w, 2, "p-0", "Running");
+	w_settle(w);
+	is_str(phase_of(w, 0, "p-0"), "Running", "... with its status");
+	w_free(w);
+}
+
+/* The value changes, which Kueue's webhook does not allow: the pod's copy is not of this group then. */
+static void moved(void)
+{
+	struct world *w = w_new(1);
+
+	a_pod(w, "a", "g");
+	a_pod(w, "b", "g");
+	a_pod(w, "x", "h");
+	a_pods_workload(w, "g", "a,b,");
+	a_pods_workload(w, "h", "x,");
+	w_settle(w);
+	admit(w, 1, "g");
+	admit(w, 1, "h");
+	w_settle(w);
+	w_take(w);
+	w_patch(w, pod_on(w, 0, "b"),
+		"{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/pod-group-name\":\"h\"}}}");
+	w_settle(w);
+	is_str(w_take_work(w), "delete 1 Pod b 6.member\ncreate 1 Pod b 6.create\n",
+	       "a pod that is given to another group leaves this one, and joins that one");
+	is_str(w_str(w, pod_on(w, 1, "b"),
+		     "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"),
+	       "h", "... with a copy of that one's");
+	w_free(w);
+}
+
+/* A member that ended has nothing to run; one whose copy somebody took away does not run twice. */
+static void vanished(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	pod_phase(w, 2, "p-1", "Failed");
+	w_settle(w);
+	w_del(w, pod_on(w, 2, "p-1"));
+	w_later(w, 60 * 1000);
+	ok(!pod_on(w, 2, "p-1"), "a copy that had ended is removed there: it is not made again");
+	is_str(check_state(w, wl), "Ready", "... and the group goes on");
+	w_restart(w);
+	w_settle(w);
+	w_later(w, 60 * 1000);
+	ok(!pod_on(w, 2, "p-1"), "... nor after a restart");
+	is_str(check_state(w, wl), "Ready", "... and the group goes on");
+	w_take(w);
+	w_del(w, pod_on(w, 2, "p-2"));
+	w_settle(w);
+	is_str(check_state(w, wl), "Retry", "a running copy is removed there: another round");
+	ok(!pod_on(w, 2, "p-2"), "... and no second run in this one");
+	w_free(w);
+}
+
+static void deleted(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	w_patch(w, pod_on(w, 2, "p-1"),
+		"{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/managed\"]}}");
+	w_settle(w);
+	w_take(w);
+	w_patch(w, wl, "{\"metadata\":{\"deletionTimestamp\":\"2027-01-15T08:00:00Z\"}}");
+	w_settle(w);
+	is_str(w_take_work(w),
+	       "delete 2 Pod p-0 2.deleted\n"
+	       "delete 2 Pod p-1 2.deleted\n"
+	       "delete 2 Pod p-2 2.deleted\n"
+	       "delete 2 Workload grp 2.deleted\n",
+	       "the Workload is deleted: all copies go before the clone");
+	w_free(w);
+
+	w = w_new(2);
+	wl = running_group(w);
+	w->rig = (struct rig){3, OP_DELETE, 2, POD, OUTCOME_REFUSED, MK_UNAVAILABLE};
+	w_del(w, wl);
+	w_settle(w);
+	ok(clone_of(w, 2, "grp") && pod_on(w, 2, "p-0"), "no copy can be deleted: the clone stays");
+	w_del(w, pod_on(w, 0, "p-0"));
+	w_del(w, pod_on(w, 0, "p-1"));
+	w_del(w, pod_on(w, 0, "p-2"));
+	w_later(w, 60 * 1000);
+	is_int((long long)objects_on(w, 2), 0, "... until they are gone, without members here too");
+	w_free(w);
+}
+
+/* Everything here vanished while we were down: what the group left on workers is found and goes. */
+static void collected(bool clone_stays)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	w->up[0] = false;
+	w_del(w, wl);
+	w_del(w, pod_on(w, 0, "p-0"));
+	w_del(w, pod_on(w, 0, "p-1"));
+	w_del(w, pod_on(w, 0, "p-2"));
+	w->up[0] = true;
+	if (!clone_stays) {
+		w->up[2] = false;
+		w_del(w, clone_of(w, 2, "grp"));
+	}
+	a_pod(w, "p-0", NULL); /* another one of a name that was the group's */
+	w_restart(w);
+	w_settle(w);
+	w_later(w, clone_stays ? 10 * 60 * 1000 : 30 * 60 * 1000);
+	is_int((long long)objects_on(w, 2), 0,
+	       clone_stays ? "what a group left behind is collected"
+			   : "... without its clone, too");
+	ok(pod_on(w, 0, "p-0"), "... and nothing here is touched");
+	w_free(w);
+}
+
+static void single(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl, *stranger;
+
+	a_pod(w, "p", NULL);
+	a_pod(w, "not-its-member", "pod-p-12345");
+	wl = a_pods_workload(w, "pod-p-12345", "p,");
+	w_settle(w);
+	admit(w, 2, "pod-p-12345");
+	w_settle(w);
+	ok(pod_on(w, 2, "p") && !pod_on(w, 2, "not-its-member"),
+	   "a pod without a group is alone, whatever others call themselves");
+	pod_phase(w, 2, "p", "Running");
+	w_settle(w);
+	is_str(phase_of(w, 0, "p"), "Running", "... has its status");
+	w_del(w, wl);
+	w_settle(w);
+	is_int((long long)objects_on(w, 2), 0, "... and goes");
+	w_free(w);
+
+	w = w_new(1);
+	a_pod(w, "only", "one");
+	wl = a_pods_workload(w, "one", "only,");
+	w_settle(w);
+	admit(w, 1, "one");
+	w_settle(w);
+	stranger = w_put(w, 1, POD,
+			 "{\"metadata\":{\"name\":\"odd\",\"namespace\":\"ns\",\"labels\":{"
+			 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\","
+			 "\"kueue.x-k8s.io/pod-group-name\":\"one\"},\"annotations\":{"
+			 "\"multikueued.io/manager-id\":\"somebody-else\"}}}");
+	pod_phase(w, 1, "only", "Succeeded");
+	clone_condition(w, 1, "one", "Finished", "Succeeded", true);
+	w_later(w, 5000);
+	ok(is_finished(w, wl) && !pod_on(w, 1, "only"), "a group of one lives and ends");
+	is_str(stranger->name ? stranger->name : "", "odd",
+	       "... and what is not ours is not touched");
+	w_free(w);
+}
+
+int main(void)
+{
+	w_more = &pod_plugin;
+	whole_life();
+	last_status_of_each();
+	grows();
+	annotated();
+	replaced();
+	same_name();
+	moved();
+	vanished();
+	deleted();
+	collected(true);
+	collected(false);
+	single();
+	return done_testing();
+}
