@@ -171,7 +171,8 @@ static void by_label(void)
 	engine_free(w->e);
 	w->e = engine_new(&o, NULL);
 	w_drop(w, w->n_q);
-	w->up[1] = w->watching[1] = false;
+	w->up[1] = false;
+	w->watching[1] = 0;
 	w_event(w, EV_LEADER, 0, 0)->ev.may_write = true;
 	for (uint16_t k = 0; k < KIND_EVENT; k++) {
 		w_list(w, 0, k);
