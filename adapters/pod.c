@@ -24,6 +24,39 @@ static int is_gated(mk_call *c, mk_val pod)
 }
 
 /*
+ * No copy is left: the pod runs nowhere. Kueue gives a group's quota back only when none of its pods says that it runs,
+ * and a pod that waits at its gate is all that is left of this one.
+ */
+static int pod_without_copy(mk_call *c, const mk_view *v, mk_val draft)
+{
+	static const char *const of_its_run[] = {"/startTime",
+						 "/hostIP",
+						 "/hostIPs",
+						 "/podIP",
+						 "/podIPs",
+						 "/message",
+						 "/reason",
+						 "/conditions",
+						 "/resize",
+						 "/allocatedResources",
+						 "/containerStatuses",
+						 "/initContainerStatuses",
+						 "/ephemeralContainerStatuses"};
+	mk_val waits = c->host->parse(c, mk_lit("{\"type\":\"PodScheduled\",\"status\":\"False\","
+						"\"reason\":\"SchedulingGated\"}"));
+	if (!is_gated(c, v->local) || !mk_is(c, c->host->get(c, draft, "/phase"), "Running")) {
+		return MK_KEEP;
+	}
+	c->host->set(c, draft, "/phase", c->host->text(c, mk_lit("Pending")));
+	for (size_t i = 0; i < sizeof(of_its_run) / sizeof(of_its_run[0]); i++) {
+		c->host->set(c, draft, of_its_run[i], v->remote);
+	}
+	c->host->set(c, waits, "/lastTransitionTime", c->host->text(c, v->now));
+	mk_put(c, draft, "/conditions", "/type", waits);
+	return MK_SET;
+}
+
+/*
  * While the local pod waits at Kueue's gate it must not look unschedulable, or the manager's
  * autoscaler would make nodes for it. A pod that goes away here has nothing more to learn.
  */
@@ -33,6 +66,9 @@ static int pod_status(mk_call *c, const mk_view *v, mk_val draft)
 	mk_val deleted = c->host->get(c, v->local, "/metadata/deletionTimestamp");
 	if (c->host->type(c, deleted) != MK_ABSENT) {
 		return MK_KEEP;
+	}
+	if (c->host->type(c, v->remote) == MK_ABSENT) {
+		return pod_without_copy(c, v, draft);
 	}
 	if (c->host->type(c, ours) != MK_ABSENT && is_gated(c, v->local) &&
 	    !mk_is(c, c->host->get(c, scheduled(c, draft), "/status"), "True")) {

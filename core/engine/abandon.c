@@ -16,6 +16,14 @@ static int64_t patience(const struct engine *e)
 	return e->o.worker_lost_timeout_ms > year ? KEEP_PATIENCE_MS : e->o.worker_lost_timeout_ms;
 }
 
+static bool is_not_there(struct pass *p, struct clone *k)
+{
+	enum twin twin = job_twin(p, remote_job(p, k));
+
+	return twin == TWIN_FOREIGN || twin == TWIN_OTHER ||
+	       surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
+}
+
 /*
  * True: no copy can be running there. A worker out of reach is waited for as long as for a running job. A job whose
  * clone somebody removed is nobody's any more: Kueue there stops it and never starts it again, so it goes.
@@ -24,7 +32,6 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 {
 	struct engine *e = p->e;
 	struct table *t;
-	enum twin twin;
 
 	if (!k->in_config) {
 		return true;
@@ -42,22 +49,32 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 		t = k->c->tables[p->kind];
 		return t && t->unserved;
 	}
-	t = k->c->tables[p->kind];
-	twin = job_twin(p, remote_job(p, k));
-	if (twin == TWIN_FOREIGN || twin == TWIN_OTHER) {
-		return true;
-	}
-	if (twin_is_ours(twin) && k->twin == TWIN_ABSENT) {
+	if (twin_is_ours(job_there(p, k)) && k->twin == TWIN_ABSENT) {
 		(void)remove_remote(p, k, R_ABANDONED);
 		return false;
 	}
-	return surely_absent(p, t, p->w->ns, p->object);
+	return p->grouped ? members_all(p, k, is_not_there) : is_not_there(p, k);
+}
+
+static bool give_up(struct pass *p, struct clone *k)
+{
+	(void)k;
+	if (p->job && facts_is(p->job->facts, F_MANAGED) && !facts_is(p->job->facts, F_ENDED)) {
+		job_abandoned_status(p);
+	}
+	return true;
+}
+
+/* Only an object of its own says how many pods it counts; of a member its adapter knows. */
+static bool may_hold_quota(const struct pass *p)
+{
+	return p->grouped || (p->job && p->job->facts->active > 0 &&
+			      facts_is(p->job->facts, F_SUSPENDED | F_MANAGED));
 }
 
 void abandon(struct pass *p)
 {
-	if (!p->job || p->job->facts->active <= 0 ||
-	    !facts_is(p->job->facts, F_SUSPENDED | F_MANAGED)) {
+	if (!may_hold_quota(p)) {
 		return;
 	}
 	for (size_t i = 0; i < p->n_clones; i++) {
@@ -65,5 +82,9 @@ void abandon(struct pass *p)
 			return;
 		}
 	}
-	job_abandoned_status(p);
+	if (p->grouped && p->n_clones > 0) {
+		(void)members_all(p, &p->clones[0], give_up);
+	} else if (!p->grouped) {
+		job_abandoned_status(p);
+	}
 }

@@ -221,11 +221,14 @@ void job_abandoned_status(struct pass *p)
 	struct json *diff;
 
 	if ((adapter_of(p)->d->flags & MK_STATUS_NONE) || p->job->inflight ||
-	    !make_view(p, NULL, &v) ||
+	    member_is_told(p, NULL) || !member_may_look(p) || !make_view(p, NULL, &v) ||
 	    !call_status(p, &v, json_dup(a, json_get(v.local, "status")), &res)) {
 		return;
 	}
 	diff = res.verdict & MK_SET ? json_diff(a, json_get(v.local, "status"), res.draft) : NULL;
+	if (!diff && !arena_failed(a)) {
+		member_told(p, NULL);
+	}
 	if (diff && ops_ready(p->e, p->job, &p->w->item)) {
 		send_status(p, diff, R_ABANDONED);
 	}

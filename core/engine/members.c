@@ -41,14 +41,36 @@ static bool is_copy(const struct pass *p, const struct record *r)
 
 /* --- is there a group? ------------------------------------------------------------------------------- */
 
-static bool copies_on(const struct pass *p, const struct cluster *c)
+/* The member that a copy stands for, if it is one of this group's. */
+static struct record *local_of(const struct pass *p, const struct record *copy)
 {
+	struct record *r = store_get(local_table(p), copy->ns, copy->name);
+
+	return r && str_eq(record_group(r), p->w->name) ? r : NULL;
+}
+
+/* Ours if any is, else on its way if any is, else left by somebody who is gone, else absent. */
+static enum twin copies_on(const struct pass *p, const struct cluster *c, bool going)
+{
+	enum twin best = TWIN_ABSENT, t;
+	struct pass of_one = *p;
+
 	for (LIST_EACH(n, records_on(p, c))) {
-		if (is_copy(p, record_at(n))) {
-			return true;
+		const struct record *r = record_at(n);
+
+		of_one.job = local_of(p, r);
+		t = job_twin(&of_one, r);
+		if (r->present && !going && facts_is(r->facts, F_TERMINATING)) {
+			continue;
+		}
+		if (twin_is_ours(t)) {
+			return t;
+		}
+		if (t == TWIN_UNKNOWN || (t == TWIN_STALE && best == TWIN_ABSENT)) {
+			best = t;
 		}
 	}
-	return false;
+	return best;
 }
 
 /* The member that stands for the group: rather one that is ours and stays; of equals the first by name. */
@@ -83,7 +105,8 @@ void members_look(struct pass *p)
 	first = p->local ? speaker(p) : NULL;
 	p->grouped = first != NULL;
 	for (size_t i = 1; i < p->e->n_clusters && !p->grouped; i++) {
-		p->grouped = p->e->clusters[i] && copies_on(p, p->e->clusters[i]);
+		p->grouped =
+			p->e->clusters[i] && copies_on(p, p->e->clusters[i], true) != TWIN_ABSENT;
 	}
 	if (p->grouped) {
 		first = first ? first : speaker(p);
@@ -93,9 +116,9 @@ void members_look(struct pass *p)
 	}
 }
 
-bool members_there(struct pass *p, const struct clone *k)
+enum twin members_there(const struct pass *p, const struct clone *k, bool going)
 {
-	return p->grouped && copies_on(p, k->c);
+	return copies_on(p, k->c, going);
 }
 
 /* --- one after the other ------------------------------------------------------------------------------ */
@@ -138,9 +161,8 @@ static size_t members_of(struct pass *p, const struct clone *k, struct twins **r
 	}
 	for (LIST_EACH(x, there)) {
 		struct record *r = record_at(x);
-		const struct record *twin = store_get(local_table(p), r->ns, r->name);
 
-		if (is_copy(p, r) && !(twin && str_eq(record_group(twin), p->w->name))) {
+		if (is_copy(p, r) && !local_of(p, r)) {
 			v[n++] = (struct twins){r->name, NULL, r};
 		}
 	}
@@ -260,31 +282,29 @@ void members_drop_texts(struct pass *p)
 	}
 }
 
+/* What the verdict of a status hook depends on: the versions of Workload, object and copy. */
+static struct view_key view_of(const struct pass *p, const struct record *remote)
+{
+	return (struct view_key){
+		.rv = {p->local->rv, p->job->rv, remote ? remote->rv : 0},
+		.epoch = {p->local->epoch, p->job->epoch, remote ? remote->epoch : UINT32_MAX}};
+}
+
 bool member_is_told(const struct pass *p, const struct record *remote)
 {
-	const struct record *r[] = {p->local, p->job, remote};
+	struct view_key k;
 
 	if (!p->grouped || !p->local || !p->job) {
 		return false;
 	}
-	for (size_t i = 0; i < 3; i++) {
-		const struct member *m = p->job->member;
-
-		if (m->same_rv[i] == 0 || m->same_rv[i] != r[i]->rv ||
-		    m->same_epoch[i] != r[i]->epoch) {
-			return false;
-		}
-	}
-	return true;
+	k = view_of(p, remote);
+	return memcmp(&k, &p->job->member->told, sizeof(k)) == 0;
 }
 
 void member_told(struct pass *p, const struct record *remote)
 {
-	const struct record *r[] = {p->local, p->job, remote};
-
-	for (size_t i = 0; p->grouped && p->local && i < 3; i++) {
-		p->job->member->same_rv[i] = r[i]->rv;
-		p->job->member->same_epoch[i] = r[i]->epoch;
+	if (p->grouped && p->local) {
+		p->job->member->told = view_of(p, remote);
 	}
 }
 

@@ -63,6 +63,10 @@ enum twin clone_twin(const struct pass *p, const struct cluster *c, const struct
 enum twin job_twin(const struct pass *p, const struct record *r);
 /* The remote job's record, present or not; NULL: never seen. */
 struct record *remote_job(const struct pass *p, const struct clone *k);
+/* How the remote job stands to us; of a group's, how any of them does. */
+enum twin job_there(const struct pass *p, const struct clone *k);
+/* The same of one that is not on its way out. */
+enum twin job_left(const struct pass *p, const struct clone *k);
 /* Takes job and clone of ours away, the job first. True when nothing of ours is left there. */
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule);
 void remove_all(struct pass *p, enum rule rule);
@@ -155,8 +159,8 @@ struct twins {
 };
 /* Do several objects share the workload? Then one of them stands for all as p->job, until another one is picked. */
 void members_look(struct pass *p);
-/* Does a copy of any member, or what may be one, stand there? False when there is no group. */
-bool members_there(struct pass *p, const struct clone *k);
+/* What is there of the group's copies: the best that can be said of any. 'going' counts those that are deleted, too. */
+enum twin members_there(const struct pass *p, const struct clone *k, bool going);
 /* The clone is admitted: sees to each member's copy. */
 void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc);
 /* Calls 'done' with each member here or there as the pass's object; true when it says so of all. */

@@ -86,8 +86,8 @@ static bool is_going(struct pass *p, const struct clone *k)
 /* A clone whose job is there already comes before one that has none yet; then who was admitted first. */
 static bool is_better(const struct pass *p, const struct clone *k, const struct clone *best)
 {
-	bool mine = twin_is_ours(job_twin(p, remote_job(p, k)));
-	bool its = best && twin_is_ours(job_twin(p, remote_job(p, best)));
+	bool mine = twin_is_ours(job_there(p, k));
+	bool its = best && twin_is_ours(job_there(p, best));
 
 	return !best || (mine != its ? mine : k->r->admitted_step < best->r->admitted_step);
 }
@@ -120,11 +120,9 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 
 	for (size_t i = 0; i < p->n_clones; i++) {
 		struct clone *k = &p->clones[i];
-		const struct record *job = remote_job(p, k);
-		enum twin t = job_twin(p, job);
+		enum twin t = job_left(p, k);
 
-		if (k == best || !cluster_up(k->c) || has_replicas(p) ||
-		    (job && job->present && facts_is(job->facts, F_TERMINATING))) {
+		if (k == best || !cluster_up(k->c) || has_replicas(p)) {
 			continue;
 		}
 		if (t == TWIN_UNKNOWN || t == TWIN_STALE || twin_is_ours(t)) {

@@ -82,6 +82,21 @@ struct record *remote_job(const struct pass *p, const struct clone *k)
 	return p->kind ? store_find(k->c->tables[p->kind], p->w->ns, p->object) : NULL;
 }
 
+enum twin job_there(const struct pass *p, const struct clone *k)
+{
+	return p->grouped ? members_there(p, k, true) : job_twin(p, remote_job(p, k));
+}
+
+enum twin job_left(const struct pass *p, const struct clone *k)
+{
+	const struct record *r = remote_job(p, k);
+
+	if (p->grouped) {
+		return members_there(p, k, false);
+	}
+	return r && r->present && facts_is(r->facts, F_TERMINATING) ? TWIN_ABSENT : job_twin(p, r);
+}
+
 void skip_cluster(struct pass *p, struct wl_cluster *wc)
 {
 	int64_t ms = (int64_t)SKIP_FIRST_MS
@@ -189,7 +204,7 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 {
-	if (k->r && twin_is_ours(job_twin(p, remote_job(p, k))) && slice_is_inherited(p)) {
+	if (k->r && twin_is_ours(job_there(p, k)) && slice_is_inherited(p)) {
 		return false; /* a newer slice takes the job over */
 	}
 	if (!table_known(p->e, k->c->id, KIND_WORKLOAD) || !remove_job(p, k, rule)) {

@@ -35,17 +35,22 @@ struct group {
 	char *key; /* "ns/value" */
 };
 
+/* Which states of a Workload, its object and the copy something was decided by. */
+struct view_key {
+	uint64_t rv[3];
+	uint32_t epoch[3];
+	uint32_t pad; /* 0: keys are compared as bytes */
+};
+
 /* A record's membership. What follows the list is remembered of the manager's objects only. */
 struct member {
 	struct list_node node; /* of the group's list */
 	struct group *group;
 	struct record *record;
 	struct pace pace;
-	bool copied; /* its copy was seen in this round, and nobody here took it away */
-	bool ended;  /* ... and had ended */
-	uint64_t same_rv
-		[3]; /* of Workload, object and copy when nothing was left to be told; 0 never */
-	uint32_t same_epoch[3]; /* ... and their epochs */
+	bool copied;          /* its copy was seen in this round, and nobody here took it away */
+	bool ended;           /* ... and had ended */
+	struct view_key told; /* nothing was left to be told when it looked so */
 };
 
 struct record {

@@ -113,9 +113,9 @@ void winding(struct pass *p)
 	if (clone_is(k, F_ADMITTED) && !clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED)) {
 		deactivate(p, k);
 	}
-	if (p->grouped) {
+	if (p->grouped && job_there(p, k) != TWIN_ABSENT) {
 		(void)members_all(p, k, wind);
-	} else if (twin_is_ours(job_twin(p, remote))) {
+	} else if (!p->grouped && twin_is_ours(job_twin(p, remote))) {
 		(void)job_status(p, remote, R_WINDING_STATUS, false);
 	} else {
 		abandon(p);
@@ -147,15 +147,20 @@ static bool may_turn_up(struct pass *p, struct clone *k)
 	return e->now < deadline;
 }
 
+static bool is_none(struct pass *p, struct clone *k)
+{
+	struct table *t = k->c->tables[p->kind];
+
+	return t->unserved || surely_absent(p, t, p->w->ns, p->object);
+}
+
 /* Has the clone a job, or may it have one? A job that is not there is not made without a recorded winner. */
 static bool may_have_job(struct pass *p, struct clone *k)
 {
-	enum twin job = job_twin(p, remote_job(p, k));
-	struct table *t = k->c->tables[p->kind];
+	enum twin job = job_there(p, k);
 
 	return twin_is_ours(job) || job == TWIN_UNKNOWN ||
-	       (job == TWIN_ABSENT && !t->unserved &&
-		!surely_absent(p, t, p->w->ns, p->w->owner->name));
+	       (job == TWIN_ABSENT && !(p->grouped ? members_all(p, k, is_none) : is_none(p, k)));
 }
 
 /* Ready, but status.clusterName is empty: somebody cleared it. A running job is left in peace. */
@@ -174,7 +179,7 @@ void ready_without_cluster(struct pass *p)
 	if (k && clone_is(k, F_FINISHED)) {
 		finished_remotely(p, k);
 	} else if (k && clone_is(k, F_ADMITTED) && may_have_job(p, k)) {
-		if (job_twin(p, remote_job(p, k)) != TWIN_ABSENT) {
+		if (job_there(p, k) != TWIN_ABSENT) {
 			run_job(p, k);
 		}
 	} else if (!unknown) {

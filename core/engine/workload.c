@@ -327,7 +327,7 @@ static bool count_uses(struct pass *p)
 
 		any |= here || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && job_twin(p, job) != TWIN_OTHER);
-		any |= !p->local && members_there(p, k);
+		any |= p->grouped && !p->local && job_there(p, k) != TWIN_ABSENT;
 		wc = here ? wl_cluster(p->e, p->w, k->c->id) : known_cluster(p->w, k->c->id);
 		if (!wc || !p->kind) {
 			continue;

@@ -154,6 +154,15 @@ static void lost(void)
 	w_del(w, pod_on(w, 0, "p-0"));
 	w_later(w, 60 * 1000 + 1000);
 	is_str(check_state(w, wl), "Retry", "too long: another round");
+	evict(w, wl, "Evicted due to AdmissionCheck");
+	w_later(w, 5000);
+	is_str(phase_of(w, 0, "p-1"), "Pending", "a member that runs nowhere says so");
+	is_str(w_str(w, pod_on(w, 0, "p-1"), "/status/conditions/0/reason"), "SchedulingGated",
+	       "... and waits at its gate again: Kueue gives the quota back");
+	is_str(phase_of(w, 0, "p-2"), "Pending", "... as do the others");
+	w_take(w);
+	w_later(w, 60 * 1000);
+	is_str(w_take_work(w), "", "... once");
 	another_round(w, wl);
 	admit(w, 1, "grp");
 	w_settle(w);

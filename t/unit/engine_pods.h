@@ -27,6 +27,7 @@ static struct object *a_pod(struct world *w, const char *name, const char *group
 {
 	char text[1024], label[128] = "";
 
+	w->pods_pend = true;
 	if (group) {
 		snprintf(label, sizeof(label), ",\"kueue.x-k8s.io/pod-group-name\":\"%s\"", group);
 	}

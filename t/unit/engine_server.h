@@ -83,6 +83,7 @@ struct world {
 	bool stay_down[8];      /* OP_CONNECT has no effect */
 	uint64_t fail_at;       /* in the next step the n-th allocation and all later ones fail */
 	bool full;              /* log whole texts */
+	bool pods_pend;         /* a Pod has a status from the start, as on an API server */
 	const char *dispatcher; /* NULL: all at once */
 	bool gate_paths;        /* MultiKueueKubeConfigPathValidation */
 	bool gate_quota;        /* MultiKueueManagerQuotaAutomation */
@@ -427,8 +428,8 @@ static void w_create(struct world *w, const struct op *op, struct object *o, str
 		return;
 	}
 	v = json_dup(a, op->body);
-	if (str_is(json_str_at(v, "/kind"), "Pod")) {
-		json_put(a, v, "/status", json_new_obj(a)); /* as an API server has it at once */
+	if (w->pods_pend && str_is(json_str_at(v, "/kind"), "Pod")) {
+		json_put(a, v, "/status", json_new_obj(a));
 		json_put(a, v, "/status/phase", json_new_str(a, STR("Pending")));
 	}
 	o = w_add(w, op->cluster, op->kind, v, a);
