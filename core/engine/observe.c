@@ -250,17 +250,6 @@ static struct facts *draw(struct engine *e, const struct table *t, const struct 
 	return facts_of(t->kind, obj, &env, &e->scratch);
 }
 
-/* The group that it leaves is concerned too. */
-static void join_group(struct engine *e, struct record *r, mk_str value)
-{
-	if (!str_eq(record_group(r), value)) {
-		touch_group(e, r);
-	}
-	if (!record_join(&e->store, r, value)) {
-		lose(e, r->table, r);
-	}
-}
-
 /* Takes over an object; what is under way is settled by newer news. */
 static void put(struct engine *e, struct record *r, const struct event *ev)
 {
@@ -284,7 +273,10 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	if (r->admitted_step == 0 && facts_is(f, F_ADMITTED)) {
 		r->admitted_step = e->stats.steps;
 	}
-	join_group(e, r, f->s[S_GROUP]);
+	touch_group(e, r); /* which it may leave */
+	if (!record_join(&e->store, r, f->s[S_GROUP])) {
+		lose(e, t, r);
+	}
 	if (t->kind == KIND_WORKLOAD) {
 		bind_owner(e, r);
 	}

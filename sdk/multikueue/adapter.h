@@ -114,8 +114,8 @@ typedef struct mk_adapter {
 	const char *const *forward;
 
 	/*
-	 * Key of an annotation or label whose value makes N objects one Workload (pod groups); or
-	 * NULL. Since abi 1.0
+	 * Key of an annotation or label whose value makes N objects one Workload, which is named
+	 * after that value (pod groups); or NULL. Since abi 1.0
 	 */
 	const char *group_key;
 

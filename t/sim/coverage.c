@@ -34,6 +34,7 @@ static const struct {
 	{"5.shrink", COVER_STORIES},
 	{"6.lost", COVER_STORIES},
 	{"6.other_incarnation", COVER_STORIES},
+	{"6.member", COVER_STORIES},
 	{"6.no_cluster", COVER_STORIES},
 	{"7.gate", COVER_STORIES},
 	{"gc.held", COVER_STORIES},
