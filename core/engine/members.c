@@ -202,7 +202,28 @@ bool members_all(struct pass *p, struct clone *k, bool (*done)(struct pass *p, s
 	return all;
 }
 
-/* The member of a copy is gone, or goes. That it is gone is asked for, where only a list did not show it. */
+/* Is there no object here that the copy is of? A list that does not show it is not enough. */
+static bool is_gone_here(struct pass *p)
+{
+	struct table *t = local_table(p);
+	struct record *r;
+
+	if (p->job || store_get(t, p->w->ns, p->object)) {
+		return true; /* it goes, or is of another group, as we saw */
+	}
+	if (!table_known(p->e, CLUSTER_MANAGER, p->kind)) {
+		return false;
+	}
+	r = store_touch(&p->e->store, t, p->w->ns, p->object, p->e->now);
+	if (!r ||
+	    !record_join(&p->e->store, r, p->w->name)) { /* so that the answer is the group's */
+		say_no_memory(p->e);
+		return false;
+	}
+	return surely_absent(p, t, p->w->ns, p->object);
+}
+
+/* The member of a copy is gone, or goes. */
 static void prune(struct pass *p, struct record *remote)
 {
 	if (!remote || !is_copy(p, remote)) {
@@ -210,14 +231,9 @@ static void prune(struct pass *p, struct record *remote)
 	}
 	if (job_twin(p, remote) == TWIN_UNKNOWN) {
 		(void)ops_ready(p->e, remote, &p->w->item);
-		return;
+	} else if (is_gone_here(p)) {
+		job_delete(p, remote, R_MEMBER);
 	}
-	if (!p->job && !store_get(local_table(p), p->w->ns, p->object) &&
-	    (!table_known(p->e, CLUSTER_MANAGER, p->kind) ||
-	     !surely_absent(p, local_table(p), p->w->ns, p->object))) {
-		return;
-	}
-	job_delete(p, remote, R_MEMBER);
 }
 
 void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc)

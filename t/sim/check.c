@@ -138,6 +138,11 @@ static void check_single(struct sim *s, const struct ks_commit *c, size_t plane)
 	}
 }
 
+static bool is_pod(const struct ks_commit *c)
+{
+	return str_is(c->resource, "v1/pods");
+}
+
 /* The local Workload that a remote object stands for: by name for clones, by the job's owner for jobs. */
 static const struct json *local_of(struct sim *s, const struct site *site,
 				   const struct ks_commit *c)
@@ -146,7 +151,7 @@ static const struct json *local_of(struct sim *s, const struct site *site,
 	const struct ks_store *mgr = s->plane[site->home].store;
 	mk_str name = c->name;
 
-	if (str_is(c->resource, "batch/v1/jobs")) {
+	if (str_is(c->resource, "batch/v1/jobs") || is_pod(c)) {
 		name = json_str_at(obj,
 				   "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name");
 	}
@@ -200,6 +205,9 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	    !str_eq(json_str_at(local, "/metadata/uid"), uid)) {
 		return;
 	}
+	if (is_pod(c) && ks_get(s->plane[site->home].store, "v1/pods", c->ns, c->name) == NULL) {
+		return; /* a member that is gone leaves before its group */
+	}
 	if (has_condition(local, "QuotaReserved") && !has_condition(local, "Finished") &&
 	    !has_condition(local, "Evicted") &&
 	    str_is(json_str_at(local, "/status/clusterName"), p->name)) {
@@ -221,14 +229,14 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 		return;
 	}
 	s->writes++;
-	if (!job && !str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads")) {
+	if (!job && !is_pod(c) && !str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads")) {
 		fail(s, "I2 origin", "wrote %.*s %.*s on %s", STR_ARG(c->resource),
 		     STR_ARG(c->name), p->name);
 	} else if (!is_ours(by, c->before != NULL ? c->before : c->after)) {
 		fail(s, "I2 origin", "%.*s of %.*s %.*s on %s, which is not ours", STR_ARG(c->verb),
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
 	}
-	if (job && c->before == NULL) {
+	if ((job || is_pod(c)) && c->before == NULL) {
 		check_job_create(s, by, p, c);
 	}
 	if (str_is(c->verb, "delete") && c->before != NULL) {

@@ -262,6 +262,7 @@ struct sim {
 	struct fault fault[MAX_FAULTS];
 	size_t n_faults;
 	struct plug *plug, *plug_without; /* all plugins; without the adapter */
+	bool pods;                        /* ... with that of Pods too */
 	bool no_plugin;
 	struct arena arena;      /* of one step */
 	uint64_t kill_countdown; /* FAULT_KILL_AT: requests until it happens; 0 = none */

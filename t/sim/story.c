@@ -32,8 +32,8 @@ bool story_over(void)
 	return n_bad == 0;
 }
 
-struct sim *story_begin_with(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,
-			     size_t daemons, struct engine_gates gates)
+static struct sim *begin(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,
+			 size_t daemons, struct engine_gates gates, bool pods)
 {
 	struct sim *s = calloc(1, sizeof(*s));
 
@@ -44,6 +44,7 @@ struct sim *story_begin_with(struct coverage *cov, size_t workers, int64_t lost_
 	s->cov = cov;
 	s->scripted = true;
 	s->gates = gates;
+	s->pods = pods;
 	s->no_faults = daemons == 1;
 	s->n_workers = workers;
 	s->quota = 100000;
@@ -55,6 +56,17 @@ struct sim *story_begin_with(struct coverage *cov, size_t workers, int64_t lost_
 	}
 	run_until(s, 10 * SECOND);
 	return s;
+}
+
+struct sim *story_begin_with(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,
+			     size_t daemons, struct engine_gates gates)
+{
+	return begin(cov, workers, lost_timeout_ms, daemons, gates, false);
+}
+
+struct sim *story_begin_pods(struct coverage *cov, size_t workers, int64_t lost_timeout_ms)
+{
+	return begin(cov, workers, lost_timeout_ms, 1, (struct engine_gates){0}, true);
 }
 
 struct sim *story_begin(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,

@@ -22,6 +22,8 @@ struct sim *story_begin(struct coverage *cov, size_t workers, int64_t lost_timeo
 			size_t daemons);
 struct sim *story_begin_with(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,
 			     size_t daemons, struct engine_gates gates);
+/* The same with the adapter of Pods, and one daemon. */
+struct sim *story_begin_pods(struct coverage *cov, size_t workers, int64_t lost_timeout_ms);
 void story_end(struct sim *s);
 
 /* 'n' jobs over a few seconds, each for so long; then time for their wins. */
@@ -41,6 +43,9 @@ int64_t story_wait_active(struct sim *s, const char *cluster, bool wanted);
 void story_hold_queue(struct sim *s, size_t plane, bool on);
 /* Nothing gets to that plane or from it, or does again. */
 void story_cut_off(struct sim *s, size_t plane, bool on);
+
+/* --- pods.c ------------------------------------------------------------------------------------------- */
+void story_pods(struct coverage *cov, size_t size);
 
 /* --- features.c: one story each, with 'size' jobs ----------------------------------------------------- */
 void story_adopted(struct coverage *cov, size_t size);

@@ -162,6 +162,23 @@ static void replaced(void)
 	w_free(w);
 }
 
+/* A member vanished while we were down: only its copy tells of it. */
+static void unseen(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	w->up[0] = false;
+	w_del(w, pod_on(w, 0, "p-2"));
+	w->up[0] = true;
+	w_restart(w);
+	w_later(w, 1000);
+	ok(!pod_on(w, 2, "p-2"), "a member vanished unseen: its copy goes");
+	ok(pod_on(w, 2, "p-0") && pod_on(w, 2, "p-1"), "... and no other one");
+	is_str(check_state(w, wl), "Ready", "... and the group goes on");
+	w_free(w);
+}
+
 /* StatefulSets give a pod's name to the next one. */
 static void same_name(void)
 {
@@ -346,6 +363,7 @@ int main(void)
 	grows();
 	annotated();
 	replaced();
+	unseen();
 	same_name();
 	moved();
 	vanished();

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A story of groups of Pods: each group is one Workload; people are users, kubelets and Kueue's part of ending it here. */
+#include <stdio.h>
+
+#include "t/sim/story.h"
+
+#define POD_PATH "/api/v1/namespaces/default/pods"
+#define WORKLOAD_PATH "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
+#define PODS "v1/pods"
+
+enum { MEMBERS = 3 };
+
+static bool send(struct sim *s, size_t plane, const char *method, const char *path,
+		 const char *body)
+{
+	const char *type =
+		*method == 'P' && method[1] == 'A' ? "application/merge-patch+json" : NULL;
+
+	return plane_request(&s->plane[plane], method, path, type, str_of(body)) / 100 == 2;
+}
+
+/* Pod 'i' of group 'g', as its user and Kueue's webhook leave it. */
+static bool make_pod(struct sim *s, size_t g, size_t i)
+{
+	return send(s, 0, "POST", POD_PATH,
+		    arena_printf(&s->arena,
+				 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+				 "\"g%zu-%zu\",\"namespace\":\"default\",\"labels\":{"
+				 "\"kueue.x-k8s.io/pod-group-name\":\"g%zu\"}},\"spec\":{"
+				 "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}],"
+				 "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+				 g, i, g)
+			    .p);
+}
+
+static const char *owner(struct sim *s, size_t g, size_t i)
+{
+	mk_str name = arena_printf(&s->arena, "g%zu-%zu", g, i);
+	const struct json *o = ks_get(s->plane[0].store, PODS, STR("default"), name);
+
+	return arena_printf(&s->arena,
+			    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"%.*s\",\"uid\":\"%."
+			    "*s\"}",
+			    STR_ARG(name), STR_ARG(json_str_at(o, "/metadata/uid")))
+		.p;
+}
+
+static bool make_group(struct sim *s, size_t g)
+{
+	bool good = true;
+
+	arena_clear(&s->arena);
+	for (size_t i = 0; i < MEMBERS; i++) {
+		good &= make_pod(s, g, i);
+	}
+	return good &&
+	       send(s, 0, "POST", WORKLOAD_PATH,
+		    arena_printf(
+			    &s->arena,
+			    "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
+			    "\"metadata\":{\"name\":\"g%zu\",\"namespace\":\"default\","
+			    "\"ownerReferences\":[%s,%s,%s]},\"spec\":{\"queueName\":\"lq\","
+			    "\"podSets\":[{\"name\":\"main\",\"count\":3,\"template\":{\"spec\":{"
+			    "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"
+			    "\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
+			    g, owner(s, g, 0), owner(s, g, 1), owner(s, g, 2))
+			    .p);
+}
+
+static size_t copies(struct sim *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		n += story_count_ours(&s->plane[i], PODS);
+	}
+	return n;
+}
+
+/* Pods of a plane whose phase is this. */
+static size_t count_phase(const struct sim *s, size_t plane, const char *phase)
+{
+	size_t pos = 0, n = 0;
+	const struct json *o;
+
+	for (o = ks_each(s->plane[plane].store, PODS, &pos); o != NULL;
+	     o = ks_each(s->plane[plane].store, PODS, &pos)) {
+		n += str_is(json_str_at(o, "/status/phase"), phase);
+	}
+	return n;
+}
+
+static void all_copies(struct sim *s, const char *phase)
+{
+	arena_clear(&s->arena);
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		size_t pos = 0;
+		const struct json *o;
+
+		for (o = ks_each(s->plane[i].store, PODS, &pos); o != NULL;
+		     o = ks_each(s->plane[i].store, PODS, &pos)) {
+			mk_str name = json_str_at(o, "/metadata/name");
+
+			(void)send(
+				s, i, "PATCH",
+				arena_printf(&s->arena, POD_PATH "/%.*s/status", STR_ARG(name)).p,
+				arena_printf(&s->arena, "{\"status\":{\"phase\":\"%s\"}}", phase)
+					.p);
+		}
+	}
+}
+
+static void end_clones(struct sim *s)
+{
+	arena_clear(&s->arena);
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		size_t pos = 0;
+		const struct json *o;
+
+		for (o = ks_each(s->plane[i].store, WORKLOADS, &pos); o != NULL;
+		     o = ks_each(s->plane[i].store, WORKLOADS, &pos)) {
+			struct json *list = json_dup(&s->arena, json_at(o, "/status/conditions"));
+			struct json *end = NULL;
+
+			(void)json_parse(
+				&s->arena,
+				STR("{\"type\":\"Finished\",\"status\":\"True\",\"reason\":"
+				    "\"Succeeded\",\"message\":\"Pods succeeded: 3/3.\","
+				    "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"),
+				&end, NULL);
+			json_add(&s->arena, list, end);
+			(void)send(s, i, "PATCH",
+				   arena_printf(&s->arena, WORKLOAD_PATH "/%.*s/status",
+						STR_ARG(json_str_at(o, "/metadata/name")))
+					   .p,
+				   arena_printf(&s->arena, "{\"status\":{\"conditions\":%.*s}}",
+						STR_ARG(json_write(&s->arena, list)))
+					   .p);
+		}
+	}
+}
+
+/* A pod of each group is deleted, and its successor made. */
+static void replace(struct sim *s, size_t size, size_t i, size_t successor)
+{
+	arena_clear(&s->arena);
+	for (size_t g = 0; g < size; g++) {
+		(void)send(s, 0, "DELETE", arena_printf(&s->arena, POD_PATH "/g%zu-%zu", g, i).p,
+			   "");
+		(void)make_pod(s, g, successor);
+	}
+}
+
+static void restart(struct sim *s)
+{
+	proc_kill(&s->proc[0]);
+	proc_start(&s->proc[0]);
+}
+
+void story_pods(struct coverage *cov, size_t size)
+{
+	struct sim *s = story_begin_pods(cov, 3, 15 * MINUTE);
+	bool made = true;
+
+	for (size_t g = 0; g < size; g++) {
+		made &= make_group(s, g);
+	}
+	run_until(s, s->now + 20 * SECOND);
+	story_expect(s, made && story_count_won(s, NULL) == size,
+		     "each group of Pods has a winner");
+	story_expect(s, copies(s) == MEMBERS * size, "... with a copy of each member");
+	all_copies(s, "Running");
+	run_until(s, s->now + 10 * SECOND);
+	story_expect(s, count_phase(s, 0, "Running") == MEMBERS * size,
+		     "each one's status comes home");
+	replace(s, size, 1, 3);
+	run_until(s, s->now + 30 * SECOND);
+	story_expect(s, copies(s) == MEMBERS * size && count_phase(s, 0, "Pending") == size,
+		     "members are replaced: so are their copies");
+	restart(s);
+	replace(s, size, 0, 4);
+	run_until(s, s->now + 2 * MINUTE);
+	story_expect(s, copies(s) == MEMBERS * size, "... the first ones too, across a restart");
+	story_expect(s, story_count_won(s, NULL) == size, "... and the groups go on");
+	all_copies(s, "Succeeded");
+	end_clones(s);
+	restart(s);
+	run_until(s, s->now + 2 * MINUTE);
+	story_expect(s, count_phase(s, 0, "Succeeded") == MEMBERS * size,
+		     "they end: the last status of each comes home");
+	story_expect(s, copies(s) == 0, "... and nothing is left on the workers");
+	story_end(s);
+}
