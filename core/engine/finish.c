@@ -81,7 +81,10 @@ static bool object_done(struct pass *p, struct clone *k)
 	struct record *remote = remote_job(p, k);
 	enum twin twin = job_twin(p, remote);
 
-	if (p->grouped && (!p->job || (twin == TWIN_ABSENT && facts_is(p->job->facts, F_ENDED)))) {
+	if (p->grouped && !p->job) {
+		return table_known(p->e, CLUSTER_MANAGER, p->kind);
+	}
+	if (p->grouped && twin == TWIN_ABSENT && facts_is(p->job->facts, F_ENDED)) {
 		return true;
 	}
 	if (twin == TWIN_ABSENT && !t->unserved && !surely_absent(p, t, p->w->ns, p->object)) {

@@ -208,11 +208,11 @@ static bool is_gone_here(struct pass *p)
 	struct table *t = local_table(p);
 	struct record *r;
 
-	if (p->job || store_get(t, p->w->ns, p->object)) {
-		return true; /* it goes, or is of another group, as we saw */
-	}
 	if (!table_known(p->e, CLUSTER_MANAGER, p->kind)) {
 		return false;
+	}
+	if (p->job || store_get(t, p->w->ns, p->object)) {
+		return true; /* it goes, or is of another group, as we saw */
 	}
 	r = store_touch(&p->e->store, t, p->w->ns, p->object, p->e->now);
 	if (!r ||

@@ -100,6 +100,28 @@ static void last_status_of_each(void)
 	w_free(w);
 }
 
+/* Ended while we were down, and what is here is listed last: copies that seem to have no member are no reason to end. */
+static void last_status_of_strangers(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	pod_phase(w, 2, "p-0", "Succeeded");
+	pod_phase(w, 2, "p-1", "Succeeded");
+	pod_phase(w, 2, "p-2", "Succeeded");
+	clone_condition(w, 2, "grp", "Finished", "Succeeded", true);
+	w->hold_local = true;
+	w_restart(w);
+	w_later(w, 60 * 1000);
+	ok(!is_finished(w, wl) && pod_on(w, 2, "p-0"), "members are not known yet: the end waits");
+	w->hold_local = false;
+	w_list(w, 0, POD);
+	w_later(w, 5000);
+	is_str(phase_of(w, 0, "p-1"), "Succeeded", "... and their status comes home");
+	ok(is_finished(w, wl) && !pod_on(w, 2, "p-0"), "... before it");
+	w_free(w);
+}
+
 static void grows(void)
 {
 	struct world *w = w_new(2);
@@ -360,6 +382,7 @@ int main(void)
 	w_more = &pod_plugin;
 	whole_life();
 	last_status_of_each();
+	last_status_of_strangers();
 	grows();
 	annotated();
 	replaced();
