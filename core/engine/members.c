@@ -215,8 +215,8 @@ static bool is_gone_here(struct pass *p)
 		return true; /* it goes, or is of another group, as we saw */
 	}
 	r = store_touch(&p->e->store, t, p->w->ns, p->object, p->e->now);
-	if (!r ||
-	    !record_join(&p->e->store, r, p->w->name)) { /* so that the answer is the group's */
+	/* The group's, so that the answer is. */
+	if (!r || !record_join(&p->e->store, r, p->w->name)) {
 		say_no_memory(p->e);
 		return false;
 	}
