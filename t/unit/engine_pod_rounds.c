@@ -178,6 +178,34 @@ static void lost(void)
 	w_free(w);
 }
 
+/* The lost worker is back in the middle of the next round, with all copies: they run there or elsewhere, never in both. */
+static void back_again(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+	bool twice = false;
+
+	w->stay_down[w->links[2]] = true;
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 16 * 60 * 1000);
+	another_round(w, wl);
+	is_int((long long)pods_on(w, 2), 3, "a lost worker's copies are still there");
+	a_pod(w, "a-new-one", "grp"); /* it speaks for the group, and has no copy */
+	w->stay_down[w->links[2]] = false;
+	w_link(w, 2, LINK_UP);
+	admit(w, 1, "grp");
+	for (int i = 0; i < 300; i++) {
+		w_step(w);
+		twice |= pods_on(w, 1) > 0 && pods_on(w, 2) > 0;
+		w->now += w->n_q == 0 ? 100 : 0;
+	}
+	w_later(w, 60 * 1000);
+	ok(!twice, "... and when it is back, no second set beside them");
+	is_int((long long)(pods_on(w, 1) + pods_on(w, 2)), 4, "... but one set, complete");
+	is_str(check_state(w, wl), "Ready", "... that runs");
+	w_free(w);
+}
+
 /* Killed and started again at any point, the group ends in the same way, and no member is made twice. */
 static void restarted(int at)
 {
@@ -342,6 +370,7 @@ int main(void)
 	evicted_here();
 	evicted_there();
 	lost();
+	back_again();
 	for (int at = 0; at < 10; at++) {
 		restarted(at);
 	}
