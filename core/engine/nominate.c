@@ -99,6 +99,17 @@ static int64_t last_set_ms(const struct pass *p, const struct json *wl)
 	return at;
 }
 
+/* The list of a moment ago is on its way, or not seen yet: an answer that does not know of it may be another one. */
+static bool is_asked_too_early(struct pass *p)
+{
+	struct record *r = p->local;
+
+	if (r->settling) {
+		(void)ops_ready(p->e, r, &p->w->item); /* asks, when nothing else tells */
+	}
+	return r->settling || (r->inflight && r->inflight->rule == R_NOMINATE);
+}
+
 static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 {
 	struct engine *e = p->e;
@@ -110,7 +121,8 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	mk_str stranger;
 	enum mk_code code;
 
-	if (!wl || e->no_memory || fault_dispatcher_resting(p) || (facts && facts_awaited(p))) {
+	if (!wl || e->no_memory || is_asked_too_early(p) || fault_dispatcher_resting(p) ||
+	    (facts && facts_awaited(p))) {
 		return;
 	}
 	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : (mk_str){NULL, 0});

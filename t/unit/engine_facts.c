@@ -143,6 +143,26 @@ static void awaited(void)
 	w_free(w);
 }
 
+/* The clone that it just asked for takes a copy of the winner's block: asked again, it would say something else. */
+static void one_answer_at_a_time(void)
+{
+	struct world *w = loaded_world(2, LEAST);
+	struct object *wl;
+
+	a_queue(w, 1, "9", "0");
+	a_queue(w, 2, "8", "0");
+	begin(w);
+	w_take(w);
+	w->hold = true;
+	wl = a_big_job(w, "j");
+	ok(strstr(w_take(w), "create 1 Workload wl-j"), "the larger one is nominated");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
+	w_settle(w);
+	is_str(w_take_work(w), "", "while that is on its way no other is");
+	is_str(nominated(w, wl), "", "it is");
+	w_free(w);
+}
+
 /* Watches cost: nobody asks, nobody watches. */
 static void only_when_asked(void)
 {
@@ -168,6 +188,7 @@ int main(void)
 	the_largest();
 	not_known();
 	awaited();
+	one_answer_at_a_time();
 	only_when_asked();
 	return done_testing();
 }
