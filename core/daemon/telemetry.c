@@ -97,7 +97,7 @@ static void register_work(struct telemetry *t)
 				  "rule", NULL);
 	t->plugin_calls = metric_counter("multikueue_plugin_calls_total", "Hooks called.", NULL);
 	t->plugin_faults = metric_counter("multikueue_plugin_faults_total",
-					  "Hooks that broke their contract.", NULL);
+					  "Hooks that broke their contract.", "plugin", NULL);
 }
 
 static void register_process(struct telemetry *t)
@@ -388,6 +388,22 @@ static void gather_process(struct telemetry *t, struct loop *l)
 	}
 }
 
+/* A row for each plugin, of which most stay 0. */
+static void gather_faults(struct telemetry *t, const struct plug *p)
+{
+	const char *id;
+
+	for (size_t i = 0;; i++) {
+		double faults = (double)plug_source_faults(p, i, &id);
+
+		if (!id) {
+			return;
+		}
+		metric_add(t->plugin_faults, METRIC_LABELS(str_of(id)),
+			   faults - metric_get(t->plugin_faults, METRIC_LABELS(str_of(id))));
+	}
+}
+
 void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 {
 	struct transport_stats wire;
@@ -402,7 +418,7 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 	add_u64(t->bytes_in, wire.bytes_in, &t->bytes_told);
 	plug_get_stats(s->plug, &plug);
 	add_u64(t->plugin_calls, plug.calls, &t->plug_told.calls);
-	add_u64(t->plugin_faults, plug.faults, &t->plug_told.faults);
+	gather_faults(t, s->plug);
 	metric_set(t->leader, METRIC_NONE, s->leads ? 1 : 0);
 	gather_process(t, s->loop);
 }

@@ -9,9 +9,13 @@
 #include "core/base/timefmt.h"
 #include "core/plug/host.h"
 
-static void note_fault(struct plug *p, struct plug_breaker *b, int64_t now)
+static void note_fault(struct plug *p, const struct plug_source *source, struct plug_breaker *b,
+		       int64_t now)
 {
 	p->stats.faults++;
+	for (size_t i = 0; i < p->n_sources; i++) {
+		p->source_faults[i] += strcmp(p->sources[i].id, source->id) == 0;
+	}
 	if (b->n == PLUG_FAULTS) {
 		memmove(b->fault_ms, b->fault_ms + 1, sizeof(b->fault_ms) - sizeof(b->fault_ms[0]));
 		b->n--;
@@ -50,7 +54,7 @@ static enum mk_code finish(struct host_call *c, const struct blame *b, struct mk
 	if (!c->failed) {
 		return MK_OK;
 	}
-	note_fault(c->plug, b->breaker, b->now_ms);
+	note_fault(c->plug, b->source, b->breaker, b->now_ms);
 	return err_set(err, MK_PLUGIN_FAULT, "plug", "plugin %s %s, %s of %.*s: %s", b->source->id,
 		       b->source->version, b->hook, STR_ARG(b->item), c->why);
 }

@@ -34,6 +34,7 @@ struct plug {
 	struct plug_adapter_item *adapters[PLUG_MAX_ITEMS];
 	struct plug_dispatcher_item *dispatchers[PLUG_MAX_ITEMS];
 	struct plug_source sources[PLUG_MAX_ITEMS];
+	uint64_t source_faults[PLUG_MAX_ITEMS];
 	const char *warnings[PLUG_MAX_WARNINGS];
 	size_t n_adapters, n_dispatchers, n_sources, n_warnings;
 	struct plug_adapter_item *template_;

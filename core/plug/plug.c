@@ -59,6 +59,12 @@ void plug_get_stats(const struct plug *p, struct plug_stats *ret)
 	*ret = p->stats;
 }
 
+uint64_t plug_source_faults(const struct plug *p, size_t i, const char **ret_id)
+{
+	*ret_id = i < p->n_sources ? p->sources[i].id : NULL;
+	return i < p->n_sources ? p->source_faults[i] : 0;
+}
+
 void plug_running(const struct plug *p, const char **ret_plugin, const char **ret_hook)
 {
 	*ret_plugin = atomic_load_explicit(&p->running_plugin, memory_order_acquire);

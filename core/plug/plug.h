@@ -108,6 +108,8 @@ struct plug_stats {
 };
 /* Counts since plug_new. */
 void plug_get_stats(const struct plug *p, struct plug_stats *ret);
+/* How often plugin 'i' (in order of loading) broke its contract; 'ret_id' is borrowed until plug_free, NULL past the end. */
+uint64_t plug_source_faults(const struct plug *p, size_t i, const char **ret_id);
 
 /*
  * Which hook runs now: both strings live as long as the process; NULL and NULL when none. For the

@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Plugins that break the rules at work: one that moves its copies to another namespace, one that writes their owners, a
+# slow one, a greedy one. Each is named where people look, and everybody else's jobs go on. One that never comes back
+# ends the process, which says whose fault it was; without it the jobs go on.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=t/integration/lib.sh
+. t/integration/lib.sh
+need curl jq
+KUEUE=/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads
+ulimit -c 0
+
+compile() { # NAME
+	${CC:-gcc} -std=c17 -D_GNU_SOURCE -Isdk -It/abi/bad -fPIC -fvisibility=hidden -shared -o "$dir/plugins/$1.so" "t/abi/bad/$1.c" &&
+		chmod 755 "$dir/plugins/$1.so"
+}
+fleet_kubesim --log "$dir/requests" && fleet_plugins && compile misbehaves && compile loops && mv "$dir/plugins/loops.so" "$dir/loops.so"
+ok $? "a fleet and two bad plugins"
+crds() {
+	for kind in Liar Stray Slow Hungry Loop; do
+		for c in mgr w1 w2 w3; do
+			api $c POST /kubesim/crd '{"group":"ex.io","version":"v1","plural":"'"$(plural $kind)"'","kind":"'$kind'"}' | jq -e '. == {}' || return 1
+		done
+	done
+}
+plural() {
+	echo "${1}s" | tr '[:upper:]' '[:lower:]'
+}
+crds >/dev/null
+ok $? "their kinds are served"
+submit_kind() { # KIND
+	name=$(echo "$1" | tr '[:upper:]' '[:lower:]')
+	uid=$(api mgr POST "/apis/ex.io/v1/namespaces/default/$(plural "$1")" '{"apiVersion":"ex.io/v1","kind":"'"$1"'","metadata":{"name":"'"$name"'",
+		"namespace":"default","labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{}}' | jq -er .metadata.uid) || return 1
+	api mgr POST $KUEUE '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"wl-'"$name"'","namespace":"default",
+		"ownerReferences":[{"apiVersion":"ex.io/v1","kind":"'"$1"'","name":"'"$name"'","uid":"'"$uid"'","controller":true}]},
+		"spec":{"queueName":"user-queue","podSets":[{"name":"main","count":1,"template":{"spec":{"restartPolicy":"Never",
+		"containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"100m"}}}]}}}]}}' | jq -e .metadata.uid
+}
+
+# --- rules broken at work -------------------------------------------------------------------------------
+fleet_manager m
+ok $? "the daemon takes the plugin: at rest nothing is wrong with it"
+for kind in Liar Stray Slow Hungry; do
+	submit_kind $kind >/dev/null || break
+done
+ok $? "a job of each of its kinds"
+"$B/demo" --dir "$dir/clusters" --jobs 30 --limit 60 --figures "$dir/figures" >"$dir/demo.out" 2>&1
+is "$(figure "$dir/figures" finished)" 30 "30 Jobs beside them all finish"
+said() { # WORDS: an event about a Workload has the plugin's name and these
+	api mgr GET /apis/events.k8s.io/v1/namespaces/default/events |
+		jq -e --arg w "$1" 'any(.items[]; .type == "Warning" and (.note | contains("test.misbehaves") and contains($w)))' >/dev/null
+}
+while read -r name words; do
+	fleet_until 30 said "$words"
+	ok $? "$name: an event says '$words'"
+done <<-END
+	Liar /metadata/namespace: expected no change
+	Stray /metadata/ownerReferences: expected no change
+	Slow time
+	Hungry memory
+END
+for kind in liar stray slow hungry; do
+	for c in w1 w2 w3; do
+		api $c GET "/apis/ex.io/v1/${kind}s" | jq -e '.items | length == 0' >/dev/null || echo "$kind is on $c"
+	done
+done >"$dir/copies"
+is "$(cat "$dir/copies")" "" "nothing that they drafted got to a worker"
+is "$(curl -sS "http://127.0.0.1:$MANAGER_PORT/metrics" | grep -c '^multikueue_plugin_faults_total{.*test.misbehaves.*} [1-9]')" 1 \
+	"their faults are counted under the plugin's name"
+kill -0 "$MANAGER_PID"
+ok $? "the daemon lives"
+
+# --- Q-2: one that never comes back ---------------------------------------------------------------------
+kill "$MANAGER_PID" && wait "$MANAGER_PID" 2>/dev/null
+rm "$dir/plugins/misbehaves.so" && install -m 755 "$dir/loops.so" "$dir/plugins" && fleet_manager loop
+ok $? "the daemon with the other plugin"
+submit_kind Loop >/dev/null
+ok $? "a job of its kind"
+ended() {
+	! kill -0 "$MANAGER_PID" 2>/dev/null
+}
+fleet_until 60 ended
+ok $? "Q-2: the daemon ends itself"
+wait "$MANAGER_PID" 2>/dev/null
+is $? 134 "by a signal that tells whoever keeps it alive"
+grep '"level":"error"' "$dir/loop.log" | grep 'the main loop is stuck' | grep '"plugin":"test.loops"' | grep -q '"hook":"remote"'
+ok $? "Q-2: and says whose fault it was"
+rm "$dir/plugins/loops.so"
+fleet_manager without
+ok $? "without the plugin it starts"
+submit mgr after 100 "$OURS" >/dev/null
+finished() {
+	has_condition mgr $HERE/after Complete >/dev/null
+}
+fleet_until 60 finished
+ok $? "and Jobs run"
+notes "$dir/demo.out" "$dir/m.log" "$dir/loop.log" "$dir/without.log"
+done_testing
