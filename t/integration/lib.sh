@@ -27,13 +27,17 @@ field() { # FILE KEY: a value in a kubeconfig
 	sed -n "s/^ *$2: //p" "$dir/clusters/$1"
 }
 
-# A request as the admin of a cluster: api CLUSTER METHOD PATH [DATA]. The body on standard output. A PATCH merges.
+# A request as the admin of a cluster: api CLUSTER METHOD PATH [DATA]. The body on standard output. A PATCH merges. Without
+# an answer a string, as jq -e takes no input at all for a yes.
 api() {
 	api_type=application/json
 	[ "$2" != PATCH ] || api_type=application/merge-patch+json
 	[ -f "$dir/$1.ca" ] || field "$1-token.kubeconfig" certificate-authority-data | base64 -d >"$dir/$1.ca"
 	curl -sS --max-time 10 --cacert "$dir/$1.ca" -H "Authorization: Bearer $(field "$1-token.kubeconfig" token)" \
-		-H "Content-Type: $api_type" -X "$2" ${4:+--data-binary "$4"} "$(field "$1-token.kubeconfig" server)$3"
+		-H "Content-Type: $api_type" -X "$2" ${4:+--data-binary "$4"} "$(field "$1-token.kubeconfig" server)$3" || {
+		echo '"no answer"'
+		return 1
+	}
 }
 
 WORKLOADS=/apis/kueue.x-k8s.io/v1beta2/workloads
