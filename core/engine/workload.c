@@ -225,15 +225,30 @@ static void release(struct pass *p, enum rule rule)
 	}
 }
 
+/*
+ * Admitted and Pending, and a copy of the job is there: somebody took the check back as well as the winner. Without one the
+ * check is new to a Workload that was admitted before its queue had it.
+ */
+static bool is_taken_back(const struct pass *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->n_clones; i++) {
+		enum twin job = job_there(p, &p->clones[i]);
+
+		any |= twin_is_ours(p->clones[i].twin) &&
+		       (twin_is_ours(job) || job == TWIN_UNKNOWN);
+	}
+	return any && p->state == CHECK_PENDING && facts_is(p->f, F_ADMITTED);
+}
+
 static void reserved(struct pass *p)
 {
 	if (facts_is(p->f, F_EVICTED)) {
 		winding(p);
 	} else if (p->f->s[S_CLUSTER].n > 0) {
 		won(p);
-	} else if (p->state == CHECK_READY ||
-		   (p->state == CHECK_PENDING && facts_is(p->f, F_ADMITTED))) {
-		/* Admitted and Pending: somebody took the check back too, and the job may run. */
+	} else if (p->state == CHECK_READY || is_taken_back(p)) {
 		ready_without_cluster(p);
 	} else if (p->state == CHECK_PENDING) {
 		race(p);

@@ -205,8 +205,37 @@ static void a_win_under_way(void)
 	w_free(w);
 }
 
+/* The queue of a job that runs on the manager gains the check: nobody took anything back. */
+static void check_is_new(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"managedBy\":null}}");
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"},{"
+		"\"type\":\"Admitted\",\"status\":\"True\"}]}}");
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Rejected", "a job that is not ours is rejected, in one step");
+	ok(!strstr(w_take(w), "create"), "and no clone is made");
+	w_free(w);
+
+	w = w_new(2);
+	wl = a_job(w, "j");
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"},{"
+		"\"type\":\"Admitted\",\"status\":\"True\"}]}}");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_later(w, 5000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "one that is ours is dispatched");
+	is_str(check_state(w, wl), "Ready", "without a Retry");
+	w_free(w);
+}
+
 int main(void)
 {
+	check_is_new();
 	a_win_under_way();
 	what_befalls_the_winner();
 	cleared_before_the_job();
