@@ -251,26 +251,21 @@ static void write_quota(struct sum *s, struct record *r)
 {
 	struct engine *e = s->e;
 	struct arena *a = e->out->arena;
-	struct op op = {
-		.type = OP_MERGE, .prio = PRIO_CONDITION, .uid = str_of(r->uid), .rv = r->rv};
-	struct json *body = json_new_obj(a), *meta = json_new_obj(a), *spec = json_new_obj(a);
-	struct json *groups;
+	struct op op = {.prio = PRIO_CONDITION};
+	struct json *groups, *body;
 
 	if (!ops_ready(e, r, &e->quota_item)) {
 		return;
 	}
 	groups = json_dup(a, json_at(record_parse(e, r), "/spec/resourceGroups"));
-	set_quotas(s, r->facts, json_at(groups, "/0/flavors/0/resources"));
-	json_set_str(a, meta, "uid", op.uid);
-	json_set_str(a, meta, "resourceVersion",
-		     arena_printf(a, "%llu", (unsigned long long)r->rv));
-	json_set(a, spec, STR("resourceGroups"), groups);
-	json_set(a, body, STR("metadata"), meta);
-	json_set(a, body, STR("spec"), spec);
-	op.body = body;
-	if (groups) {
-		ops_send(e, r, &op, R_QUOTA);
+	if (!groups) {
+		return;
 	}
+	set_quotas(s, r->facts, json_at(groups, "/0/flavors/0/resources"));
+	body = ops_merge(e, r, &op);
+	(void)json_put(a, body, "/metadata/uid", json_new_str(a, op.uid));
+	(void)json_put(a, body, "/spec/resourceGroups", groups);
+	ops_send(e, r, &op, R_QUOTA);
 }
 
 /* --- one ClusterQueue -------------------------------------------------------------------------------------- */

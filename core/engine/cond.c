@@ -57,11 +57,10 @@ static struct json *condition(struct engine *e, const struct record *r, const st
 }
 
 /* All conditions, with 'mine' for the one of 'type' (NULL: without it). */
-static struct json *body(struct engine *e, const struct record *r, const char *type,
-			 struct json *mine)
+static void put_list(struct engine *e, const struct record *r, struct op *op, const char *type,
+		     struct json *mine)
 {
 	struct arena *a = e->out->arena;
-	struct json *b = json_new_obj(a), *meta = json_new_obj(a), *status = json_new_obj(a);
 	struct json *list = json_new_arr(a);
 	struct json_iter it = json_iter(json_at(record_parse(e, r), "/status/conditions"));
 
@@ -76,25 +75,18 @@ static struct json *body(struct engine *e, const struct record *r, const char *t
 	if (mine) {
 		json_add(a, list, mine);
 	}
-	json_set_str(a, meta, "resourceVersion",
-		     arena_printf(a, "%llu", (unsigned long long)r->rv));
-	json_set(a, b, STR("metadata"), meta);
-	json_set(a, status, STR("conditions"), list);
-	json_set(a, b, STR("status"), status);
-	return b;
+	(void)json_put(a, ops_merge(e, r, op), "/status/conditions", list);
 }
 
 void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
 		enum rule rule)
 {
-	struct op op = {.type = OP_MERGE, .prio = PRIO_CONDITION, .subresource = "status"};
+	struct op op = {.prio = PRIO_CONDITION, .subresource = "status"};
 
 	if (is_written(e, r, c) || !ops_ready(e, r, item)) {
 		return;
 	}
-	op.uid = str_of(r->uid);
-	op.rv = r->rv;
-	op.body = body(e, r, type_of(c), condition(e, r, c));
+	put_list(e, r, &op, type_of(c), condition(e, r, c));
 	ops_send_note(e, r, &op, rule,
 		      &(struct note){.type = c->status != c->alarm ? "Normal" : "Warning",
 				     .reason = c->reason,
@@ -104,13 +96,11 @@ void cond_write(struct engine *e, struct record *r, struct queue_item *item, con
 void cond_remove(struct engine *e, struct record *r, struct queue_item *item, const char *type,
 		 enum rule rule)
 {
-	struct op op = {.type = OP_MERGE, .prio = PRIO_CONDITION, .subresource = "status"};
+	struct op op = {.prio = PRIO_CONDITION, .subresource = "status"};
 
 	if (!facts_is(r->facts, F_COND) || !ops_ready(e, r, item)) {
 		return;
 	}
-	op.uid = str_of(r->uid);
-	op.rv = r->rv;
-	op.body = body(e, r, type, NULL);
+	put_list(e, r, &op, type, NULL);
 	ops_send(e, r, &op, rule);
 }

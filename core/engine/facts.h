@@ -35,7 +35,7 @@ enum {
 	F_PROFILE = 1u << 21,           /* cluster: ... by the ClusterProfile S_LOCATION */
 	F_ENDED = 1u << 16,             /* job: it has ended, as its adapter says */
 	F_AUTOMATED = 1u << 30,         /* config: spec.quotaManagement is Automated */
-	F_HELD = 1u << 21,              /* remote Workload: has the finalizer NAME_IN_USE */
+	F_HELD = 1u << 25,              /* remote Workload: has the finalizer NAME_IN_USE */
 	F_ELASTIC = 1u << 22,           /* Workload, local job: annotation elastic-job */
 	F_BLOCKED = 1u << 23,           /* Workload: has our preemption gate, and waits at one */
 	F_GATE_OPEN = 1u << 24,         /* Workload: our preemption gate is open */

@@ -64,7 +64,7 @@ static bool is_scaled_down(mk_str from, mk_str to)
 bool shrink(struct pass *p, struct clone *k)
 {
 	struct arena *a = p->e->out->arena;
-	struct op op = {.type = OP_MERGE, .prio = PRIO_COMMIT, .subresource = ""};
+	struct op op = {.prio = PRIO_COMMIT, .subresource = ""};
 	static const char hash[] = "/metadata/annotations/multikueued.io~1spec-hash";
 	struct json *body, *spec;
 
@@ -76,16 +76,11 @@ bool shrink(struct pass *p, struct clone *k)
 	if (!ops_ready(p->e, k->r, &p->w->item) || !pass_workload(p)) {
 		return true;
 	}
-	body = json_new_obj(a);
+	body = ops_merge(p->e, k->r, &op);
 	spec = json_dup(a, json_get(p->wl_json, "spec"));
 	json_set(a, spec, STR("preemptionGates"), NULL); /* the clone's are its own */
-	(void)json_put(a, body, "/metadata/resourceVersion",
-		       json_new_str(a, arena_printf(a, "%llu", (unsigned long long)k->r->rv)));
 	(void)json_put(a, body, hash, json_new_str(a, clone_hash(p)));
 	json_set(a, body, STR("spec"), spec);
-	op.uid = str_of(k->r->uid);
-	op.rv = k->r->rv;
-	op.body = body;
 	ops_send(p->e, k->r, &op, R_SHRINK);
 	return true;
 }

@@ -71,17 +71,6 @@ static bool call_status(struct pass *p, const struct plug_view *v, struct json *
 	return true;
 }
 
-static struct json *patch_of(struct pass *p, const struct record *r)
-{
-	struct arena *a = p->e->out->arena;
-	struct json *body = json_new_obj(a), *meta = json_new_obj(a);
-
-	json_set_str(a, meta, "resourceVersion",
-		     arena_printf(a, "%llu", (unsigned long long)r->rv));
-	json_set(a, body, STR("metadata"), meta);
-	return body;
-}
-
 /* When a status that differs is to be written. */
 static int64_t due_at(struct pass *p, const struct record *remote, int verdict, bool terminal)
 {
@@ -104,14 +93,9 @@ static int64_t due_at(struct pass *p, const struct record *remote, int verdict, 
 
 static void send_status(struct pass *p, struct json *diff, enum rule rule)
 {
-	struct arena *a = p->e->out->arena;
-	struct op op = {.type = OP_MERGE, .prio = PRIO_STATUS, .subresource = "status"};
-	struct json *body = patch_of(p, p->job);
+	struct op op = {.prio = PRIO_STATUS, .subresource = "status"};
 
-	json_set(a, body, STR("status"), diff);
-	op.uid = str_of(p->job->uid);
-	op.rv = p->job->rv;
-	op.body = body;
+	json_set(p->e->out->arena, ops_merge(p->e, p->job, &op), STR("status"), diff);
 	ops_send(p->e, p->job, &op, rule);
 	if (!p->e->no_memory) {
 		p->pace->status_at = p->e->now;

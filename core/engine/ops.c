@@ -70,6 +70,21 @@ static bool keep_note(struct inflight *f, const struct note *n)
 	return f->note && f->note_reason;
 }
 
+struct json *ops_merge(struct engine *e, const struct record *r, struct op *op)
+{
+	struct arena *a = e->out->arena;
+	struct json *body = json_new_obj(a), *meta = json_new_obj(a);
+
+	json_set_str(a, meta, "resourceVersion",
+		     arena_printf(a, "%llu", (unsigned long long)r->rv));
+	json_set(a, body, STR("metadata"), meta);
+	op->type = OP_MERGE;
+	op->uid = str_of(r->uid);
+	op->rv = r->rv;
+	op->body = body;
+	return body;
+}
+
 void ops_send(struct engine *e, struct record *r, struct op *op, enum rule rule)
 {
 	ops_send_note(e, r, op, rule, NULL);

@@ -54,7 +54,7 @@ void priority_sync(struct pass *p, struct clone *k)
 {
 	struct arena *a = p->e->out->arena;
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
-	struct op op = {.type = OP_MERGE, .prio = PRIO_COMMIT, .subresource = ""};
+	struct op op = {.prio = PRIO_COMMIT, .subresource = ""};
 	struct json *body;
 	static const char boost[] = "/metadata/annotations/kueue.x-k8s.io~1priority-boost";
 
@@ -62,18 +62,13 @@ void priority_sync(struct pass *p, struct clone *k)
 	    !wc || !ops_ready(p->e, k->r, &p->w->item) || !may_try(p, k, wc) || !pass_workload(p)) {
 		return;
 	}
-	body = json_new_obj(a);
-	op.uid = str_of(k->r->uid);
-	op.rv = k->r->rv;
-	(void)json_put(a, body, "/metadata/resourceVersion",
-		       json_new_str(a, arena_printf(a, "%llu", (unsigned long long)k->r->rv)));
+	body = ops_merge(p->e, k->r, &op);
 	(void)json_put(a, body, "/spec/priorityClassRef",
 		       value_or_null(p, "/spec/priorityClassRef"));
 	(void)json_put(a, body, "/spec/priority", value_or_null(p, "/spec/priority"));
 	if (p->e->o.gates.priority_boost) {
 		(void)json_put(a, body, boost, value_or_null(p, boost));
 	}
-	op.body = body;
 	wc->priority_tries++;
 	ops_send(p->e, k->r, &op, R_PRIORITY);
 }

@@ -142,8 +142,8 @@ static void strip(struct pass *p, struct clone *k)
 {
 	struct engine *e = p->e;
 	struct arena *a = e->out->arena;
-	struct op op = {.type = OP_MERGE, .prio = PRIO_CLEANUP, .subresource = ""};
-	struct json *body = json_new_obj(a), *left = json_new_arr(a), *obj;
+	struct op op = {.prio = PRIO_CLEANUP, .subresource = ""};
+	struct json *left = json_new_arr(a), *obj;
 	struct json_iter it;
 
 	if (!gc_may(p, k->r) || !ops_ready(e, k->r, &p->w->item)) {
@@ -162,12 +162,7 @@ static void strip(struct pass *p, struct clone *k)
 			json_add(a, left, json_dup(a, it.val));
 		}
 	}
-	op.uid = str_of(k->r->uid);
-	op.rv = k->r->rv;
-	(void)json_put(a, body, "/metadata/resourceVersion",
-		       json_new_str(a, arena_printf(a, "%llu", (unsigned long long)k->r->rv)));
-	(void)json_put(a, body, "/metadata/finalizers", left);
-	op.body = body;
+	(void)json_put(a, ops_merge(e, k->r, &op), "/metadata/finalizers", left);
 	ops_send(e, k->r, &op, R_STRIP);
 }
 

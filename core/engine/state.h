@@ -277,6 +277,11 @@ bool keep_str(char **owned, mk_str s);
 /* --- ops.c ----------------------------------------------------------------------------------------- */
 /* May a write to the record's object be sent now? If not, 'item' comes again when it may, or a get is sent. */
 bool ops_ready(struct engine *e, struct record *r, struct queue_item *item);
+/*
+ * Begins a merge patch of the object in the state that we know: 'op' gets its type, its preconditions, and a body with the
+ * resourceVersion, which is returned to be filled.
+ */
+struct json *ops_merge(struct engine *e, const struct record *r, struct op *op);
 /* Sends 'op' (type, prio, body, ... set; identity is taken from 'r'); notes it as under way. */
 void ops_send(struct engine *e, struct record *r, struct op *op, enum rule rule);
 /* The same, and an event for people once it is done. */

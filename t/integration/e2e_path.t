@@ -6,7 +6,6 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
 . t/integration/lib.sh
 need curl jq
-CLUSTER=/apis/kueue.x-k8s.io/v1beta2/multikueueclusters/w1
 
 fleet_kubesim --log "$dir/requests" && fleet_plugins && fleet_manager m
 ok $? "a fleet is up"
@@ -15,17 +14,6 @@ vol=$dir/volume
 publish() { # VERSION FILE: the volume's content is FILE now
 	mkdir -p "$vol/..$1" && cp "$2" "$vol/..$1/kubeconfig"
 	ln -s "..$1" "$vol/..data_tmp" && mv -T "$vol/..data_tmp" "$vol/..data"
-}
-reason_is() { # REASON [WORDS OF THE MESSAGE]
-	api mgr GET $CLUSTER | jq -e --arg r "$1" --arg m "${2:-}" '.status.conditions[] | select(.type == "Active") |
-		.reason == $r and (.message | contains($m))'
-}
-complete() { # JOB
-	has_condition mgr "$HERE/$1" Complete
-}
-told() { # REASON: how many events of that reason are about w1
-	api mgr GET /apis/events.k8s.io/v1/namespaces/default/events |
-		jq --arg r "$1" '[.items[] | select(.reason == $r and .regarding.name == "w1")] | length'
 }
 
 # Before the volume is there; the jobs have nowhere else to go.

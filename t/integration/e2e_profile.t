@@ -7,7 +7,6 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
 . t/integration/lib.sh
 need curl jq
-CLUSTER=/apis/kueue.x-k8s.io/v1beta2/multikueueclusters/w1
 PROFILES=/apis/multicluster.x-k8s.io/v1alpha1/namespaces/kueue-system/clusterprofiles
 
 # Answers with the file `answer`, in which @SOON@ is in eight seconds; fails while there is a file `broken`.
@@ -40,17 +39,6 @@ FLEET_MORE="  clusterProfile:
         interactiveMode: Never
         provideClusterInfo: true
 featureGates: {MultiKueueClusterProfile: true}"
-reason_is() { # REASON [WORDS OF THE MESSAGE]
-	api mgr GET $CLUSTER | jq -e --arg r "$1" --arg m "${2:-}" '.status.conditions[] | select(.type == "Active") |
-		.reason == $r and (.message | contains($m))'
-}
-complete() { # JOB
-	has_condition mgr "$HERE/$1" Complete
-}
-told() { # REASON: how many events of that reason are about w1
-	api mgr GET /apis/events.k8s.io/v1/namespaces/default/events |
-		jq --arg r "$1" '[.items[] | select(.reason == $r and .regarding.name == "w1")] | length'
-}
 status() { # SERVER CONFIG: the profile leads there
 	api mgr PATCH $PROFILES/p1/status '{"status":{"accessProviders":[{"name":"corp","cluster":{"server":"'"$1"'",
 		"certificate-authority-data":"'"$(field w1-token.kubeconfig certificate-authority-data)"'","extensions":

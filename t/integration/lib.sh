@@ -97,3 +97,17 @@ draw() {
 	draw_n=$((draw_n + 1))
 	drawn=$(awk -v seed="$((E2E_SEED * 1000 + draw_n))" -v n="$1" 'BEGIN { srand(seed); rand(); print int(rand() * n) }')
 }
+
+# How w1 stands on the manager.
+CLUSTER=/apis/kueue.x-k8s.io/v1beta2/multikueueclusters/w1
+reason_is() { # REASON [WORDS OF THE MESSAGE]
+	api mgr GET $CLUSTER | jq -e --arg r "$1" --arg m "${2:-}" '.status.conditions[] | select(.type == "Active") |
+		.reason == $r and (.message | contains($m))'
+}
+complete() { # JOB
+	has_condition mgr "$HERE/$1" Complete
+}
+told() { # REASON: how many events of that reason are about w1
+	api mgr GET /apis/events.k8s.io/v1/namespaces/default/events |
+		jq --arg r "$1" '[.items[] | select(.reason == $r and .regarding.name == "w1")] | length'
+}

@@ -2,21 +2,6 @@
 /* The controllers of clusters and admission checks: reasons and texts of Active, and links that follow Secrets. */
 #include "t/unit/engine_world.h"
 
-/* Status, reason and message of an object's only condition. */
-static const char *active(struct world *w, uint16_t kind, const char *name)
-{
-	static char text[1024];
-	const struct object *o = w_find(w, 0, kind, "", name);
-	size_t n;
-
-	snprintf(text, sizeof(text), "%s", w_str(w, o, "/status/conditions/0/status"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, " %s", w_str(w, o, "/status/conditions/0/reason"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, ": %s", w_str(w, o, "/status/conditions/0/message"));
-	return text;
-}
-
 static void change(struct world *w, uint16_t kind, const char *ns, const char *name,
 		   const char *patch)
 {
@@ -28,12 +13,12 @@ static void sources(void)
 {
 	struct world *w = w_new(3);
 
-	is_str(active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "connected");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "connected");
 	w_take(w);
 	change(w, KIND_CLUSTER, "", "w1",
 	       "{\"spec\":{\"clusterSource\":{\"kubeConfig\":null,\"clusterProfileRef\":{\"name\":"
 	       "\"p\"}}}}");
-	is_str(active(w, KIND_CLUSTER, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False MultiKueueClusterProfileFeatureDisabled: load client config failed: "
 	       "MultiKueueClusterProfile feature gate is disabled",
 	       "a profile is refused");
@@ -41,18 +26,18 @@ static void sources(void)
 	change(w, KIND_CLUSTER, "", "w1",
 	       "{\"spec\":{\"clusterSource\":{\"clusterProfileRef\":null,\"kubeConfig\":{"
 	       "\"location\":\"none\",\"locationType\":\"Secret\"}}}}");
-	is_str(active(w, KIND_CLUSTER, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadKubeConfig: load client config failed: secrets \"none\" not found",
 	       "a Secret that is not there");
-	is_str(active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Inactive clusters: [w1]",
+	is_str(w_active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Inactive clusters: [w1]",
 	       "the check goes on with the others");
 	w_take(w);
 	change(w, KIND_CLUSTER, "", "w1",
 	       "{\"spec\":{\"clusterSource\":{\"kubeConfig\":{\"location\":\"w1\"}}}}");
 	ok(strstr(w_take(w), "connect 4 MultiKueueCluster w1") != NULL,
 	   "back to the Secret: a link under a number that was never used");
-	is_str(active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "connected again");
-	is_str(active(w, KIND_CHECK, "mk"), "True Active: The admission check is active",
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "connected again");
+	is_str(w_active(w, KIND_CHECK, "mk"), "True Active: The admission check is active",
 	       "and the check says so");
 	w_free(w);
 }
@@ -69,7 +54,7 @@ static void secrets(void)
 	       "other credentials: the same link connects anew");
 	w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"));
 	w_settle(w);
-	is_str(active(w, KIND_CLUSTER, "w2"),
+	is_str(w_active(w, KIND_CLUSTER, "w2"),
 	       "False BadKubeConfig: load client config failed: secrets \"w2\" not found",
 	       "the Secret goes");
 	w_free(w);
@@ -85,11 +70,11 @@ static void made_anew(void)
 	w_settle(w);
 	log = w_take(w);
 	ok(strstr(log, "disconnect 2 ") != NULL, "a cluster that goes is disconnected");
-	is_str(active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Missing clusters: [w2]",
+	is_str(w_active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Missing clusters: [w2]",
 	       "the check misses it");
 	w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w1"));
 	w_settle(w);
-	is_str(active(w, KIND_CHECK, "mk"),
+	is_str(w_active(w, KIND_CHECK, "mk"),
 	       "False NoUsableClusters: Missing clusters: [w2], Inactive clusters: [w1]",
 	       "none is left");
 	w_put(w, 0, KIND_CLUSTER,
@@ -98,7 +83,7 @@ static void made_anew(void)
 	w_settle(w);
 	ok(strstr(w_take(w), "connect 4 MultiKueueCluster w2") != NULL,
 	   "trap_02: made anew: a number of its own");
-	is_str(active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Inactive clusters: [w1]",
+	is_str(w_active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Inactive clusters: [w1]",
 	       "one is back");
 	w_free(w);
 }
@@ -126,7 +111,7 @@ static void parameters(void)
 		snprintf(want, sizeof(want),
 			 "False BadConfig: Cannot load the AdmissionChecks parameters: %s",
 			 bad[i].problem);
-		is_str(active(w, KIND_CHECK, "mk"), want, bad[i].problem);
+		is_str(w_active(w, KIND_CHECK, "mk"), want, bad[i].problem);
 	}
 	w_take(w);
 	w_del(w, w_find(w, 0, KIND_CHECK, "", "mk"));
@@ -150,14 +135,14 @@ static void condition_in_conflict(void)
 			      .code = MK_CONFLICT};
 	w_link(w, 1, LINK_DOWN);
 	w_settle(w);
-	is_str(active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
 	       "the condition cannot be written");
 	a_job(w, "k");
 	w_settle(w);
 	ok(!clone_of(w, 1, "wl-k") && clone_of(w, 2, "wl-k"),
 	   "yet the loss is known to the next job");
 	w_later(w, 30000);
-	is_str(active(w, KIND_CLUSTER, "w1"), "False ClientConnectionFailed: connection refused",
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "False ClientConnectionFailed: connection refused",
 	       "written with the version that was read then");
 	is_int(w->rig.times, 0, "after two conflicts");
 	/* Somebody else wrote it, and the watch did not tell yet. */
@@ -167,7 +152,7 @@ static void condition_in_conflict(void)
 	w_take(w);
 	w_link(w, 1, LINK_UP);
 	w_later(w, 5000);
-	is_str(active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "the end is the truth");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "the end is the truth");
 	ok(strstr(w_take(w), "get 0 MultiKueueCluster w1 get\nmerge 0 MultiKueueCluster w1") &&
 		   strstr(w_find(w, 0, KIND_CLUSTER, "", "w1")->text, "\"a\":\"b\""),
 	   "a version that was not read is not overwritten: read, then written");

@@ -2,20 +2,6 @@
 /* Clusters whose kubeconfig is in a file: what is asked of whoever reads files, and what follows from what is there. */
 #include "t/unit/engine_world.h"
 
-static const char *active(struct world *w, const char *name)
-{
-	static char text[1024];
-	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", name);
-	size_t n;
-
-	snprintf(text, sizeof(text), "%s ", w_str(w, o, "/status/conditions/0/status"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, "%s: ", w_str(w, o, "/status/conditions/0/reason"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, "%s", w_str(w, o, "/status/conditions/0/message"));
-	return text;
-}
-
 /* The file was read: its hash, or the problem. */
 static void file_is(struct world *w, const char *path, const char *hash, const char *problem)
 {
@@ -67,9 +53,9 @@ static void life(void)
 	log = w_take(w);
 	ok(strstr(log, "file_watch 0 File /k/w1 ") && !strstr(log, "connect"),
 	   "the file is asked for, the link stays until it was read");
-	is_str(active(w, "w1"), "True Active: Connected", "so does the condition");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "so does the condition");
 	file_is(w, "/k/w1", "", "open /k/w1: no such file or directory");
-	is_str(active(w, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadKubeConfig: load client config failed: open /k/w1: no such file or "
 	       "directory",
 	       "there is none: the problem in the reader's words");
@@ -78,7 +64,7 @@ static void life(void)
 	file_is(w, "/k/w1", "aa", "");
 	ok(strstr(w_take(w), "connect 3 kueue-system/w1 secret=file:/k/w1 ") != NULL,
 	   "it is there: a link with it, under a new number");
-	is_str(active(w, "w1"), "True Active: Connected", "and up");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "and up");
 	file_is(w, "/k/w1", "aa", "");
 	is_str(w_take(w), "", "told again: nothing follows");
 	file_is(w, "/k/w1", "bb", "");
@@ -91,7 +77,7 @@ static void life(void)
 		   strstr(log, "file_unwatch 0 File /k/w1 "),
 	   "a Secret again: nobody watches the file");
 	use_file(w, "w1", "", 3);
-	is_str(active(w, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadKubeConfig: load client config failed: kubeconfig path must not be empty",
 	       "no path at all");
 	w_free(w);
@@ -184,8 +170,8 @@ static void without_memory(void)
 		w->full = true;
 		file_is(w, "/k/other", "dd", "");
 		if (!strstr(w_take(w), "secret=file:/k/other ") ||
-		    strcmp(active(w, "w1"), "True Active: Connected") != 0) {
-			printf("# allocation %d: %s\n", (int)n, active(w, "w1"));
+		    strcmp(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected") != 0) {
+			printf("# allocation %d: %s\n", (int)n, w_active(w, KIND_CLUSTER, "w1"));
 			good = false;
 		}
 		w_free(w);
@@ -205,7 +191,8 @@ static void after_restart(void)
 	w_settle(w);
 	ok(strstr(w_take(w), "file_watch 0 File /k/w1 ") != NULL, "a restart asks for the file");
 	w_advance(w, 10000);
-	is_str(active(w, "w1"), "True Active: Connected", "nothing is said before it was read");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
+	       "nothing is said before it was read");
 	file_is(w, "/k/w1", "aa", "");
 	ok(strstr(w_take(w), "connect 1 MultiKueueCluster w1") != NULL, "and connects");
 	is_int(objects_on(w, 1), 2, "the job that runs there is not touched");

@@ -4,20 +4,6 @@
 
 static const mk_str two_providers[] = {{"gcp", 3}, {"corp", 4}};
 
-static const char *active(struct world *w, const char *name)
-{
-	static char text[1024];
-	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", name);
-	size_t n;
-
-	snprintf(text, sizeof(text), "%s ", w_str(w, o, "/status/conditions/0/status"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, "%s: ", w_str(w, o, "/status/conditions/0/reason"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, "%s", w_str(w, o, "/status/conditions/0/message"));
-	return text;
-}
-
 /* A world with the gate and the providers gcp and corp; w1 has the profile p1, which is not there yet. */
 static struct world *profiles_new(size_t n, bool section)
 {
@@ -77,7 +63,7 @@ static void words(void)
 
 	use_profile(w, "w1", "p1");
 	ok(strstr(w->log, "watch_open 0 ClusterProfile") != NULL, "C-2.2c: profiles are watched");
-	is_str(active(w, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: "
 	       "clusterprofiles.multicluster.x-k8s.io \"p1\" not found",
 	       "C-P8: the profile is missing");
@@ -85,25 +71,25 @@ static void words(void)
 	w_later(w, 600000);
 	ok(!strstr(w_take_work(w), "MultiKueueCluster"), "and nobody asks again");
 	put_profile(w, "elsewhere", "p1", NEW_LIST(CORP("https://c:6443")));
-	is_str(active(w, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: "
 	       "clusterprofiles.multicluster.x-k8s.io \"p1\" not found",
 	       "W-I57: one of another namespace does not count");
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://c:6443")));
-	is_str(active(w, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: no access provider configured",
 	       "trap_07: no section clusterProfile in the configuration");
 	w->has_profiles = true;
 	w_restart(w);
 	w_settle(w);
-	is_str(active(w, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: no matching cluster accessor "
 	       "found for cluster profile \"p1\"",
 	       "an empty section");
 	w->n_providers = 1;
 	w_restart(w);
 	w_settle(w);
-	is_str(active(w, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: no matching cluster accessor "
 	       "found for cluster profile \"p1\"",
 	       "C-S15: a provider that the profile does not name");
@@ -124,7 +110,7 @@ static void life(void)
 			  "{\"server\":\"https://c:6443\",\"ca\":\"Q0E=\",\"provider\":\"corp\","
 			  "\"config\":{\"aud\":\"x\"}}"),
 	   "W-I57: it appears: a link with what it says, insecure TLS and CA files apart");
-	is_str(active(w, "w1"), "True Active: Connected", "and up");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "and up");
 
 	w_patch(w, w_find(w, 0, KIND_PROFILE, "kueue-system", "p1"),
 		"{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"displayName\":\"x\"},"
@@ -147,9 +133,10 @@ static void life(void)
 	w_del(w, w_find(w, 0, KIND_PROFILE, "kueue-system", "p1"));
 	w_settle(w);
 	ok(strstr(w_take(w), "disconnect ") != NULL, "the profile goes: the link is cut");
-	ok(strstr(active(w, "w1"), "BadClusterProfile") != NULL, "with its reason");
+	ok(strstr(w_active(w, KIND_CLUSTER, "w1"), "BadClusterProfile") != NULL, "with its reason");
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://d:6443")));
-	is_str(active(w, "w1"), "True Active: Connected", "W-I57: made again: connected again");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
+	       "W-I57: made again: connected again");
 	w_free(w);
 }
 
@@ -217,13 +204,14 @@ static void no_crd(void)
 	p->msg = w_dup(STR("no matches for kind \"ClusterProfile\" in version "
 			   "\"multicluster.x-k8s.io/v1alpha1\""));
 	w_settle(w);
-	is_str(active(w, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: no matches for kind "
 	       "\"ClusterProfile\" in version \"multicluster.x-k8s.io/v1alpha1\"",
 	       "C-2.4d: without the CRD the cluster says so, and nothing else stops");
 	w_event(w, EV_SERVED, 0, KIND_PROFILE);
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://c:6443")));
-	is_str(active(w, "w1"), "True Active: Connected", "it is installed: no restart is needed");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
+	       "it is installed: no restart is needed");
 	w_free(w);
 }
 
@@ -233,7 +221,7 @@ static void without_gate(void)
 
 	w_take(w);
 	use_profile(w, "w1", "p1");
-	is_str(active(w, "w1"),
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False MultiKueueClusterProfileFeatureDisabled: load client config failed: "
 	       "MultiKueueClusterProfile feature gate is disabled",
 	       "C-8.6: without the gate profiles are refused");
@@ -255,8 +243,8 @@ static void without_memory(void)
 		w_later(w, 2000);
 		put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://d:6443")));
 		if (!strstr(w_take(w), "https://d:6443") ||
-		    strcmp(active(w, "w1"), "True Active: Connected") != 0) {
-			printf("# allocation %d: %s\n", (int)n, active(w, "w1"));
+		    strcmp(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected") != 0) {
+			printf("# allocation %d: %s\n", (int)n, w_active(w, KIND_CLUSTER, "w1"));
 			good = false;
 		}
 		w_free(w);

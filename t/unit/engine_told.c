@@ -2,20 +2,6 @@
 /* What people are told of clusters and checks, workers that cannot be used, and losses while the clock is set. */
 #include "t/unit/engine_world.h"
 
-static const char *active(struct world *w, const char *name)
-{
-	static char text[1024];
-	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", name);
-	size_t n;
-
-	snprintf(text, sizeof(text), "%s ", w_str(w, o, "/status/conditions/0/status"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, "%s: ", w_str(w, o, "/status/conditions/0/reason"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, "%s", w_str(w, o, "/status/conditions/0/message"));
-	return text;
-}
-
 #define ABOUT(kind, name)                                                           \
 	"\"regarding\":{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"" kind \
 	"\",\"name\":\"" name
@@ -95,7 +81,8 @@ static void kinds_not_served(void)
 	a_job(w, "c");
 	w_settle(w);
 	is_int(w_times(w_take(w), "KindNotServed"), 0, "once, for all jobs, if it comes and goes");
-	is_str(active(w, "w1"), "True Active: Connected", "the cluster stays connected");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
+	       "the cluster stays connected");
 	ok(!clone_of(w, 1, "wl-c") && clone_of(w, 2, "wl-c"), "jobs go to the other one");
 	w_advance(w, 3600000);
 	served(w, EV_SERVED);
@@ -129,7 +116,7 @@ static void manager_as_worker(void)
 	w_settle(w);
 	w_take(w);
 	up_as(w, 1, "manager-id");
-	is_str(active(w, "w1"), ITSELF, "a worker that is the manager is refused");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), ITSELF, "a worker that is the manager is refused");
 	is_int(w_times(w_take(w), "disconnect 1 "), 1, "and its link cut");
 	a_job(w, "j");
 	w_later(w, 120000);
@@ -138,12 +125,14 @@ static void manager_as_worker(void)
 	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w1"),
 		"{\"data\":{\"kubeconfig\":\"b3RoZXI=\"}}");
 	w_settle(w);
-	is_str(active(w, "w1"), "True Active: Connected", "until its kubeconfig is another");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
+	       "until its kubeconfig is another");
 	w_free(w);
 
 	w = w_new(2);
 	up_as(w, 0, "worker-id");
-	is_str(active(w, "w1"), ITSELF, "the manager's identity may be learnt later");
+	is_str(w_active(w, KIND_CLUSTER, "w1"), ITSELF,
+	       "the manager's identity may be learnt later");
 	w_free(w);
 }
 

@@ -334,6 +334,21 @@ static const char *w_str(struct world *w, const struct object *o, const char *po
 	"{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\",\"message\":\"\"," \
 	"\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"
 
+/* "<status> <reason>: <message>" of an object's first condition. */
+static const char *w_active(struct world *w, uint16_t kind, const char *name)
+{
+	static char text[1024];
+	const struct object *o = w_find(w, 0, kind, "", name);
+	size_t n;
+
+	snprintf(text, sizeof(text), "%s", w_str(w, o, "/status/conditions/0/status"));
+	n = strlen(text);
+	snprintf(text + n, sizeof(text) - n, " %s", w_str(w, o, "/status/conditions/0/reason"));
+	n = strlen(text);
+	snprintf(text + n, sizeof(text) - n, ": %s", w_str(w, o, "/status/conditions/0/message"));
+	return text;
+}
+
 /* A user's job 'name' and Kueue's Workload "wl-<name>" for it, with quota. */
 static struct object *a_job(struct world *w, const char *name)
 {
@@ -530,6 +545,7 @@ static inline void w_unused(void)
 	(void)w_patch;
 	(void)w_free;
 	(void)w_new;
+	(void)w_active;
 	(void)a_job;
 	(void)admit;
 	(void)w_str;
