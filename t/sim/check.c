@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "core/base/hash.h"
 #include "t/sim/sim.h"
 
 enum { HEALED_MS = 60 * 1000 };
@@ -217,6 +218,47 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	}
 }
 
+static struct user *owner_of(struct sim *s, const struct json *wl)
+{
+	return user_by_uid(
+		s,
+		json_str(json_get(json_elem(json_at(wl, "/metadata/ownerReferences"), 0), "uid")));
+}
+
+/* How did it end, by reason and message; 0 if it did not. */
+static uint64_t verdict_of(const struct json *wl)
+{
+	const struct json *fin = condition(wl, "Finished");
+
+	return !has_condition(wl, "Finished") ? 0
+					      : 31 * hash64(json_str(json_get(fin, "reason"))) +
+							hash64(json_str(json_get(fin, "message")));
+}
+
+/* What a clone said of its end counts, even when somebody else removes it a moment later. */
+static void note_verdict(struct sim *s, const struct plane *p, const struct ks_commit *c)
+{
+	for (size_t i = 0; c->after != NULL && i < s->n_sites; i++) {
+		struct user *u = is_ours(&s->site[i], c->after)
+					 ? owner_of(s, local_of(s, &s->site[i], c))
+					 : NULL;
+
+		if (u != NULL) {
+			u->verdict[p->index] = verdict_of(c->after);
+		}
+	}
+}
+
+/* Somebody else took a job that was over: how it ended may never be known to its owner. */
+static void note_taken(struct sim *s, const struct ks_commit *c)
+{
+	struct user *u = user_by_uid(s, json_str_at(c->before, ORIGIN_UID));
+
+	if (u != NULL && c->after == NULL && job_over(c->before)) {
+		u->taken = true;
+	}
+}
+
 static void check_worker(struct sim *s, struct plane *p, const struct ks_commit *c,
 			 const struct site *by)
 {
@@ -224,6 +266,12 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 
 	if (job) {
 		check_single(s, c, p->index);
+	}
+	if (str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads")) {
+		note_verdict(s, p, c);
+	}
+	if (job && by == NULL) {
+		note_taken(s, c);
 	}
 	if (by == NULL) {
 		return;
@@ -248,33 +296,20 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 static void check_finish(struct sim *s, const struct ks_commit *c)
 {
 	mk_str cluster = json_str_at(c->before, "/status/clusterName");
-	const struct json *fin = condition(c->after, "Finished");
+	const struct user *u = owner_of(s, c->after);
 
 	if (has_condition(c->before, "Finished") || !has_condition(c->after, "Finished")) {
 		return;
 	}
-	for (size_t i = 1; i <= s->n_workers; i++) {
-		const struct json *remote = ks_get(
-			s->plane[i].store, "kueue.x-k8s.io/v1beta2/workloads", c->ns, c->name);
-		const struct json *rc = condition(remote, "Finished");
-
+	for (size_t i = 1; u != NULL && i <= s->n_workers; i++) {
 		/* Evicted, it has no winner any more: its last one may still tell how it ended. */
 		if ((str_is(cluster, s->plane[i].name) || cluster.n == 0) &&
-		    has_condition(remote, "Finished") &&
-		    str_eq(json_str(json_get(rc, "reason")), json_str(json_get(fin, "reason"))) &&
-		    str_eq(json_str(json_get(rc, "message")), json_str(json_get(fin, "message")))) {
+		    u->verdict[i] == verdict_of(c->after)) {
 			return;
 		}
 	}
 	fail(s, "I3 finish-once", "%.*s is Finished, but not by its winner %.*s", STR_ARG(c->name),
 	     STR_ARG(cluster));
-}
-
-static struct user *owner_of(struct sim *s, const struct json *wl)
-{
-	return user_by_uid(
-		s,
-		json_str(json_get(json_elem(json_at(wl, "/metadata/ownerReferences"), 0), "uid")));
 }
 
 static void note_winner(struct sim *s, const struct ks_commit *c)

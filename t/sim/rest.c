@@ -70,6 +70,8 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 			  : active != NULL && !json_bool(active) ? NULL
 			  : is_rejected_in_vain(u, wl)           ? NULL
 								 : "it was not rejected";
+	} else if (u->taken && has_condition(wl, "Finished")) {
+		missing = NULL; /* its Workload tells how it ended, its own status cannot */
 	} else if (!has_condition(job, u->kind == USER_FAILING ? "Failed" : "Complete")) {
 		missing = "its job is not over";
 	} else if (!has_condition(wl, "Finished") && !is_dropped(s, wl)) {

@@ -200,8 +200,10 @@ struct user {
 	int64_t reserved_at, ready_at; /* when its Workload got quota, and its check turned Ready */
 	unsigned retries;              /* times that we wrote Retry */
 	bool refused;                  /* rejected: it came while there was no adapter for it */
+	bool taken;                    /* somebody deleted its remote job, which was over */
 	bool watched;                  /* runs twice: M_RECOUNT will look again */
 	size_t won; /* plane that its Workload named last as its cluster; 0 none */
+	uint64_t verdict[MAX_PLANES]; /* what its clone there said of its end, hashed; 0 nothing */
 };
 
 /* Situations that the invariants are about, each must have come up. */
