@@ -137,6 +137,8 @@ static void run_manager(void *ctx)
 			    d->leads && d->phase == PHASE_RUNNING);
 		next = next < webhook_next_ms(d->webhook) ? next : webhook_next_ms(d->webhook);
 	}
+	endpoints_run(d->endpoints, now, clock_wall_ms());
+	next = next < endpoints_next_ms(d->endpoints) ? next : endpoints_next_ms(d->endpoints);
 	if (next == INT64_MAX) {
 		loop_timer_stop(d->run_timer);
 	} else {
@@ -450,6 +452,7 @@ static enum mk_code build_endpoints(struct daemon *d, struct mk_err *err)
 		.manager = d->manager,
 		.webhook = d->webhook,
 		.sources = sources,
+		.wake = after_delivery,
 		.ctx = d,
 	};
 
@@ -510,8 +513,8 @@ static enum mk_code start(struct daemon *d, const struct options *o, struct mk_e
 static void take_apart(struct daemon *d)
 {
 	lease_thread_free(d->lease);
-	endpoints_free(d->endpoints);
 	manager_free(d->manager);
+	endpoints_free(d->endpoints);
 	files_free(d->files);
 	exec_plugins_free(d->programs);
 	webhook_free(d->webhook);

@@ -5,11 +5,13 @@
 #include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/metric.h"
+#include "core/daemon/metrics_server.h"
 #include "core/net/http_server.h"
 
 struct endpoints {
 	struct endpoints_options o;
-	struct http_server *health, *metrics;
+	struct http_server *health;
+	struct metrics_server *metrics; /* NULL: off */
 	bool draining;
 };
 
@@ -66,20 +68,36 @@ static bool is_on(mk_str address)
 	return address.n > 0 && !str_is(address, "0");
 }
 
-/* A Kueue file says ":8443" by default, where Kueue speaks TLS: we do not offer plain HTTP there
- * unasked. */
+/* With the address of the probes there is no listener besides theirs; port 0 is another one each time. */
 static bool wants_metrics_listener(const struct config *c)
 {
-	return is_on(c->metrics_bind_address) && !str_is(c->metrics_bind_address, ":8443") &&
-	       !str_eq(c->metrics_bind_address, c->health_bind_address);
+	return is_on(c->metrics_bind_address) &&
+	       (!str_eq(c->metrics_bind_address, c->health_bind_address) ||
+		str_ends(c->metrics_bind_address, STR(":0")));
+}
+
+/* What tells about jobs is not for everybody who can reach the probes. */
+static enum http_verdict health_gate(void *ctx, const struct http_request *rq,
+				     struct http_answer *a)
+{
+	(void)ctx;
+	if (rq->is_local || (!str_is(rq->path, "/metrics") && !str_is(rq->path, "/status"))) {
+		return HTTP_GO;
+	}
+	a->status = 403;
+	buf_add(&a->body,
+		STR("for clients on this host (kubectl port-forward); others read /metrics "
+		    "over HTTPS at metrics.bindAddress\n"));
+	return HTTP_NO;
 }
 
 static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 {
 	const struct config *c = e->o.config;
+	struct http_server_options o = {.address = c->health_bind_address, .gate = health_gate};
 	bool done;
 
-	e->health = http_server_new(e->o.loop, c->health_bind_address, err);
+	e->health = http_server_open(e->o.loop, &o, err);
 	if (!e->health) {
 		err_wrap(err, "health.healthProbeBindAddress");
 		return MK_UNAVAILABLE;
@@ -98,13 +116,18 @@ static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 
 static enum mk_code open_metrics(struct endpoints *e, struct mk_err *err)
 {
-	e->metrics = http_server_new(e->o.loop, e->o.config->metrics_bind_address, err);
+	struct metrics_server_options o = {.loop = e->o.loop,
+					   .config = e->o.config,
+					   .kube = manager_kube(e->o.manager),
+					   .handler = metrics,
+					   .handler_ctx = e,
+					   .wake = e->o.wake,
+					   .wake_ctx = e->o.ctx};
+
+	e->metrics = metrics_server_new(&o, err);
 	if (!e->metrics) {
 		err_wrap(err, "metrics.bindAddress");
 		return MK_UNAVAILABLE;
-	}
-	if (!http_server_handle(e->metrics, "/metrics", metrics, e)) {
-		return err_set(err, MK_NO_MEMORY, "endpoints", "out of memory");
 	}
 	return MK_OK;
 }
@@ -136,9 +159,21 @@ void endpoints_free(struct endpoints *e)
 {
 	if (e) {
 		http_server_free(e->health);
-		http_server_free(e->metrics);
+		metrics_server_free(e->metrics);
 		mk_free(e);
 	}
+}
+
+void endpoints_run(struct endpoints *e, int64_t mono_ms, int64_t wall_ms)
+{
+	if (e->metrics) {
+		metrics_server_run(e->metrics, mono_ms, wall_ms);
+	}
+}
+
+int64_t endpoints_next_ms(const struct endpoints *e)
+{
+	return e->metrics ? metrics_server_next_ms(e->metrics) : INT64_MAX;
 }
 
 void endpoints_drain(struct endpoints *e)

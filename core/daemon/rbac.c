@@ -190,6 +190,26 @@ static void admission_roles(const struct config *c, struct buf *out)
 	binding(out, "Role", name, c->namespace_, c->namespace_);
 }
 
+static bool metrics_are_on(const struct config *c)
+{
+	return c->metrics_bind_address.n > 0 && !str_is(c->metrics_bind_address, "0");
+}
+
+/* See metrics_access.h; the second role is for those who read, and bound to nobody here. */
+static void metrics_roles(const struct config *c, struct buf *out)
+{
+	static const char name[] = "multikueued-metrics";
+
+	header(out, rbac_api, "ClusterRole", name, (mk_str){NULL, 0});
+	buf_add(out, STR("rules:\n# who asks for metrics, and whether they may\n"));
+	rule(out, "authentication.k8s.io", "tokenreviews", "create");
+	rule(out, "authorization.k8s.io", "subjectaccessreviews", "create");
+	binding(out, "ClusterRole", name, c->namespace_, (mk_str){NULL, 0});
+	header(out, rbac_api, "ClusterRole", "multikueued-metrics-reader", (mk_str){NULL, 0});
+	buf_add(out, STR("rules:\n# to be bound to the account that scrapes\n"
+			 "- nonResourceURLs: [/metrics]\n  verbs: [get]\n"));
+}
+
 void rbac_print(const struct config *c, const struct plug *p, enum rbac_side side, struct buf *out)
 {
 	const mk_str everywhere = {NULL, 0};
@@ -212,6 +232,9 @@ void rbac_print(const struct config *c, const struct plug *p, enum rbac_side sid
 	binding(out, "ClusterRole", name, c->namespace_, everywhere);
 	if (manager) {
 		manager_roles(c, out);
+	}
+	if (manager && metrics_are_on(c)) {
+		metrics_roles(c, out);
 	}
 	if (manager && c->webhook_on) {
 		admission_roles(c, out);

@@ -3,14 +3,13 @@
 #include "core/daemon/webhook.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "core/admit/review.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/metric.h"
-#include "core/daemon/credentials.h"
+#include "core/daemon/cert_files.h"
 #include "core/daemon/webhook_objects.h"
 #include "core/net/http_server.h"
 #include "core/net/tls_issue.h"
@@ -22,17 +21,7 @@ enum {
 	IDLE_MS = 120000,     /* longer than API servers keep theirs: they end it, not we */
 	LIFETIME_MS = 600000, /* then a new one, and with it perhaps another replica */
 	LOOK_MS = 2000,       /* at the files */
-	PEM_MAX = 256 * 1024,
-	PATH_SIZE = 4096,
 	N_NAMES = 3,
-};
-
-/* What tells one version of a file from the next. */
-struct stamp {
-	dev_t dev;
-	ino_t ino;
-	off_t size;
-	struct timespec changed;
 };
 
 struct webhook {
@@ -45,7 +34,7 @@ struct webhook {
 	struct arena names_arena;
 	mk_str names[N_NAMES];
 	size_t n_names;
-	struct stamp stamps[2]; /* of the files that are in use, or were refused */
+	struct cert_files files;
 	int64_t look_ms;
 	struct metric *reviews, *errors, *seconds, *end, *reloads;
 };
@@ -76,53 +65,19 @@ static void on_certificate(void *ctx, mk_str cert, mk_str key)
 	use_certificate(ctx, cert, key, "Secret");
 }
 
-/* Through all links: a mounted Secret changes by a link to another directory. */
-static struct stamp stamp_of(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) != 0) {
-		return (struct stamp){.size = -1};
-	}
-	return (struct stamp){
-		.dev = st.st_dev, .ino = st.st_ino, .size = st.st_size, .changed = st.st_mtim};
-}
-
-static bool same_stamp(const struct stamp *x, const struct stamp *y)
-{
-	return x->dev == y->dev && x->ino == y->ino && x->size == y->size &&
-	       x->changed.tv_sec == y->changed.tv_sec && x->changed.tv_nsec == y->changed.tv_nsec;
-}
-
-/* Reads the pair when one of the files is another than before. A pair that changes meanwhile is read once more. */
 static void look_at_files(struct webhook *w)
 {
-	static const char *const files[2] = {SERVING_CERT, SERVING_KEY};
-	char path[2][PATH_SIZE];
-	struct stamp now[2];
-	mk_str text[2];
+	struct cert_pair pair;
 	struct mk_err err = {.code = MK_OK};
-	bool same = true;
 
-	for (size_t i = 0; i < 2; i++) {
-		snprintf(path[i], PATH_SIZE, "%.*s/%s", STR_ARG(w->o.config->webhook_cert_dir),
-			 files[i]);
-		now[i] = stamp_of(path[i]);
-		same = same && same_stamp(&now[i], &w->stamps[i]);
-	}
-	if (same) {
-		return;
-	}
-	for (size_t i = 0; i < 2 && err.code == MK_OK; i++) {
-		credentials_read_file(&w->arena, path[i], PEM_MAX, &text[i], &err);
-	}
-	if (err.code != MK_OK) {
-		log_write(LOG_WARN, "webhook", "the certificate cannot be read", LOG_ERR(&err),
-			  LOG_END);
+	if (!cert_files_look(&w->files, &w->arena, &pair, &err)) {
+		if (err.code != MK_OK) {
+			log_write(LOG_WARN, "webhook", "the certificate cannot be read",
+				  LOG_ERR(&err), LOG_END);
+		}
 	} else {
-		(void)use_certificate(w, text[0], text[1], "files");
-		explicit_bzero((void *)(uintptr_t)text[1].p, text[1].n); /* our own copy */
-		memcpy(w->stamps, now, sizeof(now));
+		(void)use_certificate(w, pair.cert, pair.key, "files");
+		cert_pair_wipe(&pair);
 	}
 	arena_clear(&w->arena);
 }
@@ -204,22 +159,6 @@ static bool make_names(struct webhook *w)
 	return !arena_failed(a);
 }
 
-static enum mk_code make_tls(struct webhook *w, struct mk_err *err)
-{
-	const struct config *c = w->o.config;
-	struct tls_serve_options o = {.tls13 = false};
-
-	if (c->gates[CONFIG_GATE_TLS_OPTIONS]) {
-		o = (struct tls_serve_options){.tls13 = c->tls.tls13,
-					       .ciphers = c->tls.ciphers.v,
-					       .n_ciphers = c->tls.ciphers.n,
-					       .curves = c->tls.curves,
-					       .n_curves = c->tls.n_curves};
-	}
-	w->tls = tls_serve_new(&o, err);
-	return w->tls ? MK_OK : MK_INVALID;
-}
-
 static enum mk_code make_objects(struct webhook *w, struct mk_err *err)
 {
 	const struct config *c = w->o.config;
@@ -293,6 +232,7 @@ struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err)
 		return NULL;
 	}
 	w->o = *o;
+	w->files.directory = o->config->webhook_cert_dir;
 	arena_init(&w->arena, REVIEW_MAX);
 	arena_init(&w->names_arena, 0);
 	make_metrics(w);
@@ -302,8 +242,8 @@ struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err)
 		webhook_free(w);
 		return NULL;
 	}
-	code = make_tls(w, err);
-	code = code == MK_OK ? make_objects(w, err) : code;
+	w->tls = cert_tls_new(o->config, err);
+	code = w->tls ? make_objects(w, err) : MK_INVALID;
 	code = code == MK_OK ? listen_on(w, err) : code;
 	code = code == MK_OK ? watch_queues(w, err) : code;
 	if (code != MK_OK) {

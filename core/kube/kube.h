@@ -108,13 +108,20 @@ int64_t kube_next_ms(const struct kube *k);
 bool kube_is_up(const struct kube *k, cluster_id c);
 
 /* --- single requests, for core/apply and the lease ------------------------------------------------ */
-enum kube_verb { KUBE_GET, KUBE_CREATE, KUBE_APPLY, KUBE_MERGE, KUBE_DELETE };
+enum kube_verb {
+	KUBE_GET,
+	KUBE_CREATE,
+	KUBE_APPLY,
+	KUBE_MERGE,
+	KUBE_DELETE,
+	KUBE_REVIEW, /* a question that is asked by a POST and changes nothing: a standby may, too */
+};
 
 struct kube_request {
 	cluster_id cluster;
 	enum kube_verb verb;
 	uint16_t kind;
-	mk_str ns, name;           /* name "" for KUBE_CREATE */
+	mk_str ns, name;           /* name "" for KUBE_CREATE and KUBE_REVIEW */
 	const char *subresource;   /* "" or "status" */
 	const char *field_manager; /* KUBE_APPLY */
 	mk_str body;               /* JSON text; "" for KUBE_GET */

@@ -22,6 +22,7 @@ static const struct verb verbs[] = {
 	[KUBE_APPLY] = {"PATCH", "application/apply-patch+yaml", "patch"},
 	[KUBE_MERGE] = {"PATCH", "application/merge-patch+json", "patch"},
 	[KUBE_DELETE] = {"DELETE", "application/json", "delete"},
+	[KUBE_REVIEW] = {"POST", "application/json", "post"},
 };
 
 /* No complete answer came. */
@@ -85,13 +86,19 @@ static void on_done(struct kube *k, void *ctx, const struct answer *an)
 	mk_free(r);
 }
 
+/* No object of that name is meant. */
+static bool is_nameless(enum kube_verb verb)
+{
+	return verb == KUBE_CREATE || verb == KUBE_REVIEW;
+}
+
 static void build_path(struct buf *b, const struct kube_request *r, const struct kind *kind,
 		       mk_str plural)
 {
 	struct url_target t = {.kind = kind,
 			       .plural = plural,
 			       .ns = r->ns,
-			       .name = r->verb == KUBE_CREATE ? (mk_str){NULL, 0} : r->name,
+			       .name = is_nameless(r->verb) ? (mk_str){NULL, 0} : r->name,
 			       .subresource = r->subresource};
 
 	url_path(b, &t);
@@ -150,7 +157,7 @@ enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id
 	enum mk_code code = MK_OK;
 
 	if (r->kind >= k->kinds->n || (size_t)r->verb >= sizeof(verbs) / sizeof(verbs[0]) ||
-	    (r->verb != KUBE_CREATE && r->name.n == 0)) {
+	    (!is_nameless(r->verb) && r->name.n == 0)) {
 		return err_set(err, MK_BUG, "kube", "request without a kind, verb or name");
 	}
 	if (l == NULL || l->phase != PHASE_UP) {
@@ -170,7 +177,7 @@ enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id
 				.fn = fn,
 				.ctx = ctx,
 				.kind = r->kind,
-				.is_write = r->verb != KUBE_GET,
+				.is_write = r->verb != KUBE_GET && r->verb != KUBE_REVIEW,
 				.cluster = r->cluster};
 	code = start(k, l, r, plural, req, err);
 	if (code != MK_OK) {

@@ -80,6 +80,16 @@ static const struct kind fixed_kinds[] = {
 		 .kind = {"MutatingWebhookConfiguration", 28},
 		 .plural = {"mutatingwebhookconfigurations", 29},
 		 .gvk = {"admissionregistration.k8s.io/v1, Kind=MutatingWebhookConfiguration", 66}},
+	[KIND_TOKEN_REVIEW] = {.group = {"authentication.k8s.io", 21},
+			       .version = {"v1", 2},
+			       .kind = {"TokenReview", 11},
+			       .plural = {"tokenreviews", 12},
+			       .gvk = {"authentication.k8s.io/v1, Kind=TokenReview", 42}},
+	[KIND_ACCESS_REVIEW] = {.group = {"authorization.k8s.io", 20},
+				.version = {"v1", 2},
+				.kind = {"SubjectAccessReview", 19},
+				.plural = {"subjectaccessreviews", 20},
+				.gvk = {"authorization.k8s.io/v1, Kind=SubjectAccessReview", 49}},
 };
 
 _Static_assert(sizeof(fixed_kinds) / sizeof(fixed_kinds[0]) == KIND_FIRST_JOB,

@@ -29,6 +29,8 @@ enum {
 	KIND_CLUSTER_QUEUE, /* kueue.x-k8s.io/v1beta2 ClusterQueue */
 	KIND_CONFIG_MAP,    /* v1 ConfigMap */
 	KIND_WEBHOOKS,      /* admissionregistration.k8s.io/v1 MutatingWebhookConfiguration */
+	KIND_TOKEN_REVIEW,  /* authentication.k8s.io/v1 TokenReview: asked, never kept */
+	KIND_ACCESS_REVIEW, /* authorization.k8s.io/v1 SubjectAccessReview: asked, never kept */
 	KIND_FIRST_JOB,     /* ids from here on are job kinds */
 	KIND_MAX = 256
 };

@@ -77,6 +77,11 @@ static int take_header(mk_str name, mk_str value, bool *has_length, struct http_
 		if (name_is(value, "close")) {
 			h->keep_alive = false;
 		}
+	} else if (name_is(name, "authorization")) {
+		if (h->authorization.n > 0) {
+			return 400; /* which of them would count? */
+		}
+		h->authorization = value;
 	} else if (name_is(name, "expect")) {
 		h->expects_continue = name_is(value, "100-continue");
 	}

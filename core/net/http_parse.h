@@ -11,6 +11,7 @@
 
 struct http_head {
 	mk_str method, path, query; /* views into the text */
+	mk_str authorization;       /* value of that header, or "" */
 	size_t body_n;              /* Content-Length, or 0 */
 	bool keep_alive;            /* the client wants the connection to stay open */
 	bool expects_continue;      /* it waits for "100 Continue" before the body */

@@ -2,20 +2,17 @@
 /* The HTTP server on libevent's bufferevents; see http_server.h. */
 #include "core/net/http_server.h"
 
-#include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <event2/listener.h>
-#include <netinet/in.h>
-#include <stdio.h>
-#include <sys/socket.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/list.h"
 #include "core/net/http_parse.h"
+#include "core/net/listen.h"
 
 struct route {
 	struct route *next;
@@ -33,6 +30,9 @@ struct connection {
 	size_t reserved; /* bytes of a body that is coming in */
 	bool idle;       /* between two requests */
 	bool writing;    /* an answer is not wholly taken yet */
+	bool is_local;   /* the client came by a loopback address */
+	bool waiting;    /* a whole request has come in, and the gate does not know yet */
+	bool retry;      /* ... and is to be asked again */
 	bool continued;  /* "100 Continue" was sent for the request that is coming in */
 	bool closing;    /* to be freed when the last answer is written */
 };
@@ -60,6 +60,10 @@ static const char *reason_of(int status)
 		return "OK";
 	case 400:
 		return "Bad Request";
+	case 401:
+		return "Unauthorized";
+	case 403:
+		return "Forbidden";
 	case 404:
 		return "Not Found";
 	case 405:
@@ -88,11 +92,13 @@ static void write_answer(struct connection *c, const struct http_answer *a, bool
 	int status = a->body.failed ? 500 : a->status;
 	size_t n = a->body.failed ? 0 : a->body.n;
 
-	evbuffer_add_printf(out,
-			    "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-			    "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n%s\r\n",
-			    status, reason_of(status), a->content_type, n,
-			    keep ? "" : "Connection: close\r\n");
+	evbuffer_add_printf(
+		out,
+		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+		"X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n%s%s\r\n",
+		status, reason_of(status), a->content_type, n,
+		status == 401 ? "WWW-Authenticate: Bearer\r\n" : "",
+		keep ? "" : "Connection: close\r\n");
 	if (with_body && n > 0) {
 		evbuffer_add(out, a->body.p, n);
 	}
@@ -136,31 +142,51 @@ static const char *known_method(mk_str m)
 	return NULL;
 }
 
-static void answer(struct connection *c, const struct http_head *h, mk_str body)
+static void handle(const struct http_server *s, const struct http_request *rq,
+		   struct http_answer *a)
 {
-	const struct route *r = find_route(c->server, h->path);
+	const struct route *r = find_route(s, rq->path);
+
+	if (r) {
+		r->fn(r->ctx, rq, a);
+	} else {
+		a->status = 404;
+		buf_add(&a->body, STR("404 page not found\n"));
+	}
+}
+
+/* False: the gate does not know yet. */
+static bool answer(struct connection *c, const struct http_head *h, mk_str body)
+{
+	const struct http_server *s = c->server;
 	struct http_request rq = {.method = known_method(h->method),
 				  .path = h->path,
 				  .query = h->query,
-				  .body = body};
+				  .body = body,
+				  .authorization = h->authorization,
+				  .is_local = c->is_local};
 	struct http_answer a = {.status = 200, .content_type = "text/plain; charset=utf-8"};
+	enum http_verdict verdict = HTTP_GO;
 
 	if (!rq.method) {
 		refuse(c, 405);
-		return;
+		return true;
 	}
 	buf_init(&a.body, HTTP_MAX_ANSWER);
-	if (r) {
-		r->fn(r->ctx, &rq, &a);
-	} else {
-		a.status = 404;
-		buf_add(&a.body, STR("404 page not found\n"));
+	if (s->o.gate) {
+		verdict = s->o.gate(s->o.gate_ctx, &rq, &a);
 	}
-	/* A client that waits for a place gets this one's. */
-	write_answer(c, &a, strcmp(rq.method, "HEAD") != 0,
-		     h->keep_alive && !c->server->paused &&
-			     clock_mono_ms() - c->born_ms < c->server->o.lifetime_ms);
+	if (verdict == HTTP_GO) {
+		handle(s, &rq, &a);
+	}
+	if (verdict != HTTP_WAIT) {
+		/* A client that waits for a place gets this one's. */
+		write_answer(c, &a, strcmp(rq.method, "HEAD") != 0,
+			     h->keep_alive && !s->paused &&
+				     clock_mono_ms() - c->born_ms < s->o.lifetime_ms);
+	}
 	buf_done(&a.body);
+	return verdict != HTTP_WAIT;
 }
 
 /* --- connections
@@ -232,7 +258,7 @@ static bool take_request(struct connection *c)
 	size_t head_n;
 	int status;
 
-	if (c->closing) {
+	if (c->closing || c->waiting) {
 		return false;
 	}
 	if (end.pos < 0 || end.pos + 4 > HTTP_MAX_HEADER) {
@@ -268,7 +294,10 @@ static bool take_request(struct connection *c)
 		refuse(c, 500);
 		return false;
 	}
-	answer(c, &h, (mk_str){text + head_n, h.body_n});
+	c->waiting = !answer(c, &h, (mk_str){text + head_n, h.body_n});
+	if (c->waiting) {
+		return false;
+	}
 	evbuffer_drain(in, head_n + h.body_n);
 	set_reserved(c, 0);
 	expect(c, HTTP_MAX_HEADER);
@@ -356,8 +385,6 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	struct connection *c = mk_calloc(1, sizeof(*c));
 
 	(void)listener;
-	(void)sa;
-	(void)n;
 	if (c) {
 		c->bev = bufferevent_of(s, fd);
 	}
@@ -368,6 +395,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	}
 	c->server = s;
 	c->born_ms = clock_mono_ms();
+	c->is_local = listen_is_local(sa, n);
 	c->limit = loop_timer_new(s->loop, time_is_over, c);
 	if (!c->limit) {
 		bufferevent_free(c->bev);
@@ -386,72 +414,6 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 /* --- life
  * ----------------------------------------------------------------------------------------- */
 
-static enum mk_code split_address(mk_str address, char host[static 64], uint16_t *ret_port,
-				  struct mk_err *err)
-{
-	size_t colon = address.n;
-	mk_str name;
-	uint64_t port = 0;
-
-	while (colon > 0 && address.p[colon - 1] != ':') {
-		colon--;
-	}
-	if (colon == 0 || !str_u64(str_sub(address, colon, address.n), &port) || port > 65535) {
-		return err_set(err, MK_INVALID, "http",
-			       "address: expected host:port or :port, found %.*s",
-			       STR_ARG(address));
-	}
-	name = str_sub(address, 0, colon - 1);
-	if (name.n >= 2 && name.p[0] == '[' && name.p[name.n - 1] == ']') {
-		name = str_sub(name, 1, name.n - 2);
-	}
-	if (name.n >= 64) {
-		return err_set(err, MK_INVALID, "http", "address: host is too long");
-	}
-	snprintf(host, 64, "%.*s", STR_ARG(name));
-	*ret_port = (uint16_t)port;
-	return MK_OK;
-}
-
-static struct evconnlistener *bind_to(struct http_server *s, const char *host, uint16_t port)
-{
-	enum { BACKLOG = 128 };
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
-	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-	const unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE;
-	struct event_base *base = loop_base(s->loop);
-
-	if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
-		return evconnlistener_new_bind(base, on_accept, s, flags, BACKLOG,
-					       (const struct sockaddr *)&in, sizeof(in));
-	}
-	if (inet_pton(AF_INET6, host, &in6.sin6_addr) == 1) {
-		return evconnlistener_new_bind(base, on_accept, s, flags, BACKLOG,
-					       (const struct sockaddr *)&in6, sizeof(in6));
-	}
-	return NULL;
-}
-
-static bool listen_on(struct http_server *s, const char *host, uint16_t port)
-{
-	struct sockaddr_storage sa;
-	struct sockaddr_in in;
-	socklen_t n = sizeof(sa);
-
-	/* All addresses: a socket of IPv6 takes IPv4 too, unless the kernel has no IPv6. */
-	s->listener = bind_to(s, host[0] ? host : "::", port);
-	if (!s->listener && !host[0]) {
-		s->listener = bind_to(s, "0.0.0.0", port);
-	}
-	if (!s->listener ||
-	    getsockname(evconnlistener_get_fd(s->listener), (struct sockaddr *)&sa, &n) != 0) {
-		return false;
-	}
-	memcpy(&in, &sa, sizeof(in)); /* the port is at the same place in both families */
-	s->port = ntohs(in.sin_port);
-	return true;
-}
-
 /* What is 0 gets its default. */
 static struct http_server_options with_defaults(const struct http_server_options *o)
 {
@@ -463,20 +425,16 @@ static struct http_server_options with_defaults(const struct http_server_options
 		.request_ms = o->request_ms ? o->request_ms : HTTP_REQUEST_MS,
 		.idle_ms = o->idle_ms ? o->idle_ms : HTTP_IDLE_MS,
 		.lifetime_ms = o->lifetime_ms ? o->lifetime_ms : HTTP_LIFETIME_MS,
+		.gate = o->gate,
+		.gate_ctx = o->gate_ctx,
 	};
 }
 
 struct http_server *http_server_open(struct loop *l, const struct http_server_options *o,
 				     struct mk_err *err)
 {
-	struct http_server *s;
-	char host[64];
-	uint16_t port = 0;
+	struct http_server *s = mk_calloc(1, sizeof(*s));
 
-	if (split_address(o->address, host, &port, err) != MK_OK) {
-		return NULL;
-	}
-	s = mk_calloc(1, sizeof(*s));
 	if (!s) {
 		err_set(err, MK_NO_MEMORY, "http", "out of memory");
 		return NULL;
@@ -486,9 +444,8 @@ struct http_server *http_server_open(struct loop *l, const struct http_server_op
 	s->o.address = (mk_str){NULL, 0}; /* borrowed for this call only */
 	list_init(&s->connections);
 	list_init(&s->idle);
-	if (!listen_on(s, host, port)) {
-		err_set(err, MK_UNAVAILABLE, "http",
-			"cannot listen on %.*s (in use, or no such address)", STR_ARG(o->address));
+	s->listener = listen_open(loop_base(l), o->address, on_accept, s, &s->port, err);
+	if (!s->listener) {
 		http_server_free(s);
 		return NULL;
 	}
@@ -541,6 +498,35 @@ bool http_server_handle(struct http_server *s, const char *path, http_handler_fn
 	*r = (struct route){.next = s->routes, .path = copy, .fn = fn, .ctx = ctx};
 	s->routes = r;
 	return true;
+}
+
+/* One whose turn has come; an answer may do anything to the list. */
+static struct connection *next_retry(struct http_server *s)
+{
+	for (struct list_node *n = s->connections.next; n != &s->connections; n = n->next) {
+		struct connection *c = LIST_ENTRY(n, struct connection, node);
+
+		if (c->retry) {
+			return c;
+		}
+	}
+	return NULL;
+}
+
+void http_server_retry(struct http_server *s)
+{
+	struct connection *c;
+
+	for (struct list_node *n = s->connections.next; n != &s->connections; n = n->next) {
+		c = LIST_ENTRY(n, struct connection, node);
+		c->retry = c->waiting;
+	}
+	for (c = next_retry(s); c; c = next_retry(s)) {
+		c->retry = false;
+		c->waiting = false;
+		while (take_request(c)) {
+		}
+	}
 }
 
 uint16_t http_server_port(const struct http_server *s)

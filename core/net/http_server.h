@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small HTTP/1.1 server on the event loop, for health probes, metrics, JSON views and the webhook, with or without TLS.
- * A handler answers at once from memory. Limits hold the rest off: size of header and body, bytes of bodies that are
+ * A handler answers at once from memory; only the gate before it may take its time. Limits hold the rest off: size of header and body, bytes of bodies that are
  * coming in, number of connections, the time from the first byte of a request to its end (and for the handshake), idle
  * time and age. At the limit of connections the one that is idle longest makes room; when none is idle, further ones
  * wait in the kernel's backlog. (Not libevent's evhttp: it limits neither the number nor the age of connections.)
@@ -30,21 +30,13 @@ enum {
 	HTTP_LIFETIME_MS = 60000, /* the first answer after it is the connection's last */
 };
 
-/* 0 and NULL stand for the constants above, and for no TLS. */
-struct http_server_options {
-	mk_str address; /* "host:port" with an IP address, or ":port" for all; port 0 chooses one */
-	struct tls_serve *
-		tls; /* borrowed for the server's life; without a certificate connections are closed */
-	size_t max_body;
-	unsigned max_connections;
-	int64_t request_ms, idle_ms, lifetime_ms;
-};
-
 struct http_request {
 	const char *method; /* "GET", "HEAD" or "POST" */
 	mk_str path;        /* without the query */
 	mk_str query;       /* what stands behind '?', as sent, or "" */
 	mk_str body;
+	mk_str authorization; /* value of that header, or ""; secret */
+	bool is_local;        /* the client came by a loopback address */
 };
 
 struct http_answer {
@@ -55,6 +47,28 @@ struct http_answer {
 
 /* 'rq' is borrowed for the call. */
 typedef void http_handler_fn(void *ctx, const struct http_request *rq, struct http_answer *answer);
+
+enum http_verdict {
+	HTTP_GO,   /* on to the handler */
+	HTTP_NO,   /* the answer is what the client gets */
+	HTTP_WAIT, /* not known yet: asked again by http_server_retry, within the time of a request */
+};
+
+/* May this request be answered? Called before its handler, also for paths that have none. */
+typedef enum http_verdict http_gate_fn(void *ctx, const struct http_request *rq,
+				       struct http_answer *answer);
+
+/* 0 and NULL stand for the constants above, for no TLS and for everybody. */
+struct http_server_options {
+	mk_str address; /* "host:port" with an IP address, or ":port" for all; port 0 chooses one */
+	struct tls_serve *
+		tls; /* borrowed for the server's life; without a certificate connections are closed */
+	size_t max_body;
+	unsigned max_connections;
+	int64_t request_ms, idle_ms, lifetime_ms;
+	http_gate_fn *gate;
+	void *gate_ctx;
+};
 
 /*
  * Listens; 'o' is borrowed for the call. MK_INVALID (address), MK_UNAVAILABLE (cannot listen there), MK_NO_MEMORY: NULL
@@ -69,6 +83,9 @@ void http_server_free(struct http_server *s);
 
 /* Registers a handler for exactly 'path'. Other paths answer 404. False: out of memory. */
 bool http_server_handle(struct http_server *s, const char *path, http_handler_fn *fn, void *ctx);
+
+/* Asks the gate again for each request that waits for it. */
+void http_server_retry(struct http_server *s);
 
 /* The port that is listened on. */
 uint16_t http_server_port(const struct http_server *s);

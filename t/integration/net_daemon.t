@@ -38,6 +38,8 @@ kind: Configuration
 namespace: kueue-system
 health:
   healthProbeBindAddress: 127.0.0.1:0
+metrics:
+  bindAddress: 127.0.0.1:0
 leaderElection:
   leaderElect: $2
   leaseDuration: 4s
@@ -58,7 +60,13 @@ start() {
 	pids="$pids $pid"
 }
 
-port_of() { sed -n 's/.*"listening".*"port":\([0-9]*\).*/\1/p' "$dir/$1.log" | head -n 1; }
+port_of() { sed -n 's/.*"listening","what":"'"${2:-health}"'".*"port":\([0-9]*\).*/\1/p' "$dir/$1.log" | head -n 1; }
+# secured NAME [CURL OPTION...]: /metrics over TLS
+secured() {
+	secured_port=$(port_of "$1" metrics)
+	shift
+	curl -sk --max-time 15 -o "$dir/body" -w '%{http_code}' "$@" "https://127.0.0.1:$secured_port/metrics"
+}
 get() { curl -s --max-time 5 -o "$dir/body" -w '%{http_code}' "http://127.0.0.1:$(port_of "$1")$2"; }
 answers() { [ "$(get "$1" "$2")" = "$3" ]; }
 leads() { grep -q '"msg":"leading"' "$dir/$1.log"; }
@@ -118,6 +126,11 @@ answers a /metrics 200 && grep -q '^multikueue_leader 1' "$dir/body" &&
 	grep -q '^multikueue_loop_stall_seconds ' "$dir/body" &&
 	grep -q '^process_resident_memory_bytes [1-9]' "$dir/body"
 ok $? "/metrics: leader, links, requests, stall, memory"
+is "$(secured a) $(cat "$dir/body")" "401 Unauthorized" "C-7.4d: metrics for others are behind TLS and a token"
+curl -s --max-time 5 "http://127.0.0.1:$(port_of a metrics)/metrics" >/dev/null
+[ $? != 0 ]
+ok $? "C-7.4d: and not there in the clear"
+is "$(secured a -H "Authorization: Bearer who")" 500 "C-7.4d: an API server that cannot say who it is: no"
 answers a /nothing 404
 ok $? "other paths are 404"
 ! grep -q 'BEGIN\|eyJ\|Bearer' "$dir/a.log"

@@ -40,6 +40,7 @@ int main(void)
 		{"GET / HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\n", 400},
 		{"GET / HTTP/1.1\r\nContent-Length: 1\r\ncontent-length: 1\r\n\r\n", 400},
 		{"GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 400},
+		{"GET / HTTP/1.1\r\nAuthorization: a\r\nauthorization: b\r\n\r\n", 400},
 		{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 501},
 		{"\r\n\r\n", 400},
 		{"", 400},
@@ -59,6 +60,7 @@ int main(void)
 	ok(str_is(h.method, "POST") && str_is(h.path, "/a/b") && str_is(h.query, "c=d&e"),
 	   "method, path, query");
 	is_int(h.body_n, 7, "length of the body, name in any case");
+	is_int(h.authorization.n, 0, "no authorization");
 	ok(h.keep_alive && h.expects_continue, "HTTP/1.1 stays open; continue is expected");
 	http_parse_head(STR("GET / HTTP/1.1\r\nConnection: Close\r\n\r\n"), 0, &h);
 	ok(!h.keep_alive, "unless the client says close");

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -152,27 +153,124 @@ static void test_address(void)
 	ok(!http_server_new(loop, str_of(text), &err) && err.code == MK_UNAVAILABLE, "port in use");
 }
 
-int main(void)
+/* --- the gate ---------------------------------------------------------------------------------------- */
+
+static enum http_verdict verdict;
+static unsigned n_asked;
+
+static enum http_verdict on_gate(void *ctx, const struct http_request *rq, struct http_answer *a)
 {
-	loop = loop_new(NULL);
-	for (unsigned i = 0; i < 200 && !srv; i++) {
+	(void)ctx;
+	n_asked++;
+	if (verdict == HTTP_NO) {
+		a->status = 401;
+		buf_printf(&a->body, "not %.*s]\n", STR_ARG(rq->authorization));
+	}
+	return rq->is_local ? verdict : HTTP_NO;
+}
+
+/* Turns the loop until 'n' questions were asked. */
+static bool asked(unsigned n)
+{
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+
+	while (n_asked < n && clock_mono_ms() < end) {
+		loop_turn(loop, 5);
+	}
+	return n_asked == n;
+}
+
+/* Reads until there are 'n' bytes ']'. */
+static void hear(int fd, unsigned n, char out[static 4096])
+{
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	size_t have = 0;
+	unsigned found = 0;
+
+	while (found < n && have < 4095 && clock_mono_ms() < end) {
+		ssize_t got = read(fd, out + have, 1);
+
+		if (got == 1) {
+			found += out[have++] == ']';
+		} else {
+			loop_turn(loop, 5);
+		}
+	}
+	out[have] = '\0';
+}
+
+static void test_gate(void)
+{
+	static const char two[] = "POST /hello HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"
+				  "GET /hello?2 HTTP/1.1\r\nAuthorization:  me \r\n\r\n";
+	char out[4096];
+	int fd[2];
+
+	verdict = HTTP_WAIT;
+	n_asked = 0;
+	for (size_t i = 0; i < 2; i++) {
+		fd[i] = dial();
+		ok(write(fd[i], two, sizeof(two) - 1) == (ssize_t)sizeof(two) - 1, "two requests");
+	}
+	ok(asked(2), "the gate is asked for the first of each connection");
+	http_server_retry(srv);
+	is_int(n_asked, 4, "and again when told");
+	loop_turn(loop, 20);
+	is_int(n_asked, 4, "not in between");
+	close(fd[1]);
+	verdict = HTTP_GO;
+	for (int i = 0; i < 5; i++) {
+		loop_turn(loop, 5);
+	}
+	http_server_retry(srv);
+	is_int(n_asked, 6,
+	       "who has left is not asked for; the second request has its own question");
+	hear(fd[0], 2, out);
+	ok(strstr(out, "POST /hello ?  [3]") && strstr(out, "GET /hello ? 2 [0]"),
+	   "both are answered, with their bodies, in order");
+	verdict = HTTP_NO;
+	ok(write(fd[0], two, sizeof(two) - 1) == (ssize_t)sizeof(two) - 1, "two more");
+	hear(fd[0], 2, out);
+	ok(strstr(out, " 401 Unauthorized\r\n") &&
+		   strstr(out, "\r\nWWW-Authenticate: Bearer\r\n") && strstr(out, "not me]"),
+	   "are refused, by what they say of themselves");
+	close(fd[0]);
+}
+
+static struct http_server *open_one(http_gate_fn *gate)
+{
+	struct http_server *s = NULL;
+
+	for (unsigned i = 0; i < 200 && !s; i++) {
 		char text[32];
+		struct http_server_options o = {.gate = gate};
 
 		snprintf(text, sizeof(text), "127.0.0.1:%u",
 			 20000 + ((unsigned)getpid() * 11 + i * 17) % 12000);
-		srv = http_server_new(loop, str_of(text), NULL);
+		o.address = str_of(text);
+		s = http_server_open(loop, &o, NULL);
 	}
-	if (!srv) {
+	if (!s) {
 		printf("Bail out! no free port\n");
-		return 1;
+		exit(1);
 	}
-	http_server_handle(srv, "/hello", on_hello, NULL);
-	http_server_handle(srv, "/bad", on_bad, NULL);
+	http_server_handle(s, "/hello", on_hello, NULL);
+	http_server_handle(s, "/bad", on_bad, NULL);
+	return s;
+}
+
+int main(void)
+{
+	loop = loop_new(NULL);
+	srv = open_one(NULL);
 	test_routes();
 	test_limits();
 	test_address();
 	dial();
 	loop_turn(loop, 10);
+	http_server_free(srv);
+	srv = open_one(on_gate);
+	test_gate();
 	http_server_free(srv);
 	loop_free(loop);
 	return done_testing();
