@@ -56,6 +56,7 @@ leaderElection: {leaderElect: false}
 internalCertManagement: {enable: false}
 clientConnection: {qps: 500, burst: 1000}
 integrations: {frameworks: [batch/job]}
+resources: {deviceClassMappings: [{name: example.com/gpu, deviceClassNames: [gpu.example.com]}]}
 `, p.ports.health, p.ports.webhook, p.path("webhook"))
 	if err := os.WriteFile(p.path("kueue.yaml"), []byte(config), 0o644); err != nil {
 		return err
