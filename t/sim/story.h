@@ -47,6 +47,9 @@ void story_cut_off(struct sim *s, size_t plane, bool on);
 /* --- pods.c ------------------------------------------------------------------------------------------- */
 void story_pods(struct coverage *cov, size_t size);
 
+/* --- hour.c ------------------------------------------------------------------------------------------- */
+void story_hour(struct coverage *cov, size_t size);
+
 /* --- features.c: one story each, with 'size' jobs ----------------------------------------------------- */
 void story_adopted(struct coverage *cov, size_t size);
 void story_leftovers(struct coverage *cov, size_t size);
