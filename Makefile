@@ -145,7 +145,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim bench bench-quota lint fmt fmt-check clean install
+.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim bench bench-dead bench-quota lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -197,6 +197,9 @@ sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n] [WIDE=1], or SEED=n to replay one a
 
 bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency, CPU and memory on kubesim (JOBS=n)
 	@JOBS='$(JOBS)' t/bench/run $(B)
+
+bench-dead: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## what one dead worker of 20 costs the jobs of the others (four minutes)
+	@JOBS='$(JOBS)' t/bench/dead_worker $(B)
 
 bench-quota: $(B)/t/bench/quota ## the cost of the quota tree's decisions (100,000 queues, 1,000,000 workloads)
 	@$(B)/t/bench/quota $(ARGS)
