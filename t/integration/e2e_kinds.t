@@ -16,6 +16,10 @@ kinds() {
 	cat <<-END
 		jobset jobset.x-k8s.io v1alpha2 jobsets JobSet {$MK,"suspend":true} {"suspend":true} {"restarts":1} {"terminalState":"Completed","conditions":[{"type":"Completed","status":"True"}]}
 		pytorch kubeflow.org v1 pytorchjobs PyTorchJob {"runPolicy":{$MK,"suspend":true}} {"runPolicy":{"suspend":true}} {"replicaStatuses":{"Worker":{"active":2}}} {"conditions":[{"type":"Succeeded","status":"True"}]}
+		tf kubeflow.org v1 tfjobs TFJob {"runPolicy":{$MK,"suspend":true}} {"runPolicy":{"suspend":true}} {"replicaStatuses":{"Worker":{"active":1}}} {"conditions":[{"type":"Succeeded","status":"True"}]}
+		xgboost kubeflow.org v1 xgboostjobs XGBoostJob {"runPolicy":{$MK,"suspend":true}} {"runPolicy":{"suspend":true}} {"replicaStatuses":{"Worker":{"active":1}}} {"conditions":[{"type":"Succeeded","status":"True"}]}
+		jax kubeflow.org v1 jaxjobs JAXJob {"runPolicy":{$MK,"suspend":true}} {"runPolicy":{"suspend":true}} {"replicaStatuses":{"Worker":{"active":1}}} {"conditions":[{"type":"Succeeded","status":"True"}]}
+		paddle kubeflow.org v1 paddlejobs PaddleJob {"runPolicy":{$MK,"suspend":true}} {"runPolicy":{"suspend":true}} {"replicaStatuses":{"Worker":{"active":1}}} {"conditions":[{"type":"Succeeded","status":"True"}]}
 		mpi kubeflow.org v2beta1 mpijobs MPIJob {"runPolicy":{$MK}} {"runPolicy":{}} {"replicaStatuses":{"Worker":{"active":2}}} {"conditions":[{"type":"Failed","status":"True"}]}
 		wrapper workload.codeflare.dev v1beta2 appwrappers AppWrapper {$MK,"components":[]} {"components":[]} {"phase":"Running"} {"phase":"Succeeded"}
 		train trainer.kubeflow.org v1alpha1 trainjobs TrainJob {$MK,"runtimePatches":[{"manager":"kueue.x-k8s.io/manager"},{"manager":"ex.io/me"}]} {"runtimePatches":[{"manager":"ex.io/me"}]} {"jobsStatus":[]} {"conditions":[{"type":"Complete","status":"True"}]}
