@@ -294,14 +294,14 @@ static int64_t others_go_on(void)
 	for (uint32_t i = 0; i < 12; i++) {
 		snprintf(host, sizeof(host), "hang%u", i);
 		open_to(i + 1, host);
-		send_to(i + 1, TRANSPORT_READ, 5000, i + 1);
+		send_to(i + 1, TRANSPORT_READ, 60000, i + 1);
 		send_to(i + 1, TRANSPORT_WATCH, 0, i + 21);
 	}
 	ok(until_inside(12), "twelve names hang, each is looked up once");
 	open_to(50, "good");
 	open_to(51, "127.0.0.1");
-	send_to(50, TRANSPORT_READ, 5000, 50);
-	send_to(51, TRANSPORT_READ, 5000, 51);
+	send_to(50, TRANSPORT_READ, 60000, 50);
+	send_to(51, TRANSPORT_READ, 60000, 51);
 	ok(until(&seen[50].ends, 1) && until(&seen[51].ends, 1), "others are answered meanwhile");
 	is_int(seen[50].status, 200, "the one that was looked up");
 	is_int(seen[51].status, 200, "the one that needs no name");
