@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
-FRAMEWORKS=batch/job,jobset.x-k8s.io/jobset,kubeflow.org/pytorchjob,kubeflow.org/mpijob,ray.io/raycluster,workload.codeflare.dev/appwrapper
+FRAMEWORKS=batch/job,jobset.x-k8s.io/jobset,kubeflow.org/pytorchjob,kubeflow.org/mpijob,ray.io/raycluster,workload.codeflare.dev/appwrapper,trainer.kubeflow.org/trainjob
 MK='"managedBy":"kueue.x-k8s.io/multikueue"'
 POD='{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"1"}}}]}}'
 
@@ -19,6 +19,7 @@ kinds()
 		mpi kubeflow.org/v2beta1 MPIJob mpijobs {"runPolicy":{"suspend":true,$MK},"mpiReplicaSpecs":{"Launcher":{"replicas":1,"template":$POD},"Worker":{"replicas":1,"template":$POD}}} {"conditions":[{"type":"Failed","status":"True","reason":"JobFailed","message":"done"}]}
 		ray ray.io/v1 RayCluster rayclusters {"suspend":true,$MK,"headGroupSpec":{"rayStartParams":{},"template":$POD},"workerGroupSpecs":[{"groupName":"g","replicas":1,"minReplicas":1,"maxReplicas":1,"rayStartParams":{},"template":$POD}]} -
 		wrapper workload.codeflare.dev/v1beta2 AppWrapper appwrappers {"suspend":true,$MK,"components":[{"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},$(echo "$POD" | sed 's/^.//')}]} {"phase":"Succeeded"}
+		train trainer.kubeflow.org/v1alpha1 TrainJob trainjobs {"suspend":true,$MK,"runtimeRef":{"name":"runtime"}} {"conditions":[{"type":"Complete","status":"True","reason":"JobsCompleted","message":"done","lastTransitionTime":"2026-01-01T00:00:00Z"}]}
 		made ex.io/v1 Made mades {$MK,"a":1} {"done":true}
 	END
 }
@@ -27,10 +28,11 @@ kinds >"$WORK/kinds"
 crds()
 {
 	(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/jobset github.com/ray-project/kuberay/ray-operator \
-		github.com/kubeflow/training-operator github.com/kubeflow/mpi-operator github.com/project-codeflare/appwrapper) |
+		github.com/kubeflow/training-operator github.com/kubeflow/mpi-operator github.com/project-codeflare/appwrapper \
+		github.com/kubeflow/trainer/v2) |
 		while read -r c_dir; do
 			find "$c_dir" -path '*/crd*' -o -path '*/manifests/base/*' | grep -v -e /charts/ -e /patches/ |
-				grep -E '_(jobsets|rayclusters|pytorchjobs|mpijobs|appwrappers)\.yaml$' | grep -v 'training-operator.*mpijobs'
+				grep -E '_(jobsets|rayclusters|pytorchjobs|mpijobs|appwrappers|trainjobs|(cluster)?trainingruntimes)\.yaml$' | grep -v 'training-operator.*mpijobs'
 		done
 	cat >"$WORK/made.yaml" <<-EOF
 		apiVersion: apiextensions.k8s.io/v1
@@ -50,7 +52,7 @@ crds()
 	echo "$WORK/made.yaml"
 }
 crds >"$WORK/crds"
-is "$(wc -l <"$WORK/crds" | tr -d ' ')" 6 "each kind has a CRD"
+is "$(wc -l <"$WORK/crds" | tr -d ' ')" 9 "each kind has a CRD, and those that a TrainJob refers to"
 
 frameworks()
 {
@@ -93,6 +95,22 @@ while read -r file; do
 		k $p create -f "$file" >/dev/null
 	done
 done <"$WORK/crds"
+for p in mgr w1 w2; do
+	k $p create -f - >/dev/null <<-EOF
+		apiVersion: trainer.kubeflow.org/v1alpha1
+		kind: ClusterTrainingRuntime
+		metadata: {name: runtime, labels: {trainer.kubeflow.org/framework: torch}}
+		spec:
+		  mlPolicy: {numNodes: 1}
+		  template:
+		    spec:
+		      replicatedJobs:
+		      - name: node
+		        template:
+		          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+		          spec: {template: $POD}
+	EOF
+done
 frameworks "$FRAMEWORKS"
 for p in w1 w2; do
 	queue $p
@@ -149,7 +167,7 @@ is_started()
 	kn "$(winner)" get "$plural" "$name" -o json | jq -e --arg wl "$(wl_of "$name")" '
 		.metadata.labels["kueue.x-k8s.io/multikueue-origin"] == "multikueue" and
 		.metadata.labels["kueue.x-k8s.io/prebuilt-workload-name"] == $wl and
-		(.kind == "Made" or (if .spec.runPolicy then .spec.runPolicy else .spec end | (.suspend // false) == false and .managedBy == null))'
+		(.kind == "Made" or (if .spec.runPolicy then .spec.runPolicy else .spec end | (.suspend // false) == false and .managedBy != "kueue.x-k8s.io/multikueue"))'
 }
 must "" "each is made on its winner, and started by Kueue there" each is_started
 ends()

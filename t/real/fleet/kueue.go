@@ -21,10 +21,11 @@ import (
 // Kueue reads this pair at start when it does not manage certificates itself; no option moves it.
 const metricsCertDir = "/etc/kueue/metrics/certs"
 
-// hookKinds are the ends of the paths of those webhooks whose kinds are served and enabled here:
-// Kueue's own and batch/job.
+// hookKinds are the ends of the paths of those webhooks whose kinds are served and enabled here: Kueue's own and
+// batch/job; and those of kinds.t, which nobody makes elsewhere.
 var hookKinds = []string{
 	"-workload", "-clusterqueue", "-cohort", "-resourceflavor", "-localqueue", "-batch-v1-job",
+	"-jobset", "-v1-pytorchjob", "-v2beta1-mpijob", "-raycluster", "-appwrapper", "-trainjob",
 }
 
 func (p *plane) gates() string {
