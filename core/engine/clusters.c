@@ -56,9 +56,10 @@ void cluster_know(struct engine *e, struct cluster *c, mk_str identity)
 
 /* --- another manager with our origin ------------------------------------------------------------------ */
 
+/* A worker may be there before the manager's lists are complete: until we know who we are, nobody is another. */
 static bool is_anothers(const struct engine *e, const struct facts *f)
 {
-	return facts_is(f, F_ORIGIN) && f->s[S_MANAGER_ID].n > 0 &&
+	return e->manager_id[0] != 0 && facts_is(f, F_ORIGIN) && f->s[S_MANAGER_ID].n > 0 &&
 	       !str_is(f->s[S_MANAGER_ID], e->manager_id);
 }
 
@@ -79,8 +80,7 @@ void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f)
 	}
 }
 
-/* Objects that stay without a change are no news: they are looked for before all is said to be well. */
-static void look_for_others(struct engine *e, struct cluster *c)
+void cluster_look_for_others(struct engine *e, struct cluster *c)
 {
 	for (size_t i = 0; i < KIND_MAX; i++) {
 		const struct table *t = c->tables[i];
@@ -92,7 +92,7 @@ static void look_for_others(struct engine *e, struct cluster *c)
 			const struct record *r = LIST_ENTRY(n, struct record, node);
 
 			if (r->present && is_anothers(e, r->facts)) {
-				c->clash_at = e->now;
+				cluster_clash(e, c, r->facts);
 				return;
 			}
 		}
@@ -117,7 +117,8 @@ static void clash(struct engine *e, struct cluster *c, struct record *r)
 		return;
 	}
 	if (e->now - c->clash_at >= CLASH_QUIET_MS && cluster_up(c)) {
-		look_for_others(e, c);
+		/* those that stay without a change are no news */
+		cluster_look_for_others(e, c);
 	}
 	cond.status = e->now - c->clash_at < CLASH_QUIET_MS || !cluster_up(c);
 	if (!cond.status) {

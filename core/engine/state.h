@@ -357,6 +357,8 @@ void cluster_forget(struct engine *e, struct cluster *c);
 struct cluster *cluster_make(struct engine *e, mk_str name);
 /* Looks at an object that was seen there: another manager's with our origin? */
 void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f);
+/* The same for all that is known of it. */
+void cluster_look_for_others(struct engine *e, struct cluster *c);
 /* The link led to the cluster with this identity ("" hidden): the manager's own is no worker. */
 void cluster_know(struct engine *e, struct cluster *c, mk_str identity);
 

@@ -123,8 +123,33 @@ static void no_clash(void)
 	w_free(w);
 }
 
+/* A worker can be there before the manager's last list: then we do not know yet who we are. */
+static void before_the_manager(const char *whose, const char *condition, const char *name)
+{
+	struct world *w = w_new(1);
+	struct pending manager_up;
+
+	theirs(w, whose);
+	w_restart(w);
+	manager_up = w->q[--w->n_q];
+	is_int(manager_up.ev.type, EV_LINK, "the manager's link comes last");
+	w_settle(w);
+	ok(w->up[1], "the worker is there");
+	is_str(clash_of(w), "", "nobody is another before we know who we are");
+	w->q[w->n_q++] = manager_up;
+	w_settle(w);
+	is_str(clash_of(w), condition, name);
+	w_advance(w, 3600 * 1000);
+	is_str(clash_of(w), condition, "and stays so");
+	w_free(w);
+}
+
 int main(void)
 {
+	before_the_manager("\"multikueued.io/manager-id\":\"manager-id\"", "",
+			   "what is ours is no clash");
+	before_the_manager("\"multikueued.io/manager-id\":\"another\"", "True AnotherManager",
+			   "what is another's is one, although it came before");
 	told();
 	over();
 	no_clash();
