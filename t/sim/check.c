@@ -301,10 +301,14 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 	if (has_condition(c->before, "Finished") || !has_condition(c->after, "Finished")) {
 		return;
 	}
-	for (size_t i = 1; u != NULL && i <= s->n_workers; i++) {
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		const struct json *remote = ks_get(
+			s->plane[i].store, "kueue.x-k8s.io/v1beta2/workloads", c->ns, c->name);
+		uint64_t said = remote == NULL && u != NULL ? u->verdict[i] : verdict_of(remote);
+
 		/* Evicted, it has no winner any more: its last one may still tell how it ended. */
 		if ((str_is(cluster, s->plane[i].name) || cluster.n == 0) &&
-		    u->verdict[i] == verdict_of(c->after)) {
+		    said == verdict_of(c->after)) {
 			return;
 		}
 	}
