@@ -124,14 +124,11 @@ rights own >/dev/null
 ok $? "it has the rights that it asks for"
 daemon_start
 
-# wl_of NAME: its Workload on the manager
-wl_of()
-{
-	workload_of mgr "$1"
-}
-# each FUNCTION: for every kind, its columns in variables. Nothing, or the first kind for which it said no.
+# each FUNCTION: for every kind, its columns in variables, and what the manager's Workloads are in $WORK/workloads.
+# Nothing, or the first kind for which it said no. What jq gets is in an array: it takes no input for a yes.
 each()
 {
+	kn mgr get workloads -o json >"$WORK/workloads"
 	while read -r name version kind plural spec ended; do
 		"$1" </dev/null >/dev/null 2>&1 || { echo "not $name"; return; }
 	done <"$WORK/kinds"
@@ -153,38 +150,40 @@ submit()
 	EOF
 }
 is "$(each submit)" "" "one of each is submitted"
+# of_its PATH: a field of its Workload
+of_its()
+{
+	jq -r --arg name "$name" '.items[] | select(.metadata.ownerReferences[0].name == $name) | '"$1"' // empty' "$WORK/workloads"
+}
 is_won()
 {
-	[ "$(is_placed "$(wl_of "$name")")" = yes ]
+	[ "$(of_its '.status.admissionChecks[0].state')" = Ready ]
 }
 must "" "each is placed" each is_won
-winner()
-{
-	field mgr workload "$(wl_of "$name")" '{.status.clusterName}'
-}
 is_started()
 {
-	kn "$(winner)" get "$plural" "$name" -o json | jq -e --arg wl "$(wl_of "$name")" '
+	kn "$(of_its .status.clusterName)" get "$plural" "$name" -o json | jq -es --arg wl "$(of_its .metadata.name)" 'length == 1 and (.[0] |
 		.metadata.labels["kueue.x-k8s.io/multikueue-origin"] == "multikueue" and
-		.metadata.labels["kueue.x-k8s.io/prebuilt-workload-name"] == $wl and
-		(.kind == "Made" or (if .spec.runPolicy then .spec.runPolicy else .spec end | (.suspend // false) == false and .managedBy != "kueue.x-k8s.io/multikueue"))'
+		.metadata.labels["kueue.x-k8s.io/prebuilt-workload-name"] == $wl and (.kind == "Made" or (.spec.runPolicy // .spec |
+		(.suspend // false) == false and .managedBy != "kueue.x-k8s.io/multikueue")))'
 }
 must "" "each is made on its winner, and started by Kueue there" each is_started
 ends()
 {
-	if [ "$ended" != - ]; then
-		kn "$(winner)" patch "$plural" "$name" --subresource=status --type=merge -p "{\"status\":$ended}"
-	fi
-	[ "$kind" != Made ] || kn "$(winner)" patch workload wl-made --subresource=status --type=merge -p "$(kn "$(winner)" \
-		get workload wl-made -o json | jq -c '{status: {conditions: (.status.conditions + [{type: "Finished", status: "True",
+	[ "$ended" != - ] || return 0
+	e_at=$(of_its .status.clusterName)
+	kn "$e_at" patch "$plural" "$name" --subresource=status --type=merge -p "{\"status\":$ended}" || return 1
+	[ "$kind" = Made ] || return 0
+	kn "$e_at" patch workload wl-made --subresource=status --type=merge -p "$(kn "$e_at" get workload wl-made -o json |
+		jq -c '{status: {conditions: (.status.conditions + [{type: "Finished", status: "True",
 		reason: "Succeeded", message: "done", lastTransitionTime: "2026-01-01T00:00:00Z"}])}}')"
 }
 is "$(each ends)" "" "they end on their workers"
 is_over()
 {
 	[ "$ended" != - ] || return 0
-	[ "$(field mgr workload "$(wl_of "$name")" '{.status.conditions[?(@.type=="Finished")].status}')" = True ] &&
-		kn mgr get "$plural" "$name" -o json | jq -e --argjson want "$ended" '.status | contains($want)'
+	[ "$(of_its '.status.conditions[] | select(.type == "Finished") | .status')" = True ] &&
+		kn mgr get "$plural" "$name" -o json | jq -es --argjson want "$ended" 'length == 1 and (.[0].status | contains($want))'
 }
 must "" "each is finished on the manager, with its last status" each is_over
 kn mgr delete rayclusters ray --wait=false >/dev/null
