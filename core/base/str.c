@@ -154,6 +154,13 @@ size_t str_utf8(mk_str str)
 	return len;
 }
 
+void str_wipe(mk_str s)
+{
+	if (s.n > 0) {
+		explicit_bzero((void *)(uintptr_t)s.p, s.n);
+	}
+}
+
 void buf_init(struct buf *b, size_t cap)
 {
 	*b = (struct buf){.cap = cap};

@@ -66,6 +66,9 @@ mk_str str_cut(mk_str s, size_t max);
 /* Length of the valid UTF-8 sequence at the front of 's': 1 to 4, or 0 when there is none. */
 size_t str_utf8(mk_str s);
 
+/* Overwrites a secret; 's' must be a view of memory that is the caller's to write. */
+void str_wipe(mk_str s);
+
 /* A heap buffer that grows up to 'cap'. All zero but cap is a valid empty buffer. */
 struct buf {
 	char *p;

@@ -68,10 +68,3 @@ struct tls_serve *cert_tls_new(const struct config *c, struct mk_err *err)
 	}
 	return tls_serve_new(&o, err);
 }
-
-void cert_pair_wipe(struct cert_pair *p)
-{
-	if (p->key.n > 0) {
-		explicit_bzero((void *)(uintptr_t)p->key.p, p->key.n); /* our own copy */
-	}
-}

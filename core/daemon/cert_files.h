@@ -32,15 +32,12 @@ struct cert_pair {
 /*
  * Reads tls.crt and tls.key when one of them is another than at the last true answer. False: they are the same ('err'
  * is untouched), or they cannot be read ('err' says why: MK_NOT_FOUND, MK_DENIED, MK_TOO_BIG, MK_NO_MEMORY; they are
- * tried again at the next call). Texts are in 'a'; wipe the pair before 'a' is cleared.
+ * tried again at the next call). Texts are in 'a'; str_wipe the key before 'a' is cleared.
  */
 bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *ret,
 		     struct mk_err *err);
 
 /* The TLS side of a server, by the section tls of the configuration. MK_INVALID, MK_NO_MEMORY: NULL. */
 struct tls_serve *cert_tls_new(const struct config *c, struct mk_err *err);
-
-/* Overwrites the key. */
-void cert_pair_wipe(struct cert_pair *p);
 
 #endif

@@ -347,3 +347,8 @@ enum mk_code config_load(struct arena *a, const struct config_input *in, struct 
 	*ret = c;
 	return MK_OK;
 }
+
+bool config_is_on(mk_str address)
+{
+	return address.n > 0 && !str_is(address, "0");
+}

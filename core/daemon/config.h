@@ -209,6 +209,9 @@ bool config_enables(const struct config *c, const struct config_gvk *g);
  */
 struct json *config_dispatchers(struct arena *a, const struct config *c);
 
+/* Is something to be served at the address of probes or metrics? "0" switches it off. */
+bool config_is_on(mk_str address);
+
 /* The file as Kueue accepts it: without our keys, as YAML, the header filled in. In 'a'; {NULL, 0} when out of memory. */
 mk_str config_print_kueue(struct arena *a, const struct config *c);
 

@@ -63,15 +63,10 @@ static void status(void *ctx, const struct http_request *rq, struct http_answer 
 	telemetry_status(e->o.telemetry, &s, &a->body);
 }
 
-static bool is_on(mk_str address)
-{
-	return address.n > 0 && !str_is(address, "0");
-}
-
 /* With the address of the probes there is no listener besides theirs; port 0 is another one each time. */
 static bool wants_metrics_listener(const struct config *c)
 {
-	return is_on(c->metrics_bind_address) &&
+	return config_is_on(c->metrics_bind_address) &&
 	       (!str_eq(c->metrics_bind_address, c->health_bind_address) ||
 		str_ends(c->metrics_bind_address, STR(":0")));
 }
@@ -105,7 +100,7 @@ static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 	done = http_server_handle(e->health, c->liveness_endpoint.p, healthz, e) &&
 	       http_server_handle(e->health, c->readiness_endpoint.p, readyz, e) &&
 	       http_server_handle(e->health, "/status", status, e);
-	if (done && is_on(c->metrics_bind_address)) {
+	if (done && config_is_on(c->metrics_bind_address)) {
 		done = http_server_handle(e->health, "/metrics", metrics, e);
 	}
 	log_write(LOG_INFO, "http", "listening", LOG_CSTR("what", "health"),
@@ -142,7 +137,7 @@ struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err
 		return NULL;
 	}
 	e->o = *o;
-	if (is_on(o->config->health_bind_address)) {
+	if (config_is_on(o->config->health_bind_address)) {
 		code = open_health(e, err);
 	}
 	if (code == MK_OK && wants_metrics_listener(o->config)) {

@@ -237,9 +237,7 @@ static bool look(struct files *f, struct file *file)
 	code = read_allowed(f, file, &text, &err);
 	done = code != MK_NO_MEMORY &&
 	       tell(f, file, text, code == MK_OK ? (mk_str){NULL, 0} : str_of(err.msg));
-	if (text.n > 0) {
-		explicit_bzero((void *)(uintptr_t)text.p, text.n); /* the arena's, so ours */
-	}
+	str_wipe(text);
 	arena_clear(&f->arena);
 	return done;
 }

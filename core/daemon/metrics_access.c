@@ -66,18 +66,14 @@ struct metrics_access *metrics_access_new(struct kube *k)
 /* Tokens are in it. */
 static void wipe(struct row *r)
 {
-	if (r->body.n > 0) {
-		explicit_bzero(r->body.p, r->body.n);
-	}
+	str_wipe(buf_str(&r->body));
 	buf_done(&r->body);
 	buf_init(&r->body, BODY_MAX);
 }
 
 static void wipe_arena(struct metrics_access *m, mk_str text)
 {
-	if (text.n > 0) {
-		explicit_bzero((void *)(uintptr_t)text.p, text.n); /* in our own arena */
-	}
+	str_wipe(text);
 	arena_clear(&m->arena);
 }
 

@@ -7,11 +7,10 @@
 #include "core/base/log.h"
 #include "core/daemon/cert_files.h"
 #include "core/daemon/metrics_access.h"
+#include "core/daemon/serving_certs.h"
 #include "core/net/tls_issue.h"
 
 #define DAY_MS (INT64_C(24) * 3600 * 1000)
-
-static const int64_t own_life_ms = 365 * DAY_MS;
 
 enum { LOOK_MS = 2000, OWN_LOOK_MS = 24 * 3600 * 1000, OWN_DAYS_LEFT = 90 };
 
@@ -45,23 +44,17 @@ static enum mk_code issue_own(struct metrics_server *m, int64_t wall_ms, struct 
 	struct arena *a = &m->arena;
 	mk_str names[] = {STR("localhost"),
 			  arena_printf(a, "multikueued-metrics.%.*s.svc", STR_ARG(ns))};
-	struct tls_pair ca, pair;
-	struct cert_pair made;
-	enum mk_code code;
+	const struct serving_input in = {
+		.names = names, .n_names = sizeof(names) / sizeof(names[0]), .now_ms = wall_ms};
+	struct serving_certs made;
+	bool change;
+	enum mk_code code = serving_certs_plan(a, &in, &made, &change, err);
 
-	code = tls_issue_ca(a, "multikueued-metrics", wall_ms, own_life_ms, &ca, err);
-	if (code != MK_OK) {
-		return code;
-	}
-	code = tls_issue_server(a, &ca, names, sizeof(names) / sizeof(names[0]), wall_ms,
-				own_life_ms, &pair, err);
-	made = (struct cert_pair){.key = ca.key};
-	cert_pair_wipe(&made);
 	if (code == MK_OK) {
-		code = tls_serve_set(m->tls, pair.cert, pair.key, err);
-		tls_cert_end(pair.cert, &m->own_end_ms);
-		made.key = pair.key;
-		cert_pair_wipe(&made);
+		code = tls_serve_set(m->tls, made.cert, made.key, err);
+		tls_cert_end(made.cert, &m->own_end_ms);
+		str_wipe(made.ca_key);
+		str_wipe(made.key);
 	}
 	return code;
 }
@@ -75,7 +68,7 @@ static enum mk_code read_files(struct metrics_server *m, struct mk_err *err)
 		return err->code;
 	}
 	code = tls_serve_set(m->tls, pair.cert, pair.key, err);
-	cert_pair_wipe(&pair);
+	str_wipe(pair.key);
 	if (code == MK_OK) {
 		log_write(LOG_INFO, "metrics", "a certificate is in use",
 			  LOG_CSTR("from", METRICS_CERT_DIRECTORY), LOG_END);

@@ -190,11 +190,6 @@ static void admission_roles(const struct config *c, struct buf *out)
 	binding(out, "Role", name, c->namespace_, c->namespace_);
 }
 
-static bool metrics_are_on(const struct config *c)
-{
-	return c->metrics_bind_address.n > 0 && !str_is(c->metrics_bind_address, "0");
-}
-
 /* See metrics_access.h; the second role is for those who read, and bound to nobody here. */
 static void metrics_roles(const struct config *c, struct buf *out)
 {
@@ -233,7 +228,7 @@ void rbac_print(const struct config *c, const struct plug *p, enum rbac_side sid
 	if (manager) {
 		manager_roles(c, out);
 	}
-	if (manager && metrics_are_on(c)) {
+	if (manager && config_is_on(c->metrics_bind_address)) {
 		metrics_roles(c, out);
 	}
 	if (manager && c->webhook_on) {

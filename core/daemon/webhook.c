@@ -77,7 +77,7 @@ static void look_at_files(struct webhook *w)
 		}
 	} else {
 		(void)use_certificate(w, pair.cert, pair.key, "files");
-		cert_pair_wipe(&pair);
+		str_wipe(pair.key);
 	}
 	arena_clear(&w->arena);
 }

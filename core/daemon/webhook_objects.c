@@ -64,17 +64,10 @@ struct webhook_objects *webhook_objects_new(const struct webhook_objects_options
 	return w;
 }
 
-static void wipe(mk_str s)
-{
-	if (s.n > 0) {
-		explicit_bzero((void *)(uintptr_t)s.p, s.n); /* in our own arena */
-	}
-}
-
 static void forget_secret(struct webhook_objects *w)
 {
-	wipe(w->certs.ca_key);
-	wipe(w->certs.key);
+	str_wipe(w->certs.ca_key);
+	str_wipe(w->certs.key);
 	w->certs = (struct serving_certs){.ca = {NULL, 0}};
 	w->secret_rv = (mk_str){NULL, 0};
 	w->secret_exists = false;

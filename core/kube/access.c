@@ -291,7 +291,7 @@ static mk_str hash_of(struct kube *k, const struct credential *c)
 			     c->cert_pem.n, STR_ARG(c->cert_pem), STR_ARG(c->key_pem));
 	mk_str hash = sha256_hex(&k->scratch, all);
 
-	secret_wipe(all);
+	str_wipe(all);
 	return hash;
 }
 

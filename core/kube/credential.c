@@ -119,8 +119,8 @@ enum mk_code credential_parse(struct arena *a, mk_str text, mk_str api_version,
 	}
 	code = code != MK_OK ? code : check_parts(&c, err);
 	if (code != MK_OK) {
-		secret_wipe(c.token);
-		secret_wipe(c.key_pem);
+		str_wipe(c.token);
+		str_wipe(c.key_pem);
 		return code;
 	}
 	*ret = c;

@@ -316,7 +316,6 @@ void secret_done(struct secret_store *s);
 void secret_list_begin(struct secret_store *s);
 void secret_list_end(struct secret_store *s); /* forgets what the list did not name */
 /* Keeps what counts of a Secret and makes the object that may leave, in the sink's arena. NULL: out of memory. */
-void secret_wipe(mk_str s); /* overwrites what the view shows, which must be writable memory */
 void secret_wipe_data(const struct json *obj);
 struct json *secret_take(struct kube *k, struct secret_store *s, const struct json *obj);
 void secret_gone(struct secret_store *s, mk_str name);

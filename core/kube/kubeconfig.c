@@ -218,9 +218,7 @@ void kubeconfig_wipe(struct endpoint *e)
 	mk_str *secrets[] = {&e->token, &e->key_pem};
 
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
-		if (secrets[i]->n > 0) {
-			explicit_bzero((void *)(uintptr_t)secrets[i]->p, secrets[i]->n);
-			*secrets[i] = (mk_str){NULL, 0};
-		}
+		str_wipe(*secrets[i]);
+		*secrets[i] = (mk_str){NULL, 0};
 	}
 }

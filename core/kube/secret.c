@@ -19,19 +19,12 @@ struct secret {
 	bool is_file; /* no list of Secrets names it */
 };
 
-void secret_wipe(mk_str s)
-{
-	if (s.n > 0) {
-		explicit_bzero((void *)(uintptr_t)s.p, s.n); /* a view of memory that is ours */
-	}
-}
-
 void secret_wipe_data(const struct json *obj)
 {
 	struct json_iter it = json_iter(json_get(obj, "data"));
 
 	while (json_next(&it)) {
-		secret_wipe(json_str(it.val));
+		str_wipe(json_str(it.val));
 	}
 }
 
@@ -156,7 +149,7 @@ static bool keep_data(struct kube *k, struct secret *s, mk_str encoded)
 		}
 	}
 	kept = keep_plain(k, s, data, code == MK_OK ? data : encoded);
-	secret_wipe(data);
+	str_wipe(data);
 	return kept;
 }
 

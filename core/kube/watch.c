@@ -155,7 +155,7 @@ static void on_probe(struct kube *k, void *ctx, const struct answer *an)
 		watch_failed(k, w, &st);
 	}
 	if (is_secret) {
-		secret_wipe(an->body); /* not before a refusal was read */
+		str_wipe(an->body); /* not before a refusal was read */
 	}
 }
 

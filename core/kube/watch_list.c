@@ -165,6 +165,6 @@ void watch_page(struct kube *k, void *ctx, const struct answer *an)
 		}
 	}
 	if (is_secret) {
-		secret_wipe(an->body);
+		str_wipe(an->body);
 	}
 }

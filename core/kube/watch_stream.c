@@ -221,7 +221,7 @@ void watch_chunk(struct kube *k, void *ctx, mk_str bytes)
 			return; /* what the line said ended this stream */
 		}
 		if (w->is_secret) {
-			secret_wipe(line);
+			str_wipe(line);
 			arena_clear(&k->scratch);
 		}
 	}

@@ -15,19 +15,10 @@ NOW=2026-01-01T00:00:00Z
 FLEET_MORE="integrations: {frameworks: [ray.io/raycluster]}"
 fleet_kubesim --log "$dir/requests" && fleet_plugins
 ok $? "API servers are up"
-crds() {
-	for c in mgr w1 w2 w3; do
-		api $c POST /kubesim/crd '{"group":"ray.io","version":"v1","plural":"rayclusters","kind":"RayCluster"}' | jq -e '. == {}' >/dev/null || return 1
-	done
-}
-crds && fleet_manager m
+crd ray.io v1 rayclusters RayCluster && fleet_manager m
 ok $? "the daemon serves RayClusters"
 check=$(api mgr GET $KUEUE/admissionchecks | jq -r '.items[0].metadata.name')
 
-# The name of the slice for a generation, as Kueue makes it.
-slice() { # GENERATION
-	echo "raycluster-rc-$(printf 'RayCluster\nray.io\nrc\n%s\n%s' "$uid" "$1" | sha1sum | cut -c1-5)"
-}
 workload() { # NAME COUNT [ANNOTATIONS]
 	api mgr POST $WL '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"'"$1"'","namespace":"default",
 		"annotations":{"kueue.x-k8s.io/elastic-job":"true"'"${3:-}"'},
@@ -61,7 +52,7 @@ uid=$(api mgr POST $RAY '{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata
 	"annotations":{"kueue.x-k8s.io/elastic-job":"true"},"labels":{"kueue.x-k8s.io/queue-name":"nobodys"}},
 	"spec":{"managedBy":"kueue.x-k8s.io/multikueue","workerGroupSpecs":[{"groupName":"a","replicas":1}]}}' | jq -er .metadata.uid)
 ok $? "an elastic RayCluster of one worker"
-first=$(slice 1)
+first=$(workload_name RayCluster ray.io rc "$uid" 1)
 workload "$first" 1 && quota mgr "$first" "$pending"
 ok $? "its Workload has quota"
 for c in w1 w2; do
@@ -76,7 +67,7 @@ ok $? "W-I69: nothing is left on w2"
 
 api mgr PATCH $RAY/rc '{"spec":{"workerGroupSpecs":[{"groupName":"a","replicas":3}]}}' >/dev/null
 is "$(api mgr GET $RAY/rc | jq .metadata.generation)" 2 "it is made three workers big"
-second=$(slice 2)
+second=$(workload_name RayCluster ray.io rc "$uid" 2)
 workload "$second" 3 ',"kueue.x-k8s.io/workload-slice-replacement-for":"default/'"$first"'"'
 ok $? "Kueue makes a slice for that"
 api mgr PATCH "$WL/$first/status" '{"status":{"conditions":['"$(condition QuotaReserved QuotaReserved),$(condition Admitted Admitted),$(condition Finished WorkloadSliceReplaced)"']}}' >/dev/null

@@ -55,12 +55,10 @@ fleet_kubesim --log "$dir/requests" && fleet_plugins
 ok $? "API servers are up"
 cp t/cli/input/widget.yaml "$dir/plugins/widget.yaml"
 chmod 644 "$dir/plugins/widget.yaml"
-crd() {
-	for c in mgr w1 w2 w3; do
-		api $c POST /kubesim/crd '{"group":"'"$group"'","version":"'"$version"'","plural":"'"$plural"'","kind":"'"$kind"'"}' | jq -e '. == {}' || return 1
-	done
+serve() {
+	crd "$group" "$version" "$plural" "$kind"
 }
-each crd
+each serve
 ok $? "each serves $(echo "$names" | wc -l) kinds more"
 
 # The configuration of lib.sh with the frameworks and the generic kind.

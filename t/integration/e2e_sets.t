@@ -15,15 +15,7 @@ PREBUILT=kueue.x-k8s.io/prebuilt-workload-name
 FLEET_MORE='integrations: {frameworks: [statefulset, leaderworkerset.x-k8s.io/leaderworkerset]}'
 fleet_kubesim --log "$dir/requests" && fleet_plugins
 ok $? "API servers are up"
-crds() {
-	for c in mgr w1 w2 w3; do
-		for kind in '"leaderworkerset.x-k8s.io","version":"v1","plural":"leaderworkersets","kind":"LeaderWorkerSet"' \
-			'"apps","version":"v1","plural":"statefulsets","kind":"StatefulSet"'; do
-			api $c POST /kubesim/crd "{\"group\":$kind}" | jq -e '. == {}' >/dev/null || return 1
-		done
-	done
-}
-crds && fleet_manager m
+crd leaderworkerset.x-k8s.io v1 leaderworkersets LeaderWorkerSet && crd apps v1 statefulsets StatefulSet && fleet_manager m
 ok $? "the daemon serves both kinds"
 
 workload() { # NAME GVK API_VERSION KIND OWNER [ANNOTATIONS]
@@ -32,10 +24,6 @@ workload() { # NAME GVK API_VERSION KIND OWNER [ANNOTATIONS]
 		"ownerReferences":[{"apiVersion":"'"$3"'","kind":"'"$4"'","name":"'"$5"'","uid":"'"$uid"'"}]},
 		"spec":{"queueName":"user-queue","podSets":[{"name":"main","count":2,"template":{"spec":{"restartPolicy":"Never",
 		"containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"100m"}}}]}}}]}}' | jq -e .metadata.uid >/dev/null
-}
-# The name that Kueue gives: name_of KIND GROUP OWNER
-name_of() {
-	echo "$(echo "$1" | tr '[:upper:]' '[:lower:]')-$3-$(printf '%s\n%s\n%s\n%s' "$1" "$2" "$3" "$uid" | sha1sum | cut -c1-5)"
 }
 place() { # WORKLOAD
 	api mgr GET "$WL/$1" | jq -er '.status.clusterName? // empty'
@@ -51,7 +39,7 @@ gone() { # CLUSTER...
 
 uid=$(api mgr POST $STS '{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db","namespace":"default",
 	"labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{"replicas":2,"template":{"metadata":{"labels":{"a":"b"}}}}}' | jq -er .metadata.uid)
-db=$(name_of StatefulSet apps db)
+db=$(workload_name StatefulSet apps db "$uid")
 workload "$db" "apps/v1, Kind=StatefulSet" apps/v1 StatefulSet db
 ok $? "a StatefulSet and its Workload"
 fleet_until 30 copied "$db" $STS/db '.spec == {"replicas":2,"template":{"metadata":{"labels":{"a":"b"}}}} and
@@ -62,8 +50,8 @@ api "$at" PATCH $STS/db/status '{"status":{"replicas":2,"readyReplicas":2}}' >/d
 # A second object that comes home after it shows that the first status had its time.
 uid=$(api mgr POST $LWS '{"apiVersion":"leaderworkerset.x-k8s.io/v1","kind":"LeaderWorkerSet","metadata":{"name":"serve","namespace":"default",
 	"labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{"replicas":2,"leaderWorkerTemplate":{"size":4}}}' | jq -er .metadata.uid)
-serve0=$(name_of LeaderWorkerSet leaderworkerset.x-k8s.io serve-0)
-serve1=$(name_of LeaderWorkerSet leaderworkerset.x-k8s.io serve-1)
+serve0=$(workload_name LeaderWorkerSet leaderworkerset.x-k8s.io serve-0 "$uid")
+serve1=$(workload_name LeaderWorkerSet leaderworkerset.x-k8s.io serve-1 "$uid")
 component() { # NAME INDEX
 	workload "$1" "leaderworkerset.x-k8s.io/v1, Kind=LeaderWorkerSet" leaderworkerset.x-k8s.io/v1 LeaderWorkerSet serve \
 		',"kueue.x-k8s.io/component-workload-index":"'"$2"'"'

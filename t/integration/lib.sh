@@ -40,6 +40,20 @@ api() {
 	}
 }
 
+# Every API server serves one kind more: crd GROUP VERSION PLURAL KIND.
+crd() {
+	for crd_at in mgr w1 w2 w3; do
+		api $crd_at POST /kubesim/crd '{"group":"'"$1"'","version":"'"$2"'","plural":"'"$3"'","kind":"'"$4"'"}' |
+			jq -e '. == {}' >/dev/null || return 1
+	done
+}
+
+# The name that Kueue gives to a Workload: workload_name KIND GROUP OWNER UID [EXTRA].
+workload_name() {
+	echo "$(echo "$1" | tr '[:upper:]' '[:lower:]')-$3-$(printf '%s\n%s\n%s\n%s' "$1" "$2" "$3" "$4${5:+
+$5}" | sha1sum | cut -c1-5)"
+}
+
 WORKLOADS=/apis/kueue.x-k8s.io/v1beta2/workloads
 JOBS=/apis/batch/v1/jobs
 

@@ -4,12 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need_daemon
 
-for p in w1 w2; do
-	queue $p
-	cluster $p
-done
-check w1 w2
-queue mgr "$T"
+pair
 daemon_config
 daemon_start
 job mgr gone "$MANAGED"

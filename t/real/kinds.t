@@ -4,7 +4,6 @@
 # placed, made on its winner, started by the worker's Kueue, ended, and gone. A kind that this test makes up goes the same
 # way by its name alone. The test plays the kinds' controllers.
 . "$(dirname "$0")/lib.sh"
-. "$here/scenes/scene.sh"
 need_daemon
 FRAMEWORKS=batch/job,jobset.x-k8s.io/jobset,kubeflow.org/pytorchjob,kubeflow.org/mpijob,ray.io/raycluster,workload.codeflare.dev/appwrapper,trainer.kubeflow.org/trainjob
 MK='"managedBy":"kueue.x-k8s.io/multikueue"'
@@ -112,12 +111,7 @@ for p in mgr w1 w2; do
 	EOF
 done
 frameworks "$FRAMEWORKS"
-for p in w1 w2; do
-	queue $p
-	cluster $p
-done
-check w1 w2
-queue mgr "$T"
+pair
 daemon_config "  externalFrameworks: [{name: Made.v1.ex.io}]"
 sed -i "s|frameworks: \[batch/job\]|frameworks: [$FRAMEWORKS]|" "$WORK/multikueued.yaml"
 rights own >/dev/null

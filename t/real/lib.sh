@@ -272,6 +272,17 @@ spec: {clusterQueue: $T}
 EOF
 }
 
+# pair: queues on both workers, and the manager's with a check over them.
+pair()
+{
+	for p_plane in w1 w2; do
+		queue $p_plane
+		cluster $p_plane
+	done
+	check w1 w2
+	(SPEC=${MANAGER_SPEC:-}; queue mgr "$T")
+}
+
 # check [CLUSTER...]: AdmissionCheck and MultiKueueConfig of the test, named like it.
 check()
 {

@@ -5,12 +5,7 @@
 need_daemon
 
 N=8
-for p in w1 w2; do
-	queue $p
-	cluster $p
-done
-check w1 w2
-queue mgr "$T"
+pair
 daemon_config
 daemon_start
 i=1

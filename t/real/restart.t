@@ -4,12 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need_daemon
 
-for p in w1 w2; do
-	queue $p
-	cluster $p
-done
-check w1 w2
-queue mgr "$T"
+pair
 daemon_config
 # The one that is killed does not give its Lease back: the next one waits.
 sed -i 's/leaseDuration: .*/leaseDuration: 15s/; s/renewDeadline: .*/renewDeadline: 10s/' "$WORK/multikueued.yaml"

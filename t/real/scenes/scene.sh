@@ -9,12 +9,7 @@ ORIGIN='kueue.x-k8s.io/multikueue-origin'
 # configuration.
 scene()
 {
-	for s_plane in w1 w2; do
-		queue $s_plane
-		cluster $s_plane
-	done
-	check w1 w2
-	(SPEC=${MANAGER_SPEC:-}; queue mgr "$T")
+	pair
 	daemon_config "${1:-}"
 	daemon_start
 }
