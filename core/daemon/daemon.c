@@ -117,7 +117,7 @@ static void run_manager(void *ctx)
 {
 	struct daemon *d = ctx;
 	int64_t now = clock_mono_ms();
-	int64_t next;
+	int64_t next, due;
 
 	manager_run(d->manager, now, clock_wall_ms());
 	if (manager_broken(d->manager)) {
@@ -138,7 +138,8 @@ static void run_manager(void *ctx)
 		next = next < webhook_next_ms(d->webhook) ? next : webhook_next_ms(d->webhook);
 	}
 	endpoints_run(d->endpoints, now, clock_wall_ms());
-	next = next < endpoints_next_ms(d->endpoints) ? next : endpoints_next_ms(d->endpoints);
+	due = endpoints_next_ms(d->endpoints);
+	next = next < due ? next : due;
 	if (next == INT64_MAX) {
 		loop_timer_stop(d->run_timer);
 	} else {

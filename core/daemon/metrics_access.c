@@ -43,6 +43,7 @@ struct row {
 struct metrics_access {
 	struct kube *kube;
 	struct row rows[ROWS];
+	size_t asking;      /* rows that wait for the API server */
 	struct arena arena; /* of one question or answer */
 	uint64_t ids;
 	int64_t mono_ms;
@@ -150,6 +151,7 @@ static bool keep_access(struct metrics_access *m, struct row *r, const struct js
 static void decide(struct metrics_access *m, struct row *r, int status, int64_t for_ms)
 {
 	wipe(r);
+	m->asking--;
 	r->stage = STAGE_DECIDED;
 	r->status = status;
 	r->until_ms = m->mono_ms + for_ms;
@@ -235,7 +237,6 @@ static mk_str bearer(mk_str authorization)
 static struct row *find_row(struct metrics_access *m, mk_str key)
 {
 	struct row *best = NULL;
-	size_t asking = 0;
 
 	for (size_t i = 0; i < ROWS; i++) {
 		struct row *r = &m->rows[i];
@@ -244,13 +245,12 @@ static struct row *find_row(struct metrics_access *m, mk_str key)
 		if (r->stage != STAGE_FREE && str_is(key, r->key)) {
 			return r;
 		}
-		asking += asks;
 		if (!asks && (!best || r->until_ms < best->until_ms ||
 			      (r->until_ms == best->until_ms && r->id < best->id))) {
 			best = r;
 		}
 	}
-	return asking < ASKING_MAX ? best : NULL;
+	return m->asking < ASKING_MAX ? best : NULL;
 }
 
 static bool begin(struct metrics_access *m, struct row *r, mk_str key, const char *method,
@@ -332,6 +332,7 @@ enum http_verdict metrics_access_ask(struct metrics_access *m, const struct http
 			r->stage = STAGE_FREE;
 			return say(a, 500, "Authentication failed");
 		}
+		m->asking++;
 	}
 	return HTTP_WAIT;
 }
@@ -361,7 +362,7 @@ bool metrics_access_run(struct metrics_access *m, int64_t mono_ms)
 	bool decided;
 
 	m->mono_ms = mono_ms;
-	for (size_t i = 0; i < ROWS; i++) {
+	for (size_t i = 0; i < ROWS && m->asking > 0; i++) {
 		struct row *r = &m->rows[i];
 
 		if (r->stage != STAGE_TOKEN && r->stage != STAGE_ACCESS) {
@@ -383,7 +384,7 @@ int64_t metrics_access_next_ms(const struct metrics_access *m)
 {
 	int64_t next = m->decided ? m->mono_ms : INT64_MAX;
 
-	for (size_t i = 0; i < ROWS; i++) {
+	for (size_t i = 0; i < ROWS && m->asking > 0; i++) {
 		const struct row *r = &m->rows[i];
 		int64_t end = r->begun_ms + GIVE_UP_MS;
 		int64_t at = r->in_air || end < r->due_ms ? end : r->due_ms;
