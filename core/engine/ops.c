@@ -13,7 +13,7 @@ enum {
 	SETTLE_DELETE_MS = 10000, /* finalizers and garbage collectors take their time */
 	SETTLE_CONFLICT_MS = 500,
 	FENCED_MS = 1000,
-	UNANSWERED_MAX_MS = 30 * 1000,
+	REST_MAX_MS = 30 * 1000,
 };
 
 void ops_plain(struct engine *e, struct op *op, enum rule rule)
@@ -214,16 +214,37 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 	}
 }
 
+static void rest(struct engine *e, struct record *r, int64_t wait_ms)
+{
+	r->retry_at = e->now + (wait_ms < REST_MAX_MS ? wait_ms : REST_MAX_MS);
+}
+
+/*
+ * The server took a change, and its object is as it was: a CRD that does not know the field drops it, a webhook puts the
+ * old value back. The next pass would write the same at once, and so on for ever.
+ */
+static bool moved_nothing(const struct record *r, const struct inflight *f, uint64_t rv)
+{
+	return (f->type == OP_MERGE || f->type == OP_APPLY_STATUS) && r->rv == f->rv && rv == f->rv;
+}
+
 static void applied(struct engine *e, struct record *r, const struct inflight *f,
 		    const struct event *ev)
 {
 	bool terminating = json_str_at(ev->obj, "/metadata/deletionTimestamp").n > 0;
+	uint64_t rv = 0;
+	bool shown = str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &rv);
 
-	r->fails = 0;
 	r->denied = 0;
 	r->unanswered = 0;
+	if (shown && moved_nothing(r, f, rv)) {
+		rest(e, r, queue_backoff(r->fails));
+		r->fails++;
+		return;
+	}
+	r->fails = 0;
 	r->retry_at = 0;
-	if (ev->obj && (f->type != OP_DELETE || terminating)) {
+	if (shown && (f->type != OP_DELETE || terminating)) {
 		observe_reply(e, r, ev, false);
 	} else {
 		settle(e, r, f->type == OP_DELETE ? SETTLE_DELETE_MS : SETTLE_WRITE_MS);
@@ -273,11 +294,9 @@ static void job_refused(struct engine *e, const struct record *r, mk_str why)
  */
 static void unanswered(struct engine *e, struct record *r)
 {
-	int64_t wait = r->unanswered > 0 ? queue_backoff(r->unanswered) : 0;
-
 	r->unknown = true;
+	rest(e, r, r->unanswered > 0 ? queue_backoff(r->unanswered) : 0);
 	r->unanswered++;
-	r->retry_at = e->now + (wait < UNANSWERED_MAX_MS ? wait : UNANSWERED_MAX_MS);
 }
 
 static void refused(struct engine *e, struct record *r, const struct inflight *f,

@@ -249,8 +249,31 @@ static void write_refused(enum mk_code code, int64_t retry_after_ms, int64_t res
 	w_free(w);
 }
 
+/* A server whose CRD lacks our field, or whose webhook puts the old value back. */
+static void taken_for_nothing(void)
+{
+	struct world *w = w_new(1);
+	size_t n;
+
+	w->drops = true;
+	w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w1"));
+	w_take(w);
+	w_settle(w);
+	w_advance(w, 60000);
+	n = w_times(w_take(w), "cluster.condition");
+	ok(n > 2 && n < 20, "a write that changed nothing is sent again, less and less often");
+	ok(strstr(w_active(w, KIND_CLUSTER, "w1"), "True"), "still it has changed nothing");
+	w->drops = false;
+	w_advance(w, 30000);
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
+	       "False BadKubeConfig: load client config failed: secrets \"w1\" not found",
+	       "once it counts, it is told");
+	w_free(w);
+}
+
 int main(void)
 {
+	taken_for_nothing();
 	owned_elements();
 	fallback();
 	fallback_without_admission();
