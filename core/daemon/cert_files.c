@@ -27,6 +27,22 @@ static bool same_stamp(const struct cert_stamp *x, const struct cert_stamp *y)
 	       x->changed.tv_sec == y->changed.tv_sec && x->changed.tv_nsec == y->changed.tv_nsec;
 }
 
+static bool same_stamps(const struct cert_stamp x[2], const struct cert_stamp y[2])
+{
+	return same_stamp(&x[0], &y[0]) && same_stamp(&x[1], &y[1]);
+}
+
+/* Who looks every few seconds is not to hear of the same fault every few seconds. */
+static void tell(struct cert_files *f, const struct cert_stamp now[2], const struct mk_err *why,
+		 struct mk_err *err)
+{
+	if (why->code != f->told || !same_stamps(now, f->tried)) {
+		*err = *why;
+	}
+	f->told = why->code;
+	memcpy(f->tried, now, sizeof(f->tried));
+}
+
 /* A pair that changes while it is read is read once more: its stamps are older. */
 bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *ret,
 		     struct mk_err *err)
@@ -34,22 +50,23 @@ bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *re
 	static const char *const files[2] = {SERVING_CERT, SERVING_KEY};
 	char path[2][PATH_SIZE];
 	struct cert_stamp now[2];
+	struct mk_err why = {.code = MK_OK};
 	mk_str text[2];
-	bool same = true;
 
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(path[i], PATH_SIZE, "%.*s/%s", STR_ARG(f->directory), files[i]);
 		now[i] = stamp_of(path[i]);
-		same = same && same_stamp(&now[i], &f->stamps[i]);
 	}
-	if (same) {
+	if (same_stamps(now, f->stamps)) {
 		return false;
 	}
 	for (size_t i = 0; i < 2; i++) {
-		if (credentials_read_file(a, path[i], PEM_MAX, &text[i], err) != MK_OK) {
+		if (credentials_read_file(a, path[i], PEM_MAX, &text[i], &why) != MK_OK) {
+			tell(f, now, &why, err);
 			return false;
 		}
 	}
+	f->told = MK_OK;
 	memcpy(f->stamps, now, sizeof(now));
 	*ret = (struct cert_pair){.cert = text[0], .key = text[1]};
 	return true;

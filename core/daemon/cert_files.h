@@ -22,6 +22,8 @@ struct cert_stamp {
 struct cert_files {
 	mk_str directory;            /* borrowed */
 	struct cert_stamp stamps[2]; /* of the files that are in use, or were refused */
+	struct cert_stamp tried[2];  /* of those that could not be read */
+	enum mk_code told;           /* and why; MK_OK: the last ones could be */
 };
 
 /* PEM texts. */
@@ -31,8 +33,8 @@ struct cert_pair {
 
 /*
  * Reads tls.crt and tls.key when one of them is another than at the last true answer. False: they are the same ('err'
- * is untouched), or they cannot be read ('err' says why: MK_NOT_FOUND, MK_DENIED, MK_TOO_BIG, MK_NO_MEMORY; they are
- * tried again at the next call). Texts are in 'a'; str_wipe the key before 'a' is cleared.
+ * is untouched), or they cannot be read. They are tried again at the next call, and 'err' says why once, until they are
+ * others or the reason is another: MK_NOT_FOUND, MK_DENIED, MK_TOO_BIG, MK_NO_MEMORY. Texts are in 'a'; str_wipe the key before 'a' is cleared.
  */
 bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *ret,
 		     struct mk_err *err);
