@@ -17,13 +17,33 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
+	_ "unsafe" // for go:linkname
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/cmd"
 	"k8s.io/kubectl/pkg/cmd/util"
 )
+
+// cobra keeps in a table of its own what completes the flags of every command that was ever made, and with that all a
+// command holds: its flags, clients, and what it learnt of the API server's kinds. Nobody completes anything here, and
+// there is no other way to that table.
+//
+//go:linkname completions github.com/spf13/cobra.flagCompletionFunctions
+var completions map[*pflag.Flag]cobra.CompletionFunc
+
+//go:linkname completionsLock github.com/spf13/cobra.flagCompletionMutex
+var completionsLock *sync.RWMutex
+
+func forget() {
+	completionsLock.Lock()
+	defer completionsLock.Unlock()
+	clear(completions)
+}
 
 // fatal is what a command panics with instead of ending the process.
 type fatal struct {
@@ -34,6 +54,7 @@ type fatal struct {
 // kubectl runs one command line; the error text is empty when it succeeded.
 func kubectl(ctx context.Context, args []string, stdout io.Writer) (text string) {
 	var stderr bytes.Buffer
+	defer forget()
 	defer func() {
 		switch f := recover().(type) {
 		case nil:
