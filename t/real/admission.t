@@ -4,48 +4,11 @@
 # admitted, preempted and admitted again: with the webhook of a standby, and with the policy alone. Nobody runs the
 # pods' adapter here, so the test plays our check.
 . "$(dirname "$0")/lib.sh"
+. "$here/integrations.sh"
 need_daemon
 conf=$root/conf/admission
 STAYS=$T-here
 HOOKS=multikueue-mutating-webhook-configuration
-
-# --- Kueue with pods ------------------------------------------------------------------------------------------
-# frameworks LIST: the manager's Kueue starts again with these integrations.
-frameworks()
-{
-	"$FLEET" kill --plane mgr --process kueue
-	sed -i "s|^integrations:.*|integrations: {frameworks: [$1]}|" "$MK_REAL_DIR/mgr/kueue.yaml"
-	"$FLEET" start --plane mgr --process kueue
-}
-
-without_pods='.webhooks |= map(select(.name | endswith("pod.kb.io") | not))'
-hooks_of()
-{
-	k mgr get "$1webhookconfiguration" "$1-webhook-configuration" -o json
-}
-
-# pod_hook KIND VERB OPERATIONS: adds Kueue's webhook for pods, called as the one for Jobs is.
-pod_hook()
-{
-	hooks_of "$1" >"$WORK/hooks.json"
-	jq --arg verb "$2" --argjson operations "$3" "$without_pods"' |
-		(.webhooks[] | select(.name | endswith("job.kb.io"))) as $job | .webhooks += [$job |
-		.name = $verb[0:1] + "pod.kb.io" | .clientConfig.url |= sub("/[^/]*$"; "/" + $verb + "--v1-pod") |
-		.namespaceSelector = {matchExpressions: [{key: "kubernetes.io/metadata.name", operator: "NotIn",
-			values: ["kube-system", "kueue-system"]}]} |
-		.rules = [{apiGroups: [""], apiVersions: ["v1"], operations: $operations, resources: ["pods"]}]]' \
-		"$WORK/hooks.json" >"$WORK/hooks.new.json"
-	k mgr replace -f "$WORK/hooks.new.json" >/dev/null
-}
-
-# policy on|off: as it is installed, or with a condition that never holds. It is not deleted: see docs/admission.md.
-policy()
-{
-	k mgr create --dry-run=client -o json -f "$conf/parked-pods.yaml" | jq -s --arg is "$1" '{apiVersion: "v1",
-		kind: "List", items: [.[] | .items[]? // . | if .kind == "MutatingAdmissionPolicy" and $is == "off"
-		then .spec.matchConditions += [{name: "off", expression: "false"}] else . end]}' >"$WORK/policy.json"
-	k mgr apply -f "$WORK/policy.json" >/dev/null
-}
 
 leave_clean()
 {
@@ -54,15 +17,7 @@ leave_clean()
 	k mgr delete mutatingwebhookconfiguration "$HOOKS" --ignore-not-found
 	k mgr -n kueue-system delete secret multikueue-webhook-server-cert --ignore-not-found
 	k mgr -n kueue-system delete lease multikueued --ignore-not-found
-	for l_kind in mutating validating; do
-		hooks_of $l_kind | jq "$without_pods" >"$WORK/hooks.old.json"
-		k mgr replace -f "$WORK/hooks.old.json"
-	done
-	frameworks batch/job
-	kn mgr delete pods --all --grace-period=0 --force --wait=false
-	for l_name in $(kn mgr get pods,workloads -o name); do
-		kn mgr patch "$l_name" --type=merge -p '{"metadata":{"finalizers":null}}'
-	done
+	as_before mgr
 	k mgr delete workloadpriorityclass "$T-low" "$T-high" --ignore-not-found
 	k mgr delete clusterqueue "$STAYS" --ignore-not-found --wait=false
 }
@@ -270,23 +225,16 @@ bundles()
 	k mgr get mutatingwebhookconfiguration $HOOKS -o json | jq '[.webhooks[] | select(.clientConfig.caBundle)] | length'
 }
 
-in_table()
-{
-	k mgr -n kueue-system get configmap multikueue-queues -o json | jq -r --arg k "$T.$1" '.data[$k] // "none"'
-}
-
-frameworks batch/job,pod
+frameworks batch/job,pod mgr
 must ok "Kueue is back, with pods" kueue_back mgr
 SPEC='preemption: {withinClusterQueue: LowerPriority}' QUOTA=3 queue mgr "$T"
 make_priorities
 make_stays
 check w1
 daemon_config
-port=$(ports 1)
+serves_admission
 health=$(sed -n 's/.*healthProbeBindAddress: "127.0.0.1:\([0-9]*\)".*/\1/p' "$WORK/multikueued.yaml")
-sed -i '/^internalCertManagement:/,/^  enable:/d' "$WORK/multikueued.yaml"
 sed -i "s/bindAddress: \"0\"/bindAddress: \"127.0.0.1:$health\"/" "$WORK/multikueued.yaml"
-printf 'webhook: {host: 127.0.0.1, port: %s}\n' "$port" >>"$WORK/multikueued.yaml"
 # The webhook as it is installed, but for its address: there is no network of Services here.
 k mgr create --dry-run=client -o json -f "$conf/webhook.yaml" | jq -s --arg url "https://127.0.0.1:$port/mutate" '
 	[.[] | .items[]? // .] | .[] | select(.kind == "MutatingWebhookConfiguration") |
@@ -351,8 +299,7 @@ k mgr patch admissioncheck "$T" --subresource=status --type=merge -p "{\"status\
 daemon_start
 must ok "a standby is ready" ready_says
 is "$(k mgr -n kueue-system get lease multikueued -o 'jsonpath={.spec.holderIdentity}')" test "and does not lead"
-pod_hook mutating mutate '["CREATE"]'
-pod_hook validating validate '["CREATE","UPDATE"]'
+hooks mgr v1-pod
 
 # Pods that are only asked about. They go when their Workload has its quota: Kueue's scheduler would take Finished off one
 # whose pod went in between, which the judge of histories calls out.
@@ -399,18 +346,12 @@ daemon_end TERM
 k mgr delete mutatingwebhookconfiguration $HOOKS >/dev/null
 policy on
 # The API server looks at its policies once a second: it is asked what it would do with the gates of a pod that waits.
-would_be()
-{
-	kn mgr patch pod "$probe" --type=json --dry-run=server -p '[{"op":"remove","path":"/spec/schedulingGates"}]' \
-		-o 'jsonpath=probe{range .spec.schedulingGates[*]} {.name}{end}' | sed 's, kueue.x-k8s.io/topology,,'
-}
-
 # follows GATES DESC: waits until that is so.
 follows()
 {
 	new_probe
 	must made "a pod to ask about is made" made pod "$probe" high
-	must "probe$1" "$2" would_be
+	must "gates:$1" "$2" would_be "$probe"
 	end_probe "$probe"
 }
 follows " kueue.x-k8s.io/admission" "the API server follows the policy"

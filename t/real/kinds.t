@@ -4,6 +4,7 @@
 # placed, made on its winner, started by the worker's Kueue, ended, and gone. A kind that this test makes up goes the same
 # way by its name alone. The test plays the kinds' controllers.
 . "$(dirname "$0")/lib.sh"
+. "$here/integrations.sh"
 need_daemon
 FRAMEWORKS=batch/job,jobset.x-k8s.io/jobset,kubeflow.org/pytorchjob,kubeflow.org/mpijob,ray.io/raycluster,workload.codeflare.dev/appwrapper,trainer.kubeflow.org/trainjob
 MK='"managedBy":"kueue.x-k8s.io/multikueue"'
@@ -53,17 +54,6 @@ crds()
 crds >"$WORK/crds"
 is "$(wc -l <"$WORK/crds" | tr -d ' ')" 9 "each kind has a CRD, and those that a TrainJob refers to"
 
-frameworks()
-{
-	for f_plane in mgr w1 w2; do
-		"$FLEET" kill --plane $f_plane --process kueue
-		sed -i "s|^integrations:.*|integrations: {frameworks: [$1]}|" "$MK_REAL_DIR/$f_plane/kueue.yaml"
-		"$FLEET" start --plane $f_plane --process kueue
-	done
-	for f_plane in mgr w1 w2; do
-		kueue_awaited $f_plane
-	done
-}
 # rights [own]: those that multikueued asks for with the configuration of the test, or those of conf/rbac again
 rights()
 {
@@ -86,7 +76,7 @@ undo()
 			k $u_plane delete -f "$u_file" --wait=false
 		done
 	done <"$WORK/crds" >/dev/null 2>&1
-	frameworks batch/job
+	frameworks batch/job mgr w1 w2
 }
 undo=undo
 while read -r file; do
@@ -110,10 +100,9 @@ for p in mgr w1 w2; do
 		          spec: {template: $POD}
 	EOF
 done
-frameworks "$FRAMEWORKS"
+frameworks "$FRAMEWORKS" mgr w1 w2
 pair
 daemon_config "  externalFrameworks: [{name: Made.v1.ex.io}]"
-sed -i "s|frameworks: \[batch/job\]|frameworks: [$FRAMEWORKS]|" "$WORK/multikueued.yaml"
 rights own >/dev/null
 ok $? "it has the rights that it asks for"
 daemon_start

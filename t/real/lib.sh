@@ -380,7 +380,7 @@ need_daemon()
 	exit 0
 }
 
-# daemon_config [EXTRA]: writes multikueued.yaml; EXTRA goes below multiKueue, two spaces deep.
+# daemon_config [EXTRA]: writes multikueued.yaml, with the kinds FRAMEWORKS; EXTRA goes below multiKueue, two spaces deep.
 daemon_config()
 {
 	cat >"$WORK/multikueued.yaml" <<EOF
@@ -403,7 +403,7 @@ leaderElection:
 internalCertManagement:
   enable: false
 integrations:
-  frameworks: [batch/job]
+  frameworks: [${FRAMEWORKS:-batch/job}]
 multiKueue:
   gcInterval: 5s
   plugins:

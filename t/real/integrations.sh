@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# Shell library of the tests that need more of Kueue than batch Jobs: its integrations, its webhooks for them, and pods
+# that stay parked on the manager. Source it after lib.sh.
+# shellcheck shell=sh
+
+# frameworks LIST PLANE...: Kueue there starts again with these integrations.
+frameworks()
+{
+	f_list=$1
+	shift
+	for f_plane in "$@"; do
+		"$FLEET" kill --plane "$f_plane" --process kueue
+		sed -i "s|^integrations:.*|integrations: {frameworks: [$f_list]}|" "$MK_REAL_DIR/$f_plane/kueue.yaml"
+		"$FLEET" start --plane "$f_plane" --process kueue
+	done
+	for f_plane in "$@"; do
+		kueue_awaited "$f_plane"
+	done
+}
+
+# hooks PLANE [KIND...]: Kueue's webhooks whose paths end in "-KIND" are asked as well, about the namespace of the test;
+# without any KIND no longer.
+hooks()
+{
+	h_plane=$1
+	shift
+	[ -s "$WORK/hooks.kueue" ] || k "$h_plane" create --dry-run=client -o json \
+		-f "$(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config/components/webhook/manifests.yaml" \
+		>"$WORK/hooks.kueue"
+	for h_verb in mutating validating; do
+		k "$h_plane" get "${h_verb}webhookconfiguration" "$h_verb-webhook-configuration" -o json |
+			jq --slurpfile kueue "$WORK/hooks.kueue" --arg kinds "$*" --arg ns "$T" '
+				{matchLabels: {"kubernetes.io/metadata.name": $ns}} as $here | .metadata.name as $name |
+				.webhooks[0].clientConfig as $client | .webhooks |= map(select(.namespaceSelector != $here)) |
+				.webhooks += [$kueue[] | .items[]? // . | select(.metadata.name == $name) | .webhooks[] |
+					.clientConfig.service.path as $path |
+					select(any($kinds | split(" ")[]; . as $kind | $path | endswith("-" + $kind))) |
+					.clientConfig = ($client | .url |= sub("/[^/]*$"; $path)) | .namespaceSelector = $here]' \
+				>"$WORK/hooks.new"
+		k "$h_plane" replace -f "$WORK/hooks.new" >/dev/null
+	done
+}
+
+# as_before PLANE...: Kueue there knows batch Jobs again, and nothing holds what is left of the test's pods.
+as_before()
+{
+	for b_plane in "$@"; do
+		hooks "$b_plane"
+	done
+	frameworks batch/job "$@"
+	for b_plane in "$@"; do
+		kn "$b_plane" delete pods --all --grace-period=0 --force --wait=false
+		for b_name in $(kn "$b_plane" get pods,workloads -o name); do
+			kn "$b_plane" patch "$b_name" --type=merge -p '{"metadata":{"finalizers":null}}'
+		done
+	done
+}
+
+# policy on|off: conf/admission/parked-pods.yaml as it is installed, or with a condition that never holds. It is not
+# deleted: see docs/admission.md.
+policy()
+{
+	k mgr create --dry-run=client -o json -f "$root/conf/admission/parked-pods.yaml" | jq -s --arg is "$1" '{apiVersion: "v1",
+		kind: "List", items: [.[] | .items[]? // . | if .kind == "MutatingAdmissionPolicy" and $is == "off"
+		then .spec.matchConditions += [{name: "off", expression: "false"}] else . end]}' >"$WORK/policy.json"
+	k mgr apply -f "$WORK/policy.json" >/dev/null
+}
+
+# serves_admission: multikueued does, by its configuration: at $port, and it keeps the table of queues that the policy
+# reads.
+serves_admission()
+{
+	port=$(ports 1)
+	sed -i '/^internalCertManagement:/,/^  enable:/d' "$WORK/multikueued.yaml"
+	printf 'webhook: {host: 127.0.0.1, port: %s}\n' "$port" >>"$WORK/multikueued.yaml"
+}
+
+# in_table QUEUE: what that table says of it.
+in_table()
+{
+	k mgr -n kueue-system get configmap multikueue-queues -o json | jq -r --arg k "$T.$1" '.data[$k] // "none"'
+}
+
+# would_be POD: the gates that it would have if somebody took them away.
+would_be()
+{
+	kn mgr patch pod "$1" --type=json --dry-run=server -p '[{"op":"remove","path":"/spec/schedulingGates"}]' \
+		-o 'jsonpath=gates:{range .spec.schedulingGates[*]} {.name}{end}' | sed 's, kueue.x-k8s.io/topology,,'
+}
+
+# gated PLANE POD-FILE: "yes" when Kueue there gates a pod like that one, which is not made.
+gated()
+{
+	kn "$1" create --dry-run=server -f "$2" -o 'jsonpath={.spec.schedulingGates[*].name}' |
+		grep -q kueue.x-k8s.io/admission && echo yes
+}
