@@ -75,12 +75,6 @@ serves_admission()
 	printf 'webhook: {host: 127.0.0.1, port: %s}\n' "$port" >>"$WORK/multikueued.yaml"
 }
 
-# in_table QUEUE: what that table says of it.
-in_table()
-{
-	k mgr -n kueue-system get configmap multikueue-queues -o json | jq -r --arg k "$T.$1" '.data[$k] // "none"'
-}
-
 # would_be POD: the gates that it would have if somebody took them away.
 would_be()
 {
@@ -88,9 +82,55 @@ would_be()
 		-o 'jsonpath=gates:{range .spec.schedulingGates[*]} {.name}{end}' | sed 's, kueue.x-k8s.io/topology,,'
 }
 
-# gated PLANE POD-FILE: "yes" when Kueue there gates a pod like that one, which is not made.
+# gated PLANE FILE: "yes" when Kueue there gates a pod like that one, which is not made.
 gated()
 {
 	kn "$1" create --dry-run=server -f "$2" -o 'jsonpath={.spec.schedulingGates[*].name}' |
 		grep -q kueue.x-k8s.io/admission && echo yes
+}
+
+# parked_fleet [KIND...]: Kueue everywhere with the integrations FRAMEWORKS and its webhooks for pods and KINDs, the
+# daemon on the queues of the test, and the policy that keeps pods parked at work.
+parked_fleet()
+{
+	frameworks "$FRAMEWORKS" mgr w1 w2
+	for p_plane in mgr w1 w2; do
+		hooks "$p_plane" v1-pod "$@"
+	done
+	pair
+	policy on
+	daemon_config
+	serves_admission
+	daemon_start
+	# A group that is not complete has no Workload, so that nobody starts its member.
+	cat >"$WORK/member.yaml" <<-EOF
+		apiVersion: v1
+		kind: Pod
+		metadata:
+		  name: member
+		  labels: {kueue.x-k8s.io/queue-name: lq, kueue.x-k8s.io/pod-group-name: probe}
+		  annotations: {kueue.x-k8s.io/pod-group-total-count: "2"}
+		spec: {containers: [{name: main, image: none, resources: {requests: {cpu: "1"}}}]}
+	EOF
+	for p_plane in mgr w1 w2; do
+		must yes "Kueue gates pods on $p_plane" gated "$p_plane" "$WORK/member.yaml"
+	done
+	kn mgr create -f "$WORK/member.yaml" >/dev/null
+	must "gates: kueue.x-k8s.io/admission" "the API server keeps them parked" would_be member
+	kn mgr patch pod member --type=merge -p '{"metadata":{"finalizers":null}}' >/dev/null
+	kn mgr delete pod member --grace-period=0 --force >/dev/null 2>&1
+}
+
+# unparked_fleet: all of that as it was.
+unparked_fleet()
+{
+	policy off
+	k mgr -n kueue-system delete secret multikueue-webhook-server-cert --ignore-not-found
+	as_before mgr w1 w2
+}
+
+# in_table QUEUE: what the table of queues says of it.
+in_table()
+{
+	k mgr -n kueue-system get configmap multikueue-queues -o json | jq -r --arg k "$T.$1" '.data[$k] // "none"'
 }

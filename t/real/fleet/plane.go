@@ -216,7 +216,7 @@ func (p *plane) startControllers() error {
 		"--authorization-kubeconfig=kcm.kubeconfig", "--leader-elect=false", "--secure-port=0",
 		"--use-service-account-credentials=false",
 		"--service-account-private-key-file=sa.key", "--root-ca-file=ca.crt",
-		"--controllers=job-controller,garbage-collector-controller,"+
+		"--controllers=job-controller,statefulset-controller,garbage-collector-controller,"+
 			"namespace-controller,serviceaccount-controller")
 	return err
 }
