@@ -18,6 +18,51 @@ frameworks()
 	done
 }
 
+# everywhere FUNCTION ARGS...: FUNCTION PLANE ARGS... for each plane, at once.
+everywhere()
+{
+	e_function=$1
+	shift
+	e_pids=
+	for e_plane in mgr w1 w2; do
+		"$e_function" "$e_plane" "$@" &
+		e_pids="$e_pids $!"
+	done
+	# shellcheck disable=SC2086 # a list of pids
+	wait $e_pids
+}
+
+# crds FILE...: every plane serves these kinds, without their descriptions, which are most of the text and cost every API
+# server time and memory; no_crds: none does any more.
+crds()
+{
+	# shellcheck disable=SC2046 # a list of options
+	k mgr create --dry-run=client -o json $(printf -- '-f %s ' "$@") |
+		jq -c 'walk(if type == "object" and (.description | type) == "string" then del(.description) else . end)' \
+			>"$WORK/crds.json"
+	everywhere make_crds
+	for c_plane in mgr w1 w2; do
+		must yes "the kinds are served on $c_plane" are_served "$c_plane"
+	done
+}
+make_crds()
+{
+	k "$1" create -f "$WORK/crds.json" >/dev/null
+}
+are_served()
+{
+	k "$1" get -f "$WORK/crds.json" -o json | jq -r 'if all(.items[]? // .;
+		any(.status.conditions[]?; .type == "Established" and .status == "True")) then "yes" else "no" end'
+}
+no_crds()
+{
+	everywhere end_crds
+}
+end_crds()
+{
+	k "$1" delete --ignore-not-found --timeout=60s -f "$WORK/crds.json"
+}
+
 # hooks PLANE [KIND...]: Kueue's webhooks whose paths end in "-KIND" are asked as well, about the namespace of the test;
 # without any KIND no longer.
 hooks()

@@ -25,7 +25,7 @@ kinds()
 }
 kinds >"$WORK/kinds"
 
-crds()
+crd_files()
 {
 	(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/jobset github.com/ray-project/kuberay/ray-operator \
 		github.com/kubeflow/training-operator github.com/kubeflow/mpi-operator github.com/project-codeflare/appwrapper \
@@ -51,7 +51,7 @@ crds()
 	EOF
 	echo "$WORK/made.yaml"
 }
-crds >"$WORK/crds"
+crd_files >"$WORK/crds"
 is "$(wc -l <"$WORK/crds" | tr -d ' ')" 9 "each kind has a CRD, and those that a TrainJob refers to"
 
 # rights [own]: those that multikueued asks for with the configuration of the test, or those of conf/rbac again
@@ -66,24 +66,12 @@ rights()
 undo()
 {
 	rights >/dev/null 2>&1
-	while read -r name version kind plural spec ended; do
-		for u_plane in mgr w1 w2; do
-			kn $u_plane delete "$plural" --all --wait=false
-		done
-	done <"$WORK/kinds" >/dev/null 2>&1
-	while read -r u_file; do
-		for u_plane in mgr w1 w2; do
-			k $u_plane delete -f "$u_file" --wait=false
-		done
-	done <"$WORK/crds" >/dev/null 2>&1
+	no_crds >/dev/null 2>&1
 	frameworks batch/job mgr w1 w2
 }
 undo=undo
-while read -r file; do
-	for p in mgr w1 w2; do
-		k $p create -f "$file" >/dev/null
-	done
-done <"$WORK/crds"
+# shellcheck disable=SC2046 # a list of files
+crds $(cat "$WORK/crds")
 for p in mgr w1 w2; do
 	k $p create -f - >/dev/null <<-EOF
 		apiVersion: trainer.kubeflow.org/v1alpha1

@@ -11,19 +11,19 @@ LWS=leaderworkerset.sigs.k8s.io
 POD='restartPolicy: Always, terminationGracePeriodSeconds: 0, containers: [{name: main, image: none, resources: {requests: {cpu: "1"}}}]'
 crd=$(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/lws)/config/crd/bases
 
+no_sets()
+{
+	kn "$1" delete statefulsets --all --wait=false
+}
 undo()
 {
-	for u_plane in mgr w1 w2; do
-		kn $u_plane delete leaderworkersets,statefulsets --all --wait=false
-		k $u_plane delete -f "$crd" --wait=false
-	done >/dev/null 2>&1
+	everywhere no_sets >/dev/null 2>&1
+	no_crds >/dev/null 2>&1
 	unparked_fleet >/dev/null 2>&1
 }
 undo=undo
 
-for p in mgr w1 w2; do
-	k $p create -f "$crd" >/dev/null
-done
+crds "$crd"
 parked_fleet v1-statefulset leaderworkerset
 
 # workloads OWNER: names of its Workloads, in the order of their indices.
@@ -109,9 +109,9 @@ becomes none "scaled to none, it has no copy" copy statefulsets db .
 becomes "0" "nor a clone there" count "$win" workloads
 becomes "0" "nor Pods" count "$win" pods
 becomes "0" "nor here" count mgr pods
+# Kueue kept the name of the cluster while the Workload was on hold: that nothing is there is noticed, and a round begins.
 must scaled "scaled up again" scaled db 2
-must yes "it is placed again" placed db 1
-must "multikueue $uid $wl 2" "and has a copy" copy statefulsets db "$HOW"
+must "multikueue $uid $wl 2" "it is placed anew" copy statefulsets db "$HOW"
 kn mgr delete statefulset db --wait=false >/dev/null
 for p in w1 w2; do
 	becomes 0 "deleted, it is gone from $p" count $p statefulsets
