@@ -3,6 +3,7 @@
 #include "core/daemon/setup.h"
 
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/daemon/credentials.h"
 #include "core/plug/loader.h"
 
@@ -60,6 +61,18 @@ static enum mk_code allowed_files(struct setup *s, const mk_str **ret, struct mk
 	return MK_OK;
 }
 
+/* Here, not in the guard, which a simulation runs by the million. */
+static void log_incident(void *data, const struct plug_incident *in)
+{
+	(void)data;
+	log_write(LOG_WARN, "plug",
+		  in->is_fault ? "a plugin broke its contract, what it gave is dropped"
+			       : "a plugin went over a soft budget",
+		  LOG_CSTR("plugin", in->source->id), LOG_CSTR("version", in->source->version),
+		  LOG_CSTR("hook", in->hook), LOG_STR("kind", in->item), LOG_STR("ns", in->ns),
+		  LOG_STR("name", in->workload), LOG_CSTR("why", in->why), LOG_END);
+}
+
 static void set_limits(struct setup *s)
 {
 	const struct config_budgets *b = &s->config.multikueue.budgets;
@@ -72,7 +85,8 @@ static void set_limits(struct setup *s)
 	l.soft_calls = (uint64_t)b->soft_calls;
 	l.hard_calls = (uint64_t)b->hard_calls;
 	plug_set_limits(s->plug, &l);
-	plug_set_clock(s->plug, clock_mono_us);
+	plug_set_clock(s->plug, clock_cpu_us);
+	plug_on_incident(s->plug, log_incident, NULL);
 }
 
 static enum mk_code check_dispatcher(struct setup *s, struct mk_err *err)

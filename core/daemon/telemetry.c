@@ -37,7 +37,7 @@ struct telemetry {
 	struct metric *workloads, *frozen, *objects, *store_bytes;
 	struct metric *dispatched, *admitted, *finished, *passes, *rules;
 	struct metric *sockets, *connects, *bytes_in, *running;
-	struct metric *plugin_calls, *plugin_faults;
+	struct metric *plugin_calls, *plugin_faults, *plugin_soft;
 	struct metric *breaker, *recreated, *gc_held;
 	struct metric *rss, *cpu, *started;
 };
@@ -98,6 +98,9 @@ static void register_work(struct telemetry *t)
 	t->plugin_calls = metric_counter("multikueue_plugin_calls_total", "Hooks called.", NULL);
 	t->plugin_faults = metric_counter("multikueue_plugin_faults_total",
 					  "Hooks that broke their contract.", "plugin", NULL);
+	t->plugin_soft =
+		metric_counter("multikueue_plugin_over_soft_budget_total",
+			       "Hooks that went over a soft budget.", "plugin", "budget", NULL);
 }
 
 static void register_process(struct telemetry *t)
@@ -388,19 +391,25 @@ static void gather_process(struct telemetry *t, struct loop *l)
 	}
 }
 
-/* A row for each plugin, of which most stay 0. */
-static void gather_faults(struct telemetry *t, const struct plug *p)
+/* Brings a counter up to what its owner counted. */
+static void count_to(struct metric *m, const mk_str *labels, uint64_t n)
 {
-	const char *id;
+	metric_add(m, labels, (double)n - metric_get(m, labels));
+}
 
-	for (size_t i = 0;; i++) {
-		double faults = (double)plug_source_faults(p, i, &id);
+/* A row for each plugin, of which most stay 0. */
+static void gather_plugins(struct telemetry *t, const struct plug *p)
+{
+	struct plug_stats st;
+	const char *id = plug_source_stats(p, 0, &st);
 
-		if (!id) {
-			return;
-		}
-		metric_add(t->plugin_faults, METRIC_LABELS(str_of(id)),
-			   faults - metric_get(t->plugin_faults, METRIC_LABELS(str_of(id))));
+	for (size_t i = 0; id; id = plug_source_stats(p, ++i, &st)) {
+		const mk_str who = str_of(id);
+
+		count_to(t->plugin_faults, METRIC_LABELS(who), st.faults);
+		count_to(t->plugin_soft, METRIC_LABELS(who, STR("time")), st.soft_time);
+		count_to(t->plugin_soft, METRIC_LABELS(who, STR("memory")), st.soft_bytes);
+		count_to(t->plugin_soft, METRIC_LABELS(who, STR("calls")), st.soft_calls);
 	}
 }
 
@@ -418,7 +427,7 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 	add_u64(t->bytes_in, wire.bytes_in, &t->bytes_told);
 	plug_get_stats(s->plug, &plug);
 	add_u64(t->plugin_calls, plug.calls, &t->plug_told.calls);
-	gather_faults(t, s->plug);
+	gather_plugins(t, s->plug);
 	metric_set(t->leader, METRIC_NONE, s->leads ? 1 : 0);
 	gather_process(t, s->loop);
 }

@@ -9,13 +9,8 @@
 #include "core/base/timefmt.h"
 #include "core/plug/host.h"
 
-static void note_fault(struct plug *p, const struct plug_source *source, struct plug_breaker *b,
-		       int64_t now)
+static void rest(struct plug_breaker *b, int64_t now)
 {
-	p->stats.faults++;
-	for (size_t i = 0; i < p->n_sources; i++) {
-		p->source_faults[i] += strcmp(p->sources[i].id, source->id) == 0;
-	}
 	if (b->n == PLUG_FAULTS) {
 		memmove(b->fault_ms, b->fault_ms + 1, sizeof(b->fault_ms) - sizeof(b->fault_ms[0]));
 		b->n--;
@@ -35,8 +30,46 @@ struct blame {
 	const char *hook;
 	mk_str item;
 	struct plug_breaker *breaker;
+	const struct json *workload;
 	int64_t now_ms;
 };
+
+static void add_stats(struct plug_stats *s, const struct host_call *c, bool is_fault)
+{
+	s->calls++;
+	s->faults += is_fault;
+	s->soft_time += (c->over & HOST_OVER_TIME) != 0;
+	s->soft_bytes += (c->over & HOST_OVER_BYTES) != 0;
+	s->soft_calls += (c->over & HOST_OVER_CALLS) != 0;
+}
+
+/* What the call cost goes to the plugin's account; an incident is told. */
+static void account(const struct host_call *c, const struct blame *b)
+{
+	struct plug *p = c->plug;
+	struct plug_incident in = {.source = b->source,
+				   .hook = b->hook,
+				   .item = b->item,
+				   .ns = json_str_at(b->workload, "/metadata/namespace"),
+				   .workload = json_str_at(b->workload, "/metadata/name"),
+				   .is_fault = c->failed,
+				   .why = c->why};
+
+	add_stats(&p->stats, c, c->failed);
+	for (size_t i = 0; i < p->n_sources; i++) {
+		if (strcmp(p->sources[i].id, b->source->id) == 0) {
+			add_stats(&p->source_stats[i], c, c->failed);
+		}
+	}
+	if (!c->failed) {
+		in.why = (c->over & HOST_OVER_TIME)    ? "CPU time over the soft budget"
+			 : (c->over & HOST_OVER_BYTES) ? "memory over the soft budget"
+						       : "host calls over the soft budget";
+	}
+	if (p->on_incident && (c->failed || c->over)) {
+		p->on_incident(p->incident_data, &in);
+	}
+}
 
 static void publish(struct plug *p, const char *plugin, const char *hook)
 {
@@ -51,10 +84,11 @@ static enum mk_code finish(struct host_call *c, const struct blame *b, struct mk
 	if (c->no_memory || arena_failed(c->a)) {
 		return err_set(err, MK_NO_MEMORY, "plug", "out of memory");
 	}
+	account(c, b);
 	if (!c->failed) {
 		return MK_OK;
 	}
-	note_fault(c->plug, b->source, b->breaker, b->now_ms);
+	rest(b->breaker, b->now_ms);
 	return err_set(err, MK_PLUGIN_FAULT, "plug", "plugin %s %s, %s of %.*s: %s", b->source->id,
 		       b->source->version, b->hook, STR_ARG(b->item), c->why);
 }
@@ -178,7 +212,6 @@ static void call_hook(struct host_call *c, const struct blame *b, const struct r
 		c->no_memory = true;
 		return;
 	}
-	c->plug->stats.calls++;
 	host_arm(c);
 	publish(c->plug, b->source->id, b->hook);
 	int verdict = r->fn(&c->base, &view, handle);
@@ -210,7 +243,8 @@ static enum mk_code run_hook(struct plug *p, size_t adapter, const struct run *r
 {
 	struct plug_adapter_item *item = p->adapters[adapter];
 	const struct blame b = {&item->pub.source, r->is_status ? "status" : "remote",
-				item->pub.gvk, &item->breaker, v->now_wall_ms};
+				item->pub.gvk,     &item->breaker,
+				v->workload,       v->now_wall_ms};
 	struct plug_result result = {.draft = draft, .said = {"", 0}};
 	struct host_call c;
 
@@ -308,8 +342,8 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 		return err_set(err, MK_BUG, "plug", "no such dispatcher");
 	}
 	struct plug_dispatcher_item *item = p->dispatchers[dispatcher];
-	const struct blame b = {&item->pub.source, "nominate", str_of(item->pub.d->name),
-				&item->breaker, q->now_wall_ms};
+	const struct blame b = {&item->pub.source, "nominate",  str_of(item->pub.d->name),
+				&item->breaker,    q->workload, q->now_wall_ms};
 	struct plug_pick result = {.wait_ms = -1, .said = {"", 0}};
 	struct json *empty = q->config ? NULL : json_new_obj(a);
 	const uint32_t cap = sizeof(result.index) / sizeof(result.index[0]);
@@ -327,7 +361,6 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 		.struct_size = sizeof(pick), .cap = cap, .index = result.index, .wait_ms = -1};
 
 	if (!c.no_memory && !arena_failed(a)) {
-		p->stats.calls++;
 		host_arm(&c);
 		publish(p, b.source->id, b.hook);
 		result.verdict = item->pub.d->nominate(&c.base, &d, &pick);

@@ -33,13 +33,16 @@ void host_no_memory(struct host_call *c)
 
 static void check_time(struct host_call *c)
 {
-	if (!c->plug->now_us) {
+	if (!c->plug->cpu_us) {
 		return;
 	}
-	int64_t spent = c->plug->now_us() - c->start_us;
+	int64_t spent = c->plug->cpu_us() - c->start_us;
 
+	if (spent > c->plug->limits.soft_us) {
+		c->over |= HOST_OVER_TIME;
+	}
 	if (spent > c->plug->limits.hard_us) {
-		host_fail(c, "wall time: expected at most %lld us, found %lld",
+		host_fail(c, "CPU time: expected at most %lld us, found %lld",
 			  (long long)c->plug->limits.hard_us, (long long)spent);
 	}
 }
@@ -172,7 +175,7 @@ mk_val host_draft(struct host_call *c, struct json *v)
 void host_arm(struct host_call *c)
 {
 	c->used = c->a->used;
-	c->start_us = c->plug->now_us ? c->plug->now_us() : 0;
+	c->start_us = c->plug->cpu_us ? c->plug->cpu_us() : 0;
 }
 
 struct json *host_value(const struct host_call *c, mk_val v)
@@ -185,14 +188,11 @@ void host_end(struct host_call *c)
 	struct plug *p = c->plug;
 
 	check_time(c);
-	if (p->now_us && p->now_us() - c->start_us > p->limits.soft_us) {
-		p->stats.soft_time++;
-	}
 	if (c->a->used - c->used > p->limits.soft_bytes) {
-		p->stats.soft_bytes++;
+		c->over |= HOST_OVER_BYTES;
 	}
 	if (c->calls > p->limits.soft_calls) {
-		p->stats.soft_calls++;
+		c->over |= HOST_OVER_CALLS;
 	}
 	if (c->size > KEEP_TABLE) {
 		mk_free(c->vals);

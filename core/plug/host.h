@@ -11,6 +11,9 @@
 
 enum { HOST_WRITABLE = 1, HOST_ROOT = 2 };
 
+/* Soft budgets that a call went over. */
+enum { HOST_OVER_TIME = 1, HOST_OVER_BYTES = 2, HOST_OVER_CALLS = 4 };
+
 /* What a handle stands for. */
 struct host_val {
 	struct json *v;
@@ -29,6 +32,7 @@ struct host_call {
 	size_t used; /* of the arena when the hook began */
 	uint64_t calls;
 	int64_t start_us;
+	unsigned over; /* HOST_OVER_* */
 	mk_str said;
 	bool failed, no_memory;
 	char why[256];
@@ -57,7 +61,7 @@ void host_arm(struct host_call *c);
 struct json *host_value(const struct host_call *c, mk_val v);
 
 /*
- * Checks the wall time for the last time and counts what went over a soft budget; gives the table
+ * Checks the budgets for the last time and notes which soft ones were exceeded; gives the table
  * back.
  */
 void host_end(struct host_call *c);

@@ -34,13 +34,15 @@ struct plug {
 	struct plug_adapter_item *adapters[PLUG_MAX_ITEMS];
 	struct plug_dispatcher_item *dispatchers[PLUG_MAX_ITEMS];
 	struct plug_source sources[PLUG_MAX_ITEMS];
-	uint64_t source_faults[PLUG_MAX_ITEMS];
+	struct plug_stats source_stats[PLUG_MAX_ITEMS];
 	const char *warnings[PLUG_MAX_WARNINGS];
 	size_t n_adapters, n_dispatchers, n_sources, n_warnings;
 	struct plug_adapter_item *template_;
 	struct plug_limits limits;
 	struct plug_stats stats;
-	int64_t (*now_us)(void);
+	int64_t (*cpu_us)(void);
+	plug_incident_fn *on_incident;
+	void *incident_data;
 	struct host_val *vals; /* handle table, kept between calls */
 	size_t vals_size;
 	uint32_t generation; /* of the last call's handles */

@@ -49,9 +49,15 @@ void plug_set_limits(struct plug *p, const struct plug_limits *limits)
 	p->limits = *limits;
 }
 
-void plug_set_clock(struct plug *p, int64_t (*now_us)(void))
+void plug_set_clock(struct plug *p, int64_t (*cpu_us)(void))
 {
-	p->now_us = now_us;
+	p->cpu_us = cpu_us;
+}
+
+void plug_on_incident(struct plug *p, plug_incident_fn *fn, void *data)
+{
+	p->on_incident = fn;
+	p->incident_data = data;
 }
 
 void plug_get_stats(const struct plug *p, struct plug_stats *ret)
@@ -59,10 +65,13 @@ void plug_get_stats(const struct plug *p, struct plug_stats *ret)
 	*ret = p->stats;
 }
 
-uint64_t plug_source_faults(const struct plug *p, size_t i, const char **ret_id)
+const char *plug_source_stats(const struct plug *p, size_t i, struct plug_stats *ret)
 {
-	*ret_id = i < p->n_sources ? p->sources[i].id : NULL;
-	return i < p->n_sources ? p->source_faults[i] : 0;
+	if (i >= p->n_sources) {
+		return NULL;
+	}
+	*ret = p->source_stats[i];
+	return p->sources[i].id;
 }
 
 void plug_running(const struct plug *p, const char **ret_plugin, const char **ret_hook)

@@ -84,7 +84,7 @@ const char *plug_warning(const struct plug *p, size_t i);
  * dropped.
  */
 struct plug_limits {
-	int64_t soft_us, hard_us; /* wall time; only with a clock */
+	int64_t soft_us, hard_us; /* CPU time; only with a clock */
 	size_t soft_bytes,
 		hard_bytes; /* made by the hook beyond its inputs and the first copy of the draft */
 	uint64_t soft_calls, hard_calls;              /* host functions */
@@ -97,10 +97,11 @@ extern const struct plug_limits plug_default_limits;
 void plug_set_limits(struct plug *p, const struct plug_limits *limits);
 
 /*
- * Gives the guard a clock in microseconds (core/base/clock in the daemon, a script in tests). NULL,
- * as at first, means no time budget: so a simulation stays the same on every machine.
+ * Gives the guard a clock in microseconds: the CPU time of the calling thread (clock_cpu_us), or a script in tests.
+ * Wall time would blame a good plugin for a machine that had no processor for us. NULL, as at first, means no time
+ * budget: so a simulation stays the same on every machine.
  */
-void plug_set_clock(struct plug *p, int64_t (*now_us)(void));
+void plug_set_clock(struct plug *p, int64_t (*cpu_us)(void));
 
 struct plug_stats {
 	uint64_t calls, faults;                     /* hooks called; broken contracts */
@@ -108,8 +109,21 @@ struct plug_stats {
 };
 /* Counts since plug_new. */
 void plug_get_stats(const struct plug *p, struct plug_stats *ret);
-/* How often plugin 'i' (in order of loading) broke its contract; 'ret_id' is borrowed until plug_free, NULL past the end. */
-uint64_t plug_source_faults(const struct plug *p, size_t i, const char **ret_id);
+/* The counts of plugin 'i', in order of loading. Its id, borrowed until plug_free; NULL past the end, and nothing is set. */
+const char *plug_source_stats(const struct plug *p, size_t i, struct plug_stats *ret);
+
+/* A call that broke its contract, or (not is_fault) went over a soft budget. All is borrowed for the call of the function. */
+struct plug_incident {
+	const struct plug_source *source;
+	const char *hook;    /* "remote", "status" or "nominate" */
+	mk_str item;         /* the adapter's kind or the dispatcher's name */
+	mk_str ns, workload; /* the Workload for which it was called; may be empty */
+	bool is_fault;
+	const char *why; /* what was expected and found */
+};
+typedef void plug_incident_fn(void *data, const struct plug_incident *incident);
+/* Who is told of incidents; NULL, as at first: nobody. Called on the thread of the hook, after it. */
+void plug_on_incident(struct plug *p, plug_incident_fn *fn, void *data);
 
 /*
  * Which hook runs now: both strings live as long as the process; NULL and NULL when none. For the

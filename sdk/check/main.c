@@ -196,7 +196,7 @@ static int check(const struct options *o, char *const *paths)
 		printf("FAIL %s\n", err.msg);
 		return EXIT_PROBLEMS;
 	}
-	plug_set_clock(c.p, clock_mono_us);
+	plug_set_clock(c.p, clock_cpu_us);
 	for (; *paths; paths++) {
 		load(&c, *paths);
 	}

@@ -8,7 +8,7 @@
  * Errors are sticky. A failed function (write to an input, malformed pointer, text that is not
  * JSON, a value of another call, a budget) voids the call: later functions answer absent, 0 or
  * empty, the verdict is ignored, and the plugin is charged with a fault. So a hook needs no checks.
- * Budgets of a call (soft: metric and log; hard: fault): wall time 5 / 50 ms, memory 4 / 16 MiB
+ * Budgets of a call (soft: metric and log; hard: fault): CPU time 5 / 50 ms, memory 4 / 16 MiB
  * beyond the inputs, 100,000 / 1,000,000 host functions; and at most depth 128, draft 1.5 MiB,
  * pointer 4 KiB, say 1 KiB.
  *

@@ -61,6 +61,11 @@ done <<-END
 	Slow time
 	Hungry memory
 END
+for kind in Liar Stray Slow Hungry; do
+	grep '"msg":"a plugin broke its contract' "$dir/m.log" | grep '"plugin":"test.misbehaves"' | grep '"name":"wl-'"$(echo $kind | tr '[:upper:]' '[:lower:]')"'"' |
+		grep -q '"kind":"ex.io/v1, Kind='$kind'"'
+	ok $? "$kind: a line of the log has the plugin, the kind and the Workload"
+done
 for kind in liar stray slow hungry; do
 	for c in w1 w2 w3; do
 		api $c GET "/apis/ex.io/v1/${kind}s" | jq -e '.items | length == 0' >/dev/null || echo "$kind is on $c"

@@ -3,6 +3,9 @@
  * What hooks can do through the vtable, and what happens to those that break its rules: one small
  * hook per rule.
  */
+#include <time.h>
+
+#include "core/base/clock.h"
 #include "core/plug/plug.h"
 #include "t/tap.h"
 
@@ -61,6 +64,7 @@ static enum mk_code call(struct ctx *x, int (*hook)(mk_call *, const mk_view *, 
 	arena_clear(&x->a);
 	v.local = parse(&x->a, local);
 	v.remote = parse(&x->a, "{}");
+	v.workload = parse(&x->a, "{\"metadata\":{\"name\":\"w\"}}");
 	draft = parse(&x->a, "{\"n\":1,\"list\":[1,2,3],\"o\":{\"k\":\"v\"},\"null\":null}");
 	the_hook = hook;
 	x->r = (struct plug_result){.verdict = 99};
@@ -181,7 +185,7 @@ static int writes_input(mk_call *c, const mk_view *v, mk_val draft)
 
 static int writes_absent(mk_call *c, const mk_view *v, mk_val draft)
 {
-	c->host->set(c, v->workload, "/x", draft);
+	c->host->set(c, c->host->get(c, v->local, "/nothing"), "/x", draft);
 	return MK_SET;
 }
 
@@ -340,6 +344,39 @@ static int64_t slow_clock(void)
 	return fake_us;
 }
 
+/* Waits, as no hook may, for longer than it may compute. */
+static int waits(mk_call *c, const mk_view *v, mk_val draft)
+{
+	const struct timespec t = {.tv_nsec = 30000000};
+
+	(void)c;
+	(void)v;
+	(void)draft;
+	nanosleep(&t, NULL);
+	return MK_SET;
+}
+
+static int computes(mk_call *c, const mk_view *v, mk_val draft)
+{
+	int64_t until = clock_cpu_us() + 30000;
+
+	(void)c;
+	(void)v;
+	(void)draft;
+	while (clock_cpu_us() < until) {
+	}
+	return MK_SET;
+}
+
+static struct plug_incident told;
+static unsigned n_told;
+
+static void tell(void *data, const struct plug_incident *in)
+{
+	*(unsigned *)data += 1;
+	told = *in;
+}
+
 static void faults(struct ctx *x)
 {
 	static const char wanted[] = "expected the draft or a value of text or parse";
@@ -395,8 +432,8 @@ static void budgets(struct ctx *x)
 	l = plug_default_limits;
 	l.hard_us = 10000;
 	plug_set_limits(x->p, &l);
-	fault_is(x, loops, "wall time: expected at most 10000 us, found 11000",
-		 "wall time inside a loop");
+	fault_is(x, loops, "CPU time: expected at most 10000 us, found 11000",
+		 "time inside a loop");
 	l.hard_us = 1000000;
 	plug_set_limits(x->p, &l);
 	is_int(call(x, loops), MK_OK, "slow, but under the hard budget");
@@ -404,6 +441,48 @@ static void budgets(struct ctx *x)
 	ok(after.soft_time > 0, "soft time is noted");
 	plug_set_clock(x->p, NULL);
 	plug_set_limits(x->p, &plug_default_limits);
+}
+
+static void starved(struct ctx *x)
+{
+	struct plug_limits l = plug_default_limits;
+
+	l.soft_us = l.hard_us = 20000;
+	plug_set_limits(x->p, &l);
+	plug_set_clock(x->p, clock_cpu_us);
+	is_int(call(x, waits), MK_OK, "time without a processor is nobody's fault");
+	is_int(call(x, computes), MK_PLUGIN_FAULT, "time spent computing is");
+	ok(strstr(x->err.msg, ": CPU time: expected at most 20000 us, found ") != NULL,
+	   "and named");
+	plug_set_clock(x->p, NULL);
+	plug_set_limits(x->p, &plug_default_limits);
+}
+
+static void incidents(struct ctx *x)
+{
+	struct plug_limits l = plug_default_limits;
+	struct plug_stats st = {0};
+
+	plug_on_incident(x->p, tell, &n_told);
+	is_int(call(x, loops), MK_OK, "a call in which nothing is wrong");
+	is_int(n_told, 0, "is no incident");
+	l.soft_calls = 10;
+	plug_set_limits(x->p, &l);
+	is_int(call(x, loops), MK_OK, "one over a soft budget");
+	ok(n_told == 1 && !told.is_fault, "is told");
+	is_str(told.why, "host calls over the soft budget", "which budget");
+	is_int(call(x, odd_verdict), MK_PLUGIN_FAULT, "a fault");
+	ok(n_told == 2 && told.is_fault, "is told");
+	is_str(told.source->id, "test.host", "whose");
+	is_str(told.hook, "status", "which hook");
+	is_str(told.item.p, "ex.io/v1, Kind=Thing", "of what");
+	ok(str_is(told.workload, "w"), "for which Workload");
+	plug_on_incident(x->p, NULL, NULL);
+	plug_set_limits(x->p, &plug_default_limits);
+	is_int(call(x, odd_verdict), MK_PLUGIN_FAULT, "a fault that nobody wants to know");
+	is_str(plug_source_stats(x->p, 0, &st), "test.host", "counts per plugin");
+	ok(st.calls > st.faults && st.faults > 2 && st.soft_calls > 0, "all kinds");
+	ok(!plug_source_stats(x->p, 1, &st), "and no further plugin");
 }
 
 static void decimals(void)
@@ -440,6 +519,8 @@ int main(void)
 	is_int(x.r.verdict, MK_KEEP | MK_DEFER, "with its bit");
 	faults(&x);
 	budgets(&x);
+	starved(&x);
+	incidents(&x);
 	arena_done(&x.a);
 	plug_free(x.p);
 	return done_testing();
