@@ -2,27 +2,12 @@
 /*
  * Calls hooks and distrusts what they return. The hook works on a copy of the draft, so that a
  * fault or MK_KEEP leaves the caller's untouched; the copy is handed over only after the output
- * checks. Faults are counted per item, and three in a minute rest it (plug_adapter_resting).
+ * checks. After a fault somebody rests (breaker.c).
  */
 #include <stdio.h>
 
 #include "core/base/timefmt.h"
 #include "core/plug/host.h"
-
-static void rest(struct plug_breaker *b, int64_t now)
-{
-	if (b->n == PLUG_FAULTS) {
-		memmove(b->fault_ms, b->fault_ms + 1, sizeof(b->fault_ms) - sizeof(b->fault_ms[0]));
-		b->n--;
-	}
-	b->fault_ms[b->n++] = now;
-	int64_t span = now - b->fault_ms[0];
-
-	if (b->n == PLUG_FAULTS && span >= 0 && span < PLUG_REST_MS) {
-		b->rest_until_ms = now + PLUG_REST_MS;
-		b->n = 0;
-	}
-}
 
 /* Who is to blame when a call goes wrong. */
 struct blame {
@@ -88,7 +73,7 @@ static enum mk_code finish(struct host_call *c, const struct blame *b, struct mk
 	if (!c->failed) {
 		return MK_OK;
 	}
-	rest(b->breaker, b->now_ms);
+	breaker_fault(c->plug, b->breaker, json_str_at(b->workload, "/metadata/uid"), b->now_ms);
 	return err_set(err, MK_PLUGIN_FAULT, "plug", "plugin %s %s, %s of %.*s: %s", b->source->id,
 		       b->source->version, b->hook, STR_ARG(b->item), c->why);
 }

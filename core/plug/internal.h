@@ -10,13 +10,34 @@
 
 struct host_val;
 
-enum { PLUG_FAULTS = 3, PLUG_REST_MS = 60000, PLUG_MAX_ITEMS = 256, PLUG_MAX_WARNINGS = 64 };
+enum {
+	PLUG_FAULTS = 3,
+	PLUG_REST_MS = 60000,
+	PLUG_MAX_ITEMS = 256,
+	PLUG_MAX_WARNINGS = 64,
+	PLUG_MAX_SICK = 256,
+};
 
-/* The last faults of an item, newest last, and until when it rests. */
+struct plug_fault {
+	int64_t ms;
+	uint64_t workload; /* hash of its uid */
+};
+
+/* The last faults of an item, newest last, none of them of the same Workload, and until when it rests. */
 struct plug_breaker {
-	int64_t fault_ms[PLUG_FAULTS];
-	unsigned n;
+	struct plug_fault faults[PLUG_FAULTS];
+	size_t n;
 	int64_t rest_until_ms;
+	int64_t any_ms[PLUG_FAULTS], any_until_ms; /* whoever they were for */
+	size_t n_any;
+};
+
+/* A Workload that made an item fault. */
+struct plug_sick {
+	const struct plug_breaker *breaker; /* of the item */
+	uint64_t workload;
+	int64_t pause_ms; /* of the rest that the last fault began */
+	int64_t fault_ms, rest_until_ms;
 };
 
 struct plug_adapter_item {
@@ -43,12 +64,17 @@ struct plug {
 	int64_t (*cpu_us)(void);
 	plug_incident_fn *on_incident;
 	void *incident_data;
+	struct plug_sick sick[PLUG_MAX_SICK];
+	size_t n_sick;
 	struct host_val *vals; /* handle table, kept between calls */
 	size_t vals_size;
 	uint32_t generation; /* of the last call's handles */
 	_Atomic(const char *) running_plugin;
 	_Atomic(const char *) running_hook;
 };
+
+/* A fault of the item of 'b' in a call for a Workload (breaker.c). */
+void breaker_fault(struct plug *p, struct plug_breaker *b, mk_str workload_uid, int64_t now);
 
 /* Findings of a check, joined by "; ". */
 struct findings {

@@ -408,19 +408,3 @@ enum mk_code plug_add_framework(struct plug *p, mk_str name, struct mk_err *err)
 	p->adapters[p->n_adapters++] = item;
 	return MK_OK;
 }
-
-static bool is_resting(const struct plug_breaker *b, int64_t now)
-{
-	/* a clock that was set back must not prolong the rest */
-	return now < b->rest_until_ms && b->rest_until_ms - now <= PLUG_REST_MS;
-}
-
-bool plug_adapter_resting(const struct plug *p, size_t i, int64_t now_wall_ms)
-{
-	return i < p->n_adapters && is_resting(&p->adapters[i]->breaker, now_wall_ms);
-}
-
-bool plug_dispatcher_resting(const struct plug *p, size_t i, int64_t now_wall_ms)
-{
-	return i < p->n_dispatchers && is_resting(&p->dispatchers[i]->breaker, now_wall_ms);
-}

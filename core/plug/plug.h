@@ -132,10 +132,17 @@ void plug_on_incident(struct plug *p, plug_incident_fn *fn, void *data);
 void plug_running(const struct plug *p, const char **ret_plugin, const char **ret_hook);
 
 /*
- * Three faults of an adapter (dispatcher) within 60 s rest it for 60 s: true until then, and its
- * Workloads must wait; they are not Rejected and nothing of theirs is deleted. 'now_wall_ms' is the
- * clock that the views carry.
+ * How long a Workload must wait, 0 = not. A fault of an adapter (dispatcher) in a call for it rests that item for that
+ * Workload: 5 s, then twice as long each time, at most 5 minutes, and as at first after 10 minutes without another. Faults
+ * for three Workloads within 60 s rest the item for all, for 60 s. Who waits is not Rejected, and nothing of theirs is
+ * deleted. 'now_wall_ms' is the clock that the views carry, 'workload_uid' the /metadata/uid of their Workload.
  */
+int64_t plug_adapter_rest_ms(const struct plug *p, size_t i, mk_str workload_uid,
+			     int64_t now_wall_ms);
+int64_t plug_dispatcher_rest_ms(const struct plug *p, size_t i, mk_str workload_uid,
+				int64_t now_wall_ms);
+
+/* The same without a look at Workloads: three faults within 60 s rest it for 60 s. */
 bool plug_adapter_resting(const struct plug *p, size_t i, int64_t now_wall_ms);
 bool plug_dispatcher_resting(const struct plug *p, size_t i, int64_t now_wall_ms);
 

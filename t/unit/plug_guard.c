@@ -228,33 +228,97 @@ static void picks(struct plug *p)
 		"3");
 }
 
-static void fault_at(struct plug *p, int64_t at)
+static bool fault(struct plug *p, unsigned workload, int64_t at)
 {
 	struct plug_view v = {.now_wall_ms = at};
 	struct plug_result r;
+	char text[64];
 
 	arena_clear(&a);
-	v.local = v.workload = parse(object);
+	(void)snprintf(text, sizeof(text), "{\"metadata\":{\"uid\":\"u%u\"}}", workload);
+	v.local = parse(object);
+	v.workload = parse(text);
 	order.pointer = NULL;
 	order.verdict = 77;
-	is_int(plug_remote(p, 0, &v, parse(object), &a, &r, NULL), MK_PLUGIN_FAULT, "a fault");
+	return plug_remote(p, 0, &v, parse(object), &a, &r, NULL) == MK_PLUGIN_FAULT;
 }
 
-static void breaker(struct plug *p)
+static void fault_at(struct plug *p, unsigned workload, int64_t at)
 {
-	const int64_t t = 1000000000000;
+	ok(fault(p, workload, at), "a fault");
+}
 
-	fault_at(p, t);
-	fault_at(p, t + 61000);
-	fault_at(p, t + 90000);
-	ok(!plug_adapter_resting(p, 0, t + 90000), "three faults in more than a minute");
-	fault_at(p, t + 100000);
-	ok(plug_adapter_resting(p, 0, t + 100001), "three faults in a minute rest it");
-	ok(!plug_adapter_resting(p, 1, t + 100001), "and no other");
-	ok(plug_adapter_resting(p, 0, t + 159999), "for a minute");
-	ok(!plug_adapter_resting(p, 0, t + 160000), "and no longer");
-	ok(!plug_adapter_resting(p, 0, t - 3600000), "a clock set back ends the rest");
-	ok(!plug_dispatcher_resting(p, 0, t), "no dispatcher rests");
+/* How long the Workload has to wait, in seconds. */
+static int64_t rests_for(const struct plug *p, const char *uid, int64_t from)
+{
+	return plug_adapter_rest_ms(p, 0, str_of(uid), from) / 1000;
+}
+
+static void one_workload(struct plug *p)
+{
+	int64_t t = 1000000000000;
+	static const int64_t pauses[] = {5, 10, 20, 40, 80, 160, 300, 300};
+
+	for (size_t i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
+		fault_at(p, 1, t);
+		is_int(rests_for(p, "u1", t), pauses[i], "it rests, each time longer");
+		is_int(rests_for(p, "u2", t), 0, "others do not");
+		t += 1000 * pauses[i];
+	}
+	fault_at(p, 2, t);
+	is_int(rests_for(p, "u2", t), 5, "another one begins anew");
+	ok(plug_adapter_rest_ms(p, 1, STR("u2"), t) == 0, "another adapter serves it");
+	ok(plug_dispatcher_rest_ms(p, 0, STR("u2"), t) == 0, "as dispatchers do");
+	ok(plug_adapter_rest_ms(p, 0, STR("u2"), t - 3600000) == 0,
+	   "a clock set back ends the rest");
+	t += 5000 + 599999;
+	fault_at(p, 2, t);
+	is_int(rests_for(p, "u2", t), 10, "what happened ten minutes ago counts");
+	t += 10000 + 600000;
+	fault_at(p, 2, t);
+	is_int(rests_for(p, "u2", t), 5, "and what happened before does not");
+	t -= 86400000;
+	fault_at(p, 2, t);
+	is_int(rests_for(p, "u2", t), 5, "nor what a clock that was set back left in the future");
+}
+
+static void several_workloads(struct plug *p)
+{
+	const int64_t t = 2000000000000;
+
+	fault_at(p, 1, t);
+	fault_at(p, 2, t + 61000);
+	fault_at(p, 3, t + 90000);
+	is_int(rests_for(p, "u9", t + 90000), 0, "three Workloads in more than a minute");
+	fault_at(p, 2, t + 95000);
+	fault_at(p, 3, t + 99000);
+	is_int(rests_for(p, "u9", t + 99000), 0, "two of them again and again");
+	fault_at(p, 4, t + 100000);
+	is_int(rests_for(p, "u9", t + 100000), 60, "three in a minute: it rests for all, a minute");
+	ok(plug_adapter_rest_ms(p, 1, STR("u9"), t + 100001) == 0, "and no other");
+	ok(plug_adapter_rest_ms(p, 0, STR("u9"), t - 3600000) == 0,
+	   "a clock set back ends the rest");
+	ok(plug_dispatcher_rest_ms(p, 0, STR("u9"), t) == 0, "no dispatcher rests");
+	fault_at(p, 4, t + 161000);
+	is_int(rests_for(p, "u9", t + 161000), 0, "then it begins anew");
+}
+
+/* More than are remembered: who faulted last still rests. */
+static void many_workloads(struct plug *p)
+{
+	const int64_t t = 3000000000000;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		n += fault(p, 1000 + i, t + i);
+	}
+	is_int(n, 1000, "a thousand Workloads fault");
+	ok(plug_adapter_rest_ms(p, 0, STR("u9"), t + 50000) > 0, "the adapter rests");
+	fault_at(p, 5000, t + 120000);
+	fault_at(p, 5000, t + 125000);
+	ok(plug_adapter_rest_ms(p, 0, STR("u5000"), t + 134000) > 0, "the last one is known");
+	ok(plug_adapter_rest_ms(p, 0, STR("u1000"), t + 134000) == 0,
+	   "the first one rests no more");
 }
 
 static void memory(struct plug *p)
@@ -294,7 +358,9 @@ int main(void)
 	outputs(p);
 	null_hooks(p);
 	picks(p);
-	breaker(p);
+	one_workload(p);
+	several_workloads(p);
+	many_workloads(p);
 	memory(p);
 	arena_done(&a);
 	plug_free(p);
