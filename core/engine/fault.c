@@ -2,13 +2,12 @@
 /*
  * Plugins that are missing or break their contract: their workloads wait, nothing of theirs is deleted, and people are
  * told. An event for each workload and pass would bury what it says, so they are rare: one a kind for a plugin that is
- * missing, one a workload and ten minutes for one that fails (and three faults in a minute rest a plugin).
+ * missing, one a workload and ten minutes for one that fails (and a fault rests the plugin for its workload).
  */
 #include "core/engine/pass.h"
 
 enum {
 	FAULT_MS = 5000, /* until the next try */
-	REST_MS = 15000, /* until we ask again whether a plugin rests */
 	SAY_EVERY_MS = 600 * 1000,
 	KINDS_MAX = 64, /* that people are told of as frozen */
 };
@@ -49,22 +48,24 @@ void fault_tell(struct pass *p, enum mk_code code, const struct mk_err *err, int
 	}
 }
 
+static bool must_wait(struct pass *p, int64_t ms)
+{
+	if (ms > 0) {
+		queue_add_at(&p->e->queue, &p->w->item, p->e->now + ms);
+	}
+	return ms > 0;
+}
+
 bool fault_resting(struct pass *p)
 {
-	if (!plug_adapter_resting(p->e->o.plug, p->adapter, p->e->wall)) {
-		return false;
-	}
-	queue_add_at(&p->e->queue, &p->w->item, p->e->now + REST_MS);
-	return true;
+	return must_wait(p, plug_adapter_rest_ms(p->e->o.plug, p->adapter, str_of(p->local->uid),
+						 p->e->wall));
 }
 
 bool fault_dispatcher_resting(struct pass *p)
 {
-	if (!plug_dispatcher_resting(p->e->o.plug, (size_t)p->dispatcher, p->e->wall)) {
-		return false;
-	}
-	queue_add_at(&p->e->queue, &p->w->item, p->e->now + REST_MS);
-	return true;
+	return must_wait(p, plug_dispatcher_rest_ms(p->e->o.plug, (size_t)p->dispatcher,
+						    str_of(p->local->uid), p->e->wall));
 }
 
 void fault_frozen(struct pass *p)

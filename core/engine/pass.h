@@ -106,7 +106,7 @@ void tally_clone(struct pass *p, const struct clone *k, struct wl_cluster *wc);
 /* A hook failed with 'code' or 'verdict': tells people (at most every ten minutes a workload) and waits a while. */
 void fault_tell(struct pass *p, enum mk_code code, const struct mk_err *err, int verdict,
 		mk_str said);
-/* True while the adapter rests after too many faults; the pass comes again. */
+/* True while the adapter rests for the workload, after faults; the pass comes again then. */
 bool fault_resting(struct pass *p);
 /* The same for the dispatcher. */
 bool fault_dispatcher_resting(struct pass *p);

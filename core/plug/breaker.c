@@ -90,29 +90,12 @@ static void rest_item(struct plug_breaker *b, uint64_t workload, int64_t now)
 	}
 }
 
-/* Whoever it was for: what an engine goes by that does not ask for each Workload. */
-static void rest_whole(struct plug_breaker *b, int64_t now)
-{
-	if (b->n_any == PLUG_FAULTS) {
-		memmove(b->any_ms, b->any_ms + 1, sizeof(b->any_ms) - sizeof(b->any_ms[0]));
-		b->n_any--;
-	}
-	b->any_ms[b->n_any++] = now;
-	int64_t span = now - b->any_ms[0];
-
-	if (b->n_any == PLUG_FAULTS && span >= 0 && span < PLUG_REST_MS) {
-		b->any_until_ms = now + PLUG_REST_MS;
-		b->n_any = 0;
-	}
-}
-
 void breaker_fault(struct plug *p, struct plug_breaker *b, mk_str workload_uid, int64_t now)
 {
 	uint64_t workload = hash64(workload_uid);
 
 	rest_workload(p, b, workload, now);
 	rest_item(b, workload, now);
-	rest_whole(b, now);
 }
 
 /* A clock that was set back must not prolong a rest: none is longer than 'at_most'. */
@@ -146,16 +129,4 @@ int64_t plug_dispatcher_rest_ms(const struct plug *p, size_t i, mk_str workload_
 	return i < p->n_dispatchers
 		       ? rest_ms(p, &p->dispatchers[i]->breaker, workload_uid, now_wall_ms)
 		       : 0;
-}
-
-bool plug_adapter_resting(const struct plug *p, size_t i, int64_t now_wall_ms)
-{
-	return i < p->n_adapters &&
-	       left(p->adapters[i]->breaker.any_until_ms, PLUG_REST_MS, now_wall_ms) > 0;
-}
-
-bool plug_dispatcher_resting(const struct plug *p, size_t i, int64_t now_wall_ms)
-{
-	return i < p->n_dispatchers &&
-	       left(p->dispatchers[i]->breaker.any_until_ms, PLUG_REST_MS, now_wall_ms) > 0;
 }

@@ -28,8 +28,6 @@ struct plug_breaker {
 	struct plug_fault faults[PLUG_FAULTS];
 	size_t n;
 	int64_t rest_until_ms;
-	int64_t any_ms[PLUG_FAULTS], any_until_ms; /* whoever they were for */
-	size_t n_any;
 };
 
 /* A Workload that made an item fault. */

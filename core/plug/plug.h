@@ -142,10 +142,6 @@ int64_t plug_adapter_rest_ms(const struct plug *p, size_t i, mk_str workload_uid
 int64_t plug_dispatcher_rest_ms(const struct plug *p, size_t i, mk_str workload_uid,
 				int64_t now_wall_ms);
 
-/* The same without a look at Workloads: three faults within 60 s rest it for 60 s. */
-bool plug_adapter_resting(const struct plug *p, size_t i, int64_t now_wall_ms);
-bool plug_dispatcher_resting(const struct plug *p, size_t i, int64_t now_wall_ms);
-
 /*
  * Is the local job ours to manage (descriptor's managed_by)? MK_OK with *ret_managed; when false
  * *ret_reason (in 'a') is the reason text of adapters.md §2. MK_INVALID: the field has the wrong

@@ -18,7 +18,7 @@ compile() { # NAME
 fleet_kubesim --log "$dir/requests" && fleet_plugins && compile misbehaves && compile loops && mv "$dir/plugins/loops.so" "$dir/loops.so"
 ok $? "a fleet and two bad plugins"
 crds() {
-	for kind in Liar Stray Slow Hungry Loop; do
+	for kind in Liar Stray Slow Hungry Fussy Loop; do
 		for c in mgr w1 w2 w3; do
 			api $c POST /kubesim/crd '{"group":"ex.io","version":"v1","plural":"'"$(plural $kind)"'","kind":"'$kind'"}' | jq -e '. == {}' || return 1
 		done
@@ -29,8 +29,8 @@ plural() {
 }
 crds >/dev/null
 ok $? "their kinds are served"
-submit_kind() { # KIND
-	name=$(echo "$1" | tr '[:upper:]' '[:lower:]')
+submit_kind() { # KIND [NAME]
+	name=${2:-$(echo "$1" | tr '[:upper:]' '[:lower:]')}
 	uid=$(api mgr POST "/apis/ex.io/v1/namespaces/default/$(plural "$1")" '{"apiVersion":"ex.io/v1","kind":"'"$1"'","metadata":{"name":"'"$name"'",
 		"namespace":"default","labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{}}' | jq -er .metadata.uid) || return 1
 	api mgr POST $KUEUE '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"wl-'"$name"'","namespace":"default",
@@ -74,6 +74,32 @@ done >"$dir/copies"
 is "$(cat "$dir/copies")" "" "nothing that they drafted got to a worker"
 is "$(curl -sS "http://127.0.0.1:$MANAGER_PORT/metrics" | grep -c '^multikueue_plugin_faults_total{.*test.misbehaves.*} [1-9]')" 1 \
 	"their faults are counted under the plugin's name"
+# --- one poisonous object of a kind that is well otherwise ----------------------------------------------
+stumbled() { # TIMES
+	[ "$(grep '"plugin":"test.misbehaves"' "$dir/m.log" | grep -c '"name":"wl-poison"')" -ge "$1" ]
+}
+arrived() { # NAME
+	for c in w1 w2 w3; do
+		api $c GET "/apis/ex.io/v1/namespaces/default/$(plural Fussy)/$1" | jq -e .metadata.uid && return
+	done >/dev/null
+	return 1
+}
+submit_kind Fussy poison >/dev/null && fleet_until 30 stumbled 1
+ok $? "an object that its plugin stumbles over"
+for name in one two three four; do
+	submit_kind Fussy $name >/dev/null && fleet_until 30 arrived $name
+	ok $? "$name, of the same kind, goes on"
+done
+fleet_until 60 stumbled 3
+ok $? "the poisonous one is tried again and again"
+submit_kind Fussy five >/dev/null && fleet_until 30 arrived five
+ok $? "and others still go on"
+! arrived poison
+ok $? "nothing of it got to a worker"
+fleet_until 30 said "ex.io/v1, Kind=Fussy: verdict"
+ok $? "an event names the plugin"
+! grep '"plugin":"test.misbehaves"' "$dir/m.log" | grep 'Kind=Fussy' | grep -qv '"name":"wl-poison"'
+ok $? "nobody else of the kind is charged"
 kill -0 "$MANAGER_PID"
 ok $? "the daemon lives"
 

@@ -8,6 +8,8 @@ static struct {
 	int remote_new, remote_old, status; /* verdicts of the hooks */
 	const char *says;
 	unsigned remote_calls, status_calls;
+	unsigned
+		poison_calls; /* ... of them for a toy of this name, whose call breaks the contract */
 } does;
 
 static int toy_remote(mk_call *c, const mk_view *v, mk_val draft)
@@ -15,6 +17,10 @@ static int toy_remote(mk_call *c, const mk_view *v, mk_val draft)
 	bool is_new = c->host->type(c, v->remote) == MK_ABSENT;
 
 	does.remote_calls++;
+	if (mk_is(c, c->host->get(c, v->local, "/metadata/name"), "poison")) {
+		does.poison_calls++;
+		return 4711;
+	}
 	if (does.says) {
 		c->host->say(c, mk_lit(does.says));
 	}
@@ -75,30 +81,35 @@ static struct world *toy_world(uint32_t flags)
 	return w;
 }
 
-/* A toy "t" and its Workload "wl-t" with quota. */
-static struct object *a_toy(struct world *w, const char *managed_by)
+/* A toy and its Workload "wl-<name>" with quota. */
+static struct object *a_toy_named(struct world *w, const char *name, const char *managed_by)
 {
 	char text[2048];
 	struct object *job, *wl;
 
 	snprintf(text, sizeof(text),
-		 "{\"apiVersion\":\"test.io/v1\",\"kind\":\"Toy\",\"metadata\":{\"name\":\"t\","
+		 "{\"apiVersion\":\"test.io/v1\",\"kind\":\"Toy\",\"metadata\":{\"name\":\"%s\","
 		 "\"namespace\":\"ns\",\"generation\":1},\"spec\":{\"size\":1,\"colour\":\"red\","
 		 "\"managedBy\":%s}}",
-		 managed_by);
+		 name, managed_by);
 	job = w_put(w, 0, TOY, text);
 	snprintf(text, sizeof(text),
 		 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
-		 "\"name\":\"wl-t\",\"namespace\":\"ns\",\"generation\":1,\"ownerReferences\":[{"
-		 "\"apiVersion\":\"test.io/v1\",\"kind\":\"Toy\",\"name\":\"t\",\"uid\":\"%s\","
+		 "\"name\":\"wl-%s\",\"namespace\":\"ns\",\"generation\":1,\"ownerReferences\":[{"
+		 "\"apiVersion\":\"test.io/v1\",\"kind\":\"Toy\",\"name\":\"%s\",\"uid\":\"%s\","
 		 "\"controller\":true}]},\"spec\":{\"active\":true,\"queueName\":\"q\","
 		 "\"podSets\":[]},\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
 		 "\"Pending\",\"message\":\"\"}]}}",
-		 job->uid);
+		 name, name, job->uid);
 	wl = w_put(w, 0, KIND_WORKLOAD, text);
 	w_apply(w, wl, "{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA "]}");
 	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
 	return wl;
+}
+
+static struct object *a_toy(struct world *w, const char *managed_by)
+{
+	return a_toy_named(w, "t", managed_by);
 }
 
 /* What waits is seen first, then time goes by. */
@@ -170,7 +181,7 @@ static void not_yet(void)
 	w_free(w);
 }
 
-/* A broken contract: nothing is sent, three in a minute rest the adapter, nothing is deleted. */
+/* A broken contract: nothing is sent, its Workload rests longer each time, nothing is deleted. */
 static void breach(void)
 {
 	struct world *w = toy_world(0);
@@ -185,17 +196,45 @@ static void breach(void)
 	log = w_take(w);
 	is_int(w_times(log, "Fault of a plugin"), 1, "told once");
 	ok(strstr(log, "io.test.toy") != NULL, "by the plugin's name");
-	is_int(does.remote_calls, 3, "three faults, then it rests");
+	is_int(does.remote_calls, 3, "three faults in 20 s: it rests");
 	w_later(w, 30000);
-	is_int(does.remote_calls, 3, "and is not called while it rests");
+	is_int(does.remote_calls, 4, "and longer each time");
 	is_str(check_state(w, wl), "Ready", "the check stays");
 	ok(clone_of(w, 1, "wl-t") && !remote(w), "the clone too");
 	w_later(w, 60000);
-	ok(does.remote_calls > 3, "then it gets another chance");
+	ok(does.remote_calls > 4, "then it gets another chance");
 	calls = does.remote_calls;
 	does.remote_new = MK_SET;
 	w_later(w, 120000);
 	ok(remote(w) && does.remote_calls > calls, "and takes it");
+	w_free(w);
+}
+
+/* One object that the adapter stumbles over, among others of its kind. */
+static void poison(void)
+{
+	struct world *w = toy_world(0);
+	static const char *const good[] = {"a", "b", "c", "d"};
+	char name[8];
+
+	w->full = true;
+	a_toy_named(w, "poison", OURS);
+	w_settle(w);
+	admit(w, 1, "wl-poison");
+	w_later(w, 70000);
+	is_int(does.poison_calls, 4, "a Workload whose calls break the contract rests each time");
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		snprintf(name, sizeof(name), "wl-%s", good[i]);
+		a_toy_named(w, good[i], OURS);
+		w_settle(w);
+		admit(w, 1, name);
+		w_settle(w);
+		ok(w_find(w, 1, TOY, "ns", good[i]) != NULL, "others of its kind do not wait");
+		w_later(w, 20000);
+	}
+	ok(does.poison_calls > 4, "nor is it forgotten meanwhile");
+	ok(!w_find(w, 1, TOY, "ns", "poison"), "nothing of it is sent");
+	is_int(w_times(w_take(w), "Fault of a plugin"), 1, "told once");
 	w_free(w);
 }
 
@@ -379,6 +418,7 @@ int main(void)
 	unusable();
 	not_yet();
 	breach();
+	poison();
 	status_faults();
 	no_status();
 	status_if_present();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adapters that load and then break the rules at work, a kind each: Liar renames the copy, Stray writes beside /status,
- * Slow takes its time, Hungry fills the arena. t/integration/e2e_bad_plugin.t runs them beside others.
+ * Slow takes its time, Hungry fills the arena, Fussy stumbles over the one that is called poison. t/integration/e2e_bad_plugin.t runs them beside others.
  */
 #include <time.h>
 
@@ -50,6 +50,12 @@ static int eat(mk_call *c, const mk_view *v, mk_val draft)
 	return MK_SET;
 }
 
+static int stumble(mk_call *c, const mk_view *v, mk_val draft)
+{
+	(void)draft;
+	return mk_is(c, c->host->get(c, v->local, "/metadata/name"), "poison") ? 4711 : MK_SET;
+}
+
 #define ADAPTER(kind, hook)                                                                     \
 	{                                                                                       \
 		sizeof(mk_adapter), 0, "ex.io", "v1", kind, NULL, NULL, NULL, NULL, NULL, hook, \
@@ -57,9 +63,11 @@ static int eat(mk_call *c, const mk_view *v, mk_val draft)
 	}
 
 static const mk_adapter adapters[] = {ADAPTER("Liar", lie), ADAPTER("Stray", stray),
-				      ADAPTER("Slow", dawdle), ADAPTER("Hungry", eat)};
-static const void *const items[] = {&adapters[0], &adapters[1], &adapters[2], &adapters[3]};
-static const mk_factory factory = {sizeof(mk_factory), 4, MK_FACTORY_ADAPTER, items};
+				      ADAPTER("Slow", dawdle), ADAPTER("Hungry", eat),
+				      ADAPTER("Fussy", stumble)};
+static const void *const items[] = {&adapters[0], &adapters[1], &adapters[2], &adapters[3],
+				    &adapters[4]};
+static const mk_factory factory = {sizeof(mk_factory), 5, MK_FACTORY_ADAPTER, items};
 static const mk_factory *const factories[] = {&factory, NULL};
 
 const mk_entry mk_plugin_entry = MK_ENTRY("test.misbehaves", "1.0.0", factories);
