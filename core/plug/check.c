@@ -18,6 +18,9 @@ enum {
 	MAX_ID = 253,
 	MAX_VERSION = 63,
 	MAX_NAME = 63,
+	/* As of minor 0: what a later minor appends, an older plugin does not have. */
+	MIN_ENTRY = offsetof(mk_entry, factories) + sizeof(void *),
+	MIN_FACTORY = offsetof(mk_factory, items) + sizeof(void *),
 };
 
 void findings_init(struct findings *f)
@@ -102,8 +105,8 @@ bool check_entry(const struct plug *p, const struct mk_entry *e, struct findings
 		findings_add(f, "abi_major: expected %d, found %u", MK_ABI_MAJOR,
 			     (unsigned)e->abi_major);
 	}
-	if (e->struct_size < sizeof(mk_entry)) {
-		findings_add(f, "struct_size: expected at least %zu, found %u", sizeof(mk_entry),
+	if (e->struct_size < MIN_ENTRY) {
+		findings_add(f, "struct_size: expected at least %d, found %u", MIN_ENTRY,
 			     e->struct_size);
 	}
 	bool readable = f->n == before;
@@ -141,9 +144,9 @@ bool check_entry(const struct plug *p, const struct mk_entry *e, struct findings
 
 bool check_factory(const struct mk_factory *fa, size_t i, struct findings *f)
 {
-	if (fa->struct_size < sizeof(mk_factory) || fa->struct_size > MAX_STRUCT) {
-		findings_add(f, "factory %zu: struct_size: expected %zu to %d, found %u", i,
-			     sizeof(mk_factory), MAX_STRUCT, fa->struct_size);
+	if (fa->struct_size < MIN_FACTORY || fa->struct_size > MAX_STRUCT) {
+		findings_add(f, "factory %zu: struct_size: expected %d to %d, found %u", i,
+			     MIN_FACTORY, MAX_STRUCT, fa->struct_size);
 		return false;
 	}
 	if (!is_plain(fa->id, MAX_ID)) {

@@ -268,6 +268,7 @@ static bool take_factory(struct plug *p, const mk_factory *fa, const struct plug
 				  src->file, fa->id, MK_ABI_MAJOR, MK_ABI_MINOR));
 		return true;
 	}
+	warn_tail(p, fa, sizeof(*fa), fa->struct_size, fa->id, src);
 	for (size_t i = 0; i < fa->n; i++) {
 		bool fine = true;
 
@@ -317,6 +318,7 @@ static bool take_entry(struct plug *p, const struct mk_entry *entry, const char 
 				    .file = copy.p,
 				    .abi_major = entry->abi_major,
 				    .abi_minor = entry->abi_minor};
+	warn_tail(p, entry, sizeof(*entry), entry->struct_size, "entry", src);
 	for (size_t i = 0; entry->factories[i]; i++) {
 		if (i == PLUG_MAX_ITEMS) {
 			findings_add(f, "factories: expected at most %d and NULL, found more",

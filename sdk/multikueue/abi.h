@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plugin ABI of multikueued, major 1 minor 0 (draft): how a shared object says what it is.
+ * The plugin ABI of multikueued, major 1 minor 0: how a shared object says what it is.
  *
  * A plugin is a shared object that exports one symbol, the constant mk_plugin_entry. It names
  * factories by id; each factory lists constant descriptors: adapters (adapter.h: how a kind of job
@@ -22,17 +22,16 @@
  *     static const mk_factory *const factories[] = {&adapters, NULL};
  *     const mk_entry mk_plugin_entry = MK_ENTRY("io.ex.widget", "1.0.0", factories);
  *
- * Rules of change. A minor only appends: struct fields, enum values, JSON members, factory ids. A
- * changed meaning is a new major with new factory ids. Sizes and offsets are pinned by
- * sdk/abi.lock, which a test regenerates.
+ * Rules of change. 1.0 is frozen. A minor only appends: fields at the end of structs that begin with
+ * struct_size, enum values, JSON members, factory ids; mk_str, mk_val, mk_call, mk_end and mk_move
+ * stay as they are. A changed meaning is a new major with new factory ids. Sizes, offsets and
+ * constants are pinned by sdk/abi.lock. Each released minor has a folder in t/abi with its headers,
+ * its lock and a plugin: tests hold today's lock to it line by line, and run that plugin.
  *
  * Changes
- *   1.0 (draft)  first version: mk_entry, mk_factory, mk_host, mk_view, mk_adapter,
- *                mk_dispatch, mk_pick, mk_dispatcher
- *                appended: mk_dispatcher.config_schema, mk_dispatch.requests, MK_WANTS_FACTS. A
- *                dispatcher that was built before loads as it is
- *                appended: mk_adapter.suspend, ends, status_map, with mk_end and mk_move. An
- *                adapter that was built before loads as it is
+ *   1.0   frozen: mk_entry, mk_factory, mk_host, mk_view, mk_adapter, mk_end, mk_move, mk_dispatch,
+ *         mk_pick, mk_dispatcher. Fields marked "appended" came after the first drafts; a descriptor
+ *         that ends before them loads as it is
  */
 #ifndef MULTIKUEUE_ABI_H
 #define MULTIKUEUE_ABI_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values that cross the plugin border, and the string view that all of the project uses.
- * Part of ABI 1 (draft); see abi.h for the rules of change.
+ * Part of ABI 1; see abi.h for the rules of change.
  */
 #ifndef MULTIKUEUE_TYPES_H
 #define MULTIKUEUE_TYPES_H
