@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Kinds of every sort through the daemon, with their CRDs on simulated API servers: created on the winner, status copied,
-# an edit forwarded, finished, nothing left. A CRD that this test makes up runs through a YAML file. The test plays the
-# job's controllers and Kueue's part of ending a Workload; the simulated Kueue admits.
+# an edit forwarded, finished, nothing left. A CRD that this test makes up runs through a YAML file, as the kinds of the
+# samples do. The test plays the job's controllers and Kueue's part of ending a Workload; the simulated Kueue admits.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -27,6 +27,9 @@ kinds() {
 		raycluster ray.io v1 rayclusters RayCluster {$MK,"workerGroupSpecs":[]} {"workerGroupSpecs":[]} {"state":"ready"} {"state":"suspended"}
 		rayservice ray.io v1 rayservices RayService {$MK,"serveConfigV2":"one"} {"serveConfigV2":"one"} {"serviceStatus":"Running"} {"serviceStatus":""}
 		generic ex.io v1 foos Foo {$MK,"a":1} {"a":1} {"s":1} {"s":2}
+		spark sparkoperator.k8s.io v1beta2 sparkapplications SparkApplication {"suspend":true,"type":"Scala","timeToLiveSeconds":9} {"suspend":true,"type":"Scala"} {"applicationState":{"state":"RUNNING"}} {"applicationState":{"state":"COMPLETED"}}
+		workflow argoproj.io v1alpha1 workflows Workflow {"suspend":true,"entrypoint":"a","ttlStrategy":{"secondsAfterCompletion":1}} {"suspend":true,"entrypoint":"a"} {"phase":"Running"} {"phase":"Succeeded"}
+		pipeline tekton.dev v1 pipelineruns PipelineRun {$MK,"pipelineRef":{"name":"p"}} {"pipelineRef":{"name":"p"}} {"conditions":[{"type":"Succeeded","status":"Unknown"}]} {"conditions":[{"type":"Succeeded","status":"True"}]}
 		widget ex.io v1 widgets Widget {$MK,"node":"n","colour":"red"} {"colour":"red"} {"state":"Busy","noise":1} {"state":"Done","noise":2}
 	END
 }
@@ -53,8 +56,7 @@ kinds >"$dir/kinds"
 
 fleet_kubesim --log "$dir/requests" && fleet_plugins
 ok $? "API servers are up"
-cp t/cli/input/widget.yaml "$dir/plugins/widget.yaml"
-chmod 644 "$dir/plugins/widget.yaml"
+install -m 644 t/cli/input/widget.yaml conf/adapters/*.yaml "$dir/plugins"
 serve() {
 	crd "$group" "$version" "$plural" "$kind"
 }
@@ -128,8 +130,8 @@ each end
 ok $? "they end on their workers"
 finished() {
 	has_condition mgr "$KUEUE/wl-$name" Finished &&
-		api mgr GET "$jobs/$name" | jq -e --argjson want "$ended" '.status | (.conditions // .state // .s // .jobDeploymentStatus // .serviceStatus // .phase) ==
-			($want | (.conditions // .state // .s // .jobDeploymentStatus // .serviceStatus // .phase))'
+		api mgr GET "$jobs/$name" | jq -e --argjson want "$ended" '.status | (.conditions // .state // .s // .jobDeploymentStatus // .serviceStatus // .applicationState // .phase) ==
+			($want | (.conditions // .state // .s // .jobDeploymentStatus // .serviceStatus // .applicationState // .phase))'
 }
 all 120 "each is finished on the manager, with its last status" finished
 gone() {

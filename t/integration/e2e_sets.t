@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A StatefulSet, which has one Workload, and a LeaderWorkerSet, which has one for each replica, through the daemon: all
-# replicas on one worker, one copy there, a scale forwarded, nothing left. The test plays their controllers.
+# replicas on one worker, one copy there, a scale forwarded, nothing left; and a Deployment as a whole, through the YAML
+# file of the samples, also when its worker takes it back. The test plays their controllers.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -10,13 +11,16 @@ need curl jq sha1sum
 WL=/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads
 LWS=/apis/leaderworkerset.x-k8s.io/v1/namespaces/default/leaderworkersets
 STS=/apis/apps/v1/namespaces/default/statefulsets
+DEPLOY=/apis/apps/v1/namespaces/default/deployments
 PREBUILT=kueue.x-k8s.io/prebuilt-workload-name
 
 FLEET_MORE='integrations: {frameworks: [statefulset, leaderworkerset.x-k8s.io/leaderworkerset]}'
 fleet_kubesim --log "$dir/requests" && fleet_plugins
 ok $? "API servers are up"
-crd leaderworkerset.x-k8s.io v1 leaderworkersets LeaderWorkerSet && crd apps v1 statefulsets StatefulSet && fleet_manager m
-ok $? "the daemon serves both kinds"
+install -m 644 conf/adapters/deployment.yaml "$dir/plugins"
+crd leaderworkerset.x-k8s.io v1 leaderworkersets LeaderWorkerSet && crd apps v1 statefulsets StatefulSet &&
+	crd apps v1 deployments Deployment && fleet_manager m
+ok $? "the daemon serves the three kinds"
 
 workload() { # NAME GVK API_VERSION KIND OWNER [ANNOTATIONS]
 	api mgr POST $WL '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"'"$1"'","namespace":"default",
@@ -33,7 +37,7 @@ copied() { # WORKLOAD PATH JQ: the copy where it was placed is so
 }
 gone() { # CLUSTER...
 	for c in "$@"; do
-		[ "$(count "$c" $WORKLOADS)$(count "$c" $LWS)$(count "$c" $STS)" = 000 ] || return 1
+		[ "$(count "$c" $WORKLOADS)$(count "$c" $LWS)$(count "$c" $STS)$(count "$c" $DEPLOY)" = 0000 ] || return 1
 	done
 }
 
@@ -89,14 +93,47 @@ fleet_until 30 smaller
 ok $? "one replica less: the copy follows, and that replica's clone goes"
 is "$(api "$at" GET $LWS/serve | jq -r .metadata.uid)" "$copy" "the copy is the same: its other replica ran on"
 
-for o in $LWS/serve $STS/db; do
+uid=$(api mgr POST $DEPLOY '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default",
+	"labels":{"app":"web","kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{"paused":true,"replicas":2,"template":{"metadata":{
+	"labels":{"app":"web","kueue.x-k8s.io/queue-name":"user-queue","kueue.x-k8s.io/managed":"true"},
+	"annotations":{"a":"b","kueue.x-k8s.io/pod-suspending-parent":"deployment"}}}}}' | jq -er .metadata.uid)
+api mgr PATCH $DEPLOY/web/status '{"status":{"conditions":[{"type":"Progressing","status":"Unknown","reason":"DeploymentPaused"}]}}' >/dev/null
+workload wl-web "apps/v1, Kind=Deployment" apps/v1 Deployment web
+ok $? "a Deployment that is paused, and a Workload of the whole"
+fleet_until 30 copied wl-web $DEPLOY/web '.spec == {"replicas":2,"template":{"metadata":{"labels":{"app":"web"},"annotations":{"a":"b"}}}} and
+	.metadata.labels["kueue.x-k8s.io/queue-name"] == null and .metadata.labels["'$PREBUILT'"] == "wl-web"'
+ok $? "its copy is not paused, and nothing in it asks the Kueue of the worker to queue its Pods"
+at=$(place wl-web)
+api "$at" PATCH $DEPLOY/web/status '{"status":{"readyReplicas":2}}' >/dev/null
+first=$(api "$at" GET $DEPLOY/web | jq -r .metadata.uid)
+conditions=$(api "$at" GET $WL/wl-web | jq -c '.status.conditions + [{"type":"Evicted","status":"True","reason":"Preempted",
+	"message":"for another","lastTransitionTime":"2027-01-15T08:00:00Z"}]')
+api "$at" PATCH $WL/wl-web/status '{"status":{"conditions":'"$conditions"'}}' >/dev/null
+evicted() {
+	has_condition mgr $WL/wl-web Evicted >/dev/null
+}
+fleet_until 60 evicted
+ok $? "its worker takes the quota back: it is evicted here"
+# What makes the Workload must release it, as Kueue's integrations do once no Pod runs: of a paused Deployment none does.
+conditions=$(api mgr GET $WL/wl-web | jq -c '[.status.conditions[] | if .type == "QuotaReserved" or .type == "Admitted" then .status = "False" else . end]')
+api mgr PATCH $WL/wl-web/status '{"status":{"admission":null,"conditions":'"$conditions"'}}' >/dev/null
+taken_back() {
+	[ "$(api "$at" GET $DEPLOY | jq --arg u "$first" '[.items[] | select(.metadata.uid == $u)] | length')" = 0 ]
+}
+fleet_until 60 taken_back
+ok $? "its quota is released: the copy goes"
+is "$(api mgr GET $DEPLOY/web | jq -c '[.spec.paused, .status]')" \
+	'[true,{"conditions":[{"type":"Progressing","status":"Unknown","reason":"DeploymentPaused"}]}]' \
+	"the original stays paused, and its status is its own controller's"
+
+for o in $DEPLOY/web $LWS/serve $STS/db; do
 	api mgr DELETE "$o?propagationPolicy=Background" >/dev/null
 done
-for n in "$serve0" "$db"; do
+for n in wl-web "$serve0" "$db"; do
 	api mgr DELETE "$WL/$n" >/dev/null
 done
 fleet_until 30 gone w1 w2 w3
-ok $? "both are deleted: nothing is left on the workers"
+ok $? "all are deleted: nothing is left on the workers"
 is "$(grep -c '"level":"error"' "$dir/m.log")" 0 "the daemon had nothing to complain about"
 notes "$dir/m.log"
 done_testing
