@@ -83,7 +83,7 @@ ARCHIVES := $(foreach l,manager net apply admit engine plug quota kube model bas
 SIM_ARCHIVES := $(B)/libkubesim.a $(ARCHIVES)
 PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
-UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c))
+UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c) t/bench/quota.c)
 BINARIES := $(patsubst %,$(B)/%,$(if $(wildcard core/daemon/main.c),multikueued) $(if $(wildcard t/kubesim/main.c),kubesim) \
 	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard core/cli/main.c),kubectl-multikueue) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/demo/main.c),demo))
 
@@ -145,7 +145,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim bench bench-dead bench-quota lint fmt fmt-check clean install
+.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim bench bench-dead bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -203,6 +203,9 @@ bench-dead: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## what one dead 
 
 bench-quota: $(B)/t/bench/quota ## the cost of the quota tree's decisions (100,000 queues, 1,000,000 workloads)
 	@$(B)/t/bench/quota $(ARGS)
+
+bench-quota-instructions: $(B)/t/bench/quota ## instructions of each decision as workloads grow to 1,000,000 (needs valgrind)
+	@t/bench/quota_instructions $(B)/t/bench/quota $(ARGS)
 
 # The sample configuration names an installed plugin folder; here it is that of the build.
 rbac: $(B)/multikueued $(PLUGINS) ## conf/rbac/*.yaml: the least rights for the plugins of this tree

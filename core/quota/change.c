@@ -83,13 +83,14 @@ static struct quota_work *worst(const struct quota *q, uint32_t over, uint32_t n
 {
 	const struct quota_tree *t = q->t;
 	const struct quota_tnode *n = &t->nodes[node];
-	struct quota_work *v = n->leaf != NULL ? quota_set_first(q, n->leaf->running) : NULL;
+	struct quota_work *v =
+		n->leaf != NULL ? quota_set_first(q, &n->leaf->running, quota_by_worth) : NULL;
 
 	while (v != NULL && (best == NULL || quota_by_worth(v, best) < 0)) {
 		if (!v->chosen && lowers(t, over, v)) {
 			return v;
 		}
-		v = quota_set_after(q, n->leaf->running, v, quota_by_worth);
+		v = quota_set_after(q, &n->leaf->running, v, quota_by_worth);
 	}
 	for (uint32_t k = n->first; k < n->first + n->n_children; k++) {
 		best = worst(q, over, k, best);

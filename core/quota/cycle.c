@@ -37,11 +37,11 @@ static void retry_leaf(struct quota *q, struct quota_leaf *l)
 		r.path = q->t->nodes[x].changed > r.path ? q->t->nodes[x].changed : r.path;
 	}
 	for (size_t i = 0; i < l->n_lqs; i++) {
-		struct quota_work *w = quota_set_first(q, l->lqs[i].blocked);
+		struct quota_work *w = quota_set_some(q, &l->lqs[i].blocked);
 
 		while (w != NULL) {
 			struct quota_work *next =
-				quota_set_after(q, l->lqs[i].blocked, w, quota_by_turn);
+				quota_set_other(q, &l->lqs[i].blocked, w, quota_by_turn);
 
 			if (wants_retry(&r, w)) {
 				quota_leave(q, w);
@@ -159,26 +159,13 @@ static void ask_running(const struct quota *q, const struct quota_work *w)
 	const struct quota_leaf *l = quota_leaf_of(q, w);
 
 	__builtin_prefetch(l->lqs, 1);
-	if (l->running != 0) {
-		__builtin_prefetch(quota_work_of(q, l->running), 1);
-	}
-}
-
-static void ask_below(const struct quota *q, const struct quota_work *w)
-{
-	const struct quota_work *top = quota_work_of(q, quota_leaf_of(q, w)->running);
-
-	if (top != NULL) {
-		__builtin_prefetch(quota_pool_at(&q->works, top->left), 1);
-		__builtin_prefetch(quota_pool_at(&q->works, top->right), 1);
-	}
+	__builtin_prefetch(quota_pool_at(&q->works, l->running.fresh), 1);
 }
 
 static enum mk_code admit_assigned(struct quota *q, struct quota_work *w, int64_t now_ms)
 {
 	struct quota_wants wants QUOTA_RAW;
 
-	ask_below(q, w);
 	quota_wants_of(w, &wants);
 	if (quota_would_overflow(q, &wants)) {
 		return MK_CONFLICT;

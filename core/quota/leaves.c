@@ -163,7 +163,7 @@ static bool room_for_gone(struct quota *q)
 	for (uint32_t x = 0; x < q->t->n; x++) {
 		const struct quota_leaf *l = q->t->nodes[x].leaf;
 
-		n += l != NULL && !l->kept && (l->running != 0 || l->leaving != 0);
+		n += l != NULL && !l->kept && l->n_running > 0;
 	}
 	for (at = q->n_gone; at < n; at++) {
 		if (!quota_room((void **)(void *)&q->gone, &q->size_gone, at,
@@ -277,12 +277,12 @@ static void take_lqs(struct quota *q, struct quota_leaf *l)
 		to->n_running = lq->n_running;
 	}
 	for (size_t i = 0; !same && i < l->n_lqs; i++) {
-		quota_set_each(q, l->lqs[i].ready, set_lq, l);
-		quota_set_each(q, l->lqs[i].blocked, set_lq, l);
+		quota_set_each(q, &l->lqs[i].ready, set_lq, l);
+		quota_set_each(q, &l->lqs[i].blocked, set_lq, l);
 	}
 	if (!same) {
-		quota_set_each(q, l->running, set_lq, l);
-		quota_set_each(q, l->leaving, set_lq, l);
+		quota_set_each(q, &l->running, set_lq, l);
+		quota_set_each(q, &l->leaving, set_lq, l);
 	}
 	mk_free(l->lqs);
 	l->lqs = l->next_lqs;
@@ -311,21 +311,22 @@ static void charge_orphan(struct quota *q, void *ctx, struct quota_work *w)
 	}
 }
 
+static void move_all(struct quota *q, const struct quota_set *from, enum quota_state state)
+{
+	struct quota_work *w = quota_set_some(q, from);
+
+	while (w != NULL) {
+		quota_leave(q, w);
+		quota_enter(q, w, state);
+		w = quota_set_some(q, from);
+	}
+}
+
 static void park_all(struct quota *q, struct quota_leaf *l)
 {
 	for (size_t i = 0; i < l->n_lqs; i++) {
-		while (l->lqs[i].ready != 0) {
-			struct quota_work *w = quota_work_of(q, l->lqs[i].ready);
-
-			quota_leave(q, w);
-			quota_enter(q, w, QUOTA_PARKED);
-		}
-		while (l->lqs[i].blocked != 0) {
-			struct quota_work *w = quota_work_of(q, l->lqs[i].blocked);
-
-			quota_leave(q, w);
-			quota_enter(q, w, QUOTA_PARKED);
-		}
+		move_all(q, &l->lqs[i].ready, QUOTA_PARKED);
+		move_all(q, &l->lqs[i].blocked, QUOTA_PARKED);
 	}
 }
 
@@ -357,7 +358,7 @@ static uint32_t nearest(const struct quota_tree *old, const struct quota_tree *t
 static bool orphan(struct quota *q, struct quota_tree *t, struct quota_leaf *l)
 {
 	park_all(q, l);
-	if (l->running == 0 && l->leaving == 0) {
+	if (l->n_running == 0) {
 		quota_leaf_free(q, l);
 		return false;
 	}
@@ -401,12 +402,7 @@ static void sort_out(struct quota *q, struct quota_tree *t)
 static void unblock_leaf(struct quota *q, struct quota_leaf *l)
 {
 	for (size_t i = 0; i < l->n_lqs; i++) {
-		while (l->lqs[i].blocked != 0) {
-			struct quota_work *w = quota_work_of(q, l->lqs[i].blocked);
-
-			quota_leave(q, w);
-			quota_enter(q, w, QUOTA_PENDING);
-		}
+		move_all(q, &l->lqs[i].blocked, QUOTA_PENDING);
 	}
 }
 
@@ -428,21 +424,21 @@ void quota_leaves_take(struct quota *q, struct quota_tree *t, const uint16_t *fr
 		if (l->gone) {
 			l->node = x;
 			l->gone = false;
-			quota_set_each(q, l->running, charge_orphan, t);
-			quota_set_each(q, l->leaving, charge_orphan, t);
+			quota_set_each(q, &l->running, charge_orphan, t);
+			quota_set_each(q, &l->leaving, charge_orphan, t);
 		} else if (l->placed) {
 			carry_use(old, t, x, l, fr_map);
 		}
 		l->placed = true;
 		l->node = x;
 		if (l->n_lqs > 1) {
-			quota_set_each(q, l->running, charge_lq, NULL);
-			quota_set_each(q, l->leaving, charge_lq, NULL);
+			quota_set_each(q, &l->running, charge_lq, NULL);
+			quota_set_each(q, &l->leaving, charge_lq, NULL);
 		}
 	}
 	for (size_t i = 0; i < q->n_gone; i++) {
-		quota_set_each(q, q->gone[i]->running, charge_orphan, t);
-		quota_set_each(q, q->gone[i]->leaving, charge_orphan, t);
+		quota_set_each(q, &q->gone[i]->running, charge_orphan, t);
+		quota_set_each(q, &q->gone[i]->leaving, charge_orphan, t);
 	}
 	quota_sum_up(t);
 	q->t = t;

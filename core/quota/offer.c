@@ -29,11 +29,13 @@ static struct quota_work *in_one_order(struct quota *q, const struct quota_leaf 
 	struct quota_work *wait = NULL;
 
 	for (size_t i = 0; i < l->n_lqs; i++) {
-		head = earlier(head, quota_set_first(q, l->lqs[i].ready));
-		wait = earlier(wait, quota_set_first(q, l->lqs[i].blocked));
+		head = earlier(head, quota_set_first(q, &l->lqs[i].ready, quota_by_turn));
 	}
 	if (head == NULL || l->b.strategy != QUOTA_STRICT) {
 		return head;
+	}
+	for (size_t i = 0; i < l->n_lqs; i++) {
+		wait = earlier(wait, quota_set_first(q, &l->lqs[i].blocked, quota_by_turn));
 	}
 	for (size_t i = 0; i < q->n_reserved; i++) {
 		if (q->reserved[i]->leaf == l->self) {
@@ -59,7 +61,7 @@ struct quota_work *quota_leaf_offer(struct quota *q, struct quota_leaf *l)
 		return best;
 	}
 	for (size_t i = 0; i < l->n_lqs; i++) {
-		struct quota_work *w = quota_set_first(q, l->lqs[i].ready);
+		struct quota_work *w = quota_set_first(q, &l->lqs[i].ready, quota_by_turn);
 		struct quota_key key;
 		int order;
 

@@ -89,17 +89,18 @@ static bool where_ok(const struct quota_try *x, const struct quota_work *v)
 
 static void own_leaf(struct quota_try *x)
 {
-	struct quota_work *v = quota_set_first(x->q, x->leaf->running);
+	struct quota_work *v;
 
 	if (x->leaf->b.within == QUOTA_NEVER) {
 		return;
 	}
+	v = quota_set_first(x->q, &x->leaf->running, quota_by_worth);
 	while (v != NULL && !x->fits && v->priority <= x->w->priority) {
 		if (v != x->w && !v->chosen && within_ok(x, v) && where_ok(x, v) &&
 		    quota_try_uses(x, v) && !take_victim(x, v, QUOTA_BY_PRIORITY, x->path[0])) {
 			return;
 		}
-		v = quota_set_after(x->q, x->leaf->running, v, quota_by_worth);
+		v = quota_set_after(x->q, &x->leaf->running, v, quota_by_worth);
 	}
 }
 

@@ -60,7 +60,7 @@ struct quota_meta {
  * uid. References are those of quota.works and quota.leaves, 0: none.
  */
 struct quota_work {
-	uint32_t left, right; /* in the one ordered set that it is in */
+	uint32_t left, right; /* in the one set that it is in */
 	uint32_t self;
 	uint32_t leaf; /* 0 when parked */
 	int64_t time_ms;
@@ -76,16 +76,22 @@ struct quota_work {
 	bool masked : 1, placed : 1;
 	bool delayed : 1; /* blocked while its leaf's delay ran */
 	bool chosen : 1;  /* a victim of the plan being made */
+	bool loose : 1;   /* in quota_set.fresh of its set */
 	bool swapped : 1; /* had a plan with a victim at a fair or fifo node */
 	uint8_t claims;   /* plans with a victim claimed at a capacity node */
+};
+
+/* Workloads: those in order, and those added since somebody asked for the order (sets.c). */
+struct quota_set {
+	uint32_t root, fresh;
 };
 
 struct quota_lqueue {
 	mk_str name;
 	int64_t weight;
-	uint32_t ready, blocked;       /* sets of workloads */
-	uint32_t moved;                /* its index after quota_apply */
-	uint32_t n_waiting, n_running; /* waiting: ready, blocked */
+	struct quota_set ready, blocked; /* by turn */
+	uint32_t moved;                  /* its index after quota_apply */
+	uint32_t n_waiting, n_running;   /* waiting: ready, blocked */
 	/* Per pair: what its admitted workloads hold, reservations included. NULL at a leaf's only one: never asked for. */
 	int64_t *use;
 };
@@ -96,9 +102,8 @@ struct quota_leaf {
 	/* What every charge touches stands first. */
 	uint32_t self;
 	uint32_t n_lqs;
-	struct quota_lqueue *lqs; /* one block with names and use */
-	uint32_t running;         /* set: admitted and reserving */
-	uint32_t leaving;         /* set: evicting */
+	struct quota_lqueue *lqs;          /* one block with names and use */
+	struct quota_set running, leaving; /* by worth: admitted and reserving; evicting */
 	uint32_t n_running, n_ready, n_blocked;
 	uint32_t n_next_lqs;
 	struct quota_behaviour b;
@@ -295,12 +300,20 @@ static inline bool quota_charged(const struct quota_work *w)
 typedef int quota_order(const struct quota_work *a, const struct quota_work *b);
 int quota_by_turn(const struct quota_work *a, const struct quota_work *b);
 int quota_by_worth(const struct quota_work *a, const struct quota_work *b);
-void quota_set_add(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp);
-void quota_set_del(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp);
-struct quota_work *quota_set_first(const struct quota *q, uint32_t root);
-struct quota_work *quota_set_after(const struct quota *q, uint32_t root, const struct quota_work *w,
-				   quota_order *cmp);
-void quota_set_each(struct quota *q, uint32_t root,
+void quota_set_add(const struct quota *q, struct quota_set *s, struct quota_work *w);
+/* 'cmp' is that of quota_set_first, for one set always the same. */
+void quota_set_del(const struct quota *q, struct quota_set *s, struct quota_work *w,
+		   quota_order *cmp);
+/* In order: the first, and the one after 'w' (nothing may have been added since). NULL: none. */
+struct quota_work *quota_set_first(const struct quota *q, struct quota_set *s, quota_order *cmp);
+struct quota_work *quota_set_after(const struct quota *q, const struct quota_set *s,
+				   const struct quota_work *w, quota_order *cmp);
+/* In no order: one, and another one than those before. Ask for the other before 'w' is taken out. */
+struct quota_work *quota_set_some(const struct quota *q, const struct quota_set *s);
+struct quota_work *quota_set_other(const struct quota *q, const struct quota_set *s,
+				   const struct quota_work *w, quota_order *cmp);
+/* Calls fn, which changes no set, for all in no order. */
+void quota_set_each(struct quota *q, const struct quota_set *s,
 		    void (*fn)(struct quota *q, void *ctx, struct quota_work *w), void *ctx);
 /* Adds to a growing array of pointers. */
 bool quota_room(void **p, size_t *size, size_t n, size_t item);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ordered sets of workloads: treaps whose links live in the workload, so that moving between sets allocates nothing. */
+/*
+ * Sets of workloads, whose links live in the workload, so that moving between sets allocates nothing. What is added is
+ * chained up, at the same cost whatever else is there; it is put in order, in a treap, when somebody asks who is first.
+ */
 #include "core/quota/quota_impl.h"
 
-static int cmp_uid(const struct quota_work *a, const struct quota_work *b)
+static __attribute__((noinline)) int cmp_uid(const struct quota_work *a, const struct quota_work *b)
 {
 	return str_cmp((mk_str){quota_uid(a), a->uid_len}, (mk_str){quota_uid(b), b->uid_len});
 }
@@ -31,9 +34,12 @@ int quota_by_worth(const struct quota_work *a, const struct quota_work *b)
 	return cmp_uid(a, b);
 }
 
+/* The two orders are known here, so that a comparison is no call. */
+#define INLINED static inline __attribute__((always_inline))
+
 /* Splits at 'w', which is in neither half. */
-static void split(const struct quota *q, uint32_t ref, const struct quota_work *w, quota_order *cmp,
-		  uint32_t *lo, uint32_t *hi)
+INLINED void split(const struct quota *q, uint32_t ref, const struct quota_work *w,
+		   quota_order *cmp, uint32_t *lo, uint32_t *hi)
 {
 	while (ref != 0) {
 		struct quota_work *root = quota_work_of(q, ref);
@@ -52,7 +58,7 @@ static void split(const struct quota *q, uint32_t ref, const struct quota_work *
 	*hi = 0;
 }
 
-void quota_set_add(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp)
+INLINED void tree_add(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp)
 {
 	struct quota_work *at = quota_work_of(q, *root);
 
@@ -64,7 +70,7 @@ void quota_set_add(const struct quota *q, uint32_t *root, struct quota_work *w, 
 	*root = w->self;
 }
 
-void quota_set_del(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp)
+INLINED void tree_del(const struct quota *q, uint32_t *root, struct quota_work *w, quota_order *cmp)
 {
 	struct quota_work *a = quota_work_of(q, w->left);
 	struct quota_work *b = quota_work_of(q, w->right);
@@ -86,11 +92,20 @@ void quota_set_del(const struct quota *q, uint32_t *root, struct quota_work *w, 
 		}
 	}
 	*root = quota_ref(a != NULL ? a : b);
-	w->left = 0;
-	w->right = 0;
 }
 
-struct quota_work *quota_set_first(const struct quota *q, uint32_t root)
+INLINED void order(const struct quota *q, struct quota_set *s, quota_order *cmp)
+{
+	while (s->fresh != 0) {
+		struct quota_work *w = quota_work_of(q, s->fresh);
+
+		s->fresh = w->right;
+		w->loose = false;
+		tree_add(q, &s->root, w, cmp);
+	}
+}
+
+static struct quota_work *leftmost(const struct quota *q, uint32_t root)
 {
 	struct quota_work *w = quota_work_of(q, root);
 
@@ -100,11 +115,59 @@ struct quota_work *quota_set_first(const struct quota *q, uint32_t root)
 	return w;
 }
 
-struct quota_work *quota_set_after(const struct quota *q, uint32_t root, const struct quota_work *w,
-				   quota_order *cmp)
+void quota_set_add(const struct quota *q, struct quota_set *s, struct quota_work *w)
+{
+	w->loose = true;
+	w->left = 0;
+	w->right = s->fresh;
+	if (s->fresh != 0) {
+		quota_work_of(q, s->fresh)->left = w->self;
+	}
+	s->fresh = w->self;
+}
+
+static void unchain(const struct quota *q, struct quota_set *s, struct quota_work *w)
+{
+	if (w->left == 0) {
+		s->fresh = w->right;
+	} else {
+		quota_work_of(q, w->left)->right = w->right;
+	}
+	if (w->right != 0) {
+		quota_work_of(q, w->right)->left = w->left;
+	}
+}
+
+void quota_set_del(const struct quota *q, struct quota_set *s, struct quota_work *w,
+		   quota_order *cmp)
+{
+	if (w->loose) {
+		unchain(q, s, w);
+	} else if (cmp == quota_by_turn) {
+		tree_del(q, &s->root, w, quota_by_turn);
+	} else {
+		tree_del(q, &s->root, w, quota_by_worth);
+	}
+	w->loose = false;
+	w->left = 0;
+	w->right = 0;
+}
+
+struct quota_work *quota_set_first(const struct quota *q, struct quota_set *s, quota_order *cmp)
+{
+	if (cmp == quota_by_turn) {
+		order(q, s, quota_by_turn);
+	} else {
+		order(q, s, quota_by_worth);
+	}
+	return leftmost(q, s->root);
+}
+
+struct quota_work *quota_set_after(const struct quota *q, const struct quota_set *s,
+				   const struct quota_work *w, quota_order *cmp)
 {
 	struct quota_work *best = NULL;
-	struct quota_work *at = quota_work_of(q, root);
+	struct quota_work *at = quota_work_of(q, s->root);
 
 	while (at != NULL) {
 		if (cmp(at, w) > 0) {
@@ -117,18 +180,40 @@ struct quota_work *quota_set_after(const struct quota *q, uint32_t root, const s
 	return best;
 }
 
-void quota_set_each(struct quota *q, uint32_t root,
-		    void (*fn)(struct quota *q, void *ctx, struct quota_work *w), void *ctx)
+struct quota_work *quota_set_some(const struct quota *q, const struct quota_set *s)
+{
+	return s->fresh != 0 ? quota_work_of(q, s->fresh) : leftmost(q, s->root);
+}
+
+struct quota_work *quota_set_other(const struct quota *q, const struct quota_set *s,
+				   const struct quota_work *w, quota_order *cmp)
+{
+	if (!w->loose) {
+		return quota_set_after(q, s, w, cmp);
+	}
+	return w->right != 0 ? quota_work_of(q, w->right) : leftmost(q, s->root);
+}
+
+static void tree_each(struct quota *q, uint32_t root,
+		      void (*fn)(struct quota *q, void *ctx, struct quota_work *w), void *ctx)
 {
 	struct quota_work *w = quota_work_of(q, root);
 
 	while (w != NULL) {
-		struct quota_work *right = quota_work_of(q, w->right);
-
-		quota_set_each(q, w->left, fn, ctx);
+		tree_each(q, w->left, fn, ctx);
 		fn(q, ctx, w);
-		w = right;
+		w = quota_work_of(q, w->right);
 	}
+}
+
+void quota_set_each(struct quota *q, const struct quota_set *s,
+		    void (*fn)(struct quota *q, void *ctx, struct quota_work *w), void *ctx)
+{
+	for (struct quota_work *w = quota_work_of(q, s->fresh); w != NULL;
+	     w = quota_work_of(q, w->right)) {
+		fn(q, ctx, w);
+	}
+	tree_each(q, s->root, fn, ctx);
 }
 
 bool quota_room(void **p, size_t *size, size_t n, size_t item)

@@ -97,15 +97,15 @@ static bool eligible(const struct quota_try *x, const struct quota_work *v)
 	return chain_ok(x, v) && policy_ok(x, v);
 }
 
-static struct quota_work *in_leaf(const struct quota_try *x, const struct quota_leaf *l)
+static struct quota_work *in_leaf(const struct quota_try *x, struct quota_leaf *l)
 {
-	struct quota_work *v = quota_set_first(x->q, l->running);
+	struct quota_work *v = quota_set_first(x->q, &l->running, quota_by_worth);
 
 	while (v != NULL && (x->leaf->b.reclaim == QUOTA_ANY || v->priority < x->w->priority)) {
 		if (eligible(x, v)) {
 			return v;
 		}
-		v = quota_set_after(x->q, l->running, v, quota_by_worth);
+		v = quota_set_after(x->q, &l->running, v, quota_by_worth);
 	}
 	return NULL;
 }

@@ -109,25 +109,25 @@ void quota_enter(struct quota *q, struct quota_work *w, enum quota_state state)
 	case QUOTA_PENDING:
 		w->stamp = 0;
 		w->delayed = false;
-		quota_set_add(q, &lq->ready, w, quota_by_turn);
+		quota_set_add(q, &lq->ready, w);
 		lq->n_waiting++;
 		l->n_ready++;
 		break;
 	case QUOTA_BLOCKED:
 		w->stamp = q->seq;
-		quota_set_add(q, &lq->blocked, w, quota_by_turn);
+		quota_set_add(q, &lq->blocked, w);
 		lq->n_waiting++;
 		l->n_blocked++;
 		q->n_delayed += w->delayed;
 		break;
 	case QUOTA_RESERVED:
 	case QUOTA_ADMITTED:
-		quota_set_add(q, &l->running, w, quota_by_worth);
+		quota_set_add(q, &l->running, w);
 		lq->n_running++;
 		l->n_running++;
 		break;
 	case QUOTA_EVICTING:
-		quota_set_add(q, &l->leaving, w, quota_by_worth);
+		quota_set_add(q, &l->leaving, w);
 		lq->n_running++;
 		l->n_running++;
 		break;
@@ -447,7 +447,7 @@ static void drop_gone(struct quota *q, struct quota_leaf *l)
 {
 	size_t i = 0;
 
-	if (l == NULL || !l->gone || l->running != 0 || l->leaving != 0) {
+	if (l == NULL || !l->gone || l->n_running > 0) {
 		return;
 	}
 	while (q->gone[i] != l) {

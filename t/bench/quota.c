@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tree library costs at 100,000 nodes on 6 levels, 8 pairs and 1,000,000 workloads: make bench-quota. The
- * arguments are children per node and workloads. Times are CPU time of the thread, so that other work on the
- * machine disturbs them through its caches only.
+ * arguments are children per node, workloads, and how often each operation is done. Times are CPU time of the thread, so
+ * that other work on the machine disturbs them through its caches only. The functions do_* are what quota_instructions
+ * counts the instructions of: each does one operation as often as the third argument says, and nothing else.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,9 @@
 #include "core/base/rng.h"
 #include "core/quota/quota.h"
 
-enum { LEVELS = 6, ROUNDS = 200000 };
+enum { LEVELS = 6 };
+
+#define KEPT __attribute__((noinline))
 
 struct bench {
 	struct quota *q;
@@ -21,6 +24,7 @@ struct bench {
 	struct quota_node *nodes;
 	char (*names)[24];
 	size_t first_leaf, n_leaves, n_works;
+	size_t rounds;
 	struct rng rng;
 };
 
@@ -134,85 +138,145 @@ static struct quota_work **choose(struct bench *b, size_t from, size_t n, size_t
 	return v;
 }
 
+/* --- what is counted --------------------------------------------------------------------------------------- */
+
+KEPT static size_t do_check(struct bench *b, struct quota_work **v, size_t n)
+{
+	size_t fits = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		fits += quota_check(b->q, v[i], false, NULL, 0, NULL).verdict == QUOTA_FIT;
+	}
+	return fits;
+}
+
+KEPT static void do_admit(struct bench *b, struct quota_work **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (quota_admit(b->q, v[i], 1) != MK_OK) {
+			exit(1);
+		}
+	}
+}
+
+KEPT static void do_evict(struct bench *b, struct quota_work **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (quota_evict(b->q, v[n - 1 - i], NULL) != MK_OK) {
+			exit(1);
+		}
+	}
+}
+
+KEPT static void do_release(struct bench *b, struct quota_work **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		(void)quota_gone(b->q, v[i]);
+	}
+}
+
+KEPT static size_t do_step(struct bench *b, size_t n)
+{
+	struct quota_step s;
+	size_t i = 0;
+
+	while (i < n && quota_step(b->q, 1, &s) == MK_OK && s.event != QUOTA_END) {
+		i++;
+	}
+	return i;
+}
+
+KEPT static size_t do_pick(struct bench *b, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && quota_pick(b->q) != NULL) {
+		i++;
+	}
+	return i;
+}
+
+KEPT static size_t do_next(struct bench *b, size_t n)
+{
+	size_t i = 0;
+
+	for (; i < n && quota_pick(b->q) != NULL; i++) {
+		quota_block(b->q, quota_pick(b->q), 1);
+	}
+	return i;
+}
+
+/* Of workloads that wait: each is replaced, so that no memory is new. */
+KEPT static void do_put(struct bench *b, size_t from, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		put(b, from + i, rng_below(&b->rng, b->n_leaves), false);
+	}
+}
+
+/* --- the measurements -------------------------------------------------------------------------------------- */
+
 static void checks(struct bench *b, size_t pending)
 {
-	struct quota_work **v = choose(b, b->n_works, ROUNDS, pending);
-	size_t fits = 0;
+	struct quota_work **v = choose(b, b->n_works, b->rounds, pending);
+	size_t n = b->rounds < 64 ? b->rounds : 64;
+	size_t fits;
 	int64_t start;
 
 	if (v == NULL) {
 		return;
 	}
 	start = now_ns();
-	for (size_t i = 0; i < ROUNDS; i++) {
-		fits += quota_check(b->q, v[i], false, NULL, 0, NULL).verdict == QUOTA_FIT;
-	}
-	say("check, 2 resources, a random leaf each time (cold)", since_ns(start, ROUNDS), 1000);
+	fits = do_check(b, v, b->rounds);
+	say("check, 2 resources, a random leaf each time (cold)", since_ns(start, b->rounds), 1000);
 	start = now_ns();
-	for (size_t i = 0; i < ROUNDS; i++) {
-		fits += quota_check(b->q, v[i % 64], false, NULL, 0, NULL).verdict == QUOTA_FIT;
+	for (size_t i = 0; i < b->rounds / n; i++) {
+		fits += do_check(b, v, n);
 	}
-	say("check, 64 leaves in turn (warm)", since_ns(start, ROUNDS), 1000);
-	printf("# %zu of %d fit\n", fits, 2 * ROUNDS);
+	say("check, 64 leaves in turn (warm)", since_ns(start, b->rounds / n * n), 1000);
+	printf("# %zu of %zu fit\n", fits, b->rounds + b->rounds / n * n);
 	mk_free(v);
 }
 
 /* Admits without a cycle, then gives all back. */
 static void admits(struct bench *b, size_t pending)
 {
-	size_t n = pending < ROUNDS ? pending : ROUNDS;
+	size_t n = pending < b->rounds ? pending : b->rounds;
 	struct quota_work **v = mk_calloc(n, sizeof(*v));
 	size_t step = 7919;
 	int64_t start;
 
-	for (size_t i = 0; v != NULL && i < n; i++) {
+	if (v == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
 		v[i] = some(b, b->n_works + i * step % pending);
 	}
 	start = now_ns();
-	for (size_t i = 0; v != NULL && i < n; i++) {
-		if (quota_admit(b->q, v[i], 1) != MK_OK) {
-			exit(1);
-		}
-	}
+	do_admit(b, v, n);
 	say("admit, with its check, a random leaf each time (cold)", since_ns(start, n), 2000);
-	for (size_t i = 0; v != NULL && i < n; i++) {
-		if (quota_evict(b->q, v[n - 1 - i], NULL) != MK_OK) {
-			exit(1);
-		}
-	}
+	do_evict(b, v, n);
 	start = now_ns();
-	for (size_t i = 0; v != NULL && i < n; i++) {
-		(void)quota_gone(b->q, v[i]);
-	}
+	do_release(b, v, n);
 	say("release of an evicted workload, which waits again (cold)", since_ns(start, n), 2000);
 	mk_free(v);
 }
 
 static void cycle(struct bench *b)
 {
-	size_t n = 0;
-	size_t picks = 0;
+	size_t n;
 	int64_t start = now_ns();
-	int64_t pick_ns = 0;
-	struct quota_step s;
 
 	quota_cycle(b->q, 1);
 	say("begin of a cycle, every leaf has an offer", since_ns(start, 1), 300e6);
 	start = now_ns();
-	while (n < ROUNDS && quota_step(b->q, 1, &s) == MK_OK && s.event != QUOTA_END) {
-		n++;
-	}
+	n = do_step(b, b->rounds);
 	say("step: pick, check, admit, nominate the next, order (cold)", since_ns(start, n), 4000);
 	start = now_ns();
-	while (picks < ROUNDS && quota_pick(b->q) != NULL) {
-		picks++;
-	}
-	pick_ns = now_ns() - start;
-	say("pick alone", (double)pick_ns / ROUNDS, 2000);
+	n = do_pick(b, b->rounds);
+	say("pick alone", since_ns(start, n), 2000);
 	start = now_ns();
-	for (n = 0; n < ROUNDS / 2 && quota_pick(b->q) != NULL; n++) {
-		quota_block(b->q, quota_pick(b->q), 1);
-	}
+	n = do_next(b, b->rounds / 2);
 	say("pick next: block, nominate the next head, order", since_ns(start, n), 2000);
 }
 
@@ -256,6 +320,7 @@ static void run(struct bench *b, size_t fan, size_t works)
 	printf("%-58s %9.0f ns\n", "put", since_ns(start, works));
 	printf("%-58s %9.1f MiB  target %.0f MiB\n", "memory", (double)quota_memory(b->q) / 1048576,
 	       (48.0 * 8 * (double)b->d.n_nodes + 128.0 * (double)works) / 1048576);
+	do_put(b, b->n_works, pending < b->rounds ? pending : b->rounds);
 	checks(b, pending);
 	admits(b, pending);
 	whole(b);
@@ -271,6 +336,8 @@ int main(int argc, char **argv)
 	size_t fan = argc > 1 ? strtoul(argv[1], NULL, 10) : 10;
 	size_t works = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000000;
 
+	b.rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 200000;
+	b.rounds = b.rounds < 2 ? 2 : b.rounds;
 	rng_init(&b.rng, 1);
 	run(&b, fan > 0 ? fan : 10, works < 400 ? 400 : works);
 	return 0;
