@@ -104,6 +104,13 @@ static void own_leaf(struct quota_try *x)
 	}
 }
 
+/* May 'w' take anybody at a node that is not fair? There the right is the claimant's alone, whoever the victim is. */
+static bool has_right(const struct quota_try *x, enum quota_policy policy)
+{
+	return policy == QUOTA_FAIR || x->claim ||
+	       (policy == QUOTA_FIFO && x->leaf->b.borrow_within);
+}
+
 /* Victims below the siblings of path[at - 1], the children of path[at]. */
 static void at_level(struct quota_try *x, size_t at, int pass)
 {
@@ -118,6 +125,9 @@ static void at_level(struct quota_try *x, size_t at, int pass)
 		struct quota_work *v;
 
 		x->claim = quota_try_claim(x, x->contested, a);
+		if (!has_right(x, (enum quota_policy)t->nodes[p].policy)) {
+			return;
+		}
 		if (t->nodes[p].policy == QUOTA_FAIR) {
 			x->claimant = quota_share(t, a, x->wants, 1);
 		}
@@ -230,7 +240,6 @@ enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct 
 {
 	struct quota_try x QUOTA_RAW;
 
-	memset(x.lca, 0, sizeof(x.lca));
 	x.q = q;
 	x.w = w;
 	x.leaf = quota_leaf_of(q, w);
@@ -245,6 +254,7 @@ enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct 
 	for (uint32_t n = x.leaf->node; n != QUOTA_NO_NODE; n = q->t->nodes[n].parent) {
 		x.path[x.depth++] = n;
 	}
+	memset(x.lca, 0, x.depth * sizeof(*x.lca));
 	evictions(q, -1);
 	look(&x);
 	if (!x.fits) {

@@ -110,9 +110,19 @@ static struct quota_work *in_leaf(const struct quota_try *x, struct quota_leaf *
 	return NULL;
 }
 
-/* Can anything below be eligible at all? */
+/* Can anything below be eligible at all? A share without a victim is no larger than with it. */
 static bool worth_a_look(const struct quota_try *x, uint32_t node)
 {
+	const struct quota_tree *t = x->q->t;
+
+	if (t->nodes[node].parent == x->path[x->at] &&
+	    t->nodes[x->path[x->at]].policy == QUOTA_FAIR) {
+		struct quota_key share = quota_share(t, node, NULL, 1);
+
+		if (quota_key_cmp(&x->claimant, &share) >= (x->pass == 1)) {
+			return false;
+		}
+	}
 	for (size_t k = 0; k < x->wants->n; k++) {
 		if (x->contested[k] && above_floor(x, node, k)) {
 			return true;

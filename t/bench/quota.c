@@ -94,13 +94,13 @@ static void uid_of(char *buf, size_t size, size_t i)
 	snprintf(buf, size, "%08zx-89ab-4cde-8f01-23456789abcd", i * 2654435761U % 4294967296U);
 }
 
-static void put(struct bench *b, size_t i, size_t leaf, bool admitted)
+static void put_ask(struct bench *b, size_t i, size_t leaf, bool admitted, int64_t cpu)
 {
 	char uid[64];
 	uint64_t mask = 1U << (i % 4);
 	static const char *const flavors[] = {"a", "b", "c", "d"};
 	struct quota_ask asks[2] = {
-		{.resource = STR("cpu"), .amount = 100, .flavor = str_of(flavors[i % 4])},
+		{.resource = STR("cpu"), .amount = cpu, .flavor = str_of(flavors[i % 4])},
 		{.resource = STR("memory"), .amount = 1000, .flavor = str_of(flavors[i % 4])}};
 	struct quota_work_desc d = {.uid = {uid, 36},
 				    .leaf = b->nodes[b->first_leaf + leaf].name,
@@ -118,6 +118,11 @@ static void put(struct bench *b, size_t i, size_t leaf, bool admitted)
 		fprintf(stderr, "put failed\n");
 		exit(1);
 	}
+}
+
+static void put(struct bench *b, size_t i, size_t leaf, bool admitted)
+{
+	put_ask(b, i, leaf, admitted, 100);
 }
 
 static struct quota_work *some(struct bench *b, size_t i)
@@ -148,6 +153,17 @@ KEPT static size_t do_check(struct bench *b, struct quota_work **v, size_t n)
 		fits += quota_check(b->q, v[i], false, NULL, 0, NULL).verdict == QUOTA_FIT;
 	}
 	return fits;
+}
+
+/* Of workloads that ask for more than they have a right to: nobody is looked at as a victim. */
+KEPT static size_t do_refuse(struct bench *b, struct quota_work **v, size_t n)
+{
+	size_t refused = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		refused += quota_check(b->q, v[i], true, NULL, 0, NULL).verdict == QUOTA_NO_FIT;
+	}
+	return refused;
 }
 
 KEPT static void do_admit(struct bench *b, struct quota_work **v, size_t n)
@@ -238,6 +254,29 @@ static void checks(struct bench *b, size_t pending)
 	mk_free(v);
 }
 
+static void refusals(struct bench *b, size_t pending)
+{
+	size_t n = pending < b->rounds ? pending : b->rounds;
+	struct quota_work **v = mk_calloc(n, sizeof(*v));
+	size_t refused;
+	int64_t start;
+
+	if (v == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		put_ask(b, b->n_works + i, rng_below(&b->rng, b->n_leaves), false,
+			(int64_t)1 << 50);
+		v[i] = some(b, b->n_works + i);
+	}
+	start = now_ns();
+	refused = do_refuse(b, v, n);
+	say("refuse, a plan of preemption tried (cold)", since_ns(start, n), 1e6);
+	printf("# %zu of %zu refused\n", refused, n);
+	do_put(b, b->n_works, n);
+	mk_free(v);
+}
+
 /* Admits without a cycle, then gives all back. */
 static void admits(struct bench *b, size_t pending)
 {
@@ -320,7 +359,7 @@ static void run(struct bench *b, size_t fan, size_t works)
 	printf("%-58s %9.0f ns\n", "put", since_ns(start, works));
 	printf("%-58s %9.1f MiB  target %.0f MiB\n", "memory", (double)quota_memory(b->q) / 1048576,
 	       (48.0 * 8 * (double)b->d.n_nodes + 128.0 * (double)works) / 1048576);
-	do_put(b, b->n_works, pending < b->rounds ? pending : b->rounds);
+	refusals(b, pending);
 	checks(b, pending);
 	admits(b, pending);
 	whole(b);
