@@ -70,8 +70,8 @@ static bool lowers(const struct quota_tree *t, uint32_t node, const struct quota
 		size_t f = quota_metas(v)[i].fr;
 		const struct quota_cell *c = f == QUOTA_NO_FR ? NULL : quota_cell(t, node, f);
 
-		if (c != NULL && quota_amounts(v)[i] > 0 && c->sum > c->max &&
-		    c->sum > quota_reserved(t, c)) {
+		if (c != NULL && quota_amounts(v)[i] > 0 && quota_hold(t, c) > c->max &&
+		    quota_hold(t, c) > quota_reserved(t, c)) {
 			return true;
 		}
 	}

@@ -40,11 +40,14 @@ void quota_charge(struct quota_tree *t, uint32_t node, size_t fr, int64_t amount
 
 	for (uint32_t x = node; x != QUOTA_NO_NODE; x = t->nodes[x].parent) {
 		struct quota_cell *c = quota_cell(t, x, fr);
-		int64_t before = quota_hold(t, c);
 
+		if (t->held != NULL) {
+			int64_t before = quota_hold(t, c);
+
+			t->held[c - t->cells].sum += delta;
+			delta = quota_hold(t, c) - before;
+		}
 		c->use += amount;
-		c->sum += delta;
-		delta = quota_hold(t, c) - before;
 	}
 }
 

@@ -16,9 +16,14 @@ static int64_t min2(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static struct quota_held *held_of(const struct quota_tree *t, const struct quota_cell *c)
+{
+	return &t->held[c - t->cells];
+}
+
 static int64_t *reserved_of(const struct quota_tree *t, const struct quota_cell *c)
 {
-	return &t->reserved[c - t->cells];
+	return &t->held[c - t->cells].reserved;
 }
 
 static void by_weight(struct quota_tree *t, uint32_t p, bool equal)
@@ -128,15 +133,17 @@ void quota_sum_up(struct quota_tree *t)
 		struct quota_cell *c = quota_cell(t, x, 0);
 		const struct quota_tnode *n = &t->nodes[x];
 
-		for (size_t f = 0; f < t->nf; f++) {
-			c[f].sum = c[f].use;
+		for (size_t f = 0; t->held != NULL && f < t->nf; f++) {
+			held_of(t, c)[f].sum = c[f].use;
+			for (uint32_t k = n->first; k < n->first + n->n_children; k++) {
+				held_of(t, c)[f].sum += quota_hold(t, quota_cell(t, k, f));
+			}
 		}
 		for (uint32_t k = n->first; k < n->first + n->n_children; k++) {
 			const struct quota_cell *d = quota_cell(t, k, 0);
 
 			for (size_t f = 0; f < t->nf; f++) {
 				c[f].use += d[f].use;
-				c[f].sum += quota_hold(t, &d[f]);
 			}
 		}
 	}
@@ -190,8 +197,8 @@ void quota_effective(struct quota_tree *t)
 		return;
 	}
 	t->degraded = false;
-	if (t->reserved != NULL) {
-		memset(t->reserved, 0, t->n * t->nf * sizeof(*t->reserved));
+	for (size_t i = 0; t->held != NULL && i < t->n * t->nf; i++) {
+		t->held[i].reserved = 0;
 	}
 	root_values(t);
 	for (uint32_t x = 0; x < t->n; x++) {
@@ -199,7 +206,7 @@ void quota_effective(struct quota_tree *t)
 			children_of(t, x);
 		}
 	}
-	if (t->reserved != NULL) {
+	if (t->held != NULL) {
 		reserves(t);
 		take_down(t);
 		quota_sum_up(t);

@@ -169,7 +169,7 @@ static bool forced(const struct quota_tree *t, const struct quota_work *w)
 }
 
 /*
- * Asks memory for the cells of a leaf and its parent, a line each two pairs. Those of nodes above are read so often that
+ * Asks memory for the cells of a leaf and its parent, some two pairs a line. Those of nodes above are read so often that
  * they are near.
  */
 static void ask_cells(const struct quota_tree *t, uint32_t node)

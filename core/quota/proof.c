@@ -85,7 +85,6 @@ void quota_recount(struct quota *q)
 
 	for (size_t i = 0; i < q->t->n * q->t->nf; i++) {
 		q->t->cells[i].use = 0;
-		q->t->cells[i].sum = 0;
 	}
 	clear_lqs(q);
 	for (size_t i = 0; i < FAR; i++) {
@@ -123,7 +122,7 @@ static enum mk_code check_lqs(struct quota *q, struct mk_err *err)
 	return MK_OK;
 }
 
-/* The cells and, where there are any, the reserves. */
+/* The cells and, where there are any, the reserves. No padding in either. */
 static void *copy_of(const void *p, size_t bytes)
 {
 	void *copy = mk_malloc(bytes);
@@ -138,11 +137,11 @@ enum mk_code quota_self_check(struct quota *q, struct mk_err *err)
 {
 	size_t n = q->t->n * q->t->nf;
 	struct quota_cell *was = copy_of(q->t->cells, n * sizeof(*was));
-	int64_t *reserved =
-		q->t->reserved == NULL ? NULL : copy_of(q->t->reserved, n * sizeof(*reserved));
+	struct quota_held *held =
+		q->t->held == NULL ? NULL : copy_of(q->t->held, n * sizeof(*held));
 	enum mk_code code = MK_OK;
 
-	if (was == NULL || (q->t->reserved != NULL && reserved == NULL)) {
+	if (was == NULL || (q->t->held != NULL && held == NULL)) {
 		code = err_set(err, MK_NO_MEMORY, "quota", "out of memory");
 		goto out;
 	}
@@ -151,13 +150,13 @@ enum mk_code quota_self_check(struct quota *q, struct mk_err *err)
 	quota_recount(q);
 	for (size_t i = 0; code == MK_OK && i < n; i++) {
 		if (memcmp(&was[i], &q->t->cells[i], sizeof(*was)) != 0 ||
-		    (reserved != NULL && reserved[i] != q->t->reserved[i])) {
+		    (held != NULL && memcmp(&held[i], &q->t->held[i], sizeof(*held)) != 0)) {
 			code = err_set(err, MK_BUG, "quota", "sums of node %.*s are off",
 				       STR_ARG(q->t->label[i / q->t->nf]));
 		}
 	}
 out:
 	mk_free(was);
-	mk_free(reserved);
+	mk_free(held);
 	return code;
 }

@@ -28,6 +28,11 @@ enum { QUOTA_MAX_CLAIMS = QUOTA_MAX_LEVELS };
 struct quota_cell {
 	int64_t nominal, max;
 	int64_t use;
+};
+
+/* What a cell holds is not its use only where something is kept for somebody. */
+struct quota_held {
+	int64_t reserved;
 	int64_t sum; /* what hold is before the reserve: use of a leaf; hold of children and orphans inside */
 };
 
@@ -151,7 +156,7 @@ struct quota_tree {
 	struct quota_tnode *nodes;
 	mk_str *label; /* names of nodes */
 	struct quota_cell *cells;
-	int64_t *reserved; /* as cells; NULL when no amount of the tree has a lending limit */
+	struct quota_held *held; /* as cells; NULL when no amount of the tree has a lending limit */
 	struct quota_key *keys;
 	uint64_t *
 		shares; /* of HDRF: per node and resource, in 2^-40 of the total; then per node its share */
@@ -219,16 +224,20 @@ static inline struct quota_cell *quota_cell(const struct quota_tree *t, uint32_t
 
 static inline int64_t quota_reserved(const struct quota_tree *t, const struct quota_cell *c)
 {
-	return t->reserved == NULL ? 0 : t->reserved[c - t->cells];
+	return t->held == NULL ? 0 : t->held[c - t->cells].reserved;
 }
 
 /* What a cell holds once 'delta' is added to it. */
 static inline int64_t quota_hold_after(const struct quota_tree *t, const struct quota_cell *c,
 				       int64_t delta)
 {
-	int64_t reserved = quota_reserved(t, c);
+	const struct quota_held *h;
 
-	return c->sum + delta > reserved ? c->sum + delta : reserved;
+	if (t->held == NULL) {
+		return c->use + delta;
+	}
+	h = &t->held[c - t->cells];
+	return h->sum + delta > h->reserved ? h->sum + delta : h->reserved;
 }
 
 static inline int64_t quota_hold(const struct quota_tree *t, const struct quota_cell *c)

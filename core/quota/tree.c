@@ -14,7 +14,7 @@ void quota_tree_free(struct quota_tree *t)
 	mk_free(t->nodes);
 	mk_free(t->label);
 	mk_free(t->cells);
-	mk_free(t->reserved);
+	mk_free(t->held);
 	mk_free(t->keys);
 	mk_free(t->shares);
 	mk_free(t->heap);
@@ -468,10 +468,10 @@ enum mk_code quota_apply(struct quota *q, const struct quota_desc *d, struct mk_
 					 : MK_OK;
 	}
 	if (code == MK_OK && t->has_reserve) {
-		t->reserved = mk_calloc(t->n * t->nf, sizeof(*t->reserved));
-		t->bytes += t->n * t->nf * sizeof(*t->reserved);
-		code = t->reserved == NULL ? err_set(err, MK_NO_MEMORY, "quota", "out of memory")
-					   : MK_OK;
+		t->held = mk_calloc(t->n * t->nf, sizeof(*t->held));
+		t->bytes += t->n * t->nf * sizeof(*t->held);
+		code = t->held == NULL ? err_set(err, MK_NO_MEMORY, "quota", "out of memory")
+				       : MK_OK;
 	}
 	if (code == MK_OK) {
 		quota_effective(t);
