@@ -107,9 +107,10 @@ static void set_timer(struct player *p, size_t job, int64_t at)
 	}
 }
 
-static size_t job_of(struct player *p, const struct quota *q, const struct quota_work *w)
+static size_t job_of(struct player *p, const struct quota_work *w)
 {
-	struct moment *m = map_get(&p->by_uid, quota_work_at(q, w).uid);
+	char uid[QUOTA_MAX_UID + 1];
+	struct moment *m = map_get(&p->by_uid, quota_work_uid(w, uid));
 
 	return m != NULL ? m->job : SIZE_MAX;
 }
@@ -135,7 +136,7 @@ static void evict(struct player *p, const struct quota *q, const struct quota_vi
 {
 	struct replay *r = p->r;
 	const struct api_work *w = r->jobs[by].work;
-	size_t job = job_of(p, q, v->work);
+	size_t job = job_of(p, v->work);
 	mk_str at = quota_node_at(q, v->node).name;
 
 	if (job == SIZE_MAX) {
@@ -206,7 +207,7 @@ static void cycle(struct player *p, struct quota *q)
 			p->failed = true;
 			return;
 		}
-		job = s.event != QUOTA_END ? job_of(p, q, s.work) : SIZE_MAX;
+		job = s.event != QUOTA_END ? job_of(p, s.work) : SIZE_MAX;
 		if (job == SIZE_MAX) {
 			continue;
 		}

@@ -45,13 +45,14 @@ static bool look_ahead(struct cli *c, const struct world *w, struct explanation 
 		quota_cycle(q, 0);
 	}
 	for (size_t turn = 1; good && turn <= w->n_works * 2 + 1; turn++) {
+		char uid[QUOTA_MAX_UID + 1];
 		struct quota_step step;
 
 		good = quota_step(q, 0, &step) == MK_OK;
 		if (!good || step.event == QUOTA_END) {
 			break;
 		}
-		if (str_eq(quota_work_at(q, step.work).uid, e->ww->work.uid)) {
+		if (str_eq(quota_work_uid(step.work, uid), e->ww->work.uid)) {
 			e->turn = turn;
 			e->next = step.event;
 			break;
@@ -146,12 +147,13 @@ static void print_plan(struct cli *c, struct explanation *e)
 	for (size_t i = 0; i < plan.n; i++) {
 		struct quota_work_info v = quota_work_at(e->q, plan.victims[i].work);
 		mk_str at = quota_node_at(e->q, plan.victims[i].node).name;
+		char uid[QUOTA_MAX_UID + 1];
 
 		buf_printf(&c->out,
 			   "  preemption: would evict %.*s of queue %.*s (priority %d), by %s at "
 			   "%.*s\n",
-			   STR_ARG(v.uid), STR_ARG(v.leaf), v.priority,
-			   reasons[plan.victims[i].reason], STR_ARG(at));
+			   STR_ARG(quota_work_uid(plan.victims[i].work, uid)), STR_ARG(v.leaf),
+			   v.priority, reasons[plan.victims[i].reason], STR_ARG(at));
 	}
 }
 
@@ -243,8 +245,10 @@ static struct json *one_json(struct cli *c, struct explanation *e)
 		quota_plan(e->q, e->work, 0, &plan);
 	}
 	for (size_t i = 0; i < plan.n; i++) {
+		char uid[QUOTA_MAX_UID + 1];
+
 		json_add(&c->a, victims,
-			 json_new_str(&c->a, quota_work_at(e->q, plan.victims[i].work).uid));
+			 json_new_str(&c->a, quota_work_uid(plan.victims[i].work, uid)));
 	}
 	json_set(&c->a, v, STR("victims"), victims);
 	return v;

@@ -142,7 +142,6 @@ struct quota_work_info quota_work_at(const struct quota *q, const struct quota_w
 {
 	const struct quota_leaf *l = quota_leaf_or_null(q, w);
 	struct quota_work_info info = {
-		.uid = {quota_uid(w), w->uid_len},
 		.state = (enum quota_state)w->state,
 		.priority = w->priority,
 		.time_ms = w->time_ms,

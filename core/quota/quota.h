@@ -232,7 +232,7 @@ struct quota_work *quota_work_find(const struct quota *q, mk_str uid);
 size_t quota_n_works(const struct quota *q);
 
 struct quota_work_info {
-	mk_str uid, leaf; /* leaf: empty when parked */
+	mk_str leaf; /* empty when parked */
 	mk_str lq;
 	enum quota_state state;
 	int32_t priority;
@@ -240,6 +240,8 @@ struct quota_work_info {
 	size_t n_asks;
 };
 
+/* Its uid, written into 'buf' with a NUL. */
+mk_str quota_work_uid(const struct quota_work *w, char buf[QUOTA_MAX_UID + 1]);
 /* What is known of a workload. */
 struct quota_work_info quota_work_at(const struct quota *q, const struct quota_work *w);
 /* Its i-th ask (below n_asks; those of 0 were dropped); the flavor is empty while none is assigned. */

@@ -17,6 +17,8 @@
 
 __extension__ typedef unsigned __int128 quota_u128;
 
+/* A UUID as text, and as kept. */
+enum { QUOTA_UUID = 36, QUOTA_PACKED_UID = 16 };
 enum { QUOTA_NO_RES = 255, QUOTA_NO_FR = 65535, QUOTA_LIMIT_BITS = 61 };
 #define QUOTA_NO_NODE UINT32_MAX
 /*
@@ -76,9 +78,11 @@ struct quota_work {
 	uint32_t limit; /* the outside change to which 'swapped' and 'claims' belong */
 	int32_t priority;
 	uint32_t lq;
-	uint8_t n_asks, n_pods, uid_len;
-	uint8_t state; /* QUOTA_FREE: a hole */
+	uint8_t n_asks, n_pods;
+	uint8_t uid_len; /* in bytes as kept */
+	uint8_t state;   /* QUOTA_FREE: a hole */
 	bool masked : 1, placed : 1;
+	bool packed : 1;  /* the uid is a UUID (uid.c) */
 	bool delayed : 1; /* blocked while its leaf's delay ran */
 	bool chosen : 1;  /* a victim of the plan being made */
 	bool loose : 1;   /* in quota_set.fresh of its set */
@@ -294,9 +298,9 @@ static inline struct quota_meta *quota_metas(const struct quota_work *w)
 	return (struct quota_meta *)(uintptr_t)(quota_bitmap(w) + (w->placed ? 1 : 0));
 }
 
-static inline char *quota_uid(const struct quota_work *w)
+static inline unsigned char *quota_uid(const struct quota_work *w)
 {
-	return (char *)(uintptr_t)(quota_metas(w) + w->n_asks);
+	return (unsigned char *)(uintptr_t)(quota_metas(w) + w->n_asks);
 }
 
 static inline bool quota_charged(const struct quota_work *w)
@@ -304,6 +308,13 @@ static inline bool quota_charged(const struct quota_work *w)
 	return w->state == QUOTA_RESERVED || w->state == QUOTA_ADMITTED ||
 	       w->state == QUOTA_EVICTING;
 }
+
+/* --- uid.c --- */
+/* The content of a UUID in lower case; false: 'uid' is none, and *ret is anything. */
+bool quota_uid_pack(mk_str uid, unsigned char ret[QUOTA_PACKED_UID]);
+/* By the bytes of the text. */
+int quota_uid_cmp(const struct quota_work *a, const struct quota_work *b);
+bool quota_uid_is(const struct quota_work *w, mk_str uid);
 
 /* --- sets.c: ordered sets of workloads --- */
 typedef int quota_order(const struct quota_work *a, const struct quota_work *b);

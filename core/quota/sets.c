@@ -5,11 +5,6 @@
  */
 #include "core/quota/quota_impl.h"
 
-static __attribute__((noinline)) int cmp_uid(const struct quota_work *a, const struct quota_work *b)
-{
-	return str_cmp((mk_str){quota_uid(a), a->uid_len}, (mk_str){quota_uid(b), b->uid_len});
-}
-
 /* Who comes first in a queue: higher priority, earlier, smaller uid. */
 int quota_by_turn(const struct quota_work *a, const struct quota_work *b)
 {
@@ -19,7 +14,7 @@ int quota_by_turn(const struct quota_work *a, const struct quota_work *b)
 	if (a->time_ms != b->time_ms) {
 		return a->time_ms < b->time_ms ? -1 : 1;
 	}
-	return cmp_uid(a, b);
+	return quota_uid_cmp(a, b);
 }
 
 /* Who is given up first: lower priority, admitted later, smaller uid. */
@@ -31,7 +26,7 @@ int quota_by_worth(const struct quota_work *a, const struct quota_work *b)
 	if (a->since_ms != b->since_ms) {
 		return a->since_ms > b->since_ms ? -1 : 1;
 	}
-	return cmp_uid(a, b);
+	return quota_uid_cmp(a, b);
 }
 
 /* The two orders are known here, so that a comparison is no call. */

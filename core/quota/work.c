@@ -59,8 +59,7 @@ bool quota_list_add(struct quota_work ***list, size_t *n, size_t *size, struct q
 	}
 	while (at > 0 && ((*list)[at - 1]->since_ms > w->since_ms ||
 			  ((*list)[at - 1]->since_ms == w->since_ms &&
-			   str_cmp((mk_str){quota_uid((*list)[at - 1]), (*list)[at - 1]->uid_len},
-				   (mk_str){quota_uid(w), w->uid_len}) > 0))) {
+			   quota_uid_cmp((*list)[at - 1], w) > 0))) {
 		(*list)[at] = (*list)[at - 1];
 		at--;
 	}
@@ -193,7 +192,7 @@ static size_t slot_of(const struct quota *q, mk_str uid, uint32_t hash)
 	while (q->table[at] != 0) {
 		const struct quota_work *w = quota_work_of(q, q->table[at]);
 
-		if (w->hash == hash && str_eq((mk_str){quota_uid(w), w->uid_len}, uid)) {
+		if (w->hash == hash && quota_uid_is(w, uid)) {
 			break;
 		}
 		at = (at + 1) & (q->n_table - 1);
@@ -342,13 +341,15 @@ static struct quota_work *make_work(struct quota *q, const struct quota_work_des
 		.hash = (uint32_t)hash64(d->uid),
 		.priority = d->priority,
 		.n_pods = (uint8_t)d->n_pods,
-		.uid_len = (uint8_t)d->uid.n,
 		.masked = d->flavors != NULL,
 		.placed = d->clusters != 0,
 	};
+	unsigned char uid[QUOTA_PACKED_UID];
 	struct quota_work *w;
 	size_t n = 0;
 
+	head.packed = quota_uid_pack(d->uid, uid);
+	head.uid_len = (uint8_t)(head.packed ? QUOTA_PACKED_UID : d->uid.n);
 	for (size_t i = 0; i < d->n_asks; i++) {
 		head.n_asks = (uint8_t)(head.n_asks + (d->asks[i].amount > 0));
 	}
@@ -377,7 +378,7 @@ static struct quota_work *make_work(struct quota *q, const struct quota_work_des
 	if (w->placed) {
 		*quota_bitmap(w) = d->clusters;
 	}
-	memcpy(quota_uid(w), d->uid.p, d->uid.n);
+	memcpy(quota_uid(w), w->packed ? (const void *)uid : d->uid.p, w->uid_len);
 	return w;
 }
 

@@ -195,9 +195,10 @@ static void churn(struct help *h, int steps, int64_t *now, char order[][16], siz
 		quota_cycle(h->q, ++*now);
 		while (quota_step(h->q, *now, &s) == MK_OK && s.event != QUOTA_END) {
 			if (s.event == QUOTA_ADMIT) {
-				mk_str uid = quota_work_at(h->q, s.work).uid;
+				char uid[QUOTA_MAX_UID + 1];
 
-				snprintf(order[(*n)++], 16, "%.*s", STR_ARG(uid));
+				snprintf(order[(*n)++], 16, "%.*s",
+					 STR_ARG(quota_work_uid(s.work, uid)));
 			}
 		}
 	}

@@ -192,6 +192,21 @@ static inline void help_say(struct help *h, const char *what, mk_str uid)
 		 STR_ARG(uid));
 }
 
+static inline void help_say_work(struct help *h, const char *sign, const struct quota_work *w)
+{
+	char uid[QUOTA_MAX_UID + 1];
+
+	help_say(h, sign, quota_work_uid(w, uid));
+}
+
+/* Is 'w' the one of that uid? */
+static inline bool help_is(const struct quota_work *w, const char *uid)
+{
+	char buf[QUOTA_MAX_UID + 1];
+
+	return str_is(quota_work_uid(w, buf), uid);
+}
+
 /* One cycle; its text names who was admitted, "+w" who reserved and "-v" its victims. */
 static inline const char *help_cycle(struct help *h, int64_t now)
 {
@@ -204,12 +219,12 @@ static inline const char *help_cycle(struct help *h, int64_t now)
 			return h->text;
 		}
 		if (s.event == QUOTA_ADMIT) {
-			help_say(h, "", quota_work_at(h->q, s.work).uid);
+			help_say_work(h, "", s.work);
 		} else if (s.event == QUOTA_RESERVE) {
-			help_say(h, "+", quota_work_at(h->q, s.work).uid);
+			help_say_work(h, "+", s.work);
 		}
 		for (size_t i = 0; s.event == QUOTA_RESERVE && i < s.plan.n; i++) {
-			help_say(h, "-", quota_work_at(h->q, s.plan.victims[i].work).uid);
+			help_say_work(h, "-", s.plan.victims[i].work);
 		}
 	}
 }
@@ -225,7 +240,7 @@ static inline const char *help_plan(struct help *h, const char *uid)
 		return "none";
 	}
 	for (size_t i = 0; i < p.n; i++) {
-		help_say(h, "", quota_work_at(h->q, p.victims[i].work).uid);
+		help_say_work(h, "", p.victims[i].work);
 	}
 	return h->text;
 }

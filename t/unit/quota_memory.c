@@ -168,8 +168,7 @@ static void shed(void)
 	}
 	quota_set_total(h.q, STR("default"), STR("cpu"), 55, NULL);
 	ok(quota_shed(h.q, &p) == MK_OK && p.n == 3, "three have to go");
-	ok(p.n == 3 && str_is(quota_work_at(h.q, p.victims[0].work).uid, "v7") &&
-		   str_is(quota_work_at(h.q, p.victims[1].work).uid, "v6"),
+	ok(p.n == 3 && help_is(p.victims[0].work, "v7") && help_is(p.victims[1].work, "v6"),
 	   "lowest priority, then newest");
 	help_done(&h);
 }

@@ -329,7 +329,7 @@ static void check_victims(const struct help *h, struct brute *b, const struct br
 	for (size_t i = 0; i < plan->n && i < b->n_victims; i++) {
 		const struct brute_work *v = &b->w[b->victims[i]];
 
-		expect(str_is(quota_work_at(h->q, plan->victims[i].work).uid, v->uid), "victim");
+		expect(help_is(plan->victims[i].work, v->uid), "victim");
 		if (v->leaf == w->leaf) {
 			expect(k->within != QUOTA_NEVER && v->priority <= w->priority,
 			       "own victims (P8)");
