@@ -150,7 +150,7 @@ struct quota_work_info quota_work_at(const struct quota *q, const struct quota_w
 	};
 
 	if (l != NULL) {
-		info.leaf = l->name;
+		info.leaf = l->gone ? str_of(l->name) : q->t->label[l->node];
 		info.lq = l->lqs[w->lq].name;
 	}
 	return info;
@@ -210,8 +210,8 @@ size_t quota_memory(const struct quota *q)
 	for (uint32_t x = 0; x < q->t->n; x++) {
 		const struct quota_leaf *l = q->t->nodes[x].leaf;
 
-		if (l != NULL) {
-			n += l->name.n + 1 + l->n_lqs * sizeof(*l->lqs) +
+		if (l != NULL && l->lqs != &l->own) {
+			n += l->n_lqs * sizeof(*l->lqs) +
 			     (l->n_lqs > 1 ? l->n_lqs * q->t->nf * 8 : 0);
 		}
 	}

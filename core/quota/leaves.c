@@ -4,9 +4,11 @@
 
 void quota_leaf_free(struct quota *q, struct quota_leaf *l)
 {
-	mk_free(l->lqs);
+	if (l->lqs != &l->own) {
+		mk_free(l->lqs);
+	}
 	mk_free(l->next_lqs);
-	mk_free((char *)(uintptr_t)l->name.p);
+	mk_free(l->name);
 	quota_pool_give(&q->leaves, l->self, sizeof(*l));
 }
 
@@ -18,24 +20,22 @@ static struct quota_leaf *find_leaf(const struct quota *q, mk_str name)
 		return q->t->nodes[x].leaf;
 	}
 	for (size_t i = 0; i < q->n_gone; i++) {
-		if (str_eq(q->gone[i]->name, name)) {
+		if (str_is(name, q->gone[i]->name)) {
 			return q->gone[i];
 		}
 	}
 	return NULL;
 }
 
-static struct quota_leaf *new_leaf(struct quota *q, mk_str name)
+static struct quota_leaf *new_leaf(struct quota *q)
 {
-	char *copy = mk_strndup(name);
 	uint32_t ref = 0;
-	struct quota_leaf *l = copy == NULL ? NULL : quota_pool_take(&q->leaves, sizeof(*l), &ref);
+	struct quota_leaf *l = quota_pool_take(&q->leaves, sizeof(*l), &ref);
 
 	if (l == NULL) {
-		mk_free(copy);
 		return NULL;
 	}
-	*l = (struct quota_leaf){.self = ref, .name = {copy, name.n}};
+	*l = (struct quota_leaf){.self = ref};
 	list_init(&l->active);
 	list_init(&l->stuck);
 	return l;
@@ -59,6 +59,17 @@ static size_t find_lq(const struct quota_lqueue *v, size_t n, size_t near, mk_st
 	return QUOTA_NONE;
 }
 
+/* Is one without a name enough for 'l', which will have 'n'? */
+static bool own_is_enough(const struct quota_leaf *l, size_t n)
+{
+	for (size_t i = 0; i < l->n_lqs; i++) {
+		if (lq_kept(&l->lqs[i]) && l->lqs[i].name.n > 0) {
+			return false;
+		}
+	}
+	return n == 0;
+}
+
 /* One block: queues, their use, their names. Those of 'l' which still have work stay. */
 static bool next_lqs(struct quota_leaf *l, const struct quota_desc *d, const uint32_t *list,
 		     size_t n, size_t nf)
@@ -68,6 +79,10 @@ static bool next_lqs(struct quota_leaf *l, const struct quota_desc *d, const uin
 	size_t use;
 	char *at;
 
+	if (own_is_enough(l, n)) {
+		l->n_next_lqs = 1;
+		return true;
+	}
 	for (size_t i = 0; i < n; i++) {
 		text += d->lqs[list[i]].name.n;
 	}
@@ -155,15 +170,23 @@ static uint32_t *group_lqs(const struct quota_desc *d, const uint32_t *place, si
 	return list;
 }
 
+/* Names too: those of the tree go with it. */
 static bool room_for_gone(struct quota *q)
 {
 	size_t n = q->n_gone;
 	size_t at;
 
 	for (uint32_t x = 0; x < q->t->n; x++) {
-		const struct quota_leaf *l = q->t->nodes[x].leaf;
+		struct quota_leaf *l = q->t->nodes[x].leaf;
 
-		n += l != NULL && !l->kept && l->n_running > 0;
+		if (l == NULL || l->kept || l->n_running == 0) {
+			continue;
+		}
+		l->name = l->name != NULL ? l->name : mk_strndup(q->t->label[x]);
+		if (l->name == NULL) {
+			return false;
+		}
+		n++;
 	}
 	for (at = q->n_gone; at < n; at++) {
 		if (!quota_room((void **)(void *)&q->gone, &q->size_gone, at,
@@ -191,7 +214,7 @@ enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, s
 		}
 		l = find_leaf(q, d->nodes[i].name);
 		if (l == NULL) {
-			l = new_leaf(q, d->nodes[i].name);
+			l = new_leaf(q);
 		}
 		t->nodes[x].leaf = l;
 		if (l == NULL || !next_lqs(l, d, &list[from[x]], from[x + 1] - from[x], t->nf)) {
@@ -259,12 +282,14 @@ static void set_lq(struct quota *q, void *ctx, struct quota_work *w)
 /* The new LocalQueues take over sets and use of the old ones, whose block goes. */
 static void take_lqs(struct quota *q, struct quota_leaf *l)
 {
+	struct quota_lqueue own = {.name = {"", 0}, .weight = 1000};
+	struct quota_lqueue *next = l->next_lqs != NULL ? l->next_lqs : &own;
 	bool same = true;
 
 	for (size_t i = 0; i < l->n_lqs; i++) {
 		struct quota_lqueue *lq = &l->lqs[i];
-		size_t k = find_lq(l->next_lqs, l->n_next_lqs, i, lq->name);
-		struct quota_lqueue *to = &l->next_lqs[k == QUOTA_NONE ? 0 : k];
+		size_t k = find_lq(next, l->n_next_lqs, i, lq->name);
+		struct quota_lqueue *to = &next[k == QUOTA_NONE ? 0 : k];
 
 		lq->moved = (uint32_t)k;
 		if (k == QUOTA_NONE) {
@@ -284,8 +309,11 @@ static void take_lqs(struct quota *q, struct quota_leaf *l)
 		quota_set_each(q, &l->running, set_lq, l);
 		quota_set_each(q, &l->leaving, set_lq, l);
 	}
-	mk_free(l->lqs);
-	l->lqs = l->next_lqs;
+	if (l->lqs != &l->own) {
+		mk_free(l->lqs);
+	}
+	l->own = own;
+	l->lqs = l->next_lqs != NULL ? l->next_lqs : &l->own;
 	l->n_lqs = l->n_next_lqs;
 	l->next_lqs = NULL;
 	l->kept = false;

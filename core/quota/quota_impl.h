@@ -107,21 +107,22 @@ struct quota_lqueue {
 
 struct quota_leaf {
 	uint32_t node; /* its own, or where orphan usage goes when 'gone' */
-	bool gone;     /* no leaf of the tree any more */
-	/* What every charge touches stands first. */
 	uint32_t self;
-	uint32_t n_lqs;
-	struct quota_lqueue *lqs;          /* one block with names and use */
+	/* What every charge touches stands first. */
+	struct quota_lqueue *lqs; /* one block with names and use, or 'own' */
+	uint32_t n_lqs, n_running;
 	struct quota_set running, leaving; /* by worth: admitted and reserving; evicting */
-	uint32_t n_running, n_ready, n_blocked;
-	uint32_t n_next_lqs;
-	struct quota_behaviour b;
-	mk_str name; /* owned */
+	uint32_t n_ready, n_blocked;
+	bool gone;               /* no leaf of the tree any more */
+	bool kept, placed;       /* while quota_apply prepares; placed: 'node' is one of quota.t */
+	struct quota_lqueue own; /* the only one of a leaf without LocalQueues */
 	struct list_node active,
 		stuck; /* in quota.active while n_ready, in quota.stuck while n_blocked */
-	/* while quota_apply prepares */
+	struct quota_behaviour b;
+	char *name; /* owned; of one that is gone or was so */
+	/* While quota_apply prepares. NULL: 'own'. */
 	struct quota_lqueue *next_lqs;
-	bool kept, placed; /* placed: 'node' is one of quota.t */
+	uint32_t n_next_lqs;
 };
 
 struct quota_base {
