@@ -215,7 +215,6 @@ struct api_tree {
 	const struct json *tmpl;
 	struct api_behaviour *behaviour; /* of 'tmpl', or NULL */
 	enum api_enforcement enforcement;
-	bool capacity_from; /* T comes from workers */
 	bool evict;         /* overLimitPolicy: Evict */
 	bool hdrf;          /* fairShare: HDRF */
 	bool force;

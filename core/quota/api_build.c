@@ -316,12 +316,6 @@ static bool build_one(struct arena *a, struct api_set *set, const struct api_pla
 	m->desc.nodes = b.nodes;
 	m->desc.n_nodes = b.n;
 	m->desc.hdrf = tree != NULL && tree->hdrf;
-	if (tree != NULL && tree->capacity_from) {
-		api_fault_add(
-			a, &m->notes, 0, tree->name,
-			"its total comes from workers, which are not known here: resourceGroup "
-			"stands for it");
-	}
 	return good && !arena_failed(a);
 }
 

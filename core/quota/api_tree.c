@@ -87,6 +87,15 @@ static void read_node(struct api_reader *r, const struct json *v, struct api_tre
 	}
 }
 
+/* A field whose meaning nobody would act on is refused: a tree that silently does something else is worse. */
+static void refuse(struct api_reader *r, const struct json *in, const char *field, mk_str path,
+		   const char *why)
+{
+	if (api_get(in, field) != NULL) {
+		api_fault_add(r->a, &r->object->faults, 0, path, "Forbidden: %s", why);
+	}
+}
+
 static void read_group(struct api_reader *r, const struct json *v, struct api_tree *tree, size_t g)
 {
 	struct api_group *group = &tree->groups[g];
@@ -109,6 +118,8 @@ static void read_group(struct api_reader *r, const struct json *v, struct api_tr
 		group->has_policy = p >= 0;
 		group->policy = p >= 0 ? (enum api_policy)p : API_FIFO;
 	}
+	refuse(r, v, "dynamicChildren", api_path(r, "%.*s.dynamicChildren", STR_ARG(at)),
+	       "queues are not made for namespaces: list them in weightedQuotas");
 	group->nodes = arena_array(r->a, json_len(list), sizeof(*group->nodes));
 	if (group->nodes == NULL) {
 		return;
@@ -254,9 +265,8 @@ struct api_tree *api_read_tree(struct api_reader *r)
 	tree->hdrf =
 		api_read_word(r, api_get(spec, "fairShare"), STR("spec.fairShare"), shares, 0) != 0;
 	api_read_word(r, api_get(spec, "deletionPolicy"), STR("spec.deletionPolicy"), deletions, 0);
-	tree->capacity_from = api_get(spec, "capacityFrom") != NULL &&
-			      api_check_type(r, api_get(spec, "capacityFrom"), JSON_OBJ,
-					     STR("spec.capacityFrom"));
+	refuse(r, spec, "capacityFrom", STR("spec.capacityFrom"),
+	       "totals are those of resourceGroup, not the workers'");
 	tree->force = api_is_true(obj, "force");
 	tree->graft_tree = api_read_text(r, api_get(graft, "tree"), STR("spec.graftAt.tree"));
 	tree->graft_node = api_read_text(r, api_get(graft, "node"), STR("spec.graftAt.node"));

@@ -171,7 +171,7 @@ static struct api_amount max_of(const struct api_tree *tree, mk_str name, mk_str
 	const struct api_quota *q = api_quotas_get(&tree->total, key);
 	struct api_amount most = {.v = INT64_MAX};
 
-	if (!tree->capacity_from && q != NULL) {
+	if (q != NULL) {
 		most = q->nominal;
 	}
 	for (size_t level = 0; level <= VALIDATE_MAX_LEVELS; level++) {
@@ -250,10 +250,7 @@ void validate_tree_quota(struct validate_ctx *c, const struct api_tree *tree)
 	for (size_t g = 0; g < tree->n_groups; g++) {
 		const struct api_group *group = &tree->groups[g];
 
-		/* Workers' capacity is not known here; minima that turn out too large are scaled down. */
-		if (map_get(&tree->node_index, group->key) != NULL || !tree->capacity_from) {
-			check_sums(c, tree, group);
-		}
+		check_sums(c, tree, group);
 		for (size_t i = 0; i < group->n && group->depth < VALIDATE_MAX_LEVELS; i++) {
 			if (!group->nodes[i].again) {
 				check_node(c, tree, &group->nodes[i]);

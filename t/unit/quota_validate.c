@@ -143,6 +143,11 @@ static const struct row trees[] = {
 	{"a name that is missing", weights_yaml, NODE "/-", "{}", IN_B "[2].name: Required value"},
 	{"both resource groups", weights_yaml, "/0/spec/resourceGroups", "[]",
 	 "spec.resourceGroups: Forbidden: use either resourceGroup or resourceGroups, not both"},
+	{"totals of workers", weights_yaml, "/0/spec/capacityFrom", "{\"workers\":{}}",
+	 "spec.capacityFrom: Forbidden: totals are those of resourceGroup, not the workers'"},
+	{"queues for namespaces", weights_yaml, "/0/spec/hierarchies/a/dynamicChildren", "{}",
+	 "spec.hierarchies[a].dynamicChildren: Forbidden: queues are not made for namespaces: list "
+	 "them in weightedQuotas"},
 	{"a resource twice", amounts_yaml, TOTAL "/-", "{\"name\":\"cpu\",\"nominalQuota\":1}",
 	 "spec.resourceGroup.flavors[0].resources[2].name: Duplicate value: \"cpu\""},
 	{"a graft on nothing", weights_yaml, "/0/spec/graftAt", "{\"tree\":\"u\",\"node\":\"n\"}",
