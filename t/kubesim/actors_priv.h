@@ -17,6 +17,7 @@
 #define RES_CLUSTERQUEUES "kueue.x-k8s.io/v1beta2/clusterqueues"
 #define RES_LOCALQUEUES "kueue.x-k8s.io/v1beta2/localqueues"
 #define RES_FLAVORS "kueue.x-k8s.io/v1beta2/resourceflavors"
+#define RES_TREES "kueue.x-k8s.io/v1alpha1/clusterquotatrees"
 #define RES_CHECKS "kueue.x-k8s.io/v1beta2/admissionchecks"
 #define RES_PRIORITIES "kueue.x-k8s.io/v1beta2/workloadpriorityclasses"
 
@@ -29,7 +30,7 @@
 #define ANNOTATION_STOPPING "kueue.x-k8s.io/stopping"
 #define JOB_CONTROLLER "kubernetes.io/job-controller"
 
-struct quota;
+struct cq_table;
 struct cq;
 
 enum item_kind {
@@ -64,6 +65,8 @@ struct item {
 	struct cq_quota_use use[QUOTA_MAX_USES];
 	size_t n_use;
 	int64_t admit_ms; /* when to write Admitted; -1 = not drawn yet */
+	const char
+		*evict_for; /* interned: a queue tree takes its quota back for that one; NULL: no */
 	/* ITEM_QUEUE */
 	struct cq *cq;
 	/* ITEM_RUN */
@@ -83,7 +86,7 @@ struct ks_actors {
 	struct map prebuilt; /* "ns/workload" -> struct item of the job that names it */
 	struct map owners;   /* uid -> struct gc_owner */
 	struct map strings;  /* interned */
-	struct quota *quota;
+	struct cq_table *queues;
 	struct list_node orders; /* struct local_order, oldest first */
 	uint64_t next_order;
 	uint64_t last_rv;

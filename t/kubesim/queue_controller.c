@@ -237,6 +237,14 @@ static bool row_evict(struct ks_actors *k, struct item *it, const struct json *w
 		status_apply(k, it, body);
 		return true;
 	}
+	if (it->evict_for != NULL) {
+		text = arena_printf(&k->a, "Preempted to accommodate a workload (%s)",
+				    it->evict_for);
+		status_evict(k, body, STR("Preempted"), text, STR("Preempted"), STR(""));
+		status_condition(k, body, "Preempted", true, STR("InCohortReclamation"), text);
+		status_apply(k, it, body);
+		return true;
+	}
 	if (q != NULL && q->draining) {
 		status_evict(k, body, STR("ClusterQueueStopped"),
 			     STR("The ClusterQueue is stopped"), STR("ClusterQueueStopped"),
@@ -290,6 +298,9 @@ static void reserved(struct ks_actors *k, struct item *it, const struct json *wl
 		return;
 	}
 	it->admit_ms = -1;
+	if (it->held_in != NULL && it->held_in->tree != NULL) {
+		tree_evict(it->held_in, it);
+	}
 	job = workload_job(k, wl);
 	if (job == NULL || !job_is_suspended(job) ||
 	    json_int(json_at(job, "/status/active"), 0) != 0) {
@@ -328,9 +339,8 @@ static bool row_requeue(struct ks_actors *k, struct item *it, const struct json 
 	return true;
 }
 
-/* Says why there is no quota, once. */
-static void write_unreserved(struct ks_actors *k, struct item *it, const struct json *wl,
-			     mk_str reason, mk_str why)
+void write_unreserved(struct ks_actors *k, struct item *it, const struct json *wl, mk_str reason,
+		      mk_str why)
 {
 	const struct json *c = obj_condition(wl, "QuotaReserved");
 	struct json *body;
@@ -401,8 +411,8 @@ void queue_workload_step(struct ks_actors *k, struct item *it)
 
 /* --- admission of the next one --------------------------------------------------------------------- */
 
-static void reserve(struct ks_actors *k, struct cq *q, struct item *wl_item, const struct json *wl,
-		    struct json *admission)
+void reserve(struct ks_actors *k, struct cq *q, struct item *wl_item, const struct json *wl,
+	     struct json *admission)
 {
 	struct json *body = status_body(k, wl);
 	const struct json *evicted = obj_condition(wl, "Evicted");
@@ -492,7 +502,11 @@ void queue_step(struct ks_actors *k, struct item *it)
 {
 	size_t writes = k->writes;
 
-	admit_next(k, it);
+	if (it->cq->tree != NULL) {
+		tree_step(k, it->cq, it);
+	} else {
+		admit_next(k, it);
+	}
 	if (k->writes == writes) {
 		usage_publish(k, it);
 	}
@@ -501,12 +515,16 @@ void queue_step(struct ks_actors *k, struct item *it)
 void queue_commit(struct ks_actors *k, const struct ks_commit *c)
 {
 	bool check = str_is(c->resource, RES_CHECKS);
+	bool queue = str_is(c->resource, RES_CLUSTERQUEUES);
 
-	if (!check && !str_is(c->resource, RES_CLUSTERQUEUES) &&
+	if (!check && !str_is(c->resource, RES_TREES) && !queue &&
 	    !str_is(c->resource, RES_LOCALQUEUES) && !str_is(c->resource, RES_FLAVORS)) {
 		return;
 	}
 	k->config_dirty |= !json_equal(json_get(c->before, "spec"), json_get(c->after, "spec"));
+	/* parents and policies stand there */
+	k->config_dirty |= queue && !json_equal(json_at(c->before, "/metadata/annotations"),
+						json_at(c->after, "/metadata/annotations"));
 	if (check) {
 		k->config_dirty |=
 			obj_is_true(c->before, "Active") != obj_is_true(c->after, "Active");

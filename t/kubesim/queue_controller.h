@@ -31,11 +31,13 @@ struct cq {
 	uint64_t refused[CQ_MAX_REFUSED];
 	size_t n_refused;
 	int64_t published_ms; /* its status was written last */
+	struct cq_tree *tree; /* that it is a leaf of, or NULL */
 	struct item *item;
 };
 
-struct quota {
-	struct map queues; /* name -> struct cq */
+struct cq_table {
+	struct map by_name;     /* struct cq */
+	struct cq_trees *trees; /* NULL: no queue has a parent */
 };
 
 /* The ClusterQueue of the Workload's LocalQueue. NULL: 'ret_why' says what is missing (in k->a). */
@@ -60,6 +62,37 @@ void cq_quota_take(struct ks_actors *k, struct cq *q, struct item *wl,
 void cq_quota_release(struct ks_actors *k, struct item *wl);
 /* Takes what status.admission of 'obj' says, when the item does not hold it yet. */
 void cq_quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj);
+
+/*
+ * status.admission and use (as cq_quota_fits) with flavors that somebody else chose: flavor_of(ctx, pod set, resource), empty
+ * for what needs none.
+ */
+struct json *cq_admission(struct ks_actors *k, const struct cq *q, const struct json *wl,
+			  mk_str (*flavor_of)(void *ctx, size_t set, mk_str resource), void *ctx,
+			  struct cq_quota_use *ret_use, size_t *ret_n);
+/* The status that says that 'wl' holds quota of 'q', and from when on it is admitted. */
+void reserve(struct ks_actors *k, struct cq *q, struct item *wl_item, const struct json *wl,
+	     struct json *admission);
+/* Says why there is no quota, once. */
+void write_unreserved(struct ks_actors *k, struct item *it, const struct json *wl, mk_str reason,
+		      mk_str why);
+
+/* --- queue trees (queue_controller_tree.c) --------------------------------------------------------- */
+/* Reads all trees of the store anew, and puts what waits and what holds quota into them. */
+void tree_load_all(struct ks_actors *k);
+void tree_free_all(struct ks_actors *k);
+/* The Workload waits in leaf 'q', or holds quota of it already. */
+void tree_put(struct ks_actors *k, struct cq *q, struct item *wl, const struct json *obj,
+	      bool held);
+/* It waits no more. No effect on one that was admitted. */
+void tree_unput(const struct cq *q, const struct item *wl);
+/* It holds quota no more. */
+void tree_release(const struct cq *q, const struct item *wl);
+/* It holds quota and is being evicted, by whomever. */
+void tree_evict(const struct cq *q, const struct item *wl);
+bool tree_holds(const struct cq *q, const struct item *wl);
+/* One decision of the tree of 'q', which 'it' belongs to. */
+void tree_step(struct ks_actors *k, struct cq *q, struct item *it);
 
 /* Kubernetes quantity to thousandths; false when malformed. Saturates. */
 bool quantity_parse(mk_str s, int64_t *ret_milli);

@@ -246,6 +246,35 @@ static struct json *assignment(struct fit *f, const struct json *set)
 	return out;
 }
 
+struct json *cq_admission(struct ks_actors *k, const struct cq *q, const struct json *wl,
+			  mk_str (*flavor_of)(void *ctx, size_t set, mk_str resource), void *ctx,
+			  struct cq_quota_use *ret_use, size_t *ret_n)
+{
+	struct fit f = {.k = k, .q = q, .use = ret_use};
+	struct json *admission = json_new_obj(&k->a), *list = json_new_arr(&k->a);
+	struct json_iter sets = json_iter(json_at(wl, "/spec/podSets"));
+
+	for (size_t set = 0; json_next(&sets); set++) {
+		size_t n = 0;
+
+		load_requests(&f, sets.val);
+		for (size_t i = 0; i < f.n_req; i++) {
+			mk_str flavor = flavor_of(ctx, set, str_of(f.req[i].resource));
+
+			if (flavor.n > 0) {
+				f.req[n] = f.req[i];
+				f.req[n++].flavor = intern(k, flavor);
+			}
+		}
+		f.n_req = n;
+		json_add(&k->a, list, assignment(&f, sets.val));
+	}
+	json_set_str(&k->a, admission, "clusterQueue", str_of(q->name));
+	json_set(&k->a, admission, STR("podSetAssignments"), list);
+	*ret_n = f.n_use;
+	return admission;
+}
+
 bool cq_quota_fits(struct ks_actors *k, const struct cq *q, const struct json *wl,
 		   struct json **ret_admission, struct cq_quota_use *ret_use, size_t *ret_n,
 		   mk_str *ret_why)

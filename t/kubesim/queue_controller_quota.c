@@ -95,8 +95,8 @@ mk_str quantity_text(struct arena *a, const char *resource, int64_t milli)
 
 bool cq_quota_init(struct ks_actors *k)
 {
-	k->quota = mk_calloc(1, sizeof(*k->quota));
-	return k->quota != NULL;
+	k->queues = mk_calloc(1, sizeof(*k->queues));
+	return k->queues != NULL;
 }
 
 void cq_quota_done(struct ks_actors *k)
@@ -104,29 +104,30 @@ void cq_quota_done(struct ks_actors *k)
 	void *val;
 	size_t pos = 0;
 
-	if (k->quota == NULL) {
+	if (k->queues == NULL) {
 		return;
 	}
-	while (map_next(&k->quota->queues, &pos, NULL, &val)) {
+	while (map_next(&k->queues->by_name, &pos, NULL, &val)) {
 		struct cq *q = val;
 
 		mk_free(q->pending);
 		mk_free(q);
 	}
-	map_done(&k->quota->queues);
-	mk_free(k->quota);
-	k->quota = NULL;
+	map_done(&k->queues->by_name);
+	tree_free_all(k);
+	mk_free(k->queues);
+	k->queues = NULL;
 }
 
 struct cq *queue_by_name(struct ks_actors *k, mk_str name)
 {
-	struct cq *q = map_get(&k->quota->queues, name);
+	struct cq *q = map_get(&k->queues->by_name, name);
 
 	if (q != NULL) {
 		return q;
 	}
 	q = mk_calloc(1, sizeof(*q));
-	if (q == NULL || !map_put(&k->quota->queues, name, q)) {
+	if (q == NULL || !map_put(&k->queues->by_name, name, q)) {
 		mk_free(q);
 		k->stale = true;
 		return NULL;
@@ -246,7 +247,7 @@ void cq_quota_reload(struct ks_actors *k)
 	size_t pos = 0;
 
 	k->config_dirty = false;
-	while (map_next(&k->quota->queues, &pos, NULL, &val)) {
+	while (map_next(&k->queues->by_name, &pos, NULL, &val)) {
 		struct cq *q = val;
 
 		q->exists = q->active = q->draining = false;
@@ -263,6 +264,7 @@ void cq_quota_reload(struct ks_actors *k)
 			count_use(it, 1);
 		}
 	}
+	tree_load_all(k);
 	/* In key order: the map's own order must not show in the requests. */
 	for (pos = 0; (obj = ks_each(k->store, RES_WORKLOADS, &pos)) != NULL;) {
 		item_dirty(k, ITEM_WORKLOAD, RES_WORKLOADS, obj_meta(obj, "namespace"),
@@ -340,6 +342,9 @@ void pending_add(struct ks_actors *k, struct cq *q, struct item *wl, const struc
 	q->pending[i] = wl;
 	q->n_pending++;
 	wl->pending_in = q;
+	if (q->tree != NULL) {
+		tree_put(k, q, wl, obj, false);
+	}
 	item_at(k, q->item, 0);
 }
 
@@ -356,6 +361,9 @@ void pending_del(struct item *wl)
 	q->n_pending--;
 	q->n_passed -= i < q->n_passed;
 	wl->pending_in = NULL;
+	if (q->tree != NULL) {
+		tree_unput(q, wl);
+	}
 }
 
 /* --- holding quota --------------------------------------------------------------------------------- */
@@ -382,6 +390,10 @@ void cq_quota_release(struct ks_actors *k, struct item *wl)
 	wl->held_in->n_passed = 0;
 	wl->held_in->n_refused = 0;
 	item_at(k, wl->held_in->item, 0);
+	if (wl->held_in->tree != NULL) {
+		tree_release(wl->held_in, wl);
+	}
+	wl->evict_for = NULL;
 	wl->held_in = NULL;
 	wl->n_use = 0;
 }
@@ -409,4 +421,7 @@ void cq_quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj
 		}
 	}
 	cq_quota_take(k, q, wl, use, n);
+	if (q->tree != NULL && !tree_holds(q, wl)) {
+		tree_put(k, q, wl, obj, true);
+	}
 }

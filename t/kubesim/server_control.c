@@ -10,7 +10,8 @@
  *   DELETE /kubesim/faults      none any more
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time
- *   POST /kubesim/crd           {"group","version","plural","kind"}: serves one more namespaced resource with a status
+ *   POST /kubesim/crd           {"group","version","plural","kind"}: serves one more resource with a status, namespaced
+ *                               unless "clusterScoped" is true
  *   POST /kubesim/token         {"token": t}: lets t in as the admin, in place of the last one
  *   POST /kubesim/end-watches, /kubesim/compact, /kubesim/goaway, /kubesim/close
  */
@@ -218,7 +219,8 @@ static bool act(struct exchange *ex, mk_str what, const struct json *o)
 		pause_for(ex, json_int(json_get(o, "pausedMs"), 1000));
 	} else if (str_is(what, "crd")) {
 		if (!ks_register_crd(c->store, word(ex, o, "group"), word(ex, o, "version"),
-				     word(ex, o, "plural"), word(ex, o, "kind"), true, true)) {
+				     word(ex, o, "plural"), word(ex, o, "kind"),
+				     !json_bool(json_get(o, "clusterScoped")), true)) {
 			return false;
 		}
 	} else {
