@@ -353,7 +353,28 @@ static bool is_not_managed(const struct sim *s, const struct user *u)
 	return !str_is(json_str_at(job, "/spec/managedBy"), "kueue.x-k8s.io/multikueue");
 }
 
-/* What we say of the check. Rejected while there was no adapter, or no check, is for good. */
+/* A daemon without the adapter rejects. The write may land when the adapter is back, or the daemon gone. */
+static void note_rejecting(struct sim *s, const struct msg *m)
+{
+	static const char path[] = "/workloads/", state[] = "\"state\":\"Rejected\"";
+	const char *at = memmem(m->req.target.p, m->req.target.n, path, sizeof(path) - 1);
+	mk_str rest, name;
+	struct user *u;
+
+	if (at == NULL || memmem(m->req.body.p, m->req.body.n, state, sizeof(state) - 1) == NULL) {
+		return;
+	}
+	rest = str_sub(m->req.target, (size_t)(at - m->req.target.p) + sizeof(path) - 1,
+		       m->req.target.n);
+	str_split(&rest, '/', &name);
+	u = owner_of(s, ks_get(m->plane->store, "kueue.x-k8s.io/v1beta2/workloads", STR("default"),
+			       name));
+	if (u != NULL) {
+		u->rejecting = true;
+	}
+}
+
+/* What we say of the check. Rejected for want of an adapter, or of a check, is for good. */
 static void note_check(struct sim *s, const struct ks_commit *c)
 {
 	struct user *u = owner_of(s, c->after);
@@ -363,7 +384,7 @@ static void note_check(struct sim *s, const struct ks_commit *c)
 	if (u == NULL || str_eq(before, state)) {
 		return;
 	}
-	u->refused |= str_is(state, "Rejected") && (s->no_plugin || is_not_managed(s, u));
+	u->refused |= str_is(state, "Rejected") && (u->rejecting || is_not_managed(s, u));
 	u->retries += str_is(state, "Retry");
 	u->ready_at = str_is(state, "Ready") ? s->now : u->ready_at;
 }
@@ -471,6 +492,9 @@ void check_send(struct proc *p, const struct msg *m)
 		     STR_ARG(m->req.target));
 	}
 
+	if (s->no_plugin) {
+		note_rejecting(s, m);
+	}
 	if (s->no_plugin && memmem(m->req.target.p, m->req.target.n, "/jobs", 5) != NULL) {
 		fail(s, "frozen", "daemon %zu sends %.*s %.*s without an adapter", p->index,
 		     STR_ARG(m->req.method), STR_ARG(m->req.target));

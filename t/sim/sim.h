@@ -199,6 +199,7 @@ struct user {
 	int64_t run_ms;         /* 0 = drawn */
 	int64_t reserved_at, ready_at; /* when its Workload got quota, and its check turned Ready */
 	unsigned retries;              /* times that we wrote Retry */
+	bool rejecting;                /* a daemon without the adapter has told its Workload so */
 	bool refused;                  /* rejected: it came while there was no adapter for it */
 	bool taken;                    /* somebody deleted its remote job, which was over */
 	bool watched;                  /* runs twice: M_RECOUNT will look again */
