@@ -168,6 +168,5 @@ must "" "and gone from the workers" each is_gone
 for p in w1 w2; do
 	must 0 "with its clones from $p" count $p workloads
 done
-daemon_end TERM
-is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
+daemon_content
 done_testing

@@ -444,6 +444,14 @@ daemon_end()
 	rm -f "$WORK/multikueued.pid"
 }
 
+# daemon_content: it ends when told to, and has not complained.
+daemon_content()
+{
+	is "$(grep -c '"level":"error"' "$WORK/multikueued.log")" 0 "multikueued had nothing to complain about"
+	daemon_end TERM
+	is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
+}
+
 # daemon_kill: kill -9. Its Lease goes as well, so that the next one need not wait until it has run out; restart.t
 # waits.
 daemon_kill()

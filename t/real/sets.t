@@ -77,6 +77,15 @@ scaled()
 {
 	kn mgr scale statefulset "$1" --replicas="$2" >/dev/null && echo scaled
 }
+# gone KIND: its copy leaves nothing on the workers.
+gone()
+{
+	for g_plane in w1 w2; do
+		becomes 0 "deleted, it is gone from $g_plane" count $g_plane "$1"
+		becomes 0 "... with its Pods" count $g_plane pods
+		becomes 0 "... and its clones" count $g_plane workloads
+	done
+}
 HOW='[.metadata.labels["kueue.x-k8s.io/multikueue-origin"], .metadata.annotations["kueue.x-k8s.io/multikueue-origin-uid"],
 	.metadata.annotations["kueue.x-k8s.io/prebuilt-workload-name"] // "-", (.spec.replicas | tostring)] | join(" ")'
 
@@ -101,7 +110,10 @@ run "$win" db-0
 must "$(lines "db-0 $wl [] Running" "db-1 $wl [] Pending")" "then the second one" started "$win" db
 run "$win" db-1
 must 2 "both are ready there" copy statefulsets db .status.readyReplicas
-is "$(started mgr db)" "db-0 $wl [\"kueue.x-k8s.io/admission\",\"kueue.x-k8s.io/topology\"] Pending" "here its Pod is parked"
+case $(started mgr db) in
+"db-0 $wl "*kueue.x-k8s.io/admission*" Pending") ok 0 "here its Pod is parked" ;;
+*) is "$(started mgr db)" parked "here its Pod is parked" ;;
+esac
 is "$(field mgr statefulset db '{.status.replicas} {.status.readyReplicas}')" "1 " "and its status its controller's"
 
 kn mgr scale statefulset db --replicas=0 >/dev/null
@@ -113,11 +125,7 @@ becomes "0" "nor here" count mgr pods
 must scaled "scaled up again" scaled db 2
 must "multikueue $uid $wl 2" "it is placed anew" copy statefulsets db "$HOW"
 kn mgr delete statefulset db --wait=false >/dev/null
-for p in w1 w2; do
-	becomes 0 "deleted, it is gone from $p" count $p statefulsets
-	becomes 0 "... with its Pods" count $p pods
-	becomes 0 "... and its clone" count $p workloads
-done
+gone statefulsets
 becomes 0 "here its Pods go as well" count mgr pods
 
 # --- a LeaderWorkerSet ------------------------------------------------------------------------------------------
@@ -162,12 +170,6 @@ kn "$win" scale statefulset serve --replicas=1 >/dev/null
 becomes "serve-0 $first [] Running" "the other group runs on" started "$win" serve
 is "$(copy leaderworkersets serve .metadata.uid)" "$copy_uid" "its copy is the same"
 kn mgr delete leaderworkerset serve --wait=false >/dev/null
-for p in w1 w2; do
-	becomes 0 "deleted, it is gone from $p" count $p leaderworkersets
-	becomes 0 "... with its Pods" count $p pods
-	becomes 0 "... and its clones" count $p workloads
-done
-is "$(grep -c '"level":"error"' "$WORK/multikueued.log")" 0 "multikueued had nothing to complain about"
-daemon_end TERM
-is "$daemon_rc" 0 "and ends with code 0 when told to"
+gone leaderworkersets
+daemon_content
 done_testing
