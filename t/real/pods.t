@@ -80,6 +80,7 @@ lines()
 must "$(lines "a grp multikueue [] Pending" "b grp multikueue [] Pending")" \
 	"a copy of each member is made where the group won, and started by Kueue there" copies group
 for p in solo brief; do
+	must yes "$p has a Workload of its own" has_workload mgr $p
 	must "$p $(wl $p) multikueue [] Pending" "so is one of $p" copies $p
 done
 for p in w1 w2; do
