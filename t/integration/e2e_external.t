@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A kind that is only named in externalFrameworks, a RayCluster here, with managedBy: it runs on its winner, its status
-# comes home; and when it is deleted while the winner is away, what is left there goes when that is back.
+# comes home; and when it is deleted while the winner is away, what is left there goes when that is back. Then a kind
+# whose copies another controller makes (KEP-2349): the Workload is dispatched and the winner told, the job is not touched.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -13,7 +14,8 @@ RAY=/apis/ray.io/v1/namespaces/default/rayclusters
 FLEET_MORE='  externalFrameworks: [{name: RayCluster.v1.ray.io}]'
 fleet_kubesim --log "$dir/requests" && fleet_plugins
 ok $? "API servers are up"
-crd ray.io v1 rayclusters RayCluster && fleet_manager m
+install -m 644 t/plan/kind/elsewhere.yaml "$dir/plugins"
+crd ray.io v1 rayclusters RayCluster && crd ex.io v1 elsewheres Elsewhere && fleet_manager m
 ok $? "the daemon knows RayClusters by their name alone"
 
 uid=$(api mgr POST $RAY '{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"ray","namespace":"default",
@@ -52,5 +54,33 @@ fleet_until 20 empty mgr
 ok $? "it is deleted here meanwhile"
 fleet_until 40 empty "$at"
 ok $? "W-I39: nothing of it is left there when the worker is back"
+
+# --- a kind whose copies are another controller's ----------------------------------------------------------
+ELSE=/apis/ex.io/v1/namespaces/default/elsewheres
+uid=$(api mgr POST $ELSE '{"apiVersion":"ex.io/v1","kind":"Elsewhere","metadata":{"name":"far","namespace":"default",
+	"labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}' | jq -er .metadata.uid)
+api mgr POST $KUEUE '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"wl-far","namespace":"default",
+	"ownerReferences":[{"apiVersion":"ex.io/v1","kind":"Elsewhere","name":"far","uid":"'"$uid"'","controller":true}]},
+	"spec":{"queueName":"user-queue","podSets":[{"name":"main","count":1,"template":{"spec":{"restartPolicy":"Never",
+	"containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"100m"}}}]}}}]}}' >/dev/null
+won() {
+	at=$(api mgr GET $KUEUE/wl-far | jq -er 'select(any(.status.admissionChecks[]?; .state == "Ready")) | .status.clusterName // empty')
+}
+fleet_until 30 won
+ok $? "a Workload of such a kind is dispatched, and the winner told in status.clusterName"
+their=$(api "$at" POST $ELSE '{"apiVersion":"ex.io/v1","kind":"Elsewhere","metadata":{"name":"far","namespace":"default"},
+	"spec":{}}' | jq -er .metadata.uid)
+ok $? "its controller makes the copy there; none was in its way"
+api "$at" PATCH $ELSE/far/status '{"status":{"phase":"Done"}}' >/dev/null
+conditions=$(api "$at" GET $KUEUE/wl-far | jq -c '.status.conditions + [{"type":"Finished","status":"True","reason":"Succeeded",
+	"message":"done","lastTransitionTime":"2027-01-15T08:00:00Z"}]')
+api "$at" PATCH $KUEUE/wl-far/status '{"status":{"conditions":'"$conditions"'}}' >/dev/null
+over() {
+	has_condition mgr $KUEUE/wl-far Finished && [ "$(count "$at" $WORKLOADS)" = 0 ]
+}
+fleet_until 30 over >/dev/null
+ok $? "its end comes home, and the clone goes"
+is "$(api "$at" GET $ELSE/far | jq -r .metadata.uid) $(api mgr GET $ELSE/far | jq -c .status)" "$their null" \
+	"the copy and the status of the original are left to that controller"
 notes "$dir/m.log"
 done_testing

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# docs/adapters.md lists each kind that has a story in t/plan/kind, with what shows it: a story with every situation, the
+# rows of t/plan/adapter, an end-to-end test that has the kind in it.
+cd "$(dirname "$0")/../.." || exit 1
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+. t/integration/tap.sh
+tap_said=$tmp/findings
+check() { # NAME: findings are in the file
+	[ ! -s "$tmp/findings" ]
+	ok $? "$1"
+}
+
+# kind;story;rows;tests
+sed -n '/^| kind /,/^$/s/^| \([A-Z][A-Za-z]*\)[^|]*|[^|]*|[^|]*| `\([a-z]*\)` | *\([^|]*[^ |]\)\{0,1\} *| \([^|]*\) |$/\1;\2;\3;\4/p' docs/adapters.md >"$tmp/table"
+cut -d';' -f1 "$tmp/table" | sort | uniq -d | sed 's/$/: two rows/' >"$tmp/findings"
+[ "$(wc -l <"$tmp/table")" -ge 20 ] || echo "only $(wc -l <"$tmp/table") rows: has the form of the table changed?" >>"$tmp/findings"
+[ "$(wc -l <"$tmp/table")" -eq "$(sed -n '/^| kind /,/^$/p' docs/adapters.md | grep -c '^| [A-Z]')" ] || echo "a row is not understood" >>"$tmp/findings"
+check "docs/adapters.md: a table of kinds"
+
+for f in t/plan/kind/*.json; do
+	story=$(basename "$f" .json)
+	kind=$(sed -n 's/^    "kind": "\(.*\)",$/\1/p' "$f" | head -n 1)
+	grep -q "^$kind;$story;" "$tmp/table" || echo "$kind, story $story: no row"
+done >"$tmp/findings"
+check "a row for each story"
+
+while IFS=';' read -r kind story rows tests; do
+	[ -f "t/plan/kind/$story.json" ] || echo "$kind: no t/plan/kind/$story.json"
+	for situation in create sync finish delete 'not managed' 'foreign object'; do
+		# Where another controller makes the copies, nothing is there to sync.
+		[ "$story $situation" = 'elsewhere sync' ] || grep -qx "== $situation" "t/plan/kind/$story.txt" || echo "$kind: its story has no '$situation'"
+	done
+done <"$tmp/table" >"$tmp/findings"
+check "each story has every situation"
+
+while IFS=';' read -r kind story rows tests; do
+	for row in $rows; do
+		[ -f "t/plan/adapter/$row/expect.json" ] && grep -q "\"kind\": \"$kind\"" "t/plan/adapter/$row/local.json" || echo "$kind: t/plan/adapter/$row is not its"
+		echo "$row" >>"$tmp/rows"
+	done
+done <"$tmp/table" >"$tmp/findings"
+for d in t/plan/adapter/*/local.json; do
+	row=$(basename "$(dirname "$d")")
+	grep -qx "$row" "$tmp/rows" || echo "t/plan/adapter/$row: in no row of the table"
+done >>"$tmp/findings"
+check "rows of t/plan/adapter are those of their kinds, and each is named"
+
+while IFS=';' read -r kind story rows tests; do
+	for t in $(echo "$tests" | tr -d '`'); do
+		grep -qE "\\b${kind}s?\\b" "t/integration/$t" || echo "$kind: not in t/integration/$t"
+	done
+	[ -n "$tests" ] || echo "$kind: no test"
+done <"$tmp/table" >"$tmp/findings"
+check "each kind runs end to end"
+done_testing
