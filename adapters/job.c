@@ -140,7 +140,8 @@ static int job_remote(mk_call *c, const mk_view *v, mk_val draft)
 	if (c->host->type(c, v->remote) == MK_ABSENT) {
 		return MK_SET;
 	}
-	if (!(v->flags & MK_ELASTIC)) {
+	if (!(v->flags & MK_ELASTIC) ||
+	    c->host->type(c, c->host->get(c, v->remote, "/spec")) != MK_OBJ) {
 		return MK_KEEP;
 	}
 	have = mk_i64_at(c, v->remote, "/spec/parallelism", 0);
