@@ -5,11 +5,7 @@
  * there. A kind is t/plan/kind/<name>.json: {"local": a job, "running": a status, "finished": a status}; <name>.txt is
  * what must come out. UPDATE=1 writes it anew: read the difference. An adapter whose kind is not there is a failure.
  */
-#include <dirent.h>
-#include <limits.h>
-#include <unistd.h>
-
-#include "core/plug/loader.h"
+#include "t/plan/shipped.h"
 #include "t/unit/engine_world.h"
 
 enum { MAX_TEXT = 1 << 17, MAX_ADAPTERS = 64 };
@@ -23,57 +19,17 @@ struct story {
 	struct buf out;
 };
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void load_file(struct plug *p, struct arena *a, const char *path)
-{
-	struct mk_err err = {0};
-
-	if (plug_load_file(p, path, a, NULL, &err) != MK_OK) {
-		printf("Bail out! %s\n", err.msg);
-		exit(1);
-	}
-}
-
-/* All of a directory with this ending, but for what is linked in. */
-static void load_all(struct plug *p, struct arena *a, mk_str dir, const char *ending)
-{
-	struct dirent **list = NULL;
-	int n = scandir(dir.p, &list, NULL, by_name);
-
-	for (int i = 0; i < n; i++) {
-		const char *name = list[i]->d_name;
-		bool linked = strcmp(name, "job.so") == 0 || strcmp(name, "all_at_once.so") == 0;
-
-		if (!linked && str_ends(str_of(name), str_of(ending))) {
-			load_file(p, a, arena_printf(a, "%.*s/%s", STR_ARG(dir), name).p);
-		}
-		free(list[i]);
-	}
-	free(list);
-}
-
 static struct plug *load_plugins(struct arena *a)
 {
-	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	struct plug *p = plug_new(NULL);
 	struct mk_err err;
 
-	/* build/<flavour>/t/plan/kinds -> build/<flavour>/plugins */
-	for (int up = 0; n > 0 && up < 3; n--) {
-		up += exe[n - 1] == '/';
-	}
 	plug_add(p, &job_plugin, "", &err);
 	plug_add(p, &dispatcher_plugin, "", &err);
-	load_all(p, a, arena_printf(a, "%.*s/plugins", (int)n, exe), ".so");
-	plug_add_framework(p, STR("Foo.v1.ex.io"), &err);
-	load_all(p, a, STR("conf/adapters"), ".yaml");
-	load_file(p, a, "t/cli/input/widget.yaml");
-	load_file(p, a, "t/plan/kind/elsewhere.yaml");
+	load_all(p, a, "job.so all_at_once.so");
+	load_folder(p, a, "conf/adapters", ".yaml", "");
+	load_shipped(p, a, "t/cli/input/widget.yaml");
+	load_shipped(p, a, "t/plan/kind/elsewhere.yaml");
 	return p;
 }
 

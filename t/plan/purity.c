@@ -4,15 +4,9 @@
  * type or odd, sampled from a seed. Each hook is called twice (core/plug/fixture.c); a second answer that differs, or a
  * broken contract, is a fault of the plugin. SAMPLES=n takes n samples of each situation.
  */
-#include <dirent.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "core/base/rng.h"
 #include "core/plug/fixture.h"
-#include "core/plug/loader.h"
-#include "t/tap.h"
+#include "t/plan/shipped.h"
 
 enum { MAX_TEXT = 1 << 17, SAMPLES = 40 };
 
@@ -176,34 +170,6 @@ static unsigned run(struct plug *p, const char *dir, unsigned samples)
 	return bad;
 }
 
-/* build/<flavour>/t/plan/purity -> build/<flavour>/plugins */
-static struct plug *load(struct arena *a)
-{
-	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	struct plug *p = plug_new(NULL);
-	struct dirent **list = NULL;
-	struct mk_err err = {0};
-
-	for (int up = 0; n > 0 && up < 3; n--) {
-		up += exe[n - 1] == '/';
-	}
-	mk_str dir = arena_printf(a, "%.*s/plugins", (int)n, exe);
-	int found = scandir(dir.p, &list, NULL, alphasort);
-
-	for (int i = 0; i < found; i++) {
-		if (str_ends(str_of(list[i]->d_name), STR(".so"))) {
-			mk_str path = arena_printf(a, "%s/%s", dir.p, list[i]->d_name);
-
-			ok(plug_load_file(p, path.p, a, NULL, &err) == MK_OK, list[i]->d_name);
-		}
-		free(list[i]);
-	}
-	free(list);
-	(void)plug_add_framework(p, STR("Foo.v1.ex.io"), &err);
-	return p;
-}
-
 static void clean(void)
 {
 	for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
@@ -224,13 +190,14 @@ int main(void)
 	struct arena a;
 
 	arena_init(&a, 0);
-	struct plug *p = load(&a);
+	struct plug *p = plug_new(NULL);
 
+	load_all(p, &a, "");
 	if (!mkdtemp(scratch)) {
 		printf("Bail out! no temporary folder\n");
 		return 1;
 	}
-	int n = scandir("t/plan/adapter", &list, NULL, alphasort);
+	int n = scandir("t/plan/adapter", &list, NULL, by_name);
 
 	for (int i = 0; i < n; i++) {
 		const char *id = list[i]->d_name;
