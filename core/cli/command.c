@@ -239,19 +239,37 @@ static enum cli_exit run_command(struct cli *c, const struct cli_command *cmd, c
 
 /* --- finding the command -------------------------------------------------------------------------------- */
 
+/* "show, validate or diff" */
+static const char *names_of(struct cli *c, const struct cli_command *cmd)
+{
+	mk_str names = STR("");
+
+	for (size_t k = 0; cmd->below[k] != NULL; k++) {
+		const char *comma = k == 0 ? "" : cmd->below[k + 1] == NULL ? " or " : ", ";
+
+		names = arena_printf(&c->a, "%.*s%s%s", STR_ARG(names), comma, cmd->below[k]->name);
+	}
+	return names.p != NULL ? names.p : "another";
+}
+
 enum cli_exit cli_run(struct cli *c, int argc, char *const *argv)
 {
 	const struct cli_command *cmd = &cli_top;
 	mk_str path = str_of(cmd->name);
+	bool asked = false;
 	int i = 1;
 
 	for (; cmd->below != NULL; i++) {
 		const struct cli_command *next = NULL;
 
-		if (i >= argc || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ||
-		    strcmp(argv[i], "help") == 0) {
+		if (i >= argc || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			help(c, cmd, path.p);
-			return i >= argc ? CLI_USAGE : CLI_OK;
+			return i >= argc && !asked ? CLI_USAGE : CLI_OK;
+		}
+		/* "tree help show" is "tree show --help". */
+		if (strcmp(argv[i], "help") == 0) {
+			asked = true;
+			continue;
 		}
 		if (cmd == &cli_top && strcmp(argv[i], "--version") == 0) {
 			buf_printf(&c->out, "kubectl-multikueue %s\n", MK_VERSION);
@@ -261,13 +279,18 @@ enum cli_exit cli_run(struct cli *c, int argc, char *const *argv)
 			next = strcmp(cmd->below[k]->name, argv[i]) == 0 ? cmd->below[k] : next;
 		}
 		if (next == NULL) {
-			return cli_usage(c, path.p, "unknown command %s", argv[i]);
+			return cli_usage(c, path.p, "unknown command %s: expected %s", argv[i],
+					 names_of(c, cmd));
 		}
 		cmd = next;
 		path = arena_printf(&c->a, "%.*s %s", STR_ARG(path), cmd->name);
 		if (path.p == NULL) {
 			return cli_no_memory(c);
 		}
+	}
+	if (asked) {
+		help(c, cmd, path.p);
+		return CLI_OK;
 	}
 	return run_command(c, cmd, path.p, argc - i, argv + i);
 }

@@ -93,6 +93,98 @@ static void yaml_error(struct cli *c, const char *file, size_t first, const stru
 	cli_error(c, "%s:%zu: %s", file, first + (size_t)line - 1, p);
 }
 
+/* --- long lists ------------------------------------------------------------------------------------------- */
+
+static bool read_document(struct cli *c, struct files *f, struct api_set *set, const char *file,
+			  size_t first, mk_str text);
+
+/* Behind the string that begins at 'at'. */
+static size_t string_end(mk_str text, size_t at)
+{
+	for (at++; at < text.n && text.p[at] != '"'; at++) {
+		at += text.p[at] == '\\';
+	}
+	return at < text.n ? at + 1 : text.n;
+}
+
+/* Behind the object that begins at 'at'; lines in it are counted. */
+static size_t object_end(mk_str text, size_t at, size_t *line)
+{
+	size_t depth = 0;
+
+	while (at < text.n) {
+		if (text.p[at] == '"') {
+			at = string_end(text, at);
+			continue;
+		}
+		depth += text.p[at] == '{';
+		depth -= text.p[at] == '}';
+		*line += text.p[at] == '\n';
+		at++;
+		if (depth == 0) {
+			break;
+		}
+	}
+	return at;
+}
+
+/* Where the array "items" of a list begins, text.n when there is none. */
+static size_t find_items(mk_str text, size_t *line)
+{
+	size_t depth = 0;
+	bool items = false;
+
+	for (size_t at = 0; at < text.n;) {
+		char ch = text.p[at];
+
+		if (ch == '"') {
+			size_t end = string_end(text, at);
+
+			items = depth == 1 && str_is(str_sub(text, at, end - at), "\"items\"");
+			at = end;
+			continue;
+		}
+		if (items && ch == '[') {
+			return at;
+		}
+		items = items && (ch == ':' || ch <= ' ');
+		depth += ch == '{' || ch == '[';
+		depth -= depth > 0 && (ch == '}' || ch == ']');
+		*line += ch == '\n';
+		at++;
+	}
+	return text.n;
+}
+
+/* A list in JSON of any length, item by item: what `kubectl get -o json` prints of thousands of objects. */
+static bool read_list(struct cli *c, struct files *f, struct api_set *set, const char *file,
+		      size_t first, mk_str text)
+{
+	size_t line = first;
+	size_t at = find_items(text, &line);
+	bool good = true;
+
+	if (at == text.n) {
+		cli_error(c, "%s:%zu: more than %d KiB, and no list", file, first,
+			  YAML_MAX_SIZE / 1024);
+		return false;
+	}
+	while (at < text.n && text.p[at] != ']') {
+		size_t end = at;
+
+		if (text.p[at] != '{') {
+			line += text.p[at] == '\n';
+			at++;
+			continue;
+		}
+		first = line;
+		end = object_end(text, at, &line);
+		good = read_document(c, f, set, file, first, str_sub(text, at, end - at)) && good;
+		at = end;
+	}
+	return good;
+}
+
 static bool read_document(struct cli *c, struct files *f, struct api_set *set, const char *file,
 			  size_t first, mk_str text)
 {
@@ -101,6 +193,16 @@ static bool read_document(struct cli *c, struct files *f, struct api_set *set, c
 	struct json_iter it;
 	struct mk_err err;
 
+	if (text.n > YAML_MAX_SIZE) {
+		text = str_trim(text);
+		if (str_starts(text, STR("{"))) {
+			return read_list(c, f, set, file, first, text);
+		}
+		cli_error(c,
+			  "%s:%zu: more than %d KiB of YAML: give it as JSON (kubectl get -o json)",
+			  file, first, YAML_MAX_SIZE / 1024);
+		return false;
+	}
 	if (yaml_parse(&c->a, text, NULL, &v, &doc.lines, &err) != MK_OK) {
 		yaml_error(c, file, first, &err);
 		return false;

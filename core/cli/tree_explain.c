@@ -11,68 +11,97 @@ static const char *const reasons[] = {
 	[QUOTA_BY_BORROW] = "lower priority while borrowing",
 };
 
+/* What the next cycle makes of a workload. */
+struct outlook {
+	const struct world_work *ww;
+	size_t turn; /* which one it is; 0: not at all */
+	enum quota_event next;
+};
+
 struct explanation {
 	const struct world_work *ww;
+	const struct outlook *out;
+	const struct map *by_uid; /* struct outlook */
 	struct quota *q;
 	struct quota_work *work;
 	struct quota_decision decision;
-	struct quota_row *rows;
+	struct quota_row rows[ROWS];
 	size_t n_rows;
-	size_t turn; /* which one in the next cycle; 0: not at all */
-	enum quota_event next;
 };
 
 /* --- what the next cycle would do ---------------------------------------------------------------------------------- */
 
-/* A second tree, since a cycle changes it. False: out of memory. */
-static bool look_ahead(struct cli *c, const struct world *w, struct explanation *e)
+static bool run_cycle(struct quota *q, size_t n_works, const struct map *by_uid)
 {
-	const struct api_model *m = &w->models.v[e->ww->tree];
+	quota_cycle(q, 0);
+	for (size_t turn = 1; turn <= n_works * 2 + 1; turn++) {
+		char uid[QUOTA_MAX_UID + 1];
+		struct quota_step step;
+		struct outlook *out;
+
+		if (quota_step(q, 0, &step) != MK_OK) {
+			return false;
+		}
+		if (step.event == QUOTA_END) {
+			break;
+		}
+		out = map_get(by_uid, quota_work_uid(step.work, uid));
+		if (out != NULL && out->turn == 0) {
+			out->turn = turn;
+			out->next = step.event;
+		}
+	}
+	return true;
+}
+
+/* In a second tree, since a cycle changes it. False: out of memory. */
+static bool look_ahead(struct cli *c, const struct world *w, size_t tree, const struct map *by_uid)
+{
+	const struct api_model *m = &w->models.v[tree];
 	struct quota *q = quota_new();
 	bool good = q != NULL && quota_apply(q, &m->desc, NULL) == MK_OK;
 
 	for (size_t i = 0; good && i < w->n_works; i++) {
-		const struct world_work *other = &w->works[i];
+		const struct world_work *ww = &w->works[i];
 
-		if (other->tree == e->ww->tree) {
-			good = api_build_put(&c->a, w->in.set, m, q, &other->work, NULL) == MK_OK;
+		if (ww->tree != tree) {
+			continue;
 		}
-		if (good && other->tree == e->ww->tree && other->work.evicting) {
-			quota_evict(q, quota_work_find(q, other->work.uid), NULL);
-		}
-	}
-	if (good) {
-		quota_cycle(q, 0);
-	}
-	for (size_t turn = 1; good && turn <= w->n_works * 2 + 1; turn++) {
-		char uid[QUOTA_MAX_UID + 1];
-		struct quota_step step;
-
-		good = quota_step(q, 0, &step) == MK_OK;
-		if (!good || step.event == QUOTA_END) {
-			break;
-		}
-		if (str_eq(quota_work_uid(step.work, uid), e->ww->work.uid)) {
-			e->turn = turn;
-			e->next = step.event;
-			break;
+		good = api_build_put(&c->a, w->in.set, m, q, &ww->work, NULL) == MK_OK;
+		if (good && ww->work.evicting) {
+			quota_evict(q, quota_work_find(q, ww->work.uid), NULL);
 		}
 	}
+	good = good && run_cycle(q, w->n_works, by_uid);
 	quota_free(q);
 	return good;
 }
 
+/* "namespace/name" of a workload in the tree. */
+static mk_str who(struct cli *c, const struct explanation *e, const struct quota_work *w)
+{
+	char uid[QUOTA_MAX_UID + 1];
+	mk_str text = quota_work_uid(w, uid);
+	const struct outlook *out = map_get(e->by_uid, text);
+
+	if (out == NULL) {
+		return arena_dup(&c->a, text);
+	}
+	return arena_printf(&c->a, "%.*s/%.*s", STR_ARG(out->ww->work.ns),
+			    STR_ARG(out->ww->work.name));
+}
+
 static mk_str next_text(struct cli *c, const struct explanation *e)
 {
-	const char *what = e->next == QUOTA_ADMIT ? "is admitted"
-			   : e->next == QUOTA_RESERVE
+	const char *what = e->out->next == QUOTA_ADMIT ? "is admitted"
+			   : e->out->next == QUOTA_RESERVE
 				   ? "reserves its room and waits for what it preempts"
 				   : "does not fit";
 
-	if (e->turn == 0) {
+	if (e->out->turn == 0) {
 		return STR("it has no turn: its queue goes on only behind another one");
 	}
-	return arena_printf(&c->a, "it is number %zu in the order, and %s", e->turn, what);
+	return arena_printf(&c->a, "it is number %zu in the order, and %s", e->out->turn, what);
 }
 
 /* --- text -------------------------------------------------------------------------------------------------------- */
@@ -147,13 +176,12 @@ static void print_plan(struct cli *c, struct explanation *e)
 	for (size_t i = 0; i < plan.n; i++) {
 		struct quota_work_info v = quota_work_at(e->q, plan.victims[i].work);
 		mk_str at = quota_node_at(e->q, plan.victims[i].node).name;
-		char uid[QUOTA_MAX_UID + 1];
 
 		buf_printf(&c->out,
 			   "  preemption: would evict %.*s of queue %.*s (priority %d), by %s at "
 			   "%.*s\n",
-			   STR_ARG(quota_work_uid(plan.victims[i].work, uid)), STR_ARG(v.leaf),
-			   v.priority, reasons[plan.victims[i].reason], STR_ARG(at));
+			   STR_ARG(who(c, e, plan.victims[i].work)), STR_ARG(v.leaf), v.priority,
+			   reasons[plan.victims[i].reason], STR_ARG(at));
 	}
 }
 
@@ -238,17 +266,14 @@ static struct json *one_json(struct cli *c, struct explanation *e)
 		return v;
 	}
 	json_set_bool(&c->a, v, "fits", e->decision.verdict == QUOTA_FIT);
-	json_set_int(&c->a, v, "turn", (int64_t)e->turn);
+	json_set_int(&c->a, v, "turn", (int64_t)e->out->turn);
 	json_set(&c->a, v, STR("rows"), rows_json(c, e));
 	if (e->decision.verdict != QUOTA_FIT) {
 		json_set_str(&c->a, v, "reason", row_text(c, e));
 		quota_plan(e->q, e->work, 0, &plan);
 	}
 	for (size_t i = 0; i < plan.n; i++) {
-		char uid[QUOTA_MAX_UID + 1];
-
-		json_add(&c->a, victims,
-			 json_new_str(&c->a, quota_work_uid(plan.victims[i].work, uid)));
+		json_add(&c->a, victims, json_new_str(&c->a, who(c, e, plan.victims[i].work)));
 	}
 	json_set(&c->a, v, STR("victims"), victims);
 	return v;
@@ -274,29 +299,78 @@ static bool is_meant(const struct cli_args *args, const struct world_work *ww)
 	return args->n_rest == 0 && !ww->work.admitted;
 }
 
-static bool explain(struct cli *c, struct world *w, const struct world_work *ww,
-		    enum cli_format format, struct json *list)
+static bool explain(struct cli *c, struct world *w, struct explanation *e, enum cli_format format,
+		    struct json *list)
 {
-	struct explanation e = {.ww = ww, .q = w->trees[ww->tree]};
+	const struct world_work *ww = e->out->ww;
 
-	e.work = quota_work_find(e.q, ww->work.uid);
-	e.rows = arena_array(&c->a, ROWS, sizeof(*e.rows));
-	if (e.work == NULL || e.rows == NULL) {
+	e->ww = ww;
+	e->q = w->trees[ww->tree];
+	e->work = quota_work_find(e->q, ww->work.uid);
+	e->n_rows = 0;
+	if (e->work == NULL) {
 		return false;
 	}
 	if (!ww->work.admitted) {
-		e.decision = quota_check(e.q, e.work, true, e.rows, ROWS, &e.n_rows);
-		e.n_rows = e.n_rows < ROWS ? e.n_rows : ROWS;
-		if (!look_ahead(c, w, &e)) {
-			return false;
-		}
+		e->decision = quota_check(e->q, e->work, true, e->rows, ROWS, &e->n_rows);
+		e->n_rows = e->n_rows < ROWS ? e->n_rows : ROWS;
 	}
 	if (format == CLI_JSON || format == CLI_YAML) {
-		json_add(&c->a, list, one_json(c, &e));
+		json_add(&c->a, list, one_json(c, e));
 	} else {
-		print_one(c, &e);
+		print_one(c, e);
 	}
 	return true;
+}
+
+/* One cycle of each tree tells the turns of all. NULL: out of memory. */
+static struct outlook *outlooks(struct cli *c, const struct world *w, struct map *by_uid)
+{
+	struct outlook *v = arena_array(&c->a, w->n_works, sizeof(*v));
+
+	for (size_t i = 0; v != NULL && i < w->n_works; i++) {
+		v[i].ww = &w->works[i];
+		if (!map_put(by_uid, w->works[i].work.uid, &v[i])) {
+			return NULL;
+		}
+	}
+	for (size_t t = 0; v != NULL && t < w->models.n; t++) {
+		if (!look_ahead(c, w, t, by_uid)) {
+			return NULL;
+		}
+	}
+	return v;
+}
+
+static bool explain_meant(struct cli *c, const struct cli_args *args, struct world *w,
+			  enum cli_format format, struct json *list, size_t *ret_n)
+{
+	struct explanation *e = arena_alloc(&c->a, sizeof(*e));
+	struct map by_uid = {.n = 0};
+	struct outlook *v = outlooks(c, w, &by_uid);
+	bool good = e != NULL && v != NULL;
+
+	for (size_t i = 0; good && i < w->n_works; i++) {
+		const struct world_work *ww = &w->works[i];
+
+		if (!is_meant(args, ww)) {
+			continue;
+		}
+		(*ret_n)++;
+		if (ww->tree == API_NONE) {
+			buf_printf(&c->err,
+				   "note: %.*s/%.*s is in no tree: queue \"%.*s\" of LocalQueue "
+				   "\"%.*s\"\n",
+				   STR_ARG(ww->work.ns), STR_ARG(ww->work.name),
+				   STR_ARG(ww->work.queue), STR_ARG(ww->work.lq));
+			continue;
+		}
+		e->out = &v[i];
+		e->by_uid = &by_uid;
+		good = explain(c, w, e, format, list);
+	}
+	map_done(&by_uid);
+	return good;
 }
 
 static enum cli_exit explain_all(struct cli *c, const struct cli_args *args, struct world *w,
@@ -305,22 +379,8 @@ static enum cli_exit explain_all(struct cli *c, const struct cli_args *args, str
 	struct json *list = json_new_arr(&c->a);
 	size_t n = 0;
 
-	for (size_t i = 0; i < w->n_works; i++) {
-		const struct world_work *ww = &w->works[i];
-
-		if (!is_meant(args, ww)) {
-			continue;
-		}
-		n++;
-		if (ww->tree == API_NONE) {
-			buf_printf(&c->err,
-				   "note: %.*s/%.*s is in no tree: queue \"%.*s\" of LocalQueue "
-				   "\"%.*s\"\n",
-				   STR_ARG(ww->work.ns), STR_ARG(ww->work.name),
-				   STR_ARG(ww->work.queue), STR_ARG(ww->work.lq));
-		} else if (!explain(c, w, ww, format, list)) {
-			return cli_no_memory(c);
-		}
+	if (!explain_meant(c, args, w, format, list, &n)) {
+		return cli_no_memory(c);
 	}
 	if (n == 0 && args->n_rest > 0) {
 		cli_error(c, "no Workload %s in these files", args->rest[0]);

@@ -140,6 +140,8 @@ void world_print_notes(struct cli *c, const struct world *w)
 	print_notes(c, &w->notes);
 	for (size_t i = 0; i < w->models.n; i++) {
 		const struct api_model *m = &w->models.v[i];
+		size_t node;
+		size_t f;
 
 		print_notes(c, &m->notes);
 		if (quota_degraded(w->trees[i])) {
@@ -148,11 +150,14 @@ void world_print_notes(struct cli *c, const struct world *w)
 				   "because they add up to more than the total\n",
 				   STR_ARG(m->name));
 		}
-		if (quota_rounded_to_zero(w->trees[i])) {
+		if (quota_rounded_to_zero(w->trees[i], &node, &f)) {
+			struct quota_fr fr = quota_fr_at(w->trees[i], f);
+
 			buf_printf(&c->err,
-				   "note: tree %.*s is RoundedToZero: a weight above 0 gives 0 "
-				   "units of something\n",
-				   STR_ARG(m->name));
+				   "note: tree %.*s is RoundedToZero: the weight of queue %.*s is "
+				   "less than one %.*s in flavor %.*s\n",
+				   STR_ARG(m->name), STR_ARG(quota_node_at(w->trees[i], node).name),
+				   STR_ARG(fr.resource), STR_ARG(fr.flavor));
 		}
 	}
 }

@@ -118,7 +118,7 @@ bool quota_degraded(const struct quota *q)
 	return q->t->degraded;
 }
 
-bool quota_rounded_to_zero(const struct quota *q)
+bool quota_rounded_to_zero(const struct quota *q, size_t *ret_node, size_t *ret_fr)
 {
 	const struct quota_tree *t = q->t;
 
@@ -131,6 +131,12 @@ bool quota_rounded_to_zero(const struct quota *q)
 
 			if ((n->min_weight > 0 && c->nominal == 0 && p->nominal > 0) ||
 			    (n->max_weight != 0 && c->max == 0 && p->max > 0)) {
+				if (ret_node != NULL) {
+					*ret_node = x;
+				}
+				if (ret_fr != NULL) {
+					*ret_fr = f;
+				}
 				return true;
 			}
 		}

@@ -174,8 +174,11 @@ struct quota_cell_info quota_cell_at(const struct quota *q, size_t i, size_t f);
 bool quota_over_limit(const struct quota *q, size_t i);
 /* Had minima to be scaled down, because they sum up to more than the total (condition Degraded)? */
 bool quota_degraded(const struct quota *q);
-/* Gives a weight above 0 somewhere 0 units of something its parent has (condition RoundedToZero)? */
-bool quota_rounded_to_zero(const struct quota *q);
+/*
+ * Gives a weight above 0 somewhere 0 units of something its parent has (condition RoundedToZero)? The first node and pair
+ * of which that is so are in *ret_node and *ret_fr then; both may be NULL.
+ */
+bool quota_rounded_to_zero(const struct quota *q, size_t *ret_node, size_t *ret_fr);
 
 /* --- workloads ------------------------------------------------------------------------------------------------ */
 

@@ -30,6 +30,22 @@ ok $? "every text belongs to a case"
 # Standard input, colours, what cannot be written.
 "$bin" tree validate -f - <conf/samples/quota/plan-b.yaml >"$tmp/out"
 ok $? "- is standard input"
+# What kubectl prints of thousands of objects: longer than one document may be.
+awk 'BEGIN {
+	print "{\"metadata\": {\"note\": \"items\"},\n\"items\": ["
+	for (i = 0; i < 3000; i++) {
+		printf "%s{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"w%d\",\"namespace\":\"ads\",\n", i ? "," : "", i
+		printf "\"annotations\":{\"a\":\"} \\\"]%200s\"}},\"spec\":{\"queueName\":\"main\",\"podSets\":[{\"name\":\"main\",\"count\":1,", ""
+		print "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]}}"
+	}
+	print "],\"kind\":\"List\",\"apiVersion\":\"v1\"}" }' >"$tmp/list.json"
+"$bin" tree show -f conf/samples/quota/plan-b.yaml -f conf/samples/quota/workloads.yaml -f "$tmp/list.json" >"$tmp/out" 2>&1 &&
+	[ "$(wc -c <"$tmp/list.json")" -gt 1048576 ] && awk '$1 == "company" && $8 == 3004 { n++ } END { exit n == 0 }' "$tmp/out"
+ok $? "a list of any length is read" || cat "$tmp/out"
+sed 's/"name":"w2999"/"name":w2999: x"/' "$tmp/list.json" >"$tmp/broken.json"
+"$bin" tree show -f "$tmp/broken.json" >"$tmp/out" 2>&1
+[ $? -eq 3 ] && grep -q "broken.json:6001: " "$tmp/out"
+ok $? "... and a fault in it has its line" || cat "$tmp/out"
 grep -q "$(printf '\033')" t/cli/golden/*
 [ $? -eq 1 ]
 ok $? "no colours where there is no terminal"

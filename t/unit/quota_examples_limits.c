@@ -54,7 +54,8 @@ static void rounding(void)
 		is_int(help_cell(&h, "A", 0).nominal, want[i][0], "2: rounding, A");
 		is_int(help_cell(&h, "B", 0).nominal, want[i][1], "2: rounding, B");
 		is_int(help_cell(&h, "C", 0).nominal, want[i][2], "2: rounding, C");
-		ok(quota_rounded_to_zero(h.q) == (i == 1), "2: rounded to zero is said");
+		ok(quota_rounded_to_zero(h.q, NULL, NULL) == (i == 1),
+		   "2: rounded to zero is said");
 		help_done(&h);
 	}
 }
