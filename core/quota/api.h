@@ -215,8 +215,8 @@ struct api_tree {
 	const struct json *tmpl;
 	struct api_behaviour *behaviour; /* of 'tmpl', or NULL */
 	enum api_enforcement enforcement;
-	bool evict;         /* overLimitPolicy: Evict */
-	bool hdrf;          /* fairShare: HDRF */
+	bool evict; /* overLimitPolicy: Evict */
+	bool hdrf;  /* fairShare: HDRF */
 	bool force;
 	struct api_text graft_tree, graft_node;
 };
