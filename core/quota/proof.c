@@ -68,9 +68,17 @@ static void ask_leaf(const struct quota *q, const struct quota_work *w)
 
 static void ask_cells(const struct quota *q, const struct quota_work *w)
 {
-	if (w != NULL && quota_charged(w) && w->n_asks > 0 && quota_metas(w)->fr != QUOTA_NO_FR) {
-		__builtin_prefetch(quota_cell(q->t, quota_leaf_of(q, w)->node, quota_metas(w)->fr),
-				   1);
+	uint32_t node;
+
+	if (w == NULL || !quota_charged(w) || w->n_asks == 0) {
+		return;
+	}
+	/* The pairs of a flavor are neighbours: first and last are on all their lines. */
+	node = quota_leaf_of(q, w)->node;
+	for (size_t i = 0; i < w->n_asks; i += w->n_asks > 1 ? w->n_asks - 1U : 1U) {
+		if (quota_metas(w)[i].fr != QUOTA_NO_FR) {
+			__builtin_prefetch(quota_cell(q->t, node, quota_metas(w)[i].fr), 1);
+		}
 	}
 }
 
