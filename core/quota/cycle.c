@@ -7,31 +7,34 @@
 struct retry {
 	struct quota *q;
 	uint64_t path; /* when values on the path last changed */
+	bool all;
 };
 
 static bool wants_retry(const struct retry *r, const struct quota_work *w)
 {
 	const struct quota *q = r->q;
 
-	if (r->path > w->stamp) {
+	uint64_t blocked = q->seq - (uint32_t)((uint32_t)q->seq - w->stamp);
+
+	if (r->all || r->path > blocked) {
 		return true;
 	}
-	if (w->delayed && q->now_ms - w->since_ms >= quota_leaf_of(q, w)->b.delay_ms) {
+	if (w->delayed && q->now_ms - w->since_ms >= quota_leaf_of(q, w)->b->delay_ms) {
 		return true;
 	}
 	for (size_t i = 0; i < w->n_asks; i++) {
 		uint8_t res = quota_metas(w)[i].res;
 
-		if (res != QUOTA_NO_RES && q->t->drops[res] > w->stamp) {
+		if (res != QUOTA_NO_RES && q->t->drops[res] > blocked) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static void retry_leaf(struct quota *q, struct quota_leaf *l)
+static void retry_leaf(struct quota *q, struct quota_leaf *l, bool all)
 {
-	struct retry r = {.q = q};
+	struct retry r = {.q = q, .all = all};
 
 	for (uint32_t x = l->node; x != QUOTA_NO_NODE; x = q->t->nodes[x].parent) {
 		r.path = q->t->nodes[x].changed > r.path ? q->t->nodes[x].changed : r.path;
@@ -54,13 +57,17 @@ static void retry_leaf(struct quota *q, struct quota_leaf *l)
 
 static void retry_all(struct quota *q)
 {
+	/* Nobody stays blocked for so long that the low bits of its stamp could mean another time. */
+	bool all = q->seq - q->swept > UINT32_MAX / 2;
+
 	if (q->seen == q->seq && q->n_delayed == 0) {
 		return;
 	}
 	for (LIST_EACH_SAFE(n, &q->stuck)) {
-		retry_leaf(q, LIST_ENTRY(n, struct quota_leaf, stuck));
+		retry_leaf(q, LIST_ENTRY(n, struct quota_leaf, stuck), all);
 	}
 	q->seen = q->seq;
+	q->swept = all ? q->seq : q->swept;
 }
 
 void quota_cycle(struct quota *q, int64_t now_ms)
@@ -89,7 +96,7 @@ struct quota_work *quota_pick(struct quota *q)
 		return NULL;
 	}
 	for (size_t i = 0; i < q->n_reserved; i++) {
-		if (q->reserved[i]->stamp != q->cycle) {
+		if (q->reserved[i]->stamp != (uint32_t)q->cycle) {
 			return q->reserved[i];
 		}
 	}
@@ -108,7 +115,7 @@ void quota_block(struct quota *q, struct quota_work *w, int64_t now_ms)
 	struct quota_leaf *l = quota_leaf_of(q, w);
 
 	if (w->state == QUOTA_RESERVED) {
-		w->stamp = q->cycle;
+		w->stamp = (uint32_t)q->cycle;
 		return;
 	}
 	if (w->state != QUOTA_PENDING) {
@@ -118,7 +125,7 @@ void quota_block(struct quota *q, struct quota_work *w, int64_t now_ms)
 	if (w->since_ms == INT64_MIN) {
 		w->since_ms = now_ms;
 	}
-	w->delayed = l->b.delay_ms > 0 && now_ms - w->since_ms < l->b.delay_ms;
+	w->delayed = l->b->delay_ms > 0 && now_ms - w->since_ms < l->b->delay_ms;
 	quota_enter(q, w, QUOTA_BLOCKED);
 	changed(q, l);
 }
@@ -303,7 +310,7 @@ enum mk_code quota_reserve(struct quota *q, struct quota_work *w, const struct q
 		return MK_NO_MEMORY;
 	}
 	charge_new(q, w, QUOTA_RESERVED, now_ms);
-	w->stamp = q->cycle;
+	w->stamp = (uint32_t)q->cycle;
 	(void)quota_list_add(&q->reserved, &q->n_reserved, &q->size_reserved, w);
 	evict_all(q, w, plan);
 	changed(q, quota_leaf_of(q, w));
@@ -359,7 +366,7 @@ enum mk_code quota_step(struct quota *q, int64_t now_ms, struct quota_step *ret)
 			ret->decision.verdict = QUOTA_FIT;
 			return MK_OK;
 		}
-		w->stamp = q->cycle;
+		w->stamp = (uint32_t)q->cycle;
 	}
 }
 

@@ -117,7 +117,7 @@ static bool better(const struct quota_behaviour *b, const struct choice *x, cons
 static bool choose(const struct scan *s)
 {
 	const struct quota_tree *t = s->q->t;
-	const struct quota_behaviour *b = &quota_leaf_of(s->q, s->w)->b;
+	const struct quota_behaviour *b = quota_leaf_of(s->q, s->w)->b;
 	struct choice best = {.verdict = QUOTA_NO_FIT};
 	size_t n = 0;
 

@@ -179,7 +179,7 @@ struct quota_key quota_lq_key(const struct quota_tree *t, const struct quota_lea
 		k.cls = 2;
 		return k;
 	}
-	if (l->b.strategy == QUOTA_LQ_FAIR) {
+	if (l->b->strategy == QUOTA_LQ_FAIR) {
 		return dominant(t, lq->use, 1, quota_cell(t, l->node, 0), lq->weight, NULL, 1);
 	}
 	for (size_t i = 0; i < l->n_lqs; i++) {

@@ -197,6 +197,41 @@ static bool room_for_gone(struct quota *q)
 	return true;
 }
 
+static bool same_behaviour(const struct quota_behaviour *a, const struct quota_behaviour *b)
+{
+	return a->strategy == b->strategy && a->within == b->within && a->reclaim == b->reclaim &&
+	       a->borrow_within == b->borrow_within && a->has_threshold == b->has_threshold &&
+	       a->threshold == b->threshold && a->borrow_next_flavor == b->borrow_next_flavor &&
+	       a->preempt_may_stop == b->preempt_may_stop &&
+	       a->preempt_over_borrow == b->preempt_over_borrow && a->delay_ms == b->delay_ms;
+}
+
+/* Most leaves say the same as the one before them. */
+static bool take_behaviours(const struct quota_desc *d, struct quota_tree *t, const uint32_t *place)
+{
+	size_t n = 1;
+
+	for (size_t i = 1; i < d->n_nodes; i++) {
+		n += !same_behaviour(&d->nodes[i].behaviour, &d->nodes[i - 1].behaviour);
+	}
+	t->behaviours = mk_calloc(n, sizeof(*t->behaviours));
+	if (t->behaviours == NULL) {
+		return false;
+	}
+	t->bytes += n * sizeof(*t->behaviours);
+	n = 0;
+	for (size_t i = 0; i < d->n_nodes; i++) {
+		const struct quota_behaviour *b = &d->nodes[i].behaviour;
+
+		n += i > 0 && !same_behaviour(b, &d->nodes[i - 1].behaviour);
+		t->behaviours[n] = *b;
+		if (t->nodes[place[i]].leaf != NULL) {
+			t->nodes[place[i]].leaf->b = &t->behaviours[n];
+		}
+	}
+	return true;
+}
+
 enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, struct quota_tree *t,
 				  const uint32_t *place, struct mk_err *err)
 {
@@ -217,6 +252,10 @@ enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, s
 			l = new_leaf(q);
 		}
 		t->nodes[x].leaf = l;
+		if (l != NULL && from[x + 1] - from[x] + l->n_lqs > QUOTA_MAX_LQS) {
+			code = MK_TOO_BIG;
+			continue;
+		}
 		if (l == NULL || !next_lqs(l, d, &list[from[x]], from[x + 1] - from[x], t->nf)) {
 			code = MK_NO_MEMORY;
 			continue;
@@ -226,17 +265,17 @@ enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, s
 	if (code == MK_OK && !room_for_gone(q)) {
 		code = MK_NO_MEMORY;
 	}
-	for (size_t i = 0; code == MK_OK && i < d->n_nodes; i++) {
-		if (t->nodes[place[i]].leaf != NULL) {
-			t->nodes[place[i]].leaf->b = d->nodes[i].behaviour;
-		}
+	if (code == MK_OK && !take_behaviours(d, t, place)) {
+		code = MK_NO_MEMORY;
 	}
 	mk_free(from);
 	mk_free(list);
 	if (code != MK_OK) {
 		quota_leaves_drop(q, t);
 		err_set(err, code, "quota", "%s",
-			code == MK_INVALID ? "a LocalQueue at an inner node" : "out of memory");
+			code == MK_INVALID   ? "a LocalQueue at an inner node"
+			: code == MK_TOO_BIG ? "too many LocalQueues of a leaf"
+					     : "out of memory");
 	}
 	return code;
 }
@@ -276,7 +315,7 @@ static void set_lq(struct quota *q, void *ctx, struct quota_work *w)
 	const struct quota_leaf *l = ctx;
 
 	(void)q;
-	w->lq = l->lqs[w->lq].moved;
+	w->lq = (uint16_t)l->lqs[w->lq].moved;
 }
 
 /* The new LocalQueues take over sets and use of the old ones, whose block goes. */
@@ -392,6 +431,7 @@ static bool orphan(struct quota *q, struct quota_tree *t, struct quota_leaf *l)
 	}
 	l->node = nearest(q->t, t, l->node);
 	l->gone = true;
+	l->b = NULL;
 	return true;
 }
 

@@ -10,10 +10,10 @@ static void nominate(struct quota *q, struct quota_work *w)
 {
 	struct quota_decision d;
 
-	if (w->stamp == q->cycle) {
+	if (w->stamp == (uint32_t)q->cycle) {
 		return;
 	}
-	w->stamp = q->cycle;
+	w->stamp = (uint32_t)q->cycle;
 	quota_assign(q, w, true, q->now_ms, &d);
 }
 
@@ -31,7 +31,7 @@ static struct quota_work *in_one_order(struct quota *q, const struct quota_leaf 
 	for (size_t i = 0; i < l->n_lqs; i++) {
 		head = earlier(head, quota_set_first(q, &l->lqs[i].ready, quota_by_turn));
 	}
-	if (head == NULL || l->b.strategy != QUOTA_STRICT) {
+	if (head == NULL || l->b->strategy != QUOTA_STRICT) {
 		return head;
 	}
 	for (size_t i = 0; i < l->n_lqs; i++) {
@@ -53,7 +53,7 @@ struct quota_work *quota_leaf_offer(struct quota *q, struct quota_leaf *l)
 	if (l->n_ready == 0) {
 		return NULL;
 	}
-	if (l->b.strategy == QUOTA_STRICT || l->b.strategy == QUOTA_BEST_EFFORT) {
+	if (l->b->strategy == QUOTA_STRICT || l->b->strategy == QUOTA_BEST_EFFORT) {
 		best = in_one_order(q, l);
 		if (best != NULL) {
 			nominate(q, best);

@@ -78,7 +78,7 @@ static bool within_ok(const struct quota_try *x, const struct quota_work *v)
 	if (v->priority < x->w->priority) {
 		return true;
 	}
-	return x->leaf->b.within == QUOTA_LOWER_OR_NEWER && v->priority == x->w->priority &&
+	return x->leaf->b->within == QUOTA_LOWER_OR_NEWER && v->priority == x->w->priority &&
 	       v->time_ms > x->w->time_ms;
 }
 
@@ -91,7 +91,7 @@ static void own_leaf(struct quota_try *x)
 {
 	struct quota_work *v;
 
-	if (x->leaf->b.within == QUOTA_NEVER) {
+	if (x->leaf->b->within == QUOTA_NEVER) {
 		return;
 	}
 	v = quota_set_first(x->q, &x->leaf->running, quota_by_worth);
@@ -108,7 +108,7 @@ static void own_leaf(struct quota_try *x)
 static bool has_right(const struct quota_try *x, enum quota_policy policy)
 {
 	return policy == QUOTA_FAIR || x->claim ||
-	       (policy == QUOTA_FIFO && x->leaf->b.borrow_within);
+	       (policy == QUOTA_FIFO && x->leaf->b->borrow_within);
 }
 
 /* Victims below the siblings of path[at - 1], the children of path[at]. */
@@ -230,7 +230,7 @@ static void evictions(struct quota *q, int sign)
 
 static bool delayed(const struct quota_leaf *l, const struct quota_work *w, int64_t now_ms)
 {
-	int64_t delay = l->b.delay_ms;
+	int64_t delay = l->b->delay_ms;
 
 	return delay > 0 && (w->since_ms == INT64_MIN || now_ms - w->since_ms < delay);
 }
@@ -260,7 +260,7 @@ enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct 
 	if (!x.fits) {
 		own_leaf(&x);
 	}
-	if (x.leaf->b.reclaim != QUOTA_NEVER) {
+	if (x.leaf->b->reclaim != QUOTA_NEVER) {
 		all_levels(&x, 1);
 		all_levels(&x, 2);
 	}

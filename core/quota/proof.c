@@ -75,7 +75,7 @@ static void ask_cells(const struct quota *q, const struct quota_work *w)
 	}
 	/* The pairs of a flavor are neighbours: first and last are on all their lines. */
 	node = quota_leaf_of(q, w)->node;
-	for (size_t i = 0; i < w->n_asks; i += w->n_asks > 1 ? w->n_asks - 1U : 1U) {
+	for (size_t i = 0; i<w->n_asks; i += w->n_asks> 1 ? w->n_asks - 1U : 1U) {
 		if (quota_metas(w)[i].fr != QUOTA_NO_FR) {
 			__builtin_prefetch(quota_cell(q->t, node, quota_metas(w)[i].fr), 1);
 		}

@@ -34,6 +34,7 @@ enum {
 	QUOTA_MAX_PODS = 64,   /* pod sets of a workload */
 	QUOTA_MAX_ASKS = 128,  /* (pod set, resource) pairs of a workload */
 	QUOTA_MAX_UID = 255,
+	QUOTA_MAX_LQS = 65535, /* LocalQueues of a leaf */
 };
 
 enum quota_policy { QUOTA_FIFO, QUOTA_FAIR, QUOTA_CAPACITY };

@@ -63,7 +63,7 @@ struct quota_meta {
 };
 
 /*
- * One cache line, followed by n_asks amounts, n_pods masks when 'masked', a bitmap when 'placed', n_asks quota_meta, the
+ * 56 bytes, followed by n_asks amounts, n_pods masks when 'masked', a bitmap when 'placed', n_asks quota_meta, the
  * uid. References are those of quota.works and quota.leaves, 0: none.
  */
 struct quota_work {
@@ -72,12 +72,13 @@ struct quota_work {
 	uint32_t leaf; /* 0 when parked */
 	int64_t time_ms;
 	int64_t since_ms; /* charged: when that was; else when it was first blocked, INT64_MIN before */
-	uint64_t stamp; /* pending: cycle of nomination; blocked: when; reserved: cycle of its turn;
-								    evicting: its place in quota.evicting */
+	/* Low bits of: the cycle of nomination when pending, of its turn when reserved; quota.seq when it was blocked. Evicting:
+	 * its place in quota.evicting. */
+	uint32_t stamp;
 	uint32_t hash;
 	uint32_t limit; /* the outside change to which 'swapped' and 'claims' belong */
 	int32_t priority;
-	uint32_t lq;
+	uint16_t lq;
 	uint8_t n_asks, n_pods;
 	uint8_t uid_len; /* in bytes as kept */
 	uint8_t state;   /* QUOTA_FREE: a hole */
@@ -118,8 +119,8 @@ struct quota_leaf {
 	struct quota_lqueue own; /* the only one of a leaf without LocalQueues */
 	struct list_node active,
 		stuck; /* in quota.active while n_ready, in quota.stuck while n_blocked */
-	struct quota_behaviour b;
-	char *name; /* owned; of one that is gone or was so */
+	const struct quota_behaviour *b; /* of quota_tree.behaviours; NULL when gone */
+	char *name;                      /* owned; of one that is gone or was so */
 	/* While quota_apply prepares. NULL: 'own'. */
 	struct quota_lqueue *next_lqs;
 	uint32_t n_next_lqs;
@@ -179,6 +180,8 @@ struct quota_tree {
 	size_t n_names;
 	char *text;
 	struct quota_base *base;
+	struct quota_behaviour *
+		behaviours; /* of the leaves in the order of the description, equal neighbours once */
 	bool lookahead, hdrf, degraded, has_reserve;
 	int64_t reserve_ms;
 	size_t bytes;
@@ -214,6 +217,7 @@ struct quota {
 	struct quota_victim *kept; /* the plan that was given out */
 	size_t size_kept;
 	uint64_t seq, cycle, seen; /* seen: quota.seq at the last look at blocked ones */
+	uint64_t swept;            /* quota.seq when all of them were last tried */
 	uint32_t outside;
 	size_t n_delayed;
 	int64_t now_ms;

@@ -23,6 +23,7 @@ void quota_tree_free(struct quota_tree *t)
 	mk_free(t->names);
 	mk_free(t->text);
 	mk_free(t->base);
+	mk_free(t->behaviours);
 	mk_free(t);
 }
 

@@ -72,7 +72,7 @@ static bool fair_ok(const struct quota_try *x, const struct quota_work *v)
 
 static bool policy_ok(const struct quota_try *x, const struct quota_work *v)
 {
-	const struct quota_behaviour *b = &x->leaf->b;
+	const struct quota_behaviour *b = x->leaf->b;
 
 	switch ((enum quota_policy)x->q->t->nodes[x->path[x->at]].policy) {
 	case QUOTA_CAPACITY:
@@ -101,7 +101,7 @@ static struct quota_work *in_leaf(const struct quota_try *x, struct quota_leaf *
 {
 	struct quota_work *v = quota_set_first(x->q, &l->running, quota_by_worth);
 
-	while (v != NULL && (x->leaf->b.reclaim == QUOTA_ANY || v->priority < x->w->priority)) {
+	while (v != NULL && (x->leaf->b->reclaim == QUOTA_ANY || v->priority < x->w->priority)) {
 		if (eligible(x, v)) {
 			return v;
 		}

@@ -113,7 +113,7 @@ void quota_enter(struct quota *q, struct quota_work *w, enum quota_state state)
 		l->n_ready++;
 		break;
 	case QUOTA_BLOCKED:
-		w->stamp = q->seq;
+		w->stamp = (uint32_t)q->seq;
 		quota_set_add(q, &lq->blocked, w);
 		lq->n_waiting++;
 		l->n_blocked++;
@@ -432,7 +432,7 @@ enum mk_code quota_put(struct quota *q, const struct quota_work_desc *d, struct 
 	quota_end_cycle(q);
 	q->outside++;
 	w->leaf = leaf->self;
-	w->lq = lq;
+	w->lq = (uint16_t)lq;
 	q->table[slot_of(q, d->uid, w->hash)] = w->self;
 	q->n_works++;
 	quota_enter(q, w, d->admitted ? QUOTA_ADMITTED : QUOTA_PENDING);
@@ -500,7 +500,7 @@ enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *e
 			sizeof(struct quota_work *))) {
 		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
 	}
-	w->stamp = q->n_evicting;
+	w->stamp = (uint32_t)q->n_evicting;
 	q->evicting[q->n_evicting++] = w;
 	quota_leave(q, w);
 	quota_enter(q, w, QUOTA_EVICTING);
