@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # multikueued. `make help` lists the targets. Objects go to build/$(FLAVOUR)/.
-# Flavours: dev (default), release, asan (ASan+UBSan+LSan), valgrind, cov, fuzz. CC=clang works with each of them.
+# Flavours: dev (default), release, asan (ASan+UBSan+LSan), valgrind, cov, soak, fuzz. CC=clang works with each of them.
 # A new .c file in a layer's folder is picked up by itself; a test t/unit/x.c becomes build/$(FLAVOUR)/t/unit/x.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -62,10 +62,13 @@ CFLAGS_release := -O2 $(ZERO_INIT) -D_FORTIFY_SOURCE=2
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS_valgrind := -O1
 CFLAGS_cov := -O0 --coverage
+# the simulation, for hours
+CFLAGS_soak := -O3 -flto=auto
 CFLAGS_fuzz := -O1 -DMK_FUZZ -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 LDFLAGS_all := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed -pie
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_cov := --coverage
+LDFLAGS_soak := -O3 -flto=auto
 LDFLAGS_fuzz := -fsanitize=address,undefined
 ALL_CFLAGS = $(CPPFLAGS) $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS) $(DEP_CFLAGS)
 ALL_LDFLAGS = $(LDFLAGS_all) $(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
@@ -145,7 +148,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim bench bench-dead bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim soak bench bench-dead bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -195,6 +198,10 @@ check: all $(UNIT) ## unit, plan and lint only (under a minute)
 sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n] [WIDE=1], or SEED=n to replay one and tell its story
 	@$(B)/sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),2000) --first $(or $(FIRST),1)) $(if $(WIDE),--wide)
 
+soak: ## simulate for hours, and go on where it was left: LAST=200000 [FIRST=n] [WIDE=1]
+	@$(MAKE) --no-print-directory FLAVOUR=soak build/soak/sim
+	@t/sim/soak build/soak/sim $(or $(FIRST),1) $(or $(LAST),100000) $(if $(WIDE),--wide)
+
 bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency, CPU and memory on kubesim (JOBS=n)
 	@JOBS='$(JOBS)' t/bench/run $(B)
 
@@ -235,7 +242,7 @@ install: all ## daemon, kubectl plugin, plugins, SDK headers, checker and templa
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
 
 clean: ## remove build/ except the unpacked packages
-	rm -rf $(foreach f,dev release asan valgrind cov fuzz,build/$(f) build/$(f)-clang) build/mutants
+	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/mutants
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
