@@ -166,7 +166,8 @@ static bool concerns_all(uint16_t kind, const struct facts *old, const struct fa
 		return false;
 	}
 	return !old || !new || facts_is(old, F_OURS) != facts_is(new, F_OURS) ||
-	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) || !same_names(old, new);
+	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) ||
+	       !str_eq(old->s[S_DISPATCHER], new->s[S_DISPATCHER]) || !same_names(old, new);
 }
 
 /* Does the change of a local Workload concern the others of its job? */

@@ -188,8 +188,35 @@ static void fault_on_standby(void)
 	w_free(w);
 }
 
+/* A check, or its configuration, names another dispatcher: who waits is asked about anew, at once. */
+static void another_one(uint16_t kind, const char *name)
+{
+	struct world *w = toy_world();
+	struct object *o = w_find(w, 0, kind, "", name), *wl;
+
+	w_patch(w, o,
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":\"kueue.x-k8s.io/"
+		"none\"}}}");
+	w_settle(w);
+	wl = a_job(w, "j");
+	w_settle(w);
+	is_str(nominated(w, wl), "", "a dispatcher that nobody has: no nomination");
+	w_patch(w, o, "{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":null}}}");
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w1\"]", "its name is taken away: the usual one is asked");
+	does.index[0] = 1;
+	w_patch(w, o,
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":\"kueue.x-k8s.io/"
+		"multikueue-dispatcher-all-at-once\"}}}");
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w1\",\"w2\",\"w3\"]", "another one is named: it decides");
+	w_free(w);
+}
+
 int main(void)
 {
+	another_one(KIND_CHECK, "mk");
+	another_one(KIND_CONFIG, "cfg");
 	its_choice();
 	nothing_left();
 	refuses();
