@@ -251,12 +251,17 @@ static bool grow(struct quota *q)
 	return true;
 }
 
-/* Takes slot 'at' out and closes the gap. */
-static void table_del(struct quota *q, size_t at)
+/* Takes 'w' out and closes the gap. */
+static void table_del(struct quota *q, const struct quota_work *w)
 {
 	size_t mask = q->n_table - 1;
-	size_t next = (at + 1) & mask;
+	size_t at = w->hash & mask;
+	size_t next;
 
+	while (q->table[at] != w->self) {
+		at = (at + 1) & mask;
+	}
+	next = (at + 1) & mask;
 	while (q->table[next] != 0) {
 		size_t home = quota_work_of(q, q->table[next])->hash & mask;
 
@@ -398,6 +403,59 @@ static void update_admitted(struct quota *q, struct quota_work *w, const struct 
 	quota_enter(q, w, state);
 }
 
+/* A leaf that is gone goes for good with its last work. */
+static void drop_gone(struct quota *q, struct quota_leaf *l)
+{
+	size_t i = 0;
+
+	if (l == NULL || !l->gone || l->n_running > 0) {
+		return;
+	}
+	while (q->gone[i] != l) {
+		i++;
+	}
+	q->gone[i] = q->gone[--q->n_gone];
+	quota_leaf_free(q, l);
+}
+
+static void uncharge(struct quota *q, struct quota_work *w)
+{
+	if (w->state == QUOTA_RESERVED) {
+		quota_list_del(q->reserved, &q->n_reserved, w);
+	} else if (w->state == QUOTA_EVICTING) {
+		q->evicting[w->stamp] = q->evicting[--q->n_evicting];
+		q->evicting[w->stamp]->stamp = w->stamp;
+	}
+	quota_charge_work(q, w, -1);
+	quota_charge_lq(q, w, -1);
+	quota_dropped(q, w);
+}
+
+static void del_work(struct quota *q, struct quota_work *w)
+{
+	struct quota_leaf *l;
+
+	quota_end_cycle(q);
+	q->outside++;
+	l = quota_leaf_or_null(q, w);
+	if (quota_charged(w)) {
+		uncharge(q, w);
+	}
+	quota_leave(q, w);
+	table_del(q, w);
+	give_work(q, w);
+	drop_gone(q, l);
+}
+
+void quota_del(struct quota *q, mk_str uid)
+{
+	struct quota_work *w = quota_work_find(q, uid);
+
+	if (w != NULL) {
+		del_work(q, w);
+	}
+}
+
 enum mk_code quota_put(struct quota *q, const struct quota_work_desc *d, struct mk_err *err)
 {
 	struct quota_work *old = quota_work_find(q, d->uid);
@@ -428,7 +486,9 @@ enum mk_code quota_put(struct quota *q, const struct quota_work_desc *d, struct 
 		give_work(q, w);
 		return err_set(err, MK_TOO_BIG, "quota", "the usage of the tree overflows");
 	}
-	quota_del(q, d->uid);
+	if (old != NULL) {
+		del_work(q, old);
+	}
 	quota_end_cycle(q);
 	q->outside++;
 	w->leaf = leaf->self;
@@ -441,54 +501,6 @@ enum mk_code quota_put(struct quota *q, const struct quota_work_desc *d, struct 
 		quota_charge_lq(q, w, 1);
 	}
 	return MK_OK;
-}
-
-/* A leaf that is gone goes for good with its last work. */
-static void drop_gone(struct quota *q, struct quota_leaf *l)
-{
-	size_t i = 0;
-
-	if (l == NULL || !l->gone || l->n_running > 0) {
-		return;
-	}
-	while (q->gone[i] != l) {
-		i++;
-	}
-	q->gone[i] = q->gone[--q->n_gone];
-	quota_leaf_free(q, l);
-}
-
-static void uncharge(struct quota *q, struct quota_work *w)
-{
-	if (w->state == QUOTA_RESERVED) {
-		quota_list_del(q->reserved, &q->n_reserved, w);
-	} else if (w->state == QUOTA_EVICTING) {
-		q->evicting[w->stamp] = q->evicting[--q->n_evicting];
-		q->evicting[w->stamp]->stamp = w->stamp;
-	}
-	quota_charge_work(q, w, -1);
-	quota_charge_lq(q, w, -1);
-	quota_dropped(q, w);
-}
-
-void quota_del(struct quota *q, mk_str uid)
-{
-	struct quota_work *w = quota_work_find(q, uid);
-	struct quota_leaf *l;
-
-	if (w == NULL) {
-		return;
-	}
-	quota_end_cycle(q);
-	q->outside++;
-	l = quota_leaf_or_null(q, w);
-	if (quota_charged(w)) {
-		uncharge(q, w);
-	}
-	quota_leave(q, w);
-	table_del(q, slot_of(q, uid, w->hash));
-	give_work(q, w);
-	drop_gone(q, l);
 }
 
 enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *err)
