@@ -319,6 +319,41 @@ static void cycle(struct bench *b)
 	say("pick next: block, nominate the next head, order", since_ns(start, n), 2000);
 }
 
+enum { PLANS = 2000, VICTIMS = 32 };
+
+/* The tree is full; each of some workloads asks for as much as 32 others have. Who has a right to it gets a plan. */
+static void plans(struct bench *b)
+{
+	size_t n = b->rounds < PLANS ? b->rounds : PLANS;
+	size_t n_plans = 0;
+	size_t n_victims = 0;
+	int64_t spent[2] = {0, 0};
+	struct quota_plan p;
+
+	for (size_t f = 0; f < quota_n_frs(b->q); f++) {
+		struct quota_fr fr = quota_fr_at(b->q, f);
+
+		quota_set_total(b->q, fr.flavor, fr.resource, quota_cell_at(b->q, 0, f).use, NULL);
+	}
+	for (size_t i = 0; i < n; i++) {
+		put_ask(b, b->n_works + i, rng_below(&b->rng, b->n_leaves), false,
+			(int64_t)100 * VICTIMS);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct quota_work *w = some(b, b->n_works + i);
+		int64_t start = now_ns();
+		bool good = quota_plan(b->q, w, 1, &p) == MK_OK;
+
+		spent[good] += now_ns() - start;
+		n_plans += good;
+		n_victims += good ? p.n : 0;
+	}
+	if (n_plans > 0) {
+		say("plan, of those that succeed (cold)", (double)spent[1] / (double)n_plans, 1e6);
+	}
+	printf("# %zu of %zu plans succeed, with %zu victims\n", n_plans, n, n_victims);
+}
+
 static void whole(struct bench *b)
 {
 	int64_t start = now_ns();
@@ -364,6 +399,7 @@ static void run(struct bench *b, size_t fan, size_t works)
 	admits(b, pending);
 	whole(b);
 	cycle(b);
+	plans(b);
 	quota_free(b->q);
 	mk_free(b->nodes);
 	mk_free(b->names);
