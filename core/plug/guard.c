@@ -19,19 +19,17 @@ struct blame {
 	int64_t now_ms;
 };
 
-static void add_stats(struct plug_stats *s, const struct host_call *c, bool is_fault)
+static void add_stats(struct plug_stats *s, const struct host_call *c)
 {
 	s->calls++;
-	s->faults += is_fault;
+	s->faults += c->failed;
 	s->soft_time += (c->over & HOST_OVER_TIME) != 0;
 	s->soft_bytes += (c->over & HOST_OVER_BYTES) != 0;
 	s->soft_calls += (c->over & HOST_OVER_CALLS) != 0;
 }
 
-/* What the call cost goes to the plugin's account; an incident is told. */
-static void account(const struct host_call *c, const struct blame *b)
+static void tell_incident(const struct host_call *c, const struct blame *b)
 {
-	struct plug *p = c->plug;
 	struct plug_incident in = {.source = b->source,
 				   .hook = b->hook,
 				   .item = b->item,
@@ -40,19 +38,27 @@ static void account(const struct host_call *c, const struct blame *b)
 				   .is_fault = c->failed,
 				   .why = c->why};
 
-	add_stats(&p->stats, c, c->failed);
-	for (size_t i = 0; i < p->n_sources; i++) {
-		if (strcmp(p->sources[i].id, b->source->id) == 0) {
-			add_stats(&p->source_stats[i], c, c->failed);
-		}
-	}
 	if (!c->failed) {
 		in.why = (c->over & HOST_OVER_TIME)    ? "CPU time over the soft budget"
 			 : (c->over & HOST_OVER_BYTES) ? "memory over the soft budget"
 						       : "host calls over the soft budget";
 	}
+	c->plug->on_incident(c->plug->incident_data, &in);
+}
+
+/* What the call cost goes to the plugin's account; an incident is told. */
+static void account(const struct host_call *c, const struct blame *b)
+{
+	struct plug *p = c->plug;
+
+	add_stats(&p->stats, c);
+	for (size_t i = 0; i < p->n_sources; i++) {
+		if (strcmp(p->sources[i].id, b->source->id) == 0) {
+			add_stats(&p->source_stats[i], c);
+		}
+	}
 	if (p->on_incident && (c->failed || c->over)) {
-		p->on_incident(p->incident_data, &in);
+		tell_incident(c, b);
 	}
 }
 

@@ -64,25 +64,13 @@ static void answer(struct world *w, const struct op *op, enum ending how)
 /* One step with what waits; what it asks for is judged and answered, and carried out nowhere. */
 static void step(struct world *w, enum ending how)
 {
-	struct event *ev = calloc(w->n_q + 1, sizeof(*ev));
 	struct op_list out = {.arena = &w->arena};
 	struct arena objects;
+	struct event *ev;
 	size_t n = w->n_q;
 
 	arena_init(&objects, 0);
-	for (size_t i = 0; i < n; i++) {
-		struct pending *p = &w->q[i];
-		struct json *v = NULL;
-
-		ev[i] = p->ev;
-		ev[i].ns = str_of(p->ns);
-		ev[i].name = str_of(p->name);
-		ev[i].uid = str_of(p->uid);
-		ev[i].text = str_of(p->msg);
-		if (p->text != NULL && json_parse(&objects, str_of(p->text), &v, NULL) == MK_OK) {
-			ev[i].obj = v;
-		}
-	}
+	ev = w_events(w, n, &objects);
 	engine_step(w->e, ev, n, w->now, w->wall, &out);
 	w_drop(w, n);
 	free(ev);
@@ -175,7 +163,7 @@ static void line(struct world *w, mk_str s)
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
-	const char *p = (const char *)data, *end = p + size;
+	mk_str rest = {(const char *)data, size}, s;
 	struct world *w;
 
 	if (size > 8192) {
@@ -185,14 +173,10 @@ int fuzz_one(const uint8_t *data, size_t size)
 	w->gate_elastic = w->gate_quota = true;
 	w_restart(w);
 	running_job(w);
-	for (int i = 0; i < MAX_LINES && p < end; i++) {
-		const char *stop = memchr(p, '\n', (size_t)(end - p));
-		size_t n = (size_t)((stop != NULL ? stop : end) - p);
-
-		if (n >= 3) {
-			line(w, (mk_str){p, n});
+	for (int i = 0; i < MAX_LINES && str_split(&rest, '\n', &s); i++) {
+		if (s.n >= 3) {
+			line(w, s);
 		}
-		p += n + 1;
 	}
 	w_free(w);
 	return 0;

@@ -43,25 +43,6 @@ static void ask(void)
 	kube_send(f.k, &r, 1, reply, NULL, NULL);
 }
 
-static void connect_profile(void)
-{
-	static const char body[] =
-		"{\"server\":\"https://10.0.0.7:6443\",\"ca\":\"Q0E=\",\"provider\":\"corp\"}";
-	struct op op = {.type = OP_CONNECT,
-			.cluster = 2,
-			.name = STR("west"),
-			.ns = STR("kueue-system"),
-			.secret = STR(PROFILE_KEY "p1")};
-	struct arena a;
-	struct json *v = NULL;
-
-	arena_init(&a, 0);
-	json_parse(&a, STR(body), &v, NULL);
-	op.body = v;
-	kube_do(f.k, &op, NULL);
-	arena_done(&a);
-}
-
 /* The 'which'th open call, counted from the latest; NULL: none is open. */
 static struct fake_call *pick(unsigned which)
 {
@@ -120,7 +101,7 @@ static void line(mk_str s)
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
-	const char *p = (const char *)data, *end = p + size;
+	mk_str rest = {(const char *)data, size}, s;
 
 	if (size < 2 || size > 8192) {
 		return 0;
@@ -129,16 +110,14 @@ int fuzz_one(const uint8_t *data, size_t size)
 	f.judge = judge;
 	fake_manager(&f);
 	fake_worker(&f);
-	connect_profile();
+	fake_profile(
+		&f, 2,
+		"{\"server\":\"https://10.0.0.7:6443\",\"ca\":\"Q0E=\",\"provider\":\"corp\"}");
 	arena_clear(&f.arena);
-	for (int i = 0; i < MAX_LINES && p < end && f.n < FAKE_MAX - ROOM; i++) {
-		const char *stop = memchr(p, '\n', (size_t)(end - p));
-		size_t n = (size_t)((stop != NULL ? stop : end) - p);
-
-		if (n >= 2) {
-			line((mk_str){p, n});
+	for (int i = 0; i < MAX_LINES && f.n < FAKE_MAX - ROOM && str_split(&rest, '\n', &s); i++) {
+		if (s.n >= 2) {
+			line(s);
 		}
-		p += n + 1;
 	}
 	fake_done(&f);
 	return 0;

@@ -8,17 +8,13 @@
 
 #include "t/unit/engine_server.h"
 
-/* One step with what waits. */
-static void w_step(struct world *w)
+/* The first 'n' that wait, as the engine is told of them; their objects are in 'objects'. To be freed. */
+static struct event *w_events(const struct world *w, size_t n, struct arena *objects)
 {
-	struct event *ev = calloc(w->n_q + 1, sizeof(*ev));
-	struct op_list out = {.arena = &w->arena};
-	struct arena objects;
-	size_t n = w->n_q;
+	struct event *ev = calloc(n + 1, sizeof(*ev));
 
-	arena_init(&objects, 0);
 	for (size_t i = 0; i < n; i++) {
-		struct pending *p = &w->q[i];
+		const struct pending *p = &w->q[i];
 		struct json *v = NULL;
 
 		ev[i] = p->ev;
@@ -27,10 +23,23 @@ static void w_step(struct world *w)
 		ev[i].uid = str_of(p->uid);
 		ev[i].text = str_of(p->msg);
 		if (p->text) {
-			json_parse(&objects, str_of(p->text), &v, NULL);
+			json_parse(objects, str_of(p->text), &v, NULL);
 			ev[i].obj = v;
 		}
 	}
+	return ev;
+}
+
+/* One step with what waits. */
+static void w_step(struct world *w)
+{
+	struct op_list out = {.arena = &w->arena};
+	struct arena objects;
+	struct event *ev;
+	size_t n = w->n_q;
+
+	arena_init(&objects, 0);
+	ev = w_events(w, n, &objects);
 	if (w->fail_at > 0) {
 		alloc_fail_after(w->fail_at);
 	}

@@ -10,19 +10,7 @@ static struct fake f;
 
 static void begin(const char *body)
 {
-	struct op op = {.type = OP_CONNECT,
-			.cluster = 1,
-			.name = STR("east"),
-			.ns = STR("kueue-system"),
-			.secret = STR(PROFILE_KEY "p1")};
-	struct arena a;
-	struct json *v = NULL;
-
-	arena_init(&a, 0);
-	json_parse(&a, str_of(body), &v, NULL);
-	op.body = v;
-	kube_do(f.k, &op, NULL);
-	arena_done(&a);
+	fake_profile(&f, 1, body);
 }
 
 /* The program that runs ends so. */

@@ -482,6 +482,26 @@ static inline enum mk_code fake_connect(struct fake *f, cluster_id id, const cha
 	return kube_do(f->k, &op, NULL);
 }
 
+/* Connects a cluster by what its ClusterProfile says: 'body', JSON. */
+static inline enum mk_code fake_profile(struct fake *f, cluster_id id, const char *body)
+{
+	struct op op = {.type = OP_CONNECT,
+			.cluster = id,
+			.name = STR("east"),
+			.ns = STR("kueue-system"),
+			.secret = STR(PROFILE_KEY "p1")};
+	enum mk_code code;
+	struct arena a;
+	struct json *v = NULL;
+
+	arena_init(&a, 0);
+	json_parse(&a, str_of(body), &v, NULL);
+	op.body = v;
+	code = kube_do(f->k, &op, NULL);
+	arena_done(&a);
+	return code;
+}
+
 static inline enum mk_code fake_watch(struct fake *f, cluster_id id, uint16_t kind,
 				      const char *selector)
 {
