@@ -289,6 +289,24 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	}
 }
 
+/*
+ * What we hold for gone is shown in the version that we know. If that is the deletion's, the store went back and has
+ * written that version anew. If it is the last one before a delete of ours, the list is too old to know of that, or the
+ * store went back to then: the object is asked for.
+ */
+static void shown_again(struct engine *e, struct record *r, const struct event *ev)
+{
+	if (r->ended) {
+		observe_turn_back(e, cluster_get(e, r->table->cluster));
+	} else if (ev->via == VIA_LIST) {
+		r->unknown = true;
+		if (e->may_write) {
+			ops_get(e, r);
+		}
+		observe_touch(e, r);
+	}
+}
+
 static void observed(struct engine *e, struct table *t, const struct event *ev)
 {
 	struct record *r = store_touch(&e->store, t, ev->ns, ev->name, e->now);
@@ -302,8 +320,11 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	}
 	r->listed = r->seen == t->list_no && r->listed > ev->rv ? r->listed : ev->rv;
 	r->seen = t->list_no;
-	if (record_is_newer(r, ev->epoch, ev->rv) ||
-	    (!r->present && r->uid && r->rv == ev->rv && r->epoch == ev->epoch)) {
+	if (record_is_newer(r, ev->epoch, ev->rv)) {
+		return;
+	}
+	if (!r->present && r->uid && r->rv == ev->rv && r->epoch == ev->epoch) {
+		shown_again(e, r, ev);
 		return;
 	}
 	was = r->present;
@@ -362,6 +383,7 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 		}
 	}
 	record_gone(&e->store, r, ev->rv, ev->epoch, e->now);
+	r->ended = ev->rv != 0;
 	r->settling = false;
 	r->unknown = false;
 	observe_touch(e, r);
@@ -543,6 +565,8 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 		t->list_no++;
 	} else if (ev->type == EV_LIST_END) {
 		list_end(e, t, ev);
+	} else if (ev->type == EV_BEHIND) {
+		t->synced = false;
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
 		bool unserved = t->unserved;
 		bool unavailable = t->unavailable;

@@ -207,6 +207,8 @@ void check_write(struct pass *p, enum check_state state, enum rule rule, mk_str 
 /* Check to Retry: `<text>, Previously: "<state>"`; an event of type 'note_type' with it, NULL = none. */
 void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type);
 void reject(struct pass *p, enum rule rule, mk_str text);
+/* What the check says of a winner. In 'a'. */
+mk_str admitted_on(struct arena *a, const struct clone *k);
 /* Retry, because the winner's clone or job is there no more. */
 void remote_gone(struct pass *p);
 

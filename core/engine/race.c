@@ -65,12 +65,11 @@ static bool disqualify(struct pass *p, struct clone *k)
 }
 
 /*
- * A write of an earlier round that ends the clone, its delete or its deactivation, is under way or may have happened: it
- * must not win.
+ * A write of an earlier round that ends the clone or its job, a delete or a deactivation, is under way or may have
+ * happened: it must not win.
  */
-static bool is_going(struct pass *p, const struct clone *k)
+static bool is_going(struct pass *p, struct record *r)
 {
-	struct record *r = k->r;
 	bool going = r->unknown || r->settling;
 
 	if (r->inflight) {
@@ -81,6 +80,21 @@ static bool is_going(struct pass *p, const struct clone *k)
 		(void)ops_ready(p->e, r, &p->w->item); /* asks, when nothing else tells */
 	}
 	return going;
+}
+
+/* No copy of the object that an earlier round left is on its way out there, by a delete of ours or of somebody else. */
+static bool job_stays(struct pass *p, struct clone *k)
+{
+	struct record *r = remote_job(p, k);
+
+	return !r || (!is_going(p, r) &&
+		      !(twin_is_ours(job_twin(p, r)) && facts_is(r->facts, F_TERMINATING)));
+}
+
+/* A winner's job must not vanish under it. */
+static bool loses_job(struct pass *p, struct clone *k)
+{
+	return !(p->grouped ? members_all(p, k, job_stays) : job_stays(p, k));
 }
 
 /* A clone whose job is there already comes before one that has none yet; then who was admitted first. */
@@ -100,7 +114,7 @@ static struct clone *winner(struct pass *p)
 		struct clone *k = &p->clones[i];
 
 		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
-		    !is_nominated(p, str_of(k->c->name)) || is_going(p, k)) {
+		    !is_nominated(p, str_of(k->c->name)) || is_going(p, k->r) || loses_job(p, k)) {
 			continue;
 		}
 		if (is_better(p, k, best)) {
@@ -138,7 +152,7 @@ static void win(struct pass *p, const struct clone *k)
 	struct engine *e = p->e;
 	struct arena *a = e->out->arena;
 	mk_str name = arena_dup(a, str_of(k->c->name));
-	mk_str message = arena_printf(a, "The workload was admitted on \"%.*s\"", STR_ARG(name));
+	mk_str message = admitted_on(a, k);
 	struct json *body = ssa_local(p), *status;
 
 	if (!body) {

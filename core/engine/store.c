@@ -249,6 +249,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 	r->rv = rv;
 	r->epoch = epoch;
 	r->absent = false;
+	r->ended = false;
 	if (!r->present) {
 		r->present = true;
 		r->table->n_present++;
@@ -262,6 +263,7 @@ void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch,
 {
 	if (rv || epoch != r->epoch) {
 		r->rv = rv; /* a version of an earlier epoch says nothing in this one */
+		r->ended = false;
 	}
 	r->epoch = epoch;
 	r->admitted_step = 0;

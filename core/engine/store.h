@@ -65,6 +65,7 @@ struct record {
 	uint32_t seen;   /* list that named it last */
 	uint64_t listed; /* ... as of this version */
 	bool present;
+	bool ended;          /* not present, and 'rv' is the deletion's: no state ever has it */
 	struct facts *facts; /* while present */
 	char *blob;          /* text without managedFields; may be NULL */
 	size_t blob_n;

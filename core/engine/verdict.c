@@ -28,6 +28,11 @@ void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type)
 	}
 }
 
+mk_str admitted_on(struct arena *a, const struct clone *k)
+{
+	return arena_printf(a, "The workload was admitted on \"%s\"", k->c->name);
+}
+
 void reject(struct pass *p, enum rule rule, mk_str text)
 {
 	check_write(p, CHECK_REJECTED, rule, with_previous(p, text), NULL);

@@ -2,10 +2,32 @@
 /* Evicted on the manager, quota not released yet: the winner winds down, and its last status lets the quota go. */
 #include "core/engine/pass.h"
 
+/* Where the winner's name is missing, the check's message may still have it. */
+static bool is_told_of(struct pass *p, const struct clone *k)
+{
+	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
+	mk_str says = json_str(json_get(json_elem(checks, p->check), "message"));
+
+	return says.n > 0 && str_eq(says, admitted_on(&p->e->scratch, k));
+}
+
+/*
+ * Of two clones with jobs: a job may be left of an earlier round, on a worker that was lost then. The one that we told of
+ * comes first, then one that is not over.
+ */
+static bool is_rather(struct pass *p, const struct clone *k, const struct clone *other)
+{
+	bool told = is_told_of(p, k);
+
+	return told != is_told_of(p, other)
+		       ? told
+		       : clone_is(other, F_FINISHED) && !clone_is(k, F_FINISHED);
+}
+
 /* The clone whose job ran: the one with a job, or with one under way; else an admitted one. */
 static struct clone *last_winner(struct pass *p)
 {
-	struct clone *best = NULL, *likely = NULL;
+	struct clone *has = NULL, *likely = NULL, *best = NULL;
 
 	for (size_t i = 0; i < p->n_clones; i++) {
 		struct clone *k = &p->clones[i];
@@ -15,8 +37,8 @@ static struct clone *last_winner(struct pass *p)
 			continue;
 		}
 		job = job_there(p, k);
-		if (twin_is_ours(job)) {
-			return k;
+		if (twin_is_ours(job) && (!has || is_rather(p, k, has))) {
+			has = k;
 		}
 		if (!likely && job == TWIN_UNKNOWN) {
 			likely = k;
@@ -25,7 +47,7 @@ static struct clone *last_winner(struct pass *p)
 			best = k;
 		}
 	}
-	return likely ? likely : best;
+	return has ? has : likely ? likely : best;
 }
 
 /* Is it known which clone has the job? */

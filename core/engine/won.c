@@ -123,10 +123,7 @@ void run_job(struct pass *p, struct clone *k)
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 
 	if (p->state == CHECK_PENDING) {
-		check_write(p, CHECK_READY, R_READY,
-			    arena_printf(p->e->out->arena, "The workload was admitted on \"%s\"",
-					 k->c->name),
-			    "Normal");
+		check_write(p, CHECK_READY, R_READY, admitted_on(p->e->out->arena, k), "Normal");
 	}
 	if (!wc || p->state == CHECK_RETRY || !watch_ready(p->e, k->c, p->kind)) {
 		return;

@@ -265,6 +265,7 @@ void watch_refused(struct kube *k, struct watch *w)
 {
 	if (w->refused_ms == 0) {
 		w->refused_ms = k->mono_ms;
+		watch_emit_list(k, w, EV_BEHIND, 0);
 	}
 	w->rv = 0; /* no resuming: list, not older than the highest seen */
 	if (k->mono_ms - w->refused_ms >= EPOCH_REFUSED_MS) {

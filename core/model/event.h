@@ -24,7 +24,8 @@ enum event_type {
 	EV_GONE, /* an object is no longer there: cluster, kind, ns, name, uid ("" unknown), rv (0 unknown) */
 	EV_LIST_BEGIN, /* a full list of (cluster, kind) follows; what it does not name is gone at EV_LIST_END */
 	EV_LIST_END, /* the list is complete as of rv: (cluster, kind) is synced */
-	EV_SERVED,   /* the cluster serves the kind (discovery) */
+	EV_BEHIND, /* the server has not come to what was seen of (cluster, kind): a replica that lags, or a store that was restored. Nothing of it is sure before EV_LIST_END */
+	EV_SERVED, /* the cluster serves the kind (discovery) */
 	EV_UNSERVED, /* it does not (MK_NOT_FOUND), we may not (MK_DENIED), or it cannot say: code, text */
 	EV_LINK, /* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
 	EV_OP_DONE, /* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */

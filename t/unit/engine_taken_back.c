@@ -5,6 +5,8 @@
  */
 #include "t/unit/engine_world.h"
 
+#define COMPLETE "{\"type\":\"Complete\",\"status\":\"True\"}"
+
 static void take_back(struct world *w, struct object *wl)
 {
 	w_patch(w, wl,
@@ -109,6 +111,61 @@ static void taken_back_and_cleared(void)
 	w_later(w, 5000);
 	is_str(check_state(w, wl), "Ready", "its job runs: Ready again");
 	ok(!strstr(w_take(w), "create") && w_find(w, 2, JOB, "ns", "j"), "and runs on, alone");
+	w_free(w);
+}
+
+/* The name is cleared, and an earlier round left a job on a worker that was out of reach: both are over. */
+static void cleared_beside_an_earlier_job(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_put(w, 1, KIND_WORKLOAD, clone_of(w, 2, "wl-j")->text);
+	w_put(w, 1, JOB, w_find(w, 2, JOB, "ns", "j")->text);
+	clone_condition(w, 1, "wl-j", "Finished", "Succeeded", true);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_patch(w, w_find(w, 1, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":1,\"conditions\":[" COMPLETE "]}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[" COMPLETE "]}}");
+	w_later(w, 5000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2",
+	       "the check still tells which of them had won");
+	w_free(w);
+}
+
+/* The job that an earlier round left is being deleted, and its cluster admits the clone before that is done. */
+static void loses_its_job(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_DELETE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_UNAVAILABLE};
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_settle(w);
+	evict(w, wl, "x");
+	w_settle(w);
+	release_quota(w, wl);
+	w_settle(w);
+	give_quota(w, wl);
+	w_later(w, 1000);
+	ok(clone_of(w, 2, "wl-j") && w_find(w, 2, JOB, "ns", "j"),
+	   "a new clone where the job of the last round is");
+	w_take(w);
+	admit(w, 1, "wl-j");
+	w->hold = true; /* the delete is out */
+	w_later(w, 60000);
+	ok(strstr(w_take(w), "delete 2 Job j") != NULL,
+	   "another cluster is about to win: the job goes first");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	ok(!strstr(w_take(w), "7.win"), "a clone that loses its job does not win by it");
 	w_free(w);
 }
 
@@ -240,6 +297,8 @@ int main(void)
 	what_befalls_the_winner();
 	cleared_before_the_job();
 	cleared_and_unknown();
+	cleared_beside_an_earlier_job();
+	loses_its_job();
 	taken_back_and_cleared();
 	left_by_an_earlier_round();
 	left_out_of_reach();

@@ -98,11 +98,129 @@ static void found_by_a_get(void)
 	w_free(w);
 }
 
+/* Steps until the clone's end is about to be told. */
+static struct event *end_of(struct world *w, cluster_id c, const char *name)
+{
+	for (int i = 0; i < 100; i++) {
+		for (size_t j = 0; j < w->n_q; j++) {
+			if (w->q[j].ev.type == EV_GONE && w->q[j].ev.cluster == c &&
+			    strcmp(w->q[j].name, name) == 0) {
+				return &w->q[j].ev;
+			}
+		}
+		w_step(w);
+	}
+	return NULL;
+}
+
+/* The object is in the store in version 'rv', and nobody is told. */
+static struct object *put_back(struct world *w, cluster_id c, uint16_t kind, const char *text,
+			       uint64_t rv)
+{
+	uint64_t now = w->rv;
+	struct object *o;
+
+	w->rv = rv - 1;
+	o = w_put(w, c, kind, text);
+	w_drop(w, w->n_q);
+	w->rv = now + 10;
+	return o;
+}
+
+/* A clone that was deleted is back, and was written since: it has the very version that its end had. */
+static void found_by_the_version_of_an_end(void)
+{
+	struct world *w = w_new(2);
+	char *text;
+	uint64_t end;
+
+	a_job(w, "j");
+	w_settle(w);
+	text = w_dup(str_of(clone_of(w, 1, "wl-j")->text));
+	admit(w, 2, "wl-j");
+	end = end_of(w, 1, "wl-j")->rv;
+	w_settle(w);
+	ok(clone_of(w, 1, "wl-j") == NULL, "a loser was deleted");
+	w_take(w);
+	put_back(w, 1, KIND_WORKLOAD, text, end);
+	w_list(w, 1, KIND_WORKLOAD);
+	w_later(w, 5000);
+	ok(strstr(w_take(w), "watch_close 1 Workload") != NULL, "everything is listed anew");
+	ok(clone_of(w, 1, "wl-j") == NULL, "and the clone is deleted once more");
+	free(text);
+	w_free(w);
+}
+
+/*
+ * A delete was answered, and its event never came; a list names the clone in the version from before. Either the list is
+ * old, or the store went back to then.
+ */
+static void found_by_asking(bool is_back)
+{
+	struct world *w = w_new(2);
+	char *text;
+	uint64_t last;
+	struct object *o;
+	const char *log;
+
+	a_job(w, "j");
+	w_settle(w);
+	text = w_dup(str_of(clone_of(w, 1, "wl-j")->text));
+	last = clone_of(w, 1, "wl-j")->rv;
+	admit(w, 2, "wl-j");
+	end_of(w, 1, "wl-j")->type = EV_CONTROL; /* and not told */
+	w_later(w, 20000);
+	ok(clone_of(w, 1, "wl-j") == NULL, "a loser was deleted");
+	w_take(w);
+	o = put_back(w, 1, KIND_WORKLOAD, text, last);
+	w_list(w, 1, KIND_WORKLOAD);
+	if (!is_back) {
+		w_free_object(o);
+	}
+	w_later(w, 5000);
+	log = w_take_work(w);
+	ok(strstr(log, "get 1 Workload wl-j") != NULL, "it is asked for");
+	is_int((long long)w_times(log, "delete 1 Workload"), is_back,
+	       is_back ? "it is back: deleted once more" : "the list was old: nothing is done");
+	ok(clone_of(w, 1, "wl-j") == NULL, "and it is gone");
+	free(text);
+	w_free(w);
+}
+
+/* The manager's server says that it has not come to what we saw: what we took for gone may be back. */
+static void behind(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->rig = (struct rig){.times = 1,
+			      .type = OP_DELETE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_UNAVAILABLE};
+	w_del(w, wl);
+	w_step(w);
+	ok(strstr(w_take(w), "delete 2 Job j") != NULL, "its Workload is gone: the job is deleted");
+	w_event(w, EV_BEHIND, 0, KIND_WORKLOAD);
+	w_later(w, 30000);
+	is_str(w_take_work(w), "", "until it is known what is there, nothing more is done");
+	w_list(w, 0, KIND_WORKLOAD);
+	w_later(w, 1000);
+	ok(strstr(w_take(w), "delete 2 Job j") != NULL,
+	   "it is gone for good: the delete is repeated");
+	w_free(w);
+}
+
 int main(void)
 {
 	low_versions_in_a_new_epoch();
 	found_by_a_list();
 	a_lagging_list();
 	found_by_a_get();
+	found_by_the_version_of_an_end();
+	found_by_asking(true);
+	found_by_asking(false);
+	behind();
 	return done_testing();
 }
