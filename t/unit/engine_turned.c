@@ -212,6 +212,45 @@ static void behind(void)
 	w_free(w);
 }
 
+/* A list lacked the local Workload, the next one has it again, as it was: nothing is deleted before we know. */
+static void local_is_back(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	char *text = w_dup(str_of(wl->text));
+	uint64_t last = wl->rv;
+	const char *log;
+
+	w->rig = (struct rig){.times = 1,
+			      .type = OP_DELETE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_UNAVAILABLE};
+	w_free_object(wl);
+	w_list(w, 0, KIND_WORKLOAD);
+	w_step(w);
+	ok(strstr(w_take(w), "delete 2 Job j") != NULL, "its Workload is gone: the job is deleted");
+	w_step(w);
+	put_back(w, 0, KIND_WORKLOAD, text, last);
+	w_list(w, 0, KIND_WORKLOAD);
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_GET,
+			      .cluster = 0,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_UNAVAILABLE};
+	w_later(w, 60000);
+	log = w_take_work(w);
+	ok(strstr(log, "get 0 Workload wl-j") && !strstr(log, "delete"),
+	   "it is asked for, and that is all");
+	w->rig.times = 0;
+	w_later(w, 60000);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "it is back: its job runs on");
+	free(text);
+	w_free(w);
+}
+
 int main(void)
 {
 	low_versions_in_a_new_epoch();
@@ -222,5 +261,6 @@ int main(void)
 	found_by_asking(true);
 	found_by_asking(false);
 	behind();
+	local_is_back();
 	return done_testing();
 }
