@@ -231,7 +231,7 @@ fmt-check: ## is everything formatted?
 
 PREFIX ?= /usr/local
 SHARE := $(PREFIX)/share/multikueue
-install: all ## daemon, kubectl plugin, plugins, SDK headers, checker and template below PREFIX (DESTDIR for packages)
+install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS) ## daemon, kubectl plugin, plugins, SDK headers, checker and template below PREFIX (DESTDIR for packages)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig)
 	install -m 755 $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins

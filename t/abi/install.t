@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # make install brings all that a plugin's author needs: a copy of the installed template builds against the installed
-# headers as pkg-config names them, and passes the installed checker; the installed daemon loads the installed plugins.
+# headers as pkg-config names them, and passes the installed checker; the installed daemon loads the installed plugins. The
+# container file brings the libraries that what is installed needs.
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
 root=$(mktemp -d) || exit 1
@@ -33,6 +34,26 @@ sed "s|directory: .*|directory: $dest/lib/multikueue/plugins\n  externalFramewor
 	[ "$(grep -o "$dest/lib/multikueue/plugins/.*" "$root/out" | sort -u | wc -l)" -eq "$(find "$dest/lib/multikueue/plugins" -name '*.so' | wc -l)" ] &&
 	grep -q job.so "$root/out"
 ok $? "the daemon lists the plugins"
+
+# The image has the libraries that the installed programs ask for, and no others. Names are Debian 13's.
+package() { # soname: the package that brings it
+	case $1 in
+	libc.so.* | libm.so.* | ld-linux*) ;;
+	libcrypto.so.3 | libssl.so.3) echo libssl3t64 ;;
+	libcurl.so.4) echo libcurl4t64 ;;
+	libevent_*) echo "$1" | sed 's/^libevent_\([a-z]*\)-\(.*\)\.so\.\(.*\)/libevent-\1-\2-\3t64/' ;;
+	libyaml-0.so.2) echo libyaml-0-2 ;;
+	libyyjson.so.0) echo libyyjson0 ;;
+	*) echo "of-$1" ;;
+	esac
+}
+readelf -d "$dest"/bin/* "$dest"/lib/multikueue/plugins/*.so | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u |
+	while read -r so; do package "$so"; done | sort -u >"$root/asked"
+sed -n 's/^ *\(lib[^ ]*\) \\$/\1/p' conf/deploy/Containerfile | sort >"$root/brought"
+diff "$root/asked" "$root/brought" >"$root/out" && [ -s "$root/asked" ]
+ok $? "the image has the libraries that are needed"
+[ "$(sed -n 's/.*newTag: //p' conf/kustomization.yaml)" = "$(cat VERSION)" ] >"$root/out"
+ok $? "conf/kustomization.yaml names the image of this version"
 
 if command -v pkg-config >/dev/null; then
 	pc="env PKG_CONFIG_PATH=$dest/lib/pkgconfig pkg-config --define-variable=prefix=$dest"
