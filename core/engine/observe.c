@@ -9,143 +9,6 @@
 
 /* --- who is concerned ------------------------------------------------------------------------------ */
 
-static void touch_workload(struct engine *e, mk_str ns, mk_str name)
-{
-	struct wl *w = wl_make(e, ns, name);
-
-	if (w) {
-		queue_add(&e->queue, &w->item);
-	}
-}
-
-static void touch_group(struct engine *e, const struct record *r)
-{
-	struct wl *w = r && r->member ? wl_find(e, r->ns, record_group(r)) : NULL;
-
-	if (w) {
-		queue_add(&e->queue, &w->item);
-	}
-}
-
-static void touch_job(struct engine *e, struct record *r)
-{
-	struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
-	struct wl *w;
-
-	touch_group(e, r);
-	if (o) {
-		for (LIST_EACH(n, &o->workloads)) {
-			queue_add(&e->queue, &LIST_ENTRY(n, struct wl, owner_node)->item);
-		}
-	}
-	if (r->table->cluster == CLUSTER_MANAGER) {
-		return;
-	}
-	/* What stands in a member's way may carry another value, or none. */
-	touch_group(e, manager_get(e, r->table->kind, r->ns, r->name));
-	if (!r->present || r->facts->s[S_PREBUILT].n == 0) {
-		return;
-	}
-	w = wl_make(e, r->ns, r->facts->s[S_PREBUILT]);
-	if (w && (w->owner || manager_get(e, KIND_WORKLOAD, w->ns, w->name) ||
-		  wl_bind(e, w, r->table->kind, r->name))) {
-		queue_add(&e->queue, &w->item);
-	}
-}
-
-static void touch_checks(struct engine *e)
-{
-	const struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_CHECK];
-
-	if (!t) {
-		return;
-	}
-	for (LIST_EACH(n, &t->records)) {
-		struct record *r = LIST_ENTRY(n, struct record, node);
-		struct check *k = map_get(&e->check_by_name, r->name);
-
-		if (k) {
-			queue_add(&e->queue, &k->item);
-		}
-	}
-}
-
-static void touch_check(struct engine *e, struct record *r)
-{
-	struct check *k = map_get(&e->check_by_name, r->name);
-
-	if (!k) {
-		k = mk_calloc(1, sizeof(*k));
-		if (!k || !keep_str(&k->name, r->name) || !map_put(&e->check_by_name, r->name, k)) {
-			if (k) {
-				mk_free(k->name);
-			}
-			mk_free(k);
-			say_no_memory(e);
-			return;
-		}
-		queue_item_init(&k->item, ITEM_CHECK, (mk_str){NULL, 0});
-	}
-	queue_add(&e->queue, &k->item);
-}
-
-static void touch_cluster(struct engine *e, mk_str name)
-{
-	struct cluster *c = cluster_make(e, name);
-
-	if (c) {
-		queue_add(&e->queue, &c->item);
-	}
-	touch_checks(e);
-}
-
-static void touch_file(struct engine *e, const struct record *r)
-{
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-
-		if (c && str_eq(str_of(c->file), r->name)) {
-			queue_add(&e->queue, &c->item);
-		}
-	}
-}
-
-static void touch_secret(struct engine *e, const struct record *r)
-{
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-		const struct record *cr =
-			c ? manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name)) : NULL;
-
-		if (cr && str_eq(cr->facts->s[S_LOCATION], r->name)) {
-			queue_add(&e->queue, &c->item);
-		}
-	}
-}
-
-void observe_touch(struct engine *e, struct record *r)
-{
-	if (r->table->kind >= KIND_FIRST_JOB) {
-		touch_job(e, r);
-	} else if (r->table->kind == KIND_WORKLOAD) {
-		touch_workload(e, r->ns, r->name);
-	} else if (r->table->kind == KIND_CHECK) {
-		touch_check(e, r);
-	} else if (r->table->kind == KIND_CONFIG) {
-		touch_checks(e);
-	} else if (r->table->kind == KIND_CLUSTER) {
-		touch_cluster(e, r->name);
-	} else if (r->table->kind == KIND_SECRET) {
-		touch_secret(e, r);
-	} else if (r->table->kind == KIND_FILE) {
-		touch_file(e, r);
-	} else if (r->table->kind == KIND_CLUSTER_QUEUE && r->table->cluster == CLUSTER_MANAGER) {
-		autoquota_later(e);
-	} else if (r->table->kind == KIND_PROFILE) {
-		profile_touch(e, r->name);
-	}
-}
-
 static bool same_names(const struct facts *x, const struct facts *y)
 {
 	if (x->n_names != y->n_names) {
@@ -303,7 +166,7 @@ static void shown_again(struct engine *e, struct record *r, const struct event *
 		if (e->may_write) {
 			ops_get(e, r);
 		}
-		observe_touch(e, r);
+		touch_record(e, r);
 	}
 }
 
@@ -337,7 +200,7 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 		/* A create whose answer was lost has come true; other writes are asked for. */
 		r->unknown = false;
 	}
-	observe_touch(e, r);
+	touch_record(e, r);
 }
 
 void observe_reply(struct engine *e, struct record *r, const struct event *ev, bool asked)
@@ -386,18 +249,7 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 	r->ended = ev->rv != 0;
 	r->settling = false;
 	r->unknown = false;
-	observe_touch(e, r);
-}
-
-/* Whoever writes to objects of the manager looks again. */
-static void touch_clusters(struct engine *e)
-{
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (e->clusters[i]) {
-			queue_add(&e->queue, &e->clusters[i]->item);
-		}
-	}
-	touch_checks(e);
+	touch_record(e, r);
 }
 
 static void new_epoch(struct engine *e, struct cluster *c, uint32_t epoch)
@@ -436,9 +288,17 @@ static bool is_contradicted(const struct record *r, const struct table *t, const
 	       r->listed < r->rv;
 }
 
+/* Passes that waited for a table. */
+static void known_again(struct engine *e)
+{
+	wl_queue_all(e);
+	autoquota_later(e);
+	touch_clusters(e);
+}
+
 static void list_end(struct engine *e, struct table *t, const struct event *ev)
 {
-	bool was = t->synced;
+	bool was = t->synced && !t->stale;
 
 	for (LIST_EACH(n, &t->records)) {
 		if (is_contradicted(LIST_ENTRY(n, struct record, node), t, ev)) {
@@ -458,15 +318,14 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 		record_gone(&e->store, r, r->epoch == ev->epoch ? r->rv : ev->rv, ev->epoch,
 			    e->now);
 		r->settling = false;
-		observe_touch(e, r);
+		touch_record(e, r);
 	}
 	t->listing = false;
 	t->mending = false;
 	t->synced = true;
+	t->stale = false;
 	if (!was) {
-		wl_queue_all(e);
-		autoquota_later(e);
-		touch_clusters(e);
+		known_again(e);
 	}
 }
 
@@ -567,6 +426,11 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 		list_end(e, t, ev);
 	} else if (ev->type == EV_BEHIND) {
 		t->synced = false;
+	} else if (ev->type == EV_STALE) {
+		t->stale = true;
+	} else if (ev->type == EV_FRESH) {
+		t->stale = false;
+		known_again(e);
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
 		bool unserved = t->unserved;
 		bool unavailable = t->unavailable;

@@ -344,7 +344,7 @@ void ops_done(struct engine *e, const struct event *ev)
 			unanswered(e, r);
 		}
 		e->no_memory = false;
-		observe_touch(e, r);
+		touch_record(e, r);
 		if (e->no_memory) {
 			r->table->broken = true;
 			e->any_broken = true;

@@ -61,7 +61,7 @@ bool table_known(const struct engine *e, cluster_id id, uint16_t kind)
 	const struct cluster *c = cluster_get(e, id);
 
 	return c && (cluster_up(c) || id == CLUSTER_MANAGER) && c->tables[kind] &&
-	       c->tables[kind]->synced;
+	       c->tables[kind]->synced && !c->tables[kind]->stale;
 }
 
 struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name)

@@ -308,8 +308,16 @@ void observe_event(struct engine *e, const struct event *ev);
 void observe_turn_back(struct engine *e, struct cluster *c);
 /* An object as an answer brought it; 'asked': a get's, which may be about the text of what is known. */
 void observe_reply(struct engine *e, struct record *r, const struct event *ev, bool asked);
+
+/* --- touch.c ----------------------------------------------------------------------------------------- */
 /* Queues whoever decides by this record. */
-void observe_touch(struct engine *e, struct record *r);
+void touch_record(struct engine *e, struct record *r);
+/* ... the Workload of the group that it belongs to; NULL is fine. */
+void touch_group(struct engine *e, const struct record *r);
+/* ... all checks. */
+void touch_checks(struct engine *e);
+/* ... all clusters and checks: whoever writes to objects of the manager looks again. */
+void touch_clusters(struct engine *e);
 
 /* --- passes ------------------------------------------------------------------------------------------ */
 void workload_pass(struct engine *e, struct wl *w);

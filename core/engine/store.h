@@ -96,6 +96,7 @@ struct table {
 	size_t n_waiting;  /* clones of ours without quota: of those that are present */
 	size_t n_creating; /* creates under way */
 	bool synced, listing;
+	bool stale;          /* of the manager: its watch broke, nothing is concluded from it */
 	bool unserved;       /* the cluster does not serve the kind, or not to us */
 	bool unavailable;    /* it could not be asked: what is there is unknown, not absent */
 	int64_t unserved_at; /* either of both, since then */

@@ -246,6 +246,7 @@ struct watch {
 	bool replaying; /* a streaming list that has not reached its end mark */
 	bool synced; /* a list was completed in this epoch: what the consumer has may be resumed */
 	bool ready;  /* on this connection: listed, or resumed */
+	bool stale;  /* ... and may be old: the stream broke */
 	bool need_probe; /* the stored rv may be ahead of the server */
 	bool list_bad;   /* this list contained what could not be read */
 	bool listing;    /* the begin of a list was told, its end not yet */

@@ -58,6 +58,18 @@ struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str se
 	return w;
 }
 
+/*
+ * Much is deleted on workers because of what the manager's objects say. A store is not restored under a running server:
+ * while its stream stands, what it showed is true, and from when it broke until it goes on it may not be.
+ */
+static void doubt(struct kube *k, struct watch *w)
+{
+	if (w->synced && !w->stale && w->l->id == CLUSTER_MANAGER) {
+		w->stale = true;
+		watch_emit_list(k, w, EV_STALE, 0);
+	}
+}
+
 /* Ends what is on the wire, and the timer. */
 static void quiet(struct kube *k, struct watch *w)
 {
@@ -85,6 +97,7 @@ void watch_free(struct kube *k, struct watch *w)
 void watch_stop(struct kube *k, struct watch *w)
 {
 	quiet(k, w);
+	doubt(k, w);
 	w->ready = false;
 	w->need_probe = true;
 	w->failures = 0;
@@ -245,6 +258,7 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 	int64_t delay = WATCH_FIRST_MS;
 
 	quiet(k, w);
+	doubt(k, w);
 	note_failure(k, w);
 	for (unsigned i = 0; i < w->failures && delay < WATCH_MAX_MS; i++) {
 		delay *= 2;
@@ -357,6 +371,10 @@ void watch_settled(struct kube *k, struct watch *w)
 	if (w->broken_ms != 0 || !w->ready) {
 		w->broken_ms = 0;
 		w->healthy_ms = k->mono_ms;
+	}
+	if (w->stale) {
+		w->stale = false;
+		watch_emit_list(k, w, EV_FRESH, 0);
 	}
 	if (!w->ready) {
 		w->ready = true;

@@ -81,6 +81,7 @@ static void finish_list(struct kube *k, struct watch *w, uint64_t rv)
 	w->rv = rv;
 	w->high = rv;
 	w->synced = true;
+	w->stale = false;
 	w->need_probe = false;
 	w->refused_ms = 0;
 	watch_emit_list(k, w, EV_LIST_END, rv);

@@ -92,6 +92,7 @@ static void end_replay(struct kube *k, struct watch *w, uint64_t rv)
 	}
 	w->replaying = false;
 	w->synced = true;
+	w->stale = false;
 	w->need_probe = false;
 	w->refused_ms = 0;
 	w->retries_500 = 0;

@@ -25,6 +25,8 @@ enum event_type {
 	EV_LIST_BEGIN, /* a full list of (cluster, kind) follows; what it does not name is gone at EV_LIST_END */
 	EV_LIST_END, /* the list is complete as of rv: (cluster, kind) is synced */
 	EV_BEHIND, /* the server has not come to what was seen of (cluster, kind): a replica that lags, or a store that was restored. Nothing of it is sure before EV_LIST_END */
+	EV_STALE, /* the manager's watch of the kind broke: who decides by what is there waits for EV_FRESH or EV_LIST_END */
+	EV_FRESH, /* it goes on where it broke */
 	EV_SERVED, /* the cluster serves the kind (discovery) */
 	EV_UNSERVED, /* it does not (MK_NOT_FOUND), we may not (MK_DENIED), or it cannot say: code, text */
 	EV_LINK, /* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */

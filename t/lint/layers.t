@@ -129,12 +129,14 @@ for f in $(files core sdk/multikueue | grep '\.h$' | grep -vE '(impl|state|pass|
 done >"$findings"
 check "every public function has a comment"
 
-if command -v clang-format >/dev/null 2>&1; then
+# Another version has other ideas of the same rules: the one of Debian 12 decides.
+version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\)\..*/\1/p')
+if [ "$version" = 14 ]; then
 	files core adapters plugins sdk t | xargs clang-format --dry-run 2>&1 | grep 'warning' | cut -d: -f1,2 | sort -u >"$findings"
 	check "the house format"
 else
 	n=$((n + 1))
-	echo "ok $n - the house format # SKIP no clang-format"
+	echo "ok $n - the house format # SKIP clang-format 14 decides, found ${version:-none}"
 fi
 echo "1..$n"
 exit $bad

@@ -187,8 +187,10 @@ static void found_by_asking(bool is_back)
 	w_free(w);
 }
 
-/* The manager's server says that it has not come to what we saw: what we took for gone may be back. */
-static void behind(void)
+/*
+ * The manager's server says that it has not come to what we saw, or its stream broke: what we took for gone may be back.
+ */
+static void not_sure(enum event_type why)
 {
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
@@ -202,10 +204,14 @@ static void behind(void)
 	w_del(w, wl);
 	w_step(w);
 	ok(strstr(w_take(w), "delete 2 Job j") != NULL, "its Workload is gone: the job is deleted");
-	w_event(w, EV_BEHIND, 0, KIND_WORKLOAD);
+	w_event(w, why, 0, KIND_WORKLOAD);
 	w_later(w, 30000);
 	is_str(w_take_work(w), "", "until it is known what is there, nothing more is done");
-	w_list(w, 0, KIND_WORKLOAD);
+	if (why == EV_STALE) {
+		w_event(w, EV_FRESH, 0, KIND_WORKLOAD);
+	} else {
+		w_list(w, 0, KIND_WORKLOAD);
+	}
 	w_later(w, 1000);
 	ok(strstr(w_take(w), "delete 2 Job j") != NULL,
 	   "it is gone for good: the delete is repeated");
@@ -260,7 +266,8 @@ int main(void)
 	found_by_the_version_of_an_end();
 	found_by_asking(true);
 	found_by_asking(false);
-	behind();
+	not_sure(EV_BEHIND);
+	not_sure(EV_STALE);
 	local_is_back();
 	return done_testing();
 }

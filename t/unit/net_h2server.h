@@ -49,7 +49,7 @@ struct h2_server {
 	struct h2_conn *conns;
 	uint16_t port;
 	char ca_pem[4096], cert_pem[4096], key_pem[8192];
-	unsigned requests, accepted, watches;
+	unsigned requests, accepted, watches, echoes;
 	size_t big;        /* size of the answer to /big */
 	const char *token; /* what /needs-token accepts */
 	/* Asked first about each request; the status it answers with (body in s->out), or NULL for
@@ -131,6 +131,7 @@ static inline void answer(struct h2_stream *s)
 		s->is_watch = true;
 		s->more = true;
 	} else if (strcmp(s->path, "/echo") == 0) {
+		srv->echoes++;
 		buf_printf(&s->out, "%s|%s|%s|%s|%.*s", s->method, s->auth, s->agent,
 			   s->accept_encoding, STR_ARG(buf_str(&s->in)));
 	} else if (strcmp(s->path, "/big") == 0) {
