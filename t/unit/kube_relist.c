@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The watch machine: what is short is listed again after its connection was lost; kube_watch.c has all the rest. */
+/*
+ * The watch machine: what is short is listed again after its connection was lost, and nobody relies on the manager's
+ * objects meanwhile; kube_watch.c has all the rest.
+ */
 #include "t/unit/kube_fake.h"
 
 static struct fake f;
@@ -65,9 +68,39 @@ static void test_opened_again(void)
 	fake_done(&f);
 }
 
+/* The manager's stream breaks: what it showed is not relied on before it goes on, or is listed anew. */
+static void test_stale(void)
+{
+	uint64_t t;
+
+	fake_init(&f, 19);
+	fake_manager(&f);
+	t = fake_token(&f, 0, "/workloads?");
+	fake_many(&f, t, 500);
+	fake_story(&f);
+	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "reset");
+	is_str(fake_story(&f), "stale 0 Workload\n", "its stream broke");
+	for (int i = 0; i < 30 && fake_find(&f, 0, "/workloads?limit=1&") == NULL; i++) {
+		fake_wait(&f, 1000);
+		if (fake_find(&f, 0, "GET /version") != NULL) {
+			fake_answer(&f, 0, "GET /version", 200, VERSION_DOC);
+		}
+	}
+	fake_answer(&f, 0, "/workloads?limit=1&", 200,
+		    "{\"kind\":\"WorkloadList\",\"metadata\":{\"resourceVersion\":\"501\"},"
+		    "\"items\":[]}");
+	is_str(fake_story(&f), "", "the server has come that far, and the stream is not there yet");
+	t = fake_stream(&f, 0, "/workloads?watch=1");
+	is_str(fake_story(&f), "fresh 0 Workload\n", "it goes on");
+	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	ok(strstr(fake_story(&f), "fresh") == NULL, "said once");
+	fake_done(&f);
+}
+
 int main(void)
 {
 	test_opened_again();
 	test_short_is_listed();
+	test_stale();
 	return done_testing();
 }

@@ -573,38 +573,8 @@ static void test_secrets_future(void)
 	fake_done(&f);
 }
 
-/* The manager's stream breaks: what it showed is not relied on before it goes on, or is listed anew. */
-static void test_stale(void)
-{
-	uint64_t t;
-
-	fake_init(&f, 19);
-	fake_manager(&f);
-	t = fake_token(&f, 0, "/workloads?");
-	fake_many(&f, t, 500);
-	fake_story(&f);
-	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "reset");
-	is_str(fake_story(&f), "stale 0 Workload\n", "its stream broke");
-	for (int i = 0; i < 30 && fake_find(&f, 0, "/workloads?limit=1&") == NULL; i++) {
-		fake_wait(&f, 1000);
-		if (fake_find(&f, 0, "GET /version") != NULL) {
-			fake_answer(&f, 0, "GET /version", 200, VERSION_DOC);
-		}
-	}
-	fake_answer(&f, 0, "/workloads?limit=1&", 200,
-		    "{\"kind\":\"WorkloadList\",\"metadata\":{\"resourceVersion\":\"501\"},"
-		    "\"items\":[]}");
-	is_str(fake_story(&f), "", "the server has come that far, and the stream is not there yet");
-	t = fake_stream(&f, 0, "/workloads?watch=1");
-	is_str(fake_story(&f), "fresh 0 Workload\n", "it goes on");
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
-	ok(strstr(fake_story(&f), "fresh") == NULL, "said once");
-	fake_done(&f);
-}
-
 int main(void)
 {
-	test_stale();
 	test_secrets_future();
 	test_events();
 	test_timeout_seconds();
