@@ -171,13 +171,20 @@ static bool is_meddled(const struct sim *s)
 	return false;
 }
 
-/* An eviction may overtake a create on its way: then the cluster has won before, and nobody else may have since. */
+/*
+ * A create on its way, to a cluster that had won, may be overtaken: by an eviction, and nobody else may have won since; or,
+ * while the cluster is out of reach, by the worker's loss and another's win.
+ */
 static bool is_overtaken(struct sim *s, const struct json *local, const struct plane *p,
 			 const struct ks_commit *c)
 {
 	const struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
 
-	return u != NULL && u->won == p->index && json_str_at(local, "/status/clusterName").n == 0;
+	if (u == NULL) {
+		return false;
+	}
+	return (u->won == p->index && json_str_at(local, "/status/clusterName").n == 0) ||
+	       (s->is_wide && (u->had_won & (uint64_t)1 << p->index) != 0 && is_excused(s, p));
 }
 
 /* I1: a job is made on the committed winner only; this is why it cannot start twice. */
@@ -322,7 +329,10 @@ static void note_winner(struct sim *s, const struct ks_commit *c)
 	mk_str name = json_str_at(c->after, "/status/clusterName");
 
 	for (size_t i = 1; u != NULL && i <= s->n_workers; i++) {
-		u->won = str_is(name, s->plane[i].name) ? i : u->won;
+		if (str_is(name, s->plane[i].name)) {
+			u->won = i;
+			u->had_won |= (uint64_t)1 << i;
+		}
 	}
 }
 

@@ -190,6 +190,7 @@ static void know_job(struct sim *s, struct user *u)
 
 	snprintf(u->uid, sizeof(u->uid), "%.*s", STR_ARG(json_str_at(job, "/metadata/uid")));
 	u->ran = 0;
+	u->had_won = 0;
 	u->taken = false;
 	u->rounds++;
 }
