@@ -304,6 +304,11 @@ bool watch_is_kind(const struct kube *k, const struct watch *w, const struct jso
 		   bool needed);
 struct arena *watch_arena(struct kube *k, const struct watch *w); /* where its objects are parsed */
 void watch_path(struct kube *k, const struct watch *w, struct buf *b);
+/*
+ * The version that a list must not be older than; 0: it must be the newest. What a list of the manager lacks is deleted on
+ * workers, so the cache of a replica that lags will not do; but a server that is behind is better told so, and refuses at once.
+ */
+uint64_t watch_least(const struct watch *w);
 
 /* --- secrets ------------------------------------------------------------------------------------- */
 struct secret_store {

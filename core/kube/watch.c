@@ -131,6 +131,11 @@ void watch_path(struct kube *k, const struct watch *w, struct buf *b)
 	url_path(b, &t);
 }
 
+uint64_t watch_least(const struct watch *w)
+{
+	return w->l->id == CLUSTER_MANAGER && w->refused_ms == 0 ? 0 : w->high;
+}
+
 void watch_answer(struct kube *k, const struct watch *w, const struct answer *an, struct arena *a,
 		  struct status *ret)
 {

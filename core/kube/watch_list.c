@@ -19,8 +19,8 @@ void watch_open_list(struct kube *k, struct watch *w)
 	url_query_u64(&path, "limit", w->limit);
 	if (w->owned_continue != NULL) {
 		url_query(&path, "continue", str_of(w->owned_continue));
-	} else if (w->high != 0) {
-		url_query_u64(&path, "resourceVersion", w->high);
+	} else if (watch_least(w) != 0) {
+		url_query_u64(&path, "resourceVersion", watch_least(w));
 		url_query(&path, "resourceVersionMatch", STR("NotOlderThan"));
 	}
 	if (w->owned_selector[0] != '\0') {

@@ -27,8 +27,8 @@ void watch_open_stream(struct kube *k, struct watch *w)
 	} else {
 		url_query(&path, "sendInitialEvents", STR("true"));
 		url_query(&path, "resourceVersionMatch", STR("NotOlderThan"));
-		if (w->high != 0) {
-			url_query_u64(&path, "resourceVersion", w->high);
+		if (watch_least(w) != 0) {
+			url_query_u64(&path, "resourceVersion", watch_least(w));
 		}
 	}
 	if (w->owned_selector[0] != '\0') {

@@ -357,13 +357,13 @@ static void open_stream(struct sim *s, struct msg *m, struct ks_store *store,
 	plane_watches(m->plane);
 }
 
-/* Lists and watches of a server that lags; single objects are always read as they are. */
+/* Lists and watches of a server that lags; single objects, and lists that must be the newest, are read as they are. */
 static struct ks_store *server_of(struct sim *s, const struct msg *m)
 {
 	struct plane *p = m->plane;
 
 	if (p->lag != NULL && str_is(m->req.method, "GET") &&
-	    memmem(m->req.target.p, m->req.target.n, "resourceVersion", 15) != NULL &&
+	    memmem(m->req.target.p, m->req.target.n, "resourceVersion=", 16) != NULL &&
 	    (s->scripted || rng_chance(&s->wide, 1, 2))) {
 		return p->lag;
 	}

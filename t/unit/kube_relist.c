@@ -97,10 +97,47 @@ static void test_stale(void)
 	fake_done(&f);
 }
 
+/* Answers probes until a watch of the manager's Workloads is asked for. */
+static const char *manager_relists(void)
+{
+	for (int i = 0; i < 30 && fake_find(&f, 0, W) == NULL; i++) {
+		fake_wait(&f, 1000);
+		if (fake_find(&f, 0, "GET /version") != NULL) {
+			fake_answer(&f, 0, "GET /version", 200, VERSION_DOC);
+		}
+	}
+	return fake_find(&f, 0, W)->path;
+}
+
+/* What a list of the manager lacks is deleted on workers: a list that is merely not too old will not do. */
+static void test_newest(void)
+{
+	const char *path;
+	uint64_t t;
+
+	fake_init(&f, 23);
+	fake_manager(&f);
+	t = fake_token(&f, 0, W);
+	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "a", 501);
+	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	path = manager_relists();
+	ok(strstr(path, "sendInitialEvents=true") && !strstr(path, "resourceVersion="),
+	   "the manager is asked for the newest list");
+	fake_story(&f);
+	t = fake_stream(&f, 0, W);
+	fake_mark(&f, t, KUEUE, "Workload", 400);
+	is_str(fake_story(&f), "list_begin 0 Workload\nbehind 0 Workload\n",
+	       "which is older than what was seen: refused");
+	ok(strstr(manager_relists(), "&resourceVersion=501") != NULL,
+	   "then the server is asked whether it has come that far");
+	fake_done(&f);
+}
+
 int main(void)
 {
 	test_opened_again();
 	test_short_is_listed();
 	test_stale();
+	test_newest();
 	return done_testing();
 }
