@@ -11,17 +11,31 @@ static bool is_told_of(struct pass *p, const struct clone *k)
 	return says.n > 0 && str_eq(says, admitted_on(&p->e->scratch, k));
 }
 
+/* Most kinds say when they started: the local one as its copy did. */
+static bool is_same_start(struct pass *p, const struct clone *k)
+{
+	const struct record *r = remote_job(p, k);
+	const struct json *copy = r && r->present ? record_parse(p->e, r) : NULL;
+	mk_str start = json_str_at(pass_job(p), "/status/startTime");
+
+	return start.n > 0 && str_eq(start, json_str_at(copy, "/status/startTime"));
+}
+
 /*
  * Of two clones with jobs: a job may be left of an earlier round, on a worker that was lost then. The one that we told of
- * comes first, then one that is not over.
+ * comes first, then the one whose status the local job has, then one that is not over.
  */
 static bool is_rather(struct pass *p, const struct clone *k, const struct clone *other)
 {
-	bool told = is_told_of(p, k);
+	bool told = is_told_of(p, k), same = is_same_start(p, k);
 
-	return told != is_told_of(p, other)
-		       ? told
-		       : clone_is(other, F_FINISHED) && !clone_is(k, F_FINISHED);
+	if (told != is_told_of(p, other)) {
+		return told;
+	}
+	if (same != is_same_start(p, other)) {
+		return same;
+	}
+	return clone_is(other, F_FINISHED) && !clone_is(k, F_FINISHED);
 }
 
 /* The clone whose job ran: the one with a job, or with one under way; else an admitted one. */
