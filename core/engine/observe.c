@@ -153,21 +153,31 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 }
 
 /*
- * What we hold for gone is shown in the version that we know. If that is the deletion's, the store went back and has
- * written that version anew. If it is the last one before a delete of ours, the list is too old to know of that, or the
- * store went back to then: the object is asked for.
+ * What we hold for gone is shown in the version that we know: is it there again? If that version is the deletion's, the
+ * store went back and has written it anew. Else a list is right, unless it is too old to know of a delete of ours: then the
+ * object is asked for.
  */
-static void shown_again(struct engine *e, struct record *r, const struct event *ev)
+static bool is_back(struct engine *e, struct record *r, const struct event *ev)
 {
+	uint16_t kind = r->table->kind;
+
 	if (r->ended) {
 		observe_turn_back(e, cluster_get(e, r->table->cluster));
-	} else if (ev->via == VIA_LIST) {
-		r->unknown = true;
-		if (e->may_write) {
-			ops_get(e, r);
-		}
-		touch_record(e, r);
+		return false;
 	}
+	if (ev->via != VIA_LIST) {
+		return false;
+	}
+	if (r->table->cluster == CLUSTER_MANAGER ||
+	    (kind != KIND_WORKLOAD && kind < KIND_FIRST_JOB)) {
+		return true; /* none of these is deleted by us */
+	}
+	r->unknown = true;
+	if (e->may_write) {
+		ops_get(e, r);
+	}
+	touch_record(e, r);
+	return false;
 }
 
 static void observed(struct engine *e, struct table *t, const struct event *ev)
@@ -186,8 +196,8 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	if (record_is_newer(r, ev->epoch, ev->rv)) {
 		return;
 	}
-	if (!r->present && r->uid && r->rv == ev->rv && r->epoch == ev->epoch) {
-		shown_again(e, r, ev);
+	if (!r->present && r->uid && r->rv == ev->rv && r->epoch == ev->epoch &&
+	    !is_back(e, r, ev)) {
 		return;
 	}
 	was = r->present;

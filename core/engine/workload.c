@@ -368,14 +368,7 @@ void workload_pass(struct engine *e, struct wl *w)
 		return;
 	}
 	e->stats.passes++;
-	p.local = store_find(e->clusters[CLUSTER_MANAGER]->tables[KIND_WORKLOAD], w->ns, w->name);
-	if (p.local && !p.local->present) {
-		if (p.local->unknown) {
-			(void)ops_ready(e, p.local, &w->item); /* gone, or was it taken back? */
-			return;
-		}
-		p.local = NULL;
-	}
+	p.local = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
 	p.f = p.local ? p.local->facts : NULL;
 	look_at_job(&p);
 	if (p.local) {
