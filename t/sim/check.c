@@ -242,7 +242,7 @@ static uint64_t verdict_of(const struct json *wl)
 							hash64(json_str(json_get(fin, "message")));
 }
 
-/* What a clone said of its end counts, even when somebody else removes it a moment later. */
+/* What a clone said of its end counts, even when somebody else removes it a moment later, or its server forgets it. */
 static void note_verdict(struct sim *s, const struct plane *p, const struct ks_commit *c)
 {
 	for (size_t i = 0; c->after != NULL && i < s->n_sites; i++) {
@@ -250,7 +250,7 @@ static void note_verdict(struct sim *s, const struct plane *p, const struct ks_c
 					 ? owner_of(s, local_of(s, &s->site[i], c))
 					 : NULL;
 
-		if (u != NULL) {
+		if (u != NULL && (c->before == NULL || verdict_of(c->after) != 0)) {
 			u->verdict[p->index] = verdict_of(c->after);
 		}
 	}
@@ -311,11 +311,11 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		const struct json *remote = ks_get(
 			s->plane[i].store, "kueue.x-k8s.io/v1beta2/workloads", c->ns, c->name);
-		uint64_t said = remote == NULL && u != NULL ? u->verdict[i] : verdict_of(remote);
+		uint64_t said = verdict_of(c->after);
 
 		/* Evicted, it has no winner any more: its last one may still tell how it ended. */
 		if ((str_is(cluster, s->plane[i].name) || cluster.n == 0) &&
-		    said == verdict_of(c->after)) {
+		    (said == verdict_of(remote) || (u != NULL && said == u->verdict[i]))) {
 			return;
 		}
 	}
