@@ -488,6 +488,10 @@ static void restored(struct sim *s, struct fault *f)
 	struct plane *p = &s->plane[f->plane];
 
 	plane_restore(p, f->snapshot);
+	for (size_t i = 0; i < s->n_users; i++) {
+		/* Its end was told, its last status perhaps not; both are forgotten there. */
+		s->user[i].taken |= s->user[i].verdict[p->index] != 0;
+	}
 	assert_world(s);
 	if (is_worker(p)) {
 		return;

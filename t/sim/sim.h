@@ -201,8 +201,8 @@ struct user {
 	unsigned retries;              /* times that we wrote Retry */
 	bool rejecting;                /* a daemon without the adapter has told its Workload so */
 	bool refused;                  /* rejected: it came while there was no adapter for it */
-	bool taken;                    /* somebody deleted its remote job, which was over */
-	bool watched;                  /* runs twice: M_RECOUNT will look again */
+	bool taken;       /* somebody deleted its remote job, which was over; or a restore did */
+	bool watched;     /* runs twice: M_RECOUNT will look again */
 	size_t won;       /* plane that its Workload named last as its cluster; 0 none */
 	uint64_t had_won; /* bit per plane that it ever named */
 	uint64_t verdict[MAX_PLANES]; /* what its clone there said of its end, hashed; 0 nothing */
