@@ -213,6 +213,9 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	    !str_eq(json_str_at(local, "/metadata/uid"), uid)) {
 		return;
 	}
+	if (s->sent_at < s->plane[site->home].restored_at) {
+		return; /* it was on its way when the manager went back */
+	}
 	if (is_pod(c) && ks_get(s->plane[site->home].store, "v1/pods", c->ns, c->name) == NULL) {
 		return; /* a member that is gone leaves before its group */
 	}

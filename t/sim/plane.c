@@ -217,6 +217,7 @@ void plane_end_streams(struct plane *p, enum transport_end end)
 void plane_restore(struct plane *p, const struct json *snapshot)
 {
 	plane_end_streams(p, TRANSPORT_LOST);
+	p->restored_at = p->sim->now;
 	if (!ks_restore(p->store, snapshot)) {
 		abort();
 	}

@@ -123,6 +123,7 @@ struct plane {
 	bool slow, lost_reply, lost_send, duplicate, cut, refuse, blackhole, limit, error;
 	int64_t run_at;       /* when M_ACTORS is due; INT64_MAX none */
 	int64_t watch_at;     /* when M_WATCHES is due */
+	int64_t restored_at;  /* when it went back to a snapshot last; 0 never */
 	int64_t bad_until;    /* a disturbance of it ended then, or lasts (INT64_MAX) */
 	struct ks_store *lag; /* FAULT_LAG: what a server that lags would show */
 	bool shape, rewrite;  /* webhooks */
@@ -238,6 +239,7 @@ struct coverage {
 };
 
 struct sim {
+	int64_t sent_at; /* when the request left that is being carried out */
 	uint64_t seed;
 	struct rng rng;
 	struct heap heap;
@@ -319,6 +321,7 @@ struct msg {
 	enum transport_class cls;
 	int64_t timeout_ms;
 	uint64_t commit_rv;
+	int64_t sent_at;
 	/* an answer */
 	enum transport_end end;
 	enum mk_code code;

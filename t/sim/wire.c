@@ -270,6 +270,7 @@ void wire_leave(struct sim *s, struct msg *m)
 		answer_end(s, m, TRANSPORT_LOST, MK_TIMEOUT, s->now + timeout);
 	}
 	m->type = M_ARRIVE;
+	m->sent_at = s->now;
 	schedule(s, m, s->now + wire_delay(s, m->plane));
 	if (s->kill_countdown > 0 && --s->kill_countdown == 0) {
 		struct proc *victim = &s->proc[s->kill_proc];
@@ -420,6 +421,7 @@ void wire_arrive(struct sim *s, struct msg *m)
 	} else {
 		m->req.body = rewritten(s, p, &m->req);
 		m->req.body = ks_actors_admit(p->actors, &m->req, &s->arena);
+		s->sent_at = m->sent_at;
 		ks_handle(store, &m->req, wall_of(s), &s->arena, &resp);
 		check_status(s, m, resp.status, resp.body);
 		if (resp.status == 0) {
