@@ -26,12 +26,14 @@ static bool is_not_there(struct pass *p, struct clone *k)
 
 /*
  * True: no copy can be running there. A worker out of reach is waited for as long as for a running job. A job whose
- * clone somebody removed is nobody's any more: Kueue there stops it and never starts it again, so it goes.
+ * clone somebody removed is nobody's any more: Kueue there stops it and never starts it again, so it goes. So does one that
+ * an earlier job of this name left.
  */
 static bool runs_not_on(struct pass *p, struct clone *k)
 {
 	struct engine *e = p->e;
 	struct table *t;
+	enum twin job;
 
 	if (!k->in_config) {
 		return true;
@@ -49,7 +51,8 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 		t = k->c->tables[p->kind];
 		return t && t->unserved;
 	}
-	if (twin_is_ours(job_there(p, k)) && k->twin == TWIN_ABSENT) {
+	job = job_there(p, k);
+	if ((twin_is_ours(job) || job == TWIN_STALE) && k->twin == TWIN_ABSENT) {
 		(void)remove_remote(p, k, R_ABANDONED);
 		return false;
 	}

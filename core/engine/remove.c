@@ -247,8 +247,8 @@ bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name)
 		say_no_memory(p->e);
 		return false;
 	}
-	if (r->absent) {
-		return true;
+	if (r->absent || r->present) {
+		return r->absent; /* what is there need not be asked for */
 	}
 	if (ops_ready(p->e, r, &p->w->item)) {
 		ops_get(p->e, r);
