@@ -22,20 +22,12 @@ static bool is_same_start(struct pass *p, const struct clone *k)
 }
 
 /*
- * Of two clones with jobs: a job may be left of an earlier round, on a worker that was lost then. The one that we told of
- * comes first, then the one whose status the local job has, then one that is not over.
+ * How likely is it that the clone's job ran last? Others may be left of earlier rounds, on workers that were lost then. The one
+ * that we told of comes first, then the one whose status the local job has, then one that is not over.
  */
-static bool is_rather(struct pass *p, const struct clone *k, const struct clone *other)
+static int rank(struct pass *p, const struct clone *k)
 {
-	bool told = is_told_of(p, k), same = is_same_start(p, k);
-
-	if (told != is_told_of(p, other)) {
-		return told;
-	}
-	if (same != is_same_start(p, other)) {
-		return same;
-	}
-	return clone_is(other, F_FINISHED) && !clone_is(k, F_FINISHED);
+	return 4 * is_told_of(p, k) + 2 * is_same_start(p, k) + !clone_is(k, F_FINISHED);
 }
 
 /* The clone whose job ran: the one with a job, or with one under way; else an admitted one. */
@@ -51,7 +43,7 @@ static struct clone *last_winner(struct pass *p)
 			continue;
 		}
 		job = job_there(p, k);
-		if (twin_is_ours(job) && (!has || is_rather(p, k, has))) {
+		if (twin_is_ours(job) && (!has || rank(p, k) > rank(p, has))) {
 			has = k;
 		}
 		if (!likely && job == TWIN_UNKNOWN) {

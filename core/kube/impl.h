@@ -292,6 +292,8 @@ void watch_failed(struct kube *k, struct watch *w, const struct status *st);
 void watch_refused(struct kube *k, struct watch *w); /* the store is behind 'high' */
 void watch_settled(struct kube *k, struct watch *w);
 void watch_emit_list(struct kube *k, const struct watch *w, enum event_type type, uint64_t rv);
+/* The list is complete as of rv: says so. */
+void watch_listed(struct kube *k, struct watch *w, uint64_t rv);
 /* What the answer to a list, watch or probe means; an object in it lives in 'a', the rest in the scratch. */
 void watch_answer(struct kube *k, const struct watch *w, const struct answer *an, struct arena *a,
 		  struct status *ret);

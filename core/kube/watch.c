@@ -407,6 +407,17 @@ void watch_emit_list(struct kube *k, const struct watch *w, enum event_type type
 	}
 }
 
+void watch_listed(struct kube *k, struct watch *w, uint64_t rv)
+{
+	w->rv = rv;
+	w->high = rv;
+	w->synced = true;
+	w->stale = false;
+	w->need_probe = false;
+	w->refused_ms = 0;
+	watch_emit_list(k, w, EV_LIST_END, rv);
+}
+
 struct arena *watch_arena(struct kube *k, const struct watch *w)
 {
 	return w->is_secret ? &k->scratch : k->sink.arena; /* Secrets do not leave */

@@ -78,13 +78,7 @@ static void unreadable(struct kube *k, struct watch *w, mk_str what)
 /* The list is complete: from here the stream goes on. */
 static void finish_list(struct kube *k, struct watch *w, uint64_t rv)
 {
-	w->rv = rv;
-	w->high = rv;
-	w->synced = true;
-	w->stale = false;
-	w->need_probe = false;
-	w->refused_ms = 0;
-	watch_emit_list(k, w, EV_LIST_END, rv);
+	watch_listed(k, w, rv);
 	watch_open_stream(k, w);
 	watch_settled(k, w);
 }

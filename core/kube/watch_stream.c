@@ -91,14 +91,8 @@ static void end_replay(struct kube *k, struct watch *w, uint64_t rv)
 		return;
 	}
 	w->replaying = false;
-	w->synced = true;
-	w->stale = false;
-	w->need_probe = false;
-	w->refused_ms = 0;
 	w->retries_500 = 0;
-	w->rv = rv;
-	w->high = rv;
-	watch_emit_list(k, w, EV_LIST_END, rv);
+	watch_listed(k, w, rv);
 	watch_settled(k, w);
 }
 

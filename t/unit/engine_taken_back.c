@@ -151,12 +151,7 @@ static void loses_its_job(void)
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
 
-	w->rig = (struct rig){.times = 1000,
-			      .type = OP_DELETE,
-			      .cluster = 2,
-			      .kind = JOB,
-			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_UNAVAILABLE};
+	refuse_jobs(w, OP_DELETE, 1000);
 	w_del(w, clone_of(w, 2, "wl-j"));
 	w_settle(w);
 	evict(w, wl, "x");
@@ -186,12 +181,7 @@ static void left_by_an_earlier_round(void)
 	struct object *wl = running_job(w);
 	const char *log;
 
-	w->rig = (struct rig){.times = 3,
-			      .type = OP_DELETE,
-			      .cluster = 2,
-			      .kind = JOB,
-			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_UNAVAILABLE};
+	refuse_jobs(w, OP_DELETE, 3);
 	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
 	w_settle(w);
 	evict(w, wl, "x");

@@ -195,12 +195,7 @@ static void not_sure(enum event_type why)
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
 
-	w->rig = (struct rig){.times = 1,
-			      .type = OP_DELETE,
-			      .cluster = 2,
-			      .kind = JOB,
-			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_UNAVAILABLE};
+	refuse_jobs(w, OP_DELETE, 1);
 	w_del(w, wl);
 	w_step(w);
 	ok(strstr(w_take(w), "delete 2 Job j") != NULL, "its Workload is gone: the job is deleted");
@@ -226,12 +221,7 @@ static void local_is_back(void)
 	char *text = w_dup(str_of(wl->text));
 	uint64_t last = wl->rv;
 
-	w->rig = (struct rig){.times = 1,
-			      .type = OP_DELETE,
-			      .cluster = 2,
-			      .kind = JOB,
-			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_UNAVAILABLE};
+	refuse_jobs(w, OP_DELETE, 1);
 	w_free_object(wl);
 	w_list(w, 0, KIND_WORKLOAD);
 	w_step(w);

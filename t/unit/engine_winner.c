@@ -342,12 +342,7 @@ static void last_look_fails(void)
 	struct object *wl = running_job(w);
 
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
-	w->rig = (struct rig){.times = 3,
-			      .type = OP_GET,
-			      .cluster = 2,
-			      .kind = JOB,
-			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_UNAVAILABLE};
+	refuse_jobs(w, OP_GET, 3);
 	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
 	w_later(w, 2500);
 	ok(!strstr(w_str(w, wl, "/status/conditions"), "Finished"), "a failed look is none");

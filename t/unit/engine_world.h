@@ -449,6 +449,17 @@ static void admit(struct world *w, cluster_id c, const char *name)
 	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
 }
 
+/* The next operations of a type on Jobs of w2 are answered 503. */
+static void refuse_jobs(struct world *w, enum op_type type, unsigned times)
+{
+	w->rig = (struct rig){.times = times,
+			      .type = type,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_UNAVAILABLE};
+}
+
 /* A condition of the clone turns True, the others stay. */
 static void clone_condition(struct world *w, cluster_id c, const char *name, const char *type,
 			    const char *reason, bool admitted)
@@ -547,6 +558,7 @@ static size_t w_times(const char *log, const char *what)
 
 static inline void w_unused(void)
 {
+	(void)refuse_jobs;
 	(void)w_take;
 	(void)w_take_work;
 	(void)w_advance;

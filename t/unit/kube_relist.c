@@ -68,6 +68,18 @@ static void test_opened_again(void)
 	fake_done(&f);
 }
 
+/* Answers probes of the link until the manager is asked for 'part'; the whole path. */
+static const char *manager_asked(const char *part)
+{
+	for (int i = 0; i < 30 && fake_find(&f, 0, part) == NULL; i++) {
+		fake_wait(&f, 1000);
+		if (fake_find(&f, 0, "GET /version") != NULL) {
+			fake_answer(&f, 0, "GET /version", 200, VERSION_DOC);
+		}
+	}
+	return fake_find(&f, 0, part)->path;
+}
+
 /* The manager's stream breaks: what it showed is not relied on before it goes on, or is listed anew. */
 static void test_stale(void)
 {
@@ -80,12 +92,7 @@ static void test_stale(void)
 	fake_story(&f);
 	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "reset");
 	is_str(fake_story(&f), "stale 0 Workload\n", "its stream broke");
-	for (int i = 0; i < 30 && fake_find(&f, 0, "/workloads?limit=1&") == NULL; i++) {
-		fake_wait(&f, 1000);
-		if (fake_find(&f, 0, "GET /version") != NULL) {
-			fake_answer(&f, 0, "GET /version", 200, VERSION_DOC);
-		}
-	}
+	manager_asked("/workloads?limit=1&");
 	fake_answer(&f, 0, "/workloads?limit=1&", 200,
 		    "{\"kind\":\"WorkloadList\",\"metadata\":{\"resourceVersion\":\"501\"},"
 		    "\"items\":[]}");
@@ -95,18 +102,6 @@ static void test_stale(void)
 	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
 	ok(strstr(fake_story(&f), "fresh") == NULL, "said once");
 	fake_done(&f);
-}
-
-/* Answers probes until a watch of the manager's Workloads is asked for. */
-static const char *manager_relists(void)
-{
-	for (int i = 0; i < 30 && fake_find(&f, 0, W) == NULL; i++) {
-		fake_wait(&f, 1000);
-		if (fake_find(&f, 0, "GET /version") != NULL) {
-			fake_answer(&f, 0, "GET /version", 200, VERSION_DOC);
-		}
-	}
-	return fake_find(&f, 0, W)->path;
 }
 
 /* What a list of the manager lacks is deleted on workers: a list that is merely not too old will not do. */
@@ -120,7 +115,7 @@ static void test_newest(void)
 	t = fake_token(&f, 0, W);
 	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "a", 501);
 	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
-	path = manager_relists();
+	path = manager_asked(W);
 	ok(strstr(path, "sendInitialEvents=true") && !strstr(path, "resourceVersion="),
 	   "the manager is asked for the newest list");
 	fake_story(&f);
@@ -128,7 +123,7 @@ static void test_newest(void)
 	fake_mark(&f, t, KUEUE, "Workload", 400);
 	is_str(fake_story(&f), "list_begin 0 Workload\nbehind 0 Workload\n",
 	       "which is older than what was seen: refused");
-	ok(strstr(manager_relists(), "&resourceVersion=501") != NULL,
+	ok(strstr(manager_asked(W), "&resourceVersion=501") != NULL,
 	   "then the server is asked whether it has come that far");
 	fake_done(&f);
 }
