@@ -201,6 +201,24 @@ static void left_by_an_earlier_round(void)
 	w_free(w);
 }
 
+/* Evicted, its clone removed by somebody, and the job there is of a predecessor of the same name: that goes, and is not asked for. */
+static void left_by_a_predecessor(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":true},\"status\":{\"active\":2}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/workload-uid\":\"old\"}}}");
+	w_del(w, clone_of(w, 2, "wl-j"));
+	evict(w, wl, "x");
+	w_later(w, 5000);
+	ok(w_find(w, 2, JOB, "ns", "j") == NULL, "what a predecessor left goes");
+	ok(w_times(w_take(w), "get 2 Job") < 5, "what is there is not asked for");
+	w_free(w);
+}
+
 /* A cluster out of reach holds nobody up. */
 static void left_out_of_reach(void)
 {
@@ -303,5 +321,6 @@ int main(void)
 	taken_back_and_cleared();
 	left_by_an_earlier_round();
 	left_out_of_reach();
+	left_by_a_predecessor();
 	return done_testing();
 }
