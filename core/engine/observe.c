@@ -75,8 +75,7 @@ static void news(struct engine *e, const struct record *r, const struct facts *n
 static void lose(struct engine *e, struct table *t, struct record *r)
 {
 	say_no_memory(e);
-	t->broken = true;
-	e->any_broken = true;
+	table_break(e, t);
 	if (r) {
 		r->unknown = r->present;
 	}
@@ -282,8 +281,7 @@ void observe_turn_back(struct engine *e, struct cluster *c)
 	new_epoch(e, c, c->epoch + 1);
 	for (size_t i = 0; i < KIND_MAX; i++) {
 		if (c->tables[i]) {
-			c->tables[i]->broken = true;
-			e->any_broken = true;
+			table_break(e, c->tables[i]);
 		}
 	}
 }
@@ -350,9 +348,8 @@ static void look_anew(struct engine *e)
 
 		if (t && (k == KIND_WORKLOAD || k == KIND_CHECK || k == KIND_CONFIG ||
 			  k >= KIND_FIRST_JOB)) {
-			t->broken = true;
+			table_break(e, t);
 			t->synced = false;
-			e->any_broken = true;
 		}
 	}
 }

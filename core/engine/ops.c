@@ -346,8 +346,7 @@ void ops_done(struct engine *e, const struct event *ev)
 		e->no_memory = false;
 		touch_record(e, r);
 		if (e->no_memory) {
-			r->table->broken = true;
-			e->any_broken = true;
+			table_break(e, r->table);
 		}
 	}
 	inflight_free(e, f);

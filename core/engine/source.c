@@ -147,10 +147,7 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 		hand_over(&kept, made);
 	} else {
 		/* The list of clusters is read again and finds it. */
-		struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_CLUSTER];
-
-		t->broken = true;
-		e->any_broken = true;
+		table_break(e, e->clusters[CLUSTER_MANAGER]->tables[KIND_CLUSTER]);
 		mk_free(kept.file);
 		mk_free(kept.secret);
 		mk_free(kept.identity);

@@ -64,6 +64,12 @@ bool table_known(const struct engine *e, cluster_id id, uint16_t kind)
 	       c->tables[kind]->synced && !c->tables[kind]->stale;
 }
 
+void table_break(struct engine *e, struct table *t)
+{
+	t->broken = true;
+	e->any_broken = true;
+}
+
 struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name)
 {
 	return store_get(e->clusters[CLUSTER_MANAGER]->tables[kind], ns, name);

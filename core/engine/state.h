@@ -257,6 +257,8 @@ static inline bool cluster_up(const struct cluster *c)
 struct table *table_of(struct engine *e, struct cluster *c, uint16_t kind);
 /* May absence be believed: link up and the list complete. */
 bool table_known(const struct engine *e, cluster_id c, uint16_t kind);
+/* Has it listed anew: what came of it was lost, or is not to be believed. */
+void table_break(struct engine *e, struct table *t);
 struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
 struct wl *wl_find(const struct engine *e, mk_str ns, mk_str name);
 struct wl *wl_make(struct engine *e, mk_str ns, mk_str name); /* NULL: out of memory */

@@ -35,7 +35,7 @@ bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind)
 	if (!t->watched && (c->wanted || c->id == CLUSTER_MANAGER)) {
 		watch_open(e, t);
 	}
-	return t->synced && (cluster_up(c) || c->id == CLUSTER_MANAGER);
+	return table_known(e, c->id, kind);
 }
 
 void watch_use(struct engine *e, cluster_id id, uint16_t kind, bool *counted, bool wanted)

@@ -8,8 +8,6 @@
 #include "core/base/hash.h"
 #include "t/sim/sim.h"
 
-enum { HEALED_MS = 60 * 1000 };
-
 #define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
 #define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
@@ -53,17 +51,6 @@ static bool job_over(const struct json *job)
 	return has_condition(job, "Complete") || has_condition(job, "Failed");
 }
 
-void check_disturbed(struct plane *p, bool on)
-{
-	p->bad_until = on ? INT64_MAX : p->sim->now;
-}
-
-/* May what happens there be late? Nobody can stop a copy that is out of reach. */
-static bool is_excused(const struct sim *s, const struct plane *p)
-{
-	return p->bad_until == INT64_MAX || s->now < p->bad_until + HEALED_MS;
-}
-
 /* Copies of the job with that uid which may run, over all workers; some may be on a worker out of reach. */
 static int count_copies(const struct sim *s, mk_str ns, mk_str name, mk_str uid, bool *ret_excused)
 {
@@ -78,7 +65,7 @@ static int count_copies(const struct sim *s, mk_str ns, mk_str name, mk_str uid,
 		    str_eq(json_str_at(o, ORIGIN_UID), uid) &&
 		    !json_bool(json_at(o, "/spec/suspend")) && !job_over(o)) {
 			running++;
-			*ret_excused |= s->is_wide && is_excused(s, &s->plane[i]);
+			*ret_excused |= s->is_wide && excuse_late(s, &s->plane[i]);
 		}
 	}
 	return running;
@@ -159,34 +146,6 @@ static const struct json *local_of(struct sim *s, const struct site *site,
 	return ks_get(mgr, "kueue.x-k8s.io/v1beta2/workloads", c->ns, name);
 }
 
-/* Is it known which cluster won? Not when somebody meddled with the winner's name or the manager's past. */
-static bool is_meddled(const struct sim *s)
-{
-	for (size_t i = 0; i < s->n_faults; i++) {
-		if (s->fault[i].type == FAULT_CLEARED || s->fault[i].type == FAULT_RESTORE ||
-		    s->fault[i].type == FAULT_UNREADY) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/*
- * A create on its way, to a cluster that had won, may be overtaken: by an eviction, and nobody else may have won since; or,
- * while the cluster is out of reach, by the worker's loss and another's win.
- */
-static bool is_overtaken(struct sim *s, const struct json *local, const struct plane *p,
-			 const struct ks_commit *c)
-{
-	const struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
-
-	if (u == NULL) {
-		return false;
-	}
-	return (u->won == p->index && json_str_at(local, "/status/clusterName").n == 0) ||
-	       (s->is_wide && (u->had_won & (uint64_t)1 << p->index) != 0 && is_excused(s, p));
-}
-
 /* I1: a job is made on the committed winner only; this is why it cannot start twice. */
 static void check_job_create(struct sim *s, const struct site *site, const struct plane *p,
 			     const struct ks_commit *c)
@@ -195,7 +154,8 @@ static void check_job_create(struct sim *s, const struct site *site, const struc
 	mk_str uid = json_str_at(c->after, "/metadata/annotations/multikueued.io~1workload-uid");
 
 	if (local != NULL && str_eq(json_str_at(local, "/metadata/uid"), uid) &&
-	    !has_condition(local, "Evicted") && !is_meddled(s) && !is_overtaken(s, local, p, c) &&
+	    !has_condition(local, "Evicted") && !excuse_meddled(s) &&
+	    !excuse_overtaken(s, local, p, c) &&
 	    !str_is(json_str_at(local, "/status/clusterName"), p->name)) {
 		fail(s, "I1 single-run", "%.*s is made on %s, which has not won", STR_ARG(c->name),
 		     p->name);
@@ -210,11 +170,8 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	mk_str uid = json_str_at(c->before, "/metadata/annotations/multikueued.io~1workload-uid");
 
 	if (local == NULL || json_at(local, "/metadata/deletionTimestamp") != NULL ||
-	    !str_eq(json_str_at(local, "/metadata/uid"), uid)) {
+	    !str_eq(json_str_at(local, "/metadata/uid"), uid) || excuse_outdated(s, site)) {
 		return;
-	}
-	if (s->sent_at < s->plane[site->home].restored_at) {
-		return; /* it was on its way when the manager went back */
 	}
 	if (is_pod(c) && ks_get(s->plane[site->home].store, "v1/pods", c->ns, c->name) == NULL) {
 		return; /* a member that is gone leaves before its group */
@@ -226,13 +183,6 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 		     "%.*s %.*s deleted on the winner %s before the local Workload is Finished",
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
 	}
-}
-
-static struct user *owner_of(struct sim *s, const struct json *wl)
-{
-	return user_by_uid(
-		s,
-		json_str(json_get(json_elem(json_at(wl, "/metadata/ownerReferences"), 0), "uid")));
 }
 
 /* How did it end, by reason and message; 0 if it did not. */
@@ -250,7 +200,7 @@ static void note_verdict(struct sim *s, const struct plane *p, const struct ks_c
 {
 	for (size_t i = 0; c->after != NULL && i < s->n_sites; i++) {
 		struct user *u = is_ours(&s->site[i], c->after)
-					 ? owner_of(s, local_of(s, &s->site[i], c))
+					 ? user_by_workload(s, local_of(s, &s->site[i], c))
 					 : NULL;
 
 		if (u != NULL && (c->before == NULL || verdict_of(c->after) != 0)) {
@@ -306,7 +256,7 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 static void check_finish(struct sim *s, const struct ks_commit *c)
 {
 	mk_str cluster = json_str_at(c->before, "/status/clusterName");
-	const struct user *u = owner_of(s, c->after);
+	const struct user *u = user_by_workload(s, c->after);
 
 	if (has_condition(c->before, "Finished") || !has_condition(c->after, "Finished")) {
 		return;
@@ -328,7 +278,7 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 
 static void note_winner(struct sim *s, const struct ks_commit *c)
 {
-	struct user *u = owner_of(s, c->after);
+	struct user *u = user_by_workload(s, c->after);
 	mk_str name = json_str_at(c->after, "/status/clusterName");
 
 	for (size_t i = 1; u != NULL && i <= s->n_workers; i++) {
@@ -342,7 +292,7 @@ static void note_winner(struct sim *s, const struct ks_commit *c)
 /* A round is over: the job may run elsewhere, and begins from nothing. */
 static void note_round(struct sim *s, const struct ks_commit *c)
 {
-	struct user *u = owner_of(s, c->before);
+	struct user *u = user_by_workload(s, c->before);
 
 	if (u != NULL && !has_condition(c->before, "QuotaReserved") &&
 	    has_condition(c->after, "QuotaReserved")) {
@@ -357,47 +307,17 @@ static void note_round(struct sim *s, const struct ks_commit *c)
 	u->ran = 0;
 }
 
-/* Was the job submitted while the queue had no check of ours? Then it is not ours to run, and never will be. */
-static bool is_not_managed(const struct sim *s, const struct user *u)
-{
-	const struct json *job = ks_get(s->plane[u->site->home].store, "batch/v1/jobs",
-					STR("default"), str_of(u->name));
-
-	return !str_is(json_str_at(job, "/spec/managedBy"), "kueue.x-k8s.io/multikueue");
-}
-
-/* A daemon without the adapter rejects. The write may land when the adapter is back, or the daemon gone. */
-static void note_rejecting(struct sim *s, const struct msg *m)
-{
-	static const char path[] = "/workloads/", state[] = "\"state\":\"Rejected\"";
-	const char *at = memmem(m->req.target.p, m->req.target.n, path, sizeof(path) - 1);
-	mk_str rest, name;
-	struct user *u;
-
-	if (at == NULL || memmem(m->req.body.p, m->req.body.n, state, sizeof(state) - 1) == NULL) {
-		return;
-	}
-	rest = str_sub(m->req.target, (size_t)(at - m->req.target.p) + sizeof(path) - 1,
-		       m->req.target.n);
-	str_split(&rest, '/', &name);
-	u = owner_of(s, ks_get(m->plane->store, "kueue.x-k8s.io/v1beta2/workloads", STR("default"),
-			       name));
-	if (u != NULL) {
-		u->rejecting = true;
-	}
-}
-
 /* What we say of the check. Rejected for want of an adapter, or of a check, is for good. */
 static void note_check(struct sim *s, const struct ks_commit *c)
 {
-	struct user *u = owner_of(s, c->after);
+	struct user *u = user_by_workload(s, c->after);
 	mk_str before = json_str_at(c->before, "/status/admissionChecks/0/state");
 	mk_str state = json_str_at(c->after, "/status/admissionChecks/0/state");
 
 	if (u == NULL || str_eq(before, state)) {
 		return;
 	}
-	u->refused |= str_is(state, "Rejected") && (u->rejecting || is_not_managed(s, u));
+	u->refused |= str_is(state, "Rejected") && (u->rejecting || excuse_not_managed(s, u));
 	u->retries += str_is(state, "Retry");
 	u->ready_at = str_is(state, "Ready") ? s->now : u->ready_at;
 }
@@ -506,7 +426,7 @@ void check_send(struct proc *p, const struct msg *m)
 	}
 
 	if (s->no_plugin) {
-		note_rejecting(s, m);
+		excuse_rejecting(s, m);
 	}
 	if (s->no_plugin && memmem(m->req.target.p, m->req.target.n, "/jobs", 5) != NULL) {
 		fail(s, "frozen", "daemon %zu sends %.*s %.*s without an adapter", p->index,

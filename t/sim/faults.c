@@ -179,7 +179,7 @@ void fault_begin(struct sim *s, size_t index)
 	    s->plane[f->plane].name, f->proc, (long long)f->until / 1000,
 	    (long long)f->until % 1000);
 	s->cov->faults[f->type]++;
-	check_disturbed(&s->plane[f->plane], true);
+	excuse_disturbed(&s->plane[f->plane], true);
 	set(s, f, true);
 	if (f->type >= FAULT_CHURN) {
 		churn_begin(s, f);
@@ -196,7 +196,7 @@ static void set_others(struct sim *s, size_t index)
 {
 	const struct fault *f = &s->fault[index];
 
-	check_disturbed(&s->plane[f->plane], false);
+	excuse_disturbed(&s->plane[f->plane], false);
 	for (size_t i = 0; i < s->n_faults; i++) {
 		struct fault *o = &s->fault[i];
 
@@ -204,7 +204,7 @@ static void set_others(struct sim *s, size_t index)
 			continue;
 		}
 		if (o->plane == f->plane) {
-			check_disturbed(&s->plane[f->plane], true);
+			excuse_disturbed(&s->plane[f->plane], true);
 		}
 		if (o->type != FAULT_CLOCK && o->type != FAULT_SECRET) {
 			set(s, o, true);

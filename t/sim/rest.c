@@ -28,27 +28,6 @@ const struct json *workload_of(struct sim *s, const struct user *u)
 	return NULL;
 }
 
-/*
- * Kueue heeds checks of who is not evicted only, and an eviction ends when the job has stopped: a Workload without any
- * owner that was evicted before we rejected it stays as it is.
- */
-static bool is_rejected_in_vain(const struct user *u, const struct json *wl)
-{
-	return u->kind == USER_NO_ADAPTER && has_condition(wl, "Evicted") &&
-	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Rejected");
-}
-
-/* Somebody deleted the Workload of a job that was over by then: Kueue makes none for such a job. */
-static bool is_dropped(const struct sim *s, const struct json *wl)
-{
-	for (size_t i = 0; wl == NULL && i < s->n_faults; i++) {
-		if (s->fault[i].type == FAULT_WORKLOAD_DROPPED) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 {
 	const struct json *job = ks_get(s->plane[u->site->home].store, "batch/v1/jobs",
@@ -68,13 +47,13 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 
 		missing = wl == NULL                             ? "it has no Workload"
 			  : active != NULL && !json_bool(active) ? NULL
-			  : is_rejected_in_vain(u, wl)           ? NULL
+			  : excuse_rejected_in_vain(u, wl)       ? NULL
 								 : "it was not rejected";
 	} else if (u->taken && has_condition(wl, "Finished")) {
 		missing = NULL; /* its Workload tells how it ended, its own status cannot */
 	} else if (!has_condition(job, u->kind == USER_FAILING ? "Failed" : "Complete")) {
 		missing = "its job is not over";
-	} else if (!has_condition(wl, "Finished") && !is_dropped(s, wl)) {
+	} else if (!has_condition(wl, "Finished") && !excuse_dropped(s, wl)) {
 		missing = "its Workload is not Finished";
 	}
 	if (missing != NULL) {

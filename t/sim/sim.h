@@ -413,6 +413,8 @@ bool has_condition(const struct json *o, const char *type);
 /* The user's Workload on the manager; NULL none. */
 const struct json *workload_of(struct sim *s, const struct user *u);
 struct user *user_by_uid(struct sim *s, mk_str uid);
+/* The user whose job owns the Workload; NULL: none. */
+struct user *user_by_workload(struct sim *s, const struct json *wl);
 /* After a restore of a manager's plane: what is there is what the users know of. */
 void users_restored(struct sim *s, const struct site *site);
 void faults_init(struct sim *s);
@@ -439,11 +441,30 @@ void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c);
 void check_send(struct proc *p, const struct msg *m);
 void check_status(struct sim *s, const struct msg *m, int status, mk_str body);
 void check_recount(struct sim *s, size_t user);
-/* A disturbance of the plane begins, or ends. */
-void check_disturbed(struct plane *p, bool on);
 /* Is everything that the users wanted done? 'why' gets the first thing that is not. */
 bool rest_reached(struct sim *s, char *why, size_t n);
 void rest_check(struct sim *s);
+
+/* --- excuse.c: decision 0056 ----------------------------------------------------------------------- */
+/* A disturbance of the plane begins, or ends. */
+void excuse_disturbed(struct plane *p, bool on);
+/* May what happens there be late? Nobody can stop a copy that is out of reach. */
+bool excuse_late(const struct sim *s, const struct plane *p);
+/* Did the request that is being carried out leave before the site's manager was restored? It was right then. */
+bool excuse_outdated(const struct sim *s, const struct site *site);
+/* Is it unknown which cluster won: has somebody meddled with the winner's name, or the manager's past? */
+bool excuse_meddled(const struct sim *s);
+/* A create on its way to 'p', which had won: was it overtaken by an eviction, or by the loss of the worker? */
+bool excuse_overtaken(struct sim *s, const struct json *local, const struct plane *p,
+		      const struct ks_commit *c);
+/* Was the job submitted while the queue had no check of ours? Then it is not ours to run, and never will be. */
+bool excuse_not_managed(const struct sim *s, const struct user *u);
+/* A daemon without the adapter sends 'm': takes down whom it rejects, which may land when the adapter is back. */
+void excuse_rejecting(struct sim *s, const struct msg *m);
+/* Was a Workload rejected when Kueue heeded it no more? */
+bool excuse_rejected_in_vain(const struct user *u, const struct json *wl);
+/* Has the job no Workload (NULL) because somebody deleted it when the job was over? */
+bool excuse_dropped(const struct sim *s, const struct json *wl);
 
 /* --- coverage.c ------------------------------------------------------------------------------------ */
 void coverage_take(struct sim *s, const struct proc *p);

@@ -178,7 +178,7 @@ void story_cut_off(struct sim *s, size_t plane, bool on)
 {
 	struct plane *p = &s->plane[plane];
 
-	check_disturbed(p, on);
+	excuse_disturbed(p, on);
 	p->blackhole = on;
 	if (!on) {
 		plane_end_streams(p, TRANSPORT_LOST);

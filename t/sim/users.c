@@ -121,6 +121,13 @@ struct user *user_by_uid(struct sim *s, mk_str uid)
 	return NULL;
 }
 
+struct user *user_by_workload(struct sim *s, const struct json *wl)
+{
+	return user_by_uid(
+		s,
+		json_str(json_get(json_elem(json_at(wl, "/metadata/ownerReferences"), 0), "uid")));
+}
+
 static mk_str job_body(struct sim *s, const struct user *u)
 {
 	bool failing = u->kind == USER_FAILING;

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is no fault of a daemon, although a check would say so: decision 0056 gives the reasons. */
+#include "t/sim/sim.h"
+
+enum { HEALED_MS = 60 * 1000 };
+
+void excuse_disturbed(struct plane *p, bool on)
+{
+	p->bad_until = on ? INT64_MAX : p->sim->now;
+}
+
+bool excuse_late(const struct sim *s, const struct plane *p)
+{
+	return p->bad_until == INT64_MAX || s->now < p->bad_until + HEALED_MS;
+}
+
+bool excuse_outdated(const struct sim *s, const struct site *site)
+{
+	return s->sent_at < s->plane[site->home].restored_at;
+}
+
+bool excuse_meddled(const struct sim *s)
+{
+	for (size_t i = 0; i < s->n_faults; i++) {
+		if (s->fault[i].type == FAULT_CLEARED || s->fault[i].type == FAULT_RESTORE ||
+		    s->fault[i].type == FAULT_UNREADY) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A create on its way, to a cluster that had won, may be overtaken: by an eviction, and nobody else may have won since; or,
+ * while the cluster is out of reach, by the worker's loss and another's win.
+ */
+bool excuse_overtaken(struct sim *s, const struct json *local, const struct plane *p,
+		      const struct ks_commit *c)
+{
+	const struct user *u = user_by_uid(
+		s, json_str_at(c->after,
+			       "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"));
+
+	if (u == NULL) {
+		return false;
+	}
+	return (u->won == p->index && json_str_at(local, "/status/clusterName").n == 0) ||
+	       (s->is_wide && (u->had_won & (uint64_t)1 << p->index) != 0 && excuse_late(s, p));
+}
+
+bool excuse_not_managed(const struct sim *s, const struct user *u)
+{
+	const struct json *job = ks_get(s->plane[u->site->home].store, "batch/v1/jobs",
+					STR("default"), str_of(u->name));
+
+	return !str_is(json_str_at(job, "/spec/managedBy"), "kueue.x-k8s.io/multikueue");
+}
+
+void excuse_rejecting(struct sim *s, const struct msg *m)
+{
+	static const char path[] = "/workloads/", state[] = "\"state\":\"Rejected\"";
+	const char *at = memmem(m->req.target.p, m->req.target.n, path, sizeof(path) - 1);
+	mk_str rest, name;
+	struct user *u;
+
+	if (at == NULL || memmem(m->req.body.p, m->req.body.n, state, sizeof(state) - 1) == NULL) {
+		return;
+	}
+	rest = str_sub(m->req.target, (size_t)(at - m->req.target.p) + sizeof(path) - 1,
+		       m->req.target.n);
+	str_split(&rest, '/', &name);
+	u = user_by_workload(s, ks_get(m->plane->store, "kueue.x-k8s.io/v1beta2/workloads",
+				       STR("default"), name));
+	if (u != NULL) {
+		u->rejecting = true;
+	}
+}
+
+/*
+ * Kueue heeds checks of who is not evicted only, and an eviction ends when the job has stopped: a Workload without any
+ * owner that was evicted before we rejected it stays as it is.
+ */
+bool excuse_rejected_in_vain(const struct user *u, const struct json *wl)
+{
+	return u->kind == USER_NO_ADAPTER && has_condition(wl, "Evicted") &&
+	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Rejected");
+}
+
+bool excuse_dropped(const struct sim *s, const struct json *wl)
+{
+	for (size_t i = 0; wl == NULL && i < s->n_faults; i++) {
+		if (s->fault[i].type == FAULT_WORKLOAD_DROPPED) {
+			return true;
+		}
+	}
+	return false;
+}
