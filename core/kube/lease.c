@@ -211,6 +211,19 @@ static void wait(struct lease *l, int64_t mono_ms, bool jitter)
 		mono_ms + l->retry_ms + (jitter ? rng_range(&l->rng, 0, l->retry_ms * 6 / 5) : 0);
 }
 
+/* What the record said may still hold for somebody who has not looked since. */
+static void taken_back(struct lease *l, int64_t mono_ms)
+{
+	l->taken_back_ms = mono_ms + (l->record_ms > l->lease_ms ? l->record_ms : l->lease_ms);
+}
+
+static bool is_older(mk_str rv, mk_str than)
+{
+	uint64_t a, b;
+
+	return str_u64(rv, &a) && str_u64(than, &b) && a < b;
+}
+
 /* Takes in a Lease object. False: it is none. */
 static bool observe(struct lease *l, int64_t mono_ms, mk_str body)
 {
@@ -229,6 +242,9 @@ static bool observe(struct lease *l, int64_t mono_ms, mk_str body)
 	if (good) {
 		int64_t seconds = json_int(json_get(spec, "leaseDurationSeconds"), 0);
 
+		if (is_older(rv, str_of(l->rv))) {
+			taken_back(l, mono_ms);
+		}
 		if (!str_is(rv, l->rv)) {
 			copy(l->rv, sizeof(l->rv), rv);
 			l->changed_ms = mono_ms;
@@ -245,15 +261,27 @@ static bool observe(struct lease *l, int64_t mono_ms, mk_str body)
 	return good;
 }
 
+static void on_none(struct lease *l, int64_t mono_ms)
+{
+	if (l->rv[0] != '\0') {
+		taken_back(l, mono_ms);
+		l->rv[0] = '\0';
+	}
+	lose(l); /* somebody deleted the record: another may create it */
+	if (mono_ms < l->taken_back_ms) {
+		wait(l, mono_ms, true);
+		return;
+	}
+	l->step = LEASE_CREATE;
+	l->next_ms = mono_ms;
+}
+
 static void on_get(struct lease *l, int64_t mono_ms, int http, mk_str body)
 {
 	bool ours = false;
 
 	if (http == 404) {
-		l->rv[0] = '\0';
-		l->step = leads(l) ? LEASE_GET : LEASE_CREATE;
-		lose(l); /* somebody deleted the record: another may create it */
-		l->next_ms = mono_ms;
+		on_none(l, mono_ms);
 		return;
 	}
 	if (http != 200 || !observe(l, mono_ms, body)) {
@@ -265,7 +293,8 @@ static void on_get(struct lease *l, int64_t mono_ms, int http, mk_str body)
 		lose(l);
 		return;
 	}
-	if (ours || l->holder[0] == '\0' || mono_ms - l->changed_ms >= l->record_ms) {
+	if (mono_ms >= l->taken_back_ms &&
+	    (ours || l->holder[0] == '\0' || mono_ms - l->changed_ms >= l->record_ms)) {
 		l->step = LEASE_UPDATE;
 		l->next_ms = mono_ms;
 		return;
@@ -285,7 +314,7 @@ static void on_taken(struct lease *l, int64_t mono_ms, int http, mk_str body)
 		return;
 	}
 	l->step = LEASE_GET; /* lost a race, or the outcome is unknown: look before trying again */
-	if (http == 409 && leads(l)) {
+	if ((http == 409 || http == 404) && leads(l)) {
 		l->next_ms = mono_ms;
 	} else {
 		wait(l, mono_ms, !leads(l));

@@ -7,6 +7,9 @@
  *
  *   lease_init -> ( lease_next says there is a request -> send it -> lease_reply )* -> lease_release -> … -> is done
  *
+ * A store that is restored from a backup forgets who leads. Whoever has seen the record and finds it missing, or older
+ * than it was, waits as long as for a holder that is silent.
+ *
  * A Lease does not fence. Who leads may write until lease_until_ms, which counts from when the last successful renewal
  * was *sent* and ends lease_ms - renew_ms before anybody else may take over.
  */
@@ -50,6 +53,7 @@ struct lease {
 	/* the record as last seen */
 	char rv[24], holder[LEASE_NAME_MAX + 1], acquired[40];
 	int64_t transitions, record_ms, changed_ms;
+	int64_t taken_back_ms; /* the store forgot the record, or what it said last: its holder may not know before then */
 	char taking_since[40]; /* acquireTime of the update in flight */
 	int64_t taking_transitions;
 };

@@ -19,6 +19,11 @@ bool excuse_outdated(const struct sim *s, const struct site *site)
 	return s->sent_at < s->plane[site->home].restored_at;
 }
 
+bool excuse_forgotten(const struct sim *s, const struct proc *p, const struct proc *q)
+{
+	return !p->saw_lease && q->lease.sent_ms < s->plane[q->site->home].restored_at;
+}
+
 bool excuse_meddled(const struct sim *s)
 {
 	for (size_t i = 0; i < s->n_faults; i++) {

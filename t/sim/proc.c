@@ -66,7 +66,7 @@ void proc_start(struct proc *p)
 	p->gen++;
 	p->alive = true;
 	p->frozen_until = 0;
-	p->leads = false;
+	p->leads = p->saw_lease = false;
 	p->fence_until = 0;
 	p->run_at = p->lease_at = INT64_MAX;
 	snprintf(identity, sizeof(identity), "daemon%zu-%u", p->index, p->gen);
@@ -277,6 +277,7 @@ void proc_lease_arrive(struct sim *s, struct msg *m)
 
 void proc_lease_reply(struct sim *s, struct msg *m)
 {
+	m->proc->saw_lease |= m->status == 200 && !m->proc->leads;
 	lease_reply(&m->proc->lease, s->now, m->status, m->body);
 	proc_lease(m->proc);
 }

@@ -172,6 +172,7 @@ struct proc {
 	int64_t fence_until, run_at, lease_at;
 	int64_t wall_step;
 	bool leads;
+	bool saw_lease; /* somebody else's */
 };
 
 enum user_kind {
@@ -452,6 +453,8 @@ void excuse_disturbed(struct plane *p, bool on);
 bool excuse_late(const struct sim *s, const struct plane *p);
 /* Did the request that is being carried out leave before the site's manager was restored? It was right then. */
 bool excuse_outdated(const struct sim *s, const struct site *site);
+/* Did the manager go back to before its first Lease, 'p' begin with that, and 'q', who leads, not look since? */
+bool excuse_forgotten(const struct sim *s, const struct proc *p, const struct proc *q);
 /* Is it unknown which cluster won: has somebody meddled with the winner's name, or the manager's past? */
 bool excuse_meddled(const struct sim *s);
 /* A create on its way to 'p', which had won: was it overtaken by an eviction, or by the loss of the worker? */

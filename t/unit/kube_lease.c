@@ -245,6 +245,14 @@ static void test_records(void)
 	is_int(lease_get_state(&l, 4000), LEASE_LOST,
 	       "a deleted record: lost, since another may create it");
 
+	/* Who renews a record that is gone looks at once. */
+	reset();
+	l = make("a", 1, 0);
+	turn(&l, 0, 0);
+	api.exists = false;
+	turn(&l, 2000, 0);
+	is_int(lease_get_state(&l, 2000), LEASE_LOST, "a renewal that finds no record: lost");
+
 	/* A record of ours from a former life is taken at once. */
 	reset();
 	api.exists = true;
@@ -264,6 +272,52 @@ static void test_records(void)
 	api_do(&r, &body);
 	lease_reply(&l, 12500, 200, body);
 	is_int(lease_get_state(&l, 12500), LEASE_LOST, "too late");
+}
+
+/* When it leads, in steps of 100 ms; -1: not within a minute. */
+static int64_t leads_at(struct lease *l, int64_t from)
+{
+	for (int64_t now = from; now < from + 60000; now += 100) {
+		turn(l, now, now);
+		if (lease_get_state(l, now) == LEASE_LEADER) {
+			return now;
+		}
+	}
+	return -1;
+}
+
+/* The store goes back under two contenders: the one that leads learns of it last. */
+static void test_restored(void)
+{
+	struct lease l;
+	int64_t at;
+
+	reset();
+	api.exists = true;
+	snprintf(api.spec, sizeof(api.spec),
+		 "{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15}");
+	l = make("a", 1, 0);
+	turn(&l, 0, 0);
+	api.exists = false;
+	at = leads_at(&l, 5000);
+	ok(at >= 20000 && at < 25000,
+	   "a record that was seen and is gone: its holder may lead as long as it said");
+
+	reset();
+	api.exists = true;
+	snprintf(api.spec, sizeof(api.spec),
+		 "{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15}");
+	l = make("a", 1, 0);
+	turn(&l, 0, 0);
+	api.rv = 9;
+	snprintf(api.spec, sizeof(api.spec),
+		 "{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1}");
+	at = leads_at(&l, 5000);
+	ok(at >= 20000 && at < 25000,
+	   "a record that says less than it did: somebody may have taken it since");
+	api.rv = 50;
+	l = make("a", 1, 0);
+	is_int(leads_at(&l, 5000), 5000, "a newer one at once: it was given back");
 }
 
 static void test_release(void)
@@ -345,6 +399,7 @@ int main(void)
 	test_two();
 	test_races();
 	test_records();
+	test_restored();
 	test_release();
 	test_odd();
 	arena_done(&arena);
