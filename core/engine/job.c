@@ -163,6 +163,9 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	if (p->job->inflight) {
 		return SYNC_WAIT;
 	}
+	if (facts_is(p->job->facts, F_ENDED) && !facts_is(remote->facts, F_ENDED)) {
+		return SYNC_SAME; /* an earlier copy ended, and that is final */
+	}
 	if (member_is_told(p, remote)) {
 		return SYNC_SAME;
 	}

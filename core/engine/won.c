@@ -95,8 +95,11 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		return;
 	}
 	if (!p->job || !facts_is(p->job->facts, F_MANAGED) ||
-	    facts_is(p->job->facts, F_TERMINATING)) {
+	    (p->job->facts->flags & (F_TERMINATING | F_ENDED))) {
 		return;
+	}
+	if (p->job->inflight) {
+		return; /* its answer brings us back; it may be how an earlier copy ended */
 	}
 	r = t ? store_touch(&p->e->store, t, p->w->ns, p->object, p->e->now) : NULL;
 	if (!r || (p->grouped && !record_join(&p->e->store, r, p->w->name))) {

@@ -271,6 +271,64 @@ static void forgotten(void)
 	w_free(w);
 }
 
+#define OVER \
+	"{\"status\":{\"active\":0,\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]}}"
+
+/*
+ * A copy is over, and its last status was sent; then somebody deletes the Workload, and Kueue makes another, which w1 admits.
+ * What is asked for since then.
+ */
+static const char *over_and_again(struct world *w, bool answered)
+{
+	struct object *wl = running_job(w);
+
+	w->hold = !answered;
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), OVER);
+	w_step(w);
+	ok(strstr(w_take(w), "merge 0 Job j") != NULL, "its last status is written");
+	w->hold = false;
+	w_del(w, wl);
+	w_settle(w);
+	a_workload(w, "j");
+	w_advance(w, 3000);
+	ok(w_find(w, 2, JOB, "ns", "j") == NULL, "the copy of a Workload that is gone goes");
+	admit(w, 1, "wl-j");
+	w_advance(w, 3000);
+	return w_take(w);
+}
+
+static void ended_meanwhile(void)
+{
+	struct world *w = w_new(2);
+	const char *log = over_and_again(w, true);
+
+	ok(strstr(log, "7.win") != NULL && !strstr(log, "6.create"),
+	   "what is over is not run again");
+	w_free(w);
+}
+
+static void perhaps_ended_meanwhile(void)
+{
+	struct world *w = w_new(2);
+	uint64_t id = w->e->op_seq;
+	const char *log = over_and_again(w, false);
+
+	ok(strstr(log, "7.win") != NULL && !strstr(log, "6.create"),
+	   "nor before it is known whether it is over");
+	for (uint64_t i = id + 1; i <= w->e->op_seq; i++) {
+		answer(w, i, OUTCOME_REFUSED, MK_UNAVAILABLE);
+	}
+	w_advance(w, 3000);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "it is not: it runs again");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), OVER);
+	w_settle(w);
+	w_take(w);
+	w_patch(w, w_find(w, 1, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
+	w_advance(w, 5000);
+	ok(!strstr(w_take(w), "merge 0 Job"), "over is over, whatever a later copy says");
+	w_free(w);
+}
+
 /* People ask for a collection now. */
 static void collect_now(void)
 {
@@ -309,6 +367,8 @@ int main(void)
 	finalizers();
 	conflict_and_news();
 	forgotten();
+	ended_meanwhile();
+	perhaps_ended_meanwhile();
 	collect_now();
 	return done_testing();
 }

@@ -56,7 +56,12 @@ static void tick_manager(struct world *w, const char *name)
 		return;
 	}
 	quota = condition_is(w, wl, "QuotaReserved", true);
-	if (!quota) {
+	if (has(w, j, "/status", "Complete") && chance(50)) {
+		w_patch(w, wl,
+			"{\"status\":{\"conditions\":[" QUOTA
+			",{\"type\":\"Finished\",\"status\":\"True\",\"reason\":\"JobFinished\","
+			"\"message\":\"\"}]}}");
+	} else if (!quota) {
 		if (chance(20)) {
 			give_quota(w, wl);
 		}

@@ -358,22 +358,13 @@ static const char *w_active(struct world *w, uint16_t kind, const char *name)
 	return text;
 }
 
-/* A user's job 'name' and Kueue's Workload "wl-<name>" for it, with quota. */
-static struct object *a_job(struct world *w, const char *name)
+/* Kueue's Workload "wl-<name>" of the user's job 'name', with quota. */
+static struct object *a_workload(struct world *w, const char *name)
 {
+	const char *uid = w_find(w, 0, JOB, "ns", name)->uid;
 	char text[4096];
-	struct object *job, *wl;
+	struct object *wl;
 
-	snprintf(text, sizeof(text),
-		 "{\"apiVersion\":\"batch/"
-		 "v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\","
-		 "\"generation\":1,\"labels\":{\"team\":\"blue\"}},\"spec\":{\"parallelism\":2,"
-		 "\"suspend\":true,"
-		 "\"ttlSecondsAfterFinished\":5,\"managedBy\":\"kueue.x-k8s.io/"
-		 "multikueue\",\"selector\":{},"
-		 "\"template\":{\"metadata\":{\"labels\":{\"job-name\":\"%s\"}},\"spec\":{}}}}",
-		 name, name);
-	job = w_put(w, 0, JOB, text);
 	snprintf(text, sizeof(text),
 		 "{\"apiVersion\":\"kueue.x-k8s.io/"
 		 "v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"wl-%s\","
@@ -386,13 +377,31 @@ static struct object *a_job(struct world *w, const char *name)
 		 "\"count\":2}]},\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
 		 "\"Pending\",\"message\":\"\","
 		 "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}",
-		 name, job->uid, name, job->uid);
+		 name, uid, name, uid);
 	wl = w_put(w, 0, KIND_WORKLOAD, text);
 	w_apply(w, wl,
 		"{\"admission\":{\"clusterQueue\":\"cq\"},\"invented\":{\"x\":1},\"conditions\":"
 		"[" QUOTA "]}");
 	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
 	return wl;
+}
+
+/* A user's job 'name' and its Workload. */
+static struct object *a_job(struct world *w, const char *name)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text),
+		 "{\"apiVersion\":\"batch/"
+		 "v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\","
+		 "\"generation\":1,\"labels\":{\"team\":\"blue\"}},\"spec\":{\"parallelism\":2,"
+		 "\"suspend\":true,"
+		 "\"ttlSecondsAfterFinished\":5,\"managedBy\":\"kueue.x-k8s.io/"
+		 "multikueue\",\"selector\":{},"
+		 "\"template\":{\"metadata\":{\"labels\":{\"job-name\":\"%s\"}},\"spec\":{}}}}",
+		 name, name);
+	w_put(w, 0, JOB, text);
+	return a_workload(w, name);
 }
 
 /* Core Kueue evicts on the manager: names go, the check is Pending again. */
