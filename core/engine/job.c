@@ -135,6 +135,16 @@ static struct table *local_jobs(const struct pass *p)
 	return p->e->clusters[CLUSTER_MANAGER]->tables[p->kind];
 }
 
+/* Has the local job no status any more? 'terminal': an end is not told without asking. */
+static bool is_gone(struct pass *p, bool terminal)
+{
+	struct table *jobs = local_jobs(p);
+
+	return table_known(p->e, CLUSTER_MANAGER, p->kind) &&
+	       (!terminal || store_get(jobs, p->w->ns, p->object) ||
+		surely_absent(p, jobs, p->w->ns, p->object));
+}
+
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal)
 {
 	struct arena *a = p->e->out->arena;
@@ -149,12 +159,7 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 		return SYNC_SAME;
 	}
 	if (!p->job) {
-		const struct table *jobs = local_jobs(p);
-		bool gone = table_known(p->e, CLUSTER_MANAGER, p->kind) &&
-			    (!terminal || store_get(jobs, p->w->ns, p->object) ||
-			     surely_absent(p, local_jobs(p), p->w->ns, p->object));
-
-		return gone ? SYNC_SAME : SYNC_WAIT;
+		return is_gone(p, terminal) ? SYNC_SAME : SYNC_WAIT;
 	}
 	if (!facts_is(p->job->facts, F_MANAGED)) {
 		/* Given to another controller, its status is not ours to write. */
