@@ -209,6 +209,8 @@ void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type);
 void reject(struct pass *p, enum rule rule, mk_str text);
 /* What the check says of a winner. In 'a'. */
 mk_str admitted_on(struct arena *a, const struct clone *k);
+/* The cluster of which a check says that; empty when it says something else. */
+mk_str admitted_name(mk_str message);
 /* Retry, because the winner's clone or job is there no more. */
 void remote_gone(struct pass *p);
 

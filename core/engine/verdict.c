@@ -2,6 +2,8 @@
 /* What our admission check says of a workload: one write, and an event with it. */
 #include "core/engine/pass.h"
 
+#define ADMITTED_ON "The workload was admitted on \""
+
 void check_write(struct pass *p, enum check_state state, enum rule rule, mk_str message,
 		 const char *note_type)
 {
@@ -30,7 +32,16 @@ void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type)
 
 mk_str admitted_on(struct arena *a, const struct clone *k)
 {
-	return arena_printf(a, "The workload was admitted on \"%s\"", k->c->name);
+	return arena_printf(a, ADMITTED_ON "%s\"", k->c->name);
+}
+
+mk_str admitted_name(mk_str message)
+{
+	const mk_str before = STR(ADMITTED_ON);
+
+	return str_starts(message, before) && str_ends(message, STR("\""))
+		       ? str_sub(message, before.n, message.n - before.n - 1)
+		       : STR("");
 }
 
 void reject(struct pass *p, enum rule rule, mk_str text)

@@ -2,13 +2,12 @@
 /* Evicted on the manager, quota not released yet: the winner winds down, and its last status lets the quota go. */
 #include "core/engine/pass.h"
 
-/* Where the winner's name is missing, the check's message may still have it. */
-static bool is_told_of(struct pass *p, const struct clone *k)
+/* Where the winner's name is missing, the check's message may still have it; empty: it has not. */
+static mk_str told_winner(struct pass *p)
 {
 	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
-	mk_str says = json_str(json_get(json_elem(checks, p->check), "message"));
 
-	return says.n > 0 && str_eq(says, admitted_on(&p->e->scratch, k));
+	return admitted_name(json_str(json_get(json_elem(checks, p->check), "message")));
 }
 
 /* Most kinds say when they started: the local one as its copy did. */
@@ -27,7 +26,8 @@ static bool is_same_start(struct pass *p, const struct clone *k)
  */
 static int rank(struct pass *p, const struct clone *k)
 {
-	return 4 * is_told_of(p, k) + 2 * is_same_start(p, k) + !clone_is(k, F_FINISHED);
+	return 4 * str_is(told_winner(p), k->c->name) + 2 * is_same_start(p, k) +
+	       !clone_is(k, F_FINISHED);
 }
 
 /* The clone whose job ran: the one with a job, or with one under way; else an admitted one. */
@@ -191,6 +191,21 @@ static bool may_have_job(struct pass *p, struct clone *k)
 	       (job == TWIN_ABSENT && !(p->grouped ? members_all(p, k, is_none) : is_none(p, k)));
 }
 
+/* The clone that won, or did most likely. A winner that is told of and not seen has no substitute: others are of earlier rounds. */
+static struct clone *ready_clone(struct pass *p)
+{
+	mk_str told = told_winner(p);
+
+	for (size_t i = 0; i < p->n_clones; i++) {
+		struct clone *k = &p->clones[i];
+
+		if (told.n > 0 && str_is(told, k->c->name)) {
+			return twin_is_ours(k->twin) ? k : NULL;
+		}
+	}
+	return told.n > 0 ? NULL : last_winner(p);
+}
+
 /* Ready, but status.clusterName is empty: somebody cleared it. A running job is left in peace. */
 void ready_without_cluster(struct pass *p)
 {
@@ -200,7 +215,7 @@ void ready_without_cluster(struct pass *p)
 	if (!jobs_known(p)) {
 		return;
 	}
-	k = last_winner(p);
+	k = ready_clone(p);
 	for (size_t i = 0; i < p->n_clones; i++) {
 		unknown |= may_turn_up(p, &p->clones[i]);
 	}

@@ -145,6 +145,36 @@ static void cleared_beside_an_earlier_job(bool message)
 	w_free(w);
 }
 
+/* The same while the last winner is out of reach, or its cluster forgotten: what the earlier round left does not speak for it. */
+static void cleared_beside_an_earlier_end(bool forgotten)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_put(w, 1, KIND_WORKLOAD, clone_of(w, 2, "wl-j")->text);
+	w_put(w, 1, JOB, w_find(w, 2, JOB, "ns", "j")->text);
+	clone_condition(w, 1, "wl-j", "Finished", "Succeeded", true);
+	w_patch(w, w_find(w, 1, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":1,\"conditions\":[" COMPLETE "]}}");
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	if (forgotten) {
+		w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	}
+	w->stay_down[2] = true;
+	w_restart(w);
+	w_settle(w);
+	if (!forgotten) {
+		w_link(w, w->links[2], LINK_DOWN);
+	}
+	w_later(w, 20000);
+	ok(!strstr(w_take(w), "merge 0 Job"), "the end of an earlier round is not told");
+	is_str(check_state(w, wl), forgotten ? "Retry" : "Ready",
+	       forgotten ? "its cluster is forgotten: Retry" : "its cluster is waited for");
+	w_later(w, 900000);
+	is_str(check_state(w, wl), "Retry", "but not for ever");
+	w_free(w);
+}
+
 /* The job that an earlier round left is being deleted, and its cluster admits the clone before that is done. */
 static void loses_its_job(void)
 {
@@ -317,6 +347,8 @@ int main(void)
 	cleared_and_unknown();
 	cleared_beside_an_earlier_job(true);
 	cleared_beside_an_earlier_job(false);
+	cleared_beside_an_earlier_end(false);
+	cleared_beside_an_earlier_end(true);
 	loses_its_job();
 	taken_back_and_cleared();
 	left_by_an_earlier_round();
