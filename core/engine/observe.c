@@ -304,6 +304,22 @@ static void known_again(struct engine *e)
 	touch_clusters(e);
 }
 
+/*
+ * As of which version what a list lacks is gone. Workers are listed by our label: of an object without it, which only a get
+ * has shown, the list says nothing, and an old version of it is no old news.
+ */
+static uint64_t lacked_at(const struct record *r, const struct event *ev)
+{
+	uint16_t kind = r->table->kind;
+	bool labelled = r->table->cluster != CLUSTER_MANAGER &&
+			(kind == KIND_WORKLOAD || kind >= KIND_FIRST_JOB);
+
+	if (r->epoch == ev->epoch) {
+		return r->rv;
+	}
+	return labelled && !facts_is(r->facts, F_ORIGIN) ? 0 : ev->rv;
+}
+
 static void list_end(struct engine *e, struct table *t, const struct event *ev)
 {
 	bool was = t->synced && !t->stale;
@@ -323,8 +339,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 			continue;
 		}
 		news(e, r, NULL);
-		record_gone(&e->store, r, r->epoch == ev->epoch ? r->rv : ev->rv, ev->epoch,
-			    e->now);
+		record_gone(&e->store, r, lacked_at(r, ev), ev->epoch, e->now);
 		r->settling = false;
 		touch_record(e, r);
 	}

@@ -236,6 +236,32 @@ static void local_is_back(void)
 	w_free(w);
 }
 
+/* Somebody's own object of the clone's name, written long ago: lists by our label lack it, and it is there all the same. */
+static void not_ours_and_old(void)
+{
+	struct world *w = w_new(2);
+	struct object *o =
+		w_put(w, 2, KIND_WORKLOAD,
+		      "{\"metadata\":{\"name\":\"wl-j\",\"namespace\":\"ns\"},\"spec\":{}}");
+
+	o->hidden = true;
+	w_drop(w, w->n_q);
+	a_job(w, "j");
+	w_later(w, 5000);
+	ok(w_times(w_take(w), "get 2 Workload wl-j") > 0, "it is met by a create");
+	for (uint16_t kind = KIND_WORKLOAD; kind <= JOB; kind += JOB - KIND_WORKLOAD) {
+		struct pending *end;
+
+		w_event(w, EV_LIST_BEGIN, w->links[2], kind)->ev.epoch = 2;
+		end = w_event(w, EV_LIST_END, w->links[2], kind);
+		end->ev.epoch = 2;
+		end->ev.rv = w->rv;
+	}
+	w_later(w, 60000);
+	ok(w_times(w_take(w), "create 2 Workload wl-j") < 8, "its cluster goes on resting for it");
+	w_free(w);
+}
+
 int main(void)
 {
 	low_versions_in_a_new_epoch();
@@ -248,5 +274,6 @@ int main(void)
 	not_sure(EV_BEHIND);
 	not_sure(EV_STALE);
 	local_is_back();
+	not_ours_and_old();
 	return done_testing();
 }
