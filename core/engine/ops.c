@@ -203,9 +203,10 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 		}
 		r->unknown = false;
 		r->settling = false;
-		r->fails = 0;
 		observe_reply(e, r, ev, true);
-		if (!r->present) {
+		if (r->present) {
+			r->fails = 0;
+		} else {
 			back_off(e, r, 0); /* not believed: whoever asked would ask again at once */
 		}
 	} else if (ev->code == MK_NOT_FOUND) {
