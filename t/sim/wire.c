@@ -399,6 +399,11 @@ void wire_arrive(struct sim *s, struct msg *m)
 	struct ks_response resp = {.retry_after_ms = -1};
 	bool mutating = m->cls == TRANSPORT_WRITE;
 
+	if (m->sent_at < p->restored_at) {
+		/* A store is not restored under a running server: the connection did not survive. */
+		answer_end(s, m, TRANSPORT_LOST, MK_UNAVAILABLE, s->now);
+		return;
+	}
 	if (p->refuse || p->blackhole || (p->lost_send && rng_chance(&s->rng, 1, 5))) {
 		say(s, p->name, "lost: %.*s %.*s", STR_ARG(m->req.method), STR_ARG(m->req.target));
 		/* The sender's timeout tells; where there is none, the kernel gives its connection up. */
