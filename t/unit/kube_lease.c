@@ -286,29 +286,33 @@ static int64_t leads_at(struct lease *l, int64_t from)
 	return -1;
 }
 
+/* A standby that has seen somebody else's record. */
+static struct lease sees_another(void)
+{
+	struct lease l;
+
+	reset();
+	api.exists = true;
+	snprintf(api.spec, sizeof(api.spec),
+		 "{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15}");
+	l = make("a", 1, 0);
+	turn(&l, 0, 0);
+	return l;
+}
+
 /* The store goes back under two contenders: the one that leads learns of it last. */
 static void test_restored(void)
 {
 	struct lease l;
 	int64_t at;
 
-	reset();
-	api.exists = true;
-	snprintf(api.spec, sizeof(api.spec),
-		 "{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15}");
-	l = make("a", 1, 0);
-	turn(&l, 0, 0);
+	l = sees_another();
 	api.exists = false;
 	at = leads_at(&l, 5000);
 	ok(at >= 20000 && at < 25000,
 	   "a record that was seen and is gone: its holder may lead as long as it said");
 
-	reset();
-	api.exists = true;
-	snprintf(api.spec, sizeof(api.spec),
-		 "{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15}");
-	l = make("a", 1, 0);
-	turn(&l, 0, 0);
+	l = sees_another();
 	api.rv = 9;
 	snprintf(api.spec, sizeof(api.spec),
 		 "{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1}");
