@@ -158,8 +158,6 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
  */
 static bool is_back(struct engine *e, struct record *r, const struct event *ev)
 {
-	uint16_t kind = r->table->kind;
-
 	if (r->ended) {
 		observe_turn_back(e, cluster_get(e, r->table->cluster));
 		return false;
@@ -167,8 +165,7 @@ static bool is_back(struct engine *e, struct record *r, const struct event *ev)
 	if (ev->via != VIA_LIST) {
 		return false;
 	}
-	if (r->table->cluster == CLUSTER_MANAGER ||
-	    (kind != KIND_WORKLOAD && kind < KIND_FIRST_JOB)) {
+	if (!watch_is_labelled(r->table->cluster, r->table->kind)) {
 		return true; /* none of these is deleted by us */
 	}
 	r->unknown = true;
@@ -310,9 +307,7 @@ static void known_again(struct engine *e)
  */
 static uint64_t lacked_at(const struct record *r, const struct event *ev)
 {
-	uint16_t kind = r->table->kind;
-	bool labelled = r->table->cluster != CLUSTER_MANAGER &&
-			(kind == KIND_WORKLOAD || kind >= KIND_FIRST_JOB);
+	bool labelled = watch_is_labelled(r->table->cluster, r->table->kind);
 
 	if (r->epoch == ev->epoch) {
 		return r->rv;

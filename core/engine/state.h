@@ -346,6 +346,8 @@ bool is_external_name(mk_str name);
 bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
 /* Sends the request for the watch, whoever asked already. */
 void watch_open(struct engine *e, struct table *t);
+/* Is nothing of the kind listed there but what carries our label? */
+bool watch_is_labelled(cluster_id c, uint16_t kind);
 mk_str watch_selector(const struct engine *e, cluster_id c,
 		      uint16_t kind); /* in the step's arena */
 /* Opens the watches on a cluster's queues, when anybody needs them. */

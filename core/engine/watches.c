@@ -4,9 +4,14 @@
 
 enum { WATCH_IDLE_MS = 10 * 60 * 1000, GLANCE_MS = 60 * 1000, TELL_AGAIN_MS = 60 * 60 * 1000 };
 
+bool watch_is_labelled(cluster_id c, uint16_t kind)
+{
+	return c != CLUSTER_MANAGER && (kind == KIND_WORKLOAD || kind >= KIND_FIRST_JOB);
+}
+
 mk_str watch_selector(const struct engine *e, cluster_id c, uint16_t kind)
 {
-	if (c == CLUSTER_MANAGER || kind == KIND_LOCAL_QUEUE || kind == KIND_CLUSTER_QUEUE) {
+	if (!watch_is_labelled(c, kind)) {
 		return STR("");
 	}
 	return arena_printf(e->out->arena, "%s=%.*s", NAME_ORIGIN, STR_ARG(e->o.origin));
