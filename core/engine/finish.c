@@ -3,6 +3,7 @@
  * The clone is Finished: what the job ended as comes first, then the local Workload's Finished; all that is remote goes
  * only after that.
  */
+#include "core/base/hash.h"
 #include "core/engine/pass.h"
 
 enum { STATUS_GIVE_UP = 8, LAST_STATUS_WAIT_MS = 1000, CORE_FINISH_WAIT_MS = 500 };
@@ -28,12 +29,15 @@ static bool last_status_seen(struct pass *p, struct record *remote)
 {
 	struct wl *w = p->w;
 	struct pace *pace = p->pace;
+	uint32_t copy = (uint32_t)hash64(str_of(remote->uid));
 
 	if (facts_is(remote->facts, F_ENDED)) {
 		return true;
 	}
-	if (pace->finish_at == INT64_MAX) {
+	if (pace->finish_at == INT64_MAX || pace->finish_of != copy) {
 		pace->finish_at = p->e->now + LAST_STATUS_WAIT_MS;
+		pace->finish_of = copy;
+		pace->finish_asked = false;
 	}
 	if (p->e->now < pace->finish_at) {
 		queue_add_at(&p->e->queue, &w->item, pace->finish_at);

@@ -21,7 +21,8 @@ struct pace {
 	int64_t status_at; /* when it was written last; INT64_MIN never */
 	int64_t quiet_at;  /* when one that can wait must be written; INT64_MAX none */
 	int64_t finish_at; /* the clone is Finished, the last status awaited until; INT64_MAX none */
-	bool finish_asked; /* ... and asked for */
+	uint32_t finish_of; /* ... of the copy whose uid has this hash: each round has another */
+	bool finish_asked;  /* ... and asked for */
 };
 
 static inline struct pace pace_new(void)

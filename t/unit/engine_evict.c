@@ -259,6 +259,38 @@ static void out_of_config(void)
 	w_free(w);
 }
 
+/* The clone of a round that turned was Finished before its job was seen over: the next winner's last status is awaited too. */
+static void each_end_is_awaited(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	refuse_jobs(w, OP_GET, 1);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_settle(w);
+	w_advance(w, 1200);
+	ok(strstr(w_take(w), "get 2 Job j") != NULL, "the end is looked for");
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"), "{\"spec\":{\"clusters\":[\"w1\"]}}");
+	w_settle(w);
+	is_str(check_state(w, wl), "Retry", "the round turns before it is found");
+	give_quota(w, wl);
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "it runs elsewhere");
+	(void)w_take(w);
+	clone_condition(w, 1, "wl-j", "Finished", "Succeeded", true);
+	w_settle(w);
+	ok(!strstr(w_take(w), "3.finished"), "the Workload's end waits for the job's");
+	w_patch(w, w_find(w, 1, JOB, "ns", "j"),
+		"{\"status\":{\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]}}");
+	w_advance(w, 5000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions/0/type"), "Complete",
+	       "which is told");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "and then it");
+	w_free(w);
+}
+
 /* The remote job was deleted by others: nobody runs it, so what the local job says of running pods is taken back. */
 static void abandoned(void)
 {
@@ -371,6 +403,7 @@ int main(void)
 	finished_while_evicted();
 	late_loser();
 	out_of_config();
+	each_end_is_awaited();
 	abandoned();
 	abandoned_by_loss();
 	return done_testing();
