@@ -230,7 +230,7 @@ static bool observe(struct lease *l, int64_t mono_ms, mk_str body)
 	struct arena a;
 	struct json *doc = NULL;
 	const struct json *spec = NULL;
-	mk_str rv;
+	mk_str rv, renewed;
 	bool good = false;
 
 	arena_init(&a, 4 * (size_t)ARENA_MAX);
@@ -245,8 +245,11 @@ static bool observe(struct lease *l, int64_t mono_ms, mk_str body)
 		if (is_older(rv, str_of(l->rv))) {
 			taken_back(l, mono_ms);
 		}
-		if (!str_is(rv, l->rv)) {
+		/* A store that went back gives the same version to another record. */
+		renewed = str_cut(json_str(json_get(spec, "renewTime")), sizeof(l->renewed) - 1);
+		if (!str_is(rv, l->rv) || !str_is(renewed, l->renewed)) {
 			copy(l->rv, sizeof(l->rv), rv);
+			copy(l->renewed, sizeof(l->renewed), renewed);
 			l->changed_ms = mono_ms;
 		}
 		copy(l->holder, sizeof(l->holder),
@@ -293,8 +296,10 @@ static void on_get(struct lease *l, int64_t mono_ms, int http, mk_str body)
 		lose(l);
 		return;
 	}
-	if (mono_ms >= l->taken_back_ms &&
-	    (ours || l->holder[0] == '\0' || mono_ms - l->changed_ms >= l->record_ms)) {
+	/* Who leads renews a record that went back at once: others may be counting its age from long ago. */
+	if (leads(l) ||
+	    (mono_ms >= l->taken_back_ms &&
+	     (ours || l->holder[0] == '\0' || mono_ms - l->changed_ms >= l->record_ms))) {
 		l->step = LEASE_UPDATE;
 		l->next_ms = mono_ms;
 		return;

@@ -51,7 +51,7 @@ struct lease {
 	bool in_flight, releasing;
 	int64_t next_ms, sent_ms, until_ms;
 	/* the record as last seen */
-	char rv[24], holder[LEASE_NAME_MAX + 1], acquired[40];
+	char rv[24], holder[LEASE_NAME_MAX + 1], acquired[40], renewed[40];
 	int64_t transitions, record_ms, changed_ms;
 	int64_t taken_back_ms; /* the store forgot the record, or what it said last: its holder may not know before then */
 	char taking_since[40]; /* acquireTime of the update in flight */

@@ -324,6 +324,39 @@ static void test_restored(void)
 	is_int(leads_at(&l, 5000), 5000, "a newer one at once: it was given back");
 }
 
+/* Who leads finds its own record older than it wrote it. A standby may have counted from that one on. */
+static void test_renews_what_went_back(void)
+{
+	struct lease l;
+	char old[sizeof(api.spec)];
+
+	reset();
+	l = make("a", 1, 0);
+	turn(&l, 0, 1000);
+	snprintf(old, sizeof(old), "%s", api.spec);
+	turn(&l, 2000, 3000);
+	is_int((int)api.rv, 12, "made and renewed");
+	api.rv = 11;
+	snprintf(api.spec, sizeof(api.spec), "%s", old);
+	turn(&l, 4000, 5000);
+	is_int((int)api.rv, 12, "the older record is renewed at once");
+	is_int(lease_until_ms(&l), 14000, "and the lead goes on");
+}
+
+/* The store went back and came to the same version again: the number alone says nothing. */
+static void test_same_version_again(void)
+{
+	struct lease l = sees_another();
+	int64_t at;
+
+	turn(&l, 10000, 10000);
+	snprintf(api.spec, sizeof(api.spec),
+		 "{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15,\"renewTime\":"
+		 "\"2026-01-02T03:04:05.000000Z\"}");
+	at = leads_at(&l, 14000);
+	ok(at >= 29000, "its age is counted from the record, not from its version");
+}
+
 static void test_release(void)
 {
 	struct lease l;
@@ -404,6 +437,8 @@ int main(void)
 	test_races();
 	test_records();
 	test_restored();
+	test_renews_what_went_back();
+	test_same_version_again();
 	test_release();
 	test_odd();
 	arena_done(&arena);
