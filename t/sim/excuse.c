@@ -21,7 +21,9 @@ bool excuse_outdated(const struct sim *s, const struct site *site)
 
 bool excuse_forgotten(const struct sim *s, const struct proc *p, const struct proc *q)
 {
-	return !p->saw_lease && q->lease.sent_ms < s->plane[q->site->home].restored_at;
+	const struct plane *home = &s->plane[q->site->home];
+
+	return p->saw_lease <= home->restored_rv && q->heard_lease < home->restored_at;
 }
 
 bool excuse_meddled(const struct sim *s)

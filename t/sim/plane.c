@@ -221,6 +221,7 @@ void plane_restore(struct plane *p, const struct json *snapshot)
 	if (!ks_restore(p->store, snapshot)) {
 		abort();
 	}
+	p->restored_rv = ks_rv(p->store);
 	ks_actors_resync(p->actors);
 	plane_kick(p);
 }

@@ -66,7 +66,9 @@ void proc_start(struct proc *p)
 	p->gen++;
 	p->alive = true;
 	p->frozen_until = 0;
-	p->leads = p->saw_lease = false;
+	p->leads = false;
+	p->saw_lease = 0;
+	p->heard_lease = 0;
 	p->fence_until = 0;
 	p->run_at = p->lease_at = INT64_MAX;
 	snprintf(identity, sizeof(identity), "daemon%zu-%u", p->index, p->gen);
@@ -277,7 +279,16 @@ void proc_lease_arrive(struct sim *s, struct msg *m)
 
 void proc_lease_reply(struct sim *s, struct msg *m)
 {
-	m->proc->saw_lease |= m->status == 200 && !m->proc->leads;
-	lease_reply(&m->proc->lease, s->now, m->status, m->body);
-	proc_lease(m->proc);
+	struct proc *p = m->proc;
+	bool looked = p->lease.step == LEASE_GET && !p->leads;
+	uint64_t rv;
+
+	if (m->status == 200 || m->status == 201) {
+		p->heard_lease = p->lease.sent_ms;
+	}
+	lease_reply(&p->lease, s->now, m->status, m->body);
+	if (m->status == 200 && looked && str_u64(str_of(p->lease.rv), &rv) && rv > p->saw_lease) {
+		p->saw_lease = rv;
+	}
+	proc_lease(p);
 }

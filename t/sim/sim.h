@@ -124,6 +124,7 @@ struct plane {
 	int64_t run_at;       /* when M_ACTORS is due; INT64_MAX none */
 	int64_t watch_at;     /* when M_WATCHES is due */
 	int64_t restored_at;  /* when it went back to a snapshot last; 0 never */
+	uint64_t restored_rv; /* of what was newest in it */
 	int64_t bad_until;    /* a disturbance of it ended then, or lasts (INT64_MAX) */
 	struct ks_store *lag; /* FAULT_LAG: what a server that lags would show */
 	bool shape, rewrite;  /* webhooks */
@@ -172,7 +173,8 @@ struct proc {
 	int64_t fence_until, run_at, lease_at;
 	int64_t wall_step;
 	bool leads;
-	bool saw_lease; /* somebody else's */
+	uint64_t saw_lease;  /* the newest version that it read while it did not lead; 0 none */
+	int64_t heard_lease; /* when a request left that the Lease answered; see excuse_forgotten */
 };
 
 enum user_kind {
@@ -240,11 +242,11 @@ struct coverage {
 };
 
 struct sim {
-	int64_t sent_at; /* when the request left that is being carried out */
 	uint64_t seed;
 	struct rng rng;
 	struct heap heap;
 	int64_t now;
+	int64_t sent_at; /* when the request left that is being carried out */
 	uint64_t steps;
 	struct plane plane[MAX_PLANES];
 	size_t n_planes;
