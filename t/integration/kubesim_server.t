@@ -177,7 +177,13 @@ post $jobs "$(job lost)" >/dev/null
 ok $? "a reply is lost"
 is "$(code "$w1$jobs/lost")" 200 "but the write was done"
 c -X DELETE "$w1/kubesim/faults" >/dev/null
+c -N "$w1$jobs?watch=1" >"$dir/until" 2>/dev/null &
+watch=$!
+wait_for test -s "$dir/until"
 is "$(code -X POST -d '{"downMs":200}' "$w1/kubesim/restart")" 200 "a restart"
+wait $watch # the answer leaves before the port is closed: it may still be open
+[ $? != 28 ]
+ok $? "it ends what is open"
 wait_for c "$w1/readyz"
 ok $? "it comes back on the same port"
 is "$(code -X POST -d '{"pausedMs":400}' "$w1/kubesim/pause")" 200 "a pause"
