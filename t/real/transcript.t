@@ -28,10 +28,14 @@ section()
 
 play kube-apiserver "$MK_REAL_DIR/bare/kubeconfig"
 # Nothing here would ever take the finalizers off; with them, crd.t could not remove the kinds.
-k bare get workloads -A -o 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name}{"\n"}{end}' |
-	while read -r ns name; do
-		k bare -n "$ns" patch workload "$name" --type=merge -p '{"metadata":{"finalizers":null}}' </dev/null
-	done >/dev/null 2>&1
+held()
+{
+	k bare get workloads -A -o 'jsonpath={range .items[?(@.metadata.finalizers)]}{.metadata.namespace} {.metadata.name}{"\n"}{end}'
+}
+held | while read -r ns name; do
+	k bare -n "$ns" patch workload "$name" --type=merge -p '{"metadata":{"finalizers":null}}' </dev/null
+done >"$WORK/released" 2>&1
+is "$(held 2>&1)" "" "no Workload is held by a finalizer" || diag "$(cat "$WORK/released")"
 [ -z "${UPDATE:-}" ] || cp "$WORK/kube-apiserver.out" "$here/transcript.golden"
 diff -u "$here/transcript.golden" "$WORK/kube-apiserver.out" >"$WORK/changes"
 ok $? "kube-apiserver says what it said before" || diag "$(cat "$WORK/changes")"
