@@ -148,7 +148,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim soak bench bench-dead bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim soak bench bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -207,6 +207,9 @@ bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency
 
 bench-dead: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## what one dead worker of 20 costs the jobs of the others (four minutes)
 	@JOBS='$(JOBS)' t/bench/dead_worker $(B)
+
+bench-churn: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## is memory flat while jobs come and go? (MINUTES=60)
+	@JOBS='$(JOBS)' MINUTES='$(MINUTES)' t/bench/churn $(B)
 
 bench-quota: $(B)/t/bench/quota ## the cost of the quota tree's decisions (100,000 queues, 1,000,000 workloads)
 	@$(B)/t/bench/quota $(ARGS)

@@ -286,13 +286,16 @@ void record_drop_blob(struct store *s, struct record *r)
 	r->blob_n = 0;
 }
 
-void store_sweep(struct store *s, int64_t before, size_t max)
+bool store_sweep(struct store *s, int64_t before, size_t max)
 {
-	for (; max > 0 && !list_empty(&s->tombs); max--) {
+	while (!list_empty(&s->tombs)) {
 		struct record *r = LIST_ENTRY(s->tombs.next, struct record, tomb);
 
 		if (r->gone_at >= before) {
-			return;
+			return false;
+		}
+		if (max-- == 0) {
+			return true;
 		}
 		if (r->inflight || r->unknown || r->retry_at > before) {
 			/* Still needed: to the end of the list, as if it had gone just now. */
@@ -303,4 +306,5 @@ void store_sweep(struct store *s, int64_t before, size_t max)
 		}
 		record_free(s, r);
 	}
+	return false;
 }

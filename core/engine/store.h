@@ -149,7 +149,7 @@ mk_str record_group(const struct record *r);
 struct group *store_group(const struct table *t, mk_str ns, mk_str value);
 /* Forgets the text. */
 void record_drop_blob(struct store *s, struct record *r);
-/* Frees records that are gone since before 'before' and have nothing under way; at most 'max'. */
-void store_sweep(struct store *s, int64_t before, size_t max);
+/* Frees records that are gone since before 'before' and have nothing under way; at most 'max'. True: there are more. */
+bool store_sweep(struct store *s, int64_t before, size_t max);
 
 #endif

@@ -183,6 +183,32 @@ static void memory_of_the_deleted(void)
 	w_free(w);
 }
 
+/* However many come and go in a minute: what is remembered of them lasts as long as of one. */
+static void many_a_minute(void)
+{
+	struct world *w = w_new(2);
+	struct engine_stats before, after;
+
+	w_settle(w);
+	engine_get_stats(w->e, &before);
+	for (int i = 0; i < 10000; i++) {
+		char text[128];
+
+		snprintf(text, sizeof(text),
+			 "{\"metadata\":{\"name\":\"wl-%d\",\"namespace\":\"ns\"}}", i);
+		w_del(w, w_put(w, 0, KIND_WORKLOAD, text));
+		w_settle(w);
+	}
+	engine_get_stats(w->e, &after);
+	is_int((long long)(after.objects - before.objects), 10000,
+	       "ten thousand that went are remembered");
+	w_advance(w, 5 * 60 * 1000 + 61 * 1000);
+	engine_get_stats(w->e, &after);
+	is_int((long long)after.objects, (long long)before.objects,
+	       "all of them for five minutes, and the next look");
+	w_free(w);
+}
+
 int main(void)
 {
 	for (int s = 0; s < N_STAGES; s++) {
@@ -195,5 +221,6 @@ int main(void)
 	terminating();
 	another_incarnation();
 	memory_of_the_deleted();
+	many_a_minute();
 	return done_testing();
 }
