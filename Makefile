@@ -173,7 +173,8 @@ test-valgrind: ## unit and plan tests under valgrind (slow)
 coverage: ## branches taken by unit, plan and simulation tests, per layer (FILES=1, SEEDS=n, LIMIT=85)
 	@$(MAKE) --no-print-directory FLAVOUR=cov CC=$(CC) covered
 
-fuzz: ## feed each parser with made-up input under sanitizers (SECONDS=60 each; needs clang)
+fuzz: ## feed each parser with made-up input under sanitizers (SECONDS=60 each)
+	@conf/install-deps fuzz
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz CC=clang fuzzed
 
 sanitized: all $(UNIT)
