@@ -288,6 +288,8 @@ void record_drop_blob(struct store *s, struct record *r)
 
 bool store_sweep(struct store *s, int64_t before, size_t max)
 {
+	bool freed = false;
+
 	while (!list_empty(&s->tombs)) {
 		struct record *r = LIST_ENTRY(s->tombs.next, struct record, tomb);
 
@@ -295,7 +297,7 @@ bool store_sweep(struct store *s, int64_t before, size_t max)
 			return false;
 		}
 		if (max-- == 0) {
-			return true;
+			return freed;
 		}
 		if (r->inflight || r->unknown || r->retry_at > before) {
 			/* Still needed: to the end of the list, as if it had gone just now. */
@@ -305,6 +307,7 @@ bool store_sweep(struct store *s, int64_t before, size_t max)
 			continue;
 		}
 		record_free(s, r);
+		freed = true;
 	}
 	return false;
 }

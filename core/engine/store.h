@@ -149,7 +149,10 @@ mk_str record_group(const struct record *r);
 struct group *store_group(const struct table *t, mk_str ns, mk_str value);
 /* Forgets the text. */
 void record_drop_blob(struct store *s, struct record *r);
-/* Frees records that are gone since before 'before' and have nothing under way; at most 'max'. True: there are more. */
+/*
+ * Frees records that are gone since before 'before' and have nothing under way; looks at 'max' at most. True: another look
+ * at once is worth it, for this one freed some and there are more. Those with something under way are no reason to.
+ */
 bool store_sweep(struct store *s, int64_t before, size_t max);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The user deletes the job at each stage; restarts at each stage; what is left behind must be nothing. */
+#include "core/engine/store.h"
 #include "t/unit/engine_world.h"
 
 static size_t remote_objects(const struct world *w)
@@ -209,6 +210,29 @@ static void many_a_minute(void)
 	w_free(w);
 }
 
+/* What has something under way stays, and is no reason to look again and again. */
+static void needed_ones(void)
+{
+	struct store s;
+	struct table *t = table_new(1, KIND_WORKLOAD);
+
+	store_init(&s);
+	for (int i = 0; i < 30; i++) {
+		char name[16];
+		struct record *r;
+
+		snprintf(name, sizeof(name), "wl-%d", i);
+		r = store_touch(&s, t, STR("ns"), str_of(name), 0);
+		r->unknown = i < 25;
+	}
+	ok(!store_sweep(&s, 100, 10), "ten of which the answer is out: no reason to look at once");
+	ok(!store_sweep(&s, 200, 10), "nor are ten more");
+	ok(store_sweep(&s, 300, 10), "some that are free were among them: there may be more");
+	ok(!store_sweep(&s, 400, 10), "there were none");
+	is_int((long long)s.n_records, 25, "the five are forgotten, and nothing else");
+	table_free(&s, t);
+}
+
 int main(void)
 {
 	for (int s = 0; s < N_STAGES; s++) {
@@ -222,5 +246,6 @@ int main(void)
 	another_incarnation();
 	memory_of_the_deleted();
 	many_a_minute();
+	needed_ones();
 	return done_testing();
 }
