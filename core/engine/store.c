@@ -300,7 +300,7 @@ bool store_sweep(struct store *s, int64_t before, size_t max)
 			return freed;
 		}
 		if (r->inflight || r->unknown || r->retry_at > before) {
-			/* Still needed: to the end of the list, as if it had gone just now. */
+			/* Still needed: looked at again when those behind it have been. */
 			list_del(&r->tomb);
 			r->gone_at = before + 1;
 			list_add_tail(&s->tombs, &r->tomb);
