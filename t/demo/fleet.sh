@@ -87,6 +87,18 @@ fleet_answers_or_dead() {
 	! kill -0 "$MANAGER_PID" || grep -q '"msg":"started"' "$dir/$fleet_name.log"
 }
 
+# Jobs through the fleet: fleet_demo OPTIONS of the client... What it said is told when it fails.
+fleet_demo() {
+	"$B/demo" --dir "$dir/clusters" --quiet "$@" >"$dir/demo.out" 2>&1 && return
+	cat "$dir/demo.out" >&2
+	return 1
+}
+
+# Memory of multikueued in KiB: fleet_memory VmRSS (resident now) or VmHWM (the most that ever was).
+fleet_memory() {
+	awk -v k="$1:" '$1 == k { print $2 }' "/proc/$MANAGER_PID/status"
+}
+
 # The number of a process that ended and was waited for may be a stranger's by now: only a child of ours is ours.
 fleet_is_ours() {
 	[ "$(ps -o ppid= -p "$1" | tr -d ' ')" = "$$" ]
