@@ -39,6 +39,10 @@ a=$(submit_pod a) && b=$(submit_pod b) &&
 		"containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"100m"}}}]}}}]}}' | jq -e .metadata.uid >/dev/null
 ok $? "two Pods of a group, and its Workload"
 
+for pod in a b; do # as the scheduler says of Pods that wait at a gate
+	api mgr PATCH "$PODS/$pod/status" '{"status":{"conditions":[{"type":"PodScheduled","status":"False","reason":"SchedulingGated"}]}}' >/dev/null
+done
+
 place() {
 	api mgr GET $WL/grp | jq -er '.status.clusterName // empty'
 }
@@ -68,6 +72,9 @@ is_home() { # PHASE NAME...
 }
 set_phase Running a b && fleet_until 30 is_home Running a b
 ok $? "they run, each with its own status here"
+is "$(api mgr GET $WL/grp | jq -r '.status.admissionChecks[0].state')" Ready "trap_43: the check is Ready"
+is "$(api mgr GET $PODS/a | jq -c '[.status.conditions[] | [.type, .status]]')" '[["PodScheduled","True"]]' \
+	"trap_48: what was said of its scheduling here is gone"
 
 is_away() { # CLUSTER NAME
 	api "$1" GET "$PODS/$2" | jq -e '.code == 404' >/dev/null
@@ -101,7 +108,7 @@ is_gone() {
 fleet_until 60 is_gone
 ok $? "and gone from the workers"
 is "$(api mgr GET $PODS | jq -c --arg gate $GATE '[.items[] | [.metadata.name, .spec.schedulingGates[0].name == $gate]]')" \
-	'[["a",true],["c",true]]' "here the Pods stay, parked"
+	'[["a",true],["c",true]]' "trap_47: here the Pods stay, parked"
 is "$(mutations 0 | grep ' /api/v1/.*/pods' | grep '^mgr' | grep -v '/status ' | wc -l | tr -d ' ')" 0 "... and nothing but their status was written"
 is "$(grep -c '"level":"error"' "$dir/m.log")" 0 "the daemon had nothing to complain about"
 notes "$dir/m.log"

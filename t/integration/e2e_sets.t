@@ -48,7 +48,7 @@ workload "$db" "apps/v1, Kind=StatefulSet" apps/v1 StatefulSet db
 ok $? "a StatefulSet and its Workload"
 fleet_until 30 copied "$db" $STS/db '.spec == {"replicas":2,"template":{"metadata":{"labels":{"a":"b"}}}} and
 	.metadata.annotations["kueue.x-k8s.io/multikueue-origin-uid"] == "'"$uid"'" and .metadata.labels["'$PREBUILT'"] == "'"$db"'"'
-ok $? "it is made on its winner, whole, and tells whose it is"
+ok $? "trap_60: it is made on its winner, whole, and tells whose it is"
 at=$(place "$db")
 api "$at" PATCH $STS/db/status '{"status":{"replicas":2,"readyReplicas":2}}' >/dev/null
 # A second object that comes home after it shows that the first status had its time.
@@ -133,7 +133,7 @@ for n in wl-web "$serve0" "$db"; do
 	api mgr DELETE "$WL/$n" >/dev/null
 done
 fleet_until 30 gone w1 w2 w3
-ok $? "all are deleted: nothing is left on the workers"
+ok $? "trap_51: all are deleted: nothing is left on the workers"
 is "$(grep -c '"level":"error"' "$dir/m.log")" 0 "the daemon had nothing to complain about"
 notes "$dir/m.log"
 done_testing

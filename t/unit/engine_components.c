@@ -185,13 +185,13 @@ static void divided(void)
 	w_free(w);
 }
 
-static void unusable(void)
+static void unusable(const char *replicas)
 {
 	struct world *w = w_new(1);
-	struct object *c = component(w, a_set(w, "\"many\""), 0);
+	struct object *c = component(w, a_set(w, replicas), 0);
 
 	w_settle(w);
-	is_str(nominated(w, c), "", "replicas are no number: nothing is sent");
+	is_str(nominated(w, c), "", "trap_61: no number of replicas can be: nothing is sent");
 	is_str(check_state(w, c), "Pending", "... nor is it Rejected");
 	w_patch(w, w_find(w, 0, SET, "ns", "s"), "{\"spec\":{\"replicas\":1}}");
 	w_settle(w);
@@ -234,7 +234,10 @@ int main(void)
 	evicted();
 	away();
 	divided();
-	unusable();
+	unusable("\"many\"");
+	unusable("-1");
+	unusable("2147483648");
+	unusable("1e300");
 	another_set();
 	return done_testing();
 }

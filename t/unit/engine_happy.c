@@ -184,9 +184,11 @@ static void steady_before_unsuspended(void)
 	w_settle(w);
 	local = w_find(w, 0, JOB, "ns", "j");
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
-		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2,\"ready\":2}}");
+		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2,\"ready\":2,"
+		"\"startTime\":\"2027-01-15T08:00:01Z\"}}");
 	w_later(w, 5000);
 	is_str(w_str(w, local, "/status/active"), "", "deferred while it is suspended here");
+	is_str(w_str(w, local, "/status/startTime"), "", "trap_39: ... and its start with it");
 	w_take(w);
 	engine_get_stats(w->e, &before);
 	w_later(w, 20000);
