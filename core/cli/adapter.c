@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The group `kubectl multikueue adapter`: adapters without code, tried on files. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/base/yaml.h"
 #include "core/cli/cli.h"
@@ -11,8 +13,6 @@
 
 /* The template that a description is an instance of: adapters/generic.c, linked in. */
 extern const struct mk_entry mk_entry_generic;
-
-enum { MAX_FOLDERS = 1024 };
 
 /* Lines of 'text', each with two blanks before it. */
 static void put_indented(struct cli *c, mk_str text)
@@ -56,30 +56,37 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 }
 
 /* The situations of a folder, or the one that it is. */
-static enum cli_exit run_folder(struct cli *c, struct plug *p, const char *dir, size_t *ran)
+static enum cli_exit run_folder(struct cli *c, struct plug *p, const char *dir)
 {
 	struct dirent **list = NULL;
 	enum cli_exit rc = CLI_OK;
+	size_t ran = 0;
 	int n;
 
 	if (fixture_is(dir)) {
-		(*ran)++;
 		return run_one(c, p, dir);
 	}
 	n = scandir(dir, &list, NULL, by_name);
+	if (n < 0) {
+		cli_error(c, "%s: %s", dir, strerror(errno));
+		return CLI_FAILED;
+	}
 	for (int i = 0; i < n; i++) {
 		mk_str below = arena_printf(&c->a, "%s/%s", dir, list[i]->d_name);
 
-		if (list[i]->d_name[0] != '.' && below.p && fixture_is(below.p) &&
-		    *ran < MAX_FOLDERS) {
+		if (list[i]->d_name[0] != '.' && below.p && fixture_is(below.p)) {
 			enum cli_exit one = run_one(c, p, below.p);
 
 			rc = one > rc ? one : rc;
-			(*ran)++;
+			ran++;
 		}
 		free(list[i]);
 	}
 	free(list);
+	if (ran == 0 && !arena_failed(&c->a)) {
+		cli_error(c, "%s: expected folders with a local.json, found none", dir);
+		return CLI_NO;
+	}
 	return arena_failed(&c->a) ? CLI_FAILED : rc;
 }
 
@@ -105,12 +112,15 @@ static enum cli_exit load(struct cli *c, const char *file, struct plug **ret)
 static enum cli_exit run_test(struct cli *c, const struct cli_args *args)
 {
 	struct plug *p = NULL;
-	size_t ran = 0;
 	enum cli_exit rc;
 
 	if (args->n_rest < 1 || !str_ends(str_of(args->rest[0]), STR(".yaml"))) {
 		return cli_usage(c, "kubectl multikueue adapter test",
 				 "expected a file that ends in .yaml");
+	}
+	if (access(args->rest[0], R_OK) != 0) {
+		cli_error(c, "%s: %s", args->rest[0], strerror(errno));
+		return CLI_FAILED;
 	}
 	rc = load(c, args->rest[0], &p);
 	if (rc != CLI_OK) {
@@ -118,15 +128,11 @@ static enum cli_exit run_test(struct cli *c, const struct cli_args *args)
 	}
 	buf_printf(&c->out, "%s: %s\n", args->rest[0], plug_adapter(p, 0)->gvk.p);
 	for (size_t i = 1; i < args->n_rest; i++) {
-		enum cli_exit one = run_folder(c, p, args->rest[i], &ran);
+		enum cli_exit one = run_folder(c, p, args->rest[i]);
 
 		rc = one > rc ? one : rc;
 	}
 	plug_free(p);
-	if (rc == CLI_OK && args->n_rest > 1 && ran == 0) {
-		cli_error(c, "expected folders with a local.json, found none");
-		return CLI_NO;
-	}
 	return rc == CLI_FAILED && arena_failed(&c->a) ? cli_no_memory(c) : rc;
 }
 

@@ -26,6 +26,7 @@ struct cli {
 	struct arena a;
 	struct buf out, err;
 	bool color;   /* of out */
+	bool is_data; /* out is JSON or YAML: not a byte of it is changed */
 	size_t width; /* of a line of out, in characters */
 };
 

@@ -2,7 +2,7 @@
 /* The table of commands, finding the one that was meant, its options, its help; see cli.h. */
 #include <stdarg.h>
 
-#include "core/cli/cli.h"
+#include "core/cli/output.h"
 
 static const struct cli_command *const top[] = {&cli_adapter, &cli_tree, NULL};
 
@@ -186,7 +186,7 @@ static enum cli_exit take_option(struct cli *c, const struct cli_command *cmd, c
 		value = strchr(argv[*i], '=');
 		value = value != NULL ? value + 1 : NULL;
 	} else if (rest.n > 1) {
-		value = argv[*i] + 2;
+		value = argv[*i] + (rest.p[1] == '=' ? 3 : 2);
 	}
 	o = find(cmd, name, is_long ? '\0' : argv[*i][1]);
 	if (o == NULL) {
@@ -212,6 +212,7 @@ static enum cli_exit run_command(struct cli *c, const struct cli_command *cmd, c
 				 int argc, char *const *argv)
 {
 	struct cli_args args = {.n_given = 0};
+	bool options = true; /* until "--" */
 
 	args.given = arena_array(&c->a, (size_t)argc + 1, sizeof(*args.given));
 	args.rest = arena_array(&c->a, (size_t)argc + 1, sizeof(*args.rest));
@@ -221,11 +222,15 @@ static enum cli_exit run_command(struct cli *c, const struct cli_command *cmd, c
 	for (int i = 0; i < argc; i++) {
 		enum cli_exit rc;
 
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+		if (options && strcmp(argv[i], "--") == 0) {
+			options = false;
+			continue;
+		}
+		if (options && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
 			help(c, cmd, path);
 			return CLI_OK;
 		}
-		if (argv[i][0] != '-' || argv[i][1] == '\0') {
+		if (!options || argv[i][0] != '-' || argv[i][1] == '\0') {
 			args.rest[args.n_rest++] = argv[i];
 			continue;
 		}
@@ -252,7 +257,7 @@ static const char *names_of(struct cli *c, const struct cli_command *cmd)
 	return names.p != NULL ? names.p : "another";
 }
 
-enum cli_exit cli_run(struct cli *c, int argc, char *const *argv)
+static enum cli_exit run_top(struct cli *c, int argc, char *const *argv)
 {
 	const struct cli_command *cmd = &cli_top;
 	mk_str path = str_of(cmd->name);
@@ -293,4 +298,15 @@ enum cli_exit cli_run(struct cli *c, int argc, char *const *argv)
 		return CLI_OK;
 	}
 	return run_command(c, cmd, path.p, argc - i, argv + i);
+}
+
+enum cli_exit cli_run(struct cli *c, int argc, char *const *argv)
+{
+	enum cli_exit rc = run_top(c, argc, argv);
+
+	if (!c->is_data) {
+		output_harmless(&c->out, c->color);
+	}
+	output_harmless(&c->err, false);
+	return rc;
 }

@@ -95,8 +95,8 @@ static void yaml_error(struct cli *c, const char *file, size_t first, const stru
 
 /* --- long lists ------------------------------------------------------------------------------------------- */
 
-static bool read_document(struct cli *c, struct files *f, struct api_set *set, const char *file,
-			  size_t first, mk_str text);
+static bool read_short(struct cli *c, struct files *f, struct api_set *set, const char *file,
+		       size_t first, mk_str text);
 
 /* Behind the string that begins at 'at'. */
 static size_t string_end(mk_str text, size_t at)
@@ -179,14 +179,15 @@ static bool read_list(struct cli *c, struct files *f, struct api_set *set, const
 		}
 		first = line;
 		end = object_end(text, at, &line);
-		good = read_document(c, f, set, file, first, str_sub(text, at, end - at)) && good;
+		good = read_short(c, f, set, file, first, str_sub(text, at, end - at)) && good;
 		at = end;
 	}
 	return good;
 }
 
-static bool read_document(struct cli *c, struct files *f, struct api_set *set, const char *file,
-			  size_t first, mk_str text)
+/* A document that the parser takes as one; an item of a long list is no list itself. */
+static bool read_short(struct cli *c, struct files *f, struct api_set *set, const char *file,
+		       size_t first, mk_str text)
 {
 	struct files_doc doc = {.file = file, .first = first};
 	struct json *v = NULL;
@@ -194,13 +195,8 @@ static bool read_document(struct cli *c, struct files *f, struct api_set *set, c
 	struct mk_err err;
 
 	if (text.n > YAML_MAX_SIZE) {
-		text = str_trim(text);
-		if (str_starts(text, STR("{"))) {
-			return read_list(c, f, set, file, first, text);
-		}
-		cli_error(c,
-			  "%s:%zu: more than %d KiB of YAML: give it as JSON (kubectl get -o json)",
-			  file, first, YAML_MAX_SIZE / 1024);
+		cli_error(c, "%s:%zu: more than %d KiB in one item", file, first,
+			  YAML_MAX_SIZE / 1024);
 		return false;
 	}
 	if (yaml_parse(&c->a, text, NULL, &v, &doc.lines, &err) != MK_OK) {
@@ -224,6 +220,26 @@ static bool read_document(struct cli *c, struct files *f, struct api_set *set, c
 		}
 	}
 	return true;
+}
+
+static bool read_document(struct cli *c, struct files *f, struct api_set *set, const char *file,
+			  size_t first, mk_str text)
+{
+	size_t at = 0;
+
+	if (text.n <= YAML_MAX_SIZE) {
+		return read_short(c, f, set, file, first, text);
+	}
+	for (; at < text.n && text.p[at] <= ' '; at++) {
+		first += text.p[at] == '\n';
+	}
+	text = str_sub(text, at, SIZE_MAX);
+	if (str_starts(text, STR("{"))) {
+		return read_list(c, f, set, file, first, text);
+	}
+	cli_error(c, "%s:%zu: more than %d KiB of YAML: give it as JSON (kubectl get -o json)",
+		  file, first, YAML_MAX_SIZE / 1024);
+	return false;
 }
 
 /* Documents end at lines that begin with "---", as for kubectl. */

@@ -138,10 +138,46 @@ mk_str output_bar(struct cli *c, int64_t used, int64_t max, int64_t mark, size_t
 			    STR_ARG(output_paint(c, OUTPUT_DIM, rest)));
 }
 
+/* How long the escape of output_paint is that begins at 'at'; 0: there is none. */
+static size_t paint_at(const struct buf *b, size_t at)
+{
+	size_t end = at + 2;
+
+	if (b->n - at < 4 || b->p[at] != '\033' || b->p[at + 1] != '[') {
+		return 0;
+	}
+	while (end < b->n && end < at + 4 && b->p[end] >= '0' && b->p[end] <= '9') {
+		end++;
+	}
+	return end < b->n && b->p[end] == 'm' ? end + 1 - at : 0;
+}
+
+void output_harmless(struct buf *b, bool painted)
+{
+	size_t skip = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		unsigned char ch = (unsigned char)b->p[i];
+		/* U+0080 to U+009F are control characters, too. */
+		bool c1 = ch == 0xC2 && i + 1 < b->n && ((unsigned char)b->p[i + 1] & 0xE0) == 0x80;
+
+		skip = painted && skip == 0 ? paint_at(b, i) : skip;
+		if (skip > 0) {
+			skip--;
+		} else if (c1) {
+			b->p[i] = '?';
+			b->p[i + 1] = '?';
+		} else if ((ch < 0x20 && ch != '\n' && ch != '\t') || ch == 0x7F) {
+			b->p[i] = '?';
+		}
+	}
+}
+
 bool output_value(struct cli *c, const struct json *v, enum cli_format format)
 {
 	mk_str text = format == CLI_YAML ? yaml_write(&c->a, v) : json_write_pretty(&c->a, v);
 
+	c->is_data = true;
 	buf_add(&c->out, text);
 	if (!str_ends(text, STR("\n"))) {
 		buf_add(&c->out, STR("\n"));

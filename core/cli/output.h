@@ -45,6 +45,12 @@ void output_table_print(struct output_table *t, const char *indent);
  */
 mk_str output_bar(struct cli *c, int64_t used, int64_t max, int64_t mark, size_t width);
 
+/*
+ * Names in files may be anything, also what a terminal takes for a command: control characters of 'b' but line ends and
+ * tabs become '?'. 'painted': those of output_paint stay.
+ */
+void output_harmless(struct buf *b, bool painted);
+
 /* Prints 'v' as JSON or YAML. False: out of memory. */
 bool output_value(struct cli *c, const struct json *v, enum cli_format format);
 

@@ -11,11 +11,13 @@
 struct tree_input {
 	struct files files;
 	struct api_set *set;
-	struct validate_errors errors;
+	struct validate_errors errors;   /* also of objects of 'before' that are gone */
+	const struct tree_input *before; /* borrowed; NULL: judged as they stand */
 };
 
 /*
- * Reads the files of option 'name' and judges them as they stand, or as a change from 'before' (may be NULL).
+ * Reads the files of option 'name' and judges them as they stand, or as a change from 'before' (may be NULL; must outlive
+ * 'ret').
  * CLI_OK also when there are errors in ret->errors; else what to exit with, and it was said.
  */
 enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *name,

@@ -281,22 +281,44 @@ static struct json *one_json(struct cli *c, struct explanation *e)
 
 /* --- the command ---------------------------------------------------------------------------------------------------- */
 
+/* Is 'name' ("train-1" or "vision/train-1") this Workload's? */
+static bool is_called(const struct world_work *ww, mk_str name)
+{
+	mk_str ns;
+
+	return str_eq(name, ww->work.name) ||
+	       (str_split(&name, '/', &ns) && str_eq(ns, ww->work.ns) &&
+		str_eq(name, ww->work.name));
+}
+
 static bool is_meant(const struct cli_args *args, const struct world_work *ww)
 {
 	for (size_t i = 0; i < args->n_rest; i++) {
-		mk_str rest = str_of(args->rest[i]);
-		mk_str first;
-
-		if (str_eq(rest, ww->work.name)) {
-			return true;
-		}
-		if (str_split(&rest, '/', &first) && str_eq(first, ww->work.ns) &&
-		    str_eq(rest, ww->work.name)) {
+		if (is_called(ww, str_of(args->rest[i]))) {
 			return true;
 		}
 	}
 	/* Without names: all that wait. */
 	return args->n_rest == 0 && !ww->work.admitted;
+}
+
+/* Does each name of the command line have its Workload? Those that do not are told. */
+static bool all_found(struct cli *c, const struct cli_args *args, const struct world *w)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < args->n_rest; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < w->n_works && !found; k++) {
+			found = is_called(&w->works[k], str_of(args->rest[i]));
+		}
+		if (!found) {
+			cli_error(c, "no Workload %s in these files", args->rest[i]);
+			all = false;
+		}
+	}
+	return all;
 }
 
 static bool explain(struct cli *c, struct world *w, struct explanation *e, enum cli_format format,
@@ -378,21 +400,20 @@ static enum cli_exit explain_all(struct cli *c, const struct cli_args *args, str
 {
 	struct json *list = json_new_arr(&c->a);
 	size_t n = 0;
+	bool found;
 
 	if (!explain_meant(c, args, w, format, list, &n)) {
 		return cli_no_memory(c);
 	}
-	if (n == 0 && args->n_rest > 0) {
-		cli_error(c, "no Workload %s in these files", args->rest[0]);
-		return CLI_NO;
-	}
+	found = all_found(c, args, w);
 	if (format == CLI_JSON || format == CLI_YAML) {
-		return output_value(c, list, format) ? CLI_OK : cli_no_memory(c);
-	}
-	if (n == 0) {
+		if (!output_value(c, list, format)) {
+			return cli_no_memory(c);
+		}
+	} else if (n == 0 && found) {
 		buf_printf(&c->out, "no Workload waits\n");
 	}
-	return CLI_OK;
+	return found ? CLI_OK : CLI_NO;
 }
 
 static enum cli_exit run_explain(struct cli *c, const struct cli_args *args)

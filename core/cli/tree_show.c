@@ -272,8 +272,10 @@ static enum cli_exit run_show(struct cli *c, const struct cli_args *args)
 		for (size_t i = 0; i < w.models.n; i++) {
 			show_tree(c, &w, i, format == CLI_WIDE);
 		}
-		world_print_notes(c, &w);
 		rc = arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
+	}
+	if (rc == CLI_OK) {
+		world_print_notes(c, &w);
 	}
 	world_close(&w);
 	return rc;

@@ -12,6 +12,10 @@ static enum cli_exit run_status(struct cli *c, const struct cli_args *args)
 	if (!cli_get_format(c, args, &format)) {
 		return CLI_USAGE;
 	}
+	if (args->n_rest > 0) {
+		return cli_usage(c, "kubectl multikueue tree status",
+				 "unexpected %s: name files with -f", args->rest[0]);
+	}
 	rc = tree_read(c, args, "filename", NULL, &in);
 	if (rc != CLI_OK) {
 		return rc;

@@ -50,7 +50,7 @@ enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *
 	const char **paths = cli_get_all(c, args, name, &n);
 	struct mk_err err;
 
-	*ret = (struct tree_input){.set = api_set_new(&c->a)};
+	*ret = (struct tree_input){.set = api_set_new(&c->a), .before = before};
 	if (paths == NULL || ret->set == NULL) {
 		return cli_no_memory(c);
 	}
@@ -72,6 +72,14 @@ enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *
 	return CLI_OK;
 }
 
+/* What 'o' was read from: a change is also wrong for objects that it takes away. */
+static const struct files *files_of(const struct tree_input *in, const struct api_object *o)
+{
+	bool is_new = o->index < in->set->n_objects && in->set->objects[o->index] == o;
+
+	return is_new || in->before == NULL ? &in->files : &in->before->files;
+}
+
 void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *in)
 {
 	bool told[sizeof(hints) / sizeof(hints[0])] = {false};
@@ -80,6 +88,7 @@ void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *
 	for (size_t i = 0; i < in->errors.n; i++) {
 		const struct validate_error *e = &in->errors.v[i];
 		const struct api_object *o = e->object;
+		const struct files *from = files_of(in, o);
 		bool same = i > 0 && in->errors.v[i - 1].object == o;
 
 		/* As a webhook does: the first of each object. */
@@ -94,8 +103,8 @@ void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *
 			buf_printf(out, "and %zu more\n", more);
 			continue;
 		}
-		buf_printf(out, "%s:%zu: %s/%.*s: %.*s\n", in->files.docs[o->tag].file,
-			   files_line(c, &in->files, o->tag, e->fault.path), api_kind_name(o->kind),
+		buf_printf(out, "%s:%zu: %s/%.*s: %.*s\n", from->docs[o->tag].file,
+			   files_line(c, from, o->tag, e->fault.path), api_kind_name(o->kind),
 			   STR_ARG(o->name), STR_ARG(validate_line(&c->a, &e->fault)));
 		told[e->fault.rule] = true;
 	}
@@ -115,11 +124,11 @@ struct json *tree_errors_json(struct cli *c, const struct tree_input *in)
 	for (size_t i = 0; i < in->errors.n; i++) {
 		const struct validate_error *e = &in->errors.v[i];
 		struct json *v = json_new_obj(&c->a);
+		const struct files *from = files_of(in, e->object);
 		size_t tag = e->object->tag;
 
-		json_set_str(&c->a, v, "file", str_of(in->files.docs[tag].file));
-		json_set_int(&c->a, v, "line",
-			     (int64_t)files_line(c, &in->files, tag, e->fault.path));
+		json_set_str(&c->a, v, "file", str_of(from->docs[tag].file));
+		json_set_int(&c->a, v, "line", (int64_t)files_line(c, from, tag, e->fault.path));
 		json_set_str(&c->a, v, "kind", str_of(api_kind_name(e->object->kind)));
 		json_set_str(&c->a, v, "name", e->object->name);
 		json_set_int(&c->a, v, "rule", e->fault.rule);

@@ -48,10 +48,13 @@ size_t world_find(const struct world *w, mk_str name, size_t *ret_node)
 	return API_NONE;
 }
 
-static enum cli_exit put_work(struct cli *c, struct world *w, const struct api_object *o)
+/* 'seen': the Workloads so far by uid, which is what trees know them by. */
+static enum cli_exit put_work(struct cli *c, struct world *w, struct map *seen,
+			      struct api_object *o)
 {
 	struct world_work *ww = &w->works[w->n_works];
 	struct api_faults faults = {.n = 0};
+	const struct api_object *twin;
 	mk_str who = arena_printf(&c->a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
 	struct mk_err err;
 	enum mk_code code;
@@ -65,6 +68,15 @@ static enum cli_exit put_work(struct cli *c, struct world *w, const struct api_o
 	}
 	if (ww->work.done) {
 		return CLI_OK;
+	}
+	twin = map_get(seen, ww->work.uid);
+	if (twin != NULL) {
+		api_fault_add(&c->a, &w->notes, 0, who, "left out: it has the uid of %.*s/%.*s",
+			      STR_ARG(twin->ns), STR_ARG(twin->name));
+		return CLI_OK;
+	}
+	if (!map_put(seen, ww->work.uid, o)) {
+		return cli_no_memory(c);
 	}
 	ww->tree = world_find(w, ww->work.queue, NULL);
 	w->n_works++;
@@ -91,6 +103,7 @@ static enum cli_exit put_work(struct cli *c, struct world *w, const struct api_o
 enum cli_exit world_open(struct cli *c, const struct cli_args *args, const char *name,
 			 const struct world *before, struct world *w)
 {
+	struct map seen = {.n = 0};
 	enum cli_exit rc;
 
 	*w = (struct world){.n_works = 0};
@@ -109,8 +122,9 @@ enum cli_exit world_open(struct cli *c, const struct cli_args *args, const char 
 		return rc != CLI_OK ? rc : cli_no_memory(c);
 	}
 	for (size_t i = 0; i < w->in.set->n_workloads && rc == CLI_OK; i++) {
-		rc = put_work(c, w, w->in.set->workloads[i]);
+		rc = put_work(c, w, &seen, w->in.set->workloads[i]);
 	}
+	map_done(&seen);
 	if (rc == CLI_OK && w->models.n == 0) {
 		cli_error(c, "no queue tree in these files: neither a ClusterQuotaTree nor "
 			     "ClusterQueues with a parent");

@@ -46,6 +46,13 @@ sed 's/"name":"w2999"/"name":w2999: x"/' "$tmp/list.json" >"$tmp/broken.json"
 "$bin" tree show -f "$tmp/broken.json" >"$tmp/out" 2>&1
 [ $? -eq 3 ] && grep -q "broken.json:6001: " "$tmp/out"
 ok $? "... and a fault in it has its line" || cat "$tmp/out"
+awk 'BEGIN {
+	for (i = 0; i < 2000; i++) { printf "{\"items\":[" }
+	printf "{\"a\":\"%1100000s\"}", ""
+	for (i = 0; i < 2000; i++) { printf "]}" } }' >"$tmp/deep.json"
+(ulimit -s 512 && exec "$bin" tree show -f "$tmp/deep.json") >"$tmp/out" 2>&1
+[ $? -eq 3 ] && grep -q 'deep.json:1: more than 1024 KiB in one item' "$tmp/out"
+ok $? "a list of lists is no way to its stack" || cat "$tmp/out"
 grep -q "$(printf '\033')" t/cli/golden/*
 [ $? -eq 1 ]
 ok $? "no colours where there is no terminal"
