@@ -33,6 +33,7 @@ struct cache {
 	struct map entries;
 	uint64_t mark;
 	bool synced;
+	bool unserved; /* not watched any more: what is new is not seen */
 };
 
 struct admit_queues {
@@ -186,6 +187,7 @@ static void end_list(struct admit_queues *q, enum kind_slot slot)
 		}
 	}
 	c->synced = true;
+	c->unserved = false;
 }
 
 void admit_queues_event(struct admit_queues *q, const struct event *ev)
@@ -207,6 +209,10 @@ void admit_queues_event(struct admit_queues *q, const struct event *ev)
 		q->caches[slot].mark++;
 	} else if (ev->type == EV_LIST_END) {
 		end_list(q, slot);
+	} else if (ev->type == EV_UNSERVED) {
+		q->caches[slot].unserved = true;
+	} else if (ev->type == EV_FRESH) {
+		q->caches[slot].unserved = false; /* it went on without a list */
 	} else if (ev->type == EV_OBSERVED && key.n > 0) {
 		observe(q, slot, key, ev->obj);
 	} else if (ev->type == EV_GONE && key.n > 0) {
@@ -219,7 +225,7 @@ void admit_queues_event(struct admit_queues *q, const struct event *ev)
 bool admit_queues_ready(const struct admit_queues *q)
 {
 	for (size_t i = 0; i < N_SLOTS; i++) {
-		if (!q->caches[i].synced) {
+		if (!q->caches[i].synced || q->caches[i].unserved) {
 			return false;
 		}
 	}

@@ -21,8 +21,8 @@ void admit_queues_free(struct admit_queues *q); /* NULL is fine */
 void admit_queues_event(struct admit_queues *q, const struct event *ev);
 
 /*
- * Are all three kinds listed, and was nothing lost since? False also for good when memory ran out or there are more
- * than 200,000 queues: what is not known must not count as "not ours".
+ * Are all three kinds listed, and was nothing lost since? False while one of them may not be read or is not served, and
+ * for good when memory ran out or there are more than 200,000 queues: what is not known must not count as "not ours".
  */
 bool admit_queues_ready(const struct admit_queues *q);
 

@@ -402,6 +402,37 @@ static void test_memory(void)
 	ok(n > 2, "and there were some");
 }
 
+/* A watch that is refused, or whose kind is gone: what was known grows old, and new queues are not seen. */
+static void test_refused(void)
+{
+	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE, KIND_CHECK};
+	enum admit_rule rule = ADMIT_NONE;
+	char text[8192];
+
+	snprintf(text, sizeof(text), "%s",
+		 review("batch", "Job", "CREATE", "\"object\":{" QUEUE("new") ",\"spec\":{}}"));
+	is_str(judge(queues, text, &rule), "", "an unknown queue, while all is watched");
+	for (size_t i = 0; i < 3; i++) {
+		event(EV_UNSERVED, kinds[i], "", "", "{}");
+		ok(!admit_queues_ready(queues), "refused: not ready");
+		is_str(judge(queues, text, &rule), "unavailable",
+		       "and no queue is taken for one that stays here");
+		event(EV_SERVED, kinds[i], "", "", "{}");
+		ok(!admit_queues_ready(queues), "served again: not ready before it was listed");
+		event(EV_LIST_BEGIN, kinds[i], "", "", "{}");
+		ok(!admit_queues_ready(queues), "nor while it is");
+		event(EV_LIST_END, kinds[i], "", "", "{}");
+		ok(admit_queues_ready(queues), "listed: ready");
+	}
+	event(EV_UNSERVED, KIND_LOCAL_QUEUE, "", "", "{}");
+	event(EV_STALE, KIND_LOCAL_QUEUE, "", "", "{}");
+	ok(!admit_queues_ready(queues), "a group that could not be asked on a new connection");
+	event(EV_FRESH, KIND_LOCAL_QUEUE, "", "", "{}");
+	ok(admit_queues_ready(queues), "the watch goes on where it broke: no list is needed");
+	event(EV_UNSERVED, KIND_WORKLOAD, "", "", "{}");
+	ok(admit_queues_ready(queues), "other kinds do not matter");
+}
+
 static void test_lost(void)
 {
 	struct json *obj = NULL;
@@ -435,6 +466,10 @@ int main(void)
 	fill();
 	test_queues();
 	test_lost();
+	admit_queues_free(queues);
+	queues = admit_queues_new();
+	fill();
+	test_refused();
 	admit_queues_free(queues);
 	return done_testing();
 }
