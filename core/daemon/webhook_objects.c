@@ -28,7 +28,9 @@ enum task_id { TASK_SECRET, TASK_BUNDLE, TASK_TABLE, N_TASKS };
 
 struct task {
 	bool in_air;
+	bool again; /* what is in the air may be older than what was told meanwhile */
 	int64_t due_ms;
+	int64_t news_ms; /* the table: when it is due, should the queues have changed */
 };
 
 struct webhook_objects {
@@ -96,6 +98,7 @@ void webhook_objects_event(struct webhook_objects *w, const struct event *ev)
 	if (is_up || ((ev->type == EV_OBSERVED || ev->type == EV_GONE) && ev->kind == KIND_SECRET &&
 		      w->o.own_authority && str_eq(ev->name, w->o.secret))) {
 		w->tasks[TASK_SECRET].due_ms = 0;
+		w->tasks[TASK_SECRET].again = w->tasks[TASK_SECRET].in_air;
 	}
 	if (is_up) {
 		w->tasks[TASK_BUNDLE].due_ms = 0;
@@ -104,6 +107,12 @@ void webhook_objects_event(struct webhook_objects *w, const struct event *ev)
 }
 
 /* --- requests ---------------------------------------------------------------------------------------- */
+
+static void set_due(struct webhook_objects *w, enum task_id id, int64_t in_ms)
+{
+	w->tasks[id].due_ms = w->mono_ms + in_ms;
+	w->tasks[id].news_ms = w->tasks[id].due_ms;
+}
 
 static void send(struct webhook_objects *w, enum task_id id, enum kube_verb verb, uint16_t kind,
 		 mk_str name, const struct json *body, kube_reply_fn *fn)
@@ -118,18 +127,19 @@ static void send(struct webhook_objects *w, enum task_id id, enum kube_verb verb
 				 .body = body ? json_write(&w->arena, body) : (mk_str){NULL, 0},
 				 .timeout_ms = TIMEOUT_MS};
 
-	w->tasks[id].due_ms = w->mono_ms + SOON_MS;
+	set_due(w, id, SOON_MS);
 	if (!arena_failed(&w->arena) &&
 	    kube_send(w->o.kube, &r, (uint64_t)id, fn, w, NULL) == MK_OK) {
 		w->tasks[id].in_air = true;
 	}
 }
 
-/* The task of an answer, which is in the air no longer; it is due again in 'in_ms'. */
+/* The task of an answer, which is in the air no longer; it is due again in 'in_ms', or at once when it was told to be. */
 static void landed(struct webhook_objects *w, enum task_id id, int64_t in_ms)
 {
+	set_due(w, id, w->tasks[id].again ? 0 : in_ms);
 	w->tasks[id].in_air = false;
-	w->tasks[id].due_ms = w->mono_ms + in_ms;
+	w->tasks[id].again = false;
 }
 
 /* After a write: read again at once when it was done or somebody else was first, later when it failed. */
@@ -200,17 +210,19 @@ static void take_secret(struct webhook_objects *w, const struct json *obj)
 static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
 	struct webhook_objects *w = ctx;
+	bool is_there = reply->outcome == OUTCOME_APPLIED && reply->obj;
 
-	landed(w, TASK_SECRET, SECRET_MS);
 	(void)id;
-	if (reply->outcome == OUTCOME_APPLIED && reply->obj) {
-		take_secret(w, reply->obj);
-	} else if (is_missing(reply)) {
-		forget_secret(w);
-	} else {
+	if (!is_there && !is_missing(reply)) {
 		told_failure("Secret", reply);
 		landed(w, TASK_SECRET, SOON_MS);
 		return;
+	}
+	landed(w, TASK_SECRET, SECRET_MS);
+	if (is_there) {
+		take_secret(w, reply->obj);
+	} else {
+		forget_secret(w);
 	}
 	w->secret_known = true;
 	w->plan_due_ms = 0;
@@ -277,7 +289,7 @@ static void on_bundle(void *ctx, uint64_t id, const struct kube_reply *reply)
 		if (!is_missing(reply)) {
 			told_failure("MutatingWebhookConfiguration", reply);
 		}
-		landed(w, TASK_BUNDLE, MISSING_MS);
+		set_due(w, TASK_BUNDLE, MISSING_MS);
 	} else if (w->leads && w->certs.ca.n > 0 && !w->secret_foreign &&
 		   json_len(json_get(reply->obj, "webhooks")) > 0 && !str_eq(found, wanted)) {
 		log_write(LOG_INFO, "webhook", "telling the API servers whom to trust",
@@ -308,10 +320,11 @@ static void on_table(void *ctx, uint64_t id, const struct kube_reply *reply)
 	if (!w->table_exists) {
 		if (!is_missing(reply)) {
 			told_failure("ConfigMap", reply);
-			landed(w, TASK_TABLE, SOON_MS);
+			set_due(w, TASK_TABLE, SOON_MS);
 		}
 		return;
 	}
+	w->tasks[TASK_TABLE].news_ms = w->mono_ms + TABLE_GAP_MS;
 	if (!w->leads || !admit_queues_ready(w->o.queues)) {
 		return;
 	}
@@ -327,15 +340,14 @@ static void on_table(void *ctx, uint64_t id, const struct kube_reply *reply)
 
 /* --- what is due ------------------------------------------------------------------------------------- */
 
-/* A change of the queues is written soon, where there is a table. */
+/* A change of the queues is written soon, where there is a table; not before a refused write may be tried again. */
 static int64_t table_due(const struct webhook_objects *w)
 {
 	const struct task *t = &w->tasks[TASK_TABLE];
 	bool news = w->table_exists && w->leads && admit_queues_ready(w->o.queues) &&
 		    admit_queues_version(w->o.queues) != w->table_version;
-	int64_t soon = t->due_ms - REGULAR_MS + TABLE_GAP_MS;
 
-	return news && soon < t->due_ms ? soon : t->due_ms;
+	return news && t->news_ms < t->due_ms ? t->news_ms : t->due_ms;
 }
 
 void webhook_objects_run(struct webhook_objects *w, int64_t mono_ms, int64_t wall_ms, bool leads)
