@@ -7,7 +7,7 @@
 #include "core/daemon/credentials.h"
 #include "core/daemon/serving_certs.h"
 
-enum { PEM_MAX = 256 * 1024, PATH_SIZE = 4096 };
+enum { PEM_MAX = 256 * 1024, PATH_SIZE = 4096, LOOKS_REFUSED = 30 };
 
 /* Through all links: a mounted Secret changes by a link to another directory. */
 static struct cert_stamp stamp_of(const char *path)
@@ -57,7 +57,8 @@ bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *re
 		snprintf(path[i], PATH_SIZE, "%.*s/%s", STR_ARG(f->directory), files[i]);
 		now[i] = stamp_of(path[i]);
 	}
-	if (same_stamps(now, f->stamps)) {
+	if (same_stamps(now, f->stamps) && f->looks_left != 1) {
+		f->looks_left -= f->looks_left > 0 ? 1 : 0;
 		return false;
 	}
 	for (size_t i = 0; i < 2; i++) {
@@ -67,9 +68,15 @@ bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *re
 		}
 	}
 	f->told = MK_OK;
+	f->looks_left = 0;
 	memcpy(f->stamps, now, sizeof(now));
 	*ret = (struct cert_pair){.cert = text[0], .key = text[1]};
 	return true;
+}
+
+void cert_files_refused(struct cert_files *f)
+{
+	f->looks_left = LOOKS_REFUSED;
 }
 
 struct tls_serve *cert_tls_new(const struct config *c, struct mk_err *err)

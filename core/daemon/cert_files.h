@@ -24,6 +24,7 @@ struct cert_files {
 	struct cert_stamp stamps[2]; /* of the files that are in use, or were refused */
 	struct cert_stamp tried[2];  /* of those that could not be read */
 	enum mk_code told;           /* and why; MK_OK: the last ones could be */
+	unsigned looks_left; /* until a pair that was refused is read again; 0: it was not */
 };
 
 /* PEM texts. */
@@ -38,6 +39,12 @@ struct cert_pair {
  */
 bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *ret,
 		     struct mk_err *err);
+
+/*
+ * The pair of the last true answer could not be used, perhaps for lack of memory only: it is read once more after some
+ * looks (about a minute), unless others come first.
+ */
+void cert_files_refused(struct cert_files *f);
 
 /* The TLS side of a server, by the section tls of the configuration. MK_INVALID, MK_NO_MEMORY: NULL. */
 struct tls_serve *cert_tls_new(const struct config *c, struct mk_err *err);

@@ -12,7 +12,12 @@
 
 #define DAY_MS (INT64_C(24) * 3600 * 1000)
 
-enum { LOOK_MS = 2000, OWN_LOOK_MS = 24 * 3600 * 1000, OWN_DAYS_LEFT = 90 };
+enum {
+	LOOK_MS = 2000,
+	OWN_LOOK_MS = 24 * 3600 * 1000,
+	OWN_RETRY_MS = 60000, /* after a failure */
+	OWN_DAYS_LEFT = 90,
+};
 
 struct metrics_server {
 	struct metrics_server_options o;
@@ -52,7 +57,9 @@ static enum mk_code issue_own(struct metrics_server *m, int64_t wall_ms, struct 
 
 	if (code == MK_OK) {
 		code = tls_serve_set(m->tls, made.cert, made.key, err);
-		tls_cert_end(made.cert, &m->own_end_ms);
+		if (code == MK_OK) {
+			tls_cert_end(made.cert, &m->own_end_ms);
+		}
 		str_wipe(made.ca_key);
 		str_wipe(made.key);
 	}
@@ -69,7 +76,9 @@ static enum mk_code read_files(struct metrics_server *m, struct mk_err *err)
 	}
 	code = tls_serve_set(m->tls, pair.cert, pair.key, err);
 	str_wipe(pair.key);
-	if (code == MK_OK) {
+	if (code != MK_OK) {
+		cert_files_refused(&m->files);
+	} else {
 		log_write(LOG_INFO, "metrics", "a certificate is in use",
 			  LOG_CSTR("from", METRICS_CERT_DIRECTORY), LOG_END);
 	}
@@ -160,6 +169,8 @@ void metrics_server_run(struct metrics_server *m, int64_t mono_ms, int64_t wall_
 			log_write(LOG_WARN, "metrics",
 				  "a certificate cannot be used; the one before it stays",
 				  LOG_ERR(&err), LOG_END);
+			m->look_ms =
+				m->o.config->internal_certs ? mono_ms + OWN_RETRY_MS : m->look_ms;
 		}
 	}
 	if (metrics_access_run(m->access, mono_ms)) {

@@ -60,9 +60,9 @@ static bool use_certificate(struct webhook *w, mk_str cert, mk_str key, const ch
 	return true;
 }
 
-static void on_certificate(void *ctx, mk_str cert, mk_str key)
+static bool on_certificate(void *ctx, mk_str cert, mk_str key)
 {
-	use_certificate(ctx, cert, key, "Secret");
+	return use_certificate(ctx, cert, key, "Secret");
 }
 
 static void look_at_files(struct webhook *w)
@@ -76,7 +76,9 @@ static void look_at_files(struct webhook *w)
 				  LOG_ERR(&err), LOG_END);
 		}
 	} else {
-		(void)use_certificate(w, pair.cert, pair.key, "files");
+		if (!use_certificate(w, pair.cert, pair.key, "files")) {
+			cert_files_refused(&w->files);
+		}
 		str_wipe(pair.key);
 	}
 	arena_clear(&w->arena);

@@ -44,6 +44,7 @@ struct webhook_objects {
 	struct serving_certs certs;
 	mk_str secret_rv;
 	bool secret_known, secret_exists, secret_foreign;
+	bool cert_refused; /* it could not be put in use, perhaps for lack of memory */
 	int64_t plan_due_ms;
 	/* The webhook configuration as read last. */
 	struct buf trusted; /* PEM, or empty */
@@ -74,6 +75,7 @@ static void forget_secret(struct webhook_objects *w)
 	w->secret_rv = (mk_str){NULL, 0};
 	w->secret_exists = false;
 	w->secret_foreign = false;
+	w->cert_refused = false;
 	arena_clear(&w->secret_arena);
 }
 
@@ -184,9 +186,11 @@ static mk_str decoded(struct webhook_objects *w, const struct json *secret, cons
 	return out;
 }
 
-static void take_secret(struct webhook_objects *w, const struct json *obj)
+/* False: out of memory, and nothing was taken. What could not be kept must not look as if it were missing. */
+static bool take_secret(struct webhook_objects *w, const struct json *obj)
 {
 	mk_str before = arena_dup(&w->arena, w->certs.cert);
+	bool retry = w->cert_refused;
 
 	forget_secret(w);
 	w->secret_exists = true;
@@ -195,6 +199,10 @@ static void take_secret(struct webhook_objects *w, const struct json *obj)
 					  .ca_key = decoded(w, obj, SERVING_CA_KEY),
 					  .cert = decoded(w, obj, SERVING_CERT),
 					  .key = decoded(w, obj, SERVING_KEY)};
+	if (arena_failed(&w->secret_arena)) {
+		forget_secret(w);
+		return false;
+	}
 	w->secret_foreign = webhook_bodies_foreign(obj);
 	if (w->secret_foreign) {
 		log_write(LOG_ERROR, "webhook",
@@ -202,9 +210,10 @@ static void take_secret(struct webhook_objects *w, const struct json *obj)
 			  "alone; name "
 			  "another one in internalCertManagement.webhookSecretName",
 			  LOG_STR("ns", w->o.namespace_), LOG_STR("name", w->o.secret), LOG_END);
-	} else if (w->certs.cert.n > 0 && !str_eq(before, w->certs.cert)) {
-		w->o.on_certificate(w->o.ctx, w->certs.cert, w->certs.key);
+	} else if (w->certs.cert.n > 0 && (retry || !str_eq(before, w->certs.cert))) {
+		w->cert_refused = !w->o.on_certificate(w->o.ctx, w->certs.cert, w->certs.key);
 	}
+	return true;
 }
 
 static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
@@ -218,16 +227,19 @@ static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
 		landed(w, TASK_SECRET, SOON_MS);
 		return;
 	}
-	landed(w, TASK_SECRET, SECRET_MS);
-	if (is_there) {
-		take_secret(w, reply->obj);
-	} else {
+	if (!is_there) {
 		forget_secret(w);
 	}
-	w->secret_known = true;
+	w->secret_known = !is_there || take_secret(w, reply->obj);
+	arena_clear(&w->arena);
+	if (!w->secret_known) {
+		log_write(LOG_WARN, "webhook", "out of memory while the Secret was read", LOG_END);
+		landed(w, TASK_SECRET, SOON_MS);
+		return;
+	}
+	landed(w, TASK_SECRET, w->cert_refused ? REGULAR_MS : SECRET_MS);
 	w->plan_due_ms = 0;
 	w->tasks[TASK_BUNDLE].due_ms = 0;
-	arena_clear(&w->arena);
 }
 
 /* The leader's part: makes and renews what the Secret holds. */
@@ -249,6 +261,7 @@ static void plan_certs(struct webhook_objects *w)
 	if (serving_certs_plan(&w->arena, &in, &next, &change, &err) != MK_OK) {
 		log_write(LOG_ERROR, "webhook", "no certificate could be made", LOG_ERR(&err),
 			  LOG_END);
+		w->plan_due_ms = w->mono_ms + REGULAR_MS;
 		return;
 	}
 	if (!change) {

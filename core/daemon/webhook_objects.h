@@ -27,8 +27,8 @@ struct webhook_objects_options {
 	mk_str secret;       /* name; with own_authority */
 	const mk_str *names; /* that the server is called by; with own_authority */
 	size_t n_names;
-	/* A certificate was read from the Secret, another one than the last. */
-	void (*on_certificate)(void *ctx, mk_str cert, mk_str key);
+	/* A certificate was read from the Secret, another one than the last. False: it cannot be used; told again later. */
+	bool (*on_certificate)(void *ctx, mk_str cert, mk_str key);
 	void *ctx;
 };
 

@@ -45,6 +45,25 @@ static const char *look(struct cert_files *f)
 	return err.code == MK_OK ? "same" : err_code_name(err.code);
 }
 
+/* It may have been for lack of memory: nobody touches the files for that. */
+static void test_refused(struct cert_files *f)
+{
+	int looks = 0;
+
+	while (strcmp(look(f), "same") == 0 && looks < 1000) {
+		looks++;
+	}
+	is_int(looks, 29, "a pair that could not be used is read again, but not at every look");
+	is_str(look(f), "same", "once");
+	cert_files_refused(f);
+	put(SERVING_KEY, "fifth");
+	is_str(look(f), "c1/fifth", "another pair at once");
+	for (looks = 0; strcmp(look(f), "same") == 0 && looks < 100;) {
+		looks++;
+	}
+	is_int(looks, 100, "and that one is not read again");
+}
+
 int main(void)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -73,6 +92,11 @@ int main(void)
 	is_str(look(&f), "c1/third", "it is back");
 	take_away(SERVING_KEY);
 	is_str(look(&f), err_code_name(MK_NOT_FOUND), "gone again: told again");
+	put(SERVING_KEY, "k4");
+	is_str(look(&f), "c1/k4", "back again");
+	cert_files_refused(&f);
+	test_refused(&f);
+	take_away(SERVING_KEY);
 	take_away(SERVING_CERT);
 	arena_done(&arena);
 	rmdir(directory);

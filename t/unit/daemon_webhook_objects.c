@@ -4,6 +4,7 @@
 #define FAKE_MAX 512
 #include "t/unit/kube_fake.h"
 
+#include "core/daemon/webhook_bodies.h"
 #include "core/daemon/webhook_objects.h"
 
 #define MAP "/api/v1/namespaces/kueue-system/configmaps/multikueue-queues"
@@ -16,6 +17,9 @@
 static struct fake f;
 static struct admit_queues *queues;
 static struct webhook_objects *w;
+static const mk_str names[] = {{"webhook.kueue-system.svc", 24}};
+static int n_certificates; /* that were read */
+static bool usable = true; /* are they? */
 
 static void run(bool leads)
 {
@@ -69,14 +73,21 @@ static void fill(void)
 	}
 }
 
+static bool on_certificate(void *ctx, mk_str cert, mk_str key)
+{
+	(void)ctx;
+	n_certificates += cert.n > 0 && key.n > 0;
+	return usable;
+}
+
 static void begin(bool own_authority)
 {
-	static const mk_str names[] = {{"webhook.kueue-system.svc", 24}};
 	struct webhook_objects_options o = {.namespace_ = STR("kueue-system"),
 					    .own_authority = own_authority,
 					    .secret = STR("certs"),
 					    .names = names,
-					    .n_names = 1};
+					    .n_names = 1,
+					    .on_certificate = on_certificate};
 
 	queues = admit_queues_new();
 	fill();
@@ -184,10 +195,87 @@ static void test_late_answer(void)
 	finish();
 }
 
+/* A Secret with an authority and a certificate of it, as the leader writes it. */
+static const char *good_secret(struct arena *a)
+{
+	struct serving_input in = {.names = names, .n_names = 1, .now_ms = 1800000000000};
+	struct serving_certs made;
+	struct json *o;
+	bool change = false;
+
+	serving_certs_plan(a, &in, &made, &change, NULL);
+	o = webhook_bodies_secret(a, STR("certs"), (mk_str){NULL, 0}, &made);
+	json_set_str(a, json_get(o, "metadata"), "resourceVersion", STR("5"));
+	return json_write(a, o).p;
+}
+
+/* An authority that could not be kept in memory is not an authority that is missing. */
+static void test_memory(void)
+{
+	struct arena a;
+	const char *text;
+	int written = 0;
+	int waited = 0;
+	bool done = false;
+
+	arena_init(&a, 0);
+	text = good_secret(&a);
+	for (uint64_t n = 1; n < 400 && !done; n++) {
+		begin(true);
+		run(true);
+		n_certificates = 0;
+		alloc_fail_after(n);
+		fake_answer(&f, 0, "GET " SECRET, 200, text);
+		done = alloc_fail_after(0) < n;
+		run(true);
+		written += asked("PATCH " SECRET) || asked("POST /api/v1/");
+		waited += n_certificates == 0 && waits() <= 5000;
+		if (done) {
+			is_int(n_certificates, 1, "with memory it is used");
+		}
+		finish();
+	}
+	ok(done && waited > 2, "out of memory while a Secret is read: it is read again soon");
+	is_int(written, 0, "and a good authority is never replaced");
+	arena_done(&a);
+}
+
+static void test_refused_certificate(void)
+{
+	struct arena a;
+	const char *text;
+
+	arena_init(&a, 0);
+	text = good_secret(&a);
+	begin(true);
+	n_certificates = 0;
+	usable = false;
+	for (int i = 1; i <= 2; i++) {
+		run(false);
+		fake_answer(&f, 0, "GET " SECRET, 200, text);
+		is_int(n_certificates, i, "a certificate that could not be used is tried again");
+		is_int(waits(), 60000, "after a minute");
+		later(60000);
+	}
+	usable = true;
+	run(false);
+	fake_answer(&f, 0, "GET " SECRET, 200, text);
+	is_int(n_certificates, 3, "until it can");
+	is_int(waits(), 600000, "then its watch tells of changes");
+	secret_event();
+	run(false);
+	fake_answer(&f, 0, "GET " SECRET, 200, text);
+	is_int(n_certificates, 3, "the same one is not put in use twice");
+	finish();
+	arena_done(&a);
+}
+
 int main(void)
 {
 	test_table();
 	test_table_refused();
 	test_late_answer();
+	test_memory();
+	test_refused_certificate();
 	return done_testing();
 }
