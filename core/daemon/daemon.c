@@ -24,12 +24,13 @@ enum {
 	BEAT_MS = 500,
 	DRAIN_MS = 20000,  /* for what is on the wire */
 	RELEASE_MS = 5000, /* for the lease */
+	LINGER_MS = 5000,  /* from the signal: until no Service sends reviews any more */
 	IDENTITY_MAX = 200,
 	AGENT_MAX = 400,
 	CREDENTIALS_MAX = 16 * 1024 * 1024,
 };
 
-enum phase { PHASE_RUNNING, PHASE_DRAINING, PHASE_RELEASING, PHASE_ENDED };
+enum phase { PHASE_RUNNING, PHASE_DRAINING, PHASE_RELEASING, PHASE_LINGERING, PHASE_ENDED };
 
 struct daemon {
 	struct setup *setup;
@@ -48,6 +49,7 @@ struct daemon {
 	struct loop_timer *run_timer, *beat_timer, *end_timer;
 	struct loop_fd *signals[2];
 	enum phase phase;
+	int64_t linger_until_ms;
 	int status;
 	bool leads;
 	char identity[IDENTITY_MAX], agent[AGENT_MAX], lease_agent[AGENT_MAX + 32];
@@ -66,11 +68,30 @@ static void end(struct daemon *d, int status)
 	}
 }
 
+/*
+ * All is done that somebody else waits for. Reviews still come for a moment, and whoever sends one to a port that is
+ * closed refuses a job: they are answered until then.
+ */
+static void leave(struct daemon *d)
+{
+	int64_t left = d->linger_until_ms - clock_mono_ms();
+
+	if (!d->webhook || left <= 0) {
+		end(d, 0);
+		return;
+	}
+	log_write(LOG_INFO, "daemon", "reviews are answered a little longer",
+		  LOG_INT("left_ms", left), LOG_END);
+	d->phase = PHASE_LINGERING;
+	d->leads = false;
+	loop_timer_set(d->end_timer, left);
+}
+
 static void release(struct daemon *d)
 {
 	d->phase = PHASE_RELEASING;
 	if (!d->lease || lease_thread_state(d->lease) == LEASE_RELEASED) {
-		end(d, 0);
+		leave(d);
 		return;
 	}
 	lease_thread_release(d->lease);
@@ -86,8 +107,10 @@ static void end_timer_fired(void *ctx)
 			  "requests are still open; leaving without their answers",
 			  LOG_INT("pending", manager_pending(d->manager)), LOG_END);
 		release(d);
-	} else {
+	} else if (d->phase == PHASE_RELEASING) {
 		log_write(LOG_WARN, "daemon", "the lease was not given back in time", LOG_END);
+		leave(d);
+	} else {
 		end(d, 0);
 	}
 }
@@ -103,6 +126,7 @@ static void told_to_end(void *ctx)
 	log_write(LOG_INFO, "daemon", "told to end: draining",
 		  LOG_INT("pending", manager_pending(d->manager)), LOG_END);
 	d->phase = PHASE_DRAINING;
+	d->linger_until_ms = clock_mono_ms() + LINGER_MS;
 	endpoints_drain(d->endpoints);
 	manager_set_leader(d->manager,
 			   false); /* nothing new; what is queued can wait for the next leader */
@@ -183,8 +207,8 @@ static void lease_changed(void *ctx)
 	enum lease_state s = lease_thread_state(d->lease);
 
 	if (d->phase == PHASE_RELEASING && (s == LEASE_RELEASED || s == LEASE_LOST)) {
-		end(d, 0);
-	} else if (s == LEASE_LOST && d->phase != PHASE_ENDED) {
+		leave(d);
+	} else if (s == LEASE_LOST && d->phase < PHASE_LINGERING) {
 		d->leads = false;
 		manager_set_leader(d->manager, false);
 		log_write(LOG_ERROR, "daemon",

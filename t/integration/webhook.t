@@ -35,6 +35,7 @@ is "$(review /Pod UPDATE "$pod" "$old" | ask "$one" | patch_in)" \
 WEBHOOK_MORE="tls: {minVersion: VersionTLS13}"
 fleet_manager two
 two=$MANAGER_PORT
+two_pid=$MANAGER_PID
 fleet_until 20 ready "$two"
 ok $? "a standby is ready"
 grep -q '"msg":"leading"' "$dir/two.log"
@@ -138,6 +139,22 @@ awk -v t="$took" 'BEGIN { exit !(t < 1) }'
 ok $? "at once ($took s)"
 # shellcheck disable=SC2086
 ended $slow
+
+# --- the end ---------------------------------------------------------------------------------------------
+# API servers go on sending reviews until the Service has forgotten the replica.
+kill "$two_pid"
+sleep 0.8
+is "$(job user-queue | ask "$two" 2>/dev/null | patch_in)" "$SET" "a replica that was told to end still answers"
+is "$(curl -sS "http://127.0.0.1:$two/readyz" 2>&1)" "shutting down" "and says that it is not ready"
+given_back() {
+	[ "$(api mgr GET /apis/coordination.k8s.io/v1/namespaces/kueue-system/leases |
+		jq -c '[.items[].spec.holderIdentity // ""]')" = '[""]' ]
+}
+given_back
+ok $? "the lease is given back already"
+wait "$two_pid"
+is $? 0 "then it ends by itself"
+FLEET_PIDS=$(echo " $FLEET_PIDS " | sed "s/ $two_pid / /")
 fleet_stop
 
 # --- files ------------------------------------------------------------------------------------------------
