@@ -109,6 +109,7 @@ static bool keep(struct metrics_access *m, struct row *r, enum stage stage, cons
 
 	wipe(r);
 	done = !arena_failed(&m->arena) && buf_add(&r->body, text);
+	str_wipe(json_str_at(o, "/spec/token"));
 	wipe_arena(m, text);
 	r->stage = stage;
 	r->tries = 0;

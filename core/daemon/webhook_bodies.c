@@ -35,15 +35,32 @@ bool webhook_bodies_foreign(const struct json *secret)
 	return !str_is(owner, OWNER) && json_len(json_get(secret, "data")) > 0;
 }
 
+static void set_data(struct arena *a, struct json *data, const char *key, mk_str pem)
+{
+	mk_str text = base64_encode(a, pem);
+
+	json_set_str(a, data, key, text);
+	str_wipe(text);
+}
+
 static struct json *data_of(struct arena *a, const struct serving_certs *c)
 {
 	struct json *data = json_new_obj(a);
 
-	json_set_str(a, data, SERVING_CA, base64_encode(a, c->ca));
-	json_set_str(a, data, SERVING_CA_KEY, base64_encode(a, c->ca_key));
-	json_set_str(a, data, SERVING_CERT, base64_encode(a, c->cert));
-	json_set_str(a, data, SERVING_KEY, base64_encode(a, c->key));
+	set_data(a, data, SERVING_CA, c->ca);
+	set_data(a, data, SERVING_CA_KEY, c->ca_key);
+	set_data(a, data, SERVING_CERT, c->cert);
+	set_data(a, data, SERVING_KEY, c->key);
 	return data;
+}
+
+void webhook_bodies_wipe(const struct json *secret)
+{
+	struct json_iter it = json_iter(json_get(secret, "data"));
+
+	while (json_next(&it)) {
+		str_wipe(json_str(it.val));
+	}
 }
 
 struct json *webhook_bodies_secret(struct arena *a, mk_str name, mk_str rv,

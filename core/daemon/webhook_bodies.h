@@ -19,6 +19,9 @@ bool webhook_bodies_foreign(const struct json *secret);
 struct json *webhook_bodies_secret(struct arena *a, mk_str name, mk_str rv,
 				   const struct serving_certs *certs);
 
+/* Overwrites the data of a Secret that nobody needs any more. NULL is fine. */
+void webhook_bodies_wipe(const struct json *secret);
+
 /* The caBundle (base64) that all webhooks of a configuration have, or "" when they differ or have none. Borrowed. */
 mk_str webhook_bodies_trusted(const struct json *configuration);
 

@@ -134,6 +134,9 @@ static void send(struct webhook_objects *w, enum task_id id, enum kube_verb verb
 	    kube_send(w->o.kube, &r, (uint64_t)id, fn, w, NULL) == MK_OK) {
 		w->tasks[id].in_air = true;
 	}
+	if (kind == KIND_SECRET) {
+		str_wipe(r.body);
+	}
 }
 
 /* The task of an answer, which is in the air no longer; it is due again in 'in_ms', or at once when it was told to be. */
@@ -156,6 +159,9 @@ static void on_written(void *ctx, uint64_t id, const struct kube_reply *reply)
 		log_write(LOG_WARN, "webhook", "an object of admission could not be written",
 			  LOG_CSTR("what", what[id]), LOG_CSTR("code", err_code_name(reply->code)),
 			  LOG_STR("err", reply->text), LOG_END);
+	}
+	if (id == TASK_SECRET) {
+		webhook_bodies_wipe(reply->obj);
 	}
 	landed(w, (enum task_id)id, again ? 0 : SOON_MS);
 }
@@ -231,6 +237,7 @@ static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
 		forget_secret(w);
 	}
 	w->secret_known = !is_there || take_secret(w, reply->obj);
+	webhook_bodies_wipe(reply->obj);
 	arena_clear(&w->arena);
 	if (!w->secret_known) {
 		log_write(LOG_WARN, "webhook", "out of memory while the Secret was read", LOG_END);
@@ -242,6 +249,13 @@ static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
 	w->tasks[TASK_BUNDLE].due_ms = 0;
 }
 
+static void wipe_new(mk_str made, mk_str had)
+{
+	if (made.p != had.p) {
+		str_wipe(made);
+	}
+}
+
 /* The leader's part: makes and renews what the Secret holds. */
 static void plan_certs(struct webhook_objects *w)
 {
@@ -251,6 +265,7 @@ static void plan_certs(struct webhook_objects *w)
 				   .n_names = w->o.n_names,
 				   .now_ms = w->wall_ms};
 	struct serving_certs next;
+	struct json *body;
 	struct mk_err err = {.code = MK_OK};
 	bool change = false;
 
@@ -269,8 +284,12 @@ static void plan_certs(struct webhook_objects *w)
 	}
 	log_write(LOG_INFO, "webhook", "writing a new certificate", LOG_STR("name", w->o.secret),
 		  LOG_BOOL("new_authority", !str_eq(next.ca_key, w->certs.ca_key)), LOG_END);
+	body = webhook_bodies_secret(&w->arena, w->o.secret, w->secret_rv, &next);
 	send(w, TASK_SECRET, w->secret_exists ? KUBE_MERGE : KUBE_CREATE, KIND_SECRET, w->o.secret,
-	     webhook_bodies_secret(&w->arena, w->o.secret, w->secret_rv, &next), on_written);
+	     body, on_written);
+	webhook_bodies_wipe(body);
+	wipe_new(next.ca_key, w->certs.ca_key);
+	wipe_new(next.key, w->certs.key);
 }
 
 static void run_secret(struct webhook_objects *w)

@@ -98,6 +98,8 @@ static void test_bundle(void)
 static void test_secret(void)
 {
 	struct serving_certs c = {STR("a"), STR("b"), STR("c"), STR("d")};
+	struct json *body;
+	mk_str key;
 
 	is_str(json_write(&arena, webhook_bodies_secret(&arena, STR("s"), STR("5"), &c)).p,
 	       "{\"metadata\":{\"name\":\"s\",\"resourceVersion\":\"5\",\"labels\":{"
@@ -110,6 +112,11 @@ static void test_secret(void)
 	ok(!webhook_bodies_foreign(parsed("{\"metadata\":{}}")), "nothing in it: ours to fill");
 	ok(!webhook_bodies_foreign(webhook_bodies_secret(&arena, STR("s"), STR(""), &c)),
 	   "what we write is ours");
+	body = webhook_bodies_secret(&arena, STR("s"), STR(""), &c);
+	key = json_str_at(body, "/data/tls.key");
+	webhook_bodies_wipe(body);
+	webhook_bodies_wipe(NULL);
+	ok(key.n == 4 && memcmp(key.p, "\0\0\0\0", 4) == 0, "and is wiped when it was sent");
 }
 
 int main(void)

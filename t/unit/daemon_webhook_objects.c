@@ -240,6 +240,38 @@ static void test_memory(void)
 	arena_done(&a);
 }
 
+/* What is wiped behind a request must have left with it. */
+static void test_new_authority(void)
+{
+	static const char *const keys[] = {SERVING_CA, SERVING_CA_KEY, SERVING_CERT, SERVING_KEY};
+	const struct fake_call *c;
+	struct json *o = NULL;
+	struct arena a;
+
+	arena_init(&a, 0);
+	begin(true);
+	run(true);
+	fake_answer(&f, 0, "GET " SECRET, 404, "{\"kind\":\"Status\",\"reason\":\"NotFound\"}");
+	run(true);
+	c = fake_find(&f, 0, "POST /api/v1/namespaces/kueue-system/secrets");
+	ok(c && json_parse(&a, str_of(c->body), &o, NULL) == MK_OK, "a missing Secret is made");
+	for (size_t i = 0; i < 4; i++) {
+		mk_str pem = {NULL, 0};
+
+		base64_decode(&a, json_str(json_get(json_get(o, "data"), keys[i])), &pem, NULL);
+		ok(str_starts(pem, STR("-----BEGIN ")), keys[i]);
+	}
+	fake_answer(&f, 0, "POST /api/v1/namespaces/kueue-system/secrets", 201, c ? c->body : "");
+	run(true);
+	n_certificates = 0;
+	fake_answer(&f, 0, "GET " SECRET, 200, c ? c->body : "");
+	run(true);
+	is_int(n_certificates, 1, "it is read again and used");
+	ok(!asked("PATCH " SECRET), "and is as it should be");
+	finish();
+	arena_done(&a);
+}
+
 static void test_refused_certificate(void)
 {
 	struct arena a;
@@ -275,6 +307,7 @@ int main(void)
 	test_table();
 	test_table_refused();
 	test_late_answer();
+	test_new_authority();
 	test_memory();
 	test_refused_certificate();
 	return done_testing();
