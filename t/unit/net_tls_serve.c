@@ -269,6 +269,39 @@ static void test_sizes(void)
 	client_close(&c);
 }
 
+/* All of it has come before the server looks: what it decrypts beyond its buffer has no event of its own. */
+static void test_burst(void)
+{
+	static char text[64 * 1024];
+	static const size_t sizes[] = {20000, 20400, 21000, 24000, 30000, 60000};
+	struct client c;
+	char want[32];
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t n = (size_t)snprintf(text, sizeof(text),
+					    "POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: %zu"
+					    "\r\n\r\n",
+					    sizes[i]);
+
+		memset(text + n, 'x', sizes[i]);
+		n += sizes[i];
+		client_open(&c, ca_of[1].cert);
+		client_shakes_hands(&c);
+		for (size_t at = 0, one; at < n; at += one) {
+			one = n - at > 16000 ? 16000 : n - at;
+			if (SSL_write(c.ssl, text + at, (int)one) != (int)one) {
+				break;
+			}
+		}
+		snprintf(want, sizeof(want), "[%zu]\n", sizes[i]);
+		ok(client_sees(&c, want), "a request that comes at once is answered");
+		is_int(SSL_write(c.ssl, HELLO HELLO, 2 * (int)strlen(HELLO)),
+		       2 * (int)strlen(HELLO), "two more");
+		ok(client_sees(&c, "[2]\n"), "are answered on the same connection");
+		client_close(&c);
+	}
+}
+
 static void test_slow(void)
 {
 	struct client c;
@@ -364,6 +397,7 @@ int main(void)
 	use(t, 0);
 	test_reload(t);
 	test_sizes();
+	test_burst();
 	test_crowd();
 	http_server_free(srv);
 	if (!serve(t, REQUEST_MS)) {
