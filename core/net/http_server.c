@@ -102,8 +102,10 @@ static void write_answer(struct connection *c, const struct http_answer *a, bool
 	if (with_body && n > 0) {
 		evbuffer_add(out, a->body.p, n);
 	}
+	if (!c->writing) { /* a client that goes on asking gets no more time to take its answers */
+		loop_timer_set(c->limit, HTTP_WRITE_MS);
+	}
 	c->writing = true;
-	loop_timer_set(c->limit, HTTP_WRITE_MS);
 	if (!keep) {
 		c->closing = true;
 		bufferevent_disable(c->bev, EV_READ);
@@ -159,6 +161,7 @@ static void handle(const struct http_server *s, const struct http_request *rq,
 static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 {
 	const struct http_server *s = c->server;
+	size_t pending = evbuffer_get_length(bufferevent_get_output(c->bev));
 	struct http_request rq = {.method = known_method(h->method),
 				  .path = h->path,
 				  .query = h->query,
@@ -182,7 +185,7 @@ static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 	if (verdict != HTTP_WAIT) {
 		/* A client that waits for a place gets this one's. */
 		write_answer(c, &a, strcmp(rq.method, "HEAD") != 0,
-			     h->keep_alive && !s->paused &&
+			     h->keep_alive && !s->paused && pending < HTTP_MAX_PENDING &&
 				     clock_mono_ms() - c->born_ms < s->o.lifetime_ms);
 	}
 	buf_done(&a.body);

@@ -142,6 +142,50 @@ static void test_limits(void)
 	ok(strstr(out, " 200 "), "after that the server serves again");
 }
 
+static unsigned n_large;
+
+static void on_large(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	static const char line[] =
+		"................................................................";
+
+	(void)ctx;
+	(void)rq;
+	n_large++;
+	for (size_t i = 0; i < 16 * 1024; i++) {
+		buf_add(&a->body, STR(line));
+	}
+}
+
+/* Thousands of requests and no eye for their answers: they must not pile up. */
+static void test_pipeline(void)
+{
+	static const char one[] = "GET /large HTTP/1.1\r\n\r\n";
+	static char many[5000 * (sizeof(one) - 1)];
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	char out[4096];
+	int fd = dial();
+
+	for (size_t i = 0; i < 5000; i++) {
+		memcpy(many + i * (sizeof(one) - 1), one, sizeof(one) - 1);
+	}
+	for (ssize_t at = 0, n; at < (ssize_t)sizeof(many) && n_large<4; at += n> 0 ? n : 0) {
+		n = send(fd, many + at, sizeof(many) - (size_t)at, MSG_NOSIGNAL);
+		loop_turn(loop, 5);
+		if (clock_mono_ms() > end || (n < 0 && n_large > 0)) {
+			break;
+		}
+	}
+	for (int i = 0; i < 10; i++) {
+		loop_turn(loop, 5);
+	}
+	ok(n_large >= 1 && n_large <= 3, "answers that nobody reads do not pile up");
+	close(fd);
+	loop_turn(loop, 5);
+	talk("GET /hello HTTP/1.1\r\n\r\nGET /hello?2 HTTP/1.1\r\n\r\n", 0, "? 2 [0]\n", out);
+	ok(strstr(out, "? 2 [0]\n"), "two small ones at once are answered");
+}
+
 static void test_address(void)
 {
 	struct mk_err err;
@@ -256,6 +300,7 @@ static struct http_server *open_one(http_gate_fn *gate)
 	}
 	http_server_handle(s, "/hello", on_hello, NULL);
 	http_server_handle(s, "/bad", on_bad, NULL);
+	http_server_handle(s, "/large", on_large, NULL);
 	return s;
 }
 
@@ -265,6 +310,7 @@ int main(void)
 	srv = open_one(NULL);
 	test_routes();
 	test_limits();
+	test_pipeline();
 	test_address();
 	dial();
 	loop_turn(loop, 10);
