@@ -40,6 +40,7 @@ struct connection {
 struct http_server {
 	struct loop *loop;
 	struct evconnlistener *listener;
+	struct loop_timer *accept_again; /* the process is out of descriptors */
 	struct route *routes;
 	struct http_server_options o;
 	struct list_node connections;
@@ -381,6 +382,24 @@ static void keep_limit(struct http_server *s)
 	evconnlistener_disable(s->listener);
 }
 
+/* Out of descriptors: the connection stays in the backlog, and asking for it at once would spin. */
+static void on_accept_error(struct evconnlistener *listener, void *ctx)
+{
+	struct http_server *s = ctx;
+
+	evconnlistener_disable(listener);
+	loop_timer_set(s->accept_again, HTTP_ACCEPT_AGAIN_MS);
+}
+
+static void accept_again(void *ctx)
+{
+	struct http_server *s = ctx;
+
+	if (!s->paused) {
+		evconnlistener_enable(s->listener);
+	}
+}
+
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *sa,
 		      int n, void *ctx)
 {
@@ -447,11 +466,18 @@ struct http_server *http_server_open(struct loop *l, const struct http_server_op
 	s->o.address = (mk_str){NULL, 0}; /* borrowed for this call only */
 	list_init(&s->connections);
 	list_init(&s->idle);
+	s->accept_again = loop_timer_new(l, accept_again, s);
+	if (!s->accept_again) {
+		http_server_free(s);
+		err_set(err, MK_NO_MEMORY, "http", "out of memory");
+		return NULL;
+	}
 	s->listener = listen_open(loop_base(l), o->address, on_accept, s, &s->port, err);
 	if (!s->listener) {
 		http_server_free(s);
 		return NULL;
 	}
+	evconnlistener_set_error_cb(s->listener, on_accept_error);
 	return s;
 }
 
@@ -476,6 +502,7 @@ void http_server_free(struct http_server *s)
 		evconnlistener_free(s->listener);
 		s->listener = NULL;
 	}
+	loop_timer_free(s->accept_again);
 	free_all(&s->connections);
 	free_all(&s->idle);
 	while (s->routes) {

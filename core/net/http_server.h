@@ -27,10 +27,11 @@ enum {
 	HTTP_MAX_PENDING =
 		64 *
 		1024, /* answers that the client has not taken: the next one is the connection's last */
-	HTTP_REQUEST_MS = 10000,  /* handshake and first request; then each request */
-	HTTP_WRITE_MS = 30000,    /* until the client has taken an answer */
-	HTTP_IDLE_MS = 10000,     /* between requests */
-	HTTP_LIFETIME_MS = 60000, /* the first answer after it is the connection's last */
+	HTTP_ACCEPT_AGAIN_MS = 1000, /* after the process had no descriptor for a connection */
+	HTTP_REQUEST_MS = 10000,     /* handshake and first request; then each request */
+	HTTP_WRITE_MS = 30000,       /* until the client has taken an answer */
+	HTTP_IDLE_MS = 10000,        /* between requests */
+	HTTP_LIFETIME_MS = 60000,    /* the first answer after it is the connection's last */
 };
 
 struct http_request {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -186,6 +187,34 @@ static void test_pipeline(void)
 	ok(strstr(out, "? 2 [0]\n"), "two small ones at once are answered");
 }
 
+/* No descriptor is left for a connection: it waits, and so does the loop. */
+static void test_descriptors(void)
+{
+	struct rlimit all, few;
+	char out[4096];
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	int fd = dial();
+	unsigned turns = 0;
+
+	getrlimit(RLIMIT_NOFILE, &all);
+	few = all;
+	few.rlim_cur = (rlim_t)fd + 1;
+	setrlimit(RLIMIT_NOFILE, &few);
+	for (int64_t until = clock_mono_ms() + 500; clock_mono_ms() < until; turns++) {
+		loop_turn(loop, 500);
+	}
+	setrlimit(RLIMIT_NOFILE, &all);
+	is_int(http_server_connections(srv), 0, "out of descriptors: nobody is accepted");
+	ok(turns < 20, "and the loop does not spin");
+	while (http_server_connections(srv) == 0 && clock_mono_ms() < end) {
+		loop_turn(loop, 50);
+	}
+	is_int(http_server_connections(srv), 1, "who waited is accepted later");
+	close(fd);
+	talk("GET /hello HTTP/1.1\r\n\r\n", 0, "]\n", out);
+	ok(strstr(out, " 200 "), "and others are served");
+}
+
 static void test_address(void)
 {
 	struct mk_err err;
@@ -311,6 +340,7 @@ int main(void)
 	test_routes();
 	test_limits();
 	test_pipeline();
+	test_descriptors();
 	test_address();
 	dial();
 	loop_turn(loop, 10);
