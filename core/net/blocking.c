@@ -124,7 +124,8 @@ enum mk_code blocking_do(struct blocking *b, const struct transport_request *r, 
 	b->has_x = true;
 	rc = perform(b, stop);
 	if (rc == CURLE_OK && b->x.token_renewed) {
-		rc = exchange_again(&b->x) ? perform(b, stop) : CURLE_OUT_OF_MEMORY;
+		rc = exchange_again(&b->x, clock_mono_ms());
+		rc = rc == CURLE_OK ? perform(b, stop) : rc;
 	}
 	ret->code = exchange_verdict(&b->x, rc, &ret->end, ret->text);
 	if (rc != CURLE_OK) {

@@ -71,6 +71,11 @@ static int before_request(void *ctx, char *ip, char *local_ip, int port, int loc
 		x->fenced = true;
 		return CURL_PREREQFUNC_ABORT;
 	}
+	/* libcurl sends again what a connection died of; whether a write was executed is for others to find out. */
+	if (x->cls == TRANSPORT_WRITE && x->started) {
+		x->resent = true;
+		return CURL_PREREQFUNC_ABORT;
+	}
 	x->started = true;
 	return CURL_PREREQFUNC_OK;
 }
@@ -107,7 +112,8 @@ static void take_head_end(struct exchange *x)
 	/* A token that changed on disk since this request was made deserves one more try. */
 	if (x->status == 401 && x->token_generation != 0 && !x->token_renewed) {
 		peer_refresh_token(x->peer, clock_mono_ms(), true);
-		x->token_renewed = x->peer->token_generation != x->token_generation;
+		x->token_renewed =
+			x->peer->token && x->peer->token_generation != x->token_generation;
 	}
 	if (x->grew) {
 		x->grew(x);
@@ -394,7 +400,7 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 	CURLcode rc;
 
 	memset(x, 0, sizeof(*x));
-	list_init(&x->waiting);
+	list_init(&x->of_pool);
 	x->begun_ms = mono_ms;
 	x->env = env;
 	x->peer = p;
@@ -444,29 +450,42 @@ void exchange_done(struct exchange *x)
 	buf_done(&x->in);
 }
 
-CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms)
+/* What is left of the time, which began with exchange_init; a write has no more than the lease's validity. */
+static CURLcode set_time_left(struct exchange *x, int64_t mono_ms)
 {
 	int64_t left = x->timeout_ms - (mono_ms - x->begun_ms);
-	struct curl_slist *made;
-	CURLcode rc = CURLE_OK;
 
-	if (x->timeout_ms > 0 && left <= 0) {
-		return CURLE_OPERATION_TIMEDOUT;
+	if (x->timeout_ms == 0) {
+		return CURLE_OK;
+	}
+	if (x->cls == TRANSPORT_WRITE) {
+		int64_t valid = net_fence_left_ms(x->env->fence);
+
+		left = left < valid ? left : valid;
+	}
+	return left > 0 ? curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, (long)left)
+			: CURLE_OPERATION_TIMEDOUT;
+}
+
+CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms)
+{
+	struct curl_slist *made;
+	CURLcode rc = set_time_left(x, mono_ms);
+
+	if (rc != CURLE_OK) {
+		return rc;
 	}
 	made = curl_slist_append(NULL, route);
 	if (!made) {
 		return CURLE_OUT_OF_MEMORY;
 	}
 	SET(CURLOPT_RESOLVE, made);
-	if (x->timeout_ms > 0) {
-		SET(CURLOPT_TIMEOUT_MS, (long)left);
-	}
 	curl_slist_free_all(x->route);
 	x->route = made;
 	return rc;
 }
 
-bool exchange_again(struct exchange *x)
+CURLcode exchange_again(struct exchange *x, int64_t mono_ms)
 {
 	struct curl_slist *old = x->headers;
 	bool made = true;
@@ -481,7 +500,7 @@ bool exchange_again(struct exchange *x)
 	curl_slist_free_all(old);
 	made = made && x->peer->token && add_header(x, "Authorization: Bearer ", x->peer->token);
 	if (!made || curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers) != CURLE_OK) {
-		return false;
+		return CURLE_OUT_OF_MEMORY;
 	}
 	x->token_generation = 0; /* once is enough */
 	x->token_renewed = false;
@@ -489,5 +508,5 @@ bool exchange_again(struct exchange *x)
 	x->head_done = false;
 	x->head_size = 0;
 	x->status = 0;
-	return true;
+	return set_time_left(x, mono_ms);
 }

@@ -39,8 +39,9 @@ struct exchange {
 	struct peer *peer;                /* borrowed */
 	void (*grew)(struct exchange *x); /* or NULL: head or body came in; must only take note */
 	struct curl_slist *headers;
-	struct curl_slist *route;     /* where the peer's name leads, or NULL */
-	struct list_node waiting;     /* of the pool, for the peer's name to be looked up */
+	struct curl_slist *route; /* where the peer's name leads, or NULL */
+	struct list_node of_pool; /* waits for the peer's name, or is on the wire */
+	bool is_on_wire;
 	int64_t begun_ms, timeout_ms; /* 0: none */
 	char *url, *body;
 	size_t body_size;
@@ -53,6 +54,7 @@ struct exchange {
 	bool head_done;     /* the answer's header is complete */
 	bool token_renewed; /* 401 with an old token: to be sent once more with the new one */
 	bool fenced, no_http2, too_big, no_memory;
+	bool resent; /* libcurl was about to send a write a second time */
 	unsigned token_generation;
 	const char *refused; /* why an address was not connected to */
 	char address[64];    /* last address tried */
@@ -83,8 +85,11 @@ void exchange_done(struct exchange *x);
  */
 CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms);
 
-/* Makes 'x' ready to be sent again with the peer's present token. False when out of memory. */
-bool exchange_again(struct exchange *x);
+/*
+ * Makes 'x' ready to be sent again with the peer's present token, in what is left of its time: CURLE_OPERATION_TIMEDOUT
+ * when nothing is. CURLE_OUT_OF_MEMORY.
+ */
+CURLcode exchange_again(struct exchange *x, int64_t mono_ms);
 
 /* What the end 'rc' means, in the transport's terms; the text goes to 'text', without secrets. */
 enum mk_code exchange_verdict(const struct exchange *x, CURLcode rc, enum transport_end *ret_end,

@@ -20,6 +20,7 @@ struct pool {
 	struct resolver *resolver;
 	struct lookup lookup;
 	struct list_node waiting; /* exchanges, for the answer */
+	struct list_node on_wire; /* those that libcurl has */
 	char *route;              /* of exchange_route; NULL: not known */
 	int64_t route_ms;         /* when it was asked for */
 	CURLM *multi;             /* NULL while there is nothing to do */
@@ -58,12 +59,27 @@ static void collect(struct pool *p)
 	}
 }
 
+/* libcurl has given its handle up, for want of memory: nothing that it has would ever end. */
+static void give_up(struct pool *p)
+{
+	while (!list_empty(&p->on_wire)) {
+		struct exchange *x = LIST_ENTRY(p->on_wire.next, struct exchange, of_pool);
+
+		pool_remove(p, x);
+		p->ended(p->ctx, x, CURLE_OUT_OF_MEMORY);
+	}
+	pool_drop(p);
+}
+
 static void act(struct pool *p, curl_socket_t fd, int ready)
 {
 	int running = 0;
+	CURLMcode code = curl_multi_socket_action(p->multi, fd, ready, &running);
 
-	curl_multi_socket_action(p->multi, fd, ready, &running);
 	collect(p);
+	if (code != CURLM_OK) {
+		give_up(p);
+	}
 }
 
 static void sock_ready(void *ctx, unsigned ready)
@@ -175,6 +191,7 @@ struct pool *pool_new(struct loop *l, struct resolver *r, bool one_connection,
 	p->loop = l;
 	p->resolver = r;
 	list_init(&p->waiting);
+	list_init(&p->on_wire);
 	p->ended = ended;
 	p->ctx = ctx;
 	p->one_connection = one_connection;
@@ -221,6 +238,8 @@ static bool open_multi(struct pool *p)
 static CURLcode start(struct pool *p, struct exchange *x)
 {
 	if ((p->multi || open_multi(p)) && curl_multi_add_handle(p->multi, x->easy) == CURLM_OK) {
+		x->is_on_wire = true;
+		list_add_tail(&p->on_wire, &x->of_pool);
 		return CURLE_OK;
 	}
 	if (p->running == 0) {
@@ -274,10 +293,10 @@ static void answered(void *ctx, enum mk_code code, const char *addresses)
 		p->route = NULL;
 	}
 	while (!list_empty(&p->waiting)) {
-		struct exchange *x = LIST_ENTRY(p->waiting.next, struct exchange, waiting);
+		struct exchange *x = LIST_ENTRY(p->waiting.next, struct exchange, of_pool);
 		CURLcode rc = as_curl(code);
 
-		list_del(&x->waiting);
+		list_del(&x->of_pool);
 		rc = rc == CURLE_OK ? exchange_route(x, p->route, now) : rc;
 		rc = rc == CURLE_OK ? start(p, x) : rc;
 		if (rc != CURLE_OK) {
@@ -300,7 +319,7 @@ static enum mk_code add_by_name(struct pool *p, struct exchange *x)
 	}
 	if (!p->route) {
 		if (code == MK_OK) {
-			list_add_tail(&p->waiting, &x->waiting);
+			list_add_tail(&p->waiting, &x->of_pool);
 		}
 		return code;
 	}
@@ -327,11 +346,11 @@ enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err)
 
 void pool_remove(struct pool *p, struct exchange *x)
 {
-	if (list_empty(&x->waiting)) {
+	if (x->is_on_wire) {
+		x->is_on_wire = false;
 		curl_multi_remove_handle(p->multi, x->easy);
-	} else {
-		list_del(&x->waiting);
 	}
+	list_del(&x->of_pool);
 	leave(p);
 }
 

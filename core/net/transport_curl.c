@@ -170,8 +170,11 @@ static bool sent_again(struct transfer *f)
 	if (!f->x.token_renewed || f->rc != CURLE_OK) {
 		return false;
 	}
-	if (!exchange_again(&f->x) || pool_add(pool_of(f), &f->x, NULL) != MK_OK) {
+	f->rc = exchange_again(&f->x, clock_mono_ms());
+	if (f->rc == CURLE_OK && pool_add(pool_of(f), &f->x, NULL) != MK_OK) {
 		f->rc = CURLE_OUT_OF_MEMORY;
+	}
+	if (f->rc != CURLE_OK) {
 		return false;
 	}
 	f->ended = false;

@@ -114,6 +114,10 @@ static enum mk_code own_reason(const struct exchange *x, char text[static 256])
 			 "is required; is a proxy in between?");
 		return MK_DENIED;
 	}
+	if (x->resent) {
+		snprintf(text, 256, "http2: client connection lost");
+		return MK_UNAVAILABLE;
+	}
 	if (x->too_big) {
 		snprintf(text, 256, "the answer is larger than %zu MiB", x->cap >> 20);
 		return MK_TOO_BIG;

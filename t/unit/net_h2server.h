@@ -426,6 +426,17 @@ static inline void h2_server_cut(struct h2_server *srv)
 	}
 }
 
+/* The same, with a reset in place of an end. */
+static inline void h2_server_abort(struct h2_server *srv)
+{
+	struct linger none = {.l_onoff = 1, .l_linger = 0};
+
+	for (struct h2_conn *c = srv->conns; c; c = c->next) {
+		setsockopt(bufferevent_getfd(c->bev), SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	}
+	h2_server_cut(srv);
+}
+
 static inline void h2_server_stop(struct h2_server *srv)
 {
 	h2_server_cut(srv);

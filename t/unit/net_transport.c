@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/net/transport_curl.h"
 #include "t/unit/net_h2server.h"
@@ -462,6 +463,116 @@ static void test_renew(void)
 	transport_curl_free(tc);
 }
 
+static int asked;
+
+/* The built-in answer to the first request, none to those after it. */
+static const char *hang_later(struct h2_stream *s)
+{
+	if (asked++ > 0) {
+		snprintf(s->path, sizeof(s->path), "/hang");
+	}
+	return NULL;
+}
+
+/* What is sent again after a 401 has no more time than it had in the first place. */
+static void test_time_of_two(void)
+{
+	char path[] = "/tmp/mk-net-token-XXXXXX";
+	struct endpoint e = endpoint();
+	int64_t t0;
+
+	close(mkstemp(path));
+	put_file(path, "old");
+	start();
+	e.token_file = str_of(path);
+	open1(&e, NULL);
+	srv.token = "Bearer old";
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 1);
+	until(&seen[1].ends, 1);
+	put_file(path, "new");
+	srv.token = "Bearer new";
+	srv.hook = hang_later;
+	asked = 0;
+	t0 = clock_mono_ms();
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 2000, 2);
+	usleep(1500 * 1000);
+	ok(until(&asked, 2), "it is sent again");
+	until(&seen[2].ends, 1);
+	is_int(seen[2].code, MK_TIMEOUT, "and is not answered");
+	ok(clock_mono_ms() - t0 < 3000, "in the time of both");
+	srv.hook = NULL;
+	transport_curl_free(tc);
+	unlink(path);
+}
+
+/* Another certificate came while a request was out, and the old one was refused: there is no token to try. */
+static void test_refused_certificate(void)
+{
+	struct endpoint e = endpoint();
+
+	start();
+	e.cert_pem = str_of(srv.cert_pem);
+	e.key_pem = str_of(srv.key_pem);
+	open1(&e, NULL);
+	srv.token = "Bearer none";
+	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 1);
+	is_int(tr->renew(tr->ctx, 1, &e, NULL), MK_OK, "another certificate");
+	until(&seen[1].ends, 1);
+	is_int(seen[1].status, 401, "the refusal of the old one is told");
+	is_int(seen[1].end, TRANSPORT_OK, "as an answer");
+	transport_curl_free(tc);
+}
+
+/* libcurl would send it once more by itself, for the connection was in use before. */
+static void test_cut_write(void)
+{
+	struct endpoint e = endpoint();
+	int before;
+
+	start();
+	open1(&e, NULL);
+	net_fence_set(&fence, INT64_MAX);
+	send1(TRANSPORT_READ, "GET", "/version", NULL, 5000, 1);
+	until(&seen[1].ends, 1);
+	srv.hook = hang_later;
+	asked = 1;
+	before = asked;
+	send1(TRANSPORT_WRITE, "POST", "/echo", "{}", 3000, 2);
+	until(&asked, before + 1);
+	h2_server_abort(&srv);
+	until(&seen[2].ends, 1);
+	is_int(asked - before, 1, "a write whose connection dies is sent once");
+	is_int(seen[2].end, TRANSPORT_LOST, "what became of it is not known");
+	is_int(seen[2].code, MK_UNAVAILABLE, "and its code");
+	srv.hook = NULL;
+	send1(TRANSPORT_READ, "GET", "/version", NULL, 5000, 3);
+	ok(until(&seen[3].ends, 1) && seen[3].end == TRANSPORT_OK, "the cluster stays usable");
+	transport_curl_free(tc);
+}
+
+/* Memory runs out at any moment of a request's life: it ends, and the next one goes well. */
+static void test_starved(void)
+{
+	struct endpoint e = endpoint();
+	bool ended = true;
+	bool well = true;
+
+	for (uint64_t n = 1; n <= 12 && ended && well; n++) {
+		start();
+		open1(&e, NULL);
+		send1(TRANSPORT_READ, "GET", "/version", NULL, 2000, 1);
+		alloc_fail_after(n);
+		turns(8);
+		alloc_fail_after(0);
+		ended = until(&seen[1].ends, 1);
+		send1(TRANSPORT_READ, "GET", "/version", NULL, 5000, 2);
+		well = until(&seen[2].ends, 1) && seen[2].end == TRANSPORT_OK;
+		transport_curl_free(tc);
+	}
+	ok(ended, "without memory a request ends");
+	ok(well, "and with memory the next one goes well");
+}
+
 int main(void)
 {
 	loop = loop_new(NULL);
@@ -476,6 +587,10 @@ int main(void)
 	test_fence_and_reset();
 	test_token_file();
 	test_renew();
+	test_time_of_two();
+	test_refused_certificate();
+	test_cut_write();
+	test_starved();
 	h2_server_stop(&srv);
 	turns(2);
 	loop_free(loop);
