@@ -444,6 +444,9 @@ void exchange_done(struct exchange *x)
 	curl_slist_free_all(x->route);
 	x->route = NULL;
 	mk_free(x->url);
+	if (x->body) {
+		explicit_bzero(x->body, x->body_size); /* it may hold a token */
+	}
 	mk_free(x->body);
 	x->url = NULL;
 	x->body = NULL;

@@ -131,12 +131,14 @@ static bool make_override(struct peer *p, const char *name)
 	if (strcmp(name, p->host) == 0) {
 		return true;
 	}
-	if (is_ip(p->host)) {
+	if (is_ip(p->host) && !is_ipv6(name)) {
 		snprintf(entry, sizeof(entry), "%s:%u:%s%s%s", name, port, open, p->host, close);
 		p->resolve = curl_slist_append(NULL, entry);
 		return p->resolve != NULL;
 	}
-	snprintf(entry, sizeof(entry), "%s:%u:%s:%u", name, port, p->host, port);
+	/* libcurl knows brackets in this list alone. */
+	snprintf(entry, sizeof(entry), "%s%s%s:%u:%s%s%s:%u", is_ipv6(name) ? "[" : "", name,
+		 is_ipv6(name) ? "]" : "", port, open, p->host, close, port);
 	p->connect = curl_slist_append(NULL, entry);
 	return p->connect != NULL;
 }

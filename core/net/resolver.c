@@ -84,7 +84,6 @@ static enum mk_code code_of(int rc)
 	switch (rc) {
 	case EAI_NONAME:
 	case EAI_NODATA:
-	case EAI_FAIL:
 		return MK_NOT_FOUND;
 	case EAI_MEMORY:
 		return MK_NO_MEMORY;

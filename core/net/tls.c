@@ -8,8 +8,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-/* A key with a passphrase cannot be used by a daemon: never ask for one. */
-static int no_passphrase(char *out, int size, int for_writing, void *ctx)
+int tls_no_passphrase(char *out, int size, int for_writing, void *ctx)
 {
 	(void)out;
 	(void)size;
@@ -26,7 +25,7 @@ static BIO *bio_of(mk_str s)
 static X509 *first_cert(mk_str pem)
 {
 	BIO *bio = bio_of(pem);
-	X509 *x = bio ? PEM_read_bio_X509(bio, NULL, no_passphrase, NULL) : NULL;
+	X509 *x = bio ? PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL) : NULL;
 
 	BIO_free(bio);
 	return x;
@@ -35,7 +34,7 @@ static X509 *first_cert(mk_str pem)
 static EVP_PKEY *first_key(mk_str pem)
 {
 	BIO *bio = bio_of(pem);
-	EVP_PKEY *k = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
+	EVP_PKEY *k = bio ? PEM_read_bio_PrivateKey(bio, NULL, tls_no_passphrase, NULL) : NULL;
 
 	BIO_free(bio);
 	return k;

@@ -15,6 +15,9 @@
  */
 enum mk_code tls_check_pem(mk_str ca, mk_str cert, mk_str key, struct mk_err *err);
 
+/* For OpenSSL's PEM readers: a key with a passphrase cannot be used by a daemon, which never asks the terminal for one. */
+int tls_no_passphrase(char *out, int size, int for_writing, void *ctx);
+
 /* Did the TLS session (an SSL *) agree on HTTP/2 by ALPN? */
 bool tls_is_http2(const void *ssl);
 

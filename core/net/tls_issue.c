@@ -8,6 +8,8 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include "core/net/tls.h"
+
 enum { EARLIER_MS = 3600 * 1000, NAMES_MAX = 2048 };
 
 static BIO *bio_of(mk_str s)
@@ -18,7 +20,7 @@ static BIO *bio_of(mk_str s)
 static X509 *first_cert(mk_str pem)
 {
 	BIO *bio = bio_of(pem);
-	X509 *x = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+	X509 *x = bio ? PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL) : NULL;
 
 	BIO_free(bio);
 	ERR_clear_error();
@@ -250,7 +252,7 @@ static bool is_signed_by_one(X509 *x, mk_str cas)
 	bool is = false;
 
 	while (bio && !is) {
-		X509 *issuer = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+		X509 *issuer = PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL);
 		EVP_PKEY *key = issuer ? X509_get_pubkey(issuer) : NULL;
 
 		is = key && X509_verify(x, key) == 1;
@@ -284,7 +286,7 @@ mk_str tls_certs_alive(struct arena *a, mk_str pem, size_t max, int64_t now_ms)
 	mk_str text = {NULL, 0};
 
 	for (size_t n = 0; in && out && n < max;) {
-		X509 *x = PEM_read_bio_X509(in, NULL, NULL, NULL);
+		X509 *x = PEM_read_bio_X509(in, NULL, tls_no_passphrase, NULL);
 		int64_t end = 0;
 
 		if (!x) {

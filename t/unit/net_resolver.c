@@ -43,6 +43,9 @@ static int fake(const char *host, const char *port, const struct addrinfo *hints
 	if (strcmp(host, "none") == 0) {
 		return EAI_NONAME;
 	}
+	if (strcmp(host, "fail") == 0) {
+		return EAI_FAIL;
+	}
 	if (strcmp(host, "again") == 0) {
 		return EAI_AGAIN;
 	}
@@ -136,23 +139,23 @@ static void answers(void)
 	} cases[] = {
 		{"good", "127.0.0.1", MK_OK}, {"six", "[2001:db8::1]", MK_OK},
 		{"none", "", MK_NOT_FOUND},   {"again", "", MK_UNAVAILABLE},
-		{"memory", "", MK_NO_MEMORY},
+		{"fail", "", MK_UNAVAILABLE}, {"memory", "", MK_NO_MEMORY},
 	};
 	struct resolver *r = start(4, 10000);
 	char longest[300];
 
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		is_int(ask(r, i, cases[i].host), MK_OK, cases[i].host);
 		is_int(q[i].answers, 0, "no answer inside the call");
 	}
-	ok(until(&n_answers, 5), "all are answered");
-	for (int i = 0; i < 5; i++) {
+	ok(until(&n_answers, 6), "all are answered");
+	for (int i = 0; i < 6; i++) {
 		is_int(q[i].code, cases[i].code, cases[i].host);
 		is_str(q[i].addresses, cases[i].addresses, "its addresses");
 	}
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = 0;
-	is_int(ask(r, 6, longest), MK_INVALID, "longer than a name can be");
+	is_int(ask(r, 7, longest), MK_INVALID, "longer than a name can be");
 	resolver_free(r);
 	resolver_free(NULL);
 }

@@ -281,6 +281,9 @@ static void test_failures(void)
 	e.tls_server_name = STR("elsewhere.test");
 	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED,
 		   "x509: certificate is not valid for", "another name");
+	e.tls_server_name = STR("2001:db8::2");
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED,
+		   "x509: certificate is not valid for", "another address");
 	e.tls_server_name = STR("api.test");
 	expect_end(&e, "/version", 5000, TRANSPORT_OK, MK_OK, "", "tls-server-name");
 	e = endpoint();
