@@ -27,6 +27,7 @@ void findings_init(struct findings *f)
 {
 	buf_init(&f->text, 64 * 1024);
 	f->n = 0;
+	f->is_full = false;
 }
 
 void findings_done(struct findings *f)
@@ -36,14 +37,21 @@ void findings_done(struct findings *f)
 
 void findings_add(struct findings *f, const char *fmt, ...)
 {
+	static const char more[] = "; and more";
 	char line[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	buf_printf(&f->text, "%s%s", f->n ? "; " : "", line);
 	f->n++;
+	if (f->text.n + 2 + strlen(line) + sizeof(more) > f->text.cap) {
+		f->is_full = f->is_full || buf_add(&f->text, str_of(more));
+		return;
+	}
+	if (!f->is_full) {
+		buf_printf(&f->text, "%s%s", f->n > 1 ? "; " : "", line);
+	}
 }
 
 int pointer_tokens(const char *pointer, size_t max)

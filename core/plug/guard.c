@@ -280,8 +280,11 @@ enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view 
 	const mk_adapter *d = p->adapters[adapter]->pub.d;
 	const struct run r = {d->status, true, false};
 
-	if ((d->flags & MK_STATUS_NONE) || ((d->flags & MK_STATUS_IF_PRESENT) &&
-					    json_type(json_get(v->remote, "status")) != JSON_OBJ)) {
+	/* The flag speaks of a copy without a status; of none at all the hook is asked. */
+	bool no_status =
+		(v->remote || !r.fn) && json_type(json_get(v->remote, "status")) != JSON_OBJ;
+
+	if ((d->flags & MK_STATUS_NONE) || ((d->flags & MK_STATUS_IF_PRESENT) && no_status)) {
 		return plain(MK_KEEP, draft, ret);
 	}
 	if (!r.fn) {

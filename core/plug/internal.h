@@ -74,10 +74,11 @@ struct plug {
 /* A fault of the item of 'b' in a call for a Workload (breaker.c). */
 void breaker_fault(struct plug *p, struct plug_breaker *b, mk_str workload_uid, int64_t now);
 
-/* Findings of a check, joined by "; ". */
+/* Findings of a check, joined by "; "; what does not fit is "and more". */
 struct findings {
 	struct buf text;
 	size_t n;
+	bool is_full;
 };
 
 /* Empty; allocates nothing yet. */

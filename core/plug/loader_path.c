@@ -94,17 +94,20 @@ static bool restart(struct walk *w)
 	return true;
 }
 
-/* Cuts the next component off w->left into 'name'; false at the end. */
+/* Cuts the next component off w->left into 'name'; false when there is none or it is too long, which 'name' shows cut. */
 static bool next_component(struct walk *w, char name[NAME_MAX + 1])
 {
 	const char *p = w->left + strspn(w->left, "/");
 	size_t n = strcspn(p, "/");
 
-	if (n == 0 || n > NAME_MAX) {
+	bool fits = n <= NAME_MAX;
+
+	memcpy(name, p, fits ? n : NAME_MAX);
+	name[fits ? n : NAME_MAX] = '\0';
+	if (n == 0 || !fits) {
+		errno = fits ? ENOENT : ENAMETOOLONG;
 		return false;
 	}
-	memcpy(name, p, n);
-	name[n] = '\0';
 	memmove(w->left, p + n, strlen(p + n) + 1);
 	return true;
 }

@@ -174,10 +174,10 @@ static mk_str gvk_text(struct arena *a, mk_str group, mk_str version, mk_str kin
 static const mk_adapter *whole_adapter(struct arena *a, const mk_adapter *ad)
 {
 	mk_adapter *whole = arena_alloc(a, sizeof(*whole));
+	size_t n = ad->struct_size < sizeof(*whole) ? ad->struct_size : sizeof(*whole);
 
 	if (whole) {
-		memcpy(whole, ad,
-		       ad->struct_size < sizeof(*whole) ? ad->struct_size : sizeof(*whole));
+		memcpy(whole, ad, n - n % sizeof(void *)); /* no half of a pointer */
 	}
 	return whole;
 }

@@ -216,7 +216,7 @@ static bool is_beyond(struct check *c, const struct json *v, const struct json *
 		      bool below_it)
 {
 	if (json_type(v) == JSON_INT) {
-		int64_t limit = json_int(bound, 0);
+		int64_t limit = json_int(bound, INT64_MAX);
 		/* What does not fit is larger than all that does. */
 		int64_t n = json_int(v, INT64_MAX);
 
@@ -225,7 +225,7 @@ static bool is_beyond(struct check *c, const struct json *v, const struct json *
 	if (json_type(v) == JSON_REAL) {
 		mk_str text = json_write(c->a, v);
 		double n = text.p ? strtod(text.p, NULL) : 0.0;
-		double limit = (double)json_int(bound, 0);
+		double limit = (double)json_int(bound, INT64_MAX);
 
 		return below_it ? n < limit : n > limit;
 	}
@@ -240,13 +240,13 @@ static void check_bounds(struct check *c, const struct json *schema, const struc
 	if (least && is_beyond(c, v, least, true)) {
 		tell(c, pointer,
 		     arena_printf(c->a,
-				  "Invalid value: %.*s: must be greater than or equal to %lld",
-				  STR_ARG(shown(c, v)), (long long)json_int(least, 0)));
+				  "Invalid value: %.*s: must be greater than or equal to %.*s",
+				  STR_ARG(shown(c, v)), STR_ARG(shown(c, least))));
 	}
 	if (most && is_beyond(c, v, most, false)) {
 		tell(c, pointer,
-		     arena_printf(c->a, "Invalid value: %.*s: must be less than or equal to %lld",
-				  STR_ARG(shown(c, v)), (long long)json_int(most, 0)));
+		     arena_printf(c->a, "Invalid value: %.*s: must be less than or equal to %.*s",
+				  STR_ARG(shown(c, v)), STR_ARG(shown(c, most))));
 	}
 }
 

@@ -63,11 +63,17 @@ static const mk_adapter silent = {.struct_size = sizeof(mk_adapter),
 				  .version = "v1",
 				  .kind = "Silent",
 				  .status = obey};
+static const mk_adapter present = {.struct_size = sizeof(mk_adapter),
+				   .flags = MK_STATUS_IF_PRESENT,
+				   .group = "ex.io",
+				   .version = "v1",
+				   .kind = "Present",
+				   .status = obey};
 static const mk_dispatcher planned = {
 	.struct_size = sizeof(mk_dispatcher), .name = "ex.io/planned", .nominate = obey_plan};
-static const void *const kinds[] = {&with, &without, &silent};
+static const void *const kinds[] = {&with, &without, &silent, &present};
 static const void *const names[] = {&planned};
-static const mk_factory adapters = {sizeof(mk_factory), 3, MK_FACTORY_ADAPTER, kinds};
+static const mk_factory adapters = {sizeof(mk_factory), 4, MK_FACTORY_ADAPTER, kinds};
 static const mk_factory dispatchers = {sizeof(mk_factory), 1, MK_FACTORY_DISPATCHER, names};
 static const mk_factory *const factories[] = {&adapters, &dispatchers, NULL};
 static const mk_entry entry = MK_ENTRY("test.guard", "1", factories);
@@ -179,7 +185,15 @@ static void null_hooks(struct plug *p)
 	is_int(r.verdict, MK_SET, "means SET");
 	is_int(plug_status(p, 2, &v, draft, &a, &r, NULL), MK_OK, "MK_STATUS_NONE");
 	is_int(r.verdict, MK_KEEP, "means KEEP, the hook is not asked");
-	is_int(plug_status(p, 3, &v, draft, &a, &r, NULL), MK_BUG, "no such adapter");
+	order.pointer = NULL;
+	order.verdict = MK_SET;
+	v.remote = parse("{}");
+	is_int(plug_status(p, 3, &v, draft, &a, &r, NULL), MK_OK, "MK_STATUS_IF_PRESENT");
+	is_int(r.verdict, MK_KEEP, "means KEEP for a copy without a status");
+	v.remote = NULL;
+	is_int(plug_status(p, 3, &v, draft, &a, &r, NULL), MK_OK, "without a copy");
+	is_int(r.verdict, MK_SET, "the hook is asked");
+	is_int(plug_status(p, 4, &v, draft, &a, &r, NULL), MK_BUG, "no such adapter");
 }
 
 static void pick_is(struct plug *p, int verdict, uint32_t n, uint32_t x, uint32_t y,

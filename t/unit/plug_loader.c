@@ -85,6 +85,10 @@ static void directories(struct arena *a)
 	is_str(problems.p,
 	       "/none/at/all: directory: expected one, found at none: No such file or directory",
 	       "says where");
+	is_int(plug_load_dir(p, arena_printf(a, "/%0300d/x", 7).p, NULL, 0, a, &problems, NULL),
+	       MK_INVALID, "a name that is too long");
+	ok(strstr(problems.p, "found at 000000") && strstr(problems.p, ": File name too long"),
+	   "says which, and why");
 	is_int(plug_load_dir(p, "/etc/passwd", NULL, 0, a, NULL, &err), MK_INVALID, "a file");
 	is_str(err.msg, "/etc/passwd: directory: expected one, found at passwd: Not a directory",
 	       "is no directory");

@@ -77,6 +77,9 @@ static void values(void)
 	finds("{\"type\":\"number\",\"minimum\":-1,\"maximum\":1}", "-1.25",
 	      "/s Invalid value: -1.25: must be greater than or equal to -1");
 	finds("{\"type\":\"number\",\"maximum\":1}", "1.0", "");
+	finds("{\"maximum\":18446744073709551615}", "5", "");
+	finds("{\"minimum\":18446744073709551615}", "5",
+	      "/s Invalid value: 5: must be greater than or equal to 18446744073709551615");
 	finds("{\"minimum\":5}", "\"text has no bounds\"", "");
 }
 
