@@ -10,7 +10,7 @@
 
 /*
  * Appends one line per finding to 'out', each as `path: problem: expected …, found …`: constructors
- * besides the one that every toolchain adds, and exported symbols besides mk_plugin_entry. A file
+ * besides those that the toolchain adds, and exported symbols besides mk_plugin_entry. A file
  * that is no ELF object of this machine's class has no findings here (the loader says so). Returns
  * their number.
  */

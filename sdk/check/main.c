@@ -81,6 +81,28 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static int is_plugin(const struct dirent *e)
+{
+	return str_ends(str_of(e->d_name), STR(".so"));
+}
+
+static void inspect_dir(const char *dir, struct buf *out)
+{
+	struct dirent **names = NULL;
+	int n = scandir(dir, &names, is_plugin, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		char path[4096];
+		int len = snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+
+		if (len > 0 && (size_t)len < sizeof(path)) {
+			(void)inspect_file(path, out);
+		}
+		free(names[i]);
+	}
+	free(names);
+}
+
 static void load(struct check *c, const char *path)
 {
 	struct arena a;
@@ -96,6 +118,7 @@ static void load(struct check *c, const char *path)
 
 		(void)plug_load_dir(c->p, absolute ? absolute : path, NULL, 0, &a, &problems, &err);
 		free(absolute);
+		inspect_dir(path, &found);
 	} else {
 		(void)inspect_file(path, &found);
 		(void)plug_load_file(c->p, path, &a, &problems, &err);

@@ -18,8 +18,10 @@ bad() { n=$((n + 1)); failed=1; echo "not ok $n - $1"; }
 umask 022
 
 # compile <plugin> <file>; what must not link with -z defs is undefined_symbol
-compile() {
-	${CC:-gcc} -std=c17 -Isdk -It/abi/bad -fPIC -fvisibility=hidden -shared -o "$2" "t/abi/bad/$1.c" && chmod 755 "$2"
+compile() { # NAME FILE [OPTIONS...]
+	name=$1 file=$2
+	shift 2
+	${CC:-gcc} -std=c17 -Isdk -It/abi/bad -fPIC -fvisibility=hidden -shared -o "$file" "t/abi/bad/$name.c" "$@" && chmod 755 "$file"
 }
 
 # expect <name> <code> <output of the checker, exactly; DIR stands for the directory> <arguments...>
@@ -54,7 +56,10 @@ one_error other_major 'abi_major: expected 1, found 2'
 one_error newer_minor 'min_host_minor: expected at most 0, found 7'
 one_error null_slot 'dispatcher 0: nominate: expected a function, found NULL'
 one_error undefined_symbol 'load: expected a loadable object, found: undefined symbol: nobody_has_this'
-one_error no_entry 'entry: expected the symbol mk_plugin_entry, found none'
+alone no_entry
+expect no_entry 1 'FAIL DIR/one/no_entry.so: exports: expected mk_plugin_entry alone, found other_entry
+FAIL DIR/one/no_entry.so: entry: expected the symbol mk_plugin_entry, found none
+2 problems' "$tmp/one"
 one_error many 'min_host_minor: expected at most 0, found 7; adapter 0: flags: expected bits of 0x3, found 0x40; adapter 0: kind: expected a kind, found NULL; adapter 0: managed_by: expected a JSON pointer that begins with "/", found spec; adapter 0: strip: expected a JSON pointer that begins with "/", found spec/x'
 
 alone function_entry
@@ -161,6 +166,19 @@ compile constructor "$tmp/constructor.so"
 expect 'a constructor and another symbol' 1 'FAIL DIR/constructor.so: constructors: expected none (they run before any check), found 1
 FAIL DIR/constructor.so: exports: expected mk_plugin_entry alone, found counter
 2 problems' "$tmp/constructor.so"
+compile constructor "$tmp/bare.so" -nostartfiles
+expect 'a constructor, linked as the template does' 1 'FAIL DIR/bare.so: constructors: expected none (they run before any check), found 1
+FAIL DIR/bare.so: exports: expected mk_plugin_entry alone, found counter
+2 problems' "$tmp/bare.so"
+compile init "$tmp/init.so" -nostartfiles -Wl,-init,begin
+expect 'code that the linker was told to run' 1 'FAIL DIR/init.so: constructors: expected none (they run before any check), found 1
+1 problem' "$tmp/init.so"
+compile good "$tmp/plain.so" -nostartfiles
+expect 'none of either' 0 '' "$tmp/plain.so"
+mkdir "$tmp/dir"; mv "$tmp/bare.so" "$tmp/dir"
+expect 'the files of a directory are looked into as well' 1 'FAIL DIR/dir/bare.so: constructors: expected none (they run before any check), found 1
+FAIL DIR/dir/bare.so: exports: expected mk_plugin_entry alone, found counter
+2 problems' "$tmp/dir"
 mkdir "$tmp/fixture"
 echo '{"apiVersion":"ex.io/v1","kind":"Bad","metadata":{"name":"b","uid":"u"},"spec":{}}' >"$tmp/fixture/local.json"
 echo '{"metadata":{"name":"w"}}' >"$tmp/fixture/workload.json"
