@@ -8,6 +8,7 @@
 #include <openssl/ssl.h>
 
 #include "core/base/alloc.h"
+#include "core/base/log.h"
 #include "core/net/tls.h"
 
 enum { LIST_MAX = 4096, CHAIN_MAX = 10 };
@@ -18,6 +19,7 @@ struct tls_serve {
 	struct buf ciphers, groups; /* as OpenSSL spells lists; empty = its own choice */
 };
 
+/* The names that OpenSSL gives the groups which the configuration may have; it need not know all of them itself. */
 static const char *group_name(int32_t iana)
 {
 	switch (iana) {
@@ -31,9 +33,32 @@ static const char *group_name(int32_t iana)
 		return "X25519";
 	case 30:
 		return "X448";
+	case 4587:
+		return "SecP256r1MLKEM768";
+	case 4588:
+		return "X25519MLKEM768";
+	case 4589:
+		return "SecP384r1MLKEM1024";
 	default:
 		return NULL;
 	}
+}
+
+/* OpenSSL's name of a suite, or NULL. Go also has two by the names of their drafts. */
+static const char *cipher_name(const char *iana)
+{
+	static const char *const drafts[][2] = {
+		{"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305"},
+		{"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"},
+	};
+	const char *known = OPENSSL_cipher_name(iana);
+
+	for (size_t i = 0; i < sizeof(drafts) / sizeof(drafts[0]); i++) {
+		if (strcmp(iana, drafts[i][0]) == 0) {
+			return drafts[i][1];
+		}
+	}
+	return known && strcmp(known, "(NONE)") != 0 ? known : NULL;
 }
 
 static void add_item(struct buf *b, const char *item)
@@ -41,35 +66,76 @@ static void add_item(struct buf *b, const char *item)
 	buf_printf(b, "%s%s", b->n > 0 ? ":" : "", item);
 }
 
-static enum mk_code take_options(struct tls_serve *t, const struct tls_serve_options *o,
-				 struct mk_err *err)
+/*
+ * As with Go's library, the list is of TLS 1.2 only: the suites of TLS 1.3 are always on, and naming them takes nothing
+ * from anybody. Whoever names no other has no suite left for clients of TLS 1.2, which are refused.
+ */
+static enum mk_code take_ciphers(struct tls_serve *t, const struct tls_serve_options *o,
+				 SSL_CTX *probe, struct mk_err *err)
 {
+	bool has_13 = false;
 	char name[128];
 
 	for (size_t i = 0; i < o->n_ciphers; i++) {
 		const char *known;
 
 		snprintf(name, sizeof(name), "%.*s", STR_ARG(o->ciphers[i]));
-		known = OPENSSL_cipher_name(name);
-		if (!known || strcmp(known, "(NONE)") == 0) {
-			return err_set(err, MK_INVALID, "tls", "unknown cipher suite %s", name);
+		known = cipher_name(name);
+		if (known && !strstr(name, "_WITH_")) {
+			has_13 = true;
+		} else if (known && SSL_CTX_set_cipher_list(probe, known) == 1) {
+			add_item(&t->ciphers, known);
+		} else {
+			log_write(LOG_WARN, "tls",
+				  "cipher suite is unknown to this TLS library; it is left out",
+				  LOG_CSTR("cipher", name), LOG_END);
 		}
-		add_item(&t->ciphers, known);
 	}
+	if (o->n_ciphers > 0 && t->ciphers.n == 0 && !has_13) {
+		return err_set(err, MK_INVALID, "tls",
+			       "none of the cipher suites is known to this TLS library");
+	}
+	t->tls13 = o->tls13 || (o->n_ciphers > 0 && t->ciphers.n == 0);
+	return MK_OK;
+}
+
+static enum mk_code take_curves(struct tls_serve *t, const struct tls_serve_options *o,
+				SSL_CTX *probe, struct mk_err *err)
+{
 	for (size_t i = 0; i < o->n_curves; i++) {
 		const char *known = group_name(o->curves[i]);
 
-		if (!known) {
-			return err_set(err, MK_INVALID, "tls", "unknown curve %d",
-				       (int)o->curves[i]);
+		if (known && SSL_CTX_set1_groups_list(probe, known) == 1) {
+			add_item(&t->groups, known);
+		} else {
+			log_write(LOG_WARN, "tls",
+				  "curve is unknown to this TLS library; it is left out",
+				  LOG_INT("curve", o->curves[i]), LOG_END);
 		}
-		add_item(&t->groups, known);
 	}
-	t->tls13 = o->tls13;
-	if (t->ciphers.failed || t->groups.failed) {
-		return err_set(err, MK_NO_MEMORY, "tls", "out of memory");
+	if (o->n_curves > 0 && t->groups.n == 0) {
+		return err_set(err, MK_INVALID, "tls",
+			       "none of the curves is known to this TLS library");
 	}
 	return MK_OK;
+}
+
+static enum mk_code take_options(struct tls_serve *t, const struct tls_serve_options *o,
+				 struct mk_err *err)
+{
+	SSL_CTX *probe = SSL_CTX_new(TLS_server_method());
+	enum mk_code code = MK_OK;
+
+	if (probe) {
+		code = take_ciphers(t, o, probe, err);
+		code = code == MK_OK ? take_curves(t, o, probe, err) : code;
+	}
+	SSL_CTX_free(probe);
+	ERR_clear_error();
+	if (!probe || t->ciphers.failed || t->groups.failed) {
+		return err_set(err, MK_NO_MEMORY, "tls", "out of memory");
+	}
+	return code;
 }
 
 struct tls_serve *tls_serve_new(const struct tls_serve_options *o, struct mk_err *err)

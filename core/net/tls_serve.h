@@ -15,13 +15,17 @@ struct ssl_st;
 /* Borrowed for the call. */
 struct tls_serve_options {
 	bool tls13;            /* nothing below TLS 1.3; else TLS 1.2 */
-	const mk_str *ciphers; /* of TLS 1.2, by their IANA names; none = the library's choice */
+	const mk_str *ciphers; /* by their IANA names; none = the library's choice */
 	size_t n_ciphers;
 	const int32_t *curves; /* IANA numbers of groups; none = the library's choice */
 	size_t n_curves;
 };
 
-/* Has no certificate yet. MK_INVALID (a cipher or group that the library does not have), MK_NO_MEMORY. */
+/*
+ * Has no certificate yet. Ciphers and groups that the library does not have are left out, with a warning in the log;
+ * MK_INVALID when none is left, MK_NO_MEMORY. Ciphers concern TLS 1.2 alone: with none but TLS 1.3's in the list,
+ * clients of TLS 1.2 are refused.
+ */
 struct tls_serve *tls_serve_new(const struct tls_serve_options *o, struct mk_err *err);
 void tls_serve_free(struct tls_serve *t); /* NULL is fine; sessions live on */
 

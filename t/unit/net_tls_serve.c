@@ -94,6 +94,124 @@ static void test_options(void)
 	tls_serve_free(t);
 }
 
+/* What the validation of the configuration accepts (config_validate.c): Go's names. */
+static const char *const accepted_ciphers[] = {
+	"TLS_AES_128_GCM_SHA256",
+	"TLS_AES_256_GCM_SHA384",
+	"TLS_CHACHA20_POLY1305_SHA256",
+	"TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+	"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+	"TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+	"TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+	"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305",
+	"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+	"TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+	"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+	"TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+	"TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+	"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305",
+	"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+	"TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+	"TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
+	"TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
+	"TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
+	"TLS_ECDHE_RSA_WITH_RC4_128_SHA",
+	"TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+	"TLS_RSA_WITH_AES_128_CBC_SHA",
+	"TLS_RSA_WITH_AES_128_CBC_SHA256",
+	"TLS_RSA_WITH_AES_128_GCM_SHA256",
+	"TLS_RSA_WITH_AES_256_CBC_SHA",
+	"TLS_RSA_WITH_AES_256_GCM_SHA384",
+	"TLS_RSA_WITH_RC4_128_SHA",
+};
+
+/* Does a server with these options come up? Its least protocol version then, else 0 and the reason in 'err'. */
+static int comes_up(const struct tls_serve_options *o, const struct tls_pair *leaf,
+		    struct mk_err *err)
+{
+	struct tls_serve *t = tls_serve_new(o, err);
+	SSL *ssl = NULL;
+	int version = 0;
+
+	if (t && tls_serve_set(t, leaf->cert, leaf->key, err) == MK_OK) {
+		ssl = tls_serve_session(t);
+		version = ssl ? (int)SSL_get_min_proto_version(ssl) : 0;
+	}
+	SSL_free(ssl);
+	tls_serve_free(t);
+	return version;
+}
+
+static int with_ciphers(const char *one, const char *two, const struct tls_pair *leaf,
+			struct mk_err *err)
+{
+	mk_str list[2] = {str_of(one), str_of(two ? two : "")};
+
+	err->msg[0] = '\0';
+	return comes_up(&(struct tls_serve_options){.ciphers = list, .n_ciphers = two ? 2 : 1},
+			leaf, err);
+}
+
+static int with_curves(const int32_t *v, size_t n, const struct tls_pair *leaf, struct mk_err *err)
+{
+	err->msg[0] = '\0';
+	return comes_up(&(struct tls_serve_options){.curves = v, .n_curves = n}, leaf, err);
+}
+
+/* The same file starts Kueue, so it has to start us. */
+static void test_accepted_ciphers(const struct tls_pair *leaf)
+{
+	static const char good[] = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
+	struct mk_err err;
+
+	for (size_t i = 0; i < sizeof(accepted_ciphers) / sizeof(accepted_ciphers[0]); i++) {
+		const char *name = accepted_ciphers[i];
+		bool old = strstr(name, "_RC4_") || strstr(name, "_3DES_");
+		int least = strstr(name, "_WITH_") ? TLS1_2_VERSION : TLS1_3_VERSION;
+		int got = with_ciphers(name, NULL, leaf, &err);
+
+		if (old && got == 0) {
+			is_str(err.msg, "none of the cipher suites is known to this TLS library",
+			       "a suite that the library lacks is no server's only one");
+		} else {
+			is_int(got, least, name);
+		}
+		is_int(with_ciphers(name, good, leaf, &err), TLS1_2_VERSION,
+		       "... beside a good one");
+		is_int(with_ciphers(name, accepted_ciphers[0], leaf, &err),
+		       old && got == 0 ? TLS1_3_VERSION : least, "... beside one of TLS 1.3");
+	}
+}
+
+static void test_accepted_curves(const struct tls_pair *leaf)
+{
+	static const int32_t known[] = {23, 24, 25, 29}, hybrid[] = {4587, 4588, 4589};
+	struct mk_err err;
+
+	for (size_t i = 0; i < 4; i++) {
+		is_int(with_curves(known + i, 1, leaf, &err), TLS1_2_VERSION, "a curve");
+	}
+	for (size_t i = 0; i < 3; i++) {
+		int32_t both[] = {hybrid[i], 29};
+
+		is_int(with_curves(both, 2, leaf, &err), TLS1_2_VERSION,
+		       "a hybrid with ML-KEM beside it");
+	}
+	ok(with_curves(hybrid, 3, leaf, &err) != 0 ||
+		   strcmp(err.msg, "none of the curves is known to this TLS library") == 0,
+	   "hybrids alone, if the library has them");
+}
+
+static void test_accepted(void)
+{
+	struct tls_pair ca, leaf;
+
+	tls_issue_ca(&arena, "one", clock_wall_ms(), DAY_MS, &ca, NULL);
+	tls_issue_server(&arena, &ca, names, 2, clock_wall_ms(), DAY_MS, &leaf, NULL);
+	test_accepted_ciphers(&leaf);
+	test_accepted_curves(&leaf);
+}
+
 /* --- a client on the server's loop ----------------------------------------------------------------------- */
 
 struct client {
@@ -385,6 +503,7 @@ int main(void)
 	arena_init(&arena, 0);
 	test_issue();
 	test_options();
+	test_accepted();
 	loop = loop_new(NULL);
 	t = tls_serve_new(&(struct tls_serve_options){.tls13 = false}, NULL);
 	for (size_t i = 0; i < 2; i++) {
