@@ -29,6 +29,18 @@ static mk_str str_or(const struct config_run *r, const char *pointer, mk_str oth
 	return s.n > 0 ? s : otherwise;
 }
 
+/* An address to listen at. As in Go, localhost is that of IPv4; no other name is looked up (validation refuses them). */
+static mk_str address_at(const struct config_run *r, const char *pointer, mk_str otherwise)
+{
+	static const mk_str local = {"localhost", 9};
+	mk_str s = str_or(r, pointer, otherwise);
+
+	if (str_eq(s, local) || str_starts(s, STR("localhost:"))) {
+		s = arena_printf(r->a, "127.0.0.1%.*s", STR_ARG(str_sub(s, local.n, s.n)));
+	}
+	return s;
+}
+
 static bool bool_at(const struct config_run *r, const char *pointer, bool otherwise)
 {
 	const struct json *v = at(r, pointer);
@@ -238,7 +250,7 @@ static void fill_webhook(struct config_run *r, struct config *c)
 	c->webhook_on = json_type(json_at(r->doc, "/webhook")) == JSON_OBJ;
 	/* Out of range is found by validation; it must not wrap here. */
 	c->webhook_port = (int32_t)int_at(r, "/webhook/port", 9443);
-	c->webhook_host = str_at(r, "/webhook/host", STR(""));
+	c->webhook_host = address_at(r, "/webhook/host", STR(""));
 	c->webhook_cert_dir =
 		str_or(r, "/webhook/certDir", STR("/tmp/k8s-webhook-server/serving-certs"));
 	c->internal_certs = bool_at(r, "/internalCertManagement/enable", !has_dir);
@@ -259,10 +271,10 @@ static void fill_servers(struct config_run *r, struct config *c)
 		.renew_deadline_ms = duration_or(r, "/leaderElection/renewDeadline", 10000),
 		.retry_period_ms = duration_or(r, "/leaderElection/retryPeriod", 2000),
 	};
-	c->health_bind_address = str_or(r, "/health/healthProbeBindAddress", STR(":8081"));
+	c->health_bind_address = address_at(r, "/health/healthProbeBindAddress", STR(":8081"));
 	c->readiness_endpoint = str_or(r, "/health/readinessEndpointName", STR("/readyz"));
 	c->liveness_endpoint = str_or(r, "/health/livenessEndpointName", STR("/healthz"));
-	c->metrics_bind_address = str_or(r, "/metrics/bindAddress", STR(":8443"));
+	c->metrics_bind_address = address_at(r, "/metrics/bindAddress", STR(":8443"));
 	c->pprof_bind_address = str_at(r, "/pprofBindAddress", STR(""));
 	fill_webhook(r, c);
 	c->client_qps = number_at(r, "/clientConnection/qps", 300);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation in Kueue's order and words: integrations, multiKueue, certificates, selector, TLS, servers. */
 #include <arpa/inet.h>
+#include <stdio.h>
 
 #include "core/base/map.h"
 #include "core/daemon/config_impl.h"
+
+enum { LEASE_MAX_MS = 3600 * 1000 }; /* what the lease machine takes, core/kube/lease.c */
 
 const struct config_framework config_frameworks[] = {
 	{"batch/job", "batch", "v1", "Job", true},
@@ -409,6 +412,70 @@ static void validate_visibility(struct config_run *r)
 	}
 }
 
+static bool is_ip(mk_str host)
+{
+	unsigned char raw[16];
+	char text[64];
+
+	if (host.n >= sizeof(text)) {
+		return false;
+	}
+	snprintf(text, sizeof(text), "%.*s", STR_ARG(host));
+	return inet_pton(AF_INET, text, raw) == 1 || inet_pton(AF_INET6, text, raw) == 1;
+}
+
+/* As core/net/listen.c takes them. */
+static bool is_address(mk_str s)
+{
+	size_t colon = s.n;
+	mk_str host;
+	uint64_t port = 0;
+
+	while (colon > 0 && s.p[colon - 1] != ':') {
+		colon--;
+	}
+	if (colon == 0 || !str_u64(str_sub(s, colon, s.n), &port) || port > 65535) {
+		return false;
+	}
+	host = str_sub(s, 0, colon - 1);
+	if (host.n >= 2 && host.p[0] == '[' && host.p[host.n - 1] == ']') {
+		host = str_sub(host, 1, host.n - 2);
+	}
+	return host.n == 0 || is_ip(host);
+}
+
+static void validate_address(struct config_run *r, const char *pointer, const char *path,
+			     mk_str address)
+{
+	if (config_is_on(address) && !is_address(address)) {
+		config_error(r, str_of(pointer),
+			     "%s: Invalid value: %s: must be a port, with or without an IP address "
+			     "before it: :8081, 127.0.0.1:8081, [::1]:8081",
+			     path, config_quote(r->a, address));
+	}
+}
+
+/* Kueue would look names of hosts up, and take any lease: here these keep the daemon from starting. */
+static void validate_limits(struct config_run *r, const struct config *c)
+{
+	const struct config_leader_election *l = &c->leader_election;
+
+	if (l->elect && l->lease_duration_ms > LEASE_MAX_MS) {
+		config_error(r, STR("/leaderElection/leaseDuration"),
+			     "leaderElection.leaseDuration: Invalid value: %lld: must be at most "
+			     "1h",
+			     (long long)l->lease_duration_ms * 1000000);
+	}
+	validate_address(r, "/health/healthProbeBindAddress", "health.healthProbeBindAddress",
+			 c->health_bind_address);
+	validate_address(r, "/metrics/bindAddress", "metrics.bindAddress", c->metrics_bind_address);
+	if (c->webhook_on && c->webhook_host.n > 0 && !is_ip(c->webhook_host)) {
+		config_error(r, STR("/webhook/host"),
+			     "webhook.host: Invalid value: %s: must be an IP address",
+			     config_quote(r->a, c->webhook_host));
+	}
+}
+
 /* What controller-runtime and client-go demand when the manager starts, put in the same form. */
 static void validate_servers(struct config_run *r, const struct config *c)
 {
@@ -466,4 +533,5 @@ void config_validate(struct config_run *r, const struct config *c)
 	validate_tls(r, c);
 	validate_visibility(r);
 	validate_servers(r, c);
+	validate_limits(r, c);
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/log.h"
 #include "core/base/metric.h"
+#include "core/daemon/cert_files.h"
 #include "core/daemon/daemon.h"
 #include "core/daemon/rbac.h"
 
@@ -56,6 +57,19 @@ static int show(const struct setup *s, enum mk_code code, const struct mk_err *e
 	return code == MK_OK ? 0 : 1;
 }
 
+/* What only the TLS library can say of the section tls. */
+static enum mk_code check_tls(const struct config *c, struct mk_err *err)
+{
+	struct tls_serve *t = cert_tls_new(c, err);
+	bool good = t != NULL;
+
+	tls_serve_free(t);
+	if (!good) {
+		err_wrap(err, "tls");
+	}
+	return good ? MK_OK : err->code;
+}
+
 static int check_config(struct setup *s, const struct options *o)
 {
 	struct mk_err err = {.code = MK_OK};
@@ -63,6 +77,10 @@ static int check_config(struct setup *s, const struct options *o)
 
 	if (code == MK_OK) {
 		code = setup_plugins(s, &err);
+	}
+	if (code == MK_OK &&
+	    (s->config.webhook_on || config_is_on(s->config.metrics_bind_address))) {
+		code = check_tls(&s->config, &err);
 	}
 	if (show(s, code, &err, stdout) != 0) {
 		return 1;

@@ -91,6 +91,13 @@ sed 's/allowLoopback/allowLoopbakc/' "$dir/elect.yaml" >"$dir/bad.yaml"
 "$mk" --check-config "$dir/bad.yaml" >"$dir/out"
 [ $? = 1 ] && grep -q "bad.yaml:[0-9]*: .*allowLoopbakc" "$dir/out"
 ok $? "--check-config: a bad one, with the line"
+{
+	cat "$dir/elect.yaml"
+	echo 'tls: {cipherSuites: [TLS_RSA_WITH_RC4_128_SHA]}'
+} >"$dir/bad.yaml"
+"$mk" --check-config "$dir/bad.yaml" >"$dir/out" 2>"$dir/err"
+[ $? = 1 ] && grep -q 'bad.yaml: tls: none of the cipher suites' "$dir/out"
+ok $? "--check-config: cipher suites that the TLS library lacks"
 "$mk" --config "$dir/elect.yaml" --print-kueue-config 2>/dev/null >"$dir/kueue.yaml"
 grep -q leaseDuration "$dir/kueue.yaml" && ! grep -q allowLoopback "$dir/kueue.yaml"
 ok $? "--print-kueue-config leaves our keys out"

@@ -300,6 +300,48 @@ static void test_servers(void)
 		"(0-65535)");
 }
 
+#define ADDRESS                                                                            \
+	"must be a port, with or without an IP address before it: :8081, 127.0.0.1:8081, " \
+	"[::1]:8081"
+
+/* What the daemon could not start with is found before it is started. */
+static void test_starts(void)
+{
+	static const char *const good[] = {
+		":0", "127.0.0.1:8081", "localhost:8081", "::1:81", "[::]:8081", ":65535", "0"};
+	static const char *const bad[] = {"8081",   "example.org:81", ":x",    ":",
+					  ":65536", "127.0.0:8081",   "[::1]", "x"};
+	char text[400], want[400];
+
+	refused(V2 "leaderElection: {leaseDuration: 1h0m1s}\n",
+		"leaderElection.leaseDuration: Invalid value: 3601000000000: must be at most 1h");
+	accepted(V2 "leaderElection: {leaseDuration: 1h}\n", "a lease of an hour");
+	accepted(V2 "leaderElection: {leaseDuration: 2h, leaderElect: false}\n",
+		 "whatever, without election");
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		snprintf(text, sizeof(text),
+			 V2 "health: {healthProbeBindAddress: \"%s\"}\nmetrics: {bindAddress: "
+			    "\"%s\"}\n",
+			 good[i], good[i]);
+		accepted(text, good[i]);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), V2 "health: {healthProbeBindAddress: \"%s\"}\n",
+			 bad[i]);
+		snprintf(want, sizeof(want),
+			 "health.healthProbeBindAddress: Invalid value: \"%s\": " ADDRESS, bad[i]);
+		refused(text, want);
+	}
+	is_int(problems.first->line, 3, "... in line 3");
+	refused(V2 "metrics: {bindAddress: \"example.org:81\"}\nwebhook: {host: example.org}\n",
+		"metrics.bindAddress: Invalid value: \"example.org:81\": " ADDRESS
+		"\nwebhook.host: Invalid value: \"example.org\": must be an IP address");
+	accepted(V2 "webhook: {host: localhost}\n", "localhost");
+	is_str(c.webhook_host.p, "127.0.0.1", "... is that of IPv4, as with Go");
+	accepted(V2 "health: {healthProbeBindAddress: \"localhost:8081\"}\n", "also here");
+	is_str(c.health_bind_address.p, "127.0.0.1:8081", "... and here");
+}
+
 static void test_ours(void)
 {
 	refused(MK "  plugins: {directory: plugins}\n",
@@ -525,6 +567,7 @@ int main(void)
 	test_tls();
 	test_selector();
 	test_servers();
+	test_starts();
 	test_ours();
 	test_gates();
 	test_dispatcher();
