@@ -126,6 +126,7 @@ struct config {
 	mk_str health_bind_address; /* "0" = off */
 	mk_str readiness_endpoint, liveness_endpoint;
 	mk_str metrics_bind_address; /* "0" = off */
+	bool metrics_own_cert;       /* one that signs itself, in place of files */
 	mk_str pprof_bind_address;
 	bool webhook_on; /* the file has the section 'webhook' */
 	int32_t webhook_port;

@@ -253,6 +253,7 @@ static void fill_webhook(struct config_run *r, struct config *c)
 	c->webhook_host = address_at(r, "/webhook/host", STR(""));
 	c->webhook_cert_dir =
 		str_or(r, "/webhook/certDir", STR("/tmp/k8s-webhook-server/serving-certs"));
+	c->metrics_own_cert = bool_at(r, "/internalCertManagement/enable", true);
 	c->internal_certs = bool_at(r, "/internalCertManagement/enable", !has_dir);
 	c->webhook_service_name = str_at(r, "/internalCertManagement/webhookServiceName",
 					 STR("multikueue-webhook-service"));

@@ -90,7 +90,7 @@ static enum mk_code look_at_certificate(struct metrics_server *m, int64_t wall_m
 {
 	enum mk_code code = MK_OK;
 
-	if (!m->o.config->internal_certs) {
+	if (!m->o.config->metrics_own_cert) {
 		code = read_files(m, err);
 	} else if (m->own_end_ms - wall_ms < OWN_DAYS_LEFT * DAY_MS) {
 		code = issue_own(m, wall_ms, err);
@@ -164,7 +164,7 @@ void metrics_server_run(struct metrics_server *m, int64_t mono_ms, int64_t wall_
 	struct mk_err err = {.code = MK_OK};
 
 	if (m->look_ms <= mono_ms) {
-		m->look_ms = mono_ms + (m->o.config->internal_certs ? OWN_LOOK_MS : LOOK_MS);
+		m->look_ms = mono_ms + (m->o.config->metrics_own_cert ? OWN_LOOK_MS : LOOK_MS);
 		if (look_at_certificate(m, wall_ms, &err) != MK_OK) {
 			log_write(LOG_WARN, "metrics",
 				  "a certificate cannot be used; the one before it stays",

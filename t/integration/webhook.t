@@ -176,6 +176,7 @@ ln -s ..data/tls.crt ..data/tls.key "$certs"
 WEBHOOK_MORE="  certDir: $certs
 tls: {minVersion: VersionTLS13}
 featureGates: {TLSOptions: false}"
+WEBHOOK_METRICS=127.0.0.1:0
 fleet_kubesim --log "$dir/requests2" && fleet_manager files
 ok $? "a fleet with certificates from files is up"
 port=$MANAGER_PORT
@@ -185,6 +186,10 @@ shown() {
 	openssl s_client -connect "127.0.0.1:$((port + 1))" </dev/null 2>/dev/null | sed -n 's/.*subject=CN *= *//p'
 }
 is "$(shown)" v1 "the first certificate is shown"
+metrics=$(sed -n 's/.*"what":"metrics".*"port":\([0-9]*\).*/\1/p' "$dir/files.log")
+# The machine may have certificates where Kueue's manifests mount them.
+is "$(curl -sk --max-time 10 -o /dev/null -w '%{http_code}' "https://127.0.0.1:$metrics/metrics") $(grep -c '"from":"/etc/' "$dir/files.log")" \
+	"401 0" "the metrics have a certificate of their own beside it"
 speaks "$port" tls1_2
 ok $? "without the gate TLSOptions the section tls counts for nothing"
 cat "$certs/v1/tls.crt" "$certs/v2/tls.crt" >"$dir/ca.crt"

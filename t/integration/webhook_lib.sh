@@ -3,7 +3,8 @@
 # Sourced by t/integration/webhook*.t after lib.sh; WEBHOOK is the rest of the section 'webhook'.
 # shellcheck shell=sh disable=SC2034,SC2154
 
-# The usual configuration with a webhook on the next port. WEBHOOK_MORE: further sections.
+# The usual configuration with a webhook on the next port. WEBHOOK_MORE: further sections. WEBHOOK_METRICS: an
+# address of its own for the metrics.
 fleet_config() {
 	cat <<-END
 		apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -12,7 +13,7 @@ fleet_config() {
 		health:
 		  healthProbeBindAddress: 127.0.0.1:$1
 		metrics:
-		  bindAddress: 127.0.0.1:$1
+		  bindAddress: ${WEBHOOK_METRICS:-127.0.0.1:$1}
 		leaderElection:
 		  leaderElect: true
 		  leaseDuration: ${2:-15s}

@@ -127,9 +127,12 @@ static void test_values(void)
 	ok(c.webhook_on && c.internal_certs, "... is a webhook with our own authority");
 	accepted(V2 "webhook: {certDir: /certs}\n", "a folder of certificates");
 	ok(c.webhook_on && !c.internal_certs, "... is used");
+	ok(c.metrics_own_cert, "... for the webhook: that of the metrics stays our own");
+	accepted(V2 "internalCertManagement: {enable: false}\n", "certificates of others");
+	ok(!c.internal_certs && !c.metrics_own_cert, "... are wanted for both");
 	accepted(V2 "webhook: {certDir: /c}\ninternalCertManagement: {enable: true}\n",
 		 "unless the authority is asked for");
-	ok(c.internal_certs, "... is ours then");
+	ok(c.internal_certs && c.metrics_own_cert, "... is ours then");
 	accepted(V2 "webhook: null\n", "null is no section");
 	ok(!c.webhook_on, "... at all");
 	accepted(MK "  gcInterval: 0s\n  workerLostTimeout: 0s\n", "row 6: zero");
