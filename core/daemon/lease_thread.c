@@ -108,6 +108,7 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 		.timeout_ms = q->timeout_ms,
 	};
 	struct blocking_answer answer;
+	int64_t begun = clock_boot_ms();
 
 	blocking_do(t->client, &r, &t->stop, &answer);
 	if (answer.code != MK_OK) {
@@ -120,6 +121,10 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 			  LOG_END);
 	}
 	t->ticked_ms = clock_boot_ms();
+	if (t->ticked_ms - begun > q->timeout_ms + PAUSE_MS) {
+		/* No call takes that long: the process was stopped meanwhile, and the main loop with it. */
+		t->resumed_ms = t->ticked_ms;
+	}
 	lease_reply(&t->lease, t->ticked_ms, answer.code == MK_OK ? answer.head.status : 0,
 		    answer.body);
 }

@@ -3,14 +3,18 @@
  * the main loop. */
 #include "t/tap.h"
 
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/daemon/lease_thread.h"
 #include "core/net/transport_curl.h"
 #include "t/unit/net_h2server.h"
 
-enum { PATIENCE_MS = 25000 };
+enum { PATIENCE_MS = 25000, STOPPED_MS = LEASE_THREAD_ABORT_MS + 500 };
 
 static struct loop *loop;
 static struct h2_server srv;
@@ -23,6 +27,17 @@ static _Atomic int64_t fence_when_stuck = -1;
 static bool exists;
 static unsigned rv, renewals;
 static char holder[64];
+static bool stop_us; /* with the next renewal in the air */
+
+/* The lease thread wakes up as we do, and we give no sign of life for a while. */
+static void stop_once(void)
+{
+	if (stop_us) {
+		stop_us = false;
+		raise(SIGSTOP);
+		nanosleep(&(struct timespec){.tv_nsec = 700000000}, NULL);
+	}
+}
 
 static void put_lease(struct h2_stream *s)
 {
@@ -59,6 +74,7 @@ static const char *on_lease(struct h2_stream *s)
 		return "404";
 	}
 	if (strcmp(s->method, "PATCH") == 0) {
+		stop_once();
 		snprintf(want, sizeof(want), "\"resourceVersion\":\"%u\"", rv);
 		if (!strstr(s->in.p, want)) {
 			buf_printf(&s->out, "{\"kind\":\"Status\",\"code\":409}");
@@ -84,7 +100,7 @@ static void on_stuck(void)
 	atomic_fetch_add(&stuck, 1);
 }
 
-static struct lease_thread *start(const char *identity)
+static struct lease_thread *start_with(const char *identity, int64_t lease_ms, int64_t renew_ms)
 {
 	struct endpoint e = {.host = STR("127.0.0.1"),
 			     .port = srv.port,
@@ -94,8 +110,8 @@ static struct lease_thread *start(const char *identity)
 		.lease = {.ns = STR("ns"),
 			  .name = STR("lock"),
 			  .identity = str_of(identity),
-			  .lease_ms = 15000,
-			  .renew_ms = 10000,
+			  .lease_ms = lease_ms,
+			  .renew_ms = renew_ms,
 			  .retry_ms = 300,
 			  .seed = 7},
 		.endpoint = &e,
@@ -106,6 +122,11 @@ static struct lease_thread *start(const char *identity)
 	};
 
 	return lease_thread_start(&o, NULL);
+}
+
+static struct lease_thread *start(const char *identity)
+{
+	return start_with(identity, 15000, 10000);
 }
 
 /* Turns the loop, beating if asked to, until the state is 'want'. */
@@ -220,7 +241,7 @@ static void test_options(void)
 	ok(!lease_thread_start(&o, &err) && err.code == MK_INVALID, "a bad endpoint");
 }
 
-int main(void)
+static struct transport_curl *begin(void)
 {
 	struct transport_options to = {.fence = &fence, .user_agent = "test"};
 	struct transport_curl *tc;
@@ -229,18 +250,78 @@ int main(void)
 	to.loop = loop;
 	tc = loop ? transport_curl_new(&to, NULL) : NULL; /* starts libcurl */
 	if (!tc || !h2_server_start(&srv, loop_base(loop))) {
-		printf("Bail out! no loop or no free port\n");
-		return 1;
+		return NULL;
 	}
 	srv.hook = on_lease;
 	loop_on_wake(loop, on_wake, NULL);
-	test_lead_and_release();
-	test_lose();
-	test_stuck();
-	test_options();
+	return tc;
+}
+
+static void end(struct transport_curl *tc)
+{
 	h2_server_stop(&srv);
 	loop_turn(loop, 0);
 	transport_curl_free(tc);
 	loop_free(loop);
+}
+
+/* A process that leads, is stopped as a whole in the middle of a renewal, and goes on. */
+static int be_stopped(void)
+{
+	struct transport_curl *tc = begin();
+	struct lease_thread *t = tc ? start_with("me", 600 * 1000, 300 * 1000) : NULL;
+	unsigned before;
+
+	if (!t || !until_state(t, LEASE_LEADER, true)) {
+		return 9;
+	}
+	stop_us = true;
+	before = renewals;
+	until_renewals(t, before + 2);
+	lease_thread_free(t);
+	end(tc);
+	return renewals < before + 2 ? 8 : atomic_load(&stuck);
+}
+
+/* The other tests take as long as it has to be stopped. */
+static void test_stopped(pid_t child, int64_t since_ms)
+{
+	int64_t rest = since_ms + STOPPED_MS - clock_boot_ms();
+	int status = -1;
+
+	if (rest > 0) {
+		nanosleep(&(struct timespec){rest / 1000, rest % 1000 * 1000000}, NULL);
+	}
+	kill(child, SIGCONT);
+	waitpid(child, &status, 0);
+	ok(WIFEXITED(status), "a process that was stopped during a renewal goes on");
+	is_int(WEXITSTATUS(status), 0, "and is not taken for one whose main loop is stuck");
+}
+
+int main(void)
+{
+	struct transport_curl *tc;
+	int64_t stopped_ms;
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		_exit(be_stopped());
+	}
+	waitpid(child, &status, WUNTRACED);
+	ok(WIFSTOPPED(status), "a process is stopped during a renewal");
+	stopped_ms = clock_boot_ms();
+	tc = begin();
+	if (!tc || !WIFSTOPPED(status)) {
+		printf("Bail out! no loop or no free port, or the other process ended (%d)\n",
+		       status);
+		return 1;
+	}
+	test_lead_and_release();
+	test_lose();
+	test_stuck();
+	test_options();
+	end(tc);
+	test_stopped(child, stopped_ms);
 	return done_testing();
 }
