@@ -28,7 +28,7 @@ enum {
 	READS_MAX = 32,                /* of a pipe, before others have their turn */
 };
 
-enum run_state { RUN_WAITS, RUN_RUNS, RUN_NOT_STARTED };
+enum run_state { RUN_WAITS, RUN_RUNS, RUN_NOT_STARTED, RUN_DIES };
 
 struct run {
 	struct list_node node;
@@ -52,6 +52,7 @@ struct exec_plugins {
 	struct exec_plugin_options o;
 	struct loop_post *pump; /* starts who waits, and tells of who could not be started */
 	struct list_node runs;  /* by age */
+	struct list_node dying; /* killed, but not waited for yet; nobody is told of their end */
 	size_t n_running;
 };
 
@@ -123,36 +124,80 @@ static void unwatch(struct run *r, int i)
 	r->fds[i] = -1;
 }
 
-/* With all its children. Not after it was waited for: the number may be somebody else's then. */
-static void kill_group(const struct run *r)
+/*
+ * With all its children, and itself if it left their group. Not after it was waited for: the number may be somebody
+ * else's then.
+ */
+static void kill_all(const struct run *r)
 {
 	if (r->pid > 0) {
 		(void)kill(-r->pid, SIGKILL);
+		(void)kill(r->pid, SIGKILL);
 	}
 }
 
-/* Kills what is left of it, and frees it. */
-static void run_free(struct run *r)
+/* Is the process gone? Does not wait for that. */
+static bool reap(struct run *r, int *ret_status)
 {
-	kill_group(r);
-	if (r->pid > 0) {
-		while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR) {
-		}
+	pid_t got = r->pid > 0 ? waitpid(r->pid, ret_status, WNOHANG) : -1;
+
+	if (got == 0 || (got < 0 && r->pid > 0 && errno == EINTR)) {
+		return false;
 	}
+	r->pid = 0;
+	return true;
+}
+
+/* All but the process, its descriptor and the memory. */
+static void let_go(struct run *r)
+{
 	if (r->state == RUN_RUNS) {
 		r->x->n_running--;
 	}
-	for (int i = 0; i < 3; i++) {
-		unwatch(r, i);
-	}
+	r->state = RUN_DIES;
+	unwatch(r, 0);
+	unwatch(r, 1);
 	loop_timer_free(r->limit);
-	list_del(&r->node);
+	r->limit = NULL;
 	if (r->out.n > 0) {
 		explicit_bzero(r->out.p, r->out.n);
 	}
 	buf_done(&r->out);
+}
+
+/* Its process was waited for, or never was. */
+static void run_free(struct run *r)
+{
+	let_go(r);
+	unwatch(r, 2);
+	list_del(&r->node);
 	arena_done(&r->arena);
 	mk_free(r);
+}
+
+/* Kills what is left of it. What SIGKILL does not end at once (it hangs in the kernel) is freed when it ends. */
+static void run_drop(struct run *r)
+{
+	kill_all(r);
+	if (reap(r, NULL)) {
+		run_free(r);
+		return;
+	}
+	let_go(r);
+	list_del(&r->node);
+	list_add_tail(&r->x->dying, &r->node);
+}
+
+/* Those that cannot be watched. */
+static void bury(struct exec_plugins *x)
+{
+	for (LIST_EACH_SAFE(n, &x->dying)) {
+		struct run *r = LIST_ENTRY(n, struct run, node);
+
+		if (reap(r, NULL)) {
+			run_free(r);
+		}
+	}
 }
 
 /* The end of standard error on one line: `: "text"`, or "". */
@@ -230,7 +275,7 @@ static void finish(struct run *r, int status)
 	list_init(&r->node);
 	x->o.done(x->o.ctx, r->id, code, code == MK_OK ? buf_str(&r->out) : (mk_str){NULL, 0},
 		  str_of(text));
-	run_free(r);
+	run_drop(r);
 	loop_post_now(x->pump);
 }
 
@@ -268,7 +313,7 @@ static bool drain(struct run *r, int which)
 			keep_tail(r, chunk, (size_t)n);
 		} else if (open && !r->too_big && !buf_add(&r->out, (mk_str){chunk, (size_t)n})) {
 			r->too_big = true;
-			kill_group(r);
+			kill_all(r);
 		}
 	}
 	explicit_bzero(chunk, sizeof(chunk));
@@ -299,15 +344,16 @@ static void ended(void *ctx, unsigned ready)
 {
 	struct run *r = ctx;
 	int status = 0;
-	pid_t got;
 
 	(void)ready;
-	kill_group(r); /* whom it leaves behind */
-	got = waitpid(r->pid, &status, WNOHANG);
-	if (got == 0 || (got < 0 && errno == EINTR)) {
+	kill_all(r); /* whom it leaves behind */
+	if (!reap(r, &status)) {
 		return;
 	}
-	r->pid = 0;
+	if (r->state == RUN_DIES) {
+		run_free(r);
+		return;
+	}
 	for (int i = 0; i < 2; i++) {
 		/* A pipe holds less than what is read at once. */
 		if (r->fds[i] >= 0) {
@@ -322,7 +368,7 @@ static void limit_reached(void *ctx)
 	struct run *r = ctx;
 
 	r->timed_out = true;
-	kill_group(r);
+	kill_all(r);
 }
 
 /* --- the start ------------------------------------------------------------------------------------- */
@@ -427,6 +473,7 @@ static void pump(void *ctx)
 {
 	struct exec_plugins *x = ctx;
 
+	bury(x);
 	for (LIST_EACH_SAFE(n, &x->runs)) {
 		struct run *r = LIST_ENTRY(n, struct run, node);
 
@@ -481,7 +528,7 @@ void exec_plugins_cancel(void *ctx, uint64_t id)
 		struct run *r = LIST_ENTRY(n, struct run, node);
 
 		if (r->id == id) {
-			run_free(r);
+			run_drop(r);
 			loop_post_now(x->pump);
 			return;
 		}
@@ -496,6 +543,7 @@ struct exec_plugins *exec_plugins_new(const struct exec_plugin_options *o, struc
 		x->o = *o;
 		x->o.limit_ms = o->limit_ms > 0 ? o->limit_ms : EXEC_PLUGIN_LIMIT_MS;
 		list_init(&x->runs);
+		list_init(&x->dying);
 		x->pump = loop_post_new(o->loop, pump, x);
 	}
 	if (!x || !x->pump) {
@@ -513,7 +561,15 @@ void exec_plugins_free(struct exec_plugins *x)
 		return;
 	}
 	while (!list_empty(&x->runs)) {
-		run_free(LIST_ENTRY(x->runs.next, struct run, node));
+		run_drop(LIST_ENTRY(x->runs.next, struct run, node));
+	}
+	while (!list_empty(&x->dying)) {
+		struct run *r = LIST_ENTRY(x->dying.next, struct run, node);
+
+		while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR) {
+		}
+		r->pid = 0;
+		run_free(r);
 	}
 	loop_post_free(x->pump);
 	mk_free(x);

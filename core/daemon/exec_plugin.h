@@ -30,7 +30,7 @@ struct exec_plugin_options {
 
 /* NULL: out of memory. Children are waited for, so SIGCHLD must not be ignored: this sees to it. */
 struct exec_plugins *exec_plugins_new(const struct exec_plugin_options *o, struct mk_err *err);
-/* Kills what runs; nobody is told. NULL is fine. */
+/* Kills what runs, and waits for its end; nobody is told. NULL is fine. */
 void exec_plugins_free(struct exec_plugins *x);
 
 /* As struct kube_programs has it, with 'ctx' a struct exec_plugins. */

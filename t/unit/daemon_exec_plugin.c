@@ -16,9 +16,9 @@
 #include "core/daemon/exec_plugin.h"
 #include "t/tap.h"
 
-enum { WAIT_MS = 40000, LIMIT_MS = 1000, LIMIT_MAX_MS = 32000 };
+enum { WAIT_MS = 40000, LIMIT_MS = 1000, LIMIT_MAX_MS = 32000, LEFT_S = 20 };
 
-static char dir[64];
+static char dir[64], self[4096];
 static struct loop *loop;
 static struct exec_plugins *x;
 static unsigned n_done;
@@ -270,6 +270,52 @@ static void its_children(void)
 	ok(dies(pid) && n_done == 0, "cancelled: it is ended with its children, nobody is told");
 }
 
+/* This program, run as one that leaves its process group and says its number in the file. */
+static int leave(const char *path)
+{
+	char number[32], next[300];
+	int n = snprintf(number, sizeof(number), "%d\n", (int)getpid()), fd;
+
+	if (setpgid(0, getpgid(getppid())) != 0) {
+		return 1;
+	}
+	snprintf(next, sizeof(next), "%s.tmp", path);
+	fd = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, number, (size_t)n) != n || rename(next, path) != 0) {
+		return 1;
+	}
+	sleep(LEFT_S);
+	return 0;
+}
+
+static void it_leaves_its_group(void)
+{
+	struct exec_plugin_options hurried = {.loop = loop, .limit_ms = LIMIT_MS, .done = done};
+	struct exec_plugins *all = x;
+	const char *pid = in_dir("pid");
+	const mk_str args[] = {STR("leave"), str_of(pid)};
+	struct kube_program p = {.command = str_of(self), .args = args, .n_args = 2};
+	int64_t begin;
+
+	unlink(pid);
+	n_done = 0;
+	exec_plugins_run(x, 9, &p);
+	ok(appears(pid), "one that leaves its process group");
+	begin = clock_mono_ms();
+	exec_plugins_cancel(x, 9);
+	ok(dies(pid) && n_done == 0, "is ended when cancelled");
+	ok(clock_mono_ms() - begin < LEFT_S * 1000 / 2, "at once");
+	unlink(pid);
+	x = exec_plugins_new(&hurried, NULL);
+	begin = clock_mono_ms();
+	run(&p);
+	ok(strstr(text, "did not end within 1 s"), "and when its time is over");
+	ok(clock_mono_ms() - begin < LEFT_S * 1000 / 2, "at once");
+	exec_plugins_free(x);
+	x = all;
+	unlink(pid);
+}
+
 static void many(void)
 {
 	const char *p = script("echo x\n");
@@ -285,11 +331,16 @@ static void many(void)
 	ok(good && wait_for(40), "many wait their turn, and all are answered");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct exec_plugin_options o = {.done = done};
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int probe = pidfd_open(getpid(), 0);
 
+	if (argc == 3 && strcmp(argv[1], "leave") == 0) {
+		return leave(argv[2]);
+	}
+	self[n > 0 ? n : 0] = '\0';
 	if (probe < 0 && errno == ENOSYS) {
 		printf("1..0 # SKIP valgrind has no pidfd_open, which each program needs\n");
 		return 0;
@@ -309,6 +360,7 @@ int main(void)
 	how_it_fails();
 	its_limits();
 	its_children();
+	it_leaves_its_group();
 	many();
 	exec_plugins_run(x, 1,
 			 &(struct kube_program){.command = STR("sleep"),
