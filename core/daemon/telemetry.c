@@ -9,16 +9,23 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/metric.h"
 
-enum { NAME_MAX_BYTES = 64, CLUSTERS_MAX = 4096 };
+enum {
+	NAME_SIZE = 254,
+	LABEL_SIZE = 129 /* what metrics show of a value */,
+	REASON_SIZE = 64,
+	CLUSTERS_MAX = 4096
+};
 
 struct cluster_view {
 	cluster_id id;
-	char name[NAME_MAX_BYTES];
+	char name[NAME_SIZE];
+	char label[LABEL_SIZE]; /* its name in metrics */
 	enum link_state link;
-	char reason[NAME_MAX_BYTES];
+	char reason[REASON_SIZE];
 	int64_t since_ms;
 	bool unserved[KIND_MAX]; /* people were told that it does not serve the kind */
 	unsigned n_unserved;
@@ -119,6 +126,21 @@ static void register_process(struct telemetry *t)
 /* --- clusters
  * ------------------------------------------------------------------------------------- */
 
+/* Metrics cut values: of a long name they get an end that tells it from others that begin like it. */
+static mk_str label_of(mk_str name, char out[static LABEL_SIZE])
+{
+	enum { HASH_DIGITS = 16 };
+
+	if (name.n < LABEL_SIZE) {
+		snprintf(out, LABEL_SIZE, "%.*s", STR_ARG(name));
+	} else {
+		snprintf(out, LABEL_SIZE, "%.*s-%0*llx",
+			 STR_ARG(str_cut(name, LABEL_SIZE - 2 - HASH_DIGITS)), HASH_DIGITS,
+			 (unsigned long long)hash64(name));
+	}
+	return str_of(out);
+}
+
 static struct cluster_view *find_cluster(const struct telemetry *t, cluster_id id)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -150,7 +172,8 @@ static struct cluster_view *add_cluster(struct telemetry *t, cluster_id id, mk_s
 		c = &t->clusters[t->n++];
 		*c = (struct cluster_view){.id = id, .link = LINK_CONNECTING};
 	}
-	snprintf(c->name, sizeof(c->name), "%.*s", STR_ARG(str_cut(name, NAME_MAX_BYTES - 1)));
+	snprintf(c->name, sizeof(c->name), "%.*s", STR_ARG(str_cut(name, NAME_SIZE - 1)));
+	label_of(name, c->label);
 	return c;
 }
 
@@ -159,12 +182,14 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 	struct cluster_view *c = find_cluster(t, id);
 
 	if (c) {
-		metric_forget(t->link_up, 0, str_of(c->name));
-		metric_forget(t->link_downs, 0, str_of(c->name));
-		metric_forget(t->unserved, 0, str_of(c->name));
-		metric_forget(t->requests, 0, str_of(c->name));
-		metric_forget(t->dispatched, 1, str_of(c->name));
-		metric_forget(t->admitted, 1, str_of(c->name));
+		const mk_str label = str_of(c->label);
+
+		metric_forget(t->link_up, 0, label);
+		metric_forget(t->link_downs, 0, label);
+		metric_forget(t->unserved, 0, label);
+		metric_forget(t->requests, 0, label);
+		metric_forget(t->dispatched, 1, label);
+		metric_forget(t->admitted, 1, label);
 		*c = t->clusters[--t->n];
 	}
 }
@@ -180,6 +205,13 @@ static mk_str cluster_name(const struct telemetry *t, cluster_id id, char number
 	return str_of(number);
 }
 
+static mk_str cluster_label(const struct telemetry *t, cluster_id id, char number[static 16])
+{
+	const struct cluster_view *c = find_cluster(t, id);
+
+	return c ? str_of(c->label) : cluster_name(t, id, number);
+}
+
 /* --- observing
  * ------------------------------------------------------------------------------------ */
 
@@ -188,19 +220,20 @@ static void on_link(struct telemetry *t, const struct event *ev)
 	struct cluster_view *c = find_cluster(t, ev->cluster);
 	char number[16];
 	mk_str name = cluster_name(t, ev->cluster, number);
+	mk_str label = cluster_label(t, ev->cluster, number);
 
-	metric_set(t->link_up, METRIC_LABELS(name), ev->link == LINK_UP ? 1 : 0);
+	metric_set(t->link_up, METRIC_LABELS(label), ev->link == LINK_UP ? 1 : 0);
 	if (c) {
 		c->link = ev->link;
 		c->since_ms = clock_wall_ms();
 		snprintf(c->reason, sizeof(c->reason), "%.*s",
-			 STR_ARG(str_cut(ev->reason, NAME_MAX_BYTES - 1)));
+			 STR_ARG(str_cut(ev->reason, REASON_SIZE - 1)));
 	}
 	if (ev->link == LINK_UP) {
 		log_write(LOG_INFO, "link", "cluster is connected", LOG_STR("cluster", name),
 			  LOG_END);
 	} else if (ev->link == LINK_DOWN) {
-		metric_add(t->link_downs, METRIC_LABELS(name, ev->reason), 1);
+		metric_add(t->link_downs, METRIC_LABELS(label, ev->reason), 1);
 		log_write(LOG_WARN, "link", "cluster is not connected; trying again",
 			  LOG_STR("cluster", name), LOG_STR("reason", ev->reason),
 			  LOG_CSTR("code", err_code_name(ev->code)), LOG_STR("err", ev->text),
@@ -225,7 +258,7 @@ static void on_served(struct telemetry *t, const struct event *ev)
 	}
 	if (c && c->unserved[ev->kind] != unserved) {
 		c->n_unserved = unserved ? c->n_unserved + 1 : c->n_unserved - 1;
-		metric_set(t->unserved, METRIC_LABELS(str_of(c->name)), c->n_unserved);
+		metric_set(t->unserved, METRIC_LABELS(str_of(c->label)), c->n_unserved);
 		c->unserved[ev->kind] = unserved;
 	}
 }
@@ -285,9 +318,10 @@ static void on_op(void *ctx, const struct op *op)
 static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_str cluster)
 {
 	struct telemetry *t = ctx;
+	char label[LABEL_SIZE];
 
 	metric_add(what == COUNT_ADMITTED ? t->admitted : t->dispatched,
-		   METRIC_LABELS(cluster_queue, cluster,
+		   METRIC_LABELS(cluster_queue, label_of(cluster, label),
 				 t->elects ? STR("leader") : STR("standalone")),
 		   1);
 }
@@ -308,7 +342,7 @@ void telemetry_report(void *ctx, const struct transport_report *r)
 	snprintf(status, sizeof(status), "%d", r->status);
 	code = r->status > 0 ? str_of(status) : str_of(err_code_name(r->code));
 	metric_add(t->requests,
-		   METRIC_LABELS(cluster_name(t, r->cluster, number), str_of(r->method), code), 1);
+		   METRIC_LABELS(cluster_label(t, r->cluster, number), str_of(r->method), code), 1);
 	if (strcmp(r->method, "WATCH") != 0) {
 		metric_observe(t->request_seconds, METRIC_LABELS(str_of(r->method)),
 			       (double)r->dur_us / 1e6);

@@ -78,6 +78,48 @@ static const char *unserved_row(void)
 	return row;
 }
 
+/* How many rows with a cluster's name are there, other than the manager's? */
+static int rows(void)
+{
+	struct buf b;
+	int n = 0;
+
+	buf_init(&b, 1 << 20);
+	metric_render(&b);
+	buf_add(&b, (mk_str){"", 1});
+	for (const char *p = b.failed ? NULL : strstr(b.p, "cluster=\"c"); p;
+	     p = strstr(p + 1, "cluster=\"c")) {
+		n++;
+	}
+	buf_done(&b);
+	return n;
+}
+
+/* Two clusters whose names differ in the last byte only have rows of their own. */
+static void long_names(size_t len)
+{
+	char name[2][300] = {{0}};
+	struct op op = {.type = OP_CONNECT, .cause = "x"};
+
+	for (cluster_id i = 0; i < 2; i++) {
+		struct event ev = {.type = EV_LINK, .cluster = 5 + i, .link = LINK_UP};
+
+		memset(name[i], 'c', len);
+		name[i][len - 1] = (char)('0' + i);
+		op.cluster = 5 + i;
+		op.name = str_of(name[i]);
+		o.on_op(o.ctx, &op);
+		o.on_event(o.ctx, &ev);
+		o.on_count(o.ctx, COUNT_ADMITTED, STR("q"), op.name);
+		o.on_count(o.ctx, COUNT_DISPATCHED, STR("q"), op.name);
+	}
+	is_int(rows(), 6, "long names: rows for each of two clusters");
+	operation(OP_DISCONNECT, 5, KIND_CLUSTER);
+	is_int(rows(), 3, "one goes: its rows go, the other's stay");
+	operation(OP_DISCONNECT, 6, KIND_CLUSTER);
+	is_int(rows(), 0, "both are gone");
+}
+
 int main(void)
 {
 	int fd[2];
@@ -114,6 +156,11 @@ int main(void)
 	is_str(unserved_row(), "", "until the cluster goes");
 	served(99, TOY, false);
 	is_int(said("info"), 1, "of a cluster that we have no name for, too");
+	long_names(63);
+	long_names(64);
+	long_names(128);
+	long_names(129);
+	long_names(253);
 	telemetry_free(t);
 	log_set_output(2, LOG_AUTO);
 	close(fd[0]);
