@@ -19,6 +19,7 @@
 #include "core/base/alloc.h"
 #include "core/base/list.h"
 #include "core/base/log.h"
+#include "core/daemon/descriptors.h"
 #include "core/daemon/file_path.h"
 
 enum {
@@ -458,6 +459,7 @@ static int start(struct run *r)
 	if (e) {
 		return e;
 	}
+	descriptors_give_back(r->pid);
 	r->fds[2] = pidfd_open(r->pid, 0);
 	if (r->fds[2] < 0) {
 		return errno;

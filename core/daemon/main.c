@@ -8,6 +8,7 @@
 #include "core/base/metric.h"
 #include "core/daemon/cert_files.h"
 #include "core/daemon/daemon.h"
+#include "core/daemon/descriptors.h"
 #include "core/daemon/rbac.h"
 
 enum { OUTPUT_MAX = 8 * 1024 * 1024, EXIT_USAGE = 2 };
@@ -201,6 +202,7 @@ int main(int argc, char **argv)
 	struct mk_err err;
 
 	protect_memory();
+	descriptors_raise();
 	if (options_parse(argc, argv, &o, &err) != MK_OK || options_apply_log(&o, &err) != MK_OK) {
 		fprintf(stderr, "multikueued: %s\n", err.msg);
 		return EXIT_USAGE;

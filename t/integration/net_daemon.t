@@ -180,6 +180,21 @@ kill -TERM "$pid"
 wait "$pid"
 ok $? "and ends well"
 
+# --- descriptors ------------------------------------------------------------------------------------
+# Many containers get 1024 descriptors, and may have more for the asking.
+descriptors() { ulimit "$@"; } # dash has -S and -H too
+hard=$(descriptors -Hn)
+soft=$(descriptors -Sn)
+[ "$hard" != unlimited ] && [ "$hard" -le 1048576 ] || hard=1048576
+descriptors -Sn 64
+start few "$dir/alone.yaml"
+descriptors -Sn "$soft"
+wait_for 20 leads few
+is "$(awk '/^Max open files/ { print $4 }' "/proc/$pid/limits")" "$hard" "the limit of descriptors is raised to what is allowed"
+kill -TERM "$pid"
+wait "$pid"
+ok $? "and it ends well"
+
 # --- without election -----------------------------------------------------------------------------
 start e "$dir/alone.yaml"
 e=$pid

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/daemon/descriptors.h"
 #include "core/daemon/exec_plugin.h"
 #include "t/tap.h"
 
@@ -115,6 +117,23 @@ static void what_it_gets(void)
 	p = (struct kube_program){.command = STR("true")};
 	run(&p);
 	is_int(last_code, MK_OK, "a name without a slash is looked up in PATH");
+}
+
+static void its_descriptors(void)
+{
+	struct rlimit old, few, now;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	few = (struct rlimit){.rlim_cur = 200, .rlim_max = old.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &few);
+	descriptors_raise();
+	getrlimit(RLIMIT_NOFILE, &now);
+	ok(now.rlim_cur == (old.rlim_max < DESCRIPTORS_MAX ? old.rlim_max : DESCRIPTORS_MAX),
+	   "we may have many descriptors");
+	run_script("i=0; while [ $(ulimit -n) != 200 ] && [ $i -lt 100 ]; do\n"
+		   "i=$((i+1)); sleep 0.05; done; ulimit -n\n");
+	is_str(out, "200\n", "a program has the limit that we had");
+	setrlimit(RLIMIT_NOFILE, &old);
 }
 
 static void how_it_fails(void)
@@ -357,6 +376,7 @@ int main(int argc, char **argv)
 	o.loop = loop;
 	x = exec_plugins_new(&o, NULL);
 	what_it_gets();
+	its_descriptors();
 	how_it_fails();
 	its_limits();
 	its_children();
