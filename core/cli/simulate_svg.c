@@ -14,8 +14,8 @@ struct painter {
 	struct cli *c;
 	const struct replay *r;
 	struct timeline t;
-	size_t *first_group; /* per tree: group of its node 0; leaves follow in the order of nodes */
-	size_t *row_of;      /* per job */
+	size_t *first_group; /* per tree: group of its first leaf; the others follow in the order of nodes */
+	size_t *row_of; /* per job */
 	struct timeline_row *rows;
 	struct timeline_span *spans;
 	struct timeline_use *uses;

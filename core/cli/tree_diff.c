@@ -299,7 +299,7 @@ static const struct cli_option options[] = {
 	{0, "from", "FILE", true, "how things are: file or folder; may be repeated"},
 	{'f', "filename", "FILE", true,
 	 "how they will be: file or folder; - reads standard input; may be repeated"},
-	{'o', "output", "FORMAT", false, "text (default), json or yaml"},
+	{'o', "output", "FORMAT", false, "text (default; wide is the same), json or yaml"},
 	{0, NULL, NULL, false, NULL},
 };
 

@@ -437,7 +437,7 @@ static enum cli_exit run_explain(struct cli *c, const struct cli_args *args)
 static const struct cli_option options[] = {
 	{'f', "filename", "FILE", true,
 	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
-	{'o', "output", "FORMAT", false, "text (default), json or yaml"},
+	{'o', "output", "FORMAT", false, "text (default; wide is the same), json or yaml"},
 	{0, NULL, NULL, false, NULL},
 };
 

@@ -207,7 +207,7 @@ static const struct cli_option options[] = {
 	{'f', "filename", "FILE", true,
 	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
 	{0, "from", "FILE", true, "how things were: rules about changes are checked as well"},
-	{'o', "output", "FORMAT", false, "text (default), json or yaml"},
+	{'o', "output", "FORMAT", false, "text (default; wide is the same), json or yaml"},
 	{0, NULL, NULL, false, NULL},
 };
 

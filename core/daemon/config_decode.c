@@ -250,6 +250,7 @@ static void fill_webhook(struct config_run *r, struct config *c)
 	c->webhook_on = json_type(json_at(r->doc, "/webhook")) == JSON_OBJ;
 	/* Out of range is found by validation; it must not wrap here. */
 	c->webhook_port = (int32_t)int_at(r, "/webhook/port", 9443);
+	c->webhook_port = c->webhook_port != 0 ? c->webhook_port : 9443;
 	c->webhook_host = address_at(r, "/webhook/host", STR(""));
 	c->webhook_cert_dir =
 		str_or(r, "/webhook/certDir", STR("/tmp/k8s-webhook-server/serving-certs"));

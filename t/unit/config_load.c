@@ -125,6 +125,8 @@ static void test_values(void)
 	       "... is in the default selector");
 	accepted(V2 "webhook: {}\n", "an empty section");
 	ok(c.webhook_on && c.internal_certs, "... is a webhook with our own authority");
+	accepted(V2 "webhook: {port: 0}\n", "port 0");
+	is_int(c.webhook_port, 9443, "... is the default, as in controller-runtime");
 	accepted(V2 "webhook: {certDir: /certs}\n", "a folder of certificates");
 	ok(c.webhook_on && !c.internal_certs, "... is used");
 	ok(c.metrics_own_cert, "... for the webhook: that of the metrics stays our own");
