@@ -165,16 +165,6 @@ void tls_serve_free(struct tls_serve *t)
 	}
 }
 
-/* A key with a passphrase cannot be used by a daemon: never ask for one. */
-static int no_passphrase(char *out, int size, int for_writing, void *ctx)
-{
-	(void)out;
-	(void)size;
-	(void)for_writing;
-	(void)ctx;
-	return 0;
-}
-
 /* Speaks HTTP/1.1 only: whoever offers it by ALPN gets it confirmed, and others need no answer. */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_n,
 			   const unsigned char *in, unsigned in_n, void *ctx)
@@ -206,12 +196,12 @@ static bool apply_rules(const struct tls_serve *t, SSL_CTX *ctx)
 
 static bool use_chain(SSL_CTX *ctx, BIO *bio)
 {
-	X509 *x = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
+	X509 *x = PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL);
 	bool done = x && SSL_CTX_use_certificate(ctx, x) == 1;
 
 	X509_free(x);
 	for (int i = 0; done && i < CHAIN_MAX; i++) {
-		x = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
+		x = PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL);
 		if (!x) {
 			break;
 		}
@@ -225,7 +215,7 @@ static bool use_chain(SSL_CTX *ctx, BIO *bio)
 
 static bool use_key(SSL_CTX *ctx, BIO *bio)
 {
-	EVP_PKEY *k = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+	EVP_PKEY *k = PEM_read_bio_PrivateKey(bio, NULL, tls_no_passphrase, NULL);
 	bool done = k && SSL_CTX_use_PrivateKey(ctx, k) == 1 && SSL_CTX_check_private_key(ctx) == 1;
 
 	EVP_PKEY_free(k);
