@@ -239,6 +239,12 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		mk_free(r->uid);
 		r->uid = copy;
 		r->admitted_step = 0;
+		if (r->member) {
+			/* The copy of the object before it is not this one's. */
+			r->member->pace = pace_new();
+			r->member->copied = false;
+			r->member->ended = false;
+		}
 	}
 	r->table->n_waiting -= is_waiting(r);
 	forget_state(s, r);

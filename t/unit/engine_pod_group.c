@@ -225,6 +225,35 @@ static void same_name(void)
 	w_free(w);
 }
 
+/*
+ * The same, when the one before is known to be gone and its copy went with it: what we remember of that copy is not the
+ * next pod's.
+ */
+static void same_name_later(bool ended)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	if (ended) {
+		pod_phase(w, 2, "p-0", "Failed");
+		w_settle(w);
+	}
+	w_del(w, pod_on(w, 0, "p-0"));
+	w_settle(w);
+	ok(!pod_on(w, 2, "p-0"), ended ? "a pod that had ended vanishes, its copy goes"
+				       : "a running pod vanishes, its copy goes");
+	a_pod(w, "p-0", "grp");
+	w_later(w, 5000);
+	ok(pod_on(w, 2, "p-0"), "... and the next one of its name gets its own");
+	is_str(check_state(w, wl), "Ready", "... and the group goes on");
+	if (pod_on(w, 2, "p-0")) {
+		pod_phase(w, 2, "p-0", "Running");
+	}
+	w_later(w, 2000);
+	is_str(phase_of(w, 0, "p-0"), "Running", "... with its status");
+	w_free(w);
+}
+
 /* The value changes, which Kueue's webhook does not allow: the pod's copy is not of this group then. */
 static void moved(void)
 {
@@ -388,6 +417,8 @@ int main(void)
 	replaced();
 	unseen();
 	same_name();
+	same_name_later(false);
+	same_name_later(true);
 	moved();
 	vanished();
 	deleted();
