@@ -173,7 +173,11 @@ static void foreign(struct pass *p, struct clone *k)
 {
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 
-	if (!wc || wc->skip_until > p->e->now) {
+	if (!wc) {
+		return;
+	}
+	if (wc->skip_until > p->e->now) {
+		queue_add_at(&p->e->queue, &p->w->item, wc->skip_until);
 		return;
 	}
 	if (wc->rested) {

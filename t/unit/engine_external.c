@@ -162,6 +162,26 @@ static void restarted(void)
 	w_free(w);
 }
 
+/* What is there of that name is not ours, and the Workload changes while the cluster rests: it is tried again all the same. */
+static void foreign_for_a_while(void)
+{
+	struct world *w = external_world(2);
+	struct object *theirs, *wl = a_job(w, "j");
+
+	theirs = w_put(w, 1, KIND_WORKLOAD,
+		       "{\"metadata\":{\"name\":\"wl-j\",\"namespace\":\"ns\"},\"spec\":{}}");
+	w_settle(w);
+	they_nominate(w, "\"w1\"");
+	is_int((long long)w_times(w_take(w), "event 0 Event wl-j"), 1,
+	       "a Workload that is not ours is in the way: people are told");
+	w_patch(w, wl, "{\"metadata\":{\"labels\":{\"team\":\"blue\"}}}");
+	w_settle(w);
+	w_del(w, theirs);
+	w_later(w, 5000);
+	ok(clones_are(w, "1"), "... and its going is found out, whatever happened meanwhile");
+	w_free(w);
+}
+
 /* A job that another controller runs, nominated all the same before we saw it: nobody would ever say no. */
 static void not_ours(void)
 {
@@ -186,5 +206,6 @@ int main(void)
 	out_of_reach();
 	under_its_own_name();
 	restarted();
+	foreign_for_a_while();
 	return done_testing();
 }
