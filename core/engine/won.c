@@ -152,7 +152,7 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		job_absent(p, k, wc);
 		break;
 	case TWIN_FOREIGN:
-		if (p->local->inflight) {
+		if (p->local->inflight || !p->e->may_write) {
 			break; /* its answer brings us back; it may be the Retry */
 		}
 		if (wc->fails > 0 && !wc->rested && !wc->refused) {

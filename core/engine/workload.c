@@ -215,6 +215,11 @@ static void release(struct pass *p, enum rule rule)
 	p->w->stranger_said = false;
 	p->w->tug_said = false;
 	p->w->wanted_n = 0;
+	for (size_t i = 0; i < p->w->n_cl; i++) {
+		/* A standby sees rounds as well: what it saw is not the next one's, in which it may begin to lead. */
+		p->w->cl[i].job_made = false;
+		p->w->cl[i].refused = false;
+	}
 	breaker_new_round(p->w);
 	if (!left && facts_is(p->f, F_FINISHED)) {
 		record_drop_blob(&p->e->store, p->local);

@@ -212,6 +212,111 @@ static void standby(void)
 	w_free(w);
 }
 
+/* What a leader elsewhere does: a clone on w1, which wins. */
+static void another_leads_to_w1(struct world *w, struct object *wl)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"wl-j\",\"namespace\":\"ns\",\"labels\":{"
+		 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+		 "\"multikueued.io/manager-id\":\"manager-id\","
+		 "\"multikueued.io/workload-uid\":\"%s\","
+		 "\"multikueued.io/owner-kind\":\"batch/v1, Kind=Job\","
+		 "\"multikueued.io/owner-name\":\"j\"}},\"spec\":{}}",
+		 wl->uid);
+	w_put(w, 1, KIND_WORKLOAD, text);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	w_patch(w, wl,
+		"{\"status\":{\"clusterName\":\"w1\",\"admissionChecks\":[{\"name\":\"mk\","
+		"\"state\":\"Ready\",\"message\":\"The workload got reservation on "
+		"\\\"w1\\\"\"}]}}");
+	w_settle(w);
+}
+
+/* ... and the job there, 'manager' being who made it. */
+static struct object *another_makes_the_job(struct world *w, const struct object *wl,
+					    const char *manager)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\",\"labels\":{"
+		 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+		 "\"multikueued.io/manager-id\":\"%s\","
+		 "\"multikueued.io/workload-uid\":\"%s\","
+		 "\"kueue.x-k8s.io/prebuilt-workload-name\":\"wl-j\","
+		 "\"kueue.x-k8s.io/multikueue-origin-uid\":\"%s\"}},"
+		 "\"spec\":{\"suspend\":false}}",
+		 manager, wl->uid, w_find(w, 0, JOB, "ns", "j")->uid);
+	return w_put(w, 1, JOB, text);
+}
+
+static struct world *standby_world(void)
+{
+	struct world *w = w_new(2);
+
+	w_event(w, EV_LEADER, 0, 0);
+	w_settle(w);
+	w_take(w);
+	return w;
+}
+
+/* A standby sees whole rounds. What it saw in one says nothing of the next, in which it begins to lead. */
+static void standby_of_rounds(void)
+{
+	struct world *w = standby_world();
+	struct object *wl = a_job(w, "j"), *job;
+	const char *log;
+
+	w_settle(w);
+	another_leads_to_w1(w, wl);
+	job = another_makes_the_job(w, wl, "manager-id");
+	w_settle(w);
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	evict(w, wl, "preempted");
+	w_settle(w);
+	release_quota(w, wl);
+	w_del(w, job);
+	w_del(w, clone_of(w, 1, "wl-j"));
+	w_settle(w);
+	give_quota(w, wl);
+	w_settle(w);
+	another_leads_to_w1(w, wl);
+	is_str(w_take_work(w), "", "a standby of two rounds writes nothing");
+	w_event(w, EV_LEADER, 0, 0)->ev.may_write = true;
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "create 1 Job j 6.create") && !strstr(log, "6.gone"),
+	   "... and makes the job of the second, which the leader did not come to");
+	is_str(check_state(w, wl), "Ready", "... whose win stands");
+	w_free(w);
+}
+
+/* What is in the way of the job is the leader's to find: when a standby's time comes it may be gone. */
+static void standby_of_strangers(void)
+{
+	struct world *w = standby_world();
+	struct object *wl = a_job(w, "j"), *theirs;
+	const char *log;
+
+	w_settle(w);
+	another_leads_to_w1(w, wl);
+	theirs = another_makes_the_job(w, wl, "somebody-else");
+	w_settle(w);
+	w_del(w, theirs);
+	w_settle(w);
+	w_take(w);
+	w_event(w, EV_LEADER, 0, 0)->ev.may_write = true;
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "create 1 Job j 6.create") && !strstr(log, "6.refused"),
+	   "an object that was in the job's way, seen by a standby, is no refusal");
+	is_str(check_state(w, wl), "Ready", "... and the win stands");
+	w_free(w);
+}
+
 static void rejected(void)
 {
 	struct world *w = w_new(3);
@@ -394,6 +499,8 @@ int main(void)
 	unserved_kind();
 	other_checks();
 	standby();
+	standby_of_rounds();
+	standby_of_strangers();
 	rejected();
 	frozen();
 	adopted();
