@@ -3,9 +3,11 @@
  * The adapter pass over the root job: create it on the winner, copy its status back, forward what the adapter wants
  * forwarded. Plugins edit drafts; what is sent is the difference to what was read.
  */
+#include "core/base/hash.h"
 #include "core/engine/pass.h"
 
 enum {
+	FORWARD_MAX = 3,
 	STATUS_EVERY_MS = 1000, /* at most one status write a second and job, the last state wins */
 	DEFER_MS = 2000,
 };
@@ -254,6 +256,37 @@ static void stamp(struct pass *p, struct json *draft)
 		 p->w->name.n <= 63 ? json_new_str(a, p->w->name) : NULL);
 }
 
+/*
+ * A controller over there that puts its own value back would have us write at once, and so on for ever: the same patch that
+ * was taken and undone so often is held until the local object changes.
+ */
+static bool may_forward(struct pass *p, const struct clone *k, const struct json *diff)
+{
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+	mk_str text = arena_printf(&p->e->scratch, "%.*s %lld %.*s", STR_ARG(p->object),
+				   (long long)p->job->facts->generation,
+				   STR_ARG(json_write(&p->e->scratch, diff)));
+
+	if (!wc || arena_failed(&p->e->scratch)) {
+		say_no_memory(p->e);
+		return false;
+	}
+	if (wc->forward != hash64(text)) {
+		wc->forward = hash64(text);
+		wc->forward_tries = 0;
+	}
+	if (wc->forward_tries == FORWARD_MAX) {
+		wc->forward_tries++;
+		note_record(
+			p->e, p->local, "Warning",
+			arena_printf(&p->e->scratch,
+				     "A change of the job is undone on worker cluster \"%s\" "
+				     "each time; it is not sent there again before the next one",
+				     k->c->name));
+	}
+	return wc->forward_tries < FORWARD_MAX;
+}
+
 void job_forward(struct pass *p, struct clone *k, struct record *remote)
 {
 	struct arena *a = p->e->out->arena;
@@ -283,7 +316,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 		return;
 	}
 	diff = json_diff(a, v.remote, draft);
-	if (!diff || !ops_ready(p->e, remote, &p->w->item)) {
+	if (!diff || !ops_ready(p->e, remote, &p->w->item) || !may_forward(p, k, diff)) {
 		return;
 	}
 	/* Not by merging: that would carry out the removals that the patch is to ask for. */

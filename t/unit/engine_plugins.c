@@ -346,6 +346,47 @@ static void forwarded(void)
 	w_free(w);
 }
 
+/* A controller over there puts the old value back each time: that must not become a loop of writes. */
+static void undone(void)
+{
+	struct world *w = toy_world(0);
+	struct object *wl = a_won_toy(w), *job = w_find(w, 0, TOY, "ns", "t");
+	const char *log;
+
+	w_take(w);
+	w_patch(w, job, "{\"metadata\":{\"generation\":2},\"spec\":{\"size\":5}}");
+	w_settle(w);
+	for (int i = 0; i < 10; i++) {
+		w_patch(w, remote(w), "{\"spec\":{\"size\":1}}");
+		w_settle(w);
+	}
+	w_later(w, 3600 * 1000);
+	log = w_take(w);
+	is_int((long long)w_times(log, "6.forward"), 3, "undone three times: it is held");
+	is_int((long long)w_times(log, "event 0 Event wl-t"), 1, "... and people are told, once");
+	w_patch(w, job, "{\"metadata\":{\"generation\":3}}");
+	w_settle(w);
+	log = w_take(w);
+	is_int((long long)w_times(log, "6.forward"), 1, "a new generation is another try");
+	is_str(w_str(w, remote(w), "/spec/size"), "5", "... which may stay");
+	for (int i = 6; i < 16; i++) {
+		char patch[64];
+
+		snprintf(patch, sizeof(patch), "{\"spec\":{\"size\":%d}}", i);
+		w_patch(w, job, patch);
+		w_settle(w);
+	}
+	is_str(w_str(w, remote(w), "/spec/size"), "15",
+	       "what changes each time is forwarded each time");
+	w_take(w);
+	w->rig = (struct rig){8, OP_MERGE, 1, TOY, OUTCOME_REFUSED, MK_CONFLICT};
+	w_patch(w, job, "{\"metadata\":{\"generation\":4},\"spec\":{\"size\":16}}");
+	w_later(w, 60 * 1000);
+	is_str(w_str(w, remote(w), "/spec/size"), "16", "what is refused is not undone");
+	is_str(check_state(w, wl), "Ready", "... and the job goes on");
+	w_free(w);
+}
+
 /* managedBy of another JSON type: reported, not dispatched, not Rejected; proceeds when it is repaired. */
 static void odd_managed_by(void)
 {
@@ -423,6 +464,7 @@ int main(void)
 	no_status();
 	status_if_present();
 	forwarded();
+	undone();
 	odd_managed_by();
 	given_away("\"example.com/other\"", "another controller's: nothing is asked");
 	given_away("7", "of an odd type: nothing is asked");
