@@ -259,6 +259,9 @@ static void write_quota(struct sum *s, struct record *r)
 	}
 	groups = json_dup(a, json_at(record_parse(e, r), "/spec/resourceGroups"));
 	if (!groups) {
+		if (arena_failed(a)) {
+			say_no_memory(e);
+		}
 		return;
 	}
 	set_quotas(s, r->facts, json_at(groups, "/0/flavors/0/resources"));

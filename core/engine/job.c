@@ -220,7 +220,11 @@ void job_abandoned_status(struct pass *p)
 		return;
 	}
 	diff = res.verdict & MK_SET ? json_diff(a, json_get(v.local, "status"), res.draft) : NULL;
-	if (!diff && !arena_failed(a)) {
+	if (arena_failed(a)) {
+		say_no_memory(p->e);
+		return;
+	}
+	if (!diff) {
 		member_told(p, NULL);
 	}
 	if (diff && ops_ready(p->e, p->job, &p->w->item)) {
@@ -316,6 +320,10 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 		return;
 	}
 	diff = json_diff(a, v.remote, draft);
+	if (arena_failed(a)) {
+		say_no_memory(p->e);
+		return;
+	}
 	if (!diff || !ops_ready(p->e, remote, &p->w->item) || !may_forward(p, k, diff)) {
 		return;
 	}

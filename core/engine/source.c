@@ -134,10 +134,11 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 
 	if (!name.p) {
 		say_no_memory(e);
-		return NULL;
+	} else {
+		source_disconnect(e, c);
 	}
-	source_disconnect(e, c);
 	if (e->no_memory) {
+		queue_add(&e->queue, &c->item); /* it stays, and nobody else looks at it again */
 		return NULL;
 	}
 	hand_over(c, &kept);

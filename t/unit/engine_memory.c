@@ -224,8 +224,54 @@ static void judged_without_memory(void)
 	w_free(w);
 }
 
+/*
+ * The Secret of w2 goes, or its MultiKueueCluster is another one: 'n' allocations in that step. Nothing else happens after
+ * which all clusters would be looked at again.
+ */
+static bool starve_cluster(uint64_t n, bool secret)
+{
+	struct world *w = w_new(2);
+	const char *want = secret ? "False BadKubeConfig" : "True Active";
+	bool good;
+
+	if (secret) {
+		w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"));
+	} else {
+		w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+		w_put(w, 0, KIND_CLUSTER,
+		      "{\"metadata\":{\"name\":\"w2\",\"generation\":1},\"spec\":{"
+		      "\"clusterSource\":{\"kubeConfig\":{\"location\":\"w2\","
+		      "\"locationType\":\"Secret\"}}}}");
+	}
+	arena_done(&w->arena); /* of which a block would be left */
+	w->fail_at = n;
+	w_step(w);
+	w_later(w, 5000);
+	good = strstr(w_active(w, KIND_CLUSTER, "w2"), want) != NULL &&
+	       (secret || w->links[2] != 2);
+	if (!good) {
+		printf("# allocation %llu: %s\n", (unsigned long long)n,
+		       w_active(w, KIND_CLUSTER, "w2"));
+	}
+	w_free(w);
+	return good;
+}
+
+static void clusters_without_memory(void)
+{
+	int lost = 0, replaced = 0;
+
+	for (uint64_t n = 1; n < 100; n++) {
+		lost += !starve_cluster(n, true);
+		replaced += !starve_cluster(n, false);
+	}
+	is_int(lost, 0, "a cluster loses its Secret: that is noticed however starved");
+	is_int(replaced, 0, "... and so is a cluster of the same name");
+}
+
 int main(void)
 {
+	clusters_without_memory();
 	everywhere(N_STAGES, starve, "stage");
 	everywhere(N_TROUBLES, starve_in_trouble, "trouble");
 	judged_without_memory();

@@ -387,6 +387,30 @@ static void undone(void)
 	w_free(w);
 }
 
+/* No memory for the difference is not the same as none: the change arrives all the same. */
+static void forwarded_without_memory(void)
+{
+	static char patch[600 * 1000];
+	int failed = 0;
+
+	memset(patch, 'x', sizeof(patch) - 1);
+	memcpy(patch, "{\"spec\":{\"size\":\"", 17);
+	memcpy(patch + sizeof(patch) - 4, "\"}}", 4);
+	for (uint64_t n = 1; n < 120; n++) {
+		struct world *w = toy_world(0);
+
+		a_won_toy(w);
+		w_patch(w, w_find(w, 0, TOY, "ns", "t"), patch);
+		arena_done(&w->arena); /* of which a block would be left */
+		w->fail_at = n;
+		w_step(w);
+		w_later(w, 5000);
+		failed += strlen(remote(w)->text) < sizeof(patch) / 2;
+		w_free(w);
+	}
+	is_int(failed, 0, "a change is forwarded however starved the step was that saw it");
+}
+
 /* managedBy of another JSON type: reported, not dispatched, not Rejected; proceeds when it is repaired. */
 static void odd_managed_by(void)
 {
@@ -465,6 +489,7 @@ int main(void)
 	status_if_present();
 	forwarded();
 	undone();
+	forwarded_without_memory();
 	odd_managed_by();
 	given_away("\"example.com/other\"", "another controller's: nothing is asked");
 	given_away("7", "of an odd type: nothing is asked");
