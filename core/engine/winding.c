@@ -101,6 +101,31 @@ static void deactivate(struct pass *p, struct clone *k)
 	ssa_send(e, k->r, body, R_DEACTIVATE, PRIO_STOP, NULL, (mk_str){NULL, 0});
 }
 
+/* Still under the clone of the slice before, which nobody here speaks for any more. */
+static bool is_of_slice_before(const struct pass *p, const struct record *remote)
+{
+	return remote && remote->present && slice_inherits(p, remote->facts) &&
+	       !str_eq(remote->facts->s[S_PREBUILT], p->w->name);
+}
+
+static bool may_run_on(const struct clone *k)
+{
+	return clone_is(k, F_ADMITTED) && !clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED);
+}
+
+/* Whoever speaks for the end, a copy that is seen shall stop: a worker that cannot tell of its jobs holds up no other. */
+static void stop_what_is_seen(struct pass *p)
+{
+	for (size_t i = 0; i < p->n_clones; i++) {
+		struct clone *k = &p->clones[i];
+
+		if (twin_is_ours(k->twin) && may_run_on(k) && twin_is_ours(job_there(p, k)) &&
+		    !is_of_slice_before(p, remote_job(p, k))) {
+			deactivate(p, k);
+		}
+	}
+}
+
 /* One object of a group. */
 static bool wind(struct pass *p, struct clone *k)
 {
@@ -118,6 +143,7 @@ void winding(struct pass *p)
 	struct record *remote;
 
 	if (!jobs_known(p)) {
+		stop_what_is_seen(p);
 		return;
 	}
 	k = last_winner(p);
@@ -127,9 +153,7 @@ void winding(struct pass *p)
 		return;
 	}
 	remote = remote_job(p, k);
-	if (remote && remote->present && slice_inherits(p, remote->facts) &&
-	    !str_eq(remote->facts->s[S_PREBUILT], p->w->name)) {
-		/* Still under the clone of the slice before, which nobody here speaks for any more. */
+	if (is_of_slice_before(p, remote)) {
 		(void)remove_remote(p, k, R_ABANDONED);
 		return;
 	}
@@ -138,7 +162,7 @@ void winding(struct pass *p)
 		finish_local(p, k);
 		return;
 	}
-	if (clone_is(k, F_ADMITTED) && !clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED)) {
+	if (may_run_on(k)) {
 		deactivate(p, k);
 	}
 	if (p->grouped && job_there(p, k) != TWIN_ABSENT) {

@@ -70,6 +70,37 @@ static void on_manager(void)
 	w_free(w);
 }
 
+/* Another worker, on which the loser's clone is left, cannot say whether it has a job: the one that has it stops all the same. */
+static void on_manager_beside_a_slow_worker(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_DELETE,
+			      .cluster = 1,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_UNAVAILABLE};
+	wl = running_job(w);
+	ok(clone_of(w, 1, "wl-j") != NULL, "the loser's clone is left");
+	w_event(w, EV_BEHIND, 1, JOB);
+	w_settle(w);
+	w_take(w);
+	evict(w, wl, "P");
+	w_settle(w);
+	is_int((long long)w_times(w_take(w), "apply_status 2 Workload wl-j 6.deactivate"), 1,
+	       "a slow worker costs only itself: the job is told to stop");
+	w_advance(w, 10000);
+	is_str(w_take(w), "", "once");
+	w_list(w, 1, JOB);
+	w->rig.times = 0;
+	w_later(w, 60000);
+	ok(clone_of(w, 1, "wl-j") == NULL, "the loser goes when its worker can tell");
+	ok(clone_of(w, 2, "wl-j") && w_find(w, 2, JOB, "ns", "j"), "the winner winds down");
+	w_free(w);
+}
+
 static void lost_and_back(void)
 {
 	struct world *w = w_new(3);
@@ -393,6 +424,7 @@ int main(void)
 	check_taken_back();
 	on_worker();
 	on_manager();
+	on_manager_beside_a_slow_worker();
 	lost_and_back();
 	lost_for_good();
 	lost_over_restart();
