@@ -24,10 +24,18 @@ static bool is_not_there(struct pass *p, struct clone *k)
 	       surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
 }
 
+/* When a worker that was lost at 'since' counts no more; not before a new process could have found it, as for a winner. */
+static int64_t given_up_at(const struct engine *e, int64_t since)
+{
+	int64_t sooner = e->o.worker_lost_timeout_ms - patience(e);
+
+	return lost_deadline(e, since - sooner);
+}
+
 /*
- * True: no copy can be running there. A worker out of reach is waited for as long as for a running job. A job whose
- * clone somebody removed is nobody's any more: Kueue there stops it and never starts it again, so it goes. So does one that
- * an earlier job of this name left.
+ * True: no copy can be running there. A worker out of reach is waited for as long as for a running job, and a first try to
+ * connect, whose end brings us back. A job whose clone somebody removed is nobody's any more: Kueue there stops it and never
+ * starts it again, so it goes. So does one that an earlier job of this name left.
  */
 static bool runs_not_on(struct pass *p, struct clone *k)
 {
@@ -40,12 +48,12 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 	}
 	if (!cluster_up(k->c)) {
 		int64_t until =
-			k->c->lost_at == INT64_MAX ? INT64_MAX : k->c->lost_at + patience(e);
+			k->c->lost_at == INT64_MAX ? INT64_MAX : given_up_at(e, k->c->lost_at);
 
 		if (until > e->now && until != INT64_MAX) {
 			queue_add_at(&e->queue, &p->w->item, until);
 		}
-		return until <= e->now;
+		return k->c->failed && until <= e->now;
 	}
 	if (!watch_ready(e, k->c, p->kind)) {
 		t = k->c->tables[p->kind];

@@ -367,6 +367,33 @@ static void abandoned_by_loss(void)
 	w_free(w);
 }
 
+/* A new process has not looked yet whether the worker is back: until then, and within the grace of its start, pods may run. */
+static void abandoned_over_restart(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = running_job_on(w, 1);
+	struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	evict(w, wl, "preempted");
+	w_patch(w, job, "{\"spec\":{\"suspend\":true}}");
+	w_settle(w);
+	w_advance(w, 500000);
+	w->now += 500000; /* nobody runs */
+	w->wall += 500000;
+	w->stay_down[1] = true;
+	w_restart(w);
+	w_advance(w, 1000);
+	is_str(w_str(w, job, "/status/active"), "2", "nobody has looked at the worker yet");
+	w_link(w, 1, LINK_DOWN);
+	w_advance(w, 50000);
+	is_str(w_str(w, job, "/status/active"), "2", "nor for long enough");
+	w_advance(w, 12000);
+	is_str(w_str(w, job, "/status/active"), "", "then the first loss counts");
+	w_free(w);
+}
+
 /* Somebody takes our check back, and the winner is evicted: nothing else would bring the job anywhere. */
 static void check_taken_back(void)
 {
@@ -438,5 +465,6 @@ int main(void)
 	each_end_is_awaited();
 	abandoned();
 	abandoned_by_loss();
+	abandoned_over_restart();
 	return done_testing();
 }
