@@ -5,6 +5,8 @@
  */
 #include "core/engine/pass.h"
 
+enum { LOOK_MS = 60 * 1000 }; /* so long after a link came up its jobs are waited for */
+
 static bool is_picked(const struct pick *pick, mk_str name)
 {
 	for (size_t i = 0; i < pick->n; i++) {
@@ -125,6 +127,29 @@ static struct clone *winner(struct pass *p)
 }
 
 /*
+ * A new process sees a worker's clones before its jobs: a clone that it did not make may have one of an earlier round. Until that
+ * is known nobody else wins, but not for ever: a list may be broken.
+ */
+static bool may_have_left(struct pass *p, const struct clone *k)
+{
+	int64_t until = k->c->up_at + LOOK_MS;
+	const struct wl_cluster *wc;
+	const struct table *t;
+
+	if (p->e->now >= until || !(twin_is_ours(k->twin) || k->twin == TWIN_STALE) ||
+	    watch_ready(p->e, k->c, p->kind)) {
+		return false;
+	}
+	wc = wl_cluster(p->e, p->w, k->c->id);
+	t = k->c->tables[p->kind]; /* NULL, as the other: out of memory */
+	if ((wc && wc->made_generation != 0) || (t && (t->unserved || t->unavailable))) {
+		return false;
+	}
+	queue_add_at(&p->e->queue, &p->w->item, until);
+	return true;
+}
+
+/*
  * A copy of the job that an earlier round left on another cluster in reach, or a create of one that is still on its way:
  * its clone there may be admitted again at any time. It goes before another cluster may win, or both would run.
  */
@@ -143,6 +168,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 			any = true;
 			(void)remove_remote(p, k, R_LOSER);
 		}
+		any |= may_have_left(p, k);
 	}
 	return any;
 }

@@ -110,11 +110,11 @@ static void last_status_of_strangers(void)
 	pod_phase(w, 2, "p-1", "Succeeded");
 	pod_phase(w, 2, "p-2", "Succeeded");
 	clone_condition(w, 2, "grp", "Finished", "Succeeded", true);
-	w->hold_local = true;
+	w->hold_jobs[0] = true;
 	w_restart(w);
 	w_later(w, 60 * 1000);
 	ok(!is_finished(w, wl) && pod_on(w, 2, "p-0"), "members are not known yet: the end waits");
-	w->hold_local = false;
+	w->hold_jobs[0] = false;
 	w_list(w, 0, POD);
 	w_later(w, 5000);
 	is_str(phase_of(w, 0, "p-1"), "Succeeded", "... and their status comes home");

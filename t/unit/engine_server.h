@@ -94,7 +94,7 @@ struct world {
 	bool queues[8];         /* LocalQueues and ClusterQueues are watched, by cluster */
 	bool no_queues[8];      /* ... and may not be */
 	bool hold_queues;       /* ... and their lists come when the test says */
-	bool hold_local;        /* so do the manager's lists of jobs */
+	bool hold_jobs[8];      /* so do lists of jobs, by cluster */
 	int64_t lost_timeout;   /* workerLostTimeout; 0: 15 minutes */
 	bool gate_elastic;      /* ElasticJobsViaWorkloadSlices */
 	bool gate_preemption;   /* MultiKueueOrchestratedPreemption */
@@ -542,7 +542,7 @@ static void w_do(struct world *w, const struct op *op, struct arena *a)
 		w->watching[op->cluster] |= op->kind >= JOB ? 1u << (op->kind - JOB) : 0;
 		w->queues[op->cluster] |= w_is_queue(op->kind);
 		if (!(w->hold_queues && w_is_queue(op->kind)) &&
-		    !(w->hold_local && op->cluster == 0 && op->kind >= JOB)) {
+		    !(w->hold_jobs[op->cluster] && op->kind >= JOB)) {
 			w_list(w, op->cluster, op->kind);
 		}
 	}

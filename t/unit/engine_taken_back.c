@@ -231,6 +231,44 @@ static void left_by_an_earlier_round(void)
 	w_free(w);
 }
 
+/*
+ * The same, and a new process, which sees clones before it sees jobs: nobody wins until it is known what was left where; but
+ * a list that does not come holds nobody for ever.
+ */
+static void left_by_an_earlier_process(bool listed)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const char *log;
+
+	refuse_jobs(w, OP_DELETE, 1000);
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
+	w_settle(w);
+	evict(w, wl, "x");
+	w_settle(w);
+	give_quota(w, wl);
+	w_settle(w);
+	w->hold_jobs[2] = true;
+	w_restart(w);
+	admit(w, 1, "wl-j");
+	w_later(w, 50000);
+	ok(!strstr(w_take(w), "7.win"), "nobody wins while it is not known what runs elsewhere");
+	if (listed) {
+		w_list(w, 2, JOB);
+		w_settle(w);
+		log = w_take(w);
+		ok(!strstr(log, "7.win") && strstr(log, "delete 2 Job j"),
+		   "what was left is removed first");
+		w->rig.times = 0;
+		w_later(w, 5000);
+	} else {
+		w_later(w, 12000);
+	}
+	is_str(w_str(w, wl, "/status/clusterName"), "w1",
+	       listed ? "then the other one wins" : "a broken list holds nobody for ever");
+	w_free(w);
+}
+
 /* Evicted, its clone removed by somebody, and the job there is of a predecessor of the same name: that goes, and is not asked for. */
 static void left_by_a_predecessor(void)
 {
@@ -352,6 +390,8 @@ int main(void)
 	loses_its_job();
 	taken_back_and_cleared();
 	left_by_an_earlier_round();
+	left_by_an_earlier_process(true);
+	left_by_an_earlier_process(false);
 	left_out_of_reach();
 	left_by_a_predecessor();
 	return done_testing();
