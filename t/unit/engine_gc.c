@@ -160,6 +160,37 @@ static void lone_jobs(void)
 	w_free(w);
 }
 
+/* Somebody gives a job the name of a Workload that no API server takes: that is nobody, however often it comes. */
+static void no_such_name(void)
+{
+	struct world *w = w_new(2);
+	char text[1024], name[341];
+	struct engine_stats s;
+	uint64_t before = 0;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	a_job(w, "j"); /* w1's jobs are watched */
+	w_settle(w);
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"x\",\"namespace\":\"ns\",\"labels\":{"
+		 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+		 "\"multikueued.io/manager-id\":\"x\","
+		 "\"kueue.x-k8s.io/prebuilt-workload-name\":\"%s\"}},\"spec\":{}}",
+		 name);
+	w_put(w, 1, JOB, text);
+	w_settle(w);
+	engine_get_stats(w->e, &s);
+	before = s.passes;
+	for (int i = 0; i < 100; i++) {
+		w_patch(w, w_find(w, 1, JOB, "ns", "x"), "{\"spec\":{\"x\":1}}");
+		w_settle(w);
+	}
+	engine_get_stats(w->e, &s);
+	ok(s.passes - before <= 100, "100 changes cost no more than a pass each");
+	w_free(w);
+}
+
 /* The Workload lives: its job stays, and only that of another incarnation goes. */
 static void job_with_twin(void)
 {
@@ -178,6 +209,7 @@ static void job_with_twin(void)
 int main(void)
 {
 	lone_jobs();
+	no_such_name();
 	job_with_twin();
 	cap();
 	a_handful();
