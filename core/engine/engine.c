@@ -192,6 +192,12 @@ static void run_item(struct engine *e, struct queue_item *i)
 	}
 }
 
+/* The manager's first kinds are watched from the start, by the link itself. Whoever opens another watch gets the list. */
+static bool is_watched(const struct table *t)
+{
+	return t->watched || (t->cluster == CLUSTER_MANAGER && t->kind <= KIND_SECRET);
+}
+
 /* Has tables listed anew from which an event was lost. */
 static void mend_tables(struct engine *e)
 {
@@ -205,15 +211,15 @@ static void mend_tables(struct engine *e)
 			if (!t || !t->broken) {
 				continue;
 			}
-			if (k >= KIND_LOCAL_QUEUE && !t->watched) {
-				t->broken = false; /* whoever opens the watch gets the list */
-				continue;
-			}
 			if (k == KIND_FILE) {
 				t->broken = false;
 				source_files_again(e);
 				t->broken = e->no_memory;
 				e->any_broken |= t->broken;
+				continue;
+			}
+			if (!is_watched(t)) {
+				t->broken = false;
 				continue;
 			}
 			op.selector = watch_selector(e, op.cluster, op.kind);

@@ -41,6 +41,7 @@ static void found_by_a_list(void)
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
 	struct object *c = w_find(w, 0, KIND_CLUSTER, "", "w1");
+	const char *log;
 
 	is_str(w_str(w, c, "/status/conditions/0/status"), "True", "w1 is Active");
 	rv_back(w, c,
@@ -48,7 +49,14 @@ static void found_by_a_list(void)
 		"\"ClientConnectionFailed\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}");
 	w_list(w, 0, KIND_CLUSTER);
 	w_later(w, 5000);
-	ok(strstr(w_take(w), "watch_close 0 Workload") != NULL, "everything is listed anew");
+	log = w_take(w);
+	ok(strstr(log, "watch_open 0 Workload") && strstr(log, "watch_open 0 MultiKueueCluster") &&
+		   strstr(log, "watch_open 0 Secret") && strstr(log, "watch_open 0 Job"),
+	   "everything is listed anew");
+	ok(!strstr(log, "watch_open 0 Namespace") && !strstr(log, "watch_open 0 Event") &&
+		   !strstr(log, "watch_open 0 Lease") &&
+		   !strstr(log, "watch_open 0 ClusterProfile"),
+	   "but what nobody watches");
 	is_str(w_str(w, c, "/status/conditions/0/status"), "True",
 	       "and the condition of then is seen, and put right");
 	is_str(check_state(w, wl), "Ready", "the job is not touched");
