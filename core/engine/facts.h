@@ -20,7 +20,7 @@ enum {
 	F_DEACTIVATION = 1u << 6, /* DeactivationTarget */
 	F_ORIGIN = 1u << 7,       /* our origin label */
 	F_MANAGED = 1u << 8,      /* job: managed by us */
-	F_UNUSABLE = 1u << 9,     /* job: the managing field has another type */
+	F_UNUSABLE = 1u << 9,     /* job: the managing field has another type; any: too big */
 	F_SUSPENDED = 1u << 10,   /* job: held back, as its adapter says */
 	F_OURS = 1u << 11,        /* check: of our controller */
 	F_OWNED = 1u << 12,       /* Workload: has an owner that S_OWNER_* name */

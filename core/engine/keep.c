@@ -46,14 +46,19 @@ static struct json *kept_of(struct arena *a, const struct json *obj, bool status
 	return arena_failed(a) ? NULL : o;
 }
 
-/* The object's text; of a clone only metadata and status. NULL: out of memory or far too big. */
-static char *text_of(struct engine *e, const struct json *obj, bool status_only, bool admission,
-		     size_t *ret_n)
+/* The object's text, in the scratch arena; of a clone only metadata and status. NULL: out of memory. */
+static mk_str text_of(struct engine *e, const struct json *obj, bool status_only, bool admission)
 {
-	mk_str text = json_write(&e->scratch, kept_of(&e->scratch, obj, status_only, admission));
+	return json_write(&e->scratch, kept_of(&e->scratch, obj, status_only, admission));
+}
 
-	*ret_n = text.n;
-	return text.p && text.n <= BLOB_MAX ? mk_strndup(text) : NULL;
+/* It is known by its facts alone, and nothing can be made of it: that is no reason to read the others of its kind again. */
+static void say_too_big(const struct table *t, struct facts *f)
+{
+	f->flags = (f->flags & ~(uint32_t)F_MANAGED) | F_UNUSABLE;
+	if (t->kind >= KIND_FIRST_JOB) {
+		f->s[S_REASON] = STR("it is larger than 4 MiB");
+	}
 }
 
 enum keep { KEEP_NONE, KEEP_STATUS, KEEP_ALL };
@@ -89,15 +94,23 @@ static enum keep what_of(const struct table *t, const struct facts *f)
 		       : KEEP_NONE;
 }
 
-bool keep_text(struct engine *e, const struct table *t, const struct facts *f,
-	       const struct json *obj, char **ret_text, size_t *ret_n)
+bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct json *obj,
+	       char **ret_text, size_t *ret_n)
 {
 	enum keep what = what_of(t, f);
+	mk_str text;
 
 	*ret_text = NULL;
 	*ret_n = 0;
-	if (what != KEEP_NONE) {
-		*ret_text = text_of(e, obj, what == KEEP_STATUS, t->kind == KIND_WORKLOAD, ret_n);
+	if (what == KEEP_NONE) {
+		return true;
 	}
-	return what == KEEP_NONE || *ret_text;
+	text = text_of(e, obj, what == KEEP_STATUS, t->kind == KIND_WORKLOAD);
+	if (text.n > BLOB_MAX) {
+		say_too_big(t, f);
+		return true;
+	}
+	*ret_text = text.p ? mk_strndup(text) : NULL;
+	*ret_n = text.n;
+	return *ret_text;
 }

@@ -172,6 +172,11 @@ static void back_off(struct engine *e, struct record *r, int64_t retry_after_ms)
 	r->retry_at = e->now + (retry_after_ms > wait ? retry_after_ms : wait);
 }
 
+static void rest(struct engine *e, struct record *r, int64_t wait_ms)
+{
+	r->retry_at = e->now + (wait_ms < REST_MAX_MS ? wait_ms : REST_MAX_MS);
+}
+
 /* The object was not there when it was asked for; what was seen since is newer: a late create may have come true. */
 static void not_found(struct engine *e, struct record *r, const struct inflight *f)
 {
@@ -204,7 +209,11 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 		r->unknown = false;
 		r->settling = false;
 		observe_reply(e, r, ev, true);
-		if (r->present) {
+		if (facts_is(r->facts, F_UNUSABLE)) {
+			/* Its text may be what was wanted, and there is none to be had. */
+			rest(e, r, queue_backoff(r->fails));
+			r->fails++;
+		} else if (r->present) {
 			r->fails = 0;
 		} else {
 			back_off(e, r, 0); /* not believed: whoever asked would ask again at once */
@@ -256,11 +265,6 @@ static void tell_workloads(struct engine *e, const struct record *r, mk_str why,
 	for (LIST_EACH(n, &o->workloads)) {
 		learn(e, LIST_ENTRY(n, struct wl, owner_node), r, why);
 	}
-}
-
-static void rest(struct engine *e, struct record *r, int64_t wait_ms)
-{
-	r->retry_at = e->now + (wait_ms < REST_MAX_MS ? wait_ms : REST_MAX_MS);
 }
 
 /*

@@ -299,9 +299,12 @@ void ops_forget(struct engine *e, cluster_id c);
 void ops_plain(struct engine *e, struct op *op, enum rule rule);
 
 /* --- keep.c ------------------------------------------------------------------------------------------ */
-/* A copy of what is to be kept of 'obj', heap text, or NULL when nothing is. False: out of memory, or far too big. */
-bool keep_text(struct engine *e, const struct table *t, const struct facts *f,
-	       const struct json *obj, char **ret_text, size_t *ret_n);
+/*
+ * A copy of what is to be kept of 'obj', heap text, or NULL when nothing is, or when it is far too big, which 'f' says then.
+ * False: out of memory.
+ */
+bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct json *obj,
+	       char **ret_text, size_t *ret_n);
 
 /* --- observe.c --------------------------------------------------------------------------------------- */
 void observe_event(struct engine *e, const struct event *ev);
