@@ -286,7 +286,7 @@ void watch_open_stream(struct kube *k, struct watch *w);
 void watch_page(struct kube *k, void *ctx, const struct answer *an);
 void watch_chunk(struct kube *k, void *ctx, mk_str bytes);
 void watch_retry(struct kube *k, struct watch *w,
-		 int64_t at_least_ms);             /* backoff, then watch_start */
+		 int64_t at_least_ms); /* backoff, then watch_again; or the link fails */
 void watch_again(struct kube *k, struct watch *w); /* at once */
 void watch_failed(struct kube *k, struct watch *w, const struct status *st);
 void watch_refused(struct kube *k, struct watch *w); /* the store is behind 'high' */

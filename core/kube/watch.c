@@ -114,6 +114,7 @@ void watch_reset(struct kube *k, struct watch *w)
 	w->high = 0;
 	w->synced = false;
 	w->refused_ms = 0;
+	w->broken_ms = 0;
 	if (on) {
 		watch_again(k, w);
 	}
@@ -258,6 +259,23 @@ static void note_failure(const struct kube *k, struct watch *w)
 	w->broken_ms = k->mono_ms;
 }
 
+/* Has what the link stands on failed for too long, whatever the reason? A store that is behind is another matter. */
+static bool is_broken(const struct kube *k, const struct watch *w)
+{
+	return w->core && w->l->phase == PHASE_UP && w->refused_ms == 0 && w->broken_ms != 0 &&
+	       k->mono_ms - w->broken_ms >= BROKEN_MAX_MS;
+}
+
+/* Probes are answered, the watch is not: nothing is seen of the cluster, so it counts as lost. */
+static void fail_broken(struct kube *k, const struct watch *w)
+{
+	const struct kind *kind = &k->kinds->k[w->kind];
+
+	link_fail(k, w->l, MK_UNAVAILABLE, 0,
+		  arena_printf(&k->scratch, "the watch of %.*s%s%.*s fails", STR_ARG(kind->plural),
+			       kind->group.n > 0 ? "." : "", STR_ARG(kind->group)));
+}
+
 void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 {
 	int64_t delay = WATCH_FIRST_MS;
@@ -265,6 +283,10 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 	quiet(k, w);
 	doubt(k, w);
 	note_failure(k, w);
+	if (is_broken(k, w)) {
+		fail_broken(k, w);
+		return;
+	}
 	for (unsigned i = 0; i < w->failures && delay < WATCH_MAX_MS; i++) {
 		delay *= 2;
 	}

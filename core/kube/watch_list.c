@@ -80,7 +80,9 @@ static void finish_list(struct kube *k, struct watch *w, uint64_t rv)
 {
 	watch_listed(k, w, rv);
 	watch_open_stream(k, w);
-	watch_settled(k, w);
+	if (w->phase == WATCH_STREAM) {
+		watch_settled(k, w); /* else there is no memory, or no link any more */
+	}
 }
 
 static void take_page(struct kube *k, struct watch *w, const struct json *doc)
