@@ -273,6 +273,13 @@ static bool group_failed(struct kube *k, struct link *l, const struct api_group 
 	return false;
 }
 
+/* The server itself says that it has no such group; something before it that knows nothing of it proves nothing. */
+static bool is_missing(const struct answer *an, const struct status *st)
+{
+	return an->end == TRANSPORT_OK && an->http == 404 &&
+	       (st->not_served || st->code == MK_NOT_FOUND);
+}
+
 static void on_group(struct kube *k, void *ctx, const struct answer *an)
 {
 	struct discovery_slot *slot = ctx;
@@ -293,7 +300,7 @@ static void on_group(struct kube *k, void *ctx, const struct answer *an)
 	}
 	if (an->end == TRANSPORT_OK && st.code == MK_OK && list_is_valid(st.obj)) {
 		set_group(k, l, first, st.obj, MK_OK, (mk_str){NULL, 0});
-	} else if (an->end == TRANSPORT_OK && an->http == 404) {
+	} else if (is_missing(an, &st)) {
 		set_group(k, l, first, NULL, MK_NOT_FOUND, (mk_str){NULL, 0});
 	} else if (an->end == TRANSPORT_OK && an->http == 403 && !g->core) {
 		set_group(k, l, first, NULL, MK_DENIED, st.text);

@@ -186,6 +186,15 @@ static void no_status_text(struct arena *a, const struct status_in *in, struct s
 	r->text = str_cut(t, STATUS_TEXT_MAX);
 }
 
+/*
+ * What a kube-apiserver says where it serves nothing. Any other 404 without a Status may come from what stands before it:
+ * to take a kind for gone because of that would be destructive.
+ */
+static bool is_unknown_path(mk_str body)
+{
+	return str_is(str_trim(body), "404 page not found");
+}
+
 static void read_failure(struct arena *a, const struct status_in *in, const struct json *doc,
 			 struct status *r)
 {
@@ -201,8 +210,10 @@ static void read_failure(struct arena *a, const struct status_in *in, const stru
 		no_status_text(a, in, r);
 		if (in->http == 404) {
 			/* Not "the object is gone": acting on that would be destructive. */
-			r->not_served = true;
 			r->code = MK_UNAVAILABLE;
+			r->not_served = is_unknown_path(in->body);
+		}
+		if (r->not_served) {
 			r->reason = STR("KindNotServed");
 		}
 	}

@@ -29,7 +29,7 @@ struct status {
 	int64_t retry_after_ms; /* header, else details.retryAfterSeconds, else -1 */
 	mk_str reason;          /* Status.reason, or "" */
 	mk_str text; /* Status.message, or Go's generic words for the code; at most STATUS_TEXT_MAX bytes */
-	bool not_served; /* 404 that means the kind, not the object: reason is then "KindNotServed" */
+	bool not_served; /* 404 of a server that has no such path: the kind. reason is then "KindNotServed" */
 	bool rv_too_large; /* 504 ResourceVersionTooLarge: the store is behind the resourceVersion asked for */
 	bool permanent;         /* a 500 that repeating cannot cure */
 	const struct json *obj; /* the object of a 2xx answer; NULL for a Status or none */

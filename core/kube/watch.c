@@ -330,6 +330,11 @@ static void kind_failed(struct kube *k, struct watch *w, const struct status *st
 		watch_retry(k, w, 0);
 		return;
 	}
+	if (st->http == 401) {
+		/* The credentials are the cluster's: who asks does not matter, and of the kind nothing was said. */
+		link_fail(k, w->l, st->code, st->http, st->text);
+		return;
+	}
 	if (w->core) {
 		mk_str text =
 			missing ? discovery_no_match(&k->kinds->k[w->kind], &k->scratch) : st->text;

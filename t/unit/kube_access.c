@@ -353,7 +353,8 @@ static void test_watch_of_profiles(void)
 	ok(fake_find(&f, 0, "multicluster") == NULL, "without a watch nobody asks for profiles");
 	fake_story(&f);
 	fake_watch(&f, 0, KIND_PROFILE, "");
-	ok(fake_answer(&f, 0, "GET /apis/multicluster.x-k8s.io/v1alpha1", 404, "no"),
+	ok(fake_answer(&f, 0, "GET /apis/multicluster.x-k8s.io/v1alpha1", 404,
+		       "404 page not found\n"),
 	   "the watch has its group asked for");
 	is_str(fake_story(&f),
 	       "unserved 0 ClusterProfile code=not_found text=\"no matches "

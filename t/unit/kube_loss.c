@@ -120,8 +120,120 @@ static void test_job_watch_is_lost(void)
 	fake_done(&f);
 }
 
+static char last_reason[64];
+static enum mk_code last_code;
+
+static void on_reply(void *ctx, uint64_t id, const struct kube_reply *r)
+{
+	(void)ctx;
+	(void)id;
+	last_code = r->code;
+	fake_copy(last_reason, sizeof(last_reason), r->reason);
+}
+
+static void get_job(void)
+{
+	struct kube_request r = {.cluster = 1,
+				 .verb = KUBE_GET,
+				 .kind = KIND_FIRST_JOB,
+				 .ns = STR("n"),
+				 .name = STR("j"),
+				 .subresource = "",
+				 .timeout_ms = 30000};
+
+	kube_send(f.k, &r, 1, on_reply, NULL, NULL);
+}
+
+static void with_jobs(uint64_t seed)
+{
+	up(seed);
+	fake_watch(&f, 1, KIND_FIRST_JOB, "");
+	fake_empty(&f, 1, "/jobs?", "batch/v1", "Job", 500);
+	fake_story(&f);
+}
+
+/* The credentials are the cluster's, not the kind's: of the kind, nothing was said. */
+static void test_expired_token(void)
+{
+	const char *story;
+
+	with_jobs(35);
+	fake_wait(&f, 15000);
+	fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_OK, MK_OK, "");
+	fake_answer(&f, 1, "/jobs?", 401,
+		    "{\"kind\":\"Status\",\"code\":401,\"reason\":\"Unauthorized\",\"message\":"
+		    "\"Unauthorized\"}");
+	story = fake_story(&f);
+	ok(strstr(story, "link 1 down code=denied") != NULL, "a 401 on a watch of jobs: the link");
+	ok(strstr(story, "unserved") == NULL, "and not the kind");
+	fake_done(&f);
+}
+
+/* Whatever stands before a server may say 404. */
+static void test_404_of_others(void)
+{
+	static const char *const bodies[] = {"<html>", "", "{\"code\":404}", "404 page not found!"};
+
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		with_jobs(36);
+		get_job();
+		fake_answer(&f, 1, "GET /apis/batch/v1/namespaces/n/jobs/j", 404, bodies[i]);
+		ok(last_code == MK_UNAVAILABLE && last_reason[0] == '\0', "a GET fails");
+		fake_wait(&f, 15000);
+		fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_OK, MK_OK, "");
+		fake_answer(&f, 1, "/jobs?", 404, bodies[i]);
+		is_str(fake_story(&f), "", "no 404 but the server's own tells of the kind");
+		fake_wait(&f, 2000);
+		ok(fake_find(&f, 1, "/jobs?watch=1") != NULL, "the watch is tried again");
+		fake_done(&f);
+	}
+}
+
+/* The same in discovery: unknown while the link comes up, and no news on a link that is up. */
+static void test_404_in_discovery(void)
+{
+	fake_init(&f, 37);
+	fake_manager(&f);
+	fake_connect(&f, 1, "s1");
+	fake_watch(&f, 1, KIND_WORKLOAD, "");
+	fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
+	fake_answer(&f, 1, "kube-system", 200, "{\"metadata\":{\"uid\":\"w\"}}");
+	fake_answer(&f, 1, "/apis/kueue", 200, KUEUE_DOC);
+	fake_story(&f);
+	fake_answer(&f, 1, "/apis/batch", 404, "<html>");
+	ok(strstr(fake_story(&f), "unserved 1 Job.batch code=unavailable") != NULL,
+	   "a group that something else says is not there");
+	fake_empty(&f, 1, W, KUEUE, "Workload", 5);
+	fake_done(&f);
+
+	up(38);
+	for (int i = 0; i < 620 && fake_find(&f, 1, "GET /apis/batch") == NULL; i++) {
+		wait_probed(1000);
+	}
+	fake_story(&f);
+	fake_answer(&f, 1, "/apis/batch", 404, "<html>");
+	fake_answer(&f, 1, "/apis/kueue", 404, "");
+	is_str(fake_story(&f), "", "what was known stays");
+	ok(kube_is_up(f.k, 1), "and the link");
+	fake_done(&f);
+
+	up(39);
+	for (int i = 0; i < 620 && fake_find(&f, 1, "GET /apis/batch") == NULL; i++) {
+		wait_probed(1000);
+	}
+	fake_story(&f);
+	fake_answer(&f, 1, "/apis/batch", 404,
+		    "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}");
+	ok(strstr(fake_story(&f), "unserved 1 Job.batch code=not_found") != NULL,
+	   "a Status is believed");
+	fake_done(&f);
+}
+
 int main(void)
 {
+	test_expired_token();
+	test_404_of_others();
+	test_404_in_discovery();
 	test_lost_again_and_again();
 	test_goes_on_between();
 	test_normal_ends();
