@@ -266,6 +266,7 @@ struct watch {
 	int64_t healthy_ms;          /* since */
 	uint64_t n_bad, n_unknown;   /* undecodable lines; unknown types and wrong kinds */
 	struct call *call;
+	uint64_t stream_no; /* counts what began and ended: the address of a call may come again */
 	struct frame frame;
 	struct timer timer;
 	uint64_t mark; /* secrets: seen in this list */

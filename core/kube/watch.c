@@ -75,6 +75,7 @@ static void quiet(struct kube *k, struct watch *w)
 {
 	call_cancel(k, w->call);
 	w->call = NULL;
+	w->stream_no++;
 	timer_off(k, &w->timer);
 	frame_clear(&w->frame);
 	w->replaying = false;

@@ -39,6 +39,7 @@ void watch_open_stream(struct kube *k, struct watch *w)
 					   .accept = w->metadata_only ? accept_metadata : NULL,
 					   .cls = TRANSPORT_WATCH};
 	frame_clear(&w->frame);
+	w->stream_no++;
 	w->phase = WATCH_STREAM;
 	w->replaying = !resume;
 	w->list_bad = false;
@@ -200,7 +201,7 @@ static void on_line(struct kube *k, struct watch *w, mk_str line)
 void watch_chunk(struct kube *k, void *ctx, mk_str bytes)
 {
 	struct watch *w = ctx;
-	const struct call *call = w->call;
+	const uint64_t stream_no = w->stream_no;
 	mk_str line;
 
 	if (!frame_add(&w->frame, bytes)) {
@@ -212,7 +213,7 @@ void watch_chunk(struct kube *k, void *ctx, mk_str bytes)
 			continue;
 		}
 		on_line(k, w, line);
-		if (w->call != call) {
+		if (w->stream_no != stream_no) {
 			return; /* what the line said ended this stream */
 		}
 		if (w->is_secret) {

@@ -229,8 +229,35 @@ static void test_404_in_discovery(void)
 	fake_done(&f);
 }
 
+/* One piece with much of a stream and its end: what was read is not touched after it was given back. */
+static void test_end_in_a_long_piece(void)
+{
+	static const char gone[] =
+		"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
+		"\"reason\":\"Expired\"}}\n";
+	struct buf b;
+
+	up(40);
+	buf_init(&b, 1 << 20);
+	for (int i = 0; i < 100; i++) {
+		buf_printf(&b,
+			   "{\"type\":\"MODIFIED\",\"object\":{\"apiVersion\":\"v1\",\"kind\":"
+			   "\"Secret\",\"metadata\":{\"name\":\"s2\",\"resourceVersion\":\"%d\"},"
+			   "\"data\":{\"kubeconfig\":\"YQ==\"}}}\n",
+			   200 + i);
+	}
+	buf_add(&b, STR(gone));
+	fake_chunk(&f, fake_token(&f, 0, "/secrets?"), b.p);
+	buf_done(&b);
+	ok(fake_find(&f, 0, "/secrets?watch=1") != NULL &&
+		   strstr(fake_find(&f, 0, "/secrets?")->path, "sendInitialEvents") != NULL,
+	   "the next stream is another one");
+	fake_done(&f);
+}
+
 int main(void)
 {
+	test_end_in_a_long_piece();
 	test_expired_token();
 	test_404_of_others();
 	test_404_in_discovery();
