@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which of our kinds a cluster serves, and under which resource name: one document per group and version, asked for on
- * every connect and every ten minutes. A group that is missing or forbidden disables its kinds there and nothing else;
+ * every connect and every ten minutes, and 30 s after that failed. A group that is missing or forbidden disables its kinds there and nothing else;
  * without Kueue's own kinds the link cannot come up.
  */
 #include <ctype.h>
@@ -250,6 +250,15 @@ static bool list_is_valid(const struct json *doc)
 	       json_type(json_get(doc, "resources")) == JSON_ARR;
 }
 
+/* Ten minutes without a kind are long when its group was only busy. */
+static void look_soon(struct kube *k, struct link *l)
+{
+	l->discovered_ms = k->mono_ms - REDISCOVER_MS + RETRY_GROUP_MS;
+	if (l->phase == PHASE_UP) {
+		link_arm(k, l);
+	}
+}
+
 /* A group could not be asked, and the reason is not that it is missing. True: that failed the link. */
 static bool group_failed(struct kube *k, struct link *l, const struct api_group *g,
 			 const struct answer *an, const struct status *st)
@@ -257,7 +266,8 @@ static bool group_failed(struct kube *k, struct link *l, const struct api_group 
 	bool connecting = l->phase == PHASE_DISCOVERY;
 
 	if (!connecting) {
-		return false; /* what was known stays; the next look is as good */
+		look_soon(k, l); /* what was known stays */
+		return false;
 	}
 	if (an->end != TRANSPORT_OK || g->core) {
 		mk_str words = an->end != TRANSPORT_OK ? an->text : st->text;
@@ -269,7 +279,7 @@ static bool group_failed(struct kube *k, struct link *l, const struct api_group 
 	}
 	/* One broken aggregated API must not keep the whole cluster out. */
 	set_group(k, l, &k->kinds->k[g->first], NULL, MK_UNAVAILABLE, st->text);
-	l->discovered_ms = k->mono_ms - REDISCOVER_MS + RETRY_GROUP_MS;
+	look_soon(k, l);
 	return false;
 }
 

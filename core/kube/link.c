@@ -432,12 +432,12 @@ static void on_identity(struct kube *k, void *ctx, const struct answer *an)
 	}
 	set_identity(k, l, str_cut(uid, sizeof(l->identity) - 1));
 	set_phase(k, l, PHASE_DISCOVERY);
+	l->discovered_ms = k->mono_ms;
 	discovery_start(k, l);
 }
 
 void link_discovered(struct kube *k, struct link *l)
 {
-	l->discovered_ms = k->mono_ms;
 	l->last_byte_ms = k->mono_ms;
 	set_phase(k, l, PHASE_SYNC);
 	for (LIST_EACH(n, &l->watches)) {

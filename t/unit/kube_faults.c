@@ -15,6 +15,41 @@ static void begin(uint64_t seed)
 	fake_story(&f);
 }
 
+/* Time goes on while the server answers its probes. */
+static void wait_probed(int64_t ms)
+{
+	for (int64_t i = 0; i < ms; i += 500) {
+		for (uint32_t c = 0; c < 2; c++) {
+			if (fake_find(&f, c, "GET /version") != NULL) {
+				fake_answer(&f, c, "GET /version", 200, VERSION_DOC);
+			}
+		}
+		fake_wait(&f, 500);
+	}
+}
+
+/* A group that could not be asked is asked again before the rest is due, as long as it takes. */
+static void test_asked_again(void)
+{
+	fake_story(&f);
+	wait_probed(29000);
+	ok(fake_find(&f, 1, "GET /apis/batch") == NULL, "not at once");
+	for (int i = 0; i < 2; i++) {
+		wait_probed(2000);
+		ok(fake_answer(&f, 1, "GET /apis/kueue.x-k8s.io/v1beta2", 200, KUEUE_DOC) &&
+			   fake_answer(&f, 1, "GET /apis/batch", 503, "still down"),
+		   "it is asked again soon");
+		wait_probed(29000);
+	}
+	is_str(fake_story(&f), "", "which is no news");
+	wait_probed(2000);
+	fake_answer(&f, 1, "GET /apis/batch", 200, BATCH_DOC);
+	is_str(fake_story(&f), "served 1 Job.batch\n", "until it is there");
+	fake_answer(&f, 1, "GET /apis/kueue", 200, KUEUE_DOC);
+	wait_probed(40000);
+	ok(fake_find(&f, 1, "GET /apis/batch") == NULL, "then there is time");
+}
+
 static void test_groups(void)
 {
 	begin(1);
@@ -37,6 +72,7 @@ static void test_groups(void)
 	       "a broken group");
 	fake_empty(&f, 1, "/workloads?", KUEUE, "Workload", 5);
 	ok(kube_is_up(f.k, 1), "does not either");
+	test_asked_again();
 	fake_done(&f);
 
 	begin(1);
