@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which of our kinds a cluster serves, and under which resource name: one document per group and version, asked for on
- * every connect and every ten minutes, and 30 s after that failed. A group that is missing or forbidden disables its kinds there and nothing else;
- * without Kueue's own kinds the link cannot come up.
+ * every connect and every ten minutes, and 30 s after that failed. A group that is missing or forbidden disables its
+ * kinds there and nothing else; without Kueue's own kinds the link cannot come up.
  */
 #include <ctype.h>
 

@@ -92,22 +92,33 @@ void secret_gone(struct secret_store *s, mk_str name)
 	free_secret(map_del(&s->by_name, name));
 }
 
-static struct secret *get_or_add(struct secret_store *s, mk_str name)
+/* Callers look at the arena: what met no memory is taken again, what makes no sense is passed over. */
+static bool no_memory(struct kube *k)
 {
-	struct secret *found = map_get(&s->by_name, name);
+	k->scratch.failed = true;
+	return false;
+}
 
-	if (found != NULL) {
-		return found;
+/* 'fresh' becomes what is kept under the name; wiped if not. NULL: out of memory, or too many. */
+static struct secret *put(struct kube *k, struct secret_store *s, mk_str name, struct secret *fresh)
+{
+	struct secret *sec = map_get(&s->by_name, name);
+
+	if (sec == NULL && map_len(&s->by_name) < SECRETS_MAX) {
+		sec = mk_calloc(1, sizeof(*sec));
+		if (sec == NULL || !map_put(&s->by_name, name, sec)) {
+			mk_free(sec);
+			sec = NULL;
+			no_memory(k);
+		}
 	}
-	if (map_len(&s->by_name) >= SECRETS_MAX) {
+	if (sec == NULL) {
+		clear_data(fresh);
 		return NULL;
 	}
-	found = mk_calloc(1, sizeof(*found));
-	if (found != NULL && !map_put(&s->by_name, name, found)) {
-		mk_free(found);
-		found = NULL;
-	}
-	return found;
+	clear_data(sec);
+	*sec = *fresh;
+	return sec;
 }
 
 /* Keeps 'data', whose hash is that of 'hashed'. False: out of memory. */
@@ -117,7 +128,7 @@ static bool keep_plain(struct kube *k, struct secret *s, mk_str data, mk_str has
 
 	s->owned_data = mk_malloc(data.n + 1);
 	if (s->owned_data == NULL || hash.n != 64) {
-		return false;
+		return no_memory(k);
 	}
 	if (data.n > 0) {
 		memcpy(s->owned_data, data.p, data.n);
@@ -142,7 +153,7 @@ static bool keep_data(struct kube *k, struct secret *s, mk_str encoded)
 	} else {
 		code = base64_decode(&k->scratch, encoded, &data, &err);
 		if (code == MK_NO_MEMORY) {
-			return false;
+			return no_memory(k);
 		}
 		if (code != MK_OK) {
 			snprintf(s->problem, sizeof(s->problem), "%.150s", err.msg);
@@ -172,32 +183,29 @@ struct json *secret_take(struct kube *k, struct secret_store *s, const struct js
 {
 	mk_str name = json_str_at(obj, "/metadata/name");
 	const struct json *data = json_at(obj, "/data/kubeconfig");
-	struct secret *sec = get_or_add(s, name);
+	struct secret fresh = {.mark = s->mark};
+	const struct secret *sec = NULL;
 
-	if (sec == NULL) {
+	if (json_type(data) == JSON_STR && !keep_data(k, &fresh, json_str(data))) {
+		clear_data(&fresh);
 		return NULL;
 	}
-	clear_data(sec);
-	sec->mark = s->mark;
-	if (json_type(data) == JSON_STR && !keep_data(k, sec, json_str(data))) {
-		clear_data(sec);
-		return NULL;
-	}
-	return reduced(k->sink.arena, obj, sec->hash);
+	sec = put(k, s, name, &fresh);
+	return sec != NULL ? reduced(k->sink.arena, obj, sec->hash) : NULL;
 }
 
 bool secret_put_file(struct kube *k, struct secret_store *s, mk_str key, mk_str text,
 		     const char **ret_hash)
 {
-	struct secret *sec = get_or_add(s, key);
+	struct secret fresh = {.is_file = true};
+	const struct secret *sec = NULL;
 
-	if (sec == NULL) {
+	if (!keep_plain(k, &fresh, text, text)) {
+		clear_data(&fresh);
 		return false;
 	}
-	clear_data(sec);
-	sec->is_file = true;
-	if (!keep_plain(k, sec, text, text)) {
-		clear_data(sec);
+	sec = put(k, s, key, &fresh);
+	if (sec == NULL) {
 		return false;
 	}
 	*ret_hash = sec->hash;

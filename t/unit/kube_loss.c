@@ -255,8 +255,74 @@ static void test_end_in_a_long_piece(void)
 	fake_done(&f);
 }
 
+static bool secret_seen;
+
+static void look_for_secret(const struct event *ev)
+{
+	secret_seen = secret_seen || (ev->type == EV_OBSERVED && ev->kind == KIND_SECRET);
+}
+
+static void secret_line(struct buf *b, const char *name, mk_str data)
+{
+	buf_init(b, 1 << 20);
+	buf_printf(b,
+		   "{\"type\":\"MODIFIED\",\"object\":{\"apiVersion\":\"v1\",\"kind\":\"Secret\","
+		   "\"metadata\":{\"name\":\"%s\",\"namespace\":\"kueue-system\",\"uid\":\"u\","
+		   "\"resourceVersion\":\"120\"},\"data\":{\"kubeconfig\":\"%.*s\"}}}\n",
+		   name, STR_ARG(data));
+}
+
+/* A Secret's event for which memory runs out at the n-th allocation. True: it got through. */
+static bool secret_without_memory(uint64_t n, const char *name)
+{
+	struct buf b;
+	uint64_t t;
+
+	fake_init(&f, 41);
+	fake_manager(&f);
+	t = fake_token(&f, 0, "/secrets?");
+	secret_line(&b, name, base64_encode(&f.arena, STR(FAKE_KUBECONFIG "# new\n")));
+	secret_seen = false;
+	f.judge = look_for_secret;
+	alloc_fail_after(n);
+	fake_chunk(&f, t, b.p);
+	alloc_fail_after(0);
+	buf_done(&b);
+	f.judge = NULL;
+	f.story[0] = '\0';
+	if (secret_seen) {
+		return true;
+	}
+	ok(fake_find(&f, 0, "/secrets?") == NULL, "an event that met no memory ends its stream");
+	wait_probed(2000);
+	ok(fake_find(&f, 0, "/secrets?watch=1") != NULL &&
+		   strstr(fake_find(&f, 0, "/secrets?")->path, "resourceVersion=100") != NULL,
+	   "which goes on from before it");
+	return false;
+}
+
+static void test_secret_without_memory(void)
+{
+	bool done = false;
+
+	for (uint64_t n = 1; n < 60 && !done; n++) {
+		done = secret_without_memory(n, "s1");
+		fake_connect(&f, 1, "s1");
+		ok(f.is_open[1], "the Secret's kubeconfig is there, the old or the new one");
+		fake_done(&f);
+	}
+	ok(done, "with enough memory it gets through");
+	done = false;
+	for (uint64_t n = 1; n < 60 && !done; n++) {
+		done = secret_without_memory(n, "s9");
+		fake_done(&f);
+	}
+	ok(done, "and so does a new one");
+}
+
 int main(void)
 {
+	test_secret_without_memory();
 	test_end_in_a_long_piece();
 	test_expired_token();
 	test_404_of_others();
