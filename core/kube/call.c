@@ -252,8 +252,11 @@ static void on_chunk(void *ctx, uint64_t token, mk_str bytes)
 		return;
 	}
 	if (!buf_add(&c->body, bytes)) {
+		bool too_long = bytes.n > BODY_MAX - c->body.n;
+
 		k->transport->cancel(k->transport->ctx, c->l->id, token);
-		finish(k, c, TRANSPORT_LOST, MK_TOO_BIG, STR("the answer is too long"));
+		finish(k, c, TRANSPORT_LOST, too_long ? MK_TOO_BIG : MK_NO_MEMORY,
+		       too_long ? STR("the answer is too long") : STR("out of memory"));
 	}
 }
 

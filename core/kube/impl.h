@@ -79,7 +79,7 @@ struct timer {
 /* An answer, or the lack of one. Views live until the function that gets it returns. */
 struct answer {
 	enum transport_end end;
-	enum mk_code code; /* of the transport; MK_TOO_BIG: cut off by us */
+	enum mk_code code; /* of the transport; MK_TOO_BIG, MK_NO_MEMORY: cut off by us */
 	mk_str text;
 	int http; /* 0: no head came */
 	mk_str content_type;

@@ -44,6 +44,12 @@ static struct kube_reply lost_reply(const struct request *r, const struct answer
 	return reply;
 }
 
+/* The server sent more than can be taken in: it is there. */
+static bool is_cut_by_us(const struct answer *an)
+{
+	return an->code == MK_TOO_BIG || an->code == MK_NO_MEMORY;
+}
+
 static void on_done(struct kube *k, void *ctx, const struct answer *an)
 {
 	struct request *r = ctx;
@@ -53,7 +59,7 @@ static void on_done(struct kube *k, void *ctx, const struct answer *an)
 
 	if (an->end != TRANSPORT_OK || an->http == 0) {
 		reply = lost_reply(r, an);
-		if (l != NULL && an->end == TRANSPORT_LOST && an->code != MK_TOO_BIG) {
+		if (l != NULL && an->end == TRANSPORT_LOST && !is_cut_by_us(an)) {
 			link_suspect(k, l);
 		}
 	} else {

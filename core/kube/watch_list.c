@@ -137,7 +137,9 @@ static void page_lost(struct kube *k, struct watch *w, const struct answer *an)
 		unreadable(k, w, STR("a page of one object is too long"));
 		return;
 	}
-	link_suspect(k, w->l);
+	if (an->code != MK_NO_MEMORY) {
+		link_suspect(k, w->l);
+	}
 	watch_retry(k, w, 0);
 }
 

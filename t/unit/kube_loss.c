@@ -320,8 +320,36 @@ static void test_secret_without_memory(void)
 	ok(done, "and so does a new one");
 }
 
+/* No memory for an answer does not make it too long: pages of one size stay that size for good. */
+static void test_page_without_memory(void)
+{
+	uint64_t t;
+
+	up(42);
+	fake_watch(&f, 1, KIND_FIRST_JOB, "");
+	fake_answer(&f, 1, "/jobs?", 422, "{\"kind\":\"Status\"}");
+	t = fake_token(&f, 1, "/jobs?limit=500");
+	fake_head(&f, t, 200, "application/json", -1);
+	alloc_fail_after(1);
+	fake_chunk(&f, t, "{\"kind\":\"JobList\",");
+	alloc_fail_after(0);
+	ok(fake_find(&f, 1, "/jobs?") == NULL, "a page that met no memory");
+	wait_probed(2000);
+	ok(fake_find(&f, 1, "/jobs?limit=500") != NULL, "is asked for again as it was");
+	get_job();
+	t = fake_token(&f, 1, "GET /apis/batch/v1/namespaces/n/jobs/j");
+	fake_head(&f, t, 200, "application/json", -1);
+	alloc_fail_after(1);
+	fake_chunk(&f, t, "{\"kind\":\"Job\",");
+	alloc_fail_after(0);
+	is_int(last_code, MK_NO_MEMORY, "so is a single object");
+	ok(fake_find(&f, 1, "GET /version") == NULL, "the server is not suspected");
+	fake_done(&f);
+}
+
 int main(void)
 {
+	test_page_without_memory();
 	test_secret_without_memory();
 	test_end_in_a_long_piece();
 	test_expired_token();
