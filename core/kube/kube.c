@@ -289,7 +289,6 @@ enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err)
 		w = l != NULL ? watch_find(l, op->kind) : NULL;
 		if (w != NULL) {
 			watch_free(k, w);
-			link_check_up(k, l);
 		}
 	} else if (op->type == OP_CONNECT && op->cluster != CLUSTER_MANAGER) {
 		l = link_get(k, op->cluster);

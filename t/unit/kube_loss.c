@@ -347,8 +347,35 @@ static void test_page_without_memory(void)
 	fake_done(&f);
 }
 
+/* What the link stands on is closed, to be opened again, before it was listed: that is no list. */
+static void test_closed_in_sync(void)
+{
+	struct op op = {.cluster = 1, .kind = KIND_WORKLOAD, .selector = STR("o=m")};
+
+	fake_init(&f, 43);
+	fake_manager(&f);
+	fake_connect(&f, 1, "s1");
+	fake_watch(&f, 1, KIND_WORKLOAD, "o=m");
+	fake_watch(&f, 1, KIND_FIRST_JOB, "o=m");
+	fake_handshake(&f, 1, "worker-uid");
+	fake_empty(&f, 1, "/jobs?", "batch/v1", "Job", 500);
+	fake_story(&f);
+	op.type = OP_WATCH_CLOSE;
+	kube_do(f.k, &op, NULL);
+	is_str(fake_story(&f), "", "a link without its core watch is not up");
+	op.type = OP_WATCH_OPEN;
+	kube_do(f.k, &op, NULL);
+	ok(!kube_is_up(f.k, 1), "nor when it is opened again");
+	fake_empty(&f, 1, W, KUEUE, "Workload", 500);
+	is_str(fake_story(&f),
+	       "list_begin 1 Workload\nlist_end 1 Workload rv=500\nlink 1 up identity=worker-uid\n",
+	       "it is with the list");
+	fake_done(&f);
+}
+
 int main(void)
 {
+	test_closed_in_sync();
 	test_page_without_memory();
 	test_secret_without_memory();
 	test_end_in_a_long_piece();

@@ -214,6 +214,13 @@ static void test_no_memory(void)
 			    .http = 500, .body = STR("x"), .retry_after_ms = -1, .is_write = true},
 		    &st);
 	is_int(st.outcome, OUTCOME_UNKNOWN, "and in a write");
+	status_read(&a,
+		    &(struct status_in){.http = 404,
+					.body = STR(ST(404, "NotFound", "m")),
+					.retry_after_ms = -1},
+		    &st);
+	ok(st.code == MK_UNAVAILABLE && !st.not_served,
+	   "a 404 that could not be read says nothing of the kind");
 	alloc_fail_after(0);
 	arena_done(&a);
 }
