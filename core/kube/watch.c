@@ -379,6 +379,7 @@ void watch_failed(struct kube *k, struct watch *w, const struct status *st)
 		w->rv = 0;
 		if (resuming && w->failures == 0) {
 			w->failures++; /* at once, but only once */
+			doubt(k, w);
 			watch_again(k, w);
 		} else {
 			watch_retry(k, w, 0);

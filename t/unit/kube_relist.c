@@ -102,6 +102,38 @@ static void test_stale(void)
 	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
 	ok(strstr(fake_story(&f), "fresh") == NULL, "said once");
 	fake_done(&f);
+
+	/* A server that was restored answers the head before it looks at the version. */
+	fake_init(&f, 24);
+	fake_manager(&f);
+	t = fake_token(&f, 0, W);
+	fake_many(&f, t, 500);
+	fake_wait(&f, 130000);
+	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "reset");
+	manager_asked("/workloads?limit=1&");
+	fake_answer(&f, 0, "/workloads?limit=1&", 200, "{\"kind\":\"WorkloadList\"}");
+	t = fake_stream(&f, 0, "/workloads?watch=1");
+	fake_wait(&f, 1000);
+	fake_chunk(&f, t,
+		   "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
+		   "\"reason\":\"Expired\"}}\n");
+	is_str(fake_story(&f), "stale 0 Workload\nfresh 0 Workload\nstale 0 Workload\n",
+	       "a stream that is told to list again is doubted again");
+	manager_asked("/workloads?watch=1");
+	t = fake_stream(&f, 0, W);
+	fake_mark(&f, t, KUEUE, "Workload", 600);
+	is_str(fake_story(&f), "list_begin 0 Workload\nlist_end 0 Workload rv=600\n",
+	       "until the list is there");
+	fake_done(&f);
+
+	fake_init(&f, 25);
+	fake_manager(&f);
+	fake_story(&f);
+	fake_chunk(&f, fake_token(&f, 0, W),
+		   "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
+		   "\"reason\":\"Expired\"}}\n");
+	is_str(fake_story(&f), "stale 0 Workload\n", "at once too");
+	fake_done(&f);
 }
 
 /* What a list of the manager lacks is deleted on workers: a list that is merely not too old will not do. */
