@@ -56,6 +56,8 @@ enum {
 	WATCH_SECONDS_MIN = 300,
 	WATCH_SECONDS_MAX = 599,
 	WATCH_GRACE_MS = 15 * 1000,
+	/* A bookmark comes every minute: with it at the latest the head, whoever holds it back. */
+	WATCH_HEAD_MS = 90 * 1000,
 	WATCH_RETRY_500 = 5,  /* server errors at one resourceVersion before a new list */
 	WATCH_BAD_LINES = 10, /* in a row: the stream makes no sense */
 	EPOCH_REFUSED_MS = 60 * 1000,
@@ -249,6 +251,7 @@ struct watch {
 	bool stale;  /* ... and may be old: the stream broke */
 	bool need_probe; /* the stored rv may be ahead of the server */
 	bool list_bad;   /* this list contained what could not be read */
+	bool headed;     /* this stream has begun to be answered */
 	bool listing;    /* the begin of a list was told, its end not yet */
 	enum watch_phase phase;
 	char *owned_selector;
@@ -261,6 +264,7 @@ struct watch {
 	uint64_t n_lines;            /* events of this stream */
 	size_t n_objects;            /* that the consumer has, about */
 	int64_t opened_ms, ended_ms; /* this stream; the last clean end */
+	int64_t life_ms;             /* that this stream is given at most */
 	int64_t broken_ms;           /* failing since; 0 = healthy */
 	int64_t refused_ms;          /* the store is behind 'high' since; 0 = not */
 	int64_t healthy_ms;          /* since */

@@ -244,6 +244,12 @@ static void on_timer(struct kube *k, void *ctx)
 {
 	struct watch *w = ctx;
 
+	if (w->phase == WATCH_STREAM && !w->headed) {
+		/* The server says at once that it will stream: something in between swallows what it says. */
+		w->need_probe = true;
+		watch_retry(k, w, 0);
+		return;
+	}
 	/* Waiting is over; or the server let a stream live longer than asked: something in between holds it. */
 	watch_again(k, w);
 }

@@ -42,6 +42,7 @@ void watch_open_stream(struct kube *k, struct watch *w)
 	w->stream_no++;
 	w->phase = WATCH_STREAM;
 	w->replaying = !resume;
+	w->headed = false;
 	w->list_bad = false;
 	w->n_lines = 0;
 	w->bad_in_row = 0;
@@ -54,13 +55,16 @@ void watch_open_stream(struct kube *k, struct watch *w)
 		watch_retry(k, w, 0);
 		return;
 	}
-	timer_set(k, &w->timer, k->mono_ms + seconds * 1000 + WATCH_GRACE_MS);
+	w->life_ms = seconds * 1000 + WATCH_GRACE_MS;
+	timer_set(k, &w->timer, k->mono_ms + WATCH_HEAD_MS);
 }
 
 static void on_head(struct kube *k, void *ctx)
 {
 	struct watch *w = ctx;
 
+	w->headed = true;
+	timer_set(k, &w->timer, w->opened_ms + w->life_ms);
 	w->opened_ms = k->mono_ms;
 	if (w->replaying) {
 		w->n_objects = 0;

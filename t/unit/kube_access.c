@@ -190,6 +190,7 @@ static void test_answers(void)
 static void test_renewal(void)
 {
 	up(3600000);
+	f.heads = true;
 	fake_wait(&f, 54 * 60000 - 80000);
 	is_int(f.runs, 1, "credentials of an hour are left alone at first");
 	fake_wait(&f, 80000 + 60000);

@@ -16,7 +16,7 @@
 #endif
 
 struct fake_call {
-	bool open, cancelled;
+	bool open, cancelled, headed;
 	uint32_t cluster;
 	uint64_t token;
 	char method[8], path[1024], accept[96], content_type[64], body[4096];
@@ -45,6 +45,7 @@ struct fake {
 	int runs;
 	char program[2048]; /* its command, arguments and variables, a line each */
 	bool no_program;    /* none can be started */
+	bool heads; /* streams are answered while time goes on; of what they carry, nothing comes */
 	void (*judge)(const struct event *ev); /* is told of events in place of the story */
 };
 
@@ -249,6 +250,30 @@ static inline void fake_done(struct fake *f)
 	arena_done(&f->arena);
 }
 
+static inline void fake_head(struct fake *f, uint64_t token, int status, const char *type,
+			     int64_t after)
+{
+	struct transport_head h = {
+		.status = status, .content_type = str_of(type), .retry_after_ms = after};
+
+	for (size_t i = 0; i < f->n; i++) {
+		f->calls[i].headed = f->calls[i].headed || f->calls[i].token == token;
+	}
+	f->sink->on_head(f->sink->ctx, token, &h);
+}
+
+static inline void fake_heads(struct fake *f)
+{
+	for (size_t i = 0; f->heads && i < f->n; i++) {
+		const struct fake_call *c = &f->calls[i];
+
+		if (c->open && !c->headed && c->cls == TRANSPORT_WATCH &&
+		    strstr(c->path, "watch=1") != NULL) {
+			fake_head(f, c->token, 200, "application/json", -1);
+		}
+	}
+}
+
 /* Moves time on in steps to each thing that is due. */
 static inline void fake_wait(struct fake *f, int64_t ms)
 {
@@ -265,6 +290,7 @@ static inline void fake_wait(struct fake *f, int64_t ms)
 		f->mono = next;
 		kube_set_now(f->k, f->mono, f->wall);
 		kube_run(f->k);
+		fake_heads(f);
 	}
 	f->wall += until - f->mono;
 	f->mono = until;
@@ -301,15 +327,6 @@ static inline uint64_t fake_token(struct fake *f, uint32_t cluster, const char *
 		return 0;
 	}
 	return c->token;
-}
-
-static inline void fake_head(struct fake *f, uint64_t token, int status, const char *type,
-			     int64_t after)
-{
-	struct transport_head h = {
-		.status = status, .content_type = str_of(type), .retry_after_ms = after};
-
-	f->sink->on_head(f->sink->ctx, token, &h);
 }
 
 static inline void fake_chunk(struct fake *f, uint64_t token, const char *bytes)

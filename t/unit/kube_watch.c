@@ -477,6 +477,7 @@ static void test_optional_kind(void)
 {
 	uint64_t t = up(15);
 
+	f.heads = true;
 	fake_watch(&f, 1, KIND_FIRST_JOB, "");
 	fake_answer(&f, 1, "/jobs?", 403,
 		    "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"jobs "
