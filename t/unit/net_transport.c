@@ -3,6 +3,7 @@
 #include "t/tap.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -498,7 +499,7 @@ static void test_time_of_two(void)
 	asked = 0;
 	t0 = clock_mono_ms();
 	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 2000, 2);
-	usleep(1500 * 1000);
+	poll(NULL, 0, 1500); /* the loop is busy with something else */
 	ok(until(&asked, 2), "it is sent again");
 	until(&seen[2].ends, 1);
 	is_int(seen[2].code, MK_TIMEOUT, "and is not answered");
@@ -530,7 +531,6 @@ static void test_refused_certificate(void)
 static void test_cut_write(void)
 {
 	struct endpoint e = endpoint();
-	int before;
 
 	start();
 	open1(&e, NULL);
@@ -539,12 +539,11 @@ static void test_cut_write(void)
 	until(&seen[1].ends, 1);
 	srv.hook = hang_later;
 	asked = 1;
-	before = asked;
 	send1(TRANSPORT_WRITE, "POST", "/echo", "{}", 3000, 2);
-	until(&asked, before + 1);
+	until(&asked, 2);
 	h2_server_abort(&srv);
 	until(&seen[2].ends, 1);
-	is_int(asked - before, 1, "a write whose connection dies is sent once");
+	is_int(asked - 1, 1, "a write whose connection dies is sent once");
 	is_int(seen[2].end, TRANSPORT_LOST, "what became of it is not known");
 	is_int(seen[2].code, MK_UNAVAILABLE, "and its code");
 	srv.hook = NULL;
