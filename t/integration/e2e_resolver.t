@@ -84,13 +84,14 @@ down() { # w1 is down for that reason
 fleet_until 30 down
 ok $? "and says why: the lookup had no answer in time"
 
-# A lookup that stalls the loop does so for seconds, each time. A busy machine may put a callback aside for a moment.
+# A lookup that stalls the loop does so for seconds, each time. A machine that is busy
+# with other things puts callbacks aside for some 20 ms, which says nothing of names.
 set -- $(sort -n "$dir/stalls" | awk '{ v[NR] = $1 } END { printf "%d %.4f %.4f", NR, v[int(NR * 0.9)], v[NR] }')
 echo "# $1 looks: 90 % of them at most $2 s, the longest callback $3 s"
 [ "$1" -ge $((seconds * 2)) ]
 ok $? "metrics are answered all the time"
-awk "BEGIN { exit !($2 > 0 && $2 < 0.02) }"
-ok $? "the loop does not stand for 20 ms"
+awk "BEGIN { exit !($2 > 0 && $2 < 0.2) }"
+ok $? "the loop does not stand for 200 ms"
 awk "BEGIN { exit !($3 < 1) }"
 ok $? "nor ever for a second"
 notes "$dir/demo.out" "$dir/m.log"
