@@ -170,7 +170,7 @@ void metrics_server_run(struct metrics_server *m, int64_t mono_ms, int64_t wall_
 				  "a certificate cannot be used; the one before it stays",
 				  LOG_ERR(&err), LOG_END);
 			m->look_ms =
-				m->o.config->internal_certs ? mono_ms + OWN_RETRY_MS : m->look_ms;
+				m->o.config->metrics_own_cert ? mono_ms + OWN_RETRY_MS : m->look_ms;
 		}
 	}
 	if (metrics_access_run(m->access, mono_ms)) {

@@ -264,31 +264,33 @@ static void stamp(struct pass *p, struct json *draft)
  * A controller over there that puts its own value back would have us write at once, and so on for ever: the same patch that
  * was taken and undone so often is held until the local object changes.
  */
-static bool may_forward(struct pass *p, const struct clone *k, const struct json *diff)
+static bool may_forward(struct pass *p, const struct clone *k, struct record *remote,
+			const struct json *diff)
 {
-	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
-	mk_str text = arena_printf(&p->e->scratch, "%.*s %lld %.*s", STR_ARG(p->object),
-				   (long long)p->job->facts->generation,
-				   STR_ARG(json_write(&p->e->scratch, diff)));
+	struct arena *a = &p->e->scratch;
+	mk_str text =
+		arena_printf(a, "%s %lld %.*s", remote->uid, (long long)p->job->facts->generation,
+			     STR_ARG(json_write(a, diff)));
+	uint32_t hash = (uint32_t)hash64(text);
 
-	if (!wc || arena_failed(&p->e->scratch)) {
+	if (arena_failed(a)) {
 		say_no_memory(p->e);
 		return false;
 	}
-	if (wc->forward != hash64(text)) {
-		wc->forward = hash64(text);
-		wc->forward_tries = 0;
+	if (remote->forward != hash) {
+		remote->forward = hash;
+		remote->forward_tries = 0;
 	}
-	if (wc->forward_tries == FORWARD_MAX) {
-		wc->forward_tries++;
+	if (remote->forward_tries == FORWARD_MAX) {
+		remote->forward_tries++;
 		note_record(
 			p->e, p->local, "Warning",
-			arena_printf(&p->e->scratch,
+			arena_printf(a,
 				     "A change of the job is undone on worker cluster \"%s\" "
 				     "each time; it is not sent there again before the next one",
 				     k->c->name));
 	}
-	return wc->forward_tries < FORWARD_MAX;
+	return remote->forward_tries < FORWARD_MAX;
 }
 
 void job_forward(struct pass *p, struct clone *k, struct record *remote)
@@ -324,7 +326,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 		say_no_memory(p->e);
 		return;
 	}
-	if (!diff || !ops_ready(p->e, remote, &p->w->item) || !may_forward(p, k, diff)) {
+	if (!diff || !ops_ready(p->e, remote, &p->w->item) || !may_forward(p, k, remote, diff)) {
 		return;
 	}
 	/* Not by merging: that would carry out the removals that the patch is to ask for. */

@@ -227,46 +227,6 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 	}
 }
 
-static void refuse(struct engine *e, struct wl *w, const struct record *r, mk_str why)
-{
-	struct wl_cluster *wc = w ? wl_cluster(e, w, r->table->cluster) : NULL;
-
-	if (wc && keep_str(&wc->why, str_cut(why, 512))) {
-		wc->refused = true;
-	}
-}
-
-/* Counts a patch of the copy for those that sent it, lest they send it for ever: see job.c. */
-static void forwarded(struct engine *e, struct wl *w, const struct record *r, mk_str why)
-{
-	(void)e;
-	(void)why;
-	for (size_t i = 0; w && i < w->n_cl; i++) {
-		if (w->cl[i].id == r->table->cluster) {
-			w->cl[i].forward_tries++;
-		}
-	}
-}
-
-/* Has each Workload whose copy 'r' is learn what became of a write to it. */
-static void tell_workloads(struct engine *e, const struct record *r, mk_str why,
-			   void (*learn)(struct engine *e, struct wl *w, const struct record *r,
-					 mk_str why))
-{
-	const struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
-
-	if (r->member) {
-		learn(e, wl_find(e, r->ns, record_group(r)), r, why);
-		return;
-	}
-	if (!o) {
-		return;
-	}
-	for (LIST_EACH(n, &o->workloads)) {
-		learn(e, LIST_ENTRY(n, struct wl, owner_node), r, why);
-	}
-}
-
 /*
  * The server took a change, and its object is as it was: a CRD that does not know the field drops it, a webhook puts the
  * old value back. The next pass would write the same at once, and so on for ever.
@@ -293,7 +253,7 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	r->fails = 0;
 	r->retry_at = 0;
 	if (f->rule == R_JOB_FORWARD) {
-		tell_workloads(e, r, (mk_str){NULL, 0}, forwarded);
+		r->forward_tries++; /* lest it is sent for ever: job.c */
 	}
 	if (shown && (f->type != OP_DELETE || terminating)) {
 		observe_reply(e, r, ev, false);
@@ -312,6 +272,31 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 static bool for_good(enum mk_code c)
 {
 	return c == MK_INVALID || c == MK_DENIED || c == MK_TOO_BIG || c == MK_NOT_FOUND;
+}
+
+static void refuse(struct engine *e, struct wl *w, const struct record *r, mk_str why)
+{
+	struct wl_cluster *wc = w ? wl_cluster(e, w, r->table->cluster) : NULL;
+
+	if (wc && keep_str(&wc->why, str_cut(why, 512))) {
+		wc->refused = true;
+	}
+}
+
+static void job_refused(struct engine *e, const struct record *r, mk_str why)
+{
+	const struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
+
+	if (r->member) {
+		refuse(e, wl_find(e, r->ns, record_group(r)), r, why);
+		return;
+	}
+	if (!o) {
+		return;
+	}
+	for (LIST_EACH(n, &o->workloads)) {
+		refuse(e, LIST_ENTRY(n, struct wl, owner_node), r, why);
+	}
 }
 
 /*
@@ -341,7 +326,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		r->retry_at = e->now + FENCED_MS;
 	} else {
 		if (f->rule == R_JOB_CREATE && for_good(ev->code)) {
-			tell_workloads(e, r, ev->text, refuse);
+			job_refused(e, r, ev->text);
 		}
 		r->denied = for_good(ev->code) ? r->denied + 1 : 0;
 		back_off(e, r, ev->retry_after_ms);

@@ -147,8 +147,6 @@ struct wl_cluster {
 	unsigned fails;
 	int64_t priority_generation; /* of the local spec whose priority was sent */
 	unsigned priority_tries;     /* ... so often */
-	uint64_t forward;            /* hash of the patch of the running copy that was sent last */
-	unsigned forward_tries;      /* ... it was taken so often */
 	bool made;                   /* breaker.c: our clone was seen, in this round */
 	bool leaving;                /* we removed it, or its job, for a good reason */
 	unsigned again;              /* it was made again so often */

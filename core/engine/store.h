@@ -78,6 +78,8 @@ struct record {
 	bool unknown;              /* the outcome of a write is: only a get may follow */
 	bool absent;               /* a get said so, and nothing else since */
 	bool settling; /* our view is known to be old: wait for news until settle_at, then get */
+	uint8_t forward_tries; /* copy of a job: 'forward' was taken so often */
+	uint32_t forward;      /* ... hash of the patch that was sent last */
 	int64_t settle_at;
 	int64_t retry_at; /* no write before; 0 = none */
 	unsigned fails;

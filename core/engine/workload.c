@@ -219,7 +219,6 @@ static void release(struct pass *p, enum rule rule)
 		/* A standby sees rounds as well: what it saw is not the next one's, in which it may begin to lead. */
 		p->w->cl[i].job_made = false;
 		p->w->cl[i].refused = false;
-		p->w->cl[i].forward = 0;
 	}
 	breaker_new_round(p->w);
 	if (!left && facts_is(p->f, F_FINISHED)) {

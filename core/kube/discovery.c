@@ -352,6 +352,8 @@ void discovery_start(struct kube *k, struct link *l)
 	}
 	if (failed && l->phase == PHASE_DISCOVERY) {
 		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+	} else if (failed) {
+		look_soon(k, l);
 	}
 }
 

@@ -266,6 +266,7 @@ struct watch {
 	int64_t opened_ms, ended_ms; /* this stream; the last clean end */
 	int64_t life_ms;             /* that this stream is given at most */
 	int64_t broken_ms;           /* failing since; 0 = healthy */
+	int64_t broken_before_ms;    /* the same before the head of this stream */
 	int64_t refused_ms;          /* the store is behind 'high' since; 0 = not */
 	int64_t healthy_ms;          /* since */
 	uint64_t n_bad, n_unknown;   /* undecodable lines; unknown types and wrong kinds */

@@ -273,11 +273,18 @@ static bool is_broken(const struct kube *k, const struct watch *w)
 	       k->mono_ms - w->broken_ms >= BROKEN_MAX_MS;
 }
 
-/* Probes are answered, the watch is not: nothing is seen of the cluster, so it counts as lost. */
-static void fail_broken(struct kube *k, const struct watch *w)
+/*
+ * Probes are answered, the watch is not: nothing is seen of the cluster, so it counts as lost, since it began to fail. It was no
+ * use to resume: the link is up again with a whole list only.
+ */
+static void fail_broken(struct kube *k, struct watch *w)
 {
 	const struct kind *kind = &k->kinds->k[w->kind];
 
+	if (w->l->suspect_ms < 0 || w->l->suspect_ms > w->broken_ms) {
+		w->l->suspect_ms = w->broken_ms;
+	}
+	w->rv = 0;
 	link_fail(k, w->l, MK_UNAVAILABLE, 0,
 		  arena_printf(&k->scratch, "the watch of %.*s%s%.*s fails", STR_ARG(kind->plural),
 			       kind->group.n > 0 ? "." : "", STR_ARG(kind->group)));

@@ -71,6 +71,7 @@ static void on_head(struct kube *k, void *ctx)
 		watch_emit_list(k, w, EV_LIST_BEGIN, 0);
 		return;
 	}
+	w->broken_before_ms = w->broken_ms;
 	watch_settled(k, w);
 }
 
@@ -232,11 +233,22 @@ void watch_chunk(struct kube *k, void *ctx, mk_str bytes)
 
 /* --- ends ---------------------------------------------------------------------------------------- */
 
+/* A head and nothing behind it: whatever failed before the stream goes on to fail. */
+static bool is_empty(const struct kube *k, struct watch *w)
+{
+	if (!w->headed || w->n_lines > 0 || k->mono_ms - w->opened_ms >= WATCH_SHORT_MS) {
+		return false;
+	}
+	if (!w->replaying && w->broken_ms == 0) {
+		w->broken_ms = w->broken_before_ms;
+	}
+	return true;
+}
+
 /* Closed by the server: the normal end of every stream, and also how it drops one that reads too slowly. */
 static void closed(struct kube *k, struct watch *w)
 {
-	int64_t lived = k->mono_ms - w->opened_ms;
-	bool empty = w->n_lines == 0 && lived < WATCH_SHORT_MS;
+	bool empty = is_empty(k, w);
 	bool slow = k->mono_ms - w->ended_ms < WATCH_SLOW_MS;
 
 	w->ended_ms = k->mono_ms;
@@ -262,6 +274,7 @@ static void on_end(struct kube *k, void *ctx, const struct answer *an)
 	w->phase = WATCH_OFF;
 	if (an->end != TRANSPORT_OK) {
 		w->need_probe = true;
+		(void)is_empty(k, w);
 		link_suspect(k, w->l);
 		watch_retry(k, w, 0);
 		return;

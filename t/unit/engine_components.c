@@ -199,6 +199,27 @@ static void unusable(const char *replicas)
 	w_free(w);
 }
 
+/* A scaler over there puts its own number back each time: the components share the copy, and so its patience. */
+static void undone(void)
+{
+	struct world *w = w_new(2);
+	struct object *c[2];
+	const char *log;
+
+	running_set(w, c);
+	w_patch(w, w_find(w, 0, SET, "ns", "s"),
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"replicas\":1}}");
+	w_settle(w);
+	for (int i = 0; i < 20; i++) {
+		w_patch(w, w_find(w, 2, SET, "ns", "s"), "{\"spec\":{\"replicas\":9}}");
+		w_settle(w);
+	}
+	log = w_take(w);
+	is_int((long long)w_times(log, "6.forward"), 3, "undone three times: it is held for all");
+	is_int((long long)w_times(log, "event 0 Event"), 1, "... and people are told once");
+	w_free(w);
+}
+
 /* The set was deleted and made anew while we were down. */
 static void another_set(void)
 {
@@ -238,6 +259,7 @@ int main(void)
 	unusable("-1");
 	unusable("2147483648");
 	unusable("1e300");
+	undone();
 	another_set();
 	return done_testing();
 }

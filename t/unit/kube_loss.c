@@ -66,6 +66,34 @@ static void test_lost_again_and_again(void)
 	}
 }
 
+/* Every stream is resumed with a head, and cut behind it. */
+static void test_heads_alone(void)
+{
+	for (int lost = 0; lost < 2; lost++) {
+		uint64_t t = up(35);
+		int64_t ms = 0;
+
+		fake_many(&f, t, 500);
+		wait_probed(130000);
+		for (; ms < 120000 && kube_is_up(f.k, 1); ms += 500) {
+			if (fake_find(&f, 1, "/workloads?limit=1&") != NULL) {
+				fake_answer(&f, 1, "/workloads?limit=1&", 200,
+					    "{\"kind\":\"WorkloadList\",\"metadata\":{"
+					    "\"resourceVersion\":\"501\"},\"items\":[]}");
+			}
+			if (fake_find(&f, 1, "watch=1") != NULL) {
+				t = fake_token(&f, 1, "watch=1");
+				fake_head(&f, t, 200, "application/json", -1);
+				fake_end(&f, t, lost ? TRANSPORT_LOST : TRANSPORT_OK,
+					 lost ? MK_UNAVAILABLE : MK_OK, "");
+			}
+			wait_probed(500);
+		}
+		ok(!kube_is_up(f.k, 1) && ms >= 25000, "heads alone do not keep the link up");
+		fake_done(&f);
+	}
+}
+
 /* Every stream is cut, and every one goes on before that: the link is not broken. */
 static void test_goes_on_between(void)
 {
@@ -385,6 +413,7 @@ int main(void)
 	test_404_of_others();
 	test_404_in_discovery();
 	test_lost_again_and_again();
+	test_heads_alone();
 	test_goes_on_between();
 	test_normal_ends();
 	test_job_watch_is_lost();
