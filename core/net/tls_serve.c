@@ -104,8 +104,10 @@ static enum mk_code take_curves(struct tls_serve *t, const struct tls_serve_opti
 {
 	for (size_t i = 0; i < o->n_curves; i++) {
 		const char *known = group_name(o->curves[i]);
+		char copy[32]; /* the macro behind it casts const away */
 
-		if (known && SSL_CTX_set1_groups_list(probe, known) == 1) {
+		snprintf(copy, sizeof(copy), "%s", known ? known : "");
+		if (known && SSL_CTX_set1_groups_list(probe, copy) == 1) {
 			add_item(&t->groups, known);
 		} else {
 			log_write(LOG_WARN, "tls",
