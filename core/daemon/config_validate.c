@@ -5,6 +5,7 @@
 
 #include "core/base/map.h"
 #include "core/daemon/config_impl.h"
+#include "core/net/listen.h"
 
 enum { LEASE_MAX_MS = 3600 * 1000 }; /* what the lease machine takes, core/kube/lease.c */
 
@@ -424,24 +425,12 @@ static bool is_ip(mk_str host)
 	return inet_pton(AF_INET, text, raw) == 1 || inet_pton(AF_INET6, text, raw) == 1;
 }
 
-/* As core/net/listen.c takes them. */
 static bool is_address(mk_str s)
 {
-	size_t colon = s.n;
-	mk_str host;
-	uint64_t port = 0;
+	char host[LISTEN_HOST_SIZE];
+	uint16_t port;
 
-	while (colon > 0 && s.p[colon - 1] != ':') {
-		colon--;
-	}
-	if (colon == 0 || !str_u64(str_sub(s, colon, s.n), &port) || port > 65535) {
-		return false;
-	}
-	host = str_sub(s, 0, colon - 1);
-	if (host.n >= 2 && host.p[0] == '[' && host.p[host.n - 1] == ']') {
-		host = str_sub(host, 1, host.n - 2);
-	}
-	return host.n == 0 || is_ip(host);
+	return listen_split(s, host, &port, NULL) == MK_OK && (!host[0] || is_ip(str_of(host)));
 }
 
 static void validate_address(struct config_run *r, const char *pointer, const char *path,

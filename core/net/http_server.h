@@ -3,8 +3,9 @@
  * Small HTTP/1.1 server on the event loop, for health probes, metrics, JSON views and the webhook, with or without TLS.
  * A handler answers at once from memory; only the gate before it may take its time. Limits hold the rest off: size of
  * header and body, bytes of bodies that are coming in and of answers that nobody reads, number of connections, the time
- * from the first byte of a request to its end (and for the handshake), idle time and age. At the limit of connections the one that is idle longest makes room; when none is idle, further ones
- * wait in the kernel's backlog. (Not libevent's evhttp: it limits neither the number nor the age of connections.)
+ * from the first byte of a request to its end (and for the handshake), idle time and age. At the limit of connections the
+ * one that is idle longest makes room; when none is idle, further ones wait in the kernel's backlog. (Not libevent's
+ * evhttp: it limits neither the number nor the age of connections.)
  */
 #ifndef MK_NET_HTTP_SERVER_H
 #define MK_NET_HTTP_SERVER_H
@@ -24,9 +25,8 @@ enum {
 	HTTP_MAX_INCOMING = 64 * 1024 * 1024, /* of bodies that are not complete, together */
 	HTTP_MAX_ANSWER = 16 * 1024 * 1024,
 	HTTP_MAX_CONNECTIONS = 64,
-	HTTP_MAX_PENDING =
-		64 *
-		1024, /* answers that the client has not taken: the next one is the connection's last */
+	/* Of answers that the client has not taken: the next one is the connection's last. */
+	HTTP_MAX_PENDING = 64 * 1024,
 	HTTP_ACCEPT_AGAIN_MS = 1000, /* after the process had no descriptor for a connection */
 	HTTP_REQUEST_MS = 10000,     /* handshake and first request; then each request */
 	HTTP_WRITE_MS = 30000,       /* until the client has taken an answer */

@@ -9,16 +9,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { HOST_SIZE = 64 };
-
 struct wanted {
 	struct event_base *base;
 	evconnlistener_cb fn;
 	void *ctx;
 };
 
-static enum mk_code split_address(mk_str address, char host[static HOST_SIZE], uint16_t *ret_port,
-				  struct mk_err *err)
+enum mk_code listen_split(mk_str address, char host[static LISTEN_HOST_SIZE], uint16_t *ret_port,
+			  struct mk_err *err)
 {
 	size_t colon = address.n;
 	mk_str name;
@@ -36,10 +34,10 @@ static enum mk_code split_address(mk_str address, char host[static HOST_SIZE], u
 	if (name.n >= 2 && name.p[0] == '[' && name.p[name.n - 1] == ']') {
 		name = str_sub(name, 1, name.n - 2);
 	}
-	if (name.n >= HOST_SIZE) {
-		return err_set(err, MK_INVALID, "http", "address: host is too long");
+	if (name.n >= LISTEN_HOST_SIZE || str_index(name, '\0') >= 0) {
+		return err_set(err, MK_INVALID, "http", "address: host is too long or has a NUL");
 	}
-	snprintf(host, HOST_SIZE, "%.*s", STR_ARG(name));
+	snprintf(host, LISTEN_HOST_SIZE, "%.*s", STR_ARG(name));
 	*ret_port = (uint16_t)port;
 	return MK_OK;
 }
@@ -82,10 +80,10 @@ struct evconnlistener *listen_open(struct event_base *base, mk_str address, evco
 {
 	const struct wanted w = {.base = base, .fn = fn, .ctx = ctx};
 	struct evconnlistener *l;
-	char host[HOST_SIZE];
+	char host[LISTEN_HOST_SIZE];
 	uint16_t port = 0;
 
-	if (split_address(address, host, &port, err) != MK_OK) {
+	if (listen_split(address, host, &port, err) != MK_OK) {
 		return NULL;
 	}
 	/* All addresses: a socket of IPv6 takes IPv4 too, unless the kernel has no IPv6. */

@@ -395,13 +395,12 @@ static void put_file(const char *path, const char *text)
 	close(fd);
 }
 
-static void test_token_file(void)
+/* A cluster whose token "old" is in a new file, and has been used once. */
+static void start_with_token(char *path)
 {
-	char path[] = "/tmp/mk-net-token-XXXXXX";
 	struct endpoint e = endpoint();
-	int fd = mkstemp(path);
 
-	close(fd);
+	close(mkstemp(path));
 	put_file(path, "old\n");
 	start();
 	e.token_file = str_of(path);
@@ -409,6 +408,13 @@ static void test_token_file(void)
 	srv.token = "Bearer old";
 	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 1);
 	until(&seen[1].ends, 1);
+}
+
+static void test_token_file(void)
+{
+	char path[] = "/tmp/mk-net-token-XXXXXX";
+
+	start_with_token(path);
 	is_int(seen[1].status, 200, "the token is read from the file");
 	put_file(path, "new\n");
 	srv.token = "Bearer new";
@@ -482,17 +488,9 @@ static const char *hang_later(struct h2_stream *s)
 static void test_time_of_two(void)
 {
 	char path[] = "/tmp/mk-net-token-XXXXXX";
-	struct endpoint e = endpoint();
 	int64_t t0;
 
-	close(mkstemp(path));
-	put_file(path, "old");
-	start();
-	e.token_file = str_of(path);
-	open1(&e, NULL);
-	srv.token = "Bearer old";
-	send1(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 1);
-	until(&seen[1].ends, 1);
+	start_with_token(path);
 	put_file(path, "new");
 	srv.token = "Bearer new";
 	srv.hook = hang_later;
