@@ -63,7 +63,7 @@ fleet_config() {
 }
 
 # Starts multikueued as NAME: fleet_manager NAME [LEASE RENEW RETRY]. Sets MANAGER_PID and MANAGER_PORT; its log is
-# $dir/NAME.log. A taken port is tried again with the next one.
+# $dir/NAME.log. A taken port is tried again with the next one, and the log says nothing of it.
 fleet_manager() {
 	fleet_name=$1
 	shift
@@ -72,6 +72,8 @@ fleet_manager() {
 		MANAGER_PORT=$((10000 + ($$ * 7 + fleet_try * 131 + ${MANAGER_PORT:-0}) % 20000))
 		fleet_try=$((fleet_try + 1))
 		fleet_config "$MANAGER_PORT" "$@" >"$dir/$fleet_name.yaml"
+		[ $fleet_try -gt 1 ] || fleet_size=$(cat "$dir/$fleet_name.log" 2>/dev/null | wc -c)
+		[ $fleet_try -eq 1 ] || truncate -s "$fleet_size" "$dir/$fleet_name.log"
 		"$B/multikueued" --config "$dir/$fleet_name.yaml" --kubeconfig "$dir/clusters/mgr.kubeconfig" \
 			>>"$dir/$fleet_name.log" 2>&1 &
 		MANAGER_PID=$!
