@@ -80,6 +80,37 @@ static int before_request(void *ctx, char *ip, char *local_ip, int port, int loc
 	return CURL_PREREQFUNC_OK;
 }
 
+/*
+ * The body goes after the head, in a frame of its own: a process that was stopped in between asks again. A request whose
+ * body is not whole is not executed.
+ */
+static size_t give_body(char *to, size_t size, size_t n, void *ctx)
+{
+	struct exchange *x = ctx;
+	size_t left = x->body_size - x->body_given;
+	size_t len = size * n < left ? size * n : left;
+
+	if (x->cls == TRANSPORT_WRITE && left > 0 && net_fence_left_ms(x->env->fence) <= 0) {
+		x->fenced = true;
+		return CURL_READFUNC_ABORT;
+	}
+	memcpy(to, x->body + x->body_given, len);
+	x->body_given += len;
+	return len;
+}
+
+/* libcurl sends a request again from its start. */
+static int rewind_body(void *ctx, curl_off_t at, int origin)
+{
+	struct exchange *x = ctx;
+
+	if (origin != SEEK_SET || at < 0 || (size_t)at > x->body_size) {
+		return CURL_SEEKFUNC_FAIL;
+	}
+	x->body_given = (size_t)at;
+	return CURL_SEEKFUNC_OK;
+}
+
 static bool header_is(mk_str line, const char *name, mk_str *ret_value)
 {
 	size_t n = strlen(name);
@@ -267,8 +298,12 @@ static CURLcode set_exchange(struct exchange *x, int64_t timeout_ms)
 	SET(CURLOPT_ERRORBUFFER, x->error);
 	SET(CURLOPT_PRIVATE, x);
 	if (x->body) {
+		SET(CURLOPT_POST, 1L);
 		SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->body_size);
-		SET(CURLOPT_POSTFIELDS, x->body);
+		SET(CURLOPT_READFUNCTION, give_body);
+		SET(CURLOPT_READDATA, x);
+		SET(CURLOPT_SEEKFUNCTION, rewind_body);
+		SET(CURLOPT_SEEKDATA, x);
 	}
 	if (x->body || strcmp(x->method, "GET") != 0) {
 		SET(CURLOPT_CUSTOMREQUEST, x->method);
@@ -508,6 +543,7 @@ CURLcode exchange_again(struct exchange *x, int64_t mono_ms)
 	x->token_generation = 0; /* once is enough */
 	x->token_renewed = false;
 	x->started = false;
+	x->body_given = 0;
 	x->head_done = false;
 	x->head_size = 0;
 	x->status = 0;

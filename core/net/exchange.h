@@ -44,7 +44,7 @@ struct exchange {
 	bool is_on_wire;
 	int64_t begun_ms, timeout_ms; /* 0: none */
 	char *url, *body;
-	size_t body_size;
+	size_t body_size, body_given;
 	char method[8];
 	enum transport_class cls;
 	bool gzip;

@@ -192,7 +192,7 @@ enum mk_code exchange_verdict(const struct exchange *x, CURLcode rc, enum transp
 	if (code == MK_OK) {
 		code = curl_reason(x, rc, text);
 	}
-	if (!x->started || (code == MK_DENIED && !x->head_done)) {
+	if (!x->started || x->fenced || (code == MK_DENIED && !x->head_done)) {
 		*ret_end = TRANSPORT_NOT_SENT;
 	} else {
 		*ret_end = TRANSPORT_LOST;

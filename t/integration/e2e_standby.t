@@ -29,9 +29,25 @@ busy() {
 	[ "$(grep -c '"method":"POST".*/workloads"' "$dir/requests")" -ge 30 ]
 }
 fleet_until 30 busy
-kill -STOP "$old"
+ok $? "the leader dispatches"
+# Between the last look at the fence and the call that sends no fence can help, for some microseconds. What is not with
+# the kernel when the leader stops must never get there: it is stopped in a system call.
+stop_in_call() {
+	kill -STOP "$old"
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		case $(sed 's/.*) //' "/proc/$old/stat") in T*) break ;; esac
+		sleep 0.01
+	done
+	case $(cat "/proc/$old/syscall") in
+	-1* | running*)
+		kill -CONT "$old"
+		return 1
+		;;
+	esac
+}
+fleet_until 10 stop_in_call
+ok $? "and is stopped meanwhile"
 stopped=$(date +%s)
-ok $? "the leader is stopped while it dispatches"
 leads new
 is $? 1 "the standby did not lead until then"
 fleet_until 30 leads new

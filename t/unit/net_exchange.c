@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One exchange on a pool of its own: between a request's head and its body, and the body once more. */
+#include "core/net/exchange.h"
+
+#include <stdio.h>
+
+#include "core/base/clock.h"
+#include "core/net/pool.h"
+#include "t/tap.h"
+#include "t/unit/net_h2server.h"
+
+static struct loop *loop;
+static struct h2_server srv;
+static struct net_fence fence;
+static int ends;
+static CURLcode end_rc;
+
+static void ended(void *ctx, struct exchange *x, CURLcode rc)
+{
+	(void)ctx;
+	(void)x;
+	ends++;
+	end_rc = rc;
+}
+
+/* The head has left: the fence falls, as it does while a process is stopped there. */
+static int fall_after_head(CURL *easy, curl_infotype type, char *data, size_t n, void *ctx)
+{
+	(void)easy;
+	(void)data;
+	(void)n;
+	(void)ctx;
+	if (type == CURLINFO_HEADER_OUT) {
+		net_fence_set(&fence, 0);
+	}
+	return 0;
+}
+
+static int asked;
+
+/* The first request is not answered. */
+static const char *hang_first(struct h2_stream *s)
+{
+	if (asked++ == 0) {
+		snprintf(s->path, sizeof(s->path), "/hang");
+	}
+	return NULL;
+}
+
+static bool echoes(const struct exchange *x, mk_str body)
+{
+	return str_ends(buf_str(&x->in), body);
+}
+
+/* Turns the loop until *what >= want. */
+static bool until(const int *what, int want)
+{
+	int64_t limit = clock_mono_ms() + 20000;
+
+	while (*what < want && clock_mono_ms() < limit) {
+		loop_turn(loop, 50);
+	}
+	return *what >= want;
+}
+
+static bool run(struct pool *pool, struct exchange *x)
+{
+	ends = 0;
+	return pool_add(pool, x, NULL) == MK_OK && until(&ends, 1);
+}
+
+static void test_fence_between(struct pool *pool, struct exchange_env *env, struct peer *peer)
+{
+	struct transport_request r = {
+		.method = "POST",
+		.path = STR("/echo"),
+		.content_type = "application/json",
+		.body = STR("{\"kind\":\"Job\"}"),
+		.cls = TRANSPORT_WRITE,
+		.timeout_ms = 10000,
+	};
+	struct exchange x;
+	enum transport_end end;
+	char text[256];
+
+	net_fence_set(&fence, clock_boot_ms() + 60000);
+	is_int(exchange_init(&x, env, peer, &r, clock_mono_ms(), NULL), MK_OK, "a write is made");
+	curl_easy_setopt(x.easy, CURLOPT_VERBOSE, 1L);
+	curl_easy_setopt(x.easy, CURLOPT_DEBUGFUNCTION, fall_after_head);
+	ok(run(pool, &x), "the fence falls between its head and its body: it ends");
+	is_int(exchange_verdict(&x, end_rc, &end, text), MK_FENCED, "fenced");
+	is_int(end, TRANSPORT_NOT_SENT, "as a write that was not sent");
+	is_str(text, "not the leader: nothing was sent", "and it says so");
+	is_int((int)srv.echoes, 0, "the server has not executed it");
+	exchange_done(&x);
+
+	r.cls = TRANSPORT_READ;
+	exchange_init(&x, env, peer, &r, clock_mono_ms(), NULL);
+	ok(run(pool, &x) && end_rc == CURLE_OK && x.status == 200, "reads are not fenced");
+	is_int((int)srv.accepted, 1, "the connection has stayed");
+	ok(echoes(&x, r.body), "and a body arrives whole");
+	exchange_done(&x);
+}
+
+/* The connection of a read that has a body dies: libcurl sends it again on a new one. */
+static void test_body_again(struct pool *pool, struct exchange_env *env, struct peer *peer)
+{
+	struct transport_request r = {
+		.method = "POST",
+		.path = STR("/echo"),
+		.content_type = "application/json",
+		.body = STR("{\"kind\":\"TokenReview\"}"),
+		.cls = TRANSPORT_READ,
+		.timeout_ms = 10000,
+	};
+	struct exchange x;
+
+	asked = 0;
+	srv.hook = hang_first;
+	exchange_init(&x, env, peer, &r, clock_mono_ms(), NULL);
+	ends = 0;
+	pool_add(pool, &x, NULL);
+	until(&asked, 1);
+	h2_server_abort(&srv);
+	ok(until(&ends, 1) && end_rc == CURLE_OK, "a read whose connection dies is sent again");
+	is_int(asked, 2, "one more time");
+	ok(echoes(&x, r.body), "with its body from the start");
+	exchange_done(&x);
+	srv.hook = NULL;
+}
+
+int main(void)
+{
+	struct exchange_env env = {.user_agent = "mk/test", .fence = &fence};
+	struct peer *peer;
+	struct pool *pool;
+
+	loop = loop_new(NULL);
+	if (!loop || !h2_server_start(&srv, loop_base(loop))) {
+		printf("Bail out! no loop or no free port\n");
+		return 1;
+	}
+	peer = peer_new(&(struct endpoint){.host = STR("127.0.0.1"),
+					   .port = srv.port,
+					   .ca_pem = str_of(srv.ca_pem),
+					   .allow_loopback = true},
+			NULL);
+	pool = pool_new(loop, NULL, true, ended, NULL);
+	test_fence_between(pool, &env, peer);
+	test_body_again(pool, &env, peer);
+	pool_free(pool);
+	peer_free(peer);
+	h2_server_stop(&srv);
+	loop_turn(loop, 0);
+	loop_free(loop);
+	return done_testing();
+}
