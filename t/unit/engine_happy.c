@@ -189,6 +189,12 @@ static void steady_before_unsuspended(void)
 	w_later(w, 5000);
 	is_str(w_str(w, local, "/status/active"), "", "deferred while it is suspended here");
 	is_str(w_str(w, local, "/status/startTime"), "", "trap_39: ... and its start with it");
+	is_str(w_str(w, local, "/status/conditions"),
+	       "[{\"type\":\"Suspended\",\"status\":\"True\",\"reason\":\"MultiKueueAdapter\","
+	       "\"message\":\"Set by MultiKueue "
+	       "adapter\",\"lastProbeTime\":\"2027-01-15T08:00:01Z\","
+	       "\"lastTransitionTime\":\"2027-01-15T08:00:01Z\"}]",
+	       "trap_42: what is written meanwhile says that it is suspended");
 	w_take(w);
 	engine_get_stats(w->e, &before);
 	w_later(w, 20000);
