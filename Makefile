@@ -8,7 +8,7 @@
 # Objects of tests are kept, so that an unchanged test is not compiled again.
 .SECONDARY:
 MAKEFLAGS += --no-builtin-rules
-ifeq (,$(filter -j%,$(MAKEFLAGS)))
+ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 FLAVOUR ?= dev
