@@ -6,6 +6,10 @@
 
 enum { DAY_S = 86400 };
 
+/* The years 0 to 9999, which have four digits. */
+static const int64_t first_ms = INT64_C(-62167219200000);
+static const int64_t last_ms = INT64_C(253402300799999);
+
 struct civil {
 	int64_t year;
 	unsigned int month, day;
@@ -56,14 +60,12 @@ struct broken_down {
 
 static struct broken_down break_down(int64_t wall_ms)
 {
-	const int64_t first = INT64_C(-62167219200000); /* year 0 */
-	const int64_t last = INT64_C(253402300799999);  /* year 9999 */
 	struct broken_down t = {.ms = 0};
 	int64_t s;
 	int64_t days;
 	unsigned int rest;
 
-	wall_ms = wall_ms < first ? first : wall_ms > last ? last : wall_ms;
+	wall_ms = wall_ms < first_ms ? first_ms : wall_ms > last_ms ? last_ms : wall_ms;
 	s = wall_ms / 1000 - (wall_ms % 1000 < 0 ? 1 : 0);
 	t.ms = (unsigned int)(wall_ms - s * 1000);
 	days = s / DAY_S - (s % DAY_S < 0 ? 1 : 0);
@@ -170,6 +172,7 @@ bool time_parse(mk_str s, int64_t *ret_wall_ms)
 	unsigned int year;
 	int64_t offset;
 	int64_t seconds;
+	int64_t ms;
 
 	if (!take_digits(&s, 4, '-', &year) || !take_digits(&s, 2, '-', &t.date.month) ||
 	    !take_digits(&s, 2, 'T', &t.date.day) || !take_digits(&s, 2, ':', &t.h) ||
@@ -183,7 +186,11 @@ bool time_parse(mk_str s, int64_t *ret_wall_ms)
 		return false;
 	}
 	seconds = days_of(t.date) * DAY_S + (int64_t)t.h * 3600 + (int64_t)t.m * 60 + (int64_t)t.s;
-	*ret_wall_ms = (seconds - offset) * 1000 + (int64_t)t.ms;
+	ms = (seconds - offset) * 1000 + (int64_t)t.ms;
+	if (ms < first_ms || ms > last_ms) {
+		return false;
+	}
+	*ret_wall_ms = ms;
 	return true;
 }
 

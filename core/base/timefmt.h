@@ -27,7 +27,8 @@ size_t time_write(char *out, int64_t wall_ms, bool micro);
 
 /*
  * RFC 3339 with optional fraction and any offset; digits below the millisecond are cut off. False, with *ret_wall_ms
- * untouched, when 's' is no such time (a leap second is none, as in Go).
+ * untouched, when 's' is no such time (a leap second is none, as in Go), or one that UTC has no four-digit year for: it
+ * could not be written.
  */
 bool time_parse(mk_str s, int64_t *ret_wall_ms);
 

@@ -193,6 +193,36 @@ static void writes(const char *json, const char *want)
 	is_str(json_of_yaml(text.p), json, "... reads back");
 }
 
+/* Once without and once with the mark; what is below it, and beside it, stays where it was. */
+static void test_write_long_keys(void)
+{
+	static const size_t sizes[] = {900, 1100};
+	char key[1200];
+	char json[2048];
+	char want[2048];
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *mark = i == 0 ? "" : "? ";
+		const char *gap = i == 0 ? "" : "\n  ";
+
+		memset(key, 'k', sizes[i]);
+		key[sizes[i]] = '\0';
+		snprintf(json, sizeof(json), "[{\"%s\":1,\"z\":2},{\"%.3s\":{\"a\":[3]}}]", key,
+			 key);
+		snprintf(want, sizeof(want), "- %s%s%s: 1\n  z: 2\n- kkk:\n    a:\n    - 3\n", mark,
+			 key, gap);
+		writes(json, want);
+		snprintf(json, sizeof(json), "{\"%s\":{\"a\":[3,[4]]},\"z\":5}", key);
+		snprintf(want, sizeof(want), "%s%s%s:\n  a:\n  - 3\n  - - 4\nz: 5\n", mark, key,
+			 i == 0 ? "" : "\n");
+		writes(json, want);
+		snprintf(json, sizeof(json), "{\"%s\":[3,4],\"z\":5}", key);
+		snprintf(want, sizeof(want), "%s%s%s:\n- 3\n- 4\nz: 5\n", mark, key,
+			 i == 0 ? "" : "\n");
+		writes(json, want);
+	}
+}
+
 static void test_write(void)
 {
 	writes("{\"a\":1,\"b\":{\"c\":[1,{\"d\":2,\"e\":[]},[3,4]],\"f\":{}},\"g\":null}",
@@ -203,6 +233,11 @@ static void test_write(void)
 	       "x\"\n- \"a: b\"\n"
 	       "- \"x\\ny\"\n- \"~\"\n- \"8080\"\n- batch/job\n");
 	writes("{\"true\":1,\"<<\":2,\"a.b/c\":1.50}", "\"true\": 1\n\"<<\": 2\na.b/c: 1.50\n");
+	writes("[\"a\x7f\",\"\xc2\x80z\xc2\x85\xc2\x9f\",\"\xc2\xa0\",\"\xe2\x80\xa8\xe2\x80\xa9\","
+	       "\"\xe2\x80\xaa\xef\xbb\xbf\",\"\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd\"]",
+	       "- \"a\\u007f\"\n- \"\\u0080z\\u0085\\u009f\"\n- \"\xc2\xa0\"\n- "
+	       "\"\\u2028\\u2029\"\n"
+	       "- \"\xe2\x80\xaa\\ufeff\"\n- \"\\ufffe\\uffff\xef\xbf\xbd\"\n");
 	writes("5", "5\n");
 	writes("{}", "{}\n");
 }
@@ -216,6 +251,7 @@ int main(void)
 	test_options();
 	test_lines();
 	test_write();
+	test_write_long_keys();
 	arena_done(&a);
 	return done_testing();
 }
