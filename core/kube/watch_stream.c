@@ -233,26 +233,28 @@ void watch_chunk(struct kube *k, void *ctx, mk_str bytes)
 
 /* --- ends ---------------------------------------------------------------------------------------- */
 
-/* A head and nothing behind it: whatever failed before the stream goes on to fail. */
-static bool is_empty(const struct kube *k, struct watch *w)
+/* A head and nothing behind it. */
+static bool is_empty(const struct kube *k, const struct watch *w)
 {
-	if (!w->headed || w->n_lines > 0 || k->mono_ms - w->opened_ms >= WATCH_SHORT_MS) {
-		return false;
-	}
-	if (!w->replaying && w->broken_ms == 0) {
+	return w->headed && w->n_lines == 0 && k->mono_ms - w->opened_ms < WATCH_SHORT_MS;
+}
+
+/* Whatever failed before an empty stream goes on to fail. */
+static void stay_broken(const struct kube *k, struct watch *w)
+{
+	if (is_empty(k, w) && !w->replaying && w->broken_ms == 0) {
 		w->broken_ms = w->broken_before_ms;
 	}
-	return true;
 }
 
 /* Closed by the server: the normal end of every stream, and also how it drops one that reads too slowly. */
 static void closed(struct kube *k, struct watch *w)
 {
-	bool empty = is_empty(k, w);
 	bool slow = k->mono_ms - w->ended_ms < WATCH_SLOW_MS;
 
+	stay_broken(k, w);
 	w->ended_ms = k->mono_ms;
-	if (empty || slow || w->replaying) {
+	if (is_empty(k, w) || slow || w->replaying) {
 		watch_retry(k, w, 0);
 	} else {
 		watch_again(k, w);
@@ -274,7 +276,7 @@ static void on_end(struct kube *k, void *ctx, const struct answer *an)
 	w->phase = WATCH_OFF;
 	if (an->end != TRANSPORT_OK) {
 		w->need_probe = true;
-		(void)is_empty(k, w);
+		stay_broken(k, w);
 		link_suspect(k, w->l);
 		watch_retry(k, w, 0);
 		return;
