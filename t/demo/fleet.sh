@@ -68,12 +68,12 @@ fleet_manager() {
 	fleet_name=$1
 	shift
 	fleet_try=0
+	fleet_size=$(cat "$dir/$fleet_name.log" 2>/dev/null | wc -c)
 	while [ $fleet_try -lt 20 ]; do
 		MANAGER_PORT=$((10000 + ($$ * 7 + fleet_try * 131 + ${MANAGER_PORT:-0}) % 20000))
 		fleet_try=$((fleet_try + 1))
 		fleet_config "$MANAGER_PORT" "$@" >"$dir/$fleet_name.yaml"
-		[ $fleet_try -gt 1 ] || fleet_size=$(cat "$dir/$fleet_name.log" 2>/dev/null | wc -c)
-		[ $fleet_try -eq 1 ] || truncate -s "$fleet_size" "$dir/$fleet_name.log"
+		truncate -s "$fleet_size" "$dir/$fleet_name.log"
 		"$B/multikueued" --config "$dir/$fleet_name.yaml" --kubeconfig "$dir/clusters/mgr.kubeconfig" \
 			>>"$dir/$fleet_name.log" 2>&1 &
 		MANAGER_PID=$!

@@ -89,16 +89,21 @@ static bool open_watch(struct pool *pool, struct exchange_env *env, struct peer 
 	return watch.head_done;
 }
 
-static void test_fence_between(struct pool *pool, struct exchange_env *env, struct peer *peer)
+static struct transport_request echo_request(enum transport_class cls)
 {
-	struct transport_request r = {
+	return (struct transport_request){
 		.method = "POST",
 		.path = STR("/echo"),
 		.content_type = "application/json",
 		.body = STR("{\"kind\":\"Job\"}"),
-		.cls = TRANSPORT_WRITE,
+		.cls = cls,
 		.timeout_ms = 10000,
 	};
+}
+
+static void test_fence_between(struct pool *pool, struct exchange_env *env, struct peer *peer)
+{
+	struct transport_request r = echo_request(TRANSPORT_WRITE);
 	struct exchange x;
 	enum transport_end end;
 	char text[256];
@@ -124,14 +129,7 @@ static void test_fence_between(struct pool *pool, struct exchange_env *env, stru
 
 static void test_body_again(struct pool *pool, struct exchange_env *env, struct peer *peer)
 {
-	struct transport_request r = {
-		.method = "POST",
-		.path = STR("/echo"),
-		.content_type = "application/json",
-		.body = STR("{\"kind\":\"TokenReview\"}"),
-		.cls = TRANSPORT_READ,
-		.timeout_ms = 10000,
-	};
+	struct transport_request r = echo_request(TRANSPORT_READ);
 	struct exchange x;
 
 	srv.hook = refuse_first;
