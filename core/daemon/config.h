@@ -74,6 +74,9 @@ struct config_budgets {
 /* A grace that never ends: a hundred years, which can be added to any time without overflow. */
 #define CONFIG_KEEP_MS (INT64_C(36525) * 24 * 3600 * 1000)
 
+/* Of formerOrigins, and of formerManagers. */
+enum { CONFIG_MAX_FORMER = 16 };
+
 /* multiKueue */
 struct config_multikueue {
 	int64_t gc_interval_ms; /* 0 = no garbage collection */
@@ -92,6 +95,8 @@ struct config_multikueue {
 	struct config_budgets budgets;
 	const struct json *dispatchers; /* object: name -> configuration; never NULL */
 	struct config_strs external_dispatchers;
+	struct config_strs former_origins;  /* label values, without 'origin' */
+	struct config_strs former_managers; /* uids of kube-system */
 	bool allow_loopback, allow_link_local;
 	enum config_lost_policy lost_policy;
 };

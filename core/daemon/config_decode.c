@@ -220,6 +220,8 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	};
 	m->dispatchers = dispatchers ? dispatchers : json_new_obj(r->a);
 	m->external_dispatchers = strs_at(r, "/multiKueue/externalDispatchers");
+	m->former_origins = strs_at(r, "/multiKueue/formerOrigins");
+	m->former_managers = strs_at(r, "/multiKueue/formerManagers");
 	m->allow_loopback = bool_at(r, "/multiKueue/network/allowLoopback", false);
 	m->allow_link_local = bool_at(r, "/multiKueue/network/allowLinkLocal", false);
 	m->lost_policy = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep")

@@ -218,6 +218,8 @@ static const struct config_field multikueue_fields[] = {
 	SUB_IN("plugins", plugins, CV_BOTH | CV_OURS),
 	MAP("dispatchers", CT_ANY_OBJ, CV_BOTH | CV_OURS),
 	LIST("externalDispatchers", CT_STR, CV_BOTH | CV_OURS),
+	LIST("formerOrigins", CT_STR, CV_BOTH | CV_OURS),
+	LIST("formerManagers", CT_STR, CV_BOTH | CV_OURS),
 	SUB_IN("network", network, CV_BOTH | CV_OURS),
 	PLAIN_IN("lostWorkerPolicy", CT_STR, CV_BOTH | CV_OURS),
 };

@@ -221,6 +221,33 @@ static void check_ours(struct config_run *r, const struct config_multikueue *m)
 	}
 }
 
+/* Each is a part of every list and watch of workers, so there are few. */
+static void check_former(struct config_run *r, const char *key, const struct config_strs *list,
+			 mk_str now)
+{
+	const char *at = arena_printf(r->a, "/multiKueue/%s", key).p;
+
+	if (list->n > CONFIG_MAX_FORMER) {
+		config_error(r, str_of(at),
+			     "multiKueue.%s: Too many: %zu: must have at most %d items", key,
+			     list->n, CONFIG_MAX_FORMER);
+	}
+	for (size_t i = 0; i < list->n; i++) {
+		const char *why = config_label_value_error(r->a, list->v[i]);
+
+		if (list->v[i].n == 0) {
+			why = "must not be empty";
+		} else if (!why && str_eq(list->v[i], now)) {
+			why = "is the one in use, not a former one";
+		}
+		if (why) {
+			config_error(r, config_index(r->a, str_of(at), i),
+				     "multiKueue.%s[%zu]: Invalid value: %s: %s", key, i,
+				     config_quote(r->a, list->v[i]), why);
+		}
+	}
+}
+
 void config_validate_multikueue(struct config_run *r, const struct config *c)
 {
 	const struct config_multikueue *m = &c->multikueue;
@@ -233,6 +260,8 @@ void config_validate_multikueue(struct config_run *r, const struct config *c)
 			     "multiKueue.origin: Invalid value: %s: %s",
 			     config_quote(r->a, m->origin), why);
 	}
+	check_former(r, "formerOrigins", &m->former_origins, m->origin);
+	check_former(r, "formerManagers", &m->former_managers, (mk_str){NULL, 0});
 	config_validate_mk_frameworks(r, c);
 	check_cluster_profile(r);
 	check_incremental(r, c);

@@ -37,6 +37,8 @@ struct manager_options {
 	struct manager_observer observer; /* callbacks may be NULL */
 	struct manager_files files; /* NULL: clusters whose kubeconfig is a file never connect */
 	mk_str origin, namespace_, dispatcher;
+	const mk_str *former_origins, *former_managers; /* see engine_options */
+	size_t n_former_origins, n_former_managers;
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
 	struct engine_gates gates;

@@ -32,6 +32,18 @@ static int64_t given_up_at(const struct engine *e, int64_t since)
 	return lost_deadline(e, since - sooner);
 }
 
+bool given_up(struct pass *p, const struct cluster *c, uint16_t kind)
+{
+	struct engine *e = p->e;
+	int64_t since = hidden_since(c, kind);
+	int64_t until = since == INT64_MAX ? INT64_MAX : given_up_at(e, since);
+
+	if (until > e->now && until != INT64_MAX) {
+		queue_add_at(&e->queue, &p->w->item, until);
+	}
+	return until <= e->now;
+}
+
 /*
  * True: no copy can be running there. A worker out of reach is waited for as long as for a running job, and a first try to
  * connect, whose end brings us back. A job whose clone somebody removed is nobody's any more: Kueue there stops it and never
@@ -39,25 +51,14 @@ static int64_t given_up_at(const struct engine *e, int64_t since)
  */
 static bool runs_not_on(struct pass *p, struct clone *k)
 {
-	struct engine *e = p->e;
-	struct table *t;
 	enum twin job;
 
-	if (!k->in_config) {
+	if (!k->in_config || k->twin == TWIN_ALIAS) {
 		return true;
 	}
-	if (!cluster_up(k->c)) {
-		int64_t until =
-			k->c->lost_at == INT64_MAX ? INT64_MAX : given_up_at(e, k->c->lost_at);
-
-		if (until > e->now && until != INT64_MAX) {
-			queue_add_at(&e->queue, &p->w->item, until);
-		}
-		return k->c->failed && until <= e->now;
-	}
-	if (!watch_ready(e, k->c, p->kind)) {
-		t = k->c->tables[p->kind];
-		return t && t->unserved;
+	if (!watch_ready(p->e, k->c, p->kind)) {
+		return table_view(p->e, k->c, p->kind) == VIEW_MISSING ||
+		       given_up(p, k->c, p->kind);
 	}
 	job = job_there(p, k);
 	if ((twin_is_ours(job) || job == TWIN_STALE) && k->twin == TWIN_ABSENT) {

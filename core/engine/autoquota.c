@@ -80,9 +80,9 @@ static int64_t blind_since(const struct engine *e, const struct cluster *c)
 	}
 	for (size_t i = 0; i < 2; i++) {
 		const struct table *t = c->tables[kinds[i]];
-		int64_t at = t && (t->unserved || t->unavailable) ? t->unserved_at
-			     : t && t->synced                     ? INT64_MAX
-								  : e->now;
+		int64_t at = t && t->service != SERVICE_YES ? t->hidden_at
+			     : t && t->synced               ? INT64_MAX
+							    : e->now;
 
 		since = at < since ? at : since;
 	}

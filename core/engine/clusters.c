@@ -4,6 +4,7 @@
  * kubeconfig goes, or that is made anew, gets a new one, so nothing old can be mistaken.
  */
 #include "core/base/alloc.h"
+#include "core/engine/alias.h"
 #include "core/engine/cond.h"
 #include "core/engine/source.h"
 #include "core/engine/state.h"
@@ -40,10 +41,14 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 
 void cluster_know(struct engine *e, struct cluster *c, mk_str identity)
 {
-	if (identity.n > 0 && !str_eq(str_of(c->identity), identity) &&
-	    !keep_str(&c->identity, identity)) {
-		say_no_memory(e);
-		return;
+	if (!str_eq(str_of(c->identity), identity)) {
+		if (!keep_str(&c->identity, identity)) {
+			say_no_memory(e);
+			return;
+		}
+		alias_know(e, c, identity);
+	} else if (identity.n > 0) {
+		alias_know(e, c, identity);
 	}
 	if (identity.n == 0 || !str_is(identity, e->manager_id)) {
 		return;
@@ -133,11 +138,13 @@ static void clash(struct engine *e, struct cluster *c, struct record *r)
 		return; /* an earlier process knew whose they were, and said so */
 	}
 	cond.reason = STR("AnotherManager");
-	cond.message = arena_printf(&e->scratch,
-				    "There are objects with the origin \"%.*s\" that another "
-				    "manager made (%s); they are left alone. Each manager needs an "
-				    "origin of its own (multiKueue.origin)",
-				    STR_ARG(e->o.origin), c->clash);
+	cond.message =
+		arena_printf(&e->scratch,
+			     "There are objects with the origin \"%.*s\" that another "
+			     "manager made (%s); they are left alone. Each manager needs an "
+			     "origin of its own (multiKueue.origin; the one before goes into "
+			     "multiKueue.formerOrigins)",
+			     STR_ARG(e->o.origin), c->clash);
 	cond_write(e, r, &c->item, &cond, R_CLUSTER);
 }
 
@@ -200,6 +207,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 	}
 	watch_tell_queues(e, c);
 	condition(e, c, r);
+	alias_tell(e, c, r);
 	clash(e, c, r);
 	if (e->no_memory) {
 		queue_add(&e->queue, &c->item);

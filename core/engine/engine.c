@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/engine/alias.h"
 #include "core/engine/pass.h"
 #include "core/engine/source.h"
 
@@ -84,6 +85,7 @@ static void cluster_free(struct engine *e, struct cluster *c)
 	mk_free(c->secret);
 	mk_free(c->file);
 	mk_free(c->identity);
+	mk_free(c->server);
 	mk_free(c->clash);
 	mk_free(c->text);
 	mk_free(c->reason);
@@ -105,6 +107,7 @@ void cluster_forget(struct engine *e, struct cluster *c)
 		}
 		queue_add(&e->queue, &w->item);
 	}
+	alias_know(e, c, STR(""));
 	queue_del(&e->queue, &c->item);
 	map_del(&e->cluster_by_name, str_of(c->name));
 	e->clusters[c->id] = NULL;
@@ -228,7 +231,7 @@ static void mend_tables(struct engine *e)
 			op.type = OP_WATCH_OPEN;
 			ops_plain(e, &op, R_WATCH);
 			t->broken = arena_failed(e->out->arena);
-			t->synced = false;
+			table_doubt(e, t);
 			t->mending = true;
 			e->any_broken |= t->broken;
 		}

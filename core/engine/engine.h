@@ -41,7 +41,12 @@ struct engine_options {
 	const struct kinds
 		*kinds; /* fixed kinds, then one job kind per adapter of 'plug', in its order */
 	struct plug *plug;
-	mk_str origin;                  /* multiKueue.origin */
+	mk_str origin;                /* multiKueue.origin */
+	const mk_str *former_origins; /* multiKueue.formerOrigins */
+	size_t n_former_origins;
+	const mk_str *
+		former_managers; /* multiKueue.formerManagers: ids of this manager before it was rebuilt */
+	size_t n_former_managers;
 	mk_str namespace_;              /* where kubeconfig Secrets live */
 	mk_str dispatcher;              /* multiKueue.dispatcherName */
 	const struct json *dispatchers; /* multiKueue.dispatchers: section by name, or NULL = {} */

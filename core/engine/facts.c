@@ -58,6 +58,16 @@ static bool is_true(const struct json *condition)
 	return str_is(json_str(json_get(condition, "status")), "True");
 }
 
+static bool is_ours(const struct facts_env *env, mk_str origin)
+{
+	for (size_t i = 0; i < env->n_former_origins; i++) {
+		if (str_eq(origin, env->former_origins[i])) {
+			return true;
+		}
+	}
+	return env->origin.n > 0 && str_eq(origin, env->origin);
+}
+
 static void draw_remote(struct draw *d, const struct json *obj)
 {
 	mk_str origin = label(obj, NAME_ORIGIN);
@@ -66,7 +76,8 @@ static void draw_remote(struct draw *d, const struct json *obj)
 	while (json_next(&it)) {
 		flag(d, F_HELD, str_is(json_str(it.val), NAME_IN_USE));
 	}
-	flag(d, F_ORIGIN, d->env->origin.n > 0 && str_eq(origin, d->env->origin));
+	flag(d, F_ORIGIN, is_ours(d->env, origin));
+	flag(d, F_RELABEL, !str_eq(origin, d->env->origin));
 	d->f.s[S_MANAGER_ID] = annotation(obj, NAME_MANAGER_ID);
 	d->f.s[S_LOCAL_UID] = annotation(obj, NAME_WORKLOAD_UID);
 	d->f.s[S_SPEC_HASH] = annotation(obj, NAME_SPEC_HASH);

@@ -18,7 +18,7 @@ enum {
 	F_FINISHED = 1u << 4,
 	F_ADMITTED = 1u << 5,
 	F_DEACTIVATION = 1u << 6, /* DeactivationTarget */
-	F_ORIGIN = 1u << 7,       /* our origin label */
+	F_ORIGIN = 1u << 7,       /* our origin label, or a former one */
 	F_MANAGED = 1u << 8,      /* job: managed by us */
 	F_UNUSABLE = 1u << 9,     /* job: the managing field has another type; any: too big */
 	F_SUSPENDED = 1u << 10,   /* job: held back, as its adapter says */
@@ -39,6 +39,7 @@ enum {
 	F_ELASTIC = 1u << 22,           /* Workload, local job: annotation elastic-job */
 	F_BLOCKED = 1u << 23,           /* Workload: has our preemption gate, and waits at one */
 	F_GATE_OPEN = 1u << 24,         /* Workload: our preemption gate is open */
+	F_RELABEL = 1u << 29,           /* remote: the origin label is not the one of now */
 };
 
 enum fact_str {
@@ -103,6 +104,8 @@ struct facts {
 /* What facts_of needs to know besides the object. */
 struct facts_env {
 	mk_str origin;
+	const mk_str *former_origins; /* labels of ours from before 'origin' was changed */
+	size_t n_former_origins;
 	const struct plug *plug;
 	const struct plug_adapter *adapter; /* job kinds */
 	bool remote;

@@ -78,7 +78,7 @@ static const struct table *queue_table(const struct clone *k, uint16_t kind)
 {
 	const struct table *t = k->c->tables[kind];
 
-	return t && t->synced && !t->unserved && !t->unavailable ? t : NULL;
+	return t && t->synced && t->service == SERVICE_YES ? t : NULL;
 }
 
 /* Lists that were asked for a moment ago, of a cluster that is up: their end brings the pass again. */
@@ -93,8 +93,8 @@ static bool is_awaited(struct pass *p, const struct clone *k)
 				: t[i]->idle_at > k->c->up_at ? t[i]->idle_at
 							      : k->c->up_at;
 
-		if (t[i] && t[i]->watched && !t[i]->synced && !t[i]->unserved &&
-		    !t[i]->unavailable && p->e->now - since < AWAIT_MS) {
+		if (t[i] && t[i]->watched && !t[i]->synced && t[i]->service == SERVICE_YES &&
+		    p->e->now - since < AWAIT_MS) {
 			queue_add_at(&p->e->queue, &p->w->item, since + AWAIT_MS);
 			awaited = true;
 		}

@@ -6,7 +6,12 @@
 #include "core/base/hash.h"
 #include "core/engine/pass.h"
 
-enum { STATUS_GIVE_UP = 8, LAST_STATUS_WAIT_MS = 1000, CORE_FINISH_WAIT_MS = 500 };
+enum {
+	STATUS_GIVE_UP = 8,
+	LAST_STATUS_WAIT_MS = 1000,
+	CORE_FINISH_WAIT_MS = 500,
+	LIST_WAIT_MS = 15 * 60 * 1000, /* for a list that shows what the job ended as */
+};
 
 static void write_finished(struct pass *p, const struct clone *k)
 {
@@ -88,10 +93,13 @@ static bool object_done(struct pass *p, struct clone *k)
 	if (p->grouped && !p->job) {
 		return table_known(p->e, CLUSTER_MANAGER, p->kind);
 	}
+	if (table_view(p->e, k->c, p->kind) != VIEW_KNOWN) {
+		return true; /* nobody can say more than the clone does */
+	}
 	if (p->grouped && twin == TWIN_ABSENT && facts_is(p->job->facts, F_ENDED)) {
 		return true;
 	}
-	if (twin == TWIN_ABSENT && !t->unserved && !surely_absent(p, t, p->w->ns, p->object)) {
+	if (twin == TWIN_ABSENT && !surely_absent(p, t, p->w->ns, p->object)) {
 		return false;
 	}
 	if (twin == TWIN_UNKNOWN) {
@@ -107,11 +115,26 @@ static bool object_done(struct pass *p, struct clone *k)
 		(p->job && p->job->denied >= STATUS_GIVE_UP));
 }
 
+/* The list that shows what the job ended as may come late; one that never comes keeps no quota for ever. */
+static bool is_list_awaited(struct pass *p, const struct clone *k)
+{
+	int64_t since = hidden_since(k->c, p->kind);
+
+	if (watch_ready(p->e, k->c, p->kind) || table_view(p->e, k->c, p->kind) != VIEW_HIDDEN) {
+		return false;
+	}
+	if (since == INT64_MAX || p->e->now < since + LIST_WAIT_MS) {
+		if (since != INT64_MAX) {
+			queue_add_at(&p->e->queue, &p->w->item, since + LIST_WAIT_MS);
+		}
+		return true;
+	}
+	return false;
+}
+
 void finish_local(struct pass *p, struct clone *k)
 {
-	struct table *t = k->c->tables[p->kind];
-
-	if (!(t && t->unserved) && !watch_ready(p->e, k->c, p->kind)) {
+	if (is_list_awaited(p, k)) {
 		return;
 	}
 	if ((p->grouped ? members_all(p, k, object_done) : object_done(p, k)) &&

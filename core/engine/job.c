@@ -232,8 +232,7 @@ void job_abandoned_status(struct pass *p)
 	}
 }
 
-/* What marks a remote job as ours and as this workload's. */
-static void stamp(struct pass *p, struct json *draft)
+void job_stamp(struct pass *p, struct json *draft)
 {
 	struct arena *a = p->e->out->arena;
 	struct json *meta = json_get(draft, "metadata");
@@ -315,7 +314,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	}
 	draft = (res.verdict & MK_SET) ? res.draft : json_dup(a, v.remote);
 	if (res.verdict & MK_SET) {
-		stamp(p, draft);
+		job_stamp(p, draft);
 	}
 	if (forward && plug_forward(adapter_of(p), v.local, draft, a) == MK_NO_MEMORY) {
 		say_no_memory(p->e);
@@ -362,7 +361,7 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 	if (!(res.verdict & MK_SET)) {
 		return;
 	}
-	stamp(p, res.draft);
+	job_stamp(p, res.draft);
 	/* A worker that deletes a finished job early would hide its end from us. */
 	(void)json_put(a, res.draft, "/spec/ttlSecondsAfterFinished", NULL);
 	op.body = res.draft;

@@ -63,12 +63,13 @@ static void say_too_big(const struct table *t, struct facts *f)
 
 enum keep { KEEP_NONE, KEEP_STATUS, KEEP_ALL };
 
-static enum keep what_of(const struct table *t, const struct facts *f)
+static enum keep what_of(const struct engine *e, const struct table *t, const struct facts *f)
 {
 	bool remote = t->cluster != CLUSTER_MANAGER;
+	bool ours = (f->flags & F_ORIGIN) || str_is(f->s[S_MANAGER_ID], e->manager_id);
 
 	if (t->kind >= KIND_FIRST_JOB) {
-		return facts_is(f, remote ? F_ORIGIN : F_MANAGED) ? KEEP_ALL : KEEP_NONE;
+		return (remote ? ours : facts_is(f, F_MANAGED)) ? KEEP_ALL : KEEP_NONE;
 	}
 	if (t->kind == KIND_WORKLOAD && remote && !facts_is(f, F_FINISHED) &&
 	    facts_is(f, F_BLOCKED)) {
@@ -97,7 +98,7 @@ static enum keep what_of(const struct table *t, const struct facts *f)
 bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct json *obj,
 	       char **ret_text, size_t *ret_n)
 {
-	enum keep what = what_of(t, f);
+	enum keep what = what_of(e, t, f);
 	mk_str text;
 
 	*ret_text = NULL;

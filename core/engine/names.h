@@ -30,6 +30,8 @@
 #define NAME_OUR_OWNER_KIND "multikueued.io/owner-kind" /* "batch/v1, Kind=Job" */
 #define NAME_OUR_OWNER_NAME "multikueued.io/owner-name"
 #define NAME_ORIGIN_CLASH "multikueued.io/OriginClash" /* condition of a MultiKueueCluster */
+#define NAME_SAME_SERVER \
+	"multikueued.io/SameServer" /* the same: not the first name of its API server */
 #define NAME_DISPATCHER "multikueued.io/dispatcher" /* on an AdmissionCheck or a MultiKueueConfig */
 
 #endif

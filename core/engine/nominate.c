@@ -20,7 +20,7 @@ bool is_served(const struct pass *p, const struct cluster *c)
 {
 	const struct table *t = c->tables[p->kind];
 
-	return !t || (!t->unserved && !t->unavailable);
+	return !t || t->service == SERVICE_YES;
 }
 
 bool is_connected(struct pass *p, const struct clone *k)
@@ -35,7 +35,8 @@ bool is_connected(struct pass *p, const struct clone *k)
 		watch_tell(p->e, k->c, p->kind);
 		return false;
 	}
-	return wc && table_known(p->e, k->c->id, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN;
+	return wc && table_known(p->e, k->c->id, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN &&
+	       k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
 }
 
 /* 'queue': the Workload's LocalQueue, for a dispatcher that wants facts; else {NULL, 0}. */

@@ -4,6 +4,7 @@
  * one; what a list does not name is gone when the list ends; a new epoch makes everything of a cluster unknown.
  */
 #include "core/base/alloc.h"
+#include "core/engine/alias.h"
 #include "core/engine/profile.h"
 #include "core/engine/state.h"
 
@@ -103,6 +104,8 @@ static void bind_owner(struct engine *e, struct record *r)
 static struct facts *draw(struct engine *e, const struct table *t, const struct json *obj)
 {
 	struct facts_env env = {.origin = e->o.origin,
+				.former_origins = e->o.former_origins,
+				.n_former_origins = e->o.n_former_origins,
 				.plug = e->o.plug,
 				.remote = t->cluster != CLUSTER_MANAGER,
 				.annotation_first = e->o.gates.identifier_annotations};
@@ -120,6 +123,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	struct facts *f = draw(e, t, ev->obj);
 	mk_str uid = ev->uid.n ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
 	bool siblings = f && concerns_siblings(t, r->facts, f);
+	bool is_new = !r->present || !r->uid || !str_eq(str_of(r->uid), uid);
 	char *text = NULL;
 	size_t n = 0;
 
@@ -148,6 +152,9 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	}
 	if (t->cluster != CLUSTER_MANAGER) {
 		cluster_clash(e, cluster_get(e, t->cluster), f);
+		if (is_new && t->kind == KIND_WORKLOAD) {
+			alias_look(e, r);
+		}
 	}
 }
 
@@ -266,7 +273,7 @@ static void new_epoch(struct engine *e, struct cluster *c, uint32_t epoch)
 	c->epoch = epoch;
 	for (size_t i = 0; i < KIND_MAX; i++) {
 		if (c->tables[i]) {
-			c->tables[i]->synced = false;
+			table_doubt(e, c->tables[i]);
 		}
 	}
 	wl_queue_all(e);
@@ -359,7 +366,7 @@ static void look_anew(struct engine *e)
 		if (t && (k == KIND_WORKLOAD || k == KIND_CHECK || k == KIND_CONFIG ||
 			  k >= KIND_FIRST_JOB)) {
 			table_break(e, t);
-			t->synced = false;
+			table_doubt(e, t);
 		}
 	}
 }
@@ -425,6 +432,36 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 	}
 }
 
+static enum service service_of(const struct event *ev)
+{
+	return ev->type == EV_SERVED      ? SERVICE_YES
+	       : ev->code == MK_NOT_FOUND ? SERVICE_MISSING
+	       : ev->code == MK_DENIED    ? SERVICE_REFUSED
+					  : SERVICE_UNCLEAR;
+}
+
+static void service_event(struct engine *e, struct cluster *c, struct table *t,
+			  const struct event *ev)
+{
+	enum service before = t->service;
+
+	t->service = service_of(ev);
+	if (t->service == before) {
+		return;
+	}
+	t->untold = t->service != SERVICE_YES;
+	if (before == SERVICE_YES) {
+		t->hidden_at = t->synced ? e->now : t->hidden_at;
+	}
+	queue_add(&e->queue, &c->item);
+	autoquota_later(e);
+	(void)keep_str(&t->why, ev->text); /* without memory the old words */
+	wl_queue_all(e);
+	if (ev->kind == KIND_PROFILE) {
+		profile_touch(e, (mk_str){NULL, 0});
+	}
+}
+
 static void table_event(struct engine *e, struct cluster *c, const struct event *ev)
 {
 	struct table *t = table_of(e, c, ev->kind);
@@ -442,30 +479,14 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 	} else if (ev->type == EV_LIST_END) {
 		list_end(e, t, ev);
 	} else if (ev->type == EV_BEHIND) {
-		t->synced = false;
+		table_doubt(e, t);
 	} else if (ev->type == EV_STALE) {
 		t->stale = true;
 	} else if (ev->type == EV_FRESH) {
 		t->stale = false;
 		known_again(e);
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
-		bool unserved = t->unserved;
-		bool unavailable = t->unavailable;
-
-		t->unavailable = ev->type == EV_UNSERVED && ev->code != MK_NOT_FOUND &&
-				 ev->code != MK_DENIED;
-		t->unserved = ev->type == EV_UNSERVED && !t->unavailable;
-		if (t->unserved != unserved || t->unavailable != unavailable) {
-			t->untold = ev->type == EV_UNSERVED;
-			t->unserved_at = e->now;
-			queue_add(&e->queue, &c->item);
-			autoquota_later(e);
-			(void)keep_str(&t->why, ev->text); /* without memory the old words */
-			wl_queue_all(e);
-			if (ev->kind == KIND_PROFILE) {
-				profile_touch(e, (mk_str){NULL, 0});
-			}
-		}
+		service_event(e, c, t, ev);
 	}
 	if (e->no_memory) {
 		lose(e, t, NULL);

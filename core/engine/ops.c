@@ -13,6 +13,7 @@ enum {
 	SETTLE_DELETE_MS = 10000, /* finalizers and garbage collectors take their time */
 	SETTLE_CONFLICT_MS = 500,
 	FENCED_MS = 1000,
+	MARK_AGAIN_MS = 5000,
 	REST_MAX_MS = 30 * 1000,
 };
 
@@ -207,7 +208,9 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 			observe_turn_back(e, cluster_get(e, r->table->cluster));
 		}
 		r->unknown = false;
+		r->taken = false;
 		r->settling = false;
+		r->asked_at = e->now;
 		observe_reply(e, r, ev, true);
 		if (facts_is(r->facts, F_UNUSABLE)) {
 			/* Its text may be what was wanted, and there is none to be had. */
@@ -220,7 +223,9 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 		}
 	} else if (ev->code == MK_NOT_FOUND) {
 		r->unknown = false;
+		r->taken = false;
 		r->settling = false;
+		r->asked_at = e->now;
 		not_found(e, r, f);
 	} else {
 		back_off(e, r, ev->retry_after_ms);
@@ -251,7 +256,8 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 		return;
 	}
 	r->fails = 0;
-	r->retry_at = 0;
+	/* Who takes marks off again and again does not make us write as fast. */
+	r->retry_at = f->rule == R_ADOPT ? e->now + MARK_AGAIN_MS : 0;
 	if (f->rule == R_JOB_FORWARD) {
 		r->forward_tries++; /* lest it is sent for ever: job.c */
 	}
@@ -316,6 +322,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 	r->unanswered = 0;
 	if (ev->code == MK_EXISTS) {
 		r->unknown = true;
+		r->taken = true;
 	} else if (ev->code == MK_CONFLICT) {
 		settle(e, r, SETTLE_CONFLICT_MS);
 	} else if (ev->code == MK_NOT_FOUND && f->type == OP_DELETE) {

@@ -11,9 +11,11 @@ enum twin {
 	TWIN_UNKNOWN, /* the cluster cannot be seen now */
 	TWIN_ABSENT,
 	TWIN_FOREIGN, /* not ours: never touched */
-	TWIN_OTHER,   /* job: ours, of another workload, whose pass sees to it */
-	TWIN_STALE,   /* ours, of an earlier local workload or job of this name */
-	TWIN_GO,      /* made by Go MultiKueue: ours while the local workload lives */
+	TWIN_FORMER, /* clone: of the same Workload, made by another manager: this one before it was rebuilt, perhaps */
+	TWIN_ALIAS, /* clone: the object that another cluster of the pass shows, under another name */
+	TWIN_OTHER, /* job: ours, of another workload, whose pass sees to it */
+	TWIN_STALE, /* ours, of an earlier local workload or job of this name */
+	TWIN_GO,    /* made by Go MultiKueue: ours while the local workload lives */
 	TWIN_OURS,
 };
 
@@ -59,11 +61,13 @@ static inline bool twin_is_ours(enum twin t)
 }
 
 /* --- remove.c -------------------------------------------------------------------------------------- */
-enum twin clone_twin(const struct pass *p, const struct cluster *c, const struct record *r);
+enum twin clone_twin(struct pass *p, const struct cluster *c, const struct record *r);
 enum twin job_twin(const struct pass *p, const struct record *r);
 /* The remote job's record, present or not; NULL: never seen. */
 struct record *remote_job(const struct pass *p, const struct clone *k);
-/* How the remote job stands to us; of a group's, how any of them does. */
+/* How the remote job stands to us, by what was seen of it last; of a group's, how any of them does. */
+enum twin job_recorded(const struct pass *p, const struct clone *k);
+/* The same as far as it can be seen now. */
 enum twin job_there(const struct pass *p, const struct clone *k);
 /* The same of one that is not on its way out. */
 enum twin job_left(const struct pass *p, const struct clone *k);
@@ -76,6 +80,16 @@ void remove_losers(struct pass *p, const struct clone *keep);
 bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name);
 /* Do not use this cluster for a while, each time longer. */
 void skip_cluster(struct pass *p, struct wl_cluster *wc);
+
+/* --- adopt.c --------------------------------------------------------------------------------------- */
+/* Is this clone of another manager one of the local Workload as it is now? */
+bool former_is_same(struct pass *p, const struct facts *clone);
+/* Tells people of the copy in the way. */
+void former_tell(struct pass *p, const struct clone *k);
+/* Must the Workload not be sent out, because a copy of another manager is there that may be its own? Says so. */
+bool former_holds(struct pass *p);
+/* Gives what is ours, or becomes ours, the marks of this manager and this origin. */
+void adopt(struct pass *p);
 
 /* --- gc.c ------------------------------------------------------------------------------------------ */
 /* May the object go now? Without a local Workload its absence must be certain, or the interval's share not used up. */
@@ -197,6 +211,8 @@ bool in_sync(struct pass *p, const struct clone *k);
 void clone_pinned(struct pass *p, struct clone *k);
 
 /* --- abandon.c -------------------------------------------------------------------------------------- */
+/* Were its objects of the kind hidden for so long that nobody waits for them any more? If not, the pass comes again then. */
+bool given_up(struct pass *p, const struct cluster *c, uint16_t kind);
 /* The workload is evicted and no remote job of ours can be found: sees to it that its quota can go. */
 void abandon(struct pass *p);
 
@@ -241,6 +257,8 @@ enum sync { SYNC_SAME, SYNC_WAIT, SYNC_FAULT };
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal);
 /* The remote job is gone for good: lets the adapter take back what the local status says of running pods. */
 void job_abandoned_status(struct pass *p);
+/* What marks a remote job as ours and as this workload's, into 'draft' (an object or a merge patch). */
+void job_stamp(struct pass *p, struct json *draft);
 void job_forward(struct pass *p, struct clone *k, struct record *remote);
 void job_create(struct pass *p, struct clone *k, struct record *remote);
 

@@ -137,7 +137,7 @@ struct cluster *profile_see(struct engine *e, struct cluster *c, const struct re
 				     STR("MultiKueueClusterProfile feature gate is disabled"));
 	}
 	if (!watch_ready(e, manager, KIND_PROFILE)) {
-		return t->unserved ? bad(e, c, str_of(t->why)) : c;
+		return table_is_unserved(t) ? bad(e, c, str_of(t->why)) : c;
 	}
 	profile = manager_get(e, KIND_PROFILE, e->o.namespace_, name);
 	if (!profile) {

@@ -116,8 +116,9 @@ static struct clone *winner(struct pass *p)
 		struct clone *k = &p->clones[i];
 
 		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
-		    !is_nominated(p, str_of(k->c->name)) || is_going(p, k->r) || loses_job(p, k)) {
-			continue;
+		    !is_nominated(p, str_of(k->c->name)) || is_going(p, k->r) ||
+		    !watch_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
+			continue; /* also when it is not known whether its job is there, or can be */
 		}
 		if (is_better(p, k, best)) {
 			best = k;
@@ -142,7 +143,7 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 	}
 	wc = wl_cluster(p->e, p->w, k->c->id);
 	t = k->c->tables[p->kind]; /* NULL, as the other: out of memory */
-	if ((wc && wc->made_generation != 0) || (t && (t->unserved || t->unavailable))) {
+	if ((wc && wc->made_generation != 0) || (t && t->service != SERVICE_YES)) {
 		return false;
 	}
 	queue_add_at(&p->e->queue, &p->w->item, until);
@@ -161,12 +162,16 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 		struct clone *k = &p->clones[i];
 		enum twin t = job_left(p, k);
 
-		if (k == best || !cluster_up(k->c) || has_replicas(p)) {
+		if (k == best || k->twin == TWIN_ALIAS || !cluster_up(k->c) || has_replicas(p)) {
 			continue;
 		}
 		if (t == TWIN_UNKNOWN || t == TWIN_STALE || twin_is_ours(t)) {
 			any = true;
 			(void)remove_remote(p, k, R_LOSER);
+		}
+		if (k->r && k->r->taken) {
+			any = true; /* something of this name is there, and not shown: ours from before, perhaps */
+			(void)ops_ready(p->e, k->r, &p->w->item);
 		}
 		any |= may_have_left(p, k);
 	}
@@ -313,12 +318,33 @@ static bool may_have_won(struct pass *p)
 	return r->unknown || (r->inflight && r->inflight->rule == R_WIN);
 }
 
+/* A copy of a round before, on a cluster that was lost then, ended: its end counts, and it is not run again. */
+static struct clone *ended_copy(struct pass *p)
+{
+	for (size_t i = 0; i < p->n_clones; i++) {
+		struct clone *k = &p->clones[i];
+		const struct record *job = remote_job(p, k);
+
+		if (twin_is_ours(k->twin) && clone_is(k, F_FINISHED) && !finished_by_others(k) &&
+		    !str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync") && in_sync(p, k) &&
+		    !p->grouped && twin_is_ours(job_there(p, k)) && facts_is(job->facts, F_ENDED)) {
+			return k;
+		}
+	}
+	return NULL;
+}
+
 void race(struct pass *p)
 {
 	struct pick pick = {0};
 	struct clone *best;
 
 	if (may_have_won(p)) {
+		return;
+	}
+	best = ended_copy(p);
+	if (best) {
+		finish_local(p, best);
 		return;
 	}
 	best = winner(p);
@@ -333,7 +359,7 @@ void race(struct pass *p)
 			foreign(p, &p->clones[i]);
 		}
 	}
-	if (!may_dispatch(p) || group_hold(p, &p->pinned) == HOLD_WAIT) {
+	if (!may_dispatch(p) || group_hold(p, &p->pinned) == HOLD_WAIT || former_holds(p)) {
 		return;
 	}
 	choose(p, &pick);

@@ -7,21 +7,21 @@
 
 enum { SKIP_FIRST_MS = 1000, SKIP_MAX_MS = 1000 * 1000, SKIP_MAX_SHIFT = 10 };
 
-/* By origin and manager alone; TWIN_OURS means that our annotations are there. */
+/*
+ * By manager alone, whatever the origin, which only selects what is shown: it may have been another one when the object was
+ * made. TWIN_OURS means that our annotations are there.
+ */
 static enum twin base_twin(const struct pass *p, const struct facts *f)
 {
 	mk_str manager = f->s[S_MANAGER_ID];
 
-	if (!facts_is(f, F_ORIGIN)) {
-		return TWIN_FOREIGN;
-	}
 	if (manager.n == 0) {
-		return TWIN_GO;
+		return facts_is(f, F_ORIGIN) ? TWIN_GO : TWIN_FOREIGN;
 	}
 	return str_eq(manager, str_of(p->e->manager_id)) ? TWIN_OURS : TWIN_FOREIGN;
 }
 
-enum twin clone_twin(const struct pass *p, const struct cluster *c, const struct record *r)
+enum twin clone_twin(struct pass *p, const struct cluster *c, const struct record *r)
 {
 	enum twin t;
 
@@ -32,6 +32,9 @@ enum twin clone_twin(const struct pass *p, const struct cluster *c, const struct
 		return r && (r->unknown || r->inflight) ? TWIN_UNKNOWN : TWIN_ABSENT;
 	}
 	t = base_twin(p, r->facts);
+	if (t == TWIN_FOREIGN && former_is_same(p, r->facts)) {
+		return TWIN_FORMER;
+	}
 	if (t == TWIN_OURS && p->local &&
 	    !str_eq(r->facts->s[S_LOCAL_UID], str_of(p->local->uid))) {
 		return TWIN_STALE;
@@ -82,9 +85,18 @@ struct record *remote_job(const struct pass *p, const struct clone *k)
 	return p->kind ? store_find(k->c->tables[p->kind], p->w->ns, p->object) : NULL;
 }
 
-enum twin job_there(const struct pass *p, const struct clone *k)
+enum twin job_recorded(const struct pass *p, const struct clone *k)
 {
 	return p->grouped ? members_there(p, k, true) : job_twin(p, remote_job(p, k));
+}
+
+enum twin job_there(const struct pass *p, const struct clone *k)
+{
+	enum view view = p->kind ? table_view(p->e, k->c, p->kind) : VIEW_MISSING;
+
+	return view == VIEW_KNOWN     ? job_recorded(p, k)
+	       : view == VIEW_MISSING ? TWIN_ABSENT
+				      : TWIN_UNKNOWN;
 }
 
 enum twin job_left(const struct pass *p, const struct clone *k)
@@ -187,7 +199,7 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 {
 	const struct table *t = k->c->tables[p->kind];
 
-	if (p->kind == 0 || (t && t->unserved)) {
+	if (p->kind == 0 || table_is_unserved(t)) {
 		return true;
 	}
 	if (k->r && k->r->present && !watch_ready(p->e, k->c, p->kind)) {
@@ -199,7 +211,10 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 {
-	if (k->r && twin_is_ours(job_there(p, k)) && slice_is_inherited(p)) {
+	if (k->twin == TWIN_ALIAS) {
+		return true;
+	}
+	if (k->r && twin_is_ours(job_recorded(p, k)) && slice_is_inherited(p)) {
 		return false; /* a newer slice takes the job over */
 	}
 	if (!table_known(p->e, k->c->id, KIND_WORKLOAD) || !remove_job(p, k, rule)) {

@@ -3,6 +3,7 @@
 #include "core/engine/source.h"
 
 #include "core/base/alloc.h"
+#include "core/engine/alias.h"
 #include "core/engine/note.h"
 #include "core/engine/profile.h"
 
@@ -86,6 +87,9 @@ static void connect_now(struct engine *e, struct cluster *c, const struct source
 			.subresource = ""};
 	struct table *workloads = table_of(e, c, KIND_WORKLOAD);
 
+	if (c->secret_hash != s->hash) {
+		alias_know(e, c, STR("")); /* it may lead elsewhere */
+	}
 	if (!workloads || !keep_str(&c->secret, s->key) || arena_failed(e->out->arena)) {
 		say_no_memory(e);
 		return;
@@ -123,7 +127,10 @@ static void hand_over(struct cluster *from, struct cluster *to)
 	to->file = from->file;
 	to->secret = from->secret;
 	to->identity = from->identity;
-	from->file = from->secret = from->identity = NULL;
+	to->server = from->server;
+	to->shared = from->shared;
+	from->shared = false;
+	from->file = from->secret = from->identity = from->server = NULL;
 }
 
 struct cluster *source_replace(struct engine *e, struct cluster *c)
@@ -152,6 +159,7 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 		mk_free(kept.file);
 		mk_free(kept.secret);
 		mk_free(kept.identity);
+		mk_free(kept.server);
 	}
 	return made;
 }

@@ -51,7 +51,9 @@ struct table *table_of(struct engine *e, struct cluster *c, uint16_t kind)
 		c->tables[kind] = table_new(c->id, kind);
 		if (!c->tables[kind]) {
 			say_no_memory(e);
+			return NULL;
 		}
+		c->tables[kind]->hidden_at = e->now;
 	}
 	return c->tables[kind];
 }
@@ -62,6 +64,37 @@ bool table_known(const struct engine *e, cluster_id id, uint16_t kind)
 
 	return c && (cluster_up(c) || id == CLUSTER_MANAGER) && c->tables[kind] &&
 	       c->tables[kind]->synced && !c->tables[kind]->stale;
+}
+
+enum view table_view(const struct engine *e, const struct cluster *c, uint16_t kind)
+{
+	const struct table *t = c->tables[kind];
+
+	if (!cluster_up(c) || !t || t->service == SERVICE_UNCLEAR) {
+		return VIEW_HIDDEN;
+	}
+	if (t->service != SERVICE_YES) {
+		return t->service == SERVICE_MISSING ? VIEW_MISSING : VIEW_REFUSED;
+	}
+	return table_known(e, c->id, kind) ? VIEW_KNOWN : VIEW_HIDDEN;
+}
+
+int64_t hidden_since(const struct cluster *c, uint16_t kind)
+{
+	const struct table *t = c->tables[kind];
+
+	if (!cluster_up(c)) {
+		return c->failed ? c->lost_at : INT64_MAX;
+	}
+	return t && (t->service != SERVICE_YES || !t->synced) ? t->hidden_at : INT64_MAX;
+}
+
+void table_doubt(struct engine *e, struct table *t)
+{
+	if (t->synced) {
+		t->synced = false;
+		t->hidden_at = e->now;
+	}
 }
 
 void table_break(struct engine *e, struct table *t)

@@ -56,6 +56,7 @@
 	X(R_JOB_OTHER, "6.other_incarnation") \
 	X(R_READY, "6.ready")                 \
 	X(R_LOST, "6.lost")                   \
+	X(R_UNSERVED, "6.unserved")           \
 	X(R_REMOTE_GONE, "6.gone")            \
 	X(R_NO_CLUSTER, "6.no_cluster")       \
 	X(R_REFUSED, "6.refused")             \
@@ -66,6 +67,8 @@
 	X(R_GATE, "7.gate")                   \
 	X(R_UNNOMINATED, "9.unnominated")     \
 	X(R_FOREIGN, "9.foreign")             \
+	X(R_FORMER, "9.former")               \
+	X(R_ADOPT, "2.adopt")                 \
 	X(R_ALONE, "9.alone")                 \
 	X(R_STRANGER, "9.stranger")           \
 	X(R_NO_DISPATCHER, "9.no_dispatcher") \
@@ -108,7 +111,9 @@ struct cluster {
 	char *file;        /* path that is watched for it; NULL or "" none */
 	int64_t path_said; /* generation whose path people were warned of */
 	char *identity;    /* what was found at the end of the link; NULL not known */
-	bool itself;       /* that was the manager's own cluster: 'secret' is not used */
+	char *server; /* the same, or where it is hidden what else tells servers apart; see alias.c */
+	bool shared; /* another cluster has the same */
+	bool itself; /* that was the manager's own cluster: 'secret' is not used */
 	enum mk_code code;
 	char *text, *reason; /* of the loss */
 	int64_t lost_at;     /* monotonic ms of the first loss; INT64_MAX = not lost */
@@ -154,6 +159,7 @@ struct wl_cluster {
 	int64_t made_generation; /* of the local spec that it was made from; 0 not by this process */
 	int64_t blocked_at;      /* the clone waits at its preemption gate since then; 0 = not */
 	int64_t skip_until;      /* do not try this cluster before */
+	int64_t hidden_said;     /* people were told that its jobs cannot be seen since then */
 	char *why;
 };
 
@@ -179,6 +185,7 @@ struct wl {
 	bool alone_said;       /* ... and people were told, in this round */
 	bool stranger_said;    /* a nominated cluster is not in the config */
 	bool tug_said;         /* somebody undoes our nominations */
+	bool former_said;      /* a former manager's copy is in the way */
 	uint64_t wanted;       /* hash of the nominations that we wrote last in this round */
 	int64_t wanted_at;     /* ... for the first time */
 	unsigned wanted_n;     /* ... so often */
@@ -255,6 +262,21 @@ static inline bool cluster_up(const struct cluster *c)
 }
 /* The table, made when there is none; NULL when out of memory. */
 struct table *table_of(struct engine *e, struct cluster *c, uint16_t kind);
+/* What is to be made of an object that a table does not show? */
+enum view {
+	VIEW_HIDDEN, /* it may be there: out of reach, not listed (again) yet, or the server could not say */
+	VIEW_REFUSED, /* it may be there: the server does not show us the kind */
+	VIEW_MISSING, /* it is not there: the server has no such kind */
+	VIEW_KNOWN,   /* it is not there: the list is complete */
+};
+enum view table_view(const struct engine *e, const struct cluster *c, uint16_t kind);
+/*
+ * Since when objects of the kind cannot be seen there (monotonic ms), whatever the reason; INT64_MAX: they can, or the
+ * first try to connect is still under way, whose end brings a pass.
+ */
+int64_t hidden_since(const struct cluster *c, uint16_t kind);
+/* The table's list does not count any more, until it ends anew. */
+void table_doubt(struct engine *e, struct table *t);
 /* May absence be believed: link up and the list complete. */
 bool table_known(const struct engine *e, cluster_id c, uint16_t kind);
 /* Has it listed anew: what came of it was lost, or is not to be believed. */

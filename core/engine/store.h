@@ -72,11 +72,13 @@ struct record {
 	size_t blob_n;
 	uint64_t admitted_step; /* clone: the step that first saw this uid Admitted; 0 = not */
 	int64_t gone_at;        /* monotonic ms since it is not present */
+	int64_t asked_at; /* ... when the server said last what it is, or that it is not; 0 never */
 
 	/* what is under way: ops.c */
 	struct inflight *inflight; /* at most one operation */
 	bool unknown;              /* the outcome of a write is: only a get may follow */
 	bool absent;               /* a get said so, and nothing else since */
+	bool taken;    /* a create found something in its place, which a get must show */
 	bool settling; /* our view is known to be old: wait for news until settle_at, then get */
 	uint8_t forward_tries; /* copy of a job: 'forward' was taken so often */
 	uint32_t forward;      /* ... hash of the patch that was sent last */
@@ -86,6 +88,14 @@ struct record {
 	unsigned denied;     /* refusals for good in a row */
 	unsigned unanswered; /* writes in a row whose outcome nobody told */
 	char text[];         /* "ns/name" */
+};
+
+/* Does the server have the table's kind, as it said last? */
+enum service {
+	SERVICE_YES,
+	SERVICE_MISSING, /* it has no such kind */
+	SERVICE_REFUSED, /* it does not show it to us */
+	SERVICE_UNCLEAR, /* it could not say */
 };
 
 struct table {
@@ -99,17 +109,16 @@ struct table {
 	size_t n_waiting;  /* clones of ours without quota: of those that are present */
 	size_t n_creating; /* creates under way */
 	bool synced, listing;
-	bool stale;          /* of the manager: its watch broke, nothing is concluded from it */
-	bool unserved;       /* the cluster does not serve the kind, or not to us */
-	bool unavailable;    /* it could not be asked: what is there is unknown, not absent */
-	int64_t unserved_at; /* either of both, since then */
-	bool untold;         /* either of both, and people do not know */
-	int64_t told_at;     /* when they were told last; 0 never */
-	char *why;           /* either of both, in words; NULL none */
-	bool watched;        /* OP_WATCH_OPEN was sent */
-	bool broken;         /* an event was lost to memory: must be listed anew */
-	bool mending;        /* that list is awaited: what it names counts as news */
-	size_t users;        /* workloads that need the watch */
+	bool stale; /* of the manager: its watch broke, nothing is concluded from it */
+	enum service service;
+	int64_t hidden_at; /* not served, or not listed, since then; what it means: table_view */
+	bool untold;       /* it is not served, and people do not know */
+	int64_t told_at;   /* when they were told last; 0 never */
+	char *why;         /* it is not served, in words; NULL none */
+	bool watched;      /* OP_WATCH_OPEN was sent */
+	bool broken;       /* an event was lost to memory: must be listed anew */
+	bool mending;      /* that list is awaited: what it names counts as news */
+	size_t users;      /* workloads that need the watch */
 	int64_t idle_at;
 };
 
@@ -123,6 +132,11 @@ void store_init(struct store *s);
 
 /* NULL when out of memory. */
 struct table *table_new(cluster_id cluster, uint16_t kind);
+/* Does the server not have the kind, or not for us? */
+static inline bool table_is_unserved(const struct table *t)
+{
+	return t && (t->service == SERVICE_MISSING || t->service == SERVICE_REFUSED);
+}
 /* Frees it with its records; none may have an operation under way. NULL is fine. */
 void table_free(struct store *s, struct table *t);
 

@@ -135,7 +135,7 @@ void touch_record(struct engine *e, struct record *r)
 	} else if (r->table->kind == KIND_CHECK) {
 		touch_check(e, r);
 	} else if (r->table->kind == KIND_CONFIG) {
-		touch_checks(e);
+		touch_clusters(e); /* of two names of one server the first counts */
 	} else if (r->table->kind == KIND_CLUSTER) {
 		touch_cluster(e, r->name);
 	} else if (r->table->kind == KIND_SECRET) {

@@ -25,6 +25,9 @@ static mk_str with_previous(struct pass *p, mk_str text)
 void retry(struct pass *p, enum rule rule, mk_str text, const char *note_type)
 {
 	p->over = true;
+	if (!p->grouped && p->job && facts_is(p->job->facts, F_ENDED | F_MANAGED)) {
+		return; /* what ended is not run again: Kueue beside us ends the Workload */
+	}
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
 		check_write(p, CHECK_RETRY, rule, with_previous(p, text), note_type);
 	}

@@ -11,10 +11,20 @@ bool watch_is_labelled(cluster_id c, uint16_t kind)
 
 mk_str watch_selector(const struct engine *e, cluster_id c, uint16_t kind)
 {
+	mk_str list;
+
 	if (!watch_is_labelled(c, kind)) {
 		return STR("");
 	}
-	return arena_printf(e->out->arena, "%s=%.*s", NAME_ORIGIN, STR_ARG(e->o.origin));
+	if (e->o.n_former_origins == 0) {
+		return arena_printf(e->out->arena, "%s=%.*s", NAME_ORIGIN, STR_ARG(e->o.origin));
+	}
+	list = e->o.origin;
+	for (size_t i = 0; i < e->o.n_former_origins; i++) {
+		list = arena_printf(e->out->arena, "%.*s,%.*s", STR_ARG(list),
+				    STR_ARG(e->o.former_origins[i]));
+	}
+	return arena_printf(e->out->arena, "%s in (%.*s)", NAME_ORIGIN, STR_ARG(list));
 }
 
 void watch_open(struct engine *e, struct table *t)
@@ -28,13 +38,14 @@ void watch_open(struct engine *e, struct table *t)
 	ops_plain(e, &op, R_WATCH);
 	t->watched = !e->no_memory;
 	t->idle_at = e->now;
+	t->hidden_at = t->synced ? t->hidden_at : e->now;
 }
 
 bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind)
 {
 	struct table *t = table_of(e, c, kind);
 
-	if (!t || t->unserved) {
+	if (!t || table_is_unserved(t)) {
 		return false;
 	}
 	if (!t->watched && (c->wanted || c->id == CLUSTER_MANAGER)) {
@@ -103,8 +114,8 @@ static void tell(struct engine *e, struct cluster *c, struct table *t, const cha
 	why = str_of(t->why);
 	text = arena_printf(&e->scratch, "%.*s: the cluster %s; %s%s%.*s",
 			    STR_ARG(e->o.kinds->k[t->kind].gvk),
-			    t->unserved ? "does not serve the kind, or not to us"
-					: "cannot say whether it serves the kind",
+			    table_is_unserved(t) ? "does not serve the kind, or not to us"
+						 : "cannot say whether it serves the kind",
 			    then, why.n ? ": " : "", STR_ARG(why));
 	note_send(e, r,
 		  &(struct note){.type = "Warning", .reason = STR("KindNotServed"), .text = text});
@@ -137,7 +148,7 @@ static void sweep_table(struct engine *e, struct table **slot)
 	struct op op = {.type = OP_WATCH_CLOSE, .subresource = ""};
 
 	/* What is not served stays: a kind that appears is told by its watch. */
-	if (!t || !t->watched || t->unserved || t->users > 0 ||
+	if (!t || !t->watched || table_is_unserved(t) || t->users > 0 ||
 	    e->now - t->idle_at < WATCH_IDLE_MS || has_inflight(t)) {
 		return;
 	}

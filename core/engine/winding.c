@@ -61,13 +61,12 @@ static bool jobs_known(struct pass *p)
 {
 	for (size_t i = 0; i < p->n_clones; i++) {
 		struct clone *k = &p->clones[i];
-		const struct table *t;
 
 		if (!twin_is_ours(k->twin) || watch_ready(p->e, k->c, p->kind)) {
 			continue;
 		}
-		t = k->c->tables[p->kind]; /* NULL: out of memory */
-		if (!t || !t->unserved) {
+		if (table_view(p->e, k->c, p->kind) != VIEW_MISSING &&
+		    !given_up(p, k->c, p->kind)) {
 			return false;
 		}
 	}
@@ -119,7 +118,7 @@ static void stop_what_is_seen(struct pass *p)
 	for (size_t i = 0; i < p->n_clones; i++) {
 		struct clone *k = &p->clones[i];
 
-		if (twin_is_ours(k->twin) && may_run_on(k) && twin_is_ours(job_there(p, k)) &&
+		if (twin_is_ours(k->twin) && may_run_on(k) && twin_is_ours(job_recorded(p, k)) &&
 		    !is_of_slice_before(p, remote_job(p, k))) {
 			deactivate(p, k);
 		}
@@ -141,6 +140,7 @@ void winding(struct pass *p)
 {
 	struct clone *k;
 	struct record *remote;
+	enum twin job;
 
 	if (!jobs_known(p)) {
 		stop_what_is_seen(p);
@@ -165,9 +165,10 @@ void winding(struct pass *p)
 	if (may_run_on(k)) {
 		deactivate(p, k);
 	}
-	if (p->grouped && job_there(p, k) != TWIN_ABSENT) {
+	job = job_there(p, k);
+	if (p->grouped && job != TWIN_ABSENT && job != TWIN_UNKNOWN) {
 		(void)members_all(p, k, wind);
-	} else if (!p->grouped && twin_is_ours(job_twin(p, remote))) {
+	} else if (!p->grouped && twin_is_ours(job)) {
 		(void)job_status(p, remote, R_WINDING_STATUS, false);
 	} else {
 		abandon(p);
@@ -203,7 +204,7 @@ static bool is_none(struct pass *p, struct clone *k)
 {
 	struct table *t = k->c->tables[p->kind];
 
-	return t->unserved || surely_absent(p, t, p->w->ns, p->object);
+	return table_is_unserved(t) || surely_absent(p, t, p->w->ns, p->object);
 }
 
 /* Has the clone a job, or may it have one? A job that is not there is not made without a recorded winner. */

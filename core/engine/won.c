@@ -16,29 +16,61 @@ int64_t lost_deadline(const struct engine *e, int64_t since)
 	return deadline > grace ? deadline : grace;
 }
 
-/* The winner cannot be seen. 'c' NULL: its MultiKueueCluster is gone. */
-static void lost(struct pass *p, const struct cluster *c)
+/* What the winner's fate hangs on cannot be seen since then; INT64_MAX: that will show, and bring us back. */
+static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
 {
 	struct engine *e = p->e;
-	int64_t since = c ? c->lost_at : p->w->lost_at;
-	int64_t deadline;
+	int64_t deadline = since == INT64_MAX ? INT64_MAX : lost_deadline(e, since);
 
-	if (cluster_up(c)) {
-		return; /* up, but not listed again yet: unknown, not lost */
-	}
-	if (!c && since == INT64_MAX) {
-		p->w->lost_at = e->now;
-		since = e->now;
-	}
-	if (c && !c->failed) {
-		return; /* the first try to connect is still under way; its end brings us back */
-	}
-	deadline = lost_deadline(e, since);
-	if (e->now < deadline) {
+	if (e->now >= deadline) {
+		retry(p, rule, words, NULL);
+	} else if (deadline != INT64_MAX) {
 		queue_add_at(&e->queue, &p->w->item, deadline);
-		return;
 	}
-	retry(p, R_LOST, STR("Admitting remote lost"), NULL);
+}
+
+static void winner_lost(struct pass *p, const struct cluster *c)
+{
+	lost(p, hidden_since(c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
+}
+
+/* The winner's MultiKueueCluster is gone. */
+static void cluster_gone(struct pass *p)
+{
+	if (p->w->lost_at == INT64_MAX) {
+		p->w->lost_at = p->e->now;
+	}
+	lost(p, p->w->lost_at, R_LOST, STR("Admitting remote lost"));
+}
+
+/* The winner is there, and its jobs of this kind are not shown, or are none any more: people are told at once. */
+static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *wc)
+{
+	struct engine *e = p->e;
+	const struct table *t = k->c->tables[p->kind];
+	mk_str gvk = e->o.kinds->k[p->kind].gvk;
+	mk_str why = str_of(t ? t->why : NULL);
+
+	if (!t) {
+		return; /* out of memory */
+	}
+	if (t->service != SERVICE_YES && wc->hidden_said != t->hidden_at && e->may_write) {
+		wc->hidden_said = t->hidden_at;
+		note_send(e, p->local,
+			  &(struct note){
+				  .type = "Warning",
+				  .reason = STR("KindNotServed"),
+				  .text = arena_printf(
+					  &e->scratch,
+					  "%.*s: the worker cluster \"%s\" that was admitted to "
+					  "does not serve the kind any more, or not to us: the "
+					  "job there cannot be seen, and counts as lost after "
+					  "workerLostTimeout%s%.*s",
+					  STR_ARG(gvk), k->c->name, why.n ? ": " : "",
+					  STR_ARG(why))});
+	}
+	lost(p, hidden_since(k->c, p->kind), R_UNSERVED,
+	     arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
 }
 
 static void evicted(struct pass *p, const struct clone *k)
@@ -128,7 +160,11 @@ void run_job(struct pass *p, struct clone *k)
 	if (p->state == CHECK_PENDING) {
 		check_write(p, CHECK_READY, R_READY, admitted_on(p->e->out->arena, k), "Normal");
 	}
-	if (!wc || p->state == CHECK_RETRY || !watch_ready(p->e, k->c, p->kind)) {
+	if (!wc || p->state == CHECK_RETRY) {
+		return;
+	}
+	if (!watch_ready(p->e, k->c, p->kind)) {
+		kind_lost(p, k, wc);
 		return;
 	}
 	if (p->grouped && wc->refused) {
@@ -171,6 +207,8 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		job_delete(p, remote, R_JOB_OTHER);
 		break;
 	case TWIN_OTHER:
+	case TWIN_FORMER:
+	case TWIN_ALIAS:
 		break;
 	case TWIN_GO:
 	case TWIN_OURS:
@@ -226,37 +264,111 @@ static void winner(struct pass *p, struct clone *k)
 	}
 }
 
-void won(struct pass *p)
+/*
+ * Nothing is left to be told of the object, so that its winner may be given up. A list may be older than the clone's end:
+ * what it shows is asked for once more.
+ */
+static bool object_told(struct pass *p, struct clone *k)
+{
+	struct record *r = remote_job(p, k);
+	enum twin t = job_twin(p, r);
+
+	if (t == TWIN_UNKNOWN) {
+		(void)ops_ready(p->e, r, &p->w->item); /* asks */
+		return false;
+	}
+	if (!twin_is_ours(t)) {
+		return true;
+	}
+	if (facts_is(r->facts, F_ENDED)) {
+		return job_status(p, r, R_LAST_STATUS, true) == SYNC_SAME;
+	}
+	if (k->r && !k->r->present && r->asked_at < k->r->gone_at) {
+		if (ops_ready(p->e, r, &p->w->item)) {
+			ops_get(p->e, r);
+		}
+		return false;
+	}
+	return true;
+}
+
+/*
+ * The winner's clone is no winner's any more. Its job may have ended before: a worker's Kueue may remove Workloads that are
+ * Finished. What ended is told and not run again, so the job is looked at before the winner is given up.
+ */
+static void give_up(struct pass *p, struct clone *k)
+{
+	if (!watch_ready(p->e, k->c, p->kind)) {
+		if (table_view(p->e, k->c, p->kind) != VIEW_MISSING) {
+			lost(p, hidden_since(k->c, p->kind), R_REMOTE_GONE,
+			     STR("Admitting remote no longer exists"));
+			return;
+		}
+	} else if (p->grouped ? !members_all(p, k, object_told) : !object_told(p, k)) {
+		return;
+	}
+	remote_gone(p);
+}
+
+/* The clone of the cluster that status.clusterName names, whichever name the pass knows that cluster by. */
+static struct clone *named_winner(struct pass *p)
 {
 	const struct cluster *c = cluster_named(p->e, p->f->s[S_CLUSTER]);
-	struct clone *k = NULL;
 
 	for (size_t i = 0; c && i < p->n_clones; i++) {
 		if (p->clones[i].c == c) {
-			k = &p->clones[i];
+			return &p->clones[i];
 		}
+	}
+	return NULL;
+}
+
+/*
+ * Its MultiKueueCluster is gone, perhaps because it got another name: a job of this round is nowhere but on the cluster that
+ * was committed.
+ */
+static struct clone *renamed_winner(struct pass *p)
+{
+	for (size_t i = 0; i < p->n_clones; i++) {
+		struct clone *k = &p->clones[i];
+
+		if (k->in_config && twin_is_ours(k->twin) && twin_is_ours(job_recorded(p, k))) {
+			return k;
+		}
+	}
+	return NULL;
+}
+
+void won(struct pass *p)
+{
+	struct clone *k = named_winner(p);
+
+	if (!k) {
+		k = renamed_winner(p);
 	}
 	remove_losers(p, k);
 	if (!k) {
-		lost(p, NULL);
+		cluster_gone(p);
 		return;
 	}
 	p->w->lost_at = INT64_MAX;
 	if (p->config && !k->in_config) {
-		remote_gone(p);
+		give_up(p, k);
 	} else if (slice_waits(p) && k->twin != TWIN_UNKNOWN && !clone_is(k, F_ADMITTED) &&
 		   !clone_is(k, F_FINISHED)) {
 		slice_wait(p, k);
 	} else if (twin_is_ours(k->twin)) {
 		winner(p, k);
+	} else if (k->twin == TWIN_FORMER) {
+		former_tell(p, k);
 	} else if (k->twin != TWIN_UNKNOWN) {
 		if (k->twin != TWIN_ABSENT ||
 		    surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name)) {
-			remote_gone(p);
+			give_up(p, k);
 		}
 	} else if (k->r && k->r->unknown) {
 		(void)ops_ready(p->e, k->r, &p->w->item);
 	} else {
-		lost(p, k->c);
+		winner_lost(p, k->c);
 	}
 }

@@ -4,6 +4,7 @@
  * and remembers nothing that matters; whatever changes brings the next pass.
  */
 #include "core/base/alloc.h"
+#include "core/engine/alias.h"
 #include "core/engine/pass.h"
 
 /* --- what the pass looks at -------------------------------------------------------------------------- */
@@ -50,6 +51,7 @@ static bool look_at_clones(struct pass *p)
 			add_clone(p, e->clusters[i], false);
 		}
 	}
+	alias_mark(p);
 	return true;
 }
 
@@ -214,6 +216,7 @@ static void release(struct pass *p, enum rule rule)
 	p->w->alone_said = false;
 	p->w->stranger_said = false;
 	p->w->tug_said = false;
+	p->w->former_said = false;
 	p->w->wanted_n = 0;
 	for (size_t i = 0; i < p->w->n_cl; i++) {
 		/* A standby sees rounds as well: what it saw is not the next one's, in which it may begin to lead. */
@@ -249,6 +252,7 @@ static bool is_taken_back(const struct pass *p)
 
 static void reserved(struct pass *p)
 {
+	adopt(p);
 	if (facts_is(p->f, F_EVICTED)) {
 		winding(p);
 	} else if (p->f->s[S_CLUSTER].n > 0) {
@@ -345,9 +349,12 @@ static bool count_uses(struct pass *p)
 		bool here = k->r && (k->r->present || k->r->inflight || k->r->unknown);
 		struct wl_cluster *wc;
 
+		if (k->twin == TWIN_ALIAS) {
+			continue; /* another name speaks for it */
+		}
 		any |= here || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && job_twin(p, job) != TWIN_OTHER);
-		any |= p->grouped && !p->local && job_there(p, k) != TWIN_ABSENT;
+		any |= p->grouped && !p->local && job_recorded(p, k) != TWIN_ABSENT;
 		wc = here ? wl_cluster(p->e, p->w, k->c->id) : known_cluster(p->w, k->c->id);
 		if (!wc || !p->kind) {
 			continue;

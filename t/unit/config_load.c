@@ -174,7 +174,8 @@ static void test_our_values(void)
 		    "  dispatchers:\n    acme.io/x:\n      a: [1, {b: c}]\n  externalDispatchers: "
 		    "[acme.io/y]\n"
 		    "  network: {allowLoopback: true, allowLinkLocal: true}\n  lostWorkerPolicy: "
-		    "Keep\n",
+		    "Keep\n"
+		    "  formerOrigins: [old]\n  formerManagers: [a5e3b1b2, \"77\"]\n",
 		 "our keys");
 	ok(str_is(c.multikueue.plugin_directory, "/opt/p") && c.multikueue.plugin_allow.n == 1 &&
 		   c.multikueue.budgets.soft_time_ms == 1 &&
@@ -182,7 +183,10 @@ static void test_our_values(void)
 		   c.multikueue.budgets.hard_calls == 200000 && c.multikueue.allow_loopback &&
 		   c.multikueue.allow_link_local && c.multikueue.lost_policy == CONFIG_LOST_KEEP &&
 		   c.multikueue.worker_lost_timeout_ms == CONFIG_KEEP_MS &&
-		   c.multikueue.external_dispatchers.n == 1,
+		   c.multikueue.external_dispatchers.n == 1 && c.multikueue.former_origins.n == 1 &&
+		   str_is(c.multikueue.former_origins.v[0], "old") &&
+		   c.multikueue.former_managers.n == 2 &&
+		   str_is(c.multikueue.former_managers.v[0], "a5e3b1b2"),
 	   "... have their values");
 	is_str(json_str_at(json_getn(config_dispatchers(&a, &c), STR("acme.io/x")), "/a/1/b").p,
 	       "c", "... a dispatcher's section");

@@ -366,6 +366,20 @@ static void test_ours(void)
 		"\"acme.io/foo\") of at most 63 bytes\n"
 		"multiKueue.lostWorkerPolicy: Unsupported value: \"x\": supported values: "
 		"\"Keep\", \"Requeue\"");
+	refused(MK
+		"  origin: b\n  formerOrigins: [a, \"\", b, \"x y\"]\n  formerManagers: [\"\"]\n",
+		"multiKueue.formerOrigins[1]: Invalid value: \"\": must not be empty\n"
+		"multiKueue.formerOrigins[2]: Invalid value: \"b\": is the one in use, not a "
+		"former "
+		"one\n"
+		"multiKueue.formerOrigins[3]: Invalid value: \"x y\": a valid label must be an "
+		"empty "
+		"string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+		"end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
+		"regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')\n"
+		"multiKueue.formerManagers[0]: Invalid value: \"\": must not be empty");
+	refused(MK "  formerOrigins: [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r]\n",
+		"multiKueue.formerOrigins: Too many: 17: must have at most 16 items");
 	refused(MK "  dispatchers: {acme.io/x: 5}\n",
 		"json: cannot unmarshal number into Go struct field "
 		"MultiKueue.multiKueue.dispatchers of type "

@@ -180,8 +180,9 @@ static void clone_gone(void)
 
 	w_del(w, clone_of(w, 2, "wl-j"));
 	w_settle(w);
-	is_str(w_take(w), "get 2 Workload wl-j get\napply_status 0 Workload wl-j 6.gone\n",
-	       "absence is asked for before a job is given up");
+	is_str(w_take(w),
+	       "get 2 Workload wl-j get\nget 2 Job j get\napply_status 0 Workload wl-j 6.gone\n",
+	       "absence is asked for before a job is given up, and how the job stands");
 	is_str(check_message(w, wl), "Admitting remote no longer exists, Previously: \"Ready\"",
 	       "message");
 	w_free(w);

@@ -11,6 +11,7 @@
 #include "core/base/alloc.h"
 #include "core/engine/engine.h"
 #include "t/tap.h"
+#include "t/unit/engine_managed.h"
 
 #define mk_plugin_entry job_plugin
 #define items job_items
@@ -103,8 +104,19 @@ struct world {
 	bool has_profiles;      /* multiKueue.clusterProfile is there */
 	const mk_str *providers;
 	size_t n_providers;
-	char counts[4096]; /* what the engine counted, one line each */
+	cluster_id alias_of[8]; /* that cluster leads to this one's server; 0: to its own */
+	bool hides[8];          /* its identity may not be read */
+	const char *origin;     /* NULL: "multikueue" */
+	const char *manager_id; /* NULL: "manager-id" */
+	mk_str former_origins[2], former_managers[2]; /* those that are not empty count */
+	char counts[4096];                            /* what the engine counted, one line each */
 };
+
+/* The server that the cluster's number leads to. */
+static cluster_id w_server(const struct world *w, cluster_id c)
+{
+	return c < 8 && w->alias_of[c] ? w->alias_of[c] : c;
+}
 
 static char *w_dup(mk_str s)
 {
@@ -161,16 +173,17 @@ static struct object *w_find(struct world *w, cluster_id c, uint16_t kind, const
 	return NULL;
 }
 
-static void w_tell(struct world *w, const struct object *o, enum event_type type,
-		   enum event_via via)
+/* Tells it of cluster 'as'. */
+static void w_tell_as(struct world *w, const struct object *o, enum event_type type,
+		      enum event_via via, cluster_id as)
 {
 	struct pending *p;
 
-	if (o->hidden || !w->up[o->cluster] ||
+	if (o->hidden || !w->up[as] ||
 	    (w_is_queue(o->kind) && (!w->queues[o->cluster] || w->no_queues[o->cluster]))) {
 		return;
 	}
-	p = w_event(w, type, o->cluster, o->kind);
+	p = w_event(w, type, as, o->kind);
 	p->ns = w_dup(str_of(o->ns));
 	p->name = w_dup(str_of(o->name));
 	p->uid = w_dup(str_of(o->uid));
@@ -179,58 +192,34 @@ static void w_tell(struct world *w, const struct object *o, enum event_type type
 	p->ev.via = via;
 }
 
-/* The managedFields entry for what was applied: lists by key, the rest as leaves. */
-static struct json *w_managed(struct arena *a, const char *applied)
+static void w_tell(struct world *w, const struct object *o, enum event_type type,
+		   enum event_via via)
 {
-	struct json *st = NULL, *list = json_new_arr(a), *entry = json_new_obj(a),
-		    *f = json_new_obj(a);
-	struct json *fs = json_new_obj(a);
-	struct json_iter it;
-
-	if (!applied) {
-		return NULL;
-	}
-	json_parse(a, str_of(applied), &st, NULL);
-	it = json_iter(st);
-	while (json_next(&it)) {
-		struct json *sub = json_new_obj(a);
-		const char *key = str_is(it.key, "conditions")        ? "type"
-				  : str_is(it.key, "admissionChecks") ? "name"
-								      : NULL;
-		struct json_iter el = json_iter(key ? it.val : NULL);
-
-		while (json_next(&el)) {
-			struct json_iter m = json_iter(el.val);
-			struct json *leaf = json_new_obj(a);
-
-			json_set(a, leaf, STR("."), json_new_obj(a));
-			while (json_next(&m)) {
-				json_set(a, leaf, arena_printf(a, "f:%.*s", STR_ARG(m.key)),
-					 json_new_obj(a));
-			}
-			json_set(a, sub,
-				 arena_printf(a, "k:{\"%s\":\"%.*s\"}", key,
-					      STR_ARG(json_str(json_get(el.val, key)))),
-				 leaf);
+	w_tell_as(w, o, type, via, o->cluster);
+	for (cluster_id c = 1; c < 8 && o->cluster; c++) {
+		if (w->alias_of[c] == o->cluster) {
+			w_tell_as(w, o, type, via, c);
 		}
-		json_set(a, fs, arena_printf(a, "f:%.*s", STR_ARG(it.key)), sub);
 	}
-	json_set(a, f, STR("f:status"), fs);
-	json_set_str(a, entry, "manager", STR("kueue-admission"));
-	json_set_str(a, entry, "operation", STR("Apply"));
-	json_set_str(a, entry, "subresource", STR("status"));
-	json_set(a, entry, STR("fieldsV1"), f);
-	json_add(a, list, entry);
-	return list;
 }
 
-/* The entry of another manager that owns the nominations. */
-static void w_other(struct arena *a, struct json *entry, const char *manager)
+static const char *w_origin(const struct world *w)
 {
-	json_set_str(a, entry, "manager", str_of(manager));
-	json_set_str(a, entry, "operation", STR("Apply"));
-	json_set_str(a, entry, "subresource", STR("status"));
-	json_put(a, entry, "/fieldsV1/f:status/f:nominatedClusterNames", json_new_obj(a));
+	return w->origin ? w->origin : "multikueue";
+}
+
+/* Does the label selector of the watches leave the object of a worker out? */
+static bool w_is_hidden(const struct world *w, const struct json *v)
+{
+	mk_str origin = json_str(
+		json_get(json_at(v, "/metadata/labels"), "kueue.x-k8s.io/multikueue-origin"));
+
+	for (size_t i = 0; i < 2; i++) {
+		if (w->former_origins[i].n > 0 && str_eq(origin, w->former_origins[i])) {
+			return false;
+		}
+	}
+	return !str_is(origin, w_origin(w));
 }
 
 /* Stores 'v' as the new state of 'o' and tells the watch. */
@@ -270,10 +259,7 @@ static struct object *w_add(struct world *w, cluster_id c, uint16_t kind, struct
 	*o = (struct object){.used = true, .cluster = c, .kind = kind, .uid = w_dup(str_of(uid))};
 	o->ns = w_dup(json_str_at(v, "/metadata/namespace"));
 	o->name = w_dup(json_str_at(v, "/metadata/name"));
-	o->hidden = c && !w_is_queue(kind) &&
-		    json_str(json_get(json_at(v, "/metadata/labels"),
-				      "kueue.x-k8s.io/multikueue-origin"))
-				    .n == 0;
+	o->hidden = c && !w_is_queue(kind) && w_is_hidden(w, v);
 	w_store(w, o, v, a);
 	return o;
 }
@@ -437,7 +423,7 @@ static void w_create(struct world *w, const struct op *op, struct object *o, str
 		json_put(a, v, "/status", json_new_obj(a));
 		json_put(a, v, "/status/phase", json_new_str(a, STR("Pending")));
 	}
-	o = w_add(w, op->cluster, op->kind, v, a);
+	o = w_add(w, w_server(w, op->cluster), op->kind, v, a);
 	w_answer(w, op, OUTCOME_APPLIED, MK_OK, o);
 	if (!w->silent_watch) {
 		w_tell(w, o, EV_OBSERVED, VIA_WATCH);
@@ -464,7 +450,9 @@ static void w_change(struct world *w, const struct op *op, struct object *o, str
 		struct json *v = NULL;
 
 		json_parse(a, str_of(o->text), &v, NULL);
-		w_store(w, o, json_merge(a, v, op->body), a);
+		v = json_merge(a, v, op->body);
+		o->hidden = o->cluster && !w_is_queue(o->kind) && w_is_hidden(w, v);
+		w_store(w, o, v, a);
 	}
 	w_answer(w, op, OUTCOME_APPLIED, MK_OK, o);
 	if (!w->silent_watch) {
@@ -518,7 +506,7 @@ static void w_do(struct world *w, const struct op *op, struct arena *a)
 		w->links[name[1] - '0'] = op->cluster;
 	}
 	if (op->cluster < 8 && op->type <= OP_GET) {
-		o = w_find(w, op->cluster, op->kind, ns, name);
+		o = w_find(w, w_server(w, op->cluster), op->kind, ns, name);
 	}
 	if (op->type <= OP_GET && !w->up[op->cluster]) {
 		w_answer(w, op, OUTCOME_REFUSED, MK_UNAVAILABLE, NULL);

@@ -130,7 +130,7 @@ static void manager_as_worker(void)
 	w_free(w);
 
 	w = w_new(2);
-	up_as(w, 0, "worker-id");
+	up_as(w, 0, "worker-1");
 	is_str(w_active(w, KIND_CLUSTER, "w1"), ITSELF,
 	       "the manager's identity may be learnt later");
 	w_free(w);

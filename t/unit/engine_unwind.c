@@ -167,7 +167,8 @@ static void finished_beside_theirs(void)
 	struct object *theirs;
 
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
-		"{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/multikueue-origin\":\"other\"}}}");
+		"{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/multikueue-origin\":\"other\"},"
+		"\"annotations\":{\"multikueued.io/manager-id\":\"other\"}}}");
 	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
 	w_later(w, 30000);
 	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL,

@@ -190,9 +190,11 @@ static void new_epoch(void)
 	struct object *wl = running_job(w);
 
 	w_event(w, EV_LIST_BEGIN, 2, KIND_WORKLOAD)->ev.epoch = 2;
-	w_later(w, 2000000);
+	w_later(w, 899000);
 	is_str(check_state(w, wl), "Ready", "nothing is concluded from what is not listed");
 	ok(!strstr(w_take(w), "Workload wl-j 6."), "nor done");
+	w_later(w, 2000);
+	is_str(check_state(w, wl), "Retry", "but what stays unlisted for so long is lost");
 	w_free(w);
 }
 

@@ -135,8 +135,8 @@ static void w_list(struct world *w, cluster_id c, uint16_t kind)
 	}
 	w_event(w, EV_LIST_BEGIN, c, kind);
 	for (size_t i = 0; i < MAX_OBJECTS; i++) {
-		if (w->o[i].used && w->o[i].cluster == c && w->o[i].kind == kind) {
-			w_tell(w, &w->o[i], EV_OBSERVED, VIA_LIST);
+		if (w->o[i].used && w->o[i].cluster == w_server(w, c) && w->o[i].kind == kind) {
+			w_tell_as(w, &w->o[i], EV_OBSERVED, VIA_LIST, c);
 		}
 	}
 	w_event(w, EV_LIST_END, c, kind)->ev.rv = w->rv;
@@ -145,6 +145,7 @@ static void w_list(struct world *w, cluster_id c, uint16_t kind)
 static void w_link(struct world *w, cluster_id c, enum link_state s)
 {
 	struct pending *p;
+	char id[32];
 
 	w->up[c] = s == LINK_UP;
 	if (s == LINK_UP && c) {
@@ -163,7 +164,12 @@ static void w_link(struct world *w, cluster_id c, enum link_state s)
 	p->ev.link = s;
 	p->ev.code = s == LINK_UP ? MK_OK : MK_UNAVAILABLE;
 	p->ev.at_wall_ms = w->wall;
-	p->name = w_dup(c ? STR("worker-id") : STR("manager-id"));
+	if (c == CLUSTER_MANAGER) {
+		p->name = w_dup(str_of(w->manager_id ? w->manager_id : "manager-id"));
+	} else {
+		snprintf(id, sizeof(id), "worker-%u", (unsigned)w_server(w, c));
+		p->name = w_dup(w->hides[c] ? STR("") : str_of(id));
+	}
 	p->msg = w_dup(s == LINK_UP ? STR("") : STR("connection refused"));
 }
 
@@ -183,7 +189,12 @@ static void w_start(struct world *w)
 	static const char all[] = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once";
 	struct engine_options o = {.kinds = &w->kinds,
 				   .plug = w->plug,
-				   .origin = STR("multikueue"),
+				   .origin = str_of(w_origin(w)),
+				   .former_origins = w->former_origins,
+				   .n_former_origins = (size_t)(w->former_origins[0].n > 0) +
+						       (w->former_origins[1].n > 0),
+				   .former_managers = w->former_managers,
+				   .n_former_managers = w->former_managers[0].n > 0,
 				   .namespace_ = STR("kueue-system"),
 				   .dispatcher = str_of(w->dispatcher ? w->dispatcher : all),
 				   .worker_lost_timeout_ms =
@@ -311,259 +322,7 @@ static void w_free(struct world *w)
 	free(w);
 }
 
-/* --- actors -------------------------------------------------------------------------------------------- */
-
-/* The string at 'pointer' of an object; "" when either is missing. */
-static const char *w_str(struct world *w, const struct object *o, const char *pointer)
-{
-	static char text[4096];
-	struct arena a;
-	struct json *v = NULL;
-
-	(void)w;
-	text[0] = 0;
-	if (o) {
-		arena_init(&a, 0);
-		json_parse(&a, str_of(o->text), &v, NULL);
-		v = json_at(v, pointer);
-		snprintf(text, sizeof(text), "%.*s",
-			 STR_ARG(json_type(v) == JSON_STR ? json_str(v)
-				 : v                      ? json_write(&a, v)
-							  : STR("")));
-		arena_done(&a);
-	}
-	return text;
-}
-
-#define QUOTA                                                                           \
-	"{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":\"QuotaReserved\"," \
-	"\"message\":\"\","                                                             \
-	"\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"
-#define ADMITTED                                                                               \
-	"{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\",\"message\":\"\"," \
-	"\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"
-
-/* "<status> <reason>: <message>" of an object's first condition. */
-static const char *w_active(struct world *w, uint16_t kind, const char *name)
-{
-	static char text[1024];
-	const struct object *o = w_find(w, 0, kind, "", name);
-	size_t n;
-
-	snprintf(text, sizeof(text), "%s", w_str(w, o, "/status/conditions/0/status"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, " %s", w_str(w, o, "/status/conditions/0/reason"));
-	n = strlen(text);
-	snprintf(text + n, sizeof(text) - n, ": %s", w_str(w, o, "/status/conditions/0/message"));
-	return text;
-}
-
-/* Kueue's Workload "wl-<name>" of the user's job 'name', with quota. */
-static struct object *a_workload(struct world *w, const char *name)
-{
-	const char *uid = w_find(w, 0, JOB, "ns", name)->uid;
-	char text[4096];
-	struct object *wl;
-
-	snprintf(text, sizeof(text),
-		 "{\"apiVersion\":\"kueue.x-k8s.io/"
-		 "v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"wl-%s\","
-		 "\"namespace\":\"ns\",\"generation\":1,\"labels\":{\"kueue.x-k8s.io/"
-		 "job-uid\":\"%s\"},"
-		 "\"ownerReferences\":[{\"apiVersion\":\"batch/"
-		 "v1\",\"kind\":\"Job\",\"name\":\"%s\",\"uid\":\"%s\","
-		 "\"controller\":true}]},\"spec\":{\"active\":true,\"queueName\":\"q\",\"podSets\":"
-		 "[{\"name\":\"main\","
-		 "\"count\":2}]},\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
-		 "\"Pending\",\"message\":\"\","
-		 "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}",
-		 name, uid, name, uid);
-	wl = w_put(w, 0, KIND_WORKLOAD, text);
-	w_apply(w, wl,
-		"{\"admission\":{\"clusterQueue\":\"cq\"},\"invented\":{\"x\":1},\"conditions\":"
-		"[" QUOTA "]}");
-	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
-	return wl;
-}
-
-/* A user's job 'name' and its Workload. */
-static struct object *a_job(struct world *w, const char *name)
-{
-	char text[4096];
-
-	snprintf(text, sizeof(text),
-		 "{\"apiVersion\":\"batch/"
-		 "v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\","
-		 "\"generation\":1,\"labels\":{\"team\":\"blue\"}},\"spec\":{\"parallelism\":2,"
-		 "\"suspend\":true,"
-		 "\"ttlSecondsAfterFinished\":5,\"managedBy\":\"kueue.x-k8s.io/"
-		 "multikueue\",\"selector\":{},"
-		 "\"template\":{\"metadata\":{\"labels\":{\"job-name\":\"%s\"}},\"spec\":{}}}}",
-		 name, name);
-	w_put(w, 0, JOB, text);
-	return a_workload(w, name);
-}
-
-/* Core Kueue evicts on the manager: names go, the check is Pending again. */
-static void evict(struct world *w, struct object *wl, const char *message)
-{
-	char text[1024];
-
-	snprintf(text, sizeof(text),
-		 "{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA
-		 ",{\"type\":\"Evicted\",\"status\":"
-		 "\"True\",\"reason\":\"Preempted\",\"message\":\"%s\"}],\"admissionChecks\":[{"
-		 "\"name\":\"mk\","
-		 "\"state\":\"Pending\",\"message\":\"Reset\"}]}",
-		 message);
-	w_apply(w, wl, text);
-	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
-}
-
-/* ... and releases the quota. */
-static void release_quota(struct world *w, struct object *wl)
-{
-	w_apply(w, wl,
-		"{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
-		"\"Pending\"},{\"type\":"
-		"\"Evicted\",\"status\":\"True\",\"reason\":\"Preempted\",\"message\":\"P\"}],"
-		"\"admissionChecks\":[{"
-		"\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"Reset\"}]}");
-	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
-}
-
-static void give_quota(struct world *w, struct object *wl)
-{
-	w_apply(w, wl,
-		"{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA
-		",{\"type\":\"Evicted\",\"status\":"
-		"\"False\",\"reason\":\"QuotaReserved\",\"message\":\"\"}],\"admissionChecks\":[{"
-		"\"name\":\"mk\",\"state\":"
-		"\"Pending\",\"message\":\"Reset\"}]}");
-	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
-}
-
-static struct object *clone_of(struct world *w, cluster_id c, const char *name)
-{
-	return w_find(w, c, KIND_WORKLOAD, "ns", name);
-}
-
-static void admit(struct world *w, cluster_id c, const char *name)
-{
-	struct object *o = clone_of(w, c, name);
-
-	w_apply(w, o,
-		"{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA "," ADMITTED
-		"]}");
-	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
-}
-
-/* The next operations of a type on Jobs of w2 are answered 503. */
-static void refuse_jobs(struct world *w, enum op_type type, unsigned times)
-{
-	w->rig = (struct rig){.times = times,
-			      .type = type,
-			      .cluster = 2,
-			      .kind = JOB,
-			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_UNAVAILABLE};
-}
-
-/* A condition of the clone turns True, the others stay. */
-static void clone_condition(struct world *w, cluster_id c, const char *name, const char *type,
-			    const char *reason, bool admitted)
-{
-	struct object *o = clone_of(w, c, name);
-	char text[1024];
-
-	snprintf(text, sizeof(text),
-		 "{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA
-		 "%s,{\"type\":\"%s\",\"status\":\"True\",\"reason\":\"%s\",\"message\":\"m\"}]}",
-		 admitted ? "," ADMITTED : "", type, reason);
-	w_apply(w, o, text);
-	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
-}
-
-/* The job "j" up to running on cluster 'c'. */
-static struct object *running_job_on(struct world *w, cluster_id c)
-{
-	struct object *wl = a_job(w, "j");
-
-	w_settle(w);
-	admit(w, c, "wl-j");
-	w_settle(w);
-	w_patch(w, w_find(w, c, JOB, "ns", "j"),
-		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
-	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":false}}");
-	w_settle(w);
-	w_take(w);
-	return wl;
-}
-
-static struct object *running_job(struct world *w)
-{
-	return running_job_on(w, 2);
-}
-
-static const char *check_message(struct world *w, const struct object *wl)
-{
-	return w_str(w, wl, "/status/admissionChecks/0/message");
-}
-
-static size_t objects_on(const struct world *w, cluster_id c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < MAX_OBJECTS; i++) {
-		n += w->o[i].used && w->o[i].cluster == c;
-	}
-	return n;
-}
-
-/* Clones of ours on w1 that no Workload of the manager knows, as after its store was restored. */
-static void orphans(struct world *w, int n)
-{
-	char text[1024];
-
-	for (int i = 0; i < n; i++) {
-		snprintf(text, sizeof(text),
-			 "{\"metadata\":{\"name\":\"wl-%d\",\"namespace\":\"ns\",\"labels\":{"
-			 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
-			 "\"multikueued.io/manager-id\":\"manager-id\","
-			 "\"multikueued.io/workload-uid\":\"u%d\","
-			 "\"multikueued.io/owner-kind\":\"batch/v1, Kind=Job\","
-			 "\"multikueued.io/owner-name\":\"j%d\"}},\"spec\":{}}",
-			 i, i, i);
-		w_put(w, 1, KIND_WORKLOAD, text);
-	}
-}
-
-static const char *check_state(struct world *w, const struct object *wl)
-{
-	return w_str(w, wl, "/status/admissionChecks/0/state");
-}
-
-static const char *nominated(struct world *w, const struct object *wl)
-{
-	return w_str(w, wl, "/status/nominatedClusterNames");
-}
-
-static void w_later(struct world *w, int64_t ms)
-{
-	w_settle(w);
-	w_advance(w, ms);
-}
-
-/* How often the log has these words. */
-static size_t w_times(const char *log, const char *what)
-{
-	size_t n = 0;
-
-	for (log = strstr(log, what); log; log = strstr(log + 1, what)) {
-		n++;
-	}
-	return n;
-}
+#include "t/unit/engine_actors.h"
 
 static inline void w_unused(void)
 {

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several MultiKueueClusters that lead to one API server; see alias.c. */
+#ifndef MK_ENGINE_ALIAS_H
+#define MK_ENGINE_ALIAS_H
+
+#include "core/engine/state.h"
+
+struct pass;
+
+/* The cluster leads to that server; "": nothing is known of it any more. */
+void alias_know(struct engine *e, struct cluster *c, mk_str server);
+/* Clone 'r' was seen for the first time: does another cluster show the same object? For servers that hide who they are. */
+void alias_look(struct engine *e, const struct record *r);
+/* Turns all clones of a server but one into TWIN_ALIAS. */
+void alias_mark(struct pass *p);
+/* Says so in the condition of the cluster's object 'r', when a config names another one of its server before it. */
+void alias_tell(struct engine *e, struct cluster *c, struct record *r);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two MultiKueueClusters that lead to one API server: one object is one object, whatever names lead to it. */
+#include "t/unit/engine_world.h"
+
+/* MultiKueueCluster w<n> leads to the server of w<to>. */
+static void alias(struct world *w, cluster_id n, cluster_id to)
+{
+	char text[512];
+
+	w->alias_of[n] = to;
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"w%u\",\"namespace\":\"kueue-system\"},\"data\":{"
+		 "\"kubeconfig\":\"k%u\"}}",
+		 (unsigned)n, (unsigned)n);
+	w_put(w, 0, KIND_SECRET, text);
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"w%u\",\"generation\":1},\"spec\":{\"clusterSource\":{"
+		 "\"kubeConfig\":{\"location\":\"w%u\",\"locationType\":\"Secret\"}}}}",
+		 (unsigned)n, (unsigned)n);
+	w_put(w, 0, KIND_CLUSTER, text);
+	w_settle(w);
+}
+
+static void config(struct world *w, const char *clusters)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"spec\":{\"clusters\":%s}}", clusters);
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"), text);
+	w_settle(w);
+}
+
+/* The condition of a cluster: "<status> <reason>: <message>"; "" = none. */
+static const char *same_server(struct world *w, const char *name)
+{
+	static char text[1024];
+	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", name);
+	struct arena a;
+	struct json *v = NULL, *c;
+	struct json_iter it;
+
+	text[0] = 0;
+	arena_init(&a, 0);
+	json_parse(&a, str_of(o->text), &v, NULL);
+	it = json_iter(json_at(v, "/status/conditions"));
+	while (json_next(&it)) {
+		c = it.val;
+		if (str_is(json_str(json_get(c, "type")), "multikueued.io/SameServer")) {
+			snprintf(text, sizeof(text), "%.*s %.*s: %.*s",
+				 STR_ARG(json_str(json_get(c, "status"))),
+				 STR_ARG(json_str(json_get(c, "reason"))),
+				 STR_ARG(json_str(json_get(c, "message"))));
+		}
+	}
+	arena_done(&a);
+	return text;
+}
+
+static bool is_untouched(struct world *w, const struct object *wl)
+{
+	return w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j") &&
+	       !strcmp(check_state(w, wl), "Ready");
+}
+
+/* Somebody makes another name for the winner's server while the job runs. 'hides': who it is may not be read there. */
+static void in_no_config(bool hides)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->hides[3] = hides;
+	alias(w, 3, 2);
+	w_later(w, 120000);
+	ok(is_untouched(w, wl), "another name for the winner's server: its job runs on");
+	is_int(w_times(w->log, "delete "), 0, "nothing is deleted");
+	is_str(same_server(w, "w3"), "", "in no config, a name is nobody's business");
+	a_job(w, "k");
+	w_later(w, 10000);
+	is_int(w_times(w_take(w), "create 3 "), 0, "new jobs go by the names of the config");
+	w_free(w);
+}
+
+static void in_one_config(bool hides)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w->hides[3] = hides;
+	alias(w, 3, 2);
+	config(w, "[\"w1\",\"w2\",\"w3\"]");
+	w_take(w);
+	wl = a_job(w, "j");
+	w_later(w, 5000);
+	if (hides) {
+		ok(clone_of(w, 2, "wl-j") != NULL, "the first job shows which servers are one");
+		is_int(w_times(w->log, "delete "), 0, "by harmless means");
+	} else {
+		is_str(nominated(w, wl), "[\"w1\",\"w2\"]", "the second name is not nominated");
+	}
+	admit(w, 2, "wl-j");
+	w_later(w, 5000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "the first name wins");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
+	w_later(w, 120000);
+	ok(is_untouched(w, wl), "and is no loser of itself");
+	is_str(same_server(w, "w3"),
+	       "True SameServer: Leads to the same API server as MultiKueueCluster \"w2\", which "
+	       "MultiKueueConfig \"cfg\" names before it: Workloads of that config are not sent "
+	       "here",
+	       "the second one's condition names the first");
+	is_str(same_server(w, "w2"), "", "the first one has none");
+	w_take(w);
+	a_job(w, "k");
+	w_later(w, 5000);
+	is_int(w_times(w_take(w), "create 3 "), 0, "the next job is not sent to both");
+	config(w, "[\"w1\",\"w2\"]");
+	is_str(same_server(w, "w3"),
+	       "False OwnServer: No MultiKueueConfig names another cluster of the same API server "
+	       "before this one",
+	       "it is taken back when the config does");
+	w_free(w);
+}
+
+/* A cluster gets another name: the new one is made, the config changed, the old one deleted. */
+static void renamed(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	alias(w, 3, 2);
+	config(w, "[\"w1\",\"w3\"]");
+	w_later(w, 60000);
+	ok(is_untouched(w, wl), "the config has the new name: the job runs on under the old one");
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_later(w, 1200000);
+	ok(is_untouched(w, wl), "the old name is deleted: it runs on under the new one");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\","
+		"\"status\":\"True\"}]}}");
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 5000);
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Succeeded") != NULL, "to its end");
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"), "and is cleaned up there");
+	w_free(w);
+}
+
+/* The first name cannot connect: the server is used by the second. */
+static void first_is_down(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	alias(w, 3, 2);
+	config(w, "[\"w2\",\"w3\"]");
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	wl = a_job(w, "j");
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w3\"]", "the first name is out of reach: the second is used");
+	w_link(w, 2, LINK_UP);
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_later(w, 60000);
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"), "it is back: still one job");
+	is_str(check_state(w, wl), "Ready", "that runs");
+	w_free(w);
+}
+
+/* Two names, and a restart of the daemon in the middle. */
+static void restarted(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	alias(w, 3, 2);
+	config(w, "[\"w1\",\"w2\",\"w3\"]");
+	w_restart(w);
+	w_later(w, 120000);
+	ok(is_untouched(w, wl), "a new process: the job runs on");
+	w_free(w);
+}
+
+/* Its kubeconfig leads elsewhere now: another server is no other name. */
+static void parted(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	alias(w, 3, 2);
+	config(w, "[\"w1\",\"w2\",\"w3\"]");
+	w->alias_of[3] = 0;
+	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w3"),
+		"{\"data\":{\"kubeconfig\":\"bmV3\"}}");
+	w_later(w, 1000);
+	wl = a_job(w, "j");
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w1\",\"w2\",\"w3\"]",
+	       "a server of its own is nominated again");
+	w_free(w);
+}
+
+int main(void)
+{
+	(void)w_unused;
+	in_no_config(false);
+	in_no_config(true);
+	in_one_config(false);
+	in_one_config(true);
+	renamed();
+	first_is_down();
+	restarted();
+	parted();
+	return done_testing();
+}

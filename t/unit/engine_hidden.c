@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After the win: what cannot be seen any more, and what ended while nobody could look. */
+#include "t/unit/engine_world.h"
+
+enum { TIMEOUT = 900 * 1000 };
+
+/* The worker does not serve Jobs any more, or not to us; or again. */
+static void served(struct world *w, enum mk_code code)
+{
+	struct pending *p = w_event(w, code == MK_OK ? EV_SERVED : EV_UNSERVED, 2, JOB);
+
+	p->ev.code = code;
+	p->msg = w_dup(STR("jobs.batch is forbidden"));
+	w_settle(w);
+}
+
+static void running_then_unserved(enum mk_code code, const char *what)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->full = true;
+	served(w, code);
+	is_int(w_times(w_take(w),
+		       "\"regarding\":{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
+		       "\"Workload\""),
+	       1, what);
+	w_later(w, TIMEOUT - 2000);
+	is_str(check_state(w, wl), "Ready", "a loss is awaited");
+	w_later(w, 3000);
+	is_str(check_state(w, wl), "Retry", "for workerLostTimeout");
+	is_str(check_message(w, wl),
+	       "Admitting remote does not serve batch/v1, Kind=Job, Previously: \"Ready\"",
+	       "and named");
+	w_free(w);
+}
+
+static void back_in_time(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	served(w, MK_DENIED);
+	w_later(w, TIMEOUT / 2);
+	served(w, MK_OK);
+	w_list(w, 2, JOB);
+	w_take(w);
+	w_later(w, 2 * TIMEOUT);
+	is_str(check_state(w, wl), "Ready", "served again in time: nothing happened");
+	is_int(w_times(w_take(w), "Job j "), 0, "nothing at all");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":1}}");
+	w_later(w, 2000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "1",
+	       "and its status comes over");
+	w_free(w);
+}
+
+/* Evicted while its kind is refused: the copy may run there, and must stop; its quota comes back, but not at once. */
+static void evicted_unserved(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	served(w, MK_DENIED);
+	evict(w, wl, "Preempted");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_later(w, 5000);
+	ok(strstr(w_take(w), "apply_status 2 Workload wl-j 6.deactivate") != NULL,
+	   "evicted where its kind is refused: it is told to stop");
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2",
+	       "it may be running still");
+	w_later(w, TIMEOUT);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "",
+	       "the quota comes back when it counts as lost");
+	w_free(w);
+}
+
+/* The kind goes between the win and the job. */
+static void never_made(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	refuse_jobs(w, OP_CREATE, 1);
+	admit(w, 2, "wl-j");
+	w_step(w);
+	w_step(w);
+	served(w, MK_DENIED);
+	w_later(w, TIMEOUT + 1000);
+	is_str(check_state(w, wl), "Retry", "won, and its job cannot be made: that ends, too");
+	w_free(w);
+}
+
+/* Where Jobs cannot be seen, a clone does not win. */
+static void unlisted_wins_not(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w_later(w, 13 * 60 * 1000); /* the look at jobs that were left is over */
+	w->hold_jobs[2] = true;
+	wl = a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_later(w, 5000);
+	is_str(w_str(w, wl, "/status/clusterName"), "", "jobs are not listed yet: no win");
+	w_list(w, 2, JOB);
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "they are: it wins");
+	w_free(w);
+}
+
+/* --- what ended while nobody looked ---------------------------------------------------------------------- */
+
+static const char *const ended =
+	"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":\"Complete\","
+	"\"status\":\"True\"}]}}";
+
+/* The worker's Kueue removes Workloads that are Finished (objectRetentionPolicies). */
+static void retention(int64_t away)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, away);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), ended);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_take(w);
+	w_link(w, 2, LINK_UP);
+	w_later(w, 10000);
+	is_str(check_state(w, wl), "Ready", "its Workload was removed after its end: no Retry");
+	ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status"), "Complete") != NULL,
+	   "the end comes home");
+	is_int(w_times(w_take(w), "create "), 0, "and it is not run again");
+	clone_condition(w, 0, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 5000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "when Kueue here says Finished, the copy goes");
+	w_free(w);
+}
+
+/* The job's watch is behind: it still shows it running. */
+static void behind(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *job = w_find(w, 2, JOB, "ns", "j");
+
+	job->hidden = true;
+	w_patch(w, job, ended);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Ready",
+	       "a job that seems to run is looked at before it is given up");
+	ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status"), "Complete") != NULL,
+	   "its end comes home");
+	w_free(w);
+}
+
+/* Out of reach for longer than the timeout: evicted, and back before another cluster has won. */
+static void back_in_the_next_round(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, TIMEOUT + 1000);
+	is_str(check_state(w, wl), "Retry", "lost");
+	evict(w, wl, "AdmissionCheck");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_later(w, 5000);
+	release_quota(w, wl);
+	w_later(w, 1000);
+	give_quota(w, wl);
+	w_later(w, 1000);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), ended);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_link(w, 2, LINK_UP);
+	w_later(w, 10000);
+	ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status"), "Complete") != NULL,
+	   "it had completed: its end comes home");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Succeeded") != NULL, "and is not run again");
+	w_free(w);
+}
+
+int main(void)
+{
+	(void)w_unused;
+	running_then_unserved(MK_DENIED, "the winner refuses the kind: people are told at once");
+	running_then_unserved(MK_NOT_FOUND,
+			      "the winner has the kind no more: people are told at once");
+	back_in_time();
+	evicted_unserved();
+	never_made();
+	unlisted_wins_not();
+	retention(30 * 1000);
+	retention(TIMEOUT - 60 * 1000);
+	behind();
+	back_in_the_next_round();
+	return done_testing();
+}

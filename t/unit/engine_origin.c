@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects of ours under marks of before: another origin, or the manager before it was rebuilt. */
+#include "t/unit/engine_world.h"
+
+static const char *origin_of(struct world *w, const struct object *o)
+{
+	return w_str(w, o, "/metadata/labels/kueue.x-k8s.io~1multikueue-origin");
+}
+
+static void complete(struct world *w, const struct object *wl)
+{
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\","
+		"\"status\":\"True\"}]}}");
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 5000);
+	ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status"), "Complete") != NULL,
+	   "its end comes home");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Succeeded") != NULL, "once");
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"), "and nothing is left there");
+}
+
+/* What the selector shows of the workers' objects, after it changed. */
+static void select_anew(struct world *w)
+{
+	for (size_t i = 0; i < MAX_OBJECTS; i++) {
+		struct arena a;
+		struct json *v = NULL;
+
+		if (!w->o[i].used || !w->o[i].cluster) {
+			continue;
+		}
+		arena_init(&a, 0);
+		json_parse(&a, str_of(w->o[i].text), &v, NULL);
+		w->o[i].hidden = w_is_hidden(w, v);
+		arena_done(&a);
+	}
+}
+
+/* multiKueue.origin is changed while the job runs, and the daemon restarted. */
+static void changed(bool told)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const char *uid = w_find(w, 2, JOB, "ns", "j")->uid;
+
+	w->origin = "new";
+	w->former_origins[0] = told ? STR("multikueue") : STR("");
+	select_anew(w);
+	w_restart(w);
+	w_later(w, 120000);
+	is_str(check_state(w, wl), "Ready", "another origin: the job runs on");
+	ok(w_find(w, 2, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j")->uid == uid,
+	   "the same one");
+	is_int(w_times(w->log, "delete "), 0, "nothing is deleted");
+	is_int(w_times(w->log, "create "), 0, "nothing is made");
+	is_str(origin_of(w, w_find(w, 2, JOB, "ns", "j")), "new", "the job has the new origin");
+	is_str(origin_of(w, clone_of(w, 2, "wl-j")), "new", "the clone has it");
+	is_int(w_times(w->log, "2.adopt"), 2, "by one write each");
+	complete(w, wl);
+	w_free(w);
+}
+
+/* The same while clones wait for quota. */
+static void changed_in_a_race(bool told)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w->origin = "new";
+	w->former_origins[0] = told ? STR("multikueue") : STR("");
+	select_anew(w);
+	w_restart(w);
+	w_later(w, 10000);
+	is_str(origin_of(w, clone_of(w, 1, "wl-j")), "new", "a waiting clone has the new origin");
+	is_str(origin_of(w, clone_of(w, 2, "wl-j")), "new", "and the other one");
+	admit(w, 2, "wl-j");
+	w_later(w, 5000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "it may win");
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "and gets its job");
+	w_free(w);
+}
+
+/* Evicted after the change, with a job that is not shown: it does not run on beside the next one. */
+static void changed_and_evicted(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->origin = "new";
+	select_anew(w);
+	w_stop(w);
+	evict(w, wl, "Preempted");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	release_quota(w, wl);
+	give_quota(w, wl);
+	w->up[1] = w->up[2] = false;
+	memset(w->watching, 0, sizeof(w->watching));
+	w_drop(w, w->n_q);
+	w_start(w);
+	w_step(w);
+	w_step(w);
+	w_settle(w);
+	if (clone_of(w, 1, "wl-j")) {
+		admit(w, 1, "wl-j");
+	}
+	w_later(w, 120000);
+	ok(!(w_find(w, 1, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j")),
+	   "never two copies of one job");
+	ok(w_find(w, 1, JOB, "ns", "j") || w_find(w, 2, JOB, "ns", "j"), "but one");
+	w_free(w);
+}
+
+/* --- the manager was rebuilt --------------------------------------------------------------------------- */
+
+/* Its objects came back from a backup: other uids, another kube-system. 'status': that of the Workload came, too. */
+static struct object *rebuild(struct world *w, bool status, bool named)
+{
+	struct object *wl = w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j");
+	struct object *job = w_find(w, 0, JOB, "ns", "j");
+	char text[512];
+
+	w->manager_id = "rebuilt-id";
+	w->former_managers[0] = named ? STR("manager-id") : STR("");
+	w_stop(w);
+	job->uid[0] = 'J';
+	wl->uid[0] = 'W';
+	w_patch(w, job, "{\"spec\":{\"suspend\":true}}");
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"
+		 "\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":true}]}}",
+		 job->uid);
+	w_patch(w, wl, text);
+	if (!status) {
+		release_quota(w, wl);
+		give_quota(w, wl);
+	}
+	memset(w->watching, 0, sizeof(w->watching));
+	w->up[1] = w->up[2] = false;
+	w_drop(w, w->n_q);
+	w_start(w);
+	w_later(w, 5000);
+	return wl;
+}
+
+static void rebuilt_and_named(bool status)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+	const char *uid;
+
+	running_job(w);
+	uid = w_find(w, 2, JOB, "ns", "j")->uid;
+	wl = rebuild(w, status, true);
+	w_later(w, 60000);
+	ok(w_find(w, 2, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j")->uid == uid,
+	   "the manager was rebuilt: the running job is taken over");
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "its cluster is the winner");
+	is_str(check_state(w, wl), "Ready", "the check says so");
+	is_int(w_times(w->log, "create 1 Job") + w_times(w->log, "create 2 Job"), 0,
+	       "no other job is made");
+	is_int(w_times(w->log, "delete 2 "), 0, "nothing of it is deleted");
+	is_str(w_str(w, clone_of(w, 2, "wl-j"), "/metadata/annotations/multikueued.io~1manager-id"),
+	       "rebuilt-id", "the clone is this manager's now");
+	is_str(w_str(w, w_find(w, 2, JOB, "ns", "j"),
+		     "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"),
+	       w_find(w, 0, JOB, "ns", "j")->uid, "and the job the new one's copy");
+	complete(w, wl);
+	w_free(w);
+}
+
+static void rebuilt_unnamed(bool status)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	running_job(w);
+	w->full = true;
+	wl = rebuild(w, status, false);
+	w_later(w, 60000);
+	is_int(w_times(w->log, "multiKueue.formerManagers"), 1, "not named: people are told, once");
+	ok(strstr(w->log, "\"reason\":\"FormerManager\"") && strstr(w->log, "manager-id"),
+	   "which manager's it is");
+	ok(strstr(w->log, "create 1") == NULL && !clone_of(w, 1, "wl-j"),
+	   "and it is not sent out beside its copy");
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "which is left alone");
+	w_take(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 60000);
+	if (!status) {
+		ok(clone_of(w, 1, "wl-j") && clone_of(w, 2, "wl-j"),
+		   "when the copy is gone, it goes out");
+	} else {
+		is_str(check_state(w, wl), "Retry",
+		       "when the copy is gone, the winner is given up");
+	}
+	w_free(w);
+}
+
+/* Kueue names a Workload after its owner's uid, too: the copy has another name than the new Workload. */
+static void rebuilt_under_another_name(void)
+{
+	struct world *w = w_new(2);
+	struct object *job, *wl;
+
+	running_job(w);
+	w_stop(w);
+	w->manager_id = "rebuilt-id";
+	w->former_managers[0] = STR("manager-id");
+	job = w_find(w, 0, JOB, "ns", "j");
+	job->uid[0] = 'J';
+	w_patch(w, job, "{\"spec\":{\"suspend\":true}}");
+	w_del(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j"));
+	memset(w->watching, 0, sizeof(w->watching));
+	w->up[1] = w->up[2] = false;
+	w_drop(w, w->n_q);
+	wl = a_workload(w, "j");
+	free(wl->name);
+	wl->name = w_dup(STR("wl-j2"));
+	w_patch(w, wl, "{\"metadata\":{\"name\":\"wl-j2\"}}");
+	w_drop(w, w->n_q);
+	w->full = true;
+	w_start(w);
+	w_later(w, 60000);
+	is_int(w_times(w->log, "\"reason\":\"FormerManager\""), 1,
+	       "the copy has another name: people are told");
+	ok(!clone_of(w, 1, "wl-j2") && !clone_of(w, 2, "wl-j2"),
+	   "and it is not sent out beside it");
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 60000);
+	ok(clone_of(w, 1, "wl-j2") && clone_of(w, 2, "wl-j2"), "before the copy is gone");
+	w_free(w);
+}
+
+/* Another manager's Workload of that name, made from another source, is its own business: the cluster is left out. */
+static void anothers(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w_put(w, 2, KIND_WORKLOAD,
+	      "{\"metadata\":{\"name\":\"wl-j\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+	      "\"multikueued.io/manager-id\":\"other\",\"multikueued.io/spec-hash\":\"v1:0\"}},"
+	      "\"spec\":{}}");
+	wl = a_job(w, "j");
+	w_settle(w);
+	ok(clone_of(w, 1, "wl-j") != NULL, "another source: other clusters are tried");
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "and win");
+	w_free(w);
+}
+
+int main(void)
+{
+	(void)w_unused;
+	changed(true);
+	changed(false);
+	changed_in_a_race(true);
+	changed_in_a_race(false);
+	changed_and_evicted();
+	rebuilt_and_named(true);
+	rebuilt_and_named(false);
+	rebuilt_unnamed(true);
+	rebuilt_unnamed(false);
+	rebuilt_under_another_name();
+	anothers();
+	return done_testing();
+}
