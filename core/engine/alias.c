@@ -139,20 +139,28 @@ void alias_mark(struct pass *p)
 				/* A winner goes on under a name that left the config while another one is there. */
 				other->in_config |= speaker->in_config;
 				speaker->twin = TWIN_ALIAS;
+				speaker->speaker = other;
 				speaker = other;
 			} else {
 				speaker->in_config |= other->in_config;
 				other->twin = TWIN_ALIAS;
+				other->speaker = speaker;
 			}
 		}
 	}
 }
 
+struct clone *alias_speaker(struct clone *k)
+{
+	while (k->twin == TWIN_ALIAS) {
+		k = k->speaker;
+	}
+	return k;
+}
+
 /* --- what people are told ----------------------------------------------------------------------------- */
 
-/* The cluster before 'c' in a config that names both; NULL: none. */
-static const char *first_in(const struct engine *e, const struct cluster *c,
-			    const struct facts *config)
+const char *alias_first(const struct engine *e, const struct cluster *c, const struct facts *config)
 {
 	for (size_t i = 0; i < config->n_names; i++) {
 		const struct cluster *other = cluster_named(e, config->names[i]);
@@ -177,7 +185,7 @@ static const char *first_anywhere(const struct engine *e, const struct cluster *
 {
 	for (LIST_EACH(n, &e->clusters[CLUSTER_MANAGER]->tables[KIND_CONFIG]->records)) {
 		const struct record *config = LIST_ENTRY(n, struct record, node);
-		const char *first = config->present ? first_in(e, c, config->facts) : NULL;
+		const char *first = config->present ? alias_first(e, c, config->facts) : NULL;
 
 		if (first) {
 			*ret_config = config->name;

@@ -13,6 +13,12 @@ void alias_know(struct engine *e, struct cluster *c, mk_str server);
 void alias_look(struct engine *e, const struct record *r);
 /* Turns all clones of a server but one into TWIN_ALIAS. */
 void alias_mark(struct pass *p);
+struct clone;
+/* The clone that speaks for 'k': itself, unless it is an alias. */
+struct clone *alias_speaker(struct clone *k);
+/* The cluster of the same server before 'c' in a config that names both; NULL: none. */
+const char *alias_first(const struct engine *e, const struct cluster *c,
+			const struct facts *config);
 /* Says so in the condition of the cluster's object 'r', when a config names another one of its server before it. */
 void alias_tell(struct engine *e, struct cluster *c, struct record *r);
 

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "core/engine/alias.h"
 #include "core/engine/cond.h"
 #include "core/engine/state.h"
 #include "core/quota/api.h"
@@ -153,7 +154,8 @@ static void add_up(struct sum *s, const struct facts *config, const struct local
 		for (size_t k = 0; k < i; k++) {
 			again |= str_eq(config->names[k], config->names[i]);
 		}
-		if (c && !again) {
+		/* Of two names of one server the first one counts. */
+		if (c && !again && !(c->shared && alias_first(s->e, c, config))) {
 			add_cluster(s, c, list);
 		}
 	}

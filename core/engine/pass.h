@@ -21,7 +21,8 @@ enum twin {
 
 struct clone {
 	struct cluster *c;
-	struct record *r; /* of the remote Workload; NULL: never seen */
+	struct clone *speaker; /* TWIN_ALIAS: who shows the object in its place */
+	struct record *r;      /* of the remote Workload; NULL: never seen */
 	enum twin twin;
 	bool in_config;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evicted on the manager, quota not released yet: the winner winds down, and its last status lets the quota go. */
+#include "core/engine/alias.h"
 #include "core/engine/pass.h"
 
 /* Where the winner's name is missing, the check's message may still have it; empty: it has not. */
@@ -225,6 +226,7 @@ static struct clone *ready_clone(struct pass *p)
 		struct clone *k = &p->clones[i];
 
 		if (told.n > 0 && str_is(told, k->c->name)) {
+			k = alias_speaker(k);
 			return twin_is_ours(k->twin) ? k : NULL;
 		}
 	}
