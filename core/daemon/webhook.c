@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/metric.h"
 #include "core/daemon/cert_files.h"
+#include "core/daemon/webhook_lists.h"
 #include "core/daemon/webhook_objects.h"
 #include "core/net/http_server.h"
 #include "core/net/tls_issue.h"
@@ -30,6 +31,7 @@ struct webhook {
 	struct tls_serve *tls;
 	struct http_server *server;
 	struct webhook_objects *objects;
+	struct webhook_lists lists;
 	struct arena arena; /* of one review, or one look at the files */
 	struct arena names_arena;
 	mk_str names[N_NAMES];
@@ -137,6 +139,7 @@ static void make_metrics(struct webhook *w)
 	w->seconds = metric_histogram("multikueue_admission_seconds",
 				      "Time from a whole request to its answer.", metric_seconds,
 				      metric_n_seconds, NULL);
+	webhook_lists_init(&w->lists);
 	w->end = metric_gauge("multikueue_admission_certificate_end_seconds",
 			      "End of the certificate in use, seconds since 1970.", NULL);
 	w->reloads = metric_counter("multikueue_admission_certificates_total",
@@ -280,13 +283,16 @@ void webhook_run(struct webhook *w, int64_t mono_ms, int64_t wall_ms, bool leads
 		w->look_ms = mono_ms + LOOK_MS;
 		look_at_files(w);
 	}
+	webhook_lists_run(&w->lists, manager_kube(w->o.manager), w->queues, mono_ms);
 	webhook_objects_run(w->objects, mono_ms, wall_ms, leads);
 }
 
 int64_t webhook_next_ms(const struct webhook *w)
 {
+	int64_t lists = webhook_lists_next_ms(&w->lists, w->queues);
 	int64_t next = webhook_objects_next_ms(w->objects);
 
+	next = lists < next ? lists : next;
 	return !w->o.config->internal_certs && w->look_ms < next ? w->look_ms : next;
 }
 
