@@ -190,6 +190,7 @@ static void beat(void *ctx)
 	struct daemon *d = ctx;
 
 	lease_thread_beat(d->lease);
+	telemetry_beat(d->telemetry, clock_mono_ms());
 	loop_timer_set(d->beat_timer, BEAT_MS);
 }
 
@@ -454,8 +455,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 
 static enum mk_code build_webhook(struct daemon *d, struct mk_err *err)
 {
-	struct webhook_options wo = {
-		.loop = d->loop, .config = &d->setup->config, .manager = d->manager};
+	struct webhook_options wo = {.config = &d->setup->config, .manager = d->manager};
 
 	if (!d->setup->config.webhook_on) {
 		log_write(LOG_INFO, "daemon",

@@ -39,8 +39,9 @@ struct telemetry {
 	struct engine_stats told; /* what the counters have been told so far */
 	struct plug_stats plug_told;
 	uint64_t connects_told, bytes_told;
+	int64_t beat_ms, beat_gap_ms; /* the last heartbeat; the longest time between two */
 	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
-	struct metric *stall, *max_stall, *leader, *pending, *queued, *in_flight;
+	struct metric *stall, *max_stall, *beat_gap, *leader, *pending, *queued, *in_flight;
 	struct metric *workloads, *frozen, *objects, *store_bytes;
 	struct metric *dispatched, *admitted, *finished, *passes, *rules;
 	struct metric *sockets, *connects, *bytes_in, *running;
@@ -117,6 +118,8 @@ static void register_process(struct telemetry *t)
 				"Longest callback of the main loop since the last scrape.", NULL);
 	t->max_stall = metric_gauge("multikueue_loop_stall_max_seconds",
 				    "Longest callback of the main loop since the start.", NULL);
+	t->beat_gap = metric_gauge("multikueue_heartbeat_gap_max_seconds",
+				   "Longest time between two heartbeats of the main loop.", NULL);
 	t->rss = metric_gauge("process_resident_memory_bytes", "Resident memory.", NULL);
 	t->cpu = metric_counter("process_cpu_seconds_total", "CPU time, user and system.", NULL);
 	t->started = metric_gauge("process_start_time_seconds", "Start, seconds since 1970.", NULL);
@@ -324,6 +327,17 @@ static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk
 		   METRIC_LABELS(cluster_queue, label_of(cluster, label),
 				 t->elects ? STR("leader") : STR("standalone")),
 		   1);
+}
+
+void telemetry_beat(struct telemetry *t, int64_t mono_ms)
+{
+	int64_t gap = t->beat_ms > 0 ? mono_ms - t->beat_ms : 0;
+
+	t->beat_ms = mono_ms;
+	if (gap > t->beat_gap_ms) {
+		t->beat_gap_ms = gap;
+		metric_set(t->beat_gap, METRIC_NONE, (double)gap / 1000);
+	}
 }
 
 struct manager_observer telemetry_observer(struct telemetry *t)

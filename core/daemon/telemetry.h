@@ -25,6 +25,9 @@ struct manager_observer telemetry_observer(struct telemetry *t);
 /* For transport_options.report; 'ctx' is the telemetry. */
 void telemetry_report(void *ctx, const struct transport_report *r);
 
+/* The main loop gives a sign of life to whoever renews the Lease. */
+void telemetry_beat(struct telemetry *t, int64_t mono_ms);
+
 /* What telemetry_gather reads; borrowed. */
 struct telemetry_sources {
 	const struct manager *manager;
