@@ -2,44 +2,50 @@
 /* The three caches behind admission; see queues.h. Lists replace: what a list does not name is gone at its end. */
 #include "core/admit/queues.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "core/admit/locals.h"
 #include "core/base/alloc.h"
-#include "core/base/map.h"
 
 /* AdmissionCheck.spec.controllerName of a check that is ours to answer. */
 #define CONTROLLER "kueue.x-k8s.io/multikueue"
 
 enum {
-	ENTRIES_MAX = 200000,   /* of each kind */
+	ENTRIES_MAX = 200000,   /* ClusterQueues, and checks */
 	NAMES_MAX = 256 * 1024, /* of the checks of one ClusterQueue */
 	LABEL_MAX = 63,
-	KEY_MAX = 1024, /* "<namespace>/<queue>" */
+	NAME_MAX_BYTES = 1024,
 };
 
 enum kind_slot { LOCAL_QUEUES, CLUSTER_QUEUES, CHECKS, N_SLOTS };
 
-/* What is known of one object: all that decisions need is a few names. */
+/* What is known of a ClusterQueue or check: all that decisions need is a few names. */
 struct entry {
 	uint64_t mark; /* of the list that named it last */
-	bool gone;     /* LocalQueues only: deleted, but remembered */
 	bool ours;     /* checks only */
 	size_t n;
-	char names
-		[]; /* LocalQueue: its ClusterQueue; ClusterQueue: its checks; each ends with a NUL */
+	char names[]; /* ClusterQueue: its checks; each ends with a NUL */
 };
 
 struct cache {
-	struct map entries;
+	struct map entries; /* not of LocalQueues */
 	uint64_t mark;
 	bool synced;
 	bool unserved; /* not watched any more: what is new is not seen */
+	bool listing;
+	bool broken; /* something is missing, for lack of memory or because there are too many */
+	bool failed; /* ... since the list under way began, or the last one */
 };
 
 struct admit_queues {
+	pthread_mutex_t
+		lock; /* of all that follows; never held for longer than an event or a question takes */
 	struct cache caches[N_SLOTS];
+	struct locals locals;
+	bool uses_listing;
 	uint64_t version;
-	bool broken;
 };
 
 struct admit_queues *admit_queues_new(void)
@@ -50,12 +56,19 @@ struct admit_queues *admit_queues_new(void)
 		map_init(&q->caches[i].entries);
 		q->caches[i].mark = 1;
 	}
+	if (q) {
+		pthread_mutex_init(&q->lock, NULL);
+		locals_init(&q->locals);
+	}
 	return q;
 }
 
 void admit_queues_free(struct admit_queues *q)
 {
-	for (size_t i = 0; q && i < N_SLOTS; i++) {
+	if (!q) {
+		return;
+	}
+	for (size_t i = 0; i < N_SLOTS; i++) {
 		size_t pos = 0;
 		void *val = NULL;
 
@@ -64,7 +77,20 @@ void admit_queues_free(struct admit_queues *q)
 		}
 		map_done(&q->caches[i].entries);
 	}
+	locals_done(&q->locals);
+	pthread_mutex_destroy(&q->lock);
 	mk_free(q);
+}
+
+/* A question takes the lock too, and changes nothing else. */
+static void lock(const struct admit_queues *q)
+{
+	pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&q->lock);
+}
+
+static void unlock(const struct admit_queues *q)
+{
+	pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&q->lock);
 }
 
 /* --- one object -------------------------------------------------------------------------------------- */
@@ -87,9 +113,6 @@ static struct entry *entry_of(enum kind_slot slot, const struct json *obj)
 	struct buf names;
 
 	buf_init(&names, NAMES_MAX);
-	if (slot == LOCAL_QUEUES) {
-		add_name(&names, json_str(json_get(spec, "clusterQueue")));
-	}
 	while (slot == CLUSTER_QUEUES && json_next(&it)) {
 		add_name(&names, json_str(json_get(it.val, "name")));
 	}
@@ -113,62 +136,78 @@ static bool same_entry(const struct entry *x, const struct entry *y)
 	return x->n == y->n && x->ours == y->ours && memcmp(x->names, y->names, x->n) == 0;
 }
 
-/* "<namespace>/<name>", or the name alone. Empty when it is longer than any that the API server lets through. */
-static mk_str key_of(enum kind_slot slot, mk_str ns, mk_str name, char out[static KEY_MAX])
-{
-	size_t n = 0;
-
-	if (ns.n + name.n + 1 > KEY_MAX || name.n == 0) {
-		return (mk_str){NULL, 0};
-	}
-	if (slot == LOCAL_QUEUES) {
-		if (ns.n > 0) {
-			memcpy(out, ns.p, ns.n);
-		}
-		out[ns.n] = '/';
-		n = ns.n + 1;
-	}
-	memcpy(out + n, name.p, name.n);
-	return (mk_str){out, n + name.n};
-}
-
-static void observe(struct admit_queues *q, enum kind_slot slot, mk_str key, const struct json *obj)
+/* False: something is missing now. */
+static bool observe_entry(struct admit_queues *q, enum kind_slot slot, mk_str name,
+			  const struct json *obj)
 {
 	struct cache *c = &q->caches[slot];
-	struct entry *old = map_get(&c->entries, key);
+	struct entry *old = map_get(&c->entries, name);
 	struct entry *e = entry_of(slot, obj);
 
 	if (!e || (!old && map_len(&c->entries) >= ENTRIES_MAX)) {
 		mk_free(e);
-		q->broken = true;
-		return;
+		return false;
 	}
 	if (old && same_entry(old, e)) {
 		mk_free(e); /* most events: only the status changed */
 		old->mark = c->mark;
-		old->gone = false;
-		return;
+		return true;
 	}
 	e->mark = c->mark;
-	if (!map_put(&c->entries, key, e)) {
+	if (!map_put(&c->entries, name, e)) {
 		mk_free(e);
-		q->broken = true;
-		return;
+		return false;
 	}
 	mk_free(old);
 	q->version++;
+	return true;
 }
 
-static void forget(struct admit_queues *q, enum kind_slot slot, mk_str key)
+static void observe(struct admit_queues *q, enum kind_slot slot, const struct event *ev)
 {
-	struct entry *e = map_get(&q->caches[slot].entries, key);
+	struct cache *c = &q->caches[slot];
+	bool kept;
 
-	if (e && slot == LOCAL_QUEUES) {
-		e->gone = true;
-	} else if (e) {
-		map_del(&q->caches[slot].entries, key);
+	if (ev->name.n == 0 || ev->name.n > NAME_MAX_BYTES) {
+		return; /* longer than any that the API server lets through */
+	}
+	if (slot == LOCAL_QUEUES) {
+		kept = locals_observe(
+			&q->locals, ev->ns, ev->name,
+			json_str(json_get(json_get(ev->obj, "spec"), "clusterQueue")));
+	} else {
+		kept = observe_entry(q, slot, ev->name, ev->obj);
+	}
+	if (!kept) {
+		c->broken = true;
+		c->failed = true;
+	}
+}
+
+static void forget(struct admit_queues *q, enum kind_slot slot, const struct event *ev)
+{
+	struct entry *e;
+
+	if (slot == LOCAL_QUEUES) {
+		locals_gone(&q->locals, ev->ns, ev->name);
+		return;
+	}
+	e = map_del(&q->caches[slot].entries, ev->name);
+	if (e) {
 		mk_free(e);
 		q->version++;
+	}
+}
+
+static void begin_list(struct admit_queues *q, enum kind_slot slot)
+{
+	struct cache *c = &q->caches[slot];
+
+	c->mark++;
+	c->failed = false;
+	c->listing = true;
+	if (slot == LOCAL_QUEUES) {
+		locals_list_begin(&q->locals);
 	}
 }
 
@@ -179,63 +218,151 @@ static void end_list(struct admit_queues *q, enum kind_slot slot)
 	mk_str key;
 	void *val = NULL;
 
+	if (slot == LOCAL_QUEUES) {
+		locals_list_end(&q->locals);
+	}
 	while (map_next(&c->entries, &pos, &key, &val)) {
-		const struct entry *e = val;
+		struct entry *e = val;
 
 		if (e->mark != c->mark) {
-			forget(q, slot, key);
+			map_del(&c->entries, key);
+			mk_free(e);
+			q->version++;
 		}
 	}
 	c->synced = true;
 	c->unserved = false;
+	c->listing = false;
+	c->broken = c->failed;
 }
 
-void admit_queues_event(struct admit_queues *q, const struct event *ev)
+static void on_queue(struct admit_queues *q, enum kind_slot slot, const struct event *ev)
 {
-	char text[KEY_MAX];
-	enum kind_slot slot;
-	mk_str key;
-
-	if (ev->cluster != CLUSTER_MANAGER ||
-	    (ev->kind != KIND_LOCAL_QUEUE && ev->kind != KIND_CLUSTER_QUEUE &&
-	     ev->kind != KIND_CHECK)) {
-		return;
-	}
-	slot = ev->kind == KIND_LOCAL_QUEUE     ? LOCAL_QUEUES
-	       : ev->kind == KIND_CLUSTER_QUEUE ? CLUSTER_QUEUES
-						: CHECKS;
-	key = key_of(slot, ev->ns, ev->name, text);
 	if (ev->type == EV_LIST_BEGIN) {
-		q->caches[slot].mark++;
+		begin_list(q, slot);
 	} else if (ev->type == EV_LIST_END) {
 		end_list(q, slot);
 	} else if (ev->type == EV_UNSERVED) {
 		q->caches[slot].unserved = true;
 	} else if (ev->type == EV_FRESH) {
 		q->caches[slot].unserved = false; /* it went on without a list */
-	} else if (ev->type == EV_OBSERVED && key.n > 0) {
-		observe(q, slot, key, ev->obj);
-	} else if (ev->type == EV_GONE && key.n > 0) {
-		forget(q, slot, key);
+	} else if (ev->type == EV_OBSERVED) {
+		observe(q, slot, ev);
+	} else if (ev->type == EV_GONE) {
+		forget(q, slot, ev);
 	}
+}
+
+static bool is_finished(const struct json *workload)
+{
+	struct json_iter it = json_iter(json_get(json_get(workload, "status"), "conditions"));
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "type")), "Finished")) {
+			return str_is(json_str(json_get(it.val, "status")), "True");
+		}
+	}
+	return false;
+}
+
+static void on_workload(struct admit_queues *q, const struct event *ev)
+{
+	const mk_str none = {NULL, 0};
+
+	if (ev->type == EV_LIST_BEGIN) {
+		q->uses_listing = true;
+		locals_uses_begin(&q->locals);
+	} else if (ev->type == EV_LIST_END) {
+		q->uses_listing = false;
+		locals_uses_end(&q->locals);
+	} else if (ev->type == EV_GONE) {
+		(void)locals_use(&q->locals, ev->ns, ev->name, none);
+	} else if (ev->type == EV_OBSERVED) {
+		mk_str queue = json_str(json_get(json_get(ev->obj, "spec"), "queueName"));
+
+		/* Whatever is lost here is asked for: admit_queues_wants_list. */
+		(void)locals_use(&q->locals, ev->ns, ev->name, is_finished(ev->obj) ? none : queue);
+	}
+}
+
+void admit_queues_event(struct admit_queues *q, const struct event *ev)
+{
+	if (ev->cluster != CLUSTER_MANAGER) {
+		return;
+	}
+	lock(q);
+	if (ev->kind == KIND_WORKLOAD) {
+		on_workload(q, ev);
+	} else if (ev->kind == KIND_LOCAL_QUEUE) {
+		on_queue(q, LOCAL_QUEUES, ev);
+	} else if (ev->kind == KIND_CLUSTER_QUEUE) {
+		on_queue(q, CLUSTER_QUEUES, ev);
+	} else if (ev->kind == KIND_CHECK) {
+		on_queue(q, CHECKS, ev);
+	}
+	unlock(q);
 }
 
 /* --- questions --------------------------------------------------------------------------------------- */
 
-bool admit_queues_ready(const struct admit_queues *q)
+static bool is_ready(const struct admit_queues *q)
 {
 	for (size_t i = 0; i < N_SLOTS; i++) {
-		if (!q->caches[i].synced || q->caches[i].unserved) {
+		const struct cache *c = &q->caches[i];
+
+		if (!c->synced || c->unserved || c->broken) {
 			return false;
 		}
 	}
-	return !q->broken;
+	return true;
 }
 
-static bool leads_away(const struct admit_queues *q, const struct entry *local)
+bool admit_queues_ready(const struct admit_queues *q)
+{
+	bool ready;
+
+	lock(q);
+	ready = is_ready(q);
+	unlock(q);
+	return ready;
+}
+
+bool admit_queues_wants_list(const struct admit_queues *q, uint16_t kind)
+{
+	const struct cache *c = kind == KIND_LOCAL_QUEUE     ? &q->caches[LOCAL_QUEUES]
+				: kind == KIND_CLUSTER_QUEUE ? &q->caches[CLUSTER_QUEUES]
+				: kind == KIND_CHECK         ? &q->caches[CHECKS]
+							     : NULL;
+	bool wants = false;
+
+	lock(q);
+	if (kind == KIND_WORKLOAD) {
+		wants = q->locals.uses_lost && !q->uses_listing;
+	} else if (c) {
+		wants = c->broken && !c->listing;
+		wants |= kind == KIND_LOCAL_QUEUE && q->locals.room_again && !c->listing;
+	}
+	unlock(q);
+	return wants;
+}
+
+size_t admit_queues_over(const struct admit_queues *q, char ret_name[static ADMIT_SPACE_MAX])
+{
+	mk_str name;
+	size_t n;
+
+	lock(q);
+	name = locals_over(&q->locals);
+	n = q->locals.n_over;
+	snprintf(ret_name, ADMIT_SPACE_MAX, "%.*s", STR_ARG(name));
+	unlock(q);
+	return n;
+}
+
+static bool leads_away(const struct admit_queues *q, const struct local *local)
 {
 	const struct entry *cq =
-		local ? map_get(&q->caches[CLUSTER_QUEUES].entries, str_of(local->names)) : NULL;
+		map_get(&q->caches[CLUSTER_QUEUES].entries, str_of(local->cluster_queue));
 
 	for (size_t at = 0; cq && at < cq->n;) {
 		mk_str name = str_of(cq->names + at);
@@ -249,17 +376,33 @@ static bool leads_away(const struct admit_queues *q, const struct entry *local)
 	return false;
 }
 
-bool admit_queues_lead_away(const struct admit_queues *q, mk_str ns, mk_str name)
+enum admit_way admit_queues_ask(const struct admit_queues *q, mk_str ns, mk_str name)
 {
-	char text[KEY_MAX];
-	mk_str key = key_of(LOCAL_QUEUES, ns, name, text);
+	const struct local *local;
+	enum admit_way way = ADMIT_STAYS;
+	bool sure = false;
 
-	return key.n > 0 && leads_away(q, map_get(&q->caches[LOCAL_QUEUES].entries, key));
+	lock(q);
+	local = locals_find(&q->locals, ns, name, &sure);
+	if (!is_ready(q)) {
+		way = ADMIT_NOT_READY;
+	} else if (local && leads_away(q, local)) {
+		way = ADMIT_LEADS_AWAY;
+	} else if (!sure) {
+		way = ADMIT_UNSURE;
+	}
+	unlock(q);
+	return way;
 }
 
 uint64_t admit_queues_version(const struct admit_queues *q)
 {
-	return q->version;
+	uint64_t version;
+
+	lock(q);
+	version = q->version + q->locals.version;
+	unlock(q);
+	return version;
 }
 
 static int by_key(const void *x, const void *y)
@@ -267,28 +410,41 @@ static int by_key(const void *x, const void *y)
 	return str_cmp(((const struct admit_row *)x)->key, ((const struct admit_row *)y)->key);
 }
 
-const struct admit_row *admit_queues_table(const struct admit_queues *q, struct arena *a,
-					   size_t *ret_n)
+static size_t add_rows(const struct admit_queues *q, struct arena *a, struct admit_row *rows)
 {
-	const struct cache *c = &q->caches[LOCAL_QUEUES];
-	struct admit_row *rows = arena_array(a, map_len(&c->entries) + 1, sizeof(*rows));
 	size_t n = 0;
 	size_t pos = 0;
 	mk_str key;
 	void *val = NULL;
 
-	while (rows && map_next(&c->entries, &pos, &key, &val)) {
+	while (map_next(&q->locals.queues, &pos, &key, &val)) {
 		size_t slash = (size_t)str_index(key, '/');
-		const struct entry *e = val;
+		const struct local *local = val;
 
-		if (key.n - slash - 1 > LABEL_MAX || !leads_away(q, e)) {
+		if (!local->cluster_queue || key.n - slash - 1 > LABEL_MAX ||
+		    !leads_away(q, local)) {
 			continue;
 		}
 		rows[n++] = (struct admit_row){
 			.key = arena_printf(a, "%.*s.%.*s", (int)slash, key.p,
 					    STR_ARG(str_sub(key, slash + 1, key.n))),
-			.cluster_queue = str_of(e->names)};
+			.cluster_queue = arena_dup(a, str_of(local->cluster_queue))};
 	}
+	return n;
+}
+
+const struct admit_row *admit_queues_table(const struct admit_queues *q, struct arena *a,
+					   size_t *ret_n)
+{
+	struct admit_row *rows;
+	size_t n = 0;
+
+	lock(q);
+	rows = arena_array(a, map_len(&q->locals.queues) + 1, sizeof(*rows));
+	if (rows) {
+		n = add_rows(q, a, rows);
+	}
+	unlock(q);
 	if (n > 0) {
 		qsort(rows, n, sizeof(*rows), by_key);
 	}

@@ -79,15 +79,24 @@ static enum mk_code leads_away(const struct review *r, const struct json *obj, b
 			       struct mk_err *err)
 {
 	mk_str queue = queue_of(obj);
+	mk_str ns = json_str(json_get(r->request, "namespace"));
+	enum admit_way way;
 
 	if (queue.n == 0) {
 		*ret = false;
 		return MK_OK;
 	}
-	if (!admit_queues_ready(r->q)) {
+	way = admit_queues_ask(r->q, ns, queue);
+	if (way == ADMIT_NOT_READY) {
 		return err_set(err, MK_UNAVAILABLE, "admit", "the queues are not known yet");
 	}
-	*ret = admit_queues_lead_away(r->q, json_str(json_get(r->request, "namespace")), queue);
+	if (way == ADMIT_UNSURE) {
+		return err_set(err, MK_UNAVAILABLE, "admit",
+			       "namespace %.*s has more LocalQueues than are remembered, and the "
+			       "one that is named is not among them: delete some",
+			       STR_ARG(str_cut(ns, ADMIT_SPACE_MAX)));
+	}
+	*ret = way == ADMIT_LEADS_AWAY;
 	return MK_OK;
 }
 

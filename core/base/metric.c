@@ -8,14 +8,17 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 #include "core/base/map.h"
 
 enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM };
 
 struct series {
-	char *labels; /* owned: `cluster="east",code="409"` */
-	double value; /* of a histogram: the sum */
-	uint64_t n;   /* observations */
+	char *labels;                       /* owned: `cluster="east",code="409"` */
+	double value;                       /* of a histogram: the sum */
+	uint64_t n;                         /* observations */
+	size_t bytes;                       /* of its text, about */
+	uint64_t hashes[METRIC_MAX_LABELS]; /* of the label values as they are shown */
 	uint64_t buckets[];
 };
 
@@ -27,6 +30,7 @@ struct metric {
 	size_t n_labels;
 	double bounds[METRIC_MAX_BUCKETS];
 	size_t n_bounds;
+	size_t limit; /* series, before the one for the rest */
 	struct map series;
 };
 
@@ -38,6 +42,14 @@ const size_t metric_n_seconds = sizeof(metric_seconds) / sizeof(metric_seconds[0
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct metric *all; /* sorted by name */
+static size_t all_bytes;   /* of the text of all series */
+
+static void free_series(struct series *s)
+{
+	all_bytes -= s->bytes;
+	mk_free(s->labels);
+	mk_free(s);
+}
 
 static void free_family(struct metric *m)
 {
@@ -45,8 +57,7 @@ static void free_family(struct metric *m)
 	void *s;
 
 	while (map_next(&m->series, &pos, NULL, &s)) {
-		mk_free(((struct series *)s)->labels);
-		mk_free(s);
+		free_series(s);
 	}
 	map_done(&m->series);
 	for (size_t i = 0; i < m->n_labels; i++) {
@@ -79,6 +90,7 @@ static struct metric *make(enum kind kind, const char *name, const char *help, v
 		return NULL;
 	}
 	m->kind = kind;
+	m->limit = METRIC_MAX_SERIES;
 	map_init(&m->series);
 	m->name = mk_strdup(name);
 	m->help = mk_strdup(help);
@@ -193,56 +205,94 @@ static void put_value(struct buf *b, mk_str s)
 	}
 }
 
-/* `a="x",b="y"` in 'b'. */
-static void put_labels(struct buf *b, const struct metric *m, const mk_str *values)
+/* `a="x",b="y"` in 'b', and what the values hash to. */
+static void put_labels(struct buf *b, const struct metric *m, const mk_str *values,
+		       uint64_t hashes[static METRIC_MAX_LABELS])
 {
 	for (size_t i = 0; i < m->n_labels; i++) {
+		size_t begin;
+
 		buf_printf(b, "%s%s=\"", i ? "," : "", m->labels[i]);
+		begin = b->n;
 		put_value(b, values ? values[i] : STR("_other"));
+		hashes[i] = b->failed ? 0 : hash64(str_sub(buf_str(b), begin, SIZE_MAX));
 		buf_add(b, STR("\""));
 	}
 }
 
-static struct series *add_series(struct metric *m, mk_str labels)
+/* About what its lines take in the text. */
+static size_t text_bytes(const struct metric *m, size_t n_labels)
+{
+	enum { REST = 48 }; /* suffix, bound, number */
+	size_t lines = m->kind == KIND_HISTOGRAM ? m->n_bounds + 3 : 1;
+
+	return lines * (strlen(m->name) + n_labels + REST);
+}
+
+static bool has_room(const struct metric *m, size_t n_labels)
+{
+	size_t n = map_len(&m->series);
+
+	return m->n_labels == 0 || n < METRIC_MAX_SERIES ||
+	       (n < m->limit && all_bytes + text_bytes(m, n_labels) <= METRIC_MAX_BYTES);
+}
+
+static struct series *add_series(struct metric *m, mk_str labels, const uint64_t *hashes)
 {
 	struct series *s = mk_calloc(1, sizeof(*s) + (m->n_bounds + 1) * sizeof(s->buckets[0]));
 
 	if (s == NULL) {
 		return NULL;
 	}
+	memcpy(s->hashes, hashes, sizeof(s->hashes));
 	s->labels = mk_strndup(labels);
 	if (s->labels == NULL || !map_put(&m->series, labels, s)) {
 		mk_free(s->labels);
 		mk_free(s);
 		return NULL;
 	}
+	s->bytes = text_bytes(m, labels.n);
+	all_bytes += s->bytes;
 	return s;
 }
 
 /* The series of these labels; made when 'make_it'. The lock is held. */
 static struct series *find(struct metric *m, const mk_str *labels, bool make_it)
 {
+	uint64_t hashes[METRIC_MAX_LABELS] = {0};
 	struct series *s = NULL;
 	struct buf text;
 
 	buf_init(&text, LABELS_TEXT_MAX);
 	buf_add(&text, STR(""));
-	put_labels(&text, m, labels);
+	put_labels(&text, m, labels, hashes);
 	if (!text.failed) {
 		s = map_get(&m->series, buf_str(&text));
 	}
 	if (s == NULL && make_it && !text.failed) {
-		if (m->n_labels > 0 && map_len(&m->series) >= METRIC_MAX_SERIES) {
+		if (!has_room(m, text.n)) {
 			buf_clear(&text);
-			put_labels(&text, m, NULL);
+			put_labels(&text, m, NULL, hashes);
 			s = text.failed ? NULL : map_get(&m->series, buf_str(&text));
 		}
 		if (s == NULL && !text.failed) {
-			s = add_series(m, buf_str(&text));
+			s = add_series(m, buf_str(&text), hashes);
 		}
 	}
 	buf_done(&text);
 	return s;
+}
+
+void metric_limit(struct metric *m, size_t n)
+{
+	if (m == NULL) {
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	m->limit = n < METRIC_MAX_SERIES   ? METRIC_MAX_SERIES
+		   : n > METRIC_TOP_SERIES ? METRIC_TOP_SERIES
+					   : n;
+	pthread_mutex_unlock(&lock);
 }
 
 static void change(struct metric *m, const mk_str *labels, double v, bool absolute)
@@ -296,6 +346,8 @@ void metric_observe(struct metric *m, const mk_str *labels, double value)
 void metric_forget(struct metric *m, size_t index, mk_str value)
 {
 	struct buf wanted;
+	size_t begin;
+	uint64_t hash;
 	size_t pos = 0;
 	void *val;
 
@@ -305,17 +357,18 @@ void metric_forget(struct metric *m, size_t index, mk_str value)
 	buf_init(&wanted, LABELS_TEXT_MAX);
 	/* Quotes inside values are escaped, so this text can only stand for the label itself. */
 	buf_printf(&wanted, "%s%s=\"", index ? "," : "", m->labels[index]);
+	begin = wanted.n;
 	put_value(&wanted, value);
+	hash = wanted.failed ? 0 : hash64(str_sub(buf_str(&wanted), begin, SIZE_MAX));
 	buf_add(&wanted, STR("\""));
 	pthread_mutex_lock(&lock);
 	while (!wanted.failed && map_next(&m->series, &pos, NULL, &val)) {
 		struct series *s = val;
-		const char *at = strstr(s->labels, wanted.p);
+		const char *at = s->hashes[index] == hash ? strstr(s->labels, wanted.p) : NULL;
 
 		if (at != NULL && (index > 0 || at == s->labels)) {
 			map_del(&m->series, str_of(s->labels));
-			mk_free(s->labels);
-			mk_free(s);
+			free_series(s);
 		}
 	}
 	pthread_mutex_unlock(&lock);

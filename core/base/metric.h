@@ -2,8 +2,9 @@
 /*
  * Counters, gauges and histograms for Prometheus. One registry per process: what is counted belongs to the process.
  * A family has a name and label names; each combination of label values is a series, made when first touched. A family
- * has at most METRIC_MAX_SERIES; what comes later is gathered in one series whose label values are all "_other", so
- * that hostile names cannot fill the memory.
+ * has at most METRIC_MAX_SERIES, or what metric_limit allows; those beyond METRIC_MAX_SERIES share METRIC_MAX_BYTES with
+ * all families, so that the text has an end. What comes later is gathered in one series whose label values are all
+ * "_other": hostile names cannot fill the memory.
  * Functions accept a NULL family (registration ran out of memory) and then do nothing. Thread-safe.
  *
  *	static struct metric *sent;
@@ -17,7 +18,13 @@
 
 #include "core/base/str.h"
 
-enum { METRIC_MAX_SERIES = 1000, METRIC_MAX_LABELS = 6, METRIC_MAX_BUCKETS = 24 };
+enum {
+	METRIC_MAX_SERIES = 1000,
+	METRIC_TOP_SERIES = 50000,           /* whatever metric_limit says */
+	METRIC_MAX_BYTES = 10 * 1024 * 1024, /* of the text of all series */
+	METRIC_MAX_LABELS = 6,
+	METRIC_MAX_BUCKETS = 24,
+};
 
 struct metric;
 
@@ -36,6 +43,12 @@ struct metric *metric_gauge(const char *name, const char *help, ...) __attribute
 /* 'bounds': upper bounds of the buckets, ascending, n <= METRIC_MAX_BUCKETS; +Inf is added. */
 struct metric *metric_histogram(const char *name, const char *help, const double *bounds, size_t n,
 				...) __attribute__((sentinel));
+
+/*
+ * The family has room for 'n' series, as many as there can truly be; not fewer than METRIC_MAX_SERIES, nor more than
+ * METRIC_TOP_SERIES. Series that are there stay.
+ */
+void metric_limit(struct metric *m, size_t n);
 
 /* Bounds for durations in seconds: 1 ms to 10 min. */
 extern const double metric_seconds[];

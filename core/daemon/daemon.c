@@ -14,6 +14,7 @@
 #include "core/daemon/endpoints.h"
 #include "core/daemon/exec_plugin.h"
 #include "core/daemon/files.h"
+#include "core/daemon/last_resort.h"
 #include "core/daemon/lease_thread.h"
 #include "core/daemon/manager.h"
 #include "core/daemon/telemetry.h"
@@ -190,6 +191,7 @@ static void beat(void *ctx)
 	struct daemon *d = ctx;
 
 	lease_thread_beat(d->lease);
+	telemetry_beat(d->telemetry, clock_mono_ms());
 	loop_timer_set(d->beat_timer, BEAT_MS);
 }
 
@@ -458,8 +460,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 
 static enum mk_code build_webhook(struct daemon *d, struct mk_err *err)
 {
-	struct webhook_options wo = {
-		.loop = d->loop, .config = &d->setup->config, .manager = d->manager};
+	struct webhook_options wo = {.config = &d->setup->config, .manager = d->manager};
 
 	if (!d->setup->config.webhook_on) {
 		log_write(LOG_INFO, "daemon",
@@ -541,12 +542,19 @@ static enum mk_code start(struct daemon *d, const struct options *o, struct mk_e
 
 static void take_apart(struct daemon *d)
 {
+	last_resort_begin(d->status, LAST_RESORT_MS);
+	last_resort_at("the lease's thread");
 	lease_thread_free(d->lease);
+	last_resort_at("the clusters");
 	manager_free(d->manager);
 	endpoints_free(d->endpoints);
+	last_resort_at("files");
 	files_free(d->files);
+	last_resort_at("programs");
 	exec_plugins_free(d->programs);
+	last_resort_at("the webhook");
 	webhook_free(d->webhook);
+	last_resort_at("connections");
 	transport_curl_free(d->transport);
 	telemetry_free(d->telemetry);
 	for (size_t i = 0; i < 2; i++) {
@@ -557,6 +565,7 @@ static void take_apart(struct daemon *d)
 	loop_timer_free(d->end_timer);
 	loop_free(d->loop);
 	arena_done(&d->arena);
+	last_resort_at("plugins and libraries");
 }
 
 int daemon_run(struct setup *s, const struct options *o)

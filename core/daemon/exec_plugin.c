@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/list.h"
 #include "core/base/log.h"
 #include "core/daemon/descriptors.h"
@@ -27,6 +29,7 @@ enum {
 	TEXT_MAX = 4096,
 	PROGRAM_MAX = 8 * 1024 * 1024, /* arguments and environment */
 	READS_MAX = 32,                /* of a pipe, before others have their turn */
+	LOOK_MS = 10,                  /* at the end: who is gone? */
 };
 
 enum run_state { RUN_WAITS, RUN_RUNS, RUN_NOT_STARTED, RUN_DIES };
@@ -349,6 +352,9 @@ static void ended(void *ctx, unsigned ready)
 	(void)ready;
 	kill_all(r); /* whom it leaves behind */
 	if (!reap(r, &status)) {
+		if (r->state == RUN_DIES) {
+			unwatch(r, 2); /* a debugger holds it: this would be told again and again */
+		}
 		return;
 	}
 	if (r->state == RUN_DIES) {
@@ -368,8 +374,13 @@ static void limit_reached(void *ctx)
 {
 	struct run *r = ctx;
 
-	r->timed_out = true;
 	kill_all(r);
+	if (r->timed_out) {
+		finish(r, 0); /* it hangs in the kernel: whoever waits for its answer shall not */
+		return;
+	}
+	r->timed_out = true;
+	loop_timer_set(r->limit, EXEC_PLUGIN_END_MS);
 }
 
 /* --- the start ------------------------------------------------------------------------------------- */
@@ -559,17 +570,26 @@ struct exec_plugins *exec_plugins_new(const struct exec_plugin_options *o, struc
 
 void exec_plugins_free(struct exec_plugins *x)
 {
+	int64_t end;
+
 	if (!x) {
 		return;
 	}
 	while (!list_empty(&x->runs)) {
 		run_drop(LIST_ENTRY(x->runs.next, struct run, node));
 	}
+	end = clock_mono_ms() + EXEC_PLUGIN_END_MS;
+	for (bury(x); !list_empty(&x->dying) && clock_mono_ms() < end; bury(x)) {
+		(void)poll(
+			NULL, 0,
+			LOOK_MS); /* a descriptor of theirs would say "ended" of one that is held */
+	}
 	while (!list_empty(&x->dying)) {
 		struct run *r = LIST_ENTRY(x->dying.next, struct run, node);
 
-		while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR) {
-		}
+		log_write(LOG_WARN, "exec",
+			  "a program cannot be ended, not even by SIGKILL: it is left behind",
+			  LOG_CSTR("program", name_of(r)), LOG_INT("pid", r->pid), LOG_END);
 		r->pid = 0;
 		run_free(r);
 	}

@@ -2,7 +2,7 @@
 /*
  * Runs the programs that give credentials (struct kube_programs), beside the loop: no shell, no descriptor of ours, its
  * own process group, an empty standard input. Its output is at most 1 MiB, its time 30 s; then the whole group is
- * killed. A few run at once, the others wait their turn. What was written to standard error is quoted in the error.
+ * killed, and not waited for long. A few run at once, the others wait their turn. What was written to standard error is quoted in the error.
  *
  * The environment is the daemon's, with the variables of the program set in it.
  */
@@ -16,6 +16,7 @@ enum {
 	EXEC_PLUGIN_OUT_MAX = 1024 * 1024,
 	EXEC_PLUGIN_LIMIT_MS = 30 * 1000,
 	EXEC_PLUGIN_AT_ONCE = 8,
+	EXEC_PLUGIN_END_MS = 2000, /* for those that are killed */
 };
 
 struct exec_plugins;
@@ -30,7 +31,10 @@ struct exec_plugin_options {
 
 /* NULL: out of memory. Children are waited for, so SIGCHLD must not be ignored: this sees to it. */
 struct exec_plugins *exec_plugins_new(const struct exec_plugin_options *o, struct mk_err *err);
-/* Kills what runs, and waits for its end; nobody is told. NULL is fine. */
+/*
+ * Kills what runs, and waits a moment for its end; nobody is told. What not even SIGKILL ends (it hangs in the kernel, or is
+ * held by a debugger) is named in the log and left to whoever inherits it. NULL is fine.
+ */
 void exec_plugins_free(struct exec_plugins *x);
 
 /* As struct kube_programs has it, with 'ctx' a struct exec_plugins. */

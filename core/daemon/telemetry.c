@@ -9,38 +9,26 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/metric.h"
+#include "core/daemon/fleet.h"
 
 enum {
-	NAME_SIZE = 254,
-	LABEL_SIZE = 129 /* what metrics show of a value */,
-	REASON_SIZE = 64,
-	CLUSTERS_MAX = 4096
-};
-
-struct cluster_view {
-	cluster_id id;
-	char name[NAME_SIZE];
-	char label[LABEL_SIZE]; /* its name in metrics */
-	enum link_state link;
-	char reason[REASON_SIZE];
-	int64_t since_ms;
-	bool unserved[KIND_MAX]; /* people were told that it does not serve the kind */
-	unsigned n_unserved;
+	/* Rows of one cluster: verbs that it is asked with and what comes of them; reasons to lose it. */
+	REQUESTS_OF_CLUSTER = 64,
+	DOWNS_OF_CLUSTER = 16,
 };
 
 struct telemetry {
 	bool in_use[KIND_MAX]; /* the manager has workloads of the job kind */
 	bool elects;           /* leaders are elected */
-	struct cluster_view *clusters;
-	size_t n, size;
+	struct fleet fleet;
 	struct engine_stats told; /* what the counters have been told so far */
 	struct plug_stats plug_told;
 	uint64_t connects_told, bytes_told;
+	int64_t beat_ms, beat_gap_ms; /* the last heartbeat; the longest time between two */
 	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
-	struct metric *stall, *max_stall, *leader, *pending, *queued, *in_flight;
+	struct metric *stall, *max_stall, *beat_gap, *leader, *pending, *queued, *in_flight;
 	struct metric *workloads, *frozen, *objects, *store_bytes;
 	struct metric *dispatched, *admitted, *finished, *passes, *rules;
 	struct metric *sockets, *connects, *bytes_in, *running;
@@ -117,6 +105,8 @@ static void register_process(struct telemetry *t)
 				"Longest callback of the main loop since the last scrape.", NULL);
 	t->max_stall = metric_gauge("multikueue_loop_stall_max_seconds",
 				    "Longest callback of the main loop since the start.", NULL);
+	t->beat_gap = metric_gauge("multikueue_heartbeat_gap_max_seconds",
+				   "Longest time between two heartbeats of the main loop.", NULL);
 	t->rss = metric_gauge("process_resident_memory_bytes", "Resident memory.", NULL);
 	t->cpu = metric_counter("process_cpu_seconds_total", "CPU time, user and system.", NULL);
 	t->started = metric_gauge("process_start_time_seconds", "Start, seconds since 1970.", NULL);
@@ -126,60 +116,23 @@ static void register_process(struct telemetry *t)
 /* --- clusters
  * ------------------------------------------------------------------------------------- */
 
-/* Metrics cut values: of a long name they get an end that tells it from others that begin like it. */
-static mk_str label_of(mk_str name, char out[static LABEL_SIZE])
+/* As many rows as there can be: so many that a larger fleet is not lost in "_other". */
+static void set_limits(struct telemetry *t)
 {
-	enum { HASH_DIGITS = 16 };
+	size_t n = t->fleet.n_clusters;
+	size_t n_queues = map_len(&t->fleet.queues);
 
-	if (name.n < LABEL_SIZE) {
-		snprintf(out, LABEL_SIZE, "%.*s", STR_ARG(name));
-	} else {
-		snprintf(out, LABEL_SIZE, "%.*s-%0*llx",
-			 STR_ARG(str_cut(name, LABEL_SIZE - 2 - HASH_DIGITS)), HASH_DIGITS,
-			 (unsigned long long)hash64(name));
-	}
-	return str_of(out);
-}
-
-static struct cluster_view *find_cluster(const struct telemetry *t, cluster_id id)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		if (t->clusters[i].id == id) {
-			return &t->clusters[i];
-		}
-	}
-	return NULL;
-}
-
-/* NULL when there are too many, or no memory: such a cluster is counted under its number. */
-static struct cluster_view *add_cluster(struct telemetry *t, cluster_id id, mk_str name)
-{
-	struct cluster_view *c = find_cluster(t, id);
-
-	if (!c && t->n == t->size) {
-		size_t size = t->size ? t->size * 2 : 8;
-		struct cluster_view *grown =
-			size > CLUSTERS_MAX ? NULL
-					    : mk_realloc(t->clusters, size * sizeof(*t->clusters));
-
-		if (!grown) {
-			return NULL;
-		}
-		t->clusters = grown;
-		t->size = size;
-	}
-	if (!c) {
-		c = &t->clusters[t->n++];
-		*c = (struct cluster_view){.id = id, .link = LINK_CONNECTING};
-	}
-	snprintf(c->name, sizeof(c->name), "%.*s", STR_ARG(str_cut(name, NAME_SIZE - 1)));
-	label_of(name, c->label);
-	return c;
+	metric_limit(t->requests, n * REQUESTS_OF_CLUSTER);
+	metric_limit(t->link_downs, n * DOWNS_OF_CLUSTER);
+	metric_limit(t->link_up, n);
+	metric_limit(t->unserved, n);
+	metric_limit(t->dispatched, n * n_queues);
+	metric_limit(t->admitted, n * n_queues);
 }
 
 static void forget_cluster(struct telemetry *t, cluster_id id)
 {
-	struct cluster_view *c = find_cluster(t, id);
+	struct fleet_cluster *c = fleet_find(&t->fleet, id);
 
 	if (c) {
 		const mk_str label = str_of(c->label);
@@ -190,13 +143,14 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 		metric_forget(t->requests, 0, label);
 		metric_forget(t->dispatched, 1, label);
 		metric_forget(t->admitted, 1, label);
-		*c = t->clusters[--t->n];
+		fleet_remove(&t->fleet, c);
+		set_limits(t);
 	}
 }
 
 static mk_str cluster_name(const struct telemetry *t, cluster_id id, char number[static 16])
 {
-	const struct cluster_view *c = find_cluster(t, id);
+	const struct fleet_cluster *c = fleet_find(&t->fleet, id);
 
 	if (c) {
 		return str_of(c->name);
@@ -207,7 +161,7 @@ static mk_str cluster_name(const struct telemetry *t, cluster_id id, char number
 
 static mk_str cluster_label(const struct telemetry *t, cluster_id id, char number[static 16])
 {
-	const struct cluster_view *c = find_cluster(t, id);
+	const struct fleet_cluster *c = fleet_find(&t->fleet, id);
 
 	return c ? str_of(c->label) : cluster_name(t, id, number);
 }
@@ -217,17 +171,14 @@ static mk_str cluster_label(const struct telemetry *t, cluster_id id, char numbe
 
 static void on_link(struct telemetry *t, const struct event *ev)
 {
-	struct cluster_view *c = find_cluster(t, ev->cluster);
+	struct fleet_cluster *c = fleet_find(&t->fleet, ev->cluster);
 	char number[16];
 	mk_str name = cluster_name(t, ev->cluster, number);
 	mk_str label = cluster_label(t, ev->cluster, number);
 
 	metric_set(t->link_up, METRIC_LABELS(label), ev->link == LINK_UP ? 1 : 0);
 	if (c) {
-		c->link = ev->link;
-		c->since_ms = clock_wall_ms();
-		snprintf(c->reason, sizeof(c->reason), "%.*s",
-			 STR_ARG(str_cut(ev->reason, REASON_SIZE - 1)));
+		fleet_set_link(&t->fleet, c, ev->link, ev->reason);
 	}
 	if (ev->link == LINK_UP) {
 		log_write(LOG_INFO, "link", "cluster is connected", LOG_STR("cluster", name),
@@ -244,7 +195,7 @@ static void on_link(struct telemetry *t, const struct event *ev)
 /* Told once; a kind that no workload has is no reason to worry, unless its name in the configuration seems to be wrong. */
 static void on_served(struct telemetry *t, const struct event *ev)
 {
-	struct cluster_view *c = find_cluster(t, ev->cluster);
+	struct fleet_cluster *c = fleet_find(&t->fleet, ev->cluster);
 	bool unserved = ev->type == EV_UNSERVED;
 	bool matters = ev->kind < KIND_FIRST_JOB || t->in_use[ev->kind] || ev->reason.n > 0;
 	char number[16];
@@ -263,6 +214,30 @@ static void on_served(struct telemetry *t, const struct event *ev)
 	}
 }
 
+static void forget_queue(void *ctx, mk_str name)
+{
+	struct telemetry *t = ctx;
+	char label[FLEET_LABEL_SIZE];
+
+	metric_forget(t->dispatched, 0, fleet_label(name, label));
+	metric_forget(t->admitted, 0, str_of(label));
+}
+
+/* The manager's ClusterQueues, where the webhook or the automation of quotas has them watched. */
+static void on_queue(struct telemetry *t, const struct event *ev)
+{
+	if (ev->type == EV_OBSERVED) {
+		fleet_queue_seen(&t->fleet, ev->name);
+	} else if (ev->type == EV_GONE && fleet_queue_gone(&t->fleet, ev->name)) {
+		forget_queue(t, ev->name);
+	} else if (ev->type == EV_LIST_BEGIN) {
+		fleet_queues_begin(&t->fleet);
+	} else if (ev->type == EV_LIST_END) {
+		fleet_queues_end(&t->fleet, forget_queue, t);
+	}
+	set_limits(t);
+}
+
 static void on_event(void *ctx, const struct event *ev)
 {
 	struct telemetry *t = ctx;
@@ -271,6 +246,8 @@ static void on_event(void *ctx, const struct event *ev)
 		on_link(t, ev);
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
 		on_served(t, ev);
+	} else if (ev->kind == KIND_CLUSTER_QUEUE && ev->cluster == CLUSTER_MANAGER) {
+		on_queue(t, ev);
 	}
 }
 
@@ -281,12 +258,13 @@ static void kind_in_use(struct telemetry *t, uint16_t kind)
 		return;
 	}
 	t->in_use[kind] = true;
-	for (size_t i = 0; i < t->n; i++) {
-		if (t->clusters[i].unserved[kind]) {
+	for (LIST_EACH(n, &t->fleet.clusters)) {
+		const struct fleet_cluster *c = LIST_ENTRY(n, struct fleet_cluster, node);
+
+		if (c->unserved[kind]) {
 			log_write(LOG_WARN, "link",
 				  "cluster does not serve a kind that a workload has",
-				  LOG_CSTR("cluster", t->clusters[i].name), LOG_INT("kind", kind),
-				  LOG_END);
+				  LOG_CSTR("cluster", c->name), LOG_INT("kind", kind), LOG_END);
 		}
 	}
 }
@@ -297,7 +275,8 @@ static void on_op(void *ctx, const struct op *op)
 	char number[16];
 
 	if (op->type == OP_CONNECT) {
-		add_cluster(t, op->cluster, op->name);
+		fleet_add(&t->fleet, op->cluster, op->name);
+		set_limits(t);
 	} else if (op->type == OP_DISCONNECT) {
 		forget_cluster(t, op->cluster);
 	} else if (op->type == OP_WATCH_OPEN && op->cluster == CLUSTER_MANAGER &&
@@ -318,12 +297,28 @@ static void on_op(void *ctx, const struct op *op)
 static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_str cluster)
 {
 	struct telemetry *t = ctx;
-	char label[LABEL_SIZE];
+	char label[FLEET_LABEL_SIZE], queue_label[FLEET_LABEL_SIZE];
 
+	if (!map_get(&t->fleet.queues, cluster_queue)) {
+		fleet_queue_seen(&t->fleet, cluster_queue);
+		set_limits(t);
+	}
 	metric_add(what == COUNT_ADMITTED ? t->admitted : t->dispatched,
-		   METRIC_LABELS(cluster_queue, label_of(cluster, label),
+		   METRIC_LABELS(fleet_label(cluster_queue, queue_label),
+				 fleet_label(cluster, label),
 				 t->elects ? STR("leader") : STR("standalone")),
 		   1);
+}
+
+void telemetry_beat(struct telemetry *t, int64_t mono_ms)
+{
+	int64_t gap = t->beat_ms > 0 ? mono_ms - t->beat_ms : 0;
+
+	t->beat_ms = mono_ms;
+	if (gap > t->beat_gap_ms) {
+		t->beat_gap_ms = gap;
+		metric_set(t->beat_gap, METRIC_NONE, (double)gap / 1000);
+	}
 }
 
 struct manager_observer telemetry_observer(struct telemetry *t)
@@ -469,12 +464,7 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 /* --- status
  * --------------------------------------------------------------------------------------- */
 
-static const char *link_name(enum link_state s)
-{
-	return s == LINK_UP ? "up" : s == LINK_DOWN ? "down" : "connecting";
-}
-
-bool telemetry_status(const struct telemetry *t, const struct telemetry_sources *s, struct buf *out)
+bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, struct buf *out)
 {
 	struct engine_stats st;
 
@@ -482,18 +472,11 @@ bool telemetry_status(const struct telemetry *t, const struct telemetry_sources 
 	buf_printf(out,
 		   "{\"version\":\"%s\",\"leader\":%s,\"workloads\":%zu,\"queued\":%zu,"
 		   "\"pending\":%zu,\"dispatched\":%llu,\"admitted\":%llu,\"finished\":%llu,"
-		   "\"storeBytes\":%zu,\"clusters\":[",
+		   "\"storeBytes\":%zu,\"clusters\":",
 		   MK_VERSION, s->leads ? "true" : "false", st.workloads, st.queued,
 		   manager_pending(s->manager), (unsigned long long)st.dispatched,
 		   (unsigned long long)st.admitted, (unsigned long long)st.finished, st.bytes);
-	for (size_t i = 0; i < t->n; i++) {
-		const struct cluster_view *c = &t->clusters[i];
-
-		/* Names and reasons are Kubernetes names and words of ours: nothing to escape. */
-		buf_printf(out, "%s{\"name\":\"%s\",\"link\":\"%s\",\"reason\":\"%s\"}",
-			   i ? "," : "", c->name, link_name(c->link), c->reason);
-	}
-	return buf_add(out, STR("]}\n"));
+	return fleet_write(&t->fleet, out) && buf_add(out, STR("}\n"));
 }
 
 struct telemetry *telemetry_new(bool elects)
@@ -507,14 +490,16 @@ struct telemetry *telemetry_new(bool elects)
 	register_wire(t);
 	register_work(t);
 	register_process(t);
-	add_cluster(t, CLUSTER_MANAGER, STR("manager"));
+	fleet_init(&t->fleet);
+	fleet_add(&t->fleet, CLUSTER_MANAGER, STR("manager"));
+	set_limits(t);
 	return t;
 }
 
 void telemetry_free(struct telemetry *t)
 {
 	if (t) {
-		mk_free(t->clusters);
+		fleet_done(&t->fleet);
 		mk_free(t);
 	}
 }

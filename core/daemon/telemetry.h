@@ -25,6 +25,9 @@ struct manager_observer telemetry_observer(struct telemetry *t);
 /* For transport_options.report; 'ctx' is the telemetry. */
 void telemetry_report(void *ctx, const struct transport_report *r);
 
+/* The main loop gives a sign of life to whoever renews the Lease. */
+void telemetry_beat(struct telemetry *t, int64_t mono_ms);
+
 /* What telemetry_gather reads; borrowed. */
 struct telemetry_sources {
 	const struct manager *manager;
@@ -37,9 +40,9 @@ struct telemetry_sources {
 /* Brings gauges and counters up to date before they are rendered. */
 void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s);
 
-/* Appends one JSON object: version, leadership, numbers, and each cluster with its link. False:
- * 'out' is full. */
-bool telemetry_status(const struct telemetry *t, const struct telemetry_sources *s,
-		      struct buf *out);
+/* Appends one JSON object: version, leadership, numbers, and each cluster with its link. The numbers are
+ * kept as they change, the clusters' text is made anew when one of them changed: a request costs the same whatever the daemon
+ * manages, but for the copy. False: 'out' is full. */
+bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, struct buf *out);
 
 #endif

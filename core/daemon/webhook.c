@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The webhook's server, certificate files and metrics; see webhook.h. */
+/* The webhook's parts and certificate files; see webhook.h. */
 #include "core/daemon/webhook.h"
 
 #include <stdio.h>
 
-#include "core/admit/review.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/metric.h"
 #include "core/daemon/cert_files.h"
+#include "core/daemon/reviews.h"
+#include "core/daemon/webhook_lists.h"
 #include "core/daemon/webhook_objects.h"
-#include "core/net/http_server.h"
 #include "core/net/tls_issue.h"
 
 enum {
-	BODY_MAX = 5 * 1024 * 1024,    /* an object of 3 MiB and its older form of 1.5 */
-	REVIEW_MAX = 96 * 1024 * 1024, /* memory for one review */
-	CONNECTIONS_MAX = 256,
-	IDLE_MS = 120000,     /* longer than API servers keep theirs: they end it, not we */
-	LIFETIME_MS = 600000, /* then a new one, and with it perhaps another replica */
-	LOOK_MS = 2000,       /* at the files */
+	FILES_MAX = 96 * 1024 * 1024, /* memory for one look at the files */
+	LOOK_MS = 2000,               /* at the files */
 	N_NAMES = 3,
 };
 
@@ -28,15 +24,16 @@ struct webhook {
 	struct webhook_options o;
 	struct admit_queues *queues;
 	struct tls_serve *tls;
-	struct http_server *server;
+	struct reviews *reviews;
 	struct webhook_objects *objects;
-	struct arena arena; /* of one review, or one look at the files */
+	struct webhook_lists lists;
+	struct arena arena; /* of one look at the files */
 	struct arena names_arena;
 	mk_str names[N_NAMES];
 	size_t n_names;
 	struct cert_files files;
 	int64_t look_ms;
-	struct metric *reviews, *errors, *seconds, *end, *reloads;
+	struct metric *end, *reloads;
 };
 
 /* --- certificates ------------------------------------------------------------------------------------ */
@@ -84,59 +81,11 @@ static void look_at_files(struct webhook *w)
 	arena_clear(&w->arena);
 }
 
-/* --- reviews ----------------------------------------------------------------------------------------- */
-
-static int status_of(enum mk_code code)
-{
-	if (code == MK_INVALID) {
-		return 400;
-	}
-	if (code == MK_TOO_BIG) {
-		return 413;
-	}
-	return code == MK_UNAVAILABLE ? 503 : 500;
-}
-
-static void mutate(void *ctx, const struct http_request *rq, struct http_answer *a)
-{
-	struct webhook *w = ctx;
-	struct mk_err err = {.code = MK_OK};
-	enum admit_rule rule = ADMIT_NONE;
-	mk_str answer = {NULL, 0};
-	int64_t t0 = clock_mono_us();
-	enum mk_code code;
-
-	if (strcmp(rq->method, "POST") != 0) {
-		a->status = 405;
-		return;
-	}
-	code = admit_review(w->queues, rq->body, &w->arena, &answer, &rule, &err);
-	if (code == MK_OK) {
-		a->content_type = "application/json";
-		buf_add(&a->body, answer);
-		metric_add(w->reviews, METRIC_LABELS(str_of(admit_rule_name(rule))), 1);
-	} else {
-		a->status = status_of(code);
-		buf_printf(&a->body, "%s\n", err.msg);
-		metric_add(w->errors, METRIC_LABELS(str_of(err_code_name(code))), 1);
-		log_write(LOG_WARN, "webhook", "a review could not be answered", LOG_ERR(&err),
-			  LOG_END);
-	}
-	metric_observe(w->seconds, METRIC_NONE, (double)(clock_mono_us() - t0) / 1e6);
-	arena_clear(&w->arena);
-}
-
 /* --- life -------------------------------------------------------------------------------------------- */
 
 static void make_metrics(struct webhook *w)
 {
-	w->reviews = metric_counter("multikueue_admission_reviews_total",
-				    "Reviews answered, by what was done.", "rule", NULL);
-	w->errors = metric_counter("multikueue_admission_errors_total",
-				   "Reviews that could not be answered.", "code", NULL);
-	w->seconds = metric_histogram("multikueue_admission_seconds",
-				      "Time from a whole request to its answer.", metric_seconds,
-				      metric_n_seconds, NULL);
+	webhook_lists_init(&w->lists);
 	w->end = metric_gauge("multikueue_admission_certificate_end_seconds",
 			      "End of the certificate in use, seconds since 1970.", NULL);
 	w->reloads = metric_counter("multikueue_admission_certificates_total",
@@ -183,25 +132,17 @@ static enum mk_code listen_on(struct webhook *w, struct mk_err *err)
 	const struct config *c = w->o.config;
 	bool is_v6 = str_index(c->webhook_host, ':') >= 0;
 	char address[128];
-	struct http_server_options o = {.tls = w->tls,
-					.max_body = BODY_MAX,
-					.max_connections = CONNECTIONS_MAX,
-					.idle_ms = IDLE_MS,
-					.lifetime_ms = LIFETIME_MS};
+	struct reviews_options o = {.queues = w->queues, .tls = w->tls};
 
 	snprintf(address, sizeof(address), "%s%.*s%s:%d", is_v6 ? "[" : "",
 		 STR_ARG(c->webhook_host), is_v6 ? "]" : "", (int)c->webhook_port);
 	o.address = str_of(address);
-	w->server = http_server_open(w->o.loop, &o, err);
-	if (!w->server) {
-		err_wrap(err, "webhook");
+	w->reviews = reviews_start(&o, err);
+	if (!w->reviews) {
 		return MK_UNAVAILABLE;
 	}
-	if (!http_server_handle(w->server, "/mutate", mutate, w)) {
-		return err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
-	}
 	log_write(LOG_INFO, "webhook", "listening", LOG_CSTR("address", address),
-		  LOG_INT("port", http_server_port(w->server)),
+		  LOG_INT("port", reviews_port(w->reviews)),
 		  LOG_BOOL("own_authority", c->internal_certs), LOG_END);
 	return MK_OK;
 }
@@ -235,7 +176,7 @@ struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err)
 	}
 	w->o = *o;
 	w->files.directory = o->config->webhook_cert_dir;
-	arena_init(&w->arena, REVIEW_MAX);
+	arena_init(&w->arena, FILES_MAX);
 	arena_init(&w->names_arena, 0);
 	make_metrics(w);
 	w->queues = admit_queues_new();
@@ -258,7 +199,7 @@ struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err)
 void webhook_free(struct webhook *w)
 {
 	if (w) {
-		http_server_free(w->server);
+		reviews_free(w->reviews);
 		webhook_objects_free(w->objects);
 		tls_serve_free(w->tls);
 		admit_queues_free(w->queues);
@@ -280,13 +221,16 @@ void webhook_run(struct webhook *w, int64_t mono_ms, int64_t wall_ms, bool leads
 		w->look_ms = mono_ms + LOOK_MS;
 		look_at_files(w);
 	}
+	webhook_lists_run(&w->lists, manager_kube(w->o.manager), w->queues, mono_ms);
 	webhook_objects_run(w->objects, mono_ms, wall_ms, leads);
 }
 
 int64_t webhook_next_ms(const struct webhook *w)
 {
+	int64_t lists = webhook_lists_next_ms(&w->lists, w->queues);
 	int64_t next = webhook_objects_next_ms(w->objects);
 
+	next = lists < next ? lists : next;
 	return !w->o.config->internal_certs && w->look_ms < next ? w->look_ms : next;
 }
 

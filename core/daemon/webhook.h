@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mutating webhook of one replica: POST /mutate over TLS on the main loop, answered from warm caches by core/admit.
+ * The mutating webhook of one replica: POST /mutate over TLS on a thread of its own (reviews.h), answered from warm caches by core/admit.
  * Every replica serves it, a standby as well; none needs a worker or the lease for that.
  *
  * Its certificate comes from files (webhook.certDir), looked at every two seconds, so that a Secret that is mounted
@@ -11,12 +11,10 @@
 
 #include "core/daemon/config.h"
 #include "core/daemon/manager.h"
-#include "core/net/loop.h"
 
 struct webhook;
 
 struct webhook_options {
-	struct loop *loop;           /* borrowed */
 	const struct config *config; /* borrowed */
 	struct manager *manager;     /* borrowed */
 };

@@ -286,6 +286,8 @@ void watch_start(struct kube *k,
 void watch_stop(struct kube *k,
 		struct watch *w); /* the link went down; what is known stays resumable */
 void watch_reset(struct kube *k, struct watch *w); /* a new epoch: nothing is known any more */
+void watch_list_again(struct kube *k,
+		      struct watch *w); /* what it showed was lost by the consumer */
 /* Inside watch*.c */
 void watch_open_list(struct kube *k, struct watch *w);
 void watch_open_stream(struct kube *k, struct watch *w);

@@ -308,3 +308,14 @@ enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err)
 	arena_clear(&k->scratch);
 	return code;
 }
+
+void kube_list_again(struct kube *k, cluster_id c, uint16_t kind)
+{
+	struct link *l = link_find(k, c);
+	struct watch *w = l != NULL ? watch_find(l, kind) : NULL;
+
+	if (w != NULL) {
+		watch_list_again(k, w);
+	}
+	arena_clear(&k->scratch);
+}

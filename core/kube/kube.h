@@ -82,6 +82,12 @@ enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct
 enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err);
 
 /*
+ * The consumer lost some of what the watch of (cluster, kind) showed: its objects are listed anew, as after a watch that
+ * expired. Nothing happens where there is no such watch.
+ */
+void kube_list_again(struct kube *k, cluster_id c, uint16_t kind);
+
+/*
  * What is in the file 'path' now: a kubeconfig that OP_CONNECT may name, as FILE_KEY and the path; or, when 'problem' is
  * not empty, why that cannot be told. Both are copied; comes back as EV_OBSERVED of KIND_FILE. MK_NO_MEMORY: nothing was
  * told.

@@ -121,6 +121,17 @@ void watch_reset(struct kube *k, struct watch *w)
 	}
 }
 
+void watch_list_again(struct kube *k, struct watch *w)
+{
+	bool on = w->phase != WATCH_OFF;
+
+	doubt(k, w);
+	w->rv = 0;
+	if (on) {
+		watch_again(k, w);
+	}
+}
+
 /* --- requests ------------------------------------------------------------------------------------ */
 
 void watch_path(struct kube *k, const struct watch *w, struct buf *b)

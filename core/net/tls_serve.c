@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <pthread.h>
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
@@ -14,7 +15,8 @@
 enum { LIST_MAX = 4096, CHAIN_MAX = 10 };
 
 struct tls_serve {
-	SSL_CTX *ctx; /* NULL without a certificate */
+	pthread_mutex_t lock; /* of 'ctx' */
+	SSL_CTX *ctx;         /* NULL without a certificate */
 	bool tls13;
 	struct buf ciphers, groups; /* as OpenSSL spells lists; empty = its own choice */
 };
@@ -148,6 +150,7 @@ struct tls_serve *tls_serve_new(const struct tls_serve_options *o, struct mk_err
 		err_set(err, MK_NO_MEMORY, "tls", "out of memory");
 		return NULL;
 	}
+	pthread_mutex_init(&t->lock, NULL);
 	buf_init(&t->ciphers, LIST_MAX);
 	buf_init(&t->groups, LIST_MAX);
 	if (take_options(t, o, err) != MK_OK) {
@@ -163,6 +166,7 @@ void tls_serve_free(struct tls_serve *t)
 		SSL_CTX_free(t->ctx);
 		buf_done(&t->ciphers);
 		buf_done(&t->groups);
+		pthread_mutex_destroy(&t->lock);
 		mk_free(t);
 	}
 }
@@ -230,6 +234,7 @@ enum mk_code tls_serve_set(struct tls_serve *t, mk_str cert, mk_str key, struct 
 				    ? tls_check_pem((mk_str){NULL, 0}, cert, key, err)
 				    : err_set(err, MK_INVALID, "tls", "no certificate, or no key");
 	SSL_CTX *ctx = NULL;
+	SSL_CTX *before;
 	BIO *cert_bio = NULL;
 	BIO *key_bio = NULL;
 	bool done;
@@ -250,17 +255,30 @@ enum mk_code tls_serve_set(struct tls_serve *t, mk_str cert, mk_str key, struct 
 		return err_set(err, MK_INVALID, "tls",
 			       "the certificate, its chain or the TLS options cannot be used");
 	}
-	SSL_CTX_free(t->ctx);
+	pthread_mutex_lock(&t->lock);
+	before = t->ctx;
 	t->ctx = ctx;
+	pthread_mutex_unlock(&t->lock);
+	SSL_CTX_free(before);
 	return MK_OK;
 }
 
-bool tls_serve_ready(const struct tls_serve *t)
+bool tls_serve_ready(struct tls_serve *t)
 {
-	return t->ctx != NULL;
+	bool ready;
+
+	pthread_mutex_lock(&t->lock);
+	ready = t->ctx != NULL;
+	pthread_mutex_unlock(&t->lock);
+	return ready;
 }
 
 struct ssl_st *tls_serve_session(struct tls_serve *t)
 {
-	return t->ctx ? SSL_new(t->ctx) : NULL;
+	SSL *ssl;
+
+	pthread_mutex_lock(&t->lock);
+	ssl = t->ctx ? SSL_new(t->ctx) : NULL;
+	pthread_mutex_unlock(&t->lock);
+	return ssl;
 }

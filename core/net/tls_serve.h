@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The TLS side of a server of ours (http_server.h): protocol rules, and a certificate that can be replaced while
- * connections stand. Those that exist keep the old one until they end; each new one gets the newest.
+ * connections stand. Those that exist keep the old one until they end; each new one gets the newest. One thread may replace it while another one
+ * makes sessions.
  */
 #ifndef MK_NET_TLS_SERVE_H
 #define MK_NET_TLS_SERVE_H
@@ -36,7 +37,7 @@ void tls_serve_free(struct tls_serve *t); /* NULL is fine; sessions live on */
 enum mk_code tls_serve_set(struct tls_serve *t, mk_str cert, mk_str key, struct mk_err *err);
 
 /* Is there a certificate? */
-bool tls_serve_ready(const struct tls_serve *t);
+bool tls_serve_ready(struct tls_serve *t);
 
 /* A session for one accepted connection, the caller's to free (a bufferevent does). NULL: no certificate, no memory. */
 struct ssl_st *tls_serve_session(struct tls_serve *t);

@@ -58,7 +58,7 @@ static void fill(void)
 
 static bool away(const char *ns, const char *queue)
 {
-	return admit_queues_lead_away(queues, str_of(ns), str_of(queue));
+	return admit_queues_ask(queues, str_of(ns), str_of(queue)) == ADMIT_LEADS_AWAY;
 }
 
 static void test_queues(void)
@@ -369,6 +369,26 @@ static void test_noise(void)
 	ok(true, "twenty thousand damaged reviews");
 }
 
+static void test_full(void)
+{
+	char name[32];
+	enum admit_rule rule = ADMIT_NONE;
+
+	for (int i = 0; i < 3000; i++) {
+		snprintf(name, sizeof(name), "q%d", i);
+		event(EV_OBSERVED, KIND_LOCAL_QUEUE, "full", name, LOCAL("near"));
+	}
+#define IN_FULL(queue)                                                                      \
+	"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":" \
+	"{\"uid\":\"u1\",\"kind\":{\"group\":\"batch\",\"kind\":\"Job\"},\"namespace\":"    \
+	"\"full\",\"operation\":\"CREATE\",\"object\":{" QUEUE(queue) ",\"spec\":{}}}}"
+	is_str(judge(queues, IN_FULL("q2999"), &rule), "unavailable",
+	       "an unknown queue of a namespace that is too full: no answer");
+	is_str(judge(queues, IN_FULL("q7"), &rule), "", "a known one is answered");
+	is_str(patch_of("batch", "Job", "CREATE", "\"object\":{" QUEUE("none") ",\"spec\":{}}"), "",
+	       "so are other namespaces");
+}
+
 static void test_memory(void)
 {
 	struct admit_queues *other = admit_queues_new();
@@ -461,6 +481,7 @@ int main(void)
 	test_bad_reviews();
 	test_noise();
 	test_memory();
+	test_full();
 	admit_queues_free(queues);
 	queues = admit_queues_new();
 	fill();

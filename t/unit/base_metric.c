@@ -100,11 +100,75 @@ static void test_limits(void)
 	ok(metric_n_seconds <= METRIC_MAX_BUCKETS, "the usual bounds fit");
 }
 
+/* How many series of "fleet_total" are there? */
+static int n_fleet(void)
+{
+	int n = 0;
+
+	for (const char *p = text(); (p = strstr(p, "fleet_total{")) != NULL; p++) {
+		n++;
+	}
+	return n;
+}
+
+static void touch(struct metric *m, int from, int to, const char *second)
+{
+	char name[200];
+
+	for (int i = from; i < to; i++) {
+		int len = snprintf(name, sizeof(name), "%0*d", i % 2 ? 120 : 8, i);
+
+		metric_add(m, METRIC_LABELS(((mk_str){name, (size_t)len}), str_of(second)), 1);
+	}
+}
+
+static void test_fleet(void)
+{
+	struct metric *m = metric_counter("fleet_total", "Of a fleet.", "queue", "cluster", NULL);
+	struct metric *fat = metric_counter("fat_total", "Long names.", "a", "b", NULL);
+	char wide[121] = "";
+	struct metric *other = metric_counter("small_total", "Another.", "name", NULL);
+	struct metric *h = metric_histogram("late_seconds", "Times.", metric_seconds,
+					    metric_n_seconds, "verb", NULL);
+
+	metric_limit(NULL, 7);
+	metric_limit(m, 7);
+	touch(m, 0, 2000, "a");
+	is_int(n_fleet(), METRIC_MAX_SERIES + 1, "a small fleet has the room of all families");
+	metric_limit(m, 3000);
+	touch(m, 0, 3000, "a");
+	is_int(n_fleet(), 3000, "the room grows with the fleet");
+	is_int(metric_get(m, METRIC_LABELS(STR("_other"), STR("_other"))), 1001,
+	       "what was gathered before stays, and no more comes");
+	metric_forget(m, 1, STR("b"));
+	is_int(n_fleet(), 3000, "a cluster that has no series goes");
+	metric_forget(m, 1, STR("a"));
+	is_int(n_fleet(), 1, "one that has many");
+	metric_limit(m, SIZE_MAX);
+	touch(m, 0, METRIC_TOP_SERIES * 2, "a");
+	ok(n_fleet() <= METRIC_TOP_SERIES + 1 && n_fleet() > METRIC_TOP_SERIES / 2,
+	   "there is an end, whatever the fleet");
+	metric_limit(fat, SIZE_MAX);
+	memset(wide, 'w', sizeof(wide) - 1);
+	touch(fat, 0, METRIC_TOP_SERIES, wide);
+	metric_add(other, METRIC_LABELS(STR("x")), 1);
+	metric_observe(h, METRIC_LABELS(STR("get")), 1);
+	is_int(metric_get(other, METRIC_LABELS(STR("x"))), 1, "others have their room beside it");
+	is_int(metric_get(h, METRIC_LABELS(STR("get"))), 1, "histograms too");
+	printf("# %zu bytes of text in %d series\n", strlen(text()), n_fleet());
+	ok(strlen(text()) > METRIC_MAX_BYTES / 2 && strlen(text()) < METRIC_MAX_BYTES,
+	   "and the text its bound");
+	metric_forget(m, 1, STR("a"));
+	touch(m, 0, 3000, "c");
+	ok(n_fleet() > 1000, "room that is given back is used again");
+}
+
 int main(void)
 {
-	buf_init(&out, 1 << 20);
+	buf_init(&out, 1 << 25);
 	test_values();
 	test_limits();
+	test_fleet();
 	metric_clear();
 	is_str(text(), "", "cleared");
 	buf_done(&out);

@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +21,7 @@
 #include "core/daemon/exec_plugin.h"
 #include "t/tap.h"
 
-enum { WAIT_MS = 40000, LIMIT_MS = 1000, LIMIT_MAX_MS = 32000, LEFT_S = 20 };
+enum { WAIT_MS = 40000, LIMIT_MS = 1000, LIMIT_MAX_MS = 32000, LEFT_S = 20, HELD_MS = 8000 };
 
 static char dir[64], self[4096];
 static struct loop *loop;
@@ -233,6 +236,20 @@ static void its_limits(void)
 	not_waited_for();
 }
 
+static const char *read_file(const char *path, char line[static 32])
+{
+	FILE *f = fopen(path, "r");
+
+	line[0] = '\0';
+	if (f) {
+		if (!fgets(line, 32, f)) {
+			line[0] = '\0';
+		}
+		fclose(f);
+	}
+	return line;
+}
+
 /* Is the process whose number is in the file still there? */
 static bool lives(const char *path)
 {
@@ -335,6 +352,98 @@ static void it_leaves_its_group(void)
 	unlink(pid);
 }
 
+/*
+ * This program, run as one that SIGKILL does not end: a child of its own holds it as a debugger does, whose affair its end is
+ * then. The child's number goes to the file; "-" when it may not.
+ */
+static int held(const char *path)
+{
+	char number[32], next[300];
+	int n = 0, fd;
+	pid_t child;
+
+	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	child = fork();
+	if (child != 0) {
+		sleep(2 * LEFT_S);
+		return child < 0;
+	}
+	(void)setsid();
+	n = ptrace(PTRACE_SEIZE, getppid(), NULL, NULL) == 0
+		    ? snprintf(number, sizeof(number), "%d\n", (int)getpid())
+		    : snprintf(number, sizeof(number), "-\n");
+	snprintf(next, sizeof(next), "%s.tmp", path);
+	fd = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, number, (size_t)n) != n || rename(next, path) != 0) {
+		return 1;
+	}
+	sleep(2 * LEFT_S);
+	return 0;
+}
+
+static bool may_hold(const char *path)
+{
+	int64_t end = clock_mono_ms() + WAIT_MS;
+	char first = '-';
+	int fd;
+
+	while (access(path, F_OK) != 0 && clock_mono_ms() < end) {
+		loop_turn(loop, 20);
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!read(fd, &first, 1);
+		close(fd);
+	}
+	return first != '-';
+}
+
+static void cannot_be_killed(void)
+{
+	struct exec_plugin_options o = {.loop = loop, .limit_ms = HELD_MS, .done = done};
+	struct exec_plugins *one = exec_plugins_new(&o, NULL);
+	const char *pid = in_dir("held");
+	const mk_str args[] = {STR("held"), str_of(pid)};
+	char line[4096] = "";
+	int fds[2];
+	int64_t begin;
+
+	unlink(pid);
+	n_done = 0;
+	exec_plugins_run(
+		one, 1, &(struct kube_program){.command = str_of(self), .args = args, .n_args = 2});
+	if (!may_hold(pid)) {
+		ok(true, "one that cannot be killed # SKIP no process may hold another one here");
+		exec_plugins_free(one);
+		return;
+	}
+	ok(wait_for(1) && strstr(text, "did not end within 8 s"),
+	   "one that cannot be killed: whoever waits for its answer gets one");
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0) {
+		ok(false, "no pipe");
+		return;
+	}
+	log_set_output(fds[1], LOG_JSON);
+	log_set_level(NULL, LOG_WARN);
+	begin = clock_mono_ms();
+	exec_plugins_free(one);
+	ok(clock_mono_ms() - begin < LEFT_S * 1000 / 2, "and the end is bounded");
+	ok(clock_mono_ms() - begin >= EXEC_PLUGIN_END_MS, "it is waited for a moment");
+	ok(read(fds[0], line, sizeof(line) - 1) > 0 && strstr(line, "cannot be ended") &&
+		   strstr(line, self),
+	   "and named in the log");
+	log_set_level(NULL, LOG_OFF);
+	log_set_output(2, LOG_AUTO);
+	close(fds[0]);
+	close(fds[1]);
+	begin = strtol(read_file(pid, line), NULL, 10);
+	if (begin > 1) {
+		kill((pid_t)begin, SIGKILL);
+	}
+	ok(waitpid(-1, NULL, 0) > 0, "whoever held it goes: so does it");
+	unlink(pid);
+}
+
 static void many(void)
 {
 	const char *p = script("echo x\n");
@@ -359,6 +468,9 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "leave") == 0) {
 		return leave(argv[2]);
 	}
+	if (argc == 3 && strcmp(argv[1], "held") == 0) {
+		return held(argv[2]);
+	}
 	self[n > 0 ? n : 0] = '\0';
 	if (probe < 0 && errno == ENOSYS) {
 		printf("1..0 # SKIP valgrind has no pidfd_open, which each program needs\n");
@@ -382,6 +494,7 @@ int main(int argc, char **argv)
 	its_children();
 	it_leaves_its_group();
 	many();
+	cannot_be_killed();
 	exec_plugins_run(x, 1,
 			 &(struct kube_program){.command = STR("sleep"),
 						.args = &(mk_str){"1000", 4},

@@ -120,6 +120,71 @@ static void long_names(size_t len)
 	is_int(rows(), 0, "both are gone");
 }
 
+/* How many rows of Kueue's two counters are there, and how many of them are for the rest? */
+static int counter_rows(const char *part)
+{
+	struct buf b;
+	int n = 0;
+
+	buf_init(&b, 1 << 24);
+	metric_render(&b);
+	buf_add(&b, (mk_str){"", 1});
+	for (const char *p = b.failed ? NULL : strstr(b.p, "workloads_dispatched_total{"); p;
+	     p = strstr(p + 1, "workloads_dispatched_total{")) {
+		char line[512];
+
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(p, "\n"), p);
+		n += strstr(line, part) != NULL;
+	}
+	buf_done(&b);
+	return n;
+}
+
+static void queue_event(enum event_type type, const char *name)
+{
+	struct event ev = {.type = type, .kind = KIND_CLUSTER_QUEUE, .name = str_of(name)};
+
+	o.on_event(o.ctx, &ev);
+}
+
+/* More clusters and ClusterQueues than a thousand rows can tell. */
+static void large_fleet(void)
+{
+	enum { CLUSTERS = 100, QUEUES = 30 };
+	struct op op = {.type = OP_CONNECT, .cause = "x"};
+	char cluster[32], queue[32];
+
+	queue_event(EV_LIST_BEGIN, "");
+	for (int q = 0; q < QUEUES; q++) {
+		snprintf(queue, sizeof(queue), "q%d", q);
+		queue_event(EV_OBSERVED, queue);
+	}
+	queue_event(EV_LIST_END, "");
+	for (cluster_id c = 0; c < CLUSTERS; c++) {
+		snprintf(cluster, sizeof(cluster), "far%u", c);
+		op.cluster = 10 + c;
+		op.name = str_of(cluster);
+		o.on_op(o.ctx, &op);
+		for (int q = 0; q < QUEUES; q++) {
+			snprintf(queue, sizeof(queue), "q%d", q);
+			o.on_count(o.ctx, COUNT_DISPATCHED, str_of(queue), op.name);
+		}
+	}
+	is_int(counter_rows("cluster=\"far"), CLUSTERS * QUEUES,
+	       "each cluster and ClusterQueue has its row, however large the fleet");
+	is_int(counter_rows("_other"), 0, "none is for the rest");
+	queue_event(EV_GONE, "q7");
+	is_int(counter_rows("cluster_queue=\"q7\""), 0, "a ClusterQueue goes, and its rows");
+	queue_event(EV_LIST_BEGIN, "");
+	queue_event(EV_OBSERVED, "q3");
+	queue_event(EV_LIST_END, "");
+	is_int(counter_rows("cluster=\"far"), CLUSTERS, "so do those that a list does not name");
+	for (cluster_id c = 0; c < CLUSTERS; c++) {
+		operation(OP_DISCONNECT, 10 + c, KIND_CLUSTER);
+	}
+	is_int(counter_rows("cluster=\"far"), 0, "and those of clusters");
+}
+
 int main(void)
 {
 	int fd[2];
@@ -161,6 +226,7 @@ int main(void)
 	long_names(128);
 	long_names(129);
 	long_names(253);
+	large_fleet();
 	telemetry_free(t);
 	log_set_output(2, LOG_AUTO);
 	close(fd[0]);
