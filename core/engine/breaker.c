@@ -31,8 +31,7 @@ static size_t n_clones(const struct engine *e)
 	size_t n = 0;
 
 	for (size_t i = 1; i < e->n_clusters; i++) {
-		const struct table *t =
-			e->clusters[i] ? e->clusters[i]->tables[KIND_WORKLOAD] : NULL;
+		const struct table *t = e->clusters[i]->tables[KIND_WORKLOAD];
 
 		n += t ? t->n_present : 0;
 	}

@@ -32,9 +32,27 @@ bool keep_str(char **owned, mk_str s)
 	return true;
 }
 
+size_t cluster_place(const struct engine *e, cluster_id id)
+{
+	size_t lo = 0, hi = e->n_clusters;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (e->clusters[mid]->id < id) {
+			lo = mid + 1;
+		} else {
+			hi = mid;
+		}
+	}
+	return lo;
+}
+
 struct cluster *cluster_get(const struct engine *e, cluster_id id)
 {
-	return id < e->n_clusters ? e->clusters[id] : NULL;
+	size_t i = cluster_place(e, id);
+
+	return i < e->n_clusters && e->clusters[i]->id == id ? e->clusters[i] : NULL;
 }
 
 struct cluster *cluster_named(const struct engine *e, mk_str name)

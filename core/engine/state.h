@@ -218,8 +218,9 @@ struct engine {
 	struct engine_options o;
 	struct store store;
 	struct queue queue;
-	struct cluster **clusters; /* by id; NULL = forgotten */
+	struct cluster **clusters; /* ascending by id, the manager first */
 	size_t n_clusters;
+	cluster_id last_number; /* that was given to one */
 	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
 	struct list_node inflight;
 	struct list_node workloads;
@@ -248,6 +249,8 @@ struct engine {
 
 /* --- state.c: lookups ------------------------------------------------------------------------------ */
 struct cluster *cluster_get(const struct engine *e, cluster_id id); /* NULL: forgotten */
+/* Index of the first cluster whose number is not below 'id'. */
+size_t cluster_place(const struct engine *e, cluster_id id);
 struct cluster *cluster_named(const struct engine *e, mk_str name);
 static inline bool cluster_up(const struct cluster *c)
 {

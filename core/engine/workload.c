@@ -46,7 +46,7 @@ static bool look_at_clones(struct pass *p)
 		}
 	}
 	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (e->clusters[i] && !is_listed(p, e->clusters[i])) {
+		if (!is_listed(p, e->clusters[i])) {
 			add_clone(p, e->clusters[i], false);
 		}
 	}
