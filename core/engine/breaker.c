@@ -111,6 +111,7 @@ void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster 
 	bool again = is_again(p, wc);
 
 	wc->made = false;
+	wc->there = false;
 	wc->leaving = false;
 	wc->made_generation = p->f->generation;
 	if (!again) {
@@ -144,6 +145,7 @@ void breaker_new_round(struct wl *w)
 {
 	for (size_t i = 0; i < w->n_cl; i++) {
 		w->cl[i].made = false;
+		w->cl[i].there = false;
 		w->cl[i].made_generation = 0;
 		w->cl[i].again = 0;
 	}

@@ -100,7 +100,7 @@ void cluster_forget(struct engine *e, struct cluster *c)
 
 		for (size_t j = 0; j < w->n_cl; j++) {
 			if (w->cl[j].id == c->id) {
-				mk_free(w->cl[j].why);
+				wl_cluster_done(&w->cl[j]);
 				w->cl[j] = w->cl[--w->n_cl];
 				break;
 			}
@@ -209,8 +209,7 @@ static void mend_tables(struct engine *e)
 
 		for (size_t k = 0; k < KIND_MAX; k++) {
 			struct table *t = c->tables[k];
-			struct op op = {
-				.cluster = c->id, .kind = (uint16_t)k, .subresource = ""};
+			struct op op = {.cluster = c->id, .kind = (uint16_t)k, .subresource = ""};
 
 			if (!t || !t->broken) {
 				continue;

@@ -90,7 +90,7 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 	if (was_copied(p, k, wc)) {
 		if (t && surely_absent(p, t, p->w->ns, p->object)) {
-			remote_gone(p);
+			copy_gone(p, k, "job");
 		}
 		return;
 	}
@@ -250,9 +250,10 @@ void won(struct pass *p)
 	} else if (twin_is_ours(k->twin)) {
 		winner(p, k);
 	} else if (k->twin != TWIN_UNKNOWN) {
-		if (k->twin != TWIN_ABSENT ||
-		    surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name)) {
+		if (k->twin != TWIN_ABSENT) {
 			remote_gone(p);
+		} else if (surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name)) {
+			copy_gone(p, k, "Workload");
 		}
 	} else if (k->r && k->r->unknown) {
 		(void)ops_ready(p->e, k->r, &p->w->item);
