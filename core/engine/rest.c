@@ -163,10 +163,15 @@ void rest_explain(struct pass *p)
 {
 	struct engine *e = p->e;
 	struct wl *w = p->w;
-	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
-	mk_str said = json_str(json_get(json_elem(checks, p->check), "message"));
-	mk_str sum = sum_up(p);
+	mk_str sum = sum_up(p), said;
+	const struct json *checks;
+	struct json *body;
 
+	if (sum.n == 0 && w->explained_at == INT64_MIN && !p->wl_json) {
+		return; /* nobody read the text, and it need not be read for this */
+	}
+	checks = json_at(pass_workload(p), "/status/admissionChecks");
+	said = json_str(json_get(json_elem(checks, p->check), "message"));
 	if (!checks || e->no_memory || arena_failed(e->out->arena) || str_eq(said, sum) ||
 	    (sum.n == 0 && !str_starts(said, STR(LEFT_OUT)))) {
 		return;
@@ -175,8 +180,10 @@ void rest_explain(struct pass *p)
 		queue_add_at(&e->queue, &w->item, w->explained_at + REWRITE_MS);
 		return;
 	}
-	check_write(p, CHECK_PENDING, R_LEFT_OUT, sum, NULL);
-	if (p->local->inflight && p->local->inflight->rule == R_LEFT_OUT) {
+	body = ssa_local(p);
+	if (body) {
+		ssa_check(p, body, CHECK_PENDING, sum);
+		ssa_send(e, p->local, body, R_LEFT_OUT, PRIO_STATUS, NULL, (mk_str){NULL, 0});
 		w->explained_at = e->now;
 	}
 }
