@@ -11,15 +11,14 @@
 enum {
 	TIMEOUT_MS = 30 * 1000,
 	SCRATCH_MAX = 64 * 1024 * 1024,
-	LANES_MAX = 16384,
 };
 
 struct apply {
 	struct kube *kube;
 	const struct kinds *kinds;
 	struct kube_sink sink;
-	struct lane **lanes; /* by cluster id; NULL = nothing there yet */
-	size_t n_lanes;
+	struct lane **lanes; /* ascending by cluster id */
+	size_t n_lanes, size_lanes;
 	struct map by_token;
 	struct list_node done; /* ended without the wire */
 	struct arena scratch;
@@ -68,7 +67,7 @@ void apply_free(struct apply *a)
 		mk_free(LIST_ENTRY(n, struct task, node));
 	}
 	for (size_t i = 0; i < a->n_lanes; i++) {
-		for (int p = 0; a->lanes[i] != NULL && p < LANE_PRIOS; p++) {
+		for (int p = 0; p < LANE_PRIOS; p++) {
 			for (LIST_EACH_SAFE(n, &a->lanes[i]->waiting[p])) {
 				mk_free(LIST_ENTRY(n, struct task, node));
 			}
@@ -80,27 +79,76 @@ void apply_free(struct apply *a)
 	mk_free(a);
 }
 
+/* Where 'c' has its lane, or would have it. */
+static size_t place(const struct apply *a, cluster_id c)
+{
+	size_t lo = 0;
+	size_t hi = a->n_lanes;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (a->lanes[mid]->cluster < c) {
+			lo = mid + 1;
+		} else {
+			hi = mid;
+		}
+	}
+	return lo;
+}
+
+/* NULL: nothing was ever sent there, or it was given up since. */
+static struct lane *lane_find(const struct apply *a, cluster_id c)
+{
+	size_t i = place(a, c);
+
+	return i < a->n_lanes && a->lanes[i]->cluster == c ? a->lanes[i] : NULL;
+}
+
+/* NULL: out of memory. */
 static struct lane *lane_of(struct apply *a, cluster_id c)
 {
-	if (c < a->n_lanes && a->lanes[c] != NULL) {
-		return a->lanes[c];
+	struct lane *l = lane_find(a, c);
+	size_t i;
+
+	if (l != NULL) {
+		return l;
 	}
-	if (c >= LANES_MAX) {
-		return NULL;
-	}
-	if (c >= a->n_lanes) {
-		size_t n = (size_t)c + 16;
-		struct lane **grown = mk_realloc(a->lanes, n * sizeof(struct lane *));
+	if (a->n_lanes == a->size_lanes) {
+		size_t size = a->size_lanes == 0 ? 16 : a->size_lanes * 2;
+		struct lane **grown = mk_realloc(a->lanes, size * sizeof(struct lane *));
 
 		if (grown == NULL) {
 			return NULL;
 		}
-		memset(grown + a->n_lanes, 0, (n - a->n_lanes) * sizeof(struct lane *));
 		a->lanes = grown;
-		a->n_lanes = n;
+		a->size_lanes = size;
 	}
-	a->lanes[c] = lane_new(c);
-	return a->lanes[c];
+	l = lane_new(c);
+	if (l != NULL) {
+		i = place(a, c);
+		memmove(a->lanes + i + 1, a->lanes + i, (a->n_lanes - i) * sizeof(struct lane *));
+		a->lanes[i] = l;
+		a->n_lanes++;
+	}
+	return l;
+}
+
+/* The lanes of clusters that were given up go, once nothing of theirs waits or is on the wire. */
+static void free_left(struct apply *a)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < a->n_lanes; i++) {
+		struct lane *l = a->lanes[i];
+
+		if (l->left && l->n_waiting == 0 && l->n_sent == 0) {
+			lane_free(l);
+		} else {
+			a->lanes[kept++] = l;
+		}
+	}
+	a->n_lanes = kept;
 }
 
 /* Tells the engine how it ended. */
@@ -262,9 +310,6 @@ void apply_run(struct apply *a, int64_t mono_ms)
 	for (size_t i = 0; i < a->n_lanes; i++) {
 		struct task *t;
 
-		if (a->lanes[i] == NULL) {
-			continue;
-		}
 		for (;;) {
 			t = lane_pick(a->lanes[i], mono_ms);
 			if (t == NULL) {
@@ -278,6 +323,7 @@ void apply_run(struct apply *a, int64_t mono_ms)
 		}
 	}
 	tell_refused(a);
+	free_left(a);
 }
 
 static void submit_one(struct apply *a, const struct op *op)
@@ -314,16 +360,6 @@ static void submit_one(struct apply *a, const struct op *op)
 	}
 }
 
-void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_ms)
-{
-	a->now_ms = mono_ms;
-	for (size_t i = 0; i < n; i++) {
-		if (op_is_mutating(ops[i].type) || ops[i].type == OP_GET) {
-			submit_one(a, &ops[i]);
-		}
-	}
-}
-
 /* Empties a lane's queues, of mutating tasks only when asked so. */
 static void drop_waiting(struct apply *a, struct lane *l, bool mutating_only, enum mk_code code)
 {
@@ -346,16 +382,38 @@ void apply_set_may_write(struct apply *a, bool may_write)
 {
 	a->may_write = may_write;
 	for (size_t i = 0; !may_write && i < a->n_lanes; i++) {
-		if (a->lanes[i] != NULL) {
-			drop_waiting(a, a->lanes[i], true, MK_FENCED);
-		}
+		drop_waiting(a, a->lanes[i], true, MK_FENCED);
 	}
 }
 
 void apply_link_down(struct apply *a, cluster_id c)
 {
-	if (c < a->n_lanes && a->lanes[c] != NULL) {
-		drop_waiting(a, a->lanes[c], false, MK_UNAVAILABLE);
+	struct lane *l = lane_find(a, c);
+
+	if (l != NULL) {
+		drop_waiting(a, l, false, MK_UNAVAILABLE);
+	}
+}
+
+static void leave(struct apply *a, cluster_id c)
+{
+	struct lane *l = lane_find(a, c);
+
+	if (l != NULL && c != CLUSTER_MANAGER) {
+		drop_waiting(a, l, false, MK_UNAVAILABLE);
+		l->left = true;
+	}
+}
+
+void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_ms)
+{
+	a->now_ms = mono_ms;
+	for (size_t i = 0; i < n; i++) {
+		if (op_is_mutating(ops[i].type) || ops[i].type == OP_GET) {
+			submit_one(a, &ops[i]);
+		} else if (ops[i].type == OP_DISCONNECT) {
+			leave(a, ops[i].cluster);
+		}
 	}
 }
 
@@ -364,7 +422,7 @@ int64_t apply_next_ms(const struct apply *a)
 	int64_t next = list_empty(&a->done) ? INT64_MAX : a->now_ms;
 
 	for (size_t i = 0; i < a->n_lanes; i++) {
-		int64_t at = a->lanes[i] != NULL ? lane_next_ms(a->lanes[i]) : INT64_MAX;
+		int64_t at = lane_next_ms(a->lanes[i]);
 
 		if (at < next) {
 			next = at > a->now_ms ? at : a->now_ms;

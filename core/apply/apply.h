@@ -25,7 +25,7 @@ void apply_set_may_write(struct apply *a, bool may_write);
 
 /*
  * Takes the operations of one step (copies what it keeps); those that are not for apply (watches, links) are passed
- * over. Every op with an id ends in exactly one EV_OP_DONE, later; only when there is no memory at all it is told at once.
+ * over, save that OP_DISCONNECT ends what waits for its cluster, of which nothing is kept once its answers are in. Every op with an id ends in exactly one EV_OP_DONE, later; only when there is no memory at all it is told at once.
  */
 void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_ms);
 

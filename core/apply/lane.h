@@ -51,6 +51,7 @@ struct lane {
 	size_t n_waiting, n_sent, n_events_sent, n_events_waiting;
 	unsigned cap, credit; /* credit: successes since the cap last grew */
 	int64_t paused_until; /* monotonic ms; 0 = not */
+	bool left;            /* its cluster was given up: it goes when it is empty */
 };
 
 struct lane *lane_new(cluster_id c);

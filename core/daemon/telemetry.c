@@ -269,6 +269,17 @@ static void kind_in_use(struct telemetry *t, uint16_t kind)
 	}
 }
 
+/* Events come to few people and go after an hour: what is wrong is said here, too. */
+static void on_warning(const struct op *op)
+{
+	log_write(LOG_INFO, "event", "people are told what is wrong",
+		  LOG_STR("kind", json_str_at(op->body, "/regarding/kind")),
+		  LOG_STR("ns", json_str_at(op->body, "/regarding/namespace")),
+		  LOG_STR("name", json_str_at(op->body, "/regarding/name")),
+		  LOG_STR("reason", json_str_at(op->body, "/reason")),
+		  LOG_STR("text", json_str_at(op->body, "/note")), LOG_END);
+}
+
 static void on_op(void *ctx, const struct op *op)
 {
 	struct telemetry *t = ctx;
@@ -284,6 +295,8 @@ static void on_op(void *ctx, const struct op *op)
 		kind_in_use(t, op->kind);
 	} else if (op->type == OP_WATCH_CLOSE && op->cluster == CLUSTER_MANAGER) {
 		t->in_use[op->kind] = false;
+	} else if (op->type == OP_EVENT && str_is(json_str_at(op->body, "/type"), "Warning")) {
+		on_warning(op);
 	}
 	if (log_enabled(LOG_DEBUG, "op")) {
 		log_write(LOG_DEBUG, "op", "operation", LOG_CSTR("op", op_type_name(op->type)),

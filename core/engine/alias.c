@@ -42,7 +42,7 @@ static void find_others(struct engine *e, struct cluster *c, bool left)
 	for (size_t i = 1; i < e->n_clusters; i++) {
 		struct cluster *other = e->clusters[i];
 
-		if (other && other != c && same_server(c, other)) {
+		if (other != c && same_server(c, other)) {
 			last = other;
 			n++;
 			if (!left) {
@@ -92,7 +92,7 @@ void alias_look(struct engine *e, const struct record *r)
 		struct cluster *other = e->clusters[i];
 		const struct record *its;
 
-		if (!other || other == c || (!hides(c) && !hides(other)) || same_server(c, other)) {
+		if (other == c || (!hides(c) && !hides(other)) || same_server(c, other)) {
 			continue;
 		}
 		its = store_get(other->tables[r->table->kind], r->ns, r->name);

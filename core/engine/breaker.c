@@ -31,8 +31,7 @@ static size_t n_clones(const struct engine *e)
 	size_t n = 0;
 
 	for (size_t i = 1; i < e->n_clusters; i++) {
-		const struct table *t =
-			e->clusters[i] ? e->clusters[i]->tables[KIND_WORKLOAD] : NULL;
+		const struct table *t = e->clusters[i]->tables[KIND_WORKLOAD];
 
 		n += t ? t->n_present : 0;
 	}
@@ -112,6 +111,7 @@ void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster 
 	bool again = is_again(p, wc);
 
 	wc->made = false;
+	wc->there = false;
 	wc->leaving = false;
 	wc->made_generation = p->f->generation;
 	if (!again) {
@@ -145,6 +145,7 @@ void breaker_new_round(struct wl *w)
 {
 	for (size_t i = 0; i < w->n_cl; i++) {
 		w->cl[i].made = false;
+		w->cl[i].there = false;
 		w->cl[i].made_generation = 0;
 		w->cl[i].again = 0;
 	}

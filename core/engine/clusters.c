@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MultiKueueClusters: a number for each, and its Active condition. The number is never used again: a cluster whose
- * kubeconfig goes, or that is made anew, gets a new one, so nothing old can be mistaken.
+ * MultiKueueClusters: a number for each, and its Active condition. A cluster whose kubeconfig goes, or that is made anew,
+ * gets the next number, so nothing old can be mistaken; a number that was given up costs nothing, here or elsewhere.
  */
 #include "core/base/alloc.h"
 #include "core/engine/alias.h"
@@ -11,9 +11,19 @@
 
 enum { CLASH_QUIET_MS = 10 * 60 * 1000 };
 
+/* They come again only after all others. */
+static cluster_id next_number(struct engine *e)
+{
+	do {
+		e->last_number++;
+	} while (cluster_get(e, e->last_number)); /* the manager has 0 */
+	return e->last_number;
+}
+
 struct cluster *cluster_make(struct engine *e, mk_str name)
 {
 	struct cluster *c = cluster_named(e, name), **more;
+	size_t i;
 
 	if (c) {
 		return c;
@@ -31,11 +41,15 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 		say_no_memory(e);
 		return NULL;
 	}
-	c->id = (cluster_id)e->n_clusters;
+	c->id = next_number(e);
 	c->lost_at = INT64_MAX;
 	c->clash_at = INT64_MIN;
 	queue_item_init(&c->item, ITEM_CLUSTER, (mk_str){NULL, 0});
-	e->clusters[e->n_clusters++] = c;
+	i = cluster_place(e, c->id);
+	memmove(e->clusters + i + 1, e->clusters + i,
+		(e->n_clusters - i) * sizeof(struct cluster *));
+	e->clusters[i] = c;
+	e->n_clusters++;
 	return c;
 }
 

@@ -94,14 +94,16 @@ static void cluster_free(struct engine *e, struct cluster *c)
 
 void cluster_forget(struct engine *e, struct cluster *c)
 {
+	size_t i;
+
 	ops_forget(e, c->id);
 	for (LIST_EACH(n, &e->workloads)) {
 		struct wl *w = LIST_ENTRY(n, struct wl, node);
 
-		for (size_t i = 0; i < w->n_cl; i++) {
-			if (w->cl[i].id == c->id) {
-				mk_free(w->cl[i].why);
-				w->cl[i] = w->cl[--w->n_cl];
+		for (size_t j = 0; j < w->n_cl; j++) {
+			if (w->cl[j].id == c->id) {
+				wl_cluster_done(&w->cl[j]);
+				w->cl[j] = w->cl[--w->n_cl];
 				break;
 			}
 		}
@@ -110,7 +112,9 @@ void cluster_forget(struct engine *e, struct cluster *c)
 	alias_know(e, c, STR(""));
 	queue_del(&e->queue, &c->item);
 	map_del(&e->cluster_by_name, str_of(c->name));
-	e->clusters[c->id] = NULL;
+	i = cluster_place(e, c->id);
+	memmove(e->clusters + i, e->clusters + i + 1,
+		(--e->n_clusters - i) * sizeof(struct cluster *));
 	cluster_free(e, c);
 }
 
@@ -148,10 +152,8 @@ void engine_free(struct engine *e)
 		wl_free(e, LIST_ENTRY(e->workloads.next, struct wl, node));
 	}
 	for (size_t i = 0; i < e->n_clusters; i++) {
-		if (e->clusters[i]) {
-			queue_del(&e->queue, &e->clusters[i]->item); /* its timer may be set */
-			cluster_free(e, e->clusters[i]);
-		}
+		queue_del(&e->queue, &e->clusters[i]->item); /* its timer may be set */
+		cluster_free(e, e->clusters[i]);
 	}
 	queue_done(&e->queue);
 	free_maps(e);
@@ -206,10 +208,11 @@ static void mend_tables(struct engine *e)
 {
 	e->any_broken = false;
 	for (size_t i = 0; i < e->n_clusters; i++) {
-		for (size_t k = 0; e->clusters[i] && k < KIND_MAX; k++) {
-			struct table *t = e->clusters[i]->tables[k];
-			struct op op = {
-				.cluster = (cluster_id)i, .kind = (uint16_t)k, .subresource = ""};
+		const struct cluster *c = e->clusters[i];
+
+		for (size_t k = 0; k < KIND_MAX; k++) {
+			struct table *t = c->tables[k];
+			struct op op = {.cluster = c->id, .kind = (uint16_t)k, .subresource = ""};
 
 			if (!t || !t->broken) {
 				continue;
@@ -248,7 +251,7 @@ static void clock_was_set(struct engine *e)
 	for (size_t i = 1; i < e->n_clusters; i++) {
 		struct cluster *c = e->clusters[i];
 
-		if (c && !c->was_up) {
+		if (!c->was_up) {
 			c->lost_at = c->failed ? e->now : INT64_MAX;
 			queue_add(&e->queue, &c->item);
 		}

@@ -109,7 +109,7 @@ bool facts_awaited(struct pass *p)
 	if (!p->e->facts_wanted) {
 		p->e->facts_wanted = true;
 		for (size_t i = 1; i < p->e->n_clusters; i++) {
-			if (p->e->clusters[i] && p->e->clusters[i]->wanted) {
+			if (p->e->clusters[i]->wanted) {
 				watch_queues(p->e, p->e->clusters[i]);
 			}
 		}

@@ -164,7 +164,7 @@ void finished_remotely(struct pass *p, struct clone *k)
 		retry(p, R_OUT_OF_SYNC, text, "Warning");
 	} else if (finished_by_others(k)) {
 		/* Somebody removed the job there: that is no verdict on it. */
-		remote_gone(p);
+		copy_gone(p, k, "job");
 	} else {
 		finish_local(p, k);
 	}

@@ -117,14 +117,12 @@ void gc_pass(struct engine *e)
 		queue_add(&e->queue, &w->item);
 	}
 	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (e->clusters[i]) {
-			e->clusters[i]->gc_spent = 0;
-			e->clusters[i]->gc_most = 0;
-			e->clusters[i]->gc_said = false;
-			e->clusters[i]->glance |= glance;
-			if (glance) {
-				queue_add(&e->queue, &e->clusters[i]->item);
-			}
+		e->clusters[i]->gc_spent = 0;
+		e->clusters[i]->gc_most = 0;
+		e->clusters[i]->gc_said = false;
+		e->clusters[i]->glance |= glance;
+		if (glance) {
+			queue_add(&e->queue, &e->clusters[i]->item);
 		}
 	}
 	queue_add_at(&e->queue, &e->gc_item, e->now + interval);

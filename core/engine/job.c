@@ -26,10 +26,12 @@ static bool is_marked_elastic(const struct json *job)
 /* Inputs of a hook; false when a text is still to be fetched. */
 static bool make_view(struct pass *p, const struct record *remote, struct plug_view *v)
 {
+	const struct cluster *c = remote ? cluster_get(p->e, remote->table->cluster) : NULL;
+
 	*v = (struct plug_view){.local = pass_job(p), .now_wall_ms = p->e->wall};
 	v->workload = pass_workload(p);
-	if (remote && remote->present) {
-		v->cluster = str_of(p->e->clusters[remote->table->cluster]->name);
+	if (c && remote->present) {
+		v->cluster = str_of(c->name);
 		v->remote = record_parse(p->e, remote);
 		if (!v->remote) {
 			return false;

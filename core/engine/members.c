@@ -105,8 +105,7 @@ void members_look(struct pass *p)
 	first = p->local ? speaker(p) : NULL;
 	p->grouped = first != NULL;
 	for (size_t i = 1; i < p->e->n_clusters && !p->grouped; i++) {
-		p->grouped =
-			p->e->clusters[i] && copies_on(p, p->e->clusters[i], true) != TWIN_ABSENT;
+		p->grouped = copies_on(p, p->e->clusters[i], true) != TWIN_ABSENT;
 	}
 	if (p->grouped) {
 		first = first ? first : speaker(p);

@@ -381,11 +381,9 @@ static void manager_up(struct engine *e, mk_str identity)
 	memcpy(e->manager_id, id.p, id.n);
 	e->manager_id[id.n] = 0;
 	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (e->clusters[i]) {
-			cluster_know(e, e->clusters[i], str_of(e->clusters[i]->identity));
-			if (is_news) {
-				cluster_look_for_others(e, e->clusters[i]);
-			}
+		cluster_know(e, e->clusters[i], str_of(e->clusters[i]->identity));
+		if (is_news) {
+			cluster_look_for_others(e, e->clusters[i]);
 		}
 	}
 }

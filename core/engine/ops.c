@@ -336,7 +336,13 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 			job_refused(e, r, ev->text);
 		}
 		r->denied = for_good(ev->code) ? r->denied + 1 : 0;
-		back_off(e, r, ev->retry_after_ms);
+		if (f->rule == R_CREATE && for_good(ev->code)) {
+			rest(e, r, queue_backoff(r->fails));
+			r->fails++;
+			rest_refused(e, r, ev->text); /* that is longer, and grows */
+		} else {
+			back_off(e, r, ev->retry_after_ms);
+		}
 	}
 }
 
@@ -360,6 +366,9 @@ void ops_done(struct engine *e, const struct event *ev)
 			refused(e, r, f, ev);
 		} else {
 			unanswered(e, r);
+			if (f->rule == R_CREATE && ev->http >= 500 && r->unanswered > 1) {
+				rest_refused(e, r, ev->text); /* a webhook there that is down */
+			}
 		}
 		e->no_memory = false;
 		touch_record(e, r);

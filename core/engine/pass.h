@@ -111,6 +111,16 @@ void breaker_new_round(struct wl *w);
 /* A winner is given up because of its spec. */
 void breaker_gave_up(struct pass *p, const struct cluster *c);
 
+/* --- rest.c ----------------------------------------------------------------------------------------- */
+/* The clone is there. */
+void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
+/* Before the win, and it is not: did somebody else remove it? */
+void rest_if_vanished(struct pass *p, const struct clone *k);
+/* Retry, because somebody removed the winner's copy, "job" or "Workload". */
+void copy_gone(struct pass *p, const struct clone *k, const char *what);
+/* Has the Pending check say which clusters are left out, and why. */
+void rest_explain(struct pass *p);
+
 /* --- tally.c --------------------------------------------------------------------------------------- */
 /* Notices what people count about the local workload. */
 void tally_local(struct pass *p);

@@ -282,6 +282,9 @@ static void sync_clones(struct pass *p, const struct pick *pick)
 		if (k->twin == TWIN_UNKNOWN && k->r && k->r->unknown) {
 			(void)ops_ready(p->e, k->r, &p->w->item);
 		}
+		if (k->twin == TWIN_ABSENT) {
+			rest_if_vanished(p, k);
+		}
 		if (picked && k->twin == TWIN_ABSENT && is_connected(p, k)) {
 			clone_to(p, k);
 		} else if (picked && twin_is_ours(k->twin) && k->r) {
@@ -369,4 +372,5 @@ void race(struct pass *p)
 	nominate(p, &pick);
 	sync_clones(p, &pick);
 	gates_turn(p);
+	rest_explain(p);
 }

@@ -139,9 +139,15 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 		gc_spend(p, r);
 		member_taken(p);
 	}
-	for (size_t i = 0; rule != R_SPEC && i < p->w->n_cl; i++) {
-		if (p->w->cl[i].id == r->table->cluster) {
-			breaker_removed(&p->w->cl[i]);
+	for (size_t i = 0; i < p->w->n_cl; i++) {
+		struct wl_cluster *wc = &p->w->cl[i];
+
+		if (wc->id != r->table->cluster) {
+			continue;
+		}
+		wc->there = false;
+		if (rule != R_SPEC) {
+			breaker_removed(wc);
 		}
 	}
 }

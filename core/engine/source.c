@@ -24,7 +24,7 @@ static bool is_shared(const struct engine *e, const struct cluster *c)
 	for (size_t i = 1; i < e->n_clusters; i++) {
 		const struct cluster *other = e->clusters[i];
 
-		if (other && other != c && str_eq(str_of(other->file), str_of(c->file))) {
+		if (other != c && str_eq(str_of(other->file), str_of(c->file))) {
 			return true;
 		}
 	}
@@ -46,7 +46,7 @@ static void file_op(struct engine *e, enum op_type type, mk_str path)
 void source_files_again(struct engine *e)
 {
 	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (e->clusters[i] && str_of(e->clusters[i]->file).n > 0) {
+		if (str_of(e->clusters[i]->file).n > 0) {
 			file_op(e, OP_FILE_WATCH, str_of(e->clusters[i]->file));
 		}
 	}

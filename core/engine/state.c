@@ -32,9 +32,27 @@ bool keep_str(char **owned, mk_str s)
 	return true;
 }
 
+size_t cluster_place(const struct engine *e, cluster_id id)
+{
+	size_t lo = 0, hi = e->n_clusters;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (e->clusters[mid]->id < id) {
+			lo = mid + 1;
+		} else {
+			hi = mid;
+		}
+	}
+	return lo;
+}
+
 struct cluster *cluster_get(const struct engine *e, cluster_id id)
 {
-	return id < e->n_clusters ? e->clusters[id] : NULL;
+	size_t i = cluster_place(e, id);
+
+	return i < e->n_clusters && e->clusters[i]->id == id ? e->clusters[i] : NULL;
 }
 
 struct cluster *cluster_named(const struct engine *e, mk_str name)
@@ -155,6 +173,7 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	w->lost_at = INT64_MAX;
 	w->alone_since = INT64_MAX;
 	w->fault_said_at = INT64_MIN;
+	w->explained_at = INT64_MIN;
 	queue_item_init(&w->item, ITEM_WORKLOAD, w->ns);
 	list_init(&w->node);
 	list_init(&w->owner_node);
@@ -190,7 +209,7 @@ void wl_free(struct engine *e, struct wl *w)
 	watch_use(e, CLUSTER_MANAGER, kind, &w->counted, false);
 	for (size_t i = 0; i < w->n_cl; i++) {
 		watch_use(e, w->cl[i].id, kind, &w->cl[i].uses, false);
-		mk_free(w->cl[i].why);
+		wl_cluster_done(&w->cl[i]);
 	}
 	owner_leave(e, w);
 	queue_del(&e->queue, &w->item);
@@ -267,14 +286,28 @@ bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name)
 	return true;
 }
 
-struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id)
+void wl_cluster_done(struct wl_cluster *wc)
 {
-	struct wl_cluster *more;
+	mk_free(wc->why);
+	mk_free(wc->hurdle);
+}
 
+struct wl_cluster *wl_cluster_known(const struct wl *w, cluster_id id)
+{
 	for (size_t i = 0; i < w->n_cl; i++) {
 		if (w->cl[i].id == id) {
 			return &w->cl[i];
 		}
+	}
+	return NULL;
+}
+
+struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id)
+{
+	struct wl_cluster *more = wl_cluster_known(w, id);
+
+	if (more) {
+		return more;
 	}
 	more = mk_realloc(w->cl, (w->n_cl + 1) * sizeof(*more));
 	if (!more) {

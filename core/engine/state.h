@@ -16,6 +16,7 @@
  *   watches.c   the watches on workers                  cond.c      their conditions
  *   gc.c        garbage without a local Workload        breaker.c   a halt when clones are made again and again
  *   tally.c     what people count                       fault.c     plugins that are missing or faulty
+ *   rest.c      clusters that are of no use to a workload for a while
  *   autoquota.c quotas of the manager's ClusterQueues   facts_queue.c  how queues stand, for dispatchers
  */
 #ifndef MK_ENGINE_STATE_H
@@ -73,6 +74,7 @@
 	X(R_STRANGER, "9.stranger")           \
 	X(R_NO_DISPATCHER, "9.no_dispatcher") \
 	X(R_TUG, "9.tug")                     \
+	X(R_LEFT_OUT, "9.left_out")           \
 	X(R_PLUGIN, "plugin.fault")           \
 	X(R_GC, "gc.orphan")                  \
 	X(R_GC_HELD, "gc.held")               \
@@ -161,6 +163,15 @@ struct wl_cluster {
 	int64_t skip_until;      /* do not try this cluster before */
 	int64_t hidden_said;     /* people were told that its jobs cannot be seen since then */
 	char *why;
+
+	/* rest.c; it outlives the round */
+	bool there;           /* our clone was seen, and we did not take it away */
+	unsigned removed;     /* copies in a row that somebody removed there */
+	unsigned turned_down; /* clones in a row that were refused */
+	int64_t forget_at;    /* removals count from the first again then */
+	char *hurdle;         /* why it rests, or did, for people; NULL never */
+	uint64_t told;        /* hash of the words of the last Event */
+	int64_t told_at;      /* ... and when */
 };
 
 struct wl {
@@ -190,6 +201,7 @@ struct wl {
 	int64_t wanted_at;     /* ... for the first time */
 	unsigned wanted_n;     /* ... so often */
 	int64_t fault_said_at; /* a plugin's fault was told; INT64_MIN never */
+	int64_t explained_at;  /* the check's message was written, see rest.c; INT64_MIN never */
 	bool gc;               /* objects without our annotations may go too */
 	bool gc_held;          /* people count it as held in this interval */
 	bool sure_gone;        /* the local Workload's deletion was seen */
@@ -225,8 +237,9 @@ struct engine {
 	struct engine_options o;
 	struct store store;
 	struct queue queue;
-	struct cluster **clusters; /* by id; NULL = forgotten */
+	struct cluster **clusters; /* ascending by id, the manager first */
 	size_t n_clusters;
+	cluster_id last_number; /* that was given to one */
 	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
 	struct list_node inflight;
 	struct list_node workloads;
@@ -255,6 +268,8 @@ struct engine {
 
 /* --- state.c: lookups ------------------------------------------------------------------------------ */
 struct cluster *cluster_get(const struct engine *e, cluster_id id); /* NULL: forgotten */
+/* Index of the first cluster whose number is not below 'id'. */
+size_t cluster_place(const struct engine *e, cluster_id id);
 struct cluster *cluster_named(const struct engine *e, mk_str name);
 static inline bool cluster_up(const struct cluster *c)
 {
@@ -288,6 +303,9 @@ void wl_free(struct engine *e, struct wl *w);
 /* Says which job the workload belongs to; kind 0 = none. False: out of memory. */
 bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name);
 struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
+void wl_cluster_done(struct wl_cluster *wc);
+/* NULL: nothing is remembered of it. */
+struct wl_cluster *wl_cluster_known(const struct wl *w, cluster_id id);
 /* NULL: out of memory. */
 struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id);
 void wl_queue_all(struct engine *e);
@@ -325,6 +343,10 @@ void ops_plain(struct engine *e, struct op *op, enum rule rule);
  */
 bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct json *obj,
 	       char **ret_text, size_t *ret_n);
+
+/* --- rest.c ------------------------------------------------------------------------------------------ */
+/* The worker refused the clone of that record, in these words: it rests for the Workload. */
+void rest_refused(struct engine *e, const struct record *r, mk_str words);
 
 /* --- observe.c --------------------------------------------------------------------------------------- */
 void observe_event(struct engine *e, const struct event *ev);

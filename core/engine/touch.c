@@ -107,7 +107,7 @@ static void touch_file(struct engine *e, const struct record *r)
 	for (size_t i = 1; i < e->n_clusters; i++) {
 		struct cluster *c = e->clusters[i];
 
-		if (c && str_eq(str_of(c->file), r->name)) {
+		if (str_eq(str_of(c->file), r->name)) {
 			queue_add(&e->queue, &c->item);
 		}
 	}
@@ -118,7 +118,7 @@ static void touch_secret(struct engine *e, const struct record *r)
 	for (size_t i = 1; i < e->n_clusters; i++) {
 		struct cluster *c = e->clusters[i];
 		const struct record *cr =
-			c ? manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name)) : NULL;
+			manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
 
 		if (cr && str_eq(cr->facts->s[S_LOCATION], r->name)) {
 			queue_add(&e->queue, &c->item);
@@ -152,9 +152,7 @@ void touch_record(struct engine *e, struct record *r)
 void touch_clusters(struct engine *e)
 {
 	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (e->clusters[i]) {
-			queue_add(&e->queue, &e->clusters[i]->item);
-		}
+		queue_add(&e->queue, &e->clusters[i]->item);
 	}
 	touch_checks(e);
 }

@@ -164,7 +164,7 @@ static void sweep_table(struct engine *e, struct table **slot)
 void watch_sweep(struct engine *e)
 {
 	for (size_t i = 0; i < e->n_clusters; i++) {
-		for (size_t k = KIND_FIRST_JOB; e->clusters[i] && k < KIND_MAX; k++) {
+		for (size_t k = KIND_FIRST_JOB; k < KIND_MAX; k++) {
 			sweep_table(e, &e->clusters[i]->tables[k]);
 		}
 	}

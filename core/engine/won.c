@@ -122,7 +122,7 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 	if (was_copied(p, k, wc)) {
 		if (t && surely_absent(p, t, p->w->ns, p->object)) {
-			remote_gone(p);
+			copy_gone(p, k, "job");
 		}
 		return;
 	}
@@ -307,7 +307,11 @@ static void give_up(struct pass *p, struct clone *k)
 	} else if (p->grouped ? !members_all(p, k, object_told) : !object_told(p, k)) {
 		return;
 	}
-	remote_gone(p);
+	if (k->twin == TWIN_ABSENT) {
+		copy_gone(p, k, "Workload");
+	} else {
+		remote_gone(p);
+	}
 }
 
 /* The clone of the cluster that status.clusterName names, whichever name the pass knows that cluster by. */

@@ -47,7 +47,7 @@ static bool look_at_clones(struct pass *p)
 		}
 	}
 	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (e->clusters[i] && !is_listed(p, e->clusters[i])) {
+		if (!is_listed(p, e->clusters[i])) {
 			add_clone(p, e->clusters[i], false);
 		}
 	}
@@ -328,16 +328,6 @@ static void without_local(struct pass *p)
 
 /* --- bookkeeping ------------------------------------------------------------------------------------------ */
 
-static struct wl_cluster *known_cluster(struct wl *w, cluster_id id)
-{
-	for (size_t i = 0; i < w->n_cl; i++) {
-		if (w->cl[i].id == id) {
-			return &w->cl[i];
-		}
-	}
-	return NULL;
-}
-
 /* Keeps the watches of the job's kind counted; true while anything of ours may be somewhere. */
 static bool count_uses(struct pass *p)
 {
@@ -355,7 +345,7 @@ static bool count_uses(struct pass *p)
 		any |= here || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && job_twin(p, job) != TWIN_OTHER);
 		any |= p->grouped && !p->local && job_recorded(p, k) != TWIN_ABSENT;
-		wc = here ? wl_cluster(p->e, p->w, k->c->id) : known_cluster(p->w, k->c->id);
+		wc = here ? wl_cluster(p->e, p->w, k->c->id) : wl_cluster_known(p->w, k->c->id);
 		if (!wc || !p->kind) {
 			continue;
 		}
@@ -366,6 +356,7 @@ static bool count_uses(struct pass *p)
 		tally_clone(p, k, wc);
 		if (here && k->r->present) {
 			breaker_saw(p, k, wc);
+			rest_saw(p, k, wc);
 		}
 	}
 	return any;

@@ -15,7 +15,7 @@
 #include "core/base/str.h"
 #include "core/model/kind.h"
 
-/* A cluster's number: 0 is the manager; the engine numbers MultiKueueClusters from 1 and never reuses a number. */
+/* A cluster's number: 0 is the manager; the engine numbers MultiKueueClusters from 1, and goes on where one was given up. */
 typedef uint32_t cluster_id;
 #define CLUSTER_MANAGER ((cluster_id)0)
 

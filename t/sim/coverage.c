@@ -26,6 +26,7 @@ static const struct {
 	{"6.gone", COVER_WIDE},
 	{"9.alone", COVER_WIDE},
 	{"9.stranger", COVER_WIDE},
+	{"9.left_out", COVER_WIDE},
 	{"9.no_dispatcher", COVER_WIDE},
 	{"plugin.fault", COVER_WIDE},
 	{"cluster.disconnect", COVER_WIDE},

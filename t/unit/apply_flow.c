@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From operations to requests: order, caps, pauses, fencing, losses, and exactly one answer each. */
+#include <malloc.h>
+
 #include "core/apply/apply.h"
 #include "core/base/alloc.h"
 #include "t/unit/kube_fake.h"
@@ -281,11 +283,50 @@ static void test_elsewhere(void)
 	ok(n_answers == 1 && answers[0].code == MK_UNAVAILABLE, "a cluster that is not connected");
 	op.cluster = 1u << 30;
 	submit(op);
-	ok(n_answers == 2 && answers[1].outcome == OUTCOME_REFUSED,
-	   "a cluster number out of all bounds");
+	ok(n_answers == 2 && answers[1].outcome == OUTCOME_REFUSED, "a number that no cluster has");
 	op = op_of(OP_WATCH_OPEN, 7, "w", PRIO_START);
 	submit(op);
 	is_int(n_answers, 2, "watches are not apply's");
+	teardown();
+}
+
+/* Clusters come and go, each with a number of its own: links and lanes that were given up cost nothing. */
+static void test_numbers(void)
+{
+	struct op op, leave = {.type = OP_DISCONNECT, .subresource = ""};
+	bool good = true;
+	size_t in_use = 0;
+
+	setup();
+	for (cluster_id c = 2; c < 100000; c++) {
+		if (c == 1000) {
+			in_use = mallinfo2().uordblks;
+		}
+		good = good && fake_connect(&f, c, "none") == MK_OK;
+		op = op_of(OP_CREATE, c, "w", PRIO_START);
+		op.cluster = c;
+		n_answers = 0;
+		submit(op);
+		good = good && n_answers == 1 && answers[0].code == MK_UNAVAILABLE;
+		leave.cluster = c;
+		submit(leave);
+		kube_do(f.k, &leave, NULL);
+		kube_run(f.k);
+		arena_clear(&ops_arena);
+		arena_clear(&f.arena);
+	}
+	ok(good, "each is connected, and its operation is answered");
+	ok(mallinfo2().uordblks <= in_use + 4096, "no more memory is in use");
+	n_answers = 0;
+	submit(op_of(OP_CREATE, 1, "w", PRIO_START));
+	is_int(on_wire("POST /apis/kueue"), 1, "the first one's operations are carried out");
+	leave.cluster = 1;
+	submit(op_of(OP_MERGE, 2, "x", PRIO_START));
+	submit(leave);
+	kube_do(f.k, &leave, NULL);
+	kube_run(f.k);
+	apply_run(a, f.mono);
+	ok(n_answers == 2 && apply_pending(a) == 0, "given up: what was on its wire is answered");
 	teardown();
 }
 
@@ -348,6 +389,7 @@ int main(void)
 	test_fence();
 	test_link_down();
 	test_elsewhere();
+	test_numbers();
 	test_events();
 	test_memory();
 	return done_testing();

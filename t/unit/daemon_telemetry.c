@@ -16,14 +16,12 @@ static int pipe_out;
 static struct telemetry *t;
 static struct manager_observer o;
 
-/* How many records of 'level' were written since the last call; others are none of its business. */
-static int said(const char *level)
+/* What was logged since the last call. */
+static const char *logged(void)
 {
 	static char text[64 * 1024];
 	struct pollfd pfd = {.fd = pipe_out, .events = POLLIN};
-	char want[64];
 	size_t n = 0;
-	int found = 0;
 
 	while (n < sizeof(text) - 1 && poll(&pfd, 1, 0) == 1) {
 		ssize_t k = read(pipe_out, text + n, sizeof(text) - 1 - n);
@@ -34,6 +32,16 @@ static int said(const char *level)
 		n += (size_t)k;
 	}
 	text[n] = '\0';
+	return text;
+}
+
+/* How many records of 'level' were written since the last call; others are none of its business. */
+static int said(const char *level)
+{
+	const char *text = logged();
+	char want[64];
+	int found = 0;
+
 	snprintf(want, sizeof(want), "\"level\":\"%s\"", level);
 	for (const char *p = strstr(text, want); p; p = strstr(p + 1, want)) {
 		found += strstr(p, "does not serve") != NULL;
@@ -185,6 +193,40 @@ static void large_fleet(void)
 	is_int(counter_rows("cluster=\"far"), 0, "and those of clusters");
 }
 
+static void an_event(const char *type)
+{
+	struct op op = {.type = OP_EVENT, .kind = KIND_EVENT, .cause = "event"};
+	struct json *body = NULL;
+	struct arena a;
+	char text[512];
+
+	arena_init(&a, 0);
+	snprintf(text, sizeof(text),
+		 "{\"type\":\"%s\",\"reason\":\"MultiKueue\",\"note\":\"worker cluster w1 refused "
+		 "the "
+		 "Workload\",\"regarding\":{\"kind\":\"Workload\",\"namespace\":\"ns\",\"name\":"
+		 "\"wl\"}}",
+		 type);
+	ok(json_parse(&a, str_of(text), &body, NULL) == MK_OK, "an Event is sent");
+	op.body = body;
+	o.on_op(o.ctx, &op);
+	arena_done(&a);
+}
+
+static void events(void)
+{
+	const char *text;
+
+	an_event("Warning");
+	text = logged();
+	ok(strstr(text, "\"level\":\"info\"") && strstr(text, "\"kind\":\"Workload\"") &&
+		   strstr(text, "\"ns\":\"ns\"") && strstr(text, "\"name\":\"wl\"") &&
+		   strstr(text, "worker cluster w1 refused the Workload"),
+	   "what people are warned of is logged, too");
+	an_event("Normal");
+	ok(!strstr(logged(), "refused"), "what goes well is not");
+}
+
 int main(void)
 {
 	int fd[2];
@@ -221,6 +263,7 @@ int main(void)
 	is_str(unserved_row(), "", "until the cluster goes");
 	served(99, TOY, false);
 	is_int(said("info"), 1, "of a cluster that we have no name for, too");
+	events();
 	long_names(63);
 	long_names(64);
 	long_names(128);

@@ -53,6 +53,8 @@ struct pending {
 	char *ns, *name, *uid, *text, *msg;
 };
 
+#define ANY_CLUSTER ((cluster_id)-1)
+
 /* The next 'times' operations like this are not carried out, but answered so. */
 struct rig {
 	unsigned times;
@@ -79,7 +81,9 @@ struct world {
 	bool silent_watch;   /* watch events of own writes do not arrive */
 	enum mk_code refuse; /* next create of a job is refused so */
 	struct rig rig;
-	size_t lose; /* the n-th next operation with an id is done, but its answer lost */
+	const char *rig_words; /* ... in these words, NULL: some */
+	int rig_http;          /* ... and with this status */
+	size_t lose;           /* the n-th next operation with an id is done, but its answer lost */
 	bool up[8];
 	size_t drop; /* the n-th next operation with an id is not done, and its answer lost */
 	cluster_id links[8];    /* by worker number ("w<n>"): the engine's number */
@@ -477,12 +481,17 @@ static bool w_rigged(struct world *w, const struct op *op)
 {
 	struct rig *g = &w->rig;
 
-	if (g->times == 0 || op->type != g->type || op->cluster != g->cluster ||
-	    op->kind != g->kind) {
+	if (g->times == 0 || op->type != g->type ||
+	    (g->cluster != ANY_CLUSTER && op->cluster != g->cluster) || op->kind != g->kind) {
 		return false;
 	}
 	g->times--;
 	w_answer(w, op, g->outcome, g->code, NULL);
+	w->q[w->n_q - 1].ev.http = w->rig_http;
+	if (w->rig_words) {
+		free(w->q[w->n_q - 1].msg);
+		w->q[w->n_q - 1].msg = w_dup(str_of(w->rig_words));
+	}
 	return true;
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Somebody deletes the running Job or its clone on the worker: the manager takes it back everywhere and places it again.
+# Somebody deletes the running Job or its clone on the worker: the manager takes it back everywhere and places it again,
+# and leaves a worker where that goes on alone for a while.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -28,6 +29,13 @@ again 'Admitting remote no longer exists, Previously: "Ready"'
 record "$wl"
 kn "$win" delete workload "$wl" --wait=false >/dev/null
 again 'Admitting remote no longer exists, Previously: "Ready"'
+
+# The third on two workers is the second on one of them.
+record "$wl"
+kn "$win" delete job j --wait=false >/dev/null
+again 'Admitting remote no longer exists, Previously: "Ready"'
+becomes yes "people are told that somebody removes each copy" \
+	told 'times in a row, by somebody else; the cluster rests for this Workload until '
 
 ends j
 scene_end

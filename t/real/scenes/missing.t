@@ -15,7 +15,14 @@ queue mgr "$T"
 daemon_config
 daemon_start
 
+stop w1 Hold
 job mgr a "$MANAGED"
+must yes "a has a Workload" has_workload mgr a
+wl=$(workload_of mgr a)
+refused="worker cluster \"w2\" refused the Workload: namespaces \"$T\" not found"
+becomes "Pending Left out for now: $refused" "a waits, and its check says what w2 says" first_check "$wl"
+becomes yes "so does an Event" told "$refused; the cluster rests for this Workload until "
+stop w1 None
 placed a
 is "$win" w1 "a runs where there is a namespace"
 

@@ -85,6 +85,12 @@ said()
 	saw "\"message\":\"$(printf '%s' "$1" | sed 's/["\\]/\\&/g')\"" "$2"
 }
 
+# told WORDS: "yes" when an Event of the test's namespace on the manager has them.
+told()
+{
+	kn mgr get events -o json | jq -r '.items[].message' | grep -Fq -e "$1" && echo yes
+}
+
 # left PLANE JOB WORKLOAD: what is there of them.
 left()
 {

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker that refuses the clone, or where somebody removes each copy, rests for that Workload, and people can see why. */
+#include "t/unit/engine_world.h"
+
+#define NO_NAMESPACE "namespaces \"a\" not found"
+
+/* Each removes something on a cluster, as soon as it is there; true when it did. */
+static bool prune_job(struct world *w, cluster_id c)
+{
+	struct object *o = w_find(w, c, JOB, "ns", "j");
+
+	if (o) {
+		w_del(w, o);
+	}
+	return o;
+}
+
+static bool prune_clone(struct world *w, cluster_id c)
+{
+	struct object *o = clone_of(w, c, "wl-j");
+
+	if (o) {
+		w_del(w, o);
+	}
+	return o;
+}
+
+/* ... once it has won. */
+static bool prune_winner(struct world *w, cluster_id c)
+{
+	return w_find(w, c, JOB, "ns", "j") && prune_clone(w, c);
+}
+
+/* The worker's Kueue finishes what lost its job. */
+static bool prune_job_of_kueue(struct world *w, cluster_id c)
+{
+	bool had = prune_job(w, c);
+
+	if (had && clone_of(w, c, "wl-j")) {
+		clone_condition(w, c, "wl-j", "Finished", "OwnerNotFound", true);
+	}
+	return had;
+}
+
+/* Core Kueue's part of a round that ended. */
+static void next_round(struct world *w, struct object *wl)
+{
+	if (strcmp(check_state(w, wl), "Retry") != 0) {
+		return;
+	}
+	evict(w, wl, "x");
+	w_later(w, 100);
+	release_quota(w, wl);
+	w_later(w, 100);
+	give_quota(w, wl);
+	w_later(w, 100);
+}
+
+/* For 'ms': cluster 'c' admits what it gets, and 'prune' takes it away. Returns how often it did. */
+static int pruned_for(struct world *w, struct object *wl, int64_t ms, cluster_id c,
+		      bool (*prune)(struct world *w, cluster_id c))
+{
+	int64_t end = w->now + ms;
+	int times = 0;
+
+	while (w->now < end) {
+		struct object *k = clone_of(w, c, "wl-j");
+
+		if (k && prune != prune_clone && !strstr(k->text, "Admitted")) {
+			admit(w, c, "wl-j");
+		}
+		w_later(w, 100);
+		times += prune(w, c);
+		w_later(w, 100);
+		next_round(w, wl);
+	}
+	return times;
+}
+
+static void copies_go(const char *name, const char *what,
+		      bool (*prune)(struct world *w, cluster_id c))
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+	size_t before;
+	char words[256];
+
+	ok(true, name);
+	w_settle(w);
+	w->full = true;
+	w_take(w);
+	before = w->requests;
+	/* At 0, 0, 5, 15 and 35 s. */
+	is_int(pruned_for(w, wl, 60000, 1, prune), 5, "five copies in a minute");
+	ok(w->requests - before <= 60, "at most 60 requests in the first minute");
+	w_later(w, 2000); /* a minute after it was written last */
+	snprintf(words, sizeof(words),
+		 "the %s was removed on worker cluster \\\"w1\\\" 3 times in a row, by somebody "
+		 "else; the cluster rests for this Workload until 2027-01-15T08:00:",
+		 what);
+	ok(strstr(w_take(w), words),
+	   "an Event says what is seen, and until when the cluster rests");
+	is_str(check_state(w, wl), "Pending", "it waits");
+	snprintf(words, sizeof(words),
+		 "Left out for now: the %s was removed on worker cluster \"w1\" 5 times in a row, "
+		 "by somebody else",
+		 what);
+	is_str(check_message(w, wl), words, "its check says why");
+	(void)pruned_for(w, wl, 9 * 60000, 1, prune);
+	before = w->requests;
+	ok(pruned_for(w, wl, 20 * 60000, 1, prune) <= 5, "then one copy in five minutes");
+	ok(w->requests - before <= 20 * 4, "at most four requests a minute");
+	w_free(w);
+}
+
+/* Before a win the breaker counts, too, and holds after three. */
+static void clones_go(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	size_t before;
+
+	w_settle(w);
+	before = w->requests;
+	is_int(pruned_for(w, wl, 4000, 1, prune_clone), 2, "a clone is made again at once");
+	is_str(check_message(w, wl),
+	       "Left out for now: the Workload was removed on worker cluster \"w1\" 2 times in a "
+	       "row, by somebody else",
+	       "the second time the cluster rests");
+	ok(pruned_for(w, wl, 56000, 1, prune_clone) <= 2 && w->requests - before <= 20,
+	   "at most 20 requests in a minute");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(check_message(w, wl), "The workload was admitted on \"w2\"",
+	       "it wins elsewhere, and the check says nothing else");
+	w_free(w);
+}
+
+/* Removed once, a copy is made again at once, and what came long after the last rest is a first time again. */
+static void removed_once(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+	int64_t at;
+
+	w_settle(w);
+	for (int i = 0; i < 3; i++) {
+		admit(w, 1, "wl-j");
+		w_later(w, 1000);
+		ok(prune_job(w, 1), "the job is there");
+		at = w->now;
+		w_later(w, 10);
+		next_round(w, wl);
+		ok(clone_of(w, 1, "wl-j") && w->now - at < 1000, "removed once: tried at once");
+		w_later(w, 11 * 60000);
+	}
+	admit(w, 1, "wl-j");
+	w_later(w, 1000);
+	ok(prune_job(w, 1), "removed");
+	w_later(w, 10);
+	next_round(w, wl);
+	admit(w, 1, "wl-j");
+	w_later(w, 1000);
+	ok(prune_job(w, 1), "and again");
+	w_later(w, 10);
+	next_round(w, wl);
+	ok(!clone_of(w, 1, "wl-j"), "the cluster rests");
+	w_later(w, 5000);
+	ok(clone_of(w, 1, "wl-j"), "five seconds");
+	is_str(check_message(w, wl),
+	       "Left out for now: the job was removed on worker cluster \"w1\" 2 times in a row, "
+	       "by somebody else",
+	       "the message stays for a minute");
+	w_later(w, 60000);
+	is_str(check_message(w, wl), "", "then it goes");
+	w_free(w);
+}
+
+/* While one cluster rests another one runs the job. */
+static void others_are_tried(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	(void)pruned_for(w, wl, 3000, 1, prune_job);
+	ok(!clone_of(w, 1, "wl-j") && clone_of(w, 2, "wl-j"), "one rests, the other is tried");
+	admit(w, 2, "wl-j");
+	w_later(w, 100);
+	is_str(check_state(w, wl), "Ready", "and wins");
+	ok(w_find(w, 2, JOB, "ns", "j"), "it has the job");
+	w_free(w);
+}
+
+static void refuse(struct world *w, cluster_id c, enum mk_code code, const char *words)
+{
+	w->rig = (struct rig){.times = 1000000,
+			      .type = OP_CREATE,
+			      .cluster = c,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = code};
+	w->rig_words = words;
+}
+
+static void a_refusal(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+	const char *log;
+	size_t before;
+
+	w->full = true;
+	refuse(w, 1, MK_NOT_FOUND, NO_NAMESPACE);
+	w_take(w);
+	wl = a_job(w, "j");
+	w_settle(w);
+	log = w_take(w);
+	is_int((int)w_times(log, "worker cluster \\\"w1\\\" refused the Workload: namespaces "
+				 "\\\"a\\\" not found; the cluster rests for this Workload until "
+				 "2027-01-15T08:00:05Z"),
+	       1, "an Event of the Workload has the worker's words");
+	ok(strstr(log, "\"regarding\":{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
+		       "\"Workload\",\"namespace\":\"ns\",\"name\":\"wl-j\"") != NULL,
+	   "of the Workload");
+	is_str(check_message(w, wl),
+	       "Left out for now: worker cluster \"w1\" refused the Workload: " NO_NAMESPACE,
+	       "so has the check");
+	is_str(check_state(w, wl), "Pending", "which stays Pending");
+	ok(clone_of(w, 2, "wl-j"), "the other cluster has its clone");
+	before = w->requests;
+	for (int i = 0; i < 60; i++) {
+		w_advance(w, 60000);
+	}
+	log = w_take(w);
+	is_int((int)w_times(log, "cause=9.left_out"), 0, "the same words are not written again");
+	is_int((int)w_times(log, "the cluster rests for this Workload"), 5,
+	       "another Event in ten minutes at most");
+	/* A try is a create, between the nominations with the cluster and those without. */
+	ok(w->requests - before <= 18 * 3, "in an hour it is tried less than 18 times");
+	refuse(w, 1, MK_DENIED, "workloads \"wl-j\" is forbidden: exceeded quota");
+	w_advance(w, 301000);
+	is_str(check_message(w, wl),
+	       "Left out for now: worker cluster \"w1\" refused the Workload: workloads \"wl-j\" "
+	       "is forbidden: exceeded quota",
+	       "other words are");
+	w->rig.times = 0;
+	w_advance(w, 301000);
+	ok(clone_of(w, 1, "wl-j"), "the cause is gone: the clone is there");
+	w_advance(w, 60000);
+	is_str(check_message(w, wl), "", "and the message goes");
+	w_free(w);
+}
+
+static void wins_elsewhere(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	refuse(w, 1, MK_INVALID, "a webhook said no");
+	wl = a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(check_message(w, wl), "The workload was admitted on \"w2\"",
+	       "it wins elsewhere: the message is the winner's");
+	is_str(check_state(w, wl), "Ready", "as the state is");
+	w_free(w);
+}
+
+/* Words that differ each time. */
+static void words_that_change(void)
+{
+	struct world *w = w_new(2);
+	char words[64];
+	size_t n;
+
+	w->full = true;
+	refuse(w, 1, MK_DENIED, words);
+	snprintf(words, sizeof(words), "used: 0");
+	a_job(w, "j");
+	for (int i = 0; i < 300; i++) {
+		w_later(w, 1000);
+		snprintf(words, sizeof(words), "used: %d", i);
+	}
+	n = w_times(w_take(w), "cause=9.left_out");
+	ok(n >= 3 && n <= 5, "the message is written once a minute at most");
+	w_free(w);
+}
+
+/* All refuse, in long words: the message sums them up in the config's order, and has an end. */
+static void all_refuse(void)
+{
+	static char text[2000];
+	struct world *w = w_new(6);
+	struct object *wl;
+	const char *said;
+
+	memset(text, 'x', sizeof(text) - 1);
+	refuse(w, ANY_CLUSTER, MK_INVALID, text);
+	wl = a_job(w, "j");
+	w_later(w, 120000);
+	said = check_message(w, wl);
+	ok(strstr(said, "Left out for now: worker cluster \"w1\"") == said,
+	   "all refuse: the first one");
+	ok(strstr(said, "xxx; worker cluster \"w2\" refused"), "then the next one");
+	ok(strlen(said) < 1100 && strstr(said, "; and 3 more"), "and no more than fit");
+	is_str(check_state(w, wl), "Pending", "it waits");
+	w_free(w);
+}
+
+/* A webhook that is down is answered 500, which may mean anything; the second time people are told. */
+static void webhook_is_down(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	refuse(w, 1, MK_UNKNOWN, "failed calling webhook \"mworkload.kb.io\"");
+	w->rig.outcome = OUTCOME_UNKNOWN;
+	w->rig_http = 500;
+	wl = a_job(w, "j");
+	w_settle(w);
+	w_advance(w, 1000);
+	is_str(check_message(w, wl),
+	       "Left out for now: worker cluster \"w1\" refused the Workload: failed calling "
+	       "webhook \"mworkload.kb.io\"",
+	       "a webhook that is down: its words");
+	w->rig.times = 0;
+	w_advance(w, 120000);
+	ok(clone_of(w, 1, "wl-j"), "up again: the clone is there");
+	w_free(w);
+}
+
+/* Whoever may not write neither counts nor tells. */
+static void a_standby(void)
+{
+	struct world *w = w_new(1);
+	const char *log;
+
+	a_job(w, "j");
+	w_settle(w);
+	w_event(w, EV_LEADER, 0, 0)->ev.may_write = false;
+	w_settle(w);
+	w->full = true;
+	w_take(w);
+	for (int i = 0; i < 5; i++) {
+		struct object *k = clone_of(w, 1, "wl-j");
+
+		if (k) {
+			w_patch(w, k, "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}");
+			w_settle(w);
+			w_del(w, k);
+		}
+		w_advance(w, 1000);
+	}
+	log = w_take(w);
+	ok(!strstr(log, "removed on worker"), "a standby tells nobody");
+	w_event(w, EV_LEADER, 0, 0)->ev.may_write = true;
+	w_settle(w);
+	w_advance(w, 10);
+	ok(clone_of(w, 1, "wl-j"), "a new leader makes the clone at once");
+	w_free(w);
+}
+
+int main(void)
+{
+	w_unused();
+	copies_go("the job of a winner goes each time", "job", prune_job);
+	copies_go("... and Kueue there ends its clone", "job", prune_job_of_kueue);
+	copies_go("the clone of a winner goes each time", "Workload", prune_winner);
+	clones_go();
+	removed_once();
+	others_are_tried();
+	a_refusal();
+	wins_elsewhere();
+	words_that_change();
+	all_refuse();
+	webhook_is_down();
+	a_standby();
+	return done_testing();
+}
