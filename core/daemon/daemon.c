@@ -53,6 +53,7 @@ struct daemon {
 	int64_t linger_until_ms;
 	int status;
 	bool leads;
+	struct lease_view lease_seen;
 	char identity[IDENTITY_MAX], agent[AGENT_MAX], lease_agent[AGENT_MAX + 32];
 	uint64_t seed;
 };
@@ -225,12 +226,16 @@ static struct telemetry_sources sources(void *ctx)
 {
 	struct daemon *d = ctx;
 
+	if (d->lease) {
+		lease_thread_view(d->lease, &d->lease_seen);
+	}
 	return (struct telemetry_sources){
 		.manager = d->manager,
 		.transport = d->transport,
 		.plug = d->setup->plug,
 		.loop = d->loop,
 		.leads = d->leads,
+		.lease = d->lease ? &d->lease_seen : NULL,
 	};
 }
 

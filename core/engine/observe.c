@@ -322,6 +322,26 @@ static uint64_t lacked_at(const struct record *r, const struct event *ev)
 	return labelled && !facts_is(r->facts, F_ORIGIN) ? 0 : ev->rv;
 }
 
+static void set_service(struct engine *e, struct table *t, enum service service)
+{
+	struct cluster *c = cluster_get(e, t->cluster);
+
+	if (t->service == service) {
+		return;
+	}
+	if (t->service == SERVICE_YES && t->synced) {
+		t->hidden_at = e->now;
+	}
+	t->service = service;
+	t->untold = service != SERVICE_YES;
+	queue_add(&e->queue, &c->item);
+	autoquota_later(e);
+	wl_queue_all(e);
+	if (t->kind == KIND_PROFILE) {
+		profile_touch(e, (mk_str){NULL, 0});
+	}
+}
+
 static void list_end(struct engine *e, struct table *t, const struct event *ev)
 {
 	bool was = t->synced && !t->stale;
@@ -349,6 +369,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 	t->mending = false;
 	t->synced = true;
 	t->stale = false;
+	set_service(e, t, SERVICE_YES);
 	if (!was) {
 		known_again(e);
 	}
@@ -438,26 +459,19 @@ static enum service service_of(const struct event *ev)
 					  : SERVICE_UNCLEAR;
 }
 
-static void service_event(struct engine *e, struct cluster *c, struct table *t,
-			  const struct event *ev)
+/*
+ * That the server has the kind says nothing of whether it shows it to us: where it did not, and a watch stands, the list that
+ * follows says that.
+ */
+static void service_event(struct engine *e, struct table *t, const struct event *ev)
 {
-	enum service before = t->service;
-
-	t->service = service_of(ev);
-	if (t->service == before) {
+	if (ev->type == EV_SERVED && t->watched && t->service != SERVICE_YES) {
 		return;
 	}
-	t->untold = t->service != SERVICE_YES;
-	if (before == SERVICE_YES) {
-		t->hidden_at = t->synced ? e->now : t->hidden_at;
+	if (ev->type == EV_UNSERVED) {
+		(void)keep_str(&t->why, ev->text); /* without memory the old words */
 	}
-	queue_add(&e->queue, &c->item);
-	autoquota_later(e);
-	(void)keep_str(&t->why, ev->text); /* without memory the old words */
-	wl_queue_all(e);
-	if (ev->kind == KIND_PROFILE) {
-		profile_touch(e, (mk_str){NULL, 0});
-	}
+	set_service(e, t, service_of(ev));
 }
 
 static void table_event(struct engine *e, struct cluster *c, const struct event *ev)
@@ -484,7 +498,7 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 		t->stale = false;
 		known_again(e);
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
-		service_event(e, c, t, ev);
+		service_event(e, t, ev);
 	}
 	if (e->no_memory) {
 		lose(e, t, NULL);

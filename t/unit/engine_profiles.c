@@ -65,7 +65,7 @@ static void words(void)
 	ok(strstr(w->log, "watch_open 0 ClusterProfile") != NULL, "C-2.2c: profiles are watched");
 	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: "
-	       "clusterprofiles.multicluster.x-k8s.io \"p1\" not found",
+	       "ClusterProfile.multicluster.x-k8s.io \"p1\" not found",
 	       "C-P8: the profile is missing");
 	w_take(w);
 	w_later(w, 600000);
@@ -73,7 +73,7 @@ static void words(void)
 	put_profile(w, "elsewhere", "p1", NEW_LIST(CORP("https://c:6443")));
 	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: "
-	       "clusterprofiles.multicluster.x-k8s.io \"p1\" not found",
+	       "ClusterProfile.multicluster.x-k8s.io \"p1\" not found",
 	       "W-I57: one of another namespace does not count");
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://c:6443")));
 	is_str(w_active(w, KIND_CLUSTER, "w1"),
@@ -208,10 +208,13 @@ static void no_crd(void)
 	       "False BadClusterProfile: load client config failed: no matches for kind "
 	       "\"ClusterProfile\" in version \"multicluster.x-k8s.io/v1alpha1\"",
 	       "C-2.4d: without the CRD the cluster says so, and nothing else stops");
+	ok(w->sought[0][KIND_PROFILE], "which has it looked for");
 	w_event(w, EV_SERVED, 0, KIND_PROFILE);
+	w_list(w, 0, KIND_PROFILE);
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://c:6443")));
 	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
 	       "it is installed: no restart is needed");
+	ok(!w->sought[0][KIND_PROFILE], "and looked for no more");
 	w_free(w);
 }
 

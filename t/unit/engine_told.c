@@ -53,6 +53,9 @@ static void served(struct world *w, enum event_type type)
 
 	p->ev.code = type == EV_UNSERVED ? MK_NOT_FOUND : MK_OK;
 	p->msg = w_dup(STR("no matches for kind \"Job\""));
+	if (type == EV_SERVED) {
+		w_list(w, 1, JOB);
+	}
 	w_settle(w);
 }
 
