@@ -313,6 +313,48 @@ static void rewriting(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
+/* Somebody deletes all that there is of a resource on a worker. */
+static void delete_all(struct sim *s, size_t worker, const char *resource, const char *path)
+{
+	struct plane *p = &s->plane[worker];
+	const struct json *o;
+	size_t pos = 0;
+
+	arena_clear(&s->arena);
+	while ((o = ks_each(p->store, resource, &pos)) != NULL) {
+		mk_str name = arena_dup(&s->arena, json_str_at(o, "/metadata/name"));
+
+		(void)plane_request(p, "DELETE",
+				    arena_printf(&s->arena, "%s/%.*s", path, STR_ARG(name)).p, NULL,
+				    STR("{}"));
+	}
+}
+
+/* Something on each worker deletes each job, again and again: that must not become a round a second. */
+static void pruned_jobs(struct coverage *cov, size_t most)
+{
+	struct sim *s = story_begin(cov, 3, 15 * MINUTE, 1);
+	size_t size = most < 5 ? most : 5;
+	uint64_t before;
+
+	story_submit(s, size, 8 * MINUTE);
+	for (int part = 0; part < 2; part++) {
+		before = s->requests;
+		for (int64_t end_at = s->now + 5 * MINUTE; s->now < end_at && !s->failed;) {
+			for (size_t i = 1; i <= s->n_workers; i++) {
+				delete_all(s, i, JOBS, "/apis/batch/v1/namespaces/default/jobs");
+			}
+			run_until(s, s->now + SECOND);
+		}
+		printf("# %llu requests in 5 minutes\n",
+		       (unsigned long long)(s->requests - before));
+	}
+	story_expect(s, s->requests - before <= 5 * 10 * size,
+		     "at most ten requests a minute for a job that is pruned");
+	story_expect(s, story_all_done(s, 60 * MINUTE), "nobody prunes any more: all finish");
+	story_end(s);
+}
+
 /* Somebody deletes every clone at once: that must end with an alert, not with a storm. */
 static void deleted_clones(struct coverage *cov, size_t size)
 {
@@ -326,22 +368,8 @@ static void deleted_clones(struct coverage *cov, size_t size)
 	story_submit(s, size, MINUTE);
 	before = s->requests;
 	for (int64_t end_at = s->now + 5 * MINUTE; s->now < end_at && !s->failed;) {
-		struct plane *p = &s->plane[1];
-		size_t pos = 0;
-		const struct json *o;
-
-		arena_clear(&s->arena);
-		while ((o = ks_each(p->store, WORKLOADS, &pos)) != NULL) {
-			mk_str name = arena_dup(&s->arena, json_str_at(o, "/metadata/name"));
-
-			(void)plane_request(p, "DELETE",
-					    arena_printf(&s->arena,
-							 "/apis/kueue.x-k8s.io/v1beta2/namespaces/"
-							 "default/workloads/%.*s",
-							 STR_ARG(name))
-						    .p,
-					    NULL, STR("{}"));
-		}
+		delete_all(s, 1, WORKLOADS,
+			   "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads");
 		run_until(s, s->now + SECOND);
 	}
 	engine_get_stats(manager_engine(s->proc[0].m), &stats);
@@ -444,6 +472,7 @@ static const struct {
 	{"late-kind", "a CRD comes to a worker while jobs wait for it", late_kind},
 	{"rewriting-webhook", "a webhook rewrites every clone", rewriting},
 	{"deleted-clones", "somebody deletes every clone", deleted_clones},
+	{"pruned-jobs", "something on each worker deletes each job", pruned_jobs},
 	{"status-limited", "the manager takes no status of a job as they end", status_limited},
 	{"dead-worker", "one of twenty workers is dead", dead_worker},
 	{"slow-restart", "the daemon begins anew while every server is slow", story_slow_restart},
