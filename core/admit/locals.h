@@ -21,7 +21,7 @@
 enum {
 	LOCALS_MAX = 200000,        /* known LocalQueues */
 	LOCALS_SPACE_MAX = 2000,    /* ... of one namespace */
-	LOCALS_IDLE_MAX = 10000,    /* deleted ones that nobody needs */
+	LOCALS_IDLE_MAX = 4096,     /* deleted ones that nobody needs */
 	LOCALS_SPACE_IDLE_MAX = 64, /* ... of one namespace */
 	LOCALS_KEY_MAX = 1024,      /* "<namespace>/<name>" */
 };

@@ -132,17 +132,17 @@ static void long_names(size_t len)
 static int counter_rows(const char *part)
 {
 	struct buf b;
+	mk_str rest, line;
 	int n = 0;
 
 	buf_init(&b, 1 << 24);
 	metric_render(&b);
-	buf_add(&b, (mk_str){"", 1});
-	for (const char *p = b.failed ? NULL : strstr(b.p, "workloads_dispatched_total{"); p;
-	     p = strstr(p + 1, "workloads_dispatched_total{")) {
-		char line[512];
+	rest = buf_str(&b);
+	while (str_split(&rest, '\n', &line)) {
+		char copy[512];
 
-		snprintf(line, sizeof(line), "%.*s", (int)strcspn(p, "\n"), p);
-		n += strstr(line, part) != NULL;
+		snprintf(copy, sizeof(copy), "%.*s", STR_ARG(line));
+		n += strstr(copy, "workloads_dispatched_total{") && strstr(copy, part);
 	}
 	buf_done(&b);
 	return n;
