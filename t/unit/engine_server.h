@@ -101,6 +101,7 @@ struct world {
 	bool no_queues[8];        /* ... and may not be */
 	bool hold_queues;         /* ... and their lists come when the test says */
 	bool hold_jobs[8];        /* so do lists of jobs, by cluster */
+	bool unserved[8][64];     /* by kind: it said so last, and lists nothing */
 	int64_t lost_timeout;     /* workerLostTimeout; 0: 15 minutes */
 	bool gate_elastic;        /* ElasticJobsViaWorkloadSlices */
 	bool gate_preemption;     /* MultiKueueOrchestratedPreemption */
@@ -540,7 +541,8 @@ static void w_do(struct world *w, const struct op *op, struct arena *a)
 		w->watching[op->cluster] |= op->kind >= JOB ? 1u << (op->kind - JOB) : 0;
 		w->queues[op->cluster] |= w_is_queue(op->kind);
 		w->sought[op->cluster][op->kind] = op->sought;
-		if (!op->sought && !(w->hold_queues && w_is_queue(op->kind)) &&
+		if (!w->unserved[op->cluster][op->kind] &&
+		    !(w->hold_queues && w_is_queue(op->kind)) &&
 		    !(w->hold_jobs[op->cluster] && op->kind >= JOB)) {
 			w_list(w, op->cluster, op->kind);
 		}

@@ -9,7 +9,7 @@
 #include "t/unit/engine_server.h"
 
 /* The first 'n' that wait, as the engine is told of them; their objects are in 'objects'. To be freed. */
-static struct event *w_events(const struct world *w, size_t n, struct arena *objects)
+static struct event *w_events(struct world *w, size_t n, struct arena *objects)
 {
 	struct event *ev = calloc(n + 1, sizeof(*ev));
 
@@ -18,6 +18,9 @@ static struct event *w_events(const struct world *w, size_t n, struct arena *obj
 		struct json *v = NULL;
 
 		ev[i] = p->ev;
+		if (p->ev.type == EV_SERVED || p->ev.type == EV_UNSERVED) {
+			w->unserved[p->ev.cluster][p->ev.kind] = p->ev.type == EV_UNSERVED;
+		}
 		ev[i].ns = str_of(p->ns);
 		ev[i].name = str_of(p->name);
 		ev[i].uid = str_of(p->uid);
