@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@ enum {
 	BURST = 20 * 1000, /* thousandths of a record */
 	PER_MS = 2,        /* thousandths per millisecond */
 	PATIENCE_MS = 5,   /* for a full pipe, once */
+	LAST_MS = 200, /* the same for the last words of a process, which nobody can say later */
 };
 
 struct module_level {
@@ -151,14 +151,23 @@ static void put_text(struct record *r, const char *s)
 static void put_int(struct record *r, int64_t i)
 {
 	char text[32];
+	size_t n = sizeof(text);
+	uint64_t v = i < 0 ? -(uint64_t)i : (uint64_t)i;
 
-	snprintf(text, sizeof(text), "%lld", (long long)i);
-	put_text(r, text);
+	do {
+		text[--n] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v > 0);
+	if (i < 0) {
+		text[--n] = '-';
+	}
+	put(r, text + n, sizeof(text) - n);
 }
 
 /* A string in quotes, escaped as JSON wants it; other control characters and broken UTF-8 cannot get out. */
 static void put_quoted(struct record *r, mk_str s)
 {
+	static const char hex[] = "0123456789abcdef";
 	mk_str shown = str_cut(s, VALUE_MAX);
 
 	put(r, "\"", 1);
@@ -175,7 +184,9 @@ static void put_quoted(struct record *r, mk_str s)
 		} else if (c == '\t') {
 			put(r, "\\t", 2);
 		} else if (c < ' ' || c == 0x7f) {
-			snprintf(escape, sizeof(escape), "\\u%04x", (unsigned int)c);
+			memcpy(escape, "\\u00", 4);
+			escape[4] = hex[c >> 4];
+			escape[5] = hex[c & 15];
 			put(r, escape, 6);
 		} else {
 			size_t n = str_utf8(str_sub(shown, i, SIZE_MAX));
@@ -241,7 +252,7 @@ static void put_head(struct record *r, int64_t now, enum log_level level, const 
 		     const char *msg)
 {
 	char ts[TIME_TEXT_MAX];
-	char head[64];
+	const char *word = log_level_name(level);
 	size_t n = time_write(ts, now, true);
 
 	if (r->json) {
@@ -249,15 +260,17 @@ static void put_head(struct record *r, int64_t now, enum log_level level, const 
 		put_key(r, "ts");
 		put_quoted(r, (mk_str){ts, n});
 		put_key(r, "level");
-		put_quoted(r, str_of(log_level_name(level)));
+		put_quoted(r, str_of(word));
 		put_key(r, "mod");
 		put_quoted(r, str_of(module));
 		put_key(r, "msg");
 		put_quoted(r, str_of(msg));
 		return;
 	}
-	snprintf(head, sizeof(head), "%.12s %-5s ", ts + 11, log_level_name(level));
-	put_text(r, head);
+	put(r, ts + 11, 12);
+	put_text(r, " ");
+	put_text(r, word);
+	put(r, "      ", strlen(word) < 5 ? 6 - strlen(word) : 1);
 	put_text(r, module);
 	put_text(r, ": ");
 	put_text(r, msg);
@@ -296,14 +309,14 @@ static bool take_token(struct log_site *site, uint64_t *ret_dropped)
 	return true;
 }
 
-/* Writes the whole record or nothing of it, as far as the descriptor lets it. Never waits long. */
-static bool write_out(const char *p, size_t n)
+/* Writes the whole record or nothing of it, as far as the descriptor lets it. Waits 'patience_ms' for a full pipe. */
+static bool write_out(const char *p, size_t n, int patience_ms)
 {
 	bool begun = false;
 
 	for (int tries = 0; n > 0 && tries < 8; tries++) {
 		struct pollfd pfd = {.fd = out_fd, .events = POLLOUT};
-		int ready = poll(&pfd, 1, stuck && !begun ? 0 : PATIENCE_MS);
+		int ready = poll(&pfd, 1, begun && patience_ms == 0 ? PATIENCE_MS : patience_ms);
 		ssize_t k;
 
 		if (ready < 0 && errno == EINTR) {
@@ -324,6 +337,24 @@ static bool write_out(const char *p, size_t n)
 	return n == 0;
 }
 
+/* Everything of a record but its end. Called by handlers of signals too: no lock, no memory, no stdio. */
+static void build(struct record *r, bool json, enum log_level level, const char *module,
+		  const char *msg)
+{
+	r->n = 0;
+	r->full = false;
+	r->json = json;
+	put_head(r, time_source ? time_source() : clock_wall_ms(), level, module, msg);
+}
+
+static void put_fields(struct record *r, const struct log_field *fields)
+{
+	for (; fields != NULL && fields->type != LOG_TYPE_END; fields++) {
+		put_field(r, fields);
+	}
+	put_tail(r);
+}
+
 void log_emit(struct log_site *site, enum log_level level, const char *module, const char *msg,
 	      const struct log_field *fields)
 {
@@ -338,23 +369,32 @@ void log_emit(struct log_site *site, enum log_level level, const char *module, c
 	if (out_format == LOG_AUTO) {
 		out_format = isatty(out_fd) ? LOG_TEXT : LOG_JSON;
 	}
-	r.n = 0;
-	r.full = false;
-	r.json = out_format == LOG_JSON;
-	put_head(&r, time_source ? time_source() : clock_wall_ms(), level, module, msg);
+	build(&r, out_format == LOG_JSON, level, module, msg);
 	if (dropped > 0) {
 		put_field(&r, &LOG_INT("dropped", dropped));
 	}
 	if (lost > 0) {
 		put_field(&r, &LOG_INT("lost", lost));
 	}
-	for (; fields != NULL && fields->type != LOG_TYPE_END; fields++) {
-		put_field(&r, fields);
-	}
-	put_tail(&r);
-	stuck = !write_out(r.text, r.n);
+	put_fields(&r, fields);
+	stuck = !write_out(r.text, r.n, stuck ? 0 : PATIENCE_MS);
 	lost = stuck ? lost + 1 : 0;
 out:
 	pthread_mutex_unlock(&lock);
+	errno = saved_errno;
+}
+
+void log_last(enum log_level level, const char *module, const char *msg,
+	      const struct log_field *fields)
+{
+	struct record r;
+	int saved_errno = errno;
+	bool json = out_format == LOG_AUTO ? !isatty(out_fd) : out_format == LOG_JSON;
+
+	if ((int)level >= atomic_load_explicit(&lowest_level, memory_order_relaxed)) {
+		build(&r, json, level, module, msg);
+		put_fields(&r, fields);
+		(void)write_out(r.text, r.n, LAST_MS);
+	}
 	errno = saved_errno;
 }

@@ -64,6 +64,13 @@ void log_emit(struct log_site *site, enum log_level level, const char *module, c
 	      const struct log_field *fields);
 
 /*
+ * The last words of a process that ends at once: written in any case but level "off", without a lock that whoever hangs
+ * or crashed may hold. May be called by the handler of a signal and on any thread.
+ */
+void log_last(enum log_level level, const char *module, const char *msg,
+	      const struct log_field *fields);
+
+/*
  * Sets the level of 'module', or of all that have none of their own (NULL; LOG_INFO at first). False: there are
  * already 32 modules with a level, or the name is longer than 31 bytes.
  */

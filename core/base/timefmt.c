@@ -77,19 +77,31 @@ static struct broken_down break_down(int64_t wall_ms)
 	return t;
 }
 
+/* 'n' digits of 'v' and what follows them; by hand, since a handler of a signal may do no more. */
+static size_t put_digits(char *out, unsigned int v, size_t n, char after)
+{
+	for (size_t i = n; i-- > 0; v /= 10) {
+		out[i] = (char)('0' + v % 10);
+	}
+	out[n] = after;
+	return n + 1;
+}
+
 size_t time_write(char *out, int64_t wall_ms, bool micro)
 {
 	struct broken_down t = break_down(wall_ms);
-	int n = snprintf(out, TIME_TEXT_MAX, "%04d-%02u-%02uT%02u:%02u:%02u", (int)t.date.year,
-			 t.date.month, t.date.day, t.h, t.m, t.s);
+	size_t n = put_digits(out, (unsigned int)t.date.year, 4, '-');
 
-	/* The fields are in range, so this is 19 bytes long. */
+	n += put_digits(out + n, t.date.month, 2, '-');
+	n += put_digits(out + n, t.date.day, 2, 'T');
+	n += put_digits(out + n, t.h, 2, ':');
+	n += put_digits(out + n, t.m, 2, ':');
+	n += put_digits(out + n, t.s, 2, micro ? '.' : 'Z');
 	if (micro) {
-		n += snprintf(out + n, TIME_TEXT_MAX - (size_t)n, ".%03u000", t.ms);
+		n += put_digits(out + n, t.ms * 1000, 6, 'Z');
 	}
-	out[n++] = 'Z';
 	out[n] = '\0';
-	return (size_t)n;
+	return n;
 }
 
 static mk_str time_text(struct arena *a, int64_t wall_ms, bool micro)

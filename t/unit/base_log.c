@@ -179,6 +179,15 @@ static void test_full_pipe(int fd)
 	(void)written();
 	log_emit(NULL, LOG_INFO, "net", "back", NULL);
 	ok(strstr(written(), "\"msg\":\"back\",\"lost\":100}") != NULL, "the loss is told");
+	log_last(LOG_ERROR, "daemon", "the end",
+		 (struct log_field[]){LOG_INT("n", INT64_MIN), LOG_END});
+	is_str(written(),
+	       "{\"ts\":\"2026-01-02T03:03:04.678000Z\",\"level\":\"error\",\"mod\":\"daemon\","
+	       "\"msg\":\"the end\",\"n\":-9223372036854775808}\n",
+	       "last words have the form of any other");
+	log_set_output(fd, LOG_TEXT);
+	log_last(LOG_WARN, "daemon", "the end", NULL);
+	is_str(written(), "03:03:04.678 warn  daemon: the end\n", "as text too");
 	log_set_output(-1, LOG_JSON);
 	log_emit(NULL, LOG_INFO, "net", "nowhere", NULL);
 	ok(true, "a closed descriptor harms nobody");
