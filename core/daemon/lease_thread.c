@@ -14,6 +14,8 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/signals.h"
+#include "core/daemon/crash.h"
 #include "core/net/blocking.h"
 
 enum {
@@ -53,22 +55,14 @@ static void publish(struct lease_thread *t)
 
 static void end_stuck_process(struct lease_thread *t, int64_t age_ms)
 {
-	const char *plugin = NULL;
-	const char *hook = NULL;
-
-	if (t->o.plug) {
-		plug_running(t->o.plug, &plugin, &hook);
-	}
 	net_fence_set(t->o.fence, 0);
-	log_write(LOG_ERROR, "lease", "the main loop is stuck: ending the process",
-		  LOG_INT("dur_ms", age_ms), LOG_CSTR("plugin", plugin ? plugin : "none"),
-		  LOG_CSTR("hook", hook ? hook : "none"), LOG_END);
+	crash_tell_stuck(t->o.plug, age_ms);
 	if (t->o.on_stuck) {
 		t->o.on_stuck();
 		t->resumed_ms = clock_boot_ms();
 		return;
 	}
-	abort();
+	crash_abort();
 }
 
 /* How long the main loop has been silent, not counting time in which the process as a whole did not
@@ -170,13 +164,13 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-/* Signals belong to the main loop: this thread is made with all of them blocked. */
+/* Signals belong to the main loop: this thread is made with them blocked. */
 static bool start_thread(struct lease_thread *t)
 {
 	sigset_t all;
 	sigset_t before;
 
-	sigfillset(&all);
+	signals_of_threads(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) {
 		return false;
 	}

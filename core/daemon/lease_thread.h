@@ -2,7 +2,7 @@
 /*
  * Leader election on a thread and a connection of its own, so that no load on the main loop delays
  * a renewal. But it renews only while the main loop shows signs of life: a leader that hangs must
- * lose the lease, and after 8 s it is ended with the name of the plugin that holds it up.
+ * lose the lease, and after 8 s it is ended with the name of the plugin that holds it up, of the hook and of the object.
  *
  * Life: start -> (beat from the main loop; the loop is woken when the state changes)* -> release ->
  * free. What the thread tells goes through atomics: the state here, and the fence that the
@@ -30,7 +30,7 @@ struct lease_thread_options {
 	const char *user_agent;          /* borrowed */
 	struct net_fence *fence;         /* borrowed: set to the lease's validity */
 	struct loop *loop;               /* borrowed: loop_wake on every change of state */
-	const struct plug *plug;         /* borrowed, or NULL: whose hook is running */
+	struct plug *plug;               /* borrowed, or NULL: whose hook is running */
 	void (*on_stuck)(void);          /* NULL = abort(3) */
 };
 

@@ -7,22 +7,12 @@
 #include "core/base/log.h"
 #include "core/base/metric.h"
 #include "core/daemon/cert_files.h"
+#include "core/daemon/crash.h"
 #include "core/daemon/daemon.h"
 #include "core/daemon/descriptors.h"
 #include "core/daemon/rbac.h"
 
 enum { OUTPUT_MAX = 8 * 1024 * 1024, EXIT_USAGE = 2 };
-
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
 
 /* Memory holds credentials of many clusters: no core dumps, no tracing by other processes of this
  * user. */
@@ -30,7 +20,7 @@ static void protect_memory(void)
 {
 	const struct rlimit none = {0, 0};
 
-	if (!IS_SANITIZED) {
+	if (!CRASH_IS_SANITIZED) {
 		setrlimit(RLIMIT_CORE, &none);
 		prctl(PR_SET_DUMPABLE, 0);
 	}
@@ -202,6 +192,7 @@ int main(int argc, char **argv)
 	struct mk_err err;
 
 	protect_memory();
+	crash_install();
 	descriptors_raise();
 	if (options_parse(argc, argv, &o, &err) != MK_OK || options_apply_log(&o, &err) != MK_OK) {
 		fprintf(stderr, "multikueued: %s\n", err.msg);

@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/daemon/crash.h"
 #include "core/daemon/credentials.h"
 #include "core/plug/loader.h"
 
@@ -17,6 +18,7 @@ void setup_init(struct setup *s)
 
 void setup_done(struct setup *s)
 {
+	crash_watch(NULL);
 	plug_free(s->plug);
 	s->plug = NULL;
 	arena_done(&s->arena);
@@ -190,6 +192,7 @@ enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
 	if (!s->plug) {
 		return MK_NO_MEMORY;
 	}
+	crash_watch(s->plug);
 	set_limits(s);
 	code = plug_load_dir(s->plug, mk->plugin_directory.p, files, mk->plugin_allow.n, &s->arena,
 			     &s->plugin_problems, err);

@@ -29,6 +29,7 @@ static bool make_view(struct pass *p, const struct record *remote, struct plug_v
 	*v = (struct plug_view){.local = pass_job(p), .now_wall_ms = p->e->wall};
 	v->workload = pass_workload(p);
 	if (remote && remote->present) {
+		v->cluster = str_of(p->e->clusters[remote->table->cluster]->name);
 		v->remote = record_parse(p->e, remote);
 		if (!v->remote) {
 			return false;
@@ -345,11 +346,11 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 	struct plug_view v;
 	struct json *draft;
 
-	(void)k;
 	if (!ops_ready(p->e, remote, &p->w->item) || !member_may_look(p) ||
 	    !make_view(p, NULL, &v)) {
 		return;
 	}
+	v.cluster = str_of(k->c->name);
 	draft = plug_skeleton(adapter_of(p), v.local, a);
 	if (!draft) {
 		say_no_memory(p->e);

@@ -17,6 +17,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/signals.h"
 
 enum { STACK_SIZE = 256 * 1024, HOST_MAX = 256 };
 
@@ -162,7 +163,7 @@ static void add_thread(struct shared *s, unsigned max)
 	}
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	sigfillset(&all);
+	signals_of_threads(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	if (pthread_create(&thread, &attr, work, s) == 0) {
 		s->threads++;

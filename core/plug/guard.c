@@ -62,12 +62,6 @@ static void account(const struct host_call *c, const struct blame *b)
 	}
 }
 
-static void publish(struct plug *p, const char *plugin, const char *hook)
-{
-	atomic_store_explicit(&p->running_hook, hook, memory_order_release);
-	atomic_store_explicit(&p->running_plugin, plugin, memory_order_release);
-}
-
 /* Ends the call: MK_OK when the plugin kept its contract, else the fault. */
 static enum mk_code finish(struct host_call *c, const struct blame *b, struct mk_err *err)
 {
@@ -204,10 +198,11 @@ static void call_hook(struct host_call *c, const struct blame *b, const struct r
 		return;
 	}
 	host_arm(c);
-	publish(c->plug, b->source->id, b->hook);
+	running_begin(c->plug, b->source, b->hook,
+		      &(struct running_object){b->item, v->local, v->workload, v->cluster});
 	int verdict = r->fn(&c->base, &view, handle);
 
-	publish(c->plug, NULL, NULL);
+	running_end(c->plug);
 	if (c->failed) {
 		return;
 	}
@@ -340,6 +335,7 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 				&item->breaker,    q->workload, q->now_wall_ms};
 	struct plug_pick result = {.wait_ms = -1, .said = {"", 0}};
 	struct json *empty = q->config ? NULL : json_new_obj(a);
+	const mk_str none = {"", 0};
 	const uint32_t cap = sizeof(result.index) / sizeof(result.index[0]);
 	struct host_call c;
 
@@ -356,9 +352,10 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 
 	if (!c.no_memory && !arena_failed(a)) {
 		host_arm(&c);
-		publish(p, b.source->id, b.hook);
+		running_begin(p, b.source, b.hook,
+			      &(struct running_object){b.item, q->workload, q->workload, none});
 		result.verdict = item->pub.d->nominate(&c.base, &d, &pick);
-		publish(p, NULL, NULL);
+		running_end(p);
 		check_pick(&c, result.verdict, &pick, cap, result.index, json_len(q->clusters));
 	}
 	enum mk_code code = finish(&c, &b, err);

@@ -3,7 +3,7 @@
 #ifndef MK_PLUG_INTERNAL_H
 #define MK_PLUG_INTERNAL_H
 
-#include <stdatomic.h>
+#include <pthread.h>
 
 #include "core/base/str.h"
 #include "core/plug/plug.h"
@@ -67,9 +67,22 @@ struct plug {
 	struct host_val *vals; /* handle table, kept between calls */
 	size_t vals_size;
 	uint32_t generation; /* of the last call's handles */
-	_Atomic(const char *) running_plugin;
-	_Atomic(const char *) running_hook;
+	struct plug_running *running, own_running;
+	pthread_mutex_t running_lock; /* between the thread of the hooks and those that ask */
+	pthread_t running_thread;
 };
+
+/* For whom a hook is called; what is empty or NULL is not known. Borrowed for the call of running_begin. */
+struct running_object {
+	mk_str item; /* the adapter's kind or the dispatcher's name */
+	const struct json *object, *workload;
+	mk_str cluster;
+};
+
+/* Between these two a plugin's code runs on this thread (running.c). */
+void running_begin(struct plug *p, const struct plug_source *source, const char *hook,
+		   const struct running_object *o);
+void running_end(struct plug *p);
 
 /* A fault of the item of 'b' in a call for a Workload (breaker.c). */
 void breaker_fault(struct plug *p, struct plug_breaker *b, mk_str workload_uid, int64_t now);

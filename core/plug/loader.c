@@ -160,9 +160,13 @@ static void load_fd(struct plug *p, int fd, const char *path, struct problems *p
 		return;
 	}
 	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	/* Its constructors run, and what its entry points to is followed. */
+	running_begin(p, &(struct plug_source){.id = path, .version = ""}, "load",
+		      &(struct running_object){.object = NULL});
 	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 
 	if (!handle) {
+		running_end(p);
 		problem(pr, path, "load: expected a loadable object, found: %s", dl_reason(name));
 		close(fd);
 		return;
@@ -174,6 +178,7 @@ static void load_fd(struct plug *p, int fd, const char *path, struct problems *p
 	if (entry && !plug_add_entry(p, entry, path, &f)) {
 		problem(pr, path, "%s", f.text.p ? f.text.p : "out of memory");
 	}
+	running_end(p);
 	findings_done(&f);
 }
 

@@ -31,6 +31,12 @@ struct plug *plug_new(struct mk_err *err)
 	}
 	arena_init(&p->arena, 4 * 1024 * 1024);
 	p->limits = plug_default_limits;
+	p->running = &p->own_running;
+	if (pthread_mutex_init(&p->running_lock, NULL) != 0) {
+		err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+		mk_free(p);
+		return NULL;
+	}
 	return p;
 }
 
@@ -40,6 +46,7 @@ void plug_free(struct plug *p)
 		return;
 	}
 	mk_free(p->vals);
+	pthread_mutex_destroy(&p->running_lock);
 	arena_done(&p->arena);
 	mk_free(p);
 }
@@ -72,12 +79,6 @@ const char *plug_source_stats(const struct plug *p, size_t i, struct plug_stats 
 	}
 	*ret = p->source_stats[i];
 	return p->sources[i].id;
-}
-
-void plug_running(const struct plug *p, const char **ret_plugin, const char **ret_hook)
-{
-	*ret_plugin = atomic_load_explicit(&p->running_plugin, memory_order_acquire);
-	*ret_hook = atomic_load_explicit(&p->running_hook, memory_order_acquire);
 }
 
 size_t plug_n_adapters(const struct plug *p)

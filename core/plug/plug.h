@@ -11,6 +11,8 @@
 #include <multikueue/adapter.h>
 #include <multikueue/dispatcher.h>
 
+#include <stdatomic.h>
+
 #include "core/base/json.h"
 
 struct plug;
@@ -126,10 +128,26 @@ typedef void plug_incident_fn(void *data, const struct plug_incident *incident);
 void plug_on_incident(struct plug *p, plug_incident_fn *fn, void *data);
 
 /*
- * Which hook runs now: both strings live as long as the process; NULL and NULL when none. For the
- * thread that sees the main loop stuck; may be called from any thread.
+ * Which plugin runs now, and for what: for whoever must say it when a hook hangs, crashes or ends the process. Copies,
+ * cut to their room, each with its NUL; "" = not known.
  */
-void plug_running(const struct plug *p, const char **ret_plugin, const char **ret_hook);
+struct plug_running {
+	atomic_bool is_on;
+	char plugin[256]; /* its id; while it is loaded, its file */
+	char version[64];
+	char hook[16];          /* "remote", "status", "nominate"; "load" while it is loaded */
+	char item[384];         /* the adapter's kind or the dispatcher's name */
+	char ns[64], name[256]; /* of the job; of the Workload for a dispatcher */
+	char workload[256];
+	char cluster[256]; /* whose copy of the job the call is about */
+};
+
+/* Keeps it in 'r' (for instance in memory that another process sees) from now on. Not while a hook runs. */
+void plug_keep_running(struct plug *p, struct plug_running *r);
+/* What runs now; false, *ret as it was, when no hook does. On any thread; waits for nobody. */
+bool plug_get_running(struct plug *p, struct plug_running *ret);
+/* The call that goes on on this very thread, or NULL. For the handler of a signal: takes no lock. */
+const struct plug_running *plug_running_here(const struct plug *p);
 
 /*
  * How long a Workload must wait, 0 = not. A fault of an adapter (dispatcher) in a call for it rests that item for that
@@ -155,6 +173,7 @@ struct plug_view {
 	const struct json *local, *remote, *workload; /* remote NULL = about to be created */
 	int64_t now_wall_ms;
 	bool elastic;
+	mk_str cluster; /* of 'remote', for messages; may be empty */
 };
 
 struct plug_result {

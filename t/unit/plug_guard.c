@@ -37,10 +37,14 @@ static struct plug *running;
 
 static int obey_plan(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 {
-	const char *plugin, *hook;
+	struct plug_running r = {.is_on = false};
 
-	plug_running(running, &plugin, &hook);
-	is_str(hook, "nominate", "the running hook is published");
+	ok(plug_get_running(running, &r) && plug_running_here(running), "the call is published");
+	is_str(r.plugin, "test.guard", "its plugin");
+	is_str(r.hook, "nominate", "its hook");
+	is_str(r.item, "ex.io/planned", "its dispatcher");
+	is_str(r.ns, "team", "the namespace of its Workload");
+	is_str(r.name, "wl", "the name");
 	is_int(pick->cap, 20, "capacity");
 	is_int(c->host->type(c, d->config), MK_OBJ, "no configuration counts as {}");
 	pick->n = plan.n;
@@ -209,7 +213,8 @@ static void pick_is(struct plug *p, int verdict, uint32_t n, uint32_t x, uint32_
 	plan.index[1] = y;
 	plan.wait_ms = wait_ms;
 	arena_clear(&a);
-	const struct plug_question q = {.workload = parse("{}"),
+	const struct plug_question q = {.workload = parse("{\"metadata\":{\"name\":\"wl\","
+							  "\"namespace\":\"team\"}}"),
 					.clusters = parse("[{\"name\":\"a\"},{\"name\":\"b\"}]"),
 					.now_wall_ms = now_ms,
 					.last_set_ms = -1};
@@ -229,6 +234,8 @@ static void pick_is(struct plug *p, int verdict, uint32_t n, uint32_t x, uint32_
 
 static void picks(struct plug *p)
 {
+	struct plug_running r;
+
 	pick_is(p, MK_SET, 2, 1, 0, -1, "");
 	pick_is(p, MK_SET, 0, 0, 0, 5000, "");
 	pick_is(p, MK_KEEP | MK_EXHAUSTED, 7, 9, 9, -1, "");
@@ -240,6 +247,7 @@ static void picks(struct plug *p)
 	pick_is(p, MK_SET | MK_DEFER, 1, 0, 0, -1,
 		"verdict: expected MK_SET, MK_KEEP, MK_KEEP with MK_EXHAUSTED or an error, found "
 		"3");
+	ok(!plug_get_running(p, &r) && !plug_running_here(p), "afterwards none is");
 }
 
 static bool fault(struct plug *p, unsigned workload, int64_t at)
