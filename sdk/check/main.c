@@ -11,11 +11,21 @@
 #include <sys/stat.h>
 
 #include "core/base/clock.h"
-#include "core/plug/loader.h"
 #include "core/plug/fixture.h"
+#include "core/plug/loader.h"
+#include "sdk/check/child.h"
 #include "sdk/check/inspect.h"
 
 enum { EXIT_FINE = 0, EXIT_PROBLEMS = 1, EXIT_USAGE = 2, MAX_FIXTURES = 64 };
+
+enum {
+	TIMEOUT_S = 10,
+	MAX_TIMEOUT_S = 3600,
+	MEMORY_MIB = 1024,
+	STACK_MIB = 8, /* as the daemon's main thread most often has */
+	MAX_MIB = 64 * 1024,
+	MIB = 1024 * 1024,
+};
 
 static const char usage[] =
 	"usage: mk-plugin-check [options] FILE.so... | DIRECTORY...\n"
@@ -31,6 +41,13 @@ static const char usage[] =
 	"                         where there is an expect.json, compare (repeatable)\n"
 	"  -F, --framework NAME   make an adapter of the loaded template for Kind.version.group "
 	"(repeatable)\n"
+	"  -t, --timeout SECONDS  for one situation, or for loading; more is a problem (10)\n"
+	"  -m, --memory MIB       for the process that runs it (1024)\n"
+	"  -s, --stack MIB        the same for its stack (8)\n"
+	"  -n, --no-fork          run the one situation of --fixtures in this very process, "
+	"without "
+	"limits:\n"
+	"                         for a debugger\n"
 	"  -q, --quiet            print problems only\n"
 	"  -h, --help             this text\n"
 	"  -V, --version          version of the checker and of its ABI\n"
@@ -39,12 +56,20 @@ static const char usage[] =
 	"expect.json for an\n"
 	"adapter, or workload.json, clusters.json, config.json, env.json and expect.json for a "
 	"dispatcher.\n"
-	"Each hook is called twice; two different answers are a problem.\n"
+	"Each hook is called twice; two different answers are a problem. Loading and each "
+	"situation "
+	"run in a\n"
+	"process of their own: a plugin that crashes, does not come back or calls exit() is named "
+	"with its hook\n"
+	"and object, and the next situation follows.\n"
 	"\n"
 	"Examples:\n"
 	"  mk-plugin-check ./widget.so\n"
 	"  mk-plugin-check --fixtures tests/ ./widget.so\n"
 	"  mk-plugin-check --framework Widget.v1.ex.io --fixtures tests/create ./generic.so\n"
+	"  mk-plugin-check --timeout 60 --fixtures tests/ ./widget.so         # under valgrind, "
+	"say\n"
+	"  gdb --args mk-plugin-check --no-fork --fixtures tests/create ./widget.so\n"
 	"  mk-plugin-check /usr/local/lib/multikueue/plugins\n"
 	"\n"
 	"Exit codes: 0 all is well; 1 there are problems; 2 the command line is wrong.\n";
@@ -53,13 +78,16 @@ struct options {
 	const char *fixtures[MAX_FIXTURES];
 	const char *frameworks[MAX_FIXTURES];
 	size_t n_fixtures, n_frameworks;
-	bool quiet;
+	struct child_limits limits;
+	bool quiet, no_fork;
+	char *const *paths;
 };
 
 struct check {
 	const struct options *o;
 	struct plug *p;
 	size_t problems, situations;
+	size_t crashed, late, left; /* of loading and situations */
 };
 
 static void problem_lines(struct check *c, mk_str lines)
@@ -103,30 +131,163 @@ static void inspect_dir(const char *dir, struct buf *out)
 	free(names);
 }
 
-static void load(struct check *c, const char *path)
+/* Loads for good, and says what is wrong when 'out' is there. */
+static void load(struct plug *p, const char *path, struct buf *out)
 {
 	struct arena a;
-	struct buf found;
 	struct mk_err err = {0};
 	mk_str problems = {"", 0};
 
 	arena_init(&a, 0);
-	buf_init(&found, 64 * 1024);
 	if (is_dir(path)) {
 		/* an absolute path is taken as the daemon would take it, links and all */
 		char *absolute = path[0] == '/' ? NULL : realpath(path, NULL);
 
-		(void)plug_load_dir(c->p, absolute ? absolute : path, NULL, 0, &a, &problems, &err);
+		(void)plug_load_dir(p, absolute ? absolute : path, NULL, 0, &a, &problems, &err);
 		free(absolute);
+	} else {
+		(void)plug_load_file(p, path, &a, &problems, &err);
+	}
+	buf_add(out, err.msg[0] && !problems.n ? str_of(err.msg) : problems);
+	arena_done(&a);
+}
+
+/* --- in a process of its own ---------------------------------------------------------------------- */
+
+/* What a child is to do, and for whom. */
+struct job {
+	struct check *c;
+	const char *path; /* of a plugin or a situation */
+	bool is_load;
+};
+
+/* Who ran when the child ended: "path: ", or the plugin, its hook and the object. */
+static void put_blame(struct buf *out, const struct job *j)
+{
+	struct plug_running r;
+
+	if (!plug_get_running(j->c->p, &r)) {
+		buf_printf(out, "%s: %s", j->path, j->is_load ? "unload: " : "");
+	} else if (j->is_load) {
+		buf_printf(out, "%s: load: ", r.plugin);
+	} else {
+		buf_printf(out, "%s: plugin %s %s, %s of %s: ", j->path, r.plugin, r.version,
+			   r.hook, r.item);
+	}
+}
+
+static void put_death(struct check *c, const struct child_result *r, struct buf *out)
+{
+	const char *name = sigabbrev_np(r->code);
+
+	switch (r->end) {
+	case CHILD_CRASHED:
+		c->crashed++;
+		buf_printf(out, "expected a return, found a crash by SIG%s", name ? name : "?");
+		if (r->stack_used_up) {
+			buf_printf(out, ": the stack of %zu MiB is used up",
+				   c->o->limits.stack / MIB);
+		} else if (r->memory_used_up) {
+			buf_printf(out, ", near the limit of %zu MiB of memory",
+				   c->o->limits.memory / MIB);
+		}
+		break;
+	case CHILD_LATE:
+		c->late++;
+		buf_printf(out, "expected a return within %lld s, found none",
+			   (long long)c->o->limits.time_ms / 1000);
+		break;
+	case CHILD_LEFT:
+		c->left++;
+		buf_printf(out, "expected a return, found the end of the process, exit code %d",
+			   r->code);
+		break;
+	case CHILD_WELL:
+		break;
+	}
+}
+
+/* How to see it in a debugger. */
+static void put_hint(const struct check *c, const char *dir, struct buf *out)
+{
+	buf_printf(out, "     to look: gdb --args mk-plugin-check --no-fork --fixtures %s", dir);
+	for (size_t i = 0; i < c->o->n_frameworks; i++) {
+		buf_printf(out, " --framework %s", c->o->frameworks[i]);
+	}
+	for (char *const *p = c->o->paths; *p; p++) {
+		buf_printf(out, " %s", *p);
+	}
+	buf_add(out, STR("\n"));
+}
+
+/*
+ * Runs it with limits. False: it did not come back, which is told. What it said goes to *ret, which is the caller's to
+ * free in any case.
+ */
+static bool in_child(struct job *j, child_fn *run, void (*leave)(void *), struct buf *ret)
+{
+	const struct child_task t = {run, leave, j, j->c->o->limits};
+	struct child_result r = {.end = CHILD_WELL};
+	struct mk_err err;
+
+	buf_init(ret, 64 * 1024);
+	if (child_run(&t, &r, &err) != MK_OK) {
+		buf_printf(ret, "%s: %s", j->path, err.msg);
+		return false;
+	}
+	if (r.end == CHILD_WELL) {
+		buf_done(ret);
+		*ret = r.text;
+		j->c->problems += r.problems;
+		return true;
+	}
+	buf_done(&r.text);
+	put_blame(ret, j);
+	put_death(j->c, &r, ret);
+	return false;
+}
+
+/* --- loading -------------------------------------------------------------------------------------- */
+
+static size_t try_load(void *ctx, struct buf *out)
+{
+	const struct job *j = ctx;
+
+	(void)out;
+	load(j->c->p, j->path, out);
+	buf_clear(out); /* the parent says it, when it does the same */
+	return 0;
+}
+
+/* Destructors run as when the daemon ends. */
+static void unload(void *ctx)
+{
+	(void)ctx;
+	exit(EXIT_SUCCESS);
+}
+
+static void check_plugin(struct check *c, const char *path)
+{
+	struct job j = {c, path, true};
+	struct buf found, said;
+
+	buf_init(&found, 64 * 1024);
+	if (is_dir(path)) {
 		inspect_dir(path, &found);
 	} else {
 		(void)inspect_file(path, &found);
-		(void)plug_load_file(c->p, path, &a, &problems, &err);
 	}
 	problem_lines(c, buf_str(&found));
-	problem_lines(c, err.msg[0] && !problems.n ? str_of(err.msg) : problems);
+	buf_clear(&found);
+	buf_init(&said, 64 * 1024);
+	if (c->o->no_fork || in_child(&j, try_load, unload, &said)) {
+		load(c->p, path, &found);
+		problem_lines(c, buf_str(&found));
+	} else {
+		problem_lines(c, buf_str(&said));
+	}
+	buf_done(&said);
 	buf_done(&found);
-	arena_done(&a);
 }
 
 static void list(const struct check *c)
@@ -150,32 +311,58 @@ static void list(const struct check *c)
 	}
 }
 
-static void run_situation(struct check *c, const char *dir)
+/* --- situations ----------------------------------------------------------------------------------- */
+
+/* Runs one and says how it went; returns the number of problems. */
+static size_t try_situation(void *ctx, struct buf *out)
 {
+	const struct job *j = ctx;
+	const char *dir = j->path;
+	size_t problems = 1;
 	struct arena a;
 	struct fixture f;
 	struct mk_err err;
 
 	arena_init(&a, 0);
-	c->situations++;
-	if (fixture_run(c->p, dir, &a, &f, &err) != MK_OK) {
-		c->problems++;
-		printf("FAIL %s\n", err.msg);
+	if (fixture_run(j->c->p, dir, &a, &f, &err) != MK_OK) {
+		buf_printf(out, "FAIL %s\n", err.msg);
 	} else {
 		mk_str diff = fixture_diff(&f, &a);
 		struct json *fault = json_get(f.got, "fault");
 
 		if (diff.n) {
-			c->problems++;
-			printf("FAIL %s: found instead of expected: %s\n", dir, diff.p);
+			buf_printf(out, "FAIL %s: found instead of expected: %s\n", dir, diff.p);
 		} else if (fault && !f.want) {
-			c->problems++;
-			printf("FAIL %s: %s\n", dir, json_str(fault).p);
-		} else if (!c->o->quiet) {
-			printf("ok   %s: %s\n", dir, json_write(&a, f.got).p);
+			buf_printf(out, "FAIL %s: %s\n", dir, json_str(fault).p);
+		} else {
+			problems = 0;
+			if (!j->c->o->quiet) {
+				buf_printf(out, "ok   %s: %s\n", dir, json_write(&a, f.got).p);
+			}
 		}
 	}
 	arena_done(&a);
+	return problems;
+}
+
+static void run_situation(struct check *c, const char *dir)
+{
+	struct job j = {c, dir, false};
+	struct buf said;
+
+	c->situations++;
+	if (c->o->no_fork) {
+		buf_init(&said, 16 * (size_t)MIB);
+		c->problems += try_situation(&j, &said);
+	} else if (!in_child(&j, try_situation, NULL, &said)) {
+		problem_lines(c, buf_str(&said));
+		buf_clear(&said);
+		if (!c->o->quiet) {
+			put_hint(c, dir, &said);
+		}
+	}
+	printf("%.*s", STR_ARG(buf_str(&said)));
+	buf_done(&said);
 }
 
 static int visible(const struct dirent *e)
@@ -210,7 +397,22 @@ static void run_fixtures(struct check *c, const char *dir)
 	}
 }
 
-static int check(const struct options *o, char *const *paths)
+/* How much is wrong; nothing when nothing is. */
+static void sum_up(const struct check *c)
+{
+	if (c->problems == 0) {
+		return;
+	}
+	printf("%zu problem%s", c->problems, c->problems == 1 ? "" : "s");
+	if (c->crashed + c->late + c->left > 0) {
+		printf(" (%zu crashed, %zu did not return, %zu ended the process); %zu situation%s "
+		       "run",
+		       c->crashed, c->late, c->left, c->situations, c->situations == 1 ? "" : "s");
+	}
+	printf("\n");
+}
+
+static int check(const struct options *o)
 {
 	struct mk_err err = {0};
 	struct check c = {.o = o, .p = plug_new(&err)};
@@ -220,8 +422,14 @@ static int check(const struct options *o, char *const *paths)
 		return EXIT_PROBLEMS;
 	}
 	plug_set_clock(c.p, clock_cpu_us);
-	for (; *paths; paths++) {
-		load(&c, *paths);
+	if (!child_shared()) {
+		printf("FAIL out of memory\n");
+		plug_free(c.p);
+		return EXIT_PROBLEMS;
+	}
+	plug_keep_running(c.p, child_shared());
+	for (char *const *path = o->paths; *path; path++) {
+		check_plugin(&c, *path);
 	}
 	for (size_t i = 0; i < o->n_frameworks; i++) {
 		if (plug_add_framework(c.p, str_of(o->frameworks[i]), &err) != MK_OK) {
@@ -233,9 +441,7 @@ static int check(const struct options *o, char *const *paths)
 	for (size_t i = 0; i < o->n_fixtures; i++) {
 		run_fixtures(&c, o->fixtures[i]);
 	}
-	if (c.problems > 0) {
-		printf("%zu problem%s\n", c.problems, c.problems == 1 ? "" : "s");
-	}
+	sum_up(&c);
 	plug_free(c.p);
 	return c.problems ? EXIT_PROBLEMS : EXIT_FINE;
 }
@@ -250,44 +456,85 @@ static bool append(const char **to, size_t *n, const char *what)
 	return true;
 }
 
+/* A number from 1 to 'max', times 'unit'. */
+static bool number(const char *option, const char *text, uint64_t max, uint64_t unit, uint64_t *ret)
+{
+	uint64_t v;
+
+	if (!str_u64(str_of(text), &v) || v < 1 || v > max) {
+		fprintf(stderr,
+			"mk-plugin-check: --%s: expected a number from 1 to %llu, found %s\n",
+			option, (unsigned long long)max, text);
+		return false;
+	}
+	*ret = v * unit;
+	return true;
+}
+
+/* One option with a value; false: it makes no sense, which is said. */
+static bool take(struct options *o, int option, const char *value)
+{
+	uint64_t v = 0;
+
+	switch (option) {
+	case 'f':
+		return append(o->fixtures, &o->n_fixtures, value);
+	case 'F':
+		return append(o->frameworks, &o->n_frameworks, value);
+	case 't':
+		if (number("timeout", value, MAX_TIMEOUT_S, 1000, &v)) {
+			o->limits.time_ms = (int64_t)v;
+		}
+		return v != 0;
+	case 'm':
+		if (number("memory", value, MAX_MIB, MIB, &v)) {
+			o->limits.memory = (size_t)v;
+		}
+		return v != 0;
+	case 's':
+		if (number("stack", value, MAX_MIB, MIB, &v)) {
+			o->limits.stack = (size_t)v;
+		}
+		return v != 0;
+	default:
+		fputs("mk-plugin-check --help explains the options\n", stderr);
+		return false;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{"fixtures", required_argument, NULL, 'f'},
 		{"framework", required_argument, NULL, 'F'},
+		{"timeout", required_argument, NULL, 't'},
+		{"memory", required_argument, NULL, 'm'},
+		{"stack", required_argument, NULL, 's'},
+		{"no-fork", no_argument, NULL, 'n'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
-	struct options o = {0};
+	struct options o = {
+		.limits = {TIMEOUT_S * 1000, (size_t)MEMORY_MIB * MIB, (size_t)STACK_MIB * MIB}};
 
 	for (;;) {
-		int c = getopt_long(argc, argv, "f:F:qhV", longs, NULL);
+		int c = getopt_long(argc, argv, "f:F:t:m:s:nqhV", longs, NULL);
 
 		if (c < 0) {
 			break;
 		}
-		switch (c) {
-		case 'f':
-		case 'F':
-			if (!append(c == 'f' ? o.fixtures : o.frameworks,
-				    c == 'f' ? &o.n_fixtures : &o.n_frameworks, optarg)) {
-				return EXIT_USAGE;
-			}
-			break;
-		case 'q':
-			o.quiet = true;
-			break;
-		case 'h':
+		if (c == 'q' || c == 'n') {
+			*(c == 'q' ? &o.quiet : &o.no_fork) = true;
+		} else if (c == 'h') {
 			fputs(usage, stdout);
 			return EXIT_FINE;
-		case 'V':
+		} else if (c == 'V') {
 			printf("mk-plugin-check %s, abi %d.%d\n", MK_VERSION, MK_ABI_MAJOR,
 			       MK_ABI_MINOR);
 			return EXIT_FINE;
-		default:
-			fputs("mk-plugin-check --help explains the options\n", stderr);
+		} else if (!take(&o, c, optarg)) {
 			return EXIT_USAGE;
 		}
 	}
@@ -295,5 +542,12 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
-	return check(&o, argv + optind);
+	if (o.no_fork && (o.n_fixtures != 1 || !fixture_is(o.fixtures[0]))) {
+		fputs("mk-plugin-check: --no-fork needs one --fixtures with the folder of one "
+		      "situation\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	o.paths = argv + optind;
+	return check(&o);
 }

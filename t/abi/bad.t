@@ -188,6 +188,93 @@ expect 'a hook that breaks the rules' 1 'FAIL DIR/fixture: plugin test.bad 1, re
 compile impure "$tmp/impure.so"
 expect 'a hook with hidden state' 1 'FAIL DIR/fixture: the second call of a hook with the same input answered otherwise
 1 problem' --fixtures "$tmp/fixture" "$tmp/impure.so"
+# plugins that do not come back: each situation is named, and the next one runs
+rm -rf "$tmp/dies"; mkdir "$tmp/dies"
+# A sanitizer would make its own end of a crash.
+ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0:handle_sigill=0:${ASAN_OPTIONS:-}
+export ASAN_OPTIONS
+compile dies "$tmp/dies.so" -D_GNU_SOURCE
+dies_in() { # HOOK WAY WORDS [OPTIONS...]: one situation
+	case $1 in
+	nominate)
+		what=ex.io/$2
+		rm -rf "$tmp/dies/one"; mkdir "$tmp/dies/one"
+		echo '{"metadata":{"name":"w"}}' >"$tmp/dies/one/workload.json"
+		echo '[]' >"$tmp/dies/one/clusters.json"
+		echo '{"dispatcher":"ex.io/'"$2"'"}' >"$tmp/dies/one/env.json"
+		;;
+	*)
+		what="ex.io/v1, Kind=$2"
+		situation_of "$2" one
+		[ "$1" = remote ] || cp "$tmp/dies/one/local.json" "$tmp/dies/one/remote.json"
+		;;
+	esac
+	hook=$1 way=$2 words=$3
+	shift 3
+	expect "$hook: $way" 1 "FAIL DIR/dies/one: plugin test.dies 1.0.0, $hook of $what: expected a return$words
+1 problem ($sum); 1 situation run" "$@" --fixtures "$tmp/dies/one" "$tmp/dies.so"
+}
+situation_of() { # KIND FOLDER
+	rm -rf "$tmp/dies/$2"; mkdir "$tmp/dies/$2"
+	echo '{"apiVersion":"ex.io/v1","kind":"'"$1"'","metadata":{"name":"b","uid":"u"},"spec":{}}' >"$tmp/dies/$2/local.json"
+	echo '{"metadata":{"name":"w"}}' >"$tmp/dies/$2/workload.json"
+}
+sum='1 crashed, 0 did not return, 0 ended the process'
+segv=', found a crash by SIGSEGV' stack=': the stack of 8 MiB is used up' memory=', near the limit of 64 MiB of memory'
+case $B in
+*asan*) stack='' limits='' ;; # it has handlers and needs addresses of its own
+*) limits=1 ;;
+esac
+dies_in remote Segfault "$segv"
+dies_in status StatusSegfault "$segv"
+dies_in nominate segfault "$segv"
+dies_in remote Overflow "$segv$stack"
+dies_in nominate overflow "$segv$stack"
+dies_in remote Abort ', found a crash by SIGABRT'
+dies_in nominate abort ', found a crash by SIGABRT'
+[ -z "$limits" ] || dies_in remote Eat "$segv$memory" --memory 64
+sum='0 crashed, 0 did not return, 1 ended the process'
+dies_in remote Exit ', found the end of the process, exit code 0'
+dies_in nominate exit ', found the end of the process, exit code 0'
+sum='0 crashed, 1 did not return, 0 ended the process'
+late=' within 1 s, found none'
+dies_in remote Forever "$late" --timeout 1
+dies_in status StatusForever "$late" --timeout 1
+dies_in nominate loop "$late" --timeout 1
+dies_in remote Close "$late" --timeout 1
+dies_in remote Multiply "$late" --timeout 1
+pgrep_ours() { for p in /proc/[0-9]*/cmdline; do tr '\0' ' ' <"$p" 2>/dev/null | grep -F "$check "; done; }
+[ -z "$(pgrep_ours)" ] && good 'what a hook started is ended with it' || bad 'what a hook started is ended with it'
+rm -rf "$tmp/dies"; mkdir "$tmp/dies"
+for kind in Abort Exit Forever Segfault Well; do situation_of $kind $kind; done
+FAILED="FAIL DIR/dies/Abort: plugin test.dies 1.0.0, remote of ex.io/v1, Kind=Abort: expected a return, found a crash by SIGABRT
+FAIL DIR/dies/Exit: plugin test.dies 1.0.0, remote of ex.io/v1, Kind=Exit: expected a return, found the end of the process, exit code 0
+FAIL DIR/dies/Forever: plugin test.dies 1.0.0, remote of ex.io/v1, Kind=Forever: expected a return within 1 s, found none
+FAIL DIR/dies/Segfault: plugin test.dies 1.0.0, remote of ex.io/v1, Kind=Segfault: expected a return, found a crash by SIGSEGV"
+expect 'after each of them the next situation runs' 1 "$FAILED
+4 problems (2 crashed, 1 did not return, 1 ended the process); 5 situations run" --timeout 1 --fixtures "$tmp/dies" "$tmp/dies.so"
+"$check" --timeout 1 --fixtures "$tmp/dies" "$tmp/dies.so" >"$tmp/out"
+grep -q "^ok   $tmp/dies/Well: " "$tmp/out" && good 'the last one is well' || bad 'the last one is well'
+grep -qF "gdb --args mk-plugin-check --no-fork --fixtures $tmp/dies/Abort $tmp/dies.so" "$tmp/out" &&
+	good 'the command for a debugger is told' || bad 'the command for a debugger is told'
+(ulimit -c 0; exec "$check" --no-fork --fixtures "$tmp/dies/Abort" "$tmp/dies.so") >/dev/null 2>&1
+[ $? -eq 134 ] && good '--no-fork: the crash is its own' || bad '--no-fork: the crash is its own'
+"$check" --no-fork --fixtures "$tmp/dies/Well" "$tmp/dies.so" | grep -q "^ok   $tmp/dies/Well: " && good '--no-fork: a good one' || bad '--no-fork: a good one'
+"$check" --no-fork --fixtures "$tmp/dies" "$tmp/dies.so" >/dev/null 2>&1; [ $? -eq 2 ] && good '--no-fork wants one situation: exit 2' || bad '--no-fork wants one situation: exit 2'
+for o in --timeout=0 --timeout=x --timeout=3601 --memory=0 --stack=-1; do
+	"$check" $o "$tmp/dies.so" >/dev/null 2>&1; [ $? -eq 2 ] && good "$o: exit 2" || bad "$o: exit 2"
+done
+compile dies_at_load "$tmp/at_load.so"
+expect 'a crash while it is loaded' 1 'FAIL DIR/at_load.so: constructors: expected none (they run before any check), found 1
+FAIL DIR/at_load.so: load: expected a return, found a crash by SIGABRT
+2 problems (1 crashed, 0 did not return, 0 ended the process); 0 situations run' "$tmp/at_load.so"
+mkdir "$tmp/loads"; cp "$tmp/at_load.so" "$tmp/loads/b.so"; compile good "$tmp/loads/a.so"
+expect 'one of a directory' 1 'FAIL DIR/loads/b.so: constructors: expected none (they run before any check), found 1
+FAIL DIR/loads/b.so: load: expected a return, found a crash by SIGABRT
+2 problems (1 crashed, 0 did not return, 0 ended the process); 0 situations run' "$tmp/loads"
+compile dies_at_exit "$tmp/at_exit.so"
+expect 'a crash when the process ends' 1 'FAIL DIR/at_exit.so: unload: expected a return, found a crash by SIGABRT
+1 problem (1 crashed, 0 did not return, 0 ended the process); 0 situations run' "$tmp/at_exit.so"
 expect 'no such file' 1 'FAIL DIR/nothing.so: file: expected a readable one, found: No such file or directory
 1 problem' "$tmp/nothing.so"
 "$check" >/dev/null 2>&1; [ $? -eq 2 ] && good 'no arguments: exit 2' || bad 'no arguments: exit 2'

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Crashes in a constructor, so before anybody can look at its entry. */
+#include <stdlib.h>
+
+#include "good.c"
+
+__attribute__((constructor)) static void die(void)
+{
+	abort();
+}
