@@ -116,9 +116,45 @@ fleet_until 60 ended
 ok $? "Q-2: the daemon ends itself"
 wait "$MANAGER_PID" 2>/dev/null
 is $? 134 "by a signal that tells whoever keeps it alive"
-grep '"level":"error"' "$dir/loop.log" | grep 'the main loop is stuck' | grep '"plugin":"test.loops"' | grep -q '"hook":"remote"'
+last_words() { # LOG WORDS PLUGIN HOOK KIND NAME: the last line of the log names them
+	tail -n 1 "$dir/$1.log" | jq -e --arg m "$2" --arg p "$3" --arg h "$4" --arg k "ex.io/v1, Kind=$5" --arg n "$6" '.level == "error" and
+		.mod == "plug" and (.msg | contains($m)) and .plugin == $p and .hook == $h and .kind == $k and .ns == "default" and .name == $n and
+		.workload == "wl-" + $n and (.cluster | test("^w[123]$"))' >/dev/null
+}
+last_words loop 'the main loop is stuck' test.loops remote Loop loop
 ok $? "Q-2: and says whose fault it was"
-rm "$dir/plugins/loops.so"
+
+# --- Q-8: plugins that crash ----------------------------------------------------------------------------
+rm "$dir/plugins/loops.so" && compile dies
+ok $? "a plugin that dies in many ways"
+dies() { # KIND HOOK SIGNAL WORDS
+	name=$(echo "$1" | tr '[:upper:]' '[:lower:]')
+	crd ex.io v1 "$(plural "$1")" "$1" && fleet_manager "$name" 6s 4s 1s && submit_kind "$1" >/dev/null && fleet_until 60 ended
+	ok $? "Q-8: $1: the daemon ends" || kill "$MANAGER_PID"
+	wait "$MANAGER_PID" 2>/dev/null
+	is $? $((128 + $3)) "by its signal"
+	last_words "$name" "$4" test.dies "$2" "$1" "$name"
+	ok $? "Q-8: $1: its last line names plugin, hook and object"
+	notes "$dir/$name.log"
+	api mgr DELETE "$KUEUE/wl-$name" >/dev/null
+	api mgr DELETE "/apis/ex.io/v1/namespaces/default/$(plural "$1")/$name" >/dev/null
+	fleet_until 10 gone "$KUEUE/wl-$name"
+	ok $? "its Workload goes"
+}
+gone() { # PATH
+	api mgr GET "$1" | jq -e '.code == 404'
+}
+crashed='a plugin crashed in its hook'
+dies Segfault remote 11 "$crashed"
+dies StatusSegfault status 11 "$crashed"
+dies Overflow remote 11 "$crashed"
+dies Abort remote 6 "$crashed"
+dies Exit remote 6 'a plugin called exit()'
+rm "$dir/plugins/dies.so" && compile dies_at_load && ! fleet_manager load 2>/dev/null
+ok $? "a plugin that crashes while it is loaded: the daemon does not start"
+tail -n 1 "$dir/load.log" | jq -e --arg f "$dir/plugins/dies_at_load.so" '.level == "error" and .plugin == $f and .hook == "load"' >/dev/null
+ok $? "Q-8: and says which file it was"
+rm "$dir/plugins/dies_at_load.so"
 fleet_manager without
 ok $? "without the plugin it starts"
 submit mgr after 100 "$OURS" >/dev/null
