@@ -324,6 +324,13 @@ static void check_pick(struct host_call *c, int verdict, const mk_pick *pick, ui
 	}
 }
 
+static int64_t kept_wait_ms(int64_t ms)
+{
+	int64_t most = ms < PLUG_WAIT_MAX_MS ? ms : PLUG_WAIT_MAX_MS;
+
+	return ms >= 0 && most < PLUG_WAIT_MIN_MS ? PLUG_WAIT_MIN_MS : most;
+}
+
 enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_question *q,
 			   struct arena *a, struct plug_pick *ret, struct mk_err *err)
 {
@@ -362,7 +369,7 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 
 	if (code == MK_OK) {
 		result.n = result.verdict == MK_SET ? pick.n : 0;
-		result.wait_ms = pick.wait_ms;
+		result.wait_ms = kept_wait_ms(pick.wait_ms);
 		result.said = c.said;
 		*ret = result;
 	}

@@ -12,6 +12,22 @@
 
 enum { FIRST_TABLE = 256, KEEP_TABLE = 64 * 1024, CLOCK_EVERY = 64 };
 
+/* Leaves out what is no UTF-8: a plugin's bytes, or a letter that was cut in two. People and API servers read it. */
+static void clean(char *text)
+{
+	mk_str rest = str_of(text);
+	size_t n = 0;
+
+	while (rest.n > 0) {
+		size_t k = str_utf8(rest);
+
+		memmove(text + n, rest.p, k);
+		n += k;
+		rest = str_sub(rest, k > 0 ? k : 1, SIZE_MAX);
+	}
+	text[n] = '\0';
+}
+
 void host_fail(struct host_call *c, const char *fmt, ...)
 {
 	va_list ap;
@@ -23,6 +39,7 @@ void host_fail(struct host_call *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(c->why, sizeof(c->why), fmt, ap);
 	va_end(ap);
+	clean(c->why);
 }
 
 void host_no_memory(struct host_call *c)

@@ -41,8 +41,12 @@ static bool is_utf8(mk_str s)
 	return true;
 }
 
+/* Its length is judged first: what it counts may not be there to be looked at. */
 static bool check_text(struct host_call *c, mk_str s, const char *what)
 {
+	if (!host_has_room(c, s.n)) {
+		return false;
+	}
 	if (!s.p && s.n) {
 		host_fail(c, "%s: expected text, found NULL", what);
 		return false;
@@ -279,6 +283,9 @@ static void host_set(mk_call *call, mk_val draft, const char *pointer, mk_val v)
 			  pointer ? pointer : "NULL");
 		return;
 	}
+	if (!check_text(c, (mk_str){pointer, strlen(pointer)}, "set")) {
+		return; /* it may become the name of a member */
+	}
 	if (!dst || !(dst->flags & HOST_WRITABLE)) {
 		host_fail(c, "set %.64s: expected the draft or a value of text or parse, found %s",
 			  pointer, dst ? "an input" : "an absent value");
@@ -320,8 +327,7 @@ static mk_str host_workload_name(mk_call *call, mk_str owner, mk_str uid, mk_str
 	struct host_call *c = host_enter(call);
 	mk_str none = {"", 0};
 
-	if (!c || !check_text(c, owner, "workload_name") || !check_text(c, uid, "workload_name") ||
-	    !check_text(c, extra, "workload_name")) {
+	if (!c) {
 		return none;
 	}
 	if (!c->kind.n) {
@@ -330,6 +336,10 @@ static mk_str host_workload_name(mk_call *call, mk_str owner, mk_str uid, mk_str
 	}
 	if (owner.n > 1024 || uid.n > 1024 || extra.n > 1024) {
 		host_fail(c, "workload_name: expected at most 1024 bytes, found more");
+		return none;
+	}
+	if (!check_text(c, owner, "workload_name") || !check_text(c, uid, "workload_name") ||
+	    !check_text(c, extra, "workload_name")) {
 		return none;
 	}
 	if (!host_has_room(c, 8192)) {
@@ -348,12 +358,12 @@ static void host_say(mk_call *call, mk_str s)
 {
 	struct host_call *c = host_enter(call);
 
-	if (!c || !check_text(c, s, "say")) {
-		return;
-	}
-	if (s.n > c->plug->limits.say_bytes) {
+	if (c && s.n > c->plug->limits.say_bytes) {
 		host_fail(c, "say: expected at most %zu bytes, found %zu",
 			  c->plug->limits.say_bytes, s.n);
+		return;
+	}
+	if (!c || !check_text(c, s, "say")) {
 		return;
 	}
 	if (!host_has_room(c, s.n + 1)) {

@@ -229,11 +229,14 @@ struct json *plug_status_draft(const struct plug_adapter *ad, const struct json 
 bool plug_ended(const struct plug_adapter *ad, const struct json *job);
 bool plug_suspended(const struct plug_adapter *ad, const struct json *job);
 
+/* What a dispatcher asks to wait is kept within these: at once would be for ever anew, and more is as good as never. */
+enum { PLUG_WAIT_MIN_MS = 100, PLUG_WAIT_MAX_MS = 24 * 60 * 60 * 1000 };
+
 struct plug_pick {
 	int verdict;
 	uint32_t index[20]; /* into the clusters array, in the order given */
 	uint32_t n;
-	int64_t wait_ms; /* -1 = on events only */
+	int64_t wait_ms; /* -1 = on events only; else PLUG_WAIT_MIN_MS to PLUG_WAIT_MAX_MS */
 	mk_str said;
 };
 
