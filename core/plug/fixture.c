@@ -113,16 +113,32 @@ static void add_said(struct situation *s, mk_str said)
 typedef enum mk_code hook_fn(struct plug *, size_t, const struct plug_view *, struct json *,
 			     struct arena *, struct plug_result *, struct mk_err *);
 
+/* All that a hook is given to read, as text: values share memory with their copies. */
+static mk_str text_of(const struct situation *s, const struct json *x, const struct json *y,
+		      const struct json *z)
+{
+	return arena_printf(s->a, "%.*s %.*s %.*s", STR_ARG(x ? json_write(s->a, x) : STR("")),
+			    STR_ARG(y ? json_write(s->a, y) : STR("")),
+			    STR_ARG(z ? json_write(s->a, z) : STR("")));
+}
+
+#define WROTE "a hook wrote into its inputs"
+
 /* Calls a hook twice; false after a fault, which is then in s->got. */
 static bool call_twice(struct situation *s, hook_fn *fn, size_t adapter, const struct plug_view *v,
 		       struct json *draft, struct plug_result *ret)
 {
+	mk_str inputs = text_of(s, v->local, v->remote, v->workload);
 	struct plug_result again;
 	struct mk_err err;
 
 	if (fn(s->p, adapter, v, draft, s->a, ret, &err) != MK_OK ||
 	    fn(s->p, adapter, v, draft, s->a, &again, &err) != MK_OK) {
 		set_text(s, "fault", str_of(err.msg));
+		return false;
+	}
+	if (!str_eq(inputs, text_of(s, v->local, v->remote, v->workload))) {
+		set_text(s, "fault", STR(WROTE));
 		return false;
 	}
 	if (again.verdict != ret->verdict || !str_eq(again.said, ret->said) ||
@@ -308,11 +324,16 @@ static enum mk_code run_dispatcher(struct situation *s, struct mk_err *err)
 		.now_wall_ms = json_int(json_get(s->env, "now_ms"), 0),
 		.last_set_ms = json_int(json_get(s->env, "last_set_ms"), -1),
 	};
+	mk_str inputs = text_of(s, q.workload, clusters, config);
 	struct mk_err fault;
 
 	if (plug_nominate(s->p, (size_t)i, &q, s->a, &r, &fault) ||
 	    plug_nominate(s->p, (size_t)i, &q, s->a, &again, &fault)) {
 		set_text(s, "fault", str_of(fault.msg));
+		return MK_OK;
+	}
+	if (!str_eq(inputs, text_of(s, q.workload, clusters, config))) {
+		set_text(s, "fault", STR(WROTE));
 		return MK_OK;
 	}
 	if (r.verdict != again.verdict || r.n != again.n || r.wait_ms != again.wait_ms ||

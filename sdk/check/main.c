@@ -15,6 +15,7 @@
 #include "core/plug/loader.h"
 #include "sdk/check/child.h"
 #include "sdk/check/inspect.h"
+#include "sdk/check/traces.h"
 
 enum { EXIT_FINE = 0, EXIT_PROBLEMS = 1, EXIT_USAGE = 2, MAX_FIXTURES = 64 };
 
@@ -314,7 +315,7 @@ static void list(const struct check *c)
 /* --- situations ----------------------------------------------------------------------------------- */
 
 /* Runs one and says how it went; returns the number of problems. */
-static size_t try_situation(void *ctx, struct buf *out)
+static size_t run_fixture(void *ctx, struct buf *out)
 {
 	const struct job *j = ctx;
 	const char *dir = j->path;
@@ -342,6 +343,26 @@ static size_t try_situation(void *ctx, struct buf *out)
 		}
 	}
 	arena_done(&a);
+	return problems;
+}
+
+/* The same, and what is left of it in the process. */
+static size_t try_situation(void *ctx, struct buf *out)
+{
+	const struct job *j = ctx;
+	struct traces before;
+	struct buf left;
+	size_t problems;
+
+	buf_init(&left, 1024);
+	traces_take(&before);
+	problems = run_fixture(ctx, out);
+	if (traces_tell(&before, &left) > 0) {
+		problems++;
+		buf_printf(out, "FAIL %s: traces: expected none after the hooks, %.*s\n", j->path,
+			   STR_ARG(buf_str(&left)));
+	}
+	buf_done(&left);
 	return problems;
 }
 

@@ -198,10 +198,7 @@ dies_in() { # HOOK WAY WORDS [OPTIONS...]: one situation
 	case $1 in
 	nominate)
 		what=ex.io/$2
-		rm -rf "$tmp/dies/one"; mkdir "$tmp/dies/one"
-		echo '{"metadata":{"name":"w"}}' >"$tmp/dies/one/workload.json"
-		echo '[]' >"$tmp/dies/one/clusters.json"
-		echo '{"dispatcher":"ex.io/'"$2"'"}' >"$tmp/dies/one/env.json"
+		dispatcher_situation "$2"
 		;;
 	*)
 		what="ex.io/v1, Kind=$2"
@@ -213,6 +210,12 @@ dies_in() { # HOOK WAY WORDS [OPTIONS...]: one situation
 	shift 3
 	expect "$hook: $way" 1 "FAIL DIR/dies/one: plugin test.dies 1.0.0, $hook of $what: expected a return$words
 1 problem ($sum); 1 situation run" "$@" --fixtures "$tmp/dies/one" "$tmp/dies.so"
+}
+dispatcher_situation() { # NAME
+	rm -rf "$tmp/dies/one"; mkdir "$tmp/dies/one"
+	echo '{"metadata":{"name":"w"}}' >"$tmp/dies/one/workload.json"
+	echo '[]' >"$tmp/dies/one/clusters.json"
+	echo '{"dispatcher":"ex.io/'"$1"'"}' >"$tmp/dies/one/env.json"
 }
 situation_of() { # KIND FOLDER
 	rm -rf "$tmp/dies/$2"; mkdir "$tmp/dies/$2"
@@ -264,6 +267,24 @@ grep -qF "gdb --args mk-plugin-check --no-fork --fixtures $tmp/dies/Abort $tmp/d
 for o in --timeout=0 --timeout=x --timeout=3601 --memory=0 --stack=-1; do
 	"$check" $o "$tmp/dies.so" >/dev/null 2>&1; [ $? -eq 2 ] && good "$o: exit 2" || bad "$o: exit 2"
 done
+compile leaves_traces "$tmp/traces.so" -D_GNU_SOURCE -pthread
+while read -r kind words; do
+	situation_of "$kind" one
+	expect "a hook that leaves traces: $kind" 1 "FAIL DIR/dies/one: traces: expected none after the hooks, found $words
+1 problem" --fixtures "$tmp/dies/one" "$tmp/traces.so"
+done <<-END
+	File files that are still open
+	Thread threads that still run
+	Process processes that were started
+	Signal the handling of signals changed
+	Folder another working directory, another mask of files' modes
+END
+situation_of Input one
+expect 'a hook that writes into its inputs' 1 'FAIL DIR/dies/one: a hook wrote into its inputs
+1 problem' --fixtures "$tmp/dies/one" "$tmp/traces.so"
+dispatcher_situation input
+expect 'a dispatcher that does' 1 'FAIL DIR/dies/one: a hook wrote into its inputs
+1 problem' --fixtures "$tmp/dies/one" "$tmp/traces.so"
 compile dies_at_load "$tmp/at_load.so"
 expect 'a crash while it is loaded' 1 'FAIL DIR/at_load.so: constructors: expected none (they run before any check), found 1
 FAIL DIR/at_load.so: load: expected a return, found a crash by SIGABRT
