@@ -23,7 +23,7 @@ static struct event *w_events(const struct world *w, size_t n, struct arena *obj
 		ev[i].uid = str_of(p->uid);
 		ev[i].text = str_of(p->msg);
 		if (p->text) {
-			json_parse(objects, str_of(p->text), &v, NULL);
+			json_parse_cut(objects, str_of(p->text), &v, NULL);
 			ev[i].obj = v;
 		}
 	}
