@@ -40,7 +40,7 @@ struct exchange {
 	void (*grew)(struct exchange *x); /* or NULL: head or body came in; must only take note */
 	struct curl_slist *headers;
 	struct curl_slist *route; /* where the peer's name leads, or NULL */
-	struct list_node of_pool; /* waits for the peer's name, or is on the wire */
+	struct list_node of_pool; /* waits for the peer's name or for its turn, or is on the wire */
 	bool is_on_wire;
 	int64_t begun_ms, timeout_ms; /* 0: none */
 	char *url, *body;
@@ -53,7 +53,7 @@ struct exchange {
 	bool started;       /* the request was about to be written to a connection */
 	bool head_done;     /* the answer's header is complete */
 	bool token_renewed; /* 401 with an old token: to be sent once more with the new one */
-	bool fenced, no_http2, too_big, no_memory;
+	bool fenced, too_big, no_memory;
 	bool resent; /* libcurl was about to send a write a second time */
 	unsigned token_generation;
 	const char *refused; /* why an address was not connected to */
@@ -78,6 +78,9 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 
 /* Frees everything. The easy handle must not be on a multi handle. */
 void exchange_done(struct exchange *x);
+
+/* It waited, and is to be sent at 'mono_ms': takes the time off its limit. CURLE_OPERATION_TIMEDOUT when nothing is left. */
+CURLcode exchange_waited(struct exchange *x, int64_t mono_ms);
 
 /*
  * Says where the peer's name leads: "host:port:address,...", as libcurl takes it. 'mono_ms' is the time: what has passed
