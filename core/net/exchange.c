@@ -192,6 +192,10 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 	if (x->token_renewed) {
 		return len; /* the refusal's text is of no interest: we ask again */
 	}
+	if (x->cls == TRANSPORT_WATCH && x->in.n >= EXCHANGE_PAUSE_AT) {
+		x->paused = true; /* it is for the server to wait */
+		return CURL_WRITEFUNC_PAUSE;
+	}
 	x->total += len;
 	x->env->bytes_in += len;
 	if ((x->cls == TRANSPORT_WATCH ? x->in.n + len : x->total) > x->cap) {
@@ -531,6 +535,16 @@ CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms)
 	curl_slist_free_all(x->route);
 	x->route = made;
 	return rc;
+}
+
+CURLcode exchange_resume(struct exchange *x)
+{
+	if (!x->paused) {
+		return CURLE_OK;
+	}
+	x->paused = false;
+	return curl_easy_pause(x->easy, CURLPAUSE_CONT) == CURLE_OK ? CURLE_OK
+								    : CURLE_OUT_OF_MEMORY;
 }
 
 CURLcode exchange_again(struct exchange *x, int64_t mono_ms)

@@ -19,7 +19,8 @@
 enum {
 	EXCHANGE_MAX_LIST = 64 * 1024 * 1024, /* body of an answer that may be compressed (lists) */
 	EXCHANGE_MAX_BODY = 8 * 1024 * 1024,  /* body of other answers */
-	EXCHANGE_MAX_BACKLOG = 16 * 1024 * 1024, /* watch bytes received but not yet handed on */
+	EXCHANGE_MAX_BACKLOG = 2 * 1024 * 1024, /* watch bytes received but not yet handed on */
+	EXCHANGE_PAUSE_AT = 1024 * 1024,        /* ... of which no more are taken for now */
 	EXCHANGE_MAX_HEAD = 64 * 1024,
 	EXCHANGE_MAX_URL = 32 * 1024,
 };
@@ -54,6 +55,7 @@ struct exchange {
 	bool head_done;     /* the answer's header is complete */
 	bool token_renewed; /* 401 with an old token: to be sent once more with the new one */
 	bool fenced, too_big, no_memory;
+	bool paused; /* more came in than was handed on: nothing is read until exchange_resume */
 	bool resent; /* libcurl was about to send a write a second time */
 	unsigned token_generation;
 	const char *refused; /* why an address was not connected to */
@@ -93,6 +95,9 @@ CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms);
  * when nothing is. CURLE_OUT_OF_MEMORY.
  */
 CURLcode exchange_again(struct exchange *x, int64_t mono_ms);
+
+/* What came in was handed on: reads on, if it had stopped. May call 'grew'. CURLE_OUT_OF_MEMORY: it is of no use any more. */
+CURLcode exchange_resume(struct exchange *x);
 
 /* What the end 'rc' means, in the transport's terms; the text goes to 'text', without secrets. */
 enum mk_code exchange_verdict(const struct exchange *x, CURLcode rc, enum transport_end *ret_end,
