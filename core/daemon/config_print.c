@@ -7,8 +7,8 @@
 /* Our keys under multiKueue. */
 static bool is_ours(mk_str key)
 {
-	static const char *const ours[] = {"plugins", "dispatchers", "externalDispatchers",
-					   "network", "lostWorkerPolicy"};
+	static const char *const ours[] = {"plugins", "dispatchers",      "externalDispatchers",
+					   "network", "lostWorkerPolicy", "workerMemory"};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		if (str_is(key, ours[i])) {

@@ -96,6 +96,7 @@ struct world {
 	bool no_queues[8];      /* ... and may not be */
 	bool hold_queues;       /* ... and their lists come when the test says */
 	bool hold_jobs[8];      /* so do lists of jobs, by cluster */
+	size_t worker_memory;   /* multiKueue.workerMemory; 0: no limit */
 	int64_t lost_timeout;   /* workerLostTimeout; 0: 15 minutes */
 	bool gate_elastic;      /* ElasticJobsViaWorkloadSlices */
 	bool gate_preemption;   /* MultiKueueOrchestratedPreemption */

@@ -200,6 +200,7 @@ static void w_start(struct world *w)
 				   .worker_lost_timeout_ms =
 					   w->lost_timeout ? w->lost_timeout : 900000,
 				   .gc_interval_ms = 60000,
+				   .worker_memory = w->worker_memory,
 				   .gates = {.identifier_annotations = true,
 					     .quota_automation = w->gate_quota,
 					     .remote_spec_sync = !w->gate_no_sync,
