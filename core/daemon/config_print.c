@@ -7,8 +7,9 @@
 /* Our keys under multiKueue. */
 static bool is_ours(mk_str key)
 {
-	static const char *const ours[] = {"plugins", "dispatchers",      "externalDispatchers",
-					   "network", "lostWorkerPolicy", "workerMemory"};
+	static const char *const ours[] = {
+		"plugins",          "dispatchers",  "externalDispatchers", "network",
+		"lostWorkerPolicy", "workerMemory", "formerOrigins",       "formerManagers"};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		if (str_is(key, ours[i])) {

@@ -566,7 +566,8 @@ static void test_dispatcher(void)
 static void test_print(void)
 {
 	accepted("multiKueue:\n  plugins: {directory: /x}\n  network: {}\n  origin: \"on\"\n  "
-		 "lostWorkerPolicy: Keep\n  workerMemory: 2Gi\n"
+		 "lostWorkerPolicy: Keep\n  workerMemory: 2Gi\n  formerOrigins: [a]\n  "
+		 "formerManagers: [b]\n"
 		 "integrations:\n  frameworks: [batch/job, pod]\n",
 		 "a file with our keys");
 	is_str(config_print_kueue(&a, &c).p,
