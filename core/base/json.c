@@ -72,6 +72,14 @@ struct json *json_get(const struct json *v, const char *key)
 	return json_getn(v, str_of(key));
 }
 
+bool json_is_cut(const struct json *v)
+{
+	unsigned int type = val_type(val_of(v));
+
+	return (type == YYJSON_TYPE_ARR || type == YYJSON_TYPE_OBJ) &&
+	       (val_of(v)->tag & VAL_CUT) != 0;
+}
+
 size_t json_len(const struct json *v)
 {
 	unsigned int type = val_type(val_of(v));

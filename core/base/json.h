@@ -41,6 +41,13 @@ enum {
  * MK_NO_MEMORY. The value does not borrow from 'text'.
  */
 enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct mk_err *err);
+/*
+ * The same for what must be read however deep it is: a container below JSON_MAX_DEPTH is read as an empty one, and it and
+ * all around it are marked.
+ */
+enum mk_code json_parse_cut(struct arena *a, mk_str text, struct json **ret, struct mk_err *err);
+/* Was something left out of 'v', or of what is in it, since it was too deep? Copies and shares say so, too. */
+bool json_is_cut(const struct json *v);
 
 /* JSON_INT: a whole number of 64 bits, signed or not; every other number is JSON_REAL. */
 enum json_type json_type(const struct json *v);

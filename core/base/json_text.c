@@ -178,19 +178,38 @@ static enum mk_code close_container(const struct open *o, struct mk_err *err)
 	return is_obj ? check_keys(first, val_len(o->at), err) : MK_OK;
 }
 
+/* 'v' is left empty, and those around it are marked, from 'top' outwards: around a marked one they are already. */
+static void cut_off(const struct open *open, const struct open *top, yyjson_mut_val *v)
+{
+	val_set_len(v, 0);
+	v->tag |= VAL_CUT;
+	for (; top > open && (top->at->tag & VAL_CUT) == 0; top--) {
+		top->at->tag |= VAL_CUT;
+	}
+}
+
+static size_t n_nodes(const yyjson_mut_val *v)
+{
+	return val_type(v) == YYJSON_TYPE_OBJ   ? val_len(v) * 2
+	       : val_type(v) == YYJSON_TYPE_ARR ? val_len(v)
+						: 0;
+}
+
 /*
  * The n values of a document: the reader leaves them in one row, each container before its elements and each key before
- * its value, and so they stay in 'out'.
+ * its value, and so they stay in 'out'. 'cut': what is too deep is left out, and its place in the row stays empty.
  */
-static enum mk_code convert(yyjson_val *in, yyjson_mut_val *out, size_t n, struct mk_err *err)
+static enum mk_code convert(yyjson_val *in, yyjson_mut_val *out, size_t n, bool cut,
+			    struct mk_err *err)
 {
 	struct open open[JSON_MAX_DEPTH], *top = open; /* open[0] holds the root */
 	enum mk_code code = MK_OK;
 
 	*top = (struct open){.left = SIZE_MAX};
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0, skip; i < n; i += skip) {
 		size_t size;
 
+		skip = 1;
 		convert_val(&in[i], &out[i]);
 		out[i].next = NULL;
 		if (top->last != NULL) {
@@ -199,10 +218,12 @@ static enum mk_code convert(yyjson_val *in, yyjson_mut_val *out, size_t n, struc
 		top->last = &out[i];
 		top->key = top->left % 2 == 0 ? &out[i] : top->key;
 		top->left--;
-		size = val_type(&out[i]) == YYJSON_TYPE_OBJ   ? val_len(&out[i]) * 2
-		       : val_type(&out[i]) == YYJSON_TYPE_ARR ? val_len(&out[i])
-							      : 0;
-		if (size > 0 && top == &open[JSON_MAX_DEPTH - 1]) {
+		size = n_nodes(&out[i]);
+		if (size > 0 && top == &open[JSON_MAX_DEPTH - 1] && cut) {
+			cut_off(open, top, &out[i]);
+			skip = (size_t)(unsafe_yyjson_get_next(&in[i]) - &in[i]);
+			size = 0;
+		} else if (size > 0 && top == &open[JSON_MAX_DEPTH - 1]) {
 			return err_set(err, MK_INVALID, "json", "nested deeper than %d levels",
 				       (int)JSON_MAX_DEPTH);
 		}
@@ -229,7 +250,8 @@ static enum mk_code syntax_error(const yyjson_read_err *e, mk_str text, struct m
 	return MK_INVALID;
 }
 
-enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct mk_err *err)
+static enum mk_code parse(struct arena *a, mk_str text, bool cut, struct json **ret,
+			  struct mk_err *err)
 {
 	yyjson_read_err why = {.code = YYJSON_READ_SUCCESS};
 	yyjson_mut_val *vals = NULL;
@@ -262,13 +284,23 @@ enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct 
 	if (vals == NULL) {
 		code = err_set(err, MK_NO_MEMORY, "json", "out of memory");
 	} else {
-		code = convert(yyjson_doc_get_root(doc), vals, n, err);
+		code = convert(yyjson_doc_get_root(doc), vals, n, cut, err);
 	}
 	yyjson_doc_free(doc);
 	if (code == MK_OK) {
 		*ret = json_of(vals);
 	}
 	return code;
+}
+
+enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct mk_err *err)
+{
+	return parse(a, text, false, ret, err);
+}
+
+enum mk_code json_parse_cut(struct arena *a, mk_str text, struct json **ret, struct mk_err *err)
+{
+	return parse(a, text, true, ret, err);
 }
 
 mk_str json_write_pretty(struct arena *a, const struct json *v)

@@ -102,6 +102,7 @@ struct config_multikueue {
 	struct config_strs former_managers; /* uids of kube-system */
 	bool allow_loopback, allow_link_local;
 	enum config_lost_policy lost_policy;
+	int64_t worker_memory; /* bytes that what is known of one worker may take; 0 = no limit */
 };
 
 struct config_leader_election {

@@ -227,6 +227,7 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	m->lost_policy = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep")
 				 ? CONFIG_LOST_KEEP
 				 : CONFIG_LOST_REQUEUE;
+	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * mib);
 	if (m->lost_policy == CONFIG_LOST_KEEP) {
 		m->worker_lost_timeout_ms = CONFIG_KEEP_MS;
 	}

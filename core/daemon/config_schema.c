@@ -223,6 +223,7 @@ static const struct config_field multikueue_fields[] = {
 	SUB_IN("network", network, CV_BOTH | CV_OURS),
 	PLAIN_IN("lostWorkerPolicy", CT_STR, CV_BOTH | CV_OURS),
 	PLAIN_IN("leaseName", CT_STR, CV_BOTH | CV_OURS),
+	PLAIN_IN("workerMemory", CT_QUANTITY, CV_BOTH | CV_OURS),
 };
 SCHEMA(multikueue, "MultiKueue", multikueue_fields);
 

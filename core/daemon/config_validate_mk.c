@@ -216,6 +216,8 @@ static void check_plugins(struct config_run *r, const struct config_multikueue *
 	check_limits(r, "Calls", m->budgets.soft_calls, m->budgets.hard_calls);
 }
 
+enum { MIN_WORKER_MEMORY = 1024 * 1024 };
+
 static void check_ours(struct config_run *r, const struct config_multikueue *m)
 {
 	mk_str policy = json_str(json_at(r->doc, "/multiKueue/lostWorkerPolicy"));
@@ -243,6 +245,12 @@ static void check_ours(struct config_run *r, const struct config_multikueue *m)
 				"bytes",
 				i, config_quote(r->a, name));
 		}
+	}
+	if (m->worker_memory < 0 ||
+	    (m->worker_memory > 0 && m->worker_memory < MIN_WORKER_MEMORY)) {
+		config_error(r, STR("/multiKueue/workerMemory"),
+			     "multiKueue.workerMemory: Invalid value: must be 0 or a whole number "
+			     "of bytes not less than 1Mi");
 	}
 	if (policy.n > 0 && !str_is(policy, "Requeue") && !str_is(policy, "Keep")) {
 		config_error(

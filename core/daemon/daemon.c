@@ -442,6 +442,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.dispatchers = config_dispatchers(&d->setup->arena, c),
 		.worker_lost_timeout_ms = c->multikueue.worker_lost_timeout_ms,
 		.gc_interval_ms = c->multikueue.gc_interval_ms,
+		.worker_memory = (size_t)c->multikueue.worker_memory,
 		.gates = engine_gates_of(c),
 		.allow_loopback = c->multikueue.allow_loopback,
 		.allow_link_local = c->multikueue.allow_link_local,

@@ -131,6 +131,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .dispatchers = o->dispatchers,
 				    .worker_lost_timeout_ms = o->worker_lost_timeout_ms,
 				    .gc_interval_ms = o->gc_interval_ms,
+				    .worker_memory = o->worker_memory,
 				    .gates = o->gates,
 				    .has_profiles = o->has_profiles,
 				    .n_providers = o->n_providers,

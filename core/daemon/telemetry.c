@@ -35,7 +35,7 @@ struct telemetry {
 	struct metric *dispatched, *admitted, *finished, *passes, *rules;
 	struct metric *sockets, *connects, *bytes_in, *running;
 	struct metric *plugin_calls, *plugin_faults, *plugin_soft;
-	struct metric *breaker, *recreated, *gc_held;
+	struct metric *breaker, *recreated, *gc_held, *overweight;
 	struct metric *rss, *cpu, *started;
 };
 
@@ -89,6 +89,9 @@ static void register_work(struct telemetry *t)
 				      "Clones made again although nothing demanded it.", NULL);
 	t->gc_held = metric_counter("multikueue_gc_held_total",
 				    "Workloads whose garbage waits for a confirmation.", NULL);
+	t->overweight =
+		metric_counter("multikueue_worker_memory_exceeded_total",
+			       "Times that a worker took more than its share of memory.", NULL);
 	t->passes = metric_counter("multikueue_passes_total", "Passes over a Workload.", NULL);
 	t->rules = metric_counter("multikueue_rules_total", "Rules of the step table that fired.",
 				  "rule", NULL);
@@ -381,6 +384,7 @@ static void gather_engine(struct telemetry *t, const struct manager *m)
 	metric_set(t->breaker, METRIC_NONE, st.breaker_open ? 1 : 0);
 	add_u64(t->recreated, st.recreated, &t->told.recreated);
 	add_u64(t->gc_held, st.gc_held, &t->told.gc_held);
+	add_u64(t->overweight, st.overweight, &t->told.overweight);
 	metric_set(t->objects, METRIC_NONE, (double)st.objects);
 	metric_set(t->store_bytes, METRIC_NONE, (double)st.bytes);
 	add_u64(t->finished, st.finished, &t->told.finished);

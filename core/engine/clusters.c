@@ -9,7 +9,12 @@
 #include "core/engine/source.h"
 #include "core/engine/state.h"
 
-enum { CLASH_QUIET_MS = 10 * 60 * 1000 };
+enum {
+	CLASH_QUIET_MS = 10 * 60 * 1000,
+	REST_FIRST_MS = 30 * 1000, /* of a worker that was over its share, doubling ... */
+	REST_MAX_MS = 10 * 60 * 1000,
+	REST_CALM_MS = 20 * 60 * 1000, /* ... unless it was up for so long since */
+};
 
 /* They come again only after all others. */
 static cluster_id next_number(struct engine *e)
@@ -71,6 +76,61 @@ void cluster_know(struct engine *e, struct cluster *c, mk_str identity)
 	source_down(e, c, STR("BadKubeConfig"),
 		    STR("the kubeconfig leads to the manager's own cluster"));
 	queue_add(&e->queue, &c->item);
+}
+
+/* --- its share of memory --------------------------------------------------------------------------- */
+
+void cluster_weigh(struct engine *e, struct cluster *c)
+{
+	if (c->id == CLUSTER_MANAGER || c->over || e->o.worker_memory == 0 ||
+	    c->bytes <= e->o.worker_memory) {
+		return;
+	}
+	c->over = true;
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		if (c->tables[i]) {
+			table_doubt(e, c->tables[i]); /* what it lacks from now on may be there */
+		}
+	}
+	queue_add(&e->queue, &c->item);
+}
+
+void cluster_say_over(struct engine *e, struct cluster *c)
+{
+	size_t share = e->o.worker_memory;
+	bool big = share >= 1024 * 1024;
+
+	source_down(e, c, STR(NAME_OVER_SHARE),
+		    arena_printf(&e->scratch,
+				 "What is to be known of its objects takes more than %zu %s of the "
+				 "manager's memory (multiKueue.workerMemory); none of it is kept, "
+				 "and it is looked at again after a while",
+				 big ? share >> 20 : share, big ? "MiB" : "bytes"));
+}
+
+/*
+ * All that is known of it goes, as if it had never been seen; after a rest it is connected again, and listed anew. That it
+ * is up in between, until it shows too much again, does not end its loss.
+ */
+static struct cluster *give_up(struct engine *e, struct cluster *c)
+{
+	bool calm = cluster_up(c) && e->now - c->up_at >= REST_CALM_MS;
+	bool again = c->rests > 0 && !calm;
+	unsigned rests = again ? c->rests : 0;
+	int64_t rest = REST_FIRST_MS;
+
+	for (unsigned i = 0; i < rests && rest < REST_MAX_MS; i++) {
+		rest *= 2;
+	}
+	c = source_replace(e, c);
+	if (c) {
+		c->lost_at = again ? c->over_at : c->lost_at < e->now ? c->lost_at : e->now;
+		c->over_at = c->lost_at;
+		c->rests = rests + 1;
+		c->rest_until = e->now + (rest < REST_MAX_MS ? rest : REST_MAX_MS);
+		e->stats.overweight++;
+	}
+	return c;
 }
 
 /* --- another manager with our origin ------------------------------------------------------------------ */
@@ -178,6 +238,7 @@ static void condition(struct engine *e, struct cluster *c, struct record *r)
 		cond.reason = reason.n > 0 ? reason : STR("ClientConnectionFailed");
 		cond.message = text;
 		if (!str_is(cond.reason, "ClientConnectionFailed") &&
+		    !str_is(cond.reason, NAME_OVER_SHARE) &&
 		    !str_starts(text, STR("load client config failed: "))) {
 			cond.message = arena_printf(&e->scratch, "load client config failed: %.*s",
 						    STR_ARG(text));
@@ -196,6 +257,12 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 		}
 		c->lost_at = INT64_MAX;
 		c->path_said = 0;
+	}
+	if (c->over) {
+		c = give_up(e, c);
+		if (!c) {
+			return;
+		}
 	}
 	if (!c->uid && !keep_str(&c->uid, str_of(r->uid))) {
 		say_no_memory(e);

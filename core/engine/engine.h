@@ -52,6 +52,7 @@ struct engine_options {
 	const struct json *dispatchers; /* multiKueue.dispatchers: section by name, or NULL = {} */
 	int64_t worker_lost_timeout_ms;
 	int64_t gc_interval_ms; /* 0 = off */
+	size_t worker_memory;   /* that what is known of one worker may take; 0 = no limit */
 	struct engine_gates gates;
 	bool has_profiles;       /* multiKueue.clusterProfile is there */
 	const mk_str *providers; /* ... its providers' names, in order */
@@ -87,6 +88,7 @@ struct engine_stats {
 	uint64_t finished;           /* workloads of ours seen turning Finished, whoever wrote it */
 	uint64_t unserved_workloads; /* frozen: no plugin for their kind */
 	uint64_t gc_held; /* workloads whose garbage waits for a confirmation, each interval anew */
+	uint64_t overweight;     /* times that a worker took more than its share of memory */
 	uint64_t recreated;      /* clones made again without reason, see breaker.c */
 	uint64_t breaker_opened; /* times */
 	bool breaker_open;       /* what may destroy is halted */

@@ -150,6 +150,23 @@ static bool is_gone(struct pass *p, bool terminal)
 		surely_absent(p, jobs, p->w->ns, p->object));
 }
 
+/* Nothing can be made of the copy: without a word the job would seem to run for ever. A change of it is awaited. */
+static bool is_unusable(struct pass *p, const struct record *remote)
+{
+	const struct facts *f = remote->present ? remote->facts : NULL;
+
+	if (!facts_is(f, F_UNUSABLE)) {
+		return false;
+	}
+	fault_tell(p, MK_OK, NULL, MK_E_INPUT,
+		   arena_printf(
+			   &p->e->scratch,
+			   "the status of its copy on worker cluster \"%s\" cannot be copied: %.*s",
+			   cluster_get(p->e, remote->table->cluster)->name,
+			   STR_ARG(f->s[S_REASON])));
+	return true;
+}
+
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal)
 {
 	struct arena *a = p->e->out->arena;
@@ -179,7 +196,7 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	if (member_is_told(p, remote)) {
 		return SYNC_SAME;
 	}
-	if (!member_may_look(p)) {
+	if (is_unusable(p, remote) || !member_may_look(p)) {
 		return SYNC_WAIT;
 	}
 	if (!make_view(p, remote, &v)) {

@@ -46,18 +46,28 @@ static struct json *kept_of(struct arena *a, const struct json *obj, bool status
 	return arena_failed(a) ? NULL : o;
 }
 
-/* The object's text, in the scratch arena; of a clone only metadata and status. NULL: out of memory. */
-static mk_str text_of(struct engine *e, const struct json *obj, bool status_only, bool admission)
+/* Is anything that is kept not whole? What is left out beside it does not count, but it marks metadata and the object. */
+static bool is_cut(const struct json *kept)
 {
-	return json_write(&e->scratch, kept_of(&e->scratch, obj, status_only, admission));
+	struct json_iter it = json_iter(json_get(kept, "metadata"));
+	bool cut = false;
+
+	while (json_next(&it)) {
+		cut |= json_is_cut(it.val);
+	}
+	it = json_iter(kept);
+	while (json_next(&it)) {
+		cut |= !str_is(it.key, "metadata") && json_is_cut(it.val);
+	}
+	return cut;
 }
 
 /* It is known by its facts alone, and nothing can be made of it: that is no reason to read the others of its kind again. */
-static void say_too_big(const struct table *t, struct facts *f)
+static void say_unusable(const struct table *t, struct facts *f, mk_str why)
 {
 	f->flags = (f->flags & ~(uint32_t)F_MANAGED) | F_UNUSABLE;
 	if (t->kind >= KIND_FIRST_JOB) {
-		f->s[S_REASON] = STR("it is larger than 4 MiB");
+		f->s[S_REASON] = why;
 	}
 }
 
@@ -99,6 +109,7 @@ bool keep_text(struct engine *e, const struct table *t, struct facts *f, const s
 	       char **ret_text, size_t *ret_n)
 {
 	enum keep what = what_of(e, t, f);
+	struct json *kept;
 	mk_str text;
 
 	*ret_text = NULL;
@@ -106,9 +117,14 @@ bool keep_text(struct engine *e, const struct table *t, struct facts *f, const s
 	if (what == KEEP_NONE) {
 		return true;
 	}
-	text = text_of(e, obj, what == KEEP_STATUS, t->kind == KIND_WORKLOAD);
+	kept = kept_of(&e->scratch, obj, what == KEEP_STATUS, t->kind == KIND_WORKLOAD);
+	if (kept && is_cut(kept)) {
+		say_unusable(t, f, STR("it is nested more than 120 levels deep"));
+		return true;
+	}
+	text = json_write(&e->scratch, kept);
 	if (text.n > BLOB_MAX) {
-		say_too_big(t, f);
+		say_unusable(t, f, STR("it is larger than 4 MiB"));
 		return true;
 	}
 	*ret_text = text.p ? mk_strndup(text) : NULL;

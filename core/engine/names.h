@@ -31,7 +31,8 @@
 #define NAME_OUR_OWNER_NAME "multikueued.io/owner-name"
 #define NAME_ORIGIN_CLASH "multikueued.io/OriginClash" /* condition of a MultiKueueCluster */
 #define NAME_SAME_SERVER \
-	"multikueued.io/SameServer" /* the same: not the first name of its API server */
+	"multikueued.io/SameServer"           /* the same: not the first name of its API server */
+#define NAME_OVER_SHARE "MemoryShareExceeded" /* reason of a MultiKueueCluster's Active */
 #define NAME_DISPATCHER "multikueued.io/dispatcher" /* on an AdmissionCheck or a MultiKueueConfig */
 
 #endif

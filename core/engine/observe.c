@@ -137,6 +137,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 		lose(e, t, r);
 		return;
 	}
+	cluster_weigh(e, cluster_get(e, t->cluster));
 	if (r->admitted_step == 0 && facts_is(f, F_ADMITTED)) {
 		r->admitted_step = e->stats.steps;
 	}
@@ -526,7 +527,7 @@ void observe_event(struct engine *e, const struct event *ev)
 		}
 	} else if (c && ev->type == EV_LINK) {
 		link_event(e, c, ev);
-	} else if (c && ev->epoch + c->turns >= c->epoch) {
+	} else if (c && !c->over && ev->epoch + c->turns >= c->epoch) {
 		struct event as = *ev;
 
 		as.epoch += c->turns;

@@ -124,6 +124,9 @@ static void hand_over(struct cluster *from, struct cluster *to)
 	to->path_said = from->path_said;
 	to->secret_hash = from->secret_hash;
 	to->itself = from->itself;
+	to->rest_until = from->rest_until;
+	to->rests = from->rests;
+	to->over_at = from->over_at;
 	to->file = from->file;
 	to->secret = from->secret;
 	to->identity = from->identity;
@@ -181,6 +184,11 @@ struct cluster *source_follow(struct engine *e, struct cluster *c, const struct 
 		mk_str text = arena_dup(&e->scratch, str_of(c->text));
 
 		return c->wanted ? source_refuse(e, c, "BadKubeConfig", text) : c;
+	}
+	if (!c->wanted && same && e->now < c->rest_until) {
+		cluster_say_over(e, c);
+		queue_add_at(&e->queue, &c->item, c->rest_until);
+		return c;
 	}
 	if (!c->wanted) {
 		c->decided = false;

@@ -72,6 +72,7 @@ struct table *table_of(struct engine *e, struct cluster *c, uint16_t kind)
 			return NULL;
 		}
 		c->tables[kind]->hidden_at = e->now;
+		c->tables[kind]->share = &c->bytes;
 	}
 	return c->tables[kind];
 }

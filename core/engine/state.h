@@ -120,13 +120,18 @@ struct cluster {
 	char *text, *reason; /* of the loss */
 	int64_t lost_at;     /* monotonic ms of the first loss; INT64_MAX = not lost */
 	int64_t up_at;       /* when the link came up last */
-	size_t gc_spent;     /* deletes of unconfirmed garbage in this interval */
-	size_t gc_most;      /* objects there in this interval */
-	bool gc_said;        /* ... and people were told that some wait */
-	int64_t clash_at;    /* an object of another manager was seen there last; INT64_MIN never */
-	char *clash;         /* that manager */
-	bool by_profile;     /* counted in the users of the manager's ClusterProfiles */
-	bool glance;         /* jobs without clones are to be looked for, see watch_glance */
+	size_t bytes;        /* memory of what is known of it */
+	bool over;          /* ... which is more than its share: what it shows counts for nothing */
+	int64_t rest_until; /* it was, and is not connected before; 0 = was not */
+	unsigned rests;     /* ... so often in a row */
+	int64_t over_at;    /* ... of which the first is the loss */
+	size_t gc_spent;    /* deletes of unconfirmed garbage in this interval */
+	size_t gc_most;     /* objects there in this interval */
+	bool gc_said;       /* ... and people were told that some wait */
+	int64_t clash_at;   /* an object of another manager was seen there last; INT64_MIN never */
+	char *clash;        /* that manager */
+	bool by_profile;    /* counted in the users of the manager's ClusterProfiles */
+	bool glance;        /* jobs without clones are to be looked for, see watch_glance */
 	struct table *tables[KIND_MAX];
 };
 
@@ -419,6 +424,10 @@ struct cluster *cluster_make(struct engine *e, mk_str name);
 void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f);
 /* The same for all that is known of it. */
 void cluster_look_for_others(struct engine *e, struct cluster *c);
+/* More is known of the cluster: is that more than its share? Then its pass gives all of it up. */
+void cluster_weigh(struct engine *e, struct cluster *c);
+/* It rests since it was: says so. */
+void cluster_say_over(struct engine *e, struct cluster *c);
 /* The link led to the cluster with this identity ("" hidden): the manager's own is no worker. */
 void cluster_know(struct engine *e, struct cluster *c, mk_str identity);
 

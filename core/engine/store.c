@@ -4,6 +4,9 @@
 
 #include "core/base/alloc.h"
 
+/* What else a record takes: its places in maps, its uid, and what is known of the Workload of its name. */
+enum { RECORD_MORE = 768 };
+
 void store_init(struct store *s)
 {
 	*s = (struct store){0};
@@ -25,11 +28,19 @@ struct table *table_new(cluster_id cluster, uint16_t kind)
 	return t;
 }
 
+static void weigh(struct store *s, const struct table *t, size_t more, size_t less)
+{
+	s->bytes += more - less;
+	if (t->share) {
+		*t->share += more - less;
+	}
+}
+
 static void forget_state(struct store *s, struct record *r)
 {
 	record_drop_blob(s, r);
 	if (r->facts) {
-		s->bytes -= r->facts->size;
+		weigh(s, r->table, 0, r->facts->size);
 		mk_free(r->facts);
 		r->facts = NULL;
 	}
@@ -44,7 +55,7 @@ static void leave(struct store *s, struct record *r)
 	}
 	g = r->member->group;
 	list_del(&r->member->node);
-	s->bytes -= sizeof(*r->member);
+	weigh(s, r->table, 0, sizeof(*r->member));
 	mk_free(r->member);
 	r->member = NULL;
 	if (list_empty(&g->members)) {
@@ -65,7 +76,7 @@ static void record_free(struct store *s, struct record *r)
 		r->table->n_present--;
 	}
 	s->n_records--;
-	s->bytes -= sizeof(*r) + r->key.n + 1;
+	weigh(s, r->table, 0, sizeof(*r) + r->key.n + RECORD_MORE);
 	mk_free(r->uid);
 	mk_free(r);
 }
@@ -163,7 +174,7 @@ bool record_join(struct store *s, struct record *r, mk_str value)
 	leave(s, r);
 	*m = (struct member){.group = g, .record = r, .pace = pace_new()};
 	list_add_tail(&g->members, &m->node);
-	s->bytes += sizeof(*m);
+	weigh(s, r->table, sizeof(*m), 0);
 	r->member = m;
 	return true;
 }
@@ -209,7 +220,7 @@ struct record *store_touch(struct store *s, struct table *t, mk_str ns, mk_str n
 	list_add_tail(&t->records, &r->node);
 	list_add_tail(&s->tombs, &r->tomb);
 	s->n_records++;
-	s->bytes += sizeof(*r) + k.s.n + 1;
+	weigh(s, t, sizeof(*r) + k.s.n + RECORD_MORE, 0);
 	return r;
 }
 
@@ -251,7 +262,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 	r->facts = facts;
 	r->blob = blob;
 	r->blob_n = blob ? blob_n : 0;
-	s->bytes += facts->size + r->blob_n;
+	weigh(s, r->table, facts->size + r->blob_n, 0);
 	r->rv = rv;
 	r->epoch = epoch;
 	r->absent = false;
@@ -286,7 +297,7 @@ void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch,
 
 void record_drop_blob(struct store *s, struct record *r)
 {
-	s->bytes -= r->blob_n;
+	weigh(s, r->table, 0, r->blob_n);
 	mk_free(r->blob);
 	r->blob = NULL;
 	r->blob_n = 0;

@@ -105,6 +105,7 @@ struct table {
 	cluster_id cluster;
 	uint16_t kind;
 	uint32_t list_no; /* of the list under way, or the last one */
+	size_t *share;    /* memory of all tables of the cluster, its owner's; NULL: nobody asks */
 	size_t n_present;
 	size_t n_waiting;  /* clones of ours without quota: of those that are present */
 	size_t n_creating; /* creates under way */

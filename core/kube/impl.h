@@ -324,6 +324,11 @@ bool watch_emit_gone(struct kube *k, struct watch *w, const struct json *obj, ui
 /* Can 'obj' be what this watch is about? An absent apiVersion and kind is (items of built-in lists have none). */
 bool watch_is_kind(const struct kube *k, const struct watch *w, const struct json *obj,
 		   bool needed);
+/*
+ * Is 'obj', or its namespace, called as no API server lets anything be called? It is none of what is known, so the list goes on
+ * without it. A name that is missing is another matter: the object may be one that is known, damaged on the way.
+ */
+bool watch_is_misnamed(const struct json *obj);
 struct arena *watch_arena(struct kube *k, const struct watch *w); /* where its objects are parsed */
 void watch_path(struct kube *k, const struct watch *w, struct buf *b);
 /*

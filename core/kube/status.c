@@ -251,7 +251,7 @@ void status_read(struct arena *a, const struct status_in *in, struct status *ret
 			       .http = in->http,
 			       .retry_after_ms = in->retry_after_ms};
 	if (in->body.n > 0) {
-		parsed = json_parse(a, in->body, &doc, NULL);
+		parsed = json_parse_cut(a, in->body, &doc, NULL);
 	}
 	if (in->http >= 200 && in->http < 300) {
 		read_success(in, parsed, doc, ret);

@@ -3,6 +3,7 @@
 #include "core/kube/url.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static bool is_unreserved(unsigned char c)
 {
@@ -76,6 +77,12 @@ void url_query_u64(struct buf *b, const char *key, uint64_t value)
 	bool first = str_index(buf_str(b), '?') < 0;
 
 	buf_printf(b, "%c%s=%" PRIu64, first ? '?' : '&', key, value);
+}
+
+bool url_is_name(mk_str s)
+{
+	return s.n > 0 && !str_is(s, ".") && !str_is(s, "..") && memchr(s.p, '/', s.n) == NULL &&
+	       memchr(s.p, '%', s.n) == NULL;
 }
 
 bool url_rv(mk_str s, uint64_t *ret)

@@ -27,6 +27,9 @@ void url_group(struct buf *b, const struct kind *k);
 void url_query(struct buf *b, const char *key, mk_str value);
 void url_query_u64(struct buf *b, const char *key, uint64_t value);
 
+/* May 's' be a name in a path? What no API server stores may not: "", ".", "..", and what has a '/' or '%' in it. */
+bool url_is_name(mk_str s);
+
 /* A resourceVersion that may be sent: decimal digits that fit 64 bits, not 0. False leaves *ret untouched. */
 bool url_rv(mk_str s, uint64_t *ret);
 

@@ -492,6 +492,15 @@ bool watch_is_kind(const struct kube *k, const struct watch *w, const struct jso
 	return str_eq(name, kind->kind) && str_eq(version, kind_api_version(kind, api));
 }
 
+bool watch_is_misnamed(const struct json *obj)
+{
+	const struct json *meta = json_get(obj, "metadata");
+	mk_str name = json_str(json_get(meta, "name"));
+	mk_str ns = json_str(json_get(meta, "namespace"));
+
+	return (name.n > 0 && !url_is_name(name)) || (ns.n > 0 && !url_is_name(ns));
+}
+
 static struct event object_event(const struct watch *w, enum event_type type,
 				 const struct json *obj)
 {

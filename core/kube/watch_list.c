@@ -51,8 +51,10 @@ static bool emit_items(struct kube *k, struct watch *w, const struct json *items
 	while (json_next(&it)) {
 		uint64_t rv = 0;
 
-		if (!watch_is_kind(k, w, it.val, false) ||
-		    !watch_emit_object(k, w, it.val, VIA_LIST, &rv)) {
+		if (watch_is_misnamed(it.val)) {
+			w->n_unknown++;
+		} else if (!watch_is_kind(k, w, it.val, false) ||
+			   !watch_emit_object(k, w, it.val, VIA_LIST, &rv)) {
 			w->n_bad++;
 			good = false;
 		}

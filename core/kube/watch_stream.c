@@ -148,7 +148,7 @@ static void on_object(struct kube *k, struct watch *w, mk_str type, struct json 
 	uint64_t rv = 0;
 	bool good = false;
 
-	if (!watch_is_kind(k, w, obj, true)) {
+	if (!watch_is_kind(k, w, obj, true) || watch_is_misnamed(obj)) {
 		w->n_unknown++;
 		return;
 	}
@@ -175,7 +175,7 @@ static void on_line(struct kube *k, struct watch *w, mk_str line)
 {
 	struct json *doc = NULL;
 	struct json *obj = NULL;
-	enum mk_code code = json_parse(watch_arena(k, w), line, &doc, NULL);
+	enum mk_code code = json_parse_cut(watch_arena(k, w), line, &doc, NULL);
 	mk_str type = json_str(json_get(doc, "type"));
 
 	w->n_lines++;

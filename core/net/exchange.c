@@ -52,21 +52,25 @@ static int close_socket(void *ctx, curl_socket_t fd)
 	return close(fd);
 }
 
+/* What was agreed on with the server. Proxies in front of one may know nothing newer than HTTP/1.1. */
+static bool is_http1(const struct exchange *x)
+{
+	struct curl_tlssessioninfo *tls = NULL;
+
+	return curl_easy_getinfo(x->easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK || !tls ||
+	       !tls->internals || !tls_is_http2(tls->internals);
+}
+
 /* The last stop before the request is written: nothing has left yet. */
 static int before_request(void *ctx, char *ip, char *local_ip, int port, int local_port)
 {
 	struct exchange *x = ctx;
-	struct curl_tlssessioninfo *tls = NULL;
 
 	(void)ip;
 	(void)local_ip;
 	(void)port;
 	(void)local_port;
-	if (curl_easy_getinfo(x->easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK || !tls ||
-	    !tls->internals || !tls_is_http2(tls->internals)) {
-		x->no_http2 = true;
-		return CURL_PREREQFUNC_ABORT;
-	}
+	x->peer->is_http1 = is_http1(x);
 	if (x->cls == TRANSPORT_WRITE && net_fence_left_ms(x->env->fence) <= 0) {
 		x->fenced = true;
 		return CURL_PREREQFUNC_ABORT;
@@ -81,8 +85,8 @@ static int before_request(void *ctx, char *ip, char *local_ip, int port, int loc
 }
 
 /*
- * The body goes after the head, in a frame of its own: a process that was stopped in between asks again. A request whose
- * body is not whole is not executed.
+ * The body goes after the head, by itself: a process that was stopped in between asks again. A request whose body is not
+ * whole is not executed.
  */
 static size_t give_body(char *to, size_t size, size_t n, void *ctx)
 {
@@ -187,6 +191,10 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 
 	if (x->token_renewed) {
 		return len; /* the refusal's text is of no interest: we ask again */
+	}
+	if (x->cls == TRANSPORT_WATCH && x->in.n >= EXCHANGE_PAUSE_AT) {
+		x->paused = true; /* it is for the server to wait */
+		return CURL_WRITEFUNC_PAUSE;
 	}
 	x->total += len;
 	x->env->bytes_in += len;
@@ -499,10 +507,16 @@ static CURLcode set_time_left(struct exchange *x, int64_t mono_ms)
 	if (x->cls == TRANSPORT_WRITE) {
 		int64_t valid = net_fence_left_ms(x->env->fence);
 
+		x->fenced = x->fenced || valid <= 0;
 		left = left < valid ? left : valid;
 	}
 	return left > 0 ? curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, (long)left)
 			: CURLE_OPERATION_TIMEDOUT;
+}
+
+CURLcode exchange_waited(struct exchange *x, int64_t mono_ms)
+{
+	return set_time_left(x, mono_ms);
 }
 
 CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms)
@@ -521,6 +535,16 @@ CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms)
 	curl_slist_free_all(x->route);
 	x->route = made;
 	return rc;
+}
+
+CURLcode exchange_resume(struct exchange *x)
+{
+	if (!x->paused) {
+		return CURLE_OK;
+	}
+	x->paused = false;
+	return curl_easy_pause(x->easy, CURLPAUSE_CONT) == CURLE_OK ? CURLE_OK
+								    : CURLE_OUT_OF_MEMORY;
 }
 
 CURLcode exchange_again(struct exchange *x, int64_t mono_ms)

@@ -19,7 +19,8 @@
 enum {
 	EXCHANGE_MAX_LIST = 64 * 1024 * 1024, /* body of an answer that may be compressed (lists) */
 	EXCHANGE_MAX_BODY = 8 * 1024 * 1024,  /* body of other answers */
-	EXCHANGE_MAX_BACKLOG = 16 * 1024 * 1024, /* watch bytes received but not yet handed on */
+	EXCHANGE_MAX_BACKLOG = 2 * 1024 * 1024, /* watch bytes received but not yet handed on */
+	EXCHANGE_PAUSE_AT = 1024 * 1024,        /* ... of which no more are taken for now */
 	EXCHANGE_MAX_HEAD = 64 * 1024,
 	EXCHANGE_MAX_URL = 32 * 1024,
 };
@@ -40,7 +41,7 @@ struct exchange {
 	void (*grew)(struct exchange *x); /* or NULL: head or body came in; must only take note */
 	struct curl_slist *headers;
 	struct curl_slist *route; /* where the peer's name leads, or NULL */
-	struct list_node of_pool; /* waits for the peer's name, or is on the wire */
+	struct list_node of_pool; /* waits for the peer's name or for its turn, or is on the wire */
 	bool is_on_wire;
 	int64_t begun_ms, timeout_ms; /* 0: none */
 	char *url, *body;
@@ -53,7 +54,8 @@ struct exchange {
 	bool started;       /* the request was about to be written to a connection */
 	bool head_done;     /* the answer's header is complete */
 	bool token_renewed; /* 401 with an old token: to be sent once more with the new one */
-	bool fenced, no_http2, too_big, no_memory;
+	bool fenced, too_big, no_memory;
+	bool paused; /* more came in than was handed on: nothing is read until exchange_resume */
 	bool resent; /* libcurl was about to send a write a second time */
 	unsigned token_generation;
 	const char *refused; /* why an address was not connected to */
@@ -79,6 +81,9 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 /* Frees everything. The easy handle must not be on a multi handle. */
 void exchange_done(struct exchange *x);
 
+/* It waited, and is to be sent at 'mono_ms': takes the time off its limit. CURLE_OPERATION_TIMEDOUT when nothing is left. */
+CURLcode exchange_waited(struct exchange *x, int64_t mono_ms);
+
 /*
  * Says where the peer's name leads: "host:port:address,...", as libcurl takes it. 'mono_ms' is the time: what has passed
  * since exchange_init is taken off the time limit. CURLE_OPERATION_TIMEDOUT when nothing is left.
@@ -90,6 +95,9 @@ CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms);
  * when nothing is. CURLE_OUT_OF_MEMORY.
  */
 CURLcode exchange_again(struct exchange *x, int64_t mono_ms);
+
+/* What came in was handed on: reads on, if it had stopped. May call 'grew'. CURLE_OUT_OF_MEMORY: it is of no use any more. */
+CURLcode exchange_resume(struct exchange *x);
 
 /* What the end 'rc' means, in the transport's terms; the text goes to 'text', without secrets. */
 enum mk_code exchange_verdict(const struct exchange *x, CURLcode rc, enum transport_end *ret_end,

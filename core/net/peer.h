@@ -28,7 +28,8 @@ struct peer {
 	int64_t token_read_ms;
 	unsigned token_generation; /* counts changes */
 	uint16_t port;
-	bool is_name; /* 'host' must be looked up */
+	bool is_name;  /* 'host' must be looked up */
+	bool is_http1; /* it agreed on nothing newer, on the connection that was used last */
 	bool allow_loopback, allow_link_local;
 };
 

@@ -21,16 +21,20 @@ struct pool {
 	struct lookup lookup;
 	struct list_node waiting; /* exchanges, for the answer */
 	struct list_node on_wire; /* those that libcurl has */
-	char *route;              /* of exchange_route; NULL: not known */
-	int64_t route_ms;         /* when it was asked for */
-	CURLM *multi;             /* NULL while there is nothing to do */
+	struct list_node queued;  /* HTTP/1.1: for a free connection, in their order */
+	struct loop_timer *turn;  /* one may be free, or the time of one that waits is over */
+	size_t n_on_wire;
+	char *route;      /* of exchange_route; NULL: not known */
+	int64_t route_ms; /* when it was asked for */
+	CURLM *multi;     /* NULL while there is nothing to do */
 	struct loop_timer *timer, *idle;
 	struct sock *socks;
 	void (*ended)(void *ctx, struct exchange *x, CURLcode rc);
 	void *ctx;
-	const struct peer *peer; /* whose name is looked up */
+	const struct peer *peer; /* of the exchanges */
 	size_t running;
-	bool one_connection;
+	bool few;
+	long most; /* connections that libcurl was told of; 0: no limit */
 };
 
 /* Notes what has ended. The message dies with the removal of its handle. */
@@ -71,12 +75,28 @@ static void give_up(struct pool *p)
 	pool_drop(p);
 }
 
+/*
+ * How many connections there may be, now that it is known (or not yet: one finds out) what one can carry. Requests that
+ * wait for one go on when another ends.
+ */
+static void limit(struct pool *p)
+{
+	long most = p->peer && p->peer->is_http1 ? POOL_HTTP1_MAX : 1;
+
+	if (p->few && p->multi && p->most != most &&
+	    curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, most) == CURLM_OK) {
+		curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, most); /* kept while idle */
+		p->most = most;
+	}
+}
+
 static void act(struct pool *p, curl_socket_t fd, int ready)
 {
 	int running = 0;
 	CURLMcode code = curl_multi_socket_action(p->multi, fd, ready, &running);
 
 	collect(p);
+	limit(p);
 	if (code != CURLM_OK) {
 		give_up(p);
 	}
@@ -180,7 +200,9 @@ static void idle_fired(void *ctx)
 	}
 }
 
-struct pool *pool_new(struct loop *l, struct resolver *r, bool one_connection,
+static void turn_fired(void *ctx);
+
+struct pool *pool_new(struct loop *l, struct resolver *r, bool few,
 		      void (*ended)(void *ctx, struct exchange *x, CURLcode rc), void *ctx)
 {
 	struct pool *p = mk_calloc(1, sizeof(*p));
@@ -192,12 +214,14 @@ struct pool *pool_new(struct loop *l, struct resolver *r, bool one_connection,
 	p->resolver = r;
 	list_init(&p->waiting);
 	list_init(&p->on_wire);
+	list_init(&p->queued);
 	p->ended = ended;
 	p->ctx = ctx;
-	p->one_connection = one_connection;
+	p->few = few;
 	p->timer = loop_timer_new(l, timer_fired, p);
 	p->idle = loop_timer_new(l, idle_fired, p);
-	if (!p->timer || !p->idle) {
+	p->turn = loop_timer_new(l, turn_fired, p);
+	if (!p->timer || !p->idle || !p->turn) {
 		pool_free(p);
 		return NULL;
 	}
@@ -214,6 +238,7 @@ void pool_free(struct pool *p)
 		mk_free(p->route);
 		loop_timer_free(p->timer);
 		loop_timer_free(p->idle);
+		loop_timer_free(p->turn);
 		mk_free(p);
 	}
 }
@@ -229,9 +254,8 @@ static bool open_multi(struct pool *p)
 	curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, on_timer);
 	curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p);
 	curl_multi_setopt(p->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-	if (p->one_connection) {
-		curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
-	}
+	p->most = 0;
+	limit(p);
 	return true;
 }
 
@@ -240,6 +264,7 @@ static CURLcode start(struct pool *p, struct exchange *x)
 	if ((p->multi || open_multi(p)) && curl_multi_add_handle(p->multi, x->easy) == CURLM_OK) {
 		x->is_on_wire = true;
 		list_add_tail(&p->on_wire, &x->of_pool);
+		p->n_on_wire++;
 		return CURLE_OK;
 	}
 	if (p->running == 0) {
@@ -255,6 +280,52 @@ static void leave(struct pool *p)
 	if (p->running == 0) {
 		loop_timer_set(p->idle, POOL_IDLE_MS);
 	}
+}
+
+static bool is_full(const struct pool *p)
+{
+	return p->few && p->peer->is_http1 && p->n_on_wire >= POOL_HTTP1_MAX;
+}
+
+/*
+ * libcurl would hold back what gets no connection, but keeps no time limit meanwhile: so it is given no more than it can
+ * send.
+ */
+static void turn_fired(void *ctx)
+{
+	struct pool *p = ctx;
+	int64_t now = clock_mono_ms(), next = INT64_MAX;
+
+	for (LIST_EACH_SAFE(n, &p->queued)) {
+		struct exchange *x = LIST_ENTRY(n, struct exchange, of_pool);
+		int64_t end = x->timeout_ms > 0 ? x->begun_ms + x->timeout_ms : INT64_MAX;
+		CURLcode rc = CURLE_OK;
+
+		if (is_full(p) && now < end) {
+			next = end < next ? end : next;
+			continue;
+		}
+		list_del(&x->of_pool);
+		rc = exchange_waited(x, now);
+		rc = rc == CURLE_OK ? start(p, x) : rc;
+		if (rc != CURLE_OK) {
+			leave(p);
+			p->ended(p->ctx, x, rc);
+		}
+	}
+	if (next != INT64_MAX) {
+		loop_timer_set(p->turn, next - now);
+	}
+}
+
+static CURLcode start_or_queue(struct pool *p, struct exchange *x)
+{
+	if (!is_full(p) && list_empty(&p->queued)) {
+		return start(p, x);
+	}
+	list_add_tail(&p->queued, &x->of_pool);
+	loop_timer_set(p->turn, 0);
+	return CURLE_OK;
 }
 
 /* --- where the server's name leads -------------------------------------------------------------------- */
@@ -298,7 +369,7 @@ static void answered(void *ctx, enum mk_code code, const char *addresses)
 
 		list_del(&x->of_pool);
 		rc = rc == CURLE_OK ? exchange_route(x, p->route, now) : rc;
-		rc = rc == CURLE_OK ? start(p, x) : rc;
+		rc = rc == CURLE_OK ? start_or_queue(p, x) : rc;
 		if (rc != CURLE_OK) {
 			leave(p);
 			p->ended(p->ctx, x, rc);
@@ -312,7 +383,6 @@ static enum mk_code add_by_name(struct pool *p, struct exchange *x)
 	int64_t now = clock_mono_ms();
 	enum mk_code code = MK_OK;
 
-	p->peer = x->peer;
 	if (!p->route || now - p->route_ms > POOL_ROUTE_MS) {
 		p->route_ms = now;
 		code = resolver_ask(p->resolver, &p->lookup, x->peer->host, answered, p);
@@ -323,17 +393,20 @@ static enum mk_code add_by_name(struct pool *p, struct exchange *x)
 		}
 		return code;
 	}
-	return exchange_route(x, p->route, now) == CURLE_OK && start(p, x) == CURLE_OK
+	return exchange_route(x, p->route, now) == CURLE_OK && start_or_queue(p, x) == CURLE_OK
 		       ? MK_OK
 		       : MK_NO_MEMORY;
 }
 
 enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err)
 {
-	enum mk_code code = p->resolver && x->peer->is_name ? add_by_name(p, x)
-			    : start(p, x) == CURLE_OK       ? MK_OK
-							    : MK_NO_MEMORY;
+	enum mk_code code;
 
+	p->peer = x->peer;
+	limit(p);
+	code = p->resolver && x->peer->is_name    ? add_by_name(p, x)
+	       : start_or_queue(p, x) == CURLE_OK ? MK_OK
+						  : MK_NO_MEMORY;
 	if (code != MK_OK) {
 		return err_set(err, code, "net", "%s",
 			       code == MK_LIMITED ? "too many names are being looked up"
@@ -348,7 +421,11 @@ void pool_remove(struct pool *p, struct exchange *x)
 {
 	if (x->is_on_wire) {
 		x->is_on_wire = false;
+		p->n_on_wire--;
 		curl_multi_remove_handle(p->multi, x->easy);
+		if (!list_empty(&p->queued)) {
+			loop_timer_set(p->turn, 0);
+		}
 	}
 	list_del(&x->of_pool);
 	leave(p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One set of connections to one API server: a libcurl multi handle on the event loop. It is made
+ * One set of connections to one API server, which has HTTP/2 or HTTP/1.1 as the server offers: a libcurl multi handle on the event loop. It is made
  * when the first exchange comes and thrown away after a minute without any, or at once with
  * pool_drop, which is the only sure way to be rid of a dead HTTP/2 connection. Exchanges end in the
  * 'ended' callback, from the loop, inside no other call.
@@ -18,15 +18,20 @@
 
 struct pool;
 
-enum { POOL_IDLE_MS = 60000, POOL_ROUTE_MS = 300 * 1000 };
+enum {
+	POOL_IDLE_MS = 60000,
+	POOL_ROUTE_MS = 300 * 1000,
+	POOL_HTTP1_MAX = 16, /* connections for requests, where one carries only one at a time */
+};
 
 /*
  * 'r' looks up the server's name: exchanges wait for its first answer; later ones use what is known while it is looked up
  * anew, five minutes after the last time and when a connection could not be made. NULL: libcurl does it.
- * 'one_connection': never more than one (requests); else as many as needed (watches). 'ended' may
- * do anything but free the pool or call it: it should only note the result. NULL: out of memory.
+ * 'few': one connection over HTTP/2, POOL_HTTP1_MAX over HTTP/1.1 (requests); else as many as needed (watches: over
+ * HTTP/1.1 each has its own). 'ended' may do anything but free the pool or call it: it should only note the result. NULL:
+ * out of memory.
  */
-struct pool *pool_new(struct loop *l, struct resolver *r, bool one_connection,
+struct pool *pool_new(struct loop *l, struct resolver *r, bool few,
 		      void (*ended)(void *ctx, struct exchange *x, CURLcode rc), void *ctx);
 /* Exchanges still running must have been removed. NULL is fine. */
 void pool_free(struct pool *p);

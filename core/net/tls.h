@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What core/net asks of OpenSSL directly: are credentials usable, and was HTTP/2 agreed on. No I/O.
- */
+/* What core/net asks of OpenSSL directly: are credentials usable, and was HTTP/2 agreed on. No I/O. */
 #ifndef MK_NET_TLS_H
 #define MK_NET_TLS_H
 

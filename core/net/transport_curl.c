@@ -230,6 +230,20 @@ static void deliver_body(struct transport_curl *t, struct transfer *f)
 	}
 }
 
+/* There is room for more. */
+static void read_on(struct transfer *f)
+{
+	CURLcode rc = f->on_wire ? exchange_resume(&f->x) : CURLE_OK;
+
+	if (rc != CURLE_OK) {
+		f->on_wire = false;
+		pool_remove(pool_of(f), &f->x);
+		f->ended = true;
+		f->rc = rc;
+		mark_ready(f);
+	}
+}
+
 static void deliver_one(struct transport_curl *t, struct transfer *f)
 {
 	unready(f);
@@ -245,6 +259,8 @@ static void deliver_one(struct transport_curl *t, struct transfer *f)
 		transfer_free(f);
 	} else if (f->ended) {
 		deliver_end(t, f);
+	} else {
+		read_on(f);
 	}
 }
 

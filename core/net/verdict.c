@@ -54,6 +54,8 @@ static void timeout_text(const struct exchange *x, char text[static 256])
 {
 	if (x->started) {
 		snprintf(text, 256, "context deadline exceeded (no complete answer in time)");
+	} else if (!x->address[0] && x->peer->is_http1) {
+		snprintf(text, 256, "context deadline exceeded (no connection was free in time)");
 	} else if (!x->address[0]) {
 		/* Either the name was never resolved, or another exchange held the connection's
 		 * making. */
@@ -102,20 +104,19 @@ static bool is_signature_failure(const struct exchange *x)
 	       !strstr(x->error, "SSL routines");
 }
 
+static const char *lost_words(const struct exchange *x)
+{
+	return x->peer->is_http1 ? "unexpected EOF" : "http2: client connection lost";
+}
+
 static enum mk_code own_reason(const struct exchange *x, char text[static 256])
 {
 	if (x->fenced) {
 		snprintf(text, 256, "not the leader: nothing was sent");
 		return MK_FENCED;
 	}
-	if (x->no_http2) {
-		snprintf(text, 256,
-			 "the server does not offer HTTP/2 over TLS (ALPN h2), which "
-			 "is required; is a proxy in between?");
-		return MK_DENIED;
-	}
 	if (x->resent) {
-		snprintf(text, 256, "http2: client connection lost");
+		snprintf(text, 256, "%s", lost_words(x));
 		return MK_UNAVAILABLE;
 	}
 	if (x->too_big) {
@@ -174,7 +175,7 @@ static enum mk_code curl_reason(const struct exchange *x, CURLcode rc, char text
 		snprintf(text, 256, "out of memory");
 		return MK_NO_MEMORY;
 	}
-	snprintf(text, 256, "http2: client connection lost (%s)", curl_easy_strerror(rc));
+	snprintf(text, 256, "%s (%s)", lost_words(x), curl_easy_strerror(rc));
 	return MK_UNAVAILABLE;
 }
 

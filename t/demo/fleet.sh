@@ -15,10 +15,10 @@ fleet_until() {
 	done
 }
 
-# kubesim with a manager and three workers: fleet_kubesim [OPTIONS...]. Sets KUBESIM_PID.
+# kubesim with a manager and three workers: fleet_kubesim [OPTIONS...]. FLEET_SIM: more options. Sets KUBESIM_PID.
 fleet_kubesim() {
 	rm -f "$dir/ready"
-	"$B/kubesim" --dir "$dir/clusters" --setup demo --ready-file "$dir/ready" "$@" >"$dir/kubesim.out" 2>&1 &
+	"$B/kubesim" --dir "$dir/clusters" --setup demo --ready-file "$dir/ready" ${FLEET_SIM:-} "$@" >"$dir/kubesim.out" 2>&1 &
 	KUBESIM_PID=$!
 	FLEET_PIDS="$FLEET_PIDS $KUBESIM_PID"
 	fleet_until 20 fleet_ready_or_dead && test -s "$dir/ready" && return

@@ -51,6 +51,22 @@ static void diff_and_merge(struct arena *a, const struct json *from, const struc
 	}
 }
 
+/* What is too deep is left out, and else nothing: what is left is as deep as it may be, and is read as it was written. */
+static void cut_and_read(struct arena *a, mk_str text)
+{
+	struct json *whole = NULL, *v = NULL;
+	enum mk_code strict = json_parse(a, text, &whole, NULL);
+
+	if (json_parse_cut(a, text, &v, NULL) != MK_OK) {
+		FUZZ_MUST(strict != MK_OK);
+		return;
+	}
+	FUZZ_MUST((strict == MK_OK) == !json_is_cut(v));
+	FUZZ_MUST(strict != MK_OK || json_equal(v, whole));
+	FUZZ_MUST(json_equal(v, read_back(a, json_write(a, v))));
+	FUZZ_MUST(json_is_cut(json_dup(a, v)) == json_is_cut(v));
+}
+
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	mk_str rest = {(const char *)data, size}, first;
@@ -64,6 +80,9 @@ int fuzz_one(const uint8_t *data, size_t size)
 		if (json_parse(&a, rest, &to, NULL) == MK_OK) {
 			diff_and_merge(&a, from, to);
 		}
+	}
+	if (size < 65536) {
+		cut_and_read(&a, (mk_str){(const char *)data, size});
 	}
 	arena_done(&a);
 	return 0;

@@ -18,6 +18,7 @@ static void judge(const struct event *ev)
 	FUZZ_MUST(ev->type < EV_N_TYPES && ev->cluster < FAKE_CLUSTERS);
 	if (ev->type == EV_OBSERVED) {
 		FUZZ_MUST(ev->name.n > 0 && memchr(ev->name.p, '/', ev->name.n) == NULL);
+		FUZZ_MUST(ev->ns.n == 0 || memchr(ev->ns.p, '/', ev->ns.n) == NULL);
 		FUZZ_MUST(json_type(ev->obj) == JSON_OBJ && ev->rv > 0);
 		FUZZ_MUST(str_eq(json_str_at(ev->obj, "/metadata/name"), ev->name));
 	}

@@ -30,6 +30,7 @@ static const char help[] =
 	"  --seed N             of all randomness (default 1)\n"
 	"  --port N             first port to try (default: drawn)\n"
 	"  --slow-watch-ms N    end a watch that takes nothing for so long (default 30000)\n"
+	"  --http1 LIST         clusters whose API servers have no HTTP/2 (fault \"http1\")\n"
 	"  --history N          events kept for watches (default 100000)\n"
 	"  --bookmark-ms N      period of bookmarks (default 60000)\n"
 	"  --log FILE           append one JSON line per request\n"
@@ -56,6 +57,7 @@ enum {
 	OPT_SEED,
 	OPT_PORT,
 	OPT_SLOW,
+	OPT_HTTP1,
 	OPT_HISTORY,
 	OPT_BOOKMARK,
 	OPT_LOG,
@@ -76,6 +78,7 @@ static const struct option options[] = {
 	{"seed", required_argument, NULL, OPT_SEED},
 	{"port", required_argument, NULL, OPT_PORT},
 	{"slow-watch-ms", required_argument, NULL, OPT_SLOW},
+	{"http1", required_argument, NULL, OPT_HTTP1},
 	{"history", required_argument, NULL, OPT_HISTORY},
 	{"bookmark-ms", required_argument, NULL, OPT_BOOKMARK},
 	{"log", required_argument, NULL, OPT_LOG},
@@ -158,6 +161,9 @@ static bool parse_one(int opt, const char *arg, struct settings *s)
 		return true;
 	case OPT_NO_ACTORS:
 		s->o.no_actors = true;
+		return true;
+	case OPT_HTTP1:
+		s->o.http1 = arg;
 		return true;
 	case OPT_LOG:
 		s->o.log = arg;

@@ -290,6 +290,18 @@ static void cluster_free(struct cluster *c)
 	mk_free(c);
 }
 
+static bool has_no_http2(const struct cluster *c)
+{
+	mk_str rest = str_of(c->server->o->http1), name;
+
+	while (str_split(&rest, ',', &name)) {
+		if (str_is(name, c->name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool make_certificates(struct cluster *c)
 {
 	char cn[96];
@@ -300,7 +312,8 @@ static bool make_certificates(struct cluster *c)
 	    !pki_new(&c->admin, PKI_CLIENT, &c->ca, "kubernetes-admin", "system:masters")) {
 		return false;
 	}
-	c->tls = tls_server_new(&c->pair, &c->ca);
+	c->faults.http1 = has_no_http2(c);
+	c->tls = tls_server_new(&c->pair, &c->ca, &c->faults.http1);
 	draw_token(c->admin_token);
 	draw_token(c->viewer_token);
 	return c->tls != NULL;

@@ -20,7 +20,8 @@ struct server_options {
 	uint64_t seed;
 	int64_t admit_ms_min, admit_ms_max;
 	int64_t run_ms_min, run_ms_max;
-	const char *quota;     /* "cpu=8,memory=32Gi" per worker; the manager gets all of them */
+	const char *http1; /* "w1,w2": clusters that have the fault http1 from the start, or NULL */
+	const char *quota; /* "cpu=8,memory=32Gi" per worker; the manager gets all of them */
 	int64_t slow_watch_ms; /* a watch that takes no data for so long ends (0 = 30,000) */
 	bool local_mode;       /* run containers of annotated jobs as processes */
 	bool no_actors;        /* only the API */

@@ -6,7 +6,7 @@
  *   GET  /kubesim/logs          output of local-mode pods
  *   GET  /kubesim/faults        the faults that are set
  *   POST /kubesim/faults        merge: {"refuse","delayMs":[a,b],"unavailable":[n,d],
- *                               "limited":[n,d],"dropReply":[n,d],"dropResets","dataMax","match"}
+ *                               "limited":[n,d],"dropReply":[n,d],"dropResets","dataMax","match","http1"}
  *   DELETE /kubesim/faults      none any more
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time
@@ -95,6 +95,7 @@ static void show_faults(struct exchange *ex)
 	json_set(&ex->a, o, STR("unavailable"), put_rate(&ex->a, &f->unavailable));
 	json_set(&ex->a, o, STR("limited"), put_rate(&ex->a, &f->limited));
 	json_set(&ex->a, o, STR("dropReply"), put_rate(&ex->a, &f->drop_reply));
+	json_set_bool(&ex->a, o, "http1", f->http1);
 	json_set_bool(&ex->a, o, "dropResets", f->drop_resets);
 	json_set_int(&ex->a, o, "dataMax", (int64_t)f->data_max);
 	json_set_str(&ex->a, o, "match", str_of(f->match));
@@ -109,6 +110,7 @@ static void set_faults(struct exchange *ex, const struct json *o)
 	mk_str match = json_str(json_get(o, "match"));
 
 	get_bool(o, "refuse", &f->refuse);
+	get_bool(o, "http1", &f->http1);
 	get_bool(o, "dropResets", &f->drop_resets);
 	get_rate(o, "unavailable", &f->unavailable);
 	get_rate(o, "limited", &f->limited);

@@ -40,6 +40,7 @@ struct faults {
 	bool paused, refuse;
 	int64_t delay_ms_min, delay_ms_max;
 	struct rate unavailable, limited, drop_reply;
+	bool http1;       /* new connections get nothing newer than HTTP/1.1 */
 	bool drop_resets; /* drop_reply resets the stream instead of closing the connection */
 	size_t data_max;  /* most bytes in one DATA frame or chunk; the size is drawn */
 	char match[256];  /* only requests whose "<METHOD> <target>" contains it; "" = all */

@@ -8,19 +8,20 @@ static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n
 		       const unsigned char *in, unsigned in_n, void *arg)
 {
 	static const unsigned char ours[] = "\x02h2\x08http/1.1";
+	const bool *old = arg;
+	unsigned skip = *old ? 3 : 0;
 	unsigned char *chosen;
 
 	(void)ssl;
-	(void)arg;
-	if (SSL_select_next_proto(&chosen, out_n, ours, sizeof(ours) - 1, in, in_n) !=
-	    OPENSSL_NPN_NEGOTIATED) {
+	if (SSL_select_next_proto(&chosen, out_n, ours + skip, (unsigned)sizeof(ours) - 1 - skip,
+				  in, in_n) != OPENSSL_NPN_NEGOTIATED) {
 		return SSL_TLSEXT_ERR_NOACK;
 	}
 	*out = chosen;
 	return SSL_TLSEXT_ERR_OK;
 }
 
-SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca)
+SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca, bool *http1)
 {
 	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
 
@@ -37,7 +38,7 @@ SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca
 	}
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_session_id_context(ctx, (const unsigned char *)"kubesim", 7);
-	SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, NULL);
+	SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, http1);
 	return ctx;
 }
 

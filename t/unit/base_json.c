@@ -371,6 +371,59 @@ static void test_text(void)
 	ok(json_dup(&a, deep) == NULL && arena_failed(&a), "built too deep: no copy, no crash");
 }
 
+/* "{"k":[[..."x"..]],"after":2}": the innermost of n containers has the string. */
+static mk_str nested(struct buf *b, int n)
+{
+	buf_clear(b);
+	buf_add(b, STR("{\"first\":{\"a\":1},\"k\":"));
+	for (int i = 1; i < n; i++) {
+		buf_add(b, STR("["));
+	}
+	buf_add(b, STR("\"x\",{\"y\":[1,{\"z\":2}]},3"));
+	for (int i = 1; i < n; i++) {
+		buf_add(b, STR("]"));
+	}
+	buf_add(b, STR(",\"after\":{\"b\":[2]}}"));
+	return buf_str(b);
+}
+
+/* What is too deep is left out, and whoever makes something of the rest can know. */
+static void test_cut(void)
+{
+	struct json *v = NULL, *w = NULL, *deep;
+	struct buf b;
+	int levels = 0;
+
+	buf_init(&b, 1u << 20);
+	is_int(json_parse_cut(&a, nested(&b, 5), &v, NULL), MK_OK, "nothing is too deep");
+	ok(!json_is_cut(v) && !json_is_cut(json_get(v, "k")), "so nothing is marked");
+	is_str(text_of(v), buf_str(&b).p, "and all is there");
+	is_int(json_parse_cut(&a, nested(&b, JSON_MAX_DEPTH - 1), &v, NULL), MK_OK,
+	       "an object below the deepest level");
+	is_int(json_parse(&a, buf_str(&b), &w, NULL), MK_INVALID, "... is no input for others");
+	ok(json_is_cut(v) && json_is_cut(json_get(v, "k")), "all around it are marked");
+	ok(!json_is_cut(json_get(v, "first")) && !json_is_cut(json_get(v, "after")),
+	   "what stands beside is not");
+	is_int(json_int(json_at(v, "/after/b/0"), 0), 2, "what follows is read");
+	for (deep = json_get(v, "k"); json_type(json_elem(deep, 0)) == JSON_ARR;
+	     deep = json_elem(deep, 0)) {
+		levels++;
+	}
+	is_int(levels, JSON_MAX_DEPTH - 3, "as many levels as may be");
+	ok(json_len(deep) == 3 && json_len(json_elem(deep, 1)) == 0 &&
+		   json_is_cut(json_elem(deep, 1)) && json_int(json_elem(deep, 2), 0) == 3,
+	   "what was too deep is empty, and those after it have their places");
+	ok(json_is_cut(json_dup(&a, v)) && json_is_cut(json_share(&a, v)), "copies are marked");
+	ok(json_is_cut(json_get(json_dup(&a, v), "k")), "... all the way");
+	is_int(json_parse(&a, str_of(text_of(v)), &w, NULL), MK_OK, "what is left can be read");
+	is_int(json_parse_cut(&a, nested(&b, 20000), &v, NULL), MK_OK, "20000 levels");
+	ok(json_is_cut(v) && json_at(v, "/after/b/0") != NULL, "are left out alike");
+	is_int(json_parse_cut(&a, STR("[[1,]]"), &v, NULL), MK_INVALID, "no JSON stays none");
+	ok(!json_is_cut(parse("true")) && !json_is_cut(parse("-1")) && !json_is_cut(NULL),
+	   "scalars are never marked");
+	buf_done(&b);
+}
+
 static void test_lifetime(void)
 {
 	char text[] = "{\"key\":\"value\"}";
@@ -394,6 +447,8 @@ int main(void)
 	test_put();
 	test_patch();
 	test_text();
+	arena_clear(&a);
+	test_cut();
 	test_lifetime();
 	arena_done(&a);
 	return done_testing();

@@ -166,6 +166,15 @@ static void test_values(void)
 	is_str(json_str(json_get(v, "order")).p, "name", "... and by name with the gate off");
 }
 
+static void test_share(void)
+{
+	accepted(MK "  workerMemory: 0\n", "a worker without a share");
+	is_int(c.multikueue.worker_memory, 0, "... has no limit");
+	accepted(MK "  workerMemory: 1Mi\n", "the smallest share");
+	accepted(MK, "no share is set");
+	is_int(c.multikueue.worker_memory, 1 << 30, "... it is 1Gi");
+}
+
 static void test_our_values(void)
 {
 	accepted(MK "  plugins:\n    directory: /opt/p\n    allow: [a.b/c]\n    budgets:\n      "
@@ -174,7 +183,7 @@ static void test_our_values(void)
 		    "  dispatchers:\n    acme.io/x:\n      a: [1, {b: c}]\n  externalDispatchers: "
 		    "[acme.io/y]\n"
 		    "  network: {allowLoopback: true, allowLinkLocal: true}\n  lostWorkerPolicy: "
-		    "Keep\n"
+		    "Keep\n  workerMemory: 256Mi\n"
 		    "  formerOrigins: [old]\n  formerManagers: [a5e3b1b2, \"77\"]\n",
 		 "our keys");
 	ok(str_is(c.multikueue.plugin_directory, "/opt/p") && c.multikueue.plugin_allow.n == 1 &&
@@ -186,7 +195,8 @@ static void test_our_values(void)
 		   c.multikueue.external_dispatchers.n == 1 && c.multikueue.former_origins.n == 1 &&
 		   str_is(c.multikueue.former_origins.v[0], "old") &&
 		   c.multikueue.former_managers.n == 2 &&
-		   str_is(c.multikueue.former_managers.v[0], "a5e3b1b2"),
+		   str_is(c.multikueue.former_managers.v[0], "a5e3b1b2") &&
+		   c.multikueue.worker_memory == 256 * 1024 * 1024,
 	   "... have their values");
 	is_str(json_str_at(json_getn(config_dispatchers(&a, &c), STR("acme.io/x")), "/a/1/b").p,
 	       "c", "... a dispatcher's section");
@@ -379,6 +389,7 @@ int main(void)
 	arena_init(&a, 0);
 	test_defaults();
 	test_values();
+	test_share();
 	test_our_values();
 	test_other_values();
 	test_decoding();

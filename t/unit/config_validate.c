@@ -344,6 +344,15 @@ static void test_starts(void)
 
 static void test_ours(void)
 {
+	static const char *const shares[] = {"1023Ki", "-1", "0.5", "lots"};
+
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), MK "  workerMemory: %s\n", shares[i]);
+		refused(text, "multiKueue.workerMemory: Invalid value: must be 0 or a whole "
+			      "number of bytes not less than 1Mi");
+	}
 	refused(MK "  plugins: {directory: plugins}\n",
 		"multiKueue.plugins.directory: Invalid value: \"plugins\": must be an absolute "
 		"path");
@@ -557,7 +566,8 @@ static void test_dispatcher(void)
 static void test_print(void)
 {
 	accepted("multiKueue:\n  plugins: {directory: /x}\n  network: {}\n  origin: \"on\"\n  "
-		 "lostWorkerPolicy: Keep\n"
+		 "lostWorkerPolicy: Keep\n  workerMemory: 2Gi\n  formerOrigins: [a]\n  "
+		 "formerManagers: [b]\n"
 		 "integrations:\n  frameworks: [batch/job, pod]\n",
 		 "a file with our keys");
 	is_str(config_print_kueue(&a, &c).p,

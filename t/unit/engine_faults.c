@@ -492,64 +492,6 @@ static void who_wins(void)
 	w_free(w);
 }
 
-/* "x" in the spec becomes a string of 5 MiB. */
-static void swell(struct world *w, struct object *o)
-{
-	enum { N = 5 * 1024 * 1024 };
-	char *text = malloc(N + 64);
-	size_t n = (size_t)snprintf(text, 64, "{\"spec\":{\"x\":\"");
-
-	memset(text + n, 'x', N);
-	snprintf(text + n + N, 64, "\"}}");
-	w_patch(w, o, text);
-	free(text);
-}
-
-/* A job of which no text is kept: people are told, and the others of its kind do not wait for it. */
-static void too_big(void)
-{
-	struct world *w = w_new(2);
-	struct object *wl = a_job(w, "j");
-	const char *log;
-
-	w_settle(w);
-	w_take(w);
-	swell(w, w_find(w, 0, JOB, "ns", "j"));
-	a_job(w, "k");
-	w_later(w, 60000);
-	log = w_take(w);
-	ok(!strstr(log, "watch_close 0 Job"), "the jobs are not listed anew");
-	ok(w_times(log, "get 0 Job") < 5, "nor is it asked for again and again");
-	is_int((long long)w_times(log, "event 0 Event wl-j"), 1, "people are told");
-	is_str(check_state(w, wl), "Pending", "it is no reason to reject");
-	admit(w, 1, "wl-k");
-	w_later(w, 1000);
-	ok(w_find(w, 1, JOB, "ns", "k") != NULL, "others run");
-	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"x\":null}}");
-	admit(w, 1, "wl-j");
-	w_later(w, 1000);
-	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "and so does it, once it is smaller");
-	w_free(w);
-}
-
-/* The same of a worker's copy: it is asked for at leisure, and it goes with its Workload. */
-static void copy_too_big(void)
-{
-	struct world *w = w_new(2);
-	struct object *wl = running_job(w);
-	const char *log;
-
-	swell(w, w_find(w, 2, JOB, "ns", "j"));
-	w_later(w, 60000);
-	log = w_take(w);
-	ok(!strstr(log, "watch_close 2 Job"), "the worker's jobs are not listed anew");
-	ok(w_times(log, "get 2 Job") < 20, "it is not asked for without end");
-	w_del(w, wl);
-	w_later(w, 40000);
-	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"), "it goes with its Workload");
-	w_free(w);
-}
-
 int main(void)
 {
 	lost_answers();
@@ -569,7 +511,5 @@ int main(void)
 	other_manager();
 	disqualified();
 	who_wins();
-	too_big();
-	copy_too_big();
 	return done_testing();
 }

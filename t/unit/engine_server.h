@@ -102,6 +102,7 @@ struct world {
 	bool hold_queues;         /* ... and their lists come when the test says */
 	bool hold_jobs[8];        /* so do lists of jobs, by cluster */
 	bool unserved[8][64];     /* by kind: it said so last, and lists nothing */
+	size_t worker_memory;     /* multiKueue.workerMemory; 0: no limit */
 	int64_t lost_timeout;     /* workerLostTimeout; 0: 15 minutes */
 	bool gate_elastic;        /* ElasticJobsViaWorkloadSlices */
 	bool gate_preemption;     /* MultiKueueOrchestratedPreemption */

@@ -26,7 +26,7 @@ static struct event *w_events(struct world *w, size_t n, struct arena *objects)
 		ev[i].uid = str_of(p->uid);
 		ev[i].text = str_of(p->msg);
 		if (p->text) {
-			json_parse(objects, str_of(p->text), &v, NULL);
+			json_parse_cut(objects, str_of(p->text), &v, NULL);
 			ev[i].obj = v;
 		}
 	}
@@ -203,6 +203,7 @@ static void w_start(struct world *w)
 				   .worker_lost_timeout_ms =
 					   w->lost_timeout ? w->lost_timeout : 900000,
 				   .gc_interval_ms = 60000,
+				   .worker_memory = w->worker_memory,
 				   .gates = {.identifier_annotations = true,
 					     .quota_automation = w->gate_quota,
 					     .remote_spec_sync = !w->gate_no_sync,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small HTTP/2 server over TLS for the tests and the bench of core/net: nghttp2 on libevent's
+ * A small server of HTTP/2, or HTTP/1.1, over TLS for the tests and the bench of core/net: nghttp2 on libevent's
  * OpenSSL bufferevents, on the same loop as the client. What it answers is chosen by the request's
  * path; see answer(). Include it once.
  */
@@ -31,7 +31,8 @@ struct h2_stream {
 	int32_t id;
 	char path[256], method[16], auth[256], agent[128], accept_encoding[64];
 	struct buf in, out;
-	bool is_watch, more; /* more: the stream stays open when 'out' is sent */
+	bool is_watch, more;   /* more: the stream stays open when 'out' is sent */
+	bool replied, chunked; /* HTTP/1.1 */
 };
 
 struct h2_conn {
@@ -40,6 +41,8 @@ struct h2_conn {
 	struct bufferevent *bev;
 	nghttp2_session *session;
 	struct h2_stream *streams;
+	bool is_http1;   /* then there is one stream at most */
+	int32_t last_id; /* of those */
 };
 
 struct h2_server {
@@ -57,6 +60,8 @@ struct h2_server {
 	const char *(*hook)(struct h2_stream *s);
 	bool freeze; /* read nothing more: a stopped process */
 	bool http1;  /* ALPN offers http/1.1 only */
+	bool closes; /* HTTP/1.1: a connection is good for one answer */
+	bool ends;   /* HTTP/1.1: no answer says how long it is, it ends with its connection */
 };
 
 static inline void h2_flush(struct h2_conn *c)
@@ -100,12 +105,19 @@ static inline ssize_t h2_read_body(nghttp2_session *session, int32_t id, uint8_t
 			NGHTTP2_NV_FLAG_NONE                                                \
 	}
 
+/* The head of an answer over HTTP/1.1, and what there is of its body. */
+static inline void h1_reply(struct h2_stream *s, const char *status);
+
 static inline void h2_reply(struct h2_stream *s, const char *status)
 {
 	nghttp2_nv nv[] = {H2_NV(":status", status), H2_NV("content-type", "application/json"),
 			   H2_NV("retry-after", "3")};
 	nghttp2_data_provider body = {.source = {.ptr = s}, .read_callback = h2_read_body};
 
+	if (s->conn->is_http1) {
+		h1_reply(s, status);
+		return;
+	}
 	nghttp2_submit_response(s->conn->session, s->id, nv, status[0] == '4' ? 3 : 2, &body);
 }
 
@@ -155,33 +167,31 @@ static inline void answer(struct h2_stream *s)
 	h2_reply(s, status);
 }
 
-static inline int h2_on_begin(nghttp2_session *session, const nghttp2_frame *f, void *ctx)
+static inline struct h2_stream *h2_stream_new(struct h2_conn *c, int32_t id)
 {
-	struct h2_conn *c = ctx;
 	struct h2_stream *s = calloc(1, sizeof(*s));
 
 	if (!s) {
-		return NGHTTP2_ERR_CALLBACK_FAILURE;
+		abort();
 	}
 	s->conn = c;
-	s->id = f->hd.stream_id;
+	s->id = id;
 	buf_init(&s->in, 1 << 20);
 	buf_init(&s->out, 128 << 20);
 	s->next = c->streams;
 	c->streams = s;
-	nghttp2_session_set_stream_user_data(session, s->id, s);
+	return s;
+}
+
+static inline int h2_on_begin(nghttp2_session *session, const nghttp2_frame *f, void *ctx)
+{
+	nghttp2_session_set_stream_user_data(session, f->hd.stream_id,
+					     h2_stream_new(ctx, f->hd.stream_id));
 	return 0;
 }
 
-static inline int h2_on_header(nghttp2_session *session, const nghttp2_frame *f, const uint8_t *k,
-			       size_t nk, const uint8_t *v, size_t nv, uint8_t flags, void *ctx)
+static inline void h2_take_header(struct h2_stream *s, mk_str name, mk_str value)
 {
-	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, f->hd.stream_id);
-	mk_str name = {(const char *)k, nk};
-	mk_str value = {(const char *)v, nv};
-
-	(void)flags;
-	(void)ctx;
 	if (str_is(name, ":path")) {
 		snprintf(s->path, sizeof(s->path), "%.*s", STR_ARG(value));
 	} else if (str_is(name, ":method")) {
@@ -193,6 +203,15 @@ static inline int h2_on_header(nghttp2_session *session, const nghttp2_frame *f,
 	} else if (str_is(name, "accept-encoding")) {
 		snprintf(s->accept_encoding, sizeof(s->accept_encoding), "%.*s", STR_ARG(value));
 	}
+}
+
+static inline int h2_on_header(nghttp2_session *session, const nghttp2_frame *f, const uint8_t *k,
+			       size_t nk, const uint8_t *v, size_t nv, uint8_t flags, void *ctx)
+{
+	(void)flags;
+	(void)ctx;
+	h2_take_header(nghttp2_session_get_stream_user_data(session, f->hd.stream_id),
+		       (mk_str){(const char *)k, nk}, (mk_str){(const char *)v, nv});
 	return 0;
 }
 
@@ -257,6 +276,8 @@ static inline void h2_conn_free(struct h2_conn *c)
 	free(c);
 }
 
+#include "t/unit/net_h1server.h"
+
 static inline void h2_on_read(struct bufferevent *bev, void *ctx)
 {
 	struct h2_conn *c = ctx;
@@ -265,6 +286,11 @@ static inline void h2_on_read(struct bufferevent *bev, void *ctx)
 	uint8_t *p;
 
 	if (c->server->freeze) {
+		return;
+	}
+	if (c->is_http1) {
+		while (h1_read_one(c)) {
+		}
 		return;
 	}
 	p = evbuffer_pullup(in, -1);
@@ -280,7 +306,16 @@ static inline void h2_on_event(struct bufferevent *bev, short what, void *ctx)
 {
 	struct h2_conn *c = ctx;
 
-	(void)bev;
+	if (what & BEV_EVENT_CONNECTED) {
+		const unsigned char *name = NULL;
+		unsigned n = 0;
+
+		SSL_get0_alpn_selected(bufferevent_openssl_get_ssl(bev), &name, &n);
+		c->is_http1 = n != 2;
+		if (!c->is_http1) {
+			h2_flush(c);
+		}
+	}
 	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) {
 		h2_conn_free(c);
 	}
@@ -340,9 +375,8 @@ static inline void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, st
 	nghttp2_option_del(options);
 	nghttp2_session_callbacks_del(cb);
 	nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, &settings, 1);
-	bufferevent_setcb(c->bev, h2_on_read, NULL, h2_on_event, c);
+	bufferevent_setcb(c->bev, h2_on_read, h1_on_written, h2_on_event, c);
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
-	h2_flush(c);
 }
 
 static inline X509 *h2_make_cert(EVP_PKEY *key, const char *name, X509 *issuer,
@@ -452,14 +486,21 @@ static inline void h2_server_stop(struct h2_server *srv)
 static inline void h2_server_push(struct h2_server *srv, const char *text, bool end)
 {
 	for (struct h2_conn *c = srv->conns; c; c = c->next) {
-		for (struct h2_stream *s = c->streams; s; s = s->next) {
+		for (struct h2_stream *s = c->streams, *next; s; s = next) {
+			next = s->next;
 			if (s->is_watch) {
 				buf_add(&s->out, str_of(text));
 				s->more = !end;
+			}
+			if (s->is_watch && c->is_http1) {
+				h1_write(s);
+			} else if (s->is_watch) {
 				nghttp2_session_resume_data(c->session, s->id);
 			}
 		}
-		h2_flush(c);
+		if (!c->is_http1) {
+			h2_flush(c);
+		}
 	}
 }
 

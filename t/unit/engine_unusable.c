@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects of which no text is kept, since they are too big or nested too deep. */
+#include "t/unit/engine_world.h"
+
+/* "x" in the spec becomes a string of 5 MiB. */
+static void swell(struct world *w, struct object *o)
+{
+	enum { N = 5 * 1024 * 1024 };
+	char *text = malloc(N + 64);
+	size_t n = (size_t)snprintf(text, 64, "{\"spec\":{\"x\":\"");
+
+	memset(text + n, 'x', N);
+	snprintf(text + n + N, 64, "\"}}");
+	w_patch(w, o, text);
+	free(text);
+}
+
+/* A job of which no text is kept: people are told, and the others of its kind do not wait for it. */
+static void too_big(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	const char *log;
+
+	w_settle(w);
+	w_take(w);
+	swell(w, w_find(w, 0, JOB, "ns", "j"));
+	a_job(w, "k");
+	w_later(w, 60000);
+	log = w_take(w);
+	ok(!strstr(log, "watch_close 0 Job"), "the jobs are not listed anew");
+	ok(w_times(log, "get 0 Job") < 5, "nor is it asked for again and again");
+	is_int((long long)w_times(log, "event 0 Event wl-j"), 1, "people are told");
+	is_str(check_state(w, wl), "Pending", "it is no reason to reject");
+	admit(w, 1, "wl-k");
+	w_later(w, 1000);
+	ok(w_find(w, 1, JOB, "ns", "k") != NULL, "others run");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"x\":null}}");
+	admit(w, 1, "wl-j");
+	w_later(w, 1000);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "and so does it, once it is smaller");
+	w_free(w);
+}
+
+/* How often people are told that a job cannot be handled; the log has bodies. */
+static int said(const char *log)
+{
+	int n = 0;
+
+	for (; log; log = strstr(log + 1, "The job cannot be handled")) {
+		n++;
+	}
+	return n - 1;
+}
+
+/* The same of a worker's copy: it is asked for at leisure, and it goes with its Workload. */
+static void copy_too_big(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const char *log;
+
+	w->full = true;
+	swell(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 60000);
+	log = w_take(w);
+	is_int(said(log), 1, "people are told");
+	ok(strstr(log, "The job cannot be handled: the status of its copy on worker cluster "
+		       "\\\"w2\\\" cannot be copied: it is larger than 4 MiB") != NULL,
+	   "with the worker's name");
+	ok(!strstr(log, "watch_close 2 Job"), "the worker's jobs are not listed anew");
+	ok(w_times(log, "get 2 Job") < 20, "it is not asked for without end");
+	w_del(w, wl);
+	w_later(w, 40000);
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"), "it goes with its Workload");
+	w_free(w);
+}
+
+/* "x" in the spec becomes 200 objects, one in the other. */
+static void deepen(struct world *w, struct object *o)
+{
+	struct json *v = NULL, *inner;
+	struct arena a;
+
+	arena_init(&a, 0);
+	json_parse(&a, str_of(o->text), &v, NULL);
+	inner = json_get(v, "spec");
+	for (int i = 0; i < 200; i++) {
+		struct json *next = json_new_obj(&a);
+
+		json_set(&a, inner, STR("x"), next);
+		inner = next;
+	}
+	w_store(w, o, v, &a);
+	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
+	arena_done(&a);
+}
+
+/* A job of which a part is not read: nothing is made of it. */
+static void too_deep(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	const char *log;
+
+	w_settle(w);
+	w_take(w);
+	w->full = true;
+	deepen(w, w_find(w, 0, JOB, "ns", "j"));
+	a_job(w, "k");
+	w_later(w, 60000);
+	log = w_take(w);
+	ok(!strstr(log, "watch_close 0 Job"), "too deep: the jobs are not listed anew");
+	is_int(said(log), 1, "too deep: people are told");
+	ok(strstr(log, "The job cannot be handled: it is nested more than 120 levels deep") != NULL,
+	   "too deep: in these words");
+	is_str(check_state(w, wl), "Pending", "too deep: it is no reason to reject");
+	admit(w, 1, "wl-j");
+	admit(w, 1, "wl-k");
+	w_later(w, 1000);
+	ok(w_find(w, 1, JOB, "ns", "k") != NULL, "too deep: others run");
+	ok(w_find(w, 1, JOB, "ns", "j") == NULL, "too deep: no copy is made of what was read");
+	w_free(w);
+}
+
+static void copy_too_deep(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const char *log;
+
+	w->full = true;
+	deepen(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 60000);
+	log = w_take(w);
+	is_int(said(log), 1, "copy too deep: people are told");
+	ok(strstr(log, "of its copy on worker cluster \\\"w2\\\" cannot be copied: it is nested") !=
+		   NULL,
+	   "copy too deep: with the worker's name");
+	ok(!strstr(log, "patch 2 Job") && !strstr(log, "merge 2 Job"),
+	   "copy too deep: it is not written to");
+	w_del(w, wl);
+	w_later(w, 40000);
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"),
+	   "copy too deep: it goes with its Workload");
+	w_free(w);
+}
+
+int main(void)
+{
+	too_big();
+	copy_too_big();
+	too_deep();
+	copy_too_deep();
+	return done_testing();
+}

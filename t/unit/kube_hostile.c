@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects that no honest cluster would show, or that a tenant made odd: the list of their kind ends all the same. */
+#include "t/unit/kube_fake.h"
+
+static struct fake f;
+
+#define W "/workloads?"
+
+static bool deep_was_cut;
+
+static void see_cut(const struct event *ev)
+{
+	deep_was_cut =
+		deep_was_cut || (ev->type == EV_OBSERVED && json_is_cut(json_get(ev->obj, "spec")));
+}
+
+static void open_list(uint64_t seed, bool pages)
+{
+	fake_init(&f, seed);
+	fake_manager(&f);
+	fake_connect(&f, 1, "s1");
+	fake_watch(&f, 1, KIND_WORKLOAD, "");
+	fake_handshake(&f, 1, "w");
+	if (pages) {
+		fake_answer(&f, 1, W, 400, "{\"kind\":\"Status\",\"code\":400}");
+	}
+	fake_story(&f);
+}
+
+/* An object whose spec is nested 300 levels deep, in front of it 'before' and behind it 'after'. */
+static const char *deep_object(const char *before, const char *after)
+{
+	static char text[4096];
+	size_t n = (size_t)snprintf(text, sizeof(text),
+				    "%s{\"apiVersion\":\"" KUEUE "\",\"kind\":\"Workload\","
+				    "\"metadata\":{\"name\":\"deep\",\"namespace\":\"n\",\"uid\":"
+				    "\"u-deep\",\"resourceVersion\":\"7\"},\"spec\":",
+				    before);
+
+	memset(text + n, '[', 300);
+	memset(text + n + 300, ']', 300);
+	snprintf(text + n + 600, sizeof(text) - n - 600, "}%s", after);
+	return text;
+}
+
+static const char end_of_list[] = "link 1 up";
+
+static void test_deep_in_stream(void)
+{
+	uint64_t t;
+	const char *story;
+
+	open_list(1, false);
+	t = fake_stream(&f, 1, W);
+	fake_chunk(&f, t, deep_object("{\"type\":\"ADDED\",\"object\":", "}\n"));
+	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "b", 8);
+	fake_mark(&f, t, KUEUE, "Workload", 500);
+	story = fake_story(&f);
+	ok(strstr(story, "observed 1 Workload n/deep uid=u-deep rv=7") != NULL,
+	   "stream: what is too deep is known");
+	ok(strstr(story, "list_end") != NULL && strstr(story, end_of_list) != NULL,
+	   "stream: the list ends");
+	f.judge = see_cut;
+	deep_was_cut = false;
+	fake_chunk(&f, t, deep_object("{\"type\":\"MODIFIED\",\"object\":", "}\n"));
+	ok(deep_was_cut, "stream: it is marked as not whole");
+	fake_done(&f);
+}
+
+static void test_deep_in_page(void)
+{
+	const char *story;
+
+	open_list(2, true);
+	fake_answer(
+		&f, 1, W, 200,
+		deep_object("{\"kind\":\"WorkloadList\",\"metadata\":{\"resourceVersion\":\"500\"},"
+			    "\"items\":[",
+			    "]}"));
+	story = fake_story(&f);
+	ok(strstr(story, "observed 1 Workload n/deep uid=u-deep rv=7 via=list") != NULL,
+	   "page: what is too deep is known");
+	ok(strstr(story, "list_end") != NULL, "page: the list ends");
+	fake_done(&f);
+}
+
+static const char *const odd_names[][2] = {
+	{"n", "a/b"}, {"a/b", "x"},  {"n", "/"},  {"n", ".."},
+	{"n", "."},   {"n", "a%2f"}, {"..", "x"}, {"n", "../secrets"},
+};
+
+enum { N_ODD = sizeof(odd_names) / sizeof(odd_names[0]) };
+
+static void test_names_in_stream(void)
+{
+	uint64_t t;
+	const char *story;
+
+	open_list(3, false);
+	t = fake_stream(&f, 1, W);
+	for (size_t i = 0; i < N_ODD; i++) {
+		fake_line(&f, t, "ADDED", KUEUE, "Workload", odd_names[i][0], odd_names[i][1], 7);
+	}
+	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "b", 8);
+	fake_mark(&f, t, KUEUE, "Workload", 500);
+	story = fake_story(&f);
+	ok(strstr(story, "rv=7") == NULL, "stream: names that nobody can have are not told");
+	ok(strstr(story, "observed 1 Workload n/b") != NULL, "stream: what follows is");
+	ok(strstr(story, "list_end") != NULL && strstr(story, end_of_list) != NULL,
+	   "stream: and the list ends without them");
+	for (size_t i = 0; i < N_ODD; i++) {
+		fake_line(&f, t, "DELETED", KUEUE, "Workload", odd_names[i][0], odd_names[i][1],
+			  501);
+	}
+	is_str(fake_story(&f), "", "nor are their ends");
+	is_int((long long)fake_token(&f, 1, W), (long long)t, "and the stream goes on");
+	fake_done(&f);
+}
+
+static void test_names_in_page(void)
+{
+	char page[4096];
+	size_t n = (size_t)snprintf(page, sizeof(page),
+				    "{\"kind\":\"WorkloadList\",\"metadata\":{\"resourceVersion\":"
+				    "\"500\"},\"items\":[");
+	const char *story;
+
+	open_list(4, true);
+	for (size_t i = 0; i < N_ODD; i++) {
+		n += (size_t)snprintf(page + n, sizeof(page) - n,
+				      "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":"
+				      "\"u\",\"resourceVersion\":\"7\"}},",
+				      odd_names[i][1], odd_names[i][0]);
+	}
+	snprintf(page + n, sizeof(page) - n,
+		 "{\"metadata\":{\"name\":\"b\",\"namespace\":\"n\",\"uid\":\"u\","
+		 "\"resourceVersion\":\"8\"}}]}");
+	fake_answer(&f, 1, W, 200, page);
+	story = fake_story(&f);
+	ok(strstr(story, "rv=7") == NULL && strstr(story, "observed 1 Workload n/b") != NULL,
+	   "page: names that nobody can have are not told");
+	ok(strstr(story, "list_end") != NULL, "page: and the list ends without them");
+	fake_done(&f);
+}
+
+int main(void)
+{
+	test_deep_in_stream();
+	test_deep_in_page();
+	test_names_in_stream();
+	test_names_in_page();
+	return done_testing();
+}
