@@ -143,7 +143,7 @@ struct cluster *profile_see(struct engine *e, struct cluster *c, const struct re
 	if (!profile) {
 		return bad(e, c,
 			   arena_printf(&e->scratch,
-					"clusterprofiles.multicluster.x-k8s.io \"%.*s\" not found",
+					"ClusterProfile.multicluster.x-k8s.io \"%.*s\" not found",
 					STR_ARG(name)));
 	}
 	if (!e->o.has_profiles) {

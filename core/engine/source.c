@@ -253,7 +253,7 @@ struct cluster *source_see(struct engine *e, struct cluster *c, const struct rec
 	if (!secret) {
 		return source_refuse(
 			e, c, "BadKubeConfig",
-			arena_printf(&e->scratch, "secrets \"%.*s\" not found", STR_ARG(location)));
+			arena_printf(&e->scratch, "Secret \"%.*s\" not found", STR_ARG(location)));
 	}
 	return source_follow(e, c,
 			     &(struct source){.key = secret->name, .hash = secret->facts->hash});

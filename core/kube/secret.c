@@ -218,7 +218,7 @@ enum mk_code secret_get(const struct secret_store *s, mk_str name, mk_str *ret,
 	const struct secret *sec = map_get(&s->by_name, name);
 
 	if (sec == NULL) {
-		return err_set(err, MK_NOT_FOUND, "kube", "secrets \"%.*s\" not found",
+		return err_set(err, MK_NOT_FOUND, "kube", "Secret \"%.*s\" not found",
 			       STR_ARG(name));
 	}
 	if (sec->owned_data == NULL) {

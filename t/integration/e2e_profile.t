@@ -55,7 +55,7 @@ fleet_until 20 reason_is BadClusterProfile 'no matches for kind "ClusterProfile"
 ok $? "C-2.4d: without the CRD that is the cluster's condition; the daemon runs"
 api mgr POST /kubesim/crd '{"group":"multicluster.x-k8s.io","version":"v1alpha1","plural":"clusterprofiles","kind":"ClusterProfile"}' >/dev/null
 api mgr POST /kubesim/restart '{"downMs":100}' >/dev/null # it would be looked for every ten minutes
-fleet_until 30 reason_is BadClusterProfile 'clusterprofiles.multicluster.x-k8s.io "p1" not found'
+fleet_until 30 reason_is BadClusterProfile 'ClusterProfile.multicluster.x-k8s.io "p1" not found'
 ok $? "with it, but without the profile"
 
 lend t1

@@ -27,7 +27,7 @@ static void sources(void)
 	       "{\"spec\":{\"clusterSource\":{\"clusterProfileRef\":null,\"kubeConfig\":{"
 	       "\"location\":\"none\",\"locationType\":\"Secret\"}}}}");
 	is_str(w_active(w, KIND_CLUSTER, "w1"),
-	       "False BadKubeConfig: load client config failed: secrets \"none\" not found",
+	       "False BadKubeConfig: load client config failed: Secret \"none\" not found",
 	       "a Secret that is not there");
 	is_str(w_active(w, KIND_CHECK, "mk"), "True SomeActiveClusters: Inactive clusters: [w1]",
 	       "the check goes on with the others");
@@ -55,7 +55,7 @@ static void secrets(void)
 	w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"));
 	w_settle(w);
 	is_str(w_active(w, KIND_CLUSTER, "w2"),
-	       "False BadKubeConfig: load client config failed: secrets \"w2\" not found",
+	       "False BadKubeConfig: load client config failed: Secret \"w2\" not found",
 	       "the Secret goes");
 	w_free(w);
 }
@@ -94,7 +94,7 @@ static void parameters(void)
 		const char *patch, *problem;
 	} bad[] = {
 		{"{\"spec\":{\"parameters\":{\"name\":\"other\"}}}",
-		 "multikueueconfigs.kueue.x-k8s.io \"other\" not found"},
+		 "MultiKueueConfig.kueue.x-k8s.io \"other\" not found"},
 		{"{\"spec\":{\"parameters\":{\"kind\":\"Config\"}}}",
 		 "wrong kind \"Config\", expecting \"MultiKueueConfig\": bad parameters reference"},
 		{"{\"spec\":{\"parameters\":{\"apiGroup\":\"x.io\"}}}",

@@ -65,7 +65,7 @@ static void words(void)
 	ok(strstr(w->log, "watch_open 0 ClusterProfile") != NULL, "C-2.2c: profiles are watched");
 	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: "
-	       "clusterprofiles.multicluster.x-k8s.io \"p1\" not found",
+	       "ClusterProfile.multicluster.x-k8s.io \"p1\" not found",
 	       "C-P8: the profile is missing");
 	w_take(w);
 	w_later(w, 600000);
@@ -73,7 +73,7 @@ static void words(void)
 	put_profile(w, "elsewhere", "p1", NEW_LIST(CORP("https://c:6443")));
 	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: "
-	       "clusterprofiles.multicluster.x-k8s.io \"p1\" not found",
+	       "ClusterProfile.multicluster.x-k8s.io \"p1\" not found",
 	       "W-I57: one of another namespace does not count");
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://c:6443")));
 	is_str(w_active(w, KIND_CLUSTER, "w1"),

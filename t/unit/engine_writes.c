@@ -266,7 +266,7 @@ static void taken_for_nothing(void)
 	w->drops = false;
 	w_advance(w, 30000);
 	is_str(w_active(w, KIND_CLUSTER, "w1"),
-	       "False BadKubeConfig: load client config failed: secrets \"w1\" not found",
+	       "False BadKubeConfig: load client config failed: Secret \"w1\" not found",
 	       "once it counts, it is told");
 	w_free(w);
 }

@@ -173,7 +173,7 @@ static void test_secrets(void)
 	fake_connect(&f, 1, "x");
 	is_str(fake_story(&f),
 	       "link 1 down code=not_found reason=BadKubeConfig text=\"load client config failed: "
-	       "secrets "
+	       "Secret "
 	       "\\\"x\\\" not found\" at=1800000000000\n",
 	       "a missing Secret");
 	t = fake_token(&f, 0, "/secrets?");
@@ -217,7 +217,7 @@ static void test_secrets(void)
 	is_str(fake_story(&f),
 	       "gone 0 Secret kueue-system/x uid=u-x rv=104\n"
 	       "link 1 down code=not_found reason=BadKubeConfig text=\"load client config failed: "
-	       "secrets "
+	       "Secret "
 	       "\\\"x\\\" not found\" at=1800000000000\n",
 	       "a deleted Secret takes the link down");
 	ok(!f.is_open[1], "trap_15: and its transport is closed");

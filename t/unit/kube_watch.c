@@ -535,7 +535,7 @@ static void test_secrets_stay(void)
 	fake_mark(&f, t, "v1", "Secret", 130);
 	fake_story(&f);
 	fake_connect(&f, 1, "s1");
-	ok(strstr(fake_story(&f), "secrets \\\"s1\\\" not found") != NULL,
+	ok(strstr(fake_story(&f), "Secret \\\"s1\\\" not found") != NULL,
 	   "a Secret that a list left out");
 	fake_done(&f);
 }
