@@ -13,6 +13,9 @@
 #include "core/base/json.h"
 #include "core/base/yaml.h"
 
+/* The Lease that we elect our leader by, and Kueue's, which stands in the same namespace. */
+#define CONFIG_LEASE "multikueued"
+#define CONFIG_KUEUE_LEASE "c1f6bfd2.kueue.x-k8s.io"
 #define CONFIG_ALL_AT_ONCE "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
 #define CONFIG_INCREMENTAL "kueue.x-k8s.io/multikueue-dispatcher-incremental"
 

@@ -264,12 +264,26 @@ static void fill_webhook(struct config_run *r, struct config *c)
 					STR("multikueue-webhook-server-cert"));
 }
 
+/*
+ * A file that multikueued shares with Kueue names Kueue's Lease, and Kueue always holds it. Any other name was chosen, and
+ * counts; our own key comes first.
+ */
+static mk_str lease_name(const struct config_run *r)
+{
+	mk_str ours = str_at(r, "/multiKueue/leaseName", STR(""));
+	mk_str given = str_at(r, "/leaderElection/resourceName", STR(""));
+
+	if (ours.n > 0) {
+		return ours;
+	}
+	return given.n > 0 && !str_is(given, CONFIG_KUEUE_LEASE) ? given : STR(CONFIG_LEASE);
+}
+
 static void fill_servers(struct config_run *r, struct config *c)
 {
 	c->leader_election = (struct config_leader_election){
 		.elect = bool_at(r, "/leaderElection/leaderElect", true),
-		.resource_name =
-			str_or(r, "/leaderElection/resourceName", STR("c1f6bfd2.kueue.x-k8s.io")),
+		.resource_name = lease_name(r),
 		.resource_namespace = str_at(r, "/leaderElection/resourceNamespace", STR("")),
 		.lease_duration_ms = duration_or(r, "/leaderElection/leaseDuration", 15000),
 		.renew_deadline_ms = duration_or(r, "/leaderElection/renewDeadline", 10000),

@@ -7,8 +7,8 @@
 /* Our keys under multiKueue. */
 static bool is_ours(mk_str key)
 {
-	static const char *const ours[] = {"plugins", "dispatchers", "externalDispatchers",
-					   "network", "lostWorkerPolicy"};
+	static const char *const ours[] = {"plugins", "dispatchers",      "externalDispatchers",
+					   "network", "lostWorkerPolicy", "leaseName"};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		if (str_is(key, ours[i])) {
@@ -30,6 +30,10 @@ mk_str config_print_kueue(struct arena *a, const struct config *c)
 	json_set_str(a, out, "kind", STR("Configuration"));
 	while (json_next(&it)) {
 		json_set(a, out, it.key, json_dup(a, it.val));
+	}
+	if (str_is(json_str_at(out, "/leaderElection/resourceName"), CONFIG_LEASE)) {
+		/* Kueue would take our Lease, and keep us from leading. */
+		json_set(a, json_get(out, "leaderElection"), STR("resourceName"), NULL);
 	}
 	mk = json_iter(json_get(out, "multiKueue"));
 	while (json_next(&mk)) {

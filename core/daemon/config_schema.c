@@ -222,6 +222,7 @@ static const struct config_field multikueue_fields[] = {
 	LIST("formerManagers", CT_STR, CV_BOTH | CV_OURS),
 	SUB_IN("network", network, CV_BOTH | CV_OURS),
 	PLAIN_IN("lostWorkerPolicy", CT_STR, CV_BOTH | CV_OURS),
+	PLAIN_IN("leaseName", CT_STR, CV_BOTH | CV_OURS),
 };
 SCHEMA(multikueue, "MultiKueue", multikueue_fields);
 

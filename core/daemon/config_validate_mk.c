@@ -18,6 +18,38 @@ static void check_duration(struct config_run *r, const char *pointer, const char
 	}
 }
 
+/* Kueue elects a leader of its own: two programs with one Lease keep each other from leading. */
+static void check_lease(struct config_run *r, const struct config *c)
+{
+	mk_str ours = json_str_at(r->doc, "/multiKueue/leaseName");
+	mk_str given = json_str_at(r->doc, "/leaderElection/resourceName");
+	const char *wrong = ours.n > 0 ? config_subdomain_error(r->a, ours) : NULL;
+
+	if (wrong) {
+		config_error(r, STR("/multiKueue/leaseName"),
+			     "multiKueue.leaseName: Invalid value: %s: %s",
+			     config_quote(r->a, ours), wrong);
+	} else if (!c->leader_election.elect) {
+		return;
+	} else if (ours.n > 0 && (str_is(ours, CONFIG_KUEUE_LEASE) || str_eq(ours, given))) {
+		config_warning(r, STR("/multiKueue/leaseName"),
+			       "multiKueue.leaseName: %s is the Lease of Kueue, too: while Kueue "
+			       "holds it, multikueued leads nothing; give it a name of its own",
+			       config_quote(r->a, ours));
+	} else if (ours.n == 0 && str_is(given, CONFIG_KUEUE_LEASE)) {
+		config_warning(r, STR("/leaderElection/resourceName"),
+			       "leaderElection.resourceName: " CONFIG_KUEUE_LEASE
+			       " is Kueue's own Lease and is left to it: multikueued has the "
+			       "Lease " CONFIG_LEASE "; multiKueue.leaseName sets another one");
+	} else if (ours.n == 0 && given.n > 0 && !str_is(given, CONFIG_LEASE)) {
+		config_warning(r, STR("/leaderElection/resourceName"),
+			       "leaderElection.resourceName: %s is taken for multikueued's own "
+			       "Lease: if Kueue has this name as well, the two keep each other "
+			       "from leading; multiKueue.leaseName says for certain which is ours",
+			       config_quote(r->a, given));
+	}
+}
+
 /* What Kueue lets pass, and what then never connects. */
 static void warn_of_provider(struct config_run *r, const struct json *exec, mk_str exec_at,
 			     const char *path)
@@ -266,4 +298,5 @@ void config_validate_multikueue(struct config_run *r, const struct config *c)
 	check_cluster_profile(r);
 	check_incremental(r, c);
 	check_ours(r, m);
+	check_lease(r, c);
 }

@@ -231,6 +231,7 @@ static struct telemetry_sources sources(void *ctx)
 		.plug = d->setup->plug,
 		.loop = d->loop,
 		.leads = d->leads,
+		.lease = lease_thread_view(d->lease),
 	};
 }
 

@@ -7,12 +7,15 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/signals.h"
 #include "core/daemon/crash.h"
@@ -21,6 +24,8 @@
 enum {
 	TICK_MS = 500,   /* how often the heartbeat is looked at */
 	PAUSE_MS = 2000, /* a gap this long between ticks: the whole process was stopped */
+	REFUSAL_MAX = 64 * 1024,
+	WORDS_MAX = 300,
 };
 
 struct lease_thread {
@@ -30,6 +35,9 @@ struct lease_thread {
 	pthread_t thread;
 	int wake_fd;
 	int64_t ticked_ms, resumed_ms; /* the thread's own */
+	pthread_mutex_t holder_lock;
+	char holder[LEASE_NAME_MAX + 1]; /* as told last */
+	struct lease_view view;          /* of whoever asked */
 	_Atomic int64_t beat_ms;
 	_Atomic int state;
 	atomic_bool stop, release;
@@ -51,6 +59,53 @@ static void publish(struct lease_thread *t)
 		atomic_store(&t->state, (int)now);
 		loop_wake(t->o.loop);
 	}
+}
+
+/* Somebody else may be a program that has our Lease by mistake, and holds it for ever: people must see who it is. */
+static void tell_holder(struct lease_thread *t)
+{
+	const char *holder = lease_holder(&t->lease);
+	enum lease_state state = lease_get_state(&t->lease, clock_boot_ms());
+
+	if (strcmp(t->holder, holder) == 0) {
+		return;
+	}
+	pthread_mutex_lock(&t->holder_lock);
+	snprintf(t->holder, sizeof(t->holder), "%s", holder);
+	pthread_mutex_unlock(&t->holder_lock);
+	if (holder[0] == '\0') {
+		log_write(LOG_INFO, "lease", "nobody holds the lease", LOG_CSTR("ns", t->lease.ns),
+			  LOG_CSTR("name", t->lease.name), LOG_END);
+	} else if (state == LEASE_LEADER) {
+		log_write(LOG_INFO, "lease", "the lease is ours", LOG_CSTR("ns", t->lease.ns),
+			  LOG_CSTR("name", t->lease.name), LOG_CSTR("holder", holder), LOG_END);
+	} else if (state == LEASE_LOST) {
+		log_write(LOG_INFO, "lease", "somebody else took the lease",
+			  LOG_CSTR("ns", t->lease.ns), LOG_CSTR("name", t->lease.name),
+			  LOG_CSTR("holder", holder), LOG_END);
+	} else {
+		log_write(LOG_INFO, "lease", "somebody else holds the lease: waiting for it",
+			  LOG_CSTR("ns", t->lease.ns), LOG_CSTR("name", t->lease.name),
+			  LOG_CSTR("holder", holder), LOG_END);
+	}
+}
+
+/* A server's words, for the log. */
+static void tell_refusal(const struct lease_thread *t, const struct lease_request *q,
+			 const struct blocking_answer *answer)
+{
+	struct arena a;
+	struct json *doc = NULL;
+	mk_str text = {NULL, 0};
+
+	arena_init(&a, REFUSAL_MAX);
+	if (json_parse(&a, answer->body, &doc, NULL) == MK_OK) {
+		text = str_cut(json_str(json_get(doc, "message")), WORDS_MAX);
+	}
+	log_write(LOG_WARN, "lease", "request refused; trying again", LOG_CSTR("verb", q->method),
+		  LOG_CSTR("ns", t->lease.ns), LOG_CSTR("name", t->lease.name),
+		  LOG_INT("http", answer->head.status), LOG_STR("err", text), LOG_END);
+	arena_done(&a);
 }
 
 static void end_stuck_process(struct lease_thread *t, int64_t age_ms)
@@ -110,9 +165,7 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 			  LOG_CSTR("verb", q->method), LOG_CSTR("err", answer.text), LOG_END);
 	} else if (answer.head.status >= 300 && answer.head.status != 404 &&
 		   answer.head.status != 409) {
-		log_write(LOG_WARN, "lease", "request refused; trying again",
-			  LOG_CSTR("verb", q->method), LOG_INT("http", answer.head.status),
-			  LOG_END);
+		tell_refusal(t, q, &answer);
 	}
 	t->ticked_ms = clock_boot_ms();
 	if (t->ticked_ms - begun > q->timeout_ms + PAUSE_MS) {
@@ -121,6 +174,7 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 	}
 	lease_reply(&t->lease, t->ticked_ms, answer.code == MK_OK ? answer.head.status : 0,
 		    answer.body);
+	tell_holder(t);
 }
 
 static void wait_for(struct lease_thread *t, int64_t ms)
@@ -191,6 +245,7 @@ struct lease_thread *lease_thread_start(const struct lease_thread_options *o, st
 	t->wake_fd = -1;
 	atomic_init(&t->beat_ms, clock_boot_ms());
 	atomic_init(&t->state, LEASE_STANDBY);
+	pthread_mutex_init(&t->holder_lock, NULL);
 	if (lease_init(&t->lease, &o->lease, clock_boot_ms(), err) == MK_OK) {
 		t->client = blocking_new(o->endpoint, o->user_agent, err);
 	}
@@ -215,6 +270,20 @@ void lease_thread_beat(struct lease_thread *t)
 enum lease_state lease_thread_state(const struct lease_thread *t)
 {
 	return (enum lease_state)atomic_load(&t->state);
+}
+
+const struct lease_view *lease_thread_view(struct lease_thread *t)
+{
+	if (!t) {
+		return NULL;
+	}
+	t->view.ns = t->lease.ns;
+	t->view.name = t->lease.name;
+	t->view.identity = t->lease.identity;
+	pthread_mutex_lock(&t->holder_lock);
+	memcpy(t->view.holder, t->holder, sizeof(t->view.holder));
+	pthread_mutex_unlock(&t->holder_lock);
+	return &t->view;
 }
 
 static void wake(struct lease_thread *t)
@@ -247,5 +316,6 @@ void lease_thread_free(struct lease_thread *t)
 	if (t->wake_fd >= 0) {
 		close(t->wake_fd);
 	}
+	pthread_mutex_destroy(&t->holder_lock);
 	mk_free(t);
 }

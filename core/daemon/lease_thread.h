@@ -6,7 +6,7 @@
  *
  * Life: start -> (beat from the main loop; the loop is woken when the state changes)* -> release ->
  * free. What the thread tells goes through atomics: the state here, and the fence that the
- * transport obeys.
+ * transport obeys. Who holds the Lease is logged when it changes, and may be asked.
  */
 #ifndef MK_DAEMON_LEASE_THREAD_H
 #define MK_DAEMON_LEASE_THREAD_H
@@ -42,6 +42,14 @@ void lease_thread_beat(struct lease_thread *t);
 
 /* The state as last published. */
 enum lease_state lease_thread_state(const struct lease_thread *t);
+
+/* Which Lease it is, who we are, and whom it names: "" nobody, or not known yet. */
+struct lease_view {
+	const char *ns, *name, *identity;
+	char holder[LEASE_NAME_MAX + 1];
+};
+/* As of now, until it is asked for again; for one thread. NULL: there is no lease thread. */
+const struct lease_view *lease_thread_view(struct lease_thread *t);
 
 /*
  * Gives the lease back: the fence falls at once, then the record is released and the state becomes

@@ -7,6 +7,7 @@
 #ifndef MK_DAEMON_TELEMETRY_H
 #define MK_DAEMON_TELEMETRY_H
 
+#include "core/daemon/lease_thread.h"
 #include "core/daemon/manager.h"
 #include "core/net/loop.h"
 #include "core/net/transport_curl.h"
@@ -35,6 +36,7 @@ struct telemetry_sources {
 	const struct plug *plug;
 	struct loop *loop;
 	bool leads;
+	const struct lease_view *lease; /* NULL without elections */
 };
 
 /* Brings gauges and counters up to date before they are rendered. */

@@ -74,6 +74,11 @@ enum lease_state lease_get_state(struct lease *l, int64_t mono_ms)
 	return l->state;
 }
 
+const char *lease_holder(const struct lease *l)
+{
+	return l->holder;
+}
+
 int64_t lease_until_ms(const struct lease *l)
 {
 	return leads(l) ? l->until_ms : 0;

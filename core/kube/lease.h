@@ -82,6 +82,9 @@ int64_t lease_next_ms(const struct lease *l, int64_t mono_ms);
 /* The state as of now: leadership that ran out becomes LEASE_LOST here. */
 enum lease_state lease_get_state(struct lease *l, int64_t mono_ms);
 
+/* Whom the record named when it was seen last; "" nobody, or no record yet. Borrowed. */
+const char *lease_holder(const struct lease *l);
+
 /* Until when writes may be sent; 0 unless leading. */
 int64_t lease_until_ms(const struct lease *l);
 

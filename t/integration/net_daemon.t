@@ -98,6 +98,10 @@ ok $? "--check-config: a bad one, with the line"
 "$mk" --check-config "$dir/bad.yaml" >"$dir/out" 2>"$dir/err"
 [ $? = 1 ] && grep -q 'bad.yaml: tls: none of the cipher suites' "$dir/out"
 ok $? "--check-config: cipher suites that the TLS library lacks"
+sed 's/leaderElect: true/&\n  resourceName: c1f6bfd2.kueue.x-k8s.io/' "$dir/elect.yaml" >"$dir/theirs.yaml"
+"$mk" --check-config "$dir/theirs.yaml" >"$dir/out"
+[ $? = 0 ] && grep -q "theirs.yaml:[0-9]*: warning: .*is Kueue's own Lease and is left to it" "$dir/out"
+ok $? "--check-config: Kueue's own file is good, and whose Lease it names is told"
 "$mk" --config "$dir/elect.yaml" --print-kueue-config 2>/dev/null >"$dir/kueue.yaml"
 grep -q leaseDuration "$dir/kueue.yaml" && ! grep -q allowLoopback "$dir/kueue.yaml"
 ok $? "--print-kueue-config leaves our keys out"
@@ -150,6 +154,16 @@ wait_for 20 answers b /readyz 200
 ok $? "a standby is ready"
 answers b /metrics 200 && grep -q '^multikueue_leader 0' "$dir/body"
 ok $? "but does not lead"
+holder() { sed -n 's/.*"lease":{[^}]*"holder":"\([^"]*\)".*/\1/p' "$dir/body"; }
+answers a /status 200
+led=$(holder)
+answers b /status 200
+[ -n "$led" ] && [ "$(holder)" = "$led" ] && grep -q '"lease":{"namespace":"kueue-system","name":"multikueued"' "$dir/body"
+ok $? "/status of both says which Lease it is and who holds it"
+grep '"msg":"leading"' "$dir/a.log" | grep -qF "$led"
+ok $? "that is the one that leads"
+grep '"msg":"somebody else holds the lease: waiting for it"' "$dir/b.log" | grep -qF "\"holder\":\"$led\""
+ok $? "the standby logs whom it waits for"
 agents() { # how many daemons' user agents are in the log of requests, of the form that ours have
 	sed -n 's/.*"agent":"\([^"]*\)".*/\1/p' "$dir/requests" |
 		grep -E '^multikueued/[0-9][^ ]* \(linux/[a-z0-9_]+\) [^ /]+_[0-9a-f-]{36}(/leader-election)?$' |
@@ -161,7 +175,7 @@ wait "$a"
 ok $? "SIGTERM: exit 0"
 wait_for 20 leads b
 ok $? "the standby takes over at once, for the lease was given back"
-start c "$dir/elect.yaml"
+start c "$dir/theirs.yaml"
 c=$pid
 wait_for 20 answers c /readyz 200
 kill -STOP "$b"

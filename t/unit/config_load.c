@@ -87,7 +87,7 @@ static void test_defaults(void)
 		   "... has the defaults");
 	}
 	ok(str_is(c.namespace_, "kueue-system") && c.leader_election.elect &&
-		   str_is(c.leader_election.resource_name, "c1f6bfd2.kueue.x-k8s.io") &&
+		   str_is(c.leader_election.resource_name, CONFIG_LEASE) &&
 		   c.leader_election.lease_duration_ms == 15000 &&
 		   c.leader_election.renew_deadline_ms == 10000 &&
 		   c.leader_election.retry_period_ms == 2000,

@@ -158,6 +158,53 @@ static void check_labels(const struct json *kustomization, const struct json *de
 	}
 }
 
+static bool named(const struct json *role, mk_str name)
+{
+	struct json_iter rules = json_iter(json_get(role, "rules"));
+
+	while (json_next(&rules)) {
+		struct json_iter it = json_iter(json_get(rules.val, "resourceNames"));
+
+		while (json_next(&it)) {
+			if (str_eq(json_str(it.val), name)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/*
+ * What a generator makes gets a hash behind its name, and kustomize then writes that name wherever a role's resourceNames
+ * have the old one, whatever kind of resource the rule is about.
+ */
+static void check_generated(const struct json *kustomization)
+{
+	static const char *const lists[] = {"configMapGenerator", "secretGenerator"};
+	size_t n = 0, n_roles = 0, n_named = 0;
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		struct json_iter it = json_iter(json_get(kustomization, lists[i]));
+
+		while (json_next(&it)) {
+			struct json_iter files = json_iter(json_get(kustomization, "resources"));
+
+			n++;
+			while (json_next(&files)) {
+				struct json_iter docs = json_iter(documents(json_str(files.val).p));
+
+				while (json_next(&docs)) {
+					n_roles += json_get(docs.val, "rules") != NULL;
+					n_named +=
+						named(docs.val, json_str(json_get(it.val, "name")));
+				}
+			}
+		}
+	}
+	ok(n == 1 && n_roles > 3, "a name is generated, and there are roles");
+	is_int((int64_t)n_named, 0, "no right is about a name that kustomize generates");
+}
+
 /* What must be so for a node to be drained, and for a leader to leave in order. */
 static void check_ends(const struct json *kustomization, const struct json *deployment)
 {
@@ -190,6 +237,7 @@ int main(void)
 		check_files(kustomization);
 		check_command(kustomization, container, json_at(deployment, "/spec/template/spec"));
 		check_ports(container);
+		check_generated(kustomization);
 		check_labels(kustomization, deployment);
 		check_ends(kustomization, deployment);
 	}

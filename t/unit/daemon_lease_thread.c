@@ -153,6 +153,14 @@ static void until_renewals(struct lease_thread *t, unsigned want)
 	}
 }
 
+static bool names(struct lease_thread *t, const char *who)
+{
+	const struct lease_view *v = lease_thread_view(t);
+
+	return strcmp(v->holder, who) == 0 && strcmp(v->ns, "ns") == 0 &&
+	       strcmp(v->name, "lock") == 0;
+}
+
 static void test_lead_and_release(void)
 {
 	struct lease_thread *t = start("me");
@@ -164,6 +172,7 @@ static void test_lead_and_release(void)
 	loop_turn(loop, 50);
 	ok(wakes > 0, "and the loop was woken");
 	is_str(holder, "me", "the record names us");
+	ok(names(t, "me"), "which people can see");
 	until_renewals(t, 3);
 	ok(renewals >= 3, "renews");
 	lease_thread_release(t);
@@ -191,6 +200,7 @@ static void test_lose(void)
 	}
 	is_int(lease_thread_state(t), LEASE_STANDBY, "while another leads we stand by");
 	is_str(holder, "other", "and leave the record alone");
+	ok(names(t, "other"), "whom we wait for can be seen");
 	lease_thread_free(t);
 }
 
