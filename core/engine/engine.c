@@ -97,6 +97,7 @@ void cluster_forget(struct engine *e, struct cluster *c)
 	size_t i;
 
 	ops_forget(e, c->id);
+	watch_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile, false);
 	for (LIST_EACH(n, &e->workloads)) {
 		struct wl *w = LIST_ENTRY(n, struct wl, node);
 
@@ -148,12 +149,14 @@ void engine_free(struct engine *e)
 		mk_free(f->note_reason);
 		mk_free(f);
 	}
-	while (!list_empty(&e->workloads)) {
-		wl_free(e, LIST_ENTRY(e->workloads.next, struct wl, node));
-	}
+	/* Before the workloads: where there is no cluster nobody asks for its watches any more. */
 	for (size_t i = 0; i < e->n_clusters; i++) {
 		queue_del(&e->queue, &e->clusters[i]->item); /* its timer may be set */
 		cluster_free(e, e->clusters[i]);
+	}
+	e->n_clusters = 0;
+	while (!list_empty(&e->workloads)) {
+		wl_free(e, LIST_ENTRY(e->workloads.next, struct wl, node));
 	}
 	queue_done(&e->queue);
 	free_maps(e);
@@ -232,6 +235,7 @@ static void mend_tables(struct engine *e)
 			op.type = OP_WATCH_CLOSE;
 			ops_plain(e, &op, R_UNWATCH);
 			op.type = OP_WATCH_OPEN;
+			op.sought = t->sought;
 			ops_plain(e, &op, R_WATCH);
 			t->broken = arena_failed(e->out->arena);
 			table_doubt(e, t);

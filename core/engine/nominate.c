@@ -23,7 +23,7 @@ bool is_served(const struct pass *p, const struct cluster *c)
 	return !t || t->service == SERVICE_YES;
 }
 
-bool is_connected(struct pass *p, const struct clone *k)
+bool is_connected(struct pass *p, struct clone *k)
 {
 	const struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 
@@ -32,6 +32,7 @@ bool is_connected(struct pass *p, const struct clone *k)
 		return false;
 	}
 	if (!is_served(p, k->c)) {
+		k->lacks = true;
 		watch_tell(p->e, k->c, p->kind);
 		return false;
 	}

@@ -25,6 +25,7 @@ struct clone {
 	struct record *r;      /* of the remote Workload; NULL: never seen */
 	enum twin twin;
 	bool in_config;
+	bool lacks; /* the job would be tried there, and its kind is missing */
 };
 
 struct pass {
@@ -157,7 +158,7 @@ bool is_nominated(const struct pass *p, mk_str name);
 /* Can the job's kind run there, as far as we know? */
 bool is_served(const struct pass *p, const struct cluster *c);
 /* May a clone be made there now? */
-bool is_connected(struct pass *p, const struct clone *k);
+bool is_connected(struct pass *p, struct clone *k);
 
 /* --- group.c --------------------------------------------------------------------------------------- */
 /* Does one object have several Workloads? */

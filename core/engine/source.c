@@ -240,6 +240,8 @@ struct cluster *source_see(struct engine *e, struct cluster *c, const struct rec
 	const struct record *secret;
 
 	source_file(e, c, is_file ? location : (mk_str){NULL, 0});
+	watch_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile,
+		  e->o.gates.cluster_profile && !is_file && !facts_is(r->facts, F_SECRET));
 	if (is_file) {
 		return see_file(e, c, r);
 	}

@@ -125,6 +125,7 @@ struct cluster {
 	bool gc_said;        /* ... and people were told that some wait */
 	int64_t clash_at;    /* an object of another manager was seen there last; INT64_MIN never */
 	char *clash;         /* that manager */
+	bool by_profile;     /* counted in the users of the manager's ClusterProfiles */
 	bool glance;         /* jobs without clones are to be looked for, see watch_glance */
 	struct table *tables[KIND_MAX];
 };
@@ -145,7 +146,7 @@ struct owner {
 /* What a workload remembers of a cluster; none of it must survive a restart. */
 struct wl_cluster {
 	cluster_id id;
-	bool uses;     /* counted in the users of the cluster's job table */
+	bool uses; /* counted in the users of the cluster's job table: a clone is there, or waits for the kind */
 	bool reported; /* a foreign object was */
 	bool rested;   /* it was left alone for a while */
 	bool refused;  /* the job was refused for good, see 'why' */
@@ -410,7 +411,7 @@ void watch_glance(struct engine *e, struct cluster *c);
 void watch_tell(struct engine *e, struct cluster *c, uint16_t kind);
 /* Closes watches that nobody used for a while. */
 void watch_sweep(struct engine *e);
-/* Counts or discounts a user of the watch. */
+/* Counts or discounts a user of the watch. While there is one, a kind that is missing is looked for. */
 void watch_use(struct engine *e, cluster_id c, uint16_t kind, bool *counted, bool wanted);
 void cluster_forget(struct engine *e, struct cluster *c);
 struct cluster *cluster_make(struct engine *e, mk_str name);

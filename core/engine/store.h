@@ -116,6 +116,7 @@ struct table {
 	int64_t told_at;   /* when they were told last; 0 never */
 	char *why;         /* it is not served, in words; NULL none */
 	bool watched;      /* OP_WATCH_OPEN was sent */
+	bool sought;       /* ... to look for the kind */
 	bool broken;       /* an event was lost to memory: must be listed anew */
 	bool mending;      /* that list is awaited: what it names counts as news */
 	size_t users;      /* workloads that need the watch */

@@ -33,7 +33,8 @@ void watch_open(struct engine *e, struct table *t)
 			.cluster = t->cluster,
 			.kind = t->kind,
 			.subresource = "",
-			.selector = watch_selector(e, t->cluster, t->kind)};
+			.selector = watch_selector(e, t->cluster, t->kind),
+			.sought = t->sought};
 
 	ops_plain(e, &op, R_WATCH);
 	t->watched = !e->no_memory;
@@ -54,18 +55,36 @@ bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind)
 	return table_known(e, c->id, kind);
 }
 
+/* A kind that is missing where somebody needs it may come at any time; where nobody does nothing is asked. */
+static void seek(struct engine *e, const struct cluster *c, struct table *t)
+{
+	bool sought = table_is_unserved(t) && t->users > 0;
+	int64_t since = t->hidden_at;
+
+	if (t->sought == sought || (!c->wanted && c->id != CLUSTER_MANAGER)) {
+		return;
+	}
+	t->sought = sought;
+	watch_open(e, t);
+	t->sought = e->no_memory ? !sought : sought;
+	t->hidden_at = since; /* it is no shorter hidden for being looked for */
+}
+
 void watch_use(struct engine *e, cluster_id id, uint16_t kind, bool *counted, bool wanted)
 {
 	struct cluster *c = cluster_get(e, id);
 	struct table *t = c && kind ? c->tables[kind] : NULL;
 
-	if (!t || *counted == wanted) {
-		*counted = t ? *counted : false;
+	if (!t) {
+		*counted = false;
 		return;
 	}
-	*counted = wanted;
-	t->users = wanted ? t->users + 1 : t->users - 1;
-	t->idle_at = e->now;
+	if (*counted != wanted) {
+		*counted = wanted;
+		t->users = wanted ? t->users + 1 : t->users - 1;
+		t->idle_at = e->now;
+	}
+	seek(e, c, t);
 }
 
 void watch_glance(struct engine *e, struct cluster *c)

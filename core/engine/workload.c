@@ -352,7 +352,7 @@ static bool count_uses(struct pass *p)
 		if (here && !k->c->tables[p->kind]) {
 			(void)watch_ready(p->e, k->c, p->kind);
 		}
-		watch_use(p->e, k->c->id, p->kind, &wc->uses, here);
+		watch_use(p->e, k->c->id, p->kind, &wc->uses, here || k->lacks);
 		tally_clone(p, k, wc);
 		if (here && k->r->present) {
 			breaker_saw(p, k, wc);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which of our kinds a cluster serves, and under which resource name: one document per group and version, asked for on
- * every connect and every ten minutes, and 30 s after that failed. A group that is missing or forbidden disables its
+ * every connect and every ten minutes, and 30 s after that failed; that of a kind which is missing while somebody waits for
+ * it every 15 s. A group that is missing or forbidden disables its
  * kinds there and nothing else; without Kueue's own kinds the link cannot come up.
  */
 #include <ctype.h>
@@ -322,39 +323,93 @@ static void on_group(struct kube *k, void *ctx, const struct answer *an)
 	}
 }
 
+/* Asks for one group. False: out of memory. */
+static bool ask(struct kube *k, struct link *l, size_t i)
+{
+	struct discovery_slot *slot = &l->discovery[i];
+	struct call_spec s = {.done = on_group, .ctx = slot};
+	struct buf path;
+	bool sent;
+
+	slot->l = l;
+	buf_init(&path, URL_MAX);
+	url_group(&path, &k->kinds->k[k->groups[i].first]);
+	s.req = (struct transport_request){.method = "GET",
+					   .path = buf_str(&path),
+					   .cls = TRANSPORT_READ,
+					   .timeout_ms = STEP_TIMEOUT_MS,
+					   .gzip = true};
+	sent = !path.failed && call_start(k, l, &s, &slot->call, NULL) == MK_OK;
+	buf_done(&path);
+	l->n_discovering += sent;
+	return sent;
+}
+
 void discovery_start(struct kube *k, struct link *l)
 {
 	bool failed = false;
 
 	discovery_cancel(k, l);
+	l->sought_ms = k->mono_ms;
 	for (size_t i = 0; i < k->n_groups; i++) {
-		struct discovery_slot *slot = &l->discovery[i];
-		struct call_spec s = {.done = on_group, .ctx = slot};
-		struct buf path;
-
-		slot->l = l;
-		if (k->groups[i].first == KIND_PROFILE && !is_wanted(l, KIND_PROFILE)) {
-			continue;
+		if (k->groups[i].first != KIND_PROFILE || is_wanted(l, KIND_PROFILE)) {
+			failed |= !ask(k, l, i);
 		}
-		buf_init(&path, URL_MAX);
-		url_group(&path, &k->kinds->k[k->groups[i].first]);
-		s.req = (struct transport_request){.method = "GET",
-						   .path = buf_str(&path),
-						   .cls = TRANSPORT_READ,
-						   .timeout_ms = STEP_TIMEOUT_MS,
-						   .gzip = true};
-		if (!path.failed && call_start(k, l, &s, &slot->call, NULL) == MK_OK) {
-			l->n_discovering++;
-		} else {
-			failed = true;
-		}
-		buf_done(&path);
 	}
 	if (failed && l->phase == PHASE_DISCOVERY) {
 		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
 	} else if (failed) {
 		look_soon(k, l);
 	}
+}
+
+/* A refusal is no lack: the rights may come, but that is not asked so often. */
+static bool is_sought(const struct link *l, uint16_t kind)
+{
+	const struct kind_state *st = &l->kinds[kind];
+
+	return st->sought && st->served == SERVED_NO && st->code == MK_NOT_FOUND;
+}
+
+static bool group_is_sought(const struct kube *k, const struct link *l, size_t g)
+{
+	for (uint16_t i = 0; i < k->kinds->n; i++) {
+		if (is_sought(l, i) &&
+		    same_group(&k->kinds->k[i], &k->kinds->k[k->groups[g].first])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+int64_t discovery_seek_ms(const struct link *l)
+{
+	for (uint16_t i = 0; i < l->k->kinds->n; i++) {
+		if (is_sought(l, i)) {
+			return l->sought_ms + SEEK_MS;
+		}
+	}
+	return INT64_MAX;
+}
+
+void discovery_seek(struct kube *k, struct link *l)
+{
+	int64_t due = discovery_seek_ms(l);
+
+	if (l->phase != PHASE_UP || due == INT64_MAX) {
+		return;
+	}
+	if (due > k->mono_ms) {
+		link_arm(k, l);
+		return;
+	}
+	l->sought_ms = k->mono_ms;
+	for (size_t g = 0; g < k->n_groups; g++) {
+		if (l->discovery[g].call == NULL && group_is_sought(k, l, g)) {
+			(void)ask(k, l, g); /* without memory next time */
+		}
+	}
+	link_arm(k, l);
 }
 
 void discovery_complete(struct kube *k, struct link *l)

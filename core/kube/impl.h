@@ -49,6 +49,9 @@ enum {
 	DENIED_SOON = 6,            /* so often a refused link is tried again like any other */
 	HEALTHY_MS = 2 * 60 * 1000, /* backoffs start anew after that */
 
+	/* Between two looks for a kind that is missing and needed: with the list after it well below 30 s. */
+	SEEK_MS = 15 * 1000,
+
 	WATCH_FIRST_MS = 800,
 	WATCH_MAX_MS = 30 * 1000,
 	WATCH_SHORT_MS = 1000,     /* an empty stream shorter than that is an error */
@@ -134,6 +137,7 @@ struct kind_state {
 	enum mk_code code; /* why not */
 	bool namespaced;
 	bool misnamed;      /* its group has one of nearly the same name */
+	bool sought;        /* somebody waits for it: look for it while it is missing */
 	char *owned_plural; /* job kinds */
 	uint64_t high;      /* highest version seen in this epoch, by watches that are closed */
 };
@@ -161,6 +165,7 @@ struct link {
 	int64_t last_byte_ms; /* of the watch connections */
 	int64_t phase_ms;     /* since when in this phase */
 	int64_t discovered_ms;
+	int64_t sought_ms; /* when kinds that are missing were asked for last */
 	int64_t loss_ms; /* first loss of the streak, monotonic: the wall clock may be set; -1 = none */
 	int64_t suspect_ms; /* a stream was lost then, the probe is out; -1 = none */
 	struct timer timer;
@@ -226,6 +231,12 @@ mk_str credential_question(struct arena *a, mk_str api_version, const struct jso
 void discovery_start(struct kube *k, struct link *l);
 /* Asks now, when there is a watch of a kind that nobody asked about. */
 void discovery_complete(struct kube *k, struct link *l);
+/*
+ * Looks for kinds that are missing and sought, one request for each group, unless that is not due yet: at
+ * discovery_seek_ms, INT64_MAX while there are none. For links that are up.
+ */
+void discovery_seek(struct kube *k, struct link *l);
+int64_t discovery_seek_ms(const struct link *l);
 void discovery_cancel(struct kube *k, struct link *l);
 /* The kind turned out to be (un)served: remembers, emits when it is news, stops or starts its watch. */
 void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s, enum mk_code code,

@@ -261,8 +261,10 @@ static enum mk_code open_watch(struct kube *k, const struct op *op, struct mk_er
 		return err_set(err, MK_NO_MEMORY, "kube", "out of memory, or too many clusters");
 	}
 	w = watch_find(l, op->kind);
+	l->kinds[op->kind].sought = op->sought;
 	if (w != NULL && str_eq(str_of(w->owned_selector), op->selector) &&
 	    w->metadata_only == op->metadata_only) {
+		discovery_seek(k, l);
 		return MK_OK;
 	}
 	if (w != NULL) {
@@ -274,6 +276,7 @@ static enum mk_code open_watch(struct kube *k, const struct op *op, struct mk_er
 	}
 	watch_start(k, w);
 	discovery_complete(k, l);
+	discovery_seek(k, l);
 	return MK_OK;
 }
 

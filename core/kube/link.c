@@ -537,6 +537,7 @@ void link_arm(struct kube *k, struct link *l)
 		if (l->discovered_ms + REDISCOVER_MS < at) {
 			at = l->discovered_ms + REDISCOVER_MS;
 		}
+		at = discovery_seek_ms(l) < at ? discovery_seek_ms(l) : at;
 		timer_set(k, &l->timer, at);
 	} else {
 		timer_off(k, &l->timer);
@@ -575,6 +576,7 @@ static void on_timer(struct kube *k, void *ctx)
 			l->discovered_ms = k->mono_ms;
 			discovery_start(k, l);
 		}
+		discovery_seek(k, l);
 		if (l->last_byte_ms + IDLE_MS <= k->mono_ms) {
 			/* On the connection that is silent; without a stream, on the one that requests use. */
 			probe(k, l, has_stream(l) ? TRANSPORT_WATCH : TRANSPORT_READ);

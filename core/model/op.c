@@ -82,6 +82,9 @@ mk_str op_text(const struct op *op, const struct kinds *ks, struct arena *a)
 	if (op->metadata_only) {
 		buf_add(&b, STR(" metadata_only"));
 	}
+	if (op->sought) {
+		buf_add(&b, STR(" sought"));
+	}
 	text_word(&b, "secret", op->secret);
 	text_word(&b, "cause", str_of(op->cause));
 	if (body.n > 0) {

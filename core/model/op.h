@@ -14,7 +14,7 @@ enum op_type {
 	OP_MERGE, /* merge patch of body (which carries metadata.resourceVersion), subresource "" or "status" */
 	OP_DELETE, /* preconditions uid (always) and rv (when not 0), propagation Background */
 	OP_GET, /* the only read besides watches: after an unknown outcome, AlreadyExists, or in a new epoch */
-	OP_WATCH_OPEN, /* keep (cluster, kind) watched: selector, metadata_only; idempotent */
+	OP_WATCH_OPEN, /* keep (cluster, kind) watched: selector, metadata_only, sought; idempotent */
 	OP_WATCH_CLOSE,
 	OP_CONNECT, /* bring the cluster's link up: name = MultiKueueCluster, ns/secret = kubeconfig; again = new credentials */
 	OP_DISCONNECT, /* close it and forget the cluster */
@@ -61,6 +61,7 @@ struct op {
 	mk_str selector;           /* OP_WATCH_OPEN: label selector, "" = all */
 	mk_str secret; /* OP_CONNECT: Secret name, in the daemon's namespace (ns); FILE_KEY and a path; or PROFILE_KEY and a name */
 	bool metadata_only;
+	bool sought; /* OP_WATCH_OPEN: somebody waits for the kind, which is missing: look for it until it is there */
 };
 
 /* A growing list in an arena. */

@@ -168,9 +168,12 @@ static void unserved_kind(void)
 	w_take(w);
 	ok(!clone_of(w, 1, "wl-j") && clone_of(w, 2, "wl-j"),
 	   "trap_57: no clone where the kind is missing");
+	ok(w->sought[1][JOB] && !w->sought[2][JOB],
+	   "a kind that a job waits for is looked for where it is missing");
 	w_event(w, EV_SERVED, 1, JOB);
 	w_settle(w);
 	ok(clone_of(w, 1, "wl-j") != NULL, "it comes when the kind does");
+	ok(!w->sought[1][JOB], "and is looked for no more");
 	w_free(w);
 }
 

@@ -208,10 +208,12 @@ static void no_crd(void)
 	       "False BadClusterProfile: load client config failed: no matches for kind "
 	       "\"ClusterProfile\" in version \"multicluster.x-k8s.io/v1alpha1\"",
 	       "C-2.4d: without the CRD the cluster says so, and nothing else stops");
+	ok(w->sought[0][KIND_PROFILE], "which has it looked for");
 	w_event(w, EV_SERVED, 0, KIND_PROFILE);
 	put_profile(w, "kueue-system", "p1", NEW_LIST(CORP("https://c:6443")));
 	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
 	       "it is installed: no restart is needed");
+	ok(!w->sought[0][KIND_PROFILE], "and looked for no more");
 	w_free(w);
 }
 

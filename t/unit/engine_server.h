@@ -86,26 +86,27 @@ struct world {
 	size_t lose;           /* the n-th next operation with an id is done, but its answer lost */
 	bool up[8];
 	size_t drop; /* the n-th next operation with an id is not done, and its answer lost */
-	cluster_id links[8];    /* by worker number ("w<n>"): the engine's number */
-	uint32_t watching[8];   /* job kinds, by cluster: bit 0 is JOB */
-	bool stay_down[8];      /* OP_CONNECT has no effect */
-	uint64_t fail_at;       /* in the next step the n-th allocation and all later ones fail */
-	bool full;              /* log whole texts */
-	bool drops;             /* changes are taken, and nothing is changed */
-	bool pods_pend;         /* a Pod has a status from the start, as on an API server */
-	const char *dispatcher; /* NULL: all at once */
-	bool gate_paths;        /* MultiKueueKubeConfigPathValidation */
-	bool gate_quota;        /* MultiKueueManagerQuotaAutomation */
-	bool queues[8];         /* LocalQueues and ClusterQueues are watched, by cluster */
-	bool no_queues[8];      /* ... and may not be */
-	bool hold_queues;       /* ... and their lists come when the test says */
-	bool hold_jobs[8];      /* so do lists of jobs, by cluster */
-	int64_t lost_timeout;   /* workerLostTimeout; 0: 15 minutes */
-	bool gate_elastic;      /* ElasticJobsViaWorkloadSlices */
-	bool gate_preemption;   /* MultiKueueOrchestratedPreemption */
-	bool gate_no_sync;      /* MultiKueueRemoteSpecSync is off */
-	bool gate_profiles;     /* MultiKueueClusterProfile */
-	bool has_profiles;      /* multiKueue.clusterProfile is there */
+	cluster_id links[8];      /* by worker number ("w<n>"): the engine's number */
+	uint32_t watching[8];     /* job kinds, by cluster: bit 0 is JOB */
+	bool sought[8][KIND_MAX]; /* kinds that are missing and looked for, by cluster */
+	bool stay_down[8];        /* OP_CONNECT has no effect */
+	uint64_t fail_at;         /* in the next step the n-th allocation and all later ones fail */
+	bool full;                /* log whole texts */
+	bool drops;               /* changes are taken, and nothing is changed */
+	bool pods_pend;           /* a Pod has a status from the start, as on an API server */
+	const char *dispatcher;   /* NULL: all at once */
+	bool gate_paths;          /* MultiKueueKubeConfigPathValidation */
+	bool gate_quota;          /* MultiKueueManagerQuotaAutomation */
+	bool queues[8];           /* LocalQueues and ClusterQueues are watched, by cluster */
+	bool no_queues[8];        /* ... and may not be */
+	bool hold_queues;         /* ... and their lists come when the test says */
+	bool hold_jobs[8];        /* so do lists of jobs, by cluster */
+	int64_t lost_timeout;     /* workerLostTimeout; 0: 15 minutes */
+	bool gate_elastic;        /* ElasticJobsViaWorkloadSlices */
+	bool gate_preemption;     /* MultiKueueOrchestratedPreemption */
+	bool gate_no_sync;        /* MultiKueueRemoteSpecSync is off */
+	bool gate_profiles;       /* MultiKueueClusterProfile */
+	bool has_profiles;        /* multiKueue.clusterProfile is there */
 	const mk_str *providers;
 	size_t n_providers;
 	cluster_id alias_of[8]; /* that cluster leads to this one's server; 0: to its own */
@@ -538,7 +539,8 @@ static void w_do(struct world *w, const struct op *op, struct arena *a)
 	} else if (op->type == OP_WATCH_OPEN) {
 		w->watching[op->cluster] |= op->kind >= JOB ? 1u << (op->kind - JOB) : 0;
 		w->queues[op->cluster] |= w_is_queue(op->kind);
-		if (!(w->hold_queues && w_is_queue(op->kind)) &&
+		w->sought[op->cluster][op->kind] = op->sought;
+		if (!op->sought && !(w->hold_queues && w_is_queue(op->kind)) &&
 		    !(w->hold_jobs[op->cluster] && op->kind >= JOB)) {
 			w_list(w, op->cluster, op->kind);
 		}
