@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/daemon/lease_thread.h"
 #include "core/net/transport_curl.h"
 #include "t/unit/net_h2server.h"
@@ -28,6 +29,7 @@ static bool exists;
 static unsigned rv, renewals;
 static char holder[64];
 static bool stop_us; /* with the next renewal in the air */
+static bool refuses;
 
 /* The lease thread wakes up as we do, and we give no sign of life for a while. */
 static void stop_once(void)
@@ -62,6 +64,11 @@ static const char *on_lease(struct h2_stream *s)
 {
 	char want[64];
 
+	if (refuses) {
+		buf_printf(&s->out, "{\"kind\":\"Status\",\"code\":403,\"message\":\"leases "
+				    "\\\"lock\\\" is forbidden\"}");
+		return "403";
+	}
 	if (strcmp(s->method, "POST") == 0) {
 		exists = true;
 		rv = 1;
@@ -204,6 +211,41 @@ static void test_lose(void)
 	lease_thread_free(t);
 }
 
+/* Whose right is missing on what is in the log, and whoever waits for whom. */
+static void test_log(void)
+{
+	FILE *f = tmpfile();
+	char text[8192] = "";
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	struct lease_thread *t;
+	ssize_t n = 0;
+
+	if (!ok(f != NULL, "a file for the log")) {
+		return;
+	}
+	log_set_output(fileno(f), LOG_JSON);
+	refuses = true;
+	t = start("standby");
+	while (!strstr(text, "waiting for it") && clock_mono_ms() < end) {
+		lease_thread_beat(t);
+		loop_turn(loop, 20);
+		n = pread(fileno(f), text, sizeof(text) - 1, 0); /* the place to write at stays */
+		text[n > 0 ? n : 0] = '\0';
+		refuses = refuses && !strstr(text, "refused");
+	}
+	lease_thread_free(t);
+	log_set_output(2, LOG_AUTO);
+	fclose(f);
+	ok(strstr(text,
+		  "\"msg\":\"request refused; trying again\",\"verb\":\"GET\",\"ns\":\"ns\","
+		  "\"name\":\"lock\",\"http\":403,\"err\":\"leases \\\"lock\\\" is forbidden\"") !=
+		   NULL,
+	   "a refusal is logged with the server's words");
+	ok(strstr(text, "\"msg\":\"somebody else holds the lease: waiting for it\",\"ns\":\"ns\","
+			"\"name\":\"lock\",\"holder\":\"other\"") != NULL,
+	   "a standby says whom it waits for");
+}
+
 static void test_stuck(void)
 {
 	struct lease_thread *t;
@@ -329,6 +371,7 @@ int main(void)
 	}
 	test_lead_and_release();
 	test_lose();
+	test_log();
 	test_stuck();
 	test_options();
 	end(tc);
