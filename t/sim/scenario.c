@@ -263,6 +263,35 @@ static void upgraded(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
+/* A CRD comes late: jobs that wait for it need no patience of ten minutes. */
+static void late_kind(struct coverage *cov, size_t size)
+{
+	struct sim *s = story_begin(cov, 3, 15 * MINUTE, 1);
+	size_t there = 0;
+	int64_t since;
+
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		(void)ks_serve(s->plane[i].store, JOBS, false);
+		ks_watch_end_all(s->plane[i].store);
+		plane_watches(&s->plane[i]);
+	}
+	run_until(s, s->now + 2 * MINUTE);
+	story_submit(s, size, MINUTE);
+	run_until(s, s->now + 3 * MINUTE);
+	story_expect(s, story_count_won(s, NULL) == 0 && story_is_active(s, "w1"),
+		     "the workers have no Jobs: nobody wins, the clusters are Active");
+	(void)ks_serve(s->plane[2].store, JOBS, true);
+	since = s->now;
+	while (there < size && s->now < since + 30 * SECOND && !s->failed) {
+		run_until(s, s->now + SECOND);
+		there = story_count_ours(&s->plane[2], WORKLOADS);
+	}
+	printf("# %zu of %zu after %lld s\n", there, size, (long long)(s->now - since) / SECOND);
+	story_expect(s, there == size, "w2 does: all are tried there within 30 s");
+	story_expect(s, story_all_done(s, 20 * MINUTE), "and finish");
+	story_end(s);
+}
+
 static void rewriting(struct coverage *cov, size_t size)
 {
 	struct sim *s = story_begin(cov, 3, 15 * MINUTE, 1);
@@ -412,6 +441,7 @@ static const struct {
 	{"restored-worker", "a worker goes back to what it was last week", restored},
 	{"restored-manager", "the manager goes back to before the jobs", restored_manager},
 	{"unserved-version", "a worker's Kueue drops our API version", upgraded},
+	{"late-kind", "a CRD comes to a worker while jobs wait for it", late_kind},
 	{"rewriting-webhook", "a webhook rewrites every clone", rewriting},
 	{"deleted-clones", "somebody deletes every clone", deleted_clones},
 	{"status-limited", "the manager takes no status of a job as they end", status_limited},
