@@ -32,20 +32,25 @@ static int has_condition(mk_call *c, mk_val job, const char *type)
  * Validation of Kubernetes 1.36 wants a suspended job to say so before it lets anything else
  * change; the controller that would say it does not touch a job with a foreign managedBy.
  */
-static void set_suspended(mk_call *c, const mk_view *v, mk_val draft)
+static mk_val suspended(mk_call *c, const mk_view *v)
 {
 	mk_val now = c->host->text(c, v->now);
-	mk_val status = c->host->get(c, v->local, "/status");
 	mk_val cond = c->host->parse(c, mk_lit("{\"type\":\"Suspended\",\"status\":\"True\","
 					       "\"reason\":\"MultiKueueAdapter\","
 					       "\"message\":\"Set by MultiKueue adapter\"}"));
 	c->host->set(c, cond, "/lastProbeTime", now);
 	c->host->set(c, cond, "/lastTransitionTime", now);
+	return cond;
+}
+
+static void set_suspended(mk_call *c, const mk_view *v, mk_val draft)
+{
+	mk_val status = c->host->get(c, v->local, "/status");
 	if (c->host->type(c, status) != MK_OBJ) {
 		status = c->host->parse(c, mk_lit("{}"));
 	}
 	c->host->set(c, draft, "", status);
-	mk_put(c, draft, "/conditions", "/type", cond);
+	mk_put(c, draft, "/conditions", "/type", suspended(c, v));
 }
 
 /*
@@ -74,8 +79,8 @@ static void keep_start_time(mk_call *c, const mk_view *v, mk_val draft)
 }
 
 /*
- * No copy is left: then no pod of it runs. Kueue is stuck in the middle of stopping the local job until that
- * says so: with pods that are counted, or without the condition, it may not restore the pod template.
+ * No copy is left: then no pod of it runs, and none is counted any more. Kueue is stuck in the middle of stopping the
+ * local job until that says so: with pods that are counted, or without the condition, it may not restore the pod template.
  */
 static int job_without_copy(mk_call *c, const mk_view *v, mk_val draft)
 {
@@ -83,11 +88,8 @@ static int job_without_copy(mk_call *c, const mk_view *v, mk_val draft)
 		return MK_KEEP;
 	}
 	if (!has_condition(c, v->local, "Suspended")) {
-		set_suspended(c, v, draft);
+		mk_put(c, draft, "/conditions", "/type", suspended(c, v));
 	}
-	c->host->set(c, draft, "/active", v->remote);
-	c->host->set(c, draft, "/ready", v->remote);
-	c->host->set(c, draft, "/terminating", v->remote);
 	return MK_SET;
 }
 
@@ -167,6 +169,10 @@ static const char *const strip[] = {
 	NULL,
 };
 
+static const mk_sign job_active[] = {{.pointer = "/status/active"}, {.pointer = NULL}};
+static const mk_sign job_run[] = {
+	{.pointer = "/status/ready"}, {.pointer = "/status/terminating"}, {.pointer = NULL}};
+
 static const mk_adapter job = {
 	.struct_size = sizeof(mk_adapter),
 	.group = "batch",
@@ -176,10 +182,13 @@ static const mk_adapter job = {
 	.strip = strip,
 	.remote = job_remote,
 	.status = job_status,
+	.active = job_active,
+	.of_run = job_run,
 };
 
 static const void *const items[] = {&job};
 static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, items};
 static const mk_factory *const factories[] = {&adapters, NULL};
 
-const mk_entry mk_plugin_entry = MK_ENTRY("io.multikueue.job", "1.0.0", factories);
+/* Its hook takes a draft in which the signs are taken back already. */
+const mk_entry mk_plugin_entry = MK_ENTRY_NEEDS(1, "io.multikueue.job", "1.0.0", factories);

@@ -7,7 +7,8 @@
 #include <multikueue/adapter.h>
 
 #define MANAGED .managed_by = "/spec/managedBy"
-#define RUN_POLICY .managed_by = "/spec/runPolicy/managedBy"
+#define RUN_POLICY \
+	.managed_by = "/spec/runPolicy/managedBy", .active = replicas_active, .of_run = replicas_run
 #define KIND(g, v, k) .struct_size = sizeof(mk_adapter), .group = (g), .version = (v), .kind = (k)
 
 /* The edit does not change the Workload, and serving must not stop for it. */
@@ -22,21 +23,68 @@ static const mk_end ray_job_ends[] = {{NULL, "/status/jobDeploymentStatus", ray_
 static const char *const wrapper_phases[] = {"Succeeded", "Failed", NULL};
 static const mk_end wrapper_ends[] = {{NULL, "/status/phase", wrapper_phases}, {NULL, NULL, NULL}};
 
-/* StatefulSet and LeaderWorkerSet: their controllers on the manager own the status and would write ours over. */
+/*
+ * What holds the quota of an evicted job: the fields that Kueue 0.19.2 reads in each kind's IsActive. And what else is of
+ * the run that is no more; then the status is what the kind's controller says of a suspended job.
+ */
+static const mk_sign job_set_active[] = {
+	{.pointer = "/status/replicatedJobsStatus/*/active", .without = "0"}, {.pointer = NULL}};
+static const mk_sign job_set_run[] = {
+	{.pointer = "/status/replicatedJobsStatus/*/ready", .without = "0"}, {.pointer = NULL}};
+
+static const mk_sign replicas_active[] = {{.pointer = "/status/replicaStatuses/*/active"},
+					  {.pointer = NULL}};
+static const mk_sign replicas_run[] = {{.condition = "Running"}, {.pointer = NULL}};
+
+static const char *const wrapper_rests[] = {"Suspended", "Succeeded", "Failed", NULL};
+static const mk_sign wrapper_active[] = {{.condition = "QuotaReserved"}, {.pointer = NULL}};
+static const mk_sign wrapper_run[] = {
+	{.condition = "ResourcesDeployed"},
+	{.condition = "PodsReady"},
+	{.pointer = "/status/phase", .except = wrapper_rests, .without = "\"Suspended\""},
+	{.pointer = NULL},
+};
+
+/* An end is active, too, in Kueue's eyes; but it looks for the end first, and an end stays. */
+static const char *const ray_rests[] = {"Suspended", "Complete", "Failed", NULL};
+static const mk_sign ray_job_active[] = {
+	{.pointer = "/status/jobDeploymentStatus", .except = ray_rests, .without = "\"Suspended\""},
+	{.pointer = NULL}};
+static const mk_sign ray_job_run[] = {
+	{.pointer = "/status/jobStatus"},        {.pointer = "/status/jobId"},
+	{.pointer = "/status/dashboardURL"},     {.pointer = "/status/rayClusterName"},
+	{.pointer = "/status/rayClusterStatus"}, {.pointer = NULL}};
+
+static const mk_sign ray_service_active[] = {{.condition = "Ready"}, {.pointer = NULL}};
+static const mk_sign ray_service_run[] = {{.pointer = "/status/serviceStatus"},
+					  {.pointer = "/status/numServeEndpoints"},
+					  {.pointer = NULL}};
+
+/*
+ * StatefulSet and LeaderWorkerSet: their controllers on the manager own the status and would write ours over. Nor is
+ * their quota held by it: Kueue looks at their Pods here, which wait at their gates.
+ */
+static const mk_sign nothing[] = {{.pointer = NULL}};
+
 static const mk_adapter table[] = {
-	{KIND("jobset.x-k8s.io", "v1alpha2", "JobSet"), MANAGED},
-	{KIND("workload.codeflare.dev", "v1beta2", "AppWrapper"), MANAGED, .ends = wrapper_ends},
+	{KIND("jobset.x-k8s.io", "v1alpha2", "JobSet"), MANAGED, .active = job_set_active,
+	 .of_run = job_set_run},
+	{KIND("workload.codeflare.dev", "v1beta2", "AppWrapper"), MANAGED, .ends = wrapper_ends,
+	 .active = wrapper_active, .of_run = wrapper_run},
 	{KIND("kubeflow.org", "v1", "TFJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "PyTorchJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "XGBoostJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "JAXJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "PaddleJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v2beta1", "MPIJob"), RUN_POLICY},
-	{KIND("ray.io", "v1", "RayJob"), MANAGED, .ends = ray_job_ends},
-	{KIND("ray.io", "v1", "RayService"), MANAGED, .forward = serve_config},
-	{KIND("apps", "v1", "StatefulSet"), .flags = MK_STATUS_NONE},
+	{KIND("ray.io", "v1", "RayJob"), MANAGED, .ends = ray_job_ends, .active = ray_job_active,
+	 .of_run = ray_job_run},
+	{KIND("ray.io", "v1", "RayService"), MANAGED, .forward = serve_config,
+	 .suspend = "/spec/rayClusterConfig/suspend", .active = ray_service_active,
+	 .of_run = ray_service_run},
+	{KIND("apps", "v1", "StatefulSet"), .flags = MK_STATUS_NONE, .active = nothing},
 	{KIND("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet"), .flags = MK_STATUS_NONE,
-	 .replicas = "/spec/replicas", .forward = replicas},
+	 .active = nothing, .replicas = "/spec/replicas", .forward = replicas},
 };
 
 static const void *const items[] = {

@@ -29,27 +29,11 @@ static int is_gated(mk_call *c, mk_val pod)
  */
 static int pod_without_copy(mk_call *c, const mk_view *v, mk_val draft)
 {
-	static const char *const of_its_run[] = {"/startTime",
-						 "/hostIP",
-						 "/hostIPs",
-						 "/podIP",
-						 "/podIPs",
-						 "/message",
-						 "/reason",
-						 "/conditions",
-						 "/resize",
-						 "/allocatedResources",
-						 "/containerStatuses",
-						 "/initContainerStatuses",
-						 "/ephemeralContainerStatuses"};
 	mk_val waits = c->host->parse(c, mk_lit("{\"type\":\"PodScheduled\",\"status\":\"False\","
 						"\"reason\":\"SchedulingGated\"}"));
-	if (!is_gated(c, v->local) || !mk_is(c, c->host->get(c, draft, "/phase"), "Running")) {
+	if (!is_gated(c, v->local) ||
+	    !mk_is(c, c->host->get(c, v->local, "/status/phase"), "Running")) {
 		return MK_KEEP;
-	}
-	c->host->set(c, draft, "/phase", c->host->text(c, mk_lit("Pending")));
-	for (size_t i = 0; i < sizeof(of_its_run) / sizeof(of_its_run[0]); i++) {
-		c->host->set(c, draft, of_its_run[i], v->remote);
 	}
 	c->host->set(c, waits, "/lastTransitionTime", c->host->text(c, v->now));
 	mk_put(c, draft, "/conditions", "/type", waits);
@@ -80,6 +64,28 @@ static int pod_status(mk_call *c, const mk_view *v, mk_val draft)
 static const char *const phases[] = {"Succeeded", "Failed", NULL};
 static const mk_end ends[] = {{NULL, "/status/phase", phases}, {NULL, NULL, NULL}};
 
+/* A running pod counts; when it runs nowhere it waits, and nothing is left of its run. */
+static const char *const running[] = {"Running", NULL};
+static const mk_sign pod_active[] = {
+	{.pointer = "/status/phase", .values = running, .without = "\"Pending\""},
+	{.pointer = NULL}};
+static const mk_sign pod_run[] = {
+	{.pointer = "/status/startTime"},
+	{.pointer = "/status/hostIP"},
+	{.pointer = "/status/hostIPs"},
+	{.pointer = "/status/podIP"},
+	{.pointer = "/status/podIPs"},
+	{.pointer = "/status/message"},
+	{.pointer = "/status/reason"},
+	{.pointer = "/status/conditions"},
+	{.pointer = "/status/resize"},
+	{.pointer = "/status/allocatedResources"},
+	{.pointer = "/status/containerStatuses"},
+	{.pointer = "/status/initContainerStatuses"},
+	{.pointer = "/status/ephemeralContainerStatuses"},
+	{.pointer = NULL},
+};
+
 static const mk_adapter pod = {
 	.struct_size = sizeof(mk_adapter),
 	.group = "",
@@ -88,10 +94,13 @@ static const mk_adapter pod = {
 	.group_key = "kueue.x-k8s.io/pod-group-name",
 	.status = pod_status,
 	.ends = ends,
+	.active = pod_active,
+	.of_run = pod_run,
 };
 
 static const void *const items[] = {&pod};
 static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, items};
 static const mk_factory *const factories[] = {&adapters, NULL};
 
-const mk_entry mk_plugin_entry = MK_ENTRY("io.multikueue.pod", "1.0.0", factories);
+/* Its hook takes a draft in which the signs are taken back already. */
+const mk_entry mk_plugin_entry = MK_ENTRY_NEEDS(1, "io.multikueue.pod", "1.0.0", factories);

@@ -95,6 +95,16 @@ static int raycluster_remote(mk_call *c, const mk_view *v, mk_val draft)
 	return MK_SET;
 }
 
+/* What Kueue's IsActive reads (0.19.2), and what else is of one run. */
+static const char *const ready[] = {"ready", NULL};
+static const mk_sign raycluster_active[] = {
+	{.pointer = "/status/state", .values = ready, .without = "\"suspended\""},
+	{.pointer = NULL}};
+static const mk_sign raycluster_run[] = {{.pointer = "/status/readyWorkerReplicas"},
+					 {.pointer = "/status/availableWorkerReplicas"},
+					 {.condition = "HeadPodReady"},
+					 {.pointer = NULL}};
+
 static const mk_adapter raycluster = {
 	.struct_size = sizeof(mk_adapter),
 	.group = "ray.io",
@@ -102,6 +112,8 @@ static const mk_adapter raycluster = {
 	.kind = "RayCluster",
 	.managed_by = "/spec/managedBy",
 	.remote = raycluster_remote,
+	.active = raycluster_active,
+	.of_run = raycluster_run,
 };
 
 static const void *const items[] = {&raycluster};

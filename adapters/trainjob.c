@@ -14,6 +14,12 @@ static int trainjob_remote(mk_call *c, const mk_view *v, mk_val draft)
 	return MK_SET;
 }
 
+/* What Kueue's IsActive reads (0.19.2), and what else is of one run. */
+static const mk_sign trainjob_active[] = {
+	{.pointer = "/status/jobsStatus/*/active", .without = "0"}, {.pointer = NULL}};
+static const mk_sign trainjob_run[] = {{.pointer = "/status/jobsStatus/*/ready", .without = "0"},
+				       {.pointer = NULL}};
+
 static const mk_adapter trainjob = {
 	.struct_size = sizeof(mk_adapter),
 	.group = "trainer.kubeflow.org",
@@ -21,6 +27,8 @@ static const mk_adapter trainjob = {
 	.kind = "TrainJob",
 	.managed_by = "/spec/managedBy",
 	.remote = trainjob_remote,
+	.active = trainjob_active,
+	.of_run = trainjob_run,
 };
 
 static const void *const items[] = {&trainjob};

@@ -130,6 +130,8 @@ struct json *json_dup_beside(struct arena *a, const struct json *v, const struct
  * and arena_failed tells.
  */
 void json_set(struct arena *a, struct json *obj, mk_str key, struct json *v);
+/* Adds a member whose key is known to be new: json_set without the search. 'v' has no parent; NULL adds nothing. */
+void json_append(struct arena *a, struct json *obj, mk_str key, struct json *v);
 void json_set_str(struct arena *a, struct json *obj, const char *key, mk_str s);
 void json_set_int(struct arena *a, struct json *obj, const char *key, int64_t i);
 void json_set_bool(struct arena *a, struct json *obj, const char *key, bool b);

@@ -70,9 +70,6 @@ static inline yyjson_mut_val *val_last(const yyjson_mut_val *v)
 /* Fills 'v' with the number that 'text' (NUL-terminated, of JSON's grammar, living as long as 'v') spells. */
 void json_set_number(yyjson_mut_val *v, mk_str text);
 
-/* Adds a member whose key is known to be new: json_set without the search. 'v' has no parent; NULL adds nothing. */
-void json_append(struct arena *a, struct json *obj, mk_str key, struct json *v);
-
 /* 's' as valid UTF-8 in 'a'. */
 mk_str json_clean(struct arena *a, mk_str s);
 

@@ -47,7 +47,10 @@ static enum cli_exit run_one(struct cli *c, struct plug *p, const char *dir)
 		put_indented(c, yaml_write(&c->a, f.want));
 		return CLI_NO;
 	}
-	return arena_failed(&c->a) ? CLI_FAILED : CLI_OK;
+	if (arena_failed(&c->a)) {
+		return CLI_FAILED;
+	}
+	return json_get(f.got, "fault") && !f.want ? CLI_NO : CLI_OK;
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -142,8 +145,8 @@ static enum cli_exit run_schema(struct cli *c, const struct cli_args *args)
 		return cli_usage(c, "kubectl multikueue adapter schema", "unexpected %s",
 				 args->rest[0]);
 	}
-	buf_add(&c->out, str_of(describe_schema));
-	return CLI_OK;
+	buf_add(&c->out, describe_schema(&c->a));
+	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
 }
 
 static const struct cli_command test_command = {
@@ -155,7 +158,10 @@ static const struct cli_command test_command = {
 		"the job on the manager; remote.json its copy on the worker, absent before there "
 		"is one; and\n"
 		"expect.json, if there is one, what must come out. Without it the outcome is "
-		"shown alone.\n",
+		"shown alone.\n"
+		"{\"evicted\": true} in env.json, and no remote.json: the job was evicted and no "
+		"copy is left;\n"
+		"active then says whether Kueue still holds its quota.\n",
 	.examples = "  kubectl multikueue adapter test widget.yaml\n"
 		    "  kubectl multikueue adapter test widget.yaml fixtures/\n",
 	.run = run_test,

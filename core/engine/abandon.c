@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An evicted workload whose job runs nowhere any more. Kueue gives its quota back once the local job has no active pods,
- * and that number is a copy of what a worker said last: with the remote job gone, or its worker lost for good, nobody
- * would ever correct it, and the workload would hold its quota for ever.
+ * An evicted workload whose job runs nowhere any more. Kueue gives its quota back once the local job is not active, which
+ * it reads in the job's status, where each kind has it elsewhere (mk_adapter.active). That is a copy of what a worker said
+ * last: with the remote job gone, or its worker lost for good, nobody would ever correct it, and the workload would hold
+ * its quota for ever.
  */
 #include "core/engine/pass.h"
 
@@ -77,11 +78,20 @@ static bool give_up(struct pass *p, struct clone *k)
 	return true;
 }
 
-/* Only an object of its own says how many pods it counts; of a member its adapter knows. */
+/* Kueue suspends a job first. A kind that has no field for it is not waited for, as far as nothing else can run it. */
+static bool is_stopped(const struct pass *p)
+{
+	const struct facts *f = p->job->facts;
+	bool says = plug_adapter(p->e->o.plug, p->adapter)->d->active != NULL;
+
+	return facts_is(f, F_SUSPENDED) || (says && !(f->flags & (F_SUSPENDS | F_ELASTIC)));
+}
+
+/* An object of its own says whether pods run, as its kind has it; of a member its adapter knows. */
 static bool may_hold_quota(const struct pass *p)
 {
-	return p->grouped || (p->job && p->job->facts->active > 0 &&
-			      facts_is(p->job->facts, F_SUSPENDED | F_MANAGED));
+	return p->grouped ||
+	       (p->job && facts_is(p->job->facts, F_ACTIVE | F_MANAGED) && is_stopped(p));
 }
 
 void abandon(struct pass *p)

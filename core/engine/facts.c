@@ -350,9 +350,10 @@ static void draw_job(struct draw *d, const struct json *obj)
 
 	if (d->env->adapter) {
 		flag(d, F_SUSPENDED, plug_suspended(d->env->adapter, obj));
+		flag(d, F_SUSPENDS, plug_suspends(d->env->adapter, obj));
 		flag(d, F_ENDED, plug_ended(d->env->adapter, obj));
+		flag(d, F_ACTIVE, plug_active(d->env->adapter, obj));
 	}
-	d->f.active = json_int(json_at(obj, "/status/active"), -1);
 	flag(d, F_ELASTIC, str_is(annotation(obj, NAME_ELASTIC), "true"));
 	draw_group(d, obj);
 	if (d->env->remote) {
@@ -440,7 +441,7 @@ static void draw_cluster_queue(struct draw *d, const struct json *obj)
 
 	draw_condition(d, obj, NAME_QUOTA_CONDITION);
 	flag(d, F_ACTIVE, is_true(facts_find(conditions, "type", "Active")));
-	d->f.active = json_int(json_at(obj, "/status/pendingWorkloads"), 0);
+	d->f.pending = json_int(json_at(obj, "/status/pendingWorkloads"), 0);
 	d->f.quotas = facts_quotas(d->a, obj, &d->f.n_quotas);
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->states[d->f.n_checks] = CHECK_OTHER;
@@ -562,7 +563,6 @@ struct facts *facts_of(uint16_t kind, const struct json *obj, const struct facts
 	}
 	d->env = env;
 	d->a = scratch;
-	d->f.active = -1;
 	d->f.since_ms = -1;
 	d->f.generation = json_int(json_at(obj, "/metadata/generation"), 0);
 	flag(d, F_TERMINATING, json_str_at(obj, "/metadata/deletionTimestamp").n > 0);

@@ -11,8 +11,8 @@
 
 enum {
 	F_TERMINATING = 1u << 0,
-	F_ACTIVE =
-		1u << 1, /* Workload: spec.active is not false; ClusterQueue: its Active is True */
+	/* Workload: spec.active is not false; ClusterQueue: its Active is True; job: its status says that pods run */
+	F_ACTIVE = 1u << 1,
 	F_QUOTA = 1u << 2, /* conditions that are True */
 	F_EVICTED = 1u << 3,
 	F_FINISHED = 1u << 4,
@@ -40,6 +40,7 @@ enum {
 	F_BLOCKED = 1u << 23,           /* Workload: has our preemption gate, and waits at one */
 	F_GATE_OPEN = 1u << 24,         /* Workload: our preemption gate is open */
 	F_RELABEL = 1u << 29,           /* remote: the origin label is not the one of now */
+	F_SUSPENDS = 1u << 26,          /* job: it has the field that would suspend it */
 };
 
 enum fact_str {
@@ -88,7 +89,7 @@ struct facts {
 	int64_t generation;
 	int64_t priority; /* Workload: spec.priority, 0 absent */
 	int64_t boost;    /* Workload: annotation priority-boost, 0 absent */
-	int64_t active;   /* job: status.active; -1 absent. ClusterQueue: status.pendingWorkloads */
+	int64_t pending;  /* ClusterQueue: status.pendingWorkloads */
 	int64_t index;   /* Workload: annotation component-workload-index; -1 absent or no number */
 	int64_t gate_ms; /* Workload: wall time when our gate was opened; -1 never */
 	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */

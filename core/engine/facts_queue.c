@@ -171,7 +171,7 @@ struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str loca
 	json_set_int(a, facts, "waiting", (int64_t)(clones->n_waiting + clones->n_creating));
 	json_set_str(a, queue, "name", cq->name);
 	json_set_bool(a, queue, "active", facts_is(cq->facts, F_ACTIVE));
-	json_set_int(a, queue, "pending", cq->facts->active);
+	json_set_int(a, queue, "pending", cq->facts->pending);
 	json_set(a, queue, STR("flavors"), flavors_of(a, cq->facts));
 	json_set(a, facts, STR("queue"), queue);
 	return facts;

@@ -81,7 +81,7 @@ static int64_t due_at(struct pass *p, const struct record *remote, int verdict, 
 {
 	struct pace *pace = p->pace;
 	int64_t next = pace->status_at == INT64_MIN ? p->e->now : pace->status_at + STATUS_EVERY_MS;
-	bool idle = facts_is(remote->facts, F_SUSPENDED) && p->job->facts->active <= 0;
+	bool idle = facts_is(remote->facts, F_SUSPENDED) && !facts_is(p->job->facts, F_ACTIVE);
 
 	if (terminal || facts_is(remote->facts, F_ENDED)) {
 		return p->e->now;
@@ -232,14 +232,21 @@ void job_abandoned_status(struct pass *p)
 	struct arena *a = p->e->out->arena;
 	struct plug_result res = {0};
 	struct plug_view v;
-	struct json *diff;
+	struct json *draft, *diff = NULL;
+	const struct json *was;
 
 	if ((adapter_of(p)->d->flags & MK_STATUS_NONE) || p->job->inflight ||
-	    member_is_told(p, NULL) || !member_may_look(p) || !make_view(p, NULL, &v) ||
-	    !call_status(p, &v, json_dup(a, json_get(v.local, "status")), &res)) {
+	    member_is_told(p, NULL) || !member_may_look(p) || !make_view(p, NULL, &v)) {
 		return;
 	}
-	diff = res.verdict & MK_SET ? json_diff(a, json_get(v.local, "status"), res.draft) : NULL;
+	draft = plug_status_without(adapter_of(p), v.local, a);
+	if (draft && !call_status(p, &v, draft, &res)) {
+		return;
+	}
+	was = json_get(v.local, "status");
+	if (res.verdict & MK_SET) {
+		diff = json_diff(a, was ? was : json_new_obj(a), res.draft);
+	}
 	if (arena_failed(a)) {
 		say_no_memory(p->e);
 		return;

@@ -231,6 +231,19 @@ static void check_gvk(const struct plug *p, const struct mk_adapter *ad, const c
 	}
 }
 
+static bool too_many(const char *const *values, const char *what, const char *field,
+		     struct findings *f)
+{
+	for (size_t k = 0; values && values[k]; k++) {
+		if (k == MAX_LIST) {
+			findings_add(f, "%s: %s: expected at most %d values, found more", what,
+				     field, MAX_LIST);
+			return true;
+		}
+	}
+	return false;
+}
+
 static void check_ends(const mk_end *ends, const char *what, struct findings *f)
 {
 	for (size_t i = 0; ends && (ends[i].condition || ends[i].pointer); i++) {
@@ -245,12 +258,8 @@ static void check_ends(const mk_end *ends, const char *what, struct findings *f)
 			findings_add(f, "%s: ends: expected a type of condition, found %.64s", what,
 				     show(ends[i].condition));
 		}
-		for (size_t k = 0; ends[i].values && ends[i].values[k]; k++) {
-			if (k == MAX_LIST) {
-				findings_add(f, "%s: ends: expected at most %d values, found more",
-					     what, MAX_LIST);
-				return;
-			}
+		if (too_many(ends[i].values, what, "ends", f)) {
+			return;
 		}
 	}
 }
@@ -268,6 +277,68 @@ static void check_moves(const mk_move *moves, const char *what, struct findings 
 	}
 }
 
+/* What a value becomes must be JSON, and must not say again what it is to take back. */
+static void check_without(const mk_sign *sign, const char *what, const char *field,
+			  struct findings *f)
+{
+	struct json *v = NULL;
+	struct arena a;
+
+	if (!sign->without) {
+		return;
+	}
+	arena_init(&a, 256 * 1024);
+	if (strnlen(sign->without, MAX_STRUCT) == MAX_STRUCT ||
+	    json_parse(&a, str_of(sign->without), &v, NULL) != MK_OK) {
+		findings_add(f, "%s: %s: without: expected JSON of less than %d bytes, found %.64s",
+			     what, field, MAX_STRUCT, sign->without);
+	} else if (sign_says(sign, v)) {
+		findings_add(
+			f, "%s: %s: without: expected what does not say that pods run, found %.64s",
+			what, field, sign->without);
+	}
+	arena_done(&a);
+}
+
+static void check_sign(const mk_sign *sign, const char *what, const char *field, struct findings *f)
+{
+	if (too_many(sign->values, what, field, f) || too_many(sign->except, what, field, f)) {
+		return;
+	}
+	if (!sign->condition) {
+		check_pointer(sign->pointer, what, field, f);
+		if (sign->pointer && strncmp(sign->pointer, "/status/", 8) != 0) {
+			findings_add(f, "%s: %s: expected a pointer below /status, found %.64s",
+				     what, field, sign->pointer);
+		}
+		check_without(sign, what, field, f);
+		return;
+	}
+	if (!is_plain(sign->condition, MAX_ID + 1 + MAX_NAME)) {
+		findings_add(f, "%s: %s: expected a type of condition, found %.64s", what, field,
+			     show(sign->condition));
+	}
+	if (sign->except || sign->without) {
+		findings_add(f,
+			     "%s: %s: expected except and without of a value, found them of a "
+			     "condition",
+			     what, field);
+	}
+}
+
+static void check_signs(const mk_sign *signs, const char *what, const char *field,
+			struct findings *f)
+{
+	for (size_t i = 0; signs && (signs[i].condition || signs[i].pointer); i++) {
+		if (i == MAX_LIST) {
+			findings_add(f, "%s: %s: expected at most %d, found more", what, field,
+				     MAX_LIST);
+			return;
+		}
+		check_sign(&signs[i], what, field, f);
+	}
+}
+
 /* What an older plugin's descriptor does not have. */
 static void check_tail(const struct mk_adapter *ad, const char *what, struct findings *f)
 {
@@ -279,6 +350,12 @@ static void check_tail(const struct mk_adapter *ad, const char *what, struct fin
 	}
 	if (MK_HAS(ad, status_map)) {
 		check_moves(ad->status_map, what, f);
+	}
+	if (MK_HAS(ad, active)) {
+		check_signs(ad->active, what, "active", f);
+	}
+	if (MK_HAS(ad, of_run)) {
+		check_signs(ad->of_run, what, "of_run", f);
 	}
 }
 

@@ -9,7 +9,8 @@
 #define POINTER "\"type\": \"string\""
 #define STRINGS "\"type\": \"array\", \"items\": {\"type\": \"string\"}"
 
-const char describe_schema[] =
+/* In pieces: a compiler need not take strings of more than 4,095 bytes. */
+static const char schema_begins[] =
 	"{\n"
 	"  \"title\": \"Adapter of multikueued\",\n"
 	"  \"description\": \"What a kind of job is; paths are JSON pointers such as "
@@ -73,7 +74,40 @@ const char describe_schema[] =
 	"          \"type\": \"string\",\n"
 	"          \"enum\": [\"Always\", \"IfPresent\", \"Never\"],\n"
 	"          \"default\": \"IfPresent\"\n"
-	"        },\n"
+	"        },\n";
+
+static const char schema_active[] =
+	"        \"active\": {\n"
+	"          \"description\": \"what of it says that pods run, any of these, so that Kueue "
+	"holds "
+	"the quota; taken back when no copy is left. Else all that comes home\",\n";
+
+static const char schema_of_run[] =
+	"        \"ofRun\": {\n"
+	"          \"description\": \"what else of it is of one run, and is taken back then\",\n";
+
+static const char schema_signs[] =
+	"          \"type\": \"array\",\n"
+	"          \"items\": {\n"
+	"            \"type\": \"object\",\n"
+	"            \"additionalProperties\": false,\n"
+	"            \"properties\": {\n"
+	"              \"condition\": {\"description\": \"its type\", \"type\": \"string\"},\n"
+	"              \"path\": {\"description\": \"below /status; * is each element or "
+	"member\", " POINTER "},\n"
+	"              \"values\": {\n"
+	"                \"description\": \"else: True of a condition; what is not 0, false or "
+	"empty\",\n"
+	"                " STRINGS "\n"
+	"              },\n"
+	"              \"except\": {\"description\": \"of a string: not these\", " STRINGS "},\n"
+	"              \"without\": {\"description\": \"what becomes of the value; else it "
+	"goes\"}\n"
+	"            }\n"
+	"          }\n"
+	"        },\n";
+
+static const char schema_ends[] =
 	"        \"map\": {\n"
 	"          \"description\": \"only these values come home; both paths are below "
 	"/status\",\n"
@@ -116,6 +150,12 @@ const char describe_schema[] =
 	"    }\n"
 	"  }\n"
 	"}\n";
+
+mk_str describe_schema(struct arena *a)
+{
+	return arena_printf(a, "%s%s%s%s%s%s", schema_begins, schema_active, schema_signs,
+			    schema_of_run, schema_signs, schema_ends);
+}
 
 /* One file on its way. */
 struct reading {
@@ -182,6 +222,42 @@ static const mk_move *keep_moves(struct reading *r, const struct json *list)
 	return out;
 }
 
+static const mk_sign *keep_signs(struct reading *r, const struct json *list, const char *field)
+{
+	mk_sign *out = room(r, list, sizeof(*out));
+
+	for (size_t i = 0; out && i < json_len(list); i++) {
+		const struct json *v = json_elem(list, i), *without = json_get(v, "without");
+
+		if (!json_get(v, "condition") == !json_get(v, "path")) {
+			findings_add(&r->f, "/status/%s/%zu: expected a condition or a path", field,
+				     i);
+		}
+		out[i] = (mk_sign){.condition = keep(r, json_get(v, "condition")),
+				   .pointer = keep(r, json_get(v, "path")),
+				   .values = keep_all(r, json_get(v, "values")),
+				   .except = keep_all(r, json_get(v, "except"))};
+		if (without) {
+			out[i].without = json_write(&r->p->arena, without).p;
+		}
+	}
+	return out;
+}
+
+/* Nobody says what Kueue's integration reads: all that comes home is of the copy, and goes with it. */
+static const mk_sign *sign_all(struct reading *r, const struct json *moves,
+			       const mk_sign *otherwise)
+{
+	mk_sign *out = room(r, moves, sizeof(*out));
+
+	for (size_t i = 0; out && i < json_len(moves); i++) {
+		mk_str to = json_str(json_get(json_elem(moves, i), "to"));
+
+		out[i].pointer = arena_printf(&r->p->arena, "/status%.*s", STR_ARG(to)).p;
+	}
+	return moves ? out : otherwise;
+}
+
 static uint32_t status_flags(const struct json *doc)
 {
 	mk_str copy = json_str_at(doc, "/status/copy");
@@ -222,6 +298,10 @@ static void describe(struct reading *r, const struct json *doc, mk_adapter *d)
 	d->replicas = keep(r, json_get(doc, "replicas"));
 	d->status_map = keep_moves(r, json_at(doc, "/status/map"));
 	d->ends = keep_ends(r, json_get(doc, "ends"));
+	d->active = json_at(doc, "/status/active")
+			    ? keep_signs(r, json_at(doc, "/status/active"), "active")
+			    : sign_all(r, json_at(doc, "/status/map"), d->active);
+	d->of_run = keep_signs(r, json_at(doc, "/status/ofRun"), "ofRun");
 	if (str_is(json_str(json_get(doc, "sync")), "Workload")) {
 		d->remote = leave_to_others;
 		d->flags = MK_STATUS_NONE;
@@ -236,7 +316,7 @@ static void read_document(struct reading *r, const struct json *doc, const char 
 	struct plug_source src;
 	mk_adapter d;
 
-	if (schema_read(r->a, str_of(describe_schema), &schema, &err) != MK_OK) {
+	if (schema_read(r->a, describe_schema(r->a), &schema, &err) != MK_OK) {
 		findings_add(&r->f, "%s", err.msg);
 		return;
 	}

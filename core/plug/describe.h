@@ -10,8 +10,8 @@
 
 enum { DESCRIBE_MAX_SIZE = 64 * 1024 };
 
-/* The JSON Schema of such a file, as text; published as docs/adapter.schema.json. */
-extern const char describe_schema[];
+/* The JSON Schema of such a file, as text in 'a'; published as docs/adapter.schema.json. {NULL, 0} when out of memory. */
+mk_str describe_schema(struct arena *a);
 
 /*
  * Adds the adapter that 'text' describes; 'file' is for messages and --list-plugins, and copied. MK_INVALID: no YAML, not

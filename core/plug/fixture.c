@@ -209,6 +209,57 @@ static void run_remote(struct situation *s, size_t adapter, const struct plug_vi
 	}
 }
 
+/* 'job' with this status. */
+static struct json *with_status(struct situation *s, const struct json *job,
+				const struct json *status)
+{
+	struct json *copy = json_dup(s->a, job);
+
+	json_set(s->a, copy, STR("status"), json_dup(s->a, status));
+	return copy;
+}
+
+/* What comes home must be such that it can be taken back: no place may say again what another is to take back. */
+static void check_without(struct situation *s, const struct plug_adapter *ad,
+			  const struct json *status)
+{
+	struct json *job = with_status(s, s->local, status);
+	struct json *after = with_status(s, s->local, plug_status_without(ad, job, s->a));
+
+	if (ad->d->active && !plug_ended(ad, job) && plug_active(ad, after)) {
+		set_text(s, "fault",
+			 STR("active: expected a status that says nothing of running pods once it "
+			     "is taken back, found one that still does"));
+	}
+}
+
+/* Evicted, and no copy is left: what becomes of the local status, and whether Kueue still holds the quota by it. */
+static void run_without(struct situation *s, size_t adapter, const struct plug_view *v)
+{
+	const struct plug_adapter *ad = plug_adapter(s->p, adapter);
+	const struct json *was = json_get(s->local, "status");
+	struct json *draft = plug_status_without(ad, s->local, s->a), *job;
+	struct plug_result r;
+
+	if (!call_twice(s, plug_status, adapter, v, draft, &r)) {
+		return;
+	}
+	set_text(s, "status", verdict_text(s->a, r.verdict));
+	if (r.verdict < 0) {
+		return;
+	}
+	job = with_status(s, s->local, r.verdict & MK_SET ? r.draft : was);
+	json_set_bool(s->a, s->got, "active", plug_active(ad, job));
+	if ((r.verdict & MK_SET) && !json_equal(was, r.draft)) {
+		json_set(s->a, s->got, STR("localStatus"), json_dup(s->a, r.draft));
+	}
+	if ((r.verdict & MK_SET) && !plug_ended(ad, s->local) && plug_active(ad, job)) {
+		set_text(s, "fault",
+			 STR("expected a status that says nothing of running pods when no copy is "
+			     "left, found one that does: Kueue would hold the quota for ever"));
+	}
+}
+
 /* False when the remote object must not be looked at any more. */
 static bool run_status(struct situation *s, size_t adapter, const struct plug_view *v)
 {
@@ -224,6 +275,9 @@ static bool run_status(struct situation *s, size_t adapter, const struct plug_vi
 	if (r.verdict >= 0 && (r.verdict & MK_SET) && !json_equal(was, r.draft) &&
 	    (was || json_len(r.draft))) {
 		json_set(s->a, s->got, STR("localStatus"), json_dup(s->a, r.draft));
+	}
+	if (r.verdict >= 0 && (r.verdict & MK_SET)) {
+		check_without(s, plug_adapter(s->p, adapter), r.draft);
 	}
 	return r.verdict >= 0;
 }
@@ -287,6 +341,10 @@ static enum mk_code run_adapter(struct situation *s, struct mk_err *err)
 	json_set_bool(s->a, s->got, "managed", managed);
 	if (!managed) {
 		set_text(s, "reason", reason);
+		return MK_OK;
+	}
+	if (!s->remote && json_bool(json_get(s->env, "evicted"))) {
+		run_without(s, (size_t)adapter, &v);
 		return MK_OK;
 	}
 	if (!s->remote || run_status(s, (size_t)adapter, &v)) {

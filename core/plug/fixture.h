@@ -7,7 +7,8 @@
  *   adapters     local.json      the job on the manager; apiVersion and kind choose the adapter
  *                remote.json     its copy on the worker; no such file = about to be created
  *                workload.json   the Workload; no such file = one of the name that Kueue gives it
- *                env.json        {"now":"2026-01-02T03:04:05Z","elastic":false,"origin":"multikueue"}
+ *                env.json        {"now":"2026-01-02T03:04:05Z","elastic":false,"origin":"multikueue",
+ *                                 "evicted":false}; evicted and no remote.json: no copy is left
  *   dispatchers  workload.json, clusters.json, config.json (optional)
  *                env.json        {"dispatcher":"ex.io/cheapest","now_ms":0,"last_set_ms":-1,
  *                                 "requests":[{"name":"cpu","amount":2000}]} (with MK_WANTS_FACTS)
@@ -16,7 +17,7 @@
  * What comes out of an adapter, members only where they apply:
  *   {"managed":true,"reason":"…","error":"…","status":"SET|DEFER","remote":"KEEP","said":["…"],
  *    "create":{object to POST},"localStatus":{new local status},"change":{remote after the patch},
- *    "ended":true}
+ *    "ended":true,"active":false}; active, when no copy is left: does Kueue hold the quota still?
  * and of a dispatcher: {"verdict":"SET","clusters":["east"],"wait_ms":-1,"said":["…"]}.
  */
 #ifndef MK_PLUG_FIXTURE_H

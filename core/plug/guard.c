@@ -275,9 +275,9 @@ enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view 
 	const mk_adapter *d = p->adapters[adapter]->pub.d;
 	const struct run r = {d->status, true, false};
 
-	/* The flag speaks of a copy without a status; of none at all the hook is asked. */
-	bool no_status =
-		(v->remote || !r.fn) && json_type(json_get(v->remote, "status")) != JSON_OBJ;
+	/* The flag speaks of a copy without a status; of none at all the descriptor or the hook does. */
+	bool no_status = (v->remote || (!r.fn && !d->active)) &&
+			 json_type(json_get(v->remote, "status")) != JSON_OBJ;
 
 	if ((d->flags & MK_STATUS_NONE) || ((d->flags & MK_STATUS_IF_PRESENT) && no_status)) {
 		return plain(MK_KEEP, draft, ret);

@@ -128,6 +128,12 @@ bool check_adapter(const struct plug *p, const struct mk_adapter *ad, const char
 bool check_dispatcher(const struct plug *p, const struct mk_dispatcher *di, const char *what,
 		      struct findings *f);
 
+/* Is 's' in the list, which ends with NULL or is NULL? (shape.c) */
+bool is_among(mk_str s, const char *const *values);
+
+/* Does the sign say of value 'v' that pods run? (active.c) */
+bool sign_says(const mk_sign *sign, const struct json *v);
+
 /*
  * Number of tokens of an RFC 6901 pointer; -1 when it is NULL, malformed, or longer than 'max'
  * bytes.

@@ -197,7 +197,7 @@ enum mk_code plug_remote(struct plug *p, size_t adapter, const struct plug_view 
 /*
  * Calls 'status' (or its NULL meaning, MK_SET): draft = the status the local job should have. The
  * draft must stay an object. The caller made it of the remote status, or, when no copy exists any
- * more (v->remote NULL), of the local one.
+ * more (v->remote NULL), by plug_status_without.
  */
 enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view *v,
 			 struct json *draft, struct arena *a, struct plug_result *ret,
@@ -225,9 +225,21 @@ struct json *plug_skeleton(const struct plug_adapter *ad, const struct json *loc
 struct json *plug_status_draft(const struct plug_adapter *ad, const struct json *local,
 			       const struct json *remote, struct arena *a);
 
+/*
+ * The draft of 'status' when no copy is left: the local status ({} when it has none); when it is active, without what the
+ * descriptor's 'active' and 'of_run' name, unless an end would be lost with that. NULL when out of memory.
+ */
+struct json *plug_status_without(const struct plug_adapter *ad, const struct json *local,
+				 struct arena *a);
+
+/* Does the job's status say that pods run (descriptor's active), so that Kueue holds its quota? */
+bool plug_active(const struct plug_adapter *ad, const struct json *job);
+
 /* Does the job say that it has ended (descriptor's ends), or that it is held back (suspend)? */
 bool plug_ended(const struct plug_adapter *ad, const struct json *job);
 bool plug_suspended(const struct plug_adapter *ad, const struct json *job);
+/* Is there a boolean that would hold it back? */
+bool plug_suspends(const struct plug_adapter *ad, const struct json *job);
 
 /* What a dispatcher asks to wait is kept within these: at once would be for ever anew, and more is as good as never. */
 enum { PLUG_WAIT_MIN_MS = 100, PLUG_WAIT_MAX_MS = 24 * 60 * 60 * 1000 };

@@ -185,7 +185,7 @@ struct json *plug_status_draft(const struct plug_adapter *ad, const struct json 
 	return arena_failed(a) ? NULL : draft;
 }
 
-static bool is_among(mk_str s, const char *const *values)
+bool is_among(mk_str s, const char *const *values)
 {
 	for (size_t i = 0; values && values[i]; i++) {
 		if (str_is(s, values[i])) {
@@ -238,6 +238,15 @@ bool plug_suspended(const struct plug_adapter *ad, const struct json *job)
 	}
 	return json_bool(json_at(job, "/spec/suspend")) ||
 	       json_bool(json_at(job, "/spec/runPolicy/suspend"));
+}
+
+bool plug_suspends(const struct plug_adapter *ad, const struct json *job)
+{
+	if (ad->d->suspend) {
+		return json_type(json_at(job, ad->d->suspend)) == JSON_BOOL;
+	}
+	return json_type(json_at(job, "/spec/suspend")) == JSON_BOOL ||
+	       json_type(json_at(job, "/spec/runPolicy/suspend")) == JSON_BOOL;
 }
 
 mk_str plug_workload_name(struct arena *a, mk_str kind, mk_str group, mk_str owner, mk_str uid,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plugin ABI of multikueued, major 1 minor 0: how a shared object says what it is.
+ * The plugin ABI of multikueued, major 1 minor 1: how a shared object says what it is.
  *
  * A plugin is a shared object that exports one symbol, the constant mk_plugin_entry. It names
  * factories by id; each factory lists constant descriptors: adapters (adapter.h: how a kind of job
@@ -22,9 +22,9 @@
  *     static const mk_factory *const factories[] = {&adapters, NULL};
  *     const mk_entry mk_plugin_entry = MK_ENTRY("io.ex.widget", "1.0.0", factories);
  *
- * Rules of change. 1.0 is frozen. A minor only appends: fields at the end of structs that begin with
- * struct_size, enum values, JSON members, factory ids; mk_str, mk_val, mk_call, mk_end and mk_move
- * stay as they are. A changed meaning is a new major with new factory ids. Sizes, offsets and
+ * Rules of change. 1.0 and 1.1 are frozen. A minor only appends: fields at the end of structs that begin
+ * with struct_size, enum values, JSON members, factory ids; mk_str, mk_val, mk_call, mk_end, mk_move and
+ * mk_sign stay as they are. A changed meaning is a new major with new factory ids. Sizes, offsets and
  * constants are pinned by sdk/abi.lock. Each released minor has a folder in t/abi with its headers,
  * its lock and a plugin: tests hold today's lock to it line by line, and run that plugin.
  *
@@ -32,6 +32,8 @@
  *   1.0   frozen: mk_entry, mk_factory, mk_host, mk_view, mk_adapter, mk_end, mk_move, mk_dispatch,
  *         mk_pick, mk_dispatcher. Fields marked "appended" came after the first drafts; a descriptor
  *         that ends before them loads as it is
+ *   1.1   mk_sign; mk_adapter.active and .of_run: which status holds an evicted job's quota, and what is
+ *         left of it when no copy is
  */
 #ifndef MULTIKUEUE_ABI_H
 #define MULTIKUEUE_ABI_H
@@ -45,7 +47,7 @@ extern "C" {
 /* 7f 'M' 'K' '1' in the memory of a little-endian machine. Since abi 1.0 */
 #define MK_MAGIC 0x314b4d7fu
 #define MK_ABI_MAJOR 1
-#define MK_ABI_MINOR 0
+#define MK_ABI_MINOR 1
 
 /* Pointer size and byte order of the machine that the plugin was compiled for. Since abi 1.0 */
 #define MK_LAYOUT \
@@ -82,10 +84,13 @@ typedef struct mk_entry {
  * minor 0. 'id' and 'version' are string literals, 'factories' a NULL-terminated array.
  * Since abi 1.0
  */
-#define MK_ENTRY(id, version, factories)                                                    \
-	{                                                                                   \
-		MK_MAGIC, sizeof(mk_entry), MK_ABI_MAJOR, MK_ABI_MINOR, 0, MK_LAYOUT, (id), \
-			(version), (factories),                                             \
+#define MK_ENTRY(id, version, factories) MK_ENTRY_NEEDS(0, id, version, factories)
+
+/* The same for one that needs a host of that minor. Since abi 1.1 */
+#define MK_ENTRY_NEEDS(minor, id, version, factories)                                             \
+	{                                                                                         \
+		MK_MAGIC, sizeof(mk_entry), MK_ABI_MAJOR, MK_ABI_MINOR, (minor), MK_LAYOUT, (id), \
+			(version), (factories),                                                   \
 	}
 
 /*

@@ -86,6 +86,25 @@ typedef struct mk_move {
 } mk_move;
 
 /*
+ * A place in a job's status that says that pods run. Either a condition of /status/conditions, by its type; or the values
+ * at 'pointer', which begins with "/status/" and in which a token "*" stands for each member of an object and each element
+ * of an array, to which no other leads.
+ *
+ * It says so: a condition whose status is one of 'values' (NULL: "True"); a string that is one of 'values' (NULL: any but
+ * "") and none of 'except'; and, where both lists are NULL, true, a number but 0, an array or object that is not empty.
+ *
+ * It is taken back where it says so, and only there: a condition goes; a value becomes 'without', which is JSON text, or
+ * goes when that is NULL. A status that says an end (mk_adapter.ends) and would say none then is left alone. Since abi 1.1
+ */
+typedef struct mk_sign {
+	const char *condition;     /* or NULL */
+	const char *pointer;       /* read when 'condition' is NULL, as what follows 'values' */
+	const char *const *values; /* NULL-terminated, or NULL */
+	const char *const *except; /* NULL-terminated, or NULL */
+	const char *without;       /* must not say so itself; or NULL */
+} mk_sign;
+
+/*
  * A kind. Constant data; strings live as long as the plugin. Pointers are RFC 6901 and begin with
  * "/". Since abi 1.0
  */
@@ -138,7 +157,8 @@ typedef struct mk_adapter {
 	 * be called again in 2 s. Or MK_E_INPUT, MK_E_RETRY. NULL = MK_SET. Remote present: the draft
 	 * is its status. Remote absent (the Workload is evicted and no copy of the job exists any
 	 * more): the draft is the local status, to take back what it says of running pods, since
-	 * Kueue holds the quota until the job is inactive. Since abi 1.0
+	 * Kueue holds the quota until the job is inactive. What 'active' and 'of_run' name is taken
+	 * back in the draft before (abi 1.1). Since abi 1.0
 	 */
 	int (*status)(mk_call *, const mk_view *, mk_val draft);
 
@@ -163,6 +183,20 @@ typedef struct mk_adapter {
 	 * whole status. Since abi 1.0; appended
 	 */
 	const mk_move *status_map;
+
+	/*
+	 * What of the local status says that pods run, any of these: what Kueue's integration of the kind reads in its IsActive.
+	 * Of an evicted job whose copy is nowhere any more it is taken back, so that Kueue gives the quota back. Closed by
+	 * an entry of NULLs; empty = nothing does. NULL = the number at /status/active, which only a hook 'status' takes
+	 * back, and only once the job is suspended. Since abi 1.1
+	 */
+	const mk_sign *active;
+
+	/*
+	 * What else of the status is of one run: where 'active' is taken back, this is too. Closed by an entry of NULLs; NULL = nothing.
+	 * Since abi 1.1
+	 */
+	const mk_sign *of_run;
 } mk_adapter;
 
 #ifdef __cplusplus

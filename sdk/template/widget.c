@@ -30,6 +30,16 @@ static int widget_status(mk_call *c, const mk_view *v, mk_val draft)
 	return MK_SET;
 }
 
+/*
+ * What Kueue's integration of the kind reads to know whether pods run: of an evicted Widget whose copy
+ * is nowhere any more it is taken back, or Kueue would hold its quota for ever.
+ */
+static const char *const widget_runs[] = {"Running", NULL};
+static const mk_sign widget_active[] = {
+	{NULL, "/status/phase", widget_runs, NULL, "\"Suspended\""},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
 static const mk_adapter widget = {
 	sizeof(mk_adapter), /* struct_size */
 	0,                  /* flags */
@@ -46,6 +56,8 @@ static const mk_adapter widget = {
 	NULL,               /* suspend */
 	NULL,               /* ends */
 	NULL,               /* status_map */
+	widget_active,      /* active */
+	NULL,               /* of_run */
 };
 
 /*

@@ -21,7 +21,7 @@ for how in 'gcc c11 c' 'g++ c++17 c++' 'clang c11 c' 'clang++ c++17 c++'; do
 	cp -r sdk/template "$tmp/plugin"
 	if env -u MAKEFLAGS -u MFLAGS make -s -C "$tmp/plugin" CC="$1" STD="$2" LANGUAGE="$3" SDK="$tmp/include" CHECK="$check" \
 		CFLAGS='-O2 -Wall -Wextra -Wpedantic -Werror' check >"$tmp/out" 2>&1 &&
-		[ "$(grep -c '^ok ' "$tmp/out")" -eq 9 ]; then
+		[ "$(grep -c '^ok ' "$tmp/out")" -eq 10 ]; then
 		echo "ok $n - $how"
 	else
 		echo "not ok $n - $how"; failed=1

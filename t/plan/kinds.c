@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each kind through the engine, with the plugins and samples as they are shipped: what is asked for at creation, at a
- * change of the status, at the end, at deletion, when the job is somebody else's here, and when an object of its name is
- * there. A kind is t/plan/kind/<name>.json: {"local": a job, "running": a status, "finished": a status}; <name>.txt is
+ * change of the status, at the end, at deletion, when it is evicted and its copy is gone, when the job is somebody else's
+ * here, and when an object of its name is there. A kind is t/plan/kind/<name>.json: {"local": a job, "running": a status, "finished": a status}; <name>.txt is
  * what must come out. UPDATE=1 writes it anew: read the difference. An adapter whose kind is not there is a failure.
  */
 #include "t/plan/shipped.h"
@@ -196,6 +196,34 @@ static void deleted(struct story *s)
 	w_free(w);
 }
 
+/* Evicted, and its copy is nowhere: the status that is left must not hold its quota. */
+static void lost(struct story *s)
+{
+	struct world *w;
+	uint16_t kind = 0;
+	struct object *wl = start(s, &w, &kind), *remote = w_find(w, 1, kind, "ns", s->name.p);
+	struct object *local = w_find(w, 0, kind, "ns", s->name.p);
+	struct json *now = NULL;
+
+	if (!remote) {
+		w_free(w);
+		return;
+	}
+	set_status(s, w, remote, s->running);
+	w_take(w);
+	w_del(w, remote);
+	evict(w, wl, "preempted");
+	w_settle(w);
+	w_advance(w, 5000);
+	tell(s, w, "lost");
+	(void)json_parse(&s->a, str_of(local->text), &now, NULL);
+	buf_printf(&s->out, "its quota is %s\n",
+		   plug_active(plug_adapter(w->plug, (size_t)kind - KIND_FIRST_JOB), now)
+			   ? "HELD"
+			   : "given back");
+	w_free(w);
+}
+
 static void not_managed(struct story *s)
 {
 	uint16_t kind = 0;
@@ -297,6 +325,7 @@ static void run(const char *root, const char *file)
 			     STR_ARG(api), STR_ARG(s.kind));
 	life(&s);
 	deleted(&s);
+	lost(&s);
 	not_managed(&s);
 	foreign(&s);
 	judge(&s, golden.p);

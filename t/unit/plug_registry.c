@@ -90,7 +90,7 @@ static void refuses_entries(struct plug *p)
 	m.entry.min_host_minor = 3;
 	refused(p, &m.entry,
 		"layout: expected 0x0801, found 0x0401; abi_major: expected 1, found 2; "
-		"struct_size: expected at least 40, found 8; min_host_minor: expected at most 0, "
+		"struct_size: expected at least 40, found 8; min_host_minor: expected at most 1, "
 		"found 3");
 	make(&m, "io.kinds", MK_FACTORY_ADAPTER, &tmpl, NULL);
 	m.entry.version = NULL;
@@ -198,18 +198,18 @@ static void minors(struct plug *p)
 		n++;
 	}
 	make(&m, "io.newer", MK_FACTORY_ADAPTER, &big, NULL);
-	m.entry.abi_minor = 1;
+	m.entry.abi_minor = 2;
 	is_int(plug_add(p, &m.entry, "n.so", NULL), MK_OK,
 	       "a newer minor that needs no newer host loads");
 	ok(plug_warning(p, n) == NULL, "silently, while it uses nothing new");
 	big.ad.kind = "Bigger";
 	big.newer[1] = &big;
 	make(&other, "io.newest", MK_FACTORY_ADAPTER, &big, NULL);
-	other.entry.abi_minor = 1;
+	other.entry.abi_minor = 2;
 	is_int(plug_add(p, &other.entry, "n2.so", NULL), MK_OK, "and with something new");
 	is_str(plug_warning(p, n),
-	       "n2.so: g/v1, Kind=Bigger: built for abi 1.1 uses a field at offset 120 that this "
-	       "host (1.0) does not "
+	       "n2.so: g/v1, Kind=Bigger: built for abi 1.2 uses a field at offset 136 that this "
+	       "host (1.1) does not "
 	       "know; it is ignored",
 	       "with a warning");
 	static struct made later;
@@ -217,7 +217,7 @@ static void minors(struct plug *p)
 	make(&later, "io.later", "mk.queue-policy/1", &big, NULL);
 	is_int(plug_add(p, &later.entry, "q.so", NULL), MK_OK, "an unknown factory is skipped");
 	is_str(plug_warning(p, n + 1),
-	       "q.so: factory mk.queue-policy/1 is not known to this host (1.0); it is skipped",
+	       "q.so: factory mk.queue-policy/1 is not known to this host (1.1); it is skipped",
 	       "with a warning");
 }
 

@@ -83,10 +83,18 @@ static void adapter(void)
 	FIELD(mk_adapter, suspend);
 	FIELD(mk_adapter, ends);
 	FIELD(mk_adapter, status_map);
+	FIELD(mk_adapter, active);
+	FIELD(mk_adapter, of_run);
 	SIZE(mk_end);
 	FIELD(mk_end, condition);
 	FIELD(mk_end, pointer);
 	FIELD(mk_end, values);
+	SIZE(mk_sign);
+	FIELD(mk_sign, condition);
+	FIELD(mk_sign, pointer);
+	FIELD(mk_sign, values);
+	FIELD(mk_sign, except);
+	FIELD(mk_sign, without);
 	SIZE(mk_move);
 	FIELD(mk_move, from);
 	FIELD(mk_move, to);
