@@ -26,10 +26,8 @@ enum {
 	DRAIN_MS = 20000,  /* for what is on the wire */
 	RELEASE_MS = 5000, /* for the lease */
 	LINGER_MS = 5000,  /* from the signal: until no Service sends reviews any more */
-	IDENTITY_MAX = 200,
-	AGENT_MAX = 400,
-	CREDENTIALS_MAX = 16 * 1024 * 1024,
 };
+enum { IDENTITY_MAX = 200, AGENT_MAX = 400, CREDENTIALS_MAX = 16 * 1024 * 1024 };
 
 enum phase { PHASE_RUNNING, PHASE_DRAINING, PHASE_RELEASING, PHASE_LINGERING, PHASE_ENDED };
 

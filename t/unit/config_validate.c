@@ -344,15 +344,12 @@ static void test_starts(void)
 
 static void test_ours(void)
 {
-	static const char *const shares[] = {"1023Ki", "-1", "0.5", "lots"};
-
-	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
-		char text[128];
-
-		snprintf(text, sizeof(text), MK "  workerMemory: %s\n", shares[i]);
-		refused(text, "multiKueue.workerMemory: Invalid value: must be 0 or a whole "
-			      "number of bytes not less than 1Mi");
-	}
+#define SHARE_ERROR                                                                         \
+	"multiKueue.workerMemory: Invalid value: must be 0 or a whole number of bytes not " \
+	"less than 1Mi"
+	refused(MK "  workerMemory: 1023Ki\n", SHARE_ERROR);
+	refused(MK "  workerMemory: -1\n", SHARE_ERROR);
+	refused(MK "  workerMemory: lots\n", SHARE_ERROR);
 	refused(MK "  plugins: {directory: plugins}\n",
 		"multiKueue.plugins.directory: Invalid value: \"plugins\": must be an absolute "
 		"path");
