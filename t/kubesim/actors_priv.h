@@ -156,6 +156,8 @@ void gc_step(struct ks_actors *k, struct item *it);
 void gc_done(struct ks_actors *k);
 /* Dirties the Workloads owned by that uid. */
 void gc_dirty_owned(struct ks_actors *k, mk_str uid);
+/* One that the object of that uid controls, whatever it is called; NULL: none. */
+const struct json *gc_owned_workload(const struct ks_actors *k, mk_str uid);
 /* Reads queues, flavors and checks anew, and looks at every Workload. */
 void cq_quota_reload(struct ks_actors *k);
 void run_orders_done(struct ks_actors *k);

@@ -30,7 +30,7 @@ bool excuse_meddled(const struct sim *s)
 {
 	for (size_t i = 0; i < s->n_faults; i++) {
 		if (s->fault[i].type == FAULT_CLEARED || s->fault[i].type == FAULT_RESTORE ||
-		    s->fault[i].type == FAULT_UNREADY) {
+		    s->fault[i].type == FAULT_UNREADY || s->fault[i].type == FAULT_REBUILT) {
 			return true;
 		}
 	}
@@ -96,7 +96,8 @@ bool excuse_rejected_in_vain(const struct user *u, const struct json *wl)
 bool excuse_dropped(const struct sim *s, const struct json *wl)
 {
 	for (size_t i = 0; wl == NULL && i < s->n_faults; i++) {
-		if (s->fault[i].type == FAULT_WORKLOAD_DROPPED) {
+		if (s->fault[i].type == FAULT_WORKLOAD_DROPPED ||
+		    s->fault[i].type == FAULT_REBUILT) {
 			return true;
 		}
 	}

@@ -96,7 +96,7 @@ static bool clusters_active(struct sim *s, const struct site *site, char *why, s
 	while (o != NULL) {
 		mk_str name = json_str_at(o, "/metadata/name");
 
-		if (!has_condition(o, "Active")) {
+		if (!has_condition(o, "Active") && !str_is(name, ALIAS)) {
 			snprintf(why, n, "cluster %.*s is not Active", STR_ARG(name));
 			return false;
 		}

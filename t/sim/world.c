@@ -29,7 +29,8 @@ static void add_site(struct sim *s, size_t home)
 {
 	struct site *site = &s->site[s->n_sites];
 
-	*site = (struct site){.sim = s, .home = home, .agent = agents[s->n_sites]};
+	*site = (struct site){
+		.sim = s, .home = home, .agent = agents[s->n_sites], .origin = "multikueue"};
 	s->n_sites++;
 	plane_init(s, home, site);
 }
