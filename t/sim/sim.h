@@ -11,7 +11,7 @@
  *   world.c      what a seed consists of           coverage.c   what was ever hit
  *   scenario.c   scripted stories                  features.c   ... of features behind gates, and of rare states
  *   story.c      what stories are made of          main.c   seeds, processes, options
- *   front.c      limits, refusals and webhooks of a server
+ *   front.c      limits, refusals and webhooks     copies.c ... of one winner
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -299,6 +299,7 @@ struct sim {
 	bool scripted;             /* a scenario: nothing is drawn */
 	bool classed;              /* jobs name a priority class */
 	bool elastic;              /* jobs are */
+	bool elsewhere;            /* who submits now takes the other queue */
 	struct engine_gates gates; /* besides those that every seed has */
 	unsigned quota;            /* of each worker, in jobs; 0 = drawn */
 	int64_t admit_ms;          /* delay of each admission on workers; 0 = drawn */

@@ -50,6 +50,14 @@ void story_pods(struct coverage *cov, size_t size);
 /* --- hour.c ------------------------------------------------------------------------------------------- */
 void story_hour(struct coverage *cov, size_t size);
 
+/* --- copies.c: told with the others when their world is enabled ---------------------------------------- */
+struct story {
+	const char *name, *words;
+	void (*run)(struct coverage *cov, size_t size);
+	enum fault_type world;
+};
+extern const struct story copies_stories[]; /* ends with a name of NULL */
+
 /* --- features.c: one story each, with 'size' jobs ----------------------------------------------------- */
 void story_adopted(struct coverage *cov, size_t size);
 void story_leftovers(struct coverage *cov, size_t size);

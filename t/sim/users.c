@@ -239,6 +239,7 @@ size_t user_submits(struct sim *s, int64_t run_ms)
 	u->kind = USER_JOB;
 	u->site = &s->site[0];
 	u->run_ms = run_ms;
+	u->elsewhere = s->elsewhere;
 	u->create_at = s->now;
 	snprintf(u->name, sizeof(u->name), "job-%04zu", index);
 	submit(s, u);
