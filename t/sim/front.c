@@ -7,7 +7,9 @@
 int front_refusal(struct sim *s, const struct msg *m)
 {
 	const struct plane *p = m->plane;
-	bool job = memmem(m->req.target.p, m->req.target.n, "/jobs/", 6) != NULL;
+	bool job = memmem(m->req.target.p, m->req.target.n, "/jobs/", 6) != NULL ||
+		   memmem(m->req.target.p, m->req.target.n, "/jobs?", 6) != NULL ||
+		   str_ends(m->req.target, STR("/jobs"));
 
 	if ((p->limit && rng_chance(&s->rng, 1, 2)) ||
 	    (p->limit_jobs && job && m->cls == TRANSPORT_WRITE)) {
@@ -16,8 +18,6 @@ int front_refusal(struct sim *s, const struct msg *m)
 	if (p->error && rng_chance(&s->rng, 1, 2)) {
 		return 503;
 	}
-	job |= memmem(m->req.target.p, m->req.target.n, "/jobs?", 6) != NULL ||
-	       str_ends(m->req.target, STR("/jobs"));
 	return (p->forbid_jobs && job) || (p->refuse_clones && str_is(m->req.method, "POST") &&
 					   str_ends(m->req.target, STR("/workloads")))
 		       ? 403
