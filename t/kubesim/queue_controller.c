@@ -283,10 +283,20 @@ static void row_admit(struct ks_actors *k, struct item *it, const struct json *w
 	status_apply(k, it, body);
 }
 
+/* Suspended, and none of its pods is active. */
+static bool is_stopped(struct ks_actors *k, struct item *it, const struct json *wl)
+{
+	const struct json *job = workload_job(k, wl);
+
+	if (job == NULL) {
+		return kinds_stopped(k, it, wl);
+	}
+	return job_is_suspended(job) && json_int(json_at(job, "/status/active"), 0) == 0;
+}
+
 /* Holds quota. */
 static void reserved(struct ks_actors *k, struct item *it, const struct json *wl, struct cq *q)
 {
-	const struct json *job;
 	struct json *body;
 
 	pending_del(it);
@@ -301,9 +311,7 @@ static void reserved(struct ks_actors *k, struct item *it, const struct json *wl
 	if (it->held_in != NULL && it->held_in->tree != NULL) {
 		tree_evict(it->held_in, it);
 	}
-	job = workload_job(k, wl);
-	if (job == NULL || !job_is_suspended(job) ||
-	    json_int(json_at(job, "/status/active"), 0) != 0) {
+	if (!is_stopped(k, it, wl)) {
 		return; /* the job's own step stops it; its commits bring us back */
 	}
 	body = status_body(k, wl);
@@ -517,6 +525,7 @@ void queue_commit(struct ks_actors *k, const struct ks_commit *c)
 	bool check = str_is(c->resource, RES_CHECKS);
 	bool queue = str_is(c->resource, RES_CLUSTERQUEUES);
 
+	kinds_commit(k, c);
 	if (!check && !str_is(c->resource, RES_TREES) && !queue &&
 	    !str_is(c->resource, RES_LOCALQUEUES) && !str_is(c->resource, RES_FLAVORS)) {
 		return;

@@ -99,6 +99,14 @@ bool quantity_parse(mk_str s, int64_t *ret_milli);
 /* Canonical text of a resource's amount: decimal for cpu, binary suffixes for memory and storage. */
 mk_str quantity_text(struct arena *a, const char *resource, int64_t milli);
 
+/*
+ * Other kinds than Job (queue_controller_kinds.c). True: the Workload's job is of one that is known, is suspended (else it is
+ * suspended now) and not active any more, so that the quota of an eviction may go.
+ */
+bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl);
+/* A job of such a kind was written: its Workloads are looked at. */
+void kinds_commit(struct ks_actors *k, const struct ks_commit *c);
+
 /* Writes the queue's status when it differs, or comes again when it may (queue_controller_usage.c). */
 void usage_publish(struct ks_actors *k, struct item *it);
 

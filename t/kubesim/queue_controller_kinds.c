@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kinds of jobs besides batch/v1 Job, as the queue controller sees one that is evicted: its quota is given back when it is
+ * suspended and not active, and each kind has its own fields for both (the IsSuspended and IsActive of Kueue 0.19.2). Who
+ * makes, starts and ends such a job plays its part from outside.
+ */
+#include "t/kubesim/queue_controller.h"
+
+struct job_kind {
+	const char *api_version, *kind, *resource;
+	const char *suspend; /* pointer of the boolean */
+	bool (*is_active)(const struct json *status);
+};
+
+/* An array or an object of objects, one of which counts active pods (or jobs). */
+static bool any_active(const struct json *list)
+{
+	struct json_iter it = json_iter(list);
+
+	while (json_next(&it)) {
+		if (json_int(json_get(it.val, "active"), 0) != 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool has_condition(const struct json *status, const char *type)
+{
+	struct json_iter it = json_iter(json_get(status, "conditions"));
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "type")), type)) {
+			return str_is(json_str(json_get(it.val, "status")), "True");
+		}
+	}
+	return false;
+}
+
+static bool replicated_jobs(const struct json *status)
+{
+	return any_active(json_get(status, "replicatedJobsStatus"));
+}
+
+static bool jobs_status(const struct json *status)
+{
+	return any_active(json_get(status, "jobsStatus"));
+}
+
+static bool replica_statuses(const struct json *status)
+{
+	return any_active(json_get(status, "replicaStatuses"));
+}
+
+static bool wrapper(const struct json *status)
+{
+	return has_condition(status, "QuotaReserved");
+}
+
+static bool ray_cluster(const struct json *status)
+{
+	return str_is(json_str(json_get(status, "state")), "ready");
+}
+
+static bool ray_job(const struct json *status)
+{
+	mk_str s = json_str(json_get(status, "jobDeploymentStatus"));
+
+	return s.n > 0 && !str_is(s, "Suspended");
+}
+
+static bool ray_service(const struct json *status)
+{
+	return has_condition(status, "Ready");
+}
+
+static bool spark(const struct json *status)
+{
+	return str_is(json_str_at(status, "/applicationState/state"), "RUNNING");
+}
+
+static const struct job_kind kinds[] = {
+	{"jobset.x-k8s.io/v1alpha2", "JobSet", "jobset.x-k8s.io/v1alpha2/jobsets", "/spec/suspend",
+	 replicated_jobs},
+	{"trainer.kubeflow.org/v1alpha1", "TrainJob", "trainer.kubeflow.org/v1alpha1/trainjobs",
+	 "/spec/suspend", jobs_status},
+	{"kubeflow.org/v2beta1", "MPIJob", "kubeflow.org/v2beta1/mpijobs",
+	 "/spec/runPolicy/suspend", replica_statuses},
+	{"kubeflow.org/v1", "TFJob", "kubeflow.org/v1/tfjobs", "/spec/runPolicy/suspend",
+	 replica_statuses},
+	{"kubeflow.org/v1", "PyTorchJob", "kubeflow.org/v1/pytorchjobs", "/spec/runPolicy/suspend",
+	 replica_statuses},
+	{"kubeflow.org/v1", "XGBoostJob", "kubeflow.org/v1/xgboostjobs", "/spec/runPolicy/suspend",
+	 replica_statuses},
+	{"kubeflow.org/v1", "JAXJob", "kubeflow.org/v1/jaxjobs", "/spec/runPolicy/suspend",
+	 replica_statuses},
+	{"kubeflow.org/v1", "PaddleJob", "kubeflow.org/v1/paddlejobs", "/spec/runPolicy/suspend",
+	 replica_statuses},
+	{"workload.codeflare.dev/v1beta2", "AppWrapper",
+	 "workload.codeflare.dev/v1beta2/appwrappers", "/spec/suspend", wrapper},
+	{"ray.io/v1", "RayCluster", "ray.io/v1/rayclusters", "/spec/suspend", ray_cluster},
+	{"ray.io/v1", "RayJob", "ray.io/v1/rayjobs", "/spec/suspend", ray_job},
+	{"ray.io/v1", "RayService", "ray.io/v1/rayservices", "/spec/rayClusterConfig/suspend",
+	 ray_service},
+	{"sparkoperator.k8s.io/v1beta2", "SparkApplication",
+	 "sparkoperator.k8s.io/v1beta2/sparkapplications", "/spec/suspend", spark},
+};
+
+static const struct job_kind *kind_of(const struct json *owner)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (str_is(json_str(json_get(owner, "kind")), kinds[i].kind) &&
+		    str_is(json_str(json_get(owner, "apiVersion")), kinds[i].api_version)) {
+			return &kinds[i];
+		}
+	}
+	return NULL;
+}
+
+bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl)
+{
+	const struct json *owner = obj_controller(wl), *job;
+	const struct job_kind *kind = kind_of(owner);
+	mk_str ns = obj_meta(wl, "namespace"), name = json_str(json_get(owner, "name"));
+	struct json *patch;
+
+	job = kind != NULL ? ks_get(k->store, kind->resource, ns, name) : NULL;
+	if (job == NULL || !str_eq(obj_meta(job, "uid"), json_str(json_get(owner, "uid")))) {
+		return false;
+	}
+	if (!json_bool(json_at(job, kind->suspend))) {
+		patch = json_new_obj(&k->a);
+		json_put(&k->a, patch, kind->suspend, json_new_bool(&k->a, true));
+		api_merge(k, it, obj_path(&k->a, str_of(kind->resource), ns, name), patch, "kueue");
+		return false;
+	}
+	return !kind->is_active(json_get(job, "status"));
+}
+
+void kinds_commit(struct ks_actors *k, const struct ks_commit *c)
+{
+	mk_str uid = obj_meta(c->after, "uid");
+	size_t pos = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct json *wl;
+
+		while (uid.n > 0 && str_is(c->resource, kinds[i].resource) &&
+		       (wl = ks_each(k->store, RES_WORKLOADS, &pos)) != NULL) {
+			if (str_eq(json_str(json_get(obj_controller(wl), "uid")), uid)) {
+				item_dirty(k, ITEM_WORKLOAD, RES_WORKLOADS,
+					   obj_meta(wl, "namespace"), obj_meta(wl, "name"));
+			}
+		}
+	}
+}
