@@ -83,6 +83,9 @@ static mk_str name_in(struct sim *s, const struct msg *m, const char *collection
 			       ? json_str_at(o, "/metadata/name")
 			       : STR("");
 	}
+	if (t.p[from] != '/') {
+		return STR(""); /* a longer word */
+	}
 	t = str_sub(t, from + 1, t.n);
 	str_split(&t, '/', &name);
 	t = name;
@@ -183,7 +186,7 @@ static void check_retry(struct proc *p, const struct user *u)
 	    excuse_meddled(s)) {
 		return;
 	}
-	job = ks_get(w->store, "batch/v1/jobs", STR("default"), str_of(u->name));
+	job = user_job(u, w);
 	complete = since(job, "Complete");
 	failed = since(job, "Failed");
 	if (is_his(s, u, job) && s->now - HEARD_MS > (complete < failed ? complete : failed)) {
@@ -197,6 +200,9 @@ void bound_send(struct proc *p, const struct msg *m)
 	static const char retry[] = "\"state\":\"Retry\"";
 	struct sim *s = p->sim;
 	mk_str job = name_in(s, m, "/jobs"), wl = name_in(s, m, "/workloads");
+
+	job = job.n > 0 ? job : name_in(s, m, "/jobsets");
+	job = job.n > 0 ? job : name_in(s, m, "/rayclusters");
 	struct user *u = job.n + wl.n > 0 ? user_of(s, p->site, job, wl) : NULL;
 
 	if (u == NULL) {

@@ -50,9 +50,10 @@ static struct site *writer(struct sim *s, const struct ks_commit *c)
 	return NULL;
 }
 
-static bool job_over(const struct json *job)
+bool job_over(const struct json *job)
 {
-	return has_condition(job, "Complete") || has_condition(job, "Failed");
+	return has_condition(job, "Complete") || has_condition(job, "Failed") ||
+	       has_condition(job, "Completed");
 }
 
 /* Copies of the job with that uid which may run, over all workers; some may be on a worker out of reach. */
@@ -63,7 +64,8 @@ static int count_copies(struct sim *s, mk_str ns, mk_str name, mk_str uid, bool 
 
 	*ret_excused = false;
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		const struct json *o = ks_get(s->plane[i].store, "batch/v1/jobs", ns, name);
+		const struct json *o =
+			ks_get(s->plane[i].store, u ? user_resource(u) : "batch/v1/jobs", ns, name);
 
 		/* A copy of an earlier job of this name is another job's. */
 		if (o != NULL && json_str_at(o, ORIGIN).n > 0 &&
@@ -145,7 +147,7 @@ static const struct json *local_of(struct sim *s, const struct site *site,
 	const struct ks_store *mgr = s->plane[site->home].store;
 	mk_str name = c->name;
 
-	if (str_is(c->resource, "batch/v1/jobs") || is_pod(c)) {
+	if (is_job_resource(c->resource) || is_pod(c)) {
 		name = json_str_at(obj,
 				   "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name");
 	}
@@ -249,7 +251,7 @@ static void check_again(struct sim *s, const struct plane *p, const struct ks_co
 static void check_worker(struct sim *s, struct plane *p, const struct ks_commit *c,
 			 const struct site *by)
 {
-	bool job = str_is(c->resource, "batch/v1/jobs");
+	bool job = is_job_resource(c->resource);
 
 	if (job) {
 		check_single(s, c, p->index);
@@ -422,7 +424,7 @@ void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c)
 {
 	const struct site *by = writer(s, c);
 	bool workload = str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads");
-	bool job = str_is(c->resource, "batch/v1/jobs");
+	bool job = is_job_resource(c->resource);
 
 	if (is_worker(p)) {
 		check_worker(s, p, c, by);

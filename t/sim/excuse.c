@@ -57,8 +57,7 @@ bool excuse_overtaken(struct sim *s, const struct json *local, const struct plan
 
 bool excuse_not_managed(const struct sim *s, const struct user *u)
 {
-	const struct json *job = ks_get(s->plane[u->site->home].store, "batch/v1/jobs",
-					STR("default"), str_of(u->name));
+	const struct json *job = user_job(u, &s->plane[u->site->home]);
 
 	return !str_is(json_str_at(job, "/spec/managedBy"), "kueue.x-k8s.io/multikueue");
 }

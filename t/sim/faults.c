@@ -52,6 +52,7 @@ const char *const fault_names[FAULT_N] = {
 	[FAULT_UNSERVED] = "kind not served",
 	[FAULT_RETENTION] = "finished clones deleted",
 	[FAULT_PRUNED] = "copies pruned",
+	[FAULT_KINDS] = "other kinds of jobs",
 	[FAULT_REFUSED] = "clones refused",
 };
 

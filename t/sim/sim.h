@@ -12,6 +12,7 @@
  *   scenario.c   scripted stories                  features.c   ... of features behind gates, and of rare states
  *   story.c      what stories are made of          main.c   seeds, processes, options
  *   front.c      limits, refusals and webhooks     copies.c ... of one winner
+ *   kinds.c      jobs of other kinds
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -90,6 +91,7 @@ enum fault_type {
 	FAULT_UNSERVED,            /* a worker forbids the kind of jobs, or serves it no more */
 	FAULT_RETENTION,           /* a worker's Kueue deletes finished Workloads */
 	FAULT_PRUNED,              /* something on a worker deletes what it did not make */
+	FAULT_KINDS,               /* half of the jobs are of another kind: kinds.c */
 	FAULT_REFUSED,             /* a worker refuses clones */
 	FAULT_N
 };
@@ -216,6 +218,9 @@ enum user_kind {
 	USER_AGAIN             /* deletes the job and submits another of the same name */
 };
 
+/* What kind of job; see kinds.c. */
+enum user_of { USER_OF_JOBS, USER_OF_JOBSETS, USER_OF_RAYCLUSTERS, USER_KINDS };
+
 enum user_turn { TURN_SUBMIT, TURN_DELETE, TURN_PLANT };
 
 struct user {
@@ -231,6 +236,8 @@ struct user {
 	unsigned rounds,
 		progress_round; /* evictions so far; ... at the last progress of its status */
 	int64_t run_ms;         /* 0 = drawn */
+	enum user_of of;
+	int64_t started_at;            /* of another kind: INT64_MAX not */
 	int64_t reserved_at, ready_at; /* when its Workload got quota, and its check turned Ready */
 	unsigned retries;              /* times that we wrote Retry */
 	bool rejecting;                /* a daemon without the adapter has told its Workload so */
@@ -300,6 +307,8 @@ struct sim {
 	bool classed;              /* jobs name a priority class */
 	bool elastic;              /* jobs are */
 	bool elsewhere;            /* who submits now takes the other queue */
+	enum user_of of;           /* ... submits this */
+	bool kinds;                /* adapters of other kinds are there */
 	struct engine_gates gates; /* besides those that every seed has */
 	unsigned quota;            /* of each worker, in jobs; 0 = drawn */
 	int64_t admit_ms;          /* delay of each admission on workers; 0 = drawn */
@@ -347,6 +356,7 @@ enum msg_type {
 	M_CHURN,    /* a fault of churn.c acts again */
 	M_DISPATCH, /* the external dispatcher */
 	M_RECOUNT,  /* does a job still run twice? */
+	M_KINDS,    /* sim_kinds_turn */
 	M_QUOTA,    /* has an evicted Workload given its quota back? */
 };
 
@@ -499,6 +509,7 @@ void churn_restored_manager(struct sim *s);
 /* --- worlds.c -------------------------------------------------------------------------------------- */
 /* Draws what a wide seed lives in. */
 void worlds_init(struct sim *s);
+bool world_drawn(const struct sim *s, enum fault_type type);
 void world_begin(struct sim *s, struct fault *f);
 void world_turn(struct sim *s, struct fault *f); /* M_CHURN */
 void world_over(struct sim *s, struct fault *f);
@@ -523,12 +534,24 @@ void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot
 void plugins_load(struct sim *s);
 void plugins_mood(bool bad);
 
+/* --- kinds.c --------------------------------------------------------------------------------------- */
+/* Serves the other kinds on every plane, and plays who works with them from now on. */
+void sim_kinds_init(struct sim *s);
+void sim_kinds_turn(struct sim *s); /* M_KINDS */
+mk_str sim_kinds_body(struct sim *s, const struct user *u);
+const char *user_resource(const struct user *u);
+/* The user's job, or the collection that it is in. */
+const char *user_path(struct sim *s, const struct user *u, bool named);
+const struct json *user_job(const struct user *u, const struct plane *p);
+bool is_job_resource(mk_str resource);
+
 /* --- check.c, rest.c ------------------------------------------------------------------------------- */
 void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c);
 /* A mutating request leaves process 'p'. */
 void check_send(struct proc *p, const struct msg *m);
 void check_status(struct sim *s, const struct msg *m, int status, mk_str body);
 void check_recount(struct sim *s, size_t user);
+bool job_over(const struct json *job);
 /* Is everything that the users wanted done? 'why' gets the first thing that is not. */
 bool rest_reached(struct sim *s, char *why, size_t n);
 void rest_check(struct sim *s);

@@ -193,8 +193,7 @@ static void plant_job(struct sim *s, const struct user *u)
 /* The job as it is now: its uid, and that it begins anew. */
 static void know_job(struct sim *s, struct user *u)
 {
-	const struct json *job =
-		ks_get(home_of(s, u)->store, "batch/v1/jobs", STR("default"), str_of(u->name));
+	const struct json *job = user_job(u, home_of(s, u));
 
 	snprintf(u->uid, sizeof(u->uid), "%.*s", STR_ARG(json_str_at(job, "/metadata/uid")));
 	u->former_uid[0] = 0;
@@ -214,7 +213,9 @@ static void submit(struct sim *s, struct user *u)
 		if (u->kind == USER_FOREIGN_JOB) {
 			plant_job(s, u);
 		}
-		status = plane_request(home_of(s, u), "POST", JOBS, NULL, job_body(s, u));
+		status = plane_request(home_of(s, u), "POST", user_path(s, u, false), NULL,
+				       u->of == USER_OF_JOBS ? job_body(s, u) : sim_kinds_body(s, u));
+		u->started_at = INT64_MAX;
 	}
 	/* 409: the first one came back by a restore. */
 	if (status / 100 != 2 && (status != 409 || !s->is_wide)) {
@@ -240,6 +241,7 @@ size_t user_submits(struct sim *s, int64_t run_ms)
 	u->site = &s->site[0];
 	u->run_ms = run_ms;
 	u->elsewhere = s->elsewhere;
+	u->of = s->of;
 	u->create_at = s->now;
 	snprintf(u->name, sizeof(u->name), "job-%04zu", index);
 	submit(s, u);
@@ -305,7 +307,7 @@ void user_turn(struct sim *s, size_t index, enum user_turn turn)
 		return;
 	}
 	say(s, "user", "deletes %s", u->name);
-	(void)plane_request(home_of(s, u), "DELETE", arena_printf(&s->arena, JOBS "/%s", u->name).p,
-			    NULL, STR("{\"propagationPolicy\":\"Background\"}"));
+	(void)plane_request(home_of(s, u), "DELETE", user_path(s, u, true), NULL,
+			    STR("{\"propagationPolicy\":\"Background\"}"));
 	u->deleted = true;
 }

@@ -29,6 +29,7 @@ static const struct {
 	[FAULT_UNSERVED - FAULT_WORLD] = {"unserved", false},
 	[FAULT_RETENTION - FAULT_WORLD] = {"retention", false},
 	[FAULT_PRUNED - FAULT_WORLD] = {"pruned", false},
+	[FAULT_KINDS - FAULT_WORLD] = {"kinds", false},
 	[FAULT_REFUSED - FAULT_WORLD] = {"refused", false},
 };
 
@@ -97,12 +98,25 @@ static void draw_alias(struct sim *s, struct fault *f, struct rng *r)
 	}
 }
 
+static void draw_kinds(struct sim *s, struct rng *r)
+{
+	sim_kinds_init(s);
+	for (size_t i = 0; i < s->n_users; i++) {
+		if (s->user[i].kind == USER_JOB && rng_chance(r, 1, 2)) {
+			s->user[i].of = USER_OF_JOBSETS;
+			s->user[i].run_ms = rng_range(r, 50, 9000);
+		}
+	}
+}
+
 static void draw_world(struct sim *s, enum fault_type type, struct rng *r)
 {
 	struct fault *f = add_fault(s, type, r);
 
 	if (type == FAULT_ALIAS) {
 		draw_alias(s, f, r);
+	} else if (type == FAULT_KINDS) {
+		draw_kinds(s, r);
 	} else if (type == FAULT_REBUILT) {
 		f->plane = s->proc[f->proc].site->home;
 	} else if (type == FAULT_RETENTION && rng_chance(r, 2, 3)) {
@@ -113,15 +127,29 @@ static void draw_world(struct sim *s, enum fault_type type, struct rng *r)
 	f->rng = *r;
 }
 
+static bool draws(const struct sim *s, enum fault_type type, struct rng *r)
+{
+	bool drawn;
+
+	rng_init(r, s->seed * 0x9e3779b97f4a7c15u + 2 + (uint64_t)(type - FAULT_WORLD));
+	drawn = rng_chance(r, 1, ONE_OF) && world_enabled(type);
+	return s->is_wide && !s->scripted &&
+	       (s->wants_worlds ? (s->wants_worlds >> type & 1) != 0 : drawn);
+}
+
+bool world_drawn(const struct sim *s, enum fault_type type)
+{
+	struct rng r;
+
+	return draws(s, type, &r);
+}
+
 void worlds_init(struct sim *s)
 {
-	for (int t = FAULT_WORLD; s->is_wide && t < FAULT_N; t++) {
+	for (int t = FAULT_WORLD; t < FAULT_N; t++) {
 		struct rng r;
-		bool drawn;
 
-		rng_init(&r, s->seed * 0x9e3779b97f4a7c15u + 2 + (uint64_t)(t - FAULT_WORLD));
-		drawn = rng_chance(&r, 1, ONE_OF) && world_enabled((enum fault_type)t);
-		if (s->wants_worlds ? s->wants_worlds >> t & 1 : drawn) {
+		if (draws(s, (enum fault_type)t, &r)) {
 			draw_world(s, (enum fault_type)t, &r);
 		}
 	}
@@ -386,6 +414,8 @@ void world_begin(struct sim *s, struct fault *f)
 	case FAULT_REFUSED:
 		p->refuse_clones = true;
 		break;
+	case FAULT_KINDS:
+		break; /* from the start to the end */
 	default:
 		again_soon(s, f);
 		break;
