@@ -145,6 +145,8 @@ mk_str now_text(struct ks_actors *k);
 /* --- controllers ---------------------------------------------------------------------------------- */
 bool cq_quota_init(struct ks_actors *k);
 void cq_quota_done(struct ks_actors *k);
+/* Resources of jobs of other kinds, which may be served; NULL after the last one. */
+const char *kinds_resource(size_t i);
 void queue_commit(struct ks_actors *k, const struct ks_commit *c);
 void queue_workload_step(struct ks_actors *k, struct item *it);
 void queue_job_step(struct ks_actors *k, struct item *it);
