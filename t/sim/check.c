@@ -32,11 +32,13 @@ bool has_condition(const struct json *o, const char *type)
 static bool is_ours(const struct site *site, const struct json *o)
 {
 	mk_str origin = json_str_at(o, ORIGIN), manager = json_str_at(o, MANAGER);
+	bool known = str_is(origin, site->origin);
 
-	return (str_is(origin, site->origin) ||
-		(site->former_origin != NULL && str_is(origin, site->former_origin))) &&
-	       (str_is(manager, site->manager_id) ||
-		(site->tells_manager && str_is(manager, site->former_manager)));
+	for (size_t i = 0; i < site->n_former_origins; i++) {
+		known |= str_eq(origin, site->former_origins[i]);
+	}
+	return known && (str_is(manager, site->manager_id) ||
+			 (site->tells_manager && str_is(manager, site->former_manager)));
 }
 
 /* Whose daemon wrote it; NULL: somebody else. */

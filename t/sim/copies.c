@@ -148,7 +148,6 @@ static void origin(struct coverage *cov, size_t size)
 	change_origin(s, "third", false);
 	story_expect(s, copies(s) == 2 * size && story_count_retries(s) == 0,
 		     "it is changed again, and none is named: all run on");
-	s->site[0].former_origin = "another";
 	s->site[0].tells_origin = true;
 	world_restart(s, &s->site[0], NULL);
 	story_expect(s, story_all_done(s, 10 * MINUTE), "all finish, and nothing is left");

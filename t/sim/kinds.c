@@ -112,17 +112,16 @@ static void make_workload(struct sim *s, const struct user *u, struct plane *p,
 {
 	mk_str uid = json_str_at(job, "/metadata/uid");
 
-	int status =
-		plane_request(p, "POST", WORKLOAD_PATH, NULL,
-			      arena_printf(&s->arena,
-					   "{\"apiVersion\":\"kueue.x-k8s.io/"
-					   "v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
-					   "\"name\":\"job-%s-%.5s\",\"namespace\":\"default\","
-					   "\"ownerReferences\":%.*s},"
-					   "\"spec\":{\"queueName\":\"%s\",\"podSets\":[{\"name\":"
-					   "\"main\",\"count\":1,%s}]}}",
-					   u->name, uid.p, STR_ARG(owner(s, u, job)),
-					   u->elsewhere ? "lq3" : "lq", TEMPLATE));
+	(void)plane_request(p, "POST", WORKLOAD_PATH, NULL,
+			    arena_printf(&s->arena,
+					 "{\"apiVersion\":\"kueue.x-k8s.io/"
+					 "v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
+					 "\"name\":\"job-%s-%.5s\",\"namespace\":\"default\","
+					 "\"ownerReferences\":%.*s},"
+					 "\"spec\":{\"queueName\":\"%s\",\"podSets\":[{\"name\":"
+					 "\"main\",\"count\":1,%s}]}}",
+					 u->name, uid.p, STR_ARG(owner(s, u, job)),
+					 u->elsewhere ? "lq3" : "lq", TEMPLATE));
 }
 
 static bool is_admitted(const struct json *wl)

@@ -30,6 +30,7 @@ enum {
 	MAX_PLANES = 24,
 	MAX_PROCS = 3,
 	MAX_SITES = 2,
+	MAX_ORIGINS = 4,
 	MAX_USERS = 6000,
 	MAX_FAULTS = 24,
 	MAX_RULES = 64,
@@ -122,10 +123,13 @@ struct site {
 	size_t home; /* its plane */
 	const char *agent;
 	char manager_id[64];
-	size_t last_leader;                 /* index + 1 */
-	const char *origin, *former_origin; /* NULL: it was always that */
-	char former_manager[64];            /* before it was rebuilt; "" never */
-	bool tells_origin, tells_manager;   /* the configuration names the former ones */
+	size_t last_leader; /* index + 1 */
+	const char *origin;
+	mk_str former_origins[MAX_ORIGINS]; /* what it was before */
+	size_t n_former_origins;
+	char former_manager[64];          /* before it was rebuilt; "" never */
+	mk_str former_managers;           /* the same, for the configuration */
+	bool tells_origin, tells_manager; /* the configuration names the former ones */
 };
 
 /* A second MultiKueueCluster for a worker. */

@@ -214,7 +214,8 @@ static void submit(struct sim *s, struct user *u)
 			plant_job(s, u);
 		}
 		status = plane_request(home_of(s, u), "POST", user_path(s, u, false), NULL,
-				       u->of == USER_OF_JOBS ? job_body(s, u) : sim_kinds_body(s, u));
+				       u->of == USER_OF_JOBS ? job_body(s, u)
+							     : sim_kinds_body(s, u));
 		u->started_at = INT64_MAX;
 	}
 	/* 409: the first one came back by a restore. */

@@ -250,7 +250,17 @@ void world_restart(struct sim *s, struct site *site, struct rng *r)
 
 void world_change_origin(struct site *site, const char *origin)
 {
-	site->former_origin = site->origin;
+	size_t n = 0;
+
+	for (size_t i = 0; i < site->n_former_origins; i++) {
+		if (!str_is(site->former_origins[i], origin)) {
+			site->former_origins[n++] = site->former_origins[i];
+		}
+	}
+	if (n < MAX_ORIGINS && strcmp(site->origin, origin) != 0) {
+		site->former_origins[n++] = str_of(site->origin);
+	}
+	site->n_former_origins = n;
 	site->origin = origin;
 	say(site->sim, "world", "the origin is %s now", origin);
 }
