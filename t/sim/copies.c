@@ -374,6 +374,61 @@ static void refused(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
+/* --- kinds whose activity is in other fields ------------------------------------------------------------ */
+
+static size_t count_quota(struct sim *s)
+{
+	size_t pos = 0, n = 0;
+	const struct json *o;
+
+	while ((o = ks_each(s->plane[0].store, WORKLOADS, &pos)) != NULL) {
+		n += has_condition(o, "QuotaReserved");
+	}
+	return n;
+}
+
+/* The winner is lost, and nobody else can take them: their quota is free. */
+static void lost_kind(struct coverage *cov, size_t most, enum user_of of)
+{
+	struct sim *s = story_begin_kinds(cov, 2, MINUTE);
+	size_t size = few(most);
+
+	s->of = of;
+	story_hold_queue(s, 2, true);
+	story_submit(s, size, 10 * MINUTE);
+	run_until(s, s->now + 10 * SECOND);
+	story_expect(s, story_count_won(s, "w1") == size, "all run on w1");
+	story_hold_queue(s, 0, true);
+	story_cut_off(s, 1, true);
+	run_until(s, s->now + 4 * MINUTE);
+	story_expect(s, story_count_retries(s) == size, "w1 is lost: each is given up once");
+	story_expect(s, count_quota(s) == 0, "... and none holds quota any more");
+	story_hold_queue(s, 2, false);
+	story_hold_queue(s, 0, false);
+	run_until(s, s->now + 20 * SECOND);
+	story_expect(s, story_count_won(s, "w2") == size, "all run on w2 then");
+	story_cut_off(s, 1, false);
+	if (of == USER_OF_RAYCLUSTERS) {
+		/* They end when somebody deletes them. */
+		for (size_t i = 0; i < size; i++) {
+			arena_clear(&s->arena);
+			user_turn(s, i, TURN_DELETE);
+		}
+	}
+	story_expect(s, story_all_done(s, 20 * MINUTE), "all end, and nothing is left");
+	story_end(s);
+}
+
+static void lost_jobset(struct coverage *cov, size_t size)
+{
+	lost_kind(cov, size, USER_OF_JOBSETS);
+}
+
+static void lost_raycluster(struct coverage *cov, size_t size)
+{
+	lost_kind(cov, size, USER_OF_RAYCLUSTERS);
+}
+
 const struct story copies_stories[] = {
 	{"alias-same-config", "a second name leads to a worker, in its config or in none",
 	 alias_same, FAULT_ALIAS},
@@ -390,5 +445,8 @@ const struct story copies_stories[] = {
 	{"pruned-clones", "something deletes every clone on a worker", pruned_clones, FAULT_PRUNED},
 	{"pruned-jobs", "... and every job", pruned_jobs, FAULT_PRUNED},
 	{"refused-clones", "a worker refuses every clone", refused, FAULT_REFUSED},
+	{"lost-jobset", "the winner of JobSets is lost, and their quota is needed", lost_jobset,
+	 FAULT_KINDS},
+	{"lost-raycluster", "... and of RayClusters", lost_raycluster, FAULT_KINDS},
 	{0},
 };

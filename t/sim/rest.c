@@ -115,11 +115,6 @@ bool rest_reached(struct sim *s, char *why, size_t n)
 			return false;
 		}
 	}
-	for (size_t i = 0; i < s->n_sites; i++) {
-		if (!clusters_active(s, &s->site[i], why, n)) {
-			return false;
-		}
-	}
 	for (int k = USER_OF_JOBS; k < (s->kinds ? USER_KINDS : USER_OF_JOBS + 1); k++) {
 		const struct user u = {.of = (enum user_of)k};
 
@@ -127,7 +122,15 @@ bool rest_reached(struct sim *s, char *why, size_t n)
 			return false;
 		}
 	}
-	return nothing_left(s, WORKLOADS, why, n);
+	if (!nothing_left(s, WORKLOADS, why, n)) {
+		return false;
+	}
+	for (size_t i = 0; i < s->n_sites; i++) {
+		if (!clusters_active(s, &s->site[i], why, n)) {
+			return false;
+		}
+	}
+	return true;
 }
 
 void rest_check(struct sim *s)

@@ -14,6 +14,8 @@
 #define WORKLOAD_PATH "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads/"
 #define JOBS "batch/v1/jobs"
 #define JOB_PATH "/apis/batch/v1/namespaces/default/jobs/"
+#define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
+#define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 #define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
 
 enum { ONE_OF = 10, TOLD_LATE_MS = 30 * 1000 };
@@ -173,23 +175,29 @@ static bool is_old(struct sim *s, const struct json *o, int64_t age_ms, bool fin
 	       wall_of(s) >= ms + age_ms;
 }
 
+static void delete_one(struct plane *p, const char *resource, mk_str name)
+{
+	struct arena *a = &p->sim->arena;
+	mk_str key = arena_dup(a, name);
+
+	say(p->sim, "world", "%s: %.*s is deleted", p->name, STR_ARG(key));
+	(void)plane_request(p, "DELETE",
+			    arena_printf(a, "%s%.*s", resource[0] == 'k' ? WORKLOAD_PATH : JOB_PATH,
+					 STR_ARG(key))
+				    .p,
+			    NULL, STR("{\"propagationPolicy\":\"Background\"}"));
+}
+
 size_t world_deletes(struct plane *p, const char *resource, int64_t age_ms, bool finished)
 {
 	struct sim *s = p->sim;
-	const char *path = resource[0] == 'k' ? WORKLOAD_PATH : JOB_PATH;
 	size_t pos = 0, n = 0;
 	const struct json *o;
 
 	for (o = ks_each(p->store, resource, &pos); o != NULL;
 	     o = ks_each(p->store, resource, &pos)) {
 		if (is_old(s, o, age_ms, finished)) {
-			mk_str name = arena_dup(&s->arena, json_str_at(o, "/metadata/name"));
-
-			say(s, "world", "%s: %.*s is deleted", p->name, STR_ARG(name));
-			(void)plane_request(
-				p, "DELETE",
-				arena_printf(&s->arena, "%s%.*s", path, STR_ARG(name)).p, NULL,
-				STR("{\"propagationPolicy\":\"Background\"}"));
+			delete_one(p, resource, json_str_at(o, "/metadata/name"));
 			n++;
 		}
 	}
@@ -354,6 +362,59 @@ void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot
 	say(s, "world", "the manager is built anew");
 }
 
+/* A copy of the former manager that no Workload here waits for: only people can know what it is worth. */
+static bool is_leftover(const struct site *site, const struct json *o)
+{
+	mk_str name = json_str_at(o, PREBUILT);
+	const struct json *wl;
+
+	name = name.n > 0 ? name : json_str_at(o, "/metadata/name");
+	wl = ks_get(site->sim->plane[site->home].store, WORKLOADS, STR("default"), name);
+	return str_is(json_str_at(o, MANAGER), site->former_manager) &&
+	       (wl == NULL || has_condition(wl, "Finished"));
+}
+
+static void clean_up(const struct site *site, struct plane *p, const char *resource)
+{
+	size_t pos = 0;
+	const struct json *o;
+
+	for (o = ks_each(p->store, resource, &pos); o != NULL;
+	     o = ks_each(p->store, resource, &pos)) {
+		if (is_leftover(site, o)) {
+			delete_one(p, resource, json_str_at(o, "/metadata/name"));
+		}
+	}
+}
+
+static void people_later(struct sim *s, struct fault *f)
+{
+	struct msg *m = msg_new(s, M_CHURN);
+
+	m->index = (size_t)(f - s->fault);
+	schedule(s, m, s->now + TOLD_LATE_MS);
+}
+
+/* They name the former manager, and after a while delete what is left of it. */
+static void people(struct sim *s, struct fault *f)
+{
+	struct site *site = s->plane[f->plane].site;
+
+	if (!site->tells_manager) {
+		say(s, "world", "people name the former manager");
+		site->tells_manager = true;
+		world_restart(s, site, &f->rng);
+	} else if (s->now > FAULTS_END_MS + 2 * TOLD_LATE_MS) {
+		for (size_t i = 1; i <= s->n_workers; i++) {
+			clean_up(site, &s->plane[i], JOBS);
+			clean_up(site, &s->plane[i], WORKLOADS);
+		}
+	}
+	if (s->now < 10 * FAULTS_END_MS) {
+		people_later(s, f);
+	}
+}
+
 static void rebuilt(struct sim *s, struct fault *f)
 {
 	struct site *site = s->plane[f->plane].site;
@@ -363,21 +424,7 @@ static void rebuilt(struct sim *s, struct fault *f)
 	world_rebuild(s, site, f->snapshot, f->variant % 4 < 2, f->variant < 6);
 	churn_assert(s);
 	churn_restored_manager(s);
-	if (!site->tells_manager) {
-		struct msg *m = msg_new(s, M_CHURN);
-
-		m->index = (size_t)(f - s->fault);
-		schedule(s, m, s->now + TOLD_LATE_MS);
-	}
-}
-
-static void tell_manager(struct sim *s, struct fault *f)
-{
-	struct site *site = s->plane[f->plane].site;
-
-	say(s, "world", "people name the former manager");
-	site->tells_manager = true;
-	world_restart(s, site, &f->rng);
+	people_later(s, f);
 }
 
 /* --- a world begins, and ends ------------------------------------------------------------------------------ */
@@ -437,7 +484,7 @@ void world_turn(struct sim *s, struct fault *f)
 	struct plane *p = &s->plane[f->plane];
 
 	if (f->type == FAULT_REBUILT) {
-		tell_manager(s, f);
+		people(s, f);
 		return;
 	}
 	if (!f->on) {
