@@ -493,8 +493,7 @@ void scenario_list(void)
 		printf("%-20s %s\n", scenarios[i].name, scenarios[i].words);
 	}
 	for (const struct story *t = copies_stories; t->name != NULL; t++) {
-		printf("%-20s %s%s\n", t->name, t->words,
-		       world_enabled(t->world) ? "" : " (not yet)");
+		printf("%-20s %s%s\n", t->name, t->words, t->told ? "" : " (not yet)");
 	}
 }
 
@@ -517,7 +516,7 @@ int scenario_run(const char *name, size_t size)
 		}
 	}
 	for (const struct story *t = copies_stories; t->name != NULL; t++) {
-		if (all ? world_enabled(t->world) : strcmp(name, t->name) == 0) {
+		if (all ? t->told : strcmp(name, t->name) == 0) {
 			tell(&cov, t->name, t->words, t->run, size);
 			found = true;
 		}

@@ -52,11 +52,11 @@ void story_pods(struct coverage *cov, size_t size);
 /* --- hour.c ------------------------------------------------------------------------------------------- */
 void story_hour(struct coverage *cov, size_t size);
 
-/* --- copies.c: told with the others when their world is enabled ---------------------------------------- */
+/* --- copies.c ---------------------------------------------------------------------------------------- */
 struct story {
 	const char *name, *words;
 	void (*run)(struct coverage *cov, size_t size);
-	enum fault_type world;
+	bool told; /* with the others */
 };
 extern const struct story copies_stories[]; /* ends with a name of NULL */
 
