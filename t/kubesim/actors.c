@@ -218,23 +218,32 @@ static const char *const scanned[] = {
 	RES_PRIORITIES,    RES_JOBS,        RES_WORKLOADS, "v1/pods",
 };
 
+static void scan_resource(struct ks_actors *k, const char *resource)
+{
+	size_t pos = 0;
+
+	for (;;) {
+		const struct json *o = ks_each(k->store, resource, &pos);
+		struct ks_commit c = {.store = k->store, .after = o};
+
+		if (o == NULL) {
+			break;
+		}
+		c.resource = str_of(resource);
+		c.ns = obj_meta(o, "namespace");
+		c.name = obj_meta(o, "name");
+		commit_any(k, &c);
+	}
+}
+
 static void scan(struct ks_actors *k)
 {
+	/* owners before what they own */
+	for (size_t i = 0; kinds_resource(i) != NULL; i++) {
+		scan_resource(k, kinds_resource(i));
+	}
 	for (size_t i = 0; i < sizeof(scanned) / sizeof(scanned[0]); i++) {
-		size_t pos = 0;
-
-		for (;;) {
-			const struct json *o = ks_each(k->store, scanned[i], &pos);
-			struct ks_commit c = {.store = k->store, .after = o};
-
-			if (o == NULL) {
-				break;
-			}
-			c.resource = str_of(scanned[i]);
-			c.ns = obj_meta(o, "namespace");
-			c.name = obj_meta(o, "name");
-			commit_any(k, &c);
-		}
+		scan_resource(k, scanned[i]);
 	}
 	k->last_rv = ks_rv(k->store);
 	k->config_dirty = true;

@@ -145,6 +145,8 @@ mk_str now_text(struct ks_actors *k);
 /* --- controllers ---------------------------------------------------------------------------------- */
 bool cq_quota_init(struct ks_actors *k);
 void cq_quota_done(struct ks_actors *k);
+/* Resources of jobs of other kinds, which may be served; NULL after the last one. */
+const char *kinds_resource(size_t i);
 void queue_commit(struct ks_actors *k, const struct ks_commit *c);
 void queue_workload_step(struct ks_actors *k, struct item *it);
 void queue_job_step(struct ks_actors *k, struct item *it);
@@ -156,6 +158,8 @@ void gc_step(struct ks_actors *k, struct item *it);
 void gc_done(struct ks_actors *k);
 /* Dirties the Workloads owned by that uid. */
 void gc_dirty_owned(struct ks_actors *k, mk_str uid);
+/* One that the object of that uid controls, whatever it is called; NULL: none. */
+const struct json *gc_owned_workload(const struct ks_actors *k, mk_str uid);
 /* Reads queues, flavors and checks anew, and looks at every Workload. */
 void cq_quota_reload(struct ks_actors *k);
 void run_orders_done(struct ks_actors *k);

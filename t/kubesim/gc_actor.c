@@ -218,6 +218,23 @@ void gc_dirty_owned(struct ks_actors *k, mk_str uid)
 	}
 }
 
+const struct json *gc_owned_workload(const struct ks_actors *k, mk_str uid)
+{
+	const struct gc_owner *o = map_get(&k->owners, uid);
+
+	for (size_t i = 0; o != NULL && i < o->n_deps; i++) {
+		const struct item *it = o->dep[i];
+		const struct json *wl = str_is(it->resource, RES_WORKLOADS)
+						? ks_get(k->store, RES_WORKLOADS, it->ns, it->name)
+						: NULL;
+
+		if (wl != NULL && str_eq(json_str(json_get(obj_controller(wl), "uid")), uid)) {
+			return wl;
+		}
+	}
+	return NULL;
+}
+
 /* --- the step ---------------------------------------------------------------------------------------- */
 
 static void drop_finalizer(struct ks_actors *k, struct item *it, const struct json *obj,

@@ -106,6 +106,11 @@ static const struct job_kind kinds[] = {
 	 "sparkoperator.k8s.io/v1beta2/sparkapplications", "/spec/suspend", spark},
 };
 
+const char *kinds_resource(size_t i)
+{
+	return i < sizeof(kinds) / sizeof(kinds[0]) ? kinds[i].resource : NULL;
+}
+
 static const struct job_kind *kind_of(const struct json *owner)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

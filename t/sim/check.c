@@ -31,8 +31,14 @@ bool has_condition(const struct json *o, const char *type)
 
 static bool is_ours(const struct site *site, const struct json *o)
 {
-	return str_is(json_str_at(o, ORIGIN), "multikueue") &&
-	       str_is(json_str_at(o, MANAGER), site->manager_id);
+	mk_str origin = json_str_at(o, ORIGIN), manager = json_str_at(o, MANAGER);
+	bool known = str_is(origin, site->origin);
+
+	for (size_t i = 0; i < site->n_former_origins; i++) {
+		known |= str_eq(origin, site->former_origins[i]);
+	}
+	return known && (str_is(manager, site->manager_id) ||
+			 (site->tells_manager && str_is(manager, site->former_manager)));
 }
 
 /* Whose daemon wrote it; NULL: somebody else. */
@@ -46,23 +52,27 @@ static struct site *writer(struct sim *s, const struct ks_commit *c)
 	return NULL;
 }
 
-static bool job_over(const struct json *job)
+bool job_over(const struct json *job)
 {
-	return has_condition(job, "Complete") || has_condition(job, "Failed");
+	return has_condition(job, "Complete") || has_condition(job, "Failed") ||
+	       has_condition(job, "Completed");
 }
 
 /* Copies of the job with that uid which may run, over all workers; some may be on a worker out of reach. */
-static int count_copies(const struct sim *s, mk_str ns, mk_str name, mk_str uid, bool *ret_excused)
+static int count_copies(struct sim *s, mk_str ns, mk_str name, mk_str uid, bool *ret_excused)
 {
+	const struct user *u = user_by_uid(s, uid);
 	int running = 0;
 
 	*ret_excused = false;
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		const struct json *o = ks_get(s->plane[i].store, "batch/v1/jobs", ns, name);
+		const struct json *o =
+			ks_get(s->plane[i].store, u ? user_resource(u) : "batch/v1/jobs", ns, name);
 
 		/* A copy of an earlier job of this name is another job's. */
 		if (o != NULL && json_str_at(o, ORIGIN).n > 0 &&
-		    str_eq(json_str_at(o, ORIGIN_UID), uid) &&
+		    (str_eq(json_str_at(o, ORIGIN_UID), uid) ||
+		     (u != NULL && user_by_uid(s, json_str_at(o, ORIGIN_UID)) == u)) &&
 		    !json_bool(json_at(o, "/spec/suspend")) && !job_over(o)) {
 			running++;
 			*ret_excused |= s->is_wide && excuse_late(s, &s->plane[i]);
@@ -139,7 +149,7 @@ static const struct json *local_of(struct sim *s, const struct site *site,
 	const struct ks_store *mgr = s->plane[site->home].store;
 	mk_str name = c->name;
 
-	if (str_is(c->resource, "batch/v1/jobs") || is_pod(c)) {
+	if (is_job_resource(c->resource) || is_pod(c)) {
 		name = json_str_at(obj,
 				   "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name");
 	}
@@ -156,7 +166,7 @@ static void check_job_create(struct sim *s, const struct site *site, const struc
 	if (local != NULL && str_eq(json_str_at(local, "/metadata/uid"), uid) &&
 	    !has_condition(local, "Evicted") && !excuse_meddled(s) &&
 	    !excuse_overtaken(s, local, p, c) &&
-	    !str_is(json_str_at(local, "/status/clusterName"), p->name)) {
+	    plane_of_cluster(s, json_str_at(local, "/status/clusterName")) != p) {
 		fail(s, "I1 single-run", "%.*s is made on %s, which has not won", STR_ARG(c->name),
 		     p->name);
 	}
@@ -178,7 +188,7 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	}
 	if (has_condition(local, "QuotaReserved") && !has_condition(local, "Finished") &&
 	    !has_condition(local, "Evicted") &&
-	    str_is(json_str_at(local, "/status/clusterName"), p->name)) {
+	    plane_of_cluster(s, json_str_at(local, "/status/clusterName")) == p) {
 		fail(s, "I3 finish-once",
 		     "%.*s %.*s deleted on the winner %s before the local Workload is Finished",
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
@@ -219,13 +229,35 @@ static void note_taken(struct sim *s, const struct ks_commit *c)
 	}
 }
 
+/* A job ended on the cluster that has won: that round is not to be run again. */
+static void note_over(struct sim *s, const struct plane *p, const struct ks_commit *c)
+{
+	struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
+
+	if (u != NULL && job_over(c->after) && !job_over(c->before) &&
+	    plane_of_cluster(s, json_str_at(workload_of(s, u), "/status/clusterName")) == p) {
+		u->over_round = u->rounds;
+	}
+}
+
+static void check_again(struct sim *s, const struct plane *p, const struct ks_commit *c)
+{
+	const struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
+
+	if (u != NULL && u->over_round == u->rounds && !excuse_meddled(s)) {
+		fail(s, "I3 finish-once", "%.*s ended, and is made again on %s", STR_ARG(c->name),
+		     p->name);
+	}
+}
+
 static void check_worker(struct sim *s, struct plane *p, const struct ks_commit *c,
 			 const struct site *by)
 {
-	bool job = str_is(c->resource, "batch/v1/jobs");
+	bool job = is_job_resource(c->resource);
 
 	if (job) {
 		check_single(s, c, p->index);
+		note_over(s, p, c);
 	}
 	if (str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads")) {
 		note_verdict(s, p, c);
@@ -246,6 +278,7 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 	}
 	if ((job || is_pod(c)) && c->before == NULL) {
 		check_job_create(s, by, p, c);
+		check_again(s, p, c);
 	}
 	if (str_is(c->verb, "delete") && c->before != NULL) {
 		check_remote_delete(s, by, p, c);
@@ -257,6 +290,7 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 {
 	mk_str cluster = json_str_at(c->before, "/status/clusterName");
 	const struct user *u = user_by_workload(s, c->after);
+	const struct plane *winner = plane_of_cluster(s, cluster);
 
 	if (has_condition(c->before, "Finished") || !has_condition(c->after, "Finished")) {
 		return;
@@ -267,7 +301,7 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 		uint64_t said = verdict_of(c->after);
 
 		/* Evicted, it has no winner any more: its last one may still tell how it ended. */
-		if ((str_is(cluster, s->plane[i].name) || cluster.n == 0) &&
+		if ((winner == &s->plane[i] || cluster.n == 0) &&
 		    (said == verdict_of(remote) || (u != NULL && said == u->verdict[i]))) {
 			return;
 		}
@@ -279,13 +313,11 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 static void note_winner(struct sim *s, const struct ks_commit *c)
 {
 	struct user *u = user_by_workload(s, c->after);
-	mk_str name = json_str_at(c->after, "/status/clusterName");
+	const struct plane *p = plane_of_cluster(s, json_str_at(c->after, "/status/clusterName"));
 
-	for (size_t i = 1; u != NULL && i <= s->n_workers; i++) {
-		if (str_is(name, s->plane[i].name)) {
-			u->won = i;
-			u->had_won |= (uint64_t)1 << i;
-		}
+	if (u != NULL && p != NULL) {
+		u->won = p->index;
+		u->had_won |= (uint64_t)1 << p->index;
 	}
 }
 
@@ -298,6 +330,9 @@ static void note_round(struct sim *s, const struct ks_commit *c)
 	    has_condition(c->after, "QuotaReserved")) {
 		u->reserved_at = s->now;
 	}
+	if (u != NULL && c->after == NULL) {
+		u->over_round = 0; /* Kueue makes another one, and all begins anew */
+	}
 	if (u == NULL || c->after == NULL || !has_condition(c->after, "Evicted") ||
 	    has_condition(c->before, "Evicted")) {
 		return;
@@ -305,6 +340,7 @@ static void note_round(struct sim *s, const struct ks_commit *c)
 	s->cov->situations[SIT_ROUND] += json_str_at(c->before, "/status/clusterName").n > 0;
 	u->rounds++;
 	u->ran = 0;
+	bound_evicted(s, u);
 }
 
 /* What we say of the check. Rejected for want of an adapter, or of a check, is for good. */
@@ -390,7 +426,7 @@ void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c)
 {
 	const struct site *by = writer(s, c);
 	bool workload = str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads");
-	bool job = str_is(c->resource, "batch/v1/jobs");
+	bool job = is_job_resource(c->resource);
 
 	if (is_worker(p)) {
 		check_worker(s, p, c, by);

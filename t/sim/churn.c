@@ -41,7 +41,7 @@ static void draw_fault(struct sim *s)
 	struct msg *m = msg_new(s, M_FAULT);
 
 	f->type = FAULT_CHURN +
-		  (enum fault_type)rng_below(&s->wide, (uint64_t)(FAULT_N - FAULT_CHURN));
+		  (enum fault_type)rng_below(&s->wide, (uint64_t)(FAULT_WORLD - FAULT_CHURN));
 	f->at = rng_range(&s->wide, 2000, 70000);
 	f->until = f->at + rng_range(&s->wide, 1000, 40000);
 	f->plane = draw_plane(s, f->type);
@@ -240,6 +240,9 @@ static mk_str draw_clusters(struct sim *s)
 	if (rng_chance(&s->wide, 1, 12)) {
 		list = arena_printf(a, "%.*s%s\"nowhere\"", STR_ARG(list), list.n ? "," : "");
 	}
+	if (s->alias.on && s->alias.place != ALIAS_NO_CONFIG) {
+		list = arena_printf(a, "%.*s%s\"" ALIAS "\"", STR_ARG(list), list.n ? "," : "");
+	}
 	return arena_printf(a, "[%.*s]", STR_ARG(list));
 }
 
@@ -262,12 +265,15 @@ static void unready(struct sim *s, struct plane *p)
 {
 	const struct json *o = pick(s, p->store, WORKLOADS, has_won);
 	mk_str name = arena_dup(&s->arena, json_str_at(o, "/metadata/name"));
+	mk_str check = arena_dup(&s->arena, json_str_at(o, "/status/admissionChecks/0/name"));
 
 	if (o != NULL) {
 		patch_status(s, p, name,
-			     STR("{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
-				 "\"Pending\",\"message\":\"\",\"lastTransitionTime\":"
-				 "\"2027-01-15T08:00:00Z\"}]}}"));
+			     arena_printf(&s->arena,
+					  "{\"status\":{\"admissionChecks\":[{\"name\":\"%.*s\","
+					  "\"state\":\"Pending\",\"message\":\"\","
+					  "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}",
+					  STR_ARG(check)));
 	}
 }
 
@@ -294,12 +300,8 @@ static void decide_topology(struct sim *s, struct plane *p)
 	const struct json *o = pick(s, p->store, WORKLOADS, has_won);
 	struct json *topology = NULL;
 	mk_str name = arena_dup(a, json_str_at(o, "/metadata/name"));
-	mk_str cluster = arena_dup(a, json_str_at(o, "/status/clusterName"));
-	struct plane *w = NULL;
+	struct plane *w = plane_of_cluster(s, json_str_at(o, "/status/clusterName"));
 
-	for (size_t i = 1; i <= s->n_workers; i++) {
-		w = str_is(cluster, s->plane[i].name) ? &s->plane[i] : w;
-	}
 	if (w == NULL) {
 		return;
 	}
@@ -375,29 +377,18 @@ static bool act(struct sim *s, struct fault *f)
 
 /* --- states that last ------------------------------------------------------------------------------- */
 
-static bool is_on(const struct sim *s, enum fault_type type, size_t plane)
-{
-	for (size_t i = 0; i < s->n_faults; i++) {
-		if (s->fault[i].on && s->fault[i].type == type &&
-		    (plane == SIZE_MAX || s->fault[i].plane == plane)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static void assert_config(struct sim *s, struct plane *p)
 {
 	struct arena *a = &s->arena;
 	mk_str names = STR("");
 
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		if (!is_on(s, FAULT_CONFIG, i)) {
+		if (!churn_is_on(s, FAULT_CONFIG, i)) {
 			names = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(names),
 					     names.n ? "," : "", i);
 		}
 	}
-	names = names.n ? names : STR("\"w1\"");
+	names = plane_with_alias(s, names.n ? names : STR("\"w1\""));
 	(void)plane_merge(p, KUEUE "multikueueconfigs/mkc",
 			  arena_printf(a, "{\"spec\":{\"clusters\":[%.*s]}}", STR_ARG(names)));
 	(void)plane_request(p, "POST", KUEUE "multikueueconfigs", NULL,
@@ -408,7 +399,7 @@ static void assert_config(struct sim *s, struct plane *p)
 
 static void assert_check(struct sim *s, struct plane *p)
 {
-	if (is_on(s, FAULT_UNCHECK, SIZE_MAX)) {
+	if (churn_is_on(s, FAULT_UNCHECK, SIZE_MAX)) {
 		(void)plane_request(p, "DELETE", KUEUE "admissionchecks/mk", NULL, STR("{}"));
 		return;
 	}
@@ -417,9 +408,10 @@ static void assert_check(struct sim *s, struct plane *p)
 		arena_printf(&s->arena,
 			     "{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":%s}},"
 			     "\"spec\":{\"parameters\":{\"name\":\"%s\"}}}",
-			     is_on(s, FAULT_NO_DISPATCHER, SIZE_MAX) ? "\"kueue.x-k8s.io/none\""
-								     : "null",
-			     is_on(s, FAULT_CHECK, SIZE_MAX) ? "mkc2" : "mkc"));
+			     churn_is_on(s, FAULT_NO_DISPATCHER, SIZE_MAX)
+				     ? "\"kueue.x-k8s.io/none\""
+				     : "null",
+			     churn_is_on(s, FAULT_CHECK, SIZE_MAX) ? "mkc2" : "mkc"));
 }
 
 static void assert_manager(struct sim *s, struct site *site)
@@ -428,7 +420,7 @@ static void assert_manager(struct sim *s, struct site *site)
 
 	plane_manager_objects(s, site);
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		if (is_on(s, FAULT_CLUSTER, i)) {
+		if (churn_is_on(s, FAULT_CLUSTER, i)) {
 			(void)plane_request(
 				p, "DELETE",
 				arena_printf(&s->arena, KUEUE "multikueueclusters/w%zu", i).p, NULL,
@@ -439,23 +431,22 @@ static void assert_manager(struct sim *s, struct site *site)
 	assert_check(s, p);
 }
 
-/* Makes everything as the faults that are on want it, and whatever else as it was. */
-static void assert_world(struct sim *s)
+void churn_assert(struct sim *s)
 {
 	for (size_t i = 0; i < s->n_planes; i++) {
 		struct plane *p = &s->plane[i];
 
-		p->shape = is_on(s, FAULT_SHAPE, i);
-		p->rewrite = is_on(s, FAULT_REWRITE, i);
+		p->shape = churn_is_on(s, FAULT_SHAPE, i);
+		p->rewrite = churn_is_on(s, FAULT_REWRITE, i);
 		(void)plane_merge(p, KUEUE "clusterqueues/cq",
-				  is_on(s, FAULT_HOLD, i)
+				  churn_is_on(s, FAULT_HOLD, i)
 					  ? STR("{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}")
 					  : STR("{\"spec\":{\"stopPolicy\":\"None\"}}"));
 	}
 	for (size_t i = 0; i < s->n_sites; i++) {
 		assert_manager(s, &s->site[i]);
 	}
-	plugins_mood(is_on(s, FAULT_MOODY, SIZE_MAX));
+	plugins_mood(churn_is_on(s, FAULT_MOODY, SIZE_MAX));
 }
 
 static void pause(struct sim *s, struct fault *f)
@@ -473,7 +464,7 @@ static void pause(struct sim *s, struct fault *f)
 /* All daemons end and start again, with or without the adapter. */
 static void restart_all(struct sim *s)
 {
-	s->no_plugin = is_on(s, FAULT_NO_PLUGIN, SIZE_MAX);
+	s->no_plugin = churn_is_on(s, FAULT_NO_PLUGIN, SIZE_MAX);
 	for (size_t i = 0; i < s->n_procs; i++) {
 		struct msg *m = msg_new(s, M_START);
 
@@ -492,11 +483,15 @@ static void restored(struct sim *s, struct fault *f)
 		/* Its end was told, its last status perhaps not; both are forgotten there. */
 		s->user[i].taken |= s->user[i].verdict[p->index] != 0;
 	}
-	assert_world(s);
-	if (is_worker(p)) {
-		return;
+	churn_assert(s);
+	if (!is_worker(p)) {
+		users_restored(s, p->site);
+		churn_restored_manager(s);
 	}
-	users_restored(s, p->site);
+}
+
+void churn_restored_manager(struct sim *s)
+{
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		plane_secret(s, i, false);
 	}
@@ -521,7 +516,9 @@ void churn_begin(struct sim *s, struct fault *f)
 {
 	size_t index = (size_t)(f - s->fault);
 
-	if (f->type == FAULT_RESTORE) {
+	if (f->type >= FAULT_WORLD) {
+		world_begin(s, f);
+	} else if (f->type == FAULT_RESTORE) {
 		arena_init(&f->arena, 0);
 		f->snapshot = ks_snapshot(s->plane[f->plane].store, &f->arena);
 	} else if (f->type == FAULT_LAG) {
@@ -533,7 +530,7 @@ void churn_begin(struct sim *s, struct fault *f)
 	} else if (act(s, f)) {
 		act_later(s, index);
 	} else {
-		assert_world(s);
+		churn_assert(s);
 	}
 }
 
@@ -541,16 +538,20 @@ void churn_turn(struct sim *s, size_t index)
 {
 	struct fault *f = &s->fault[index];
 
-	if (f->on && act(s, f)) {
+	if (f->type >= FAULT_WORLD) {
+		world_turn(s, f);
+	} else if (f->on && act(s, f)) {
 		act_later(s, index);
 	}
 }
 
 void churn_over(struct sim *s, struct fault *f)
 {
-	if (f->type == FAULT_RESTORE && f->snapshot != NULL) {
+	if (f->type >= FAULT_WORLD) {
+		world_over(s, f);
+	} else if (f->type == FAULT_RESTORE && f->snapshot != NULL) {
 		restored(s, f);
-	} else if (f->type == FAULT_LAG && !is_on(s, FAULT_LAG, f->plane)) {
+	} else if (f->type == FAULT_LAG && !churn_is_on(s, FAULT_LAG, f->plane)) {
 		plane_lag(&s->plane[f->plane], false);
 	} else if (f->type == FAULT_PAUSE && f->name[0]) {
 		patch_named(s, home(s, f), WORKLOAD_PATH, str_of(f->name),
@@ -558,7 +559,7 @@ void churn_over(struct sim *s, struct fault *f)
 	} else if (f->type == FAULT_NO_PLUGIN) {
 		restart_all(s);
 	} else {
-		assert_world(s);
+		churn_assert(s);
 	}
 }
 

@@ -183,6 +183,12 @@ static void people_msg(struct sim *s, const struct msg *m)
 	case M_RECOUNT:
 		check_recount(s, m->index);
 		break;
+	case M_KINDS:
+		sim_kinds_turn(s);
+		break;
+	case M_QUOTA:
+		bound_quota(s, m->index);
+		break;
 	default:
 		break;
 	}

@@ -98,6 +98,8 @@ void coverage_add(struct coverage *to, const struct coverage *from)
 	to->steps += from->steps;
 	to->seeds += from->seeds;
 	to->workloads += from->workloads;
+	to->most_requests =
+		from->most_requests > to->most_requests ? from->most_requests : to->most_requests;
 }
 
 static enum coverage_kind rule_where(const char *rule)
@@ -115,11 +117,19 @@ static enum coverage_kind situation_where(enum situation i)
 	return i == SIT_CLASH ? COVER_WIDE : i == SIT_TWICE ? COVER_STORIES : COVER_NARROW;
 }
 
+static enum coverage_kind fault_where(enum fault_type i)
+{
+	return i < FAULT_CHURN                       ? COVER_NARROW
+	       : i < FAULT_WORLD || world_enabled(i) ? COVER_WIDE
+						     : COVER_NOT_YET;
+}
+
 /* Prints a row; 1 when it is empty and must not be. */
 static size_t row(const struct coverage *c, const char *what, const char *name, uint64_t count,
 		  enum coverage_kind where)
 {
-	static const char *const others[] = {"  narrow seeds'", "  wide seeds'", "  the stories'"};
+	static const char *const others[] = {"  narrow seeds'", "  wide seeds'", "  the stories'",
+					     "  not yet"};
 	bool must = c->kind == where;
 
 	printf("# %-9s %-28s %12llu%s\n", what, name, (unsigned long long)count,
@@ -136,7 +146,7 @@ size_t coverage_print(const struct coverage *c)
 	puts("# coverage");
 	for (int i = 0; i < FAULT_N; i++) {
 		empty += row(c, "fault", fault_names[i], c->faults[i],
-			     i < FAULT_CHURN ? COVER_NARROW : COVER_WIDE);
+			     fault_where((enum fault_type)i));
 	}
 	for (int i = 0; i < SIT_N; i++) {
 		empty += row(c, "case", situation_names[i], c->situations[i],

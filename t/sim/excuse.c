@@ -30,7 +30,7 @@ bool excuse_meddled(const struct sim *s)
 {
 	for (size_t i = 0; i < s->n_faults; i++) {
 		if (s->fault[i].type == FAULT_CLEARED || s->fault[i].type == FAULT_RESTORE ||
-		    s->fault[i].type == FAULT_UNREADY) {
+		    s->fault[i].type == FAULT_UNREADY || s->fault[i].type == FAULT_REBUILT) {
 			return true;
 		}
 	}
@@ -57,8 +57,7 @@ bool excuse_overtaken(struct sim *s, const struct json *local, const struct plan
 
 bool excuse_not_managed(const struct sim *s, const struct user *u)
 {
-	const struct json *job = ks_get(s->plane[u->site->home].store, "batch/v1/jobs",
-					STR("default"), str_of(u->name));
+	const struct json *job = user_job(u, &s->plane[u->site->home]);
 
 	return !str_is(json_str_at(job, "/spec/managedBy"), "kueue.x-k8s.io/multikueue");
 }
@@ -96,7 +95,8 @@ bool excuse_rejected_in_vain(const struct user *u, const struct json *wl)
 bool excuse_dropped(const struct sim *s, const struct json *wl)
 {
 	for (size_t i = 0; wl == NULL && i < s->n_faults; i++) {
-		if (s->fault[i].type == FAULT_WORKLOAD_DROPPED) {
+		if (s->fault[i].type == FAULT_WORKLOAD_DROPPED ||
+		    s->fault[i].type == FAULT_REBUILT) {
 			return true;
 		}
 	}

@@ -46,6 +46,14 @@ const char *const fault_names[FAULT_N] = {
 	[FAULT_NO_PLUGIN] = "daemons without adapter",
 	[FAULT_LAG] = "lagging server",
 	[FAULT_RESTORE] = "restore from a snapshot",
+	[FAULT_ALIAS] = "a server under two names",
+	[FAULT_ORIGIN] = "origin changed",
+	[FAULT_REBUILT] = "manager built anew",
+	[FAULT_UNSERVED] = "kind not served",
+	[FAULT_RETENTION] = "finished clones deleted",
+	[FAULT_PRUNED] = "copies pruned",
+	[FAULT_KINDS] = "other kinds of jobs",
+	[FAULT_REFUSED] = "clones refused",
 };
 
 void faults_init(struct sim *s)
@@ -67,6 +75,13 @@ void faults_init(struct sim *s)
 		schedule(s, m, f->at);
 	}
 	churn_init(s);
+	worlds_init(s);
+}
+
+/* May a worker be out of reach in it? A copy that nobody may see cannot be stopped. */
+static bool disturbs(enum fault_type type)
+{
+	return type < FAULT_WORLD || type == FAULT_UNSERVED;
 }
 
 static void restart_later(struct sim *s, struct proc *p, int64_t at)
@@ -179,7 +194,9 @@ void fault_begin(struct sim *s, size_t index)
 	    s->plane[f->plane].name, f->proc, (long long)f->until / 1000,
 	    (long long)f->until % 1000);
 	s->cov->faults[f->type]++;
-	excuse_disturbed(&s->plane[f->plane], true);
+	if (disturbs(f->type)) {
+		excuse_disturbed(&s->plane[f->plane], true);
+	}
 	set(s, f, true);
 	if (f->type >= FAULT_CHURN) {
 		churn_begin(s, f);
@@ -196,14 +213,16 @@ static void set_others(struct sim *s, size_t index)
 {
 	const struct fault *f = &s->fault[index];
 
-	excuse_disturbed(&s->plane[f->plane], false);
+	if (disturbs(f->type)) {
+		excuse_disturbed(&s->plane[f->plane], false);
+	}
 	for (size_t i = 0; i < s->n_faults; i++) {
 		struct fault *o = &s->fault[i];
 
 		if (!o->on || i == index) {
 			continue;
 		}
-		if (o->plane == f->plane) {
+		if (o->plane == f->plane && disturbs(o->type)) {
 			excuse_disturbed(&s->plane[f->plane], true);
 		}
 		if (o->type != FAULT_CLOCK && o->type != FAULT_SECRET) {

@@ -10,7 +10,7 @@
 #include "t/sim/sim.h"
 
 struct options {
-	uint64_t seed, seeds, first, failures;
+	uint64_t seed, seeds, first, failures, worlds;
 	unsigned jobs;
 	bool wide, single, twice, require, shrink, list;
 	const char *scenario; /* "all": each of them */
@@ -33,6 +33,7 @@ static bool one(uint64_t seed, const struct options *o, struct coverage *cov, ui
 	/* Every sixteenth seed has no faults: there the request budget is held. */
 	s->no_faults = seed % 16 == 0;
 	s->wants_wide = o->wide;
+	s->wants_worlds = o->worlds;
 	good = sim_run(s);
 	memcpy(failure, s->failure, sizeof(s->failure));
 	if (ret_hash != NULL) {
@@ -172,11 +173,39 @@ static void usage(FILE *f)
 	      "[--require-coverage]\n"
 	      "           [--wide]   two of three seeds: what people change meanwhile, other "
 	      "dispatchers, two managers\n"
+	      "           [--world NAME,NAME...]   these worlds in each wide seed; see "
+	      "t/sim/worlds.c\n"
 	      "       sim --seed N            replay one seed and tell its story\n"
 	      "       sim --seed N --shrink   which faults does the failure need?\n"
 	      "       sim --list-scenarios\n"
 	      "       sim --scenario NAME [--size N]   a story with N jobs; 'all': each of them\n",
 	      f);
+}
+
+static bool parse_worlds(mk_str names, struct options *o)
+{
+	mk_str name;
+
+	o->wide = true;
+	while (names.n > 0) {
+		enum fault_type t;
+
+		str_split(&names, ',', &name);
+		t = world_named(name);
+		if (t == FAULT_N) {
+			return false;
+		}
+		o->worlds |= (uint64_t)1 << t;
+	}
+	return true;
+}
+
+static bool parse_name(int c, const char *name, struct options *o)
+{
+	if (c == 'S') {
+		o->scenario = name;
+	}
+	return c == 'S' || parse_worlds(str_of(name), o);
 }
 
 static bool parse(int argc, char **argv, struct options *o)
@@ -193,6 +222,7 @@ static bool parse(int argc, char **argv, struct options *o)
 					      {"scenario", required_argument, NULL, 'S'},
 					      {"list-scenarios", no_argument, NULL, 'l'},
 					      {"size", required_argument, NULL, 'z'},
+					      {"world", required_argument, NULL, 'W'},
 					      {"help", no_argument, NULL, 'h'},
 					      {NULL, 0, NULL, 0}};
 	int c;
@@ -200,14 +230,14 @@ static bool parse(int argc, char **argv, struct options *o)
 	for (c = getopt_long(argc, argv, "", longs, NULL); c != -1;
 	     c = getopt_long(argc, argv, "", longs, NULL)) {
 		uint64_t n = 0;
-		bool number = optarg != NULL && str_u64(str_of(optarg), &n);
+		bool name = c == 'S' || c == 'W';
 
-		if (c == 'S') {
-			o->scenario = optarg;
-			continue;
-		}
-		if (optarg != NULL && !number) {
+		if (name ? !parse_name(c, optarg, o)
+			 : optarg != NULL && !str_u64(str_of(optarg), &n)) {
 			return false;
+		}
+		if (name) {
+			continue;
 		}
 		if (c == 'z' && n >= 1 && n <= MAX_USERS / 2) {
 			o->size = n;
@@ -257,6 +287,8 @@ static int run_many(const struct options *o)
 
 	took = seconds() - begin;
 	empty = coverage_print(&cov);
+	printf("# at most %llu requests about one Workload within a minute\n",
+	       (unsigned long long)cov.most_requests);
 	printf("%llu seeds, %llu steps, %llu workloads in %.1f s: %.0f steps/s\n",
 	       (unsigned long long)cov.seeds, (unsigned long long)cov.steps,
 	       (unsigned long long)cov.workloads, took, (double)cov.steps / (took > 0 ? took : 1));

@@ -123,16 +123,16 @@ static void setup_queues(struct plane *p, struct arena *a)
 		      "\"spec\":{\"clusterQueue\":\"cq\"}}"));
 }
 
-/* The kubeconfig of worker 'i', base64; each 'version' has another token. */
-static mk_str kubeconfig(struct arena *a, size_t i, unsigned version)
+/* The kubeconfig of worker 'i', base64; each 'version' has another token. Servers have two names: see wire.c. */
+static mk_str kubeconfig(struct arena *a, size_t i, unsigned version, bool alias)
 {
 	mk_str config = arena_printf(
 		a,
 		"{\"apiVersion\":\"v1\",\"kind\":\"Config\",\"current-context\":\"c\",\"clusters\":"
 		"[{\"name\":\"c\",\"cluster\":{\"server\":\"https://"
-		"10.0.0.%zu:6443\"}}],\"users\":[{\"name\":\"u\",\"user\":{\"token\":\"t%u\"}}],"
+		"10.0.%d.%zu:6443\"}}],\"users\":[{\"name\":\"u\",\"user\":{\"token\":\"t%u\"}}],"
 		"\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":\"c\",\"user\":\"u\"}}]}",
-		i, version);
+		alias ? 1 : 0, i, version);
 
 	return base64_encode(a, config);
 }
@@ -140,7 +140,7 @@ static mk_str kubeconfig(struct arena *a, size_t i, unsigned version)
 void plane_secret(struct sim *s, size_t i, bool broken)
 {
 	static const char path[] = "/api/v1/namespaces/kueue-system/secrets/w%zu";
-	mk_str data = broken ? STR("e30=") : kubeconfig(&s->arena, i, ++s->secret_version);
+	mk_str data = broken ? STR("e30=") : kubeconfig(&s->arena, i, ++s->secret_version, false);
 
 	for (size_t k = 0; k < s->n_sites; k++) {
 		(void)plane_merge(&s->plane[s->site[k].home], arena_printf(&s->arena, path, i).p,
@@ -149,23 +149,116 @@ void plane_secret(struct sim *s, size_t i, bool broken)
 	}
 }
 
-static void setup_worker_entry(struct sim *s, struct plane *mgr, size_t i)
+static void setup_cluster(struct plane *mgr, const char *name, mk_str data)
 {
-	struct arena *a = &s->arena;
-	mk_str data = kubeconfig(a, i, 0);
+	struct arena *a = &mgr->sim->arena;
 
 	post(mgr, "/api/v1/namespaces/kueue-system/secrets",
 	     arena_printf(
 		     a,
-		     "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"w%zu\","
+		     "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"%s\","
 		     "\"namespace\":\"kueue-system\"},\"data\":{\"kubeconfig\":\"%.*s\"}}",
-		     i, STR_ARG(data)));
+		     name, STR_ARG(data)));
 	post(mgr, KUEUE "multikueueclusters",
 	     arena_printf(a,
-			  HEAD "\"MultiKueueCluster\",\"metadata\":{\"name\":\"w%zu\"},\"spec\":{"
-			       "\"clusterSource\":{\"kubeConfig\":{\"location\":\"w%zu\","
+			  HEAD "\"MultiKueueCluster\",\"metadata\":{\"name\":\"%s\"},\"spec\":{"
+			       "\"clusterSource\":{\"kubeConfig\":{\"location\":\"%s\","
 			       "\"locationType\":\"Secret\"}}}}",
-			  i, i));
+			  name, name));
+}
+
+static void setup_worker_entry(struct sim *s, struct plane *mgr, size_t i)
+{
+	setup_cluster(mgr, s->plane[i].name, kubeconfig(&s->arena, i, 0, false));
+}
+
+struct plane *plane_of_cluster(struct sim *s, mk_str cluster)
+{
+	if (str_is(cluster, ALIAS) && s->alias.place != ALIAS_NONE) {
+		return &s->plane[s->alias.plane];
+	}
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		if (str_is(cluster, s->plane[i].name)) {
+			return &s->plane[i];
+		}
+	}
+	return NULL;
+}
+
+mk_str plane_with_alias(struct sim *s, mk_str names)
+{
+	const struct alias *al = &s->alias;
+
+	return !al->on ? names
+	       : al->place == ALIAS_FIRST
+		       ? arena_printf(&s->arena, "\"" ALIAS "\",%.*s", STR_ARG(names))
+	       : al->place == ALIAS_LAST
+		       ? arena_printf(&s->arena, "%.*s,\"" ALIAS "\"", STR_ARG(names))
+		       : names;
+}
+
+/* The second queue, whose check has a config of its own: the alias, and some other worker by its one name. */
+static void setup_other_config(struct sim *s, struct plane *p)
+{
+	size_t other = s->alias.plane % s->n_workers + 1;
+	mk_str names =
+		arena_printf(&s->arena, "%s\"w%zu\"", s->alias.on ? "\"" ALIAS "\"," : "", other);
+
+	post(p, KUEUE "multikueueconfigs",
+	     arena_printf(&s->arena,
+			  HEAD "\"MultiKueueConfig\",\"metadata\":{\"name\":\"mkc3\"},\"spec\":{"
+			       "\"clusters\":[%.*s]}}",
+			  STR_ARG(names)));
+	(void)plane_merge(
+		p, KUEUE "multikueueconfigs/mkc3",
+		arena_printf(&s->arena, "{\"spec\":{\"clusters\":[%.*s]}}", STR_ARG(names)));
+	post(p, KUEUE "admissionchecks",
+	     STR(HEAD "\"AdmissionCheck\",\"metadata\":{\"name\":\"mk3\"},\"spec\":{"
+		      "\"controllerName\":\"kueue.x-k8s.io/"
+		      "multikueue\",\"parameters\":{\"apiGroup\":\"kueue.x-k8s.io\",\"kind\":"
+		      "\"MultiKueueConfig\",\"name\":\"mkc3\"}}}"));
+}
+
+void plane_alias(struct sim *s, struct site *site)
+{
+	struct plane *p = &s->plane[site->home];
+
+	if (s->alias.on) {
+		setup_cluster(p, ALIAS, kubeconfig(&s->arena, s->alias.plane, 0, true));
+	}
+	if (s->alias.place == ALIAS_OTHER_CONFIG) {
+		setup_other_config(s, p);
+	}
+	if (!s->alias.on) {
+		(void)plane_request(p, "DELETE", KUEUE "multikueueclusters/" ALIAS, NULL,
+				    STR("{}"));
+		(void)plane_request(p, "DELETE", "/api/v1/namespaces/kueue-system/secrets/" ALIAS,
+				    NULL, STR("{}"));
+	}
+}
+
+void plane_other_queue(struct sim *s)
+{
+	for (size_t i = 0; i < s->n_planes; i++) {
+		struct plane *p = &s->plane[i];
+
+		if (!is_worker(p)) {
+			plane_alias(s, p->site);
+			post(p, KUEUE "clusterqueues",
+			     STR(HEAD "\"ClusterQueue\",\"metadata\":{\"name\":\"cq3\"},\"spec\":{"
+				      "\"namespaceSelector\":{},\"resourceGroups\":[{"
+				      "\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":"
+				      "\"default\",\"resources\":[{\"name\":\"cpu\","
+				      "\"nominalQuota\":1000}]}]}],\"admissionChecksStrategy\":{"
+				      "\"admissionChecks\":[{\"name\":\"mk3\"}]}}}"));
+		}
+		post(p, KUEUE "namespaces/default/localqueues",
+		     arena_printf(&s->arena,
+				  HEAD "\"LocalQueue\",\"metadata\":{\"name\":\"lq3\","
+				       "\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":"
+				       "\"%s\"}}",
+				  is_worker(p) ? "cq" : "cq3"));
+	}
 }
 
 void plane_manager_objects(struct sim *s, struct site *site)
@@ -177,6 +270,10 @@ void plane_manager_objects(struct sim *s, struct site *site)
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		setup_worker_entry(s, p, i);
 		names = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(names), names.n ? "," : "", i);
+	}
+	if (s->alias.place != ALIAS_NONE) {
+		plane_alias(s, site);
+		names = plane_with_alias(s, names);
 	}
 	post(p, KUEUE "multikueueconfigs",
 	     arena_printf(a,

@@ -10,6 +10,7 @@
 
 #include <multikueue/adapter.h>
 
+extern const struct mk_entry mk_entry_plain, mk_entry_raycluster;
 extern const struct mk_entry mk_entry_job, mk_entry_pod, mk_entry_all_at_once, mk_entry_incremental;
 
 static bool bad_mood;
@@ -48,13 +49,15 @@ static const mk_entry *job_entry(void)
 	return &entry;
 }
 
-static struct plug *load(bool adapter, bool pods)
+static struct plug *load(bool adapter, bool pods, bool others)
 {
 	struct mk_err err = {0};
 	struct plug *p = plug_new(&err);
 
 	if (p == NULL || (adapter && plug_add(p, job_entry(), "", &err) != MK_OK) ||
 	    (pods && plug_add(p, &mk_entry_pod, "", &err) != MK_OK) ||
+	    (others && (plug_add(p, &mk_entry_plain, "", &err) != MK_OK ||
+			plug_add(p, &mk_entry_raycluster, "", &err) != MK_OK)) ||
 	    plug_add(p, &mk_entry_all_at_once, "", &err) != MK_OK ||
 	    plug_add(p, &mk_entry_incremental, "", &err) != MK_OK) {
 		fprintf(stderr, "sim: %s\n", err.msg);
@@ -66,6 +69,6 @@ static struct plug *load(bool adapter, bool pods)
 void plugins_load(struct sim *s)
 {
 	bad_mood = false;
-	s->plug = load(true, s->pods);
-	s->plug_without = load(false, false);
+	s->plug = load(true, s->pods, s->kinds);
+	s->plug_without = load(false, false, false);
 }

@@ -10,6 +10,9 @@ static void on_event(void *ctx, const struct event *ev)
 	struct proc *p = ctx;
 	char who[16];
 
+	if (ev->type == EV_LINK && ev->cluster < MAX_PLANES * 4) {
+		p->conn[ev->cluster].up_at = ev->link == LINK_UP ? p->sim->now : INT64_MAX;
+	}
 	if (!p->sim->story) {
 		return;
 	}
@@ -48,7 +51,12 @@ void proc_start(struct proc *p)
 	struct manager_options o = {.plug = s->no_plugin ? s->plug_without : s->plug,
 				    .transport = &p->transport,
 				    .observer = {.ctx = p, .on_event = on_event, .on_op = on_op},
-				    .origin = STR("multikueue"),
+				    .origin = str_of(p->site->origin),
+				    .former_origins = p->site->former_origins,
+				    .n_former_origins =
+					    p->site->tells_origin ? p->site->n_former_origins : 0,
+				    .former_managers = &p->site->former_managers,
+				    .n_former_managers = p->site->tells_manager,
 				    .namespace_ = STR("kueue-system"),
 				    .dispatcher = str_of(dispatching_names[s->dispatching]),
 				    .worker_lost_timeout_ms = s->lost_timeout_ms,
@@ -61,6 +69,7 @@ void proc_start(struct proc *p)
 		.ns = STR("kueue-system"), .name = STR("lease"), .seed = o.seed + 7};
 	struct msg *m;
 
+	p->site->former_managers = str_of(p->site->former_manager);
 	o.gates.identifier_annotations = true;
 	o.gates.remote_spec_sync = true;
 	p->gen++;

@@ -30,8 +30,7 @@ const struct json *workload_of(struct sim *s, const struct user *u)
 
 static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 {
-	const struct json *job = ks_get(s->plane[u->site->home].store, "batch/v1/jobs",
-					STR("default"), str_of(u->name));
+	const struct json *job = user_job(u, &s->plane[u->site->home]);
 	const struct json *wl = workload_of(s, u);
 	const char *missing = NULL;
 
@@ -51,7 +50,7 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 								 : "it was not rejected";
 	} else if (u->taken && has_condition(wl, "Finished")) {
 		missing = NULL; /* its Workload tells how it ended, its own status cannot */
-	} else if (!has_condition(job, u->kind == USER_FAILING ? "Failed" : "Complete")) {
+	} else if (u->kind == USER_FAILING ? !has_condition(job, "Failed") : !job_over(job)) {
 		missing = "its job is not over";
 	} else if (!has_condition(wl, "Finished") && !excuse_dropped(s, wl)) {
 		missing = "its Workload is not Finished";
@@ -96,7 +95,7 @@ static bool clusters_active(struct sim *s, const struct site *site, char *why, s
 	while (o != NULL) {
 		mk_str name = json_str_at(o, "/metadata/name");
 
-		if (!has_condition(o, "Active")) {
+		if (!has_condition(o, "Active") && !str_is(name, ALIAS)) {
 			snprintf(why, n, "cluster %.*s is not Active", STR_ARG(name));
 			return false;
 		}
@@ -116,12 +115,22 @@ bool rest_reached(struct sim *s, char *why, size_t n)
 			return false;
 		}
 	}
+	for (int k = USER_OF_JOBS; k < (s->kinds ? USER_KINDS : USER_OF_JOBS + 1); k++) {
+		const struct user u = {.of = (enum user_of)k};
+
+		if (!nothing_left(s, user_resource(&u), why, n)) {
+			return false;
+		}
+	}
+	if (!nothing_left(s, WORKLOADS, why, n)) {
+		return false;
+	}
 	for (size_t i = 0; i < s->n_sites; i++) {
 		if (!clusters_active(s, &s->site[i], why, n)) {
 			return false;
 		}
 	}
-	return nothing_left(s, "batch/v1/jobs", why, n) && nothing_left(s, WORKLOADS, why, n);
+	return true;
 }
 
 void rest_check(struct sim *s)

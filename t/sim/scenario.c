@@ -490,23 +490,38 @@ static const struct {
 void scenario_list(void)
 {
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
-		printf("%-18s %s\n", scenarios[i].name, scenarios[i].words);
+		printf("%-20s %s\n", scenarios[i].name, scenarios[i].words);
 	}
+	for (const struct story *t = copies_stories; t->name != NULL; t++) {
+		printf("%-20s %s%s\n", t->name, t->words, t->told ? "" : " (not yet)");
+	}
+}
+
+static void tell(struct coverage *cov, const char *name, const char *words,
+		 void (*run)(struct coverage *, size_t), size_t size)
+{
+	printf("# %s: %s\n", name, words);
+	run(cov, size ? size : FEW);
 }
 
 int scenario_run(const char *name, size_t size)
 {
 	struct coverage cov = {.kind = COVER_STORIES};
-	bool found = false;
+	bool found = false, all = name[0] == 0;
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
-		if (name[0] == 0 || strcmp(name, scenarios[i].name) == 0) {
-			printf("# %s: %s\n", scenarios[i].name, scenarios[i].words);
-			scenarios[i].run(&cov, size ? size : FEW);
+		if (all || strcmp(name, scenarios[i].name) == 0) {
+			tell(&cov, scenarios[i].name, scenarios[i].words, scenarios[i].run, size);
 			found = true;
 		}
 	}
-	if (name[0] == 0) {
+	for (const struct story *t = copies_stories; t->name != NULL; t++) {
+		if (all ? t->told : strcmp(name, t->name) == 0) {
+			tell(&cov, t->name, t->words, t->run, size);
+			found = true;
+		}
+	}
+	if (all) {
 		story_say(coverage_print(&cov) == 0, "together they meet what no seed is sure to");
 	}
 	if (!found) {

@@ -32,5 +32,12 @@ check "the same seed twice: the same requests" --twice --seeds 30 --first 100001
 # shellcheck disable=SC2086
 check "$seeds seeds hold every invariant" --seeds "$seeds" --first 1 --jobs 2 $need
 check "100 wide seeds hold them too" --wide --seeds 100 --first 1 --jobs 2 --require-coverage
+# What soak remembers is worth something only if it goes by all that is linked.
+n=$((n + 1))
+t/sim/soak --sources "$B/sim" >"$log"
+for f in t/sim/check.c t/kubesim/store.c core/engine/engine.c core/daemon/manager.c core/kube/kube.h sdk/multikueue/abi.h; do
+	grep -qx "$f" "$log" || { printf 'not '; failed=1; break; }
+done
+echo "ok $n - soak goes by the sources that are linked, wherever they lie"
 echo "1..$n"
 exit $failed

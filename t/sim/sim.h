@@ -6,10 +6,13 @@
  *   plane.c      API servers                       proc.c   daemon processes and their lease
  *   users.c      who submits and deletes jobs      faults.c what goes wrong
  *   churn.c      what people change meanwhile      plugins.c the adapter and dispatchers of a seed
+ *   worlds.c     worlds that few seeds live in     bounds.c what must end, and how often what may happen
  *   check.c      invariants after every commit     rest.c   … and once all is quiet
  *   world.c      what a seed consists of           coverage.c   what was ever hit
  *   scenario.c   scripted stories                  features.c   ... of features behind gates, and of rare states
  *   story.c      what stories are made of          main.c   seeds, processes, options
+ *   front.c      limits, refusals and webhooks     copies.c ... of one winner
+ *   kinds.c      jobs of other kinds
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -27,6 +30,7 @@ enum {
 	MAX_PLANES = 24,
 	MAX_PROCS = 3,
 	MAX_SITES = 2,
+	MAX_ORIGINS = 4,
 	MAX_USERS = 6000,
 	MAX_FAULTS = 24,
 	MAX_RULES = 64,
@@ -81,6 +85,15 @@ enum fault_type {
 	FAULT_NO_PLUGIN,          /* daemons start without the adapter */
 	FAULT_LAG,                /* lists and watches come from a server that lags */
 	FAULT_RESTORE,            /* a server goes back to an earlier snapshot */
+	FAULT_WORLD, /* from here on: each drawn by itself, for few seeds; see worlds.c */
+	FAULT_ALIAS = FAULT_WORLD, /* a second cluster object leads to a worker */
+	FAULT_ORIGIN,              /* multiKueue.origin is changed */
+	FAULT_REBUILT,             /* the manager is built anew from a backup: new uids */
+	FAULT_UNSERVED,            /* a worker forbids the kind of jobs, or serves it no more */
+	FAULT_RETENTION,           /* a worker's Kueue deletes finished Workloads */
+	FAULT_PRUNED,              /* something on a worker deletes what it did not make */
+	FAULT_KINDS,               /* half of the jobs are of another kind: kinds.c */
+	FAULT_REFUSED,             /* a worker refuses clones */
 	FAULT_N
 };
 extern const char *const fault_names[FAULT_N];
@@ -92,7 +105,9 @@ struct fault {
 	bool on;
 	char name[64];         /* whom it befell */
 	struct arena arena;    /* of the snapshot */
-	struct json *snapshot; /* FAULT_RESTORE */
+	struct json *snapshot; /* FAULT_RESTORE, FAULT_REBUILT */
+	struct rng rng;        /* of a world */
+	unsigned variant;      /* ... and which one it is */
 };
 
 struct sim;
@@ -109,6 +124,22 @@ struct site {
 	const char *agent;
 	char manager_id[64];
 	size_t last_leader; /* index + 1 */
+	const char *origin;
+	mk_str former_origins[MAX_ORIGINS]; /* what it was before */
+	size_t n_former_origins;
+	char former_manager[64];          /* before it was rebuilt; "" never */
+	mk_str former_managers;           /* the same, for the configuration */
+	bool tells_origin, tells_manager; /* the configuration names the former ones */
+};
+
+/* A second MultiKueueCluster for a worker. */
+enum alias_place { ALIAS_NONE, ALIAS_FIRST, ALIAS_LAST, ALIAS_OTHER_CONFIG, ALIAS_NO_CONFIG };
+#define ALIAS "alias"
+
+struct alias {
+	enum alias_place place; /* ALIAS_NONE: this seed has none */
+	bool on;
+	size_t plane; /* where it leads to */
 };
 
 /* An API server with its controllers. */
@@ -129,6 +160,8 @@ struct plane {
 	struct ks_store *lag; /* FAULT_LAG: what a server that lags would show */
 	bool shape, rewrite;  /* webhooks */
 	bool limit_jobs;      /* each write to a job is one too many */
+	bool forbid_jobs;     /* daemons may not see jobs */
+	bool refuse_clones;   /* ... nor make Workloads */
 };
 
 struct stream {
@@ -155,6 +188,7 @@ struct conn {
 	bool open;
 	unsigned gen;
 	size_t plane;
+	int64_t up_at; /* the link has been up since then; INT64_MAX: it is not */
 };
 
 /* A daemon process; 'gen' tells its incarnations apart. */
@@ -188,6 +222,9 @@ enum user_kind {
 	USER_AGAIN             /* deletes the job and submits another of the same name */
 };
 
+/* What kind of job; see kinds.c. */
+enum user_of { USER_OF_JOBS, USER_OF_JOBSETS, USER_OF_RAYCLUSTERS, USER_KINDS };
+
 enum user_turn { TURN_SUBMIT, TURN_DELETE, TURN_PLANT };
 
 struct user {
@@ -197,10 +234,14 @@ struct user {
 	int64_t create_at, delete_at;
 	bool created, deleted, again;
 	char uid[64];
-	uint64_t ran; /* bit per plane on which a copy was unsuspended in this round */
+	char former_uid[64]; /* before the manager was rebuilt */
+	bool elsewhere;      /* it is of the other queue */
+	uint64_t ran;        /* bit per plane on which a copy was unsuspended in this round */
 	unsigned rounds,
 		progress_round; /* evictions so far; ... at the last progress of its status */
 	int64_t run_ms;         /* 0 = drawn */
+	enum user_of of;
+	int64_t started_at;            /* of another kind: INT64_MAX not */
 	int64_t reserved_at, ready_at; /* when its Workload got quota, and its check turned Ready */
 	unsigned retries;              /* times that we wrote Retry */
 	bool rejecting;                /* a daemon without the adapter has told its Workload so */
@@ -210,6 +251,10 @@ struct user {
 	size_t won;       /* plane that its Workload named last as its cluster; 0 none */
 	uint64_t had_won; /* bit per plane that it ever named */
 	uint64_t verdict[MAX_PLANES]; /* what its clone there said of its end, hashed; 0 nothing */
+	unsigned over_round;          /* in that round it ended on its winner; 0 none */
+	int64_t evicted_at;           /* ... its Workload, last */
+	int64_t minute;               /* requests are counted from then on */
+	unsigned requests;
 };
 
 /* Situations that the invariants are about, each must have come up. */
@@ -227,7 +272,8 @@ enum situation {
 extern const char *const situation_names[SIT_N];
 
 /* What was run, which says what must have been met. */
-enum coverage_kind { COVER_NARROW, COVER_WIDE, COVER_STORIES };
+/* COVER_NOT_YET: worlds that are tried only when they are asked for. */
+enum coverage_kind { COVER_NARROW, COVER_WIDE, COVER_STORIES, COVER_NOT_YET };
 
 struct coverage {
 	uint64_t situations[SIT_N];
@@ -238,6 +284,7 @@ struct coverage {
 	char rule_names[MAX_RULES][24];
 	size_t n_rules;
 	uint64_t steps, seeds, workloads;
+	uint64_t most_requests; /* about one Workload within a minute */
 	enum coverage_kind kind;
 };
 
@@ -255,12 +302,17 @@ struct sim {
 	size_t n_sites;
 	struct rng wide; /* of what only some seeds have */
 	bool wants_wide, is_wide;
+	uint64_t wants_worlds; /* bit per fault: these, in each wide seed; 0 = as worlds.c draws */
+	struct alias alias;
 	enum dispatching dispatching;
 	int64_t silent_until; /* the external dispatcher begins then */
 	int64_t lost_timeout_ms;
 	bool scripted;             /* a scenario: nothing is drawn */
 	bool classed;              /* jobs name a priority class */
 	bool elastic;              /* jobs are */
+	bool elsewhere;            /* who submits now takes the other queue */
+	enum user_of of;           /* ... submits this */
+	bool kinds;                /* adapters of other kinds are there */
 	struct engine_gates gates; /* besides those that every seed has */
 	unsigned quota;            /* of each worker, in jobs; 0 = drawn */
 	int64_t admit_ms;          /* delay of each admission on workers; 0 = drawn */
@@ -308,6 +360,8 @@ enum msg_type {
 	M_CHURN,    /* a fault of churn.c acts again */
 	M_DISPATCH, /* the external dispatcher */
 	M_RECOUNT,  /* does a job still run twice? */
+	M_KINDS,    /* sim_kinds_turn */
+	M_QUOTA,    /* has an evicted Workload given its quota back? */
 };
 
 struct msg {
@@ -361,6 +415,14 @@ void stream_free(struct stream *st);
 void stream_end(struct sim *s, struct stream *st, enum transport_end end);
 int64_t wire_delay(struct sim *s, const struct plane *p);
 
+/* --- front.c --------------------------------------------------------------------------------------- */
+/* What the server says instead of doing it; 0 = nothing. */
+int front_refusal(struct sim *s, const struct msg *m);
+/* ... in the words of a Status. */
+mk_str front_text(struct sim *s, int status);
+/* Webhooks: what is created is not what was sent. */
+mk_str front_rewritten(struct sim *s, const struct plane *p, const struct ks_request *r);
+
 /* --- plane.c --------------------------------------------------------------------------------------- */
 void plane_init(struct sim *s, size_t index, struct site *site);
 static inline bool is_worker(const struct plane *p)
@@ -375,6 +437,14 @@ void plane_setup(struct sim *s); /* queues, check, config, clusters, Secrets */
 void plane_manager_objects(struct sim *s, struct site *site);
 /* Merge patch of an object, by somebody who is no daemon; returns the status. */
 int plane_merge(struct plane *p, const char *target, mk_str body);
+/* What leads to the worker of that MultiKueueCluster; NULL: nowhere. */
+struct plane *plane_of_cluster(struct sim *s, mk_str cluster);
+/* Makes or removes the alias as s->alias says, on a manager's plane. */
+void plane_alias(struct sim *s, struct site *site);
+/* The queue of the other config (ALIAS_OTHER_CONFIG), on every plane. */
+void plane_other_queue(struct sim *s);
+/* The list of names (without brackets) with the alias where it is to stand in the config of all clusters. */
+mk_str plane_with_alias(struct sim *s, mk_str names);
 /* Returns to the snapshot, as after an etcd restore. */
 void plane_restore(struct plane *p, const struct json *snapshot);
 /* Begins and ends the server that lags. */
@@ -420,6 +490,7 @@ struct user *user_by_uid(struct sim *s, mk_str uid);
 struct user *user_by_workload(struct sim *s, const struct json *wl);
 /* After a restore of a manager's plane: what is there is what the users know of. */
 void users_restored(struct sim *s, const struct site *site);
+void user_restored(struct sim *s, struct user *u);
 void faults_init(struct sim *s);
 void fault_begin(struct sim *s, size_t index);
 void fault_over(struct sim *s, size_t index);
@@ -432,11 +503,51 @@ void churn_turn(struct sim *s, size_t index); /* M_CHURN */
 void churn_over(struct sim *s, struct fault *f);
 /* The external dispatcher's turn; schedules the next one. */
 void churn_dispatch(struct sim *s);
+/* Makes everything as the faults that are on want it, and whatever else as it was. */
+void churn_assert(struct sim *s);
+/* Is a fault of that type on, there (SIZE_MAX: anywhere)? */
+bool churn_is_on(const struct sim *s, enum fault_type type, size_t plane);
+/* After a restore of a manager. */
+void churn_restored_manager(struct sim *s);
+
+/* --- worlds.c -------------------------------------------------------------------------------------- */
+/* Draws what a wide seed lives in. */
+void worlds_init(struct sim *s);
+bool world_drawn(const struct sim *s, enum fault_type type);
+void world_begin(struct sim *s, struct fault *f);
+void world_turn(struct sim *s, struct fault *f); /* M_CHURN */
+void world_over(struct sim *s, struct fault *f);
+/* Is the world part of what is tried by default? */
+bool world_enabled(enum fault_type type);
+/* The world of that name; FAULT_N: none is. */
+enum fault_type world_named(mk_str name);
+const char *world_name(enum fault_type type);
+/* Somebody deletes what is of a manager on the plane, when it is older than so many ms, and Finished if 'finished'. */
+size_t world_deletes(struct plane *p, const char *resource, int64_t age_ms, bool finished);
+/* The kind of jobs is not served there any more, and its objects are gone; or it is again. */
+void world_crd(struct plane *p, bool served);
+/* All daemons of the manager end, and start a while after, which 'r' draws (NULL: at once). */
+void world_restart(struct sim *s, struct site *site, struct rng *r);
+void world_change_origin(struct site *site, const char *origin);
+/* The manager is built anew from the snapshot, with or without any status or Workload: every uid is new. */
+void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot, bool status,
+		   bool workloads);
 
 /* --- plugins.c ------------------------------------------------------------------------------------- */
 /* The plugins of a seed; aborts the program when they do not load. */
 void plugins_load(struct sim *s);
 void plugins_mood(bool bad);
+
+/* --- kinds.c --------------------------------------------------------------------------------------- */
+/* Serves the other kinds on every plane, and plays who works with them from now on. */
+void sim_kinds_init(struct sim *s);
+void sim_kinds_turn(struct sim *s); /* M_KINDS */
+mk_str sim_kinds_body(struct sim *s, const struct user *u);
+const char *user_resource(const struct user *u);
+/* The user's job, or the collection that it is in. */
+const char *user_path(struct sim *s, const struct user *u, bool named);
+const struct json *user_job(const struct user *u, const struct plane *p);
+bool is_job_resource(mk_str resource);
 
 /* --- check.c, rest.c ------------------------------------------------------------------------------- */
 void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c);
@@ -444,9 +555,17 @@ void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c);
 void check_send(struct proc *p, const struct msg *m);
 void check_status(struct sim *s, const struct msg *m, int status, mk_str body);
 void check_recount(struct sim *s, size_t user);
+bool job_over(const struct json *job);
 /* Is everything that the users wanted done? 'why' gets the first thing that is not. */
 bool rest_reached(struct sim *s, char *why, size_t n);
 void rest_check(struct sim *s);
+
+/* --- bounds.c -------------------------------------------------------------------------------------- */
+/* A mutating request of process 'p' leaves: is it one too many, does it give up what is over? */
+void bound_send(struct proc *p, const struct msg *m);
+/* A Workload was evicted: its quota must come back. */
+void bound_evicted(struct sim *s, struct user *u);
+void bound_quota(struct sim *s, size_t user);
 
 /* --- excuse.c: decision 0056 ----------------------------------------------------------------------- */
 /* A disturbance of the plane begins, or ends. */

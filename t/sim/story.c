@@ -33,7 +33,7 @@ bool story_over(void)
 }
 
 static struct sim *begin(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,
-			 size_t daemons, struct engine_gates gates, bool pods)
+			 size_t daemons, struct engine_gates gates, bool pods, bool kinds)
 {
 	struct sim *s = calloc(1, sizeof(*s));
 
@@ -45,12 +45,16 @@ static struct sim *begin(struct coverage *cov, size_t workers, int64_t lost_time
 	s->scripted = true;
 	s->gates = gates;
 	s->pods = pods;
+	s->kinds = kinds;
 	s->no_faults = daemons == 1;
 	s->n_workers = workers;
 	s->quota = 100000;
 	s->admit_ms = 100;
 	s->lost_timeout_ms = lost_timeout_ms;
 	world_start(s);
+	if (kinds) {
+		sim_kinds_init(s);
+	}
 	while (s->n_procs < daemons) {
 		world_add_daemon(s);
 	}
@@ -61,12 +65,17 @@ static struct sim *begin(struct coverage *cov, size_t workers, int64_t lost_time
 struct sim *story_begin_with(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,
 			     size_t daemons, struct engine_gates gates)
 {
-	return begin(cov, workers, lost_timeout_ms, daemons, gates, false);
+	return begin(cov, workers, lost_timeout_ms, daemons, gates, false, false);
 }
 
 struct sim *story_begin_pods(struct coverage *cov, size_t workers, int64_t lost_timeout_ms)
 {
-	return begin(cov, workers, lost_timeout_ms, 1, (struct engine_gates){0}, true);
+	return begin(cov, workers, lost_timeout_ms, 1, (struct engine_gates){0}, true, false);
+}
+
+struct sim *story_begin_kinds(struct coverage *cov, size_t workers, int64_t lost_timeout_ms)
+{
+	return begin(cov, workers, lost_timeout_ms, 1, (struct engine_gates){0}, false, true);
 }
 
 struct sim *story_begin(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,

@@ -24,6 +24,8 @@ struct sim *story_begin_with(struct coverage *cov, size_t workers, int64_t lost_
 			     size_t daemons, struct engine_gates gates);
 /* The same with the adapter of Pods, and one daemon. */
 struct sim *story_begin_pods(struct coverage *cov, size_t workers, int64_t lost_timeout_ms);
+/* ... of other kinds of jobs, which are submitted as s->of says. */
+struct sim *story_begin_kinds(struct coverage *cov, size_t workers, int64_t lost_timeout_ms);
 void story_end(struct sim *s);
 
 /* 'n' jobs over a few seconds, each for so long; then time for their wins. */
@@ -49,6 +51,14 @@ void story_pods(struct coverage *cov, size_t size);
 
 /* --- hour.c ------------------------------------------------------------------------------------------- */
 void story_hour(struct coverage *cov, size_t size);
+
+/* --- copies.c ---------------------------------------------------------------------------------------- */
+struct story {
+	const char *name, *words;
+	void (*run)(struct coverage *cov, size_t size);
+	bool told; /* with the others */
+};
+extern const struct story copies_stories[]; /* ends with a name of NULL */
 
 /* --- features.c: one story each, with 'size' jobs ----------------------------------------------------- */
 void story_adopted(struct coverage *cov, size_t size);

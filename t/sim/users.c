@@ -114,7 +114,7 @@ void user_deletes_one(struct sim *s)
 struct user *user_by_uid(struct sim *s, mk_str uid)
 {
 	for (size_t i = 0; uid.n > 0 && i < s->n_users; i++) {
-		if (str_is(uid, s->user[i].uid)) {
+		if (str_is(uid, s->user[i].uid) || str_is(uid, s->user[i].former_uid)) {
 			return &s->user[i];
 		}
 	}
@@ -138,12 +138,13 @@ static mk_str job_body(struct sim *s, const struct user *u)
 		"{\"apiVersion\":\"batch/"
 		"v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
 		"\"default\",\"labels\":{\"kueue.x-k8s.io/"
-		"queue-name\":\"lq\"%s},\"annotations\":{\"kubesim.x-k8s.io/"
+		"queue-name\":\"%s\"%s},\"annotations\":{\"kubesim.x-k8s.io/"
 		"run-ms\":\"%lld\"%s%s}},\"spec\":{\"parallelism\":%llu,\"completions\":%"
 		"llu,\"suspend\":true%s,\"template\":{\"spec\":{\"restartPolicy\":"
 		"\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
 		"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}",
-		u->name, s->classed ? ",\"kueue.x-k8s.io/priority-class\":\"low\"" : "",
+		u->name, u->elsewhere ? "lq3" : "lq",
+		s->classed ? ",\"kueue.x-k8s.io/priority-class\":\"low\"" : "",
 		(long long)(u->run_ms ? u->run_ms : rng_range(&s->rng, 50, 9000)),
 		failing ? ",\"kubesim.x-k8s.io/exit-code\":\"1\"" : "",
 		s->elastic ? ",\"kueue.x-k8s.io/elastic-job\":\"true\"" : "",
@@ -192,10 +193,10 @@ static void plant_job(struct sim *s, const struct user *u)
 /* The job as it is now: its uid, and that it begins anew. */
 static void know_job(struct sim *s, struct user *u)
 {
-	const struct json *job =
-		ks_get(home_of(s, u)->store, "batch/v1/jobs", STR("default"), str_of(u->name));
+	const struct json *job = user_job(u, home_of(s, u));
 
 	snprintf(u->uid, sizeof(u->uid), "%.*s", STR_ARG(json_str_at(job, "/metadata/uid")));
+	u->former_uid[0] = 0;
 	u->ran = 0;
 	u->had_won = 0;
 	u->taken = false;
@@ -212,7 +213,10 @@ static void submit(struct sim *s, struct user *u)
 		if (u->kind == USER_FOREIGN_JOB) {
 			plant_job(s, u);
 		}
-		status = plane_request(home_of(s, u), "POST", JOBS, NULL, job_body(s, u));
+		status = plane_request(home_of(s, u), "POST", user_path(s, u, false), NULL,
+				       u->of == USER_OF_JOBS ? job_body(s, u)
+							     : sim_kinds_body(s, u));
+		u->started_at = INT64_MAX;
 	}
 	/* 409: the first one came back by a restore. */
 	if (status / 100 != 2 && (status != 409 || !s->is_wide)) {
@@ -237,25 +241,28 @@ size_t user_submits(struct sim *s, int64_t run_ms)
 	u->kind = USER_JOB;
 	u->site = &s->site[0];
 	u->run_ms = run_ms;
+	u->elsewhere = s->elsewhere;
+	u->of = s->of;
 	u->create_at = s->now;
 	snprintf(u->name, sizeof(u->name), "job-%04zu", index);
 	submit(s, u);
 	return index;
 }
 
+void user_restored(struct sim *s, struct user *u)
+{
+	u->deleted = u->kind == USER_NO_ADAPTER ? workload_of(s, u) == NULL
+						: ks_get(home_of(s, u)->store, "batch/v1/jobs",
+							 STR("default"), str_of(u->name)) == NULL;
+	know_job(s, u);
+}
+
 void users_restored(struct sim *s, const struct site *site)
 {
 	for (size_t i = 0; i < s->n_users; i++) {
-		struct user *u = &s->user[i];
-
-		if (u->site != site || !u->created) {
-			continue;
+		if (s->user[i].site == site && s->user[i].created) {
+			user_restored(s, &s->user[i]);
 		}
-		u->deleted = u->kind == USER_NO_ADAPTER
-				     ? workload_of(s, u) == NULL
-				     : ks_get(home_of(s, u)->store, "batch/v1/jobs", STR("default"),
-					      str_of(u->name)) == NULL;
-		know_job(s, u);
 	}
 }
 
@@ -301,7 +308,7 @@ void user_turn(struct sim *s, size_t index, enum user_turn turn)
 		return;
 	}
 	say(s, "user", "deletes %s", u->name);
-	(void)plane_request(home_of(s, u), "DELETE", arena_printf(&s->arena, JOBS "/%s", u->name).p,
-			    NULL, STR("{\"propagationPolicy\":\"Background\"}"));
+	(void)plane_request(home_of(s, u), "DELETE", user_path(s, u, true), NULL,
+			    STR("{\"propagationPolicy\":\"Background\"}"));
 	u->deleted = true;
 }

@@ -70,15 +70,17 @@ static enum mk_code on_open(void *ctx, uint32_t cluster, const struct endpoint *
 	if (cluster >= MAX_PLANES * 4) {
 		return err_set(err, MK_BUG, "sim", "cluster number %u", cluster);
 	}
-	/* Servers are https://10.0.0.N:6443. */
+	/* Servers are https://10.0.0.N:6443, and 10.0.1.N. */
 	for (size_t i = 0; i < e->host.n && dots < 3; i++) {
 		dots += e->host.p[i] == '.';
 		if (dots == 3 && !str_u64(str_sub(e->host, i + 1, e->host.n), &plane)) {
 			return err_set(err, MK_BUG, "sim", "host %.*s", STR_ARG(e->host));
 		}
 	}
-	p->conn[cluster] = (struct conn){
-		.open = true, .gen = p->conn[cluster].gen + 1, .plane = (size_t)plane};
+	p->conn[cluster] = (struct conn){.open = true,
+					 .gen = p->conn[cluster].gen + 1,
+					 .plane = (size_t)plane,
+					 .up_at = INT64_MAX};
 	return MK_OK;
 }
 
@@ -259,6 +261,7 @@ void wire_leave(struct sim *s, struct msg *m)
 			timeout = p->fence_until - s->now;
 		}
 		check_send(p, m);
+		bound_send(p, m);
 	}
 	note_request(s, m);
 	if (m->plane->refuse) {
@@ -284,19 +287,6 @@ void wire_leave(struct sim *s, struct msg *m)
 			proc_kill(victim);
 		}
 	}
-}
-
-/* What the server says instead of doing it; 0 = nothing. */
-static int refusal(struct sim *s, const struct msg *m)
-{
-	const struct plane *p = m->plane;
-	bool job = memmem(m->req.target.p, m->req.target.n, "/jobs/", 6) != NULL;
-
-	if ((p->limit && rng_chance(&s->rng, 1, 2)) ||
-	    (p->limit_jobs && job && m->cls == TRANSPORT_WRITE)) {
-		return 429;
-	}
-	return p->error && rng_chance(&s->rng, 1, 2) ? 503 : 0;
 }
 
 /* Returns when it arrives. */
@@ -371,27 +361,6 @@ static struct ks_store *server_of(struct sim *s, const struct msg *m)
 	return p->store;
 }
 
-/* Webhooks of the server: what is created is not what was sent. */
-static mk_str rewritten(struct sim *s, const struct plane *p, const struct ks_request *r)
-{
-	bool job = memmem(r->target.p, r->target.n, "/jobs", 5) != NULL;
-	struct json *o = NULL;
-
-	if (!str_is(r->method, "POST") || !(job ? p->shape : p->rewrite) ||
-	    json_parse(&s->arena, r->body, &o, NULL) != MK_OK ||
-	    json_type(json_get(o, "spec")) != JSON_OBJ) {
-		return r->body;
-	}
-	if (job) {
-		json_set_int(&s->arena, json_get(o, "spec"), "completions", 1);
-	} else {
-		json_set_int(&s->arena, json_get(o, "spec"), "maximumExecutionTimeSeconds", 7200);
-		(void)json_put(&s->arena, o, "/metadata/annotations/example.com~1webhook",
-			       json_new_str(&s->arena, STR("was here")));
-	}
-	return json_write(&s->arena, o);
-}
-
 void wire_arrive(struct sim *s, struct msg *m)
 {
 	struct plane *p = m->plane;
@@ -412,19 +381,13 @@ void wire_arrive(struct sim *s, struct msg *m)
 		}
 		return;
 	}
-	resp.status = refusal(s, m);
+	resp.status = front_refusal(s, m);
 	if (resp.status != 0) {
 		resp.content_type = "application/json";
 		resp.retry_after_ms = resp.status == 429 ? 1000 : -1;
-		resp.body = resp.status == 429
-				    ? STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":"
-					  "\"Failure\",\"message\":\"too "
-					  "many\",\"reason\":\"TooManyRequests\",\"code\":429}")
-				    : STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":"
-					  "\"Failure\",\"message\":\"down\",\"reason\":"
-					  "\"ServiceUnavailable\",\"code\":503}");
+		resp.body = front_text(s, resp.status);
 	} else {
-		m->req.body = rewritten(s, p, &m->req);
+		m->req.body = front_rewritten(s, p, &m->req);
 		m->req.body = ks_actors_admit(p->actors, &m->req, &s->arena);
 		s->sent_at = m->sent_at;
 		ks_handle(store, &m->req, wall_of(s), &s->arena, &resp);

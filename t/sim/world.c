@@ -29,7 +29,8 @@ static void add_site(struct sim *s, size_t home)
 {
 	struct site *site = &s->site[s->n_sites];
 
-	*site = (struct site){.sim = s, .home = home, .agent = agents[s->n_sites]};
+	*site = (struct site){
+		.sim = s, .home = home, .agent = agents[s->n_sites], .origin = "multikueue"};
 	s->n_sites++;
 	plane_init(s, home, site);
 }
@@ -42,6 +43,8 @@ void world_start(struct sim *s)
 	rng_init(&s->wide, s->seed * 0x9e3779b97f4a7c15u + 1);
 	heap_init(&s->heap);
 	arena_init(&s->arena, 0);
+	s->is_wide = s->scripted || (s->wants_wide && !s->no_faults && s->seed % 3 != 0);
+	s->kinds |= world_drawn(s, FAULT_KINDS);
 	plugins_load(s);
 	if (s->lost_timeout_ms == 0) {
 		s->lost_timeout_ms = 15 * 60 * 1000;
@@ -54,7 +57,6 @@ void world_start(struct sim *s)
 	for (size_t i = 1; i < s->n_planes; i++) {
 		plane_init(s, i, NULL);
 	}
-	s->is_wide = s->scripted || (s->wants_wide && !s->no_faults && s->seed % 3 != 0);
 	if (s->is_wide && !s->scripted && rng_chance(&s->wide, 1, 6)) {
 		add_site(s, s->n_planes++);
 		s->cov->situations[SIT_CLASH]++;

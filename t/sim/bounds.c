@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What must end, and how often what may happen: an evicted Workload has its quota back after a while, requests about one
+ * Workload are so many a minute at most, and who ended is not given up.
+ */
+#include <stdio.h>
+
+#include "core/base/timefmt.h"
+#include "t/sim/sim.h"
+
+#define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
+
+enum {
+	QUOTA_BACK_MS = 2 * 60 * 1000,
+	REQUESTS_A_MINUTE = 120,
+	HEARD_MS = 10 * 1000, /* who can be reached has told so long after */
+};
+
+/* --- quota ------------------------------------------------------------------------------------------- */
+
+static void look_later(struct sim *s, size_t user, int64_t at)
+{
+	struct msg *m = msg_new(s, M_QUOTA);
+
+	m->index = user;
+	schedule(s, m, at);
+}
+
+void bound_evicted(struct sim *s, struct user *u)
+{
+	u->evicted_at = s->now;
+	look_later(s, (size_t)(u - s->user), s->now + QUOTA_BACK_MS);
+}
+
+/* May what must be written on the manager be late? */
+static bool is_busy(const struct sim *s, const struct plane *home)
+{
+	if (s->no_plugin || home->limit_jobs || excuse_late(s, home)) {
+		return true;
+	}
+	for (size_t i = 0; i < s->n_faults; i++) {
+		/* The tail of a fault of daemons and people: what it did is undone a while after. */
+		if (s->fault[i].on || s->now < s->fault[i].until + QUOTA_BACK_MS) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void bound_quota(struct sim *s, size_t index)
+{
+	struct user *u = &s->user[index];
+	const struct json *wl = workload_of(s, u);
+
+	if (s->now < u->evicted_at + QUOTA_BACK_MS || u->kind == USER_NO_ADAPTER ||
+	    !has_condition(wl, "Evicted") || !has_condition(wl, "QuotaReserved") ||
+	    has_condition(wl, "Finished") || json_at(wl, "/metadata/deletionTimestamp") != NULL) {
+		return; /* it was evicted again since, or has no quota, or no job that could stop */
+	}
+	if (is_busy(s, &s->plane[u->site->home])) {
+		look_later(s, index, s->now + QUOTA_BACK_MS / 2);
+		return;
+	}
+	fail(s, "I4 quota", "%s was evicted %lld s ago, and still holds its quota", u->name,
+	     (long long)(s->now - u->evicted_at) / 1000);
+}
+
+/* --- requests ---------------------------------------------------------------------------------------- */
+
+/* The part of the path after "/workloads/", "/jobs/"; of a create the name in the body. */
+static mk_str name_in(struct sim *s, const struct msg *m, const char *collection)
+{
+	mk_str t = m->req.target, name;
+	const char *at = memmem(t.p, t.n, collection, strlen(collection));
+	struct json *o = NULL;
+	size_t from = at ? (size_t)(at - t.p) + strlen(collection) : t.n;
+
+	if (at == NULL) {
+		return STR("");
+	}
+	if (from == t.n) {
+		return json_parse(&s->arena, m->req.body, &o, NULL) == MK_OK
+			       ? json_str_at(o, "/metadata/name")
+			       : STR("");
+	}
+	if (t.p[from] != '/') {
+		return STR(""); /* a longer word */
+	}
+	t = str_sub(t, from + 1, t.n);
+	str_split(&t, '/', &name);
+	t = name;
+	str_split(&t, '?', &name);
+	return name;
+}
+
+/* A Workload is called after its job, with a hash behind; a bare one as its user says. */
+static struct user *user_of(struct sim *s, const struct site *site, mk_str job, mk_str wl)
+{
+	for (size_t i = 0; i < s->n_users; i++) {
+		struct user *u = &s->user[i];
+		mk_str name = str_of(u->name);
+
+		if (u->site != site) {
+			continue;
+		}
+		if (job.n > 0 ? str_eq(job, name)
+			      : str_eq(wl, name) ||
+					(wl.n > name.n + 5 && str_starts(wl, STR("job-")) &&
+					 str_starts(str_sub(wl, 4, wl.n), name) &&
+					 wl.p[4 + name.n] == '-')) {
+			return u;
+		}
+	}
+	return NULL;
+}
+
+static void count(struct sim *s, struct user *u, const struct msg *m)
+{
+	if (s->now >= u->minute + 60 * 1000) {
+		u->minute = s->now;
+		u->requests = 0;
+	}
+	if (++u->requests > s->cov->most_requests) {
+		s->cov->most_requests = u->requests;
+	}
+	if (u->requests > REQUESTS_A_MINUTE) {
+		fail(s, "E1 budget", "%s: %u requests within a minute, the last one %.*s %.*s",
+		     u->name, u->requests, STR_ARG(m->req.method), STR_ARG(m->req.target));
+	}
+}
+
+/* --- the end ------------------------------------------------------------------------------------------- */
+
+/* When it became so; INT64_MAX it is not. */
+static int64_t since(const struct json *o, const char *type)
+{
+	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
+	int64_t ms;
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "type")), type) &&
+		    str_is(json_str(json_get(it.val, "status")), "True") &&
+		    time_parse(json_str(json_get(it.val, "lastTransitionTime")), &ms)) {
+			return ms - WALL0;
+		}
+	}
+	return INT64_MAX;
+}
+
+/* Has this daemon had a link to the server for a while, by whatever name? */
+static bool is_linked(const struct proc *p, const struct plane *to)
+{
+	for (size_t i = 0; i < MAX_PLANES * 4; i++) {
+		const struct conn *c = &p->conn[i];
+
+		if (c->open && c->plane == to->index && p->sim->now - 100 > c->up_at) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_his(struct sim *s, const struct user *u, const struct json *o)
+{
+	return user_by_uid(s, json_str_at(o, "/metadata/annotations/"
+					     "kueue.x-k8s.io~1multikueue-origin-uid")) == u;
+}
+
+/* Has somebody taken the cluster away from the check? */
+static bool is_taken_out(const struct sim *s, const struct plane *w)
+{
+	return churn_is_on(s, FAULT_CHECK, SIZE_MAX) || churn_is_on(s, FAULT_UNCHECK, SIZE_MAX) ||
+	       churn_is_on(s, FAULT_CONFIG, w->index) || churn_is_on(s, FAULT_CLUSTER, w->index);
+}
+
+/* Given up are those only whose end is not known to anybody that can be reached. */
+static void check_retry(struct proc *p, const struct user *u)
+{
+	struct sim *s = p->sim;
+	const struct json *wl = workload_of(s, u);
+	const struct plane *w = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
+	const struct json *job;
+	int64_t complete, failed;
+
+	if (w == NULL || w->bad_until == INT64_MAX || !is_linked(p, w) || is_taken_out(s, w) ||
+	    excuse_meddled(s)) {
+		return;
+	}
+	job = user_job(u, w);
+	complete = since(job, "Complete");
+	failed = since(job, "Failed");
+	if (is_his(s, u, job) && s->now - HEARD_MS > (complete < failed ? complete : failed)) {
+		fail(s, "I3 finish-once", "%s is given up, although it has ended on %s", u->name,
+		     w->name);
+	}
+}
+
+void bound_send(struct proc *p, const struct msg *m)
+{
+	static const char retry[] = "\"state\":\"Retry\"";
+	struct sim *s = p->sim;
+	mk_str job = name_in(s, m, "/jobs"), wl = name_in(s, m, "/workloads");
+
+	job = job.n > 0 ? job : name_in(s, m, "/jobsets");
+	job = job.n > 0 ? job : name_in(s, m, "/rayclusters");
+	struct user *u = job.n + wl.n > 0 ? user_of(s, p->site, job, wl) : NULL;
+
+	if (u == NULL) {
+		return;
+	}
+	count(s, u, m);
+	if (wl.n > 0 && m->plane->site != NULL &&
+	    memmem(m->req.body.p, m->req.body.n, retry, sizeof(retry) - 1) != NULL) {
+		check_retry(p, u);
+	}
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs of other kinds than Job: they say in fields of their own that they are active, and by those Kueue gives quota back
+ * (its IsActive, which t/kubesim has). Who makes their Workloads, starts, runs and stops them is played here.
+ */
+#include <stdio.h>
+
+#include "core/base/timefmt.h"
+#include "t/sim/sim.h"
+
+#define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
+#define WORKLOAD_PATH "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
+#define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
+#define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
+#define TEMPLATE                                                                               \
+	"\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\"," \
+	"\"image\":\"i\",\"resources\":{"                                                      \
+	"\"requests\":{\"cpu\":\"1\"}}}]}}"
+
+static const struct {
+	const char *api_version, *group, *version, *plural, *kind, *resource;
+	const char *spec;
+	const char *running, *stopped, *ended; /* status; NULL: it never ends */
+} kinds[USER_KINDS] = {
+	[USER_OF_JOBS] = {.resource = "batch/v1/jobs"},
+	[USER_OF_JOBSETS] =
+		{"jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet",
+		 "jobset.x-k8s.io/v1alpha2/jobsets",
+		 "\"replicatedJobs\":[{\"name\":\"main\",\"replicas\":1,\"template\":{\"spec\":"
+		 "{" TEMPLATE "}}}]",
+		 "{\"replicatedJobsStatus\":[{\"name\":\"main\",\"active\":1,\"ready\":1}],"
+		 "\"conditions\":[]}",
+		 "{\"replicatedJobsStatus\":[{\"name\":\"main\",\"active\":0,\"ready\":0}],"
+		 "\"conditions\":[]}",
+		 "{\"terminalState\":\"Completed\",\"replicatedJobsStatus\":[{\"name\":\"main\","
+		 "\"active\":0,"
+		 "\"ready\":0,\"succeeded\":1}],\"conditions\":[{\"type\":\"Completed\",\"status\":"
+		 "\"True\","
+		 "\"reason\":\"AllJobsCompleted\",\"message\":\"jobset completed successfully\","
+		 "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}"},
+	[USER_OF_RAYCLUSTERS] = {"ray.io/v1", "ray.io", "v1", "rayclusters", "RayCluster",
+				 "ray.io/v1/rayclusters",
+				 "\"headGroupSpec\":{" TEMPLATE "},\"workerGroupSpecs\":[]",
+				 "{\"state\":\"ready\"}", "{\"state\":\"suspended\"}", NULL},
+};
+
+const char *user_resource(const struct user *u)
+{
+	return kinds[u->of].resource;
+}
+
+bool is_job_resource(mk_str resource)
+{
+	return str_is(resource, kinds[USER_OF_JOBS].resource) ||
+	       str_is(resource, kinds[USER_OF_JOBSETS].resource) ||
+	       str_is(resource, kinds[USER_OF_RAYCLUSTERS].resource);
+}
+
+const char *user_path(struct sim *s, const struct user *u, bool named)
+{
+	return u->of == USER_OF_JOBS
+		       ? arena_printf(&s->arena, "/apis/batch/v1/namespaces/default/jobs%s%s",
+				      named ? "/" : "", named ? u->name : "")
+				 .p
+		       : arena_printf(&s->arena, "/apis/%s/namespaces/default/%s%s%s",
+				      kinds[u->of].api_version, kinds[u->of].plural,
+				      named ? "/" : "", named ? u->name : "")
+				 .p;
+}
+
+const struct json *user_job(const struct user *u, const struct plane *p)
+{
+	return ks_get(p->store, user_resource(u), STR("default"), str_of(u->name));
+}
+
+mk_str sim_kinds_body(struct sim *s, const struct user *u)
+{
+	return arena_printf(
+		&s->arena,
+		"{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
+		"\"namespace\":\"default\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"%s\"}},"
+		"\"spec\":{\"suspend\":true,\"managedBy\":\"kueue.x-k8s.io/multikueue\",%s}}",
+		kinds[u->of].api_version, kinds[u->of].kind, u->name, u->elsewhere ? "lq3" : "lq",
+		kinds[u->of].spec);
+}
+
+/* --- Kueue on the manager --------------------------------------------------------------------------- */
+
+static void merge(struct plane *p, const char *path, const char *sub, mk_str body)
+{
+	(void)plane_merge(p, arena_printf(&p->sim->arena, "%s%s", path, sub).p, body);
+}
+
+static void suspend(struct sim *s, const struct user *u, struct plane *p, bool on)
+{
+	merge(p, user_path(s, u, true), "",
+	      on ? STR("{\"spec\":{\"suspend\":true}}") : STR("{\"spec\":{\"suspend\":false}}"));
+}
+
+static mk_str owner(struct sim *s, const struct user *u, const struct json *job)
+{
+	return arena_printf(
+		&s->arena,
+		"[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"%s\",\"uid\":\"%.*s\","
+		"\"controller\":true}]",
+		kinds[u->of].api_version, kinds[u->of].kind, u->name,
+		STR_ARG(json_str_at(job, "/metadata/uid")));
+}
+
+static void make_workload(struct sim *s, const struct user *u, struct plane *p,
+			  const struct json *job)
+{
+	mk_str uid = json_str_at(job, "/metadata/uid");
+
+	(void)plane_request(p, "POST", WORKLOAD_PATH, NULL,
+			    arena_printf(&s->arena,
+					 "{\"apiVersion\":\"kueue.x-k8s.io/"
+					 "v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
+					 "\"name\":\"job-%s-%.5s\",\"namespace\":\"default\","
+					 "\"ownerReferences\":%.*s},"
+					 "\"spec\":{\"queueName\":\"%s\",\"podSets\":[{\"name\":"
+					 "\"main\",\"count\":1,%s}]}}",
+					 u->name, uid.p, STR_ARG(owner(s, u, job)),
+					 u->elsewhere ? "lq3" : "lq", TEMPLATE));
+}
+
+static bool is_admitted(const struct json *wl)
+{
+	return has_condition(wl, "Admitted") && !has_condition(wl, "Evicted") &&
+	       !has_condition(wl, "Finished");
+}
+
+static void play_home(struct sim *s, const struct user *u)
+{
+	struct plane *p = &s->plane[u->site->home];
+	const struct json *job = user_job(u, p), *wl = workload_of(s, u);
+
+	if (job == NULL || json_at(job, "/metadata/deletionTimestamp") != NULL) {
+		return;
+	}
+	if (wl == NULL && !json_bool(json_at(job, "/spec/suspend"))) {
+		suspend(s, u, p, true);
+	} else if (wl == NULL && !job_over(job)) {
+		make_workload(s, u, p, job);
+	} else if (is_admitted(wl) && json_bool(json_at(job, "/spec/suspend"))) {
+		suspend(s, u, p, false);
+	}
+}
+
+/* --- Kueue and the kind's controller on a worker ------------------------------------------------------ */
+
+static void set_status(struct sim *s, const struct user *u, struct plane *p, mk_str status)
+{
+	merge(p, user_path(s, u, true), "/status",
+	      arena_printf(&s->arena, "{\"status\":%.*s}", STR_ARG(status)));
+}
+
+static void finish(struct sim *s, struct plane *p, mk_str name, const struct json *wl)
+{
+	struct arena *a = &s->arena;
+	struct json *list = json_dup(a, json_at(wl, "/status/conditions")), *c = NULL;
+
+	(void)json_parse(a,
+			 arena_printf(a,
+				      "{\"type\":\"Finished\",\"status\":\"True\",\"reason\":"
+				      "\"Succeeded\",\"message\":\"jobset completed successfully\","
+				      "\"lastTransitionTime\":\"%.*s\"}",
+				      STR_ARG(time_rfc3339(a, wall_of(s)))),
+			 &c, NULL);
+	json_add(a, list, c);
+	merge(p, WORKLOAD_PATH, arena_printf(a, "/%.*s/status", STR_ARG(name)).p,
+	      arena_printf(a, "{\"status\":{\"conditions\":%.*s}}", STR_ARG(json_write(a, list))));
+}
+
+/* One write towards a job that runs, and ends. */
+static void play_running(struct sim *s, struct user *u, struct plane *p, const struct json *job)
+{
+	if (json_bool(json_at(job, "/spec/suspend"))) {
+		suspend(s, u, p, false);
+		u->started_at = INT64_MAX;
+	} else if (u->started_at == INT64_MAX || json_at(job, "/status") == NULL) {
+		set_status(s, u, p, str_of(kinds[u->of].running));
+		u->started_at = s->now;
+	} else if (kinds[u->of].ended != NULL && s->now >= u->started_at + u->run_ms) {
+		set_status(s, u, p, str_of(kinds[u->of].ended));
+	}
+}
+
+static void play_worker(struct sim *s, struct user *u, struct plane *p)
+{
+	const struct json *job = user_job(u, p), *wl;
+	mk_str name = arena_dup(&s->arena, json_str_at(job, PREBUILT));
+
+	if (json_str_at(job, ORIGIN).n == 0) {
+		return;
+	}
+	wl = ks_get(p->store, WORKLOADS, STR("default"), name);
+	if (wl != NULL && json_len(json_at(wl, "/metadata/ownerReferences")) == 0) {
+		merge(p, WORKLOAD_PATH, arena_printf(&s->arena, "/%.*s", STR_ARG(name)).p,
+		      arena_printf(&s->arena, "{\"metadata\":{\"ownerReferences\":%.*s}}",
+				   STR_ARG(owner(s, u, job))));
+	} else if (job_over(job)) {
+		if (wl != NULL && !has_condition(wl, "Finished")) {
+			finish(s, p, name, wl);
+		}
+	} else if (is_admitted(wl)) {
+		play_running(s, u, p, job);
+	} else if (!json_bool(json_at(job, "/spec/suspend"))) {
+		suspend(s, u, p, true);
+		set_status(s, u, p, str_of(kinds[u->of].stopped));
+	}
+}
+
+void sim_kinds_turn(struct sim *s)
+{
+	for (size_t i = 0; i < s->n_users; i++) {
+		struct user *u = &s->user[i];
+
+		if (u->of == USER_OF_JOBS || !u->created) {
+			continue;
+		}
+		play_home(s, u);
+		for (size_t k = 1; k <= s->n_workers; k++) {
+			play_worker(s, u, &s->plane[k]);
+		}
+	}
+	schedule(s, msg_new(s, M_KINDS), s->now + 300);
+}
+
+void sim_kinds_init(struct sim *s)
+{
+	for (size_t i = 0; i < s->n_planes; i++) {
+		for (int k = USER_OF_JOBS + 1; k < USER_KINDS; k++) {
+			if (!ks_register_crd(s->plane[i].store, kinds[k].group, kinds[k].version,
+					     kinds[k].plural, kinds[k].kind, true, true)) {
+				fail(s, "setup", "no memory for %s", kinds[k].kind);
+			}
+		}
+	}
+	schedule(s, msg_new(s, M_KINDS), s->now + 300);
+}
