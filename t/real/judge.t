@@ -102,4 +102,13 @@ says "Job j: counters fell while it ran" "a counter falls"
 at 01 mgr ADDED "$(wl '"admission":{"clusterQueue":"q"},"requeueState":{"count":2}')"
 at 02 mgr MODIFIED "$(wl '"nominatedClusterNames":["w1"],"admission":{"clusterQueue":"q"}')"
 says 'Workload w: naming a cluster changed status.requeueState from {"count":2} to null' "a field of the scheduler is lost"
+
+checks()
+{
+	wl "\"admissionChecks\":[{\"name\":\"t\",\"state\":\"$1\"},{\"name\":\"t-b\",\"state\":\"$1\"},{\"name\":\"x\",\"state\":\"$1\"}]$2"
+}
+at 01 mgr ADDED "$(checks Pending '')"
+at 02 mgr MODIFIED "$(checks Ready ',"nominatedClusterNames":["w1"]')"
+says 'Workload w: naming a cluster changed status.admissionChecks of x from {"name":"x","state":"Pending"} to {"name":"x","state":"Ready"}' \
+	"the check of another controller is changed"
 done_testing

@@ -230,11 +230,13 @@ func others(o *object) map[string]any {
 		"status.clusterName", "status.nominatedClusterNames", "status.admissionChecks"} {
 		delete(flat, k)
 	}
-	// Checks of other controllers have other names than that of the test, which is its namespace.
+	// The names of the test's checks begin with its namespace; those of other controllers' checks do not.
+	namespace, _ := whole.Metadata["namespace"].(string)
 	checks, _ := whole.Status["admissionChecks"].([]any)
 	for _, c := range checks {
-		if m, ok := c.(map[string]any); ok && m["name"] != whole.Metadata["namespace"] {
-			flat[fmt.Sprint("status.admissionChecks of ", m["name"])] = m
+		m, _ := c.(map[string]any)
+		if name, ok := m["name"].(string); ok && !strings.HasPrefix(name, namespace) {
+			flat["status.admissionChecks of "+name] = m
 		}
 	}
 	return flat
