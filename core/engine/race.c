@@ -151,6 +151,16 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 }
 
 /*
+ * Nothing will run there that we could see or take away: the kind is not shown for as long as a lost worker is waited for, and the
+ * clone is gone, without which the Kueue there has stopped the job.
+ */
+static bool is_out_of_sight(struct pass *p, const struct clone *k)
+{
+	return k->twin == TWIN_ABSENT && !watch_ready(p->e, k->c, p->kind) &&
+	       (table_view(p->e, k->c, p->kind) == VIEW_MISSING || given_up(p, k->c, p->kind));
+}
+
+/*
  * A copy of the job that an earlier round left on another cluster in reach, or a create of one that is still on its way:
  * its clone there may be admitted again at any time. It goes before another cluster may win, or both would run.
  */
@@ -162,7 +172,8 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 		struct clone *k = &p->clones[i];
 		enum twin t = job_left(p, k);
 
-		if (k == best || k->twin == TWIN_ALIAS || !cluster_up(k->c) || has_replicas(p)) {
+		if (k == best || k->twin == TWIN_ALIAS || !cluster_up(k->c) || has_replicas(p) ||
+		    is_out_of_sight(p, k)) {
 			continue;
 		}
 		if (t == TWIN_UNKNOWN || t == TWIN_STALE || twin_is_ours(t)) {

@@ -67,6 +67,18 @@ at 10 mgr MODIFIED "$(wl '"clusterName":"w1"')"
 says "" "which may be, where it may be" --overlap --precommit
 
 placed
+at 06 w2 ADDED "$(copy 4 '"suspend":true' '')"
+at 10 w1 MODIFIED "$(copy 3 '"suspend":true' '')"
+says "Job j on w2: made while another cluster or none was chosen" "a copy where nobody chose it"
+
+at 01 mgr ADDED "$(wl '')"
+at 02 mgr MODIFIED "$(wl '"nominatedClusterNames":["tenant","w2"]')"
+at 03 mgr MODIFIED "$(wl '"clusterName":"tenant"')"
+at 04 w1 ADDED "$(copy 3 '"suspend":true' '')"
+at 10 mgr MODIFIED "$(wl '"clusterName":"tenant"')"
+says "" "the cluster has another name than its plane" --alias tenant=w1
+
+placed
 at 10 w1 DELETED "$(copy 3 '"suspend":false' "$COMPLETE")"
 at 20 mgr MODIFIED "$(wl '"clusterName":"w1"')"
 says "Job j on w1: removed before its end was on record" "an end is lost"
@@ -90,4 +102,13 @@ says "Job j: counters fell while it ran" "a counter falls"
 at 01 mgr ADDED "$(wl '"admission":{"clusterQueue":"q"},"requeueState":{"count":2}')"
 at 02 mgr MODIFIED "$(wl '"nominatedClusterNames":["w1"],"admission":{"clusterQueue":"q"}')"
 says 'Workload w: naming a cluster changed status.requeueState from {"count":2} to null' "a field of the scheduler is lost"
+
+checks()
+{
+	wl "\"admissionChecks\":[{\"name\":\"t\",\"state\":\"$1\"},{\"name\":\"t-b\",\"state\":\"$1\"},{\"name\":\"x\",\"state\":\"$1\"}]$2"
+}
+at 01 mgr ADDED "$(checks Pending '')"
+at 02 mgr MODIFIED "$(checks Ready ',"nominatedClusterNames":["w1"]')"
+says 'Workload w: naming a cluster changed status.admissionChecks of x from {"name":"x","state":"Pending"} to {"name":"x","state":"Ready"}' \
+	"the check of another controller is changed"
 done_testing

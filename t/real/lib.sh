@@ -301,20 +301,39 @@ spec:
 EOF
 }
 
-# cluster NAME: Secret and MultiKueueCluster for the plane of that name.
+# cluster NAME [KUBECONFIG]: Secret and MultiKueueCluster of that name, for the plane of that name or with another
+# kubeconfig.
 cluster()
 {
+	l_config=${2:-$MK_REAL_DIR/$1/${CREDENTIALS:-multikueued}.kubeconfig}
 	k mgr apply -f - >/dev/null <<EOF
 apiVersion: v1
 kind: Secret
 metadata: {name: $1, namespace: kueue-system}
-data: {kubeconfig: $(base64 <"$MK_REAL_DIR/$1/${CREDENTIALS:-multikueued}.kubeconfig" | tr -d '\n')}
+data: {kubeconfig: $(base64 <"$l_config" | tr -d '\n')}
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: MultiKueueCluster
 metadata: {name: $1}
 spec: {clusterSource: {kubeConfig: {location: $1, locationType: Secret}}}
 EOF
+}
+
+# link PLANE: another way to its API server, with the kubeconfig $WORK/link-PLANE.kubeconfig. cut_link PLANE cuts off
+# whoever came that way, link opens it again.
+link()
+{
+	k_port=$(cat "$WORK/link-$1.port" 2>/dev/null || ports 1 | tee "$WORK/link-$1.port")
+	sed "s|server: .*|server: https://127.0.0.1:$k_port|" "$MK_REAL_DIR/$1/multikueued.kubeconfig" >"$WORK/link-$1.kubeconfig"
+	"$FLEET" link --plane "$1" --port "$k_port" 2>>"$WORK/link.log" &
+	echo $! >"$WORK/link-$1.pid"
+}
+cut_link()
+{
+	k_pid=$(cat "$WORK/link-$1.pid" 2>/dev/null) || return 0
+	kill -KILL "$k_pid" 2>/dev/null
+	wait "$k_pid" 2>/dev/null
+	rm -f "$WORK/link-$1.pid"
 }
 
 # job PLANE NAME [SPEC-LINE [LABEL]]: a suspended Job of two pods in the queue of the test.
@@ -523,6 +542,8 @@ cleanup()
 		[ ! -e "$MK_REAL_DIR/$c_plane/kueue.yaml" ] || kueue_awaited $c_plane
 	done
 	# Waited for: what is still there when the fleet goes counts as left.
+	cut_link w1
+	cut_link w2
 	for c_pid in ${kubesim:-} ${recorder:-}; do
 		kill -KILL "$c_pid" 2>/dev/null
 		wait "$c_pid" 2>/dev/null

@@ -35,6 +35,27 @@ static void running_then_unserved(enum mk_code code, const char *what)
 	w_free(w);
 }
 
+/* Given up for that: what it left cannot be taken away, and keeps nobody else from winning. */
+static void runs_elsewhere(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	served(w, MK_DENIED);
+	w_later(w, TIMEOUT + 1000);
+	evict(w, wl, "AdmissionCheck");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_later(w, 5000);
+	release_quota(w, wl);
+	w_later(w, 1000);
+	give_quota(w, wl);
+	w_later(w, 5000);
+	admit(w, 1, "wl-j");
+	w_later(w, 5000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "given up: another one wins");
+	w_free(w);
+}
+
 static void back_in_time(void)
 {
 	struct world *w = w_new(2);
@@ -189,6 +210,7 @@ int main(void)
 	running_then_unserved(MK_DENIED, "the winner refuses the kind: people are told at once");
 	running_then_unserved(MK_NOT_FOUND,
 			      "the winner has the kind no more: people are told at once");
+	runs_elsewhere();
 	back_in_time();
 	evicted_unserved();
 	never_made();

@@ -74,6 +74,7 @@ type judge struct {
 	manager      string
 	mayOverlap   bool               // a worker that nobody could reach may run a lost copy
 	mayPrecommit bool               // Kueue's own MultiKueue creates Jobs before it names the cluster
+	alias        map[string]string  // planes of MultiKueueClusters that are not called like theirs
 	state        map[string]*object // plane/kind/name
 	doubts       []*doubt
 	out          io.Writer
@@ -81,11 +82,17 @@ type judge struct {
 
 func cmdJudge(args []string) error {
 	fs := newFlags("judge")
-	j := &judge{state: map[string]*object{}, out: os.Stdout}
+	j := &judge{state: map[string]*object{}, alias: map[string]string{}, out: os.Stdout}
 	fs.StringVar(&j.manager, "manager", "mgr", "name of the manager's plane")
 	fs.BoolVar(&j.mayOverlap, "overlap", false, "a worker was away for longer than workerLostTimeout")
 	fs.BoolVar(&j.mayPrecommit, "precommit", false, "Kueue's own MultiKueue was at work")
+	var aliases names
+	fs.Var(&aliases, "alias", "NAME=PLANE: a MultiKueueCluster that leads there")
 	_ = fs.Parse(args)
+	for _, a := range aliases {
+		name, plane, _ := strings.Cut(a, "=")
+		j.alias[name] = plane
+	}
 	if fs.NArg() != 1 {
 		return errors.New("judge needs the file of a history")
 	}
@@ -223,11 +230,13 @@ func others(o *object) map[string]any {
 		"status.clusterName", "status.nominatedClusterNames", "status.admissionChecks"} {
 		delete(flat, k)
 	}
-	// Checks of other controllers have other names than that of the test, which is its namespace.
+	// The names of the test's checks begin with its namespace; those of other controllers' checks do not.
+	namespace, _ := whole.Metadata["namespace"].(string)
 	checks, _ := whole.Status["admissionChecks"].([]any)
 	for _, c := range checks {
-		if m, ok := c.(map[string]any); ok && m["name"] != whole.Metadata["namespace"] {
-			flat[fmt.Sprint("status.admissionChecks of ", m["name"])] = m
+		m, _ := c.(map[string]any)
+		if name, ok := m["name"].(string); ok && !strings.HasPrefix(name, namespace) {
+			flat["status.admissionChecks of "+name] = m
 		}
 	}
 	return flat
@@ -244,6 +253,12 @@ func (j *judge) localJob(e *entry, old, o *object) {
 	if old.ended() && !o.ended() {
 		j.say(e.Time, "Job %s: its end was taken back", o.Metadata.Name)
 	}
+}
+
+// committed says whether the Workload names a cluster that is this plane.
+func (j *judge) committed(w *object, plane string) bool {
+	name := w.Status.ClusterName
+	return name == plane || name != "" && j.alias[name] == plane
 }
 
 // workloadOf is the manager's Workload of a copy.
@@ -263,7 +278,7 @@ func (j *judge) remoteJob(e *entry, old, o *object) {
 		if o.ended() {
 			j.doubt(e.Time, arrivalMax, func() bool {
 				w := j.workloadOf(o)
-				return w == nil || w.is("Finished", "Evicted") || w.Status.ClusterName != plane
+				return w == nil || w.is("Finished", "Evicted") || !j.committed(w, plane)
 			}, "Job %s on %s: removed before its end was on record", name, plane)
 		}
 		return
@@ -271,7 +286,7 @@ func (j *judge) remoteJob(e *entry, old, o *object) {
 	if old == nil && !j.mayPrecommit {
 		j.doubt(e.Time, arrivalMax, func() bool {
 			w := j.workloadOf(o)
-			return w == nil || w.Status.ClusterName == plane || j.get(plane, "Job", name) == nil
+			return w == nil || j.committed(w, plane) || j.get(plane, "Job", name) == nil
 		}, "Job %s on %s: made while another cluster or none was chosen", name, plane)
 	}
 	if !o.runs() || old != nil && old.runs() || j.mayOverlap {

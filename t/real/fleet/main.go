@@ -9,8 +9,9 @@
 //	fleet audit --dir DIR --plane NAME [--user NAME] [--mutating] [--since TIME]
 //	fleet kill|start [--dir DIR] --plane NAME --process NAME
 //	fleet record --namespace NS --out FILE PLANE...
-//	fleet judge FILE
+//	fleet judge [--alias NAME=PLANE] FILE
 //	fleet kubelet [--min TIME] [--max TIME] PLANE...
+//	fleet link --plane NAME --port N
 //	fleet ports --count N
 //	fleet transcript --kubeconfig FILE --script FILE
 //
@@ -59,6 +60,8 @@ func main() {
 		err = cmdKill(os.Args[2:])
 	case "start":
 		err = cmdStart(os.Args[2:])
+	case "link":
+		err = cmdLink(os.Args[2:])
 	case "ports":
 		err = cmdPorts(os.Args[2:])
 	default:
@@ -74,7 +77,7 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintln(os.Stderr, "usage: fleet run|test|down|audit|kill|start|ports|record|judge|kubelet|transcript [options]; see the comment in main.go")
+	fmt.Fprintln(os.Stderr, "usage: fleet run|test|down|audit|kill|start|link|ports|record|judge|kubelet|transcript [options]; see the comment in main.go")
 	os.Exit(2)
 }
 
