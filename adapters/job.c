@@ -79,11 +79,41 @@ static void keep_start_time(mk_call *c, const mk_view *v, mk_val draft)
 }
 
 /*
+ * The draft of a local job that has not ended says an end: Kubernetes wants the condition that goes before it, and times.
+ */
+static int ends(mk_call *c, const mk_view *v, mk_val draft, const char *end, const char *before)
+{
+	mk_val conditions = c->host->get(c, draft, "/conditions");
+	ptrdiff_t i = mk_find(c, conditions, "/type", mk_lit(end));
+	mk_val now = c->host->text(c, v->now), cond;
+	if (i < 0 || has_condition(c, v->local, end)) {
+		return 0;
+	}
+	cond = c->host->parse(c, mk_lit("{}"));
+	c->host->set(c, cond, "", c->host->at(c, conditions, (size_t)i));
+	c->host->set(c, cond, "/lastProbeTime", now);
+	mk_put(c, draft, "/conditions", "/type", cond);
+	c->host->set(c, cond, "/type", c->host->text(c, mk_lit(before)));
+	mk_put(c, draft, "/conditions", "/type", cond);
+	if (c->host->type(c, c->host->get(c, draft, "/startTime")) == MK_ABSENT) {
+		c->host->set(c, draft, "/startTime", now);
+	}
+	if (mk_same(mk_lit(end), mk_lit("Complete"))) {
+		c->host->set(c, draft, "/completionTime", now);
+	}
+	return 1;
+}
+
+/*
  * No copy is left: then no pod of it runs, and none is counted any more. Kueue is stuck in the middle of stopping the
  * local job until that says so: with pods that are counted, or without the condition, it may not restore the pod template.
  */
 static int job_without_copy(mk_call *c, const mk_view *v, mk_val draft)
 {
+	if (ends(c, v, draft, "Complete", "SuccessCriteriaMet") ||
+	    ends(c, v, draft, "Failed", "FailureTarget")) {
+		return MK_SET;
+	}
 	if (!c->host->boolean(c, c->host->get(c, v->local, "/spec/suspend"))) {
 		return MK_KEEP;
 	}
@@ -169,6 +199,8 @@ static const char *const strip[] = {
 	NULL,
 };
 
+static const mk_end job_ends[] = {
+	{"Complete", NULL, NULL}, {"Failed", NULL, NULL}, {NULL, NULL, NULL}};
 static const mk_sign job_active[] = {{.pointer = "/status/active"}, {.pointer = NULL}};
 static const mk_sign job_run[] = {
 	{.pointer = "/status/ready"}, {.pointer = "/status/terminating"}, {.pointer = NULL}};
@@ -182,6 +214,7 @@ static const mk_adapter job = {
 	.strip = strip,
 	.remote = job_remote,
 	.status = job_status,
+	.ends = job_ends,
 	.active = job_active,
 	.of_run = job_run,
 };

@@ -7,8 +7,9 @@
 #include <multikueue/adapter.h>
 
 #define MANAGED .managed_by = "/spec/managedBy"
-#define RUN_POLICY \
-	.managed_by = "/spec/runPolicy/managedBy", .active = replicas_active, .of_run = replicas_run
+#define RUN_POLICY                                                        \
+	.managed_by = "/spec/runPolicy/managedBy", .ends = kubeflow_ends, \
+	.active = replicas_active, .of_run = replicas_run
 #define KIND(g, v, k) .struct_size = sizeof(mk_adapter), .group = (g), .version = (v), .kind = (k)
 
 /* The edit does not change the Workload, and serving must not stop for it. */
@@ -16,6 +17,10 @@ static const char *const serve_config[] = {"/spec/serveConfigV2", NULL};
 /* One set has a Workload for each replica: scaling makes and removes Workloads, never the set. */
 static const char *const replicas[] = {"/spec/replicas", NULL};
 
+static const mk_end job_set_ends[] = {
+	{"Completed", NULL, NULL}, {"Failed", NULL, NULL}, {NULL, NULL, NULL}};
+static const mk_end kubeflow_ends[] = {
+	{"Succeeded", NULL, NULL}, {"Failed", NULL, NULL}, {NULL, NULL, NULL}};
 /* Kinds that say by a word, not by a condition, that they have ended. */
 static const char *const ray_ends[] = {"Complete", "Failed", NULL};
 static const mk_end ray_job_ends[] = {{NULL, "/status/jobDeploymentStatus", ray_ends},
@@ -67,8 +72,8 @@ static const mk_sign ray_service_run[] = {{.pointer = "/status/serviceStatus"},
 static const mk_sign nothing[] = {{.pointer = NULL}};
 
 static const mk_adapter table[] = {
-	{KIND("jobset.x-k8s.io", "v1alpha2", "JobSet"), MANAGED, .active = job_set_active,
-	 .of_run = job_set_run},
+	{KIND("jobset.x-k8s.io", "v1alpha2", "JobSet"), MANAGED, .ends = job_set_ends,
+	 .active = job_set_active, .of_run = job_set_run},
 	{KIND("workload.codeflare.dev", "v1beta2", "AppWrapper"), MANAGED, .ends = wrapper_ends,
 	 .active = wrapper_active, .of_run = wrapper_run},
 	{KIND("kubeflow.org", "v1", "TFJob"), RUN_POLICY},

@@ -20,6 +20,9 @@ static const mk_sign trainjob_active[] = {
 static const mk_sign trainjob_run[] = {{.pointer = "/status/jobsStatus/*/ready", .without = "0"},
 				       {.pointer = NULL}};
 
+static const mk_end trainjob_ends[] = {
+	{"Complete", NULL, NULL}, {"Failed", NULL, NULL}, {NULL, NULL, NULL}};
+
 static const mk_adapter trainjob = {
 	.struct_size = sizeof(mk_adapter),
 	.group = "trainer.kubeflow.org",
@@ -27,6 +30,7 @@ static const mk_adapter trainjob = {
 	.kind = "TrainJob",
 	.managed_by = "/spec/managedBy",
 	.remote = trainjob_remote,
+	.ends = trainjob_ends,
 	.active = trainjob_active,
 	.of_run = trainjob_run,
 };

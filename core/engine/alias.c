@@ -56,6 +56,12 @@ static void find_others(struct engine *e, struct cluster *c, bool left)
 	share(e, c, !left && n > 0);
 }
 
+bool alias_is_known(const struct cluster *c)
+{
+	/* Where a server hides who it is, what is seen there tells. */
+	return !c->moved && (str_of(c->server).n > 0 || cluster_up(c));
+}
+
 void alias_know(struct engine *e, struct cluster *c, mk_str server)
 {
 	if (str_eq(str_of(c->server), server)) {

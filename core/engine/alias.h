@@ -13,6 +13,9 @@ void alias_know(struct engine *e, struct cluster *c, mk_str server);
 void alias_look(struct engine *e, const struct record *r);
 /* Turns all clones of a server but one into TWIN_ALIAS. */
 void alias_mark(struct pass *p);
+/* Is it known which server the cluster leads to, and so which others do? */
+bool alias_is_known(const struct cluster *c);
+
 struct clone;
 /* The clone that speaks for 'k': itself, unless it is an alias. */
 struct clone *alias_speaker(struct clone *k);

@@ -83,6 +83,13 @@ static bool core_had_its_turn(struct pass *p)
 	return true;
 }
 
+/* Nothing is left there that could say more than the clone does; what refuses that for good ends the wait. */
+static bool end_is_told(struct pass *p, const struct clone *k)
+{
+	return p->grouped || job_ended_status(p, k) == SYNC_SAME ||
+	       (p->job && p->job->denied >= STATUS_GIVE_UP);
+}
+
 /* Nothing more is to be told of this object. A copy without a member has nobody to tell. */
 static bool object_done(struct pass *p, struct clone *k)
 {
@@ -94,7 +101,7 @@ static bool object_done(struct pass *p, struct clone *k)
 		return table_known(p->e, CLUSTER_MANAGER, p->kind);
 	}
 	if (table_view(p->e, k->c, p->kind) != VIEW_KNOWN) {
-		return true; /* nobody can say more than the clone does */
+		return end_is_told(p, k);
 	}
 	if (p->grouped && twin == TWIN_ABSENT && facts_is(p->job->facts, F_ENDED)) {
 		return true;
@@ -107,7 +114,7 @@ static bool object_done(struct pass *p, struct clone *k)
 		return false;
 	}
 	if (!twin_is_ours(twin)) {
-		return true;
+		return end_is_told(p, k);
 	}
 	/* Trouble passes, and what the job ended as is lost with the remote copy: only a refusal ends the wait. */
 	return last_status_seen(p, remote) &&

@@ -4,6 +4,7 @@
  * forwarded. Plugins edit drafts; what is sent is the difference to what was read.
  */
 #include "core/base/hash.h"
+#include "core/base/timefmt.h"
 #include "core/engine/pass.h"
 
 enum {
@@ -227,7 +228,8 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	return done;
 }
 
-void job_abandoned_status(struct pass *p)
+/* Writes what is to be said of a job without a copy; SYNC_SAME: it says so already, or there is nothing to say. */
+static enum sync say_without_copy(struct pass *p, const struct plug_finish *how, enum rule rule)
 {
 	struct arena *a = p->e->out->arena;
 	struct plug_result res = {0};
@@ -235,13 +237,13 @@ void job_abandoned_status(struct pass *p)
 	struct json *draft, *diff = NULL;
 	const struct json *was;
 
-	if ((adapter_of(p)->d->flags & MK_STATUS_NONE) || p->job->inflight ||
-	    member_is_told(p, NULL) || !member_may_look(p) || !make_view(p, NULL, &v)) {
-		return;
+	if (p->job->inflight || !member_may_look(p) || !make_view(p, NULL, &v)) {
+		return SYNC_WAIT;
 	}
-	draft = plug_status_without(adapter_of(p), v.local, a);
+	draft = how ? plug_status_ended(adapter_of(p), v.local, how, a)
+		    : plug_status_without(adapter_of(p), v.local, a);
 	if (draft && !call_status(p, &v, draft, &res)) {
-		return;
+		return SYNC_FAULT;
 	}
 	was = json_get(v.local, "status");
 	if (res.verdict & MK_SET) {
@@ -249,14 +251,36 @@ void job_abandoned_status(struct pass *p)
 	}
 	if (arena_failed(a)) {
 		say_no_memory(p->e);
-		return;
-	}
-	if (!diff) {
-		member_told(p, NULL);
+		return SYNC_WAIT;
 	}
 	if (diff && ops_ready(p->e, p->job, &p->w->item)) {
-		send_status(p, diff, R_ABANDONED);
+		send_status(p, diff, rule);
 	}
+	return diff ? SYNC_WAIT : SYNC_SAME;
+}
+
+void job_abandoned_status(struct pass *p)
+{
+	if (!(adapter_of(p)->d->flags & MK_STATUS_NONE) && !member_is_told(p, NULL) &&
+	    say_without_copy(p, NULL, R_ABANDONED) == SYNC_SAME) {
+		member_told(p, NULL);
+	}
+}
+
+enum sync job_ended_status(struct pass *p, const struct clone *k)
+{
+	const struct facts *f = k->r->facts;
+	struct plug_finish how = {.failed = str_is(f->s[S_FINISHED_REASON], "Failed"),
+				  .reason = f->s[S_FINISHED_REASON],
+				  .message = f->s[S_FINISHED_MESSAGE],
+				  .now = time_rfc3339(p->e->out->arena, p->e->wall)};
+
+	if (!p->job || !facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_ENDED) ||
+	    (adapter_of(p)->d->flags & MK_STATUS_NONE) ||
+	    (!how.failed && !str_is(how.reason, "Succeeded"))) {
+		return SYNC_SAME;
+	}
+	return say_without_copy(p, &how, R_LAST_STATUS);
 }
 
 void job_stamp(struct pass *p, struct json *draft)

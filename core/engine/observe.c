@@ -425,6 +425,10 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		if (c->id == CLUSTER_MANAGER && ev->name.n > 0) {
 			manager_up(e, ev->name);
 		} else if (c->id != CLUSTER_MANAGER) {
+			if (c->moved && ev->name.n == 0) {
+				alias_know(e, c, STR(""));
+			}
+			c->moved = false;
 			cluster_know(e, c, ev->name);
 		}
 	} else if (ev->link == LINK_DOWN) {

@@ -269,6 +269,8 @@ enum sync { SYNC_SAME, SYNC_WAIT, SYNC_FAULT };
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal);
 /* The remote job is gone for good: lets the adapter take back what the local status says of running pods. */
 void job_abandoned_status(struct pass *p);
+/* The same, and its clone says how it ended: the local job gets that end, where its kind says how an end looks. */
+enum sync job_ended_status(struct pass *p, const struct clone *k);
 /* What marks a remote job as ours and as this workload's, into 'draft' (an object or a merge patch). */
 void job_stamp(struct pass *p, struct json *draft);
 void job_forward(struct pass *p, struct clone *k, struct record *remote);

@@ -3,7 +3,6 @@
 #include "core/engine/source.h"
 
 #include "core/base/alloc.h"
-#include "core/engine/alias.h"
 #include "core/engine/note.h"
 #include "core/engine/profile.h"
 
@@ -87,9 +86,7 @@ static void connect_now(struct engine *e, struct cluster *c, const struct source
 			.subresource = ""};
 	struct table *workloads = table_of(e, c, KIND_WORKLOAD);
 
-	if (c->secret_hash != s->hash) {
-		alias_know(e, c, STR("")); /* it may lead elsewhere */
-	}
+	c->moved |= c->secret_hash != s->hash;
 	if (!workloads || !keep_str(&c->secret, s->key) || arena_failed(e->out->arena)) {
 		say_no_memory(e);
 		return;
@@ -132,6 +129,7 @@ static void hand_over(struct cluster *from, struct cluster *to)
 	to->identity = from->identity;
 	to->server = from->server;
 	to->shared = from->shared;
+	to->moved = from->moved;
 	from->shared = false;
 	from->file = from->secret = from->identity = from->server = NULL;
 }

@@ -115,6 +115,7 @@ struct cluster {
 	char *identity;    /* what was found at the end of the link; NULL not known */
 	char *server; /* the same, or where it is hidden what else tells servers apart; see alias.c */
 	bool shared; /* another cluster has the same */
+	bool moved;  /* its credentials are new: it may lead to another server */
 	bool itself; /* that was the manager's own cluster: 'secret' is not used */
 	enum mk_code code;
 	char *text, *reason; /* of the loss */

@@ -3,6 +3,7 @@
  * After the win: status.clusterName names the one cluster whose clone counts. Losers go, the job is made there, its
  * status comes back; a lost, vanished, evicted or refused winner turns the check to Retry, and Kueue's core does the rest.
  */
+#include "core/engine/alias.h"
 #include "core/engine/pass.h"
 
 enum { START_GRACE_MS = 60 * 1000 };
@@ -350,7 +351,9 @@ void won(struct pass *p)
 	if (!k) {
 		k = renamed_winner(p);
 	}
-	remove_losers(p, k);
+	if (k && alias_is_known(k->c)) {
+		remove_losers(p, k); /* else one of them may be the winner under another name */
+	}
 	if (!k) {
 		cluster_gone(p);
 		return;

@@ -200,3 +200,52 @@ struct json *plug_status_without(const struct plug_adapter *ad, const struct jso
 	}
 	return plug_ended(ad, local) && !plug_ended(ad, job) ? was : json_get(job, "status");
 }
+
+/* --- an end that nothing but the Workload tells of ------------------------------------------------- */
+
+static bool is_failure(const char *word)
+{
+	return str_starts(str_of(word), STR("Fail")) || str_starts(str_of(word), STR("FAIL"));
+}
+
+static void put_condition(struct arena *a, struct json *status, const char *type,
+			  const struct plug_finish *how)
+{
+	struct json_iter it = json_iter(json_get(status, "conditions"));
+	struct json *list = json_new_arr(a), *c = json_new_obj(a);
+
+	while (json_next(&it)) {
+		if (!str_is(json_str(json_get(it.val, "type")), type)) {
+			json_add(a, list, json_dup(a, it.val));
+		}
+	}
+	json_set_str(a, c, "type", str_of(type));
+	json_set_str(a, c, "status", STR("True"));
+	json_set_str(a, c, "reason", how->reason);
+	json_set_str(a, c, "message", how->message);
+	json_set_str(a, c, "lastTransitionTime", how->now);
+	json_add(a, list, c);
+	json_set(a, status, STR("conditions"), list);
+}
+
+struct json *plug_status_ended(const struct plug_adapter *ad, const struct json *local,
+			       const struct plug_finish *how, struct arena *a)
+{
+	struct json *status = plug_status_without(ad, local, a);
+	const mk_end *end = ad->d->ends;
+
+	for (; status && end && (end->condition || end->pointer); end++) {
+		if (end->condition && !end->values && is_failure(end->condition) == how->failed) {
+			put_condition(a, status, end->condition, how);
+			return arena_failed(a) ? NULL : status;
+		}
+		for (size_t i = 0; !end->condition && end->values && end->values[i]; i++) {
+			if (is_failure(end->values[i]) == how->failed) {
+				(void)json_put(a, status, end->pointer + strlen("/status"),
+					       json_new_str(a, str_of(end->values[i])));
+				return arena_failed(a) ? NULL : status;
+			}
+		}
+	}
+	return NULL;
+}

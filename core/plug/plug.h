@@ -232,6 +232,21 @@ struct json *plug_status_draft(const struct plug_adapter *ad, const struct json 
 struct json *plug_status_without(const struct plug_adapter *ad, const struct json *local,
 				 struct arena *a);
 
+/* How a copy ended of which nothing is left but its Workload's condition Finished. */
+struct plug_finish {
+	bool failed;
+	mk_str reason, message;
+	mk_str now; /* RFC 3339 */
+};
+
+/*
+ * The draft of 'status' when no copy is left and its end is known all the same: as plug_status_without, with the end in the
+ * kind's own words, the entry of the descriptor's ends that does, or does not, begin with "Fail". NULL when 'ends' does not
+ * say how, or out of memory.
+ */
+struct json *plug_status_ended(const struct plug_adapter *ad, const struct json *local,
+			       const struct plug_finish *how, struct arena *a);
+
 /* Does the job's status say that pods run (descriptor's active), so that Kueue holds its quota? */
 bool plug_active(const struct plug_adapter *ad, const struct json *job);
 

@@ -204,6 +204,33 @@ static void back_in_the_next_round(void)
 	w_free(w);
 }
 
+/* It ended, and somebody there removed the job before its last status came home: the clone says how. */
+static void removed_after_its_end(const char *reason, const char *end, const char *before)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *job;
+	char text[256];
+
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 1000);
+	clone_condition(w, 2, "wl-j", "Finished", reason, true);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_link(w, 2, LINK_UP);
+	w_later(w, 10000);
+	job = w_find(w, 0, JOB, "ns", "j");
+	snprintf(text, sizeof(text), "\"type\":\"%s\",\"status\":\"True\",\"reason\":\"%s\"", end,
+		 reason);
+	ok(strstr(job->text, text),
+	   "the job was removed after its end: the local one ends as its clone");
+	snprintf(text, sizeof(text), "\"type\":\"%s\",\"status\":\"True\"", before);
+	ok(strstr(job->text, text), "with what Kubernetes wants beside that");
+	is_str(w_str(w, job, "/status/active"), "", "and no pods");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL,
+	   "its Workload is Finished");
+	is_int(w_times(w->log, "create "), 0, "it is not run again");
+	w_free(w);
+}
+
 int main(void)
 {
 	(void)w_unused;
@@ -219,5 +246,7 @@ int main(void)
 	retention(TIMEOUT - 60 * 1000);
 	behind();
 	back_in_the_next_round();
+	removed_after_its_end("Succeeded", "Complete", "SuccessCriteriaMet");
+	removed_after_its_end("Failed", "Failed", "FailureTarget");
 	return done_testing();
 }
