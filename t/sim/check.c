@@ -29,6 +29,7 @@ bool has_condition(const struct json *o, const char *type)
 	return str_is(json_str(json_get(condition(o, type), "status")), "True");
 }
 
+/* What left before the manager was built anew carries the former id. */
 static bool is_ours(const struct site *site, const struct json *o)
 {
 	mk_str origin = json_str_at(o, ORIGIN), manager = json_str_at(o, MANAGER);
@@ -38,7 +39,8 @@ static bool is_ours(const struct site *site, const struct json *o)
 		known |= str_eq(origin, site->former_origins[i]);
 	}
 	return known && (str_is(manager, site->manager_id) ||
-			 (site->tells_manager && str_is(manager, site->former_manager)));
+			 ((site->tells_manager || excuse_outdated(site->sim, site)) &&
+			  str_is(manager, site->former_manager)));
 }
 
 /* Whose daemon wrote it; NULL: somebody else. */

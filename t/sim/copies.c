@@ -436,7 +436,7 @@ const struct story copies_stories[] = {
 	{"alias-other-config", "... and in another config", alias_other, true},
 	{"origin-changed", "the origin is changed while jobs run", origin, true},
 	{"manager-rebuilt", "the manager is built anew while jobs run", rebuilt, true},
-	{"unserved-winner", "the winner forbids the kind that runs there", unserved, false},
+	{"unserved-winner", "the winner forbids the kind that runs there", unserved, true},
 	{"unserved-early", "... before the job was made", unserved_early, true},
 	{"retention-while-away", "jobs end out of reach, and their clones are deleted", retention,
 	 true},
@@ -446,7 +446,7 @@ const struct story copies_stories[] = {
 	{"pruned-jobs", "... and every job", pruned_jobs, true},
 	{"refused-clones", "a worker refuses every clone", refused, true},
 	{"lost-jobset", "the winner of JobSets is lost, and their quota is needed", lost_jobset,
-	 false},
-	{"lost-raycluster", "... and of RayClusters", lost_raycluster, false},
+	 true},
+	{"lost-raycluster", "... and of RayClusters", lost_raycluster, true},
 	{0},
 };

@@ -186,6 +186,12 @@ static void play_running(struct sim *s, struct user *u, struct plane *p, const s
 	}
 }
 
+static bool is_active(const struct json *job)
+{
+	return json_int(json_at(job, "/status/replicatedJobsStatus/0/active"), 0) > 0 ||
+	       str_is(json_str_at(job, "/status/state"), "ready");
+}
+
 static void play_worker(struct sim *s, struct user *u, struct plane *p)
 {
 	const struct json *job = user_job(u, p), *wl;
@@ -207,6 +213,7 @@ static void play_worker(struct sim *s, struct user *u, struct plane *p)
 		play_running(s, u, p, job);
 	} else if (!json_bool(json_at(job, "/spec/suspend"))) {
 		suspend(s, u, p, true);
+	} else if (is_active(job)) {
 		set_status(s, u, p, str_of(kinds[u->of].stopped));
 	}
 }

@@ -510,44 +510,10 @@ bool churn_is_on(const struct sim *s, enum fault_type type, size_t plane);
 /* After a restore of a manager. */
 void churn_restored_manager(struct sim *s);
 
-/* --- worlds.c -------------------------------------------------------------------------------------- */
-/* Draws what a wide seed lives in. */
-void worlds_init(struct sim *s);
-bool world_drawn(const struct sim *s, enum fault_type type);
-void world_begin(struct sim *s, struct fault *f);
-void world_turn(struct sim *s, struct fault *f); /* M_CHURN */
-void world_over(struct sim *s, struct fault *f);
-/* Is the world part of what is tried by default? */
-bool world_enabled(enum fault_type type);
-/* The world of that name; FAULT_N: none is. */
-enum fault_type world_named(mk_str name);
-const char *world_name(enum fault_type type);
-/* Somebody deletes what is of a manager on the plane, when it is older than so many ms, and Finished if 'finished'. */
-size_t world_deletes(struct plane *p, const char *resource, int64_t age_ms, bool finished);
-/* The kind of jobs is not served there any more, and its objects are gone; or it is again. */
-void world_crd(struct plane *p, bool served);
-/* All daemons of the manager end, and start a while after, which 'r' draws (NULL: at once). */
-void world_restart(struct sim *s, struct site *site, struct rng *r);
-void world_change_origin(struct site *site, const char *origin);
-/* The manager is built anew from the snapshot, with or without any status or Workload: every uid is new. */
-void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot, bool status,
-		   bool workloads);
-
 /* --- plugins.c ------------------------------------------------------------------------------------- */
 /* The plugins of a seed; aborts the program when they do not load. */
 void plugins_load(struct sim *s);
 void plugins_mood(bool bad);
-
-/* --- kinds.c --------------------------------------------------------------------------------------- */
-/* Serves the other kinds on every plane, and plays who works with them from now on. */
-void sim_kinds_init(struct sim *s);
-void sim_kinds_turn(struct sim *s); /* M_KINDS */
-mk_str sim_kinds_body(struct sim *s, const struct user *u);
-const char *user_resource(const struct user *u);
-/* The user's job, or the collection that it is in. */
-const char *user_path(struct sim *s, const struct user *u, bool named);
-const struct json *user_job(const struct user *u, const struct plane *p);
-bool is_job_resource(mk_str resource);
 
 /* --- check.c, rest.c ------------------------------------------------------------------------------- */
 void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c);
@@ -609,5 +575,7 @@ void world_start(struct sim *s);
 void world_end(struct sim *s);
 /* One more daemon of the first manager. */
 void world_add_daemon(struct sim *s);
+
+#include "t/sim/worlds.h"
 
 #endif

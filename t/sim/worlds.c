@@ -26,13 +26,13 @@ static const struct {
 	bool enabled;
 } worlds[FAULT_N - FAULT_WORLD] = {
 	[FAULT_ALIAS - FAULT_WORLD] = {"alias", false},
-	[FAULT_ORIGIN - FAULT_WORLD] = {"origin", false},
-	[FAULT_REBUILT - FAULT_WORLD] = {"rebuilt", false},
+	[FAULT_ORIGIN - FAULT_WORLD] = {"origin", true},
+	[FAULT_REBUILT - FAULT_WORLD] = {"rebuilt", true},
 	[FAULT_UNSERVED - FAULT_WORLD] = {"unserved", false},
-	[FAULT_RETENTION - FAULT_WORLD] = {"retention", false},
-	[FAULT_PRUNED - FAULT_WORLD] = {"pruned", false},
+	[FAULT_RETENTION - FAULT_WORLD] = {"retention", true},
+	[FAULT_PRUNED - FAULT_WORLD] = {"pruned", true},
 	[FAULT_KINDS - FAULT_WORLD] = {"kinds", false},
-	[FAULT_REFUSED - FAULT_WORLD] = {"refused", false},
+	[FAULT_REFUSED - FAULT_WORLD] = {"refused", true},
 };
 
 bool world_enabled(enum fault_type type)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Worlds that few seeds live in (worlds.c), and jobs of other kinds (kinds.c); a part of sim.h. */
+#ifndef MK_T_SIM_WORLDS_H
+#define MK_T_SIM_WORLDS_H
+
+#include "t/sim/sim.h"
+
+/* --- worlds.c -------------------------------------------------------------------------------------- */
+/* Draws what a wide seed lives in. */
+void worlds_init(struct sim *s);
+bool world_drawn(const struct sim *s, enum fault_type type);
+void world_begin(struct sim *s, struct fault *f);
+void world_turn(struct sim *s, struct fault *f); /* M_CHURN */
+void world_over(struct sim *s, struct fault *f);
+/* Is the world part of what is tried by default? */
+bool world_enabled(enum fault_type type);
+/* The world of that name; FAULT_N: none is. */
+enum fault_type world_named(mk_str name);
+const char *world_name(enum fault_type type);
+/* Somebody deletes what is of a manager on the plane, when it is older than so many ms, and Finished if 'finished'. */
+size_t world_deletes(struct plane *p, const char *resource, int64_t age_ms, bool finished);
+/* The kind of jobs is not served there any more, and its objects are gone; or it is again. */
+void world_crd(struct plane *p, bool served);
+/* All daemons of the manager end, and start a while after, which 'r' draws (NULL: at once). */
+void world_restart(struct sim *s, struct site *site, struct rng *r);
+void world_change_origin(struct site *site, const char *origin);
+/* The manager is built anew from the snapshot, with or without any status or Workload: every uid is new. */
+void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot, bool status,
+		   bool workloads);
+
+/* --- kinds.c --------------------------------------------------------------------------------------- */
+/* Serves the other kinds on every plane, and plays who works with them from now on. */
+void sim_kinds_init(struct sim *s);
+void sim_kinds_turn(struct sim *s); /* M_KINDS */
+mk_str sim_kinds_body(struct sim *s, const struct user *u);
+const char *user_resource(const struct user *u);
+/* The user's job, or the collection that it is in. */
+const char *user_path(struct sim *s, const struct user *u, bool named);
+const struct json *user_job(const struct user *u, const struct plane *p);
+bool is_job_resource(mk_str resource);
+
+#endif
