@@ -81,7 +81,7 @@ static void keep_start_time(mk_call *c, const mk_view *v, mk_val draft)
 /*
  * The draft of a local job that has not ended says an end: Kubernetes wants the condition that goes before it, and times.
  */
-static int ends(mk_call *c, const mk_view *v, mk_val draft, const char *end, const char *before)
+static int says_end(mk_call *c, const mk_view *v, mk_val draft, const char *end, const char *before)
 {
 	mk_val conditions = c->host->get(c, draft, "/conditions");
 	ptrdiff_t i = mk_find(c, conditions, "/type", mk_lit(end));
@@ -110,8 +110,8 @@ static int ends(mk_call *c, const mk_view *v, mk_val draft, const char *end, con
  */
 static int job_without_copy(mk_call *c, const mk_view *v, mk_val draft)
 {
-	if (ends(c, v, draft, "Complete", "SuccessCriteriaMet") ||
-	    ends(c, v, draft, "Failed", "FailureTarget")) {
+	if (says_end(c, v, draft, "Complete", "SuccessCriteriaMet") ||
+	    says_end(c, v, draft, "Failed", "FailureTarget")) {
 		return MK_SET;
 	}
 	if (!c->host->boolean(c, c->host->get(c, v->local, "/spec/suspend"))) {
