@@ -8,9 +8,14 @@
  */
 #include "core/engine/pass.h"
 
-enum { LOOK_AGAIN_MS = 30 * 1000 };
+enum {
+	LOOK_AGAIN_MS = 30 * 1000,
+	FIRST_LOOK_MS =
+		10 *
+		1000, /* so long after its start a process waits for a first look at each worker */
+};
 
-static bool is_named(const struct engine *e, mk_str id)
+bool former_is_named(const struct engine *e, mk_str id)
 {
 	for (size_t i = 0; i < e->o.n_former_managers; i++) {
 		if (str_eq(e->o.former_managers[i], id)) {
@@ -56,7 +61,7 @@ static void tell(struct pass *p, const struct cluster *c, mk_str manager, mk_str
 
 void former_tell(struct pass *p, const struct clone *k)
 {
-	if (!is_named(p->e, k->r->facts->s[S_MANAGER_ID])) {
+	if (!former_is_named(p->e, k->r->facts->s[S_MANAGER_ID])) {
 		tell(p, k->c, k->r->facts->s[S_MANAGER_ID], p->w->name);
 	}
 }
@@ -89,6 +94,20 @@ static bool is_under_other_name(struct pass *p)
 	return false;
 }
 
+/* A process that began just now has not seen every worker: a copy may be where it did not look yet. */
+static bool is_looked_at(struct pass *p)
+{
+	int64_t until = p->e->start_ms + FIRST_LOOK_MS;
+
+	for (size_t i = 0; i < p->n_clones && p->e->now < until; i++) {
+		if (p->clones[i].in_config && !p->clones[i].c->decided) {
+			queue_add_at(&p->e->queue, &p->w->item, until);
+			return false;
+		}
+	}
+	return true;
+}
+
 bool former_holds(struct pass *p)
 {
 	struct clone *former = NULL;
@@ -105,7 +124,7 @@ bool former_holds(struct pass *p)
 		former_tell(p, former);
 		return true;
 	}
-	return is_under_other_name(p);
+	return is_under_other_name(p) || !is_looked_at(p);
 }
 
 /* --- marks ---------------------------------------------------------------------------------------------- */
@@ -143,7 +162,7 @@ static void mark(struct pass *p, struct record *r)
 /* Is the job there a former manager's, of this Workload? */
 static bool is_former_job(const struct pass *p, const struct record *r)
 {
-	return r && r->present && is_named(p->e, r->facts->s[S_MANAGER_ID]) &&
+	return r && r->present && former_is_named(p->e, r->facts->s[S_MANAGER_ID]) &&
 	       (has_replicas(p) || str_eq(r->facts->s[S_PREBUILT], p->w->name));
 }
 
@@ -169,9 +188,10 @@ void adopt(struct pass *p)
 {
 	for (size_t i = 0; i < p->n_clones && p->kind; i++) {
 		struct clone *k = &p->clones[i];
-		bool marked = k->twin == TWIN_FORMER
-				      ? p->grouped || !is_named(p->e, k->r->facts->s[S_MANAGER_ID])
-				      : k->twin != TWIN_OURS || !clone_is(k, F_RELABEL);
+		bool marked =
+			k->twin == TWIN_FORMER
+				? p->grouped || !former_is_named(p->e, k->r->facts->s[S_MANAGER_ID])
+				: k->twin != TWIN_OURS || !clone_is(k, F_RELABEL);
 
 		if (marked) {
 			if (k->twin == TWIN_OURS && !p->grouped) {

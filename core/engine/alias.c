@@ -88,6 +88,8 @@ static void learn(struct engine *e, struct cluster *x, struct cluster *y, mk_str
 	known = arena_dup(&e->scratch, known);
 	alias_know(e, x, known);
 	alias_know(e, y, known);
+	x->moved = false; /* and that was learnt with the credentials of now */
+	y->moved = false;
 }
 
 void alias_look(struct engine *e, const struct record *r)

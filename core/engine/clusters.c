@@ -139,7 +139,8 @@ static struct cluster *give_up(struct engine *e, struct cluster *c)
 static bool is_anothers(const struct engine *e, const struct facts *f)
 {
 	return e->manager_id[0] != 0 && facts_is(f, F_ORIGIN) && f->s[S_MANAGER_ID].n > 0 &&
-	       !str_is(f->s[S_MANAGER_ID], e->manager_id);
+	       !str_is(f->s[S_MANAGER_ID], e->manager_id) &&
+	       !former_is_named(e, f->s[S_MANAGER_ID]);
 }
 
 void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f)

@@ -471,6 +471,9 @@ static enum service service_of(const struct event *ev)
 static void service_event(struct engine *e, struct table *t, const struct event *ev)
 {
 	if (ev->type == EV_SERVED && t->watched && t->service != SERVICE_YES) {
+		if (t->service == SERVICE_MISSING) {
+			t->service = SERVICE_UNCLEAR; /* it is there, and so may objects be */
+		}
 		return;
 	}
 	if (ev->type == EV_UNSERVED) {

@@ -421,6 +421,8 @@ void watch_sweep(struct engine *e);
 void watch_use(struct engine *e, cluster_id c, uint16_t kind, bool *counted, bool wanted);
 void cluster_forget(struct engine *e, struct cluster *c);
 struct cluster *cluster_make(struct engine *e, mk_str name);
+/* adopt.c: was this one, before it was rebuilt, the manager with that id, as the configuration says? */
+bool former_is_named(const struct engine *e, mk_str id);
 /* Looks at an object that was seen there: another manager's with our origin? */
 void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f);
 /* The same for all that is known of it. */

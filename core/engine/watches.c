@@ -54,7 +54,8 @@ bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind)
 	if (!t->watched && (c->wanted || c->id == CLUSTER_MANAGER)) {
 		watch_open(e, t);
 	}
-	return table_known(e, c->id, kind);
+	return c->id == CLUSTER_MANAGER ? table_known(e, c->id, kind)
+					: table_view(e, c, kind) == VIEW_KNOWN;
 }
 
 /* A kind that is missing where somebody needs it may come at any time; where nobody does nothing is asked. */

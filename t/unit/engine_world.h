@@ -250,6 +250,7 @@ static void w_restart(struct world *w)
 		w->watching[i] = 0;
 		w->queues[i] = false;
 	}
+	memset(w->unserved, 0, sizeof(w->unserved));
 	w_start(w);
 }
 
