@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kinds of jobs besides batch/v1 Job, as the queue controller sees one that is evicted: its quota is given back when it is
- * suspended and not active, and each kind has its own fields for both (the IsSuspended and IsActive of Kueue 0.19.2). Who
+ * suspended and not active, and each kind has its own fields for both (the IsSuspended and IsActive of Kueue 0.19.2). What
+ * ended meanwhile is Finished instead. Who
  * makes, starts and ends such a job plays its part from outside.
  */
 #include "t/kubesim/queue_controller.h"
@@ -79,6 +80,25 @@ static bool spark(const struct json *status)
 	return str_is(json_str_at(status, "/applicationState/state"), "RUNNING");
 }
 
+/* How a job of any of these kinds says that it is over; empty: it is not. */
+static mk_str end_of(const struct json *status)
+{
+	static const char *const phase[] = {"/phase", "/jobDeploymentStatus",
+					    "/applicationState/state"};
+	bool failed = has_condition(status, "Failed");
+	bool ended = failed || has_condition(status, "Completed") ||
+		     has_condition(status, "Complete") || has_condition(status, "Succeeded");
+
+	for (size_t i = 0; i < sizeof(phase) / sizeof(phase[0]); i++) {
+		mk_str at = json_str_at(status, phase[i]);
+
+		failed |= str_is(at, "Failed") || str_is(at, "FAILED");
+		ended |= failed || str_is(at, "Succeeded") || str_is(at, "Complete") ||
+			 str_is(at, "COMPLETED");
+	}
+	return !ended ? STR("") : failed ? STR("Failed") : STR("Succeeded");
+}
+
 static const struct job_kind kinds[] = {
 	{"jobset.x-k8s.io/v1alpha2", "JobSet", "jobset.x-k8s.io/v1alpha2/jobsets", "/spec/suspend",
 	 replicated_jobs},
@@ -128,9 +148,18 @@ bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl)
 	const struct job_kind *kind = kind_of(owner);
 	mk_str ns = obj_meta(wl, "namespace"), name = json_str(json_get(owner, "name"));
 	struct json *patch;
+	mk_str end;
 
 	job = kind != NULL ? ks_get(k->store, kind->resource, ns, name) : NULL;
 	if (job == NULL || !str_eq(obj_meta(job, "uid"), json_str(json_get(owner, "uid")))) {
+		return false;
+	}
+	end = end_of(json_get(job, "status"));
+	if (end.n != 0) {
+		/* What ended is finished, whatever evicts it: no round follows. */
+		patch = status_body(k, wl);
+		status_condition(k, patch, "Finished", true, end, STR("The job is over"));
+		status_apply(k, it, patch);
 		return false;
 	}
 	if (!json_bool(json_at(job, kind->suspend))) {

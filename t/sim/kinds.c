@@ -130,31 +130,6 @@ static bool is_admitted(const struct json *wl)
 	       !has_condition(wl, "Finished");
 }
 
-static void play_home(struct sim *s, const struct user *u)
-{
-	struct plane *p = &s->plane[u->site->home];
-	const struct json *job = user_job(u, p), *wl = workload_of(s, u);
-
-	if (job == NULL || json_at(job, "/metadata/deletionTimestamp") != NULL) {
-		return;
-	}
-	if (wl == NULL && !json_bool(json_at(job, "/spec/suspend"))) {
-		suspend(s, u, p, true);
-	} else if (wl == NULL && !job_over(job)) {
-		make_workload(s, u, p, job);
-	} else if (is_admitted(wl) && json_bool(json_at(job, "/spec/suspend"))) {
-		suspend(s, u, p, false);
-	}
-}
-
-/* --- Kueue and the kind's controller on a worker ------------------------------------------------------ */
-
-static void set_status(struct sim *s, const struct user *u, struct plane *p, mk_str status)
-{
-	merge(p, user_path(s, u, true), "/status",
-	      arena_printf(&s->arena, "{\"status\":%.*s}", STR_ARG(status)));
-}
-
 static void finish(struct sim *s, struct plane *p, mk_str name, const struct json *wl)
 {
 	struct arena *a = &s->arena;
@@ -170,6 +145,35 @@ static void finish(struct sim *s, struct plane *p, mk_str name, const struct jso
 	json_add(a, list, c);
 	merge(p, WORKLOAD_PATH, arena_printf(a, "/%.*s/status", STR_ARG(name)).p,
 	      arena_printf(a, "{\"status\":{\"conditions\":%.*s}}", STR_ARG(json_write(a, list))));
+}
+
+static void play_home(struct sim *s, const struct user *u)
+{
+	struct plane *p = &s->plane[u->site->home];
+	const struct json *job = user_job(u, p), *wl = workload_of(s, u);
+
+	if (job == NULL || json_at(job, "/metadata/deletionTimestamp") != NULL) {
+		return;
+	}
+	if (wl == NULL && !json_bool(json_at(job, "/spec/suspend"))) {
+		suspend(s, u, p, true);
+	} else if (wl == NULL && !job_over(job)) {
+		make_workload(s, u, p, job);
+	} else if (wl != NULL && job_over(job)) {
+		if (!has_condition(wl, "Finished")) {
+			finish(s, p, arena_dup(&s->arena, json_str_at(wl, "/metadata/name")), wl);
+		}
+	} else if (is_admitted(wl) && json_bool(json_at(job, "/spec/suspend"))) {
+		suspend(s, u, p, false);
+	}
+}
+
+/* --- Kueue and the kind's controller on a worker ------------------------------------------------------ */
+
+static void set_status(struct sim *s, const struct user *u, struct plane *p, mk_str status)
+{
+	merge(p, user_path(s, u, true), "/status",
+	      arena_printf(&s->arena, "{\"status\":%.*s}", STR_ARG(status)));
 }
 
 /* One write towards a job that runs, and ends. */
