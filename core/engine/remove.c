@@ -254,7 +254,8 @@ void remove_losers(struct pass *p, const struct clone *keep)
 		struct clone *k = &p->clones[i];
 
 		if (k != keep &&
-		    (twin_is_ours(k->twin) || k->twin == TWIN_STALE || k->twin == TWIN_UNKNOWN)) {
+		    (twin_is_ours(k->twin) || k->twin == TWIN_STALE || k->twin == TWIN_UNKNOWN ||
+		     (k->twin == TWIN_ABSENT && p->kind && twin_is_ours(job_there(p, k))))) {
 			(void)remove_remote(p, k, k->twin == TWIN_STALE ? R_STALE : R_LOSER);
 		}
 	}
