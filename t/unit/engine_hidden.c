@@ -53,6 +53,13 @@ static void runs_elsewhere(void)
 	admit(w, 1, "wl-j");
 	w_later(w, 5000);
 	is_str(w_str(w, wl, "/status/clusterName"), "w1", "given up: another one wins");
+	ok(w_find(w, 2, KIND_WORKLOAD, "ns", "wl-j") == NULL &&
+		   w_find(w, 2, JOB, "ns", "j") != NULL,
+	   "its job is left there, without a clone");
+	served(w, MK_OK);
+	w_list(w, 2, JOB);
+	w_later(w, 1000);
+	ok(w_find(w, 2, JOB, "ns", "j") == NULL, "and goes once it may be seen again");
 	w_free(w);
 }
 

@@ -74,6 +74,7 @@ type judge struct {
 	manager      string
 	mayOverlap   bool               // a worker that nobody could reach may run a lost copy
 	mayPrecommit bool               // Kueue's own MultiKueue creates Jobs before it names the cluster
+	mayRemove    bool               // somebody removes what has ended
 	alias        map[string]string  // planes of MultiKueueClusters that are not called like theirs
 	state        map[string]*object // plane/kind/name
 	doubts       []*doubt
@@ -86,6 +87,7 @@ func cmdJudge(args []string) error {
 	fs.StringVar(&j.manager, "manager", "mgr", "name of the manager's plane")
 	fs.BoolVar(&j.mayOverlap, "overlap", false, "a worker was away for longer than workerLostTimeout")
 	fs.BoolVar(&j.mayPrecommit, "precommit", false, "Kueue's own MultiKueue was at work")
+	fs.BoolVar(&j.mayRemove, "removed", false, "somebody on a worker removed what had ended")
 	var aliases names
 	fs.Var(&aliases, "alias", "NAME=PLANE: a MultiKueueCluster that leads there")
 	_ = fs.Parse(args)
@@ -275,7 +277,7 @@ func (j *judge) workloadOf(o *object) *object {
 func (j *judge) remoteJob(e *entry, old, o *object) {
 	name, plane := o.Metadata.Name, e.Plane
 	if e.Type == "DELETED" {
-		if o.ended() {
+		if o.ended() && !j.mayRemove {
 			j.doubt(e.Time, arrivalMax, func() bool {
 				w := j.workloadOf(o)
 				return w == nil || w.is("Finished", "Evicted") || !j.committed(w, plane)
