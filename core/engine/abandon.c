@@ -58,8 +58,11 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 		return true;
 	}
 	if (!watch_ready(p->e, k->c, p->kind)) {
-		return table_view(p->e, k->c, p->kind) == VIEW_MISSING ||
-		       given_up(p, k->c, p->kind);
+		bool gone = table_view(p->e, k->c, p->kind) == VIEW_MISSING ||
+			    given_up(p, k->c, p->kind);
+
+		k->lacks |= !gone; /* so that its coming back is looked for */
+		return gone;
 	}
 	job = job_there(p, k);
 	if ((twin_is_ours(job) || job == TWIN_STALE) && k->twin == TWIN_ABSENT) {

@@ -11,6 +11,8 @@
 #include "core/engine/cond.h"
 #include "core/engine/pass.h"
 
+enum { TELL_AGAIN_MS = 10 * 1000 };
+
 static bool same_server(const struct cluster *x, const struct cluster *y)
 {
 	return str_of(x->server).n > 0 && str_eq(str_of(x->server), str_of(y->server));
@@ -203,6 +205,28 @@ static const char *first_anywhere(const struct engine *e, const struct cluster *
 	return NULL;
 }
 
+/* Is it known where those lead to that a config names before it? A new process has not heard of all at once. */
+static bool earlier_known(const struct engine *e, const struct cluster *c)
+{
+	for (LIST_EACH(n, &e->clusters[CLUSTER_MANAGER]->tables[KIND_CONFIG]->records)) {
+		const struct record *config = LIST_ENTRY(n, struct record, node);
+		size_t i = config->present ? config->facts->n_names : 0;
+
+		while (i > 0 && !str_is(config->facts->names[i - 1], c->name)) {
+			i--;
+		}
+		while (i > 1) {
+			const struct cluster *other =
+				cluster_named(e, config->facts->names[--i - 1]);
+
+			if (other && !alias_is_known(other)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
 void alias_tell(struct engine *e, struct cluster *c, struct record *r)
 {
 	mk_str config = {NULL, 0};
@@ -227,6 +251,11 @@ void alias_tell(struct engine *e, struct cluster *c, struct record *r)
 			"MultiKueueConfig \"%.*s\" names before it: Workloads of that config "
 			"are not sent here",
 			first, STR_ARG(config));
+	}
+	if (!first && cond_is_true(e, r, NAME_SAME_SERVER) &&
+	    (!alias_is_known(c) || !earlier_known(e, c))) {
+		queue_add_at(&e->queue, &c->item, e->now + TELL_AGAIN_MS);
+		return;
 	}
 	if (cond.status || cond_is_true(e, r, NAME_SAME_SERVER)) {
 		cond_write(e, r, &c->item, &cond, R_CLUSTER);

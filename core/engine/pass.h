@@ -25,7 +25,7 @@ struct clone {
 	struct record *r;      /* of the remote Workload; NULL: never seen */
 	enum twin twin;
 	bool in_config;
-	bool lacks; /* the job would be tried there, and its kind is missing */
+	bool lacks; /* its kind is missing there, where the job would be tried, or may still be */
 };
 
 struct pass {

@@ -35,15 +35,6 @@ static void winner_lost(struct pass *p, const struct cluster *c)
 	lost(p, hidden_since(c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
 }
 
-/* The winner's MultiKueueCluster is gone. */
-static void cluster_gone(struct pass *p)
-{
-	if (p->w->lost_at == INT64_MAX) {
-		p->w->lost_at = p->e->now;
-	}
-	lost(p, p->w->lost_at, R_LOST, STR("Admitting remote lost"));
-}
-
 /* The winner is there, and its jobs of this kind are not shown, or are none any more: people are told at once. */
 static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
@@ -293,6 +284,30 @@ static bool object_told(struct pass *p, struct clone *k)
 	return true;
 }
 
+static bool all_told(struct pass *p, struct clone *k)
+{
+	return p->grouped ? members_all(p, k, object_told) : object_told(p, k);
+}
+
+/*
+ * The winner's MultiKueueCluster is gone. Its server may have another name, which the config does not have: what ended there
+ * is told all the same, and not run again.
+ */
+static void cluster_gone(struct pass *p)
+{
+	for (size_t i = 0; i < p->n_clones; i++) {
+		struct clone *k = &p->clones[i];
+
+		if (twin_is_ours(k->twin) && watch_ready(p->e, k->c, p->kind) && !all_told(p, k)) {
+			return;
+		}
+	}
+	if (p->w->lost_at == INT64_MAX) {
+		p->w->lost_at = p->e->now;
+	}
+	lost(p, p->w->lost_at, R_LOST, STR("Admitting remote lost"));
+}
+
 /*
  * The winner's clone is no winner's any more. Its job may have ended before: a worker's Kueue may remove Workloads that are
  * Finished. What ended is told and not run again, so the job is looked at before the winner is given up.
@@ -305,7 +320,7 @@ static void give_up(struct pass *p, struct clone *k)
 			     STR("Admitting remote no longer exists"));
 			return;
 		}
-	} else if (p->grouped ? !members_all(p, k, object_told) : !object_told(p, k)) {
+	} else if (!all_told(p, k)) {
 		return;
 	}
 	if (k->twin == TWIN_ABSENT) {

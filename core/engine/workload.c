@@ -345,7 +345,8 @@ static bool count_uses(struct pass *p)
 		any |= here || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && job_twin(p, job) != TWIN_OTHER);
 		any |= p->grouped && !p->local && job_recorded(p, k) != TWIN_ABSENT;
-		wc = here ? wl_cluster(p->e, p->w, k->c->id) : wl_cluster_known(p->w, k->c->id);
+		wc = here || k->lacks ? wl_cluster(p->e, p->w, k->c->id)
+				      : wl_cluster_known(p->w, k->c->id);
 		if (!wc || !p->kind) {
 			continue;
 		}

@@ -225,7 +225,7 @@ enum user_kind {
 /* What kind of job; see kinds.c. */
 enum user_of { USER_OF_JOBS, USER_OF_JOBSETS, USER_OF_RAYCLUSTERS, USER_KINDS };
 
-enum user_turn { TURN_SUBMIT, TURN_DELETE, TURN_PLANT };
+enum user_turn { TURN_SUBMIT, TURN_DELETE, TURN_PLANT, TURN_CLEAR };
 
 struct user {
 	enum user_kind kind;
@@ -476,6 +476,8 @@ void proc_lease_reply(struct sim *s, struct msg *m);
 void users_init(struct sim *s);
 /* Jobs name a priority class from now on: only where one is named a changed priority is carried over. */
 void users_classed(struct sim *s);
+/* What others have of their own on workers goes when the faults end, where it may be in the way of the only server there is. */
+void users_clear_later(struct sim *s);
 /* A job of the first manager, now, that runs for so long; index of its user. */
 size_t user_submits(struct sim *s, int64_t run_ms);
 void user_turn(struct sim *s, size_t index, enum user_turn turn);

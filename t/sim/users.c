@@ -73,6 +73,16 @@ void users_init(struct sim *s)
 	}
 }
 
+void users_clear_later(struct sim *s)
+{
+	for (size_t i = 0; i < s->n_users; i++) {
+		if (s->user[i].elsewhere && (s->user[i].kind == USER_FOREIGN_JOB ||
+					     s->user[i].kind == USER_FOREIGN_WORKLOAD)) {
+			turn_at(s, i, TURN_CLEAR, FAULTS_END_MS);
+		}
+	}
+}
+
 void users_classed(struct sim *s)
 {
 	static const char *const names[] = {"low", "high"};
@@ -252,8 +262,7 @@ size_t user_submits(struct sim *s, int64_t run_ms)
 void user_restored(struct sim *s, struct user *u)
 {
 	u->deleted = u->kind == USER_NO_ADAPTER ? workload_of(s, u) == NULL
-						: ks_get(home_of(s, u)->store, "batch/v1/jobs",
-							 STR("default"), str_of(u->name)) == NULL;
+						: user_job(u, home_of(s, u)) == NULL;
 	know_job(s, u);
 }
 
@@ -295,6 +304,38 @@ static void plant(struct sim *s, size_t index)
 	    status);
 }
 
+/*
+ * Whoever has something of their own on a worker is done with it. While the alias is away its config has one server only, and with
+ * that in the way the user's job can run nowhere.
+ */
+static void clear(struct sim *s, const struct user *u)
+{
+	static const char *const resources[] = {"batch/v1/jobs",
+						"kueue.x-k8s.io/v1beta2/workloads"};
+	static const char *const paths[] = {
+		JOBS, "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"};
+	mk_str workload = json_str_at(workload_of(s, u), "/metadata/name");
+
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		for (size_t r = 0; r < 2; r++) {
+			struct plane *w = &s->plane[i];
+			mk_str name = arena_dup(&s->arena, r == 0 ? str_of(u->name) : workload);
+			const struct json *o = ks_get(w->store, resources[r], STR("default"), name);
+
+			if (o == NULL ||
+			    json_at(o, "/metadata/labels/kueue.x-k8s.io~1multikueue-origin")) {
+				continue;
+			}
+			say(s, "user", "takes a %s %.*s of their own from %s",
+			    r == 0 ? "Job" : "Workload", STR_ARG(name), w->name);
+			(void)plane_request(
+				w, "DELETE",
+				arena_printf(&s->arena, "%s/%.*s", paths[r], STR_ARG(name)).p, NULL,
+				STR("{\"propagationPolicy\":\"Background\"}"));
+		}
+	}
+}
+
 void user_turn(struct sim *s, size_t index, enum user_turn turn)
 {
 	struct user *u = &s->user[index];
@@ -305,6 +346,10 @@ void user_turn(struct sim *s, size_t index, enum user_turn turn)
 	}
 	if (turn == TURN_PLANT) {
 		plant(s, index);
+		return;
+	}
+	if (turn == TURN_CLEAR) {
+		clear(s, u);
 		return;
 	}
 	say(s, "user", "deletes %s", u->name);

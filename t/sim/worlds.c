@@ -25,13 +25,13 @@ static const struct {
 	const char *name;
 	bool enabled;
 } worlds[FAULT_N - FAULT_WORLD] = {
-	[FAULT_ALIAS - FAULT_WORLD] = {"alias", false},
+	[FAULT_ALIAS - FAULT_WORLD] = {"alias", true},
 	[FAULT_ORIGIN - FAULT_WORLD] = {"origin", true},
 	[FAULT_REBUILT - FAULT_WORLD] = {"rebuilt", true},
-	[FAULT_UNSERVED - FAULT_WORLD] = {"unserved", false},
+	[FAULT_UNSERVED - FAULT_WORLD] = {"unserved", true},
 	[FAULT_RETENTION - FAULT_WORLD] = {"retention", true},
 	[FAULT_PRUNED - FAULT_WORLD] = {"pruned", true},
-	[FAULT_KINDS - FAULT_WORLD] = {"kinds", false},
+	[FAULT_KINDS - FAULT_WORLD] = {"kinds", true},
 	[FAULT_REFUSED - FAULT_WORLD] = {"refused", true},
 };
 
@@ -95,6 +95,7 @@ static void draw_alias(struct sim *s, struct fault *f, struct rng *r)
 	for (size_t i = 0; s->alias.place == ALIAS_OTHER_CONFIG && i < s->n_users; i++) {
 		s->user[i].elsewhere = rng_chance(r, 1, 2);
 	}
+	users_clear_later(s);
 	if (s->alias.on) {
 		churn_assert(s); /* it was always there */
 	}

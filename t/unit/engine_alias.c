@@ -182,6 +182,44 @@ static void restarted(void)
 	w_free(w);
 }
 
+/* A new process hears of one name before the other: what a condition says of both stays until both are known. */
+static void told_once(const char *clusters, const char *second)
+{
+	struct world *w = w_new(2);
+	char write[64];
+
+	alias(w, 3, 2);
+	config(w, clusters);
+	ok(strstr(same_server(w, second), "True SameServer") != NULL, second);
+	w_later(w, 10000);
+	w_take(w);
+	w_restart(w);
+	w_later(w, 120000);
+	snprintf(write, sizeof(write), "MultiKueueCluster %s cluster.condition", second);
+	is_int(w_times(w_take(w), write), 0, "a new process has nothing new to say of it");
+	w_free(w);
+}
+
+/* The winner's MultiKueueCluster is deleted, and no config has the other name of its server. */
+static void ended_under_other_name(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	alias(w, 3, 2);
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_later(w, 60000);
+	is_str(check_state(w, wl), "Ready", "the winner's name is deleted: a loss is awaited");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\","
+		"\"status\":\"True\"}]}}");
+	w_later(w, 900000);
+	ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions"), "Complete") != NULL,
+	   "the job that ended there is told by the other name, and not run again");
+	w_free(w);
+}
+
 /* Its kubeconfig leads elsewhere now: another server is no other name. */
 static void parted(void)
 {
@@ -211,6 +249,9 @@ int main(void)
 	renamed();
 	first_is_down();
 	restarted();
+	told_once("[\"w1\",\"w2\",\"w3\"]", "w3");
+	told_once("[\"w3\",\"w1\",\"w2\"]", "w2");
+	ended_under_other_name();
 	parted();
 	return done_testing();
 }

@@ -34,6 +34,32 @@ static void unserved_and_unneeded(void)
 	w_free(w);
 }
 
+/* Its quota waits for a cluster that does not say whether a copy runs there: nobody else may need the kind there. */
+static void evicted_and_unsure(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = MK_DENIED;
+	w_settle(w);
+	ok(!w->sought[1][JOB], "a kind is refused where nobody needs it");
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 5000);
+	evict(w, wl, "AdmissionCheck");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_later(w, 5000);
+	ok(w->sought[1][JOB], "an evicted job's quota waits for it: it is looked for");
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2", "so long");
+	w_event(w, EV_SERVED, 1, JOB);
+	w_list(w, 1, JOB);
+	w_later(w, 5000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "",
+	       "it is back, and none is there: the quota may go");
+	ok(!w->sought[1][JOB], "and nobody looks for it any more");
+	w_free(w);
+}
+
 /* The process may end at any time, also while something is looked for. */
 static void ends_seeking(void)
 {
@@ -50,6 +76,7 @@ static void ends_seeking(void)
 int main(void)
 {
 	unserved_and_unneeded();
+	evicted_and_unsure();
 	ends_seeking();
 	return done_testing();
 }
