@@ -9,7 +9,7 @@ struct pass;
 
 /* The cluster leads to that server; "": nothing is known of it any more. */
 void alias_know(struct engine *e, struct cluster *c, mk_str server);
-/* Clone 'r' was seen for the first time: does another cluster show the same object? For servers that hide who they are. */
+/* Clone or job 'r' was seen for the first time: does another cluster show the same object? For servers that hide who they are. */
 void alias_look(struct engine *e, const struct record *r);
 /* Turns all clones of a server but one into TWIN_ALIAS. */
 void alias_mark(struct pass *p);

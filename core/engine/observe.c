@@ -153,7 +153,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	}
 	if (t->cluster != CLUSTER_MANAGER) {
 		cluster_clash(e, cluster_get(e, t->cluster), f);
-		if (is_new && t->kind == KIND_WORKLOAD) {
+		if (is_new && (t->kind == KIND_WORKLOAD || t->kind >= KIND_FIRST_JOB)) {
 			alias_look(e, r);
 		}
 	}

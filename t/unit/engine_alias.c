@@ -80,6 +80,25 @@ static void in_no_config(bool hides)
 	w_free(w);
 }
 
+/* The other name shows the winner's job before the clone: its watch of Workloads is behind. */
+static void job_is_seen_first(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w->hides[3] = true;
+	alias(w, 3, 2);
+	w_later(w, 1000);
+	w->alias_of[3] = 0;
+	wl = running_job(w);
+	w->alias_of[3] = 2;
+	w_list(w, 3, JOB);
+	w_later(w, 1000);
+	ok(is_untouched(w, wl), "the job alone shows which servers are one: it runs on");
+	is_int(w_times(w->log, "delete "), 0, "and nothing is deleted");
+	w_free(w);
+}
+
 static void in_one_config(bool hides)
 {
 	struct world *w = w_new(2);
@@ -244,6 +263,7 @@ int main(void)
 	(void)w_unused;
 	in_no_config(false);
 	in_no_config(true);
+	job_is_seen_first();
 	in_one_config(false);
 	in_one_config(true);
 	renamed();
