@@ -129,13 +129,20 @@ bool former_holds(struct pass *p)
 
 /* --- marks ---------------------------------------------------------------------------------------------- */
 
-static void mark_clone(struct pass *p, struct json *body)
+static void mark_origin(struct pass *p, struct json *body)
 {
 	struct arena *a = p->e->out->arena;
 
 	(void)json_put(a, body, "/metadata/labels", json_new_obj(a));
-	(void)json_put(a, body, "/metadata/annotations", json_new_obj(a));
 	json_set_str(a, json_at(body, "/metadata/labels"), NAME_ORIGIN, p->e->o.origin);
+}
+
+static void mark_clone(struct pass *p, struct json *body)
+{
+	struct arena *a = p->e->out->arena;
+
+	mark_origin(p, body);
+	(void)json_put(a, body, "/metadata/annotations", json_new_obj(a));
 	json_set_str(a, json_at(body, "/metadata/annotations"), NAME_MANAGER_ID,
 		     str_of(p->e->manager_id));
 	json_set_str(a, json_at(body, "/metadata/annotations"), NAME_WORKLOAD_UID,
@@ -151,7 +158,9 @@ static void mark(struct pass *p, struct record *r)
 		return;
 	}
 	body = ops_merge(p->e, r, &op);
-	if (r->table->kind == KIND_WORKLOAD) {
+	if (str_is(r->facts->s[S_MANAGER_ID], p->e->manager_id)) {
+		mark_origin(p, body);
+	} else if (r->table->kind == KIND_WORKLOAD) {
 		mark_clone(p, body);
 	} else {
 		job_stamp(p, body);
@@ -177,11 +186,13 @@ static bool job_is_marked(struct pass *p, struct clone *k)
 		return clone_is(k, F_ORIGIN) ||
 		       surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
 	}
-	if (!p->job || !(is_former_job(p, r) || (ours && facts_is(r->facts, F_RELABEL)))) {
+	if (!is_former_job(p, r) && !(ours && facts_is(r->facts, F_RELABEL))) {
 		return true;
 	}
-	mark(p, r);
-	return false;
+	if (p->job) {
+		mark(p, r);
+	}
+	return false; /* without the local job, which it stands for, it gets none */
 }
 
 void adopt(struct pass *p)
