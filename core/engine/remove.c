@@ -248,14 +248,20 @@ void remove_all(struct pass *p, enum rule rule)
 	}
 }
 
+/* A job of ours whose clone is gone. One that is not seen yet tells, when it is asked for, whether this is the winner's server. */
+static bool is_left_alone(struct pass *p, const struct clone *k)
+{
+	return k->twin == TWIN_ABSENT && p->kind && twin_is_ours(job_there(p, k)) &&
+	       surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);
+}
+
 void remove_losers(struct pass *p, const struct clone *keep)
 {
 	for (size_t i = 0; i < p->n_clones; i++) {
 		struct clone *k = &p->clones[i];
 
-		if (k != keep &&
-		    (twin_is_ours(k->twin) || k->twin == TWIN_STALE || k->twin == TWIN_UNKNOWN ||
-		     (k->twin == TWIN_ABSENT && p->kind && twin_is_ours(job_there(p, k))))) {
+		if (k != keep && (twin_is_ours(k->twin) || k->twin == TWIN_STALE ||
+				  k->twin == TWIN_UNKNOWN || is_left_alone(p, k))) {
 			(void)remove_remote(p, k, k->twin == TWIN_STALE ? R_STALE : R_LOSER);
 		}
 	}
