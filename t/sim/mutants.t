@@ -4,7 +4,7 @@
 # simulation must notice within 2,000 seeds. A patch that does not apply or does not build fails, so that the set
 # follows the code. Copies and objects lie below build/mutants and share what a patch does not touch.
 # The second line may say where to look first: "seeds from N" (a hundred of them), "wide seeds from N", or "scenario NAME". That only saves
-# time; what is not caught there is looked for from seed 1 on, but for a scenario.
+# time; what is not caught there is looked for from seed 1 on, but for a scenario. "unit NAME": no seed meets it, that unit test does.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
@@ -21,7 +21,7 @@ one() {
 	mkdir -p "$dir/$B"
 	cp -al Makefile VERSION core sdk adapters plugins conf "$dir/"
 	mkdir "$dir/t"
-	cp -al t/kubesim t/sim "$dir/t/"
+	cp -al t/kubesim t/sim t/unit t/tap.h "$dir/t/"
 	[ -d build/deps ] && ln -s ../../../deps "$dir/build/deps"
 	for d in core adapters plugins; do
 		cp -al "$B/$d" "$dir/$B/"
@@ -38,8 +38,17 @@ one() {
 		rm -f "$dir/$B/$f.o" "$dir/$B/$f.d"
 		touch "$dir/$f.c"
 	done
-	if ! env -u MAKEFLAGS make -j1 -C "$dir" FLAVOUR="$flavour" CC="$CC" WERROR= "$B/sim" >>"$out/$name.log" 2>&1; then
+	unit=$(sed -n '2s/^unit \(.*\)$/\1/p' "$1")
+	made=${unit:+t/unit/$unit}
+	if ! env -u MAKEFLAGS make -j1 -C "$dir" FLAVOUR="$flavour" CC="$CC" WERROR= "$B/${made:-sim}" >>"$out/$name.log" 2>&1; then
 		echo "does not build" >"$out/$name.result"
+		return
+	fi
+	if [ -n "$unit" ]; then
+		"$dir/$B/$made" >>"$out/$name.log" 2>&1
+		sed -n "s/^not ok [0-9]* - \(.*\)/caught: unit $unit: not so: \1/p" "$out/$name.log" |
+			head -n 1 >"$out/$name.result"
+		rm -rf "$dir"
 		return
 	fi
 	scenario=$(sed -n '2s/^scenario \(.*\)$/\1/p' "$1")

@@ -206,6 +206,38 @@ static void job_with_twin(void)
 	w_free(w);
 }
 
+/* A standby that did not hear of a Workload yet begins to lead: what the leader before it made is no garbage. */
+static void standby_behind(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl;
+	char text[1024];
+
+	w_event(w, EV_LEADER, 0, 0);
+	w_settle(w);
+	w->up[0] = false; /* its watch is behind */
+	wl = a_job(w, "j");
+	w->up[0] = true;
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"wl-j\",\"namespace\":\"ns\",\"labels\":{"
+		 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+		 "\"multikueued.io/manager-id\":\"manager-id\","
+		 "\"multikueued.io/workload-uid\":\"%s\","
+		 "\"multikueued.io/owner-kind\":\"batch/v1, Kind=Job\","
+		 "\"multikueued.io/owner-name\":\"j\"}},\"spec\":{}}",
+		 wl->uid);
+	w_put(w, 1, KIND_WORKLOAD, text);
+	w_later(w, 1000);
+	w_take(w);
+	w_event(w, EV_LEADER, 0, 0)->ev.may_write = true;
+	w_later(w, 1000);
+	is_int(w_times(w_take(w), "delete "), 0,
+	       "who begins to lead looks at the manager anew before it collects anything");
+	ok(clone_of(w, 1, "wl-j") != NULL,
+	   "the clone of a Workload that it had not heard of stays");
+	w_free(w);
+}
+
 int main(void)
 {
 	lone_jobs();
@@ -216,5 +248,6 @@ int main(void)
 	manager_away();
 	seen_deletion();
 	restored_manager();
+	standby_behind();
 	return done_testing();
 }
