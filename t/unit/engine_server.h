@@ -35,6 +35,8 @@
 #ifndef WORLD_OBJECTS
 #define WORLD_OBJECTS 4096
 #endif
+/* Numbers that the engine gives out: a cluster that is made anew gets another one. */
+enum { WORLD_CLUSTERS = 64 };
 enum { JOB = KIND_FIRST_JOB, MAX_OBJECTS = WORLD_OBJECTS, MAX_EVENTS = 4 * MAX_OBJECTS, T0 = 1000 };
 #define WALL0 1800000000000 /* 2027-01-15T08:00:00Z */
 
@@ -84,37 +86,39 @@ struct world {
 	const char *rig_words; /* ... in these words, NULL: some */
 	int rig_http;          /* ... and with this status */
 	size_t lose;           /* the n-th next operation with an id is done, but its answer lost */
-	bool up[8];
+	bool up[WORLD_CLUSTERS];
 	size_t drop; /* the n-th next operation with an id is not done, and its answer lost */
-	cluster_id links[8];      /* by worker number ("w<n>"): the engine's number */
-	uint32_t watching[8];     /* job kinds, by cluster: bit 0 is JOB */
-	bool sought[8][KIND_MAX]; /* kinds that are missing and looked for, by cluster */
-	bool stay_down[8];        /* OP_CONNECT has no effect */
-	uint64_t fail_at;         /* in the next step the n-th allocation and all later ones fail */
-	bool full;                /* log whole texts */
-	bool drops;               /* changes are taken, and nothing is changed */
-	bool pods_pend;           /* a Pod has a status from the start, as on an API server */
-	const char *dispatcher;   /* NULL: all at once */
-	bool gate_paths;          /* MultiKueueKubeConfigPathValidation */
-	bool gate_quota;          /* MultiKueueManagerQuotaAutomation */
-	bool queues[8];           /* LocalQueues and ClusterQueues are watched, by cluster */
-	bool no_queues[8];        /* ... and may not be */
-	bool hold_queues;         /* ... and their lists come when the test says */
-	bool hold_jobs[8];        /* so do lists of jobs, by cluster */
-	bool unserved[8][64];     /* by kind: it said so last, and lists nothing */
-	size_t worker_memory;     /* multiKueue.workerMemory; 0: no limit */
-	int64_t lost_timeout;     /* workerLostTimeout; 0: 15 minutes */
-	bool gate_elastic;        /* ElasticJobsViaWorkloadSlices */
-	bool gate_preemption;     /* MultiKueueOrchestratedPreemption */
-	bool gate_no_sync;        /* MultiKueueRemoteSpecSync is off */
-	bool gate_profiles;       /* MultiKueueClusterProfile */
-	bool has_profiles;        /* multiKueue.clusterProfile is there */
+	cluster_id links[WORLD_CLUSTERS];  /* by worker number ("w<n>"): the engine's number */
+	uint32_t watching[WORLD_CLUSTERS]; /* job kinds, by cluster: bit 0 is JOB */
+	bool sought[WORLD_CLUSTERS]
+		   [KIND_MAX];          /* kinds that are missing and looked for, by cluster */
+	bool stay_down[WORLD_CLUSTERS]; /* OP_CONNECT has no effect */
+	uint64_t fail_at;       /* in the next step the n-th allocation and all later ones fail */
+	bool full;              /* log whole texts */
+	bool drops;             /* changes are taken, and nothing is changed */
+	bool pods_pend;         /* a Pod has a status from the start, as on an API server */
+	const char *dispatcher; /* NULL: all at once */
+	bool gate_paths;        /* MultiKueueKubeConfigPathValidation */
+	bool gate_quota;        /* MultiKueueManagerQuotaAutomation */
+	bool queues[WORLD_CLUSTERS];    /* LocalQueues and ClusterQueues are watched, by cluster */
+	bool no_queues[WORLD_CLUSTERS]; /* ... and may not be */
+	bool hold_queues;               /* ... and their lists come when the test says */
+	bool hold_jobs[WORLD_CLUSTERS]; /* so do lists of jobs, by cluster */
+	bool unserved[WORLD_CLUSTERS][64]; /* by kind: it said so last, and lists nothing */
+	size_t worker_memory;              /* multiKueue.workerMemory; 0: no limit */
+	int64_t lost_timeout;              /* workerLostTimeout; 0: 15 minutes */
+	bool gate_elastic;                 /* ElasticJobsViaWorkloadSlices */
+	bool gate_preemption;              /* MultiKueueOrchestratedPreemption */
+	bool gate_no_sync;                 /* MultiKueueRemoteSpecSync is off */
+	bool gate_profiles;                /* MultiKueueClusterProfile */
+	bool has_profiles;                 /* multiKueue.clusterProfile is there */
 	const mk_str *providers;
 	size_t n_providers;
-	cluster_id alias_of[8]; /* that cluster leads to this one's server; 0: to its own */
-	bool hides[8];          /* its identity may not be read */
-	const char *origin;     /* NULL: "multikueue" */
-	const char *manager_id; /* NULL: "manager-id" */
+	cluster_id alias_of
+		[WORLD_CLUSTERS];   /* that cluster leads to this one's server; 0: to its own */
+	bool hides[WORLD_CLUSTERS]; /* its identity may not be read */
+	const char *origin;         /* NULL: "multikueue" */
+	const char *manager_id;     /* NULL: "manager-id" */
 	mk_str former_origins[2], former_managers[2]; /* those that are not empty count */
 	char counts[4096];                            /* what the engine counted, one line each */
 };
