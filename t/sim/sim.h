@@ -285,6 +285,8 @@ struct coverage {
 	size_t n_rules;
 	uint64_t steps, seeds, workloads;
 	uint64_t most_requests; /* about one Workload within a minute */
+	uint64_t
+		streams; /* sum over the seeds of what each sent, hashed: the same code gives the same */
 	enum coverage_kind kind;
 };
 
