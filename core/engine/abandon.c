@@ -102,8 +102,8 @@ void abandon(struct pass *p)
 	if (!may_hold_quota(p)) {
 		return;
 	}
-	for (size_t i = 0; i < p->n_clones; i++) {
-		if (!runs_not_on(p, &p->clones[i])) {
+	for (CLONES_EACH(k, p)) {
+		if (!runs_not_on(p, k)) {
 			return;
 		}
 	}

@@ -71,21 +71,18 @@ static bool is_under_other_name(struct pass *p)
 {
 	struct engine *e = p->e;
 
-	for (LIST_EACH(n, &p->w->owner->workloads)) {
-		const struct wl *w = LIST_ENTRY(n, struct wl, owner_node);
-
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		if (w == p->w || manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
 			continue;
 		}
-		for (size_t i = 0; i < p->n_clones; i++) {
-			const struct cluster *c = p->clones[i].c;
+		for (CLONES_EACH(k, p)) {
 			const struct record *r =
-				store_get(c->tables[KIND_WORKLOAD], w->ns, w->name);
+				store_get(k->c->tables[KIND_WORKLOAD], w->ns, w->name);
 
 			if (r && r->facts->s[S_MANAGER_ID].n > 0 &&
 			    !str_is(r->facts->s[S_MANAGER_ID], e->manager_id) &&
 			    former_is_same(p, r->facts)) {
-				tell(p, c, r->facts->s[S_MANAGER_ID], w->name);
+				tell(p, k->c, r->facts->s[S_MANAGER_ID], w->name);
 				queue_add_at(&e->queue, &p->w->item, e->now + LOOK_AGAIN_MS);
 				return true;
 			}
@@ -99,8 +96,8 @@ static bool is_looked_at(struct pass *p)
 {
 	int64_t until = p->e->start_ms + FIRST_LOOK_MS;
 
-	for (size_t i = 0; i < p->n_clones && p->e->now < until; i++) {
-		if (p->clones[i].in_config && !p->clones[i].c->decided) {
+	for (CLONES_EACH(k, p)) {
+		if (p->e->now < until && k->in_config && !k->c->decided) {
 			queue_add_at(&p->e->queue, &p->w->item, until);
 			return false;
 		}
@@ -112,13 +109,11 @@ bool former_holds(struct pass *p)
 {
 	struct clone *former = NULL;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		if (twin_is_ours(p->clones[i].twin)) {
+	for (CLONES_EACH(k, p)) {
+		if (twin_is_ours(k->twin)) {
 			return false; /* it is out already: each of two managers would wait for the other */
 		}
-		if (p->clones[i].twin == TWIN_FORMER) {
-			former = &p->clones[i];
-		}
+		former = k->twin == TWIN_FORMER ? k : former;
 	}
 	if (former) {
 		former_tell(p, former);
@@ -197,8 +192,10 @@ static bool job_is_marked(struct pass *p, struct clone *k)
 
 void adopt(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones && p->kind; i++) {
-		struct clone *k = &p->clones[i];
+	if (!p->kind) {
+		return;
+	}
+	for (CLONES_EACH(k, p)) {
 		bool marked =
 			k->twin == TWIN_FORMER
 				? p->grouped || !former_is_named(p->e, k->r->facts->s[S_MANAGER_ID])

@@ -41,9 +41,7 @@ static void find_others(struct engine *e, struct cluster *c, bool left)
 	struct cluster *last = NULL;
 	size_t n = 0;
 
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *other = e->clusters[i];
-
+	for (WORKERS_EACH(other, e)) {
 		if (other != c && same_server(c, other)) {
 			last = other;
 			n++;
@@ -98,11 +96,10 @@ void alias_look(struct engine *e, const struct record *r)
 {
 	struct cluster *c = cluster_get(e, r->table->cluster);
 
-	for (size_t i = 1; c && i < e->n_clusters; i++) {
-		struct cluster *other = e->clusters[i];
+	for (WORKERS_EACH(other, e)) {
 		const struct record *its;
 
-		if (other == c || (!hides(c) && !hides(other)) || same_server(c, other)) {
+		if (!c || other == c || (!hides(c) && !hides(other)) || same_server(c, other)) {
 			continue;
 		}
 		its = store_get(other->tables[r->table->kind], r->ns, r->name);
@@ -134,13 +131,12 @@ static bool differ(const struct clone *x, const struct clone *y)
 
 void alias_mark(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i], *speaker = k;
+	for (CLONES_EACH(k, p)) {
+		struct clone *speaker = k;
 
-		for (size_t j = i + 1; k->c->shared && k->twin != TWIN_ALIAS && j < p->n_clones;
-		     j++) {
-			struct clone *other = &p->clones[j];
-
+		for (struct clone *other = k + 1;
+		     k->c->shared && k->twin != TWIN_ALIAS && other < p->clones + p->n_clones;
+		     other++) {
 			if (other->twin == TWIN_ALIAS || !same_server(k->c, other->c) ||
 			    differ(speaker, other)) {
 				continue;
@@ -193,8 +189,7 @@ const char *alias_first(const struct engine *e, const struct cluster *c, const s
 static const char *first_anywhere(const struct engine *e, const struct cluster *c,
 				  mk_str *ret_config)
 {
-	for (LIST_EACH(n, &e->clusters[CLUSTER_MANAGER]->tables[KIND_CONFIG]->records)) {
-		const struct record *config = LIST_ENTRY(n, struct record, node);
+	for (LIST_EACH_AS(struct record, config, &manager_table(e, KIND_CONFIG)->records, node)) {
 		const char *first = config->present ? alias_first(e, c, config->facts) : NULL;
 
 		if (first) {
@@ -208,8 +203,7 @@ static const char *first_anywhere(const struct engine *e, const struct cluster *
 /* Is it known where those lead to that a config names before it? A new process has not heard of all at once. */
 static bool earlier_known(const struct engine *e, const struct cluster *c)
 {
-	for (LIST_EACH(n, &e->clusters[CLUSTER_MANAGER]->tables[KIND_CONFIG]->records)) {
-		const struct record *config = LIST_ENTRY(n, struct record, node);
+	for (LIST_EACH_AS(struct record, config, &manager_table(e, KIND_CONFIG)->records, node)) {
 		size_t i = config->present ? config->facts->n_names : 0;
 
 		while (i > 0 && !str_is(config->facts->names[i - 1], c->name)) {

@@ -278,8 +278,7 @@ static void write_quota(struct sum *s, struct record *r)
 static const struct record *our_check(const struct engine *e, const struct facts *f)
 {
 	for (size_t i = 0; i < f->n_checks; i++) {
-		const struct record *r =
-			manager_get(e, KIND_CHECK, (mk_str){NULL, 0}, f->checks[i]);
+		const struct record *r = manager_named(e, KIND_CHECK, f->checks[i]);
 
 		if (r && facts_is(r->facts, F_OURS)) {
 			return r;
@@ -330,7 +329,7 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 	if (check->facts->s[S_PROBLEM].n > 0) {
 		return; /* the check's own condition says it */
 	}
-	config = manager_get(e, KIND_CONFIG, (mk_str){NULL, 0}, check->facts->s[S_CONFIG]);
+	config = manager_named(e, KIND_CONFIG, check->facts->s[S_CONFIG]);
 	if (!config) {
 		say(e, r, "UnsupportedConfiguration",
 		    STR("The referenced MultiKueueConfig was not found."));
@@ -352,10 +351,9 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 /* The manager's LocalQueues by their ClusterQueue. False: out of memory. */
 static bool index_locals(struct engine *e, struct map *ret)
 {
-	const struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_LOCAL_QUEUE];
+	const struct table *t = manager_table(e, KIND_LOCAL_QUEUE);
 
-	for (LIST_EACH(n, &t->records)) {
-		const struct record *r = LIST_ENTRY(n, struct record, node);
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
 		struct local *l = r->present ? arena_alloc(&e->scratch, sizeof(*l)) : NULL;
 
 		if (!r->present) {
@@ -394,11 +392,9 @@ void autoquota_pass(struct engine *e)
 		say_no_memory(e);
 	} else {
 		s->e = e;
-		for (LIST_EACH(
-			     n,
-			     &e->clusters[CLUSTER_MANAGER]->tables[KIND_CLUSTER_QUEUE]->records)) {
-			struct record *r = LIST_ENTRY(n, struct record, node);
+		const struct list_node *queues = &manager_table(e, KIND_CLUSTER_QUEUE)->records;
 
+		for (LIST_EACH_AS(struct record, r, queues, node)) {
 			if (r->present && !facts_is(r->facts, F_TERMINATING)) {
 				judge(e, s, r, map_get(&locals, r->name));
 			}

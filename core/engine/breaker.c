@@ -30,8 +30,8 @@ static size_t n_clones(const struct engine *e)
 {
 	size_t n = 0;
 
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		const struct table *t = e->clusters[i]->tables[KIND_WORKLOAD];
+	for (WORKERS_EACH(c, e)) {
+		const struct table *t = c->tables[KIND_WORKLOAD];
 
 		n += t ? t->n_present : 0;
 	}
@@ -55,7 +55,7 @@ static void roll(struct engine *e)
 static void open_now(struct pass *p, const struct cluster *c, mk_str why)
 {
 	struct engine *e = p->e;
-	const struct record *r = manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	const struct record *r = cluster_record(e, c);
 
 	e->breaker.open = true;
 	e->stats.breaker_open = true;
@@ -135,12 +135,6 @@ void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 	}
 }
 
-void breaker_removed(struct wl_cluster *wc)
-{
-	wc->made = false;
-	wc->leaving = true;
-}
-
 void breaker_new_round(struct wl *w)
 {
 	for (size_t i = 0; i < w->n_cl; i++) {
@@ -166,9 +160,7 @@ void breaker_tick(struct engine *e)
 	}
 	*b = (struct breaker){.minute = e->now / MINUTE_MS};
 	e->stats.breaker_open = false;
-	for (LIST_EACH(n, &e->workloads)) {
-		struct wl *w = LIST_ENTRY(n, struct wl, node);
-
+	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
 		for (size_t i = 0; i < w->n_cl; i++) {
 			w->cl[i].again = 0;
 		}

@@ -29,8 +29,7 @@ struct count {
 static void count_clusters(struct engine *e, const struct facts *config, struct count *n)
 {
 	for (size_t i = 0; i < config->n_names; i++) {
-		const struct record *r =
-			manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, config->names[i]);
+		const struct record *r = manager_named(e, KIND_CLUSTER, config->names[i]);
 
 		if (!r) {
 			name(&n->missing, config->names[i]);
@@ -85,7 +84,7 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 		return;
 	}
 	if (problem.n == 0) {
-		config = manager_get(e, KIND_CONFIG, (mk_str){NULL, 0}, wanted);
+		config = manager_named(e, KIND_CONFIG, wanted);
 	}
 	if (config) {
 		judge(e, k, r, config);
@@ -102,7 +101,7 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 
 void check_pass(struct engine *e, struct check *k)
 {
-	struct record *r = manager_get(e, KIND_CHECK, (mk_str){NULL, 0}, str_of(k->name));
+	struct record *r = manager_named(e, KIND_CHECK, str_of(k->name));
 
 	if (!r) {
 		queue_del(&e->queue, &k->item);

@@ -168,9 +168,7 @@ void cluster_look_for_others(struct engine *e, struct cluster *c)
 		if (!t) {
 			continue;
 		}
-		for (LIST_EACH(n, &t->records)) {
-			const struct record *r = LIST_ENTRY(n, struct record, node);
-
+		for (LIST_EACH_AS(struct record, r, &t->records, node)) {
 			if (r->present && is_anothers(e, r->facts)) {
 				cluster_clash(e, c, r->facts);
 				return;
@@ -303,7 +301,7 @@ void cluster_pass(struct engine *e, struct cluster *c)
 	if (c->id == CLUSTER_MANAGER || !table_known(e, CLUSTER_MANAGER, KIND_CLUSTER)) {
 		return;
 	}
-	r = manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	r = cluster_record(e, c);
 	if (r && !facts_is(r->facts, F_TERMINATING)) {
 		pass(e, c, r);
 		return;

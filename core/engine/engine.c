@@ -98,9 +98,7 @@ void cluster_forget(struct engine *e, struct cluster *c)
 
 	ops_forget(e, c->id);
 	watch_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile, false);
-	for (LIST_EACH(n, &e->workloads)) {
-		struct wl *w = LIST_ENTRY(n, struct wl, node);
-
+	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
 		for (size_t j = 0; j < w->n_cl; j++) {
 			if (w->cl[j].id == c->id) {
 				wl_cluster_done(&w->cl[j]);
@@ -252,9 +250,7 @@ static void mend_tables(struct engine *e)
 static void clock_was_set(struct engine *e)
 {
 	e->start_ms = e->now;
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-
+	for (WORKERS_EACH(c, e)) {
 		if (!c->was_up) {
 			c->lost_at = c->failed ? e->now : INT64_MAX;
 			queue_add(&e->queue, &c->item);
@@ -321,7 +317,7 @@ int64_t engine_next_ms(const struct engine *e)
 
 void engine_get_stats(const struct engine *e, struct engine_stats *ret)
 {
-	const struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_WORKLOAD];
+	const struct table *t = manager_table(e, KIND_WORKLOAD);
 
 	*ret = e->stats;
 	ret->workloads = t ? t->n_present : 0;

@@ -108,14 +108,14 @@ bool facts_awaited(struct pass *p)
 
 	if (!p->e->facts_wanted) {
 		p->e->facts_wanted = true;
-		for (size_t i = 1; i < p->e->n_clusters; i++) {
-			if (p->e->clusters[i]->wanted) {
-				watch_queues(p->e, p->e->clusters[i]);
+		for (WORKERS_EACH(c, p->e)) {
+			if (c->wanted) {
+				watch_queues(p->e, c);
 			}
 		}
 	}
-	for (size_t i = 0; i < p->n_clones && p->clones[i].in_config; i++) {
-		awaited |= is_awaited(p, &p->clones[i]);
+	for (CLONES_EACH(k, p)) {
+		awaited |= k->in_config && is_awaited(p, k);
 	}
 	return awaited;
 }

@@ -72,8 +72,7 @@ void fault_frozen(struct pass *p)
 {
 	struct engine *e = p->e;
 	mk_str kind = p->f->s[S_OWNER_KIND];
-	const struct record *check =
-		manager_get(e, KIND_CHECK, (mk_str){NULL, 0}, p->f->checks[p->check]);
+	const struct record *check = manager_named(e, KIND_CHECK, p->f->checks[p->check]);
 
 	if (!e->may_write || !check || map_len(&e->frozen_kinds) >= KINDS_MAX ||
 	    map_get(&e->frozen_kinds, kind) || !map_put(&e->frozen_kinds, kind, e)) {

@@ -85,8 +85,7 @@ void gates_turn(struct pass *p)
 	if (!e->o.gates.orchestrated_preemption) {
 		return;
 	}
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		struct wl_cluster *wc = twin_is_ours(k->twin) && k->r && k->r->present
 						? wl_cluster(e, p->w, k->c->id)
 						: NULL;

@@ -136,15 +136,10 @@ static enum sync write_status(struct pass *p, struct record *remote, const struc
 	return SYNC_WAIT;
 }
 
-static struct table *local_jobs(const struct pass *p)
-{
-	return p->e->clusters[CLUSTER_MANAGER]->tables[p->kind];
-}
-
 /* Has the local job no status any more? 'terminal': an end is not told without asking. */
 static bool is_gone(struct pass *p, bool terminal)
 {
-	struct table *jobs = local_jobs(p);
+	struct table *jobs = manager_table(p->e, p->kind);
 
 	return table_known(p->e, CLUSTER_MANAGER, p->kind) &&
 	       (!terminal || store_get(jobs, p->w->ns, p->object) ||

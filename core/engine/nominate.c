@@ -266,8 +266,7 @@ bool is_external_name(mk_str name)
 /* The check's annotation, else the config's, else the configuration's dispatcherName. */
 static mk_str dispatcher_name(const struct pass *p)
 {
-	const struct record *check =
-		manager_get(p->e, KIND_CHECK, (mk_str){NULL, 0}, p->f->checks[p->check]);
+	const struct record *check = manager_named(p->e, KIND_CHECK, p->f->checks[p->check]);
 
 	if (check && check->facts->s[S_DISPATCHER].n > 0) {
 		return check->facts->s[S_DISPATCHER];

@@ -54,8 +54,8 @@ static void touch_siblings(struct engine *e, const struct record *r)
 	if (!w || !w->owner) {
 		return;
 	}
-	for (LIST_EACH(n, &w->owner->workloads)) {
-		queue_add(&e->queue, &LIST_ENTRY(n, struct wl, owner_node)->item);
+	for (LIST_EACH_AS(struct wl, of_job, &w->owner->workloads, owner_node)) {
+		queue_add(&e->queue, &of_job->item);
 	}
 }
 
@@ -347,16 +347,14 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 {
 	bool was = t->synced && !t->stale;
 
-	for (LIST_EACH(n, &t->records)) {
-		if (is_contradicted(LIST_ENTRY(n, struct record, node), t, ev)) {
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		if (is_contradicted(r, t, ev)) {
 			t->listing = false;
 			observe_turn_back(e, cluster_get(e, t->cluster));
 			return;
 		}
 	}
-	for (LIST_EACH(n, &t->records)) {
-		struct record *r = LIST_ENTRY(n, struct record, node);
-
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
 		if (!r->present || r->seen == t->list_no ||
 		    (ev->rv && r->epoch == ev->epoch && r->rv > ev->rv)) {
 			continue;
@@ -383,7 +381,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 static void look_anew(struct engine *e)
 {
 	for (uint16_t k = 0; k < KIND_MAX; k++) {
-		struct table *t = e->clusters[CLUSTER_MANAGER]->tables[k];
+		struct table *t = manager_table(e, k);
 
 		if (t && (k == KIND_WORKLOAD || k == KIND_CHECK || k == KIND_CONFIG ||
 			  k >= KIND_FIRST_JOB)) {
@@ -402,10 +400,10 @@ static void manager_up(struct engine *e, mk_str identity)
 
 	memcpy(e->manager_id, id.p, id.n);
 	e->manager_id[id.n] = 0;
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		cluster_know(e, e->clusters[i], str_of(e->clusters[i]->identity));
+	for (WORKERS_EACH(c, e)) {
+		cluster_know(e, c, str_of(c->identity));
 		if (is_news) {
-			cluster_look_for_others(e, e->clusters[i]);
+			cluster_look_for_others(e, c);
 		}
 	}
 }

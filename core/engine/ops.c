@@ -300,8 +300,8 @@ static void job_refused(struct engine *e, const struct record *r, mk_str why)
 	if (!o) {
 		return;
 	}
-	for (LIST_EACH(n, &o->workloads)) {
-		refuse(e, LIST_ENTRY(n, struct wl, owner_node), r, why);
+	for (LIST_EACH_AS(struct wl, w, &o->workloads, owner_node)) {
+		refuse(e, w, r, why);
 	}
 }
 
@@ -381,9 +381,7 @@ void ops_done(struct engine *e, const struct event *ev)
 
 void ops_forget(struct engine *e, cluster_id c)
 {
-	for (LIST_EACH(n, &e->inflight)) {
-		struct inflight *f = LIST_ENTRY(n, struct inflight, node);
-
+	for (LIST_EACH_AS(struct inflight, f, &e->inflight, node)) {
 		if (f->record && f->record->table->cluster == c) {
 			f->record->inflight = NULL;
 			f->record = NULL;

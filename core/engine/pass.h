@@ -52,6 +52,12 @@ struct pass {
 	struct json *wl_json, *job_json; /* parsed on demand, in the scratch arena */
 };
 
+/* for (CLONES_EACH(k, p)): in the order of the config, then the others. */
+#define CLONES_EACH(k, p)                    \
+	struct clone *k = (p)->clones;       \
+	k &&k < (p)->clones + (p)->n_clones; \
+	k++
+
 static inline bool clone_is(const struct clone *k, uint32_t flags)
 {
 	return k->r && k->r->present && facts_is(k->r->facts, flags);
@@ -106,8 +112,6 @@ bool breaker_may_create(struct pass *p, const struct wl_cluster *wc);
 void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster *wc);
 /* It is there. */
 void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
-/* We remove it for a good reason: another one will be no repetition. */
-void breaker_removed(struct wl_cluster *wc);
 void breaker_new_round(struct wl *w);
 /* A winner is given up because of its spec. */
 void breaker_gave_up(struct pass *p, const struct cluster *c);

@@ -10,10 +10,8 @@
 
 void profile_touch(struct engine *e, mk_str name)
 {
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-		const struct record *r =
-			manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	for (WORKERS_EACH(c, e)) {
+		const struct record *r = cluster_record(e, c);
 
 		if (r && facts_is(r->facts, F_PROFILE) &&
 		    (name.n == 0 || str_eq(r->facts->s[S_LOCATION], name))) {

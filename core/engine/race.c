@@ -112,9 +112,7 @@ static struct clone *winner(struct pass *p)
 {
 	struct clone *best = NULL;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
 		    !is_nominated(p, str_of(k->c->name)) || is_going(p, k->r) ||
 		    !watch_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
@@ -168,8 +166,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		enum twin t = job_left(p, k);
 
 		if (k == best || k->twin == TWIN_ALIAS || !cluster_up(k->c) || has_replicas(p) ||
@@ -286,8 +283,7 @@ static bool others_ready(const struct pass *p)
 
 static void sync_clones(struct pass *p, const struct pick *pick)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		bool picked = k->in_config && is_picked(pick, str_of(k->c->name));
 
 		if (k->twin == TWIN_UNKNOWN && k->r && k->r->unknown) {
@@ -335,8 +331,7 @@ static bool may_have_won(struct pass *p)
 /* A copy of a round before, on a cluster that was lost then, ended: its end counts, and it is not run again. */
 static struct clone *ended_copy(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		const struct record *job = remote_job(p, k);
 
 		if (twin_is_ours(k->twin) && clone_is(k, F_FINISHED) && !finished_by_others(k) &&
@@ -368,9 +363,9 @@ void race(struct pass *p)
 		}
 		return;
 	}
-	for (size_t i = 0; i < p->n_clones; i++) {
-		if (p->clones[i].twin == TWIN_FOREIGN && p->clones[i].in_config) {
-			foreign(p, &p->clones[i]);
+	for (CLONES_EACH(k, p)) {
+		if (k->twin == TWIN_FOREIGN && k->in_config) {
+			foreign(p, k);
 		}
 	}
 	if (!may_dispatch(p) || group_hold(p, &p->pinned) == HOLD_WAIT || former_holds(p)) {

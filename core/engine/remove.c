@@ -130,6 +130,7 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 	struct op op = {.type = OP_DELETE,
 			.prio = r->table->kind == KIND_WORKLOAD ? PRIO_CLEANUP : PRIO_STOP,
 			.uid = str_of(r->uid)};
+	struct wl_cluster *wc = wl_cluster_known(p->w, r->table->cluster);
 
 	if (!gc_may(p, r) || !ops_ready(p->e, r, &p->w->item)) {
 		return;
@@ -139,16 +140,10 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 		gc_spend(p, r);
 		member_taken(p);
 	}
-	for (size_t i = 0; i < p->w->n_cl; i++) {
-		struct wl_cluster *wc = &p->w->cl[i];
-
-		if (wc->id != r->table->cluster) {
-			continue;
-		}
+	if (wc) {
 		wc->there = false;
-		if (rule != R_SPEC) {
-			breaker_removed(wc);
-		}
+		wc->made &= rule == R_SPEC;
+		wc->leaving |= rule != R_SPEC;
 	}
 }
 
@@ -243,8 +238,8 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 
 void remove_all(struct pass *p, enum rule rule)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		(void)remove_remote(p, &p->clones[i], rule);
+	for (CLONES_EACH(k, p)) {
+		(void)remove_remote(p, k, rule);
 	}
 }
 
@@ -257,9 +252,7 @@ static bool is_left_alone(struct pass *p, const struct clone *k)
 
 void remove_losers(struct pass *p, const struct clone *keep)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (k != keep && (twin_is_ours(k->twin) || k->twin == TWIN_STALE ||
 				  k->twin == TWIN_UNKNOWN || is_left_alone(p, k))) {
 			(void)remove_remote(p, k, k->twin == TWIN_STALE ? R_STALE : R_LOSER);

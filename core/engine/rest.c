@@ -144,8 +144,8 @@ static mk_str sum_up(struct pass *p)
 	mk_str sum = STR("");
 	unsigned more = 0;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		const char *why = hurdle_of(p, &p->clones[i]);
+	for (CLONES_EACH(k, p)) {
+		const char *why = hurdle_of(p, k);
 
 		if (!why) {
 			continue;

@@ -20,9 +20,7 @@ void source_disconnect(struct engine *e, struct cluster *c)
 /* Is the file somebody's, besides 'c'? */
 static bool is_shared(const struct engine *e, const struct cluster *c)
 {
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		const struct cluster *other = e->clusters[i];
-
+	for (WORKERS_EACH(other, e)) {
 		if (other != c && str_eq(str_of(other->file), str_of(c->file))) {
 			return true;
 		}
@@ -44,9 +42,9 @@ static void file_op(struct engine *e, enum op_type type, mk_str path)
 
 void source_files_again(struct engine *e)
 {
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (str_of(e->clusters[i]->file).n > 0) {
-			file_op(e, OP_FILE_WATCH, str_of(e->clusters[i]->file));
+	for (WORKERS_EACH(c, e)) {
+		if (str_of(c->file).n > 0) {
+			file_op(e, OP_FILE_WATCH, str_of(c->file));
 		}
 	}
 }
@@ -61,7 +59,7 @@ void source_file(struct engine *e, struct cluster *c, mk_str path)
 	}
 	if (old.n > 0 && !is_shared(e, c)) {
 		file_op(e, OP_FILE_UNWATCH, old);
-		r = manager_get(e, KIND_FILE, (mk_str){NULL, 0}, old);
+		r = manager_named(e, KIND_FILE, old);
 		if (r && !e->no_memory) {
 			record_gone(&e->store, r, r->rv, r->epoch, e->now);
 		}
@@ -156,7 +154,7 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 		hand_over(&kept, made);
 	} else {
 		/* The list of clusters is read again and finds it. */
-		table_break(e, e->clusters[CLUSTER_MANAGER]->tables[KIND_CLUSTER]);
+		table_break(e, manager_table(e, KIND_CLUSTER));
 		mk_free(kept.file);
 		mk_free(kept.secret);
 		mk_free(kept.identity);
@@ -220,7 +218,7 @@ static void warn_of_path(struct engine *e, struct cluster *c, const struct recor
 static struct cluster *see_file(struct engine *e, struct cluster *c, const struct record *r)
 {
 	mk_str path = r->facts->s[S_LOCATION];
-	const struct record *file = manager_get(e, KIND_FILE, (mk_str){NULL, 0}, path);
+	const struct record *file = manager_named(e, KIND_FILE, path);
 
 	warn_of_path(e, c, r);
 	if (path.n == 0) {

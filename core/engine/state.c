@@ -124,7 +124,17 @@ void table_break(struct engine *e, struct table *t)
 
 struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name)
 {
-	return store_get(e->clusters[CLUSTER_MANAGER]->tables[kind], ns, name);
+	return store_get(manager_table(e, kind), ns, name);
+}
+
+struct record *manager_named(const struct engine *e, uint16_t kind, mk_str name)
+{
+	return manager_get(e, kind, STR(""), name);
+}
+
+struct record *cluster_record(const struct engine *e, const struct cluster *c)
+{
+	return manager_named(e, KIND_CLUSTER, str_of(c->name));
 }
 
 /* "ns/name" in the scratch arena. */
@@ -322,8 +332,8 @@ struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id)
 
 void wl_queue_all(struct engine *e)
 {
-	for (LIST_EACH(n, &e->workloads)) {
-		queue_add(&e->queue, &LIST_ENTRY(n, struct wl, node)->item);
+	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
+		queue_add(&e->queue, &w->item);
 	}
 }
 

@@ -278,6 +278,11 @@ struct cluster *cluster_get(const struct engine *e, cluster_id id); /* NULL: for
 /* Index of the first cluster whose number is not below 'id'. */
 size_t cluster_place(const struct engine *e, cluster_id id);
 struct cluster *cluster_named(const struct engine *e, mk_str name);
+/* for (WORKERS_EACH(c, e)): no cluster may be made or forgotten meanwhile. */
+#define WORKERS_EACH(c, e)                                                 \
+	struct cluster **c##_at = (e)->clusters + 1, *c = NULL;            \
+	c##_at < (e)->clusters + (e)->n_clusters && (c = *c##_at) != NULL; \
+	c##_at++
 static inline bool cluster_up(const struct cluster *c)
 {
 	return c && c->link == LINK_UP;
@@ -303,13 +308,26 @@ void table_doubt(struct engine *e, struct table *t);
 bool table_known(const struct engine *e, cluster_id c, uint16_t kind);
 /* Has it listed anew: what came of it was lost, or is not to be believed. */
 void table_break(struct engine *e, struct table *t);
+static inline struct table *manager_table(const struct engine *e, uint16_t kind)
+{
+	return e->clusters[CLUSTER_MANAGER]->tables[kind];
+}
 struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
+/* The same of a kind without namespaces. */
+struct record *manager_named(const struct engine *e, uint16_t kind, mk_str name);
+/* The cluster's MultiKueueCluster; NULL: not there. */
+struct record *cluster_record(const struct engine *e, const struct cluster *c);
 struct wl *wl_find(const struct engine *e, mk_str ns, mk_str name);
 struct wl *wl_make(struct engine *e, mk_str ns, mk_str name); /* NULL: out of memory */
 void wl_free(struct engine *e, struct wl *w);
 /* Says which job the workload belongs to; kind 0 = none. False: out of memory. */
 bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name);
 struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
+/* for (WL_CLUSTERS_EACH(wc, w)): what it remembers of each cluster. */
+#define WL_CLUSTERS_EACH(wc, w)          \
+	struct wl_cluster *wc = (w)->cl; \
+	wc &&wc < (w)->cl + (w)->n_cl;   \
+	wc++
 void wl_cluster_done(struct wl_cluster *wc);
 /* NULL: nothing is remembered of it. */
 struct wl_cluster *wl_cluster_known(const struct wl *w, cluster_id id);

@@ -37,8 +37,8 @@ static void touch_job(struct engine *e, struct record *r)
 
 	touch_group(e, r);
 	if (o) {
-		for (LIST_EACH(n, &o->workloads)) {
-			queue_add(&e->queue, &LIST_ENTRY(n, struct wl, owner_node)->item);
+		for (LIST_EACH_AS(struct wl, of_job, &o->workloads, owner_node)) {
+			queue_add(&e->queue, &of_job->item);
 		}
 	}
 	if (r->table->cluster == CLUSTER_MANAGER) {
@@ -58,13 +58,12 @@ static void touch_job(struct engine *e, struct record *r)
 
 void touch_checks(struct engine *e)
 {
-	const struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_CHECK];
+	const struct table *t = manager_table(e, KIND_CHECK);
 
 	if (!t) {
 		return;
 	}
-	for (LIST_EACH(n, &t->records)) {
-		struct record *r = LIST_ENTRY(n, struct record, node);
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
 		struct check *k = map_get(&e->check_by_name, r->name);
 
 		if (k) {
@@ -104,9 +103,7 @@ static void touch_cluster(struct engine *e, mk_str name)
 
 static void touch_file(struct engine *e, const struct record *r)
 {
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-
+	for (WORKERS_EACH(c, e)) {
 		if (str_eq(str_of(c->file), r->name)) {
 			queue_add(&e->queue, &c->item);
 		}
@@ -115,10 +112,8 @@ static void touch_file(struct engine *e, const struct record *r)
 
 static void touch_secret(struct engine *e, const struct record *r)
 {
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-		const struct record *cr =
-			manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	for (WORKERS_EACH(c, e)) {
+		const struct record *cr = cluster_record(e, c);
 
 		if (cr && str_eq(cr->facts->s[S_LOCATION], r->name)) {
 			queue_add(&e->queue, &c->item);
@@ -151,8 +146,8 @@ void touch_record(struct engine *e, struct record *r)
 
 void touch_clusters(struct engine *e)
 {
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		queue_add(&e->queue, &e->clusters[i]->item);
+	for (WORKERS_EACH(c, e)) {
+		queue_add(&e->queue, &c->item);
 	}
 	touch_checks(e);
 }

@@ -125,7 +125,7 @@ static void tell(struct engine *e, struct cluster *c, struct table *t, const cha
 	if (!t || !t->untold || !e->may_write) {
 		return;
 	}
-	r = manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	r = cluster_record(e, c);
 	t->untold = false;
 	if (!r || (t->told_at && e->now - t->told_at < TELL_AGAIN_MS)) {
 		return;
@@ -154,8 +154,8 @@ void watch_tell_queues(struct engine *e, struct cluster *c)
 
 static bool has_inflight(const struct table *t)
 {
-	for (LIST_EACH(n, &t->records)) {
-		if (LIST_ENTRY(n, struct record, node)->inflight) {
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		if (r->inflight) {
 			return true;
 		}
 	}

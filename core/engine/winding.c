@@ -36,8 +36,7 @@ static struct clone *last_winner(struct pass *p)
 {
 	struct clone *has = NULL, *likely = NULL, *best = NULL;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		enum twin job;
 
 		if (!twin_is_ours(k->twin)) {
@@ -60,9 +59,7 @@ static struct clone *last_winner(struct pass *p)
 /* Is it known which clone has the job? */
 static bool jobs_known(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (!twin_is_ours(k->twin) || watch_ready(p->e, k->c, p->kind)) {
 			continue;
 		}
@@ -116,9 +113,7 @@ static bool may_run_on(const struct clone *k)
 /* Whoever speaks for the end, a copy that is seen shall stop: a worker that cannot tell of its jobs holds up no other. */
 static void stop_what_is_seen(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (twin_is_ours(k->twin) && may_run_on(k) && twin_is_ours(job_recorded(p, k)) &&
 		    !is_of_slice_before(p, remote_job(p, k))) {
 			deactivate(p, k);
@@ -222,9 +217,7 @@ static struct clone *ready_clone(struct pass *p)
 {
 	mk_str told = told_winner(p);
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (told.n > 0 && str_is(told, k->c->name)) {
 			k = alias_speaker(k);
 			return twin_is_ours(k->twin) ? k : NULL;
@@ -243,8 +236,8 @@ void ready_without_cluster(struct pass *p)
 		return;
 	}
 	k = ready_clone(p);
-	for (size_t i = 0; i < p->n_clones; i++) {
-		unknown |= may_turn_up(p, &p->clones[i]);
+	for (CLONES_EACH(any, p)) {
+		unknown |= may_turn_up(p, any);
 	}
 	if (k && clone_is(k, F_FINISHED)) {
 		finished_remotely(p, k);

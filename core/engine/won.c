@@ -295,9 +295,7 @@ static bool all_told(struct pass *p, struct clone *k)
  */
 static void cluster_gone(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (twin_is_ours(k->twin) && watch_ready(p->e, k->c, p->kind) && !all_told(p, k)) {
 			return;
 		}
@@ -335,9 +333,9 @@ static struct clone *named_winner(struct pass *p)
 {
 	const struct cluster *c = cluster_named(p->e, p->f->s[S_CLUSTER]);
 
-	for (size_t i = 0; c && i < p->n_clones; i++) {
-		if (p->clones[i].c == c) {
-			return &p->clones[i];
+	for (CLONES_EACH(k, p)) {
+		if (k->c == c) {
+			return k;
 		}
 	}
 	return NULL;
@@ -349,9 +347,7 @@ static struct clone *named_winner(struct pass *p)
  */
 static struct clone *renamed_winner(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (k->in_config && twin_is_ours(k->twin) && twin_is_ours(job_recorded(p, k))) {
 			return k;
 		}

@@ -21,8 +21,8 @@ static void add_clone(struct pass *p, struct cluster *c, bool in_config)
 
 static bool is_listed(const struct pass *p, const struct cluster *c)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		if (p->clones[i].c == c) {
+	for (CLONES_EACH(k, p)) {
+		if (k->c == c) {
 			return true;
 		}
 	}
@@ -46,9 +46,9 @@ static bool look_at_clones(struct pass *p)
 			add_clone(p, c, true);
 		}
 	}
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (!is_listed(p, e->clusters[i])) {
-			add_clone(p, e->clusters[i], false);
+	for (WORKERS_EACH(c, e)) {
+		if (!is_listed(p, c)) {
+			add_clone(p, c, false);
 		}
 	}
 	alias_mark(p);
@@ -59,16 +59,15 @@ static bool look_at_clones(struct pass *p)
 static bool find_check(struct pass *p)
 {
 	for (size_t i = 0; i < p->f->n_checks; i++) {
-		const struct record *r =
-			manager_get(p->e, KIND_CHECK, (mk_str){NULL, 0}, p->f->checks[i]);
+		const struct record *r = manager_named(p->e, KIND_CHECK, p->f->checks[i]);
 
 		if (r && facts_is(r->facts, F_OURS)) {
 			p->check = i;
 			p->state = (enum check_state)p->f->states[i];
-			p->config = r->facts->s[S_CONFIG].n == 0
-					    ? NULL
-					    : manager_get(p->e, KIND_CONFIG, (mk_str){NULL, 0},
-							  r->facts->s[S_CONFIG]);
+			p->config =
+				r->facts->s[S_CONFIG].n == 0
+					? NULL
+					: manager_named(p->e, KIND_CONFIG, r->facts->s[S_CONFIG]);
 			return true;
 		}
 	}
@@ -121,8 +120,8 @@ static bool is_dispatched(const struct pass *p)
 			return true;
 		}
 	}
-	for (size_t i = 0; i < p->n_clones; i++) {
-		const struct record *r = p->clones[i].r;
+	for (CLONES_EACH(k, p)) {
+		const struct record *r = k->r;
 
 		if (r && (r->present || r->inflight || r->unknown)) {
 			return true;
@@ -205,8 +204,8 @@ static void release(struct pass *p, enum rule rule)
 {
 	bool left = false;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		left |= !remove_remote(p, &p->clones[i], rule) && p->clones[i].twin != TWIN_UNKNOWN;
+	for (CLONES_EACH(k, p)) {
+		left |= !remove_remote(p, k, rule) && k->twin != TWIN_UNKNOWN;
 	}
 	p->w->pace = pace_new();
 	p->w->core_until = INT64_MAX;
@@ -241,11 +240,10 @@ static bool is_taken_back(const struct pass *p)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		enum twin job = job_there(p, &p->clones[i]);
+	for (CLONES_EACH(k, p)) {
+		enum twin job = job_there(p, k);
 
-		any |= twin_is_ours(p->clones[i].twin) &&
-		       (twin_is_ours(job) || job == TWIN_UNKNOWN);
+		any |= twin_is_ours(k->twin) && (twin_is_ours(job) || job == TWIN_UNKNOWN);
 	}
 	return any && p->state == CHECK_PENDING && facts_is(p->f, F_ADMITTED);
 }
@@ -317,8 +315,8 @@ static void without_local(struct pass *p)
 		return;
 	}
 	if (p->kind == 0) {
-		for (size_t i = 0; i < p->n_clones; i++) {
-			if (clone_is(&p->clones[i], F_OWNED)) {
+		for (CLONES_EACH(k, p)) {
+			if (clone_is(k, F_OWNED)) {
 				return; /* no plugin knows its job: hands off */
 			}
 		}
@@ -333,8 +331,7 @@ static bool count_uses(struct pass *p)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		const struct record *job = remote_job(p, k);
 		bool here = k->r && (k->r->present || k->r->inflight || k->r->unknown);
 		struct wl_cluster *wc;
