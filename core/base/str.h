@@ -12,6 +12,8 @@
 
 /* A view of a string literal. */
 #define STR(literal) ((mk_str){(literal), sizeof(literal) - 1})
+/* No string: a NULL pointer and no length. */
+#define STR_NONE ((mk_str){NULL, 0})
 /* What printf may be given for a view: never NULL. */
 static inline const char *str_chars(mk_str s)
 {

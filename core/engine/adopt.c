@@ -42,21 +42,15 @@ static void tell(struct pass *p, const struct cluster *c, mk_str manager, mk_str
 		return;
 	}
 	p->w->former_said = true;
-	note_send(
-		p->e, p->local,
-		&(struct note){.type = "Warning",
-			       .reason = STR("FormerManager"),
-			       .text = arena_printf(
-				       &p->e->scratch,
-				       "Worker cluster \"%s\" has Workload \"%.*s\" of the same "
-				       "job, made by "
-				       "another manager (%.*s): this one is not sent out beside "
-				       "it. If that "
-				       "manager was this one before it was rebuilt, name its id in "
-				       "multiKueue.formerManagers: a Workload of the same name is "
-				       "taken over "
-				       "then. Else wait for its end, or delete it there",
-				       c->name, STR_ARG(name), STR_ARG(manager))});
+	note_warn(p->e, p->local, "FormerManager",
+		  "Worker cluster \"%s\" has Workload \"%.*s\" of the same job, made by another "
+		  "manager "
+		  "(%.*s): this one is not sent out beside it. If that manager was this one before "
+		  "it was "
+		  "rebuilt, name its id in multiKueue.formerManagers: a Workload of the same name "
+		  "is taken "
+		  "over then. Else wait for its end, or delete it there",
+		  c->name, STR_ARG(name), STR_ARG(manager));
 }
 
 void former_tell(struct pass *p, const struct clone *k)
@@ -83,7 +77,7 @@ static bool is_under_other_name(struct pass *p)
 			    !str_is(r->facts->s[S_MANAGER_ID], e->manager_id) &&
 			    former_is_same(p, r->facts)) {
 				tell(p, k->c, r->facts->s[S_MANAGER_ID], w->name);
-				queue_add_at(&e->queue, &p->w->item, e->now + LOOK_AGAIN_MS);
+				pass_again(p, e->now + LOOK_AGAIN_MS);
 				return true;
 			}
 		}
@@ -98,7 +92,7 @@ static bool is_looked_at(struct pass *p)
 
 	for (CLONES_EACH(k, p)) {
 		if (p->e->now < until && k->in_config && !k->c->decided) {
-			queue_add_at(&p->e->queue, &p->w->item, until);
+			pass_again(p, until);
 			return false;
 		}
 	}
@@ -149,7 +143,7 @@ static void mark(struct pass *p, struct record *r)
 	struct op op = {.prio = PRIO_COMMIT, .subresource = ""};
 	struct json *body;
 
-	if (!ops_ready(p->e, r, &p->w->item)) {
+	if (!pass_ready(p, r)) {
 		return;
 	}
 	body = ops_merge(p->e, r, &op);

@@ -108,8 +108,8 @@ static void add_queues(struct sum *s, const struct cluster *c, const struct loca
 		const struct record *lq =
 			store_get(c->tables[KIND_LOCAL_QUEUE], list->r->ns, list->r->name);
 		const struct record *cq = !lq ? NULL
-					      : store_get(c->tables[KIND_CLUSTER_QUEUE],
-							  (mk_str){NULL, 0}, lq->facts->s[S_QUEUE]);
+					      : store_get(c->tables[KIND_CLUSTER_QUEUE], STR_NONE,
+							  lq->facts->s[S_QUEUE]);
 		size_t i = 0;
 
 		while (i < n && seen[i] != cq) {

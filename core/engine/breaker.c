@@ -60,13 +60,11 @@ static void open_now(struct pass *p, const struct cluster *c, mk_str why)
 	e->breaker.open = true;
 	e->stats.breaker_open = true;
 	e->stats.breaker_opened++;
-	note_record(e, r ? r : p->local, "Warning",
-		    arena_printf(&e->scratch,
-				 "%.*s: clones are not made again, running jobs are not given up "
-				 "for their spec, and garbage is not collected, until %d minutes "
-				 "were quiet; last was workload %.*s/%.*s",
-				 STR_ARG(why), BREAKER_MINUTES, STR_ARG(p->w->ns),
-				 STR_ARG(p->w->name)));
+	note_warn(e, r ? r : p->local, NULL,
+		  "%.*s: clones are not made again, running jobs are not given up "
+		  "for their spec, and garbage is not collected, until %d minutes "
+		  "were quiet; last was workload %.*s/%.*s",
+		  STR_ARG(why), BREAKER_MINUTES, STR_ARG(p->w->ns), STR_ARG(p->w->name));
 }
 
 /* One more. The last of one clone, or of all, opens the breaker. */

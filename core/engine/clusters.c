@@ -49,7 +49,7 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 	c->id = next_number(e);
 	c->lost_at = INT64_MAX;
 	c->clash_at = INT64_MIN;
-	queue_item_init(&c->item, ITEM_CLUSTER, (mk_str){NULL, 0});
+	queue_item_init(&c->item, ITEM_CLUSTER, STR_NONE);
 	i = cluster_place(e, c->id);
 	memmove(e->clusters + i + 1, e->clusters + i,
 		(e->n_clusters - i) * sizeof(struct cluster *));
@@ -117,17 +117,13 @@ static struct cluster *give_up(struct engine *e, struct cluster *c)
 	bool calm = cluster_up(c) && e->now - c->up_at >= REST_CALM_MS;
 	bool again = c->rests > 0 && !calm;
 	unsigned rests = again ? c->rests : 0;
-	int64_t rest = REST_FIRST_MS;
 
-	for (unsigned i = 0; i < rests && rest < REST_MAX_MS; i++) {
-		rest *= 2;
-	}
 	c = source_replace(e, c);
 	if (c) {
 		c->lost_at = again ? c->over_at : c->lost_at < e->now ? c->lost_at : e->now;
 		c->over_at = c->lost_at;
 		c->rests = rests + 1;
-		c->rest_until = e->now + (rest < REST_MAX_MS ? rest : REST_MAX_MS);
+		c->rest_until = e->now + backoff_ms(REST_FIRST_MS, rests, REST_MAX_MS);
 		e->stats.overweight++;
 	}
 	return c;
@@ -307,7 +303,7 @@ void cluster_pass(struct engine *e, struct cluster *c)
 		return;
 	}
 	source_disconnect(e, c);
-	source_file(e, c, (mk_str){NULL, 0});
+	source_file(e, c, STR_NONE);
 	if (e->no_memory) {
 		queue_add(&e->queue, &c->item);
 	} else {

@@ -51,10 +51,10 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	list_init(&e->inflight);
 	list_init(&e->workloads);
 	arena_init(&e->scratch, SCRATCH_MAX);
-	queue_item_init(&e->gc_item, ITEM_GC, (mk_str){NULL, 0});
-	queue_item_init(&e->sweep_item, ITEM_SWEEP, (mk_str){NULL, 0});
-	queue_item_init(&e->quota_item, ITEM_QUOTA, (mk_str){NULL, 0});
-	queue_item_init(&manager->item, ITEM_CLUSTER, (mk_str){NULL, 0});
+	queue_item_init(&e->gc_item, ITEM_GC, STR_NONE);
+	queue_item_init(&e->sweep_item, ITEM_SWEEP, STR_NONE);
+	queue_item_init(&e->quota_item, ITEM_QUOTA, STR_NONE);
+	queue_item_init(&manager->item, ITEM_CLUSTER, STR_NONE);
 	manager->lost_at = INT64_MAX;
 	clusters[0] = manager;
 	e->clusters = clusters;

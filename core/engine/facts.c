@@ -118,7 +118,7 @@ static mk_str annotated_uid(struct draw *d, const struct json *obj, mk_str gvk, 
 			return json_str(json_get(it.val, "uid"));
 		}
 	}
-	return (mk_str){NULL, 0};
+	return STR_NONE;
 }
 
 static void draw_owner(struct draw *d, const struct json *obj)
@@ -288,7 +288,7 @@ static mk_str nominator_of(const struct json *obj)
 			return json_str(json_get(it.val, "manager"));
 		}
 	}
-	return (mk_str){NULL, 0};
+	return STR_NONE;
 }
 
 static void draw_workload(struct draw *d, const struct json *obj)

@@ -156,8 +156,7 @@ struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str loca
 	const struct table *lqs = queue_table(k, KIND_LOCAL_QUEUE);
 	const struct table *cqs = queue_table(k, KIND_CLUSTER_QUEUE);
 	const struct record *lq = store_get(lqs, p->w->ns, local_queue);
-	const struct record *cq =
-		lq ? store_get(cqs, (mk_str){NULL, 0}, lq->facts->s[S_QUEUE]) : NULL;
+	const struct record *cq = lq ? store_get(cqs, STR_NONE, lq->facts->s[S_QUEUE]) : NULL;
 	const struct table *clones = k->c->tables[KIND_WORKLOAD];
 	int64_t age = k->c->lost_at == INT64_MAX ? 0 : p->e->now - k->c->lost_at;
 	struct json *facts, *queue;

@@ -40,13 +40,11 @@ static void say_held(struct pass *p, struct cluster *c)
 		return;
 	}
 	c->gc_said = true;
-	note_record(
-		e, r, "Warning",
-		arena_printf(&e->scratch,
-			     "Of our %zu objects on this cluster many have no Workload on the "
-			     "manager; %zu were removed in this interval, the others wait until "
-			     "two intervals in a row have found theirs missing",
-			     objects_on(c), c->gc_spent));
+	note_warn(e, r, NULL,
+		  "Of our %zu objects on this cluster many have no Workload on the "
+		  "manager; %zu were removed in this interval, the others wait until "
+		  "two intervals in a row have found theirs missing",
+		  objects_on(c), c->gc_spent);
 }
 
 bool gc_may(struct pass *p, const struct record *r)

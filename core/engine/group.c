@@ -54,7 +54,7 @@ static int64_t replicas(struct pass *p)
 /* Where the siblings run. False: in different places, of which people are told. */
 static bool assigned_to(struct pass *p, mk_str *ret_cluster)
 {
-	*ret_cluster = (mk_str){NULL, 0};
+	*ret_cluster = STR_NONE;
 	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		const struct record *r = live_sibling(p, w);
 		mk_str name = r ? r->facts->s[S_CLUSTER] : STR("");

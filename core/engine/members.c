@@ -224,7 +224,7 @@ static void prune(struct pass *p, struct record *remote)
 		return;
 	}
 	if (job_twin(p, remote) == TWIN_UNKNOWN) {
-		(void)ops_ready(p->e, remote, &p->w->item);
+		pass_ask(p, remote);
 	} else if (is_gone_here(p)) {
 		job_delete(p, remote, R_MEMBER);
 	}
@@ -322,7 +322,7 @@ bool member_may_look(struct pass *p)
 		return true;
 	}
 	if (p->looks == 0) {
-		queue_add_at(&p->e->queue, &p->w->item, p->e->now + 1);
+		pass_again(p, p->e->now + 1);
 		return false;
 	}
 	p->looks--;

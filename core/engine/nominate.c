@@ -28,7 +28,7 @@ bool is_connected(struct pass *p, struct clone *k)
 	const struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 
 	if (wc && wc->skip_until > p->e->now) {
-		queue_add_at(&p->e->queue, &p->w->item, wc->skip_until);
+		pass_again(p, wc->skip_until);
 		return false;
 	}
 	if (!is_served(p, k->c)) {
@@ -107,7 +107,7 @@ static bool is_asked_too_early(struct pass *p)
 	struct record *r = p->local;
 
 	if (r->settling) {
-		(void)ops_ready(p->e, r, &p->w->item); /* asks, when nothing else tells */
+		pass_ask(p, r); /* asks, when nothing else tells */
 	}
 	return r->settling || (r->inflight && r->inflight->rule == R_NOMINATE);
 }
@@ -127,7 +127,7 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	    (facts && facts_awaited(p))) {
 		return;
 	}
-	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : (mk_str){NULL, 0});
+	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : STR_NONE);
 	q = (struct plug_question){.workload = wl,
 				   .clusters = list,
 				   .config = json_getn(e->o.dispatchers, name),
@@ -140,7 +140,7 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 		return;
 	}
 	if (got.wait_ms >= 0) {
-		queue_add_at(&e->queue, &p->w->item, e->now + got.wait_ms);
+		pass_again(p, e->now + got.wait_ms);
 	}
 	if (!(got.verdict & MK_SET)) {
 		(void)stored_pick(p, pick, &stranger);
@@ -170,7 +170,7 @@ static void tell_once(struct pass *p, bool *said, mk_str text)
 {
 	if (!*said && p->e->may_write) {
 		*said = true;
-		note_record(p->e, p->local, "Warning", text);
+		note_warn(p->e, p->local, NULL, "%.*s", STR_ARG(text));
 	}
 }
 
@@ -192,7 +192,7 @@ static bool is_tug(struct pass *p, const struct pick *pick)
 		return false;
 	}
 	rule_hit(p->e, R_TUG);
-	queue_add_at(&p->e->queue, &w->item, w->wanted_at + TUG_MS);
+	pass_again(p, w->wanted_at + TUG_MS);
 	tell_once(p, &w->tug_said,
 		  STR("status.nominatedClusterNames does not stay as it was written: another field "
 		      "manager has a hand in it"));
@@ -206,10 +206,10 @@ void nominate(struct pass *p, const struct pick *pick)
 	struct json *body, *list = json_new_arr(a);
 
 	if ((p->dispatcher < 0 && p->pinned.n == 0) || same_set(p, pick) ||
-	    !ops_ready(e, p->local, &p->w->item) || is_tug(p, pick)) {
+	    !pass_ready(p, p->local) || is_tug(p, pick)) {
 		return;
 	}
-	body = ssa_body(e, p->local);
+	body = ssa_body(p, p->local);
 	if (!body) {
 		return;
 	}
@@ -218,7 +218,7 @@ void nominate(struct pass *p, const struct pick *pick)
 	}
 	json_set(a, json_get(body, "status"), STR("nominatedClusterNames"), pick->n ? list : NULL);
 	ssa_check_time(p, body);
-	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, (mk_str){NULL, 0});
+	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, STR_NONE);
 }
 
 /* Another controller is to nominate: when none does for a minute, or a name is not of the config, people are told. */
@@ -247,7 +247,7 @@ static void external_pick(struct pass *p, mk_str name, struct pick *pick)
 		return;
 	}
 	if (e->now - w->alone_since < ALONE_MS) {
-		queue_add_at(&e->queue, &w->item, w->alone_since + ALONE_MS);
+		pass_again(p, w->alone_since + ALONE_MS);
 		return;
 	}
 	rule_hit(e, R_ALONE);

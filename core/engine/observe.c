@@ -5,7 +5,7 @@
  */
 #include "core/base/alloc.h"
 #include "core/engine/alias.h"
-#include "core/engine/profile.h"
+#include "core/engine/source.h"
 #include "core/engine/state.h"
 
 /* --- who is concerned ------------------------------------------------------------------------------ */
@@ -339,7 +339,7 @@ static void set_service(struct engine *e, struct table *t, enum service service)
 	autoquota_later(e);
 	wl_queue_all(e);
 	if (t->kind == KIND_PROFILE) {
-		profile_touch(e, (mk_str){NULL, 0});
+		source_touch(e, F_PROFILE, STR_NONE);
 	}
 }
 

@@ -79,7 +79,7 @@ static bool is_going(struct pass *p, struct record *r)
 	}
 
 	if (going) {
-		(void)ops_ready(p->e, r, &p->w->item); /* asks, when nothing else tells */
+		pass_ask(p, r); /* asks, when nothing else tells */
 	}
 	return going;
 }
@@ -135,8 +135,7 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 	const struct wl_cluster *wc;
 	const struct table *t;
 
-	if (p->e->now >= until || !(twin_is_ours(k->twin) || k->twin == TWIN_STALE) ||
-	    watch_ready(p->e, k->c, p->kind)) {
+	if (!(twin_is_ours(k->twin) || k->twin == TWIN_STALE) || watch_ready(p->e, k->c, p->kind)) {
 		return false;
 	}
 	wc = wl_cluster(p->e, p->w, k->c->id);
@@ -144,8 +143,7 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 	if ((wc && wc->made_generation != 0) || (t && t->service != SERVICE_YES)) {
 		return false;
 	}
-	queue_add_at(&p->e->queue, &p->w->item, until);
-	return true;
+	return !pass_is_due(p, until);
 }
 
 /*
@@ -179,7 +177,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 		}
 		if (k->r && k->r->taken) {
 			any = true; /* something of this name is there, and not shown: ours from before, perhaps */
-			(void)ops_ready(p->e, k->r, &p->w->item);
+			pass_ask(p, k->r);
 		}
 		any |= may_have_left(p, k);
 	}
@@ -192,7 +190,7 @@ static void win(struct pass *p, const struct clone *k)
 	struct arena *a = e->out->arena;
 	mk_str name = arena_dup(a, str_of(k->c->name));
 	mk_str message = admitted_on(a, k);
-	struct json *body = ssa_local(p), *status;
+	struct json *body = ssa_body(p, p->local), *status;
 
 	if (!body) {
 		return;
@@ -215,8 +213,7 @@ static void foreign(struct pass *p, struct clone *k)
 	if (!wc) {
 		return;
 	}
-	if (wc->skip_until > p->e->now) {
-		queue_add_at(&p->e->queue, &p->w->item, wc->skip_until);
+	if (!pass_is_due(p, wc->skip_until)) {
 		return;
 	}
 	if (wc->rested) {
@@ -231,13 +228,10 @@ static void foreign(struct pass *p, struct clone *k)
 	skip_cluster(p, wc);
 	if (!wc->reported) {
 		wc->reported = true;
-		note_record(
-			p->e, p->local, "Warning",
-			arena_printf(
-				&p->e->scratch,
-				"A Workload of this name on worker cluster \"%s\" is not ours; the "
-				"cluster is left out",
-				k->c->name));
+		note_warn(p->e, p->local, NULL,
+			  "A Workload of this name on worker cluster \"%s\" is not ours; the "
+			  "cluster is left out",
+			  k->c->name);
 	}
 }
 
@@ -253,7 +247,7 @@ static void clone_to(struct pass *p, struct clone *k)
 		say_no_memory(e);
 		return;
 	}
-	if (!ops_ready(e, r, &p->w->item) || !breaker_may_create(p, wc)) {
+	if (!pass_ready(p, r) || !breaker_may_create(p, wc)) {
 		return;
 	}
 	/* The job's watch stands before the job is needed. */
@@ -287,7 +281,7 @@ static void sync_clones(struct pass *p, const struct pick *pick)
 		bool picked = k->in_config && is_picked(pick, str_of(k->c->name));
 
 		if (k->twin == TWIN_UNKNOWN && k->r && k->r->unknown) {
-			(void)ops_ready(p->e, k->r, &p->w->item);
+			pass_ask(p, k->r);
 		}
 		if (k->twin == TWIN_ABSENT) {
 			rest_if_vanished(p, k);
@@ -323,7 +317,7 @@ static bool may_have_won(struct pass *p)
 	struct record *r = p->local;
 
 	if (r->unknown) {
-		(void)ops_ready(p->e, r, &p->w->item); /* asks */
+		pass_ask(p, r); /* asks */
 	}
 	return r->unknown || (r->inflight && r->inflight->rule == R_WIN);
 }
@@ -334,9 +328,8 @@ static struct clone *ended_copy(struct pass *p)
 	for (CLONES_EACH(k, p)) {
 		const struct record *job = remote_job(p, k);
 
-		if (twin_is_ours(k->twin) && clone_is(k, F_FINISHED) && !finished_by_others(k) &&
-		    !str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync") && in_sync(p, k) &&
-		    !p->grouped && twin_is_ours(job_there(p, k)) && facts_is(job->facts, F_ENDED)) {
+		if (twin_is_ours(k->twin) && tells_the_end(k) && in_sync(p, k) && !p->grouped &&
+		    twin_is_ours(job_there(p, k)) && facts_is(job->facts, F_ENDED)) {
 			return k;
 		}
 	}

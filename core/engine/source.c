@@ -196,6 +196,18 @@ struct cluster *source_follow(struct engine *e, struct cluster *c, const struct 
 	return c;
 }
 
+void source_touch(struct engine *e, uint32_t type, mk_str name)
+{
+	for (WORKERS_EACH(c, e)) {
+		const struct record *r = cluster_record(e, c);
+
+		if (r && facts_is(r->facts, type) &&
+		    (name.n == 0 || str_eq(r->facts->s[S_LOCATION], name))) {
+			queue_add(&e->queue, &c->item);
+		}
+	}
+}
+
 /* Once for each version of the cluster that people wrote. */
 static void warn_of_path(struct engine *e, struct cluster *c, const struct record *r)
 {
@@ -203,16 +215,13 @@ static void warn_of_path(struct engine *e, struct cluster *c, const struct recor
 		return;
 	}
 	c->path_said = r->facts->generation;
-	note_send(e, r,
-		  &(struct note){
-			  .type = "Warning",
-			  .reason = STR("DeprecatedPathUsage"),
-			  .text = STR("Using locationType=Path without "
-				      "MultiKueueKubeConfigPathValidation feature gate is "
-				      "deprecated and will be removed in a future release. Enable "
-				      "the MultiKueueKubeConfigPathValidation feature gate and "
-				      "place kubeconfig files under "
-				      "/etc/multikueue/kubeconfigs/.")});
+	note_warn(
+		e, r, "DeprecatedPathUsage",
+		"Using locationType=Path without MultiKueueKubeConfigPathValidation feature gate "
+		"is "
+		"deprecated and will be removed in a future release. Enable the "
+		"MultiKueueKubeConfigPathValidation feature gate and place kubeconfig files under "
+		"/etc/multikueue/kubeconfigs/.");
 }
 
 static struct cluster *see_file(struct engine *e, struct cluster *c, const struct record *r)
@@ -243,7 +252,7 @@ struct cluster *source_see(struct engine *e, struct cluster *c, const struct rec
 	bool is_file = facts_is(r->facts, F_PATH);
 	const struct record *secret;
 
-	source_file(e, c, is_file ? location : (mk_str){NULL, 0});
+	source_file(e, c, is_file ? location : STR_NONE);
 	watch_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile,
 		  e->o.gates.cluster_profile && !is_file && !facts_is(r->facts, F_SECRET));
 	if (is_file) {

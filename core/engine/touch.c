@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose decisions depend on an object: they get a pass when it changes. */
 #include "core/base/alloc.h"
-#include "core/engine/profile.h"
+#include "core/engine/source.h"
 #include "core/engine/state.h"
 
 enum { OBJECT_NAME_MAX = 253 };
@@ -86,7 +86,7 @@ static void touch_check(struct engine *e, struct record *r)
 			say_no_memory(e);
 			return;
 		}
-		queue_item_init(&k->item, ITEM_CHECK, (mk_str){NULL, 0});
+		queue_item_init(&k->item, ITEM_CHECK, STR_NONE);
 	}
 	queue_add(&e->queue, &k->item);
 }
@@ -99,26 +99,6 @@ static void touch_cluster(struct engine *e, mk_str name)
 		queue_add(&e->queue, &c->item);
 	}
 	touch_checks(e);
-}
-
-static void touch_file(struct engine *e, const struct record *r)
-{
-	for (WORKERS_EACH(c, e)) {
-		if (str_eq(str_of(c->file), r->name)) {
-			queue_add(&e->queue, &c->item);
-		}
-	}
-}
-
-static void touch_secret(struct engine *e, const struct record *r)
-{
-	for (WORKERS_EACH(c, e)) {
-		const struct record *cr = cluster_record(e, c);
-
-		if (cr && str_eq(cr->facts->s[S_LOCATION], r->name)) {
-			queue_add(&e->queue, &c->item);
-		}
-	}
 }
 
 void touch_record(struct engine *e, struct record *r)
@@ -134,13 +114,13 @@ void touch_record(struct engine *e, struct record *r)
 	} else if (r->table->kind == KIND_CLUSTER) {
 		touch_cluster(e, r->name);
 	} else if (r->table->kind == KIND_SECRET) {
-		touch_secret(e, r);
+		source_touch(e, F_SECRET, r->name);
 	} else if (r->table->kind == KIND_FILE) {
-		touch_file(e, r);
+		source_touch(e, F_PATH, r->name);
 	} else if (r->table->kind == KIND_CLUSTER_QUEUE && r->table->cluster == CLUSTER_MANAGER) {
 		autoquota_later(e);
 	} else if (r->table->kind == KIND_PROFILE) {
-		profile_touch(e, r->name);
+		source_touch(e, F_PROFILE, r->name);
 	}
 }
 

@@ -120,7 +120,7 @@ void watch_queues(struct engine *e, struct cluster *c)
 static void tell(struct engine *e, struct cluster *c, struct table *t, const char *then)
 {
 	const struct record *r;
-	mk_str why, text;
+	mk_str why;
 
 	if (!t || !t->untold || !e->may_write) {
 		return;
@@ -132,13 +132,11 @@ static void tell(struct engine *e, struct cluster *c, struct table *t, const cha
 	}
 	t->told_at = e->now;
 	why = str_of(t->why);
-	text = arena_printf(&e->scratch, "%.*s: the cluster %s; %s%s%.*s",
-			    STR_ARG(e->o.kinds->k[t->kind].gvk),
-			    table_is_unserved(t) ? "does not serve the kind, or not to us"
-						 : "cannot say whether it serves the kind",
-			    then, why.n ? ": " : "", STR_ARG(why));
-	note_send(e, r,
-		  &(struct note){.type = "Warning", .reason = STR("KindNotServed"), .text = text});
+	note_warn(e, r, "KindNotServed", "%.*s: the cluster %s; %s%s%.*s",
+		  STR_ARG(e->o.kinds->k[t->kind].gvk),
+		  table_is_unserved(t) ? "does not serve the kind, or not to us"
+				       : "cannot say whether it serves the kind",
+		  then, why.n ? ": " : "", STR_ARG(why));
 }
 
 void watch_tell(struct engine *e, struct cluster *c, uint16_t kind)

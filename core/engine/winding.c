@@ -83,19 +83,12 @@ static void deactivate(struct pass *p, struct clone *k)
 	if ((f->flags & F_DEACTIVATION) && str_eq(f->s[S_DEACTIVATION_MESSAGE], message)) {
 		return;
 	}
-	if (!ops_ready(e, k->r, &p->w->item)) {
-		return;
+	body = ssa_body(p, k->r);
+	if (body) {
+		ssa_condition(e, body, "DeactivationTarget", STR("EvictedOnManagerCluster"),
+			      message, f->generation);
+		ssa_send(e, k->r, body, R_DEACTIVATE, PRIO_STOP, NULL, STR_NONE);
 	}
-	body = ssa_body(e, k->r);
-	if (!body) {
-		if (!e->no_memory) {
-			ops_get(e, k->r);
-		}
-		return;
-	}
-	ssa_condition(e, body, "DeactivationTarget", STR("EvictedOnManagerCluster"), message,
-		      f->generation);
-	ssa_send(e, k->r, body, R_DEACTIVATE, PRIO_STOP, NULL, (mk_str){NULL, 0});
 }
 
 /* Still under the clone of the slice before, which nobody here speaks for any more. */
@@ -153,8 +146,7 @@ void winding(struct pass *p)
 		(void)remove_remote(p, k, R_ABANDONED);
 		return;
 	}
-	if (clone_is(k, F_FINISHED) && !finished_by_others(k) &&
-	    !str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync")) {
+	if (tells_the_end(k)) {
 		finish_local(p, k);
 		return;
 	}
@@ -174,26 +166,18 @@ void winding(struct pass *p)
 /* May the clone still turn up? What can be asked for is; a cluster out of reach is waited for as a winner's would be. */
 static bool may_turn_up(struct pass *p, struct clone *k)
 {
-	struct engine *e = p->e;
-	int64_t deadline;
+	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
 
 	if (k->twin != TWIN_UNKNOWN || (p->config && !k->in_config)) {
 		return false;
 	}
 	if (cluster_up(k->c)) {
 		if (k->r && k->r->unknown) {
-			(void)ops_ready(e, k->r, &p->w->item);
+			pass_ask(p, k->r);
 		}
 		return true;
 	}
-	if (!k->c->failed || k->c->lost_at == INT64_MAX) {
-		return true;
-	}
-	deadline = lost_deadline(e, k->c->lost_at);
-	if (e->now < deadline) {
-		queue_add_at(&e->queue, &p->w->item, deadline);
-	}
-	return e->now < deadline;
+	return !pass_is_due(p, lost_deadline(p->e, since));
 }
 
 static bool is_none(struct pass *p, struct clone *k)

@@ -12,7 +12,7 @@ int64_t lost_deadline(const struct engine *e, int64_t since)
 {
 	int64_t timeout = e->o.worker_lost_timeout_ms;
 	int64_t grace = e->start_ms + (timeout < START_GRACE_MS ? timeout : START_GRACE_MS);
-	int64_t deadline = since + timeout;
+	int64_t deadline = since == INT64_MAX ? INT64_MAX : since + timeout;
 
 	return deadline > grace ? deadline : grace;
 }
@@ -20,13 +20,8 @@ int64_t lost_deadline(const struct engine *e, int64_t since)
 /* What the winner's fate hangs on cannot be seen since then; INT64_MAX: that will show, and bring us back. */
 static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
 {
-	struct engine *e = p->e;
-	int64_t deadline = since == INT64_MAX ? INT64_MAX : lost_deadline(e, since);
-
-	if (e->now >= deadline) {
+	if (pass_is_due(p, lost_deadline(p->e, since))) {
 		retry(p, rule, words, NULL);
-	} else if (deadline != INT64_MAX) {
-		queue_add_at(&e->queue, &p->w->item, deadline);
 	}
 }
 
@@ -48,18 +43,13 @@ static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *
 	}
 	if (t->service != SERVICE_YES && wc->hidden_said != t->hidden_at && e->may_write) {
 		wc->hidden_said = t->hidden_at;
-		note_send(e, p->local,
-			  &(struct note){
-				  .type = "Warning",
-				  .reason = STR("KindNotServed"),
-				  .text = arena_printf(
-					  &e->scratch,
-					  "%.*s: the worker cluster \"%s\" that was admitted to "
-					  "does not serve the kind any more, or not to us: the "
-					  "job there cannot be seen, and counts as lost after "
-					  "workerLostTimeout%s%.*s",
-					  STR_ARG(gvk), k->c->name, why.n ? ": " : "",
-					  STR_ARG(why))});
+		note_warn(e, p->local, "KindNotServed",
+			  "%.*s: the worker cluster \"%s\" that was admitted to %s: the job there "
+			  "cannot be seen, and counts as lost after workerLostTimeout%s%.*s",
+			  STR_ARG(gvk), k->c->name,
+			  table_is_unserved(t) ? "does not serve the kind any more, or not to us"
+					       : "cannot say whether it serves the kind",
+			  why.n ? ": " : "", STR_ARG(why));
 	}
 	lost(p, hidden_since(k->c, p->kind), R_UNSERVED,
 	     arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
@@ -137,8 +127,7 @@ void job_delete(struct pass *p, struct record *r, enum rule rule)
 {
 	struct op op = {.type = OP_DELETE, .prio = PRIO_STOP, .uid = str_of(r->uid)};
 
-	if (!facts_is(r->facts, F_TERMINATING) && !breaker_holds(p->e) &&
-	    ops_ready(p->e, r, &p->w->item)) {
+	if (!facts_is(r->facts, F_TERMINATING) && !breaker_holds(p->e) && pass_ready(p, r)) {
 		ops_send(p->e, r, &op, rule);
 		member_taken(p);
 	}
@@ -174,7 +163,7 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 
 	switch (job_twin(p, remote)) {
 	case TWIN_UNKNOWN:
-		(void)ops_ready(p->e, remote, &p->w->item);
+		pass_ask(p, remote);
 		break;
 	case TWIN_ABSENT:
 		job_absent(p, k, wc);
@@ -239,13 +228,11 @@ static void other_spec(struct pass *p, struct clone *k)
 
 static void winner(struct pass *p, struct clone *k)
 {
-	mk_str theirs = k->r->facts->s[S_SPEC_HASH];
-
 	if (clone_is(k, F_FINISHED)) {
 		finished_remotely(p, k);
 	} else if (clone_is(k, F_EVICTED)) {
 		evicted(p, k);
-	} else if (theirs.n > 0 && clone_hash(p).n > 0 && !str_eq(theirs, clone_hash(p))) {
+	} else if (!in_sync(p, k)) {
 		other_spec(p, k);
 	} else if (clone_is(k, F_ADMITTED)) {
 		priority_sync(p, k);
@@ -266,7 +253,7 @@ static bool object_told(struct pass *p, struct clone *k)
 	enum twin t = job_twin(p, r);
 
 	if (t == TWIN_UNKNOWN) {
-		(void)ops_ready(p->e, r, &p->w->item); /* asks */
+		pass_ask(p, r); /* asks */
 		return false;
 	}
 	if (!twin_is_ours(t)) {
@@ -276,7 +263,7 @@ static bool object_told(struct pass *p, struct clone *k)
 		return job_status(p, r, R_LAST_STATUS, true) == SYNC_SAME;
 	}
 	if (k->r && !k->r->present && r->asked_at < k->r->gone_at) {
-		if (ops_ready(p->e, r, &p->w->item)) {
+		if (pass_ready(p, r)) {
 			ops_get(p->e, r);
 		}
 		return false;
@@ -385,7 +372,7 @@ void won(struct pass *p)
 			give_up(p, k);
 		}
 	} else if (k->r && k->r->unknown) {
-		(void)ops_ready(p->e, k->r, &p->w->item);
+		pass_ask(p, k->r);
 	} else {
 		winner_lost(p, k->c);
 	}

@@ -7,6 +7,29 @@
 #include "core/engine/alias.h"
 #include "core/engine/pass.h"
 
+void pass_again(struct pass *p, int64_t at)
+{
+	queue_add_at(&p->e->queue, &p->w->item, at);
+}
+
+bool pass_is_due(struct pass *p, int64_t at)
+{
+	if (p->e->now < at && at != INT64_MAX) {
+		pass_again(p, at);
+	}
+	return p->e->now >= at;
+}
+
+struct json *pass_text(struct pass *p, struct record *r)
+{
+	struct json *v = record_parse(p->e, r);
+
+	if (!v && r && !p->e->no_memory && pass_ready(p, r)) {
+		ops_get(p->e, r);
+	}
+	return v;
+}
+
 /* --- what the pass looks at -------------------------------------------------------------------------- */
 
 static void add_clone(struct pass *p, struct cluster *c, bool in_config)
