@@ -38,10 +38,10 @@ bool former_is_same(struct pass *p, const struct facts *clone)
 static void tell(struct pass *p, const struct cluster *c, mk_str manager, mk_str name)
 {
 	rule_hit(p->e, R_FORMER);
-	if (p->w->former_said || !p->e->may_write) {
+	if (p->w->round.former_said || !p->e->may_write) {
 		return;
 	}
-	p->w->former_said = true;
+	p->w->round.former_said = true;
 	note_warn(p->e, p->local, "FormerManager",
 		  "Worker cluster \"%s\" has Workload \"%.*s\" of the same job, made by another "
 		  "manager "

@@ -372,11 +372,9 @@ static bool index_locals(struct engine *e, struct map *ret)
 
 static bool manager_known(const struct engine *e)
 {
-	return table_known(e, CLUSTER_MANAGER, KIND_CHECK) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CONFIG) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CLUSTER) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_LOCAL_QUEUE) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CLUSTER_QUEUE);
+	return manager_knows(e, KIND_CHECK) && manager_knows(e, KIND_CONFIG) &&
+	       manager_knows(e, KIND_CLUSTER) && manager_knows(e, KIND_LOCAL_QUEUE) &&
+	       manager_knows(e, KIND_CLUSTER_QUEUE);
 }
 
 void autoquota_pass(struct engine *e)

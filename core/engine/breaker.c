@@ -96,7 +96,7 @@ static void note(struct pass *p, const struct cluster *c, unsigned of_this_clone
 
 static bool is_again(const struct pass *p, const struct wl_cluster *wc)
 {
-	return wc->made && wc->made_generation == p->f->generation;
+	return wc->bout.made && wc->bout.made_generation == p->f->generation;
 }
 
 bool breaker_may_create(struct pass *p, const struct wl_cluster *wc)
@@ -108,38 +108,28 @@ void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster 
 {
 	bool again = is_again(p, wc);
 
-	wc->made = false;
-	wc->there = false;
+	wc->bout.made = false;
+	wc->bout.there = false;
 	wc->leaving = false;
-	wc->made_generation = p->f->generation;
+	wc->bout.made_generation = p->f->generation;
 	if (!again) {
 		return;
 	}
-	if (wc->again == 0 || p->e->now - wc->again_since > QUIET_MS) {
-		wc->again = 0;
+	if (wc->bout.again == 0 || p->e->now - wc->again_since > QUIET_MS) {
+		wc->bout.again = 0;
 		wc->again_since = p->e->now;
 	}
-	wc->again++;
-	note(p, c, wc->again);
+	wc->bout.again++;
+	note(p, c, wc->bout.again);
 }
 
 void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
 	const struct record *r = k->r;
 
-	if (p->local && twin_is_ours(k->twin) && !wc->leaving && wc->made_generation > 0 &&
+	if (p->local && twin_is_ours(k->twin) && !wc->leaving && wc->bout.made_generation > 0 &&
 	    !r->inflight && !r->unknown && !facts_is(r->facts, F_TERMINATING)) {
-		wc->made = true;
-	}
-}
-
-void breaker_new_round(struct wl *w)
-{
-	for (size_t i = 0; i < w->n_cl; i++) {
-		w->cl[i].made = false;
-		w->cl[i].there = false;
-		w->cl[i].made_generation = 0;
-		w->cl[i].again = 0;
+		wc->bout.made = true;
 	}
 }
 
@@ -159,8 +149,8 @@ void breaker_tick(struct engine *e)
 	*b = (struct breaker){.minute = e->now / MINUTE_MS};
 	e->stats.breaker_open = false;
 	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
-		for (size_t i = 0; i < w->n_cl; i++) {
-			w->cl[i].again = 0;
+		for (WL_CLUSTERS_EACH(wc, w)) {
+			wc->bout.again = 0;
 		}
 	}
 	wl_queue_all(e);

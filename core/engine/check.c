@@ -79,8 +79,7 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 	mk_str problem = r->facts->s[S_PROBLEM];
 	mk_str wanted = r->facts->s[S_CONFIG];
 
-	if (!table_known(e, CLUSTER_MANAGER, KIND_CONFIG) ||
-	    !table_known(e, CLUSTER_MANAGER, KIND_CLUSTER)) {
+	if (!manager_knows(e, KIND_CONFIG) || !manager_knows(e, KIND_CLUSTER)) {
 		return;
 	}
 	if (problem.n == 0) {

@@ -294,7 +294,7 @@ void cluster_pass(struct engine *e, struct cluster *c)
 {
 	struct record *r;
 
-	if (c->id == CLUSTER_MANAGER || !table_known(e, CLUSTER_MANAGER, KIND_CLUSTER)) {
+	if (c->id == CLUSTER_MANAGER || !manager_knows(e, KIND_CLUSTER)) {
 		return;
 	}
 	r = cluster_record(e, c);

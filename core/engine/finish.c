@@ -71,10 +71,10 @@ static bool core_had_its_turn(struct pass *p)
 	if (!p->job || !facts_is(p->job->facts, F_ENDED)) {
 		return true;
 	}
-	if (w->core_until == INT64_MAX) {
-		w->core_until = p->e->now + CORE_FINISH_WAIT_MS;
+	if (w->round.core_until == INT64_MAX) {
+		w->round.core_until = p->e->now + CORE_FINISH_WAIT_MS;
 	}
-	return pass_is_due(p, w->core_until);
+	return pass_is_due(p, w->round.core_until);
 }
 
 /* Nothing is left there that could say more than the clone does; what refuses that for good ends the wait. */
@@ -92,7 +92,7 @@ static bool object_done(struct pass *p, struct clone *k)
 	enum twin twin = job_twin(p, remote);
 
 	if (p->grouped && !p->job) {
-		return table_known(p->e, CLUSTER_MANAGER, p->kind);
+		return manager_knows(p->e, p->kind);
 	}
 	if (table_view(p->e, k->c, p->kind) != VIEW_KNOWN) {
 		return end_is_told(p, k);

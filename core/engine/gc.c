@@ -90,8 +90,7 @@ static bool manager_as_before(struct engine *e)
 	bool same = epoch == e->gc_epoch || e->gc_epoch == 0;
 
 	e->gc_epoch = epoch;
-	return same && cluster_up(e->clusters[CLUSTER_MANAGER]) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_WORKLOAD);
+	return same && cluster_up(e->clusters[CLUSTER_MANAGER]) && manager_knows(e, KIND_WORKLOAD);
 }
 
 void gc_pass(struct engine *e)

@@ -130,9 +130,8 @@ static bool is_gone(struct pass *p, bool terminal)
 {
 	struct table *jobs = manager_table(p->e, p->kind);
 
-	return table_known(p->e, CLUSTER_MANAGER, p->kind) &&
-	       (!terminal || store_get(jobs, p->w->ns, p->object) ||
-		surely_absent(p, jobs, p->w->ns, p->object));
+	return manager_knows(p->e, p->kind) && (!terminal || store_get(jobs, p->w->ns, p->object) ||
+						surely_absent(p, jobs, p->w->ns, p->object));
 }
 
 /* Nothing can be made of the copy: without a word the job would seem to run for ever. A change of it is awaited. */

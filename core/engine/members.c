@@ -202,7 +202,7 @@ static bool is_gone_here(struct pass *p)
 	struct table *t = manager_table(p->e, p->kind);
 	struct record *r;
 
-	if (!table_known(p->e, CLUSTER_MANAGER, p->kind)) {
+	if (!manager_knows(p->e, p->kind)) {
 		return false;
 	}
 	if (p->job || store_get(t, p->w->ns, p->object)) {

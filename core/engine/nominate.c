@@ -183,17 +183,18 @@ static bool is_tug(struct pass *p, const struct pick *pick)
 	for (size_t i = 0; i < pick->n; i++) {
 		wanted = wanted * 31 + hash64(pick->names[i]);
 	}
-	if (w->wanted_n == 0 || w->wanted != wanted || p->e->now - w->wanted_at >= TUG_MS) {
-		w->wanted = wanted;
-		w->wanted_at = p->e->now;
-		w->wanted_n = 0;
+	if (w->round.wanted_n == 0 || w->round.wanted != wanted ||
+	    p->e->now - w->round.wanted_at >= TUG_MS) {
+		w->round.wanted = wanted;
+		w->round.wanted_at = p->e->now;
+		w->round.wanted_n = 0;
 	}
-	if (w->wanted_n++ < TUG_MAX) {
+	if (w->round.wanted_n++ < TUG_MAX) {
 		return false;
 	}
 	rule_hit(p->e, R_TUG);
-	pass_again(p, w->wanted_at + TUG_MS);
-	tell_once(p, &w->tug_said,
+	pass_again(p, w->round.wanted_at + TUG_MS);
+	tell_once(p, &w->round.tug_said,
 		  STR("status.nominatedClusterNames does not stay as it was written: another field "
 		      "manager has a hand in it"));
 	return true;
@@ -230,28 +231,28 @@ static void external_pick(struct pass *p, mk_str name, struct pick *pick)
 
 	if (stored_pick(p, pick, &stranger) > 0) {
 		rule_hit(e, R_STRANGER);
-		tell_once(p, &w->stranger_said,
+		tell_once(p, &w->round.stranger_said,
 			  arena_printf(&e->scratch,
 				       "The nominated cluster \"%.*s\" is not in MultiKueueConfig "
 				       "\"%.*s\": the dispatcher \"%.*s\" should not have named it",
 				       STR_ARG(stranger), STR_ARG(p->config->name), STR_ARG(name)));
 	}
 	if (p->f->n_names > 0) {
-		w->alone_since = INT64_MAX;
+		w->round.alone_since = INT64_MAX;
 		return;
 	}
-	if (w->alone_since == INT64_MAX) {
-		w->alone_since = e->now;
+	if (w->round.alone_since == INT64_MAX) {
+		w->round.alone_since = e->now;
 	}
-	if (w->alone_said) {
+	if (w->round.alone_said) {
 		return;
 	}
-	if (e->now - w->alone_since < ALONE_MS) {
-		pass_again(p, w->alone_since + ALONE_MS);
+	if (e->now - w->round.alone_since < ALONE_MS) {
+		pass_again(p, w->round.alone_since + ALONE_MS);
 		return;
 	}
 	rule_hit(e, R_ALONE);
-	tell_once(p, &w->alone_said,
+	tell_once(p, &w->round.alone_said,
 		  arena_printf(&e->scratch,
 			       "No cluster was nominated for %d seconds; this is left to the "
 			       "dispatcher \"%.*s\", is it running?",
@@ -291,7 +292,7 @@ void choose(struct pass *p, struct pick *pick)
 		external_pick(p, name, pick);
 	} else {
 		rule_hit(p->e, R_NO_DISPATCHER);
-		tell_once(p, &p->w->alone_said,
+		tell_once(p, &p->w->round.alone_said,
 			  arena_printf(&p->e->scratch,
 				       "No dispatcher is named \"%.*s\": annotation %s of "
 				       "AdmissionCheck \"%.*s\" or of its MultiKueueConfig",

@@ -282,7 +282,7 @@ static void refuse(struct engine *e, struct wl *w, const struct record *r, mk_st
 	struct wl_cluster *wc = w ? wl_cluster(e, w, r->table->cluster) : NULL;
 
 	if (wc && keep_str(&wc->why, str_cut(why, 512))) {
-		wc->refused = true;
+		wc->bout.refused = true;
 	}
 }
 

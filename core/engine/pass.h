@@ -130,7 +130,6 @@ bool breaker_may_create(struct pass *p, const struct wl_cluster *wc);
 void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster *wc);
 /* It is there. */
 void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
-void breaker_new_round(struct wl *w);
 /* A winner is given up because of its spec. */
 void breaker_gave_up(struct pass *p, const struct cluster *c);
 

@@ -140,7 +140,7 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 	}
 	wc = wl_cluster(p->e, p->w, k->c->id);
 	t = k->c->tables[p->kind]; /* NULL, as the other: out of memory */
-	if ((wc && wc->made_generation != 0) || (t && t->service != SERVICE_YES)) {
+	if ((wc && wc->bout.made_generation != 0) || (t && t->service != SERVICE_YES)) {
 		return false;
 	}
 	return !pass_is_due(p, until);
@@ -253,7 +253,7 @@ static void clone_to(struct pass *p, struct clone *k)
 	/* The job's watch stands before the job is needed. */
 	(void)watch_ready(e, k->c, p->kind);
 	watch_use(e, k->c->id, p->kind, &wc->uses, true);
-	wc->job_made = false;
+	wc->bout.job_made = false;
 	members_new_round(p);
 	op.body = clone_body(p);
 	if (op.body) {

@@ -137,8 +137,8 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 		member_taken(p);
 	}
 	if (wc) {
-		wc->there = false;
-		wc->made &= rule == R_SPEC;
+		wc->bout.there = false;
+		wc->bout.made &= rule == R_SPEC;
 		wc->leaving |= rule != R_SPEC;
 	}
 }

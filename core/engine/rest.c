@@ -71,7 +71,7 @@ void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
 	if (p->local && twin_is_ours(k->twin) && !wc->leaving && !clone_is(k, F_TERMINATING)) {
 		wc->turned_down = 0;
-		wc->there = true;
+		wc->bout.there = true;
 	}
 }
 
@@ -98,11 +98,11 @@ void rest_if_vanished(struct pass *p, const struct clone *k)
 {
 	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 
-	if (wc && wc->there && p->e->may_write) {
+	if (wc && wc->bout.there && p->e->may_write) {
 		removed(p, k, wc, "Workload");
 	}
 	if (wc) {
-		wc->there = false;
+		wc->bout.there = false;
 	}
 }
 
@@ -116,7 +116,7 @@ void copy_gone(struct pass *p, const struct clone *k, const char *what)
 		return;
 	}
 	removed(p, k, wc, what);
-	wc->there = false;
+	wc->bout.there = false;
 	wc->leaving = true; /* whatever is left of it is no news */
 }
 

@@ -261,7 +261,7 @@ struct cluster *source_see(struct engine *e, struct cluster *c, const struct rec
 	if (!facts_is(r->facts, F_SECRET)) {
 		return profile_see(e, c, r);
 	}
-	if (!table_known(e, CLUSTER_MANAGER, KIND_SECRET)) {
+	if (!manager_knows(e, KIND_SECRET)) {
 		return c;
 	}
 	secret = manager_get(e, KIND_SECRET, e->o.namespace_, location);

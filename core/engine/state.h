@@ -149,30 +149,35 @@ struct owner {
 	mk_str ns, name; /* views into 'key' */
 };
 
+/* What is known of a cluster in a round. */
+struct bout {
+	bool refused;            /* won.c: the job was refused for good, see 'why' */
+	bool job_made;           /* won.c: we created the job */
+	bool there;              /* rest.c: our clone was seen, and we did not take it away */
+	bool made;               /* breaker.c: our clone was seen */
+	unsigned again;          /* ... and made again so often */
+	int64_t made_generation; /* ... of the local spec that it was made from; 0 not by this process */
+};
+
 /* What a workload remembers of a cluster; none of it must survive a restart. */
 struct wl_cluster {
 	cluster_id id;
+	struct bout bout;
 	bool uses; /* counted in the users of the cluster's job table: a clone is there, or waits for the kind */
 	bool reported; /* a foreign object was */
 	bool rested;   /* it was left alone for a while */
-	bool refused;  /* the job was refused for good, see 'why' */
-	bool job_made; /* we created the job, in this round */
 	bool asked;    /* a create of the clone was sent, and it was not seen yet */
 	unsigned fails;
 	int64_t priority_generation; /* of the local spec whose priority was sent */
 	unsigned priority_tries;     /* ... so often */
-	bool made;                   /* breaker.c: our clone was seen, in this round */
 	bool leaving;                /* we removed it, or its job, for a good reason */
-	unsigned again;              /* it was made again so often */
-	int64_t again_since;         /* the first of those */
-	int64_t made_generation; /* of the local spec that it was made from; 0 not by this process */
-	int64_t blocked_at;      /* the clone waits at its preemption gate since then; 0 = not */
-	int64_t skip_until;      /* do not try this cluster before */
-	int64_t hidden_said;     /* people were told that its jobs cannot be seen since then */
+	int64_t again_since;         /* the first time of bout.again */
+	int64_t blocked_at;  /* the clone waits at its preemption gate since then; 0 = not */
+	int64_t skip_until;  /* do not try this cluster before */
+	int64_t hidden_said; /* people were told that its jobs cannot be seen since then */
 	char *why;
 
 	/* rest.c; it outlives the round */
-	bool there;           /* our clone was seen, and we did not take it away */
 	unsigned removed;     /* copies in a row that somebody removed there */
 	unsigned turned_down; /* clones in a row that were refused */
 	int64_t forget_at;    /* removals count from the first again then */
@@ -180,6 +185,26 @@ struct wl_cluster {
 	uint64_t told;        /* hash of the words of the last Event */
 	int64_t told_at;      /* ... and when */
 };
+
+/* What is known of a round: from a reservation of quota to its release. */
+struct round {
+	int64_t core_until; /* finish.c: Kueue may write Finished itself until then; INT64_MAX none */
+	int64_t lost_at; /* won.c: when the winner's cluster was found missing; INT64_MAX = not */
+	int64_t alone_since; /* nominate.c: no external dispatcher nominated; INT64_MAX = one did, or none is needed */
+	bool alone_said;    /* ... and an Event told it */
+	bool stranger_said; /* ... that a nominated cluster is not in the config */
+	bool tug_said;      /* ... that somebody undoes our nominations */
+	bool former_said;   /* adopt.c: that a former manager's copy is in the way */
+	uint64_t wanted;    /* nominate.c: hash of the nominations that we wrote last */
+	int64_t wanted_at;  /* ... for the first time */
+	unsigned wanted_n;  /* ... so often */
+};
+
+static inline struct round round_new(void)
+{
+	return (struct round){
+		.core_until = INT64_MAX, .lost_at = INT64_MAX, .alone_since = INT64_MAX};
+}
 
 struct wl {
 	struct queue_item item;
@@ -192,21 +217,12 @@ struct wl {
 	char hash[48]; /* of the local spec at hash_generation */
 	char hash_uid[48];
 	int64_t hash_generation;
-	struct pace pace;   /* of the job, when it is one object */
-	int64_t core_until; /* Kueue may write Finished itself until then; INT64_MAX none */
-	int64_t lost_at;    /* when the winner's cluster was found missing; INT64_MAX = not */
-	bool counted;       /* in the users of the manager's job table */
+	struct pace pace; /* of the job, when it is one object */
+	struct round round;
+	bool counted; /* in the users of the manager's job table */
 	bool frozen;
-	bool live;           /* seen not Finished: what people count, see tally.c */
-	bool pending;        /* seen before its check turned Ready */
-	int64_t alone_since; /* no external dispatcher nominated; INT64_MAX = one did, or none is needed */
-	bool alone_said;       /* ... and people were told, in this round */
-	bool stranger_said;    /* a nominated cluster is not in the config */
-	bool tug_said;         /* somebody undoes our nominations */
-	bool former_said;      /* a former manager's copy is in the way */
-	uint64_t wanted;       /* hash of the nominations that we wrote last in this round */
-	int64_t wanted_at;     /* ... for the first time */
-	unsigned wanted_n;     /* ... so often */
+	bool live;             /* seen not Finished: what people count, see tally.c */
+	bool pending;          /* seen before its check turned Ready */
 	int64_t fault_said_at; /* a plugin's fault was told; INT64_MIN never */
 	int64_t explained_at;  /* the check's message was written, see rest.c; INT64_MIN never */
 	bool gc;               /* objects without our annotations may go too */
@@ -306,6 +322,10 @@ int64_t hidden_since(const struct cluster *c, uint16_t kind);
 void table_doubt(struct engine *e, struct table *t);
 /* May absence be believed: link up and the list complete. */
 bool table_known(const struct engine *e, cluster_id c, uint16_t kind);
+static inline bool manager_knows(const struct engine *e, uint16_t kind)
+{
+	return table_known(e, CLUSTER_MANAGER, kind);
+}
 /* Has it listed anew: what came of it was lost, or is not to be believed. */
 void table_break(struct engine *e, struct table *t);
 static inline struct table *manager_table(const struct engine *e, uint16_t kind)

@@ -76,7 +76,7 @@ static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 
 	retry(p, R_REFUSED, text, "Warning");
 	if (p->local->inflight) {
-		wc->refused = false;
+		wc->bout.refused = false;
 		skip_cluster(p, wc);
 	}
 }
@@ -87,7 +87,7 @@ static bool was_copied(const struct pass *p, const struct clone *k, const struct
 	if (p->grouped) {
 		return p->job->member->copied;
 	}
-	return wc->job_made || k->r->facts->s[S_OWNER_UID].n > 0;
+	return wc->bout.job_made || k->r->facts->s[S_OWNER_UID].n > 0;
 }
 
 static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
@@ -95,7 +95,7 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	struct table *t = table_of(p->e, k->c, p->kind);
 	struct record *r;
 
-	if (wc->refused) {
+	if (wc->bout.refused) {
 		refused(p, k, wc);
 		return;
 	}
@@ -148,7 +148,7 @@ void run_job(struct pass *p, struct clone *k)
 		kind_lost(p, k, wc);
 		return;
 	}
-	if (p->grouped && wc->refused) {
+	if (p->grouped && wc->bout.refused) {
 		refused(p, k, wc);
 	} else if (p->grouped) {
 		members_run(p, k, wc);
@@ -172,7 +172,7 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		if (p->local->inflight || !p->e->may_write) {
 			break; /* its answer brings us back; it may be the Retry */
 		}
-		if (wc->fails > 0 && !wc->rested && !wc->refused) {
+		if (wc->fails > 0 && !wc->rested && !wc->bout.refused) {
 			/* The cluster rested: one create a round finds out how it is now. */
 			wc->rested = true;
 			record_gone(&p->e->store, remote, 0, remote->epoch, p->e->now);
@@ -180,7 +180,7 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 			break;
 		}
 		wc->rested = false;
-		wc->refused = true;
+		wc->bout.refused = true;
 		(void)keep_str(&wc->why, STR("an object of this name is there and not ours"));
 		job_absent(p, k, wc);
 		break;
@@ -193,7 +193,7 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		break;
 	case TWIN_GO:
 	case TWIN_OURS:
-		wc->job_made = true;
+		wc->bout.job_made = true;
 		if (p->grouped) {
 			p->job->member->copied = true;
 			p->job->member->ended = facts_is(remote->facts, F_ENDED);
@@ -287,10 +287,10 @@ static void cluster_gone(struct pass *p)
 			return;
 		}
 	}
-	if (p->w->lost_at == INT64_MAX) {
-		p->w->lost_at = p->e->now;
+	if (p->w->round.lost_at == INT64_MAX) {
+		p->w->round.lost_at = p->e->now;
 	}
-	lost(p, p->w->lost_at, R_LOST, STR("Admitting remote lost"));
+	lost(p, p->w->round.lost_at, R_LOST, STR("Admitting remote lost"));
 }
 
 /*
@@ -356,7 +356,7 @@ void won(struct pass *p)
 		cluster_gone(p);
 		return;
 	}
-	p->w->lost_at = INT64_MAX;
+	p->w->round.lost_at = INT64_MAX;
 	if (p->config && !k->in_config) {
 		give_up(p, k);
 	} else if (slice_waits(p) && k->twin != TWIN_UNKNOWN && !clone_is(k, F_ADMITTED) &&

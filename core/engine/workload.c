@@ -99,10 +99,9 @@ static bool find_check(struct pass *p)
 
 static bool manager_known(const struct engine *e)
 {
-	return e->manager_id[0] != 0 && table_known(e, CLUSTER_MANAGER, KIND_WORKLOAD) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CHECK) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CONFIG) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CLUSTER);
+	return e->manager_id[0] != 0 && manager_knows(e, KIND_WORKLOAD) &&
+	       manager_knows(e, KIND_CHECK) && manager_knows(e, KIND_CONFIG) &&
+	       manager_knows(e, KIND_CLUSTER);
 }
 
 static void look_at_job(struct pass *p)
@@ -161,16 +160,21 @@ static bool may_reject(const struct pass *p)
 
 /* --- the rules ------------------------------------------------------------------------------------------ */
 
+static void freeze(struct pass *p, bool frozen)
+{
+	p->e->stats.unserved_workloads += frozen;
+	p->e->stats.unserved_workloads -= p->w->frozen;
+	p->w->frozen = frozen;
+}
+
 /* A6: no adapter. True when the pass ends here. */
 static bool no_adapter(struct pass *p)
 {
 	mk_str kind = p->f->s[S_OWNER_KIND];
-	bool frozen = p->w->frozen;
 	mk_str text;
 
-	p->w->frozen = false;
 	if (p->kind) {
-		p->e->stats.unserved_workloads -= frozen;
+		freeze(p, false);
 		return false;
 	}
 	if (may_reject(p) && !facts_is(p->f, F_FINISHED) && !facts_is(p->f, F_TERMINATING)) {
@@ -179,17 +183,14 @@ static bool no_adapter(struct pass *p)
 			       : arena_printf(p->e->out->arena,
 					      "No multikueue adapter found for owner kind \"%.*s\"",
 					      STR_ARG(kind));
-		p->e->stats.unserved_workloads -= frozen;
+		freeze(p, false);
 		reject(p, R_REJECTED_ADAPTER, text);
 		return true;
 	}
-	if (is_dispatched(p) && !facts_is(p->f, F_FINISHED)) {
-		p->w->frozen = true;
-		p->e->stats.unserved_workloads += !frozen;
+	freeze(p, is_dispatched(p) && !facts_is(p->f, F_FINISHED));
+	if (p->w->frozen) {
 		rule_hit(p->e, R_FROZEN);
 		fault_frozen(p);
-	} else {
-		p->e->stats.unserved_workloads -= frozen;
 	}
 	return true;
 }
@@ -231,21 +232,12 @@ static void release(struct pass *p, enum rule rule)
 		left |= !remove_remote(p, k, rule) && k->twin != TWIN_UNKNOWN;
 	}
 	p->w->pace = pace_new();
-	p->w->core_until = INT64_MAX;
+	p->w->round = round_new();
 	members_new_round(p);
-	p->w->lost_at = INT64_MAX;
-	p->w->alone_since = INT64_MAX;
-	p->w->alone_said = false;
-	p->w->stranger_said = false;
-	p->w->tug_said = false;
-	p->w->former_said = false;
-	p->w->wanted_n = 0;
-	for (size_t i = 0; i < p->w->n_cl; i++) {
-		/* A standby sees rounds as well: what it saw is not the next one's, in which it may begin to lead. */
-		p->w->cl[i].job_made = false;
-		p->w->cl[i].refused = false;
+	/* A standby sees rounds as well: what it saw is not the next one's, in which it may begin to lead. */
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		wc->bout = (struct bout){0};
 	}
-	breaker_new_round(p->w);
 	if (!left && facts_is(p->f, F_FINISHED)) {
 		record_drop_blob(&p->e->store, p->local);
 		if (p->job && is_alone(p->w)) {
