@@ -29,6 +29,16 @@ bool str_ends(mk_str s, mk_str suffix)
 	       (suffix.n == 0 || memcmp(s.p + (s.n - suffix.n), suffix.p, suffix.n) == 0);
 }
 
+bool str_in(mk_str s, const mk_str *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (str_eq(list[i], s)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 ptrdiff_t str_index(mk_str s, char c)
 {
 	const char *p = s.n ? memchr(s.p, c, s.n) : NULL;

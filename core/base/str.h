@@ -48,6 +48,8 @@ bool str_ends(mk_str s, mk_str suffix);
 
 /* Index of the first 'c' in 's' or -1. */
 ptrdiff_t str_index(mk_str s, char c);
+/* Is it one of the n? */
+bool str_in(mk_str s, const mk_str *list, size_t n);
 
 /* The part from 'from' (clamped) of at most 'n' bytes. Borrowed from 's'. */
 mk_str str_sub(mk_str s, size_t from, size_t n);

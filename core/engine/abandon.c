@@ -58,7 +58,7 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 		(void)remove_remote(p, k, R_ABANDONED);
 		return false;
 	}
-	return p->grouped ? members_all(p, k, is_not_there) : is_not_there(p, k);
+	return each_object(p, k, is_not_there);
 }
 
 static bool give_up(struct pass *p, struct clone *k)
@@ -97,7 +97,7 @@ void abandon(struct pass *p)
 		}
 	}
 	if (p->grouped && p->n_clones > 0) {
-		(void)members_all(p, &p->clones[0], give_up);
+		(void)each_object(p, &p->clones[0], give_up);
 	} else if (!p->grouped) {
 		job_abandoned_status(p);
 	}

@@ -17,12 +17,7 @@ enum {
 
 bool former_is_named(const struct engine *e, mk_str id)
 {
-	for (size_t i = 0; i < e->o.n_former_managers; i++) {
-		if (str_eq(e->o.former_managers[i], id)) {
-			return true;
-		}
-	}
-	return false;
+	return str_in(id, e->o.former_managers, e->o.n_former_managers);
 }
 
 /* --- what is in the way -------------------------------------------------------------------------------- */
@@ -200,8 +195,7 @@ void adopt(struct pass *p)
 				(void)job_is_marked(p, k); /* somebody took the job's off */
 			}
 		} else if (watch_ready(p->e, k->c, p->kind)
-				   ? (p->grouped ? members_all(p, k, job_is_marked)
-						 : job_is_marked(p, k))
+				   ? each_object(p, k, job_is_marked)
 				   : table_view(p->e, k->c, p->kind) == VIEW_MISSING) {
 			mark(p, k->r);
 		}

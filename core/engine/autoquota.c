@@ -41,25 +41,7 @@ struct sum {
 
 /* --- what the workers have ---------------------------------------------------------------------------- */
 
-static void add_share(struct sum *s, const struct quota_fact *q)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		struct api_amount *sum = &s->share[i].amount;
-
-		if (str_eq(s->share[i].resource, q->resource)) {
-			/* as Go adds: nothing has no spelling of its own */
-			sum->format = sum->v == 0 ? (enum api_format)q->format : sum->format;
-			sum->v = api_add(sum->v, q->nominal);
-			return;
-		}
-	}
-	if (s->n < MAX_QUOTAS) {
-		s->share[s->n++] =
-			(struct share){q->resource, {q->nominal, (enum api_format)q->format}};
-	}
-}
-
-static const struct share *find_share(const struct sum *s, mk_str resource)
+static struct share *find_share(struct sum *s, mk_str resource)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		if (str_eq(s->share[i].resource, resource)) {
@@ -67,6 +49,21 @@ static const struct share *find_share(const struct sum *s, mk_str resource)
 		}
 	}
 	return NULL;
+}
+
+static void add_share(struct sum *s, const struct quota_fact *q)
+{
+	struct share *share = find_share(s, q->resource);
+	struct api_amount *sum = share ? &share->amount : NULL;
+
+	if (sum) {
+		/* as Go adds: nothing has no spelling of its own */
+		sum->format = sum->v == 0 ? (enum api_format)q->format : sum->format;
+		sum->v = api_add(sum->v, q->nominal);
+	} else if (s->n < MAX_QUOTAS) {
+		s->share[s->n++] =
+			(struct share){q->resource, {q->nominal, (enum api_format)q->format}};
+	}
 }
 
 /* Since when a cluster's queues cannot be seen; INT64_MAX: they can. */
@@ -77,7 +74,7 @@ static int64_t blind_since(const struct engine *e, const struct cluster *c)
 
 	if (!cluster_up(c)) {
 		/* while the first try to connect is under way, nothing is lost */
-		return c->failed && c->lost_at != INT64_MAX ? c->lost_at : e->now;
+		return c->failed && c->own.lost_at != INT64_MAX ? c->own.lost_at : e->now;
 	}
 	for (size_t i = 0; i < 2; i++) {
 		const struct table *t = c->tables[kinds[i]];
@@ -149,13 +146,10 @@ static void add_up(struct sum *s, const struct facts *config, const struct local
 {
 	for (size_t i = 0; i < config->n_names; i++) {
 		const struct cluster *c = cluster_named(s->e, config->names[i]);
-		bool again = false;
+		bool again = str_in(config->names[i], config->names, i);
 
-		for (size_t k = 0; k < i; k++) {
-			again |= str_eq(config->names[k], config->names[i]);
-		}
 		/* Of two names of one server the first one counts. */
-		if (c && !again && !(c->shared && alias_first(s->e, c, config))) {
+		if (c && !again && !(c->own.shared && alias_first(s->e, c, config))) {
 			add_cluster(s, c, list);
 		}
 	}
@@ -163,7 +157,7 @@ static void add_up(struct sum *s, const struct facts *config, const struct local
 
 /* --- what the queue gets --------------------------------------------------------------------------------- */
 
-static struct api_amount wanted(const struct sum *s, const struct quota_fact *q)
+static struct api_amount wanted(struct sum *s, const struct quota_fact *q)
 {
 	const struct share *share = find_share(s, q->resource);
 	struct api_amount amount = {0, (enum api_format)q->format};
@@ -220,7 +214,7 @@ static bool has_one_flavor(const struct facts *f)
 	return f->n_quotas > 0 && f->n_quotas < MAX_QUOTAS;
 }
 
-static bool is_due(const struct sum *s, const struct facts *f)
+static bool is_due(struct sum *s, const struct facts *f)
 {
 	for (size_t i = 0; i < f->n_quotas; i++) {
 		if (wanted(s, &f->quotas[i]).v != f->quotas[i].nominal) {
@@ -275,18 +269,6 @@ static void write_quota(struct sum *s, struct record *r)
 
 /* --- one ClusterQueue -------------------------------------------------------------------------------------- */
 
-static const struct record *our_check(const struct engine *e, const struct facts *f)
-{
-	for (size_t i = 0; i < f->n_checks; i++) {
-		const struct record *r = manager_named(e, KIND_CHECK, f->checks[i]);
-
-		if (r && facts_is(r->facts, F_OURS)) {
-			return r;
-		}
-	}
-	return NULL;
-}
-
 /* What keeps the queue from being automated, or that it is. */
 static void say(struct engine *e, struct record *r, const char *reason, mk_str message)
 {
@@ -320,8 +302,10 @@ static void automate(struct sum *s, struct record *r)
 
 static void judge(struct engine *e, struct sum *s, struct record *r, const struct local *list)
 {
-	const struct record *check = our_check(e, r->facts), *config;
+	const struct record *config, *check;
+	size_t i;
 
+	check = check_of(e, r->facts, &i);
 	if (!check) {
 		cond_remove(e, r, &e->quota_item, NAME_QUOTA_CONDITION, R_QUOTA_COND);
 		return;

@@ -4,71 +4,64 @@
 #include "core/engine/cond.h"
 #include "core/engine/state.h"
 
-/* Appends "<label>: [a b]". */
-static void list(struct buf *b, const char *label, const struct buf *names)
+/* Appends "Missing clusters: [a b]", or those that are there and inactive. Returns how many they are. */
+static size_t list(struct engine *e, const struct facts *config, bool missing, struct buf *text)
 {
-	if (names->n > 0) {
-		buf_printf(b, "%s%s: [%.*s]", b->n ? ", " : "", label, (int)names->n, names->p);
+	const char *what = missing ? "Missing" : "Inactive";
+	size_t n = 0;
+
+	for (size_t i = 0; i < config->n_names; i++) {
+		const struct record *r = manager_named(e, KIND_CLUSTER, config->names[i]);
+
+		if (missing ? r != NULL : !r || facts_is(r->facts, F_COND_TRUE)) {
+			continue;
+		}
+		if (n++ == 0) {
+			buf_printf(text, "%s%s clusters: [", text->n ? ", " : "", what);
+		} else {
+			buf_add(text, STR(" "));
+		}
+		buf_add(text, config->names[i]);
 	}
+	buf_add(text, n > 0 ? STR("]") : STR(""));
+	return n;
 }
 
-static void name(struct buf *b, mk_str s)
-{
-	if (b->n > 0) {
-		buf_add(b, STR(" "));
-	}
-	buf_add(b, s);
-}
-
-struct count {
-	struct buf missing, inactive, text;
-	size_t n_bad;
-	bool unknown; /* a cluster has not had its first try yet */
-};
-
-static void count_clusters(struct engine *e, const struct facts *config, struct count *n)
+/* Has each cluster had its first try to connect? */
+static bool is_decided(const struct engine *e, const struct facts *config)
 {
 	for (size_t i = 0; i < config->n_names; i++) {
 		const struct record *r = manager_named(e, KIND_CLUSTER, config->names[i]);
 
-		if (!r) {
-			name(&n->missing, config->names[i]);
-			n->n_bad++;
-		} else if (!facts_is(r->facts, F_COND_TRUE)) {
-			name(&n->inactive, config->names[i]);
-			n->n_bad++;
-			n->unknown |= !facts_is(r->facts, F_COND);
+		if (r && !facts_is(r->facts, F_COND)) {
+			return false;
 		}
 	}
-	list(&n->text, "Missing clusters", &n->missing);
-	list(&n->text, "Inactive clusters", &n->inactive);
+	return true;
 }
 
 static void judge(struct engine *e, struct check *k, struct record *r, const struct record *config)
 {
-	struct count n = {0};
+	struct buf text;
+	size_t bad;
 	struct cond c = {.status = true,
 			 .reason = STR("Active"),
 			 .message = STR("The admission check is active"),
 			 .since_wall_ms = e->wall};
 
-	buf_init(&n.missing, 16384);
-	buf_init(&n.inactive, 16384);
-	buf_init(&n.text, 32768);
-	count_clusters(e, config->facts, &n);
-	if (n.n_bad > 0) {
-		c.status = n.n_bad < config->facts->n_names;
+	buf_init(&text, 32768);
+	bad = list(e, config->facts, true, &text) + list(e, config->facts, false, &text);
+	if (bad > 0) {
+		c.status = bad < config->facts->n_names;
 		c.reason = c.status ? STR("SomeActiveClusters") : STR("NoUsableClusters");
-		c.message = arena_dup(e->out->arena, buf_str(&n.text));
+		c.message = arena_dup(e->out->arena, buf_str(&text));
 	}
-	if (n.text.failed || n.missing.failed || n.inactive.failed) {
+	if (text.failed) {
 		say_no_memory(e);
-	} else if (!n.unknown) {
+	} else if (is_decided(e, config->facts)) {
 		cond_write(e, r, &k->item, &c, R_CHECK);
 	}
-	buf_done(&n.missing);
-	buf_done(&n.inactive);
-	buf_done(&n.text);
+	buf_done(&text);
 }
 
 static void pass(struct engine *e, struct check *k, struct record *r)
@@ -96,6 +89,19 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 	c.message = arena_printf(a, "Cannot load the AdmissionChecks parameters: %.*s",
 				 STR_ARG(problem));
 	cond_write(e, r, &k->item, &c, R_CHECK);
+}
+
+const struct record *check_of(const struct engine *e, const struct facts *f, size_t *ret_index)
+{
+	for (size_t i = 0; i < f->n_checks; i++) {
+		const struct record *r = manager_named(e, KIND_CHECK, f->checks[i]);
+
+		if (r && facts_is(r->facts, F_OURS)) {
+			*ret_index = i;
+			return r;
+		}
+	}
+	return NULL;
 }
 
 void check_pass(struct engine *e, struct check *k)

@@ -55,7 +55,7 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	queue_item_init(&e->sweep_item, ITEM_SWEEP, STR_NONE);
 	queue_item_init(&e->quota_item, ITEM_QUOTA, STR_NONE);
 	queue_item_init(&manager->item, ITEM_CLUSTER, STR_NONE);
-	manager->lost_at = INT64_MAX;
+	manager->own.lost_at = INT64_MAX;
 	clusters[0] = manager;
 	e->clusters = clusters;
 	e->n_clusters = 1;
@@ -75,6 +75,14 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	return e;
 }
 
+void lasting_done(struct lasting *own)
+{
+	mk_free(own->secret);
+	mk_free(own->file);
+	mk_free(own->identity);
+	mk_free(own->server);
+}
+
 static void cluster_free(struct engine *e, struct cluster *c)
 {
 	for (size_t i = 0; i < KIND_MAX; i++) {
@@ -82,10 +90,7 @@ static void cluster_free(struct engine *e, struct cluster *c)
 	}
 	mk_free(c->name);
 	mk_free(c->uid);
-	mk_free(c->secret);
-	mk_free(c->file);
-	mk_free(c->identity);
-	mk_free(c->server);
+	lasting_done(&c->own);
 	mk_free(c->clash);
 	mk_free(c->text);
 	mk_free(c->reason);
@@ -252,7 +257,7 @@ static void clock_was_set(struct engine *e)
 	e->start_ms = e->now;
 	for (WORKERS_EACH(c, e)) {
 		if (!c->was_up) {
-			c->lost_at = c->failed ? e->now : INT64_MAX;
+			c->own.lost_at = c->failed ? e->now : INT64_MAX;
 			queue_add(&e->queue, &c->item);
 		}
 	}

@@ -60,12 +60,8 @@ static bool is_true(const struct json *condition)
 
 static bool is_ours(const struct facts_env *env, mk_str origin)
 {
-	for (size_t i = 0; i < env->n_former_origins; i++) {
-		if (str_eq(origin, env->former_origins[i])) {
-			return true;
-		}
-	}
-	return env->origin.n > 0 && str_eq(origin, env->origin);
+	return str_in(origin, env->former_origins, env->n_former_origins) ||
+	       (env->origin.n > 0 && str_eq(origin, env->origin));
 }
 
 static void draw_remote(struct draw *d, const struct json *obj)

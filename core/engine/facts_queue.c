@@ -158,7 +158,7 @@ struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str loca
 	const struct record *lq = store_get(lqs, p->w->ns, local_queue);
 	const struct record *cq = lq ? store_get(cqs, STR_NONE, lq->facts->s[S_QUEUE]) : NULL;
 	const struct table *clones = k->c->tables[KIND_WORKLOAD];
-	int64_t age = k->c->lost_at == INT64_MAX ? 0 : p->e->now - k->c->lost_at;
+	int64_t age = k->c->own.lost_at == INT64_MAX ? 0 : p->e->now - k->c->own.lost_at;
 	struct json *facts, *queue;
 
 	if (!cq || !clones) {

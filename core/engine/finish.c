@@ -131,8 +131,7 @@ void finish_local(struct pass *p, struct clone *k)
 	if (is_list_awaited(p, k)) {
 		return;
 	}
-	if ((p->grouped ? members_all(p, k, object_done) : object_done(p, k)) &&
-	    core_had_its_turn(p)) {
+	if (each_object(p, k, object_done) && core_had_its_turn(p)) {
 		write_finished(p, k);
 	}
 }

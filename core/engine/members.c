@@ -181,13 +181,18 @@ static void go_back(struct pass *p, const struct pass *was)
 	p->pace = was->pace;
 }
 
-bool members_all(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k))
+bool each_object(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k))
 {
 	const struct pass was = *p;
 	struct twins *v;
-	size_t n = members_of(p, k, &v);
-	bool all = v != NULL;
+	bool all = true;
+	size_t n = 0;
 
+	if (!p->grouped) {
+		return done(p, k);
+	}
+	n = members_of(p, k, &v);
+	all = v != NULL;
 	for (size_t i = 0; i < n; i++) {
 		pick(p, &v[i]);
 		all &= done(p, k);

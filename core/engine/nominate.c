@@ -8,12 +8,7 @@ enum { ALONE_MS = 60 * 1000, TUG_MS = 60 * 1000, TUG_MAX = 5 };
 
 bool is_nominated(const struct pass *p, mk_str name)
 {
-	for (size_t i = 0; i < p->f->n_names; i++) {
-		if (str_eq(p->f->names[i], name)) {
-			return true;
-		}
-	}
-	return false;
+	return str_in(name, p->f->names, p->f->n_names);
 }
 
 bool is_served(const struct pass *p, const struct cluster *c)

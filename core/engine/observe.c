@@ -401,7 +401,7 @@ static void manager_up(struct engine *e, mk_str identity)
 	memcpy(e->manager_id, id.p, id.n);
 	e->manager_id[id.n] = 0;
 	for (WORKERS_EACH(c, e)) {
-		cluster_know(e, c, str_of(c->identity));
+		cluster_know(e, c, str_of(c->own.identity));
 		if (is_news) {
 			cluster_look_for_others(e, c);
 		}
@@ -417,16 +417,16 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		c->glance |= before != LINK_UP && c->id != CLUSTER_MANAGER;
 		c->decided = true;
 		c->failed = false;
-		c->lost_at = INT64_MAX;
+		c->own.lost_at = INT64_MAX;
 		c->up_at = before == LINK_UP ? c->up_at : e->now;
 		c->was_up = true;
 		if (c->id == CLUSTER_MANAGER && ev->name.n > 0) {
 			manager_up(e, ev->name);
 		} else if (c->id != CLUSTER_MANAGER) {
-			if (c->moved && ev->name.n == 0) {
+			if (c->own.moved && ev->name.n == 0) {
 				alias_know(e, c, STR(""));
 			}
-			c->moved = false;
+			c->own.moved = false;
 			cluster_know(e, c, ev->name);
 		}
 	} else if (ev->link == LINK_DOWN) {
@@ -440,8 +440,8 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		/* Without memory the words of the last loss stay; the fact counts. */
 		(void)keep_str(&c->text, ev->text);
 		(void)keep_str(&c->reason, ev->reason);
-		if (c->lost_at == INT64_MAX) {
-			c->lost_at = e->now - ago;
+		if (c->own.lost_at == INT64_MAX) {
+			c->own.lost_at = e->now - ago;
 		}
 	}
 	queue_add(&e->queue, &c->item);
@@ -526,10 +526,6 @@ void observe_event(struct engine *e, const struct event *ev)
 		touch_clusters(e);
 	} else if (ev->type == EV_OP_DONE) {
 		ops_done(e, ev);
-	} else if (ev->type == EV_CONTROL) {
-		if (str_is(ev->text, "gc")) {
-			queue_add(&e->queue, &e->gc_item);
-		}
 	} else if (c && ev->type == EV_LINK) {
 		link_event(e, c, ev);
 	} else if (c && !c->over && ev->epoch + c->turns >= c->epoch) {

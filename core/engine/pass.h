@@ -210,8 +210,8 @@ void members_look(struct pass *p);
 enum twin members_there(const struct pass *p, const struct clone *k, bool going);
 /* The clone is admitted: sees to each member's copy. */
 void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc);
-/* Calls 'done' with each member here or there as the pass's object; true when it says so of all. */
-bool members_all(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k));
+/* Calls 'done' with the object, or with each member here or there as the pass's object; true when it says so of all. */
+bool each_object(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k));
 /* What was seen of the members' copies so far is of an earlier round. */
 void members_new_round(struct pass *p);
 /* We take the copy of the picked member away: its absence is no news. Nothing, when there is no group. */

@@ -7,16 +7,6 @@
 
 enum { LOOK_MS = 60 * 1000 }; /* so long after a link came up its jobs are waited for */
 
-static bool is_picked(const struct pick *pick, mk_str name)
-{
-	for (size_t i = 0; i < pick->n; i++) {
-		if (str_eq(pick->names[i], name)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 bool in_sync(struct pass *p, const struct clone *k)
 {
 	mk_str theirs = k->r->facts->s[S_SPEC_HASH];
@@ -96,7 +86,7 @@ static bool job_stays(struct pass *p, struct clone *k)
 /* A winner's job must not vanish under it. */
 static bool loses_job(struct pass *p, struct clone *k)
 {
-	return !(p->grouped ? members_all(p, k, job_stays) : job_stays(p, k));
+	return !(each_object(p, k, job_stays));
 }
 
 /* A clone whose job is there already comes before one that has none yet; then who was admitted first. */
@@ -278,7 +268,7 @@ static bool others_ready(const struct pass *p)
 static void sync_clones(struct pass *p, const struct pick *pick)
 {
 	for (CLONES_EACH(k, p)) {
-		bool picked = k->in_config && is_picked(pick, str_of(k->c->name));
+		bool picked = k->in_config && str_in(str_of(k->c->name), pick->names, pick->n);
 
 		if (k->twin == TWIN_UNKNOWN && k->r && k->r->unknown) {
 			pass_ask(p, k->r);

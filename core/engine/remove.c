@@ -200,7 +200,7 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 		return false;
 	}
 	p->removing = rule;
-	return p->grouped ? members_all(p, k, remove_object) : remove_object(p, k);
+	return each_object(p, k, remove_object);
 }
 
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule)

@@ -103,7 +103,7 @@ int64_t hidden_since(const struct cluster *c, uint16_t kind)
 	const struct table *t = c->tables[kind];
 
 	if (!cluster_up(c)) {
-		return c->failed ? c->lost_at : INT64_MAX;
+		return c->failed ? c->own.lost_at : INT64_MAX;
 	}
 	return t && (t->service != SERVICE_YES || !t->synced) ? t->hidden_at : INT64_MAX;
 }

@@ -96,43 +96,48 @@ extern const char *const rule_names[R_N];
 
 enum item_type { ITEM_WORKLOAD, ITEM_CLUSTER, ITEM_CHECK, ITEM_GC, ITEM_SWEEP, ITEM_QUOTA };
 
-struct cluster {
-	struct queue_item item;
-	cluster_id id;
-	char *name; /* NULL: the manager */
-	char *uid;  /* of the MultiKueueCluster */
-	uint32_t epoch;
-	uint32_t turns; /* epochs that began because of what we saw: kube does not count those */
-	enum link_state link;
-	bool decided; /* the link was up or down since the start, or since new credentials */
-	bool failed;  /* it was down since it was up last: lost_at says since when */
-	bool was_up;
-	bool wanted;  /* OP_CONNECT was sent */
+/* What is known of a cluster, whichever number it has; see source_replace. */
+struct lasting {
 	char *secret; /* what it was sent with: a Secret's name, or FILE_KEY and a path */
 	uint64_t secret_hash;
 	char *file;        /* path that is watched for it; NULL or "" none */
 	int64_t path_said; /* generation whose path people were warned of */
 	char *identity;    /* what was found at the end of the link; NULL not known */
 	char *server; /* the same, or where it is hidden what else tells servers apart; see alias.c */
-	bool shared; /* another cluster has the same */
-	bool moved;  /* its credentials are new: it may lead to another server */
-	bool itself; /* that was the manager's own cluster: 'secret' is not used */
+	bool shared;        /* another cluster has the same */
+	bool moved;         /* its credentials are new: it may lead to another server */
+	bool itself;        /* that was the manager's own cluster: 'secret' is not used */
+	int64_t lost_at;    /* monotonic ms of the first loss; INT64_MAX = not lost */
+	int64_t over_at;    /* ... of which the first is the loss */
+	unsigned rests;     /* ... so often in a row */
+	int64_t rest_until; /* it was, and is not connected before; 0 = was not */
+};
+
+struct cluster {
+	struct queue_item item;
+	cluster_id id;
+	char *name; /* NULL: the manager */
+	char *uid;  /* of the MultiKueueCluster */
+	struct lasting own;
+	uint32_t epoch;
+	uint32_t turns; /* epochs that began because of what we saw: kube does not count those */
+	enum link_state link;
+	bool decided; /* the link was up or down since the start, or since new credentials */
+	bool failed;  /* it was down since it was up last: lost_at says since when */
+	bool was_up;
+	bool wanted; /* OP_CONNECT was sent */
 	enum mk_code code;
 	char *text, *reason; /* of the loss */
-	int64_t lost_at;     /* monotonic ms of the first loss; INT64_MAX = not lost */
 	int64_t up_at;       /* when the link came up last */
 	size_t bytes;        /* memory of what is known of it */
-	bool over;          /* ... which is more than its share: what it shows counts for nothing */
-	int64_t rest_until; /* it was, and is not connected before; 0 = was not */
-	unsigned rests;     /* ... so often in a row */
-	int64_t over_at;    /* ... of which the first is the loss */
-	size_t gc_spent;    /* deletes of unconfirmed garbage in this interval */
-	size_t gc_most;     /* objects there in this interval */
-	bool gc_said;       /* ... and people were told that some wait */
-	int64_t clash_at;   /* an object of another manager was seen there last; INT64_MIN never */
-	char *clash;        /* that manager */
-	bool by_profile;    /* counted in the users of the manager's ClusterProfiles */
-	bool glance;        /* jobs without clones are to be looked for, see watch_glance */
+	bool over;        /* ... which is more than its share: what it shows counts for nothing */
+	size_t gc_spent;  /* deletes of unconfirmed garbage in this interval */
+	size_t gc_most;   /* objects there in this interval */
+	bool gc_said;     /* ... and people were told that some wait */
+	int64_t clash_at; /* an object of another manager was seen there last; INT64_MIN never */
+	char *clash;      /* that manager */
+	bool by_profile;  /* counted in the users of the manager's ClusterProfiles */
+	bool glance;      /* jobs without clones are to be looked for, see watch_glance */
 	struct table *tables[KIND_MAX];
 };
 
@@ -417,6 +422,8 @@ void touch_clusters(struct engine *e);
 void workload_pass(struct engine *e, struct wl *w);
 void cluster_pass(struct engine *e, struct cluster *c);
 void check_pass(struct engine *e, struct check *k);
+/* The first of a Workload's or ClusterQueue's checks that is our controller's, and its place. NULL: none. */
+const struct record *check_of(const struct engine *e, const struct facts *f, size_t *ret_index);
 /* Sees to the quotas of the manager's ClusterQueues; only with the gate. */
 void autoquota_pass(struct engine *e);
 /* An object of a table changed: 'old' or 'new' NULL = it was or is not there. */
@@ -458,6 +465,7 @@ void watch_sweep(struct engine *e);
 /* Counts or discounts a user of the watch. While there is one, a kind that is missing is looked for. */
 void watch_use(struct engine *e, cluster_id c, uint16_t kind, bool *counted, bool wanted);
 void cluster_forget(struct engine *e, struct cluster *c);
+void lasting_done(struct lasting *own);
 struct cluster *cluster_make(struct engine *e, mk_str name);
 /* adopt.c: was this one, before it was rebuilt, the manager with that id, as the configuration says? */
 bool former_is_named(const struct engine *e, mk_str id);

@@ -4,8 +4,6 @@
 #include "core/engine/source.h"
 #include "core/engine/state.h"
 
-enum { OBJECT_NAME_MAX = 253 };
-
 static void touch_workload(struct engine *e, mk_str ns, mk_str name)
 {
 	struct wl *w = wl_make(e, ns, name);
@@ -24,12 +22,6 @@ void touch_group(struct engine *e, const struct record *r)
 	}
 }
 
-/* No API server takes such a name. What is made by it here is not found again, and made anew at each change. */
-static bool is_no_name(mk_str name)
-{
-	return name.n == 0 || name.n > OBJECT_NAME_MAX;
-}
-
 static void touch_job(struct engine *e, struct record *r)
 {
 	struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
@@ -46,7 +38,7 @@ static void touch_job(struct engine *e, struct record *r)
 	}
 	/* What stands in a member's way may carry another value, or none. */
 	touch_group(e, manager_get(e, r->table->kind, r->ns, r->name));
-	if (!r->present || is_no_name(r->facts->s[S_PREBUILT])) {
+	if (!r->present) {
 		return;
 	}
 	w = wl_make(e, r->ns, r->facts->s[S_PREBUILT]);

@@ -155,7 +155,7 @@ void winding(struct pass *p)
 	}
 	job = job_there(p, k);
 	if (p->grouped && job != TWIN_ABSENT && job != TWIN_UNKNOWN) {
-		(void)members_all(p, k, wind);
+		(void)each_object(p, k, wind);
 	} else if (!p->grouped && twin_is_ours(job)) {
 		(void)job_status(p, remote, R_WINDING_STATUS, false);
 	} else {
@@ -193,7 +193,7 @@ static bool may_have_job(struct pass *p, struct clone *k)
 	enum twin job = job_there(p, k);
 
 	return twin_is_ours(job) || job == TWIN_UNKNOWN ||
-	       (job == TWIN_ABSENT && !(p->grouped ? members_all(p, k, is_none) : is_none(p, k)));
+	       (job == TWIN_ABSENT && !(each_object(p, k, is_none)));
 }
 
 /* The clone that won, or did most likely. A winner that is told of and not seen has no substitute: others are of earlier rounds. */

@@ -271,11 +271,6 @@ static bool object_told(struct pass *p, struct clone *k)
 	return true;
 }
 
-static bool all_told(struct pass *p, struct clone *k)
-{
-	return p->grouped ? members_all(p, k, object_told) : object_told(p, k);
-}
-
 /*
  * The winner's MultiKueueCluster is gone. Its server may have another name, which the config does not have: what ended there
  * is told all the same, and not run again.
@@ -283,7 +278,8 @@ static bool all_told(struct pass *p, struct clone *k)
 static void cluster_gone(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
-		if (twin_is_ours(k->twin) && watch_ready(p->e, k->c, p->kind) && !all_told(p, k)) {
+		if (twin_is_ours(k->twin) && watch_ready(p->e, k->c, p->kind) &&
+		    !each_object(p, k, object_told)) {
 			return;
 		}
 	}
@@ -305,7 +301,7 @@ static void give_up(struct pass *p, struct clone *k)
 			     STR("Admitting remote no longer exists"));
 			return;
 		}
-	} else if (!all_told(p, k)) {
+	} else if (!each_object(p, k, object_told)) {
 		return;
 	}
 	if (k->twin == TWIN_ABSENT) {

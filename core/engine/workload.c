@@ -81,20 +81,13 @@ static bool look_at_clones(struct pass *p)
 /* Our check: the first of the workload's checks whose AdmissionCheck is of our controller. */
 static bool find_check(struct pass *p)
 {
-	for (size_t i = 0; i < p->f->n_checks; i++) {
-		const struct record *r = manager_named(p->e, KIND_CHECK, p->f->checks[i]);
+	const struct record *r = check_of(p->e, p->f, &p->check);
 
-		if (r && facts_is(r->facts, F_OURS)) {
-			p->check = i;
-			p->state = (enum check_state)p->f->states[i];
-			p->config =
-				r->facts->s[S_CONFIG].n == 0
-					? NULL
-					: manager_named(p->e, KIND_CONFIG, r->facts->s[S_CONFIG]);
-			return true;
-		}
+	if (r) {
+		p->state = (enum check_state)p->f->states[p->check];
+		p->config = manager_named(p->e, KIND_CONFIG, r->facts->s[S_CONFIG]);
 	}
-	return false;
+	return r != NULL;
 }
 
 static bool manager_known(const struct engine *e)
