@@ -58,12 +58,9 @@ static struct json *cluster_list(struct pass *p, mk_str queue)
 
 static bool is_in_config(const struct pass *p, mk_str name)
 {
-	for (size_t i = 0; i < p->n_clones && p->clones[i].in_config; i++) {
-		if (str_eq(str_of(p->clones[i].c->name), name)) {
-			return true;
-		}
-	}
-	return false;
+	const struct clone *k = clone_on(p, cluster_named(p->e, name));
+
+	return k && k->in_config;
 }
 
 /* The stored nominations, less those that the config does not name any more. Returns how many those are. */

@@ -83,6 +83,8 @@ static inline void pass_ask(struct pass *p, struct record *r)
 {
 	(void)pass_ready(p, r);
 }
+/* The clone on that cluster; NULL: none, or 'c' is NULL. */
+struct clone *clone_on(const struct pass *p, const struct cluster *c);
 /* The record's text, parsed, in the scratch arena. NULL: there is none yet, and it is asked for; or out of memory. */
 struct json *pass_text(struct pass *p, struct record *r);
 

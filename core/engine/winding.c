@@ -200,14 +200,13 @@ static bool may_have_job(struct pass *p, struct clone *k)
 static struct clone *ready_clone(struct pass *p)
 {
 	mk_str told = told_winner(p);
+	struct clone *k = clone_on(p, cluster_named(p->e, told));
 
-	for (CLONES_EACH(k, p)) {
-		if (told.n > 0 && str_is(told, k->c->name)) {
-			k = alias_speaker(k);
-			return twin_is_ours(k->twin) ? k : NULL;
-		}
+	if (!k) {
+		return told.n > 0 ? NULL : last_winner(p);
 	}
-	return told.n > 0 ? NULL : last_winner(p);
+	k = alias_speaker(k);
+	return twin_is_ours(k->twin) ? k : NULL;
 }
 
 /* Ready, but status.clusterName is empty: somebody cleared it. A running job is left in peace. */

@@ -311,19 +311,6 @@ static void give_up(struct pass *p, struct clone *k)
 	}
 }
 
-/* The clone of the cluster that status.clusterName names, whichever name the pass knows that cluster by. */
-static struct clone *named_winner(struct pass *p)
-{
-	const struct cluster *c = cluster_named(p->e, p->f->s[S_CLUSTER]);
-
-	for (CLONES_EACH(k, p)) {
-		if (k->c == c) {
-			return k;
-		}
-	}
-	return NULL;
-}
-
 /*
  * Its MultiKueueCluster is gone, perhaps because it got another name: a job of this round is nowhere but on the cluster that
  * was committed.
@@ -340,7 +327,7 @@ static struct clone *renamed_winner(struct pass *p)
 
 void won(struct pass *p)
 {
-	struct clone *k = named_winner(p);
+	struct clone *k = clone_on(p, cluster_named(p->e, p->f->s[S_CLUSTER]));
 
 	if (!k) {
 		k = renamed_winner(p);

@@ -42,14 +42,14 @@ static void add_clone(struct pass *p, struct cluster *c, bool in_config)
 	k->twin = clone_twin(p, c, k->r);
 }
 
-static bool is_listed(const struct pass *p, const struct cluster *c)
+struct clone *clone_on(const struct pass *p, const struct cluster *c)
 {
 	for (CLONES_EACH(k, p)) {
 		if (k->c == c) {
-			return true;
+			return k;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 static bool look_at_clones(struct pass *p)
@@ -65,12 +65,12 @@ static bool look_at_clones(struct pass *p)
 	for (size_t i = 0; config && i < config->n_names; i++) {
 		struct cluster *c = cluster_named(e, config->names[i]);
 
-		if (c && !is_listed(p, c)) {
+		if (c && !clone_on(p, c)) {
 			add_clone(p, c, true);
 		}
 	}
 	for (WORKERS_EACH(c, e)) {
-		if (!is_listed(p, c)) {
+		if (!clone_on(p, c)) {
 			add_clone(p, c, false);
 		}
 	}
