@@ -3,9 +3,9 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "core/base/hostport.h"
 #include "core/base/map.h"
 #include "core/daemon/config_impl.h"
-#include "core/net/listen.h"
 
 enum { LEASE_MAX_MS = 3600 * 1000 }; /* what the lease machine takes, core/kube/lease.c */
 
@@ -427,10 +427,10 @@ static bool is_ip(mk_str host)
 
 static bool is_address(mk_str s)
 {
-	char host[LISTEN_HOST_SIZE];
+	char host[HOSTPORT_HOST_SIZE];
 	uint16_t port;
 
-	return listen_split(s, host, &port, NULL) == MK_OK && (!host[0] || is_ip(str_of(host)));
+	return hostport_split(s, host, &port, NULL) == MK_OK && (!host[0] || is_ip(str_of(host)));
 }
 
 static void validate_address(struct config_run *r, const char *pointer, const char *path,
