@@ -74,7 +74,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS) $(DEP_CFLA
 ALL_LDFLAGS = $(LDFLAGS_all) $(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
 
 # --- layers, lowest first; each becomes one archive ------------------------------------------------
-LAYERS := base model kube plug quota engine admit apply net
+LAYERS := base model kube plug quota engine admit apply net config
 layer_src = $(wildcard core/$(1)/*.c)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 $(foreach l,$(LAYERS),$(eval $(B)/lib$(l).a: $(call obj,$(call layer_src,$(l)))))
@@ -82,7 +82,7 @@ SIM_SRC := $(filter-out t/kubesim/main.c,$(wildcard t/kubesim/*.c))
 $(B)/libkubesim.a: $(call obj,$(SIM_SRC))
 # the sans-I/O composition of engine, apply and kube: shared by the daemon and the simulation
 $(B)/libmanager.a: $(call obj,$(filter-out core/daemon/main.c,$(wildcard core/daemon/*.c)))
-ARCHIVES := $(foreach l,manager net apply admit engine plug quota kube model base,$(B)/lib$(l).a)
+ARCHIVES := $(foreach l,manager config net apply admit engine plug quota kube model base,$(B)/lib$(l).a)
 SIM_ARCHIVES := $(B)/libkubesim.a $(ARCHIVES)
 PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))

@@ -7,7 +7,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 #include "core/net/tls_serve.h"
 
 /* What tells one version of a file from the next. */

@@ -8,7 +8,7 @@
 #ifndef MK_DAEMON_ENDPOINTS_H
 #define MK_DAEMON_ENDPOINTS_H
 
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 #include "core/daemon/telemetry.h"
 #include "core/daemon/webhook.h"
 

@@ -7,7 +7,7 @@
 #ifndef MK_DAEMON_METRICS_SERVER_H
 #define MK_DAEMON_METRICS_SERVER_H
 
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 #include "core/kube/kube.h"
 #include "core/net/http_server.h"
 

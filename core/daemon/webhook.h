@@ -9,7 +9,7 @@
 #ifndef MK_DAEMON_WEBHOOK_H
 #define MK_DAEMON_WEBHOOK_H
 
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 #include "core/daemon/manager.h"
 
 struct webhook;

@@ -7,8 +7,8 @@
  *
  * Keys, defaults and rules are in docs/configuration.md. What only Kueue's core uses is checked for shape and dropped.
  */
-#ifndef MK_DAEMON_CONFIG_H
-#define MK_DAEMON_CONFIG_H
+#ifndef MK_CONFIG_CONFIG_H
+#define MK_CONFIG_CONFIG_H
 
 #include "core/base/json.h"
 #include "core/base/yaml.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation of multiKueue, Kueue's keys and ours. */
 #include "core/base/timefmt.h"
-#include "core/daemon/config_impl.h"
+#include "core/config/config_impl.h"
 
 /* Go prints a duration as its nanoseconds. */
 static void check_duration(struct config_run *r, const char *pointer, const char *path)

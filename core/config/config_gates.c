@@ -3,7 +3,7 @@
  * Feature gates: Kueue v0.19.2's table, and the switches from --feature-gates or featureGates applied to it. Gates that
  * mean nothing to us are known so that a file of Kueue's is accepted, and a misspelled one is not.
  */
-#include "core/daemon/config_impl.h"
+#include "core/config/config_impl.h"
 
 enum stage { ALPHA, BETA, GA, DEPRECATED };
 

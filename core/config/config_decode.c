@@ -4,7 +4,7 @@
 
 #include "core/base/canon.h"
 #include "core/base/timefmt.h"
-#include "core/daemon/config_impl.h"
+#include "core/config/config_impl.h"
 
 static const struct json *at(const struct config_run *r, const char *pointer)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kubernetes' rules for names and labels, with its messages. */
-#include "core/daemon/config_impl.h"
+#include "core/config/config_impl.h"
 
 static bool is_lower_alnum(char c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kueue's Configuration v1beta2 and v1beta1 as of v0.19.2, and our keys under multiKueue. */
-#include "core/daemon/config_schema.h"
+#include "core/config/config_schema.h"
 
 #define SCHEMA(var, go_name, fields_)                        \
 	static const struct config_schema var = {            \

@@ -4,8 +4,8 @@
  * within each pass everything is found. Null stands for "not there" everywhere.
  */
 #include "core/base/timefmt.h"
-#include "core/daemon/config_impl.h"
-#include "core/daemon/config_schema.h"
+#include "core/config/config_impl.h"
+#include "core/config/config_schema.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shape of the file as data: which keys there are, of which type, in which version. */
-#ifndef MK_DAEMON_CONFIG_SCHEMA_H
-#define MK_DAEMON_CONFIG_SCHEMA_H
+#ifndef MK_CONFIG_CONFIG_SCHEMA_H
+#define MK_CONFIG_CONFIG_SCHEMA_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of config share: the findings, the stages, and Kubernetes' words for them. */
-#ifndef MK_DAEMON_CONFIG_IMPL_H
-#define MK_DAEMON_CONFIG_IMPL_H
+#ifndef MK_CONFIG_CONFIG_IMPL_H
+#define MK_CONFIG_CONFIG_IMPL_H
 
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 
 /* One load in progress. */
 struct config_run {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes back out: the file for Kueue, the section for a dispatcher, and warnings about what Kueue would refuse. */
 #include "core/base/timefmt.h"
-#include "core/daemon/config_impl.h"
-#include "core/daemon/config_schema.h"
+#include "core/config/config_impl.h"
+#include "core/config/config_schema.h"
 
 /* Our keys under multiKueue. */
 static bool is_ours(mk_str key)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading a configuration: the stages one after the other, and how findings are put into words. */
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "core/daemon/config_impl.h"
+#include "core/config/config_impl.h"
 
 enum { PROBLEMS_MAX = 200 }; /* kept in the list; more are counted only */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the configuration says of dispatchers, judged once the plugins are loaded: the name in use, and the sections. */
-#include "core/daemon/config_impl.h"
+#include "core/config/config_impl.h"
 #include "core/plug/schema.h"
 
 /* Is 's' one insertion, deletion, change or swap of neighbours away from 't' (and not equal)? */

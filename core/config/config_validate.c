@@ -5,7 +5,7 @@
 
 #include "core/base/hostport.h"
 #include "core/base/map.h"
-#include "core/daemon/config_impl.h"
+#include "core/config/config_impl.h"
 
 enum { LEASE_MAX_MS = 3600 * 1000 }; /* what the lease machine takes, core/kube/lease.c */
 
