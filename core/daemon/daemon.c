@@ -16,10 +16,10 @@
 #include "core/daemon/files.h"
 #include "core/daemon/last_resort.h"
 #include "core/daemon/lease_thread.h"
-#include "core/daemon/manager.h"
 #include "core/daemon/telemetry.h"
 #include "core/daemon/webhook.h"
 #include "core/kube/kubeconfig.h"
+#include "core/manager/manager.h"
 
 enum {
 	BEAT_MS = 500,

@@ -8,7 +8,7 @@
 #define MK_DAEMON_TELEMETRY_H
 
 #include "core/daemon/lease_thread.h"
-#include "core/daemon/manager.h"
+#include "core/manager/manager.h"
 #include "core/net/loop.h"
 #include "core/net/transport_curl.h"
 

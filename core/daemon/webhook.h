@@ -10,7 +10,7 @@
 #define MK_DAEMON_WEBHOOK_H
 
 #include "core/config/config.h"
-#include "core/daemon/manager.h"
+#include "core/manager/manager.h"
 
 struct webhook;
 

@@ -3,7 +3,7 @@
  * The composition: events of kube and apply are collected, one engine step takes them, its operations go to kube
  * (links, watches) and apply (everything that changes a cluster). See manager.h.
  */
-#include "core/daemon/manager.h"
+#include "core/manager/manager.h"
 
 #include "core/apply/apply.h"
 #include "core/base/alloc.h"

@@ -6,8 +6,8 @@
  * Life: manager_new -> manager_start -> (transport callbacks through manager_sink, manager_run when manager_next_ms has
  * come or callbacks were delivered)* -> manager_free. One thread.
  */
-#ifndef MK_DAEMON_MANAGER_H
-#define MK_DAEMON_MANAGER_H
+#ifndef MK_MANAGER_MANAGER_H
+#define MK_MANAGER_MANAGER_H
 
 #include "core/engine/engine.h"
 #include "core/kube/kube.h"
