@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "core/daemon/credentials.h"
+#include "core/base/file_read.h"
 #include "core/daemon/serving_certs.h"
 
 enum { PEM_MAX = 256 * 1024, PATH_SIZE = 4096, LOOKS_REFUSED = 30 };
@@ -62,7 +62,7 @@ bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *re
 		return false;
 	}
 	for (size_t i = 0; i < 2; i++) {
-		if (credentials_read_file(a, path[i], PEM_MAX, &text[i], &why) != MK_OK) {
+		if (file_read(a, path[i], PEM_MAX, &text[i], &why) != MK_OK) {
 			tell(f, now, &why, err);
 			return false;
 		}
