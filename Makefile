@@ -74,14 +74,14 @@ ALL_CFLAGS = $(CPPFLAGS) $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS) $(DEP_CFLA
 ALL_LDFLAGS = $(LDFLAGS_all) $(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
 
 # --- layers, lowest first; each becomes one archive ------------------------------------------------
-LAYERS := base model kube plug quota engine admit apply net config manager daemon
+LAYERS := base model kube plug quota engine admit apply net config manager serve daemon
 layer_src = $(filter-out %/main.c,$(wildcard core/$(1)/*.c))
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 $(foreach l,$(LAYERS),$(eval $(B)/lib$(l).a: $(call obj,$(call layer_src,$(l)))))
 SIM_SRC := $(filter-out t/kubesim/main.c,$(wildcard t/kubesim/*.c))
 $(B)/libkubesim.a: $(call obj,$(SIM_SRC))
 archives = $(foreach l,$(1),$(B)/lib$(l).a)
-ARCHIVES := $(call archives,daemon manager config net apply admit engine plug quota kube model base)
+ARCHIVES := $(call archives,daemon serve manager config net apply admit engine plug quota kube model base)
 # A program without sockets or the daemon's process names what it links: more does not get in unseen.
 SIM_ARCHIVES := $(call archives,kubesim manager apply engine plug quota kube model base)
 TEST_ARCHIVES := $(B)/libkubesim.a $(ARCHIVES)
@@ -113,7 +113,7 @@ $(B)/adapters/%.o $(B)/plugins/%.o: CPPFLAGS += -Dmk_plugin_entry=mk_entry_$(not
 $(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c plugins/*.c)) $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -Wl,-Map=$@.map -o $@ $^ $(BASE_LIBS)
 
-$(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(ARCHIVES)
+$(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(call archives,daemon net kube model base)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/libcli.a: $(call obj,$(filter-out core/cli/main.c,$(wildcard core/cli/*.c)))

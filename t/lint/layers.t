@@ -38,12 +38,14 @@ allowed() {
 	config) echo 'plug|base' ;;
 	# What the simulation runs: it cannot know what only the daemon has (sockets, files, the configuration).
 	manager) echo 'apply|engine|kube|model|base' ;;
-	daemon) echo 'manager|config|net|apply|admit|engine|plug|quota|kube|model|base' ;;
+	# What others ask us over HTTP. Nobody includes daemon, so what serve shows of the process is handed to it.
+	serve) echo 'manager|config|net|admit|kube|model|base' ;;
+	daemon) echo 'serve|manager|config|net|apply|admit|engine|plug|quota|kube|model|base' ;;
 	cli) echo 'net|apply|admit|engine|plug|quota|kube|model|base' ;;
 	esac
 }
 
-for layer in base model kube plug quota engine admit apply net config manager daemon cli; do
+for layer in base model kube plug quota engine admit apply net config manager serve daemon cli; do
 	[ -d core/$layer ] || continue
 	ok=$(allowed $layer)
 	for f in $(files core/$layer); do
