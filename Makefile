@@ -74,16 +74,17 @@ ALL_CFLAGS = $(CPPFLAGS) $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS) $(DEP_CFLA
 ALL_LDFLAGS = $(LDFLAGS_all) $(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
 
 # --- layers, lowest first; each becomes one archive ------------------------------------------------
-LAYERS := base model kube plug quota engine admit apply net
-layer_src = $(wildcard core/$(1)/*.c)
+LAYERS := base model kube plug quota engine admit apply net config manager serve daemon
+layer_src = $(filter-out %/main.c,$(wildcard core/$(1)/*.c))
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 $(foreach l,$(LAYERS),$(eval $(B)/lib$(l).a: $(call obj,$(call layer_src,$(l)))))
 SIM_SRC := $(filter-out t/kubesim/main.c,$(wildcard t/kubesim/*.c))
 $(B)/libkubesim.a: $(call obj,$(SIM_SRC))
-# the sans-I/O composition of engine, apply and kube: shared by the daemon and the simulation
-$(B)/libmanager.a: $(call obj,$(filter-out core/daemon/main.c,$(wildcard core/daemon/*.c)))
-ARCHIVES := $(foreach l,manager net apply admit engine plug quota kube model base,$(B)/lib$(l).a)
-SIM_ARCHIVES := $(B)/libkubesim.a $(ARCHIVES)
+archives = $(foreach l,$(1),$(B)/lib$(l).a)
+ARCHIVES := $(call archives,daemon serve manager config net apply admit engine plug quota kube model base)
+# A program without sockets or the daemon's process names what it links: more does not get in unseen.
+SIM_ARCHIVES := $(call archives,kubesim manager apply engine plug quota kube model base)
+TEST_ARCHIVES := $(B)/libkubesim.a $(ARCHIVES)
 PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c) t/bench/quota.c)
@@ -103,7 +104,7 @@ $(B)/lib%.a:
 $(B)/multikueued: $(B)/core/daemon/main.o $(ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
-$(B)/kubesim: $(B)/t/kubesim/main.o $(SIM_ARCHIVES)
+$(B)/kubesim: $(B)/t/kubesim/main.o $(call archives,kubesim quota base)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
 # Linked in, each plugin's entry needs a name of its own: mk_entry_job of adapters/job.c.
@@ -112,7 +113,7 @@ $(B)/adapters/%.o $(B)/plugins/%.o: CPPFLAGS += -Dmk_plugin_entry=mk_entry_$(not
 $(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c plugins/*.c)) $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -Wl,-Map=$@.map -o $@ $^ $(BASE_LIBS)
 
-$(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(ARCHIVES)
+$(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(call archives,daemon net kube model base)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/libcli.a: $(call obj,$(filter-out core/cli/main.c,$(wildcard core/cli/*.c)))
@@ -129,8 +130,8 @@ $(B)/t/fuzz/%: LDFLAGS_fuzz += -fsanitize=fuzzer
 $(B)/t/unit/cli_memory: TEST_OBJS = $(B)/libcli.a $(B)/adapters/generic.o
 $(B)/t/unit/cli_memory: $(B)/libcli.a $(B)/adapters/generic.o
 $(B)/t/plan/adapter $(B)/t/plan/kinds $(B)/t/plan/purity $(B)/t/unit/plug_loader: | $(PLUGINS)
-$(B)/t/%: $(B)/t/%.o $(SIM_ARCHIVES)
-	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(SIM_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
+$(B)/t/%: $(B)/t/%.o $(TEST_ARCHIVES)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
 # A plugin exports one symbol and knows the SDK headers only. It is installed unwritable, as the loader demands.
 PLUGIN_CFLAGS = -Isdk $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS)

@@ -21,8 +21,8 @@
 #include "core/base/list.h"
 #include "core/base/map.h"
 #include "core/base/rng.h"
-#include "core/daemon/manager.h"
 #include "core/kube/lease.h"
+#include "core/manager/manager.h"
 #include "t/kubesim/actors.h"
 #include "t/kubesim/store.h"
 
