@@ -170,8 +170,6 @@ static void test_events(void)
 	is_str(event((struct event){.type = EV_LEADER, .may_write = true}), "leader may_write=true",
 	       "leader");
 	is_str(event((struct event){.type = EV_LEADER}), "leader may_write=false", "no leader");
-	is_str(event((struct event){.type = EV_CONTROL, .text = STR("gc")}), "control verb=gc",
-	       "control");
 	is_str(event((struct event){.type = EV_N_TYPES}), "?", "no event");
 	alloc_fail_after(1);
 	{
