@@ -74,7 +74,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS) $(DEP_CFLA
 ALL_LDFLAGS = $(LDFLAGS_all) $(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
 
 # --- layers, lowest first; each becomes one archive ------------------------------------------------
-LAYERS := base model kube plug quota engine admit apply net
+LAYERS := base model kube plug api quota engine admit apply net
 layer_src = $(wildcard core/$(1)/*.c)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 $(foreach l,$(LAYERS),$(eval $(B)/lib$(l).a: $(call obj,$(call layer_src,$(l)))))
@@ -82,8 +82,9 @@ SIM_SRC := $(filter-out t/kubesim/main.c,$(wildcard t/kubesim/*.c))
 $(B)/libkubesim.a: $(call obj,$(SIM_SRC))
 # the sans-I/O composition of engine, apply and kube: shared by the daemon and the simulation
 $(B)/libmanager.a: $(call obj,$(filter-out core/daemon/main.c,$(wildcard core/daemon/*.c)))
-ARCHIVES := $(foreach l,manager net apply admit engine plug quota kube model base,$(B)/lib$(l).a)
-SIM_ARCHIVES := $(B)/libkubesim.a $(ARCHIVES)
+ARCHIVES := $(foreach l,manager net apply admit engine plug api kube model base,$(B)/lib$(l).a)
+# kubesim decides with queue trees, the daemon does not
+SIM_ARCHIVES := $(B)/libkubesim.a $(B)/libquota.a $(ARCHIVES)
 PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c) t/bench/quota.c)
@@ -116,7 +117,7 @@ $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/libcli.a: $(call obj,$(filter-out core/cli/main.c,$(wildcard core/cli/*.c)))
-$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/adapters/generic.o $(B)/libplug.a $(B)/libquota.a $(B)/libbase.a
+$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/adapters/generic.o $(B)/libplug.a $(B)/libquota.a $(B)/libapi.a $(B)/libbase.a
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
 
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
