@@ -299,8 +299,9 @@ static void evict_all(struct quota *q, struct quota_work *w, const struct quota_
 	}
 }
 
-enum mk_code quota_reserve(struct quota *q, struct quota_work *w, const struct quota_plan *plan,
-			   int64_t now_ms)
+/* Carries out a plan just made for 'w': victims are evicting, their reservations cancelled, 'w' reserves. MK_NO_MEMORY. */
+static enum mk_code carry_out(struct quota *q, struct quota_work *w, const struct quota_plan *plan,
+			      int64_t now_ms)
 {
 	if (!room_for(q, plan->n)) {
 		return MK_NO_MEMORY;
@@ -326,7 +327,7 @@ static enum mk_code decide(struct quota *q, struct quota_work *w, int64_t now_ms
 	case QUOTA_PREEMPT:
 		code = plan_assigned(q, w, now_ms, &ret->plan);
 		if (code == MK_OK) {
-			code = quota_reserve(q, w, &ret->plan, now_ms);
+			code = carry_out(q, w, &ret->plan, now_ms);
 			ret->event = QUOTA_RESERVE;
 		}
 		break;

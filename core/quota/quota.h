@@ -325,9 +325,6 @@ void quota_cycle(struct quota *q, int64_t now_ms);
 struct quota_work *quota_pick(struct quota *q);
 /* 'w', as picked, may not run now (a dispatcher's veto): blocked, not charged. */
 void quota_block(struct quota *q, struct quota_work *w, int64_t now_ms);
-/* Carries out a plan just made for 'w': victims are evicting, their reservations cancelled, 'w' reserves. MK_NO_MEMORY. */
-enum mk_code quota_reserve(struct quota *q, struct quota_work *w, const struct quota_plan *plan,
-			   int64_t now_ms);
 /* Picks the next and does with it what the rules say. MK_NO_MEMORY: the workload is blocked. */
 enum mk_code quota_step(struct quota *q, int64_t now_ms, struct quota_step *ret);
 

@@ -351,7 +351,6 @@ void quota_pool_done(struct quota_pool *p);
 
 /* --- charge.c: usage --- */
 void quota_wants_of(const struct quota_work *w, struct quota_wants *ret);
-void quota_charge(struct quota_tree *t, uint32_t node, size_t fr, int64_t amount);
 void quota_charge_work(const struct quota *q, const struct quota_work *w, int sign);
 void quota_charge_lq(const struct quota *q, const struct quota_work *w, int sign);
 bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
@@ -390,10 +389,9 @@ void quota_tree_free(struct quota_tree *t);
 uint32_t quota_tree_find(const struct quota_tree *t, mk_str name);
 void quota_effective(struct quota_tree *t);
 void quota_sum_up(struct quota_tree *t);
-/* The LocalQueues of the new tree 't' are made ready; quota_leaves_take cannot fail then, quota_leaves_drop undoes it. */
+/* The LocalQueues of the new tree 't' are made ready; quota_leaves_take cannot fail then. */
 enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, struct quota_tree *t,
 				  const uint32_t *place, struct mk_err *err);
-void quota_leaves_drop(struct quota *q, struct quota_tree *t);
 void quota_leaves_take(struct quota *q, struct quota_tree *t, const uint16_t *fr_map);
 void quota_leaf_free(struct quota *q, struct quota_leaf *l);
 
@@ -402,9 +400,7 @@ struct quota_work *quota_hdrf_pick(struct quota *q);
 
 /* --- offer.c --- */
 void quota_offer(struct quota *q, struct quota_leaf *l);
-void quota_rekey(struct quota *q, uint32_t node);
 void quota_offer_all(struct quota *q);
-struct quota_work *quota_leaf_offer(struct quota *q, struct quota_leaf *l);
 
 /* --- preempt.c, victim.c --- */
 struct quota_lca {
@@ -438,6 +434,5 @@ enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct 
 			    int64_t now_ms);
 struct quota_work *quota_try_victim(struct quota_try *x);
 bool quota_try_uses(const struct quota_try *x, const struct quota_work *v);
-bool quota_try_claim(const struct quota_try *x, const bool *contested, uint32_t a);
 
 #endif
