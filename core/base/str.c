@@ -248,16 +248,3 @@ bool buf_printf(struct buf *b, const char *fmt, ...)
 	b->n += n < 0 ? 0 : (size_t)n;
 	return true;
 }
-
-void buf_drop(struct buf *b, size_t n)
-{
-	if (n > b->n) {
-		n = b->n;
-	}
-	if (n == 0) {
-		return;
-	}
-	memmove(b->p, b->p + n, b->n - n);
-	b->n -= n;
-	b->p[b->n] = '\0';
-}

@@ -91,8 +91,6 @@ void buf_clear(struct buf *b);
 /* Appends; false (and b->failed) when over the cap or out of memory. The content stays NUL-terminated past n. */
 bool buf_add(struct buf *b, mk_str s);
 bool buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Removes the first n bytes. */
-void buf_drop(struct buf *b, size_t n);
 /* View of the content; borrowed until the next change. */
 static inline mk_str buf_str(const struct buf *b)
 {

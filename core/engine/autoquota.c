@@ -9,10 +9,10 @@
  */
 #include <stdlib.h>
 
+#include "core/api/amount.h"
 #include "core/engine/alias.h"
 #include "core/engine/cond.h"
 #include "core/engine/state.h"
-#include "core/quota/api.h"
 
 enum { DELAY_MS = 1000, MAX_SEEN = 256 };
 

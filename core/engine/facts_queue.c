@@ -3,8 +3,9 @@
  * What queues say: the quotas of a ClusterQueue as facts, and how the queues of a worker stand as dispatchers with
  * MK_WANTS_FACTS are told (sdk/multikueue/dispatcher.h).
  */
+#include "core/api/amount.h"
+#include "core/api/pods.h"
 #include "core/engine/pass.h"
-#include "core/quota/api_work.h"
 
 enum { AWAIT_MS = 5000 };
 
@@ -179,19 +180,17 @@ struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str loca
 struct json *facts_requests(struct pass *p, const struct json *wl)
 {
 	struct arena *a = &p->e->scratch;
-	struct api_object object = {.ns = p->w->ns, .name = p->w->name, .json = wl};
-	struct api_set *set = api_set_new(a);
 	struct api_faults faults = {.n = 0};
 	struct json *sums = json_new_arr(a);
-	struct api_work work;
+	struct api_pod_sets sets;
 
-	if (!set || api_work_read(a, set, &object, &faults, &work) != MK_OK) {
+	if (api_pod_sets_read(a, wl, &faults, &sets) != MK_OK) {
 		say_no_memory(p->e);
 		return NULL;
 	}
-	for (size_t i = 0; i < work.n_sets; i++) {
-		for (size_t j = 0; j < work.sets[i].n; j++) {
-			const struct api_request *r = &work.sets[i].requests[j];
+	for (size_t i = 0; i < sets.n; i++) {
+		for (size_t j = 0; j < sets.v[i].n; j++) {
+			const struct api_request *r = &sets.v[i].requests[j];
 			struct json *sum = facts_find(sums, "name", r->resource.p);
 
 			if (!sum) {

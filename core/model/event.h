@@ -71,7 +71,7 @@ struct event {
 	bool may_write;
 };
 
-/* One line of text, as logs and golden files show it. In 'a'. */
+/* For tests: one line of text, as golden files show it. In 'a'. */
 mk_str event_text(const struct event *ev, const struct kinds *ks, struct arena *a);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "core/base/alloc.h"
 #include "core/quota/quota.h"
+#include "t/unit/quota_proof.h"
 
 enum { HELP_NODES = 64, HELP_FRS = 16, HELP_AMOUNTS = 256 };
 
@@ -35,7 +36,7 @@ static inline void help_init(struct help *h)
 
 static inline void help_done(struct help *h)
 {
-	ok(quota_self_check(h->q, NULL) == MK_OK, "... and all sums are right");
+	ok(proof_check(h->q, NULL) == MK_OK, "... and all sums are right");
 	quota_free(h->q);
 }
 
@@ -114,6 +115,13 @@ static inline void help_apply(struct help *h)
 	if (quota_apply(h->q, &h->d, &err) != MK_OK) {
 		ok(false, err.msg);
 	}
+}
+
+/* The total of a pair from now on. */
+static inline void help_total(struct help *h, size_t fr, int64_t total)
+{
+	h->frs[fr].total = total;
+	help_apply(h);
 }
 
 /* A root and its children A, B, ... with the given minimum weights. */
@@ -248,6 +256,29 @@ static inline const char *help_plan(struct help *h, const char *uid)
 static inline struct quota_cell_info help_cell(const struct help *h, const char *node, size_t fr)
 {
 	return quota_cell_at(h->q, quota_node_find(h->q, str_of(node)), fr);
+}
+
+/* What Kueue would be told for a node and pair in Compile mode: a Cohort's quotas, or a ClusterQueue's at a leaf. */
+struct help_compiled {
+	int64_t nominal; /* what the subtree adds itself; may be negative only when minima exceed the parent's */
+	int64_t borrowing; /* borrowingLimit, or -1: none */
+	int64_t lending;   /* lendingLimit */
+};
+
+static inline struct help_compiled help_compile(const struct help *h, size_t node, size_t fr)
+{
+	struct quota_node_info n = quota_node_at(h->q, node);
+	struct quota_cell_info c = quota_cell_at(h->q, node, fr);
+	struct help_compiled r = {.nominal = c.nominal, .borrowing = -1};
+
+	for (size_t k = n.first_child; k < n.first_child + n.n_children; k++) {
+		r.nominal -= quota_cell_at(h->q, k, fr).nominal;
+	}
+	if (n.parent != QUOTA_NONE && c.max != QUOTA_UNLIMITED) {
+		r.borrowing = c.max - c.nominal;
+	}
+	r.lending = c.nominal - c.reserved;
+	return r;
 }
 
 static inline int help_state(const struct help *h, const char *uid)

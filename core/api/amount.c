@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubernetes quantities as whole numbers and back; see api.h. base/canon.c understands the spelling. */
+/* Kubernetes quantities as whole numbers and back. base/canon.c understands the spelling. */
+#include "core/api/amount.h"
+
 #include "core/base/canon.h"
-#include "core/quota/api.h"
 
 __extension__ typedef unsigned __int128 wide;
 
