@@ -31,7 +31,7 @@ enum event_type {
 	EV_UNSERVED, /* it does not (MK_NOT_FOUND), we may not (MK_DENIED), or it cannot say: code, text */
 	EV_LINK, /* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
 	EV_OP_DONE, /* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */
-	EV_LEADER,  /* may_write */
+	EV_LEADER, /* may_write */
 	EV_N_TYPES
 };
 
@@ -63,7 +63,7 @@ struct event {
 	enum mk_code code;
 	int http;
 	int64_t retry_after_ms; /* -1 = none */
-	mk_str text; /* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE */
+	mk_str text;            /* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE */
 	mk_str reason; /* EV_LINK down: condition reason, e.g. "BadKubeConfig"; EV_UNSERVED: "Misnamed" or none */
 	int64_t at_wall_ms;
 	uint64_t op_id;
