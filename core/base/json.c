@@ -105,6 +105,18 @@ struct json *json_elem(const struct json *v, size_t i)
 	return json_of(e);
 }
 
+struct json *json_find(const struct json *list, const char *key, const char *value)
+{
+	struct json_iter it = json_iter(list);
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, key)), value)) {
+			return it.val;
+		}
+	}
+	return NULL;
+}
+
 struct json_iter json_iter(const struct json *v)
 {
 	struct json_iter it = {.container = v, .left = json_len(v)};

@@ -67,6 +67,9 @@ size_t json_len(const struct json *v);
 /* The i-th element of an array, else NULL. Cost grows with i: iterate instead of counting. */
 struct json *json_elem(const struct json *v, size_t i);
 
+/* The element of 'list' whose member 'key' is the string 'value'; NULL when none. */
+struct json *json_find(const struct json *list, const char *key, const char *value);
+
 /* The current one may be removed during iteration; what is added meanwhile is not visited.
  * Iteration: `struct json_iter it = json_iter(v); while (json_next(&it)) use(it.key, it.val);` over array or object.
  */

@@ -34,7 +34,7 @@ struct share {
 
 struct sum {
 	struct engine *e;
-	struct share share[MAX_QUOTAS];
+	struct share share[API_QUOTAS_MAX];
 	size_t n;
 	bool unknown; /* a worker's share is missing */
 };
@@ -51,7 +51,7 @@ static struct share *find_share(struct sum *s, mk_str resource)
 	return NULL;
 }
 
-static void add_share(struct sum *s, const struct quota_fact *q)
+static void add_share(struct sum *s, const struct api_quota *q)
 {
 	struct share *share = find_share(s, q->resource);
 	struct api_amount *sum = share ? &share->amount : NULL;
@@ -60,7 +60,7 @@ static void add_share(struct sum *s, const struct quota_fact *q)
 		/* as Go adds: nothing has no spelling of its own */
 		sum->format = sum->v == 0 ? (enum api_format)q->format : sum->format;
 		sum->v = api_add(sum->v, q->nominal);
-	} else if (s->n < MAX_QUOTAS) {
+	} else if (s->n < API_QUOTAS_MAX) {
 		s->share[s->n++] =
 			(struct share){q->resource, {q->nominal, (enum api_format)q->format}};
 	}
@@ -157,7 +157,7 @@ static void add_up(struct sum *s, const struct facts *config, const struct local
 
 /* --- what the queue gets --------------------------------------------------------------------------------- */
 
-static struct api_amount wanted(struct sum *s, const struct quota_fact *q)
+static struct api_amount wanted(struct sum *s, const struct api_quota *q)
 {
 	const struct share *share = find_share(s, q->resource);
 	struct api_amount amount = {0, (enum api_format)q->format};
@@ -211,7 +211,7 @@ static bool has_one_flavor(const struct facts *f)
 			return false;
 		}
 	}
-	return f->n_quotas > 0 && f->n_quotas < MAX_QUOTAS;
+	return f->n_quotas > 0 && f->n_quotas < API_QUOTAS_MAX;
 }
 
 static bool is_due(struct sum *s, const struct facts *f)
@@ -232,7 +232,7 @@ static void set_quotas(struct sum *s, const struct facts *f, const struct json *
 	for (size_t i = 0; i < f->n_quotas; i++) {
 		mk_str name = f->quotas[i].resource;
 		struct api_amount q = wanted(s, &f->quotas[i]), lent;
-		struct json *entry = facts_find(resources, "name", name.p);
+		struct json *entry = json_find(resources, "name", name.p);
 		mk_str text = api_amount_text(a, q, name);
 
 		json_set_str(a, entry, "nominalQuota", text);

@@ -12,7 +12,7 @@ static const char *type_of(const struct cond *c)
 
 static struct json *find(struct engine *e, const struct record *r, const char *type)
 {
-	return facts_find(json_at(record_parse(e, r), "/status/conditions"), "type", type);
+	return json_find(json_at(record_parse(e, r), "/status/conditions"), "type", type);
 }
 
 bool cond_is_true(struct engine *e, const struct record *r, const char *type)

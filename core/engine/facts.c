@@ -2,6 +2,7 @@
 /* Drawing facts from objects; see facts.h. Objects come from API servers and their users: nothing is taken for granted. */
 #include "core/engine/facts.h"
 
+#include "core/api/owner.h"
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
@@ -24,18 +25,6 @@ const char *check_state_name(enum check_state s)
 	static const char *const names[] = {"Pending", "Ready", "Retry", "Rejected", ""};
 
 	return names[s];
-}
-
-struct json *facts_find(const struct json *list, const char *key, const char *value)
-{
-	struct json_iter it = json_iter(list);
-
-	while (json_next(&it)) {
-		if (str_is(json_str(json_get(it.val, key)), value)) {
-			return it.val;
-		}
-	}
-	return NULL;
 }
 
 static void flag(struct draw *d, uint32_t bit, bool on)
@@ -80,48 +69,11 @@ static void draw_remote(struct draw *d, const struct json *obj)
 	d->f.s[S_ORIGIN_UID] = annotation(obj, NAME_ORIGIN_UID);
 }
 
-/* "batch/v1" and "Job" to "batch/v1, Kind=Job"; the core group to "/v1, Kind=Pod". */
-static mk_str gvk_text(struct arena *a, mk_str api_version, mk_str kind)
-{
-	const char *slash = str_index(api_version, '/') < 0 ? "/" : "";
-
-	return arena_printf(a, "%s%.*s, Kind=%.*s", slash, STR_ARG(api_version), STR_ARG(kind));
-}
-
-static struct json *owner_reference(const struct json *obj)
-{
-	const struct json *refs = json_at(obj, "/metadata/ownerReferences");
-	struct json_iter it = json_iter(refs);
-
-	while (json_next(&it)) {
-		if (json_bool(json_get(it.val, "controller"))) {
-			return it.val;
-		}
-	}
-	return json_elem(refs, 0);
-}
-
-/* The uid of the owner that the annotations name; the controller reference may be to another object. */
-static mk_str annotated_uid(struct draw *d, const struct json *obj, mk_str gvk, mk_str name)
-{
-	struct json_iter it = json_iter(json_at(obj, "/metadata/ownerReferences"));
-
-	while (json_next(&it)) {
-		if (str_eq(json_str(json_get(it.val, "name")), name) &&
-		    str_eq(gvk_text(d->a, json_str(json_get(it.val, "apiVersion")),
-				    json_str(json_get(it.val, "kind"))),
-			   gvk)) {
-			return json_str(json_get(it.val, "uid"));
-		}
-	}
-	return STR_NONE;
-}
-
 static void draw_owner(struct draw *d, const struct json *obj)
 {
 	mk_str gvk = annotation(obj, NAME_OWNER_GVK);
 	mk_str name = annotation(obj, NAME_OWNER_NAME);
-	const struct json *ref = owner_reference(obj);
+	const struct json *ref = api_owner(obj);
 
 	d->f.s[S_OWNER_UID] = json_str(json_get(ref, "uid"));
 	if (d->env->remote && annotation(obj, NAME_OUR_OWNER_KIND).n > 0) {
@@ -134,7 +86,7 @@ static void draw_owner(struct draw *d, const struct json *obj)
 		d->f.s[S_OWNER_KIND] = gvk;
 		d->f.s[S_OWNER_NAME] = name;
 		if (!d->env->remote) {
-			d->f.s[S_OWNER_UID] = annotated_uid(d, obj, gvk, name);
+			d->f.s[S_OWNER_UID] = api_owner_uid(d->a, obj, gvk, name);
 		}
 		flag(d, F_OWNED, true);
 		return;
@@ -142,8 +94,8 @@ static void draw_owner(struct draw *d, const struct json *obj)
 	if (!ref) {
 		return;
 	}
-	d->f.s[S_OWNER_KIND] = gvk_text(d->a, json_str(json_get(ref, "apiVersion")),
-					json_str(json_get(ref, "kind")));
+	d->f.s[S_OWNER_KIND] = api_gvk_text(d->a, json_str(json_get(ref, "apiVersion")),
+					    json_str(json_get(ref, "kind")));
 	d->f.s[S_OWNER_NAME] = json_str(json_get(ref, "name"));
 	flag(d, F_OWNED, true);
 }
@@ -250,11 +202,10 @@ static void draw_gates(struct draw *d, const struct json *obj)
 {
 	const struct json *status = json_get(obj, "status");
 	const struct json *ours =
-		facts_find(json_at(obj, "/spec/preemptionGates"), "name", NAME_GATE);
-	const struct json *gate =
-		facts_find(json_get(status, "preemptionGates"), "name", NAME_GATE);
+		json_find(json_at(obj, "/spec/preemptionGates"), "name", NAME_GATE);
+	const struct json *gate = json_find(json_get(status, "preemptionGates"), "name", NAME_GATE);
 	const struct json *blocked =
-		facts_find(json_get(status, "conditions"), "type", "BlockedOnPreemptionGates");
+		json_find(json_get(status, "conditions"), "type", "BlockedOnPreemptionGates");
 
 	flag(d, F_BLOCKED, ours && is_true(blocked));
 	flag(d, F_GATE_OPEN, str_is(json_str(json_get(gate, "position")), "Open"));
@@ -371,7 +322,7 @@ static void draw_job(struct draw *d, const struct json *obj)
 
 static void draw_condition(struct draw *d, const struct json *obj, const char *type)
 {
-	const struct json *c = facts_find(json_at(obj, "/status/conditions"), "type", type);
+	const struct json *c = json_find(json_at(obj, "/status/conditions"), "type", type);
 
 	d->f.since_ms = -1;
 	if (!c) {
@@ -436,9 +387,9 @@ static void draw_cluster_queue(struct draw *d, const struct json *obj)
 		json_iter(json_at(obj, "/spec/admissionChecksStrategy/admissionChecks"));
 
 	draw_condition(d, obj, NAME_QUOTA_CONDITION);
-	flag(d, F_ACTIVE, is_true(facts_find(conditions, "type", "Active")));
+	flag(d, F_ACTIVE, is_true(json_find(conditions, "type", "Active")));
 	d->f.pending = json_int(json_at(obj, "/status/pendingWorkloads"), 0);
-	d->f.quotas = facts_quotas(d->a, obj, &d->f.n_quotas);
+	d->f.quotas = api_quotas(d->a, obj, &d->f.n_quotas);
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->states[d->f.n_checks] = CHECK_OTHER;
 		d->checks[d->f.n_checks++] = json_str(json_get(it.val, "name"));
@@ -472,7 +423,7 @@ static mk_str pack_str(char **at, mk_str s)
 static size_t packed_size(const struct draw *d)
 {
 	size_t n_list = d->f.n_checks + d->f.n_names;
-	size_t size = sizeof(struct facts) + d->f.n_quotas * sizeof(struct quota_fact) +
+	size_t size = sizeof(struct facts) + d->f.n_quotas * sizeof(struct api_quota) +
 		      n_list * sizeof(mk_str) + d->f.n_checks;
 
 	for (size_t i = 0; i < d->f.n_quotas; i++) {
@@ -501,7 +452,7 @@ static struct facts *pack(const struct draw *d)
 	}
 	*f = d->f;
 	f->size = size;
-	f->quotas = (struct quota_fact *)(void *)(f + 1);
+	f->quotas = (struct api_quota *)(void *)(f + 1);
 	f->checks = (mk_str *)(void *)(f->quotas + f->n_quotas);
 	f->names = f->checks + f->n_checks;
 	f->states = (uint8_t *)(f->names + f->n_names);

@@ -6,6 +6,7 @@
 #ifndef MK_ENGINE_FACTS_H
 #define MK_ENGINE_FACTS_H
 
+#include "core/api/queue.h"
 #include "core/base/json.h"
 #include "core/plug/plug.h"
 
@@ -74,15 +75,6 @@ enum fact_str {
 
 enum check_state { CHECK_PENDING, CHECK_READY, CHECK_RETRY, CHECK_REJECTED, CHECK_OTHER };
 
-/* What a ClusterQueue says of one resource in one flavor. cpu in thousandths, everything else in whole units. */
-struct quota_fact {
-	mk_str flavor, resource;
-	uint32_t group;
-	uint8_t format; /* enum api_format of the nominal quota */
-	int64_t nominal;
-	int64_t used; /* reserved by Workloads */
-};
-
 struct facts {
 	uint32_t flags;
 	uint32_t n_checks, n_names, n_quotas;
@@ -95,7 +87,7 @@ struct facts {
 	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */
 	uint64_t hash;    /* Secret, file: of its data */
 	mk_str s[S_N];
-	struct quota_fact *quotas; /* ClusterQueue: in its order */
+	struct api_quota *quotas; /* ClusterQueue: in its order */
 	mk_str *checks; /* Workload: names of status.admissionChecks, in order; ClusterQueue: of its strategy */
 	uint8_t *states; /* their states */
 	mk_str *names;   /* Workload: nominatedClusterNames; config: clusters */
@@ -125,16 +117,7 @@ static inline bool facts_is(const struct facts *f, uint32_t flags)
 	return f && (f->flags & flags) == flags;
 }
 
-/*
- * The quotas of ClusterQueue 'obj', at most MAX_QUOTAS, as views into it or 'a'. NULL when out of memory. facts_queue.c
- */
-enum { MAX_QUOTAS = 1024 };
-struct quota_fact *facts_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n);
-
 /* "Pending", ... as the API spells it. */
 const char *check_state_name(enum check_state s);
-
-/* The element of 'list' whose member 'key' is the string 'value'; NULL when none. Borrowed. */
-struct json *facts_find(const struct json *list, const char *key, const char *value);
 
 #endif

@@ -1,71 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What queues say: the quotas of a ClusterQueue as facts, and how the queues of a worker stand as dispatchers with
- * MK_WANTS_FACTS are told (sdk/multikueue/dispatcher.h).
- */
+/* How the queues of a worker stand, as dispatchers with MK_WANTS_FACTS are told (sdk/multikueue/dispatcher.h). */
 #include "core/api/amount.h"
 #include "core/api/pods.h"
 #include "core/engine/pass.h"
 
 enum { AWAIT_MS = 5000 };
-
-/* --- a ClusterQueue's quotas ------------------------------------------------------------------------ */
-
-/* What is reserved in the status; older ones only say what is used. */
-static int64_t used_of(struct arena *a, const struct json *obj, mk_str flavor, mk_str resource)
-{
-	const struct json *flavors = json_at(obj, "/status/flavorsReservation");
-	const struct json *of, *total;
-	struct api_amount amount = {.v = 0};
-
-	flavors = json_len(flavors) > 0 ? flavors : json_at(obj, "/status/flavorsUsage");
-	of = facts_find(flavors, "name", flavor.p);
-	total = json_get(facts_find(json_get(of, "resources"), "name", resource.p), "total");
-	(void)api_amount_read(a, total, resource, true, &amount);
-	return amount.v;
-}
-
-static void add_flavor(struct arena *a, const struct json *obj, const struct json *flavor,
-		       uint32_t group, struct quota_fact *list, uint32_t *n)
-{
-	mk_str name = json_str(json_get(flavor, "name"));
-	struct json_iter it = json_iter(json_get(flavor, "resources"));
-
-	while (name.n > 0 && *n < MAX_QUOTAS && json_next(&it)) {
-		mk_str resource = json_str(json_get(it.val, "name"));
-		struct api_amount nominal = {.v = 0};
-
-		if (resource.n == 0) {
-			continue;
-		}
-		(void)api_amount_read(a, json_get(it.val, "nominalQuota"), resource, false,
-				      &nominal);
-		list[(*n)++] = (struct quota_fact){.flavor = name,
-						   .resource = resource,
-						   .group = group,
-						   .format = (uint8_t)nominal.format,
-						   .nominal = nominal.v,
-						   .used = used_of(a, obj, name, resource)};
-	}
-}
-
-struct quota_fact *facts_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n)
-{
-	struct json_iter groups = json_iter(json_at(obj, "/spec/resourceGroups"));
-	struct quota_fact *list = arena_array(a, MAX_QUOTAS, sizeof(*list));
-
-	*ret_n = 0;
-	for (uint32_t g = 0; list && json_next(&groups); g++) {
-		struct json_iter flavors = json_iter(json_get(groups.val, "flavors"));
-
-		while (json_next(&flavors)) {
-			add_flavor(a, obj, flavors.val, g, list, ret_n);
-		}
-	}
-	return list;
-}
-
-/* --- for dispatchers ---------------------------------------------------------------------------------- */
 
 bool facts_are_wanted(const struct engine *e, int dispatcher)
 {
@@ -135,7 +74,7 @@ static struct json *flavors_of(struct arena *a, const struct facts *f)
 	struct json *list = json_new_arr(a), *free_ = NULL;
 
 	for (size_t i = 0; i < f->n_quotas; i++) {
-		const struct quota_fact *q = &f->quotas[i];
+		const struct api_quota *q = &f->quotas[i];
 
 		if (i == 0 || q->group != q[-1].group || !str_eq(q->flavor, q[-1].flavor)) {
 			struct json *flavor = json_new_obj(a);
@@ -191,7 +130,7 @@ struct json *facts_requests(struct pass *p, const struct json *wl)
 	for (size_t i = 0; i < sets.n; i++) {
 		for (size_t j = 0; j < sets.v[i].n; j++) {
 			const struct api_request *r = &sets.v[i].requests[j];
-			struct json *sum = facts_find(sums, "name", r->resource.p);
+			struct json *sum = json_find(sums, "name", r->resource.p);
 
 			if (!sum) {
 				add_amount(a, sums, r->resource, r->amount);

@@ -57,7 +57,7 @@ static void open_gate(struct pass *p, struct clone *k)
 		return;
 	}
 	list = ssa_list(a, body, "preemptionGates");
-	gate = facts_find(list, "name", NAME_GATE);
+	gate = json_find(list, "name", NAME_GATE);
 	if (!gate) {
 		gate = json_new_obj(a);
 		json_set_str(a, gate, "name", STR(NAME_GATE));

@@ -82,8 +82,8 @@ static size_t stored_pick(struct pass *p, struct pick *pick, mk_str *ret_strange
 /* When the stored list was written: our check's time says it, so that a restart keeps the round. */
 static int64_t last_set_ms(const struct pass *p, const struct json *wl)
 {
-	const struct json *entry = facts_find(json_at(wl, "/status/admissionChecks"), "name",
-					      p->f->checks[p->check].p);
+	const struct json *entry =
+		json_find(json_at(wl, "/status/admissionChecks"), "name", p->f->checks[p->check].p);
 	int64_t at;
 
 	if (p->f->n_names == 0 ||

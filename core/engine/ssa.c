@@ -151,7 +151,7 @@ static struct json *known_fields(struct arena *a, const struct json *status)
 		}
 	}
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-		const struct json *c = facts_find(json_get(status, "conditions"), "type", types[i]);
+		const struct json *c = json_find(json_get(status, "conditions"), "type", types[i]);
 
 		if (c) {
 			json_add(a, conditions, json_dup(a, c));
@@ -212,10 +212,9 @@ void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str
 	struct arena *a = p->e->out->arena;
 	mk_str name = p->f->checks[p->check];
 	const struct json *obj = record_parse(p->e, p->local);
-	const struct json *old =
-		facts_find(json_at(obj, "/status/admissionChecks"), "name", name.p);
+	const struct json *old = json_find(json_at(obj, "/status/admissionChecks"), "name", name.p);
 	struct json *list = ssa_list(a, body, "admissionChecks");
-	struct json *entry = facts_find(list, "name", name.p);
+	struct json *entry = json_find(list, "name", name.p);
 
 	if (!entry) {
 		entry = old ? json_dup(a, old) : json_new_obj(a);
@@ -233,7 +232,7 @@ void ssa_check_time(struct pass *p, struct json *body)
 {
 	struct arena *a = p->e->out->arena;
 	struct json *list = json_at(body, "/status/admissionChecks");
-	struct json *entry = facts_find(list, "name", p->f->checks[p->check].p);
+	struct json *entry = json_find(list, "name", p->f->checks[p->check].p);
 
 	if (entry) {
 		json_set_str(a, entry, "lastTransitionTime", time_rfc3339(a, p->e->wall));
@@ -245,7 +244,7 @@ void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str
 {
 	struct arena *a = e->out->arena;
 	struct json *list = ssa_list(a, body, "conditions");
-	struct json *c = facts_find(list, "type", type);
+	struct json *c = json_find(list, "type", type);
 
 	if (!c) {
 		c = json_new_obj(a);

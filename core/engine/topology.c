@@ -18,8 +18,8 @@ bool topology_ready(struct pass *p, const struct clone *k, struct json *body)
 	while (json_next(&it)) {
 		mk_str name = json_str(json_get(it.val, "name"));
 		const struct json *there =
-			facts_find(json_at(theirs, "/status/admission/podSetAssignments"), "name",
-				   arena_dup(&p->e->scratch, name).p);
+			json_find(json_at(theirs, "/status/admission/podSetAssignments"), "name",
+				  arena_dup(&p->e->scratch, name).p);
 
 		if (str_is(json_str(json_get(it.val, "delayedTopologyRequest")), "Pending") &&
 		    json_type(json_get(there, "topologyAssignment")) == JSON_OBJ) {

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ClusterQueues; see queue.h. */
+#include "core/api/queue.h"
+
+#include "core/api/amount.h"
+
+/* What is reserved in the status; older ones only say what is used. */
+static int64_t used_of(struct arena *a, const struct json *obj, mk_str flavor, mk_str resource)
+{
+	const struct json *flavors = json_at(obj, "/status/flavorsReservation");
+	const struct json *of, *total;
+	struct api_amount amount = {.v = 0};
+
+	flavors = json_len(flavors) > 0 ? flavors : json_at(obj, "/status/flavorsUsage");
+	of = json_find(flavors, "name", flavor.p);
+	total = json_get(json_find(json_get(of, "resources"), "name", resource.p), "total");
+	(void)api_amount_read(a, total, resource, true, &amount);
+	return amount.v;
+}
+
+static void add_flavor(struct arena *a, const struct json *obj, const struct json *flavor,
+		       uint32_t group, struct api_quota *list, uint32_t *n)
+{
+	mk_str name = json_str(json_get(flavor, "name"));
+	struct json_iter it = json_iter(json_get(flavor, "resources"));
+
+	while (name.n > 0 && *n < API_QUOTAS_MAX && json_next(&it)) {
+		mk_str resource = json_str(json_get(it.val, "name"));
+		struct api_amount nominal = {.v = 0};
+
+		if (resource.n == 0) {
+			continue;
+		}
+		(void)api_amount_read(a, json_get(it.val, "nominalQuota"), resource, false,
+				      &nominal);
+		list[(*n)++] = (struct api_quota){.flavor = name,
+						  .resource = resource,
+						  .group = group,
+						  .format = (uint8_t)nominal.format,
+						  .nominal = nominal.v,
+						  .used = used_of(a, obj, name, resource)};
+	}
+}
+
+struct api_quota *api_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n)
+{
+	struct json_iter groups = json_iter(json_at(obj, "/spec/resourceGroups"));
+	struct api_quota *list = arena_array(a, API_QUOTAS_MAX, sizeof(*list));
+
+	*ret_n = 0;
+	for (uint32_t g = 0; list && json_next(&groups); g++) {
+		struct json_iter flavors = json_iter(json_get(groups.val, "flavors"));
+
+		while (json_next(&flavors)) {
+			add_flavor(a, obj, flavors.val, g, list, ret_n);
+		}
+	}
+	return list;
+}
