@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The virtual clock; see replay.h. */
-#include "core/cli/replay.h"
+#include "core/cli/tree/replay.h"
 
 #include "core/base/heap.h"
 

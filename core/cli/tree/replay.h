@@ -5,10 +5,10 @@
  *
  * 1. replay_new; 2. replay_add for each workload; 3. replay_run; then read the story.
  */
-#ifndef MK_CLI_REPLAY_H
-#define MK_CLI_REPLAY_H
+#ifndef MK_CLI_TREE_REPLAY_H
+#define MK_CLI_TREE_REPLAY_H
 
-#include "core/cli/world.h"
+#include "core/cli/tree/world.h"
 
 enum replay_what {
 	REPLAY_ARRIVE,
