@@ -42,8 +42,8 @@ struct replay_job {
 	size_t tree;
 	int64_t arrive_ms, duration_ms;
 	enum replay_state state;
-	int64_t since_ms;               /* of the present state */
-	int64_t first_admit_ms, end_ms; /* -1: never */
+	int64_t since_ms;       /* of the present state */
+	int64_t first_admit_ms; /* -1: never */
 	size_t n_evicted;
 	mk_str blocked;                  /* why it waits, as was told last */
 	size_t blocked_node, blocked_fr; /* where */
