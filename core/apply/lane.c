@@ -162,7 +162,6 @@ bool lane_sent(struct lane *l, struct task *t)
 			return false;
 		}
 	}
-	t->sent = true;
 	t->tries++;
 	l->n_sent++;
 	l->n_events_sent += is_event(t);
@@ -193,7 +192,6 @@ void lane_answered(struct lane *l, struct task *t, enum mk_code code, mk_str tex
 	if (map_get(&l->busy, t->object) == t) {
 		map_del(&l->busy, t->object);
 	}
-	t->sent = false;
 	l->n_sent--;
 	l->n_events_sent -= is_event(t);
 	if (code == MK_LIMITED) {

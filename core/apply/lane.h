@@ -38,7 +38,6 @@ struct task {
 	mk_str object; /* key of the in-flight table: kind, namespace, name */
 	unsigned tries;
 	int64_t queued_ms;
-	bool sent;
 	/* the end, when it needs no wire */
 	enum mk_code code;
 	char block[];

@@ -14,7 +14,6 @@
 enum {
 	/* Deeper than any parsed value: a limit for recursion over values that were built. */
 	JSON_MAX_NEST = 4 * JSON_MAX_DEPTH,
-	VAL_INT = YYJSON_TYPE_NUM, /* signed or unsigned subtype */
 	VAL_CUT =
 		1
 		<< YYJSON_TYPE_BIT, /* of a container: something in it was too deep; else part of a subtype */

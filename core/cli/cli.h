@@ -20,14 +20,13 @@ enum cli_exit {
 
 enum cli_format { CLI_TEXT, CLI_WIDE, CLI_JSON, CLI_YAML };
 
-enum { CLI_OUTPUT_MAX = 256 * 1024 * 1024, CLI_WIDTH = 100 };
+enum { CLI_OUTPUT_MAX = 256 * 1024 * 1024 };
 
 struct cli {
 	struct arena a;
 	struct buf out, err;
 	bool color;   /* of out */
 	bool is_data; /* out is JSON or YAML: not a byte of it is changed */
-	size_t width; /* of a line of out, in characters */
 };
 
 /* An option of a command: `-f FILE`, `--filename FILE` or `--filename=FILE`. */
@@ -63,11 +62,11 @@ struct cli_command {
 	enum cli_exit (*run)(struct cli *c, const struct cli_args *args); /* NULL for a group */
 };
 
-/* The groups of commands: adapter.c, tree.c. */
+/* The groups of commands: adapter.c, tree/tree.c. */
 extern const struct cli_command cli_adapter, cli_tree;
 
-/* Prepares 'c'; output goes to a terminal of 'width' columns when 'terminal', else to a file. */
-void cli_init(struct cli *c, bool terminal, size_t width);
+/* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
+void cli_init(struct cli *c, bool terminal);
 void cli_done(struct cli *c);
 
 /* Runs what argv[1] and on say. All output is in c->out and c->err. */

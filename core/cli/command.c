@@ -18,9 +18,9 @@ static const struct cli_command all_commands = {
 	.below = top,
 };
 
-void cli_init(struct cli *c, bool terminal, size_t width)
+void cli_init(struct cli *c, bool terminal)
 {
-	*c = (struct cli){.color = terminal, .width = width > 20 ? width : CLI_WIDTH};
+	*c = (struct cli){.color = terminal};
 	arena_init(&c->a, (size_t)2048 * 1024 * 1024);
 	buf_init(&c->out, CLI_OUTPUT_MAX);
 	buf_init(&c->err, CLI_OUTPUT_MAX);

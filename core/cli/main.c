@@ -2,7 +2,6 @@
 /* The program around cli.h: arguments in, buffers out. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "core/cli/cli.h"
@@ -28,16 +27,12 @@ static bool put(int fd, const struct buf *b)
 
 int main(int argc, char **argv)
 {
-	struct winsize size = {.ws_col = 0};
 	const char *none = getenv("NO_COLOR");
 	bool terminal = isatty(STDOUT_FILENO) == 1;
 	struct cli c;
 	enum cli_exit rc;
 
-	if (terminal) {
-		ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-	}
-	cli_init(&c, terminal, size.ws_col);
+	cli_init(&c, terminal);
 	c.color = terminal && (none == NULL || none[0] == '\0');
 	rc = cli_run(&c, argc, argv);
 	if (c.out.failed || !put(STDOUT_FILENO, &c.out)) {

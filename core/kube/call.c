@@ -71,7 +71,6 @@ static void release(struct kube *k, struct call *c)
 	if (c->token != UINT64_MAX) {
 		k->slots[i] = NULL;
 		k->free_slots[k->n_free++] = i;
-		k->n_calls--;
 		c->token = UINT64_MAX;
 	}
 }
@@ -109,7 +108,6 @@ enum mk_code call_start(struct kube *k, struct link *l, const struct call_spec *
 	c->retry_after_ms = -1;
 	buf_init(&c->body, BODY_MAX);
 	k->slots[slot] = c;
-	k->n_calls++;
 	list_add_tail(&l->calls, &c->node);
 	code = k->transport->send(k->transport->ctx, l->id, &s->req, c->token, err);
 	if (code != MK_OK) {

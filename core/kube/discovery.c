@@ -215,7 +215,6 @@ static void set_served(struct kube *k, struct link *l, uint16_t i, const struct 
 		mk_free(st->owned_plural);
 		st->owned_plural = owned;
 	}
-	st->namespaced = json_bool(json_get(res, "namespaced"));
 	discovery_set(k, l, i, SERVED_YES, MK_OK, (mk_str){NULL, 0});
 }
 

@@ -135,8 +135,7 @@ enum served { SERVED_UNKNOWN, SERVED_YES, SERVED_NO };
 
 struct kind_state {
 	enum served served;
-	enum mk_code code; /* why not */
-	bool namespaced;
+	enum mk_code code;  /* why not */
 	bool misnamed;      /* its group has one of nearly the same name */
 	bool sought;        /* somebody waits for it: look for it while it is missing */
 	char *owned_plural; /* job kinds */
@@ -279,7 +278,6 @@ struct watch {
 	int64_t broken_before_ms;    /* the same before the head of this stream */
 	int64_t refused_ms;          /* the store is behind 'high' since; 0 = not */
 	int64_t healthy_ms;          /* since */
-	uint64_t n_bad, n_unknown;   /* undecodable lines; unknown types and wrong kinds */
 	struct call *call;
 	uint64_t stream_no; /* counts what began and ended: the address of a call may come again */
 	struct frame frame;
@@ -383,7 +381,7 @@ struct kube {
 	unsigned n_joins;
 	struct call **slots; /* token → call */
 	uint32_t *free_slots;
-	uint32_t n_slots, n_free, n_calls;
+	uint32_t n_slots, n_free;
 	uint32_t generation;
 	struct list_node dead; /* requests of closed links, to be answered */
 	struct api_group groups[KIND_MAX];

@@ -10,8 +10,8 @@
 enum { HOST_MAX = 253, SERVER_MAX = 2048 };
 
 struct url_parts {
-	mk_str scheme, userinfo, host, path; /* host with port and brackets */
-	bool has_userinfo, has_more;         /* more: query or fragment */
+	mk_str scheme, host, path;   /* host with port and brackets */
+	bool has_userinfo, has_more; /* more: query or fragment */
 };
 
 static bool is_digit(char c)

@@ -53,11 +53,9 @@ static bool emit_items(struct kube *k, struct watch *w, const struct json *items
 	while (json_next(&it)) {
 		uint64_t rv = 0;
 
-		if (watch_is_misnamed(it.val)) {
-			w->n_unknown++;
-		} else if (!watch_is_kind(k, w, it.val, false) ||
-			   !watch_emit_object(k, w, it.val, VIA_LIST, &rv)) {
-			w->n_bad++;
+		if (!watch_is_misnamed(it.val) &&
+		    (!watch_is_kind(k, w, it.val, false) ||
+		     !watch_emit_object(k, w, it.val, VIA_LIST, &rv))) {
 			good = false;
 		}
 		w->n_objects++;

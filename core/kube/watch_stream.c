@@ -121,7 +121,6 @@ static void on_bookmark(struct kube *k, struct watch *w, const struct json *obj)
 	uint64_t rv = 0;
 
 	if (!url_rv(json_str_at(obj, "/metadata/resourceVersion"), &rv)) {
-		w->n_bad++;
 		return;
 	}
 	if (is_end && w->replaying) {
@@ -133,7 +132,6 @@ static void on_bookmark(struct kube *k, struct watch *w, const struct json *obj)
 
 static void bad_line(struct kube *k, struct watch *w)
 {
-	w->n_bad++;
 	w->bad_in_row++;
 	w->list_bad = w->list_bad || w->replaying;
 	if (w->bad_in_row >= WATCH_BAD_LINES) {
@@ -150,7 +148,6 @@ static void on_object(struct kube *k, struct watch *w, mk_str type, struct json 
 	bool good = false;
 
 	if (!watch_is_kind(k, w, obj, true) || watch_is_misnamed(obj)) {
-		w->n_unknown++;
 		return;
 	}
 	good = gone ? watch_emit_gone(k, w, obj, &rv) : watch_emit_object(k, w, obj, via, &rv);
@@ -196,8 +193,6 @@ static void on_line(struct kube *k, struct watch *w, mk_str line)
 
 		status_of_error(&k->scratch, obj, &st);
 		watch_failed(k, w, &st);
-	} else {
-		w->n_unknown++;
 	}
 	if (w->is_secret) {
 		secret_wipe_data(obj);

@@ -63,9 +63,5 @@ enum mk_code resolver_ask(struct resolver *r, struct lookup *l, const char *host
 			  void *ctx);
 /* No callback will come. Fine when 'l' is not asking. */
 void resolver_cancel(struct resolver *r, struct lookup *l);
-static inline bool lookup_is_asking(const struct lookup *l)
-{
-	return l->job != NULL;
-}
 
 #endif

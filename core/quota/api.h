@@ -34,7 +34,6 @@ enum api_kind {
 enum api_policy { API_FIFO, API_FAIR, API_CAPACITY };
 enum api_strategy { API_BEST_EFFORT, API_STRICT, API_LQ_FAIR, API_LQ_CAPACITY };
 enum api_fence { API_FENCE_UNSET, API_FENCE_OPEN, API_FENCE_CLOSED };
-enum api_enforcement { API_ENGINE, API_COMPILE, API_OBSERVE };
 
 /* --- parts of objects ----------------------------------------------------------------------------------- */
 
@@ -171,9 +170,7 @@ struct api_tree {
 	struct api_quotas total; /* resourceGroup(s): T */
 	const struct json *tmpl;
 	struct api_behaviour *behaviour; /* of 'tmpl', or NULL */
-	enum api_enforcement enforcement;
-	bool evict; /* overLimitPolicy: Evict */
-	bool hdrf;  /* fairShare: HDRF */
+	bool hdrf;                       /* fairShare: HDRF */
 	bool force;
 	struct api_text graft_tree, graft_node;
 };

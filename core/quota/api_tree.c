@@ -5,15 +5,15 @@
 #include "core/quota/api_read.h"
 
 static const struct api_word enforcements[] = {
-	{"Compile", API_COMPILE},
-	{"Engine", API_ENGINE},
-	{"Observe", API_OBSERVE},
+	{"Compile", 0},
+	{"Engine", 0},
+	{"Observe", 0},
 	{NULL, 0},
 };
 
 static const struct api_word over_limits[] = {
 	{"Drain", 0},
-	{"Evict", 1},
+	{"Evict", 0},
 	{NULL, 0},
 };
 
@@ -258,10 +258,10 @@ struct api_tree *api_read_tree(struct api_reader *r)
 	read_total(r, spec, tree);
 	tree->tmpl = read_template(r, api_get(spec, "clusterQuotaTemplate"),
 				   STR("spec.clusterQuotaTemplate"), &tree->behaviour);
-	tree->enforcement = (enum api_enforcement)api_read_word(
-		r, api_get(spec, "enforcement"), STR("spec.enforcement"), enforcements, API_ENGINE);
-	tree->evict = api_read_word(r, api_get(spec, "overLimitPolicy"),
-				    STR("spec.overLimitPolicy"), over_limits, 0) != 0;
+	/* Words that only whoever runs a tree follows: here they have to be words of the API. */
+	api_read_word(r, api_get(spec, "enforcement"), STR("spec.enforcement"), enforcements, 0);
+	api_read_word(r, api_get(spec, "overLimitPolicy"), STR("spec.overLimitPolicy"), over_limits,
+		      0);
 	tree->hdrf =
 		api_read_word(r, api_get(spec, "fairShare"), STR("spec.fairShare"), shares, 0) != 0;
 	api_read_word(r, api_get(spec, "deletionPolicy"), STR("spec.deletionPolicy"), deletions, 0);

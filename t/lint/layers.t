@@ -42,14 +42,20 @@ allowed() {
 	# What others ask us over HTTP. Nobody includes daemon, so what serve shows of the process is handed to it.
 	serve) echo 'manager|config|net|admit|kube|model|base' ;;
 	daemon) echo 'serve|manager|config|net|apply|admit|engine|plug|kube|model|base' ;;
-	cli) echo 'quota|api|plug|base' ;;
+	cli) echo 'plug|base' ;;
+	cli/tree) echo 'cli|quota|api|base' ;;
 	esac
 }
 
-for layer in base model kube plug api quota engine admit apply net config manager serve daemon cli; do
+for layer in base model kube plug api quota engine admit apply net config manager serve daemon cli cli/tree; do
 	[ -d core/$layer ] || continue
 	ok=$(allowed $layer)
 	for f in $(files core/$layer); do
+		# what the commands of cli share knows neither the trees nor the quota library
+		case $layer:$f in
+		cli:core/cli/tree/*) continue ;;
+		cli:*) grep -n '"core/cli/tree/' "$f" | sed "s|^|$f:|" ;;
+		esac
 		grep -nE '^#[[:space:]]*include "' "$f" | grep -vE "\"core/($layer${ok:+|$ok})/" |
 			{ if [ $layer = net ]; then grep -vE '"core/kube/(transport|lease)\.h"'; else cat; fi; } |
 			sed "s|^|$f:|"

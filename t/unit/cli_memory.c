@@ -32,7 +32,7 @@ static enum cli_exit run(const char *const *command, uint64_t fail_at, bool *ret
 	for (; argc < 12 && command[argc] != NULL; argc++) {
 		argv[argc] = mk_strdup(command[argc]);
 	}
-	cli_init(&c, false, 0);
+	cli_init(&c, false);
 	alloc_fail_after(fail_at);
 	rc = cli_run(&c, argc, argv);
 	alloc_fail_after(0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tree show`: trees with their quotas and what is used of them. */
-#include "core/cli/world.h"
+#include "core/cli/tree/world.h"
 
 enum { BAR = 20 };
 

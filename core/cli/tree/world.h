@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files as living trees: what show, explain, simulate and diff look at. */
-#ifndef MK_CLI_WORLD_H
-#define MK_CLI_WORLD_H
+#ifndef MK_CLI_TREE_WORLD_H
+#define MK_CLI_TREE_WORLD_H
 
-#include "core/cli/tree.h"
+#include "core/cli/tree/tree.h"
 #include "core/quota/api_build.h"
 
 struct world_work {

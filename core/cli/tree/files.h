@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of Kubernetes objects for the commands: YAML or JSON, many documents in a file, with the lines of their values. */
-#ifndef MK_CLI_FILES_H
-#define MK_CLI_FILES_H
+#ifndef MK_CLI_TREE_FILES_H
+#define MK_CLI_TREE_FILES_H
 
 #include "core/base/yaml.h"
 #include "core/cli/cli.h"

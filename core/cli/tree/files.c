@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading files of objects; see files.h. */
-#include "core/cli/files.h"
+#include "core/cli/tree/files.h"
 
 #include <dirent.h>
 #include <errno.h>

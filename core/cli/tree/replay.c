@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The virtual clock; see replay.h. */
-#include "core/cli/replay.h"
+#include "core/cli/tree/replay.h"
 
 #include "core/base/heap.h"
 
@@ -82,7 +82,6 @@ bool replay_add(struct replay *r, const struct api_work *work, size_t tree, int6
 		.arrive_ms = arrive_ms,
 		.duration_ms = duration_ms,
 		.first_admit_ms = -1,
-		.end_ms = -1,
 	};
 	return true;
 }
@@ -244,7 +243,6 @@ static void happen(struct player *p, size_t job)
 	case REPLAY_RUNNING:
 		note(p, REPLAY_FINISH, job, (mk_str){"", 0});
 		set_state(p, job, REPLAY_DONE);
-		j->end_ms = p->r->now_ms;
 		quota_del(q, j->work->uid);
 		break;
 	case REPLAY_EVICTING:

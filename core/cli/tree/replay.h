@@ -5,10 +5,10 @@
  *
  * 1. replay_new; 2. replay_add for each workload; 3. replay_run; then read the story.
  */
-#ifndef MK_CLI_REPLAY_H
-#define MK_CLI_REPLAY_H
+#ifndef MK_CLI_TREE_REPLAY_H
+#define MK_CLI_TREE_REPLAY_H
 
-#include "core/cli/world.h"
+#include "core/cli/tree/world.h"
 
 enum replay_what {
 	REPLAY_ARRIVE,
@@ -42,8 +42,8 @@ struct replay_job {
 	size_t tree;
 	int64_t arrive_ms, duration_ms;
 	enum replay_state state;
-	int64_t since_ms;               /* of the present state */
-	int64_t first_admit_ms, end_ms; /* -1: never */
+	int64_t since_ms;       /* of the present state */
+	int64_t first_admit_ms; /* -1: never */
 	size_t n_evicted;
 	mk_str blocked;                  /* why it waits, as was told last */
 	size_t blocked_node, blocked_fr; /* where */

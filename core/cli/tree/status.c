@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tree status`: what the controller writes into ClusterQueueTree "default" for these queues. */
-#include "core/cli/tree.h"
+#include "core/cli/tree/tree.h"
 
 static enum cli_exit run_status(struct cli *c, const struct cli_args *args)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "core/base/timefmt.h"
-#include "core/cli/simulate.h"
-#include "core/cli/timeline.h"
+#include "core/cli/tree/simulate.h"
+#include "core/cli/tree/timeline.h"
 
 enum { SVG_MAX = 64 * 1024 * 1024 };
 

@@ -3,8 +3,8 @@
  * A picture of a simulation as SVG: above, how much each queue uses over time; below, a row for each workload with the
  * times when it waited and ran. Works in any browser, needs no script; hovering shows what a part means.
  */
-#ifndef MK_CLI_TIMELINE_H
-#define MK_CLI_TIMELINE_H
+#ifndef MK_CLI_TREE_TIMELINE_H
+#define MK_CLI_TREE_TIMELINE_H
 
 #include "core/base/str.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tree explain`: why a workload is or is not admitted, level by level. */
-#include "core/cli/world.h"
+#include "core/cli/tree/world.h"
 
 enum { ROWS = 1024, TEXT = 512 };
 

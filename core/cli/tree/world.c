@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From files to trees with workloads; see world.h. */
-#include "core/cli/world.h"
+#include "core/cli/tree/world.h"
 
 static enum cli_exit failed(struct cli *c, const struct mk_err *err)
 {

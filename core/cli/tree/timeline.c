@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drawing; see timeline.h. All coordinates are whole numbers, so that the picture is the same everywhere. */
-#include "core/cli/timeline.h"
+#include "core/cli/tree/timeline.h"
 
 #include "core/base/alloc.h"
 

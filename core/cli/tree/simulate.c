@@ -2,7 +2,7 @@
 /* `tree simulate`: plays a list of workloads and tells the story; simulate_svg.c draws it. */
 #include "core/base/rng.h"
 #include "core/base/timefmt.h"
-#include "core/cli/simulate.h"
+#include "core/cli/tree/simulate.h"
 
 #define ARRIVAL "multikueued.io/simulate-arrival"
 #define DURATION "multikueued.io/simulate-duration"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tree diff`: what a change of files means for every queue: effective quotas, places, policies. */
-#include "core/cli/world.h"
+#include "core/cli/tree/world.h"
 
 /* What changed at one queue: its kind of change, and a cell for numbers. */
 struct change {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The group `kubectl multikueue tree`. */
-#include "core/cli/tree.h"
+#include "core/cli/tree/tree.h"
 
 static const struct cli_command *const commands[] = {
 	&tree_show, &tree_validate, &tree_explain, &tree_simulate, &tree_diff, &tree_status, NULL,

@@ -3,7 +3,7 @@
 #ifndef MK_CLI_TREE_H
 #define MK_CLI_TREE_H
 
-#include "core/cli/files.h"
+#include "core/cli/tree/files.h"
 #include "core/cli/output.h"
 #include "core/quota/validate.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tree validate`, and how all commands of `tree` read and judge their files. */
-#include "core/cli/tree.h"
+#include "core/cli/tree/tree.h"
 
 /* What to do about a rule, in words for people; the rule's text says what is wrong. */
 static const char *const hints[] = {
