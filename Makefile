@@ -84,6 +84,9 @@ $(B)/libkubesim.a: $(call obj,$(SIM_SRC))
 $(B)/libmanager.a: $(call obj,$(filter-out core/daemon/main.c,$(wildcard core/daemon/*.c)))
 ARCHIVES := $(foreach l,manager net apply admit engine plug quota kube model base,$(B)/lib$(l).a)
 SIM_ARCHIVES := $(B)/libkubesim.a $(ARCHIVES)
+# what tests share; a test takes what it uses of it. The worlds of the engine's tests link plugins in.
+$(B)/libtest.a: $(call obj,$(wildcard t/lib/*.c) adapters/job.c adapters/pod.c plugins/all_at_once.c)
+TEST_ARCHIVES := $(B)/libtest.a $(SIM_ARCHIVES)
 PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c) t/bench/quota.c)
@@ -129,8 +132,8 @@ $(B)/t/fuzz/%: LDFLAGS_fuzz += -fsanitize=fuzzer
 $(B)/t/unit/cli_memory: TEST_OBJS = $(B)/libcli.a $(B)/adapters/generic.o
 $(B)/t/unit/cli_memory: $(B)/libcli.a $(B)/adapters/generic.o
 $(B)/t/plan/adapter $(B)/t/plan/kinds $(B)/t/plan/purity $(B)/t/unit/plug_loader: | $(PLUGINS)
-$(B)/t/%: $(B)/t/%.o $(SIM_ARCHIVES)
-	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(SIM_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
+$(B)/t/%: $(B)/t/%.o $(TEST_ARCHIVES)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
 # A plugin exports one symbol and knows the SDK headers only. It is installed unwritable, as the loader demands.
 PLUGIN_CFLAGS = -Isdk $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS)

@@ -2,7 +2,7 @@
 /* Event bodies, notes at their limit, and series. */
 #include "core/base/alloc.h"
 #include "core/kube/events.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static struct arena arena;
 static struct events *e;

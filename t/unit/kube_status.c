@@ -4,7 +4,7 @@
 #include "core/kube/patch.h"
 #include "core/kube/status.h"
 #include "core/kube/url.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static struct arena arena;
 

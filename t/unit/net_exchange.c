@@ -6,8 +6,8 @@
 
 #include "core/base/clock.h"
 #include "core/net/pool.h"
-#include "t/tap.h"
-#include "t/unit/net_h2server.h"
+#include "t/lib/tap.h"
+#include "t/lib/net_h2server.h"
 
 static struct loop *loop;
 static struct h2_server srv;

@@ -3,7 +3,7 @@
  * Lookups that hang: they have a limit, few run at once, one name is looked up once, and neither the loop nor other
  * clusters wait for them. The names are looked up by a function of the test's that hangs as long as it is told to.
  */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <netinet/in.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/net/resolver.h"
 #include "core/net/transport_curl.h"
-#include "t/unit/net_h2server.h"
+#include "t/lib/net_h2server.h"
 
 enum { PATIENCE_MS = 20000, STALL_US = 200000 };
 

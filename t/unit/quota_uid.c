@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/rng.h"
-#include "t/unit/quota_help.h"
+#include "t/lib/quota_help.h"
 
 enum { N = 300 };
 
