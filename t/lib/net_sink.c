@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/net_sink.h"
 
+#include "t/lib/net_turn.h"
+
 struct loop *sink_loop;
 struct h2_server sink_server;
 struct net_fence sink_fence;
@@ -102,12 +104,7 @@ enum mk_code sink_send(enum transport_class cls, const char *method, const char 
 
 bool sink_until(const int *what, int want)
 {
-	int64_t end = clock_mono_ms() + SINK_PATIENCE_MS;
-
-	while (*what < want && clock_mono_ms() < end) {
-		loop_turn(sink_loop, 50);
-	}
-	return *what >= want;
+	return turn_until(sink_loop, what, want);
 }
 
 void sink_turns(int n)

@@ -55,7 +55,7 @@ enum mk_code sink_open(const struct endpoint *e, struct mk_err *err);
 enum mk_code sink_send(enum transport_class cls, const char *method, const char *path,
 		       const char *body, int64_t timeout_ms, uint64_t token);
 
-/* Turns the loop until *what >= want. */
+/* turn_until() of sink_loop. */
 bool sink_until(const int *what, int want);
 
 /* Turns the loop 'n' times, ten milliseconds each at most. */
