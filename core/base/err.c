@@ -68,29 +68,9 @@ enum mk_code err_set(struct mk_err *err, enum mk_code code, const char *module, 
 	va_end(ap);
 	cut(msg, sizeof(msg), n);
 	err->code = code;
-	err->http = 0;
-	err->retry_after_ms = -1;
 	err->module = module;
 	memcpy(err->msg, msg, strlen(msg) + 1);
-	err->detail[0] = '\0';
 	return code;
-}
-
-enum mk_code err_detail(struct mk_err *err, const char *fmt, ...)
-{
-	char detail[sizeof(err->detail)];
-	va_list ap;
-	int n;
-
-	if (err == NULL) {
-		return MK_OK;
-	}
-	va_start(ap, fmt);
-	n = vsnprintf(detail, sizeof(detail), fmt, ap);
-	va_end(ap);
-	cut(detail, sizeof(detail), n);
-	memcpy(err->detail, detail, strlen(detail) + 1);
-	return err->code;
 }
 
 void err_wrap(struct mk_err *err, const char *fmt, ...)
@@ -118,14 +98,4 @@ const char *err_code_name(enum mk_code code)
 		return "bug";
 	}
 	return code_names[code];
-}
-
-enum mk_code err_code_parse(const char *name)
-{
-	for (int i = 0; name != NULL && i < MK_N_CODES; i++) {
-		if (strcmp(name, code_names[i]) == 0) {
-			return (enum mk_code)i;
-		}
-	}
-	return MK_N_CODES;
 }

@@ -2,7 +2,7 @@
 /*
  * The error that every fallible function returns and, if the caller wants to know more, fills in.
  * A code means an action (kube/status.h maps HTTP answers to it; retry policy depends on the code alone);
- * msg is a short lower-case fact, detail the field, URL or system call behind it.
+ * msg is a short lower-case fact.
  */
 #ifndef MK_BASE_ERR_H
 #define MK_BASE_ERR_H
@@ -31,32 +31,22 @@ enum mk_code {
 
 struct mk_err {
 	enum mk_code code;
-	int http;               /* status of the answer behind it, or 0 */
-	int64_t retry_after_ms; /* the peer's wish, or -1 */
-	const char *module;     /* static string: where it arose */
+	const char *module; /* static string: where it arose */
 	char msg[512];
-	char detail[512];
 };
 
 /*
- * Fills 'err' (may be NULL) with 'code' and a printf-style message, clears the other fields, and returns 'code',
+ * Fills 'err' (may be NULL) with 'code' and a printf-style message, and returns 'code',
  * so that a function can end with `return err_set(err, MK_INVALID, "url", "no host in %s", s);`.
  * 'module' must be a string literal. Messages are cut to the buffer, on a UTF-8 boundary.
  */
 enum mk_code err_set(struct mk_err *err, enum mk_code code, const char *module, const char *fmt,
 		     ...) __attribute__((format(printf, 4, 5)));
 
-/* Sets the detail of 'err' (may be NULL); returns err's code (MK_OK when NULL). */
-enum mk_code err_detail(struct mk_err *err, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /* Puts "<context>: " before the message of 'err' (may be NULL): outermost context comes first. */
 void err_wrap(struct mk_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Lower-case word of a code, e.g. "not_found"; never NULL. */
 const char *err_code_name(enum mk_code code);
-
-/* MK_OK to MK_N_CODES - 1 by that word; MK_N_CODES when unknown. */
-enum mk_code err_code_parse(const char *name);
 
 #endif

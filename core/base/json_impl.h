@@ -67,9 +67,6 @@ static inline yyjson_mut_val *val_last(const yyjson_mut_val *v)
 	return (yyjson_mut_val *)v->uni.ptr;
 }
 
-/* Fills 'v' with the number that 'text' (NUL-terminated, of JSON's grammar, living as long as 'v') spells. */
-void json_set_number(yyjson_mut_val *v, mk_str text);
-
 /* 's' as valid UTF-8 in 'a'. */
 mk_str json_clean(struct arena *a, mk_str s);
 

@@ -43,7 +43,7 @@ static const yyjson_alc scratch = {
 };
 
 /* Whole numbers of 64 bits become integers; everything else stays text. */
-void json_set_number(yyjson_mut_val *v, mk_str text)
+static void set_number(yyjson_mut_val *v, mk_str text)
 {
 	bool minus = text.p[0] == '-';
 	uint64_t u;
@@ -156,7 +156,7 @@ static void convert_val(yyjson_val *in, yyjson_mut_val *out)
 		out->uni.ptr = NULL;
 		break;
 	case YYJSON_TYPE_RAW:
-		json_set_number(out, (mk_str){yyjson_get_raw(in), yyjson_get_len(in)});
+		set_number(out, (mk_str){yyjson_get_raw(in), yyjson_get_len(in)});
 		break;
 	default:
 		out->tag = yyjson_is_true(in)   ? YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_TRUE
@@ -344,7 +344,7 @@ struct json *json_new_num(struct arena *a, mk_str text)
 	}
 	if (yyjson_is_raw(yyjson_doc_get_root(doc)) &&
 	    yyjson_get_len(yyjson_doc_get_root(doc)) == copy.n) {
-		json_set_number(v, copy);
+		set_number(v, copy);
 	} else {
 		v = NULL;
 	}

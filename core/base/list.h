@@ -55,7 +55,12 @@ static inline void list_del(struct list_node *n)
 	struct list_node *n = (head)->next; \
 	n != (head);                        \
 	n = n->next
-/* The same, when 'n' may be taken out (or freed) during its turn. */
+/* The same with what the nodes are part of: 'x' is the one whose 'member' is the node. */
+#define LIST_EACH_AS(type, x, head, member)               \
+	type *x = LIST_ENTRY((head)->next, type, member); \
+	&x->member != (head);                             \
+	x = LIST_ENTRY(x->member.next, type, member)
+/* LIST_EACH, when 'n' may be taken out (or freed) during its turn. */
 #define LIST_EACH_SAFE(n, head)                                  \
 	struct list_node *n = (head)->next, *n##_next = n->next; \
 	n != (head);                                             \

@@ -41,11 +41,6 @@ static uint64_t lost;
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 
-const char *log_level_name(enum log_level level)
-{
-	return (unsigned int)level <= LOG_OFF ? level_names[level] : "off";
-}
-
 bool log_level_parse(mk_str text, enum log_level *ret)
 {
 	for (int i = 0; i <= LOG_OFF; i++) {
@@ -252,7 +247,7 @@ static void put_head(struct record *r, int64_t now, enum log_level level, const 
 		     const char *msg)
 {
 	char ts[TIME_TEXT_MAX];
-	const char *word = log_level_name(level);
+	const char *word = level_names[level];
 	size_t n = time_write(ts, now, true);
 
 	if (r->json) {

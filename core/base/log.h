@@ -33,10 +33,8 @@ struct log_field {
 #define LOG_CSTR(key, text) ((struct log_field){(key), LOG_TYPE_STR, str_of(text), 0})
 #define LOG_INT(key, n) ((struct log_field){(key), LOG_TYPE_INT, {NULL, 0}, (int64_t)(n)})
 #define LOG_BOOL(key, b) ((struct log_field){(key), LOG_TYPE_BOOL, {NULL, 0}, (b) ? 1 : 0})
-/* Three fields: code, err and detail of a struct mk_err. */
-#define LOG_ERR(err)                                                               \
-	LOG_CSTR("code", err_code_name((err)->code)), LOG_CSTR("err", (err)->msg), \
-		LOG_CSTR("detail", (err)->detail)
+/* Two fields: code and message of a struct mk_err. */
+#define LOG_ERR(err) LOG_CSTR("code", err_code_name((err)->code)), LOG_CSTR("err", (err)->msg)
 #define LOG_END ((struct log_field){NULL, LOG_TYPE_END, {NULL, 0}, 0})
 
 /* What a call site remembers for its rate limit. */
@@ -78,11 +76,10 @@ bool log_set_level(const char *module, enum log_level level);
 
 /* "debug", "info", "warn", "error", "off". False leaves *ret untouched. */
 bool log_level_parse(mk_str text, enum log_level *ret);
-const char *log_level_name(enum log_level level);
 
 enum log_format { LOG_AUTO, LOG_JSON, LOG_TEXT };
 
-/* Where records go (2 at first) and how; LOG_AUTO: text on a terminal, else JSON. The descriptor stays the caller's. */
+/* For tests: where records go (2 at first) and how; LOG_AUTO: text on a terminal, else JSON. The descriptor stays the caller's. */
 void log_set_output(int fd, enum log_format format);
 
 /* For tests and simulation: the time of records instead of the wall clock; NULL for the clock. Not for live threads. */

@@ -29,6 +29,16 @@ bool str_ends(mk_str s, mk_str suffix)
 	       (suffix.n == 0 || memcmp(s.p + (s.n - suffix.n), suffix.p, suffix.n) == 0);
 }
 
+bool str_in(mk_str s, const mk_str *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (str_eq(list[i], s)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 ptrdiff_t str_index(mk_str s, char c)
 {
 	const char *p = s.n ? memchr(s.p, c, s.n) : NULL;
@@ -237,17 +247,4 @@ bool buf_printf(struct buf *b, const char *fmt, ...)
 	va_end(ap);
 	b->n += n < 0 ? 0 : (size_t)n;
 	return true;
-}
-
-void buf_drop(struct buf *b, size_t n)
-{
-	if (n > b->n) {
-		n = b->n;
-	}
-	if (n == 0) {
-		return;
-	}
-	memmove(b->p, b->p + n, b->n - n);
-	b->n -= n;
-	b->p[b->n] = '\0';
 }

@@ -12,6 +12,8 @@
 
 /* A view of a string literal. */
 #define STR(literal) ((mk_str){(literal), sizeof(literal) - 1})
+/* No string: a NULL pointer and no length. */
+#define STR_NONE ((mk_str){NULL, 0})
 /* What printf may be given for a view: never NULL. */
 static inline const char *str_chars(mk_str s)
 {
@@ -46,6 +48,8 @@ bool str_ends(mk_str s, mk_str suffix);
 
 /* Index of the first 'c' in 's' or -1. */
 ptrdiff_t str_index(mk_str s, char c);
+/* Is it one of the n? */
+bool str_in(mk_str s, const mk_str *list, size_t n);
 
 /* The part from 'from' (clamped) of at most 'n' bytes. Borrowed from 's'. */
 mk_str str_sub(mk_str s, size_t from, size_t n);
@@ -87,8 +91,6 @@ void buf_clear(struct buf *b);
 /* Appends; false (and b->failed) when over the cap or out of memory. The content stays NUL-terminated past n. */
 bool buf_add(struct buf *b, mk_str s);
 bool buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Removes the first n bytes. */
-void buf_drop(struct buf *b, size_t n);
 /* View of the content; borrowed until the next change. */
 static inline mk_str buf_str(const struct buf *b)
 {

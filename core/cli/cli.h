@@ -63,9 +63,7 @@ struct cli_command {
 	enum cli_exit (*run)(struct cli *c, const struct cli_args *args); /* NULL for a group */
 };
 
-/* The top of the table: command.c. */
-extern const struct cli_command cli_top;
-/* Its groups: adapter.c, tree.c. */
+/* The groups of commands: adapter.c, tree.c. */
 extern const struct cli_command cli_adapter, cli_tree;
 
 /* Prepares 'c'; output goes to a terminal of 'width' columns when 'terminal', else to a file. */

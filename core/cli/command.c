@@ -6,7 +6,7 @@
 
 static const struct cli_command *const top[] = {&cli_adapter, &cli_tree, NULL};
 
-const struct cli_command cli_top = {
+static const struct cli_command all_commands = {
 	.name = "kubectl multikueue",
 	.synopsis = "COMMAND",
 	.summary = "tools for MultiKueue, the many-cluster side of Kueue",
@@ -259,7 +259,7 @@ static const char *names_of(struct cli *c, const struct cli_command *cmd)
 
 static enum cli_exit run_top(struct cli *c, int argc, char *const *argv)
 {
-	const struct cli_command *cmd = &cli_top;
+	const struct cli_command *cmd = &all_commands;
 	mk_str path = str_of(cmd->name);
 	bool asked = false;
 	int i = 1;
@@ -276,7 +276,7 @@ static enum cli_exit run_top(struct cli *c, int argc, char *const *argv)
 			asked = true;
 			continue;
 		}
-		if (cmd == &cli_top && strcmp(argv[i], "--version") == 0) {
+		if (cmd == &all_commands && strcmp(argv[i], "--version") == 0) {
 			buf_printf(&c->out, "kubectl-multikueue %s\n", MK_VERSION);
 			return CLI_OK;
 		}

@@ -14,7 +14,8 @@ mk_str output_paint(struct cli *c, enum output_color color, mk_str s)
 	return arena_printf(&c->a, "\033[%sm%.*s\033[0m", codes[color], STR_ARG(s));
 }
 
-size_t output_width(mk_str s)
+/* Characters of 's', without the escapes of output_paint. */
+static size_t width_of(mk_str s)
 {
 	size_t width = 0;
 
@@ -39,9 +40,10 @@ static void pad(struct cli *c, size_t n)
 	}
 }
 
-void output_field(struct cli *c, mk_str s, size_t width, bool right)
+/* 's' on the left of (or, when 'right', on the right of) a field of 'width' characters. */
+static void print_field(struct cli *c, mk_str s, size_t width, bool right)
 {
-	size_t own = output_width(s);
+	size_t own = width_of(s);
 	size_t room = own < width ? width - own : 0;
 
 	if (right) {
@@ -84,7 +86,7 @@ void output_table_print(struct output_table *t, const char *indent)
 		return;
 	}
 	for (size_t i = 0; i < t->n; i++) {
-		size_t width = output_width(t->cells[i]);
+		size_t width = width_of(t->cells[i]);
 
 		if (width > widths[i % t->n_columns]) {
 			widths[i % t->n_columns] = width;
@@ -95,7 +97,7 @@ void output_table_print(struct output_table *t, const char *indent)
 		bool last = column + 1 == t->n_columns;
 
 		buf_add(&t->c->out, column == 0 ? str_of(indent) : STR("  "));
-		output_field(t->c, t->cells[i], widths[column], t->right[column]);
+		print_field(t->c, t->cells[i], widths[column], t->right[column]);
 		if (last) {
 			/* Cells at the end may be empty. */
 			while (t->c->out.n > 0 && t->c->out.p[t->c->out.n - 1] == ' ') {

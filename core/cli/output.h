@@ -18,12 +18,6 @@ enum output_color {
 /* 's' in that colour, in the arena of the cli; 's' itself where colours are off. */
 mk_str output_paint(struct cli *c, enum output_color color, mk_str s);
 
-/* Characters of 's', without the escapes of output_paint. */
-size_t output_width(mk_str s);
-
-/* 's' on the left of (or, when 'right', on the right of) a field of 'width' characters. */
-void output_field(struct cli *c, mk_str s, size_t width, bool right);
-
 /* A table: rows of cells, each column as wide as its widest cell. */
 struct output_table {
 	struct cli *c;

@@ -26,9 +26,6 @@ enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *
 /* Prints the errors, a line each with file and line, and what to do about them, to 'out'. */
 void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *in);
 
-/* The same as JSON: [{"file", "line", "kind", "name", "rule", "path", "message"}]. NULL: out of memory. */
-struct json *tree_errors_json(struct cli *c, const struct tree_input *in);
-
 extern const struct cli_command tree_status, tree_validate, tree_show, tree_explain, tree_simulate,
 	tree_diff;
 

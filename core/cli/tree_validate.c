@@ -117,7 +117,8 @@ void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *
 	}
 }
 
-struct json *tree_errors_json(struct cli *c, const struct tree_input *in)
+/* The errors as JSON: [{"file", "line", "kind", "name", "rule", "path", "message"}]. NULL: out of memory. */
+static struct json *errors_json(struct cli *c, const struct tree_input *in)
 {
 	struct json *list = json_new_arr(&c->a);
 
@@ -186,7 +187,7 @@ static enum cli_exit run_validate(struct cli *c, const struct cli_args *args)
 		json_set_bool(&c->a, v, "valid", in.errors.n == 0);
 		json_set_int(&c->a, v, "trees", (int64_t)n_trees);
 		json_set_int(&c->a, v, "queues", (int64_t)n_queues);
-		json_set(&c->a, v, STR("errors"), tree_errors_json(c, &in));
+		json_set(&c->a, v, STR("errors"), errors_json(c, &in));
 		if (!output_value(c, v, format)) {
 			return cli_no_memory(c);
 		}

@@ -3,74 +3,15 @@
  * credentials.h. */
 #include "core/daemon/credentials.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "core/base/file_read.h"
 #include "core/kube/kubeconfig.h"
 
 #define ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 enum { NAMESPACE_MAX = 4096 };
-
-static enum mk_code read_error(const char *path, int e, struct mk_err *err)
-{
-	enum mk_code code = e == ENOENT ? MK_NOT_FOUND : e == EACCES ? MK_DENIED : MK_UNAVAILABLE;
-
-	return err_set(err, code, "daemon", "cannot read %s: %s", path, strerror(e));
-}
-
-enum mk_code credentials_read_open(struct arena *a, int fd, const char *path, size_t max,
-				   mk_str *ret, struct mk_err *err)
-{
-	struct stat st;
-	size_t n = 0;
-	char *text;
-
-	if (fstat(fd, &st) != 0) {
-		return read_error(path, errno, err);
-	}
-	if (!S_ISREG(st.st_mode)) {
-		return err_set(err, MK_INVALID, "daemon", "%s is not a regular file", path);
-	}
-	if (st.st_size < 0 || (uint64_t)st.st_size > max) {
-		return err_set(err, MK_TOO_BIG, "daemon", "%s is larger than %zu bytes", path, max);
-	}
-	text = arena_alloc(a, (size_t)st.st_size + 1);
-	if (!text) {
-		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
-	}
-	while (n < (size_t)st.st_size) {
-		ssize_t got = read(fd, text + n, (size_t)st.st_size - n);
-
-		if (got < 0 && errno != EINTR) {
-			return read_error(path, errno, err);
-		}
-		if (got == 0) {
-			break;
-		}
-		n += got > 0 ? (size_t)got : 0;
-	}
-	*ret = (mk_str){text, n};
-	return MK_OK;
-}
-
-enum mk_code credentials_read_file(struct arena *a, const char *path, size_t max, mk_str *ret,
-				   struct mk_err *err)
-{
-	enum mk_code code;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-
-	if (fd < 0) {
-		return read_error(path, errno, err);
-	}
-	code = credentials_read_open(a, fd, path, max, ret, err);
-	close(fd);
-	return code;
-}
 
 /* Reads what a kubeconfig names; relative names are relative to the kubeconfig's directory. */
 static enum mk_code read_named(void *ctx, struct arena *a, mk_str path, mk_str *ret,
@@ -84,7 +25,7 @@ static enum mk_code read_named(void *ctx, struct arena *a, mk_str path, mk_str *
 	if (!full.p) {
 		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
 	}
-	return credentials_read_file(a, full.p, KUBECONFIG_MAX, ret, err);
+	return file_read(a, full.p, KUBECONFIG_MAX, ret, err);
 }
 
 static enum mk_code from_file(struct arena *a, const char *path, struct endpoint *ret,
@@ -99,7 +40,7 @@ static enum mk_code from_file(struct arena *a, const char *path, struct endpoint
 		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
 	}
 	memcpy(name, path, size);
-	code = credentials_read_file(a, path, KUBECONFIG_MAX, &text, err);
+	code = file_read(a, path, KUBECONFIG_MAX, &text, err);
 	if (code != MK_OK) {
 		return code;
 	}
@@ -113,8 +54,7 @@ static enum mk_code from_file(struct arena *a, const char *path, struct endpoint
 static enum mk_code from_pod(struct arena *a, struct endpoint *ret, struct mk_err *err)
 {
 	mk_str ca;
-	enum mk_code code =
-		credentials_read_file(a, ACCOUNT_DIR "ca.crt", KUBECONFIG_MAX, &ca, err);
+	enum mk_code code = file_read(a, ACCOUNT_DIR "ca.crt", KUBECONFIG_MAX, &ca, err);
 
 	if (code == MK_OK) {
 		code = kubeconfig_in_cluster(a, str_of(getenv("KUBERNETES_SERVICE_HOST")),
@@ -138,8 +78,7 @@ mk_str credentials_namespace(struct arena *a)
 {
 	mk_str text = {NULL, 0};
 
-	if (credentials_read_file(a, ACCOUNT_DIR "namespace", NAMESPACE_MAX, &text, NULL) !=
-	    MK_OK) {
+	if (file_read(a, ACCOUNT_DIR "namespace", NAMESPACE_MAX, &text, NULL) != MK_OK) {
 		return (mk_str){NULL, 0};
 	}
 	return str_trim(text);

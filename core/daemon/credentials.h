@@ -18,12 +18,4 @@ enum mk_code credentials_load(struct arena *a, const char *kubeconfig, struct en
 /* The namespace of the pod's service account, or {NULL, 0} outside of a cluster. In 'a'. */
 mk_str credentials_namespace(struct arena *a);
 
-/* Reads a whole file of at most 'max' bytes into 'a', NUL-terminated. Errors as above. */
-enum mk_code credentials_read_file(struct arena *a, const char *path, size_t max, mk_str *ret,
-				   struct mk_err *err);
-
-/* The same of a file that is open at its beginning; 'path' is for messages. The descriptor stays the caller's. */
-enum mk_code credentials_read_open(struct arena *a, int fd, const char *path, size_t max,
-				   mk_str *ret, struct mk_err *err);
-
 #endif

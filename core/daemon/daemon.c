@@ -11,15 +11,15 @@
 
 #include "core/base/clock.h"
 #include "core/daemon/credentials.h"
-#include "core/daemon/endpoints.h"
 #include "core/daemon/exec_plugin.h"
 #include "core/daemon/files.h"
 #include "core/daemon/last_resort.h"
 #include "core/daemon/lease_thread.h"
-#include "core/daemon/manager.h"
-#include "core/daemon/telemetry.h"
-#include "core/daemon/webhook.h"
 #include "core/kube/kubeconfig.h"
+#include "core/manager/manager.h"
+#include "core/serve/endpoints.h"
+#include "core/serve/telemetry.h"
+#include "core/serve/webhook.h"
 
 enum {
 	BEAT_MS = 500,

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/file_read.h"
 #include "core/base/hash.h"
 #include "core/base/list.h"
 #include "core/base/log.h"
 #include "core/base/map.h"
-#include "core/daemon/credentials.h"
 #include "core/daemon/file_path.h"
 #include "core/kube/kubeconfig.h"
 
@@ -166,7 +166,7 @@ static enum mk_code read_file(struct arena *a, const char *path, bool nofollow, 
 	} else if (S_ISDIR(st.st_mode)) {
 		code = err_set(err, MK_INVALID, "daemon", "read %s: is a directory", path);
 	} else {
-		code = credentials_read_open(a, fd, path, KUBECONFIG_MAX, ret, err);
+		code = file_read_open(a, fd, path, KUBECONFIG_MAX, ret, err);
 	}
 	if (fd >= 0) {
 		close(fd);

@@ -43,11 +43,7 @@ void lease_thread_beat(struct lease_thread *t);
 /* The state as last published. */
 enum lease_state lease_thread_state(const struct lease_thread *t);
 
-/* Which Lease it is, who we are, and whom it names: "" nobody, or not known yet. */
-struct lease_view {
-	const char *ns, *name, *identity; /* live as long as the thread */
-	char holder[LEASE_NAME_MAX + 1];
-};
+/* Which Lease it is and who has it. Its strings live as long as the thread. */
 void lease_thread_view(struct lease_thread *t, struct lease_view *ret);
 
 /*

@@ -6,11 +6,11 @@
 
 #include "core/base/log.h"
 #include "core/base/metric.h"
-#include "core/daemon/cert_files.h"
 #include "core/daemon/crash.h"
 #include "core/daemon/daemon.h"
 #include "core/daemon/descriptors.h"
 #include "core/daemon/rbac.h"
+#include "core/serve/cert_files.h"
 
 enum { OUTPUT_MAX = 8 * 1024 * 1024, EXIT_USAGE = 2 };
 

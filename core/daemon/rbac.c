@@ -3,7 +3,7 @@
 #include "core/daemon/rbac.h"
 
 #include "core/base/str.h"
-#include "core/daemon/webhook_bodies.h"
+#include "core/serve/webhook_bodies.h"
 
 /* lower case; "…y" becomes "…ies", a hissing end gets "es", everything else "s" */
 static void add_plural(struct buf *out, mk_str kind)

@@ -7,7 +7,7 @@
 #ifndef MK_DAEMON_RBAC_H
 #define MK_DAEMON_RBAC_H
 
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 #include "core/plug/plug.h"
 
 enum rbac_side { RBAC_MANAGER, RBAC_WORKER };

@@ -3,6 +3,7 @@
 #include "core/daemon/setup.h"
 
 #include "core/base/clock.h"
+#include "core/base/file_read.h"
 #include "core/base/log.h"
 #include "core/daemon/crash.h"
 #include "core/daemon/credentials.h"
@@ -32,8 +33,7 @@ enum mk_code setup_config(struct setup *s, const struct options *o, struct mk_er
 	};
 
 	if (o->config) {
-		enum mk_code code =
-			credentials_read_file(&s->arena, o->config, CONFIG_MAX, &in.text, err);
+		enum mk_code code = file_read(&s->arena, o->config, CONFIG_MAX, &in.text, err);
 
 		if (code != MK_OK) {
 			return code;

@@ -8,7 +8,7 @@
 #ifndef MK_DAEMON_SETUP_H
 #define MK_DAEMON_SETUP_H
 
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 #include "core/daemon/options.h"
 #include "core/plug/plug.h"
 

@@ -25,24 +25,13 @@ static bool is_not_there(struct pass *p, struct clone *k)
 	       surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
 }
 
-/* When a worker that was lost at 'since' counts no more; not before a new process could have found it, as for a winner. */
-static int64_t given_up_at(const struct engine *e, int64_t since)
-{
-	int64_t sooner = e->o.worker_lost_timeout_ms - patience(e);
-
-	return lost_deadline(e, since - sooner);
-}
-
 bool given_up(struct pass *p, const struct cluster *c, uint16_t kind)
 {
-	struct engine *e = p->e;
 	int64_t since = hidden_since(c, kind);
-	int64_t until = since == INT64_MAX ? INT64_MAX : given_up_at(e, since);
+	int64_t sooner = p->e->o.worker_lost_timeout_ms - patience(p->e);
 
-	if (until > e->now && until != INT64_MAX) {
-		queue_add_at(&e->queue, &p->w->item, until);
-	}
-	return until <= e->now;
+	/* Not before a new process could have found it, as for a winner. */
+	return pass_is_due(p, lost_deadline(p->e, since == INT64_MAX ? since : since - sooner));
 }
 
 /*
@@ -69,7 +58,7 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 		(void)remove_remote(p, k, R_ABANDONED);
 		return false;
 	}
-	return p->grouped ? members_all(p, k, is_not_there) : is_not_there(p, k);
+	return each_object(p, k, is_not_there);
 }
 
 static bool give_up(struct pass *p, struct clone *k)
@@ -102,13 +91,13 @@ void abandon(struct pass *p)
 	if (!may_hold_quota(p)) {
 		return;
 	}
-	for (size_t i = 0; i < p->n_clones; i++) {
-		if (!runs_not_on(p, &p->clones[i])) {
+	for (CLONES_EACH(k, p)) {
+		if (!runs_not_on(p, k)) {
 			return;
 		}
 	}
 	if (p->grouped && p->n_clones > 0) {
-		(void)members_all(p, &p->clones[0], give_up);
+		(void)each_object(p, &p->clones[0], give_up);
 	} else if (!p->grouped) {
 		job_abandoned_status(p);
 	}

@@ -17,12 +17,7 @@ enum {
 
 bool former_is_named(const struct engine *e, mk_str id)
 {
-	for (size_t i = 0; i < e->o.n_former_managers; i++) {
-		if (str_eq(e->o.former_managers[i], id)) {
-			return true;
-		}
-	}
-	return false;
+	return str_in(id, e->o.former_managers, e->o.n_former_managers);
 }
 
 /* --- what is in the way -------------------------------------------------------------------------------- */
@@ -38,25 +33,19 @@ bool former_is_same(struct pass *p, const struct facts *clone)
 static void tell(struct pass *p, const struct cluster *c, mk_str manager, mk_str name)
 {
 	rule_hit(p->e, R_FORMER);
-	if (p->w->former_said || !p->e->may_write) {
+	if (p->w->round.former_said || !p->e->may_write) {
 		return;
 	}
-	p->w->former_said = true;
-	note_send(
-		p->e, p->local,
-		&(struct note){.type = "Warning",
-			       .reason = STR("FormerManager"),
-			       .text = arena_printf(
-				       &p->e->scratch,
-				       "Worker cluster \"%s\" has Workload \"%.*s\" of the same "
-				       "job, made by "
-				       "another manager (%.*s): this one is not sent out beside "
-				       "it. If that "
-				       "manager was this one before it was rebuilt, name its id in "
-				       "multiKueue.formerManagers: a Workload of the same name is "
-				       "taken over "
-				       "then. Else wait for its end, or delete it there",
-				       c->name, STR_ARG(name), STR_ARG(manager))});
+	p->w->round.former_said = true;
+	note_warn(p->e, p->local, "FormerManager",
+		  "Worker cluster \"%s\" has Workload \"%.*s\" of the same job, made by another "
+		  "manager "
+		  "(%.*s): this one is not sent out beside it. If that manager was this one before "
+		  "it was "
+		  "rebuilt, name its id in multiKueue.formerManagers: a Workload of the same name "
+		  "is taken "
+		  "over then. Else wait for its end, or delete it there",
+		  c->name, STR_ARG(name), STR_ARG(manager));
 }
 
 void former_tell(struct pass *p, const struct clone *k)
@@ -71,22 +60,19 @@ static bool is_under_other_name(struct pass *p)
 {
 	struct engine *e = p->e;
 
-	for (LIST_EACH(n, &p->w->owner->workloads)) {
-		const struct wl *w = LIST_ENTRY(n, struct wl, owner_node);
-
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		if (w == p->w || manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
 			continue;
 		}
-		for (size_t i = 0; i < p->n_clones; i++) {
-			const struct cluster *c = p->clones[i].c;
+		for (CLONES_EACH(k, p)) {
 			const struct record *r =
-				store_get(c->tables[KIND_WORKLOAD], w->ns, w->name);
+				store_get(k->c->tables[KIND_WORKLOAD], w->ns, w->name);
 
 			if (r && r->facts->s[S_MANAGER_ID].n > 0 &&
 			    !str_is(r->facts->s[S_MANAGER_ID], e->manager_id) &&
 			    former_is_same(p, r->facts)) {
-				tell(p, c, r->facts->s[S_MANAGER_ID], w->name);
-				queue_add_at(&e->queue, &p->w->item, e->now + LOOK_AGAIN_MS);
+				tell(p, k->c, r->facts->s[S_MANAGER_ID], w->name);
+				pass_again(p, e->now + LOOK_AGAIN_MS);
 				return true;
 			}
 		}
@@ -99,9 +85,9 @@ static bool is_looked_at(struct pass *p)
 {
 	int64_t until = p->e->start_ms + FIRST_LOOK_MS;
 
-	for (size_t i = 0; i < p->n_clones && p->e->now < until; i++) {
-		if (p->clones[i].in_config && !p->clones[i].c->decided) {
-			queue_add_at(&p->e->queue, &p->w->item, until);
+	for (CLONES_EACH(k, p)) {
+		if (p->e->now < until && k->in_config && !k->c->decided) {
+			pass_again(p, until);
 			return false;
 		}
 	}
@@ -112,13 +98,11 @@ bool former_holds(struct pass *p)
 {
 	struct clone *former = NULL;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		if (twin_is_ours(p->clones[i].twin)) {
+	for (CLONES_EACH(k, p)) {
+		if (twin_is_ours(k->twin)) {
 			return false; /* it is out already: each of two managers would wait for the other */
 		}
-		if (p->clones[i].twin == TWIN_FORMER) {
-			former = &p->clones[i];
-		}
+		former = k->twin == TWIN_FORMER ? k : former;
 	}
 	if (former) {
 		former_tell(p, former);
@@ -154,7 +138,7 @@ static void mark(struct pass *p, struct record *r)
 	struct op op = {.prio = PRIO_COMMIT, .subresource = ""};
 	struct json *body;
 
-	if (!ops_ready(p->e, r, &p->w->item)) {
+	if (!pass_ready(p, r)) {
 		return;
 	}
 	body = ops_merge(p->e, r, &op);
@@ -197,8 +181,10 @@ static bool job_is_marked(struct pass *p, struct clone *k)
 
 void adopt(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones && p->kind; i++) {
-		struct clone *k = &p->clones[i];
+	if (!p->kind) {
+		return;
+	}
+	for (CLONES_EACH(k, p)) {
 		bool marked =
 			k->twin == TWIN_FORMER
 				? p->grouped || !former_is_named(p->e, k->r->facts->s[S_MANAGER_ID])
@@ -209,8 +195,7 @@ void adopt(struct pass *p)
 				(void)job_is_marked(p, k); /* somebody took the job's off */
 			}
 		} else if (watch_ready(p->e, k->c, p->kind)
-				   ? (p->grouped ? members_all(p, k, job_is_marked)
-						 : job_is_marked(p, k))
+				   ? each_object(p, k, job_is_marked)
 				   : table_view(p->e, k->c, p->kind) == VIEW_MISSING) {
 			mark(p, k->r);
 		}

@@ -15,21 +15,21 @@ enum { TELL_AGAIN_MS = 10 * 1000 };
 
 static bool same_server(const struct cluster *x, const struct cluster *y)
 {
-	return str_of(x->server).n > 0 && str_eq(str_of(x->server), str_of(y->server));
+	return str_of(x->own.server).n > 0 && str_eq(str_of(x->own.server), str_of(y->own.server));
 }
 
 /* May it not say which server it is? */
 static bool hides(const struct cluster *c)
 {
-	return !c->identity || !c->identity[0];
+	return !c->own.identity || !c->own.identity[0];
 }
 
 /* --- which clusters share a server ------------------------------------------------------------------- */
 
 static void share(struct engine *e, struct cluster *c, bool shared)
 {
-	if (c->shared != shared) {
-		c->shared = shared;
+	if (c->own.shared != shared) {
+		c->own.shared = shared;
 		queue_add(&e->queue, &c->item);
 		wl_queue_all(e);
 	}
@@ -41,9 +41,7 @@ static void find_others(struct engine *e, struct cluster *c, bool left)
 	struct cluster *last = NULL;
 	size_t n = 0;
 
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *other = e->clusters[i];
-
+	for (WORKERS_EACH(other, e)) {
 		if (other != c && same_server(c, other)) {
 			last = other;
 			n++;
@@ -61,18 +59,18 @@ static void find_others(struct engine *e, struct cluster *c, bool left)
 bool alias_is_known(const struct cluster *c)
 {
 	/* Where a server hides who it is, what is seen there tells. */
-	return !c->moved && (str_of(c->server).n > 0 || cluster_up(c));
+	return !c->own.moved && (str_of(c->own.server).n > 0 || cluster_up(c));
 }
 
 void alias_know(struct engine *e, struct cluster *c, mk_str server)
 {
-	if (str_eq(str_of(c->server), server)) {
+	if (str_eq(str_of(c->own.server), server)) {
 		return;
 	}
-	if (c->shared) {
+	if (c->own.shared) {
 		find_others(e, c, true);
 	}
-	if (!keep_str(&c->server, server)) {
+	if (!keep_str(&c->own.server, server)) {
 		say_no_memory(e);
 		return;
 	}
@@ -82,27 +80,26 @@ void alias_know(struct engine *e, struct cluster *c, mk_str server)
 /* Both show one object, and one of them hides who it is: they lead to one server. */
 static void learn(struct engine *e, struct cluster *x, struct cluster *y, mk_str uid)
 {
-	mk_str known = !hides(x)                 ? str_of(x->server)
-		       : str_of(y->server).n > 0 ? str_of(y->server)
-		       : str_of(x->server).n > 0 ? str_of(x->server)
-						 : uid;
+	mk_str known = !hides(x)                     ? str_of(x->own.server)
+		       : str_of(y->own.server).n > 0 ? str_of(y->own.server)
+		       : str_of(x->own.server).n > 0 ? str_of(x->own.server)
+						     : uid;
 
 	known = arena_dup(&e->scratch, known);
 	alias_know(e, x, known);
 	alias_know(e, y, known);
-	x->moved = false; /* and that was learnt with the credentials of now */
-	y->moved = false;
+	x->own.moved = false; /* and that was learnt with the credentials of now */
+	y->own.moved = false;
 }
 
 void alias_look(struct engine *e, const struct record *r)
 {
 	struct cluster *c = cluster_get(e, r->table->cluster);
 
-	for (size_t i = 1; c && i < e->n_clusters; i++) {
-		struct cluster *other = e->clusters[i];
+	for (WORKERS_EACH(other, e)) {
 		const struct record *its;
 
-		if (other == c || (!hides(c) && !hides(other)) || same_server(c, other)) {
+		if (!c || other == c || (!hides(c) && !hides(other)) || same_server(c, other)) {
 			continue;
 		}
 		its = store_get(other->tables[r->table->kind], r->ns, r->name);
@@ -134,13 +131,12 @@ static bool differ(const struct clone *x, const struct clone *y)
 
 void alias_mark(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i], *speaker = k;
+	for (CLONES_EACH(k, p)) {
+		struct clone *speaker = k;
 
-		for (size_t j = i + 1; k->c->shared && k->twin != TWIN_ALIAS && j < p->n_clones;
-		     j++) {
-			struct clone *other = &p->clones[j];
-
+		for (struct clone *other = k + 1;
+		     k->c->own.shared && k->twin != TWIN_ALIAS && other < p->clones + p->n_clones;
+		     other++) {
 			if (other->twin == TWIN_ALIAS || !same_server(k->c, other->c) ||
 			    differ(speaker, other)) {
 				continue;
@@ -179,11 +175,9 @@ const char *alias_first(const struct engine *e, const struct cluster *c, const s
 			return NULL;
 		}
 		if (other && same_server(c, other)) {
-			for (size_t j = i + 1; j < config->n_names; j++) {
-				if (str_is(config->names[j], c->name)) {
-					return other->name;
-				}
-			}
+			return str_in(str_of(c->name), config->names + i, config->n_names - i)
+				       ? other->name
+				       : NULL;
 		}
 	}
 	return NULL;
@@ -193,8 +187,7 @@ const char *alias_first(const struct engine *e, const struct cluster *c, const s
 static const char *first_anywhere(const struct engine *e, const struct cluster *c,
 				  mk_str *ret_config)
 {
-	for (LIST_EACH(n, &e->clusters[CLUSTER_MANAGER]->tables[KIND_CONFIG]->records)) {
-		const struct record *config = LIST_ENTRY(n, struct record, node);
+	for (LIST_EACH_AS(struct record, config, &manager_table(e, KIND_CONFIG)->records, node)) {
 		const char *first = config->present ? alias_first(e, c, config->facts) : NULL;
 
 		if (first) {
@@ -208,8 +201,7 @@ static const char *first_anywhere(const struct engine *e, const struct cluster *
 /* Is it known where those lead to that a config names before it? A new process has not heard of all at once. */
 static bool earlier_known(const struct engine *e, const struct cluster *c)
 {
-	for (LIST_EACH(n, &e->clusters[CLUSTER_MANAGER]->tables[KIND_CONFIG]->records)) {
-		const struct record *config = LIST_ENTRY(n, struct record, node);
+	for (LIST_EACH_AS(struct record, config, &manager_table(e, KIND_CONFIG)->records, node)) {
 		size_t i = config->present ? config->facts->n_names : 0;
 
 		while (i > 0 && !str_is(config->facts->names[i - 1], c->name)) {
@@ -230,7 +222,7 @@ static bool earlier_known(const struct engine *e, const struct cluster *c)
 void alias_tell(struct engine *e, struct cluster *c, struct record *r)
 {
 	mk_str config = {NULL, 0};
-	const char *first = c->shared ? first_anywhere(e, c, &config) : NULL;
+	const char *first = c->own.shared ? first_anywhere(e, c, &config) : NULL;
 	struct cond cond = {.type = NAME_SAME_SERVER,
 			    .alarm = true,
 			    .reason = STR("OwnServer"),
@@ -239,7 +231,7 @@ void alias_tell(struct engine *e, struct cluster *c, struct record *r)
 					"server before this one"),
 			    .since_wall_ms = e->wall};
 
-	if (c->shared && !cluster_up(c)) {
+	if (c->own.shared && !cluster_up(c)) {
 		return; /* where it leads to will show */
 	}
 	if (first) {

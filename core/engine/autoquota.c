@@ -9,10 +9,10 @@
  */
 #include <stdlib.h>
 
+#include "core/api/amount.h"
 #include "core/engine/alias.h"
 #include "core/engine/cond.h"
 #include "core/engine/state.h"
-#include "core/quota/api.h"
 
 enum { DELAY_MS = 1000, MAX_SEEN = 256 };
 
@@ -41,25 +41,7 @@ struct sum {
 
 /* --- what the workers have ---------------------------------------------------------------------------- */
 
-static void add_share(struct sum *s, const struct quota_fact *q)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		struct api_amount *sum = &s->share[i].amount;
-
-		if (str_eq(s->share[i].resource, q->resource)) {
-			/* as Go adds: nothing has no spelling of its own */
-			sum->format = sum->v == 0 ? (enum api_format)q->format : sum->format;
-			sum->v = api_add(sum->v, q->nominal);
-			return;
-		}
-	}
-	if (s->n < MAX_QUOTAS) {
-		s->share[s->n++] =
-			(struct share){q->resource, {q->nominal, (enum api_format)q->format}};
-	}
-}
-
-static const struct share *find_share(const struct sum *s, mk_str resource)
+static struct share *find_share(struct sum *s, mk_str resource)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		if (str_eq(s->share[i].resource, resource)) {
@@ -67,6 +49,21 @@ static const struct share *find_share(const struct sum *s, mk_str resource)
 		}
 	}
 	return NULL;
+}
+
+static void add_share(struct sum *s, const struct quota_fact *q)
+{
+	struct share *share = find_share(s, q->resource);
+	struct api_amount *sum = share ? &share->amount : NULL;
+
+	if (sum) {
+		/* as Go adds: nothing has no spelling of its own */
+		sum->format = sum->v == 0 ? (enum api_format)q->format : sum->format;
+		sum->v = api_add(sum->v, q->nominal);
+	} else if (s->n < MAX_QUOTAS) {
+		s->share[s->n++] =
+			(struct share){q->resource, {q->nominal, (enum api_format)q->format}};
+	}
 }
 
 /* Since when a cluster's queues cannot be seen; INT64_MAX: they can. */
@@ -77,7 +74,7 @@ static int64_t blind_since(const struct engine *e, const struct cluster *c)
 
 	if (!cluster_up(c)) {
 		/* while the first try to connect is under way, nothing is lost */
-		return c->failed && c->lost_at != INT64_MAX ? c->lost_at : e->now;
+		return c->failed && c->own.lost_at != INT64_MAX ? c->own.lost_at : e->now;
 	}
 	for (size_t i = 0; i < 2; i++) {
 		const struct table *t = c->tables[kinds[i]];
@@ -108,8 +105,8 @@ static void add_queues(struct sum *s, const struct cluster *c, const struct loca
 		const struct record *lq =
 			store_get(c->tables[KIND_LOCAL_QUEUE], list->r->ns, list->r->name);
 		const struct record *cq = !lq ? NULL
-					      : store_get(c->tables[KIND_CLUSTER_QUEUE],
-							  (mk_str){NULL, 0}, lq->facts->s[S_QUEUE]);
+					      : store_get(c->tables[KIND_CLUSTER_QUEUE], STR_NONE,
+							  lq->facts->s[S_QUEUE]);
 		size_t i = 0;
 
 		while (i < n && seen[i] != cq) {
@@ -149,13 +146,10 @@ static void add_up(struct sum *s, const struct facts *config, const struct local
 {
 	for (size_t i = 0; i < config->n_names; i++) {
 		const struct cluster *c = cluster_named(s->e, config->names[i]);
-		bool again = false;
+		bool again = str_in(config->names[i], config->names, i);
 
-		for (size_t k = 0; k < i; k++) {
-			again |= str_eq(config->names[k], config->names[i]);
-		}
 		/* Of two names of one server the first one counts. */
-		if (c && !again && !(c->shared && alias_first(s->e, c, config))) {
+		if (c && !again && !(c->own.shared && alias_first(s->e, c, config))) {
 			add_cluster(s, c, list);
 		}
 	}
@@ -163,7 +157,7 @@ static void add_up(struct sum *s, const struct facts *config, const struct local
 
 /* --- what the queue gets --------------------------------------------------------------------------------- */
 
-static struct api_amount wanted(const struct sum *s, const struct quota_fact *q)
+static struct api_amount wanted(struct sum *s, const struct quota_fact *q)
 {
 	const struct share *share = find_share(s, q->resource);
 	struct api_amount amount = {0, (enum api_format)q->format};
@@ -220,7 +214,7 @@ static bool has_one_flavor(const struct facts *f)
 	return f->n_quotas > 0 && f->n_quotas < MAX_QUOTAS;
 }
 
-static bool is_due(const struct sum *s, const struct facts *f)
+static bool is_due(struct sum *s, const struct facts *f)
 {
 	for (size_t i = 0; i < f->n_quotas; i++) {
 		if (wanted(s, &f->quotas[i]).v != f->quotas[i].nominal) {
@@ -275,19 +269,6 @@ static void write_quota(struct sum *s, struct record *r)
 
 /* --- one ClusterQueue -------------------------------------------------------------------------------------- */
 
-static const struct record *our_check(const struct engine *e, const struct facts *f)
-{
-	for (size_t i = 0; i < f->n_checks; i++) {
-		const struct record *r =
-			manager_get(e, KIND_CHECK, (mk_str){NULL, 0}, f->checks[i]);
-
-		if (r && facts_is(r->facts, F_OURS)) {
-			return r;
-		}
-	}
-	return NULL;
-}
-
 /* What keeps the queue from being automated, or that it is. */
 static void say(struct engine *e, struct record *r, const char *reason, mk_str message)
 {
@@ -321,8 +302,10 @@ static void automate(struct sum *s, struct record *r)
 
 static void judge(struct engine *e, struct sum *s, struct record *r, const struct local *list)
 {
-	const struct record *check = our_check(e, r->facts), *config;
+	const struct record *config, *check;
+	size_t i;
 
+	check = check_of(e, r->facts, &i);
 	if (!check) {
 		cond_remove(e, r, &e->quota_item, NAME_QUOTA_CONDITION, R_QUOTA_COND);
 		return;
@@ -330,7 +313,7 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 	if (check->facts->s[S_PROBLEM].n > 0) {
 		return; /* the check's own condition says it */
 	}
-	config = manager_get(e, KIND_CONFIG, (mk_str){NULL, 0}, check->facts->s[S_CONFIG]);
+	config = manager_named(e, KIND_CONFIG, check->facts->s[S_CONFIG]);
 	if (!config) {
 		say(e, r, "UnsupportedConfiguration",
 		    STR("The referenced MultiKueueConfig was not found."));
@@ -352,10 +335,9 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 /* The manager's LocalQueues by their ClusterQueue. False: out of memory. */
 static bool index_locals(struct engine *e, struct map *ret)
 {
-	const struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_LOCAL_QUEUE];
+	const struct table *t = manager_table(e, KIND_LOCAL_QUEUE);
 
-	for (LIST_EACH(n, &t->records)) {
-		const struct record *r = LIST_ENTRY(n, struct record, node);
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
 		struct local *l = r->present ? arena_alloc(&e->scratch, sizeof(*l)) : NULL;
 
 		if (!r->present) {
@@ -374,11 +356,9 @@ static bool index_locals(struct engine *e, struct map *ret)
 
 static bool manager_known(const struct engine *e)
 {
-	return table_known(e, CLUSTER_MANAGER, KIND_CHECK) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CONFIG) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CLUSTER) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_LOCAL_QUEUE) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CLUSTER_QUEUE);
+	return manager_knows(e, KIND_CHECK) && manager_knows(e, KIND_CONFIG) &&
+	       manager_knows(e, KIND_CLUSTER) && manager_knows(e, KIND_LOCAL_QUEUE) &&
+	       manager_knows(e, KIND_CLUSTER_QUEUE);
 }
 
 void autoquota_pass(struct engine *e)
@@ -394,11 +374,9 @@ void autoquota_pass(struct engine *e)
 		say_no_memory(e);
 	} else {
 		s->e = e;
-		for (LIST_EACH(
-			     n,
-			     &e->clusters[CLUSTER_MANAGER]->tables[KIND_CLUSTER_QUEUE]->records)) {
-			struct record *r = LIST_ENTRY(n, struct record, node);
+		const struct list_node *queues = &manager_table(e, KIND_CLUSTER_QUEUE)->records;
 
+		for (LIST_EACH_AS(struct record, r, queues, node)) {
 			if (r->present && !facts_is(r->facts, F_TERMINATING)) {
 				judge(e, s, r, map_get(&locals, r->name));
 			}

@@ -30,8 +30,8 @@ static size_t n_clones(const struct engine *e)
 {
 	size_t n = 0;
 
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		const struct table *t = e->clusters[i]->tables[KIND_WORKLOAD];
+	for (WORKERS_EACH(c, e)) {
+		const struct table *t = c->tables[KIND_WORKLOAD];
 
 		n += t ? t->n_present : 0;
 	}
@@ -55,18 +55,16 @@ static void roll(struct engine *e)
 static void open_now(struct pass *p, const struct cluster *c, mk_str why)
 {
 	struct engine *e = p->e;
-	const struct record *r = manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	const struct record *r = cluster_record(e, c);
 
 	e->breaker.open = true;
 	e->stats.breaker_open = true;
 	e->stats.breaker_opened++;
-	note_record(e, r ? r : p->local, "Warning",
-		    arena_printf(&e->scratch,
-				 "%.*s: clones are not made again, running jobs are not given up "
-				 "for their spec, and garbage is not collected, until %d minutes "
-				 "were quiet; last was workload %.*s/%.*s",
-				 STR_ARG(why), BREAKER_MINUTES, STR_ARG(p->w->ns),
-				 STR_ARG(p->w->name)));
+	note_warn(e, r ? r : p->local, NULL,
+		  "%.*s: clones are not made again, running jobs are not given up "
+		  "for their spec, and garbage is not collected, until %d minutes "
+		  "were quiet; last was workload %.*s/%.*s",
+		  STR_ARG(why), BREAKER_MINUTES, STR_ARG(p->w->ns), STR_ARG(p->w->name));
 }
 
 /* One more. The last of one clone, or of all, opens the breaker. */
@@ -98,7 +96,7 @@ static void note(struct pass *p, const struct cluster *c, unsigned of_this_clone
 
 static bool is_again(const struct pass *p, const struct wl_cluster *wc)
 {
-	return wc->made && wc->made_generation == p->f->generation;
+	return wc->bout.made && wc->bout.made_generation == p->f->generation;
 }
 
 bool breaker_may_create(struct pass *p, const struct wl_cluster *wc)
@@ -110,44 +108,28 @@ void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster 
 {
 	bool again = is_again(p, wc);
 
-	wc->made = false;
-	wc->there = false;
+	wc->bout.made = false;
+	wc->bout.there = false;
 	wc->leaving = false;
-	wc->made_generation = p->f->generation;
+	wc->bout.made_generation = p->f->generation;
 	if (!again) {
 		return;
 	}
-	if (wc->again == 0 || p->e->now - wc->again_since > QUIET_MS) {
-		wc->again = 0;
+	if (wc->bout.again == 0 || p->e->now - wc->again_since > QUIET_MS) {
+		wc->bout.again = 0;
 		wc->again_since = p->e->now;
 	}
-	wc->again++;
-	note(p, c, wc->again);
+	wc->bout.again++;
+	note(p, c, wc->bout.again);
 }
 
 void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
 	const struct record *r = k->r;
 
-	if (p->local && twin_is_ours(k->twin) && !wc->leaving && wc->made_generation > 0 &&
+	if (p->local && twin_is_ours(k->twin) && !wc->leaving && wc->bout.made_generation > 0 &&
 	    !r->inflight && !r->unknown && !facts_is(r->facts, F_TERMINATING)) {
-		wc->made = true;
-	}
-}
-
-void breaker_removed(struct wl_cluster *wc)
-{
-	wc->made = false;
-	wc->leaving = true;
-}
-
-void breaker_new_round(struct wl *w)
-{
-	for (size_t i = 0; i < w->n_cl; i++) {
-		w->cl[i].made = false;
-		w->cl[i].there = false;
-		w->cl[i].made_generation = 0;
-		w->cl[i].again = 0;
+		wc->bout.made = true;
 	}
 }
 
@@ -166,11 +148,9 @@ void breaker_tick(struct engine *e)
 	}
 	*b = (struct breaker){.minute = e->now / MINUTE_MS};
 	e->stats.breaker_open = false;
-	for (LIST_EACH(n, &e->workloads)) {
-		struct wl *w = LIST_ENTRY(n, struct wl, node);
-
-		for (size_t i = 0; i < w->n_cl; i++) {
-			w->cl[i].again = 0;
+	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
+		for (WL_CLUSTERS_EACH(wc, w)) {
+			wc->bout.again = 0;
 		}
 	}
 	wl_queue_all(e);

@@ -4,72 +4,64 @@
 #include "core/engine/cond.h"
 #include "core/engine/state.h"
 
-/* Appends "<label>: [a b]". */
-static void list(struct buf *b, const char *label, const struct buf *names)
+/* Appends "Missing clusters: [a b]", or those that are there and inactive. Returns how many they are. */
+static size_t list(struct engine *e, const struct facts *config, bool missing, struct buf *text)
 {
-	if (names->n > 0) {
-		buf_printf(b, "%s%s: [%.*s]", b->n ? ", " : "", label, (int)names->n, names->p);
+	const char *what = missing ? "Missing" : "Inactive";
+	size_t n = 0;
+
+	for (size_t i = 0; i < config->n_names; i++) {
+		const struct record *r = manager_named(e, KIND_CLUSTER, config->names[i]);
+
+		if (missing ? r != NULL : !r || facts_is(r->facts, F_COND_TRUE)) {
+			continue;
+		}
+		if (n++ == 0) {
+			buf_printf(text, "%s%s clusters: [", text->n ? ", " : "", what);
+		} else {
+			buf_add(text, STR(" "));
+		}
+		buf_add(text, config->names[i]);
 	}
+	buf_add(text, n > 0 ? STR("]") : STR(""));
+	return n;
 }
 
-static void name(struct buf *b, mk_str s)
-{
-	if (b->n > 0) {
-		buf_add(b, STR(" "));
-	}
-	buf_add(b, s);
-}
-
-struct count {
-	struct buf missing, inactive, text;
-	size_t n_bad;
-	bool unknown; /* a cluster has not had its first try yet */
-};
-
-static void count_clusters(struct engine *e, const struct facts *config, struct count *n)
+/* Has each cluster had its first try to connect? */
+static bool is_decided(const struct engine *e, const struct facts *config)
 {
 	for (size_t i = 0; i < config->n_names; i++) {
-		const struct record *r =
-			manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, config->names[i]);
+		const struct record *r = manager_named(e, KIND_CLUSTER, config->names[i]);
 
-		if (!r) {
-			name(&n->missing, config->names[i]);
-			n->n_bad++;
-		} else if (!facts_is(r->facts, F_COND_TRUE)) {
-			name(&n->inactive, config->names[i]);
-			n->n_bad++;
-			n->unknown |= !facts_is(r->facts, F_COND);
+		if (r && !facts_is(r->facts, F_COND)) {
+			return false;
 		}
 	}
-	list(&n->text, "Missing clusters", &n->missing);
-	list(&n->text, "Inactive clusters", &n->inactive);
+	return true;
 }
 
 static void judge(struct engine *e, struct check *k, struct record *r, const struct record *config)
 {
-	struct count n = {0};
+	struct buf text;
+	size_t bad;
 	struct cond c = {.status = true,
 			 .reason = STR("Active"),
 			 .message = STR("The admission check is active"),
 			 .since_wall_ms = e->wall};
 
-	buf_init(&n.missing, 16384);
-	buf_init(&n.inactive, 16384);
-	buf_init(&n.text, 32768);
-	count_clusters(e, config->facts, &n);
-	if (n.n_bad > 0) {
-		c.status = n.n_bad < config->facts->n_names;
+	buf_init(&text, 32768);
+	bad = list(e, config->facts, true, &text) + list(e, config->facts, false, &text);
+	if (bad > 0) {
+		c.status = bad < config->facts->n_names;
 		c.reason = c.status ? STR("SomeActiveClusters") : STR("NoUsableClusters");
-		c.message = arena_dup(e->out->arena, buf_str(&n.text));
+		c.message = arena_dup(e->out->arena, buf_str(&text));
 	}
-	if (n.text.failed || n.missing.failed || n.inactive.failed) {
+	if (text.failed) {
 		say_no_memory(e);
-	} else if (!n.unknown) {
+	} else if (is_decided(e, config->facts)) {
 		cond_write(e, r, &k->item, &c, R_CHECK);
 	}
-	buf_done(&n.missing);
-	buf_done(&n.inactive);
-	buf_done(&n.text);
+	buf_done(&text);
 }
 
 static void pass(struct engine *e, struct check *k, struct record *r)
@@ -80,12 +72,11 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 	mk_str problem = r->facts->s[S_PROBLEM];
 	mk_str wanted = r->facts->s[S_CONFIG];
 
-	if (!table_known(e, CLUSTER_MANAGER, KIND_CONFIG) ||
-	    !table_known(e, CLUSTER_MANAGER, KIND_CLUSTER)) {
+	if (!manager_knows(e, KIND_CONFIG) || !manager_knows(e, KIND_CLUSTER)) {
 		return;
 	}
 	if (problem.n == 0) {
-		config = manager_get(e, KIND_CONFIG, (mk_str){NULL, 0}, wanted);
+		config = manager_named(e, KIND_CONFIG, wanted);
 	}
 	if (config) {
 		judge(e, k, r, config);
@@ -100,9 +91,22 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 	cond_write(e, r, &k->item, &c, R_CHECK);
 }
 
+const struct record *check_of(const struct engine *e, const struct facts *f, size_t *ret_index)
+{
+	for (size_t i = 0; i < f->n_checks; i++) {
+		const struct record *r = manager_named(e, KIND_CHECK, f->checks[i]);
+
+		if (r && facts_is(r->facts, F_OURS)) {
+			*ret_index = i;
+			return r;
+		}
+	}
+	return NULL;
+}
+
 void check_pass(struct engine *e, struct check *k)
 {
-	struct record *r = manager_get(e, KIND_CHECK, (mk_str){NULL, 0}, str_of(k->name));
+	struct record *r = manager_named(e, KIND_CHECK, str_of(k->name));
 
 	if (!r) {
 		queue_del(&e->queue, &k->item);

@@ -6,12 +6,9 @@
 struct json *pass_workload(struct pass *p)
 {
 	if (!p->wl_json) {
-		p->wl_json = record_parse(p->e, p->local);
+		p->wl_json = pass_text(p, p->local);
 		json_set(&p->e->scratch, json_get(p->wl_json, "metadata"), STR("managedFields"),
 			 NULL);
-	}
-	if (!p->wl_json && !p->e->no_memory && ops_ready(p->e, p->local, &p->w->item)) {
-		ops_get(p->e, p->local);
 	}
 	return p->wl_json;
 }
@@ -19,10 +16,7 @@ struct json *pass_workload(struct pass *p)
 struct json *pass_job(struct pass *p)
 {
 	if (!p->job_json && p->job) {
-		p->job_json = record_parse(p->e, p->job);
-		if (!p->job_json && !p->e->no_memory && ops_ready(p->e, p->job, &p->w->item)) {
-			ops_get(p->e, p->job);
-		}
+		p->job_json = pass_text(p, p->job);
 	}
 	return p->job_json;
 }
@@ -40,7 +34,7 @@ mk_str clone_hash(struct pass *p)
 		return str_of(w->hash);
 	}
 	if (!pass_workload(p) || uid.n >= sizeof(w->hash_uid)) {
-		return (mk_str){NULL, 0};
+		return STR_NONE;
 	}
 	spec = json_dup(a, json_get(p->wl_json, "spec"));
 	for (size_t i = 0; i < sizeof(free_to_change) / sizeof(*free_to_change); i++) {
@@ -49,7 +43,7 @@ mk_str clone_hash(struct pass *p)
 	hash = canon_hash(a, spec);
 	if (hash.n == 0 || hash.n >= sizeof(w->hash) || arena_failed(a)) {
 		say_no_memory(p->e);
-		return (mk_str){NULL, 0};
+		return STR_NONE;
 	}
 	memcpy(w->hash, hash.p, hash.n + 1);
 	memcpy(w->hash_uid, uid.p, uid.n + 1);

@@ -47,9 +47,9 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 		return NULL;
 	}
 	c->id = next_number(e);
-	c->lost_at = INT64_MAX;
+	c->own.lost_at = INT64_MAX;
 	c->clash_at = INT64_MIN;
-	queue_item_init(&c->item, ITEM_CLUSTER, (mk_str){NULL, 0});
+	queue_item_init(&c->item, ITEM_CLUSTER, STR_NONE);
 	i = cluster_place(e, c->id);
 	memmove(e->clusters + i + 1, e->clusters + i,
 		(e->n_clusters - i) * sizeof(struct cluster *));
@@ -60,8 +60,8 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 
 void cluster_know(struct engine *e, struct cluster *c, mk_str identity)
 {
-	if (!str_eq(str_of(c->identity), identity)) {
-		if (!keep_str(&c->identity, identity)) {
+	if (!str_eq(str_of(c->own.identity), identity)) {
+		if (!keep_str(&c->own.identity, identity)) {
 			say_no_memory(e);
 			return;
 		}
@@ -72,7 +72,7 @@ void cluster_know(struct engine *e, struct cluster *c, mk_str identity)
 	if (identity.n == 0 || !str_is(identity, e->manager_id)) {
 		return;
 	}
-	c->itself = true;
+	c->own.itself = true;
 	source_down(e, c, STR("BadKubeConfig"),
 		    STR("the kubeconfig leads to the manager's own cluster"));
 	queue_add(&e->queue, &c->item);
@@ -115,19 +115,17 @@ void cluster_say_over(struct engine *e, struct cluster *c)
 static struct cluster *give_up(struct engine *e, struct cluster *c)
 {
 	bool calm = cluster_up(c) && e->now - c->up_at >= REST_CALM_MS;
-	bool again = c->rests > 0 && !calm;
-	unsigned rests = again ? c->rests : 0;
-	int64_t rest = REST_FIRST_MS;
+	bool again = c->own.rests > 0 && !calm;
+	unsigned rests = again ? c->own.rests : 0;
 
-	for (unsigned i = 0; i < rests && rest < REST_MAX_MS; i++) {
-		rest *= 2;
-	}
 	c = source_replace(e, c);
 	if (c) {
-		c->lost_at = again ? c->over_at : c->lost_at < e->now ? c->lost_at : e->now;
-		c->over_at = c->lost_at;
-		c->rests = rests + 1;
-		c->rest_until = e->now + (rest < REST_MAX_MS ? rest : REST_MAX_MS);
+		c->own.lost_at = again                     ? c->own.over_at
+				 : c->own.lost_at < e->now ? c->own.lost_at
+							   : e->now;
+		c->own.over_at = c->own.lost_at;
+		c->own.rests = rests + 1;
+		c->own.rest_until = e->now + backoff_ms(REST_FIRST_MS, rests, REST_MAX_MS);
 		e->stats.overweight++;
 	}
 	return c;
@@ -168,9 +166,7 @@ void cluster_look_for_others(struct engine *e, struct cluster *c)
 		if (!t) {
 			continue;
 		}
-		for (LIST_EACH(n, &t->records)) {
-			const struct record *r = LIST_ENTRY(n, struct record, node);
-
+		for (LIST_EACH_AS(struct record, r, &t->records, node)) {
 			if (r->present && is_anothers(e, r->facts)) {
 				cluster_clash(e, c, r->facts);
 				return;
@@ -244,7 +240,7 @@ static void condition(struct engine *e, struct cluster *c, struct record *r)
 			cond.message = arena_printf(&e->scratch, "load client config failed: %.*s",
 						    STR_ARG(text));
 		}
-		cond.since_wall_ms = e->wall - (e->now - c->lost_at);
+		cond.since_wall_ms = e->wall - (e->now - c->own.lost_at);
 	}
 	cond_write(e, r, &c->item, &cond, R_CLUSTER);
 }
@@ -256,8 +252,8 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 		if (!c) {
 			return;
 		}
-		c->lost_at = INT64_MAX;
-		c->path_said = 0;
+		c->own.lost_at = INT64_MAX;
+		c->own.path_said = 0;
 	}
 	if (c->over) {
 		c = give_up(e, c);
@@ -275,7 +271,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 		/* Lost before this process began. */
 		int64_t at = e->now - (e->wall - r->facts->since_ms);
 
-		c->lost_at = at < c->lost_at ? at : c->lost_at;
+		c->own.lost_at = at < c->own.lost_at ? at : c->own.lost_at;
 	}
 	c = source_see(e, c, r);
 	if (!c) {
@@ -300,16 +296,16 @@ void cluster_pass(struct engine *e, struct cluster *c)
 {
 	struct record *r;
 
-	if (c->id == CLUSTER_MANAGER || !table_known(e, CLUSTER_MANAGER, KIND_CLUSTER)) {
+	if (c->id == CLUSTER_MANAGER || !manager_knows(e, KIND_CLUSTER)) {
 		return;
 	}
-	r = manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	r = cluster_record(e, c);
 	if (r && !facts_is(r->facts, F_TERMINATING)) {
 		pass(e, c, r);
 		return;
 	}
 	source_disconnect(e, c);
-	source_file(e, c, (mk_str){NULL, 0});
+	source_file(e, c, STR_NONE);
 	if (e->no_memory) {
 		queue_add(&e->queue, &c->item);
 	} else {

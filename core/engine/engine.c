@@ -51,11 +51,11 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	list_init(&e->inflight);
 	list_init(&e->workloads);
 	arena_init(&e->scratch, SCRATCH_MAX);
-	queue_item_init(&e->gc_item, ITEM_GC, (mk_str){NULL, 0});
-	queue_item_init(&e->sweep_item, ITEM_SWEEP, (mk_str){NULL, 0});
-	queue_item_init(&e->quota_item, ITEM_QUOTA, (mk_str){NULL, 0});
-	queue_item_init(&manager->item, ITEM_CLUSTER, (mk_str){NULL, 0});
-	manager->lost_at = INT64_MAX;
+	queue_item_init(&e->gc_item, ITEM_GC, STR_NONE);
+	queue_item_init(&e->sweep_item, ITEM_SWEEP, STR_NONE);
+	queue_item_init(&e->quota_item, ITEM_QUOTA, STR_NONE);
+	queue_item_init(&manager->item, ITEM_CLUSTER, STR_NONE);
+	manager->own.lost_at = INT64_MAX;
 	clusters[0] = manager;
 	e->clusters = clusters;
 	e->n_clusters = 1;
@@ -75,6 +75,14 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	return e;
 }
 
+void lasting_done(struct lasting *own)
+{
+	mk_free(own->secret);
+	mk_free(own->file);
+	mk_free(own->identity);
+	mk_free(own->server);
+}
+
 static void cluster_free(struct engine *e, struct cluster *c)
 {
 	for (size_t i = 0; i < KIND_MAX; i++) {
@@ -82,10 +90,7 @@ static void cluster_free(struct engine *e, struct cluster *c)
 	}
 	mk_free(c->name);
 	mk_free(c->uid);
-	mk_free(c->secret);
-	mk_free(c->file);
-	mk_free(c->identity);
-	mk_free(c->server);
+	lasting_done(&c->own);
 	mk_free(c->clash);
 	mk_free(c->text);
 	mk_free(c->reason);
@@ -98,9 +103,7 @@ void cluster_forget(struct engine *e, struct cluster *c)
 
 	ops_forget(e, c->id);
 	watch_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile, false);
-	for (LIST_EACH(n, &e->workloads)) {
-		struct wl *w = LIST_ENTRY(n, struct wl, node);
-
+	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
 		for (size_t j = 0; j < w->n_cl; j++) {
 			if (w->cl[j].id == c->id) {
 				wl_cluster_done(&w->cl[j]);
@@ -252,11 +255,9 @@ static void mend_tables(struct engine *e)
 static void clock_was_set(struct engine *e)
 {
 	e->start_ms = e->now;
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-
+	for (WORKERS_EACH(c, e)) {
 		if (!c->was_up) {
-			c->lost_at = c->failed ? e->now : INT64_MAX;
+			c->own.lost_at = c->failed ? e->now : INT64_MAX;
 			queue_add(&e->queue, &c->item);
 		}
 	}
@@ -321,7 +322,7 @@ int64_t engine_next_ms(const struct engine *e)
 
 void engine_get_stats(const struct engine *e, struct engine_stats *ret)
 {
-	const struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_WORKLOAD];
+	const struct table *t = manager_table(e, KIND_WORKLOAD);
 
 	*ret = e->stats;
 	ret->workloads = t ? t->n_present : 0;

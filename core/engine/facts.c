@@ -60,12 +60,8 @@ static bool is_true(const struct json *condition)
 
 static bool is_ours(const struct facts_env *env, mk_str origin)
 {
-	for (size_t i = 0; i < env->n_former_origins; i++) {
-		if (str_eq(origin, env->former_origins[i])) {
-			return true;
-		}
-	}
-	return env->origin.n > 0 && str_eq(origin, env->origin);
+	return str_in(origin, env->former_origins, env->n_former_origins) ||
+	       (env->origin.n > 0 && str_eq(origin, env->origin));
 }
 
 static void draw_remote(struct draw *d, const struct json *obj)
@@ -118,7 +114,7 @@ static mk_str annotated_uid(struct draw *d, const struct json *obj, mk_str gvk, 
 			return json_str(json_get(it.val, "uid"));
 		}
 	}
-	return (mk_str){NULL, 0};
+	return STR_NONE;
 }
 
 static void draw_owner(struct draw *d, const struct json *obj)
@@ -288,7 +284,7 @@ static mk_str nominator_of(const struct json *obj)
 			return json_str(json_get(it.val, "manager"));
 		}
 	}
-	return (mk_str){NULL, 0};
+	return STR_NONE;
 }
 
 static void draw_workload(struct draw *d, const struct json *obj)

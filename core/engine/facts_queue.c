@@ -3,8 +3,9 @@
  * What queues say: the quotas of a ClusterQueue as facts, and how the queues of a worker stand as dispatchers with
  * MK_WANTS_FACTS are told (sdk/multikueue/dispatcher.h).
  */
+#include "core/api/amount.h"
+#include "core/api/pods.h"
 #include "core/engine/pass.h"
-#include "core/quota/api_work.h"
 
 enum { AWAIT_MS = 5000 };
 
@@ -108,14 +109,14 @@ bool facts_awaited(struct pass *p)
 
 	if (!p->e->facts_wanted) {
 		p->e->facts_wanted = true;
-		for (size_t i = 1; i < p->e->n_clusters; i++) {
-			if (p->e->clusters[i]->wanted) {
-				watch_queues(p->e, p->e->clusters[i]);
+		for (WORKERS_EACH(c, p->e)) {
+			if (c->wanted) {
+				watch_queues(p->e, c);
 			}
 		}
 	}
-	for (size_t i = 0; i < p->n_clones && p->clones[i].in_config; i++) {
-		awaited |= is_awaited(p, &p->clones[i]);
+	for (CLONES_EACH(k, p)) {
+		awaited |= k->in_config && is_awaited(p, k);
 	}
 	return awaited;
 }
@@ -156,10 +157,9 @@ struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str loca
 	const struct table *lqs = queue_table(k, KIND_LOCAL_QUEUE);
 	const struct table *cqs = queue_table(k, KIND_CLUSTER_QUEUE);
 	const struct record *lq = store_get(lqs, p->w->ns, local_queue);
-	const struct record *cq =
-		lq ? store_get(cqs, (mk_str){NULL, 0}, lq->facts->s[S_QUEUE]) : NULL;
+	const struct record *cq = lq ? store_get(cqs, STR_NONE, lq->facts->s[S_QUEUE]) : NULL;
 	const struct table *clones = k->c->tables[KIND_WORKLOAD];
-	int64_t age = k->c->lost_at == INT64_MAX ? 0 : p->e->now - k->c->lost_at;
+	int64_t age = k->c->own.lost_at == INT64_MAX ? 0 : p->e->now - k->c->own.lost_at;
 	struct json *facts, *queue;
 
 	if (!cq || !clones) {
@@ -180,19 +180,17 @@ struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str loca
 struct json *facts_requests(struct pass *p, const struct json *wl)
 {
 	struct arena *a = &p->e->scratch;
-	struct api_object object = {.ns = p->w->ns, .name = p->w->name, .json = wl};
-	struct api_set *set = api_set_new(a);
 	struct api_faults faults = {.n = 0};
 	struct json *sums = json_new_arr(a);
-	struct api_work work;
+	struct api_pod_sets sets;
 
-	if (!set || api_work_read(a, set, &object, &faults, &work) != MK_OK) {
+	if (api_pod_sets_read(a, wl, &faults, &sets) != MK_OK) {
 		say_no_memory(p->e);
 		return NULL;
 	}
-	for (size_t i = 0; i < work.n_sets; i++) {
-		for (size_t j = 0; j < work.sets[i].n; j++) {
-			const struct api_request *r = &work.sets[i].requests[j];
+	for (size_t i = 0; i < sets.n; i++) {
+		for (size_t j = 0; j < sets.v[i].n; j++) {
+			const struct api_request *r = &sets.v[i].requests[j];
 			struct json *sum = facts_find(sums, "name", r->resource.p);
 
 			if (!sum) {

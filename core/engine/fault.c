@@ -26,32 +26,28 @@ static bool may_say(struct pass *p)
 void fault_tell(struct pass *p, enum mk_code code, const struct mk_err *err, int verdict,
 		mk_str said)
 {
-	struct arena *a = &p->e->scratch;
-	mk_str text;
-
 	if (code == MK_NO_MEMORY) {
-		queue_add_at(&p->e->queue, &p->w->item, p->e->now + FAULT_MS);
+		pass_again(p, p->e->now + FAULT_MS);
 		return;
 	}
 	rule_hit(p->e, R_PLUGIN);
 	if (code != MK_OK || verdict != MK_E_INPUT) {
-		queue_add_at(&p->e->queue, &p->w->item, p->e->now + FAULT_MS);
+		pass_again(p, p->e->now + FAULT_MS);
 	}
 	if (code == MK_OK && said.n == 0) {
 		return; /* it asked to be called again, and gave no reason */
 	}
 	if (may_say(p)) {
-		text = code == MK_OK
-			       ? arena_printf(a, "The job cannot be handled: %.*s", STR_ARG(said))
-			       : arena_printf(a, "Fault of a plugin: %s", err->msg);
-		note_record(p->e, p->local, "Warning", text);
+		note_warn(p->e, p->local, NULL, "%s: %.*s",
+			  code == MK_OK ? "The job cannot be handled" : "Fault of a plugin",
+			  STR_ARG(code == MK_OK ? said : str_of(err->msg)));
 	}
 }
 
 static bool must_wait(struct pass *p, int64_t ms)
 {
 	if (ms > 0) {
-		queue_add_at(&p->e->queue, &p->w->item, p->e->now + ms);
+		pass_again(p, p->e->now + ms);
 	}
 	return ms > 0;
 }
@@ -72,16 +68,14 @@ void fault_frozen(struct pass *p)
 {
 	struct engine *e = p->e;
 	mk_str kind = p->f->s[S_OWNER_KIND];
-	const struct record *check =
-		manager_get(e, KIND_CHECK, (mk_str){NULL, 0}, p->f->checks[p->check]);
+	const struct record *check = manager_named(e, KIND_CHECK, p->f->checks[p->check]);
 
 	if (!e->may_write || !check || map_len(&e->frozen_kinds) >= KINDS_MAX ||
 	    map_get(&e->frozen_kinds, kind) || !map_put(&e->frozen_kinds, kind, e)) {
 		return; /* without memory people are told at the next pass */
 	}
-	note_record(e, check, "Warning",
-		    arena_printf(&e->scratch,
-				 "No plugin serves the kind \"%.*s\" any more: its dispatched "
-				 "workloads, like %.*s/%.*s, are left as they are",
-				 STR_ARG(kind), STR_ARG(p->w->ns), STR_ARG(p->w->name)));
+	note_warn(e, check, NULL,
+		  "No plugin serves the kind \"%.*s\" any more: its dispatched "
+		  "workloads, like %.*s/%.*s, are left as they are",
+		  STR_ARG(kind), STR_ARG(p->w->ns), STR_ARG(p->w->name));
 }

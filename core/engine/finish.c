@@ -16,14 +16,14 @@ enum {
 static void write_finished(struct pass *p, const struct clone *k)
 {
 	const struct facts *f = k->r->facts;
-	struct json *body = ssa_local(p);
+	struct json *body = ssa_body(p, p->local);
 
 	if (!body) {
 		return;
 	}
 	ssa_condition(p->e, body, "Finished", f->s[S_FINISHED_REASON], f->s[S_FINISHED_MESSAGE],
 		      p->f->generation);
-	ssa_send(p->e, p->local, body, R_FINISHED, PRIO_STATUS, NULL, (mk_str){NULL, 0});
+	ssa_send(p->e, p->local, body, R_FINISHED, PRIO_STATUS, NULL, STR_NONE);
 }
 
 /*
@@ -32,7 +32,6 @@ static void write_finished(struct pass *p, const struct clone *k)
  */
 static bool last_status_seen(struct pass *p, struct record *remote)
 {
-	struct wl *w = p->w;
 	struct pace *pace = p->pace;
 	uint32_t copy = (uint32_t)hash64(str_of(remote->uid));
 
@@ -44,19 +43,18 @@ static bool last_status_seen(struct pass *p, struct record *remote)
 		pace->finish_of = copy;
 		pace->finish_asked = false;
 	}
-	if (p->e->now < pace->finish_at) {
-		queue_add_at(&p->e->queue, &w->item, pace->finish_at);
+	if (!pass_is_due(p, pace->finish_at)) {
 		return false;
 	}
 	if (remote->inflight || remote->retry_at > p->e->now) {
-		queue_add_at(&p->e->queue, &w->item, p->e->now + LAST_STATUS_WAIT_MS);
+		pass_again(p, p->e->now + LAST_STATUS_WAIT_MS);
 		return false;
 	}
 	if (!pace->finish_asked || remote->fails > 0) {
 		/* A look that failed was none. */
 		ops_get(p->e, remote);
 		pace->finish_asked = remote->inflight != NULL;
-		queue_add_at(&p->e->queue, &w->item, p->e->now + LAST_STATUS_WAIT_MS);
+		pass_again(p, p->e->now + LAST_STATUS_WAIT_MS);
 		return false;
 	}
 	return true;
@@ -73,14 +71,10 @@ static bool core_had_its_turn(struct pass *p)
 	if (!p->job || !facts_is(p->job->facts, F_ENDED)) {
 		return true;
 	}
-	if (w->core_until == INT64_MAX) {
-		w->core_until = p->e->now + CORE_FINISH_WAIT_MS;
+	if (w->round.core_until == INT64_MAX) {
+		w->round.core_until = p->e->now + CORE_FINISH_WAIT_MS;
 	}
-	if (p->e->now < w->core_until) {
-		queue_add_at(&p->e->queue, &w->item, w->core_until);
-		return false;
-	}
-	return true;
+	return pass_is_due(p, w->round.core_until);
 }
 
 /* Nothing is left there that could say more than the clone does; what refuses that for good ends the wait. */
@@ -98,7 +92,7 @@ static bool object_done(struct pass *p, struct clone *k)
 	enum twin twin = job_twin(p, remote);
 
 	if (p->grouped && !p->job) {
-		return table_known(p->e, CLUSTER_MANAGER, p->kind);
+		return manager_knows(p->e, p->kind);
 	}
 	if (table_view(p->e, k->c, p->kind) != VIEW_KNOWN) {
 		return end_is_told(p, k);
@@ -110,7 +104,7 @@ static bool object_done(struct pass *p, struct clone *k)
 		return false;
 	}
 	if (twin == TWIN_UNKNOWN) {
-		(void)ops_ready(p->e, remote, &p->w->item);
+		pass_ask(p, remote);
 		return false;
 	}
 	if (!twin_is_ours(twin)) {
@@ -127,16 +121,9 @@ static bool is_list_awaited(struct pass *p, const struct clone *k)
 {
 	int64_t since = hidden_since(k->c, p->kind);
 
-	if (watch_ready(p->e, k->c, p->kind) || table_view(p->e, k->c, p->kind) != VIEW_HIDDEN) {
-		return false;
-	}
-	if (since == INT64_MAX || p->e->now < since + LIST_WAIT_MS) {
-		if (since != INT64_MAX) {
-			queue_add_at(&p->e->queue, &p->w->item, since + LIST_WAIT_MS);
-		}
-		return true;
-	}
-	return false;
+	return !watch_ready(p->e, k->c, p->kind) &&
+	       table_view(p->e, k->c, p->kind) == VIEW_HIDDEN &&
+	       !pass_is_due(p, since == INT64_MAX ? since : since + LIST_WAIT_MS);
 }
 
 void finish_local(struct pass *p, struct clone *k)
@@ -144,15 +131,20 @@ void finish_local(struct pass *p, struct clone *k)
 	if (is_list_awaited(p, k)) {
 		return;
 	}
-	if ((p->grouped ? members_all(p, k, object_done) : object_done(p, k)) &&
-	    core_had_its_turn(p)) {
+	if (each_object(p, k, object_done) && core_had_its_turn(p)) {
 		write_finished(p, k);
 	}
 }
 
-bool finished_by_others(const struct clone *k)
+static bool is_finished_as(const struct clone *k, const char *reason)
 {
-	return str_is(k->r->facts->s[S_FINISHED_REASON], "OwnerNotFound");
+	return str_is(k->r->facts->s[S_FINISHED_REASON], reason);
+}
+
+bool tells_the_end(const struct clone *k)
+{
+	return clone_is(k, F_FINISHED) && !is_finished_as(k, "OwnerNotFound") &&
+	       !is_finished_as(k, "OutOfSync");
 }
 
 void finished_remotely(struct pass *p, struct clone *k)
@@ -162,14 +154,14 @@ void finished_remotely(struct pass *p, struct clone *k)
 	if (slice_is_replaced(p, k->r->facts->s[S_FINISHED_REASON])) {
 		return; /* core says so here too */
 	}
-	if (str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync")) {
+	if (is_finished_as(k, "OutOfSync")) {
 		text = arena_printf(
 			p->e->out->arena,
 			"Remote workload on worker cluster \"%s\" is out of sync with its user "
 			"job, resetting for re-dispatch",
 			k->c->name);
 		retry(p, R_OUT_OF_SYNC, text, "Warning");
-	} else if (finished_by_others(k)) {
+	} else if (is_finished_as(k, "OwnerNotFound")) {
 		/* Somebody removed the job there: that is no verdict on it. */
 		copy_gone(p, k, "job");
 	} else {

@@ -51,16 +51,9 @@ static void open_gate(struct pass *p, struct clone *k)
 {
 	struct engine *e = p->e;
 	struct arena *a = e->out->arena;
-	struct json *body, *list, *gate;
+	struct json *body = ssa_body(p, k->r), *list, *gate;
 
-	if (!ops_ready(e, k->r, &p->w->item)) {
-		return;
-	}
-	body = ssa_body(e, k->r);
 	if (!body) {
-		if (!e->no_memory) {
-			ops_get(e, k->r);
-		}
 		return;
 	}
 	list = ssa_list(a, body, "preemptionGates");
@@ -72,8 +65,8 @@ static void open_gate(struct pass *p, struct clone *k)
 	}
 	json_set_str(a, gate, "position", STR("Open"));
 	json_set_str(a, gate, "lastTransitionTime", time_rfc3339(a, e->wall));
-	ssa_send(e, k->r, body, R_GATE, PRIO_COMMIT, NULL, (mk_str){NULL, 0});
-	queue_add_at(&e->queue, &p->w->item, e->now + TURN_MS);
+	ssa_send(e, k->r, body, R_GATE, PRIO_COMMIT, NULL, STR_NONE);
+	pass_again(p, e->now + TURN_MS);
 }
 
 void gates_turn(struct pass *p)
@@ -85,8 +78,7 @@ void gates_turn(struct pass *p)
 	if (!e->o.gates.orchestrated_preemption) {
 		return;
 	}
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		struct wl_cluster *wc = twin_is_ours(k->twin) && k->r && k->r->present
 						? wl_cluster(e, p->w, k->c->id)
 						: NULL;
@@ -95,7 +87,7 @@ void gates_turn(struct pass *p)
 			continue;
 		}
 		if (is_open_perhaps(k->r)) {
-			(void)ops_ready(e, k->r, &p->w->item); /* its answer brings us back */
+			pass_ask(p, k->r); /* its answer brings us back */
 			return;
 		}
 		if (clone_is(k, F_GATE_OPEN) && k->r->facts->gate_ms > opened) {
@@ -111,9 +103,7 @@ void gates_turn(struct pass *p)
 	}
 	left = opened < 0 ? 0 : TURN_MS - (e->wall - opened);
 	left = left > TURN_MS ? TURN_MS : left; /* a clock that was set back */
-	if (left > 0) {
-		queue_add_at(&e->queue, &p->w->item, e->now + left);
-		return;
+	if (pass_is_due(p, e->now + (left > 0 ? left : 0))) {
+		open_gate(p, next);
 	}
-	open_gate(p, next);
 }

@@ -29,7 +29,7 @@ static size_t objects_on(const struct cluster *c)
 static void say_held(struct pass *p, struct cluster *c)
 {
 	struct engine *e = p->e;
-	const struct record *r = manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	const struct record *r = cluster_record(e, c);
 
 	if (!p->w->gc_held) {
 		p->w->gc_held = true;
@@ -40,13 +40,11 @@ static void say_held(struct pass *p, struct cluster *c)
 		return;
 	}
 	c->gc_said = true;
-	note_record(
-		e, r, "Warning",
-		arena_printf(&e->scratch,
-			     "Of our %zu objects on this cluster many have no Workload on the "
-			     "manager; %zu were removed in this interval, the others wait until "
-			     "two intervals in a row have found theirs missing",
-			     objects_on(c), c->gc_spent));
+	note_warn(e, r, NULL,
+		  "Of our %zu objects on this cluster many have no Workload on the "
+		  "manager; %zu were removed in this interval, the others wait until "
+		  "two intervals in a row have found theirs missing",
+		  objects_on(c), c->gc_spent);
 }
 
 bool gc_may(struct pass *p, const struct record *r)
@@ -92,8 +90,7 @@ static bool manager_as_before(struct engine *e)
 	bool same = epoch == e->gc_epoch || e->gc_epoch == 0;
 
 	e->gc_epoch = epoch;
-	return same && cluster_up(e->clusters[CLUSTER_MANAGER]) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_WORKLOAD);
+	return same && cluster_up(e->clusters[CLUSTER_MANAGER]) && manager_knows(e, KIND_WORKLOAD);
 }
 
 void gc_pass(struct engine *e)
@@ -102,9 +99,7 @@ void gc_pass(struct engine *e)
 	bool glance = e->o.gc_interval_ms > 0 && ++e->gc_rounds % GC_GLANCE == 0;
 	int64_t interval = e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : GC_ROUND_MS;
 
-	for (LIST_EACH(n, &e->workloads)) {
-		struct wl *w = LIST_ENTRY(n, struct wl, node);
-
+	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
 		if (manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
 			continue;
 		}
@@ -116,13 +111,13 @@ void gc_pass(struct engine *e)
 		w->gc |= e->o.gc_interval_ms > 0;
 		queue_add(&e->queue, &w->item);
 	}
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		e->clusters[i]->gc_spent = 0;
-		e->clusters[i]->gc_most = 0;
-		e->clusters[i]->gc_said = false;
-		e->clusters[i]->glance |= glance;
+	for (WORKERS_EACH(c, e)) {
+		c->gc_spent = 0;
+		c->gc_most = 0;
+		c->gc_said = false;
+		c->glance |= glance;
 		if (glance) {
-			queue_add(&e->queue, &e->clusters[i]->item);
+			queue_add(&e->queue, &c->item);
 		}
 	}
 	queue_add_at(&e->queue, &e->gc_item, e->now + interval);

@@ -54,9 +54,9 @@ static int64_t replicas(struct pass *p)
 /* Where the siblings run. False: in different places, of which people are told. */
 static bool assigned_to(struct pass *p, mk_str *ret_cluster)
 {
-	*ret_cluster = (mk_str){NULL, 0};
-	for (LIST_EACH(n, &p->w->owner->workloads)) {
-		const struct record *r = live_sibling(p, LIST_ENTRY(n, struct wl, owner_node));
+	*ret_cluster = STR_NONE;
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = live_sibling(p, w);
 		mk_str name = r ? r->facts->s[S_CLUSTER] : STR("");
 
 		if (name.n > 0 && ret_cluster->n > 0 && !str_eq(name, *ret_cluster)) {
@@ -75,8 +75,8 @@ static bool assigned_to(struct pass *p, mk_str *ret_cluster)
 /* Is this the Workload that is tried for all? */
 static bool leads(const struct pass *p)
 {
-	for (LIST_EACH(n, &p->w->owner->workloads)) {
-		const struct record *r = live_sibling(p, LIST_ENTRY(n, struct wl, owner_node));
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = live_sibling(p, w);
 
 		if (r && r->facts->index >= 0 && r->facts->index < p->f->index) {
 			return false;
@@ -89,8 +89,8 @@ static int64_t siblings(const struct pass *p)
 {
 	int64_t all = 1;
 
-	for (LIST_EACH(n, &p->w->owner->workloads)) {
-		const struct record *r = sibling(p, LIST_ENTRY(n, struct wl, owner_node));
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = sibling(p, w);
 
 		all += r && !facts_is(r->facts, F_TERMINATING);
 	}
@@ -121,8 +121,7 @@ bool group_needs(const struct pass *p, const struct cluster *c)
 	if (!has_replicas(p)) {
 		return false;
 	}
-	for (LIST_EACH(n, &p->w->owner->workloads)) {
-		const struct wl *w = LIST_ENTRY(n, struct wl, owner_node);
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		const struct record *r = live_sibling(p, w);
 
 		if (!r || !facts_is(r->facts, F_QUOTA)) {

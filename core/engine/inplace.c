@@ -73,7 +73,7 @@ bool shrink(struct pass *p, struct clone *k)
 	    k->r->denied >= REFUSED_MAX) {
 		return false;
 	}
-	if (!ops_ready(p->e, k->r, &p->w->item) || !pass_workload(p)) {
+	if (!pass_ready(p, k->r) || !pass_workload(p)) {
 		return true;
 	}
 	body = ops_merge(p->e, k->r, &op);

@@ -42,9 +42,9 @@ static bool make_view(struct pass *p, const struct record *remote, struct plug_v
 	return v->local && v->workload;
 }
 
-/* Calls 'remote' on 'draft'; false: it failed, or the adapter rests, and the pass comes again when it is worth it. */
-static bool call_remote(struct pass *p, const struct plug_view *v, struct json *draft,
-			struct plug_result *res)
+/* Calls 'hook' on 'draft'; false: it failed, or the adapter rests, and the pass comes again when it is worth it. */
+static bool call(struct pass *p, plug_hook *hook, const struct plug_view *v, struct json *draft,
+		 struct plug_result *res)
 {
 	struct mk_err err = {0};
 	enum mk_code code;
@@ -52,24 +52,7 @@ static bool call_remote(struct pass *p, const struct plug_view *v, struct json *
 	if (fault_resting(p)) {
 		return false;
 	}
-	code = plug_remote(p->e->o.plug, p->adapter, v, draft, p->e->out->arena, res, &err);
-	if (code != MK_OK || res->verdict < 0) {
-		fault_tell(p, code, &err, res->verdict, res->said);
-		return false;
-	}
-	return true;
-}
-
-static bool call_status(struct pass *p, const struct plug_view *v, struct json *draft,
-			struct plug_result *res)
-{
-	struct mk_err err = {0};
-	enum mk_code code;
-
-	if (fault_resting(p)) {
-		return false;
-	}
-	code = plug_status(p->e->o.plug, p->adapter, v, draft, p->e->out->arena, res, &err);
+	code = hook(p->e->o.plug, p->adapter, v, draft, p->e->out->arena, res, &err);
 	if (code != MK_OK || res->verdict < 0) {
 		fault_tell(p, code, &err, res->verdict, res->said);
 		return false;
@@ -109,46 +92,46 @@ static void send_status(struct pass *p, struct json *diff, enum rule rule)
 	}
 }
 
-static enum sync write_status(struct pass *p, struct record *remote, const struct plug_view *v,
-			      const struct plug_result *res, enum rule rule, bool terminal)
+/* What the hook changed in the local status; NULL: nothing, or out of memory. */
+static struct json *status_diff(struct pass *p, const struct plug_view *v,
+				const struct plug_result *res)
 {
 	struct arena *a = p->e->out->arena;
 	const struct json *old = json_get(v->local, "status");
 	struct json *diff = NULL;
-	int64_t due;
 
 	if (res->verdict & MK_SET) {
 		diff = json_diff(a, old ? old : json_new_obj(a), res->draft);
 	}
+	if (arena_failed(a)) {
+		say_no_memory(p->e);
+		return NULL;
+	}
+	return diff;
+}
+
+static enum sync write_status(struct pass *p, struct record *remote, const struct plug_view *v,
+			      const struct plug_result *res, enum rule rule, bool terminal)
+{
+	struct json *diff = status_diff(p, v, res);
+
 	if (!diff) {
 		p->pace->quiet_at = INT64_MAX;
-		if (arena_failed(a)) {
-			say_no_memory(p->e);
-		}
-		return arena_failed(a) ? SYNC_WAIT : SYNC_SAME;
+		return p->e->no_memory ? SYNC_WAIT : SYNC_SAME;
 	}
-	due = due_at(p, remote, res->verdict, terminal);
-	if (p->e->now < due) {
-		queue_add_at(&p->e->queue, &p->w->item, due);
-	} else if (ops_ready(p->e, p->job, &p->w->item)) {
+	if (pass_is_due(p, due_at(p, remote, res->verdict, terminal)) && pass_ready(p, p->job)) {
 		send_status(p, diff, rule);
 	}
 	return SYNC_WAIT;
 }
 
-static struct table *local_jobs(const struct pass *p)
-{
-	return p->e->clusters[CLUSTER_MANAGER]->tables[p->kind];
-}
-
 /* Has the local job no status any more? 'terminal': an end is not told without asking. */
 static bool is_gone(struct pass *p, bool terminal)
 {
-	struct table *jobs = local_jobs(p);
+	struct table *jobs = manager_table(p->e, p->kind);
 
-	return table_known(p->e, CLUSTER_MANAGER, p->kind) &&
-	       (!terminal || store_get(jobs, p->w->ns, p->object) ||
-		surely_absent(p, jobs, p->w->ns, p->object));
+	return manager_knows(p->e, p->kind) && (!terminal || store_get(jobs, p->w->ns, p->object) ||
+						surely_absent(p, jobs, p->w->ns, p->object));
 }
 
 /* Nothing can be made of the copy: without a word the job would seem to run for ever. A change of it is awaited. */
@@ -201,8 +184,8 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 		return SYNC_WAIT;
 	}
 	if (!make_view(p, remote, &v)) {
-		if (!v.remote && !p->e->no_memory && ops_ready(p->e, remote, &p->w->item)) {
-			ops_get(p->e, remote);
+		if (!v.remote && !p->e->no_memory) {
+			(void)pass_text(p, remote);
 		}
 		return SYNC_WAIT;
 	}
@@ -215,11 +198,11 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 		say_no_memory(p->e);
 		return SYNC_WAIT;
 	}
-	if (!call_status(p, &v, draft, &res)) {
+	if (!call(p, plug_status, &v, draft, &res)) {
 		return SYNC_FAULT;
 	}
 	if (res.verdict & MK_DEFER) {
-		queue_add_at(&p->e->queue, &p->w->item, p->e->now + DEFER_MS);
+		pass_again(p, p->e->now + DEFER_MS);
 	}
 	done = write_status(p, remote, &v, &res, rule, terminal);
 	if (done == SYNC_SAME && !(res.verdict & MK_DEFER)) {
@@ -234,29 +217,21 @@ static enum sync say_without_copy(struct pass *p, const struct plug_finish *how,
 	struct arena *a = p->e->out->arena;
 	struct plug_result res = {0};
 	struct plug_view v;
-	struct json *draft, *diff = NULL;
-	const struct json *was;
+	struct json *draft, *diff;
 
 	if (p->job->inflight || !member_may_look(p) || !make_view(p, NULL, &v)) {
 		return SYNC_WAIT;
 	}
 	draft = how ? plug_status_ended(adapter_of(p), v.local, how, a)
 		    : plug_status_without(adapter_of(p), v.local, a);
-	if (draft && !call_status(p, &v, draft, &res)) {
+	if (draft && !call(p, plug_status, &v, draft, &res)) {
 		return SYNC_FAULT;
 	}
-	was = json_get(v.local, "status");
-	if (res.verdict & MK_SET) {
-		diff = json_diff(a, was ? was : json_new_obj(a), res.draft);
-	}
-	if (arena_failed(a)) {
-		say_no_memory(p->e);
-		return SYNC_WAIT;
-	}
-	if (diff && ops_ready(p->e, p->job, &p->w->item)) {
+	diff = status_diff(p, &v, &res);
+	if (diff && pass_ready(p, p->job)) {
 		send_status(p, diff, rule);
 	}
-	return diff ? SYNC_WAIT : SYNC_SAME;
+	return diff || p->e->no_memory ? SYNC_WAIT : SYNC_SAME;
 }
 
 void job_abandoned_status(struct pass *p)
@@ -333,12 +308,10 @@ static bool may_forward(struct pass *p, const struct clone *k, struct record *re
 	}
 	if (remote->forward_tries == FORWARD_MAX) {
 		remote->forward_tries++;
-		note_record(
-			p->e, p->local, "Warning",
-			arena_printf(a,
-				     "A change of the job is undone on worker cluster \"%s\" "
-				     "each time; it is not sent there again before the next one",
-				     k->c->name));
+		note_warn(p->e, p->local, NULL,
+			  "A change of the job is undone on worker cluster \"%s\" "
+			  "each time; it is not sent there again before the next one",
+			  k->c->name);
 	}
 	return remote->forward_tries < FORWARD_MAX;
 }
@@ -360,7 +333,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 		return;
 	}
 	draft = json_dup(a, v.remote);
-	if (!call_remote(p, &v, draft, &res)) {
+	if (!call(p, plug_remote, &v, draft, &res)) {
 		return;
 	}
 	draft = (res.verdict & MK_SET) ? res.draft : json_dup(a, v.remote);
@@ -376,7 +349,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 		say_no_memory(p->e);
 		return;
 	}
-	if (!diff || !ops_ready(p->e, remote, &p->w->item) || !may_forward(p, k, remote, diff)) {
+	if (!diff || !pass_ready(p, remote) || !may_forward(p, k, remote, diff)) {
 		return;
 	}
 	/* Not by merging: that would carry out the removals that the patch is to ask for. */
@@ -396,8 +369,7 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 	struct plug_view v;
 	struct json *draft;
 
-	if (!ops_ready(p->e, remote, &p->w->item) || !member_may_look(p) ||
-	    !make_view(p, NULL, &v)) {
+	if (!pass_ready(p, remote) || !member_may_look(p) || !make_view(p, NULL, &v)) {
 		return;
 	}
 	v.cluster = str_of(k->c->name);
@@ -406,7 +378,7 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 		say_no_memory(p->e);
 		return;
 	}
-	if (!call_remote(p, &v, draft, &res)) {
+	if (!call(p, plug_remote, &v, draft, &res)) {
 		return;
 	}
 	if (!(res.verdict & MK_SET)) {

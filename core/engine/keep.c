@@ -81,21 +81,14 @@ static enum keep what_of(const struct engine *e, const struct table *t, const st
 	if (t->kind >= KIND_FIRST_JOB) {
 		return (remote ? ours : facts_is(f, F_MANAGED)) ? KEEP_ALL : KEEP_NONE;
 	}
-	if (t->kind == KIND_WORKLOAD && remote && !facts_is(f, F_FINISHED) &&
-	    facts_is(f, F_BLOCKED)) {
-		return KEEP_STATUS; /* its gate may be opened */
-	}
-	if (t->kind == KIND_WORKLOAD && remote && facts_is(f, F_HELD)) {
-		return KEEP_STATUS; /* its finalizers are a list to be written back */
-	}
-	if (t->kind == KIND_WORKLOAD && facts_is(f, F_FINISHED)) {
-		return KEEP_NONE;
-	}
 	if (t->kind == KIND_WORKLOAD && remote) {
-		return facts_is(f, F_ADMITTED) ? KEEP_STATUS : KEEP_NONE;
+		/* Of a clone what a write needs: its finalizers, or its status while it may be stopped or its gate opened. */
+		bool live = !facts_is(f, F_FINISHED) && (f->flags & (F_BLOCKED | F_ADMITTED));
+
+		return live || facts_is(f, F_HELD) ? KEEP_STATUS : KEEP_NONE;
 	}
 	if (t->kind == KIND_WORKLOAD) {
-		return f->n_checks > 0 ? KEEP_ALL : KEEP_NONE;
+		return f->n_checks > 0 && !facts_is(f, F_FINISHED) ? KEEP_ALL : KEEP_NONE;
 	}
 	if (t->kind == KIND_CLUSTER_QUEUE) {
 		return remote ? KEEP_NONE : KEEP_ALL;

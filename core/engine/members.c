@@ -8,11 +8,6 @@
 
 #include "core/engine/pass.h"
 
-static struct table *local_table(const struct pass *p)
-{
-	return p->e->clusters[CLUSTER_MANAGER]->tables[p->kind];
-}
-
 static const struct list_node *records_on(const struct pass *p, const struct cluster *c)
 {
 	static struct list_node none = {&none, &none};
@@ -44,7 +39,7 @@ static bool is_copy(const struct pass *p, const struct record *r)
 /* The member that a copy stands for, if it is one of this group's. */
 static struct record *local_of(const struct pass *p, const struct record *copy)
 {
-	struct record *r = store_get(local_table(p), copy->ns, copy->name);
+	struct record *r = store_get(manager_table(p->e, p->kind), copy->ns, copy->name);
 
 	return r && str_eq(record_group(r), p->w->name) ? r : NULL;
 }
@@ -104,8 +99,8 @@ void members_look(struct pass *p)
 	}
 	first = p->local ? speaker(p) : NULL;
 	p->grouped = first != NULL;
-	for (size_t i = 1; i < p->e->n_clusters && !p->grouped; i++) {
-		p->grouped = copies_on(p, p->e->clusters[i], true) != TWIN_ABSENT;
+	for (WORKERS_EACH(c, p->e)) {
+		p->grouped = p->grouped || copies_on(p, c, true) != TWIN_ABSENT;
 	}
 	if (p->grouped) {
 		first = first ? first : speaker(p);
@@ -186,13 +181,18 @@ static void go_back(struct pass *p, const struct pass *was)
 	p->pace = was->pace;
 }
 
-bool members_all(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k))
+bool each_object(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k))
 {
 	const struct pass was = *p;
 	struct twins *v;
-	size_t n = members_of(p, k, &v);
-	bool all = v != NULL;
+	bool all = true;
+	size_t n = 0;
 
+	if (!p->grouped) {
+		return done(p, k);
+	}
+	n = members_of(p, k, &v);
+	all = v != NULL;
 	for (size_t i = 0; i < n; i++) {
 		pick(p, &v[i]);
 		all &= done(p, k);
@@ -204,10 +204,10 @@ bool members_all(struct pass *p, struct clone *k, bool (*done)(struct pass *p, s
 /* Is there no object here that the copy is of? A list that does not show it is not enough. */
 static bool is_gone_here(struct pass *p)
 {
-	struct table *t = local_table(p);
+	struct table *t = manager_table(p->e, p->kind);
 	struct record *r;
 
-	if (!table_known(p->e, CLUSTER_MANAGER, p->kind)) {
+	if (!manager_knows(p->e, p->kind)) {
 		return false;
 	}
 	if (p->job || store_get(t, p->w->ns, p->object)) {
@@ -229,7 +229,7 @@ static void prune(struct pass *p, struct record *remote)
 		return;
 	}
 	if (job_twin(p, remote) == TWIN_UNKNOWN) {
-		(void)ops_ready(p->e, remote, &p->w->item);
+		pass_ask(p, remote);
 	} else if (is_gone_here(p)) {
 		job_delete(p, remote, R_MEMBER);
 	}
@@ -270,9 +270,7 @@ void members_new_round(struct pass *p)
 	if (!p->grouped) {
 		return;
 	}
-	for (LIST_EACH(n, records_on(p, p->e->clusters[CLUSTER_MANAGER]))) {
-		struct member *m = LIST_ENTRY(n, struct member, node);
-
+	for (LIST_EACH_AS(struct member, m, records_on(p, p->e->clusters[CLUSTER_MANAGER]), node)) {
 		m->pace = pace_new();
 		m->copied = false;
 		m->ended = false;
@@ -329,7 +327,7 @@ bool member_may_look(struct pass *p)
 		return true;
 	}
 	if (p->looks == 0) {
-		queue_add_at(&p->e->queue, &p->w->item, p->e->now + 1);
+		pass_again(p, p->e->now + 1);
 		return false;
 	}
 	p->looks--;

@@ -8,12 +8,7 @@ enum { ALONE_MS = 60 * 1000, TUG_MS = 60 * 1000, TUG_MAX = 5 };
 
 bool is_nominated(const struct pass *p, mk_str name)
 {
-	for (size_t i = 0; i < p->f->n_names; i++) {
-		if (str_eq(p->f->names[i], name)) {
-			return true;
-		}
-	}
-	return false;
+	return str_in(name, p->f->names, p->f->n_names);
 }
 
 bool is_served(const struct pass *p, const struct cluster *c)
@@ -28,7 +23,7 @@ bool is_connected(struct pass *p, struct clone *k)
 	const struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 
 	if (wc && wc->skip_until > p->e->now) {
-		queue_add_at(&p->e->queue, &p->w->item, wc->skip_until);
+		pass_again(p, wc->skip_until);
 		return false;
 	}
 	if (!is_served(p, k->c)) {
@@ -63,12 +58,9 @@ static struct json *cluster_list(struct pass *p, mk_str queue)
 
 static bool is_in_config(const struct pass *p, mk_str name)
 {
-	for (size_t i = 0; i < p->n_clones && p->clones[i].in_config; i++) {
-		if (str_eq(str_of(p->clones[i].c->name), name)) {
-			return true;
-		}
-	}
-	return false;
+	const struct clone *k = clone_on(p, cluster_named(p->e, name));
+
+	return k && k->in_config;
 }
 
 /* The stored nominations, less those that the config does not name any more. Returns how many those are. */
@@ -107,7 +99,7 @@ static bool is_asked_too_early(struct pass *p)
 	struct record *r = p->local;
 
 	if (r->settling) {
-		(void)ops_ready(p->e, r, &p->w->item); /* asks, when nothing else tells */
+		pass_ask(p, r); /* asks, when nothing else tells */
 	}
 	return r->settling || (r->inflight && r->inflight->rule == R_NOMINATE);
 }
@@ -127,7 +119,7 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	    (facts && facts_awaited(p))) {
 		return;
 	}
-	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : (mk_str){NULL, 0});
+	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : STR_NONE);
 	q = (struct plug_question){.workload = wl,
 				   .clusters = list,
 				   .config = json_getn(e->o.dispatchers, name),
@@ -140,7 +132,7 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 		return;
 	}
 	if (got.wait_ms >= 0) {
-		queue_add_at(&e->queue, &p->w->item, e->now + got.wait_ms);
+		pass_again(p, e->now + got.wait_ms);
 	}
 	if (!(got.verdict & MK_SET)) {
 		(void)stored_pick(p, pick, &stranger);
@@ -170,7 +162,7 @@ static void tell_once(struct pass *p, bool *said, mk_str text)
 {
 	if (!*said && p->e->may_write) {
 		*said = true;
-		note_record(p->e, p->local, "Warning", text);
+		note_warn(p->e, p->local, NULL, "%.*s", STR_ARG(text));
 	}
 }
 
@@ -183,17 +175,18 @@ static bool is_tug(struct pass *p, const struct pick *pick)
 	for (size_t i = 0; i < pick->n; i++) {
 		wanted = wanted * 31 + hash64(pick->names[i]);
 	}
-	if (w->wanted_n == 0 || w->wanted != wanted || p->e->now - w->wanted_at >= TUG_MS) {
-		w->wanted = wanted;
-		w->wanted_at = p->e->now;
-		w->wanted_n = 0;
+	if (w->round.wanted_n == 0 || w->round.wanted != wanted ||
+	    p->e->now - w->round.wanted_at >= TUG_MS) {
+		w->round.wanted = wanted;
+		w->round.wanted_at = p->e->now;
+		w->round.wanted_n = 0;
 	}
-	if (w->wanted_n++ < TUG_MAX) {
+	if (w->round.wanted_n++ < TUG_MAX) {
 		return false;
 	}
 	rule_hit(p->e, R_TUG);
-	queue_add_at(&p->e->queue, &w->item, w->wanted_at + TUG_MS);
-	tell_once(p, &w->tug_said,
+	pass_again(p, w->round.wanted_at + TUG_MS);
+	tell_once(p, &w->round.tug_said,
 		  STR("status.nominatedClusterNames does not stay as it was written: another field "
 		      "manager has a hand in it"));
 	return true;
@@ -206,10 +199,10 @@ void nominate(struct pass *p, const struct pick *pick)
 	struct json *body, *list = json_new_arr(a);
 
 	if ((p->dispatcher < 0 && p->pinned.n == 0) || same_set(p, pick) ||
-	    !ops_ready(e, p->local, &p->w->item) || is_tug(p, pick)) {
+	    !pass_ready(p, p->local) || is_tug(p, pick)) {
 		return;
 	}
-	body = ssa_body(e, p->local);
+	body = ssa_body(p, p->local);
 	if (!body) {
 		return;
 	}
@@ -218,7 +211,7 @@ void nominate(struct pass *p, const struct pick *pick)
 	}
 	json_set(a, json_get(body, "status"), STR("nominatedClusterNames"), pick->n ? list : NULL);
 	ssa_check_time(p, body);
-	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, (mk_str){NULL, 0});
+	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, STR_NONE);
 }
 
 /* Another controller is to nominate: when none does for a minute, or a name is not of the config, people are told. */
@@ -230,28 +223,28 @@ static void external_pick(struct pass *p, mk_str name, struct pick *pick)
 
 	if (stored_pick(p, pick, &stranger) > 0) {
 		rule_hit(e, R_STRANGER);
-		tell_once(p, &w->stranger_said,
+		tell_once(p, &w->round.stranger_said,
 			  arena_printf(&e->scratch,
 				       "The nominated cluster \"%.*s\" is not in MultiKueueConfig "
 				       "\"%.*s\": the dispatcher \"%.*s\" should not have named it",
 				       STR_ARG(stranger), STR_ARG(p->config->name), STR_ARG(name)));
 	}
 	if (p->f->n_names > 0) {
-		w->alone_since = INT64_MAX;
+		w->round.alone_since = INT64_MAX;
 		return;
 	}
-	if (w->alone_since == INT64_MAX) {
-		w->alone_since = e->now;
+	if (w->round.alone_since == INT64_MAX) {
+		w->round.alone_since = e->now;
 	}
-	if (w->alone_said) {
+	if (w->round.alone_said) {
 		return;
 	}
-	if (e->now - w->alone_since < ALONE_MS) {
-		queue_add_at(&e->queue, &w->item, w->alone_since + ALONE_MS);
+	if (e->now - w->round.alone_since < ALONE_MS) {
+		pass_again(p, w->round.alone_since + ALONE_MS);
 		return;
 	}
 	rule_hit(e, R_ALONE);
-	tell_once(p, &w->alone_said,
+	tell_once(p, &w->round.alone_said,
 		  arena_printf(&e->scratch,
 			       "No cluster was nominated for %d seconds; this is left to the "
 			       "dispatcher \"%.*s\", is it running?",
@@ -266,8 +259,7 @@ bool is_external_name(mk_str name)
 /* The check's annotation, else the config's, else the configuration's dispatcherName. */
 static mk_str dispatcher_name(const struct pass *p)
 {
-	const struct record *check =
-		manager_get(p->e, KIND_CHECK, (mk_str){NULL, 0}, p->f->checks[p->check]);
+	const struct record *check = manager_named(p->e, KIND_CHECK, p->f->checks[p->check]);
 
 	if (check && check->facts->s[S_DISPATCHER].n > 0) {
 		return check->facts->s[S_DISPATCHER];
@@ -292,7 +284,7 @@ void choose(struct pass *p, struct pick *pick)
 		external_pick(p, name, pick);
 	} else {
 		rule_hit(p->e, R_NO_DISPATCHER);
-		tell_once(p, &p->w->alone_said,
+		tell_once(p, &p->w->round.alone_said,
 			  arena_printf(&p->e->scratch,
 				       "No dispatcher is named \"%.*s\": annotation %s of "
 				       "AdmissionCheck \"%.*s\" or of its MultiKueueConfig",

@@ -3,6 +3,7 @@
 #include "core/engine/note.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
@@ -48,9 +49,15 @@ static const char *controller_of(const struct record *r)
 						      : "kueue-workload-controller";
 }
 
-void note_record(struct engine *e, const struct record *r, const char *type, mk_str note)
+void note_warn(struct engine *e, const struct record *r, const char *reason, const char *fmt, ...)
 {
-	note_send(e, r, &(struct note){.type = type, .text = note});
+	struct note n = {.type = "Warning", .reason = str_of(reason)};
+	va_list ap;
+
+	va_start(ap, fmt);
+	n.text = arena_vprintf(&e->scratch, fmt, ap);
+	va_end(ap);
+	note_send(e, r, &n);
 }
 
 void note_send(struct engine *e, const struct record *r, const struct note *n)

@@ -13,7 +13,8 @@ struct note {
 
 /* An event about the object of 'r'. */
 void note_send(struct engine *e, const struct record *r, const struct note *n);
-/* The same with the usual reason. */
-void note_record(struct engine *e, const struct record *r, const char *type, mk_str note);
+/* A warning; 'reason' NULL: the usual one. */
+void note_warn(struct engine *e, const struct record *r, const char *reason, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 #endif

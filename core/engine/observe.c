@@ -5,7 +5,7 @@
  */
 #include "core/base/alloc.h"
 #include "core/engine/alias.h"
-#include "core/engine/profile.h"
+#include "core/engine/source.h"
 #include "core/engine/state.h"
 
 /* --- who is concerned ------------------------------------------------------------------------------ */
@@ -54,8 +54,8 @@ static void touch_siblings(struct engine *e, const struct record *r)
 	if (!w || !w->owner) {
 		return;
 	}
-	for (LIST_EACH(n, &w->owner->workloads)) {
-		queue_add(&e->queue, &LIST_ENTRY(n, struct wl, owner_node)->item);
+	for (LIST_EACH_AS(struct wl, of_job, &w->owner->workloads, owner_node)) {
+		queue_add(&e->queue, &of_job->item);
 	}
 }
 
@@ -339,7 +339,7 @@ static void set_service(struct engine *e, struct table *t, enum service service)
 	autoquota_later(e);
 	wl_queue_all(e);
 	if (t->kind == KIND_PROFILE) {
-		profile_touch(e, (mk_str){NULL, 0});
+		source_touch(e, F_PROFILE, STR_NONE);
 	}
 }
 
@@ -347,16 +347,14 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 {
 	bool was = t->synced && !t->stale;
 
-	for (LIST_EACH(n, &t->records)) {
-		if (is_contradicted(LIST_ENTRY(n, struct record, node), t, ev)) {
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		if (is_contradicted(r, t, ev)) {
 			t->listing = false;
 			observe_turn_back(e, cluster_get(e, t->cluster));
 			return;
 		}
 	}
-	for (LIST_EACH(n, &t->records)) {
-		struct record *r = LIST_ENTRY(n, struct record, node);
-
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
 		if (!r->present || r->seen == t->list_no ||
 		    (ev->rv && r->epoch == ev->epoch && r->rv > ev->rv)) {
 			continue;
@@ -383,7 +381,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 static void look_anew(struct engine *e)
 {
 	for (uint16_t k = 0; k < KIND_MAX; k++) {
-		struct table *t = e->clusters[CLUSTER_MANAGER]->tables[k];
+		struct table *t = manager_table(e, k);
 
 		if (t && (k == KIND_WORKLOAD || k == KIND_CHECK || k == KIND_CONFIG ||
 			  k >= KIND_FIRST_JOB)) {
@@ -402,10 +400,10 @@ static void manager_up(struct engine *e, mk_str identity)
 
 	memcpy(e->manager_id, id.p, id.n);
 	e->manager_id[id.n] = 0;
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		cluster_know(e, e->clusters[i], str_of(e->clusters[i]->identity));
+	for (WORKERS_EACH(c, e)) {
+		cluster_know(e, c, str_of(c->own.identity));
 		if (is_news) {
-			cluster_look_for_others(e, e->clusters[i]);
+			cluster_look_for_others(e, c);
 		}
 	}
 }
@@ -419,16 +417,16 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		c->glance |= before != LINK_UP && c->id != CLUSTER_MANAGER;
 		c->decided = true;
 		c->failed = false;
-		c->lost_at = INT64_MAX;
+		c->own.lost_at = INT64_MAX;
 		c->up_at = before == LINK_UP ? c->up_at : e->now;
 		c->was_up = true;
 		if (c->id == CLUSTER_MANAGER && ev->name.n > 0) {
 			manager_up(e, ev->name);
 		} else if (c->id != CLUSTER_MANAGER) {
-			if (c->moved && ev->name.n == 0) {
+			if (c->own.moved && ev->name.n == 0) {
 				alias_know(e, c, STR(""));
 			}
-			c->moved = false;
+			c->own.moved = false;
 			cluster_know(e, c, ev->name);
 		}
 	} else if (ev->link == LINK_DOWN) {
@@ -442,8 +440,8 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		/* Without memory the words of the last loss stay; the fact counts. */
 		(void)keep_str(&c->text, ev->text);
 		(void)keep_str(&c->reason, ev->reason);
-		if (c->lost_at == INT64_MAX) {
-			c->lost_at = e->now - ago;
+		if (c->own.lost_at == INT64_MAX) {
+			c->own.lost_at = e->now - ago;
 		}
 	}
 	queue_add(&e->queue, &c->item);
@@ -528,10 +526,6 @@ void observe_event(struct engine *e, const struct event *ev)
 		touch_clusters(e);
 	} else if (ev->type == EV_OP_DONE) {
 		ops_done(e, ev);
-	} else if (ev->type == EV_CONTROL) {
-		if (str_is(ev->text, "gc")) {
-			queue_add(&e->queue, &e->gc_item);
-		}
 	} else if (c && ev->type == EV_LINK) {
 		link_event(e, c, ev);
 	} else if (c && !c->over && ev->epoch + c->turns >= c->epoch) {

@@ -167,9 +167,8 @@ static void settle(struct engine *e, struct record *r, int64_t wait_ms)
 
 static void back_off(struct engine *e, struct record *r, int64_t retry_after_ms)
 {
-	int64_t wait = queue_backoff(r->fails);
+	int64_t wait = queue_backoff(r->fails++);
 
-	r->fails++;
 	r->retry_at = e->now + (retry_after_ms > wait ? retry_after_ms : wait);
 }
 
@@ -203,32 +202,31 @@ static bool is_contradicted(const struct engine *e, const struct record *r,
 static void got(struct engine *e, struct record *r, const struct inflight *f,
 		const struct event *ev)
 {
-	if (ev->outcome == OUTCOME_APPLIED && ev->obj) {
-		if (is_contradicted(e, r, f, ev)) {
-			observe_turn_back(e, cluster_get(e, r->table->cluster));
-		}
-		r->unknown = false;
-		r->taken = false;
-		r->settling = false;
-		r->asked_at = e->now;
+	bool shown = ev->outcome == OUTCOME_APPLIED && ev->obj;
+
+	if (!shown && ev->code != MK_NOT_FOUND) {
+		back_off(e, r, ev->retry_after_ms);
+		return;
+	}
+	if (shown && is_contradicted(e, r, f, ev)) {
+		observe_turn_back(e, cluster_get(e, r->table->cluster));
+	}
+	r->unknown = false;
+	r->taken = false;
+	r->settling = false;
+	r->asked_at = e->now;
+	if (shown) {
 		observe_reply(e, r, ev, true);
 		if (facts_is(r->facts, F_UNUSABLE)) {
 			/* Its text may be what was wanted, and there is none to be had. */
-			rest(e, r, queue_backoff(r->fails));
-			r->fails++;
+			rest(e, r, queue_backoff(r->fails++));
 		} else if (r->present) {
 			r->fails = 0;
 		} else {
 			back_off(e, r, 0); /* not believed: whoever asked would ask again at once */
 		}
-	} else if (ev->code == MK_NOT_FOUND) {
-		r->unknown = false;
-		r->taken = false;
-		r->settling = false;
-		r->asked_at = e->now;
-		not_found(e, r, f);
 	} else {
-		back_off(e, r, ev->retry_after_ms);
+		not_found(e, r, f);
 	}
 }
 
@@ -251,8 +249,7 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	r->denied = 0;
 	r->unanswered = 0;
 	if (shown && moved_nothing(r, f, rv)) {
-		rest(e, r, queue_backoff(r->fails));
-		r->fails++;
+		rest(e, r, queue_backoff(r->fails++));
 		return;
 	}
 	r->fails = 0;
@@ -285,7 +282,7 @@ static void refuse(struct engine *e, struct wl *w, const struct record *r, mk_st
 	struct wl_cluster *wc = w ? wl_cluster(e, w, r->table->cluster) : NULL;
 
 	if (wc && keep_str(&wc->why, str_cut(why, 512))) {
-		wc->refused = true;
+		wc->bout.refused = true;
 	}
 }
 
@@ -300,8 +297,8 @@ static void job_refused(struct engine *e, const struct record *r, mk_str why)
 	if (!o) {
 		return;
 	}
-	for (LIST_EACH(n, &o->workloads)) {
-		refuse(e, LIST_ENTRY(n, struct wl, owner_node), r, why);
+	for (LIST_EACH_AS(struct wl, w, &o->workloads, owner_node)) {
+		refuse(e, w, r, why);
 	}
 }
 
@@ -337,8 +334,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		}
 		r->denied = for_good(ev->code) ? r->denied + 1 : 0;
 		if (f->rule == R_CREATE && for_good(ev->code)) {
-			rest(e, r, queue_backoff(r->fails));
-			r->fails++;
+			rest(e, r, queue_backoff(r->fails++));
 			rest_refused(e, r, ev->text); /* that is longer, and grows */
 		} else {
 			back_off(e, r, ev->retry_after_ms);
@@ -381,9 +377,7 @@ void ops_done(struct engine *e, const struct event *ev)
 
 void ops_forget(struct engine *e, cluster_id c)
 {
-	for (LIST_EACH(n, &e->inflight)) {
-		struct inflight *f = LIST_ENTRY(n, struct inflight, node);
-
+	for (LIST_EACH_AS(struct inflight, f, &e->inflight, node)) {
 		if (f->record && f->record->table->cluster == c) {
 			f->record->inflight = NULL;
 			f->record = NULL;

@@ -52,6 +52,12 @@ struct pass {
 	struct json *wl_json, *job_json; /* parsed on demand, in the scratch arena */
 };
 
+/* for (CLONES_EACH(k, p)): in the order of the config, then the others. */
+#define CLONES_EACH(k, p)                    \
+	struct clone *k = (p)->clones;       \
+	k &&k < (p)->clones + (p)->n_clones; \
+	k++
+
 static inline bool clone_is(const struct clone *k, uint32_t flags)
 {
 	return k->r && k->r->present && facts_is(k->r->facts, flags);
@@ -61,6 +67,26 @@ static inline bool twin_is_ours(enum twin t)
 {
 	return t == TWIN_GO || t == TWIN_OURS;
 }
+
+/* --- workload.c ------------------------------------------------------------------------------------ */
+/* The pass comes again then. */
+void pass_again(struct pass *p, int64_t at);
+/* Is it that late (monotonic ms)? If not, the pass comes again then; INT64_MAX: something else brings it. */
+bool pass_is_due(struct pass *p, int64_t at);
+/* May a write to the object be sent now? If not, the pass comes again when it may, or a get is sent that brings it. */
+static inline bool pass_ready(struct pass *p, struct record *r)
+{
+	return ops_ready(p->e, r, &p->w->item);
+}
+/* Asks for the object, when nothing else tells what became of it. */
+static inline void pass_ask(struct pass *p, struct record *r)
+{
+	(void)pass_ready(p, r);
+}
+/* The clone on that cluster; NULL: none, or 'c' is NULL. */
+struct clone *clone_on(const struct pass *p, const struct cluster *c);
+/* The record's text, parsed, in the scratch arena. NULL: there is none yet, and it is asked for; or out of memory. */
+struct json *pass_text(struct pass *p, struct record *r);
 
 /* --- remove.c -------------------------------------------------------------------------------------- */
 enum twin clone_twin(struct pass *p, const struct cluster *c, const struct record *r);
@@ -106,9 +132,6 @@ bool breaker_may_create(struct pass *p, const struct wl_cluster *wc);
 void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster *wc);
 /* It is there. */
 void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
-/* We remove it for a good reason: another one will be no repetition. */
-void breaker_removed(struct wl_cluster *wc);
-void breaker_new_round(struct wl *w);
 /* A winner is given up because of its spec. */
 void breaker_gave_up(struct pass *p, const struct cluster *c);
 
@@ -189,8 +212,8 @@ void members_look(struct pass *p);
 enum twin members_there(const struct pass *p, const struct clone *k, bool going);
 /* The clone is admitted: sees to each member's copy. */
 void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc);
-/* Calls 'done' with each member here or there as the pass's object; true when it says so of all. */
-bool members_all(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k));
+/* Calls 'done' with the object, or with each member here or there as the pass's object; true when it says so of all. */
+bool each_object(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k));
 /* What was seen of the members' copies so far is of an earlier round. */
 void members_new_round(struct pass *p);
 /* We take the copy of the picked member away: its absence is no news. Nothing, when there is no group. */
@@ -247,8 +270,8 @@ void remote_gone(struct pass *p);
 void finish_local(struct pass *p, struct clone *k);
 /* What a Finished clone means: the end, or a new try. */
 void finished_remotely(struct pass *p, struct clone *k);
-/* Somebody removed the job there: that is no verdict on it. */
-bool finished_by_others(const struct clone *k);
+/* Is the clone Finished with what became of the job? Not because somebody removed the job there, or changed it. */
+bool tells_the_end(const struct clone *k);
 
 /* --- won.c ----------------------------------------------------------------------------------------- */
 void won(struct pass *p);
@@ -315,10 +338,11 @@ bool topology_ready(struct pass *p, const struct clone *k, struct json *body);
 void topology_write(struct pass *p, const struct clone *k);
 
 /* --- ssa.c ----------------------------------------------------------------------------------------- */
-/* Apply body for the status of 'r': all that field manager kueue-admission owns there. In the step's arena. */
-struct json *ssa_body(struct engine *e, const struct record *r);
-/* The same for the local Workload, when it may be written now; else NULL, and the pass comes again. */
-struct json *ssa_local(struct pass *p);
+/*
+ * Apply body for the status of 'r': all that field manager kueue-admission owns there. In the step's arena. NULL: it may not
+ * be written now, or its text is not there, and the pass comes again.
+ */
+struct json *ssa_body(struct pass *p, struct record *r);
 /* The list 'key' of the body's status, made when there is none. */
 struct json *ssa_list(struct arena *a, struct json *body, const char *key);
 /* Our check's entry in 'body': state, message, and the time if the state changes. */

@@ -41,11 +41,10 @@ static bool may_try(struct pass *p, const struct clone *k, struct wl_cluster *wc
 	}
 	if (wc->priority_tries == TRIES_MAX) {
 		wc->priority_tries++;
-		note_record(p->e, p->local, "Warning",
-			    arena_printf(&p->e->scratch,
-					 "The changed priority is refused on worker cluster "
-					 "\"%s\", where the job keeps the old one",
-					 k->c->name));
+		note_warn(p->e, p->local, NULL,
+			  "The changed priority is refused on worker cluster "
+			  "\"%s\", where the job keeps the old one",
+			  k->c->name);
 	}
 	return wc->priority_tries < TRIES_MAX;
 }
@@ -59,7 +58,7 @@ void priority_sync(struct pass *p, struct clone *k)
 	static const char boost[] = "/metadata/annotations/kueue.x-k8s.io~1priority-boost";
 
 	if (is_same(p, k->r->facts) || clone_is(k, F_TERMINATING) || clone_is(k, F_FINISHED) ||
-	    !wc || !ops_ready(p->e, k->r, &p->w->item) || !may_try(p, k, wc) || !pass_workload(p)) {
+	    !wc || !pass_ready(p, k->r) || !may_try(p, k, wc) || !pass_workload(p)) {
 		return;
 	}
 	body = ops_merge(p->e, k->r, &op);

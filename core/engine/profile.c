@@ -8,20 +8,6 @@
 
 #define EXTENSION "client.authentication.k8s.io/exec"
 
-void profile_touch(struct engine *e, mk_str name)
-{
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-		const struct record *r =
-			manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
-
-		if (r && facts_is(r->facts, F_PROFILE) &&
-		    (name.n == 0 || str_eq(r->facts->s[S_LOCATION], name))) {
-			queue_add(&e->queue, &c->item);
-		}
-	}
-}
-
 /* How to get to the cluster by 'provider'; NULL: the profile does not name it. The old list counts after the new one. */
 static const struct json *access_by(const struct json *profile, mk_str provider)
 {

@@ -11,7 +11,4 @@
 /* As source_see, for a MultiKueueCluster 'r' with a clusterProfileRef. */
 struct cluster *profile_see(struct engine *e, struct cluster *c, const struct record *r);
 
-/* Queues the clusters that the profile 'name' describes; "" = all that have one. */
-void profile_touch(struct engine *e, mk_str name);
-
 #endif

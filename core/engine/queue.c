@@ -10,7 +10,7 @@ struct queue_bucket {
 	char *ns; /* NULL: the shared one */
 };
 
-enum { BACKOFF_FIRST_MS = 5, BACKOFF_MAX_MS = 1000 * 1000, BACKOFF_MAX_SHIFT = 18 };
+enum { BACKOFF_FIRST_MS = 5, BACKOFF_MAX_MS = 1000 * 1000 };
 
 static struct queue_bucket *bucket_new(void)
 {
@@ -166,10 +166,15 @@ int64_t queue_next(const struct queue *q)
 	return n ? n->at : INT64_MAX;
 }
 
+int64_t backoff_ms(int64_t first, unsigned n, int64_t most)
+{
+	while (n-- > 0 && first < most) {
+		first *= 2;
+	}
+	return first < most ? first : most;
+}
+
 int64_t queue_backoff(unsigned fails)
 {
-	int64_t ms = (int64_t)BACKOFF_FIRST_MS
-		     << (fails < BACKOFF_MAX_SHIFT ? fails : BACKOFF_MAX_SHIFT);
-
-	return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
+	return backoff_ms(BACKOFF_FIRST_MS, fails, BACKOFF_MAX_MS);
 }

@@ -7,16 +7,6 @@
 
 enum { LOOK_MS = 60 * 1000 }; /* so long after a link came up its jobs are waited for */
 
-static bool is_picked(const struct pick *pick, mk_str name)
-{
-	for (size_t i = 0; i < pick->n; i++) {
-		if (str_eq(pick->names[i], name)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 bool in_sync(struct pass *p, const struct clone *k)
 {
 	mk_str theirs = k->r->facts->s[S_SPEC_HASH];
@@ -79,7 +69,7 @@ static bool is_going(struct pass *p, struct record *r)
 	}
 
 	if (going) {
-		(void)ops_ready(p->e, r, &p->w->item); /* asks, when nothing else tells */
+		pass_ask(p, r); /* asks, when nothing else tells */
 	}
 	return going;
 }
@@ -96,7 +86,7 @@ static bool job_stays(struct pass *p, struct clone *k)
 /* A winner's job must not vanish under it. */
 static bool loses_job(struct pass *p, struct clone *k)
 {
-	return !(p->grouped ? members_all(p, k, job_stays) : job_stays(p, k));
+	return !(each_object(p, k, job_stays));
 }
 
 /* A clone whose job is there already comes before one that has none yet; then who was admitted first. */
@@ -112,9 +102,7 @@ static struct clone *winner(struct pass *p)
 {
 	struct clone *best = NULL;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
 		    !is_nominated(p, str_of(k->c->name)) || is_going(p, k->r) ||
 		    !watch_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
@@ -137,17 +125,15 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 	const struct wl_cluster *wc;
 	const struct table *t;
 
-	if (p->e->now >= until || !(twin_is_ours(k->twin) || k->twin == TWIN_STALE) ||
-	    watch_ready(p->e, k->c, p->kind)) {
+	if (!(twin_is_ours(k->twin) || k->twin == TWIN_STALE) || watch_ready(p->e, k->c, p->kind)) {
 		return false;
 	}
 	wc = wl_cluster(p->e, p->w, k->c->id);
 	t = k->c->tables[p->kind]; /* NULL, as the other: out of memory */
-	if ((wc && wc->made_generation != 0) || (t && t->service != SERVICE_YES)) {
+	if ((wc && wc->bout.made_generation != 0) || (t && t->service != SERVICE_YES)) {
 		return false;
 	}
-	queue_add_at(&p->e->queue, &p->w->item, until);
-	return true;
+	return !pass_is_due(p, until);
 }
 
 /*
@@ -168,8 +154,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		enum twin t = job_left(p, k);
 
 		if (k == best || k->twin == TWIN_ALIAS || !cluster_up(k->c) || has_replicas(p) ||
@@ -182,7 +167,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 		}
 		if (k->r && k->r->taken) {
 			any = true; /* something of this name is there, and not shown: ours from before, perhaps */
-			(void)ops_ready(p->e, k->r, &p->w->item);
+			pass_ask(p, k->r);
 		}
 		any |= may_have_left(p, k);
 	}
@@ -195,7 +180,7 @@ static void win(struct pass *p, const struct clone *k)
 	struct arena *a = e->out->arena;
 	mk_str name = arena_dup(a, str_of(k->c->name));
 	mk_str message = admitted_on(a, k);
-	struct json *body = ssa_local(p), *status;
+	struct json *body = ssa_body(p, p->local), *status;
 
 	if (!body) {
 		return;
@@ -218,8 +203,7 @@ static void foreign(struct pass *p, struct clone *k)
 	if (!wc) {
 		return;
 	}
-	if (wc->skip_until > p->e->now) {
-		queue_add_at(&p->e->queue, &p->w->item, wc->skip_until);
+	if (!pass_is_due(p, wc->skip_until)) {
 		return;
 	}
 	if (wc->rested) {
@@ -234,13 +218,10 @@ static void foreign(struct pass *p, struct clone *k)
 	skip_cluster(p, wc);
 	if (!wc->reported) {
 		wc->reported = true;
-		note_record(
-			p->e, p->local, "Warning",
-			arena_printf(
-				&p->e->scratch,
-				"A Workload of this name on worker cluster \"%s\" is not ours; the "
-				"cluster is left out",
-				k->c->name));
+		note_warn(p->e, p->local, NULL,
+			  "A Workload of this name on worker cluster \"%s\" is not ours; the "
+			  "cluster is left out",
+			  k->c->name);
 	}
 }
 
@@ -256,13 +237,13 @@ static void clone_to(struct pass *p, struct clone *k)
 		say_no_memory(e);
 		return;
 	}
-	if (!ops_ready(e, r, &p->w->item) || !breaker_may_create(p, wc)) {
+	if (!pass_ready(p, r) || !breaker_may_create(p, wc)) {
 		return;
 	}
 	/* The job's watch stands before the job is needed. */
 	(void)watch_ready(e, k->c, p->kind);
 	watch_use(e, k->c->id, p->kind, &wc->uses, true);
-	wc->job_made = false;
+	wc->bout.job_made = false;
 	members_new_round(p);
 	op.body = clone_body(p);
 	if (op.body) {
@@ -286,12 +267,11 @@ static bool others_ready(const struct pass *p)
 
 static void sync_clones(struct pass *p, const struct pick *pick)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-		bool picked = k->in_config && is_picked(pick, str_of(k->c->name));
+	for (CLONES_EACH(k, p)) {
+		bool picked = k->in_config && str_in(str_of(k->c->name), pick->names, pick->n);
 
 		if (k->twin == TWIN_UNKNOWN && k->r && k->r->unknown) {
-			(void)ops_ready(p->e, k->r, &p->w->item);
+			pass_ask(p, k->r);
 		}
 		if (k->twin == TWIN_ABSENT) {
 			rest_if_vanished(p, k);
@@ -327,7 +307,7 @@ static bool may_have_won(struct pass *p)
 	struct record *r = p->local;
 
 	if (r->unknown) {
-		(void)ops_ready(p->e, r, &p->w->item); /* asks */
+		pass_ask(p, r); /* asks */
 	}
 	return r->unknown || (r->inflight && r->inflight->rule == R_WIN);
 }
@@ -335,13 +315,11 @@ static bool may_have_won(struct pass *p)
 /* A copy of a round before, on a cluster that was lost then, ended: its end counts, and it is not run again. */
 static struct clone *ended_copy(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		const struct record *job = remote_job(p, k);
 
-		if (twin_is_ours(k->twin) && clone_is(k, F_FINISHED) && !finished_by_others(k) &&
-		    !str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync") && in_sync(p, k) &&
-		    !p->grouped && twin_is_ours(job_there(p, k)) && facts_is(job->facts, F_ENDED)) {
+		if (twin_is_ours(k->twin) && tells_the_end(k) && in_sync(p, k) && !p->grouped &&
+		    twin_is_ours(job_there(p, k)) && facts_is(job->facts, F_ENDED)) {
 			return k;
 		}
 	}
@@ -368,9 +346,9 @@ void race(struct pass *p)
 		}
 		return;
 	}
-	for (size_t i = 0; i < p->n_clones; i++) {
-		if (p->clones[i].twin == TWIN_FOREIGN && p->clones[i].in_config) {
-			foreign(p, &p->clones[i]);
+	for (CLONES_EACH(k, p)) {
+		if (k->twin == TWIN_FOREIGN && k->in_config) {
+			foreign(p, k);
 		}
 	}
 	if (!may_dispatch(p) || group_hold(p, &p->pinned) == HOLD_WAIT || former_holds(p)) {

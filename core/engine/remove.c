@@ -5,7 +5,7 @@
  */
 #include "core/engine/pass.h"
 
-enum { SKIP_FIRST_MS = 1000, SKIP_MAX_MS = 1000 * 1000, SKIP_MAX_SHIFT = 10 };
+enum { SKIP_FIRST_MS = 1000, SKIP_MAX_MS = 1000 * 1000 };
 
 /*
  * By manager alone, whatever the origin, which only selects what is shown: it may have been another one when the object was
@@ -111,12 +111,8 @@ enum twin job_left(const struct pass *p, const struct clone *k)
 
 void skip_cluster(struct pass *p, struct wl_cluster *wc)
 {
-	int64_t ms = (int64_t)SKIP_FIRST_MS
-		     << (wc->fails < SKIP_MAX_SHIFT ? wc->fails : SKIP_MAX_SHIFT);
-
-	wc->fails++;
-	wc->skip_until = p->e->now + (ms < SKIP_MAX_MS ? ms : SKIP_MAX_MS);
-	queue_add_at(&p->e->queue, &p->w->item, wc->skip_until);
+	wc->skip_until = p->e->now + backoff_ms(SKIP_FIRST_MS, wc->fails++, SKIP_MAX_MS);
+	pass_again(p, wc->skip_until);
 }
 
 /* May an object of this standing be taken away in this pass? Go's only while its twin lives, or by the collector. */
@@ -130,8 +126,9 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 	struct op op = {.type = OP_DELETE,
 			.prio = r->table->kind == KIND_WORKLOAD ? PRIO_CLEANUP : PRIO_STOP,
 			.uid = str_of(r->uid)};
+	struct wl_cluster *wc = wl_cluster_known(p->w, r->table->cluster);
 
-	if (!gc_may(p, r) || !ops_ready(p->e, r, &p->w->item)) {
+	if (!gc_may(p, r) || !pass_ready(p, r)) {
 		return;
 	}
 	ops_send(p->e, r, &op, rule);
@@ -139,16 +136,10 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 		gc_spend(p, r);
 		member_taken(p);
 	}
-	for (size_t i = 0; i < p->w->n_cl; i++) {
-		struct wl_cluster *wc = &p->w->cl[i];
-
-		if (wc->id != r->table->cluster) {
-			continue;
-		}
-		wc->there = false;
-		if (rule != R_SPEC) {
-			breaker_removed(wc);
-		}
+	if (wc) {
+		wc->bout.there = false;
+		wc->bout.made &= rule == R_SPEC;
+		wc->leaving |= rule != R_SPEC;
 	}
 }
 
@@ -164,14 +155,11 @@ static void strip(struct pass *p, struct clone *k)
 	struct json *left = json_new_arr(a), *obj;
 	struct json_iter it;
 
-	if (!gc_may(p, k->r) || !ops_ready(e, k->r, &p->w->item)) {
+	if (!gc_may(p, k->r) || !pass_ready(p, k->r)) {
 		return;
 	}
-	obj = record_parse(e, k->r);
+	obj = pass_text(p, k->r);
 	if (!obj) {
-		if (!e->no_memory) {
-			ops_get(e, k->r);
-		}
 		return;
 	}
 	it = json_iter(json_at(obj, "/metadata/finalizers"));
@@ -189,7 +177,7 @@ static bool remove_object(struct pass *p, struct clone *k)
 	struct record *r = remote_job(p, k);
 
 	if (job_twin(p, r) == TWIN_UNKNOWN) {
-		(void)ops_ready(p->e, r, &p->w->item); /* asks, when that is what it takes */
+		pass_ask(p, r); /* asks, when that is what it takes */
 		return false;
 	}
 	if (!may_remove(p, job_twin(p, r)) || facts_is(r->facts, F_TERMINATING) ||
@@ -212,7 +200,7 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 		return false;
 	}
 	p->removing = rule;
-	return p->grouped ? members_all(p, k, remove_object) : remove_object(p, k);
+	return each_object(p, k, remove_object);
 }
 
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
@@ -227,7 +215,7 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 		return false;
 	}
 	if (k->twin == TWIN_UNKNOWN) {
-		(void)ops_ready(p->e, k->r, &p->w->item);
+		pass_ask(p, k->r);
 		return false;
 	}
 	if (!may_remove(p, k->twin)) {
@@ -243,8 +231,8 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 
 void remove_all(struct pass *p, enum rule rule)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		(void)remove_remote(p, &p->clones[i], rule);
+	for (CLONES_EACH(k, p)) {
+		(void)remove_remote(p, k, rule);
 	}
 }
 
@@ -257,9 +245,7 @@ static bool is_left_alone(struct pass *p, const struct clone *k)
 
 void remove_losers(struct pass *p, const struct clone *keep)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (k != keep && (twin_is_ours(k->twin) || k->twin == TWIN_STALE ||
 				  k->twin == TWIN_UNKNOWN || is_left_alone(p, k))) {
 			(void)remove_remote(p, k, k->twin == TWIN_STALE ? R_STALE : R_LOSER);
@@ -278,7 +264,7 @@ bool surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name)
 	if (r->absent || r->present) {
 		return r->absent; /* what is there need not be asked for */
 	}
-	if (ops_ready(p->e, r, &p->w->item)) {
+	if (pass_ready(p, r)) {
 		ops_get(p->e, r);
 	}
 	return false;

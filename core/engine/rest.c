@@ -14,7 +14,6 @@
 enum {
 	REST_FIRST_MS = 5 * 1000,
 	REST_MAX_MS = 5 * 60 * 1000,
-	REST_MAX_SHIFT = 6,
 	FORGET_MS = 10 * 60 *
 		    1000, /* so long after the last rest removals count from the first again */
 	AGAIN_MS = 10 * 60 * 1000, /* the same words are an Event again */
@@ -36,16 +35,14 @@ static void tell(struct engine *e, const struct wl *w, struct wl_cluster *wc)
 	wc->told = words;
 	wc->told_at = e->now;
 	until = time_rfc3339(&e->scratch, e->wall + (wc->skip_until - e->now));
-	note_record(e, local, "Warning",
-		    arena_printf(&e->scratch, "%s; the cluster rests for this Workload until %.*s",
-				 wc->hurdle, STR_ARG(until)));
+	note_warn(e, local, NULL, "%s; the cluster rests for this Workload until %.*s", wc->hurdle,
+		  STR_ARG(until));
 }
 
 /* The n-th rest in a row, from 0. */
 static void rest(struct engine *e, struct wl *w, struct wl_cluster *wc, unsigned n, mk_str why)
 {
-	int64_t ms = (int64_t)REST_FIRST_MS << (n < REST_MAX_SHIFT ? n : REST_MAX_SHIFT);
-	int64_t until = e->now + (ms < REST_MAX_MS ? ms : REST_MAX_MS);
+	int64_t until = e->now + backoff_ms(REST_FIRST_MS, n, REST_MAX_MS);
 
 	wc->skip_until = until > wc->skip_until ? until : wc->skip_until;
 	queue_add_at(&e->queue, &w->item, wc->skip_until);
@@ -74,7 +71,7 @@ void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
 	if (p->local && twin_is_ours(k->twin) && !wc->leaving && !clone_is(k, F_TERMINATING)) {
 		wc->turned_down = 0;
-		wc->there = true;
+		wc->bout.there = true;
 	}
 }
 
@@ -101,11 +98,11 @@ void rest_if_vanished(struct pass *p, const struct clone *k)
 {
 	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 
-	if (wc && wc->there && p->e->may_write) {
+	if (wc && wc->bout.there && p->e->may_write) {
 		removed(p, k, wc, "Workload");
 	}
 	if (wc) {
-		wc->there = false;
+		wc->bout.there = false;
 	}
 }
 
@@ -119,7 +116,7 @@ void copy_gone(struct pass *p, const struct clone *k, const char *what)
 		return;
 	}
 	removed(p, k, wc, what);
-	wc->there = false;
+	wc->bout.there = false;
 	wc->leaving = true; /* whatever is left of it is no news */
 }
 
@@ -144,8 +141,8 @@ static mk_str sum_up(struct pass *p)
 	mk_str sum = STR("");
 	unsigned more = 0;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		const char *why = hurdle_of(p, &p->clones[i]);
+	for (CLONES_EACH(k, p)) {
+		const char *why = hurdle_of(p, k);
 
 		if (!why) {
 			continue;
@@ -176,14 +173,13 @@ void rest_explain(struct pass *p)
 	    (sum.n == 0 && !str_starts(said, STR(LEFT_OUT)))) {
 		return;
 	}
-	if (w->explained_at != INT64_MIN && e->now - w->explained_at < REWRITE_MS) {
-		queue_add_at(&e->queue, &w->item, w->explained_at + REWRITE_MS);
+	if (w->explained_at != INT64_MIN && !pass_is_due(p, w->explained_at + REWRITE_MS)) {
 		return;
 	}
-	body = ssa_local(p);
+	body = ssa_body(p, p->local);
 	if (body) {
 		ssa_check(p, body, CHECK_PENDING, sum);
-		ssa_send(e, p->local, body, R_LEFT_OUT, PRIO_STATUS, NULL, (mk_str){NULL, 0});
+		ssa_send(e, p->local, body, R_LEFT_OUT, PRIO_STATUS, NULL, STR_NONE);
 		w->explained_at = e->now;
 	}
 }

@@ -14,8 +14,7 @@ static bool is_named(const struct pass *p, bool live)
 	if (!e->o.gates.elastic_slices || !p->w->owner) {
 		return false;
 	}
-	for (LIST_EACH(n, &p->w->owner->workloads)) {
-		const struct wl *w = LIST_ENTRY(n, struct wl, owner_node);
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		const struct record *r = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
 		mk_str reason = r ? r->facts->s[S_FINISHED_REASON] : STR("");
 

@@ -20,10 +20,8 @@ void source_disconnect(struct engine *e, struct cluster *c)
 /* Is the file somebody's, besides 'c'? */
 static bool is_shared(const struct engine *e, const struct cluster *c)
 {
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		const struct cluster *other = e->clusters[i];
-
-		if (other != c && str_eq(str_of(other->file), str_of(c->file))) {
+	for (WORKERS_EACH(other, e)) {
+		if (other != c && str_eq(str_of(other->own.file), str_of(c->own.file))) {
 			return true;
 		}
 	}
@@ -44,16 +42,16 @@ static void file_op(struct engine *e, enum op_type type, mk_str path)
 
 void source_files_again(struct engine *e)
 {
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (str_of(e->clusters[i]->file).n > 0) {
-			file_op(e, OP_FILE_WATCH, str_of(e->clusters[i]->file));
+	for (WORKERS_EACH(c, e)) {
+		if (str_of(c->own.file).n > 0) {
+			file_op(e, OP_FILE_WATCH, str_of(c->own.file));
 		}
 	}
 }
 
 void source_file(struct engine *e, struct cluster *c, mk_str path)
 {
-	mk_str old = str_of(c->file);
+	mk_str old = str_of(c->own.file);
 	struct record *r;
 
 	if (str_eq(old, path)) {
@@ -61,7 +59,7 @@ void source_file(struct engine *e, struct cluster *c, mk_str path)
 	}
 	if (old.n > 0 && !is_shared(e, c)) {
 		file_op(e, OP_FILE_UNWATCH, old);
-		r = manager_get(e, KIND_FILE, (mk_str){NULL, 0}, old);
+		r = manager_named(e, KIND_FILE, old);
 		if (r && !e->no_memory) {
 			record_gone(&e->store, r, r->rv, r->epoch, e->now);
 		}
@@ -69,7 +67,7 @@ void source_file(struct engine *e, struct cluster *c, mk_str path)
 	if (path.n > 0) {
 		file_op(e, OP_FILE_WATCH, path);
 	}
-	if (!e->no_memory && !keep_str(&c->file, path)) {
+	if (!e->no_memory && !keep_str(&c->own.file, path)) {
 		say_no_memory(e);
 	}
 }
@@ -86,14 +84,14 @@ static void connect_now(struct engine *e, struct cluster *c, const struct source
 			.subresource = ""};
 	struct table *workloads = table_of(e, c, KIND_WORKLOAD);
 
-	c->moved |= c->secret_hash != s->hash;
-	if (!workloads || !keep_str(&c->secret, s->key) || arena_failed(e->out->arena)) {
+	c->own.moved |= c->own.secret_hash != s->hash;
+	if (!workloads || !keep_str(&c->own.secret, s->key) || arena_failed(e->out->arena)) {
 		say_no_memory(e);
 		return;
 	}
-	c->secret_hash = s->hash;
+	c->own.secret_hash = s->hash;
 	c->wanted = true;
-	c->itself = false;
+	c->own.itself = false;
 	ops_plain(e, &op, R_CONNECT);
 	if (!workloads->watched) {
 		watch_open(e, workloads);
@@ -106,37 +104,17 @@ void source_down(struct engine *e, struct cluster *c, mk_str reason, mk_str text
 	c->link = LINK_DOWN;
 	c->decided = true;
 	c->failed = true;
-	if (c->lost_at == INT64_MAX) {
-		c->lost_at = e->now;
+	if (c->own.lost_at == INT64_MAX) {
+		c->own.lost_at = e->now;
 	}
 	if (!keep_str(&c->reason, reason) || !keep_str(&c->text, text)) {
 		say_no_memory(e);
 	}
 }
 
-/* What outlives the number. */
-static void hand_over(struct cluster *from, struct cluster *to)
-{
-	to->lost_at = from->lost_at;
-	to->path_said = from->path_said;
-	to->secret_hash = from->secret_hash;
-	to->itself = from->itself;
-	to->rest_until = from->rest_until;
-	to->rests = from->rests;
-	to->over_at = from->over_at;
-	to->file = from->file;
-	to->secret = from->secret;
-	to->identity = from->identity;
-	to->server = from->server;
-	to->shared = from->shared;
-	to->moved = from->moved;
-	from->shared = false;
-	from->file = from->secret = from->identity = from->server = NULL;
-}
-
 struct cluster *source_replace(struct engine *e, struct cluster *c)
 {
-	struct cluster kept = {.id = c->id};
+	struct lasting own = c->own;
 	mk_str name = arena_dup(&e->scratch, str_of(c->name));
 	struct cluster *made;
 
@@ -149,18 +127,15 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 		queue_add(&e->queue, &c->item); /* it stays, and nobody else looks at it again */
 		return NULL;
 	}
-	hand_over(c, &kept);
+	c->own = (struct lasting){0};
 	cluster_forget(e, c);
 	made = cluster_make(e, name);
 	if (made) {
-		hand_over(&kept, made);
+		made->own = own;
 	} else {
 		/* The list of clusters is read again and finds it. */
-		table_break(e, e->clusters[CLUSTER_MANAGER]->tables[KIND_CLUSTER]);
-		mk_free(kept.file);
-		mk_free(kept.secret);
-		mk_free(kept.identity);
-		mk_free(kept.server);
+		table_break(e, manager_table(e, KIND_CLUSTER));
+		lasting_done(&own);
 	}
 	return made;
 }
@@ -176,16 +151,16 @@ struct cluster *source_refuse(struct engine *e, struct cluster *c, const char *r
 
 struct cluster *source_follow(struct engine *e, struct cluster *c, const struct source *s)
 {
-	bool same = c->secret_hash == s->hash && str_eq(str_of(c->secret), s->key);
+	bool same = c->own.secret_hash == s->hash && str_eq(str_of(c->own.secret), s->key);
 
-	if (c->itself && same) {
+	if (c->own.itself && same) {
 		mk_str text = arena_dup(&e->scratch, str_of(c->text));
 
 		return c->wanted ? source_refuse(e, c, "BadKubeConfig", text) : c;
 	}
-	if (!c->wanted && same && e->now < c->rest_until) {
+	if (!c->wanted && same && e->now < c->own.rest_until) {
 		cluster_say_over(e, c);
-		queue_add_at(&e->queue, &c->item, c->rest_until);
+		queue_add_at(&e->queue, &c->item, c->own.rest_until);
 		return c;
 	}
 	if (!c->wanted) {
@@ -198,29 +173,39 @@ struct cluster *source_follow(struct engine *e, struct cluster *c, const struct 
 	return c;
 }
 
+void source_touch(struct engine *e, uint32_t type, mk_str name)
+{
+	for (WORKERS_EACH(c, e)) {
+		const struct record *r = cluster_record(e, c);
+
+		if (r && facts_is(r->facts, type) &&
+		    (name.n == 0 || str_eq(r->facts->s[S_LOCATION], name))) {
+			queue_add(&e->queue, &c->item);
+		}
+	}
+}
+
 /* Once for each version of the cluster that people wrote. */
 static void warn_of_path(struct engine *e, struct cluster *c, const struct record *r)
 {
-	if (e->o.gates.path_validation || !e->may_write || c->path_said == r->facts->generation) {
+	if (e->o.gates.path_validation || !e->may_write ||
+	    c->own.path_said == r->facts->generation) {
 		return;
 	}
-	c->path_said = r->facts->generation;
-	note_send(e, r,
-		  &(struct note){
-			  .type = "Warning",
-			  .reason = STR("DeprecatedPathUsage"),
-			  .text = STR("Using locationType=Path without "
-				      "MultiKueueKubeConfigPathValidation feature gate is "
-				      "deprecated and will be removed in a future release. Enable "
-				      "the MultiKueueKubeConfigPathValidation feature gate and "
-				      "place kubeconfig files under "
-				      "/etc/multikueue/kubeconfigs/.")});
+	c->own.path_said = r->facts->generation;
+	note_warn(
+		e, r, "DeprecatedPathUsage",
+		"Using locationType=Path without MultiKueueKubeConfigPathValidation feature gate "
+		"is "
+		"deprecated and will be removed in a future release. Enable the "
+		"MultiKueueKubeConfigPathValidation feature gate and place kubeconfig files under "
+		"/etc/multikueue/kubeconfigs/.");
 }
 
 static struct cluster *see_file(struct engine *e, struct cluster *c, const struct record *r)
 {
 	mk_str path = r->facts->s[S_LOCATION];
-	const struct record *file = manager_get(e, KIND_FILE, (mk_str){NULL, 0}, path);
+	const struct record *file = manager_named(e, KIND_FILE, path);
 
 	warn_of_path(e, c, r);
 	if (path.n == 0) {
@@ -245,7 +230,7 @@ struct cluster *source_see(struct engine *e, struct cluster *c, const struct rec
 	bool is_file = facts_is(r->facts, F_PATH);
 	const struct record *secret;
 
-	source_file(e, c, is_file ? location : (mk_str){NULL, 0});
+	source_file(e, c, is_file ? location : STR_NONE);
 	watch_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile,
 		  e->o.gates.cluster_profile && !is_file && !facts_is(r->facts, F_SECRET));
 	if (is_file) {
@@ -254,7 +239,7 @@ struct cluster *source_see(struct engine *e, struct cluster *c, const struct rec
 	if (!facts_is(r->facts, F_SECRET)) {
 		return profile_see(e, c, r);
 	}
-	if (!table_known(e, CLUSTER_MANAGER, KIND_SECRET)) {
+	if (!manager_knows(e, KIND_SECRET)) {
 		return c;
 	}
 	secret = manager_get(e, KIND_SECRET, e->o.namespace_, location);

@@ -30,6 +30,8 @@ struct cluster *source_replace(struct engine *e, struct cluster *c);
 void source_down(struct engine *e, struct cluster *c, mk_str reason, mk_str text);
 /* Has the file watched that the kubeconfig is in; "" = none. A file that nobody needs is forgotten. */
 void source_file(struct engine *e, struct cluster *c, mk_str path);
+/* Queues the clusters whose source is of this type (F_SECRET, F_PATH, F_PROFILE) and name; "" = any name. */
+void source_touch(struct engine *e, uint32_t type, mk_str name);
 /* Has all files told again. */
 void source_files_again(struct engine *e);
 

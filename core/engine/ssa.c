@@ -163,18 +163,14 @@ static struct json *known_fields(struct arena *a, const struct json *status)
 	return mine;
 }
 
-struct json *ssa_body(struct engine *e, const struct record *r)
+static struct json *body_of(struct arena *a, const struct record *r, const struct json *obj)
 {
-	struct arena *a = e->out->arena;
-	struct json *obj = record_parse(e, r), *body = json_new_obj(a), *meta = json_new_obj(a);
+	struct json *body = json_new_obj(a), *meta = json_new_obj(a);
 	const struct json *status = json_get(obj, "status");
 	const struct json *entry = json_elem(json_at(obj, "/metadata/managedFields"), 0);
 	const struct json *fields = json_get(json_get(entry, "fieldsV1"), "f:status");
 	struct json *mine;
 
-	if (!obj) {
-		return NULL;
-	}
 	if (!status) {
 		mine = json_new_obj(a);
 	} else if (fields) {
@@ -193,17 +189,11 @@ struct json *ssa_body(struct engine *e, const struct record *r)
 	return body;
 }
 
-struct json *ssa_local(struct pass *p)
+struct json *ssa_body(struct pass *p, struct record *r)
 {
-	struct json *body = NULL;
+	const struct json *obj = pass_ready(p, r) ? pass_text(p, r) : NULL;
 
-	if (ops_ready(p->e, p->local, &p->w->item)) {
-		body = ssa_body(p->e, p->local);
-		if (!body) {
-			(void)pass_workload(p);
-		}
-	}
-	return body;
+	return obj ? body_of(p->e->out->arena, r, obj) : NULL;
 }
 
 struct json *ssa_list(struct arena *a, struct json *body, const char *key)

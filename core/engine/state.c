@@ -103,7 +103,7 @@ int64_t hidden_since(const struct cluster *c, uint16_t kind)
 	const struct table *t = c->tables[kind];
 
 	if (!cluster_up(c)) {
-		return c->failed ? c->lost_at : INT64_MAX;
+		return c->failed ? c->own.lost_at : INT64_MAX;
 	}
 	return t && (t->service != SERVICE_YES || !t->synced) ? t->hidden_at : INT64_MAX;
 }
@@ -124,55 +124,46 @@ void table_break(struct engine *e, struct table *t)
 
 struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name)
 {
-	return store_get(e->clusters[CLUSTER_MANAGER]->tables[kind], ns, name);
+	return store_get(manager_table(e, kind), ns, name);
 }
 
-/* "ns/name" in the scratch arena. */
-static mk_str wl_key(struct arena *a, mk_str ns, mk_str name)
+struct record *manager_named(const struct engine *e, uint16_t kind, mk_str name)
 {
-	return arena_printf(a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+	return manager_get(e, kind, STR(""), name);
+}
+
+struct record *cluster_record(const struct engine *e, const struct cluster *c)
+{
+	return manager_named(e, KIND_CLUSTER, str_of(c->name));
 }
 
 struct wl *wl_find(const struct engine *e, mk_str ns, mk_str name)
 {
-	char text[336];
+	struct store_key k;
 
-	if (ns.n + name.n + 1 > sizeof(text)) {
-		return NULL;
-	}
-	if (ns.n) {
-		memcpy(text, ns.p, ns.n);
-	}
-	text[ns.n] = '/';
-	if (name.n) {
-		memcpy(text + ns.n + 1, name.p, name.n);
-	}
-	return map_get(&e->wl_by_key, (mk_str){text, ns.n + 1 + name.n});
+	return store_key(&k, ns, name) ? map_get(&e->wl_by_key, k.s) : NULL;
 }
 
 struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 {
 	struct wl *w = wl_find(e, ns, name);
-	mk_str key;
+	struct store_key k;
 
-	if (w) {
+	if (w || !store_key(&k, ns, name)) {
 		return w;
 	}
-	key = wl_key(&e->scratch, ns, name);
-	w = key.p ? mk_calloc(1, sizeof(*w) + key.n + 1) : NULL;
+	w = mk_calloc(1, sizeof(*w) + k.s.n + 1);
 	if (!w) {
 		say_no_memory(e);
 		return NULL;
 	}
-	memcpy(w->text, key.p, key.n);
-	w->key = (mk_str){w->text, key.n};
+	memcpy(w->text, k.text, k.s.n);
+	w->key = (mk_str){w->text, k.s.n};
 	w->ns = str_sub(w->key, 0, ns.n);
 	w->name = str_sub(w->key, ns.n + 1, name.n);
 	w->hash_generation = -1;
 	w->pace = pace_new();
-	w->core_until = INT64_MAX;
-	w->lost_at = INT64_MAX;
-	w->alone_since = INT64_MAX;
+	w->round = round_new();
 	w->fault_said_at = INT64_MIN;
 	w->explained_at = INT64_MIN;
 	queue_item_init(&w->item, ITEM_WORKLOAD, w->ns);
@@ -322,8 +313,8 @@ struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id)
 
 void wl_queue_all(struct engine *e)
 {
-	for (LIST_EACH(n, &e->workloads)) {
-		queue_add(&e->queue, &LIST_ENTRY(n, struct wl, node)->item);
+	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
+		queue_add(&e->queue, &w->item);
 	}
 }
 

@@ -96,43 +96,48 @@ extern const char *const rule_names[R_N];
 
 enum item_type { ITEM_WORKLOAD, ITEM_CLUSTER, ITEM_CHECK, ITEM_GC, ITEM_SWEEP, ITEM_QUOTA };
 
-struct cluster {
-	struct queue_item item;
-	cluster_id id;
-	char *name; /* NULL: the manager */
-	char *uid;  /* of the MultiKueueCluster */
-	uint32_t epoch;
-	uint32_t turns; /* epochs that began because of what we saw: kube does not count those */
-	enum link_state link;
-	bool decided; /* the link was up or down since the start, or since new credentials */
-	bool failed;  /* it was down since it was up last: lost_at says since when */
-	bool was_up;
-	bool wanted;  /* OP_CONNECT was sent */
+/* What is known of a cluster, whichever number it has; see source_replace. */
+struct lasting {
 	char *secret; /* what it was sent with: a Secret's name, or FILE_KEY and a path */
 	uint64_t secret_hash;
 	char *file;        /* path that is watched for it; NULL or "" none */
 	int64_t path_said; /* generation whose path people were warned of */
 	char *identity;    /* what was found at the end of the link; NULL not known */
 	char *server; /* the same, or where it is hidden what else tells servers apart; see alias.c */
-	bool shared; /* another cluster has the same */
-	bool moved;  /* its credentials are new: it may lead to another server */
-	bool itself; /* that was the manager's own cluster: 'secret' is not used */
+	bool shared;        /* another cluster has the same */
+	bool moved;         /* its credentials are new: it may lead to another server */
+	bool itself;        /* that was the manager's own cluster: 'secret' is not used */
+	int64_t lost_at;    /* monotonic ms of the first loss; INT64_MAX = not lost */
+	int64_t over_at;    /* ... of which the first is the loss */
+	unsigned rests;     /* ... so often in a row */
+	int64_t rest_until; /* it was, and is not connected before; 0 = was not */
+};
+
+struct cluster {
+	struct queue_item item;
+	cluster_id id;
+	char *name; /* NULL: the manager */
+	char *uid;  /* of the MultiKueueCluster */
+	struct lasting own;
+	uint32_t epoch;
+	uint32_t turns; /* epochs that began because of what we saw: kube does not count those */
+	enum link_state link;
+	bool decided; /* the link was up or down since the start, or since new credentials */
+	bool failed;  /* it was down since it was up last: lost_at says since when */
+	bool was_up;
+	bool wanted; /* OP_CONNECT was sent */
 	enum mk_code code;
 	char *text, *reason; /* of the loss */
-	int64_t lost_at;     /* monotonic ms of the first loss; INT64_MAX = not lost */
 	int64_t up_at;       /* when the link came up last */
 	size_t bytes;        /* memory of what is known of it */
-	bool over;          /* ... which is more than its share: what it shows counts for nothing */
-	int64_t rest_until; /* it was, and is not connected before; 0 = was not */
-	unsigned rests;     /* ... so often in a row */
-	int64_t over_at;    /* ... of which the first is the loss */
-	size_t gc_spent;    /* deletes of unconfirmed garbage in this interval */
-	size_t gc_most;     /* objects there in this interval */
-	bool gc_said;       /* ... and people were told that some wait */
-	int64_t clash_at;   /* an object of another manager was seen there last; INT64_MIN never */
-	char *clash;        /* that manager */
-	bool by_profile;    /* counted in the users of the manager's ClusterProfiles */
-	bool glance;        /* jobs without clones are to be looked for, see watch_glance */
+	bool over;        /* ... which is more than its share: what it shows counts for nothing */
+	size_t gc_spent;  /* deletes of unconfirmed garbage in this interval */
+	size_t gc_most;   /* objects there in this interval */
+	bool gc_said;     /* ... and people were told that some wait */
+	int64_t clash_at; /* an object of another manager was seen there last; INT64_MIN never */
+	char *clash;      /* that manager */
+	bool by_profile;  /* counted in the users of the manager's ClusterProfiles */
+	bool glance;      /* jobs without clones are to be looked for, see watch_glance */
 	struct table *tables[KIND_MAX];
 };
 
@@ -149,30 +154,35 @@ struct owner {
 	mk_str ns, name; /* views into 'key' */
 };
 
+/* What is known of a cluster in a round. */
+struct bout {
+	bool refused;            /* won.c: the job was refused for good, see 'why' */
+	bool job_made;           /* won.c: we created the job */
+	bool there;              /* rest.c: our clone was seen, and we did not take it away */
+	bool made;               /* breaker.c: our clone was seen */
+	unsigned again;          /* ... and made again so often */
+	int64_t made_generation; /* ... of the local spec that it was made from; 0 not by this process */
+};
+
 /* What a workload remembers of a cluster; none of it must survive a restart. */
 struct wl_cluster {
 	cluster_id id;
+	struct bout bout;
 	bool uses; /* counted in the users of the cluster's job table: a clone is there, or waits for the kind */
 	bool reported; /* a foreign object was */
 	bool rested;   /* it was left alone for a while */
-	bool refused;  /* the job was refused for good, see 'why' */
-	bool job_made; /* we created the job, in this round */
 	bool asked;    /* a create of the clone was sent, and it was not seen yet */
 	unsigned fails;
 	int64_t priority_generation; /* of the local spec whose priority was sent */
 	unsigned priority_tries;     /* ... so often */
-	bool made;                   /* breaker.c: our clone was seen, in this round */
 	bool leaving;                /* we removed it, or its job, for a good reason */
-	unsigned again;              /* it was made again so often */
-	int64_t again_since;         /* the first of those */
-	int64_t made_generation; /* of the local spec that it was made from; 0 not by this process */
-	int64_t blocked_at;      /* the clone waits at its preemption gate since then; 0 = not */
-	int64_t skip_until;      /* do not try this cluster before */
-	int64_t hidden_said;     /* people were told that its jobs cannot be seen since then */
+	int64_t again_since;         /* the first time of bout.again */
+	int64_t blocked_at;  /* the clone waits at its preemption gate since then; 0 = not */
+	int64_t skip_until;  /* do not try this cluster before */
+	int64_t hidden_said; /* people were told that its jobs cannot be seen since then */
 	char *why;
 
 	/* rest.c; it outlives the round */
-	bool there;           /* our clone was seen, and we did not take it away */
 	unsigned removed;     /* copies in a row that somebody removed there */
 	unsigned turned_down; /* clones in a row that were refused */
 	int64_t forget_at;    /* removals count from the first again then */
@@ -180,6 +190,26 @@ struct wl_cluster {
 	uint64_t told;        /* hash of the words of the last Event */
 	int64_t told_at;      /* ... and when */
 };
+
+/* What is known of a round: from a reservation of quota to its release. */
+struct round {
+	int64_t core_until; /* finish.c: Kueue may write Finished itself until then; INT64_MAX none */
+	int64_t lost_at; /* won.c: when the winner's cluster was found missing; INT64_MAX = not */
+	int64_t alone_since; /* nominate.c: no external dispatcher nominated; INT64_MAX = one did, or none is needed */
+	bool alone_said;    /* ... and an Event told it */
+	bool stranger_said; /* ... that a nominated cluster is not in the config */
+	bool tug_said;      /* ... that somebody undoes our nominations */
+	bool former_said;   /* adopt.c: that a former manager's copy is in the way */
+	uint64_t wanted;    /* nominate.c: hash of the nominations that we wrote last */
+	int64_t wanted_at;  /* ... for the first time */
+	unsigned wanted_n;  /* ... so often */
+};
+
+static inline struct round round_new(void)
+{
+	return (struct round){
+		.core_until = INT64_MAX, .lost_at = INT64_MAX, .alone_since = INT64_MAX};
+}
 
 struct wl {
 	struct queue_item item;
@@ -192,21 +222,12 @@ struct wl {
 	char hash[48]; /* of the local spec at hash_generation */
 	char hash_uid[48];
 	int64_t hash_generation;
-	struct pace pace;   /* of the job, when it is one object */
-	int64_t core_until; /* Kueue may write Finished itself until then; INT64_MAX none */
-	int64_t lost_at;    /* when the winner's cluster was found missing; INT64_MAX = not */
-	bool counted;       /* in the users of the manager's job table */
+	struct pace pace; /* of the job, when it is one object */
+	struct round round;
+	bool counted; /* in the users of the manager's job table */
 	bool frozen;
-	bool live;           /* seen not Finished: what people count, see tally.c */
-	bool pending;        /* seen before its check turned Ready */
-	int64_t alone_since; /* no external dispatcher nominated; INT64_MAX = one did, or none is needed */
-	bool alone_said;       /* ... and people were told, in this round */
-	bool stranger_said;    /* a nominated cluster is not in the config */
-	bool tug_said;         /* somebody undoes our nominations */
-	bool former_said;      /* a former manager's copy is in the way */
-	uint64_t wanted;       /* hash of the nominations that we wrote last in this round */
-	int64_t wanted_at;     /* ... for the first time */
-	unsigned wanted_n;     /* ... so often */
+	bool live;             /* seen not Finished: what people count, see tally.c */
+	bool pending;          /* seen before its check turned Ready */
 	int64_t fault_said_at; /* a plugin's fault was told; INT64_MIN never */
 	int64_t explained_at;  /* the check's message was written, see rest.c; INT64_MIN never */
 	bool gc;               /* objects without our annotations may go too */
@@ -278,6 +299,11 @@ struct cluster *cluster_get(const struct engine *e, cluster_id id); /* NULL: for
 /* Index of the first cluster whose number is not below 'id'. */
 size_t cluster_place(const struct engine *e, cluster_id id);
 struct cluster *cluster_named(const struct engine *e, mk_str name);
+/* for (WORKERS_EACH(c, e)): no cluster may be made or forgotten meanwhile. */
+#define WORKERS_EACH(c, e)                                                 \
+	struct cluster **c##_at = (e)->clusters + 1, *c = NULL;            \
+	c##_at < (e)->clusters + (e)->n_clusters && (c = *c##_at) != NULL; \
+	c##_at++
 static inline bool cluster_up(const struct cluster *c)
 {
 	return c && c->link == LINK_UP;
@@ -301,15 +327,32 @@ int64_t hidden_since(const struct cluster *c, uint16_t kind);
 void table_doubt(struct engine *e, struct table *t);
 /* May absence be believed: link up and the list complete. */
 bool table_known(const struct engine *e, cluster_id c, uint16_t kind);
+static inline bool manager_knows(const struct engine *e, uint16_t kind)
+{
+	return table_known(e, CLUSTER_MANAGER, kind);
+}
 /* Has it listed anew: what came of it was lost, or is not to be believed. */
 void table_break(struct engine *e, struct table *t);
+static inline struct table *manager_table(const struct engine *e, uint16_t kind)
+{
+	return e->clusters[CLUSTER_MANAGER]->tables[kind];
+}
 struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
+/* The same of a kind without namespaces. */
+struct record *manager_named(const struct engine *e, uint16_t kind, mk_str name);
+/* The cluster's MultiKueueCluster; NULL: not there. */
+struct record *cluster_record(const struct engine *e, const struct cluster *c);
 struct wl *wl_find(const struct engine *e, mk_str ns, mk_str name);
 struct wl *wl_make(struct engine *e, mk_str ns, mk_str name); /* NULL: out of memory */
 void wl_free(struct engine *e, struct wl *w);
 /* Says which job the workload belongs to; kind 0 = none. False: out of memory. */
 bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name);
 struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
+/* for (WL_CLUSTERS_EACH(wc, w)): what it remembers of each cluster. */
+#define WL_CLUSTERS_EACH(wc, w)          \
+	struct wl_cluster *wc = (w)->cl; \
+	wc &&wc < (w)->cl + (w)->n_cl;   \
+	wc++
 void wl_cluster_done(struct wl_cluster *wc);
 /* NULL: nothing is remembered of it. */
 struct wl_cluster *wl_cluster_known(const struct wl *w, cluster_id id);
@@ -379,6 +422,8 @@ void touch_clusters(struct engine *e);
 void workload_pass(struct engine *e, struct wl *w);
 void cluster_pass(struct engine *e, struct cluster *c);
 void check_pass(struct engine *e, struct check *k);
+/* The first of a Workload's or ClusterQueue's checks that is our controller's, and its place. NULL: none. */
+const struct record *check_of(const struct engine *e, const struct facts *f, size_t *ret_index);
 /* Sees to the quotas of the manager's ClusterQueues; only with the gate. */
 void autoquota_pass(struct engine *e);
 /* An object of a table changed: 'old' or 'new' NULL = it was or is not there. */
@@ -420,6 +465,7 @@ void watch_sweep(struct engine *e);
 /* Counts or discounts a user of the watch. While there is one, a kind that is missing is looked for. */
 void watch_use(struct engine *e, cluster_id c, uint16_t kind, bool *counted, bool wanted);
 void cluster_forget(struct engine *e, struct cluster *c);
+void lasting_done(struct lasting *own);
 struct cluster *cluster_make(struct engine *e, mk_str name);
 /* adopt.c: was this one, before it was rebuilt, the manager with that id, as the configuration says? */
 bool former_is_named(const struct engine *e, mk_str id);

@@ -95,13 +95,7 @@ void table_free(struct store *s, struct table *t)
 	mk_free(t);
 }
 
-/* "ns/name" on the stack: object names and namespaces are at most 253 and 63 bytes. */
-struct key {
-	char text[336];
-	mk_str s;
-};
-
-static bool make_key(struct key *k, mk_str ns, mk_str name)
+bool store_key(struct store_key *k, mk_str ns, mk_str name)
 {
 	if (ns.n + name.n + 1 > sizeof(k->text) || name.n == 0) {
 		return false;
@@ -117,9 +111,9 @@ static bool make_key(struct key *k, mk_str ns, mk_str name)
 
 struct group *store_group(const struct table *t, mk_str ns, mk_str value)
 {
-	struct key k;
+	struct store_key k;
 
-	return t && make_key(&k, ns, value) ? map_get(&t->groups, k.s) : NULL;
+	return t && store_key(&k, ns, value) ? map_get(&t->groups, k.s) : NULL;
 }
 
 mk_str record_group(const struct record *r)
@@ -150,12 +144,12 @@ bool record_join(struct store *s, struct record *r, mk_str value)
 {
 	struct member *m;
 	struct group *g;
-	struct key k;
+	struct store_key k;
 
 	if (str_eq(value, record_group(r))) {
 		return true;
 	}
-	if (!make_key(&k, r->ns, value)) {
+	if (!store_key(&k, r->ns, value)) {
 		leave(s, r);
 		return true;
 	}
@@ -181,9 +175,9 @@ bool record_join(struct store *s, struct record *r, mk_str value)
 
 struct record *store_find(const struct table *t, mk_str ns, mk_str name)
 {
-	struct key k;
+	struct store_key k;
 
-	return t && make_key(&k, ns, name) ? map_get(&t->by_key, k.s) : NULL;
+	return t && store_key(&k, ns, name) ? map_get(&t->by_key, k.s) : NULL;
 }
 
 struct record *store_get(const struct table *t, mk_str ns, mk_str name)
@@ -196,9 +190,9 @@ struct record *store_get(const struct table *t, mk_str ns, mk_str name)
 struct record *store_touch(struct store *s, struct table *t, mk_str ns, mk_str name, int64_t now)
 {
 	struct record *r = store_find(t, ns, name);
-	struct key k;
+	struct store_key k;
 
-	if (r || !make_key(&k, ns, name)) {
+	if (r || !store_key(&k, ns, name)) {
 		return r;
 	}
 	r = mk_calloc(1, sizeof(*r) + k.s.n + 1);

@@ -129,6 +129,14 @@ struct store {
 	size_t n_records, bytes;
 };
 
+/* "ns/name" on the stack: namespaces are at most 63, object names 253 bytes. */
+struct store_key {
+	char text[336];
+	mk_str s;
+};
+/* False: no API server takes such a name. */
+bool store_key(struct store_key *k, mk_str ns, mk_str name);
+
 /* An empty store. */
 void store_init(struct store *s);
 

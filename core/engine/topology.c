@@ -33,9 +33,9 @@ bool topology_ready(struct pass *p, const struct clone *k, struct json *body)
 
 void topology_write(struct pass *p, const struct clone *k)
 {
-	struct json *body = facts_is(p->f, F_TOPOLOGY_PENDING) ? ssa_local(p) : NULL;
+	struct json *body = facts_is(p->f, F_TOPOLOGY_PENDING) ? ssa_body(p, p->local) : NULL;
 
 	if (body && topology_ready(p, k, body)) {
-		ssa_send(p->e, p->local, body, R_TOPOLOGY, PRIO_COMMIT, NULL, (mk_str){NULL, 0});
+		ssa_send(p->e, p->local, body, R_TOPOLOGY, PRIO_COMMIT, NULL, STR_NONE);
 	}
 }

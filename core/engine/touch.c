@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose decisions depend on an object: they get a pass when it changes. */
 #include "core/base/alloc.h"
-#include "core/engine/profile.h"
+#include "core/engine/source.h"
 #include "core/engine/state.h"
-
-enum { OBJECT_NAME_MAX = 253 };
 
 static void touch_workload(struct engine *e, mk_str ns, mk_str name)
 {
@@ -24,12 +22,6 @@ void touch_group(struct engine *e, const struct record *r)
 	}
 }
 
-/* No API server takes such a name. What is made by it here is not found again, and made anew at each change. */
-static bool is_no_name(mk_str name)
-{
-	return name.n == 0 || name.n > OBJECT_NAME_MAX;
-}
-
 static void touch_job(struct engine *e, struct record *r)
 {
 	struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
@@ -37,8 +29,8 @@ static void touch_job(struct engine *e, struct record *r)
 
 	touch_group(e, r);
 	if (o) {
-		for (LIST_EACH(n, &o->workloads)) {
-			queue_add(&e->queue, &LIST_ENTRY(n, struct wl, owner_node)->item);
+		for (LIST_EACH_AS(struct wl, of_job, &o->workloads, owner_node)) {
+			queue_add(&e->queue, &of_job->item);
 		}
 	}
 	if (r->table->cluster == CLUSTER_MANAGER) {
@@ -46,7 +38,7 @@ static void touch_job(struct engine *e, struct record *r)
 	}
 	/* What stands in a member's way may carry another value, or none. */
 	touch_group(e, manager_get(e, r->table->kind, r->ns, r->name));
-	if (!r->present || is_no_name(r->facts->s[S_PREBUILT])) {
+	if (!r->present) {
 		return;
 	}
 	w = wl_make(e, r->ns, r->facts->s[S_PREBUILT]);
@@ -58,13 +50,12 @@ static void touch_job(struct engine *e, struct record *r)
 
 void touch_checks(struct engine *e)
 {
-	const struct table *t = e->clusters[CLUSTER_MANAGER]->tables[KIND_CHECK];
+	const struct table *t = manager_table(e, KIND_CHECK);
 
 	if (!t) {
 		return;
 	}
-	for (LIST_EACH(n, &t->records)) {
-		struct record *r = LIST_ENTRY(n, struct record, node);
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
 		struct check *k = map_get(&e->check_by_name, r->name);
 
 		if (k) {
@@ -87,7 +78,7 @@ static void touch_check(struct engine *e, struct record *r)
 			say_no_memory(e);
 			return;
 		}
-		queue_item_init(&k->item, ITEM_CHECK, (mk_str){NULL, 0});
+		queue_item_init(&k->item, ITEM_CHECK, STR_NONE);
 	}
 	queue_add(&e->queue, &k->item);
 }
@@ -100,30 +91,6 @@ static void touch_cluster(struct engine *e, mk_str name)
 		queue_add(&e->queue, &c->item);
 	}
 	touch_checks(e);
-}
-
-static void touch_file(struct engine *e, const struct record *r)
-{
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-
-		if (str_eq(str_of(c->file), r->name)) {
-			queue_add(&e->queue, &c->item);
-		}
-	}
-}
-
-static void touch_secret(struct engine *e, const struct record *r)
-{
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		struct cluster *c = e->clusters[i];
-		const struct record *cr =
-			manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
-
-		if (cr && str_eq(cr->facts->s[S_LOCATION], r->name)) {
-			queue_add(&e->queue, &c->item);
-		}
-	}
 }
 
 void touch_record(struct engine *e, struct record *r)
@@ -139,20 +106,20 @@ void touch_record(struct engine *e, struct record *r)
 	} else if (r->table->kind == KIND_CLUSTER) {
 		touch_cluster(e, r->name);
 	} else if (r->table->kind == KIND_SECRET) {
-		touch_secret(e, r);
+		source_touch(e, F_SECRET, r->name);
 	} else if (r->table->kind == KIND_FILE) {
-		touch_file(e, r);
+		source_touch(e, F_PATH, r->name);
 	} else if (r->table->kind == KIND_CLUSTER_QUEUE && r->table->cluster == CLUSTER_MANAGER) {
 		autoquota_later(e);
 	} else if (r->table->kind == KIND_PROFILE) {
-		profile_touch(e, r->name);
+		source_touch(e, F_PROFILE, r->name);
 	}
 }
 
 void touch_clusters(struct engine *e)
 {
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		queue_add(&e->queue, &e->clusters[i]->item);
+	for (WORKERS_EACH(c, e)) {
+		queue_add(&e->queue, &c->item);
 	}
 	touch_checks(e);
 }

@@ -7,7 +7,7 @@
 void check_write(struct pass *p, enum check_state state, enum rule rule, mk_str message,
 		 const char *note_type)
 {
-	struct json *body = ssa_local(p);
+	struct json *body = ssa_body(p, p->local);
 
 	if (!body) {
 		return;

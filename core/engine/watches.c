@@ -120,25 +120,23 @@ void watch_queues(struct engine *e, struct cluster *c)
 static void tell(struct engine *e, struct cluster *c, struct table *t, const char *then)
 {
 	const struct record *r;
-	mk_str why, text;
+	mk_str why;
 
 	if (!t || !t->untold || !e->may_write) {
 		return;
 	}
-	r = manager_get(e, KIND_CLUSTER, (mk_str){NULL, 0}, str_of(c->name));
+	r = cluster_record(e, c);
 	t->untold = false;
 	if (!r || (t->told_at && e->now - t->told_at < TELL_AGAIN_MS)) {
 		return;
 	}
 	t->told_at = e->now;
 	why = str_of(t->why);
-	text = arena_printf(&e->scratch, "%.*s: the cluster %s; %s%s%.*s",
-			    STR_ARG(e->o.kinds->k[t->kind].gvk),
-			    table_is_unserved(t) ? "does not serve the kind, or not to us"
-						 : "cannot say whether it serves the kind",
-			    then, why.n ? ": " : "", STR_ARG(why));
-	note_send(e, r,
-		  &(struct note){.type = "Warning", .reason = STR("KindNotServed"), .text = text});
+	note_warn(e, r, "KindNotServed", "%.*s: the cluster %s; %s%s%.*s",
+		  STR_ARG(e->o.kinds->k[t->kind].gvk),
+		  table_is_unserved(t) ? "does not serve the kind, or not to us"
+				       : "cannot say whether it serves the kind",
+		  then, why.n ? ": " : "", STR_ARG(why));
 }
 
 void watch_tell(struct engine *e, struct cluster *c, uint16_t kind)
@@ -154,8 +152,8 @@ void watch_tell_queues(struct engine *e, struct cluster *c)
 
 static bool has_inflight(const struct table *t)
 {
-	for (LIST_EACH(n, &t->records)) {
-		if (LIST_ENTRY(n, struct record, node)->inflight) {
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		if (r->inflight) {
 			return true;
 		}
 	}

@@ -36,8 +36,7 @@ static struct clone *last_winner(struct pass *p)
 {
 	struct clone *has = NULL, *likely = NULL, *best = NULL;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		enum twin job;
 
 		if (!twin_is_ours(k->twin)) {
@@ -60,9 +59,7 @@ static struct clone *last_winner(struct pass *p)
 /* Is it known which clone has the job? */
 static bool jobs_known(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (!twin_is_ours(k->twin) || watch_ready(p->e, k->c, p->kind)) {
 			continue;
 		}
@@ -86,19 +83,12 @@ static void deactivate(struct pass *p, struct clone *k)
 	if ((f->flags & F_DEACTIVATION) && str_eq(f->s[S_DEACTIVATION_MESSAGE], message)) {
 		return;
 	}
-	if (!ops_ready(e, k->r, &p->w->item)) {
-		return;
+	body = ssa_body(p, k->r);
+	if (body) {
+		ssa_condition(e, body, "DeactivationTarget", STR("EvictedOnManagerCluster"),
+			      message, f->generation);
+		ssa_send(e, k->r, body, R_DEACTIVATE, PRIO_STOP, NULL, STR_NONE);
 	}
-	body = ssa_body(e, k->r);
-	if (!body) {
-		if (!e->no_memory) {
-			ops_get(e, k->r);
-		}
-		return;
-	}
-	ssa_condition(e, body, "DeactivationTarget", STR("EvictedOnManagerCluster"), message,
-		      f->generation);
-	ssa_send(e, k->r, body, R_DEACTIVATE, PRIO_STOP, NULL, (mk_str){NULL, 0});
 }
 
 /* Still under the clone of the slice before, which nobody here speaks for any more. */
@@ -116,9 +106,7 @@ static bool may_run_on(const struct clone *k)
 /* Whoever speaks for the end, a copy that is seen shall stop: a worker that cannot tell of its jobs holds up no other. */
 static void stop_what_is_seen(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (twin_is_ours(k->twin) && may_run_on(k) && twin_is_ours(job_recorded(p, k)) &&
 		    !is_of_slice_before(p, remote_job(p, k))) {
 			deactivate(p, k);
@@ -158,8 +146,7 @@ void winding(struct pass *p)
 		(void)remove_remote(p, k, R_ABANDONED);
 		return;
 	}
-	if (clone_is(k, F_FINISHED) && !finished_by_others(k) &&
-	    !str_is(k->r->facts->s[S_FINISHED_REASON], "OutOfSync")) {
+	if (tells_the_end(k)) {
 		finish_local(p, k);
 		return;
 	}
@@ -168,7 +155,7 @@ void winding(struct pass *p)
 	}
 	job = job_there(p, k);
 	if (p->grouped && job != TWIN_ABSENT && job != TWIN_UNKNOWN) {
-		(void)members_all(p, k, wind);
+		(void)each_object(p, k, wind);
 	} else if (!p->grouped && twin_is_ours(job)) {
 		(void)job_status(p, remote, R_WINDING_STATUS, false);
 	} else {
@@ -179,26 +166,18 @@ void winding(struct pass *p)
 /* May the clone still turn up? What can be asked for is; a cluster out of reach is waited for as a winner's would be. */
 static bool may_turn_up(struct pass *p, struct clone *k)
 {
-	struct engine *e = p->e;
-	int64_t deadline;
+	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
 
 	if (k->twin != TWIN_UNKNOWN || (p->config && !k->in_config)) {
 		return false;
 	}
 	if (cluster_up(k->c)) {
 		if (k->r && k->r->unknown) {
-			(void)ops_ready(e, k->r, &p->w->item);
+			pass_ask(p, k->r);
 		}
 		return true;
 	}
-	if (!k->c->failed || k->c->lost_at == INT64_MAX) {
-		return true;
-	}
-	deadline = lost_deadline(e, k->c->lost_at);
-	if (e->now < deadline) {
-		queue_add_at(&e->queue, &p->w->item, deadline);
-	}
-	return e->now < deadline;
+	return !pass_is_due(p, lost_deadline(p->e, since));
 }
 
 static bool is_none(struct pass *p, struct clone *k)
@@ -214,23 +193,20 @@ static bool may_have_job(struct pass *p, struct clone *k)
 	enum twin job = job_there(p, k);
 
 	return twin_is_ours(job) || job == TWIN_UNKNOWN ||
-	       (job == TWIN_ABSENT && !(p->grouped ? members_all(p, k, is_none) : is_none(p, k)));
+	       (job == TWIN_ABSENT && !(each_object(p, k, is_none)));
 }
 
 /* The clone that won, or did most likely. A winner that is told of and not seen has no substitute: others are of earlier rounds. */
 static struct clone *ready_clone(struct pass *p)
 {
 	mk_str told = told_winner(p);
+	struct clone *k = clone_on(p, cluster_named(p->e, told));
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
-		if (told.n > 0 && str_is(told, k->c->name)) {
-			k = alias_speaker(k);
-			return twin_is_ours(k->twin) ? k : NULL;
-		}
+	if (!k) {
+		return told.n > 0 ? NULL : last_winner(p);
 	}
-	return told.n > 0 ? NULL : last_winner(p);
+	k = alias_speaker(k);
+	return twin_is_ours(k->twin) ? k : NULL;
 }
 
 /* Ready, but status.clusterName is empty: somebody cleared it. A running job is left in peace. */
@@ -243,8 +219,8 @@ void ready_without_cluster(struct pass *p)
 		return;
 	}
 	k = ready_clone(p);
-	for (size_t i = 0; i < p->n_clones; i++) {
-		unknown |= may_turn_up(p, &p->clones[i]);
+	for (CLONES_EACH(any, p)) {
+		unknown |= may_turn_up(p, any);
 	}
 	if (k && clone_is(k, F_FINISHED)) {
 		finished_remotely(p, k);

@@ -12,7 +12,7 @@ int64_t lost_deadline(const struct engine *e, int64_t since)
 {
 	int64_t timeout = e->o.worker_lost_timeout_ms;
 	int64_t grace = e->start_ms + (timeout < START_GRACE_MS ? timeout : START_GRACE_MS);
-	int64_t deadline = since + timeout;
+	int64_t deadline = since == INT64_MAX ? INT64_MAX : since + timeout;
 
 	return deadline > grace ? deadline : grace;
 }
@@ -20,13 +20,8 @@ int64_t lost_deadline(const struct engine *e, int64_t since)
 /* What the winner's fate hangs on cannot be seen since then; INT64_MAX: that will show, and bring us back. */
 static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
 {
-	struct engine *e = p->e;
-	int64_t deadline = since == INT64_MAX ? INT64_MAX : lost_deadline(e, since);
-
-	if (e->now >= deadline) {
+	if (pass_is_due(p, lost_deadline(p->e, since))) {
 		retry(p, rule, words, NULL);
-	} else if (deadline != INT64_MAX) {
-		queue_add_at(&e->queue, &p->w->item, deadline);
 	}
 }
 
@@ -48,18 +43,13 @@ static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *
 	}
 	if (t->service != SERVICE_YES && wc->hidden_said != t->hidden_at && e->may_write) {
 		wc->hidden_said = t->hidden_at;
-		note_send(e, p->local,
-			  &(struct note){
-				  .type = "Warning",
-				  .reason = STR("KindNotServed"),
-				  .text = arena_printf(
-					  &e->scratch,
-					  "%.*s: the worker cluster \"%s\" that was admitted to "
-					  "does not serve the kind any more, or not to us: the "
-					  "job there cannot be seen, and counts as lost after "
-					  "workerLostTimeout%s%.*s",
-					  STR_ARG(gvk), k->c->name, why.n ? ": " : "",
-					  STR_ARG(why))});
+		note_warn(e, p->local, "KindNotServed",
+			  "%.*s: the worker cluster \"%s\" that was admitted to %s: the job there "
+			  "cannot be seen, and counts as lost after workerLostTimeout%s%.*s",
+			  STR_ARG(gvk), k->c->name,
+			  table_is_unserved(t) ? "does not serve the kind any more, or not to us"
+					       : "cannot say whether it serves the kind",
+			  why.n ? ": " : "", STR_ARG(why));
 	}
 	lost(p, hidden_since(k->c, p->kind), R_UNSERVED,
 	     arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
@@ -86,7 +76,7 @@ static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 
 	retry(p, R_REFUSED, text, "Warning");
 	if (p->local->inflight) {
-		wc->refused = false;
+		wc->bout.refused = false;
 		skip_cluster(p, wc);
 	}
 }
@@ -97,7 +87,7 @@ static bool was_copied(const struct pass *p, const struct clone *k, const struct
 	if (p->grouped) {
 		return p->job->member->copied;
 	}
-	return wc->job_made || k->r->facts->s[S_OWNER_UID].n > 0;
+	return wc->bout.job_made || k->r->facts->s[S_OWNER_UID].n > 0;
 }
 
 static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
@@ -105,7 +95,7 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	struct table *t = table_of(p->e, k->c, p->kind);
 	struct record *r;
 
-	if (wc->refused) {
+	if (wc->bout.refused) {
 		refused(p, k, wc);
 		return;
 	}
@@ -137,8 +127,7 @@ void job_delete(struct pass *p, struct record *r, enum rule rule)
 {
 	struct op op = {.type = OP_DELETE, .prio = PRIO_STOP, .uid = str_of(r->uid)};
 
-	if (!facts_is(r->facts, F_TERMINATING) && !breaker_holds(p->e) &&
-	    ops_ready(p->e, r, &p->w->item)) {
+	if (!facts_is(r->facts, F_TERMINATING) && !breaker_holds(p->e) && pass_ready(p, r)) {
 		ops_send(p->e, r, &op, rule);
 		member_taken(p);
 	}
@@ -159,7 +148,7 @@ void run_job(struct pass *p, struct clone *k)
 		kind_lost(p, k, wc);
 		return;
 	}
-	if (p->grouped && wc->refused) {
+	if (p->grouped && wc->bout.refused) {
 		refused(p, k, wc);
 	} else if (p->grouped) {
 		members_run(p, k, wc);
@@ -174,7 +163,7 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 
 	switch (job_twin(p, remote)) {
 	case TWIN_UNKNOWN:
-		(void)ops_ready(p->e, remote, &p->w->item);
+		pass_ask(p, remote);
 		break;
 	case TWIN_ABSENT:
 		job_absent(p, k, wc);
@@ -183,7 +172,7 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		if (p->local->inflight || !p->e->may_write) {
 			break; /* its answer brings us back; it may be the Retry */
 		}
-		if (wc->fails > 0 && !wc->rested && !wc->refused) {
+		if (wc->fails > 0 && !wc->rested && !wc->bout.refused) {
 			/* The cluster rested: one create a round finds out how it is now. */
 			wc->rested = true;
 			record_gone(&p->e->store, remote, 0, remote->epoch, p->e->now);
@@ -191,7 +180,7 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 			break;
 		}
 		wc->rested = false;
-		wc->refused = true;
+		wc->bout.refused = true;
 		(void)keep_str(&wc->why, STR("an object of this name is there and not ours"));
 		job_absent(p, k, wc);
 		break;
@@ -204,7 +193,7 @@ void run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		break;
 	case TWIN_GO:
 	case TWIN_OURS:
-		wc->job_made = true;
+		wc->bout.job_made = true;
 		if (p->grouped) {
 			p->job->member->copied = true;
 			p->job->member->ended = facts_is(remote->facts, F_ENDED);
@@ -239,13 +228,11 @@ static void other_spec(struct pass *p, struct clone *k)
 
 static void winner(struct pass *p, struct clone *k)
 {
-	mk_str theirs = k->r->facts->s[S_SPEC_HASH];
-
 	if (clone_is(k, F_FINISHED)) {
 		finished_remotely(p, k);
 	} else if (clone_is(k, F_EVICTED)) {
 		evicted(p, k);
-	} else if (theirs.n > 0 && clone_hash(p).n > 0 && !str_eq(theirs, clone_hash(p))) {
+	} else if (!in_sync(p, k)) {
 		other_spec(p, k);
 	} else if (clone_is(k, F_ADMITTED)) {
 		priority_sync(p, k);
@@ -266,7 +253,7 @@ static bool object_told(struct pass *p, struct clone *k)
 	enum twin t = job_twin(p, r);
 
 	if (t == TWIN_UNKNOWN) {
-		(void)ops_ready(p->e, r, &p->w->item); /* asks */
+		pass_ask(p, r); /* asks */
 		return false;
 	}
 	if (!twin_is_ours(t)) {
@@ -276,17 +263,12 @@ static bool object_told(struct pass *p, struct clone *k)
 		return job_status(p, r, R_LAST_STATUS, true) == SYNC_SAME;
 	}
 	if (k->r && !k->r->present && r->asked_at < k->r->gone_at) {
-		if (ops_ready(p->e, r, &p->w->item)) {
+		if (pass_ready(p, r)) {
 			ops_get(p->e, r);
 		}
 		return false;
 	}
 	return true;
-}
-
-static bool all_told(struct pass *p, struct clone *k)
-{
-	return p->grouped ? members_all(p, k, object_told) : object_told(p, k);
 }
 
 /*
@@ -295,17 +277,16 @@ static bool all_told(struct pass *p, struct clone *k)
  */
 static void cluster_gone(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
-		if (twin_is_ours(k->twin) && watch_ready(p->e, k->c, p->kind) && !all_told(p, k)) {
+	for (CLONES_EACH(k, p)) {
+		if (twin_is_ours(k->twin) && watch_ready(p->e, k->c, p->kind) &&
+		    !each_object(p, k, object_told)) {
 			return;
 		}
 	}
-	if (p->w->lost_at == INT64_MAX) {
-		p->w->lost_at = p->e->now;
+	if (p->w->round.lost_at == INT64_MAX) {
+		p->w->round.lost_at = p->e->now;
 	}
-	lost(p, p->w->lost_at, R_LOST, STR("Admitting remote lost"));
+	lost(p, p->w->round.lost_at, R_LOST, STR("Admitting remote lost"));
 }
 
 /*
@@ -320,7 +301,7 @@ static void give_up(struct pass *p, struct clone *k)
 			     STR("Admitting remote no longer exists"));
 			return;
 		}
-	} else if (!all_told(p, k)) {
+	} else if (!each_object(p, k, object_told)) {
 		return;
 	}
 	if (k->twin == TWIN_ABSENT) {
@@ -330,28 +311,13 @@ static void give_up(struct pass *p, struct clone *k)
 	}
 }
 
-/* The clone of the cluster that status.clusterName names, whichever name the pass knows that cluster by. */
-static struct clone *named_winner(struct pass *p)
-{
-	const struct cluster *c = cluster_named(p->e, p->f->s[S_CLUSTER]);
-
-	for (size_t i = 0; c && i < p->n_clones; i++) {
-		if (p->clones[i].c == c) {
-			return &p->clones[i];
-		}
-	}
-	return NULL;
-}
-
 /*
  * Its MultiKueueCluster is gone, perhaps because it got another name: a job of this round is nowhere but on the cluster that
  * was committed.
  */
 static struct clone *renamed_winner(struct pass *p)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
-
+	for (CLONES_EACH(k, p)) {
 		if (k->in_config && twin_is_ours(k->twin) && twin_is_ours(job_recorded(p, k))) {
 			return k;
 		}
@@ -361,7 +327,7 @@ static struct clone *renamed_winner(struct pass *p)
 
 void won(struct pass *p)
 {
-	struct clone *k = named_winner(p);
+	struct clone *k = clone_on(p, cluster_named(p->e, p->f->s[S_CLUSTER]));
 
 	if (!k) {
 		k = renamed_winner(p);
@@ -373,7 +339,7 @@ void won(struct pass *p)
 		cluster_gone(p);
 		return;
 	}
-	p->w->lost_at = INT64_MAX;
+	p->w->round.lost_at = INT64_MAX;
 	if (p->config && !k->in_config) {
 		give_up(p, k);
 	} else if (slice_waits(p) && k->twin != TWIN_UNKNOWN && !clone_is(k, F_ADMITTED) &&
@@ -389,7 +355,7 @@ void won(struct pass *p)
 			give_up(p, k);
 		}
 	} else if (k->r && k->r->unknown) {
-		(void)ops_ready(p->e, k->r, &p->w->item);
+		pass_ask(p, k->r);
 	} else {
 		winner_lost(p, k->c);
 	}

@@ -7,6 +7,29 @@
 #include "core/engine/alias.h"
 #include "core/engine/pass.h"
 
+void pass_again(struct pass *p, int64_t at)
+{
+	queue_add_at(&p->e->queue, &p->w->item, at);
+}
+
+bool pass_is_due(struct pass *p, int64_t at)
+{
+	if (p->e->now < at && at != INT64_MAX) {
+		pass_again(p, at);
+	}
+	return p->e->now >= at;
+}
+
+struct json *pass_text(struct pass *p, struct record *r)
+{
+	struct json *v = record_parse(p->e, r);
+
+	if (!v && r && !p->e->no_memory && pass_ready(p, r)) {
+		ops_get(p->e, r);
+	}
+	return v;
+}
+
 /* --- what the pass looks at -------------------------------------------------------------------------- */
 
 static void add_clone(struct pass *p, struct cluster *c, bool in_config)
@@ -19,14 +42,14 @@ static void add_clone(struct pass *p, struct cluster *c, bool in_config)
 	k->twin = clone_twin(p, c, k->r);
 }
 
-static bool is_listed(const struct pass *p, const struct cluster *c)
+struct clone *clone_on(const struct pass *p, const struct cluster *c)
 {
-	for (size_t i = 0; i < p->n_clones; i++) {
-		if (p->clones[i].c == c) {
-			return true;
+	for (CLONES_EACH(k, p)) {
+		if (k->c == c) {
+			return k;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 static bool look_at_clones(struct pass *p)
@@ -42,13 +65,13 @@ static bool look_at_clones(struct pass *p)
 	for (size_t i = 0; config && i < config->n_names; i++) {
 		struct cluster *c = cluster_named(e, config->names[i]);
 
-		if (c && !is_listed(p, c)) {
+		if (c && !clone_on(p, c)) {
 			add_clone(p, c, true);
 		}
 	}
-	for (size_t i = 1; i < e->n_clusters; i++) {
-		if (!is_listed(p, e->clusters[i])) {
-			add_clone(p, e->clusters[i], false);
+	for (WORKERS_EACH(c, e)) {
+		if (!clone_on(p, c)) {
+			add_clone(p, c, false);
 		}
 	}
 	alias_mark(p);
@@ -58,29 +81,20 @@ static bool look_at_clones(struct pass *p)
 /* Our check: the first of the workload's checks whose AdmissionCheck is of our controller. */
 static bool find_check(struct pass *p)
 {
-	for (size_t i = 0; i < p->f->n_checks; i++) {
-		const struct record *r =
-			manager_get(p->e, KIND_CHECK, (mk_str){NULL, 0}, p->f->checks[i]);
+	const struct record *r = check_of(p->e, p->f, &p->check);
 
-		if (r && facts_is(r->facts, F_OURS)) {
-			p->check = i;
-			p->state = (enum check_state)p->f->states[i];
-			p->config = r->facts->s[S_CONFIG].n == 0
-					    ? NULL
-					    : manager_get(p->e, KIND_CONFIG, (mk_str){NULL, 0},
-							  r->facts->s[S_CONFIG]);
-			return true;
-		}
+	if (r) {
+		p->state = (enum check_state)p->f->states[p->check];
+		p->config = manager_named(p->e, KIND_CONFIG, r->facts->s[S_CONFIG]);
 	}
-	return false;
+	return r != NULL;
 }
 
 static bool manager_known(const struct engine *e)
 {
-	return e->manager_id[0] != 0 && table_known(e, CLUSTER_MANAGER, KIND_WORKLOAD) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CHECK) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CONFIG) &&
-	       table_known(e, CLUSTER_MANAGER, KIND_CLUSTER);
+	return e->manager_id[0] != 0 && manager_knows(e, KIND_WORKLOAD) &&
+	       manager_knows(e, KIND_CHECK) && manager_knows(e, KIND_CONFIG) &&
+	       manager_knows(e, KIND_CLUSTER);
 }
 
 static void look_at_job(struct pass *p)
@@ -121,8 +135,8 @@ static bool is_dispatched(const struct pass *p)
 			return true;
 		}
 	}
-	for (size_t i = 0; i < p->n_clones; i++) {
-		const struct record *r = p->clones[i].r;
+	for (CLONES_EACH(k, p)) {
+		const struct record *r = k->r;
 
 		if (r && (r->present || r->inflight || r->unknown)) {
 			return true;
@@ -139,16 +153,21 @@ static bool may_reject(const struct pass *p)
 
 /* --- the rules ------------------------------------------------------------------------------------------ */
 
+static void freeze(struct pass *p, bool frozen)
+{
+	p->e->stats.unserved_workloads += frozen;
+	p->e->stats.unserved_workloads -= p->w->frozen;
+	p->w->frozen = frozen;
+}
+
 /* A6: no adapter. True when the pass ends here. */
 static bool no_adapter(struct pass *p)
 {
 	mk_str kind = p->f->s[S_OWNER_KIND];
-	bool frozen = p->w->frozen;
 	mk_str text;
 
-	p->w->frozen = false;
 	if (p->kind) {
-		p->e->stats.unserved_workloads -= frozen;
+		freeze(p, false);
 		return false;
 	}
 	if (may_reject(p) && !facts_is(p->f, F_FINISHED) && !facts_is(p->f, F_TERMINATING)) {
@@ -157,17 +176,14 @@ static bool no_adapter(struct pass *p)
 			       : arena_printf(p->e->out->arena,
 					      "No multikueue adapter found for owner kind \"%.*s\"",
 					      STR_ARG(kind));
-		p->e->stats.unserved_workloads -= frozen;
+		freeze(p, false);
 		reject(p, R_REJECTED_ADAPTER, text);
 		return true;
 	}
-	if (is_dispatched(p) && !facts_is(p->f, F_FINISHED)) {
-		p->w->frozen = true;
-		p->e->stats.unserved_workloads += !frozen;
+	freeze(p, is_dispatched(p) && !facts_is(p->f, F_FINISHED));
+	if (p->w->frozen) {
 		rule_hit(p->e, R_FROZEN);
 		fault_frozen(p);
-	} else {
-		p->e->stats.unserved_workloads -= frozen;
 	}
 	return true;
 }
@@ -205,25 +221,16 @@ static void release(struct pass *p, enum rule rule)
 {
 	bool left = false;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		left |= !remove_remote(p, &p->clones[i], rule) && p->clones[i].twin != TWIN_UNKNOWN;
+	for (CLONES_EACH(k, p)) {
+		left |= !remove_remote(p, k, rule) && k->twin != TWIN_UNKNOWN;
 	}
 	p->w->pace = pace_new();
-	p->w->core_until = INT64_MAX;
+	p->w->round = round_new();
 	members_new_round(p);
-	p->w->lost_at = INT64_MAX;
-	p->w->alone_since = INT64_MAX;
-	p->w->alone_said = false;
-	p->w->stranger_said = false;
-	p->w->tug_said = false;
-	p->w->former_said = false;
-	p->w->wanted_n = 0;
-	for (size_t i = 0; i < p->w->n_cl; i++) {
-		/* A standby sees rounds as well: what it saw is not the next one's, in which it may begin to lead. */
-		p->w->cl[i].job_made = false;
-		p->w->cl[i].refused = false;
+	/* A standby sees rounds as well: what it saw is not the next one's, in which it may begin to lead. */
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		wc->bout = (struct bout){0};
 	}
-	breaker_new_round(p->w);
 	if (!left && facts_is(p->f, F_FINISHED)) {
 		record_drop_blob(&p->e->store, p->local);
 		if (p->job && is_alone(p->w)) {
@@ -241,11 +248,10 @@ static bool is_taken_back(const struct pass *p)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		enum twin job = job_there(p, &p->clones[i]);
+	for (CLONES_EACH(k, p)) {
+		enum twin job = job_there(p, k);
 
-		any |= twin_is_ours(p->clones[i].twin) &&
-		       (twin_is_ours(job) || job == TWIN_UNKNOWN);
+		any |= twin_is_ours(k->twin) && (twin_is_ours(job) || job == TWIN_UNKNOWN);
 	}
 	return any && p->state == CHECK_PENDING && facts_is(p->f, F_ADMITTED);
 }
@@ -317,8 +323,8 @@ static void without_local(struct pass *p)
 		return;
 	}
 	if (p->kind == 0) {
-		for (size_t i = 0; i < p->n_clones; i++) {
-			if (clone_is(&p->clones[i], F_OWNED)) {
+		for (CLONES_EACH(k, p)) {
+			if (clone_is(k, F_OWNED)) {
 				return; /* no plugin knows its job: hands off */
 			}
 		}
@@ -333,8 +339,7 @@ static bool count_uses(struct pass *p)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < p->n_clones; i++) {
-		struct clone *k = &p->clones[i];
+	for (CLONES_EACH(k, p)) {
 		const struct record *job = remote_job(p, k);
 		bool here = k->r && (k->r->present || k->r->inflight || k->r->unknown);
 		struct wl_cluster *wc;

@@ -114,8 +114,3 @@ bool frame_next(struct frame *f, mk_str *ret_line)
 	}
 	return true;
 }
-
-size_t frame_rest(const struct frame *f)
-{
-	return f->n - f->start;
-}

@@ -34,7 +34,4 @@ bool frame_add(struct frame *f, mk_str bytes);
 /* The next complete line without its "\n" (and "\r" before it); borrowed until frame_add. False: none is complete. */
 bool frame_next(struct frame *f, mk_str *ret_line);
 
-/* Bytes of the incomplete line at the end. */
-size_t frame_rest(const struct frame *f);
-
 #endif

@@ -182,8 +182,6 @@ struct link {
 };
 
 struct link *link_find(const struct kube *k, cluster_id id);
-/* Finds or makes. NULL: out of memory, or too many. */
-struct link *link_get(struct kube *k, cluster_id id);
 struct link *link_new(struct kube *k,
 		      cluster_id id);            /* not yet in the table; NULL: out of memory */
 void link_free(struct kube *k, struct link *l);  /* says nothing to the transport */
@@ -303,8 +301,6 @@ void watch_list_again(struct kube *k,
 /* Inside watch*.c */
 void watch_open_list(struct kube *k, struct watch *w);
 void watch_open_stream(struct kube *k, struct watch *w);
-void watch_page(struct kube *k, void *ctx, const struct answer *an);
-void watch_chunk(struct kube *k, void *ctx, mk_str bytes);
 void watch_retry(struct kube *k, struct watch *w,
 		 int64_t at_least_ms); /* backoff, then watch_again; or the link fails */
 void watch_again(struct kube *k, struct watch *w); /* at once */

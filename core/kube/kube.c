@@ -180,7 +180,8 @@ struct link *link_find(const struct kube *k, cluster_id id)
 	return i < k->n_links && k->links[i]->id == id ? k->links[i] : NULL;
 }
 
-struct link *link_get(struct kube *k, cluster_id id)
+/* Finds or makes. NULL: out of memory, or too many. */
+static struct link *find_or_make(struct kube *k, cluster_id id)
 {
 	size_t i = place(k, id);
 	struct link *l = NULL;
@@ -235,7 +236,7 @@ enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct
 {
 	static const uint16_t core[] = {KIND_WORKLOAD, KIND_CHECK, KIND_CONFIG, KIND_CLUSTER,
 					KIND_SECRET};
-	struct link *l = link_get(k, CLUSTER_MANAGER);
+	struct link *l = find_or_make(k, CLUSTER_MANAGER);
 
 	if (l == NULL) {
 		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
@@ -251,7 +252,7 @@ enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct
 
 static enum mk_code open_watch(struct kube *k, const struct op *op, struct mk_err *err)
 {
-	struct link *l = link_get(k, op->cluster);
+	struct link *l = find_or_make(k, op->cluster);
 	struct watch *w = NULL;
 
 	if (op->kind >= k->kinds->n) {
@@ -294,7 +295,7 @@ enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err)
 			watch_free(k, w);
 		}
 	} else if (op->type == OP_CONNECT && op->cluster != CLUSTER_MANAGER) {
-		l = link_get(k, op->cluster);
+		l = find_or_make(k, op->cluster);
 		if (l == NULL) {
 			return err_set(err, MK_NO_MEMORY, "kube",
 				       "out of memory, or too many clusters");

@@ -36,6 +36,12 @@ enum lease_state {
 	LEASE_RELEASED, /* given back: the end */
 };
 
+/* What logs and the status page show of an election. */
+struct lease_view {
+	const char *ns, *name, *identity; /* the Lease, and who we are; borrowed */
+	char holder[LEASE_NAME_MAX + 1];  /* whom it names: "" nobody, or not known yet */
+};
+
 /* By value; only this module looks inside. */
 struct lease {
 	char ns[LEASE_NAME_MAX + 1], name[LEASE_NAME_MAX + 1], identity[LEASE_NAME_MAX + 1];

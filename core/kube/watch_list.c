@@ -8,9 +8,11 @@ enum { CONTINUE_MAX = 8192 };
 static const char accept_metadata[] =
 	"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
+static void on_page(struct kube *k, void *ctx, const struct answer *an);
+
 void watch_open_list(struct kube *k, struct watch *w)
 {
-	struct call_spec s = {.done = watch_page, .ctx = w};
+	struct call_spec s = {.done = on_page, .ctx = w};
 	struct buf path;
 	enum mk_code code = MK_NO_MEMORY;
 
@@ -145,7 +147,7 @@ static void page_lost(struct kube *k, struct watch *w, const struct answer *an)
 	watch_retry(k, w, 0);
 }
 
-void watch_page(struct kube *k, void *ctx, const struct answer *an)
+static void on_page(struct kube *k, void *ctx, const struct answer *an)
 {
 	struct watch *w = ctx;
 	struct status st;

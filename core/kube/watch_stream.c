@@ -7,11 +7,12 @@ static const char accept_metadata[] =
 	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 static void on_head(struct kube *k, void *ctx);
+static void on_chunk(struct kube *k, void *ctx, mk_str bytes);
 static void on_end(struct kube *k, void *ctx, const struct answer *an);
 
 void watch_open_stream(struct kube *k, struct watch *w)
 {
-	struct call_spec s = {.done = on_end, .head = on_head, .chunk = watch_chunk, .ctx = w};
+	struct call_spec s = {.done = on_end, .head = on_head, .chunk = on_chunk, .ctx = w};
 	int64_t seconds = rng_range(&k->rng, WATCH_SECONDS_MIN, WATCH_SECONDS_MAX);
 	bool resume = w->synced && w->rv != 0;
 	struct buf path;
@@ -203,7 +204,7 @@ static void on_line(struct kube *k, struct watch *w, mk_str line)
 	}
 }
 
-void watch_chunk(struct kube *k, void *ctx, mk_str bytes)
+static void on_chunk(struct kube *k, void *ctx, mk_str bytes)
 {
 	struct watch *w = ctx;
 	const uint64_t stream_no = w->stream_no;

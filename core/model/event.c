@@ -13,7 +13,6 @@ static const char *const type_names[EV_N_TYPES] = {
 	[EV_LIST_END] = "list_end", [EV_BEHIND] = "behind",   [EV_STALE] = "stale",
 	[EV_FRESH] = "fresh",       [EV_SERVED] = "served",   [EV_UNSERVED] = "unserved",
 	[EV_LINK] = "link",         [EV_OP_DONE] = "op_done", [EV_LEADER] = "leader",
-	[EV_CONTROL] = "control",
 };
 
 static const char *const via_names[] = {
@@ -111,9 +110,6 @@ mk_str event_text(const struct event *ev, const struct kinds *ks, struct arena *
 		break;
 	case EV_LEADER:
 		buf_printf(&b, " may_write=%s", ev->may_write ? "true" : "false");
-		break;
-	case EV_CONTROL:
-		text_word(&b, "verb", ev->text);
 		break;
 	case EV_N_TYPES:
 	default:

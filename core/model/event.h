@@ -32,7 +32,6 @@ enum event_type {
 	EV_LINK, /* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
 	EV_OP_DONE, /* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */
 	EV_LEADER,  /* may_write */
-	EV_CONTROL, /* text = "gc" | "dump" */
 	EV_N_TYPES
 };
 
@@ -64,7 +63,7 @@ struct event {
 	enum mk_code code;
 	int http;
 	int64_t retry_after_ms; /* -1 = none */
-	mk_str text; /* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE; verb: EV_CONTROL */
+	mk_str text; /* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE */
 	mk_str reason; /* EV_LINK down: condition reason, e.g. "BadKubeConfig"; EV_UNSERVED: "Misnamed" or none */
 	int64_t at_wall_ms;
 	uint64_t op_id;
@@ -72,7 +71,7 @@ struct event {
 	bool may_write;
 };
 
-/* One line of text, as logs and golden files show it. In 'a'. */
+/* For tests: one line of text, as golden files show it. In 'a'. */
 mk_str event_text(const struct event *ev, const struct kinds *ks, struct arena *a);
 
 #endif

@@ -134,27 +134,6 @@ int kinds_find(const struct kinds *ks, mk_str gvk)
 	return -1;
 }
 
-int kinds_find_api(const struct kinds *ks, mk_str api_version, mk_str kind)
-{
-	ptrdiff_t slash = str_index(api_version, '/');
-	mk_str group = slash < 0 ? (mk_str){NULL, 0} : str_sub(api_version, 0, (size_t)slash);
-	mk_str version =
-		slash < 0 ? api_version : str_sub(api_version, (size_t)slash + 1, api_version.n);
-
-	if (slash == 0) {
-		return -1; /* "/v1" is no apiVersion, although it is how a gvk starts */
-	}
-	for (uint16_t i = 0; i < ks->n; i++) {
-		const struct kind *k = &ks->k[i];
-
-		if (str_eq(k->group, group) && str_eq(k->version, version) &&
-		    str_eq(k->kind, kind)) {
-			return i;
-		}
-	}
-	return -1;
-}
-
 mk_str kind_api_version(const struct kind *k, char out[static 320])
 {
 	int n = snprintf(out, 320, "%.*s%s%.*s", STR_ARG(k->group), k->group.n > 0 ? "/" : "",

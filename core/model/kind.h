@@ -62,9 +62,6 @@ enum mk_code kinds_add(struct kinds *ks, mk_str group, mk_str version, mk_str ki
 /* The id of "group/version, Kind=K" or -1. */
 int kinds_find(const struct kinds *ks, mk_str gvk);
 
-/* The id for apiVersion ("batch/v1", "v1") and kind, or -1. */
-int kinds_find_api(const struct kinds *ks, mk_str api_version, mk_str kind);
-
 /* "group/version", or "version" for the core group, NUL-terminated into 'out' (at least 320 bytes). */
 mk_str kind_api_version(const struct kind *k, char out[static 320]);
 

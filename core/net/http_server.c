@@ -481,11 +481,6 @@ struct http_server *http_server_open(struct loop *l, const struct http_server_op
 	return s;
 }
 
-struct http_server *http_server_new(struct loop *l, mk_str address, struct mk_err *err)
-{
-	return http_server_open(l, &(struct http_server_options){.address = address}, err);
-}
-
 static void free_all(struct list_node *connections)
 {
 	while (!list_empty(connections)) {

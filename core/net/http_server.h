@@ -80,8 +80,6 @@ struct http_server_options {
  */
 struct http_server *http_server_open(struct loop *l, const struct http_server_options *o,
 				     struct mk_err *err);
-/* The same with nothing but an address. */
-struct http_server *http_server_new(struct loop *l, mk_str address, struct mk_err *err);
 /* Closes all connections. NULL is fine. */
 void http_server_free(struct http_server *s);
 
@@ -94,7 +92,7 @@ void http_server_retry(struct http_server *s);
 /* The port that is listened on. */
 uint16_t http_server_port(const struct http_server *s);
 
-/* Connections open now. */
+/* For tests: connections open now. */
 unsigned http_server_connections(const struct http_server *s);
 
 #endif

@@ -5,42 +5,16 @@
 #include <arpa/inet.h>
 #include <event2/event.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "core/base/hostport.h"
 
 struct wanted {
 	struct event_base *base;
 	evconnlistener_cb fn;
 	void *ctx;
 };
-
-enum mk_code listen_split(mk_str address, char host[static LISTEN_HOST_SIZE], uint16_t *ret_port,
-			  struct mk_err *err)
-{
-	size_t colon = address.n;
-	mk_str name;
-	uint64_t port = 0;
-
-	while (colon > 0 && address.p[colon - 1] != ':') {
-		colon--;
-	}
-	if (colon == 0 || !str_u64(str_sub(address, colon, address.n), &port) || port > 65535) {
-		return err_set(err, MK_INVALID, "http",
-			       "address: expected host:port or :port, found %.*s",
-			       STR_ARG(address));
-	}
-	name = str_sub(address, 0, colon - 1);
-	if (name.n >= 2 && name.p[0] == '[' && name.p[name.n - 1] == ']') {
-		name = str_sub(name, 1, name.n - 2);
-	}
-	if (name.n >= LISTEN_HOST_SIZE || str_index(name, '\0') >= 0) {
-		return err_set(err, MK_INVALID, "http", "address: host is too long or has a NUL");
-	}
-	snprintf(host, LISTEN_HOST_SIZE, "%.*s", STR_ARG(name));
-	*ret_port = (uint16_t)port;
-	return MK_OK;
-}
 
 static struct evconnlistener *bind_to(const struct wanted *w, const char *host, uint16_t port)
 {
@@ -80,10 +54,10 @@ struct evconnlistener *listen_open(struct event_base *base, mk_str address, evco
 {
 	const struct wanted w = {.base = base, .fn = fn, .ctx = ctx};
 	struct evconnlistener *l;
-	char host[LISTEN_HOST_SIZE];
+	char host[HOSTPORT_HOST_SIZE];
 	uint16_t port = 0;
 
-	if (listen_split(address, host, &port, err) != MK_OK) {
+	if (hostport_split(address, host, &port, err) != MK_OK) {
 		return NULL;
 	}
 	/* All addresses: a socket of IPv6 takes IPv4 too, unless the kernel has no IPv6. */

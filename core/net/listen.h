@@ -10,15 +10,6 @@
 #include "core/base/err.h"
 #include "core/base/str.h"
 
-enum { LISTEN_HOST_SIZE = 64 };
-
-/*
- * The parts of an address as listen_open takes it: 'host' without brackets, "" for all. Whether it is an IP address is not
- * looked at. MK_INVALID.
- */
-enum mk_code listen_split(mk_str address, char host[static LISTEN_HOST_SIZE], uint16_t *ret_port,
-			  struct mk_err *err);
-
 /*
  * Listens on 'address': "host:port" with an IP address, or ":port" for all; port 0 chooses one, '*ret_port' says which.
  * The caller's to free. MK_INVALID (address), MK_UNAVAILABLE (cannot listen there): NULL then.

@@ -445,8 +445,3 @@ void pool_drop(struct pool *p)
 		loop_timer_stop(p->idle);
 	}
 }
-
-size_t pool_running(const struct pool *p)
-{
-	return p->running;
-}

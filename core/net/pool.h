@@ -43,7 +43,4 @@ void pool_remove(struct pool *p, struct exchange *x);
 /* Closes all connections; all exchanges must have been removed. */
 void pool_drop(struct pool *p);
 
-/* Exchanges that are running. */
-size_t pool_running(const struct pool *p);
-
 #endif

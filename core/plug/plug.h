@@ -194,6 +194,11 @@ enum mk_code plug_remote(struct plug *p, size_t adapter, const struct plug_view 
 			 struct json *draft, struct arena *a, struct plug_result *ret,
 			 struct mk_err *err);
 
+/* plug_remote or plug_status: a hook that changes a draft. */
+typedef enum mk_code plug_hook(struct plug *p, size_t adapter, const struct plug_view *v,
+			       struct json *draft, struct arena *a, struct plug_result *ret,
+			       struct mk_err *err);
+
 /*
  * Calls 'status' (or its NULL meaning, MK_SET): draft = the status the local job should have. The
  * draft must stay an object. The caller made it of the remote status, or, when no copy exists any

@@ -11,7 +11,8 @@
 #ifndef MK_QUOTA_API_H
 #define MK_QUOTA_API_H
 
-#include "core/base/json.h"
+#include "core/api/amount.h"
+#include "core/api/fault.h"
 #include "core/base/map.h"
 
 /* Prefix of annotations that carry fields which the served CRD may not have. */
@@ -34,50 +35,6 @@ enum api_policy { API_FIFO, API_FAIR, API_CAPACITY };
 enum api_strategy { API_BEST_EFFORT, API_STRICT, API_LQ_FAIR, API_LQ_CAPACITY };
 enum api_fence { API_FENCE_UNSET, API_FENCE_OPEN, API_FENCE_CLOSED };
 enum api_enforcement { API_ENGINE, API_COMPILE, API_OBSERVE };
-
-/* --- amounts ------------------------------------------------------------------------------------------ */
-
-/* How a quantity was spelled, which decides how it prints. */
-enum api_format { API_DECIMAL, API_BINARY, API_EXPONENT };
-
-/* cpu in thousandths, everything else in whole units; saturates at the ends of int64. */
-struct api_amount {
-	int64_t v;
-	enum api_format format;
-};
-
-/*
- * The quantity 's' ("2", "500m", "1.5Gi") of 'resource' ("cpu": thousandths); 'up': rounded up, as requests are, else
- * down, as quotas are. False, with *ret untouched, when 's' is no quantity or the arena 'a' is exhausted.
- */
-bool api_amount_parse(struct arena *a, mk_str s, mk_str resource, bool up, struct api_amount *ret);
-/* The same for a JSON string or number. */
-bool api_amount_read(struct arena *a, const struct json *v, mk_str resource, bool up,
-		     struct api_amount *ret);
-/* In Kubernetes' canonical form, in 'a': "1500m", "2", "1536Mi". {NULL, 0} when out of memory. */
-mk_str api_amount_text(struct arena *a, struct api_amount q, mk_str resource);
-/* 'v' of 'resource' spelled for people: memory and storage in powers of two. */
-mk_str api_amount_shown(struct arena *a, int64_t v, mk_str resource);
-/* Sum that stops at the ends of int64. */
-int64_t api_add(int64_t x, int64_t y);
-
-/* --- faults ------------------------------------------------------------------------------------------- */
-
-/* What is wrong with an object. */
-struct api_fault {
-	int rule;    /* 1 to 27 for V1 to V27, 0 for a value that cannot be read */
-	mk_str path; /* "spec.hierarchies[root].weightedQuotas[0].name" */
-	mk_str text; /* what follows "<path>: " */
-};
-
-struct api_faults {
-	struct api_fault *p;
-	size_t n, size;
-};
-
-/* Appends a fault; out of memory shows in arena_failed(a). Control characters in the text become '?'. */
-void api_fault_add(struct arena *a, struct api_faults *f, int rule, mk_str path, const char *fmt,
-		   ...) __attribute__((format(printf, 5, 6)));
 
 /* --- parts of objects ----------------------------------------------------------------------------------- */
 

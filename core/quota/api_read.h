@@ -6,6 +6,7 @@
 #ifndef MK_QUOTA_API_READ_H
 #define MK_QUOTA_API_READ_H
 
+#include "core/api/field.h"
 #include "core/quota/api.h"
 
 /* An object under reading. */
@@ -25,9 +26,6 @@ struct api_word {
 
 /* printf into the reader's arena, for paths. */
 mk_str api_path(struct api_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* json_get, where null counts as absent. */
-struct json *api_get(const struct json *v, const char *key);
 
 /* The annotation of the object, absent when there is none or it is no string. */
 struct json *api_annotation(const struct json *obj, const char *name);

@@ -3,23 +3,8 @@
 #ifndef MK_QUOTA_API_WORK_H
 #define MK_QUOTA_API_WORK_H
 
+#include "core/api/pods.h"
 #include "core/quota/api.h"
-
-/* What all pods of a pod set ask of one resource together, and the flavor it was given. */
-struct api_request {
-	mk_str resource;
-	int64_t amount; /* cpu in thousandths; rounded up per pod */
-	mk_str flavor;  /* of an admitted workload; else empty */
-};
-
-struct api_pod_set {
-	mk_str name;
-	int64_t count; /* pods that still need quota */
-	struct api_request
-		*requests; /* in the order of first mention; "pods" is always one of them, last */
-	size_t n;
-	const struct json *spec; /* of the pod template */
-};
 
 struct api_work {
 	const struct api_object *object;

@@ -34,7 +34,7 @@ void quota_wants_of(const struct quota_work *w, struct quota_wants *ret)
 	}
 }
 
-void quota_charge(struct quota_tree *t, uint32_t node, size_t fr, int64_t amount)
+static void charge(struct quota_tree *t, uint32_t node, size_t fr, int64_t amount)
 {
 	int64_t delta = amount;
 
@@ -59,7 +59,7 @@ void quota_charge_work(const struct quota *q, const struct quota_work *w, int si
 
 	for (size_t i = 0; i < w->n_asks; i++) {
 		if (metas[i].fr != QUOTA_NO_FR && amounts[i] != 0) {
-			quota_charge(q->t, node, metas[i].fr, sign > 0 ? amounts[i] : -amounts[i]);
+			charge(q->t, node, metas[i].fr, sign > 0 ? amounts[i] : -amounts[i]);
 		}
 	}
 }

@@ -6,7 +6,6 @@
 
 struct retry {
 	struct quota *q;
-	uint64_t path; /* when values on the path last changed */
 	bool all;
 };
 
@@ -16,7 +15,7 @@ static bool wants_retry(const struct retry *r, const struct quota_work *w)
 
 	uint64_t blocked = q->seq - (uint32_t)((uint32_t)q->seq - w->stamp);
 
-	if (r->all || r->path > blocked) {
+	if (r->all) {
 		return true;
 	}
 	if (w->delayed && q->now_ms - w->since_ms >= quota_leaf_of(q, w)->b->delay_ms) {
@@ -36,9 +35,6 @@ static void retry_leaf(struct quota *q, struct quota_leaf *l, bool all)
 {
 	struct retry r = {.q = q, .all = all};
 
-	for (uint32_t x = l->node; x != QUOTA_NO_NODE; x = q->t->nodes[x].parent) {
-		r.path = q->t->nodes[x].changed > r.path ? q->t->nodes[x].changed : r.path;
-	}
 	for (size_t i = 0; i < l->n_lqs; i++) {
 		struct quota_work *w = quota_set_some(q, &l->lqs[i].blocked);
 
@@ -207,7 +203,7 @@ enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms)
 /* --- plans ------------------------------------------------------------------------------------------------ */
 
 /* The plan just made outlives those that new heads need for their flavors. */
-struct quota_plan quota_keep_plan(struct quota *q)
+static struct quota_plan keep_plan(struct quota *q)
 {
 	struct quota_victim *kept = q->victims;
 	size_t size = q->size_victims;
@@ -231,7 +227,7 @@ static enum mk_code plan_assigned(struct quota *q, struct quota_work *w, int64_t
 	}
 	code = quota_try_plan(q, w, &wants, now_ms);
 	if (code == MK_OK) {
-		*ret = quota_keep_plan(q);
+		*ret = keep_plan(q);
 	}
 	return code;
 }
@@ -303,8 +299,9 @@ static void evict_all(struct quota *q, struct quota_work *w, const struct quota_
 	}
 }
 
-enum mk_code quota_reserve(struct quota *q, struct quota_work *w, const struct quota_plan *plan,
-			   int64_t now_ms)
+/* Carries out a plan just made for 'w': victims are evicting, their reservations cancelled, 'w' reserves. MK_NO_MEMORY. */
+static enum mk_code carry_out(struct quota *q, struct quota_work *w, const struct quota_plan *plan,
+			      int64_t now_ms)
 {
 	if (!room_for(q, plan->n)) {
 		return MK_NO_MEMORY;
@@ -330,7 +327,7 @@ static enum mk_code decide(struct quota *q, struct quota_work *w, int64_t now_ms
 	case QUOTA_PREEMPT:
 		code = plan_assigned(q, w, now_ms, &ret->plan);
 		if (code == MK_OK) {
-			code = quota_reserve(q, w, &ret->plan, now_ms);
+			code = carry_out(q, w, &ret->plan, now_ms);
 			ret->event = QUOTA_RESERVE;
 		}
 		break;

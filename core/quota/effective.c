@@ -212,31 +212,3 @@ void quota_effective(struct quota_tree *t)
 		quota_sum_up(t);
 	}
 }
-
-/*
- * The same for what is below 'node', and marks it changed. Only trees without reserves: with them the hold of everything
- * above may change too. Nodes of one level below a node are neighbours.
- */
-void quota_effective_below(struct quota_tree *t, uint32_t node, uint64_t seq)
-{
-	uint32_t lo = node;
-	uint32_t hi = node + 1;
-
-	while (lo < hi) {
-		uint32_t first = QUOTA_NO_NODE;
-		uint32_t end = 0;
-
-		for (uint32_t x = lo; x < hi; x++) {
-			const struct quota_tnode *n = &t->nodes[x];
-
-			t->nodes[x].changed = seq;
-			if (n->n_children > 0) {
-				children_of(t, x);
-				first = n->first < first ? n->first : first;
-				end = n->first + n->n_children;
-			}
-		}
-		lo = first;
-		hi = end;
-	}
-}

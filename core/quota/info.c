@@ -207,37 +207,3 @@ void quota_row_text(const struct quota *q, const struct quota_row *row, char *bu
 		 STR_ARG(q->t->label[row->node]), row->level, row->n_levels, STR_ARG(p->resource),
 		 STR_ARG(p->flavor), used, requested, max);
 }
-
-size_t quota_memory(const struct quota *q)
-{
-	size_t n = sizeof(*q) + sizeof(*q->t) + q->t->bytes + quota_pool_bytes(&q->works) +
-		   quota_pool_bytes(&q->leaves);
-
-	for (uint32_t x = 0; x < q->t->n; x++) {
-		const struct quota_leaf *l = q->t->nodes[x].leaf;
-
-		if (l != NULL && l->lqs != &l->own) {
-			n += l->n_lqs * sizeof(*l->lqs) +
-			     (l->n_lqs > 1 ? l->n_lqs * q->t->nf * 8 : 0);
-		}
-	}
-	return n + q->n_table * 4 + (q->size_reserved + q->size_evicting + q->size_gone) * 8 +
-	       (q->size_victims + q->size_kept) * sizeof(*q->victims);
-}
-
-struct quota_compiled quota_compile(const struct quota *q, size_t i, size_t f)
-{
-	const struct quota_tree *t = q->t;
-	const struct quota_tnode *n = &t->nodes[i];
-	const struct quota_cell *c = quota_cell(t, (uint32_t)i, f);
-	struct quota_compiled r = {.nominal = c->nominal, .borrowing = -1};
-
-	for (uint32_t k = n->first; k < n->first + n->n_children; k++) {
-		r.nominal -= quota_cell(t, k, f)->nominal;
-	}
-	if (n->parent != QUOTA_NO_NODE && c->max != QUOTA_UNLIMITED) {
-		r.borrowing = c->max - c->nominal;
-	}
-	r.lending = c->nominal - quota_reserved(t, c);
-	return r;
-}

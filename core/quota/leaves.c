@@ -127,7 +127,7 @@ static bool next_lqs(struct quota_leaf *l, const struct quota_desc *d, const uin
 	return true;
 }
 
-void quota_leaves_drop(struct quota *q, struct quota_tree *t)
+static void drop_prepared(struct quota *q, struct quota_tree *t)
 {
 	for (uint32_t x = 0; x < t->n; x++) {
 		struct quota_leaf *l = t->nodes[x].leaf;
@@ -271,7 +271,7 @@ enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, s
 	mk_free(from);
 	mk_free(list);
 	if (code != MK_OK) {
-		quota_leaves_drop(q, t);
+		drop_prepared(q, t);
 		err_set(err, code, "quota", "%s",
 			code == MK_INVALID   ? "a LocalQueue at an inner node"
 			: code == MK_TOO_BIG ? "too many LocalQueues of a leaf"

@@ -45,7 +45,7 @@ static struct quota_work *in_one_order(struct quota *q, const struct quota_leaf 
 	return wait != NULL && quota_by_turn(wait, head) < 0 ? NULL : head;
 }
 
-struct quota_work *quota_leaf_offer(struct quota *q, struct quota_leaf *l)
+static struct quota_work *offer_of(struct quota *q, struct quota_leaf *l)
 {
 	struct quota_work *best = NULL;
 	struct quota_key best_key = {.m = 1, .w = 1};
@@ -181,7 +181,7 @@ static void reseat(struct quota *q, uint32_t child)
 }
 
 /* Offer or usage of 'node' changed: keys and offers of everything above follow. */
-void quota_rekey(struct quota *q, uint32_t node)
+static void rekey_path(struct quota *q, uint32_t node)
 {
 	struct quota_tree *t = q->t;
 
@@ -196,8 +196,8 @@ void quota_rekey(struct quota *q, uint32_t node)
 /* The offer of 'l' may have changed. */
 void quota_offer(struct quota *q, struct quota_leaf *l)
 {
-	q->t->nodes[l->node].cand = quota_leaf_offer(q, l);
-	quota_rekey(q, l->node);
+	q->t->nodes[l->node].cand = offer_of(q, l);
+	rekey_path(q, l->node);
 }
 
 /* --- all at once -------------------------------------------------------------------------------------------- */
@@ -254,7 +254,7 @@ void quota_offer_all(struct quota *q)
 	for (LIST_EACH(n, &q->active)) {
 		struct quota_leaf *l = LIST_ENTRY(n, struct quota_leaf, active);
 
-		t->nodes[l->node].cand = quota_leaf_offer(q, l);
+		t->nodes[l->node].cand = offer_of(q, l);
 		append(q, l->node);
 	}
 	for (size_t level = QUOTA_MAX_LEVELS; level > 0; level--) {

@@ -78,9 +78,3 @@ void quota_pool_done(struct quota_pool *p)
 	mk_free(p->blocks);
 	mk_free(p->chunks);
 }
-
-size_t quota_pool_bytes(const struct quota_pool *p)
-{
-	return p->n_spare * QUOTA_CHUNK + p->size_chunks * sizeof(char *) +
-	       p->size_blocks * sizeof(void *);
-}

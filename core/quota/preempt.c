@@ -44,7 +44,7 @@ static void look(struct quota_try *x)
 }
 
 /* Would 'a' with q stay within its nominal in all contested pairs? */
-bool quota_try_claim(const struct quota_try *x, const bool *contested, uint32_t a)
+static bool may_claim(const struct quota_try *x, const bool *contested, uint32_t a)
 {
 	for (size_t k = 0; k < x->wants->n; k++) {
 		const struct quota_cell *c = quota_cell(x->q->t, a, x->wants->v[k].fr);
@@ -124,7 +124,7 @@ static void at_level(struct quota_try *x, size_t at, int pass)
 	while (!x->fits && !x->failed && at <= x->top) {
 		struct quota_work *v;
 
-		x->claim = quota_try_claim(x, x->contested, a);
+		x->claim = may_claim(x, x->contested, a);
 		if (!has_right(x, (enum quota_policy)t->nodes[p].policy)) {
 			return;
 		}
@@ -182,7 +182,7 @@ static bool right_kept(const struct quota_try *x)
 			if (quota_key_cmp(&now, &lca->share) > 0) {
 				return false;
 			}
-		} else if (lca->claimed && !quota_try_claim(x, lca->contested, a)) {
+		} else if (lca->claimed && !may_claim(x, lca->contested, a)) {
 			return false;
 		}
 	}

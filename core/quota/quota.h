@@ -4,12 +4,12 @@
  * who fits, who is next, who is preempted. Both plans of the KEP become a struct quota_desc (api_build.h).
  *
  *   1. quota_new; 2. quota_apply with a tree; 3. quota_put for each workload;
- *   4. quota_cycle, then quota_step until QUOTA_END; 5. quota_release, quota_del as work ends; back to 4.
+ *   4. quota_cycle, then quota_step until QUOTA_END; 5. quota_evict, quota_gone, quota_del as work ends; back to 4.
  *
  * No I/O, no clock, no threads, no globals. Time is given by the caller in milliseconds of any origin. Amounts are
  * int64: cpu in thousandths, all else in units. Weights of nodes and LocalQueues are in thousandths. Nothing here
  * uses floating point. The same calls in the same order give the same answers. What the library keeps it copies.
- * Check, admit and release allocate nothing. The numbers of rules are those of docs/architecture.md, "The quota tree".
+ * Check, admit and giving back allocate nothing. The numbers of rules are those of docs/architecture.md, "The quota tree".
  */
 #ifndef MK_QUOTA_QUOTA_H
 #define MK_QUOTA_QUOTA_H
@@ -125,17 +125,6 @@ void quota_free(struct quota *q);
  */
 enum mk_code quota_apply(struct quota *q, const struct quota_desc *d, struct mk_err *err);
 
-/* Total of a pair from now on (workers came or went); as quota_apply otherwise. MK_NOT_FOUND, MK_INVALID. */
-enum mk_code quota_set_total(struct quota *q, mk_str flavor, mk_str resource, int64_t total,
-			     struct mk_err *err);
-
-/*
- * New policy, fence and weights (not: name, parent, amounts, behaviour of a leaf) of one node; recomputes its parent's
- * subtree alone. MK_NOT_FOUND, MK_INVALID.
- */
-enum mk_code quota_edit(struct quota *q, mk_str name, const struct quota_node *n,
-			struct mk_err *err);
-
 /* --- reading ------------------------------------------------------------------------------------------------ */
 
 struct quota_node_info {
@@ -212,7 +201,7 @@ enum quota_state {
 	QUOTA_BLOCKED,  /* waits for a change on its path */
 	QUOTA_RESERVED, /* charged; waits until what it preempts is gone */
 	QUOTA_ADMITTED,
-	QUOTA_EVICTING, /* charged until quota_release or quota_gone */
+	QUOTA_EVICTING, /* charged until quota_gone */
 	QUOTA_PARKED,   /* pending, and its leaf is gone */
 };
 
@@ -232,8 +221,6 @@ enum mk_code quota_put(struct quota *q, const struct quota_work_desc *w, struct 
 void quota_del(struct quota *q, mk_str uid);
 /* The workload of that uid or NULL; borrowed until quota_del, or quota_put of that uid. */
 struct quota_work *quota_work_find(const struct quota *q, mk_str uid);
-/* Number of workloads. */
-size_t quota_n_works(const struct quota *q);
 
 struct quota_work_info {
 	mk_str leaf; /* empty when parked */
@@ -250,9 +237,6 @@ mk_str quota_work_uid(const struct quota_work *w, char buf[QUOTA_MAX_UID + 1]);
 struct quota_work_info quota_work_at(const struct quota *q, const struct quota_work *w);
 /* Its i-th ask (below n_asks; those of 0 were dropped); the flavor is empty while none is assigned. */
 struct quota_ask quota_work_ask(const struct quota *q, const struct quota_work *w, size_t i);
-/* Calls fn for each workload in no particular order; fn must change nothing. */
-void quota_works(const struct quota *q, void (*fn)(void *ctx, const struct quota_work *w),
-		 void *ctx);
 
 /* --- decisions ---------------------------------------------------------------------------------------------- */
 
@@ -285,13 +269,6 @@ struct quota_decision quota_check(struct quota *q, struct quota_work *w, bool pl
 
 /* Charges a pending or blocked 'w' if it fits (MK_OK); MK_CONFLICT when it does not fit, or is neither. */
 enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms);
-
-/*
- * Gives back 'amount' of what an admitted, evicting or reserving workload has for a pod set's resource (reclaimable
- * pods). Ends the cycle. MK_NOT_FOUND, MK_INVALID when it has less.
- */
-enum mk_code quota_release(struct quota *q, mk_str uid, uint32_t pod, mk_str resource,
-			   int64_t amount);
 
 /* An admitted workload is being evicted (by whomever): still charged, and gone in the plan view. MK_CONFLICT. */
 enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *err);
@@ -348,37 +325,7 @@ void quota_cycle(struct quota *q, int64_t now_ms);
 struct quota_work *quota_pick(struct quota *q);
 /* 'w', as picked, may not run now (a dispatcher's veto): blocked, not charged. */
 void quota_block(struct quota *q, struct quota_work *w, int64_t now_ms);
-/* Carries out a plan just made for 'w': victims are evicting, their reservations cancelled, 'w' reserves. MK_NO_MEMORY. */
-enum mk_code quota_reserve(struct quota *q, struct quota_work *w, const struct quota_plan *plan,
-			   int64_t now_ms);
 /* Picks the next and does with it what the rules say. MK_NO_MEMORY: the workload is blocked. */
 enum mk_code quota_step(struct quota *q, int64_t now_ms, struct quota_step *ret);
-
-/*
- * overLimitPolicy Evict (2.10): whom to evict so that no node holds more than its maximum; deepest nodes first. As
- * quota_plan; the caller evicts. MK_NO_MEMORY.
- */
-enum mk_code quota_shed(struct quota *q, struct quota_plan *ret);
-
-/* --- proof and export ------------------------------------------------------------------------------------------ */
-
-/* Recomputes everything from workloads and weights and compares. MK_BUG with the first difference; MK_NO_MEMORY. */
-enum mk_code quota_self_check(struct quota *q, struct mk_err *err);
-/* Recomputes all usage from the workloads, as after a restart: O(workloads + nodes x pairs). */
-void quota_recount(struct quota *q);
-/* Recomputes nominal, maximum and reserve of every node. */
-void quota_recompute(struct quota *q);
-/* Bytes allocated. */
-size_t quota_memory(const struct quota *q);
-
-/* What Kueue is told for a node and pair in Compile mode (3.3): a Cohort's, or a ClusterQueue's at a leaf. */
-struct quota_compiled {
-	int64_t nominal; /* what the subtree adds itself; may be negative only when minima exceed the parent's */
-	int64_t borrowing; /* borrowingLimit, or -1: none */
-	int64_t lending;   /* lendingLimit */
-};
-
-/* Node 'i', pair 'f'. */
-struct quota_compiled quota_compile(const struct quota *q, size_t i, size_t f);
 
 #endif

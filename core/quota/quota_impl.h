@@ -143,7 +143,6 @@ struct quota_tnode {
 	uint32_t next_touched;
 	struct quota_leaf *leaf;
 	struct quota_work *cand;
-	uint64_t changed;      /* quota.seq when its values last changed */
 	uint32_t base;         /* where its amounts begin in quota_tree.base: minima, maxima */
 	uint16_t n_min, n_max; /* how many */
 };
@@ -349,12 +348,9 @@ void *quota_pool_take(struct quota_pool *p, size_t size, uint32_t *ret_ref);
 /* Back to the pool; the object's bytes from the fifth on stay. */
 void quota_pool_give(struct quota_pool *p, uint32_t ref, size_t size);
 void quota_pool_done(struct quota_pool *p);
-size_t quota_pool_bytes(const struct quota_pool *p);
-size_t quota_work_size(const struct quota_work *w);
 
 /* --- charge.c: usage --- */
 void quota_wants_of(const struct quota_work *w, struct quota_wants *ret);
-void quota_charge(struct quota_tree *t, uint32_t node, size_t fr, int64_t amount);
 void quota_charge_work(const struct quota *q, const struct quota_work *w, int sign);
 void quota_charge_lq(const struct quota *q, const struct quota_work *w, int sign);
 bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
@@ -392,12 +388,10 @@ void quota_unreserve(struct quota *q, struct quota_work *w);
 void quota_tree_free(struct quota_tree *t);
 uint32_t quota_tree_find(const struct quota_tree *t, mk_str name);
 void quota_effective(struct quota_tree *t);
-void quota_effective_below(struct quota_tree *t, uint32_t node, uint64_t seq);
 void quota_sum_up(struct quota_tree *t);
-/* The LocalQueues of the new tree 't' are made ready; quota_leaves_take cannot fail then, quota_leaves_drop undoes it. */
+/* The LocalQueues of the new tree 't' are made ready; quota_leaves_take cannot fail then. */
 enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, struct quota_tree *t,
 				  const uint32_t *place, struct mk_err *err);
-void quota_leaves_drop(struct quota *q, struct quota_tree *t);
 void quota_leaves_take(struct quota *q, struct quota_tree *t, const uint16_t *fr_map);
 void quota_leaf_free(struct quota *q, struct quota_leaf *l);
 
@@ -406,9 +400,7 @@ struct quota_work *quota_hdrf_pick(struct quota *q);
 
 /* --- offer.c --- */
 void quota_offer(struct quota *q, struct quota_leaf *l);
-void quota_rekey(struct quota *q, uint32_t node);
 void quota_offer_all(struct quota *q);
-struct quota_work *quota_leaf_offer(struct quota *q, struct quota_leaf *l);
 
 /* --- preempt.c, victim.c --- */
 struct quota_lca {
@@ -440,9 +432,7 @@ struct quota_try {
 /* Makes a plan for 'wants' of 'w'; victims are appended to quota.victims. State is as before. */
 enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct quota_wants *wants,
 			    int64_t now_ms);
-struct quota_plan quota_keep_plan(struct quota *q);
 struct quota_work *quota_try_victim(struct quota_try *x);
 bool quota_try_uses(const struct quota_try *x, const struct quota_work *v);
-bool quota_try_claim(const struct quota_try *x, const bool *contested, uint32_t a);
 
 #endif

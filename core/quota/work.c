@@ -206,21 +206,6 @@ struct quota_work *quota_work_find(const struct quota *q, mk_str uid)
 			       : quota_work_of(q, q->table[slot_of(q, uid, (uint32_t)hash64(uid))]);
 }
 
-size_t quota_n_works(const struct quota *q)
-{
-	return q->n_works;
-}
-
-void quota_works(const struct quota *q, void (*fn)(void *ctx, const struct quota_work *w),
-		 void *ctx)
-{
-	for (size_t i = 0; i < q->n_table; i++) {
-		if (q->table[i] != 0) {
-			fn(ctx, quota_work_of(q, q->table[i]));
-		}
-	}
-}
-
 static bool grow(struct quota *q)
 {
 	size_t n = q->n_table == 0 ? 64 : q->n_table * 2;
@@ -332,7 +317,7 @@ static uint8_t res_of(const struct quota_tree *t, mk_str resource)
 	return QUOTA_NO_RES;
 }
 
-size_t quota_work_size(const struct quota_work *w)
+static size_t work_size(const struct quota_work *w)
 {
 	return sizeof(*w) + w->n_asks * (8 + sizeof(struct quota_meta)) +
 	       (w->masked ? w->n_pods * 8U : 0) + (w->placed ? 8 : 0) + w->uid_len;
@@ -358,7 +343,7 @@ static struct quota_work *make_work(struct quota *q, const struct quota_work_des
 	for (size_t i = 0; i < d->n_asks; i++) {
 		head.n_asks = (uint8_t)(head.n_asks + (d->asks[i].amount > 0));
 	}
-	w = quota_pool_take(&q->works, quota_work_size(&head), &head.self);
+	w = quota_pool_take(&q->works, work_size(&head), &head.self);
 	if (w == NULL) {
 		return NULL;
 	}
@@ -390,7 +375,7 @@ static struct quota_work *make_work(struct quota *q, const struct quota_work_des
 static void give_work(struct quota *q, struct quota_work *w)
 {
 	w->state = QUOTA_FREE;
-	quota_pool_give(&q->works, w->self, quota_work_size(w));
+	quota_pool_give(&q->works, w->self, work_size(w));
 }
 
 static void update_admitted(struct quota *q, struct quota_work *w, const struct quota_work_desc *d)
@@ -532,46 +517,5 @@ enum mk_code quota_gone(struct quota *q, struct quota_work *w)
 	w->since_ms = INT64_MIN;
 	quota_enter(q, w, l->gone ? QUOTA_PARKED : QUOTA_PENDING);
 	drop_gone(q, l);
-	return MK_OK;
-}
-
-static size_t find_ask(const struct quota_tree *t, const struct quota_work *w, uint32_t pod,
-		       mk_str resource)
-{
-	for (size_t i = 0; i < w->n_asks; i++) {
-		const struct quota_meta *m = &quota_metas(w)[i];
-
-		if (m->pod == pod && m->res != QUOTA_NO_RES && str_eq(t->res[m->res], resource)) {
-			return i;
-		}
-	}
-	return QUOTA_NONE;
-}
-
-enum mk_code quota_release(struct quota *q, mk_str uid, uint32_t pod, mk_str resource,
-			   int64_t amount)
-{
-	struct quota_work *w = quota_work_find(q, uid);
-	size_t i = w == NULL ? QUOTA_NONE : find_ask(q->t, w, pod, resource);
-	struct quota_leaf *l;
-	size_t f;
-
-	if (i == QUOTA_NONE || !quota_charged(w)) {
-		return MK_NOT_FOUND;
-	}
-	if (amount < 0 || amount > quota_amounts(w)[i]) {
-		return MK_INVALID;
-	}
-	l = quota_leaf_of(q, w);
-	quota_end_cycle(q);
-	q->outside++;
-	f = quota_metas(w)[i].fr;
-	quota_amounts(w)[i] -= amount;
-	quota_charge(q->t, l->node, f, -amount);
-	if (!l->gone && l->n_lqs > 1) {
-		l->lqs[w->lq].use[f] -= amount;
-	}
-	q->seq++;
-	q->t->drops[quota_metas(w)[i].res] = q->seq;
 	return MK_OK;
 }

@@ -12,7 +12,8 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/rng.h"
-#include "core/quota/quota.h"
+#include "core/quota/quota_impl.h"
+#include "t/lib/quota_proof.h"
 
 enum { LEVELS = 6 };
 
@@ -21,6 +22,7 @@ enum { LEVELS = 6 };
 struct bench {
 	struct quota *q;
 	struct quota_desc d;
+	struct quota_fr frs[8];
 	struct quota_node *nodes;
 	char (*names)[24];
 	size_t first_leaf, n_leaves, n_works;
@@ -48,18 +50,41 @@ static void say(const char *what, double ns, double target_ns)
 	fflush(stdout);
 }
 
+static size_t pool_bytes(const struct quota_pool *p)
+{
+	return p->n_spare * QUOTA_CHUNK + p->size_chunks * sizeof(char *) +
+	       p->size_blocks * sizeof(void *);
+}
+
+/* What the library has allocated. */
+static size_t bytes_of(const struct quota *q)
+{
+	size_t n = sizeof(*q) + sizeof(*q->t) + q->t->bytes + pool_bytes(&q->works) +
+		   pool_bytes(&q->leaves);
+
+	for (uint32_t x = 0; x < q->t->n; x++) {
+		const struct quota_leaf *l = q->t->nodes[x].leaf;
+
+		if (l != NULL && l->lqs != &l->own) {
+			n += l->n_lqs * sizeof(*l->lqs) +
+			     (l->n_lqs > 1 ? l->n_lqs * q->t->nf * 8 : 0);
+		}
+	}
+	return n + q->n_table * 4 + (q->size_reserved + q->size_evicting + q->size_gone) * 8 +
+	       (q->size_victims + q->size_kept) * sizeof(*q->victims);
+}
+
 static void make_tree(struct bench *b, size_t fan)
 {
-	static struct quota_fr frs[8];
 	size_t n = 1;
 	size_t level = 1;
 
 	for (size_t f = 0; f < 8; f++) {
 		static const char *const flavors[] = {"a", "b", "c", "d"};
 
-		frs[f] = (struct quota_fr){.flavor = str_of(flavors[f / 2]),
-					   .resource = f % 2 == 0 ? STR("cpu") : STR("memory"),
-					   .total = (int64_t)1 << 50};
+		b->frs[f] = (struct quota_fr){.flavor = str_of(flavors[f / 2]),
+					      .resource = f % 2 == 0 ? STR("cpu") : STR("memory"),
+					      .total = (int64_t)1 << 50};
 	}
 	for (size_t i = 1; i < LEVELS; i++) {
 		level *= fan;
@@ -86,7 +111,7 @@ static void make_tree(struct bench *b, size_t fan)
 		};
 	}
 	b->nodes[0].min_weight = -1;
-	b->d = (struct quota_desc){.frs = frs, .n_frs = 8, .nodes = b->nodes, .n_nodes = n};
+	b->d = (struct quota_desc){.frs = b->frs, .n_frs = 8, .nodes = b->nodes, .n_nodes = n};
 }
 
 static void uid_of(char *buf, size_t size, size_t i)
@@ -330,10 +355,11 @@ static void plans(struct bench *b)
 	int64_t spent[2] = {0, 0};
 	struct quota_plan p;
 
-	for (size_t f = 0; f < quota_n_frs(b->q); f++) {
-		struct quota_fr fr = quota_fr_at(b->q, f);
-
-		quota_set_total(b->q, fr.flavor, fr.resource, quota_cell_at(b->q, 0, f).use, NULL);
+	for (size_t f = 0; f < b->d.n_frs; f++) {
+		b->frs[f].total = quota_cell_at(b->q, 0, f).use;
+	}
+	if (quota_apply(b->q, &b->d, NULL) != MK_OK) {
+		exit(1);
 	}
 	for (size_t i = 0; i < n; i++) {
 		put_ask(b, b->n_works + i, rng_below(&b->rng, b->n_leaves), false,
@@ -358,17 +384,14 @@ static void whole(struct bench *b)
 {
 	int64_t start = now_ns();
 
-	quota_recompute(b->q);
+	quota_effective(b->q->t);
 	say("recompute of all effective values", since_ns(start, 1), 10e6);
-	start = now_ns();
-	quota_recount(b->q);
-	say("rebuild of all usage from the workloads", since_ns(start, 1), 300e6);
 	start = now_ns();
 	if (quota_apply(b->q, &b->d, NULL) != MK_OK) {
 		exit(1);
 	}
 	say("apply of the same tree", since_ns(start, 1), 300e6);
-	if (quota_self_check(b->q, NULL) != MK_OK) {
+	if (proof_check(b->q, NULL) != MK_OK) {
 		printf("# self check FAILED\n");
 	}
 }
@@ -392,7 +415,7 @@ static void run(struct bench *b, size_t fan, size_t works)
 		put(b, i, rng_below(&b->rng, b->n_leaves), i < b->n_works);
 	}
 	printf("%-58s %9.0f ns\n", "put", since_ns(start, works));
-	printf("%-58s %9.1f MiB  target %.0f MiB\n", "memory", (double)quota_memory(b->q) / 1048576,
+	printf("%-58s %9.1f MiB  target %.0f MiB\n", "memory", (double)bytes_of(b->q) / 1048576,
 	       (48.0 * 8 * (double)b->d.n_nodes + 128.0 * (double)works) / 1048576);
 	refusals(b, pending);
 	checks(b, pending);

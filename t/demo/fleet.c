@@ -6,8 +6,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/file_read.h"
 #include "core/base/yaml.h"
-#include "core/daemon/credentials.h"
 
 #define WORKLOADS "/apis/kueue.x-k8s.io/v1beta2/workloads"
 #define JOBS "/apis/batch/v1/jobs"
@@ -252,7 +252,7 @@ enum mk_code fleet_add_file(struct fleet *f, const char *file, size_t max, struc
 	struct json *docs;
 	struct json_iter it;
 	mk_str text;
-	enum mk_code code = credentials_read_file(&f->a, file, FILE_MAX, &text, err);
+	enum mk_code code = file_read(&f->a, file, FILE_MAX, &text, err);
 
 	if (code == MK_OK) {
 		code = yaml_documents(&f->a, text, NULL, &docs, err);

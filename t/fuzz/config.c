@@ -3,7 +3,7 @@
  * Fuzz target: the configuration file. What is taken can be printed for Kueue, and that is taken too, for it is the same
  * without our keys.
  */
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 #include "t/fuzz/fuzz.h"
 
 int fuzz_one(const uint8_t *data, size_t size)

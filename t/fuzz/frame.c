@@ -36,7 +36,7 @@ static struct seen run(mk_str text, size_t piece)
 		text.p += n;
 		text.n -= n;
 	}
-	s.rest = frame_rest(&f);
+	s.rest = f.n - f.start;
 	frame_done(&f);
 	return s;
 }

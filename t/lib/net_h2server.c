@@ -36,7 +36,8 @@ static ssize_t h2_read_body(nghttp2_session *session, int32_t id, uint8_t *p, si
 	}
 	if (n > 0) {
 		memcpy(p, s->out.p, n);
-		buf_drop(&s->out, n);
+		memmove(s->out.p, s->out.p + n, s->out.n - n);
+		s->out.n -= n;
 	}
 	if (s->out.n == 0 && !s->more) {
 		*flags |= NGHTTP2_DATA_FLAG_EOF;

@@ -12,7 +12,7 @@ void help_init(struct help *h)
 
 void help_done(struct help *h)
 {
-	ok(quota_self_check(h->q, NULL) == MK_OK, "... and all sums are right");
+	ok(proof_check(h->q, NULL) == MK_OK, "... and all sums are right");
 	quota_free(h->q);
 }
 
@@ -89,6 +89,12 @@ void help_apply(struct help *h)
 	if (quota_apply(h->q, &h->d, &err) != MK_OK) {
 		ok(false, err.msg);
 	}
+}
+
+void help_total(struct help *h, size_t fr, int64_t total)
+{
+	h->frs[fr].total = total;
+	help_apply(h);
 }
 
 void help_flat(struct help *h, const char *kind, int64_t total, const char *names, int min)
@@ -210,6 +216,22 @@ const char *help_plan(struct help *h, const char *uid)
 struct quota_cell_info help_cell(const struct help *h, const char *node, size_t fr)
 {
 	return quota_cell_at(h->q, quota_node_find(h->q, str_of(node)), fr);
+}
+
+struct help_compiled help_compile(const struct help *h, size_t node, size_t fr)
+{
+	struct quota_node_info n = quota_node_at(h->q, node);
+	struct quota_cell_info c = quota_cell_at(h->q, node, fr);
+	struct help_compiled r = {.nominal = c.nominal, .borrowing = -1};
+
+	for (size_t k = n.first_child; k < n.first_child + n.n_children; k++) {
+		r.nominal -= quota_cell_at(h->q, k, fr).nominal;
+	}
+	if (n.parent != QUOTA_NONE && c.max != QUOTA_UNLIMITED) {
+		r.borrowing = c.max - c.nominal;
+	}
+	r.lending = c.nominal - c.reserved;
+	return r;
 }
 
 int help_state(const struct help *h, const char *uid)

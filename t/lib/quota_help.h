@@ -7,6 +7,7 @@
 
 #include "core/base/alloc.h"
 #include "core/quota/quota.h"
+#include "t/lib/quota_proof.h"
 #include "t/lib/tap.h"
 
 enum { HELP_NODES = 64, HELP_FRS = 16, HELP_AMOUNTS = 256 };
@@ -52,6 +53,9 @@ void help_lq(struct help *h, const char *name, const char *leaf, int64_t weight)
 /* Hands the description to the library; a refusal is a failed check. */
 void help_apply(struct help *h);
 
+/* The total of a pair from now on. */
+void help_total(struct help *h, size_t fr, int64_t total);
+
 /* A root and its children A, B, ... with the given minimum weights. */
 void help_flat(struct help *h, const char *kind, int64_t total, const char *names, int min);
 
@@ -79,6 +83,16 @@ const char *help_plan(struct help *h, const char *uid);
 
 /* The figures of a node for a pair. */
 struct quota_cell_info help_cell(const struct help *h, const char *node, size_t fr);
+
+/* What Kueue would be told for a node and pair in Compile mode: a Cohort's quotas, or a ClusterQueue's at a leaf. */
+struct help_compiled {
+	int64_t nominal; /* what the subtree adds itself; may be negative only when minima exceed the parent's */
+	int64_t borrowing; /* borrowingLimit, or -1: none */
+	int64_t lending;   /* lendingLimit */
+};
+
+/* Works it out for a node and a pair. */
+struct help_compiled help_compile(const struct help *h, size_t node, size_t fr);
 
 /* The state of a workload (enum quota_state). */
 int help_state(const struct help *h, const char *uid);

@@ -29,7 +29,7 @@ same() { # name, what the code has, what the page has (both sorted)
 }
 
 # A registration: metric_counter("name", "help ...", "label", ..., NULL)
-cat core/daemon/*.c core/net/*.c | tr '\n\t' '  ' | sed 's/metric_\(counter\|gauge\|histogram\)(/\n\1 /g' |
+cat core/serve/*.c core/daemon/*.c core/net/*.c | tr '\n\t' '  ' | sed 's/metric_\(counter\|gauge\|histogram\)(/\n\1 /g' |
 	sed -nE 's/^(counter|gauge|histogram) +"([a-z_]+)", +("[^"]*" *)+,(([^;"]*"[a-z_]+")*)[^;"]*NULL\);.*/\2 \1 \4/p' |
 	sed -E 's/ metric_[a-z_]+,//g; s/[",]//g; s/ +/ /g; s/ $//' | sort >"$tmp/code"
 sed -nE 's/^\| `([a-z_]+)` \| ([a-z]+) \| ([^|]*)\|.*/\1 \2 \3/p' docs/metrics.md |
@@ -45,7 +45,7 @@ while read -r option; do
 done <"$tmp/code" >"$tmp/findings"
 check "each option is on a page"
 
-grep -oE '"[A-Za-z]+", (true|false), (ALPHA|BETA|GA|DEPRECATED), (true|false), *(CONFIG_GATE[A-Z_]+)?' core/daemon/config_gates.c |
+grep -oE '"[A-Za-z]+", (true|false), (ALPHA|BETA|GA|DEPRECATED), (true|false), *(CONFIG_GATE[A-Z_]+)?' core/config/config_gates.c |
 	grep CONFIG_GATE | cut -d'"' -f2 | sort >"$tmp/code"
 while read -r gate; do
 	grep -q "^| .*\`$gate\`" docs/configuration.md || echo "$gate has no row"

@@ -101,6 +101,7 @@ void coverage_add(struct coverage *to, const struct coverage *from)
 	to->steps += from->steps;
 	to->seeds += from->seeds;
 	to->workloads += from->workloads;
+	to->streams += from->streams;
 	to->most_requests =
 		from->most_requests > to->most_requests ? from->most_requests : to->most_requests;
 }

@@ -44,6 +44,11 @@ static const struct {
 				 "{\"state\":\"ready\"}", "{\"state\":\"suspended\"}", NULL},
 };
 
+const char *job_resource(const struct sim *s, size_t i)
+{
+	return i < (s->kinds ? USER_KINDS : USER_OF_JOBS + 1) ? kinds[i].resource : NULL;
+}
+
 const char *user_resource(const struct user *u)
 {
 	return kinds[u->of].resource;
@@ -51,9 +56,12 @@ const char *user_resource(const struct user *u)
 
 bool is_job_resource(mk_str resource)
 {
-	return str_is(resource, kinds[USER_OF_JOBS].resource) ||
-	       str_is(resource, kinds[USER_OF_JOBSETS].resource) ||
-	       str_is(resource, kinds[USER_OF_RAYCLUSTERS].resource);
+	for (int i = 0; i < USER_KINDS; i++) {
+		if (str_is(resource, kinds[i].resource)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 const char *user_path(struct sim *s, const struct user *u, bool named)

@@ -35,6 +35,7 @@ static bool one(uint64_t seed, const struct options *o, struct coverage *cov, ui
 	s->wants_wide = o->wide;
 	s->wants_worlds = o->worlds;
 	good = sim_run(s);
+	cov->streams += s->stream_hash;
 	memcpy(failure, s->failure, sizeof(s->failure));
 	if (ret_hash != NULL) {
 		*ret_hash = s->stream_hash;
@@ -296,6 +297,7 @@ static int run_many(const struct options *o)
 		printf("FAIL %zu rows of the coverage table are empty\n", empty);
 		good = false;
 	}
+	printf("streams 0x%016llx\n", (unsigned long long)cov.streams);
 	puts(good ? "every seed passed" : "FAILED");
 	return good ? 0 : 1;
 }

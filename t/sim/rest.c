@@ -115,10 +115,8 @@ bool rest_reached(struct sim *s, char *why, size_t n)
 			return false;
 		}
 	}
-	for (int k = USER_OF_JOBS; k < (s->kinds ? USER_KINDS : USER_OF_JOBS + 1); k++) {
-		const struct user u = {.of = (enum user_of)k};
-
-		if (!nothing_left(s, user_resource(&u), why, n)) {
+	for (size_t i = 0; job_resource(s, i) != NULL; i++) {
+		if (!nothing_left(s, job_resource(s, i), why, n)) {
 			return false;
 		}
 	}

@@ -21,8 +21,8 @@
 #include "core/base/list.h"
 #include "core/base/map.h"
 #include "core/base/rng.h"
-#include "core/daemon/manager.h"
 #include "core/kube/lease.h"
+#include "core/manager/manager.h"
 #include "t/kubesim/actors.h"
 #include "t/kubesim/store.h"
 #include "t/sim/fault_list.h"
@@ -240,6 +240,8 @@ struct coverage {
 	size_t n_rules;
 	uint64_t steps, seeds, workloads;
 	uint64_t most_requests; /* about one Workload within a minute */
+	uint64_t
+		streams; /* sum over the seeds of what each sent, hashed: the same code gives the same */
 	enum coverage_kind kind;
 };
 

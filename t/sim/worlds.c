@@ -11,7 +11,6 @@
 #include "t/sim/sim.h"
 
 #define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
-#define WORKLOAD_PATH "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads/"
 #define JOBS "batch/v1/jobs"
 #define JOB_PATH "/apis/batch/v1/namespaces/default/jobs/"
 #define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
@@ -180,11 +179,12 @@ static void delete_one(struct plane *p, const char *resource, mk_str name)
 {
 	struct arena *a = &p->sim->arena;
 	mk_str key = arena_dup(a, name);
+	const char *plural = strrchr(resource, '/');
 
 	say(p->sim, "world", "%s: %.*s is deleted", p->name, STR_ARG(key));
 	(void)plane_request(p, "DELETE",
-			    arena_printf(a, "%s%.*s", resource[0] == 'k' ? WORKLOAD_PATH : JOB_PATH,
-					 STR_ARG(key))
+			    arena_printf(a, "/apis/%.*s/namespaces/default%s/%.*s",
+					 (int)(plural - resource), resource, plural, STR_ARG(key))
 				    .p,
 			    NULL, STR("{\"propagationPolicy\":\"Background\"}"));
 }
@@ -407,7 +407,9 @@ static void people(struct sim *s, struct fault *f)
 		world_restart(s, site, &f->rng);
 	} else if (s->now > FAULTS_END_MS + 2 * TOLD_LATE_MS) {
 		for (size_t i = 1; i <= s->n_workers; i++) {
-			clean_up(site, &s->plane[i], JOBS);
+			for (size_t kind = 0; job_resource(s, kind) != NULL; kind++) {
+				clean_up(site, &s->plane[i], job_resource(s, kind));
+			}
 			clean_up(site, &s->plane[i], WORKLOADS);
 		}
 	}

@@ -73,11 +73,6 @@ static void test_buf(void)
 	ok(!buf_printf(&b, "%011d", 1), "printing over the cap");
 	is_str(b.p, "", "... adds nothing");
 	buf_clear(&b);
-	buf_add(&b, STR("abcdef"));
-	buf_drop(&b, 2);
-	is_str(b.p, "cdef", "dropped in front");
-	buf_drop(&b, 99);
-	is_int(b.n, 0, "dropped all");
 	buf_done(&b);
 	buf_init(&b, 1 << 20);
 	alloc_fail_after(1);
@@ -102,11 +97,8 @@ static void test_err(void)
 	bool same = true;
 
 	is_int(err_set(&err, MK_GONE, "net", "list of %s", "pods"), MK_GONE, "returns the code");
-	ok(err.http == 0 && err.retry_after_ms == -1 && err.detail[0] == '\0', "rest is cleared");
-	is_int(err_detail(&err, "rv=%d", 5), MK_GONE, "detail");
 	err_wrap(&err, "cluster %s", "east");
 	is_str(err.msg, "cluster east: list of pods", "wrapped");
-	is_str(err.detail, "rv=5", "... keeps the detail");
 	err_set(&err, MK_BUG, "x", "again: %s", err.msg);
 	is_str(err.msg, "again: cluster east: list of pods", "a message from itself");
 	memset(big, 'a', sizeof(big));
@@ -119,13 +111,11 @@ static void test_err(void)
 	is_int(strlen(err.msg), sizeof(err.msg) - 1, "cut behind a character that fits");
 	err_set(NULL, MK_BUG, "x", "nobody listens");
 	err_wrap(NULL, "x");
-	is_int(err_detail(NULL, "x"), MK_OK, "no error to fill");
 	for (int i = 0; i < MK_N_CODES; i++) {
-		same = same && err_code_parse(err_code_name((enum mk_code)i)) == (enum mk_code)i;
+		same = same && strlen(err_code_name((enum mk_code)i)) > 0;
 	}
 	ok(same, "every code has its word");
 	is_str(err_code_name(MK_NO_MEMORY), "no_memory", "a word");
-	is_int(err_code_parse("nonsense"), MK_N_CODES, "no word");
 	ok(err_code_name((enum mk_code)999) != NULL, "a code out of range");
 }
 

@@ -2,8 +2,8 @@
 /* The sample configuration is accepted, and docs/configuration.md knows every key and gate. Run from the root. */
 #include "t/lib/tap.h"
 
-#include "core/daemon/config.h"
-#include "core/daemon/config_schema.h"
+#include "core/config/config.h"
+#include "core/config/config_schema.h"
 
 static struct buf page;
 static int n_missing;

@@ -2,7 +2,7 @@
 /* Which Lease the daemon has by a configuration that Kueue may have as well. */
 #include "t/lib/tap.h"
 
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 
 #define V2 "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
 

@@ -3,7 +3,7 @@
 #include "t/lib/tap.h"
 
 #include "core/base/alloc.h"
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 
 #define V2 "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
 #define V1 "apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\n"

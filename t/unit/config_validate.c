@@ -2,7 +2,7 @@
 /* Validation of the configuration, feature gates, dispatcher names, printing. */
 #include "t/lib/tap.h"
 
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 
 #define V2 "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
 #define MK V2 "multiKueue:\n"

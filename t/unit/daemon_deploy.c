@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The manifests of conf/ fit each other, the configuration beside them, and the command line. Run from the root. */
 #include "core/base/yaml.h"
-#include "core/daemon/config.h"
+#include "core/config/config.h"
 #include "core/daemon/options.h"
 #include "t/lib/tap.h"
 

@@ -47,16 +47,41 @@ static void conditions(void)
 	w_free(w);
 }
 
-static void served(struct world *w, enum event_type type)
+static void served_because(struct world *w, enum event_type type, mk_str why)
 {
 	struct pending *p = w_event(w, type, 1, JOB);
 
 	p->ev.code = type == EV_UNSERVED ? MK_NOT_FOUND : MK_OK;
-	p->msg = w_dup(STR("no matches for kind \"Job\""));
+	p->msg = w_dup(why);
 	if (type == EV_SERVED) {
 		w_list(w, 1, JOB);
 	}
 	w_settle(w);
+}
+
+static void served(struct world *w, enum event_type type)
+{
+	served_because(w, type, STR("no matches for kind \"Job\""));
+}
+
+/* The API server refuses an Event whose note is longer. */
+static void long_note(void)
+{
+	static char why[2048];
+	struct world *w = w_new(2);
+	const char *note, *end;
+
+	memset(why, 'x', sizeof(why));
+	w->full = true;
+	served_because(w, EV_UNSERVED, (mk_str){why, sizeof(why)});
+	w_take(w);
+	a_job(w, "a");
+	w_settle(w);
+	note = strstr(w_take(w), "\"note\":\"batch/v1, Kind=Job");
+	end = note ? strchr(note + 8, '"') : NULL;
+	is_int(end ? end - note - 8 : 0, 1024, "a long note is cut at 1024 bytes");
+	ok(end && strncmp(end - 5, "x ...", 5) == 0, "and ends in dots");
+	w_free(w);
 }
 
 static void kinds_not_served(void)
@@ -190,6 +215,7 @@ int main(void)
 {
 	conditions();
 	kinds_not_served();
+	long_note();
 	manager_as_worker();
 	clock_is_set();
 	return done_testing();

@@ -176,7 +176,7 @@ static void found_by_asking(bool is_back)
 	text = w_dup(str_of(clone_of(w, 1, "wl-j")->text));
 	last = clone_of(w, 1, "wl-j")->rv;
 	admit(w, 2, "wl-j");
-	end_of(w, 1, "wl-j")->type = EV_CONTROL; /* and not told */
+	end_of(w, 1, "wl-j")->cluster = 99; /* and not told */
 	w_later(w, 20000);
 	ok(clone_of(w, 1, "wl-j") == NULL, "a loser was deleted");
 	w_take(w);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP answers to codes and outcomes, row by row; paths and queries; delete bodies. */
+/* HTTP answers to codes and outcomes, row by row; paths and queries. */
 #include "core/base/alloc.h"
-#include "core/kube/patch.h"
 #include "core/kube/status.h"
 #include "core/kube/url.h"
 #include "t/lib/tap.h"
@@ -282,23 +281,6 @@ static void test_url(void)
 	   "what is none");
 }
 
-static void test_patch(void)
-{
-	is_str(patch_delete(&arena, STR("u"), 0).p,
-	       "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":{\"uid\":\"u\"}"
-	       ","
-	       "\"propagationPolicy\":\"Background\"}",
-	       "delete by uid");
-	is_str(patch_delete(&arena, STR("u"), 12).p,
-	       "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":{\"uid\":\"u\","
-	       "\"resourceVersion\":"
-	       "\"12\"},\"propagationPolicy\":\"Background\"}",
-	       "and version");
-	ok(patch_delete(&arena, STR(""), 12).p == NULL, "never without a uid");
-	is_str(json_write(&arena, patch_guard(&arena, 5)).p,
-	       "{\"metadata\":{\"resourceVersion\":\"5\"}}", "a guard");
-}
-
 int main(void)
 {
 	arena_init(&arena, 0);
@@ -306,7 +288,6 @@ int main(void)
 	test_details();
 	test_no_memory();
 	test_url();
-	test_patch();
 	arena_done(&arena);
 	return done_testing();
 }

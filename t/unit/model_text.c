@@ -22,8 +22,6 @@ static void test_kinds(void)
 
 		ok(str_eq(ks.k[i].gvk, want) && ks.k[i].plural.n > 0, want.p);
 		is_int(kinds_find(&ks, want), i, "is found by it");
-		is_int(kinds_find_api(&ks, kind_api_version(&ks.k[i], api), ks.k[i].kind), i,
-		       "and by its apiVersion");
 	}
 	is_int(kinds_add(&ks, STR("batch"), STR("v1"), STR("Job"), STR("batch/v1, Kind=Job"), &id),
 	       MK_OK, "a job kind");
@@ -33,9 +31,6 @@ static void test_kinds(void)
 	       MK_OK, "once more");
 	is_int(again, id, "is the same");
 	is_int(kinds_find(&ks, STR("no/v1, Kind=X")), -1, "unknown");
-	is_int(kinds_find_api(&ks, STR("/v1"), STR("Secret")), -1,
-	       "no apiVersion begins with a slash");
-	is_int(kinds_find_api(&ks, STR("batch/v2"), STR("Job")), -1, "another version");
 	is_str(kind_api_version(&ks.k[KIND_SECRET], api).p, "v1", "the core group");
 	for (int i = 0; code == MK_OK && i < 300; i++) {
 		code = kinds_add(&ks, STR("g"), STR("v"), arena_printf(&arena, "K%d", i), STR("x"),
@@ -170,8 +165,6 @@ static void test_events(void)
 	is_str(event((struct event){.type = EV_LEADER, .may_write = true}), "leader may_write=true",
 	       "leader");
 	is_str(event((struct event){.type = EV_LEADER}), "leader may_write=false", "no leader");
-	is_str(event((struct event){.type = EV_CONTROL, .text = STR("gc")}), "control verb=gc",
-	       "control");
 	is_str(event((struct event){.type = EV_N_TYPES}), "?", "no event");
 	alloc_fail_after(1);
 	{

@@ -104,7 +104,7 @@ static void compile(const struct help *h, struct cohorts *c)
 {
 	c->n = quota_n_nodes(h->q);
 	for (size_t i = 0; i < c->n; i++) {
-		struct quota_compiled k = quota_compile(h->q, i, 0);
+		struct help_compiled k = help_compile(h, i, 0);
 
 		c->parent[i] = quota_node_at(h->q, i).parent;
 		c->nominal[i] = k.nominal;

@@ -140,13 +140,13 @@ static void shrink(void)
 	help_run(&h, "a", "A", 0, 1, 40);
 	help_run(&h, "b", "B", 0, 1, 15);
 	help_run(&h, "c", "B", 0, 1, 5);
-	ok(quota_set_total(h.q, STR("default"), STR("cpu"), 60, NULL) == MK_OK, "19: T 60");
+	help_total(&h, 0, 60);
 	is_int(help_cell(&h, "A", 0).nominal, 30, "19: nominal");
 	ok(!quota_over_limit(h.q, 0) && !quota_over_limit(h.q, 1),
 	   "19: over nominal is no condition");
 	help_wait(&h, "w5", "B", 0, 9, 5);
 	is_str(help_cycle(&h, 9), "", "19: nothing is admitted");
-	ok(quota_set_total(h.q, STR("default"), STR("cpu"), 50, NULL) == MK_OK, "19: T 50");
+	help_total(&h, 0, 50);
 	ok(quota_over_limit(h.q, 0), "19: OverLimit");
 	is_str(help_cycle(&h, 10), "", "19: nothing is admitted");
 	quota_del(h.q, STR("b"));
@@ -169,26 +169,6 @@ static void move(void)
 	is_int(help_cell(&h, "A", 0).use, 40, "20: the old path");
 	is_int(help_cell(&h, "B", 0).use, 30, "20: the new path");
 	is_int(help_cell(&h, "root", 0).use, 70, "20: the root");
-	help_done(&h);
-}
-
-static void integration(void)
-{
-	struct help h;
-
-	help_flat(&h, "c", 10, "AB", 50);
-	help_apply(&h);
-	help_run(&h, "r", "A", 0, 1, 10);
-	help_wait(&h, "w", "B", 0, 2, 4);
-	is_str(help_cycle(&h, 3), "", "21: a waits");
-	ok(quota_release(h.q, STR("r"), 0, STR("cpu"), 4) == MK_OK, "21: reclaimable pods");
-	is_str(help_cycle(&h, 4), "w", "21: admitted in the next cycle");
-	quota_del(h.q, STR("w"));
-	quota_del(h.q, STR("r"));
-	help_run(&h, "two", "A", 0, 1, 10);
-	ok(quota_release(h.q, STR("two"), 0, STR("cpu"), 5) == MK_OK, "21: one of two pods ends");
-	is_int(help_cell(&h, "A", 0).use, 5, "21: usage of the queue");
-	is_int(help_cell(&h, "root", 0).use, 5, "21: usage of the root");
 	help_done(&h);
 }
 
@@ -222,7 +202,7 @@ static void reserve(void)
 	help_wait(&h, "w", "A", 0, 1, 1);
 	is_int(help_cell(&h, "root", 0).hold, 10, "26: root hold");
 	is_str(help_why(&h, "w"), "", "26: the reserve absorbs it");
-	quota_set_total(h.q, STR("default"), STR("cpu"), 8, NULL);
+	help_total(&h, 0, 8);
 	is_str(help_why(&h, "w"),
 	       "queue \"root\" (level 1 of 2): cpu in flavor default: used 10m, requested 0, max "
 	       "8m",
@@ -269,7 +249,7 @@ static void scaled(void)
 	help_apply(&h);
 	is_int(help_cell(&h, "A", 0).reserved, 10, "27: reserved");
 	help_run(&h, "b", "B", 0, 1, 80);
-	quota_set_total(h.q, STR("default"), STR("cpu"), 70, NULL);
+	help_total(&h, 0, 70);
 	is_int(help_cell(&h, "A", 0).nominal, 42, "27: A scaled");
 	is_int(help_cell(&h, "B", 0).nominal, 28, "27: B scaled");
 	is_int(help_cell(&h, "a1", 0).nominal, 21, "27: a1 scaled");
@@ -332,7 +312,6 @@ int main(void)
 	flavors();
 	shrink();
 	move();
-	integration();
 	reserve();
 	equal_split();
 	scaled();

@@ -34,7 +34,7 @@ static enum mk_code life(struct help *h)
 		code = quota_step(h->q, 1, &s);
 	}
 	code = code == MK_OK ? quota_apply(h->q, &h->d, NULL) : code;
-	return code == MK_OK ? quota_self_check(h->q, NULL) : code;
+	return code == MK_OK ? proof_check(h->q, NULL) : code;
 }
 
 static void fails_anywhere(void)
@@ -53,7 +53,7 @@ static void fails_anywhere(void)
 		code = life(&h);
 		alloc_fail_after(0);
 		fine = fine && (code == MK_OK || code == MK_NO_MEMORY);
-		consistent = consistent && quota_self_check(h.q, NULL) == MK_OK;
+		consistent = consistent && proof_check(h.q, NULL) == MK_OK;
 		quota_free(h.q);
 		if (code == MK_OK) {
 			break;
@@ -84,10 +84,8 @@ static void allocates_nothing(void)
 	is_int(n, 3, "a row per level");
 	ok(rows[0].level == 3 && rows[2].level == 1 && rows[2].used == 10, "... leaf first");
 	ok(quota_admit(h.q, w, 1) == MK_OK, "admit");
-	ok(quota_release(h.q, STR("w"), 0, STR("cpu"), 4) == MK_OK, "release");
-	ok(quota_release(h.q, STR("w"), 0, STR("cpu"), 7) == MK_INVALID, "not more than there is");
-	ok(quota_release(h.q, STR("w"), 1, STR("cpu"), 1) == MK_NOT_FOUND, "no such pod set");
-	is_int(alloc_fail_after(0), 0, "check, admit and release allocate nothing");
+	quota_del(h.q, STR("w"));
+	is_int(alloc_fail_after(0), 0, "check, admit and the end of work allocate nothing");
 	help_done(&h);
 }
 
@@ -104,11 +102,11 @@ static void orphans(void)
 	help_flat(&less, "co", 100, "AB", 50);
 	ok(quota_apply(h.q, &less.d, NULL) == MK_OK, "a1 and a2 are gone");
 	help_run(&h, "own", "A", 0, 1, 5);
-	ok(quota_self_check(h.q, NULL) == MK_OK, "A is a leaf with orphan usage");
+	ok(proof_check(h.q, NULL) == MK_OK, "A is a leaf with orphan usage");
 	quota_del(h.q, STR("own"));
 	is_int(help_cell(&h, "A", 0).use, 30, "the usage stays where they were");
 	is_int(help_state(&h, "w"), QUOTA_PARKED, "what waited is parked");
-	ok(quota_self_check(h.q, NULL) == MK_OK, "sums are right");
+	ok(proof_check(h.q, NULL) == MK_OK, "sums are right");
 	less.nodes[1] = less.nodes[2];
 	less.d.n_nodes = 2;
 	less.nodes[1].min_weight = 100;
@@ -151,25 +149,6 @@ static void gone_pair(void)
 	quota_del(h.q, STR("g"));
 	help_apply(&h);
 	is_int(quota_n_frs(h.q), 1, "until the usage ends");
-	help_done(&h);
-}
-
-static void shed(void)
-{
-	struct help h;
-	struct quota_plan p;
-	char uid[16];
-
-	help_flat(&h, "c", 100, "AB", 50);
-	help_apply(&h);
-	for (int i = 0; i < 8; i++) {
-		snprintf(uid, sizeof(uid), "v%d", i);
-		help_run(&h, uid, i % 2 ? "A" : "B", i == 7 ? -1 : 0, i, 10);
-	}
-	quota_set_total(h.q, STR("default"), STR("cpu"), 55, NULL);
-	ok(quota_shed(h.q, &p) == MK_OK && p.n == 3, "three have to go");
-	ok(p.n == 3 && help_is(p.victims[0].work, "v7") && help_is(p.victims[1].work, "v6"),
-	   "lowest priority, then newest");
 	help_done(&h);
 }
 
@@ -226,7 +205,6 @@ int main(void)
 	allocates_nothing();
 	orphans();
 	gone_pair();
-	shed();
 	refusals();
 	return done_testing();
 }

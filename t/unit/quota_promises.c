@@ -138,7 +138,7 @@ static bool guarantee(struct life *l, uint64_t seed)
 	good = settle(l) && good;
 	c = help_cell(&l->h, l->node[leaf], 0);
 	good = good && (l->n_works == WORKS || c.use >= c.hard - size + 1);
-	good = good && quota_self_check(l->h.q, NULL) == MK_OK;
+	good = good && proof_check(l->h.q, NULL) == MK_OK;
 	quota_free(l->h.q);
 	return good;
 }
@@ -273,7 +273,7 @@ static bool restored(const struct life *l, const struct quota_cell_info *was)
 			return false;
 		}
 	}
-	return quota_self_check(l->h.q, NULL) == MK_OK;
+	return proof_check(l->h.q, NULL) == MK_OK;
 }
 
 static bool below(const struct help *h, size_t x, size_t top)
@@ -328,8 +328,8 @@ static bool imported(struct life *l, const struct quota_cell_info *was)
 	help_fr(&again, "default", "cpu", was[0].max);
 	again.d.n_nodes = l->h.d.n_nodes;
 	for (size_t i = 0; i < l->h.d.n_nodes; i++) {
-		struct quota_compiled c =
-			quota_compile(l->h.q, quota_node_find(l->h.q, str_of(l->node[i])), 0);
+		struct help_compiled c =
+			help_compile(&l->h, quota_node_find(l->h.q, str_of(l->node[i])), 0);
 		int64_t nominal = c.nominal;
 
 		for (size_t k = 0; k < l->h.d.n_nodes; k++) {

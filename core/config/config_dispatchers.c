@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the configuration says of dispatchers, judged once the plugins are loaded: the name in use, and the sections. */
+#include "core/config/config_impl.h"
+#include "core/plug/schema.h"
+
+/* Is 's' one insertion, deletion, change or swap of neighbours away from 't' (and not equal)? */
+static bool one_typo_apart(mk_str s, mk_str t)
+{
+	size_t head = 0;
+	size_t tail = 0;
+	size_t shorter = s.n < t.n ? s.n : t.n;
+	size_t ds;
+	size_t dt;
+
+	while (head < shorter && s.p[head] == t.p[head]) {
+		head++;
+	}
+	while (tail < shorter - head && s.p[s.n - 1 - tail] == t.p[t.n - 1 - tail]) {
+		tail++;
+	}
+	/* What differs in the middle. */
+	ds = s.n - head - tail;
+	dt = t.n - head - tail;
+	if (ds == 2 && dt == 2) {
+		return s.p[head] == t.p[head + 1] && s.p[head + 1] == t.p[head];
+	}
+	return ds <= 1 && dt <= 1 && ds + dt > 0;
+}
+
+static bool is_declared(const struct config_multikueue *m, mk_str name)
+{
+	for (size_t i = 0; i < m->external_dispatchers.n; i++) {
+		if (str_eq(m->external_dispatchers.v[i], name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static const struct config_dispatcher *find(const struct config_dispatcher *known, size_t n,
+					    mk_str name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (str_eq(known[i].name, name)) {
+			return &known[i];
+		}
+	}
+	return NULL;
+}
+
+/* The name is nobody's here: another controller's, or a mistake. */
+static void judge_name(struct config_run *r, const struct config_multikueue *m,
+		       const struct config_dispatcher *known, size_t n)
+{
+	const mk_str at = STR("/multiKueue/dispatcherName");
+	mk_str name = m->dispatcher, typo = {NULL, 0};
+	const char *shown = config_quote(r->a, name);
+
+	for (size_t i = 0; i < n; i++) {
+		typo = one_typo_apart(name, known[i].name) ? known[i].name : typo;
+	}
+	if (name.n > 0 && !config_is_domain_path(name)) {
+		config_error(r, at,
+			     "multiKueue.dispatcherName: Invalid value: %s: must be a "
+			     "domain-prefixed path "
+			     "(such as \"acme.io/foo\") of at most 63 bytes",
+			     shown);
+	} else if (is_declared(m, name)) {
+		return;
+	} else if (str_starts(name, STR("kueue.x-k8s.io/"))) {
+		config_error(r, at,
+			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher in "
+			     "kueue.x-k8s.io",
+			     shown);
+	} else if (typo.p != NULL) {
+		config_error(r, at,
+			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher; "
+			     "did you "
+			     "mean %s?",
+			     shown, config_quote(r->a, typo));
+	} else {
+		config_warning(r, at,
+			       "multiKueue.dispatcherName: %s is no dispatcher of ours: something "
+			       "outside "
+			       "has to nominate clusters",
+			       shown);
+	}
+}
+
+static void fault(void *ctx, mk_str pointer, mk_str text)
+{
+	struct config_run *r = ctx;
+
+	config_error(r, pointer, "%.*s: %.*s", STR_ARG(config_path(r->a, r->doc, pointer)),
+		     STR_ARG(text));
+}
+
+static void judge_sections(struct config_run *r, const struct config_multikueue *m,
+			   const struct config_dispatcher *known, size_t n)
+{
+	struct json_iter it = json_iter(m->dispatchers);
+
+	while (json_next(&it)) {
+		mk_str at = json_pointer_child(r->a, STR("/multiKueue/dispatchers"), it.key);
+		const struct config_dispatcher *d = find(known, n, it.key);
+
+		if (!d) {
+			config_warning(r, at,
+				       "multiKueue.dispatchers: no dispatcher is named %s: nobody "
+				       "reads this section",
+				       config_quote(r->a, it.key));
+		} else if (d->schema) {
+			(void)schema_check(r->a, d->schema, it.val, at, fault, r);
+		}
+	}
+}
+
+enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
+				     const struct config_dispatcher *known, size_t n,
+				     struct config_problems *problems, struct mk_err *err)
+{
+	struct config_input no_input = {.text = {NULL, 0}};
+	struct config_run r = {.a = a,
+			       .in = &no_input,
+			       .doc = c->document,
+			       .lines = c->lines,
+			       .problems = problems};
+	bool ours = find(known, n, c->multikueue.dispatcher) != NULL;
+
+	if (!ours) {
+		judge_name(&r, &c->multikueue, known, n);
+	}
+	judge_sections(&r, &c->multikueue, known, n);
+	if (arena_failed(a)) {
+		return err_set(err, MK_NO_MEMORY, "config", "out of memory");
+	}
+	for (const struct config_problem *p = problems->first; p != NULL; p = p->next) {
+		if (!p->warning) {
+			return err_set(err, MK_INVALID, "config", "%s", p->text.p);
+		}
+	}
+	c->multikueue.dispatcher_is_external = !ours;
+	return MK_OK;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The composition: events of kube and apply are collected, one engine step takes them, its operations go to kube
+ * (links, watches) and apply (everything that changes a cluster). See manager.h.
+ */
+#include "core/manager/manager.h"
+
+#include "core/apply/apply.h"
+#include "core/base/alloc.h"
+
+enum {
+	ROUNDS_MAX = 4,               /* engine steps of one manager_run */
+	EVENTS_MAX = 4 * 1024 * 1024, /* waiting at once */
+	EVENT_BYTES_MAX = 1024 * 1024 * 1024,
+	STEP_BYTES_MAX = 512 * 1024 * 1024,
+};
+
+struct manager {
+	struct manager_options o;
+	struct kinds kinds;
+	mk_str *provider_names;
+	struct kube *kube;
+	struct apply *apply;
+	struct engine *engine;
+	struct arena events_arena; /* what 'events' points to */
+	struct event *events;
+	size_t n_events, size_events;
+	struct arena step_arena; /* operations of one step */
+	int64_t now_ms;
+	bool may_write;
+	bool broken;
+};
+
+/* What the webhook alone watches, which the engine did not ask for: the observer is told of it. */
+static bool is_foreign(const struct manager *m, const struct event *ev)
+{
+	bool queue = ev->kind == KIND_LOCAL_QUEUE || ev->kind == KIND_CLUSTER_QUEUE;
+
+	if (queue && (ev->cluster != CLUSTER_MANAGER || m->o.gates.quota_automation)) {
+		return false;
+	}
+	return ev->kind >= KIND_LOCAL_QUEUE && ev->kind < KIND_FIRST_JOB;
+}
+
+static bool keep_event(struct manager *m, const struct event *ev)
+{
+	if (m->n_events == m->size_events) {
+		size_t size = m->size_events ? m->size_events * 2 : 256;
+		struct event *grown = NULL;
+
+		if (size <= EVENTS_MAX) {
+			grown = mk_realloc(m->events, size * sizeof(*grown));
+		}
+		if (grown == NULL) {
+			return false;
+		}
+		m->events = grown;
+		m->size_events = size;
+	}
+	m->events[m->n_events++] = *ev;
+	return true;
+}
+
+static void on_emit(void *ctx, const struct event *ev)
+{
+	struct manager *m = ctx;
+
+	if (!is_foreign(m, ev) && !keep_event(m, ev)) {
+		m->broken = true;
+		return;
+	}
+	if (ev->type == EV_LINK && ev->link == LINK_DOWN && m->apply != NULL) {
+		apply_link_down(m->apply, ev->cluster);
+	}
+	if (m->o.observer.on_event != NULL) {
+		m->o.observer.on_event(m->o.observer.ctx, ev);
+	}
+}
+
+static enum mk_code add_kinds(struct manager *m, struct mk_err *err)
+{
+	kinds_init(&m->kinds);
+	for (size_t i = 0; i < plug_n_adapters(m->o.plug); i++) {
+		const struct plug_adapter *ad = plug_adapter(m->o.plug, i);
+		uint16_t id;
+		enum mk_code code =
+			kinds_add(&m->kinds, ad->group, ad->version, ad->kind, ad->gvk, &id);
+
+		if (code != MK_OK) {
+			return err_set(err, MK_INVALID, "manager", "too many adapters: at most %d",
+				       KIND_MAX - KIND_FIRST_JOB);
+		}
+	}
+	return MK_OK;
+}
+
+/* NULL: out of memory. */
+static mk_str *names_of(const struct kube_provider *v, size_t n)
+{
+	mk_str *names = mk_calloc(n + 1, sizeof(*names));
+
+	for (size_t i = 0; names != NULL && i < n; i++) {
+		names[i] = v[i].name;
+	}
+	return names;
+}
+
+static enum mk_code build(struct manager *m, struct mk_err *err)
+{
+	const struct manager_options *o = &m->o;
+	struct kube_sink sink = {.ctx = m, .arena = &m->events_arena, .emit = on_emit};
+	struct kube_options ko = {.kinds = &m->kinds,
+				  .transport = o->transport,
+				  .sink = sink,
+				  .seed = o->seed,
+				  .namespace_ = o->namespace_,
+				  .allow_loopback = o->allow_loopback,
+				  .allow_link_local = o->allow_link_local,
+				  .providers = o->providers,
+				  .n_providers = o->n_providers,
+				  .programs = o->programs};
+	struct engine_options eo = {.kinds = &m->kinds,
+				    .plug = o->plug,
+				    .origin = o->origin,
+				    .former_origins = o->former_origins,
+				    .n_former_origins = o->n_former_origins,
+				    .former_managers = o->former_managers,
+				    .n_former_managers = o->n_former_managers,
+				    .namespace_ = o->namespace_,
+				    .dispatcher = o->dispatcher,
+				    .dispatchers = o->dispatchers,
+				    .worker_lost_timeout_ms = o->worker_lost_timeout_ms,
+				    .gc_interval_ms = o->gc_interval_ms,
+				    .worker_memory = o->worker_memory,
+				    .gates = o->gates,
+				    .has_profiles = o->has_profiles,
+				    .n_providers = o->n_providers,
+				    .seed = o->seed,
+				    .count = o->observer.on_count,
+				    .count_ctx = o->observer.ctx};
+	enum mk_code code = add_kinds(m, err);
+
+	if (code != MK_OK) {
+		return code;
+	}
+	eo.providers = m->provider_names = names_of(o->providers, o->n_providers);
+	if (m->provider_names == NULL) {
+		return err_set(err, MK_NO_MEMORY, "manager", "out of memory");
+	}
+	/* The errors of the three constructors are the caller's to read. */
+	m->kube = kube_new(&ko, err);
+	if (m->kube != NULL) {
+		m->apply = apply_new(m->kube, &m->kinds, &sink, err);
+	}
+	if (m->apply != NULL) {
+		m->engine = engine_new(&eo, err);
+	}
+	return m->engine != NULL ? MK_OK : MK_INVALID;
+}
+
+struct manager *manager_new(const struct manager_options *o, struct mk_err *err)
+{
+	struct manager *m = mk_calloc(1, sizeof(*m));
+
+	if (m == NULL) {
+		err_set(err, MK_NO_MEMORY, "manager", "out of memory");
+		return NULL;
+	}
+	m->o = *o;
+	arena_init(&m->events_arena, EVENT_BYTES_MAX);
+	arena_init(&m->step_arena, STEP_BYTES_MAX);
+	if (build(m, err) != MK_OK) {
+		manager_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void manager_free(struct manager *m)
+{
+	if (m == NULL) {
+		return;
+	}
+	/* kube first: it may still answer requests, and apply must be there to hear it. */
+	kube_free(m->kube);
+	apply_free(m->apply);
+	engine_free(m->engine);
+	arena_done(&m->events_arena);
+	arena_done(&m->step_arena);
+	mk_free(m->events);
+	mk_free(m->provider_names);
+	mk_free(m);
+}
+
+const struct transport_sink *manager_sink(struct manager *m)
+{
+	return kube_transport_sink(m->kube);
+}
+
+const struct kinds *manager_kinds(const struct manager *m)
+{
+	return &m->kinds;
+}
+
+struct kube *manager_kube(struct manager *m)
+{
+	return m->kube;
+}
+
+const struct engine *manager_engine(const struct manager *m)
+{
+	return m->engine;
+}
+
+enum mk_code manager_start(struct manager *m, const struct endpoint *e, struct mk_err *err)
+{
+	return kube_start_manager(m->kube, e, err);
+}
+
+void manager_now(struct manager *m, int64_t mono_ms, int64_t wall_ms)
+{
+	m->now_ms = mono_ms;
+	kube_set_now(m->kube, mono_ms, wall_ms);
+}
+
+enum mk_code manager_file(struct manager *m, mk_str path, mk_str text, mk_str problem,
+			  struct mk_err *err)
+{
+	return kube_file(m->kube, path, text, problem, err);
+}
+
+void manager_program_done(struct manager *m, uint64_t id, enum mk_code code, mk_str out,
+			  mk_str text)
+{
+	kube_program_done(m->kube, id, code, out, text);
+}
+
+void manager_set_leader(struct manager *m, bool may_write)
+{
+	struct event ev = {.type = EV_LEADER, .may_write = may_write, .retry_after_ms = -1};
+
+	if (m->may_write == may_write) {
+		return;
+	}
+	m->may_write = may_write;
+	apply_set_may_write(m->apply, may_write);
+	on_emit(m, &ev);
+}
+
+static void do_file(struct manager *m, const struct op *op)
+{
+	const struct manager_files *f = &m->o.files;
+
+	if (op->type == OP_FILE_UNWATCH) {
+		kube_file_forget(m->kube, op->name);
+		if (f->unwatch != NULL) {
+			f->unwatch(f->ctx, op->name);
+		}
+	} else if (f->watch != NULL && !f->watch(f->ctx, op->name)) {
+		m->broken = true; /* it would never be asked for again */
+	}
+}
+
+static void carry_out(struct manager *m, const struct op_list *ops)
+{
+	apply_submit(m->apply, ops->v, ops->n, m->now_ms);
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct op *op = &ops->v[i];
+
+		if (m->o.observer.on_op != NULL) {
+			m->o.observer.on_op(m->o.observer.ctx, op);
+		}
+		if (op_is_mutating(op->type) || op->type == OP_GET) {
+			continue;
+		}
+		if (op->type == OP_FILE_WATCH || op->type == OP_FILE_UNWATCH) {
+			do_file(m, op);
+			continue;
+		}
+		/* A link or watch that cannot be set up for lack of memory would never be asked for again. */
+		if (kube_do(m->kube, op, NULL) != MK_OK) {
+			m->broken = true;
+		}
+	}
+}
+
+void manager_run(struct manager *m, int64_t mono_ms, int64_t wall_ms)
+{
+	manager_now(m, mono_ms, wall_ms);
+	kube_run(m->kube);
+	for (int round = 0; round < ROUNDS_MAX && !m->broken; round++) {
+		struct op_list ops = {.arena = &m->step_arena};
+
+		apply_run(m->apply, mono_ms);
+		if (m->n_events == 0) {
+			arena_clear(&m->events_arena); /* what the observer alone was told of */
+		}
+		if (m->n_events == 0 && engine_next_ms(m->engine) > mono_ms) {
+			break;
+		}
+		engine_step(m->engine, m->events, m->n_events, mono_ms, wall_ms, &ops);
+		m->n_events = 0;
+		arena_clear(&m->events_arena);
+		carry_out(m, &ops);
+		arena_clear(&m->step_arena);
+	}
+	apply_run(m->apply, mono_ms);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t manager_next_ms(const struct manager *m)
+{
+	int64_t next = m->n_events > 0 ? m->now_ms : INT64_MAX;
+
+	next = earlier(next, engine_next_ms(m->engine));
+	next = earlier(next, apply_next_ms(m->apply));
+	return earlier(next, kube_next_ms(m->kube));
+}
+
+size_t manager_pending(const struct manager *m)
+{
+	return apply_pending(m->apply);
+}
+
+bool manager_broken(const struct manager *m)
+{
+	return m->broken;
+}

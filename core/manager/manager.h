@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The manager without sockets and clock: engine, apply and kube put together over a struct transport. The daemon runs
+ * it on libcurl, the simulation on simulated stores: what ships is what is tested.
+ *
+ * Life: manager_new -> manager_start -> (transport callbacks through manager_sink, manager_run when manager_next_ms has
+ * come or callbacks were delivered)* -> manager_free. One thread.
+ */
+#ifndef MK_MANAGER_MANAGER_H
+#define MK_MANAGER_MANAGER_H
+
+#include "core/engine/engine.h"
+#include "core/kube/kube.h"
+
+struct manager;
+
+/* Watches what goes in and out: for logs, metrics, the simulation's story. Called at once; must not call back. */
+struct manager_observer {
+	void *ctx;
+	void (*on_event)(void *ctx, const struct event *ev);
+	void (*on_op)(void *ctx, const struct op *op);
+	engine_count_fn *on_count; /* the same ctx */
+};
+
+/* Who reads kubeconfigs from files, and tells by manager_file. 'watch' may be called again: then it tells again. */
+struct manager_files {
+	void *ctx;
+	/* False: out of memory. Must not call manager_file at once. */
+	bool (*watch)(void *ctx, mk_str path);
+	void (*unwatch)(void *ctx, mk_str path);
+};
+
+/* Strings are borrowed for the manager's life. */
+struct manager_options {
+	struct plug *plug; /* borrowed */
+	const struct transport *transport;
+	struct manager_observer observer; /* callbacks may be NULL */
+	struct manager_files files; /* NULL: clusters whose kubeconfig is a file never connect */
+	mk_str origin, namespace_, dispatcher;
+	const mk_str *former_origins, *former_managers; /* see engine_options */
+	size_t n_former_origins, n_former_managers;
+	const struct json *dispatchers; /* their sections by name; NULL = {} */
+	int64_t worker_lost_timeout_ms, gc_interval_ms;
+	size_t worker_memory; /* that what is known of one worker may take; 0 = no limit */
+	struct engine_gates gates;
+	bool has_profiles;                     /* the section multiKueue.clusterProfile is there */
+	const struct kube_provider *providers; /* its providers, in order; see kube_options */
+	size_t n_providers;
+	struct kube_programs programs;
+	bool allow_loopback, allow_link_local;
+	uint64_t seed;
+};
+
+/* MK_NO_MEMORY; MK_INVALID for an unknown dispatcher, or more adapters than there are kinds. */
+struct manager *manager_new(const struct manager_options *o, struct mk_err *err);
+void manager_free(struct manager *m); /* NULL is fine */
+
+/* The callbacks to hand to the transport; call manager_now before a batch of them. */
+const struct transport_sink *manager_sink(struct manager *m);
+
+/* The kinds in use, and the numbers behind; borrowed. */
+const struct kinds *manager_kinds(const struct manager *m);
+struct kube *manager_kube(struct manager *m);
+const struct engine *manager_engine(const struct manager *m);
+
+/* Connects to the manager's own API server. */
+enum mk_code manager_start(struct manager *m, const struct endpoint *e, struct mk_err *err);
+
+/* Tells the time, for transport callbacks that follow. */
+void manager_now(struct manager *m, int64_t mono_ms, int64_t wall_ms);
+
+/* What is in a file, or the problem of reading it, as kube_file. Call manager_now before. */
+enum mk_code manager_file(struct manager *m, mk_str path, mk_str text, mk_str problem,
+			  struct mk_err *err);
+
+/* A program ended, as kube_program_done. Call manager_now before. */
+void manager_program_done(struct manager *m, uint64_t id, enum mk_code code, mk_str out,
+			  mk_str text);
+
+/* Leadership gained or lost; false from the start. Takes effect for writes at once. */
+void manager_set_leader(struct manager *m, bool may_write);
+
+/* Handles what has arrived and what is due: a slice of bounded work; manager_next_ms says "now" when more is left. */
+void manager_run(struct manager *m, int64_t mono_ms, int64_t wall_ms);
+
+/* Monotonic ms of the next manager_run without callbacks; INT64_MAX = none. */
+int64_t manager_next_ms(const struct manager *m);
+
+/* Operations queued or on the wire. */
+size_t manager_pending(const struct manager *m);
+
+/* True when memory ran out where forgetting would have been wrong: the process must end and start anew. */
+bool manager_broken(const struct manager *m);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /healthz, /readyz, /metrics and /status; see endpoints.h. */
+#include "core/serve/endpoints.h"
+
+#include "core/base/alloc.h"
+#include "core/base/log.h"
+#include "core/base/metric.h"
+#include "core/net/http_server.h"
+#include "core/serve/metrics_server.h"
+
+struct endpoints {
+	struct endpoints_options o;
+	struct http_server *health;
+	struct metrics_server *metrics; /* NULL: off */
+	bool draining;
+};
+
+static void healthz(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	(void)ctx;
+	(void)rq;
+	buf_add(&a->body, STR("ok"));
+}
+
+static void readyz(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	struct endpoints *e = ctx;
+	const char *why = e->o.webhook ? webhook_not_ready(e->o.webhook) : NULL;
+
+	(void)rq;
+	if (e->draining) {
+		a->status = 503;
+		buf_add(&a->body, STR("shutting down\n"));
+	} else if (!kube_is_up(manager_kube(e->o.manager), CLUSTER_MANAGER)) {
+		a->status = 503;
+		buf_add(&a->body, STR("the manager cluster's objects are not yet known\n"));
+	} else if (why) {
+		a->status = 503;
+		buf_printf(&a->body, "%s\n", why);
+	} else {
+		buf_add(&a->body, STR("ok"));
+	}
+}
+
+static void metrics(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	struct endpoints *e = ctx;
+	struct telemetry_sources s = e->o.sources(e->o.ctx);
+
+	(void)rq;
+	a->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	telemetry_gather(e->o.telemetry, &s);
+	metric_render(&a->body);
+}
+
+static void status(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	struct endpoints *e = ctx;
+	struct telemetry_sources s = e->o.sources(e->o.ctx);
+
+	(void)rq;
+	a->content_type = "application/json";
+	telemetry_status(e->o.telemetry, &s, &a->body);
+}
+
+/* With the address of the probes there is no listener besides theirs; port 0 is another one each time. */
+static bool wants_metrics_listener(const struct config *c)
+{
+	return config_is_on(c->metrics_bind_address) &&
+	       (!str_eq(c->metrics_bind_address, c->health_bind_address) ||
+		str_ends(c->metrics_bind_address, STR(":0")));
+}
+
+/* What tells about jobs is not for everybody who can reach the probes. */
+static enum http_verdict health_gate(void *ctx, const struct http_request *rq,
+				     struct http_answer *a)
+{
+	(void)ctx;
+	if (rq->is_local || (!str_is(rq->path, "/metrics") && !str_is(rq->path, "/status"))) {
+		return HTTP_GO;
+	}
+	a->status = 403;
+	buf_add(&a->body,
+		STR("for clients on this host (kubectl port-forward); others read /metrics "
+		    "over HTTPS at metrics.bindAddress\n"));
+	return HTTP_NO;
+}
+
+static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
+{
+	const struct config *c = e->o.config;
+	struct http_server_options o = {.address = c->health_bind_address, .gate = health_gate};
+	bool done;
+
+	e->health = http_server_open(e->o.loop, &o, err);
+	if (!e->health) {
+		err_wrap(err, "health.healthProbeBindAddress");
+		return MK_UNAVAILABLE;
+	}
+	done = http_server_handle(e->health, c->liveness_endpoint.p, healthz, e) &&
+	       http_server_handle(e->health, c->readiness_endpoint.p, readyz, e) &&
+	       http_server_handle(e->health, "/status", status, e);
+	if (done && config_is_on(c->metrics_bind_address)) {
+		done = http_server_handle(e->health, "/metrics", metrics, e);
+	}
+	log_write(LOG_INFO, "http", "listening", LOG_CSTR("what", "health"),
+		  LOG_STR("address", c->health_bind_address),
+		  LOG_INT("port", http_server_port(e->health)), LOG_END);
+	return done ? MK_OK : err_set(err, MK_NO_MEMORY, "endpoints", "out of memory");
+}
+
+static enum mk_code open_metrics(struct endpoints *e, struct mk_err *err)
+{
+	struct metrics_server_options o = {.loop = e->o.loop,
+					   .config = e->o.config,
+					   .kube = manager_kube(e->o.manager),
+					   .handler = metrics,
+					   .handler_ctx = e,
+					   .wake = e->o.wake,
+					   .wake_ctx = e->o.ctx};
+
+	e->metrics = metrics_server_new(&o, err);
+	if (!e->metrics) {
+		err_wrap(err, "metrics.bindAddress");
+		return MK_UNAVAILABLE;
+	}
+	return MK_OK;
+}
+
+struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err *err)
+{
+	struct endpoints *e = mk_calloc(1, sizeof(*e));
+	enum mk_code code = MK_OK;
+
+	if (!e) {
+		err_set(err, MK_NO_MEMORY, "endpoints", "out of memory");
+		return NULL;
+	}
+	e->o = *o;
+	if (config_is_on(o->config->health_bind_address)) {
+		code = open_health(e, err);
+	}
+	if (code == MK_OK && wants_metrics_listener(o->config)) {
+		code = open_metrics(e, err);
+	}
+	if (code != MK_OK) {
+		endpoints_free(e);
+		return NULL;
+	}
+	return e;
+}
+
+void endpoints_free(struct endpoints *e)
+{
+	if (e) {
+		http_server_free(e->health);
+		metrics_server_free(e->metrics);
+		mk_free(e);
+	}
+}
+
+void endpoints_run(struct endpoints *e, int64_t mono_ms, int64_t wall_ms)
+{
+	if (e->metrics) {
+		metrics_server_run(e->metrics, mono_ms, wall_ms);
+	}
+}
+
+int64_t endpoints_next_ms(const struct endpoints *e)
+{
+	return e->metrics ? metrics_server_next_ms(e->metrics) : INT64_MAX;
+}
+
+void endpoints_drain(struct endpoints *e)
+{
+	e->draining = true;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon's own HTTP endpoints. Liveness and readiness are plain HTTP for everybody, /metrics and /status (a JSON view
+ * of what it is doing) beside them for clients on the same host, kubectl port-forward among them. Other readers get
+ * /metrics over HTTPS, when the API server lets them (metrics_server.h). Readiness never depends on leadership or on
+ * workers: a standby is ready.
+ */
+#ifndef MK_SERVE_ENDPOINTS_H
+#define MK_SERVE_ENDPOINTS_H
+
+#include "core/config/config.h"
+#include "core/serve/telemetry.h"
+#include "core/serve/webhook.h"
+
+struct endpoints;
+
+struct endpoints_options {
+	struct loop *loop;             /* borrowed */
+	const struct config *config;   /* borrowed */
+	struct telemetry *telemetry;   /* borrowed */
+	struct manager *manager;       /* borrowed */
+	const struct webhook *webhook; /* borrowed; NULL without one */
+	/* Says what telemetry reads, at the time of a request. */
+	struct telemetry_sources (*sources)(void *ctx);
+	/* endpoints_run is due at once. */
+	void (*wake)(void *ctx);
+	void *ctx; /* of both */
+};
+
+/* Opens the listeners that the configuration asks for. MK_INVALID, MK_UNAVAILABLE (address),
+ * MK_NOT_FOUND, MK_DENIED (certificate), MK_NO_MEMORY. */
+struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err *err);
+/* After manager_free. NULL is fine. */
+void endpoints_free(struct endpoints *e);
+
+/* Does what is due; monotonic ms of the next time. Call manager_now before. */
+void endpoints_run(struct endpoints *e, int64_t mono_ms, int64_t wall_ms);
+int64_t endpoints_next_ms(const struct endpoints *e);
+
+/* From now on readiness answers 503. */
+void endpoints_drain(struct endpoints *e);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the daemon tells people about itself: metrics, and log lines for what changed. It listens to
+ * the manager (as its observer) and to the transport, and remembers the names of clusters, which
+ * elsewhere are numbers.
+ */
+#ifndef MK_SERVE_TELEMETRY_H
+#define MK_SERVE_TELEMETRY_H
+
+#include "core/kube/lease.h"
+#include "core/manager/manager.h"
+#include "core/net/loop.h"
+#include "core/net/transport_curl.h"
+
+struct telemetry;
+
+/*
+ * 'elects': leaders are elected, which the label replica_role of Kueue's own two counters tells. NULL: out of memory.
+ */
+struct telemetry *telemetry_new(bool elects);
+void telemetry_free(struct telemetry *t); /* NULL is fine */
+
+/* For manager_options.observer. */
+struct manager_observer telemetry_observer(struct telemetry *t);
+
+/* For transport_options.report; 'ctx' is the telemetry. */
+void telemetry_report(void *ctx, const struct transport_report *r);
+
+/* The main loop gives a sign of life to whoever renews the Lease. */
+void telemetry_beat(struct telemetry *t, int64_t mono_ms);
+
+/* What telemetry_gather reads; borrowed. */
+struct telemetry_sources {
+	const struct manager *manager;
+	const struct transport_curl *transport;
+	const struct plug *plug;
+	struct loop *loop;
+	bool leads;
+	const struct lease_view *lease; /* NULL without elections */
+};
+
+/* Brings gauges and counters up to date before they are rendered. */
+void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s);
+
+/* Appends one JSON object: version, leadership, numbers, and each cluster with its link. The numbers are
+ * kept as they change, the clusters' text is made anew when one of them changed: a request costs the same whatever the daemon
+ * manages, but for the copy. False: 'out' is full. */
+bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, struct buf *out);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mutating webhook of one replica: POST /mutate over TLS on a thread of its own (reviews.h), answered from warm caches by core/admit.
+ * Every replica serves it, a standby as well; none needs a worker or the lease for that.
+ *
+ * Its certificate comes from files (webhook.certDir), looked at every two seconds, so that a Secret that is mounted
+ * anew is used without a restart, or from an authority of our own (webhook_objects.h).
+ */
+#ifndef MK_SERVE_WEBHOOK_H
+#define MK_SERVE_WEBHOOK_H
+
+#include "core/config/config.h"
+#include "core/manager/manager.h"
+
+struct webhook;
+
+struct webhook_options {
+	const struct config *config; /* borrowed */
+	struct manager *manager;     /* borrowed */
+};
+
+/*
+ * Listens, and asks for the queues' watches; before manager_start. MK_INVALID (host, TLS options), MK_UNAVAILABLE
+ * (port), MK_NO_MEMORY.
+ */
+struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err);
+/* After manager_free. NULL is fine. */
+void webhook_free(struct webhook *w);
+
+/* Told of every event of the manager. */
+void webhook_event(struct webhook *w, const struct event *ev);
+
+/* Does what is due; 'leads': this replica writes certificates and the table of queues. */
+void webhook_run(struct webhook *w, int64_t mono_ms, int64_t wall_ms, bool leads);
+
+/* Monotonic ms of the next webhook_run. */
+int64_t webhook_next_ms(const struct webhook *w);
+
+/* Why it cannot answer (yet), or NULL: a certificate is there and the queues are known. */
+const char *webhook_not_ready(const struct webhook *w);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects of the manager cluster that admission lives by:
+ *
+ *   Secret (webhookSecretName)      certificate and authority, shared by all replicas; with our own authority only
+ *   MutatingWebhookConfiguration    its caBundle, so that API servers trust that authority
+ *   ConfigMap multikueue-queues     the queues that lead away, for the policy; kept only where it exists
+ *
+ * Every replica reads the Secret; the leader alone writes, and each write carries the resourceVersion that was read.
+ * No sockets and no clock: requests go through core/kube, time is an argument.
+ */
+#ifndef MK_SERVE_WEBHOOK_OBJECTS_H
+#define MK_SERVE_WEBHOOK_OBJECTS_H
+
+#include "core/admit/queues.h"
+#include "core/kube/kube.h"
+#include "core/serve/serving_certs.h"
+
+struct webhook_objects;
+
+/* Strings and pointers are borrowed for the object's life. */
+struct webhook_objects_options {
+	struct kube *kube;
+	const struct admit_queues *queues;
+	mk_str namespace_;
+	bool own_authority;
+	mk_str secret;       /* name; with own_authority */
+	const mk_str *names; /* that the server is called by; with own_authority */
+	size_t n_names;
+	/* A certificate was read from the Secret, another one than the last. False: it cannot be used; told again later. */
+	bool (*on_certificate)(void *ctx, mk_str cert, mk_str key);
+	void *ctx;
+};
+
+/* NULL: out of memory. */
+struct webhook_objects *webhook_objects_new(const struct webhook_objects_options *o);
+/* After kube_free: until then its answers come here. NULL is fine. */
+void webhook_objects_free(struct webhook_objects *w);
+
+/* Told of every event: a change of the Secret is read at once. */
+void webhook_objects_event(struct webhook_objects *w, const struct event *ev);
+
+/* Does what is due. 'leads': may write. */
+void webhook_objects_run(struct webhook_objects *w, int64_t mono_ms, int64_t wall_ms, bool leads);
+
+/* Monotonic ms of the next run without answers or events. */
+int64_t webhook_objects_next_ms(const struct webhook_objects *w);
+
+#endif

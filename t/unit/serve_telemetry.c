@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the log says of kinds that a cluster does not serve: once, and as a warning only when a workload needs them. */
+#include "t/lib/tap.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/base/metric.h"
+#include "core/base/str.h"
+#include "core/serve/telemetry.h"
+
+enum { TOY = KIND_FIRST_JOB, W1 = 1 };
+
+static int pipe_out;
+static struct telemetry *t;
+static struct manager_observer o;
+
+/* What was logged since the last call. */
+static const char *logged(void)
+{
+	static char text[64 * 1024];
+	struct pollfd pfd = {.fd = pipe_out, .events = POLLIN};
+	size_t n = 0;
+
+	while (n < sizeof(text) - 1 && poll(&pfd, 1, 0) == 1) {
+		ssize_t k = read(pipe_out, text + n, sizeof(text) - 1 - n);
+
+		if (k <= 0) {
+			break;
+		}
+		n += (size_t)k;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+/* How many records of 'level' were written since the last call; others are none of its business. */
+static int said(const char *level)
+{
+	const char *text = logged();
+	char want[64];
+	int found = 0;
+
+	snprintf(want, sizeof(want), "\"level\":\"%s\"", level);
+	for (const char *p = strstr(text, want); p; p = strstr(p + 1, want)) {
+		found += strstr(p, "does not serve") != NULL;
+	}
+	return found;
+}
+
+static void served(cluster_id c, uint16_t kind, bool yes)
+{
+	struct event ev = {.type = yes ? EV_SERVED : EV_UNSERVED,
+			   .cluster = c,
+			   .kind = kind,
+			   .code = yes ? MK_OK : MK_NOT_FOUND,
+			   .text = STR("no matches for kind \"Toy\"")};
+
+	o.on_event(o.ctx, &ev);
+}
+
+static void operation(enum op_type type, cluster_id c, uint16_t kind)
+{
+	struct op op = {.type = type, .cluster = c, .kind = kind, .name = STR("w1"), .cause = "x"};
+
+	o.on_op(o.ctx, &op);
+}
+
+/* What the metrics say of kinds that "w1" does not serve; "" = no row. */
+static const char *unserved_row(void)
+{
+	static char row[80];
+	struct buf b;
+	const char *at;
+
+	row[0] = '\0';
+	buf_init(&b, 1 << 20);
+	metric_render(&b);
+	buf_add(&b, (mk_str){"", 1});
+	at = b.failed ? NULL : strstr(b.p, "multikueue_kinds_unserved{");
+	if (at) {
+		snprintf(row, sizeof(row), "%.*s", (int)strcspn(at, "\n"), at);
+	}
+	buf_done(&b);
+	return row;
+}
+
+/* How many rows with a cluster's name are there, other than the manager's? */
+static int rows(void)
+{
+	struct buf b;
+	int n = 0;
+
+	buf_init(&b, 1 << 20);
+	metric_render(&b);
+	buf_add(&b, (mk_str){"", 1});
+	for (const char *p = b.failed ? NULL : strstr(b.p, "cluster=\"c"); p;
+	     p = strstr(p + 1, "cluster=\"c")) {
+		n++;
+	}
+	buf_done(&b);
+	return n;
+}
+
+/* Two clusters whose names differ in the last byte only have rows of their own. */
+static void long_names(size_t len)
+{
+	char name[2][300] = {{0}};
+	struct op op = {.type = OP_CONNECT, .cause = "x"};
+
+	for (cluster_id i = 0; i < 2; i++) {
+		struct event ev = {.type = EV_LINK, .cluster = 5 + i, .link = LINK_UP};
+
+		memset(name[i], 'c', len);
+		name[i][len - 1] = (char)('0' + i);
+		op.cluster = 5 + i;
+		op.name = str_of(name[i]);
+		o.on_op(o.ctx, &op);
+		o.on_event(o.ctx, &ev);
+		o.on_count(o.ctx, COUNT_ADMITTED, STR("q"), op.name);
+		o.on_count(o.ctx, COUNT_DISPATCHED, STR("q"), op.name);
+	}
+	is_int(rows(), 6, "long names: rows for each of two clusters");
+	operation(OP_DISCONNECT, 5, KIND_CLUSTER);
+	is_int(rows(), 3, "one goes: its rows go, the other's stay");
+	operation(OP_DISCONNECT, 6, KIND_CLUSTER);
+	is_int(rows(), 0, "both are gone");
+}
+
+/* How many rows of Kueue's two counters are there, and how many of them are for the rest? */
+static int counter_rows(const char *part)
+{
+	struct buf b;
+	mk_str rest, line;
+	int n = 0;
+
+	buf_init(&b, 1 << 24);
+	metric_render(&b);
+	rest = buf_str(&b);
+	while (str_split(&rest, '\n', &line)) {
+		char copy[512];
+
+		snprintf(copy, sizeof(copy), "%.*s", STR_ARG(line));
+		n += strstr(copy, "workloads_dispatched_total{") && strstr(copy, part);
+	}
+	buf_done(&b);
+	return n;
+}
+
+static void queue_event(enum event_type type, const char *name)
+{
+	struct event ev = {.type = type, .kind = KIND_CLUSTER_QUEUE, .name = str_of(name)};
+
+	o.on_event(o.ctx, &ev);
+}
+
+/* More clusters and ClusterQueues than a thousand rows can tell. */
+static void large_fleet(void)
+{
+	enum { CLUSTERS = 100, QUEUES = 30 };
+	struct op op = {.type = OP_CONNECT, .cause = "x"};
+	char cluster[32], queue[32];
+
+	queue_event(EV_LIST_BEGIN, "");
+	for (int q = 0; q < QUEUES; q++) {
+		snprintf(queue, sizeof(queue), "q%d", q);
+		queue_event(EV_OBSERVED, queue);
+	}
+	queue_event(EV_LIST_END, "");
+	for (cluster_id c = 0; c < CLUSTERS; c++) {
+		snprintf(cluster, sizeof(cluster), "far%u", c);
+		op.cluster = 10 + c;
+		op.name = str_of(cluster);
+		o.on_op(o.ctx, &op);
+		for (int q = 0; q < QUEUES; q++) {
+			snprintf(queue, sizeof(queue), "q%d", q);
+			o.on_count(o.ctx, COUNT_DISPATCHED, str_of(queue), op.name);
+		}
+	}
+	is_int(counter_rows("cluster=\"far"), CLUSTERS * QUEUES,
+	       "each cluster and ClusterQueue has its row, however large the fleet");
+	is_int(counter_rows("_other"), 0, "none is for the rest");
+	queue_event(EV_GONE, "q7");
+	is_int(counter_rows("cluster_queue=\"q7\""), 0, "a ClusterQueue goes, and its rows");
+	queue_event(EV_LIST_BEGIN, "");
+	queue_event(EV_OBSERVED, "q3");
+	queue_event(EV_LIST_END, "");
+	is_int(counter_rows("cluster=\"far"), CLUSTERS, "so do those that a list does not name");
+	for (cluster_id c = 0; c < CLUSTERS; c++) {
+		operation(OP_DISCONNECT, 10 + c, KIND_CLUSTER);
+	}
+	is_int(counter_rows("cluster=\"far"), 0, "and those of clusters");
+}
+
+static void an_event(const char *type)
+{
+	struct op op = {.type = OP_EVENT, .kind = KIND_EVENT, .cause = "event"};
+	struct json *body = NULL;
+	struct arena a;
+	char text[512];
+
+	arena_init(&a, 0);
+	snprintf(text, sizeof(text),
+		 "{\"type\":\"%s\",\"reason\":\"MultiKueue\",\"note\":\"worker cluster w1 refused "
+		 "the "
+		 "Workload\",\"regarding\":{\"kind\":\"Workload\",\"namespace\":\"ns\",\"name\":"
+		 "\"wl\"}}",
+		 type);
+	ok(json_parse(&a, str_of(text), &body, NULL) == MK_OK, "an Event is sent");
+	op.body = body;
+	o.on_op(o.ctx, &op);
+	arena_done(&a);
+}
+
+static void events(void)
+{
+	const char *text;
+
+	an_event("Warning");
+	text = logged();
+	ok(strstr(text, "\"level\":\"info\"") && strstr(text, "\"kind\":\"Workload\"") &&
+		   strstr(text, "\"ns\":\"ns\"") && strstr(text, "\"name\":\"wl\"") &&
+		   strstr(text, "worker cluster w1 refused the Workload"),
+	   "what people are warned of is logged, too");
+	an_event("Normal");
+	ok(!strstr(logged(), "refused"), "what goes well is not");
+}
+
+int main(void)
+{
+	int fd[2];
+
+	if (pipe(fd) != 0) {
+		return 1;
+	}
+	pipe_out = fd[0];
+	log_set_output(fd[1], LOG_JSON);
+	t = telemetry_new(true);
+	o = telemetry_observer(t);
+	operation(OP_CONNECT, W1, KIND_CLUSTER);
+	served(W1, TOY, false);
+	is_int(said("info"), 1, "a kind that nobody uses: told");
+	served(W1, TOY, false);
+	is_int(said("warn") + said("info"), 0, "once, although each connect finds it again");
+	operation(OP_WATCH_OPEN, W1, TOY);
+	is_int(said("warn"), 0, "a look at the worker is no use of it");
+	operation(OP_WATCH_OPEN, CLUSTER_MANAGER, TOY);
+	is_int(said("warn"), 1, "a workload of that kind: a warning");
+	operation(OP_WATCH_OPEN, CLUSTER_MANAGER, TOY);
+	is_int(said("warn"), 0, "once");
+	served(W1, TOY, true);
+	served(W1, TOY, false);
+	is_int(said("warn"), 1, "it goes while it is used: a warning at once");
+	operation(OP_WATCH_CLOSE, CLUSTER_MANAGER, TOY);
+	served(W1, TOY, true);
+	served(W1, TOY, false);
+	is_int(said("info"), 1, "nobody uses it any more: no warning");
+	served(W1, KIND_WORKLOAD, false);
+	is_int(said("warn"), 1, "without Workloads nothing works: a warning in any case");
+	is_str(unserved_row(), "multikueue_kinds_unserved{cluster=\"w1\"} 2", "both are counted");
+	operation(OP_DISCONNECT, W1, KIND_CLUSTER);
+	is_str(unserved_row(), "", "until the cluster goes");
+	served(99, TOY, false);
+	is_int(said("info"), 1, "of a cluster that we have no name for, too");
+	events();
+	long_names(63);
+	long_names(64);
+	long_names(128);
+	long_names(129);
+	long_names(253);
+	large_fleet();
+	telemetry_free(t);
+	log_set_output(2, LOG_AUTO);
+	close(fd[0]);
+	close(fd[1]);
+	return done_testing();
+}
