@@ -86,7 +86,9 @@ ARCHIVES := $(call archives,daemon serve manager config net apply admit engine p
 # A program without sockets or the daemon's process names what it links: more does not get in unseen.
 # kubesim decides with queue trees, the daemon does not.
 SIM_ARCHIVES := $(call archives,kubesim manager apply engine plug quota api kube model base)
-TEST_ARCHIVES := $(B)/libkubesim.a $(B)/libquota.a $(ARCHIVES)
+# What tests share; a test takes what it uses of it. The worlds of the engine's tests link plugins in.
+$(B)/libtest.a: $(call obj,$(wildcard t/lib/*.c) adapters/job.c adapters/pod.c plugins/all_at_once.c)
+TEST_ARCHIVES := $(B)/libtest.a $(B)/libkubesim.a $(B)/libquota.a $(ARCHIVES)
 PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c) t/bench/quota.c)

@@ -12,7 +12,8 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/rng.h"
-#include "t/unit/quota_proof.h"
+#include "core/quota/quota_impl.h"
+#include "t/lib/quota_proof.h"
 
 enum { LEVELS = 6 };
 

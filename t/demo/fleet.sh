@@ -5,15 +5,8 @@
 
 FLEET_PIDS=
 
-# Waits until a command succeeds: fleet_until SECONDS COMMAND...
-fleet_until() {
-	fleet_end=$(($(date +%s) + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		[ "$(date +%s)" -lt "$fleet_end" ] || return 1
-		sleep 0.05
-	done
-}
+# shellcheck source=t/lib/wait.sh
+. t/lib/wait.sh
 
 # kubesim with a manager and three workers: fleet_kubesim [OPTIONS...]. FLEET_SIM: more options. Sets KUBESIM_PID.
 fleet_kubesim() {
@@ -21,7 +14,7 @@ fleet_kubesim() {
 	"$B/kubesim" --dir "$dir/clusters" --setup demo --ready-file "$dir/ready" ${FLEET_SIM:-} "$@" >"$dir/kubesim.out" 2>&1 &
 	KUBESIM_PID=$!
 	FLEET_PIDS="$FLEET_PIDS $KUBESIM_PID"
-	fleet_until 20 fleet_ready_or_dead && test -s "$dir/ready" && return
+	wait_for 20 fleet_ready_or_dead && test -s "$dir/ready" && return
 	cat "$dir/kubesim.out" >&2
 	return 1
 }
@@ -78,7 +71,7 @@ fleet_manager() {
 			>>"$dir/$fleet_name.log" 2>&1 &
 		MANAGER_PID=$!
 		FLEET_PIDS="$FLEET_PIDS $MANAGER_PID"
-		fleet_until 10 fleet_answers_or_dead
+		wait_for 10 fleet_answers_or_dead
 		kill -0 $MANAGER_PID 2>/dev/null && return
 	done
 	tail -n 5 "$dir/$fleet_name.log" >&2

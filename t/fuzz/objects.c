@@ -5,9 +5,8 @@
  * first byte also says how the engine's writes end. Whatever is there, the engine comes to rest, and what it asks for is
  * well-formed: a delete names a uid, a body the object that it is for.
  */
-#define WORLD_OBJECTS 256
 #include "t/fuzz/fuzz.h"
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 enum { MAX_LINES = 32, MAX_STEPS = 4000 };
 

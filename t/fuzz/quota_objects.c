@@ -8,7 +8,7 @@
 #include "core/quota/api_build.h"
 #include "core/quota/validate.h"
 #include "t/fuzz/fuzz.h"
-#include "t/unit/quota_proof.h"
+#include "t/lib/quota_proof.h"
 
 static struct api_set *link_some(struct arena *a, const struct json *docs, size_t n)
 {

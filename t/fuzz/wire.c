@@ -4,18 +4,16 @@
  * a worker are up; each line of the input is an answer, a piece of a stream, an end, an exit of the program, or time that
  * goes by, for one of the calls that are open. Each event that comes out names what it is about.
  */
-#define FAKE_CLUSTERS 4
-#define FAKE_MAX 256
 #include "t/fuzz/fuzz.h"
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
-enum { MAX_LINES = 24, ROOM = 64 };
+enum { MAX_LINES = 24, MAX_CALLS = 192, CLUSTERS = 4 };
 
 static struct fake f;
 
 static void judge(const struct event *ev)
 {
-	FUZZ_MUST(ev->type < EV_N_TYPES && ev->cluster < FAKE_CLUSTERS);
+	FUZZ_MUST(ev->type < EV_N_TYPES && ev->cluster < CLUSTERS);
 	if (ev->type == EV_OBSERVED) {
 		FUZZ_MUST(ev->name.n > 0 && memchr(ev->name.p, '/', ev->name.n) == NULL);
 		FUZZ_MUST(ev->ns.n == 0 || memchr(ev->ns.p, '/', ev->ns.n) == NULL);
@@ -115,7 +113,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 		&f, 2,
 		"{\"server\":\"https://10.0.0.7:6443\",\"ca\":\"Q0E=\",\"provider\":\"corp\"}");
 	arena_clear(&f.arena);
-	for (int i = 0; i < MAX_LINES && f.n < FAKE_MAX - ROOM && str_split(&rest, '\n', &s); i++) {
+	for (int i = 0; i < MAX_LINES && f.n < MAX_CALLS && str_split(&rest, '\n', &s); i++) {
 		if (s.n >= 2) {
 			line(s);
 		}

@@ -53,7 +53,7 @@ said() { # WORDS: an event about a Workload has the plugin's name and these
 		jq -e --arg w "$1" 'any(.items[]; .type == "Warning" and (.note | contains("test.misbehaves") and contains($w)))' >/dev/null
 }
 while read -r name words; do
-	fleet_until 30 said "$words"
+	wait_for 30 said "$words"
 	ok $? "$name: an event says '$words'"
 done <<-END
 	Liar /metadata/namespace: expected no change
@@ -84,19 +84,19 @@ arrived() { # NAME
 	done >/dev/null
 	return 1
 }
-submit_kind Fussy poison >/dev/null && fleet_until 30 stumbled 1
+submit_kind Fussy poison >/dev/null && wait_for 30 stumbled 1
 ok $? "an object that its plugin stumbles over"
 for name in one two three four; do
-	submit_kind Fussy $name >/dev/null && fleet_until 30 arrived $name
+	submit_kind Fussy $name >/dev/null && wait_for 30 arrived $name
 	ok $? "$name, of the same kind, goes on"
 done
-fleet_until 60 stumbled 3
+wait_for 60 stumbled 3
 ok $? "the poisonous one is tried again and again"
-submit_kind Fussy five >/dev/null && fleet_until 30 arrived five
+submit_kind Fussy five >/dev/null && wait_for 30 arrived five
 ok $? "and others still go on"
 ! arrived poison
 ok $? "nothing of it got to a worker"
-fleet_until 30 said "ex.io/v1, Kind=Fussy: verdict"
+wait_for 30 said "ex.io/v1, Kind=Fussy: verdict"
 ok $? "an event names the plugin"
 ! grep '"plugin":"test.misbehaves"' "$dir/m.log" | grep 'Kind=Fussy' | grep -qv '"name":"wl-poison"'
 ok $? "nobody else of the kind is charged"
@@ -112,7 +112,7 @@ ok $? "a job of its kind"
 ended() {
 	! kill -0 "$MANAGER_PID" 2>/dev/null
 }
-fleet_until 60 ended
+wait_for 60 ended
 ok $? "Q-2: the daemon ends itself"
 wait "$MANAGER_PID" 2>/dev/null
 is $? 134 "by a signal that tells whoever keeps it alive"
@@ -129,7 +129,7 @@ rm "$dir/plugins/loops.so" && compile dies
 ok $? "a plugin that dies in many ways"
 dies() { # KIND HOOK SIGNAL WORDS
 	name=$(echo "$1" | tr '[:upper:]' '[:lower:]')
-	crd ex.io v1 "$(plural "$1")" "$1" && fleet_manager "$name" 6s 4s 1s && submit_kind "$1" >/dev/null && fleet_until 60 ended
+	crd ex.io v1 "$(plural "$1")" "$1" && fleet_manager "$name" 6s 4s 1s && submit_kind "$1" >/dev/null && wait_for 60 ended
 	ok $? "Q-8: $1: the daemon ends" || kill "$MANAGER_PID"
 	wait "$MANAGER_PID" 2>/dev/null
 	is $? $((128 + $3)) "by its signal"
@@ -138,7 +138,7 @@ dies() { # KIND HOOK SIGNAL WORDS
 	notes "$dir/$name.log"
 	api mgr DELETE "$KUEUE/wl-$name" >/dev/null
 	api mgr DELETE "/apis/ex.io/v1/namespaces/default/$(plural "$1")/$name" >/dev/null
-	fleet_until 10 gone "$KUEUE/wl-$name"
+	wait_for 10 gone "$KUEUE/wl-$name"
 	ok $? "its Workload goes"
 }
 gone() { # PATH
@@ -161,7 +161,7 @@ submit mgr after 100 "$OURS" >/dev/null
 finished() {
 	has_condition mgr $HERE/after Complete >/dev/null
 }
-fleet_until 60 finished
+wait_for 60 finished
 ok $? "and Jobs run"
 notes "$dir/demo.out" "$dir/m.log" "$dir/loop.log" "$dir/without.log"
 done_testing

@@ -25,7 +25,7 @@ clean() { # CLUSTER
 	[ "$(count "$1" $WORKLOADS)" = 0 ] && [ "$(count "$1" $JOBS)" = 0 ]
 }
 several first
-fleet_until 40 complete first && fleet_until 20 clean w1
+wait_for 40 complete first && wait_for 20 clean w1
 ok $? "jobs run, all workers are there"
 
 # Nothing that is sent to w1 is answered, and nothing is closed: its watches are silent, its requests hang.
@@ -33,16 +33,16 @@ api w1 POST /kubesim/pause '{"pausedMs":28000}' >/dev/null
 hangs() {
 	! curl -sS --max-time 1 --cacert "$dir/w1.ca" "$(field w1-token.kubeconfig server)/version" >/dev/null 2>&1
 }
-fleet_until 5 hangs
+wait_for 5 hangs
 ok $? "w1 hangs"
 several hung
-fleet_until 18 complete hung
+wait_for 18 complete hung
 ok $? "trap_09: with its watches hung the others' jobs go on"
 hangs
 ok $? "trap_10: and so they do while its requests hang"
 is "$(api mgr GET $WORKLOADS | jq '[.items[] | select(.status.clusterName == "w1" and (.metadata.ownerReferences[0].name |
 	startswith("hung-")))] | length')" 0 "none was placed there"
-fleet_until 60 clean w1
+wait_for 60 clean w1
 ok $? "when it is back nothing is left there"
 
 # w3's kubeconfig now says not to verify its certificate.
@@ -54,15 +54,15 @@ insecure() {
 	api mgr GET $KUEUE/multikueueclusters/w3 | jq -e '.status.conditions[] | select(.type == "Active") |
 		.status == "False" and .reason == "InsecureKubeConfig"'
 }
-fleet_until 20 insecure
+wait_for 20 insecure
 ok $? "w3 turns insecure: it is not used any more"
 from=$(requests)
 several elsewhere
-fleet_until 40 complete elsewhere
+wait_for 40 complete elsewhere
 ok $? "new jobs go elsewhere"
 is "$(mutations "$from" | grep -c '^w3 ')" 0 "and nothing is sent to it"
 api mgr PATCH $secret '{"data":{"kubeconfig":"'"$good"'"}}' >/dev/null
-fleet_until 20 has_condition mgr $KUEUE/multikueueclusters/w3 Active
+wait_for 20 has_condition mgr $KUEUE/multikueueclusters/w3 Active
 ok $? "its kubeconfig is good again: so is it"
 notes "$dir/m.log"
 done_testing

@@ -56,13 +56,13 @@ first=$(workload_name RayCluster ray.io rc "$uid" 1)
 workload "$first" 1 && quota mgr "$first" "$pending"
 ok $? "its Workload has quota"
 for c in w1 w2; do
-	fleet_until 30 clone_on $c "$first"
+	wait_for 30 clone_on $c "$first"
 	ok $? "W-I69: a clone is on $c"
 done
 quota w1 "$first" "$admitted"
-fleet_until 30 remote 1 "$first"
+wait_for 30 remote 1 "$first"
 ok $? "W-I69: w1 admits it: the RayCluster is made there"
-fleet_until 30 nothing_on w2
+wait_for 30 nothing_on w2
 ok $? "W-I69: nothing is left on w2"
 
 api mgr PATCH $RAY/rc '{"spec":{"workerGroupSpecs":[{"groupName":"a","replicas":3}]}}' >/dev/null
@@ -73,25 +73,25 @@ ok $? "Kueue makes a slice for that"
 api mgr PATCH "$WL/$first/status" '{"status":{"conditions":['"$(condition QuotaReserved QuotaReserved),$(condition Admitted Admitted),$(condition Finished WorkloadSliceReplaced)"']}}' >/dev/null
 quota mgr "$second" '"clusterName":"w1",'"$pending"
 ok $? "which replaces the first one, on its cluster"
-fleet_until 30 clone_on w1 "$second"
+wait_for 30 clone_on w1 "$second"
 ok $? "W-I69: the slice is cloned where the RayCluster runs"
 remote 1 "$first"
 ok $? "W-I69: which stays as it is until there is quota for more"
 api w1 PATCH "$WL/$first/status" '{"status":{"conditions":['"$(condition QuotaReserved QuotaReserved),$(condition Admitted Admitted),$(condition Finished WorkloadSliceReplaced)"']}}' >/dev/null
 quota w1 "$second" "$admitted"
-fleet_until 30 remote 3 "$second"
+wait_for 30 remote 3 "$second"
 ok $? "W-I69: admitted there: it grows, and belongs to the new slice"
 is "$(count w2 $WORKLOADS) $(count w3 $WORKLOADS)" "0 0" "W-I69: no other cluster was asked"
 
 api mgr PATCH $RAY/rc '{"spec":{"workerGroupSpecs":[{"groupName":"a","replicas":1}]}}' >/dev/null
 api mgr PATCH "$WL/$second" '{"spec":{"podSets":[{"name":"workers","count":1,"template":{"spec":{"restartPolicy":"Never",
 	"containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"100m"}}}]}}}]}}' >/dev/null
-fleet_until 30 remote 1 "$second"
+wait_for 30 remote 1 "$second"
 ok $? "W-I69: it shrinks in place"
 smaller() {
 	api w1 GET "$WL/$second" | jq -e '.spec.podSets[0].count == 1' >/dev/null
 }
-fleet_until 30 smaller
+wait_for 30 smaller
 ok $? "W-I69: and so does its clone"
 is "$(count mgr $WORKLOADS)" 2 "W-I69: by no other slice"
 is "$(count w2 $WORKLOADS) $(count w3 $WORKLOADS)" "0 0" "W-I69: and nowhere else"

@@ -30,29 +30,29 @@ copied() {
 	at=$(api mgr GET $KUEUE/wl-ray | jq -er '.status.clusterName // empty') &&
 		api "$at" GET $RAY/ray | jq -e '.spec == {"rayVersion":"2.9"} and .metadata.ownerReferences == null' >/dev/null
 }
-fleet_until 30 copied
+wait_for 30 copied
 ok $? "W-I38: it is made on the winner, without managedBy and without owners"
 api "$at" PATCH $RAY/ray/status '{"status":{"state":"ready","availableWorkerReplicas":3}}' >/dev/null
 came_home() {
 	api mgr GET $RAY/ray | jq -e '.status == {"state":"ready","availableWorkerReplicas":3}' >/dev/null
 }
-fleet_until 30 came_home
+wait_for 30 came_home
 ok $? "W-I38: its status comes home"
 
 is "$(api "$at" POST /kubesim/restart '{"downMs":3000}' >/dev/null; echo $?)" 0 "its worker goes away"
 away() {
 	curl -sS "http://127.0.0.1:$MANAGER_PORT/status" | jq -e --arg w "$at" '.clusters[] | select(.name == $w) | .link != "up"' >/dev/null
 }
-fleet_until 10 away
+wait_for 10 away
 ok $? "multikueued sees that"
 api mgr DELETE "$RAY/ray?propagationPolicy=Background" >/dev/null
 api mgr DELETE "$KUEUE/wl-ray" >/dev/null
 empty() { # CLUSTER
 	[ "$(count "$1" $WORKLOADS)" = 0 ] && [ "$(count "$1" /apis/ray.io/v1/rayclusters)" = 0 ]
 }
-fleet_until 20 empty mgr
+wait_for 20 empty mgr
 ok $? "it is deleted here meanwhile"
-fleet_until 40 empty "$at"
+wait_for 40 empty "$at"
 ok $? "W-I39: nothing of it is left there when the worker is back"
 
 # --- a kind whose copies are another controller's ----------------------------------------------------------
@@ -66,7 +66,7 @@ api mgr POST $KUEUE '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","m
 won() {
 	at=$(api mgr GET $KUEUE/wl-far | jq -er 'select(any(.status.admissionChecks[]?; .state == "Ready")) | .status.clusterName // empty')
 }
-fleet_until 30 won
+wait_for 30 won
 ok $? "a Workload of such a kind is dispatched, and the winner told in status.clusterName"
 their=$(api "$at" POST $ELSE '{"apiVersion":"ex.io/v1","kind":"Elsewhere","metadata":{"name":"far","namespace":"default"},
 	"spec":{}}' | jq -er .metadata.uid)
@@ -78,7 +78,7 @@ api "$at" PATCH $KUEUE/wl-far/status '{"status":{"conditions":'"$conditions"'}}'
 over() {
 	has_condition mgr $KUEUE/wl-far Finished && [ "$(count "$at" $WORKLOADS)" = 0 ]
 }
-fleet_until 30 over >/dev/null
+wait_for 30 over >/dev/null
 ok $? "its end comes home, and the clone goes"
 is "$(api "$at" GET $ELSE/far | jq -r .metadata.uid) $(api mgr GET $ELSE/far | jq -c .status)" "$their null" \
 	"the copy and the status of the original are left to that controller"

@@ -53,20 +53,20 @@ turn() { # HTTP1 PREFIX VERSION: jobs run, and w1 comes back with another versio
 	for i in 1 2 3 4 5 6; do
 		submit mgr "$2-$i" 4000 "$OURS" >/dev/null
 	done
-	fleet_until 30 running "$2" 6
+	wait_for 30 running "$2" 6
 	ok $? "$2: jobs run on w1"
 	api w1 POST /kubesim/faults '{"http1":'"$1"'}' >/dev/null
 	api w1 POST /kubesim/restart '{"downMs":1500}' >/dev/null
 	away() { ! link_is up; }
-	fleet_until 20 away
+	wait_for 20 away
 	ok $? "$2: it goes away"
-	fleet_until 40 link_is up
+	wait_for 40 link_is up
 	ok $? "$2: and comes back"
 	is "$(version w1)" "$3" "$2: with HTTP/$3"
-	fleet_until 60 finished "$2" 6
+	wait_for 60 finished "$2" 6
 	ok $? "$2: the jobs end"
 	clean() { [ "$(count w1 $WORKLOADS)" = 0 ] && [ "$(count w1 $JOBS)" = 0 ]; }
-	fleet_until 40 clean
+	wait_for 40 clean
 	ok $? "$2: and nothing of them is left there"
 }
 turn false to-two 2

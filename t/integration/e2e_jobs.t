@@ -23,22 +23,22 @@ submit mgr own-here 1500 "" own >/dev/null
 
 SUBMIT_NOTES=',"kubesim.x-k8s.io/exit-code":"1"' submit mgr fails 300 "$OURS" >/dev/null
 submit mgr changes 3600000 "$OURS" >/dev/null
-fleet_until 30 has_condition mgr $HERE/fails Failed
+wait_for 30 has_condition mgr $HERE/fails Failed
 ok $? "a job that fails on its worker is Failed on the manager"
 finished() {
 	workload_of mgr fails | jq -e 'any(.status.conditions[]; .type == "Finished" and .reason == "Failed")'
 }
-fleet_until 10 finished
+wait_for 10 finished
 ok $? "its Workload is Finished as Failed"
 nowhere() { # JOB
 	[ "$(for w in w1 w2 w3; do api $w GET $JOBS; done | jq --arg j "$1" '.items[] | select(.metadata.name == $j) | 1')" = "" ]
 }
-fleet_until 10 nowhere fails
+wait_for 10 nowhere fails
 ok $? "and nothing of it stays on a worker"
 
-fleet_until 20 has_condition w1 $HERE/own-there Complete
+wait_for 20 has_condition w1 $HERE/own-there Complete
 ok $? "a worker's own job in the same queue runs to its end"
-fleet_until 20 has_condition mgr $HERE/own-here Complete
+wait_for 20 has_condition mgr $HERE/own-here Complete
 ok $? "the manager's own job runs on the manager"
 nowhere own-here
 ok $? "and nowhere else"
@@ -48,7 +48,7 @@ is "$(mutations 0 | grep -c -e own-there -e own-here)" 0 "neither was ever touch
 active() {
 	[ "$(api mgr GET $HERE/changes | jq .status.active)" = 1 ]
 }
-fleet_until 20 active
+wait_for 20 active
 ok $? "a job runs"
 w=$(place_of changes)
 wrote_status() {
@@ -65,7 +65,7 @@ done
 last() {
 	[ "$(api mgr GET $HERE/changes | jq .status.terminating)" = 40 ]
 }
-fleet_until 20 last
+wait_for 20 last
 ok $? "its status changes 40 times: the last state arrives"
 n=$(wrote_status)
 [ "$n" -ge 2 ] && [ "$n" -le $(($(date +%s) - begun + 2)) ]
@@ -81,13 +81,13 @@ conflict() {
 	api mgr PATCH $HERE/changes '{"metadata":{"annotations":{"example.com/n":"'$i'"}}}' >/dev/null
 	mutations "$from" | grep -q "/jobs/changes/status 409"
 }
-fleet_until 40 conflict
+wait_for 40 conflict
 ok $? "a write of it meets a conflict"
 api mgr DELETE /kubesim/faults >/dev/null
 last_after_conflict() {
 	[ "$(api mgr GET $HERE/changes | jq .status.terminating)" = $i ]
 }
-fleet_until 20 last_after_conflict
+wait_for 20 last_after_conflict
 ok $? "its status arrives all the same"
 is "$(grep -v '"mod":"config"' "$dir/m.log" | grep -c -e '"level":"error"' -e '"level":"warn"')" 0 "trap_69: conflicts are no errors: none is logged"
 grep -q '"level":"info"' "$dir/m.log"
@@ -108,7 +108,7 @@ reserved_there() {
 	clone=$(workload_of mgr refused | jq -r '.metadata.name // ""')
 	[ -n "$clone" ] && has_condition w1 $KUEUE/namespaces/default/workloads/"$clone" QuotaReserved
 }
-fleet_until 20 reserved_there
+wait_for 20 reserved_there
 ok $? "w1 has quota for it, and its own check is Pending"
 is "$(place_of refused)" "" "that is no win"
 api w1 PATCH $KUEUE/namespaces/default/workloads/"$clone"/status '{"status":{"admissionChecks":[{"name":"prov","state":"Rejected",
@@ -117,12 +117,12 @@ evicted_there() {
 	api w1 GET $KUEUE/namespaces/default/workloads/"$clone" | jq -e '.code == 404 or .spec.active == false' ||
 		mutations "$from" | grep -q "^w1 DELETE .*/workloads/$clone "
 }
-fleet_until 20 evicted_there
+wait_for 20 evicted_there
 ok $? "w1's check says no: its clone is given up"
 for c in w2 w3; do
 	api $c PATCH $KUEUE/clusterqueues/cluster-queue '{"spec":{"stopPolicy":"None"}}' >/dev/null
 done
-fleet_until 30 has_condition mgr $HERE/refused Complete
+wait_for 30 has_condition mgr $HERE/refused Complete
 ok $? "another worker runs it"
 is "$(place_of refused | grep -c '^w[23]$')" 1 "which has room"
 notes "$dir/m.log"

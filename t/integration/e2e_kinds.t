@@ -49,7 +49,7 @@ each() { # FUNCTION [ARGS]: for each kind, its columns in variables
 }
 all() { # SECONDS NAME FUNCTION: true of each kind in the end
 	all_name=$2
-	fleet_until "$1" each "$3"
+	wait_for "$1" each "$3"
 	ok $? "$all_name" || echo "#   not of $each_first"
 }
 kinds >"$dir/kinds"
@@ -75,7 +75,7 @@ ok $? "the daemon serves them"
 misnamed() {
 	grep '"level":"warn"' "$dir/m.log" | grep -F 'no such kind; did you mean \"Widget\"?'
 }
-fleet_until 30 misnamed
+wait_for 30 misnamed
 ok $? "a slip in the name of a kind is told, with the kind that is there"
 
 submit_kind() {
@@ -145,7 +145,7 @@ is_empty() { # CLUSTER PATH
 all 120 "and gone from the workers" gone
 left=0
 for c in w1 w2 w3; do
-	fleet_until 10 is_empty $c $WORKLOADS || left=1
+	wait_for 10 is_empty $c $WORKLOADS || left=1
 done
 ok $left "with their clones"
 is "$(grep -c '"level":"error"' "$dir/m.log")" 0 "the daemon had nothing to complain about"

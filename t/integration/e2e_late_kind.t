@@ -41,9 +41,9 @@ connected() {
 		[ "$(asked $c)" -ge 1 ] || return 1
 	done
 }
-fleet_until 30 connected
+wait_for 30 connected
 ok $? "the workers are asked about the kind when they connect"
-submit mgr plain 100 "$OURS" >/dev/null && fleet_until 60 complete plain
+submit mgr plain 100 "$OURS" >/dev/null && wait_for 60 complete plain
 ok $? "a job of another kind runs"
 first=$(asked w2)
 submit_foo one
@@ -51,7 +51,7 @@ ok $? "a job of the kind is submitted"
 asked_again() {
 	[ "$(asked w2)" -gt "$first" ]
 }
-fleet_until 30 asked_again
+wait_for 30 asked_again
 ok $? "now its kind is looked for"
 is "$first" 1 "as it was not before"
 is "$(api mgr GET "$KUEUE/wl-one" | jq -c '[.status.clusterName, .status.nominatedClusterNames]')" '[null,null]' "it waits"
@@ -61,13 +61,13 @@ from=$(date +%s)
 there() { # NAME
 	[ "$(api mgr GET "$KUEUE/wl-$1" | jq -r .status.clusterName)" = w2 ] && api w2 GET "$FOOS/$1" | jq -e '.kind == "Foo"'
 }
-fleet_until 30 there one
+wait_for 30 there one
 ok $? "the CRD is installed on a worker: the job is there within 30 seconds"
 echo "# after $(($(date +%s) - from)) s"
 
 # It runs, and nobody needs the kind anywhere else.
 elsewhere=$(asked w1)
-submit mgr plain2 35000 "$OURS" >/dev/null && fleet_until 90 complete plain2
+submit mgr plain2 35000 "$OURS" >/dev/null && wait_for 90 complete plain2
 ok $? "a job of another kind runs for longer than two looks are apart"
 [ "$(asked w1)" -le $((elsewhere + 1)) ]
 ok $? "what nobody waits for is not looked for" || echo "#   $elsewhere requests, then $(asked w1)"

@@ -21,14 +21,14 @@ for c in w2 w3; do
 	api mgr DELETE "${CLUSTER%w1}$c" >/dev/null
 done
 api mgr PATCH $CLUSTER '{"spec":{"clusterSource":{"kubeConfig":{"locationType":"Path","location":"'"$vol"'/kubeconfig"}}}}' >/dev/null
-fleet_until 20 reason_is BadKubeConfig "open $vol/kubeconfig: no such file or directory"
+wait_for 20 reason_is BadKubeConfig "open $vol/kubeconfig: no such file or directory"
 ok $? "a file that is not there: its name and why"
 mkdir "$vol" && ln -s ..data/kubeconfig "$vol/kubeconfig" && publish 1 "$dir/good"
-fleet_until 20 reason_is Active
+wait_for 20 reason_is Active
 ok $? "it appears: the worker is connected"
 is "$(told DeprecatedPathUsage)" 1 "a path without the gate is warned of, once"
 submit mgr one 300 "$OURS" >/dev/null
-fleet_until 40 complete one
+wait_for 40 complete one
 ok $? "a job runs there"
 
 # Rotated under a running job: to what is no kubeconfig, and to one that reads otherwise.
@@ -36,17 +36,17 @@ submit mgr two 8000 "$OURS" >/dev/null
 runs() {
 	[ "$(place_of two)" = w1 ] && api w1 GET "$HERE/two" | jq -e '.status.active == 1'
 }
-fleet_until 40 runs
+wait_for 40 runs
 ok $? "a longer one begins"
 echo nonsense >"$dir/bad"
 publish 2 "$dir/bad" && rm -r "$vol/..1"
-fleet_until 20 reason_is InsecureKubeConfig "failed to parse kubeconfig"
+wait_for 20 reason_is InsecureKubeConfig "failed to parse kubeconfig"
 ok $? "a swapped symlink is noticed: what is there now is no kubeconfig"
 (cat "$dir/good" && echo "# rotated") >"$dir/better"
 publish 3 "$dir/better" && rm -r "$vol/..2"
-fleet_until 20 reason_is Active
+wait_for 20 reason_is Active
 ok $? "and the next one: connected again"
-fleet_until 40 complete two
+wait_for 40 complete two
 ok $? "and its end arrives"
 is "$(mutations 0 | grep -c "^w1 POST $HERE 201")" 2 "each job was made there once"
 is "$(told DeprecatedPathUsage)" 1 "nobody was warned again"

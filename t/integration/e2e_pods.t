@@ -53,7 +53,7 @@ is_copied() { # NAME...
 			.spec.schedulingGates[0].name == $gate' >/dev/null || return 1
 	done
 }
-fleet_until 60 is_copied a b
+wait_for 60 is_copied a b
 ok $? "a copy of each member is made where the group won, as the user made it"
 set_phase() { # PHASE NAME...
 	phase=$1
@@ -70,7 +70,7 @@ is_home() { # PHASE NAME...
 		api mgr GET "$PODS/$pod" | jq -e --arg p "$phase" '.status.phase == $p' >/dev/null || return 1
 	done
 }
-set_phase Running a b && fleet_until 30 is_home Running a b
+set_phase Running a b && wait_for 30 is_home Running a b
 ok $? "they run, each with its own status here"
 is "$(api mgr GET $WL/grp | jq -r '.status.admissionChecks[0].state')" Ready "trap_43: the check is Ready"
 is "$(api mgr GET $PODS/a | jq -c '[.status.conditions[] | [.type, .status]]')" '[["PodScheduled","True"]]' \
@@ -80,11 +80,11 @@ is_away() { # CLUSTER NAME
 	api "$1" GET "$PODS/$2" | jq -e '.code == 404' >/dev/null
 }
 api mgr DELETE $PODS/b >/dev/null
-fleet_until 30 is_away "$(place)" b
+wait_for 30 is_away "$(place)" b
 ok $? "a member is deleted: so is its copy"
-submit_pod c >/dev/null && fleet_until 30 is_copied a c
+submit_pod c >/dev/null && wait_for 30 is_copied a c
 ok $? "its successor gets one, beside the other's"
-set_phase Running c && fleet_until 30 is_home Running a c
+set_phase Running c && wait_for 30 is_home Running a c
 ok $? "... and runs"
 
 end() {
@@ -98,14 +98,14 @@ ok $? "they end on their worker"
 is_finished() {
 	has_condition mgr $WL/grp Finished >/dev/null && is_home Succeeded a c
 }
-fleet_until 60 is_finished
+wait_for 60 is_finished
 ok $? "the group is finished on the manager, with the last status of each"
 is_gone() {
 	for c in w1 w2 w3; do
 		[ "$(count $c $PODS)" = 0 ] && [ "$(count $c $WORKLOADS)" = 0 ] || return 1
 	done
 }
-fleet_until 60 is_gone
+wait_for 60 is_gone
 ok $? "and gone from the workers"
 is "$(api mgr GET $PODS | jq -c --arg gate $GATE '[.items[] | [.metadata.name, .spec.schedulingGates[0].name == $gate]]')" \
 	'[["a",true],["c",true]]' "trap_47: here the Pods stay, parked"

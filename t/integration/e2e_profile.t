@@ -51,11 +51,11 @@ for c in w2 w3; do
 	api mgr DELETE "${CLUSTER%w1}$c" >/dev/null
 done
 api mgr PATCH $CLUSTER '{"spec":{"clusterSource":{"kubeConfig":null,"clusterProfileRef":{"name":"p1"}}}}' >/dev/null
-fleet_until 20 reason_is BadClusterProfile 'no matches for kind "ClusterProfile"'
+wait_for 20 reason_is BadClusterProfile 'no matches for kind "ClusterProfile"'
 ok $? "C-2.4d: without the CRD that is the cluster's condition; the daemon runs"
 api mgr POST /kubesim/crd '{"group":"multicluster.x-k8s.io","version":"v1alpha1","plural":"clusterprofiles","kind":"ClusterProfile"}' >/dev/null
 api mgr POST /kubesim/restart '{"downMs":100}' >/dev/null # it would be looked for every ten minutes
-fleet_until 30 reason_is BadClusterProfile 'ClusterProfile.multicluster.x-k8s.io "p1" not found'
+wait_for 30 reason_is BadClusterProfile 'ClusterProfile.multicluster.x-k8s.io "p1" not found'
 ok $? "with it, but without the profile"
 
 lend t1
@@ -64,16 +64,16 @@ make_profile() { # the API server may be on its way back
 	api mgr POST $PROFILES '{"apiVersion":"multicluster.x-k8s.io/v1alpha1","kind":"ClusterProfile","metadata":{"name":"p1",
 		"namespace":"kueue-system"},"spec":{}}' | jq -e '.metadata.uid or .reason == "AlreadyExists"'
 }
-fleet_until 20 make_profile
-fleet_until 20 reason_is BadClusterProfile 'no matching cluster accessor found for cluster profile "p1"'
+wait_for 20 make_profile
+wait_for 20 reason_is BadClusterProfile 'no matching cluster accessor found for cluster profile "p1"'
 ok $? "a profile that names no provider of ours"
 status foo:6443 a
-fleet_until 20 reason_is BadRestConfig "untrusted server endpoint"
+wait_for 20 reason_is BadRestConfig "untrusted server endpoint"
 ok $? "a server that is none"
 is "$(asked)" 0 "for all this the program was not run"
 server=$(field w1-token.kubeconfig server)
 status "$server" a
-fleet_until 20 reason_is Active
+wait_for 20 reason_is Active
 ok $? "a good one: the worker is connected"
 is "$(asked)" 1 "the program was run once"
 is "$(sed 's/ {.*//' "$dir/asked")" "north me in" "with its arguments and variables"
@@ -81,7 +81,7 @@ sed 's/^[^{]*//' "$dir/asked" | jq -e --arg s "$server" '.kind == "ExecCredentia
 	.spec.cluster.config.audience == "a" and .spec.interactive == false' >"$dir/out"
 ok $? "C-2.4c: and told which cluster it is for"
 submit mgr one 300 "$OURS" >/dev/null
-fleet_until 40 complete one
+wait_for 40 complete one
 ok $? "W-I57: a job runs there"
 before=$(told ClientConnectionFailed)
 
@@ -89,7 +89,7 @@ before=$(told ClientConnectionFailed)
 answer t2 ',"expirationTimestamp":"@SOON@"'
 lend t2
 submit mgr two 300 "$OURS" >/dev/null
-fleet_until 40 complete two
+wait_for 40 complete two
 ok $? "a token that is refused: the program gives another, and the next job runs"
 pem() { # KEY: of w1's kubeconfig with a client certificate, as JSON
 	field w1.kubeconfig "$1" | base64 -d | jq -Rs .
@@ -99,28 +99,28 @@ printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1",
 renewed() {
 	[ "$(asked)" -ge 3 ]
 }
-fleet_until 20 renewed
+wait_for 20 renewed
 ok $? "one that is about to expire is renewed"
 lend none
 submit mgr three 300 "$OURS" >/dev/null
-fleet_until 40 complete three
+wait_for 40 complete three
 ok $? "and what came, a certificate, is used"
 is "$(told ClientConnectionFailed)" "$before" "nobody noticed any of this: the link never went down"
 
 # The way changes while the program is broken.
 : >"$dir/broken"
 status "$server" b
-fleet_until 20 reason_is ClientConnectionFailed \
+wait_for 20 reason_is ClientConnectionFailed \
 	"getting credentials: exec: executable $dir/give failed with exit code 3: \"no luck\""
 ok $? "a program that fails: its end and what it said are in the condition"
 answer "$(field w1-token.kubeconfig token)"
 rm "$dir/broken"
-fleet_until 30 reason_is Active
+wait_for 30 reason_is Active
 ok $? "it works again: connected"
 tail -n 1 "$dir/asked" | grep -q '"audience":"b"'
 ok $? "for the profile as it is now"
 api mgr DELETE $PROFILES/p1 >/dev/null
-fleet_until 20 reason_is BadClusterProfile "not found"
+wait_for 20 reason_is BadClusterProfile "not found"
 ok $? "W-I57: the profile is deleted: the link is cut"
 grep -c -e '"t1"' -e '"t2"' -e "$(field w1-token.kubeconfig token)" "$dir/m.log" >"$dir/out"
 is "$(cat "$dir/out")" 0 "no token is in the log"

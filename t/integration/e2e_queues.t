@@ -27,7 +27,7 @@ used() {
 		any(.status.flavorsReservation[].resources[]; .name == "cpu" and .total == $n)'
 }
 cpu w1 8 && cpu w2 4 && cpu w3 6
-fleet_until 10 used w1 0 && fleet_until 10 used w2 0 && fleet_until 10 used w3 0
+wait_for 10 used w1 0 && wait_for 10 used w2 0 && wait_for 10 used w3 0
 ok $? "the queues of the workers say how they stand"
 fleet_plugins && fleet_manager m
 ok $? "multikueued is up"
@@ -39,12 +39,12 @@ clones() { # how many were made until now
 		(.path | endswith("/workloads")) and .status == 201) | .cluster' "$dir/requests" | wc -l
 }
 submit mgr first 60000 "$OURS"'"parallelism":6,"completions":6,' >/dev/null
-fleet_until 20 placed first w1
+wait_for 20 placed first w1
 ok $? "a job goes where most is free"
 is "$(clones)" 1 "... and nowhere else: nobody raced"
-fleet_until 10 used w1 6
+wait_for 10 used w1 6
 submit mgr second 60000 "$OURS"'"parallelism":5,"completions":5,' >/dev/null
-fleet_until 20 placed second w3
+wait_for 20 placed second w3
 ok $? "the next one to another worker, since the first one's took its place"
 is "$(clones)" 2 "... which did not race either"
 
@@ -55,17 +55,17 @@ automated() {
 }
 api mgr PATCH $KUEUE/multikueueconfigs/"$(api mgr GET $KUEUE/multikueueconfigs | jq -r '.items[0].metadata.name')" \
 	'{"spec":{"quotaManagement":"Automated"}}' >/dev/null
-fleet_until 20 automated 18
+wait_for 20 automated 18
 ok $? "its quota is the sum of the workers'"
 cpu w2 10
-fleet_until 20 automated 24
+wait_for 20 automated 24
 ok $? "... and follows it"
 
 # --- nominated by another field manager ---------------------------------------------------------------------------
 api mgr PATCH $KUEUE/admissionchecks/multikueue '{"metadata":{"annotations":{"multikueued.io/dispatcher":"acme.io/by-hand"}}}' >/dev/null
 submit mgr third 300 "$OURS" >/dev/null
 reserved() { workload_of mgr third | jq -e 'any(.status.conditions[]?; .type == "QuotaReserved" and .status == "True")'; }
-fleet_until 20 reserved
+wait_for 20 reserved
 wl=$(workload_of mgr third | jq -r .metadata.name)
 curl -sS --max-time 10 --cacert "$dir/mgr.ca" -H "Authorization: Bearer $(field mgr-token.kubeconfig token)" \
 	-H "Content-Type: application/apply-patch+yaml" -X PATCH --data-binary '{"apiVersion":"kueue.x-k8s.io/v1beta2",
@@ -75,7 +75,7 @@ is "$(jq -c .status.nominatedClusterNames "$dir/applied")" '["w2"]' "somebody no
 done_third() {
 	api mgr GET $HERE/third | jq -e 'any(.status.conditions[]?; .type == "Complete" and .status == "True")'
 }
-fleet_until 30 done_third
+wait_for 30 done_third
 ok $? "the job wins and runs all the same"
 is "$(workload_of mgr third | jq -c '[.status.clusterName, .status.nominatedClusterNames // []]')" '["w2",[]]' \
 	"... and the nominations are gone"

@@ -23,7 +23,7 @@ settled() {
 	sleep 2
 	[ -z "$(mutations "$from")" ]
 }
-fleet_until 60 settled
+wait_for 60 settled
 ok $? "the writes come to an end"
 from=$(requests)
 sleep "$seconds"

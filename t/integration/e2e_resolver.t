@@ -39,7 +39,7 @@ for file in resolv.conf hosts nsswitch.conf; do
 		exit 0
 	}
 done
-fleet_until 10 grep -q ready "$dir/dns"
+wait_for 10 grep -q ready "$dir/dns"
 ok $? "a name server that never answers"
 
 lead() { # WORKER NAME: the worker's kubeconfig names its server so
@@ -62,7 +62,7 @@ ok $? "multikueued is up"
 metric() {
 	curl -sS --max-time 5 "http://127.0.0.1:$MANAGER_PORT/metrics" | sed -n "s/^$1 //p"
 }
-fleet_until 30 grep -q asked "$dir/dns"
+wait_for 30 grep -q asked "$dir/dns"
 ok $? "the name server was asked"
 (
 	end=$(($(date +%s) + seconds))
@@ -81,7 +81,7 @@ down() { # w1 is down for that reason
 	api mgr GET /apis/kueue.x-k8s.io/v1beta2/multikueueclusters/w1 |
 		jq -e '.status.conditions[0] | .status == "False" and (.message | contains("lookup w1.hang.test: i/o timeout"))'
 }
-fleet_until 30 down
+wait_for 30 down
 ok $? "and says why: the lookup had no answer in time"
 
 # A lookup that stalls the loop does so for seconds, each time. A machine that is busy

@@ -46,7 +46,7 @@ uid=$(api mgr POST $STS '{"apiVersion":"apps/v1","kind":"StatefulSet","metadata"
 db=$(workload_name StatefulSet apps db "$uid")
 workload "$db" "apps/v1, Kind=StatefulSet" apps/v1 StatefulSet db
 ok $? "a StatefulSet and its Workload"
-fleet_until 30 copied "$db" $STS/db '.spec == {"replicas":2,"template":{"metadata":{"labels":{"a":"b"}}}} and
+wait_for 30 copied "$db" $STS/db '.spec == {"replicas":2,"template":{"metadata":{"labels":{"a":"b"}}}} and
 	.metadata.annotations["kueue.x-k8s.io/multikueue-origin-uid"] == "'"$uid"'" and .metadata.labels["'$PREBUILT'"] == "'"$db"'"'
 ok $? "trap_60: it is made on its winner, whole, and tells whose it is"
 at=$(place "$db")
@@ -65,17 +65,17 @@ ok $? "a LeaderWorkerSet of two replicas, and the Workload of one"
 has_quota() {
 	has_condition mgr "$WL/$serve1" QuotaReserved
 }
-fleet_until 30 has_quota
+wait_for 30 has_quota
 ok $? "which has quota"
 component "$serve0" 0
 ok $? "then that of the other one"
-fleet_until 30 copied "$serve0" $LWS/serve '.spec == {"replicas":2,"leaderWorkerTemplate":{"size":4}} and
+wait_for 30 copied "$serve0" $LWS/serve '.spec == {"replicas":2,"leaderWorkerTemplate":{"size":4}} and
 	.metadata.annotations["kueue.x-k8s.io/multikueue-origin-uid"] == "'"$uid"'" and .metadata.labels["'$PREBUILT'"] == null'
 ok $? "one copy is made for both, which names no Workload"
 follows() {
 	[ "$(place "$serve1")" = "$(place "$serve0")" ]
 }
-fleet_until 30 follows
+wait_for 30 follows
 ok $? "the second replica is where the first one is"
 first=$(api mgr GET "$WL/$serve1" | jq -r '.status.nominatedClusterNames // [] | length')
 is "$first" 0 "and was nominated nowhere else"
@@ -89,7 +89,7 @@ smaller() {
 	api "$at" GET $LWS/serve | jq -e '.spec.replicas == 1' >/dev/null && [ "$(api "$at" GET "$WL" |
 		jq --arg n "$serve1" '[.items[] | select(.metadata.name == $n)] | length')" = 0 ]
 }
-fleet_until 30 smaller
+wait_for 30 smaller
 ok $? "one replica less: the copy follows, and that replica's clone goes"
 is "$(api "$at" GET $LWS/serve | jq -r .metadata.uid)" "$copy" "the copy is the same: its other replica ran on"
 
@@ -100,7 +100,7 @@ uid=$(api mgr POST $DEPLOY '{"apiVersion":"apps/v1","kind":"Deployment","metadat
 api mgr PATCH $DEPLOY/web/status '{"status":{"conditions":[{"type":"Progressing","status":"Unknown","reason":"DeploymentPaused"}]}}' >/dev/null
 workload wl-web "apps/v1, Kind=Deployment" apps/v1 Deployment web
 ok $? "a Deployment that is paused, and a Workload of the whole"
-fleet_until 30 copied wl-web $DEPLOY/web '.spec == {"replicas":2,"template":{"metadata":{"labels":{"app":"web"},"annotations":{"a":"b"}}}} and
+wait_for 30 copied wl-web $DEPLOY/web '.spec == {"replicas":2,"template":{"metadata":{"labels":{"app":"web"},"annotations":{"a":"b"}}}} and
 	.metadata.labels["kueue.x-k8s.io/queue-name"] == null and .metadata.labels["'$PREBUILT'"] == "wl-web"'
 ok $? "its copy is not paused, and nothing in it asks the Kueue of the worker to queue its Pods"
 at=$(place wl-web)
@@ -112,7 +112,7 @@ api "$at" PATCH $WL/wl-web/status '{"status":{"conditions":'"$conditions"'}}' >/
 evicted() {
 	has_condition mgr $WL/wl-web Evicted >/dev/null
 }
-fleet_until 60 evicted
+wait_for 60 evicted
 ok $? "its worker takes the quota back: it is evicted here"
 # What makes the Workload must release it, as Kueue's integrations do once no Pod runs: of a paused Deployment none does.
 conditions=$(api mgr GET $WL/wl-web | jq -c '[.status.conditions[] | if .type == "QuotaReserved" or .type == "Admitted" then .status = "False" else . end]')
@@ -120,7 +120,7 @@ api mgr PATCH $WL/wl-web/status '{"status":{"admission":null,"conditions":'"$con
 taken_back() {
 	[ "$(api "$at" GET $DEPLOY | jq --arg u "$first" '[.items[] | select(.metadata.uid == $u)] | length')" = 0 ]
 }
-fleet_until 60 taken_back
+wait_for 60 taken_back
 ok $? "its quota is released: the copy goes"
 is "$(api mgr GET $DEPLOY/web | jq -c '[.spec.paused, .status]')" \
 	'[true,{"conditions":[{"type":"Progressing","status":"Unknown","reason":"DeploymentPaused"}]}]' \
@@ -132,7 +132,7 @@ done
 for n in wl-web "$serve0" "$db"; do
 	api mgr DELETE "$WL/$n" >/dev/null
 done
-fleet_until 30 gone w1 w2 w3
+wait_for 30 gone w1 w2 w3
 ok $? "trap_51: all are deleted: nothing is left on the workers"
 is "$(grep -c '"level":"error"' "$dir/m.log")" 0 "the daemon had nothing to complain about"
 notes "$dir/m.log"

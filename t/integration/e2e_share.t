@@ -12,7 +12,7 @@ FLEET_MORE='  workerMemory: 1Mi'
 
 fleet_kubesim --log "$dir/requests" && fleet_plugins && fleet_manager m
 ok $? "a fleet is up"
-fleet_until 20 reason_is Active
+wait_for 20 reason_is Active
 ok $? "w1 is connected"
 complete_all() { # PREFIX
 	[ "$(api mgr GET $JOBS | jq --arg p "$1-" '[.items[] | select((.metadata.name | startswith($p)) and
@@ -24,7 +24,7 @@ several() { # PREFIX
 	done
 }
 several first
-fleet_until 40 complete_all first
+wait_for 40 complete_all first
 ok $? "jobs run"
 
 # Somebody on w1 makes jobs that look like ours, 200 KiB each.
@@ -36,22 +36,22 @@ for i in 1 2 3 4 5 6 7 8; do
 	api w1 POST $HERE "@$dir/fat.json" >/dev/null
 done
 is "$(api w1 GET $HERE | jq '[.items[] | select(.metadata.name | startswith("fat-"))] | length')" 8 "eight fat objects are on w1"
-fleet_until 40 reason_is MemoryShareExceeded 'takes more than 1 MiB'
+wait_for 40 reason_is MemoryShareExceeded 'takes more than 1 MiB'
 ok $? "it is not connected, and says why"
 [ "$(told MemoryShareExceeded)" -ge 1 ]
 ok $? "there is an event"
 curl -sS "http://127.0.0.1:$MANAGER_PORT/metrics" | grep -q '^multikueue_worker_memory_exceeded_total [1-9]'
 ok $? "and a counter"
 several second
-fleet_until 40 complete_all second
+wait_for 40 complete_all second
 ok $? "jobs go on elsewhere"
 for i in 1 2 3 4 5 6 7 8; do
 	api w1 DELETE "$HERE/fat-$i?propagationPolicy=Background" >/dev/null
 done
-fleet_until 150 reason_is Active
+wait_for 150 reason_is Active
 ok $? "it is connected again once it shows less"
 several third
-fleet_until 40 complete_all third
+wait_for 40 complete_all third
 ok $? "and all is as before"
 kill "$MANAGER_PID"
 wait "$MANAGER_PID"

@@ -16,7 +16,7 @@ leads() { # NAME
 fleet_kubesim --run-ms 1000-2000 --log "$dir/requests" && fleet_plugins && fleet_manager old 4s 3s 1s
 ok $? "a fleet is up"
 old=$MANAGER_PID
-fleet_until 20 leads old
+wait_for 20 leads old
 ok $? "the first multikueued leads"
 fleet_manager new 4s 3s 1s
 new=$MANAGER_PID
@@ -28,7 +28,7 @@ FLEET_PIDS="$FLEET_PIDS $demo"
 busy() {
 	[ "$(grep -c '"method":"POST".*/workloads"' "$dir/requests")" -ge 30 ]
 }
-fleet_until 30 busy
+wait_for 30 busy
 ok $? "the leader dispatches"
 # Between the last look at the fence and the call that sends no fence can help, for some microseconds. What is not with
 # the kernel when the leader stops must never get there: it is stopped in a system call.
@@ -45,12 +45,12 @@ stop_in_call() {
 		;;
 	esac
 }
-fleet_until 10 stop_in_call
+wait_for 10 stop_in_call
 ok $? "and is stopped meanwhile"
 stopped=$(date +%s)
 leads new
 is $? 1 "the standby did not lead until then"
-fleet_until 30 leads new
+wait_for 30 leads new
 ok $? "the standby takes over"
 wait $demo
 ok $? "and ends the work: every job once, nothing left"
@@ -65,7 +65,7 @@ settled() {
 	sleep 1
 	[ -z "$(mutations "$from")" ]
 }
-fleet_until 20 settled
+wait_for 20 settled
 from=$(requests)
 kill -CONT "$old"
 gone() {
@@ -73,7 +73,7 @@ gone() {
 }
 wait "$old"
 is $? 1 "the old leader, woken, leaves with status 1"
-fleet_until 5 gone
+wait_for 5 gone
 sleep 1
 mutations "$from" >"$dir/writes"
 is "$(wc -l <"$dir/writes")" 0 "it wrote nothing"

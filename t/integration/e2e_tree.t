@@ -52,24 +52,24 @@ local_queue w1 team-b team-b
 
 for j in a1 a2 a3; do
 	submit w1 $j 60000 '' team-a >/dev/null
-	fleet_until 20 reserved w1 $j
+	wait_for 20 reserved w1 $j
 	ok $? "$j of team-a is admitted"
 done
 submit w1 a4 60000 '' team-a >/dev/null
-fleet_until 20 waits w1 a4 'queue "team-a" (level 2 of 2): cpu in flavor default-flavor: used 3, requested 1, max 3'
+wait_for 20 waits w1 a4 'queue "team-a" (level 2 of 2): cpu in flavor default-flavor: used 3, requested 1, max 3'
 ok $? "team-a borrows one cpu, and no more: the fourth waits and says why"
 
 submit w1 b1 60000 '' team-b >/dev/null
-fleet_until 20 reserved w1 b1
+wait_for 20 reserved w1 b1
 ok $? "team-b gets what is left"
 submit w1 b2 60000 '' team-b >/dev/null
-fleet_until 20 reserved w1 b2
+wait_for 20 reserved w1 b2
 ok $? "... and claims its minimum"
 preempted() {
 	workload_of w1 a3 | jq -e 'any(.status.conditions[]?; .type == "Evicted" and .reason == "Preempted" and
 		(.message | contains("job-b2-")))'
 }
-fleet_until 20 preempted
+wait_for 20 preempted
 ok $? "... from the newest of team-a, which borrowed"
 is "$(condition w1 a1 Admitted) $(condition w1 a2 Admitted)" "True Admitted True Admitted" "... whose minimum is safe"
 
@@ -78,18 +78,18 @@ fleet_plugins && fleet_manager m
 ok $? "multikueued is up"
 placed() { [ "$(place_of "$1")" = "$2" ]; }
 submit mgr ours 60000 "$OURS" team-a >/dev/null
-fleet_until 30 placed ours w2
+wait_for 30 placed ours w2
 ok $? "a job of team-a goes to the other worker while the tree is full on one"
 
 api w2 PATCH $KUEUE/clusterqueues/cluster-queue '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{
 	"name":"default-flavor","resources":[{"name":"cpu","nominalQuota":"1"},{"name":"memory","nominalQuota":"1Ti"}]}]}]}}' >/dev/null
 submit mgr next 60000 "$OURS" team-a >/dev/null
 has_clone() { api w1 GET $WORKLOADS | jq -e 'any(.items[]; .metadata.name | startswith("job-next-"))'; }
-fleet_until 30 has_clone
+wait_for 30 has_clone
 for j in a1 a2 a3 a4 b1; do
 	api w1 DELETE $HERE/$j '{"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Background"}' >/dev/null
 done
-fleet_until 30 placed next w1
+wait_for 30 placed next w1
 ok $? "... and below the tree when there is room again"
 
 # --- a ClusterQuotaTree --------------------------------------------------------------------------------------------------
@@ -105,14 +105,14 @@ api w2 POST /apis/kueue.x-k8s.io/v1alpha1/clusterquotatrees '{"apiVersion":"kueu
 	{"name":"left","minWeight":25,"maxWeight":25},{"name":"right","minWeight":75}]}}}}' >"$dir/posted"
 is "$(jq -r .kind "$dir/posted")" ClusterQuotaTree "a ClusterQuotaTree on the other worker"
 submit w2 l1 60000 '' left >/dev/null
-fleet_until 20 reserved w2 l1
+wait_for 20 reserved w2 l1
 ok $? "... admits up to the maximum of a leaf"
 submit w2 l2 60000 '' left >/dev/null
-fleet_until 20 waits w2 l2 'queue "left" (level 2 of 2): cpu in flavor default-flavor: used 1, requested 1, max 1'
+wait_for 20 waits w2 l2 'queue "left" (level 2 of 2): cpu in flavor default-flavor: used 1, requested 1, max 1'
 ok $? "... and no more"
 api w2 PATCH /apis/kueue.x-k8s.io/v1alpha1/clusterquotatrees/org '{"spec":{"hierarchies":{"org":{"weightedQuotas":[
 	{"name":"left","minWeight":25,"maxWeight":50},{"name":"right","minWeight":75}]}}}}' >/dev/null
-fleet_until 20 reserved w2 l2
+wait_for 20 reserved w2 l2
 ok $? "... until the tree says otherwise"
 
 done_testing

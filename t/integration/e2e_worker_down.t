@@ -18,7 +18,7 @@ is "$(api "$winner" POST /kubesim/restart '{"downMs":4000}' >/dev/null; echo $?)
 away() {
 	curl -sS "http://127.0.0.1:$MANAGER_PORT/status" | jq -e ".clusters[] | select(.name == \"$winner\") | .link != \"up\""
 }
-fleet_until 10 away
+wait_for 10 away
 ok $? "multikueued sees that"
 i=0
 while [ $i -lt $jobs ]; do
@@ -28,15 +28,15 @@ done
 empty() { # CLUSTER
 	[ "$(count "$1" $WORKLOADS)" = 0 ] && [ "$(count "$1" $JOBS)" = 0 ]
 }
-fleet_until 20 empty mgr
+wait_for 20 empty mgr
 ok $? "the jobs are deleted on the manager while it is away"
 for w in w1 w2 w3; do
 	[ $w = "$winner" ] || {
-		fleet_until 20 empty $w
+		wait_for 20 empty $w
 		ok $? "$w is clean at once"
 	}
 done
-fleet_until 40 empty "$winner"
+wait_for 40 empty "$winner"
 ok $? "$winner is clean when it is back"
 notes "$dir/demo.out" "$dir/m.log"
 done_testing

@@ -20,7 +20,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/str.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 enum { LIMIT_MS = 30000, MAX_STREAMS = 1024, WINDOW = 65535, LOAD_MS = 1500, LOAD_STREAMS = 32 };
 

@@ -8,6 +8,8 @@ dir=$(mktemp -d)
 pid=
 # shellcheck source=t/integration/tap.sh
 . t/integration/tap.sh
+# shellcheck source=t/lib/wait.sh
+. t/lib/wait.sh
 
 cleanup() {
 	if [ -n "$pid" ]; then
@@ -19,14 +21,6 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-# Runs a command until it succeeds, at most 20 s.
-wait_for() {
-	deadline=$(($(date +%s) + 20))
-	until "$@" >/dev/null 2>&1; do
-		[ "$(date +%s)" -lt "$deadline" ] || return 1
-	done
-}
-
 field() { # FILE KEY
 	sed -n "s/^ *$2: //p" "$dir/$1"
 }
@@ -36,7 +30,7 @@ start() {
 	"$kubesim" --dir "$dir" --clusters mgr,w1 --setup demo --ready-file "$dir/ready" --local \
 		--run-ms 100 --admit-ms 0 --log "$dir/log" --slow-watch-ms 1000 >"$dir/out" 2>&1 &
 	pid=$!
-	wait_for test -s "$dir/ready"
+	wait_for 20 test -s "$dir/ready"
 	for c in mgr w1; do
 		field $c.kubeconfig certificate-authority-data | base64 -d >"$dir/$c.ca"
 		field $c.kubeconfig client-certificate-data | base64 -d >"$dir/$c.crt"
@@ -111,12 +105,12 @@ watch1=$!
 watching() {
 	c "$w1/kubesim/counts" | grep -q '"WATCH kueue.x-k8s.io/v1beta2/workloads":{"n":2,'
 }
-wait_for watching
+wait_for 20 watching
 post /kubesim/faults '{"dataMax":7}' >/dev/null
 is "$(post $jobs "$(job a)")" 201 "a job is created"
-wait_for grep -q '"reason":"Succeeded"' "$dir/watch2"
+wait_for 20 grep -q '"reason":"Succeeded"' "$dir/watch2"
 ok $? "an HTTP/2 watch shows it to the end, in pieces of up to 7 bytes"
-wait_for grep -q '"reason":"Succeeded"' "$dir/watch1"
+wait_for 20 grep -q '"reason":"Succeeded"' "$dir/watch1"
 ok $? "an HTTP/1.1 watch does too"
 c -X DELETE "$w1/kubesim/faults" >/dev/null
 is "$(code -X POST "$w1/kubesim/end-watches")" 200 "watches are ended"
@@ -159,7 +153,7 @@ for v in 2 1.1; do
 			bumped=$((bumped + 1))
 	done
 	is $bumped 60 "others are served while a watch of HTTP/$v is stuck"
-	wait_for sh -c "[ \$(grep -c 'configmaps?watch=1' '$dir/log') -ge $drops ]"
+	wait_for 20 sh -c "[ \$(grep -c 'configmaps?watch=1' '$dir/log') -ge $drops ]"
 	ok $? "the stuck watch is dropped"
 	kill $slow 2>/dev/null
 	wait $slow 2>/dev/null
@@ -179,12 +173,12 @@ is "$(code "$w1$jobs/lost")" 200 "but the write was done"
 c -X DELETE "$w1/kubesim/faults" >/dev/null
 c -N "$w1$jobs?watch=1" >"$dir/until" 2>/dev/null &
 watch=$!
-wait_for test -s "$dir/until"
+wait_for 20 test -s "$dir/until"
 is "$(code -X POST -d '{"downMs":200}' "$w1/kubesim/restart")" 200 "a restart"
 wait $watch # the answer leaves before the port is closed: it may still be open
 [ $? != 28 ]
 ok $? "it ends what is open"
-wait_for c "$w1/readyz"
+wait_for 20 c "$w1/readyz"
 ok $? "it comes back on the same port"
 is "$(code -X POST -d '{"pausedMs":400}' "$w1/kubesim/pause")" 200 "a pause"
 is "$(code -X POST "$w1/kubesim/goaway")" 200 "a GOAWAY (after the pause)"
@@ -195,9 +189,9 @@ ok $? "is Gone after compaction"
 
 # --- local mode --------------------------------------------------------------------------------------
 is "$(post $jobs '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"local","labels":{"kueue.x-k8s.io/queue-name":"user-queue"},"annotations":{"kubesim.x-k8s.io/mode":"local"}},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["sh","-c"],"args":["echo $GREETING; exit 3"],"env":[{"name":"GREETING","value":"good day"}],"resources":{"requests":{"cpu":"1"}}}]}}}}')" 201 "a local job"
-wait_for sh -c "curl -sS --cacert '$dir/w1.ca' --cert '$dir/w1.crt' --key '$dir/w1.key' '$w1/kubesim/logs' | grep -q '\"exitCode\":3,\"output\":\"good day'"
+wait_for 20 sh -c "curl -sS --cacert '$dir/w1.ca' --cert '$dir/w1.crt' --key '$dir/w1.key' '$w1/kubesim/logs' | grep -q '\"exitCode\":3,\"output\":\"good day'"
 ok $? "its command ran and gave its output"
-wait_for sh -c "curl -sS --cacert '$dir/w1.ca' --cert '$dir/w1.crt' --key '$dir/w1.key' '$w1$jobs/local' | grep -q '\"type\":\"Failed\"'"
+wait_for 20 sh -c "curl -sS --cacert '$dir/w1.ca' --cert '$dir/w1.crt' --key '$dir/w1.key' '$w1$jobs/local' | grep -q '\"type\":\"Failed\"'"
 ok $? "its exit code decided"
 
 # --- kubectl ----------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ pids=
 
 # shellcheck source=t/integration/tap.sh
 . t/integration/tap.sh
+# shellcheck source=t/lib/wait.sh
+. t/lib/wait.sh
 
 finish() {
 	for p in $pids; do
@@ -20,16 +22,6 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 1' INT TERM
-
-# wait_for SECONDS COMMAND...: until the command succeeds
-wait_for() {
-	end=$(($(date +%s) + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		[ "$(date +%s)" -lt "$end" ] || return 1
-		sleep 0.1
-	done
-}
 
 config() { # file elect
 	cat >"$1" <<END

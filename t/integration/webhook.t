@@ -22,7 +22,7 @@ fleet_kubesim --log "$dir/requests" && fleet_plugins && fleet_manager one
 ok $? "a fleet is up"
 one=$MANAGER_PORT
 one_pid=$MANAGER_PID
-fleet_until 20 ready "$one"
+wait_for 20 ready "$one"
 ok $? "the leader is ready"
 authority
 is "$(job user-queue | ask "$one" | patch_in)" "$SET" "a Job in a queue that leads away gets its managedBy"
@@ -36,7 +36,7 @@ WEBHOOK_MORE="tls: {minVersion: VersionTLS13}"
 fleet_manager two
 two=$MANAGER_PORT
 two_pid=$MANAGER_PID
-fleet_until 20 ready "$two"
+wait_for 20 ready "$two"
 ok $? "a standby is ready"
 grep -q '"msg":"leading"' "$dir/two.log"
 is $? 1 "without leading"
@@ -56,10 +56,10 @@ answers() { # PATCH
 	[ "$(job user-queue | ask "$two" | patch_in)" = "$1" ]
 }
 patch mgr $CQ '{"spec":{"admissionChecksStrategy":null}}'
-fleet_until 10 answers none
+wait_for 10 answers none
 ok $? "a queue that loses the check stays here"
 patch mgr $CQ "{\"spec\":{\"admissionChecksStrategy\":$check}}"
-fleet_until 10 answers "$SET"
+wait_for 10 answers "$SET"
 ok $? "when it gains it, it leads away"
 
 # The table for the policy: kept where it exists.
@@ -76,12 +76,12 @@ ended "$one_pid"
 leads() {
 	grep -q '"msg":"leading"' "$dir/two.log"
 }
-fleet_until 20 leads
+wait_for 20 leads
 ok $? "the standby leads"
 table() {
 	[ "$(api mgr GET $TABLE/multikueue-queues | jq -c .data)" = '{"default.user-queue":"cluster-queue"}' ]
 }
-fleet_until 20 table
+wait_for 20 table
 ok $? "and the table is what the queues are"
 api mgr POST /apis/kueue.x-k8s.io/v1beta2/namespaces/default/localqueues '{"apiVersion":"kueue.x-k8s.io/v1beta2",
 	"kind":"LocalQueue","metadata":{"name":"another","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' >/dev/null
@@ -89,14 +89,14 @@ table() {
 	[ "$(api mgr GET $TABLE/multikueue-queues | jq -c .data | tr -d '{}"' | tr ',' '\n' | sort | tr '\n' ' ')" = \
 		'default.another:cluster-queue default.user-queue:cluster-queue ' ]
 }
-fleet_until 10 table
+wait_for 10 table
 ok $? "a new queue is in it soon"
 api mgr DELETE $SECRET >/dev/null
 again() {
 	[ "$(api mgr GET $SECRET | jq -r '.data["tls.crt"] // ""')" != "" ] && authority &&
 		[ "$(job user-queue | ask "$two" 2>/dev/null | patch_in)" = "$SET" ]
 }
-fleet_until 20 again
+wait_for 20 again
 ok $? "a Secret that somebody deleted is made anew, and used"
 
 # --- hostile and slow ------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ WEBHOOK_METRICS=127.0.0.1:0
 fleet_kubesim --log "$dir/requests2" && fleet_manager files
 ok $? "a fleet with certificates from files is up"
 port=$MANAGER_PORT
-fleet_until 20 ready "$port"
+wait_for 20 ready "$port"
 ok $? "it is ready"
 shown() {
 	openssl s_client -connect "127.0.0.1:$((port + 1))" </dev/null 2>/dev/null | sed -n 's/.*subject=CN *= *//p'
@@ -210,17 +210,17 @@ sees() {
 	[ "$(shown)" = "$1" ]
 }
 swap 2
-fleet_until 20 sees v2
+wait_for 20 sees v2
 ok $? "after a swap the second one is shown"
 swap 1
-fleet_until 20 sees v1
+wait_for 20 sees v1
 ok $? "and back"
 mkdir -p "$certs/v3" && cp "$certs/v2/tls.crt" "$certs/v1/tls.key" "$certs/v3"
 swap 3
 told() {
 	grep -q 'a certificate cannot be used' "$dir/files.log"
 }
-fleet_until 20 told
+wait_for 20 told
 ok $? "a pair that does not fit is told"
 is "$(shown)" v1 "and not used"
 touch "$dir/stop"

@@ -22,12 +22,12 @@ lease() { # FIELD
 
 fleet_kubesim --run-ms 100-500 && fleet_plugins && fleet_manager one 10s 6s 1s
 ok $? "a fleet is up"
-fleet_until 20 ready "$MANAGER_PORT"
+wait_for 20 ready "$MANAGER_PORT"
 ok $? "the webhook is ready"
 leads() {
 	[ "$(metric multikueue_leader)" = 1 ]
 }
-fleet_until 20 leads
+wait_for 20 leads
 ok $? "it leads"
 authority
 holder=$(lease holderIdentity)
@@ -58,7 +58,7 @@ ok $? "jobs are dispatched, run and finish meanwhile"
 over() {
 	[ "$(date +%s)" -ge "$end" ] && [ "$(cat "$dir"/flood.* | grep -c 200)" -ge 30 ]
 }
-fleet_until 120 over
+wait_for 120 over
 ok $? "many of the largest reviews were answered"
 echo "$JOB" | sed s/QUEUE/user-queue/ >"$dir/job"
 is "$(review batch/Job CREATE "$(cat "$dir/job")" | ask "$MANAGER_PORT" --max-time 60 | patch_in)" "$SET" "and so is an honest one among them"

@@ -15,7 +15,7 @@ limit=${WEBHOOK_MS:-300}
 
 fleet_kubesim --run-ms 0-2000 --admit-ms 0 && fleet_plugins && fleet_manager one
 ok $? "a fleet is up"
-fleet_until 20 ready "$MANAGER_PORT"
+wait_for 20 ready "$MANAGER_PORT"
 ok $? "the webhook is ready"
 authority
 review batch/Job CREATE "$(echo "$JOB" | sed s/QUEUE/user-queue/)" >"$dir/review"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # docs/adapters.md lists each kind that has a story in t/plan/kind, with what shows it: a story with every situation, the
-# rows of t/plan/adapter, an end-to-end test that has the kind in it.
+# situations of t/plan/adapter, an end-to-end test that has the kind in it.
 cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -37,16 +37,19 @@ done <"$tmp/table" >"$tmp/findings"
 check "each story has every situation"
 
 while IFS=';' read -r kind story rows tests; do
-	for row in $rows; do
-		[ -f "t/plan/adapter/$row/expect.json" ] && grep -q "\"kind\": \"$kind\"" "t/plan/adapter/$row/local.json" || echo "$kind: t/plan/adapter/$row is not its"
-		echo "$row" >>"$tmp/rows"
+	case $rows in '' | "\`$story-*\`") ;; *) echo "$kind: its situations are not \`$story-*\`, but $rows" ;; esac
+	ls -d t/plan/adapter/"$story"-* >/dev/null 2>&1 && there=yes || there=
+	[ "${rows:+yes}" = "$there" ] || echo "$kind: t/plan/adapter has ${there:-no} $story-*, and the table says '$rows'"
+	for d in t/plan/adapter/"$story"-*/; do
+		[ -z "$there" ] || { [ -f "$d/expect.json" ] && grep -q "\"kind\": \"$kind\"" "$d/local.json"; } || echo "$kind: $d is not its"
 	done
+	echo "$story" >>"$tmp/stories"
 done <"$tmp/table" >"$tmp/findings"
 for d in t/plan/adapter/*/local.json; do
-	row=$(basename "$(dirname "$d")")
-	grep -qx "$row" "$tmp/rows" || echo "t/plan/adapter/$row: in no row of the table"
+	situation=$(basename "$(dirname "$d")")
+	grep -qx "${situation%%-*}" "$tmp/stories" || echo "t/plan/adapter/$situation: of no kind of the table"
 done >>"$tmp/findings"
-check "rows of t/plan/adapter are those of their kinds, and each is named"
+check "situations of t/plan/adapter are those of their kinds, and each kind is named"
 
 while IFS=';' read -r kind story rows tests; do
 	for t in $(echo "$tests" | tr -d '`'); do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs/conformance.md names tests that exist, tells no row twice and loses none, gives each row a state, and knows each
-# trap_NN that a test carries. A test is named as `file: words of it` or as a golden folder, below t/.
+# docs/conformance.md names tests that exist and every golden folder, tells no row twice and loses none, gives each row a
+# state, and knows each trap_NN that a test carries. A test is named as `file: words of it` or as a golden folder, below t/.
 cd "$(dirname "$0")/../.." || exit 1
 page=docs/conformance.md
 n=0
@@ -33,6 +33,11 @@ while IFS= read -r ref; do
 done <"$tmp/named" >"$tmp/findings"
 [ -s "$tmp/named" ] || echo "no test is named: has the page's form changed?" >"$tmp/findings"
 check "each named test exists"
+
+for d in t/plan/adapter/*/; do
+	grep -q "^| \`plan/adapter/$(basename "$d")\` |" "$page" || echo "$d is not in the table of golden folders"
+done >"$tmp/findings"
+check "each golden folder is on the page"
 
 grep -oE '^\| [A-Zt][A-Za-z0-9_.]*(-[A-Za-z0-9_.]+)? \|' "$page" | grep -v '^| row |' | sort >"$tmp/rows"
 uniq -d "$tmp/rows" >"$tmp/findings"

@@ -133,7 +133,7 @@ for f in $(files core adapters plugins sdk t); do
 done >"$findings"
 check "every source names its licence"
 
-for f in $(files core sdk/multikueue | grep '\.h$' | grep -vE '(impl|state|pass|lane|priv)\.h$|_(impl|priv|int)\.h$'); do
+for f in $(files core sdk/multikueue t/lib | grep '\.h$' | grep -vE '(impl|state|pass|lane|priv)\.h$|_(impl|priv|int)\.h$'); do
 	# A declaration at the left margin that ends in ';' and has no comment above it (a run of declarations may share one).
 	awk -v f="$f" '
 		/\*\/[[:space:]]*$/ || /^\/\*.*\*\/$/ { doc = 1; next }

@@ -4,7 +4,7 @@
  * core/plug/fixture.h) with the plugins as they are shipped.
  */
 #include "core/plug/fixture.h"
-#include "t/plan/shipped.h"
+#include "t/lib/shipped.h"
 
 static void run(struct plug *p, const char *root, const char *id)
 {
@@ -33,8 +33,8 @@ int main(int argc, char **argv)
 	struct arena a;
 
 	arena_init(&a, 0);
-	load_all(p, &a, "");
-	int n = scandir(root, &list, NULL, by_name);
+	shipped_load_all(p, &a, "");
+	int n = scandir(root, &list, NULL, shipped_by_name);
 	int ran = 0;
 
 	for (int i = 0; i < n; i++) {

@@ -5,8 +5,8 @@
  * here, and when an object of its name is there. A kind is t/plan/kind/<name>.json: {"local": a job, "running": a status, "finished": a status}; <name>.txt is
  * what must come out. UPDATE=1 writes it anew: read the difference. An adapter whose kind is not there is a failure.
  */
-#include "t/plan/shipped.h"
-#include "t/unit/engine_world.h"
+#include "t/lib/shipped.h"
+#include "t/lib/engine_world.h"
 
 enum { MAX_TEXT = 1 << 17, MAX_ADAPTERS = 64 };
 
@@ -24,12 +24,12 @@ static struct plug *load_plugins(struct arena *a)
 	struct plug *p = plug_new(NULL);
 	struct mk_err err;
 
-	plug_add(p, &job_plugin, "", &err);
-	plug_add(p, &dispatcher_plugin, "", &err);
-	load_all(p, a, "job.so all_at_once.so");
-	load_folder(p, a, "conf/adapters", ".yaml", "");
-	load_shipped(p, a, "t/cli/input/widget.yaml");
-	load_shipped(p, a, "t/plan/kind/elsewhere.yaml");
+	plug_add(p, &mk_entry_job, "", &err);
+	plug_add(p, &mk_entry_all_at_once, "", &err);
+	shipped_load_all(p, a, "job.so all_at_once.so");
+	shipped_load_folder(p, a, "conf/adapters", ".yaml", "");
+	shipped_load(p, a, "t/cli/input/widget.yaml");
+	shipped_load(p, a, "t/plan/kind/elsewhere.yaml");
 	return p;
 }
 
@@ -354,7 +354,7 @@ int main(int argc, char **argv)
 {
 	const char *root = argc > 1 ? argv[1] : "t/plan/kind";
 	struct dirent **list = NULL;
-	int n = scandir(root, &list, NULL, by_name), ran = 0;
+	int n = scandir(root, &list, NULL, shipped_by_name), ran = 0;
 
 	for (int i = 0; i < n; i++) {
 		if (strstr(list[i]->d_name, ".json")) {

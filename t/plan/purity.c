@@ -4,9 +4,11 @@
  * type or odd, sampled from a seed. Each hook is called twice (core/plug/fixture.c); a second answer that differs, or a
  * broken contract, is a fault of the plugin. SAMPLES=n takes n samples of each situation.
  */
+#include <unistd.h>
+
 #include "core/base/rng.h"
 #include "core/plug/fixture.h"
-#include "t/plan/shipped.h"
+#include "t/lib/shipped.h"
 
 enum { MAX_TEXT = 1 << 17, SAMPLES = 40 };
 
@@ -192,12 +194,12 @@ int main(void)
 	arena_init(&a, 0);
 	struct plug *p = plug_new(NULL);
 
-	load_all(p, &a, "");
+	shipped_load_all(p, &a, "");
 	if (!mkdtemp(scratch)) {
 		printf("Bail out! no temporary folder\n");
 		return 1;
 	}
-	int n = scandir("t/plan/adapter", &list, NULL, by_name);
+	int n = scandir("t/plan/adapter", &list, NULL, shipped_by_name);
 
 	for (int i = 0; i < n; i++) {
 		const char *id = list[i]->d_name;

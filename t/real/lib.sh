@@ -18,6 +18,8 @@ root=$(cd "$here/../.." && pwd)
 T=$(basename "$0" .t | tr _ -)-$$
 WORK=$MK_REAL_DIR/t-$T
 LIMIT=${LIMIT:-180}		# seconds until a wait gives up; generous, the machine may be busy
+# shellcheck source=t/lib/wait.sh
+. "$root/t/lib/wait.sh"
 mkdir -p "$WORK"
 cd "$WORK" || exit 1
 export KUBECACHEDIR="$MK_REAL_DIR/kubectl/cache"
@@ -502,10 +504,12 @@ kueue_back()
 # kueue_awaited PLANE: waits for that in silence.
 kueue_awaited()
 {
-	a_end=$(($(date +%s) + 60))
-	until [ "$(kueue_back "$1" 2>/dev/null)" = ok ] || [ "$(date +%s)" -ge "$a_end" ]; do
-		sleep 0.1
-	done
+	wait_for 60 kueue_is_back "$1"
+}
+
+kueue_is_back()
+{
+	[ "$(kueue_back "$1")" = ok ]
 }
 
 # kubesim_start: one simulated API server without controllers; kubesim_config is its kubeconfig.

@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the demo and the bench on real control planes share: queues, workers, a kubelet, multikueued. Sourced by scripts
 # that `fleet run` starts. B is the build folder, dir a folder of the caller's own; $dir/clusters gets a kubeconfig per
-# plane, where the demo client looks for it.
+# plane, where the demo client looks for it. Sourced from the root of the project.
 # shellcheck shell=sh disable=SC2154
+
+# shellcheck source=t/lib/wait.sh
+. t/lib/wait.sh
 
 live_k() { # PLANE ARGS...
 	live_plane=$1
 	shift
 	"$KUBECTL" --kubeconfig "$MK_REAL_DIR/$live_plane/kubeconfig" "$@"
-}
-
-live_until() { # SECONDS COMMAND...
-	live_end=$(($(date +%s) + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		[ "$(date +%s)" -lt "$live_end" ] || return 1
-		sleep 0.1
-	done
 }
 
 # Flavor, ClusterQueue and LocalQueue user-queue of namespace default: live_queue PLANE CPU [CHECK]
@@ -103,7 +97,7 @@ live_manager() {
 	"$B/multikueued" --config "$dir/multikueued.yaml" --kubeconfig "$MK_REAL_DIR/mgr/multikueued.kubeconfig" \
 		>>"$dir/multikueued.log" 2>&1 &
 	MANAGER_PID=$!
-	live_until 30 grep -q '"msg":"started"' "$dir/multikueued.log"
+	wait_for 30 grep -q '"msg":"started"' "$dir/multikueued.log"
 }
 
 live_active() {

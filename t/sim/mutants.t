@@ -21,13 +21,13 @@ one() {
 	mkdir -p "$dir/$B"
 	cp -al Makefile VERSION core sdk adapters plugins conf "$dir/"
 	mkdir "$dir/t"
-	cp -al t/kubesim t/sim t/unit t/tap.h "$dir/t/"
+	cp -al t/kubesim t/lib t/sim t/unit "$dir/t/"
 	[ -d build/deps ] && ln -s ../../../deps "$dir/build/deps"
 	for d in core adapters plugins; do
 		cp -al "$B/$d" "$dir/$B/"
 	done
 	mkdir "$dir/$B/t"
-	cp -al "$B/t/kubesim" "$B/t/sim" "$dir/$B/t/"
+	cp -al "$B/t/kubesim" "$B/t/lib" "$B/t/sim" "$dir/$B/t/"
 	cp -al "$B"/lib*.a "$dir/$B/"
 	if ! patch -d "$dir" -p1 -s -N <"$1" >"$out/$name.log" 2>&1; then
 		echo "does not apply" >"$out/$name.result"

@@ -12,7 +12,7 @@
  *   scenario.c   scripted stories                  features.c   ... of features behind gates, and of rare states
  *   story.c      what stories are made of          main.c   seeds, processes, options
  *   front.c      limits, refusals and webhooks     copies.c ... of one winner
- *   kinds.c      jobs of other kinds
+ *   kinds.c      jobs of other kinds               fault_list.h   what faults there are
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -25,6 +25,7 @@
 #include "core/manager/manager.h"
 #include "t/kubesim/actors.h"
 #include "t/kubesim/store.h"
+#include "t/sim/fault_list.h"
 
 enum {
 	MAX_PLANES = 24,
@@ -42,59 +43,13 @@ enum {
 };
 #define WALL0 1800000000000 /* 2027-01-15T08:00:00Z */
 
+#define FAULT_NUMBER(number, name) number,
 enum fault_type {
-	FAULT_SLOW,               /* an API server answers late */
-	FAULT_LOST_REPLY,         /* writes are committed, their answers get lost */
-	FAULT_LOST_SEND,          /* requests get lost on the way */
-	FAULT_DUPLICATE,          /* watch frames arrive twice */
-	FAULT_CUT,                /* a frame is dropped: its stream dies there */
-	FAULT_END,                /* the server ends all watches cleanly */
-	FAULT_COMPACT,            /* history is forgotten: 410 on resume */
-	FAULT_REFUSE,             /* connections are refused */
-	FAULT_BLACKHOLE,          /* packets vanish, streams are silent */
-	FAULT_RESTART,            /* the API server dies and comes back without history */
-	FAULT_KILL,               /* kill -9 of a daemon, then a start */
-	FAULT_KILL_AT,            /* the same, at the n-th request from now */
-	FAULT_FREEZE,             /* SIGSTOP of a daemon, for longer than its lease */
-	FAULT_LIMIT,              /* 429 */
-	FAULT_ERROR,              /* 503 */
-	FAULT_CLOCK,              /* a daemon's wall clock jumps */
-	FAULT_SECRET,             /* a worker's kubeconfig is rewritten */
-	FAULT_CHURN,              /* from here on: drawn apart, for some seeds; see churn.c */
-	FAULT_HOLD = FAULT_CHURN, /* a ClusterQueue is stopped and drained */
-	FAULT_CLONE_OFF,          /* a clone is deactivated on its worker */
-	FAULT_CLONES_DROPPED,     /* somebody deletes clones on a worker */
-	FAULT_JOBS_DROPPED,       /* ... and remote jobs */
-	FAULT_CONFIG,             /* a cluster leaves the config */
-	FAULT_CHECK,              /* the check names another config */
-	FAULT_UNCHECK,            /* the check is deleted */
-	FAULT_CLUSTER,            /* a MultiKueueCluster is deleted */
-	FAULT_PRIORITY,           /* priorities of Workloads change */
-	FAULT_PAUSE,              /* a local Workload is deactivated */
-	FAULT_WORKLOAD_DROPPED,   /* a local Workload is deleted by force; Kueue makes it again */
-	FAULT_QUEUE_NAME,         /* the spec of Workloads is edited while they race */
-	FAULT_CLEARED,            /* somebody clears clusterName */
-	FAULT_UNREADY,            /* somebody takes our check back to Pending */
-	FAULT_SHAPE,              /* a webhook on a worker changes the shape of jobs */
-	FAULT_REWRITE,            /* a webhook on a worker rewrites clones */
-	FAULT_TOPOLOGY,           /* topologies are decided on workers after the win */
-	FAULT_NOTE,               /* jobs change in a field that the adapter forwards */
-	FAULT_NO_DISPATCHER,      /* the check names a dispatcher that does not exist */
-	FAULT_TUG,                /* somebody else writes nominations */
-	FAULT_MOODY,              /* a plugin fails */
-	FAULT_NO_PLUGIN,          /* daemons start without the adapter */
-	FAULT_LAG,                /* lists and watches come from a server that lags */
-	FAULT_RESTORE,            /* a server goes back to an earlier snapshot */
-	FAULT_WORLD, /* from here on: each drawn by itself, for few seeds; see worlds.c */
-	FAULT_ALIAS = FAULT_WORLD, /* a second cluster object leads to a worker */
-	FAULT_ORIGIN,              /* multiKueue.origin is changed */
-	FAULT_REBUILT,             /* the manager is built anew from a backup: new uids */
-	FAULT_UNSERVED,            /* a worker forbids the kind of jobs, or serves it no more */
-	FAULT_RETENTION,           /* a worker's Kueue deletes finished Workloads */
-	FAULT_PRUNED,              /* something on a worker deletes what it did not make */
-	FAULT_KINDS,               /* half of the jobs are of another kind: kinds.c */
-	FAULT_REFUSED,             /* a worker refuses clones */
-	FAULT_N
+	FAULTS_OF_MACHINES(FAULT_NUMBER) FAULT_CHURN, /* the first one of churn.c */
+	FAULT_BEFORE_CHURN = FAULT_CHURN - 1,
+	FAULTS_OF_CHURN(FAULT_NUMBER) FAULT_WORLD, /* the first one of worlds.c */
+	FAULT_BEFORE_WORLD = FAULT_WORLD - 1,
+	FAULTS_OF_WORLDS(FAULT_NUMBER) FAULT_N
 };
 extern const char *const fault_names[FAULT_N];
 

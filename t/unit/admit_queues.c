@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What admission remembers of queues: no more than somebody needs, bounded for each namespace, and mended by lists. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/admit/locals.h"
 #include "core/admit/queues.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Golden reviews: every kind whose managedBy is defaulted, parked pods, the queues behind them, and hostile input. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/admit/review.h"
 #include "core/base/alloc.h"

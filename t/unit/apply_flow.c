@@ -4,7 +4,7 @@
 
 #include "core/apply/apply.h"
 #include "core/base/alloc.h"
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 enum { ANSWERS = 4096 };
 
@@ -54,7 +54,7 @@ static void teardown(void)
 	apply_free(a);
 	f.k = NULL;
 	arena_done(&ops_arena);
-	arena_done(&f.arena);
+	fake_done(&f);
 }
 
 static struct op op_of(enum op_type type, uint64_t id, const char *name, enum op_prio prio)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Map, heap, list and generator. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Base64, digests, canonical form. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/base/base64.h"
 #include "core/base/canon.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON values: parsing of good and hostile text, lookups, building, changing, comparing, writing. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <stdlib.h>
 

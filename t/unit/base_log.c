@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Log records: form, levels, escaping, rate limit, full pipes. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <fcntl.h>
 #include <poll.h>

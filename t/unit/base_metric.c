@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics: values, text, limits. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/base/alloc.h"
 #include "core/base/metric.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* String views, buffers, errors. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/base/alloc.h"
 #include "core/base/err.h"

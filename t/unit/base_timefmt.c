@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times, durations, clocks. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/base/clock.h"
 #include "core/base/rng.h"

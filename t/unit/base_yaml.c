@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* YAML to JSON: scalars as Go reads them, lines, hostile input, writing. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/base/yaml.h"
 

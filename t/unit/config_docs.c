@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sample configuration is accepted, and docs/configuration.md knows every key and gate. Run from the root. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/config/config.h"
 #include "core/config/config_schema.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which Lease the daemon has by a configuration that Kueue may have as well. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/config/config.h"
 

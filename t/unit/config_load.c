@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration: acceptance, defaults, and every refusal of Kueue's with its words. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/base/alloc.h"
 #include "core/config/config.h"

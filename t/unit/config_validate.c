@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation of the configuration, feature gates, dispatcher names, printing. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/config/config.h"
 

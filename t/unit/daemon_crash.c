@@ -3,7 +3,7 @@
  * The last line of a process that crashes: in a hook, while a plugin is loaded, outside of any, on another thread, by a signal
  * from elsewhere. Each situation is a child with its log in a pipe.
  */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <pthread.h>
 #include <signal.h>

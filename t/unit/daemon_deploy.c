@@ -3,7 +3,7 @@
 #include "core/base/yaml.h"
 #include "core/config/config.h"
 #include "core/daemon/options.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 enum { GRACE_S = 25 }; /* what the daemon takes to end: requests under way, then the lease */
 

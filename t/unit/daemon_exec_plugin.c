@@ -19,7 +19,7 @@
 #include "core/base/log.h"
 #include "core/daemon/descriptors.h"
 #include "core/daemon/exec_plugin.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 enum { WAIT_MS = 40000, LIMIT_MS = 1000, LIMIT_MAX_MS = 32000, LEFT_S = 20, HELD_MS = 8000 };
 

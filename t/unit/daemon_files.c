@@ -13,7 +13,7 @@
 #include "core/base/log.h"
 #include "core/daemon/file_path.h"
 #include "core/daemon/files.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 enum { WAIT_MS = 10000 };
 

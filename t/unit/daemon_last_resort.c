@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process whose end hangs is ended all the same, and says where it hung. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lease thread against a server with one Lease: lead, renew, release, lose, and the watch over
  * the main loop. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #include "core/base/log.h"
 #include "core/daemon/lease_thread.h"
 #include "core/net/transport_curl.h"
-#include "t/unit/net_h2server.h"
+#include "t/lib/net_h2server.h"
 
 enum { PATIENCE_MS = 25000, STOPPED_MS = LEASE_THREAD_ABORT_MS + 500 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line: what is understood, what is refused, and whether the refusal helps. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/daemon/options.h"
 

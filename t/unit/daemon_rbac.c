@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RBAC manifests follow the descriptors: names of resources, verbs, the Lease and the namespaces of the configuration. */
 #include "core/daemon/rbac.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static const char *const forwarded[] = {"/spec/replicas", NULL};
 static const mk_adapter plain = {.struct_size = sizeof(mk_adapter),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two MultiKueueClusters that lead to one API server: one object is one object, whatever names lead to it. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* MultiKueueCluster w<n> leads to the server of w<to>. */
 static void alias(struct world *w, cluster_id n, cluster_id to)
@@ -260,7 +260,6 @@ static void parted(void)
 
 int main(void)
 {
-	(void)w_unused;
 	in_no_config(false);
 	in_no_config(true);
 	job_is_seen_first();

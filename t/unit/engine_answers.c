@@ -4,7 +4,7 @@
  * a job for good, objects that vanish under a write, answers that come too late to matter.
  */
 #include "core/engine/state.h"
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static void rig(struct world *w, unsigned times, enum op_type type, cluster_id c, uint16_t kind,
 		enum mk_code code)

@@ -3,7 +3,7 @@
  * Quota automation: which queues of the manager get a quota from which queues of the workers, the texts of the condition,
  * what is kept, and what a worker counts for that is not there.
  */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #define CONDITION "MultiKueueManagerQuotaAutomation"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers out of reach: when a loss counts, what others' copies say meanwhile, and what is collected where. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* A job that ran for long is not lost sooner: the clock is the loss's, not the check's. */
 static void fresh_loss(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clones that must be made again and again halt what may destroy; ordinary traffic never does. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static struct engine_stats stats(const struct world *w)
 {

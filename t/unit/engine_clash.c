@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two managers with one origin on one worker: each sees it by the other's annotations, tells people, and deletes nothing. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #define CLASH "multikueued.io/OriginClash"
 

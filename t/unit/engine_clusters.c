@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The controllers of clusters and admission checks: reasons and texts of Active, and links that follow Secrets. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static void change(struct world *w, uint16_t kind, const char *ns, const char *name,
 		   const char *patch)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One object with several Workloads, as LeaderWorkerSets have: who is tried, who follows, and whose the remote copy is. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 enum { SET = JOB + 1 };
 

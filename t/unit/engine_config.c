@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters that join and leave a race, configurations that go, checks that are given another one; lists not read yet. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static void clusters_are(struct world *w, const char *config, const char *names)
 {

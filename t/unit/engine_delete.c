@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The user deletes the job at each stage; restarts at each stage; what is left behind must be nothing. */
 #include "core/engine/store.h"
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static size_t remote_objects(const struct world *w)
 {

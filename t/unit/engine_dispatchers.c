@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a loaded dispatcher may answer: parts of the clusters, patience, nothing, nonsense; and what becomes of its words. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static struct {
 	int verdict;

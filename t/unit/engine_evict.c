@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evictions on the worker and on the manager, workers lost and back, remote objects that vanish. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static void on_worker(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Another controller nominates: the clones follow its list, and only it decides whom to try. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static struct world *external_world(size_t n)
 {

@@ -3,7 +3,7 @@
  * Facts about queues of workers for dispatchers that ask for them: which watches that opens, what least_loaded makes of them,
  * and what happens when they are not known.
  */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #define mk_plugin_entry loaded_plugin
 #define items loaded_items

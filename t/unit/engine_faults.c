@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lost answers, conflicts, refusals, objects of others, missing kinds, standby, rejections. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* Each answer of a job's life is lost once: the object is asked for, and everything ends as it would have. */
 static void lost_answers(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters whose kubeconfig is in a file: what is asked of whoever reads files, and what follows from what is there. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* The file was read: its hash, or the problem. */
 static void file_is(struct world *w, const char *path, const char *hash, const char *problem)

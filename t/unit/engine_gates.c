@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gate MultiKueueOrchestratedPreemption: clones wait before they preempt, and are let through one after the other. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 enum { MINUTE = 60 * 1000 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is deleted without a local Workload: a share at once, all of it when its absence is sure. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static uint64_t held(const struct world *w)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The normal life of a job: nominate, clone, win, create, mirror, finish, clean up. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static void start(struct world *w)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After the win: what cannot be seen any more, and what ended while nobody could look. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 enum { TIMEOUT = 900 * 1000 };
 
@@ -240,7 +240,6 @@ static void removed_after_its_end(const char *reason, const char *end, const cha
 
 int main(void)
 {
-	(void)w_unused;
 	running_then_unserved(MK_DENIED, "the winner refuses the kind: people are told at once");
 	running_then_unserved(MK_NOT_FOUND,
 			      "the winner has the kind no more: people are told at once");

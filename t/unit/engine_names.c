@@ -3,7 +3,7 @@
  * Names in objects: owners by annotation, prebuilt names by label or annotation, names longer than a label, too long for
  * the store, checks and states that we do not know.
  */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static const char *state_of(struct world *w, const struct object *wl)
 {

@@ -2,9 +2,8 @@
 /* Clusters' numbers: however often kubeconfigs come and go, nothing grows, work goes on, and nothing late counts. */
 #include <malloc.h>
 
-#define WORLD_OBJECTS 64
 #include "core/engine/state.h"
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 enum { TIMES = 100000 };
 
@@ -133,7 +132,6 @@ static void kubeconfigs_come_and_go(void)
 
 int main(void)
 {
-	w_unused();
 	kubeconfigs_come_and_go();
 	return done_testing();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of ours under marks of before: another origin, or the manager before it was rebuilt. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static const char *origin_of(struct world *w, const struct object *o)
 {
@@ -258,7 +258,6 @@ static void anothers(void)
 
 int main(void)
 {
-	(void)w_unused;
 	changed(true);
 	changed(false);
 	changed_in_a_race(true);

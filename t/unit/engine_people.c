@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people are told and what they count: kinds without a plugin, faulty plugins, a silent dispatcher, counters. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static size_t n_lines(const char *log, const char *part)
 {
@@ -138,7 +138,7 @@ static void faulty_plugin(void)
 	log = w_take(w);
 	is_int(n_lines(log, "Fault of a plugin: plugin "), 1, "one event in ten minutes");
 	ok(strstr(log, "status of batch/v1, Kind=Job") != NULL, "plugin and hook are named");
-	ok(strstr(log, job_plugin.version) != NULL, "and its version");
+	ok(strstr(log, mk_entry_job.version) != NULL, "and its version");
 	ok(remote->used && clone_of(w, 2, "wl-j"), "nothing is deleted");
 	plug_get_stats(w->plug, &before);
 	w_advance(w, 600 * 1000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The adapter pass with an adapter whose hooks do as the test says: refusals, retries, broken contracts, descriptor flags. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 enum { TOY = JOB + 1 };
 

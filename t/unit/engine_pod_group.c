@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several objects, one Workload, as groups of Pods have: each has its own copy, and comes and goes on its own. */
-#include "t/unit/engine_pods.h"
+#include "t/lib/engine_pods.h"
 
 static void whole_life(void)
 {
@@ -408,7 +408,7 @@ static void single(void)
 
 int main(void)
 {
-	w_more = &pod_plugin;
+	w_more = &mk_entry_pod;
 	whole_life();
 	last_status_of_each();
 	last_status_of_strangers();

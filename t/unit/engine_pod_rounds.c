@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of Pods when something goes wrong: refusals, evictions, lost workers, restarts, answers that do not come. */
-#include "t/unit/engine_pods.h"
+#include "t/lib/engine_pods.h"
 
 static size_t pods_on(const struct world *w, cluster_id c)
 {
@@ -364,7 +364,7 @@ static void no_memory(void)
 
 int main(void)
 {
-	w_more = &pod_plugin;
+	w_more = &mk_entry_pod;
 	refused();
 	foreign();
 	evicted_here();

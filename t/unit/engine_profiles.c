@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters of ClusterProfiles: which provider is asked, what the link is opened with, and why there is none. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static const mk_str two_providers[] = {{"gcp", 3}, {"corp", 4}};
 

@@ -3,7 +3,7 @@
  * An evicted job that runs nowhere any more says so, in the fields in which its kind says that pods run: else Kueue would
  * hold its quota for ever. Both ways there: its worker is lost past the timeout, or its copy was deleted on the worker.
  */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #define mk_plugin_entry plain_entry
 #define items plain_items
@@ -328,7 +328,6 @@ static void elastic_is_left_alone(void)
 
 int main(void)
 {
-	(void)w_unused;
 	w_more = &test_entry;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		copy_deleted(&rows[i]);

@@ -5,7 +5,7 @@
  * job is finished or deleted, nothing is left on any worker, and an idle hour is silent. SEED=n runs one seed, SEEDS=n many.
  */
 #include "core/base/rng.h"
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 enum { N_WORKERS = 3, N_JOBS = 4, CHAOS_STEPS = 400, CALM_STEPS = 4000 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A check that was rejected, or that vanished: what goes, and what is nobody's business but the job's. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* Somebody, or Kueue, rejects: the Workload is deactivated, and keeps its quota until core took it. */
 static void reject_it(struct world *w, struct object *wl)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker that refuses the clone, or where somebody removes each copy, rests for that Workload, and people can see why. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #define NO_NAMESPACE "namespaces \"a\" not found"
 
@@ -364,7 +364,6 @@ static void a_standby(void)
 
 int main(void)
 {
-	w_unused();
 	copies_go("the job of a winner goes each time", "job", prune_job);
 	copies_go("... and Kueue there ends its clone", "job", prune_job_of_kueue);
 	copies_go("the clone of a winner goes each time", "Workload", prune_winner);

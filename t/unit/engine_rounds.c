@@ -3,7 +3,7 @@
  * Dispatchers that need time, or that are chosen for one queue: rounds of the incremental one, across a restart too; the
  * annotation; nominations that do not stay; names that the config does not know.
  */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #define mk_plugin_entry incremental_plugin
 #define items incremental_items

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kinds that are missing on a cluster: who has them looked for, and until when. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* Requests for a kind that is missing are for jobs that need it there, not for those that run or have ended elsewhere. */
 static void unserved_and_unneeded(void)

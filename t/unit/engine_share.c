@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multiKueue.workerMemory: a worker that shows more than its share is not connected for a while; nobody else notices. */
 #include "core/base/alloc.h"
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 enum { SHARE = 96 * 1024, FAT = 40 * 1024, N_FAT = 4 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An elastic job that grows: its Workload is replaced by a bigger slice, on the cluster where the job runs. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static char old_name[300], new_name[300];
 

@@ -3,7 +3,7 @@
  * Somebody takes our check back to Pending beside a recorded winner, or clears the winner's name: whatever befalls the
  * winner then is told all the same. And jobs that an earlier round left: they go before another cluster wins.
  */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #define COMPLETE "{\"type\":\"Complete\",\"status\":\"True\"}"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people are told of clusters and checks, workers that cannot be used, and losses while the clock is set. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #define ABOUT(kind, name)                                                           \
 	"\"regarding\":{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"" kind \

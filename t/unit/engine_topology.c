@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Topologies that workers decide: the Workload here waits for that, and is told. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #define ADMISSION                                                                     \
 	"{\"status\":{\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[" \

@@ -4,7 +4,7 @@
  * a list or a get says.
  */
 #include "core/engine/store.h"
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* In which version an object's end was seen in one epoch says nothing of the next one's versions. */
 static void low_versions_in_a_new_epoch(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of which no text is kept, since they are too big or nested too deep. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* "x" in the spec becomes a string of 5 MiB. */
 static void swell(struct world *w, struct object *o)

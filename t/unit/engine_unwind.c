@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a job ends that did not succeed: out of sync, switched off, evicted twice; and what is no reason to end it. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 static const char *local_status(struct world *w, const char *pointer)
 {

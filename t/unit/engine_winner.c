@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After the win: the winner's cluster is deleted, its job is an earlier one's, the check or the name was rewritten. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* The MultiKueueCluster of the winner is deleted: worker-lost timeout, then Retry; others' workloads are not touched. */
 static void cluster_deleted(void)

@@ -4,7 +4,7 @@
  * Writes that were refused for a while: throttled, fenced.
  */
 #include "core/engine/state.h"
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 /* Changes the object's text without the server's own managedFields, and tells the watch. */
 static void raw(struct world *w, struct object *o, const char *status, const char *fields)

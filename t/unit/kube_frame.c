@@ -5,7 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/base/str.h"
 #include "core/kube/frame.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static const char stream[] = "{\"a\":1}\n\n{\"b\":\"x\\n\"}\r\nlong long line\n\r\ntail";
 static const char want[] = "[{\"a\":1}][][{\"b\":\"x\\n\"}][long long line][]";

@@ -3,7 +3,7 @@
 
 #include "core/base/alloc.h"
 #include "core/kube/kubeconfig.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #define NC                                                                        \
 	"invalid configuration: no configuration has been provided, try setting " \

@@ -2,7 +2,7 @@
 /* The lease machine against a Lease that behaves: contenders in virtual time, losses, releases, clock skew. */
 #include "core/base/json.h"
 #include "core/kube/lease.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 /* The API server's one Lease. */
 static struct {

@@ -3,7 +3,7 @@
  * Whole lives of a link, from its first attempt to its end: when it is tried, what is told, and which loss counts. The
  * conditions that follow from what is told are in engine_links.c.
  */
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 static struct fake f;
 

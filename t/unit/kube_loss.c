@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Losses that repeat, and answers that say less than they seem to: what brings a link or a kind down, and what must not. */
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 static struct fake f;
 

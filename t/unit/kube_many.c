@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many workers at once: how many are read in at a time, and that nobody is kept waiting by those that do not answer. */
-#define FAKE_CLUSTERS 128
-#define FAKE_MAX 4096
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 enum { WORKERS = 100, AT_ONCE = 32 };
 

@@ -3,7 +3,7 @@
  * The watch machine: what is short is listed again after its connection was lost, and nobody relies on the manager's
  * objects meanwhile; kube_watch.c has all the rest.
  */
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 static struct fake f;
 

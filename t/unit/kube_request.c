@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single requests: what goes out, what comes back, and that an answer comes exactly once. */
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 static struct fake f;
 static struct kube_reply last;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A kind that is missing on a cluster, and when it is asked for again. */
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 static struct fake f;
 

@@ -3,7 +3,7 @@
 #include "core/base/alloc.h"
 #include "core/kube/status.h"
 #include "core/kube/url.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static struct arena arena;
 

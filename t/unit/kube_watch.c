@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The watch machine: lists, resuming, every way in which a stream can end or talk nonsense. */
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 static struct fake f;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs of other kinds than Job hold the quota of an eviction by fields of their own. */
-#include "t/unit/kubesim_actors_help.h"
+#include "t/lib/kubesim_cluster.h"
 
 static const struct row {
 	const char *group, *version, *plural, *kind;
@@ -47,26 +47,28 @@ static void make(struct world *w, const struct row *r)
 	mk_str uid;
 
 	ks_register_crd(w->store, r->group, r->version, r->plural, r->kind, true, true);
-	make_queues(w, 1, false);
-	post(w, path(w, r, ""),
-	     "{\"apiVersion\":\"%s/%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"x\",\"namespace\":"
-	     "\"default\"},\"spec\":%s}",
-	     r->group, r->version, r->kind, r->spec);
-	merge(w, path(w, r, "/x/status"), "{\"status\":%s}", r->active);
+	sim_queues(w, 1, false);
+	sim_post(w, path(w, r, ""),
+		 "{\"apiVersion\":\"%s/"
+		 "%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"x\",\"namespace\":"
+		 "\"default\"},\"spec\":%s}",
+		 r->group, r->version, r->kind, r->spec);
+	sim_merge(w, path(w, r, "/x/status"), "{\"status\":%s}", r->active);
 	uid = json_str_at(
-		get(w, arena_printf(&w->a, "%s/%s/%s", r->group, r->version, r->plural).p, "x"),
+		sim_get(w, arena_printf(&w->a, "%s/%s/%s", r->group, r->version, r->plural).p, "x"),
 		"/metadata/uid");
-	post(w, KUEUE "namespaces/default/workloads",
-	     KUEUE_HEAD
-	     "\"Workload\",\"metadata\":{\"name\":\"wl\",\"namespace\":\"default\","
-	     "\"ownerReferences\":[{\"apiVersion\":\"%s/%s\",\"kind\":\"%s\",\"name\":\"x\","
-	     "\"uid\":\"%.*s\",\"controller\":true}]},\"spec\":{\"queueName\":\"lq\",\"podSets\":[{"
-	     "\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":"
-	     "\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
-	     r->group, r->version, r->kind, STR_ARG(uid));
-	run_for(w, 1000);
-	merge(w, KUEUE "namespaces/default/workloads/wl", "{\"spec\":{\"active\":false}}");
-	run_for(w, 60000);
+	sim_post(w, KUEUE "namespaces/default/workloads",
+		 KUEUE_HEAD
+		 "\"Workload\",\"metadata\":{\"name\":\"wl\",\"namespace\":\"default\","
+		 "\"ownerReferences\":[{\"apiVersion\":\"%s/%s\",\"kind\":\"%s\",\"name\":\"x\","
+		 "\"uid\":\"%.*s\",\"controller\":true}]},\"spec\":{\"queueName\":\"lq\","
+		 "\"podSets\":[{"
+		 "\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":"
+		 "\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
+		 r->group, r->version, r->kind, STR_ARG(uid));
+	sim_run(w, 1000);
+	sim_merge(w, KUEUE "namespaces/default/workloads/wl", "{\"spec\":{\"active\":false}}");
+	sim_run(w, 60000);
 }
 
 static void holds_quota_while_active(const struct row *r)
@@ -74,19 +76,19 @@ static void holds_quota_while_active(const struct row *r)
 	struct world w;
 	const char *resource;
 
-	world_init(&w, KS_MANAGER, 0, 1000, 1);
+	sim_init(&w, KS_MANAGER, 0, 1000, 1);
 	make(&w, r);
 	resource = arena_printf(&w.a, "%s/%s/%s", r->group, r->version, r->plural).p;
-	is_str(cond(&w, WORKLOADS, "wl", "Evicted"), "True Deactivated The workload is deactivated",
-	       r->kind);
-	is_str(at(&w, resource, "x", r->suspend), "true", "is suspended");
-	is_str(at(&w, WORKLOADS, "wl", "/status/admission/clusterQueue"), "cq",
+	is_str(sim_condition_text(&w, WORKLOADS, "wl", "Evicted"),
+	       "True Deactivated The workload is deactivated", r->kind);
+	is_str(sim_at(&w, resource, "x", r->suspend), "true", "is suspended");
+	is_str(sim_at(&w, WORKLOADS, "wl", "/status/admission/clusterQueue"), "cq",
 	       "the quota is held while it is active");
-	merge(&w, path(&w, r, "/x/status"), "{\"status\":%s}", r->idle);
-	run_for(&w, 0);
-	is_str(at(&w, WORKLOADS, "wl", "/status/admission"), "-", "and given back then");
+	sim_merge(&w, path(&w, r, "/x/status"), "{\"status\":%s}", r->idle);
+	sim_run(&w, 0);
+	is_str(sim_at(&w, WORKLOADS, "wl", "/status/admission"), "-", "and given back then");
 	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
-	world_done(&w);
+	sim_done(&w);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
  */
 #include <time.h>
 
-#include "t/unit/kubesim_actors_help.h"
+#include "t/lib/kubesim_cluster.h"
 
 enum { JOBS_DEFAULT = 800, SHARE = 20 };
 
@@ -30,23 +30,23 @@ static struct outcome run_all(uint64_t seed)
 	struct world w;
 	size_t pos = 0;
 
-	world_init(&w, KS_WORKER, 0, 0, seed);
+	sim_init(&w, KS_WORKER, 0, 0, seed);
 	ks_actors_free(w.actors);
-	o.on_commit = world_commit;
+	o.on_commit = sim_commit;
 	o.on_commit_ctx = &w;
 	w.actors = ks_actors_new(w.store, &o);
-	make_queues(&w, n_jobs / SHARE, false);
+	sim_queues(&w, n_jobs / SHARE, false);
 	for (int i = 0; i < n_jobs; i++) {
-		make_job(&w, arena_printf(&w.a, "j%05d", i).p, 1, "");
+		sim_job(&w, arena_printf(&w.a, "j%05d", i).p, 1, "");
 		if (i % 10 == 0) {
-			run_for(&w, 1);
+			sim_run(&w, 1);
 			arena_clear(&w.a);
 		}
 	}
 	while (ks_actors_next_ms(w.actors) != INT64_MAX) {
 		int64_t active = 0;
 
-		run_for(&w, 250);
+		sim_run(&w, 250);
 		for (size_t p = 0;;) {
 			const struct json *j = ks_each(w.store, JOBS, &p);
 
@@ -64,13 +64,13 @@ static struct outcome run_all(uint64_t seed)
 		if (wl == NULL) {
 			break;
 		}
-		out.finished += condition(wl, "Finished") != NULL;
+		out.finished += sim_condition(wl, "Finished") != NULL;
 	}
 	out.digest = w.digest;
 	out.commits = w.commits;
 	out.now = w.now;
 	ok(ks_actors_refused(w.actors) == 0, "no write was refused");
-	world_done(&w);
+	sim_done(&w);
 	out.cpu_s = (double)(clock() - start) / CLOCKS_PER_SEC;
 	return out;
 }

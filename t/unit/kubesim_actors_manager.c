@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue controller of a manager: managedBy, checks, eviction by checks, deactivation, deletion. */
-#include "t/unit/kubesim_actors_help.h"
+#include "t/lib/kubesim_cluster.h"
 
 static void make_check(struct world *w, bool active)
 {
-	post(w, KUEUE "admissionchecks",
-	     KUEUE_HEAD "\"AdmissionCheck\",\"metadata\":{\"name\":\"mk\"},\"spec\":{"
-			"\"controllerName\":\"kueue.x-k8s.io/multikueue\",\"parameters\":{"
-			"\"apiGroup\":\"kueue.x-k8s.io\",\"kind\":\"MultiKueueConfig\",\"name\":"
-			"\"c\"}}}");
-	merge(w, KUEUE "admissionchecks/mk/status",
-	      "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"%s\",\"reason\":"
-	      "\"Active\",\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}",
-	      active ? "True" : "False");
+	sim_post(w, KUEUE "admissionchecks",
+		 KUEUE_HEAD
+		 "\"AdmissionCheck\",\"metadata\":{\"name\":\"mk\"},\"spec\":{"
+		 "\"controllerName\":\"kueue.x-k8s.io/multikueue\",\"parameters\":{"
+		 "\"apiGroup\":\"kueue.x-k8s.io\",\"kind\":\"MultiKueueConfig\",\"name\":"
+		 "\"c\"}}}");
+	sim_merge(w, KUEUE "admissionchecks/mk/status",
+		  "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"%s\",\"reason\":"
+		  "\"Active\",\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}",
+		  active ? "True" : "False");
 }
 
 /* What multikueued applies: the whole status, with this check and these fields. */
 static void set_check(struct world *w, const char *wl, const char *state, const char *message,
 		      const char *fields)
 {
-	const struct json *status = json_get(get(w, WORKLOADS, wl), "status");
+	const struct json *status = json_get(sim_get(w, WORKLOADS, wl), "status");
 	struct json *body = json_new_obj(&w->a), *copy = json_dup(&w->a, status), *more;
 
 	json_parse(&w->a, str_of(fields), &more, NULL);
@@ -32,14 +33,14 @@ static void set_check(struct world *w, const char *wl, const char *state, const 
 	json_put(&w->a, body, "/metadata/name", json_new_str(&w->a, str_of(wl)));
 	json_put(&w->a, body, "/metadata/namespace", json_new_str(&w->a, STR("default")));
 	json_put(&w->a, body, "/status", copy);
-	is_int(apply_status(w, wl, "%s", json_write(&w->a, body).p), 200, "status applied");
+	is_int(sim_apply_status(w, wl, "%s", json_write(&w->a, body).p), 200, "status applied");
 }
 
 static void set_job_active(struct world *w, const char *job, int n)
 {
-	merge(w, arena_printf(&w->a, "/apis/batch/v1/namespaces/default/jobs/%s/status", job).p,
-	      "{\"status\":{\"active\":%d,\"ready\":%d,\"startTime\":%s}}", n, n,
-	      n == 0 ? "null" : "\"2027-01-15T08:00:00Z\"");
+	sim_merge(w, arena_printf(&w->a, "/apis/batch/v1/namespaces/default/jobs/%s/status", job).p,
+		  "{\"status\":{\"active\":%d,\"ready\":%d,\"startTime\":%s}}", n, n,
+		  n == 0 ? "null" : "\"2027-01-15T08:00:00Z\"");
 }
 
 /* A job that is Ready on w1, admitted and started. */
@@ -47,17 +48,17 @@ static const char *make_running(struct world *w)
 {
 	const char *wl;
 
-	world_init(w, KS_MANAGER, 500, 1000, 1);
+	sim_init(w, KS_MANAGER, 500, 1000, 1);
 	make_check(w, true);
-	make_queues(w, 1, true);
-	make_job(w, "a", 1, "");
-	run_for(w, 0);
-	wl = workload_of(w, "a");
+	sim_queues(w, 1, true);
+	sim_job(w, "a", 1, "");
+	sim_run(w, 0);
+	wl = sim_workload_of(w, "a");
 	set_check(w, wl, "Pending", "", "{\"nominatedClusterNames\":[\"w1\",\"w2\"]}");
-	run_for(w, 1000);
+	sim_run(w, 1000);
 	set_check(w, wl, "Ready", "The workload was admitted on \"w1\"",
 		  "{\"clusterName\":\"w1\"}");
-	run_for(w, 0);
+	sim_run(w, 0);
 	return wl;
 }
 
@@ -66,34 +67,37 @@ static void test_waits_for_check(void)
 	struct world w;
 	const char *wl;
 
-	world_init(&w, KS_MANAGER, 500, 1000, 1);
+	sim_init(&w, KS_MANAGER, 500, 1000, 1);
 	make_check(&w, false);
-	make_queues(&w, 1, true);
-	post(&w, "/apis/batch/v1/namespaces/default/jobs",
-	     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"a\","
-	     "\"namespace\":\"default\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}},"
-	     "\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{"
-	     "\"name\":\"c\",\"image\":\"i\"}]}}}}");
-	is_str(at(&w, JOBS, "a", "/spec/managedBy"), "kueue.x-k8s.io/multikueue",
+	sim_queues(&w, 1, true);
+	sim_post(&w, "/apis/batch/v1/namespaces/default/jobs",
+		 "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"a\","
+		 "\"namespace\":\"default\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}},"
+		 "\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{"
+		 "\"name\":\"c\",\"image\":\"i\"}]}}}}");
+	is_str(sim_at(&w, JOBS, "a", "/spec/managedBy"), "kueue.x-k8s.io/multikueue",
 	       "managedBy is defaulted");
-	is_str(at(&w, JOBS, "a", "/spec/suspend"), "true", "and the job suspended");
-	run_for(&w, 10000);
-	wl = workload_of(&w, "a");
-	is_str(at(&w, WORKLOADS, wl, "/status/admissionChecks/0/state"), "Pending",
+	is_str(sim_at(&w, JOBS, "a", "/spec/suspend"), "true", "and the job suspended");
+	sim_run(&w, 10000);
+	wl = sim_workload_of(&w, "a");
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/state"), "Pending",
 	       "the check has an entry");
-	is_str(at(&w, WORKLOADS, wl, "/status/admissionChecks/0/name"), "mk", "of its name");
-	is_str(cond(&w, WORKLOADS, wl, "QuotaReserved"),
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/name"), "mk", "of its name");
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
 	       "False Inadmissible ClusterQueue cq is inactive", "no quota while it is not Active");
-	is_str(at(&w, JOBS, "a", "/status/conditions"), "-", "the job runner leaves the job alone");
-	merge(&w, KUEUE "admissionchecks/mk/status",
-	      "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\",\"reason\":"
-	      "\"Active\",\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}");
-	run_for(&w, 0);
-	is_str(cond(&w, WORKLOADS, wl, "QuotaReserved"),
+	is_str(sim_at(&w, JOBS, "a", "/status/conditions"), "-",
+	       "the job runner leaves the job alone");
+	sim_merge(
+		&w, KUEUE "admissionchecks/mk/status",
+		"{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\",\"reason\":"
+		"\"Active\",\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}");
+	sim_run(&w, 0);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
 	       "True QuotaReserved Quota reserved in ClusterQueue cq", "reserved when it is");
-	run_for(&w, 10000);
-	is_str(cond(&w, WORKLOADS, wl, "Admitted"), "-", "not admitted while the check is Pending");
-	world_done(&w);
+	sim_run(&w, 10000);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Admitted"), "-",
+	       "not admitted while the check is Pending");
+	sim_done(&w);
 }
 
 static void test_ready(void)
@@ -101,16 +105,16 @@ static void test_ready(void)
 	struct world w;
 	const char *wl = make_running(&w);
 
-	is_str(cond(&w, WORKLOADS, wl, "Admitted"), "True Admitted The workload is admitted",
-	       "Ready admits at once");
-	is_str(at(&w, WORKLOADS, wl, "/status/clusterName"), "w1", "the cluster is kept");
-	is_str(at(&w, JOBS, "a", "/spec/suspend"), "false", "the job is started");
-	is_str(at(&w, JOBS, "a", "/spec/template/metadata/labels/kueue.x-k8s.io~1podset"), "main",
-	       "its template is labelled");
-	run_for(&w, 100000);
-	is_str(at(&w, JOBS, "a", "/status/active"), "-", "nobody runs it here");
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Admitted"),
+	       "True Admitted The workload is admitted", "Ready admits at once");
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/clusterName"), "w1", "the cluster is kept");
+	is_str(sim_at(&w, JOBS, "a", "/spec/suspend"), "false", "the job is started");
+	is_str(sim_at(&w, JOBS, "a", "/spec/template/metadata/labels/kueue.x-k8s.io~1podset"),
+	       "main", "its template is labelled");
+	sim_run(&w, 100000);
+	is_str(sim_at(&w, JOBS, "a", "/status/active"), "-", "nobody runs it here");
 	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
-	world_done(&w);
+	sim_done(&w);
 }
 
 #define RETRY                                                                               \
@@ -123,48 +127,52 @@ static void test_retry(void)
 	const char *wl = make_running(&w);
 
 	set_job_active(&w, "a", 1);
-	run_for(&w, 3000);
+	sim_run(&w, 3000);
 	set_check(&w, wl, "Retry",
 		  "Workload evicted on worker cluster: \"w1\", resetting for re-admission. "
 		  "Previously: \"Ready\"",
 		  "{}");
-	run_for(&w, 0);
-	is_str(cond(&w, WORKLOADS, wl, "Evicted"), "True AdmissionCheck " RETRY, "evicted");
-	is_str(at(&w, WORKLOADS, wl, "/status/clusterName"), "-", "the cluster is forgotten");
-	is_str(at(&w, WORKLOADS, wl, "/status/admissionChecks/0/state"), "Pending", "check reset");
-	is_str(at(&w, WORKLOADS, wl, "/status/admissionChecks/0/message"),
+	sim_run(&w, 0);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Evicted"), "True AdmissionCheck " RETRY,
+	       "evicted");
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/clusterName"), "-", "the cluster is forgotten");
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/state"), "Pending",
+	       "check reset");
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/message"),
 	       "Reset to Pending after eviction. Previously: Retry", "with its text");
-	is_str(at(&w, WORKLOADS, wl, "/status/admissionChecks/0/retryCount"), "1", "and counted");
-	is_str(at(&w, JOBS, "a", "/spec/suspend"), "true", "the job is suspended");
-	is_str(at(&w, JOBS, "a", "/metadata/annotations/kueue.x-k8s.io~1stopping"), "true",
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/retryCount"), "1",
+	       "and counted");
+	is_str(sim_at(&w, JOBS, "a", "/spec/suspend"), "true", "the job is suspended");
+	is_str(sim_at(&w, JOBS, "a", "/metadata/annotations/kueue.x-k8s.io~1stopping"), "true",
 	       "and marked as stopping");
-	run_for(&w, 60000);
-	is_str(cond(&w, WORKLOADS, wl, "QuotaReserved"),
+	sim_run(&w, 60000);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
 	       "True QuotaReserved Quota reserved in ClusterQueue cq",
 	       "quota is kept while pods are active");
 	set_job_active(&w, "a", 0);
-	run_for(&w, 0);
-	is_str(cond(&w, WORKLOADS, wl, "Requeued"),
+	sim_run(&w, 0);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Requeued"),
 	       "True BackoffFinished The workload backoff was finished", "queued again");
-	is_str(cond(&w, WORKLOADS, wl, "QuotaReserved"),
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
 	       "True QuotaReserved Quota reserved in ClusterQueue cq", "and reserved anew");
-	is_str(cond(&w, WORKLOADS, wl, "Evicted"), "False QuotaReserved Previously: " RETRY,
-	       "the eviction is over");
-	is_str(cond(&w, WORKLOADS, wl, "Admitted"),
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Evicted"),
+	       "False QuotaReserved Previously: " RETRY, "the eviction is over");
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Admitted"),
 	       "False NoReservationUnsatisfiedChecks The workload has no reservation and not all "
 	       "checks ready",
 	       "not admitted");
-	is_str(at(&w, JOBS, "a", "/metadata/annotations/kueue.x-k8s.io~1stopping"), "-",
+	is_str(sim_at(&w, JOBS, "a", "/metadata/annotations/kueue.x-k8s.io~1stopping"), "-",
 	       "the stop is over");
-	make_job(&w, "next", 1, "");
-	run_for(&w, 1000);
+	sim_job(&w, "next", 1, "");
+	sim_run(&w, 1000);
 	set_check(&w, wl, "Retry", "again", "{}");
-	run_for(&w, 0);
-	is_str(at(&w, WORKLOADS, wl, "/status/admissionChecks/0/retryCount"), "2", "counted again");
-	is_str(at(&w, WORKLOADS, workload_of(&w, "next"), "/status/admission/clusterQueue"), "cq",
-	       "one that waited meanwhile goes first");
+	sim_run(&w, 0);
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/retryCount"), "2",
+	       "counted again");
+	is_str(sim_at(&w, WORKLOADS, sim_workload_of(&w, "next"), "/status/admission/clusterQueue"),
+	       "cq", "one that waited meanwhile goes first");
 	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
-	world_done(&w);
+	sim_done(&w);
 }
 
 static void test_rejected(void)
@@ -173,31 +181,32 @@ static void test_rejected(void)
 	struct world w;
 	const char *wl;
 
-	world_init(&w, KS_MANAGER, 500, 1000, 1);
+	sim_init(&w, KS_MANAGER, 500, 1000, 1);
 	make_check(&w, true);
-	make_queues(&w, 1, true);
-	make_job(&w, "a", 1, "");
-	run_for(&w, 0);
-	wl = workload_of(&w, "a");
+	sim_queues(&w, 1, true);
+	sim_job(&w, "a", 1, "");
+	sim_run(&w, 0);
+	wl = sim_workload_of(&w, "a");
 	set_check(&w, wl, "Rejected", "no adapter", "{}");
-	run_for(&w, 0);
-	is_str(at(&w, WORKLOADS, wl, "/spec/active"), "false", "deactivated");
-	is_str(cond(&w, WORKLOADS, wl, "Evicted"),
+	sim_run(&w, 0);
+	is_str(sim_at(&w, WORKLOADS, wl, "/spec/active"), "false", "deactivated");
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Evicted"),
 	       arena_printf(&w.a,
 			    "True DeactivatedDueToAdmissionCheck The workload is deactivated "
 			    "due to %s",
 			    why)
 		       .p,
 	       "evicted");
-	is_str(at(&w, WORKLOADS, wl, "/status/admissionChecks/0/state"), "Pending", "check reset");
-	is_str(at(&w, WORKLOADS, wl, "/status/admission"), "-", "quota given back");
-	merge(&w, arena_printf(&w.a, KUEUE "namespaces/default/workloads/%s", wl).p,
-	      "{\"spec\":{\"active\":true}}");
-	run_for(&w, 0);
-	is_str(cond(&w, WORKLOADS, wl, "QuotaReserved"),
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/state"), "Pending",
+	       "check reset");
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admission"), "-", "quota given back");
+	sim_merge(&w, arena_printf(&w.a, KUEUE "namespaces/default/workloads/%s", wl).p,
+		  "{\"spec\":{\"active\":true}}");
+	sim_run(&w, 0);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
 	       "True QuotaReserved Quota reserved in ClusterQueue cq",
 	       "reactivation queues it again");
-	world_done(&w);
+	sim_done(&w);
 }
 
 static void test_stopped_queue(void)
@@ -206,24 +215,24 @@ static void test_stopped_queue(void)
 	const char *wl = make_running(&w);
 
 	set_job_active(&w, "a", 1);
-	merge(&w, KUEUE "clusterqueues/cq", "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
-	run_for(&w, 0);
-	is_str(cond(&w, WORKLOADS, wl, "Evicted"),
+	sim_merge(&w, KUEUE "clusterqueues/cq", "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+	sim_run(&w, 0);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Evicted"),
 	       "True ClusterQueueStopped The ClusterQueue is stopped", "drained");
-	is_str(at(&w, WORKLOADS, wl, "/status/admissionChecks/0/retryCount"), "-",
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/retryCount"), "-",
 	       "not the check's fault");
 	set_job_active(&w, "a", 0);
-	run_for(&w, 0);
-	is_str(cond(&w, WORKLOADS, wl, "QuotaReserved"),
+	sim_run(&w, 0);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
 	       "False Inadmissible ClusterQueue cq is inactive", "quota gone");
-	merge(&w, KUEUE "clusterqueues/cq", "{\"spec\":{\"stopPolicy\":\"None\"}}");
-	run_for(&w, 0);
-	is_str(cond(&w, WORKLOADS, wl, "Requeued"),
+	sim_merge(&w, KUEUE "clusterqueues/cq", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+	sim_run(&w, 0);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Requeued"),
 	       "True ClusterQueueRestarted The ClusterQueue was restarted after being stopped",
 	       "queued again");
-	is_str(cond(&w, WORKLOADS, wl, "Evicted"),
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Evicted"),
 	       "False QuotaReserved Previously: The ClusterQueue is stopped", "and reserved");
-	world_done(&w);
+	sim_done(&w);
 }
 
 static void test_deletion(void)
@@ -231,29 +240,29 @@ static void test_deletion(void)
 	struct world w;
 	const char *wl = make_running(&w);
 
-	make_job(&w, "next", 1, "");
-	run_for(&w, 0);
-	drop(&w, "/apis/batch/v1/namespaces/default/jobs/a",
-	     "{\"propagationPolicy\":\"Background\"}");
-	run_for(&w, 0);
-	ok(get(&w, WORKLOADS, wl) == NULL, "the Workload goes with its job");
-	is_str(cond(&w, WORKLOADS, workload_of(&w, "next"), "QuotaReserved"),
+	sim_job(&w, "next", 1, "");
+	sim_run(&w, 0);
+	sim_delete(&w, "/apis/batch/v1/namespaces/default/jobs/a",
+		   "{\"propagationPolicy\":\"Background\"}");
+	sim_run(&w, 0);
+	ok(sim_get(&w, WORKLOADS, wl) == NULL, "the Workload goes with its job");
+	is_str(sim_condition_text(&w, WORKLOADS, sim_workload_of(&w, "next"), "QuotaReserved"),
 	       "True QuotaReserved Quota reserved in ClusterQueue cq", "the quota is free");
-	drop(&w, "/apis/batch/v1/namespaces/default/jobs/next",
-	     "{\"propagationPolicy\":\"Foreground\"}");
-	run_for(&w, 0);
-	is_str(workload_of(&w, "next"), "-", "foreground deletion takes the Workload");
-	ok(get(&w, JOBS, "next") == NULL, "then the job");
-	make_job(&w, "left", 1, "");
-	run_for(&w, 0);
-	drop(&w, "/apis/batch/v1/namespaces/default/jobs/left",
-	     "{\"propagationPolicy\":\"Orphan\"}");
-	run_for(&w, 0);
-	ok(get(&w, JOBS, "left") == NULL, "orphaning deletes the job");
-	is_str(at(&w, WORKLOADS, workload_of(&w, "left"), "/metadata/ownerReferences"), "-",
+	sim_delete(&w, "/apis/batch/v1/namespaces/default/jobs/next",
+		   "{\"propagationPolicy\":\"Foreground\"}");
+	sim_run(&w, 0);
+	is_str(sim_workload_of(&w, "next"), "-", "foreground deletion takes the Workload");
+	ok(sim_get(&w, JOBS, "next") == NULL, "then the job");
+	sim_job(&w, "left", 1, "");
+	sim_run(&w, 0);
+	sim_delete(&w, "/apis/batch/v1/namespaces/default/jobs/left",
+		   "{\"propagationPolicy\":\"Orphan\"}");
+	sim_run(&w, 0);
+	ok(sim_get(&w, JOBS, "left") == NULL, "orphaning deletes the job");
+	is_str(sim_at(&w, WORKLOADS, sim_workload_of(&w, "left"), "/metadata/ownerReferences"), "-",
 	       "and leaves the Workload without owner");
 	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
-	world_done(&w);
+	sim_done(&w);
 }
 
 static void test_finished_by_daemon(void)
@@ -261,20 +270,20 @@ static void test_finished_by_daemon(void)
 	struct world w;
 	const char *wl = make_running(&w);
 
-	make_job(&w, "next", 1, "");
-	run_for(&w, 0);
-	merge(&w, "/apis/batch/v1/namespaces/default/jobs/a/status",
-	      "{\"status\":{\"startTime\":\"2027-01-15T08:00:00Z\",\"completionTime\":"
-	      "\"2027-01-15T08:00:01Z\",\"succeeded\":1,\"conditions\":[{\"type\":"
-	      "\"SuccessCriteriaMet\",\"status\":\"True\"},{\"type\":\"Complete\",\"status\":"
-	      "\"True\",\"message\":\"done\"}]}}");
-	run_for(&w, 0);
-	ok(condition(get(&w, WORKLOADS, wl), "Finished") != NULL,
+	sim_job(&w, "next", 1, "");
+	sim_run(&w, 0);
+	sim_merge(&w, "/apis/batch/v1/namespaces/default/jobs/a/status",
+		  "{\"status\":{\"startTime\":\"2027-01-15T08:00:00Z\",\"completionTime\":"
+		  "\"2027-01-15T08:00:01Z\",\"succeeded\":1,\"conditions\":[{\"type\":"
+		  "\"SuccessCriteriaMet\",\"status\":\"True\"},{\"type\":\"Complete\",\"status\":"
+		  "\"True\",\"message\":\"done\"}]}}");
+	sim_run(&w, 0);
+	ok(sim_condition(sim_get(&w, WORKLOADS, wl), "Finished") != NULL,
 	   "a mirrored end finishes the Workload");
-	is_str(at(&w, WORKLOADS, wl, "/metadata/finalizers"), "-", "no finalizer");
-	is_str(cond(&w, WORKLOADS, workload_of(&w, "next"), "QuotaReserved"),
+	is_str(sim_at(&w, WORKLOADS, wl, "/metadata/finalizers"), "-", "no finalizer");
+	is_str(sim_condition_text(&w, WORKLOADS, sim_workload_of(&w, "next"), "QuotaReserved"),
 	       "True QuotaReserved Quota reserved in ClusterQueue cq", "the quota is free");
-	world_done(&w);
+	sim_done(&w);
 }
 
 int main(void)

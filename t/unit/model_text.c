@@ -2,7 +2,7 @@
 /* Kinds, lists of operations, and the one-line forms. */
 #include "core/base/alloc.h"
 #include "core/model/op.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static struct arena arena;
 static struct kinds ks;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which addresses may be connected to, and how they are written. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

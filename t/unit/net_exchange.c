@@ -6,8 +6,9 @@
 
 #include "core/base/clock.h"
 #include "core/net/pool.h"
-#include "t/tap.h"
-#include "t/unit/net_h2server.h"
+#include "t/lib/tap.h"
+#include "t/lib/net_h2server.h"
+#include "t/lib/net_turn.h"
 
 static struct loop *loop;
 static struct h2_server srv;
@@ -56,21 +57,10 @@ static bool echoes(const struct exchange *x, mk_str body)
 	return str_ends(buf_str(&x->in), body);
 }
 
-/* Turns the loop until *what >= want. */
-static bool until(const int *what, int want)
-{
-	int64_t limit = clock_mono_ms() + 20000;
-
-	while (*what < want && clock_mono_ms() < limit) {
-		loop_turn(loop, 50);
-	}
-	return *what >= want;
-}
-
 static bool run(struct pool *pool, struct exchange *x)
 {
 	ends = 0;
-	return pool_add(pool, x, NULL) == MK_OK && until(&ends, 1);
+	return pool_add(pool, x, NULL) == MK_OK && turn_until(loop, &ends, 1);
 }
 
 static bool open_watch(struct pool *pool, struct exchange_env *env, struct peer *peer)

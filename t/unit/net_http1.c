@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The libcurl transport where a server, or a proxy in front of it, has no HTTP/2: a connection carries one thing at a time. */
 #include "core/net/pool.h"
-#include "t/unit/net_sink.h"
+#include "t/lib/net_sink.h"
 
 static int asked;
 
@@ -9,27 +9,27 @@ static uint32_t connects(void)
 {
 	struct transport_stats s;
 
-	transport_curl_get_stats(tc, &s);
+	transport_curl_get_stats(sink_curl, &s);
 	return (uint32_t)s.connects;
 }
 
 /* A new transport, whose cluster 1 is the server. */
 static void begin(void)
 {
-	struct endpoint e = endpoint();
+	struct endpoint e = sink_endpoint();
 
-	start();
+	sink_start();
 	e.token = STR("s3cret");
-	is_int(open1(&e, NULL), MK_OK, "open");
-	net_fence_set(&fence, INT64_MAX);
+	is_int(sink_open(&e, NULL), MK_OK, "open");
+	net_fence_set(&sink_fence, INT64_MAX);
 }
 
 /* A request of which nothing special is to be seen. */
 static bool get(uint64_t token)
 {
-	send1(TRANSPORT_READ, "GET", "/version", NULL, 5000, token);
-	return until(&seen[token].ends, 1) && seen[token].end == TRANSPORT_OK &&
-	       seen[token].status == 200;
+	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, token);
+	return sink_until(&sink_seen[token].ends, 1) && sink_seen[token].end == TRANSPORT_OK &&
+	       sink_seen[token].status == 200;
 }
 
 static bool all_end(uint64_t from, uint64_t to, enum transport_end end)
@@ -37,7 +37,7 @@ static bool all_end(uint64_t from, uint64_t to, enum transport_end end)
 	bool good = true;
 
 	for (uint64_t i = from; i <= to; i++) {
-		good = until(&seen[i].ends, 1) && seen[i].end == end && good;
+		good = sink_until(&sink_seen[i].ends, 1) && sink_seen[i].end == end && good;
 	}
 	return good;
 }
@@ -46,32 +46,32 @@ static void test_requests(void)
 {
 	begin();
 	ok(get(1), "HTTP/1.1: a GET is answered");
-	is_str(seen[1].body, "{\"major\":\"1\"}", "with its body");
-	is_int(seen[1].heads, 1, "and one head");
-	send1(TRANSPORT_WRITE, "PATCH", "/echo", "{\"a\":1}", 5000, 2);
-	until(&seen[2].ends, 1);
-	is_str(seen[2].body, "PATCH|Bearer s3cret|mk/test||{\"a\":1}",
+	is_str(sink_seen[1].body, "{\"major\":\"1\"}", "with its body");
+	is_int(sink_seen[1].heads, 1, "and one head");
+	sink_send(TRANSPORT_WRITE, "PATCH", "/echo", "{\"a\":1}", 5000, 2);
+	sink_until(&sink_seen[2].ends, 1);
+	is_str(sink_seen[2].body, "PATCH|Bearer s3cret|mk/test||{\"a\":1}",
 	       "method, token, agent and body arrive");
-	send1(TRANSPORT_WRITE, "DELETE", "/echo", NULL, 5000, 3);
-	until(&seen[3].ends, 1);
-	is_str(seen[3].body, "DELETE|Bearer s3cret|mk/test||", "a DELETE without body");
-	send1(TRANSPORT_WRITE, "POST", "/echo", "", 5000, 4);
-	until(&seen[4].ends, 1);
-	is_str(seen[4].body, "POST|Bearer s3cret|mk/test||", "a POST with none");
-	send1(TRANSPORT_READ, "GET", "/limited", NULL, 5000, 5);
-	until(&seen[5].ends, 1);
-	is_int(seen[5].status, 429, "a 429");
-	is_int(seen[5].retry_after_ms, 3000, "and its Retry-After");
+	sink_send(TRANSPORT_WRITE, "DELETE", "/echo", NULL, 5000, 3);
+	sink_until(&sink_seen[3].ends, 1);
+	is_str(sink_seen[3].body, "DELETE|Bearer s3cret|mk/test||", "a DELETE without body");
+	sink_send(TRANSPORT_WRITE, "POST", "/echo", "", 5000, 4);
+	sink_until(&sink_seen[4].ends, 1);
+	is_str(sink_seen[4].body, "POST|Bearer s3cret|mk/test||", "a POST with none");
+	sink_send(TRANSPORT_READ, "GET", "/limited", NULL, 5000, 5);
+	sink_until(&sink_seen[5].ends, 1);
+	is_int(sink_seen[5].status, 429, "a 429");
+	is_int(sink_seen[5].retry_after_ms, 3000, "and its Retry-After");
 	is_int(connects(), 1, "all on one connection");
-	srv.closes = true;
+	sink_server.closes = true;
 	ok(get(6) && get(7) && get(8), "a server that closes after each answer");
-	srv.closes = false;
-	srv.ends = true;
-	ok(get(9) && strcmp(seen[9].body, "{\"major\":\"1\"}") == 0,
+	sink_server.closes = false;
+	sink_server.ends = true;
+	ok(get(9) && strcmp(sink_seen[9].body, "{\"major\":\"1\"}") == 0,
 	   "answers that end with their connection");
-	srv.ends = false;
-	transport_curl_free(tc);
-	is_int(nested, 0, "no callback inside a call");
+	sink_server.ends = false;
+	transport_curl_free(sink_curl);
+	is_int(sink_nested, 0, "no callback inside a call");
 }
 
 static int hanging, most_hanging;
@@ -91,7 +91,7 @@ static const char *hold(struct h2_stream *s)
 /* Answers one that hangs. */
 static bool answer_one(void)
 {
-	for (struct h2_conn *c = srv.conns; c; c = c->next) {
+	for (struct h2_conn *c = sink_server.conns; c; c = c->next) {
 		if (c->streams && strcmp(c->streams->path, "/hang") == 0 && !c->streams->replied) {
 			buf_printf(&c->streams->out, "late");
 			hanging--;
@@ -108,31 +108,32 @@ static void test_many(void)
 	enum { MANY = 50 };
 
 	begin();
-	srv.hook = hold;
+	sink_server.hook = hold;
 	hanging = most_hanging = 0;
 	for (uint64_t i = 1; i <= MANY; i++) {
-		send1(i % 2 ? TRANSPORT_READ : TRANSPORT_WRITE, i % 2 ? "GET" : "POST", "/slow",
-		      i % 2 ? NULL : "{}", 30000, i);
+		sink_send(i % 2 ? TRANSPORT_READ : TRANSPORT_WRITE, i % 2 ? "GET" : "POST", "/slow",
+			  i % 2 ? NULL : "{}", 30000, i);
 	}
-	until(&hanging, 1);
-	ok(answer_one() && until(&hanging, POOL_HTTP1_MAX), "as many as there are connections");
-	turns(10);
+	sink_until(&hanging, 1);
+	ok(answer_one() && sink_until(&hanging, POOL_HTTP1_MAX),
+	   "as many as there are connections");
+	sink_turns(10);
 	is_int(most_hanging, POOL_HTTP1_MAX, "and no more");
 	for (int left = MANY - 1; left > 0; left--) {
-		until(&hanging, left < POOL_HTTP1_MAX ? left : POOL_HTTP1_MAX);
+		sink_until(&hanging, left < POOL_HTTP1_MAX ? left : POOL_HTTP1_MAX);
 		answer_one();
 	}
 	ok(all_end(1, MANY, TRANSPORT_OK), "each is answered in its turn");
 	is_int(most_hanging, POOL_HTTP1_MAX, "never more than that at once");
 	ok(connects() <= POOL_HTTP1_MAX, "and the connections were used again");
 	for (uint64_t i = 1; i < POOL_HTTP1_MAX; i++) {
-		seen[i] = (struct seen){0};
-		send1(TRANSPORT_READ, "GET", "/slow", NULL, 0, i);
+		sink_seen[i] = (struct seen){0};
+		sink_send(TRANSPORT_READ, "GET", "/slow", NULL, 0, i);
 	}
-	until(&hanging, POOL_HTTP1_MAX - 1);
+	sink_until(&hanging, POOL_HTTP1_MAX - 1);
 	ok(get(MANY + 1), "those that hang do not hold up the next one");
-	srv.hook = NULL;
-	transport_curl_free(tc);
+	sink_server.hook = NULL;
+	transport_curl_free(sink_curl);
 }
 
 static void test_waits_in_vain(void)
@@ -142,29 +143,29 @@ static void test_waits_in_vain(void)
 	begin();
 	ok(get(1), "one to begin with");
 	for (uint64_t i = 2; i < 2 + POOL_HTTP1_MAX; i++) {
-		send1(TRANSPORT_READ, "GET", "/hang", NULL, 10000, i);
+		sink_send(TRANSPORT_READ, "GET", "/hang", NULL, 10000, i);
 	}
-	turns(5);
-	before = srv.echoes;
-	send1(TRANSPORT_WRITE, "POST", "/echo", "{}", 300, 40);
-	ok(until(&seen[40].ends, 1), "a write that gets no connection in its time ends");
-	is_int(seen[40].end, TRANSPORT_NOT_SENT, "it was certainly not sent");
-	is_int(seen[40].code, MK_TIMEOUT, "and why");
-	is_int(srv.echoes, before, "the server did not see it");
-	tr->reset(tr->ctx, 1);
+	sink_turns(5);
+	before = sink_server.echoes;
+	sink_send(TRANSPORT_WRITE, "POST", "/echo", "{}", 300, 40);
+	ok(sink_until(&sink_seen[40].ends, 1), "a write that gets no connection in its time ends");
+	is_int(sink_seen[40].end, TRANSPORT_NOT_SENT, "it was certainly not sent");
+	is_int(sink_seen[40].code, MK_TIMEOUT, "and why");
+	is_int(sink_server.echoes, before, "the server did not see it");
+	sink_transport->reset(sink_transport->ctx, 1);
 	ok(all_end(2, 1 + POOL_HTTP1_MAX, TRANSPORT_LOST), "a reset ends all that hang");
 	ok(get(41), "and the cluster stays usable");
-	transport_curl_free(tc);
+	transport_curl_free(sink_curl);
 }
 
 static bool bytes_come(uint64_t token, size_t n)
 {
-	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	int64_t end = clock_mono_ms() + SINK_PATIENCE_MS;
 
-	while (seen[token].bytes < n && clock_mono_ms() < end) {
-		loop_turn(loop, 20);
+	while (sink_seen[token].bytes < n && clock_mono_ms() < end) {
+		loop_turn(sink_loop, 20);
 	}
-	return seen[token].bytes == n;
+	return sink_seen[token].bytes == n;
 }
 
 /* Watches have a connection each, however many; requests are not in their way, nor they in theirs. */
@@ -176,36 +177,36 @@ static void test_watches(void)
 
 	begin();
 	for (uint64_t i = 1; i <= WATCHES; i++) {
-		send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, i);
+		sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, i);
 	}
 	for (uint64_t i = 1; i <= WATCHES; i++) {
-		heads = until(&seen[i].heads, 1) && heads;
+		heads = sink_until(&sink_seen[i].heads, 1) && heads;
 	}
 	ok(heads, "40 watches at once are answered");
 	is_int(connects(), WATCHES, "on a connection each");
 	ok(get(50), "requests go on beside them");
-	h2_server_push(&srv, "{\"n\":1}\n", false);
+	h2_server_push(&sink_server, "{\"n\":1}\n", false);
 	for (uint64_t i = 1; i <= WATCHES; i++) {
 		events = bytes_come(i, 8) && events;
 	}
 	ok(events, "each gets its event while it stays open");
-	tr->cancel(tr->ctx, 1, 1);
-	turns(5);
-	h2_server_push(&srv, "{\"n\":2}\n", true);
+	sink_transport->cancel(sink_transport->ctx, 1, 1);
+	sink_turns(5);
+	h2_server_push(&sink_server, "{\"n\":2}\n", true);
 	ok(all_end(2, WATCHES, TRANSPORT_OK), "the server ends them: clean ends");
-	is_str(seen[2].body, "{\"n\":1}\n{\"n\":2}\n", "with all events");
-	is_int(seen[1].ends, 0, "but for the one that was cancelled");
+	is_str(sink_seen[2].body, "{\"n\":1}\n{\"n\":2}\n", "with all events");
+	is_int(sink_seen[1].ends, 0, "but for the one that was cancelled");
 	before = connects();
-	send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 51);
-	ok(until(&seen[51].heads, 1), "the next watch is answered");
+	sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 51);
+	ok(sink_until(&sink_seen[51].heads, 1), "the next watch is answered");
 	is_int(connects(), before, "on a connection that is there");
-	h2_server_push(&srv, "half a li", false);
+	h2_server_push(&sink_server, "half a li", false);
 	bytes_come(51, 9);
-	h2_server_cut(&srv);
-	ok(until(&seen[51].ends, 1), "a cut ends it");
-	is_int(seen[51].end, TRANSPORT_LOST, "as lost");
-	ok(strstr(seen[51].text, "unexpected EOF") != NULL, "in these words");
-	transport_curl_free(tc);
+	h2_server_cut(&sink_server);
+	ok(sink_until(&sink_seen[51].ends, 1), "a cut ends it");
+	is_int(sink_seen[51].end, TRANSPORT_LOST, "as lost");
+	ok(strstr(sink_seen[51].text, "unexpected EOF") != NULL, "in these words");
+	transport_curl_free(sink_curl);
 }
 
 static const char *hang_all(struct h2_stream *s)
@@ -222,33 +223,33 @@ static void test_stale(void)
 
 	begin();
 	ok(get(1), "a connection is kept");
-	srv.hook = hang_all;
+	sink_server.hook = hang_all;
 	asked = 0;
-	send1(TRANSPORT_WRITE, "POST", "/echo", "{}", 3000, 2);
-	until(&asked, 1);
-	h2_server_abort(&srv);
-	until(&seen[2].ends, 1);
-	turns(10);
+	sink_send(TRANSPORT_WRITE, "POST", "/echo", "{}", 3000, 2);
+	sink_until(&asked, 1);
+	h2_server_abort(&sink_server);
+	sink_until(&sink_seen[2].ends, 1);
+	sink_turns(10);
 	is_int(asked, 1, "a write whose connection dies is sent once");
-	is_int(seen[2].end, TRANSPORT_LOST, "what became of it is not known");
-	is_int(seen[2].code, MK_UNAVAILABLE, "and its code");
-	srv.hook = NULL;
+	is_int(sink_seen[2].end, TRANSPORT_LOST, "what became of it is not known");
+	is_int(sink_seen[2].code, MK_UNAVAILABLE, "and its code");
+	sink_server.hook = NULL;
 	ok(get(3), "the next request has another connection");
-	h2_server_cut(&srv);
-	turns(5);
-	before = srv.echoes;
-	send1(TRANSPORT_WRITE, "POST", "/echo", "{}", 3000, 4);
-	until(&seen[4].ends, 1);
-	is_int(seen[4].end, TRANSPORT_OK,
+	h2_server_cut(&sink_server);
+	sink_turns(5);
+	before = sink_server.echoes;
+	sink_send(TRANSPORT_WRITE, "POST", "/echo", "{}", 3000, 4);
+	sink_until(&sink_seen[4].ends, 1);
+	is_int(sink_seen[4].end, TRANSPORT_OK,
 	       "a connection that the server closed is not used for a write");
-	is_int(srv.echoes, before + 1, "which is executed once");
+	is_int(sink_server.echoes, before + 1, "which is executed once");
 	/* In the middle of the answer. */
-	send1(TRANSPORT_WRITE, "POST", "/watch", "{}", 3000, 5);
-	until(&seen[5].heads, 1);
-	h2_server_cut(&srv);
-	until(&seen[5].ends, 1);
-	is_int(seen[5].end, TRANSPORT_LOST, "half an answer to a write is none");
-	transport_curl_free(tc);
+	sink_send(TRANSPORT_WRITE, "POST", "/watch", "{}", 3000, 5);
+	sink_until(&sink_seen[5].heads, 1);
+	h2_server_cut(&sink_server);
+	sink_until(&sink_seen[5].ends, 1);
+	is_int(sink_seen[5].end, TRANSPORT_LOST, "half an answer to a write is none");
+	transport_curl_free(sink_curl);
 }
 
 static void test_fence(void)
@@ -257,20 +258,21 @@ static void test_fence(void)
 
 	begin();
 	ok(get(1), "one to begin with");
-	before = srv.requests;
-	net_fence_set(&fence, clock_boot_ms() + 60000);
+	before = sink_server.requests;
+	net_fence_set(&sink_fence, clock_boot_ms() + 60000);
 	for (uint64_t i = 2; i < 2 + POOL_HTTP1_MAX; i++) {
-		send1(TRANSPORT_READ, "GET", "/hang", NULL, 0, i);
+		sink_send(TRANSPORT_READ, "GET", "/hang", NULL, 0, i);
 	}
-	turns(10);
-	is_int(srv.requests, before + POOL_HTTP1_MAX, "all connections are in use");
-	send1(TRANSPORT_WRITE, "POST", "/echo", "{}", 30000, 40);
-	net_fence_set(&fence, 0);
-	tr->cancel(tr->ctx, 1, 2);
-	ok(until(&seen[40].ends, 1), "the fence falls while a write waits for a connection");
-	is_int(seen[40].code, MK_FENCED, "it is fenced");
-	is_int(seen[40].end, TRANSPORT_NOT_SENT, "and not sent");
-	transport_curl_free(tc);
+	sink_turns(10);
+	is_int(sink_server.requests, before + POOL_HTTP1_MAX, "all connections are in use");
+	sink_send(TRANSPORT_WRITE, "POST", "/echo", "{}", 30000, 40);
+	net_fence_set(&sink_fence, 0);
+	sink_transport->cancel(sink_transport->ctx, 1, 2);
+	ok(sink_until(&sink_seen[40].ends, 1),
+	   "the fence falls while a write waits for a connection");
+	is_int(sink_seen[40].code, MK_FENCED, "it is fenced");
+	is_int(sink_seen[40].end, TRANSPORT_NOT_SENT, "and not sent");
+	transport_curl_free(sink_curl);
 }
 
 /* The server comes back without HTTP/2, and later with it: nothing has to be told to anybody. */
@@ -278,42 +280,43 @@ static void test_switch(void)
 {
 	uint32_t before;
 
-	srv.http1 = false;
+	sink_server.http1 = false;
 	begin();
 	for (int round = 0; round < 2; round++) {
 		uint64_t t = 10 + (uint64_t)round * 20;
 		const char *name = round ? "HTTP/1.1" : "HTTP/2";
 
-		srv.http1 = round == 1;
+		sink_server.http1 = round == 1;
 		ok(get(t), name);
-		send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, t + 1);
-		send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, t + 2);
-		send1(TRANSPORT_READ, "GET", "/hang", NULL, 0, t + 3);
-		ok(until(&seen[t + 1].heads, 1) && until(&seen[t + 2].heads, 1), "watches");
+		sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, t + 1);
+		sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, t + 2);
+		sink_send(TRANSPORT_READ, "GET", "/hang", NULL, 0, t + 3);
+		ok(sink_until(&sink_seen[t + 1].heads, 1) && sink_until(&sink_seen[t + 2].heads, 1),
+		   "watches");
 		ok(get(t + 4), "a request beside one that hangs");
-		tr->cancel(tr->ctx, 1, t + 3);
-		h2_server_cut(&srv);
+		sink_transport->cancel(sink_transport->ctx, 1, t + 3);
+		h2_server_cut(&sink_server);
 		ok(all_end(t + 1, t + 2, TRANSPORT_LOST), "the server restarts");
 	}
-	srv.http1 = false;
+	sink_server.http1 = false;
 	ok(get(1), "HTTP/2 again");
 	before = connects();
 	for (uint64_t i = 2; i < 10; i++) {
-		send1(TRANSPORT_READ, "GET", "/version", NULL, 5000, i);
+		sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, i);
 	}
 	ok(all_end(2, 9, TRANSPORT_OK), "many requests");
 	is_int(connects(), before, "share one connection again");
-	transport_curl_free(tc);
+	transport_curl_free(sink_curl);
 }
 
 int main(void)
 {
-	loop = loop_new(NULL);
-	if (!loop || !h2_server_start(&srv, loop_base(loop))) {
+	sink_loop = loop_new(NULL);
+	if (!sink_loop || !h2_server_start(&sink_server, loop_base(sink_loop))) {
 		printf("Bail out! no loop or no free port\n");
 		return 1;
 	}
-	srv.http1 = true;
+	sink_server.http1 = true;
 	test_requests();
 	test_many();
 	test_waits_in_vain();
@@ -321,8 +324,8 @@ int main(void)
 	test_stale();
 	test_fence();
 	test_switch();
-	h2_server_stop(&srv);
-	turns(2);
-	loop_free(loop);
+	h2_server_stop(&sink_server);
+	sink_turns(2);
+	loop_free(sink_loop);
 	return done_testing();
 }

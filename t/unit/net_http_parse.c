@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads of HTTP requests: what is understood, and what is refused. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/net/http_parse.h"
 

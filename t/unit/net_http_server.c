@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The small HTTP server: routes, limits, many and slow connections. Raw sockets on the same loop as
  * the server. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

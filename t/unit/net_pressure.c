@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "core/net/pool.h"
-#include "t/unit/net_sink.h"
+#include "t/lib/net_sink.h"
 
 enum { FLOOD = 6 * 1024 * 1024, LINE = 64, SLACK = 64 * 1024 };
 
@@ -65,12 +65,12 @@ static bool take(struct exchange *x, size_t *seen_n)
 
 static void test_exchange(const char *name)
 {
-	struct exchange_env env = {.user_agent = "mk/test", .fence = &fence};
+	struct exchange_env env = {.user_agent = "mk/test", .fence = &sink_fence};
 	struct transport_request r = {
 		.method = "GET", .path = STR("/watch"), .cls = TRANSPORT_WATCH};
-	struct endpoint e = endpoint();
+	struct endpoint e = sink_endpoint();
 	struct peer *peer = peer_new(&e, NULL);
-	struct pool *pool = pool_new(loop, NULL, false, on_ended, NULL);
+	struct pool *pool = pool_new(sink_loop, NULL, false, on_ended, NULL);
 	struct exchange x;
 	size_t n = 0, biggest = 0;
 	int64_t before, end;
@@ -80,30 +80,30 @@ static void test_exchange(const char *name)
 	ended = 0;
 	exchange_init(&x, &env, peer, &r, clock_mono_ms(), NULL);
 	pool_add(pool, &x, NULL);
-	end = clock_mono_ms() + PATIENCE_MS;
+	end = clock_mono_ms() + SINK_PATIENCE_MS;
 	while (!x.head_done && clock_mono_ms() < end) {
-		loop_turn(loop, 20);
+		loop_turn(sink_loop, 20);
 	}
-	h2_server_push(&srv, flood(), false);
+	h2_server_push(&sink_server, flood(), false);
 	while (!x.paused && clock_mono_ms() < end) {
-		loop_turn(loop, 20);
+		loop_turn(sink_loop, 20);
 	}
 	ok(x.paused && x.in.n >= EXCHANGE_PAUSE_AT, "nobody takes what comes in: reading stops");
-	turns(5);
+	sink_turns(5);
 	before = cpu_ms();
-	turns(30);
+	sink_turns(30);
 	ok(cpu_ms() - before < 150, "and waiting costs nothing");
 	ok(x.in.n < EXCHANGE_PAUSE_AT + SLACK && ended == 0,
 	   "no more comes in, and nothing is cut");
 	while (n < FLOOD && same && ended == 0 && clock_mono_ms() < end) {
 		biggest = most(&x, biggest);
 		same = take(&x, &n);
-		loop_turn(loop, x.in.n > 0 ? 0 : 20);
+		loop_turn(sink_loop, x.in.n > 0 ? 0 : 20);
 	}
 	ok(same && n == FLOOD, "taken, all of it comes as it was sent");
 	ok(biggest < EXCHANGE_PAUSE_AT + SLACK, "and never too much at once");
-	h2_server_push(&srv, "", true);
-	until(&ended, 1);
+	h2_server_push(&sink_server, "", true);
+	sink_until(&ended, 1);
 	is_int(ended_with, CURLE_OK, "a clean end");
 	exchange_done(&x);
 	pool_free(pool);
@@ -112,23 +112,23 @@ static void test_exchange(const char *name)
 
 static void test_removed(void)
 {
-	struct exchange_env env = {.user_agent = "mk/test", .fence = &fence};
+	struct exchange_env env = {.user_agent = "mk/test", .fence = &sink_fence};
 	struct transport_request r = {
 		.method = "GET", .path = STR("/watch"), .cls = TRANSPORT_WATCH};
-	struct endpoint e = endpoint();
+	struct endpoint e = sink_endpoint();
 	struct peer *peer = peer_new(&e, NULL);
-	struct pool *pool = pool_new(loop, NULL, false, on_ended, NULL);
-	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	struct pool *pool = pool_new(sink_loop, NULL, false, on_ended, NULL);
+	int64_t end = clock_mono_ms() + SINK_PATIENCE_MS;
 	struct exchange x;
 
 	exchange_init(&x, &env, peer, &r, clock_mono_ms(), NULL);
 	pool_add(pool, &x, NULL);
 	while (!x.head_done && clock_mono_ms() < end) {
-		loop_turn(loop, 20);
+		loop_turn(sink_loop, 20);
 	}
-	h2_server_push(&srv, flood(), false);
+	h2_server_push(&sink_server, flood(), false);
 	while (!x.paused && clock_mono_ms() < end) {
-		loop_turn(loop, 20);
+		loop_turn(sink_loop, 20);
 	}
 	ok(x.paused && x.is_on_wire, "one waits to be read");
 	pool_remove(pool, &x);
@@ -136,7 +136,7 @@ static void test_removed(void)
 	exchange_done(&x);
 	pool_free(pool);
 	peer_free(peer);
-	turns(3);
+	sink_turns(3);
 }
 
 /* --- through the transport ----------------------------------------------------------------------- */
@@ -157,63 +157,63 @@ static void slow_chunk(void *ctx, uint64_t token, mk_str bytes)
 		while (clock_mono_us() < until_us) {
 		}
 	} else {
-		seen[token].bytes += bytes.n;
+		sink_seen[token].bytes += bytes.n;
 	}
 }
 
 static const struct transport_sink slow = {
-	.on_head = on_head, .on_chunk = slow_chunk, .on_end = on_end};
+	.on_head = sink_on_head, .on_chunk = slow_chunk, .on_end = sink_on_end};
 
 static void test_transport(const char *name)
 {
-	struct endpoint e = endpoint();
+	struct endpoint e = sink_endpoint();
 	int64_t end;
 
 	printf("# %s\n", name);
-	start();
-	transport_curl_set_sink(tc, &slow);
-	open1(&e, NULL);
+	sink_start();
+	transport_curl_set_sink(sink_curl, &slow);
+	sink_open(&e, NULL);
 	arrived = 0;
 	as_sent = true;
-	send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 1);
-	until(&seen[1].heads, 1);
-	h2_server_push(&srv, flood(), false);
-	send1(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 2);
-	send1(TRANSPORT_READ, "GET", "/version", NULL, 10000, 3);
-	ok(until(&seen[3].ends, 1) && seen[3].end == TRANSPORT_OK,
+	sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 1);
+	sink_until(&sink_seen[1].heads, 1);
+	h2_server_push(&sink_server, flood(), false);
+	sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 2);
+	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 10000, 3);
+	ok(sink_until(&sink_seen[3].ends, 1) && sink_seen[3].end == TRANSPORT_OK,
 	   "a request goes on beside a watch that floods");
-	ok(until(&seen[2].heads, 1), "and so does another watch");
-	end = clock_mono_ms() + PATIENCE_MS;
-	while (arrived < FLOOD && seen[1].ends == 0 && clock_mono_ms() < end) {
-		loop_turn(loop, 20);
+	ok(sink_until(&sink_seen[2].heads, 1), "and so does another watch");
+	end = clock_mono_ms() + SINK_PATIENCE_MS;
+	while (arrived < FLOOD && sink_seen[1].ends == 0 && clock_mono_ms() < end) {
+		loop_turn(sink_loop, 20);
 	}
-	is_int(seen[1].ends, 0, "the watch is not cut, however slowly it is worked off");
+	is_int(sink_seen[1].ends, 0, "the watch is not cut, however slowly it is worked off");
 	ok(as_sent && arrived == FLOOD, "all of it arrives as it was sent");
-	tr->cancel(tr->ctx, 1, 1);
-	h2_server_push(&srv, "{}\n", false);
-	for (int i = 0; i < 200 && seen[2].bytes == 0; i++) {
-		loop_turn(loop, 20);
+	sink_transport->cancel(sink_transport->ctx, 1, 1);
+	h2_server_push(&sink_server, "{}\n", false);
+	for (int i = 0; i < 200 && sink_seen[2].bytes == 0; i++) {
+		loop_turn(sink_loop, 20);
 	}
-	is_int((int)seen[2].bytes, 3, "the other one has its event");
-	transport_curl_free(tc);
-	turns(2);
+	is_int((int)sink_seen[2].bytes, 3, "the other one has its event");
+	transport_curl_free(sink_curl);
+	sink_turns(2);
 }
 
 int main(void)
 {
-	loop = loop_new(NULL);
-	if (!loop || !h2_server_start(&srv, loop_base(loop))) {
+	sink_loop = loop_new(NULL);
+	if (!sink_loop || !h2_server_start(&sink_server, loop_base(sink_loop))) {
 		printf("Bail out! no loop or no free port\n");
 		return 1;
 	}
 	for (int i = 0; i < 2; i++) {
-		srv.http1 = i == 1;
+		sink_server.http1 = i == 1;
 		test_exchange(i ? "HTTP/1.1" : "HTTP/2");
 		test_removed();
 		test_transport(i ? "HTTP/1.1" : "HTTP/2");
 	}
-	h2_server_stop(&srv);
-	turns(2);
-	loop_free(loop);
+	h2_server_stop(&sink_server);
+	sink_turns(2);
+	loop_free(sink_loop);
 	return done_testing();
 }

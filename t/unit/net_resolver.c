@@ -3,7 +3,7 @@
  * Lookups that hang: they have a limit, few run at once, one name is looked up once, and neither the loop nor other
  * clusters wait for them. The names are looked up by a function of the test's that hangs as long as it is told to.
  */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <netinet/in.h>
 #include <pthread.h>
@@ -11,7 +11,8 @@
 #include "core/base/clock.h"
 #include "core/net/resolver.h"
 #include "core/net/transport_curl.h"
-#include "t/unit/net_h2server.h"
+#include "t/lib/net_h2server.h"
+#include "t/lib/net_turn.h"
 
 enum { PATIENCE_MS = 20000, STALL_US = 200000 };
 
@@ -76,17 +77,6 @@ static int dns_inside(void)
 	return n;
 }
 
-/* Turns the loop until *what >= want. */
-static bool until(const int *what, int want)
-{
-	int64_t end = clock_mono_ms() + PATIENCE_MS;
-
-	while (*what < want && clock_mono_ms() < end) {
-		loop_turn(loop, 20);
-	}
-	return *what >= want;
-}
-
 /* Turns the loop until so many lookups are running. */
 static bool until_inside(int want)
 {
@@ -148,7 +138,7 @@ static void answers(void)
 		is_int(ask(r, i, cases[i].host), MK_OK, cases[i].host);
 		is_int(q[i].answers, 0, "no answer inside the call");
 	}
-	ok(until(&n_answers, 6), "all are answered");
+	ok(turn_until(loop, &n_answers, 6), "all are answered");
 	for (int i = 0; i < 6; i++) {
 		is_int(q[i].code, cases[i].code, cases[i].host);
 		is_str(q[i].addresses, cases[i].addresses, "its addresses");
@@ -174,7 +164,7 @@ static void cap_and_limit(void)
 	}
 	ask(r, 4, "hang0"); /* the same name again */
 	ask(r, 5, "good");
-	ok(until(&n_answers, 6), "everybody gets an answer");
+	ok(turn_until(loop, &n_answers, 6), "everybody gets an answer");
 	ok(clock_mono_ms() - began >= 300, "not before the limit");
 	is_int(q[0].code, MK_TIMEOUT, "a name that hangs: time is up");
 	is_int(q[5].code, MK_TIMEOUT, "also for who waited for a place");
@@ -184,9 +174,9 @@ static void cap_and_limit(void)
 	resolver_cancel(r, &q[5].l);
 	ask(r, 6, "good");
 	set_hang(false);
-	ok(until(&q[0].answers, 2), "the one that hung answers at last");
+	ok(turn_until(loop, &q[0].answers, 2), "the one that hung answers at last");
 	is_str(q[0].addresses, "127.0.0.1", "those who ask then, too");
-	ok(until(&q[6].answers, 1), "then the others get their turn");
+	ok(turn_until(loop, &q[6].answers, 1), "then the others get their turn");
 	is_int(q[5].answers, 1, "but not who was cancelled");
 	pthread_mutex_lock(&dns.lock);
 	is_int(dns.most_inside, 2, "never more than two at once");
@@ -305,19 +295,21 @@ static int64_t others_go_on(void)
 	open_to(51, "127.0.0.1");
 	send_to(50, TRANSPORT_READ, 60000, 50);
 	send_to(51, TRANSPORT_READ, 60000, 51);
-	ok(until(&seen[50].ends, 1) && until(&seen[51].ends, 1), "others are answered meanwhile");
+	ok(turn_until(loop, &seen[50].ends, 1) && turn_until(loop, &seen[51].ends, 1),
+	   "others are answered meanwhile");
 	is_int(seen[50].status, 200, "the one that was looked up");
 	is_int(seen[51].status, 200, "the one that needs no name");
 	stall_us = loop_take_stall_us(loop);
 	tr->cancel(tr->ctx, 1, 1);
 	tr->close(tr->ctx, 2);
 	tr->reset(tr->ctx, 3);
-	ok(until(&seen[3].ends, 1) && until(&seen[23].ends, 1), "a reset ends who waits");
+	ok(turn_until(loop, &seen[3].ends, 1) && turn_until(loop, &seen[23].ends, 1),
+	   "a reset ends who waits");
 	is_int(seen[3].end, TRANSPORT_NOT_SENT, "and nothing was sent");
 	is_int(seen[1].ends + seen[2].ends, 0, "cancelled and closed: no word");
 	set_hang(false);
 	for (uint64_t i = 4; i <= 12; i++) {
-		until(&seen[i].ends, 1);
+		turn_until(loop, &seen[i].ends, 1);
 	}
 	is_int(seen[4].status, 200, "when the name is known, the request goes out");
 	transport_curl_free(tc);
@@ -338,7 +330,7 @@ static void waiting_counts(void)
 		loop_turn(loop, 10);
 	}
 	set_hang(false);
-	ok(until(&seen[1].ends, 1) && until(&seen[2].ends, 1), "both end");
+	ok(turn_until(loop, &seen[1].ends, 1) && turn_until(loop, &seen[2].ends, 1), "both end");
 	is_int(seen[1].end, TRANSPORT_NOT_SENT, "the one whose time went by was not sent");
 	is_int(seen[1].code, MK_TIMEOUT, "for want of time");
 	is_str(seen[1].text, "dial tcp: lookup hang: i/o timeout", "in Go's words");
@@ -357,19 +349,19 @@ static void no_such_name(void)
 	before = dns.calls;
 	pthread_mutex_unlock(&dns.lock);
 	send_to(1, TRANSPORT_READ, 5000, 1);
-	ok(until(&seen[1].ends, 1), "it ends");
+	ok(turn_until(loop, &seen[1].ends, 1), "it ends");
 	is_str(seen[1].text, "dial tcp: lookup none: no such host", "in Go's words");
 	is_int(seen[1].code, MK_UNAVAILABLE, "code");
 	send_to(1, TRANSPORT_READ, 5000, 2);
-	until(&seen[2].ends, 1);
+	turn_until(loop, &seen[2].ends, 1);
 	pthread_mutex_lock(&dns.lock);
 	is_int(dns.calls, before + 2, "looked up each time");
 	pthread_mutex_unlock(&dns.lock);
 	open_to(2, "good");
 	send_to(2, TRANSPORT_READ, 5000, 3);
-	until(&seen[3].ends, 1);
+	turn_until(loop, &seen[3].ends, 1);
 	send_to(2, TRANSPORT_READ, 5000, 4);
-	until(&seen[4].ends, 1);
+	turn_until(loop, &seen[4].ends, 1);
 	pthread_mutex_lock(&dns.lock);
 	is_int(dns.calls, before + 3, "what is known is not looked up for each request");
 	pthread_mutex_unlock(&dns.lock);

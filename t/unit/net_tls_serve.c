@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Certificates of our own, and the HTTP server behind TLS: which certificate is shown, limits, slow clients. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a status says of running pods, by a descriptor's signs, and what is left of it when no copy is. */
 #include "core/plug/describe.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #define mk_plugin_entry template_entry
 #include "adapters/generic.c"

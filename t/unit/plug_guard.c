@@ -5,7 +5,7 @@
  */
 #include "core/base/alloc.h"
 #include "core/plug/plug.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 /*
  * What the hook does next: sets 'pointer' of the draft to JSON 'value' (NULL = removes), returns

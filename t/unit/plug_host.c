@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/plug/plug.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static int (*the_hook)(mk_call *, const mk_view *, mk_val);
 static mk_val kept; /* a handle that outlives its call, as no plugin may keep one */

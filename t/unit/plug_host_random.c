@@ -7,7 +7,7 @@
  */
 #include "core/base/rng.h"
 #include "core/plug/plug.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 enum { ROUNDS = 4000, STEPS = 20, POOL = 32 };
 

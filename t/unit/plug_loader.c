@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/plug/loader.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static char dir[64];
 

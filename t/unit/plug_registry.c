@@ -5,7 +5,7 @@
  */
 #include "core/base/alloc.h"
 #include "core/plug/plug.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static int nominate(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 {

@@ -8,7 +8,7 @@
 
 #include "core/base/yaml.h"
 #include "core/plug/schema.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 enum { MAX_TEXT = 1 << 16 };
 

@@ -2,7 +2,7 @@
 /* Schemas of dispatchers' sections: which are refused with the plugin, and what they find in a section. */
 #include "core/base/alloc.h"
 #include "core/plug/schema.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static struct arena a;
 static char found[2048];

@@ -4,7 +4,7 @@
  * forwarded fields.
  */
 #include "core/plug/plug.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static void name_is(struct arena *a, const char *kind, const char *group, const char *owner,
 		    const char *uid, const char *extra, const char *want)

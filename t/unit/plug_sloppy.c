@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plugins that are careless with lengths, bytes and times: a fault or a bound, never a crash or a request that nobody takes. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is read from the API objects of queue trees: amounts, carriers, defaults, places. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
-#include "t/unit/quota_objects.h"
+#include "t/lib/quota_objects.h"
 
 static struct arena a;
 

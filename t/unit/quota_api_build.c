@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of API objects: descriptions of trees, requests of workloads, flavors that pods may use. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/quota/api_build.h"
-#include "t/unit/quota_objects.h"
+#include "t/lib/quota_objects.h"
 
 static struct arena a;
 
@@ -163,7 +163,7 @@ static void grafts(void)
 		"  resourceGroup: {flavors: []}\n"
 		"  hierarchies:\n"
 		"    u: {weightedQuotas: [{name: u1, minWeight: 30}, {name: u2, minWeight: 70}]}\n";
-	static char yaml[sizeof(weights_yaml) + sizeof(graft)];
+	static char yaml[4096]; /* a tree and its graft */
 	const struct api_model *m;
 
 	snprintf(yaml, sizeof(yaml), "%s%s", weights_yaml, graft);

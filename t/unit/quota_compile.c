@@ -3,7 +3,7 @@
  * Compile mode: 50,000 and more random decisions of trees with limits and reserves, against Kueue's availability rule
  * written out for the compiled Cohorts and ClusterQueues (P16).
  */
-#include "t/unit/quota_help.h"
+#include "t/lib/quota_help.h"
 
 #include "core/base/rng.h"
 

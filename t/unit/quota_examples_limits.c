@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Worked examples of limits, levels, flavors and changes (numbers 1-4, 19-22, 24-27, 36 of the specification). */
-#include "t/unit/quota_help.h"
+#include "t/lib/quota_help.h"
 
 static void tree_1(struct help *h, int64_t unit)
 {

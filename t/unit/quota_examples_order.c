@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Worked examples of order (numbers 5-9, 17, 18, 23, 28-30, 35 of the specification). */
-#include "t/unit/quota_help.h"
+#include "t/lib/quota_help.h"
 
 /* 'n' pending workloads <prefix>1, <prefix>2, ... */
 static void backlog(struct help *h, const char *prefix, const char *leaf, int n, int64_t amount)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Worked examples of preemption (numbers 10-16, 31-34, 37, 38 of the specification). */
-#include "t/unit/quota_help.h"
+#include "t/lib/quota_help.h"
 
 /* 'n' running workloads <prefix>0, ..., the first the oldest. */
 static void runs(struct help *h, const char *prefix, const char *leaf, int n, int64_t amount)

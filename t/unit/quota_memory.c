@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Out of memory at any point leaves the tree as it was; decisions allocate nothing; caps; orphans; changes of shape. */
-#include "t/unit/quota_help.h"
+#include "t/lib/quota_help.h"
 
 static void tree(struct help *h)
 {

@@ -4,7 +4,7 @@
  * subtree that is moved or removed and put back leaves no trace; what Compile says makes the same tree (P15).
  * QUOTA_CASES=n runs n trees of each kind.
  */
-#include "t/unit/quota_help.h"
+#include "t/lib/quota_help.h"
 
 #include "core/base/rng.h"
 

@@ -4,10 +4,10 @@
  * the model of quota_brute.h, and the properties that the rules promise are checked on the way. QUOTA_CASES=n runs n
  * trees instead of the usual number, QUOTA_SEED=n starts elsewhere.
  */
-#include "t/unit/quota_help.h"
+#include "t/lib/quota_help.h"
 
 #include "core/base/rng.h"
-#include "t/unit/quota_brute_run.h"
+#include "t/lib/quota_brute_run.h"
 
 static struct rng rng;
 static uint64_t n_checks;

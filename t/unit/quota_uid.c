@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "core/base/rng.h"
-#include "t/unit/quota_help.h"
+#include "core/quota/quota_impl.h"
+#include "t/lib/quota_help.h"
 
 enum { N = 300 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each of the 27 rules for queue trees: one change to a sound set of objects gives exactly that text. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
-#include "t/unit/quota_objects.h"
+#include "t/lib/quota_objects.h"
 
 struct row {
 	const char *name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about changes to queue trees: what is written or deleted, judged with how things were. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
-#include "t/unit/quota_objects.h"
+#include "t/lib/quota_objects.h"
 
 #define NODE "/0/spec/hierarchies/company/weightedQuotas"
 #define NOTE "metadata.annotations[kueue.x-k8s.io/"
@@ -114,7 +114,7 @@ static const char planb_tail[] =
 	"spec: {queueName: lq}\n"
 	"status: {admission: {clusterQueue: b}}\n";
 
-static char planb_yaml[sizeof(weights_yaml) + sizeof(planb_tail)];
+static char planb_yaml[4096]; /* a tree and its tail */
 
 static const struct change tree_changes[] = {
 	{"V4, PlanB", planb_yaml, NULL, NULL, "/1/spec/cohortName", "\"team\"", 1, false, false,

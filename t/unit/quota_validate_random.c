@@ -3,10 +3,10 @@
  * Random valid trees are accepted; then one fault of a catalogue is planted in each, and exactly that error is told. Both
  * plans; weights and amounts. And running out of memory at any point is an error like others.
  */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/base/alloc.h"
-#include "t/unit/quota_world.h"
+#include "t/lib/quota_trees.h"
 
 enum { CASES = 3000 };
 
@@ -22,14 +22,14 @@ static mk_str v1(struct world *w, int i)
 static mk_str v8(struct world *w, int i)
 {
 	struct json *copy = json_dup(&w->a, w->node[i]);
-	struct json *list =
-		json_at(w->docs, text(w, "/0/spec/hierarchies/q%d/weightedQuotas", w->parent[i]).p);
+	struct json *list = json_at(
+		w->docs, qt_text(w, "/0/spec/hierarchies/q%d/weightedQuotas", w->parent[i]).p);
 
 	json_set(&w->a, copy, STR("minWeight"), NULL);
 	json_set(&w->a, copy, STR("minResources"), NULL);
 	json_add(&w->a, list, copy);
-	return text(w, "spec.hierarchies[q%d].weightedQuotas[%d].name: Duplicate value: \"q%d\"",
-		    w->parent[i], w->n_children[w->parent[i]], i);
+	return qt_text(w, "spec.hierarchies[q%d].weightedQuotas[%d].name: Duplicate value: \"q%d\"",
+		       w->parent[i], w->n_children[w->parent[i]], i);
 }
 
 static mk_str v9(struct world *w, int i)
@@ -43,20 +43,20 @@ static mk_str v10(struct world *w, int i)
 {
 	(void)i;
 	json_put(&w->a, w->docs, "/0/spec/hierarchies/z",
-		 parse(w, STR("{\"policy\":\"fair\",\"weightedQuotas\":[{\"name\":\"z\"}]}")));
+		 qt_parse(w, STR("{\"policy\":\"fair\",\"weightedQuotas\":[{\"name\":\"z\"}]}")));
 	return STR("spec.hierarchies: Invalid value: \"z\" is not reachable from root \"q0\"");
 }
 
 static mk_str v11(struct world *w, int i)
 {
 	if (w->amounts || w->min_weight[i] == 0) {
-		return not_here;
+		return qt_not_here;
 	}
 	json_set_int(&w->a, w->node[i], "minWeight", w->min_weight[i] - 1);
-	return text(w,
-		    "spec.hierarchies[q%d].weightedQuotas: Invalid value: 99: sum of minWeight "
-		    "must be 100",
-		    w->parent[i]);
+	return qt_text(w,
+		       "spec.hierarchies[q%d].weightedQuotas: Invalid value: 99: sum of minWeight "
+		       "must be 100",
+		       w->parent[i]);
 }
 
 static mk_str v12(struct world *w, int i)
@@ -64,21 +64,22 @@ static mk_str v12(struct world *w, int i)
 	int64_t v = rng_range(&w->rng, 101, INT32_MAX);
 
 	if (w->amounts) {
-		return not_here;
+		return qt_not_here;
 	}
 	json_set_int(&w->a, w->node[i], "maxWeight", v);
-	return text(w, "%.*s.maxWeight: Invalid value: %lld: must not be larger than 100",
-		    STR_ARG(w->path[i]), (long long)v);
+	return qt_text(w, "%.*s.maxWeight: Invalid value: %lld: must not be larger than 100",
+		       STR_ARG(w->path[i]), (long long)v);
 }
 
 static mk_str v13(struct world *w, int i)
 {
 	if (w->amounts || w->min_weight[i] == 0) {
-		return not_here;
+		return qt_not_here;
 	}
 	json_set_int(&w->a, w->node[i], "maxWeight", w->min_weight[i] - 1);
-	return text(w, "%.*s.minWeight: Invalid value: %d: must not be larger than maxWeight (%d)",
-		    STR_ARG(w->path[i]), w->min_weight[i], w->min_weight[i] - 1);
+	return qt_text(w,
+		       "%.*s.minWeight: Invalid value: %d: must not be larger than maxWeight (%d)",
+		       STR_ARG(w->path[i]), w->min_weight[i], w->min_weight[i] - 1);
 }
 
 static mk_str v14(struct world *w, int i)
@@ -86,12 +87,12 @@ static mk_str v14(struct world *w, int i)
 	if (w->amounts) {
 		json_set_int(&w->a, w->node[i], "maxWeight", 100);
 	} else {
-		json_set(&w->a, w->node[i], STR("minResources"), flavor(w, 0));
+		json_set(&w->a, w->node[i], STR("minResources"), qt_flavor(w, 0));
 	}
-	return text(w,
-		    "%.*s.minResources: Forbidden: minWeight/maxWeight and "
-		    "minResources/maxResources exclude each other",
-		    STR_ARG(w->path[i]));
+	return qt_text(w,
+		       "%.*s.minResources: Forbidden: minWeight/maxWeight and "
+		       "minResources/maxResources exclude each other",
+		       STR_ARG(w->path[i]));
 }
 
 static mk_str v16(struct world *w, int i)
@@ -105,42 +106,45 @@ static mk_str v16(struct world *w, int i)
 	sum -= w->min[i];
 	/* A minimum over its own maximum would be V18's, too. */
 	if (!w->amounts || w->max[i] + sum <= w->min[p]) {
-		return not_here;
+		return qt_not_here;
 	}
-	json_set(&w->a, w->node[i], STR("minResources"), flavor(w, w->max[i]));
-	return text(w,
-		    "spec.hierarchies[q%d].weightedQuotas: Invalid value: %.*s: sum of "
-		    "minResources for f/cpu is larger than the parent's %.*s",
-		    p,
-		    STR_ARG(api_amount_text(&w->a, (struct api_amount){(w->max[i] + sum) * 1000, 0},
-					    STR("cpu"))),
-		    STR_ARG(api_amount_text(&w->a, (struct api_amount){w->min[p] * 1000, 0},
-					    STR("cpu"))));
+	json_set(&w->a, w->node[i], STR("minResources"), qt_flavor(w, w->max[i]));
+	return qt_text(
+		w,
+		"spec.hierarchies[q%d].weightedQuotas: Invalid value: %.*s: sum of "
+		"minResources for f/cpu is larger than the parent's %.*s",
+		p,
+		STR_ARG(api_amount_text(&w->a, (struct api_amount){(w->max[i] + sum) * 1000, 0},
+					STR("cpu"))),
+		STR_ARG(api_amount_text(&w->a, (struct api_amount){w->min[p] * 1000, 0},
+					STR("cpu"))));
 }
 
 static mk_str v17(struct world *w, int i)
 {
 	if (!w->amounts || w->n_children[i] > 0 || w->max[w->parent[i]] > 900) {
-		return not_here;
+		return qt_not_here;
 	}
-	json_set(&w->a, w->node[i], STR("maxResources"), flavor(w, w->max[w->parent[i]] + 1));
-	return text(w,
-		    "%.*s.maxResources[0].resources[0].nominalQuota: Invalid value: %lld: larger "
-		    "than the parent's max %lld",
-		    STR_ARG(w->path[i]), (long long)w->max[w->parent[i]] + 1,
-		    (long long)w->max[w->parent[i]]);
+	json_set(&w->a, w->node[i], STR("maxResources"), qt_flavor(w, w->max[w->parent[i]] + 1));
+	return qt_text(
+		w,
+		"%.*s.maxResources[0].resources[0].nominalQuota: Invalid value: %lld: larger "
+		"than the parent's max %lld",
+		STR_ARG(w->path[i]), (long long)w->max[w->parent[i]] + 1,
+		(long long)w->max[w->parent[i]]);
 }
 
 static mk_str v18(struct world *w, int i)
 {
 	if (!w->amounts || w->n_children[i] > 0 || w->min[i] == 0 || w->min[i] > 900) {
-		return not_here;
+		return qt_not_here;
 	}
-	json_set(&w->a, w->node[i], STR("maxResources"), flavor(w, w->min[i] - 1));
-	return text(w,
-		    "%.*s.minResources[0].resources[0].nominalQuota: Invalid value: %lld: larger "
-		    "than maxResources %lld",
-		    STR_ARG(w->path[i]), (long long)w->min[i], (long long)w->min[i] - 1);
+	json_set(&w->a, w->node[i], STR("maxResources"), qt_flavor(w, w->min[i] - 1));
+	return qt_text(
+		w,
+		"%.*s.minResources[0].resources[0].nominalQuota: Invalid value: %lld: larger "
+		"than maxResources %lld",
+		STR_ARG(w->path[i]), (long long)w->min[i], (long long)w->min[i] - 1);
 }
 
 static mk_str v19(struct world *w, int i)
@@ -148,29 +152,30 @@ static mk_str v19(struct world *w, int i)
 	struct json *list = json_at(w->node[i], "/minResources/0/resources");
 
 	if (!w->amounts) {
-		return not_here;
+		return qt_not_here;
 	}
-	json_add(&w->a, list, parse(w, STR("{\"name\":\"gpu\",\"nominalQuota\":1}")));
-	return text(w,
-		    "%.*s.minResources[0].resources[1].name: Invalid value: \"gpu\": flavor \"f\" "
-		    "with resource \"gpu\" is not in the tree's resourceGroup",
-		    STR_ARG(w->path[i]));
+	json_add(&w->a, list, qt_parse(w, STR("{\"name\":\"gpu\",\"nominalQuota\":1}")));
+	return qt_text(
+		w,
+		"%.*s.minResources[0].resources[1].name: Invalid value: \"gpu\": flavor \"f\" "
+		"with resource \"gpu\" is not in the tree's resourceGroup",
+		STR_ARG(w->path[i]));
 }
 
 static mk_str v23(struct world *w, int i)
 {
 	json_set(&w->a, w->node[i], STR("clusterQuotaTemplate"),
-		 parse(w, STR("{\"cohortName\":\"c\"}")));
-	return text(w, "%.*s.clusterQuotaTemplate.cohortName: Forbidden: set by the tree",
-		    STR_ARG(w->path[i]));
+		 qt_parse(w, STR("{\"cohortName\":\"c\"}")));
+	return qt_text(w, "%.*s.clusterQuotaTemplate.cohortName: Forbidden: set by the tree",
+		       STR_ARG(w->path[i]));
 }
 
 static mk_str v0(struct world *w, int i)
 {
 	json_set_str(&w->a, w->node[i], w->amounts ? "minResources" : "maxWeight", STR("many"));
-	return text(w, "%.*s.%s: Invalid value: \"many\": must be %s", STR_ARG(w->path[i]),
-		    w->amounts ? "minResources" : "maxWeight",
-		    w->amounts ? "a list" : "an integer");
+	return qt_text(w, "%.*s.%s: Invalid value: \"many\": must be %s", STR_ARG(w->path[i]),
+		       w->amounts ? "minResources" : "maxWeight",
+		       w->amounts ? "a list" : "an integer");
 }
 
 /* PlanA. The faulty queue is the one that is written. */
@@ -183,7 +188,7 @@ static mk_str a2(struct world *w, int i)
 
 	/* The root becomes a child of node i; the fault is told where it was made. */
 	buf_init(&b, 4096);
-	json_put(&w->a, w->node[0], "/spec/parent/name", json_new_str(&w->a, text(w, "q%d", i)));
+	json_put(&w->a, w->node[0], "/spec/parent/name", json_new_str(&w->a, qt_text(w, "q%d", i)));
 	buf_printf(&b, "spec.parent: Invalid value: \"q%d\": makes a cycle: q0", i);
 	for (; up > 0; up = w->parent[up]) {
 		buf_printf(&b, " -> q%d", up);
@@ -197,7 +202,7 @@ static mk_str a2(struct world *w, int i)
 static mk_str a3(struct world *w, int i)
 {
 	if (w->amounts) {
-		return not_here;
+		return qt_not_here;
 	}
 	json_put(&w->a, w->node[i], "/spec/parent/name", json_new_str(&w->a, STR("nobody")));
 	return STR("spec.parent: Invalid value: \"nobody\": parent ClusterQueue does not exist");
@@ -206,10 +211,10 @@ static mk_str a3(struct world *w, int i)
 static mk_str a4(struct world *w, int i)
 {
 	json_put(&w->a, w->node[i], "/spec/cohortName", json_new_str(&w->a, STR("c")));
-	return text(w,
-		    "spec.cohortName: Forbidden: ClusterQueue \"q%d\" belongs to a queue tree; "
-		    "cohort and tree cannot be combined",
-		    i);
+	return qt_text(w,
+		       "spec.cohortName: Forbidden: ClusterQueue \"q%d\" belongs to a queue tree; "
+		       "cohort and tree cannot be combined",
+		       i);
 }
 
 static mk_str a5(struct world *w, int i)
@@ -218,9 +223,9 @@ static mk_str a5(struct world *w, int i)
 		json_put(&w->a, w->node[i], "/spec/maxWeight", json_new_int(&w->a, 100));
 	} else {
 		json_put(&w->a, w->node[i], "/spec/resourceGroups",
-			 parse(w, STR("[{\"flavors\":"
-				      "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\","
-				      "\"nominalQuota\":0}]}]}]")));
+			 qt_parse(w, STR("[{\"flavors\":"
+					 "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\","
+					 "\"nominalQuota\":0}]}]}]")));
 	}
 	return STR("spec.resourceGroups: Forbidden: may be set only when minWeight and maxWeight "
 		   "are unset");
@@ -228,14 +233,14 @@ static mk_str a5(struct world *w, int i)
 
 static mk_str a6(struct world *w, int i)
 {
-	json_put(&w->a, w->node[i], "/spec/children", parse(w, STR("[\"nobody\"]")));
+	json_put(&w->a, w->node[i], "/spec/children", qt_parse(w, STR("[\"nobody\"]")));
 	return STR("spec.children[0]: Invalid value: \"nobody\": ClusterQueue does not exist");
 }
 
 static mk_str a11(struct world *w, int i)
 {
 	if (w->amounts || w->max_weight[i] == w->min_weight[i]) {
-		return not_here;
+		return qt_not_here;
 	}
 	json_put(&w->a, w->node[i], "/spec/minWeight", json_new_int(&w->a, w->min_weight[i] + 1));
 	return STR(
@@ -286,22 +291,22 @@ static void random_trees(void)
 		mk_str want;
 		int i;
 
-		make(&w, seed);
+		qt_make(&w, seed);
 		if (e->plan_a) {
-			plan_a(&w);
+			qt_plan_a(&w);
 		} else {
-			plan_b(&w);
+			qt_plan_b(&w);
 		}
-		valid = agrees(&w, judge(&w, API_NONE), STR(""), seed, "valid") && valid;
+		valid = agrees(&w, qt_judge(&w, API_NONE), STR(""), seed, "valid") && valid;
 		i = (int)rng_range(&w.rng, 1, w.n - 1);
 		want = e->plant(&w, i);
 		if (want.n > 0) {
 			size_t subject = !e->plan_a || e->at_root ? 0 : (size_t)i;
 
 			planted[seed % N_ENTRIES]++;
-			exact = agrees(&w, judge(&w, subject), want, seed, e->name) && exact;
+			exact = agrees(&w, qt_judge(&w, subject), want, seed, e->name) && exact;
 			if (!e->at_root) {
-				exact = agrees(&w, judge(&w, API_NONE), want, seed, e->name) &&
+				exact = agrees(&w, qt_judge(&w, API_NONE), want, seed, e->name) &&
 					exact;
 			}
 		}

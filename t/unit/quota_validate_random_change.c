@@ -3,9 +3,9 @@
  * Faults that lie between objects, or between now and before, planted in random valid trees: exactly that error is told,
  * and the same set before the fault is accepted (P18). The faults inside one tree are quota_validate_random.c's.
  */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
-#include "t/unit/quota_world.h"
+#include "t/lib/quota_trees.h"
 
 enum { CASES = 2500 };
 
@@ -25,7 +25,7 @@ static struct json *add(struct scene *s, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	v = parse(s->w, arena_vprintf(&s->w->a, fmt, ap));
+	v = qt_parse(s->w, arena_vprintf(&s->w->a, fmt, ap));
 	va_end(ap);
 	json_add(&s->w->a, s->w->docs, v);
 	return v;
@@ -45,10 +45,11 @@ static mk_str v7(struct scene *s)
 	    "{\"top\":{\"weightedQuotas\":[{\"name\":\"q%d\"}]}}}}",
 	    s->i);
 	s->subject = 1;
-	return text(s->w,
-		    "spec.hierarchies[top].weightedQuotas[0].name: Invalid value: \"q%d\": already "
-		    "belongs to tree \"t\"",
-		    s->i);
+	return qt_text(
+		s->w,
+		"spec.hierarchies[top].weightedQuotas[0].name: Invalid value: \"q%d\": already "
+		"belongs to tree \"t\"",
+		s->i);
 }
 
 /* Is path a before path b? Keys are compared bytewise, places in a list as numbers. */
@@ -63,7 +64,7 @@ static mk_str v15(struct scene *s)
 	int first = 0;
 
 	if (w->n < 3) {
-		return not_here;
+		return qt_not_here;
 	}
 	keep_before(s);
 	for (int k = 1; k < w->n; k++) {
@@ -78,12 +79,13 @@ static mk_str v15(struct scene *s)
 	} else {
 		json_set(&w->a, w->node[s->i], STR("minWeight"), NULL);
 		json_set(&w->a, w->node[s->i], STR("maxWeight"), NULL);
-		json_set(&w->a, w->node[s->i], STR("minResources"), flavor(w, 0));
+		json_set(&w->a, w->node[s->i], STR("minResources"), qt_flavor(w, 0));
 	}
-	return text(w,
-		    "spec.hierarchies: Invalid value: tree mixes weights (\"q%d\") and resources "
-		    "(\"q%d\")",
-		    w->amounts ? s->i : first, w->amounts ? first : s->i);
+	return qt_text(
+		w,
+		"spec.hierarchies: Invalid value: tree mixes weights (\"q%d\") and resources "
+		"(\"q%d\")",
+		w->amounts ? s->i : first, w->amounts ? first : s->i);
 }
 
 static struct json *queue(struct scene *s, const char *spec, const char *status)
@@ -122,7 +124,7 @@ static mk_str v21(struct scene *s)
 	keep_before(s);
 	local_queue(s, s->w->parent[s->i]);
 	s->subject = 1;
-	return text(
+	return qt_text(
 		s->w,
 		"spec.clusterQueue: Invalid value: \"q%d\": not a leaf of tree \"t\"; LocalQueues "
 		"may point only to leaf queues",
@@ -133,25 +135,27 @@ static mk_str v21(struct scene *s)
 static void extend(struct scene *s, const char *parent, const char *child)
 {
 	json_set(&s->w->a, json_at(s->w->docs, "/0/spec/hierarchies"), str_of(parent),
-		 parse(s->w,
-		       arena_printf(&s->w->a,
-				    "{\"policy\":\"fair\",\"weightedQuotas\":[{\"name\":\"%s\"}]}",
-				    child)));
+		 qt_parse(s->w,
+			  arena_printf(
+				  &s->w->a,
+				  "{\"policy\":\"fair\",\"weightedQuotas\":[{\"name\":\"%s\"}]}",
+				  child)));
 }
 
 static mk_str v22(struct scene *s)
 {
 	s->i = s->w->n - 1;
 	if (s->w->level[s->i] >= 16) {
-		return not_here;
+		return qt_not_here;
 	}
 	local_queue(s, s->i);
 	keep_before(s);
-	extend(s, text(s->w, "q%d", s->i).p, "new");
-	return text(s->w,
-		    "spec.hierarchies[q%d]: Invalid value: \"q%d\": is used by LocalQueue ns/l and "
-		    "cannot become a parent",
-		    s->i, s->i);
+	extend(s, qt_text(s->w, "q%d", s->i).p, "new");
+	return qt_text(
+		s->w,
+		"spec.hierarchies[q%d]: Invalid value: \"q%d\": is used by LocalQueue ns/l and "
+		"cannot become a parent",
+		s->i, s->i);
 }
 
 static mk_str v24(struct scene *s)
@@ -169,12 +173,12 @@ static mk_str v25(struct scene *s)
 
 	keep_before(s);
 	json_set(&s->w->a, json_get(q, "metadata"), STR("annotations"),
-		 parse(s->w, STR("{\"kueue.x-k8s.io/parent\":\"other\"}")));
+		 qt_parse(s->w, STR("{\"kueue.x-k8s.io/parent\":\"other\"}")));
 	s->subject = 1;
-	return text(s->w,
-		    "metadata.annotations[kueue.x-k8s.io/parent]: Forbidden: \"q%d\" is in "
-		    "ClusterQuotaTree \"t\"",
-		    s->i);
+	return qt_text(s->w,
+		       "metadata.annotations[kueue.x-k8s.io/parent]: Forbidden: \"q%d\" is in "
+		       "ClusterQuotaTree \"t\"",
+		       s->i);
 }
 
 static mk_str v26(struct scene *s)
@@ -187,32 +191,32 @@ static mk_str v26(struct scene *s)
 	/* The last node is a leaf, and the last of its list; without it the others' weights must still make 100. */
 	s->i = w->n - 1;
 	if (w->n_children[p] < 2 || (!w->amounts && w->min_weight[s->i] > 0)) {
-		return not_here;
+		return qt_not_here;
 	}
-	queue(s, "{}", text(w, "{\"admittedWorkloads\":%d}", works).p);
+	queue(s, "{}", qt_text(w, "{\"admittedWorkloads\":%d}", works).p);
 	keep_before(s);
-	list = json_at(w->docs, text(w, "/0/spec/hierarchies/q%d/weightedQuotas", p).p);
+	list = json_at(w->docs, qt_text(w, "/0/spec/hierarchies/q%d/weightedQuotas", p).p);
 	json_remove(list, (size_t)w->n_children[p] - 1);
-	return text(w,
-		    "spec.hierarchies[q%d]: Forbidden: \"q%d\" has %d admitted workloads and 0 "
-		    "LocalQueues",
-		    p, s->i, works);
+	return qt_text(w,
+		       "spec.hierarchies[q%d]: Forbidden: \"q%d\" has %d admitted workloads and 0 "
+		       "LocalQueues",
+		       p, s->i, works);
 }
 
 static mk_str v27(struct scene *s)
 {
-	mk_str parent = text(s->w, "q%d", s->w->n - 1);
+	mk_str parent = qt_text(s->w, "q%d", s->w->n - 1);
 
 	keep_before(s);
 	for (int level = s->w->level[s->w->n - 1]; level < 16; level++) {
-		mk_str child = text(s->w, "z%d", level);
+		mk_str child = qt_text(s->w, "z%d", level);
 
 		extend(s, parent.p, child.p);
 		parent = child;
 	}
 	extend(s, parent.p, "bottom");
-	return text(s->w, "spec.hierarchies[%.*s]: Too many: 17: must have at most 16 items",
-		    STR_ARG(parent));
+	return qt_text(s->w, "spec.hierarchies[%.*s]: Too many: 17: must have at most 16 items",
+		       STR_ARG(parent));
 }
 
 static const struct {
@@ -263,8 +267,8 @@ int main(void)
 		struct scene s = {.w = &w};
 		mk_str want;
 
-		make(&w, seed);
-		plan_b(&w);
+		qt_make(&w, seed);
+		qt_plan_b(&w);
 		s.i = (int)rng_range(&w.rng, 1, w.n - 1);
 		want = catalogue[seed % N_ENTRIES].plant(&s);
 		if (want.n > 0) {

@@ -5,7 +5,7 @@
 
 #include "core/serve/cert_files.h"
 #include "core/serve/serving_certs.h"
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 static char directory[64];
 static struct arena arena;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a look at /status costs: the numbers are kept, and the clusters' text is made anew only when one of them changed. */
-#include "t/unit/engine_world.h"
+#include "t/lib/engine_world.h"
 
 #include <time.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may read metrics: the two questions, what is remembered, and that strangers cannot make the API server busy. */
-#define FAKE_CLUSTERS 4
-#define FAKE_MAX 4096
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 #include "core/serve/metrics_access.h"
 

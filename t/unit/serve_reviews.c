@@ -3,7 +3,7 @@
  * Reviews cost the Lease nothing: they are answered while the main loop stands still, and a flood of the largest hostile
  * ones leaves its heartbeat alone, and the Lease renewed.
  */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -23,7 +23,7 @@
 #include "core/net/transport_curl.h"
 #include "core/serve/reviews.h"
 #include "core/serve/serving_certs.h"
-#include "t/unit/net_h2server.h"
+#include "t/lib/net_h2server.h"
 
 enum {
 	PATIENCE_MS = 120000,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Thirteen years of our own authority on a clock of the test's: there is trust at every moment, through every renewal. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include "core/base/alloc.h"
 #include "core/net/tls.h"

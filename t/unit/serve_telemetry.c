@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the log says of kinds that a cluster does not serve: once, and as a warning only when a workload needs them. */
-#include "t/tap.h"
+#include "t/lib/tap.h"
 
 #include <poll.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists that admission asks for: a lack of memory is cured by the API server, and people are told of namespaces too full. */
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 #include "core/admit/locals.h"
 #include "core/base/alloc.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The objects of admission: when they are read and written, and that what fails is tried again, but not in a loop. */
-#define FAKE_CLUSTERS 4
-#define FAKE_MAX 512
-#include "t/unit/kube_fake.h"
+#include "t/lib/kube_fake.h"
 
 #include "core/serve/webhook_bodies.h"
 #include "core/serve/webhook_objects.h"

@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/net/exchange.h"
 #include "core/net/transport_curl.h"
-#include "t/unit/net_h2server.h"
+#include "t/lib/net_h2server.h"
 
 enum { EVENT = 4400 };
 
@@ -162,7 +162,7 @@ static void push(void *ctx)
 			}
 			nghttp2_session_resume_data(c->session, s->id);
 		}
-		h2_flush(c);
+		h2_conn_flush(c);
 	}
 	loop_timer_set(p->timer, 1);
 }

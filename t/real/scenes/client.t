@@ -51,6 +51,11 @@ started()
 	{ field w1 job "$1" '{.spec.suspend}'; field w2 job "$1" '{.spec.suspend}'; } 2>/dev/null
 }
 
+is_started()
+{
+	[ "$(started "$1")" = false ]
+}
+
 # client PLANE JOB PHASE CONDITION [SPEC]: creates it, waits until it runs and until it ends, all of its pods in PHASE.
 client()
 {
@@ -58,10 +63,7 @@ client()
 	{
 		kn "$1" wait --for=jsonpath='{.spec.suspend}'=false --timeout=60s "job/$2"
 		if [ -n "${unseen:-}" ]; then
-			c_end=$(($(date +%s) + 60))
-			until [ "$(started "$2")" = false ] || [ "$(date +%s)" -ge "$c_end" ]; do
-				sleep 0.1
-			done
+			wait_for 60 is_started "$2"
 			controllers start
 		fi
 		kn "$1" wait --for=jsonpath='{.status.active}'=2 --timeout=60s "job/$2"

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Kueue and people do in the world of engine_world.h, which includes this. */
-#ifndef MK_T_ENGINE_ACTORS_H
-#define MK_T_ENGINE_ACTORS_H
+#include "t/lib/engine_actors.h"
 
-/* --- actors -------------------------------------------------------------------------------------------- */
+#include "t/lib/engine_world.h"
 
-/* The string at 'pointer' of an object; "" when either is missing. */
-static const char *w_str(struct world *w, const struct object *o, const char *pointer)
+const char *w_str(struct world *w, const struct object *o, const char *pointer)
 {
 	static char text[4096];
 	struct arena a;
@@ -27,16 +24,7 @@ static const char *w_str(struct world *w, const struct object *o, const char *po
 	return text;
 }
 
-#define QUOTA                                                                           \
-	"{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":\"QuotaReserved\"," \
-	"\"message\":\"\","                                                             \
-	"\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"
-#define ADMITTED                                                                               \
-	"{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\",\"message\":\"\"," \
-	"\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"
-
-/* "<status> <reason>: <message>" of an object's first condition. */
-static const char *w_active(struct world *w, uint16_t kind, const char *name)
+const char *w_active(struct world *w, uint16_t kind, const char *name)
 {
 	static char text[1024];
 	const struct object *o = w_find(w, 0, kind, "", name);
@@ -50,8 +38,7 @@ static const char *w_active(struct world *w, uint16_t kind, const char *name)
 	return text;
 }
 
-/* Kueue's Workload "wl-<name>" of the user's job 'name', with quota. */
-static struct object *a_workload(struct world *w, const char *name)
+struct object *a_workload(struct world *w, const char *name)
 {
 	const char *uid = w_find(w, 0, JOB, "ns", name)->uid;
 	char text[4096];
@@ -78,8 +65,7 @@ static struct object *a_workload(struct world *w, const char *name)
 	return wl;
 }
 
-/* A user's job 'name' and its Workload. */
-static struct object *a_job(struct world *w, const char *name)
+struct object *a_job(struct world *w, const char *name)
 {
 	char text[4096];
 
@@ -96,8 +82,7 @@ static struct object *a_job(struct world *w, const char *name)
 	return a_workload(w, name);
 }
 
-/* Core Kueue evicts on the manager: names go, the check is Pending again. */
-static void evict(struct world *w, struct object *wl, const char *message)
+void evict(struct world *w, struct object *wl, const char *message)
 {
 	char text[1024];
 
@@ -112,8 +97,7 @@ static void evict(struct world *w, struct object *wl, const char *message)
 	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
 }
 
-/* ... and releases the quota. */
-static void release_quota(struct world *w, struct object *wl)
+void release_quota(struct world *w, struct object *wl)
 {
 	w_apply(w, wl,
 		"{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
@@ -124,7 +108,7 @@ static void release_quota(struct world *w, struct object *wl)
 	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
 }
 
-static void give_quota(struct world *w, struct object *wl)
+void give_quota(struct world *w, struct object *wl)
 {
 	w_apply(w, wl,
 		"{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA
@@ -135,12 +119,12 @@ static void give_quota(struct world *w, struct object *wl)
 	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
 }
 
-static struct object *clone_of(struct world *w, cluster_id c, const char *name)
+struct object *clone_of(struct world *w, cluster_id c, const char *name)
 {
 	return w_find(w, c, KIND_WORKLOAD, "ns", name);
 }
 
-static void admit(struct world *w, cluster_id c, const char *name)
+void admit(struct world *w, cluster_id c, const char *name)
 {
 	struct object *o = clone_of(w, c, name);
 
@@ -150,8 +134,7 @@ static void admit(struct world *w, cluster_id c, const char *name)
 	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
 }
 
-/* The next operations of a type on Jobs of w2 are answered 503. */
-static void refuse_jobs(struct world *w, enum op_type type, unsigned times)
+void refuse_jobs(struct world *w, enum op_type type, unsigned times)
 {
 	w->rig = (struct rig){.times = times,
 			      .type = type,
@@ -161,9 +144,8 @@ static void refuse_jobs(struct world *w, enum op_type type, unsigned times)
 			      .code = MK_UNAVAILABLE};
 }
 
-/* A condition of the clone turns True, the others stay. */
-static void clone_condition(struct world *w, cluster_id c, const char *name, const char *type,
-			    const char *reason, bool admitted)
+void clone_condition(struct world *w, cluster_id c, const char *name, const char *type,
+		     const char *reason, bool admitted)
 {
 	struct object *o = clone_of(w, c, name);
 	char text[1024];
@@ -176,8 +158,7 @@ static void clone_condition(struct world *w, cluster_id c, const char *name, con
 	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
 }
 
-/* The job "j" up to running on cluster 'c'. */
-static struct object *running_job_on(struct world *w, cluster_id c)
+struct object *running_job_on(struct world *w, cluster_id c)
 {
 	struct object *wl = a_job(w, "j");
 
@@ -192,28 +173,27 @@ static struct object *running_job_on(struct world *w, cluster_id c)
 	return wl;
 }
 
-static struct object *running_job(struct world *w)
+struct object *running_job(struct world *w)
 {
 	return running_job_on(w, 2);
 }
 
-static const char *check_message(struct world *w, const struct object *wl)
+const char *check_message(struct world *w, const struct object *wl)
 {
 	return w_str(w, wl, "/status/admissionChecks/0/message");
 }
 
-static size_t objects_on(const struct world *w, cluster_id c)
+size_t objects_on(const struct world *w, cluster_id c)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < MAX_OBJECTS; i++) {
+	for (size_t i = 0; i < w->n_o; i++) {
 		n += w->o[i].used && w->o[i].cluster == c;
 	}
 	return n;
 }
 
-/* Clones of ours on w1 that no Workload of the manager knows, as after its store was restored. */
-static void orphans(struct world *w, int n)
+void orphans(struct world *w, int n)
 {
 	char text[1024];
 
@@ -230,24 +210,23 @@ static void orphans(struct world *w, int n)
 	}
 }
 
-static const char *check_state(struct world *w, const struct object *wl)
+const char *check_state(struct world *w, const struct object *wl)
 {
 	return w_str(w, wl, "/status/admissionChecks/0/state");
 }
 
-static const char *nominated(struct world *w, const struct object *wl)
+const char *nominated(struct world *w, const struct object *wl)
 {
 	return w_str(w, wl, "/status/nominatedClusterNames");
 }
 
-static void w_later(struct world *w, int64_t ms)
+void w_later(struct world *w, int64_t ms)
 {
 	w_settle(w);
 	w_advance(w, ms);
 }
 
-/* How often the log has these words. */
-static size_t w_times(const char *log, const char *what)
+size_t w_times(const char *log, const char *what)
 {
 	size_t n = 0;
 
@@ -256,5 +235,3 @@ static size_t w_times(const char *log, const char *what)
 	}
 	return n;
 }
-
-#endif

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who owns which fields of a Workload's status, as the API server says in managedFields. */
-#ifndef MK_T_ENGINE_MANAGED_H
-#define MK_T_ENGINE_MANAGED_H
+#include "t/lib/engine_managed.h"
 
-#include "core/base/json.h"
-
-/* The managedFields entry for what was applied: lists by key, the rest as leaves. */
-static struct json *w_managed(struct arena *a, const char *applied)
+struct json *w_managed(struct arena *a, const char *applied)
 {
 	struct json *st = NULL, *list = json_new_arr(a), *entry = json_new_obj(a),
 		    *f = json_new_obj(a);
@@ -50,13 +45,10 @@ static struct json *w_managed(struct arena *a, const char *applied)
 	return list;
 }
 
-/* The entry of another manager that owns the nominations. */
-static void w_other(struct arena *a, struct json *entry, const char *manager)
+void w_other(struct arena *a, struct json *entry, const char *manager)
 {
 	json_set_str(a, entry, "manager", str_of(manager));
 	json_set_str(a, entry, "operation", STR("Apply"));
 	json_set_str(a, entry, "subresource", STR("status"));
 	json_put(a, entry, "/fieldsV1/f:status/f:nominatedClusterNames", json_new_obj(a));
 }
-
-#endif

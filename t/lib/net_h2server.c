@@ -1,70 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A small server of HTTP/2, or HTTP/1.1, over TLS for the tests and the bench of core/net: nghttp2 on libevent's
- * OpenSSL bufferevents, on the same loop as the client. What it answers is chosen by the request's
- * path; see answer(). Include it once.
- */
-#ifndef MK_T_NET_H2SERVER_H
-#define MK_T_NET_H2SERVER_H
+#include "t/lib/net_h2server.h"
 
 #include <arpa/inet.h>
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
-#include <event2/event.h>
-#include <event2/listener.h>
 #include <netinet/tcp.h>
-#include <nghttp2/nghttp2.h>
 #include <openssl/pem.h>
-#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "core/base/str.h"
+#include "t/lib/net_h1server.h"
 
-struct h2_conn;
-
-struct h2_stream {
-	struct h2_stream *next;
-	struct h2_conn *conn;
-	int32_t id;
-	char path[256], method[16], auth[256], agent[128], accept_encoding[64];
-	struct buf in, out;
-	bool is_watch, more;   /* more: the stream stays open when 'out' is sent */
-	bool replied, chunked; /* HTTP/1.1 */
-};
-
-struct h2_conn {
-	struct h2_conn *next;
-	struct h2_server *server;
-	struct bufferevent *bev;
-	nghttp2_session *session;
-	struct h2_stream *streams;
-	bool is_http1;   /* then there is one stream at most */
-	int32_t last_id; /* of those */
-};
-
-struct h2_server {
-	struct event_base *base;
-	struct evconnlistener *listener;
-	SSL_CTX *ctx;
-	struct h2_conn *conns;
-	uint16_t port;
-	char ca_pem[4096], cert_pem[4096], key_pem[8192];
-	unsigned requests, accepted, watches, echoes;
-	size_t big;        /* size of the answer to /big */
-	const char *token; /* what /needs-token accepts */
-	/* Asked first about each request; the status it answers with (body in s->out), or NULL for
-	 * the built-in ones. */
-	const char *(*hook)(struct h2_stream *s);
-	bool freeze; /* read nothing more: a stopped process */
-	bool http1;  /* ALPN offers http/1.1 only */
-	bool closes; /* HTTP/1.1: a connection is good for one answer */
-	bool ends;   /* HTTP/1.1: no answer says how long it is, it ends with its connection */
-};
-
-static inline void h2_flush(struct h2_conn *c)
+void h2_conn_flush(struct h2_conn *c)
 {
 	for (;;) {
 		const uint8_t *p = NULL;
@@ -77,8 +22,8 @@ static inline void h2_flush(struct h2_conn *c)
 	}
 }
 
-static inline ssize_t h2_read_body(nghttp2_session *session, int32_t id, uint8_t *p, size_t size,
-				   uint32_t *flags, nghttp2_data_source *source, void *ctx)
+static ssize_t h2_read_body(nghttp2_session *session, int32_t id, uint8_t *p, size_t size,
+			    uint32_t *flags, nghttp2_data_source *source, void *ctx)
 {
 	struct h2_stream *s = source->ptr;
 	size_t n = s->out.n < size ? s->out.n : size;
@@ -106,10 +51,7 @@ static inline ssize_t h2_read_body(nghttp2_session *session, int32_t id, uint8_t
 			NGHTTP2_NV_FLAG_NONE                                                \
 	}
 
-/* The head of an answer over HTTP/1.1, and what there is of its body. */
-static inline void h1_reply(struct h2_stream *s, const char *status);
-
-static inline void h2_reply(struct h2_stream *s, const char *status)
+void h2_reply(struct h2_stream *s, const char *status)
 {
 	nghttp2_nv nv[] = {H2_NV(":status", status), H2_NV("content-type", "application/json"),
 			   H2_NV("retry-after", "3")};
@@ -122,7 +64,7 @@ static inline void h2_reply(struct h2_stream *s, const char *status)
 	nghttp2_submit_response(s->conn->session, s->id, nv, status[0] == '4' ? 3 : 2, &body);
 }
 
-static inline void answer(struct h2_stream *s)
+void h2_answer(struct h2_stream *s)
 {
 	struct h2_server *srv = s->conn->server;
 	const char *status = "200";
@@ -168,7 +110,7 @@ static inline void answer(struct h2_stream *s)
 	h2_reply(s, status);
 }
 
-static inline struct h2_stream *h2_stream_new(struct h2_conn *c, int32_t id)
+struct h2_stream *h2_stream_new(struct h2_conn *c, int32_t id)
 {
 	struct h2_stream *s = calloc(1, sizeof(*s));
 
@@ -184,14 +126,14 @@ static inline struct h2_stream *h2_stream_new(struct h2_conn *c, int32_t id)
 	return s;
 }
 
-static inline int h2_on_begin(nghttp2_session *session, const nghttp2_frame *f, void *ctx)
+static int h2_on_begin(nghttp2_session *session, const nghttp2_frame *f, void *ctx)
 {
 	nghttp2_session_set_stream_user_data(session, f->hd.stream_id,
 					     h2_stream_new(ctx, f->hd.stream_id));
 	return 0;
 }
 
-static inline void h2_take_header(struct h2_stream *s, mk_str name, mk_str value)
+void h2_take_header(struct h2_stream *s, mk_str name, mk_str value)
 {
 	if (str_is(name, ":path")) {
 		snprintf(s->path, sizeof(s->path), "%.*s", STR_ARG(value));
@@ -206,8 +148,8 @@ static inline void h2_take_header(struct h2_stream *s, mk_str name, mk_str value
 	}
 }
 
-static inline int h2_on_header(nghttp2_session *session, const nghttp2_frame *f, const uint8_t *k,
-			       size_t nk, const uint8_t *v, size_t nv, uint8_t flags, void *ctx)
+static int h2_on_header(nghttp2_session *session, const nghttp2_frame *f, const uint8_t *k,
+			size_t nk, const uint8_t *v, size_t nv, uint8_t flags, void *ctx)
 {
 	(void)flags;
 	(void)ctx;
@@ -216,8 +158,8 @@ static inline int h2_on_header(nghttp2_session *session, const nghttp2_frame *f,
 	return 0;
 }
 
-static inline int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *p,
-			     size_t n, void *ctx)
+static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *p,
+		      size_t n, void *ctx)
 {
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
 
@@ -229,19 +171,19 @@ static inline int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t id
 	return 0;
 }
 
-static inline int h2_on_frame(nghttp2_session *session, const nghttp2_frame *f, void *ctx)
+static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *f, void *ctx)
 {
 	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, f->hd.stream_id);
 
 	(void)ctx;
 	if (s && (f->hd.type == NGHTTP2_HEADERS || f->hd.type == NGHTTP2_DATA) &&
 	    f->hd.flags & NGHTTP2_FLAG_END_STREAM) {
-		answer(s);
+		h2_answer(s);
 	}
 	return 0;
 }
 
-static inline int h2_on_close(nghttp2_session *session, int32_t id, uint32_t why, void *ctx)
+int h2_on_close(nghttp2_session *session, int32_t id, uint32_t why, void *ctx)
 {
 	struct h2_conn *c = ctx;
 
@@ -261,7 +203,7 @@ static inline int h2_on_close(nghttp2_session *session, int32_t id, uint32_t why
 	return 0;
 }
 
-static inline void h2_conn_free(struct h2_conn *c)
+void h2_conn_free(struct h2_conn *c)
 {
 	for (struct h2_conn **p = &c->server->conns; *p; p = &(*p)->next) {
 		if (*p == c) {
@@ -277,9 +219,7 @@ static inline void h2_conn_free(struct h2_conn *c)
 	free(c);
 }
 
-#include "t/unit/net_h1server.h"
-
-static inline void h2_on_read(struct bufferevent *bev, void *ctx)
+static void h2_on_read(struct bufferevent *bev, void *ctx)
 {
 	struct h2_conn *c = ctx;
 	struct evbuffer *in = bufferevent_get_input(bev);
@@ -300,10 +240,10 @@ static inline void h2_on_read(struct bufferevent *bev, void *ctx)
 		return;
 	}
 	evbuffer_drain(in, n);
-	h2_flush(c);
+	h2_conn_flush(c);
 }
 
-static inline void h2_on_event(struct bufferevent *bev, short what, void *ctx)
+static void h2_on_event(struct bufferevent *bev, short what, void *ctx)
 {
 	struct h2_conn *c = ctx;
 
@@ -314,7 +254,7 @@ static inline void h2_on_event(struct bufferevent *bev, short what, void *ctx)
 		SSL_get0_alpn_selected(bufferevent_openssl_get_ssl(bev), &name, &n);
 		c->is_http1 = n != 2;
 		if (!c->is_http1) {
-			h2_flush(c);
+			h2_conn_flush(c);
 		}
 	}
 	if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) {
@@ -322,8 +262,8 @@ static inline void h2_on_event(struct bufferevent *bev, short what, void *ctx)
 	}
 }
 
-static inline int h2_alpn(SSL *ssl, const unsigned char **out, unsigned char *n,
-			  const unsigned char *in, unsigned int in_n, void *ctx)
+static int h2_alpn(SSL *ssl, const unsigned char **out, unsigned char *n, const unsigned char *in,
+		   unsigned int in_n, void *ctx)
 {
 	struct h2_server *srv = ctx;
 	const char *mine = srv->http1 ? "http/1.1" : "h2";
@@ -339,8 +279,8 @@ static inline int h2_alpn(SSL *ssl, const unsigned char **out, unsigned char *n,
 	return SSL_TLSEXT_ERR_NOACK;
 }
 
-static inline void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa,
-				int n, void *ctx)
+static void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int n,
+			 void *ctx)
 {
 	struct h2_server *srv = ctx;
 	struct h2_conn *c = calloc(1, sizeof(*c));
@@ -380,8 +320,8 @@ static inline void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, st
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 }
 
-static inline X509 *h2_make_cert(EVP_PKEY *key, const char *name, X509 *issuer,
-				 EVP_PKEY *issuer_key, const char *san)
+static X509 *h2_make_cert(EVP_PKEY *key, const char *name, X509 *issuer, EVP_PKEY *issuer_key,
+			  const char *san)
 {
 	X509 *x = X509_new();
 	X509_EXTENSION *e;
@@ -402,7 +342,7 @@ static inline X509 *h2_make_cert(EVP_PKEY *key, const char *name, X509 *issuer,
 	return x;
 }
 
-static inline void h2_pem(char *out, size_t size, X509 *x, EVP_PKEY *k)
+static void h2_pem(char *out, size_t size, X509 *x, EVP_PKEY *k)
 {
 	BIO *b = BIO_new(BIO_s_mem());
 	char *p = NULL;
@@ -418,9 +358,7 @@ static inline void h2_pem(char *out, size_t size, X509 *x, EVP_PKEY *k)
 	BIO_free(b);
 }
 
-/* Listens on a free port of 127.0.0.1 below 32768, with a certificate for 127.0.0.1 and "api.test"
- * by a new CA. */
-static inline bool h2_server_start(struct h2_server *srv, struct event_base *base)
+bool h2_server_start(struct h2_server *srv, struct event_base *base)
 {
 	EVP_PKEY *ca_key = EVP_EC_gen("P-256");
 	EVP_PKEY *key = EVP_EC_gen("P-256");
@@ -453,16 +391,14 @@ static inline bool h2_server_start(struct h2_server *srv, struct event_base *bas
 	return srv->listener != NULL;
 }
 
-/* Cuts all connections, as a killed process would. */
-static inline void h2_server_cut(struct h2_server *srv)
+void h2_server_cut(struct h2_server *srv)
 {
 	while (srv->conns) {
 		h2_conn_free(srv->conns);
 	}
 }
 
-/* The same, with a reset in place of an end. */
-static inline void h2_server_abort(struct h2_server *srv)
+void h2_server_abort(struct h2_server *srv)
 {
 	struct linger none = {.l_onoff = 1, .l_linger = 0};
 
@@ -472,7 +408,7 @@ static inline void h2_server_abort(struct h2_server *srv)
 	h2_server_cut(srv);
 }
 
-static inline void h2_server_stop(struct h2_server *srv)
+void h2_server_stop(struct h2_server *srv)
 {
 	h2_server_cut(srv);
 	if (srv->listener) {
@@ -483,8 +419,7 @@ static inline void h2_server_stop(struct h2_server *srv)
 	srv->ctx = NULL;
 }
 
-/* Sends 'text' on every open watch; ends them when 'end'. */
-static inline void h2_server_push(struct h2_server *srv, const char *text, bool end)
+void h2_server_push(struct h2_server *srv, const char *text, bool end)
 {
 	for (struct h2_conn *c = srv->conns; c; c = c->next) {
 		for (struct h2_stream *s = c->streams, *next; s; s = next) {
@@ -500,9 +435,7 @@ static inline void h2_server_push(struct h2_server *srv, const char *text, bool 
 			}
 		}
 		if (!c->is_http1) {
-			h2_flush(c);
+			h2_conn_flush(c);
 		}
 	}
 }
-
-#endif

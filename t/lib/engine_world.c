@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A small world for the engine's tests: servers (engine_server.h) that tell the engine by events, and actors. Tests change
- * objects as Kueue and people do, and compare what the engine asks for.
- */
-#ifndef MK_T_ENGINE_WORLD_H
-#define MK_T_ENGINE_WORLD_H
+#include "t/lib/engine_world.h"
 
-#include "t/unit/engine_server.h"
+const mk_entry *w_more;
 
-/* The first 'n' that wait, as the engine is told of them; their objects are in 'objects'. To be freed. */
-static struct event *w_events(struct world *w, size_t n, struct arena *objects)
+struct event *w_events(struct world *w, size_t n, struct arena *objects)
 {
 	struct event *ev = calloc(n + 1, sizeof(*ev));
 
@@ -33,8 +27,7 @@ static struct event *w_events(struct world *w, size_t n, struct arena *objects)
 	return ev;
 }
 
-/* One step with what waits. */
-static void w_step(struct world *w)
+void w_step(struct world *w)
 {
 	struct op_list out = {.arena = &w->arena};
 	struct arena objects;
@@ -64,8 +57,7 @@ static void w_step(struct world *w)
 	arena_clear(&w->arena);
 }
 
-/* Steps until nothing is left to do at this moment. */
-static void w_settle(struct world *w)
+void w_settle(struct world *w)
 {
 	for (int i = 0; i < 1000; i++) {
 		w_step(w);
@@ -76,7 +68,7 @@ static void w_settle(struct world *w)
 	ok(false, "the engine comes to rest");
 }
 
-static void w_advance(struct world *w, int64_t ms)
+void w_advance(struct world *w, int64_t ms)
 {
 	int64_t end = w->now + ms;
 
@@ -94,8 +86,7 @@ static void w_advance(struct world *w, int64_t ms)
 	w_settle(w);
 }
 
-/* The log since the last call. */
-static const char *w_take(struct world *w)
+const char *w_take(struct world *w)
 {
 	static char copy[sizeof(w->log)];
 
@@ -104,8 +95,7 @@ static const char *w_take(struct world *w)
 	return copy;
 }
 
-/* The same without the lines about watches. */
-static const char *w_take_work(struct world *w)
+const char *w_take_work(struct world *w)
 {
 	static char work[sizeof(w->log)];
 	const char *line = w_take(w);
@@ -124,7 +114,7 @@ static const char *w_take_work(struct world *w)
 	return work;
 }
 
-static void w_list(struct world *w, cluster_id c, uint16_t kind)
+void w_list(struct world *w, cluster_id c, uint16_t kind)
 {
 	if (!w->up[c]) {
 		return; /* when the link is back */
@@ -137,7 +127,7 @@ static void w_list(struct world *w, cluster_id c, uint16_t kind)
 		return;
 	}
 	w_event(w, EV_LIST_BEGIN, c, kind);
-	for (size_t i = 0; i < MAX_OBJECTS; i++) {
+	for (size_t i = 0; i < w->n_o; i++) {
 		if (w->o[i].used && w->o[i].cluster == w_server(w, c) && w->o[i].kind == kind) {
 			w_tell_as(w, &w->o[i], EV_OBSERVED, VIA_LIST, c);
 		}
@@ -145,7 +135,7 @@ static void w_list(struct world *w, cluster_id c, uint16_t kind)
 	w_event(w, EV_LIST_END, c, kind)->ev.rv = w->rv;
 }
 
-static void w_link(struct world *w, cluster_id c, enum link_state s)
+void w_link(struct world *w, cluster_id c, enum link_state s)
 {
 	struct pending *p;
 	char id[32];
@@ -186,8 +176,7 @@ static void w_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_
 		 STR_ARG(cluster));
 }
 
-/* A new engine that reads the manager's lists; the workers' links come up by themselves. */
-static void w_start(struct world *w)
+void w_start(struct world *w)
 {
 	static const char all[] = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once";
 	struct engine_options o = {.kinds = &w->kinds,
@@ -231,7 +220,7 @@ static void w_start(struct world *w)
 	w_link(w, 0, LINK_UP);
 }
 
-static void w_stop(struct world *w)
+void w_stop(struct world *w)
 {
 	engine_free(w->e);
 	w->e = NULL;
@@ -239,8 +228,7 @@ static void w_stop(struct world *w)
 	w->log[0] = 0;
 }
 
-/* Kill -9 and a new process. */
-static void w_restart(struct world *w)
+void w_restart(struct world *w)
 {
 	w_stop(w);
 	w->now += 1000;
@@ -254,10 +242,7 @@ static void w_restart(struct world *w)
 	w_start(w);
 }
 
-static const mk_entry *w_more; /* a test's own adapters: kinds JOB + 1, ... */
-
-/* A manager with 'n' workers w1..wn behind check "mk". */
-static struct world *w_new(size_t n)
+struct world *w_new(size_t n)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	char text[2048];
@@ -266,8 +251,8 @@ static struct world *w_new(size_t n)
 
 	kinds_init(&w->kinds);
 	w->plug = plug_new(&err);
-	if (plug_add(w->plug, &job_plugin, "", &err) != MK_OK ||
-	    plug_add(w->plug, &dispatcher_plugin, "", &err) != MK_OK ||
+	if (plug_add(w->plug, &mk_entry_job, "", &err) != MK_OK ||
+	    plug_add(w->plug, &mk_entry_all_at_once, "", &err) != MK_OK ||
 	    (w_more && plug_add(w->plug, w_more, "", &err) != MK_OK)) {
 		printf("Bail out! no plugins: %s\n", err.msg);
 		exit(1);
@@ -314,10 +299,10 @@ static struct world *w_new(size_t n)
 	return w;
 }
 
-static void w_free(struct world *w)
+void w_free(struct world *w)
 {
 	w_stop(w);
-	for (size_t i = 0; i < MAX_OBJECTS; i++) {
+	for (size_t i = 0; i < w->n_o; i++) {
 		if (w->o[i].used) {
 			w_free_object(&w->o[i]);
 		}
@@ -326,35 +311,3 @@ static void w_free(struct world *w)
 	arena_done(&w->arena);
 	free(w);
 }
-
-#include "t/unit/engine_actors.h"
-
-static inline void w_unused(void)
-{
-	(void)refuse_jobs;
-	(void)w_take;
-	(void)w_take_work;
-	(void)w_advance;
-	(void)w_restart;
-	(void)w_patch;
-	(void)w_free;
-	(void)w_new;
-	(void)w_active;
-	(void)a_job;
-	(void)admit;
-	(void)w_str;
-	(void)evict;
-	(void)release_quota;
-	(void)give_quota;
-	(void)clone_condition;
-	(void)running_job;
-	(void)check_message;
-	(void)check_state;
-	(void)nominated;
-	(void)objects_on;
-	(void)orphans;
-	(void)w_later;
-	(void)w_times;
-}
-
-#endif

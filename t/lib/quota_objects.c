@@ -1,62 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* API objects for the tests of core/quota's front end: YAML to a linked set, with small changes on the way. */
-#ifndef MK_T_UNIT_QUOTA_OBJECTS_H
-#define MK_T_UNIT_QUOTA_OBJECTS_H
+#include "t/lib/quota_objects.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "core/base/yaml.h"
-#include "core/quota/validate.h"
-
-/* A tree with weights: company {a 60, b 40}, a {a1, a2}. */
-static const char weights_yaml[] =
-	"apiVersion: kueue.x-k8s.io/v1alpha1\n"
-	"kind: ClusterQuotaTree\n"
-	"metadata: {name: t}\n"
-	"spec:\n"
-	"  resourceGroup:\n"
-	"    coveredResources: [cpu]\n"
-	"    flavors: [{name: f, resources: [{name: cpu, nominalQuota: 100}]}]\n"
-	"  hierarchies:\n"
-	"    company:\n"
-	"      policy: capacity\n"
-	"      weightedQuotas:\n"
-	"      - {name: a, minWeight: 60, maxWeight: 80}\n"
-	"      - {name: b, minWeight: 40}\n"
-	"    a:\n"
-	"      policy: capacity\n"
-	"      weightedQuotas:\n"
-	"      - {name: a1, minWeight: 50}\n"
-	"      - {name: a2, minWeight: 50, maxWeight: 50}\n";
-
-/* A tree with amounts: lab {x {x1}, w}. */
-static const char amounts_yaml[] =
-	"apiVersion: kueue.x-k8s.io/v1alpha1\n"
-	"kind: ClusterQuotaTree\n"
-	"metadata: {name: r}\n"
-	"spec:\n"
-	"  resourceGroup:\n"
-	"    coveredResources: [cpu, memory]\n"
-	"    flavors:\n"
-	"    - name: f\n"
-	"      resources: [{name: cpu, nominalQuota: 100}, {name: memory, nominalQuota: 400Gi}]\n"
-	"  hierarchies:\n"
-	"    lab:\n"
-	"      weightedQuotas:\n"
-	"      - name: x\n"
-	"        minResources: [{name: f, resources: [{name: cpu, nominalQuota: 60, "
-	"lendingLimit: 50}]}]\n"
-	"        maxResources: [{name: f, resources: [{name: cpu, nominalQuota: 80}]}]\n"
-	"      - name: w\n"
-	"        minResources: [{name: f, resources: [{name: memory, nominalQuota: 400Gi}]}]\n"
-	"    x:\n"
-	"      weightedQuotas:\n"
-	"      - name: x1\n"
-	"        minResources: [{name: f, resources: [{name: cpu, nominalQuota: 60}]}]\n"
-	"        maxResources: [{name: f, resources: [{name: cpu, nominalQuota: 70}]}]\n";
-
-/* PlanA: company {a 60, b 40}, a {a1, a2} with amounts of their own; c stands alone. LocalQueue ns/lq points at b. */
-static const char parents_yaml[] =
+const char parents_yaml[] =
 	"apiVersion: kueue.x-k8s.io/v1beta2\n"
 	"kind: ClusterQueue\n"
 	"metadata: {name: company, annotations: {kueue.x-k8s.io/policy: capacity}}\n"
@@ -104,8 +53,52 @@ static const char parents_yaml[] =
 	"metadata: {name: lq, namespace: ns}\n"
 	"spec: {clusterQueue: b}\n";
 
-/* The documents of 'text' as a JSON array in 'a'; ends the program when they cannot be read. */
-static inline struct json *objects_read(struct arena *a, const char *text)
+const char amounts_yaml[] =
+	"apiVersion: kueue.x-k8s.io/v1alpha1\n"
+	"kind: ClusterQuotaTree\n"
+	"metadata: {name: r}\n"
+	"spec:\n"
+	"  resourceGroup:\n"
+	"    coveredResources: [cpu, memory]\n"
+	"    flavors:\n"
+	"    - name: f\n"
+	"      resources: [{name: cpu, nominalQuota: 100}, {name: memory, nominalQuota: 400Gi}]\n"
+	"  hierarchies:\n"
+	"    lab:\n"
+	"      weightedQuotas:\n"
+	"      - name: x\n"
+	"        minResources: [{name: f, resources: [{name: cpu, nominalQuota: 60, "
+	"lendingLimit: 50}]}]\n"
+	"        maxResources: [{name: f, resources: [{name: cpu, nominalQuota: 80}]}]\n"
+	"      - name: w\n"
+	"        minResources: [{name: f, resources: [{name: memory, nominalQuota: 400Gi}]}]\n"
+	"    x:\n"
+	"      weightedQuotas:\n"
+	"      - name: x1\n"
+	"        minResources: [{name: f, resources: [{name: cpu, nominalQuota: 60}]}]\n"
+	"        maxResources: [{name: f, resources: [{name: cpu, nominalQuota: 70}]}]\n";
+
+const char weights_yaml[] =
+	"apiVersion: kueue.x-k8s.io/v1alpha1\n"
+	"kind: ClusterQuotaTree\n"
+	"metadata: {name: t}\n"
+	"spec:\n"
+	"  resourceGroup:\n"
+	"    coveredResources: [cpu]\n"
+	"    flavors: [{name: f, resources: [{name: cpu, nominalQuota: 100}]}]\n"
+	"  hierarchies:\n"
+	"    company:\n"
+	"      policy: capacity\n"
+	"      weightedQuotas:\n"
+	"      - {name: a, minWeight: 60, maxWeight: 80}\n"
+	"      - {name: b, minWeight: 40}\n"
+	"    a:\n"
+	"      policy: capacity\n"
+	"      weightedQuotas:\n"
+	"      - {name: a1, minWeight: 50}\n"
+	"      - {name: a2, minWeight: 50, maxWeight: 50}\n";
+
+struct json *objects_read(struct arena *a, const char *text)
 {
 	struct json *docs = NULL;
 	struct mk_err err;
@@ -117,8 +110,7 @@ static inline struct json *objects_read(struct arena *a, const char *text)
 	return docs;
 }
 
-/* A linked set of all objects in 'docs', the one with index 'newest' written last. */
-static inline struct api_set *objects_link(struct arena *a, const struct json *docs, size_t newest)
+struct api_set *objects_link(struct arena *a, const struct json *docs, size_t newest)
 {
 	struct api_set *set = api_set_new(a);
 	struct json_iter it = json_iter(docs);
@@ -132,8 +124,7 @@ static inline struct api_set *objects_link(struct arena *a, const struct json *d
 	return set != NULL && api_set_link(set, newest, &err) == MK_OK ? set : NULL;
 }
 
-/* What validate() says of 'in', all lines. */
-static inline mk_str objects_judge(struct arena *a, const struct validate_input *in)
+mk_str objects_judge(struct arena *a, const struct validate_input *in)
 {
 	struct validate_errors errors;
 	mk_str out = {"", 0};
@@ -149,9 +140,7 @@ static inline mk_str objects_judge(struct arena *a, const struct validate_input 
 	return out;
 }
 
-/* Puts 'value' at 'pointer'; an index one behind the last appends, NULL removes. */
-static inline void objects_put(struct arena *a, struct json *docs, const char *pointer,
-			       const char *value)
+void objects_put(struct arena *a, struct json *docs, const char *pointer, const char *value)
 {
 	struct json *v = NULL;
 	char where[256];
@@ -172,14 +161,11 @@ static inline void objects_put(struct arena *a, struct json *docs, const char *p
 	}
 }
 
-/* The objects of 'base' with that change. */
-static inline struct json *objects_changed(struct arena *a, const char *base, const char *pointer,
-					   const char *value)
+struct json *objects_changed(struct arena *a, const char *base, const char *pointer,
+			     const char *value)
 {
 	struct json *docs = objects_read(a, base);
 
 	objects_put(a, docs, pointer, value);
 	return docs;
 }
-
-#endif

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The proof that the running sums of a tree are right: everything is recomputed from the workloads and weights, and
- * compared. A test includes it in its only file.
- */
-#ifndef MK_T_UNIT_QUOTA_PROOF_H
-#define MK_T_UNIT_QUOTA_PROOF_H
+#include "t/lib/quota_proof.h"
 
 #include "core/base/alloc.h"
 #include "core/quota/quota_impl.h"
 
-static inline void proof_count(struct quota *q, const struct quota_work *w)
+static void proof_count(struct quota *q, const struct quota_work *w)
 {
 	const struct quota_leaf *l = quota_leaf_of(q, w);
 
@@ -26,8 +21,7 @@ static inline void proof_count(struct quota *q, const struct quota_work *w)
 }
 
 /* Calls fn for each workload in no particular order. */
-static inline void proof_each(struct quota *q,
-			      void (*fn)(struct quota *q, const struct quota_work *w))
+static void proof_each(struct quota *q, void (*fn)(struct quota *q, const struct quota_work *w))
 {
 	for (size_t i = 0; i < q->n_table; i++) {
 		const struct quota_work *w = quota_work_of(q, q->table[i]);
@@ -38,12 +32,12 @@ static inline void proof_each(struct quota *q,
 	}
 }
 
-static inline void proof_uncount_lq(struct quota *q, const struct quota_work *w)
+static void proof_uncount_lq(struct quota *q, const struct quota_work *w)
 {
 	quota_charge_lq(q, w, -1);
 }
 
-static inline void proof_clear_lqs(struct quota *q)
+static void proof_clear_lqs(struct quota *q)
 {
 	for (uint32_t x = 0; x < q->t->n; x++) {
 		struct quota_leaf *l = q->t->nodes[x].leaf;
@@ -55,7 +49,7 @@ static inline void proof_clear_lqs(struct quota *q)
 }
 
 /* Recomputes all usage from the workloads. */
-static inline void proof_recount(struct quota *q)
+static void proof_recount(struct quota *q)
 {
 	for (size_t i = 0; i < q->t->n * q->t->nf; i++) {
 		q->t->cells[i].use = 0;
@@ -65,7 +59,7 @@ static inline void proof_recount(struct quota *q)
 	quota_sum_up(q->t);
 }
 
-static inline enum mk_code proof_check_lqs(struct quota *q, struct mk_err *err)
+static enum mk_code proof_check_lqs(struct quota *q, struct mk_err *err)
 {
 	proof_each(q, proof_uncount_lq);
 	for (uint32_t x = 0; x < q->t->n; x++) {
@@ -85,7 +79,7 @@ static inline enum mk_code proof_check_lqs(struct quota *q, struct mk_err *err)
 }
 
 /* The cells and, where there are any, the reserves. No padding in either. */
-static inline void *proof_copy(const void *p, size_t bytes)
+static void *proof_copy(const void *p, size_t bytes)
 {
 	void *copy = mk_malloc(bytes);
 
@@ -95,8 +89,7 @@ static inline void *proof_copy(const void *p, size_t bytes)
 	return copy;
 }
 
-/* MK_BUG with the first difference; MK_NO_MEMORY. */
-static inline enum mk_code proof_check(struct quota *q, struct mk_err *err)
+enum mk_code proof_check(struct quota *q, struct mk_err *err)
 {
 	size_t n = q->t->n * q->t->nf;
 	struct quota_cell *was = proof_copy(q->t->cells, n * sizeof(*was));
@@ -123,5 +116,3 @@ out:
 	mk_free(held);
 	return code;
 }
-
-#endif

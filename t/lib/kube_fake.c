@@ -1,55 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scripted transport for tests of core/kube, and the story of what kube emits as lines of text. One file includes it. */
-#ifndef MK_T_KUBE_FAKE_H
-#define MK_T_KUBE_FAKE_H
+#include "t/lib/kube_fake.h"
 
-#include <stdlib.h>
-
-#include "core/base/alloc.h"
-#include "core/base/base64.h"
-#include "core/kube/kube.h"
-#include "t/tap.h"
-
-#ifndef FAKE_CLUSTERS
-#define FAKE_CLUSTERS 16
-#define FAKE_MAX 512 /* calls, ever */
-#endif
-
-struct fake_call {
-	bool open, cancelled, headed;
-	uint32_t cluster;
-	uint64_t token;
-	char method[8], path[1024], accept[96], content_type[64], body[4096];
-	enum transport_class cls;
-	int64_t timeout_ms;
-	bool gzip;
-};
-
-struct fake {
-	struct fake_call calls[FAKE_MAX];
-	size_t n;
-	int opens, closes, resets;
-	bool is_open[FAKE_CLUSTERS];
-	char host[FAKE_CLUSTERS][256];
-	enum mk_code open_code, send_code;
-	struct kube *k;
-	const struct transport_sink *sink;
-	struct arena arena; /* events live here */
-	struct kinds kinds;
-	char story[65536]; /* events since the last fake_story */
-	int64_t mono, wall;
-	struct transport transport;
-	int renews;
-	char token[FAKE_CLUSTERS][256]; /* that a cluster is open with */
-	uint64_t run;                   /* the program that runs, 0 none */
-	int runs;
-	char program[2048]; /* its command, arguments and variables, a line each */
-	bool no_program;    /* none can be started */
-	bool heads; /* streams are answered while time goes on; of what they carry, nothing comes */
-	void (*judge)(const struct event *ev); /* is told of events in place of the story */
-};
-
-static void fake_copy(char *out, size_t size, mk_str s)
+void fake_copy(char *out, size_t size, mk_str s)
 {
 	size_t n = s.n < size - 1 ? s.n : size - 1;
 
@@ -195,7 +147,7 @@ static void fake_emit(void *ctx, const struct event *ev)
 	snprintf(f->story + n, sizeof(f->story) - n, "%.*s\n", STR_ARG(s));
 }
 
-static inline void fake_init(struct fake *f, uint64_t seed)
+void fake_init(struct fake *f, uint64_t seed)
 {
 	static const mk_str args[] = {{"get", 3}, {"a b", 3}};
 	static const mk_str env[] = {{"REGION", 6}, {"north", 5}};
@@ -224,6 +176,7 @@ static inline void fake_init(struct fake *f, uint64_t seed)
 	uint16_t job = 0;
 
 	memset(f, 0, sizeof(*f));
+	f->calls = calloc(FAKE_MAX, sizeof(*f->calls));
 	f->mono = 1000000;
 	f->wall = 1800000000000;
 	kinds_init(&f->kinds);
@@ -244,14 +197,14 @@ static inline void fake_init(struct fake *f, uint64_t seed)
 	kube_set_now(f->k, f->mono, f->wall);
 }
 
-static inline void fake_done(struct fake *f)
+void fake_done(struct fake *f)
 {
 	kube_free(f->k);
+	free(f->calls);
 	arena_done(&f->arena);
 }
 
-static inline void fake_head(struct fake *f, uint64_t token, int status, const char *type,
-			     int64_t after)
+void fake_head(struct fake *f, uint64_t token, int status, const char *type, int64_t after)
 {
 	struct transport_head h = {
 		.status = status, .content_type = str_of(type), .retry_after_ms = after};
@@ -262,7 +215,7 @@ static inline void fake_head(struct fake *f, uint64_t token, int status, const c
 	f->sink->on_head(f->sink->ctx, token, &h);
 }
 
-static inline void fake_heads(struct fake *f)
+static void fake_heads(struct fake *f)
 {
 	for (size_t i = 0; f->heads && i < f->n; i++) {
 		const struct fake_call *c = &f->calls[i];
@@ -274,8 +227,7 @@ static inline void fake_heads(struct fake *f)
 	}
 }
 
-/* Moves time on in steps to each thing that is due. */
-static inline void fake_wait(struct fake *f, int64_t ms)
+void fake_wait(struct fake *f, int64_t ms)
 {
 	int64_t until = f->mono + ms;
 
@@ -297,8 +249,7 @@ static inline void fake_wait(struct fake *f, int64_t ms)
 	kube_set_now(f->k, f->mono, f->wall);
 }
 
-/* The latest open call of a cluster whose "METHOD path" contains 'part'; NULL = none. */
-static inline struct fake_call *fake_find(struct fake *f, uint32_t cluster, const char *part)
+struct fake_call *fake_find(struct fake *f, uint32_t cluster, const char *part)
 {
 	for (size_t i = f->n; i > 0; i--) {
 		struct fake_call *c = &f->calls[i - 1];
@@ -312,7 +263,7 @@ static inline struct fake_call *fake_find(struct fake *f, uint32_t cluster, cons
 	return NULL;
 }
 
-static inline uint64_t fake_token(struct fake *f, uint32_t cluster, const char *part)
+uint64_t fake_token(struct fake *f, uint32_t cluster, const char *part)
 {
 	struct fake_call *c = fake_find(f, cluster, part);
 
@@ -329,13 +280,13 @@ static inline uint64_t fake_token(struct fake *f, uint32_t cluster, const char *
 	return c->token;
 }
 
-static inline void fake_chunk(struct fake *f, uint64_t token, const char *bytes)
+void fake_chunk(struct fake *f, uint64_t token, const char *bytes)
 {
 	f->sink->on_chunk(f->sink->ctx, token, str_of(bytes));
 }
 
-static inline void fake_end(struct fake *f, uint64_t token, enum transport_end end,
-			    enum mk_code code, const char *text)
+void fake_end(struct fake *f, uint64_t token, enum transport_end end, enum mk_code code,
+	      const char *text)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->calls[i].token == token) {
@@ -345,9 +296,7 @@ static inline void fake_end(struct fake *f, uint64_t token, enum transport_end e
 	f->sink->on_end(f->sink->ctx, token, end, code, str_of(text));
 }
 
-/* A complete answer to the call like 'part'. False: there is no such call. */
-static inline bool fake_answer(struct fake *f, uint32_t cluster, const char *part, int status,
-			       const char *body)
+bool fake_answer(struct fake *f, uint32_t cluster, const char *part, int status, const char *body)
 {
 	uint64_t token = fake_token(f, cluster, part);
 
@@ -360,8 +309,7 @@ static inline bool fake_answer(struct fake *f, uint32_t cluster, const char *par
 	return true;
 }
 
-/* The head of a stream. */
-static inline uint64_t fake_stream(struct fake *f, uint32_t cluster, const char *part)
+uint64_t fake_stream(struct fake *f, uint32_t cluster, const char *part)
 {
 	uint64_t token = fake_token(f, cluster, part);
 
@@ -371,9 +319,8 @@ static inline uint64_t fake_stream(struct fake *f, uint32_t cluster, const char 
 	return token;
 }
 
-/* A line of a watch. 'version' e.g. "kueue.x-k8s.io/v1beta2". */
-static inline void fake_line(struct fake *f, uint64_t token, const char *type, const char *version,
-			     const char *kind, const char *ns, const char *name, uint64_t rv)
+void fake_line(struct fake *f, uint64_t token, const char *type, const char *version,
+	       const char *kind, const char *ns, const char *name, uint64_t rv)
 {
 	char line[1024];
 
@@ -385,10 +332,7 @@ static inline void fake_line(struct fake *f, uint64_t token, const char *type, c
 	fake_chunk(f, token, line);
 }
 
-#define KUEUE "kueue.x-k8s.io/v1beta2"
-
-static inline void fake_mark(struct fake *f, uint64_t token, const char *version, const char *kind,
-			     uint64_t rv)
+void fake_mark(struct fake *f, uint64_t token, const char *version, const char *kind, uint64_t rv)
 {
 	char line[512];
 
@@ -401,8 +345,7 @@ static inline void fake_mark(struct fake *f, uint64_t token, const char *version
 	fake_chunk(f, token, line);
 }
 
-/* What was emitted since the last call; forgets it. Valid until then. */
-static inline const char *fake_story(struct fake *f)
+const char *fake_story(struct fake *f)
 {
 	static char out[65536];
 
@@ -411,22 +354,7 @@ static inline const char *fake_story(struct fake *f)
 	return out;
 }
 
-#define VERSION_DOC "{\"major\":\"1\",\"minor\":\"36\"}"
-#define KUEUE_DOC                                                                    \
-	"{\"kind\":\"APIResourceList\",\"groupVersion\":\"kueue.x-k8s.io/"           \
-	"v1beta2\",\"resources\":["                                                  \
-	"{\"name\":\"workloads\",\"kind\":\"Workload\",\"namespaced\":true},"        \
-	"{\"name\":\"workloads/status\",\"kind\":\"Workload\",\"namespaced\":true}," \
-	"{\"name\":\"admissionchecks\",\"kind\":\"AdmissionCheck\"},"                \
-	"{\"name\":\"multikueueconfigs\",\"kind\":\"MultiKueueConfig\"},"            \
-	"{\"name\":\"multikueueclusters\",\"kind\":\"MultiKueueCluster\"}]}"
-#define BATCH_DOC                                                                     \
-	"{\"kind\":\"APIResourceList\",\"groupVersion\":\"batch/v1\",\"resources\":[" \
-	"{\"name\":\"jobs/status\",\"kind\":\"Job\",\"namespaced\":true},"            \
-	"{\"name\":\"jobs\",\"kind\":\"Job\",\"namespaced\":true}]}"
-
-/* Answers probe, identity and discovery of a cluster that connects. */
-static inline bool fake_handshake(struct fake *f, uint32_t cluster, const char *uid)
+bool fake_handshake(struct fake *f, uint32_t cluster, const char *uid)
 {
 	char ns[256];
 	bool good = fake_answer(f, cluster, "GET /version", 200, VERSION_DOC);
@@ -439,24 +367,16 @@ static inline bool fake_handshake(struct fake *f, uint32_t cluster, const char *
 	return good && fake_answer(f, cluster, "GET /apis/batch/v1", 200, BATCH_DOC);
 }
 
-/* A streaming list without objects. */
-static inline void fake_empty(struct fake *f, uint32_t cluster, const char *part,
-			      const char *version, const char *kind, uint64_t rv)
+void fake_empty(struct fake *f, uint32_t cluster, const char *part, const char *version,
+		const char *kind, uint64_t rv)
 {
 	uint64_t t = fake_stream(f, cluster, part);
 
 	fake_mark(f, t, version, kind, rv);
 }
 
-#define FAKE_KUBECONFIG                                                        \
-	"current-context: c\n"                                                 \
-	"clusters: [{name: c1, cluster: {server: 'https://10.0.0.1:6443'}}]\n" \
-	"users: [{name: u1, user: {token: abc}}]\n"                            \
-	"contexts: [{name: c, context: {cluster: c1, user: u1}}]\n"
-
-/* A line of the Secret watch with this kubeconfig. */
-static inline void fake_secret(struct fake *f, uint64_t token, const char *type, const char *name,
-			       const char *kubeconfig, uint64_t rv)
+void fake_secret(struct fake *f, uint64_t token, const char *type, const char *name,
+		 const char *kubeconfig, uint64_t rv)
 {
 	char line[8192];
 	mk_str data = base64_encode(&f->arena, str_of(kubeconfig));
@@ -471,8 +391,7 @@ static inline void fake_secret(struct fake *f, uint64_t token, const char *type,
 	fake_chunk(f, token, line);
 }
 
-/* The manager, up, with all lists empty but for the Secret s1. */
-static inline void fake_manager(struct fake *f)
+void fake_manager(struct fake *f)
 {
 	struct endpoint e = {.host = STR("10.0.0.254"), .port = 6443};
 	uint64_t t = 0;
@@ -488,7 +407,7 @@ static inline void fake_manager(struct fake *f)
 	fake_mark(f, t, "v1", "Secret", 100);
 }
 
-static inline enum mk_code fake_connect(struct fake *f, cluster_id id, const char *secret)
+enum mk_code fake_connect(struct fake *f, cluster_id id, const char *secret)
 {
 	struct op op = {.type = OP_CONNECT,
 			.cluster = id,
@@ -499,8 +418,7 @@ static inline enum mk_code fake_connect(struct fake *f, cluster_id id, const cha
 	return kube_do(f->k, &op, NULL);
 }
 
-/* Connects a cluster by what its ClusterProfile says: 'body', JSON. */
-static inline enum mk_code fake_profile(struct fake *f, cluster_id id, const char *body)
+enum mk_code fake_profile(struct fake *f, cluster_id id, const char *body)
 {
 	struct op op = {.type = OP_CONNECT,
 			.cluster = id,
@@ -519,8 +437,7 @@ static inline enum mk_code fake_profile(struct fake *f, cluster_id id, const cha
 	return code;
 }
 
-static inline enum mk_code fake_watch(struct fake *f, cluster_id id, uint16_t kind,
-				      const char *selector)
+enum mk_code fake_watch(struct fake *f, cluster_id id, uint16_t kind, const char *selector)
 {
 	struct op op = {
 		.type = OP_WATCH_OPEN, .cluster = id, .kind = kind, .selector = str_of(selector)};
@@ -528,8 +445,7 @@ static inline enum mk_code fake_watch(struct fake *f, cluster_id id, uint16_t ki
 	return kube_do(f->k, &op, NULL);
 }
 
-/* Objects on a stream, so many that it is resumed after a loss and not listed again; all of them of version 'rv'. */
-static inline void fake_many(struct fake *f, uint64_t token, uint64_t rv)
+void fake_many(struct fake *f, uint64_t token, uint64_t rv)
 {
 	char name[16];
 
@@ -540,13 +456,10 @@ static inline void fake_many(struct fake *f, uint64_t token, uint64_t rv)
 	fake_story(f);
 }
 
-/* Worker 1, up, its Workload list empty at version 500. */
-static inline void fake_worker(struct fake *f)
+void fake_worker(struct fake *f)
 {
 	fake_connect(f, 1, "s1");
 	fake_watch(f, 1, KIND_WORKLOAD, "o=m");
 	fake_handshake(f, 1, "worker-uid");
 	fake_empty(f, 1, "/workloads?", KUEUE, "Workload", 500);
 }
-
-#endif

@@ -1,29 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Groups of Pods in the world of engine_world.h: pods as users and Kueue's webhook leave them, and the Workload of a group,
- * which all its pods own and none controls.
- */
-#ifndef MK_T_ENGINE_PODS_H
-#define MK_T_ENGINE_PODS_H
+#include "t/lib/engine_pods.h"
 
-#include "t/unit/engine_world.h"
-
-#define mk_plugin_entry pod_plugin
-#define items pod_items
-#define factories pod_factories
-#define adapters pod_adapters
-#define pod pod_adapter
-#include "adapters/pod.c"
-#undef adapters
-#undef pod
-#undef mk_plugin_entry
-#undef items
-#undef factories
-
-enum { POD = JOB + 1 };
-
-/* A local pod of 'group' (NULL: of none), gated. */
-static struct object *a_pod(struct world *w, const char *name, const char *group)
+struct object *a_pod(struct world *w, const char *name, const char *group)
 {
 	char text[1024], label[128] = "";
 
@@ -43,8 +21,7 @@ static struct object *a_pod(struct world *w, const char *name, const char *group
 	return w_put(w, 0, POD, text);
 }
 
-/* The Workload 'name' with quota, owned by the pods 'names' (comma after each), none of which controls it. */
-static struct object *a_pods_workload(struct world *w, const char *name, const char *names)
+struct object *a_pods_workload(struct world *w, const char *name, const char *names)
 {
 	char text[4096];
 	struct object *wl;
@@ -77,13 +54,12 @@ static struct object *a_pods_workload(struct world *w, const char *name, const c
 	return wl;
 }
 
-static struct object *pod_on(struct world *w, cluster_id c, const char *name)
+struct object *pod_on(struct world *w, cluster_id c, const char *name)
 {
 	return w_find(w, c, POD, "ns", name);
 }
 
-/* Its worker's kubelet says so. */
-static void pod_phase(struct world *w, cluster_id c, const char *name, const char *phase)
+void pod_phase(struct world *w, cluster_id c, const char *name, const char *phase)
 {
 	char text[512];
 
@@ -94,21 +70,19 @@ static void pod_phase(struct world *w, cluster_id c, const char *name, const cha
 	w_patch(w, pod_on(w, c, name), text);
 }
 
-static const char *phase_of(struct world *w, cluster_id c, const char *name)
+const char *phase_of(struct world *w, cluster_id c, const char *name)
 {
 	return w_str(w, pod_on(w, c, name), "/status/phase");
 }
 
-/* The local pod begins to go, and stays as long as Kueue's finalizer holds it. */
-static void pod_goes(struct world *w, const char *name)
+void pod_goes(struct world *w, const char *name)
 {
 	w_patch(w, pod_on(w, 0, name),
 		"{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/managed\"],"
 		"\"deletionTimestamp\":\"2027-01-15T08:00:00Z\"}}");
 }
 
-/* Pods p-0, p-1, p-2 of group "grp" and their Workload. */
-static struct object *a_group(struct world *w)
+struct object *a_group(struct world *w)
 {
 	a_pod(w, "p-0", "grp");
 	a_pod(w, "p-1", "grp");
@@ -116,8 +90,7 @@ static struct object *a_group(struct world *w)
 	return a_pods_workload(w, "grp", "p-0,p-1,p-2,");
 }
 
-/* The same, running on w2. */
-static struct object *running_group(struct world *w)
+struct object *running_group(struct world *w)
 {
 	struct object *wl = a_group(w);
 
@@ -132,18 +105,7 @@ static struct object *running_group(struct world *w)
 	return wl;
 }
 
-static bool is_finished(struct world *w, const struct object *wl)
+bool is_finished(struct world *w, const struct object *wl)
 {
 	return strstr(w_str(w, wl, "/status/conditions"), "\"Finished\"") != NULL;
 }
-
-static inline void pods_unused(void)
-{
-	(void)a_pod;
-	(void)pod_goes;
-	(void)running_group;
-	(void)phase_of;
-	(void)is_finished;
-}
-
-#endif

@@ -1,31 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees and workloads in few words, for the tests of core/quota. A test includes it in its only file. */
-#ifndef MK_T_UNIT_QUOTA_HELP_H
-#define MK_T_UNIT_QUOTA_HELP_H
+#include "t/lib/quota_help.h"
 
-#include "t/tap.h"
-
-#include <stdlib.h>
-
-#include "core/base/alloc.h"
-#include "core/quota/quota.h"
-#include "t/unit/quota_proof.h"
-
-enum { HELP_NODES = 64, HELP_FRS = 16, HELP_AMOUNTS = 256 };
-
-/* A description being written. */
-struct help {
-	struct quota_fr frs[HELP_FRS];
-	struct quota_node nodes[HELP_NODES];
-	struct quota_lq lqs[HELP_NODES];
-	struct quota_amount amounts[HELP_AMOUNTS];
-	size_t n_amounts;
-	struct quota_desc d;
-	struct quota *q;
-	char text[4096]; /* what the last cycle did */
-};
-
-static inline void help_init(struct help *h)
+void help_init(struct help *h)
 {
 	memset(h, 0, sizeof(*h));
 	h->d.frs = h->frs;
@@ -34,19 +10,19 @@ static inline void help_init(struct help *h)
 	h->q = quota_new();
 }
 
-static inline void help_done(struct help *h)
+void help_done(struct help *h)
 {
 	ok(proof_check(h->q, NULL) == MK_OK, "... and all sums are right");
 	quota_free(h->q);
 }
 
-static inline void help_fr(struct help *h, const char *flavor, const char *resource, int64_t total)
+void help_fr(struct help *h, const char *flavor, const char *resource, int64_t total)
 {
 	h->frs[h->d.n_frs++] = (struct quota_fr){
 		.flavor = str_of(flavor), .resource = str_of(resource), .total = total};
 }
 
-static inline size_t help_find(const struct help *h, const char *name)
+static size_t help_find(const struct help *h, const char *name)
 {
 	for (size_t i = 0; name != NULL && i < h->d.n_nodes; i++) {
 		if (str_is(h->nodes[i].name, name)) {
@@ -56,9 +32,8 @@ static inline size_t help_find(const struct help *h, const char *name)
 	return QUOTA_NONE;
 }
 
-/* A node with weights (-1: unset). 'kind': policy c, f (fair) or i (fifo); then 'o' for an open fence. */
-static inline struct quota_node *help_node(struct help *h, const char *name, const char *parent,
-					   const char *kind, int min, int max)
+struct quota_node *help_node(struct help *h, const char *name, const char *parent, const char *kind,
+			     int min, int max)
 {
 	struct quota_node *n = &h->nodes[h->d.n_nodes];
 
@@ -78,9 +53,8 @@ static inline struct quota_node *help_node(struct help *h, const char *name, con
 	return n;
 }
 
-/* Gives a node absolute amounts: pair, minimum (-1: none), lending limit (-1), maximum (-1: the parent's). */
-static inline void help_amount(struct help *h, const char *name, size_t fr, int64_t min,
-			       int64_t lending, int64_t max)
+void help_amount(struct help *h, const char *name, size_t fr, int64_t min, int64_t lending,
+		 int64_t max)
 {
 	struct quota_node *n = &h->nodes[help_find(h, name)];
 	struct quota_amount *a = &h->amounts[h->n_amounts];
@@ -103,12 +77,12 @@ static inline void help_amount(struct help *h, const char *name, size_t fr, int6
 	}
 }
 
-static inline void help_lq(struct help *h, const char *name, const char *leaf, int64_t weight)
+void help_lq(struct help *h, const char *name, const char *leaf, int64_t weight)
 {
 	h->lqs[h->d.n_lqs++] = (struct quota_lq){str_of(name), help_find(h, leaf), weight};
 }
 
-static inline void help_apply(struct help *h)
+void help_apply(struct help *h)
 {
 	struct mk_err err = {.msg = ""};
 
@@ -117,16 +91,13 @@ static inline void help_apply(struct help *h)
 	}
 }
 
-/* The total of a pair from now on. */
-static inline void help_total(struct help *h, size_t fr, int64_t total)
+void help_total(struct help *h, size_t fr, int64_t total)
 {
 	h->frs[fr].total = total;
 	help_apply(h);
 }
 
-/* A root and its children A, B, ... with the given minimum weights. */
-static inline void help_flat(struct help *h, const char *kind, int64_t total, const char *names,
-			     int min)
+void help_flat(struct help *h, const char *kind, int64_t total, const char *names, int min)
 {
 	static const char *const letters[] = {"A", "B", "C", "D"};
 
@@ -138,15 +109,9 @@ static inline void help_flat(struct help *h, const char *kind, int64_t total, co
 	}
 }
 
-struct help_ask {
-	const char *flavor;
-	const char *resource;
-	int64_t amount;
-};
-
-static inline enum mk_code help_work(struct help *h, const char *uid, const char *leaf,
-				     const char *lq, int priority, int64_t time, bool admitted,
-				     const struct help_ask *v, size_t n)
+enum mk_code help_work(struct help *h, const char *uid, const char *leaf, const char *lq,
+		       int priority, int64_t time, bool admitted, const struct help_ask *v,
+		       size_t n)
 {
 	struct quota_ask asks[8];
 	struct quota_work_desc d = {
@@ -170,9 +135,8 @@ static inline enum mk_code help_work(struct help *h, const char *uid, const char
 	return quota_put(h->q, &d, NULL);
 }
 
-/* Waits for 'cpu' of flavor "default". */
-static inline void help_wait(struct help *h, const char *uid, const char *leaf, int priority,
-			     int64_t time, int64_t cpu)
+void help_wait(struct help *h, const char *uid, const char *leaf, int priority, int64_t time,
+	       int64_t cpu)
 {
 	struct help_ask a = {"default", "cpu", cpu};
 
@@ -181,9 +145,8 @@ static inline void help_wait(struct help *h, const char *uid, const char *leaf, 
 	}
 }
 
-/* Runs already, admitted at 'time'. */
-static inline void help_run(struct help *h, const char *uid, const char *leaf, int priority,
-			    int64_t time, int64_t cpu)
+void help_run(struct help *h, const char *uid, const char *leaf, int priority, int64_t time,
+	      int64_t cpu)
 {
 	struct help_ask a = {"default", "cpu", cpu};
 
@@ -192,7 +155,7 @@ static inline void help_run(struct help *h, const char *uid, const char *leaf, i
 	}
 }
 
-static inline void help_say(struct help *h, const char *what, mk_str uid)
+static void help_say(struct help *h, const char *what, mk_str uid)
 {
 	size_t n = strlen(h->text);
 
@@ -200,23 +163,21 @@ static inline void help_say(struct help *h, const char *what, mk_str uid)
 		 STR_ARG(uid));
 }
 
-static inline void help_say_work(struct help *h, const char *sign, const struct quota_work *w)
+static void help_say_work(struct help *h, const char *sign, const struct quota_work *w)
 {
 	char uid[QUOTA_MAX_UID + 1];
 
 	help_say(h, sign, quota_work_uid(w, uid));
 }
 
-/* Is 'w' the one of that uid? */
-static inline bool help_is(const struct quota_work *w, const char *uid)
+bool help_is(const struct quota_work *w, const char *uid)
 {
 	char buf[QUOTA_MAX_UID + 1];
 
 	return str_is(quota_work_uid(w, buf), uid);
 }
 
-/* One cycle; its text names who was admitted, "+w" who reserved and "-v" its victims. */
-static inline const char *help_cycle(struct help *h, int64_t now)
+const char *help_cycle(struct help *h, int64_t now)
 {
 	struct quota_step s;
 
@@ -237,8 +198,7 @@ static inline const char *help_cycle(struct help *h, int64_t now)
 	}
 }
 
-/* Victims of a plan, in the order chosen; "none" when no plan is possible. */
-static inline const char *help_plan(struct help *h, const char *uid)
+const char *help_plan(struct help *h, const char *uid)
 {
 	struct quota_plan p;
 	struct quota_work *w = quota_work_find(h->q, str_of(uid));
@@ -253,19 +213,12 @@ static inline const char *help_plan(struct help *h, const char *uid)
 	return h->text;
 }
 
-static inline struct quota_cell_info help_cell(const struct help *h, const char *node, size_t fr)
+struct quota_cell_info help_cell(const struct help *h, const char *node, size_t fr)
 {
 	return quota_cell_at(h->q, quota_node_find(h->q, str_of(node)), fr);
 }
 
-/* What Kueue would be told for a node and pair in Compile mode: a Cohort's quotas, or a ClusterQueue's at a leaf. */
-struct help_compiled {
-	int64_t nominal; /* what the subtree adds itself; may be negative only when minima exceed the parent's */
-	int64_t borrowing; /* borrowingLimit, or -1: none */
-	int64_t lending;   /* lendingLimit */
-};
-
-static inline struct help_compiled help_compile(const struct help *h, size_t node, size_t fr)
+struct help_compiled help_compile(const struct help *h, size_t node, size_t fr)
 {
 	struct quota_node_info n = quota_node_at(h->q, node);
 	struct quota_cell_info c = quota_cell_at(h->q, node, fr);
@@ -281,13 +234,12 @@ static inline struct help_compiled help_compile(const struct help *h, size_t nod
 	return r;
 }
 
-static inline int help_state(const struct help *h, const char *uid)
+int help_state(const struct help *h, const char *uid)
 {
 	return (int)quota_work_at(h->q, quota_work_find(h->q, str_of(uid))).state;
 }
 
-/* Why 'uid' is refused; "" when it fits. */
-static inline const char *help_why(struct help *h, const char *uid)
+const char *help_why(struct help *h, const char *uid)
 {
 	struct quota_decision d =
 		quota_check(h->q, quota_work_find(h->q, str_of(uid)), false, NULL, 0, NULL);
@@ -298,5 +250,3 @@ static inline const char *help_why(struct help *h, const char *uid)
 	}
 	return h->text;
 }
-
-#endif

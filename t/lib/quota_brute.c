@@ -1,49 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The rules of core/quota once more, as plainly as they can be written: every figure is recomputed from the list of
- * workloads whenever it is asked for. Small trees only. It shares nothing with the library but the description.
- * Flavors f of resources r are pair f * BRUTE_RES + r; one pod set per workload.
- */
-#ifndef MK_T_UNIT_QUOTA_BRUTE_H
-#define MK_T_UNIT_QUOTA_BRUTE_H
+#include "t/lib/quota_brute.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "core/quota/quota.h"
-
-enum { BRUTE_RES = 2, BRUTE_FLAVORS = 2, BRUTE_FR = 4, BRUTE_NODES = 24, BRUTE_WORKS = 64 };
-
-struct brute_work {
-	char uid[12];
-	size_t leaf, lq;
-	int priority;
-	int64_t time, since;
-	int64_t ask[BRUTE_RES];
-	int flavor; /* -1: none */
-	uint64_t mask;
-	enum quota_state state;
-	bool there, again, nominated, tried, limited;
-	int claims; /* plans with claims at capacity nodes since the last outside change */
-	bool gone;  /* not counted: evicting in the plan view, or a victim of the plan being made */
-	bool victim;
-};
-
-struct brute {
-	const struct quota_desc *d;
-	struct brute_work w[BRUTE_WORKS];
-	size_t n;
-	size_t victims[BRUTE_WORKS];
-	size_t victim_lca[BRUTE_WORKS];
-	size_t n_victims;
-	int64_t now;
-};
-
-struct brute_ratio {
-	int64_t u, m; /* m 0: infinite */
-};
-
-static inline int brute_ratio_cmp(struct brute_ratio a, struct brute_ratio b)
+int brute_ratio_cmp(struct brute_ratio a, struct brute_ratio b)
 {
 	int64_t x = a.u * b.m;
 	int64_t y = b.u * a.m;
@@ -53,12 +11,12 @@ static inline int brute_ratio_cmp(struct brute_ratio a, struct brute_ratio b)
 
 /* --- the tree -------------------------------------------------------------------------------------------- */
 
-static inline const struct quota_node *brute_node(const struct brute *b, size_t x)
+const struct quota_node *brute_node(const struct brute *b, size_t x)
 {
 	return &b->d->nodes[x];
 }
 
-static inline bool brute_has_children(const struct brute *b, size_t x)
+bool brute_has_children(const struct brute *b, size_t x)
 {
 	for (size_t i = 0; i < b->d->n_nodes; i++) {
 		if (brute_node(b, i)->parent == x) {
@@ -68,7 +26,7 @@ static inline bool brute_has_children(const struct brute *b, size_t x)
 	return false;
 }
 
-static inline bool brute_below(const struct brute *b, size_t x, size_t top)
+bool brute_below(const struct brute *b, size_t x, size_t top)
 {
 	while (x != top && x != QUOTA_NONE) {
 		x = brute_node(b, x)->parent;
@@ -76,7 +34,7 @@ static inline bool brute_below(const struct brute *b, size_t x, size_t top)
 	return x == top;
 }
 
-static inline int64_t brute_max(const struct brute *b, size_t x, size_t f)
+int64_t brute_max(const struct brute *b, size_t x, size_t f)
 {
 	const struct quota_node *n = brute_node(b, x);
 	int64_t above;
@@ -96,7 +54,7 @@ static inline int64_t brute_max(const struct brute *b, size_t x, size_t f)
 	return above;
 }
 
-static inline int64_t brute_min_of(const struct quota_node *n, size_t f)
+int64_t brute_min_of(const struct quota_node *n, size_t f)
 {
 	for (size_t i = 0; i < n->n_min; i++) {
 		if (n->min[i].fr == f) {
@@ -106,7 +64,7 @@ static inline int64_t brute_min_of(const struct quota_node *n, size_t f)
 	return 0;
 }
 
-static inline int64_t brute_nominal(const struct brute *b, size_t x, size_t f)
+int64_t brute_nominal(const struct brute *b, size_t x, size_t f)
 {
 	const struct quota_node *n = brute_node(b, x);
 	int64_t above;
@@ -140,7 +98,7 @@ static inline int64_t brute_nominal(const struct brute *b, size_t x, size_t f)
 	return v < brute_max(b, x, f) ? v : brute_max(b, x, f);
 }
 
-static inline int64_t brute_reserved(const struct brute *b, size_t x, size_t f)
+int64_t brute_reserved(const struct brute *b, size_t x, size_t f)
 {
 	const struct quota_node *n = brute_node(b, x);
 	int64_t sum = 0;
@@ -159,19 +117,19 @@ static inline int64_t brute_reserved(const struct brute *b, size_t x, size_t f)
 
 /* --- usage ------------------------------------------------------------------------------------------------ */
 
-static inline bool brute_counts(const struct brute_work *w)
+bool brute_counts(const struct brute_work *w)
 {
 	return w->there && !w->gone &&
 	       (w->state == QUOTA_ADMITTED || w->state == QUOTA_RESERVED ||
 		w->state == QUOTA_EVICTING);
 }
 
-static inline int64_t brute_want(const struct brute_work *w, size_t f)
+int64_t brute_want(const struct brute_work *w, size_t f)
 {
 	return w->flavor >= 0 && f / BRUTE_RES == (size_t)w->flavor ? w->ask[f % BRUTE_RES] : 0;
 }
 
-static inline int64_t brute_use(const struct brute *b, size_t x, size_t f)
+int64_t brute_use(const struct brute *b, size_t x, size_t f)
 {
 	int64_t sum = 0;
 
@@ -183,9 +141,7 @@ static inline int64_t brute_use(const struct brute *b, size_t x, size_t f)
 	return sum;
 }
 
-/* Hold of 'x' with 'extra' more at 'leaf'. */
-static inline int64_t brute_hold(const struct brute *b, size_t x, size_t f, size_t leaf,
-				 int64_t extra)
+int64_t brute_hold(const struct brute *b, size_t x, size_t f, size_t leaf, int64_t extra)
 {
 	int64_t sum = 0;
 	int64_t reserved = brute_reserved(b, x, f);
@@ -199,13 +155,13 @@ static inline int64_t brute_hold(const struct brute *b, size_t x, size_t f, size
 	return sum > reserved ? sum : reserved;
 }
 
-static inline bool brute_over(const struct brute *b, const struct brute_work *w, size_t x, size_t f)
+static bool brute_over(const struct brute *b, const struct brute_work *w, size_t x, size_t f)
 {
 	return brute_want(w, f) > 0 &&
 	       brute_hold(b, x, f, w->leaf, brute_want(w, f)) > brute_max(b, x, f);
 }
 
-static inline bool brute_fits(const struct brute *b, const struct brute_work *w)
+bool brute_fits(const struct brute *b, const struct brute_work *w)
 {
 	if (w->flavor < 0) {
 		return false;
@@ -220,7 +176,7 @@ static inline bool brute_fits(const struct brute *b, const struct brute_work *w)
 	return true;
 }
 
-static inline size_t brute_height(const struct brute *b, const struct brute_work *w)
+size_t brute_height(const struct brute *b, const struct brute_work *w)
 {
 	size_t height = 0;
 	size_t at = 1;
@@ -240,7 +196,7 @@ static inline size_t brute_height(const struct brute *b, const struct brute_work
 
 /* --- orders ----------------------------------------------------------------------------------------------- */
 
-static inline bool brute_earlier(const struct brute_work *a, const struct brute_work *c)
+bool brute_earlier(const struct brute_work *a, const struct brute_work *c)
 {
 	if (a->priority != c->priority) {
 		return a->priority > c->priority;
@@ -248,7 +204,7 @@ static inline bool brute_earlier(const struct brute_work *a, const struct brute_
 	return a->time != c->time ? a->time < c->time : strcmp(a->uid, c->uid) < 0;
 }
 
-static inline bool brute_cheaper(const struct brute_work *a, const struct brute_work *c)
+bool brute_cheaper(const struct brute_work *a, const struct brute_work *c)
 {
 	if (a->priority != c->priority) {
 		return a->priority < c->priority;
@@ -256,14 +212,13 @@ static inline bool brute_cheaper(const struct brute_work *a, const struct brute_
 	return a->since != c->since ? a->since > c->since : strcmp(a->uid, c->uid) < 0;
 }
 
-static inline struct brute_ratio brute_larger(struct brute_ratio a, struct brute_ratio c)
+struct brute_ratio brute_larger(struct brute_ratio a, struct brute_ratio c)
 {
 	return brute_ratio_cmp(c, a) > 0 ? c : a;
 }
 
-/* Share of x in its parent, with 'w' more ('sign' 1) or less (-1); NULL: as it is. */
-static inline struct brute_ratio brute_share(const struct brute *b, size_t x,
-					     const struct brute_work *w, int sign)
+struct brute_ratio brute_share(const struct brute *b, size_t x, const struct brute_work *w,
+			       int sign)
 {
 	const struct quota_node *n = brute_node(b, x);
 	struct brute_ratio best = {0, 1};
@@ -289,9 +244,7 @@ static inline struct brute_ratio brute_share(const struct brute *b, size_t x,
 	return best;
 }
 
-/* Class and ratio of child x, which offers w. */
-static inline int brute_key(const struct brute *b, size_t x, const struct brute_work *w,
-			    struct brute_ratio *ret)
+int brute_key(const struct brute *b, size_t x, const struct brute_work *w, struct brute_ratio *ret)
 {
 	enum quota_policy policy = brute_node(b, brute_node(b, x)->parent)->policy;
 	int cls = 0;
@@ -323,7 +276,7 @@ static inline int brute_key(const struct brute *b, size_t x, const struct brute_
 
 /* --- plans ------------------------------------------------------------------------------------------------ */
 
-static inline bool brute_contested(const struct brute *b, const struct brute_work *w, size_t f)
+bool brute_contested(const struct brute *b, const struct brute_work *w, size_t f)
 {
 	for (size_t x = w->leaf; x != QUOTA_NONE; x = brute_node(b, x)->parent) {
 		if (brute_over(b, w, x, f)) {
@@ -333,7 +286,7 @@ static inline bool brute_contested(const struct brute *b, const struct brute_wor
 	return false;
 }
 
-static inline size_t brute_top(const struct brute *b, const struct brute_work *w)
+size_t brute_top(const struct brute *b, const struct brute_work *w)
 {
 	size_t top = QUOTA_NONE;
 
@@ -345,8 +298,7 @@ static inline size_t brute_top(const struct brute *b, const struct brute_work *w
 	return top;
 }
 
-static inline bool brute_claim(const struct brute *b, const struct brute_work *w, size_t a,
-			       const bool *contested)
+bool brute_claim(const struct brute *b, const struct brute_work *w, size_t a, const bool *contested)
 {
 	for (size_t f = 0; f < b->d->n_frs; f++) {
 		if (contested[f] &&
@@ -357,7 +309,7 @@ static inline bool brute_claim(const struct brute *b, const struct brute_work *w
 	return true;
 }
 
-static inline size_t brute_child_to(const struct brute *b, size_t x, size_t p)
+size_t brute_child_to(const struct brute *b, size_t x, size_t p)
 {
 	while (brute_node(b, x)->parent != p) {
 		x = brute_node(b, x)->parent;
@@ -365,8 +317,8 @@ static inline size_t brute_child_to(const struct brute *b, size_t x, size_t p)
 	return x;
 }
 
-static inline bool brute_chain(const struct brute *b, const struct brute_work *v, size_t p,
-			       const bool *contested)
+static bool brute_chain(const struct brute *b, const struct brute_work *v, size_t p,
+			const bool *contested)
 {
 	for (size_t x = v->leaf; x != p; x = brute_node(b, x)->parent) {
 		enum quota_policy parent = brute_node(b, brute_node(b, x)->parent)->policy;
@@ -389,9 +341,8 @@ static inline bool brute_chain(const struct brute *b, const struct brute_work *v
 	return true;
 }
 
-static inline bool brute_eligible(const struct brute *b, const struct brute_work *w,
-				  const struct brute_work *v, size_t p, int pass,
-				  const bool *contested)
+static bool brute_eligible(const struct brute *b, const struct brute_work *w,
+			   const struct brute_work *v, size_t p, int pass, const bool *contested)
 {
 	const struct quota_behaviour *k = &brute_node(b, w->leaf)->behaviour;
 	size_t a = brute_child_to(b, w->leaf, p);
@@ -425,8 +376,7 @@ static inline bool brute_eligible(const struct brute *b, const struct brute_work
 		(!k->has_threshold || v->priority <= k->threshold));
 }
 
-static inline struct brute_ratio brute_over_ratio(const struct brute *b, size_t x,
-						  const bool *contested)
+static struct brute_ratio brute_over_ratio(const struct brute *b, size_t x, const bool *contested)
 {
 	struct brute_ratio r = {0, 1};
 
@@ -445,8 +395,8 @@ static inline struct brute_ratio brute_over_ratio(const struct brute *b, size_t 
 	return r;
 }
 
-static inline struct brute_work *brute_victim(struct brute *b, const struct brute_work *w, size_t x,
-					      size_t p, int pass, const bool *contested)
+struct brute_work *brute_victim(struct brute *b, const struct brute_work *w, size_t x, size_t p,
+				int pass, const bool *contested)
 {
 	struct brute_work *best = NULL;
 	struct brute_ratio best_ratio = {0, 1};
@@ -479,5 +429,3 @@ static inline struct brute_work *brute_victim(struct brute *b, const struct brut
 	}
 	return best;
 }
-
-#endif

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second half of quota_brute.h: plans, flavors, offers and cycles. */
-#ifndef MK_T_UNIT_QUOTA_BRUTE_RUN_H
-#define MK_T_UNIT_QUOTA_BRUTE_RUN_H
-
-#include "t/unit/quota_brute.h"
+#include "t/lib/quota_brute_run.h"
 
 struct brute_right {
 	size_t n;
@@ -11,7 +7,7 @@ struct brute_right {
 	struct brute_ratio share;
 };
 
-static inline void brute_take(struct brute *b, struct brute_work *v, size_t lca)
+static void brute_take(struct brute *b, struct brute_work *v, size_t lca)
 {
 	v->gone = true;
 	v->victim = true;
@@ -19,7 +15,7 @@ static inline void brute_take(struct brute *b, struct brute_work *v, size_t lca)
 	b->victim_lca[b->n_victims++] = lca;
 }
 
-static inline void brute_own(struct brute *b, const struct brute_work *w)
+static void brute_own(struct brute *b, const struct brute_work *w)
 {
 	enum quota_reclaim within = brute_node(b, w->leaf)->behaviour.within;
 
@@ -48,8 +44,8 @@ static inline void brute_own(struct brute *b, const struct brute_work *w)
 	}
 }
 
-static inline void brute_at(struct brute *b, const struct brute_work *w, size_t p, int pass,
-			    struct brute_right *right)
+static void brute_at(struct brute *b, const struct brute_work *w, size_t p, int pass,
+		     struct brute_right *right)
 {
 	while (!brute_fits(b, w) && brute_below(b, p, brute_top(b, w))) {
 		bool contested[BRUTE_FR] = {false};
@@ -71,8 +67,8 @@ static inline void brute_at(struct brute *b, const struct brute_work *w, size_t 
 	}
 }
 
-static inline bool brute_rights(const struct brute *b, const struct brute_work *w,
-				const struct brute_right *right)
+static bool brute_rights(const struct brute *b, const struct brute_work *w,
+			 const struct brute_right *right)
 {
 	for (size_t p = brute_node(b, w->leaf)->parent; p != QUOTA_NONE;
 	     p = brute_node(b, p)->parent) {
@@ -92,8 +88,7 @@ static inline bool brute_rights(const struct brute *b, const struct brute_work *
 	return true;
 }
 
-static inline void brute_prune(struct brute *b, const struct brute_work *w,
-			       struct brute_right *right)
+static void brute_prune(struct brute *b, const struct brute_work *w, struct brute_right *right)
 {
 	for (size_t i = b->n_victims; i-- > 0;) {
 		struct brute_work *v = &b->w[b->victims[i]];
@@ -115,7 +110,7 @@ static inline void brute_prune(struct brute *b, const struct brute_work *w,
 }
 
 /* Leaves the victims in b->victims; nothing else changes. */
-static inline bool brute_plan(struct brute *b, struct brute_work *w)
+static bool brute_plan(struct brute *b, struct brute_work *w)
 {
 	struct brute_right right[BRUTE_NODES];
 	enum quota_reclaim reclaim = brute_node(b, w->leaf)->behaviour.reclaim;
@@ -154,8 +149,7 @@ static inline bool brute_plan(struct brute *b, struct brute_work *w)
 
 /* --- flavors ------------------------------------------------------------------------------------------------ */
 
-/* 2: fits, 1: with a plan, 0: not. Sets the flavor; *ret_usable: a plan for the whole may be made. */
-static inline int brute_assign(struct brute *b, struct brute_work *w, bool *ret_usable)
+int brute_assign(struct brute *b, struct brute_work *w, bool *ret_usable)
 {
 	const struct quota_behaviour *k = &brute_node(b, w->leaf)->behaviour;
 	size_t n = b->d->n_frs / BRUTE_RES;
@@ -206,8 +200,8 @@ static inline int brute_assign(struct brute *b, struct brute_work *w, bool *ret_
 
 /* --- offers --------------------------------------------------------------------------------------------------- */
 
-static inline struct brute_work *brute_head(struct brute *b, size_t leaf, size_t lq,
-					    enum quota_state state)
+static struct brute_work *brute_head(struct brute *b, size_t leaf, size_t lq,
+				     enum quota_state state)
 {
 	struct brute_work *best = NULL;
 
@@ -222,7 +216,7 @@ static inline struct brute_work *brute_head(struct brute *b, size_t leaf, size_t
 	return best;
 }
 
-static inline void brute_nominate(struct brute *b, struct brute_work *w)
+static void brute_nominate(struct brute *b, struct brute_work *w)
 {
 	bool usable;
 
@@ -232,7 +226,7 @@ static inline void brute_nominate(struct brute *b, struct brute_work *w)
 	}
 }
 
-static inline int64_t brute_lq_use(const struct brute *b, size_t lq, size_t f)
+static int64_t brute_lq_use(const struct brute *b, size_t lq, size_t f)
 {
 	int64_t sum = 0;
 
@@ -242,8 +236,8 @@ static inline int64_t brute_lq_use(const struct brute *b, size_t lq, size_t f)
 	return sum;
 }
 
-static inline int brute_lq_key(const struct brute *b, size_t lq, const struct brute_work *w,
-			       struct brute_ratio *ret)
+static int brute_lq_key(const struct brute *b, size_t lq, const struct brute_work *w,
+			struct brute_ratio *ret)
 {
 	const struct quota_lq *q = &b->d->lqs[lq];
 	int64_t whole = 0;
@@ -292,7 +286,7 @@ static inline int brute_lq_key(const struct brute *b, size_t lq, const struct br
 	return cls;
 }
 
-static inline struct brute_work *brute_leaf_offer(struct brute *b, size_t leaf)
+static struct brute_work *brute_leaf_offer(struct brute *b, size_t leaf)
 {
 	enum quota_strategy s = brute_node(b, leaf)->behaviour.strategy;
 	struct brute_work *best = NULL;
@@ -335,7 +329,7 @@ static inline struct brute_work *brute_leaf_offer(struct brute *b, size_t leaf)
 	return best;
 }
 
-static inline struct brute_work *brute_offer(struct brute *b, size_t x)
+static struct brute_work *brute_offer(struct brute *b, size_t x)
 {
 	struct brute_work *best = NULL;
 	struct brute_ratio best_ratio = {0, 1};
@@ -366,8 +360,7 @@ static inline struct brute_work *brute_offer(struct brute *b, size_t x)
 
 /* --- cycles --------------------------------------------------------------------------------------------------- */
 
-/* Usage of w's resources dropped. */
-static inline void brute_dropped(struct brute *b, const struct brute_work *w)
+void brute_dropped(struct brute *b, const struct brute_work *w)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		for (size_t r = 0; r < BRUTE_RES; r++) {
@@ -376,7 +369,7 @@ static inline void brute_dropped(struct brute *b, const struct brute_work *w)
 	}
 }
 
-static inline struct brute_work *brute_reserved_next(struct brute *b)
+static struct brute_work *brute_reserved_next(struct brute *b)
 {
 	struct brute_work *best = NULL;
 
@@ -392,7 +385,7 @@ static inline struct brute_work *brute_reserved_next(struct brute *b)
 	return best;
 }
 
-static inline void brute_begin(struct brute *b, int64_t now)
+void brute_begin(struct brute *b, int64_t now)
 {
 	b->now = now;
 	for (size_t i = 0; i < b->n; i++) {
@@ -406,7 +399,7 @@ static inline void brute_begin(struct brute *b, int64_t now)
 	}
 }
 
-static inline void brute_reserve(struct brute *b, struct brute_work *w)
+static void brute_reserve(struct brute *b, struct brute_work *w)
 {
 	bool claimed = false;
 
@@ -434,8 +427,7 @@ static inline void brute_reserve(struct brute *b, struct brute_work *w)
 	w->claims += claimed;
 }
 
-/* One step; NULL at the end. */
-static inline struct brute_work *brute_step(struct brute *b, enum quota_event *ret)
+struct brute_work *brute_step(struct brute *b, enum quota_event *ret)
 {
 	struct brute_work *w = brute_reserved_next(b);
 	bool usable;
@@ -477,5 +469,3 @@ static inline struct brute_work *brute_step(struct brute *b, enum quota_event *r
 	}
 	return w;
 }
-
-#endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP/1.1 of the small server; a part of net_h2server.h. */
-#ifndef MK_T_NET_H1SERVER_H
-#define MK_T_NET_H1SERVER_H
+/* The HTTP/1.1 of the small server. */
+#include "t/lib/net_h1server.h"
 
-static inline void h1_write(struct h2_stream *s)
+void h1_write(struct h2_stream *s)
 {
 	struct h2_conn *c = s->conn;
 	struct evbuffer *out = bufferevent_get_output(c->bev);
@@ -22,7 +21,7 @@ static inline void h1_write(struct h2_stream *s)
 	}
 }
 
-static inline void h1_reply(struct h2_stream *s, const char *status)
+void h1_reply(struct h2_stream *s, const char *status)
 {
 	const struct h2_server *srv = s->conn->server;
 	struct evbuffer *out = bufferevent_get_output(s->conn->bev);
@@ -47,8 +46,7 @@ static inline void h1_reply(struct h2_stream *s, const char *status)
 	h1_write(s);
 }
 
-/* All of it was written, and there is nothing to come on this connection. */
-static inline void h1_on_written(struct bufferevent *bev, void *ctx)
+void h1_on_written(struct bufferevent *bev, void *ctx)
 {
 	struct h2_conn *c = ctx;
 
@@ -59,8 +57,7 @@ static inline void h1_on_written(struct bufferevent *bev, void *ctx)
 	}
 }
 
-/* One whole request, if there is one. */
-static inline bool h1_read_one(struct h2_conn *c)
+bool h1_read_one(struct h2_conn *c)
 {
 	struct evbuffer *in = bufferevent_get_input(c->bev);
 	struct evbuffer_ptr end = evbuffer_search(in, "\r\n\r\n", 4, NULL);
@@ -99,8 +96,6 @@ static inline bool h1_read_one(struct h2_conn *c)
 	evbuffer_drain(in, (size_t)end.pos + 4);
 	buf_add(&s->in, (mk_str){(const char *)evbuffer_pullup(in, (ev_ssize_t)n), n});
 	evbuffer_drain(in, n);
-	answer(s);
+	h2_answer(s);
 	return true;
 }
-
-#endif

@@ -1,135 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The servers of the engine's tests: the manager and workers as tables of JSON objects that carry out operations the way
- * an API server does (uids, resourceVersions, preconditions, server-side apply of Workload status by one manager).
- */
-#ifndef MK_T_ENGINE_SERVER_H
-#define MK_T_ENGINE_SERVER_H
+#include "t/lib/engine_server.h"
 
-#include <stdlib.h>
+#include "t/lib/engine_managed.h"
+#include "t/lib/engine_world.h"
 
-#include "core/base/alloc.h"
-#include "core/engine/engine.h"
-#include "t/tap.h"
-#include "t/unit/engine_managed.h"
-
-#define mk_plugin_entry job_plugin
-#define items job_items
-#define factories job_factories
-#define job job_adapter
-#define adapters job_adapters
-#include "adapters/job.c"
-#undef job
-#undef adapters
-#undef mk_plugin_entry
-#undef items
-#undef factories
-#define mk_plugin_entry dispatcher_plugin
-#define items dispatcher_items
-#define factories dispatcher_factories
-#include "plugins/all_at_once.c"
-#undef mk_plugin_entry
-#undef items
-#undef factories
-
-#ifndef WORLD_OBJECTS
-#define WORLD_OBJECTS 4096
-#endif
-/* Numbers that the engine gives out: a cluster that is made anew gets another one. */
-enum { WORLD_CLUSTERS = 64 };
-enum { JOB = KIND_FIRST_JOB, MAX_OBJECTS = WORLD_OBJECTS, MAX_EVENTS = 4 * MAX_OBJECTS, T0 = 1000 };
-#define WALL0 1800000000000 /* 2027-01-15T08:00:00Z */
-
-struct object {
-	cluster_id cluster;
-	uint16_t kind;
-	char *ns, *name, *uid, *text,
-		*applied; /* applied: status last applied by kueue-admission */
-	uint64_t rv;
-	bool used, hidden;     /* hidden: not in the watch's selector */
-	const char *nominator; /* another field manager that owns status.nominatedClusterNames */
-};
-
-struct pending {
-	struct event ev;
-	char *ns, *name, *uid, *text, *msg;
-};
-
-#define ANY_CLUSTER ((cluster_id)-1)
-
-/* The next 'times' operations like this are not carried out, but answered so. */
-struct rig {
-	unsigned times;
-	enum op_type type;
-	cluster_id cluster;
-	uint16_t kind;
-	enum op_outcome outcome;
-	enum mk_code code;
-};
-
-struct world {
-	struct engine *e;
-	struct plug *plug;
-	struct kinds kinds;
-	struct object o[MAX_OBJECTS];
-	struct pending q[MAX_EVENTS];
-	size_t n_q;
-	uint64_t rv, uid;
-	int64_t now, wall;
-	struct arena arena;
-	char log[1 << 18];   /* one line per operation */
-	size_t requests;     /* creates, patches, deletes, gets */
-	bool hold;           /* operations are logged, but not carried out */
-	bool silent_watch;   /* watch events of own writes do not arrive */
-	enum mk_code refuse; /* next create of a job is refused so */
-	struct rig rig;
-	const char *rig_words; /* ... in these words, NULL: some */
-	int rig_http;          /* ... and with this status */
-	size_t lose;           /* the n-th next operation with an id is done, but its answer lost */
-	bool up[WORLD_CLUSTERS];
-	size_t drop; /* the n-th next operation with an id is not done, and its answer lost */
-	cluster_id links[WORLD_CLUSTERS];  /* by worker number ("w<n>"): the engine's number */
-	uint32_t watching[WORLD_CLUSTERS]; /* job kinds, by cluster: bit 0 is JOB */
-	bool sought[WORLD_CLUSTERS]
-		   [KIND_MAX];          /* kinds that are missing and looked for, by cluster */
-	bool stay_down[WORLD_CLUSTERS]; /* OP_CONNECT has no effect */
-	uint64_t fail_at;       /* in the next step the n-th allocation and all later ones fail */
-	bool full;              /* log whole texts */
-	bool drops;             /* changes are taken, and nothing is changed */
-	bool pods_pend;         /* a Pod has a status from the start, as on an API server */
-	const char *dispatcher; /* NULL: all at once */
-	bool gate_paths;        /* MultiKueueKubeConfigPathValidation */
-	bool gate_quota;        /* MultiKueueManagerQuotaAutomation */
-	bool queues[WORLD_CLUSTERS];    /* LocalQueues and ClusterQueues are watched, by cluster */
-	bool no_queues[WORLD_CLUSTERS]; /* ... and may not be */
-	bool hold_queues;               /* ... and their lists come when the test says */
-	bool hold_jobs[WORLD_CLUSTERS]; /* so do lists of jobs, by cluster */
-	bool unserved[WORLD_CLUSTERS][64]; /* by kind: it said so last, and lists nothing */
-	size_t worker_memory;              /* multiKueue.workerMemory; 0: no limit */
-	int64_t lost_timeout;              /* workerLostTimeout; 0: 15 minutes */
-	bool gate_elastic;                 /* ElasticJobsViaWorkloadSlices */
-	bool gate_preemption;              /* MultiKueueOrchestratedPreemption */
-	bool gate_no_sync;                 /* MultiKueueRemoteSpecSync is off */
-	bool gate_profiles;                /* MultiKueueClusterProfile */
-	bool has_profiles;                 /* multiKueue.clusterProfile is there */
-	const mk_str *providers;
-	size_t n_providers;
-	cluster_id alias_of
-		[WORLD_CLUSTERS];   /* that cluster leads to this one's server; 0: to its own */
-	bool hides[WORLD_CLUSTERS]; /* its identity may not be read */
-	const char *origin;         /* NULL: "multikueue" */
-	const char *manager_id;     /* NULL: "manager-id" */
-	mk_str former_origins[2], former_managers[2]; /* those that are not empty count */
-	char counts[4096];                            /* what the engine counted, one line each */
-};
-
-/* The server that the cluster's number leads to. */
-static cluster_id w_server(const struct world *w, cluster_id c)
+cluster_id w_server(const struct world *w, cluster_id c)
 {
 	return c < 8 && w->alias_of[c] ? w->alias_of[c] : c;
 }
 
-static char *w_dup(mk_str s)
+char *w_dup(mk_str s)
 {
 	char *p = malloc(s.n + 1);
 
@@ -140,12 +20,12 @@ static char *w_dup(mk_str s)
 	return p;
 }
 
-static bool w_is_queue(uint16_t kind)
+bool w_is_queue(uint16_t kind)
 {
 	return kind == KIND_LOCAL_QUEUE || kind == KIND_CLUSTER_QUEUE;
 }
 
-static struct pending *w_event(struct world *w, enum event_type type, cluster_id c, uint16_t kind)
+struct pending *w_event(struct world *w, enum event_type type, cluster_id c, uint16_t kind)
 {
 	struct pending *p = &w->q[w->n_q++];
 
@@ -154,8 +34,7 @@ static struct pending *w_event(struct world *w, enum event_type type, cluster_id
 	return p;
 }
 
-/* Forgets the first n events. */
-static void w_drop(struct world *w, size_t n)
+void w_drop(struct world *w, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct pending *p = &w->q[i];
@@ -170,10 +49,10 @@ static void w_drop(struct world *w, size_t n)
 	w->n_q -= n;
 }
 
-static struct object *w_find(struct world *w, cluster_id c, uint16_t kind, const char *ns,
-			     const char *name)
+struct object *w_find(struct world *w, cluster_id c, uint16_t kind, const char *ns,
+		      const char *name)
 {
-	for (size_t i = 0; i < MAX_OBJECTS; i++) {
+	for (size_t i = 0; i < w->n_o; i++) {
 		struct object *o = &w->o[i];
 
 		if (o->used && o->cluster == c && o->kind == kind && !strcmp(o->ns, ns) &&
@@ -184,9 +63,8 @@ static struct object *w_find(struct world *w, cluster_id c, uint16_t kind, const
 	return NULL;
 }
 
-/* Tells it of cluster 'as'. */
-static void w_tell_as(struct world *w, const struct object *o, enum event_type type,
-		      enum event_via via, cluster_id as)
+void w_tell_as(struct world *w, const struct object *o, enum event_type type, enum event_via via,
+	       cluster_id as)
 {
 	struct pending *p;
 
@@ -203,8 +81,7 @@ static void w_tell_as(struct world *w, const struct object *o, enum event_type t
 	p->ev.via = via;
 }
 
-static void w_tell(struct world *w, const struct object *o, enum event_type type,
-		   enum event_via via)
+void w_tell(struct world *w, const struct object *o, enum event_type type, enum event_via via)
 {
 	w_tell_as(w, o, type, via, o->cluster);
 	for (cluster_id c = 1; c < 8 && o->cluster; c++) {
@@ -214,13 +91,12 @@ static void w_tell(struct world *w, const struct object *o, enum event_type type
 	}
 }
 
-static const char *w_origin(const struct world *w)
+const char *w_origin(const struct world *w)
 {
 	return w->origin ? w->origin : "multikueue";
 }
 
-/* Does the label selector of the watches leave the object of a worker out? */
-static bool w_is_hidden(const struct world *w, const struct json *v)
+bool w_is_hidden(const struct world *w, const struct json *v)
 {
 	mk_str origin = json_str(
 		json_get(json_at(v, "/metadata/labels"), "kueue.x-k8s.io/multikueue-origin"));
@@ -233,8 +109,7 @@ static bool w_is_hidden(const struct world *w, const struct json *v)
 	return !str_is(origin, w_origin(w));
 }
 
-/* Stores 'v' as the new state of 'o' and tells the watch. */
-static void w_store(struct world *w, struct object *o, struct json *v, struct arena *a)
+void w_store(struct world *w, struct object *o, struct json *v, struct arena *a)
 {
 	struct json *meta = json_get(v, "metadata");
 
@@ -266,6 +141,9 @@ static struct object *w_add(struct world *w, cluster_id c, uint16_t kind, struct
 	while (o->used) {
 		o++;
 	}
+	if ((size_t)(o - w->o) == w->n_o) {
+		w->n_o++;
+	}
 	snprintf(uid, sizeof(uid), "uid-%llu", (unsigned long long)++w->uid);
 	*o = (struct object){.used = true, .cluster = c, .kind = kind, .uid = w_dup(str_of(uid))};
 	o->ns = w_dup(json_str_at(v, "/metadata/namespace"));
@@ -275,8 +153,7 @@ static struct object *w_add(struct world *w, cluster_id c, uint16_t kind, struct
 	return o;
 }
 
-/* Somebody creates an object. */
-static struct object *w_put(struct world *w, cluster_id c, uint16_t kind, const char *text)
+struct object *w_put(struct world *w, cluster_id c, uint16_t kind, const char *text)
 {
 	struct arena a;
 	struct json *v = NULL;
@@ -293,8 +170,7 @@ static struct object *w_put(struct world *w, cluster_id c, uint16_t kind, const 
 	return o;
 }
 
-/* Somebody patches an object (merge patch). */
-static void w_patch(struct world *w, struct object *o, const char *patch)
+void w_patch(struct world *w, struct object *o, const char *patch)
 {
 	struct arena a;
 	struct json *v = NULL, *p = NULL;
@@ -311,7 +187,7 @@ static void w_patch(struct world *w, struct object *o, const char *patch)
 	arena_done(&a);
 }
 
-static void w_free_object(struct object *o)
+void w_free_object(struct object *o)
 {
 	free(o->ns);
 	free(o->name);
@@ -321,15 +197,14 @@ static void w_free_object(struct object *o)
 	*o = (struct object){0};
 }
 
-static void w_del(struct world *w, struct object *o)
+void w_del(struct world *w, struct object *o)
 {
 	o->rv = ++w->rv;
 	w_tell(w, o, EV_GONE, VIA_WATCH);
 	w_free_object(o);
 }
 
-/* Core Kueue applies status as kueue-admission: 'text' is the whole status it owns. */
-static void w_apply(struct world *w, struct object *o, const char *text)
+void w_apply(struct world *w, struct object *o, const char *text)
 {
 	struct arena a;
 	struct json *v = NULL, *new = NULL, *old = NULL, *status;
@@ -502,10 +377,7 @@ static bool w_rigged(struct world *w, const struct op *op)
 	return true;
 }
 
-static void w_link(struct world *w, cluster_id c, enum link_state s);
-static void w_list(struct world *w, cluster_id c, uint16_t kind);
-
-static void w_do(struct world *w, const struct op *op, struct arena *a)
+void w_do(struct world *w, const struct op *op, struct arena *a)
 {
 	struct object *o = NULL;
 	char *ns = w_dup(op->ns), *name = w_dup(op->name);
@@ -569,7 +441,7 @@ static bool is_of_cluster(const struct op *op)
 	return !str_is(json_str_at(op->body, "/reason"), "MultiKueue");
 }
 
-static void w_log(struct world *w, const struct op *op, struct arena *a)
+void w_log(struct world *w, const struct op *op, struct arena *a)
 {
 	size_t n = strlen(w->log);
 	mk_str text;
@@ -587,5 +459,3 @@ static void w_log(struct world *w, const struct op *op, struct arena *a)
 		 (unsigned)op->cluster, w->kinds.k[op->kind].kind.p, text.n ? " " : "",
 		 STR_ARG(text), op->cause);
 }
-
-#endif

@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random valid trees of API objects, of both plans, for the tests that plant faults in them. */
-#ifndef MK_T_UNIT_QUOTA_WORLD_H
-#define MK_T_UNIT_QUOTA_WORLD_H
+#include "t/lib/quota_trees.h"
 
-#include <stdarg.h>
+const mk_str qt_not_here = {NULL, 0};
 
-#include "core/base/rng.h"
-#include "t/unit/quota_objects.h"
-
-enum { MAX_NODES = 40 };
-
-/* A tree as the generator made it. */
-struct world {
-	struct arena a;
-	struct rng rng;
-	bool amounts; /* instead of weights */
-	int n;
-	int parent[MAX_NODES]; /* -1: the root, which is 0 */
-	int n_children[MAX_NODES];
-	int level[MAX_NODES];
-	int64_t min[MAX_NODES], max[MAX_NODES]; /* of amounts; of the root: the total */
-	int min_weight[MAX_NODES], max_weight[MAX_NODES];
-	struct json *docs;
-	struct json *node[MAX_NODES]; /* entry of a weightedQuotas, or ClusterQueue */
-	mk_str path[MAX_NODES];       /* of the entry */
-};
-
-static inline void shape(struct world *w)
+static void qt_shape(struct world *w)
 {
 	w->n = (int)rng_range(&w->rng, 2, MAX_NODES);
 	w->parent[0] = -1;
@@ -41,7 +18,7 @@ static inline void shape(struct world *w)
 }
 
 /* Percentages of siblings that add up to 100, and amounts that fit below the parent. */
-static inline void numbers(struct world *w)
+static void qt_numbers(struct world *w)
 {
 	w->min[0] = w->max[0] = 1000;
 	for (int p = 0; p < w->n; p++) {
@@ -66,7 +43,7 @@ static inline void numbers(struct world *w)
 	}
 }
 
-static inline struct json *parse(struct world *w, mk_str text)
+struct json *qt_parse(struct world *w, mk_str text)
 {
 	struct json *v = NULL;
 
@@ -76,39 +53,40 @@ static inline struct json *parse(struct world *w, mk_str text)
 	return v;
 }
 
-static inline struct json *flavor(struct world *w, int64_t cpu)
+struct json *qt_flavor(struct world *w, int64_t cpu)
 {
-	return parse(w, arena_printf(&w->a,
-				     "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\","
-				     "\"nominalQuota\":%lld}]}]",
-				     (long long)cpu));
+	return qt_parse(w, arena_printf(&w->a,
+					"[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\","
+					"\"nominalQuota\":%lld}]}]",
+					(long long)cpu));
 }
 
-static inline void plan_b(struct world *w)
+void qt_plan_b(struct world *w)
 {
-	struct json *tree = parse(w, STR("{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":"
-					 "\"ClusterQuotaTree\",\"metadata\":{\"name\":\"t\"},"
-					 "\"spec\":{\"hierarchies\":{},\"resourceGroup\":{}}}"));
+	struct json *tree = qt_parse(w, STR("{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":"
+					    "\"ClusterQuotaTree\",\"metadata\":{\"name\":\"t\"},"
+					    "\"spec\":{\"hierarchies\":{},\"resourceGroup\":{}}}"));
 	struct json *map = json_at(tree, "/spec/hierarchies");
 	int index[MAX_NODES] = {0};
 
 	w->docs = json_new_arr(&w->a);
 	json_add(&w->a, w->docs, tree);
-	json_set(&w->a, json_at(tree, "/spec/resourceGroup"), STR("flavors"), flavor(w, w->max[0]));
+	json_set(&w->a, json_at(tree, "/spec/resourceGroup"), STR("flavors"),
+		 qt_flavor(w, w->max[0]));
 	for (int i = 1; i < w->n; i++) {
 		int p = w->parent[i];
 		mk_str key = arena_printf(&w->a, "q%d", p);
 		struct json *group = json_getn(map, key);
 
 		if (group == NULL) {
-			group = parse(w, STR("{\"policy\":\"capacity\",\"weightedQuotas\":[]}"));
+			group = qt_parse(w, STR("{\"policy\":\"capacity\",\"weightedQuotas\":[]}"));
 			json_set(&w->a, map, key, group);
 		}
 		w->node[i] = json_new_obj(&w->a);
 		json_set_str(&w->a, w->node[i], "name", arena_printf(&w->a, "q%d", i));
 		if (w->amounts) {
-			json_set(&w->a, w->node[i], STR("minResources"), flavor(w, w->min[i]));
-			json_set(&w->a, w->node[i], STR("maxResources"), flavor(w, w->max[i]));
+			json_set(&w->a, w->node[i], STR("minResources"), qt_flavor(w, w->min[i]));
+			json_set(&w->a, w->node[i], STR("maxResources"), qt_flavor(w, w->max[i]));
 		} else {
 			json_set_int(&w->a, w->node[i], "minWeight", w->min_weight[i]);
 			json_set_int(&w->a, w->node[i], "maxWeight", w->max_weight[i]);
@@ -119,26 +97,28 @@ static inline void plan_b(struct world *w)
 	}
 }
 
-static inline void plan_a(struct world *w)
+void qt_plan_a(struct world *w)
 {
 	w->docs = json_new_arr(&w->a);
 	for (int i = 0; i < w->n; i++) {
-		struct json *q = parse(w, arena_printf(&w->a,
-						       "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","
-						       "\"kind\":\"ClusterQueue\",\"metadata\":"
-						       "{\"name\":\"q%d\"},\"spec\":{}}",
-						       i));
+		struct json *q =
+			qt_parse(w, arena_printf(&w->a,
+						 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","
+						 "\"kind\":\"ClusterQueue\",\"metadata\":"
+						 "{\"name\":\"q%d\"},\"spec\":{}}",
+						 i));
 		struct json *spec = json_get(q, "spec");
 
 		if (i > 0) {
 			json_set(&w->a, spec, STR("parent"),
-				 parse(w, arena_printf(&w->a, "{\"name\":\"q%d\"}", w->parent[i])));
+				 qt_parse(w,
+					  arena_printf(&w->a, "{\"name\":\"q%d\"}", w->parent[i])));
 		}
 		if (i == 0 || w->amounts) {
 			json_put(&w->a, q, "/spec/resourceGroups/0", NULL);
-			json_set(&w->a, spec, STR("resourceGroups"), parse(w, STR("[{}]")));
+			json_set(&w->a, spec, STR("resourceGroups"), qt_parse(w, STR("[{}]")));
 			json_set(&w->a, json_at(q, "/spec/resourceGroups/0"), STR("flavors"),
-				 flavor(w, w->min[i]));
+				 qt_flavor(w, w->min[i]));
 		} else {
 			json_set_int(&w->a, spec, "minWeight", w->min_weight[i]);
 			json_set_int(&w->a, spec, "maxWeight", w->max_weight[i]);
@@ -148,7 +128,7 @@ static inline void plan_a(struct world *w)
 	}
 }
 
-static inline mk_str judge(struct world *w, size_t subject)
+mk_str qt_judge(struct world *w, size_t subject)
 {
 	struct validate_input in = {.subject = subject, .deleted = API_NONE};
 
@@ -156,19 +136,17 @@ static inline mk_str judge(struct world *w, size_t subject)
 	return objects_judge(&w->a, &in);
 }
 
-static inline void make(struct world *w, uint64_t seed)
+void qt_make(struct world *w, uint64_t seed)
 {
 	memset(w, 0, sizeof(*w));
 	arena_init(&w->a, 0);
 	rng_init(&w->rng, seed);
 	w->amounts = rng_chance(&w->rng, 1, 2);
-	shape(w);
-	numbers(w);
+	qt_shape(w);
+	qt_numbers(w);
 }
 
-static inline mk_str text(struct world *w, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-static inline mk_str text(struct world *w, const char *fmt, ...)
+mk_str qt_text(struct world *w, const char *fmt, ...)
 {
 	va_list ap;
 	mk_str s;
@@ -178,7 +156,3 @@ static inline mk_str text(struct world *w, const char *fmt, ...)
 	va_end(ap);
 	return s;
 }
-
-static const mk_str not_here = {NULL, 0};
-
-#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "t/lib/net_sink.h"
+
+#include "t/lib/net_turn.h"
+
+struct loop *sink_loop;
+struct h2_server sink_server;
+struct net_fence sink_fence;
+struct transport_curl *sink_curl;
+const struct transport *sink_transport;
+bool sink_inside;
+int sink_nested;
+uint64_t sink_cancel_at_head;
+uint64_t sink_close_at_chunk;
+
+struct seen sink_seen[SINK_TOKENS];
+
+void sink_on_head(void *ctx, uint64_t token, const struct transport_head *h)
+{
+	(void)ctx;
+	sink_nested += sink_inside;
+	sink_seen[token].heads++;
+	sink_seen[token].status = h->status;
+	sink_seen[token].retry_after_ms = h->retry_after_ms;
+	if (token == sink_cancel_at_head) {
+		sink_transport->cancel(sink_transport->ctx, 1, token);
+	}
+}
+
+static void sink_on_chunk(void *ctx, uint64_t token, mk_str bytes)
+{
+	struct seen *s = &sink_seen[token];
+	size_t have = strlen(s->body);
+	size_t room = sizeof(s->body) - 1 - have;
+
+	(void)ctx;
+	sink_nested += sink_inside;
+	s->bytes += bytes.n;
+	memcpy(s->body + have, bytes.p, bytes.n < room ? bytes.n : room); /* the rest is zero */
+	if (token == sink_close_at_chunk) {
+		sink_transport->close(sink_transport->ctx, 1);
+	}
+}
+
+void sink_on_end(void *ctx, uint64_t token, enum transport_end end, enum mk_code code, mk_str text)
+{
+	struct seen *s = &sink_seen[token];
+
+	(void)ctx;
+	sink_nested += sink_inside;
+	s->ends++;
+	s->end = end;
+	s->code = code;
+	snprintf(s->text, sizeof(s->text), "%.*s", STR_ARG(text));
+}
+
+static const struct transport_sink sink = {
+	.on_head = sink_on_head, .on_chunk = sink_on_chunk, .on_end = sink_on_end};
+
+void sink_start(void)
+{
+	struct transport_options o = {
+		.loop = sink_loop, .fence = &sink_fence, .user_agent = "mk/test"};
+
+	memset(sink_seen, 0, sizeof(sink_seen));
+	sink_curl = transport_curl_new(&o, NULL);
+	transport_curl_set_sink(sink_curl, &sink);
+	sink_transport = transport_curl_get(sink_curl);
+}
+
+struct endpoint sink_endpoint(void)
+{
+	return (struct endpoint){
+		.host = STR("127.0.0.1"),
+		.port = sink_server.port,
+		.ca_pem = str_of(sink_server.ca_pem),
+		.allow_loopback = true,
+	};
+}
+
+enum mk_code sink_open(const struct endpoint *e, struct mk_err *err)
+{
+	return sink_transport->open(sink_transport->ctx, 1, e, err);
+}
+
+enum mk_code sink_send(enum transport_class cls, const char *method, const char *path,
+		       const char *body, int64_t timeout_ms, uint64_t token)
+{
+	struct transport_request r = {
+		.method = method,
+		.path = str_of(path),
+		.content_type = body ? "application/json" : NULL,
+		.body = str_of(body),
+		.cls = cls,
+		.timeout_ms = timeout_ms,
+	};
+	enum mk_code code;
+
+	sink_inside = true;
+	code = sink_transport->send(sink_transport->ctx, 1, &r, token, NULL);
+	sink_inside = false;
+	return code;
+}
+
+bool sink_until(const int *what, int want)
+{
+	return turn_until(sink_loop, what, want);
+}
+
+void sink_turns(int n)
+{
+	for (int i = 0; i < n; i++) {
+		loop_turn(sink_loop, 10);
+	}
+}
