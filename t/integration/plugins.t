@@ -27,7 +27,7 @@ config <<-END
 	integrations: {frameworks: [pod, statefulset, jobset.x-k8s.io/jobset]}
 	multiKueue:
 END
-is "$(kinds)" "JobSet io.multikueue.plain;StatefulSet io.multikueue.plain;Pod io.multikueue.pod;" \
+is "$(kinds)" "JobSet io.multikueue.jobset;StatefulSet io.multikueue.kinds-without-code;Pod io.multikueue.pod;" \
 	"W-A12: only adapters of enabled frameworks are there"
 config <<-END
 	integrations: {frameworks: [pod]}
