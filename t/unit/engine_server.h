@@ -31,6 +31,15 @@
 #undef mk_plugin_entry
 #undef items
 #undef factories
+#define mk_plugin_entry external_plugin
+#define items external_items
+#define factories external_factories
+#define dispatchers external_dispatchers
+#include "plugins/external.c"
+#undef mk_plugin_entry
+#undef items
+#undef factories
+#undef dispatchers
 
 #ifndef WORLD_OBJECTS
 #define WORLD_OBJECTS 4096

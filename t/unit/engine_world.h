@@ -268,6 +268,7 @@ static struct world *w_new(size_t n)
 	w->plug = plug_new(&err);
 	if (plug_add(w->plug, &job_plugin, "", &err) != MK_OK ||
 	    plug_add(w->plug, &dispatcher_plugin, "", &err) != MK_OK ||
+	    plug_add(w->plug, &external_plugin, "", &err) != MK_OK ||
 	    (w_more && plug_add(w->plug, w_more, "", &err) != MK_OK)) {
 		printf("Bail out! no plugins: %s\n", err.msg);
 		exit(1);
