@@ -186,7 +186,7 @@ struct config_input {
 enum mk_code config_load(struct arena *a, const struct config_input *in, struct config *ret,
 			 struct config_problems *problems, struct mk_err *err);
 
-/* A dispatcher that is loaded, built-in ones among them. */
+/* A dispatcher that is loaded, built-in ones and the template of external names (PLUG_EXTERNAL) among them. */
 struct config_dispatcher {
 	mk_str name;
 	const struct json *schema; /* of its section; NULL = any */
@@ -196,7 +196,7 @@ struct config_dispatcher {
  * Judges what the configuration says of dispatchers, once they are loaded.
  *  - multiKueue.dispatcherName: sets dispatcher_is_external, and adds a warning for an external one that is not
  *    declared. MK_INVALID when it can only be a mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one
- *    typing error away from a known name.
+ *    typing error away from a known name; and for an external one when the template is not loaded.
  *  - multiKueue.dispatchers: a section that does not fit its dispatcher's schema is MK_INVALID, each fault told at its
  *    line; a section of nobody's is warned of.
  */

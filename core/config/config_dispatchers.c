@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the configuration says of dispatchers, judged once the plugins are loaded: the name in use, and the sections. */
 #include "core/config/config_impl.h"
+#include "core/plug/plug.h"
 #include "core/plug/schema.h"
 
 /* Is 's' one insertion, deletion, change or swap of neighbours away from 't' (and not equal)? */
@@ -55,6 +56,7 @@ static void judge_name(struct config_run *r, const struct config_multikueue *m,
 	const mk_str at = STR("/multiKueue/dispatcherName");
 	mk_str name = m->dispatcher, typo = {NULL, 0};
 	const char *shown = config_quote(r->a, name);
+	bool declared = is_declared(m, name);
 
 	for (size_t i = 0; i < n; i++) {
 		typo = one_typo_apart(name, known[i].name) ? known[i].name : typo;
@@ -65,20 +67,21 @@ static void judge_name(struct config_run *r, const struct config_multikueue *m,
 			     "domain-prefixed path "
 			     "(such as \"acme.io/foo\") of at most 63 bytes",
 			     shown);
-	} else if (is_declared(m, name)) {
-		return;
-	} else if (str_starts(name, STR("kueue.x-k8s.io/"))) {
+	} else if (!declared && str_starts(name, STR("kueue.x-k8s.io/"))) {
 		config_error(r, at,
 			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher in "
 			     "kueue.x-k8s.io",
 			     shown);
-	} else if (typo.p != NULL) {
+	} else if (!declared && typo.p != NULL) {
 		config_error(r, at,
 			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher; "
 			     "did you "
 			     "mean %s?",
 			     shown, config_quote(r->a, typo));
-	} else {
+	} else if (!find(known, n, STR(PLUG_EXTERNAL))) {
+		config_error(r, at, "multiKueue.dispatcherName: Invalid value: %s: %s", shown,
+			     PLUG_NO_EXTERNAL);
+	} else if (!declared) {
 		config_warning(r, at,
 			       "multiKueue.dispatcherName: %s is no dispatcher of ours: something "
 			       "outside "
@@ -125,7 +128,8 @@ enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
 			       .doc = c->document,
 			       .lines = c->lines,
 			       .problems = problems};
-	bool ours = find(known, n, c->multikueue.dispatcher) != NULL;
+	bool ours = !str_is(c->multikueue.dispatcher, PLUG_EXTERNAL) &&
+		    find(known, n, c->multikueue.dispatcher) != NULL;
 
 	if (!ours) {
 		judge_name(&r, &c->multikueue, known, n);

@@ -102,7 +102,7 @@ static enum mk_code check_dispatcher(struct setup *s, struct mk_err *err)
 	for (size_t i = 0; i < n; i++) {
 		const struct plug_dispatcher *d = plug_dispatcher(s->plug, i);
 
-		known[i] = (struct config_dispatcher){str_of(d->d->name), d->schema};
+		known[i] = (struct config_dispatcher){d->name, d->schema};
 	}
 	return config_check_dispatcher(&s->arena, &s->config, known, n, &s->problems, err);
 }
@@ -250,6 +250,6 @@ void setup_list_plugins(const struct setup *s, struct buf *out)
 	for (size_t i = 0; i < plug_n_dispatchers(s->plug); i++) {
 		const struct plug_dispatcher *d = plug_dispatcher(s->plug, i);
 
-		list_one(out, &d->source, "dispatcher", str_of(d->d->name));
+		list_one(out, &d->source, "dispatcher", d->name);
 	}
 }

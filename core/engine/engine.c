@@ -19,11 +19,12 @@ enum {
 
 static bool find_dispatcher(const struct engine_options *o, struct mk_err *err)
 {
-	if (plug_find_dispatcher(o->plug, o->dispatcher) >= 0 || is_external_name(o->dispatcher)) {
+	if (plug_find_dispatcher(o->plug, o->dispatcher) >= 0) {
 		return true;
 	}
-	err_set(err, MK_INVALID, "engine", "no dispatcher is named \"%.*s\"",
-		STR_ARG(o->dispatcher));
+	err_set(err, MK_INVALID, "engine", "no dispatcher is named \"%.*s\"%s",
+		STR_ARG(o->dispatcher),
+		plug_is_external(o->dispatcher) ? ": " PLUG_NO_EXTERNAL : "");
 	return false;
 }
 

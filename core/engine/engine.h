@@ -62,7 +62,7 @@ struct engine_options {
 	void *count_ctx;
 };
 
-/* MK_NO_MEMORY; MK_INVALID when no loaded dispatcher has the name and it is not external. */
+/* MK_NO_MEMORY; MK_INVALID when no loaded dispatcher answers for the name. */
 struct engine *engine_new(const struct engine_options *o, struct mk_err *err);
 void engine_free(struct engine *e); /* NULL is fine */
 

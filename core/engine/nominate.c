@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which clusters are tried: what the dispatcher says, or what an external one stored in the Workload; and writing it. */
+/* Which clusters are tried: what the dispatcher says of them; and writing it, unless another controller does. */
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 #include "core/engine/pass.h"
@@ -18,21 +18,27 @@ bool is_served(const struct pass *p, const struct cluster *c)
 	return !t || t->service == SERVICE_YES;
 }
 
+/* May a clone be made there now? Asks for nothing. */
+static bool seems_connected(const struct pass *p, const struct clone *k)
+{
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+
+	return !(wc && wc->skip_until > p->e->now) && is_served(p, k->c) &&
+	       table_known(p->e, k->c->id, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN &&
+	       k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
+}
+
 bool is_connected(struct pass *p, struct clone *k)
 {
 	const struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 
 	if (wc && wc->skip_until > p->e->now) {
 		pass_again(p, wc->skip_until);
-		return false;
-	}
-	if (!is_served(p, k->c)) {
+	} else if (!is_served(p, k->c)) {
 		k->lacks = true;
 		watch_tell(p->e, k->c, p->kind);
-		return false;
 	}
-	return wc && table_known(p->e, k->c->id, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN &&
-	       k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
+	return wc && seems_connected(p, k);
 }
 
 /* 'queue': the Workload's LocalQueue, for a dispatcher that wants facts; else {NULL, 0}. */
@@ -46,7 +52,8 @@ static struct json *cluster_list(struct pass *p, mk_str queue)
 		struct json *o = json_new_obj(a);
 
 		json_set_str(a, o, "name", str_of(k->c->name));
-		json_set_bool(a, o, "connected", is_connected(p, k));
+		json_set_bool(a, o, "connected",
+			      p->is_external ? seems_connected(p, k) : is_connected(p, k));
 		json_set_bool(a, o, "nominated", is_nominated(p, str_of(k->c->name)));
 		if (queue.n > 0) {
 			json_set(a, o, STR("facts"), facts_of_cluster(p, k, queue));
@@ -63,20 +70,14 @@ static bool is_in_config(const struct pass *p, mk_str name)
 	return k && k->in_config;
 }
 
-/* The stored nominations, less those that the config does not name any more. Returns how many those are. */
-static size_t stored_pick(struct pass *p, struct pick *pick, mk_str *ret_stranger)
+/* The stored nominations, less those that the config does not name any more. */
+static void stored_pick(struct pass *p, struct pick *pick)
 {
-	size_t strangers = 0;
-
-	pick->valid = true;
 	for (size_t i = 0; i < p->f->n_names && pick->n < MAX_PICK; i++) {
 		if (is_in_config(p, p->f->names[i])) {
 			pick->names[pick->n++] = p->f->names[i];
-		} else if (strangers++ == 0) {
-			*ret_stranger = p->f->names[i];
 		}
 	}
-	return strangers;
 }
 
 /* When the stored list was written: our check's time says it, so that a restart keeps the round. */
@@ -104,6 +105,39 @@ static bool is_asked_too_early(struct pass *p)
 	return r->settling || (r->inflight && r->inflight->rule == R_NOMINATE);
 }
 
+/* People are told once a round, and what they are told is no error of ours: the round goes on. */
+static void tell_once(struct pass *p, bool *said, mk_str text)
+{
+	if (!*said && p->e->may_write) {
+		*said = true;
+		note_warn(p->e, p->local, NULL, "%.*s", STR_ARG(text));
+	}
+}
+
+/* Another controller is to nominate: when none does for a minute, people are told. */
+static void await_nominations(struct pass *p, mk_str name)
+{
+	struct engine *e = p->e;
+	struct wl *w = p->w;
+
+	w->round.alone_since = p->f->n_names > 0               ? INT64_MAX
+			       : w->round.alone_since < e->now ? w->round.alone_since
+							       : e->now;
+	if (p->f->n_names > 0 || w->round.alone_said) {
+		return;
+	}
+	if (e->now - w->round.alone_since < ALONE_MS) {
+		pass_again(p, w->round.alone_since + ALONE_MS);
+		return;
+	}
+	rule_hit(e, R_ALONE);
+	tell_once(p, &w->round.alone_said,
+		  arena_printf(&e->scratch,
+			       "No cluster was nominated for %d seconds; this is left to the "
+			       "dispatcher \"%.*s\", is it running?",
+			       ALONE_MS / 1000, STR_ARG(name)));
+}
+
 static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 {
 	struct engine *e = p->e;
@@ -112,15 +146,19 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	struct json *list, *wl = pass_workload(p);
 	bool facts = facts_are_wanted(e, p->dispatcher);
 	struct mk_err err = {0};
-	mk_str stranger;
 	enum mk_code code;
 
-	if (!wl || e->no_memory || is_asked_too_early(p) || fault_dispatcher_resting(p) ||
-	    (facts && facts_awaited(p))) {
+	if (p->is_external) {
+		await_nominations(p, name);
+	}
+	if (!wl || e->no_memory || (!p->is_external && is_asked_too_early(p)) ||
+	    fault_dispatcher_resting(p) || (facts && facts_awaited(p))) {
 		return;
 	}
 	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : STR_NONE);
-	q = (struct plug_question){.workload = wl,
+	q = (struct plug_question){.name = name,
+				   .config_name = p->config->name,
+				   .workload = wl,
 				   .clusters = list,
 				   .config = json_getn(e->o.dispatchers, name),
 				   .requests = facts ? facts_requests(p, wl) : NULL,
@@ -131,14 +169,18 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 		fault_tell(p, code, &err, got.verdict, got.said);
 		return;
 	}
+	if (p->is_external && got.said.n > 0) {
+		rule_hit(e, R_STRANGER);
+		tell_once(p, &p->w->round.stranger_said, got.said);
+	}
 	if (got.wait_ms >= 0) {
 		pass_again(p, e->now + got.wait_ms);
 	}
+	pick->valid = true;
 	if (!(got.verdict & MK_SET)) {
-		(void)stored_pick(p, pick, &stranger);
+		stored_pick(p, pick);
 		return;
 	}
-	pick->valid = true;
 	for (size_t i = 0; i < got.n && i < MAX_PICK && got.index[i] < p->n_clones; i++) {
 		pick->names[pick->n++] = str_of(p->clones[got.index[i]].c->name);
 	}
@@ -155,15 +197,6 @@ static bool same_set(const struct pass *p, const struct pick *pick)
 		}
 	}
 	return true;
-}
-
-/* People are told once a round, and what they are told is no error of ours: the round goes on. */
-static void tell_once(struct pass *p, bool *said, mk_str text)
-{
-	if (!*said && p->e->may_write) {
-		*said = true;
-		note_warn(p->e, p->local, NULL, "%.*s", STR_ARG(text));
-	}
 }
 
 /* The same list again and again: somebody undoes it, or owns a part of it. That must not become a hot loop. */
@@ -198,8 +231,7 @@ void nominate(struct pass *p, const struct pick *pick)
 	struct arena *a = e->out->arena;
 	struct json *body, *list = json_new_arr(a);
 
-	if ((p->dispatcher < 0 && p->pinned.n == 0) || same_set(p, pick) ||
-	    !pass_ready(p, p->local) || is_tug(p, pick)) {
+	if (p->is_external || same_set(p, pick) || !pass_ready(p, p->local) || is_tug(p, pick)) {
 		return;
 	}
 	body = ssa_body(p, p->local);
@@ -212,48 +244,6 @@ void nominate(struct pass *p, const struct pick *pick)
 	json_set(a, json_get(body, "status"), STR("nominatedClusterNames"), pick->n ? list : NULL);
 	ssa_check_time(p, body);
 	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, STR_NONE);
-}
-
-/* Another controller is to nominate: when none does for a minute, or a name is not of the config, people are told. */
-static void external_pick(struct pass *p, mk_str name, struct pick *pick)
-{
-	struct engine *e = p->e;
-	struct wl *w = p->w;
-	mk_str stranger;
-
-	if (stored_pick(p, pick, &stranger) > 0) {
-		rule_hit(e, R_STRANGER);
-		tell_once(p, &w->round.stranger_said,
-			  arena_printf(&e->scratch,
-				       "The nominated cluster \"%.*s\" is not in MultiKueueConfig "
-				       "\"%.*s\": the dispatcher \"%.*s\" should not have named it",
-				       STR_ARG(stranger), STR_ARG(p->config->name), STR_ARG(name)));
-	}
-	if (p->f->n_names > 0) {
-		w->round.alone_since = INT64_MAX;
-		return;
-	}
-	if (w->round.alone_since == INT64_MAX) {
-		w->round.alone_since = e->now;
-	}
-	if (w->round.alone_said) {
-		return;
-	}
-	if (e->now - w->round.alone_since < ALONE_MS) {
-		pass_again(p, w->round.alone_since + ALONE_MS);
-		return;
-	}
-	rule_hit(e, R_ALONE);
-	tell_once(p, &w->round.alone_said,
-		  arena_printf(&e->scratch,
-			       "No cluster was nominated for %d seconds; this is left to the "
-			       "dispatcher \"%.*s\", is it running?",
-			       ALONE_MS / 1000, STR_ARG(name)));
-}
-
-bool is_external_name(mk_str name)
-{
-	return name.n == 0 || (str_index(name, '/') > 0 && !str_starts(name, STR(NAME_GROUP "/")));
 }
 
 /* The check's annotation, else the config's, else the configuration's dispatcherName. */
@@ -279,16 +269,15 @@ void choose(struct pass *p, struct pick *pick)
 	}
 	p->dispatcher = plug_find_dispatcher(p->e->o.plug, name);
 	if (p->dispatcher >= 0) {
+		p->is_external = plug_dispatcher(p->e->o.plug, (size_t)p->dispatcher)->is_template;
 		ask_dispatcher(p, name, pick);
-	} else if (is_external_name(name)) {
-		external_pick(p, name, pick);
-	} else {
-		rule_hit(p->e, R_NO_DISPATCHER);
-		tell_once(p, &p->w->round.alone_said,
-			  arena_printf(&p->e->scratch,
-				       "No dispatcher is named \"%.*s\": annotation %s of "
-				       "AdmissionCheck \"%.*s\" or of its MultiKueueConfig",
-				       STR_ARG(name), NAME_DISPATCHER,
-				       STR_ARG(p->f->checks[p->check])));
+		return;
 	}
+	rule_hit(p->e, R_NO_DISPATCHER);
+	tell_once(p, &p->w->round.alone_said,
+		  arena_printf(&p->e->scratch,
+			       "No dispatcher is named \"%.*s\": annotation %s of AdmissionCheck "
+			       "\"%.*s\" or of its MultiKueueConfig%s",
+			       STR_ARG(name), NAME_DISPATCHER, STR_ARG(p->f->checks[p->check]),
+			       plug_is_external(name) ? "; " PLUG_NO_EXTERNAL : ""));
 }

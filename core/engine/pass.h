@@ -37,7 +37,8 @@ struct pass {
 	enum check_state state;
 	const struct record *config; /* NULL: none */
 	uint16_t kind;               /* of the job; 0: no adapter */
-	int dispatcher;              /* of plug; -1 external. Known after choose */
+	int dispatcher;              /* of plug; -1 none. Known after choose */
+	bool is_external;            /* another controller nominates: its list is not written */
 	size_t adapter;
 	struct record *job;   /* local; NULL: absent, or not known yet */
 	mk_str object;        /* the object's name: the owner's, or one member's of a group */
@@ -172,7 +173,7 @@ struct pick {
 	size_t n;
 };
 
-/* Asks the dispatcher, or reads what an external one stored. */
+/* Asks the dispatcher. */
 void choose(struct pass *p, struct pick *pick);
 /* Writes the nominations, unless they stand there already or are another controller's. */
 void nominate(struct pass *p, const struct pick *pick);

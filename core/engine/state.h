@@ -440,7 +440,6 @@ void breaker_tick(struct engine *e);
 /* Is what may destroy halted? Counts that something was. */
 bool breaker_holds(struct engine *e);
 /* A dispatcher's name under another domain than Kueue's, or none: another controller nominates. */
-bool is_external_name(mk_str name);
 /* Sees to the watch on a job kind; true when its list is known. */
 bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
 /* Sends the request for the watch, whoever asked already. */

@@ -394,6 +394,30 @@ bool check_adapter(const struct plug *p, const struct mk_adapter *ad, const char
 	return f->n == before;
 }
 
+/* NULL makes it the template, of which there is one. */
+static void check_name(const struct plug *p, const struct mk_dispatcher *di, const char *what,
+		       struct findings *f)
+{
+	const char *slash = is_plain(di->name, MAX_NAME) ? strchr(di->name, '/') : NULL;
+	const struct plug_dispatcher *d;
+
+	if (di->name && (!slash || slash == di->name || !slash[1])) {
+		findings_add(f, "%s: name: expected domain/name of at most %d bytes, found %.80s",
+			     what, MAX_NAME, show(di->name));
+		return;
+	}
+	for (size_t i = 0; (d = plug_dispatcher(p, i)) != NULL; i++) {
+		if (di->name ? str_is(d->name, di->name) : d->is_template) {
+			findings_add(
+				f, "%s: name: expected one that is not taken, found it also in %s",
+				what, d->source.file);
+		}
+	}
+	if (!di->name && MK_HAS(di, config_schema) && di->config_schema) {
+		findings_add(f, "%s: config_schema: expected none of a template, found one", what);
+	}
+}
+
 bool check_dispatcher(const struct plug *p, const struct mk_dispatcher *di, const char *what,
 		      struct findings *f)
 {
@@ -412,19 +436,6 @@ bool check_dispatcher(const struct plug *p, const struct mk_dispatcher *di, cons
 	if (!di->nominate) {
 		findings_add(f, "%s: nominate: expected a function, found NULL", what);
 	}
-	const char *slash = is_plain(di->name, MAX_NAME) ? strchr(di->name, '/') : NULL;
-
-	if (!slash || slash == di->name || !slash[1]) {
-		findings_add(f, "%s: name: expected domain/name of at most %d bytes, found %.80s",
-			     what, MAX_NAME, show(di->name));
-	} else {
-		int i = plug_find_dispatcher(p, str_of(di->name));
-
-		if (i >= 0) {
-			findings_add(
-				f, "%s: name: expected one that is not taken, found it also in %s",
-				what, plug_dispatcher(p, (size_t)i)->source.file);
-		}
-	}
+	check_name(p, di, what, f);
 	return f->n == before;
 }

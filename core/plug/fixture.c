@@ -375,6 +375,8 @@ static enum mk_code run_dispatcher(struct situation *s, struct mk_err *err)
 		return code;
 	}
 	const struct plug_question q = {
+		.name = json_str(json_get(s->env, "dispatcher")),
+		.config_name = json_str(json_get(s->env, "multiKueueConfig")),
 		.workload = s->workload,
 		.clusters = clusters,
 		.config = config,

@@ -338,19 +338,25 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 		return err_set(err, MK_BUG, "plug", "no such dispatcher");
 	}
 	struct plug_dispatcher_item *item = p->dispatchers[dispatcher];
-	const struct blame b = {&item->pub.source, "nominate",  str_of(item->pub.d->name),
-				&item->breaker,    q->workload, q->now_wall_ms};
+	bool is_template = item->pub.is_template;
+	const struct blame b = {
+		&item->pub.source, "nominate",  is_template ? q->name : item->pub.name,
+		&item->breaker,    q->workload, q->now_wall_ms};
 	struct plug_pick result = {.wait_ms = -1, .said = {"", 0}};
-	struct json *empty = q->config ? NULL : json_new_obj(a);
+	struct json *made = q->config && !is_template ? NULL : json_new_obj(a);
 	const mk_str none = {"", 0};
 	const uint32_t cap = sizeof(result.index) / sizeof(result.index[0]);
 	struct host_call c;
 
+	if (is_template) { /* which has no section, and no name but in here */
+		json_set_str(a, made, "name", q->name);
+		json_set_str(a, made, "multiKueueConfig", q->config_name);
+	}
 	host_begin(&c, p, a, (mk_str){"", 0}, (mk_str){"", 0});
 	mk_dispatch d = {.struct_size = sizeof(d),
 			 .workload = host_input(&c, q->workload),
 			 .clusters = host_input(&c, q->clusters),
-			 .config = host_input(&c, q->config ? q->config : empty),
+			 .config = host_input(&c, made ? made : q->config),
 			 .now_ms = q->now_wall_ms,
 			 .last_set_ms = q->last_set_ms,
 			 .requests = host_input(&c, q->requests)};

@@ -120,14 +120,25 @@ const struct plug_dispatcher *plug_dispatcher(const struct plug *p, size_t i)
 	return i < p->n_dispatchers ? &p->dispatchers[i]->pub : NULL;
 }
 
+bool plug_is_external(mk_str name)
+{
+	return name.n == 0 ||
+	       (str_index(name, '/') > 0 && !str_starts(name, STR("kueue.x-k8s.io/")));
+}
+
 int plug_find_dispatcher(const struct plug *p, mk_str name)
 {
+	int found = -1;
+
 	for (size_t i = 0; i < p->n_dispatchers; i++) {
-		if (str_is(name, p->dispatchers[i]->pub.d->name)) {
+		const struct plug_dispatcher *d = &p->dispatchers[i]->pub;
+
+		if (!d->is_template && str_eq(name, d->name)) {
 			return (int)i;
 		}
+		found = d->is_template && plug_is_external(name) ? (int)i : found;
 	}
-	return -1;
+	return found;
 }
 
 const char *plug_warning(const struct plug *p, size_t i)
@@ -238,7 +249,10 @@ static bool take_dispatcher(struct plug *p, const mk_dispatcher *di, const struc
 			     PLUG_MAX_ITEMS);
 		return true;
 	}
-	item->pub = (struct plug_dispatcher){.d = di, .source = *src};
+	item->pub = (struct plug_dispatcher){.d = di,
+					     .name = str_of(di->name ? di->name : PLUG_EXTERNAL),
+					     .is_template = !di->name,
+					     .source = *src};
 	if (MK_HAS(di, config_schema) && di->config_schema) {
 		struct mk_err err = {0};
 		/* one byte more than allowed is enough to be refused */
@@ -250,7 +264,7 @@ static bool take_dispatcher(struct plug *p, const mk_dispatcher *di, const struc
 			return true;
 		}
 	}
-	warn_tail(p, di, sizeof(*di), di->struct_size, di->name, src);
+	warn_tail(p, di, sizeof(*di), di->struct_size, item->pub.name.p, src);
 	p->dispatchers[p->n_dispatchers++] = item;
 	return true;
 }

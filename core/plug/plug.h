@@ -63,17 +63,25 @@ enum mk_code plug_add_framework(struct plug *p, mk_str name, struct mk_err *err)
 
 struct plug_dispatcher {
 	const mk_dispatcher *d;
+	mk_str name;      /* of the template PLUG_EXTERNAL */
+	bool is_template; /* answers for every external name */
 	struct plug_source source;
 	const struct json *schema; /* of its section, for schema_check; NULL = any */
 };
 
-/*
- * The dispatchers in the order of loading; NULL past the end; index by name or -1. Borrowed until
- * plug_free.
- */
+/* The dispatchers in the order of loading; NULL past the end. Borrowed until plug_free. */
 size_t plug_n_dispatchers(const struct plug *p);
 const struct plug_dispatcher *plug_dispatcher(const struct plug *p, size_t i);
+/* The one of this name; else, for an external name, the template. Index or -1. */
 int plug_find_dispatcher(const struct plug *p, mk_str name);
+/* May another controller be the dispatcher of this name? Not below kueue.x-k8s.io; "" may, as in Kueue. */
+bool plug_is_external(mk_str name);
+
+/* The template in lists; no dispatcher's name. And why an external name is refused when there is no template. */
+#define PLUG_EXTERNAL "(external names)"
+#define PLUG_NO_EXTERNAL                                                                  \
+	"the plugin directory has no external.so, which accepts what another controller " \
+	"nominates (or multiKueue.plugins.allow leaves it out)"
 
 /*
  * What the entries did that people should know but that is no error, in order of loading: a factory
@@ -274,6 +282,7 @@ struct plug_pick {
 
 /* Inputs of nominate, as dispatcher.h describes them. Values are borrowed and not changed. */
 struct plug_question {
+	mk_str name, config_name; /* the dispatcher's and the MultiKueueConfig's, for a template */
 	const struct json *workload, *clusters;
 	const struct json *config;   /* NULL = {} */
 	const struct json *requests; /* NULL = the dispatcher did not ask for facts */

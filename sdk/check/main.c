@@ -311,7 +311,7 @@ static void list(const struct check *c)
 	for (size_t i = 0; !c->o->quiet && i < plug_n_dispatchers(c->p); i++) {
 		const struct plug_dispatcher *di = plug_dispatcher(c->p, i);
 
-		printf("ok   dispatcher %s: %s %s, abi %u.%u, %s\n", di->d->name, di->source.id,
+		printf("ok   dispatcher %s: %s %s, abi %u.%u, %s\n", di->name.p, di->source.id,
 		       di->source.version, (unsigned)di->source.abi_major,
 		       (unsigned)di->source.abi_minor, di->source.file);
 	}

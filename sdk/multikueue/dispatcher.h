@@ -54,7 +54,8 @@ typedef struct mk_dispatch {
 	mk_val workload;             /* as mk_view.workload */
 	/* [{"name":"east","connected":true,"nominated":false}, ...] in config order */
 	mk_val clusters;
-	mk_val config;  /* the dispatcher's section of the configuration, or {} */
+	/* the dispatcher's section of the configuration, or {}; that of a template: see mk_dispatcher.name */
+	mk_val config;
 	int64_t now_ms; /* Unix time */
 	/* Unix time of the last list that was committed in this round; -1 = none */
 	int64_t last_set_ms;
@@ -84,6 +85,12 @@ typedef struct mk_dispatcher {
 	/*
 	 * Domain-prefixed, "ex.io/cheapest", at most 63 bytes: what multiKueue.dispatcherName says.
 	 * Since abi 1.0
+	 *
+	 * NULL makes it the template, of which a host takes one: it answers for every name that belongs
+	 * to another controller, which writes status.nominatedClusterNames of the Workload itself. Its
+	 * list says which of those nominations count and is not written; the words that it says are told
+	 * to users, once a round. 'config' is {"name": that controller's, "multiKueueConfig": of the
+	 * Workload's check}. A host from before there were templates refuses it by its name
 	 */
 	const char *name;
 
@@ -99,8 +106,8 @@ typedef struct mk_dispatcher {
 	 * words are known: type, properties, required, additionalProperties (true, false or a
 	 * schema), items, enum, minimum, maximum, and for people title, description, default. An
 	 * unknown word, or more than 16 KiB, and the plugin is refused. A section that does not
-	 * fit is an error of the configuration, told with its line. NULL = any section. Since
-	 * abi 1.0, optional: a descriptor may end before it
+	 * fit is an error of the configuration, told with its line. NULL = any section, and
+	 * for a template nothing else. Since abi 1.0, optional: a descriptor may end before it
 	 */
 	const char *config_schema;
 } mk_dispatcher;

@@ -27,7 +27,7 @@ config <<-END
 	integrations: {frameworks: [pod, statefulset, jobset.x-k8s.io/jobset]}
 	multiKueue:
 END
-is "$(kinds)" "JobSet io.multikueue.plain;StatefulSet io.multikueue.plain;Pod io.multikueue.pod;" \
+is "$(kinds)" "JobSet io.multikueue.jobset;StatefulSet io.multikueue.kinds-without-code;Pod io.multikueue.pod;" \
 	"W-A12: only adapters of enabled frameworks are there"
 config <<-END
 	integrations: {frameworks: [pod]}
@@ -72,6 +72,21 @@ ok $? "and says so"
 rm "$dir/plugins/pipelinerun.yaml"
 "$B/kubectl-multikueue" adapter schema | cmp -s - docs/adapter.schema.json
 ok $? "docs/adapter.schema.json is what the files are judged by"
+
+{
+	printf 'apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmultiKueue:\n  dispatcherName: acme.io/by-hand\n'
+	printf '  plugins:\n    directory: %s/plugins\n' "$dir"
+} >"$dir/config.yaml"
+"$B/multikueued" --check-config "$dir/config.yaml" >"$dir/out" 2>&1
+ok $? "the dispatcher may be another controller"
+"$B/multikueued" --list-plugins --config "$dir/config.yaml" 2>/dev/null | grep -q '^io.multikueue.external .*(external names)'
+ok $? "external.so answers for it"
+rm "$dir/plugins/external.so"
+! "$B/multikueued" --check-config "$dir/config.yaml" >"$dir/out" 2>&1
+ok $? "without that plugin it is refused"
+grep -q '"acme.io/by-hand": the plugin directory has no external.so, which' "$dir/out"
+ok $? "and the reason is told"
+install -m 755 "$B/plugins/external.so" "$dir/plugins"
 
 sed "s|directory: .*|directory: $dir/plugins|" conf/multikueued.yaml >"$dir/config.yaml"
 is "$(kinds | tr ';' '\n' | wc -l)" 16 "the sample configuration has every kind that Kueue dispatches"

@@ -253,6 +253,7 @@ struct world *w_new(size_t n)
 	w->plug = plug_new(&err);
 	if (plug_add(w->plug, &mk_entry_job, "", &err) != MK_OK ||
 	    plug_add(w->plug, &mk_entry_all_at_once, "", &err) != MK_OK ||
+	    plug_add(w->plug, &mk_entry_external, "", &err) != MK_OK ||
 	    (w_more && plug_add(w->plug, w_more, "", &err) != MK_OK)) {
 		printf("Bail out! no plugins: %s\n", err.msg);
 		exit(1);

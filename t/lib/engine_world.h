@@ -10,7 +10,7 @@
 #include "t/lib/engine_server.h"
 
 /* The plugins of every world; the Makefile gives the entries of those that are linked in these names. */
-extern const mk_entry mk_entry_job, mk_entry_all_at_once;
+extern const mk_entry mk_entry_job, mk_entry_all_at_once, mk_entry_external;
 extern const mk_entry *w_more; /* a test's own adapters: kinds JOB + 1, ... */
 
 /* The first 'n' that wait, as the engine is told of them; their objects are in 'objects'. To be freed. */

@@ -10,8 +10,9 @@
 
 #include <multikueue/adapter.h>
 
-extern const struct mk_entry mk_entry_plain, mk_entry_raycluster;
-extern const struct mk_entry mk_entry_job, mk_entry_pod, mk_entry_all_at_once, mk_entry_incremental;
+extern const struct mk_entry mk_entry_job, mk_entry_jobset, mk_entry_kinds_without_code;
+extern const struct mk_entry mk_entry_pod, mk_entry_raycluster;
+extern const struct mk_entry mk_entry_all_at_once, mk_entry_external, mk_entry_incremental;
 
 static bool bad_mood;
 static int (*job_status)(mk_call *, const mk_view *, mk_val);
@@ -56,9 +57,11 @@ static struct plug *load(bool adapter, bool pods, bool others)
 
 	if (p == NULL || (adapter && plug_add(p, job_entry(), "", &err) != MK_OK) ||
 	    (pods && plug_add(p, &mk_entry_pod, "", &err) != MK_OK) ||
-	    (others && (plug_add(p, &mk_entry_plain, "", &err) != MK_OK ||
+	    (others && (plug_add(p, &mk_entry_jobset, "", &err) != MK_OK ||
+			plug_add(p, &mk_entry_kinds_without_code, "", &err) != MK_OK ||
 			plug_add(p, &mk_entry_raycluster, "", &err) != MK_OK)) ||
 	    plug_add(p, &mk_entry_all_at_once, "", &err) != MK_OK ||
+	    plug_add(p, &mk_entry_external, "", &err) != MK_OK ||
 	    plug_add(p, &mk_entry_incremental, "", &err) != MK_OK) {
 		fprintf(stderr, "sim: %s\n", err.msg);
 		abort();

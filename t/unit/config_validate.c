@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation of the configuration, feature gates, dispatcher names, printing. */
+/* Validation of the configuration, feature gates, printing. Of dispatchers: config_dispatchers.c. */
 #include "t/lib/tap.h"
 
 #include "core/config/config.h"
@@ -450,116 +450,6 @@ static void test_gates(void)
 	}
 }
 
-static void dispatcher(const char *name, const char *declared, bool good, const char *want)
-{
-	const struct config_dispatcher names[] = {
-		{STR(CONFIG_ALL_AT_ONCE), NULL},
-		{STR(CONFIG_INCREMENTAL), NULL},
-		{STR("acme.io/cheapest"), NULL},
-	};
-	char text[512];
-	enum mk_code code;
-
-	snprintf(text, sizeof(text), MK "  dispatcherName: \"%s\"\n%s%s%s", name,
-		 declared ? "  externalDispatchers: [\"" : "", declared ? declared : "",
-		 declared ? "\"]\n" : "");
-	is_int(load_with(text, ""), MK_OK, text + strlen(MK));
-	problems.n_warnings = 0;
-	code = config_check_dispatcher(&a, &c, names, 3, &problems, &err);
-	is_int(code, good ? MK_OK : MK_INVALID, "... judged");
-	if (!good) {
-		is_str(err.msg, want, "... says so");
-	} else {
-		is_int(problems.n_warnings, want != NULL ? 1 : 0, "... warnings");
-	}
-}
-
-/* The text of the finding at a line; "" when there is none. */
-static const char *text_at(int line)
-{
-	for (const struct config_problem *p = problems.first; p; p = p->next) {
-		if (p->line == line) {
-			return p->text.p;
-		}
-	}
-	return "";
-}
-
-/* A section is judged by its dispatcher's schema; each fault has its line. */
-static void test_section(void)
-{
-	static const char sections[] = MK "  dispatchers:\n"
-					  "    acme.io/cheapest:\n"
-					  "      steps: [1,\n"
-					  "              \"x\"]\n"
-					  "      \"od/d\": 1\n"
-					  "    acme.io/nobody: {x: 1}\n";
-	struct json *schema = NULL;
-	struct config_dispatcher known[] = {{STR(CONFIG_ALL_AT_ONCE), NULL},
-					    {STR("acme.io/cheapest"), NULL}};
-
-	is_int(load_with(sections, ""), MK_OK, "a section is any map");
-	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), MK_OK,
-	       "... without a schema it stays that");
-	is_str(text_at(9),
-	       "multiKueue.dispatchers: no dispatcher is named \"acme.io/nobody\": nobody reads "
-	       "this "
-	       "section",
-	       "a section of nobody's is warned of at its line");
-	is_int(load_with(sections, ""), MK_OK, "once more");
-	json_parse(&a,
-		   STR("{\"additionalProperties\":false,\"required\":[\"least\"],\"properties\":{"
-		       "\"steps\":{\"items\":{\"type\":\"integer\"}}}}"),
-		   &schema, NULL);
-	known[1].schema = schema;
-	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), MK_INVALID,
-	       "with a schema it is judged");
-	is_str(err.msg,
-	       "multiKueue.dispatchers.acme.io/cheapest.steps[1]: Invalid value: \"x\": must be of "
-	       "type integer",
-	       "... the first fault is the message");
-	is_int(problems.n_errors, 3, "... all are told");
-	is_str(text_at(7),
-	       "multiKueue.dispatchers.acme.io/cheapest.steps[1]: Invalid value: \"x\": "
-	       "must be of type integer",
-	       "an element at its line");
-	is_str(text_at(8), "multiKueue.dispatchers.acme.io/cheapest.od/d: Forbidden: no such key",
-	       "a key that is not known at its line");
-	is_str(text_at(5), "multiKueue.dispatchers.acme.io/cheapest.least: Required value",
-	       "a key that is missing at its parent's");
-}
-
-static void test_dispatcher(void)
-{
-#define D "multiKueue.dispatcherName: Invalid value: "
-	dispatcher(CONFIG_ALL_AT_ONCE, NULL, true, NULL);
-	ok(!c.multikueue.dispatcher_is_external, "built in");
-	dispatcher("acme.io/cheapest", NULL, true, NULL);
-	dispatcher("acme.io/other", NULL, true, "warned");
-	ok(c.multikueue.dispatcher_is_external, "external");
-	dispatcher("acme.io/other", "acme.io/other", true, NULL);
-	dispatcher("", NULL, true, "warned");
-	dispatcher("foo", NULL, false,
-		   D "\"foo\": must be a domain-prefixed path (such as \"acme.io/foo\") of at most "
-		     "63 bytes");
-	dispatcher("acme.io/" SIXTYFOUR, NULL, false,
-		   D "\"acme.io/" SIXTYFOUR
-		     "\": must be a domain-prefixed path (such as \"acme.io/foo\") of at most 63 "
-		     "bytes");
-	dispatcher("kueue.x-k8s.io/foo", NULL, false,
-		   D "\"kueue.x-k8s.io/foo\": no such dispatcher in kueue.x-k8s.io");
-	dispatcher("acme.io/cheapst", NULL, false,
-		   D "\"acme.io/cheapst\": no such dispatcher; did you mean \"acme.io/cheapest\"?");
-	dispatcher("acme.io/cheapset", NULL, false,
-		   D
-		   "\"acme.io/cheapset\": no such dispatcher; did you mean \"acme.io/cheapest\"?");
-	dispatcher("acme.io/cheapestt", NULL, false,
-		   D
-		   "\"acme.io/cheapestt\": no such dispatcher; did you mean \"acme.io/cheapest\"?");
-	dispatcher("acme.io/cheapest2x", NULL, true, "warned");
-	dispatcher("acme.io/cheapst", "acme.io/cheapst", true, NULL);
-}
-
 static void test_print(void)
 {
 	accepted("multiKueue:\n  plugins: {directory: /x}\n  network: {}\n  origin: \"on\"\n  "
@@ -591,8 +481,6 @@ int main(void)
 	test_starts();
 	test_ours();
 	test_gates();
-	test_dispatcher();
-	test_section();
 	test_print();
 	arena_done(&a);
 	return done_testing();

@@ -197,8 +197,49 @@ static void not_ours(void)
 	w_free(w);
 }
 
+/* Without external.so such a name dispatches nothing: it does not start, and where a check names it its users are told. */
+static void without_the_plugin(void)
+{
+	struct world *w = w_new(1);
+	struct plug *all = w->plug;
+	struct mk_err err = {0};
+	struct engine_options o = {.kinds = &w->kinds, .dispatcher = STR("example.com/mine")};
+	const char *log;
+
+	w_stop(w);
+	w->plug = plug_new(&err);
+	ok(plug_add(w->plug, &mk_entry_job, "", &err) == MK_OK &&
+		   plug_add(w->plug, &mk_entry_all_at_once, "", &err) == MK_OK,
+	   "a plugin directory without external.so");
+	o.plug = w->plug;
+	ok(engine_new(&o, &err) == NULL, "a dispatcher that is another controller is refused");
+	is_str(err.msg, "no dispatcher is named \"example.com/mine\": " PLUG_NO_EXTERNAL,
+	       "... with the reason");
+	w_restart(w);
+	w_settle(w);
+	w_patch(w, w_find(w, 0, KIND_CHECK, "", "mk"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":"
+		"\"example.com/mine\"}}}");
+	a_job(w, "j");
+	w_settle(w);
+	w->full = true;
+	w_take(w);
+	they_nominate(w, "\"w1\"");
+	ok(clones_are(w, ""), "what is nominated counts for nothing");
+	w_stop(w);
+	w_restart(w);
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "No dispatcher is named \\\"example.com/mine\\\"") &&
+		   strstr(log, PLUG_NO_EXTERNAL),
+	   "its users are told the reason");
+	w_free(w);
+	plug_free(all);
+}
+
 int main(void)
 {
+	without_the_plugin();
 	not_ours();
 	follows_the_list();
 	withdrawn_and_rejected();

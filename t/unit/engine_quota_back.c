@@ -5,12 +5,22 @@
  */
 #include "t/lib/engine_world.h"
 
-#define mk_plugin_entry plain_entry
-#define items plain_items
-#define adapters plain_adapters
-#define factories plain_factories
+#define mk_plugin_entry jobset_entry
+#define items jobset_items
+#define adapters jobset_adapters
+#define factories jobset_factories
+#include "adapters/jobset.c"
+#undef mk_plugin_entry
+#undef items
+#undef adapters
+#undef factories
+
+#define mk_plugin_entry table_entry
+#define items table_items
+#define adapters table_adapters
+#define factories table_factories
 #undef KIND
-#include "adapters/plain.c"
+#include "adapters/kinds_without_code.c"
 #undef mk_plugin_entry
 #undef items
 #undef adapters
@@ -28,7 +38,7 @@
 #undef adapters
 #undef factories
 
-enum { WRAPPER_ROW = 1, RAY_JOB_ROW = 8, RAY_SERVICE_ROW = 9 }; /* of plain.c */
+enum { WRAPPER_ROW = 0, RAY_JOB_ROW = 7, RAY_SERVICE_ROW = 8 }; /* of kinds_without_code.c */
 
 /* A kind that cannot be suspended, and says "busy" while it runs; and one of ABI 1.0. */
 static const char *const busy[] = {"busy", NULL};
@@ -49,7 +59,7 @@ static const mk_adapter old = {.struct_size = offsetof(mk_adapter, active),
 
 enum { JOB_SET = JOB + 1, WRAPPER, RAY_CLUSTER, RAY_JOB, RAY_SERVICE, FREE, OLD };
 
-static const void *const test_items[] = {&table[0],
+static const void *const test_items[] = {&jobset,
 					 &table[WRAPPER_ROW],
 					 &raycluster,
 					 &table[RAY_JOB_ROW],

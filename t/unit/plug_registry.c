@@ -20,6 +20,7 @@ static const mk_adapter job = {
 static const mk_adapter pod = {
 	.struct_size = sizeof(mk_adapter), .group = "", .version = "v1", .kind = "Pod"};
 static const mk_adapter tmpl = {.struct_size = sizeof(mk_adapter), .managed_by = "/spec/managedBy"};
+static const mk_dispatcher theirs = {.struct_size = sizeof(mk_dispatcher), .nominate = nominate};
 static const mk_dispatcher cheap = {
 	.struct_size = sizeof(mk_dispatcher), .name = "ex.io/cheap", .nominate = nominate};
 
@@ -74,6 +75,38 @@ static void finds(struct plug *p)
 	       MK_OK, "dispatcher");
 	is_int(plug_find_dispatcher(p, (mk_str){"ex.io/cheap", 11}), 0, "found by name");
 	is_int(plug_find_dispatcher(p, (mk_str){"ex.io/chea", 10}), -1, "not by a part");
+}
+
+/* A dispatcher without a name answers for names of other controllers, after all that are loaded. */
+static void external_names(void)
+{
+	static const mk_dispatcher late = {
+		.struct_size = sizeof(mk_dispatcher), .name = "ex.io/late", .nominate = nominate};
+	struct plug *p = plug_new(NULL);
+	mk_dispatcher choosy = theirs;
+	struct made m, n, bad;
+	int i;
+
+	is_int(plug_add(p, make(&m, "io.t", MK_FACTORY_DISPATCHER, &theirs, NULL), "t.so", NULL),
+	       MK_OK, "a template");
+	is_int(plug_add(p, make(&n, "io.d", MK_FACTORY_DISPATCHER, &cheap, &late), "d.so", NULL),
+	       MK_OK, "and dispatchers with names that it would answer for");
+	i = plug_find_dispatcher(p, STR("ex.io/other"));
+	ok(i == 0 && plug_dispatcher(p, 0)->is_template, "a name of nobody's is the template's");
+	is_str(plug_dispatcher(p, 0)->name.p, "(external names)", "... which is listed so");
+	is_int(plug_find_dispatcher(p, STR("ex.io/late")), 2, "a name that is loaded is its own");
+	is_int(plug_find_dispatcher(p, STR("")), 0, "no name at all is external, as in Kueue");
+	is_int(plug_find_dispatcher(p, STR("kueue.x-k8s.io/new")), -1, "Kueue's own are not");
+	is_int(plug_find_dispatcher(p, STR("new")), -1, "nor is what has no domain");
+	is_int(plug_find_dispatcher(p, STR(PLUG_EXTERNAL)), -1, "nor the name in lists");
+	refused(p, make(&bad, "io.x", MK_FACTORY_DISPATCHER, &theirs, NULL),
+		"dispatcher 0: name: expected one that is not taken, found it also in t.so");
+	choosy.config_schema = "{}";
+	plug_free(p);
+	p = plug_new(NULL);
+	refused(p, make(&bad, "io.x", MK_FACTORY_DISPATCHER, &choosy, NULL),
+		"dispatcher 0: config_schema: expected none of a template, found one");
+	plug_free(p);
 }
 
 static void refuses_entries(struct plug *p)
@@ -274,6 +307,7 @@ int main(void)
 	struct plug *p = plug_new(NULL);
 
 	plug_free(NULL);
+	external_names();
 	finds(p);
 	refuses_entries(p);
 	refuses_items(p);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds that need no code: what distinguishes them is where the field stands that says who manages the job, whether
- * their status is copied back, and which fields of a running copy follow its original. A kind of your own that is like
- * one of these needs no plugin at all: docs/write-an-adapter.md.
+ * The kinds that need no code: AppWrapper, those of Kubeflow's training operator, MPIJob, RayJob, RayService, StatefulSet
+ * and LeaderWorkerSet. What distinguishes them is where the field stands that says who manages the job, whether their
+ * status is copied back, and which fields of a running copy follow its original. A kind of your own that is like one of
+ * these needs no plugin at all: docs/write-an-adapter.md.
  */
 #include <multikueue/adapter.h>
 
@@ -17,8 +18,6 @@ static const char *const serve_config[] = {"/spec/serveConfigV2", NULL};
 /* One set has a Workload for each replica: scaling makes and removes Workloads, never the set. */
 static const char *const replicas[] = {"/spec/replicas", NULL};
 
-static const mk_end job_set_ends[] = {
-	{"Completed", NULL, NULL}, {"Failed", NULL, NULL}, {NULL, NULL, NULL}};
 static const mk_end kubeflow_ends[] = {
 	{"Succeeded", NULL, NULL}, {"Failed", NULL, NULL}, {NULL, NULL, NULL}};
 /* Kinds that say by a word, not by a condition, that they have ended. */
@@ -32,11 +31,6 @@ static const mk_end wrapper_ends[] = {{NULL, "/status/phase", wrapper_phases}, {
  * What holds the quota of an evicted job: the fields that Kueue 0.19.2 reads in each kind's IsActive. And what else is of
  * the run that is no more; then the status is what the kind's controller says of a suspended job.
  */
-static const mk_sign job_set_active[] = {
-	{.pointer = "/status/replicatedJobsStatus/*/active", .without = "0"}, {.pointer = NULL}};
-static const mk_sign job_set_run[] = {
-	{.pointer = "/status/replicatedJobsStatus/*/ready", .without = "0"}, {.pointer = NULL}};
-
 static const mk_sign replicas_active[] = {{.pointer = "/status/replicaStatuses/*/active"},
 					  {.pointer = NULL}};
 static const mk_sign replicas_run[] = {{.condition = "Running"}, {.pointer = NULL}};
@@ -72,8 +66,6 @@ static const mk_sign ray_service_run[] = {{.pointer = "/status/serviceStatus"},
 static const mk_sign nothing[] = {{.pointer = NULL}};
 
 static const mk_adapter table[] = {
-	{KIND("jobset.x-k8s.io", "v1alpha2", "JobSet"), MANAGED, .ends = job_set_ends,
-	 .active = job_set_active, .of_run = job_set_run},
 	{KIND("workload.codeflare.dev", "v1beta2", "AppWrapper"), MANAGED, .ends = wrapper_ends,
 	 .active = wrapper_active, .of_run = wrapper_run},
 	{KIND("kubeflow.org", "v1", "TFJob"), RUN_POLICY},
@@ -94,10 +86,10 @@ static const mk_adapter table[] = {
 
 static const void *const items[] = {
 	&table[0], &table[1], &table[2], &table[3], &table[4],  &table[5],
-	&table[6], &table[7], &table[8], &table[9], &table[10], &table[11],
+	&table[6], &table[7], &table[8], &table[9], &table[10],
 };
 static const mk_factory adapters = {sizeof(mk_factory), sizeof(items) / sizeof(items[0]),
 				    MK_FACTORY_ADAPTER, items};
 static const mk_factory *const factories[] = {&adapters, NULL};
 
-const mk_entry mk_plugin_entry = MK_ENTRY("io.multikueue.plain", "1.0.0", factories);
+const mk_entry mk_plugin_entry = MK_ENTRY("io.multikueue.kinds-without-code", "1.0.0", factories);
