@@ -126,8 +126,7 @@ static void await_nominations(struct pass *p, mk_str name)
 	if (p->f->n_names > 0 || w->round.alone_said) {
 		return;
 	}
-	if (e->now - w->round.alone_since < ALONE_MS) {
-		pass_again(p, w->round.alone_since + ALONE_MS);
+	if (!pass_is_due(p, w->round.alone_since + ALONE_MS)) {
 		return;
 	}
 	rule_hit(e, R_ALONE);

@@ -413,8 +413,6 @@ void observe_reply(struct engine *e, struct record *r, const struct event *ev, b
 void touch_record(struct engine *e, struct record *r);
 /* ... the Workload of the group that it belongs to; NULL is fine. */
 void touch_group(struct engine *e, const struct record *r);
-/* ... all checks. */
-void touch_checks(struct engine *e);
 /* ... all clusters and checks: whoever writes to objects of the manager looks again. */
 void touch_clusters(struct engine *e);
 

@@ -48,7 +48,7 @@ static void touch_job(struct engine *e, struct record *r)
 	}
 }
 
-void touch_checks(struct engine *e)
+static void touch_checks(struct engine *e)
 {
 	const struct table *t = manager_table(e, KIND_CHECK);
 
