@@ -76,7 +76,7 @@ ALL_LDFLAGS = $(LDFLAGS_all) $(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
 
 # --- layers, lowest first; each becomes one archive ------------------------------------------------
 LAYERS := base model kube plug api quota engine admit apply net config manager serve daemon
-layer_src = $(filter-out %/main.c,$(wildcard core/$(1)/*.c))
+layer_src = $(filter-out %/main.c,$(wildcard core/$(1)/*.c core/$(1)/*/*.c))
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 $(foreach l,$(LAYERS),$(eval $(B)/lib$(l).a: $(call obj,$(call layer_src,$(l)))))
 SIM_SRC := $(filter-out t/kubesim/main.c,$(wildcard t/kubesim/*.c))

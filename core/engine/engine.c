@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine's life and its step loop; state.h says who does what. */
+#include "core/engine/engine.h"
+
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "core/engine/alias.h"
-#include "core/engine/pass.h"
-#include "core/engine/source.h"
+#include "core/engine/act/note.h"
+#include "core/engine/act/ops.h"
+#include "core/engine/clusters/autoquota.h"
+#include "core/engine/clusters/check.h"
+#include "core/engine/clusters/clusters.h"
+#include "core/engine/clusters/source.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/breaker.h"
+#include "core/engine/rules/facts_queue.h"
+#include "core/engine/rules/gc.h"
+#include "core/engine/rules/workload.h"
+#include "core/engine/state.h"
+#include "core/engine/store/observe.h"
 
 enum {
 	SLICE = 64,                     /* passes a step */
@@ -76,53 +88,6 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	return e;
 }
 
-void lasting_done(struct lasting *own)
-{
-	mk_free(own->secret);
-	mk_free(own->file);
-	mk_free(own->identity);
-	mk_free(own->server);
-}
-
-static void cluster_free(struct engine *e, struct cluster *c)
-{
-	for (size_t i = 0; i < KIND_MAX; i++) {
-		table_free(&e->store, c->tables[i]);
-	}
-	mk_free(c->name);
-	mk_free(c->uid);
-	lasting_done(&c->own);
-	mk_free(c->clash);
-	mk_free(c->text);
-	mk_free(c->reason);
-	mk_free(c);
-}
-
-void cluster_forget(struct engine *e, struct cluster *c)
-{
-	size_t i;
-
-	ops_forget(e, c->id);
-	watch_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile, false);
-	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
-		for (size_t j = 0; j < w->n_cl; j++) {
-			if (w->cl[j].id == c->id) {
-				wl_cluster_done(&w->cl[j]);
-				w->cl[j] = w->cl[--w->n_cl];
-				break;
-			}
-		}
-		queue_add(&e->queue, &w->item);
-	}
-	alias_know(e, c, STR(""));
-	queue_del(&e->queue, &c->item);
-	map_del(&e->cluster_by_name, str_of(c->name));
-	i = cluster_place(e, c->id);
-	memmove(e->clusters + i, e->clusters + i + 1,
-		(--e->n_clusters - i) * sizeof(struct cluster *));
-	cluster_free(e, c);
-}
-
 static void free_maps(struct engine *e)
 {
 	size_t pos = 0;
@@ -175,7 +140,7 @@ static void sweep_pass(struct engine *e)
 		queue_add_at(&e->queue, &e->sweep_item, e->now + SWEEP_SOON_MS);
 		return;
 	}
-	watch_sweep(e);
+	watches_sweep(e);
 	breaker_tick(e);
 	queue_add_at(&e->queue, &e->sweep_item, e->now + SWEEP_MS);
 }
@@ -235,7 +200,7 @@ static void mend_tables(struct engine *e)
 				t->broken = false;
 				continue;
 			}
-			op.selector = watch_selector(e, op.cluster, op.kind);
+			op.selector = watches_selector(e, op.cluster, op.kind);
 			op.type = OP_WATCH_CLOSE;
 			ops_plain(e, &op, R_UNWATCH);
 			op.type = OP_WATCH_OPEN;
@@ -280,7 +245,7 @@ void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mon
 		queue_add_at(&e->queue, &e->gc_item,
 			     mono_ms + (e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : SWEEP_MS));
 		if (e->o.gates.quota_automation) {
-			watch_queues(e, e->clusters[CLUSTER_MANAGER]);
+			watches_queues(e, e->clusters[CLUSTER_MANAGER]);
 		}
 	}
 	if (llabs(wall_ms - mono_ms - e->skew_ms) > CLOCK_STEP_MS) {

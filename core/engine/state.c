@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/base/alloc.h"
+#include "core/engine/clusters/watches.h"
 
 #define RULE_NAME(id, text) [id] = text,
 const char *const rule_names[R_N] = {RULES(RULE_NAME)};
@@ -198,9 +199,9 @@ void wl_free(struct engine *e, struct wl *w)
 {
 	uint16_t kind = w->owner ? w->owner->kind : 0;
 
-	watch_use(e, CLUSTER_MANAGER, kind, &w->counted, false);
+	watches_use(e, CLUSTER_MANAGER, kind, &w->counted, false);
 	for (size_t i = 0; i < w->n_cl; i++) {
-		watch_use(e, w->cl[i].id, kind, &w->cl[i].uses, false);
+		watches_use(e, w->cl[i].id, kind, &w->cl[i].uses, false);
 		wl_cluster_done(&w->cl[i]);
 	}
 	owner_leave(e, w);
@@ -265,9 +266,9 @@ bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name)
 		}
 	}
 	if (old != kind) {
-		watch_use(e, CLUSTER_MANAGER, old, &w->counted, false);
+		watches_use(e, CLUSTER_MANAGER, old, &w->counted, false);
 		for (size_t i = 0; i < w->n_cl; i++) {
-			watch_use(e, w->cl[i].id, old, &w->cl[i].uses, false);
+			watches_use(e, w->cl[i].id, old, &w->cl[i].uses, false);
 		}
 	}
 	owner_leave(e, w);

@@ -24,8 +24,8 @@
 
 #include "core/engine/engine.h"
 #include "core/engine/names.h"
-#include "core/engine/queue.h"
-#include "core/engine/store.h"
+#include "core/engine/store/queue.h"
+#include "core/engine/store/store.h"
 
 /* The rules of the step table; the text forms are operation causes and counter names. */
 #define RULES(X)                              \
@@ -365,116 +365,5 @@ void rule_hit(struct engine *e, enum rule r);
 void say_no_memory(struct engine *e);
 /* 'owned' replaced by a copy of 's'. False: out of memory. */
 bool keep_str(char **owned, mk_str s);
-
-/* --- ops.c ----------------------------------------------------------------------------------------- */
-/* May a write to the record's object be sent now? If not, 'item' comes again when it may, or a get is sent. */
-bool ops_ready(struct engine *e, struct record *r, struct queue_item *item);
-/*
- * Begins a merge patch of the object in the state that we know: 'op' gets its type, its preconditions, and a body with the
- * resourceVersion, which is returned to be filled.
- */
-struct json *ops_merge(struct engine *e, const struct record *r, struct op *op);
-/* Sends 'op' (type, prio, body, ... set; identity is taken from 'r'); notes it as under way. */
-void ops_send(struct engine *e, struct record *r, struct op *op, enum rule rule);
-/* The same, and an event for people once it is done. */
-void ops_send_note(struct engine *e, struct record *r, struct op *op, enum rule rule,
-		   const struct note *note);
-void ops_get(struct engine *e, struct record *r);
-void ops_done(struct engine *e, const struct event *ev);
-/* Forgets what is under way for a table that ends. */
-void ops_forget(struct engine *e, cluster_id c);
-/* Appends an operation that no object waits for (watches, links, events). */
-void ops_plain(struct engine *e, struct op *op, enum rule rule);
-
-/* --- keep.c ------------------------------------------------------------------------------------------ */
-/*
- * A copy of what is to be kept of 'obj', heap text, or NULL when nothing is, or when it is far too big, which 'f' says then.
- * False: out of memory.
- */
-bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct json *obj,
-	       char **ret_text, size_t *ret_n);
-
-/* --- rest.c ------------------------------------------------------------------------------------------ */
-/* The worker refused the clone of that record, in these words: it rests for the Workload. */
-void rest_refused(struct engine *e, const struct record *r, mk_str words);
-
-/* --- observe.c --------------------------------------------------------------------------------------- */
-void observe_event(struct engine *e, const struct event *ev);
-/*
- * The cluster's store is an earlier one, or another, than what we know comes from: all that is known of it counts as
- * unknown, and its tables are listed anew. docs/decisions/0057.
- */
-void observe_turn_back(struct engine *e, struct cluster *c);
-/* An object as an answer brought it; 'asked': a get's, which may be about the text of what is known. */
-void observe_reply(struct engine *e, struct record *r, const struct event *ev, bool asked);
-
-/* --- touch.c ----------------------------------------------------------------------------------------- */
-/* Queues whoever decides by this record. */
-void touch_record(struct engine *e, struct record *r);
-/* ... the Workload of the group that it belongs to; NULL is fine. */
-void touch_group(struct engine *e, const struct record *r);
-/* ... all clusters and checks: whoever writes to objects of the manager looks again. */
-void touch_clusters(struct engine *e);
-
-/* --- passes ------------------------------------------------------------------------------------------ */
-void workload_pass(struct engine *e, struct wl *w);
-void cluster_pass(struct engine *e, struct cluster *c);
-void check_pass(struct engine *e, struct check *k);
-/* The first of a Workload's or ClusterQueue's checks that is our controller's, and its place. NULL: none. */
-const struct record *check_of(const struct engine *e, const struct facts *f, size_t *ret_index);
-/* Sees to the quotas of the manager's ClusterQueues; only with the gate. */
-void autoquota_pass(struct engine *e);
-/* An object of a table changed: 'old' or 'new' NULL = it was or is not there. */
-void autoquota_saw(struct engine *e, const struct table *t, const struct facts *old,
-		   const struct facts *new);
-/* Has the pass come, in a second. */
-void autoquota_later(struct engine *e);
-/* When the wait for a cluster that was lost at 'since' is over; not before a new process could have found it. */
-int64_t lost_deadline(const struct engine *e, int64_t since);
-/* An interval of the collector: whoever has no local Workload is looked at. */
-void gc_pass(struct engine *e);
-/* Closes the breaker when it was quiet for long enough. */
-void breaker_tick(struct engine *e);
-/* Is what may destroy halted? Counts that something was. */
-bool breaker_holds(struct engine *e);
-/* A dispatcher's name under another domain than Kueue's, or none: another controller nominates. */
-/* Sees to the watch on a job kind; true when its list is known. */
-bool watch_ready(struct engine *e, struct cluster *c, uint16_t kind);
-/* Sends the request for the watch, whoever asked already. */
-void watch_open(struct engine *e, struct table *t);
-/* Is nothing of the kind listed there but what carries our label? */
-bool watch_is_labelled(cluster_id c, uint16_t kind);
-mk_str watch_selector(const struct engine *e, cluster_id c,
-		      uint16_t kind); /* in the step's arena */
-/* Opens the watches on a cluster's queues, when anybody needs them. */
-void watch_queues(struct engine *e, struct cluster *c);
-/* Tells people, once, that a worker's queues cannot be read. */
-void watch_tell_queues(struct engine *e, struct cluster *c);
-/*
- * Has every job kind of a worker listed, so that jobs of ours whose clone is gone are found: by opening the watches,
- * which close soon when nobody needs them. docs/decisions/0022.
- */
-void watch_glance(struct engine *e, struct cluster *c);
-/* Tells people, once, that a worker does not serve a kind that a Workload needs there. */
-void watch_tell(struct engine *e, struct cluster *c, uint16_t kind);
-/* Closes watches that nobody used for a while. */
-void watch_sweep(struct engine *e);
-/* Counts or discounts a user of the watch. While there is one, a kind that is missing is looked for. */
-void watch_use(struct engine *e, cluster_id c, uint16_t kind, bool *counted, bool wanted);
-void cluster_forget(struct engine *e, struct cluster *c);
-void lasting_done(struct lasting *own);
-struct cluster *cluster_make(struct engine *e, mk_str name);
-/* adopt.c: was this one, before it was rebuilt, the manager with that id, as the configuration says? */
-bool former_is_named(const struct engine *e, mk_str id);
-/* Looks at an object that was seen there: another manager's with our origin? */
-void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f);
-/* The same for all that is known of it. */
-void cluster_look_for_others(struct engine *e, struct cluster *c);
-/* More is known of the cluster: is that more than its share? Then its pass gives all of it up. */
-void cluster_weigh(struct engine *e, struct cluster *c);
-/* It rests since it was: says so. */
-void cluster_say_over(struct engine *e, struct cluster *c);
-/* The link led to the cluster with this identity ("" hidden): the manager's own is no worker. */
-void cluster_know(struct engine *e, struct cluster *c, mk_str identity);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The user deletes the job at each stage; restarts at each stage; what is left behind must be nothing. */
-#include "core/engine/store.h"
+#include "core/engine/store/store.h"
 #include "t/lib/engine_world.h"
 
 static size_t remote_objects(const struct world *w)

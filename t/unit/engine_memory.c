@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Out of memory at each allocation of each stage: the step ends early, nothing is lost, the job still finishes. */
-#include "core/engine/facts.h"
+#include "core/engine/store/facts.h"
 #include "t/lib/engine_world.h"
 
 enum { N_STAGES = 6, N_TROUBLES = 12, EVERY = 7 };

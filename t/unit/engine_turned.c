@@ -3,7 +3,7 @@
  * A store that went back: versions that are lower than what was seen, in an epoch that kube knows of, or found out by what
  * a list or a get says.
  */
-#include "core/engine/store.h"
+#include "core/engine/store/store.h"
 #include "t/lib/engine_world.h"
 
 /* In which version an object's end was seen in one epoch says nothing of the next one's versions. */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conditions of ours: Active of MultiKueueClusters and AdmissionChecks, OriginClash of clusters, one of ClusterQueues. */
+#ifndef MK_ENGINE_ACT_COND_H
+#define MK_ENGINE_ACT_COND_H
+
+#include "core/engine/state.h"
+
+struct cond {
+	const char *type; /* NULL: "Active" */
+	bool status;
+	bool alarm; /* True is the bad news */
+	mk_str reason, message;
+	int64_t since_wall_ms; /* lastTransitionTime when the status changes */
+};
+
+/*
+ * Writes the condition if status, reason or message differ from what 'r' shows; other conditions stay. An event
+ * tells people of it once it is written.
+ */
+void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
+		enum rule rule);
+
+/* Takes the condition of this type away, when there is one. */
+void cond_remove(struct engine *e, struct record *r, struct queue_item *item, const char *type,
+		 enum rule rule);
+
+/* Does the object have the condition, and is it True? */
+bool cond_is_true(struct engine *e, const struct record *r, const char *type);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events for people (events.k8s.io/v1), and the texts that several rules share. */
+#ifndef MK_ENGINE_ACT_NOTE_H
+#define MK_ENGINE_ACT_NOTE_H
+
+#include "core/engine/state.h"
+
+struct note {
+	const char *type; /* "Normal" or "Warning" */
+	mk_str reason;    /* "" = "MultiKueue"; the action is the same */
+	mk_str text;      /* cut to 1024 bytes as Kueue does */
+};
+
+/* An event about the object of 'r'. */
+void note_send(struct engine *e, const struct record *r, const struct note *n);
+/* A warning; 'reason' NULL: the usual one. */
+void note_warn(struct engine *e, const struct record *r, const char *reason, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

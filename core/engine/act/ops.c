@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operations under way. At most one per object; when the outcome of a write is unknown only a get may follow; after a
+ * write whose answer brought no object, or a conflict, the object rests until news of it arrive (or are fetched).
+ * Failures of an object back off on their own, so that one cluster's trouble stays there.
+ */
+#include "core/engine/act/ops.h"
+
+#include "core/base/alloc.h"
+#include "core/engine/act/note.h"
+#include "core/engine/rules/rest.h"
+#include "core/engine/store/observe.h"
+#include "core/engine/store/touch.h"
+
+enum {
+	SETTLE_WRITE_MS = 2000,   /* the watch brings a write within this, or we ask */
+	SETTLE_DELETE_MS = 10000, /* finalizers and garbage collectors take their time */
+	SETTLE_CONFLICT_MS = 500,
+	FENCED_MS = 1000,
+	MARK_AGAIN_MS = 5000,
+	REST_MAX_MS = 30 * 1000,
+};
+
+void ops_plain(struct engine *e, struct op *op, enum rule rule)
+{
+	op->cause = rule_names[rule];
+	rule_hit(e, rule);
+	if (!op_list_add(e->out, op)) {
+		say_no_memory(e);
+	}
+}
+
+static void inflight_free(struct engine *e, struct inflight *f)
+{
+	if (f->record && f->type == OP_CREATE) {
+		f->record->table->n_creating--;
+	}
+	map_del(&e->inflight_by_id, (mk_str){(const char *)&f->id, sizeof(f->id)});
+	list_del(&f->node);
+	mk_free(f->note);
+	mk_free(f->note_reason);
+	mk_free(f);
+	e->stats.in_flight--;
+}
+
+static struct inflight *inflight_new(struct engine *e, struct record *r, const struct op *op)
+{
+	struct inflight *f = mk_calloc(1, sizeof(*f));
+
+	if (!f) {
+		return NULL;
+	}
+	f->id = op->id;
+	f->record = r;
+	f->type = op->type;
+	f->rv = r->rv;
+	if (!map_put(&e->inflight_by_id, (mk_str){(const char *)&f->id, sizeof(f->id)}, f)) {
+		mk_free(f);
+		return NULL;
+	}
+	r->table->n_creating += op->type == OP_CREATE;
+	list_add_tail(&e->inflight, &f->node);
+	e->stats.in_flight++;
+	return f;
+}
+
+static bool keep_note(struct inflight *f, const struct note *n)
+{
+	if (!n) {
+		return true;
+	}
+	f->note_type = n->type;
+	f->note = mk_strndup(n->text);
+	f->note_reason = mk_strndup(n->reason);
+	return f->note && f->note_reason;
+}
+
+struct json *ops_merge(struct engine *e, const struct record *r, struct op *op)
+{
+	struct arena *a = e->out->arena;
+	struct json *body = json_new_obj(a), *meta = json_new_obj(a);
+
+	json_set_str(a, meta, "resourceVersion",
+		     arena_printf(a, "%llu", (unsigned long long)r->rv));
+	json_set(a, body, STR("metadata"), meta);
+	op->type = OP_MERGE;
+	op->uid = str_of(r->uid);
+	op->rv = r->rv;
+	op->body = body;
+	return body;
+}
+
+void ops_send(struct engine *e, struct record *r, struct op *op, enum rule rule)
+{
+	ops_send_note(e, r, op, rule, NULL);
+}
+
+void ops_send_note(struct engine *e, struct record *r, struct op *op, enum rule rule,
+		   const struct note *note)
+{
+	struct inflight *f;
+
+	op->id = e->op_seq + 1;
+	op->cluster = r->table->cluster;
+	op->kind = r->table->kind;
+	op->ns = arena_dup(e->out->arena, r->ns);
+	op->name = arena_dup(e->out->arena, r->name);
+	op->uid = arena_dup(e->out->arena, op->uid);
+	op->cause = rule_names[rule];
+	if (!op->subresource) {
+		op->subresource = "";
+	}
+	if (arena_failed(&e->scratch) || arena_failed(e->out->arena)) {
+		say_no_memory(e);
+		return;
+	}
+	f = inflight_new(e, r, op);
+	if (!f) {
+		say_no_memory(e);
+		return;
+	}
+	f->rule = rule;
+	if (!keep_note(f, note) || !op_list_add(e->out, op)) {
+		inflight_free(e, f);
+		say_no_memory(e);
+		return;
+	}
+	e->op_seq++;
+	r->inflight = f;
+	rule_hit(e, rule);
+}
+
+void ops_get(struct engine *e, struct record *r)
+{
+	struct op op = {.type = OP_GET, .prio = PRIO_COMMIT};
+
+	if (!r->inflight && cluster_up(cluster_get(e, r->table->cluster))) {
+		ops_send(e, r, &op, R_GET);
+	}
+}
+
+bool ops_ready(struct engine *e, struct record *r, struct queue_item *item)
+{
+	if (!e->may_write || r->inflight || !cluster_up(cluster_get(e, r->table->cluster))) {
+		return false;
+	}
+	if (r->retry_at > e->now) {
+		queue_add_at(&e->queue, item, r->retry_at);
+		return false;
+	}
+	if (r->unknown) {
+		ops_get(e, r);
+		return false;
+	}
+	if (r->settling) {
+		if (r->settle_at > e->now) {
+			queue_add_at(&e->queue, item, r->settle_at);
+		} else {
+			ops_get(e, r);
+		}
+		return false;
+	}
+	return true;
+}
+
+static void settle(struct engine *e, struct record *r, int64_t wait_ms)
+{
+	r->settling = true;
+	r->settle_at = e->now + wait_ms;
+}
+
+static void back_off(struct engine *e, struct record *r, int64_t retry_after_ms)
+{
+	int64_t wait = queue_backoff(r->fails++);
+
+	r->retry_at = e->now + (retry_after_ms > wait ? retry_after_ms : wait);
+}
+
+static void rest(struct engine *e, struct record *r, int64_t wait_ms)
+{
+	r->retry_at = e->now + (wait_ms < REST_MAX_MS ? wait_ms : REST_MAX_MS);
+}
+
+/* The object was not there when it was asked for; what was seen since is newer: a late create may have come true. */
+static void not_found(struct engine *e, struct record *r, const struct inflight *f)
+{
+	if (!r->present || r->rv == f->rv) {
+		record_gone(&e->store, r, 0, r->epoch, e->now);
+	}
+	r->absent = !r->present;
+}
+
+/* The server reads from its store, not from a cache: an answer older than what was known when we asked is from another. */
+static bool is_contradicted(const struct engine *e, const struct record *r,
+			    const struct inflight *f, const struct event *ev)
+{
+	const struct cluster *c = cluster_get(e, r->table->cluster);
+	uint64_t rv = ev->rv;
+
+	return c && r->present && r->epoch == c->epoch && r->rv >= f->rv &&
+	       str_eq(str_of(r->uid), json_str_at(ev->obj, "/metadata/uid")) &&
+	       (rv != 0 || str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &rv)) &&
+	       rv < f->rv;
+}
+
+static void got(struct engine *e, struct record *r, const struct inflight *f,
+		const struct event *ev)
+{
+	bool shown = ev->outcome == OUTCOME_APPLIED && ev->obj;
+
+	if (!shown && ev->code != MK_NOT_FOUND) {
+		back_off(e, r, ev->retry_after_ms);
+		return;
+	}
+	if (shown && is_contradicted(e, r, f, ev)) {
+		observe_turn_back(e, cluster_get(e, r->table->cluster));
+	}
+	r->unknown = false;
+	r->taken = false;
+	r->settling = false;
+	r->asked_at = e->now;
+	if (shown) {
+		observe_reply(e, r, ev, true);
+		if (facts_is(r->facts, F_UNUSABLE)) {
+			/* Its text may be what was wanted, and there is none to be had. */
+			rest(e, r, queue_backoff(r->fails++));
+		} else if (r->present) {
+			r->fails = 0;
+		} else {
+			back_off(e, r, 0); /* not believed: whoever asked would ask again at once */
+		}
+	} else {
+		not_found(e, r, f);
+	}
+}
+
+/*
+ * The server took a change, and its object is as it was: a CRD that does not know the field drops it, a webhook puts the
+ * old value back. The next pass would write the same at once, and so on for ever.
+ */
+static bool moved_nothing(const struct record *r, const struct inflight *f, uint64_t rv)
+{
+	return (f->type == OP_MERGE || f->type == OP_APPLY_STATUS) && r->rv == f->rv && rv == f->rv;
+}
+
+static void applied(struct engine *e, struct record *r, const struct inflight *f,
+		    const struct event *ev)
+{
+	bool terminating = json_str_at(ev->obj, "/metadata/deletionTimestamp").n > 0;
+	uint64_t rv = 0;
+	bool shown = str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &rv);
+
+	r->denied = 0;
+	r->unanswered = 0;
+	if (shown && moved_nothing(r, f, rv)) {
+		rest(e, r, queue_backoff(r->fails++));
+		return;
+	}
+	r->fails = 0;
+	/* Who takes marks off again and again does not make us write as fast. */
+	r->retry_at = f->rule == R_ADOPT ? e->now + MARK_AGAIN_MS : 0;
+	if (f->rule == R_JOB_FORWARD) {
+		r->forward_tries++; /* lest it is sent for ever: job.c */
+	}
+	if (shown && (f->type != OP_DELETE || terminating)) {
+		observe_reply(e, r, ev, false);
+	} else {
+		settle(e, r, f->type == OP_DELETE ? SETTLE_DELETE_MS : SETTLE_WRITE_MS);
+	}
+	if (f->note_type) {
+		note_send(e, r,
+			  &(struct note){.type = f->note_type,
+					 .reason = str_of(f->note_reason),
+					 .text = str_of(f->note)});
+	}
+}
+
+/* Answers after which another try with the same input is pointless. */
+static bool for_good(enum mk_code c)
+{
+	return c == MK_INVALID || c == MK_DENIED || c == MK_TOO_BIG || c == MK_NOT_FOUND;
+}
+
+static void refuse(struct engine *e, struct wl *w, const struct record *r, mk_str why)
+{
+	struct wl_cluster *wc = w ? wl_cluster(e, w, r->table->cluster) : NULL;
+
+	if (wc && keep_str(&wc->why, str_cut(why, 512))) {
+		wc->bout.refused = true;
+	}
+}
+
+static void job_refused(struct engine *e, const struct record *r, mk_str why)
+{
+	const struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
+
+	if (r->member) {
+		refuse(e, wl_find(e, r->ns, record_group(r)), r, why);
+		return;
+	}
+	if (!o) {
+		return;
+	}
+	for (LIST_EACH_AS(struct wl, w, &o->workloads, owner_node)) {
+		refuse(e, w, r, why);
+	}
+}
+
+/*
+ * The get that follows finds out at once what became of the first such write. It says nothing of why: a webhook that is
+ * down answers every write so, which must not become a write and a get without end.
+ */
+static void unanswered(struct engine *e, struct record *r)
+{
+	r->unknown = true;
+	rest(e, r, r->unanswered > 0 ? queue_backoff(r->unanswered) : 0);
+	r->unanswered++;
+}
+
+static void refused(struct engine *e, struct record *r, const struct inflight *f,
+		    const struct event *ev)
+{
+	r->unanswered = 0;
+	if (ev->code == MK_EXISTS) {
+		r->unknown = true;
+		r->taken = true;
+	} else if (ev->code == MK_CONFLICT) {
+		settle(e, r, SETTLE_CONFLICT_MS);
+	} else if (ev->code == MK_NOT_FOUND && f->type == OP_DELETE) {
+		record_gone(&e->store, r, 0, r->epoch, e->now);
+	} else if (ev->code == MK_NOT_FOUND && f->type != OP_CREATE) {
+		settle(e, r, 0);
+	} else if (ev->code == MK_FENCED) {
+		r->retry_at = e->now + FENCED_MS;
+	} else {
+		if (f->rule == R_JOB_CREATE && for_good(ev->code)) {
+			job_refused(e, r, ev->text);
+		}
+		r->denied = for_good(ev->code) ? r->denied + 1 : 0;
+		if (f->rule == R_CREATE && for_good(ev->code)) {
+			rest(e, r, queue_backoff(r->fails++));
+			rest_refused(e, r, ev->text); /* that is longer, and grows */
+		} else {
+			back_off(e, r, ev->retry_after_ms);
+		}
+	}
+}
+
+void ops_done(struct engine *e, const struct event *ev)
+{
+	struct inflight *f =
+		map_get(&e->inflight_by_id, (mk_str){(const char *)&ev->op_id, sizeof(ev->op_id)});
+	struct record *r;
+
+	if (!f) {
+		return;
+	}
+	r = f->record;
+	if (r) {
+		r->inflight = NULL;
+		if (f->type == OP_GET) {
+			got(e, r, f, ev);
+		} else if (ev->outcome == OUTCOME_APPLIED) {
+			applied(e, r, f, ev);
+		} else if (ev->outcome == OUTCOME_REFUSED) {
+			refused(e, r, f, ev);
+		} else {
+			unanswered(e, r);
+			if (f->rule == R_CREATE && ev->http >= 500 && r->unanswered > 1) {
+				rest_refused(e, r, ev->text); /* a webhook there that is down */
+			}
+		}
+		e->no_memory = false;
+		touch_record(e, r);
+		if (e->no_memory) {
+			table_break(e, r->table);
+		}
+	}
+	inflight_free(e, f);
+}
+
+void ops_forget(struct engine *e, cluster_id c)
+{
+	for (LIST_EACH_AS(struct inflight, f, &e->inflight, node)) {
+		if (f->record && f->record->table->cluster == c) {
+			f->record->inflight = NULL;
+			f->record = NULL;
+		}
+	}
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MultiKueueClusters: a number for each, and its Active condition. A cluster whose kubeconfig goes, or that is made anew,
+ * gets the next number, so nothing old can be mistaken; a number that was given up costs nothing, here or elsewhere.
+ */
+#include "core/engine/clusters/clusters.h"
+
+#include "core/base/alloc.h"
+#include "core/engine/act/cond.h"
+#include "core/engine/clusters/source.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
+#include "core/engine/rules/former.h"
+#include "core/engine/rules/pass.h"
+
+enum {
+	CLASH_QUIET_MS = 10 * 60 * 1000,
+	REST_FIRST_MS = 30 * 1000, /* of a worker that was over its share, doubling ... */
+	REST_MAX_MS = 10 * 60 * 1000,
+	REST_CALM_MS = 20 * 60 * 1000, /* ... unless it was up for so long since */
+};
+
+/* They come again only after all others. */
+static cluster_id next_number(struct engine *e)
+{
+	do {
+		e->last_number++;
+	} while (cluster_get(e, e->last_number)); /* the manager has 0 */
+	return e->last_number;
+}
+
+struct cluster *cluster_make(struct engine *e, mk_str name)
+{
+	struct cluster *c = cluster_named(e, name), **more;
+	size_t i;
+
+	if (c) {
+		return c;
+	}
+	c = mk_calloc(1, sizeof(*c));
+	more = mk_realloc(e->clusters, (e->n_clusters + 1) * sizeof(struct cluster *));
+	if (more) {
+		e->clusters = more;
+	}
+	if (!c || !more || !keep_str(&c->name, name) || !map_put(&e->cluster_by_name, name, c)) {
+		if (c) {
+			mk_free(c->name);
+		}
+		mk_free(c);
+		say_no_memory(e);
+		return NULL;
+	}
+	c->id = next_number(e);
+	c->own.lost_at = INT64_MAX;
+	c->clash_at = INT64_MIN;
+	queue_item_init(&c->item, ITEM_CLUSTER, STR_NONE);
+	i = cluster_place(e, c->id);
+	memmove(e->clusters + i + 1, e->clusters + i,
+		(e->n_clusters - i) * sizeof(struct cluster *));
+	e->clusters[i] = c;
+	e->n_clusters++;
+	return c;
+}
+
+void cluster_know(struct engine *e, struct cluster *c, mk_str identity)
+{
+	if (!str_eq(str_of(c->own.identity), identity)) {
+		if (!keep_str(&c->own.identity, identity)) {
+			say_no_memory(e);
+			return;
+		}
+		alias_know(e, c, identity);
+	} else if (identity.n > 0) {
+		alias_know(e, c, identity);
+	}
+	if (identity.n == 0 || !str_is(identity, e->manager_id)) {
+		return;
+	}
+	c->own.itself = true;
+	source_down(e, c, STR("BadKubeConfig"),
+		    STR("the kubeconfig leads to the manager's own cluster"));
+	queue_add(&e->queue, &c->item);
+}
+
+void lasting_done(struct lasting *own)
+{
+	mk_free(own->secret);
+	mk_free(own->file);
+	mk_free(own->identity);
+	mk_free(own->server);
+}
+
+void cluster_free(struct engine *e, struct cluster *c)
+{
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		table_free(&e->store, c->tables[i]);
+	}
+	mk_free(c->name);
+	mk_free(c->uid);
+	lasting_done(&c->own);
+	mk_free(c->clash);
+	mk_free(c->text);
+	mk_free(c->reason);
+	mk_free(c);
+}
+
+void cluster_forget(struct engine *e, struct cluster *c)
+{
+	size_t i;
+
+	ops_forget(e, c->id);
+	watches_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile, false);
+	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
+		for (size_t j = 0; j < w->n_cl; j++) {
+			if (w->cl[j].id == c->id) {
+				wl_cluster_done(&w->cl[j]);
+				w->cl[j] = w->cl[--w->n_cl];
+				break;
+			}
+		}
+		queue_add(&e->queue, &w->item);
+	}
+	alias_know(e, c, STR(""));
+	queue_del(&e->queue, &c->item);
+	map_del(&e->cluster_by_name, str_of(c->name));
+	i = cluster_place(e, c->id);
+	memmove(e->clusters + i, e->clusters + i + 1,
+		(--e->n_clusters - i) * sizeof(struct cluster *));
+	cluster_free(e, c);
+}
+
+/* --- its share of memory --------------------------------------------------------------------------- */
+
+void cluster_weigh(struct engine *e, struct cluster *c)
+{
+	if (c->id == CLUSTER_MANAGER || c->over || e->o.worker_memory == 0 ||
+	    c->bytes <= e->o.worker_memory) {
+		return;
+	}
+	c->over = true;
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		if (c->tables[i]) {
+			table_doubt(e, c->tables[i]); /* what it lacks from now on may be there */
+		}
+	}
+	queue_add(&e->queue, &c->item);
+}
+
+void cluster_say_over(struct engine *e, struct cluster *c)
+{
+	size_t share = e->o.worker_memory;
+	bool big = share >= 1024 * 1024;
+
+	source_down(e, c, STR(NAME_OVER_SHARE),
+		    arena_printf(&e->scratch,
+				 "What is to be known of its objects takes more than %zu %s of the "
+				 "manager's memory (multiKueue.workerMemory); none of it is kept, "
+				 "and it is looked at again after a while",
+				 big ? share >> 20 : share, big ? "MiB" : "bytes"));
+}
+
+/*
+ * All that is known of it goes, as if it had never been seen; after a rest it is connected again, and listed anew. That it
+ * is up in between, until it shows too much again, does not end its loss.
+ */
+static struct cluster *give_up(struct engine *e, struct cluster *c)
+{
+	bool calm = cluster_up(c) && e->now - c->up_at >= REST_CALM_MS;
+	bool again = c->own.rests > 0 && !calm;
+	unsigned rests = again ? c->own.rests : 0;
+
+	c = source_replace(e, c);
+	if (c) {
+		c->own.lost_at = again                     ? c->own.over_at
+				 : c->own.lost_at < e->now ? c->own.lost_at
+							   : e->now;
+		c->own.over_at = c->own.lost_at;
+		c->own.rests = rests + 1;
+		c->own.rest_until = e->now + backoff_ms(REST_FIRST_MS, rests, REST_MAX_MS);
+		e->stats.overweight++;
+	}
+	return c;
+}
+
+/* --- another manager with our origin ------------------------------------------------------------------ */
+
+/* A worker may be there before the manager's lists are complete: until we know who we are, nobody is another. */
+static bool is_anothers(const struct engine *e, const struct facts *f)
+{
+	return e->manager_id[0] != 0 && facts_is(f, F_ORIGIN) && f->s[S_MANAGER_ID].n > 0 &&
+	       !str_is(f->s[S_MANAGER_ID], e->manager_id) &&
+	       !former_is_named(e, f->s[S_MANAGER_ID]);
+}
+
+void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f)
+{
+	bool first = c && c->clash_at == INT64_MIN;
+
+	if (!c || !is_anothers(e, f)) {
+		return;
+	}
+	if (!c->clash && !keep_str(&c->clash, f->s[S_MANAGER_ID])) {
+		say_no_memory(e);
+		return;
+	}
+	c->clash_at = e->now;
+	if (first) {
+		queue_add(&e->queue, &c->item);
+	}
+}
+
+void cluster_look_for_others(struct engine *e, struct cluster *c)
+{
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		const struct table *t = c->tables[i];
+
+		if (!t) {
+			continue;
+		}
+		for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+			if (r->present && is_anothers(e, r->facts)) {
+				cluster_clash(e, c, r->facts);
+				return;
+			}
+		}
+	}
+}
+
+/* Both leave each other's objects alone; but of two jobs with one name one waits for the other, so people must know. */
+static void clash(struct engine *e, struct cluster *c, struct record *r)
+{
+	struct cond cond = {.type = NAME_ORIGIN_CLASH,
+			    .alarm = true,
+			    .reason = STR("NoOtherManager"),
+			    .message = STR("No object of another manager with this origin was seen "
+					   "for ten minutes"),
+			    .since_wall_ms = e->wall};
+
+	if (c->clash_at == INT64_MIN && cond_is_true(e, r, NAME_ORIGIN_CLASH)) {
+		c->clash_at =
+			e->now; /* another process saw one, before this one began or began to lead */
+	}
+	if (c->clash_at == INT64_MIN) {
+		return;
+	}
+	if (e->now - c->clash_at >= CLASH_QUIET_MS && cluster_up(c)) {
+		/* those that stay without a change are no news */
+		cluster_look_for_others(e, c);
+	}
+	cond.status = e->now - c->clash_at < CLASH_QUIET_MS || !cluster_up(c);
+	if (!cond.status) {
+		cond_write(e, r, &c->item, &cond, R_CLUSTER);
+		if (!cond_is_true(e, r, NAME_ORIGIN_CLASH)) {
+			c->clash_at = INT64_MIN;
+		}
+		return;
+	}
+	queue_add_at(&e->queue, &c->item, e->now + CLASH_QUIET_MS);
+	if (!c->clash) {
+		return; /* an earlier process knew whose they were, and said so */
+	}
+	cond.reason = STR("AnotherManager");
+	cond.message =
+		arena_printf(&e->scratch,
+			     "There are objects with the origin \"%.*s\" that another "
+			     "manager made (%s); they are left alone. Each manager needs an "
+			     "origin of its own (multiKueue.origin; the one before goes into "
+			     "multiKueue.formerOrigins)",
+			     STR_ARG(e->o.origin), c->clash);
+	cond_write(e, r, &c->item, &cond, R_CLUSTER);
+}
+
+static void condition(struct engine *e, struct cluster *c, struct record *r)
+{
+	mk_str reason = str_of(c->reason), text = str_of(c->text);
+	struct cond cond = {.status = true,
+			    .reason = STR("Active"),
+			    .message = STR("Connected"),
+			    .since_wall_ms = e->wall};
+
+	if (!c->decided || c->link == LINK_CONNECTING) {
+		return;
+	}
+	if (c->link == LINK_DOWN) {
+		cond.status = false;
+		cond.reason = reason.n > 0 ? reason : STR("ClientConnectionFailed");
+		cond.message = text;
+		if (!str_is(cond.reason, "ClientConnectionFailed") &&
+		    !str_is(cond.reason, NAME_OVER_SHARE) &&
+		    !str_starts(text, STR("load client config failed: "))) {
+			cond.message = arena_printf(&e->scratch, "load client config failed: %.*s",
+						    STR_ARG(text));
+		}
+		cond.since_wall_ms = e->wall - (e->now - c->own.lost_at);
+	}
+	cond_write(e, r, &c->item, &cond, R_CLUSTER);
+}
+
+static void pass(struct engine *e, struct cluster *c, struct record *r)
+{
+	if (c->uid && !str_eq(str_of(c->uid), str_of(r->uid))) {
+		c = source_replace(e, c);
+		if (!c) {
+			return;
+		}
+		c->own.lost_at = INT64_MAX;
+		c->own.path_said = 0;
+	}
+	if (c->over) {
+		c = give_up(e, c);
+		if (!c) {
+			return;
+		}
+	}
+	if (!c->uid && !keep_str(&c->uid, str_of(r->uid))) {
+		say_no_memory(e);
+		queue_add(&e->queue, &c->item);
+		return;
+	}
+	if (!c->was_up && facts_is(r->facts, F_COND) && !facts_is(r->facts, F_COND_TRUE) &&
+	    r->facts->since_ms >= 0 && r->facts->since_ms <= e->wall) {
+		/* Lost before this process began. */
+		int64_t at = e->now - (e->wall - r->facts->since_ms);
+
+		c->own.lost_at = at < c->own.lost_at ? at : c->own.lost_at;
+	}
+	c = source_see(e, c, r);
+	if (!c) {
+		return;
+	}
+	if (!c->uid) {
+		queue_add(&e->queue, &c->item);
+	}
+	if (c->glance && cluster_up(c)) {
+		watches_glance(e, c);
+	}
+	watches_tell_queues(e, c);
+	condition(e, c, r);
+	alias_tell(e, c, r);
+	clash(e, c, r);
+	if (e->no_memory) {
+		queue_add(&e->queue, &c->item);
+	}
+}
+
+void cluster_pass(struct engine *e, struct cluster *c)
+{
+	struct record *r;
+
+	if (c->id == CLUSTER_MANAGER || !manager_knows(e, KIND_CLUSTER)) {
+		return;
+	}
+	r = cluster_record(e, c);
+	if (r && !facts_is(r->facts, F_TERMINATING)) {
+		pass(e, c, r);
+		return;
+	}
+	source_disconnect(e, c);
+	source_file(e, c, STR_NONE);
+	if (e->no_memory) {
+		queue_add(&e->queue, &c->item);
+	} else {
+		cluster_forget(e, c);
+	}
+}

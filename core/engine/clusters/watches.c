@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watches on workers: opened before they are needed, closed when nobody has used them for a while. */
+#include "core/engine/clusters/watches.h"
+
+#include "core/engine/act/note.h"
+#include "core/engine/act/ops.h"
+
+enum { WATCH_IDLE_MS = 10 * 60 * 1000, GLANCE_MS = 60 * 1000, TELL_AGAIN_MS = 60 * 60 * 1000 };
+
+bool watches_is_labelled(cluster_id c, uint16_t kind)
+{
+	return c != CLUSTER_MANAGER && (kind == KIND_WORKLOAD || kind >= KIND_FIRST_JOB);
+}
+
+mk_str watches_selector(const struct engine *e, cluster_id c, uint16_t kind)
+{
+	mk_str list;
+
+	if (!watches_is_labelled(c, kind)) {
+		return STR("");
+	}
+	if (e->o.n_former_origins == 0) {
+		return arena_printf(e->out->arena, "%s=%.*s", NAME_ORIGIN, STR_ARG(e->o.origin));
+	}
+	list = e->o.origin;
+	for (size_t i = 0; i < e->o.n_former_origins; i++) {
+		list = arena_printf(e->out->arena, "%.*s,%.*s", STR_ARG(list),
+				    STR_ARG(e->o.former_origins[i]));
+	}
+	return arena_printf(e->out->arena, "%s in (%.*s)", NAME_ORIGIN, STR_ARG(list));
+}
+
+void watches_open(struct engine *e, struct table *t)
+{
+	struct op op = {.type = OP_WATCH_OPEN,
+			.cluster = t->cluster,
+			.kind = t->kind,
+			.subresource = "",
+			.selector = watches_selector(e, t->cluster, t->kind),
+			.sought = t->sought};
+
+	ops_plain(e, &op, R_WATCH);
+	if (!t->watched && !t->synced) {
+		t->hidden_at = e->now;
+	}
+	t->watched = !e->no_memory;
+	t->idle_at = e->now;
+}
+
+bool watches_ready(struct engine *e, struct cluster *c, uint16_t kind)
+{
+	struct table *t = table_of(e, c, kind);
+
+	if (!t || table_is_unserved(t)) {
+		return false;
+	}
+	if (!t->watched && (c->wanted || c->id == CLUSTER_MANAGER)) {
+		watches_open(e, t);
+	}
+	return c->id == CLUSTER_MANAGER ? table_known(e, c->id, kind)
+					: table_view(e, c, kind) == VIEW_KNOWN;
+}
+
+/* A kind that is missing where somebody needs it may come at any time; where nobody does nothing is asked. */
+static void seek(struct engine *e, const struct cluster *c, struct table *t)
+{
+	bool sought = table_is_unserved(t) && t->users > 0;
+
+	if (t->sought == sought || (!c->wanted && c->id != CLUSTER_MANAGER)) {
+		return;
+	}
+	t->sought = sought;
+	watches_open(e, t);
+	t->sought = e->no_memory ? !sought : sought;
+}
+
+void watches_use(struct engine *e, cluster_id id, uint16_t kind, bool *counted, bool wanted)
+{
+	struct cluster *c = cluster_get(e, id);
+	struct table *t = c && kind ? c->tables[kind] : NULL;
+
+	if (!t) {
+		*counted = false;
+		return;
+	}
+	if (*counted != wanted) {
+		*counted = wanted;
+		t->users = wanted ? t->users + 1 : t->users - 1;
+		t->idle_at = e->now;
+	}
+	seek(e, c, t);
+}
+
+void watches_glance(struct engine *e, struct cluster *c)
+{
+	c->glance = false;
+	for (uint16_t k = KIND_FIRST_JOB; k < e->o.kinds->n && !e->no_memory; k++) {
+		bool was = c->tables[k] && c->tables[k]->watched;
+
+		(void)watches_ready(e, c, k);
+		if (!was && c->tables[k]) {
+			c->tables[k]->idle_at = e->now - WATCH_IDLE_MS + GLANCE_MS;
+		}
+	}
+	c->glance = e->no_memory;
+}
+
+void watches_queues(struct engine *e, struct cluster *c)
+{
+	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE};
+	bool facts = e->facts_wanted && c->id != CLUSTER_MANAGER;
+
+	for (size_t i = 0; i < 2 && (facts || e->o.gates.quota_automation); i++) {
+		struct table *t = table_of(e, c, kinds[i]);
+
+		if (t && !t->watched) {
+			watches_open(e, t);
+		}
+	}
+}
+
+/* An API that comes and goes is told of once an hour. 'then': what follows for people. */
+static void tell(struct engine *e, struct cluster *c, struct table *t, const char *then)
+{
+	const struct record *r;
+	mk_str why;
+
+	if (!t || !t->untold || !e->may_write) {
+		return;
+	}
+	r = cluster_record(e, c);
+	t->untold = false;
+	if (!r || (t->told_at && e->now - t->told_at < TELL_AGAIN_MS)) {
+		return;
+	}
+	t->told_at = e->now;
+	why = str_of(t->why);
+	note_warn(e, r, "KindNotServed", "%.*s: the cluster %s; %s%s%.*s",
+		  STR_ARG(e->o.kinds->k[t->kind].gvk),
+		  table_is_unserved(t) ? "does not serve the kind, or not to us"
+				       : "cannot say whether it serves the kind",
+		  then, why.n ? ": " : "", STR_ARG(why));
+}
+
+void watches_tell(struct engine *e, struct cluster *c, uint16_t kind)
+{
+	tell(e, c, c->tables[kind], "such jobs are dispatched to other clusters");
+}
+
+void watches_tell_queues(struct engine *e, struct cluster *c)
+{
+	tell(e, c, c->tables[KIND_LOCAL_QUEUE], "its queues are left out of account");
+	tell(e, c, c->tables[KIND_CLUSTER_QUEUE], "its quota is left out of account");
+}
+
+static bool has_inflight(const struct table *t)
+{
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		if (r->inflight) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void sweep_table(struct engine *e, struct table **slot)
+{
+	struct table *t = *slot;
+	struct op op = {.type = OP_WATCH_CLOSE, .subresource = ""};
+
+	/* What is not served stays: a kind that appears is told by its watch. */
+	if (!t || !t->watched || table_is_unserved(t) || t->users > 0 ||
+	    e->now - t->idle_at < WATCH_IDLE_MS || has_inflight(t)) {
+		return;
+	}
+	op.cluster = t->cluster;
+	op.kind = t->kind;
+	ops_plain(e, &op, R_UNWATCH);
+	if (!e->no_memory) {
+		table_free(&e->store, t);
+		*slot = NULL;
+	}
+}
+
+void watches_sweep(struct engine *e)
+{
+	for (size_t i = 0; i < e->n_clusters; i++) {
+		for (size_t k = KIND_FIRST_JOB; k < KIND_MAX; k++) {
+			sweep_table(e, &e->clusters[i]->tables[k]);
+		}
+	}
+}

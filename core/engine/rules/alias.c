@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several MultiKueueClusters that lead to one API server: a tenant's own beside another's, or an old name beside the new one.
+ * A server is told by the uid of its kube-system; where that may not be read, by an object that two clusters show with one
+ * uid. In a pass one of the names stands for the server: the winner's, else the first of the config; the others show nothing
+ * of their own, so that no object is a loser of itself.
+ */
+#include "core/engine/rules/alias.h"
+
+#include "core/base/alloc.h"
+#include "core/engine/act/cond.h"
+#include "core/engine/rules/pass.h"
+
+enum { TELL_AGAIN_MS = 10 * 1000 };
+
+static bool same_server(const struct cluster *x, const struct cluster *y)
+{
+	return str_of(x->own.server).n > 0 && str_eq(str_of(x->own.server), str_of(y->own.server));
+}
+
+/* May it not say which server it is? */
+static bool hides(const struct cluster *c)
+{
+	return !c->own.identity || !c->own.identity[0];
+}
+
+/* --- which clusters share a server ------------------------------------------------------------------- */
+
+static void share(struct engine *e, struct cluster *c, bool shared)
+{
+	if (c->own.shared != shared) {
+		c->own.shared = shared;
+		queue_add(&e->queue, &c->item);
+		wl_queue_all(e);
+	}
+}
+
+/* Finds the others of its server; 'left': it is none of them any more. */
+static void find_others(struct engine *e, struct cluster *c, bool left)
+{
+	struct cluster *last = NULL;
+	size_t n = 0;
+
+	for (WORKERS_EACH(other, e)) {
+		if (other != c && same_server(c, other)) {
+			last = other;
+			n++;
+			if (!left) {
+				share(e, other, true);
+			}
+		}
+	}
+	if (left && n == 1) {
+		share(e, last, false);
+	}
+	share(e, c, !left && n > 0);
+}
+
+bool alias_is_known(const struct cluster *c)
+{
+	/* Where a server hides who it is, what is seen there tells. */
+	return !c->own.moved && (str_of(c->own.server).n > 0 || cluster_up(c));
+}
+
+void alias_know(struct engine *e, struct cluster *c, mk_str server)
+{
+	if (str_eq(str_of(c->own.server), server)) {
+		return;
+	}
+	if (c->own.shared) {
+		find_others(e, c, true);
+	}
+	if (!keep_str(&c->own.server, server)) {
+		say_no_memory(e);
+		return;
+	}
+	find_others(e, c, false);
+}
+
+/* Both show one object, and one of them hides who it is: they lead to one server. */
+static void learn(struct engine *e, struct cluster *x, struct cluster *y, mk_str uid)
+{
+	mk_str known = !hides(x)                     ? str_of(x->own.server)
+		       : str_of(y->own.server).n > 0 ? str_of(y->own.server)
+		       : str_of(x->own.server).n > 0 ? str_of(x->own.server)
+						     : uid;
+
+	known = arena_dup(&e->scratch, known);
+	alias_know(e, x, known);
+	alias_know(e, y, known);
+	x->own.moved = false; /* and that was learnt with the credentials of now */
+	y->own.moved = false;
+}
+
+void alias_look(struct engine *e, const struct record *r)
+{
+	struct cluster *c = cluster_get(e, r->table->cluster);
+
+	for (WORKERS_EACH(other, e)) {
+		const struct record *its;
+
+		if (!c || other == c || (!hides(c) && !hides(other)) || same_server(c, other)) {
+			continue;
+		}
+		its = store_get(other->tables[r->table->kind], r->ns, r->name);
+		if (its && r->uid && str_eq(str_of(its->uid), str_of(r->uid))) {
+			learn(e, c, other, str_of(r->uid));
+		}
+	}
+}
+
+/* --- in a pass ---------------------------------------------------------------------------------------- */
+
+/* Does 'k' rather stand for the server than 'than', which comes before it? */
+static bool is_preferred(const struct pass *p, const struct clone *k, const struct clone *than)
+{
+	mk_str winner = p->f ? p->f->s[S_CLUSTER] : STR("");
+
+	if (str_is(winner, k->c->name) || str_is(winner, than->c->name)) {
+		return str_is(winner, k->c->name);
+	}
+	return k->in_config == than->in_config && cluster_up(k->c) && !cluster_up(than->c);
+}
+
+/* Two objects of one name are none of one server: one of the views is old, or an identity is not true. */
+static bool differ(const struct clone *x, const struct clone *y)
+{
+	return x->r && y->r && x->r->present && y->r->present &&
+	       !str_eq(str_of(x->r->uid), str_of(y->r->uid));
+}
+
+void alias_mark(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		struct clone *speaker = k;
+
+		for (struct clone *other = k + 1;
+		     k->c->own.shared && k->twin != TWIN_ALIAS && other < p->clones + p->n_clones;
+		     other++) {
+			if (other->twin == TWIN_ALIAS || !same_server(k->c, other->c) ||
+			    differ(speaker, other)) {
+				continue;
+			}
+			if (is_preferred(p, other, speaker)) {
+				/* A winner goes on under a name that left the config while another one is there. */
+				other->in_config |= speaker->in_config;
+				speaker->twin = TWIN_ALIAS;
+				speaker->speaker = other;
+				speaker = other;
+			} else {
+				speaker->in_config |= other->in_config;
+				other->twin = TWIN_ALIAS;
+				other->speaker = speaker;
+			}
+		}
+	}
+}
+
+struct clone *alias_speaker(struct clone *k)
+{
+	while (k->twin == TWIN_ALIAS) {
+		k = k->speaker;
+	}
+	return k;
+}
+
+/* --- what people are told ----------------------------------------------------------------------------- */
+
+const char *alias_first(const struct engine *e, const struct cluster *c, const struct facts *config)
+{
+	for (size_t i = 0; i < config->n_names; i++) {
+		const struct cluster *other = cluster_named(e, config->names[i]);
+
+		if (other == c) {
+			return NULL;
+		}
+		if (other && same_server(c, other)) {
+			return str_in(str_of(c->name), config->names + i, config->n_names - i)
+				       ? other->name
+				       : NULL;
+		}
+	}
+	return NULL;
+}
+
+/* The same, whichever config it is; its name into *ret_config. */
+static const char *first_anywhere(const struct engine *e, const struct cluster *c,
+				  mk_str *ret_config)
+{
+	for (LIST_EACH_AS(struct record, config, &manager_table(e, KIND_CONFIG)->records, node)) {
+		const char *first = config->present ? alias_first(e, c, config->facts) : NULL;
+
+		if (first) {
+			*ret_config = config->name;
+			return first;
+		}
+	}
+	return NULL;
+}
+
+/* Is it known where those lead to that a config names before it? A new process has not heard of all at once. */
+static bool earlier_known(const struct engine *e, const struct cluster *c)
+{
+	for (LIST_EACH_AS(struct record, config, &manager_table(e, KIND_CONFIG)->records, node)) {
+		size_t i = config->present ? config->facts->n_names : 0;
+
+		while (i > 0 && !str_is(config->facts->names[i - 1], c->name)) {
+			i--;
+		}
+		while (i > 1) {
+			const struct cluster *other =
+				cluster_named(e, config->facts->names[--i - 1]);
+
+			if (other && !alias_is_known(other)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+void alias_tell(struct engine *e, struct cluster *c, struct record *r)
+{
+	mk_str config = {NULL, 0};
+	const char *first = c->own.shared ? first_anywhere(e, c, &config) : NULL;
+	struct cond cond = {.type = NAME_SAME_SERVER,
+			    .alarm = true,
+			    .reason = STR("OwnServer"),
+			    .message =
+				    STR("No MultiKueueConfig names another cluster of the same API "
+					"server before this one"),
+			    .since_wall_ms = e->wall};
+
+	if (c->own.shared && !cluster_up(c)) {
+		return; /* where it leads to will show */
+	}
+	if (first) {
+		cond.status = true;
+		cond.reason = STR("SameServer");
+		cond.message = arena_printf(
+			&e->scratch,
+			"Leads to the same API server as MultiKueueCluster \"%s\", which "
+			"MultiKueueConfig \"%.*s\" names before it: Workloads of that config "
+			"are not sent here",
+			first, STR_ARG(config));
+	}
+	if (!first && cond_is_true(e, r, NAME_SAME_SERVER) &&
+	    (!alias_is_known(c) || !earlier_known(e, c))) {
+		queue_add_at(&e->queue, &c->item, e->now + TELL_AGAIN_MS);
+		return;
+	}
+	if (cond.status || cond_is_true(e, r, NAME_SAME_SERVER)) {
+		cond_write(e, r, &c->item, &cond, R_CLUSTER);
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is created on a worker before the race: the clone of the Workload. */
+#ifndef MK_ENGINE_RULES_CLONE_H
+#define MK_ENGINE_RULES_CLONE_H
+
+#include "core/engine/rules/pass.h"
+
+/* The body of a clone, in the step's arena; NULL: out of memory, or the text is not there yet. */
+struct json *clone_body(struct pass *p);
+/* Hash of the part of the local spec that a clone must agree with; "" when the text is not there yet. */
+mk_str clone_hash(struct pass *p);
+
+#endif

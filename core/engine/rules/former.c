@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects of ours under marks of before. The origin may have been changed while they ran: they stay ours by manager and
+ * uid, and get the label of now, lest the watch loses them. The manager may have been rebuilt, with another id and other
+ * uids: then a copy of the same source is taken over when the configuration names the former id; else its Workload is not
+ * sent out beside it, since the same job would run twice. Jobs come before their clones, so a clone that has its marks
+ * leads to a job that has them.
+ */
+#include "core/engine/rules/former.h"
+
+#include "core/engine/act/note.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/clone.h"
+#include "core/engine/rules/group.h"
+#include "core/engine/rules/job.h"
+#include "core/engine/rules/members.h"
+#include "core/engine/rules/twin.h"
+
+enum {
+	LOOK_AGAIN_MS = 30 * 1000,
+	FIRST_LOOK_MS =
+		10 *
+		1000, /* so long after its start a process waits for a first look at each worker */
+};
+
+bool former_is_named(const struct engine *e, mk_str id)
+{
+	return str_in(id, e->o.former_managers, e->o.n_former_managers);
+}
+
+/* --- what is in the way -------------------------------------------------------------------------------- */
+
+bool former_is_same(struct pass *p, const struct facts *clone)
+{
+	mk_str theirs = clone->s[S_SPEC_HASH];
+
+	return p->local && facts_is(p->f, F_QUOTA) && !facts_is(p->f, F_FINISHED) && p->kind &&
+	       facts_is(clone, F_ORIGIN) && theirs.n > 0 && str_eq(theirs, clone_hash(p));
+}
+
+static void tell(struct pass *p, const struct cluster *c, mk_str manager, mk_str name)
+{
+	rule_hit(p->e, R_FORMER);
+	if (p->w->round.former_said || !p->e->may_write) {
+		return;
+	}
+	p->w->round.former_said = true;
+	note_warn(p->e, p->local, "FormerManager",
+		  "Worker cluster \"%s\" has Workload \"%.*s\" of the same job, made by another "
+		  "manager "
+		  "(%.*s): this one is not sent out beside it. If that manager was this one before "
+		  "it was "
+		  "rebuilt, name its id in multiKueue.formerManagers: a Workload of the same name "
+		  "is taken "
+		  "over then. Else wait for its end, or delete it there",
+		  c->name, STR_ARG(name), STR_ARG(manager));
+}
+
+void former_tell(struct pass *p, const struct clone *k)
+{
+	if (!former_is_named(p->e, k->r->facts->s[S_MANAGER_ID])) {
+		tell(p, k->c, k->r->facts->s[S_MANAGER_ID], p->w->name);
+	}
+}
+
+/* A former manager's Workload of our job whose name was made with another uid. */
+static bool is_under_other_name(struct pass *p)
+{
+	struct engine *e = p->e;
+
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		if (w == p->w || manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
+			continue;
+		}
+		for (CLONES_EACH(k, p)) {
+			const struct record *r =
+				store_get(k->c->tables[KIND_WORKLOAD], w->ns, w->name);
+
+			if (r && r->facts->s[S_MANAGER_ID].n > 0 &&
+			    !str_is(r->facts->s[S_MANAGER_ID], e->manager_id) &&
+			    former_is_same(p, r->facts)) {
+				tell(p, k->c, r->facts->s[S_MANAGER_ID], w->name);
+				pass_again(p, e->now + LOOK_AGAIN_MS);
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* A process that began just now has not seen every worker: a copy may be where it did not look yet. */
+static bool is_looked_at(struct pass *p)
+{
+	int64_t until = p->e->start_ms + FIRST_LOOK_MS;
+
+	for (CLONES_EACH(k, p)) {
+		if (p->e->now < until && k->in_config && !k->c->decided) {
+			pass_again(p, until);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool former_holds(struct pass *p)
+{
+	struct clone *former = NULL;
+
+	for (CLONES_EACH(k, p)) {
+		if (twin_is_ours(k->twin)) {
+			return false; /* it is out already: each of two managers would wait for the other */
+		}
+		former = k->twin == TWIN_FORMER ? k : former;
+	}
+	if (former) {
+		former_tell(p, former);
+		return true;
+	}
+	return is_under_other_name(p) || !is_looked_at(p);
+}
+
+/* --- marks ---------------------------------------------------------------------------------------------- */
+
+static void mark_origin(struct pass *p, struct json *body)
+{
+	struct arena *a = p->e->out->arena;
+
+	(void)json_put(a, body, "/metadata/labels", json_new_obj(a));
+	json_set_str(a, json_at(body, "/metadata/labels"), NAME_ORIGIN, p->e->o.origin);
+}
+
+static void mark_clone(struct pass *p, struct json *body)
+{
+	struct arena *a = p->e->out->arena;
+
+	mark_origin(p, body);
+	(void)json_put(a, body, "/metadata/annotations", json_new_obj(a));
+	json_set_str(a, json_at(body, "/metadata/annotations"), NAME_MANAGER_ID,
+		     str_of(p->e->manager_id));
+	json_set_str(a, json_at(body, "/metadata/annotations"), NAME_WORKLOAD_UID,
+		     str_of(p->local->uid));
+}
+
+static void mark(struct pass *p, struct record *r)
+{
+	struct op op = {.prio = PRIO_COMMIT, .subresource = ""};
+	struct json *body;
+
+	if (!pass_ready(p, r)) {
+		return;
+	}
+	body = ops_merge(p->e, r, &op);
+	if (str_is(r->facts->s[S_MANAGER_ID], p->e->manager_id)) {
+		mark_origin(p, body);
+	} else if (r->table->kind == KIND_WORKLOAD) {
+		mark_clone(p, body);
+	} else {
+		job_stamp(p, body);
+	}
+	ops_send(p->e, r, &op, R_ADOPT);
+}
+
+/* Is the job there a former manager's, of this Workload? */
+static bool is_former_job(const struct pass *p, const struct record *r)
+{
+	return r && r->present && former_is_named(p->e, r->facts->s[S_MANAGER_ID]) &&
+	       (group_has_replicas(p) || str_eq(r->facts->s[S_PREBUILT], p->w->name));
+}
+
+/* True: the object has its marks, or is not there. */
+static bool job_is_marked(struct pass *p, struct clone *k)
+{
+	struct record *r = twin_record(p, k);
+	bool ours = twin_of_job(p, r) == TWIN_OURS;
+
+	if (!r || !r->present) {
+		/* What another origin marks is not listed. */
+		return clone_is(k, F_ORIGIN) ||
+		       twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
+	}
+	if (!is_former_job(p, r) && !(ours && facts_is(r->facts, F_RELABEL))) {
+		return true;
+	}
+	if (p->job) {
+		mark(p, r);
+	}
+	return false; /* without the local job, which it stands for, it gets none */
+}
+
+void former_adopt(struct pass *p)
+{
+	if (!p->kind) {
+		return;
+	}
+	for (CLONES_EACH(k, p)) {
+		bool marked =
+			k->twin == TWIN_FORMER
+				? p->grouped || !former_is_named(p->e, k->r->facts->s[S_MANAGER_ID])
+				: k->twin != TWIN_OURS || !clone_is(k, F_RELABEL);
+
+		if (marked) {
+			if (k->twin == TWIN_OURS && !p->grouped) {
+				(void)job_is_marked(p, k); /* somebody took the job's off */
+			}
+		} else if (watches_ready(p->e, k->c, p->kind)
+				   ? members_each(p, k, job_is_marked)
+				   : table_view(p->e, k->c, p->kind) == VIEW_MISSING) {
+			mark(p, k->r);
+		}
+	}
+}

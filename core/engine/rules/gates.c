@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Orchestrated preemption: a clone must not preempt on its worker before we open its gate, and we open one after the other,
+ * so that one Workload does not push out others on every worker at once. An opened one has five minutes to be admitted. Its
+ * time is written with it, so that a restart keeps the turn; which one was blocked first is what we saw, not what the
+ * workers' clocks say.
+ */
+#include "core/engine/rules/gates.h"
+
+#include "core/base/timefmt.h"
+#include "core/engine/act/ssa.h"
+
+enum { TURN_MS = 5 * 60 * 1000 };
+
+void gates_clone(struct pass *p, struct json *spec)
+{
+	struct arena *a = p->e->out->arena;
+	struct json *list, *gate;
+
+	if (!p->e->o.gates.orchestrated_preemption) {
+		return;
+	}
+	list = json_new_arr(a);
+	gate = json_new_obj(a);
+	json_set_str(a, gate, "name", STR(NAME_GATE));
+	json_add(a, list, gate);
+	/* A pinned clone has nobody to take turns with. */
+	json_set(a, spec, STR("preemptionGates"), p->pinned.n > 0 ? NULL : list);
+}
+
+/* May the gate have been opened without our having seen it? */
+static bool is_open_perhaps(const struct record *r)
+{
+	return (r->inflight && r->inflight->type == OP_APPLY_STATUS) || r->unknown || r->settling;
+}
+
+/* Notices since when the clone waits. */
+static bool is_candidate(struct pass *p, const struct clone *k, struct wl_cluster *wc)
+{
+	bool waits = clone_is(k, F_BLOCKED) &&
+		     !(k->r->facts->flags &
+		       (F_GATE_OPEN | F_TERMINATING | F_FINISHED | F_EVICTED | F_ADMITTED));
+
+	if (!waits) {
+		wc->blocked_at = 0;
+	} else if (wc->blocked_at == 0) {
+		wc->blocked_at = p->e->now;
+	}
+	return waits;
+}
+
+static void open_gate(struct pass *p, struct clone *k)
+{
+	struct engine *e = p->e;
+	struct arena *a = e->out->arena;
+	struct json *body = ssa_body(p, k->r), *list, *gate;
+
+	if (!body) {
+		return;
+	}
+	list = ssa_list(a, body, "preemptionGates");
+	gate = json_find(list, "name", NAME_GATE);
+	if (!gate) {
+		gate = json_new_obj(a);
+		json_set_str(a, gate, "name", STR(NAME_GATE));
+		json_add(a, list, gate);
+	}
+	json_set_str(a, gate, "position", STR("Open"));
+	json_set_str(a, gate, "lastTransitionTime", time_rfc3339(a, e->wall));
+	ssa_send(e, k->r, body, R_GATE, PRIO_COMMIT, NULL, STR_NONE);
+	pass_again(p, e->now + TURN_MS);
+}
+
+void gates_turn(struct pass *p)
+{
+	struct engine *e = p->e;
+	struct clone *next = NULL;
+	int64_t first = INT64_MAX, opened = -1, left;
+
+	if (!e->o.gates.orchestrated_preemption) {
+		return;
+	}
+	for (CLONES_EACH(k, p)) {
+		struct wl_cluster *wc = twin_is_ours(k->twin) && k->r && k->r->present
+						? wl_cluster(e, p->w, k->c->id)
+						: NULL;
+
+		if (!wc) {
+			continue;
+		}
+		if (is_open_perhaps(k->r)) {
+			pass_ask(p, k->r); /* its answer brings us back */
+			return;
+		}
+		if (clone_is(k, F_GATE_OPEN) && k->r->facts->gate_ms > opened) {
+			opened = k->r->facts->gate_ms;
+		}
+		if (is_candidate(p, k, wc) && wc->blocked_at < first) {
+			first = wc->blocked_at;
+			next = k;
+		}
+	}
+	if (!next) {
+		return;
+	}
+	left = opened < 0 ? 0 : TURN_MS - (e->wall - opened);
+	left = left > TURN_MS ? TURN_MS : left; /* a clock that was set back */
+	if (pass_is_due(p, e->now + (left > 0 ? left : 0))) {
+		open_gate(p, next);
+	}
+}

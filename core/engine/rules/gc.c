@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Garbage: remote objects of ours whose local Workload is not there. Absence is weak evidence: a manager restored from an
+ * old backup, or an API server that lags, shows nothing of what lives. So a share of a cluster's objects goes in one
+ * interval, and the rest when the absence is confirmed: by the Workload's deletion, which the watch brought, or by two
+ * intervals in a row that found it missing from a complete list. docs/decisions/0020.
+ */
+#include "core/engine/rules/gc.h"
+
+#include "core/engine/act/note.h"
+#include "core/engine/rules/breaker.h"
+
+enum {
+	GC_FEW = 5,              /* objects that may always go in an interval */
+	GC_SHARE = 5,            /* else one in so many */
+	GC_SURE_ROUNDS = 2,      /* intervals in a row that confirm */
+	GC_GLANCE = 10,          /* intervals between two looks for jobs without clones */
+	GC_ROUND_MS = 60 * 1000, /* an interval, when the collector is off */
+};
+
+static size_t objects_on(const struct cluster *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		n += c->tables[i] ? c->tables[i]->n_present : 0;
+	}
+	return n;
+}
+
+/* Told once an interval and cluster. */
+static void say_held(struct pass *p, struct cluster *c)
+{
+	struct engine *e = p->e;
+	const struct record *r = cluster_record(e, c);
+
+	if (!p->w->gc_held) {
+		p->w->gc_held = true;
+		e->stats.gc_held++;
+		rule_hit(e, R_GC_HELD);
+	}
+	if (c->gc_said || !r) {
+		return;
+	}
+	c->gc_said = true;
+	note_warn(e, r, NULL,
+		  "Of our %zu objects on this cluster many have no Workload on the "
+		  "manager; %zu were removed in this interval, the others wait until "
+		  "two intervals in a row have found theirs missing",
+		  objects_on(c), c->gc_spent);
+}
+
+bool gc_may(struct pass *p, const struct record *r)
+{
+	struct engine *e = p->e;
+	struct cluster *c = cluster_get(e, r->table->cluster);
+	size_t limit, here;
+
+	if (p->local || p->w->sure_gone) {
+		return true;
+	}
+	if (breaker_holds(e)) {
+		return false;
+	}
+	if (!c) {
+		return true;
+	}
+	here = objects_on(c);
+	c->gc_most = here > c->gc_most ? here : c->gc_most;
+	limit = c->gc_most / GC_SHARE > GC_FEW ? c->gc_most / GC_SHARE : GC_FEW;
+	if (p->w->absent_rounds >= GC_SURE_ROUNDS || c->gc_spent < limit) {
+		return true;
+	}
+	if (e->may_write) {
+		say_held(p, c);
+	}
+	return false;
+}
+
+void gc_spend(struct pass *p, const struct record *r)
+{
+	struct cluster *c = cluster_get(p->e, r->table->cluster);
+
+	if (c && !p->local && !p->w->sure_gone && p->w->absent_rounds < GC_SURE_ROUNDS) {
+		c->gc_spent++;
+	}
+}
+
+/* Does this interval count? Not when the manager's list was lost, or comes from another store than the last one's. */
+static bool manager_as_before(struct engine *e)
+{
+	uint32_t epoch = e->clusters[CLUSTER_MANAGER]->epoch;
+	bool same = epoch == e->gc_epoch || e->gc_epoch == 0;
+
+	e->gc_epoch = epoch;
+	return same && cluster_up(e->clusters[CLUSTER_MANAGER]) && manager_knows(e, KIND_WORKLOAD);
+}
+
+void gc_pass(struct engine *e)
+{
+	bool counts = manager_as_before(e);
+	bool glance = e->o.gc_interval_ms > 0 && ++e->gc_rounds % GC_GLANCE == 0;
+	int64_t interval = e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : GC_ROUND_MS;
+
+	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
+		if (manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
+			continue;
+		}
+		w->absent_rounds = !counts ? 0
+				   : w->absent_rounds < GC_SURE_ROUNDS
+					   ? (uint8_t)(w->absent_rounds + 1)
+					   : w->absent_rounds;
+		w->gc_held = false;
+		w->gc |= e->o.gc_interval_ms > 0;
+		queue_add(&e->queue, &w->item);
+	}
+	for (WORKERS_EACH(c, e)) {
+		c->gc_spent = 0;
+		c->gc_most = 0;
+		c->gc_said = false;
+		c->glance |= glance;
+		if (glance) {
+			queue_add(&e->queue, &c->item);
+		}
+	}
+	queue_add_at(&e->queue, &e->gc_item, e->now + interval);
+}

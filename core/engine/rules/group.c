@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Component Workloads: an object with N replicas has N Workloads and one remote copy (LeaderWorkerSet). All of them are
+ * there before one is tried, the one with the lowest index is tried for all, and the others follow it to its cluster. The
+ * copy belongs to the object, not to a Workload: it stays while one of them is live there. docs/decisions/0011.
+ */
+#include "core/engine/rules/group.h"
+
+#include "core/engine/rules/fault.h"
+
+enum { REPLICAS_MAX = 1000 * 1000 };
+
+bool group_has_replicas(const struct pass *p)
+{
+	return p->kind && plug_adapter(p->e->o.plug, p->adapter)->d->replicas != NULL;
+}
+
+/* Another Workload of the same object; NULL: it is this one, gone, or of an earlier object of that name. */
+static const struct record *sibling(const struct pass *p, const struct wl *w)
+{
+	const struct record *r =
+		w == p->w ? NULL : manager_get(p->e, KIND_WORKLOAD, w->ns, w->name);
+
+	if (!r || (p->f && !str_eq(r->facts->s[S_OWNER_UID], p->f->s[S_OWNER_UID]))) {
+		return NULL;
+	}
+	return r;
+}
+
+/* The same, when it is to run or runs. */
+static const struct record *live_sibling(const struct pass *p, const struct wl *w)
+{
+	const struct record *r = sibling(p, w);
+
+	return r && !(r->facts->flags & (F_FINISHED | F_TERMINATING)) ? r : NULL;
+}
+
+/* How many Workloads the object has when all are there; -1: not known, or it cannot be told. */
+static int64_t replicas(struct pass *p)
+{
+	const char *pointer = plug_adapter(p->e->o.plug, p->adapter)->d->replicas;
+	const struct json *v = json_at(pass_job(p), pointer);
+	int64_t n = v ? json_int(v, -1) : 1;
+
+	if (!p->job_json) {
+		return -1;
+	}
+	if (n < 0 || n > REPLICAS_MAX) {
+		fault_tell(p, MK_OK, NULL, MK_E_INPUT,
+			   arena_printf(&p->e->scratch, "%s is not a number of replicas", pointer));
+		return -1;
+	}
+	return n;
+}
+
+/* Where the siblings run. False: in different places, of which people are told. */
+static bool assigned_to(struct pass *p, mk_str *ret_cluster)
+{
+	*ret_cluster = STR_NONE;
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = live_sibling(p, w);
+		mk_str name = r ? r->facts->s[S_CLUSTER] : STR("");
+
+		if (name.n > 0 && ret_cluster->n > 0 && !str_eq(name, *ret_cluster)) {
+			fault_tell(p, MK_OK, NULL, MK_E_INPUT,
+				   arena_printf(&p->e->scratch,
+						"component workloads assigned to different "
+						"clusters: \"%.*s\" and \"%.*s\"",
+						STR_ARG(*ret_cluster), STR_ARG(name)));
+			return false;
+		}
+		*ret_cluster = name.n > 0 ? name : *ret_cluster;
+	}
+	return true;
+}
+
+/* Is this the Workload that is tried for all? */
+static bool leads(const struct pass *p)
+{
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = live_sibling(p, w);
+
+		if (r && r->facts->index >= 0 && r->facts->index < p->f->index) {
+			return false;
+		}
+	}
+	return p->f->index >= 0;
+}
+
+static int64_t siblings(const struct pass *p)
+{
+	int64_t all = 1;
+
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = sibling(p, w);
+
+		all += r && !facts_is(r->facts, F_TERMINATING);
+	}
+	return all;
+}
+
+enum hold group_hold(struct pass *p, mk_str *ret_pinned)
+{
+	mk_str cluster;
+	int64_t n;
+
+	if (!group_has_replicas(p)) {
+		return HOLD_NONE;
+	}
+	n = replicas(p);
+	if (n < 0 || siblings(p) < n || !assigned_to(p, &cluster)) {
+		return HOLD_WAIT;
+	}
+	if (cluster.n > 0) {
+		*ret_pinned = cluster;
+		return HOLD_PINNED;
+	}
+	return leads(p) ? HOLD_NONE : HOLD_WAIT;
+}
+
+bool group_needs(const struct pass *p, const struct cluster *c)
+{
+	if (!group_has_replicas(p)) {
+		return false;
+	}
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = live_sibling(p, w);
+
+		if (!r || !facts_is(r->facts, F_QUOTA)) {
+			continue;
+		}
+		if (str_eq(r->facts->s[S_CLUSTER], str_of(c->name)) ||
+		    (r->facts->s[S_CLUSTER].n == 0 &&
+		     store_get(c->tables[KIND_WORKLOAD], w->ns, w->name))) {
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The adapter pass over the root job: create it on the winner, copy its status back, forward what the adapter wants
+ * forwarded. Plugins edit drafts; what is sent is the difference to what was read.
+ */
+#include "core/engine/rules/job.h"
+
+#include "core/base/hash.h"
+#include "core/base/timefmt.h"
+#include "core/engine/act/note.h"
+#include "core/engine/rules/fault.h"
+#include "core/engine/rules/group.h"
+#include "core/engine/rules/members.h"
+#include "core/engine/rules/twin.h"
+
+enum {
+	FORWARD_MAX = 3,
+	STATUS_EVERY_MS = 1000, /* at most one status write a second and job, the last state wins */
+	DEFER_MS = 2000,
+};
+
+static const struct plug_adapter *adapter_of(const struct pass *p)
+{
+	return plug_adapter(p->e->o.plug, p->adapter);
+}
+
+static bool is_marked_elastic(const struct json *job)
+{
+	return str_is(json_str(json_get(json_at(job, "/metadata/annotations"), NAME_ELASTIC)),
+		      "true");
+}
+
+/* Inputs of a hook; false when a text is still to be fetched. */
+static bool make_view(struct pass *p, const struct record *remote, struct plug_view *v)
+{
+	const struct cluster *c = remote ? cluster_get(p->e, remote->table->cluster) : NULL;
+
+	*v = (struct plug_view){.local = pass_job(p), .now_wall_ms = p->e->wall};
+	v->workload = pass_workload(p);
+	if (c && remote->present) {
+		v->cluster = str_of(c->name);
+		v->remote = record_parse(p->e, remote);
+		if (!v->remote) {
+			return false;
+		}
+	}
+	v->elastic = p->e->o.gates.elastic_slices && is_marked_elastic(v->local);
+	return v->local && v->workload;
+}
+
+/* Calls 'hook' on 'draft'; false: it failed, or the adapter rests, and the pass comes again when it is worth it. */
+static bool call(struct pass *p, plug_hook *hook, const struct plug_view *v, struct json *draft,
+		 struct plug_result *res)
+{
+	struct mk_err err = {0};
+	enum mk_code code;
+
+	if (fault_resting(p)) {
+		return false;
+	}
+	code = hook(p->e->o.plug, p->adapter, v, draft, p->e->out->arena, res, &err);
+	if (code != MK_OK || res->verdict < 0) {
+		fault_tell(p, code, &err, res->verdict, res->said);
+		return false;
+	}
+	return true;
+}
+
+/* When a status that differs is to be written. */
+static int64_t due_at(struct pass *p, const struct record *remote, int verdict, bool terminal)
+{
+	struct pace *pace = p->pace;
+	int64_t next = pace->status_at == INT64_MIN ? p->e->now : pace->status_at + STATUS_EVERY_MS;
+	bool idle = facts_is(remote->facts, F_SUSPENDED) && !facts_is(p->job->facts, F_ACTIVE);
+
+	if (terminal || facts_is(remote->facts, F_ENDED)) {
+		return p->e->now;
+	}
+	if ((verdict & MK_DEFER) || idle) {
+		/* Nothing runs: the running state most often comes before this is worth a request. */
+		if (pace->quiet_at == INT64_MAX) {
+			pace->quiet_at = p->e->now + STATUS_EVERY_MS;
+		}
+		return pace->quiet_at > next ? pace->quiet_at : next;
+	}
+	return next;
+}
+
+static void send_status(struct pass *p, struct json *diff, enum rule rule)
+{
+	struct op op = {.prio = PRIO_STATUS, .subresource = "status"};
+
+	json_set(p->e->out->arena, ops_merge(p->e, p->job, &op), STR("status"), diff);
+	ops_send(p->e, p->job, &op, rule);
+	if (!p->e->no_memory) {
+		p->pace->status_at = p->e->now;
+		p->pace->quiet_at = INT64_MAX;
+	}
+}
+
+/* What the hook changed in the local status; NULL: nothing, or out of memory. */
+static struct json *status_diff(struct pass *p, const struct plug_view *v,
+				const struct plug_result *res)
+{
+	struct arena *a = p->e->out->arena;
+	const struct json *old = json_get(v->local, "status");
+	struct json *diff = NULL;
+
+	if (res->verdict & MK_SET) {
+		diff = json_diff(a, old ? old : json_new_obj(a), res->draft);
+	}
+	if (arena_failed(a)) {
+		say_no_memory(p->e);
+		return NULL;
+	}
+	return diff;
+}
+
+static enum sync write_status(struct pass *p, struct record *remote, const struct plug_view *v,
+			      const struct plug_result *res, enum rule rule, bool terminal)
+{
+	struct json *diff = status_diff(p, v, res);
+
+	if (!diff) {
+		p->pace->quiet_at = INT64_MAX;
+		return p->e->no_memory ? SYNC_WAIT : SYNC_SAME;
+	}
+	if (pass_is_due(p, due_at(p, remote, res->verdict, terminal)) && pass_ready(p, p->job)) {
+		send_status(p, diff, rule);
+	}
+	return SYNC_WAIT;
+}
+
+/* Has the local job no status any more? 'terminal': an end is not told without asking. */
+static bool is_gone(struct pass *p, bool terminal)
+{
+	struct table *jobs = manager_table(p->e, p->kind);
+
+	return manager_knows(p->e, p->kind) && (!terminal || store_get(jobs, p->w->ns, p->object) ||
+						twin_surely_absent(p, jobs, p->w->ns, p->object));
+}
+
+/* Nothing can be made of the copy: without a word the job would seem to run for ever. A change of it is awaited. */
+static bool is_unusable(struct pass *p, const struct record *remote)
+{
+	const struct facts *f = remote->present ? remote->facts : NULL;
+
+	if (!facts_is(f, F_UNUSABLE)) {
+		return false;
+	}
+	fault_tell(p, MK_OK, NULL, MK_E_INPUT,
+		   arena_printf(
+			   &p->e->scratch,
+			   "the status of its copy on worker cluster \"%s\" cannot be copied: %.*s",
+			   cluster_get(p->e, remote->table->cluster)->name,
+			   STR_ARG(f->s[S_REASON])));
+	return true;
+}
+
+enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal)
+{
+	struct arena *a = p->e->out->arena;
+	uint32_t flags = adapter_of(p)->d->flags;
+	struct plug_result res = {0};
+	struct plug_view v;
+	const struct json *status;
+	struct json *draft;
+	enum sync done;
+
+	if (flags & MK_STATUS_NONE) {
+		return SYNC_SAME;
+	}
+	if (!p->job) {
+		return is_gone(p, terminal) ? SYNC_SAME : SYNC_WAIT;
+	}
+	if (!facts_is(p->job->facts, F_MANAGED)) {
+		/* Given to another controller, its status is not ours to write. */
+		return facts_is(p->job->facts, F_UNUSABLE) ? SYNC_WAIT : SYNC_SAME;
+	}
+	if (p->job->inflight) {
+		return SYNC_WAIT;
+	}
+	if (facts_is(p->job->facts, F_ENDED) && !facts_is(remote->facts, F_ENDED)) {
+		return SYNC_SAME; /* an earlier copy ended, and that is final */
+	}
+	if (members_is_told(p, remote)) {
+		return SYNC_SAME;
+	}
+	if (is_unusable(p, remote) || !members_may_look(p)) {
+		return SYNC_WAIT;
+	}
+	if (!make_view(p, remote, &v)) {
+		if (!v.remote && !p->e->no_memory) {
+			(void)pass_text(p, remote);
+		}
+		return SYNC_WAIT;
+	}
+	status = json_get(v.remote, "status");
+	if ((flags & MK_STATUS_IF_PRESENT) && json_type(status) != JSON_OBJ) {
+		return SYNC_SAME;
+	}
+	draft = plug_status_draft(adapter_of(p), v.local, v.remote, a);
+	if (!draft) {
+		say_no_memory(p->e);
+		return SYNC_WAIT;
+	}
+	if (!call(p, plug_status, &v, draft, &res)) {
+		return SYNC_FAULT;
+	}
+	if (res.verdict & MK_DEFER) {
+		pass_again(p, p->e->now + DEFER_MS);
+	}
+	done = write_status(p, remote, &v, &res, rule, terminal);
+	if (done == SYNC_SAME && !(res.verdict & MK_DEFER)) {
+		members_told(p, remote);
+	}
+	return done;
+}
+
+/* Writes what is to be said of a job without a copy; SYNC_SAME: it says so already, or there is nothing to say. */
+static enum sync say_without_copy(struct pass *p, const struct plug_finish *how, enum rule rule)
+{
+	struct arena *a = p->e->out->arena;
+	struct plug_result res = {0};
+	struct plug_view v;
+	struct json *draft, *diff;
+
+	if (p->job->inflight || !members_may_look(p) || !make_view(p, NULL, &v)) {
+		return SYNC_WAIT;
+	}
+	draft = how ? plug_status_ended(adapter_of(p), v.local, how, a)
+		    : plug_status_without(adapter_of(p), v.local, a);
+	if (draft && !call(p, plug_status, &v, draft, &res)) {
+		return SYNC_FAULT;
+	}
+	diff = status_diff(p, &v, &res);
+	if (diff && pass_ready(p, p->job)) {
+		send_status(p, diff, rule);
+	}
+	return diff || p->e->no_memory ? SYNC_WAIT : SYNC_SAME;
+}
+
+void job_abandoned_status(struct pass *p)
+{
+	if (!(adapter_of(p)->d->flags & MK_STATUS_NONE) && !members_is_told(p, NULL) &&
+	    say_without_copy(p, NULL, R_ABANDONED) == SYNC_SAME) {
+		members_told(p, NULL);
+	}
+}
+
+enum sync job_ended_status(struct pass *p, const struct clone *k)
+{
+	const struct facts *f = k->r->facts;
+	struct plug_finish how = {.failed = str_is(f->s[S_FINISHED_REASON], "Failed"),
+				  .reason = f->s[S_FINISHED_REASON],
+				  .message = f->s[S_FINISHED_MESSAGE],
+				  .now = time_rfc3339(p->e->out->arena, p->e->wall)};
+
+	if (!p->job || !facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_ENDED) ||
+	    (adapter_of(p)->d->flags & MK_STATUS_NONE) ||
+	    (!how.failed && !str_is(how.reason, "Succeeded"))) {
+		return SYNC_SAME;
+	}
+	return say_without_copy(p, &how, R_LAST_STATUS);
+}
+
+void job_stamp(struct pass *p, struct json *draft)
+{
+	struct arena *a = p->e->out->arena;
+	struct json *meta = json_get(draft, "metadata");
+	struct json *labels = json_get(meta, "labels"), *notes = json_get(meta, "annotations");
+	bool by_annotation = p->e->o.gates.identifier_annotations || p->w->name.n > 63;
+
+	if (json_type(labels) != JSON_OBJ) {
+		labels = json_new_obj(a);
+		json_set(a, meta, STR("labels"), labels);
+	}
+	if (json_type(notes) != JSON_OBJ) {
+		notes = json_new_obj(a);
+		json_set(a, meta, STR("annotations"), notes);
+	}
+	json_set_str(a, labels, NAME_ORIGIN, p->e->o.origin);
+	json_set_str(a, notes, NAME_ORIGIN_UID, str_of(p->job->uid));
+	json_set_str(a, notes, NAME_MANAGER_ID, str_of(p->e->manager_id));
+	if (group_has_replicas(p)) {
+		return; /* there is no one Workload */
+	}
+	json_set_str(a, notes, NAME_WORKLOAD_UID, str_of(p->local->uid));
+	json_set(a, notes, STR(NAME_PREBUILT), by_annotation ? json_new_str(a, p->w->name) : NULL);
+	json_set(a, labels, STR(NAME_PREBUILT),
+		 p->w->name.n <= 63 ? json_new_str(a, p->w->name) : NULL);
+}
+
+/*
+ * A controller over there that puts its own value back would have us write at once, and so on for ever: the same patch that
+ * was taken and undone so often is held until the local object changes.
+ */
+static bool may_forward(struct pass *p, const struct clone *k, struct record *remote,
+			const struct json *diff)
+{
+	struct arena *a = &p->e->scratch;
+	mk_str text =
+		arena_printf(a, "%s %lld %.*s", remote->uid, (long long)p->job->facts->generation,
+			     STR_ARG(json_write(a, diff)));
+	uint32_t hash = (uint32_t)hash64(text);
+
+	if (arena_failed(a)) {
+		say_no_memory(p->e);
+		return false;
+	}
+	if (remote->forward != hash) {
+		remote->forward = hash;
+		remote->forward_tries = 0;
+	}
+	if (remote->forward_tries == FORWARD_MAX) {
+		remote->forward_tries++;
+		note_warn(p->e, p->local, NULL,
+			  "A change of the job is undone on worker cluster \"%s\" "
+			  "each time; it is not sent there again before the next one",
+			  k->c->name);
+	}
+	return remote->forward_tries < FORWARD_MAX;
+}
+
+void job_forward(struct pass *p, struct clone *k, struct record *remote)
+{
+	struct arena *a = p->e->out->arena;
+	const mk_adapter *d = adapter_of(p)->d;
+	struct op op = {.type = OP_MERGE, .prio = PRIO_COMMIT, .subresource = ""};
+	struct plug_result res = {0};
+	struct plug_view v;
+	struct json *draft, *diff;
+
+	const char *const *forward = p->e->o.gates.remote_spec_sync ? d->forward : NULL;
+
+	if ((!d->remote && !forward) || !p->job || !facts_is(p->job->facts, F_MANAGED) ||
+	    facts_is(p->job->facts, F_TERMINATING) || facts_is(remote->facts, F_TERMINATING) ||
+	    clone_is(k, F_FINISHED) || !make_view(p, remote, &v)) {
+		return;
+	}
+	draft = json_dup(a, v.remote);
+	if (!call(p, plug_remote, &v, draft, &res)) {
+		return;
+	}
+	draft = (res.verdict & MK_SET) ? res.draft : json_dup(a, v.remote);
+	if (res.verdict & MK_SET) {
+		job_stamp(p, draft);
+	}
+	if (forward && plug_forward(adapter_of(p), v.local, draft, a) == MK_NO_MEMORY) {
+		say_no_memory(p->e);
+		return;
+	}
+	diff = json_diff(a, v.remote, draft);
+	if (arena_failed(a)) {
+		say_no_memory(p->e);
+		return;
+	}
+	if (!diff || !pass_ready(p, remote) || !may_forward(p, k, remote, diff)) {
+		return;
+	}
+	/* Not by merging: that would carry out the removals that the patch is to ask for. */
+	(void)json_put(a, diff, "/metadata/resourceVersion",
+		       json_new_str(a, arena_printf(a, "%llu", (unsigned long long)remote->rv)));
+	op.body = diff;
+	op.uid = str_of(remote->uid);
+	op.rv = remote->rv;
+	ops_send(p->e, remote, &op, R_JOB_FORWARD);
+}
+
+void job_create(struct pass *p, struct clone *k, struct record *remote)
+{
+	struct arena *a = p->e->out->arena;
+	struct op op = {.type = OP_CREATE, .prio = PRIO_START, .subresource = ""};
+	struct plug_result res = {0};
+	struct plug_view v;
+	struct json *draft;
+
+	if (!pass_ready(p, remote) || !members_may_look(p) || !make_view(p, NULL, &v)) {
+		return;
+	}
+	v.cluster = str_of(k->c->name);
+	draft = plug_skeleton(adapter_of(p), v.local, a);
+	if (!draft) {
+		say_no_memory(p->e);
+		return;
+	}
+	if (!call(p, plug_remote, &v, draft, &res)) {
+		return;
+	}
+	if (!(res.verdict & MK_SET)) {
+		return;
+	}
+	job_stamp(p, res.draft);
+	/* A worker that deletes a finished job early would hide its end from us. */
+	(void)json_put(a, res.draft, "/spec/ttlSecondsAfterFinished", NULL);
+	op.body = res.draft;
+	ops_send(p->e, remote, &op, R_JOB_CREATE);
+}

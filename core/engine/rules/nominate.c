@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which clusters are tried: what the dispatcher says of them; and writing it, unless another controller does. */
+#include "core/engine/rules/nominate.h"
+
+#include "core/base/hash.h"
+#include "core/base/timefmt.h"
+#include "core/engine/act/note.h"
+#include "core/engine/act/ssa.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/facts_queue.h"
+#include "core/engine/rules/fault.h"
+
+enum { ALONE_MS = 60 * 1000, TUG_MS = 60 * 1000, TUG_MAX = 5 };
+
+bool nominate_has(const struct pass *p, mk_str name)
+{
+	return str_in(name, p->f->names, p->f->n_names);
+}
+
+bool nominate_is_served(const struct pass *p, const struct cluster *c)
+{
+	const struct table *t = c->tables[p->kind];
+
+	return !t || t->service == SERVICE_YES;
+}
+
+/* May a clone be made there now? Asks for nothing. */
+static bool seems_connected(const struct pass *p, const struct clone *k)
+{
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+
+	return !(wc && wc->skip_until > p->e->now) && nominate_is_served(p, k->c) &&
+	       table_known(p->e, k->c->id, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN &&
+	       k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
+}
+
+bool nominate_is_connected(struct pass *p, struct clone *k)
+{
+	const struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+
+	if (wc && wc->skip_until > p->e->now) {
+		pass_again(p, wc->skip_until);
+	} else if (!nominate_is_served(p, k->c)) {
+		k->lacks = true;
+		watches_tell(p->e, k->c, p->kind);
+	}
+	return wc && seems_connected(p, k);
+}
+
+/* 'queue': the Workload's LocalQueue, for a dispatcher that wants facts; else {NULL, 0}. */
+static struct json *cluster_list(struct pass *p, mk_str queue)
+{
+	struct arena *a = &p->e->scratch;
+	struct json *list = json_new_arr(a);
+
+	for (size_t i = 0; i < p->n_clones && p->clones[i].in_config; i++) {
+		struct clone *k = &p->clones[i];
+		struct json *o = json_new_obj(a);
+
+		json_set_str(a, o, "name", str_of(k->c->name));
+		json_set_bool(a, o, "connected",
+			      p->is_external ? seems_connected(p, k) : nominate_is_connected(p, k));
+		json_set_bool(a, o, "nominated", nominate_has(p, str_of(k->c->name)));
+		if (queue.n > 0) {
+			json_set(a, o, STR("facts"), facts_of_cluster(p, k, queue));
+		}
+		json_add(a, list, o);
+	}
+	return list;
+}
+
+static bool is_in_config(const struct pass *p, mk_str name)
+{
+	const struct clone *k = pass_clone_on(p, cluster_named(p->e, name));
+
+	return k && k->in_config;
+}
+
+/* The stored nominations, less those that the config does not name any more. */
+static void stored_pick(struct pass *p, struct pick *pick)
+{
+	for (size_t i = 0; i < p->f->n_names && pick->n < MAX_PICK; i++) {
+		if (is_in_config(p, p->f->names[i])) {
+			pick->names[pick->n++] = p->f->names[i];
+		}
+	}
+}
+
+/* When the stored list was written: our check's time says it, so that a restart keeps the round. */
+static int64_t last_set_ms(const struct pass *p, const struct json *wl)
+{
+	const struct json *entry =
+		json_find(json_at(wl, "/status/admissionChecks"), "name", p->f->checks[p->check].p);
+	int64_t at;
+
+	if (p->f->n_names == 0 ||
+	    !time_parse(json_str(json_get(entry, "lastTransitionTime")), &at)) {
+		return -1;
+	}
+	return at;
+}
+
+/* The list of a moment ago is on its way, or not seen yet: an answer that does not know of it may be another one. */
+static bool is_asked_too_early(struct pass *p)
+{
+	struct record *r = p->local;
+
+	if (r->settling) {
+		pass_ask(p, r); /* asks, when nothing else tells */
+	}
+	return r->settling || (r->inflight && r->inflight->rule == R_NOMINATE);
+}
+
+/* People are told once a round, and what they are told is no error of ours: the round goes on. */
+static void tell_once(struct pass *p, bool *said, mk_str text)
+{
+	if (!*said && p->e->may_write) {
+		*said = true;
+		note_warn(p->e, p->local, NULL, "%.*s", STR_ARG(text));
+	}
+}
+
+/* Another controller is to nominate: when none does for a minute, people are told. */
+static void await_nominations(struct pass *p, mk_str name)
+{
+	struct engine *e = p->e;
+	struct wl *w = p->w;
+
+	w->round.alone_since = p->f->n_names > 0               ? INT64_MAX
+			       : w->round.alone_since < e->now ? w->round.alone_since
+							       : e->now;
+	if (p->f->n_names > 0 || w->round.alone_said) {
+		return;
+	}
+	if (!pass_is_due(p, w->round.alone_since + ALONE_MS)) {
+		return;
+	}
+	rule_hit(e, R_ALONE);
+	tell_once(p, &w->round.alone_said,
+		  arena_printf(&e->scratch,
+			       "No cluster was nominated for %d seconds; this is left to the "
+			       "dispatcher \"%.*s\", is it running?",
+			       ALONE_MS / 1000, STR_ARG(name)));
+}
+
+static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
+{
+	struct engine *e = p->e;
+	struct plug_pick got = {0};
+	struct plug_question q;
+	struct json *list, *wl = pass_workload(p);
+	bool facts = facts_are_wanted(e, p->dispatcher);
+	struct mk_err err = {0};
+	enum mk_code code;
+
+	if (p->is_external) {
+		await_nominations(p, name);
+	}
+	if (!wl || e->no_memory || (!p->is_external && is_asked_too_early(p)) ||
+	    fault_dispatcher_resting(p) || (facts && facts_awaited(p))) {
+		return;
+	}
+	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : STR_NONE);
+	q = (struct plug_question){.name = name,
+				   .config_name = p->config->name,
+				   .workload = wl,
+				   .clusters = list,
+				   .config = json_getn(e->o.dispatchers, name),
+				   .requests = facts ? facts_requests(p, wl) : NULL,
+				   .now_wall_ms = e->wall,
+				   .last_set_ms = last_set_ms(p, wl)};
+	code = plug_nominate(e->o.plug, (size_t)p->dispatcher, &q, &e->scratch, &got, &err);
+	if (code != MK_OK || got.verdict < 0) {
+		fault_tell(p, code, &err, got.verdict, got.said);
+		return;
+	}
+	if (p->is_external && got.said.n > 0) {
+		rule_hit(e, R_STRANGER);
+		tell_once(p, &p->w->round.stranger_said, got.said);
+	}
+	if (got.wait_ms >= 0) {
+		pass_again(p, e->now + got.wait_ms);
+	}
+	pick->valid = true;
+	if (!(got.verdict & MK_SET)) {
+		stored_pick(p, pick);
+		return;
+	}
+	for (size_t i = 0; i < got.n && i < MAX_PICK && got.index[i] < p->n_clones; i++) {
+		pick->names[pick->n++] = str_of(p->clones[got.index[i]].c->name);
+	}
+}
+
+static bool same_set(const struct pass *p, const struct pick *pick)
+{
+	if (pick->n != p->f->n_names) {
+		return false;
+	}
+	for (size_t i = 0; i < pick->n; i++) {
+		if (!nominate_has(p, pick->names[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The same list again and again: somebody undoes it, or owns a part of it. That must not become a hot loop. */
+static bool is_tug(struct pass *p, const struct pick *pick)
+{
+	struct wl *w = p->w;
+	uint64_t wanted = 0;
+
+	for (size_t i = 0; i < pick->n; i++) {
+		wanted = wanted * 31 + hash64(pick->names[i]);
+	}
+	if (w->round.wanted_n == 0 || w->round.wanted != wanted ||
+	    p->e->now - w->round.wanted_at >= TUG_MS) {
+		w->round.wanted = wanted;
+		w->round.wanted_at = p->e->now;
+		w->round.wanted_n = 0;
+	}
+	if (w->round.wanted_n++ < TUG_MAX) {
+		return false;
+	}
+	rule_hit(p->e, R_TUG);
+	pass_again(p, w->round.wanted_at + TUG_MS);
+	tell_once(p, &w->round.tug_said,
+		  STR("status.nominatedClusterNames does not stay as it was written: another field "
+		      "manager has a hand in it"));
+	return true;
+}
+
+void nominate_write(struct pass *p, const struct pick *pick)
+{
+	struct engine *e = p->e;
+	struct arena *a = e->out->arena;
+	struct json *body, *list = json_new_arr(a);
+
+	if (p->is_external || same_set(p, pick) || !pass_ready(p, p->local) || is_tug(p, pick)) {
+		return;
+	}
+	body = ssa_body(p, p->local);
+	if (!body) {
+		return;
+	}
+	for (size_t i = 0; i < pick->n; i++) {
+		json_add(a, list, json_new_str(a, pick->names[i]));
+	}
+	json_set(a, json_get(body, "status"), STR("nominatedClusterNames"), pick->n ? list : NULL);
+	ssa_check_time(p, body);
+	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, STR_NONE);
+}
+
+/* The check's annotation, else the config's, else the configuration's dispatcherName. */
+static mk_str dispatcher_name(const struct pass *p)
+{
+	const struct record *check = manager_named(p->e, KIND_CHECK, p->f->checks[p->check]);
+
+	if (check && check->facts->s[S_DISPATCHER].n > 0) {
+		return check->facts->s[S_DISPATCHER];
+	}
+	return p->config->facts->s[S_DISPATCHER].n > 0 ? p->config->facts->s[S_DISPATCHER]
+						       : p->e->o.dispatcher;
+}
+
+void nominate_choose(struct pass *p, struct pick *pick)
+{
+	mk_str name = dispatcher_name(p);
+
+	if (p->pinned.n > 0) {
+		pick->valid = true;
+		pick->names[pick->n++] = p->pinned;
+		return;
+	}
+	p->dispatcher = plug_find_dispatcher(p->e->o.plug, name);
+	if (p->dispatcher >= 0) {
+		p->is_external = plug_dispatcher(p->e->o.plug, (size_t)p->dispatcher)->is_template;
+		ask_dispatcher(p, name, pick);
+		return;
+	}
+	rule_hit(p->e, R_NO_DISPATCHER);
+	tell_once(p, &p->w->round.alone_said,
+		  arena_printf(&p->e->scratch,
+			       "No dispatcher is named \"%.*s\": annotation %s of AdmissionCheck "
+			       "\"%.*s\" or of its MultiKueueConfig%s",
+			       STR_ARG(name), NAME_DISPATCHER, STR_ARG(p->f->checks[p->check]),
+			       plug_is_external(name) ? "; " PLUG_NO_EXTERNAL : ""));
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Before the win: nominate clusters, clone there, and commit the first clone that we see Admitted. Nominating and
+ * cloning go in parallel; the win is one write, and it needs the nomination acknowledged, because Kueue's webhook does.
+ */
+#include "core/engine/rules/race.h"
+
+#include "core/engine/act/note.h"
+#include "core/engine/act/ssa.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/breaker.h"
+#include "core/engine/rules/clone.h"
+#include "core/engine/rules/finish.h"
+#include "core/engine/rules/former.h"
+#include "core/engine/rules/gates.h"
+#include "core/engine/rules/group.h"
+#include "core/engine/rules/inplace.h"
+#include "core/engine/rules/lost.h"
+#include "core/engine/rules/members.h"
+#include "core/engine/rules/nominate.h"
+#include "core/engine/rules/priority.h"
+#include "core/engine/rules/remove.h"
+#include "core/engine/rules/rest.h"
+#include "core/engine/rules/topology.h"
+#include "core/engine/rules/twin.h"
+#include "core/engine/rules/verdict.h"
+
+enum { LOOK_MS = 60 * 1000 }; /* so long after a link came up its jobs are waited for */
+
+bool race_in_sync(struct pass *p, const struct clone *k)
+{
+	mk_str theirs = k->r->facts->s[S_SPEC_HASH];
+	mk_str ours = clone_hash(p);
+
+	return theirs.n == 0 || ours.n == 0 || str_eq(theirs, ours);
+}
+
+/* Finished, evicted, or told to stop, in the round before perhaps, what its Kueue has not done yet. */
+static bool is_ending(const struct clone *k)
+{
+	return clone_is(k, F_FINISHED) || clone_is(k, F_EVICTED) || clone_is(k, F_DEACTIVATION);
+}
+
+/* Clones that cannot win are taken away; true when one was there. */
+static bool disqualify(struct pass *p, struct clone *k)
+{
+	struct wl_cluster *wc;
+	enum rule rule;
+
+	if (k->twin == TWIN_STALE) {
+		(void)remove_remote(p, k, R_STALE);
+		return true;
+	}
+	if (!twin_is_ours(k->twin)) {
+		return false;
+	}
+	if (!k->in_config || !nominate_is_served(p, k->c)) {
+		(void)remove_remote(p, k, R_UNNOMINATED);
+		return true;
+	}
+	if (!is_ending(k) && race_in_sync(p, k)) {
+		return clone_is(k, F_TERMINATING);
+	}
+	rule = race_in_sync(p, k) ? R_DISQUALIFIED : R_SPEC;
+	if (rule == R_SPEC && inplace_shrink(p, k)) {
+		return true;
+	}
+	if (rule == R_SPEC && breaker_holds(p->e)) {
+		return true;
+	}
+	wc = wl_cluster(p->e, p->w, k->c->id);
+	if (wc && wc->skip_until <= p->e->now) {
+		rest_skip(p, wc);
+	}
+	(void)remove_remote(p, k, rule);
+	return true;
+}
+
+/*
+ * A write of an earlier round that ends the clone or its job, a delete or a deactivation, is under way or may have
+ * happened: it must not win.
+ */
+static bool is_going(struct pass *p, struct record *r)
+{
+	bool going = r->unknown || r->settling;
+
+	if (r->inflight) {
+		going = r->inflight->type == OP_DELETE || r->inflight->type == OP_APPLY_STATUS;
+	}
+
+	if (going) {
+		pass_ask(p, r); /* asks, when nothing else tells */
+	}
+	return going;
+}
+
+/* No copy of the object that an earlier round left is on its way out there, by a delete of ours or of somebody else. */
+static bool job_stays(struct pass *p, struct clone *k)
+{
+	struct record *r = twin_record(p, k);
+
+	return !r || (!is_going(p, r) &&
+		      !(twin_is_ours(twin_of_job(p, r)) && facts_is(r->facts, F_TERMINATING)));
+}
+
+/* A winner's job must not vanish under it. */
+static bool loses_job(struct pass *p, struct clone *k)
+{
+	return !(members_each(p, k, job_stays));
+}
+
+/* A clone whose job is there already comes before one that has none yet; then who was admitted first. */
+static bool is_better(const struct pass *p, const struct clone *k, const struct clone *best)
+{
+	bool mine = twin_is_ours(twin_there(p, k));
+	bool its = best && twin_is_ours(twin_there(p, best));
+
+	return !best || (mine != its ? mine : k->r->admitted_step < best->r->admitted_step);
+}
+
+static struct clone *winner(struct pass *p)
+{
+	struct clone *best = NULL;
+
+	for (CLONES_EACH(k, p)) {
+		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
+		    !nominate_has(p, str_of(k->c->name)) || is_going(p, k->r) ||
+		    !watches_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
+			continue; /* also when it is not known whether its job is there, or can be */
+		}
+		if (is_better(p, k, best)) {
+			best = k;
+		}
+	}
+	return best;
+}
+
+/*
+ * A new process sees a worker's clones before its jobs: a clone that it did not make may have one of an earlier round. Until that
+ * is known nobody else wins, but not for ever: a list may be broken.
+ */
+static bool may_have_left(struct pass *p, const struct clone *k)
+{
+	int64_t until = k->c->up_at + LOOK_MS;
+	const struct wl_cluster *wc;
+	const struct table *t;
+
+	if (!(twin_is_ours(k->twin) || k->twin == TWIN_STALE) ||
+	    watches_ready(p->e, k->c, p->kind)) {
+		return false;
+	}
+	wc = wl_cluster(p->e, p->w, k->c->id);
+	t = k->c->tables[p->kind]; /* NULL, as the other: out of memory */
+	if ((wc && wc->bout.made_generation != 0) || (t && t->service != SERVICE_YES)) {
+		return false;
+	}
+	return !pass_is_due(p, until);
+}
+
+/*
+ * Nothing will run there that we could see or take away: the kind is not shown for as long as a lost worker is waited for, and the
+ * clone is gone, without which the Kueue there has stopped the job.
+ */
+static bool is_out_of_sight(struct pass *p, const struct clone *k)
+{
+	return k->twin == TWIN_ABSENT && !watches_ready(p->e, k->c, p->kind) &&
+	       (table_view(p->e, k->c, p->kind) == VIEW_MISSING || lost_given_up(p, k->c, p->kind));
+}
+
+/*
+ * A copy of the job that an earlier round left on another cluster in reach, or a create of one that is still on its way:
+ * its clone there may be admitted again at any time. It goes before another cluster may win, or both would run.
+ */
+static bool is_left_elsewhere(struct pass *p, const struct clone *best)
+{
+	bool any = false;
+
+	for (CLONES_EACH(k, p)) {
+		enum twin t = twin_left(p, k);
+
+		if (k == best || k->twin == TWIN_ALIAS || !cluster_up(k->c) ||
+		    group_has_replicas(p) || is_out_of_sight(p, k)) {
+			continue;
+		}
+		if (t == TWIN_UNKNOWN || t == TWIN_STALE || twin_is_ours(t)) {
+			any = true;
+			(void)remove_remote(p, k, R_LOSER);
+		}
+		if (k->r && k->r->taken) {
+			any = true; /* something of this name is there, and not shown: ours from before, perhaps */
+			pass_ask(p, k->r);
+		}
+		any |= may_have_left(p, k);
+	}
+	return any;
+}
+
+static void win(struct pass *p, const struct clone *k)
+{
+	struct engine *e = p->e;
+	struct arena *a = e->out->arena;
+	mk_str name = arena_dup(a, str_of(k->c->name));
+	mk_str message = verdict_admitted_on(a, k);
+	struct json *body = ssa_body(p, p->local), *status;
+
+	if (!body) {
+		return;
+	}
+	status = json_get(body, "status");
+	/* Kueue takes no winner beside nominations. Those of another field manager go by taking the list over, empty. */
+	json_set(a, status, STR("nominatedClusterNames"),
+		 p->f->s[S_NOMINATOR].n > 0 ? json_new_arr(a) : NULL);
+	json_set_str(a, status, "clusterName", name);
+	(void)topology_ready(p, k, body);
+	ssa_check(p, body, CHECK_READY, message);
+	ssa_send(e, p->local, body, R_WIN, PRIO_COMMIT, "Normal", message);
+}
+
+/* Someone else's clone of that name: said once, then the cluster rests; after that it is tried again. */
+static void foreign(struct pass *p, struct clone *k)
+{
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+
+	if (!wc) {
+		return;
+	}
+	if (!pass_is_due(p, wc->skip_until)) {
+		return;
+	}
+	if (wc->rested) {
+		/* Forget what we saw, so that a create finds out how it is now. */
+		wc->rested = false;
+		record_gone(&p->e->store, k->r, 0, k->r->epoch, p->e->now);
+		k->twin = TWIN_ABSENT;
+		return;
+	}
+	wc->rested = true;
+	rule_hit(p->e, R_FOREIGN);
+	rest_skip(p, wc);
+	if (!wc->reported) {
+		wc->reported = true;
+		note_warn(p->e, p->local, NULL,
+			  "A Workload of this name on worker cluster \"%s\" is not ours; the "
+			  "cluster is left out",
+			  k->c->name);
+	}
+}
+
+static void clone_to(struct pass *p, struct clone *k)
+{
+	struct engine *e = p->e;
+	struct op op = {.type = OP_CREATE, .prio = PRIO_START};
+	struct table *t = table_of(e, k->c, KIND_WORKLOAD);
+	struct record *r = t ? store_touch(&e->store, t, p->w->ns, p->w->name, e->now) : NULL;
+	struct wl_cluster *wc = wl_cluster(e, p->w, k->c->id);
+
+	if (!r || !wc) {
+		say_no_memory(e);
+		return;
+	}
+	if (!pass_ready(p, r) || !breaker_may_create(p, wc)) {
+		return;
+	}
+	/* The job's watch stands before the job is needed. */
+	(void)watches_ready(e, k->c, p->kind);
+	watches_use(e, k->c->id, p->kind, &wc->uses, true);
+	wc->bout.job_made = false;
+	members_new_round(p);
+	op.body = clone_body(p);
+	if (op.body) {
+		ops_send(e, r, &op, R_CREATE);
+		wc->asked = true;
+	}
+	if (r->inflight) {
+		breaker_created(p, k->c, wc);
+	}
+}
+
+static bool others_ready(const struct pass *p)
+{
+	for (size_t i = 0; i < p->f->n_checks; i++) {
+		if (i != p->check && p->f->states[i] != CHECK_READY) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void sync_clones(struct pass *p, const struct pick *pick)
+{
+	for (CLONES_EACH(k, p)) {
+		bool picked = k->in_config && str_in(str_of(k->c->name), pick->names, pick->n);
+
+		if (k->twin == TWIN_UNKNOWN && k->r && k->r->unknown) {
+			pass_ask(p, k->r);
+		}
+		if (k->twin == TWIN_ABSENT) {
+			rest_if_vanished(p, k);
+		}
+		if (picked && k->twin == TWIN_ABSENT && nominate_is_connected(p, k)) {
+			clone_to(p, k);
+		} else if (picked && twin_is_ours(k->twin) && k->r) {
+			priority_sync(p, k);
+		} else if (!picked && twin_is_ours(k->twin)) {
+			(void)remove_remote(p, k, R_UNNOMINATED);
+		}
+	}
+}
+
+static bool may_dispatch(struct pass *p)
+{
+	return p->job && facts_is(p->job->facts, F_MANAGED) &&
+	       !facts_is(p->job->facts, F_TERMINATING) && facts_is(p->f, F_ACTIVE) && p->config &&
+	       others_ready(p);
+}
+
+void race_clone_pinned(struct pass *p, struct clone *k)
+{
+	if (may_dispatch(p) && k->in_config && nominate_is_connected(p, k)) {
+		p->pinned = arena_dup(&p->e->scratch, str_of(k->c->name));
+		clone_to(p, k);
+	}
+}
+
+/* A win whose answer is out may stand there already: until it is known, nobody's clone goes, the winner's least of all. */
+static bool may_have_won(struct pass *p)
+{
+	struct record *r = p->local;
+
+	if (r->unknown) {
+		pass_ask(p, r); /* asks */
+	}
+	return r->unknown || (r->inflight && r->inflight->rule == R_WIN);
+}
+
+/* A copy of a round before, on a cluster that was lost then, ended: its end counts, and it is not run again. */
+static struct clone *ended_copy(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		const struct record *job = twin_record(p, k);
+
+		if (twin_is_ours(k->twin) && finish_tells_the_end(k) && race_in_sync(p, k) &&
+		    !p->grouped && twin_is_ours(twin_there(p, k)) &&
+		    facts_is(job->facts, F_ENDED)) {
+			return k;
+		}
+	}
+	return NULL;
+}
+
+void race_pass(struct pass *p)
+{
+	struct pick pick = {0};
+	struct clone *best;
+
+	if (may_have_won(p)) {
+		return;
+	}
+	best = ended_copy(p);
+	if (best) {
+		finish_local(p, best);
+		return;
+	}
+	best = winner(p);
+	if (best) {
+		if (!is_left_elsewhere(p, best)) {
+			win(p, best);
+		}
+		return;
+	}
+	for (CLONES_EACH(k, p)) {
+		if (k->twin == TWIN_FOREIGN && k->in_config) {
+			foreign(p, k);
+		}
+	}
+	if (!may_dispatch(p) || group_hold(p, &p->pinned) == HOLD_WAIT || former_holds(p)) {
+		return;
+	}
+	nominate_choose(p, &pick);
+	if (!pick.valid || p->e->no_memory) {
+		return;
+	}
+	nominate_write(p, &pick);
+	sync_clones(p, &pick);
+	gates_turn(p);
+	rest_explain(p);
+}

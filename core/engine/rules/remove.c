@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Taking remote objects of ours away. A delete names the uid just observed. The job goes first and the
+ * clone only when the job is gone or going: a clone without a job leads to nothing, a job without a clone is hard to find.
+ */
+#include "core/engine/rules/remove.h"
+
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/breaker.h"
+#include "core/engine/rules/gc.h"
+#include "core/engine/rules/group.h"
+#include "core/engine/rules/members.h"
+#include "core/engine/rules/slices.h"
+#include "core/engine/rules/twin.h"
+
+/* May an object of this standing be taken away in this pass? Go's only while its twin lives, or by the collector. */
+static bool may_remove(const struct pass *p, enum twin t)
+{
+	return t == TWIN_OURS || t == TWIN_STALE || (t == TWIN_GO && (p->local || p->w->gc));
+}
+
+static void send_delete(struct pass *p, struct record *r, enum rule rule)
+{
+	struct op op = {.type = OP_DELETE,
+			.prio = r->table->kind == KIND_WORKLOAD ? PRIO_CLEANUP : PRIO_STOP,
+			.uid = str_of(r->uid)};
+	struct wl_cluster *wc = wl_cluster_known(p->w, r->table->cluster);
+
+	if (!gc_may(p, r) || !pass_ready(p, r)) {
+		return;
+	}
+	ops_send(p->e, r, &op, rule);
+	if (r->inflight) {
+		gc_spend(p, r);
+		members_taken(p);
+	}
+	if (wc) {
+		wc->bout.there = false;
+		wc->bout.made &= rule == R_SPEC;
+		wc->leaving |= rule != R_SPEC;
+	}
+}
+
+/*
+ * An adopted clone may carry Kueue's finalizer, which on a worker nobody else would take off: it goes first. Its text may
+ * be missing, and is asked for then.
+ */
+static void strip(struct pass *p, struct clone *k)
+{
+	struct engine *e = p->e;
+	struct arena *a = e->out->arena;
+	struct op op = {.prio = PRIO_CLEANUP, .subresource = ""};
+	struct json *left = json_new_arr(a), *obj;
+	struct json_iter it;
+
+	if (!gc_may(p, k->r) || !pass_ready(p, k->r)) {
+		return;
+	}
+	obj = pass_text(p, k->r);
+	if (!obj) {
+		return;
+	}
+	it = json_iter(json_at(obj, "/metadata/finalizers"));
+	while (json_next(&it)) {
+		if (!str_is(json_str(it.val), NAME_IN_USE)) {
+			json_add(a, left, json_dup(a, it.val));
+		}
+	}
+	(void)json_put(a, ops_merge(e, k->r, &op), "/metadata/finalizers", left);
+	ops_send(e, k->r, &op, R_STRIP);
+}
+
+void remove_copy(struct pass *p, struct record *r, enum rule rule)
+{
+	struct op op = {.type = OP_DELETE, .prio = PRIO_STOP, .uid = str_of(r->uid)};
+
+	if (!facts_is(r->facts, F_TERMINATING) && !breaker_holds(p->e) && pass_ready(p, r)) {
+		ops_send(p->e, r, &op, rule);
+		members_taken(p);
+	}
+}
+
+static bool remove_object(struct pass *p, struct clone *k)
+{
+	struct record *r = twin_record(p, k);
+
+	if (twin_of_job(p, r) == TWIN_UNKNOWN) {
+		pass_ask(p, r); /* asks, when that is what it takes */
+		return false;
+	}
+	if (!may_remove(p, twin_of_job(p, r)) || facts_is(r->facts, F_TERMINATING) ||
+	    (twin_of_job(p, r) != TWIN_STALE && group_needs(p, k->c))) {
+		return true;
+	}
+	send_delete(p, r, p->removing);
+	return false;
+}
+
+/* True when no job of ours is in the way of removing the clone. */
+static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
+{
+	const struct table *t = k->c->tables[p->kind];
+
+	if (p->kind == 0 || table_is_unserved(t)) {
+		return true;
+	}
+	if (k->r && k->r->present && !watches_ready(p->e, k->c, p->kind)) {
+		return false;
+	}
+	p->removing = rule;
+	return members_each(p, k, remove_object);
+}
+
+bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
+{
+	if (k->twin == TWIN_ALIAS) {
+		return true;
+	}
+	if (k->r && twin_is_ours(twin_recorded(p, k)) && slices_is_inherited(p)) {
+		return false; /* a newer slice takes the job over */
+	}
+	if (!table_known(p->e, k->c->id, KIND_WORKLOAD) || !remove_job(p, k, rule)) {
+		return false;
+	}
+	if (k->twin == TWIN_UNKNOWN) {
+		pass_ask(p, k->r);
+		return false;
+	}
+	if (!may_remove(p, k->twin)) {
+		return true;
+	}
+	if (clone_is(k, F_HELD)) {
+		strip(p, k);
+	} else if (!clone_is(k, F_TERMINATING)) {
+		send_delete(p, k->r, rule);
+	}
+	return false;
+}
+
+void remove_all(struct pass *p, enum rule rule)
+{
+	for (CLONES_EACH(k, p)) {
+		(void)remove_remote(p, k, rule);
+	}
+}
+
+/* A job of ours whose clone is gone. One that is not seen yet tells, when it is asked for, whether this is the winner's server. */
+static bool is_left_alone(struct pass *p, const struct clone *k)
+{
+	return k->twin == TWIN_ABSENT && p->kind && twin_is_ours(twin_there(p, k)) &&
+	       twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);
+}
+
+void remove_losers(struct pass *p, const struct clone *keep)
+{
+	for (CLONES_EACH(k, p)) {
+		if (k != keep && (twin_is_ours(k->twin) || k->twin == TWIN_STALE ||
+				  k->twin == TWIN_UNKNOWN || is_left_alone(p, k))) {
+			(void)remove_remote(p, k, k->twin == TWIN_STALE ? R_STALE : R_LOSER);
+		}
+	}
+}

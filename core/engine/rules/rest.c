@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cluster that is of no use to a Workload, for it refuses the clone, or somebody there removes each copy, rests for that
+ * Workload alone: 5 s, doubled each time, at most 5 minutes. Other clusters are tried meanwhile. An Event says what is seen, and
+ * while the check is Pending its message sums it up. docs/decisions/0075.
+ */
+#include "core/engine/rules/rest.h"
+
+#include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/base/timefmt.h"
+#include "core/engine/act/note.h"
+#include "core/engine/act/ssa.h"
+#include "core/engine/rules/verdict.h"
+
+#define LEFT_OUT "Left out for now: "
+
+enum {
+	SKIP_FIRST_MS = 1000,
+	SKIP_MAX_MS = 1000 * 1000,
+	REST_FIRST_MS = 5 * 1000,
+	REST_MAX_MS = 5 * 60 * 1000,
+	FORGET_MS = 10 * 60 *
+		    1000, /* so long after the last rest removals count from the first again */
+	AGAIN_MS = 10 * 60 * 1000, /* the same words are an Event again */
+	REWRITE_MS = 60 * 1000, /* the message is written no sooner than that after the last time */
+	WORDS_MAX = 256,        /* of a worker */
+	SUM_MAX = 1024,         /* of the message: clusters that do not fit are counted */
+};
+
+/* One Event for the same words in ten minutes. */
+static void tell(struct engine *e, const struct wl *w, struct wl_cluster *wc)
+{
+	const struct record *local = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
+	uint64_t words = hash64(str_of(wc->hurdle));
+	mk_str until;
+
+	if (!local || !e->may_write || (wc->told == words && e->now - wc->told_at < AGAIN_MS)) {
+		return;
+	}
+	wc->told = words;
+	wc->told_at = e->now;
+	until = time_rfc3339(&e->scratch, e->wall + (wc->skip_until - e->now));
+	note_warn(e, local, NULL, "%s; the cluster rests for this Workload until %.*s", wc->hurdle,
+		  STR_ARG(until));
+}
+
+/* The n-th rest in a row, from 0. */
+static void rest(struct engine *e, struct wl *w, struct wl_cluster *wc, unsigned n, mk_str why)
+{
+	int64_t until = e->now + backoff_ms(REST_FIRST_MS, n, REST_MAX_MS);
+
+	wc->skip_until = until > wc->skip_until ? until : wc->skip_until;
+	queue_add_at(&e->queue, &w->item, wc->skip_until);
+	if (!keep_str(&wc->hurdle, why)) {
+		return; /* it rests; only the words are missing */
+	}
+	tell(e, w, wc);
+}
+
+void rest_refused(struct engine *e, const struct record *r, mk_str words)
+{
+	const struct cluster *c = cluster_get(e, r->table->cluster);
+	struct wl *w = wl_find(e, r->ns, r->name);
+	struct wl_cluster *wc = c && w ? wl_cluster(e, w, c->id) : NULL;
+
+	if (!wc) {
+		return;
+	}
+	rest(e, w, wc, wc->turned_down,
+	     arena_printf(&e->scratch, "worker cluster \"%s\" refused the Workload: %.*s", c->name,
+			  STR_ARG(str_cut(words, WORDS_MAX))));
+	wc->turned_down++;
+}
+
+void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
+{
+	if (p->local && twin_is_ours(k->twin) && !wc->leaving && !clone_is(k, F_TERMINATING)) {
+		wc->turned_down = 0;
+		wc->bout.there = true;
+	}
+}
+
+/* The first time is as quick as any other retry: somebody may have cleaned up once. */
+static void removed(struct pass *p, const struct clone *k, struct wl_cluster *wc, const char *what)
+{
+	struct engine *e = p->e;
+
+	if (e->now >= wc->forget_at) {
+		wc->removed = 0;
+	}
+	wc->removed++;
+	if (wc->removed > 1) {
+		rest(e, p->w, wc, wc->removed - 2,
+		     arena_printf(&e->scratch,
+				  "the %s was removed on worker cluster \"%s\" %u times in a row, "
+				  "by somebody else",
+				  what, k->c->name, wc->removed));
+	}
+	wc->forget_at = (wc->skip_until > e->now ? wc->skip_until : e->now) + FORGET_MS;
+}
+
+void rest_if_vanished(struct pass *p, const struct clone *k)
+{
+	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+
+	if (wc && wc->bout.there && p->e->may_write) {
+		removed(p, k, wc, "Workload");
+	}
+	if (wc) {
+		wc->bout.there = false;
+	}
+}
+
+void rest_copy_gone(struct pass *p, const struct clone *k, const char *what)
+{
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+	bool busy = p->local->inflight != NULL;
+
+	verdict_remote_gone(p);
+	if (!wc || busy || !p->local->inflight || wc->leaving) {
+		return;
+	}
+	removed(p, k, wc, what);
+	wc->bout.there = false;
+	wc->leaving = true; /* whatever is left of it is no news */
+}
+
+void rest_skip(struct pass *p, struct wl_cluster *wc)
+{
+	wc->skip_until = p->e->now + backoff_ms(SKIP_FIRST_MS, wc->fails++, SKIP_MAX_MS);
+	pass_again(p, wc->skip_until);
+}
+
+/* --- what the check says ------------------------------------------------------------------------------ */
+
+/* A refusal counts until the cluster takes the Workload, a removal while the cluster rests. */
+static const char *hurdle_of(struct pass *p, const struct clone *k)
+{
+	const struct wl_cluster *wc;
+
+	if (!k->in_config || twin_is_ours(k->twin)) {
+		return NULL;
+	}
+	wc = wl_cluster_known(p->w, k->c->id);
+	return wc && (wc->turned_down > 0 || wc->skip_until > p->e->now) ? wc->hurdle : NULL;
+}
+
+/* In the order of the config; "" when no cluster is left out. */
+static mk_str sum_up(struct pass *p)
+{
+	struct arena *a = p->e->out->arena;
+	mk_str sum = STR("");
+	unsigned more = 0;
+
+	for (CLONES_EACH(k, p)) {
+		const char *why = hurdle_of(p, k);
+
+		if (!why) {
+			continue;
+		}
+		if (sum.n + strlen(why) > SUM_MAX) {
+			more++;
+			continue;
+		}
+		sum = arena_printf(a, "%.*s%s%s", STR_ARG(sum), sum.n > 0 ? "; " : LEFT_OUT, why);
+	}
+	return more > 0 ? arena_printf(a, "%.*s; and %u more", STR_ARG(sum), more) : sum;
+}
+
+void rest_explain(struct pass *p)
+{
+	struct engine *e = p->e;
+	struct wl *w = p->w;
+	mk_str sum = sum_up(p), said;
+	const struct json *checks;
+	struct json *body;
+
+	if (sum.n == 0 && w->explained_at == INT64_MIN && !p->wl_json) {
+		return; /* nobody read the text, and it need not be read for this */
+	}
+	checks = json_at(pass_workload(p), "/status/admissionChecks");
+	said = json_str(json_get(json_elem(checks, p->check), "message"));
+	if (!checks || e->no_memory || arena_failed(e->out->arena) || str_eq(said, sum) ||
+	    (sum.n == 0 && !str_starts(said, STR(LEFT_OUT)))) {
+		return;
+	}
+	if (w->explained_at != INT64_MIN && !pass_is_due(p, w->explained_at + REWRITE_MS)) {
+		return;
+	}
+	body = ssa_body(p, p->local);
+	if (body) {
+		ssa_check(p, body, CHECK_PENDING, sum);
+		ssa_send(e, p->local, body, R_LEFT_OUT, PRIO_STATUS, NULL, STR_NONE);
+		w->explained_at = e->now;
+	}
+}

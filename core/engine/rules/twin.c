@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose a remote object is, and whether it is there: how clones and jobs on a worker stand to the local Workload. */
+#include "core/engine/rules/twin.h"
+
+#include "core/engine/rules/former.h"
+#include "core/engine/rules/group.h"
+#include "core/engine/rules/members.h"
+#include "core/engine/rules/slices.h"
+
+/*
+ * By manager alone, whatever the origin, which only selects what is shown: it may have been another one when the object was
+ * made. TWIN_OURS means that our annotations are there.
+ */
+static enum twin base_twin(const struct pass *p, const struct facts *f)
+{
+	mk_str manager = f->s[S_MANAGER_ID];
+
+	if (manager.n == 0) {
+		return facts_is(f, F_ORIGIN) ? TWIN_GO : TWIN_FOREIGN;
+	}
+	return str_eq(manager, str_of(p->e->manager_id)) ? TWIN_OURS : TWIN_FOREIGN;
+}
+
+enum twin twin_of_clone(struct pass *p, const struct cluster *c, const struct record *r)
+{
+	enum twin t;
+
+	if (!table_known(p->e, c->id, KIND_WORKLOAD)) {
+		return TWIN_UNKNOWN;
+	}
+	if (!r || !r->present) {
+		return r && (r->unknown || r->inflight) ? TWIN_UNKNOWN : TWIN_ABSENT;
+	}
+	t = base_twin(p, r->facts);
+	if (t == TWIN_FOREIGN && former_is_same(p, r->facts)) {
+		return TWIN_FORMER;
+	}
+	if (t == TWIN_OURS && p->local &&
+	    !str_eq(r->facts->s[S_LOCAL_UID], str_of(p->local->uid))) {
+		return TWIN_STALE;
+	}
+	return t;
+}
+
+/* Several Workloads share the copy: it is the local object that it stands for. */
+static bool of_this_object(const struct pass *p, const struct facts *f)
+{
+	mk_str uid = p->job ? str_of(p->job->uid) : p->f ? p->f->s[S_OWNER_UID] : STR("");
+
+	return uid.n == 0 || f->s[S_ORIGIN_UID].n == 0 || str_eq(uid, f->s[S_ORIGIN_UID]);
+}
+
+enum twin twin_of_job(const struct pass *p, const struct record *r)
+{
+	const struct facts *f;
+	enum twin t;
+
+	if (!r || !r->present) {
+		return r && (r->unknown || r->inflight) ? TWIN_UNKNOWN : TWIN_ABSENT;
+	}
+	f = r->facts;
+	t = base_twin(p, f);
+	if (!twin_is_ours(t)) {
+		return t;
+	}
+	if (group_has_replicas(p)) {
+		return of_this_object(p, f) ? t : TWIN_STALE;
+	}
+	if (f->s[S_PREBUILT].n > 0 && !str_eq(f->s[S_PREBUILT], p->w->name)) {
+		return slices_inherits(p, f) ? t : TWIN_OTHER;
+	}
+	if (p->local && f->s[S_LOCAL_UID].n > 0 &&
+	    !str_eq(f->s[S_LOCAL_UID], str_of(p->local->uid))) {
+		return TWIN_STALE;
+	}
+	if (p->job && f->s[S_ORIGIN_UID].n > 0 &&
+	    !str_eq(f->s[S_ORIGIN_UID], str_of(p->job->uid))) {
+		return TWIN_STALE;
+	}
+	return t;
+}
+
+struct record *twin_record(const struct pass *p, const struct clone *k)
+{
+	return p->kind ? store_find(k->c->tables[p->kind], p->w->ns, p->object) : NULL;
+}
+
+enum twin twin_recorded(const struct pass *p, const struct clone *k)
+{
+	return p->grouped ? members_there(p, k, true) : twin_of_job(p, twin_record(p, k));
+}
+
+enum twin twin_there(const struct pass *p, const struct clone *k)
+{
+	enum view view = p->kind ? table_view(p->e, k->c, p->kind) : VIEW_MISSING;
+
+	return view == VIEW_KNOWN     ? twin_recorded(p, k)
+	       : view == VIEW_MISSING ? TWIN_ABSENT
+				      : TWIN_UNKNOWN;
+}
+
+enum twin twin_left(const struct pass *p, const struct clone *k)
+{
+	const struct record *r = twin_record(p, k);
+
+	if (p->grouped) {
+		return members_there(p, k, false);
+	}
+	return r && r->present && facts_is(r->facts, F_TERMINATING) ? TWIN_ABSENT
+								    : twin_of_job(p, r);
+}
+
+bool twin_surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name)
+{
+	struct record *r = store_touch(&p->e->store, t, ns, name, p->e->now);
+
+	if (!r) {
+		say_no_memory(p->e);
+		return false;
+	}
+	if (r->absent || r->present) {
+		return r->absent; /* what is there need not be asked for */
+	}
+	if (pass_ready(p, r)) {
+		ops_get(p->e, r);
+	}
+	return false;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Evicted on the manager, quota not released yet: the winner winds down, and its last status lets the quota go. */
+#include "core/engine/rules/winding.h"
+
+#include "core/engine/act/ssa.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/abandon.h"
+#include "core/engine/rules/alias.h"
+#include "core/engine/rules/finish.h"
+#include "core/engine/rules/job.h"
+#include "core/engine/rules/lost.h"
+#include "core/engine/rules/members.h"
+#include "core/engine/rules/remove.h"
+#include "core/engine/rules/slices.h"
+#include "core/engine/rules/twin.h"
+#include "core/engine/rules/verdict.h"
+#include "core/engine/rules/won.h"
+
+/* Where the winner's name is missing, the check's message may still have it; empty: it has not. */
+static mk_str told_winner(struct pass *p)
+{
+	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
+
+	return verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")));
+}
+
+/* Most kinds say when they started: the local one as its copy did. */
+static bool is_same_start(struct pass *p, const struct clone *k)
+{
+	const struct record *r = twin_record(p, k);
+	const struct json *copy = r && r->present ? record_parse(p->e, r) : NULL;
+	mk_str start = json_str_at(pass_job(p), "/status/startTime");
+
+	return start.n > 0 && str_eq(start, json_str_at(copy, "/status/startTime"));
+}
+
+/*
+ * How likely is it that the clone's job ran last? Others may be left of earlier rounds, on workers that were lost then. The one
+ * that we told of comes first, then the one whose status the local job has, then one that is not over.
+ */
+static int rank(struct pass *p, const struct clone *k)
+{
+	return 4 * str_is(told_winner(p), k->c->name) + 2 * is_same_start(p, k) +
+	       !clone_is(k, F_FINISHED);
+}
+
+/* The clone whose job ran: the one with a job, or with one under way; else an admitted one. */
+static struct clone *last_winner(struct pass *p)
+{
+	struct clone *has = NULL, *likely = NULL, *best = NULL;
+
+	for (CLONES_EACH(k, p)) {
+		enum twin job;
+
+		if (!twin_is_ours(k->twin)) {
+			continue;
+		}
+		job = twin_there(p, k);
+		if (twin_is_ours(job) && (!has || rank(p, k) > rank(p, has))) {
+			has = k;
+		}
+		if (!likely && job == TWIN_UNKNOWN) {
+			likely = k;
+		}
+		if (!best && (clone_is(k, F_ADMITTED) || clone_is(k, F_EVICTED))) {
+			best = k;
+		}
+	}
+	return has ? has : likely ? likely : best;
+}
+
+/* Is it known which clone has the job? */
+static bool jobs_known(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		if (!twin_is_ours(k->twin) || watches_ready(p->e, k->c, p->kind)) {
+			continue;
+		}
+		if (table_view(p->e, k->c, p->kind) != VIEW_MISSING &&
+		    !lost_given_up(p, k->c, p->kind)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void deactivate(struct pass *p, struct clone *k)
+{
+	struct engine *e = p->e;
+	const struct facts *f = k->r->facts;
+	mk_str message = arena_printf(e->out->arena, "Evicted on manager: %.*s",
+				      STR_ARG(p->f->s[S_EVICTED_MESSAGE]));
+	struct json *body;
+
+	message = str_cut(message, 32768);
+	if ((f->flags & F_DEACTIVATION) && str_eq(f->s[S_DEACTIVATION_MESSAGE], message)) {
+		return;
+	}
+	body = ssa_body(p, k->r);
+	if (body) {
+		ssa_condition(e, body, "DeactivationTarget", STR("EvictedOnManagerCluster"),
+			      message, f->generation);
+		ssa_send(e, k->r, body, R_DEACTIVATE, PRIO_STOP, NULL, STR_NONE);
+	}
+}
+
+/* Still under the clone of the slice before, which nobody here speaks for any more. */
+static bool is_of_slice_before(const struct pass *p, const struct record *remote)
+{
+	return remote && remote->present && slices_inherits(p, remote->facts) &&
+	       !str_eq(remote->facts->s[S_PREBUILT], p->w->name);
+}
+
+static bool may_run_on(const struct clone *k)
+{
+	return clone_is(k, F_ADMITTED) && !clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED);
+}
+
+/* Whoever speaks for the end, a copy that is seen shall stop: a worker that cannot tell of its jobs holds up no other. */
+static void stop_what_is_seen(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		if (twin_is_ours(k->twin) && may_run_on(k) && twin_is_ours(twin_recorded(p, k)) &&
+		    !is_of_slice_before(p, twin_record(p, k))) {
+			deactivate(p, k);
+		}
+	}
+}
+
+/* One object of a group. */
+static bool wind(struct pass *p, struct clone *k)
+{
+	struct record *remote = twin_record(p, k);
+
+	if (twin_is_ours(twin_of_job(p, remote))) {
+		(void)job_status(p, remote, R_WINDING_STATUS, false);
+	}
+	return true;
+}
+
+void winding_pass(struct pass *p)
+{
+	struct clone *k;
+	struct record *remote;
+	enum twin job;
+
+	if (!jobs_known(p)) {
+		stop_what_is_seen(p);
+		return;
+	}
+	k = last_winner(p);
+	remove_losers(p, k);
+	if (!k) {
+		abandon_pass(p);
+		return;
+	}
+	remote = twin_record(p, k);
+	if (is_of_slice_before(p, remote)) {
+		(void)remove_remote(p, k, R_ABANDONED);
+		return;
+	}
+	if (finish_tells_the_end(k)) {
+		finish_local(p, k);
+		return;
+	}
+	if (may_run_on(k)) {
+		deactivate(p, k);
+	}
+	job = twin_there(p, k);
+	if (p->grouped && job != TWIN_ABSENT && job != TWIN_UNKNOWN) {
+		(void)members_each(p, k, wind);
+	} else if (!p->grouped && twin_is_ours(job)) {
+		(void)job_status(p, remote, R_WINDING_STATUS, false);
+	} else {
+		abandon_pass(p);
+	}
+}
+
+/* May the clone still turn up? What can be asked for is; a cluster out of reach is waited for as a winner's would be. */
+static bool may_turn_up(struct pass *p, struct clone *k)
+{
+	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
+
+	if (k->twin != TWIN_UNKNOWN || (p->config && !k->in_config)) {
+		return false;
+	}
+	if (cluster_up(k->c)) {
+		if (k->r && k->r->unknown) {
+			pass_ask(p, k->r);
+		}
+		return true;
+	}
+	return !pass_is_due(p, lost_deadline(p->e, since));
+}
+
+static bool is_none(struct pass *p, struct clone *k)
+{
+	struct table *t = k->c->tables[p->kind];
+
+	return table_is_unserved(t) || twin_surely_absent(p, t, p->w->ns, p->object);
+}
+
+/* Has the clone a job, or may it have one? A job that is not there is not made without a recorded winner. */
+static bool may_have_job(struct pass *p, struct clone *k)
+{
+	enum twin job = twin_there(p, k);
+
+	return twin_is_ours(job) || job == TWIN_UNKNOWN ||
+	       (job == TWIN_ABSENT && !(members_each(p, k, is_none)));
+}
+
+/* The clone that won, or did most likely. A winner that is told of and not seen has no substitute: others are of earlier rounds. */
+static struct clone *ready_clone(struct pass *p)
+{
+	mk_str told = told_winner(p);
+	struct clone *k = pass_clone_on(p, cluster_named(p->e, told));
+
+	if (!k) {
+		return told.n > 0 ? NULL : last_winner(p);
+	}
+	k = alias_speaker(k);
+	return twin_is_ours(k->twin) ? k : NULL;
+}
+
+/* Ready, but status.clusterName is empty: somebody cleared it. A running job is left in peace. */
+void winding_without_cluster(struct pass *p)
+{
+	struct clone *k;
+	bool unknown = false;
+
+	if (!jobs_known(p)) {
+		return;
+	}
+	k = ready_clone(p);
+	for (CLONES_EACH(any, p)) {
+		unknown |= may_turn_up(p, any);
+	}
+	if (k && clone_is(k, F_FINISHED)) {
+		finish_remotely(p, k);
+	} else if (k && clone_is(k, F_ADMITTED) && may_have_job(p, k)) {
+		if (twin_there(p, k) != TWIN_ABSENT) {
+			won_run_job(p, k);
+		}
+	} else if (!unknown) {
+		verdict_retry(p, R_NO_CLUSTER,
+			      STR("Admission check is Ready but no admitting cluster is recorded; "
+				  "this is "
+				  "unexpected, please report it"),
+			      NULL);
+	}
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * After the win: status.clusterName names the one cluster whose clone counts. Losers go, the job is made there, its
+ * status comes back; a lost, vanished, evicted or refused winner turns the check to Retry, and Kueue's core does the rest.
+ */
+#include "core/engine/rules/won.h"
+
+#include "core/engine/act/note.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
+#include "core/engine/rules/breaker.h"
+#include "core/engine/rules/finish.h"
+#include "core/engine/rules/former.h"
+#include "core/engine/rules/inplace.h"
+#include "core/engine/rules/job.h"
+#include "core/engine/rules/lost.h"
+#include "core/engine/rules/members.h"
+#include "core/engine/rules/priority.h"
+#include "core/engine/rules/race.h"
+#include "core/engine/rules/remove.h"
+#include "core/engine/rules/rest.h"
+#include "core/engine/rules/slices.h"
+#include "core/engine/rules/topology.h"
+#include "core/engine/rules/twin.h"
+#include "core/engine/rules/verdict.h"
+
+/* What the winner's fate hangs on cannot be seen since then; INT64_MAX: that will show, and bring us back. */
+static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
+{
+	if (pass_is_due(p, lost_deadline(p->e, since))) {
+		verdict_retry(p, rule, words, NULL);
+	}
+}
+
+static void winner_lost(struct pass *p, const struct cluster *c)
+{
+	lost(p, hidden_since(c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
+}
+
+/* The winner is there, and its jobs of this kind are not shown, or are none any more: people are told at once. */
+static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *wc)
+{
+	struct engine *e = p->e;
+	const struct table *t = k->c->tables[p->kind];
+	mk_str gvk = e->o.kinds->k[p->kind].gvk;
+	mk_str why = str_of(t ? t->why : NULL);
+
+	if (!t) {
+		return; /* out of memory */
+	}
+	if (t->service != SERVICE_YES && wc->hidden_said != t->hidden_at && e->may_write) {
+		wc->hidden_said = t->hidden_at;
+		note_warn(e, p->local, "KindNotServed",
+			  "%.*s: the worker cluster \"%s\" that was admitted to %s: the job there "
+			  "cannot be seen, and counts as lost after workerLostTimeout%s%.*s",
+			  STR_ARG(gvk), k->c->name,
+			  table_is_unserved(t) ? "does not serve the kind any more, or not to us"
+					       : "cannot say whether it serves the kind",
+			  why.n ? ": " : "", STR_ARG(why));
+	}
+	lost(p, hidden_since(k->c, p->kind), R_UNSERVED,
+	     arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
+}
+
+static void evicted(struct pass *p, const struct clone *k)
+{
+	mk_str text = arena_printf(p->e->out->arena,
+				   "Workload evicted on worker cluster: \"%s\", resetting for "
+				   "re-admission. Previously: \"%s\"",
+				   k->c->name, p->state == CHECK_PENDING ? "Pending" : "Ready");
+
+	/* Pending beside a winner: somebody took the check back, and nothing else would bring the job anywhere. */
+	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
+		verdict_write(p, CHECK_RETRY, R_EVICTED, text, "Normal");
+	}
+}
+
+/* The cluster does not take the job. */
+static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
+{
+	mk_str text = arena_printf(p->e->out->arena, "Cannot create the job on \"%s\": %s",
+				   k->c->name, wc->why ? wc->why : "");
+
+	verdict_retry(p, R_REFUSED, text, "Warning");
+	if (p->local->inflight) {
+		wc->bout.refused = false;
+		rest_skip(p, wc);
+	}
+}
+
+/* Was there a copy already, so that making one would run the job twice? A group's clone says nothing of one member. */
+static bool was_copied(const struct pass *p, const struct clone *k, const struct wl_cluster *wc)
+{
+	if (p->grouped) {
+		return p->job->member->copied;
+	}
+	return wc->bout.job_made || k->r->facts->s[S_OWNER_UID].n > 0;
+}
+
+static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
+{
+	struct table *t = table_of(p->e, k->c, p->kind);
+	struct record *r;
+
+	if (wc->bout.refused) {
+		refused(p, k, wc);
+		return;
+	}
+	if (p->grouped && (p->job->member->ended || facts_is(p->job->facts, F_ENDED))) {
+		return; /* the others go on without it */
+	}
+	if (was_copied(p, k, wc)) {
+		if (t && twin_surely_absent(p, t, p->w->ns, p->object)) {
+			rest_copy_gone(p, k, "job");
+		}
+		return;
+	}
+	if (!p->job || !facts_is(p->job->facts, F_MANAGED) ||
+	    (p->job->facts->flags & (F_TERMINATING | F_ENDED))) {
+		return;
+	}
+	if (p->job->inflight) {
+		return; /* its answer brings us back; it may be how an earlier copy ended */
+	}
+	r = t ? store_touch(&p->e->store, t, p->w->ns, p->object, p->e->now) : NULL;
+	if (!r || (p->grouped && !record_join(&p->e->store, r, p->w->name))) {
+		say_no_memory(p->e);
+		return;
+	}
+	job_create(p, k, r);
+}
+
+/* The clone is admitted: see to the job. */
+void won_run_job(struct pass *p, struct clone *k)
+{
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+
+	if (p->state == CHECK_PENDING) {
+		verdict_write(p, CHECK_READY, R_READY, verdict_admitted_on(p->e->out->arena, k),
+			      "Normal");
+	}
+	if (!wc || p->state == CHECK_RETRY) {
+		return;
+	}
+	if (!watches_ready(p->e, k->c, p->kind)) {
+		kind_lost(p, k, wc);
+		return;
+	}
+	if (p->grouped && wc->bout.refused) {
+		refused(p, k, wc);
+	} else if (p->grouped) {
+		members_run(p, k, wc);
+	} else {
+		won_run_object(p, k, wc);
+	}
+}
+
+void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
+{
+	struct record *remote = twin_record(p, k);
+
+	switch (twin_of_job(p, remote)) {
+	case TWIN_UNKNOWN:
+		pass_ask(p, remote);
+		break;
+	case TWIN_ABSENT:
+		job_absent(p, k, wc);
+		break;
+	case TWIN_FOREIGN:
+		if (p->local->inflight || !p->e->may_write) {
+			break; /* its answer brings us back; it may be the Retry */
+		}
+		if (wc->fails > 0 && !wc->rested && !wc->bout.refused) {
+			/* The cluster rested: one create a round finds out how it is now. */
+			wc->rested = true;
+			record_gone(&p->e->store, remote, 0, remote->epoch, p->e->now);
+			job_absent(p, k, wc);
+			break;
+		}
+		wc->rested = false;
+		wc->bout.refused = true;
+		(void)keep_str(&wc->why, STR("an object of this name is there and not ours"));
+		job_absent(p, k, wc);
+		break;
+	case TWIN_STALE:
+		remove_copy(p, remote, R_JOB_OTHER);
+		break;
+	case TWIN_OTHER:
+	case TWIN_FORMER:
+	case TWIN_ALIAS:
+		break;
+	case TWIN_GO:
+	case TWIN_OURS:
+		wc->bout.job_made = true;
+		if (p->grouped) {
+			p->job->member->copied = true;
+			p->job->member->ended = facts_is(remote->facts, F_ENDED);
+		} else {
+			wc->fails = 0;
+			wc->rested = false;
+		}
+		if (job_status(p, remote, R_JOB_STATUS, false) == SYNC_SAME) {
+			job_forward(p, k, remote);
+		}
+		break;
+	}
+}
+
+/* The clone was made from another spec than the local one's: its job is given up, unless that befalls too many. */
+static void other_spec(struct pass *p, struct clone *k)
+{
+	bool busy = p->local->inflight != NULL;
+
+	if (inplace_shrink(p, k)) {
+		return;
+	}
+	rule_hit(p->e, R_SPEC);
+	if ((p->state != CHECK_READY && p->state != CHECK_PENDING) || breaker_holds(p->e)) {
+		return;
+	}
+	verdict_remote_gone(p);
+	if (!busy && p->local->inflight) {
+		breaker_gave_up(p, k->c);
+	}
+}
+
+static void winner(struct pass *p, struct clone *k)
+{
+	if (clone_is(k, F_FINISHED)) {
+		finish_remotely(p, k);
+	} else if (clone_is(k, F_EVICTED)) {
+		evicted(p, k);
+	} else if (!race_in_sync(p, k)) {
+		other_spec(p, k);
+	} else if (clone_is(k, F_ADMITTED)) {
+		priority_sync(p, k);
+		topology_write(p, k);
+		won_run_job(p, k);
+	} else {
+		verdict_remote_gone(p);
+	}
+}
+
+/*
+ * Nothing is left to be told of the object, so that its winner may be given up. A list may be older than the clone's end:
+ * what it shows is asked for once more.
+ */
+static bool object_told(struct pass *p, struct clone *k)
+{
+	struct record *r = twin_record(p, k);
+	enum twin t = twin_of_job(p, r);
+
+	if (t == TWIN_UNKNOWN) {
+		pass_ask(p, r); /* asks */
+		return false;
+	}
+	if (!twin_is_ours(t)) {
+		return true;
+	}
+	if (facts_is(r->facts, F_ENDED)) {
+		return job_status(p, r, R_LAST_STATUS, true) == SYNC_SAME;
+	}
+	if (k->r && !k->r->present && r->asked_at < k->r->gone_at) {
+		if (pass_ready(p, r)) {
+			ops_get(p->e, r);
+		}
+		return false;
+	}
+	return true;
+}
+
+/*
+ * The winner's MultiKueueCluster is gone. Its server may have another name, which the config does not have: what ended there
+ * is told all the same, and not run again.
+ */
+static void cluster_gone(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		if (twin_is_ours(k->twin) && watches_ready(p->e, k->c, p->kind) &&
+		    !members_each(p, k, object_told)) {
+			return;
+		}
+	}
+	if (p->w->round.lost_at == INT64_MAX) {
+		p->w->round.lost_at = p->e->now;
+	}
+	lost(p, p->w->round.lost_at, R_LOST, STR("Admitting remote lost"));
+}
+
+/*
+ * The winner's clone is no winner's any more. Its job may have ended before: a worker's Kueue may remove Workloads that are
+ * Finished. What ended is told and not run again, so the job is looked at before the winner is given up.
+ */
+static void give_up(struct pass *p, struct clone *k)
+{
+	if (!watches_ready(p->e, k->c, p->kind)) {
+		if (table_view(p->e, k->c, p->kind) != VIEW_MISSING) {
+			lost(p, hidden_since(k->c, p->kind), R_REMOTE_GONE,
+			     STR("Admitting remote no longer exists"));
+			return;
+		}
+	} else if (!members_each(p, k, object_told)) {
+		return;
+	}
+	if (k->twin == TWIN_ABSENT) {
+		rest_copy_gone(p, k, "Workload");
+	} else {
+		verdict_remote_gone(p);
+	}
+}
+
+/*
+ * Its MultiKueueCluster is gone, perhaps because it got another name: a job of this round is nowhere but on the cluster that
+ * was committed.
+ */
+static struct clone *renamed_winner(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		if (k->in_config && twin_is_ours(k->twin) && twin_is_ours(twin_recorded(p, k))) {
+			return k;
+		}
+	}
+	return NULL;
+}
+
+void won_pass(struct pass *p)
+{
+	struct clone *k = pass_clone_on(p, cluster_named(p->e, p->f->s[S_CLUSTER]));
+
+	if (!k) {
+		k = renamed_winner(p);
+	}
+	if (k && alias_is_known(k->c)) {
+		remove_losers(p, k); /* else one of them may be the winner under another name */
+	}
+	if (!k) {
+		cluster_gone(p);
+		return;
+	}
+	p->w->round.lost_at = INT64_MAX;
+	if (p->config && !k->in_config) {
+		give_up(p, k);
+	} else if (slices_waits(p) && k->twin != TWIN_UNKNOWN && !clone_is(k, F_ADMITTED) &&
+		   !clone_is(k, F_FINISHED)) {
+		slices_wait(p, k);
+	} else if (twin_is_ours(k->twin)) {
+		winner(p, k);
+	} else if (k->twin == TWIN_FORMER) {
+		former_tell(p, k);
+	} else if (k->twin != TWIN_UNKNOWN) {
+		if (k->twin != TWIN_ABSENT ||
+		    twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name)) {
+			give_up(p, k);
+		}
+	} else if (k->r && k->r->unknown) {
+		pass_ask(p, k->r);
+	} else {
+		winner_lost(p, k->c);
+	}
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The step table: one pass over a workload, from what is stored to what is to be done. A pass looks at everything anew
+ * and remembers nothing that matters; whatever changes brings the next pass.
+ */
+#include "core/engine/rules/workload.h"
+
+#include "core/base/alloc.h"
+#include "core/engine/clusters/check.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
+#include "core/engine/rules/breaker.h"
+#include "core/engine/rules/fault.h"
+#include "core/engine/rules/former.h"
+#include "core/engine/rules/members.h"
+#include "core/engine/rules/pass.h"
+#include "core/engine/rules/race.h"
+#include "core/engine/rules/remove.h"
+#include "core/engine/rules/rest.h"
+#include "core/engine/rules/slices.h"
+#include "core/engine/rules/tally.h"
+#include "core/engine/rules/twin.h"
+#include "core/engine/rules/verdict.h"
+#include "core/engine/rules/winding.h"
+#include "core/engine/rules/won.h"
+
+/* --- what the pass looks at -------------------------------------------------------------------------- */
+
+static void add_clone(struct pass *p, struct cluster *c, bool in_config)
+{
+	struct clone *k = &p->clones[p->n_clones++];
+
+	k->c = c;
+	k->in_config = in_config;
+	k->r = store_find(c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);
+	k->twin = twin_of_clone(p, c, k->r);
+}
+
+static bool look_at_clones(struct pass *p)
+{
+	struct engine *e = p->e;
+	const struct facts *config = p->config ? p->config->facts : NULL;
+
+	p->clones = arena_array(&e->scratch, e->n_clusters, sizeof(struct clone));
+	if (!p->clones) {
+		say_no_memory(e);
+		return false;
+	}
+	for (size_t i = 0; config && i < config->n_names; i++) {
+		struct cluster *c = cluster_named(e, config->names[i]);
+
+		if (c && !pass_clone_on(p, c)) {
+			add_clone(p, c, true);
+		}
+	}
+	for (WORKERS_EACH(c, e)) {
+		if (!pass_clone_on(p, c)) {
+			add_clone(p, c, false);
+		}
+	}
+	alias_mark(p);
+	return true;
+}
+
+/* Our check: the first of the workload's checks whose AdmissionCheck is of our controller. */
+static bool find_check(struct pass *p)
+{
+	const struct record *r = check_of(p->e, p->f, &p->check);
+
+	if (r) {
+		p->state = (enum check_state)p->f->states[p->check];
+		p->config = manager_named(p->e, KIND_CONFIG, r->facts->s[S_CONFIG]);
+	}
+	return r != NULL;
+}
+
+static bool manager_known(const struct engine *e)
+{
+	return e->manager_id[0] != 0 && manager_knows(e, KIND_WORKLOAD) &&
+	       manager_knows(e, KIND_CHECK) && manager_knows(e, KIND_CONFIG) &&
+	       manager_knows(e, KIND_CLUSTER);
+}
+
+static void look_at_job(struct pass *p)
+{
+	const struct owner *o = p->w->owner;
+
+	if (!o) {
+		return;
+	}
+	p->kind = o->kind;
+	p->adapter = (size_t)o->kind - KIND_FIRST_JOB;
+	p->object = o->name;
+	p->job = manager_get(p->e, o->kind, o->ns, o->name);
+	if (p->job && p->f && p->f->s[S_OWNER_UID].n > 0 &&
+	    !str_eq(p->f->s[S_OWNER_UID], str_of(p->job->uid))) {
+		/* Another job of that name: the one before, which we still see, or one after it. */
+		p->job = NULL;
+	}
+	members_look(p);
+}
+
+/* Nominated is not dispatched where the list shows no clone: an external dispatcher nominates whatever it likes. */
+static bool may_be_there(const struct pass *p, mk_str name)
+{
+	const struct cluster *c = cluster_named(p->e, name);
+
+	return c && !table_known(p->e, c->id, KIND_WORKLOAD);
+}
+
+/* Was anything sent out for this workload already? Unseen clusters count through what is recorded. */
+static bool is_dispatched(const struct pass *p)
+{
+	if (p->f->s[S_CLUSTER].n > 0 || facts_is(p->f, F_OWNED | F_QUOTA | F_EVICTED)) {
+		return true; /* an eviction clears the winner's name before its job has stopped */
+	}
+	for (size_t i = 0; i < p->f->n_names; i++) {
+		if (may_be_there(p, p->f->names[i])) {
+			return true;
+		}
+	}
+	for (CLONES_EACH(k, p)) {
+		const struct record *r = k->r;
+
+		if (r && (r->present || r->inflight || r->unknown)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Rejected deactivates: it is for a workload that nobody dispatched, and says nothing to one that is inactive already. */
+static bool may_reject(const struct pass *p)
+{
+	return p->state == CHECK_PENDING && facts_is(p->f, F_ACTIVE) && !is_dispatched(p);
+}
+
+/* --- the rules ------------------------------------------------------------------------------------------ */
+
+static void freeze(struct pass *p, bool frozen)
+{
+	p->e->stats.unserved_workloads += frozen;
+	p->e->stats.unserved_workloads -= p->w->frozen;
+	p->w->frozen = frozen;
+}
+
+/* A6: no adapter. True when the pass ends here. */
+static bool no_adapter(struct pass *p)
+{
+	mk_str kind = p->f->s[S_OWNER_KIND];
+	mk_str text;
+
+	if (p->kind) {
+		freeze(p, false);
+		return false;
+	}
+	if (may_reject(p) && !facts_is(p->f, F_FINISHED) && !facts_is(p->f, F_TERMINATING)) {
+		text = !facts_is(p->f, F_OWNED)
+			       ? STR("No multikueue adapter found")
+			       : arena_printf(p->e->out->arena,
+					      "No multikueue adapter found for owner kind \"%.*s\"",
+					      STR_ARG(kind));
+		freeze(p, false);
+		verdict_reject(p, R_REJECTED_ADAPTER, text);
+		return true;
+	}
+	freeze(p, is_dispatched(p) && !facts_is(p->f, F_FINISHED));
+	if (p->w->frozen) {
+		rule_hit(p->e, R_FROZEN);
+		fault_frozen(p);
+	}
+	return true;
+}
+
+/* A7: the job is somebody else's. True when the pass ends here. */
+static bool not_managed(struct pass *p)
+{
+	mk_str text;
+
+	if (!p->job || facts_is(p->job->facts, F_MANAGED)) {
+		return false;
+	}
+	if (facts_is(p->job->facts, F_UNUSABLE)) {
+		/* Neither ours nor not: no reason to reject, so people are told, and a change is awaited. */
+		fault_tell(p, MK_OK, NULL, MK_E_INPUT, p->job->facts->s[S_REASON]);
+		return false;
+	}
+	if (may_reject(p)) {
+		text = arena_printf(p->e->out->arena, "The owner is not managed by Kueue: %.*s",
+				    STR_ARG(p->job->facts->s[S_REASON]));
+		verdict_reject(p, R_REJECTED_OWNER, text);
+		return true;
+	}
+	return false;
+}
+
+/* Does no other workload need the job? Each of them would ask for the text that this one drops. */
+static bool is_alone(const struct wl *w)
+{
+	return w->owner->workloads.next == w->owner->workloads.prev;
+}
+
+/* No round is under way: what backed off may start anew. */
+static void release(struct pass *p, enum rule rule)
+{
+	bool left = false;
+
+	for (CLONES_EACH(k, p)) {
+		left |= !remove_remote(p, k, rule) && k->twin != TWIN_UNKNOWN;
+	}
+	p->w->pace = pace_new();
+	p->w->round = round_new();
+	members_new_round(p);
+	/* A standby sees rounds as well: what it saw is not the next one's, in which it may begin to lead. */
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		wc->bout = (struct bout){0};
+	}
+	if (!left && facts_is(p->f, F_FINISHED)) {
+		record_drop_blob(&p->e->store, p->local);
+		if (p->job && is_alone(p->w)) {
+			record_drop_blob(&p->e->store, p->job);
+			members_drop_texts(p);
+		}
+	}
+}
+
+/*
+ * Admitted and Pending, and a copy of the job is there: somebody took the check back as well as the winner. Without one the
+ * check is new to a Workload that was admitted before its queue had it.
+ */
+static bool is_taken_back(const struct pass *p)
+{
+	bool any = false;
+
+	for (CLONES_EACH(k, p)) {
+		enum twin job = twin_there(p, k);
+
+		any |= twin_is_ours(k->twin) && (twin_is_ours(job) || job == TWIN_UNKNOWN);
+	}
+	return any && p->state == CHECK_PENDING && facts_is(p->f, F_ADMITTED);
+}
+
+static void reserved(struct pass *p)
+{
+	former_adopt(p);
+	if (facts_is(p->f, F_EVICTED)) {
+		winding_pass(p);
+	} else if (p->f->s[S_CLUSTER].n > 0) {
+		won_pass(p);
+	} else if (p->state == CHECK_READY || is_taken_back(p)) {
+		winding_without_cluster(p);
+	} else if (p->state == CHECK_PENDING) {
+		race_pass(p);
+	}
+}
+
+static void with_local(struct pass *p)
+{
+	bool checked = find_check(p);
+
+	p->w->gc = false;
+	p->w->sure_gone = false;
+	p->w->absent_rounds = 0;
+	if (!look_at_clones(p)) {
+		return;
+	}
+	if (!checked) {
+		/* A check that vanished stops nobody's job; what ended is still cleaned up. */
+		if (p->kind && (facts_is(p->f, F_TERMINATING) || facts_is(p->f, F_FINISHED))) {
+			release(p, R_UNCHECKED);
+		}
+		return;
+	}
+	if (no_adapter(p)) {
+		return;
+	}
+	tally_local(p);
+	watches_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, !facts_is(p->f, F_FINISHED));
+	if (!facts_is(p->f, F_FINISHED)) {
+		(void)watches_ready(p->e, p->e->clusters[CLUSTER_MANAGER], p->kind);
+		watches_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, true);
+	}
+	if (facts_is(p->f, F_TERMINATING)) {
+		release(p, R_DELETED);
+	} else if (facts_is(p->f, F_FINISHED)) {
+		if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON])) {
+			return;
+		}
+		release(p, R_RELEASE);
+	} else if (p->state == CHECK_REJECTED) {
+		if (p->f->s[S_CLUSTER].n == 0) {
+			release(p, R_RELEASE);
+		}
+	} else if (!not_managed(p)) {
+		if (facts_is(p->f, F_QUOTA)) {
+			reserved(p);
+		} else {
+			release(p, R_RELEASE);
+		}
+	}
+}
+
+/* The local workload is gone: so is everything of ours that was made for it. */
+static void without_local(struct pass *p)
+{
+	if (!look_at_clones(p)) {
+		return;
+	}
+	if (p->kind == 0) {
+		for (CLONES_EACH(k, p)) {
+			if (clone_is(k, F_OWNED)) {
+				return; /* no plugin knows its job: hands off */
+			}
+		}
+	}
+	remove_all(p, p->w->gc ? R_GC : R_GONE);
+}
+
+/* --- bookkeeping ------------------------------------------------------------------------------------------ */
+
+/* Keeps the watches of the job's kind counted; true while anything of ours may be somewhere. */
+static bool count_uses(struct pass *p)
+{
+	bool any = false;
+
+	for (CLONES_EACH(k, p)) {
+		const struct record *job = twin_record(p, k);
+		bool here = k->r && (k->r->present || k->r->inflight || k->r->unknown);
+		struct wl_cluster *wc;
+
+		if (k->twin == TWIN_ALIAS) {
+			continue; /* another name speaks for it */
+		}
+		any |= here || (job && (job->inflight || job->unknown)) ||
+		       (job && job->present && twin_of_job(p, job) != TWIN_OTHER);
+		any |= p->grouped && !p->local && twin_recorded(p, k) != TWIN_ABSENT;
+		wc = here || k->lacks ? wl_cluster(p->e, p->w, k->c->id)
+				      : wl_cluster_known(p->w, k->c->id);
+		if (!wc || !p->kind) {
+			continue;
+		}
+		if (here && !k->c->tables[p->kind]) {
+			(void)watches_ready(p->e, k->c, p->kind);
+		}
+		watches_use(p->e, k->c->id, p->kind, &wc->uses, here || k->lacks);
+		tally_clone(p, k, wc);
+		if (here && k->r->present) {
+			breaker_saw(p, k, wc);
+			rest_saw(p, k, wc);
+		}
+	}
+	return any;
+}
+
+void workload_pass(struct engine *e, struct wl *w)
+{
+	struct pass p = {.e = e, .w = w, .pace = &w->pace, .looks = LOOKS_MAX};
+	bool any;
+
+	if (!manager_known(e)) {
+		return;
+	}
+	e->stats.passes++;
+	p.local = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
+	p.f = p.local ? p.local->facts : NULL;
+	look_at_job(&p);
+	if (p.local) {
+		with_local(&p);
+	} else {
+		without_local(&p);
+	}
+	any = count_uses(&p);
+	if (e->no_memory) {
+		queue_add(&e->queue, &w->item);
+	} else if (!p.local && !any) {
+		e->stats.unserved_workloads -= w->frozen;
+		wl_free(e, w);
+	}
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drawing facts from objects; see facts.h. Objects come from API servers and their users: nothing is taken for granted. */
+#include "core/engine/store/facts.h"
+
+#include "core/api/owner.h"
+#include "core/base/alloc.h"
+#include "core/base/hash.h"
+#include "core/base/timefmt.h"
+#include "core/engine/names.h"
+#include "core/engine/store/store.h"
+#include "core/model/kind.h"
+
+enum { MAX_MESSAGE = 32768, MAX_NAMES = 64 };
+
+/* The facts while they are collected: strings borrowed from the object or the scratch arena. */
+struct draw {
+	struct facts f;
+	mk_str checks[MAX_NAMES], names[MAX_NAMES];
+	uint8_t states[MAX_NAMES];
+	const struct facts_env *env;
+	struct arena *a;
+};
+
+const char *check_state_name(enum check_state s)
+{
+	static const char *const names[] = {"Pending", "Ready", "Retry", "Rejected", ""};
+
+	return names[s];
+}
+
+static void flag(struct draw *d, uint32_t bit, bool on)
+{
+	d->f.flags |= on ? bit : 0;
+}
+
+static mk_str annotation(const struct json *obj, const char *key)
+{
+	return json_str(json_get(json_at(obj, "/metadata/annotations"), key));
+}
+
+static mk_str label(const struct json *obj, const char *key)
+{
+	return json_str(json_get(json_at(obj, "/metadata/labels"), key));
+}
+
+static bool is_true(const struct json *condition)
+{
+	return str_is(json_str(json_get(condition, "status")), "True");
+}
+
+static bool is_ours(const struct facts_env *env, mk_str origin)
+{
+	return str_in(origin, env->former_origins, env->n_former_origins) ||
+	       (env->origin.n > 0 && str_eq(origin, env->origin));
+}
+
+static void draw_remote(struct draw *d, const struct json *obj)
+{
+	mk_str origin = label(obj, NAME_ORIGIN);
+	struct json_iter it = json_iter(json_at(obj, "/metadata/finalizers"));
+
+	while (json_next(&it)) {
+		flag(d, F_HELD, str_is(json_str(it.val), NAME_IN_USE));
+	}
+	flag(d, F_ORIGIN, is_ours(d->env, origin));
+	flag(d, F_RELABEL, !str_eq(origin, d->env->origin));
+	d->f.s[S_MANAGER_ID] = annotation(obj, NAME_MANAGER_ID);
+	d->f.s[S_LOCAL_UID] = annotation(obj, NAME_WORKLOAD_UID);
+	d->f.s[S_SPEC_HASH] = annotation(obj, NAME_SPEC_HASH);
+	d->f.s[S_ORIGIN_UID] = annotation(obj, NAME_ORIGIN_UID);
+}
+
+static void draw_owner(struct draw *d, const struct json *obj)
+{
+	mk_str gvk = annotation(obj, NAME_OWNER_GVK);
+	mk_str name = annotation(obj, NAME_OWNER_NAME);
+	const struct json *ref = api_owner(obj);
+
+	d->f.s[S_OWNER_UID] = json_str(json_get(ref, "uid"));
+	if (d->env->remote && annotation(obj, NAME_OUR_OWNER_KIND).n > 0) {
+		d->f.s[S_OWNER_KIND] = annotation(obj, NAME_OUR_OWNER_KIND);
+		d->f.s[S_OWNER_NAME] = annotation(obj, NAME_OUR_OWNER_NAME);
+		flag(d, F_OWNED, true);
+		return;
+	}
+	if (gvk.n > 0 && name.n > 0 && plug_find_adapter(d->env->plug, gvk) >= 0) {
+		d->f.s[S_OWNER_KIND] = gvk;
+		d->f.s[S_OWNER_NAME] = name;
+		if (!d->env->remote) {
+			d->f.s[S_OWNER_UID] = api_owner_uid(d->a, obj, gvk, name);
+		}
+		flag(d, F_OWNED, true);
+		return;
+	}
+	if (!ref) {
+		return;
+	}
+	d->f.s[S_OWNER_KIND] = api_gvk_text(d->a, json_str(json_get(ref, "apiVersion")),
+					    json_str(json_get(ref, "kind")));
+	d->f.s[S_OWNER_NAME] = json_str(json_get(ref, "name"));
+	flag(d, F_OWNED, true);
+}
+
+static void draw_conditions(struct draw *d, const struct json *conditions)
+{
+	struct json_iter it = json_iter(conditions);
+
+	while (json_next(&it)) {
+		mk_str type = json_str(json_get(it.val, "type"));
+		mk_str message = json_str(json_get(it.val, "message"));
+
+		if (!is_true(it.val)) {
+			continue;
+		}
+		if (str_is(type, "QuotaReserved")) {
+			flag(d, F_QUOTA, true);
+		} else if (str_is(type, "Admitted")) {
+			flag(d, F_ADMITTED, true);
+		} else if (str_is(type, "Evicted")) {
+			flag(d, F_EVICTED, true);
+			d->f.s[S_EVICTED_MESSAGE] = str_cut(message, MAX_MESSAGE);
+		} else if (str_is(type, "Finished")) {
+			flag(d, F_FINISHED, true);
+			d->f.s[S_FINISHED_REASON] = json_str(json_get(it.val, "reason"));
+			d->f.s[S_FINISHED_MESSAGE] = str_cut(message, MAX_MESSAGE);
+		} else if (str_is(type, "DeactivationTarget")) {
+			flag(d, F_DEACTIVATION, true);
+			d->f.s[S_DEACTIVATION_MESSAGE] = str_cut(message, MAX_MESSAGE);
+		}
+	}
+}
+
+static uint8_t state_of(mk_str s)
+{
+	for (uint8_t i = CHECK_PENDING; i < CHECK_OTHER; i++) {
+		if (str_is(s, check_state_name((enum check_state)i))) {
+			return i;
+		}
+	}
+	return s.n == 0 ? CHECK_PENDING : CHECK_OTHER;
+}
+
+static void draw_names(struct draw *d, const struct json *list)
+{
+	struct json_iter it = json_iter(list);
+
+	while (d->f.n_names < MAX_NAMES && json_next(&it)) {
+		mk_str name = json_str(it.val);
+
+		if (name.n > 0) {
+			d->names[d->f.n_names++] = name;
+		}
+	}
+}
+
+static void draw_priority(struct draw *d, const struct json *obj)
+{
+	const struct json *ref = json_at(obj, "/spec/priorityClassRef");
+	mk_str kind = json_str(json_get(ref, "kind"));
+	mk_str boost = annotation(obj, NAME_PRIORITY_BOOST);
+	bool negative = boost.n > 0 && boost.p[0] == '-';
+	uint64_t n;
+
+	flag(d, F_POD_PRIORITY, str_is(kind, "PriorityClass"));
+	flag(d, F_WORKLOAD_PRIORITY, str_is(kind, "WorkloadPriorityClass"));
+	d->f.s[S_PRIORITY_CLASS] = json_str(json_get(ref, "name"));
+	d->f.priority = json_int(json_at(obj, "/spec/priority"), 0);
+	if (str_u64(str_sub(boost, negative ? 1 : 0, boost.n), &n) && n <= INT32_MAX) {
+		d->f.boost = negative ? -(int64_t)n : (int64_t)n;
+	}
+}
+
+/* "main=2,worker=3,": what a change of the counts alone is told by. */
+static void draw_counts(struct draw *d, const struct json *pod_sets)
+{
+	struct json_iter it = json_iter(pod_sets);
+	mk_str text = {NULL, 0};
+
+	while (json_next(&it)) {
+		text = arena_printf(d->a, "%.*s%.*s=%lld,", STR_ARG(text),
+				    STR_ARG(json_str(json_get(it.val, "name"))),
+				    (long long)json_int(json_get(it.val, "count"), 1));
+	}
+	d->f.s[S_COUNTS] = text;
+}
+
+static void draw_component(struct draw *d, const struct json *obj)
+{
+	uint64_t n;
+
+	flag(d, F_ELASTIC, str_is(annotation(obj, NAME_ELASTIC), "true"));
+	flag(d, F_ELASTIC, annotation(obj, NAME_SLICE_NAME).n > 0);
+	d->f.s[S_SLICE_OF] = annotation(obj, NAME_SLICE_OF);
+	flag(d, F_ELASTIC, d->f.s[S_SLICE_OF].n > 0);
+	d->f.index = -1;
+	if (str_u64(annotation(obj, NAME_COMPONENT), &n) && n <= INT32_MAX) {
+		d->f.index = (int64_t)n;
+	}
+}
+
+/* A clone that waits at other gates than ours is not helped by opening ours. */
+static void draw_gates(struct draw *d, const struct json *obj)
+{
+	const struct json *status = json_get(obj, "status");
+	const struct json *ours =
+		json_find(json_at(obj, "/spec/preemptionGates"), "name", NAME_GATE);
+	const struct json *gate = json_find(json_get(status, "preemptionGates"), "name", NAME_GATE);
+	const struct json *blocked =
+		json_find(json_get(status, "conditions"), "type", "BlockedOnPreemptionGates");
+
+	flag(d, F_BLOCKED, ours && is_true(blocked));
+	flag(d, F_GATE_OPEN, str_is(json_str(json_get(gate, "position")), "Open"));
+	if (!time_parse(json_str(json_get(gate, "lastTransitionTime")), &d->f.gate_ms)) {
+		d->f.gate_ms = -1;
+	}
+}
+
+static void draw_topology(struct draw *d, const struct json *assignments)
+{
+	struct json_iter it = json_iter(assignments);
+
+	while (json_next(&it)) {
+		flag(d, F_TOPOLOGY_PENDING,
+		     str_is(json_str(json_get(it.val, "delayedTopologyRequest")), "Pending"));
+	}
+}
+
+/* Whose the nominations are besides core's and ours: what a third one owns, leaving it out does not remove. */
+static mk_str nominator_of(const struct json *obj)
+{
+	struct json_iter it = json_iter(json_at(obj, "/metadata/managedFields"));
+
+	while (json_next(&it)) {
+		if (!str_is(json_str(json_get(it.val, "manager")), NAME_ADMISSION) &&
+		    json_at(it.val, "/fieldsV1/f:status/f:nominatedClusterNames")) {
+			return json_str(json_get(it.val, "manager"));
+		}
+	}
+	return STR_NONE;
+}
+
+static void draw_workload(struct draw *d, const struct json *obj)
+{
+	const struct json *status = json_get(obj, "status");
+	struct json_iter it = json_iter(json_get(status, "admissionChecks"));
+	const struct json *active = json_at(obj, "/spec/active");
+
+	flag(d, F_ACTIVE, json_type(active) != JSON_BOOL || json_bool(active));
+	draw_owner(d, obj);
+	draw_priority(d, obj);
+	draw_conditions(d, json_get(status, "conditions"));
+	draw_component(d, obj);
+	draw_counts(d, json_at(obj, "/spec/podSets"));
+	draw_gates(d, obj);
+	if (d->env->remote) {
+		draw_remote(d, obj);
+		return;
+	}
+	d->f.s[S_CLUSTER] = json_str(json_get(status, "clusterName"));
+	d->f.s[S_QUEUE] = json_str_at(status, "/admission/clusterQueue");
+	draw_names(d, json_get(status, "nominatedClusterNames"));
+	d->f.s[S_NOMINATOR] = nominator_of(obj);
+	draw_topology(d, json_at(status, "/admission/podSetAssignments"));
+	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
+		d->checks[d->f.n_checks] = json_str(json_get(it.val, "name"));
+		d->states[d->f.n_checks] = state_of(json_str(json_get(it.val, "state")));
+		d->f.n_checks++;
+	}
+}
+
+/* Annotation first or label first, by the gate; the label can hold 63 bytes only. */
+static mk_str prebuilt_of(const struct draw *d, const struct json *obj)
+{
+	mk_str in_annotation = annotation(obj, NAME_PREBUILT);
+	mk_str in_label = label(obj, NAME_PREBUILT);
+
+	if (d->env->annotation_first) {
+		return in_annotation.n > 0 ? in_annotation : in_label;
+	}
+	return in_label.n > 0 || in_annotation.n <= 63 ? in_label : in_annotation;
+}
+
+static void draw_group(struct draw *d, const struct json *obj)
+{
+	const char *key = d->env->adapter ? d->env->adapter->d->group_key : NULL;
+
+	if (key) {
+		d->f.s[S_GROUP] =
+			annotation(obj, key).n > 0 ? annotation(obj, key) : label(obj, key);
+	}
+}
+
+static void draw_job(struct draw *d, const struct json *obj)
+{
+	bool managed = false;
+	struct mk_err err;
+	mk_str reason = {NULL, 0};
+
+	if (d->env->adapter) {
+		flag(d, F_SUSPENDED, plug_suspended(d->env->adapter, obj));
+		flag(d, F_SUSPENDS, plug_suspends(d->env->adapter, obj));
+		flag(d, F_ENDED, plug_ended(d->env->adapter, obj));
+		flag(d, F_ACTIVE, plug_active(d->env->adapter, obj));
+	}
+	flag(d, F_ELASTIC, str_is(annotation(obj, NAME_ELASTIC), "true"));
+	draw_group(d, obj);
+	if (d->env->remote) {
+		draw_remote(d, obj);
+		d->f.s[S_PREBUILT] = prebuilt_of(d, obj);
+		return;
+	}
+	if (!d->env->adapter) {
+		return;
+	}
+	if (plug_managed(d->env->adapter, obj, d->a, &managed, &reason, &err) != MK_OK) {
+		flag(d, F_UNUSABLE, true);
+		d->f.s[S_REASON] = arena_dup(d->a, str_of(err.msg));
+		return;
+	}
+	flag(d, F_MANAGED, managed);
+	d->f.s[S_REASON] = reason;
+}
+
+static void draw_condition(struct draw *d, const struct json *obj, const char *type)
+{
+	const struct json *c = json_find(json_at(obj, "/status/conditions"), "type", type);
+
+	d->f.since_ms = -1;
+	if (!c) {
+		return;
+	}
+	flag(d, F_COND, true);
+	flag(d, F_COND_TRUE, is_true(c));
+	d->f.s[S_REASON] = json_str(json_get(c, "reason"));
+	d->f.s[S_MESSAGE] = json_str(json_get(c, "message"));
+	if (!time_parse(json_str(json_get(c, "lastTransitionTime")), &d->f.since_ms)) {
+		d->f.since_ms = -1;
+	}
+}
+
+static void draw_check(struct draw *d, const struct json *obj)
+{
+	const struct json *ref = json_at(obj, "/spec/parameters");
+	mk_str group = json_str(json_get(ref, "apiGroup"));
+	mk_str kind = json_str(json_get(ref, "kind"));
+	mk_str name = json_str(json_get(ref, "name"));
+
+	draw_condition(d, obj, "Active");
+	d->f.s[S_DISPATCHER] = annotation(obj, NAME_DISPATCHER);
+	flag(d, F_OURS, str_is(json_str_at(obj, "/spec/controllerName"), NAME_CONTROLLER));
+	if (json_type(ref) != JSON_OBJ) {
+		d->f.s[S_PROBLEM] = STR("missing parameters reference");
+	} else if (name.n == 0) {
+		d->f.s[S_PROBLEM] = STR("empty name: bad parameters reference");
+	} else if (!str_is(group, NAME_GROUP)) {
+		d->f.s[S_PROBLEM] = arena_printf(
+			d->a, "wrong group \"%.*s\", expecting \"%s\": bad parameters reference",
+			STR_ARG(group), NAME_GROUP);
+	} else if (!str_is(kind, "MultiKueueConfig")) {
+		d->f.s[S_PROBLEM] = arena_printf(d->a,
+						 "wrong kind \"%.*s\", expecting "
+						 "\"MultiKueueConfig\": bad parameters reference",
+						 STR_ARG(kind));
+	} else {
+		d->f.s[S_CONFIG] = name;
+	}
+}
+
+static void draw_cluster(struct draw *d, const struct json *obj)
+{
+	const struct json *config = json_at(obj, "/spec/clusterSource/kubeConfig");
+	const struct json *profile = json_at(obj, "/spec/clusterSource/clusterProfileRef");
+	mk_str type = json_str(json_get(config, "locationType"));
+
+	draw_condition(d, obj, "Active");
+	bool secret = str_is(type, "Secret") || (!json_get(config, "locationType") && config);
+	flag(d, F_SECRET, secret);
+	flag(d, F_PATH, config && !secret);
+	flag(d, F_PROFILE, !config && profile);
+	d->f.s[S_LOCATION] =
+		json_str(config ? json_get(config, "location") : json_get(profile, "name"));
+}
+
+static void draw_cluster_queue(struct draw *d, const struct json *obj)
+{
+	const struct json *conditions = json_at(obj, "/status/conditions");
+	struct json_iter it =
+		json_iter(json_at(obj, "/spec/admissionChecksStrategy/admissionChecks"));
+
+	draw_condition(d, obj, NAME_QUOTA_CONDITION);
+	flag(d, F_ACTIVE, is_true(json_find(conditions, "type", "Active")));
+	d->f.pending = json_int(json_at(obj, "/status/pendingWorkloads"), 0);
+	d->f.quotas = api_quotas(d->a, obj, &d->f.n_quotas);
+	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
+		d->states[d->f.n_checks] = CHECK_OTHER;
+		d->checks[d->f.n_checks++] = json_str(json_get(it.val, "name"));
+	}
+}
+
+static void draw_secret(struct draw *d, const struct json *obj)
+{
+	struct json_iter it = json_iter(obj);
+
+	d->f.hash = 14695981039346656037u;
+	while (json_next(&it)) {
+		if (!str_is(it.key, "metadata")) {
+			d->f.hash = (d->f.hash ^ hash64(json_write(d->a, it.val))) * 1099511628211u;
+		}
+	}
+}
+
+static mk_str pack_str(char **at, mk_str s)
+{
+	mk_str copy = {*at, s.n};
+
+	if (s.n) {
+		memcpy(*at, s.p, s.n);
+	}
+	(*at)[s.n] = 0;
+	*at += s.n + 1;
+	return copy;
+}
+
+static size_t packed_size(const struct draw *d)
+{
+	size_t n_list = d->f.n_checks + d->f.n_names;
+	size_t size = sizeof(struct facts) + d->f.n_quotas * sizeof(struct api_quota) +
+		      n_list * sizeof(mk_str) + d->f.n_checks;
+
+	for (size_t i = 0; i < d->f.n_quotas; i++) {
+		size += d->f.quotas[i].flavor.n + d->f.quotas[i].resource.n + 2;
+	}
+	for (size_t i = 0; i < S_N; i++) {
+		size += d->f.s[i].n + 1;
+	}
+	for (size_t i = 0; i < d->f.n_checks; i++) {
+		size += d->checks[i].n + 1;
+	}
+	for (size_t i = 0; i < d->f.n_names; i++) {
+		size += d->names[i].n + 1;
+	}
+	return size;
+}
+
+static struct facts *pack(const struct draw *d)
+{
+	size_t size = packed_size(d);
+	struct facts *f = mk_malloc(size);
+	char *at;
+
+	if (!f) {
+		return NULL;
+	}
+	*f = d->f;
+	f->size = size;
+	f->quotas = (struct api_quota *)(void *)(f + 1);
+	f->checks = (mk_str *)(void *)(f->quotas + f->n_quotas);
+	f->names = f->checks + f->n_checks;
+	f->states = (uint8_t *)(f->names + f->n_names);
+	at = (char *)(f->states + f->n_checks);
+	for (size_t i = 0; i < S_N; i++) {
+		f->s[i] = pack_str(&at, d->f.s[i]);
+	}
+	for (size_t i = 0; i < f->n_quotas; i++) {
+		f->quotas[i] = d->f.quotas[i];
+		f->quotas[i].flavor = pack_str(&at, d->f.quotas[i].flavor);
+		f->quotas[i].resource = pack_str(&at, d->f.quotas[i].resource);
+	}
+	for (size_t i = 0; i < f->n_checks; i++) {
+		f->checks[i] = pack_str(&at, d->checks[i]);
+		f->states[i] = d->states[i];
+	}
+	for (size_t i = 0; i < f->n_names; i++) {
+		f->names[i] = pack_str(&at, d->names[i]);
+	}
+	return f;
+}
+
+static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
+{
+	if (kind >= KIND_FIRST_JOB) {
+		draw_job(d, obj);
+	} else if (kind == KIND_WORKLOAD) {
+		draw_workload(d, obj);
+	} else if (kind == KIND_CHECK) {
+		draw_check(d, obj);
+	} else if (kind == KIND_CONFIG) {
+		d->f.s[S_DISPATCHER] = annotation(obj, NAME_DISPATCHER);
+		flag(d, F_AUTOMATED,
+		     str_is(json_str_at(obj, "/spec/quotaManagement"), "Automated"));
+		draw_names(d, json_at(obj, "/spec/clusters"));
+	} else if (kind == KIND_CLUSTER) {
+		draw_cluster(d, obj);
+	} else if (kind == KIND_LOCAL_QUEUE) {
+		d->f.s[S_QUEUE] = json_str_at(obj, "/spec/clusterQueue");
+	} else if (kind == KIND_CLUSTER_QUEUE) {
+		draw_cluster_queue(d, obj);
+	} else if (kind == KIND_SECRET || kind == KIND_FILE) {
+		draw_secret(d, obj);
+		d->f.s[S_PROBLEM] = json_str(json_get(obj, "problem"));
+	}
+}
+
+struct facts *facts_of(uint16_t kind, const struct json *obj, const struct facts_env *env,
+		       struct arena *scratch)
+{
+	struct draw *d = arena_alloc(scratch, sizeof(*d));
+
+	if (!d) {
+		return NULL;
+	}
+	d->env = env;
+	d->a = scratch;
+	d->f.since_ms = -1;
+	d->f.generation = json_int(json_at(obj, "/metadata/generation"), 0);
+	flag(d, F_TERMINATING, json_str_at(obj, "/metadata/deletionTimestamp").n > 0);
+	draw_kind(d, kind, obj);
+	return arena_failed(scratch) ? NULL : pack(d);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which text of an object is kept beside its facts: what bodies and plugins are made from, and nothing of what only takes
+ * memory.
+ */
+#include "core/engine/store/keep.h"
+
+#include "core/base/alloc.h"
+
+enum { BLOB_MAX = 4 * 1024 * 1024 };
+
+static bool is_admission_entry(const struct json *entry)
+{
+	return str_is(json_str(json_get(entry, "manager")), NAME_ADMISSION) &&
+	       str_is(json_str(json_get(entry, "operation")), "Apply") &&
+	       str_is(json_str(json_get(entry, "subresource")), "status");
+}
+
+/* What is kept of an object: a tree that shares with it all but the way to what is left out. NULL: out of memory. */
+static struct json *kept_of(struct arena *a, const struct json *obj, bool status_only,
+			    bool admission)
+{
+	struct json *o = json_share(a, obj);
+	struct json *meta;
+	struct json_iter entries;
+
+	json_own(a, o);
+	meta = json_get(o, "metadata");
+	json_own(a, meta);
+	if (arena_failed(a)) {
+		return NULL; /* what is not our own must not be changed */
+	}
+	entries = json_iter(json_get(meta, "managedFields"));
+	json_set(a, meta, STR("managedFields"), NULL);
+	while (admission && json_next(&entries)) {
+		if (is_admission_entry(entries.val)) {
+			struct json *list = json_new_arr(a);
+
+			json_add(a, list, json_share(a, entries.val));
+			json_set(a, meta, STR("managedFields"), list);
+			break;
+		}
+	}
+	if (status_only) {
+		json_set(a, o, STR("spec"), NULL);
+	}
+	return arena_failed(a) ? NULL : o;
+}
+
+/* Is anything that is kept not whole? What is left out beside it does not count, but it marks metadata and the object. */
+static bool is_cut(const struct json *kept)
+{
+	struct json_iter it = json_iter(json_get(kept, "metadata"));
+	bool cut = false;
+
+	while (json_next(&it)) {
+		cut |= json_is_cut(it.val);
+	}
+	it = json_iter(kept);
+	while (json_next(&it)) {
+		cut |= !str_is(it.key, "metadata") && json_is_cut(it.val);
+	}
+	return cut;
+}
+
+/* It is known by its facts alone, and nothing can be made of it: that is no reason to read the others of its kind again. */
+static void say_unusable(const struct table *t, struct facts *f, mk_str why)
+{
+	f->flags = (f->flags & ~(uint32_t)F_MANAGED) | F_UNUSABLE;
+	if (t->kind >= KIND_FIRST_JOB) {
+		f->s[S_REASON] = why;
+	}
+}
+
+enum keep { KEEP_NONE, KEEP_STATUS, KEEP_ALL };
+
+static enum keep what_of(const struct engine *e, const struct table *t, const struct facts *f)
+{
+	bool remote = t->cluster != CLUSTER_MANAGER;
+	bool ours = (f->flags & F_ORIGIN) || str_is(f->s[S_MANAGER_ID], e->manager_id);
+
+	if (t->kind >= KIND_FIRST_JOB) {
+		return (remote ? ours : facts_is(f, F_MANAGED)) ? KEEP_ALL : KEEP_NONE;
+	}
+	if (t->kind == KIND_WORKLOAD && remote) {
+		/* Of a clone what a write needs: its finalizers, or its status while it may be stopped or its gate opened. */
+		bool live = !facts_is(f, F_FINISHED) && (f->flags & (F_BLOCKED | F_ADMITTED));
+
+		return live || facts_is(f, F_HELD) ? KEEP_STATUS : KEEP_NONE;
+	}
+	if (t->kind == KIND_WORKLOAD) {
+		return f->n_checks > 0 && !facts_is(f, F_FINISHED) ? KEEP_ALL : KEEP_NONE;
+	}
+	if (t->kind == KIND_CLUSTER_QUEUE) {
+		return remote ? KEEP_NONE : KEEP_ALL;
+	}
+	return t->kind == KIND_CHECK || t->kind == KIND_CLUSTER || t->kind == KIND_PROFILE
+		       ? KEEP_STATUS
+		       : KEEP_NONE;
+}
+
+bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct json *obj,
+	       char **ret_text, size_t *ret_n)
+{
+	enum keep what = what_of(e, t, f);
+	struct json *kept;
+	mk_str text;
+
+	*ret_text = NULL;
+	*ret_n = 0;
+	if (what == KEEP_NONE) {
+		return true;
+	}
+	kept = kept_of(&e->scratch, obj, what == KEEP_STATUS, t->kind == KIND_WORKLOAD);
+	if (kept && is_cut(kept)) {
+		say_unusable(t, f, STR("it is nested more than 120 levels deep"));
+		return true;
+	}
+	text = json_write(&e->scratch, kept);
+	if (text.n > BLOB_MAX) {
+		say_unusable(t, f, STR("it is larger than 4 MiB"));
+		return true;
+	}
+	*ret_text = text.p ? mk_strndup(text) : NULL;
+	*ret_n = text.n;
+	return *ret_text;
+}

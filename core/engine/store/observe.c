@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events into the store, and from there to whoever decides by them. An older view of an object never replaces a newer
+ * one; what a list does not name is gone when the list ends; a new epoch makes everything of a cluster unknown.
+ */
+#include "core/engine/store/observe.h"
+
+#include "core/base/alloc.h"
+#include "core/engine/act/ops.h"
+#include "core/engine/clusters/autoquota.h"
+#include "core/engine/clusters/clusters.h"
+#include "core/engine/clusters/source.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
+#include "core/engine/store/keep.h"
+#include "core/engine/store/touch.h"
+
+/* --- who is concerned ------------------------------------------------------------------------------ */
+
+static bool same_names(const struct facts *x, const struct facts *y)
+{
+	if (x->n_names != y->n_names) {
+		return false;
+	}
+	for (size_t i = 0; i < x->n_names; i++) {
+		if (!str_eq(x->names[i], y->names[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Does the change of a check or config concern all workloads? Their own status does not. */
+static bool concerns_all(uint16_t kind, const struct facts *old, const struct facts *new)
+{
+	if (kind != KIND_CHECK && kind != KIND_CONFIG) {
+		return false;
+	}
+	return !old || !new || facts_is(old, F_OURS) != facts_is(new, F_OURS) ||
+	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) ||
+	       !str_eq(old->s[S_DISPATCHER], new->s[S_DISPATCHER]) || !same_names(old, new);
+}
+
+/* Does the change of a local Workload concern the others of its job? */
+static bool concerns_siblings(const struct table *t, const struct facts *old,
+			      const struct facts *new)
+{
+	const uint32_t flags = F_FINISHED | F_QUOTA | F_TERMINATING;
+
+	if (t->kind != KIND_WORKLOAD || t->cluster != CLUSTER_MANAGER) {
+		return false;
+	}
+	return !old || !new || ((old->flags ^ new->flags) & flags) != 0 ||
+	       !str_eq(old->s[S_CLUSTER], new->s[S_CLUSTER]);
+}
+
+static void touch_siblings(struct engine *e, const struct record *r)
+{
+	struct wl *w = wl_find(e, r->ns, r->name);
+
+	if (!w || !w->owner) {
+		return;
+	}
+	for (LIST_EACH_AS(struct wl, of_job, &w->owner->workloads, owner_node)) {
+		queue_add(&e->queue, &of_job->item);
+	}
+}
+
+/* What a record says changes to 'new', or comes, or goes (NULL). */
+static void news(struct engine *e, const struct record *r, const struct facts *new)
+{
+	if (concerns_all(r->table->kind, r->facts, new)) {
+		wl_queue_all(e);
+	}
+	if (!new &&concerns_siblings(r->table, r->facts, NULL)) {
+		touch_siblings(e, r);
+	}
+	autoquota_saw(e, r->table, r->facts, new);
+}
+
+/* --- merging --------------------------------------------------------------------------------------- */
+
+static void lose(struct engine *e, struct table *t, struct record *r)
+{
+	say_no_memory(e);
+	table_break(e, t);
+	if (r) {
+		r->unknown = r->present;
+	}
+}
+
+static void bind_owner(struct engine *e, struct record *r)
+{
+	const struct facts *f = r->facts;
+	bool local = r->table->cluster == CLUSTER_MANAGER;
+	struct wl *w = wl_make(e, r->ns, r->name);
+	int kind = facts_is(f, F_OWNED) ? kinds_find(e->o.kinds, f->s[S_OWNER_KIND]) : -1;
+
+	if (!local && (kind < KIND_FIRST_JOB || (w && w->owner) ||
+		       manager_get(e, KIND_WORKLOAD, r->ns, r->name))) {
+		return;
+	}
+	if (!w) {
+		return;
+	}
+	if (!wl_bind(e, w, kind < KIND_FIRST_JOB ? 0 : (uint16_t)kind, f->s[S_OWNER_NAME])) {
+		lose(e, r->table, r);
+	}
+}
+
+static struct facts *draw(struct engine *e, const struct table *t, const struct json *obj)
+{
+	struct facts_env env = {.origin = e->o.origin,
+				.former_origins = e->o.former_origins,
+				.n_former_origins = e->o.n_former_origins,
+				.plug = e->o.plug,
+				.remote = t->cluster != CLUSTER_MANAGER,
+				.annotation_first = e->o.gates.identifier_annotations};
+
+	if (t->kind >= KIND_FIRST_JOB) {
+		env.adapter = plug_adapter(e->o.plug, (size_t)t->kind - KIND_FIRST_JOB);
+	}
+	return facts_of(t->kind, obj, &env, &e->scratch);
+}
+
+/* Takes over an object; what is under way is settled by newer news. */
+static void put(struct engine *e, struct record *r, const struct event *ev)
+{
+	struct table *t = r->table;
+	struct facts *f = draw(e, t, ev->obj);
+	mk_str uid = ev->uid.n ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
+	bool siblings = f && concerns_siblings(t, r->facts, f);
+	bool is_new = !r->present || !r->uid || !str_eq(str_of(r->uid), uid);
+	char *text = NULL;
+	size_t n = 0;
+
+	if (f) {
+		news(e, r, f);
+	}
+	if (!f || !keep_text(e, t, f, ev->obj, &text, &n) ||
+	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, text, n)) {
+		mk_free(f);
+		mk_free(text);
+		lose(e, t, r);
+		return;
+	}
+	cluster_weigh(e, cluster_get(e, t->cluster));
+	if (r->admitted_step == 0 && facts_is(f, F_ADMITTED)) {
+		r->admitted_step = e->stats.steps;
+	}
+	touch_group(e, r); /* which it may leave */
+	if (!record_join(&e->store, r, f->s[S_GROUP])) {
+		lose(e, t, r);
+	}
+	if (t->kind == KIND_WORKLOAD) {
+		bind_owner(e, r);
+	}
+	if (siblings) {
+		touch_siblings(e, r);
+	}
+	if (t->cluster != CLUSTER_MANAGER) {
+		cluster_clash(e, cluster_get(e, t->cluster), f);
+		if (is_new && (t->kind == KIND_WORKLOAD || t->kind >= KIND_FIRST_JOB)) {
+			alias_look(e, r);
+		}
+	}
+}
+
+/*
+ * What we hold for gone is shown in the version that we know: is it there again? If that version is the deletion's, the
+ * store went back and has written it anew. Else a list is right, unless it is too old to know of a delete of ours: then the
+ * object is asked for.
+ */
+static bool is_back(struct engine *e, struct record *r, const struct event *ev)
+{
+	if (r->ended) {
+		observe_turn_back(e, cluster_get(e, r->table->cluster));
+		return false;
+	}
+	if (ev->via != VIA_LIST) {
+		return false;
+	}
+	if (!watches_is_labelled(r->table->cluster, r->table->kind)) {
+		return true; /* none of these is deleted by us */
+	}
+	r->unknown = true;
+	if (e->may_write) {
+		ops_get(e, r);
+	}
+	touch_record(e, r);
+	return false;
+}
+
+static void observed(struct engine *e, struct table *t, const struct event *ev)
+{
+	struct record *r = store_touch(&e->store, t, ev->ns, ev->name, e->now);
+	bool was;
+
+	if (!r) {
+		if (ev->name.n > 0 && ev->ns.n + ev->name.n < 320) {
+			lose(e, t, NULL);
+		}
+		return;
+	}
+	r->listed = r->seen == t->list_no && r->listed > ev->rv ? r->listed : ev->rv;
+	r->seen = t->list_no;
+	if (record_is_newer(r, ev->epoch, ev->rv)) {
+		return;
+	}
+	if (!r->present && r->uid && r->rv == ev->rv && r->epoch == ev->epoch &&
+	    !is_back(e, r, ev)) {
+		return;
+	}
+	was = r->present;
+	if (was && r->rv == ev->rv && r->epoch == ev->epoch && !t->mending) {
+		return;
+	}
+	put(e, r, ev);
+	r->settling = false;
+	if (!was && r->present) {
+		/* A create whose answer was lost has come true; other writes are asked for. */
+		r->unknown = false;
+	}
+	touch_record(e, r);
+}
+
+void observe_reply(struct engine *e, struct record *r, const struct event *ev, bool asked)
+{
+	struct event as = *ev;
+	bool known;
+
+	as.uid = json_str_at(ev->obj, "/metadata/uid");
+	as.epoch = cluster_get(e, r->table->cluster)->epoch;
+	if (as.rv == 0 && !str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &as.rv)) {
+		return;
+	}
+	known = r->present && r->rv == as.rv && r->epoch == as.epoch;
+	if (record_is_newer(r, as.epoch, as.rv) || (known && (!asked || r->blob))) {
+		return;
+	}
+	put(e, r, &as);
+	r->settling = false;
+}
+
+static void gone(struct engine *e, struct table *t, const struct event *ev)
+{
+	struct record *r = store_find(t, ev->ns, ev->name);
+
+	if (!r) {
+		return;
+	}
+	if (ev->uid.n > 0 && r->uid && !str_eq(str_of(r->uid), ev->uid)) {
+		return; /* another incarnation's end */
+	}
+	r->listed = ev->rv > r->listed ? ev->rv : r->listed;
+	if (ev->rv && record_is_newer(r, ev->epoch, ev->rv)) {
+		return;
+	}
+	if (r->present) {
+		news(e, r, NULL);
+	}
+	if (t->cluster == CLUSTER_MANAGER && t->kind == KIND_WORKLOAD && r->present) {
+		struct wl *w = wl_find(e, r->ns, r->name);
+
+		if (w) {
+			w->sure_gone = true; /* it was seen, and it was seen deleted */
+		}
+	}
+	record_gone(&e->store, r, ev->rv, ev->epoch, e->now);
+	r->ended = ev->rv != 0;
+	r->settling = false;
+	r->unknown = false;
+	touch_record(e, r);
+}
+
+static void new_epoch(struct engine *e, struct cluster *c, uint32_t epoch)
+{
+	if (epoch <= c->epoch) {
+		return;
+	}
+	c->epoch = epoch;
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		if (c->tables[i]) {
+			table_doubt(e, c->tables[i]);
+		}
+	}
+	wl_queue_all(e);
+}
+
+void observe_turn_back(struct engine *e, struct cluster *c)
+{
+	c->turns++;
+	new_epoch(e, c, c->epoch + 1);
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		if (c->tables[i]) {
+			table_break(e, c->tables[i]);
+		}
+	}
+}
+
+/*
+ * A list as of version L that names an object in a version older than the one before L in which we have seen it, or its
+ * end, contradicts that: the store went back, and has come further since than the version that kube compares with.
+ */
+static bool is_contradicted(const struct record *r, const struct table *t, const struct event *ev)
+{
+	return r->seen == t->list_no && r->epoch == ev->epoch && r->rv <= ev->rv &&
+	       r->listed < r->rv;
+}
+
+/* Passes that waited for a table. */
+static void known_again(struct engine *e)
+{
+	wl_queue_all(e);
+	autoquota_later(e);
+	touch_clusters(e);
+}
+
+/*
+ * As of which version what a list lacks is gone. Workers are listed by our label: of an object without it, which only a get
+ * has shown, the list says nothing, and an old version of it is no old news.
+ */
+static uint64_t lacked_at(const struct record *r, const struct event *ev)
+{
+	bool labelled = watches_is_labelled(r->table->cluster, r->table->kind);
+
+	if (r->epoch == ev->epoch) {
+		return r->rv;
+	}
+	return labelled && !facts_is(r->facts, F_ORIGIN) ? 0 : ev->rv;
+}
+
+static void set_service(struct engine *e, struct table *t, enum service service)
+{
+	struct cluster *c = cluster_get(e, t->cluster);
+
+	if (t->service == service) {
+		return;
+	}
+	if (t->service == SERVICE_YES && t->synced) {
+		t->hidden_at = e->now;
+	}
+	t->service = service;
+	t->untold = service != SERVICE_YES;
+	queue_add(&e->queue, &c->item);
+	autoquota_later(e);
+	wl_queue_all(e);
+	if (t->kind == KIND_PROFILE) {
+		source_touch(e, F_PROFILE, STR_NONE);
+	}
+}
+
+static void list_end(struct engine *e, struct table *t, const struct event *ev)
+{
+	bool was = t->synced && !t->stale;
+
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		if (is_contradicted(r, t, ev)) {
+			t->listing = false;
+			observe_turn_back(e, cluster_get(e, t->cluster));
+			return;
+		}
+	}
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		if (!r->present || r->seen == t->list_no ||
+		    (ev->rv && r->epoch == ev->epoch && r->rv > ev->rv)) {
+			continue;
+		}
+		news(e, r, NULL);
+		record_gone(&e->store, r, lacked_at(r, ev), ev->epoch, e->now);
+		r->settling = false;
+		touch_record(e, r);
+	}
+	t->listing = false;
+	t->mending = false;
+	t->synced = true;
+	t->stale = false;
+	set_service(e, t, SERVICE_YES);
+	if (!was) {
+		known_again(e);
+	}
+}
+
+/*
+ * What we know of the manager may lag behind what the last leader did, and much is deleted because of what is not
+ * there. So whoever begins to lead looks at the manager anew first: a list is a consistent read.
+ */
+static void look_anew(struct engine *e)
+{
+	for (uint16_t k = 0; k < KIND_MAX; k++) {
+		struct table *t = manager_table(e, k);
+
+		if (t && (k == KIND_WORKLOAD || k == KIND_CHECK || k == KIND_CONFIG ||
+			  k >= KIND_FIRST_JOB)) {
+			table_break(e, t);
+			table_doubt(e, t);
+		}
+	}
+}
+
+/* --- events ---------------------------------------------------------------------------------------- */
+
+static void manager_up(struct engine *e, mk_str identity)
+{
+	mk_str id = str_cut(identity, sizeof(e->manager_id) - 1);
+	bool is_news = !str_is(id, e->manager_id);
+
+	memcpy(e->manager_id, id.p, id.n);
+	e->manager_id[id.n] = 0;
+	for (WORKERS_EACH(c, e)) {
+		cluster_know(e, c, str_of(c->own.identity));
+		if (is_news) {
+			cluster_look_for_others(e, c);
+		}
+	}
+}
+
+static void link_event(struct engine *e, struct cluster *c, const struct event *ev)
+{
+	enum link_state before = c->link;
+
+	c->link = ev->link;
+	if (ev->link == LINK_UP) {
+		c->glance |= before != LINK_UP && c->id != CLUSTER_MANAGER;
+		c->decided = true;
+		c->failed = false;
+		c->own.lost_at = INT64_MAX;
+		c->up_at = before == LINK_UP ? c->up_at : e->now;
+		c->was_up = true;
+		if (c->id == CLUSTER_MANAGER && ev->name.n > 0) {
+			manager_up(e, ev->name);
+		} else if (c->id != CLUSTER_MANAGER) {
+			if (c->own.moved && ev->name.n == 0) {
+				alias_know(e, c, STR(""));
+			}
+			c->own.moved = false;
+			cluster_know(e, c, ev->name);
+		}
+	} else if (ev->link == LINK_DOWN) {
+		int64_t ago = ev->at_wall_ms > 0 && ev->at_wall_ms < e->wall
+				      ? e->wall - ev->at_wall_ms
+				      : 0;
+
+		c->decided = true;
+		c->failed = true;
+		c->code = ev->code;
+		/* Without memory the words of the last loss stay; the fact counts. */
+		(void)keep_str(&c->text, ev->text);
+		(void)keep_str(&c->reason, ev->reason);
+		if (c->own.lost_at == INT64_MAX) {
+			c->own.lost_at = e->now - ago;
+		}
+	}
+	queue_add(&e->queue, &c->item);
+	if (before != c->link) {
+		wl_queue_all(e);
+		autoquota_later(e);
+	}
+	if (before != c->link && c->id == CLUSTER_MANAGER) {
+		touch_clusters(e); /* what changed while it could not be told */
+	}
+}
+
+static enum service service_of(const struct event *ev)
+{
+	return ev->type == EV_SERVED      ? SERVICE_YES
+	       : ev->code == MK_NOT_FOUND ? SERVICE_MISSING
+	       : ev->code == MK_DENIED    ? SERVICE_REFUSED
+					  : SERVICE_UNCLEAR;
+}
+
+/*
+ * That the server has the kind says nothing of whether it shows it to us: where it did not, and a watch stands, the list that
+ * follows says that.
+ */
+static void service_event(struct engine *e, struct table *t, const struct event *ev)
+{
+	if (ev->type == EV_SERVED && t->watched && t->service != SERVICE_YES) {
+		if (t->service == SERVICE_MISSING) {
+			t->service = SERVICE_UNCLEAR; /* it is there, and so may objects be */
+		}
+		return;
+	}
+	if (ev->type == EV_UNSERVED) {
+		(void)keep_str(&t->why, ev->text); /* without memory the old words */
+	}
+	set_service(e, t, service_of(ev));
+}
+
+static void table_event(struct engine *e, struct cluster *c, const struct event *ev)
+{
+	struct table *t = table_of(e, c, ev->kind);
+
+	if (!t) {
+		return;
+	}
+	if (ev->type == EV_OBSERVED && ev->obj) {
+		observed(e, t, ev);
+	} else if (ev->type == EV_GONE) {
+		gone(e, t, ev);
+	} else if (ev->type == EV_LIST_BEGIN) {
+		t->listing = true;
+		t->list_no++;
+	} else if (ev->type == EV_LIST_END) {
+		list_end(e, t, ev);
+	} else if (ev->type == EV_BEHIND) {
+		table_doubt(e, t);
+	} else if (ev->type == EV_STALE) {
+		t->stale = true;
+	} else if (ev->type == EV_FRESH) {
+		t->stale = false;
+		known_again(e);
+	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
+		service_event(e, t, ev);
+	}
+	if (e->no_memory) {
+		lose(e, t, NULL);
+	}
+}
+
+void observe_event(struct engine *e, const struct event *ev)
+{
+	struct cluster *c = cluster_get(e, ev->cluster);
+
+	e->no_memory = false;
+	if (ev->type == EV_LEADER) {
+		if (ev->may_write && !e->may_write) {
+			look_anew(e);
+		}
+		e->may_write = ev->may_write;
+		autoquota_later(e);
+		wl_queue_all(e);
+		touch_clusters(e);
+	} else if (ev->type == EV_OP_DONE) {
+		ops_done(e, ev);
+	} else if (c && ev->type == EV_LINK) {
+		link_event(e, c, ev);
+	} else if (c && !c->over && ev->epoch + c->turns >= c->epoch) {
+		struct event as = *ev;
+
+		as.epoch += c->turns;
+		new_epoch(e, c, as.epoch);
+		table_event(e, c, &as);
+	}
+}

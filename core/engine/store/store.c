@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables and records; see store.h. */
+#include "core/engine/store/store.h"
+
+#include "core/base/alloc.h"
+#include "core/engine/state.h"
+
+/* What else a record takes: its places in maps, its uid, and what is known of the Workload of its name. */
+enum { RECORD_MORE = 768 };
+
+void store_init(struct store *s)
+{
+	*s = (struct store){0};
+	list_init(&s->tombs);
+}
+
+struct table *table_new(cluster_id cluster, uint16_t kind)
+{
+	struct table *t = mk_calloc(1, sizeof(*t));
+
+	if (!t) {
+		return NULL;
+	}
+	list_init(&t->records);
+	map_init(&t->by_key);
+	map_init(&t->groups);
+	t->cluster = cluster;
+	t->kind = kind;
+	return t;
+}
+
+static void weigh(struct store *s, const struct table *t, size_t more, size_t less)
+{
+	s->bytes += more - less;
+	if (t->share) {
+		*t->share += more - less;
+	}
+}
+
+static void forget_state(struct store *s, struct record *r)
+{
+	record_drop_blob(s, r);
+	if (r->facts) {
+		weigh(s, r->table, 0, r->facts->size);
+		mk_free(r->facts);
+		r->facts = NULL;
+	}
+}
+
+static void leave(struct store *s, struct record *r)
+{
+	struct group *g;
+
+	if (!r->member) {
+		return;
+	}
+	g = r->member->group;
+	list_del(&r->member->node);
+	weigh(s, r->table, 0, sizeof(*r->member));
+	mk_free(r->member);
+	r->member = NULL;
+	if (list_empty(&g->members)) {
+		map_del(&r->table->groups, str_of(g->key));
+		mk_free(g->key);
+		mk_free(g);
+	}
+}
+
+static void record_free(struct store *s, struct record *r)
+{
+	leave(s, r);
+	map_del(&r->table->by_key, r->key);
+	list_del(&r->node);
+	list_del(&r->tomb);
+	forget_state(s, r);
+	if (r->present) {
+		r->table->n_present--;
+	}
+	s->n_records--;
+	weigh(s, r->table, 0, sizeof(*r) + r->key.n + RECORD_MORE);
+	mk_free(r->uid);
+	mk_free(r);
+}
+
+void table_free(struct store *s, struct table *t)
+{
+	if (!t) {
+		return;
+	}
+	while (!list_empty(&t->records)) {
+		record_free(s, LIST_ENTRY(t->records.next, struct record, node));
+	}
+	map_done(&t->by_key);
+	map_done(&t->groups);
+	mk_free(t->why);
+	mk_free(t);
+}
+
+bool store_key(struct store_key *k, mk_str ns, mk_str name)
+{
+	if (ns.n + name.n + 1 > sizeof(k->text) || name.n == 0) {
+		return false;
+	}
+	if (ns.n) {
+		memcpy(k->text, ns.p, ns.n);
+	}
+	k->text[ns.n] = '/';
+	memcpy(k->text + ns.n + 1, name.p, name.n);
+	k->s = (mk_str){k->text, ns.n + 1 + name.n};
+	return true;
+}
+
+struct group *store_group(const struct table *t, mk_str ns, mk_str value)
+{
+	struct store_key k;
+
+	return t && store_key(&k, ns, value) ? map_get(&t->groups, k.s) : NULL;
+}
+
+mk_str record_group(const struct record *r)
+{
+	mk_str key = r->member ? str_of(r->member->group->key) : STR("");
+
+	return key.n > 0 ? str_sub(key, r->ns.n + 1, key.n) : key;
+}
+
+static struct group *group_make(struct table *t, mk_str key)
+{
+	struct group *g = mk_calloc(1, sizeof(*g));
+
+	if (!g) {
+		return NULL;
+	}
+	list_init(&g->members);
+	g->key = mk_strndup(key);
+	if (!g->key || !map_put(&t->groups, str_of(g->key), g)) {
+		mk_free(g->key);
+		mk_free(g);
+		return NULL;
+	}
+	return g;
+}
+
+bool record_join(struct store *s, struct record *r, mk_str value)
+{
+	struct member *m;
+	struct group *g;
+	struct store_key k;
+
+	if (str_eq(value, record_group(r))) {
+		return true;
+	}
+	if (!store_key(&k, r->ns, value)) {
+		leave(s, r);
+		return true;
+	}
+	m = mk_calloc(1, sizeof(*m));
+	if (!m) {
+		return false;
+	}
+	g = store_group(r->table, r->ns, value);
+	if (!g) {
+		g = group_make(r->table, k.s);
+	}
+	if (!g) {
+		mk_free(m);
+		return false;
+	}
+	leave(s, r);
+	*m = (struct member){.group = g, .record = r, .pace = pace_new()};
+	list_add_tail(&g->members, &m->node);
+	weigh(s, r->table, sizeof(*m), 0);
+	r->member = m;
+	return true;
+}
+
+struct record *store_find(const struct table *t, mk_str ns, mk_str name)
+{
+	struct store_key k;
+
+	return t && store_key(&k, ns, name) ? map_get(&t->by_key, k.s) : NULL;
+}
+
+struct record *store_get(const struct table *t, mk_str ns, mk_str name)
+{
+	struct record *r = store_find(t, ns, name);
+
+	return r && r->present ? r : NULL;
+}
+
+struct record *store_touch(struct store *s, struct table *t, mk_str ns, mk_str name, int64_t now)
+{
+	struct record *r = store_find(t, ns, name);
+	struct store_key k;
+
+	if (r || !store_key(&k, ns, name)) {
+		return r;
+	}
+	r = mk_calloc(1, sizeof(*r) + k.s.n + 1);
+	if (!r) {
+		return NULL;
+	}
+	memcpy(r->text, k.s.p, k.s.n);
+	r->key = (mk_str){r->text, k.s.n};
+	r->ns = (mk_str){r->text, ns.n};
+	r->name = (mk_str){r->text + ns.n + 1, name.n};
+	r->table = t;
+	r->gone_at = now;
+	list_init(&r->node);
+	list_init(&r->tomb);
+	if (!map_put(&t->by_key, r->key, r)) {
+		mk_free(r);
+		return NULL;
+	}
+	list_add_tail(&t->records, &r->node);
+	list_add_tail(&s->tombs, &r->tomb);
+	s->n_records++;
+	weigh(s, t, sizeof(*r) + k.s.n + RECORD_MORE, 0);
+	return r;
+}
+
+bool record_is_newer(const struct record *r, uint32_t epoch, uint64_t rv)
+{
+	if (epoch != r->epoch) {
+		return r->epoch > epoch;
+	}
+	return rv != 0 && r->rv > rv;
+}
+
+static bool is_waiting(const struct record *r)
+{
+	return r->present && r->table->kind == KIND_WORKLOAD && facts_is(r->facts, F_ORIGIN) &&
+	       (r->facts->flags & (F_QUOTA | F_FINISHED)) == 0;
+}
+
+bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch,
+		struct facts *facts, char *blob, size_t blob_n)
+{
+	if (!r->uid || !str_eq(str_of(r->uid), uid)) {
+		char *copy = mk_strndup(uid);
+
+		if (!copy) {
+			return false;
+		}
+		mk_free(r->uid);
+		r->uid = copy;
+		r->admitted_step = 0;
+		if (r->member) {
+			/* The copy of the object before it is not this one's. */
+			r->member->pace = pace_new();
+			r->member->copied = false;
+			r->member->ended = false;
+		}
+	}
+	r->table->n_waiting -= is_waiting(r);
+	forget_state(s, r);
+	r->facts = facts;
+	r->blob = blob;
+	r->blob_n = blob ? blob_n : 0;
+	weigh(s, r->table, facts->size + r->blob_n, 0);
+	r->rv = rv;
+	r->epoch = epoch;
+	r->absent = false;
+	r->ended = false;
+	if (!r->present) {
+		r->present = true;
+		r->table->n_present++;
+		list_del(&r->tomb);
+	}
+	r->table->n_waiting += is_waiting(r);
+	return true;
+}
+
+void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch, int64_t now)
+{
+	if (rv || epoch != r->epoch) {
+		r->rv = rv; /* a version of an earlier epoch says nothing in this one */
+		r->ended = false;
+	}
+	r->epoch = epoch;
+	r->admitted_step = 0;
+	if (!r->present) {
+		return;
+	}
+	r->table->n_waiting -= is_waiting(r);
+	forget_state(s, r);
+	r->present = false;
+	r->table->n_present--;
+	r->gone_at = now;
+	list_add_tail(&s->tombs, &r->tomb);
+}
+
+void record_drop_blob(struct store *s, struct record *r)
+{
+	weigh(s, r->table, 0, r->blob_n);
+	mk_free(r->blob);
+	r->blob = NULL;
+	r->blob_n = 0;
+}
+
+bool store_sweep(struct store *s, int64_t before, size_t max)
+{
+	bool freed = false;
+
+	while (!list_empty(&s->tombs)) {
+		struct record *r = LIST_ENTRY(s->tombs.next, struct record, tomb);
+
+		if (r->gone_at >= before) {
+			return false;
+		}
+		if (max-- == 0) {
+			return freed;
+		}
+		if (r->inflight || r->unknown || r->retry_at > before) {
+			/* Still needed: looked at again when those behind it have been. */
+			list_del(&r->tomb);
+			r->gone_at = before + 1;
+			list_add_tail(&s->tombs, &r->tomb);
+			continue;
+		}
+		record_free(s, r);
+		freed = true;
+	}
+	return false;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose decisions depend on an object: they get a pass when it changes. */
+#include "core/engine/store/touch.h"
+
+#include "core/base/alloc.h"
+#include "core/engine/clusters/autoquota.h"
+#include "core/engine/clusters/clusters.h"
+#include "core/engine/clusters/source.h"
+
+static void touch_workload(struct engine *e, mk_str ns, mk_str name)
+{
+	struct wl *w = wl_make(e, ns, name);
+
+	if (w) {
+		queue_add(&e->queue, &w->item);
+	}
+}
+
+void touch_group(struct engine *e, const struct record *r)
+{
+	struct wl *w = r && r->member ? wl_find(e, r->ns, record_group(r)) : NULL;
+
+	if (w) {
+		queue_add(&e->queue, &w->item);
+	}
+}
+
+static void touch_job(struct engine *e, struct record *r)
+{
+	struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
+	struct wl *w;
+
+	touch_group(e, r);
+	if (o) {
+		for (LIST_EACH_AS(struct wl, of_job, &o->workloads, owner_node)) {
+			queue_add(&e->queue, &of_job->item);
+		}
+	}
+	if (r->table->cluster == CLUSTER_MANAGER) {
+		return;
+	}
+	/* What stands in a member's way may carry another value, or none. */
+	touch_group(e, manager_get(e, r->table->kind, r->ns, r->name));
+	if (!r->present) {
+		return;
+	}
+	w = wl_make(e, r->ns, r->facts->s[S_PREBUILT]);
+	if (w && (w->owner || manager_get(e, KIND_WORKLOAD, w->ns, w->name) ||
+		  wl_bind(e, w, r->table->kind, r->name))) {
+		queue_add(&e->queue, &w->item);
+	}
+}
+
+static void touch_checks(struct engine *e)
+{
+	const struct table *t = manager_table(e, KIND_CHECK);
+
+	if (!t) {
+		return;
+	}
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		struct check *k = map_get(&e->check_by_name, r->name);
+
+		if (k) {
+			queue_add(&e->queue, &k->item);
+		}
+	}
+}
+
+static void touch_check(struct engine *e, struct record *r)
+{
+	struct check *k = map_get(&e->check_by_name, r->name);
+
+	if (!k) {
+		k = mk_calloc(1, sizeof(*k));
+		if (!k || !keep_str(&k->name, r->name) || !map_put(&e->check_by_name, r->name, k)) {
+			if (k) {
+				mk_free(k->name);
+			}
+			mk_free(k);
+			say_no_memory(e);
+			return;
+		}
+		queue_item_init(&k->item, ITEM_CHECK, STR_NONE);
+	}
+	queue_add(&e->queue, &k->item);
+}
+
+static void touch_cluster(struct engine *e, mk_str name)
+{
+	struct cluster *c = cluster_make(e, name);
+
+	if (c) {
+		queue_add(&e->queue, &c->item);
+	}
+	touch_checks(e);
+}
+
+void touch_record(struct engine *e, struct record *r)
+{
+	if (r->table->kind >= KIND_FIRST_JOB) {
+		touch_job(e, r);
+	} else if (r->table->kind == KIND_WORKLOAD) {
+		touch_workload(e, r->ns, r->name);
+	} else if (r->table->kind == KIND_CHECK) {
+		touch_check(e, r);
+	} else if (r->table->kind == KIND_CONFIG) {
+		touch_clusters(e); /* of two names of one server the first counts */
+	} else if (r->table->kind == KIND_CLUSTER) {
+		touch_cluster(e, r->name);
+	} else if (r->table->kind == KIND_SECRET) {
+		source_touch(e, F_SECRET, r->name);
+	} else if (r->table->kind == KIND_FILE) {
+		source_touch(e, F_PATH, r->name);
+	} else if (r->table->kind == KIND_CLUSTER_QUEUE && r->table->cluster == CLUSTER_MANAGER) {
+		autoquota_later(e);
+	} else if (r->table->kind == KIND_PROFILE) {
+		source_touch(e, F_PROFILE, r->name);
+	}
+}
+
+void touch_clusters(struct engine *e)
+{
+	for (WORKERS_EACH(c, e)) {
+		queue_add(&e->queue, &c->item);
+	}
+	touch_checks(e);
+}
