@@ -171,6 +171,49 @@ static void rebuilt_and_named(bool status)
 	w_free(w);
 }
 
+static void ends(struct world *w, cluster_id c, const char *minute)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"status\":{\"active\":null,\"succeeded\":2,\"startTime\":\"2027-01-15T08:%s:"
+		 "00Z\","
+		 "\"completionTime\":\"2027-01-15T08:%s:30Z\",\"conditions\":[{\"type\":"
+		 "\"Complete\","
+		 "\"status\":\"True\"}]}}",
+		 minute, minute);
+	w_patch(w, w_find(w, c, JOB, "ns", "j"), text);
+	clone_condition(w, c, "wl-j", "Finished", "Succeeded", true);
+}
+
+/* The former manager had lost one worker and won on another: both copies ended, and both are this manager's now. */
+static void rebuilt_and_ended_twice(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl, *copy;
+
+	running_job(w);
+	copy = w_put(w, 1, KIND_WORKLOAD, clone_of(w, 2, "wl-j")->text);
+	copy->uid[0] = 'c';
+	copy = w_put(w, 1, JOB, w_find(w, 2, JOB, "ns", "j")->text);
+	copy->uid[0] = 'j';
+	w_drop(w, w->n_q);
+	ends(w, 2, "04");
+	ends(w, 1, "02");
+	w->rig = (struct rig){.times = 3, /* so the second one becomes this manager's first */
+			      .type = OP_MERGE,
+			      .cluster = 1,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = MK_UNAVAILABLE};
+	wl = rebuild(w, false, true);
+	w_later(w, 60000);
+	is_int(w_times(w->log, "merge 0 Job"), 1, "two copies ended: one end is told");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL,
+	   "the Workload is Finished");
+	w_free(w);
+}
+
 static void rebuilt_unnamed(bool status)
 {
 	struct world *w = w_new(2);
@@ -265,6 +308,7 @@ int main(void)
 	changed_and_evicted();
 	rebuilt_and_named(true);
 	rebuilt_and_named(false);
+	rebuilt_and_ended_twice();
 	rebuilt_unnamed(true);
 	rebuilt_unnamed(false);
 	rebuilt_under_another_name();

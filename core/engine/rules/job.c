@@ -157,6 +157,28 @@ static bool is_unusable(struct pass *p, const struct record *remote)
 	return true;
 }
 
+/* Both say when they began or ended, and not the same. */
+static bool is_of_another_run(const struct json *local, const struct json *copy)
+{
+	static const char *const times[] = {"/status/startTime", "/status/completionTime"};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		mk_str ours = json_str_at(local, times[i]), its = json_str_at(copy, times[i]);
+
+		if (ours.n > 0 && its.n > 0 && !str_eq(ours, its)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool job_ended_elsewhere(struct pass *p, const struct record *remote)
+{
+	return p->job && facts_is(p->job->facts, F_ENDED) &&
+	       (!facts_is(remote->facts, F_ENDED) ||
+		is_of_another_run(pass_job(p), record_parse(p->e, remote)));
+}
+
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal)
 {
 	struct arena *a = p->e->out->arena;
@@ -180,10 +202,7 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	if (p->job->inflight) {
 		return SYNC_WAIT;
 	}
-	if (facts_is(p->job->facts, F_ENDED) && !facts_is(remote->facts, F_ENDED)) {
-		return SYNC_SAME; /* an earlier copy ended, and that is final */
-	}
-	if (members_is_told(p, remote)) {
+	if (members_is_told(p, remote) || job_ended_elsewhere(p, remote)) {
 		return SYNC_SAME;
 	}
 	if (is_unusable(p, remote) || !members_may_look(p)) {

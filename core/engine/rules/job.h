@@ -15,6 +15,8 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 void job_abandoned_status(struct pass *p);
 /* The same, and its clone says how it ended: the local job gets that end, where its kind says how an end looks. */
 enum sync job_ended_status(struct pass *p, const struct clone *k);
+/* Has the local job ended as another copy than this one did, or does? That is final: no API server lets an end be changed. */
+bool job_ended_elsewhere(struct pass *p, const struct record *remote);
 /* What marks a remote job as ours and as this workload's, into 'draft' (an object or a merge patch). */
 void job_stamp(struct pass *p, struct json *draft);
 void job_forward(struct pass *p, struct clone *k, struct record *remote);

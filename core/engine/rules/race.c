@@ -15,6 +15,7 @@
 #include "core/engine/rules/gates.h"
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/inplace.h"
+#include "core/engine/rules/job.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/nominate.h"
@@ -341,7 +342,7 @@ static struct clone *ended_copy(struct pass *p)
 
 		if (twin_is_ours(k->twin) && finish_tells_the_end(k) && race_in_sync(p, k) &&
 		    !p->grouped && twin_is_ours(twin_there(p, k)) &&
-		    facts_is(job->facts, F_ENDED)) {
+		    facts_is(job->facts, F_ENDED) && !job_ended_elsewhere(p, job)) {
 			return k;
 		}
 	}
