@@ -6,7 +6,8 @@
  *    ▲ bad or no credentials   └────────────── any failure ──▶ wait (backoff) ──▶ version
  *
  * What counts as a loss. A watch that ends cleanly is none. A stream or request lost on the wire makes the link
- * suspect: GET /version at once, and only its failure brings the link down; the loss then dates from the first sign.
+ * suspect: it is asked at once who it is (GET kube-system, or /version where that is hidden), and only a failure, or the uid
+ * of another cluster, brings the link down; the loss then dates from the first sign.
  * A watch connection that is silent for 20 s is asked the same. A core watch that fails for 30 s in spite of good
  * probes brings the link down too, and so does a 401 or 403 on it.
  */
@@ -192,6 +193,8 @@ void link_try(struct kube *k, struct link *l)
 	}
 }
 
+#define IDENTITY_PATH "/api/v1/namespaces/kube-system" /* its uid is the cluster's identity */
+
 /* --- credentials --------------------------------------------------------------------------------- */
 
 enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e, const char *creds,
@@ -304,6 +307,7 @@ void link_secrets_synced(struct kube *k)
 static void on_version(struct kube *k, void *ctx, const struct answer *an);
 static void on_identity(struct kube *k, void *ctx, const struct answer *an);
 static void on_probe(struct kube *k, void *ctx, const struct answer *an);
+static void on_identity_probe(struct kube *k, void *ctx, const struct answer *an);
 
 static bool get(struct kube *k, struct link *l, mk_str path, enum transport_class cls,
 		int64_t timeout_ms, call_done_fn *done, struct call **ret)
@@ -364,8 +368,8 @@ static void join(struct kube *k, struct link *l)
 	l->joins = true;
 	k->n_joins++;
 	set_phase(k, l, PHASE_IDENTITY);
-	if (!get(k, l, STR("/api/v1/namespaces/kube-system"), TRANSPORT_READ, STEP_TIMEOUT_MS,
-		 on_identity, &l->step)) {
+	if (!get(k, l, STR(IDENTITY_PATH), TRANSPORT_READ, STEP_TIMEOUT_MS, on_identity,
+		 &l->step)) {
 		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
 	}
 }
@@ -491,12 +495,44 @@ void link_new_epoch(struct kube *k, struct link *l)
 
 /* --- being up ------------------------------------------------------------------------------------ */
 
+/* Where the identity may be read, the probe tells whether it is still the same cluster as well. */
 static void probe(struct kube *k, struct link *l, enum transport_class cls)
 {
+	bool known = l->identity[0] != '\0';
+
 	if (l->probe == NULL &&
-	    !get(k, l, STR("/version"), cls, PROBE_TIMEOUT_MS, on_probe, &l->probe)) {
+	    !get(k, l, known ? STR(IDENTITY_PATH) : STR("/version"), cls, PROBE_TIMEOUT_MS,
+		 known ? on_identity_probe : on_probe, &l->probe)) {
 		l->probe = NULL; /* out of memory: the timer asks again */
 	}
+}
+
+static void on_identity_probe(struct kube *k, void *ctx, const struct answer *an)
+{
+	struct link *l = ctx;
+	struct json *doc = NULL;
+	mk_str uid;
+
+	if (an->end == TRANSPORT_OK && (an->http == 403 || an->http == 404)) {
+		/* Not shown any more: that says nothing of the cluster. */
+		l->probe = NULL;
+		if (!get(k, l, STR("/version"), TRANSPORT_READ, PROBE_TIMEOUT_MS, on_probe,
+			 &l->probe)) {
+			l->probe = NULL;
+		}
+		return;
+	}
+	if (an->end == TRANSPORT_OK && an->http == 200 &&
+	    json_parse(&k->scratch, an->body, &doc, NULL) == MK_OK) {
+		uid = json_str_at(doc, "/metadata/uid");
+		if (uid.n > 0 && !str_is(str_cut(uid, sizeof(l->identity) - 1), l->identity)) {
+			l->probe = NULL;
+			link_fail(k, l, MK_UNAVAILABLE, 0,
+				  STR("another cluster answers: kube-system has another uid"));
+			return;
+		}
+	}
+	on_probe(k, l, an);
 }
 
 static void on_probe(struct kube *k, void *ctx, const struct answer *an)

@@ -48,6 +48,8 @@ struct fake {
 
 #define KUEUE "kueue.x-k8s.io/v1beta2"
 
+/* What a link that is up is asked by, where it tells its identity. */
+#define PROBE "GET /api/v1/namespaces/kube-system"
 #define VERSION_DOC "{\"major\":\"1\",\"minor\":\"36\"}"
 #define KUEUE_DOC                                                                    \
 	"{\"kind\":\"APIResourceList\",\"groupVersion\":\"kueue.x-k8s.io/"           \

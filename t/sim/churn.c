@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "t/sim/sim.h"
+#include "t/sim/worlds.h"
 
 #define KUEUE "/apis/kueue.x-k8s.io/v1beta2/"
 #define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
@@ -485,6 +486,7 @@ static void restored(struct sim *s, struct fault *f)
 	}
 	churn_assert(s);
 	if (!is_worker(p)) {
+		world_know_manager(p->site); /* of before it was built anew, perhaps */
 		users_restored(s, p->site);
 		churn_restored_manager(s);
 	}

@@ -300,12 +300,15 @@ static void new_uids(char *text, size_t n, const struct json *objects)
 	}
 }
 
-static void know_manager(struct site *site)
+void world_know_manager(struct site *site)
 {
 	const struct plane *p = &site->sim->plane[site->home];
 	mk_str uid = json_str_at(ks_get(p->store, "v1/namespaces", STR(""), STR("kube-system")),
 				 "/metadata/uid");
 
+	if (str_is(uid, site->manager_id)) {
+		return;
+	}
 	memcpy(site->former_manager, site->manager_id, sizeof(site->former_manager));
 	snprintf(site->manager_id, sizeof(site->manager_id), "%.*s", STR_ARG(uid));
 }
@@ -349,7 +352,7 @@ void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot
 	free(copy);
 	leave_out(&s->arena, json_get(changed, "objects"), !status, !workloads);
 	plane_restore(&s->plane[site->home], changed);
-	know_manager(site);
+	world_know_manager(site);
 	for (size_t i = 0; i < s->n_users; i++) {
 		struct user *u = &s->user[i];
 		char uid[sizeof(u->uid)];

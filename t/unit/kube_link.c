@@ -79,7 +79,7 @@ static void test_loss_of_a_stream(void)
 	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
 	ok(fake_find(&f, 1, "resourceVersion=500&labelSelector") != NULL,
 	   "after a clean end the stream is resumed at once");
-	ok(fake_find(&f, 1, "GET /version") == NULL, "without a probe");
+	ok(fake_find(&f, 1, PROBE) == NULL, "without a probe");
 	fake_stream(&f, 1, "/workloads?");
 	is_str(fake_story(&f), "", "and nothing is told");
 
@@ -87,8 +87,7 @@ static void test_loss_of_a_stream(void)
 	t = fake_token(&f, 1, "/workloads?");
 	fake_many(&f, t, 500);
 	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "stream was not closed cleanly");
-	ok(fake_answer(&f, 1, "GET /version", 200, VERSION_DOC),
-	   "a lost stream asks for the version at once");
+	ok(fake_answer(&f, 1, PROBE, 200, VERSION_DOC), "a lost stream asks at once");
 	ok(kube_is_up(f.k, 1), "an answer keeps the link up");
 	fake_wait(&f, 2000);
 	ok(fake_answer(&f, 1, "limit=1&resourceVersionMatch=NotOlderThan&resourceVersion=500", 200,
@@ -98,6 +97,24 @@ static void test_loss_of_a_stream(void)
 	t = fake_stream(&f, 1, "/workloads?");
 	ok(t != 0, "then the stream is resumed");
 	is_str(fake_story(&f), "", "still nothing is told");
+	fake_done(&f);
+}
+
+/* The address leads to another cluster, or the store was replaced: what was known of the one before counts no more. */
+static void test_another_cluster_answers(void)
+{
+	up_quietly();
+	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	ok(fake_answer(&f, 1, PROBE, 403, "{\"kind\":\"Status\"}") &&
+		   fake_answer(&f, 1, "GET /version", 200, VERSION_DOC) && kube_is_up(f.k, 1),
+	   "an identity that is hidden now takes no link down");
+	fake_wait(&f, 25000);
+	fake_story(&f);
+	ok(fake_answer(&f, 1, PROBE, 200, "{\"metadata\":{\"uid\":\"another\"}}"), "asked again");
+	is_str(fake_story(&f),
+	       "link 1 down code=unavailable reason=ClientConnectionFailed text=\"another cluster "
+	       "answers: kube-system has another uid\" at=1800000025000\n",
+	       "another uid brings the link down");
 	fake_done(&f);
 }
 
@@ -111,7 +128,7 @@ static void test_loss_of_a_link(void)
 	/* No answer: down, dated from the first sign. */
 	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
 	fake_wait(&f, 10);
-	fake_end(&f, fake_token(&f, 1, "GET /version"), TRANSPORT_NOT_SENT, MK_UNAVAILABLE,
+	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_NOT_SENT, MK_UNAVAILABLE,
 		 "dial tcp 10.0.0.1:6443: connect: connection refused");
 	is_str(fake_story(&f),
 	       "link 1 down code=unavailable reason=ClientConnectionFailed text=\"failed to get "
@@ -145,19 +162,17 @@ static void test_idle(void)
 	fake_manager(&f);
 	fake_worker(&f);
 	fake_wait(&f, 19000);
-	ok(fake_find(&f, 1, "GET /version") == NULL, "a quiet watch is left alone for 20 s");
+	ok(fake_find(&f, 1, PROBE) == NULL, "a quiet watch is left alone for 20 s");
 	fake_wait(&f, 2000);
-	ok(fake_find(&f, 1, "GET /version") != NULL &&
-		   fake_find(&f, 1, "GET /version")->cls == TRANSPORT_WATCH &&
-		   fake_find(&f, 1, "GET /version")->timeout_ms == 10000,
+	ok(fake_find(&f, 1, PROBE) != NULL && fake_find(&f, 1, PROBE)->cls == TRANSPORT_WATCH &&
+		   fake_find(&f, 1, PROBE)->timeout_ms == 10000,
 	   "then it is probed on its own connection");
-	fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
+	fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
 	fake_wait(&f, 19000);
-	ok(fake_find(&f, 1, "GET /version") == NULL, "an answer counts as a byte");
+	ok(fake_find(&f, 1, PROBE) == NULL, "an answer counts as a byte");
 	fake_wait(&f, 2000);
 	fake_story(&f);
-	fake_end(&f, fake_token(&f, 1, "GET /version"), TRANSPORT_LOST, MK_TIMEOUT,
-		 "no answer in 10 s");
+	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_LOST, MK_TIMEOUT, "no answer in 10 s");
 	ok(strstr(fake_story(&f), "link 1 down code=timeout") != NULL, "no answer: down");
 	fake_done(&f);
 }
@@ -449,6 +464,7 @@ int main(void)
 	test_manager();
 	test_worker();
 	test_loss_of_a_stream();
+	test_another_cluster_answers();
 	test_loss_of_a_link();
 	test_idle();
 	test_secrets();

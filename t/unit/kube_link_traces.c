@@ -236,7 +236,7 @@ static void streams_end(void)
 		fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE,
 			 "gone");
 		fake_story(&f);
-		fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
+		fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
 		open_watch();
 		is_str(fake_story(&f), "", "a stream ends and is resumed: no loss");
 		ok(kube_is_up(f.k, 1), "the link is up all the time");
@@ -246,7 +246,7 @@ static void streams_end(void)
 	kube_set_now(f.k, f.mono, f.wall);
 	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
 	fake_wait(&f, 700);
-	refuse();
+	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_NOT_SENT, MK_UNAVAILABLE, "refused");
 	is_str(fake_story(&f),
 	       "link 1 down code=unavailable reason=ClientConnectionFailed text=\"failed to get "
 	       "server groups: refused\" at=1800000100000\n",

@@ -101,18 +101,18 @@ static void test_losses(void)
 	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_LOST, MK_TIMEOUT, "timed out");
 	ok(last.outcome == OUTCOME_UNKNOWN && last.code == MK_UNKNOWN,
 	   "a write that was lost: unknown");
-	ok(fake_answer(&f, 1, "GET /version", 200, VERSION_DOC), "and the link is asked");
+	ok(fake_answer(&f, 1, PROBE, 200, VERSION_DOC), "and the link is asked");
 	send(KUBE_GET, KIND_WORKLOAD, "w", "");
 	fake_end(&f, fake_token(&f, 1, "workloads/w"), TRANSPORT_LOST, MK_TIMEOUT, "timed out");
 	ok(last.outcome == OUTCOME_REFUSED && last.code == MK_TIMEOUT,
 	   "a read that was lost did nothing");
-	fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
+	fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
 	send(KUBE_MERGE, KIND_WORKLOAD, "w", "{}");
 	fake_head(&f, fake_token(&f, 1, "PATCH "), 200, "application/json", -1);
 	fake_chunk(&f, fake_token(&f, 1, "PATCH "), "{\"kind\":");
 	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_LOST, MK_UNAVAILABLE, "cut");
 	is_int(last.outcome, OUTCOME_UNKNOWN, "cut in the answer: unknown");
-	fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
+	fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
 	is_int(n_replies, 5, "each once");
 	send(KUBE_MERGE, KIND_FIRST_JOB, "j", "{}");
 	fake_story(&f);

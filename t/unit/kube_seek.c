@@ -42,8 +42,8 @@ static int pass(int seconds, int http, const char *body)
 		if (i % 20 == 0) {
 			fake_mark(&f, fake_token(&f, 1, "/workloads?"), KUEUE, "Workload", 500);
 		}
-		if (fake_find(&f, 1, "GET /version") != NULL) {
-			fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
+		if (fake_find(&f, 1, PROBE) != NULL) {
+			fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
 		}
 		if (asked()) {
 			fake_answer(&f, 1, GROUP, http, body);
@@ -118,7 +118,7 @@ static void test_link(void)
 	is_int(pass(60, 200, other), 4, "a kind that its group lacks is sought, too");
 	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
 	fake_wait(&f, 10);
-	fake_end(&f, fake_token(&f, 1, "GET /version"), TRANSPORT_NOT_SENT, MK_UNAVAILABLE, "gone");
+	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_NOT_SENT, MK_UNAVAILABLE, "gone");
 	ok(!kube_is_up(f.k, 1), "the link goes down");
 	for (int i = 0; i < 60; i++) {
 		fake_wait(&f, 1000);
