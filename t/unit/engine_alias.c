@@ -99,6 +99,29 @@ static void job_is_seen_first(void)
 	w_free(w);
 }
 
+/* The other name's watch of Workloads is behind: it shows the clone of the round before, and the winner's job. */
+static void clone_is_old(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	alias(w, 3, 2);
+	wl = a_job(w, "j");
+	w_later(w, 1000);
+	w->up[3] = false;
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 1000);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "a name still shows a clone of before");
+	w->up[3] = true;
+	w_list(w, 3, JOB);
+	w_later(w, 60000);
+	ok(is_untouched(w, wl), "the job that it shows beside is the winner's: it runs on");
+	is_int(w_times(w->log, "delete 3 Job"), 0, "and is not deleted");
+	w_free(w);
+}
+
 static void in_one_config(bool hides)
 {
 	struct world *w = w_new(2);
@@ -263,6 +286,7 @@ int main(void)
 	in_no_config(false);
 	in_no_config(true);
 	job_is_seen_first();
+	clone_is_old();
 	in_one_config(false);
 	in_one_config(true);
 	renamed();

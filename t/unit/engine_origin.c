@@ -83,6 +83,28 @@ static void changed_in_a_race(bool told)
 	w_free(w);
 }
 
+/* The job, which is not shown after the change, has ended, and its clone was removed. */
+static void changed_and_ended(bool told)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->origin = "new";
+	w->former_origins[0] = told ? STR("multikueue") : STR("");
+	select_anew(w);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_restart(w);
+	w_later(w, 120000);
+	is_str(check_state(w, wl), "Ready", "its job ended before the change: no Retry");
+	ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status"), "Complete") != NULL,
+	   "the end comes home");
+	is_int(w_times(w->log, "create "), 0, "and it is not run again");
+	w_free(w);
+}
+
 /* Evicted after the change, with a job that is not shown: it does not run on beside the next one. */
 static void changed_and_evicted(void)
 {
@@ -305,6 +327,8 @@ int main(void)
 	changed(false);
 	changed_in_a_race(true);
 	changed_in_a_race(false);
+	changed_and_ended(true);
+	changed_and_ended(false);
 	changed_and_evicted();
 	rebuilt_and_named(true);
 	rebuilt_and_named(false);

@@ -9,7 +9,8 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/act/cond.h"
-#include "core/engine/rules/pass.h"
+#include "core/engine/rules/members.h"
+#include "core/engine/rules/twin.h"
 
 enum { TELL_AGAIN_MS = 10 * 1000 };
 
@@ -122,11 +123,30 @@ static bool is_preferred(const struct pass *p, const struct clone *k, const stru
 	return k->in_config == than->in_config && cluster_up(k->c) && !cluster_up(than->c);
 }
 
-/* Two objects of one name are none of one server: one of the views is old, or an identity is not true. */
-static bool differ(const struct clone *x, const struct clone *y)
+/* Does no other name of its server show the object, or may do so soon? */
+static bool is_its_own(struct pass *p, struct clone *k)
+{
+	const struct record *r = twin_record(p, k), *its;
+
+	for (CLONES_EACH(other, p)) {
+		its = twin_record(p, other);
+		if (other != k && r && its && same_server(k->c, other->c) &&
+		    (its->inflight || its->unknown ||
+		     (r->present && its->present && str_eq(str_of(r->uid), str_of(its->uid))))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Two objects of one name are none of one server: one of the views is old, or an identity is not true. A job that both
+ * show tells which: it is the winner's, under whichever clone a view is old.
+ */
+static bool differ(struct pass *p, const struct clone *x, struct clone *y)
 {
 	return x->r && y->r && x->r->present && y->r->present &&
-	       !str_eq(str_of(x->r->uid), str_of(y->r->uid));
+	       !str_eq(str_of(x->r->uid), str_of(y->r->uid)) && members_each(p, y, is_its_own);
 }
 
 void alias_mark(struct pass *p)
@@ -138,7 +158,7 @@ void alias_mark(struct pass *p)
 		     k->c->own.shared && k->twin != TWIN_ALIAS && other < p->clones + p->n_clones;
 		     other++) {
 			if (other->twin == TWIN_ALIAS || !same_server(k->c, other->c) ||
-			    differ(speaker, other)) {
+			    differ(p, speaker, other)) {
 				continue;
 			}
 			if (is_preferred(p, other, speaker)) {

@@ -243,7 +243,7 @@ static void winner(struct pass *p, struct clone *k)
 
 /*
  * Nothing is left to be told of the object, so that its winner may be given up. A list may be older than the clone's end:
- * what it shows is asked for once more.
+ * what it shows is asked for once more. So is what it does not show: a copy with an origin that nobody names is hidden.
  */
 static bool object_told(struct pass *p, struct clone *k)
 {
@@ -253,6 +253,9 @@ static bool object_told(struct pass *p, struct clone *k)
 	if (t == TWIN_UNKNOWN) {
 		pass_ask(p, r); /* asks */
 		return false;
+	}
+	if (t == TWIN_ABSENT) {
+		return twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
 	}
 	if (!twin_is_ours(t)) {
 		return true;
