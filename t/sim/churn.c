@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people, webhooks and other controllers change while jobs run: queues are drained, clusters come and go, objects
- * are deleted, edited and restored. Drawn from a generator of its own, for two seeds of three, so that it changes no
- * other seed. Whatever it does is undone when the fault is over.
+ * What users, operators, webhooks and other controllers change while jobs run: queues are
+ * drained, clusters come and go, objects are deleted, edited and restored. Drawn from a generator
+ * of its own, for two seeds of three, so that it changes no other seed. Whatever it does is
+ * undone when the fault is over.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ const char *const dispatching_names[DISPATCH_N] = {
 	[DISPATCH_EXTERNAL] = "example.com/by-hand",
 };
 
-/* --- drawing ---------------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 /* Some need another one of their kind, a worker, or the manager. */
 static size_t draw_plane(struct sim *s, enum fault_type type)
@@ -76,7 +77,7 @@ void churn_init(struct sim *s)
 	}
 }
 
-/* --- picking ---------------------------------------------------------------------------------------- */
+/* --- picking ---------------------------------------------------------------------------------- */
 
 static const struct json *pick(struct sim *s, const struct ks_store *store, const char *resource,
 			       bool (*wanted)(const struct json *o))
@@ -124,7 +125,7 @@ static struct plane *home(struct sim *s, const struct fault *f)
 	return &s->plane[s->proc[f->proc].site->home];
 }
 
-/* --- one act each ----------------------------------------------------------------------------------- */
+/* --- one act each ----------------------------------------------------------------------------- */
 
 static const char *path_of(struct sim *s, const char *collection, mk_str name, const char *sub)
 {
@@ -195,7 +196,10 @@ static void change_priority(struct sim *s, struct plane *p)
 	patch_workload(s, p, pick(s, p->store, WORKLOADS, is_open), bodies[rng_below(&s->wide, 2)]);
 }
 
-/* As Kueue writes a Workload's status: its own field manager, by apply, with all that this one holds. */
+/*
+ * As Kueue writes a Workload's status: its own field manager, by apply, with all that this one
+ * holds.
+ */
 static int apply_status(struct sim *s, struct plane *p, mk_str name, const struct json *status)
 {
 	const char *path =
@@ -375,7 +379,7 @@ static bool act(struct sim *s, struct fault *f)
 	}
 }
 
-/* --- states that last ------------------------------------------------------------------------------- */
+/* --- states that last ------------------------------------------------------------------------- */
 
 static void assert_config(struct sim *s, struct plane *p)
 {
@@ -563,7 +567,7 @@ void churn_over(struct sim *s, struct fault *f)
 	}
 }
 
-/* --- the external dispatcher ------------------------------------------------------------------------ */
+/* --- the external dispatcher ------------------------------------------------------------------ */
 
 static void dispatch_site(struct sim *s, const struct site *site)
 {

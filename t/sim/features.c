@@ -36,7 +36,7 @@ static bool patch(struct sim *s, struct plane *p, mk_str name, const char *sub, 
 	return plane_merge(p, path, body) == 200;
 }
 
-/* --- clones that Kueue made or would have made --------------------------------------------------------- */
+/* --- clones that Kueue made or would have made ------------------------------------------------ */
 
 static bool hold(struct sim *s, struct plane *p, const struct json *o, mk_str name)
 {
@@ -71,7 +71,7 @@ void story_adopted(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- jobs of earlier incarnations ---------------------------------------------------------------------- */
+/* --- jobs of earlier incarnations ------------------------------------------------------------- */
 
 static void plant(struct sim *s, size_t number)
 {
@@ -105,7 +105,7 @@ void story_leftovers(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- a check that vanished, a winner that nobody knows of ----------------------------------------------- */
+/* --- a check that vanished, a winner that no daemon knows of ---------------------------------- */
 
 void story_unchecked(struct coverage *cov, size_t size)
 {
@@ -159,7 +159,7 @@ void story_forgotten(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- a restart while every server is slow: lists come one by one, in any order --------------------------- */
+/* --- a restart while every server is slow: lists come one by one, in any order ---------------- */
 
 void story_slow_restart(struct coverage *cov, size_t size)
 {
@@ -185,7 +185,7 @@ void story_slow_restart(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- gates of preemption ------------------------------------------------------------------------------- */
+/* --- gates of preemption ---------------------------------------------------------------------- */
 
 static bool block(struct sim *s, struct plane *p, const struct json *o, mk_str name)
 {
@@ -236,7 +236,7 @@ void story_gates(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
-/* --- quotas -------------------------------------------------------------------------------------------- */
+/* --- quotas ----------------------------------------------------------------------------------- */
 
 static bool quota_is(struct sim *s, const char *wanted)
 {
@@ -281,7 +281,7 @@ void story_quotas(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- elastic jobs -------------------------------------------------------------------------------------- */
+/* --- elastic jobs ----------------------------------------------------------------------------- */
 
 static bool shrink(struct sim *s, struct plane *p, const struct json *o, mk_str name)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scripted stories, each with one thing that goes badly wrong: they print TAP. The invariants hold in them as in every
- * seed; what is told here besides is how much was written, and how soon. docs of the stories: t/README.md.
+ * Scripted stories, each with one thing that goes badly wrong: they print TAP. The invariants
+ * hold in them as in every seed; what is told here besides is how much was written, and how soon.
+ * docs of the stories: t/README.md.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 enum { FEW = 100 };
 
-/* --- 1: an upgrade loses the plugin of a kind that runs ---------------------------------------------- */
+/* --- 1: an upgrade loses the plugin of a kind that runs --------------------------------------- */
 
 static void restart(struct sim *s, bool with_plugin)
 {
@@ -46,7 +47,7 @@ static void drop_plugin(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- 2: the leader hangs, and wakes ------------------------------------------------------------------- */
+/* --- 2: the leader hangs, and wakes ----------------------------------------------------------- */
 
 static size_t leader(const struct sim *s)
 {
@@ -93,7 +94,7 @@ static void hung_leader(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- 3: a partition, a restart, a clock that jumps ---------------------------------------------------- */
+/* --- 3: a partition, a restart, a clock that jumps -------------------------------------------- */
 
 static void partition(struct coverage *cov, size_t size)
 {
@@ -105,7 +106,9 @@ static void partition(struct coverage *cov, size_t size)
 	story_hold_queue(s, 2, false);
 	story_expect(s, story_count_won(s, "w1") == size, "all run on w1");
 	story_cut_off(s, 1, true);
-	/* On record, and by the clock that jumps an hour ago: only the grace of the start is left. */
+	/*
+	 * On record, and by the clock that jumps an hour ago: only the grace of the start is left.
+	 */
 	printf("# the loss is on record after %lld ms\n",
 	       (long long)story_wait_active(s, "w1", false));
 	story_expect(s, !story_is_active(s, "w1") && story_count_retries(s) == 0,
@@ -152,7 +155,7 @@ static void partition_healed(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- 4: a server that lags, and one that was restored ------------------------------------------------- */
+/* --- 4: a server that lags, and one that was restored ----------------------------------------- */
 
 static void lagging(struct coverage *cov, size_t size)
 {
@@ -239,7 +242,7 @@ static void restored_manager(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- 5: Kueue is upgraded under us ------------------------------------------------------------------- */
+/* --- 5: Kueue is upgraded under us ------------------------------------------------------------ */
 
 static void upgraded(struct coverage *cov, size_t size)
 {
@@ -313,7 +316,7 @@ static void rewriting(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* Somebody deletes all that there is of a resource on a worker. */
+/* A user deletes all that there is of a resource on a worker. */
 static void delete_all(struct sim *s, size_t worker, const char *resource, const char *path)
 {
 	struct plane *p = &s->plane[worker];
@@ -330,7 +333,10 @@ static void delete_all(struct sim *s, size_t worker, const char *resource, const
 	}
 }
 
-/* Something on each worker deletes each job, again and again: that must not become a round a second. */
+/*
+ * Something on each worker deletes each job, again and again: that must not become a round a
+ * second.
+ */
 static void pruned_jobs(struct coverage *cov, size_t most)
 {
 	struct sim *s = story_begin(cov, 3, 15 * MINUTE, 1);
@@ -355,7 +361,10 @@ static void pruned_jobs(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
-/* Somebody deletes every clone at once: that must end with an alert, not with a storm. */
+/*
+ * An operator deletes every clone at once: that must end with an alert, not with a storm of
+ * requests.
+ */
 static void deleted_clones(struct coverage *cov, size_t size)
 {
 	struct sim *s = story_begin(cov, 3, 15 * MINUTE, 1);
@@ -383,7 +392,7 @@ static void deleted_clones(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- 6: how jobs ended cannot be written for a while --------------------------------------------------- */
+/* --- 6: how jobs ended cannot be written for a while ------------------------------------------ */
 
 /* Few jobs: every 429 stops all for a second, and each job is to be told so often enough. */
 static void status_limited(struct coverage *cov, size_t most)
@@ -405,7 +414,7 @@ static void status_limited(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
-/* --- 7: one of twenty is dead ------------------------------------------------------------------------ */
+/* --- 7: one of twenty is dead ----------------------------------------------------------------- */
 
 static int by_size(const void *x, const void *y)
 {
@@ -455,7 +464,7 @@ static void dead_worker(struct coverage *cov, size_t size)
 	story_say(without * 100 < with * 105, "the p99 of the others moves by less than 5 %");
 }
 
-/* --- names ------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *name, *words;
