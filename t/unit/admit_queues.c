@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What admission remembers of queues: no more than somebody needs, bounded for each namespace, and mended by lists. */
+/*
+ * What admission remembers of queues: no more than reviews need, bounded for each
+ * namespace, and mended by lists.
+ */
 #include "t/lib/tap.h"
 
 #include "core/admit/locals.h"
@@ -15,7 +18,10 @@ static struct arena arena;
 static struct admit_queues *q;
 static const struct json *far, *near, *cluster_queue, *check;
 
-/* Memory runs out at the allocation 'fail_at' of event 'fail_event', for the rest of it or (fail_on) of the day. */
+/*
+ * Memory runs out at the allocation 'fail_at' of event 'fail_event', for the rest
+ * of it or (fail_on) of the day.
+ */
 static int n_events, fail_event = -1;
 static uint64_t fail_at;
 static bool fail_on;
@@ -127,7 +133,7 @@ static void churn(const char *ns, int n)
 	}
 }
 
-/* --- what nobody needs ------------------------------------------------------------------------------- */
+/* --- what no review needs --------------------------------------------------------------------- */
 
 static void test_names_come_and_go(void)
 {
@@ -221,7 +227,7 @@ static void test_needed_by_lists(void)
 	finish();
 }
 
-/* --- one tenant -------------------------------------------------------------------------------------- */
+/* --- one tenant ------------------------------------------------------------------------------- */
 
 static void test_tenant(void)
 {
@@ -296,7 +302,7 @@ static void test_all_full(void)
 	finish();
 }
 
-/* --- out of memory ----------------------------------------------------------------------------------- */
+/* --- out of memory ---------------------------------------------------------------------------- */
 
 /* A day in the life of a few queues. */
 static void day(void)
@@ -354,7 +360,10 @@ static bool all_known(void)
 	       ask("other", "q0") == ADMIT_LEADS_AWAY;
 }
 
-/* Who is in which queue is known as well: what one is in stays when it is deleted, what none is in goes. */
+/*
+ * Who is in which queue is known as well: what one is in stays when it is
+ * deleted, what none is in goes.
+ */
 static bool uses_known(void)
 {
 	tell_number(EV_GONE, "ns", 5);

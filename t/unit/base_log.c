@@ -142,7 +142,10 @@ static void test_rate(void)
 	text = written();
 	n = lines(text);
 	ok(n >= 20 && n < 100, "a burst is limited");
-	/* The bucket of this site is empty now; half a second brings one record, which tells the count. */
+	/*
+	 * The bucket of this site is empty now; half a second brings one
+	 * record, which tells the count.
+	 */
 	for (int64_t end = clock_mono_ms() + 10000; clock_mono_ms() < end;) {
 		many(1);
 		text = written();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration says of dispatchers: names, those of other controllers with and without external.so, sections. */
+/*
+ * What the configuration says of dispatchers: names, those of other controllers with and
+ * without external.so, sections.
+ */
 #include "t/lib/tap.h"
 
 #include "core/config/config.h"
@@ -141,7 +144,7 @@ static void test_dispatcher(void)
 	dispatcher("acme.io/cheapst", "acme.io/cheapst", true, NULL);
 }
 
-/* Nobody answers for names of other controllers: such a name is refused. */
+/* No plugin serves the names of other controllers: such a name is refused. */
 static void test_without_external(void)
 {
 	n_loaded = 3;

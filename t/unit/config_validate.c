@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation of the configuration, feature gates, printing. Of dispatchers: config_dispatchers.c. */
+/*
+ * Validation of the configuration, feature gates, printing. Of dispatchers: config_dispatchers.c.
+ */
 #include "t/lib/tap.h"
 
 #include "core/config/config.h"

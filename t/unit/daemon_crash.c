@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last line of a process that crashes: in a hook, while a plugin is loaded, outside of any, on another thread, by a signal
- * from elsewhere. Each situation is a child with its log in a pipe.
+ * The last line of a process that crashes: in a hook, while a plugin is loaded, outside of any, on
+ * another thread, by a signal from elsewhere. Each situation is a child with its log in a pipe.
  */
 #include "t/lib/tap.h"
 

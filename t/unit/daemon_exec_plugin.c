@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that give credentials, as real processes: what they get, what becomes of what they say, and their end. */
+/*
+ * Programs that give credentials, as real processes: what they get, what becomes
+ * of what they say, and their end.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -163,7 +166,10 @@ static void how_it_fails(void)
 	   "of much on standard error the end is quoted");
 }
 
-/* By the clock that timers go by, which is behind by a tick at most: before whatever they count from. */
+/*
+ * By the clock that timers go by, which is behind by a tick at most:
+ * before whatever they count from.
+ */
 static int64_t early_us(void)
 {
 	struct timespec t;
@@ -353,8 +359,8 @@ static void it_leaves_its_group(void)
 }
 
 /*
- * This program, run as one that SIGKILL does not end: a child of its own holds it as a debugger does, whose affair its end is
- * then. The child's number goes to the file; "-" when it may not.
+ * This program, run as one that SIGKILL does not end: a child of its own holds it as a debugger
+ * does, whose affair its end is then. The child's number goes to the file; "-" when it may not.
  */
 static int held(const char *path)
 {

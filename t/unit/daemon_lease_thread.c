@@ -211,7 +211,7 @@ static void test_lose(void)
 	lease_thread_free(t);
 }
 
-/* Whose right is missing on what is in the log, and whoever waits for whom. */
+/* The log says whose right is missing and on what, and which holder is waited for. */
 static void test_log(void)
 {
 	FILE *f = tmpfile();

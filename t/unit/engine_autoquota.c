@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Quota automation: which queues of the manager get a quota from which queues of the workers, the texts of the condition,
- * what is kept, and what a worker counts for that is not there.
+ * Quota automation: which queues of the manager get a quota from which queues of the workers, the
+ * texts of the condition, what is kept, and what a worker counts for that is not there.
  */
 #include "t/lib/engine_world.h"
 
@@ -249,7 +249,9 @@ static void lost_worker(void)
 	w_free(w);
 }
 
-/* Rights are missing on one worker: its link is up all the same, people are told once, the others count. */
+/*
+ * Rights are missing on one worker: its link is up all the same, one Event tells, the others count.
+ */
 static void forbidden(void)
 {
 	struct world *w = automated(2);

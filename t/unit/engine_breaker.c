@@ -63,7 +63,7 @@ static void rewriting_webhook(void)
 	w_free(w);
 }
 
-/* Somebody deletes clones: some are made again, then it stops, and goes on after a while. */
+/* A user deletes clones: some are made again, then it stops, and goes on after a while. */
 static void somebody_deletes(void)
 {
 	struct world *w = w_new(2);
@@ -91,7 +91,7 @@ static void somebody_deletes(void)
 	w_free(w);
 }
 
-/* While it is open, garbage that only a list shows stays; what people delete goes. */
+/* While it is open, garbage that only a list shows stays; what a user deletes goes. */
 static void no_garbage(void)
 {
 	struct world *w = w_new(2);
@@ -162,7 +162,7 @@ static void ordinary_traffic(void)
 			give_quota(w, wl[i]);
 		}
 	}
-	/* People change what still waits. */
+	/* A user changes what still waits. */
 	w_settle(w);
 	w_advance(w, 20000);
 	for (int i = 0; i < 40; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two managers with one origin on one worker: each sees it by the other's annotations, tells people, and deletes nothing. */
+/*
+ * Two managers with one origin on one worker: each sees it by the other's annotations, writes
+ * an Event, and deletes nothing.
+ */
 #include "t/lib/engine_world.h"
 
 #define CLASH "multikueued.io/OriginClash"
@@ -95,7 +98,10 @@ static void over(void)
 	w_free(w);
 }
 
-/* The condition is another daemon's: this one stood by when it was written, and sees to it when it leads. */
+/*
+ * The condition is another daemon's: this one stood by when it was
+ * written, and sees to it when it leads.
+ */
 static void taken_over(void)
 {
 	struct world *w = w_new(1);

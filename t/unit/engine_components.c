@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One object with several Workloads, as LeaderWorkerSets have: who is tried, who follows, and whose the remote copy is. */
+/*
+ * One object with several Workloads, as LeaderWorkerSets have: who is tried, who
+ * follows, and whose the remote copy is.
+ */
 #include "t/lib/engine_world.h"
 
 enum { SET = JOB + 1 };
@@ -199,7 +202,10 @@ static void unusable(const char *replicas)
 	w_free(w);
 }
 
-/* A scaler over there puts its own number back each time: the components share the copy, and so its patience. */
+/*
+ * A scaler over there puts its own number back each time: the components share
+ * the copy, and so its patience.
+ */
 static void undone(void)
 {
 	struct world *w = w_new(2);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters that join and leave a race, configurations that go, checks that are given another one; lists not read yet. */
+/*
+ * Clusters that join and leave a race, configurations that go, checks that are given
+ * another one; lists not read yet.
+ */
 #include "t/lib/engine_world.h"
 
 static void clusters_are(struct world *w, const char *config, const char *names)

@@ -103,7 +103,10 @@ static void admitted_and_withdrawn(void)
 	w_free(w);
 }
 
-/* A nominated cluster is out of reach: its clone is made when it connects, without a word from the dispatcher. */
+/*
+ * A nominated cluster is out of reach: its clone is made when it connects,
+ * without a word from the dispatcher.
+ */
 static void out_of_reach(void)
 {
 	struct world *w = external_world(2);
@@ -126,7 +129,10 @@ static void out_of_reach(void)
 	w_free(w);
 }
 
-/* The list is another field manager's: leaving it out does not remove it, and Kueue takes no winner beside it. */
+/*
+ * The list is another field manager's: leaving it out does not remove it, and
+ * Kueue takes no winner beside it.
+ */
 static void under_its_own_name(void)
 {
 	struct world *w = external_world(2);
@@ -162,7 +168,10 @@ static void restarted(void)
 	w_free(w);
 }
 
-/* What is there of that name is not ours, and the Workload changes while the cluster rests: it is tried again all the same. */
+/*
+ * What is there of that name is not ours, and the Workload changes while the cluster rests:
+ * it is tried again all the same.
+ */
 static void foreign_for_a_while(void)
 {
 	struct world *w = external_world(2);
@@ -182,7 +191,10 @@ static void foreign_for_a_while(void)
 	w_free(w);
 }
 
-/* A job that another controller runs, nominated all the same before we saw it: nobody would ever say no. */
+/*
+ * A job that another controller runs, nominated all the same before we saw it:
+ * no cluster would ever refuse it.
+ */
 static void not_ours(void)
 {
 	struct world *w = external_world(3);
@@ -197,7 +209,10 @@ static void not_ours(void)
 	w_free(w);
 }
 
-/* Without external.so such a name dispatches nothing: it does not start, and where a check names it its users are told. */
+/*
+ * Without external.so such a name dispatches nothing: it does not start, and where a
+ * check names it its users are told.
+ */
 static void without_the_plugin(void)
 {
 	struct world *w = w_new(1);

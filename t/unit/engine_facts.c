@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts about queues of workers for dispatchers that ask for them: which watches that opens, what least_loaded makes of them,
- * and what happens when they are not known.
+ * Facts about queues of workers for dispatchers that ask for them: which watches that opens, what
+ * least_loaded makes of them, and what happens when they are not known.
  */
 #include "t/lib/engine_world.h"
 
@@ -143,7 +143,10 @@ static void awaited(void)
 	w_free(w);
 }
 
-/* The clone that it just asked for takes a copy of the winner's block: asked again, it would say something else. */
+/*
+ * The clone that it just asked for takes a copy of the winner's block: asked
+ * again, it would say something else.
+ */
 static void one_answer_at_a_time(void)
 {
 	struct world *w = loaded_world(2, LEAST);
@@ -163,7 +166,7 @@ static void one_answer_at_a_time(void)
 	w_free(w);
 }
 
-/* Watches cost: nobody asks, nobody watches. */
+/* Watches cost: a kind that no job needs is not watched. */
 static void only_when_asked(void)
 {
 	struct world *w = loaded_world(2, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters whose kubeconfig is in a file: what is asked of whoever reads files, and what follows from what is there. */
+/*
+ * Clusters whose kubeconfig is in a file: what the engine asks of the reader of files, and
+ * what follows from what is there.
+ */
 #include "t/lib/engine_world.h"
 
 /* The file was read: its hash, or the problem. */

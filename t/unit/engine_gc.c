@@ -88,7 +88,10 @@ static void seen_deletion(void)
 	w_free(w);
 }
 
-/* The manager's store is empty after a restart: a share goes, the rest comes back with the Workloads. */
+/*
+ * The manager's store is empty after a restart: a share goes, the rest
+ * comes back with the Workloads.
+ */
 static void restored_manager(void)
 {
 	struct world *w = w_new(2);
@@ -160,7 +163,10 @@ static void lone_jobs(void)
 	w_free(w);
 }
 
-/* Somebody gives a job the name of a Workload that no API server takes: that is nobody, however often it comes. */
+/*
+ * A user gives a job the name of a Workload that no API server takes: no Workload is
+ * looked for, however often it comes.
+ */
 static void no_such_name(void)
 {
 	struct world *w = w_new(2);
@@ -206,7 +212,10 @@ static void job_with_twin(void)
 	w_free(w);
 }
 
-/* A standby that did not hear of a Workload yet begins to lead: what the leader before it made is no garbage. */
+/*
+ * A standby that did not hear of a Workload yet begins to lead: what the
+ * leader before it made is no garbage.
+ */
 static void standby_behind(void)
 {
 	struct world *w = w_new(1);

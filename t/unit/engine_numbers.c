@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters' numbers: however often kubeconfigs come and go, nothing grows, work goes on, and nothing late counts. */
+/*
+ * Clusters' numbers: however often kubeconfigs come and go, nothing grows, work
+ * goes on, and nothing late counts.
+ */
 #include <malloc.h>
 
 #include "core/engine/state.h"

@@ -83,7 +83,9 @@ static void changed_in_a_race(bool told)
 	w_free(w);
 }
 
-/* Evicted after the change, with a job that is not shown: it does not run on beside the next one. */
+/*
+ * Evicted after the change, with a job that is not shown: it does not run on beside the next one.
+ */
 static void changed_and_evicted(void)
 {
 	struct world *w = w_new(2);
@@ -113,9 +115,12 @@ static void changed_and_evicted(void)
 	w_free(w);
 }
 
-/* --- the manager was rebuilt --------------------------------------------------------------------------- */
+/* --- the manager was rebuilt ------------------------------------------------------------------ */
 
-/* Its objects came back from a backup: other uids, another kube-system. 'status': that of the Workload came, too. */
+/*
+ * Its objects came back from a backup: other uids, another kube-system. 'status':
+ * that of the Workload came, too.
+ */
 static struct object *rebuild(struct world *w, bool status, bool named)
 {
 	struct object *wl = w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j");
@@ -200,7 +205,10 @@ static void rebuilt_unnamed(bool status)
 	w_free(w);
 }
 
-/* Kueue names a Workload after its owner's uid, too: the copy has another name than the new Workload. */
+/*
+ * Kueue names a Workload after its owner's uid, too: the copy has
+ * another name than the new Workload.
+ */
 static void rebuilt_under_another_name(void)
 {
 	struct world *w = w_new(2);
@@ -236,7 +244,10 @@ static void rebuilt_under_another_name(void)
 	w_free(w);
 }
 
-/* Another manager's Workload of that name, made from another source, is its own business: the cluster is left out. */
+/*
+ * Another manager's Workload of that name, made from another source, is its own
+ * business: the cluster is left out.
+ */
 static void anothers(void)
 {
 	struct world *w = w_new(2);

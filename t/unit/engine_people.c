@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people are told and what they count: kinds without a plugin, faulty plugins, a silent dispatcher, counters. */
+/*
+ * Events, messages and counters: kinds without a plugin, faulty plugins,
+ * a silent dispatcher, counters.
+ */
 #include "t/lib/engine_world.h"
 
 static size_t n_lines(const char *log, const char *part)
@@ -12,7 +15,7 @@ static size_t n_lines(const char *log, const char *part)
 	return n;
 }
 
-/* --- counters ------------------------------------------------------------------------------------------- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 static void counted(void)
 {
@@ -90,7 +93,7 @@ static void standby_counts_nothing(void)
 	w_free(w);
 }
 
-/* --- plugins -------------------------------------------------------------------------------------------- */
+/* --- plugins ---------------------------------------------------------------------------------- */
 
 static void frozen_kind(void)
 {
@@ -153,7 +156,7 @@ static void faulty_plugin(void)
 	w_free(w);
 }
 
-/* --- a dispatcher that is another controller --------------------------------------------------------------- */
+/* --- a dispatcher that is another controller -------------------------------------------------- */
 
 static void silent_dispatcher(void)
 {

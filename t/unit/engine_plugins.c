@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The adapter pass with an adapter whose hooks do as the test says: refusals, retries, broken contracts, descriptor flags. */
+/*
+ * The adapter pass with an adapter whose hooks do as the test says: refusals, retries,
+ * broken contracts, descriptor flags.
+ */
 #include "t/lib/engine_world.h"
 
 enum { TOY = JOB + 1 };
@@ -238,7 +241,9 @@ static void poison(void)
 	w_free(w);
 }
 
-/* Faults of the status hook: the running job is left alone, its end is kept until it can be told. */
+/*
+ * Faults of the status hook: the running job is left alone, its end is kept until it can be told.
+ */
 static void status_faults(void)
 {
 	struct world *w = toy_world(0);
@@ -310,7 +315,10 @@ static void status_if_present(void)
 	w_free(w);
 }
 
-/* Pointers of 'forward' are kept equal; the hook may edit a copy that is there, and then it is stamped anew. */
+/*
+ * Pointers of 'forward' are kept equal; the hook may edit a copy that is
+ * there, and then it is stamped anew.
+ */
 static void forwarded(void)
 {
 	struct world *w = toy_world(0);
@@ -346,7 +354,9 @@ static void forwarded(void)
 	w_free(w);
 }
 
-/* A controller over there puts the old value back each time: that must not become a loop of writes. */
+/*
+ * A controller over there puts the old value back each time: that must not become a loop of writes.
+ */
 static void undone(void)
 {
 	struct world *w = toy_world(0);
@@ -411,7 +421,10 @@ static void forwarded_without_memory(void)
 	is_int(failed, 0, "a change is forwarded however starved the step was that saw it");
 }
 
-/* managedBy of another JSON type: reported, not dispatched, not Rejected; proceeds when it is repaired. */
+/*
+ * managedBy of another JSON type: reported, not dispatched, not
+ * Rejected; proceeds when it is repaired.
+ */
 static void odd_managed_by(void)
 {
 	struct world *w = toy_world(0);

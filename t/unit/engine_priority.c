@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A priority that changes while a Workload waits or runs: the clones follow in place, and no job is lost for it. */
+/*
+ * A priority that changes while a Workload waits or runs: the clones follow in
+ * place, and no job is lost for it.
+ */
 #include "t/lib/engine_world.h"
 
 #define CLASS(name, value)                                                    \

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters of ClusterProfiles: which provider is asked, what the link is opened with, and why there is none. */
+/*
+ * Clusters of ClusterProfiles: which provider is asked, what the link is
+ * opened with, and why there is none.
+ */
 #include "t/lib/engine_world.h"
 
 static const mk_str two_providers[] = {{"gcp", 3}, {"corp", 4}};
 
-/* A world with the gate and the providers gcp and corp; w1 has the profile p1, which is not there yet. */
+/*
+ * A world with the gate and the providers gcp and corp; w1 has the
+ * profile p1, which is not there yet.
+ */
 static struct world *profiles_new(size_t n, bool section)
 {
 	struct world *w = w_new(n);

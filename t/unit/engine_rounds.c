@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispatchers that need time, or that are chosen for one queue: rounds of the incremental one, across a restart too; the
- * annotation; nominations that do not stay; names that the config does not know.
+ * Dispatchers that need time, or that are chosen for one queue: rounds of the
+ * incremental one, across a restart too; the annotation; nominations that do not stay;
+ * names that the config does not know.
  */
 #include "t/lib/engine_world.h"
 

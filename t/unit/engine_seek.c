@@ -2,7 +2,10 @@
 /* Kinds that are missing on a cluster: who has them looked for, and until when. */
 #include "t/lib/engine_world.h"
 
-/* Requests for a kind that is missing are for jobs that need it there, not for those that run or have ended elsewhere. */
+/*
+ * Requests for a kind that is missing are for jobs that need it there, not for those
+ * that run or have ended elsewhere.
+ */
 static void unserved_and_unneeded(void)
 {
 	struct world *w = w_new(2);
@@ -34,7 +37,10 @@ static void unserved_and_unneeded(void)
 	w_free(w);
 }
 
-/* Its quota waits for a cluster that does not say whether a copy runs there: nobody else may need the kind there. */
+/*
+ * Its quota waits for a cluster that does not say whether a copy runs there: no
+ * other job may need the kind there.
+ */
 static void evicted_and_unsure(void)
 {
 	struct world *w = w_new(2);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people are told of clusters and checks, workers that cannot be used, and losses while the clock is set. */
+/*
+ * Conditions and Events of clusters and checks, workers that cannot be used, and
+ * losses while the clock is set.
+ */
 #include "t/lib/engine_world.h"
 
 #define ABOUT(kind, name)                                                           \
@@ -164,7 +167,10 @@ static void manager_as_worker(void)
 	w_free(w);
 }
 
-/* A job's cluster is lost for 20 s; a restart meets a clock that is an hour ahead; it is set right after 30 s, or not. */
+/*
+ * A job's cluster is lost for 20 s; a restart meets a clock that is an hour ahead; it
+ * is set right after 30 s, or not.
+ */
 static struct world *lost_over_restart(const struct object **ret_wl, bool set_right)
 {
 	struct world *w = w_new(1);

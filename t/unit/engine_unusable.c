@@ -15,7 +15,7 @@ static void swell(struct world *w, struct object *o)
 	free(text);
 }
 
-/* A job of which no text is kept: people are told, and the others of its kind do not wait for it. */
+/* A job of which no text is kept: an Event tells, and the others of its kind do not wait for it. */
 static void too_big(void)
 {
 	struct world *w = w_new(2);
@@ -42,7 +42,7 @@ static void too_big(void)
 	w_free(w);
 }
 
-/* How often people are told that a job cannot be handled; the log has bodies. */
+/* How many Events say that a job cannot be handled; the log has bodies. */
 static int said(const char *log)
 {
 	int n = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Credentials of programs on the fake transport: the question, the answer, renewal, 401s and failures. */
+/*
+ * Credentials of programs on the fake transport: the question, the
+ * answer, renewal, 401s and failures.
+ */
 #include "core/base/timefmt.h"
 #include "t/lib/kube_fake.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Discovery gone wrong, and a whole life in which every single allocation fails once: kube recovers, leaks nothing. */
+/*
+ * Discovery gone wrong, and a whole life in which every single allocation fails
+ * once: kube recovers, leaks nothing.
+ */
 #include "t/lib/kube_fake.h"
 
 static struct fake f;
@@ -215,7 +218,10 @@ static void mark_all(uint64_t *done_until)
 	}
 }
 
-/* One life with the n-th allocation failing, and all after it for a while. True: both links came up in the end. */
+/*
+ * One life with the n-th allocation failing, and all after it for a while. True:
+ * both links came up in the end.
+ */
 static bool live(uint64_t n, uint64_t *ret_allocations)
 {
 	struct endpoint e = {.host = STR("h"), .port = 1};

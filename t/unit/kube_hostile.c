@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects that no honest cluster would show, or that a tenant made odd: the list of their kind ends all the same. */
+/*
+ * Objects that no honest cluster would show, or that a tenant made odd: the list
+ * of their kind ends all the same.
+ */
 #include "t/lib/kube_fake.h"
 
 static struct fake f;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many workers at once: how many are read in at a time, and that nobody is kept waiting by those that do not answer. */
+/*
+ * Many workers at once: how many are read in at a time, and that those that do
+ * not answer keep no other waiting.
+ */
 #include "t/lib/kube_fake.h"
 
 enum { WORKERS = 100, AT_ONCE = 32 };

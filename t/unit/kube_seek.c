@@ -32,7 +32,9 @@ static bool asked(void)
 	return false;
 }
 
-/* Lets time pass; what is asked of the group is answered with 'http'. Returns how often that was. */
+/*
+ * Lets time pass; what is asked of the group is answered with 'http'. Returns how often that was.
+ */
 static int pass(int seconds, int http, const char *body)
 {
 	int n = 0;
@@ -134,7 +136,10 @@ static void test_link(void)
 	fake_done(&f);
 }
 
-/* What is refused is there: to ask again is no use before somebody gives rights, and then a minute is soon enough. */
+/*
+ * What is refused is there: to ask again is no use before an operator gives rights,
+ * and then a minute is soon enough.
+ */
 static void test_denied(void)
 {
 	begin(4, 403, "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\"}");

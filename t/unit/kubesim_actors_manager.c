@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue controller of a manager: managedBy, checks, eviction by checks, deactivation, deletion. */
+/*
+ * The queue controller of a manager: managedBy, checks, eviction by checks, deactivation, deletion.
+ */
 #include "t/lib/kubesim_cluster.h"
 
 static void make_check(struct world *w, bool active)

@@ -232,7 +232,7 @@ static void test_address(void)
 	ok(!opens(text, &err) && err.code == MK_UNAVAILABLE, "port in use");
 }
 
-/* --- the gate ---------------------------------------------------------------------------------------- */
+/* --- the gate --------------------------------------------------------------------------------- */
 
 static enum http_verdict verdict;
 static unsigned n_asked;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lookups that hang: they have a limit, few run at once, one name is looked up once, and neither the loop nor other
- * clusters wait for them. The names are looked up by a function of the test's that hangs as long as it is told to.
+ * Lookups that hang: they have a limit, few run at once, one name is looked up once, and neither
+ * the loop nor other clusters wait for them. The names are looked up by a function of the test's
+ * that hangs as long as it is told to.
  */
 #include "t/lib/tap.h"
 
@@ -26,7 +27,10 @@ static struct {
 
 static struct loop *loop;
 
-/* "hang..." hangs while dns.hang; "none", "again" and "memory" fail; others are 127.0.0.1, or "six" 2001:db8::1. */
+/*
+ * "hang..." hangs while dns.hang; "none", "again" and "memory" fail; others are
+ * 127.0.0.1, or "six" 2001:db8::1.
+ */
 static int fake(const char *host, const char *port, const struct addrinfo *hints,
 		struct addrinfo **ret)
 {
@@ -88,7 +92,7 @@ static bool until_inside(int want)
 	return dns_inside() == want;
 }
 
-/* --- the resolver itself --------------------------------------------------------------------------------- */
+/* --- the resolver itself ---------------------------------------------------------------------- */
 
 static struct asked {
 	struct lookup l;
@@ -150,7 +154,10 @@ static void answers(void)
 	resolver_free(NULL);
 }
 
-/* Two threads, and five names of which four hang: all end in time, and what hangs keeps its two places. */
+/*
+ * Two threads, and five names of which four hang: all end in time, and
+ * what hangs keeps its two places.
+ */
 static void cap_and_limit(void)
 {
 	struct resolver *r = start(2, 300);
@@ -200,7 +207,7 @@ static void freed_while_hanging(void)
 	is_int(n_answers, 0, "nobody is told");
 }
 
-/* --- below the transport ----------------------------------------------------------------------------------- */
+/* --- below the transport ---------------------------------------------------------------------- */
 
 static struct h2_server srv;
 static struct net_fence fence;
@@ -273,8 +280,8 @@ static void begin(void)
 }
 
 /*
- * Twelve clusters whose names hang, one whose name does not, one by address: the last two go on. Returns the longest
- * time that the loop stood.
+ * Twelve clusters whose names hang, one whose name does not, one by address: the last two go on.
+ * Returns the longest time that the loop stood.
  */
 static int64_t others_go_on(void)
 {
@@ -381,7 +388,10 @@ int main(void)
 	answers();
 	cap_and_limit();
 	freed_while_hanging();
-	/* On a busy machine a callback may be put aside for a while; a lookup that stalls the loop does so each time. */
+	/*
+	 * On a busy machine a callback may be put aside for a while; a lookup that
+	 * stalls the loop does so each time.
+	 */
 	for (int i = 0; i < 5 && stall_us >= STALL_US; i++) {
 		int64_t us = others_go_on();
 

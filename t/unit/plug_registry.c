@@ -193,7 +193,10 @@ static void refuses_items(struct plug *p)
 		"dispatcher 0: config_schema: expected a known word, found \"pattern\"");
 }
 
-/* A dispatcher's schema, and one that was built before there were any: what follows it is not looked at. */
+/*
+ * A dispatcher's schema, and one that was built before there were any:
+ * what follows it is not looked at.
+ */
 static void schemas(struct plug *p)
 {
 	static mk_dispatcher strict = {.struct_size = sizeof(mk_dispatcher),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugins that are careless with lengths, bytes and times: a fault or a bound, never a crash or a request that nobody takes. */
+/*
+ * Plugins that are careless with lengths, bytes and times: a fault or a bound, never a crash or
+ * a request that no server takes.
+ */
 #include "t/lib/tap.h"
 
 #include <sys/mman.h>

@@ -6,7 +6,7 @@
 
 static struct arena a;
 
-/* --- amounts ---------------------------------------------------------------------------------------------- */
+/* --- amounts ---------------------------------------------------------------------------------- */
 
 static void amount(const char *text, const char *resource, bool up, int64_t want,
 		   const char *canonical)
@@ -51,7 +51,7 @@ static void amounts(void)
 	is_int(api_add(INT64_MIN, -1), INT64_MIN, "at both");
 }
 
-/* --- ClusterQueue ----------------------------------------------------------------------------------------- */
+/* --- ClusterQueue ----------------------------------------------------------------------------- */
 
 static struct api_set *set_of(const char *yaml)
 {
@@ -150,7 +150,7 @@ static void groups(void)
 	ok(api_quotas_get(&q->quotas, STR("f/gpu")) == NULL, "what is not there is not found");
 }
 
-/* --- places, LocalQueues, kinds ------------------------------------------------------------------------------ */
+/* --- places, LocalQueues, kinds --------------------------------------------------------------- */
 
 static void places(void)
 {
@@ -241,7 +241,7 @@ static void refusals(void)
 		"items[0]: a List cannot hold another List", "Lists in Lists");
 }
 
-/* --- status ---------------------------------------------------------------------------------------------- */
+/* --- status ----------------------------------------------------------------------------------- */
 
 static void status(void)
 {

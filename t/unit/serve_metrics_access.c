@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may read metrics: the two questions, what is remembered, and that strangers cannot make the API server busy. */
+/*
+ * Who may read metrics: the two questions, what is remembered, and that strangers
+ * cannot make the API server busy.
+ */
 #include "t/lib/kube_fake.h"
 
 #include "core/serve/metrics_access.h"

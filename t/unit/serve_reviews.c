@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reviews cost the Lease nothing: they are answered while the main loop stands still, and a flood of the largest hostile
- * ones leaves its heartbeat alone, and the Lease renewed.
+ * Reviews cost the Lease nothing: they are answered while the main loop stands still, and a flood
+ * of the largest hostile ones leaves its heartbeat alone, and the Lease renewed.
  */
 #include "t/lib/tap.h"
 
@@ -37,7 +37,7 @@ static struct admit_queues *queues;
 static struct tls_serve *tls;
 static struct reviews *reviews;
 
-/* --- clients, on threads ------------------------------------------------------------------------------ */
+/* --- clients, on threads ---------------------------------------------------------------------- */
 
 static char *hostile; /* a review that is as long as can be, and as slow to read */
 static size_t hostile_n = BODY;
@@ -142,7 +142,7 @@ static void make_hostile(void)
 	memcpy(hostile + hostile_n - (sizeof(tail) - 1), tail, sizeof(tail) - 1);
 }
 
-/* --- the server ---------------------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static void tell(enum event_type type, uint16_t kind, const char *ns, const char *name,
 		 const char *text)
@@ -196,7 +196,7 @@ static void finish(void)
 	admit_queues_free(queues);
 }
 
-/* --- the Lease ----------------------------------------------------------------------------------------- */
+/* --- the Lease -------------------------------------------------------------------------------- */
 
 static struct loop *loop;
 static struct h2_server srv;
@@ -298,7 +298,7 @@ static void end(struct transport_curl *tc)
 	loop_free(loop);
 }
 
-/* --- tests --------------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void test_apart(SSL_CTX *ctx)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the log says of kinds that a cluster does not serve: once, and as a warning only when a workload needs them. */
+/*
+ * What the log says of kinds that a cluster does not serve: once, and as a warning
+ * only when a workload needs them.
+ */
 #include "t/lib/tap.h"
 
 #include <poll.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists that admission asks for: a lack of memory is cured by the API server, and people are told of namespaces too full. */
+/*
+ * Lists that admission asks for: after a lack of memory the API server is asked for them anew, and
+ * a counter shows namespaces that have too many queues.
+ */
 #include "t/lib/kube_fake.h"
 
 #include "core/admit/locals.h"
