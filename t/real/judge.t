@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The judge of recorded histories finds each breach that it is there for, and nothing in a history without one.
+# The judge of recorded histories finds each breach that it is there for, and
+# nothing in a history without one.
 # planes: bare
 . "$(dirname "$0")/lib.sh"
 
@@ -27,7 +28,8 @@ copy()
 FINISHED='"clusterName":"w1","conditions":[{"type":"Finished","status":"True"}]'
 COMPLETE='"conditions":[{"type":"Complete","status":"True"}]'
 
-# says WANT DESC [OPTION...]: what the judge says of the history, without the times; the next one begins.
+# says WANT DESC [OPTION...]: what the judge says of the history, without
+# the times; the next one begins.
 says()
 {
 	s_want=$1

@@ -10,7 +10,7 @@ for p in mgr w1 w2; do
 		"$p: Kueue's CRDs are established"
 done
 
-# Manager: quota is reserved for a job of ours and the check waits, since nobody answers it.
+# Manager: quota is reserved for a job of ours and the check waits, since no controller answers it.
 check w1 w2
 queue mgr "$T"
 queue w1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A Job whose pods claim devices: with its ResourceClaimTemplate on every cluster it runs like any other; where the
-# template is missing its clone waits, and nobody is chosen until one appears.
+# A Job whose pods claim devices: with its ResourceClaimTemplate on every cluster it runs like any
+# other; where the template is missing its clone waits, and no cluster is chosen until one appears.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A Job completes on a worker that nobody from the manager reaches, and somebody there removes it: its Workload alone tells
-# the end. When the way is open again the Job of the manager gets an end as well, and nothing runs a second time.
+# A Job completes on a worker that the manager cannot reach, and a user there removes it: its
+# Workload alone tells the end. When the way is open again the Job of the manager gets an end as
+# well, and nothing runs a second time.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon

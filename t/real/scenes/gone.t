@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Somebody deletes the running Job or its clone on the worker: the manager takes it back everywhere and places it again,
-# and leaves a worker where that goes on alone for a while.
+# A user deletes the running Job or its clone on the worker: the manager takes it back everywhere
+# and places it again, and leaves a worker where that goes on alone for a while.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
 scene
 
-# again MESSAGE: the check went to Retry with it, core evicted for it, and the Job found a place again.
+# again MESSAGE: the check went to Retry with it, core evicted for it,
+# and the Job found a place again.
 again()
 {
 	said "$1" "the check turns Retry with the reason"
