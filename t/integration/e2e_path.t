@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A worker's kubeconfig in a file, in a volume as kubelet makes it: read, rotated by a swapped symlink, gone and back.
+# A worker's kubeconfig in a file, in a volume as kubelet makes it: read, rotated by a
+# swapped symlink, gone and back.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

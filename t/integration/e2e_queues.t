@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What multikueued makes of the queues of workers: least_loaded places jobs by what is free, and the manager's quota follows
-# the workers'. And a dispatcher outside that nominates under a field manager of its own.
+# What multikueued makes of the queues of workers: least_loaded places jobs by what is free,
+# and the manager's quota follows the workers'. And a dispatcher outside that nominates
+# under a field manager of its own.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -32,7 +33,7 @@ ok $? "the queues of the workers say how they stand"
 fleet_plugins && fleet_manager m
 ok $? "multikueued is up"
 
-# --- the largest free block ----------------------------------------------------------------------------------------
+# --- the largest free block -----------------------------------------------------------------------
 placed() { [ "$(place_of "$1")" = "$2" ]; }
 clones() { # how many were made until now
 	jq -r 'select(.method == "POST" and (.agent | startswith("multikueued")) and
@@ -48,7 +49,7 @@ wait_for 20 placed second w3
 ok $? "the next one to another worker, since the first one's took its place"
 is "$(clones)" 2 "... which did not race either"
 
-# --- the manager's quota --------------------------------------------------------------------------------------------
+# --- the manager's quota --------------------------------------------------------------------------
 automated() {
 	api mgr GET $QUEUE | jq -e --arg n "$1" '.spec.resourceGroups[0].flavors[0].resources[0].nominalQuota == $n and
 		any(.status.conditions[]; .type == "MultiKueueManagerQuotaAutomation" and .reason == "QuotaAutomated")'
@@ -61,7 +62,7 @@ cpu w2 10
 wait_for 20 automated 24
 ok $? "... and follows it"
 
-# --- nominated by another field manager ---------------------------------------------------------------------------
+# --- nominated by another field manager -----------------------------------------------------------
 api mgr PATCH $KUEUE/admissionchecks/multikueue '{"metadata":{"annotations":{"multikueued.io/dispatcher":"acme.io/by-hand"}}}' >/dev/null
 submit mgr third 300 "$OURS" >/dev/null
 reserved() { workload_of mgr third | jq -e 'any(.status.conditions[]?; .type == "QuotaReserved" and .status == "True")'; }

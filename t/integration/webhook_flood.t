@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Whoever reaches the webhook sends the largest reviews that there are, as fast as they are taken: the daemon keeps the Lease,
-# its heartbeat is on time, and jobs go on. FLOOD_CLIENTS (10) and FLOOD_SECONDS (15, longer than a renewal may fail).
+# A client that reaches the webhook sends the largest reviews that there are, as fast as they are
+# taken: the daemon keeps the Lease, its heartbeat is on time, and jobs go on. FLOOD_CLIENTS (10)
+# and FLOOD_SECONDS (15, longer than a renewal may fail).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
