@@ -100,7 +100,7 @@ ok $? "nothing of it got to a worker"
 wait_for 30 said "ex.io/v1, Kind=Fussy: verdict"
 ok $? "an event names the plugin"
 ! grep '"plugin":"test.misbehaves"' "$dir/m.log" | grep 'Kind=Fussy' | grep -qv '"name":"wl-poison"'
-ok $? "nobody else of the kind is charged"
+ok $? "no other job of the kind is charged"
 kill -0 "$MANAGER_PID"
 ok $? "the daemon lives"
 
@@ -116,7 +116,7 @@ ended() {
 wait_for 60 ended
 ok $? "Q-2: the daemon ends itself"
 wait "$MANAGER_PID" 2>/dev/null
-is $? 134 "by a signal that tells whoever keeps it alive"
+is $? 134 "by a signal that tells its supervisor"
 last_words() { # LOG WORDS PLUGIN HOOK KIND NAME: the last line of the log names them
 	tail -n 1 "$dir/$1.log" | jq -e --arg m "$2" --arg p "$3" --arg h "$4" --arg k "ex.io/v1, Kind=$5" --arg n "$6" '.level == "error" and
 		.mod == "plug" and (.msg | contains($m)) and .plugin == $p and .hook == $h and .kind == $k and .ns == "default" and .name == $n and

@@ -22,7 +22,7 @@ ok $? "the daemon knows RayClusters by their name alone"
 uid=$(api mgr POST $RAY '{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"ray","namespace":"default",
 	"labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},
 	"spec":{"managedBy":"kueue.x-k8s.io/multikueue","rayVersion":"2.9"}}' | jq -er .metadata.uid)
-ok $? "somebody submits one that is managed by us"
+ok $? "a user submits one that is managed by us"
 api mgr POST $KUEUE '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"wl-ray","namespace":"default",
 	"ownerReferences":[{"apiVersion":"ray.io/v1","kind":"RayCluster","name":"ray","uid":"'"$uid"'","controller":true}]},
 	"spec":{"queueName":"user-queue","podSets":[{"name":"head","count":1,"template":{"spec":{"restartPolicy":"Never",

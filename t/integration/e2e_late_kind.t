@@ -70,6 +70,6 @@ elsewhere=$(asked w1)
 submit mgr plain2 35000 "$OURS" >/dev/null && wait_for 90 complete plain2
 ok $? "a job of another kind runs for longer than two looks are apart"
 [ "$(asked w1)" -le $((elsewhere + 1)) ]
-ok $? "what nobody waits for is not looked for" || echo "#   $elsewhere requests, then $(asked w1)"
+ok $? "what no job waits for is not looked for" || echo "#   $elsewhere requests, then $(asked w1)"
 notes "$dir/m.log"
 done_testing

@@ -42,7 +42,7 @@ clones() { # how many were made until now
 submit mgr first 60000 "$OURS"'"parallelism":6,"completions":6,' >/dev/null
 wait_for 20 placed first w1
 ok $? "a job goes where most is free"
-is "$(clones)" 1 "... and nowhere else: nobody raced"
+is "$(clones)" 1 "... and nowhere else: there was no race"
 wait_for 10 used w1 6
 submit mgr second 60000 "$OURS"'"parallelism":5,"completions":5,' >/dev/null
 wait_for 20 placed second w3
@@ -72,7 +72,7 @@ curl -sS --max-time 10 --cacert "$dir/mgr.ca" -H "Authorization: Bearer $(field 
 	-H "Content-Type: application/apply-patch+yaml" -X PATCH --data-binary '{"apiVersion":"kueue.x-k8s.io/v1beta2",
 	"kind":"Workload","metadata":{"name":"'"$wl"'","namespace":"default"},"status":{"nominatedClusterNames":["w2"]}}' \
 	"$(field mgr-token.kubeconfig server)$KUEUE/namespaces/default/workloads/$wl/status?fieldManager=acme" >"$dir/applied"
-is "$(jq -c .status.nominatedClusterNames "$dir/applied")" '["w2"]' "somebody nominates under a name of his own"
+is "$(jq -c .status.nominatedClusterNames "$dir/applied")" '["w2"]' "another dispatcher nominates under a name of its own"
 done_third() {
 	api mgr GET $HERE/third | jq -e 'any(.status.conditions[]?; .type == "Complete" and .status == "True")'
 }

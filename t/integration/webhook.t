@@ -98,7 +98,7 @@ again() {
 		[ "$(job user-queue | ask "$two" 2>/dev/null | patch_in)" = "$SET" ]
 }
 wait_for 20 again
-ok $? "a Secret that somebody deleted is made anew, and used"
+ok $? "a Secret that was deleted is made anew, and used"
 
 # --- hostile and slow -----------------------------------------------------------------------------
 code() {

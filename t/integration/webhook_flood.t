@@ -74,7 +74,7 @@ awk -v gap="$gap" 'BEGIN { exit !(gap > 0 && gap < 3) }'
 ok $? "the heartbeat was never older than 3 s ($gap s)"
 leads
 ok $? "it leads still"
-is "$(lease holderIdentity) $(lease leaseTransitions)" "$holder 0" "and nobody else did meanwhile"
+is "$(lease holderIdentity) $(lease leaseTransitions)" "$holder 0" "and no other process did meanwhile"
 [ "$(lease renewTime)" \> "$renewed" ]
 ok $? "the Lease was renewed"
 notes "$dir/one.log" "$dir/demo.out"

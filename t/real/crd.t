@@ -80,9 +80,9 @@ tree '{r: {weightedQuotas: [{name: a, minWeight: -1}]}}'
 refused "V13: a negative weight" \
 	'minWeight: Invalid value: -1'
 tree '{r: {weightedQuotas: [{name: a}]}}' 'capacityFrom: {workers: {}}'
-refused "what nobody would act on: totals of workers" 'spec.capacityFrom: Forbidden'
+refused "what no controller would act on: totals of workers" 'spec.capacityFrom: Forbidden'
 tree '{r: {dynamicChildren: {maxChildren: 3}}}'
-refused "what nobody would act on: queues for namespaces" 'dynamicChildren: Forbidden'
+refused "what no controller would act on: queues for namespaces" 'dynamicChildren: Forbidden'
 tree '{r: {weightedQuotas: [{name: a, maxWeight: 101}]}}'
 refused "V12: more than all" \
 	'maxWeight: Invalid value: 101'

@@ -71,7 +71,7 @@ says "" "which may be, where it may be" --overlap --precommit
 placed
 at 06 w2 ADDED "$(copy 4 '"suspend":true' '')"
 at 10 w1 MODIFIED "$(copy 3 '"suspend":true' '')"
-says "Job j on w2: made while another cluster or none was chosen" "a copy where nobody chose it"
+says "Job j on w2: made while another cluster or none was chosen" "a copy on a cluster that was not chosen"
 
 at 01 mgr ADDED "$(wl '')"
 at 02 mgr MODIFIED "$(wl '"nominatedClusterNames":["tenant","w2"]')"

@@ -29,7 +29,7 @@ becomes "$T Pending" "mgr: the check is Pending" field mgr workload "$wl" \
 	'{.status.admissionChecks[*].name} {.status.admissionChecks[*].state}'
 is "$(field mgr job ours '{.spec.suspend}')" true "mgr: the Job stays suspended"
 is "$(field mgr workload "$wl" '{.status.nominatedClusterNames}{.status.clusterName}')" "" \
-	"mgr: with its gate off Kueue nominates nobody"
+	"mgr: with its gate off Kueue nominates no cluster"
 
 # Worker: a plain Job gets quota, Pods and an end.
 job w1 plain

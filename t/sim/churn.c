@@ -167,7 +167,7 @@ static void delete_one(struct sim *s, struct plane *p, const char *resource, con
 	}
 	status = plane_request(p, "DELETE", path_of(s, path, name, ""), NULL,
 			       STR("{\"propagationPolicy\":\"Background\"}"));
-	say(s, "churn", "somebody deletes %.*s on %s: %d", STR_ARG(name), p->name, status);
+	say(s, "churn", "a client deletes %.*s on %s: %d", STR_ARG(name), p->name, status);
 }
 
 static void drop_workload(struct sim *s, struct plane *p)
@@ -225,7 +225,7 @@ static void apply_nominations(struct sim *s, struct plane *p, const struct json 
 		return;
 	}
 	json_set(a, status, STR("nominatedClusterNames"), json_len(names) > 0 ? names : NULL);
-	say(s, "churn", "somebody nominates %.*s for %.*s: %d", STR_ARG(list), STR_ARG(name),
+	say(s, "churn", "a client nominates %.*s for %.*s: %d", STR_ARG(list), STR_ARG(name),
 	    apply_status(s, p, name, status));
 }
 

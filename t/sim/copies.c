@@ -87,7 +87,7 @@ static void alias_appears(struct sim *s, enum alias_place place, size_t size)
 		printf("# %.*s\n", STR_ARG(message));
 		story_expect(s,
 			     memmem(message.p, message.n, "w1", 2) != NULL || is_told(s, rv, "w1"),
-			     "... and people are told which is the first");
+			     "... and a condition or an Event says which is the first");
 	}
 	story_submit(s, size, 30 * SECOND);
 	story_expect(s, story_count_won(s, NULL) >= size, "new jobs run");
@@ -176,7 +176,7 @@ static void rebuilt(struct coverage *cov, size_t size)
 	rv = ks_rv(s->plane[0].store);
 	run_until(s, s->now + 2 * MINUTE);
 	story_expect(s, copies(s) == size, "nothing of the former manager is doubled, or deleted");
-	story_expect(s, is_told(s, rv, "formerManagers"), "people are told what to do");
+	story_expect(s, is_told(s, rv, "formerManagers"), "an Event says what to do");
 	s->site[0].tells_manager = true;
 	world_restart(s, &s->site[0], NULL);
 	run_until(s, s->now + MINUTE);
@@ -212,7 +212,7 @@ static void unserved(struct coverage *cov, size_t size)
 	rv = ks_rv(s->plane[0].store);
 	forbid(s, 1, true);
 	run_until(s, s->now + 20 * SECOND);
-	story_expect(s, is_told(s, rv, "w1"), "w1 forbids jobs: people are told at once");
+	story_expect(s, is_told(s, rv, "w1"), "w1 forbids jobs: an Event tells at once");
 	forbid(s, 1, false);
 	run_until(s, s->now + 3 * MINUTE);
 	story_expect(s, story_count_retries(s) == 0 && copies(s) == size,
@@ -334,7 +334,7 @@ static void prune_all(struct coverage *cov, size_t size, const char *resource)
 	       (unsigned long long)(s->requests - requests), size);
 	story_expect(s, s->requests - requests <= (clones ? 15 : 80) * size,
 		     "w1 rests, longer each time");
-	story_expect(s, is_told(s, rv, "w1"), "and people are told what is seen there");
+	story_expect(s, is_told(s, rv, "w1"), "and an Event says what is seen there");
 	story_hold_queue(s, 2, false);
 	story_hold_queue(s, 1, false);
 	prune(s, resource, 2 * MINUTE);

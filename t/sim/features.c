@@ -118,7 +118,7 @@ void story_unchecked(struct coverage *cov, size_t size)
 	requests = s->requests;
 	run_until(s, s->now + MINUTE);
 	story_expect(s, story_count_ours(&s->plane[1], JOBS) == size && s->requests == requests,
-		     "a check that vanished stops nobody's job");
+		     "a check that vanished stops no job");
 	for (size_t i = 0; i < size; i++) {
 		arena_clear(&s->arena);
 		user_turn(s, i, TURN_DELETE);
@@ -150,7 +150,7 @@ void story_forgotten(struct coverage *cov, size_t size)
 	struct sim *s = story_begin(cov, 1, 15 * MINUTE, 1);
 
 	story_submit(s, size, MINUTE);
-	story_expect(s, each_workload(s, 0, clear) == size, "somebody clears every clusterName");
+	story_expect(s, each_workload(s, 0, clear) == size, "a client clears every clusterName");
 	run_until(s, s->now + 10 * SECOND);
 	story_expect(s, story_count_retries(s) == 0, "what runs is left in peace");
 	story_expect(s, each_workload(s, 1, drop) == size, "then every clone is deleted");
@@ -255,7 +255,7 @@ void story_quotas(struct coverage *cov, size_t size)
 	struct sim *s = story_begin_with(cov, 3, 15 * MINUTE, 1, gates);
 	uint64_t writes;
 
-	story_expect(s, quota_is(s, "1000000"), "nobody asked for it: the queue says so");
+	story_expect(s, quota_is(s, "1000000"), "not asked for: the queue keeps its own quota");
 	arena_clear(&s->arena);
 	(void)plane_merge(&s->plane[0], KUEUE "multikueueconfigs/mkc",
 			  STR("{\"spec\":{\"quotaManagement\":\"Automated\"}}"));

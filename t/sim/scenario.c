@@ -37,7 +37,7 @@ static void drop_plugin(struct coverage *cov, size_t size)
 	story_expect(s, s->requests == requests,
 		     "without the plugin of their kind nothing is written");
 	engine_get_stats(manager_engine(s->proc[0].m), &stats);
-	story_expect(s, stats.unserved_workloads == size, "people count them as unserved");
+	story_expect(s, stats.unserved_workloads == size, "they are counted as unserved");
 	story_expect(s, story_count_won(s, NULL) == size && story_count_retries(s) == 0,
 		     "none is evicted");
 	restart(s, true);
@@ -67,7 +67,7 @@ static void hung_leader(struct coverage *cov, size_t size)
 
 	run_until(s, s->now + 20 * SECOND);
 	first = leader(s);
-	story_expect(s, first != SIZE_MAX, "somebody leads");
+	story_expect(s, first != SIZE_MAX, "a daemon leads");
 	if (first == SIZE_MAX) {
 		story_end(s);
 		return;
@@ -235,7 +235,7 @@ static void restored_manager(struct coverage *cov, size_t size)
 	run_until(s, s->now + 5 * SECOND);
 	left = story_count_ours(&s->plane[1], JOBS);
 	printf("# %zu of %zu jobs are left after the first interval\n", left, size);
-	story_expect(s, left < size, "what nobody knows of is garbage");
+	story_expect(s, left < size, "what no Workload stands for is garbage");
 	story_expect(s, left * 10 >= size * 6, "but one look takes a share, not all");
 	story_expect(s, story_all_done(s, 20 * MINUTE), "what is confirmed goes");
 	arena_done(&a);
@@ -282,7 +282,7 @@ static void late_kind(struct coverage *cov, size_t size)
 	story_submit(s, size, MINUTE);
 	run_until(s, s->now + 3 * MINUTE);
 	story_expect(s, story_count_won(s, NULL) == 0 && story_is_active(s, "w1"),
-		     "the workers have no Jobs: nobody wins, the clusters are Active");
+		     "the workers have no Jobs: none wins, the clusters are Active");
 	(void)ks_serve(s->plane[2].store, JOBS, true);
 	since = s->now;
 	while (there < size && s->now < since + 30 * SECOND && !s->failed) {
@@ -357,7 +357,7 @@ static void pruned_jobs(struct coverage *cov, size_t most)
 	}
 	story_expect(s, s->requests - before <= 5 * 10 * size,
 		     "at most ten requests a minute for a job that is pruned");
-	story_expect(s, story_all_done(s, 60 * MINUTE), "nobody prunes any more: all finish");
+	story_expect(s, story_all_done(s, 60 * MINUTE), "the pruning ends: all finish");
 	story_end(s);
 }
 
@@ -480,7 +480,7 @@ static const struct {
 	{"unserved-version", "a worker's Kueue drops our API version", upgraded},
 	{"late-kind", "a CRD comes to a worker while jobs wait for it", late_kind},
 	{"rewriting-webhook", "a webhook rewrites every clone", rewriting},
-	{"deleted-clones", "somebody deletes every clone", deleted_clones},
+	{"deleted-clones", "an operator deletes every clone", deleted_clones},
 	{"pruned-jobs", "something on each worker deletes each job", pruned_jobs},
 	{"status-limited", "the manager takes no status of a job as they end", status_limited},
 	{"dead-worker", "one of twenty workers is dead", dead_worker},

@@ -408,7 +408,7 @@ static void people(struct sim *s, struct fault *f)
 	struct site *site = s->plane[f->plane].site;
 
 	if (!site->tells_manager) {
-		say(s, "world", "people name the former manager");
+		say(s, "world", "an operator names the former manager");
 		site->tells_manager = true;
 		world_restart(s, site, &f->rng);
 	} else if (s->now > FAULTS_END_MS + 2 * TOLD_LATE_MS) {

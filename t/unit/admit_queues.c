@@ -182,7 +182,7 @@ static void test_needed(void)
 		tell_number(EV_OBSERVED, "ns", i);
 		tell_number(EV_GONE, "ns", i);
 	}
-	is_int(ask("ns", "q7"), ADMIT_STAYS, "nobody is in it any more: it is forgotten");
+	is_int(ask("ns", "q7"), ADMIT_STAYS, "it has no queue any more: it is forgotten");
 	finish();
 }
 
@@ -223,7 +223,7 @@ static void test_needed_by_lists(void)
 	       "before Workloads are listed nothing is forgotten");
 	list(KIND_WORKLOAD, EV_LIST_BEGIN);
 	list(KIND_WORKLOAD, EV_LIST_END);
-	is_int(n_rows(), LOCALS_SPACE_IDLE_MAX, "then all that nobody needs");
+	is_int(n_rows(), LOCALS_SPACE_IDLE_MAX, "then all that no review needs");
 	finish();
 }
 
@@ -241,7 +241,7 @@ static void test_tenant(void)
 	is_int(ask("ns", "far"), ADMIT_LEADS_AWAY, "other namespaces notice nothing");
 	is_int(ask("ns", "none"), ADMIT_STAYS, "nor of queues that do not exist");
 	is_int(ask("greedy", "q0"), ADMIT_LEADS_AWAY, "there those that have room are known");
-	is_int(ask("greedy", "q299999"), ADMIT_UNSURE, "of others nobody says that they stay");
+	is_int(ask("greedy", "q299999"), ADMIT_UNSURE, "of others it is not said that they stay");
 	is_int(admit_queues_over(q, name), 1, "it is told");
 	is_str(name, "greedy", "with the namespace's name");
 	ok(!admit_queues_wants_list(q, KIND_LOCAL_QUEUE), "a list would change nothing");
@@ -433,7 +433,7 @@ static void test_memory(void)
 	printf("# %d failures in %d events\n", n_failed, n_day);
 	ok(n_failed > 50, "each allocation of each event failed once");
 	ok(!guessed, "no queue that leads away was ever said to stay");
-	ok(!silent, "whoever lost something wants a list");
+	ok(!silent, "after a loss a list is wanted");
 	ok(!uncured, "and is cured by it");
 }
 

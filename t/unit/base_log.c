@@ -191,7 +191,7 @@ static void test_full_pipe(int fd)
 	is_str(written(), "03:03:04.678 warn  daemon: the end\n", "as text too");
 	log_set_output(-1, LOG_JSON);
 	log_emit(NULL, LOG_INFO, "net", "nowhere", NULL);
-	ok(true, "a closed descriptor harms nobody");
+	ok(true, "a closed descriptor does no harm");
 }
 
 int main(void)

@@ -84,7 +84,7 @@ static void test_section(void)
 	       "multiKueue.dispatchers: no dispatcher is named \"acme.io/nobody\": nobody reads "
 	       "this "
 	       "section",
-	       "a section of nobody's is warned of at its line");
+	       "a section that no dispatcher reads is warned of at its line");
 	is_int(load(sections), MK_OK, "once more");
 	json_parse(&a,
 		   STR("{\"additionalProperties\":false,\"required\":[\"least\"],\"properties\":{"

@@ -79,7 +79,7 @@ static void in_no_config(bool hides)
 	w_later(w, 120000);
 	ok(is_untouched(w, wl), "another name for the winner's server: its job runs on");
 	is_int(w_times(w->log, "delete "), 0, "nothing is deleted");
-	is_str(same_server(w, "w3"), "", "in no config, a name is nobody's business");
+	is_str(same_server(w, "w3"), "", "in no config, a name changes nothing");
 	a_job(w, "k");
 	w_later(w, 10000);
 	is_int(w_times(w_take(w), "create 3 "), 0, "new jobs go by the names of the config");

@@ -270,7 +270,7 @@ static void forbidden(void)
 	is_str(w_str(w, w_find(w, 0, KIND_CLUSTER, "", "w1"), "/status/conditions/0/status"),
 	       "True", "lists that are forbidden do not keep a worker from being connected");
 	is_int((int)w_times(w_take(w), "does not serve the kind, or not to us"), 2,
-	       "people are told, once for each kind");
+	       "an Event tells, once for each kind");
 	is_str(quota(w, q), "4 4", "the others count");
 	w_advance(w, 3600 * 1000);
 	is_int((int)w_times(w_take(w), "does not serve the kind, or not to us"), 0, "... once");
@@ -296,7 +296,7 @@ static void conflicts(void)
 		"\"memory\",\"nominalQuota\":1}]}]}]}}");
 	w->lose = 1;
 	w_later(w, 5000);
-	is_str(quota(w, q), "4 4", "somebody changes it, and an answer is lost: again");
+	is_str(quota(w, q), "4 4", "a user changes it, and an answer is lost: again");
 	is_str(condition(w, q), AUTOMATED, "... to the end");
 	w_stop(w);
 	w->gate_quota = false;

@@ -40,7 +40,7 @@ static void rewriting_webhook(void)
 	log = w_take(w);
 	is_int(n_lines(log, "create 1 Workload wl-j"), 4, "made, and made again three times");
 	is_int(n_lines(log, "delete 1 Workload wl-j 5.spec"), 3, "then it is left alone");
-	is_int(n_lines(log, "event 0 Event w1"), 1, "people are told");
+	is_int(n_lines(log, "event 0 Event w1"), 1, "an Event tells");
 	ok(stats(w).breaker_open, "the breaker is open");
 	is_int(stats(w).recreated, 3, "three were counted");
 	/* What the Workload itself demands goes on. */

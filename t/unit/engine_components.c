@@ -184,7 +184,7 @@ static void divided(void)
 	w_settle(w);
 	is_str(nominated(w, c), "", "components on two clusters: no third one");
 	ok(strstr(w_take(w), "component workloads assigned to different clusters: \\\"w") != NULL,
-	   "... and people are told");
+	   "... and an Event tells");
 	w_free(w);
 }
 
@@ -222,7 +222,7 @@ static void undone(void)
 	}
 	log = w_take(w);
 	is_int((long long)w_times(log, "6.forward"), 3, "undone three times: it is held for all");
-	is_int((long long)w_times(log, "event 0 Event"), 1, "... and people are told once");
+	is_int((long long)w_times(log, "event 0 Event"), 1, "... and an Event tells once");
 	w_free(w);
 }
 

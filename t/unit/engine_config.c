@@ -250,7 +250,7 @@ static void beside_another_check(void)
 		"\"message\":\"\"},{\"name\":\"mk2\",\"state\":\"Pending\",\"message\":\"\"}]}}");
 	w_take(w);
 	w_later(w, 60000);
-	is_str(w_take_work(w), "", "Pending before there is quota: nothing is asked of anybody");
+	is_str(w_take_work(w), "", "Pending before there is quota: no request");
 	w_patch(w, wl,
 		"{\"status\":{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA
 		"],\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"\"}]}"

@@ -125,7 +125,7 @@ static void refuses(void)
 	does.says = "no cluster has such machines";
 	wl = a_job(w, "j");
 	w_settle(w);
-	ok(strstr(w_take(w), "no cluster has such machines") != NULL, "people are told why");
+	ok(strstr(w_take(w), "no cluster has such machines") != NULL, "an Event says why");
 	calls = does.calls;
 	w_advance(w, 500000);
 	is_int(does.calls, calls, "the same input is not tried again");
@@ -205,7 +205,7 @@ static void another_one(uint16_t kind, const char *name)
 	w_settle(w);
 	wl = a_job(w, "j");
 	w_settle(w);
-	is_str(nominated(w, wl), "", "a dispatcher that nobody has: no nomination");
+	is_str(nominated(w, wl), "", "a dispatcher without a plugin: no nomination");
 	w_patch(w, o, "{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":null}}}");
 	w_settle(w);
 	is_str(nominated(w, wl), "[\"w1\"]", "its name is taken away: the usual one is asked");

@@ -407,7 +407,7 @@ static void abandoned_over_restart(void)
 	w->stay_down[1] = true;
 	w_restart(w);
 	w_advance(w, 1000);
-	is_str(w_str(w, job, "/status/active"), "2", "nobody has looked at the worker yet");
+	is_str(w_str(w, job, "/status/active"), "2", "the worker was not looked at yet");
 	w_link(w, 1, LINK_DOWN);
 	w_advance(w, 50000);
 	is_str(w_str(w, job, "/status/active"), "2", "nor for long enough");

@@ -42,7 +42,7 @@ static void follows_the_list(void)
 	struct object *wl = a_job(w, "j");
 
 	w_later(w, 30000);
-	ok(clones_are(w, ""), "nobody is nominated: no clone");
+	ok(clones_are(w, ""), "no cluster is nominated: no clone");
 	is_str(w_take_work(w), "", "and no nomination of ours");
 	they_nominate(w, "\"w2\"");
 	ok(clones_are(w, "2"), "w2 is nominated: a clone there alone");
@@ -122,7 +122,7 @@ static void out_of_reach(void)
 	w_take(w);
 	w_later(w, 600000);
 	log = w_take(w);
-	ok(!strstr(log, " wl-j "), "no request for it, and nobody is troubled");
+	ok(!strstr(log, " wl-j "), "no request for it, and no Event");
 	w_link(w, 1, LINK_UP);
 	w_settle(w);
 	ok(clones_are(w, "1"), "it connects: its clone is made at once");
@@ -182,7 +182,7 @@ static void foreign_for_a_while(void)
 	w_settle(w);
 	they_nominate(w, "\"w1\"");
 	is_int((long long)w_times(w_take(w), "event 0 Event wl-j"), 1,
-	       "a Workload that is not ours is in the way: people are told");
+	       "a Workload that is not ours is in the way: an Event tells");
 	w_patch(w, wl, "{\"metadata\":{\"labels\":{\"team\":\"blue\"}}}");
 	w_settle(w);
 	w_del(w, theirs);

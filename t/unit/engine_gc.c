@@ -83,7 +83,7 @@ static void seen_deletion(void)
 	}
 	w_settle(w);
 	w_advance(w, 1000);
-	is_int(objects_on(w, 1), 0, "all deleted by people: all removed");
+	is_int(objects_on(w, 1), 0, "all deleted by users: all removed");
 	is_int(held(w), 0, "nothing waits");
 	w_free(w);
 }
@@ -157,7 +157,7 @@ static void lone_jobs(void)
 	ok(strstr(w_take(w), "watch_close 1 Job"), "the watch does not stay");
 	lone_job(w, "gone");
 	w_advance(w, 120 * 1000);
-	ok(w_find(w, 1, JOB, "ns", "x") != NULL, "nobody looks at each interval");
+	ok(w_find(w, 1, JOB, "ns", "x") != NULL, "not looked at in each interval");
 	w_advance(w, 600 * 1000);
 	ok(!w_find(w, 1, JOB, "ns", "x"), "but at each tenth");
 	w_free(w);

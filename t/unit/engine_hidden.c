@@ -248,9 +248,9 @@ static void removed_after_its_end(const char *reason, const char *end, const cha
 
 int main(void)
 {
-	running_then_unserved(MK_DENIED, "the winner refuses the kind: people are told at once");
+	running_then_unserved(MK_DENIED, "the winner refuses the kind: an Event tells at once");
 	running_then_unserved(MK_NOT_FOUND,
-			      "the winner has the kind no more: people are told at once");
+			      "the winner has the kind no more: an Event tells at once");
 	runs_elsewhere();
 	back_in_time();
 	evicted_unserved();

@@ -124,7 +124,7 @@ static void kubeconfigs_come_and_go(void)
 	outcome(w, first.id, 1, OUTCOME_REFUSED);
 	engine_get_stats(w->e, &st);
 	ok(w->e->n_clusters == 2 && !cluster_get(w->e, 1) && st.objects == objects + 1,
-	   "late words of the first number say nothing of anybody");
+	   "late words of the first number change nothing");
 	outcome(w, last.id, connected, OUTCOME_UNKNOWN);
 	first = last;
 	replace(w);

@@ -185,7 +185,7 @@ static void rebuilt_unnamed(bool status)
 	w->full = true;
 	wl = rebuild(w, status, false);
 	w_later(w, 60000);
-	is_int(w_times(w->log, "multiKueue.formerManagers"), 1, "not named: people are told, once");
+	is_int(w_times(w->log, "multiKueue.formerManagers"), 1, "not named: an Event tells, once");
 	ok(strstr(w->log, "\"reason\":\"FormerManager\"") && strstr(w->log, "manager-id"),
 	   "which manager's it is");
 	ok(strstr(w->log, "create 1") == NULL && !clone_of(w, 1, "wl-j"),
@@ -234,7 +234,7 @@ static void rebuilt_under_another_name(void)
 	w_start(w);
 	w_later(w, 60000);
 	is_int(w_times(w->log, "\"reason\":\"FormerManager\""), 1,
-	       "the copy has another name: people are told");
+	       "the copy has another name: an Event tells");
 	ok(!clone_of(w, 1, "wl-j2") && !clone_of(w, 2, "wl-j2"),
 	   "and it is not sent out beside it");
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));

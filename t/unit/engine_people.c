@@ -42,7 +42,7 @@ static void counted(void)
 	engine_get_stats(w->e, &st);
 	is_int(st.dispatched, 3, "stats: dispatched");
 	is_int(st.admitted, 1, "stats: admitted");
-	is_int(st.finished, 1, "stats: finished, whoever wrote it");
+	is_int(st.finished, 1, "stats: finished, whichever client wrote it");
 	w_restart(w);
 	w_settle(w);
 	w_advance(w, 3000);
@@ -174,7 +174,7 @@ static void silent_dispatcher(void)
 	w_advance(w, 59 * 1000);
 	ok(!strstr(w_take(w), text), "patience for a minute");
 	w_advance(w, 2000);
-	ok(strstr(w_take(w), text) != NULL, "then people are told");
+	ok(strstr(w_take(w), text) != NULL, "then an Event tells");
 	w_advance(w, 600 * 1000);
 	ok(!strstr(w_take(w), text), "once");
 	w_patch(w, wl, "{\"status\":{\"nominatedClusterNames\":[\"w1\"]}}");

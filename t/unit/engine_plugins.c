@@ -147,7 +147,7 @@ static void unusable(void)
 	wl = a_won_toy(w);
 	log = w_take(w);
 	ok(strstr(log, "The job cannot be handled: the size must be even") != NULL,
-	   "people are told why");
+	   "an Event says why");
 	ok(!remote(w), "nothing is made");
 	is_str(check_state(w, wl), "Ready", "the check stays Ready");
 	does.remote_calls = 0;
@@ -373,7 +373,7 @@ static void undone(void)
 	w_later(w, 3600 * 1000);
 	log = w_take(w);
 	is_int((long long)w_times(log, "6.forward"), 3, "undone three times: it is held");
-	is_int((long long)w_times(log, "event 0 Event wl-t"), 1, "... and people are told, once");
+	is_int((long long)w_times(log, "event 0 Event wl-t"), 1, "... and an Event tells, once");
 	w_patch(w, job, "{\"metadata\":{\"generation\":3}}");
 	w_settle(w);
 	log = w_take(w);
@@ -433,7 +433,7 @@ static void odd_managed_by(void)
 
 	w_later(w, 10000);
 	told = w_times(w_take(w), "event 0 Event wl-t");
-	is_int((long long)told, 1, "people are told, once");
+	is_int((long long)told, 1, "an Event tells, once");
 	ok(!clone_of(w, 1, "wl-t") && !clone_of(w, 2, "wl-t"), "nothing is dispatched");
 	is_str(check_state(w, wl), "Pending", "and nothing Rejected");
 	w_patch(w, w_find(w, 0, TOY, "ns", "t"), "{\"spec\":{\"managedBy\":" OURS "}}");

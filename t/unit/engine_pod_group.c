@@ -12,7 +12,7 @@ static void whole_life(void)
 
 	w_settle(w);
 	ok(clone_of(w, 1, "grp") && clone_of(w, 2, "grp"), "a group is dispatched as one");
-	ok(!pod_on(w, 1, "p-0") && !pod_on(w, 2, "p-0"), "... without pods before somebody won");
+	ok(!pod_on(w, 1, "p-0") && !pod_on(w, 2, "p-0"), "... without pods before a cluster won");
 	is_str(w_str(w, clone_of(w, 1, "grp"), "/metadata/annotations/multikueued.io~1owner-kind"),
 	       "/v1, Kind=Pod",
 	       "of several owners, none of which controls it, the first one counts");

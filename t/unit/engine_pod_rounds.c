@@ -77,7 +77,7 @@ static void foreign(void)
 	admit(w, 2, "grp");
 	w_settle(w);
 	is_str(check_state(w, wl), "Retry",
-	       "somebody else's pod has a member's name: another round");
+	       "a pod that is not ours has a member's name: another round");
 	for (int i = 0; i < 3; i++) {
 		another_round(w, wl);
 		is_int((long long)pods_on(w, 2), 1, "the others go, theirs stays");

@@ -364,7 +364,7 @@ static void a_standby(void)
 		w_advance(w, 1000);
 	}
 	log = w_take(w);
-	ok(!strstr(log, "removed on worker"), "a standby tells nobody");
+	ok(!strstr(log, "removed on worker"), "a standby writes no Event");
 	w_event(w, EV_LEADER, 0, 0)->ev.may_write = true;
 	w_settle(w);
 	w_advance(w, 10);

@@ -12,7 +12,7 @@ static void unserved_and_unneeded(void)
 
 	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = MK_NOT_FOUND;
 	w_settle(w);
-	ok(!w->sought[1][JOB], "without jobs nobody looks for a kind");
+	ok(!w->sought[1][JOB], "without jobs a kind is not looked for");
 	a_job(w, "j");
 	w_settle(w);
 	ok(w->sought[1][JOB], "a job waits: it is looked for");
@@ -48,7 +48,7 @@ static void evicted_and_unsure(void)
 
 	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = MK_DENIED;
 	w_settle(w);
-	ok(!w->sought[1][JOB], "a kind is refused where nobody needs it");
+	ok(!w->sought[1][JOB], "a kind is refused where no job needs it");
 	w_del(w, clone_of(w, 2, "wl-j"));
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	w_later(w, 5000);
@@ -62,7 +62,7 @@ static void evicted_and_unsure(void)
 	w_later(w, 5000);
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "",
 	       "it is back, and none is there: the quota may go");
-	ok(!w->sought[1][JOB], "and nobody looks for it any more");
+	ok(!w->sought[1][JOB], "and it is not looked for any more");
 	w_free(w);
 }
 

@@ -125,7 +125,7 @@ static void over_and_back(void)
 	is_int((long long)times_over(w), 1, "that is counted");
 	ok(strstr(log, "disconnect") != NULL, "its link is closed");
 	is_int((long long)w_times(log, "\"reason\":\"MemoryShareExceeded\",\"type\":\"Warning\""),
-	       1, "people are told once");
+	       1, "an Event tells once");
 	w->full = false;
 	ok(bytes(w) < before, "nothing of it is kept");
 	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",

@@ -240,7 +240,7 @@ static void left_by_an_earlier_round(void)
 	admit(w, 1, "wl-j");
 	w_settle(w);
 	is_str(w_str(w, wl, "/status/clusterName"), "",
-	       "nobody wins while the job may run elsewhere");
+	       "no cluster wins while the job may run elsewhere");
 	w_take(w);
 	w_later(w, 5000);
 	log = w_take(w);
@@ -271,7 +271,8 @@ static void left_by_an_earlier_process(bool listed)
 	w_restart(w);
 	admit(w, 1, "wl-j");
 	w_later(w, 50000);
-	ok(!strstr(w_take(w), "7.win"), "nobody wins while it is not known what runs elsewhere");
+	ok(!strstr(w_take(w), "7.win"),
+	   "no cluster wins while it is not known what runs elsewhere");
 	if (listed) {
 		w_list(w, 2, JOB);
 		w_settle(w);
@@ -284,7 +285,7 @@ static void left_by_an_earlier_process(bool listed)
 		w_later(w, 12000);
 	}
 	is_str(w_str(w, wl, "/status/clusterName"), "w1",
-	       listed ? "then the other one wins" : "a broken list holds nobody for ever");
+	       listed ? "then the other one wins" : "a broken list holds no Workload for ever");
 	w_free(w);
 }
 

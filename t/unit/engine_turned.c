@@ -61,7 +61,7 @@ static void found_by_a_list(void)
 	ok(!strstr(log, "watch_open 0 Namespace") && !strstr(log, "watch_open 0 Event") &&
 		   !strstr(log, "watch_open 0 Lease") &&
 		   !strstr(log, "watch_open 0 ClusterProfile"),
-	   "but what nobody watches");
+	   "but what is not watched");
 	is_str(w_str(w, c, "/status/conditions/0/status"), "True",
 	       "and the condition of then is seen, and put right");
 	is_str(check_state(w, wl), "Ready", "the job is not touched");

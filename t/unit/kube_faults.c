@@ -62,7 +62,7 @@ static void test_groups(void)
 	       "a forbidden group");
 	fake_answer(&f, 1, "/apis/kueue", 200, KUEUE_DOC);
 	fake_empty(&f, 1, "/workloads?", KUEUE, "Workload", 5);
-	ok(kube_is_up(f.k, 1), "keeps nobody out");
+	ok(kube_is_up(f.k, 1), "keeps no cluster out");
 	fake_done(&f);
 
 	begin(1);

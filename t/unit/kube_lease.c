@@ -324,7 +324,7 @@ static void test_restored(void)
 		 "{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1}");
 	at = leads_at(&l, 5000);
 	ok(at >= 20000 && at < 25000,
-	   "a record that says less than it did: somebody may have taken it since");
+	   "a record that says less than it did: another may have taken it since");
 	api.rv = 50;
 	l = make("a", 1, 0);
 	is_int(leads_at(&l, 5000), 5000, "a newer one at once: it was given back");

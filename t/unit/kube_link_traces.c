@@ -255,7 +255,7 @@ static void streams_end(void)
 	is_str(fake_story(&f),
 	       "link 1 down code=unavailable reason=ClientConnectionFailed text=\"failed to get "
 	       "server groups: refused\" at=1800000100000\n",
-	       "it ends and nobody answers: lost as of the end");
+	       "it ends and no answer comes: lost as of the end");
 	fake_done(&f);
 }
 

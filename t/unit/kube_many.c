@@ -81,7 +81,7 @@ static void test_some_do_not(void)
 			version_of(c);
 		}
 	}
-	is_int(open_calls(IDENTITY), AT_ONCE, "who has not answered keeps nobody waiting");
+	is_int(open_calls(IDENTITY), AT_ONCE, "who has not answered keeps no other waiting");
 	/* 61 … 92 are read in, 93 … 100 wait. */
 	fake_end(&f, fake_token(&f, 61, IDENTITY), TRANSPORT_LOST, MK_UNAVAILABLE, "lost");
 	fake_wait(&f, 0);

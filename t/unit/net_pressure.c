@@ -91,7 +91,7 @@ static void test_exchange(const char *name)
 	while (!x.paused && clock_mono_ms() < end) {
 		loop_turn(sink_loop, 20);
 	}
-	ok(x.paused && x.in.n >= EXCHANGE_PAUSE_AT, "nobody takes what comes in: reading stops");
+	ok(x.paused && x.in.n >= EXCHANGE_PAUSE_AT, "what comes in is not taken: reading stops");
 	sink_turns(5);
 	before = cpu_ms();
 	sink_turns(30);

@@ -171,7 +171,7 @@ static void cap_and_limit(void)
 	}
 	ask(r, 4, "hang0"); /* the same name again */
 	ask(r, 5, "good");
-	ok(turn_until(loop, &n_answers, 6), "everybody gets an answer");
+	ok(turn_until(loop, &n_answers, 6), "every caller gets an answer");
 	ok(clock_mono_ms() - began >= 300, "not before the limit");
 	is_int(q[0].code, MK_TIMEOUT, "a name that hangs: time is up");
 	is_int(q[5].code, MK_TIMEOUT, "also for who waited for a place");
@@ -187,7 +187,7 @@ static void cap_and_limit(void)
 	is_int(q[5].answers, 1, "but not who was cancelled");
 	pthread_mutex_lock(&dns.lock);
 	is_int(dns.most_inside, 2, "never more than two at once");
-	is_int(dns.calls, 3, "each name once; nobody asked for the others any more");
+	is_int(dns.calls, 3, "each name once; the others were not wanted any more");
 	pthread_mutex_unlock(&dns.lock);
 	resolver_free(r);
 }
@@ -204,7 +204,7 @@ static void freed_while_hanging(void)
 	resolver_free(r);
 	set_hang(false);
 	ok(until_inside(0), "its thread goes on without us");
-	is_int(n_answers, 0, "nobody is told");
+	is_int(n_answers, 0, "no caller is told");
 }
 
 /* --- below the transport ---------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ static void amounts(void)
 		   !api_amount_parse(&a, STR(""), STR("cpu"), false, &q) && q.v == 5,
 	   "what is no quantity leaves the result alone");
 	is_str(api_amount_shown(&a, INT64_MAX, STR("cpu")).p, "unlimited", "no bound");
-	is_str(api_amount_shown(&a, 12345, STR("nvidia.com/gpu")).p, "12345", "people read digits");
+	is_str(api_amount_shown(&a, 12345, STR("nvidia.com/gpu")).p, "12345", "shown as digits");
 	is_str(api_amount_shown(&a, 2048, STR("memory")).p, "2Ki", "memory in powers of two");
 	is_int(api_add(INT64_MAX, 1), INT64_MAX, "sums stop at the end");
 	is_int(api_add(INT64_MIN, -1), INT64_MIN, "at both");
@@ -167,7 +167,7 @@ static void places(void)
 	is_int(api_place_policy(api_set_place(s, STR("company"))), API_CAPACITY,
 	       "policy of a queue");
 	ok(api_set_place(s, STR("nobody")) == NULL && api_set_queue(s, STR("nobody")) == NULL,
-	   "nobody is nowhere");
+	   "an unknown name is nowhere");
 
 	s = set_of(weights_yaml);
 	a1 = api_set_place(s, STR("a1"));

@@ -204,7 +204,7 @@ static void held(void)
 	       "still");
 	quota_del(h.q, STR("c5"));
 	help_wait(&h, "a5", "A", 0, 24, 5);
-	is_str(help_plan(&h, "a5"), "", "nobody more has to go");
+	is_str(help_plan(&h, "a5"), "", "no other has to go");
 	help_wait(&h, "a15", "A", 0, 24, 15);
 	is_str(help_plan(&h, "a15"), "v7", "one more");
 	quota_del(h.q, STR("a5"));

@@ -305,7 +305,7 @@ static void test_apart(SSL_CTX *ctx)
 	char out[2048];
 
 	is_int(post(ctx, JOB "}}}}", strlen(JOB "}}}}"), out), 200,
-	       "a review is answered while nobody turns the main loop");
+	       "a review is answered while the main loop stands still");
 	ok(strstr(out, "\"patch\":"), "with its patch");
 	is_int(post(ctx, "{", 1, out), 400, "half of one is refused");
 	tell(EV_UNSERVED, KIND_CHECK, "", "", "{}");
@@ -348,7 +348,7 @@ static void test_flood(SSL_CTX *ctx)
 	ok(loop_max_stall_us(loop) < 1000000, "no callback of the main loop is long");
 	ok(renewals >= before + 5 && lease_thread_state(lease) == LEASE_LEADER,
 	   "the Lease is renewed all the while");
-	is_int(atomic_load(&stuck), 0, "and nobody takes the main loop for stuck");
+	is_int(atomic_load(&stuck), 0, "and the main loop does not count as stuck");
 	atomic_store(&enough, true);
 	for (int i = 0; i < CLIENTS; i++) {
 		pthread_join(client[i], NULL);

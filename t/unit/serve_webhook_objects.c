@@ -125,7 +125,7 @@ static void test_table(void)
 	run(true);
 	fake_answer(&f, 0, "GET " MAP, 200, FULL);
 	fake_answer(&f, 0, "PATCH " MAP, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
-	ok(waits() <= 0, "somebody else was first: read again at once");
+	ok(waits() <= 0, "another writer was first: read again at once");
 	finish();
 }
 

@@ -83,7 +83,7 @@ client()
 # never_resumed PLANE DESC: where no controller saw the Job suspended, the Job says nothing of it.
 never_resumed()
 {
-	[ -z "${unseen:-}" ] || is "$(resumed "$1" j)" false "$2: nobody says that it was resumed"
+	[ -z "${unseen:-}" ] || is "$(resumed "$1" j)" false "$2: no condition says that it was resumed"
 }
 
 # same NAME PHASE CONDITION SPEC: the client's words on both; the Jobs have one name.

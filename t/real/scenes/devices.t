@@ -76,7 +76,7 @@ for p in w1 w2; do
 		'{.status.conditions[?(@.type=="QuotaReserved")].status}'
 done
 is "$(field mgr workload "$wl" '{.status.clusterName}') $(first_check "$wl" | cut -d' ' -f1)" " Pending" \
-	"W-I29: and nobody is chosen"
+	"W-I29: and no cluster is chosen"
 template w2 here
 placed lonely
 is "$win" w2 "W-I29: until a worker has one"

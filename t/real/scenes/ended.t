@@ -33,7 +33,7 @@ pods w1 Succeeded
 becomes "True Succeeded Reached expected number of succeeded pods" "it completes on w1 meanwhile" \
 	condition w1 workload "$wl" Finished
 kn w1 delete job j --cascade=orphan --wait=false >/dev/null
-becomes "" "and somebody removes the Job alone" kn w1 get job j --ignore-not-found -o name
+becomes "" "and a user removes the Job alone" kn w1 get job j --ignore-not-found -o name
 is "$(kn w1 get workload "$wl" -o name)" "workload.kueue.x-k8s.io/$wl" "its Workload stays"
 
 link w1

@@ -35,7 +35,7 @@ again 'Admitting remote no longer exists, Previously: "Ready"'
 record "$wl"
 kn "$win" delete job j --wait=false >/dev/null
 again 'Admitting remote no longer exists, Previously: "Ready"'
-becomes yes "people are told that somebody removes each copy" \
+becomes yes "an Event tells that each copy is removed" \
 	told 'times in a row, by somebody else; the cluster rests for this Workload until '
 
 ends j

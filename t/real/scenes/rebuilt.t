@@ -92,7 +92,7 @@ they_run()
 }
 same="${uids% *} 2 ${uids#* } 2 "
 for w in "$wl_j" pre-k; do
-	must yes "people are told what to do for $w" advised "$w"
+	must yes "an Event says what to do for $w" advised "$w"
 done
 link w2
 becomes True "w2 is in reach" k mgr get multikueuecluster w2 -o 'jsonpath={.status.conditions[?(@.type=="Active")].status}'

@@ -62,7 +62,7 @@ placed held
 uid=$(field "$win" job held '{.metadata.uid}')
 record "$wl"
 kn "$win" patch job held --type=merge -p '{"spec":{"suspend":true}}' >/dev/null
-becomes "$uid 2 false" "a copy that somebody suspends is started again by its Kueue" field "$win" job held \
+becomes "$uid 2 false" "a copy that a user suspends is started again by its Kueue" field "$win" job held \
 	'{.metadata.uid} {.status.active} {.spec.suspend}'
 becomes "2 false" "the manager's runs on" field mgr job held '{.status.active} {.spec.suspend}'
 is "$(first_check "$wl")" "Ready The workload was admitted on \"$win\"" "it stays where it was"
