@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Plugins that are wrong in one way each (t/abi/bad/), and directories that must not be trusted: every one gives one
-# clear error, and an error in one file does not hide another's. Shown with mk-plugin-check, which loads a directory as
-# the daemon does.
+# Plugins that are wrong in one way each (t/abi/bad/), and directories that must not be trusted:
+# every one gives one clear error, and an error in one file does not hide another's. Shown with
+# mk-plugin-check, which loads a directory as the daemon does.
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
 tmp=$(mktemp -d) || exit 1

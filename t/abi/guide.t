@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The guides for authors of plugins to the letter, each in an empty directory, with what `make install` brings. A block
-# ```sh is run, one with file=NAME is written, and one ```text must be in what the last command printed.
+# The guides for authors of plugins to the letter, each in an empty directory, with what `make
+# install` brings. A block ```sh is run, one with file=NAME is written, and one ```text must be in
+# what the last command printed.
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
 root=$(mktemp -d) || exit 1

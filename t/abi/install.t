@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make install brings all that a plugin's author needs: a copy of the installed template builds against the installed
-# headers as pkg-config names them, and passes the installed checker; the installed daemon loads the installed plugins. The
-# container file brings the libraries that what is installed needs.
+# make install brings all that a plugin's author needs: a copy of the installed template
+# builds against the installed headers as pkg-config names them, and passes the installed
+# checker; the installed daemon loads the installed plugins. The container file brings the
+# libraries that what is installed needs.
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
 root=$(mktemp -d) || exit 1
@@ -35,7 +36,8 @@ sed "s|directory: .*|directory: $dest/lib/multikueue/plugins\n  externalFramewor
 	grep -q job.so "$root/out"
 ok $? "the daemon lists the plugins"
 
-# The image has the libraries that the installed programs ask for, and no others. Names are Debian 13's.
+# The image has the libraries that the installed programs ask for, and no
+# others. Names are Debian 13's.
 package() { # soname: the package that brings it
 	case $1 in
 	libc.so.* | libm.so.* | ld-linux*) ;;

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Sizes, offsets and constants of the ABI are those of sdk/abi.lock, with each compiler; no line of a released minor's
-# lock is gone or changed; and every public header compiles alone, as C and as C++. To append on purpose: say so in
-# abi.h, then t/abi/lock.t --write; to release a minor: t/abi/lock.t --freeze.
+# Sizes, offsets and constants of the ABI are those of sdk/abi.lock, with each compiler; no
+# line of a released minor's lock is gone or changed; and every public header compiles alone,
+# as C and as C++. To append on purpose: say so in abi.h, then t/abi/lock.t --write; to release
+# a minor: t/abi/lock.t --freeze.
 cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -25,7 +26,8 @@ if [ "$1" = --freeze ]; then
 	[ ! -e "$to/abi.lock" ] || { echo "$to is frozen already" >&2; exit 1; }
 	mkdir -p "$to/multikueue" && cp sdk/abi.lock "$to" || exit 1
 	for h in sdk/multikueue/*.h; do
-		# without comments, which are all of the kind that ends, and without the lines they leave empty
+		# without comments, which are all of the kind that ends, and
+		# without the lines they leave empty
 		awk 'BEGIN { print "/* SPDX-License-Identifier: Apache-2.0 */\n/* Frozen: made by t/abi/lock.t --freeze. */" } {
 			line = ""
 			while (length($0) > 0) {

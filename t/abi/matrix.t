@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Plugins and hosts of different minors. A plugin of each released minor (t/abi/<minor>/: frozen headers, a plugin that
-# uses all of them, situations) works in today's host and in one of the next minor, which is made here: today's sources
-# with headers in which each struct got a field at its end. A plugin of that next minor (t/abi/next/) works in today's
-# host unless it says that it cannot. A new minor is a new folder; nothing is changed here.
+# Plugins and hosts of different minors. A plugin of each released minor (t/abi/<minor>/: frozen
+# headers, a plugin that uses all of them, situations) works in today's host and in one of the next
+# minor, which is made here: today's sources with headers in which each struct got a field at its
+# end. A plugin of that next minor (t/abi/next/) works in today's host unless it says that it
+# cannot. A new minor is a new folder; nothing is changed here.
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
 dir=$(mktemp -d) || exit 1
@@ -21,7 +22,7 @@ major=$(constant MK_ABI_MAJOR)
 minor=$(constant MK_ABI_MINOR)
 next=$((minor + 1))
 
-# --- the next minor -------------------------------------------------------------------------------------
+# --- the next minor -------------------------------------------------------------------------------
 mkdir -p "$dir/sdk/multikueue"
 for h in sdk/multikueue/*.h; do
 	sed "s/^\(#define MK_ABI_MINOR\) .*/\1 $next/
@@ -56,7 +57,7 @@ refuses() { # HOST WHY
 	[ $? -eq 1 ] && grep -qxF "FAIL $dir/plugins/p.so: $2" "$dir/said"
 }
 
-# --- plugins of the minors that were released --------------------------------------------------------------
+# --- plugins of the minors that were released -----------------------------------------------------
 for minor_dir in t/abi/[0-9]*.[0-9]*; do
 	v=${minor_dir##*/}
 	compile p.so "$minor_dir/plugin.c" "$minor_dir"
@@ -69,7 +70,7 @@ for minor_dir in t/abi/[0-9]*.[0-9]*; do
 	done
 done
 
-# --- a plugin of the next minor ----------------------------------------------------------------------------
+# --- a plugin of the next minor -------------------------------------------------------------------
 newer() { # NAME=VALUE...: what differs from a plugin that gets by with less
 	set -- "-DMAJOR=MK_ABI_MAJOR" "-DLEAST=0" "-DFLAGS=0" "-DFUTURE=0" "-DFACTORY=MK_FACTORY_DISPATCHER" "$@"
 	for o in "$@"; do
@@ -102,10 +103,11 @@ newer '-DFACTORY="mk.queue-policy/1"' && "$dir/today" "$dir/plugins" >"$dir/said
 	grep -q 'ok   adapter ex.io/v1, Kind=Newer' "$dir/said" && ! grep -q '^ok   dispatcher' "$dir/said"
 ok $? "a factory that it does not know is skipped, with a warning"
 
-# --- the plugins that we ship ------------------------------------------------------------------------------
+# --- the plugins that we ship ---------------------------------------------------------------------
 loads() {
 	"$dir/next" --quiet "$dir/plugins" >"$dir/said" 2>&1 && return
-	# AddressSanitizer adds a constructor to each object, which is told, and nothing else may be.
+	# AddressSanitizer adds a constructor to each object, which is
+	# told, and nothing else may be.
 	ldd "$B/plugins/job.so" | grep -q libasan && ! grep -qvE ': constructors: expected none|^[0-9]+ problems?$' "$dir/said"
 }
 rm -rf "$dir/plugins" && mkdir "$dir/plugins" && install -m 755 "$B"/plugins/*.so "$dir/plugins" && loads

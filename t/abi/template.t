@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The plugin template builds with its own Makefile from the headers alone, as C11 and as C++17, with each compiler, and
-# the checker finds nothing wrong with it.
+# The plugin template builds with its own Makefile from the headers alone, as C11 and as C++17, with
+# each compiler, and the checker finds nothing wrong with it.
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
 check=$(pwd)/$B/mk-plugin-check

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tree library costs at 100,000 nodes on 6 levels, 8 pairs and 1,000,000 workloads: make bench-quota. The
- * arguments are children per node, workloads, and how often each operation is done. Times are CPU time of the thread, so
- * that other work on the machine disturbs them through its caches only. The functions do_* are what quota_instructions
- * counts the instructions of: each does one operation as often as the third argument says, and nothing else.
+ * What the tree library costs at 100,000 nodes on 6 levels, 8 pairs and 1,000,000 workloads: make
+ * bench-quota. The arguments are children per node, workloads, and how often each operation is
+ * done. Times are CPU time of the thread, so that other work on the machine disturbs them through
+ * its caches only. The functions do_* are what quota_instructions counts the instructions of: each
+ * does one operation as often as the third argument says, and nothing else.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -168,7 +169,7 @@ static struct quota_work **choose(struct bench *b, size_t from, size_t n, size_t
 	return v;
 }
 
-/* --- what is counted --------------------------------------------------------------------------------------- */
+/* --- what is counted -------------------------------------------------------------------------- */
 
 KEPT static size_t do_check(struct bench *b, struct quota_work **v, size_t n)
 {
@@ -180,7 +181,9 @@ KEPT static size_t do_check(struct bench *b, struct quota_work **v, size_t n)
 	return fits;
 }
 
-/* Of workloads that ask for more than they have a right to: nobody is looked at as a victim. */
+/*
+ * Of workloads that ask for more than they have a right to: no workload is looked at as a victim.
+ */
 KEPT static size_t do_refuse(struct bench *b, struct quota_work **v, size_t n)
 {
 	size_t refused = 0;
@@ -255,7 +258,7 @@ KEPT static void do_put(struct bench *b, size_t from, size_t n)
 	}
 }
 
-/* --- the measurements -------------------------------------------------------------------------------------- */
+/* --- the measurements ------------------------------------------------------------------------- */
 
 static void checks(struct bench *b, size_t pending)
 {
@@ -346,7 +349,10 @@ static void cycle(struct bench *b)
 
 enum { PLANS = 2000, VICTIMS = 32 };
 
-/* The tree is full; each of some workloads asks for as much as 32 others have. Who has a right to it gets a plan. */
+/*
+ * The tree is full; each of some workloads asks for as much as 32 others have. Who
+ * has a right to it gets a plan.
+ */
 static void plans(struct bench *b)
 {
 	size_t n = b->rounds < PLANS ? b->rounds : PLANS;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kubectl-multikueue: each command line of t/cli/cases gives its exit status and the text of t/cli/golden.
+# kubectl-multikueue: each command line of t/cli/cases gives its exit
+# status and the text of t/cli/golden.
 #   UPDATE=1 t/cli/tree.t    writes the texts anew; read the difference
 cd "$(dirname "$0")/../.." || exit 1
 bin=${B:-build/dev}/kubectl-multikueue
@@ -27,7 +28,7 @@ done >"$tmp/stray"
 [ ! -s "$tmp/stray" ]
 ok $? "every text belongs to a case"
 
-# More findings than anybody reads.
+# More findings than the tool prints.
 awk 'BEGIN { printf "strip: [0"; for (i = 0; i < 20000; i++) { printf ",0" }; print "]" }' >"$tmp/many.yaml"
 "$bin" adapter test "$tmp/many.yaml" >"$tmp/out" 2>&1
 [ $? -eq 1 ] && grep -q '/strip/70: Invalid value' "$tmp/out"

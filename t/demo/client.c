@@ -68,7 +68,7 @@ static struct call *call_of(uint64_t token)
 	return (struct call *)(uintptr_t)token;
 }
 
-/* --- watches -------------------------------------------------------------------------------------- */
+/* --- watches ---------------------------------------------------------------------------------- */
 
 static void start_watch(void *ctx)
 {
@@ -104,7 +104,7 @@ static void events(struct call *k, mk_str bytes)
 	}
 }
 
-/* --- the transport's callbacks -------------------------------------------------------------------- */
+/* --- the transport's callbacks ---------------------------------------------------------------- */
 
 static void on_head(void *ctx, uint64_t token, const struct transport_head *head)
 {
@@ -153,7 +153,7 @@ static void on_end(void *ctx, uint64_t token, enum transport_end end, enum mk_co
 	call_free(k);
 }
 
-/* --- what callers see ----------------------------------------------------------------------------- */
+/* --- what callers see ------------------------------------------------------------------------- */
 
 struct client *client_new(struct mk_err *err)
 {

@@ -41,7 +41,7 @@ void fleet_done(struct fleet *f)
 	arena_done(&f->a);
 }
 
-/* --- what is there -------------------------------------------------------------------------------- */
+/* --- what is there ---------------------------------------------------------------------------- */
 
 static bool is_active(const struct json *cluster)
 {
@@ -150,7 +150,7 @@ long fleet_left(struct fleet *f)
 	return sum;
 }
 
-/* --- what it cost --------------------------------------------------------------------------------- */
+/* --- what it cost ----------------------------------------------------------------------------- */
 
 static void add_kind(struct fleet_requests *r, uint32_t cluster, mk_str kind, uint64_t n)
 {
@@ -222,7 +222,7 @@ void fleet_print_logs(struct fleet *f)
 	}
 }
 
-/* --- submitting ----------------------------------------------------------------------------------- */
+/* --- submitting ------------------------------------------------------------------------------- */
 
 static enum mk_code add_job(struct fleet *f, mk_str ns, mk_str name, mk_str body,
 			    struct mk_err *err)

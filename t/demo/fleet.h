@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated fleet as the demo uses it: one manager and its workers, found by their kubeconfigs; the jobs to submit;
- * questions about what is there and what it cost.
+ * The simulated fleet as the demo uses it: one manager and its workers, found by their kubeconfigs;
+ * the jobs to submit; questions about what is there and what it cost.
  */
 #ifndef MK_T_DEMO_FLEET_H
 #define MK_T_DEMO_FLEET_H
@@ -23,7 +23,10 @@ struct fleet {
 	int refused;            /* status of a refused submission */
 };
 
-/* 'dir' holds <name>.kubeconfig of each of 'names' ("mgr,w1,w2"). Errors of client_open; MK_TOO_BIG. */
+/*
+ * 'dir' holds <name>.kubeconfig of each of 'names' ("mgr,w1,w2"). Errors of client_open;
+ * MK_TOO_BIG.
+ */
 enum mk_code fleet_init(struct fleet *f, struct client *c, struct track *t, const char *dir,
 			const char *names, struct mk_err *err);
 void fleet_done(struct fleet *f);
@@ -33,11 +36,17 @@ bool fleet_wait_active(struct fleet *f, int64_t limit_ms);
 /* Opens the watches that feed the tracker, and waits for their begin. */
 bool fleet_watch(struct fleet *f, int64_t limit_ms);
 
-/* Jobs to submit: those of a file (YAML documents), or 'n' small ones named "<prefix>-00001" and so on. At most 'max' in all. */
+/*
+ * Jobs to submit: those of a file (YAML documents), or 'n' small ones named "<prefix>-00001"
+ * and so on. At most 'max' in all.
+ */
 enum mk_code fleet_add_file(struct fleet *f, const char *file, size_t max, struct mk_err *err);
 enum mk_code fleet_add_many(struct fleet *f, size_t n, const char *prefix, const char *run_ms,
 			    struct mk_err *err);
-/* Sends what is due of them, at most 'live' (0: any number) unfinished; call often. False when one was refused. */
+/*
+ * Sends what is due of them, at most 'live' (0: any number) unfinished; call
+ * often. False when one was refused.
+ */
 bool fleet_submit(struct fleet *f, size_t live);
 
 struct fleet_requests {

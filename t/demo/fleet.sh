@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A simulated fleet and its multikueued, for conf/demo, t/bench/run and t/integration. Sourced by sh, not run.
-# B is the build folder, dir a folder of the caller's own. What is started here is known by its process id alone.
+# A simulated fleet and its multikueued, for conf/demo, t/bench/run and t/integration. Sourced by
+# sh, not run. B is the build folder, dir a folder of the caller's own. What is started here is
+# known by its process id alone.
 # shellcheck shell=sh disable=SC2154
 
 FLEET_PIDS=
@@ -8,7 +9,8 @@ FLEET_PIDS=
 # shellcheck source=t/lib/wait.sh
 . t/lib/wait.sh
 
-# kubesim with a manager and three workers: fleet_kubesim [OPTIONS...]. FLEET_SIM: more options. Sets KUBESIM_PID.
+# kubesim with a manager and three workers: fleet_kubesim [OPTIONS...]. FLEET_SIM:
+# more options. Sets KUBESIM_PID.
 fleet_kubesim() {
 	rm -f "$dir/ready"
 	"$B/kubesim" --dir "$dir/clusters" --setup demo --ready-file "$dir/ready" ${FLEET_SIM:-} "$@" >"$dir/kubesim.out" 2>&1 &
@@ -23,15 +25,16 @@ fleet_ready_or_dead() {
 	test -s "$dir/ready" || ! kill -0 "$KUBESIM_PID"
 }
 
-# The loader wants plugins that nobody else can write, in folders that nobody else can write (sticky ones aside).
+# The loader wants plugins that no other user can write, in folders that no other user
+# can write (sticky ones aside).
 fleet_plugins() {
 	mkdir -p "$dir/plugins"
 	chmod 755 "$dir" "$dir/plugins"
 	install -m 755 "$B"/plugins/*.so "$dir/plugins"
 }
 
-# A configuration that listens on port $1: fleet_config PORT [LEASE RENEW RETRY]. FLEET_MORE: lines at its end, which are
-# in the section multiKueue when indented by two blanks.
+# A configuration that listens on port $1: fleet_config PORT [LEASE RENEW RETRY]. FLEET_MORE: lines
+# at its end, which are in the section multiKueue when indented by two blanks.
 fleet_config() {
 	cat <<-END
 		apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -55,8 +58,9 @@ fleet_config() {
 	printf '%s\n' "${FLEET_MORE:-}" # more of the section multiKueue, and more sections
 }
 
-# Starts multikueued as NAME: fleet_manager NAME [LEASE RENEW RETRY]. Sets MANAGER_PID and MANAGER_PORT; its log is
-# $dir/NAME.log. A taken port is tried again with the next one, and the log says nothing of it.
+# Starts multikueued as NAME: fleet_manager NAME [LEASE RENEW RETRY]. Sets MANAGER_PID and
+# MANAGER_PORT; its log is $dir/NAME.log. A taken port is tried again with the next one,
+# and the log says nothing of it.
 fleet_manager() {
 	fleet_name=$1
 	shift
@@ -94,7 +98,8 @@ fleet_memory() {
 	awk -v k="$1:" '$1 == k { print $2 }' "/proc/$MANAGER_PID/status"
 }
 
-# The number of a process that ended and was waited for may be a stranger's by now: only a child of ours is ours.
+# The number of a process that ended and was waited for may be a stranger's by
+# now: only a child of ours is ours.
 fleet_is_ours() {
 	[ "$(ps -o ppid= -p "$1" | tr -d ' ')" = "$$" ]
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demo: submits Jobs to a fleet that multikueued manages, shows what becomes of them, and checks that each ran
- * exactly once and left nothing behind.
+ * demo: submits Jobs to a fleet that multikueued manages, shows what becomes of them, and checks
+ * that each ran exactly once and left nothing behind.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -76,7 +76,7 @@ static void on_phase(void *ctx, const struct track_job *j, enum track_phase phas
 	show_phase(&r->show, r->track, j, phase);
 }
 
-/* --- command line --------------------------------------------------------------------------------- */
+/* --- command line ----------------------------------------------------------------------------- */
 
 static const struct option options[] = {
 	{"dir", required_argument, NULL, 'd'},     {"clusters", required_argument, NULL, 'c'},
@@ -155,7 +155,7 @@ static int parse(int argc, char **argv, struct settings *s)
 	return -1;
 }
 
-/* --- the run -------------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static enum mk_code load_jobs(struct run *r, struct mk_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for people; see show.h. */
+/* Tables and lines for the user; see show.h. */
 #include "t/demo/show.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static double ms_between(int64_t from_us, int64_t to_us)
 	return (double)(to_us - from_us) / 1000;
 }
 
-/* --- while it runs -------------------------------------------------------------------------------- */
+/* --- while it runs ---------------------------------------------------------------------------- */
 
 static const char *workload_word(enum track_phase p)
 {
@@ -126,7 +126,7 @@ void show_tick(struct show *s, const struct track *t, int64_t now_us, bool is_la
 	}
 }
 
-/* --- the summary ---------------------------------------------------------------------------------- */
+/* --- the summary ------------------------------------------------------------------------------ */
 
 static int by_value(const void *a, const void *b)
 {

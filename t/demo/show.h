@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people see of a tracked fleet: a live table on a terminal, plain lines elsewhere, and the summary. */
+/*
+ * What the user sees of a tracked fleet: a live table on a terminal, plain
+ * lines elsewhere, and the summary.
+ */
 #ifndef MK_T_DEMO_SHOW_H
 #define MK_T_DEMO_SHOW_H
 

@@ -117,7 +117,7 @@ const struct track_job *track_get(const struct track *t, size_t i)
 	return t->jobs[i];
 }
 
-/* --- the manager ---------------------------------------------------------------------------------- */
+/* --- the manager ------------------------------------------------------------------------------ */
 
 static bool has_condition(const struct json *o, const char *type)
 {
@@ -210,7 +210,7 @@ void track_local_job(struct track *t, mk_str type, const struct json *o, int64_t
 	j->is_failed = j->is_failed || has_condition(o, "Failed");
 }
 
-/* --- the workers ---------------------------------------------------------------------------------- */
+/* --- the workers ------------------------------------------------------------------------------ */
 
 static void remote_gone(struct track *t, int what, void *val, int64_t now_us)
 {
@@ -303,7 +303,7 @@ void track_remote_job(struct track *t, uint32_t cluster, mk_str type, const stru
 	}
 }
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 enum track_phase track_phase_of(const struct track_job *job)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What became of every job: fed with the watch events of the manager and its workers, it notes when each phase was
- * first seen, where the job ran, how often it was created anywhere, and what is still there on the workers. No I/O.
+ * What became of every job: fed with the watch events of the manager and its workers, it notes when
+ * each phase was first seen, where the job ran, how often it was created anywhere, and what is
+ * still there on the workers. No I/O.
  */
 #ifndef MK_T_DEMO_TRACK_H
 #define MK_T_DEMO_TRACK_H
@@ -43,13 +44,19 @@ typedef void track_fn(void *ctx, const struct track_job *job, enum track_phase p
 struct track *track_new(track_fn *fn, void *ctx);
 void track_free(struct track *t); /* NULL is fine */
 
-/* Adds a job (submitted now). Borrowed; stays at its place. NULL: a name too long or known, or out of memory. */
+/*
+ * Adds a job (submitted now). Borrowed; stays at its place. NULL: a name too
+ * long or known, or out of memory.
+ */
 struct track_job *track_add(struct track *t, const char *name, int64_t now_us);
 size_t track_len(const struct track *t);
 /* In the order of track_add. */
 const struct track_job *track_get(const struct track *t, size_t i);
 
-/* Watch events: of the manager's Workloads and Jobs, and of cluster number 'cluster's. 'type' as in client.h. */
+/*
+ * Watch events: of the manager's Workloads and Jobs, and of cluster number
+ * 'cluster's. 'type' as in client.h.
+ */
 void track_local_workload(struct track *t, mk_str type, const struct json *o, int64_t now_us);
 void track_local_job(struct track *t, mk_str type, const struct json *o, int64_t now_us);
 void track_remote_workload(struct track *t, uint32_t cluster, mk_str type, const struct json *o,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: adapters without code, and the schemas of dispatchers' sections. A file that is taken is one adapter with a
- * kind; one that is not says why. A schema that is taken judges itself as a value, and each fault has a place.
+ * Fuzz target: adapters without code, and the schemas of dispatchers' sections. A file that is
+ * taken is one adapter with a kind; one that is not says why. A schema that is taken judges itself
+ * as a value, and each fault has a place.
  */
 #include "core/plug/describe.h"
 #include "core/plug/schema.h"

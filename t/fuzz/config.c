@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: the configuration file. What is taken can be printed for Kueue, and that is taken too, for it is the same
- * without our keys.
+ * Fuzz target: the configuration file. What is taken can be printed for Kueue, and that is taken
+ * too, for it is the same without our keys.
  */
 #include "core/config/config.h"
 #include "t/fuzz/fuzz.h"

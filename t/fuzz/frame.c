@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: the cutter of lines. The first byte says how the rest is cut into pieces; the lines are the same as when all
- * of it comes at once.
+ * Fuzz target: the cutter of lines. The first byte says how the rest is cut into pieces; the lines
+ * are the same as when all of it comes at once.
  */
 #include "core/base/hash.h"
 #include "core/kube/frame.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every fuzz target includes: it defines fuzz_one(). In the fuzz flavour (clang) libFuzzer calls it; in every other
- * flavour the program gives it the files named on its command line, to replay a finding.
+ * What every fuzz target includes: it defines fuzz_one(). In the fuzz flavour (clang)
+ * libFuzzer calls it; in every other flavour the program gives it the files named on its
+ * command line, to replay a finding.
  */
 #ifndef MK_T_FUZZ_FUZZ_H
 #define MK_T_FUZZ_FUZZ_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: heads of HTTP/1.1 requests. What is taken names a method and a path within the text, and a body in bounds. */
+/*
+ * Fuzz target: heads of HTTP/1.1 requests. What is taken names a method and a path within
+ * the text, and a body in bounds.
+ */
 #include "core/net/http_parse.h"
 #include "t/fuzz/fuzz.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: JSON. What is read, written and read again is the same; so is what is made canonical twice; and a patch made
- * from two documents (apart in the input by a zero byte) turns the one into the other.
+ * Fuzz target: JSON. What is read, written and read again is the same; so is what is made
+ * canonical twice; and a patch made from two documents (apart in the input by a zero
+ * byte) turns the one into the other.
  */
 #include "core/base/canon.h"
 #include "t/fuzz/fuzz.h"
@@ -51,7 +52,10 @@ static void diff_and_merge(struct arena *a, const struct json *from, const struc
 	}
 }
 
-/* What is too deep is left out, and else nothing: what is left is as deep as it may be, and is read as it was written. */
+/*
+ * What is too deep is left out, and else nothing: what is left is as deep as it may be,
+ * and is read as it was written.
+ */
 static void cut_and_read(struct arena *a, mk_str text)
 {
 	struct json *whole = NULL, *v = NULL;

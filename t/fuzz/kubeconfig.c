@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: kubeconfigs, a worker's by the strict rules and the manager's own. What is taken is wiped afterwards. */
+/*
+ * Fuzz target: kubeconfigs, a worker's by the strict rules and the manager's own.
+ * What is taken is wiped afterwards.
+ */
 #include <string.h>
 
 #include "core/kube/kubeconfig.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: objects as servers, controllers and people may write them, told to the engine. A job runs on one of three
- * workers; then each line of the input picks an object and merges its JSON into it, or deletes it, or moves time on; its
- * first byte also says how the engine's writes end. Whatever is there, the engine comes to rest, and what it asks for is
- * well-formed: a delete names a uid, a body the object that it is for.
+ * Fuzz target: objects as servers, controllers and users may write them, given to the engine. A job
+ * runs on one of three workers; then each line of the input picks an object and merges its JSON
+ * into it, or deletes it, or moves time on; its first byte also says how the engine's writes end.
+ * Whatever is there, the engine comes to rest, and what it asks for is well-formed: a delete names
+ * a uid, a body the object that it is for.
  */
 #include "t/fuzz/fuzz.h"
 #include "t/lib/engine_world.h"
@@ -101,7 +102,10 @@ static struct object *pick(struct world *w, unsigned which)
 	return n > 0 ? &w->o[which % n] : NULL;
 }
 
-/* Merges 'patch' into an object. Its name, uid and version stay, as core/kube lets nothing through that has none. */
+/*
+ * Merges 'patch' into an object. Its name, uid and version stay, as core/kube lets
+ * nothing through that has none.
+ */
 static void change(struct world *w, struct object *o, mk_str patch)
 {
 	static const char *const kept[] = {"name", "namespace", "uid"};

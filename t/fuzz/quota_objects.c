@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: YAML of API objects, read, connected, judged and summed up as the command line does, once as they are and
- * once as a change from their first half; what is valid becomes trees that play a few cycles and must agree with their own
- * recount. Nothing may crash, leak or run for long; errors are what is expected.
+ * Fuzz target: YAML of API objects, read, connected, judged and summed up as the command line
+ * does, once as they are and once as a change from their first half; what is valid becomes trees
+ * that play a few cycles and must agree with their own recount. Nothing may crash, leak or run for
+ * long; errors are what is expected.
  */
 #include "core/base/yaml.h"
 #include "core/quota/api_build.h"

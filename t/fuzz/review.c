@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: reviews that an API server sends to the webhook, with queues of which one leads away. The first line of the
- * input is a LocalQueue, a ClusterQueue or an AdmissionCheck that somebody wrote; the rest is the review. What is answered
- * allows, and a patch in it is a JSON patch.
+ * Fuzz target: reviews that an API server sends to the webhook, with queues of which one leads
+ * away. The first line of the input is a LocalQueue, a ClusterQueue or an AdmissionCheck as a user
+ * may write it; the rest is the review. What is answered allows, and a patch in it is a JSON patch.
  */
 #include "core/admit/review.h"
 #include "core/base/base64.h"

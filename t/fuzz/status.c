@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: answers of API servers. The first bytes are status, header and kind of request, the rest is the body. Only a
- * 2xx is a success, and texts keep their limit.
+ * Fuzz target: answers of API servers. The first bytes are status, header and kind of request, the
+ * rest is the body. Only a 2xx is a success, and texts keep their limit.
  */
 #include "core/base/json.h"
 #include "core/kube/status.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: times, durations and quantities. What is read, written and read again is the same. */
+/*
+ * Fuzz target: times, durations and quantities. What is read, written and read again is the same.
+ */
 #include "core/base/canon.h"
 #include "core/base/timefmt.h"
 #include "t/fuzz/fuzz.h"

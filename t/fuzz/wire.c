@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: what API servers send and credential programs write, all the way from the bytes to the events. A manager and
- * a worker are up; each line of the input is an answer, a piece of a stream, an end, an exit of the program, or time that
- * goes by, for one of the calls that are open. Each event that comes out names what it is about.
+ * Fuzz target: what API servers send and credential programs write, all the way from the bytes to
+ * the events. A manager and a worker are up; each line of the input is an answer, a piece of a
+ * stream, an end, an exit of the program, or time that goes by, for one of the calls that are open.
+ * Each event that comes out names what it is about.
  */
 #include "t/fuzz/fuzz.h"
 #include "t/lib/kube_fake.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: YAML. What is read, written and read again is the same; lines are found for whatever is there. */
+/*
+ * Fuzz target: YAML. What is read, written and read again is the same; lines
+ * are found for whatever is there.
+ */
 #include "core/base/yaml.h"
 #include "t/fuzz/fuzz.h"
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Plugins that break the rules at work: one that moves its copies to another namespace, one that writes their owners, a
-# slow one, a greedy one. Each is named where people look, and everybody else's jobs go on. One that never comes back
-# ends the process, which says whose fault it was; without it the jobs go on.
+# Plugins that break the rules at work: one that moves its copies to another namespace, one that
+# writes their owners, a slow one, a greedy one. Each is named in Events and in the log, and the
+# jobs of other kinds go on. One that never comes back ends the process, which says whose fault it
+# was; without it the jobs go on.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -39,7 +40,7 @@ submit_kind() { # KIND [NAME]
 		"containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"100m"}}}]}}}]}}' | jq -e .metadata.uid
 }
 
-# --- rules broken at work -------------------------------------------------------------------------------
+# --- rules broken at work -------------------------------------------------------------------------
 fleet_manager m
 ok $? "the daemon takes the plugin: at rest nothing is wrong with it"
 for kind in Liar Stray Slow Hungry; do
@@ -74,7 +75,7 @@ done >"$dir/copies"
 is "$(cat "$dir/copies")" "" "nothing that they drafted got to a worker"
 is "$(curl -sS "http://127.0.0.1:$MANAGER_PORT/metrics" | grep -c '^multikueue_plugin_faults_total{.*test.misbehaves.*} [1-9]')" 1 \
 	"their faults are counted under the plugin's name"
-# --- one poisonous object of a kind that is well otherwise ----------------------------------------------
+# --- one poisonous object of a kind that is well otherwise ----------------------------------------
 stumbled() { # TIMES
 	[ "$(grep '"plugin":"test.misbehaves"' "$dir/m.log" | grep -c '"name":"wl-poison"')" -ge "$1" ]
 }
@@ -99,11 +100,11 @@ ok $? "nothing of it got to a worker"
 wait_for 30 said "ex.io/v1, Kind=Fussy: verdict"
 ok $? "an event names the plugin"
 ! grep '"plugin":"test.misbehaves"' "$dir/m.log" | grep 'Kind=Fussy' | grep -qv '"name":"wl-poison"'
-ok $? "nobody else of the kind is charged"
+ok $? "no other job of the kind is charged"
 kill -0 "$MANAGER_PID"
 ok $? "the daemon lives"
 
-# --- Q-2: one that never comes back ---------------------------------------------------------------------
+# --- Q-2: one that never comes back ---------------------------------------------------------------
 kill "$MANAGER_PID" && wait "$MANAGER_PID" 2>/dev/null
 rm "$dir/plugins/misbehaves.so" && install -m 755 "$dir/loops.so" "$dir/plugins" && fleet_manager loop
 ok $? "the daemon with the other plugin"
@@ -115,7 +116,7 @@ ended() {
 wait_for 60 ended
 ok $? "Q-2: the daemon ends itself"
 wait "$MANAGER_PID" 2>/dev/null
-is $? 134 "by a signal that tells whoever keeps it alive"
+is $? 134 "by a signal that tells its supervisor"
 last_words() { # LOG WORDS PLUGIN HOOK KIND NAME: the last line of the log names them
 	tail -n 1 "$dir/$1.log" | jq -e --arg m "$2" --arg p "$3" --arg h "$4" --arg k "ex.io/v1, Kind=$5" --arg n "$6" '.level == "error" and
 		.mod == "plug" and (.msg | contains($m)) and .plugin == $p and .hook == $h and .kind == $k and .ns == "default" and .name == $n and
@@ -124,7 +125,7 @@ last_words() { # LOG WORDS PLUGIN HOOK KIND NAME: the last line of the log names
 last_words loop 'the main loop is stuck' test.loops remote Loop loop
 ok $? "Q-2: and says whose fault it was"
 
-# --- Q-8: plugins that crash ----------------------------------------------------------------------------
+# --- Q-8: plugins that crash ----------------------------------------------------------------------
 rm "$dir/plugins/loops.so" && compile dies
 ok $? "a plugin that dies in many ways"
 dies() { # KIND HOOK SIGNAL WORDS

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One worker hangs with all its connections open, another one's kubeconfig turns insecure: jobs go on elsewhere.
+# One worker hangs with all its connections open, another one's kubeconfig turns
+# insecure: jobs go on elsewhere.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -28,7 +29,8 @@ several first
 wait_for 40 complete first && wait_for 20 clean w1
 ok $? "jobs run, all workers are there"
 
-# Nothing that is sent to w1 is answered, and nothing is closed: its watches are silent, its requests hang.
+# Nothing that is sent to w1 is answered, and nothing is closed: its watches
+# are silent, its requests hang.
 api w1 POST /kubesim/pause '{"pausedMs":28000}' >/dev/null
 hangs() {
 	! curl -sS --max-time 1 --cacert "$dir/w1.ca" "$(field w1-token.kubeconfig server)/version" >/dev/null 2>&1

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A RayCluster that grows by a new slice of its Workload and shrinks in place, with its real adapter. The test plays the
-# Kueues of manager and workers: it gives quota, admits, and ends the slice that was replaced.
+# A RayCluster that grows by a new slice of its Workload and shrinks in place, with its real
+# adapter. The test plays the Kueues of manager and workers: it gives quota, admits, and
+# ends the slice that was replaced.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

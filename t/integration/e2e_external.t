@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A kind that is only named in externalFrameworks, a RayCluster here, with managedBy: it runs on its winner, its status
-# comes home; and when it is deleted while the winner is away, what is left there goes when that is back. Then a kind
-# whose copies another controller makes (KEP-2349): the Workload is dispatched and the winner told, the job is not touched.
+# A kind that is only named in externalFrameworks, a RayCluster here, with managedBy: it runs on its
+# winner, its status comes home; and when it is deleted while the winner is away, what is left there
+# goes when that is back. Then a kind whose copies another controller makes (KEP-2349): the Workload
+# is dispatched and the winner told, the job is not touched.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -21,7 +22,7 @@ ok $? "the daemon knows RayClusters by their name alone"
 uid=$(api mgr POST $RAY '{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"ray","namespace":"default",
 	"labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},
 	"spec":{"managedBy":"kueue.x-k8s.io/multikueue","rayVersion":"2.9"}}' | jq -er .metadata.uid)
-ok $? "somebody submits one that is managed by us"
+ok $? "a user submits one that is managed by us"
 api mgr POST $KUEUE '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"wl-ray","namespace":"default",
 	"ownerReferences":[{"apiVersion":"ray.io/v1","kind":"RayCluster","name":"ray","uid":"'"$uid"'","controller":true}]},
 	"spec":{"queueName":"user-queue","podSets":[{"name":"head","count":1,"template":{"spec":{"restartPolicy":"Never",
@@ -55,7 +56,7 @@ ok $? "it is deleted here meanwhile"
 wait_for 40 empty "$at"
 ok $? "W-I39: nothing of it is left there when the worker is back"
 
-# --- a kind whose copies are another controller's ----------------------------------------------------------
+# --- a kind whose copies are another controller's -------------------------------------------------
 ELSE=/apis/ex.io/v1/namespaces/default/elsewheres
 uid=$(api mgr POST $ELSE '{"apiVersion":"ex.io/v1","kind":"Elsewhere","metadata":{"name":"far","namespace":"default",
 	"labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}' | jq -er .metadata.uid)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Jobs go in on the manager, run on one of three workers each, finish, and leave nothing behind, for few requests.
+# Jobs go in on the manager, run on one of three workers each, finish, and leave
+# nothing behind, for few requests.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

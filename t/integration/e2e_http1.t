@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# API servers behind something that has no HTTP/2: jobs run to their end there for the same number of requests, and a
-# worker may come back with or without it while jobs run.
+# API servers behind something that has no HTTP/2: jobs run to their end there for the same number
+# of requests, and a worker may come back with or without it while jobs run.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Single jobs among others: one that fails, one whose status changes all the time, conflicts, jobs that are not ours on
-# workers and manager, and a worker whose own check says no.
+# Single jobs among others: one that fails, one whose status changes all the time, conflicts, jobs
+# that are not ours on workers and manager, and a worker whose own check says no.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -12,7 +12,8 @@ KUEUE=/apis/kueue.x-k8s.io/v1beta2
 fleet_kubesim --log "$dir/requests" && fleet_plugins && fleet_manager m
 ok $? "a fleet is up"
 
-# Jobs that are not ours: the worker's own, in the queue that ours use, and the manager's own, in a queue without the check.
+# Jobs that are not ours: the worker's own, in the queue that ours use, and the manager's
+# own, in a queue without the check.
 submit w1 own-there 1500 >/dev/null
 api mgr POST $KUEUE/clusterqueues '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ClusterQueue","metadata":{"name":"own"},
 	"spec":{"namespaceSelector":{},"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{"name":"default-flavor",
@@ -72,7 +73,8 @@ n=$(wrote_status)
 ok $? "written no more than once a second"
 echo "#   $n writes in $(($(date +%s) - begun)) s"
 
-# Whenever a status is on its way, somebody else changes the job: some write of it meets a conflict.
+# Whenever a status is on its way, another client changes the job: some write of it meets a
+# conflict.
 api mgr POST /kubesim/faults '{"delayMs":[1000,1000],"match":"jobs/changes/status"}' >/dev/null
 from=$(requests)
 conflict() {

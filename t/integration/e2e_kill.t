@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# multikueued is killed at random moments and started again: every job runs and finishes exactly once.
-# E2E_KILLS (5; the acceptance run is 50), E2E_KILL_JOBS per kill (20), E2E_SEED.
+# multikueued is killed at random moments and started again: every job runs and finishes exactly
+# once. E2E_KILLS (5; the acceptance run is 50), E2E_KILL_JOBS per kill (20), E2E_SEED.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Kinds of every sort through the daemon, with their CRDs on simulated API servers: created on the winner, status copied,
-# an edit forwarded, finished, nothing left. A CRD that this test makes up runs through a YAML file, as the kinds of the
-# samples do. The test plays the job's controllers and Kueue's part of ending a Workload; the simulated Kueue admits.
+# Kinds of every sort through the daemon, with their CRDs on simulated API servers: created on the
+# winner, status copied, an edit forwarded, finished, nothing left. A CRD that this test makes up
+# runs through a YAML file, as the kinds of the samples do. The test plays the job's controllers and
+# Kueue's part of ending a Workload; the simulated Kueue admits.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -11,7 +12,8 @@ need curl jq
 KUEUE=/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads
 MK='"managedBy":"kueue.x-k8s.io/multikueue"'
 
-# name, group, version, plural, Kind, spec, what a copy's spec must be, a status while it runs, a status at its end
+# name, group, version, plural, Kind, spec, what a copy's spec must be, a status
+# while it runs, a status at its end
 kinds() {
 	cat <<-END
 		jobset jobset.x-k8s.io v1alpha2 jobsets JobSet {$MK,"suspend":true} {"suspend":true} {"restarts":1} {"terminalState":"Completed","conditions":[{"type":"Completed","status":"True"}]}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A CRD that is installed on a worker while the daemon runs: a job that waits for it is placed there within 30 seconds, and
-# a kind that nobody waits for is not asked about.
+# A CRD that is installed on a worker while the daemon runs: a job that waits for it is placed there
+# within 30 seconds, and a kind that no job waits for is not looked for.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -65,11 +65,11 @@ wait_for 30 there one
 ok $? "the CRD is installed on a worker: the job is there within 30 seconds"
 echo "# after $(($(date +%s) - from)) s"
 
-# It runs, and nobody needs the kind anywhere else.
+# It runs, and no job needs the kind anywhere else.
 elsewhere=$(asked w1)
 submit mgr plain2 35000 "$OURS" >/dev/null && wait_for 90 complete plain2
 ok $? "a job of another kind runs for longer than two looks are apart"
 [ "$(asked w1)" -le $((elsewhere + 1)) ]
-ok $? "what nobody waits for is not looked for" || echo "#   $elsewhere requests, then $(asked w1)"
+ok $? "what no job waits for is not looked for" || echo "#   $elsewhere requests, then $(asked w1)"
 notes "$dir/m.log"
 done_testing

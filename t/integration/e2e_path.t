@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A worker's kubeconfig in a file, in a volume as kubelet makes it: read, rotated by a swapped symlink, gone and back.
+# A worker's kubeconfig in a file, in a volume as kubelet makes it: read, rotated by a
+# swapped symlink, gone and back.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -49,7 +50,7 @@ ok $? "and the next one: connected again"
 wait_for 40 complete two
 ok $? "and its end arrives"
 is "$(mutations 0 | grep -c "^w1 POST $HERE 201")" 2 "each job was made there once"
-is "$(told DeprecatedPathUsage)" 1 "nobody was warned again"
+is "$(told DeprecatedPathUsage)" 1 "there was no second warning"
 [ "$(told InsecureKubeConfig)" -ge 1 ] && [ "$(told Active)" -ge 2 ]
 ok $? "each change was told as an event"
 notes "$dir/m.log"

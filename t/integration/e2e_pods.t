@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A group of two Pods through the daemon, on simulated API servers: one Workload, a copy of each member on the winner, each
-# with its own status; one is replaced; the end of all is the end of the group, and nothing is left. The test plays users,
-# kubelets and Kueue's part of ending a Workload; the simulated Kueue admits.
+# A group of two Pods through the daemon, on simulated API servers: one Workload, a copy of each
+# member on the winner, each with its own status; one is replaced; the end of all is the end of
+# the group, and nothing is left. The test plays users, kubelets and Kueue's part of ending a
+# Workload; the simulated Kueue admits.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

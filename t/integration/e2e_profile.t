@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A worker that a ClusterProfile describes, with credentials from a program: asked, refused, renewed under a running
-# link, and failing.
+# A worker that a ClusterProfile describes, with credentials from a program: asked, refused, renewed
+# under a running link, and failing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -9,7 +9,8 @@ cd "$(dirname "$0")/../.." || exit 1
 need curl jq
 PROFILES=/apis/multicluster.x-k8s.io/v1alpha1/namespaces/kueue-system/clusterprofiles
 
-# Answers with the file `answer`, in which @SOON@ is in eight seconds; fails while there is a file `broken`.
+# Answers with the file `answer`, in which @SOON@ is in eight seconds; fails
+# while there is a file `broken`.
 cat >"$dir/give" <<-'END'
 	#!/bin/sh
 	dir=$(dirname "$0")
@@ -105,7 +106,7 @@ lend none
 submit mgr three 300 "$OURS" >/dev/null
 wait_for 40 complete three
 ok $? "and what came, a certificate, is used"
-is "$(told ClientConnectionFailed)" "$before" "nobody noticed any of this: the link never went down"
+is "$(told ClientConnectionFailed)" "$before" "none of this had an effect: the link never went down"
 
 # The way changes while the program is broken.
 : >"$dir/broken"

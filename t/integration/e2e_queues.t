@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What multikueued makes of the queues of workers: least_loaded places jobs by what is free, and the manager's quota follows
-# the workers'. And a dispatcher outside that nominates under a field manager of its own.
+# What multikueued makes of the queues of workers: least_loaded places jobs by what is free,
+# and the manager's quota follows the workers'. And a dispatcher outside that nominates
+# under a field manager of its own.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -32,7 +33,7 @@ ok $? "the queues of the workers say how they stand"
 fleet_plugins && fleet_manager m
 ok $? "multikueued is up"
 
-# --- the largest free block ----------------------------------------------------------------------------------------
+# --- the largest free block -----------------------------------------------------------------------
 placed() { [ "$(place_of "$1")" = "$2" ]; }
 clones() { # how many were made until now
 	jq -r 'select(.method == "POST" and (.agent | startswith("multikueued")) and
@@ -41,14 +42,14 @@ clones() { # how many were made until now
 submit mgr first 60000 "$OURS"'"parallelism":6,"completions":6,' >/dev/null
 wait_for 20 placed first w1
 ok $? "a job goes where most is free"
-is "$(clones)" 1 "... and nowhere else: nobody raced"
+is "$(clones)" 1 "... and nowhere else: there was no race"
 wait_for 10 used w1 6
 submit mgr second 60000 "$OURS"'"parallelism":5,"completions":5,' >/dev/null
 wait_for 20 placed second w3
 ok $? "the next one to another worker, since the first one's took its place"
 is "$(clones)" 2 "... which did not race either"
 
-# --- the manager's quota --------------------------------------------------------------------------------------------
+# --- the manager's quota --------------------------------------------------------------------------
 automated() {
 	api mgr GET $QUEUE | jq -e --arg n "$1" '.spec.resourceGroups[0].flavors[0].resources[0].nominalQuota == $n and
 		any(.status.conditions[]; .type == "MultiKueueManagerQuotaAutomation" and .reason == "QuotaAutomated")'
@@ -61,7 +62,7 @@ cpu w2 10
 wait_for 20 automated 24
 ok $? "... and follows it"
 
-# --- nominated by another field manager ---------------------------------------------------------------------------
+# --- nominated by another field manager -----------------------------------------------------------
 api mgr PATCH $KUEUE/admissionchecks/multikueue '{"metadata":{"annotations":{"multikueued.io/dispatcher":"acme.io/by-hand"}}}' >/dev/null
 submit mgr third 300 "$OURS" >/dev/null
 reserved() { workload_of mgr third | jq -e 'any(.status.conditions[]?; .type == "QuotaReserved" and .status == "True")'; }
@@ -71,7 +72,7 @@ curl -sS --max-time 10 --cacert "$dir/mgr.ca" -H "Authorization: Bearer $(field 
 	-H "Content-Type: application/apply-patch+yaml" -X PATCH --data-binary '{"apiVersion":"kueue.x-k8s.io/v1beta2",
 	"kind":"Workload","metadata":{"name":"'"$wl"'","namespace":"default"},"status":{"nominatedClusterNames":["w2"]}}' \
 	"$(field mgr-token.kubeconfig server)$KUEUE/namespaces/default/workloads/$wl/status?fieldManager=acme" >"$dir/applied"
-is "$(jq -c .status.nominatedClusterNames "$dir/applied")" '["w2"]' "somebody nominates under a name of his own"
+is "$(jq -c .status.nominatedClusterNames "$dir/applied")" '["w2"]' "another dispatcher nominates under a name of its own"
 done_third() {
 	api mgr GET $HERE/third | jq -e 'any(.status.conditions[]?; .type == "Complete" and .status == "True")'
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A worker's name hangs in the name service: multikueued's loop does not stand still, and the other workers go on. The
-# name server is a socket that never answers, in a network of the test's own (it needs root: in a user namespace of its
-# own, root's folders would look like somebody else's, and the loader trusts no plugin in those).
+# A worker's name hangs in the name service: multikueued's loop does not stand still, and the other
+# workers go on. The name server is a socket that never answers, in a network of the test's own (it
+# needs root: in a user namespace of its own, root's folders would seem to belong to another user,
+# and the loader trusts no plugin in those).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if [ -z "${E2E_INSIDE:-}" ]; then
@@ -21,7 +22,8 @@ fi
 need curl jq perl base64
 seconds=${E2E_SECONDS:-12}
 
-# The loopback device comes up; a name server that hears and says nothing; w2's name is known, w1's is not.
+# The loopback device comes up; a name server that hears and says nothing;
+# w2's name is known, w1's is not.
 perl -MSocket -e '
 	socket(my $s, PF_INET, SOCK_DGRAM, 0) or die;
 	my $up = pack("a16 s x22", "lo", 0x41);

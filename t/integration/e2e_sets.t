@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A StatefulSet, which has one Workload, and a LeaderWorkerSet, which has one for each replica, through the daemon: all
-# replicas on one worker, one copy there, a scale forwarded, nothing left; and a Deployment as a whole, through the YAML
-# file of the samples, also when its worker takes it back. The test plays their controllers.
+# A StatefulSet, which has one Workload, and a LeaderWorkerSet, which has one for each replica,
+# through the daemon: all replicas on one worker, one copy there, a scale forwarded, nothing left;
+# and a Deployment as a whole, through the YAML file of the samples, also when its worker takes it
+# back. The test plays their controllers.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -114,7 +115,8 @@ evicted() {
 }
 wait_for 60 evicted
 ok $? "its worker takes the quota back: it is evicted here"
-# What makes the Workload must release it, as Kueue's integrations do once no Pod runs: of a paused Deployment none does.
+# What makes the Workload must release it, as Kueue's integrations do once no Pod runs: of
+# a paused Deployment none does.
 conditions=$(api mgr GET $WL/wl-web | jq -c '[.status.conditions[] | if .type == "QuotaReserved" or .type == "Admitted" then .status = "False" else . end]')
 api mgr PATCH $WL/wl-web/status '{"status":{"admission":null,"conditions":'"$conditions"'}}' >/dev/null
 taken_back() {

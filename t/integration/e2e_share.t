@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A worker shows more of our objects than one worker may take of the manager's memory: it is not connected until it shows
-# less, and nobody else notices.
+# A worker shows more of our objects than one worker may take of the manager's memory: it is not
+# connected until it shows less, and other workers are not affected.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -27,7 +27,7 @@ several first
 wait_for 40 complete_all first
 ok $? "jobs run"
 
-# Somebody on w1 makes jobs that look like ours, 200 KiB each.
+# A user of w1 makes jobs that carry our labels, 200 KiB each.
 head -c 200000 /dev/zero | tr '\0' x >"$dir/x"
 for i in 1 2 3 4 5 6 7 8; do
 	printf '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"fat-%s","namespace":"default","labels":{

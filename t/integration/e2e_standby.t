@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The leader is stopped in the middle of its work: the standby takes over and ends it, and the old leader, woken
-# again, writes nothing and leaves. E2E_STOP_SECONDS: how long it sleeps at least (8; the acceptance run is 30).
+# The leader is stopped in the middle of its work: the standby takes over and ends it, and the old
+# leader, woken again, writes nothing and leaves. E2E_STOP_SECONDS: how long it sleeps at least
+# (8; the acceptance run is 30).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -30,8 +31,9 @@ busy() {
 }
 wait_for 30 busy
 ok $? "the leader dispatches"
-# Between the last look at the fence and the call that sends no fence can help, for some microseconds. What is not with
-# the kernel when the leader stops must never get there: it is stopped in a system call.
+# Between the last look at the fence and the call that sends no fence can help, for some
+# microseconds. What is not with the kernel when the leader stops must never get there:
+# it is stopped in a system call.
 stop_in_call() {
 	kill -STOP "$old"
 	for _ in 1 2 3 4 5 6 7 8 9 10; do

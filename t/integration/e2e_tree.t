@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Workers with queue trees, which kubesim decides with core/quota: two teams below one root share it, borrow up to their
-# limit and claim their minimum back; a job of ours goes to the other worker when the tree is full on one.
+# Workers with queue trees, which kubesim decides with core/quota: two teams below one root share
+# it, borrow up to their limit and claim their minimum back; a job of ours goes to the other
+# worker when the tree is full on one.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -40,7 +41,7 @@ waits() {
 }
 NOTE='"kueue.x-k8s.io'
 
-# --- a tree of parents: 4 cpus, two teams of 2, of which one may have 3 ------------------------------------------------
+# --- a tree of parents: 4 cpus, two teams of 2, of which one may have 3 ---------------------------
 queue w1 company "$NOTE/policy\":\"capacity\"" "$(total 4)"
 queue w1 team-a "$NOTE/parent\":\"company\",$NOTE/min-weight\":\"50\",$NOTE/max-weight\":\"75\""
 queue w1 team-b "$NOTE/parent\":\"company\",$NOTE/min-weight\":\"50\"" ',"preemption":{"reclaimWithinCohort":"Any"}'
@@ -73,7 +74,7 @@ wait_for 20 preempted
 ok $? "... from the newest of team-a, which borrowed"
 is "$(condition w1 a1 Admitted) $(condition w1 a2 Admitted)" "True Admitted True Admitted" "... whose minimum is safe"
 
-# --- jobs of ours ------------------------------------------------------------------------------------------------------
+# --- jobs of ours ---------------------------------------------------------------------------------
 fleet_plugins && fleet_manager m
 ok $? "multikueued is up"
 placed() { [ "$(place_of "$1")" = "$2" ]; }
@@ -92,7 +93,7 @@ done
 wait_for 30 placed next w1
 ok $? "... and below the tree when there is room again"
 
-# --- a ClusterQuotaTree --------------------------------------------------------------------------------------------------
+# --- a ClusterQuotaTree ---------------------------------------------------------------------------
 api w2 POST /kubesim/crd '{"group":"kueue.x-k8s.io","version":"v1alpha1","plural":"clusterquotatrees","kind":"ClusterQuotaTree",
 	"clusterScoped":true}' >/dev/null
 for q in org left right; do

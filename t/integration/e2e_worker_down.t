@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Jobs are deleted on the manager while the workers they run on are away: what is left there goes when they are back.
+# Jobs are deleted on the manager while the workers they run on are away: what is left
+# there goes when they are back.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HTTP/2 side of the simulated API server, by a client that can misbehave: streams that are not
- * read do not hold up others, windows are kept, at most 100 streams, many requests on one connection.
+ * The HTTP/2 side of the simulated API server, by a client that can misbehave:
+ * streams that are not read do not hold up others, windows are kept, at most 100
+ * streams, many requests on one connection.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,7 +48,7 @@ struct client {
 static char dir[] = "/tmp/kubesim-h2-XXXXXX";
 static pid_t server;
 
-/* --- the server ------------------------------------------------------------------------------------ */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static bool start_server(const char *self)
 {
@@ -130,7 +131,7 @@ static bool read_config(struct client *c)
 	return c->port != 0 && c->token[0] != '\0';
 }
 
-/* --- the client ------------------------------------------------------------------------------------ */
+/* --- the client ------------------------------------------------------------------------------- */
 
 static struct stream *stream_of(struct client *c, int32_t id)
 {
@@ -336,7 +337,7 @@ static bool until_over(struct client *c, int32_t id)
 	return stream_of(c, id)->over;
 }
 
-/* --- the tests ---------------------------------------------------------------------------------------- */
+/* --- the tests -------------------------------------------------------------------------------- */
 
 static size_t fill_store(struct client *c)
 {

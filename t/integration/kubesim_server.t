@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The simulated API servers over real sockets: TLS, HTTP/1.1 and HTTP/2, watches, limits, faults, kubectl.
+# The simulated API servers over real sockets: TLS, HTTP/1.1 and HTTP/2,
+# watches, limits, faults, kubectl.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 kubesim=${B:-build/dev}/kubesim
@@ -73,7 +74,7 @@ is "$(stat -c %a "$dir/w1.kubeconfig")" 600 "a kubeconfig is private"
 [ "${w1##*:}" -lt 32768 ]
 ok $? "the port is below the ephemeral range"
 
-# --- who may come -----------------------------------------------------------------------------------
+# --- who may come ---------------------------------------------------------------------------------
 is "$(c -o /dev/null -w '%{http_version} %{http_code}' "$w1/readyz")" "2 200" "HTTP/2 by ALPN"
 is "$(c -o /dev/null -w '%{http_version} %{http_code}' --http1.1 "$w1/readyz")" "1.1 200" "HTTP/1.1"
 is "$(code --tls-max 1.2 "$w1/readyz")" 200 "TLS 1.2"
@@ -97,7 +98,7 @@ is "$(anonymous -H "Authorization: Bearer $viewer" "$w1$jobs")" 200 "a viewer re
 is "$(anonymous -X DELETE -H "Authorization: Bearer $viewer" "$w1$jobs/x")" 403 "and does not write"
 is "$(anonymous -H "Authorization: Bearer $viewer" "$w1/kubesim/counts")" 403 "nor control"
 
-# --- a job, seen by watches of both protocols ---------------------------------------------------------
+# --- a job, seen by watches of both protocols -----------------------------------------------------
 c -N --max-time 15 "$w1/apis/kueue.x-k8s.io/v1beta2/workloads?watch=1" >"$dir/watch2" 2>/dev/null &
 watch2=$!
 c -N --max-time 15 --http1.1 "$w1/apis/kueue.x-k8s.io/v1beta2/workloads?watch=1" >"$dir/watch1" 2>/dev/null &
@@ -123,7 +124,7 @@ ok $? "both saw the same bytes"
 c "$w1/kubesim/counts" | grep -q '"curl":{.*"POST batch/v1/jobs":{"n":1,"refused":0}'
 ok $? "requests are counted by client"
 
-# --- limits -----------------------------------------------------------------------------------------
+# --- limits ---------------------------------------------------------------------------------------
 head -c 3200000 /dev/zero | tr '\0' 'x' >"$dir/big"
 is "$(post $jobs "@$dir/big")" 413 "a body over 3 MiB is refused (HTTP/2)"
 is "$(post $jobs "@$dir/big" --http1.1 -H 'Expect:')" 413 "and over HTTP/1.1"
@@ -135,7 +136,7 @@ is "$(c -Z --parallel-max 300 --parallel-immediate -o /dev/null -w '%{http_code}
 	$(i=0; while [ $i -lt 300 ]; do echo "$w1/readyz?$i -o /dev/null"; i=$((i + 1)); done) 2>/dev/null |
 	grep -c 200)" 300 "300 requests at once"
 
-# --- a reader that does not read ----------------------------------------------------------------------
+# --- a reader that does not read ------------------------------------------------------------------
 head -c 200000 /dev/zero | tr '\0' 'y' >"$dir/fill"
 printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"big"},"data":{"x":"%s"}}' "$(cat "$dir/fill")" >"$dir/cm"
 is "$(post /api/v1/namespaces/default/configmaps "@$dir/cm")" 201 "a large object"
@@ -159,7 +160,7 @@ for v in 2 1.1; do
 	wait $slow 2>/dev/null
 done
 
-# --- faults -----------------------------------------------------------------------------------------
+# --- faults ---------------------------------------------------------------------------------------
 post /kubesim/faults '{"unavailable":[1,1],"match":"/jobs"}' >/dev/null
 is "$(code "$w1$jobs")" 503 "503 where asked"
 is "$(code "$w1/api/v1/pods")" 200 "not elsewhere"
@@ -187,14 +188,14 @@ c -X POST "$w1/kubesim/compact" >/dev/null
 c --max-time 5 "$w1$jobs?watch=1&resourceVersion=1&timeoutSeconds=1" | grep -q '"code":410'
 ok $? "is Gone after compaction"
 
-# --- local mode --------------------------------------------------------------------------------------
+# --- local mode -----------------------------------------------------------------------------------
 is "$(post $jobs '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"local","labels":{"kueue.x-k8s.io/queue-name":"user-queue"},"annotations":{"kubesim.x-k8s.io/mode":"local"}},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["sh","-c"],"args":["echo $GREETING; exit 3"],"env":[{"name":"GREETING","value":"good day"}],"resources":{"requests":{"cpu":"1"}}}]}}}}')" 201 "a local job"
 wait_for 20 sh -c "curl -sS --cacert '$dir/w1.ca' --cert '$dir/w1.crt' --key '$dir/w1.key' '$w1/kubesim/logs' | grep -q '\"exitCode\":3,\"output\":\"good day'"
 ok $? "its command ran and gave its output"
 wait_for 20 sh -c "curl -sS --cacert '$dir/w1.ca' --cert '$dir/w1.crt' --key '$dir/w1.key' '$w1$jobs/local' | grep -q '\"type\":\"Failed\"'"
 ok $? "its exit code decided"
 
-# --- kubectl ----------------------------------------------------------------------------------------
+# --- kubectl --------------------------------------------------------------------------------------
 if command -v kubectl >/dev/null 2>&1; then
 	k() {
 		HOME="$dir" kubectl --kubeconfig "$dir/w1.kubeconfig" "$@" 2>&1
@@ -218,7 +219,7 @@ else
 	done
 fi
 
-# --- the end ----------------------------------------------------------------------------------------
+# --- the end --------------------------------------------------------------------------------------
 kill -TERM "$pid"
 wait "$pid"
 is $? 0 "SIGTERM ends it cleanly"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the end-to-end tests share: TAP, a fleet of their own, requests to its API servers, the log of requests.
-# Sourced by t/integration/e2e_*.t from the root of the project. Sets dir; everything in it goes at the end.
+# What the end-to-end tests share: TAP, a fleet of their own, requests to its API servers, the
+# log of requests. Sourced by t/integration/e2e_*.t from the root of the project. Sets dir;
+# everything in it goes at the end.
 # shellcheck shell=sh disable=SC2034
 
 B=${B:-build/dev}
@@ -18,7 +19,7 @@ e2e_cleanup() {
 trap e2e_cleanup EXIT
 trap 'exit 1' HUP INT PIPE TERM
 
-# Lines of files for whoever reads why a test failed.
+# Lines of files that show why a test failed.
 notes() { # FILE...
 	[ $tap_bad = 0 ] || tail -n 15 "$@" | sed 's/^/# /'
 }
@@ -27,8 +28,8 @@ field() { # FILE KEY: a value in a kubeconfig
 	sed -n "s/^ *$2: //p" "$dir/clusters/$1"
 }
 
-# A request as the admin of a cluster: api CLUSTER METHOD PATH [DATA]. The body on standard output. A PATCH merges. Without
-# an answer a string, as jq -e takes no input at all for a yes.
+# A request as the admin of a cluster: api CLUSTER METHOD PATH [DATA]. The body on standard output.
+# A PATCH merges. Without an answer a string, as jq -e takes no input at all for a yes.
 api() {
 	api_type=application/json
 	[ "$2" != PATCH ] || api_type=application/merge-patch+json
@@ -63,8 +64,8 @@ count() { # CLUSTER PATH: how many objects are there
 
 HERE=/apis/batch/v1/namespaces/default/jobs
 
-# A Job of user-queue's, or of a LocalQueue of another name: submit CLUSTER NAME RUN_MS [SPEC [QUEUE]]. SPEC: more
-# fields, as JSON with a comma at the end. Ours say managedBy there.
+# A Job of user-queue's, or of a LocalQueue of another name: submit CLUSTER NAME RUN_MS [SPEC
+# [QUEUE]]. SPEC: more fields, as JSON with a comma at the end. Ours say managedBy there.
 submit() {
 	api "$1" POST $HERE '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"'"$2"'","namespace":"default",
 		"labels":{"kueue.x-k8s.io/queue-name":"'"${5:-user-queue}"'"},"annotations":{"kubesim.x-k8s.io/run-ms":"'"$3"'"'"${SUBMIT_NOTES:-}"'}},
@@ -97,7 +98,8 @@ requests() { # how many requests were logged until now
 	wc -l <"$dir/requests"
 }
 
-# Mutating requests of multikueued after line $1 of the log, besides the Lease: "cluster method path status".
+# Mutating requests of multikueued after line $1 of the log, besides the
+# Lease: "cluster method path status".
 mutations() { # AFTER
 	tail -n +$(($1 + 1)) "$dir/requests" |
 		jq -r 'select((.agent | startswith("multikueued")) and .method != "GET" and (.path | contains("/leases") | not)) |

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The daemon as a process: command line, endpoints, leadership between two processes, signals. Against kubesim.
+# The daemon as a process: command line, endpoints, leadership between two
+# processes, signals. Against kubesim.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
@@ -186,7 +187,7 @@ kill -TERM "$pid"
 wait "$pid"
 ok $? "and ends well"
 
-# --- descriptors ------------------------------------------------------------------------------------
+# --- descriptors ----------------------------------------------------------------------------------
 # Many containers get 1024 descriptors, and may have more for the asking.
 descriptors() { ulimit "$@"; } # dash has -S and -H too
 hard=$(descriptors -Hn)

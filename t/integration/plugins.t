@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Which kinds a configuration has served, by what --list-plugins prints: enabled frameworks, external ones, kinds of nobody.
+# Which kinds a configuration has served, by what --list-plugins prints: enabled frameworks,
+# external ones, kinds without an adapter.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# conf/rbac is what `make rbac` would write now, and a plugin that is dropped in gets its rule by itself.
+# conf/rbac is what `make rbac` would write now, and a plugin that is
+# dropped in gets its rule by itself.
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
 . t/integration/lib.sh
@@ -18,7 +19,8 @@ for side in manager worker; do
 	[ $rc = 0 ] || sed 's/^/# /' "$dir/diff"
 done
 
-# Without a webhook its rights are not wanted; with certificates of somebody else, those of the Secret and whom to trust.
+# Without a webhook its rights are not wanted; with certificates that another controller makes,
+# those for the Secret and the CA are not wanted.
 granted() {
 	"$B/multikueued" --print-manager-rbac --config "$dir/config.yaml" 2>"$dir/err" |
 		grep -c -e localqueues -e multikueue-queues -e mutatingwebhookconfigurations -e multikueue-webhook-server-cert

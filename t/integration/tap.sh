@@ -5,7 +5,8 @@
 tap_n=0
 tap_bad=0
 
-# Succeeds when STATUS is 0. After a failure the end of the file $tap_said is shown, when that names one.
+# Succeeds when STATUS is 0. After a failure the end of the file $tap_said
+# is shown, when that names one.
 ok() { # STATUS NAME
 	tap_n=$((tap_n + 1))
 	if [ "$1" = 0 ]; then

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The webhook of the real daemon: TLS with its own authority, leader and standby alike; a certificate from files that is
-# swapped under load, as a mounted Secret is; hostile and slow clients.
+# The webhook of the real daemon: TLS with its own authority, leader and standby
+# alike; a certificate from files that is swapped under load, as a mounted
+# Secret is; hostile and slow clients.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -17,7 +18,7 @@ metric() { # PORT NAME
 	curl -sS "http://127.0.0.1:$1/metrics" | sed -n "s/^$2 //p"
 }
 
-# --- our own authority ----------------------------------------------------------------------------------
+# --- our own authority ----------------------------------------------------------------------------
 fleet_kubesim --log "$dir/requests" && fleet_plugins && fleet_manager one
 ok $? "a fleet is up"
 one=$MANAGER_PORT
@@ -97,9 +98,9 @@ again() {
 		[ "$(job user-queue | ask "$two" 2>/dev/null | patch_in)" = "$SET" ]
 }
 wait_for 20 again
-ok $? "a Secret that somebody deleted is made anew, and used"
+ok $? "a Secret that was deleted is made anew, and used"
 
-# --- hostile and slow ------------------------------------------------------------------------------------
+# --- hostile and slow -----------------------------------------------------------------------------
 code() {
 	ask "$two" -o /dev/null -w '%{http_code}' "$@"
 }
@@ -140,7 +141,7 @@ ok $? "at once ($took s)"
 # shellcheck disable=SC2086
 ended $slow
 
-# --- the end ---------------------------------------------------------------------------------------------
+# --- the end --------------------------------------------------------------------------------------
 # API servers go on sending reviews until the Service has forgotten the replica.
 kill "$two_pid"
 sleep 0.8
@@ -157,7 +158,7 @@ is $? 0 "then it ends by itself"
 FLEET_PIDS=$(echo " $FLEET_PIDS " | sed "s/ $two_pid / /")
 fleet_stop
 
-# --- files ------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 # A folder as a mounted Secret: the files are links into ..data, which is a link to one version.
 certs=$dir/certs
 version() { # NUMBER: makes a certificate by an authority of its own

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Whoever reaches the webhook sends the largest reviews that there are, as fast as they are taken: the daemon keeps the Lease,
-# its heartbeat is on time, and jobs go on. FLOOD_CLIENTS (10) and FLOOD_SECONDS (15, longer than a renewal may fail).
+# A client that reaches the webhook sends the largest reviews that there are, as fast as they are
+# taken: the daemon keeps the Lease, its heartbeat is on time, and jobs go on. FLOOD_CLIENTS (10)
+# and FLOOD_SECONDS (15, longer than a renewal may fail).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -73,7 +74,7 @@ awk -v gap="$gap" 'BEGIN { exit !(gap > 0 && gap < 3) }'
 ok $? "the heartbeat was never older than 3 s ($gap s)"
 leads
 ok $? "it leads still"
-is "$(lease holderIdentity) $(lease leaseTransitions)" "$holder 0" "and nobody else did meanwhile"
+is "$(lease holderIdentity) $(lease leaseTransitions)" "$holder 0" "and no other process did meanwhile"
 [ "$(lease renewTime)" \> "$renewed" ]
 ok $? "the Lease was renewed"
 notes "$dir/one.log" "$dir/demo.out"

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The webhook answers while Workloads are dispatched, finish and are removed: how long 99 of 100 reviews take at most,
-# seen from outside, over connections that stand and over new ones. WEBHOOK_JOBS (300) and WEBHOOK_MS (300, since a
-# machine that does other things as well is slow for reasons of its own). The acceptance run has 10000 and 100.
+# The webhook answers while Workloads are dispatched, finish and are removed: how long 99 of 100
+# reviews take at most, seen from outside, over connections that stand and over new ones.
+# WEBHOOK_JOBS (300) and WEBHOOK_MS (300, since a machine that does other things as well is slow for
+# reasons of its own). The acceptance run has 10000 and 100.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

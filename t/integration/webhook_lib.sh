@@ -3,8 +3,8 @@
 # Sourced by t/integration/webhook*.t after lib.sh; WEBHOOK is the rest of the section 'webhook'.
 # shellcheck shell=sh disable=SC2034,SC2154
 
-# The usual configuration with a webhook on the next port. WEBHOOK_MORE: further sections. WEBHOOK_METRICS: an
-# address of its own for the metrics.
+# The usual configuration with a webhook on the next port. WEBHOOK_MORE: further sections.
+# WEBHOOK_METRICS: an address of its own for the metrics.
 fleet_config() {
 	cat <<-END
 		apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -50,7 +50,8 @@ review() {
 			version: "v1", kind: $kind}, namespace: "default", operation: $op, object: $object, oldObject: $old}}'
 }
 
-# Sends standard input to the webhook of a daemon: ask PORT [CURL-OPTIONS]. The body on standard output.
+# Sends standard input to the webhook of a daemon: ask PORT
+# [CURL-OPTIONS]. The body on standard output.
 ask() {
 	ask_port=$(($1 + 1))
 	shift

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work items, their timers and the loop of the controllers beside a simulated API server. The commit
- * hook turns a change into dirty items; ks_actors_run lets the controller of each item take a step.
+ * Work items, their timers and the loop of the controllers beside a simulated API
+ * server. The commit hook turns a change into dirty items; ks_actors_run lets the
+ * controller of each item take a step.
  */
 #include "t/kubesim/actors_priv.h"
 
@@ -132,7 +133,7 @@ const char *intern(struct ks_actors *k, mk_str s)
 	return text;
 }
 
-/* --- the commit hook ----------------------------------------------------------------------------- */
+/* --- the commit hook -------------------------------------------------------------------------- */
 
 /* Remembers which job names the Workload (NULL: none any more). */
 static void index_prebuilt(struct ks_actors *k, mk_str ns, mk_str workload, struct item *job)
@@ -211,7 +212,7 @@ static void on_commit(void *ctx, const struct ks_commit *c)
 	}
 }
 
-/* --- life ----------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static const char *const scanned[] = {
 	RES_CLUSTERQUEUES, RES_LOCALQUEUES, RES_FLAVORS,   RES_CHECKS,
@@ -321,7 +322,7 @@ void ks_actors_free(struct ks_actors *k)
 	mk_free(k);
 }
 
-/* --- the loop ------------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void step(struct ks_actors *k, struct item *it)
 {

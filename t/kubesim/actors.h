@@ -26,7 +26,10 @@ struct ks_actors_options {
 		run_ms_max; /* duration of a job, unless its annotation says otherwise */
 	bool local_mode;    /* annotation "kubesim.x-k8s.io/mode: local" is honoured: see below */
 	bool publish_usage; /* ClusterQueues get a status: what is reserved, how many wait, Active */
-	/* The store has one commit hook and the actors take it: yours, called after theirs. May be NULL. */
+	/*
+	 * The store has one commit hook and the actors take it: yours,
+	 * called after theirs. May be NULL.
+	 */
 	void (*on_commit)(void *ctx, const struct ks_commit *c);
 	void *on_commit_ctx;
 };

@@ -99,7 +99,7 @@ struct ks_actors {
 	char last_error[512];
 };
 
-/* --- items (actors.c) ---------------------------------------------------------------------------- */
+/* --- items (actors.c) ------------------------------------------------------------------------- */
 /* The item of that kind and key, made when it is not there; NULL when out of memory. */
 struct item *item_get(struct ks_actors *k, enum item_kind kind, const char *resource, mk_str ns,
 		      mk_str name);
@@ -116,7 +116,7 @@ void item_drop(struct ks_actors *k, struct item *it);
 /* The one copy of 's' that lives as long as 'k'; NULL when out of memory. */
 const char *intern(struct ks_actors *k, mk_str s);
 
-/* --- client (actors_api.c): every call is one write; true when the store took it ------------------ */
+/* --- client (actors_api.c): every call is one write; true when the store took it -------------- */
 bool api_create(struct ks_actors *k, struct item *it, mk_str collection, const struct json *body,
 		const char *manager);
 bool api_merge(struct ks_actors *k, struct item *it, mk_str target, const struct json *patch,
@@ -124,10 +124,13 @@ bool api_merge(struct ks_actors *k, struct item *it, mk_str target, const struct
 bool api_apply(struct ks_actors *k, struct item *it, mk_str target, const struct json *body,
 	       const char *manager);
 bool api_delete(struct ks_actors *k, struct item *it, mk_str target, mk_str uid);
-/* "/apis/batch/v1/namespaces/ns/jobs/name" of a resource "batch/v1/jobs"; name empty: the collection. */
+/*
+ * "/apis/batch/v1/namespaces/ns/jobs/name" of a resource
+ * "batch/v1/jobs"; name empty: the collection.
+ */
 mk_str obj_path(struct arena *a, mk_str resource, mk_str ns, mk_str name);
 
-/* --- reading objects (actors_api.c) --------------------------------------------------------------- */
+/* --- reading objects (actors_api.c) ----------------------------------------------------------- */
 const struct json *obj_condition(const struct json *obj, const char *type);
 bool obj_is_true(const struct json *obj, const char *type);
 mk_str obj_meta(const struct json *obj, const char *field);
@@ -142,7 +145,7 @@ bool job_is_finished(const struct json *job);
 /* RFC 3339 of k->now_ms in k->a. */
 mk_str now_text(struct ks_actors *k);
 
-/* --- controllers ---------------------------------------------------------------------------------- */
+/* --- controllers ------------------------------------------------------------------------------ */
 bool cq_quota_init(struct ks_actors *k);
 void cq_quota_done(struct ks_actors *k);
 /* Resources of jobs of other kinds, which may be served; NULL after the last one. */

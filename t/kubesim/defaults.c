@@ -198,7 +198,10 @@ void ks_defaults(struct arena *a, const struct ks_resource *r, struct json *tree
 	}
 }
 
-/* Selector and labels by which a Job finds its pods. Labels that are there stay: validation compares them. */
+/*
+ * Selector and labels by which a Job finds its pods. Labels that are there
+ * stay: validation compares them.
+ */
 static void job_selector(struct arena *a, struct json *tree)
 {
 	static const char *const keys[] = {"batch.kubernetes.io/controller-uid",

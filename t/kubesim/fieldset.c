@@ -156,7 +156,7 @@ struct json *fieldset_of(struct arena *a, const char *kind, const struct json *o
 	return json_len(set) > 0 ? set : NULL;
 }
 
-/* --- comparison ------------------------------------------------------------------------------------- */
+/* --- comparison ------------------------------------------------------------------------------- */
 static void compare(struct arena *a, const struct place *p, const struct json *from,
 		    const struct json *to, struct json *changed, struct json *removed);
 
@@ -243,7 +243,7 @@ void fieldset_compare(struct arena *a, const char *kind, const struct json *from
 	*ret_removed = json_len(removed) > 0 ? removed : NULL;
 }
 
-/* --- algebra ---------------------------------------------------------------------------------------- */
+/* --- algebra ---------------------------------------------------------------------------------- */
 bool fieldset_is_empty(const struct json *x)
 {
 	return json_len(x) == 0;
@@ -376,7 +376,7 @@ struct json *fieldset_union(struct arena *a, const struct json *x, const struct 
 	return n;
 }
 
-/* --- paths for people ------------------------------------------------------------------------------- */
+/* --- paths as messages show them -------------------------------------------------------------- */
 static mk_str extend(struct arena *a, mk_str path, mk_str key)
 {
 	struct json *k = NULL;

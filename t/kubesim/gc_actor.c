@@ -235,7 +235,7 @@ const struct json *gc_owned_workload(const struct ks_actors *k, mk_str uid)
 	return NULL;
 }
 
-/* --- the step ---------------------------------------------------------------------------------------- */
+/* --- the step --------------------------------------------------------------------------------- */
 
 static void drop_finalizer(struct ks_actors *k, struct item *it, const struct json *obj,
 			   const char *finalizer)

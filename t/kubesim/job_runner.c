@@ -3,7 +3,7 @@
  * The job runner: plays the Job controller and the kubelet. A Job that is not suspended starts with
  * all its pods active and ready in one write, runs for its simulated time (or until its process of
  * local mode ends), and gets its terminal conditions in one write.
- * A Job managed by somebody else (spec.managedBy) is left alone.
+ * A Job that another controller manages (spec.managedBy) is left alone.
  */
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
@@ -23,7 +23,7 @@ struct local_order {
 	char *ns, *job, *uid;
 };
 
-/* --- orders to the owner of processes -------------------------------------------------------------- */
+/* --- orders to the owner of processes --------------------------------------------------------- */
 
 static void order_free(struct local_order *o)
 {
@@ -107,7 +107,7 @@ void ks_actors_local_done(struct ks_actors *k, mk_str ns, mk_str job, mk_str uid
 	item_at(k, it, now_ms);
 }
 
-/* --- status writes --------------------------------------------------------------------------------- */
+/* --- status writes ---------------------------------------------------------------------------- */
 
 static mk_str status_path(struct ks_actors *k, const struct item *it)
 {
@@ -225,7 +225,7 @@ static void write_finished(struct ks_actors *k, struct item *it, const struct js
 	api_merge(k, it, status_path(k, it), patch, MANAGER);
 }
 
-/* --- the step -------------------------------------------------------------------------------------- */
+/* --- the step --------------------------------------------------------------------------------- */
 
 /* From the uid alone, so that a restarted runner draws the same. */
 static int64_t draw_run_ms(const struct ks_actors *k, const struct json *job)

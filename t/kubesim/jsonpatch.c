@@ -2,7 +2,10 @@
 /* JSON patches (RFC 6902) on trees of the simulated store. */
 #include "t/kubesim/store_int.h"
 
-/* The pointer split into its parent and its last token, unescaped by json_at and json_put themselves. */
+/*
+ * The pointer split into its parent and its last token, unescaped by
+ * json_at and json_put themselves.
+ */
 static bool split_pointer(struct arena *a, mk_str path, const char **ret_parent, mk_str *ret_last)
 {
 	size_t cut = path.n;

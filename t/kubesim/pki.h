@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Certificates made in memory for simulated API servers: a CA per cluster, server and client pairs. */
+/*
+ * Certificates made in memory for simulated API servers: a CA per cluster, server and client pairs.
+ */
 #ifndef MK_T_KUBESIM_PKI_H
 #define MK_T_KUBESIM_PKI_H
 

@@ -36,7 +36,7 @@ static mk_str workload_path(struct ks_actors *k, const struct item *it)
 	return obj_path(&k->a, str_of(RES_WORKLOADS), it->ns, it->name);
 }
 
-/* --- rows ------------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static void drop_finalizer(struct ks_actors *k, struct item *it, const struct json *wl)
 {
@@ -190,7 +190,9 @@ static int by_name(const void *x, const void *y)
 	return str_cmp(json_str(json_get(*a, "name")), json_str(json_get(*b, "name")));
 }
 
-/* `<head> in <state> state: "a" (message); "b" (message)`, or empty when no check is in that state. */
+/*
+ * `<head> in <state> state: "a" (message); "b" (message)`, or empty when no check is in that state.
+ */
 static mk_str checks_text(struct ks_actors *k, const struct json *wl, const char *head,
 			  const char *state)
 {
@@ -417,7 +419,7 @@ void queue_workload_step(struct ks_actors *k, struct item *it)
 	}
 }
 
-/* --- admission of the next one --------------------------------------------------------------------- */
+/* --- admission of the next one ---------------------------------------------------------------- */
 
 void reserve(struct ks_actors *k, struct cq *q, struct item *wl_item, const struct json *wl,
 	     struct json *admission)

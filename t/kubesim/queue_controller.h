@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the queue controller share: queues with their quota, and the status to apply. */
+/*
+ * What the parts of the queue controller share: queues with their quota, and the status to apply.
+ */
 #ifndef MK_T_KUBESIM_QUEUE_CONTROLLER_H
 #define MK_T_KUBESIM_QUEUE_CONTROLLER_H
 
@@ -64,8 +66,8 @@ void cq_quota_release(struct ks_actors *k, struct item *wl);
 void cq_quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj);
 
 /*
- * status.admission and use (as cq_quota_fits) with flavors that somebody else chose: flavor_of(ctx, pod set, resource), empty
- * for what needs none.
+ * status.admission and use (as cq_quota_fits) with flavors that the caller chose: flavor_of(ctx,
+ * pod set, resource), empty for what needs none.
  */
 struct json *cq_admission(struct ks_actors *k, const struct cq *q, const struct json *wl,
 			  mk_str (*flavor_of)(void *ctx, size_t set, mk_str resource), void *ctx,
@@ -77,7 +79,7 @@ void reserve(struct ks_actors *k, struct cq *q, struct item *wl_item, const stru
 void write_unreserved(struct ks_actors *k, struct item *it, const struct json *wl, mk_str reason,
 		      mk_str why);
 
-/* --- queue trees (queue_controller_tree.c) --------------------------------------------------------- */
+/* --- queue trees (queue_controller_tree.c) ---------------------------------------------------- */
 /* Reads all trees of the store anew, and puts what waits and what holds quota into them. */
 void tree_load_all(struct ks_actors *k);
 void tree_free_all(struct ks_actors *k);
@@ -88,7 +90,7 @@ void tree_put(struct ks_actors *k, struct cq *q, struct item *wl, const struct j
 void tree_unput(const struct cq *q, const struct item *wl);
 /* It holds quota no more. */
 void tree_release(const struct cq *q, const struct item *wl);
-/* It holds quota and is being evicted, by whomever. */
+/* It holds quota and is being evicted, whichever the reason. */
 void tree_evict(const struct cq *q, const struct item *wl);
 bool tree_holds(const struct cq *q, const struct item *wl);
 /* One decision of the tree of 'q', which 'it' belongs to. */
@@ -96,21 +98,26 @@ void tree_step(struct ks_actors *k, struct cq *q, struct item *it);
 
 /* Kubernetes quantity to thousandths; false when malformed. Saturates. */
 bool quantity_parse(mk_str s, int64_t *ret_milli);
-/* Canonical text of a resource's amount: decimal for cpu, binary suffixes for memory and storage. */
+/*
+ * Canonical text of a resource's amount: decimal for cpu, binary suffixes for memory and storage.
+ */
 mk_str quantity_text(struct arena *a, const char *resource, int64_t milli);
 
 /*
- * Other kinds than Job (queue_controller_kinds.c). True: the Workload's job is of one that is known, is suspended (else it is
- * suspended now) and not active any more, so that the quota of an eviction may go.
+ * Other kinds than Job (queue_controller_kinds.c). True: the Workload's job is of one
+ * that is known, is suspended (else it is suspended now) and not active any more, so that
+ * the quota of an eviction may go.
  */
 bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl);
 /* A job of such a kind was written: its Workloads are looked at. */
 void kinds_commit(struct ks_actors *k, const struct ks_commit *c);
 
-/* Writes the queue's status when it differs, or comes again when it may (queue_controller_usage.c). */
+/*
+ * Writes the queue's status when it differs, or comes again when it may (queue_controller_usage.c).
+ */
 void usage_publish(struct ks_actors *k, struct item *it);
 
-/* --- the admission-owned status (queue_controller_status.c) --------------------------------------- */
+/* --- the admission-owned status (queue_controller_status.c) ----------------------------------- */
 /* An apply body with every field of the status that the field manager kueue-admission keeps. */
 struct json *status_body(struct ks_actors *k, const struct json *wl);
 /* Sets a condition in it; the transition time moves only with the status. */
@@ -126,7 +133,7 @@ void status_evict(struct ks_actors *k, struct json *body, mk_str reason, mk_str 
 void status_release(struct ks_actors *k, struct json *body);
 bool checks_all_ready(const struct json *wl);
 
-/* --- jobs (queue_controller_job.c) ----------------------------------------------------------------- */
+/* --- jobs (queue_controller_job.c) ------------------------------------------------------------ */
 /* Name of the Workload that belongs to a Job by itself. */
 mk_str job_workload_name(struct arena *a, const struct json *job);
 /* The Job that controls the Workload or names it, while it exists; else NULL. */

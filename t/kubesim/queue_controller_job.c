@@ -47,7 +47,7 @@ static struct json *owner_reference(struct ks_actors *k, const struct json *job)
 	return o;
 }
 
-/* --- making the Workload ---------------------------------------------------------------------------- */
+/* --- making the Workload ---------------------------------------------------------------------- */
 
 static int64_t job_pods(const struct json *job)
 {
@@ -185,7 +185,7 @@ static void finish(struct ks_actors *k, const struct json *wl, mk_str reason, mk
 	status_apply(k, it, body);
 }
 
-/* --- starting and stopping --------------------------------------------------------------------------- */
+/* --- starting and stopping -------------------------------------------------------------------- */
 
 static void start(struct ks_actors *k, struct item *it, const struct json *job,
 		  const struct json *wl)
@@ -266,7 +266,7 @@ static bool stop(struct ks_actors *k, struct item *it, const struct json *job)
 	return true;
 }
 
-/* --- the step ---------------------------------------------------------------------------------------- */
+/* --- the step --------------------------------------------------------------------------------- */
 
 static bool owns(const struct json *job, const struct json *wl)
 {
@@ -373,7 +373,7 @@ void queue_job_step(struct ks_actors *k, struct item *it)
 	}
 }
 
-/* --- the webhook -------------------------------------------------------------------------------------- */
+/* --- the webhook ------------------------------------------------------------------------------ */
 
 static bool wants_multikueue(const struct ks_actors *k, mk_str ns, mk_str queue)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds of jobs besides batch/v1 Job, as the queue controller sees one that is evicted: its quota is given back when it is
- * suspended and not active, and each kind has its own fields for both (the IsSuspended and IsActive of Kueue 0.19.2). What
- * ended meanwhile is Finished instead. Who
- * makes, starts and ends such a job plays its part from outside.
+ * Kinds of jobs besides batch/v1 Job, as the queue controller sees one that is evicted: its quota
+ * is given back when it is suspended and not active, and each kind has its own fields for both (the
+ * IsSuspended and IsActive of Kueue 0.19.2). What ended meanwhile is Finished instead. Who makes,
+ * starts and ends such a job plays its part from outside.
  */
 #include "t/kubesim/queue_controller.h"
 

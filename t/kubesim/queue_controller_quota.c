@@ -6,7 +6,7 @@
 
 enum { PER_MILLE = 1000 };
 
-/* --- quantities ------------------------------------------------------------------------------------ */
+/* --- quantities ------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *suffix;
@@ -91,7 +91,7 @@ mk_str quantity_text(struct arena *a, const char *resource, int64_t milli)
 	return arena_printf(a, "%lld", (long long)whole);
 }
 
-/* --- queues ---------------------------------------------------------------------------------------- */
+/* --- queues ----------------------------------------------------------------------------------- */
 
 bool cq_quota_init(struct ks_actors *k)
 {
@@ -276,7 +276,7 @@ void cq_quota_reload(struct ks_actors *k)
 	}
 }
 
-/* --- pending --------------------------------------------------------------------------------------- */
+/* --- pending ---------------------------------------------------------------------------------- */
 
 static int compare(const struct item *x, const struct item *y)
 {
@@ -366,7 +366,7 @@ void pending_del(struct item *wl)
 	}
 }
 
-/* --- holding quota --------------------------------------------------------------------------------- */
+/* --- holding quota ---------------------------------------------------------------------------- */
 
 void cq_quota_take(struct ks_actors *k, struct cq *q, struct item *wl,
 		   const struct cq_quota_use *use, size_t n)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queue trees of a cluster (KEP-1093), decided by core/quota: ClusterQueues with a parent, and ClusterQuotaTrees. What
- * waits in a leaf is admitted in the order of the tree, and what it preempts is evicted by its own step. Queues outside
- * any tree do not come here. Trees that are not valid are none: their queues have their own quota alone.
+ * Queue trees of a cluster (KEP-1093), decided by core/quota: ClusterQueues with a parent, and
+ * ClusterQuotaTrees. What waits in a leaf is admitted in the order of the tree, and what it
+ * preempts is evicted by its own step. Queues outside any tree do not come here. Trees that are not
+ * valid are none: their queues have their own quota alone.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static bool is_charged(const struct cq_tree *t, const struct quota_work *w)
 	return state == QUOTA_ADMITTED || state == QUOTA_EVICTING;
 }
 
-/* --- reading the trees ------------------------------------------------------------------------------ */
+/* --- reading the trees ------------------------------------------------------------------------ */
 
 static bool has_tree(const struct ks_actors *k)
 {
@@ -207,7 +208,7 @@ void tree_free_all(struct ks_actors *k)
 	k->queues->trees = NULL;
 }
 
-/* --- what waits and what holds quota ------------------------------------------------------------------ */
+/* --- what waits and what holds quota ---------------------------------------------------------- */
 
 void tree_put(struct ks_actors *k, struct cq *q, struct item *wl, const struct json *obj, bool held)
 {
@@ -279,7 +280,7 @@ bool tree_holds(const struct cq *q, const struct item *wl)
 	return w != NULL && is_charged(q->tree, w);
 }
 
-/* --- decisions ---------------------------------------------------------------------------------------- */
+/* --- decisions -------------------------------------------------------------------------------- */
 
 struct chosen {
 	const struct quota *q;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The status of a ClusterQueue: what is reserved and used by flavor, how many Workloads wait, whether it is active. As the
- * real controller it lags behind: written at most once a second, and only what differs.
+ * The status of a ClusterQueue: what is reserved and used by flavor, how many Workloads
+ * wait, whether it is active. As the real controller it lags behind: written at most once a
+ * second, and only what differs.
  */
 #include "t/kubesim/queue_controller.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of list types. Names are unique enough in the served kinds that a field and its parent identify a list. */
+/*
+ * The table of list types. Names are unique enough in the served kinds that a field
+ * and its parent identify a list.
+ */
 #include "t/kubesim/schema.h"
 
 static const struct schema_rule atomic = {.list = SCHEMA_ATOMIC};
@@ -119,8 +122,8 @@ static const struct entry {
 };
 
 /*
- * Can the field be in the table? For nearly all fields the first letter and the length say no. What they are in the table
- * is found out once.
+ * Can the field be in the table? For nearly all fields the first letter and the length say no. What
+ * they are in the table is found out once.
  */
 static bool may_be_list(mk_str field)
 {
@@ -159,7 +162,10 @@ bool schema_atomic_object(mk_str parent, mk_str field)
 	       str_ends(field, STR("SelectorTerm"));
 }
 
-/* {"<name>":"<value>"}, the key of most lists, without building it; {NULL, 0}: it needs escapes or is no such key. */
+/*
+ * {"<name>":"<value>"}, the key of most lists, without building it; {NULL, 0}: it
+ * needs escapes or is no such key.
+ */
 static mk_str plain_key(struct arena *a, const char *name, const struct json *value)
 {
 	mk_str s = json_str(value), k = str_of(name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Label selectors of the Kubernetes API: a, !a, a=b, a==b, a!=b, a in (b,c), a notin (b,c), joined by commas. */
+/*
+ * Label selectors of the Kubernetes API: a, !a, a=b, a==b, a!=b, a in (b,c), a
+ * notin (b,c), joined by commas.
+ */
 #ifndef MK_T_KUBESIM_SELECTOR_H
 #define MK_T_KUBESIM_SELECTOR_H
 

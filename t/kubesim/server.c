@@ -22,7 +22,7 @@ enum {
 	MAX_SLEEP_MS = 60000,
 };
 
-/* --- time ------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void set_timer(struct cluster *c, int64_t at_ms)
 {
@@ -145,7 +145,7 @@ static void on_commit(void *ctx, const struct ks_commit *commit)
 	}
 }
 
-/* --- ports ------------------------------------------------------------------------------------------ */
+/* --- ports ------------------------------------------------------------------------------------ */
 
 static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *addr, int n,
 		      void *ctx)
@@ -254,7 +254,7 @@ void cluster_pause(struct cluster *c, bool paused)
 	cluster_kick(c);
 }
 
-/* --- life ------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void draw_token(char out[SERVER_TOKEN])
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The control paths of a cluster, for its admin:
- *   GET  /kubesim/counts        {"clients": requests over the network by user agent and kind, "store": all
+ *   GET /kubesim/counts {"clients": requests over the network by user agent and kind, "store": all
  *                               requests by kind (the controllers' too), and totals}
  *   GET  /kubesim/logs          output of local-mode pods
  *   GET  /kubesim/faults        the faults that are set
  *   POST /kubesim/faults        merge: {"refuse","delayMs":[a,b],"unavailable":[n,d],
- *                               "limited":[n,d],"dropReply":[n,d],"dropResets","dataMax","match","http1"}
+ *                        "limited":[n,d],"dropReply":[n,d],"dropResets","dataMax","match","http1"}
  *   DELETE /kubesim/faults      none any more
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time
- *   POST /kubesim/crd           {"group","version","plural","kind"}: serves one more resource with a status, namespaced
+ *   POST /kubesim/crd {"group","version","plural","kind"}: serves one more
+ *   resource with a status, namespaced
  *                               unless "clusterScoped" is true
  *   POST /kubesim/token         {"token": t}: lets t in as the admin, in place of the last one
  *   POST /kubesim/end-watches, /kubesim/compact, /kubesim/goaway, /kubesim/close
@@ -54,7 +55,7 @@ static void counts(struct exchange *ex)
 	answer_json(ex, o);
 }
 
-/* --- faults ------------------------------------------------------------------------------------------ */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static void get_rate(const struct json *o, const char *key, struct rate *r)
 {
@@ -154,7 +155,7 @@ static void pause_for(struct exchange *ex, int64_t ms)
 	event_base_once(c->server->base, -1, EV_TIMEOUT, on_resume, c, &later);
 }
 
-/* --- actions ------------------------------------------------------------------------------------------ */
+/* --- actions ---------------------------------------------------------------------------------- */
 
 static void on_restart(evutil_socket_t fd, short what, void *ctx)
 {

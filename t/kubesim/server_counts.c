@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests that came over the network, by user agent and kind: what a client costs. The store counts
- * too, but cannot tell clients from the controllers beside it.
+ * Requests that came over the network, by user agent and kind: what a client costs. The store
+ * counts too, but cannot tell clients from the controllers beside it.
  */
 #include <stdlib.h>
 

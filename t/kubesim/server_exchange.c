@@ -103,7 +103,7 @@ void exchange_status(struct exchange *ex, int code, const char *reason, const ch
 	exchange_answer(ex, code, json_type_text, json_write(&ex->a, o));
 }
 
-/* --- who ------------------------------------------------------------------------------------------- */
+/* --- who -------------------------------------------------------------------------------------- */
 
 static bool is_public(mk_str path)
 {
@@ -166,7 +166,7 @@ static bool allowed(struct exchange *ex, mk_str path, mk_str *ret_user)
 	return true;
 }
 
-/* --- faults ---------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static bool is_faulty(const struct exchange *ex, mk_str path)
 {
@@ -212,7 +212,7 @@ static bool fault_answers(struct exchange *ex)
 	return false;
 }
 
-/* --- handling -------------------------------------------------------------------------------------- */
+/* --- handling --------------------------------------------------------------------------------- */
 
 static void to_store(struct exchange *ex, mk_str user)
 {
@@ -312,7 +312,7 @@ void exchange_start(struct exchange *ex)
 	answer(ex);
 }
 
-/* --- handing out ------------------------------------------------------------------------------------ */
+/* --- handing out ------------------------------------------------------------------------------ */
 
 /* Makes sure that a frame is there to send, when the watch has one. */
 static bool next_frame(struct exchange *ex)

@@ -10,7 +10,10 @@
 
 enum { PIECE = 16384, CHUNK_HEAD = 16, DISCARD_MAX = 64 * 1024 * 1024 };
 
-/* Reading state, in the exchange's own fields: sent = body bytes still to come, chunked = by chunks. */
+/*
+ * Reading state, in the exchange's own fields: sent = body bytes still to come, chunked = by
+ * chunks.
+ */
 
 static bool name_is(mk_str s, const char *name)
 {
@@ -96,8 +99,9 @@ static bool read_head(struct conn *c)
 		ex->too_big = true;
 		c->close_when_sent = true;
 		/*
-		 * A client that is still sending when the connection closes may never see the answer: a body of a bearable
-		 * size is read and thrown away first. Who asks before sending (Expect) is told at once.
+		 * A client that is still sending when the connection closes may never see the
+		 * answer: a body of a bearable size is read and thrown away first. Who asks before
+		 * sending (Expect) is told at once.
 		 */
 		if (expect || length > DISCARD_MAX) {
 			exchange_start(ex);

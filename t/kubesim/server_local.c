@@ -39,7 +39,7 @@ struct local {
 	size_t n;
 };
 
-/* --- the pod ------------------------------------------------------------------------------------------ */
+/* --- the pod ---------------------------------------------------------------------------------- */
 
 static void pod_request(const struct child *c, struct arena *a, const char *method, mk_str target,
 			const char *type, const struct json *body)
@@ -111,7 +111,7 @@ static void pod_phase(const struct child *c, const char *phase)
 	arena_done(&a);
 }
 
-/* --- the process ----------------------------------------------------------------------------------------- */
+/* --- the process ------------------------------------------------------------------------------ */
 
 static void child_free(struct child *c)
 {
@@ -385,7 +385,7 @@ void local_take_orders(struct cluster *c)
 	arena_done(&a);
 }
 
-/* --- logs -------------------------------------------------------------------------------------------------- */
+/* --- logs ------------------------------------------------------------------------------------- */
 
 bool local_answer_log(struct exchange *ex, mk_str path)
 {

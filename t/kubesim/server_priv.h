@@ -114,7 +114,7 @@ struct conn {
 	struct list_node exchanges;
 };
 
-/* --- server.c --------------------------------------------------------------------------------------- */
+/* --- server.c --------------------------------------------------------------------------------- */
 /* Runs what is due, wakes the watches and sets the timer again. */
 void cluster_kick(struct cluster *c);
 enum mk_code cluster_listen(struct cluster *c, struct mk_err *err);
@@ -123,7 +123,7 @@ void cluster_close_all(struct cluster *c);
 void cluster_restart(struct cluster *c, int64_t down_ms);
 void cluster_pause(struct cluster *c, bool paused);
 
-/* --- server_conn.c ---------------------------------------------------------------------------------- */
+/* --- server_conn.c ---------------------------------------------------------------------------- */
 void conn_accept(struct cluster *c, evutil_socket_t fd);
 /* Frees it now, or at the end of the running callback. */
 void conn_kill(struct conn *c);
@@ -133,7 +133,7 @@ void conn_leave(struct conn *c);
 /* Lets the protocol write what it has. */
 void conn_flush(struct conn *c);
 
-/* --- server_h2.c, server_h1.c ------------------------------------------------------------------------ */
+/* --- server_h2.c, server_h1.c ----------------------------------------------------------------- */
 bool h2_open(struct conn *c);
 void h2_input(struct conn *c);
 void h2_flush(struct conn *c);
@@ -144,7 +144,7 @@ void h1_input(struct conn *c);
 void h1_flush(struct conn *c);
 void h1_respond(struct exchange *ex);
 
-/* --- server_exchange.c ------------------------------------------------------------------------------- */
+/* --- server_exchange.c ------------------------------------------------------------------------ */
 struct exchange *exchange_new(struct conn *c, int32_t stream);
 void exchange_free(struct exchange *ex);
 /* Adds to the request body; false (and an answer 413 is due) when it is too long. */
@@ -162,13 +162,13 @@ bool exchange_has_more(struct exchange *ex);
 void exchange_answer(struct exchange *ex, int status, const char *content_type, mk_str body);
 void exchange_status(struct exchange *ex, int code, const char *reason, const char *message);
 
-/* --- server_counts.c ---------------------------------------------------------------------------------- */
+/* --- server_counts.c -------------------------------------------------------------------------- */
 void counts_add(struct exchange *ex);
 /* {"<user agent>": {"<METHOD> <resource>": {"n": .., "refused": ..}}} */
 struct json *counts_json(const struct cluster *c, struct arena *a);
 void counts_done(struct cluster *c);
 
-/* --- server_control.c, server_local.c, server_files.c -------------------------------------------------- */
+/* --- server_control.c, server_local.c, server_files.c ----------------------------------------- */
 /* Answers a path below /kubesim/. */
 void control_handle(struct exchange *ex, mk_str path);
 struct local *local_new(struct server *s);

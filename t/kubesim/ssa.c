@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merging of applied objects, pruning, conflicts, and the bookkeeping of managers. Trees may share values with the live
- * object (json_share): what is changed is made its own first.
+ * Merging of applied objects, pruning, conflicts, and the bookkeeping of managers. Trees may share
+ * values with the live object (json_share): what is changed is made its own first.
  */
 #include "t/kubesim/ssa.h"
 
@@ -12,7 +12,7 @@
 
 enum { MAX_MANAGERS = 256 };
 
-/* --- merging ---------------------------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
 struct place {
 	const char *kind;
 	mk_str parent, field;
@@ -133,7 +133,7 @@ const char *ssa_precheck(struct arena *a, const char *kind, const struct json *c
 	return check(a, &p, config);
 }
 
-/* --- pruning ---------------------------------------------------------------------------------------- */
+/* --- pruning ---------------------------------------------------------------------------------- */
 /* An element that holds nothing but its keys. */
 static bool only_keys(const struct schema_rule *r, const struct json *e)
 {
@@ -145,7 +145,10 @@ static bool only_keys(const struct schema_rule *r, const struct json *e)
 	return json_len(e) <= n;
 }
 
-/* Removes what 'gone' names from 'v', and containers that this leaves empty, unless 'kept' (owned by someone) names them. */
+/*
+ * Removes what 'gone' names from 'v', and containers that this leaves empty, unless 'kept' (what
+ * other managers own) names them.
+ */
 static void prune(struct arena *a, const struct place *p, struct json *v, const struct json *gone,
 		  const struct json *kept)
 {
@@ -184,7 +187,7 @@ static void prune(struct arena *a, const struct place *p, struct json *v, const 
 	}
 }
 
-/* --- managers --------------------------------------------------------------------------------------- */
+/* --- managers --------------------------------------------------------------------------------- */
 struct manager {
 	struct json *entry; /* as stored; 'fields' are what counts; NULL = none yet */
 	struct json *fields;
@@ -287,7 +290,7 @@ static void write_managers(struct arena *a, struct managers *m, struct json *tre
 	json_set(a, json_get(tree, "metadata"), STR("managedFields"), n > 0 ? list : NULL);
 }
 
-/* Does anyone but the writer own some of these? */
+/* Does a manager other than the writer own some of these? */
 static bool disturbs(const struct managers *m, const struct json *fields)
 {
 	for (size_t i = 0; i < m->n; i++) {
@@ -320,7 +323,9 @@ static void set_own(struct arena *a, const struct ssa_writer *w, const char *ope
 	own->fields = fields;
 }
 
-/* Are the fields the writer's already and nobody else's? The common case: nothing to keep books about. */
+/*
+ * Does the writer own the fields already, and no other manager? The common case: nothing to record.
+ */
 static bool owns_alone(struct arena *a, const struct managers *m, const struct json *fields)
 {
 	return !disturbs(m, fields) && m->m[m->own].entry != NULL &&
@@ -361,7 +366,7 @@ void ssa_update(struct arena *a, const struct ssa_writer *w, const struct json *
 	write_managers(a, &m, tree);
 }
 
-/* --- apply ------------------------------------------------------------------------------------------ */
+/* --- apply ------------------------------------------------------------------------------------ */
 struct conflicts {
 	struct arena *a;
 	struct json *list;
@@ -423,7 +428,7 @@ void ssa_apply(struct arena *a, const struct ssa_writer *w, const struct json *l
 	merge_object(a, &root, tree, config);
 	gone = fieldset_minus(a, m.m[m.own].fields, applied);
 	if (gone != NULL) {
-		/* what someone else still owns stays */
+		/* what another manager still owns stays */
 		owned = json_dup(a, applied);
 		for (size_t i = 0; i < m.n; i++) {
 			if (i != m.own) {
@@ -450,7 +455,7 @@ void ssa_apply(struct arena *a, const struct ssa_writer *w, const struct json *l
 	write_managers(a, &m, tree);
 }
 
-/* --- strategic merge -------------------------------------------------------------------------------- */
+/* --- strategic merge -------------------------------------------------------------------------- */
 static void strategic(struct arena *a, const struct place *p, struct json *into,
 		      const struct json *patch);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A simulated API server without sockets: one object store with the semantics that clients rely on (one revision
- * counter, optimistic locking, status subresource, generation, finalizers, server-side apply ownership, selectors,
- * watches with bounded history, Status bodies). Pure: time is an argument, uids and jitter come from a seed.
- * The simulation (t/sim) drives it directly; t/kubesim/server puts it on a socket.
+ * A simulated API server without sockets: one object store with the semantics that clients rely on
+ * (one revision counter, optimistic locking, status subresource, generation, finalizers,
+ * server-side apply ownership, selectors, watches with bounded history, Status bodies). Pure: time
+ * is an argument, uids and jitter come from a seed. The simulation (t/sim) drives it directly;
+ * t/kubesim/server puts it on a socket.
  */
 #ifndef MK_T_KUBESIM_STORE_H
 #define MK_T_KUBESIM_STORE_H
@@ -21,9 +22,9 @@ struct ks_store_options {
 	int64_t bookmark_ms; /* period of bookmarks on watches that asked (0 = 60,000) */
 	const char *const *
 		crds; /* resources "group/version/plural" that are NOT served, NULL-terminated, or NULL */
-	size_t watch_lag; /* events a watch may lie behind before it is dropped as slow (0 = the history) */
-	bool cold_start; /* the first list or watch of each custom kind meets 429, as right after a start */
-	bool strict_suspend; /* as early 1.36: a suspended Job's template is fixed until its Suspended condition is True */
+	size_t watch_lag;    /* events a slow watch may lie behind; 0 = the history */
+	bool cold_start;     /* custom kinds: the first list or watch meets 429 */
+	bool strict_suspend; /* early 1.36: template fixed until Suspended=True */
 	bool no_kueue_webhook; /* leave out the rules that Kueue's admission webhook adds to the CRDs */
 };
 
@@ -48,8 +49,9 @@ struct ks_response {
 };
 
 /*
- * Serves one more resource. False: out of memory or table full; registering twice is fine. The store begins with core,
- * batch, coordination, events and kueue.x-k8s.io/v1beta2 and the namespaces default and kube-system.
+ * Serves one more resource. False: out of memory or table full; registering twice is fine. The
+ * store begins with core, batch, coordination, events and kueue.x-k8s.io/v1beta2 and the
+ * namespaces default and kube-system.
  */
 bool ks_register_crd(struct ks_store *s, const char *group, const char *version, const char *plural,
 		     const char *kind, bool namespaced, bool status_subresource);
@@ -68,7 +70,9 @@ bool ks_watch_ended(const struct ks_store *s, uint64_t watch, int64_t now_ms);
 void ks_watch_close(struct ks_store *s, uint64_t watch);
 /* Ends every open watch cleanly, as a server does that sheds load. */
 void ks_watch_end_all(struct ks_store *s);
-/* Wall ms when some watch needs attention without a commit (bookmark, timeout); INT64_MAX = none. */
+/*
+ * Wall ms when some watch needs attention without a commit (bookmark, timeout); INT64_MAX = none.
+ */
 int64_t ks_next_ms(const struct ks_store *s);
 
 /* Called after every change of the store (never for no-op writes), inside ks_handle. */
@@ -85,18 +89,18 @@ struct ks_commit {
 };
 void ks_on_commit(struct ks_store *s, void (*fn)(void *ctx, const struct ks_commit *c), void *ctx);
 
-/* --- direct looks, for actors, checkers and tests (borrowed until the next change) ----------------- */
+/* --- direct looks, for actors, checkers and tests (borrowed until the next change) ------------ */
 const struct json *ks_get(const struct ks_store *s, const char *resource, mk_str ns, mk_str name);
 /*
- * Objects of a resource in key order: start with *pos = 0; NULL at the end. Deletes during the walk are fine; what is
- * created meanwhile may be missed.
+ * Objects of a resource in key order: start with *pos = 0; NULL at the end. Deletes during the walk
+ * are fine; what is created meanwhile may be missed.
  */
 const struct json *ks_each(const struct ks_store *s, const char *resource, size_t *pos);
 size_t ks_n_objects(const struct ks_store *s, const char *resource);
 uint64_t ks_rv(const struct ks_store *s);
 const char *ks_name(const struct ks_store *s);
 
-/* --- faults ----------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 /* Forgets history: every resume from before now meets 410. */
 void ks_compact(struct ks_store *s);
 /* Snapshot of all objects and the revision (in 'a'), and return to it: an etcd restore. */
@@ -104,7 +108,10 @@ struct json *ks_snapshot(const struct ks_store *s, struct arena *a);
 /* Ends all watches. False: out of memory, the store is incomplete. */
 bool ks_restore(struct ks_store *s, const struct json *snapshot);
 
-/* Requests served, by verb and resource, since the start: "PATCH kueue.x-k8s.io/v1beta2/workloads/status" and so on. */
+/*
+ * Requests served, by verb and resource, since the start: "PATCH
+ * kueue.x-k8s.io/v1beta2/workloads/status" and so on.
+ */
 struct ks_count {
 	char *key; /* "<method> <resource>[/<subresource>]" or "WATCH <resource>", "LIST <resource>" */
 	uint64_t n;

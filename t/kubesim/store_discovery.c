@@ -127,7 +127,7 @@ static bool reply_resources(struct ks_ctx *c, mk_str group_version)
 	return true;
 }
 
-/* --- OpenAPI: as much as kubectl looks at before it applies ------------------------------------------ */
+/* --- OpenAPI: as much as kubectl looks at before it applies ----------------------------------- */
 static void reply_openapi_index(struct ks_ctx *c)
 {
 	struct arena *a = c->a;

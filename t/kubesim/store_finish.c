@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The common end of all writes: what clients cannot change, defaults, ownership, admission, commit, answer. */
+/*
+ * The common end of all writes: what clients cannot change, defaults,
+ * ownership, admission, commit, answer.
+ */
 #include "t/kubesim/ssa.h"
 #include "t/kubesim/store_int.h"
 
@@ -30,7 +33,7 @@ static void new_metadata(struct ks_ctx *c, struct json *tree)
 	}
 }
 
-/* --- the common end --------------------------------------------------------------------------------- */
+/* --- the common end --------------------------------------------------------------------------- */
 static void carry(struct ks_ctx *c, const struct json *from, struct json *to, const char *key)
 {
 	json_set(c->a, to, str_of(key), json_share(c->a, json_get(from, key)));

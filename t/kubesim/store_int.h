@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the simulated store share: resources, objects, versions, history, watches and the context of one
- * request. Only t/kubesim/store*.c and the tables beside them include it.
+ * What the parts of the simulated store share: resources, objects, versions, history, watches and
+ * the context of one request. Only t/kubesim/store*.c and the tables beside them include it.
  */
 #ifndef MK_T_KUBESIM_STORE_INT_H
 #define MK_T_KUBESIM_STORE_INT_H
@@ -22,7 +22,10 @@ enum {
 enum ks_form { KS_FORM_NONE, KS_FORM_PLAIN, KS_FORM_PARTIAL, KS_FORM_TABLE };
 enum ks_event_type { KS_ADDED, KS_MODIFIED, KS_DELETED };
 
-/* One state of one object as text; shared by the object, the history and the lists of watches. Immutable. */
+/*
+ * One state of one object as text; shared by the object, the history and
+ * the lists of watches. Immutable.
+ */
 struct ks_version {
 	uint32_t refs;
 	uint32_t n_labels;
@@ -123,7 +126,7 @@ struct ks_ctx {
 	bool done;   /* the answer is given */
 };
 
-/* --- store_request.c -------------------------------------------------------------------------------- */
+/* --- store_request.c -------------------------------------------------------------------------- */
 /* The decoded value of query parameter 'key' (in the arena); {NULL, 0} when absent. */
 mk_str ks_param(struct ks_ctx *c, const char *key);
 /* "true" or "1". */
@@ -135,8 +138,11 @@ void ks_count_request(struct ks_ctx *c);
 mk_str ks_time(struct arena *a, int64_t ms);
 mk_str ks_uuid(struct ks_store *s, struct arena *a);
 
-/* --- store_status.c --------------------------------------------------------------------------------- */
-/* Give a Status answer and set done. 'details' and 'causes' (an array) may be NULL. Each returns false. */
+/* --- store_status.c --------------------------------------------------------------------------- */
+/*
+ * Give a Status answer and set done. 'details' and 'causes' (an array)
+ * may be NULL. Each returns false.
+ */
 bool ks_fail(struct ks_ctx *c, int code, const char *reason, mk_str message, struct json *details,
 	     struct json *causes);
 bool ks_fail_named(struct ks_ctx *c, int code, const char *reason, mk_str message,
@@ -169,20 +175,25 @@ void ks_cause(struct ks_causes *v, const char *reason, const char *field, const 
 /* True when there is none; else answers 422. */
 bool ks_causes_ok(struct ks_causes *v);
 
-/* --- store_object.c --------------------------------------------------------------------------------- */
+/* --- store_object.c --------------------------------------------------------------------------- */
 struct ks_object *ks_find(const struct ks_resource *r, mk_str ns, mk_str name);
-/* Sorts what was added, closes holes. Afterwards order[0 .. n_order) is complete and in key order. */
+/*
+ * Sorts what was added, closes holes. Afterwards order[0 .. n_order) is complete and in key order.
+ */
 void ks_sort(struct ks_resource *r);
 /* 'tmp' is scratch memory. */
 struct ks_version *ks_version_new(struct arena *tmp, const struct json *tree, uint64_t rv);
 struct arena *ks_arena_new(void);
 void ks_arena_free(struct arena *a);
 void ks_unref(struct ks_version *v);
-/* A tree to edit that shares with the state of 'o' all but its root and metadata: json_own what is changed below. */
+/*
+ * A tree to edit that shares with the state of 'o' all but its root and metadata:
+ * json_own what is changed below.
+ */
 struct json *ks_fork(struct ks_ctx *c, const struct ks_object *o);
 /*
- * Makes a copy of 'tree' the new state of the object 'o' (NULL = create), with the next revision; records the event and
- * calls the hook. Returns the object; NULL when out of memory.
+ * Makes a copy of 'tree' the new state of the object 'o' (NULL = create), with the next revision;
+ * records the event and calls the hook. Returns the object; NULL when out of memory.
  */
 struct ks_object *ks_commit_put(struct ks_ctx *c, struct ks_object *o, struct json *tree);
 /* Gives 'o' a copy of 'tree' without a commit: its last state, just before ks_commit_delete. */
@@ -197,7 +208,7 @@ void ks_resource_free(struct ks_resource *r);
 /* Puts an object in place without an event: for snapshots. */
 bool ks_install(struct ks_resource *r, const struct json *tree, uint64_t rv);
 
-/* --- store_read.c / store_watch.c ------------------------------------------------------------------- */
+/* --- store_read.c / store_watch.c ------------------------------------------------------------- */
 void ks_do_get(struct ks_ctx *c);
 void ks_do_list(struct ks_ctx *c);
 void ks_do_watch(struct ks_ctx *c);
@@ -223,13 +234,13 @@ void ks_watch_free_all(struct ks_store *s);
 /* All of an answer about the object: status and body in the wanted form. */
 void ks_reply_object(struct ks_ctx *c, int code, const struct ks_version *v);
 
-/* --- store_table.c ---------------------------------------------------------------------------------- */
+/* --- store_table.c ---------------------------------------------------------------------------- */
 /* The rows of n versions; 'cont' is the continue token or empty. */
 mk_str ks_table_text(struct arena *a, const struct ks_resource *r,
 		     const struct ks_version *const *v, size_t n, uint64_t rv, mk_str cont,
 		     int64_t now_ms);
 
-/* --- store_write.c / store_delete.c ----------------------------------------------------------------- */
+/* --- store_write.c / store_delete.c ----------------------------------------------------------- */
 void ks_do_create(struct ks_ctx *c);
 void ks_do_put(struct ks_ctx *c);
 void ks_do_patch(struct ks_ctx *c);
@@ -245,14 +256,16 @@ struct ks_write {
 	bool reset_managed; /* the client sent an empty managedFields list */
 	int status;         /* of the answer */
 };
-/* Carries over what clients cannot change, defaults, tracks ownership, validates, commits, answers. */
+/*
+ * Carries over what clients cannot change, defaults, tracks ownership, validates, commits, answers.
+ */
 void ks_finish_write(struct ks_ctx *c, struct ks_write *w);
 /* Parses the body into an object; false: answered. */
 bool ks_read_body(struct ks_ctx *c, struct json **ret);
 /* The object of the request; false: 404 was answered. */
 bool ks_need_object(struct ks_ctx *c, struct ks_object **ret);
 
-/* --- jsonpatch.c, defaults.c, validate*.c ----------------------------------------------------------- */
+/* --- jsonpatch.c, defaults.c, validate*.c ----------------------------------------------------- */
 /* RFC 6902 on 'doc'; false with a word why ("test" when a test failed). */
 bool ks_json_patch(struct arena *a, struct json *doc, const struct json *patch,
 		   const char **ret_why);
@@ -277,7 +290,7 @@ bool ks_times_ok(struct ks_ctx *c, const struct json *tree);
 const struct json *ks_condition(const struct json *tree, const char *type);
 bool ks_condition_true(const struct json *tree, const char *type);
 
-/* --- store_resources.c / store_discovery.c ---------------------------------------------------------- */
+/* --- store_resources.c / store_discovery.c ---------------------------------------------------- */
 bool ks_resources_init(struct ks_store *s, const char *const *unserved);
 struct ks_resource *ks_resource_find(const struct ks_store *s, mk_str group, mk_str version,
 				     mk_str plural);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of the simulated store: hash and order per resource, versions as shared text, history, commits. */
+/*
+ * Objects of the simulated store: hash and order per resource, versions as
+ * shared text, history, commits.
+ */
 #include "t/kubesim/store_int.h"
 
 #include <stdlib.h>
@@ -30,7 +33,7 @@ void ks_arena_free(struct arena *a)
 	}
 }
 
-/* --- versions --------------------------------------------------------------------------------------- */
+/* --- versions --------------------------------------------------------------------------------- */
 void ks_unref(struct ks_version *v)
 {
 	if (v != NULL && --v->refs == 0) {
@@ -48,7 +51,10 @@ static char *put(char *at, mk_str s, mk_str *ret)
 	return at + s.n + 1;
 }
 
-/* Lists and partial objects are slices of the text, so that it must begin with apiVersion, kind, metadata. */
+/*
+ * Lists and partial objects are slices of the text, so that it must begin
+ * with apiVersion, kind, metadata.
+ */
 static const struct json *ordered(struct arena *a, const struct json *tree)
 {
 	static const char *const first[] = {"apiVersion", "kind", "metadata"};
@@ -110,7 +116,7 @@ struct ks_version *ks_version_new(struct arena *tmp, const struct json *tree, ui
 	return v;
 }
 
-/* --- hash and order --------------------------------------------------------------------------------- */
+/* --- hash and order --------------------------------------------------------------------------- */
 static uint64_t key_hash(mk_str ns, mk_str name)
 {
 	uint64_t h = 1469598103934665603U;
@@ -268,7 +274,7 @@ void ks_sort(struct ks_resource *r)
 	r->n_holes = 0;
 }
 
-/* --- history ---------------------------------------------------------------------------------------- */
+/* --- history ---------------------------------------------------------------------------------- */
 static void drop_oldest(struct ks_resource *r)
 {
 	struct ks_event *e = &r->ring[r->first_seq % r->ring_size];
@@ -323,7 +329,7 @@ static struct ks_version *ref(struct ks_version *v)
 	return v;
 }
 
-/* --- commits ---------------------------------------------------------------------------------------- */
+/* --- commits ---------------------------------------------------------------------------------- */
 static void tell(struct ks_ctx *c, const struct json *before, const struct json *after,
 		 const struct ks_version *v)
 {

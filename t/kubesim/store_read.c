@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET of one object and of lists: revisions, pages, selectors, the forms that Accept may ask for. */
+/*
+ * GET of one object and of lists: revisions, pages, selectors, the forms that Accept may ask for.
+ */
 #include "t/kubesim/store_int.h"
 
 #include <stdlib.h>
 
-/* --- forms ------------------------------------------------------------------------------------------ */
+/* --- forms ------------------------------------------------------------------------------------ */
 static enum ks_form media_form(mk_str media, enum ks_shape shape)
 {
 	mk_str rest = media, part, type, as = STR("");
@@ -125,7 +127,7 @@ void ks_do_get(struct ks_ctx *c)
 	}
 }
 
-/* --- selection -------------------------------------------------------------------------------------- */
+/* --- selection -------------------------------------------------------------------------------- */
 static bool field_selector(struct ks_ctx *c, mk_str text, mk_str *ret_name, bool *ret_has_name)
 {
 	mk_str rest = text, term;
@@ -146,7 +148,10 @@ static bool field_selector(struct ks_ctx *c, mk_str text, mk_str *ret_name, bool
 			*ret_has_name = true;
 		} else if (str_is(key, "metadata.namespace") && c->res->namespaced) {
 			if (c->ns.n > 0 && !str_eq(c->ns, value)) {
-				/* nothing can be in two namespaces: select by a name that cannot exist */
+				/*
+				 * nothing can be in two namespaces:
+				 * select by a name that cannot exist
+				 */
 				*ret_name = STR("/");
 				*ret_has_name = true;
 			}
@@ -178,7 +183,7 @@ bool ks_matches(const struct ks_version *v, mk_str ns, const struct selector *se
 	       selector_match(sel, v->labels, v->n_labels);
 }
 
-/* --- revisions -------------------------------------------------------------------------------------- */
+/* --- revisions -------------------------------------------------------------------------------- */
 static bool invalid_options(struct ks_ctx *c, const char *field, const char *message)
 {
 	struct json *cause = json_new_obj(c->a), *list = json_new_arr(c->a);
@@ -287,7 +292,7 @@ static const struct ks_version **state_at(struct ks_ctx *c, uint64_t rv, size_t 
 	return v;
 }
 
-/* --- the answer ------------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 struct page {
 	const struct ks_version **v;
 	size_t n;
@@ -343,7 +348,10 @@ static void reply_list(struct ks_ctx *c, const struct page *p, enum ks_form form
 	buf_done(&b);
 }
 
-/* A token names the revision of the first page (0: gone, take what is there) and the last key given. */
+/*
+ * A token names the revision of the first page (0: gone, take what is
+ * there) and the last key given.
+ */
 static mk_str token_make(struct ks_ctx *c, uint64_t rv, const struct ks_version *last)
 {
 	return arena_printf(c->a, "%llu.%.*s~%.*s", (unsigned long long)rv, STR_ARG(last->ns),

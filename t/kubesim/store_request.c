@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request taken apart: path, query, counters; and the two things every object needs, times and uids. */
+/*
+ * A request taken apart: path, query, counters; and the two things every object needs, times and
+ * uids.
+ */
 #include "t/kubesim/store_int.h"
 
 #include <stdio.h>
@@ -118,7 +121,7 @@ bool ks_route(struct ks_ctx *c)
 	return group.n > 0 && rest.n > 0 && route_resource(c, group, version, rest);
 }
 
-/* --- counters --------------------------------------------------------------------------------------- */
+/* --- counters --------------------------------------------------------------------------------- */
 static const char *const verb_words[] = {"GET", "LIST", "WATCH", "POST", "PUT", "PATCH", "DELETE"};
 
 static size_t verb_index(const struct ks_ctx *c)
@@ -160,7 +163,7 @@ void ks_count_request(struct ks_ctx *c)
 	k->refused += c->ret->status >= 400;
 }
 
-/* --- times and uids --------------------------------------------------------------------------------- */
+/* --- times and uids --------------------------------------------------------------------------- */
 static void digits(char *at, int64_t value, size_t n)
 {
 	while (n > 0) {

@@ -6,7 +6,9 @@
 
 enum { CLUSTER = 1, STATUS = 2, CRD = 4 };
 
-/* Typed resources have fields before any is set: ownership tracking starts from such a zero value. */
+/*
+ * Typed resources have fields before any is set: ownership tracking starts from such a zero value.
+ */
 static const char job_zero[] =
 	"{\"metadata\":{},\"spec\":{\"template\":{\"metadata\":{},\"spec\":{\"containers\":null}}},"
 	"\"status\":{}}";

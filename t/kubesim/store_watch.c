@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watches: cursors into the history of a resource, with replay, bookmarks, timeouts and the ways they break off. */
+/*
+ * Watches: cursors into the history of a resource, with replay, bookmarks,
+ * timeouts and the ways they break off.
+ */
 #include "t/kubesim/store_int.h"
 
 enum { TOO_LARGE_RV_MS = 3000, SLOT_BITS = 20 };
@@ -83,7 +86,7 @@ static bool install(struct ks_store *s, struct ks_watch *w)
 	return true;
 }
 
-/* --- opening ---------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 static bool invalid(struct ks_ctx *c, const char *field, const char *message)
 {
 	struct json *d = json_new_obj(c->a);
@@ -122,7 +125,9 @@ static bool replay(struct ks_ctx *c, struct ks_watch *w)
 	return true;
 }
 
-/* Where the stream begins, by the rules for resourceVersion and sendInitialEvents. False: answered. */
+/*
+ * Where the stream begins, by the rules for resourceVersion and sendInitialEvents. False: answered.
+ */
 static bool start_at(struct ks_ctx *c, struct ks_watch *w)
 {
 	mk_str initial = ks_param(c, "sendInitialEvents");
@@ -222,7 +227,7 @@ void ks_do_watch(struct ks_ctx *c)
 	c->ret->watch = w->id;
 }
 
-/* --- frames ----------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------- */
 /* By hand: printing long strings through printf is most of the cost of a busy watch. */
 static mk_str frame_text(struct arena *a, const char *type, mk_str object)
 {

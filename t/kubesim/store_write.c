@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST, PUT and PATCH: bodies, preconditions, the wanted state. What follows is in store_finish.c. */
+/*
+ * POST, PUT and PATCH: bodies, preconditions, the wanted state. What follows is in store_finish.c.
+ */
 #include "t/kubesim/ssa.h"
 #include "t/kubesim/store_int.h"
 
-/* --- bodies ----------------------------------------------------------------------------------------- */
+/* --- bodies ----------------------------------------------------------------------------------- */
 static mk_str media_type(struct ks_ctx *c)
 {
 	mk_str rest = c->r->content_type, type = STR("");
@@ -90,7 +92,7 @@ bool ks_need_object(struct ks_ctx *c, struct ks_object **ret)
 	return *ret != NULL || ks_not_found(c);
 }
 
-/* --- create ----------------------------------------------------------------------------------------- */
+/* --- create ----------------------------------------------------------------------------------- */
 static bool namespace_ok(struct ks_ctx *c)
 {
 	struct ks_resource *r = ks_resource_by_id(c->s, "v1/namespaces");
@@ -186,7 +188,7 @@ void ks_do_create(struct ks_ctx *c)
 	ks_finish_write(c, &w);
 }
 
-/* --- update ----------------------------------------------------------------------------------------- */
+/* --- update ----------------------------------------------------------------------------------- */
 static bool check_name(struct ks_ctx *c, const struct json *tree)
 {
 	mk_str name = json_str_at(tree, "/metadata/name");
@@ -260,7 +262,7 @@ void ks_do_put(struct ks_ctx *c)
 	}
 }
 
-/* --- patch ------------------------------------------------------------------------------------------ */
+/* --- patch ------------------------------------------------------------------------------------ */
 /* Without members that are null, which an apply treats as absent. */
 static struct json *without_nulls(struct arena *a, const struct json *v)
 {
@@ -406,7 +408,10 @@ static void apply_patch(struct ks_ctx *c)
 	ks_finish_write(c, &w);
 }
 
-/* Takes out of a merge patch to /status what has no effect there, which saves comparing and restoring it. */
+/*
+ * Takes out of a merge patch to /status what has no effect there, which
+ * saves comparing and restoring it.
+ */
 static void status_half(struct ks_ctx *c, struct ks_write *w, struct json *patch)
 {
 	static const char *const kept[] = {"name", "namespace", "resourceVersion", "uid"};

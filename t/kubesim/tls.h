@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS of the simulated API servers: 1.2 and 1.3, h2 or http/1.1 by ALPN, client certificates wanted. */
+/*
+ * TLS of the simulated API servers: 1.2 and 1.3, h2 or http/1.1 by ALPN, client certificates
+ * wanted.
+ */
 #ifndef MK_T_KUBESIM_TLS_H
 #define MK_T_KUBESIM_TLS_H
 
@@ -9,8 +12,8 @@
 
 /*
  * A server context with that certificate. A client may come without a certificate; one that no CA
- * of 'ca' signed ends the handshake. While *http1 (borrowed), HTTP/2 is not offered. NULL when OpenSSL failed; free with
- * SSL_CTX_free.
+ * of 'ca' signed ends the handshake. While *http1 (borrowed), HTTP/2 is not offered. NULL when
+ * OpenSSL failed; free with SSL_CTX_free.
  */
 SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca, bool *http1);
 

@@ -162,7 +162,7 @@ bool ks_condition_true(const struct json *tree, const char *type)
 	return str_is(json_str(json_get(ks_condition(tree, type), "status")), "True");
 }
 
-/* --- Leases ----------------------------------------------------------------------------------------- */
+/* --- Leases ----------------------------------------------------------------------------------- */
 bool ks_is_micro_time(mk_str s)
 {
 	static const char form[] = "dddd-dd-ddTdd:dd:dd.ddddddZ";
@@ -196,7 +196,9 @@ void ks_validate_lease(struct ks_causes *v, const struct json *tree)
 	}
 }
 
-/* A time that cannot be decoded spoils a whole object (400), but only the result of a patch (422). */
+/*
+ * A time that cannot be decoded spoils a whole object (400), but only the result of a patch (422).
+ */
 bool ks_times_ok(struct ks_ctx *c, const struct json *tree)
 {
 	static const char *const pointers[] = {"/spec/acquireTime", "/spec/renewTime", "/eventTime",
@@ -225,7 +227,7 @@ bool ks_times_ok(struct ks_ctx *c, const struct json *tree)
 	return true;
 }
 
-/* --- events.k8s.io ---------------------------------------------------------------------------------- */
+/* --- events.k8s.io ---------------------------------------------------------------------------- */
 static void required(struct ks_causes *v, const struct json *tree, const char *field, size_t max)
 {
 	mk_str s = json_str(json_get(tree, field));

@@ -15,7 +15,10 @@ static void immutable(struct ks_causes *v, const struct json *old, const struct 
 	}
 }
 
-/* The template without what may change while the job waits: scheduling directives, labels, resources. */
+/*
+ * The template without what may change while the job waits: scheduling
+ * directives, labels, resources.
+ */
 static struct json *fixed_template(struct arena *a, const struct json *tree)
 {
 	static const char *const loose[] = {"nodeSelector", "tolerations", "affinity",
@@ -114,7 +117,7 @@ static void spec(struct ks_causes *v, const struct json *tree)
 			   json_at(tree, "/spec/template/metadata/labels"));
 }
 
-/* --- status ----------------------------------------------------------------------------------------- */
+/* --- status ----------------------------------------------------------------------------------- */
 static void reject(struct ks_causes *v, const char *field, const char *why)
 {
 	ks_cause(v, "FieldValueInvalid", field, "Invalid value: %s", why);

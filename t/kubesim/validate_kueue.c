@@ -216,7 +216,7 @@ void ks_validate_kueue(struct ks_causes *v, const struct json *old, const struct
 	}
 }
 
-/* --- webhook ---------------------------------------------------------------------------------------- */
+/* --- webhook ---------------------------------------------------------------------------------- */
 static bool lists(const struct json *list, mk_str name)
 {
 	struct json_iter it = json_iter(list);
@@ -263,7 +263,9 @@ static struct json *fixed_admission(struct arena *a, const struct json *tree)
 	return copy;
 }
 
-/* An elastic Workload that has quota may still shrink: the same pod sets, none with a bigger count. */
+/*
+ * An elastic Workload that has quota may still shrink: the same pod sets, none with a bigger count.
+ */
 static bool only_shrinks(struct arena *a, const struct json *old, const struct json *tree)
 {
 	struct json *before = json_dup(a, json_at(old, "/spec/podSets"));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of Pods in the world of engine_world.h: pods as users and Kueue's webhook leave them, and the Workload of a group,
- * which all its pods own and none controls. A test sets w_more = &mk_entry_pod.
+ * Groups of Pods in the world of engine_world.h: pods as users and Kueue's webhook
+ * leave them, and the Workload of a group, which all its pods own and none controls. A
+ * test sets w_more = &mk_entry_pod.
  */
 #ifndef MK_T_LIB_ENGINE_PODS_H
 #define MK_T_LIB_ENGINE_PODS_H
@@ -16,7 +17,10 @@ extern const struct mk_entry mk_entry_pod;
 /* A local pod of 'group' (NULL: of none), gated. */
 struct object *a_pod(struct world *w, const char *name, const char *group);
 
-/* The Workload 'name' with quota, owned by the pods 'names' (comma after each), none of which controls it. */
+/*
+ * The Workload 'name' with quota, owned by the pods 'names' (comma after
+ * each), none of which controls it.
+ */
 struct object *a_pods_workload(struct world *w, const char *name, const char *names);
 
 /* The pod 'name' on a cluster, NULL when there is none. */

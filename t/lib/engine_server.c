@@ -435,7 +435,10 @@ static mk_str op_event_of(const struct op *op)
 	return json_str_at(op->body, "/regarding/name");
 }
 
-/* What people are told of clusters and checks is engine_told.c's business; others would have it in every log. */
+/*
+ * Conditions and Events of clusters and checks are for engine_told.c; other
+ * tests would have them in every log.
+ */
 static bool is_of_cluster(const struct op *op)
 {
 	return !str_is(json_str_at(op->body, "/reason"), "MultiKueue");

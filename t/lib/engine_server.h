@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The servers of the engine's tests: the manager and workers as tables of JSON objects that carry out operations the way
- * an API server does (uids, resourceVersions, preconditions, server-side apply of Workload status by one manager).
+ * The servers of the engine's tests: the manager and workers as tables of JSON objects that carry
+ * out operations the way an API server does (uids, resourceVersions, preconditions, server-side
+ * apply of Workload status by one manager).
  */
 #ifndef MK_T_LIB_ENGINE_SERVER_H
 #define MK_T_LIB_ENGINE_SERVER_H
@@ -12,7 +13,10 @@
 #include "core/engine/engine.h"
 #include "t/lib/tap.h"
 
-/* WORLD_CLUSTERS: the numbers that the engine gives out; a cluster that is made anew gets another one. */
+/*
+ * WORLD_CLUSTERS: the numbers that the engine gives out; a cluster that
+ * is made anew gets another one.
+ */
 enum {
 	WORLD_CLUSTERS = 64,
 	JOB = KIND_FIRST_JOB,
@@ -121,15 +125,21 @@ struct pending *w_event(struct world *w, enum event_type type, cluster_id c, uin
 /* Forgets the first n events. */
 void w_drop(struct world *w, size_t n);
 
-/* The object of that name on a cluster, NULL when there is none. 'ns' is "" when it has no namespace. */
+/*
+ * The object of that name on a cluster, NULL when there is none. 'ns' is "" when it has no
+ * namespace.
+ */
 struct object *w_find(struct world *w, cluster_id c, uint16_t kind, const char *ns,
 		      const char *name);
 
-/* The same for one cluster's number alone. */
+/* As w_tell(), for the cluster number 'as' alone. */
 void w_tell_as(struct world *w, const struct object *o, enum event_type type, enum event_via via,
 	       cluster_id as);
 
-/* Appends an event about the object, for its cluster and each alias of that, unless the watch does not show it. */
+/*
+ * Appends an event about the object, for its cluster and each alias of that,
+ * unless the watch does not show it.
+ */
 void w_tell(struct world *w, const struct object *o, enum event_type type, enum event_via via);
 
 /* The origin that the engine is configured with. */
@@ -141,7 +151,10 @@ bool w_is_hidden(const struct world *w, const struct json *v);
 /* Stores 'v' as the new state of 'o' and tells the watch. */
 void w_store(struct world *w, struct object *o, struct json *v, struct arena *a);
 
-/* Creates an object as a user or a controller would, and tells the watches. Ends the program when the text is no JSON. */
+/*
+ * Creates an object as a user or a controller would, and tells the watches. Ends the
+ * program when the text is no JSON.
+ */
 struct object *w_put(struct world *w, cluster_id c, uint16_t kind, const char *text);
 
 /* Changes an object by a merge patch as a user or a controller would, and tells the watches. */
@@ -156,7 +169,10 @@ void w_del(struct world *w, struct object *o);
 /* Core Kueue applies status as kueue-admission: 'text' is the whole status it owns. */
 void w_apply(struct world *w, struct object *o, const char *text);
 
-/* Carries out an operation of the engine's as an API server would, and appends its answer to the events. */
+/*
+ * Carries out an operation of the engine's as an API server would, and
+ * appends its answer to the events.
+ */
 void w_do(struct world *w, const struct op *op, struct arena *a);
 
 /* Writes the operation into the log: one line, or its whole text when w->full. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small world for the engine's tests: servers (engine_server.h) that tell the engine by events, and actors
- * (engine_actors.h). Tests change objects as Kueue and users do, and compare what the engine asks for.
+ * A small world for the engine's tests: servers (engine_server.h) that tell the engine by
+ * events, and actors (engine_actors.h). Tests change objects as Kueue and users do, and
+ * compare what the engine asks for.
  */
 #ifndef MK_T_LIB_ENGINE_WORLD_H
 #define MK_T_LIB_ENGINE_WORLD_H
@@ -9,11 +10,17 @@
 #include "t/lib/engine_actors.h"
 #include "t/lib/engine_server.h"
 
-/* The plugins of every world; the Makefile gives the entries of those that are linked in these names. */
+/*
+ * The plugins of every world; the Makefile gives the entries of those
+ * that are linked in these names.
+ */
 extern const mk_entry mk_entry_job, mk_entry_all_at_once, mk_entry_external;
 extern const mk_entry *w_more; /* a test's own adapters: kinds JOB + 1, ... */
 
-/* The first 'n' that wait, as the engine is told of them; their objects are in 'objects'. To be freed. */
+/*
+ * The first 'n' that wait, as the engine is told of them; their objects
+ * are in 'objects'. To be freed.
+ */
 struct event *w_events(struct world *w, size_t n, struct arena *objects);
 
 /* One step with what waits. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scripted transport for tests of core/kube, and the story of what kube emits as lines of text. */
+/*
+ * A scripted transport for tests of core/kube, and the story of what kube emits as lines of text.
+ */
 #ifndef MK_T_LIB_KUBE_FAKE_H
 #define MK_T_LIB_KUBE_FAKE_H
 
@@ -88,7 +90,10 @@ void fake_wait(struct fake *f, int64_t ms);
 /* The latest open call of a cluster whose "METHOD path" contains 'part'; NULL = none. */
 struct fake_call *fake_find(struct fake *f, uint32_t cluster, const char *part);
 
-/* The token of the latest open call like 'part'; 0, and a list of what is open in the output, when there is none. */
+/*
+ * The token of the latest open call like 'part'; 0, and a list of what is open in
+ * the output, when there is none.
+ */
 uint64_t fake_token(struct fake *f, uint32_t cluster, const char *part);
 
 /* A piece of an answer's body arrives. */
@@ -137,7 +142,10 @@ enum mk_code fake_profile(struct fake *f, cluster_id id, const char *body);
 /* OP_WATCH_OPEN: watches a kind on a cluster. */
 enum mk_code fake_watch(struct fake *f, cluster_id id, uint16_t kind, const char *selector);
 
-/* Objects on a stream, so many that it is resumed after a loss and not listed again; all of them of version 'rv'. */
+/*
+ * Objects on a stream, so many that it is resumed after a loss and not listed
+ * again; all of them of version 'rv'.
+ */
 void fake_many(struct fake *f, uint64_t token, uint64_t rv);
 
 /* Worker 1, up, its Workload list empty at version 500. */

@@ -36,11 +36,16 @@ void sim_commit(void *ctx, const struct ks_commit *c);
 int sim_post(struct world *w, const char *target, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Changes an object by a merge patch. Returns the status, and prints the answer when it is not 200. */
+/*
+ * Changes an object by a merge patch. Returns the status, and prints the answer when it is not 200.
+ */
 int sim_merge(struct world *w, const char *target, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Applies the status of a Workload as kueue-admission. Returns the status, and prints the answer when it is not 200. */
+/*
+ * Applies the status of a Workload as kueue-admission. Returns the status, and prints
+ * the answer when it is not 200.
+ */
 int sim_apply_status(struct world *w, const char *name, const char *fmt, ...);
 
 /* Deletes an object with these options. Returns the status. */
@@ -63,13 +68,18 @@ const char *sim_condition_text(struct world *w, const char *resource, const char
 /* Text at a pointer, or "-". */
 const char *sim_at(struct world *w, const char *resource, const char *name, const char *pointer);
 
-/* A cluster in that role whose Jobs are admitted after, and run for, the given times. False: no memory. */
+/*
+ * A cluster in that role whose Jobs are admitted after, and run for, the
+ * given times. False: no memory.
+ */
 bool sim_init(struct world *w, enum ks_role role, int64_t admit_ms, int64_t run_ms, uint64_t seed);
 
 /* Frees the cluster; prints the last error when a controller was refused something. */
 void sim_done(struct world *w);
 
-/* Flavor "f", ClusterQueue "cq" with that many cpus (with check "mk" when asked), LocalQueue "lq". */
+/*
+ * Flavor "f", ClusterQueue "cq" with that many cpus (with check "mk" when asked), LocalQueue "lq".
+ */
 void sim_queues(struct world *w, int cpus, bool check);
 
 /* A Job of queue lq with that many pods of one cpu; 'annotations' is the inside of an object. */

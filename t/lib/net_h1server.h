@@ -20,7 +20,9 @@ int h2_on_close(nghttp2_session *session, int32_t id, uint32_t why, void *ctx);
 /* Closes the connection and frees it with its streams. */
 void h2_conn_free(struct h2_conn *c);
 
-/* Sends what the stream's answer has so far, and closes the stream when there is no more to come. */
+/*
+ * Sends what the stream's answer has so far, and closes the stream when there is no more to come.
+ */
 void h1_write(struct h2_stream *s);
 
 /* Sends the head of an answer over HTTP/1.1, and what there is of its body. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small server of HTTP/2, or HTTP/1.1, over TLS for the tests and the bench of core/net: nghttp2 on libevent's
- * OpenSSL bufferevents, on the same loop as the client. What it answers is chosen by the request's
- * path; see h2_answer().
+ * A small server of HTTP/2, or HTTP/1.1, over TLS for the tests and the bench of core/net: nghttp2
+ * on libevent's OpenSSL bufferevents, on the same loop as the client. What it answers is chosen by
+ * the request's path; see h2_answer().
  */
 #ifndef MK_T_LIB_NET_H2SERVER_H
 #define MK_T_LIB_NET_H2SERVER_H
@@ -65,7 +65,10 @@ void h2_conn_flush(struct h2_conn *c);
 /* Begins the answer to a request with this status; its body is in s->out. */
 void h2_reply(struct h2_stream *s, const char *status);
 
-/* Listens on a free port of 127.0.0.1 below 32768, with a certificate for 127.0.0.1 and "api.test" by a new CA. */
+/*
+ * Listens on a free port of 127.0.0.1 below 32768, with a certificate for
+ * 127.0.0.1 and "api.test" by a new CA.
+ */
 bool h2_server_start(struct h2_server *srv, struct event_base *base);
 
 /* Cuts all connections, as a killed process would. */

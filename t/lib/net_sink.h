@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transport over libcurl against the small server of net_h2server.h on the same loop, and what its sink was told. */
+/*
+ * A transport over libcurl against the small server of net_h2server.h on the same
+ * loop, and what its sink was told.
+ */
 #ifndef MK_T_LIB_NET_SINK_H
 #define MK_T_LIB_NET_SINK_H
 

@@ -9,7 +9,7 @@ int brute_ratio_cmp(struct brute_ratio a, struct brute_ratio b)
 	return x < y ? -1 : x > y;
 }
 
-/* --- the tree -------------------------------------------------------------------------------------------- */
+/* --- the tree --------------------------------------------------------------------------------- */
 
 const struct quota_node *brute_node(const struct brute *b, size_t x)
 {
@@ -115,7 +115,7 @@ int64_t brute_reserved(const struct brute *b, size_t x, size_t f)
 	return own > sum ? own : sum;
 }
 
-/* --- usage ------------------------------------------------------------------------------------------------ */
+/* --- usage ------------------------------------------------------------------------------------ */
 
 bool brute_counts(const struct brute_work *w)
 {
@@ -194,7 +194,7 @@ size_t brute_height(const struct brute *b, const struct brute_work *w)
 	return height;
 }
 
-/* --- orders ----------------------------------------------------------------------------------------------- */
+/* --- orders ----------------------------------------------------------------------------------- */
 
 bool brute_earlier(const struct brute_work *a, const struct brute_work *c)
 {
@@ -274,7 +274,7 @@ int brute_key(const struct brute *b, size_t x, const struct brute_work *w, struc
 	return cls;
 }
 
-/* --- plans ------------------------------------------------------------------------------------------------ */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 bool brute_contested(const struct brute *b, const struct brute_work *w, size_t f)
 {

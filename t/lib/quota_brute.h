@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of core/quota once more, as plainly as they can be written: every figure is recomputed from the list of
- * workloads whenever it is asked for. Small trees only. It shares nothing with the library but the description.
- * Flavors f of resources r are pair f * BRUTE_RES + r; one pod set per workload.
+ * The rules of core/quota once more, as plainly as they can be written: every figure is
+ * recomputed from the list of workloads whenever it is asked for. Small trees only. It shares
+ * nothing with the library but the description. Flavors f of resources r are pair f * BRUTE_RES
+ * + r; one pod set per workload.
  */
 #ifndef MK_T_LIB_QUOTA_BRUTE_H
 #define MK_T_LIB_QUOTA_BRUTE_H

@@ -147,7 +147,7 @@ static bool brute_plan(struct brute *b, struct brute_work *w)
 	return fits;
 }
 
-/* --- flavors ------------------------------------------------------------------------------------------------ */
+/* --- flavors ---------------------------------------------------------------------------------- */
 
 int brute_assign(struct brute *b, struct brute_work *w, bool *ret_usable)
 {
@@ -198,7 +198,7 @@ int brute_assign(struct brute *b, struct brute_work *w, bool *ret_usable)
 	return best_verdict;
 }
 
-/* --- offers --------------------------------------------------------------------------------------------------- */
+/* --- offers ----------------------------------------------------------------------------------- */
 
 static struct brute_work *brute_head(struct brute *b, size_t leaf, size_t lq,
 				     enum quota_state state)
@@ -358,7 +358,7 @@ static struct brute_work *brute_offer(struct brute *b, size_t x)
 	return best;
 }
 
-/* --- cycles --------------------------------------------------------------------------------------------------- */
+/* --- cycles ----------------------------------------------------------------------------------- */
 
 void brute_dropped(struct brute *b, const struct brute_work *w)
 {

@@ -5,7 +5,9 @@
 
 #include "t/lib/quota_brute.h"
 
-/* 2: fits, 1: with a plan, 0: not. Sets the flavor; *ret_usable: a plan for the whole may be made. */
+/*
+ * 2: fits, 1: with a plan, 0: not. Sets the flavor; *ret_usable: a plan for the whole may be made.
+ */
 int brute_assign(struct brute *b, struct brute_work *w, bool *ret_usable);
 
 /* Usage of w's resources dropped. */

@@ -39,11 +39,17 @@ void help_done(struct help *h);
 /* Adds a pair of flavor and resource with its total. */
 void help_fr(struct help *h, const char *flavor, const char *resource, int64_t total);
 
-/* A node with weights (-1: unset). 'kind': policy c, f (fair) or i (fifo); then 'o' for an open fence. */
+/*
+ * A node with weights (-1: unset). 'kind': policy c, f (fair) or i
+ * (fifo); then 'o' for an open fence.
+ */
 struct quota_node *help_node(struct help *h, const char *name, const char *parent, const char *kind,
 			     int min, int max);
 
-/* Gives a node absolute amounts: pair, minimum (-1: none), lending limit (-1), maximum (-1: the parent's). */
+/*
+ * Gives a node absolute amounts: pair, minimum (-1: none), lending limit
+ * (-1), maximum (-1: the parent's).
+ */
 void help_amount(struct help *h, const char *name, size_t fr, int64_t min, int64_t lending,
 		 int64_t max);
 
@@ -84,9 +90,12 @@ const char *help_plan(struct help *h, const char *uid);
 /* The figures of a node for a pair. */
 struct quota_cell_info help_cell(const struct help *h, const char *node, size_t fr);
 
-/* What Kueue would be told for a node and pair in Compile mode: a Cohort's quotas, or a ClusterQueue's at a leaf. */
+/*
+ * What Kueue would be told for a node and pair in Compile mode: a Cohort's quotas,
+ * or a ClusterQueue's at a leaf.
+ */
 struct help_compiled {
-	int64_t nominal; /* what the subtree adds itself; may be negative only when minima exceed the parent's */
+	int64_t nominal;   /* the subtree's own; negative only when minima exceed the parent's */
 	int64_t borrowing; /* borrowingLimit, or -1: none */
 	int64_t lending;   /* lendingLimit */
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* API objects for the tests of core/quota's front end: YAML to a linked set, with small changes on the way. */
+/*
+ * API objects for the tests of core/quota's front end: YAML to a linked set,
+ * with small changes on the way.
+ */
 #ifndef MK_T_LIB_QUOTA_OBJECTS_H
 #define MK_T_LIB_QUOTA_OBJECTS_H
 
@@ -12,7 +15,10 @@ extern const char weights_yaml[];
 /* A tree with amounts: lab {x {x1}, w}. */
 extern const char amounts_yaml[];
 
-/* PlanA: company {a 60, b 40}, a {a1, a2} with amounts of their own; c stands alone. LocalQueue ns/lq points at b. */
+/*
+ * PlanA: company {a 60, b 40}, a {a1, a2} with amounts of their own; c stands
+ * alone. LocalQueue ns/lq points at b.
+ */
 extern const char parents_yaml[];
 
 /* The documents of 'text' as a JSON array in 'a'; ends the program when they cannot be read. */

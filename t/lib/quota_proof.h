@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The proof that the running sums of a tree are right: everything is recomputed from the workloads and weights, and
- * compared.
+ * The proof that the running sums of a tree are right: everything is recomputed from the
+ * workloads and weights, and compared.
  */
 #ifndef MK_T_LIB_QUOTA_PROOF_H
 #define MK_T_LIB_QUOTA_PROOF_H

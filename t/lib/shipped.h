@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugins as they are shipped: build/<flavour>/plugins beside build/<flavour>/t, where the test is. */
+/*
+ * The plugins as they are shipped: build/<flavour>/plugins beside
+ * build/<flavour>/t, where the test is.
+ */
 #ifndef MK_T_LIB_SHIPPED_H
 #define MK_T_LIB_SHIPPED_H
 
@@ -15,7 +18,10 @@ int shipped_by_name(const struct dirent **a, const struct dirent **b);
 /* Loads one plugin or table. Ends the program when it is refused. */
 void shipped_load(struct plug *p, struct arena *a, const char *path);
 
-/* All files of 'dir' with this ending, by name, but for those that 'linked' names, as "job.so all_at_once.so". */
+/*
+ * All files of 'dir' with this ending, by name, but for those that 'linked'
+ * names, as "job.so all_at_once.so".
+ */
 void shipped_load_folder(struct plug *p, struct arena *a, const char *dir, const char *ending,
 			 const char *linked);
 

@@ -2,7 +2,8 @@
 # Waiting, for every test and script in sh. Sourced, not run.
 # shellcheck shell=sh
 
-# Waits until a command succeeds, and fails when it has not within so many seconds: wait_for SECONDS COMMAND...
+# Waits until a command succeeds, and fails when it has not within so many
+# seconds: wait_for SECONDS COMMAND...
 wait_for() {
 	wait_end=$(($(date +%s) + $1))
 	shift

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs/adapters.md lists each kind that has a story in t/plan/kind, with what shows it: a story with every situation, the
-# situations of t/plan/adapter, an end-to-end test that has the kind in it.
+# docs/adapters.md lists each kind that has a story in t/plan/kind, with what shows it: a story with
+# every situation, the situations of t/plan/adapter, an end-to-end test that has the kind in it.
 cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT

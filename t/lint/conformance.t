@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs/conformance.md names tests that exist and every golden folder, tells no row twice and loses none, gives each row a
-# state, and knows each trap_NN that a test carries. A test is named as `file: words of it` or as a golden folder, below t/.
+# docs/conformance.md names tests that exist and every golden folder, tells no row twice and loses
+# none, gives each row a state, and knows each trap_NN that a test carries. A test is named as
+# `file: words of it` or as a golden folder, below t/.
 cd "$(dirname "$0")/../.." || exit 1
 page=docs/conformance.md
 n=0
@@ -44,7 +45,8 @@ uniq -d "$tmp/rows" >"$tmp/findings"
 [ -s "$tmp/rows" ] || echo "no row: has the page's form changed?" >"$tmp/findings"
 check "no row is told twice"
 
-# An edit that deletes a row beside the one that it means is seen by nobody; a count that must be changed by hand sees it.
+# A reviewer may not see that an edit deleted a row beside the one that it means; a count that
+# must be changed by hand shows it.
 said=$(sed -n 's/.*the page has \([0-9][0-9]*\) rows.*/\1/p' "$page")
 found=$(wc -l <"$tmp/rows")
 if [ "$said" != "$((found))" ]; then

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The documentation is in step with the code: metrics and their kind, command line options, make targets, areas of
-# tests, links between pages.
+# The documentation is in step with the code: metrics and their kind, command line options, make
+# targets, areas of tests, links between pages.
 cd "$(dirname "$0")/../.." || exit 1
 n=0
 bad=0

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Layers include only downward, libraries stay where they belong, banned calls and words do not appear, sizes hold.
+# Layers include only downward, libraries stay where they belong, banned calls and
+# words do not appear, sizes hold.
 cd "$(dirname "$0")/../.." || exit 1
 n=0
 bad=0
@@ -35,11 +36,14 @@ allowed() {
 	apply) echo 'kube|model|base' ;;
 	admit) echo 'model|base' ;;
 	net) echo 'base' ;;
-	# Bytes in, struct out: a tool or a test links the configuration without a client or a socket.
+	# Bytes in, struct out: a tool or a test links the configuration without a client or a
+	# socket.
 	config) echo 'plug|base' ;;
-	# What the simulation runs: it cannot know what only the daemon has (sockets, files, the configuration).
+	# What the simulation runs: it cannot know what only the daemon has
+	# (sockets, files, the configuration).
 	manager) echo 'apply|engine|kube|model|base' ;;
-	# What others ask us over HTTP. Nobody includes daemon, so what serve shows of the process is handed to it.
+	# What others ask us over HTTP. No layer includes daemon, so what serve shows
+	# of the process is handed to it.
 	serve) echo 'manager|config|net|admit|kube|model|base' ;;
 	daemon) echo 'serve|manager|config|net|apply|admit|engine|plug|kube|model|base' ;;
 	cli) echo 'plug|base' ;;
@@ -102,7 +106,7 @@ for f in $(files core/base core/model core/kube core/engine core/admit core/appl
 	case $f in core/base/clock*) continue ;; esac
 	grep -nE '\b(clock_gettime|gettimeofday|time)[[:space:]]*\((NULL|CLOCK|&)' "$f" | sed "s|^|$f:|"
 done >"$findings"
-check "nobody but base/clock reads a clock"
+check "only base/clock reads a clock"
 
 for f in $(files core adapters plugins sdk); do
 	case $f in core/base/alloc.c) continue ;; esac
@@ -134,7 +138,8 @@ done >"$findings"
 check "every source names its licence"
 
 for f in $(files core sdk/multikueue t/lib | grep '\.h$' | grep -vE '(impl|state|pass|lane|priv)\.h$|_(impl|priv|int)\.h$'); do
-	# A declaration at the left margin that ends in ';' and has no comment above it (a run of declarations may share one).
+	# A declaration at the left margin that ends in ';' and has no comment above it (a run
+	# of declarations may share one).
 	awk -v f="$f" '
 		/\*\/[[:space:]]*$/ || /^\/\*.*\*\/$/ { doc = 1; next }
 		/^(static inline|extern "C"|typedef struct|struct [a-z_]+;|enum [a-z_]+;|union |#|$|\}|\{)/ { if ($0 == "") doc = 0; next }

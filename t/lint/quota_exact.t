@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# No decision about quota uses floating point: neither the words in the sources nor the instructions in what is built.
+# No decision about quota uses floating point: neither the words in the sources nor the
+# instructions in what is built.
 cd "$(dirname "$0")/../.." || exit 1
 . t/integration/tap.sh
 

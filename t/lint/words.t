@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What readers read: the pages that a repository has to have, the length of lines, references that lead nowhere, words
-# without an actor, file names that exist, and the list "Where is" of CONTRIBUTING.md.
+# What readers read: the pages that a repository has to have, the length of lines,
+# references that lead nowhere, words without an actor, file names that exist, and the list
+# "Where is" of CONTRIBUTING.md.
 #
-# A page is checked without its code blocks, a source for its comments alone. To check the comments of a folder, add it
-# to 'sources'.
+# A page is checked without its code blocks, a source for its comments alone. To check the comments
+# of a folder, add it to 'sources'.
 cd "$(dirname "$0")/../.." || exit 1
 . t/integration/tap.sh
 sources=''
@@ -22,7 +23,8 @@ git ls-files --cached --others --exclude-standard -- '*.md' | sort >"$tmp/pages"
 [ -z "$sources" ] || git ls-files --cached --others --exclude-standard -- $sources |
 	grep -E '\.([ch]|sh|t)$' | sort >"$tmp/sources"
 
-# One line "FILE:LINE:text" for each line of prose. Tables of pages begin with |, indented code with four blanks.
+# One line "FILE:LINE:text" for each line of prose. Tables of pages begin with |,
+# indented code with four blanks.
 {
 	xargs awk '
 		FNR == 1 { fence = 0 }
@@ -33,8 +35,8 @@ git ls-files --cached --others --exclude-standard -- '*.md' | sort >"$tmp/pages"
 		!c && /^[ \t]*#/ && FNR > 2 { print FILENAME ":" FNR ":" $0 }
 		c && (inside || /\/\*/) { print FILENAME ":" FNR ":" $0; inside = !/\*\// }' <"$tmp/sources"
 } >"$tmp/prose"
-# The same without tables, and without what stands in backticks: names, commands and messages are quoted as they are.
-# Sources quote with ' and ".
+# The same without tables, and without what stands in backticks: names, commands and messages are
+# quoted as they are. Sources quote with ' and ".
 grep -vE '^[^:]*\.md:[0-9]*:\|' "$tmp/prose" | sed -E 's/`[^`]*`/`…`/g' >"$tmp/plain"
 sed -E 's/`[^`]*`/`…`/g' "$tmp/prose" >"$tmp/all"
 [ "$(wc -l <"$tmp/plain")" -gt 500 ] || echo "only $(wc -l <"$tmp/plain") lines of prose: is the filter right?" >"$tmp/findings"
@@ -62,11 +64,14 @@ check "lines of at most 100 columns"
 # References to what the reader has not got.
 # The sign of a section: our pages are linked by their headings, others by name.
 elsewhere='§'
-# Numbers of sections in parentheses, (2.7) or (4.2.1, step 3): no page here has numbered sections.
+# Numbers of sections in parentheses, `(2.7)` or `(4.2.1, step 3)`: no
+# page here has numbered sections.
 elsewhere="$elsewhere|\\([0-9]{1,2}(\\.[0-9]{1,2})+(,[^)]*)?\\)"
-# The same behind a word: section 4.7, chapter 2, appendix B. "Section" of a configuration has no number.
+# The same behind a word: `section 4.7`, `chapter 2`, `appendix B`. "Section" of
+# a configuration has no number.
 elsewhere="$elsewhere|\\b([Ss]ection|[Cc]hapter|[Aa]ppendix) ([0-9]|[A-Z]\\b)"
-# Codes of lists kept elsewhere: A6, D10, P6, E7, F45. The rows of docs/conformance.md have a hyphen, W-E4.
+# Codes of lists kept elsewhere: `A6`, `D10`, `P6`, `E7`, `F45`. The rows of
+# docs/conformance.md have a hyphen: `W-E4`.
 elsewhere="$elsewhere|(^|[^-A-Za-z0-9_.\`/])[ADEFP][0-9]{1,2}([^-A-Za-z0-9_.\`/]|\\.?\$)"
 # Pages by what they are about, when they are not here.
 elsewhere="$elsewhere|\\bthe (reliability|design|study|vocabulary|requirements) (page|paper|document|file)|\\b(the|its|our) specification\\b"
@@ -84,8 +89,8 @@ check "no reference to a document that is not here"
 grep -E '\b([Pp]eople|[Ss]omebody|[Ss]omeone|[Aa]nybody|[Aa]nyone|[Ee]verybody|[Ww]hoever|[Nn]obody)\b' "$tmp/all" >"$tmp/findings"
 check "no word that leaves open who acts"
 
-# A name in backticks with a folder of ours before it; what follows a blank or a colon is no name. NAME, NNNN, <name>
-# and {a,b} stand for many.
+# A name in backticks with a folder of ours before it; what follows a blank or a colon is no name.
+# NAME, NNNN, <name> and {a,b} stand for many.
 grep -oE '^[^:]*:[0-9]*:|`(core|adapters|plugins|sdk|conf|docs|t)/[^` :]*' "$tmp/prose" |
 	awk '/^`/ { print at substr($0, 2); next } { at = $0 }' | grep -vE '[<>{}]|NAME|NNNN|…' | sort -u |
 	while IFS=: read -r page line path; do

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each kind through the engine, with the plugins and samples as they are shipped: what is asked for at creation, at a
- * change of the status, at the end, at deletion, when it is evicted and its copy is gone, when the job is somebody else's
- * here, and when an object of its name is there. A kind is t/plan/kind/<name>.json: {"local": a job, "running": a status, "finished": a status}; <name>.txt is
- * what must come out. UPDATE=1 writes it anew: read the difference. An adapter whose kind is not there is a failure.
+ * Each kind through the engine, with the plugins and samples as they are shipped: what is asked
+ * for at creation, at a change of the status, at the end, at deletion, when it is evicted and its
+ * copy is gone, when the job is not ours here, and when an object of its name is there. A kind is
+ * t/plan/kind/<name>.json: {"local": a job, "running": a status, "finished": a status};
+ * <name>.txt is what must come out. UPDATE=1 writes it anew: read the difference. An adapter
+ * whose kind is not there is a failure.
  */
 #include "t/lib/shipped.h"
 #include "t/lib/engine_world.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks are pure, and bear what users write: the situations of t/plan/adapter with values that are left out, of another
- * type or odd, sampled from a seed. Each hook is called twice (core/plug/fixture.c); a second answer that differs, or a
- * broken contract, is a fault of the plugin. SAMPLES=n takes n samples of each situation.
+ * Hooks are pure, and bear what users write: the situations of t/plan/adapter with values that are
+ * left out, of another type or odd, sampled from a seed. Each hook is called twice
+ * (core/plug/fixture.c); a second answer that differs, or a broken contract, is a fault of the
+ * plugin. SAMPLES=n takes n samples of each situation.
  */
 #include <unistd.h>
 
@@ -80,7 +81,7 @@ static struct json *sample(struct arena *a, const struct json *v, uint64_t rarit
 	return copy;
 }
 
-/* What people and controllers write; the rest is the API server's, and the host vouches for it. */
+/* What users and controllers write; the rest the API server writes, and the host has checked it. */
 static struct json *sample_object(struct arena *a, const struct json *v)
 {
 	static const char *const parts[] = {"/spec", "/status", "/metadata/generation"};

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Admission beside Kueue with its gate MultiKueue off: jobs get their managedBy, and pods stay parked while they are
-# admitted, preempted and admitted again: with the webhook of a standby, and with the policy alone. Nobody runs the
-# pods' adapter here, so the test plays our check.
+# Admission beside Kueue with its gate MultiKueue off: jobs get their managedBy, and pods stay
+# parked while they are admitted, preempted and admitted again: with the webhook of a standby, and
+# with the policy alone. Nothing runs the pods' adapter here, so the test plays our check.
 . "$(dirname "$0")/lib.sh"
 . "$here/integrations.sh"
 need_daemon
@@ -27,7 +27,7 @@ quiet_clean()
 }
 undo=quiet_clean
 
-# --- what is made ---------------------------------------------------------------------------------------------
+# --- what is made ---------------------------------------------------------------------------------
 make_priorities()
 {
 	for p_name in low:1 high:9; do
@@ -95,14 +95,16 @@ group()
 	done
 }
 
-# gone LABEL [GROUP]: its user takes it back. Kueue keeps what is left of a group for replacements, until its Workload goes.
+# gone LABEL [GROUP]: its user takes it back. Kueue keeps what is left of a group for
+# replacements, until its Workload goes.
 gone()
 {
 	kn mgr delete pods -l "park=$1" --grace-period=0 --force --wait=false >/dev/null 2>&1
 	[ -z "${2:-}" ] || kn mgr delete workload "$2" --wait=false >/dev/null 2>&1
 }
 
-# ready_all: turns our check Ready wherever quota is reserved and it is Pending, as multikueued would.
+# ready_all: turns our check Ready wherever quota is reserved and it is
+# Pending, as multikueued would.
 ready_all()
 {
 	for r_wl in $(kn mgr get workloads -o json | jq -r '.items[] | select(
@@ -209,7 +211,7 @@ rounds()
 	becomes "" "the pods go when their user deletes them" parked "$1"
 }
 
-# --- managedBy, with the leader ---------------------------------------------------------------------------------
+# --- managedBy, with the leader -------------------------------------------------------------------
 managed_by()
 {
 	field mgr "$1" "$2" '{.spec.managedBy}'
@@ -282,8 +284,9 @@ if [ -n "$jobset" ]; then
 fi
 kn mgr delete jobs --all --wait=false >/dev/null
 
-# --- a standby answers --------------------------------------------------------------------------------------------
-# The Lease is somebody else's from now on, and waited for very long, so that nobody but the test plays the check.
+# --- a standby answers ----------------------------------------------------------------------------
+# Another holder has the Lease from now on, for a very long time, so that
+# only the test answers the check.
 daemon_end TERM
 is "$daemon_rc" 0 "the leader ends"
 k mgr -n kueue-system delete lease multikueued --ignore-not-found >/dev/null
@@ -301,8 +304,8 @@ must ok "a standby is ready" ready_says
 is "$(k mgr -n kueue-system get lease multikueued -o 'jsonpath={.spec.holderIdentity}')" test "and does not lead"
 hooks mgr v1-pod
 
-# Pods that are only asked about. They go when their Workload has its quota: Kueue's scheduler would take Finished off one
-# whose pod went in between, which the judge of histories calls out.
+# Pods that are only asked about. They go when their Workload has its quota: Kueue's scheduler would
+# take Finished off one whose pod went in between, which the judge of histories calls out.
 new_probe()
 {
 	probe=probe-$(date +%s%N)
@@ -341,12 +344,12 @@ diag "the webhook kept pods parked $reviews times"
 [ "${reviews:-0}" -ge 9 ] && [ "$reviews" -le 200 ]
 ok $? "the webhook put gates back, now and then"
 
-# --- the policy alone ---------------------------------------------------------------------------------------------
+# --- the policy alone -----------------------------------------------------------------------------
 daemon_end TERM
 k mgr delete mutatingwebhookconfiguration $HOOKS >/dev/null
 policy on
-# The API server looks at its policies once a second: it is asked what it would do with the gates of a pod that waits.
-# follows GATES DESC: waits until that is so.
+# The API server looks at its policies once a second: it is asked what it would do with the gates of
+# a pod that waits. follows GATES DESC: waits until that is so.
 follows()
 {
 	new_probe
@@ -357,7 +360,7 @@ follows()
 follows " kueue.x-k8s.io/admission" "the API server follows the policy"
 rounds policy
 
-# --- without both: this test can fail -------------------------------------------------------------------------------
+# --- without both: this test can fail -------------------------------------------------------------
 # Kueue tries once: a pod that the policy still parks would stay so.
 policy off
 follows "" "the API server does not follow the policy any more"

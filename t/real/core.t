@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What Kueue's core does with what multikueued writes: the test writes it by hand, on the manager and
-# on a worker. When a newer Kueue changes its mind, this fails first.
+# What Kueue's core does with what multikueued writes: the test writes it by hand, on the manager
+# and on a worker. When a newer Kueue changes its mind, this fails first.
 . "$(dirname "$0")/lib.sh"
 
 check w1 w2
@@ -11,7 +11,8 @@ k mgr patch admissioncheck "$T" --subresource=status --type=merge -p '{"status":
 	"type":"Active","status":"True","reason":"Active","message":"set by the test",
 	"lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":1}]}}' >/dev/null
 
-# admission STATE MESSAGE EXTRA [WORKLOAD]: one apply of the whole admission-owned status, like the daemon's.
+# admission STATE MESSAGE EXTRA [WORKLOAD]: one apply of the whole
+# admission-owned status, like the daemon's.
 admission()
 {
 	a_wl=${4:-$wl}
@@ -40,7 +41,7 @@ names()
 	field mgr workload "$wl" '{.status.clusterName} {.status.nominatedClusterNames}'
 }
 
-# --- manager: nominate, win ---------------------------------------------------------------------------
+# --- manager: nominate, win -----------------------------------------------------------------------
 job mgr j "$MANAGED"
 must yes "Kueue makes a Workload" has_workload mgr j
 wl=$(workload_of mgr j)
@@ -62,7 +63,7 @@ becomes false "core unsuspends the Job" field mgr job j '{.spec.suspend}'
 is "$(kn mgr get workload "$wl" -o yaml --show-managed-fields | grep -c 'f:clusterName')" 1 \
 	"clusterName has one owner"
 
-# --- manager: Retry evicts and clears; quota comes back -------------------------------------------------
+# --- manager: Retry evicts and clears; quota comes back -------------------------------------------
 admission Retry 'Admitting remote lost, Previously: \"Ready\"' '"clusterName": "w1",' >"$WORK/out" ||
 	diag "$(cat "$WORK/out")"
 becomes 'Pending Reset to Pending after eviction. Previously: Retry 1' "Retry is reset by the eviction" \
@@ -74,16 +75,16 @@ becomes True "quota is reserved again" reserved
 becomes "False" "and the eviction is over" \
 	field mgr workload "$wl" '{.status.conditions[?(@.type=="Evicted")].status}'
 
-# --- manager: Rejected deactivates -----------------------------------------------------------------------
+# --- manager: Rejected deactivates ----------------------------------------------------------------
 admission Rejected 'No multikueue adapter found, Previously: \"Pending\"' '' >"$WORK/out" ||
 	diag "$(cat "$WORK/out")"
 becomes false "a rejected check deactivates the Workload" field mgr workload "$wl" '{.spec.active}'
 becomes "True DeactivatedDueToAdmissionCheck" "and evicts it" field mgr workload "$wl" \
 	'{.status.conditions[?(@.type=="Evicted")].status} {.status.conditions[?(@.type=="Evicted")].reason}'
 
-# --- worker: a clone without an owner is admitted and waits for its Job ---------------------------------
-# The spec is the manager's, with what the defaults of pod templates added: without them Kueue finishes
-# the clone as out of sync with its Job.
+# --- worker: a clone without an owner is admitted and waits for its Job ---------------------------
+# The spec is the manager's, with what the defaults of pod templates added: without them Kueue
+# finishes the clone as out of sync with its Job.
 kn w1 create -f - >/dev/null <<EOF
 {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
  "metadata": {"name": "clone", "labels": {"kueue.x-k8s.io/multikueue-origin": "multikueue"}},
@@ -116,7 +117,7 @@ is "$(field w1 workload clone '{.metadata.labels.kueue\.x-k8s\.io/job-uid}')" \
 becomes 2 "it has its Pods" count w1 pods
 is "$(count w1 workloads)" 1 "Kueue made no second Workload"
 
-# The order in which a finished pair is removed must not matter to anybody.
+# The order in which a finished pair is removed must make no difference.
 kn w1 delete job prebuilt --cascade=background --wait=false >/dev/null
 kn w1 delete workload clone --ignore-not-found --wait=false >/dev/null
 becomes 0 "clone removed" count w1 workloads

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Our CRDs in Kueue's API group: a real API server accepts them and what is valid, refuses what is not, and installing,
-# upgrading or removing Kueue's own CRDs leaves ours and their objects alone.
+# Our CRDs in Kueue's API group: a real API server accepts them and what is valid, refuses what is
+# not, and installing, upgrading or removing Kueue's own CRDs leaves ours and their objects alone.
 # planes: bare
 . "$(dirname "$0")/lib.sh"
 
@@ -21,7 +21,8 @@ established()
 		'jsonpath={.status.conditions[?(@.type=="Established")].status} {.status.conditions[?(@.type=="NonStructuralSchema")].status}'
 }
 
-# refused DESC TEXT: the API server refuses the object in $WORK/object, with that text in its answer.
+# refused DESC TEXT: the API server refuses the object in $WORK/object, with that text in its
+# answer.
 refused()
 {
 	k bare create --dry-run=server -f "$WORK/object" >"$WORK/answer" 2>&1
@@ -54,7 +55,7 @@ ours()
 	k bare get cqt -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.uid} {.metadata.resourceVersion}{"\n"}{end}'
 }
 
-# --- ours alone -----------------------------------------------------------------------------------------
+# --- ours alone -----------------------------------------------------------------------------------
 k bare apply -f "$crds" >"$WORK/out" 2>&1
 ok $? "the API server takes our CRDs" || bail "$(cat "$WORK/out")"
 must "True " "clusterquotatrees are served, their schema is structural" established clusterquotatrees
@@ -79,9 +80,9 @@ tree '{r: {weightedQuotas: [{name: a, minWeight: -1}]}}'
 refused "V13: a negative weight" \
 	'minWeight: Invalid value: -1'
 tree '{r: {weightedQuotas: [{name: a}]}}' 'capacityFrom: {workers: {}}'
-refused "what nobody would act on: totals of workers" 'spec.capacityFrom: Forbidden'
+refused "what no controller would act on: totals of workers" 'spec.capacityFrom: Forbidden'
 tree '{r: {dynamicChildren: {maxChildren: 3}}}'
-refused "what nobody would act on: queues for namespaces" 'dynamicChildren: Forbidden'
+refused "what no controller would act on: queues for namespaces" 'dynamicChildren: Forbidden'
 tree '{r: {weightedQuotas: [{name: a, maxWeight: 101}]}}'
 refused "V12: more than all" \
 	'maxWeight: Invalid value: 101'
@@ -113,13 +114,14 @@ ok $? "which the schema takes" || diag "$(cat "$WORK/out")"
 is "$(k bare get clusterqueuetree default -o 'jsonpath={.status.trees[0].nodes[*].name}')" \
 	"company product research language vision" "all of it"
 
-# --- with Kueue's -----------------------------------------------------------------------------------------
+# --- with Kueue's ---------------------------------------------------------------------------------
 ours >"$WORK/before"
 is "$(wc -l <"$WORK/before" | tr -d ' ')" 4 "two CRDs and two objects to watch over"
 k bare apply --server-side -f "$kueue" >"$WORK/out" 2>&1
 ok $? "Kueue's CRDs install beside ours" || bail "$(cat "$WORK/out")"
-# Each is asked for, which makes its storage: a kube-apiserver (1.36) that has to make it when the CRD is deleted may find
-# it not ready, conflict with its own note of that, and not try again before it lists all CRDs anew, five minutes later.
+# Each is asked for, which makes its storage: a kube-apiserver of 1.36 that has to make it when the
+# CRD is deleted may find it not ready, conflict with its own note of that, and not try again before
+# it lists all CRDs anew, five minutes later.
 kueues()
 {
 	k bare get crd -o name | sed -n '/kueue/s|.*/||p' | grep -v 'clusterqu[a-z]*trees'

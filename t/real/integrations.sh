@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shell library of the tests that need more of Kueue than batch Jobs: its integrations, its webhooks for them, and pods
-# that stay parked on the manager. Source it after lib.sh.
+# Shell library of the tests that need more of Kueue than batch Jobs: its integrations, its webhooks
+# for them, and pods that stay parked on the manager. Source it after lib.sh.
 # shellcheck shell=sh
 
 # frameworks LIST PLANE...: Kueue there starts again with these integrations.
@@ -32,8 +32,8 @@ everywhere()
 	wait $e_pids
 }
 
-# crds FILE...: every plane serves these kinds, without their descriptions, which are most of the text and cost every API
-# server time and memory; no_crds: none does any more.
+# crds FILE...: every plane serves these kinds, without their descriptions, which are most of the
+# text and cost every API server time and memory; no_crds: none does any more.
 crds()
 {
 	# shellcheck disable=SC2046 # a list of options
@@ -63,8 +63,8 @@ end_crds()
 	k "$1" delete --ignore-not-found --timeout=60s -f "$WORK/crds.json"
 }
 
-# hooks PLANE [KIND...]: Kueue's webhooks whose paths end in "-KIND" are asked as well, about the namespace of the test;
-# without any KIND no longer.
+# hooks PLANE [KIND...]: Kueue's webhooks whose paths end in "-KIND" are asked as well, about the
+# namespace of the test; without any KIND no longer.
 hooks()
 {
 	h_plane=$1
@@ -86,7 +86,8 @@ hooks()
 	done
 }
 
-# as_before PLANE...: Kueue there knows batch Jobs again, and nothing holds what is left of the test's pods.
+# as_before PLANE...: Kueue there knows batch Jobs again, and nothing holds
+# what is left of the test's pods.
 as_before()
 {
 	for b_plane in "$@"; do
@@ -101,8 +102,8 @@ as_before()
 	done
 }
 
-# policy on|off: conf/admission/parked-pods.yaml as it is installed, or with a condition that never holds. It is not
-# deleted: see docs/admission.md.
+# policy on|off: conf/admission/parked-pods.yaml as it is installed, or with a condition that never
+# holds. It is not deleted: see docs/admission.md.
 policy()
 {
 	k mgr create --dry-run=client -o json -f "$root/conf/admission/parked-pods.yaml" | jq -s --arg is "$1" '{apiVersion: "v1",
@@ -111,8 +112,8 @@ policy()
 	k mgr apply -f "$WORK/policy.json" >/dev/null
 }
 
-# serves_admission: multikueued does, by its configuration: at $port, and it keeps the table of queues that the policy
-# reads.
+# serves_admission: multikueued does, by its configuration: at $port, and it keeps the table
+# of queues that the policy reads.
 serves_admission()
 {
 	port=$(ports 1)
@@ -120,7 +121,7 @@ serves_admission()
 	printf 'webhook: {host: 127.0.0.1, port: %s}\n' "$port" >>"$WORK/multikueued.yaml"
 }
 
-# would_be POD: the gates that it would have if somebody took them away.
+# would_be POD: the gates that it would have after a controller took ours away.
 would_be()
 {
 	kn mgr patch pod "$1" --type=json --dry-run=server -p '[{"op":"remove","path":"/spec/schedulingGates"}]' \
@@ -134,8 +135,9 @@ gated()
 		grep -q kueue.x-k8s.io/admission && echo yes
 }
 
-# parked_fleet [KIND...]: Kueue everywhere with the integrations FRAMEWORKS and its webhooks for pods and KINDs, the
-# daemon on the queues of the test, and the policy that keeps pods parked at work.
+# parked_fleet [KIND...]: Kueue everywhere with the integrations FRAMEWORKS and its
+# webhooks for pods and KINDs, the daemon on the queues of the test, and the policy
+# that keeps pods parked at work.
 parked_fleet()
 {
 	frameworks "$FRAMEWORKS" mgr w1 w2
@@ -147,7 +149,7 @@ parked_fleet()
 	daemon_config
 	serves_admission
 	daemon_start
-	# A group that is not complete has no Workload, so that nobody starts its member.
+	# A group that is not complete has no Workload, so that Kueue does not start its member.
 	cat >"$WORK/member.yaml" <<-EOF
 		apiVersion: v1
 		kind: Pod

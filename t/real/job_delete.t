@@ -53,7 +53,7 @@ becomes 0 "its Pods are gone from $win" pods_of "$win" gone
 is "$(pods_of "$other" stays)" 2 "those of the other Job are not"
 is "$(field "$other" job stays '{.metadata.uid}')" "$uid" "the other Job still runs"
 is "$(for p in w1 w2; do audit $p --mutating; done | grep "delete .*/stays " | wc -l | tr -d ' ')" 0 \
-	"nobody asked to delete the other Job"
+	"no request asked to delete the other Job"
 
 daemon_end TERM
 is "$daemon_rc" 0 "multikueued ends with code 0 when told to"

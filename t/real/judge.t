@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The judge of recorded histories finds each breach that it is there for, and nothing in a history without one.
+# The judge of recorded histories finds each breach that it is there for, and
+# nothing in a history without one.
 # planes: bare
 . "$(dirname "$0")/lib.sh"
 
@@ -27,7 +28,8 @@ copy()
 FINISHED='"clusterName":"w1","conditions":[{"type":"Finished","status":"True"}]'
 COMPLETE='"conditions":[{"type":"Complete","status":"True"}]'
 
-# says WANT DESC [OPTION...]: what the judge says of the history, without the times; the next one begins.
+# says WANT DESC [OPTION...]: what the judge says of the history, without
+# the times; the next one begins.
 says()
 {
 	s_want=$1
@@ -69,7 +71,7 @@ says "" "which may be, where it may be" --overlap --precommit
 placed
 at 06 w2 ADDED "$(copy 4 '"suspend":true' '')"
 at 10 w1 MODIFIED "$(copy 3 '"suspend":true' '')"
-says "Job j on w2: made while another cluster or none was chosen" "a copy where nobody chose it"
+says "Job j on w2: made while another cluster or none was chosen" "a copy on a cluster that was not chosen"
 
 at 01 mgr ADDED "$(wl '')"
 at 02 mgr MODIFIED "$(wl '"nominatedClusterNames":["tenant","w2"]')"

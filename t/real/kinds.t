@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Kinds besides batch Jobs on real API servers, with the CRDs of their projects and Kueue's own integrations: each is
-# placed, made on its winner, started by the worker's Kueue, ended, and gone. A kind that this test makes up goes the same
-# way by its name alone. The test plays the kinds' controllers.
+# Kinds besides batch Jobs on real API servers, with the CRDs of their projects and Kueue's
+# own integrations: each is placed, made on its winner, started by the worker's Kueue,
+# ended, and gone. A kind that this test makes up goes the same way by its name alone. The
+# test plays the kinds' controllers.
 . "$(dirname "$0")/lib.sh"
 . "$here/integrations.sh"
 need_daemon
@@ -10,7 +11,8 @@ FRAMEWORKS=batch/job,jobset.x-k8s.io/jobset,kubeflow.org/pytorchjob,kubeflow.org
 MK='"managedBy":"kueue.x-k8s.io/multikueue"'
 POD='{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"1"}}}]}}'
 
-# name, apiVersion, Kind, plural, what it is asked to do, the status of its end. Spaces part the columns.
+# name, apiVersion, Kind, plural, what it is asked to do, the status of
+# its end. Spaces part the columns.
 kinds()
 {
 	cat <<-END
@@ -54,7 +56,8 @@ crd_files()
 crd_files >"$WORK/crds"
 is "$(wc -l <"$WORK/crds" | tr -d ' ')" 9 "each kind has a CRD, and those that a TrainJob refers to"
 
-# rights [own]: those that multikueued asks for with the configuration of the test, or those of conf/rbac again
+# rights [own]: those that multikueued asks for with the configuration of the
+# test, or those of conf/rbac again
 rights()
 {
 	for r_side in manager worker; do
@@ -95,8 +98,9 @@ rights own >/dev/null
 ok $? "it has the rights that it asks for"
 daemon_start
 
-# each FUNCTION: for every kind, its columns in variables, and what the manager's Workloads are in $WORK/workloads.
-# Nothing, or the first kind for which it said no. What jq gets is in an array: it takes no input for a yes.
+# each FUNCTION: for every kind, its columns in variables, and what the manager's Workloads are
+# in $WORK/workloads. Nothing, or the first kind for which it said no. What jq gets is in an
+# array: it takes no input for a yes.
 each()
 {
 	kn mgr get workloads -o json >"$WORK/workloads"

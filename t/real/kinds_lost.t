@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A JobSet and a RayCluster lose the worker that runs them, for longer than workerLostTimeout, and then somebody deletes
-# their copies: each is evicted, gets its quota back, though its own status said that it is active, and is placed again.
-# The test plays the kinds' controllers.
+# A JobSet and a RayCluster lose the worker that runs them, for longer than workerLostTimeout, and
+# then a user deletes their copies: each is evicted, gets its quota back, though its own status said
+# that it is active, and is placed again. The test plays the kinds' controllers.
 . "$(dirname "$0")/lib.sh"
 . "$here/integrations.sh"
 . "$here/scenes/scene.sh"
@@ -52,7 +52,8 @@ kn mgr create -f - >/dev/null <<END
  "workerGroupSpecs":[{"groupName":"g","replicas":1,"minReplicas":1,"maxReplicas":1,"rayStartParams":{},"template":$POD}]}}
 END
 
-# each FUNCTION: kind, name and the status of one that runs, of both. Nothing, or for which it said no.
+# each FUNCTION: kind, name and the status of one that runs, of both.
+# Nothing, or for which it said no.
 each()
 {
 	"$1" jobset set '{"replicatedJobsStatus":[{"name":"a","active":1,"ready":1,"succeeded":0,"failed":0,"suspended":0}]}' \
@@ -92,7 +93,8 @@ on w1
 wl_set=$(workload_of mgr set)
 wl_ray=$(workload_of mgr ray)
 
-# given_up REASON CMD...: that happens, and each is evicted for it and loses its quota. No worker takes it at once.
+# given_up REASON CMD...: that happens, and each is evicted for it and loses its
+# quota. No worker takes it at once.
 given_up()
 {
 	g_why=$1
@@ -107,7 +109,7 @@ given_up()
 	done
 }
 
-# --- the worker is lost ---------------------------------------------------------------------------------------
+# --- the worker is lost ---------------------------------------------------------------------------
 given_up 'Admitting remote lost, Previously: "Ready"' "$FLEET" kill --plane w1 --process kube-apiserver
 stop w2 None
 on w2
@@ -120,7 +122,7 @@ must ok "its Kueue too" kueue_back w1
 becomes "" "what is stale on w1 is removed" kn w1 get jobsets,rayclusters,workloads -l "$ORIGIN" -o name
 is "$(copies)" "$before" "the new ones run on"
 
-# --- the copies are deleted -------------------------------------------------------------------------------------
+# --- the copies are deleted -----------------------------------------------------------------------
 stop w1 Hold
 stop w2 Hold
 given_up 'Admitting remote no longer exists, Previously: "Ready"' kn w2 delete jobset/set raycluster/ray --wait=false

@@ -14,7 +14,8 @@ root=$(cd "$here/../.." && pwd)
 : "${MULTIKUEUED:=$root/build/dev/multikueued}"
 : "${MK_PLUGINS:=$root/build/dev/plugins}"
 : "${KUBESIM:=$root/build/dev/kubesim}"
-# Name of the test, its namespace and its queue; the number lets it run again while the last one is still going away.
+# Name of the test, its namespace and its queue; the number lets it run again while
+# the last one is still going away.
 T=$(basename "$0" .t | tr _ -)-$$
 WORK=$MK_REAL_DIR/t-$T
 LIMIT=${LIMIT:-180}		# seconds until a wait gives up; generous, the machine may be busy
@@ -64,7 +65,8 @@ is_not()
 	ok $? "$3" || diag "got: $1"
 }
 
-# becomes WANT DESC CMD...: waits until CMD prints WANT; stderr counts as output, so that an error shows.
+# becomes WANT DESC CMD...: waits until CMD prints WANT; stderr counts as
+# output, so that an error shows.
 becomes()
 {
 	b_want=$1
@@ -116,9 +118,9 @@ stays()
 	ok 0 "$s_desc"
 }
 
-# refusals: what API servers refused to the daemon, whatever it was. 404 and 409 are answers that it lives on, 429 and,
-# to everybody until it knows its roles, 403 is what a server says while it starts (WORK/starting and WORK/started hold
-# "PLANE TIME" of those that a test restarted).
+# refusals: what API servers refused to the daemon, whatever it was. 404 and 409 are answers that it
+# lives on, 429 and, to every user until it knows its roles, 403 is what a server says while it
+# starts (WORK/starting and WORK/started hold "PLANE TIME" of those that a test restarted).
 refusals()
 {
 	for r_plane in mgr w1 w2; do
@@ -161,8 +163,8 @@ bail()
 	done_testing
 }
 
-# k PLANE ARGS...: kubectl as admin. Asked of the kubectl that runs beside the planes, which takes a tenth of what one of
-# its own would; see kubectld.
+# k PLANE ARGS...: kubectl as admin. Asked of the kubectl that runs beside the planes, which takes a
+# tenth of what one of its own would; see kubectld.
 k()
 {
 	k_plane=$1
@@ -206,7 +208,8 @@ count()
 	kn "$1" get "$2" -o name | wc -l | tr -d ' '
 }
 
-# audit PLANE ARGS...: requests that the daemon sent there; Leases and Events have their own budgets.
+# audit PLANE ARGS...: requests that the daemon sent there; Leases and
+# Events have their own budgets.
 audit()
 {
 	a_plane=$1
@@ -214,8 +217,8 @@ audit()
 	"$FLEET" audit --plane "$a_plane" --user "$ACCOUNT" "$@" | grep -v -e ' leases ' -e ' events '
 }
 
-# history_begin: from now on every state of each Job and Workload of the test, on all planes, is kept; the daemon's first
-# start does it too.
+# history_begin: from now on every state of each Job and Workload of the test, on all planes, is
+# kept; the daemon's first start does it too.
 history_begin()
 {
 	[ -z "${recorder:-}" ] || return 0
@@ -241,8 +244,8 @@ now()
 	date -u +%Y-%m-%dT%H:%M:%S.%6NZ
 }
 
-# queue PLANE [CHECK]: namespace, flavor, ClusterQueue and LocalQueue of the test. QUOTA is its cpu, SPEC one more line
-# of the ClusterQueue.
+# queue PLANE [CHECK]: namespace, flavor, ClusterQueue and LocalQueue of the test. QUOTA is its cpu,
+# SPEC one more line of the ClusterQueue.
 queue()
 {
 	q_checks=
@@ -303,8 +306,8 @@ spec:
 EOF
 }
 
-# cluster NAME [KUBECONFIG]: Secret and MultiKueueCluster of that name, for the plane of that name or with another
-# kubeconfig.
+# cluster NAME [KUBECONFIG]: Secret and MultiKueueCluster of that name, for the plane of that
+# name or with another kubeconfig.
 cluster()
 {
 	l_config=${2:-$MK_REAL_DIR/$1/${CREDENTIALS:-multikueued}.kubeconfig}
@@ -321,8 +324,8 @@ spec: {clusterSource: {kubeConfig: {location: $1, locationType: Secret}}}
 EOF
 }
 
-# link PLANE: another way to its API server, with the kubeconfig $WORK/link-PLANE.kubeconfig. cut_link PLANE cuts off
-# whoever came that way, link opens it again.
+# link PLANE: another way to its API server, with the kubeconfig $WORK/link-PLANE.kubeconfig.
+# cut_link PLANE cuts it off: connections through it end, link opens it again.
 link()
 {
 	k_port=$(cat "$WORK/link-$1.port" 2>/dev/null || ports 1 | tee "$WORK/link-$1.port")
@@ -401,7 +404,8 @@ need_daemon()
 	exit 0
 }
 
-# daemon_config [EXTRA]: writes multikueued.yaml, with the kinds FRAMEWORKS; EXTRA goes below multiKueue, two spaces deep.
+# daemon_config [EXTRA]: writes multikueued.yaml, with the kinds FRAMEWORKS; EXTRA goes
+# below multiKueue, two spaces deep.
 daemon_config()
 {
 	cat >"$WORK/multikueued.yaml" <<EOF
@@ -435,7 +439,8 @@ ${1:-}
 EOF
 }
 
-# daemon_start: runs multikueued beside the manager; its pid goes to a file that fleet knows as well.
+# daemon_start: runs multikueued beside the manager; its pid goes to a
+# file that fleet knows as well.
 daemon_start()
 {
 	history_begin
@@ -473,8 +478,8 @@ daemon_content()
 	is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
 }
 
-# daemon_kill: kill -9. Its Lease goes as well, so that the next one need not wait until it has run out; restart.t
-# waits.
+# daemon_kill: kill -9. Its Lease goes as well, so that the next one need not wait until
+# it has run out; restart.t waits.
 daemon_kill()
 {
 	daemon_end KILL
@@ -493,8 +498,8 @@ kueue_says()
 	curl -sS --max-time 5 "http://$(sed -n 's/^health:.*"\(.*\)".*/\1/p' "$MK_REAL_DIR/$1/kueue.yaml")/readyz" 2>&1
 }
 
-# kueue_back PLANE: starts its Kueue, again when it has ended: it does that when its API server, new itself, does not serve
-# a kind yet.
+# kueue_back PLANE: starts its Kueue, again when it has ended: it does that when its API server, new
+# itself, does not serve a kind yet.
 kueue_back()
 {
 	"$FLEET" start --plane "$1" --process kueue
@@ -524,8 +529,8 @@ kubesim_start()
 	must ready "kubesim serves" kubesim_ready
 }
 
-# The end of every test, also of one that was interrupted: a fleet that stays must be clean. A test that does more to the
-# planes names in 'undo' what takes that back.
+# The end of every test, also of one that was interrupted: a fleet that stays must be clean. A test
+# that does more to the planes names in 'undo' what takes that back.
 cleanup_plane()
 {
 	kn "$1" delete jobs,workloads --all --ignore-not-found --wait=false

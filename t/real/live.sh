@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the demo and the bench on real control planes share: queues, workers, a kubelet, multikueued. Sourced by scripts
-# that `fleet run` starts. B is the build folder, dir a folder of the caller's own; $dir/clusters gets a kubeconfig per
-# plane, where the demo client looks for it. Sourced from the root of the project.
+# What the demo and the bench on real control planes share: queues, workers, a kubelet,
+# multikueued. Sourced by scripts that `fleet run` starts. B is the build folder, dir a folder of
+# the caller's own; $dir/clusters gets a kubeconfig per plane, where the demo client looks for it.
+# Sourced from the root of the project.
 # shellcheck shell=sh disable=SC2154
 
 # shellcheck source=t/lib/wait.sh
@@ -41,7 +42,8 @@ spec: {clusterQueue: cluster-queue}
 EOF
 }
 
-# The workers as the manager knows them, by the credentials of WHO (multikueued, dispatcher): live_workers WHO
+# The workers as the manager knows them, by the credentials of WHO
+# (multikueued, dispatcher): live_workers WHO
 live_workers() {
 	for live_w in w1 w2; do
 		live_k mgr apply -f - >/dev/null <<EOF

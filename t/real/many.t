@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# More Jobs than there is quota for, and multikueued killed twice in between: each runs exactly once.
+# More Jobs than there is quota for, and multikueued killed twice in
+# between: each runs exactly once.
 . "$(dirname "$0")/lib.sh"
 need_daemon
 

@@ -35,8 +35,8 @@ grep -q '^multikueue_link_up{cluster="manager"} 1' "$WORK/metrics"
 ok $? "and they are ours"
 is "$(metrics "$other")" "403 Authorization denied for user system:serviceaccount:$T:other" \
 	"C-7.4d: another account is denied"
-is "$(metrics nonsense)" "401 Unauthorized" "C-7.4d: a token that nobody gave is refused"
-is "$(curl -sk --max-time 20 "https://127.0.0.1:$port/metrics")" Unauthorized "C-7.4d: nobody reads without a token"
+is "$(metrics nonsense)" "401 Unauthorized" "C-7.4d: a token that the API server did not give is refused"
+is "$(curl -sk --max-time 20 "https://127.0.0.1:$port/metrics")" Unauthorized "C-7.4d: without a token nothing is shown"
 k mgr delete clusterrolebinding "$T-reader" >/dev/null
 daemon_end TERM
 is "$daemon_rc" 0 "multikueued ends"

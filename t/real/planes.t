@@ -10,7 +10,7 @@ for p in mgr w1 w2; do
 		"$p: Kueue's CRDs are established"
 done
 
-# Manager: quota is reserved for a job of ours and the check waits, since nobody answers it.
+# Manager: quota is reserved for a job of ours and the check waits, since no controller answers it.
 check w1 w2
 queue mgr "$T"
 queue w1
@@ -29,7 +29,7 @@ becomes "$T Pending" "mgr: the check is Pending" field mgr workload "$wl" \
 	'{.status.admissionChecks[*].name} {.status.admissionChecks[*].state}'
 is "$(field mgr job ours '{.spec.suspend}')" true "mgr: the Job stays suspended"
 is "$(field mgr workload "$wl" '{.status.nominatedClusterNames}{.status.clusterName}')" "" \
-	"mgr: with its gate off Kueue nominates nobody"
+	"mgr: with its gate off Kueue nominates no cluster"
 
 # Worker: a plain Job gets quota, Pods and an end.
 job w1 plain

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Pods on real API servers, one alone and a group, with Kueue's own integration: a Workload for each, a copy of every
-# member where it won, started by Kueue there, each with its own status here; a member is replaced; the end of all is the
-# end of the group. Here the pods stay parked. The test plays the kubelets.
+# Pods on real API servers, one alone and a group, with Kueue's own integration: a Workload for
+# each, a copy of every member where it won, started by Kueue there, each with its own status
+# here; a member is replaced; the end of all is the end of the group. Here the pods stay
+# parked. The test plays the kubelets.
 . "$(dirname "$0")/lib.sh"
 . "$here/integrations.sh"
 need_daemon
@@ -59,7 +60,8 @@ win()
 {
 	field mgr workload "$(wl "$1")" '{.status.clusterName}'
 }
-# copies APP: its pods where it won: names, Workload, origin, gates, phase, and whether they go away.
+# copies APP: its pods where it won: names, Workload, origin, gates,
+# phase, and whether they go away.
 copies()
 {
 	kn "$(win "$1")" get pods -l "app=$1" -o json | jq -r '.items[] | [.metadata.name,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kill -9 while a Job runs, its end while nobody watches, and a restart: it finishes exactly once.
+# kill -9 while a Job runs, its end while no daemon runs, and a restart: it finishes exactly once.
 . "$(dirname "$0")/lib.sh"
 need_daemon
 

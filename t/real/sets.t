@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A StatefulSet, which has one Workload, and a LeaderWorkerSet, which has one for each replica, on real API servers with
-# Kueue's own integrations: one copy on one worker, its Pods started by Kueue there, a scale that follows, nothing left.
-# Here the Pods stay parked. The test plays the kubelets and the controller of LeaderWorkerSets.
+# A StatefulSet, which has one Workload, and a LeaderWorkerSet, which has one for each replica, on
+# real API servers with Kueue's own integrations: one copy on one worker, its Pods started by Kueue
+# there, a scale that follows, nothing left. Here the Pods stay parked. The test plays the kubelets
+# and the controller of LeaderWorkerSets.
 . "$(dirname "$0")/lib.sh"
 . "$here/integrations.sh"
 need_daemon
@@ -47,7 +48,8 @@ placed()
 	w1 | w2) echo yes ;;
 	esac
 }
-# copy KIND NAME FIELDS: what jq says of its copy where it won; "none" without one, "two" when the other worker has one too.
+# copy KIND NAME FIELDS: what jq says of its copy where it won; "none" without one, "two"
+# when the other worker has one too.
 copy()
 {
 	c_win=$(places "$2")
@@ -89,7 +91,7 @@ gone()
 HOW='[.metadata.labels["kueue.x-k8s.io/multikueue-origin"], .metadata.annotations["kueue.x-k8s.io/multikueue-origin-uid"],
 	.metadata.annotations["kueue.x-k8s.io/prebuilt-workload-name"] // "-", (.spec.replicas | tostring)] | join(" ")'
 
-# --- a StatefulSet ----------------------------------------------------------------------------------------------
+# --- a StatefulSet --------------------------------------------------------------------------------
 kn mgr create -f - >/dev/null <<EOF
 apiVersion: apps/v1
 kind: StatefulSet
@@ -121,14 +123,15 @@ becomes none "scaled to none, it has no copy" copy statefulsets db .
 becomes "0" "nor a clone there" count "$win" workloads
 becomes "0" "nor Pods" count "$win" pods
 becomes "0" "nor here" count mgr pods
-# Kueue kept the name of the cluster while the Workload was on hold: that nothing is there is noticed, and a round begins.
+# Kueue kept the name of the cluster while the Workload was on hold: that nothing is there
+# is noticed, and a round begins.
 must scaled "scaled up again" scaled db 2
 must "multikueue $uid $wl 2" "it is placed anew" copy statefulsets db "$HOW"
 kn mgr delete statefulset db --wait=false >/dev/null
 gone statefulsets
 becomes 0 "here its Pods go as well" count mgr pods
 
-# --- a LeaderWorkerSet ------------------------------------------------------------------------------------------
+# --- a LeaderWorkerSet ----------------------------------------------------------------------------
 kn mgr create -f - >/dev/null <<EOF
 apiVersion: leaderworkerset.x-k8s.io/v1
 kind: LeaderWorkerSet
@@ -146,7 +149,8 @@ win=$(places serve)
 first=$(workloads serve | head -n 1)
 second=$(workloads serve | tail -n 1)
 copy_uid=$(copy leaderworkersets serve .metadata.uid)
-# What its controller makes of a copy: a StatefulSet of the leaders, whose Pods are numbered by its webhook.
+# What its controller makes of a copy: a StatefulSet of the leaders, whose
+# Pods are numbered by its webhook.
 kn "$win" get leaderworkerset serve -o json | jq --arg lws "$LWS" '{apiVersion: "apps/v1", kind: "StatefulSet",
 	metadata: {name: "serve", labels: {($lws + "/name"): "serve"}, ownerReferences: [{apiVersion: .apiVersion, kind: .kind,
 		name: .metadata.name, uid: .metadata.uid, controller: true, blockOwnerDeletion: true}]},

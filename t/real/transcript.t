@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kubesim answers as kube-apiserver does: transcript.yaml is played against both. What kube-apiserver
-# said once is in transcript.golden; it must say it again (UPDATE=1 writes the file anew). Then each
-# step of kubesim is a result. Steps that are known to differ stand in transcript.differs as
-# "NAME: reason"; one that is listed and does not differ is a failure too, so that the list can only
-# become shorter.
+# kubesim answers as kube-apiserver does: transcript.yaml is played against both. What
+# kube-apiserver said once is in transcript.golden; it must say it again (UPDATE=1 writes the file
+# anew). Then each step of kubesim is a result. Steps that are known to differ stand in
+# transcript.differs as "NAME: reason"; one that is listed and does not differ is a failure too, so
+# that the list can only become shorter.
 # planes: bare
 . "$(dirname "$0")/lib.sh"
 

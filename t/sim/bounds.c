@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must end, and how often what may happen: an evicted Workload has its quota back after a while, requests about one
- * Workload are so many a minute at most, and who ended is not given up.
+ * What must end, and how often what may happen: an evicted Workload has its quota back after a
+ * while, requests about one Workload are so many a minute at most, and who ended is not given up.
  */
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ enum {
 	HEARD_MS = 10 * 1000, /* who can be reached has told so long after */
 };
 
-/* --- quota ------------------------------------------------------------------------------------------- */
+/* --- quota ------------------------------------------------------------------------------------ */
 
 static void look_later(struct sim *s, size_t user, int64_t at)
 {
@@ -39,7 +39,10 @@ static bool is_busy(const struct sim *s, const struct plane *home)
 		return true;
 	}
 	for (size_t i = 0; i < s->n_faults; i++) {
-		/* The tail of a fault of daemons and people: what it did is undone a while after. */
+		/*
+		 * The tail of a fault that a daemon or user causes: what
+		 * it did is undone a while after.
+		 */
 		if (s->fault[i].on || s->now < s->fault[i].until + QUOTA_BACK_MS) {
 			return true;
 		}
@@ -61,11 +64,11 @@ void bound_quota(struct sim *s, size_t index)
 		look_later(s, index, s->now + QUOTA_BACK_MS / 2);
 		return;
 	}
-	fail(s, "I4 quota", "%s was evicted %lld s ago, and still holds its quota", u->name,
+	fail(s, "quota", "%s was evicted %lld s ago, and still holds its quota", u->name,
 	     (long long)(s->now - u->evicted_at) / 1000);
 }
 
-/* --- requests ---------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* The part of the path after "/workloads/", "/jobs/"; of a create the name in the body. */
 static mk_str name_in(struct sim *s, const struct msg *m, const char *collection)
@@ -124,12 +127,12 @@ static void count(struct sim *s, struct user *u, const struct msg *m)
 		s->cov->most_requests = u->requests;
 	}
 	if (u->requests > REQUESTS_A_MINUTE) {
-		fail(s, "E1 budget", "%s: %u requests within a minute, the last one %.*s %.*s",
+		fail(s, "budget", "%s: %u requests within a minute, the last one %.*s %.*s",
 		     u->name, u->requests, STR_ARG(m->req.method), STR_ARG(m->req.target));
 	}
 }
 
-/* --- the end ------------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* When it became so; INT64_MAX it is not. */
 static int64_t since(const struct json *o, const char *type)
@@ -166,14 +169,14 @@ static bool is_his(struct sim *s, const struct user *u, const struct json *o)
 					     "kueue.x-k8s.io~1multikueue-origin-uid")) == u;
 }
 
-/* Has somebody taken the cluster away from the check? */
+/* Has an operator taken the cluster away from the check? */
 static bool is_taken_out(const struct sim *s, const struct plane *w)
 {
 	return churn_is_on(s, FAULT_CHECK, SIZE_MAX) || churn_is_on(s, FAULT_UNCHECK, SIZE_MAX) ||
 	       churn_is_on(s, FAULT_CONFIG, w->index) || churn_is_on(s, FAULT_CLUSTER, w->index);
 }
 
-/* Given up are those only whose end is not known to anybody that can be reached. */
+/* A job may be given up only when no server that can be reached knows how it ended. */
 static void check_retry(struct proc *p, const struct user *u)
 {
 	struct sim *s = p->sim;
@@ -190,7 +193,7 @@ static void check_retry(struct proc *p, const struct user *u)
 	complete = since(job, "Complete");
 	failed = since(job, "Failed");
 	if (is_his(s, u, job) && s->now - HEARD_MS > (complete < failed ? complete : failed)) {
-		fail(s, "I3 finish-once", "%s is given up, although it has ended on %s", u->name,
+		fail(s, "finish-once", "%s is given up, although it has ended on %s", u->name,
 		     w->name);
 	}
 }

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Invariants after every commit of every API server (names as in the reliability page):
- *   I1 single-run  I2 origin  I3 finish-once  I7 monotone  I11 one writer, and: no request that a server calls wrong.
+ * Invariants after every commit of every API server:
+ *   single-run   a job runs on one cluster at a time, the committed winner
+ *   origin       a daemon writes and deletes only what its manager made
+ *   finish-once  the end is the winner's, comes once, and before anything remote is deleted
+ *   order        a job is dispatched only while its quota is reserved
+ *   monotone     what was decided or counted does not go back
+ *   one writer   only the daemon that holds the lease sends writes
+ * And no daemon sends a request that a server calls wrong.
  */
 #include <stdio.h>
 
@@ -43,7 +49,7 @@ static bool is_ours(const struct site *site, const struct json *o)
 			  str_is(manager, site->former_manager)));
 }
 
-/* Whose daemon wrote it; NULL: somebody else. */
+/* Whose daemon wrote it; NULL: another client. */
 static struct site *writer(struct sim *s, const struct ks_commit *c)
 {
 	for (size_t i = 0; i < s->n_sites; i++) {
@@ -60,7 +66,10 @@ bool job_over(const struct json *job)
 	       has_condition(job, "Completed");
 }
 
-/* Copies of the job with that uid which may run, over all workers; some may be on a worker out of reach. */
+/*
+ * Copies of the job with that uid which may run, over all workers; some
+ * may be on a worker out of reach.
+ */
 static int count_copies(struct sim *s, mk_str ns, mk_str name, mk_str uid, bool *ret_excused)
 {
 	const struct user *u = user_by_uid(s, uid);
@@ -101,14 +110,14 @@ void check_recount(struct sim *s, size_t index)
 		return;
 	}
 	if (!excused) {
-		fail(s, "I1' extra copy", "%s runs twice, and every worker is in reach", u->name);
+		fail(s, "extra copy", "%s runs twice, and every worker is in reach", u->name);
 		return;
 	}
 	u->watched = true;
 	recount_later(s, index);
 }
 
-/* I1: counts the copies of a job that may run, over all workers. */
+/* Counts the copies of a job that may run, over all workers. */
 static void check_single(struct sim *s, const struct ks_commit *c, size_t plane)
 {
 	mk_str uid = json_str_at(c->after, ORIGIN_UID);
@@ -121,7 +130,7 @@ static void check_single(struct sim *s, const struct ks_commit *c, size_t plane)
 	}
 	if (count_copies(s, c->ns, c->name, uid, &excused) > 1) {
 		if (!excused) {
-			fail(s, "I1 single-run", "%.*s runs on several clusters", STR_ARG(c->name));
+			fail(s, "single-run", "%.*s runs on several clusters", STR_ARG(c->name));
 		} else if (u != NULL && !u->watched) {
 			s->cov->situations[SIT_TWICE]++;
 			u->watched = true;
@@ -133,7 +142,7 @@ static void check_single(struct sim *s, const struct ks_commit *c, size_t plane)
 	}
 	u->ran |= (uint64_t)1 << plane;
 	if ((u->ran & (u->ran - 1)) && !s->is_wide) {
-		fail(s, "I1 single-run", "%.*s ran on several clusters, one after the other",
+		fail(s, "single-run", "%.*s ran on several clusters, one after the other",
 		     STR_ARG(c->name));
 	}
 }
@@ -143,7 +152,10 @@ static bool is_pod(const struct ks_commit *c)
 	return str_is(c->resource, "v1/pods");
 }
 
-/* The local Workload that a remote object stands for: by name for clones, by the job's owner for jobs. */
+/*
+ * The local Workload that a remote object stands for: by name for
+ * clones, by the job's owner for jobs.
+ */
 static const struct json *local_of(struct sim *s, const struct site *site,
 				   const struct ks_commit *c)
 {
@@ -158,7 +170,7 @@ static const struct json *local_of(struct sim *s, const struct site *site,
 	return ks_get(mgr, "kueue.x-k8s.io/v1beta2/workloads", c->ns, name);
 }
 
-/* I1: a job is made on the committed winner only; this is why it cannot start twice. */
+/* A job is made on the committed winner only; this is why it cannot start twice. */
 static void check_job_create(struct sim *s, const struct site *site, const struct plane *p,
 			     const struct ks_commit *c)
 {
@@ -169,12 +181,12 @@ static void check_job_create(struct sim *s, const struct site *site, const struc
 	    !has_condition(local, "Evicted") && !excuse_meddled(s) &&
 	    !excuse_overtaken(s, local, p, c) &&
 	    plane_of_cluster(s, json_str_at(local, "/status/clusterName")) != p) {
-		fail(s, "I1 single-run", "%.*s is made on %s, which has not won", STR_ARG(c->name),
+		fail(s, "single-run", "%.*s is made on %s, which has not won", STR_ARG(c->name),
 		     p->name);
 	}
 }
 
-/* I3: nothing of the winner goes before the local Finished is written. */
+/* Nothing of the winner is deleted before the local Finished is written. */
 static void check_remote_delete(struct sim *s, const struct site *site, struct plane *p,
 				const struct ks_commit *c)
 {
@@ -191,7 +203,7 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	if (has_condition(local, "QuotaReserved") && !has_condition(local, "Finished") &&
 	    !has_condition(local, "Evicted") &&
 	    plane_of_cluster(s, json_str_at(local, "/status/clusterName")) == p) {
-		fail(s, "I3 finish-once",
+		fail(s, "finish-once",
 		     "%.*s %.*s deleted on the winner %s before the local Workload is Finished",
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
 	}
@@ -207,7 +219,10 @@ static uint64_t verdict_of(const struct json *wl)
 							hash64(json_str(json_get(fin, "message")));
 }
 
-/* What a clone said of its end counts, even when somebody else removes it a moment later, or its server forgets it. */
+/*
+ * What a clone said of its end counts, even when another client removes it a moment
+ * later, or its server forgets it.
+ */
 static void note_verdict(struct sim *s, const struct plane *p, const struct ks_commit *c)
 {
 	for (size_t i = 0; c->after != NULL && i < s->n_sites; i++) {
@@ -221,7 +236,7 @@ static void note_verdict(struct sim *s, const struct plane *p, const struct ks_c
 	}
 }
 
-/* Somebody else took a job that was over: how it ended may never be known to its owner. */
+/* Another client removed a job that was over: how it ended may never be known to its owner. */
 static void note_taken(struct sim *s, const struct ks_commit *c)
 {
 	struct user *u = user_by_uid(s, json_str_at(c->before, ORIGIN_UID));
@@ -247,7 +262,7 @@ static void check_again(struct sim *s, const struct plane *p, const struct ks_co
 	const struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
 
 	if (u != NULL && u->over_round == u->rounds && !excuse_meddled(s)) {
-		fail(s, "I3 finish-once", "%.*s ended, and is made again on %s", STR_ARG(c->name),
+		fail(s, "finish-once", "%.*s ended, and is made again on %s", STR_ARG(c->name),
 		     p->name);
 	}
 }
@@ -272,10 +287,10 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 	}
 	s->writes++;
 	if (!job && !is_pod(c) && !str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads")) {
-		fail(s, "I2 origin", "wrote %.*s %.*s on %s", STR_ARG(c->resource),
-		     STR_ARG(c->name), p->name);
+		fail(s, "origin", "wrote %.*s %.*s on %s", STR_ARG(c->resource), STR_ARG(c->name),
+		     p->name);
 	} else if (!is_ours(by, c->before != NULL ? c->before : c->after)) {
-		fail(s, "I2 origin", "%.*s of %.*s %.*s on %s, which is not ours", STR_ARG(c->verb),
+		fail(s, "origin", "%.*s of %.*s %.*s on %s, which is not ours", STR_ARG(c->verb),
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
 	}
 	if ((job || is_pod(c)) && c->before == NULL) {
@@ -287,7 +302,7 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 	}
 }
 
-/* I3: the verdict is the remote one, and it comes once. */
+/* The end is the one that the worker reported, and it comes once. */
 static void check_finish(struct sim *s, const struct ks_commit *c)
 {
 	mk_str cluster = json_str_at(c->before, "/status/clusterName");
@@ -308,7 +323,7 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 			return;
 		}
 	}
-	fail(s, "I3 finish-once", "%.*s is Finished, but not by its winner %.*s", STR_ARG(c->name),
+	fail(s, "finish-once", "%.*s is Finished, but not by its winner %.*s", STR_ARG(c->name),
 	     STR_ARG(cluster));
 }
 
@@ -376,7 +391,7 @@ static void check_manager_workload(struct sim *s, const struct ks_commit *c, boo
 	note_round(s, c);
 	note_winner(s, c);
 	if (before.n > 0 && after.n > 0 && !str_eq(before, after)) {
-		fail(s, "I7 monotone", "%.*s: clusterName %.*s became %.*s", STR_ARG(c->name),
+		fail(s, "monotone", "%.*s: clusterName %.*s became %.*s", STR_ARG(c->name),
 		     STR_ARG(before), STR_ARG(after));
 	}
 	if (c->before == NULL || c->after == NULL || !by_us) {
@@ -384,15 +399,15 @@ static void check_manager_workload(struct sim *s, const struct ks_commit *c, boo
 	}
 	if (json_at(c->before, "/status/admission") != NULL &&
 	    json_at(c->after, "/status/admission") == NULL) {
-		fail(s, "I7 monotone", "%.*s: our write lost status.admission", STR_ARG(c->name));
+		fail(s, "monotone", "%.*s: our write lost status.admission", STR_ARG(c->name));
 	}
 	note_check(s, c);
 	/* Dispatched is who holds quota and is not on its way out. */
 	if (is_dispatched_by(c) && !has_condition(c->before, "QuotaReserved")) {
-		fail(s, "I4 order", "%.*s is dispatched without quota", STR_ARG(c->name));
+		fail(s, "order", "%.*s is dispatched without quota", STR_ARG(c->name));
 	}
 	if (is_dispatched_by(c) && has_condition(c->before, "Evicted")) {
-		fail(s, "I4 order", "%.*s is dispatched although it is evicted", STR_ARG(c->name));
+		fail(s, "order", "%.*s is dispatched although it is evicted", STR_ARG(c->name));
 	}
 	check_finish(s, c);
 }
@@ -407,10 +422,10 @@ static void check_manager_job(struct sim *s, const struct ks_commit *c)
 		return;
 	}
 	if (job_over(c->before) && !job_over(c->after)) {
-		fail(s, "I7 monotone", "job %.*s was over and is no more", STR_ARG(c->name));
+		fail(s, "monotone", "job %.*s was over and is no more", STR_ARG(c->name));
 	}
 	if (after < before && (u == NULL || u->rounds == u->progress_round)) {
-		fail(s, "I7 monotone", "job %.*s: succeeded went back", STR_ARG(c->name));
+		fail(s, "monotone", "job %.*s: succeeded went back", STR_ARG(c->name));
 	}
 	if (u != NULL && after != before) {
 		u->progress_round = u->rounds;
@@ -444,11 +459,11 @@ void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c)
 	}
 	s->writes++;
 	if (by != p->site) {
-		fail(s, "I2 origin", "a daemon of another manager wrote %.*s %.*s",
+		fail(s, "origin", "a daemon of another manager wrote %.*s %.*s",
 		     STR_ARG(c->resource), STR_ARG(c->name));
 	}
 	if (!str_is(c->subresource, "status") && !is_quota(s, c)) {
-		fail(s, "I2 origin", "%.*s of %.*s %.*s on the manager, not of its status",
+		fail(s, "origin", "%.*s of %.*s %.*s on the manager, not of its status",
 		     STR_ARG(c->verb), STR_ARG(c->resource), STR_ARG(c->name));
 	}
 }
@@ -459,7 +474,7 @@ void check_send(struct proc *p, const struct msg *m)
 
 	if (str_is(m->req.method, "DELETE") &&
 	    memmem(m->req.body.p, m->req.body.n, "\"uid\":\"", 7) == NULL) {
-		fail(s, "I2 origin", "%.*s is to be deleted, whichever uid it has",
+		fail(s, "origin", "%.*s is to be deleted, whichever uid it has",
 		     STR_ARG(m->req.target));
 	}
 
@@ -471,7 +486,7 @@ void check_send(struct proc *p, const struct msg *m)
 		     STR_ARG(m->req.method), STR_ARG(m->req.target));
 	}
 	if (!s->lease_rests && lease_until_ms(&p->lease) <= s->now) {
-		fail(s, "I11 one writer", "daemon %zu sends %.*s %.*s without the lease", p->index,
+		fail(s, "one writer", "daemon %zu sends %.*s %.*s without the lease", p->index,
 		     STR_ARG(m->req.method), STR_ARG(m->req.target));
 	}
 	for (size_t i = 0; i < s->n_procs; i++) {
@@ -479,7 +494,7 @@ void check_send(struct proc *p, const struct msg *m)
 
 		if (q != p && q->site == p->site && q->alive && q->leads &&
 		    q->fence_until > s->now && !excuse_forgotten(s, p, q)) {
-			fail(s, "I11 one writer", "daemons %zu and %zu may both write", p->index,
+			fail(s, "one writer", "daemons %zu and %zu may both write", p->index,
 			     q->index);
 		}
 	}

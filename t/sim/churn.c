@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people, webhooks and other controllers change while jobs run: queues are drained, clusters come and go, objects
- * are deleted, edited and restored. Drawn from a generator of its own, for two seeds of three, so that it changes no
- * other seed. Whatever it does is undone when the fault is over.
+ * What users, operators, webhooks and other controllers change while jobs run: queues are
+ * drained, clusters come and go, objects are deleted, edited and restored. Drawn from a generator
+ * of its own, for two seeds of three, so that it changes no other seed. Whatever it does is
+ * undone when the fault is over.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ const char *const dispatching_names[DISPATCH_N] = {
 	[DISPATCH_EXTERNAL] = "example.com/by-hand",
 };
 
-/* --- drawing ---------------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 /* Some need another one of their kind, a worker, or the manager. */
 static size_t draw_plane(struct sim *s, enum fault_type type)
@@ -77,7 +78,7 @@ void churn_init(struct sim *s)
 	}
 }
 
-/* --- picking ---------------------------------------------------------------------------------------- */
+/* --- picking ---------------------------------------------------------------------------------- */
 
 static const struct json *pick(struct sim *s, const struct ks_store *store, const char *resource,
 			       bool (*wanted)(const struct json *o))
@@ -125,7 +126,7 @@ static struct plane *home(struct sim *s, const struct fault *f)
 	return &s->plane[s->proc[f->proc].site->home];
 }
 
-/* --- one act each ----------------------------------------------------------------------------------- */
+/* --- one act each ----------------------------------------------------------------------------- */
 
 static const char *path_of(struct sim *s, const char *collection, mk_str name, const char *sub)
 {
@@ -167,7 +168,7 @@ static void delete_one(struct sim *s, struct plane *p, const char *resource, con
 	}
 	status = plane_request(p, "DELETE", path_of(s, path, name, ""), NULL,
 			       STR("{\"propagationPolicy\":\"Background\"}"));
-	say(s, "churn", "somebody deletes %.*s on %s: %d", STR_ARG(name), p->name, status);
+	say(s, "churn", "a client deletes %.*s on %s: %d", STR_ARG(name), p->name, status);
 }
 
 static void drop_workload(struct sim *s, struct plane *p)
@@ -196,7 +197,10 @@ static void change_priority(struct sim *s, struct plane *p)
 	patch_workload(s, p, pick(s, p->store, WORKLOADS, is_open), bodies[rng_below(&s->wide, 2)]);
 }
 
-/* As Kueue writes a Workload's status: its own field manager, by apply, with all that this one holds. */
+/*
+ * As Kueue writes a Workload's status: its own field manager, by apply, with all that this one
+ * holds.
+ */
 static int apply_status(struct sim *s, struct plane *p, mk_str name, const struct json *status)
 {
 	const char *path =
@@ -222,7 +226,7 @@ static void apply_nominations(struct sim *s, struct plane *p, const struct json 
 		return;
 	}
 	json_set(a, status, STR("nominatedClusterNames"), json_len(names) > 0 ? names : NULL);
-	say(s, "churn", "somebody nominates %.*s for %.*s: %d", STR_ARG(list), STR_ARG(name),
+	say(s, "churn", "a client nominates %.*s for %.*s: %d", STR_ARG(list), STR_ARG(name),
 	    apply_status(s, p, name, status));
 }
 
@@ -376,7 +380,7 @@ static bool act(struct sim *s, struct fault *f)
 	}
 }
 
-/* --- states that last ------------------------------------------------------------------------------- */
+/* --- states that last ------------------------------------------------------------------------- */
 
 static void assert_config(struct sim *s, struct plane *p)
 {
@@ -565,7 +569,7 @@ void churn_over(struct sim *s, struct fault *f)
 	}
 }
 
-/* --- the external dispatcher ------------------------------------------------------------------------ */
+/* --- the external dispatcher ------------------------------------------------------------------ */
 
 static void dispatch_site(struct sim *s, const struct site *site)
 {

@@ -92,7 +92,10 @@ static bool is_of_the_dead(const struct msg *m)
 	       m->type != M_LEASE_ARRIVE && (!m->proc->alive || m->gen != m->proc->gen);
 }
 
-/* A turn of a process. An earlier one may have been scheduled since: only the one that is due counts. */
+/*
+ * A turn of a process. An earlier one may have been scheduled since:
+ * only the one that is due counts.
+ */
 static void process_turn(const struct sim *s, struct proc *p, int64_t *due_at,
 			 void (*turn)(struct proc *))
 {
@@ -161,7 +164,7 @@ static void turn_msg(struct sim *s, const struct msg *m)
 	}
 }
 
-/* What people do and what befalls them. */
+/* What users do, and the faults. */
 static void people_msg(struct sim *s, const struct msg *m)
 {
 	switch ((int)m->type) {

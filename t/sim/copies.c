@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stories of one winner: nothing runs twice, nothing is lost, nothing is held for ever, whatever a server is called, whoever
- * the manager was before, and whatever others do with the copies.
+ * Stories of one winner: nothing runs twice, nothing is lost, nothing is held for ever, whatever a
+ * server is called, whichever the manager was before, and whatever others do with the copies.
  */
 #include <stdio.h>
 
@@ -13,9 +13,12 @@
 
 enum { SOME = 20 };
 
-/* --- what is told ---------------------------------------------------------------------------------- */
+/* --- what is told ----------------------------------------------------------------------------- */
 
-/* Has an Event that is newer than 'rv' these words? What is told otherwise is printed, a line for each reason. */
+/*
+ * Has an Event that is newer than 'rv' these words? What is told otherwise is
+ * printed, a line for each reason.
+ */
 static bool is_told(struct sim *s, uint64_t rv, const char *words)
 {
 	size_t pos = 0, n = 0;
@@ -54,7 +57,7 @@ static size_t few(size_t size)
 	return size < SOME ? size : SOME;
 }
 
-/* --- a server under two names ------------------------------------------------------------------------ */
+/* --- a server under two names ----------------------------------------------------------------- */
 
 static void alias(struct sim *s, enum alias_place place, bool on)
 {
@@ -84,7 +87,7 @@ static void alias_appears(struct sim *s, enum alias_place place, size_t size)
 		printf("# %.*s\n", STR_ARG(message));
 		story_expect(s,
 			     memmem(message.p, message.n, "w1", 2) != NULL || is_told(s, rv, "w1"),
-			     "... and people are told which is the first");
+			     "... and a condition or an Event says which is the first");
 	}
 	story_submit(s, size, 30 * SECOND);
 	story_expect(s, story_count_won(s, NULL) >= size, "new jobs run");
@@ -125,7 +128,7 @@ static void alias_other(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- another origin ---------------------------------------------------------------------------------- */
+/* --- another origin --------------------------------------------------------------------------- */
 
 static void change_origin(struct sim *s, const char *origin, bool told)
 {
@@ -155,7 +158,7 @@ static void origin(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- a manager built anew ---------------------------------------------------------------------------- */
+/* --- a manager built anew --------------------------------------------------------------------- */
 
 static void rebuilt(struct coverage *cov, size_t size)
 {
@@ -173,7 +176,7 @@ static void rebuilt(struct coverage *cov, size_t size)
 	rv = ks_rv(s->plane[0].store);
 	run_until(s, s->now + 2 * MINUTE);
 	story_expect(s, copies(s) == size, "nothing of the former manager is doubled, or deleted");
-	story_expect(s, is_told(s, rv, "formerManagers"), "people are told what to do");
+	story_expect(s, is_told(s, rv, "formerManagers"), "an Event says what to do");
 	s->site[0].tells_manager = true;
 	world_restart(s, &s->site[0], NULL);
 	run_until(s, s->now + MINUTE);
@@ -185,7 +188,7 @@ static void rebuilt(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- a kind that is not served any more -------------------------------------------------------------- */
+/* --- a kind that is not served any more ------------------------------------------------------- */
 
 static void forbid(struct sim *s, size_t plane, bool on)
 {
@@ -209,7 +212,7 @@ static void unserved(struct coverage *cov, size_t size)
 	rv = ks_rv(s->plane[0].store);
 	forbid(s, 1, true);
 	run_until(s, s->now + 20 * SECOND);
-	story_expect(s, is_told(s, rv, "w1"), "w1 forbids jobs: people are told at once");
+	story_expect(s, is_told(s, rv, "w1"), "w1 forbids jobs: an Event tells at once");
 	forbid(s, 1, false);
 	run_until(s, s->now + 3 * MINUTE);
 	story_expect(s, story_count_retries(s) == 0 && copies(s) == size,
@@ -248,7 +251,7 @@ static void unserved_early(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
-/* --- what ended, and is gone ------------------------------------------------------------------------- */
+/* --- what ended, and is gone ------------------------------------------------------------------ */
 
 static void retention(struct coverage *cov, size_t size)
 {
@@ -304,7 +307,7 @@ static void ended_removed(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
-/* --- pruning, refusals --------------------------------------------------------------------------------- */
+/* --- pruning, refusals ------------------------------------------------------------------------ */
 
 static void prune(struct sim *s, const char *resource, int64_t ms)
 {
@@ -331,7 +334,7 @@ static void prune_all(struct coverage *cov, size_t size, const char *resource)
 	       (unsigned long long)(s->requests - requests), size);
 	story_expect(s, s->requests - requests <= (clones ? 15 : 80) * size,
 		     "w1 rests, longer each time");
-	story_expect(s, is_told(s, rv, "w1"), "and people are told what is seen there");
+	story_expect(s, is_told(s, rv, "w1"), "and an Event says what is seen there");
 	story_hold_queue(s, 2, false);
 	story_hold_queue(s, 1, false);
 	prune(s, resource, 2 * MINUTE);
@@ -374,7 +377,7 @@ static void refused(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
-/* --- kinds whose activity is in other fields ------------------------------------------------------------ */
+/* --- kinds whose activity is in other fields -------------------------------------------------- */
 
 static size_t count_quota(struct sim *s)
 {
@@ -387,7 +390,7 @@ static size_t count_quota(struct sim *s)
 	return n;
 }
 
-/* The winner is lost, and nobody else can take them: their quota is free. */
+/* The winner is lost, and no other worker can take them: their quota is free. */
 static void lost_kind(struct coverage *cov, size_t most, enum user_of of)
 {
 	struct sim *s = story_begin_kinds(cov, 2, MINUTE);
@@ -409,7 +412,7 @@ static void lost_kind(struct coverage *cov, size_t most, enum user_of of)
 	story_expect(s, story_count_won(s, "w2") == size, "all run on w2 then");
 	story_cut_off(s, 1, false);
 	if (of == USER_OF_RAYCLUSTERS) {
-		/* They end when somebody deletes them. */
+		/* They end when a user deletes them. */
 		for (size_t i = 0; i < size; i++) {
 			arena_clear(&s->arena);
 			user_turn(s, i, TURN_DELETE);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was ever hit: fault kinds, rules of the step table, HTTP statuses. A row that stays empty is a blind spot. */
+/*
+ * What was ever hit: fault kinds, rules of the step table, HTTP statuses. A row
+ * that stays empty is a blind spot.
+ */
 #include <stdio.h>
 
 #include "t/sim/sim.h"
 
 /*
- * Rules that narrow seeds need not meet, and which run must: wide seeds (what people change meanwhile, other dispatchers, a
- * second manager) or the stories, where a seed meets it too seldom or has not got the gate.
+ * Rules that narrow seeds need not meet, and which run must: wide seeds (what users and operators
+ * change meanwhile, other dispatchers, a second manager) or the stories, where a seed meets it too
+ * seldom or has not got the gate.
  */
 static const struct {
 	const char *rule;

@@ -38,8 +38,9 @@ bool excuse_meddled(const struct sim *s)
 }
 
 /*
- * A create on its way, to a cluster that had won, may be overtaken: by an eviction, and nobody else may have won since; or,
- * while the cluster is out of reach, by the worker's loss and another's win.
+ * A create on its way, to a cluster that had won, may be overtaken: by an eviction, and
+ * no other cluster may have won since; or, while the cluster is out of reach, by the
+ * worker's loss and another's win.
  */
 bool excuse_overtaken(struct sim *s, const struct json *local, const struct plane *p,
 		      const struct ks_commit *c)
@@ -83,8 +84,8 @@ void excuse_rejecting(struct sim *s, const struct msg *m)
 }
 
 /*
- * Kueue heeds checks of who is not evicted only, and an eviction ends when the job has stopped: a Workload without any
- * owner that was evicted before we rejected it stays as it is.
+ * Kueue looks at checks only of Workloads that are not evicted, and an eviction ends when the job
+ * has stopped: a Workload without any owner that was evicted before we rejected it stays as it is.
  */
 bool excuse_rejected_in_vain(const struct user *u, const struct json *wl)
 {

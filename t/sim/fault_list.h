@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The faults of the simulation, a line each: its number and its name in tables and stories. A new one goes to the end of its
- * list. Numbers of the first two lists are drawn: a line more there gives every seed another meaning; one of the third does
- * not. A part of sim.h.
+ * The faults of the simulation, a line each: its number and its name in tables and stories. A new
+ * one goes to the end of its list. Numbers of the first two lists are drawn: a line more there
+ * gives every seed another meaning; one of the third does not. A part of sim.h.
  */
 #ifndef MK_T_SIM_FAULT_LIST_H
 #define MK_T_SIM_FAULT_LIST_H

@@ -30,7 +30,7 @@ void faults_init(struct sim *s)
 	worlds_init(s);
 }
 
-/* May a worker be out of reach in it? A copy that nobody may see cannot be stopped. */
+/* May a worker be out of reach in it? A copy that the manager may not see cannot be stopped. */
 static bool disturbs(enum fault_type type)
 {
 	return type < FAULT_WORLD || type == FAULT_UNSERVED;
@@ -124,7 +124,9 @@ static void strike(struct sim *s, struct fault *f)
 		s->kill_countdown = 1 + rng_below(&s->rng, 60);
 		s->kill_proc = f->proc;
 	} else if (f->type == FAULT_FREEZE && proc->alive) {
-		/* Never shorter: what waits for the end of the first freeze must not be overtaken. */
+		/*
+		 * Never shorter: what waits for the end of the first freeze must not be overtaken.
+		 */
 		int64_t until = s->now + rng_range(&s->rng, 2000, 40000);
 
 		proc->frozen_until = until > proc->frozen_until ? until : proc->frozen_until;

@@ -36,7 +36,7 @@ static bool patch(struct sim *s, struct plane *p, mk_str name, const char *sub, 
 	return plane_merge(p, path, body) == 200;
 }
 
-/* --- clones that Kueue made or would have made --------------------------------------------------------- */
+/* --- clones that Kueue made or would have made ------------------------------------------------ */
 
 static bool hold(struct sim *s, struct plane *p, const struct json *o, mk_str name)
 {
@@ -71,7 +71,7 @@ void story_adopted(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- jobs of earlier incarnations ---------------------------------------------------------------------- */
+/* --- jobs of earlier incarnations ------------------------------------------------------------- */
 
 static void plant(struct sim *s, size_t number)
 {
@@ -105,7 +105,7 @@ void story_leftovers(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- a check that vanished, a winner that nobody knows of ----------------------------------------------- */
+/* --- a check that vanished, a winner that no daemon knows of ---------------------------------- */
 
 void story_unchecked(struct coverage *cov, size_t size)
 {
@@ -118,7 +118,7 @@ void story_unchecked(struct coverage *cov, size_t size)
 	requests = s->requests;
 	run_until(s, s->now + MINUTE);
 	story_expect(s, story_count_ours(&s->plane[1], JOBS) == size && s->requests == requests,
-		     "a check that vanished stops nobody's job");
+		     "a check that vanished stops no job");
 	for (size_t i = 0; i < size; i++) {
 		arena_clear(&s->arena);
 		user_turn(s, i, TURN_DELETE);
@@ -150,7 +150,7 @@ void story_forgotten(struct coverage *cov, size_t size)
 	struct sim *s = story_begin(cov, 1, 15 * MINUTE, 1);
 
 	story_submit(s, size, MINUTE);
-	story_expect(s, each_workload(s, 0, clear) == size, "somebody clears every clusterName");
+	story_expect(s, each_workload(s, 0, clear) == size, "a client clears every clusterName");
 	run_until(s, s->now + 10 * SECOND);
 	story_expect(s, story_count_retries(s) == 0, "what runs is left in peace");
 	story_expect(s, each_workload(s, 1, drop) == size, "then every clone is deleted");
@@ -159,7 +159,7 @@ void story_forgotten(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- a restart while every server is slow: lists come one by one, in any order --------------------------- */
+/* --- a restart while every server is slow: lists come one by one, in any order ---------------- */
 
 void story_slow_restart(struct coverage *cov, size_t size)
 {
@@ -185,7 +185,7 @@ void story_slow_restart(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- gates of preemption ------------------------------------------------------------------------------- */
+/* --- gates of preemption ---------------------------------------------------------------------- */
 
 static bool block(struct sim *s, struct plane *p, const struct json *o, mk_str name)
 {
@@ -236,7 +236,7 @@ void story_gates(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
-/* --- quotas -------------------------------------------------------------------------------------------- */
+/* --- quotas ----------------------------------------------------------------------------------- */
 
 static bool quota_is(struct sim *s, const char *wanted)
 {
@@ -255,7 +255,7 @@ void story_quotas(struct coverage *cov, size_t size)
 	struct sim *s = story_begin_with(cov, 3, 15 * MINUTE, 1, gates);
 	uint64_t writes;
 
-	story_expect(s, quota_is(s, "1000000"), "nobody asked for it: the queue says so");
+	story_expect(s, quota_is(s, "1000000"), "not asked for: the queue keeps its own quota");
 	arena_clear(&s->arena);
 	(void)plane_merge(&s->plane[0], KUEUE "multikueueconfigs/mkc",
 			  STR("{\"spec\":{\"quotaManagement\":\"Automated\"}}"));
@@ -281,7 +281,7 @@ void story_quotas(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- elastic jobs -------------------------------------------------------------------------------------- */
+/* --- elastic jobs ----------------------------------------------------------------------------- */
 
 static bool shrink(struct sim *s, struct plane *p, const struct json *o, mk_str name)
 {

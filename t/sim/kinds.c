@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs of other kinds than Job: they say in fields of their own that they are active, and by those Kueue gives quota back
- * (its IsActive, which t/kubesim has). Who makes their Workloads, starts, runs and stops them is played here.
+ * Jobs of other kinds than Job: they say in fields of their own that they are active, and by those
+ * Kueue gives quota back (its IsActive, which t/kubesim has). Who makes their Workloads, starts,
+ * runs and stops them is played here.
  */
 #include <stdio.h>
 
@@ -92,7 +93,7 @@ mk_str sim_kinds_body(struct sim *s, const struct user *u)
 		kinds[u->of].spec);
 }
 
-/* --- Kueue on the manager --------------------------------------------------------------------------- */
+/* --- Kueue on the manager --------------------------------------------------------------------- */
 
 static void merge(struct plane *p, const char *path, const char *sub, mk_str body)
 {
@@ -176,7 +177,7 @@ static void play_home(struct sim *s, const struct user *u)
 	}
 }
 
-/* --- Kueue and the kind's controller on a worker ------------------------------------------------------ */
+/* --- Kueue and the kind's controller on a worker ---------------------------------------------- */
 
 static void set_status(struct sim *s, const struct user *u, struct plane *p, mk_str status)
 {

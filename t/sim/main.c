@@ -172,7 +172,7 @@ static void usage(FILE *f)
 {
 	fputs("usage: sim [--seeds N] [--first F] [--jobs J] [--failures N] [--twice] "
 	      "[--require-coverage]\n"
-	      "           [--wide]   two of three seeds: what people change meanwhile, other "
+	      "           [--wide]   two of three seeds: what users change meanwhile, other "
 	      "dispatchers, two managers\n"
 	      "           [--world NAME,NAME...]   these worlds in each wide seed; see "
 	      "t/sim/worlds.c\n"

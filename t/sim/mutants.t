@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Planted bugs: each patch of t/sim/mutants breaks one thing, which its first line names, in a copy of the sources; the
-# simulation must notice within 2,000 seeds. A patch that does not apply or does not build fails, so that the set
-# follows the code. Copies and objects lie below build/mutants and share what a patch does not touch.
-# The second line may say where to look first: "seeds from N" (a hundred of them), "wide seeds from N", or "scenario NAME". That only saves
-# time; what is not caught there is looked for from seed 1 on, but for a scenario. "unit NAME": no seed meets it, that unit test does.
+# Planted bugs: each patch of t/sim/mutants breaks one thing, which its first line names, in a copy
+# of the sources; the simulation must notice within 2,000 seeds. A patch that does not apply or
+# does not build fails, so that the set follows the code. Copies and objects lie below
+# build/mutants and share what a patch does not touch. The second line may say where to look first:
+# "seeds from N" (a hundred of them), "wide seeds from N", or "scenario NAME". That only saves
+# time; what is not caught there is looked for from seed 1 on, but for a scenario. "unit NAME": no
+# seed meets it, that unit test does.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
@@ -33,7 +35,8 @@ one() {
 		echo "does not apply" >"$out/$name.result"
 		return
 	fi
-	# What the patch touches is built anew, into files of its own: a link shared with the original must not be written.
+	# What the patch touches is built anew, into files of its own: a link shared with
+	# the original must not be written.
 	sed -n 's|^+++ b/\(.*\)\.c$|\1|p' "$1" | while read -r f; do
 		rm -f "$dir/$B/$f.o" "$dir/$B/$f.d"
 		touch "$dir/$f.c"

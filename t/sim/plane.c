@@ -96,7 +96,10 @@ static void setup_queues(struct plane *p, struct arena *a)
 		p->site != NULL
 			? ",\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"mk\"}]}"
 			: "";
-	/* A worker runs a few jobs at once, the manager holds quota for somewhat more than all of them. */
+	/*
+	 * A worker runs a few jobs at once, the manager holds quota for
+	 * somewhat more than all of them.
+	 */
 	unsigned quota = p->site != NULL ? 40 : 4 + (unsigned)rng_below(&p->sim->rng, 8);
 
 	quota = p->sim->quota > 0 ? (p->site != NULL ? 1000000 : 3 * p->sim->quota) : quota;
@@ -123,7 +126,10 @@ static void setup_queues(struct plane *p, struct arena *a)
 		      "\"spec\":{\"clusterQueue\":\"cq\"}}"));
 }
 
-/* The kubeconfig of worker 'i', base64; each 'version' has another token. Servers have two names: see wire.c. */
+/*
+ * The kubeconfig of worker 'i', base64; each 'version' has another token.
+ * Servers have two names: see wire.c.
+ */
 static mk_str kubeconfig(struct arena *a, size_t i, unsigned version, bool alias)
 {
 	mk_str config = arena_printf(
@@ -197,7 +203,10 @@ mk_str plane_with_alias(struct sim *s, mk_str names)
 		       : names;
 }
 
-/* The second queue, whose check has a config of its own: the alias, and some other worker by its one name. */
+/*
+ * The second queue, whose check has a config of its own: the alias, and
+ * some other worker by its one name.
+ */
 static void setup_other_config(struct sim *s, struct plane *p)
 {
 	size_t other = s->alias.plane % s->n_workers + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plugins of a seed: the shipping dispatchers, and the Job adapter with two additions: it forwards an annotation, as
- * adapters of other kinds forward fields, and it can be told to fail.
+ * The plugins of a seed: the shipping dispatchers, and the Job adapter with two additions: it
+ * forwards an annotation, as adapters of other kinds forward fields, and it can be told to fail.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A story of groups of Pods: each group is one Workload; people are users, kubelets and Kueue's part of ending it here. */
+/*
+ * A story of groups of Pods: each group is one Workload. The story plays users, kubelets
+ * and Kueue's part of ending it.
+ */
 #include <stdio.h>
 
 #include "t/sim/story.h"

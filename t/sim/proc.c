@@ -95,7 +95,7 @@ void proc_start(struct proc *p)
 	}
 	proc_kick(p, s->now);
 	if (s->lease_rests) {
-		/* A standby for a while: somebody's lease has to run out first. */
+		/* A standby for a while: another leader's lease has to run out first. */
 		p->lease_at = s->now + rng_range(&s->rng, 0, 20000);
 		m = msg_new(s, M_LEASE);
 		m->proc = p;
@@ -152,7 +152,7 @@ void proc_run(struct proc *p)
 	}
 }
 
-/* --- the lease: a wire of its own, as in the daemon -------------------------------------------------- */
+/* --- the lease: a wire of its own, as in the daemon ------------------------------------------- */
 
 static void lead(struct proc *p)
 {
@@ -183,7 +183,7 @@ static void lead(struct proc *p)
 	}
 }
 
-/* Without the lease: whoever asks leads from now on, unless somebody does. */
+/* Without the lease: the first that asks leads from now on, unless another one does. */
 static void lead_at_rest(struct proc *p)
 {
 	struct sim *s = p->sim;

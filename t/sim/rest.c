@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a seed: what the users wanted is done (I4), nothing is left behind (I5), and nothing is written any more (I12). */
+/*
+ * The end of a seed: what the users wanted is done, nothing is left behind,
+ * and nothing is written any more.
+ */
 #include <stdio.h>
 
 #include "t/sim/sim.h"
@@ -144,15 +147,17 @@ void rest_check(struct sim *s)
 		return;
 	}
 	if (!rest_reached(s, why, sizeof(why))) {
-		fail(s, "I5 no leak", "it was done and is no more: %s", why);
+		fail(s, "no leak", "it was done and is no more: %s", why);
 		return;
 	}
 	writes = s->writes;
-	/* Long enough for every timer of the engine, on some seeds; the usual suspects come within a minute or two. */
+	/*
+	 * Long enough for every timer of the engine, on some seeds; the usual
+	 * suspects come within a minute or two.
+	 */
 	run_until(s, s->now + (s->seed % 8 == 0 ? REST_MS : REST_MS / 4));
 	if (s->writes != writes) {
-		fail(s, "I12 quiet", "%llu writes at rest",
-		     (unsigned long long)(s->writes - writes));
+		fail(s, "quiet", "%llu writes at rest", (unsigned long long)(s->writes - writes));
 	}
 	for (size_t i = 0; i < s->n_procs && !s->failed; i++) {
 		proc_kill(&s->proc[i]);
@@ -160,10 +165,10 @@ void rest_check(struct sim *s)
 	}
 	run_until(s, s->now + REST_MS / 4);
 	if (s->writes != writes) {
-		fail(s, "I12 quiet", "%llu writes after a restart at rest",
+		fail(s, "quiet", "%llu writes after a restart at rest",
 		     (unsigned long long)(s->writes - writes));
 	}
 	if (!s->failed && !rest_reached(s, why, sizeof(why))) {
-		fail(s, "I12 quiet", "a restart at rest changed something: %s", why);
+		fail(s, "quiet", "a restart at rest changed something: %s", why);
 	}
 }

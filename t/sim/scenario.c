@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scripted stories, each with one thing that goes badly wrong: they print TAP. The invariants hold in them as in every
- * seed; what is told here besides is how much was written, and how soon. docs of the stories: t/README.md.
+ * Scripted stories, each with one thing that goes badly wrong: they print TAP. The invariants
+ * hold in them as in every seed; what is told here besides is how much was written, and how soon.
+ * docs of the stories: t/README.md.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 enum { FEW = 100 };
 
-/* --- 1: an upgrade loses the plugin of a kind that runs ---------------------------------------------- */
+/* --- 1: an upgrade loses the plugin of a kind that runs --------------------------------------- */
 
 static void restart(struct sim *s, bool with_plugin)
 {
@@ -36,7 +37,7 @@ static void drop_plugin(struct coverage *cov, size_t size)
 	story_expect(s, s->requests == requests,
 		     "without the plugin of their kind nothing is written");
 	engine_get_stats(manager_engine(s->proc[0].m), &stats);
-	story_expect(s, stats.unserved_workloads == size, "people count them as unserved");
+	story_expect(s, stats.unserved_workloads == size, "they are counted as unserved");
 	story_expect(s, story_count_won(s, NULL) == size && story_count_retries(s) == 0,
 		     "none is evicted");
 	restart(s, true);
@@ -46,7 +47,7 @@ static void drop_plugin(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- 2: the leader hangs, and wakes ------------------------------------------------------------------- */
+/* --- 2: the leader hangs, and wakes ----------------------------------------------------------- */
 
 static size_t leader(const struct sim *s)
 {
@@ -66,7 +67,7 @@ static void hung_leader(struct coverage *cov, size_t size)
 
 	run_until(s, s->now + 20 * SECOND);
 	first = leader(s);
-	story_expect(s, first != SIZE_MAX, "somebody leads");
+	story_expect(s, first != SIZE_MAX, "a daemon leads");
 	if (first == SIZE_MAX) {
 		story_end(s);
 		return;
@@ -93,7 +94,7 @@ static void hung_leader(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- 3: a partition, a restart, a clock that jumps ---------------------------------------------------- */
+/* --- 3: a partition, a restart, a clock that jumps -------------------------------------------- */
 
 static void partition(struct coverage *cov, size_t size)
 {
@@ -105,7 +106,9 @@ static void partition(struct coverage *cov, size_t size)
 	story_hold_queue(s, 2, false);
 	story_expect(s, story_count_won(s, "w1") == size, "all run on w1");
 	story_cut_off(s, 1, true);
-	/* On record, and by the clock that jumps an hour ago: only the grace of the start is left. */
+	/*
+	 * On record, and by the clock that jumps an hour ago: only the grace of the start is left.
+	 */
 	printf("# the loss is on record after %lld ms\n",
 	       (long long)story_wait_active(s, "w1", false));
 	story_expect(s, !story_is_active(s, "w1") && story_count_retries(s) == 0,
@@ -152,7 +155,7 @@ static void partition_healed(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- 4: a server that lags, and one that was restored ------------------------------------------------- */
+/* --- 4: a server that lags, and one that was restored ----------------------------------------- */
 
 static void lagging(struct coverage *cov, size_t size)
 {
@@ -232,14 +235,14 @@ static void restored_manager(struct coverage *cov, size_t size)
 	run_until(s, s->now + 5 * SECOND);
 	left = story_count_ours(&s->plane[1], JOBS);
 	printf("# %zu of %zu jobs are left after the first interval\n", left, size);
-	story_expect(s, left < size, "what nobody knows of is garbage");
+	story_expect(s, left < size, "what no Workload stands for is garbage");
 	story_expect(s, left * 10 >= size * 6, "but one look takes a share, not all");
 	story_expect(s, story_all_done(s, 20 * MINUTE), "what is confirmed goes");
 	arena_done(&a);
 	story_end(s);
 }
 
-/* --- 5: Kueue is upgraded under us ------------------------------------------------------------------- */
+/* --- 5: Kueue is upgraded under us ------------------------------------------------------------ */
 
 static void upgraded(struct coverage *cov, size_t size)
 {
@@ -279,7 +282,7 @@ static void late_kind(struct coverage *cov, size_t size)
 	story_submit(s, size, MINUTE);
 	run_until(s, s->now + 3 * MINUTE);
 	story_expect(s, story_count_won(s, NULL) == 0 && story_is_active(s, "w1"),
-		     "the workers have no Jobs: nobody wins, the clusters are Active");
+		     "the workers have no Jobs: none wins, the clusters are Active");
 	(void)ks_serve(s->plane[2].store, JOBS, true);
 	since = s->now;
 	while (there < size && s->now < since + 30 * SECOND && !s->failed) {
@@ -313,7 +316,7 @@ static void rewriting(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* Somebody deletes all that there is of a resource on a worker. */
+/* A user deletes all that there is of a resource on a worker. */
 static void delete_all(struct sim *s, size_t worker, const char *resource, const char *path)
 {
 	struct plane *p = &s->plane[worker];
@@ -330,7 +333,10 @@ static void delete_all(struct sim *s, size_t worker, const char *resource, const
 	}
 }
 
-/* Something on each worker deletes each job, again and again: that must not become a round a second. */
+/*
+ * Something on each worker deletes each job, again and again: that must not become a round a
+ * second.
+ */
 static void pruned_jobs(struct coverage *cov, size_t most)
 {
 	struct sim *s = story_begin(cov, 3, 15 * MINUTE, 1);
@@ -351,11 +357,14 @@ static void pruned_jobs(struct coverage *cov, size_t most)
 	}
 	story_expect(s, s->requests - before <= 5 * 10 * size,
 		     "at most ten requests a minute for a job that is pruned");
-	story_expect(s, story_all_done(s, 60 * MINUTE), "nobody prunes any more: all finish");
+	story_expect(s, story_all_done(s, 60 * MINUTE), "the pruning ends: all finish");
 	story_end(s);
 }
 
-/* Somebody deletes every clone at once: that must end with an alert, not with a storm. */
+/*
+ * An operator deletes every clone at once: that must end with an alert, not with a storm of
+ * requests.
+ */
 static void deleted_clones(struct coverage *cov, size_t size)
 {
 	struct sim *s = story_begin(cov, 3, 15 * MINUTE, 1);
@@ -383,7 +392,7 @@ static void deleted_clones(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- 6: how jobs ended cannot be written for a while --------------------------------------------------- */
+/* --- 6: how jobs ended cannot be written for a while ------------------------------------------ */
 
 /* Few jobs: every 429 stops all for a second, and each job is to be told so often enough. */
 static void status_limited(struct coverage *cov, size_t most)
@@ -405,7 +414,7 @@ static void status_limited(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
-/* --- 7: one of twenty is dead ------------------------------------------------------------------------ */
+/* --- 7: one of twenty is dead ----------------------------------------------------------------- */
 
 static int by_size(const void *x, const void *y)
 {
@@ -455,7 +464,7 @@ static void dead_worker(struct coverage *cov, size_t size)
 	story_say(without * 100 < with * 105, "the p99 of the others moves by less than 5 %");
 }
 
-/* --- names ------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *name, *words;
@@ -471,7 +480,7 @@ static const struct {
 	{"unserved-version", "a worker's Kueue drops our API version", upgraded},
 	{"late-kind", "a CRD comes to a worker while jobs wait for it", late_kind},
 	{"rewriting-webhook", "a webhook rewrites every clone", rewriting},
-	{"deleted-clones", "somebody deletes every clone", deleted_clones},
+	{"deleted-clones", "an operator deletes every clone", deleted_clones},
 	{"pruned-jobs", "something on each worker deletes each job", pruned_jobs},
 	{"status-limited", "the manager takes no status of a job as they end", status_limited},
 	{"dead-worker", "one of twenty workers is dead", dead_worker},

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The simulation: 2,000 seeds hold every invariant, and so do wide seeds, in which people change things meanwhile; two runs
-# of a seed send the same requests. Each row of the coverage table must be met by one of three runs, which t/sim/coverage.c
-# names: these two and the stories (scenarios.t). SEEDS=n for another number (without the coverage below 2,000).
+# The simulation: 2,000 seeds hold every invariant, and so do wide seeds, in which users and
+# operators change things meanwhile; two runs of a seed send the same requests. Each row of the
+# coverage table must be met by one of three runs, which t/sim/coverage.c names: these two and the
+# stories (scenarios.t). SEEDS=n for another number (without the coverage below 2,000).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}

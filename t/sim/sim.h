@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The deterministic simulation: daemons (the shipping manager: engine, apply, kube) and API servers (kubesim's store and
- * controllers) on one virtual clock, cut at HTTP messages. Everything that can vary comes from the seed.
- *   clockwork.c  the heap of what happens next     wire.c   a struct transport made of messages
- *   plane.c      API servers                       proc.c   daemon processes and their lease
- *   users.c      who submits and deletes jobs      faults.c what goes wrong
- *   churn.c      what people change meanwhile      plugins.c the adapter and dispatchers of a seed
- *   worlds.c     worlds that few seeds live in     bounds.c what must end, and how often what may happen
- *   check.c      invariants after every commit     rest.c   … and once all is quiet
- *   world.c      what a seed consists of           coverage.c   what was ever hit
- *   scenario.c   scripted stories                  features.c   ... of features behind gates, and of rare states
- *   story.c      what stories are made of          main.c   seeds, processes, options
- *   front.c      limits, refusals and webhooks     copies.c ... of one winner
- *   kinds.c      jobs of other kinds               fault_list.h   what faults there are
+ * The deterministic simulation: daemons (the shipping manager: engine, apply, kube) and API
+ * servers (kubesim's store and controllers) on one virtual clock, cut at HTTP messages. Everything
+ * that can vary comes from the seed.
+ *   clockwork.c  the heap of what happens next    wire.c        a struct transport made of messages
+ *   plane.c      API servers                      proc.c        daemon processes and their lease
+ *   users.c      who submits and deletes jobs     faults.c      faults of machines and networks
+ *   churn.c      what users change meanwhile      plugins.c     adapter and dispatchers of a seed
+ *   worlds.c     worlds that few seeds live in    bounds.c      what must end, how often, how long
+ *   check.c      invariants after every commit    rest.c        and once all is quiet
+ *   world.c      what a seed consists of          coverage.c    what was ever hit
+ *   scenario.c   scripted stories                 features.c    of features behind gates
+ *   story.c      what stories are made of         copies.c      of one winner
+ *   pods.c       of groups of Pods                hour.c        of an hour, for the memory
+ *   front.c      limits, refusals and webhooks    excuse.c      what is no fault of a daemon
+ *   kinds.c      jobs of other kinds              fault_list.h  what faults there are
+ *   main.c       seeds, processes, options
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -58,7 +61,7 @@ struct fault {
 	int64_t at, until;
 	size_t plane, proc;
 	bool on;
-	char name[64];         /* whom it befell */
+	char name[64];         /* the object that it changed */
 	struct arena arena;    /* of the snapshot */
 	struct json *snapshot; /* FAULT_RESTORE, FAULT_REBUILT */
 	struct rng rng;        /* of a world */
@@ -201,7 +204,7 @@ struct user {
 	unsigned retries;              /* times that we wrote Retry */
 	bool rejecting;                /* a daemon without the adapter has told its Workload so */
 	bool refused;                  /* rejected: it came while there was no adapter for it */
-	bool taken;       /* somebody deleted its remote job, which was over; or a restore did */
+	bool taken;       /* another client, or a restore, deleted its ended remote job */
 	bool watched;     /* runs twice: M_RECOUNT will look again */
 	size_t won;       /* plane that its Workload named last as its cluster; 0 none */
 	uint64_t had_won; /* bit per plane that it ever named */
@@ -218,7 +221,7 @@ enum situation {
 	SIT_FENCED,   /* a write did not leave: the lease was over */
 	SIT_AWAY,     /* a job was deleted while a worker could not be reached */
 	SIT_AGAIN,    /* a name was used again */
-	SIT_PLANTED,  /* somebody's Workload was there before the clone */
+	SIT_PLANTED,  /* a Workload of another user was there before the clone */
 	SIT_ROUND,    /* a job was evicted after its win, and went on */
 	SIT_TWICE,    /* a job ran twice for a while, one copy out of reach */
 	SIT_CLASH,    /* two managers with one origin */
@@ -226,8 +229,10 @@ enum situation {
 };
 extern const char *const situation_names[SIT_N];
 
-/* What was run, which says what must have been met. */
-/* COVER_NOT_YET: worlds that are tried only when they are asked for. */
+/*
+ * What was run, which decides what must have been met. COVER_NOT_YET: worlds that are tried only
+ * when they are asked for.
+ */
 enum coverage_kind { COVER_NARROW, COVER_WIDE, COVER_STORIES, COVER_NOT_YET };
 
 struct coverage {
@@ -296,7 +301,7 @@ struct sim {
 	struct coverage *cov;
 };
 
-/* --- clockwork.c ----------------------------------------------------------------------------------- */
+/* --- clockwork.c ------------------------------------------------------------------------------ */
 enum msg_type {
 	M_LEAVE,
 	M_ARRIVE,
@@ -358,7 +363,7 @@ void say(struct sim *s, const char *who, const char *fmt, ...)
 void fail(struct sim *s, const char *invariant, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* --- wire.c ---------------------------------------------------------------------------------------- */
+/* --- wire.c ----------------------------------------------------------------------------------- */
 void wire_init(struct proc *p);
 void wire_drop(struct proc *p); /* the process died */
 void wire_leave(struct sim *s, struct msg *m);
@@ -372,35 +377,41 @@ void stream_free(struct stream *st);
 void stream_end(struct sim *s, struct stream *st, enum transport_end end);
 int64_t wire_delay(struct sim *s, const struct plane *p);
 
-/* --- front.c --------------------------------------------------------------------------------------- */
-/* What the server says instead of doing it; 0 = nothing. */
+/* --- front.c ---------------------------------------------------------------------------------- */
+/* The HTTP status with which the server refuses the request; 0 = it carries it out. */
 int front_refusal(struct sim *s, const struct msg *m);
-/* ... in the words of a Status. */
+/* The body of that refusal, a Status. */
 mk_str front_text(struct sim *s, int status);
-/* Webhooks: what is created is not what was sent. */
+/* What the webhooks make of the object that was sent. */
 mk_str front_rewritten(struct sim *s, const struct plane *p, const struct ks_request *r);
 
-/* --- plane.c --------------------------------------------------------------------------------------- */
+/* --- plane.c ---------------------------------------------------------------------------------- */
 void plane_init(struct sim *s, size_t index, struct site *site);
 static inline bool is_worker(const struct plane *p)
 {
 	return p->site == NULL;
 }
 void plane_done(struct plane *p);
-/* Rewrites the Secret with the kubeconfig of worker 'i': another token, or what nobody can connect with. */
+/*
+ * Rewrites the Secret with the kubeconfig of worker 'i': another token, or one with
+ * which no connection is possible.
+ */
 void plane_secret(struct sim *s, size_t i, bool broken);
 void plane_setup(struct sim *s); /* queues, check, config, clusters, Secrets */
 /* What every manager's plane has, made where it is missing: clusters, config, check. */
 void plane_manager_objects(struct sim *s, struct site *site);
-/* Merge patch of an object, by somebody who is no daemon; returns the status. */
+/* Merge patch of an object, by a client that is no daemon; returns the HTTP status. */
 int plane_merge(struct plane *p, const char *target, mk_str body);
-/* What leads to the worker of that MultiKueueCluster; NULL: nowhere. */
+/* The plane that the MultiKueueCluster leads to; NULL: none. */
 struct plane *plane_of_cluster(struct sim *s, mk_str cluster);
 /* Makes or removes the alias as s->alias says, on a manager's plane. */
 void plane_alias(struct sim *s, struct site *site);
 /* The queue of the other config (ALIAS_OTHER_CONFIG), on every plane. */
 void plane_other_queue(struct sim *s);
-/* The list of names (without brackets) with the alias where it is to stand in the config of all clusters. */
+/*
+ * The list of names (without brackets) with the alias where it is to stand
+ * in the config of all clusters.
+ */
 mk_str plane_with_alias(struct sim *s, mk_str names);
 /* Returns to the snapshot, as after an etcd restore. */
 void plane_restore(struct plane *p, const struct json *snapshot);
@@ -414,31 +425,40 @@ void plane_end_streams(struct plane *p, enum transport_end end);
 void plane_kick(struct plane *p);
 void plane_actors(struct plane *p);
 void plane_watches(struct plane *p);
-/* One request by somebody who is no daemon; returns the status. */
+/* One request by a client that is no daemon; returns the HTTP status. */
 int plane_request(struct plane *p, const char *method, const char *target, const char *type,
 		  mk_str body);
 
-/* --- proc.c ---------------------------------------------------------------------------------------- */
+/* --- proc.c ----------------------------------------------------------------------------------- */
 void proc_start(struct proc *p);
 void proc_kill(struct proc *p);
 void proc_run(struct proc *p);
 void proc_kick(struct proc *p, int64_t at);
 void proc_lease(struct proc *p);
-/* From now on who leads goes on leading, and nobody renews: what every renewal is like has been seen. */
+/*
+ * From now on the leader stays the leader, and no daemon renews its lease:
+ * the run has seen enough renewals.
+ */
 void procs_lease_rests(struct sim *s);
 void proc_lease_arrive(struct sim *s, struct msg *m);
 void proc_lease_reply(struct sim *s, struct msg *m);
 
-/* --- users.c, faults.c ----------------------------------------------------------------------------- */
+/* --- users.c, faults.c ------------------------------------------------------------------------ */
 void users_init(struct sim *s);
-/* Jobs name a priority class from now on: only where one is named a changed priority is carried over. */
+/*
+ * Jobs name a priority class from now on: only where one is named a
+ * changed priority is carried over.
+ */
 void users_classed(struct sim *s);
-/* What others have of their own on workers goes when the faults end, where it may be in the way of the only server there is. */
+/*
+ * What others have of their own on workers goes when the faults end, where it may be in the
+ * way of the only server there is.
+ */
 void users_clear_later(struct sim *s);
 /* A job of the first manager, now, that runs for so long; index of its user. */
 size_t user_submits(struct sim *s, int64_t run_ms);
 void user_turn(struct sim *s, size_t index, enum user_turn turn);
-/* Somebody deletes a job soon: a worker has just become unreachable. */
+/* A user deletes a job soon: a worker has just become unreachable. */
 void user_deletes_one(struct sim *s);
 /* Does the object have a condition of that type, and is it True? */
 bool has_condition(const struct json *o, const char *type);
@@ -447,14 +467,14 @@ const struct json *workload_of(struct sim *s, const struct user *u);
 struct user *user_by_uid(struct sim *s, mk_str uid);
 /* The user whose job owns the Workload; NULL: none. */
 struct user *user_by_workload(struct sim *s, const struct json *wl);
-/* After a restore of a manager's plane: what is there is what the users know of. */
+/* After a restore of a manager's plane: the users know of the objects that are there now. */
 void users_restored(struct sim *s, const struct site *site);
 void user_restored(struct sim *s, struct user *u);
 void faults_init(struct sim *s);
 void fault_begin(struct sim *s, size_t index);
 void fault_over(struct sim *s, size_t index);
 
-/* --- churn.c --------------------------------------------------------------------------------------- */
+/* --- churn.c ---------------------------------------------------------------------------------- */
 /* Draws what a wide seed has: dispatcher, timeout, faults of its own. */
 void churn_init(struct sim *s);
 void churn_begin(struct sim *s, struct fault *f);
@@ -462,19 +482,19 @@ void churn_turn(struct sim *s, size_t index); /* M_CHURN */
 void churn_over(struct sim *s, struct fault *f);
 /* The external dispatcher's turn; schedules the next one. */
 void churn_dispatch(struct sim *s);
-/* Makes everything as the faults that are on want it, and whatever else as it was. */
+/* Makes all objects as the faults that are on want them, and the others as they were. */
 void churn_assert(struct sim *s);
 /* Is a fault of that type on, there (SIZE_MAX: anywhere)? */
 bool churn_is_on(const struct sim *s, enum fault_type type, size_t plane);
 /* After a restore of a manager. */
 void churn_restored_manager(struct sim *s);
 
-/* --- plugins.c ------------------------------------------------------------------------------------- */
+/* --- plugins.c -------------------------------------------------------------------------------- */
 /* The plugins of a seed; aborts the program when they do not load. */
 void plugins_load(struct sim *s);
 void plugins_mood(bool bad);
 
-/* --- check.c, rest.c ------------------------------------------------------------------------------- */
+/* --- check.c, rest.c -------------------------------------------------------------------------- */
 void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c);
 /* A mutating request leaves process 'p'. */
 void check_send(struct proc *p, const struct msg *m);
@@ -485,48 +505,69 @@ bool job_over(const struct json *job);
 bool rest_reached(struct sim *s, char *why, size_t n);
 void rest_check(struct sim *s);
 
-/* --- bounds.c -------------------------------------------------------------------------------------- */
-/* A mutating request of process 'p' leaves: is it one too many, does it give up what is over? */
+/* --- bounds.c --------------------------------------------------------------------------------- */
+/* Process 'p' sends a write: fails when it is one too many, or gives up a job that ended. */
 void bound_send(struct proc *p, const struct msg *m);
 /* A Workload was evicted: its quota must come back. */
 void bound_evicted(struct sim *s, struct user *u);
 void bound_quota(struct sim *s, size_t user);
 
-/* --- excuse.c: decision 0056 ----------------------------------------------------------------------- */
+/* --- excuse.c: decision 0056 ------------------------------------------------------------------ */
 /* A disturbance of the plane begins, or ends. */
 void excuse_disturbed(struct plane *p, bool on);
-/* May what happens there be late? Nobody can stop a copy that is out of reach. */
+/* May what happens there be late? The manager cannot stop a copy that is out of reach. */
 bool excuse_late(const struct sim *s, const struct plane *p);
-/* Did the request that is being carried out leave before the site's manager was restored? It was right then. */
+/*
+ * Did the request that is being carried out leave before the site's manager
+ * was restored? It was right then.
+ */
 bool excuse_outdated(const struct sim *s, const struct site *site);
-/* Did the manager go back to before its first Lease, 'p' begin with that, and 'q', who leads, not look since? */
+/*
+ * Did the manager go back to before its first Lease, 'p' begin with that, and
+ * 'q', who leads, not look since?
+ */
 bool excuse_forgotten(const struct sim *s, const struct proc *p, const struct proc *q);
-/* Is it unknown which cluster won: has somebody meddled with the winner's name, or the manager's past? */
+/*
+ * Is it unknown which cluster won: has a client changed the winner's name,
+ * or a restore the manager's past?
+ */
 bool excuse_meddled(const struct sim *s);
-/* A create on its way to 'p', which had won: was it overtaken by an eviction, or by the loss of the worker? */
+/*
+ * A create on its way to 'p', which had won: was it overtaken by an
+ * eviction, or by the loss of the worker?
+ */
 bool excuse_overtaken(struct sim *s, const struct json *local, const struct plane *p,
 		      const struct ks_commit *c);
-/* Was the job submitted while the queue had no check of ours? Then it is not ours to run, and never will be. */
+/*
+ * Was the job submitted while the queue had no check of ours? Then it is not
+ * ours to run, and never will be.
+ */
 bool excuse_not_managed(const struct sim *s, const struct user *u);
-/* A daemon without the adapter sends 'm': takes down whom it rejects, which may land when the adapter is back. */
+/*
+ * A daemon without the adapter sends 'm': notes whose Workload it rejects, since the write may
+ * arrive when the adapter is back.
+ */
 void excuse_rejecting(struct sim *s, const struct msg *m);
-/* Was a Workload rejected when Kueue heeded it no more? */
+/* Was a Workload rejected when Kueue looked at its checks no more? */
 bool excuse_rejected_in_vain(const struct user *u, const struct json *wl);
-/* Has the job no Workload (NULL) because somebody deleted it when the job was over? */
+/* Has the job no Workload (NULL) because a client deleted it when the job was over? */
 bool excuse_dropped(const struct sim *s, const struct json *wl);
 
-/* --- coverage.c ------------------------------------------------------------------------------------ */
+/* --- coverage.c ------------------------------------------------------------------------------- */
 void coverage_take(struct sim *s, const struct proc *p);
 void coverage_add(struct coverage *to, const struct coverage *from);
 /* Prints the table; the number of rows that were never hit and should have been. */
 size_t coverage_print(const struct coverage *c);
 
-/* --- scenario.c ------------------------------------------------------------------------------------ */
-/* Runs the story of that name ("" all of them) with 'size' jobs (0 = few) and prints TAP; the exit code. */
+/* --- scenario.c ------------------------------------------------------------------------------- */
+/*
+ * Runs the story of that name ("" all of them) with 'size' jobs (0 = few)
+ * and prints TAP; the exit code.
+ */
 int scenario_run(const char *name, size_t size);
 void scenario_list(void);
 
-/* --- world.c --------------------------------------------------------------------------------------- */
+/* --- world.c ---------------------------------------------------------------------------------- */
 /* Runs one seed; false: s->failure says why. */
 bool sim_run(struct sim *s);
 /* The parts of it, for scenarios. */

@@ -154,7 +154,7 @@ bool story_is_active(struct sim *s, const char *cluster)
 	return str_is(json_str(json_get(story_active(s, cluster), "status")), "True");
 }
 
-/* Until people can see it; how long that took. */
+/* Turns until the cluster's condition shows it; how long that took. */
 int64_t story_wait_active(struct sim *s, const char *cluster, bool wanted)
 {
 	int64_t began = s->now;

@@ -17,7 +17,10 @@ void story_expect(struct sim *s, bool good, const char *text);
 /* Prints the plan; false: a line was "not ok". */
 bool story_over(void);
 
-/* A world in which nothing is drawn, after ten seconds; freed by story_end, which expects that every invariant held. */
+/*
+ * A world in which nothing is drawn, after ten seconds; freed by story_end, which
+ * expects that every invariant held.
+ */
 struct sim *story_begin(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,
 			size_t daemons);
 struct sim *story_begin_with(struct coverage *cov, size_t workers, int64_t lost_timeout_ms,
@@ -39,20 +42,20 @@ size_t story_count_retries(const struct sim *s);
 /* The condition Active of a MultiKueueCluster; NULL none. */
 const struct json *story_active(struct sim *s, const char *cluster);
 bool story_is_active(struct sim *s, const char *cluster);
-/* Until people can see it; how long that took. */
+/* Turns until the cluster's condition shows it; how long that took. */
 int64_t story_wait_active(struct sim *s, const char *cluster, bool wanted);
 /* Stops the ClusterQueue of a plane, or lets it go on. */
 void story_hold_queue(struct sim *s, size_t plane, bool on);
 /* Nothing gets to that plane or from it, or does again. */
 void story_cut_off(struct sim *s, size_t plane, bool on);
 
-/* --- pods.c ------------------------------------------------------------------------------------------- */
+/* --- pods.c ----------------------------------------------------------------------------------- */
 void story_pods(struct coverage *cov, size_t size);
 
-/* --- hour.c ------------------------------------------------------------------------------------------- */
+/* --- hour.c ----------------------------------------------------------------------------------- */
 void story_hour(struct coverage *cov, size_t size);
 
-/* --- copies.c ---------------------------------------------------------------------------------------- */
+/* --- copies.c --------------------------------------------------------------------------------- */
 struct story {
 	const char *name, *words;
 	void (*run)(struct coverage *cov, size_t size);
@@ -60,7 +63,7 @@ struct story {
 };
 extern const struct story copies_stories[]; /* ends with a name of NULL */
 
-/* --- features.c: one story each, with 'size' jobs ----------------------------------------------------- */
+/* --- features.c: one story each, with 'size' jobs --------------------------------------------- */
 void story_adopted(struct coverage *cov, size_t size);
 void story_leftovers(struct coverage *cov, size_t size);
 void story_unchecked(struct coverage *cov, size_t size);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* People: they submit jobs over a minute or so, some of which fail, some are deleted, some are not ours to run. */
+/*
+ * Users: they submit jobs over a minute or so, some of which fail, some are
+ * deleted, some are not ours to run.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -186,7 +189,7 @@ static int submit_workload(struct sim *s, const struct user *u)
 			u->name));
 }
 
-/* Somebody on a worker has a job of that name: not ours, never to be touched. */
+/* A user of a worker has a job of that name: not ours, never to be touched. */
 static void plant_job(struct sim *s, const struct user *u)
 {
 	(void)plane_request(
@@ -275,7 +278,10 @@ void users_restored(struct sim *s, const struct site *site)
 	}
 }
 
-/* Somebody on a worker has a Workload of the name that the clone would get: not ours, never to be touched. */
+/*
+ * A user of a worker has a Workload of the name that the clone would get:
+ * not ours, never to be touched.
+ */
 static void plant(struct sim *s, size_t index)
 {
 	const struct json *wl = workload_of(s, &s->user[index]);
@@ -305,8 +311,8 @@ static void plant(struct sim *s, size_t index)
 }
 
 /*
- * Whoever has something of their own on a worker is done with it. While the alias is away its config has one server only, and with
- * that in the way the user's job can run nowhere.
+ * A user who has an object of their own on a worker is done with it. While the alias is away its
+ * config has one server only, and with that in the way the user's job can run nowhere.
  */
 static void clear(struct sim *s, const struct user *u)
 {

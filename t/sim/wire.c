@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A struct transport made of messages. A request waits in the process, leaves (here the lease's fence is checked, as
- * core/net does before the first byte), arrives after a delay, is executed, and its answer comes back after another.
- * Frames of a stream keep their order; everything else may overtake.
+ * A struct transport made of messages. A request waits in the process, leaves (here the
+ * lease's fence is checked, as core/net does before the first byte), arrives after a delay,
+ * is executed, and its answer comes back after another. Frames of a stream keep their
+ * order; everything else may overtake.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,10 @@ static enum mk_code on_open(void *ctx, uint32_t cluster, const struct endpoint *
 	return MK_OK;
 }
 
-/* Collects and forgets the calls of a cluster, in the order of their tokens; 'told' gets what must be told. */
+/*
+ * Collects and forgets the calls of a cluster, in the order of their tokens;
+ * 'told' gets what must be told.
+ */
 static size_t calls_of(struct proc *p, uint32_t cluster, uint64_t *told, size_t max)
 {
 	size_t pos = 0, n = 0;
@@ -213,7 +217,7 @@ void wire_init(struct proc *p)
 					  .cancel = on_cancel};
 }
 
-/* --- on the way ------------------------------------------------------------------------------------ */
+/* --- on the way ------------------------------------------------------------------------------- */
 
 static void answer_end(struct sim *s, struct msg *m, enum transport_end end, enum mk_code code,
 		       int64_t at)
@@ -348,7 +352,10 @@ static void open_stream(struct sim *s, struct msg *m, struct ks_store *store,
 	plane_watches(m->plane);
 }
 
-/* Lists and watches of a server that lags; single objects, and lists that must be the newest, are read as they are. */
+/*
+ * Lists and watches of a server that lags; single objects, and lists that must be
+ * the newest, are read as they are.
+ */
 static struct ks_store *server_of(struct sim *s, const struct msg *m)
 {
 	struct plane *p = m->plane;
@@ -369,13 +376,18 @@ void wire_arrive(struct sim *s, struct msg *m)
 	bool mutating = m->cls == TRANSPORT_WRITE;
 
 	if (m->sent_at < p->restored_at) {
-		/* A store is not restored under a running server: the connection did not survive. */
+		/*
+		 * A store is not restored under a running server: the connection did not survive.
+		 */
 		answer_end(s, m, TRANSPORT_LOST, MK_UNAVAILABLE, s->now);
 		return;
 	}
 	if (p->refuse || p->blackhole || (p->lost_send && rng_chance(&s->rng, 1, 5))) {
 		say(s, p->name, "lost: %.*s %.*s", STR_ARG(m->req.method), STR_ARG(m->req.target));
-		/* The sender's timeout tells; where there is none, the kernel gives its connection up. */
+		/*
+		 * The sender's timeout tells; where there is none, the
+		 * kernel gives its connection up.
+		 */
 		if (m->timeout_ms == 0) {
 			answer_end(s, m, TRANSPORT_LOST, MK_UNAVAILABLE, s->now + UNACKED_MS);
 		}
@@ -415,7 +427,7 @@ void wire_arrive(struct sim *s, struct msg *m)
 	(void)send_answer(s, m, &resp);
 }
 
-/* --- back in the process ---------------------------------------------------------------------------- */
+/* --- back in the process ---------------------------------------------------------------------- */
 
 void wire_reply(struct sim *s, struct msg *m)
 {
@@ -474,7 +486,10 @@ void wire_frame(struct sim *s, struct msg *m)
 		return;
 	}
 	if (m->plane->blackhole) {
-		/* What is not acknowledged is lost with its connection: no later frame may arrive either. */
+		/*
+		 * What is not acknowledged is lost with its connection: no
+		 * later frame may arrive either.
+		 */
 		c->broken = true;
 		return;
 	}

@@ -115,15 +115,18 @@ bool sim_run(struct sim *s)
 	run_until(s, FAULTS_END_MS);
 	while (!s->failed && !rest_reached(s, why, sizeof(why))) {
 		if (s->now > SETTLE_MAX_MS) {
-			fail(s, "I4 no loss", "still not done: %s", why);
+			fail(s, "no loss", "still not done: %s", why);
 			break;
 		}
 		run_until(s, s->now + 5000);
 	}
-	/* The fault-free budget (E1): 13 requests per finished workload at three workers, 2 more for a fourth. */
+	/*
+	 * The budget without faults: 13 requests per finished workload at
+	 * three workers, 2 more for a fourth.
+	 */
 	if (!s->failed && s->no_faults &&
 	    s->requests > s->n_users * (7 + 2 * s->n_workers) + 4 * s->n_planes) {
-		fail(s, "E1 budget", "%llu requests for %zu workloads on %zu workers",
+		fail(s, "budget", "%llu requests for %zu workloads on %zu workers",
 		     (unsigned long long)s->requests, s->n_users, s->n_workers);
 	}
 	if (!s->failed) {

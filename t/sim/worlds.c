@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Worlds that a few of the wide seeds live in: a server under two names, an origin that changes, a manager built anew, a worker
- * that serves no jobs, refuses clones, or deletes them. Each has a generator of its own, so that none changes another's
- * draws, and is tried by default when it stands in the list below; sim --world NAME tries it in every wide seed.
+ * Worlds that a few of the wide seeds live in: a server under two names, an origin that changes, a
+ * manager built anew, a worker that serves no jobs, refuses clones, or deletes them. Each has a
+ * generator of its own, so that none changes another's draws, and is tried by default when it
+ * stands in the list below; sim --world NAME tries it in every wide seed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ bool churn_is_on(const struct sim *s, enum fault_type type, size_t plane)
 	return false;
 }
 
-/* --- drawing ---------------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 static struct fault *add_fault(struct sim *s, enum fault_type type, struct rng *r)
 {
@@ -157,7 +158,7 @@ void worlds_init(struct sim *s)
 	}
 }
 
-/* --- what deletes what it did not make ----------------------------------------------------------------- */
+/* --- what deletes what it did not make -------------------------------------------------------- */
 
 static bool is_old(struct sim *s, const struct json *o, int64_t age_ms, bool finished)
 {
@@ -205,7 +206,7 @@ size_t world_deletes(struct plane *p, const char *resource, int64_t age_ms, bool
 	return n;
 }
 
-/* --- kinds that come and go ------------------------------------------------------------------------------ */
+/* --- kinds that come and go ------------------------------------------------------------------- */
 
 void world_crd(struct plane *p, bool served)
 {
@@ -240,7 +241,7 @@ static void unserve(struct plane *p, const struct fault *f, bool on)
 	plane_watches(p);
 }
 
-/* --- another origin, another manager ----------------------------------------------------------------------- */
+/* --- another origin, another manager ---------------------------------------------------------- */
 
 void world_restart(struct sim *s, struct site *site, struct rng *r)
 {
@@ -313,7 +314,9 @@ void world_know_manager(struct site *site)
 	snprintf(site->manager_id, sizeof(site->manager_id), "%.*s", STR_ARG(uid));
 }
 
-/* What the backup left out: the status of what is not over, or Workloads, which Kueue makes anew. */
+/*
+ * What the backup left out: the status of what is not over, or Workloads, which Kueue makes anew.
+ */
 static void leave_out(struct arena *a, struct json *objects, bool status, bool workloads)
 {
 	static const char *const resources[] = {WORKLOADS, JOBS};
@@ -366,7 +369,10 @@ void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot
 	say(s, "world", "the manager is built anew");
 }
 
-/* A copy of the former manager that no Workload here waits for: only people can know what it is worth. */
+/*
+ * A copy of the former manager that no Workload here waits for: only an
+ * operator can know what it is worth.
+ */
 static bool is_leftover(const struct site *site, const struct json *o)
 {
 	mk_str name = json_str_at(o, PREBUILT);
@@ -405,7 +411,7 @@ static void people(struct sim *s, struct fault *f)
 	struct site *site = s->plane[f->plane].site;
 
 	if (!site->tells_manager) {
-		say(s, "world", "people name the former manager");
+		say(s, "world", "an operator names the former manager");
 		site->tells_manager = true;
 		world_restart(s, site, &f->rng);
 	} else if (s->now > FAULTS_END_MS + 2 * TOLD_LATE_MS) {
@@ -433,7 +439,7 @@ static void rebuilt(struct sim *s, struct fault *f)
 	people_later(s, f);
 }
 
-/* --- a world begins, and ends ------------------------------------------------------------------------------ */
+/* --- a world begins, and ends ----------------------------------------------------------------- */
 
 static void again_soon(struct sim *s, struct fault *f)
 {

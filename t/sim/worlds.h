@@ -5,7 +5,7 @@
 
 #include "t/sim/sim.h"
 
-/* --- worlds.c -------------------------------------------------------------------------------------- */
+/* --- worlds.c --------------------------------------------------------------------------------- */
 /* Draws what a wide seed lives in. */
 void worlds_init(struct sim *s);
 bool world_drawn(const struct sim *s, enum fault_type type);
@@ -17,7 +17,10 @@ bool world_enabled(enum fault_type type);
 /* The world of that name; FAULT_N: none is. */
 enum fault_type world_named(mk_str name);
 const char *world_name(enum fault_type type);
-/* Somebody deletes what is of a manager on the plane, when it is older than so many ms, and Finished if 'finished'. */
+/*
+ * A controller deletes what is of a manager on the plane, when it is older than so many
+ * ms, and Finished if 'finished'.
+ */
 size_t world_deletes(struct plane *p, const char *resource, int64_t age_ms, bool finished);
 /* The kind of jobs is not served there any more, and its objects are gone; or it is again. */
 void world_crd(struct plane *p, bool served);
@@ -26,11 +29,14 @@ void world_know_manager(struct site *site);
 /* All daemons of the manager end, and start a while after, which 'r' draws (NULL: at once). */
 void world_restart(struct sim *s, struct site *site, struct rng *r);
 void world_change_origin(struct site *site, const char *origin);
-/* The manager is built anew from the snapshot, with or without any status or Workload: every uid is new. */
+/*
+ * The manager is built anew from the snapshot, with or without any status
+ * or Workload: every uid is new.
+ */
 void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot, bool status,
 		   bool workloads);
 
-/* --- kinds.c --------------------------------------------------------------------------------------- */
+/* --- kinds.c ---------------------------------------------------------------------------------- */
 /* Serves the other kinds on every plane, and plays who works with them from now on. */
 void sim_kinds_init(struct sim *s);
 void sim_kinds_turn(struct sim *s); /* M_KINDS */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What admission remembers of queues: no more than somebody needs, bounded for each namespace, and mended by lists. */
+/*
+ * What admission remembers of queues: no more than reviews need, bounded for each
+ * namespace, and mended by lists.
+ */
 #include "t/lib/tap.h"
 
 #include "core/admit/locals.h"
@@ -15,7 +18,10 @@ static struct arena arena;
 static struct admit_queues *q;
 static const struct json *far, *near, *cluster_queue, *check;
 
-/* Memory runs out at the allocation 'fail_at' of event 'fail_event', for the rest of it or (fail_on) of the day. */
+/*
+ * Memory runs out at the allocation 'fail_at' of event 'fail_event', for the rest
+ * of it or (fail_on) of the day.
+ */
 static int n_events, fail_event = -1;
 static uint64_t fail_at;
 static bool fail_on;
@@ -127,7 +133,7 @@ static void churn(const char *ns, int n)
 	}
 }
 
-/* --- what nobody needs ------------------------------------------------------------------------------- */
+/* --- what no review needs --------------------------------------------------------------------- */
 
 static void test_names_come_and_go(void)
 {
@@ -176,7 +182,7 @@ static void test_needed(void)
 		tell_number(EV_OBSERVED, "ns", i);
 		tell_number(EV_GONE, "ns", i);
 	}
-	is_int(ask("ns", "q7"), ADMIT_STAYS, "nobody is in it any more: it is forgotten");
+	is_int(ask("ns", "q7"), ADMIT_STAYS, "it has no queue any more: it is forgotten");
 	finish();
 }
 
@@ -217,11 +223,11 @@ static void test_needed_by_lists(void)
 	       "before Workloads are listed nothing is forgotten");
 	list(KIND_WORKLOAD, EV_LIST_BEGIN);
 	list(KIND_WORKLOAD, EV_LIST_END);
-	is_int(n_rows(), LOCALS_SPACE_IDLE_MAX, "then all that nobody needs");
+	is_int(n_rows(), LOCALS_SPACE_IDLE_MAX, "then all that no review needs");
 	finish();
 }
 
-/* --- one tenant -------------------------------------------------------------------------------------- */
+/* --- one tenant ------------------------------------------------------------------------------- */
 
 static void test_tenant(void)
 {
@@ -235,7 +241,7 @@ static void test_tenant(void)
 	is_int(ask("ns", "far"), ADMIT_LEADS_AWAY, "other namespaces notice nothing");
 	is_int(ask("ns", "none"), ADMIT_STAYS, "nor of queues that do not exist");
 	is_int(ask("greedy", "q0"), ADMIT_LEADS_AWAY, "there those that have room are known");
-	is_int(ask("greedy", "q299999"), ADMIT_UNSURE, "of others nobody says that they stay");
+	is_int(ask("greedy", "q299999"), ADMIT_UNSURE, "of others it is not said that they stay");
 	is_int(admit_queues_over(q, name), 1, "it is told");
 	is_str(name, "greedy", "with the namespace's name");
 	ok(!admit_queues_wants_list(q, KIND_LOCAL_QUEUE), "a list would change nothing");
@@ -296,7 +302,7 @@ static void test_all_full(void)
 	finish();
 }
 
-/* --- out of memory ----------------------------------------------------------------------------------- */
+/* --- out of memory ---------------------------------------------------------------------------- */
 
 /* A day in the life of a few queues. */
 static void day(void)
@@ -354,7 +360,10 @@ static bool all_known(void)
 	       ask("other", "q0") == ADMIT_LEADS_AWAY;
 }
 
-/* Who is in which queue is known as well: what one is in stays when it is deleted, what none is in goes. */
+/*
+ * Who is in which queue is known as well: what one is in stays when it is
+ * deleted, what none is in goes.
+ */
 static bool uses_known(void)
 {
 	tell_number(EV_GONE, "ns", 5);
@@ -424,7 +433,7 @@ static void test_memory(void)
 	printf("# %d failures in %d events\n", n_failed, n_day);
 	ok(n_failed > 50, "each allocation of each event failed once");
 	ok(!guessed, "no queue that leads away was ever said to stay");
-	ok(!silent, "whoever lost something wants a list");
+	ok(!silent, "after a loss a list is wanted");
 	ok(!uncured, "and is cured by it");
 }
 

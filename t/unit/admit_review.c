@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden reviews: every kind whose managedBy is defaulted, parked pods, the queues behind them, and hostile input. */
+/*
+ * Golden reviews: every kind whose managedBy is defaulted, parked pods, the queues
+ * behind them, and hostile input.
+ */
 #include "t/lib/tap.h"
 
 #include "core/admit/review.h"
@@ -12,7 +15,7 @@
 
 static struct admit_queues *queues;
 
-/* --- the caches --------------------------------------------------------------------------------------- */
+/* --- the caches ------------------------------------------------------------------------------- */
 
 static void event(enum event_type type, uint16_t kind, const char *ns, const char *name,
 		  const char *text)
@@ -104,7 +107,7 @@ static void test_queues(void)
 	ok(away("ns", "far"), "and may come back");
 }
 
-/* --- reviews ------------------------------------------------------------------------------------------ */
+/* --- reviews ---------------------------------------------------------------------------------- */
 
 /* Judges 'text': the patch as text, "" for none, or the word of the error. */
 static const char *judge(const struct admit_queues *q, const char *text, enum admit_rule *rule)
@@ -291,7 +294,7 @@ static void test_pods(void)
 	       "", "Pod: of another group");
 }
 
-/* --- hostile input ------------------------------------------------------------------------------------ */
+/* --- hostile input ---------------------------------------------------------------------------- */
 
 static void test_bad_reviews(void)
 {
@@ -341,7 +344,9 @@ static void test_bad_reviews(void)
 	is_str(judge(queues, deep, &rule), "invalid", "thousands of brackets");
 }
 
-/* Any one byte changed, and any beginning of a review: an answer or an error, never anything else. */
+/*
+ * Any one byte changed, and any beginning of a review: an answer or an error, never anything else.
+ */
 static void test_noise(void)
 {
 	struct rng rng;
@@ -422,7 +427,10 @@ static void test_memory(void)
 	ok(n > 2, "and there were some");
 }
 
-/* A watch that is refused, or whose kind is gone: what was known grows old, and new queues are not seen. */
+/*
+ * A watch that is refused, or whose kind is gone: what was known grows
+ * old, and new queues are not seen.
+ */
 static void test_refused(void)
 {
 	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE, KIND_CHECK};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From operations to requests: order, caps, pauses, fencing, losses, and exactly one answer each. */
+/*
+ * From operations to requests: order, caps, pauses, fencing, losses, and exactly one answer each.
+ */
 #include <malloc.h>
 
 #include "core/apply/apply.h"
@@ -208,7 +210,10 @@ static void test_limited(void)
 	teardown();
 }
 
-/* A job's create that waited long for the server is told, not sent: who won may be another one by now. */
+/*
+ * A job's create that waited long for the server is told, not sent: who
+ * won may be another one by now.
+ */
 static void test_stale(void)
 {
 	struct op op;
@@ -290,7 +295,10 @@ static void test_elsewhere(void)
 	teardown();
 }
 
-/* Clusters come and go, each with a number of its own: links and lanes that were given up cost nothing. */
+/*
+ * Clusters come and go, each with a number of its own: links and lanes
+ * that were given up cost nothing.
+ */
 static void test_numbers(void)
 {
 	struct op op, leave = {.type = OP_DISCONNECT, .subresource = ""};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON values: parsing of good and hostile text, lookups, building, changing, comparing, writing. */
+/*
+ * JSON values: parsing of good and hostile text, lookups, building, changing, comparing, writing.
+ */
 #include "t/lib/tap.h"
 
 #include <stdlib.h>
@@ -387,7 +389,7 @@ static mk_str nested(struct buf *b, int n)
 	return buf_str(b);
 }
 
-/* What is too deep is left out, and whoever makes something of the rest can know. */
+/* What is too deep is left out, and the caller can find that out. */
 static void test_cut(void)
 {
 	struct json *v = NULL, *w = NULL, *deep;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON values that share: edits of one leave the other alone, and copies beside an old value copy what is new only. */
+/*
+ * JSON values that share: edits of one leave the other alone, and copies beside an
+ * old value copy what is new only.
+ */
 #include "t/lib/tap.h"
 
 #include "core/base/json.h"

@@ -142,7 +142,10 @@ static void test_rate(void)
 	text = written();
 	n = lines(text);
 	ok(n >= 20 && n < 100, "a burst is limited");
-	/* The bucket of this site is empty now; half a second brings one record, which tells the count. */
+	/*
+	 * The bucket of this site is empty now; half a second brings one
+	 * record, which tells the count.
+	 */
 	for (int64_t end = clock_mono_ms() + 10000; clock_mono_ms() < end;) {
 		many(1);
 		text = written();
@@ -188,7 +191,7 @@ static void test_full_pipe(int fd)
 	is_str(written(), "03:03:04.678 warn  daemon: the end\n", "as text too");
 	log_set_output(-1, LOG_JSON);
 	log_emit(NULL, LOG_INFO, "net", "nowhere", NULL);
-	ok(true, "a closed descriptor harms nobody");
+	ok(true, "a closed descriptor does no harm");
 }
 
 int main(void)

@@ -100,7 +100,10 @@ static void test_limits(void)
 	ok(metric_n_seconds <= METRIC_MAX_BUCKETS, "the usual bounds fit");
 }
 
-/* How many series of "fleet_total" are there? Line by line: a sanitizer measures the whole rest for each strstr. */
+/*
+ * How many series of "fleet_total" are there? Line by line: a sanitizer measures
+ * the whole rest for each strstr.
+ */
 static int n_fleet(void)
 {
 	mk_str rest = str_of(text());

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Out of memory at every single allocation: an error each time, no crash, no leak, and success in the end. */
+/*
+ * Out of memory at every single allocation: an error each time, no crash,
+ * no leak, and success in the end.
+ */
 #include "t/lib/tap.h"
 
 #include "core/base/alloc.h"

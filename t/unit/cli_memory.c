@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kubectl-multikueue runs out of memory at every point of every command: status 3 and a message, no crash, no leak. */
+/*
+ * kubectl-multikueue runs out of memory at every point of every command: status 3
+ * and a message, no crash, no leak.
+ */
 #include "t/lib/tap.h"
 
 #include "core/base/alloc.h"

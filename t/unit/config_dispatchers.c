@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration says of dispatchers: names, those of other controllers with and without external.so, sections. */
+/*
+ * What the configuration says of dispatchers: names, those of other controllers with and
+ * without external.so, sections.
+ */
 #include "t/lib/tap.h"
 
 #include "core/config/config.h"
@@ -81,7 +84,7 @@ static void test_section(void)
 	       "multiKueue.dispatchers: no dispatcher is named \"acme.io/nobody\": nobody reads "
 	       "this "
 	       "section",
-	       "a section of nobody's is warned of at its line");
+	       "a section that no dispatcher reads is warned of at its line");
 	is_int(load(sections), MK_OK, "once more");
 	json_parse(&a,
 		   STR("{\"additionalProperties\":false,\"required\":[\"least\"],\"properties\":{"
@@ -141,7 +144,7 @@ static void test_dispatcher(void)
 	dispatcher("acme.io/cheapst", "acme.io/cheapst", true, NULL);
 }
 
-/* Nobody answers for names of other controllers: such a name is refused. */
+/* No plugin serves the names of other controllers: such a name is refused. */
 static void test_without_external(void)
 {
 	n_loaded = 3;

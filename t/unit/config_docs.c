@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sample configuration is accepted, and docs/configuration.md knows every key and gate. Run from the root. */
+/*
+ * The sample configuration is accepted, and docs/configuration.md knows every
+ * key and gate. Run from the root.
+ */
 #include "t/lib/tap.h"
 
 #include "core/config/config.h"

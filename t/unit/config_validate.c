@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation of the configuration, feature gates, printing. Of dispatchers: config_dispatchers.c. */
+/*
+ * Validation of the configuration, feature gates, printing. Of dispatchers: config_dispatchers.c.
+ */
 #include "t/lib/tap.h"
 
 #include "core/config/config.h"
@@ -129,7 +131,7 @@ static void test_providers(void)
 	accepted(MK
 		 "  clusterProfile:\n    accessProviders: [{name: p, execConfig: {command: bin/x, "
 		 "apiVersion: v1, interactiveMode: Never}}]\n",
-		 "a version of the protocol that nobody knows, and a path from nowhere");
+		 "an unknown version of the protocol, and a relative path");
 	ok(problems.n_warnings == 2 &&
 		   strstr(problems.first->text.p,
 			  "accessProviders.execConfig.apiVersion: \"v1\" is not known: clusters of "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last line of a process that crashes: in a hook, while a plugin is loaded, outside of any, on another thread, by a signal
- * from elsewhere. Each situation is a child with its log in a pipe.
+ * The last line of a process that crashes: in a hook, while a plugin is loaded, outside of any, on
+ * another thread, by a signal from elsewhere. Each situation is a child with its log in a pipe.
  */
 #include "t/lib/tap.h"
 
@@ -291,7 +291,7 @@ static void test_stuck(void)
 	is_str(text_of(line, "msg"), "a plugin called exit(): the process ends",
 	       "exit() in a hook");
 	is_about(line, "nominate", "ex.io/picky", "wl");
-	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "nobody takes it for a good end");
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "it does not look like a good end");
 	line = crash(OUTSIDE, tell_stuck, 0);
 	is_str(text_of(line, "msg"), "the main loop is stuck, not in a plugin: the process ends",
 	       "a loop that hangs elsewhere");

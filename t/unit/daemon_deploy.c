@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manifests of conf/ fit each other, the configuration beside them, and the command line. Run from the root. */
+/*
+ * The manifests of conf/ fit each other, the configuration beside them, and the
+ * command line. Run from the root.
+ */
 #include "core/base/yaml.h"
 #include "core/config/config.h"
 #include "core/daemon/options.h"
@@ -175,8 +178,8 @@ static bool named(const struct json *role, mk_str name)
 }
 
 /*
- * What a generator makes gets a hash behind its name, and kustomize then writes that name wherever a role's resourceNames
- * have the old one, whatever kind of resource the rule is about.
+ * What a generator makes gets a hash behind its name, and kustomize then writes that name wherever
+ * a role's resourceNames have the old one, whatever kind of resource the rule is about.
  */
 static void check_generated(const struct json *kustomization)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that give credentials, as real processes: what they get, what becomes of what they say, and their end. */
+/*
+ * Programs that give credentials, as real processes: what they get, what becomes
+ * of what they say, and their end.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -163,7 +166,10 @@ static void how_it_fails(void)
 	   "of much on standard error the end is quoted");
 }
 
-/* By the clock that timers go by, which is behind by a tick at most: before whatever they count from. */
+/*
+ * By the clock that timers go by, which is behind by a tick at most:
+ * before whatever they count from.
+ */
 static int64_t early_us(void)
 {
 	struct timespec t;
@@ -293,7 +299,7 @@ static void its_children(void)
 		 "sleep 1000 & echo $! >%s.tmp; mv %s.tmp %s; echo here; exit 0\n", pid, pid, pid);
 	run_script(body);
 	ok(last_code == MK_OK && strcmp(out, "here\n") == 0,
-	   "a child that keeps the pipe open holds nobody up");
+	   "a child that keeps the pipe open does not delay the answer");
 	ok(dies(pid), "and is ended with it");
 	unlink(pid);
 	snprintf(body, sizeof(body), "sleep 1000 & echo $! >%s.tmp; mv %s.tmp %s; wait\n", pid, pid,
@@ -303,7 +309,7 @@ static void its_children(void)
 	ok(appears(pid), "one that runs");
 	exec_plugins_cancel(x, 7);
 	exec_plugins_cancel(x, 7);
-	ok(dies(pid) && n_done == 0, "cancelled: it is ended with its children, nobody is told");
+	ok(dies(pid) && n_done == 0, "cancelled: it is ended with its children, without an answer");
 }
 
 /* This program, run as one that leaves its process group and says its number in the file. */
@@ -353,8 +359,8 @@ static void it_leaves_its_group(void)
 }
 
 /*
- * This program, run as one that SIGKILL does not end: a child of its own holds it as a debugger does, whose affair its end is
- * then. The child's number goes to the file; "-" when it may not.
+ * This program, run as one that SIGKILL does not end: a child of its own holds it as a debugger
+ * does, whose affair its end is then. The child's number goes to the file; "-" when it may not.
  */
 static int held(const char *path)
 {
@@ -418,7 +424,7 @@ static void cannot_be_killed(void)
 		return;
 	}
 	ok(wait_for(1) && strstr(text, "did not end within 8 s"),
-	   "one that cannot be killed: whoever waits for its answer gets one");
+	   "one that cannot be killed: its caller gets an answer");
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0) {
 		ok(false, "no pipe");
 		return;
@@ -440,7 +446,7 @@ static void cannot_be_killed(void)
 	if (begin > 1) {
 		kill((pid_t)begin, SIGKILL);
 	}
-	ok(waitpid(-1, NULL, 0) > 0, "whoever held it goes: so does it");
+	ok(waitpid(-1, NULL, 0) > 0, "its holder goes: so does it");
 	unlink(pid);
 }
 

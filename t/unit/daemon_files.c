@@ -130,7 +130,7 @@ static void plain(void)
 	put(in_dir("kc"), "six");
 	files_watch(f, str_of(in_dir("other")));
 	ok(told_after(n), "another file");
-	is_int(n_told, n + 1, "nobody is told of what nobody watches");
+	is_int(n_told, n + 1, "what is not watched is not told");
 	put(in_dir("neighbour"), "y");
 	files_free(f);
 	unlink(in_dir("kc"));
@@ -217,7 +217,7 @@ static void traps(void)
 	mkfifo(in_dir("fifo"), 0600);
 	files_watch(f, str_of(in_dir("fifo")));
 	snprintf(want, sizeof(want), "! %s is not a regular file", in_dir("fifo"));
-	is_told(want, "a FIFO without a writer holds nobody");
+	is_told(want, "a FIFO without a writer does not block");
 	put(in_dir("big"), big);
 	files_watch(f, str_of(in_dir("big")));
 	snprintf(want, sizeof(want), "! %s is larger than 1048576 bytes", in_dir("big"));

@@ -16,7 +16,7 @@ enum { LIMIT_MS = 300, PATIENCE_S = 60 };
 /* Takes apart what never comes apart; its descriptor for the log is 'out'. */
 static void hang(int out)
 {
-	alarm(PATIENCE_S); /* should nobody else end it */
+	alarm(PATIENCE_S); /* should nothing else end it */
 	log_set_output(out, LOG_JSON);
 	last_resort_begin(7, LIMIT_MS);
 	last_resort_at("what is quick");

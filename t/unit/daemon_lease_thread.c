@@ -173,19 +173,19 @@ static void test_lead_and_release(void)
 	struct lease_thread *t = start("me");
 
 	is_int(net_fence_left_ms(&fence), 0, "the fence is down at first");
-	ok(until_state(t, LEASE_LEADER, true), "leads when nobody else does");
+	ok(until_state(t, LEASE_LEADER, true), "leads when no other does");
 	ok(net_fence_left_ms(&fence) > 5000 && net_fence_left_ms(&fence) <= 10000,
 	   "the fence is up for what is left of 10 s");
 	loop_turn(loop, 50);
 	ok(wakes > 0, "and the loop was woken");
 	is_str(holder, "me", "the record names us");
-	ok(names(t, "me"), "which people can see");
+	ok(names(t, "me"), "which its view shows");
 	until_renewals(t, 3);
 	ok(renewals >= 3, "renews");
 	lease_thread_release(t);
 	is_int(net_fence_left_ms(&fence), 0, "release: the fence falls at once");
 	ok(until_state(t, LEASE_RELEASED, true), "then the record is given back");
-	is_str(holder, "", "and names nobody");
+	is_str(holder, "", "and names no holder");
 	is_int(net_fence_left_ms(&fence), 0, "the fence stays down");
 	lease_thread_free(t);
 }
@@ -211,7 +211,7 @@ static void test_lose(void)
 	lease_thread_free(t);
 }
 
-/* Whose right is missing on what is in the log, and whoever waits for whom. */
+/* The log says whose right is missing and on what, and which holder is waited for. */
 static void test_log(void)
 {
 	FILE *f = tmpfile();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RBAC manifests follow the descriptors: names of resources, verbs, the Lease and the namespaces of the configuration. */
+/*
+ * RBAC manifests follow the descriptors: names of resources, verbs, the Lease and the
+ * namespaces of the configuration.
+ */
 #include "core/daemon/rbac.h"
 #include "t/lib/tap.h"
 

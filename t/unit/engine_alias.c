@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two MultiKueueClusters that lead to one API server: one object is one object, whatever names lead to it. */
+/*
+ * Two MultiKueueClusters that lead to one API server: one object is one
+ * object, whatever names lead to it.
+ */
 #include "t/lib/engine_world.h"
 
 /* MultiKueueCluster w<n> leads to the server of w<to>. */
@@ -62,7 +65,10 @@ static bool is_untouched(struct world *w, const struct object *wl)
 	       !strcmp(check_state(w, wl), "Ready");
 }
 
-/* Somebody makes another name for the winner's server while the job runs. 'hides': who it is may not be read there. */
+/*
+ * An operator makes another name for the winner's server while the job runs.
+ * 'hides': its identity may not be read.
+ */
 static void in_no_config(bool hides)
 {
 	struct world *w = w_new(2);
@@ -73,7 +79,7 @@ static void in_no_config(bool hides)
 	w_later(w, 120000);
 	ok(is_untouched(w, wl), "another name for the winner's server: its job runs on");
 	is_int(w_times(w->log, "delete "), 0, "nothing is deleted");
-	is_str(same_server(w, "w3"), "", "in no config, a name is nobody's business");
+	is_str(same_server(w, "w3"), "", "in no config, a name changes nothing");
 	a_job(w, "k");
 	w_later(w, 10000);
 	is_int(w_times(w_take(w), "create 3 "), 0, "new jobs go by the names of the config");
@@ -224,7 +230,10 @@ static void restarted(void)
 	w_free(w);
 }
 
-/* A new process hears of one name before the other: what a condition says of both stays until both are known. */
+/*
+ * A new process hears of one name before the other: what a condition says of
+ * both stays until both are known.
+ */
 static void told_once(const char *clusters, const char *second)
 {
 	struct world *w = w_new(2);

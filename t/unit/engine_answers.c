@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What servers may answer to an operation besides "done", and what follows: gets that find nothing or fail, refusals of
- * a job for good, objects that vanish under a write, answers that come too late to matter.
+ * What servers may answer to an operation besides "done", and what follows: gets that
+ * find nothing or fail, refusals of a job for good, objects that vanish under a write,
+ * answers that come too late to matter.
  */
 #include "core/engine/state.h"
 #include "t/lib/engine_world.h"
@@ -52,7 +53,10 @@ static void lost_create(void)
 	w_free(w);
 }
 
-/* The look fails, too, or brings nothing readable: it is repeated, ever more slowly, and nothing else is sent. */
+/*
+ * The look fails, too, or brings nothing readable: it is repeated, ever more
+ * slowly, and nothing else is sent.
+ */
 static void failing_gets(enum mk_code code, const char *name)
 {
 	struct world *w = w_new(2);
@@ -129,7 +133,10 @@ static void refused_for_now(void)
 	w_free(w);
 }
 
-/* While a job's create is under way, its Workload is given to another job: the refusal finds nobody. */
+/*
+ * While a job's create is under way, its Workload is given to another job:
+ * the refusal finds no Workload.
+ */
 static void refused_for_nobody(void)
 {
 	struct world *w = w_new(2);
@@ -246,7 +253,7 @@ static void conflict_and_news(void)
 	w_free(w);
 }
 
-/* A cluster is forgotten while operations on it are under way: their answers matter to nobody. */
+/* A cluster is forgotten while operations on it are under way: their answers change nothing. */
 static void forgotten(void)
 {
 	struct world *w = w_new(2);
@@ -263,7 +270,7 @@ static void forgotten(void)
 	for (uint64_t i = first; i <= w->e->op_seq; i++) {
 		answer(w, i, OUTCOME_UNKNOWN, MK_UNKNOWN);
 	}
-	answer(w, 4711, OUTCOME_APPLIED, MK_OK); /* nor does one that nobody waits for */
+	answer(w, 4711, OUTCOME_APPLIED, MK_OK); /* nor does one that no operation waits for */
 	w_settle(w);
 	w_advance(w, 5000);
 	ok(!strstr(w_take(w), " 2 Workload"), "nothing more is sent there");
@@ -275,8 +282,8 @@ static void forgotten(void)
 	"{\"status\":{\"active\":0,\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]}}"
 
 /*
- * A copy is over, and its last status was sent; then somebody deletes the Workload, and Kueue makes another, which w1 admits.
- * What is asked for since then.
+ * A copy is over, and its last status was sent; then a user deletes the Workload, and Kueue makes
+ * another, which w1 admits. What is asked for since then.
  */
 static const char *over_and_again(struct world *w, bool answered)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Quota automation: which queues of the manager get a quota from which queues of the workers, the texts of the condition,
- * what is kept, and what a worker counts for that is not there.
+ * Quota automation: which queues of the manager get a quota from which queues of the workers, the
+ * texts of the condition, what is kept, and what a worker counts for that is not there.
  */
 #include "t/lib/engine_world.h"
 
@@ -249,7 +249,9 @@ static void lost_worker(void)
 	w_free(w);
 }
 
-/* Rights are missing on one worker: its link is up all the same, people are told once, the others count. */
+/*
+ * Rights are missing on one worker: its link is up all the same, one Event tells, the others count.
+ */
 static void forbidden(void)
 {
 	struct world *w = automated(2);
@@ -268,7 +270,7 @@ static void forbidden(void)
 	is_str(w_str(w, w_find(w, 0, KIND_CLUSTER, "", "w1"), "/status/conditions/0/status"),
 	       "True", "lists that are forbidden do not keep a worker from being connected");
 	is_int((int)w_times(w_take(w), "does not serve the kind, or not to us"), 2,
-	       "people are told, once for each kind");
+	       "an Event tells, once for each kind");
 	is_str(quota(w, q), "4 4", "the others count");
 	w_advance(w, 3600 * 1000);
 	is_int((int)w_times(w_take(w), "does not serve the kind, or not to us"), 0, "... once");
@@ -294,7 +296,7 @@ static void conflicts(void)
 		"\"memory\",\"nominalQuota\":1}]}]}]}}");
 	w->lose = 1;
 	w_later(w, 5000);
-	is_str(quota(w, q), "4 4", "somebody changes it, and an answer is lost: again");
+	is_str(quota(w, q), "4 4", "a user changes it, and an answer is lost: again");
 	is_str(condition(w, q), AUTOMATED, "... to the end");
 	w_stop(w);
 	w->gate_quota = false;

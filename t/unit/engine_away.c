@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers out of reach: when a loss counts, what others' copies say meanwhile, and what is collected where. */
+/*
+ * Workers out of reach: when a loss counts, what others' copies say
+ * meanwhile, and what is collected where.
+ */
 #include "t/lib/engine_world.h"
 
 /* A job that ran for long is not lost sooner: the clock is the loss's, not the check's. */
@@ -22,7 +25,10 @@ static void fresh_loss(void)
 	w_free(w);
 }
 
-/* A world whose j runs on w2, with a clone of it on w1 that is out of sync and comes back into sight. */
+/*
+ * A world whose j runs on w2, with a clone of it on w1 that is out of
+ * sync and comes back into sight.
+ */
 static struct world *other_out_of_sync(struct object **ret_wl, bool winner_away)
 {
 	struct world *w = w_new(2);
@@ -124,7 +130,10 @@ static void no_kubeconfig_and_a_restart(void)
 	w_free(w);
 }
 
-/* The collector's intervals pass while a worker is away, was never there, or is no cluster any more. */
+/*
+ * The collector's intervals pass while a worker is away, was never
+ * there, or is no cluster any more.
+ */
 static void collector_meets_absence(void)
 {
 	struct world *w = w_new(3);

@@ -40,7 +40,7 @@ static void rewriting_webhook(void)
 	log = w_take(w);
 	is_int(n_lines(log, "create 1 Workload wl-j"), 4, "made, and made again three times");
 	is_int(n_lines(log, "delete 1 Workload wl-j 5.spec"), 3, "then it is left alone");
-	is_int(n_lines(log, "event 0 Event w1"), 1, "people are told");
+	is_int(n_lines(log, "event 0 Event w1"), 1, "an Event tells");
 	ok(stats(w).breaker_open, "the breaker is open");
 	is_int(stats(w).recreated, 3, "three were counted");
 	/* What the Workload itself demands goes on. */
@@ -63,7 +63,7 @@ static void rewriting_webhook(void)
 	w_free(w);
 }
 
-/* Somebody deletes clones: some are made again, then it stops, and goes on after a while. */
+/* A user deletes clones: some are made again, then it stops, and goes on after a while. */
 static void somebody_deletes(void)
 {
 	struct world *w = w_new(2);
@@ -91,7 +91,7 @@ static void somebody_deletes(void)
 	w_free(w);
 }
 
-/* While it is open, garbage that only a list shows stays; what people delete goes. */
+/* While it is open, garbage that only a list shows stays; what a user deletes goes. */
 static void no_garbage(void)
 {
 	struct world *w = w_new(2);
@@ -162,7 +162,7 @@ static void ordinary_traffic(void)
 			give_quota(w, wl[i]);
 		}
 	}
-	/* People change what still waits. */
+	/* A user changes what still waits. */
 	w_settle(w);
 	w_advance(w, 20000);
 	for (int i = 0; i < 40; i++) {

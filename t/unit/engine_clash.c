@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two managers with one origin on one worker: each sees it by the other's annotations, tells people, and deletes nothing. */
+/*
+ * Two managers with one origin on one worker: each sees it by the other's annotations, writes
+ * an Event, and deletes nothing.
+ */
 #include "t/lib/engine_world.h"
 
 #define CLASH "multikueued.io/OriginClash"
@@ -63,7 +66,7 @@ static void told(void)
 	       "Active", "Active stays beside it");
 	log = w_take(w);
 	is_int((int)count(log, "\"reason\":\"AnotherManager\",\"type\":\"Warning\""), 1,
-	       "trap_55: people are told");
+	       "trap_55: an Event tells");
 	w->full = false;
 	w_advance(w, 3600 * 1000);
 	log = w_take(w);
@@ -95,7 +98,10 @@ static void over(void)
 	w_free(w);
 }
 
-/* The condition is another daemon's: this one stood by when it was written, and sees to it when it leads. */
+/*
+ * The condition is another daemon's: this one stood by when it was
+ * written, and sees to it when it leads.
+ */
 static void taken_over(void)
 {
 	struct world *w = w_new(1);
@@ -135,7 +141,7 @@ static void before_the_manager(const char *whose, const char *condition, const c
 	is_int(manager_up.ev.type, EV_LINK, "the manager's link comes last");
 	w_settle(w);
 	ok(w->up[1], "the worker is there");
-	is_str(clash_of(w), "", "nobody is another before we know who we are");
+	is_str(clash_of(w), "", "no manager is another before our own id is known");
 	w->q[w->n_q++] = manager_up;
 	w_settle(w);
 	is_str(clash_of(w), condition, name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The controllers of clusters and admission checks: reasons and texts of Active, and links that follow Secrets. */
+/*
+ * The controllers of clusters and admission checks: reasons and texts of Active,
+ * and links that follow Secrets.
+ */
 #include "t/lib/engine_world.h"
 
 static void change(struct world *w, uint16_t kind, const char *ns, const char *name,
@@ -120,7 +123,9 @@ static void parameters(void)
 	w_free(w);
 }
 
-/* The condition meets a conflict: the engine knows what it knows, and says so by the next version. */
+/*
+ * The condition meets a conflict: the engine knows what it knows, and says so by the next version.
+ */
 static void condition_in_conflict(void)
 {
 	struct world *w = w_new(2);
@@ -145,7 +150,7 @@ static void condition_in_conflict(void)
 	is_str(w_active(w, KIND_CLUSTER, "w1"), "False ClientConnectionFailed: connection refused",
 	       "written with the version that was read then");
 	is_int(w->rig.times, 0, "after two conflicts");
-	/* Somebody else wrote it, and the watch did not tell yet. */
+	/* Another client wrote it, and the watch has not shown that yet. */
 	w->up[0] = false;
 	change(w, KIND_CLUSTER, "", "w1", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
 	w->up[0] = true;

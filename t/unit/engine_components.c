@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One object with several Workloads, as LeaderWorkerSets have: who is tried, who follows, and whose the remote copy is. */
+/*
+ * One object with several Workloads, as LeaderWorkerSets have: who is tried, who
+ * follows, and whose the remote copy is.
+ */
 #include "t/lib/engine_world.h"
 
 enum { SET = JOB + 1 };
@@ -181,7 +184,7 @@ static void divided(void)
 	w_settle(w);
 	is_str(nominated(w, c), "", "components on two clusters: no third one");
 	ok(strstr(w_take(w), "component workloads assigned to different clusters: \\\"w") != NULL,
-	   "... and people are told");
+	   "... and an Event tells");
 	w_free(w);
 }
 
@@ -199,7 +202,10 @@ static void unusable(const char *replicas)
 	w_free(w);
 }
 
-/* A scaler over there puts its own number back each time: the components share the copy, and so its patience. */
+/*
+ * A scaler over there puts its own number back each time: the components share
+ * the copy, and so its patience.
+ */
 static void undone(void)
 {
 	struct world *w = w_new(2);
@@ -216,7 +222,7 @@ static void undone(void)
 	}
 	log = w_take(w);
 	is_int((long long)w_times(log, "6.forward"), 3, "undone three times: it is held for all");
-	is_int((long long)w_times(log, "event 0 Event"), 1, "... and people are told once");
+	is_int((long long)w_times(log, "event 0 Event"), 1, "... and an Event tells once");
 	w_free(w);
 }
 

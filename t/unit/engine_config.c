@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters that join and leave a race, configurations that go, checks that are given another one; lists not read yet. */
+/*
+ * Clusters that join and leave a race, configurations that go, checks that are given
+ * another one; lists not read yet.
+ */
 #include "t/lib/engine_world.h"
 
 static void clusters_are(struct world *w, const char *config, const char *names)
@@ -247,7 +250,7 @@ static void beside_another_check(void)
 		"\"message\":\"\"},{\"name\":\"mk2\",\"state\":\"Pending\",\"message\":\"\"}]}}");
 	w_take(w);
 	w_later(w, 60000);
-	is_str(w_take_work(w), "", "Pending before there is quota: nothing is asked of anybody");
+	is_str(w_take_work(w), "", "Pending before there is quota: no request");
 	w_patch(w, wl,
 		"{\"status\":{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA
 		"],\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"\"}]}"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user deletes the job at each stage; restarts at each stage; what is left behind must be nothing. */
+/*
+ * The user deletes the job at each stage; restarts at each stage; what
+ * is left behind must be nothing.
+ */
 #include "core/engine/store/store.h"
 #include "t/lib/engine_world.h"
 
@@ -55,7 +58,7 @@ static void delete_at(enum stage s, bool restart)
 
 	w_take(w);
 	if (restart) {
-		/* The deletion happens while nobody looks. */
+		/* The deletion happens while no daemon runs. */
 		w_stop(w);
 		w_del(w, w_find(w, 0, JOB, "ns", "j"));
 		w_del(w, wl);

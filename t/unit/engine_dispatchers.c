@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a loaded dispatcher may answer: parts of the clusters, patience, nothing, nonsense; and what becomes of its words. */
+/*
+ * What a loaded dispatcher may answer: parts of the clusters, patience, nothing, nonsense;
+ * and what becomes of its words.
+ */
 #include "t/lib/engine_world.h"
 
 static struct {
@@ -122,7 +125,7 @@ static void refuses(void)
 	does.says = "no cluster has such machines";
 	wl = a_job(w, "j");
 	w_settle(w);
-	ok(strstr(w_take(w), "no cluster has such machines") != NULL, "people are told why");
+	ok(strstr(w_take(w), "no cluster has such machines") != NULL, "an Event says why");
 	calls = does.calls;
 	w_advance(w, 500000);
 	is_int(does.calls, calls, "the same input is not tried again");
@@ -169,7 +172,7 @@ static void breaks_its_contract(uint32_t first, uint32_t second, int verdict, co
 	w_free(w);
 }
 
-/* A fault while another leads: people hear of it from the leader alone. */
+/* A fault while another daemon leads: only the leader writes an Event about it. */
 static void fault_on_standby(void)
 {
 	struct world *w = toy_world();
@@ -188,7 +191,9 @@ static void fault_on_standby(void)
 	w_free(w);
 }
 
-/* A check, or its configuration, names another dispatcher: who waits is asked about anew, at once. */
+/*
+ * A check, or its configuration, names another dispatcher: who waits is asked about anew, at once.
+ */
 static void another_one(uint16_t kind, const char *name)
 {
 	struct world *w = toy_world();
@@ -200,7 +205,7 @@ static void another_one(uint16_t kind, const char *name)
 	w_settle(w);
 	wl = a_job(w, "j");
 	w_settle(w);
-	is_str(nominated(w, wl), "", "a dispatcher that nobody has: no nomination");
+	is_str(nominated(w, wl), "", "a dispatcher without a plugin: no nomination");
 	w_patch(w, o, "{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":null}}}");
 	w_settle(w);
 	is_str(nominated(w, wl), "[\"w1\"]", "its name is taken away: the usual one is asked");

@@ -17,7 +17,10 @@ static void on_worker(void)
 	       "message");
 	is_str(w_str(w, wl, "/status/clusterName"), "w2", "clusterName stays until core takes it");
 
-	/* Core evicts; the local status follows the worker's until nothing is active, then quota goes. */
+	/*
+	 * Core evicts; the local status follows the worker's until
+	 * nothing is active, then quota goes.
+	 */
 	evict(w, wl, "Evicted due to AdmissionCheck");
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
 	w_settle(w);
@@ -70,7 +73,10 @@ static void on_manager(void)
 	w_free(w);
 }
 
-/* Another worker, on which the loser's clone is left, cannot say whether it has a job: the one that has it stops all the same. */
+/*
+ * Another worker, on which the loser's clone is left, cannot say whether it has a job: the one
+ * that has it stops all the same.
+ */
 static void on_manager_beside_a_slow_worker(void)
 {
 	struct world *w = w_new(2);
@@ -148,7 +154,10 @@ static void lost_for_good(void)
 	w_free(w);
 }
 
-/* The timeout counts from the first loss, across a restart, but not before a failed connect and some grace. */
+/*
+ * The timeout counts from the first loss, across a restart, but not before a
+ * failed connect and some grace.
+ */
 static void lost_over_restart(void)
 {
 	struct world *w = w_new(3);
@@ -291,7 +300,10 @@ static void out_of_config(void)
 	w_free(w);
 }
 
-/* The clone of a round that turned was Finished before its job was seen over: the next winner's last status is awaited too. */
+/*
+ * The clone of a round that turned was Finished before its job was seen over: the next
+ * winner's last status is awaited too.
+ */
 static void each_end_is_awaited(void)
 {
 	struct world *w = w_new(2);
@@ -323,7 +335,10 @@ static void each_end_is_awaited(void)
 	w_free(w);
 }
 
-/* The remote job was deleted by others: nobody runs it, so what the local job says of running pods is taken back. */
+/*
+ * The remote job was deleted by others: it runs nowhere, so what the local job says
+ * of running pods is taken back.
+ */
 static void abandoned(void)
 {
 	struct world *w = w_new(3);
@@ -349,7 +364,10 @@ static void abandoned(void)
 	w_free(w);
 }
 
-/* A worker lost for good holds no quota; a manager's own eviction waits for the worker as long as a running job does. */
+/*
+ * A worker lost for good holds no quota; a manager's own eviction waits for the worker
+ * as long as a running job does.
+ */
 static void abandoned_by_loss(void)
 {
 	struct world *w = w_new(3);
@@ -368,7 +386,10 @@ static void abandoned_by_loss(void)
 	w_free(w);
 }
 
-/* A new process has not looked yet whether the worker is back: until then, and within the grace of its start, pods may run. */
+/*
+ * A new process has not looked yet whether the worker is back: until then, and within the
+ * grace of its start, pods may run.
+ */
 static void abandoned_over_restart(void)
 {
 	struct world *w = w_new(1);
@@ -381,12 +402,12 @@ static void abandoned_over_restart(void)
 	w_patch(w, job, "{\"spec\":{\"suspend\":true}}");
 	w_settle(w);
 	w_advance(w, 500000);
-	w->now += 500000; /* nobody runs */
+	w->now += 500000; /* no pod runs */
 	w->wall += 500000;
 	w->stay_down[1] = true;
 	w_restart(w);
 	w_advance(w, 1000);
-	is_str(w_str(w, job, "/status/active"), "2", "nobody has looked at the worker yet");
+	is_str(w_str(w, job, "/status/active"), "2", "the worker was not looked at yet");
 	w_link(w, 1, LINK_DOWN);
 	w_advance(w, 50000);
 	is_str(w_str(w, job, "/status/active"), "2", "nor for long enough");
@@ -395,7 +416,10 @@ static void abandoned_over_restart(void)
 	w_free(w);
 }
 
-/* Somebody takes our check back, and the winner is evicted: nothing else would bring the job anywhere. */
+/*
+ * A client takes our check back, and the winner is evicted: nothing else would bring the job
+ * anywhere.
+ */
 static void check_taken_back(void)
 {
 	struct world *w = w_new(3);

@@ -42,7 +42,7 @@ static void follows_the_list(void)
 	struct object *wl = a_job(w, "j");
 
 	w_later(w, 30000);
-	ok(clones_are(w, ""), "nobody is nominated: no clone");
+	ok(clones_are(w, ""), "no cluster is nominated: no clone");
 	is_str(w_take_work(w), "", "and no nomination of ours");
 	they_nominate(w, "\"w2\"");
 	ok(clones_are(w, "2"), "w2 is nominated: a clone there alone");
@@ -103,7 +103,10 @@ static void admitted_and_withdrawn(void)
 	w_free(w);
 }
 
-/* A nominated cluster is out of reach: its clone is made when it connects, without a word from the dispatcher. */
+/*
+ * A nominated cluster is out of reach: its clone is made when it connects,
+ * without a word from the dispatcher.
+ */
 static void out_of_reach(void)
 {
 	struct world *w = external_world(2);
@@ -119,14 +122,17 @@ static void out_of_reach(void)
 	w_take(w);
 	w_later(w, 600000);
 	log = w_take(w);
-	ok(!strstr(log, " wl-j "), "no request for it, and nobody is troubled");
+	ok(!strstr(log, " wl-j "), "no request for it, and no Event");
 	w_link(w, 1, LINK_UP);
 	w_settle(w);
 	ok(clones_are(w, "1"), "it connects: its clone is made at once");
 	w_free(w);
 }
 
-/* The list is another field manager's: leaving it out does not remove it, and Kueue takes no winner beside it. */
+/*
+ * The list is another field manager's: leaving it out does not remove it, and
+ * Kueue takes no winner beside it.
+ */
 static void under_its_own_name(void)
 {
 	struct world *w = external_world(2);
@@ -162,7 +168,10 @@ static void restarted(void)
 	w_free(w);
 }
 
-/* What is there of that name is not ours, and the Workload changes while the cluster rests: it is tried again all the same. */
+/*
+ * What is there of that name is not ours, and the Workload changes while the cluster rests:
+ * it is tried again all the same.
+ */
 static void foreign_for_a_while(void)
 {
 	struct world *w = external_world(2);
@@ -173,7 +182,7 @@ static void foreign_for_a_while(void)
 	w_settle(w);
 	they_nominate(w, "\"w1\"");
 	is_int((long long)w_times(w_take(w), "event 0 Event wl-j"), 1,
-	       "a Workload that is not ours is in the way: people are told");
+	       "a Workload that is not ours is in the way: an Event tells");
 	w_patch(w, wl, "{\"metadata\":{\"labels\":{\"team\":\"blue\"}}}");
 	w_settle(w);
 	w_del(w, theirs);
@@ -182,7 +191,10 @@ static void foreign_for_a_while(void)
 	w_free(w);
 }
 
-/* A job that another controller runs, nominated all the same before we saw it: nobody would ever say no. */
+/*
+ * A job that another controller runs, nominated all the same before we saw it:
+ * no cluster would ever refuse it.
+ */
 static void not_ours(void)
 {
 	struct world *w = external_world(3);
@@ -197,7 +209,10 @@ static void not_ours(void)
 	w_free(w);
 }
 
-/* Without external.so such a name dispatches nothing: it does not start, and where a check names it its users are told. */
+/*
+ * Without external.so such a name dispatches nothing: it does not start, and where a
+ * check names it its users are told.
+ */
 static void without_the_plugin(void)
 {
 	struct world *w = w_new(1);

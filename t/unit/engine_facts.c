@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts about queues of workers for dispatchers that ask for them: which watches that opens, what least_loaded makes of them,
- * and what happens when they are not known.
+ * Facts about queues of workers for dispatchers that ask for them: which watches that opens, what
+ * least_loaded makes of them, and what happens when they are not known.
  */
 #include "t/lib/engine_world.h"
 
@@ -77,7 +77,7 @@ static void the_largest(void)
 	wl = a_big_job(w, "j");
 	is_str(nominated(w, wl), "[\"w2\"]", "the largest free block: nominal less reserved");
 	ok(clone_of(w, 2, "wl-j") && !clone_of(w, 1, "wl-j") && !clone_of(w, 3, "wl-j"),
-	   "... and nobody else");
+	   "... and no other");
 	is_str(nominated(w, a_big_job(w, "k")), "[\"w2\"]",
 	       "our clone that waits there takes a copy");
 	is_str(nominated(w, a_big_job(w, "l")), "[\"w1\",\"w2\",\"w3\"]",
@@ -89,7 +89,7 @@ static void the_largest(void)
 	is_str(nominated(w, wl), "[\"w2\"]", "what was nominated stays in its round");
 	is_str(nominated(w, a_big_job(w, "m")), "[\"w1\",\"w3\"]", "a status that changed counts");
 	w_advance(w, 60 * 1000);
-	is_str(nominated(w, wl), "[\"w2\",\"w1\",\"w3\"]", "nobody admits: the next best join");
+	is_str(nominated(w, wl), "[\"w2\",\"w1\",\"w3\"]", "none admits: the next best join");
 	w_free(w);
 }
 
@@ -143,7 +143,10 @@ static void awaited(void)
 	w_free(w);
 }
 
-/* The clone that it just asked for takes a copy of the winner's block: asked again, it would say something else. */
+/*
+ * The clone that it just asked for takes a copy of the winner's block: asked
+ * again, it would say something else.
+ */
 static void one_answer_at_a_time(void)
 {
 	struct world *w = loaded_world(2, LEAST);
@@ -163,7 +166,7 @@ static void one_answer_at_a_time(void)
 	w_free(w);
 }
 
-/* Watches cost: nobody asks, nobody watches. */
+/* Watches cost: a kind that no job needs is not watched. */
 static void only_when_asked(void)
 {
 	struct world *w = loaded_world(2, NULL);

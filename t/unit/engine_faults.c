@@ -2,7 +2,10 @@
 /* Lost answers, conflicts, refusals, objects of others, missing kinds, standby, rejections. */
 #include "t/lib/engine_world.h"
 
-/* Each answer of a job's life is lost once: the object is asked for, and everything ends as it would have. */
+/*
+ * Each answer of a job's life is lost once: the object is asked for, and
+ * everything ends as it would have.
+ */
 static void lost_answers(void)
 {
 	for (size_t n = 1; n <= 16; n++) {
@@ -267,7 +270,10 @@ static struct world *standby_world(void)
 	return w;
 }
 
-/* A standby sees whole rounds. What it saw in one says nothing of the next, in which it begins to lead. */
+/*
+ * A standby sees whole rounds. What it saw in one says nothing of the
+ * next, in which it begins to lead.
+ */
 static void standby_of_rounds(void)
 {
 	struct world *w = standby_world();
@@ -298,7 +304,10 @@ static void standby_of_rounds(void)
 	w_free(w);
 }
 
-/* What is in the way of the job is the leader's to find: when a standby's time comes it may be gone. */
+/*
+ * What is in the way of the job is the leader's to find: when a
+ * standby's time comes it may be gone.
+ */
 static void standby_of_strangers(void)
 {
 	struct world *w = standby_world();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters whose kubeconfig is in a file: what is asked of whoever reads files, and what follows from what is there. */
+/*
+ * Clusters whose kubeconfig is in a file: what the engine asks of the reader of files, and
+ * what follows from what is there.
+ */
 #include "t/lib/engine_world.h"
 
 /* The file was read: its hash, or the problem. */
@@ -75,7 +78,7 @@ static void life(void)
 	log = w_take(w);
 	ok(strstr(log, "connect 3 MultiKueueCluster w1") &&
 		   strstr(log, "file_unwatch 0 File /k/w1 "),
-	   "a Secret again: nobody watches the file");
+	   "a Secret again: the file is not watched");
 	use_file(w, "w1", "", 3);
 	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadKubeConfig: load client config failed: kubeconfig path must not be empty",
@@ -142,7 +145,7 @@ static void deprecated(void)
 	w_settle(w);
 	is_int(warnings(w), 0, "once, whatever becomes of the file");
 	use_file(w, "w1", "/k/w1", 3);
-	is_int(warnings(w), 1, "and again when somebody edits the cluster");
+	is_int(warnings(w), 1, "and again when a user edits the cluster");
 	w->gate_paths = true;
 	w_restart(w);
 	w_settle(w);

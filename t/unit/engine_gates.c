@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gate MultiKueueOrchestratedPreemption: clones wait before they preempt, and are let through one after the other. */
+/*
+ * Gate MultiKueueOrchestratedPreemption: clones wait before they preempt, and are
+ * let through one after the other.
+ */
 #include "t/lib/engine_world.h"
 
 enum { MINUTE = 60 * 1000 };

@@ -83,12 +83,15 @@ static void seen_deletion(void)
 	}
 	w_settle(w);
 	w_advance(w, 1000);
-	is_int(objects_on(w, 1), 0, "all deleted by people: all removed");
+	is_int(objects_on(w, 1), 0, "all deleted by users: all removed");
 	is_int(held(w), 0, "nothing waits");
 	w_free(w);
 }
 
-/* The manager's store is empty after a restart: a share goes, the rest comes back with the Workloads. */
+/*
+ * The manager's store is empty after a restart: a share goes, the rest
+ * comes back with the Workloads.
+ */
 static void restored_manager(void)
 {
 	struct world *w = w_new(2);
@@ -154,13 +157,16 @@ static void lone_jobs(void)
 	ok(strstr(w_take(w), "watch_close 1 Job"), "the watch does not stay");
 	lone_job(w, "gone");
 	w_advance(w, 120 * 1000);
-	ok(w_find(w, 1, JOB, "ns", "x") != NULL, "nobody looks at each interval");
+	ok(w_find(w, 1, JOB, "ns", "x") != NULL, "not looked at in each interval");
 	w_advance(w, 600 * 1000);
 	ok(!w_find(w, 1, JOB, "ns", "x"), "but at each tenth");
 	w_free(w);
 }
 
-/* Somebody gives a job the name of a Workload that no API server takes: that is nobody, however often it comes. */
+/*
+ * A user gives a job the name of a Workload that no API server takes: no Workload is
+ * looked for, however often it comes.
+ */
 static void no_such_name(void)
 {
 	struct world *w = w_new(2);
@@ -206,7 +212,10 @@ static void job_with_twin(void)
 	w_free(w);
 }
 
-/* A standby that did not hear of a Workload yet begins to lead: what the leader before it made is no garbage. */
+/*
+ * A standby that did not hear of a Workload yet begins to lead: what the
+ * leader before it made is no garbage.
+ */
 static void standby_behind(void)
 {
 	struct world *w = w_new(1);

@@ -139,7 +139,7 @@ static void test_end(struct world *w)
 		"\"message\":\"done\"}]}}");
 	w_settle(w);
 	is_str(w_take(w), "merge 0 Job j 3.status\n", "trap_40: the last status first");
-	/* Nobody else writes Finished in this world: after half a second we do. */
+	/* No other controller writes Finished in this world: after half a second we do. */
 	w_advance(w, 500);
 	is_str(w_take(w),
 	       "apply_status 0 Workload wl-j 3.finished\n"
@@ -171,7 +171,10 @@ static void test_rest(struct world *w)
 	is_str(w_take_work(w), "", "a restart at rest: nothing");
 }
 
-/* The job there is at rest before Kueue unsuspends the one here: no event will tell its state again. */
+/*
+ * The job there is at rest before Kueue unsuspends the one here: no
+ * event will tell its state again.
+ */
 static void steady_before_unsuspended(void)
 {
 	struct world *w = w_new(2);
@@ -213,7 +216,10 @@ static void steady_before_unsuspended(void)
 	w_free(w);
 }
 
-/* The copy was stopped and went on while nobody looked: Kubernetes lets no running job's start time change. */
+/*
+ * The copy was stopped and went on while no daemon ran: Kubernetes lets no
+ * running job's start time change.
+ */
 static void start_time_stays(void)
 {
 	struct world *w = w_new(2);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the win: what cannot be seen any more, and what ended while nobody could look. */
+/*
+ * After the win: what cannot be seen any more, and what ended while the worker could not be
+ * reached.
+ */
 #include "t/lib/engine_world.h"
 
 enum { TIMEOUT = 900 * 1000 };
@@ -35,7 +38,7 @@ static void running_then_unserved(enum mk_code code, const char *what)
 	w_free(w);
 }
 
-/* Given up for that: what it left cannot be taken away, and keeps nobody else from winning. */
+/* Given up for that: what it left cannot be removed, and keeps no other cluster from winning. */
 static void runs_elsewhere(void)
 {
 	struct world *w = w_new(2);
@@ -83,7 +86,10 @@ static void back_in_time(void)
 	w_free(w);
 }
 
-/* Evicted while its kind is refused: the copy may run there, and must stop; its quota comes back, but not at once. */
+/*
+ * Evicted while its kind is refused: the copy may run there, and must stop; its
+ * quota comes back, but not at once.
+ */
 static void evicted_unserved(void)
 {
 	struct world *w = w_new(2);
@@ -139,7 +145,7 @@ static void unlisted_wins_not(void)
 	w_free(w);
 }
 
-/* --- what ended while nobody looked ---------------------------------------------------------------------- */
+/* --- what ended while it could not be seen ---------------------------------------------------- */
 
 static const char *const ended =
 	"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":\"Complete\","
@@ -211,7 +217,9 @@ static void back_in_the_next_round(void)
 	w_free(w);
 }
 
-/* It ended, and somebody there removed the job before its last status came home: the clone says how. */
+/*
+ * It ended, and a user there removed the job before its last status was copied: the clone says how.
+ */
 static void removed_after_its_end(const char *reason, const char *end, const char *before)
 {
 	struct world *w = w_new(2);
@@ -240,9 +248,9 @@ static void removed_after_its_end(const char *reason, const char *end, const cha
 
 int main(void)
 {
-	running_then_unserved(MK_DENIED, "the winner refuses the kind: people are told at once");
+	running_then_unserved(MK_DENIED, "the winner refuses the kind: an Event tells at once");
 	running_then_unserved(MK_NOT_FOUND,
-			      "the winner has the kind no more: people are told at once");
+			      "the winner has the kind no more: an Event tells at once");
 	runs_elsewhere();
 	back_in_time();
 	evicted_unserved();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is changed on a clone in place: the size of an elastic Workload that shrinks, a finalizer in the way of its end. */
+/*
+ * What is changed on a clone in place: the size of an elastic Workload that shrinks, a
+ * finalizer in the way of its end.
+ */
 #include "t/lib/engine_world.h"
 
 #define ELASTIC "{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/elastic-job\":\"true\"}}}"

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conditions that follow from the lives of a link (kube_link_traces.c): their words, the date of the loss, and that
- * each is written once.
+ * The conditions that follow from the lives of a link (kube_link_traces.c): their words, the date
+ * of the loss, and that each is written once.
  */
 #include "t/lib/engine_world.h"
 
-/* Status and reason of w1's condition, and how often it was written since the last call: "True Active 1". */
+/*
+ * Status and reason of w1's condition, and how often it was written since
+ * the last call: "True Active 1".
+ */
 static const char *written(struct world *w)
 {
 	static char text[256];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Out of memory at each allocation of each stage: the step ends early, nothing is lost, the job still finishes. */
+/*
+ * Out of memory at each allocation of each stage: the step ends early, nothing
+ * is lost, the job still finishes.
+ */
 #include "core/engine/store/facts.h"
 #include "t/lib/engine_world.h"
 
@@ -35,7 +38,10 @@ static void stage(struct world *w, int s)
 	}
 }
 
-/* Steps in which memory fails, one after another, until one step needs no more than 'n' allocations. */
+/*
+ * Steps in which memory fails, one after another, until one step needs no more than 'n'
+ * allocations.
+ */
 static bool starve(uint64_t n, int at)
 {
 	struct world *w = w_new(3);
@@ -112,7 +118,7 @@ static void trouble(struct world *w, int s)
 		evict(w, wl, "preempted");
 		w_patch(w, job, "{\"spec\":{\"suspend\":true}}");
 		break;
-	case 8: /* somebody removes the job there; its clone says so */
+	case 8: /* a user removes the job there; its clone says so */
 		if (w_find(w, 1, JOB, "ns", "j")) {
 			w_del(w, w_find(w, 1, JOB, "ns", "j"));
 		}
@@ -225,8 +231,8 @@ static void judged_without_memory(void)
 }
 
 /*
- * The Secret of w2 goes, or its MultiKueueCluster is another one: 'n' allocations in that step. Nothing else happens after
- * which all clusters would be looked at again.
+ * The Secret of w2 goes, or its MultiKueueCluster is another one: 'n' allocations in that step.
+ * Nothing else happens after which all clusters would be looked at again.
  */
 static bool starve_cluster(uint64_t n, bool secret)
 {

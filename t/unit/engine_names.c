@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names in objects: owners by annotation, prebuilt names by label or annotation, names longer than a label, too long for
- * the store, checks and states that we do not know.
+ * Names in objects: owners by annotation, prebuilt names by label or annotation, names longer than
+ * a label, too long for the store, checks and states that we do not know.
  */
 #include "t/lib/engine_world.h"
 
@@ -207,7 +207,10 @@ static void by_label(void)
 	w_free(w);
 }
 
-/* Two Workloads of one job, the first Finished: the second needs the job's text, which was dropped with the first. */
+/*
+ * Two Workloads of one job, the first Finished: the second needs the job's text,
+ * which was dropped with the first.
+ */
 static void second_workload(void)
 {
 	struct world *w = w_new(1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters' numbers: however often kubeconfigs come and go, nothing grows, work goes on, and nothing late counts. */
+/*
+ * Clusters' numbers: however often kubeconfigs come and go, nothing grows, work
+ * goes on, and nothing late counts.
+ */
 #include <malloc.h>
 
 #include "core/engine/state.h"
@@ -121,7 +124,7 @@ static void kubeconfigs_come_and_go(void)
 	outcome(w, first.id, 1, OUTCOME_REFUSED);
 	engine_get_stats(w->e, &st);
 	ok(w->e->n_clusters == 2 && !cluster_get(w->e, 1) && st.objects == objects + 1,
-	   "late words of the first number say nothing of anybody");
+	   "late words of the first number change nothing");
 	outcome(w, last.id, connected, OUTCOME_UNKNOWN);
 	first = last;
 	replace(w);

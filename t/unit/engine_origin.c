@@ -105,7 +105,9 @@ static void changed_and_ended(bool told)
 	w_free(w);
 }
 
-/* Evicted after the change, with a job that is not shown: it does not run on beside the next one. */
+/*
+ * Evicted after the change, with a job that is not shown: it does not run on beside the next one.
+ */
 static void changed_and_evicted(void)
 {
 	struct world *w = w_new(2);
@@ -135,9 +137,12 @@ static void changed_and_evicted(void)
 	w_free(w);
 }
 
-/* --- the manager was rebuilt --------------------------------------------------------------------------- */
+/* --- the manager was rebuilt ------------------------------------------------------------------ */
 
-/* Its objects came back from a backup: other uids, another kube-system. 'status': that of the Workload came, too. */
+/*
+ * Its objects came back from a backup: other uids, another kube-system. 'status':
+ * that of the Workload came, too.
+ */
 static struct object *rebuild(struct world *w, bool status, bool named)
 {
 	struct object *wl = w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j");
@@ -245,7 +250,7 @@ static void rebuilt_unnamed(bool status)
 	w->full = true;
 	wl = rebuild(w, status, false);
 	w_later(w, 60000);
-	is_int(w_times(w->log, "multiKueue.formerManagers"), 1, "not named: people are told, once");
+	is_int(w_times(w->log, "multiKueue.formerManagers"), 1, "not named: an Event tells, once");
 	ok(strstr(w->log, "\"reason\":\"FormerManager\"") && strstr(w->log, "manager-id"),
 	   "which manager's it is");
 	ok(strstr(w->log, "create 1") == NULL && !clone_of(w, 1, "wl-j"),
@@ -265,7 +270,10 @@ static void rebuilt_unnamed(bool status)
 	w_free(w);
 }
 
-/* Kueue names a Workload after its owner's uid, too: the copy has another name than the new Workload. */
+/*
+ * Kueue names a Workload after its owner's uid, too: the copy has
+ * another name than the new Workload.
+ */
 static void rebuilt_under_another_name(void)
 {
 	struct world *w = w_new(2);
@@ -291,7 +299,7 @@ static void rebuilt_under_another_name(void)
 	w_start(w);
 	w_later(w, 60000);
 	is_int(w_times(w->log, "\"reason\":\"FormerManager\""), 1,
-	       "the copy has another name: people are told");
+	       "the copy has another name: an Event tells");
 	ok(!clone_of(w, 1, "wl-j2") && !clone_of(w, 2, "wl-j2"),
 	   "and it is not sent out beside it");
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
@@ -301,7 +309,10 @@ static void rebuilt_under_another_name(void)
 	w_free(w);
 }
 
-/* Another manager's Workload of that name, made from another source, is its own business: the cluster is left out. */
+/*
+ * Another manager's Workload of that name, made from another source, is its own
+ * business: the cluster is left out.
+ */
 static void anothers(void)
 {
 	struct world *w = w_new(2);

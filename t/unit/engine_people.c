@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people are told and what they count: kinds without a plugin, faulty plugins, a silent dispatcher, counters. */
+/*
+ * Events, messages and counters: kinds without a plugin, faulty plugins,
+ * a silent dispatcher, counters.
+ */
 #include "t/lib/engine_world.h"
 
 static size_t n_lines(const char *log, const char *part)
@@ -12,7 +15,7 @@ static size_t n_lines(const char *log, const char *part)
 	return n;
 }
 
-/* --- counters ------------------------------------------------------------------------------------------- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 static void counted(void)
 {
@@ -39,7 +42,7 @@ static void counted(void)
 	engine_get_stats(w->e, &st);
 	is_int(st.dispatched, 3, "stats: dispatched");
 	is_int(st.admitted, 1, "stats: admitted");
-	is_int(st.finished, 1, "stats: finished, whoever wrote it");
+	is_int(st.finished, 1, "stats: finished, whichever client wrote it");
 	w_restart(w);
 	w_settle(w);
 	w_advance(w, 3000);
@@ -90,7 +93,7 @@ static void standby_counts_nothing(void)
 	w_free(w);
 }
 
-/* --- plugins -------------------------------------------------------------------------------------------- */
+/* --- plugins ---------------------------------------------------------------------------------- */
 
 static void frozen_kind(void)
 {
@@ -153,7 +156,7 @@ static void faulty_plugin(void)
 	w_free(w);
 }
 
-/* --- a dispatcher that is another controller --------------------------------------------------------------- */
+/* --- a dispatcher that is another controller -------------------------------------------------- */
 
 static void silent_dispatcher(void)
 {
@@ -171,7 +174,7 @@ static void silent_dispatcher(void)
 	w_advance(w, 59 * 1000);
 	ok(!strstr(w_take(w), text), "patience for a minute");
 	w_advance(w, 2000);
-	ok(strstr(w_take(w), text) != NULL, "then people are told");
+	ok(strstr(w_take(w), text) != NULL, "then an Event tells");
 	w_advance(w, 600 * 1000);
 	ok(!strstr(w_take(w), text), "once");
 	w_patch(w, wl, "{\"status\":{\"nominatedClusterNames\":[\"w1\"]}}");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The adapter pass with an adapter whose hooks do as the test says: refusals, retries, broken contracts, descriptor flags. */
+/*
+ * The adapter pass with an adapter whose hooks do as the test says: refusals, retries,
+ * broken contracts, descriptor flags.
+ */
 #include "t/lib/engine_world.h"
 
 enum { TOY = JOB + 1 };
@@ -144,7 +147,7 @@ static void unusable(void)
 	wl = a_won_toy(w);
 	log = w_take(w);
 	ok(strstr(log, "The job cannot be handled: the size must be even") != NULL,
-	   "people are told why");
+	   "an Event says why");
 	ok(!remote(w), "nothing is made");
 	is_str(check_state(w, wl), "Ready", "the check stays Ready");
 	does.remote_calls = 0;
@@ -238,7 +241,9 @@ static void poison(void)
 	w_free(w);
 }
 
-/* Faults of the status hook: the running job is left alone, its end is kept until it can be told. */
+/*
+ * Faults of the status hook: the running job is left alone, its end is kept until it can be told.
+ */
 static void status_faults(void)
 {
 	struct world *w = toy_world(0);
@@ -310,7 +315,10 @@ static void status_if_present(void)
 	w_free(w);
 }
 
-/* Pointers of 'forward' are kept equal; the hook may edit a copy that is there, and then it is stamped anew. */
+/*
+ * Pointers of 'forward' are kept equal; the hook may edit a copy that is
+ * there, and then it is stamped anew.
+ */
 static void forwarded(void)
 {
 	struct world *w = toy_world(0);
@@ -346,7 +354,9 @@ static void forwarded(void)
 	w_free(w);
 }
 
-/* A controller over there puts the old value back each time: that must not become a loop of writes. */
+/*
+ * A controller over there puts the old value back each time: that must not become a loop of writes.
+ */
 static void undone(void)
 {
 	struct world *w = toy_world(0);
@@ -363,7 +373,7 @@ static void undone(void)
 	w_later(w, 3600 * 1000);
 	log = w_take(w);
 	is_int((long long)w_times(log, "6.forward"), 3, "undone three times: it is held");
-	is_int((long long)w_times(log, "event 0 Event wl-t"), 1, "... and people are told, once");
+	is_int((long long)w_times(log, "event 0 Event wl-t"), 1, "... and an Event tells, once");
 	w_patch(w, job, "{\"metadata\":{\"generation\":3}}");
 	w_settle(w);
 	log = w_take(w);
@@ -411,7 +421,10 @@ static void forwarded_without_memory(void)
 	is_int(failed, 0, "a change is forwarded however starved the step was that saw it");
 }
 
-/* managedBy of another JSON type: reported, not dispatched, not Rejected; proceeds when it is repaired. */
+/*
+ * managedBy of another JSON type: reported, not dispatched, not
+ * Rejected; proceeds when it is repaired.
+ */
 static void odd_managed_by(void)
 {
 	struct world *w = toy_world(0);
@@ -420,7 +433,7 @@ static void odd_managed_by(void)
 
 	w_later(w, 10000);
 	told = w_times(w_take(w), "event 0 Event wl-t");
-	is_int((long long)told, 1, "people are told, once");
+	is_int((long long)told, 1, "an Event tells, once");
 	ok(!clone_of(w, 1, "wl-t") && !clone_of(w, 2, "wl-t"), "nothing is dispatched");
 	is_str(check_state(w, wl), "Pending", "and nothing Rejected");
 	w_patch(w, w_find(w, 0, TOY, "ns", "t"), "{\"spec\":{\"managedBy\":" OURS "}}");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several objects, one Workload, as groups of Pods have: each has its own copy, and comes and goes on its own. */
+/*
+ * Several objects, one Workload, as groups of Pods have: each has its own copy,
+ * and comes and goes on its own.
+ */
 #include "t/lib/engine_pods.h"
 
 static void whole_life(void)
@@ -9,7 +12,7 @@ static void whole_life(void)
 
 	w_settle(w);
 	ok(clone_of(w, 1, "grp") && clone_of(w, 2, "grp"), "a group is dispatched as one");
-	ok(!pod_on(w, 1, "p-0") && !pod_on(w, 2, "p-0"), "... without pods before somebody won");
+	ok(!pod_on(w, 1, "p-0") && !pod_on(w, 2, "p-0"), "... without pods before a cluster won");
 	is_str(w_str(w, clone_of(w, 1, "grp"), "/metadata/annotations/multikueued.io~1owner-kind"),
 	       "/v1, Kind=Pod",
 	       "of several owners, none of which controls it, the first one counts");
@@ -63,7 +66,10 @@ static void whole_life(void)
 	w_free(w);
 }
 
-/* The Workload's end waits for each member's last status, and for what the worker does not show yet. */
+/*
+ * The Workload's end waits for each member's last status, and for what the worker does not show
+ * yet.
+ */
 static void last_status_of_each(void)
 {
 	struct world *w = w_new(2);
@@ -100,7 +106,10 @@ static void last_status_of_each(void)
 	w_free(w);
 }
 
-/* Ended while we were down, and what is here is listed last: copies that seem to have no member are no reason to end. */
+/*
+ * Ended while we were down, and what is here is listed last: copies that seem to have
+ * no member are no reason to end.
+ */
 static void last_status_of_strangers(void)
 {
 	struct world *w = w_new(2);
@@ -226,8 +235,8 @@ static void same_name(void)
 }
 
 /*
- * The same, when the one before is known to be gone and its copy went with it: what we remember of that copy is not the
- * next pod's.
+ * The same, when the one before is known to be gone and its copy went with it: what we remember of
+ * that copy is not the next pod's.
  */
 static void same_name_later(bool ended)
 {
@@ -254,7 +263,10 @@ static void same_name_later(bool ended)
 	w_free(w);
 }
 
-/* The value changes, which Kueue's webhook does not allow: the pod's copy is not of this group then. */
+/*
+ * The value changes, which Kueue's webhook does not allow: the pod's
+ * copy is not of this group then.
+ */
 static void moved(void)
 {
 	struct world *w = w_new(1);
@@ -280,7 +292,7 @@ static void moved(void)
 	w_free(w);
 }
 
-/* A member that ended has nothing to run; one whose copy somebody took away does not run twice. */
+/* A member that ended has nothing to run; one whose copy a user deleted does not run twice. */
 static void vanished(void)
 {
 	struct world *w = w_new(2);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of Pods when something goes wrong: refusals, evictions, lost workers, restarts, answers that do not come. */
+/*
+ * Groups of Pods when something goes wrong: refusals, evictions, lost workers,
+ * restarts, answers that do not come.
+ */
 #include "t/lib/engine_pods.h"
 
 static size_t pods_on(const struct world *w, cluster_id c)
@@ -74,7 +77,7 @@ static void foreign(void)
 	admit(w, 2, "grp");
 	w_settle(w);
 	is_str(check_state(w, wl), "Retry",
-	       "somebody else's pod has a member's name: another round");
+	       "a pod that is not ours has a member's name: another round");
 	for (int i = 0; i < 3; i++) {
 		another_round(w, wl);
 		is_int((long long)pods_on(w, 2), 1, "the others go, theirs stays");
@@ -178,7 +181,10 @@ static void lost(void)
 	w_free(w);
 }
 
-/* The lost worker is back in the middle of the next round, with all copies: they run there or elsewhere, never in both. */
+/*
+ * The lost worker is back in the middle of the next round, with all copies: they run
+ * there or elsewhere, never in both.
+ */
 static void back_again(void)
 {
 	struct world *w = w_new(2);
@@ -206,7 +212,10 @@ static void back_again(void)
 	w_free(w);
 }
 
-/* Killed and started again at any point, the group ends in the same way, and no member is made twice. */
+/*
+ * Killed and started again at any point, the group ends in the same way, and no member is made
+ * twice.
+ */
 static void restarted(int at)
 {
 	struct world *w = w_new(2);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A priority that changes while a Workload waits or runs: the clones follow in place, and no job is lost for it. */
+/*
+ * A priority that changes while a Workload waits or runs: the clones follow in
+ * place, and no job is lost for it.
+ */
 #include "t/lib/engine_world.h"
 
 #define CLASS(name, value)                                                    \
@@ -82,7 +85,7 @@ static void refused(void)
 	is_int(1000 - (int)w->rig.times, 8, "a worker that refuses is asked a few times");
 	ok(strstr(w_take(w), "The changed priority is refused on worker cluster \\\"w1\\\"") !=
 		   NULL,
-	   "... and people are told");
+	   "... and an Event tells");
 	w->rig.times = 0;
 	w_patch(w, wl, "{\"metadata\":{\"generation\":3}}");
 	w_patch(w, wl, CLASS("higher", 101));

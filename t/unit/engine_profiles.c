@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters of ClusterProfiles: which provider is asked, what the link is opened with, and why there is none. */
+/*
+ * Clusters of ClusterProfiles: which provider is asked, what the link is
+ * opened with, and why there is none.
+ */
 #include "t/lib/engine_world.h"
 
 static const mk_str two_providers[] = {{"gcp", 3}, {"corp", 4}};
 
-/* A world with the gate and the providers gcp and corp; w1 has the profile p1, which is not there yet. */
+/*
+ * A world with the gate and the providers gcp and corp; w1 has the
+ * profile p1, which is not there yet.
+ */
 static struct world *profiles_new(size_t n, bool section)
 {
 	struct world *w = w_new(n);
@@ -69,7 +75,7 @@ static void words(void)
 	       "C-P8: the profile is missing");
 	w_take(w);
 	w_later(w, 600000);
-	ok(!strstr(w_take_work(w), "MultiKueueCluster"), "and nobody asks again");
+	ok(!strstr(w_take_work(w), "MultiKueueCluster"), "and it is not asked again");
 	put_profile(w, "elsewhere", "p1", NEW_LIST(CORP("https://c:6443")));
 	is_str(w_active(w, KIND_CLUSTER, "w1"),
 	       "False BadClusterProfile: load client config failed: "
@@ -179,7 +185,7 @@ static void shared(void)
 	ok(strstr(log, "/w1 secret=profile:p1 ") && strstr(log, "/w2 secret=profile:p1 "),
 	   "W-I57: a profile of two clusters");
 	put_profile(w, "kueue-system", "p2", NEW_LIST(CORP("https://e:6443")));
-	is_str(w_take_work(w), "", "one that nobody refers to");
+	is_str(w_take_work(w), "", "one that no cluster refers to");
 	use_profile(w, "w2", "p2");
 	log = w_take(w);
 	ok(strstr(log, "/w2 secret=profile:p2 ") && !strstr(log, "/w1 secret="),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An evicted job that runs nowhere any more says so, in the fields in which its kind says that pods run: else Kueue would
- * hold its quota for ever. Both ways there: its worker is lost past the timeout, or its copy was deleted on the worker.
+ * An evicted job that runs nowhere any more says so, in the fields in which its kind says that pods
+ * run: else Kueue would hold its quota for ever. Both ways there: its worker is lost past the
+ * timeout, or its copy was deleted on the worker.
  */
 #include "t/lib/engine_world.h"
 
@@ -253,7 +254,10 @@ static void worker_back(const struct row *r)
 	w_free(w);
 }
 
-/* A wrapper that has failed, whose resources are being removed, is no end for Kueue yet; with them gone it is, and stays. */
+/*
+ * A wrapper that has failed, whose resources are being removed, is no end for Kueue yet;
+ * with them gone it is, and stays.
+ */
 static void end_stays(void)
 {
 	const struct row failed = {
@@ -294,7 +298,10 @@ static void end_is_no_run(void)
 	w_free(w);
 }
 
-/* A plugin of ABI 1.0 has /status/active and its hook, as before; without a hook nothing is taken back. */
+/*
+ * A plugin of ABI 1.0 has /status/active and its hook, as before;
+ * without a hook nothing is taken back.
+ */
 static void as_before(void)
 {
 	struct world *w = w_new(2);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Seeded random lives: events late and reordered between streams, answers lost, links flapping, restarts, evictions on both
- * sides, deletions, while actors play Kueue on all clusters. At any time at most one copy of a job runs; at the end every
- * job is finished or deleted, nothing is left on any worker, and an idle hour is silent. SEED=n runs one seed, SEEDS=n many.
+ * Seeded random lives: events late and reordered between streams, answers lost, links flapping,
+ * restarts, evictions on both sides, deletions, while actors play Kueue on all clusters. At any
+ * time at most one copy of a job runs; at the end every job is finished or deleted, nothing is left
+ * on any worker, and an idle hour is silent. SEED=n runs one seed, SEEDS=n many.
  */
 #include "core/base/rng.h"
 #include "t/lib/engine_world.h"
@@ -33,7 +34,7 @@ static bool condition_is(struct world *w, const struct object *o, const char *ty
 	return has(w, o, "/status/conditions", text);
 }
 
-/* --- what Kueue does on the manager --------------------------------------------------------------------- */
+/* --- what Kueue does on the manager ----------------------------------------------------------- */
 
 static void tick_manager(struct world *w, const char *name)
 {
@@ -81,7 +82,7 @@ static void tick_manager(struct world *w, const char *name)
 	}
 }
 
-/* --- and on a worker -------------------------------------------------------------------------------------- */
+/* --- and on a worker -------------------------------------------------------------------------- */
 
 static void tick_running(struct world *w, cluster_id c, const char *name, struct object *k,
 			 struct object *j)
@@ -135,7 +136,7 @@ static void tick_worker(struct world *w, cluster_id c, const char *name)
 	}
 }
 
-/* --- what must hold ----------------------------------------------------------------------------------------- */
+/* --- what must hold --------------------------------------------------------------------------- */
 
 static void check_single(struct world *w, const char *name)
 {
@@ -155,9 +156,12 @@ static void check_single(struct world *w, const char *name)
 	}
 }
 
-/* --- delivery ------------------------------------------------------------------------------------------------- */
+/* --- delivery --------------------------------------------------------------------------------- */
 
-/* Holds back some events; within a stream (cluster, kind) the order stays, answers come in any order. */
+/*
+ * Holds back some events; within a stream (cluster, kind) the order
+ * stays, answers come in any order.
+ */
 static void deliver(struct world *w)
 {
 	static struct pending later[MAX_EVENTS];
@@ -304,7 +308,7 @@ static bool run_seed(uint64_t seed, bool verbose)
 		what_is_left(w);
 	}
 	if (!problem[0]) {
-		/* When the last stranger's object has been gone for ten minutes, this is told, once. */
+		/* Ten minutes after the last foreign object went, one Event tells. */
 		w_advance(w, 31 * 60000);
 		w_take(w);
 		w_advance(w, 3600000);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A check that was rejected, or that vanished: what goes, and what is nobody's business but the job's. */
+/* A check that was rejected, or that vanished: what is removed, and what is left as it is. */
 #include "t/lib/engine_world.h"
 
-/* Somebody, or Kueue, rejects: the Workload is deactivated, and keeps its quota until core took it. */
+/*
+ * A client, or Kueue, rejects: the Workload is deactivated, and keeps its quota until core took it.
+ */
 static void reject_it(struct world *w, struct object *wl)
 {
 	w_patch(w, wl,
@@ -118,7 +120,10 @@ static void check_vanishes(bool object)
 	w_free(w);
 }
 
-/* All of it in a row: clusters are dropped, the check is given another configuration, Rejected, deleted. */
+/*
+ * All of it in a row: clusters are dropped, the check is given another
+ * configuration, Rejected, deleted.
+ */
 static void one_after_the_other(void)
 {
 	struct world *w = w_new(3);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker that refuses the clone, or where somebody removes each copy, rests for that Workload, and people can see why. */
+/*
+ * A worker that refuses the clone, or where a controller removes each copy, rests for that
+ * Workload, and the check's message says why.
+ */
 #include "t/lib/engine_world.h"
 
 #define NO_NAMESPACE "namespaces \"a\" not found"
@@ -56,7 +59,9 @@ static void next_round(struct world *w, struct object *wl)
 	w_later(w, 100);
 }
 
-/* For 'ms': cluster 'c' admits what it gets, and 'prune' takes it away. Returns how often it did. */
+/*
+ * For 'ms': cluster 'c' admits what it gets, and 'prune' takes it away. Returns how often it did.
+ */
 static int pruned_for(struct world *w, struct object *wl, int64_t ms, cluster_id c,
 		      bool (*prune)(struct world *w, cluster_id c))
 {
@@ -136,7 +141,10 @@ static void clones_go(void)
 	w_free(w);
 }
 
-/* Removed once, a copy is made again at once, and what came long after the last rest is a first time again. */
+/*
+ * Removed once, a copy is made again at once, and what came long after the
+ * last rest is a first time again.
+ */
 static void removed_once(void)
 {
 	struct world *w = w_new(1);
@@ -309,7 +317,9 @@ static void all_refuse(void)
 	w_free(w);
 }
 
-/* A webhook that is down is answered 500, which may mean anything; the second time people are told. */
+/*
+ * A webhook that is down is answered 500, which may mean anything; the second time an Event tells.
+ */
 static void webhook_is_down(void)
 {
 	struct world *w = w_new(2);
@@ -331,7 +341,7 @@ static void webhook_is_down(void)
 	w_free(w);
 }
 
-/* Whoever may not write neither counts nor tells. */
+/* A daemon that may not write neither counts nor writes Events. */
 static void a_standby(void)
 {
 	struct world *w = w_new(1);
@@ -354,7 +364,7 @@ static void a_standby(void)
 		w_advance(w, 1000);
 	}
 	log = w_take(w);
-	ok(!strstr(log, "removed on worker"), "a standby tells nobody");
+	ok(!strstr(log, "removed on worker"), "a standby writes no Event");
 	w_event(w, EV_LEADER, 0, 0)->ev.may_write = true;
 	w_settle(w);
 	w_advance(w, 10);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispatchers that need time, or that are chosen for one queue: rounds of the incremental one, across a restart too; the
- * annotation; nominations that do not stay; names that the config does not know.
+ * Dispatchers that need time, or that are chosen for one queue: rounds of the
+ * incremental one, across a restart too; the annotation; nominations that do not stay;
+ * names that the config does not know.
  */
 #include "t/lib/engine_world.h"
 
@@ -53,7 +54,7 @@ static void rounds(void)
 	is_int((int)clones(w, 5), 5, "... with clones");
 	requests = w->requests;
 	w_advance(w, 3600 * 1000);
-	is_int((int)(w->requests - requests), 0, "nobody left to try is a state, and silent");
+	is_int((int)(w->requests - requests), 0, "no cluster left to try is a state, and silent");
 	w_free(w);
 }
 
@@ -142,7 +143,7 @@ static void chosen_by_annotation(void)
 	w_settle(w);
 	is_int((int)clones(w, 4), 0, "an unknown name dispatches nowhere");
 	ok(strstr(w_take(w), "No dispatcher is named \\\"nobody\\\"") != NULL,
-	   "... and people are told");
+	   "... and an Event tells");
 	w_free(w);
 }
 

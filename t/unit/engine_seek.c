@@ -2,14 +2,17 @@
 /* Kinds that are missing on a cluster: who has them looked for, and until when. */
 #include "t/lib/engine_world.h"
 
-/* Requests for a kind that is missing are for jobs that need it there, not for those that run or have ended elsewhere. */
+/*
+ * Requests for a kind that is missing are for jobs that need it there, not for those
+ * that run or have ended elsewhere.
+ */
 static void unserved_and_unneeded(void)
 {
 	struct world *w = w_new(2);
 
 	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = MK_NOT_FOUND;
 	w_settle(w);
-	ok(!w->sought[1][JOB], "without jobs nobody looks for a kind");
+	ok(!w->sought[1][JOB], "without jobs a kind is not looked for");
 	a_job(w, "j");
 	w_settle(w);
 	ok(w->sought[1][JOB], "a job waits: it is looked for");
@@ -34,7 +37,10 @@ static void unserved_and_unneeded(void)
 	w_free(w);
 }
 
-/* Its quota waits for a cluster that does not say whether a copy runs there: nobody else may need the kind there. */
+/*
+ * Its quota waits for a cluster that does not say whether a copy runs there: no
+ * other job may need the kind there.
+ */
 static void evicted_and_unsure(void)
 {
 	struct world *w = w_new(2);
@@ -42,7 +48,7 @@ static void evicted_and_unsure(void)
 
 	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = MK_DENIED;
 	w_settle(w);
-	ok(!w->sought[1][JOB], "a kind is refused where nobody needs it");
+	ok(!w->sought[1][JOB], "a kind is refused where no job needs it");
 	w_del(w, clone_of(w, 2, "wl-j"));
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	w_later(w, 5000);
@@ -56,7 +62,7 @@ static void evicted_and_unsure(void)
 	w_later(w, 5000);
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "",
 	       "it is back, and none is there: the quota may go");
-	ok(!w->sought[1][JOB], "and nobody looks for it any more");
+	ok(!w->sought[1][JOB], "and it is not looked for any more");
 	w_free(w);
 }
 

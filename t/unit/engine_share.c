@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* multiKueue.workerMemory: a worker that shows more than its share is not connected for a while; nobody else notices. */
+/*
+ * multiKueue.workerMemory: a worker that shows more than its share is not connected for a while;
+ * other workers are not affected.
+ */
 #include "core/base/alloc.h"
 #include "t/lib/engine_world.h"
 
@@ -122,7 +125,7 @@ static void over_and_back(void)
 	is_int((long long)times_over(w), 1, "that is counted");
 	ok(strstr(log, "disconnect") != NULL, "its link is closed");
 	is_int((long long)w_times(log, "\"reason\":\"MemoryShareExceeded\",\"type\":\"Warning\""),
-	       1, "people are told once");
+	       1, "an Event tells once");
 	w->full = false;
 	ok(bytes(w) < before, "nothing of it is kept");
 	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",
@@ -158,7 +161,10 @@ static void over_and_back(void)
 	w_free(w);
 }
 
-/* For as long as it is too big: its job is queued again after workerLostTimeout, and it is asked at a growing distance. */
+/*
+ * For as long as it is too big: its job is queued again after workerLostTimeout, and it
+ * is asked at a growing distance.
+ */
 static void stays_over(void)
 {
 	struct world *w = begin();
@@ -180,7 +186,9 @@ static void stays_over(void)
 	w_free(w);
 }
 
-/* Other credentials may lead elsewhere: they are tried at once, and then there is no rest any more. */
+/*
+ * Other credentials may lead elsewhere: they are tried at once, and then there is no rest any more.
+ */
 static void other_credentials(void)
 {
 	struct world *w = begin();
@@ -254,7 +262,7 @@ static void starved(void)
 	is_int(bad, 0, "however starved, a worker over its share is noticed");
 }
 
-/* The manager has no share, and without the key nobody has. */
+/* The manager has no share, and without the key no worker has one. */
 static void no_limit(void)
 {
 	struct world *w = begin();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An elastic job that grows: its Workload is replaced by a bigger slice, on the cluster where the job runs. */
+/*
+ * An elastic job that grows: its Workload is replaced by a bigger slice, on
+ * the cluster where the job runs.
+ */
 #include "t/lib/engine_world.h"
 
 static char old_name[300], new_name[300];
@@ -64,7 +67,10 @@ static void finish(struct world *w, struct object *wl, const char *reason)
 	w_patch(w, wl, text);
 }
 
-/* A job of two pods that runs on w2, and which the user made four pods big. Kueue made a slice for it. */
+/*
+ * A job of two pods that runs on w2, and which the user made four pods
+ * big. Kueue made a slice for it.
+ */
 static struct world *grown(struct object **old, struct object **new)
 {
 	struct world *w = w_new(2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Somebody takes our check back to Pending beside a recorded winner, or clears the winner's name: whatever befalls the
- * winner then is told all the same. And jobs that an earlier round left: they go before another cluster wins.
+ * A client takes our check back to Pending beside a recorded winner, or clears the winner's name:
+ * whatever befalls the winner then is told all the same. And jobs that an earlier round left: they
+ * go before another cluster wins.
  */
 #include "t/lib/engine_world.h"
 
@@ -66,7 +67,10 @@ static void what_befalls_the_winner(void)
 	w_free(w);
 }
 
-/* Ready, the name cleared, and no job anywhere: none is made on a clone that happens to be admitted. */
+/*
+ * Ready, the name cleared, and no job anywhere: none is made on a clone that happens to be
+ * admitted.
+ */
 static void cleared_before_the_job(void)
 {
 	struct world *w = w_new(2);
@@ -80,7 +84,10 @@ static void cleared_before_the_job(void)
 	w_free(w);
 }
 
-/* ... and a clone whose fate is unknown is asked for; a cluster out of reach is waited for as a winner's. */
+/*
+ * ... and a clone whose fate is unknown is asked for; a cluster out of
+ * reach is waited for as a winner's.
+ */
 static void cleared_and_unknown(void)
 {
 	struct world *w = w_new(2);
@@ -99,7 +106,10 @@ static void cleared_and_unknown(void)
 	w_free(w);
 }
 
-/* The check taken back and the name cleared, with the workload admitted: it is no new race, the job is looked for. */
+/*
+ * The check taken back and the name cleared, with the workload admitted: it is no
+ * new race, the job is looked for.
+ */
 static void taken_back_and_cleared(void)
 {
 	struct world *w = w_new(2);
@@ -114,7 +124,10 @@ static void taken_back_and_cleared(void)
 	w_free(w);
 }
 
-/* The name is cleared, and an earlier round left a job on a worker that was out of reach: both are over. */
+/*
+ * The name is cleared, and an earlier round left a job on a worker that
+ * was out of reach: both are over.
+ */
 static void cleared_beside_an_earlier_job(bool message)
 {
 	struct world *w = w_new(2);
@@ -145,7 +158,10 @@ static void cleared_beside_an_earlier_job(bool message)
 	w_free(w);
 }
 
-/* The same while the last winner is out of reach, or its cluster forgotten: what the earlier round left does not speak for it. */
+/*
+ * The same while the last winner is out of reach, or its cluster forgotten: what the earlier
+ * round left does not speak for it.
+ */
 static void cleared_beside_an_earlier_end(bool forgotten)
 {
 	struct world *w = w_new(2);
@@ -175,7 +191,10 @@ static void cleared_beside_an_earlier_end(bool forgotten)
 	w_free(w);
 }
 
-/* The job that an earlier round left is being deleted, and its cluster admits the clone before that is done. */
+/*
+ * The job that an earlier round left is being deleted, and its cluster admits
+ * the clone before that is done.
+ */
 static void loses_its_job(void)
 {
 	struct world *w = w_new(2);
@@ -221,7 +240,7 @@ static void left_by_an_earlier_round(void)
 	admit(w, 1, "wl-j");
 	w_settle(w);
 	is_str(w_str(w, wl, "/status/clusterName"), "",
-	       "nobody wins while the job may run elsewhere");
+	       "no cluster wins while the job may run elsewhere");
 	w_take(w);
 	w_later(w, 5000);
 	log = w_take(w);
@@ -232,8 +251,8 @@ static void left_by_an_earlier_round(void)
 }
 
 /*
- * The same, and a new process, which sees clones before it sees jobs: nobody wins until it is known what was left where; but
- * a list that does not come holds nobody for ever.
+ * The same, and a new process, which sees clones before it sees jobs: no cluster wins until it is
+ * known what was left where; but a list that does not come holds no Workload for ever.
  */
 static void left_by_an_earlier_process(bool listed)
 {
@@ -252,7 +271,8 @@ static void left_by_an_earlier_process(bool listed)
 	w_restart(w);
 	admit(w, 1, "wl-j");
 	w_later(w, 50000);
-	ok(!strstr(w_take(w), "7.win"), "nobody wins while it is not known what runs elsewhere");
+	ok(!strstr(w_take(w), "7.win"),
+	   "no cluster wins while it is not known what runs elsewhere");
 	if (listed) {
 		w_list(w, 2, JOB);
 		w_settle(w);
@@ -265,11 +285,14 @@ static void left_by_an_earlier_process(bool listed)
 		w_later(w, 12000);
 	}
 	is_str(w_str(w, wl, "/status/clusterName"), "w1",
-	       listed ? "then the other one wins" : "a broken list holds nobody for ever");
+	       listed ? "then the other one wins" : "a broken list holds no Workload for ever");
 	w_free(w);
 }
 
-/* Evicted, its clone removed by somebody, and the job there is of a predecessor of the same name: that goes, and is not asked for. */
+/*
+ * Evicted, its clone removed by a user, and the job there is of a predecessor of the same name:
+ * that goes, and is not asked for.
+ */
 static void left_by_a_predecessor(void)
 {
 	struct world *w = w_new(2);
@@ -287,7 +310,7 @@ static void left_by_a_predecessor(void)
 	w_free(w);
 }
 
-/* A cluster out of reach holds nobody up. */
+/* A cluster out of reach holds no Workload up. */
 static void left_out_of_reach(void)
 {
 	struct world *w = w_new(2);
@@ -309,7 +332,10 @@ static void left_out_of_reach(void)
 	w_free(w);
 }
 
-/* A win is on its way, or its answer got lost: the clone that may have won stays, whatever becomes of it. */
+/*
+ * A win is on its way, or its answer got lost: the clone that may have won
+ * stays, whatever becomes of it.
+ */
 static void a_win_under_way(void)
 {
 	struct world *w = w_new(2);
@@ -348,7 +374,7 @@ static void a_win_under_way(void)
 	w_free(w);
 }
 
-/* The queue of a job that runs on the manager gains the check: nobody took anything back. */
+/* The queue of a job that runs on the manager gains the check: no client took a check back. */
 static void check_is_new(void)
 {
 	struct world *w = w_new(2);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people are told of clusters and checks, workers that cannot be used, and losses while the clock is set. */
+/*
+ * Conditions and Events of clusters and checks, workers that cannot be used, and
+ * losses while the clock is set.
+ */
 #include "t/lib/engine_world.h"
 
 #define ABOUT(kind, name)                                                           \
@@ -29,7 +32,7 @@ static void conditions(void)
 	   "by its controller");
 	w_link(w, 1, LINK_DOWN);
 	w_later(w, 60000);
-	is_int(w_times(w_take(w), "event 0 "), 0, "nothing changes: nobody is told");
+	is_int(w_times(w_take(w), "event 0 "), 0, "nothing changes: no Event");
 	w->rig = (struct rig){.times = 2,
 			      .type = OP_MERGE,
 			      .kind = KIND_CLUSTER,
@@ -92,13 +95,13 @@ static void kinds_not_served(void)
 	w->full = true;
 	w_take(w);
 	served(w, EV_UNSERVED);
-	is_int(w_times(w_take(w), "KindNotServed"), 0, "a kind that nobody has is nobody's worry");
+	is_int(w_times(w_take(w), "KindNotServed"), 0, "a kind that no job has gets no Event");
 	a_job(w, "a");
 	w_settle(w);
 	log = w_take(w);
 	is_int(w_times(log, "\"reason\":\"KindNotServed\",\"type\":\"Warning\"," ABOUT(
 				    "MultiKueueCluster", "w1")),
-	       1, "a job of that kind: people are told about the cluster");
+	       1, "a job of that kind: an Event tells about the cluster");
 	ok(strstr(log, "batch/v1, Kind=Job: the cluster does not serve the kind") &&
 		   strstr(log, "no matches for kind"),
 	   "which kind, and why");
@@ -164,7 +167,10 @@ static void manager_as_worker(void)
 	w_free(w);
 }
 
-/* A job's cluster is lost for 20 s; a restart meets a clock that is an hour ahead; it is set right after 30 s, or not. */
+/*
+ * A job's cluster is lost for 20 s; a restart meets a clock that is an hour ahead; it
+ * is set right after 30 s, or not.
+ */
 static struct world *lost_over_restart(const struct object **ret_wl, bool set_right)
 {
 	struct world *w = w_new(1);

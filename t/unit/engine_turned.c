@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A store that went back: versions that are lower than what was seen, in an epoch that kube knows of, or found out by what
- * a list or a get says.
+ * A store that went back: versions that are lower than what was seen, in an epoch that kube knows
+ * of, or found out by what a list or a get says.
  */
 #include "core/engine/store/store.h"
 #include "t/lib/engine_world.h"
 
-/* In which version an object's end was seen in one epoch says nothing of the next one's versions. */
+/*
+ * In which version an object's end was seen in one epoch says nothing of the next one's versions.
+ */
 static void low_versions_in_a_new_epoch(void)
 {
 	struct store s;
@@ -31,11 +33,14 @@ static void rv_back(struct world *w, struct object *o, const char *patch)
 
 	w->rv = o->rv - 2;
 	w_patch(w, o, patch);
-	w_drop(w, w->n_q); /* nobody is told */
+	w_drop(w, w->n_q); /* no watch shows it */
 	w->rv = now + 10;
 }
 
-/* A list as of a later version names an object in an earlier one: what it says counts, after a new look at everything. */
+/*
+ * A list as of a later version names an object in an earlier one: what it says counts,
+ * after a new look at everything.
+ */
 static void found_by_a_list(void)
 {
 	struct world *w = w_new(2);
@@ -56,7 +61,7 @@ static void found_by_a_list(void)
 	ok(!strstr(log, "watch_open 0 Namespace") && !strstr(log, "watch_open 0 Event") &&
 		   !strstr(log, "watch_open 0 Lease") &&
 		   !strstr(log, "watch_open 0 ClusterProfile"),
-	   "but what nobody watches");
+	   "but what is not watched");
 	is_str(w_str(w, c, "/status/conditions/0/status"), "True",
 	       "and the condition of then is seen, and put right");
 	is_str(check_state(w, wl), "Ready", "the job is not touched");
@@ -67,7 +72,10 @@ static void found_by_a_list(void)
 	w_free(w);
 }
 
-/* A list from a server that lags contradicts nothing: what is later than the list was not to be in it. */
+/*
+ * A list from a server that lags contradicts nothing: what is later than the list was not to be in
+ * it.
+ */
 static void a_lagging_list(void)
 {
 	struct world *w = w_new(2);
@@ -121,7 +129,7 @@ static struct event *end_of(struct world *w, cluster_id c, const char *name)
 	return NULL;
 }
 
-/* The object is in the store in version 'rv', and nobody is told. */
+/* The object is in the store in version 'rv', and no watch shows it. */
 static struct object *put_back(struct world *w, cluster_id c, uint16_t kind, const char *text,
 			       uint64_t rv)
 {
@@ -135,7 +143,10 @@ static struct object *put_back(struct world *w, cluster_id c, uint16_t kind, con
 	return o;
 }
 
-/* A clone that was deleted is back, and was written since: it has the very version that its end had. */
+/*
+ * A clone that was deleted is back, and was written since: it has the
+ * very version that its end had.
+ */
 static void found_by_the_version_of_an_end(void)
 {
 	struct world *w = w_new(2);
@@ -160,8 +171,8 @@ static void found_by_the_version_of_an_end(void)
 }
 
 /*
- * A delete was answered, and its event never came; a list names the clone in the version from before. Either the list is
- * old, or the store went back to then.
+ * A delete was answered, and its event never came; a list names the clone in the version from
+ * before. Either the list is old, or the store went back to then.
  */
 static void found_by_asking(bool is_back)
 {
@@ -196,7 +207,8 @@ static void found_by_asking(bool is_back)
 }
 
 /*
- * The manager's server says that it has not come to what we saw, or its stream broke: what we took for gone may be back.
+ * The manager's server says that it has not come to what we saw, or its stream broke:
+ * what we took for gone may be back.
  */
 static void not_sure(enum event_type why)
 {
@@ -244,7 +256,10 @@ static void local_is_back(void)
 	w_free(w);
 }
 
-/* Somebody's own object of the clone's name, written long ago: lists by our label lack it, and it is there all the same. */
+/*
+ * A user's own object of the clone's name, written long ago: lists by our label lack
+ * it, and it is there all the same.
+ */
 static void not_ours_and_old(void)
 {
 	struct world *w = w_new(2);

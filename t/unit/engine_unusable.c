@@ -15,7 +15,7 @@ static void swell(struct world *w, struct object *o)
 	free(text);
 }
 
-/* A job of which no text is kept: people are told, and the others of its kind do not wait for it. */
+/* A job of which no text is kept: an Event tells, and the others of its kind do not wait for it. */
 static void too_big(void)
 {
 	struct world *w = w_new(2);
@@ -30,7 +30,7 @@ static void too_big(void)
 	log = w_take(w);
 	ok(!strstr(log, "watch_close 0 Job"), "the jobs are not listed anew");
 	ok(w_times(log, "get 0 Job") < 5, "nor is it asked for again and again");
-	is_int((long long)w_times(log, "event 0 Event wl-j"), 1, "people are told");
+	is_int((long long)w_times(log, "event 0 Event wl-j"), 1, "an Event tells");
 	is_str(check_state(w, wl), "Pending", "it is no reason to reject");
 	admit(w, 1, "wl-k");
 	w_later(w, 1000);
@@ -42,7 +42,7 @@ static void too_big(void)
 	w_free(w);
 }
 
-/* How often people are told that a job cannot be handled; the log has bodies. */
+/* How many Events say that a job cannot be handled; the log has bodies. */
 static int said(const char *log)
 {
 	int n = 0;
@@ -64,7 +64,7 @@ static void copy_too_big(void)
 	swell(w, w_find(w, 2, JOB, "ns", "j"));
 	w_later(w, 60000);
 	log = w_take(w);
-	is_int(said(log), 1, "people are told");
+	is_int(said(log), 1, "an Event tells");
 	ok(strstr(log, "The job cannot be handled: the status of its copy on worker cluster "
 		       "\\\"w2\\\" cannot be copied: it is larger than 4 MiB") != NULL,
 	   "with the worker's name");
@@ -111,7 +111,7 @@ static void too_deep(void)
 	w_later(w, 60000);
 	log = w_take(w);
 	ok(!strstr(log, "watch_close 0 Job"), "too deep: the jobs are not listed anew");
-	is_int(said(log), 1, "too deep: people are told");
+	is_int(said(log), 1, "too deep: an Event tells");
 	ok(strstr(log, "The job cannot be handled: it is nested more than 120 levels deep") != NULL,
 	   "too deep: in these words");
 	is_str(check_state(w, wl), "Pending", "too deep: it is no reason to reject");
@@ -133,7 +133,7 @@ static void copy_too_deep(void)
 	deepen(w, w_find(w, 2, JOB, "ns", "j"));
 	w_later(w, 60000);
 	log = w_take(w);
-	is_int(said(log), 1, "copy too deep: people are told");
+	is_int(said(log), 1, "copy too deep: an Event tells");
 	ok(strstr(log, "of its copy on worker cluster \\\"w2\\\" cannot be copied: it is nested") !=
 		   NULL,
 	   "copy too deep: with the worker's name");

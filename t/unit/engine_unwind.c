@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a job ends that did not succeed: out of sync, switched off, evicted twice; and what is no reason to end it. */
+/*
+ * How a job ends that did not succeed: out of sync, switched off, evicted twice;
+ * and what is no reason to end it.
+ */
 #include "t/lib/engine_world.h"
 
 static const char *local_status(struct world *w, const char *pointer)
@@ -7,7 +10,10 @@ static const char *local_status(struct world *w, const char *pointer)
 	return w_str(w, w_find(w, 0, JOB, "ns", "j"), pointer);
 }
 
-/* The clone is out of sync with active pods: the local status still goes down with the remote one, and quota goes. */
+/*
+ * The clone is out of sync with active pods: the local status still goes down with
+ * the remote one, and quota goes.
+ */
 static void out_of_sync_winds_down(void)
 {
 	struct world *w = w_new(3);
@@ -35,7 +41,7 @@ static void out_of_sync_winds_down(void)
 	w_free(w);
 }
 
-/* The same, but somebody removed the stale job before the eviction: quota is released too. */
+/* The same, but a user removed the stale job before the eviction: quota is released too. */
 static void out_of_sync_and_gone(void)
 {
 	struct world *w = w_new(3);
@@ -51,7 +57,10 @@ static void out_of_sync_and_gone(void)
 	w_free(w);
 }
 
-/* The worker evicts, and admits again before the manager gave the quota back: it is told to stop, for a new round waits. */
+/*
+ * The worker evicts, and admits again before the manager gave the quota back: it is told
+ * to stop, for a new round waits.
+ */
 static void readmitted(void)
 {
 	struct world *w = w_new(3);
@@ -159,7 +168,10 @@ static void out_of_sync_in_a_race(void)
 	w_free(w);
 }
 
-/* The job on the winner was replaced by somebody's own: the clone's end is told, theirs is left alone. */
+/*
+ * The job on the winner was replaced by one that is not ours: the clone's end
+ * is told, theirs is left alone.
+ */
 static void finished_beside_theirs(void)
 {
 	struct world *w = w_new(2);

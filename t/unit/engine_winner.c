@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the win: the winner's cluster is deleted, its job is an earlier one's, the check or the name was rewritten. */
+/*
+ * After the win: the winner's cluster is deleted, its job is an earlier one's, the
+ * check or the name was rewritten.
+ */
 #include "t/lib/engine_world.h"
 
-/* The MultiKueueCluster of the winner is deleted: worker-lost timeout, then Retry; others' workloads are not touched. */
+/*
+ * The MultiKueueCluster of the winner is deleted: worker-lost timeout, then Retry;
+ * others' workloads are not touched.
+ */
 static void cluster_deleted(void)
 {
 	struct world *w = w_new(3);
@@ -131,7 +137,7 @@ static void left_the_config(void)
 	w_free(w);
 }
 
-/* Somebody clears clusterName of a Ready workload. */
+/* A client clears clusterName of a Ready Workload. */
 static void name_cleared(void)
 {
 	struct world *w = w_new(2);
@@ -158,7 +164,9 @@ static void name_cleared(void)
 	w_free(w);
 }
 
-/* A worker that was down once gets new credentials: the job runs on while the link comes up again. */
+/*
+ * A worker that was down once gets new credentials: the job runs on while the link comes up again.
+ */
 static void new_credentials(void)
 {
 	struct world *w = w_new(2);
@@ -183,7 +191,9 @@ static void new_credentials(void)
 	w_free(w);
 }
 
-/* A worker's store is new (an epoch began) and not listed yet: unknown is not lost, and not absent. */
+/*
+ * A worker's store is new (an epoch began) and not listed yet: unknown is not lost, and not absent.
+ */
 static void new_epoch(void)
 {
 	struct world *w = w_new(2);
@@ -278,7 +288,10 @@ static void deactivated_again(void)
 	w_free(w);
 }
 
-/* While a workload winds down, the job's kind vanishes on the worker: nobody waits for it. */
+/*
+ * While a workload winds down, the job's kind vanishes on the worker:
+ * the release does not wait for it.
+ */
 static void winding_unserved(void)
 {
 	struct world *w = w_new(2);
@@ -302,7 +315,10 @@ static void winding_unserved(void)
 	w_free(w);
 }
 
-/* The clone is Finished, and the job's kind is not served there any more: the end counts all the same. */
+/*
+ * The clone is Finished, and the job's kind is not served there any
+ * more: the end counts all the same.
+ */
 static void finished_unserved(void)
 {
 	struct world *w = w_new(2);
@@ -319,7 +335,9 @@ static void finished_unserved(void)
 	w_free(w);
 }
 
-/* The remote job is gone when its clone turns Finished: looked for, then the clone's word suffices. */
+/*
+ * The remote job is gone when its clone turns Finished: looked for, then the clone's word suffices.
+ */
 static void finished_without_job(void)
 {
 	struct world *w = w_new(2);
@@ -354,7 +372,10 @@ static void last_look_fails(void)
 	w_free(w);
 }
 
-/* The winner's clone comes back without Admitted, and neither Evicted nor Finished: it does not hold the job. */
+/*
+ * The winner's clone comes back without Admitted, and neither Evicted nor
+ * Finished: it does not hold the job.
+ */
 static void unadmitted(void)
 {
 	struct world *w = w_new(2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Status writes carry everything that Kueue's manager owns, however managedFields spell it, and what a clone is made of.
- * Writes that were refused for a while: throttled, fenced.
+ * Status writes carry everything that Kueue's manager owns, however managedFields spell it, and
+ * what a clone is made of. Writes that were refused for a while: throttled, fenced.
  */
 #include "core/engine/state.h"
 #include "t/lib/engine_world.h"
@@ -136,7 +136,9 @@ static void fallback(void)
 	w_free(w);
 }
 
-/* Without an admission: resourceRequests; a requeueState with a time alone; no conditions, no list. */
+/*
+ * Without an admission: resourceRequests; a requeueState with a time alone; no conditions, no list.
+ */
 static void fallback_without_admission(void)
 {
 	struct world *w = w_new(1);
@@ -167,7 +169,10 @@ static void fallback_without_admission(void)
 	w_free(w);
 }
 
-/* A clone has the Workload's labels and annotations without job-uid, and our own marks; values win over the user's. */
+/*
+ * A clone has the Workload's labels and annotations without job-uid, and our own
+ * marks; values win over the user's.
+ */
 static void clone_marks(void)
 {
 	struct world *w = w_new(1);

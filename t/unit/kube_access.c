@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Credentials of programs on the fake transport: the question, the answer, renewal, 401s and failures. */
+/*
+ * Credentials of programs on the fake transport: the question, the
+ * answer, renewal, 401s and failures.
+ */
 #include "core/base/timefmt.h"
 #include "t/lib/kube_fake.h"
 
@@ -198,7 +201,7 @@ static void test_renewal(void)
 	gives("t2", 3600000);
 	ok(f.renews == 1 && strcmp(f.token[1], "t2") == 0, "the new ones replace the old ones");
 	ok(kube_is_up(f.k, 1) && f.opens == 2 && strcmp(fake_story(&f), "") == 0,
-	   "on the open link: nobody notices");
+	   "on the open link: it has no effect");
 	fake_wait(&f, 3600000);
 	is_int(f.runs, 3, "and so on");
 	gives("t2", 3600000);
@@ -209,7 +212,7 @@ static void test_renewal(void)
 	fake_wait(&f, 2000);
 	is_int(f.runs, 5, "and the program is run again soon");
 	ends(MK_UNAVAILABLE, "", "exec: executable /bin/corp failed with exit code 1");
-	is_str(fake_story(&f), "", "still nobody is told");
+	is_str(fake_story(&f), "", "still no event");
 	while (kube_is_up(f.k, 1) && f.runs < 100) {
 		fake_wait(&f, 1000);
 		if (f.run) {
@@ -260,7 +263,7 @@ static void test_401(void)
 	fake_wait(&f, 2000);
 	fake_stream(&f, 1, "/workloads?");
 	ok(kube_is_up(f.k, 1) && strcmp(f.token[1], "t2") == 0 && strcmp(fake_story(&f), "") == 0,
-	   "what it gives is used, and nobody noticed");
+	   "what it gives is used, without an event");
 	fake_wait(&f, 15000);
 	watch_401();
 	ok(strstr(fake_story(&f), "link 1 down code=denied") != NULL,
@@ -308,7 +311,7 @@ static void test_401_of_a_request(void)
 	   "there is no such program any more: down, with the hint how to install it");
 	kube_program_done(f.k, 999, MK_OK, STR("x"), STR(""));
 	kube_program_done(f.k, 0, MK_OK, STR("x"), STR(""));
-	ok(true, "an answer that nobody waits for is nothing");
+	ok(true, "an answer that is not waited for changes nothing");
 	fake_done(&f);
 }
 
@@ -351,7 +354,7 @@ static void test_watch_of_profiles(void)
 
 	fake_init(&f, 1);
 	fake_manager(&f);
-	ok(fake_find(&f, 0, "multicluster") == NULL, "without a watch nobody asks for profiles");
+	ok(fake_find(&f, 0, "multicluster") == NULL, "without a watch profiles are not asked for");
 	fake_story(&f);
 	fake_watch(&f, 0, KIND_PROFILE, "");
 	ok(fake_answer(&f, 0, "GET /apis/multicluster.x-k8s.io/v1alpha1", 404,

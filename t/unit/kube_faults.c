@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Discovery gone wrong, and a whole life in which every single allocation fails once: kube recovers, leaks nothing. */
+/*
+ * Discovery gone wrong, and a whole life in which every single allocation fails
+ * once: kube recovers, leaks nothing.
+ */
 #include "t/lib/kube_fake.h"
 
 static struct fake f;
@@ -59,7 +62,7 @@ static void test_groups(void)
 	       "a forbidden group");
 	fake_answer(&f, 1, "/apis/kueue", 200, KUEUE_DOC);
 	fake_empty(&f, 1, "/workloads?", KUEUE, "Workload", 5);
-	ok(kube_is_up(f.k, 1), "keeps nobody out");
+	ok(kube_is_up(f.k, 1), "keeps no cluster out");
 	fake_done(&f);
 
 	begin(1);
@@ -215,7 +218,10 @@ static void mark_all(uint64_t *done_until)
 	}
 }
 
-/* One life with the n-th allocation failing, and all after it for a while. True: both links came up in the end. */
+/*
+ * One life with the n-th allocation failing, and all after it for a while. True:
+ * both links came up in the end.
+ */
 static bool live(uint64_t n, uint64_t *ret_allocations)
 {
 	struct endpoint e = {.host = STR("h"), .port = 1};

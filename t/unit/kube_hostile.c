@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects that no honest cluster would show, or that a tenant made odd: the list of their kind ends all the same. */
+/*
+ * Objects that no honest cluster would show, or that a tenant made odd: the list
+ * of their kind ends all the same.
+ */
 #include "t/lib/kube_fake.h"
 
 static struct fake f;
@@ -104,7 +107,7 @@ static void test_names_in_stream(void)
 	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "b", 8);
 	fake_mark(&f, t, KUEUE, "Workload", 500);
 	story = fake_story(&f);
-	ok(strstr(story, "rv=7") == NULL, "stream: names that nobody can have are not told");
+	ok(strstr(story, "rv=7") == NULL, "stream: names that no object can have are not told");
 	ok(strstr(story, "observed 1 Workload n/b") != NULL, "stream: what follows is");
 	ok(strstr(story, "list_end") != NULL && strstr(story, end_of_list) != NULL,
 	   "stream: and the list ends without them");
@@ -138,7 +141,7 @@ static void test_names_in_page(void)
 	fake_answer(&f, 1, W, 200, page);
 	story = fake_story(&f);
 	ok(strstr(story, "rv=7") == NULL && strstr(story, "observed 1 Workload n/b") != NULL,
-	   "page: names that nobody can have are not told");
+	   "page: names that no object can have are not told");
 	ok(strstr(story, "list_end") != NULL, "page: and the list ends without them");
 	fake_done(&f);
 }

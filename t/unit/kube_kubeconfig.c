@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubeconfigs: every row of the vectors for content and server, our stricter rules, files, and in-cluster. */
+/*
+ * Kubeconfigs: every row of the vectors for content and server, our
+ * stricter rules, files, and in-cluster.
+ */
 
 #include "core/base/alloc.h"
 #include "core/kube/kubeconfig.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lease machine against a Lease that behaves: contenders in virtual time, losses, releases, clock skew. */
+/*
+ * The lease machine against a Lease that behaves: contenders in virtual
+ * time, losses, releases, clock skew.
+ */
 #include "core/base/json.h"
 #include "core/kube/lease.h"
 #include "t/lib/tap.h"
@@ -153,7 +156,10 @@ static void test_alone(void)
 	ok(!lease_next(&l, 99000, 0, &r), "nothing more is sent");
 }
 
-/* Two contenders in steps of 10 ms with a cut between one of them and the server; wall clocks far apart. */
+/*
+ * Two contenders in steps of 10 ms with a cut between one of them and the
+ * server; wall clocks far apart.
+ */
 static void test_two(void)
 {
 	struct lease a = {.next_ms = 0};
@@ -199,7 +205,7 @@ static void test_races(void)
 	struct lease l;
 	struct lease_request r;
 
-	/* Somebody else creates between our look and our POST. */
+	/* Another daemon creates the Lease between our GET and our POST. */
 	reset();
 	l = make("a", 1, 0);
 	ok(lease_next(&l, 0, 0, &r), "look");
@@ -219,7 +225,7 @@ static void test_races(void)
 		turn(&l, now, now);
 	}
 	is_int(lease_get_state(&l, 24000), LEASE_LEADER, "then takes it");
-	/* Somebody takes it from a leader that slept. */
+	/* Another daemon takes it from a leader that slept. */
 	api.rv++;
 	snprintf(api.spec, sizeof(api.spec),
 		 "{\"holderIdentity\":\"y\",\"leaseDurationSeconds\":15}");
@@ -286,7 +292,7 @@ static int64_t leads_at(struct lease *l, int64_t from)
 	return -1;
 }
 
-/* A standby that has seen somebody else's record. */
+/* A standby that has seen another holder's record. */
 static struct lease sees_another(void)
 {
 	struct lease l;
@@ -318,13 +324,16 @@ static void test_restored(void)
 		 "{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1}");
 	at = leads_at(&l, 5000);
 	ok(at >= 20000 && at < 25000,
-	   "a record that says less than it did: somebody may have taken it since");
+	   "a record that says less than it did: another may have taken it since");
 	api.rv = 50;
 	l = make("a", 1, 0);
 	is_int(leads_at(&l, 5000), 5000, "a newer one at once: it was given back");
 }
 
-/* Who leads finds its own record older than it wrote it. A standby may have counted from that one on. */
+/*
+ * Who leads finds its own record older than it wrote it. A standby may
+ * have counted from that one on.
+ */
 static void test_renews_what_went_back(void)
 {
 	struct lease l;

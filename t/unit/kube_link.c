@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Link traces: connecting, losing, backing off, changing credentials, and the words that come with it. */
+/*
+ * Link traces: connecting, losing, backing off, changing credentials,
+ * and the words that come with it.
+ */
 #include "t/lib/kube_fake.h"
 
 static struct fake f;
@@ -300,7 +303,10 @@ static void test_refusals(void)
 	}
 }
 
-/* A server that starts says 403 to all until it knows its roles; one that means it is not asked often. */
+/*
+ * A server that starts says 403 to all until it knows its roles; one
+ * that means it is not asked often.
+ */
 static void test_refused_for_long(void)
 {
 	int64_t waited = 0;

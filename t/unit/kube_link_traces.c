@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole lives of a link, from its first attempt to its end: when it is tried, what is told, and which loss counts. The
- * conditions that follow from what is told are in engine_links.c.
+ * Whole lives of a link, from its first attempt to its end: when it is tried, what is told, and
+ * which loss counts. The conditions that follow from what is told are in engine_links.c.
  */
 #include "t/lib/kube_fake.h"
 
@@ -50,7 +50,9 @@ static void answer_manager(void)
 	}
 }
 
-/* Answers what a watch asks before it streams: whether its version is still known, when it has one. */
+/*
+ * Answers what a watch asks before it streams: whether its version is still known, when it has one.
+ */
 static void open_watch(void)
 {
 	for (int i = 0; i < 500 && !fake_find(&f, 1, "/workloads?"); i++) {
@@ -164,7 +166,10 @@ static void new_secret_that_fails(void)
 	fake_done(&f);
 }
 
-/* The Secret goes: the engine cuts the link. It comes back: another number, tried at once, whatever the pause was. */
+/*
+ * The Secret goes: the engine cuts the link. It comes back: another number, tried
+ * at once, whatever the pause was.
+ */
 static void secret_gone_and_back(bool up)
 {
 	struct op cut = {.type = OP_DISCONNECT, .cluster = 1};
@@ -250,7 +255,7 @@ static void streams_end(void)
 	is_str(fake_story(&f),
 	       "link 1 down code=unavailable reason=ClientConnectionFailed text=\"failed to get "
 	       "server groups: refused\" at=1800000100000\n",
-	       "it ends and nobody answers: lost as of the end");
+	       "it ends and no answer comes: lost as of the end");
 	fake_done(&f);
 }
 
@@ -278,7 +283,10 @@ static void secret_emptied(void)
 	fake_done(&f);
 }
 
-/* Answers that come after their attempt was given up: by other credentials, and by the limit of time. */
+/*
+ * Answers that come after their attempt was given up: by other
+ * credentials, and by the limit of time.
+ */
 static void late_answers(void)
 {
 	uint64_t version, stream;

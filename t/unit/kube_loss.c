@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses that repeat, and answers that say less than they seem to: what brings a link or a kind down, and what must not. */
+/*
+ * Losses that repeat, and answers that say less than they seem to: what brings a link or
+ * a kind down, and what must not.
+ */
 #include "t/lib/kube_fake.h"
 
 static struct fake f;
@@ -259,7 +262,10 @@ static void test_404_in_discovery(void)
 	fake_done(&f);
 }
 
-/* One piece with much of a stream and its end: what was read is not touched after it was given back. */
+/*
+ * One piece with much of a stream and its end: what was read is not
+ * touched after it was given back.
+ */
 static void test_end_in_a_long_piece(void)
 {
 	static const char gone[] =

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many workers at once: how many are read in at a time, and that nobody is kept waiting by those that do not answer. */
+/*
+ * Many workers at once: how many are read in at a time, and that those that do
+ * not answer keep no other waiting.
+ */
 #include "t/lib/kube_fake.h"
 
 enum { WORKERS = 100, AT_ONCE = 32 };
@@ -78,7 +81,7 @@ static void test_some_do_not(void)
 			version_of(c);
 		}
 	}
-	is_int(open_calls(IDENTITY), AT_ONCE, "who has not answered keeps nobody waiting");
+	is_int(open_calls(IDENTITY), AT_ONCE, "who has not answered keeps no other waiting");
 	/* 61 … 92 are read in, 93 … 100 wait. */
 	fake_end(&f, fake_token(&f, 61, IDENTITY), TRANSPORT_LOST, MK_UNAVAILABLE, "lost");
 	fake_wait(&f, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watch machine: what is short is listed again after its connection was lost, and nobody relies on the manager's
- * objects meanwhile; kube_watch.c has all the rest.
+ * The watch machine: what is short is listed again after its connection was lost, and the engine
+ * does not rely on the manager's objects meanwhile; kube_watch.c has all the rest.
  */
 #include "t/lib/kube_fake.h"
 
@@ -10,8 +10,8 @@ static struct fake f;
 #define W "/workloads?"
 
 /*
- * The store went back and has come past what we saw since: a probe of the version cannot tell. What is short is listed
- * again, and whoever keeps the objects compares.
+ * The store went back and has come past what we saw since: a probe of the version cannot tell. What
+ * is short is listed again, and the keeper of the objects compares.
  */
 static void test_short_is_listed(void)
 {
@@ -80,7 +80,10 @@ static const char *manager_asked(const char *part)
 	return fake_find(&f, 0, part)->path;
 }
 
-/* The manager's stream breaks: what it showed is not relied on before it goes on, or is listed anew. */
+/*
+ * The manager's stream breaks: what it showed is not relied on before it goes on, or is listed
+ * anew.
+ */
 static void test_stale(void)
 {
 	uint64_t t;
@@ -136,7 +139,10 @@ static void test_stale(void)
 	fake_done(&f);
 }
 
-/* What a list of the manager lacks is deleted on workers: a list that is merely not too old will not do. */
+/*
+ * What a list of the manager lacks is deleted on workers: a list that is
+ * merely not too old will not do.
+ */
 static void test_newest(void)
 {
 	const char *path;

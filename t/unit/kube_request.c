@@ -175,10 +175,10 @@ static void test_close(void)
 	send(KUBE_MERGE, KIND_WORKLOAD, "w", "{}");
 	send(KUBE_GET, KIND_WORKLOAD, "w", "");
 	kube_do(f.k, &op, NULL);
-	is_int(n_replies, 0, "closing answers nobody inside the call");
+	is_int(n_replies, 0, "closing gives no answer inside the call");
 	is_int(kube_next_ms(f.k), f.mono, "but is due at once");
 	kube_run(f.k);
-	is_int(n_replies, 2, "then everybody");
+	is_int(n_replies, 2, "then all");
 	is_int(last.code, MK_UNAVAILABLE, "a read");
 	is_int(send(KUBE_GET, KIND_WORKLOAD, "w", ""), MK_UNAVAILABLE, "nothing goes out any more");
 }

@@ -32,7 +32,9 @@ static bool asked(void)
 	return false;
 }
 
-/* Lets time pass; what is asked of the group is answered with 'http'. Returns how often that was. */
+/*
+ * Lets time pass; what is asked of the group is answered with 'http'. Returns how often that was.
+ */
 static int pass(int seconds, int http, const char *body)
 {
 	int n = 0;
@@ -76,10 +78,10 @@ static void test_comes(void)
 	size_t before;
 
 	begin(1, 404, NONE);
-	is_int(pass(200, 404, NONE), 0, "nobody needs it: nobody asks");
+	is_int(pass(200, 404, NONE), 0, "no job needs it: not asked");
 	before = f.n;
 	sought(1, true);
-	ok(asked(), "somebody does: at once");
+	ok(asked(), "a job needs it: at once");
 	is_int((int64_t)(f.n - before), 1, "and nothing else is asked");
 	fake_answer(&f, 1, GROUP, 404, NONE);
 	is_int(pass(60, 404, NONE), 4, "then four times a minute");
@@ -94,7 +96,7 @@ static void test_comes(void)
 static void test_goes(void)
 {
 	begin(2, 404, NONE);
-	is_int(pass(20, 404, NONE), 0, "nobody asks at first");
+	is_int(pass(20, 404, NONE), 0, "not asked at first");
 	for (int i = 0; i < 10; i++) {
 		sought(1, true);
 		sought(1, false);
@@ -134,7 +136,10 @@ static void test_link(void)
 	fake_done(&f);
 }
 
-/* What is refused is there: to ask again is no use before somebody gives rights, and then a minute is soon enough. */
+/*
+ * What is refused is there: to ask again is no use before an operator gives rights,
+ * and then a minute is soon enough.
+ */
 static void test_denied(void)
 {
 	begin(4, 403, "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\"}");

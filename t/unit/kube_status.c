@@ -35,7 +35,7 @@ static const struct row rows[] = {
 	 OUTCOME_REFUSED, "NotFound", "jobs.batch x not found"},
 	{"404 kind", 404, "404 page not found\n", true, MK_UNAVAILABLE, OUTCOME_REFUSED,
 	 "KindNotServed", "the server could not find the requested resource"},
-	{"404 of somebody else", 404, "<html>404 page not found</html>", true, MK_UNAVAILABLE,
+	{"404 of another server", 404, "<html>404 page not found</html>", true, MK_UNAVAILABLE,
 	 OUTCOME_REFUSED, "", "the server could not find the requested resource"},
 	{"404 nothing", 404, "", false, MK_UNAVAILABLE, OUTCOME_REFUSED, "",
 	 "the server could not find the requested resource"},

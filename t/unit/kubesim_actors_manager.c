@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue controller of a manager: managedBy, checks, eviction by checks, deactivation, deletion. */
+/*
+ * The queue controller of a manager: managedBy, checks, eviction by checks, deactivation, deletion.
+ */
 #include "t/lib/kubesim_cluster.h"
 
 static void make_check(struct world *w, bool active)
@@ -112,7 +114,7 @@ static void test_ready(void)
 	is_str(sim_at(&w, JOBS, "a", "/spec/template/metadata/labels/kueue.x-k8s.io~1podset"),
 	       "main", "its template is labelled");
 	sim_run(&w, 100000);
-	is_str(sim_at(&w, JOBS, "a", "/status/active"), "-", "nobody runs it here");
+	is_str(sim_at(&w, JOBS, "a", "/status/active"), "-", "no pod runs here");
 	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
 	sim_done(&w);
 }

@@ -255,7 +255,7 @@ static void test_eviction(void)
 	is_str(sim_at(&w, WORKLOADS, "clone",
 		      "/status/schedulingStats/evictions/0/underlyingCause"),
 	       "EvictedOnManagerCluster", "and the cause");
-	is_str(sim_at(&w, JOBS, "waits", "/status/active"), "1", "somebody else has the quota");
+	is_str(sim_at(&w, JOBS, "waits", "/status/active"), "1", "another Job has the quota");
 	sim_done(&w);
 }
 

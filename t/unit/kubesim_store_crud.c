@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated store: create, read, update, patch; revisions, generations, optimistic locks, defaults. */
+/*
+ * The simulated store: create, read, update, patch; revisions,
+ * generations, optimistic locks, defaults.
+ */
 #include "t/lib/kubesim_store.h"
 
 static void test_create(void)

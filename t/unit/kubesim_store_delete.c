@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated store: deletion with preconditions, finalizers, propagation; namespaces and collections. */
+/*
+ * The simulated store: deletion with preconditions, finalizers,
+ * propagation; namespaces and collections.
+ */
 #include "t/lib/kubesim_store.h"
 
 static void make(const char *name, const char *finalizers)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated store: server-side apply, field ownership, managedFields in the shape of the real ones. */
+/*
+ * The simulated store: server-side apply, field ownership, managedFields
+ * in the shape of the real ones.
+ */
 #include <stdlib.h>
 
 #include "t/lib/kubesim_store.h"
@@ -223,7 +226,10 @@ static void test_errors(void)
 	ok(st_same("/data", "{\"b\":\"2\"}"), "with removal");
 }
 
-/* A status field that nobody knows survives while its owner applies it, and goes when it does not. */
+/*
+ * A status field that no schema knows survives while its owner applies
+ * it, and goes when it does not.
+ */
 static void test_invented_field(void)
 {
 	st_apply(STATUS, applied("{\"invented\":{\"list\":[1,2],\"deep\":{\"x\":1}}}"));

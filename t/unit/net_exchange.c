@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One exchange on a pool of its own: between a request's head and its body, and the body once more. */
+/*
+ * One exchange on a pool of its own: between a request's head and its body, and the body once more.
+ */
 #include "core/net/exchange.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The libcurl transport where a server, or a proxy in front of it, has no HTTP/2: a connection carries one thing at a time. */
+/*
+ * The libcurl transport where a server, or a proxy in front of it, has no HTTP/2: a
+ * connection carries one thing at a time.
+ */
 #include "core/net/pool.h"
 #include "t/lib/net_sink.h"
 
@@ -168,7 +171,9 @@ static bool bytes_come(uint64_t token, size_t n)
 	return sink_seen[token].bytes == n;
 }
 
-/* Watches have a connection each, however many; requests are not in their way, nor they in theirs. */
+/*
+ * Watches have a connection each, however many; requests are not in their way, nor they in theirs.
+ */
 static void test_watches(void)
 {
 	enum { WATCHES = 40 };
@@ -216,7 +221,10 @@ static const char *hang_all(struct h2_stream *s)
 	return NULL;
 }
 
-/* A connection that was kept, and dies of the next request: it is not known whether that was executed. */
+/*
+ * A connection that was kept, and dies of the next request: it is not
+ * known whether that was executed.
+ */
 static void test_stale(void)
 {
 	unsigned before;
@@ -275,7 +283,7 @@ static void test_fence(void)
 	transport_curl_free(sink_curl);
 }
 
-/* The server comes back without HTTP/2, and later with it: nothing has to be told to anybody. */
+/* The server comes back without HTTP/2, and later with it: no setting has to be changed. */
 static void test_switch(void)
 {
 	uint32_t before;

@@ -180,7 +180,7 @@ static void test_pipeline(void)
 	for (int i = 0; i < 10; i++) {
 		loop_turn(loop, 5);
 	}
-	ok(n_large >= 1 && n_large <= 3, "answers that nobody reads do not pile up");
+	ok(n_large >= 1 && n_large <= 3, "answers that the client does not read do not pile up");
 	close(fd);
 	loop_turn(loop, 5);
 	talk("GET /hello HTTP/1.1\r\n\r\nGET /hello?2 HTTP/1.1\r\n\r\n", 0, "? 2 [0]\n", out);
@@ -204,7 +204,7 @@ static void test_descriptors(void)
 		loop_turn(loop, 500);
 	}
 	setrlimit(RLIMIT_NOFILE, &all);
-	is_int(http_server_connections(srv), 0, "out of descriptors: nobody is accepted");
+	is_int(http_server_connections(srv), 0, "out of descriptors: no connection is accepted");
 	ok(turns < 20, "and the loop does not spin");
 	while (http_server_connections(srv) == 0 && clock_mono_ms() < end) {
 		loop_turn(loop, 50);
@@ -232,7 +232,7 @@ static void test_address(void)
 	ok(!opens(text, &err) && err.code == MK_UNAVAILABLE, "port in use");
 }
 
-/* --- the gate ---------------------------------------------------------------------------------------- */
+/* --- the gate --------------------------------------------------------------------------------- */
 
 static enum http_verdict verdict;
 static unsigned n_asked;

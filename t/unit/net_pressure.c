@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watch that sends faster than its events are worked off: the server has to wait, and nothing is cut. */
+/*
+ * A watch that sends faster than its events are worked off: the server
+ * has to wait, and nothing is cut.
+ */
 #include <time.h>
 
 #include "core/net/pool.h"
@@ -35,7 +38,7 @@ static int64_t cpu_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* --- the exchange by itself ---------------------------------------------------------------------- */
+/* --- the exchange by itself ------------------------------------------------------------------- */
 
 static int ended;
 static CURLcode ended_with;
@@ -88,7 +91,7 @@ static void test_exchange(const char *name)
 	while (!x.paused && clock_mono_ms() < end) {
 		loop_turn(sink_loop, 20);
 	}
-	ok(x.paused && x.in.n >= EXCHANGE_PAUSE_AT, "nobody takes what comes in: reading stops");
+	ok(x.paused && x.in.n >= EXCHANGE_PAUSE_AT, "what comes in is not taken: reading stops");
 	sink_turns(5);
 	before = cpu_ms();
 	sink_turns(30);
@@ -139,7 +142,7 @@ static void test_removed(void)
 	sink_turns(3);
 }
 
-/* --- through the transport ----------------------------------------------------------------------- */
+/* --- through the transport -------------------------------------------------------------------- */
 
 static size_t arrived;
 static bool as_sent;

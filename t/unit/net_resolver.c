@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lookups that hang: they have a limit, few run at once, one name is looked up once, and neither the loop nor other
- * clusters wait for them. The names are looked up by a function of the test's that hangs as long as it is told to.
+ * Lookups that hang: they have a limit, few run at once, one name is looked up once, and neither
+ * the loop nor other clusters wait for them. The names are looked up by a function of the test's
+ * that hangs as long as it is told to.
  */
 #include "t/lib/tap.h"
 
@@ -26,7 +27,10 @@ static struct {
 
 static struct loop *loop;
 
-/* "hang..." hangs while dns.hang; "none", "again" and "memory" fail; others are 127.0.0.1, or "six" 2001:db8::1. */
+/*
+ * "hang..." hangs while dns.hang; "none", "again" and "memory" fail; others are
+ * 127.0.0.1, or "six" 2001:db8::1.
+ */
 static int fake(const char *host, const char *port, const struct addrinfo *hints,
 		struct addrinfo **ret)
 {
@@ -88,7 +92,7 @@ static bool until_inside(int want)
 	return dns_inside() == want;
 }
 
-/* --- the resolver itself --------------------------------------------------------------------------------- */
+/* --- the resolver itself ---------------------------------------------------------------------- */
 
 static struct asked {
 	struct lookup l;
@@ -150,7 +154,10 @@ static void answers(void)
 	resolver_free(NULL);
 }
 
-/* Two threads, and five names of which four hang: all end in time, and what hangs keeps its two places. */
+/*
+ * Two threads, and five names of which four hang: all end in time, and
+ * what hangs keeps its two places.
+ */
 static void cap_and_limit(void)
 {
 	struct resolver *r = start(2, 300);
@@ -164,7 +171,7 @@ static void cap_and_limit(void)
 	}
 	ask(r, 4, "hang0"); /* the same name again */
 	ask(r, 5, "good");
-	ok(turn_until(loop, &n_answers, 6), "everybody gets an answer");
+	ok(turn_until(loop, &n_answers, 6), "every caller gets an answer");
 	ok(clock_mono_ms() - began >= 300, "not before the limit");
 	is_int(q[0].code, MK_TIMEOUT, "a name that hangs: time is up");
 	is_int(q[5].code, MK_TIMEOUT, "also for who waited for a place");
@@ -180,7 +187,7 @@ static void cap_and_limit(void)
 	is_int(q[5].answers, 1, "but not who was cancelled");
 	pthread_mutex_lock(&dns.lock);
 	is_int(dns.most_inside, 2, "never more than two at once");
-	is_int(dns.calls, 3, "each name once; nobody asked for the others any more");
+	is_int(dns.calls, 3, "each name once; the others were not wanted any more");
 	pthread_mutex_unlock(&dns.lock);
 	resolver_free(r);
 }
@@ -197,10 +204,10 @@ static void freed_while_hanging(void)
 	resolver_free(r);
 	set_hang(false);
 	ok(until_inside(0), "its thread goes on without us");
-	is_int(n_answers, 0, "nobody is told");
+	is_int(n_answers, 0, "no caller is told");
 }
 
-/* --- below the transport ----------------------------------------------------------------------------------- */
+/* --- below the transport ---------------------------------------------------------------------- */
 
 static struct h2_server srv;
 static struct net_fence fence;
@@ -273,8 +280,8 @@ static void begin(void)
 }
 
 /*
- * Twelve clusters whose names hang, one whose name does not, one by address: the last two go on. Returns the longest
- * time that the loop stood.
+ * Twelve clusters whose names hang, one whose name does not, one by address: the last two go on.
+ * Returns the longest time that the loop stood.
  */
 static int64_t others_go_on(void)
 {
@@ -381,7 +388,10 @@ int main(void)
 	answers();
 	cap_and_limit();
 	freed_while_hanging();
-	/* On a busy machine a callback may be put aside for a while; a lookup that stalls the loop does so each time. */
+	/*
+	 * On a busy machine a callback may be put aside for a while; a lookup that
+	 * stalls the loop does so each time.
+	 */
 	for (int i = 0; i < 5 && stall_us >= STALL_US; i++) {
 		int64_t us = others_go_on();
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Certificates of our own, and the HTTP server behind TLS: which certificate is shown, limits, slow clients. */
+/*
+ * Certificates of our own, and the HTTP server behind TLS: which certificate
+ * is shown, limits, slow clients.
+ */
 #include "t/lib/tap.h"
 
 #include <arpa/inet.h>
@@ -22,7 +25,7 @@ static struct loop *loop;
 static struct http_server *srv;
 static struct arena arena;
 
-/* --- certificates ------------------------------------------------------------------------------------- */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 static void test_issue(void)
 {
@@ -47,7 +50,7 @@ static void test_issue(void)
 	ok(tls_cert_is_by(leaf.cert, ca.cert, names, 2), "signed by the authority, for both names");
 	ok(!tls_cert_is_by(leaf.cert, other.cert, names, 2), "not by the other one");
 	ok(!tls_cert_is_by(leaf.cert, ca.cert, foreign, 1), "and not for another name");
-	ok(!tls_cert_is_by(STR("rubbish"), ca.cert, names, 2), "rubbish is signed by nobody");
+	ok(!tls_cert_is_by(STR("rubbish"), ca.cert, names, 2), "rubbish has no signer");
 	ok(!tls_cert_end(STR("rubbish"), &end), "and never ends");
 	pair = (struct tls_pair){.cert = ca.cert, .key = other.key};
 	is_int(tls_issue_server(&arena, &pair, names, 2, now, DAY_MS, &leaf, NULL), MK_INVALID,
@@ -125,7 +128,10 @@ static const char *const accepted_ciphers[] = {
 	"TLS_RSA_WITH_RC4_128_SHA",
 };
 
-/* Does a server with these options come up? Its least protocol version then, else 0 and the reason in 'err'. */
+/*
+ * Does a server with these options come up? Its least protocol version then,
+ * else 0 and the reason in 'err'.
+ */
 static int comes_up(const struct tls_serve_options *o, const struct tls_pair *leaf,
 		    struct mk_err *err)
 {
@@ -212,7 +218,7 @@ static void test_accepted(void)
 	test_accepted_curves(&leaf);
 }
 
-/* --- a client on the server's loop ----------------------------------------------------------------------- */
+/* --- a client on the server's loop ------------------------------------------------------------ */
 
 struct client {
 	int fd;
@@ -331,7 +337,7 @@ static void on_hello(void *ctx, const struct http_request *rq, struct http_answe
 	buf_printf(&a->body, "[%zu]\n", rq->body.n);
 }
 
-/* --- the server ----------------------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static struct tls_pair ca_of[2];
 
@@ -387,7 +393,10 @@ static void test_sizes(void)
 	client_close(&c);
 }
 
-/* All of it has come before the server looks: what it decrypts beyond its buffer has no event of its own. */
+/*
+ * All of it has come before the server looks: what it decrypts beyond its
+ * buffer has no event of its own.
+ */
 static void test_burst(void)
 {
 	static char text[64 * 1024];
@@ -473,7 +482,10 @@ static void test_crowd(void)
 	}
 }
 
-/* Opens the server, which gives a request that long to arrive. A busy machine must not end what is not meant to end. */
+/*
+ * Opens the server, which gives a request that long to arrive. A busy machine must
+ * not end what is not meant to end.
+ */
 static bool serve(struct tls_serve *t, int64_t request_ms)
 {
 	srv = NULL;

@@ -375,7 +375,10 @@ static void test_time_of_two(void)
 	unlink(path);
 }
 
-/* Another certificate came while a request was out, and the old one was refused: there is no token to try. */
+/*
+ * Another certificate came while a request was out, and the old one was
+ * refused: there is no token to try.
+ */
 static void test_refused_certificate(void)
 {
 	struct endpoint e = sink_endpoint();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a status says of running pods, by a descriptor's signs, and what is left of it when no copy is. */
+/*
+ * What a status says of running pods, by a descriptor's signs, and what
+ * is left of it when no copy is.
+ */
 #include "core/plug/describe.h"
 #include "t/lib/tap.h"
 

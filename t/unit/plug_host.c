@@ -450,7 +450,7 @@ static void starved(struct ctx *x)
 	l.soft_us = l.hard_us = 20000;
 	plug_set_limits(x->p, &l);
 	plug_set_clock(x->p, clock_cpu_us);
-	is_int(call(x, waits), MK_OK, "time without a processor is nobody's fault");
+	is_int(call(x, waits), MK_OK, "time without a processor is not the plugin's fault");
 	is_int(call(x, computes), MK_PLUGIN_FAULT, "time spent computing is");
 	ok(strstr(x->err.msg, ": CPU time: expected at most 20000 us, found ") != NULL,
 	   "and named");
@@ -479,7 +479,7 @@ static void incidents(struct ctx *x)
 	ok(str_is(told.workload, "w"), "for which Workload");
 	plug_on_incident(x->p, NULL, NULL);
 	plug_set_limits(x->p, &plug_default_limits);
-	is_int(call(x, odd_verdict), MK_PLUGIN_FAULT, "a fault that nobody wants to know");
+	is_int(call(x, odd_verdict), MK_PLUGIN_FAULT, "a fault whose words are not wanted");
 	is_str(plug_source_stats(x->p, 0, &st), "test.host", "counts per plugin");
 	ok(st.calls > st.faults && st.faults > 2 && st.soft_calls > 0, "all kinds");
 	ok(!plug_source_stats(x->p, 1, &st), "and no further plugin");

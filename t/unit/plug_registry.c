@@ -92,7 +92,8 @@ static void external_names(void)
 	is_int(plug_add(p, make(&n, "io.d", MK_FACTORY_DISPATCHER, &cheap, &late), "d.so", NULL),
 	       MK_OK, "and dispatchers with names that it would answer for");
 	i = plug_find_dispatcher(p, STR("ex.io/other"));
-	ok(i == 0 && plug_dispatcher(p, 0)->is_template, "a name of nobody's is the template's");
+	ok(i == 0 && plug_dispatcher(p, 0)->is_template,
+	   "a name that no plugin has is the template's");
 	is_str(plug_dispatcher(p, 0)->name.p, "(external names)", "... which is listed so");
 	is_int(plug_find_dispatcher(p, STR("ex.io/late")), 2, "a name that is loaded is its own");
 	is_int(plug_find_dispatcher(p, STR("")), 0, "no name at all is external, as in Kueue");
@@ -193,7 +194,10 @@ static void refuses_items(struct plug *p)
 		"dispatcher 0: config_schema: expected a known word, found \"pattern\"");
 }
 
-/* A dispatcher's schema, and one that was built before there were any: what follows it is not looked at. */
+/*
+ * A dispatcher's schema, and one that was built before there were any:
+ * what follows it is not looked at.
+ */
 static void schemas(struct plug *p)
 {
 	static mk_dispatcher strict = {.struct_size = sizeof(mk_dispatcher),

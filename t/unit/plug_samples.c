@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schema that is published for editors, docs/adapter.schema.json as it lies there: every sample fits, files that are
- * wrong do not, and every word that can be completed is explained.
+ * The schema that is published for editors, docs/adapter.schema.json as it lies there: every sample
+ * fits, files that are wrong do not, and every word that can be completed is explained.
  */
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schemas of dispatchers' sections: which are refused with the plugin, and what they find in a section. */
+/*
+ * Schemas of dispatchers' sections: which are refused with the plugin,
+ * and what they find in a section.
+ */
 #include "core/base/alloc.h"
 #include "core/plug/schema.h"
 #include "t/lib/tap.h"

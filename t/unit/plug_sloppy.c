@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugins that are careless with lengths, bytes and times: a fault or a bound, never a crash or a request that nobody takes. */
+/*
+ * Plugins that are careless with lengths, bytes and times: a fault or a bound, never a crash or
+ * a request that no server takes.
+ */
 #include "t/lib/tap.h"
 
 #include <sys/mman.h>
@@ -74,7 +77,7 @@ static void fault_is(void (*what)(mk_call *, mk_val), const char *want, const ch
 	is_int(plug_status(p, 0, &v, parse("{}"), &a, &r, &err), MK_PLUGIN_FAULT, name);
 	why = strstr(err.msg, "Kind=Sloppy: ");
 	is_str(why ? why + strlen("Kind=Sloppy: ") : err.msg, want, name);
-	ok(is_utf8(str_of(err.msg)), "what people are told is UTF-8");
+	ok(is_utf8(str_of(err.msg)), "the message is UTF-8");
 }
 
 static void long_text(mk_call *c, mk_val draft)

@@ -6,7 +6,7 @@
 
 static struct arena a;
 
-/* --- amounts ---------------------------------------------------------------------------------------------- */
+/* --- amounts ---------------------------------------------------------------------------------- */
 
 static void amount(const char *text, const char *resource, bool up, int64_t want,
 		   const char *canonical)
@@ -45,13 +45,13 @@ static void amounts(void)
 		   !api_amount_parse(&a, STR(""), STR("cpu"), false, &q) && q.v == 5,
 	   "what is no quantity leaves the result alone");
 	is_str(api_amount_shown(&a, INT64_MAX, STR("cpu")).p, "unlimited", "no bound");
-	is_str(api_amount_shown(&a, 12345, STR("nvidia.com/gpu")).p, "12345", "people read digits");
+	is_str(api_amount_shown(&a, 12345, STR("nvidia.com/gpu")).p, "12345", "shown as digits");
 	is_str(api_amount_shown(&a, 2048, STR("memory")).p, "2Ki", "memory in powers of two");
 	is_int(api_add(INT64_MAX, 1), INT64_MAX, "sums stop at the end");
 	is_int(api_add(INT64_MIN, -1), INT64_MIN, "at both");
 }
 
-/* --- ClusterQueue ----------------------------------------------------------------------------------------- */
+/* --- ClusterQueue ----------------------------------------------------------------------------- */
 
 static struct api_set *set_of(const char *yaml)
 {
@@ -150,7 +150,7 @@ static void groups(void)
 	ok(api_quotas_get(&q->quotas, STR("f/gpu")) == NULL, "what is not there is not found");
 }
 
-/* --- places, LocalQueues, kinds ------------------------------------------------------------------------------ */
+/* --- places, LocalQueues, kinds --------------------------------------------------------------- */
 
 static void places(void)
 {
@@ -167,7 +167,7 @@ static void places(void)
 	is_int(api_place_policy(api_set_place(s, STR("company"))), API_CAPACITY,
 	       "policy of a queue");
 	ok(api_set_place(s, STR("nobody")) == NULL && api_set_queue(s, STR("nobody")) == NULL,
-	   "nobody is nowhere");
+	   "an unknown name is nowhere");
 
 	s = set_of(weights_yaml);
 	a1 = api_set_place(s, STR("a1"));
@@ -241,7 +241,7 @@ static void refusals(void)
 		"items[0]: a List cannot hold another List", "Lists in Lists");
 }
 
-/* --- status ---------------------------------------------------------------------------------------------- */
+/* --- status ----------------------------------------------------------------------------------- */
 
 static void status(void)
 {

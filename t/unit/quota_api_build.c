@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of API objects: descriptions of trees, requests of workloads, flavors that pods may use. */
+/*
+ * What becomes of API objects: descriptions of trees, requests of
+ * workloads, flavors that pods may use.
+ */
 #include "t/lib/tap.h"
 
 #include "core/quota/api_build.h"
@@ -42,7 +45,7 @@ static void parent_is(const struct api_model *m, const char *name, const char *w
 	is_str(m->desc.nodes[node(m, name)->parent].name.p, want, name);
 }
 
-/* --- trees ---------------------------------------------------------------------------------------------------- */
+/* --- trees ------------------------------------------------------------------------------------ */
 
 static void weights(void)
 {
@@ -175,7 +178,7 @@ static void grafts(void)
 	   "and has all that its place has");
 }
 
-/* --- workloads -------------------------------------------------------------------------------------------------- */
+/* --- workloads -------------------------------------------------------------------------------- */
 
 static const char work_yaml[] =
 	"apiVersion: kueue.x-k8s.io/v1beta2\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compile mode: 50,000 and more random decisions of trees with limits and reserves, against Kueue's availability rule
- * written out for the compiled Cohorts and ClusterQueues (P16).
+ * Compile mode: 50,000 and more random decisions of trees with limits and reserves, against Kueue's
+ * availability rule written out for the compiled Cohorts and ClusterQueues.
  */
 #include "t/lib/quota_help.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Worked examples of limits, levels, flavors and changes (numbers 1-4, 19-22, 24-27, 36 of the specification). */
+/* Worked examples of limits, levels, flavors and changes; docs/quota-tree.md has the rules. */
 #include "t/lib/quota_help.h"
 
 static void tree_1(struct help *h, int64_t unit)
@@ -26,15 +26,15 @@ static void weights(void)
 	struct help h;
 
 	tree_1(&h, 1);
-	is_int(help_cell(&h, "A", 0).nominal, 60, "1: nominal A");
-	is_int(help_cell(&h, "B", 0).nominal, 40, "1: nominal B");
-	is_int(help_cell(&h, "a1", 0).nominal, 30, "1: nominal a1");
-	is_int(help_cell(&h, "a2", 0).nominal, 30, "1: nominal a2");
-	is_int(help_cell(&h, "A", 0).max, 80, "1: max A");
-	is_int(help_cell(&h, "B", 0).max, 100, "1: max B");
-	is_int(help_cell(&h, "a1", 0).max, 80, "1: max a1");
-	is_int(help_cell(&h, "a2", 0).max, 40, "1: max a2");
-	is_int(help_cell(&h, "a2", 0).hard, 30, "1: promised without condition");
+	is_int(help_cell(&h, "A", 0).nominal, 60, "nominal A");
+	is_int(help_cell(&h, "B", 0).nominal, 40, "nominal B");
+	is_int(help_cell(&h, "a1", 0).nominal, 30, "nominal a1");
+	is_int(help_cell(&h, "a2", 0).nominal, 30, "nominal a2");
+	is_int(help_cell(&h, "A", 0).max, 80, "max A");
+	is_int(help_cell(&h, "B", 0).max, 100, "max B");
+	is_int(help_cell(&h, "a1", 0).max, 80, "max a1");
+	is_int(help_cell(&h, "a2", 0).max, 40, "max a2");
+	is_int(help_cell(&h, "a2", 0).hard, 30, "promised without condition");
 	help_done(&h);
 }
 
@@ -51,11 +51,10 @@ static void rounding(void)
 			h.nodes[k + 1].min_weight = mins[i][k];
 		}
 		help_apply(&h);
-		is_int(help_cell(&h, "A", 0).nominal, want[i][0], "2: rounding, A");
-		is_int(help_cell(&h, "B", 0).nominal, want[i][1], "2: rounding, B");
-		is_int(help_cell(&h, "C", 0).nominal, want[i][2], "2: rounding, C");
-		ok(quota_rounded_to_zero(h.q, NULL, NULL) == (i == 1),
-		   "2: rounded to zero is said");
+		is_int(help_cell(&h, "A", 0).nominal, want[i][0], "rounding, A");
+		is_int(help_cell(&h, "B", 0).nominal, want[i][1], "rounding, B");
+		is_int(help_cell(&h, "C", 0).nominal, want[i][2], "rounding, C");
+		ok(quota_rounded_to_zero(h.q, NULL, NULL) == (i == 1), "rounded to zero is said");
 		help_done(&h);
 	}
 }
@@ -72,12 +71,12 @@ static void levels(void)
 	put_od(&h, "w10", "a1", 10000, false);
 	is_str(help_why(&h, "w20"),
 	       "queue \"A\" (level 2 of 3): cpu in flavor on-demand: used 70, requested 20, max 80",
-	       "3: the failing level is named");
-	is_str(help_why(&h, "w10"), "", "3: 10 fit");
+	       "the failing level is named");
+	is_str(help_why(&h, "w10"), "", "10 fit");
 	d = quota_check(h.q, quota_work_find(h.q, STR("w10")), false, NULL, 0, NULL);
-	is_int(d.height, 2, "3: borrow height");
-	is_str(help_cycle(&h, 5), "w10", "3: admitted");
-	is_int(help_cell(&h, "A", 0).use, 80000, "3: A is exactly full");
+	is_int(d.height, 2, "borrow height");
+	is_str(help_cycle(&h, 5), "w10", "admitted");
+	is_int(help_cell(&h, "A", 0).use, 80000, "A is exactly full");
 	help_done(&h);
 }
 
@@ -120,14 +119,14 @@ static void flavors(void)
 	put_pods(&h, "w3", 3, 0, UINT64_MAX);
 	put_pods(&h, "w11", 1, 1, UINT64_MAX);
 	put_pods(&h, "only", 1, 1, quota_flavor_bit(h.q, STR("on-demand")));
-	is_str(help_why(&h, "w3"), "", "4: fits on one of the flavors");
-	is_str(flavor_of(&h, "w3", 0), "spot", "4: ... on the one that passes all levels");
-	is_str(help_why(&h, "w11"), "", "4: two pod sets fit");
-	is_str(flavor_of(&h, "w11", 0), "on-demand", "4: ... the first on the first flavor");
-	is_str(flavor_of(&h, "w11", 1), "spot", "4: ... the second on the other");
+	is_str(help_why(&h, "w3"), "", "fits on one of the flavors");
+	is_str(flavor_of(&h, "w3", 0), "spot", "... on the one that passes all levels");
+	is_str(help_why(&h, "w11"), "", "two pod sets fit");
+	is_str(flavor_of(&h, "w11", 0), "on-demand", "... the first on the first flavor");
+	is_str(flavor_of(&h, "w11", 1), "spot", "... the second on the other");
 	is_str(help_why(&h, "only"),
 	       "queue \"A\" (level 2 of 3): cpu in flavor on-demand: used 4m, requested 2m, max 5m",
-	       "4: one flavor only: refused at A");
+	       "one flavor only: refused at A");
 	help_done(&h);
 }
 
@@ -141,17 +140,16 @@ static void shrink(void)
 	help_run(&h, "b", "B", 0, 1, 15);
 	help_run(&h, "c", "B", 0, 1, 5);
 	help_total(&h, 0, 60);
-	is_int(help_cell(&h, "A", 0).nominal, 30, "19: nominal");
-	ok(!quota_over_limit(h.q, 0) && !quota_over_limit(h.q, 1),
-	   "19: over nominal is no condition");
+	is_int(help_cell(&h, "A", 0).nominal, 30, "nominal");
+	ok(!quota_over_limit(h.q, 0) && !quota_over_limit(h.q, 1), "over nominal is no condition");
 	help_wait(&h, "w5", "B", 0, 9, 5);
-	is_str(help_cycle(&h, 9), "", "19: nothing is admitted");
+	is_str(help_cycle(&h, 9), "", "nothing is admitted");
 	help_total(&h, 0, 50);
-	ok(quota_over_limit(h.q, 0), "19: OverLimit");
-	is_str(help_cycle(&h, 10), "", "19: nothing is admitted");
+	ok(quota_over_limit(h.q, 0), "OverLimit");
+	is_str(help_cycle(&h, 10), "", "nothing is admitted");
 	quota_del(h.q, STR("b"));
-	is_int(help_cell(&h, "root", 0).use, 45, "19: after a release");
-	is_str(help_cycle(&h, 11), "w5", "19: 5 are admitted");
+	is_int(help_cell(&h, "root", 0).use, 45, "after a release");
+	is_str(help_cycle(&h, 11), "w5", "5 are admitted");
 	help_done(&h);
 }
 
@@ -166,9 +164,9 @@ static void move(void)
 	h.nodes[3].min_weight = 100;
 	h.nodes[4].min_weight = 100;
 	help_apply(&h);
-	is_int(help_cell(&h, "A", 0).use, 40, "20: the old path");
-	is_int(help_cell(&h, "B", 0).use, 30, "20: the new path");
-	is_int(help_cell(&h, "root", 0).use, 70, "20: the root");
+	is_int(help_cell(&h, "A", 0).use, 40, "the old path");
+	is_int(help_cell(&h, "B", 0).use, 30, "the new path");
+	is_int(help_cell(&h, "root", 0).use, 70, "the root");
 	help_done(&h);
 }
 
@@ -180,16 +178,16 @@ static void reserve(void)
 	help_amount(&h, "A", 0, 6, 2, -1);
 	help_amount(&h, "B", 0, -1, -1, 10);
 	help_apply(&h);
-	is_int(help_cell(&h, "A", 0).reserved, 4, "22: reserved");
+	is_int(help_cell(&h, "A", 0).reserved, 4, "reserved");
 	help_wait(&h, "b6", "B", 0, 1, 6);
 	help_wait(&h, "b7", "B", 0, 1, 7);
-	is_str(help_why(&h, "b6"), "", "22: B may take 6");
-	ok(help_why(&h, "b7")[0] != '\0', "22: not 7");
+	is_str(help_why(&h, "b6"), "", "B may take 6");
+	ok(help_why(&h, "b7")[0] != '\0', "not 7");
 	quota_del(h.q, STR("b7"));
 	help_run(&h, "a4", "A", 0, 1, 4);
-	is_str(help_cycle(&h, 2), "b6", "22: still 6 beside A's 4");
+	is_str(help_cycle(&h, 2), "b6", "still 6 beside A's 4");
 	help_wait(&h, "a1", "A", 0, 1, 1);
-	ok(strstr(help_why(&h, "a1"), "\"root\"") != NULL, "22: the root refuses one more");
+	ok(strstr(help_why(&h, "a1"), "\"root\"") != NULL, "the root refuses one more");
 	help_done(&h);
 
 	help_flat(&h, "c", 10, "AB", -1);
@@ -200,15 +198,15 @@ static void reserve(void)
 	help_run(&h, "b2", "B", 0, 1, 2);
 	help_run(&h, "b4", "B", 0, 1, 4);
 	help_wait(&h, "w", "A", 0, 1, 1);
-	is_int(help_cell(&h, "root", 0).hold, 10, "26: root hold");
-	is_str(help_why(&h, "w"), "", "26: the reserve absorbs it");
+	is_int(help_cell(&h, "root", 0).hold, 10, "root hold");
+	is_str(help_why(&h, "w"), "", "the reserve absorbs it");
 	help_total(&h, 0, 8);
 	is_str(help_why(&h, "w"),
 	       "queue \"root\" (level 1 of 2): cpu in flavor default: used 10m, requested 0, max "
 	       "8m",
-	       "26: refused below an over-limit root");
+	       "refused below an over-limit root");
 	quota_del(h.q, STR("b2"));
-	is_str(help_why(&h, "w"), "", "26: fits again");
+	is_str(help_why(&h, "w"), "", "fits again");
 	help_done(&h);
 }
 
@@ -219,15 +217,15 @@ static void equal_split(void)
 	help_flat(&h, "i", 100, "ABC", -1);
 	h.nodes[1].max_weight = 10;
 	help_apply(&h);
-	is_int(help_cell(&h, "A", 0).nominal, 10, "25: cut by its maximum");
-	is_int(help_cell(&h, "B", 0).nominal, 33, "25: a third");
-	is_int(help_cell(&h, "C", 0).nominal, 33, "25: a third");
-	is_int(help_cell(&h, "A", 0).max, 10, "25: max A");
-	is_int(help_cell(&h, "B", 0).max, 100, "25: max B");
-	ok(!quota_degraded(h.q), "25: as it should be");
+	is_int(help_cell(&h, "A", 0).nominal, 10, "cut by its maximum");
+	is_int(help_cell(&h, "B", 0).nominal, 33, "a third");
+	is_int(help_cell(&h, "C", 0).nominal, 33, "a third");
+	is_int(help_cell(&h, "A", 0).max, 10, "max A");
+	is_int(help_cell(&h, "B", 0).max, 100, "max B");
+	ok(!quota_degraded(h.q), "as it should be");
 	h.nodes[0].policy = QUOTA_CAPACITY;
 	help_apply(&h);
-	ok(quota_degraded(h.q), "25: capacity without minima is degraded");
+	ok(quota_degraded(h.q), "capacity without minima is degraded");
 	help_done(&h);
 }
 
@@ -247,22 +245,22 @@ static void scaled(void)
 	help_amount(&h, "a1", 0, 30, -1, -1);
 	help_amount(&h, "a2", 0, 30, -1, -1);
 	help_apply(&h);
-	is_int(help_cell(&h, "A", 0).reserved, 10, "27: reserved");
+	is_int(help_cell(&h, "A", 0).reserved, 10, "reserved");
 	help_run(&h, "b", "B", 0, 1, 80);
 	help_total(&h, 0, 70);
-	is_int(help_cell(&h, "A", 0).nominal, 42, "27: A scaled");
-	is_int(help_cell(&h, "B", 0).nominal, 28, "27: B scaled");
-	is_int(help_cell(&h, "a1", 0).nominal, 21, "27: a1 scaled");
-	is_int(help_cell(&h, "a2", 0).nominal, 21, "27: a2 scaled");
-	is_int(help_cell(&h, "A", 1).nominal, 4, "27: gpu minimum as it was");
-	is_int(help_cell(&h, "A", 0).reserved, 0, "27: nothing reserved");
-	ok(quota_degraded(h.q), "27: Degraded");
+	is_int(help_cell(&h, "A", 0).nominal, 42, "A scaled");
+	is_int(help_cell(&h, "B", 0).nominal, 28, "B scaled");
+	is_int(help_cell(&h, "a1", 0).nominal, 21, "a1 scaled");
+	is_int(help_cell(&h, "a2", 0).nominal, 21, "a2 scaled");
+	is_int(help_cell(&h, "A", 1).nominal, 4, "gpu minimum as it was");
+	is_int(help_cell(&h, "A", 0).reserved, 0, "nothing reserved");
+	ok(quota_degraded(h.q), "Degraded");
 	help_wait(&h, "c", "a1", 0, 1, 1);
-	ok(strstr(help_why(&h, "c"), "\"root\"") != NULL, "27: cpu is refused at the root");
-	ok(help_work(&h, "g", "a1", "", 0, 1, false, gpu, 1) == MK_OK, "27: a gpu");
-	is_str(help_why(&h, "g"), "", "27: gpu is free");
-	ok(help_work(&h, "g0", "a1", "", 0, 1, false, gpu, 2) == MK_OK, "27: a gpu and cpu 0");
-	is_str(help_why(&h, "g0"), "", "27: cpu 0 asks for no cpu");
+	ok(strstr(help_why(&h, "c"), "\"root\"") != NULL, "cpu is refused at the root");
+	ok(help_work(&h, "g", "a1", "", 0, 1, false, gpu, 1) == MK_OK, "a gpu");
+	is_str(help_why(&h, "g"), "", "gpu is free");
+	ok(help_work(&h, "g0", "a1", "", 0, 1, false, gpu, 2) == MK_OK, "a gpu and cpu 0");
+	is_str(help_why(&h, "g0"), "", "cpu 0 asks for no cpu");
 	help_done(&h);
 }
 
@@ -282,25 +280,25 @@ static void borrow_or_next(void)
 		help_work(&h, "r", "A", "", 0, 1, true, &a, 1);
 		a.amount = 3;
 		help_work(&h, "w", "A", "", 0, 1, false, &a, 1);
-		is_str(help_cycle(&h, 2), "w", "36: admitted");
+		is_str(help_cycle(&h, 2), "w", "admitted");
 		is_str(flavor_of(&h, "w", 0), next ? "spot" : "on-demand",
-		       "36: borrowed, or the next flavor");
+		       "borrowed, or the next flavor");
 		help_done(&h);
 	}
 }
 
-/* What the library refuses of number 24; the texts of V11, V12 and V15 are those of validation. */
+/* What the library refuses; quota_validate.c tests the messages of validation. */
 static void refused(void)
 {
 	struct help h;
 
 	help_flat(&h, "c", 10, "AB", 50);
 	h.nodes[2].max_weight = 120;
-	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "24: a maximum of 120 percent");
+	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "a maximum of 120 percent");
 	h.nodes[2].max_weight = -1;
 	help_amount(&h, "B", 0, 5, -1, -1);
-	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "24: weights and amounts among siblings");
-	is_int(quota_n_nodes(h.q), 0, "24: nothing happened");
+	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "weights and amounts among siblings");
+	is_int(quota_n_nodes(h.q), 0, "nothing happened");
 	help_done(&h);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Worked examples of order (numbers 5-9, 17, 18, 23, 28-30, 35 of the specification). */
+/* Worked examples of order; docs/quota-tree.md has the rules. */
 #include "t/lib/quota_help.h"
 
 /* 'n' pending workloads <prefix>1, <prefix>2, ... */
@@ -25,7 +25,7 @@ static void capacity(void)
 	help_run(&h, "rb", "B", 0, 1, 45);
 	backlog(&h, "a", "A", 9, 5);
 	backlog(&h, "b", "B", 9, 5);
-	is_str(help_cycle(&h, 2), "a1 a2 a3 a4 b1", "5: capacity order");
+	is_str(help_cycle(&h, 2), "a1 a2 a3 a4 b1", "capacity order");
 	help_done(&h);
 }
 
@@ -40,7 +40,7 @@ static void fair(void)
 	backlog(&h, "a", "A", 9, 1);
 	backlog(&h, "b", "B", 9, 1);
 	backlog(&h, "c", "C", 9, 1);
-	is_str(help_cycle(&h, 2), "c1 c2 b1 c3 b2 c4", "6: fair order");
+	is_str(help_cycle(&h, 2), "c1 c2 b1 c3 b2 c4", "fair order");
 	help_done(&h);
 }
 
@@ -60,7 +60,7 @@ static void drf(void)
 		uid[0] = 'b';
 		help_work(&h, uid, "B", "", 0, 0, false, b, 2);
 	}
-	is_str(help_cycle(&h, 1), "a1 b1 a2 b2 a3", "7: dominant resources");
+	is_str(help_cycle(&h, 1), "a1 b1 a2 b2 a3", "dominant resources");
 	help_done(&h);
 }
 
@@ -89,7 +89,7 @@ static void two_levels(void)
 	}
 	help_cycle(&h, 1);
 	for (int i = 0; i < 4; i++) {
-		is_int(help_cell(&h, leaves[i], 0).use, want[i], "8: weights on two levels");
+		is_int(help_cell(&h, leaves[i], 0).use, want[i], "weights on two levels");
 	}
 	help_done(&h);
 }
@@ -104,7 +104,7 @@ static void fifo(void)
 	help_wait(&h, "A1", "A", 100, 1, 10);
 	help_wait(&h, "B1", "B", 0, 2, 10);
 	help_wait(&h, "B2", "B", 0, 3, 10);
-	is_str(help_cycle(&h, 4), "B1 B2 A1", "9: not borrowing first");
+	is_str(help_cycle(&h, 4), "B1 B2 A1", "not borrowing first");
 	help_done(&h);
 }
 
@@ -130,13 +130,13 @@ static void lq_capacity(void)
 	lq_work(&h, "w1", "lq1", 0, false, 1);
 	lq_work(&h, "w2", "lq2", 99, false, 1);
 	quota_cycle(h.q, 1);
-	ok(quota_pick(h.q) == quota_work_find(h.q, STR("w1")), "17: lq2 is delayed");
+	ok(quota_pick(h.q) == quota_work_find(h.q, STR("w1")), "lq2 is delayed");
 	quota_del(h.q, STR("w1"));
 	quota_del(h.q, STR("r1"));
 	lq_work(&h, "w3", "lq1", 0, false, 1);
 	quota_del(h.q, STR("w3"));
 	quota_cycle(h.q, 1);
-	ok(quota_pick(h.q) == quota_work_find(h.q, STR("w2")), "17: alone it has all of it");
+	ok(quota_pick(h.q) == quota_work_find(h.q, STR("w2")), "alone it has all of it");
 	help_done(&h);
 }
 
@@ -156,7 +156,7 @@ static void lq_fair(void)
 	lq_work(&h, "w3", "lq2", 5, false, 1);
 	quota_cycle(h.q, 1);
 	ok(quota_pick(h.q) == quota_work_find(h.q, STR("w3")),
-	   "18: the queue with less first, in it by priority");
+	   "the queue with less first, in it by priority");
 	help_done(&h);
 }
 
@@ -178,11 +178,11 @@ static void lq_entitlements(void)
 	lq_work(&h, "x2", "x", 0, false, 1);
 	lq_work(&h, "y1", "y", 0, false, 1);
 	lq_work(&h, "z1", "z", 99, false, 1);
-	is_str(help_cycle(&h, 1), "y1 x1 x2 z1", "35: entitlements of LocalQueues");
+	is_str(help_cycle(&h, 1), "y1 x1 x2 z1", "entitlements of LocalQueues");
 	help_done(&h);
 }
 
-/* Names a step of number 23: the oldest running workload ends, then a cycle. */
+/* Names a step: the oldest running workload ends, then a cycle. */
 static void churn(struct help *h, int steps, int64_t *now, char order[][16], size_t *n,
 		  size_t *first)
 {
@@ -234,15 +234,15 @@ static void complementary(bool hdrf)
 		help_work(&h, uid, "n22", "", 0, 0, false, &gpu, 1);
 	}
 	churn(&h, 0, &now, order, &n, &first);
-	is_int(help_cell(&h, "n1", 1).use, hdrf ? 5 : 6, "23: GPUs of n1 after the first cycle");
-	is_int(help_cell(&h, "n22", 1).use, hdrf ? 5 : 4, "23: GPUs of n22");
-	is_int(help_cell(&h, "n21", 0).use, 10, "23: cpu of n21");
+	is_int(help_cell(&h, "n1", 1).use, hdrf ? 5 : 6, "GPUs of n1 after the first cycle");
+	is_int(help_cell(&h, "n22", 1).use, hdrf ? 5 : 4, "GPUs of n22");
+	is_int(help_cell(&h, "n21", 0).use, 10, "cpu of n21");
 	for (int i = 0; i < 40; i++) {
 		quota_del(h.q, str_of(order[first++]));
 		churn(&h, 0, &now, order, &n, &first);
 	}
-	is_int(help_cell(&h, "n1", 1).use, hdrf ? 5 : 10, "23: GPUs of n1 after 40 steps");
-	is_int(help_cell(&h, "n22", 1).use, hdrf ? 5 : 0, "23: GPUs of n22 after 40 steps");
+	is_int(help_cell(&h, "n1", 1).use, hdrf ? 5 : 10, "GPUs of n1 after 40 steps");
+	is_int(help_cell(&h, "n22", 1).use, hdrf ? 5 : 0, "GPUs of n22 after 40 steps");
 	help_done(&h);
 }
 
@@ -265,7 +265,7 @@ static void fair_all_resources(void)
 		help_work(&h, uid, (const char *[]){"A", "B", "C"}[i % 3], "", 0, 0, false, &gpu,
 			  1);
 	}
-	is_str(help_cycle(&h, 1), "C1 B1 B2 A1 A2 A3 A4 A5", "28: fair looks at all resources");
+	is_str(help_cycle(&h, 1), "C1 B1 B2 A1 A2 A3 A4 A5", "fair looks at all resources");
 	help_done(&h);
 
 	help_flat(&h, "f", 100, "AB", -1);
@@ -274,7 +274,7 @@ static void fair_all_resources(void)
 	help_apply(&h);
 	backlog(&h, "A", "A", 6, 20);
 	backlog(&h, "B", "B", 6, 20);
-	is_str(help_cycle(&h, 1), "A1 B1 B2 B3 A2", "28: weights in thousandths");
+	is_str(help_cycle(&h, 1), "A1 B1 B2 B3 A2", "weights in thousandths");
 	help_done(&h);
 }
 
@@ -296,7 +296,7 @@ static void capacity_looks_at_q(void)
 	help_work(&h, "B1", "B", "", 0, 1, false, &gpu, 1);
 	help_work(&h, "B2", "B", "", 0, 2, false, &gpu, 1);
 	help_work(&h, "B3", "B", "", -9, 1, false, &cpu, 1);
-	is_str(help_cycle(&h, 9), "A1 B1 B2 B3 A2", "29: capacity looks at the request only");
+	is_str(help_cycle(&h, 9), "A1 B1 B2 B3 A2", "capacity looks at the request only");
 	help_done(&h);
 }
 
@@ -313,14 +313,14 @@ static void strict(void)
 	help_wait(&h, "B1", "B", 9, 1, 9);
 	help_wait(&h, "B2", "B", 0, 2, 1);
 	help_wait(&h, "B3", "B", 0, 3, 1);
-	is_str(help_cycle(&h, 4), "B2 B3", "30: nothing behind a blocked strict head");
-	is_str(help_cycle(&h, 5), "", "30: nor in later cycles");
+	is_str(help_cycle(&h, 4), "B2 B3", "nothing behind a blocked strict head");
+	is_str(help_cycle(&h, 5), "", "nor in later cycles");
 	quota_del(h.q, STR("b"));
-	is_str(help_cycle(&h, 6), "A1", "30: the head, when there is room");
+	is_str(help_cycle(&h, 6), "A1", "the head, when there is room");
 	help_done(&h);
 }
 
-/* Progressive filling ends at the weighted water level (P12). */
+/* Progressive filling ends at the weighted water level. */
 static void water(void)
 {
 	struct help h;
@@ -346,7 +346,7 @@ static void water(void)
 	help_done(&h);
 }
 
-/* A leaf below its unconditional minimum reaches it, however full the tree is (P6). */
+/* A leaf below its unconditional minimum reaches it, however full the tree is. */
 static void guarantee(void)
 {
 	struct help h;

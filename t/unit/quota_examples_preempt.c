@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Worked examples of preemption (numbers 10-16, 31-34, 37, 38 of the specification). */
+/* Worked examples of preemption; docs/quota-tree.md has the rules. */
 #include "t/lib/quota_help.h"
 
 /* 'n' running workloads <prefix>0, ..., the first the oldest. */
@@ -41,7 +41,7 @@ static void fence(void)
 			help_run(&h, uid, "B", i % 2, i + 1, 10);
 		}
 		help_wait(&h, "w", "A", 0, 20, 20);
-		is_str(help_plan(&h, "w"), open ? "w8 w6" : "none", "10: fence of the root");
+		is_str(help_plan(&h, "w"), open ? "w8 w6" : "none", "fence of the root");
 		help_done(&h);
 	}
 }
@@ -54,15 +54,15 @@ static void inner_fence(void)
 	runs(&h, "p", "a2", 5, 10);
 	runs(&h, "q", "b1", 5, 10);
 	help_wait(&h, "w", "a1", 0, 20, 20);
-	is_str(help_plan(&h, "w"), "p4 p3", "11: nearest relatives only");
-	is_str(help_cycle(&h, 30), "+w -p4 -p3", "11: evicted");
-	ok(quota_gone(h.q, quota_work_find(h.q, STR("p4"))) == MK_OK, "11: p4 is gone");
-	ok(quota_gone(h.q, quota_work_find(h.q, STR("p3"))) == MK_OK, "11: p3 is gone");
+	is_str(help_plan(&h, "w"), "p4 p3", "nearest relatives only");
+	is_str(help_cycle(&h, 30), "+w -p4 -p3", "evicted");
+	ok(quota_gone(h.q, quota_work_find(h.q, STR("p4"))) == MK_OK, "p4 is gone");
+	ok(quota_gone(h.q, quota_work_find(h.q, STR("p3"))) == MK_OK, "p3 is gone");
 	quota_del(h.q, STR("p3"));
 	quota_del(h.q, STR("p4"));
-	is_str(help_cycle(&h, 31), "w", "11: admitted");
+	is_str(help_cycle(&h, 31), "w", "admitted");
 	help_wait(&h, "w2", "a1", 0, 20, 10);
-	is_str(help_plan(&h, "w2"), "none", "11: 30 is over 25");
+	is_str(help_plan(&h, "w2"), "none", "30 is over 25");
 	help_done(&h);
 }
 
@@ -75,8 +75,7 @@ static void protection(void)
 	runs(&h, "v", "b1", 5, 10);
 	help_run(&h, "safe", "b2", -5, 99, 20);
 	help_wait(&h, "w", "a1", 0, 20, 10);
-	is_str(help_plan(&h, "w"), "v4",
-	       "12: the group claims; what is within its minimum is safe");
+	is_str(help_plan(&h, "w"), "v4", "the group claims; what is within its minimum is safe");
 	help_done(&h);
 }
 
@@ -88,11 +87,11 @@ static void giant(void)
 	help_apply(&h);
 	help_run(&h, "giant", "B", 1000, 1, 100);
 	help_wait(&h, "w", "A", 0, 20, 10);
-	is_str(help_plan(&h, "w"), "giant", "13: the giant goes");
+	is_str(help_plan(&h, "w"), "giant", "the giant goes");
 	quota_del(h.q, STR("giant"));
 	runs(&h, "v", "B", 10, 10);
 	help_wait(&h, "w60", "A", 0, 20, 60);
-	is_str(help_plan(&h, "w60"), "none", "14: a claim over the minimum");
+	is_str(help_plan(&h, "w60"), "none", "a claim over the minimum");
 	help_done(&h);
 }
 
@@ -111,7 +110,7 @@ static void ancestor(void)
 	runs(&h, "v", "a2", 6, 10);
 	runs(&h, "b", "B", 4, 10);
 	help_wait(&h, "w", "a1", 0, 20, 10);
-	is_str(help_plan(&h, "w"), "v5", "15: only below the bottleneck");
+	is_str(help_plan(&h, "w"), "v5", "only below the bottleneck");
 	help_done(&h);
 }
 
@@ -123,7 +122,7 @@ static void fair_reclaim(void)
 	help_apply(&h);
 	runs(&h, "v", "B", 10, 10);
 	help_wait(&h, "w", "A", 0, 20, 50);
-	is_str(help_plan(&h, "w"), "v9 v8 v7 v6 v5", "16: to equal shares");
+	is_str(help_plan(&h, "w"), "v9 v8 v7 v6 v5", "to equal shares");
 	help_done(&h);
 }
 
@@ -139,8 +138,8 @@ static void nested(void)
 		runs(&h, "q", "b1", 6, 10);
 		help_wait(&h, "w10", "a1", 0, 20, 10);
 		help_wait(&h, "w20", "a1", 0, 20, 20);
-		is_str(help_plan(&h, "w10"), want[i][0], "31: nested fences, 10");
-		is_str(help_plan(&h, "w20"), want[i][1], "31: nested fences, 20");
+		is_str(help_plan(&h, "w10"), want[i][0], "nested fences, 10");
+		is_str(help_plan(&h, "w20"), want[i][1], "nested fences, 20");
 		help_done(&h);
 	}
 }
@@ -158,9 +157,9 @@ static void prune(void)
 		runs(&h, "v", "B", 5, 11);
 		help_wait(&h, "w", "A", 3, 20, 10);
 		help_wait(&h, "w5", "A", 3, 20, 5);
-		is_str(help_plan(&h, "w"), never ? "none" : "low v4", "32: the claim is kept");
+		is_str(help_plan(&h, "w"), never ? "none" : "low v4", "the claim is kept");
 		if (never) {
-			is_str(help_plan(&h, "w5"), "v4", "32: 5 are within the minimum");
+			is_str(help_plan(&h, "w5"), "v4", "5 are within the minimum");
 		}
 		help_done(&h);
 	}
@@ -177,9 +176,9 @@ static void passes(void)
 	help_wait(&h, "w45", "A", 0, 20, 45);
 	help_wait(&h, "w40", "A", 0, 20, 40);
 	help_wait(&h, "w61", "A", 0, 20, 61);
-	is_str(help_plan(&h, "w45"), "big", "33: both passes, then prune");
-	is_str(help_plan(&h, "w40"), "small", "33: the first pass is enough");
-	is_str(help_plan(&h, "w61"), "none", "33: too much");
+	is_str(help_plan(&h, "w45"), "big", "both passes, then prune");
+	is_str(help_plan(&h, "w40"), "small", "the first pass is enough");
+	is_str(help_plan(&h, "w61"), "none", "too much");
 	help_done(&h);
 }
 
@@ -192,31 +191,31 @@ static void held(void)
 	help_apply(&h);
 	runs(&h, "v", "B", 10, 10);
 	help_wait(&h, "w", "A", 0, 20, 20);
-	is_str(help_cycle(&h, 21), "+w -v9 -v8", "34: two go");
+	is_str(help_cycle(&h, 21), "+w -v9 -v8", "two go");
 	help_wait(&h, "c5", "C", 0, 22, 5);
 	is_str(help_why(&h, "c5"),
 	       "queue \"root\" (level 1 of 2): cpu in flavor default: used 120m, requested 5m, max "
 	       "100m",
-	       "34: the room is held");
+	       "the room is held");
 	quota_del(h.q, STR("v0"));
 	is_str(help_why(&h, "c5"),
 	       "queue \"root\" (level 1 of 2): cpu in flavor default: used 110m, requested 5m, max "
 	       "100m",
-	       "34: still");
+	       "still");
 	quota_del(h.q, STR("c5"));
 	help_wait(&h, "a5", "A", 0, 24, 5);
-	is_str(help_plan(&h, "a5"), "", "34: nobody more has to go");
+	is_str(help_plan(&h, "a5"), "", "no other has to go");
 	help_wait(&h, "a15", "A", 0, 24, 15);
-	is_str(help_plan(&h, "a15"), "v7", "34: one more");
+	is_str(help_plan(&h, "a15"), "v7", "one more");
 	quota_del(h.q, STR("a5"));
 	quota_del(h.q, STR("a15"));
 	quota_del(h.q, STR("v9"));
 	quota_del(h.q, STR("v8"));
-	is_str(help_cycle(&h, 25), "w", "34: admitted");
-	is_int(help_cell(&h, "root", 0).use, 90, "34: root");
+	is_str(help_cycle(&h, 25), "w", "admitted");
+	is_int(help_cell(&h, "root", 0).use, 90, "root");
 	help_wait(&h, "c11", "C", 0, 26, 11);
 	help_wait(&h, "c10", "C", 0, 26, 10);
-	is_str(help_cycle(&h, 27), "c10", "34: 10 fit, 11 do not");
+	is_str(help_cycle(&h, 27), "c10", "10 fit, 11 do not");
 	help_done(&h);
 }
 
@@ -230,8 +229,8 @@ static void fifo_reclaim(void)
 	runs(&h, "v", "b2", 6, 10);
 	help_wait(&h, "w5", "a1", 0, 20, 5);
 	help_wait(&h, "w31", "a1", 0, 20, 31);
-	is_str(help_plan(&h, "w5"), "v5", "37: only from what is over its nominal");
-	is_str(help_plan(&h, "w31"), "none", "37: over 50");
+	is_str(help_plan(&h, "w5"), "v5", "only from what is over its nominal");
+	is_str(help_plan(&h, "w31"), "none", "over 50");
 	help_done(&h);
 }
 
@@ -247,7 +246,7 @@ static void descent(void)
 		help_run(&h, "y", "b2", 0, 1, 30);
 		help_wait(&h, "w", "a1", 0, 20, 10);
 		is_str(help_plan(&h, "w"), open ? "z" : "x2",
-		       "38: nearest, then by over-ratio; priority does not cross queues");
+		       "nearest, then by over-ratio; priority does not cross queues");
 		help_done(&h);
 	}
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A decision of the quota tree costs the same however many workloads there are: its instructions are counted with 1,000
-# and with 20,000 of them below the same 32 leaves.
+# A decision of the quota tree costs the same however many workloads there are: its instructions are
+# counted with 1,000 and with 20,000 of them below the same 32 leaves.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens after years: stamps of workloads are 32 bits of counters of 64. And more LocalQueues than a leaf can have. */
+/*
+ * What happens after years: stamps of workloads are 32 bits of counters of 64. And more
+ * LocalQueues than a leaf can have.
+ */
 #include "t/lib/quota_help.h"
 
 #include "core/quota/quota_impl.h"

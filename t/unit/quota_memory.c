@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Out of memory at any point leaves the tree as it was; decisions allocate nothing; caps; orphans; changes of shape. */
+/*
+ * Out of memory at any point leaves the tree as it was; decisions allocate nothing;
+ * caps; orphans; changes of shape.
+ */
 #include "t/lib/quota_help.h"
 
 static void tree(struct help *h)
@@ -89,7 +92,7 @@ static void allocates_nothing(void)
 	help_done(&h);
 }
 
-/* Removing a leaf with work, P15: putting it back restores everything. */
+/* Removing a leaf with work; putting it back restores everything. */
 static void orphans(void)
 {
 	struct help h;

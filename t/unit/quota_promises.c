@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the rules promise, on random trees: a guarantee is reached (P6), fair filling is the best there is (P12), and a
- * subtree that is moved or removed and put back leaves no trace; what Compile says makes the same tree (P15).
- * QUOTA_CASES=n runs n trees of each kind.
+ * What the rules promise, on random trees: a guarantee is reached, fair filling is the best there
+ * is, and a subtree that is moved or removed and put back leaves no trace; what Compile says makes
+ * the same tree. QUOTA_CASES=n runs n trees of each kind.
  */
 #include "t/lib/quota_help.h"
 
@@ -43,7 +43,10 @@ static size_t some_leaf(struct life *l)
 	return x;
 }
 
-/* A tree of one pair with weights that make 100 at every parent; 'kinds' are the policies to draw from. */
+/*
+ * A tree of one pair with weights that make 100 at every parent; 'kinds'
+ * are the policies to draw from.
+ */
 static void grow(struct life *l, uint64_t seed, const char *const *kinds, int n_kinds)
 {
 	size_t n;
@@ -112,7 +115,7 @@ static bool settle(struct life *l)
 	return !moved;
 }
 
-/* --- P6 ---------------------------------------------------------------------------------------------------- */
+/* --- guarantees ------------------------------------------------------------------------------- */
 
 static bool guarantee(struct life *l, uint64_t seed)
 {
@@ -143,7 +146,7 @@ static bool guarantee(struct life *l, uint64_t seed)
 	return good;
 }
 
-/* --- P12 --------------------------------------------------------------------------------------------------- */
+/* --- fair filling ----------------------------------------------------------------------------- */
 
 struct filling {
 	int n, total;
@@ -248,7 +251,7 @@ static bool fair(struct life *l, uint64_t seed)
 	return good;
 }
 
-/* --- P15 --------------------------------------------------------------------------------------------------- */
+/* --- moved, removed, compiled ----------------------------------------------------------------- */
 
 static bool same_cells(const struct quota_cell_info *x, const struct quota_cell_info *y)
 {
@@ -284,7 +287,10 @@ static bool below(const struct help *h, size_t x, size_t top)
 	return x == top;
 }
 
-/* The last node is a leaf: what runs there is orphan usage while it is gone, and its own again afterwards. */
+/*
+ * The last node is a leaf: what runs there is orphan usage while it is
+ * gone, and its own again afterwards.
+ */
 static bool taken_out(struct life *l, const struct quota_cell_info *was)
 {
 	size_t n = l->h.d.n_nodes;
@@ -389,8 +395,8 @@ static void run(bool (*one)(struct life *l, uint64_t seed), const char *name)
 
 int main(void)
 {
-	run(guarantee, "P6: a leaf with enough demand gets what is promised to it");
-	run(fair, "P12: nobody could be given more without taking from one who has less");
-	run(put_back, "P15: moved and back, out and in, compiled and read again: nothing changed");
+	run(guarantee, "a leaf with enough demand gets what is promised to it");
+	run(fair, "no leaf could be given more without taking from one that has less");
+	run(put_back, "moved and back, out and in, compiled and read again: nothing changed");
 	return done_testing();
 }

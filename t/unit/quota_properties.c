@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random trees and random lives of workloads: every event of every cycle, every figure and every state is compared with
- * the model of quota_brute.h, and the properties that the rules promise are checked on the way. QUOTA_CASES=n runs n
- * trees instead of the usual number, QUOTA_SEED=n starts elsewhere.
+ * Random trees and random lives of workloads: every event of every cycle, every figure and
+ * every state is compared with the model of quota_brute.h, and the properties that the rules
+ * promise are checked on the way. QUOTA_CASES=n runs n trees instead of the usual number,
+ * QUOTA_SEED=n starts elsewhere.
  */
 #include "t/lib/quota_help.h"
 
@@ -27,7 +28,7 @@ static int pick(int n)
 	return (int)rng_below(&rng, (uint64_t)n);
 }
 
-/* --- a random tree -------------------------------------------------------------------------------------- */
+/* --- a random tree ---------------------------------------------------------------------------- */
 
 struct texts {
 	char node[BRUTE_NODES][8], lq[BRUTE_NODES][8];
@@ -167,7 +168,7 @@ static void random_tree(struct help *h, struct texts *t)
 	random_figures(h);
 }
 
-/* --- operations on both ---------------------------------------------------------------------------------- */
+/* --- operations on both ----------------------------------------------------------------------- */
 
 static struct quota_work *real(const struct help *h, const struct brute_work *w)
 {
@@ -266,7 +267,7 @@ static void change(struct help *h, struct brute *b)
 	}
 }
 
-/* --- comparisons --------------------------------------------------------------------------------------------- */
+/* --- comparisons ------------------------------------------------------------------------------ */
 
 static void compare_cells(const struct help *h, const struct brute *b)
 {
@@ -278,10 +279,10 @@ static void compare_cells(const struct help *h, const struct brute *b)
 			expect(c.nominal == brute_nominal(b, i, f), "nominal");
 			expect(c.max == brute_max(b, i, f), "max");
 			expect(c.reserved == brute_reserved(b, i, f), "reserved");
-			expect(c.use == brute_use(b, i, f), "use (P2)");
-			expect(c.hold == brute_hold(b, i, f, QUOTA_NONE, 0), "hold (P2)");
-			expect(c.orphan == 0, "no orphans (P2)");
-			expect(c.nominal <= c.max, "nominal is within max (P3)");
+			expect(c.use == brute_use(b, i, f), "use");
+			expect(c.hold == brute_hold(b, i, f, QUOTA_NONE, 0), "hold");
+			expect(c.orphan == 0, "no orphans");
+			expect(c.nominal <= c.max, "nominal is within max");
 		}
 	}
 }
@@ -298,7 +299,7 @@ static void compare_works(const struct help *h, const struct brute *b)
 	}
 }
 
-/* P3: children's minima fit the parent's, and what is promised. */
+/* Children's minima fit the parent's, and what is promised. */
 static void check_sums(const struct help *h, const struct brute *b)
 {
 	for (size_t i = 0; i < h->d.n_nodes; i++) {
@@ -310,16 +311,17 @@ static void check_sums(const struct help *h, const struct brute *b)
 				if (h->nodes[c].parent == i) {
 					any = true;
 					sum += brute_nominal(b, c, f);
-					expect(brute_max(b, c, f) <= brute_max(b, i, f),
-					       "max (P3)");
+					expect(brute_max(b, c, f) <= brute_max(b, i, f), "max");
 				}
 			}
-			expect(!any || sum <= brute_nominal(b, i, f), "sum of nominal (P3)");
+			expect(!any || sum <= brute_nominal(b, i, f), "sum of nominal");
 		}
 	}
 }
 
-/* P7, P8: every victim in another queue lies behind an open fence and reclaim is allowed; P9: each is needed. */
+/*
+ * Every victim in another queue lies behind an open fence and reclaim is allowed; each is needed.
+ */
 static void check_victims(const struct help *h, struct brute *b, const struct brute_work *w,
 			  const struct quota_plan *plan)
 {
@@ -332,19 +334,19 @@ static void check_victims(const struct help *h, struct brute *b, const struct br
 		expect(help_is(plan->victims[i].work, v->uid), "victim");
 		if (v->leaf == w->leaf) {
 			expect(k->within != QUOTA_NEVER && v->priority <= w->priority,
-			       "own victims (P8)");
+			       "own victims");
 			continue;
 		}
-		expect(h->nodes[b->victim_lca[i]].fence_open, "fence (P8)");
+		expect(h->nodes[b->victim_lca[i]].fence_open, "fence");
 		expect(k->reclaim == QUOTA_ANY ||
 			       (k->reclaim == QUOTA_LOWER && v->priority < w->priority),
-		       "reclaim (P8)");
+		       "reclaim");
 	}
 }
 
 /*
- * P5: nothing that waits fits, unless its strict leaf has a head that does not, or a reservation was cancelled after
- * its turn: the next cycle tries it again.
+ * Nothing that waits fits, unless its strict leaf has a head that does not, or a reservation was
+ * cancelled after its turn: the next cycle tries it again.
  */
 static void check_conserving(const struct help *h, struct brute *b)
 {
@@ -358,7 +360,7 @@ static void check_conserving(const struct help *h, struct brute *b)
 		    h->nodes[w->leaf].behaviour.strategy == QUOTA_STRICT) {
 			continue;
 		}
-		expect(brute_assign(b, w, &usable) != 2, "work conservation (P5)");
+		expect(brute_assign(b, w, &usable) != 2, "work conservation");
 		w->flavor = flavor;
 	}
 }
@@ -387,7 +389,7 @@ static size_t cycle(struct help *h, struct brute *b, int64_t now)
 			check_victims(h, b, w, &s.plan);
 		}
 		n += event != QUOTA_BLOCK;
-		if (!expect(n < 500, "a cycle ends (P10)")) {
+		if (!expect(n < 500, "a cycle ends")) {
 			break;
 		}
 	}
@@ -395,7 +397,7 @@ static size_t cycle(struct help *h, struct brute *b, int64_t now)
 	return n;
 }
 
-/* P10: without arrivals and ends everything comes to rest. */
+/* Without arrivals and ends everything comes to rest. */
 static void settle(struct help *h, struct brute *b, int64_t now)
 {
 	size_t rounds = 0;
@@ -413,7 +415,7 @@ static void settle(struct help *h, struct brute *b, int64_t now)
 				moves++;
 			}
 		}
-		expect(++rounds < 10 * BRUTE_WORKS, "rest (P10)");
+		expect(++rounds < 10 * BRUTE_WORKS, "rest");
 	}
 }
 
@@ -452,7 +454,7 @@ static void one_case(uint64_t seed)
 	compare_cells(&h, &b);
 	settle(&h, &b, now + 1);
 	compare_works(&h, &b);
-	expect(proof_check(h.q, NULL) == MK_OK, "self check (P2)");
+	expect(proof_check(h.q, NULL) == MK_OK, "self check");
 	quota_free(h.q);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uids: a UUID is kept as 16 bytes, and nobody can tell: texts come back, and order is that of the texts. */
+/*
+ * Uids: a UUID is kept as 16 bytes, which callers cannot see: texts come back,
+ * and order is that of the texts.
+ */
 #include <stdlib.h>
 
 #include "core/base/rng.h"

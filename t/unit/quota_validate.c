@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each of the 27 rules for queue trees: one change to a sound set of objects gives exactly that text. */
+/*
+ * Each of the 27 rules for queue trees: one change to a sound set of
+ * objects gives exactly that text.
+ */
 #include "t/lib/tap.h"
 
 #include "t/lib/quota_objects.h"
@@ -241,7 +244,7 @@ static void whole_sets(const struct row *rows, size_t n)
 	}
 }
 
-/* --- sizes, order, text --------------------------------------------------------------------------------- */
+/* --- sizes, order, text ----------------------------------------------------------------------- */
 
 /* A chain of 'levels' queues, by parents or in one tree. */
 static struct json *chain(struct arena *a, int levels, bool plan_b)

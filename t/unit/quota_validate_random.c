@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random valid trees are accepted; then one fault of a catalogue is planted in each, and exactly that error is told. Both
- * plans; weights and amounts. And running out of memory at any point is an error like others.
+ * Random valid trees are accepted; then one fault of a catalogue is planted in each, and
+ * exactly that error is told. Both plans; weights and amounts. And running out of memory at any
+ * point is an error like others.
  */
 #include "t/lib/tap.h"
 
@@ -10,7 +11,7 @@
 
 enum { CASES = 3000 };
 
-/* --- the catalogue: each plants one fault at node i and returns the text; {NULL, 0} when it does not apply -------- */
+/* --- the catalogue: each plants one fault at node i and returns the text; {NULL, 0}: none ----- */
 
 static mk_str v1(struct world *w, int i)
 {
@@ -104,7 +105,7 @@ static mk_str v16(struct world *w, int i)
 		sum += w->parent[k] == p ? w->min[k] : 0;
 	}
 	sum -= w->min[i];
-	/* A minimum over its own maximum would be V18's, too. */
+	/* A minimum over its own maximum would break another rule, too. */
 	if (!w->amounts || w->max[i] + sum <= w->min[p]) {
 		return qt_not_here;
 	}
@@ -321,7 +322,7 @@ static void random_trees(void)
 	ok(enough, "each fault was planted often enough");
 }
 
-/* --- out of memory --------------------------------------------------------------------------------------------- */
+/* --- out of memory ---------------------------------------------------------------------------- */
 
 static bool run_once(const char *yaml, uint64_t fail_at, bool *ret_done)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults that lie between objects, or between now and before, planted in random valid trees: exactly that error is told,
- * and the same set before the fault is accepted (P18). The faults inside one tree are quota_validate_random.c's.
+ * Faults that lie between objects, or between now and before, planted in random valid trees:
+ * exactly that error is told, and the same set before the fault is accepted. The faults inside one
+ * tree are quota_validate_random.c's.
  */
 #include "t/lib/tap.h"
 
@@ -188,7 +189,10 @@ static mk_str v26(struct scene *s)
 	int works = (int)rng_range(&w->rng, 1, 99);
 	struct json *list;
 
-	/* The last node is a leaf, and the last of its list; without it the others' weights must still make 100. */
+	/*
+	 * The last node is a leaf, and the last of its list; without it the
+	 * others' weights must still make 100.
+	 */
 	s->i = w->n - 1;
 	if (w->n_children[p] < 2 || (!w->amounts && w->min_weight[s->i] > 0)) {
 		return qt_not_here;

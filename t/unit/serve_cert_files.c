@@ -45,7 +45,7 @@ static const char *look(struct cert_files *f)
 	return err.code == MK_OK ? "same" : err_code_name(err.code);
 }
 
-/* It may have been for lack of memory: nobody touches the files for that. */
+/* It may have been for lack of memory, after which the files do not change: it is tried again. */
 static void test_refused(struct cert_files *f)
 {
 	int looks = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a look at /status costs: the numbers are kept, and the clusters' text is made anew only when one of them changed. */
+/*
+ * What a look at /status costs: the numbers are kept, and the clusters' text is made anew
+ * only when one of them changed.
+ */
 #include "t/lib/engine_world.h"
 
 #include <time.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may read metrics: the two questions, what is remembered, and that strangers cannot make the API server busy. */
+/*
+ * Who may read metrics: the two questions, what is remembered, and that strangers
+ * cannot make the API server busy.
+ */
 #include "t/lib/kube_fake.h"
 
 #include "core/serve/metrics_access.h"
@@ -76,7 +79,7 @@ static void test_yes(void)
 	ok(status == 401 && strcmp(text, "Unauthorized\n") == 0, "is Unauthorized, at once");
 	is_int(ask("GET", "Basic abc"), HTTP_NO, "another scheme");
 	is_int(ask("GET", "Bearer "), HTTP_NO, "an empty token");
-	is_int(n_reviews() - before, 0, "nobody is asked about them");
+	is_int(n_reviews() - before, 0, "no review is sent about them");
 	is_int(ask("GET", "bEarer t0ken"), HTTP_WAIT, "a token is asked about");
 	is_int(n_reviews() - before, 0, "but not inside of the question");
 	run(0);
@@ -116,7 +119,7 @@ static void test_yes(void)
 
 static void test_no(void)
 {
-	is_int(ask("GET", "Bearer other"), HTTP_WAIT, "a token that nobody knows");
+	is_int(ask("GET", "Bearer other"), HTTP_WAIT, "an unknown token");
 	run(0);
 	fake_answer(&f, 0, TOKENS, 201, "{\"status\":{\"user\":{},\"error\":\"expired\"}}");
 	run(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reviews cost the Lease nothing: they are answered while the main loop stands still, and a flood of the largest hostile
- * ones leaves its heartbeat alone, and the Lease renewed.
+ * Reviews cost the Lease nothing: they are answered while the main loop stands still, and a flood
+ * of the largest hostile ones leaves its heartbeat alone, and the Lease renewed.
  */
 #include "t/lib/tap.h"
 
@@ -37,7 +37,7 @@ static struct admit_queues *queues;
 static struct tls_serve *tls;
 static struct reviews *reviews;
 
-/* --- clients, on threads ------------------------------------------------------------------------------ */
+/* --- clients, on threads ---------------------------------------------------------------------- */
 
 static char *hostile; /* a review that is as long as can be, and as slow to read */
 static size_t hostile_n = BODY;
@@ -142,7 +142,7 @@ static void make_hostile(void)
 	memcpy(hostile + hostile_n - (sizeof(tail) - 1), tail, sizeof(tail) - 1);
 }
 
-/* --- the server ---------------------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static void tell(enum event_type type, uint16_t kind, const char *ns, const char *name,
 		 const char *text)
@@ -196,7 +196,7 @@ static void finish(void)
 	admit_queues_free(queues);
 }
 
-/* --- the Lease ----------------------------------------------------------------------------------------- */
+/* --- the Lease -------------------------------------------------------------------------------- */
 
 static struct loop *loop;
 static struct h2_server srv;
@@ -298,14 +298,14 @@ static void end(struct transport_curl *tc)
 	loop_free(loop);
 }
 
-/* --- tests --------------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void test_apart(SSL_CTX *ctx)
 {
 	char out[2048];
 
 	is_int(post(ctx, JOB "}}}}", strlen(JOB "}}}}"), out), 200,
-	       "a review is answered while nobody turns the main loop");
+	       "a review is answered while the main loop stands still");
 	ok(strstr(out, "\"patch\":"), "with its patch");
 	is_int(post(ctx, "{", 1, out), 400, "half of one is refused");
 	tell(EV_UNSERVED, KIND_CHECK, "", "", "{}");
@@ -348,7 +348,7 @@ static void test_flood(SSL_CTX *ctx)
 	ok(loop_max_stall_us(loop) < 1000000, "no callback of the main loop is long");
 	ok(renewals >= before + 5 && lease_thread_state(lease) == LEASE_LEADER,
 	   "the Lease is renewed all the while");
-	is_int(atomic_load(&stuck), 0, "and nobody takes the main loop for stuck");
+	is_int(atomic_load(&stuck), 0, "and the main loop does not count as stuck");
 	atomic_store(&enough, true);
 	for (int i = 0; i < CLIENTS; i++) {
 		pthread_join(client[i], NULL);

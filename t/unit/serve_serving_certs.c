@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thirteen years of our own authority on a clock of the test's: there is trust at every moment, through every renewal. */
+/*
+ * Thirteen years of our own authority on a clock of the test's: there is trust at every
+ * moment, through every renewal.
+ */
 #include "t/lib/tap.h"
 
 #include "core/base/alloc.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the log says of kinds that a cluster does not serve: once, and as a warning only when a workload needs them. */
+/*
+ * What the log says of kinds that a cluster does not serve: once, and as a warning
+ * only when a workload needs them.
+ */
 #include "t/lib/tap.h"
 
 #include <poll.h>
@@ -222,7 +225,7 @@ static void events(void)
 	ok(strstr(text, "\"level\":\"info\"") && strstr(text, "\"kind\":\"Workload\"") &&
 		   strstr(text, "\"ns\":\"ns\"") && strstr(text, "\"name\":\"wl\"") &&
 		   strstr(text, "worker cluster w1 refused the Workload"),
-	   "what people are warned of is logged, too");
+	   "what an Event warns of is logged, too");
 	an_event("Normal");
 	ok(!strstr(logged(), "refused"), "what goes well is not");
 }
@@ -240,7 +243,7 @@ int main(void)
 	o = telemetry_observer(t);
 	operation(OP_CONNECT, W1, KIND_CLUSTER);
 	served(W1, TOY, false);
-	is_int(said("info"), 1, "a kind that nobody uses: told");
+	is_int(said("info"), 1, "a kind that no job uses: told");
 	served(W1, TOY, false);
 	is_int(said("warn") + said("info"), 0, "once, although each connect finds it again");
 	operation(OP_WATCH_OPEN, W1, TOY);
@@ -255,7 +258,7 @@ int main(void)
 	operation(OP_WATCH_CLOSE, CLUSTER_MANAGER, TOY);
 	served(W1, TOY, true);
 	served(W1, TOY, false);
-	is_int(said("info"), 1, "nobody uses it any more: no warning");
+	is_int(said("info"), 1, "no job uses it any more: no warning");
 	served(W1, KIND_WORKLOAD, false);
 	is_int(said("warn"), 1, "without Workloads nothing works: a warning in any case");
 	is_str(unserved_row(), "multikueue_kinds_unserved{cluster=\"w1\"} 2", "both are counted");

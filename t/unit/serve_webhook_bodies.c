@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is written to the objects of admission: the table of queues, the trust of the webhooks, the Secret. */
+/*
+ * What is written to the objects of admission: the table of queues, the
+ * trust of the webhooks, the Secret.
+ */
 #include "t/lib/tap.h"
 
 #include "core/serve/webhook_bodies.h"

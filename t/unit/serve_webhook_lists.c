@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists that admission asks for: a lack of memory is cured by the API server, and people are told of namespaces too full. */
+/*
+ * Lists that admission asks for: after a lack of memory the API server is asked for them anew, and
+ * a counter shows namespaces that have too many queues.
+ */
 #include "t/lib/kube_fake.h"
 
 #include "core/admit/locals.h"
@@ -85,7 +88,7 @@ static void test_memory(void)
 	ok(webhook_lists_next_ms(&lists, queues) <= f.mono, "at once");
 	ok(asks_after(0), "the checks are listed anew");
 	is_str(fake_story(&f), "stale 0 AdmissionCheck\n",
-	       "and nobody relies on them before the list is there");
+	       "and reviews do not rely on them before the list is there");
 	ok(!asks_after(1000), "asked for once");
 	is_int(webhook_lists_next_ms(&lists, queues), f.mono + 4000, "and again when none comes");
 	ok(asks_after(4000), "after five seconds");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects of admission: when they are read and written, and that what fails is tried again, but not in a loop. */
+/*
+ * The objects of admission: when they are read and written, and that what fails is
+ * tried again, but not in a loop.
+ */
 #include "t/lib/kube_fake.h"
 
 #include "core/serve/webhook_bodies.h"
@@ -103,7 +106,7 @@ static void finish(void)
 	admit_queues_free(queues);
 }
 
-/* --- the table ---------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static void test_table(void)
 {
@@ -122,11 +125,11 @@ static void test_table(void)
 	run(true);
 	fake_answer(&f, 0, "GET " MAP, 200, FULL);
 	fake_answer(&f, 0, "PATCH " MAP, 409, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}");
-	ok(waits() <= 0, "somebody else was first: read again at once");
+	ok(waits() <= 0, "another writer was first: read again at once");
 	finish();
 }
 
-/* Whoever refuses it is not to be asked at the speed of the wire. */
+/* A server that refuses it is not to be asked at the speed of the wire. */
 static void test_table_refused(void)
 {
 	static const int refusals[] = {403, 422, 429, 500, 503};
@@ -160,7 +163,7 @@ static void test_table_refused(void)
 	finish();
 }
 
-/* --- the Secret --------------------------------------------------------------------------------------- */
+/* --- the Secret ------------------------------------------------------------------------------- */
 
 static void secret_event(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adapters that load and then do not come back, a kind each, and dispatchers of the same sort. t/abi/bad.t gives them to
- * the checker, t/integration/e2e_bad_plugin.t to the daemon.
+ * Adapters that load and then do not come back, a kind each, and dispatchers of the same sort.
+ * t/abi/bad.t gives them to the checker, t/integration/e2e_bad_plugin.t to the daemon.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -41,7 +41,7 @@ static int overflow(void)
 	return deeper(first, 1);
 }
 
-/* More than anybody has, in pieces. */
+/* More memory than the limit of any test process, in pieces. */
 static int eat(void)
 {
 	for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Crashes in a constructor, so before anybody can look at its entry. */
+/* Crashes in a constructor, so before the loader can look at its entry. */
 #include <stdlib.h>
 
 #include "good.c"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entry is a function: whoever reads it as data would follow code. */
+/* The entry is a function: a loader that reads it as data would follow code. */
 #include "bad.h"
 
 /* the header declares a constant of this name; here the symbol is made under another one */

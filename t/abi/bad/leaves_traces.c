@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks that leave something behind in the process, a kind each, and one that writes into its inputs. */
+/*
+ * Hooks that leave something behind in the process, a kind each, and one that writes into its
+ * inputs.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

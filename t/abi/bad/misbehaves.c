@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adapters that load and then break the rules at work, a kind each: Liar renames the copy, Stray writes beside /status,
- * Slow takes its time, Hungry fills the arena, Fussy stumbles over the one that is called poison. t/integration/e2e_bad_plugin.t runs them beside others.
+ * Adapters that load and then break the rules at work, a kind each: Liar renames the copy, Stray
+ * writes beside /status, Slow takes its time, Hungry fills the arena, Fussy stumbles over the one
+ * that is called poison. t/integration/e2e_bad_plugin.t runs them beside others.
  */
 #include <time.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls a function that nobody has. */
+/* Calls a function that no library has. */
 #include "bad.h"
 
 int nobody_has_this(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin of the minor after today's, with headers that t/abi/matrix.t makes: each struct has a field "future" at its
- * end. Before it uses one of the host's, it asks. The test sets what it says of itself: MAJOR, LEAST (min_host_minor),
- * FLAGS, FUTURE (of its descriptors), FACTORY.
+ * A plugin of the minor after today's, with headers that t/abi/matrix.t makes: each struct has a
+ * field "future" at its end. Before it uses one of the host's, it asks. The test sets what it says
+ * of itself: MAJOR, LEAST (min_host_minor), FLAGS, FUTURE (of its descriptors), FACTORY.
  */
 #include <multikueue/adapter.h>
 #include <multikueue/dispatcher.h>

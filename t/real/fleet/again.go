@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `fleet kill` and `fleet start`: one process of a plane ends and comes back as it was, for tests of
-// what an outage does. Whatever was started last is what the end of the fleet takes down.
+// `fleet kill` and `fleet start`: one process of a plane ends and comes back as it was, for tests
+// of what an outage does. Whatever was started last is what the end of the fleet takes down.
 
 package main
 
@@ -44,8 +44,8 @@ func (t *target) alive() int {
 	return pid
 }
 
-// remember keeps how a process is started next to its pid: it may also end by itself, as Kueue does when it
-// cannot renew its Lease, and start brings it back then too.
+// remember keeps how a process is started next to its pid: it may also end by itself, as Kueue does
+// when it cannot renew its Lease, and start brings it back then too.
 func remember(dir, name string, cmd *exec.Cmd) error {
 	for ext, words := range map[string][]string{".cmdline": cmd.Args, ".environ": cmd.Env} {
 		data := []byte(strings.Join(words, "\x00") + "\x00")
@@ -77,7 +77,8 @@ func cmdKill(args []string) error {
 	return fmt.Errorf("%s does not end", t.name)
 }
 
-// cmdStart starts what has ended; with the process alive it does nothing. Its output goes where it went.
+// cmdStart starts what has ended; with the process alive it does nothing.
+// Its output goes where it went.
 func cmdStart(args []string) error {
 	t, err := parseTarget("start", args)
 	if err != nil || t.alive() != 0 {

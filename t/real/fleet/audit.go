@@ -58,7 +58,7 @@ func cmdAudit(args []string) error {
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
 	for in.Scan() {
-		// Most lines are of somebody else; taking them apart is what costs.
+		// Most lines are of other users; taking them apart is what costs.
 		if !bytes.Contains(in.Bytes(), userBytes) {
 			continue
 		}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `fleet judge`: what must hold at every moment, whatever a test does, checked on a recorded history. It prints a line
-// per breach. The planes have no common order of events, only that of their arrival here, so that what happens on two
-// of them is given a moment to arrive.
+// `fleet judge`: what must hold at every moment, whatever a test does, checked on a recorded
+// history. It prints a line per breach. The planes have no common order of events, only that of
+// their arrival here, so that what happens on two of them is given a moment to arrive.
 
 package main
 
@@ -72,9 +72,9 @@ type doubt struct {
 
 type judge struct {
 	manager      string
-	mayOverlap   bool               // a worker that nobody could reach may run a lost copy
+	mayOverlap   bool               // a worker that was out of reach may run a lost copy
 	mayPrecommit bool               // Kueue's own MultiKueue creates Jobs before it names the cluster
-	mayRemove    bool               // somebody removes what has ended
+	mayRemove    bool               // a user removes what has ended
 	alias        map[string]string  // planes of MultiKueueClusters that are not called like theirs
 	state        map[string]*object // plane/kind/name
 	doubts       []*doubt
@@ -87,7 +87,7 @@ func cmdJudge(args []string) error {
 	fs.StringVar(&j.manager, "manager", "mgr", "name of the manager's plane")
 	fs.BoolVar(&j.mayOverlap, "overlap", false, "a worker was away for longer than workerLostTimeout")
 	fs.BoolVar(&j.mayPrecommit, "precommit", false, "Kueue's own MultiKueue was at work")
-	fs.BoolVar(&j.mayRemove, "removed", false, "somebody on a worker removed what had ended")
+	fs.BoolVar(&j.mayRemove, "removed", false, "a user of a worker removed what had ended")
 	var aliases names
 	fs.Var(&aliases, "alias", "NAME=PLANE: a MultiKueueCluster that leads there")
 	_ = fs.Parse(args)
@@ -198,8 +198,9 @@ func (j *judge) workload(e *entry, old, o *object) {
 	}
 }
 
-// foreign: multikueued writes as the field manager that the scheduler uses too, so that each of its writes could take
-// the scheduler's fields away. A state that begins to name clusters is one of its writes, and nothing else may differ.
+// foreign: multikueued writes as the field manager that the scheduler uses too, so that each of its
+// writes could take the scheduler's fields away. A state that begins to name clusters is one of its
+// writes, and nothing else may differ.
 func (j *judge) foreign(at time.Time, old, o *object) {
 	nominates := len(o.Status.NominatedClusterNames) > 0 &&
 		!slices.Equal(old.Status.NominatedClusterNames, o.Status.NominatedClusterNames)
@@ -217,7 +218,8 @@ func (j *judge) foreign(at time.Time, old, o *object) {
 	}
 }
 
-// others is what belongs to somebody else than multikueued: all but the cluster names and the one check that changed.
+// others is what belongs to other writers than multikueued: all but the cluster names
+// and the one check that changed.
 func others(o *object) map[string]any {
 	var whole struct{ Metadata, Spec, Status map[string]any }
 	_ = json.Unmarshal(o.raw, &whole)
@@ -232,7 +234,8 @@ func others(o *object) map[string]any {
 		"status.clusterName", "status.nominatedClusterNames", "status.admissionChecks"} {
 		delete(flat, k)
 	}
-	// The names of the test's checks begin with its namespace; those of other controllers' checks do not.
+	// The names of the test's checks begin with its namespace; those of
+	// other controllers' checks do not.
 	namespace, _ := whole.Metadata["namespace"].(string)
 	checks, _ := whole.Status["admissionChecks"].([]any)
 	for _, c := range checks {
@@ -272,8 +275,8 @@ func (j *judge) workloadOf(o *object) *object {
 	return j.get(j.manager, "Workload", name)
 }
 
-// remoteJob: a copy is made on the committed cluster alone, runs on one worker only, and is not removed before
-// its end is on record.
+// remoteJob: a copy is made on the committed cluster alone, runs on one worker only, and is not
+// removed before its end is on record.
 func (j *judge) remoteJob(e *entry, old, o *object) {
 	name, plane := o.Metadata.Name, e.Plane
 	if e.Type == "DELETED" {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `fleet kubelet`: plays the kubelets of planes. A pod runs at once and succeeds after a while; nothing is started.
+// `fleet kubelet`: plays the kubelets of planes. A pod runs at once and succeeds
+// after a while; nothing is started.
 
 package main
 

@@ -21,8 +21,8 @@ import (
 // Kueue reads this pair at start when it does not manage certificates itself; no option moves it.
 const metricsCertDir = "/etc/kueue/metrics/certs"
 
-// hookKinds are the ends of the paths of those webhooks whose kinds are served and enabled here: Kueue's own and
-// batch/job; and those of kinds.t, which nobody makes elsewhere.
+// hookKinds are the ends of the paths of those webhooks whose kinds are served and enabled here:
+// Kueue's own and batch/job; and those of kinds.t, which no other test makes.
 var hookKinds = []string{
 	"-workload", "-clusterqueue", "-cohort", "-resourceflavor", "-localqueue", "-batch-v1-job",
 	"-jobset", "-v1-pytorchjob", "-v2beta1-mpijob", "-raycluster", "-appwrapper", "-trainjob",
@@ -85,8 +85,8 @@ resources: {deviceClassMappings: [{name: example.com/gpu, deviceClassNames: [gpu
 	})
 }
 
-// installCRDs installs Kueue's kinds; 'convert' is the client configuration of the webhook that converts
-// between their versions, nil without one.
+// installCRDs installs Kueue's kinds; 'convert' is the client configuration of the webhook that
+// converts between their versions, nil without one.
 func (p *plane) installCRDs(ctx context.Context, convert map[string]any) error {
 	raw, err := p.renderCRDs(ctx)
 	if err != nil {
@@ -106,7 +106,8 @@ func (p *plane) installCRDs(ctx context.Context, convert map[string]any) error {
 	if err != nil {
 		return err
 	}
-	// Kueue ends when a kind of its own is not served yet, and one that is established may still not be.
+	// Kueue ends when a kind of its own is not served yet, and one that
+	// is established may still not be.
 	client, err := p.client()
 	if err != nil {
 		return err

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `fleet link`: another address of a plane's API server. A test that ends it cuts off whoever came that way, and nobody
-// else: the plane itself goes on.
+// `fleet link`: another address of a plane's API server. A test that ends it ends the connections
+// through it, and no others: the plane itself goes on.
 
 package main
 

@@ -15,8 +15,9 @@
 //	fleet ports --count N
 //	fleet transcript --kubeconfig FILE --script FILE
 //
-// A plane is etcd, kube-apiserver, kube-controller-manager and Kueue; beside each fleet runs kubectl as a server. Everything listens on 127.0.0.1
-// and keeps its state below one directory, so that any number of fleets can run at once.
+// A plane is etcd, kube-apiserver, kube-controller-manager and Kueue; beside each fleet runs
+// kubectl as a server. Everything listens on 127.0.0.1 and keeps its state below one directory, so
+// that any number of fleets can run at once.
 package main
 
 import (

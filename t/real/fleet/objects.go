@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Creating the first objects of a plane by plain requests: kubectl would ask for the whole OpenAPI document before
-// each of them, which is most of what a plane costs to start.
+// Creating the first objects of a plane by plain requests: kubectl would ask for the whole OpenAPI
+// document before each of them, which is most of what a plane costs to start.
 
 package main
 
@@ -30,7 +30,8 @@ var collections = map[string]string{
 	"RoleBinding":                    "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
 }
 
-// post sends one object; the answer goes to ret, which may be nil. A server that still starts is asked again.
+// post sends one object; the answer goes to ret, which may be nil. A server
+// that still starts is asked again.
 func (p *plane) post(ctx context.Context, path string, object, ret any) error {
 	client, err := p.client()
 	if err != nil {

@@ -25,7 +25,7 @@ const readyLimit = 3 * time.Minute
 type plane struct {
 	name    string
 	manager bool
-	bare    bool // only the API server and Kueue's CRDs: nobody but the test writes there
+	bare    bool // only the API server and Kueue's CRDs: only the test writes there
 	fleet   *fleet
 	dir     string
 	ca      *authority

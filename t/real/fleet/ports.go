@@ -23,7 +23,7 @@ const (
 // portLocks keeps the lock files open, and so locked, until the process ends.
 var portLocks []*os.File
 
-// freePorts returns n ports that nobody listens on and no other fleet has chosen.
+// freePorts returns n ports that no process listens on and no other fleet has chosen.
 func freePorts(n int) ([]int, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("multikueued-real-ports-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -101,8 +101,9 @@ func (p *proc) await(ctx context.Context, what string, limit time.Duration,
 	}
 }
 
-// killAll ends the newest first, so that nothing reconnects to what is already gone. SIGKILL,
-// because kube-apiserver takes up to a minute to leave its watches and nothing here is worth saving.
+// killAll ends the newest first, so that nothing reconnects to what is already
+// gone. SIGKILL, because kube-apiserver takes up to a minute to leave its watches
+// and nothing here is worth saving.
 func (ps *procs) killAll() error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -120,7 +121,8 @@ func (ps *procs) killAll() error {
 	killed, err := killByPidFiles(ps.dir)
 	errs = append(errs, err)
 	for _, name := range killed {
-		// A process of a plane that `fleet start` brought back belongs there; anything else was for its test to end.
+		// A process of a plane that `fleet start` brought back belongs there;
+		// anything else was for its test to end.
 		if _, err := os.Stat(filepath.Join(ps.dir, name+".cmdline")); err != nil {
 			errs = append(errs, fmt.Errorf("%s was left by its test", name))
 		}
@@ -151,8 +153,9 @@ func cmdDown(args []string) error {
 	return removeSoon(abs)
 }
 
-// killByPidFiles kills what DIR/*/NAME.pid names, as long as it runs in the directory of its file: a
-// pid may have been given to somebody else since. It returns the paths below DIR, without the ending.
+// killByPidFiles kills what DIR/*/NAME.pid names, as long as it runs in the directory of
+// its file: a pid may have been given to another process since. It returns the paths
+// below DIR, without the ending.
 func killByPidFiles(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.pid"))
 	if err != nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `fleet record`: the joint history of all clusters. Every state of each Job and Workload in one namespace, of every
-// plane, as lines of JSON in the order of their arrival; an API server that goes away is followed again when it is
-// back. `fleet judge` reads it.
+// `fleet record`: the joint history of all clusters. Every state of each Job and Workload in one
+// namespace, of every plane, as lines of JSON in the order of their arrival; an API server that
+// goes away is followed again when it is back. `fleet judge` reads it.
 
 package main
 
@@ -22,7 +22,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// entry is one line. The first one, when everything is being followed, has the type READY and nothing else.
+// entry is one line. The first one, when everything is being followed, has
+// the type READY and nothing else.
 type entry struct {
 	Time   time.Time       `json:"time"`
 	Plane  string          `json:"plane,omitempty"`
@@ -139,7 +140,7 @@ type objectMeta struct {
 	} `json:"metadata"`
 }
 
-// list reports what changed while nobody watched.
+// list reports what changed while no watch was open.
 func (s *stream) list(ctx context.Context) (string, error) {
 	d, done, err := s.get(ctx, "")
 	if err != nil {

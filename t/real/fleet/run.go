@@ -62,7 +62,7 @@ func (o *options) absolute() error {
 	} else if old, _ := os.ReadDir(o.dir); len(old) > 0 {
 		return fmt.Errorf("%s is not empty", o.dir)
 	}
-	// The tests below it put plugins there, which nobody else may be able to change.
+	// The tests below it put plugins there, which no other user may be able to change.
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return err
 	}
@@ -182,8 +182,8 @@ func (f *fleet) startKubectl(ctx context.Context) error {
 	})
 }
 
-// command runs something with the addresses of the planes in its environment; when we are told to end it gets
-// SIGTERM, all of its process group, and has a while to clean up.
+// command runs something with the addresses of the planes in its environment; when we are told to
+// end it gets SIGTERM, all of its process group, and has a while to clean up.
 func (f *fleet) command(ctx context.Context, argv []string, out io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

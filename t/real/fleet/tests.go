@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `fleet test`: tests side by side. Each slot is a fleet of its own, because Kueue and multikueued are one
-// per manager; it takes the next file as long as there is one. Tests that only need the bare planes say so in a
-// line "# planes: bare" and have a slot of their own. Results are shown as they come, behind the name
-// of their test.
+// `fleet test`: tests side by side. Each slot is a fleet of its own, because Kueue and multikueued
+// are one per manager; it takes the next file as long as there is one. Tests that only need the
+// bare planes say so in a line "# planes: bare" and have a slot of their own. Results are shown as
+// they come, behind the name of their test.
 
 package main
 
@@ -87,7 +87,8 @@ func (s *suite) load() error {
 	return nil
 }
 
-// run starts the slots one after the other, so that the first one tests while the others still start.
+// run starts the slots one after the other, so that the first one tests while the others still
+// start.
 func (s *suite) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -156,7 +157,8 @@ func (s *suite) next(bare bool) (testFile, bool) {
 	return testFile{}, false
 }
 
-// test runs one file. One that dies, or counts otherwise than it planned, has failed whatever it said.
+// test runs one file. One that dies, or counts otherwise than it
+// planned, has failed whatever it said.
 func (s *suite) test(ctx context.Context, f *fleet, t testFile) {
 	begin := time.Now()
 	tap := &tapFile{name: t.name, suite: s}

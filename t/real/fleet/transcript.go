@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `fleet transcript`: plays a list of API requests against one server and prints what came back, with
-// everything that differs from run to run named instead of shown: a uid or resourceVersion appears as
-// the name under which an earlier step saved it. Two servers that behave the same print the same.
+// `fleet transcript`: plays a list of API requests against one server and prints what came
+// back, with everything that differs from run to run named instead of shown: a uid or
+// resourceVersion appears as the name under which an earlier step saved it. Two servers that
+// behave the same print the same.
 
 package main
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Kubectld is kubectl as a server: the tests ask hundreds of times a minute, and a kubectl of its own
-// for each question costs a tenth of a second of CPU, most of it before the request is sent. It listens on a
-// unix socket; a request carries the arguments, each ended by a NUL, one more NUL, and the standard
-// input. 200 answers with what kubectl printed; 422 means that it failed, and X-Error says why.
+// Kubectld is kubectl as a server: the tests ask hundreds of times a minute, and a kubectl of
+// its own for each question costs a tenth of a second of CPU, most of it before the request
+// is sent. It listens on a unix socket; a request carries the arguments, each ended by a NUL,
+// one more NUL, and the standard input. 200 answers with what kubectl printed; 422 means that
+// it failed, and X-Error says why.
 package main
 
 import (
@@ -29,9 +30,9 @@ import (
 	"k8s.io/kubectl/pkg/cmd/util"
 )
 
-// cobra keeps in a table of its own what completes the flags of every command that was ever made, and with that all a
-// command holds: its flags, clients, and what it learnt of the API server's kinds. Nobody completes anything here, and
-// there is no other way to that table.
+// cobra keeps in a table of its own what completes the flags of every command that was ever made,
+// and with that all a command holds: its flags, clients, and what it learnt of the API server's
+// kinds. No shell completes anything here, and there is no other way to that table.
 //
 //go:linkname completions github.com/spf13/cobra.flagCompletionFunctions
 var completions map[*pflag.Flag]cobra.CompletionFunc

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Several MultiKueueClusters lead to one API server, each with an address of its own: in separate configs (a tenant each), in
-# one config, one that appears while Jobs run there, and one that takes the place of another. What runs is never taken for
-# its own loser.
+# Several MultiKueueClusters lead to one API server, each with an address of its own: in separate
+# configs (a tenant each), in one config, one that appears while Jobs run there, and one that takes
+# the place of another. What runs is never taken for its own loser.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -21,7 +21,8 @@ tidy()
 }
 undo=tidy
 
-# queue_b PLANE [CHECK]: the namespace of the test has a LocalQueue lq-b as well, with quota of its own.
+# queue_b PLANE [CHECK]: the namespace of the test has a LocalQueue lq-b
+# as well, with quota of its own.
 queue_b()
 {
 	k "$1" apply -f - >/dev/null <<-END
@@ -90,7 +91,7 @@ for c in w1 w2 tenant; do
 	must True "$c is connected" active $c
 done
 
-# --- in separate configs: both work -------------------------------------------------------------------------
+# --- in separate configs: both work ---------------------------------------------------------------
 stop w2 Hold
 job mgr a "$MANAGED"
 placed a
@@ -100,7 +101,7 @@ LQ=lq-b placed_as b tenant
 uid_b=$(field w1 job b '{.metadata.uid}')
 is "$(field w1 job a '{.metadata.uid}')" "$uid_a" "and a runs on"
 
-# --- one that appears while they run, in no config, then in that of a Job that runs ---------------------------
+# --- one that appears while they run, in no config, then in that of a Job that runs ---------------
 appeared=$(now)
 sed 's|server: https://127.0.0.1:|server: https://localhost:|' "$MK_REAL_DIR/w1/multikueued.kubeconfig" >"$WORK/third.kubeconfig"
 cluster third "$WORK/third.kubeconfig"
@@ -120,7 +121,7 @@ for j in "a $uid_a" "b $uid_b"; do
 done
 is "$(audit w1 --since "$appeared" | grep -e ' delete ')" "" "nothing was deleted there"
 
-# --- it takes the place of the first -----------------------------------------------------------------------------
+# --- it takes the place of the first --------------------------------------------------------------
 clusters "$T" third w2
 k mgr delete multikueuecluster w1 >/dev/null
 k mgr -n kueue-system delete secret w1 >/dev/null

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Everybody writes to the same Workloads at once: multikueued, Kueue's scheduler and its other controllers, and one more
-# that applies under the scheduler's name, as a later Kueue might. At random Workloads are evicted and come back. No
-# write of multikueued may take a field of the others away: the judge compares each state in which it named a cluster
-# with the one before, and the field of the extra writer holds what it wrote last. SEED=n repeats the choices.
+# Several writers change the same Workloads at once: multikueued, Kueue's scheduler and its other
+# controllers, and one more that applies under the scheduler's name, as a later Kueue might. At
+# random Workloads are evicted and come back. No write of multikueued may take a field of the others
+# away: the judge compares each state in which it named a cluster with the one before, and the field
+# of the extra writer holds what it wrote last. SEED=n repeats the choices.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -37,8 +38,9 @@ for j in 1 2 3 4 5 6; do
 	workload_of mgr "j$j" >"$WORK/name.$j"
 done
 
-# extend NAME VALUE: all of the status that the scheduler's name owns, read, with one field more, applied with the
-# version that was read: as the scheduler does it. Retried after a conflict, like it.
+# extend NAME VALUE: all of the status that the scheduler's name owns, read, with one
+# field more, applied with the version that was read: as the scheduler does it.
+# Retried after a conflict, like it.
 extend()
 {
 	for x_try in 1 2 3 4 5 6 7 8 9 10; do
@@ -79,7 +81,7 @@ while read -r n what; do
 done <"$WORK/choices"
 [ $extended -gt $((ROUNDS / 3)) ]
 ok $? "the extra writer wrote ($extended times)"
-# Core adds to it what an evicted Workload has run; nobody takes from it.
+# Kueue's core adds to it what an evicted Workload has run; no writer takes from it.
 for j in 1 2 3 4 5 6; do
 	[ -e "$WORK/last.$j" ] || continue
 	value=$(field mgr workload "$(cat "$WORK/name.$j")" '{.status.accumulatedPastExecutionTimeSeconds}')

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a workflow engine sees: a client that creates a Job and waits for its conditions with kubectl, and one that polls.
-# The same client runs against one cluster with Kueue alone and against the manager: both tell it the same.
+# What a workflow engine sees: a client that creates a Job and waits for its conditions with
+# kubectl, and one that polls. The same client runs against one cluster with Kueue alone and against
+# the manager: both tell it the same.
 #
-# One thing is by chance in both: that a Job was resumed (Suspended=False) is said of one whose controller found it
-# suspended before Kueue started it, and of no other. So the two are compared without it, the manager's Job says of it what
-# its copy said, and once no controller looks until the Jobs are started: then nobody may say it.
+# One thing is by chance in both: that a Job was resumed (Suspended=False) is said of one whose
+# controller found it suspended before Kueue started it, and of no other. So the two are compared
+# without it, the manager's Job says of it what its copy said, and once no controller looks until
+# the Jobs are started: then neither may say it.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -22,7 +24,8 @@ controllers_back()
 undo=controllers_back
 scene
 
-# view PLANE JOB: what a poll finds when the Job is over, without times, names and what is by chance.
+# view PLANE JOB: what a poll finds when the Job is over, without times, names and what is by
+# chance.
 view()
 {
 	kn "$1" get job "$2" -o json | jq -c '{suspend: .spec.suspend, status: (.status | {active, ready, succeeded, failed, terminating,
@@ -56,7 +59,8 @@ is_started()
 	[ "$(started "$1")" = false ]
 }
 
-# client PLANE JOB PHASE CONDITION [SPEC]: creates it, waits until it runs and until it ends, all of its pods in PHASE.
+# client PLANE JOB PHASE CONDITION [SPEC]: creates it, waits until it runs and until it
+# ends, all of its pods in PHASE.
 client()
 {
 	job "$1" "$2" "${5:-}"
@@ -79,7 +83,7 @@ client()
 # never_resumed PLANE DESC: where no controller saw the Job suspended, the Job says nothing of it.
 never_resumed()
 {
-	[ -z "${unseen:-}" ] || is "$(resumed "$1" j)" false "$2: nobody says that it was resumed"
+	[ -z "${unseen:-}" ] || is "$(resumed "$1" j)" false "$2: no condition says that it was resumed"
 }
 
 # same NAME PHASE CONDITION SPEC: the client's words on both; the Jobs have one name.

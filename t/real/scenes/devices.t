@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A Job whose pods claim devices: with its ResourceClaimTemplate on every cluster it runs like any other; where the
-# template is missing its clone waits, and nobody is chosen until one appears.
+# A Job whose pods claim devices: with its ResourceClaimTemplate on every cluster it runs like any
+# other; where the template is missing its clone waits, and no cluster is chosen until one appears.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -76,7 +76,7 @@ for p in w1 w2; do
 		'{.status.conditions[?(@.type=="QuotaReserved")].status}'
 done
 is "$(field mgr workload "$wl" '{.status.clusterName}') $(first_check "$wl" | cut -d' ' -f1)" " Pending" \
-	"W-I29: and nobody is chosen"
+	"W-I29: and no cluster is chosen"
 template w2 here
 placed lonely
 is "$win" w2 "W-I29: until a worker has one"

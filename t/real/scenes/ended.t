@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A Job completes on a worker that nobody from the manager reaches, and somebody there removes it: its Workload alone tells
-# the end. When the way is open again the Job of the manager gets an end as well, and nothing runs a second time.
+# A Job completes on a worker that the manager cannot reach, and a user there removes it: its
+# Workload alone tells the end. When the way is open again the Job of the manager gets an end as
+# well, and nothing runs a second time.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -32,7 +33,7 @@ pods w1 Succeeded
 becomes "True Succeeded Reached expected number of succeeded pods" "it completes on w1 meanwhile" \
 	condition w1 workload "$wl" Finished
 kn w1 delete job j --cascade=orphan --wait=false >/dev/null
-becomes "" "and somebody removes the Job alone" kn w1 get job j --ignore-not-found -o name
+becomes "" "and a user removes the Job alone" kn w1 get job j --ignore-not-found -o name
 is "$(kn w1 get workload "$wl" -o name)" "workload.kueue.x-k8s.io/$wl" "its Workload stays"
 
 link w1

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# etcd of a worker dies while a Job runs there and comes back: its API server answers nothing or with errors meanwhile. It
-# is the same Job afterwards, what ended meanwhile is told, and the worker takes new ones. Then that of the manager.
+# etcd of a worker dies while a Job runs there and comes back: its API server answers nothing or
+# with errors meanwhile. It is the same Job afterwards, what ended meanwhile is told, and the worker
+# takes new ones. Then that of the manager.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -49,7 +50,7 @@ ends next
 ends j
 stop "$lose" None
 
-# --- the manager's -------------------------------------------------------------------------------------------
+# --- the manager's --------------------------------------------------------------------------------
 created()
 {
 	job mgr "$1" "$MANAGED" 2>&1

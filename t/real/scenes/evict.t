@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A worker gives a running Job up: its clone is deactivated, its ClusterQueue drained. The manager takes it back
-# everywhere and places it again. Then the manager does: its ClusterQueue is held and opened again. And a user suspends
-# the running Job.
+# A worker gives a running Job up: its clone is deactivated, its ClusterQueue drained. The manager
+# takes it back everywhere and places it again. Then the manager does: its ClusterQueue is held and
+# opened again. And a user suspends the running Job.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
 scene
 
-# again MESSAGE: the check went to Retry with it, core evicted for it, and the Job found a place again.
+# again MESSAGE: the check went to Retry with it, core evicted for it,
+# and the Job found a place again.
 again()
 {
 	said "$1" "the check turns Retry with the reason"

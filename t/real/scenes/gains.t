@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A queue that ran its Jobs on the manager gains the check: what runs there without managedBy is taken off it by Kueue and
-# its check says why it cannot go; a Job made for other clusters goes.
+# A queue that ran its Jobs on the manager gains the check: what runs there without managedBy is
+# taken off it by Kueue and its check says why it cannot go; a Job made for other clusters goes.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Somebody deletes the running Job or its clone on the worker: the manager takes it back everywhere and places it again,
-# and leaves a worker where that goes on alone for a while.
+# A user deletes the running Job or its clone on the worker: the manager takes it back everywhere
+# and places it again, and leaves a worker where that goes on alone for a while.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
 scene
 
-# again MESSAGE: the check went to Retry with it, core evicted for it, and the Job found a place again.
+# again MESSAGE: the check went to Retry with it, core evicted for it,
+# and the Job found a place again.
 again()
 {
 	said "$1" "the check turns Retry with the reason"
@@ -34,7 +35,7 @@ again 'Admitting remote no longer exists, Previously: "Ready"'
 record "$wl"
 kn "$win" delete job j --wait=false >/dev/null
 again 'Admitting remote no longer exists, Previously: "Ready"'
-becomes yes "people are told that somebody removes each copy" \
+becomes yes "an Event tells that each copy is removed" \
 	told 'times in a row, by somebody else; the cluster rests for this Workload until '
 
 ends j

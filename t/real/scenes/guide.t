@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs/operations.md to the letter: its blocks take an operator from two clusters to the first job. Names get the test's,
-# and the daemon, which the page deploys as an image, runs beside the planes.
+# docs/operations.md to the letter: its blocks take an operator from two clusters to the first job.
+# Names get the test's, and the daemon, which the page deploys as an image, runs beside the planes.
 . "$(dirname "$0")/../lib.sh"
 need_daemon
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `kubectl apply -k conf`, to the letter: with the rights and the configuration that come out of it the daemon, which the
-# base deploys as an image and which runs beside the planes here, leads and has a job run.
+# `kubectl apply -k conf`, to the letter: with the rights and the configuration that come
+# out of it the daemon, which the base deploys as an image and which runs beside the planes
+# here, leads and has a job run.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kill -9 at each stage of a Job's life: nominated, admitted, running, evicted, complete, deleted. Each time the next
-# multikueued takes over where the last one was.
+# kill -9 at each stage of a Job's life: nominated, admitted, running, evicted, complete, deleted.
+# Each time the next multikueued takes over where the last one was.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -20,7 +20,7 @@ hold()
 	done
 }
 
-# --- nominated: clones wait on workers that admit nothing ------------------------------------------------
+# --- nominated: clones wait on workers that admit nothing -----------------------------------------
 hold Hold
 job mgr j "$MANAGED"
 must yes "j has a Workload" has_workload mgr j
@@ -39,7 +39,7 @@ before=$(uids)
 again
 is "$(uids)" "$before" "killed while nominated: the clones stay"
 
-# --- admitted while nobody watches ----------------------------------------------------------------------
+# --- admitted while no daemon runs ----------------------------------------------------------------
 daemon_kill
 hold None
 for p in w1 w2; do
@@ -51,13 +51,13 @@ placed j
 uid=$(field "$win" job j '{.metadata.uid}')
 first=$win
 
-# --- running ---------------------------------------------------------------------------------------------
+# --- running --------------------------------------------------------------------------------------
 again
 job mgr other "$MANAGED"
 placed other
 is "$(field "$first" job j '{.metadata.uid}')" "$uid" "killed while j runs: it is the same Job"
 
-# --- evicted on the worker while nobody watches -----------------------------------------------------------
+# --- evicted on the worker while no daemon runs ---------------------------------------------------
 wl=$(workload_of mgr j)
 record "$wl"
 daemon_kill
@@ -70,7 +70,7 @@ daemon_kill
 daemon_start
 placed j
 
-# --- deleted while nobody watches -------------------------------------------------------------------------
+# --- deleted while no daemon runs -----------------------------------------------------------------
 daemon_kill
 wl=$(workload_of mgr other)
 kn mgr delete job other --wait=false >/dev/null
@@ -80,7 +80,7 @@ for p in w1 w2; do
 	becomes "" "and then from $p" left $p other "$wl"
 done
 
-# --- complete --------------------------------------------------------------------------------------------
+# --- complete -------------------------------------------------------------------------------------
 daemon_kill
 pods "$win" Succeeded
 daemon_start

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A CRD comes to a worker while the daemon runs: a job that waits for it is there within 30 seconds. The kind is made up by
-# the test, which plays its controllers and what Kueue's integration of it would do.
+# A CRD comes to a worker while the daemon runs: a job that waits for it is there within
+# 30 seconds. The kind is made up by the test, which plays its controllers and what
+# Kueue's integration of it would do.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 . "$here/integrations.sh"

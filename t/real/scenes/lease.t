@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The configuration that Kueue is installed with, given to the daemon as it is, beside a Kueue that has it as well: each
-# has its own Lease. A daemon that is given Kueue's on purpose waits, and says for whom.
+# The configuration that Kueue is installed with, given to the daemon as it is, beside a
+# Kueue that has it as well: each has its own Lease. A daemon that is given Kueue's on
+# purpose waits, and says for whom.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -35,7 +36,8 @@ is_led()
 must 1 "Kueue leads by its own Lease" is_led
 kueue=$(holder $THEIRS)
 
-# configuration FILE [MORE]: the file of Kueue's release, on ports of ours, and MORE of the section multiKueue.
+# configuration FILE [MORE]: the file of Kueue's release, on ports of ours, and
+# MORE of the section multiKueue.
 configuration()
 {
 	sed "s|healthProbeBindAddress: .*|healthProbeBindAddress: 127.0.0.1:$(ports 1)|

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One worker has no namespace for the Job, then no LocalQueue, then all of it: meanwhile the other one takes the Jobs,
-# and those that nobody could take start as soon as it can.
+# One worker has no namespace for the Job, then no LocalQueue, then all of it: meanwhile the other
+# one takes the Jobs, and those that no worker could take start as soon as one can.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon

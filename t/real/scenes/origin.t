@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The manager gets another name while Jobs run: multiKueue.origin is changed and the old one is named in formerOrigins.
-# They run to their ends, once; and what is made from now on carries the new name.
+# The manager gets another name while Jobs run: multiKueue.origin is changed and the
+# old one is named in formerOrigins. They run to their ends, once; and what is made
+# from now on carries the new name.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -40,7 +41,7 @@ for p in w1 w2; do
 done
 is "$(first_check "$wl_j")" "Ready The workload was admitted on \"$win_j\"" "their checks stay"
 
-# --- one is evicted by its worker: the next round is that of the new name, and the old copy is removed ------------
+# --- one is evicted by its worker: the next round is that of the new name, and the old copy is remo
 kn "$win_k" patch workload "$wl_k" --type=merge -p '{"spec":{"active":false}}' >/dev/null
 record "$wl_k"
 saw '"nominatedClusterNames":[' "k is given up and nominated again"

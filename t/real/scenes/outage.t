@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The API server of the worker that runs a Job dies: for a moment, which nobody must notice, and for longer than
-# workerLostTimeout, after which the Job runs elsewhere and the worker is cleaned when it returns. Then the manager's
-# Kueue dies.
+# The API server of the worker that runs a Job dies: for a moment, which must have no effect, and
+# for longer than workerLostTimeout, after which the Job runs elsewhere and the worker is cleaned
+# when it returns. Then the manager's Kueue dies.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -16,11 +16,11 @@ restart_all()
 	"$FLEET" start --plane mgr --process kueue 2>/dev/null
 }
 undo=restart_all
-# The lost worker runs its copy until it is back; nobody can tell it to stop.
+# The lost worker runs its copy until it is back; the manager cannot stop it.
 JUDGE=--overlap
 
-# revive PLANE: Kueue starts anew as well, as it would with a Lease that it cannot renew; otherwise it may wait half a
-# minute before it looks for its API server again.
+# revive PLANE: Kueue starts anew as well, as it would with a Lease that it cannot renew; otherwise
+# it may wait half a minute before it looks for its API server again.
 revive()
 {
 	echo "$1 $(now)" >>"$WORK/starting"
@@ -36,7 +36,7 @@ connected()
 	k mgr get multikueuecluster "$1" -o 'jsonpath={.status.conditions[0].status}'
 }
 
-# --- inside workerLostTimeout ------------------------------------------------------------------------------
+# --- inside workerLostTimeout ---------------------------------------------------------------------
 job mgr j "$MANAGED"
 placed j
 uid=$(field "$win" job j '{.metadata.uid}')
@@ -53,7 +53,7 @@ else
 	ok 0 "nothing was evicted"
 fi
 
-# --- beyond it --------------------------------------------------------------------------------------------
+# --- beyond it ------------------------------------------------------------------------------------
 daemon_end TERM
 daemon_config '  workerLostTimeout: 3s'
 started=$(now)
@@ -79,13 +79,14 @@ becomes "" "the stale copies are removed from $first when it is back" left "$fir
 is "$(field "$lose" job j '{.metadata.uid}')" "$uid" "the new one runs on"
 is "$(first_check "$wl")" "Ready The workload was admitted on \"$lose\"" "its check too"
 
-# --- Kueue of the manager ------------------------------------------------------------------------------------
+# --- Kueue of the manager -------------------------------------------------------------------------
 without=$(now)
 "$FLEET" kill --plane mgr --process kueue
 pods "$lose" Succeeded
 becomes True "the Job completes on the manager without Kueue" field mgr job j \
 	'{.status.conditions[?(@.type=="Complete")].status}'
-# Without Kueue's webhooks no Workload can be written; until the end is on record nothing may be removed.
+# Without Kueue's webhooks no Workload can be written; until the end is on
+# record nothing may be removed.
 is "$(left "$lose" j "$wl" | wc -l | tr -d ' ')" 2 "its copies wait for the Workload's end to be on record"
 must ok "the manager's Kueue is back" kueue_back mgr
 becomes "True Succeeded Reached expected number of succeeded pods" "its Workload is Finished with Kueue back" \

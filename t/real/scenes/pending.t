@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Jobs that never run: one is deleted while it waits for quota on the manager, one while its clones wait on the workers, one
-# is deactivated there; and one that was not made for other clusters is refused with the reason.
+# Jobs that never run: one is deleted while it waits for quota on the manager, one while its
+# clones wait on the workers, one is deactivated there; and one that was not made for other
+# clusters is refused with the reason.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -35,7 +36,7 @@ gone()
 	done
 }
 
-# --- deleted while its clones wait ------------------------------------------------------------------------------
+# --- deleted while its clones wait ----------------------------------------------------------------
 job mgr first "$MANAGED"
 waits first
 first=$wl
@@ -45,14 +46,14 @@ second=$(workload_of mgr second)
 becomes "False" "there is no quota for it" field mgr workload "$second" \
 	'{.status.conditions[?(@.type=="QuotaReserved")].status}'
 
-# --- deleted while it waits for quota ---------------------------------------------------------------------------
+# --- deleted while it waits for quota -------------------------------------------------------------
 kn mgr delete job second --wait=false >/dev/null
 gone second "$second"
 is "$(for p in w1 w2; do audit $p; done | grep -c "$second")" 0 "no worker has ever heard of it"
 kn mgr delete job first --wait=false >/dev/null
 gone first "$first"
 
-# --- deactivated while its clones wait ---------------------------------------------------------------------------
+# --- deactivated while its clones wait ------------------------------------------------------------
 job mgr third "$MANAGED"
 waits third
 kn mgr patch workload "$wl" --type=merge -p '{"spec":{"active":false}}' >/dev/null
@@ -67,7 +68,7 @@ hold None
 placed third
 ends third
 
-# --- not made for other clusters ---------------------------------------------------------------------------------
+# --- not made for other clusters ------------------------------------------------------------------
 job mgr plain
 must yes "plain has a Workload" has_workload mgr plain
 wl=$(workload_of mgr plain)
@@ -75,7 +76,8 @@ record "$wl" always
 why="The owner is not managed by Kueue: Expecting spec.managedBy to be \"kueue.x-k8s.io/multikueue\" not \"\", Previously: \"Pending\""
 # Not for long: core deactivates the Workload for it and resets the check.
 said "$why" "a Job without managedBy is refused with the reason"
-# Whether the scheduler had reserved quota by then or sees the refusal first is a race between the two.
+# Whether the scheduler had reserved quota by then or sees the refusal
+# first is a race between the two.
 refused()
 {
 	case $(field mgr workload "$wl" '{.spec.active} {.status.conditions[?(@.type=="QuotaReserved")].message}') in

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The optional policy that clears nominations in the API server when a cluster is chosen or an eviction begins. It does
-# us no harm: a Job is placed, given up by its worker and placed again. And a dispatcher of somebody else may nominate
-# under its own name, which a choice would be refused for without it.
+# The optional policy that clears nominations in the API server when a cluster is chosen or
+# an eviction begins. It does us no harm: a Job is placed, given up by its worker and
+# placed again. And a dispatcher outside may nominate under its own name, which a choice
+# would be refused for without it.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -38,7 +39,8 @@ metadata: {name: $T}
 spec: {policyName: $T}
 EOF
 
-# The policy is in force when a nominated Workload of nobody's queue may name a cluster.
+# The policy is in force once a nominated Workload may name a cluster. Its
+# queue is served by no controller.
 kn mgr create -f - >/dev/null <<EOF
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: Workload
@@ -80,7 +82,7 @@ diag "$writes writes of a Workload's status"
 [ "$writes" -le 6 ]
 ok $? "C-10.3: nothing is written twice: two nominations, two choices, a Retry and at most the end"
 
-# A dispatcher of somebody else, which applies its nominations under its own name.
+# A dispatcher outside, which applies its nominations under its own name.
 daemon_end TERM
 is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
 daemon_config "  dispatcherName: example.com/other"

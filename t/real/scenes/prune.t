@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Something on the workers deletes each copy of a Job as soon as it is there, as GitOps that prunes what it does not know.
-# The workers rest, longer each time, so that requests are few; people are told; and when it stops the Job runs.
+# Something on the workers deletes each copy of a Job as soon as it is there, as GitOps that prunes
+# what it does not know. The workers rest, longer each time, so that requests are few; an Event
+# tells why; and when it stops the Job runs.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon

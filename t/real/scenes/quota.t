@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Quota is short: two Jobs race for the last of a worker, one on the manager borrows from its cohort, and one with a
-# higher priority takes the place of a running one.
+# Quota is short: two Jobs race for the last of a worker, one on the manager borrows from its
+# cohort, and one with a higher priority takes the place of a running one.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
 
-# The manager has room for one Job of its own and can borrow a second one from another queue; workers have room for two.
+# The manager has room for one Job of its own and can borrow a second one from another
+# queue; workers have room for two.
 MANAGER_SPEC="cohortName: $T
   preemption: {withinClusterQueue: LowerPriority}"
 QUOTA=2
@@ -21,8 +22,8 @@ spec:
   - coveredResources: [cpu]
     flavors: [{name: default, resources: [{name: cpu, nominalQuota: 2}]}]
 EOF
-# a stands between b and high: of two Workloads of one priority whose quota was reserved in the same second, Kueue would
-# evict the one that its UID says.
+# a stands between b and high: of two Workloads of one priority whose quota was reserved in the same
+# second, Kueue would evict the one that its UID says.
 for p in mgr w1 w2; do
 	k $p apply -f - >/dev/null <<EOF
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -38,7 +39,7 @@ EOF
 done
 scene
 
-# --- borrowing ------------------------------------------------------------------------------------------
+# --- borrowing ------------------------------------------------------------------------------------
 job mgr a "$MANAGED" 'kueue.x-k8s.io/priority-class: middle'
 placed a
 wl_a=$wl
@@ -50,7 +51,7 @@ becomes 2 "the manager's queue borrows for the second Job" k mgr get clusterqueu
 	-o 'jsonpath={.status.flavorsUsage[0].resources[0].borrowed}'
 is_not "$win" "$win_a" "which went to the other worker: each has room for one"
 
-# --- preemption on the manager ----------------------------------------------------------------------------
+# --- preemption on the manager --------------------------------------------------------------------
 # With both workers full and all quota taken, the high one can only run where a low one did.
 record "$wl_b"
 job mgr high "$MANAGED" 'kueue.x-k8s.io/priority-class: high'
@@ -65,8 +66,9 @@ done
 becomes "" "b names no cluster" field mgr workload "$wl_b" '{.status.clusterName}{.status.nominatedClusterNames}'
 is "$(field mgr job a '{.status.active}')" 2 "a is not disturbed"
 
-# --- the last quota of a worker -------------------------------------------------------------------------
-# Quota of the manager for all; the workers still have room for one each: b and c race when high ends.
+# --- the last quota of a worker -------------------------------------------------------------------
+# Quota of the manager for all; the workers still have room for one each: b and c race when high
+# ends.
 k mgr patch clusterqueue "$T-lender" --type=json -p '[{"op": "replace", "value": 6,
 	"path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"}]' >/dev/null
 job mgr c "$MANAGED"

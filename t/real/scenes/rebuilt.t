@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The manager is rebuilt: another kube-system, and Jobs and Workloads that were created anew, while the workers still run
-# what the one before had made. Nothing is made twice: people are told. A Workload that somebody made for its Job (k) has
-# the name that it had: its copies are taken over once formerManagers names the old manager. One that Kueue made (j) is named
-# after the uid of its Job, and so has another name: it waits until its old copy is gone.
+# The manager is rebuilt: another kube-system, and Jobs and Workloads that were created anew, while
+# the workers still run what the one before had made. Nothing is made twice: the check's message
+# tells why. A Workload that a user made for its Job (k) has the name that it had: its copies are
+# taken over once formerManagers names the old manager. One that Kueue made (j) is named after the
+# uid of its Job, and so has another name: it waits until its old copy is gone.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -18,8 +19,8 @@ identity()
 {
 	k mgr get namespace kube-system -o 'jsonpath={.metadata.uid}'
 }
-# become UID: the manager's kube-system has this uid, which nobody but its etcd can change. An object with a text of the
-# same length in place of another is as well formed as it was.
+# become UID: the manager's kube-system has this uid, which can be changed in etcd only. An object
+# with a text of the same length in place of another is as well formed as it was.
 become()
 {
 	was=$(identity)
@@ -37,7 +38,8 @@ undo()
 }
 original=$(identity)
 undo=undo
-# What runs on w1 is known before w2 is in reach: nobody can know what a worker runs that was not asked yet.
+# What runs on w1 is known before w2 is in reach: what a worker runs
+# cannot be known before it was asked.
 link w2
 pair
 cluster w2 "$WORK/link-w2.kubeconfig"
@@ -45,7 +47,7 @@ daemon_config
 daemon_start
 stop w2 Hold
 
-# prebuilt NAME: a Job with a Workload that somebody made for it, which is like Kueue's of j.
+# prebuilt NAME: a Job with a Workload that a user made for it, which is like Kueue's of j.
 prebuilt()
 {
 	job mgr "$1" "$MANAGED" "kueue.x-k8s.io/prebuilt-workload-name: pre-$1"
@@ -63,7 +65,7 @@ placed k
 is "$wl $win" "pre-k w1" "a Job with a Workload of its own is placed too"
 uids="$(field w1 job j '{.metadata.uid}') $(field w1 job k '{.metadata.uid}')"
 
-# --- anew -----------------------------------------------------------------------------------------------------
+# --- anew -----------------------------------------------------------------------------------------
 daemon_kill
 kn mgr delete jobs --all --wait=false >/dev/null
 becomes "" "the manager forgets its Jobs" kn mgr get jobs,workloads -o name
@@ -90,11 +92,12 @@ they_run()
 }
 same="${uids% *} 2 ${uids#* } 2 "
 for w in "$wl_j" pre-k; do
-	must yes "people are told what to do for $w" advised "$w"
+	must yes "an Event says what to do for $w" advised "$w"
 done
 link w2
 becomes True "w2 is in reach" k mgr get multikueuecluster w2 -o 'jsonpath={.status.conditions[?(@.type=="Active")].status}'
-# A Job that nobody ran before is placed meanwhile: the manager has looked at everything.
+# A Job that the former manager did not place is placed meanwhile: the
+# manager has looked at everything.
 job mgr new "$MANAGED"
 placed new
 stays "$same" 10 "what the former manager made runs on, alone" they_run
@@ -108,7 +111,7 @@ ends_new()
 }
 becomes True "the new one ends" ends_new
 
-# --- and named --------------------------------------------------------------------------------------------------
+# --- and named ------------------------------------------------------------------------------------
 daemon_end TERM
 daemon_config "  formerManagers: [$original]"
 daemon_start

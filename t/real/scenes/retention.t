@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A worker forgets what is over while nobody from the manager can look: its Kueue removes finished Workloads at once
-# (objectRetentionPolicies). When the way is open again the manager learns the end, and nothing runs a second time.
+# A worker forgets what is over while the manager cannot reach it: its Kueue removes finished
+# Workloads at once (objectRetentionPolicies). When the way is open again the manager learns the
+# end, and nothing runs a second time.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
 
-# retention LINE: the Kueue of w1 starts again with it at the end of its configuration, or without it.
+# retention LINE: the Kueue of w1 starts again with it at the end of its configuration, or without
+# it.
 retention()
 {
 	"$FLEET" kill --plane w1 --process kueue 2>/dev/null

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shell library of the scenarios around stock Kueue: the usual fixture, placing a Job, what a Workload went through,
-# and what must hold after each scenario. Source it after lib.sh.
+# Shell library of the scenarios around stock Kueue: the usual fixture, placing a Job, what a
+# Workload went through, and what must hold after each scenario. Source it after lib.sh.
 # shellcheck shell=sh
 
 ORIGIN='kueue.x-k8s.io/multikueue-origin'
 
-# scene [EXTRA]: both workers, the manager's queue with the check (and MANAGER_SPEC), the daemon with EXTRA in its
-# configuration.
+# scene [EXTRA]: both workers, the manager's queue with the check (and MANAGER_SPEC), the daemon
+# with EXTRA in its configuration.
 scene()
 {
 	pair
@@ -14,8 +14,9 @@ scene()
 	daemon_start
 }
 
-# seen PLANE: "yes" when Kueue there knows the last change to the queue of the test. Until then it may still do what it did
-# before, and its events about a Workload may come before that about the queue.
+# seen PLANE: "yes" when Kueue there knows the last change to the queue of the test.
+# Until then it may still do what it did before, and its events about a Workload may
+# come before that about the queue.
 seen()
 {
 	k "$1" get clusterqueue "$T" -o json | jq -r '.metadata.generation as $last | if any(.status.conditions[]?;
@@ -42,7 +43,8 @@ is_placed()
 	[ "$(first_check "$1")" = "Ready The workload was admitted on \"$i_win\"" ] && echo yes
 }
 
-# placed JOB: waits until it runs with two Pods; sets wl, win (its cluster) and lose (the other one).
+# placed JOB: waits until it runs with two Pods; sets wl, win (its
+# cluster) and lose (the other one).
 placed()
 {
 	must yes "$1 has a Workload" has_workload mgr "$1"
@@ -58,7 +60,8 @@ placed()
 	becomes "" "nothing of $1 is on $lose" left $lose "$1" "$wl"
 }
 
-# record WORKLOAD [always]: saw and said look at its states from now on, or at all that there ever were.
+# record WORKLOAD [always]: saw and said look at its states from now on,
+# or at all that there ever were.
 record()
 {
 	recorded=$1
@@ -103,7 +106,8 @@ ours()
 	kn "$1" get jobs,workloads -l "$ORIGIN" -o name
 }
 
-# succeeded JOB: what the manager says, while all pods succeed wherever they are, also those that are made anew.
+# succeeded JOB: what the manager says, while all pods succeed wherever they are,
+# also those that are made anew.
 succeeded()
 {
 	pods w1 Succeeded

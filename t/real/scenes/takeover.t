@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# From Kueue's own MultiKueue to multikueued with a Job in flight, and back again: neither Job starts twice.
+# From Kueue's own MultiKueue to multikueued with a Job in flight, and back
+# again: neither Job starts twice.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -14,7 +15,8 @@ gate()
 	"$FLEET" start --plane mgr --process kueue
 }
 
-# Does Kueue follow both workers? It looks at a Workload once, and not again when a worker is connected after that.
+# Does Kueue follow both workers? It looks at a Workload once, and not again when a
+# worker is connected after that.
 dispatches()
 {
 	for d_plane in w1 w2; do
@@ -64,7 +66,7 @@ runs()
 	win=$(field mgr workload "$wl" '{.status.clusterName}')
 }
 
-# --- from Kueue ----------------------------------------------------------------------------------------------
+# --- from Kueue -----------------------------------------------------------------------------------
 gate true
 must ok "the manager's Kueue is back with its gate" kueue_back mgr
 must yes "and follows both workers" dispatches
@@ -93,7 +95,7 @@ for p in w1 w2; do
 done
 is "$(creates_of j)" 1 "j was created on a worker once"
 
-# --- and back --------------------------------------------------------------------------------------------------
+# --- and back -------------------------------------------------------------------------------------
 daemon_end TERM
 is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
 by dispatcher

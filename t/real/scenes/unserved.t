@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The right to the Jobs of a worker is taken away while a Job of ours runs there, and given back in time, after which
-# nothing has happened; then it stays away for longer than workerLostTimeout: the Job runs elsewhere, and what it left is
-# removed once that may be done.
+# The right to the Jobs of a worker is taken away while a Job of ours runs there, and given back in
+# time, after which nothing has happened; then it stays away for longer than workerLostTimeout: the
+# Job runs elsewhere, and what it left is removed once that may be done.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
-# Nobody can stop the copy for which there is no right.
+# The manager cannot stop a copy to which it has no right.
 JUDGE=--overlap
 
-# without_jobs: the daemon may do nothing with the Jobs of w1. It learns that when it has to ask anew, which is at the next
-# end of a connection.
+# without_jobs: the daemon may do nothing with the Jobs of w1. It learns that when it has to ask
+# anew, which is at the next end of a connection.
 without_jobs()
 {
 	echo "w1 $(now)" >>"$WORK/starting"
@@ -62,7 +62,7 @@ daemon_config
 daemon_start
 stop w2 Hold
 
-# --- and given back in time -----------------------------------------------------------------------------------
+# --- and given back in time -----------------------------------------------------------------------
 job mgr j "$MANAGED"
 placed j
 is "$win" w1 "j runs on the worker that is open"
@@ -80,7 +80,7 @@ becomes "1 1 false" "and its status comes over again" field mgr job j '{.status.
 ok $? "it was not evicted"
 ends j
 
-# --- for longer than workerLostTimeout ------------------------------------------------------------------------
+# --- for longer than workerLostTimeout ------------------------------------------------------------
 daemon_end TERM
 daemon_config '  workerLostTimeout: 3s'
 daemon_start
@@ -99,7 +99,8 @@ must yes "k is placed again" is_placed "$wl"
 is "$(field mgr workload "$wl" '{.status.clusterName}')" w2 "on the other worker"
 must "2 false" "k runs there" field mgr job k '{.status.active} {.spec.suspend}'
 uid=$(field w2 job k '{.metadata.uid}')
-# For a copy that is only to be cleaned up nobody asks anew: the next connection tells, or ten minutes.
+# For a copy that is only to be cleaned up the daemon does not ask anew: the next
+# connection tells, or ten minutes.
 reconnected()
 {
 	with_jobs

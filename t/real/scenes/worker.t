@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A worker has reasons of its own: a Job that is at home there takes the place of ours by priority; somebody suspends our
-# copy; and its queue has a check (a ProvisioningRequest's, which the test answers) that says wait, try again, yes, and no.
+# A worker has reasons of its own: a Job that is at home there takes the place of ours by priority;
+# a user suspends our copy; and its queue has a check (a ProvisioningRequest's, which the test
+# answers) that says wait, try again, yes, and no.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -34,7 +35,7 @@ not_evicted()
 	ok $? "$1"
 }
 
-# --- preemption on the worker -------------------------------------------------------------------------------
+# --- preemption on the worker ---------------------------------------------------------------------
 stop w2 Hold
 job mgr low "$MANAGED"
 placed low
@@ -53,21 +54,22 @@ is "$(field w1 job home '{.metadata.uid}')" "$home" "the Job of w1 was left alon
 kn w1 delete job home --wait=false >/dev/null
 becomes "" "its owner removes it" kn w1 get job home --ignore-not-found -o name
 
-# --- suspended by somebody on the worker ---------------------------------------------------------------------
-# The Kueue there starts it again, since its clone is admitted: it is the same attempt, and the manager keeps it.
+# --- suspended by a user of the worker ------------------------------------------------------------
+# The Kueue there starts it again, since its clone is admitted: it is the same
+# attempt, and the manager keeps it.
 job mgr held "$MANAGED"
 placed held
 uid=$(field "$win" job held '{.metadata.uid}')
 record "$wl"
 kn "$win" patch job held --type=merge -p '{"spec":{"suspend":true}}' >/dev/null
-becomes "$uid 2 false" "a copy that somebody suspends is started again by its Kueue" field "$win" job held \
+becomes "$uid 2 false" "a copy that a user suspends is started again by its Kueue" field "$win" job held \
 	'{.metadata.uid} {.status.active} {.spec.suspend}'
 becomes "2 false" "the manager's runs on" field mgr job held '{.status.active} {.spec.suspend}'
 is "$(first_check "$wl")" "Ready The workload was admitted on \"$win\"" "it stays where it was"
 not_evicted "and was not evicted"
 ends held
 
-# --- a check of the worker's own -----------------------------------------------------------------------------
+# --- a check of the worker's own ------------------------------------------------------------------
 stop w2 Hold
 k w1 apply -f - >/dev/null <<EOF
 apiVersion: kueue.x-k8s.io/v1beta2
