@@ -294,7 +294,7 @@ struct engine {
 	uint32_t gc_epoch;  /* of the manager at the last interval */
 };
 
-/* --- state.c: lookups ------------------------------------------------------------------------------ */
+/* --- state.c: lookups ------------------------------------------------------------------------- */
 struct cluster *cluster_get(const struct engine *e, cluster_id id); /* NULL: forgotten */
 /* Index of the first cluster whose number is not below 'id'. */
 size_t cluster_place(const struct engine *e, cluster_id id);

@@ -43,7 +43,7 @@ struct sum {
 	bool unknown; /* a worker's share is missing */
 };
 
-/* --- what the workers have ---------------------------------------------------------------------------- */
+/* --- what the workers have -------------------------------------------------------------------- */
 
 static struct share *find_share(struct sum *s, mk_str resource)
 {
@@ -159,7 +159,7 @@ static void add_up(struct sum *s, const struct facts *config, const struct local
 	}
 }
 
-/* --- what the queue gets --------------------------------------------------------------------------------- */
+/* --- what the queue gets ---------------------------------------------------------------------- */
 
 static struct api_amount wanted(struct sum *s, const struct api_quota *q)
 {
@@ -271,7 +271,7 @@ static void write_quota(struct sum *s, struct record *r)
 	ops_send(e, r, &op, R_QUOTA);
 }
 
-/* --- one ClusterQueue -------------------------------------------------------------------------------------- */
+/* --- one ClusterQueue ------------------------------------------------------------------------- */
 
 /* What keeps the queue from being automated, or that it is. */
 static void say(struct engine *e, struct record *r, const char *reason, mk_str message)
@@ -334,7 +334,7 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 	}
 }
 
-/* --- the pass ------------------------------------------------------------------------------------------------ */
+/* --- the pass --------------------------------------------------------------------------------- */
 
 /* The manager's LocalQueues by their ClusterQueue. False: out of memory. */
 static bool index_locals(struct engine *e, struct map *ret)

@@ -129,7 +129,7 @@ void cluster_forget(struct engine *e, struct cluster *c)
 	cluster_free(e, c);
 }
 
-/* --- its share of memory --------------------------------------------------------------------------- */
+/* --- its share of memory ---------------------------------------------------------------------- */
 
 void cluster_weigh(struct engine *e, struct cluster *c)
 {
@@ -182,7 +182,7 @@ static struct cluster *give_up(struct engine *e, struct cluster *c)
 	return c;
 }
 
-/* --- another manager with our origin ------------------------------------------------------------------ */
+/* --- another manager with our origin ---------------------------------------------------------- */
 
 /* A worker may be there before the manager's lists are complete: until we know who we are, nobody is another. */
 static bool is_anothers(const struct engine *e, const struct facts *f)

@@ -24,7 +24,7 @@ static bool hides(const struct cluster *c)
 	return !c->own.identity || !c->own.identity[0];
 }
 
-/* --- which clusters share a server ------------------------------------------------------------------- */
+/* --- which clusters share a server ------------------------------------------------------------ */
 
 static void share(struct engine *e, struct cluster *c, bool shared)
 {
@@ -109,7 +109,7 @@ void alias_look(struct engine *e, const struct record *r)
 	}
 }
 
-/* --- in a pass ---------------------------------------------------------------------------------------- */
+/* --- in a pass -------------------------------------------------------------------------------- */
 
 /* Does 'k' rather stand for the server than 'than', which comes before it? */
 static bool is_preferred(const struct pass *p, const struct clone *k, const struct clone *than)
@@ -164,7 +164,7 @@ struct clone *alias_speaker(struct clone *k)
 	return k;
 }
 
-/* --- what people are told ----------------------------------------------------------------------------- */
+/* --- what users are told --------------------------------------------------------------------- */
 
 const char *alias_first(const struct engine *e, const struct cluster *c, const struct facts *config)
 {

@@ -28,7 +28,7 @@ bool former_is_named(const struct engine *e, mk_str id)
 	return str_in(id, e->o.former_managers, e->o.n_former_managers);
 }
 
-/* --- what is in the way -------------------------------------------------------------------------------- */
+/* --- what is in the way ----------------------------------------------------------------------- */
 
 bool former_is_same(struct pass *p, const struct facts *clone)
 {
@@ -119,7 +119,7 @@ bool former_holds(struct pass *p)
 	return is_under_other_name(p) || !is_looked_at(p);
 }
 
-/* --- marks ---------------------------------------------------------------------------------------------- */
+/* --- marks ------------------------------------------------------------------------------------ */
 
 static void mark_origin(struct pass *p, struct json *body)
 {

@@ -39,7 +39,7 @@ static bool is_copy(const struct pass *p, const struct record *r)
 	return twin_is_ours(t) || t == TWIN_STALE || t == TWIN_UNKNOWN;
 }
 
-/* --- is there a group? ------------------------------------------------------------------------------- */
+/* --- is there a group? ------------------------------------------------------------------------ */
 
 /* The member that a copy stands for, if it is one of this group's. */
 static struct record *local_of(const struct pass *p, const struct record *copy)
@@ -120,7 +120,7 @@ enum twin members_there(const struct pass *p, const struct clone *k, bool going)
 	return copies_on(p, k->c, going);
 }
 
-/* --- one after the other ------------------------------------------------------------------------------ */
+/* --- one after the other ---------------------------------------------------------------------- */
 
 static int by_name(const void *x, const void *y)
 {
@@ -268,7 +268,7 @@ void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 }
 
-/* --- what is remembered -------------------------------------------------------------------------------- */
+/* --- what is remembered ----------------------------------------------------------------------- */
 
 void members_new_round(struct pass *p)
 {

@@ -132,7 +132,7 @@ void rest_skip(struct pass *p, struct wl_cluster *wc)
 	pass_again(p, wc->skip_until);
 }
 
-/* --- what the check says ------------------------------------------------------------------------------ */
+/* --- what the check says ---------------------------------------------------------------------- */
 
 /* A refusal counts until the cluster takes the Workload, a removal while the cluster rests. */
 static const char *hurdle_of(struct pass *p, const struct clone *k)

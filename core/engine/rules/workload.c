@@ -24,7 +24,7 @@
 #include "core/engine/rules/winding.h"
 #include "core/engine/rules/won.h"
 
-/* --- what the pass looks at -------------------------------------------------------------------------- */
+/* --- what the pass looks at ------------------------------------------------------------------- */
 
 static void add_clone(struct pass *p, struct cluster *c, bool in_config)
 {
@@ -135,7 +135,7 @@ static bool may_reject(const struct pass *p)
 	return p->state == CHECK_PENDING && facts_is(p->f, F_ACTIVE) && !is_dispatched(p);
 }
 
-/* --- the rules ------------------------------------------------------------------------------------------ */
+/* --- the rules -------------------------------------------------------------------------------- */
 
 static void freeze(struct pass *p, bool frozen)
 {
@@ -316,7 +316,7 @@ static void without_local(struct pass *p)
 	remove_all(p, p->w->gc ? R_GC : R_GONE);
 }
 
-/* --- bookkeeping ------------------------------------------------------------------------------------------ */
+/* --- bookkeeping ------------------------------------------------------------------------------ */
 
 /* Keeps the watches of the job's kind counted; true while anything of ours may be somewhere. */
 static bool count_uses(struct pass *p)
