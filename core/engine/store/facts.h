@@ -31,7 +31,7 @@ enum {
 	F_OWNED = 1u << 12,     /* Workload: S_OWNER_* name its owner */
 	F_COND =
 		1u
-		<< 13, /* has the condition: check, cluster Active; ClusterQueue NAME_QUOTA_CONDITION */
+		<< 13, /* condition of check, cluster: Active; ClusterQueue: NAME_QUOTA_CONDITION */
 	F_COND_TRUE = 1u << 14,
 	F_SECRET = 1u << 15,       /* cluster: kubeconfig in the Secret S_LOCATION */
 	F_PATH = 1u << 19,         /* cluster: kubeconfig in the file S_LOCATION */
