@@ -29,9 +29,7 @@ enum {
 	F_SUSPENDED = 1u << 10, /* job: suspended, according to its adapter */
 	F_OURS = 1u << 11,      /* check: its controllerName is ours */
 	F_OWNED = 1u << 12,     /* Workload: S_OWNER_* name its owner */
-	F_COND =
-		1u
-		<< 13, /* condition of check, cluster: Active; ClusterQueue: NAME_QUOTA_CONDITION */
+	F_COND = 1u << 13,      /* has Active; ClusterQueue: has NAME_QUOTA_CONDITION */
 	F_COND_TRUE = 1u << 14,
 	F_SECRET = 1u << 15,       /* cluster: kubeconfig in the Secret S_LOCATION */
 	F_PATH = 1u << 19,         /* cluster: kubeconfig in the file S_LOCATION */
