@@ -69,7 +69,8 @@ struct engine_options {
 
 /* MK_NO_MEMORY; MK_INVALID when no loaded dispatcher has the name in 'o'. */
 struct engine *engine_new(const struct engine_options *o, struct mk_err *err);
-void engine_free(struct engine *e); /* NULL is fine */
+/* NULL is fine. */
+void engine_free(struct engine *e);
 
 /*
  * One step: takes in 'n' events, runs the passes that are due (at most 64; engine_next_ms then says

@@ -60,7 +60,8 @@ struct manager_options {
 
 /* MK_NO_MEMORY; MK_INVALID for an unknown dispatcher, or more adapters than there are kinds. */
 struct manager *manager_new(const struct manager_options *o, struct mk_err *err);
-void manager_free(struct manager *m); /* NULL is fine */
+/* Frees the manager, and kube, apply and engine with it; calls no callback. NULL is fine. */
+void manager_free(struct manager *m);
 
 /* The callbacks to hand to the transport; call manager_now before a batch of them. */
 const struct transport_sink *manager_sink(struct manager *m);

@@ -165,7 +165,7 @@ struct clone *alias_speaker(struct clone *k)
 	return k;
 }
 
-/* --- what users are told --------------------------------------------------------------------- */
+/* --- what users are told ---------------------------------------------------------------------- */
 
 const char *alias_first(const struct engine *e, const struct cluster *c, const struct facts *config)
 {

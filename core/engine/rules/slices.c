@@ -51,7 +51,7 @@ bool slices_inherits(const struct pass *p, const struct facts *job)
 		return false;
 	}
 	if (!(p->f->flags & (F_QUOTA | F_EVICTED | F_FINISHED | F_TERMINATING))) {
-		return false; /* Kueue ends the old slice a moment before the new one has its quota */
+		return false; /* Kueue ends the old slice just before the new one has quota */
 	}
 	old = manager_get(p->e, KIND_WORKLOAD, p->w->ns, job->s[S_PREBUILT]);
 	return !old || facts_is(old->facts, F_FINISHED);

@@ -19,7 +19,7 @@ bool slices_is_replaced(const struct pass *p, mk_str reason);
 bool slices_inherits(const struct pass *p, const struct facts *job);
 /* Does a newer slice exist that takes over the remote objects of this one? */
 bool slices_is_inherited(const struct pass *p);
-/* Is it a slice with a cluster whose check is still Pending? */
+/* For a Workload with a recorded cluster: is it a slice whose check is still Pending? */
 bool slices_waits(const struct pass *p);
 /* Brings that slice's clone up to date, and copies the job's status meanwhile. */
 void slices_wait(struct pass *p, struct clone *k);
