@@ -12,9 +12,7 @@
 
 enum {
 	LOOK_AGAIN_MS = 30 * 1000,
-	FIRST_LOOK_MS = 10 *
-			/* A new process waits so long for a first look at each worker. */
-			1000,
+	FIRST_LOOK_MS = 10 * 1000, /* a new process waits for a first look at each worker */
 };
 
 bool former_is_named(const struct engine *e, mk_str id)
@@ -194,8 +192,8 @@ void former_adopt(struct pass *p)
 
 		if (marked) {
 			if (k->twin == TWIN_OURS && !p->grouped) {
-				(void)job_is_marked(
-					p, k); /* another client may have removed the job's marks */
+				/* Another client may have removed the marks of the job. */
+				(void)job_is_marked(p, k);
 			}
 		} else if (watches_ready(p->e, k->c, p->kind)
 				   ? members_each(p, k, job_is_marked)

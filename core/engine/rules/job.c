@@ -12,8 +12,7 @@
 
 enum {
 	FORWARD_MAX = 3,
-	STATUS_EVERY_MS =
-		1000, /* at most one status write a second and job, with the latest state */
+	STATUS_EVERY_MS = 1000, /* one status write a second and job, with the latest state */
 	DEFER_MS = 2000,
 };
 

@@ -151,7 +151,7 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 		return false;
 	}
 	wc = wl_cluster(p->e, p->w, k->c->id);
-	t = k->c->tables[p->kind]; /* both are NULL when out of memory */
+	t = k->c->tables[p->kind]; /* it, or wc, is NULL when out of memory */
 	if ((wc && wc->bout.made_generation != 0) || (t && t->service != SERVICE_YES)) {
 		return false;
 	}

@@ -16,12 +16,10 @@ enum {
 	SKIP_MAX_MS = 1000 * 1000,
 	REST_FIRST_MS = 5 * 1000,
 	REST_MAX_MS = 5 * 60 * 1000,
-	FORGET_MS = 10 * 60 *
-		    /* So long after the last rest, removals count from the first again. */
-		    1000,
-	AGAIN_MS = 10 * 60 * 1000, /* the same text is an Event again after this time */
-	REWRITE_MS = 60 * 1000,    /* least time between two writes of the message */
-	WORDS_MAX = 256,           /* of a worker's message */
+	FORGET_MS = 10 * 60 * 1000, /* after the last rest: removals count from the first again */
+	AGAIN_MS = 10 * 60 * 1000,  /* the same text is an Event again after this time */
+	REWRITE_MS = 60 * 1000,     /* least time between two writes of the message */
+	WORDS_MAX = 256,            /* of a worker's message */
 	SUM_MAX = 1024, /* of the check's message; clusters that do not fit are counted */
 };
 
