@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's life and its step loop; state.h says who does what. */
+/* The engine's life and its step loop; state.h has the table of files. */
 #include "core/engine/engine.h"
 
 #include <stdlib.h>
@@ -25,8 +25,8 @@ enum {
 	TOMB_MS = 5 * 60 * 1000,
 	SWEEP_MS = 60 * 1000,
 	SWEEP_SLICE = 2000,
-	SWEEP_SOON_MS = 10, /* while there is more: in all, faster than anybody brings some */
-	CLOCK_STEP_MS = 60 * 1000, /* more than that, and the wall clock was set */
+	SWEEP_SOON_MS = 10,        /* while more is left: faster than tombstones can arise */
+	CLOCK_STEP_MS = 60 * 1000, /* a larger jump means that the wall clock was set */
 };
 
 static bool find_dispatcher(const struct engine_options *o, struct mk_err *err)
@@ -77,7 +77,10 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 		engine_free(e);
 		return NULL;
 	}
-	/* The manager's tables stand from the start, so that no event can find none for want of memory. */
+	/*
+	 * The manager's tables exist from the start, so that no event of the manager is lost
+	 * because a table cannot be allocated.
+	 */
 	for (uint16_t k = 0; k < KIND_FIRST_JOB; k++) {
 		if (!table_of(e, manager, k)) {
 			err_set(err, MK_NO_MEMORY, "engine", "out of memory");
@@ -118,9 +121,9 @@ void engine_free(struct engine *e)
 		mk_free(f->note_reason);
 		mk_free(f);
 	}
-	/* Before the workloads: where there is no cluster nobody asks for its watches any more. */
+	/* Before the workloads: wl_free must find no cluster whose watches it would release. */
 	for (size_t i = 0; i < e->n_clusters; i++) {
-		queue_del(&e->queue, &e->clusters[i]->item); /* its timer may be set */
+		queue_del(&e->queue, &e->clusters[i]->item);
 		cluster_free(e, e->clusters[i]);
 	}
 	e->n_clusters = 0;
@@ -169,13 +172,13 @@ static void run_item(struct engine *e, struct queue_item *i)
 	}
 }
 
-/* The manager's first kinds are watched from the start, by the link itself. Whoever opens another watch gets the list. */
+/* kube opens the watches of the manager's first kinds with the link; others have 'watched' set. */
 static bool is_watched(const struct table *t)
 {
 	return t->watched || (t->cluster == CLUSTER_MANAGER && t->kind <= KIND_SECRET);
 }
 
-/* Has tables listed anew from which an event was lost. */
+/* Opens the watches anew of tables that lost an event, so that they are listed again. */
 static void mend_tables(struct engine *e)
 {
 	e->any_broken = false;
@@ -215,8 +218,8 @@ static void mend_tables(struct engine *e)
 }
 
 /*
- * The wall clock was set: what was reckoned by it was wrong then, or is now. Losses that were read from conditions are
- * read again, and nobody is given up before a grace has passed.
+ * The wall clock was set: times computed with it are wrong. Losses that were read from conditions
+ * are read again, and no worker is given up before a new grace period has passed.
  */
 static void clock_was_set(struct engine *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lookups over the engine's state and the index of workloads; see state.h. */
+/* Lookups in the engine's state, and the index of workloads; see state.h. */
 #include "core/engine/state.h"
 
 #include <stdio.h>

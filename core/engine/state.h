@@ -1,23 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine's insides, shared by its files only. Who does what:
- *   engine.c    life, the step loop, timers            observe.c   events into the store, and whom they concern
- *   store.c     records          facts.c  what they say  queue.c    what is to be worked off, when
- *   ops.c       operations under way                    state.c     lookups, the workloads' index
- *   workload.c  the step table                          race.c      nominate, clone, win
- *   won.c       after the win, evictions, finish        remove.c    taking remote objects away, ownership
- *   job.c       the adapter pass                        ssa.c       bodies of status writes
- *   clone.c     bodies of what is created               note.c      events for people
- *   abandon.c   evicted, and its job nowhere            inplace.c   a workload that shrinks
- *   group.c     one object, several workloads           slices.c    one job, several workloads in turn
- *   members.c   several objects, one workload
- *   gates.c     preemption in turns                      keep.c      which texts are kept
- *   clusters.c  MultiKueueClusters  source.c  kubeconfigs  check.c     AdmissionChecks
- *   watches.c   the watches on workers                  cond.c      their conditions
- *   gc.c        garbage without a local Workload        breaker.c   a halt when clones are made again and again
- *   tally.c     what people count                       fault.c     plugins that are missing or faulty
- *   rest.c      clusters that are of no use to a workload for a while
- *   autoquota.c quotas of the manager's ClusterQueues   facts_queue.c  how queues stand, for dispatchers
+ * The engine's state, shared by its files only, and lookups in it (state.c).
+ *
+ *   engine.c    life, the step loop          names.h     names in objects
+ *
+ *   store/      objects as observed
+ *     observe   takes events                 store       tables and records
+ *     facts     what objects say             keep        which texts are kept
+ *     touch     which passes a change needs  queue       passes that are due
+ *
+ *   act/        what is sent
+ *     ops       operations under way         ssa         bodies of status writes
+ *     cond      our conditions               note        Events
+ *
+ *   clusters/   MultiKueueClusters and checks
+ *     clusters  numbers, memory, conditions  source      kubeconfigs and links
+ *     profile   ClusterProfiles              watches     watches that depend on use
+ *     check     AdmissionChecks              autoquota   quotas of the manager
+ *
+ *   rules/      passes over a workload
+ *     workload  which rule applies           pass        what rules share
+ *     race      nominate, clone, win         won         after the win
+ *     winding   evicted on the manager       abandon     ... and the job is nowhere
+ *     finish    the clone is Finished        verdict     what the check says
+ *     nominate  asks the dispatcher          facts_queue facts for dispatchers
+ *     job       create, status, forward      clone       bodies of clones
+ *     twin      whose is a remote object     alias       one server, two names
+ *     former    marks of a former manager    remove      deletes
+ *     members   several objects together     group       several workloads together
+ *     slices    a workload that grows        inplace     a workload that shrinks
+ *     gates     preemption in turns          priority    changed priorities
+ *     topology  delayed topology requests    lost        when to stop waiting
+ *     rest      clusters left out            fault       plugins that fail
+ *     gc        garbage                      breaker     a halt of deletes
+ *     tally     counters for metrics
  */
 #ifndef MK_ENGINE_STATE_H
 #define MK_ENGINE_STATE_H
@@ -27,67 +43,67 @@
 #include "core/engine/store/queue.h"
 #include "core/engine/store/store.h"
 
-/* The rules of the step table; the text forms are operation causes and counter names. */
-#define RULES(X)                              \
-	X(R_GONE, "2.gone")                   \
-	X(R_DELETED, "2.deleted")             \
-	X(R_RELEASE, "2.release")             \
-	X(R_STALE, "2.stale")                 \
-	X(R_UNCHECKED, "2.unchecked")         \
-	X(R_REJECTED_ADAPTER, "a6.rejected")  \
-	X(R_REJECTED_OWNER, "a7.rejected")    \
-	X(R_FROZEN, "a6.frozen")              \
-	X(R_OUT_OF_SYNC, "3.out_of_sync")     \
-	X(R_LAST_STATUS, "3.status")          \
-	X(R_FINISHED, "3.finished")           \
-	X(R_WINDING_STATUS, "4.status")       \
-	X(R_ABANDONED, "4.abandoned")         \
-	X(R_EVICTED, "4.evicted")             \
-	X(R_SPEC, "5.spec")                   \
-	X(R_SHRINK, "5.shrink")               \
-	X(R_STRIP, "2.finalizer")             \
-	X(R_LOSER, "6.loser")                 \
-	X(R_DEACTIVATE, "6.deactivate")       \
-	X(R_JOB_CREATE, "6.create")           \
-	X(R_JOB_STATUS, "6.status")           \
-	X(R_JOB_FORWARD, "6.forward")         \
-	X(R_PRIORITY, "5.priority")           \
-	X(R_TOPOLOGY, "6.topology")           \
-	X(R_MEMBER, "6.member")               \
-	X(R_JOB_OTHER, "6.other_incarnation") \
-	X(R_READY, "6.ready")                 \
-	X(R_LOST, "6.lost")                   \
-	X(R_UNSERVED, "6.unserved")           \
-	X(R_REMOTE_GONE, "6.gone")            \
-	X(R_NO_CLUSTER, "6.no_cluster")       \
-	X(R_REFUSED, "6.refused")             \
-	X(R_WIN, "7.win")                     \
-	X(R_DISQUALIFIED, "8.disqualified")   \
-	X(R_NOMINATE, "9.nominate")           \
-	X(R_CREATE, "9.create")               \
-	X(R_GATE, "7.gate")                   \
-	X(R_UNNOMINATED, "9.unnominated")     \
-	X(R_FOREIGN, "9.foreign")             \
-	X(R_FORMER, "9.former")               \
-	X(R_ADOPT, "2.adopt")                 \
-	X(R_ALONE, "9.alone")                 \
-	X(R_STRANGER, "9.stranger")           \
-	X(R_NO_DISPATCHER, "9.no_dispatcher") \
-	X(R_TUG, "9.tug")                     \
-	X(R_LEFT_OUT, "9.left_out")           \
-	X(R_PLUGIN, "plugin.fault")           \
-	X(R_GC, "gc.orphan")                  \
-	X(R_GC_HELD, "gc.held")               \
-	X(R_BREAKER, "breaker.held")          \
-	X(R_GET, "get")                       \
-	X(R_CONNECT, "cluster.connect")       \
-	X(R_DISCONNECT, "cluster.disconnect") \
-	X(R_CLUSTER, "cluster.condition")     \
-	X(R_CHECK, "check.condition")         \
-	X(R_QUOTA, "quota.write")             \
-	X(R_QUOTA_COND, "quota.condition")    \
-	X(R_WATCH, "watch.open")              \
-	X(R_UNWATCH, "watch.close")
+/* The rules. Their names are causes of operations and labels of metrics: docs/metrics.md. */
+#define RULES(X)                                     \
+	X(R_GONE, "workload_gone")                   \
+	X(R_DELETED, "workload_deleted")             \
+	X(R_RELEASE, "release")                      \
+	X(R_STALE, "stale_clone")                    \
+	X(R_UNCHECKED, "check_removed")              \
+	X(R_REJECTED_ADAPTER, "rejected_no_adapter") \
+	X(R_REJECTED_OWNER, "rejected_not_managed")  \
+	X(R_FROZEN, "frozen_no_plugin")              \
+	X(R_OUT_OF_SYNC, "out_of_sync")              \
+	X(R_LAST_STATUS, "last_status")              \
+	X(R_FINISHED, "finished")                    \
+	X(R_WINDING_STATUS, "evicted_status")        \
+	X(R_ABANDONED, "abandoned")                  \
+	X(R_EVICTED, "worker_evicted")               \
+	X(R_SPEC, "spec_differs")                    \
+	X(R_SHRINK, "clone_shrink")                  \
+	X(R_STRIP, "finalizer")                      \
+	X(R_LOSER, "loser")                          \
+	X(R_DEACTIVATE, "deactivate")                \
+	X(R_JOB_CREATE, "job_create")                \
+	X(R_JOB_STATUS, "job_status")                \
+	X(R_JOB_FORWARD, "job_forward")              \
+	X(R_PRIORITY, "priority")                    \
+	X(R_TOPOLOGY, "topology")                    \
+	X(R_MEMBER, "member_removed")                \
+	X(R_JOB_OTHER, "job_of_other_clone")         \
+	X(R_READY, "ready")                          \
+	X(R_LOST, "winner_lost")                     \
+	X(R_UNSERVED, "kind_unserved")               \
+	X(R_REMOTE_GONE, "winner_gone")              \
+	X(R_NO_CLUSTER, "no_cluster")                \
+	X(R_REFUSED, "job_refused")                  \
+	X(R_WIN, "win")                              \
+	X(R_DISQUALIFIED, "disqualified")            \
+	X(R_NOMINATE, "nominate")                    \
+	X(R_CREATE, "clone_create")                  \
+	X(R_GATE, "gate_open")                       \
+	X(R_UNNOMINATED, "unnominated")              \
+	X(R_FOREIGN, "foreign_object")               \
+	X(R_FORMER, "former_manager")                \
+	X(R_ADOPT, "adopt")                          \
+	X(R_ALONE, "no_nomination")                  \
+	X(R_STRANGER, "unknown_nominee")             \
+	X(R_NO_DISPATCHER, "no_dispatcher")          \
+	X(R_TUG, "tug_of_war")                       \
+	X(R_LEFT_OUT, "left_out")                    \
+	X(R_PLUGIN, "plugin_fault")                  \
+	X(R_GC, "garbage")                           \
+	X(R_GC_HELD, "garbage_held")                 \
+	X(R_BREAKER, "breaker_held")                 \
+	X(R_GET, "get")                              \
+	X(R_CONNECT, "cluster_connect")              \
+	X(R_DISCONNECT, "cluster_disconnect")        \
+	X(R_CLUSTER, "cluster_condition")            \
+	X(R_CHECK, "check_condition")                \
+	X(R_QUOTA, "quota_write")                    \
+	X(R_QUOTA_COND, "quota_condition")           \
+	X(R_WATCH, "watch_open")                     \
+	X(R_UNWATCH, "watch_close")
 
 #define RULE_ENUM(id, text) id,
 enum rule { RULES(RULE_ENUM) R_N };
@@ -96,49 +112,67 @@ extern const char *const rule_names[R_N];
 
 enum item_type { ITEM_WORKLOAD, ITEM_CLUSTER, ITEM_CHECK, ITEM_GC, ITEM_SWEEP, ITEM_QUOTA };
 
-/* What is known of a cluster, whichever number it has; see source_replace. */
+/* The part of a cluster that stays when it gets another number; see source_replace. */
 struct lasting {
-	char *secret; /* what it was sent with: a Secret's name, or FILE_KEY and a path */
+	/* clusters/source.c */
+	char *secret; /* what the link was opened with: see struct source, 'key' */
 	uint64_t secret_hash;
 	char *file;        /* path that is watched for it; NULL or "" none */
-	int64_t path_said; /* generation whose path people were warned of */
-	char *identity;    /* what was found at the end of the link; NULL not known */
-	char *server; /* the same, or where it is hidden what else tells servers apart; see alias.c */
-	bool shared;        /* another cluster has the same */
-	bool moved;         /* its credentials are new: it may lead to another server */
-	bool itself;        /* that was the manager's own cluster: 'secret' is not used */
-	int64_t lost_at;    /* monotonic ms of the first loss; INT64_MAX = not lost */
-	int64_t over_at;    /* ... of which the first is the loss */
-	unsigned rests;     /* ... so often in a row */
-	int64_t rest_until; /* it was, and is not connected before; 0 = was not */
+	int64_t path_said; /* generation whose path an Event has warned of */
+	bool moved;        /* its credentials are new: it may lead to another server */
+	bool itself;       /* it led to the manager's own cluster: 'secret' is not used again */
+
+	/* clusters/source.c, store/observe.c: the loss */
+	int64_t lost_at; /* monotonic ms when the link went down first; INT64_MAX = it is up */
+
+	/* rules/alias.c */
+	bool shared;  /* another cluster leads to the same server */
+	char *server; /* its identity, or the uid of an object where that is hidden */
+
+	/* clusters/clusters.c */
+	char *identity; /* uid of the kube-system there, "" hidden; NULL not known */
+
+	/* clusters/clusters.c: it exceeded its memory */
+	int64_t over_at;    /* lost_at of the first time in a row */
+	unsigned rests;     /* times in a row */
+	int64_t rest_until; /* it rests until then; 0 = it does not */
 };
 
 struct cluster {
+	/* clusters/clusters.c */
 	struct queue_item item;
 	cluster_id id;
 	char *name; /* NULL: the manager */
 	char *uid;  /* of the MultiKueueCluster */
 	struct lasting own;
+	struct table *tables[KIND_MAX];
+	size_t bytes;     /* memory of its tables: store/store.c */
+	bool over;        /* ... exceeds worker_memory: its events do not count */
+	int64_t clash_at; /* an object of another manager was seen last; INT64_MIN never */
+	char *clash;      /* id of that manager */
+
+	/* clusters/source.c */
+	bool wanted;     /* OP_CONNECT was sent */
+	bool by_profile; /* counted in the users of the manager's ClusterProfiles */
+
+	/* clusters/watches.c */
+	bool glance; /* jobs without clones are to be looked for, see watches_glance */
+
+	/* store/observe.c; clusters/source.c when there is no link to open */
 	uint32_t epoch;
-	uint32_t turns; /* epochs that began because of what we saw: kube does not count those */
+	uint32_t turns; /* epochs that observe_turn_back began: kube does not count those */
 	enum link_state link;
 	bool decided; /* the link was up or down since the start, or since new credentials */
-	bool failed;  /* it was down since it was up last: lost_at says since when */
-	bool was_up;
-	bool wanted; /* OP_CONNECT was sent */
+	bool failed;  /* the link is down, since lost_at */
+	bool was_up;  /* the link was up since the cluster has this number */
 	enum mk_code code;
-	char *text, *reason; /* of the loss */
+	char *text, *reason; /* of the loss, for the condition */
 	int64_t up_at;       /* when the link came up last */
-	size_t bytes;        /* memory of what is known of it */
-	bool over;        /* ... which is more than its share: what it shows counts for nothing */
-	size_t gc_spent;  /* deletes of unconfirmed garbage in this interval */
-	size_t gc_most;   /* objects there in this interval */
-	bool gc_said;     /* ... and people were told that some wait */
-	int64_t clash_at; /* an object of another manager was seen there last; INT64_MIN never */
-	char *clash;      /* that manager */
-	bool by_profile;  /* counted in the users of the manager's ClusterProfiles */
-	bool glance;      /* jobs without clones are to be looked for, see watch_glance */
-	struct table *tables[KIND_MAX];
+
+	/* rules/gc.c: this interval */
+	size_t gc_spent; /* deletes of unconfirmed garbage */
+	size_t gc_most;  /* most objects that were there */
+	bool gc_said;    /* an Event has told that some wait */
 };
 
 struct check {
@@ -154,55 +188,86 @@ struct owner {
 	mk_str ns, name; /* views into 'key' */
 };
 
-/* What is known of a cluster in a round. */
+/* Notes of a workload about a cluster in one round. */
 struct bout {
-	bool refused;            /* won.c: the job was refused for good, see 'why' */
-	bool job_made;           /* won.c: we created the job */
-	bool there;              /* rest.c: our clone was seen, and we did not take it away */
-	bool made;               /* breaker.c: our clone was seen */
-	unsigned again;          /* ... and made again so often */
-	int64_t made_generation; /* ... of the local spec that it was made from; 0 not by this process */
+	/* rules/won.c */
+	bool refused;  /* the job was refused for good, see 'why'; act/ops.c sets it, too */
+	bool job_made; /* the job was created */
+
+	/* rules/rest.c */
+	bool there; /* our clone was seen, and we did not delete it */
+
+	/* rules/breaker.c */
+	bool made;               /* our clone was seen */
+	unsigned again;          /* times that it was created again */
+	int64_t made_generation; /* of the local spec behind it; 0 not by this process */
 };
 
-/* What a workload remembers of a cluster; none of it must survive a restart. */
+/*
+ * Notes of a workload about a cluster. Each group of members belongs to the file named above it,
+ * which decides by them; other files at most set or clear them. A restart may lose all of them.
+ */
 struct wl_cluster {
 	cluster_id id;
 	struct bout bout;
-	bool uses; /* counted in the users of the cluster's job table: a clone is there, or waits for the kind */
-	bool reported; /* a foreign object was */
-	bool rested;   /* it was left alone for a while */
-	bool asked;    /* a create of the clone was sent, and it was not seen yet */
-	unsigned fails;
-	int64_t priority_generation; /* of the local spec whose priority was sent */
-	unsigned priority_tries;     /* ... so often */
-	bool leaving;                /* we removed it, or its job, for a good reason */
-	int64_t again_since;         /* the first time of bout.again */
-	int64_t blocked_at;  /* the clone waits at its preemption gate since then; 0 = not */
-	int64_t skip_until;  /* do not try this cluster before */
-	int64_t hidden_said; /* people were told that its jobs cannot be seen since then */
-	char *why;
 
-	/* rest.c; it outlives the round */
-	unsigned removed;     /* copies in a row that somebody removed there */
+	/* rules/workload.c */
+	bool uses; /* counted in the users of the cluster's job table, see watches_use */
+
+	/* rules/race.c: a Workload of this name that is not ours */
+	bool reported; /* an Event has told of it */
+	bool rested;   /* the cluster was left out for it, and is tried again; rules/won.c: a job */
+
+	/* rules/won.c */
+	char *why;           /* why the job was refused; act/ops.c */
+	int64_t hidden_said; /* value of hidden_at that an Event has told of */
+
+	/* rules/rest.c: it outlives the round */
+	int64_t skip_until;   /* the cluster is left out until then */
+	unsigned fails;       /* calls of rest_skip in a row */
+	unsigned removed;     /* copies in a row that another client removed there */
 	unsigned turned_down; /* clones in a row that were refused */
-	int64_t forget_at;    /* removals count from the first again then */
-	char *hurdle;         /* why it rests, or did, for people; NULL never */
-	uint64_t told;        /* hash of the words of the last Event */
-	int64_t told_at;      /* ... and when */
+	int64_t forget_at;    /* then removals count from the first again */
+	char *hurdle;         /* why it rests, or did, for users; NULL never */
+	uint64_t told;        /* hash of the text of the last Event */
+	int64_t told_at;      /* ... and its time */
+
+	/* rules/remove.c */
+	bool leaving; /* we removed the clone or its job for another reason than its spec */
+
+	/* rules/breaker.c */
+	int64_t again_since; /* the first time of bout.again */
+
+	/* rules/gates.c */
+	int64_t blocked_at; /* the clone waits at its preemption gate since then; 0 = not */
+
+	/* rules/priority.c */
+	unsigned priority_tries;     /* writes of the priority of ... */
+	int64_t priority_generation; /* ... this generation of the local spec */
+
+	/* rules/tally.c */
+	bool asked; /* a create of the clone was sent, and it was not seen yet */
 };
 
-/* What is known of a round: from a reservation of quota to its release. */
+/* Notes about a round, from a reservation of quota to its release; grouped as in struct wl. */
 struct round {
-	int64_t core_until; /* finish.c: Kueue may write Finished itself until then; INT64_MAX none */
-	int64_t lost_at; /* won.c: when the winner's cluster was found missing; INT64_MAX = not */
-	int64_t alone_since; /* nominate.c: no external dispatcher nominated; INT64_MAX = one did, or none is needed */
-	bool alone_said;    /* ... and an Event told it */
-	bool stranger_said; /* ... that a nominated cluster is not in the config */
-	bool tug_said;      /* ... that somebody undoes our nominations */
-	bool former_said;   /* adopt.c: that a former manager's copy is in the way */
-	uint64_t wanted;    /* nominate.c: hash of the nominations that we wrote last */
-	int64_t wanted_at;  /* ... for the first time */
-	unsigned wanted_n;  /* ... so often */
+	/* rules/finish.c */
+	int64_t core_until; /* Kueue may write Finished itself until then; INT64_MAX none */
+
+	/* rules/won.c */
+	int64_t lost_at; /* its MultiKueueCluster was found missing then; INT64_MAX = not */
+
+	/* rules/nominate.c */
+	int64_t alone_since; /* an external nomination is awaited since; INT64_MAX = not */
+	uint64_t wanted;     /* hash of the nominations that we wrote last */
+	int64_t wanted_at;   /* ... for the first time */
+	unsigned wanted_n;   /* ... so often */
+	bool alone_said; /* an Event has told that no cluster was nominated, or of no dispatcher */
+	bool stranger_said; /* ... that nominations cannot be used */
+	bool tug_said;      /* ... that another client undoes our nominations */
+
+	/* rules/former.c */
+	bool former_said; /* an Event has told that a former manager's copy is in the way */
 };
 
 static inline struct round round_new(void)
@@ -211,30 +276,51 @@ static inline struct round round_new(void)
 		.core_until = INT64_MAX, .lost_at = INT64_MAX, .alone_since = INT64_MAX};
 }
 
+/*
+ * A Workload of the manager, or one that is gone and of which clones may be left. Each group of
+ * members belongs to the file named above it, which decides by them; other files at most set or
+ * clear them. A restart may lose all of them: the next pass starts from the objects alone.
+ */
 struct wl {
+	/* state.c */
 	struct queue_item item;
 	struct list_node node;       /* of engine.workloads, in order of first sight */
 	struct list_node owner_node; /* of owner->workloads */
 	struct owner *owner;         /* NULL: no known kind */
 	struct wl_cluster *cl;
 	size_t n_cl;
-	mk_str key, ns, name;
+	mk_str key, ns, name; /* views into 'text' */
+	struct round round;
+
+	/* rules/clone.c */
 	char hash[48]; /* of the local spec at hash_generation */
 	char hash_uid[48];
 	int64_t hash_generation;
+
+	/* rules/job.c, rules/finish.c */
 	struct pace pace; /* of the job, when it is one object */
-	struct round round;
-	bool counted; /* in the users of the manager's job table */
-	bool frozen;
-	bool live;             /* seen not Finished: what people count, see tally.c */
-	bool pending;          /* seen before its check turned Ready */
-	int64_t fault_said_at; /* a plugin's fault was told; INT64_MIN never */
-	int64_t explained_at;  /* the check's message was written, see rest.c; INT64_MIN never */
-	bool gc;               /* objects without our annotations may go too */
-	bool gc_held;          /* people count it as held in this interval */
-	bool sure_gone;        /* the local Workload's deletion was seen */
-	uint8_t absent_rounds; /* GC intervals in a row that did not find it */
-	char text[];
+
+	/* rules/fault.c */
+	int64_t fault_said_at; /* an Event has told of a plugin's fault; INT64_MIN never */
+
+	/* rules/rest.c */
+	int64_t explained_at; /* the check's message was written; INT64_MIN never */
+
+	/* rules/workload.c */
+	bool counted; /* in the users of the manager's job table, see watches_use */
+	bool frozen;  /* no plugin serves the kind of its job */
+
+	/* rules/tally.c */
+	bool live;    /* seen not Finished */
+	bool pending; /* seen before its check turned Ready */
+
+	/* rules/gc.c */
+	bool gc;               /* objects without our annotations may be deleted, too */
+	bool gc_held;          /* counted as held in this interval */
+	bool sure_gone;        /* store/observe.c saw the deletion of the local Workload */
+	uint8_t absent_rounds; /* intervals in a row that did not find it */
+
+	char text[]; /* "ns/name" */
 };
 
 struct note;
@@ -243,17 +329,17 @@ struct note;
 struct inflight {
 	struct list_node node;
 	uint64_t id;
-	struct record *record; /* NULL: its cluster is forgotten */
+	struct record *record; /* NULL: its cluster was forgotten */
 	enum op_type type;
 	enum rule rule;
-	uint64_t rv;           /* of the record when it was sent */
-	const char *note_type; /* event to send when it is done; NULL none */
+	uint64_t rv;           /* resourceVersion of the record when it was sent */
+	const char *note_type; /* Event to send when it is applied; NULL none */
 	char *note, *note_reason;
 };
 
 enum { BREAKER_MINUTES = 10 };
 
-/* See breaker.c. */
+/* rules/breaker.c */
 struct breaker {
 	int64_t minute; /* of the newest count */
 	unsigned count[BREAKER_MINUTES], sum;
@@ -265,105 +351,133 @@ struct engine {
 	struct engine_options o;
 	struct store store;
 	struct queue queue;
-	struct cluster **clusters; /* ascending by id, the manager first */
+	struct cluster **clusters; /* ascending by id; the first is the manager */
 	size_t n_clusters;
-	cluster_id last_number; /* that was given to one */
+	cluster_id last_number; /* the last number that a cluster got */
 	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
 	struct list_node inflight;
 	struct list_node workloads;
 	struct queue_item gc_item, sweep_item, quota_item;
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
-	bool facts_wanted; /* a dispatcher asks for facts: queues of workers are watched */
+	bool facts_wanted; /* a dispatcher wants facts: queues of workers are watched */
 	bool started;
-	int64_t start_ms; /* or when the wall clock was set last: a grace begins there */
-	int64_t skew_ms;  /* wall clock less monotonic */
+	/*
+	 * Monotonic ms of the first step, or of the last one that saw the wall clock set: a grace
+	 * period begins there.
+	 */
+	int64_t start_ms;
+	int64_t skew_ms; /* wall clock less monotonic */
 	uint64_t op_seq;
 	struct engine_stats stats;
 	uint64_t rules[R_N];
 
-	/* of this step */
+	/* rules/fault.c, rules/breaker.c */
+	struct map frozen_kinds; /* kinds that an Event has told of; keys owned */
+	struct breaker breaker;
+
+	/* rules/gc.c */
+	unsigned gc_rounds; /* intervals so far: each GC_GLANCE-th looks for jobs without clones */
+	uint32_t gc_epoch;  /* of the manager at the last interval */
+
+	/* Of this step. */
 	int64_t now, wall;
 	struct op_list *out;
 	struct arena scratch;
-	bool no_memory;
-	bool any_broken;
-	struct map frozen_kinds; /* told of; keys owned */
-	struct breaker breaker;
-	unsigned gc_rounds; /* intervals since jobs without clones were looked for */
-	uint32_t gc_epoch;  /* of the manager at the last interval */
+	bool no_memory;  /* memory ran out in this event or pass */
+	bool any_broken; /* a table has 'broken' set; it lasts until all are mended */
 };
 
-/* --- state.c: lookups ------------------------------------------------------------------------------ */
-struct cluster *cluster_get(const struct engine *e, cluster_id id); /* NULL: forgotten */
+/* --- state.c: lookups ------------------------------------------------------------------------- */
+/* The cluster with that number; NULL: it was forgotten. */
+struct cluster *cluster_get(const struct engine *e, cluster_id id);
 /* Index of the first cluster whose number is not below 'id'. */
 size_t cluster_place(const struct engine *e, cluster_id id);
+/* The worker of that name; NULL: none. */
 struct cluster *cluster_named(const struct engine *e, mk_str name);
-/* for (WORKERS_EACH(c, e)): no cluster may be made or forgotten meanwhile. */
+/* for (WORKERS_EACH(c, e)): no cluster may be made or forgotten within the loop. */
 #define WORKERS_EACH(c, e)                                                 \
 	struct cluster **c##_at = (e)->clusters + 1, *c = NULL;            \
 	c##_at < (e)->clusters + (e)->n_clusters && (c = *c##_at) != NULL; \
 	c##_at++
+/* NULL is down. */
 static inline bool cluster_up(const struct cluster *c)
 {
 	return c && c->link == LINK_UP;
 }
-/* The table, made when there is none; NULL when out of memory. */
+/* The table, created if missing; NULL when out of memory. */
 struct table *table_of(struct engine *e, struct cluster *c, uint16_t kind);
-/* What is to be made of an object that a table does not show? */
+/* What follows when a table has no present record of an object? */
 enum view {
-	VIEW_HIDDEN, /* it may be there: out of reach, not listed (again) yet, or the server could not say */
-	VIEW_REFUSED, /* it may be there: the server does not show us the kind */
-	VIEW_MISSING, /* it is not there: the server has no such kind */
-	VIEW_KNOWN,   /* it is not there: the list is complete */
+	VIEW_HIDDEN,  /* it may exist: out of reach, not listed (again) yet, or unclear */
+	VIEW_REFUSED, /* it may exist: the server does not let us see the kind */
+	VIEW_MISSING, /* it does not exist: the server has no such kind */
+	VIEW_KNOWN,   /* it does not exist: the list is complete */
 };
 enum view table_view(const struct engine *e, const struct cluster *c, uint16_t kind);
 /*
- * Since when objects of the kind cannot be seen there (monotonic ms), whatever the reason; INT64_MAX: they can, or the
- * first try to connect is still under way, whose end brings a pass.
+ * Since when objects of the kind cannot be seen there (monotonic ms), for any reason. INT64_MAX:
+ * they can be seen, or the first try to connect is under way, whose end queues the passes.
  */
 int64_t hidden_since(const struct cluster *c, uint16_t kind);
-/* The table's list does not count any more, until it ends anew. */
+/* Absence in the table does not count any more, until its list has ended anew. */
 void table_doubt(struct engine *e, struct table *t);
-/* May absence be believed: link up and the list complete. */
+/* Does absence in the table count? The link must be up and the list complete. */
 bool table_known(const struct engine *e, cluster_id c, uint16_t kind);
+/* The same for a table of the manager. */
 static inline bool manager_knows(const struct engine *e, uint16_t kind)
 {
 	return table_known(e, CLUSTER_MANAGER, kind);
 }
-/* Has it listed anew: what came of it was lost, or is not to be believed. */
+/* Has the table listed anew, because an event was lost or its list is in doubt. */
 void table_break(struct engine *e, struct table *t);
+/* The manager's table of a kind; NULL: never needed. */
 static inline struct table *manager_table(const struct engine *e, uint16_t kind)
 {
 	return e->clusters[CLUSTER_MANAGER]->tables[kind];
 }
+/* The record of a present object of the manager; NULL: none. */
 struct record *manager_get(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
-/* The same of a kind without namespaces. */
+/* The same for a kind without namespaces. */
 struct record *manager_named(const struct engine *e, uint16_t kind, mk_str name);
-/* The cluster's MultiKueueCluster; NULL: not there. */
+/* The cluster's MultiKueueCluster; NULL: it is gone. */
 struct record *cluster_record(const struct engine *e, const struct cluster *c);
+/* The workload of that name; NULL: none. */
 struct wl *wl_find(const struct engine *e, mk_str ns, mk_str name);
-struct wl *wl_make(struct engine *e, mk_str ns, mk_str name); /* NULL: out of memory */
+/* The same, created if missing; NULL: out of memory, or no valid name. */
+struct wl *wl_make(struct engine *e, mk_str ns, mk_str name);
+/* Removes the workload from all lists and frees it. */
 void wl_free(struct engine *e, struct wl *w);
-/* Says which job the workload belongs to; kind 0 = none. False: out of memory. */
+/* Sets the job that the workload belongs to; kind 0 = none. False: out of memory. */
 bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name);
+/* The workloads of a job; NULL: none. */
 struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);
-/* for (WL_CLUSTERS_EACH(wc, w)): what it remembers of each cluster. */
+/* for (WL_CLUSTERS_EACH(wc, w)): its notes about each cluster. */
 #define WL_CLUSTERS_EACH(wc, w)          \
 	struct wl_cluster *wc = (w)->cl; \
 	wc &&wc < (w)->cl + (w)->n_cl;   \
 	wc++
+/* Frees the strings of 'wc'. */
 void wl_cluster_done(struct wl_cluster *wc);
-/* NULL: nothing is remembered of it. */
+/* The workload's notes about that cluster; NULL: none. */
 struct wl_cluster *wl_cluster_known(const struct wl *w, cluster_id id);
-/* NULL: out of memory. */
+/*
+ * The same, created if missing; NULL: out of memory. Earlier pointers of this workload are invalid
+ * then.
+ */
 struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id);
+/* Queues a pass of each workload. */
 void wl_queue_all(struct engine *e);
-/* The parsed text of a record in the scratch arena; NULL when it has none, or out of memory (e->no_memory). */
+/*
+ * The parsed text of a record in the scratch arena; NULL when it has none, or out of memory
+ * (e->no_memory).
+ */
 struct json *record_parse(struct engine *e, const struct record *r);
+/* Counts a rule. */
 void rule_hit(struct engine *e, enum rule r);
+/* Notes that memory ran out: the step ends early, and what was interrupted is queued again. */
 void say_no_memory(struct engine *e);
-/* 'owned' replaced by a copy of 's'. False: out of memory. */
+/* Replaces '*owned' by a copy of 's'. False: out of memory, unchanged. */
 bool keep_str(char **owned, mk_str s);
 
 #endif

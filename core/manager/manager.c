@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The composition: events of kube and apply are collected, one engine step takes them, its operations go to kube
- * (links, watches) and apply (everything that changes a cluster). See manager.h.
+ * The composition of kube, apply and engine. kube and apply emit events; manager_run hands them to
+ * one engine step and passes its operations on: links and watches to kube, everything that changes
+ * a cluster to apply. See manager.h.
  */
 #include "core/manager/manager.h"
 
@@ -31,7 +32,10 @@ struct manager {
 	bool broken;
 };
 
-/* What the webhook alone watches, which the engine did not ask for: the observer is told of it. */
+/*
+ * Kinds that only the webhook watches. The engine did not ask for them; the observer gets their
+ * events.
+ */
 static bool is_foreign(const struct manager *m, const struct event *ev)
 {
 	bool queue = ev->kind == KIND_LOCAL_QUEUE || ev->kind == KIND_CLUSTER_QUEUE;
@@ -147,7 +151,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 	if (m->provider_names == NULL) {
 		return err_set(err, MK_NO_MEMORY, "manager", "out of memory");
 	}
-	/* The errors of the three constructors are the caller's to read. */
+	/* The three constructors fill 'err' themselves. */
 	m->kube = kube_new(&ko, err);
 	if (m->kube != NULL) {
 		m->apply = apply_new(m->kube, &m->kinds, &sink, err);
@@ -181,7 +185,7 @@ void manager_free(struct manager *m)
 	if (m == NULL) {
 		return;
 	}
-	/* kube first: it may still answer requests, and apply must be there to hear it. */
+	/* kube first: kube_free may still deliver answers, and apply must exist to receive them. */
 	kube_free(m->kube);
 	apply_free(m->apply);
 	engine_free(m->engine);
@@ -257,7 +261,7 @@ static void do_file(struct manager *m, const struct op *op)
 			f->unwatch(f->ctx, op->name);
 		}
 	} else if (f->watch != NULL && !f->watch(f->ctx, op->name)) {
-		m->broken = true; /* it would never be asked for again */
+		m->broken = true; /* the engine does not ask for the same file twice */
 	}
 }
 
@@ -277,7 +281,10 @@ static void carry_out(struct manager *m, const struct op_list *ops)
 			do_file(m, op);
 			continue;
 		}
-		/* A link or watch that cannot be set up for lack of memory would never be asked for again. */
+		/*
+		 * The engine does not ask again for a link or watch that could not be set up for
+		 * lack of memory.
+		 */
 		if (kube_do(m->kube, op, NULL) != MK_OK) {
 			m->broken = true;
 		}
@@ -293,7 +300,7 @@ void manager_run(struct manager *m, int64_t mono_ms, int64_t wall_ms)
 
 		apply_run(m->apply, mono_ms);
 		if (m->n_events == 0) {
-			arena_clear(&m->events_arena); /* what the observer alone was told of */
+			arena_clear(&m->events_arena); /* only the observer used them */
 		}
 		if (m->n_events == 0 && engine_next_ms(m->engine) > mono_ms) {
 			break;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The manager without sockets and clock: engine, apply and kube put together over a struct transport. The daemon runs
- * it on libcurl, the simulation on simulated stores: what ships is what is tested.
+ * The manager without sockets and clock: engine, apply and kube put together over a struct
+ * transport. The daemon runs it on libcurl, the simulation on simulated stores, so the simulation
+ * tests the code that ships.
  *
- * Life: manager_new -> manager_start -> (transport callbacks through manager_sink, manager_run when manager_next_ms has
- * come or callbacks were delivered)* -> manager_free. One thread.
+ * Life: manager_new, manager_start; then manager_run each time manager_next_ms has come or the
+ * transport has called back through manager_sink; manager_free. One thread.
  */
 #ifndef MK_MANAGER_MANAGER_H
 #define MK_MANAGER_MANAGER_H
@@ -14,7 +15,10 @@
 
 struct manager;
 
-/* Watches what goes in and out: for logs, metrics, the simulation's story. Called at once; must not call back. */
+/*
+ * Sees each event and operation, for logs, metrics and the simulation's story. Called at once; must
+ * not call back.
+ */
 struct manager_observer {
 	void *ctx;
 	void (*on_event)(void *ctx, const struct event *ev);
@@ -22,7 +26,10 @@ struct manager_observer {
 	engine_count_fn *on_count; /* the same ctx */
 };
 
-/* Who reads kubeconfigs from files, and tells by manager_file. 'watch' may be called again: then it tells again. */
+/*
+ * Reads kubeconfigs from files and reports them with manager_file. A second 'watch' of the same
+ * path must report the file again.
+ */
 struct manager_files {
 	void *ctx;
 	/* False: out of memory. Must not call manager_file at once. */
@@ -41,7 +48,7 @@ struct manager_options {
 	size_t n_former_origins, n_former_managers;
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
-	size_t worker_memory; /* that what is known of one worker may take; 0 = no limit */
+	size_t worker_memory; /* limit of the store's bytes for one worker; 0 = no limit */
 	struct engine_gates gates;
 	bool has_profiles;                     /* the section multiKueue.clusterProfile is there */
 	const struct kube_provider *providers; /* its providers, in order; see kube_options */
@@ -53,23 +60,27 @@ struct manager_options {
 
 /* MK_NO_MEMORY; MK_INVALID for an unknown dispatcher, or more adapters than there are kinds. */
 struct manager *manager_new(const struct manager_options *o, struct mk_err *err);
-void manager_free(struct manager *m); /* NULL is fine */
+/* Frees the manager, and kube, apply and engine with it; calls no callback. NULL is fine. */
+void manager_free(struct manager *m);
 
 /* The callbacks to hand to the transport; call manager_now before a batch of them. */
 const struct transport_sink *manager_sink(struct manager *m);
 
-/* The kinds in use, and the numbers behind; borrowed. */
+/* The kinds in use; borrowed for the manager's life. */
 const struct kinds *manager_kinds(const struct manager *m);
+/* The parts, for their counters and gauges; borrowed for the manager's life. */
 struct kube *manager_kube(struct manager *m);
 const struct engine *manager_engine(const struct manager *m);
 
 /* Connects to the manager's own API server. */
 enum mk_code manager_start(struct manager *m, const struct endpoint *e, struct mk_err *err);
 
-/* Tells the time, for transport callbacks that follow. */
+/* Sets the time for the transport callbacks that follow. */
 void manager_now(struct manager *m, int64_t mono_ms, int64_t wall_ms);
 
-/* What is in a file, or the problem of reading it, as kube_file. Call manager_now before. */
+/*
+ * Reports the text of a file, or the problem of reading it, as kube_file. Call manager_now before.
+ */
 enum mk_code manager_file(struct manager *m, mk_str path, mk_str text, mk_str problem,
 			  struct mk_err *err);
 
@@ -80,7 +91,10 @@ void manager_program_done(struct manager *m, uint64_t id, enum mk_code code, mk_
 /* Leadership gained or lost; false from the start. Takes effect for writes at once. */
 void manager_set_leader(struct manager *m, bool may_write);
 
-/* Handles what has arrived and what is due: a slice of bounded work; manager_next_ms says "now" when more is left. */
+/*
+ * Handles what has arrived and what is due, in a bounded slice; manager_next_ms says "now" when
+ * more is left.
+ */
 void manager_run(struct manager *m, int64_t mono_ms, int64_t wall_ms);
 
 /* Monotonic ms of the next manager_run without callbacks; INT64_MAX = none. */
@@ -89,7 +103,10 @@ int64_t manager_next_ms(const struct manager *m);
 /* Operations queued or on the wire. */
 size_t manager_pending(const struct manager *m);
 
-/* True when memory ran out where forgetting would have been wrong: the process must end and start anew. */
+/*
+ * True when memory ran out at a place where the manager must not lose what it was doing: the
+ * process must end and start anew.
+ */
 bool manager_broken(const struct manager *m);
 
 #endif

@@ -51,7 +51,7 @@ struct op {
 	cluster_id cluster;
 	uint16_t kind;
 	mk_str ns, name;
-	const char *cause; /* static: rule id of the step table, e.g. "9.create" */
+	const char *cause; /* static: name of the rule that asks for it, e.g. "clone_create" */
 	enum op_prio prio;
 	mk_str uid;
 	uint64_t rv; /* also present inside body where the server needs it there */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The documentation is in step with the code: metrics and their kind, command line options, make
-# targets, areas of tests, links between pages.
+# The documentation is in step with the code: metrics and their kind, rules, command line options,
+# make targets, areas of tests, links between pages.
 cd "$(dirname "$0")/../.." || exit 1
 n=0
 bad=0
@@ -35,6 +35,16 @@ cat core/serve/*.c core/daemon/*.c core/net/*.c | tr '\n\t' '  ' | sed 's/metric
 sed -nE 's/^\| `([a-z_]+)` \| ([a-z]+) \| ([^|]*)\|.*/\1 \2 \3/p' docs/metrics.md |
 	sed -E 's/[`,]//g; s/ +/ /g; s/ $//' | sort >"$tmp/page"
 same "docs/metrics.md: name, type and labels of each metric" "$tmp/code" "$tmp/page"
+
+sed -nE 's/^\tX\(R_[A-Z_]+, "([^"]+)"\).*/\1/p' core/engine/state.h | sort >"$tmp/code"
+sed -n '/^## Rules$/,/^## /s/^| `\([^`]*\)` | .* | .* |$/\1/p' docs/metrics.md | sort >"$tmp/page"
+same "docs/metrics.md: a row for each rule" "$tmp/code" "$tmp/page"
+
+{
+	uniq -d "$tmp/code" | sed 's/$/ names two rules/'
+	grep -vE '^[a-z]+(_[a-z]+)*$' "$tmp/code" | sed 's/$/ is not made of words/'
+} >"$tmp/findings"
+check "the names of rules are words, each used once"
 
 sed -n '/specs\[\] = {/,/^};/s/.*"\(--[a-z-]*\)".*/\1/p' core/daemon/options.c | sort >"$tmp/code"
 sed -n '/help\[\] =/,/;$/p' core/daemon/options.c | grep -oE '"  --[a-z-]+' | sed 's/"  //' | sort >"$tmp/page"

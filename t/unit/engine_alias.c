@@ -246,7 +246,7 @@ static void told_once(const char *clusters, const char *second)
 	w_take(w);
 	w_restart(w);
 	w_later(w, 120000);
-	snprintf(write, sizeof(write), "MultiKueueCluster %s cluster.condition", second);
+	snprintf(write, sizeof(write), "MultiKueueCluster %s cluster_condition", second);
 	is_int(w_times(w_take(w), write), 0, "a new process has nothing new to say of it");
 	w_free(w);
 }

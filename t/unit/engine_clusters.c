@@ -53,7 +53,7 @@ static void secrets(void)
 	change(w, KIND_SECRET, "kueue-system", "w2", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
 	is_str(w_take(w), "", "a label of the Secret changes nothing");
 	change(w, KIND_SECRET, "kueue-system", "w2", "{\"data\":{\"kubeconfig\":\"bmV3\"}}");
-	is_str(w_take(w), "connect 2 MultiKueueCluster w2 cluster.connect\n",
+	is_str(w_take(w), "connect 2 MultiKueueCluster w2 cluster_connect\n",
 	       "other credentials: the same link connects anew");
 	w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"));
 	w_settle(w);

@@ -123,7 +123,7 @@ static void scaled(bool synced)
 	(void)w_take(w);
 	w_del(w, c[1]);
 	w_settle(w);
-	is_str(w_take_work(w), "delete 2 Workload c1 2.gone\n",
+	is_str(w_take_work(w), "delete 2 Workload c1 workload_gone\n",
 	       "a component goes: the others keep the copy");
 	w_del(w, w_find(w, 0, SET, "ns", "s"));
 	w_del(w, c[0]);
@@ -221,7 +221,7 @@ static void undone(void)
 		w_settle(w);
 	}
 	log = w_take(w);
-	is_int((long long)w_times(log, "6.forward"), 3, "undone three times: it is held for all");
+	is_int((long long)w_times(log, "job_forward"), 3, "undone three times: it is held for all");
 	is_int((long long)w_times(log, "event 0 Event"), 1, "... and an Event tells once");
 	w_free(w);
 }

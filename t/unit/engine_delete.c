@@ -67,7 +67,7 @@ static void delete_at(enum stage s, bool restart)
 		w_del(w, w_find(w, 0, JOB, "ns", "j"));
 		w_settle(w);
 		snprintf(name, sizeof(name), "%s: the job alone gone: no write", stage_names[s]);
-		is_str(w_take(w), s == QUOTA_RESERVED ? "watch_open 0 Job watch.open\n" : "", name);
+		is_str(w_take(w), s == QUOTA_RESERVED ? "watch_open 0 Job watch_open\n" : "", name);
 		w_del(w, wl);
 	}
 	w_settle(w);
@@ -89,7 +89,8 @@ static void terminating(void)
 	w_take(w);
 	w_patch(w, wl, "{\"metadata\":{\"deletionTimestamp\":\"2027-01-15T08:00:01Z\"}}");
 	w_settle(w);
-	is_str(w_take(w), "delete 2 Job j 2.deleted\ndelete 2 Workload wl-j 2.deleted\n",
+	is_str(w_take(w),
+	       "delete 2 Job j workload_deleted\ndelete 2 Workload wl-j workload_deleted\n",
 	       "trap_49: terminating: job, then clone");
 	w_free(w);
 }
@@ -135,9 +136,10 @@ static void another_incarnation(void)
 	w_restart(w);
 	w_settle(w);
 	log = w_take(w);
-	ok(strstr(log, "delete 2 Job j 2.stale") && strstr(log, "delete 2 Workload wl-j 2.stale"),
+	ok(strstr(log, "delete 2 Job j stale_clone") &&
+		   strstr(log, "delete 2 Workload wl-j stale_clone"),
 	   "the old clone and job go");
-	ok(strstr(log, "create 2 Workload wl-j 9.create"), "a new clone comes");
+	ok(strstr(log, "create 2 Workload wl-j clone_create"), "a new clone comes");
 	w_free(w);
 }
 

@@ -61,7 +61,8 @@ static void turns(void)
 	w_take(w);
 	blocks(w, 3);
 	w_settle(w);
-	is_str(w_take_work(w), "apply_status 3 Workload wl-j 7.gate\n", "the first to be blocked");
+	is_str(w_take_work(w), "apply_status 3 Workload wl-j gate_open\n",
+	       "the first to be blocked");
 	is_str(gate_at(w, 3), "Open", "... gets its gate opened");
 	is_str(w_str(w, clone_of(w, 3, "wl-j"), "/status/preemptionGates/0/lastTransitionTime"),
 	       "2027-01-15T08:00:01Z", "... with the time");
@@ -74,7 +75,7 @@ static void turns(void)
 	w_advance(w, 4 * MINUTE - 1000);
 	is_str(w_take_work(w), "", "... not another one before five minutes");
 	w_advance(w, 1000);
-	is_str(w_take_work(w), "apply_status 2 Workload wl-j 7.gate\n",
+	is_str(w_take_work(w), "apply_status 2 Workload wl-j gate_open\n",
 	       "... then the next, by when it was blocked");
 	w_advance(w, MINUTE);
 	w_restart(w);
@@ -122,7 +123,7 @@ static void winner(void)
 	is_str(w_str(w, wl, "/status/clusterName"), "w2", "... and it wins");
 	w_take(w);
 	w_advance(w, 10 * MINUTE);
-	ok(!strstr(w_take(w), "7.gate"), "then no gate is opened any more");
+	ok(!strstr(w_take(w), "gate_open"), "then no gate is opened any more");
 	w_free(w);
 }
 

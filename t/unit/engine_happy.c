@@ -5,25 +5,25 @@
 static void start(struct world *w)
 {
 	is_str(w_take(w),
-	       "watch_close 0 Workload watch.close\n"
-	       "watch_open 0 Workload watch.open\n"
-	       "watch_close 0 AdmissionCheck watch.close\n"
-	       "watch_open 0 AdmissionCheck watch.open\n"
-	       "watch_close 0 MultiKueueConfig watch.close\n"
-	       "watch_open 0 MultiKueueConfig watch.open\n"
-	       "connect 1 MultiKueueCluster w1 cluster.connect\n"
-	       "watch_open 1 Workload watch.open\n"
-	       "connect 2 MultiKueueCluster w2 cluster.connect\n"
-	       "watch_open 2 Workload watch.open\n"
-	       "connect 3 MultiKueueCluster w3 cluster.connect\n"
-	       "watch_open 3 Workload watch.open\n"
-	       "watch_open 1 Job watch.open\n"
-	       "merge 0 MultiKueueCluster w1 cluster.condition\n"
-	       "watch_open 2 Job watch.open\n"
-	       "merge 0 MultiKueueCluster w2 cluster.condition\n"
-	       "watch_open 3 Job watch.open\n"
-	       "merge 0 MultiKueueCluster w3 cluster.condition\n"
-	       "merge 0 AdmissionCheck mk check.condition\n",
+	       "watch_close 0 Workload watch_close\n"
+	       "watch_open 0 Workload watch_open\n"
+	       "watch_close 0 AdmissionCheck watch_close\n"
+	       "watch_open 0 AdmissionCheck watch_open\n"
+	       "watch_close 0 MultiKueueConfig watch_close\n"
+	       "watch_open 0 MultiKueueConfig watch_open\n"
+	       "connect 1 MultiKueueCluster w1 cluster_connect\n"
+	       "watch_open 1 Workload watch_open\n"
+	       "connect 2 MultiKueueCluster w2 cluster_connect\n"
+	       "watch_open 2 Workload watch_open\n"
+	       "connect 3 MultiKueueCluster w3 cluster_connect\n"
+	       "watch_open 3 Workload watch_open\n"
+	       "watch_open 1 Job watch_open\n"
+	       "merge 0 MultiKueueCluster w1 cluster_condition\n"
+	       "watch_open 2 Job watch_open\n"
+	       "merge 0 MultiKueueCluster w2 cluster_condition\n"
+	       "watch_open 3 Job watch_open\n"
+	       "merge 0 MultiKueueCluster w3 cluster_condition\n"
+	       "merge 0 AdmissionCheck mk check_condition\n",
 	       "start: links, then conditions");
 	is_str(w_str(w, w_find(w, 0, KIND_CLUSTER, "", "w1"), "/status/conditions/0"),
 	       "{\"type\":\"Active\",\"status\":\"True\",\"reason\":\"Active\",\"message\":"
@@ -42,11 +42,11 @@ static void test_nominate(struct world *w)
 
 	w_settle(w);
 	is_str(w_take(w),
-	       "watch_open 0 Job watch.open\n"
-	       "apply_status 0 Workload wl-j 9.nominate\n"
-	       "create 1 Workload wl-j 9.create\n"
-	       "create 2 Workload wl-j 9.create\n"
-	       "create 3 Workload wl-j 9.create\n",
+	       "watch_open 0 Job watch_open\n"
+	       "apply_status 0 Workload wl-j nominate\n"
+	       "create 1 Workload wl-j clone_create\n"
+	       "create 2 Workload wl-j clone_create\n"
+	       "create 3 Workload wl-j clone_create\n",
 	       "nominates and clones in one step");
 	is_str(w_str(w, wl, "/status/nominatedClusterNames"), "[\"w1\",\"w2\",\"w3\"]",
 	       "nominated");
@@ -69,11 +69,11 @@ static void test_win(struct world *w)
 	admit(w, 2, "wl-j");
 	w_settle(w);
 	is_str(w_take(w),
-	       "apply_status 0 Workload wl-j 7.win\n"
+	       "apply_status 0 Workload wl-j win\n"
 	       "event 0 Event wl-j event\n"
-	       "delete 1 Workload wl-j 6.loser\n"
-	       "delete 3 Workload wl-j 6.loser\n"
-	       "create 2 Job j 6.create\n",
+	       "delete 1 Workload wl-j loser\n"
+	       "delete 3 Workload wl-j loser\n"
+	       "create 2 Job j job_create\n",
 	       "one write wins; then job and losers in one step");
 	is_str(w_str(w, wl, "/status/clusterName"), "w2", "clusterName");
 	is_str(w_str(w, wl, "/status/nominatedClusterNames"), "", "nominations gone");
@@ -111,7 +111,7 @@ static void test_run(struct world *w)
 	is_str(w_take(w), "", "trap_37: local suspended, remote running: no hurry");
 	w_patch(w, local, "{\"spec\":{\"suspend\":false}}");
 	w_settle(w);
-	is_str(w_take(w), "merge 0 Job j 6.status\n", "running is told at once");
+	is_str(w_take(w), "merge 0 Job j job_status\n", "running is told at once");
 	is_str(w_str(w, local, "/status"), "{\"active\":2}", "local status");
 	w_patch(w, remote, "{\"status\":{\"ready\":1}}");
 	w_settle(w);
@@ -119,7 +119,7 @@ static void test_run(struct world *w)
 	w_settle(w);
 	is_str(w_take(w), "", "the next change waits");
 	w_advance(w, 1000);
-	is_str(w_take(w), "merge 0 Job j 6.status\n", "one write a second, the last state");
+	is_str(w_take(w), "merge 0 Job j job_status\n", "one write a second, the last state");
 	is_str(w_str(w, local, "/status"), "{\"active\":2,\"ready\":2}", "local status");
 }
 
@@ -138,13 +138,13 @@ static void test_end(struct world *w)
 		"\"reason\":\"Succeeded\","
 		"\"message\":\"done\"}]}}");
 	w_settle(w);
-	is_str(w_take(w), "merge 0 Job j 3.status\n", "trap_40: the last status first");
+	is_str(w_take(w), "merge 0 Job j last_status\n", "trap_40: the last status first");
 	/* No other controller writes Finished in this world: after half a second we do. */
 	w_advance(w, 500);
 	is_str(w_take(w),
-	       "apply_status 0 Workload wl-j 3.finished\n"
-	       "delete 2 Job j 2.release\n"
-	       "delete 2 Workload wl-j 2.release\n",
+	       "apply_status 0 Workload wl-j finished\n"
+	       "delete 2 Job j release\n"
+	       "delete 2 Workload wl-j release\n",
 	       "last status, Finished, then the remote objects");
 	is_str(w_str(w, wl, "/status/conditions/1"),
 	       "{\"type\":\"Finished\",\"status\":\"True\",\"reason\":\"Succeeded\",\"message\":"

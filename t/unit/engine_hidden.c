@@ -99,7 +99,7 @@ static void evicted_unserved(void)
 	evict(w, wl, "Preempted");
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
 	w_later(w, 5000);
-	ok(strstr(w_take(w), "apply_status 2 Workload wl-j 6.deactivate") != NULL,
+	ok(strstr(w_take(w), "apply_status 2 Workload wl-j deactivate") != NULL,
 	   "evicted where its kind is refused: it is told to stop");
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2",
 	       "it may be running still");

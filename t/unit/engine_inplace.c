@@ -56,8 +56,9 @@ static void shrinks_while_it_runs(void)
 
 	resize(w, wl, 1, 2);
 	log = w_take_work(w);
-	ok(strstr(log, "merge 1 Workload wl-j 5.shrink\n") != NULL, "smaller: the clone in place");
-	ok(!strstr(log, "delete") && !strstr(log, "6.gone"), "... nothing is given up");
+	ok(strstr(log, "merge 1 Workload wl-j clone_shrink\n") != NULL,
+	   "smaller: the clone in place");
+	ok(!strstr(log, "delete") && !strstr(log, "winner_gone"), "... nothing is given up");
 	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/spec/podSets/0/count"), "1", "... by its counts");
 	is_str(w_str(w, w_find(w, 1, JOB, "ns", "j"), "/spec/parallelism"), "1",
 	       "... and trap_59: the job is as small");
@@ -124,8 +125,7 @@ static void finalizer(void)
 	(void)w_take(w);
 	release_quota(w, wl);
 	w_settle(w);
-	is_str(w_take_work(w),
-	       "merge 1 Workload wl-j 2.finalizer\ndelete 1 Workload wl-j 2.release\n",
+	is_str(w_take_work(w), "merge 1 Workload wl-j finalizer\ndelete 1 Workload wl-j release\n",
 	       "Kueue's finalizer goes before the adopted clone does");
 	ok(!clone_of(w, 1, "wl-j"), "... so it is gone");
 	w_free(w);

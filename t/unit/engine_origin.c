@@ -57,7 +57,7 @@ static void changed(bool told)
 	is_int(w_times(w->log, "create "), 0, "nothing is made");
 	is_str(origin_of(w, w_find(w, 2, JOB, "ns", "j")), "new", "the job has the new origin");
 	is_str(origin_of(w, clone_of(w, 2, "wl-j")), "new", "the clone has it");
-	is_int(w_times(w->log, "2.adopt"), 2, "by one write each");
+	is_int(w_times(w->log, "adopt"), 2, "by one write each");
 	complete(w, wl);
 	w_free(w);
 }

@@ -331,7 +331,7 @@ static void forwarded(void)
 	w_settle(w);
 	is_str(w_str(w, remote(w), "/spec/size"), "5", "forwarded");
 	is_str(w_str(w, remote(w), "/spec/colour"), "red", "the rest is not");
-	ok(strstr(w_take(w), "merge 1 Toy t 6.forward") != NULL, "by one patch");
+	ok(strstr(w_take(w), "merge 1 Toy t job_forward") != NULL, "by one patch");
 	does.remote_old = MK_SET;
 	w_patch(w, job, "{\"spec\":{\"size\":null}}");
 	w_settle(w);
@@ -339,7 +339,7 @@ static void forwarded(void)
 	is_str(w_str(w, remote(w), "/spec/colour"), "blue", "the hook's edit");
 	w_take(w);
 	w_later(w, 60000);
-	ok(!strstr(w_take(w), "6.forward"), "equal is silent");
+	ok(!strstr(w_take(w), "job_forward"), "equal is silent");
 	does.remote_old = MK_E_INPUT;
 	does.says = "odd";
 	w_patch(w, job, "{\"spec\":{\"size\":7}}");
@@ -372,12 +372,12 @@ static void undone(void)
 	}
 	w_later(w, 3600 * 1000);
 	log = w_take(w);
-	is_int((long long)w_times(log, "6.forward"), 3, "undone three times: it is held");
+	is_int((long long)w_times(log, "job_forward"), 3, "undone three times: it is held");
 	is_int((long long)w_times(log, "event 0 Event wl-t"), 1, "... and an Event tells, once");
 	w_patch(w, job, "{\"metadata\":{\"generation\":3}}");
 	w_settle(w);
 	log = w_take(w);
-	is_int((long long)w_times(log, "6.forward"), 1, "a new generation is another try");
+	is_int((long long)w_times(log, "job_forward"), 1, "a new generation is another try");
 	is_str(w_str(w, remote(w), "/spec/size"), "5", "... which may stay");
 	for (int i = 6; i < 16; i++) {
 		char patch[64];

@@ -20,12 +20,12 @@ static void whole_life(void)
 	admit(w, 2, "grp");
 	w_settle(w);
 	is_str(w_take_work(w),
-	       "apply_status 0 Workload grp 7.win\n"
+	       "apply_status 0 Workload grp win\n"
 	       "event 0 Event grp event\n"
-	       "delete 1 Workload grp 6.loser\n"
-	       "create 2 Pod p-0 6.create\n"
-	       "create 2 Pod p-1 6.create\n"
-	       "create 2 Pod p-2 6.create\n",
+	       "delete 1 Workload grp loser\n"
+	       "create 2 Pod p-0 job_create\n"
+	       "create 2 Pod p-1 job_create\n"
+	       "create 2 Pod p-2 job_create\n",
 	       "a copy of each member is made where it won");
 	is_str(w_str(w, pod_on(w, 2, "p-1"),
 		     "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"),
@@ -37,7 +37,8 @@ static void whole_life(void)
 	       "kueue.x-k8s.io/admission", "... with the gate that the worker's Kueue opens");
 	pod_phase(w, 2, "p-0", "Running");
 	w_settle(w);
-	is_str(w_take_work(w), "merge 0 Pod p-0 6.status\n", "one runs: its own status comes home");
+	is_str(w_take_work(w), "merge 0 Pod p-0 job_status\n",
+	       "one runs: its own status comes home");
 	is_str(phase_of(w, 0, "p-0"), "Running", "... to itself");
 	is_str(phase_of(w, 0, "p-1"), "Pending", "... alone");
 	pod_phase(w, 2, "p-1", "Running");
@@ -138,7 +139,7 @@ static void grows(void)
 	running_group(w);
 	a_pod(w, "p-3", "grp");
 	w_settle(w);
-	is_str(w_take_work(w), "create 2 Pod p-3 6.create\n",
+	is_str(w_take_work(w), "create 2 Pod p-3 job_create\n",
 	       "a member that comes later is copied");
 	a_pod(w, "other", "grp2");
 	a_pod(w, "single", NULL);
@@ -172,18 +173,19 @@ static void replaced(void)
 
 	pod_goes(w, "p-1");
 	w_settle(w);
-	is_str(w_take_work(w), "delete 2 Pod p-1 6.member\n", "a member goes: so does its copy");
+	is_str(w_take_work(w), "delete 2 Pod p-1 member_removed\n",
+	       "a member goes: so does its copy");
 	is_str(phase_of(w, 0, "p-1"), "Running", "... of whose end it needs not be told");
 	w_later(w, 20 * 1000);
 	w_take(w);
 	w_del(w, pod_on(w, 0, "p-1"));
 	a_pod(w, "p-3", "grp");
 	w_settle(w);
-	is_str(w_take_work(w), "create 2 Pod p-3 6.create\n", "its successor gets a copy");
+	is_str(w_take_work(w), "create 2 Pod p-3 job_create\n", "its successor gets a copy");
 	is_str(check_state(w, wl), "Ready", "... and the group goes on");
 	w_del(w, pod_on(w, 0, "p-0"));
 	w_settle(w);
-	is_str(w_take_work(w), "get 0 Pod p-0 get\ndelete 2 Pod p-0 6.member\n",
+	is_str(w_take_work(w), "get 0 Pod p-0 get\ndelete 2 Pod p-0 member_removed\n",
 	       "the first owner vanishes: it is asked for, then its copy goes");
 	w_later(w, 60 * 1000);
 	is_str(check_state(w, wl), "Ready", "... and the group goes on");
@@ -224,7 +226,7 @@ static void same_name(void)
 	a_pod(w, "p-0", "grp");
 	w_settle(w);
 	w_later(w, 20 * 1000);
-	is_int((long long)w_times(w_take(w), "delete 2 Pod p-0 6.other_incarnation"), 1,
+	is_int((long long)w_times(w_take(w), "delete 2 Pod p-0 job_of_other_clone"), 1,
 	       "the copy of a pod before this one of the same name goes");
 	ok(pod_on(w, 2, "p-0") && strcmp(pod_on(w, 2, "p-0")->uid, old) != 0, "... for its own");
 	is_str(check_state(w, wl), "Ready", "... and the group goes on");
@@ -284,7 +286,7 @@ static void moved(void)
 	w_patch(w, pod_on(w, 0, "b"),
 		"{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/pod-group-name\":\"h\"}}}");
 	w_settle(w);
-	is_str(w_take_work(w), "delete 1 Pod b 6.member\ncreate 1 Pod b 6.create\n",
+	is_str(w_take_work(w), "delete 1 Pod b member_removed\ncreate 1 Pod b job_create\n",
 	       "a pod that is given to another group leaves this one, and joins that one");
 	is_str(w_str(w, pod_on(w, 1, "b"),
 		     "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"),
@@ -329,10 +331,10 @@ static void deleted(void)
 	w_patch(w, wl, "{\"metadata\":{\"deletionTimestamp\":\"2027-01-15T08:00:00Z\"}}");
 	w_settle(w);
 	is_str(w_take_work(w),
-	       "delete 2 Pod p-0 2.deleted\n"
-	       "delete 2 Pod p-1 2.deleted\n"
-	       "delete 2 Pod p-2 2.deleted\n"
-	       "delete 2 Workload grp 2.deleted\n",
+	       "delete 2 Pod p-0 workload_deleted\n"
+	       "delete 2 Pod p-1 workload_deleted\n"
+	       "delete 2 Pod p-2 workload_deleted\n"
+	       "delete 2 Workload grp workload_deleted\n",
 	       "the Workload is deleted: all copies go before the clone");
 	w_free(w);
 

@@ -103,7 +103,7 @@ static void evicted_here(void)
 
 	evict(w, wl, "Preempted");
 	w_settle(w);
-	is_str(w_take_work(w), "apply_status 2 Workload grp 6.deactivate\n",
+	is_str(w_take_work(w), "apply_status 2 Workload grp deactivate\n",
 	       "evicted here: the worker is told to stop the group");
 	pod_phase(w, 2, "p-0", "Failed");
 	pod_phase(w, 2, "p-2", "Failed");

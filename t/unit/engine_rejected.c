@@ -23,8 +23,8 @@ static void while_pending(void)
 	w_take(w);
 	reject_it(w, wl);
 	is_str(w_take(w),
-	       "delete 1 Workload wl-j 2.release\ndelete 2 Workload wl-j 2.release\n"
-	       "delete 3 Workload wl-j 2.release\n",
+	       "delete 1 Workload wl-j release\ndelete 2 Workload wl-j release\n"
+	       "delete 3 Workload wl-j release\n",
 	       "trap_54: Rejected before a win: the clones go at once, and nothing else is sent");
 	w_later(w, 3600000);
 	is_str(w_take_work(w), "", "no new race while it is Rejected");
@@ -86,7 +86,7 @@ static void while_it_runs(void)
 	   "Rejected after the win: its job is not cut off");
 	evict(w, wl, "Rejected");
 	w_settle(w);
-	ok(strstr(w_take(w), "apply_status 2 Workload wl-j 6.deactivate"),
+	ok(strstr(w_take(w), "apply_status 2 Workload wl-j deactivate"),
 	   "core evicts: the worker's Kueue stops it");
 	release_quota(w, wl);
 	w_later(w, 5000);

@@ -77,7 +77,7 @@ static int until_connect(struct world *w)
 {
 	w_take(w);
 	for (int i = 0; i < 3600; i++) {
-		if (strstr(w_take(w), "w2 cluster.connect") != NULL) {
+		if (strstr(w_take(w), "w2 cluster_connect") != NULL) {
 			return i;
 		}
 		w_later(w, 1000);
@@ -200,7 +200,7 @@ static void other_credentials(void)
 	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"),
 		"{\"data\":{\"kubeconfig\":\"bmV3\"}}");
 	w_settle(w);
-	ok(strstr(w_take(w), "w2 cluster.connect") != NULL, "new credentials end the rest");
+	ok(strstr(w_take(w), "w2 cluster_connect") != NULL, "new credentials end the rest");
 	arrive(w, 2);
 	is_str(w_active(w, KIND_CLUSTER, "w2"), "True Active: Connected", "they lead to less");
 	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),

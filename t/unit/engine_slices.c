@@ -119,7 +119,7 @@ static void grows(const char *reason)
 	w_settle(w);
 	log = w_take_work(w);
 	ok(strstr(log, "create 2 Workload") && !strstr(log, "create 1 ") &&
-		   !strstr(log, "9.nominate"),
+		   !strstr(log, "nominate"),
 	   "the slice is cloned where its predecessor runs, and not nominated");
 	is_str(remote_parallelism(w), "2", "... whose job stays as it is");
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":1}}");

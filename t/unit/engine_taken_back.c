@@ -219,7 +219,7 @@ static void loses_its_job(void)
 	   "another cluster is about to win: the job goes first");
 	admit(w, 2, "wl-j");
 	w_settle(w);
-	ok(!strstr(w_take(w), "7.win"), "a clone that loses its job does not win by it");
+	ok(!strstr(w_take(w), " win\n"), "a clone that loses its job does not win by it");
 	w_free(w);
 }
 
@@ -245,7 +245,7 @@ static void left_by_an_earlier_round(void)
 	w_later(w, 5000);
 	log = w_take(w);
 	is_str(w_str(w, wl, "/status/clusterName"), "w1", "it is gone: the other one wins");
-	ok(strstr(log, "delete 2 Job j") && strstr(log, "7.win") > strstr(log, "delete 2 Job j"),
+	ok(strstr(log, "delete 2 Job j") && strstr(log, " win\n") > strstr(log, "delete 2 Job j"),
 	   "the delete comes before the win");
 	w_free(w);
 }
@@ -271,13 +271,13 @@ static void left_by_an_earlier_process(bool listed)
 	w_restart(w);
 	admit(w, 1, "wl-j");
 	w_later(w, 50000);
-	ok(!strstr(w_take(w), "7.win"),
+	ok(!strstr(w_take(w), " win\n"),
 	   "no cluster wins while it is not known what runs elsewhere");
 	if (listed) {
 		w_list(w, 2, JOB);
 		w_settle(w);
 		log = w_take(w);
-		ok(!strstr(log, "7.win") && strstr(log, "delete 2 Job j"),
+		ok(!strstr(log, " win\n") && strstr(log, "delete 2 Job j"),
 		   "what was left is removed first");
 		w->rig.times = 0;
 		w_later(w, 5000);
@@ -351,7 +351,7 @@ static void a_win_under_way(void)
 	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"), "{\"spec\":{\"clusters\":[\"w1\"]}}");
 	w_settle(w);
 	log = w_take(w);
-	ok(strstr(log, "7.win") && !strstr(log, "delete"),
+	ok(strstr(log, " win\n") && !strstr(log, "delete"),
 	   "no clone goes while a win is on its way");
 	w_free(w);
 

@@ -73,7 +73,7 @@ static void readmitted(void)
 	w_take(w);
 	admit(w, 2, "wl-j");
 	w_settle(w);
-	is_str(w_take(w), "apply_status 2 Workload wl-j 6.deactivate\n",
+	is_str(w_take(w), "apply_status 2 Workload wl-j deactivate\n",
 	       "admitted again before the manager released: deactivated");
 	is_str(check_state(w, wl), "Pending", "it wins nothing");
 	w_later(w, 60000);
@@ -93,7 +93,7 @@ static void switched_off(void)
 	ok(objects_on(w, 2) == 2, "clone and job stay");
 	evict(w, wl, "The workload is deactivated");
 	w_settle(w);
-	is_str(w_take(w), "apply_status 2 Workload wl-j 6.deactivate\n",
+	is_str(w_take(w), "apply_status 2 Workload wl-j deactivate\n",
 	       "core evicts: the worker suspends first");
 	release_quota(w, wl);
 	w_later(w, 5000);

@@ -60,9 +60,9 @@ static void test_ops(void)
 			      .kind = KIND_FIRST_JOB,
 			      .ns = STR("n"),
 			      .name = STR("j"),
-			      .cause = "9.create",
+			      .cause = "clone_create",
 			      .body = body}),
-	       "create 2 Job.batch n/j cause=9.create {\"b\":1,\"a\":[\"x\"]}", "create");
+	       "create 2 Job.batch n/j cause=clone_create {\"b\":1,\"a\":[\"x\"]}", "create");
 	is_str(op((struct op){.type = OP_APPLY_STATUS,
 			      .kind = KIND_WORKLOAD,
 			      .ns = STR("n"),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A condition of ours; see cond.h. A merge patch replaces lists, so the other conditions go along. */
+/*
+ * Our conditions; see cond.h. A merge patch replaces lists, so the body repeats the other
+ * conditions.
+ */
 #include "core/engine/act/cond.h"
 
 #include "core/base/timefmt.h"
@@ -21,7 +24,7 @@ bool cond_is_true(struct engine *e, const struct record *r, const char *type)
 	return str_is(json_str(json_get(find(e, r, type), "status")), "True");
 }
 
-/* Nothing to write: Active is known without reading the text. */
+/* Is the condition as 'c' wants it? For Active the facts suffice; for others the text is parsed. */
 static bool is_written(struct engine *e, const struct record *r, const struct cond *c)
 {
 	const struct facts *f = r->facts;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions of ours: Active of MultiKueueClusters and AdmissionChecks, OriginClash of clusters, one of ClusterQueues. */
+/*
+ * Our conditions: Active of MultiKueueClusters and AdmissionChecks, OriginClash and SameServer of
+ * MultiKueueClusters, MultiKueueManagerQuotaAutomation of ClusterQueues.
+ */
 #ifndef MK_ENGINE_ACT_COND_H
 #define MK_ENGINE_ACT_COND_H
 
@@ -14,17 +17,17 @@ struct cond {
 };
 
 /*
- * Writes the condition if status, reason or message differ from what 'r' shows; other conditions stay. An event
- * tells people of it once it is written.
+ * Writes the condition if status, reason or message differ from what 'r' shows; other conditions
+ * stay. When the write is applied, an Event says the same.
  */
 void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
 		enum rule rule);
 
-/* Takes the condition of this type away, when there is one. */
+/* Removes the condition of this type, if there is one. */
 void cond_remove(struct engine *e, struct record *r, struct queue_item *item, const char *type,
 		 enum rule rule);
 
-/* Does the object have the condition, and is it True? */
+/* Does the object have the condition with status True? */
 bool cond_is_true(struct engine *e, const struct record *r, const char *type);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events for people; see note.h. They are sent once and never retried by the engine. */
+/* Events; see note.h. */
 #include "core/engine/act/note.h"
 
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static struct json *regarding(struct engine *e, const struct record *r)
 	return o;
 }
 
-/* Who says so: Kueue has a controller for each. */
+/* The reportingController: the name that Kueue's controller for this kind uses. */
 static const char *controller_of(const struct record *r)
 {
 	return r->table->kind == KIND_CLUSTER         ? "multikueue-cluster"
@@ -96,7 +96,7 @@ void note_send(struct engine *e, const struct record *r, const struct note *n)
 	json_set_str(a, body, "type", str_of(n->type));
 	json_set(a, body, STR("regarding"), regarding(e, r));
 	json_set_str(a, body, "note", cut_note(e, n->text));
-	/* Losing one to memory is no reason to repeat the step. */
+	/* An Event that is lost for lack of memory is no reason to repeat the step. */
 	op.ns = arena_dup(a, ns);
 	if (!arena_failed(a)) {
 		(void)op_list_add(e->out, &op);

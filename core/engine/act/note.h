@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events for people (events.k8s.io/v1), and the texts that several rules share. */
+/* Events (events.k8s.io/v1) about objects of the manager. */
 #ifndef MK_ENGINE_ACT_NOTE_H
 #define MK_ENGINE_ACT_NOTE_H
 
@@ -11,9 +11,9 @@ struct note {
 	mk_str text;      /* cut to 1024 bytes as Kueue does */
 };
 
-/* An event about the object of 'r'. */
+/* Sends one Event about the object of 'r'. Only the leader sends; the engine never retries it. */
 void note_send(struct engine *e, const struct record *r, const struct note *n);
-/* A warning; 'reason' NULL: the usual one. */
+/* The same with type Warning; 'reason' NULL stands for "MultiKueue". */
 void note_warn(struct engine *e, const struct record *r, const char *reason, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

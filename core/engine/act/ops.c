@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Operations under way. At most one per object; when the outcome of a write is unknown only a get may follow; after a
- * write whose answer brought no object, or a conflict, the object rests until news of it arrive (or are fetched).
- * Failures of an object back off on their own, so that one cluster's trouble stays there.
- */
+/* Operations under way; see ops.h. */
 #include "core/engine/act/ops.h"
 
 #include "core/base/alloc.h"
@@ -13,8 +9,8 @@
 #include "core/engine/store/touch.h"
 
 enum {
-	SETTLE_WRITE_MS = 2000,   /* the watch brings a write within this, or we ask */
-	SETTLE_DELETE_MS = 10000, /* finalizers and garbage collectors take their time */
+	SETTLE_WRITE_MS = 2000,   /* the watch shows a write within this time, else we get */
+	SETTLE_DELETE_MS = 10000, /* for finalizers and garbage collectors */
 	SETTLE_CONFLICT_MS = 500,
 	FENCED_MS = 1000,
 	MARK_AGAIN_MS = 5000,
@@ -181,7 +177,10 @@ static void rest(struct engine *e, struct record *r, int64_t wait_ms)
 	r->retry_at = e->now + (wait_ms < REST_MAX_MS ? wait_ms : REST_MAX_MS);
 }
 
-/* The object was not there when it was asked for; what was seen since is newer: a late create may have come true. */
+/*
+ * The server did not have the object when it answered the get. A state that the watch has shown
+ * since is newer: a create that was on its way may have been applied.
+ */
 static void not_found(struct engine *e, struct record *r, const struct inflight *f)
 {
 	if (!r->present || r->rv == f->rv) {
@@ -190,7 +189,10 @@ static void not_found(struct engine *e, struct record *r, const struct inflight 
 	r->absent = !r->present;
 }
 
-/* The server reads from its store, not from a cache: an answer older than what was known when we asked is from another. */
+/*
+ * A get reads from the server's store, not from a cache. An answer older than the state that we
+ * knew when we asked comes from another store, or from one that was restored.
+ */
 static bool is_contradicted(const struct engine *e, const struct record *r,
 			    const struct inflight *f, const struct event *ev)
 {
@@ -222,12 +224,14 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 	if (shown) {
 		observe_reply(e, r, ev, true);
 		if (facts_is(r->facts, F_UNUSABLE)) {
-			/* Its text may be what was wanted, and there is none to be had. */
+			/*
+			 * The caller may want the text, and a record that is unusable keeps none.
+			 */
 			rest(e, r, queue_backoff(r->fails++));
 		} else if (r->present) {
 			r->fails = 0;
 		} else {
-			back_off(e, r, 0); /* not believed: whoever asked would ask again at once */
+			back_off(e, r, 0); /* rejected as old: else the caller asks again at once */
 		}
 	} else {
 		not_found(e, r, f);
@@ -235,8 +239,9 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 }
 
 /*
- * The server took a change, and its object is as it was: a CRD that does not know the field drops it, a webhook puts the
- * old value back. The next pass would write the same at once, and so on for ever.
+ * The server applied a change, and the object has the same resourceVersion as before: a CRD that
+ * does not know the field drops it, or a webhook puts the old value back. Without a rest the next
+ * pass would send the same write at once, for ever.
  */
 static bool moved_nothing(const struct record *r, const struct inflight *f, uint64_t rv)
 {
@@ -257,10 +262,10 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 		return;
 	}
 	r->fails = 0;
-	/* Who takes marks off again and again does not make us write as fast. */
+	/* A controller that removes our marks again and again must not make us write as fast. */
 	r->retry_at = f->rule == R_ADOPT ? e->now + MARK_AGAIN_MS : 0;
 	if (f->rule == R_JOB_FORWARD) {
-		r->forward_tries++; /* lest it is sent for ever: job.c */
+		r->forward_tries++; /* job.c stops after FORWARD_MAX tries */
 	}
 	if (shown && (f->type != OP_DELETE || terminating)) {
 		observe_reply(e, r, ev, false);
@@ -275,7 +280,7 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	}
 }
 
-/* Answers after which another try with the same input is pointless. */
+/* Errors after which the same input would fail again. */
 static bool for_good(enum mk_code c)
 {
 	return c == MK_INVALID || c == MK_DENIED || c == MK_TOO_BIG || c == MK_NOT_FOUND;
@@ -307,8 +312,9 @@ static void job_refused(struct engine *e, const struct record *r, mk_str why)
 }
 
 /*
- * The get that follows finds out at once what became of the first such write. It says nothing of why: a webhook that is
- * down answers every write so, which must not become a write and a get without end.
+ * After the first such write the get follows at once. The outcome does not say why it is unknown: a
+ * webhook that is down makes each write end so, and without backoff write and get would alternate
+ * for ever.
  */
 static void unanswered(struct engine *e, struct record *r)
 {
@@ -339,7 +345,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		r->denied = for_good(ev->code) ? r->denied + 1 : 0;
 		if (f->rule == R_CREATE && for_good(ev->code)) {
 			rest(e, r, queue_backoff(r->fails++));
-			rest_refused(e, r, ev->text); /* that is longer, and grows */
+			rest_refused(e, r, ev->text); /* a longer wait, which grows */
 		} else {
 			back_off(e, r, ev->retry_after_ms);
 		}
@@ -367,7 +373,7 @@ void ops_done(struct engine *e, const struct event *ev)
 		} else {
 			unanswered(e, r);
 			if (f->rule == R_CREATE && ev->http >= 500 && r->unanswered > 1) {
-				rest_refused(e, r, ev->text); /* a webhook there that is down */
+				rest_refused(e, r, ev->text); /* a webhook of the worker is down */
 			}
 		}
 		e->no_memory = false;

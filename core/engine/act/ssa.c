@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Bodies of status writes. Kueue's core applies the status of Workloads as field manager kueue-admission; we write as
- * the same manager, so that what core leaves out at an eviction disappears, ours included. A field that the manager owns
- * and a body leaves out is deleted by the server: so the body carries everything that managedFields names, also fields
- * that this version has never heard of.
- */
+/* Bodies of status writes; see ssa.h. */
 #include "core/engine/act/ssa.h"
 
 #include "core/base/timefmt.h"
@@ -15,7 +10,7 @@ enum { MAX_MESSAGE = 32768, MAX_DEPTH = 64 };
 static struct json *owned(struct arena *a, const struct json *fields, const struct json *v,
 			  int depth);
 
-/* Do all members of 'key' stand in element 'v'? */
+/* Does element 'v' have all members of 'key' with the same values? */
 static bool has_keys(const struct json *key, const struct json *v)
 {
 	struct json_iter it = json_iter(key);
@@ -42,7 +37,7 @@ static struct json *owned_element(struct arena *a, const struct json *key,
 	return mine;
 }
 
-/* The owned part of element 'v', number 'i', of a list; NULL when it is not owned. */
+/* The owned part of 'v', element 'i' of a list; NULL when it is not owned. */
 static struct json *owned_entry(struct arena *a, const struct json *fields, const struct json *v,
 				size_t i, int depth)
 {
@@ -117,7 +112,7 @@ static struct json *owned(struct arena *a, const struct json *fields, const stru
 	return mine;
 }
 
-/* What Kueue's own body holds, when managedFields do not tell. */
+/* The fields that Kueue's own body holds, for an object whose managedFields do not tell. */
 static struct json *known_fields(struct arena *a, const struct json *status)
 {
 	static const char *const plain[] = {"accumulatedPastExecutionTimeSeconds",

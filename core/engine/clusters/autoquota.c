@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Quota automation (KEP-9988, gate MultiKueueManagerQuotaAutomation): a ClusterQueue of the manager gets as quota what
- * the ClusterQueues of the workers have that its LocalQueues lead to, and a condition that says so. One pass looks at all
- * queues of the manager; whatever changes brings it a second later.
- *
- * A worker that cannot be seen counts with what was seen last until it is lost for workerLostTimeout. When this process
- * has never seen it, its share is not known: until then the quota may grow and not shrink. docs/decisions/0045.
- */
+/* Quota automation; see autoquota.h. */
 #include "core/engine/clusters/autoquota.h"
 
 #include <stdlib.h>
@@ -24,13 +17,13 @@ enum { DELAY_MS = 1000, MAX_SEEN = 256 };
 	"Quota automation requires that the manager-side ClusterQueue has exactly one " \
 	"ResourceFlavor"
 
-/* The manager's LocalQueues of one ClusterQueue, one after the other. */
+/* A list of the manager's LocalQueues of one ClusterQueue. */
 struct local {
 	const struct record *r;
 	struct local *next;
 };
 
-/* What the workers have of one resource. */
+/* The workers' quota of one resource. */
 struct share {
 	mk_str resource;
 	struct api_amount amount;
@@ -43,7 +36,7 @@ struct sum {
 	bool unknown; /* a worker's share is missing */
 };
 
-/* --- what the workers have ---------------------------------------------------------------------------- */
+/* --- what the workers have -------------------------------------------------------------------- */
 
 static struct share *find_share(struct sum *s, mk_str resource)
 {
@@ -61,7 +54,7 @@ static void add_share(struct sum *s, const struct api_quota *q)
 	struct api_amount *sum = share ? &share->amount : NULL;
 
 	if (sum) {
-		/* as Go adds: nothing has no spelling of its own */
+		/* as Go's Quantity adds: zero takes the format of the other */
 		sum->format = sum->v == 0 ? (enum api_format)q->format : sum->format;
 		sum->v = api_add(sum->v, q->nominal);
 	} else if (s->n < API_QUOTAS_MAX) {
@@ -77,7 +70,7 @@ static int64_t blind_since(const struct engine *e, const struct cluster *c)
 	int64_t since = INT64_MAX;
 
 	if (!cluster_up(c)) {
-		/* while the first try to connect is under way, nothing is lost */
+		/* the first try to connect is under way: not lost */
 		return c->failed && c->own.lost_at != INT64_MAX ? c->own.lost_at : e->now;
 	}
 	for (size_t i = 0; i < 2; i++) {
@@ -99,7 +92,10 @@ static bool was_seen(const struct cluster *c)
 	return lqs && lqs->synced && cqs && cqs->synced;
 }
 
-/* Each ClusterQueue of the cluster that a LocalQueue of the list has a namesake for, once. */
+/*
+ * Adds each ClusterQueue of the cluster once to which a LocalQueue there leads that has the name of
+ * one in the list.
+ */
 static void add_queues(struct sum *s, const struct cluster *c, const struct local *list)
 {
 	const struct record *seen[MAX_SEEN];
@@ -152,14 +148,14 @@ static void add_up(struct sum *s, const struct facts *config, const struct local
 		const struct cluster *c = cluster_named(s->e, config->names[i]);
 		bool again = str_in(config->names[i], config->names, i);
 
-		/* Of two names of one server the first one counts. */
+		/* Of two names of one server the first in the config counts. */
 		if (c && !again && !(c->own.shared && alias_first(s->e, c, config))) {
 			add_cluster(s, c, list);
 		}
 	}
 }
 
-/* --- what the queue gets --------------------------------------------------------------------------------- */
+/* --- what the queue gets ---------------------------------------------------------------------- */
 
 static struct api_amount wanted(struct sum *s, const struct api_quota *q)
 {
@@ -228,7 +224,10 @@ static bool is_due(struct sum *s, const struct facts *f)
 	return false;
 }
 
-/* Gives each resource its quota. Limits stay; one cannot lend more than the quota, which Kueue would refuse. */
+/*
+ * Sets the quota of each resource. Limits stay, but a lendingLimit above the quota is lowered:
+ * Kueue would refuse it.
+ */
 static void set_quotas(struct sum *s, const struct facts *f, const struct json *resources)
 {
 	struct arena *a = s->e->out->arena;
@@ -271,9 +270,9 @@ static void write_quota(struct sum *s, struct record *r)
 	ops_send(e, r, &op, R_QUOTA);
 }
 
-/* --- one ClusterQueue -------------------------------------------------------------------------------------- */
+/* --- one ClusterQueue ------------------------------------------------------------------------- */
 
-/* What keeps the queue from being automated, or that it is. */
+/* Writes the condition: the queue is automated, or why it is not. */
 static void say(struct engine *e, struct record *r, const char *reason, mk_str message)
 {
 	struct cond c = {.type = NAME_QUOTA_CONDITION,
@@ -315,7 +314,7 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 		return;
 	}
 	if (check->facts->s[S_PROBLEM].n > 0) {
-		return; /* the check's own condition says it */
+		return; /* the check's own condition has the reason */
 	}
 	config = manager_named(e, KIND_CONFIG, check->facts->s[S_CONFIG]);
 	if (!config) {
@@ -334,9 +333,9 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 	}
 }
 
-/* --- the pass ------------------------------------------------------------------------------------------------ */
+/* --- the pass --------------------------------------------------------------------------------- */
 
-/* The manager's LocalQueues by their ClusterQueue. False: out of memory. */
+/* Fills 'ret' with the manager's LocalQueues by ClusterQueue. False: out of memory. */
 static bool index_locals(struct engine *e, struct map *ret)
 {
 	const struct table *t = manager_table(e, KIND_LOCAL_QUEUE);
@@ -414,7 +413,7 @@ static bool same_quotas(const struct facts *x, const struct facts *y)
 	return true;
 }
 
-/* Does it matter what became of 'old'? Both are there. */
+/* Do quotas depend on the difference of 'old' and 'new'? Neither is NULL. */
 static bool is_news(uint16_t kind, const struct facts *old, const struct facts *new)
 {
 	switch (kind) {

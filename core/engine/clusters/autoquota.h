@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Quota automation (KEP-9988, gate MultiKueueManagerQuotaAutomation): a ClusterQueue of the manager gets as quota what
- * the ClusterQueues of the workers have that its LocalQueues lead to, and a condition that says so. One pass looks at all
- * queues of the manager; whatever changes brings it a second later.
+ * Quota automation (KEP-9988, gate MultiKueueManagerQuotaAutomation). A ClusterQueue of the manager
+ * gets as quota the sum of the quotas of those ClusterQueues of the workers to which LocalQueues of
+ * the same names lead, and a condition that says so. One pass looks at all ClusterQueues of the
+ * manager; a change queues it a second later.
  *
- * A worker that cannot be seen counts with what was seen last until it is lost for workerLostTimeout. When this process
- * has never seen it, its share is not known: until then the quota may grow and not shrink. docs/decisions/0045.
+ * A worker that is out of reach counts with its last known quotas until it has been lost for
+ * workerLostTimeout. If this process has never seen the worker's queues, its share is unknown:
+ * until then the quota may grow and not shrink. docs/decisions/0045.
  */
 #ifndef MK_ENGINE_CLUSTERS_AUTOQUOTA_H
 #define MK_ENGINE_CLUSTERS_AUTOQUOTA_H
 
 #include "core/engine/state.h"
 
-/* Sees to the quotas of the manager's ClusterQueues; only with the gate. */
+/*
+ * Brings the quotas and conditions of the manager's ClusterQueues up to date; only with the gate.
+ */
 void autoquota_pass(struct engine *e);
-/* An object of a table changed: 'old' or 'new' NULL = it was or is not there. */
+/*
+ * An object of table 't' changed from 'old' to 'new' (NULL: it was, or is, not there): queues the
+ * pass if quotas depend on it.
+ */
 void autoquota_saw(struct engine *e, const struct table *t, const struct facts *old,
 		   const struct facts *new);
-/* Has the pass come, in a second. */
+/* Queues the pass in a second; only with the gate. */
 void autoquota_later(struct engine *e);
 
 #endif

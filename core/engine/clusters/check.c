@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The AdmissionCheck controller: may workloads use this check? One condition, Active. */
+/* The AdmissionCheck controller; see check.h. */
 #include "core/engine/clusters/check.h"
 
 #include "core/base/alloc.h"
 #include "core/engine/act/cond.h"
 #include "core/engine/rules/pass.h"
 
-/* Appends "Missing clusters: [a b]", or those that are there and inactive. Returns how many they are. */
+/* Appends "Missing clusters: [a b]" or "Inactive clusters: [a b]". Returns how many there are. */
 static size_t list(struct engine *e, const struct facts *config, bool missing, struct buf *text)
 {
 	const char *what = missing ? "Missing" : "Inactive";
@@ -29,7 +29,7 @@ static size_t list(struct engine *e, const struct facts *config, bool missing, s
 	return n;
 }
 
-/* Has each cluster had its first try to connect? */
+/* Has each cluster an Active condition, which its first try to connect brings? */
 static bool is_decided(const struct engine *e, const struct facts *config)
 {
 	for (size_t i = 0; i < config->n_names; i++) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * MultiKueueClusters: a number for each, and its Active condition. A cluster whose kubeconfig goes, or that is made anew,
- * gets the next number, so nothing old can be mistaken; a number that was given up costs nothing, here or elsewhere.
- */
+/* MultiKueueClusters; see clusters.h. */
 #include "core/engine/clusters/clusters.h"
 
 #include "core/base/alloc.h"
@@ -15,17 +12,17 @@
 
 enum {
 	CLASH_QUIET_MS = 10 * 60 * 1000,
-	REST_FIRST_MS = 30 * 1000, /* of a worker that was over its share, doubling ... */
+	REST_FIRST_MS = 30 * 1000, /* first rest of a worker that exceeded its memory, doubling */
 	REST_MAX_MS = 10 * 60 * 1000,
-	REST_CALM_MS = 20 * 60 * 1000, /* ... unless it was up for so long since */
+	REST_CALM_MS = 20 * 60 * 1000, /* unless it was up for so long since the last */
 };
 
-/* They come again only after all others. */
+/* A number is used again only after all others. */
 static cluster_id next_number(struct engine *e)
 {
 	do {
 		e->last_number++;
-	} while (cluster_get(e, e->last_number)); /* the manager has 0 */
+	} while (cluster_get(e, e->last_number));
 	return e->last_number;
 }
 
@@ -129,7 +126,7 @@ void cluster_forget(struct engine *e, struct cluster *c)
 	cluster_free(e, c);
 }
 
-/* --- its share of memory --------------------------------------------------------------------------- */
+/* --- its share of memory ---------------------------------------------------------------------- */
 
 void cluster_weigh(struct engine *e, struct cluster *c)
 {
@@ -140,7 +137,7 @@ void cluster_weigh(struct engine *e, struct cluster *c)
 	c->over = true;
 	for (size_t i = 0; i < KIND_MAX; i++) {
 		if (c->tables[i]) {
-			table_doubt(e, c->tables[i]); /* what it lacks from now on may be there */
+			table_doubt(e, c->tables[i]); /* objects may arrive that are not stored */
 		}
 	}
 	queue_add(&e->queue, &c->item);
@@ -160,8 +157,9 @@ void cluster_say_over(struct engine *e, struct cluster *c)
 }
 
 /*
- * All that is known of it goes, as if it had never been seen; after a rest it is connected again, and listed anew. That it
- * is up in between, until it shows too much again, does not end its loss.
+ * Frees all tables of the cluster, as if it had never been seen. After a rest it is connected and
+ * listed again. If its link comes up in between and the memory is exceeded again, the time of its
+ * loss stays the first one.
  */
 static struct cluster *give_up(struct engine *e, struct cluster *c)
 {
@@ -182,9 +180,11 @@ static struct cluster *give_up(struct engine *e, struct cluster *c)
 	return c;
 }
 
-/* --- another manager with our origin ------------------------------------------------------------------ */
+/* --- another manager with our origin ---------------------------------------------------------- */
 
-/* A worker may be there before the manager's lists are complete: until we know who we are, nobody is another. */
+/*
+ * Does the object belong to another manager? Before the manager's own id is known, no object does.
+ */
 static bool is_anothers(const struct engine *e, const struct facts *f)
 {
 	return e->manager_id[0] != 0 && facts_is(f, F_ORIGIN) && f->s[S_MANAGER_ID].n > 0 &&
@@ -226,7 +226,10 @@ void cluster_look_for_others(struct engine *e, struct cluster *c)
 	}
 }
 
-/* Both leave each other's objects alone; but of two jobs with one name one waits for the other, so people must know. */
+/*
+ * Both managers leave each other's objects alone. But of two jobs with the same name one waits for
+ * the other, so a condition tells the operator.
+ */
 static void clash(struct engine *e, struct cluster *c, struct record *r)
 {
 	struct cond cond = {.type = NAME_ORIGIN_CLASH,
@@ -237,14 +240,13 @@ static void clash(struct engine *e, struct cluster *c, struct record *r)
 			    .since_wall_ms = e->wall};
 
 	if (c->clash_at == INT64_MIN && cond_is_true(e, r, NAME_ORIGIN_CLASH)) {
-		c->clash_at =
-			e->now; /* another process saw one, before this one began or began to lead */
+		c->clash_at = e->now; /* another process saw one before this one led */
 	}
 	if (c->clash_at == INT64_MIN) {
 		return;
 	}
 	if (e->now - c->clash_at >= CLASH_QUIET_MS && cluster_up(c)) {
-		/* those that stay without a change are no news */
+		/* objects that do not change bring no events */
 		cluster_look_for_others(e, c);
 	}
 	cond.status = e->now - c->clash_at < CLASH_QUIET_MS || !cluster_up(c);
@@ -257,7 +259,7 @@ static void clash(struct engine *e, struct cluster *c, struct record *r)
 	}
 	queue_add_at(&e->queue, &c->item, e->now + CLASH_QUIET_MS);
 	if (!c->clash) {
-		return; /* an earlier process knew whose they were, and said so */
+		return; /* the id was known to an earlier process, which wrote it */
 	}
 	cond.reason = STR("AnotherManager");
 	cond.message =
@@ -319,7 +321,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 	}
 	if (!c->was_up && facts_is(r->facts, F_COND) && !facts_is(r->facts, F_COND_TRUE) &&
 	    r->facts->since_ms >= 0 && r->facts->since_ms <= e->wall) {
-		/* Lost before this process began. */
+		/* The cluster was lost before this process began. */
 		int64_t at = e->now - (e->wall - r->facts->since_ms);
 
 		c->own.lost_at = at < c->own.lost_at ? at : c->own.lost_at;

@@ -1,28 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MultiKueueClusters: a number for each, and its Active condition. A cluster whose kubeconfig goes, or that is made anew,
- * gets the next number, so nothing old can be mistaken; a number that was given up costs nothing, here or elsewhere.
+ * MultiKueueClusters: each has a number, and an Active condition. A cluster that is recreated, or
+ * whose kubeconfig goes, gets the next number, so that late events of the old link match no
+ * cluster. Numbers that are given up cost nothing in kube and apply.
  */
 #ifndef MK_ENGINE_CLUSTERS_CLUSTERS_H
 #define MK_ENGINE_CLUSTERS_CLUSTERS_H
 
 #include "core/engine/state.h"
 
+/*
+ * Follows the cluster's MultiKueueCluster: connects, reconnects, writes conditions; frees 'c' when
+ * the object is gone.
+ */
 void cluster_pass(struct engine *e, struct cluster *c);
+/* Removes the cluster from all lists, queues the workloads, and frees it. */
 void cluster_forget(struct engine *e, struct cluster *c);
+/* Frees the strings of 'own'. */
 void lasting_done(struct lasting *own);
-/* Frees it and all that is known of it; it is in no list any more. */
+/* Frees the cluster and its tables; it must be in no list. */
 void cluster_free(struct engine *e, struct cluster *c);
+/* The cluster of that name, created with the next number if missing; NULL: out of memory. */
 struct cluster *cluster_make(struct engine *e, mk_str name);
-/* Looks at an object that was seen there: another manager's with our origin? */
+/* Notes when an object on the cluster has our origin and was made by another manager. */
 void cluster_clash(struct engine *e, struct cluster *c, const struct facts *f);
-/* The same for all that is known of it. */
+/* The same for all objects that the cluster's tables hold. */
 void cluster_look_for_others(struct engine *e, struct cluster *c);
-/* More is known of the cluster: is that more than its share? Then its pass gives all of it up. */
+/*
+ * The cluster's tables have grown. When they exceed worker_memory, their lists do not count any
+ * more, and the cluster's pass frees them.
+ */
 void cluster_weigh(struct engine *e, struct cluster *c);
-/* It rests since it was: says so. */
+/* Sets the reason of the cluster's Active condition: it exceeded worker_memory. */
 void cluster_say_over(struct engine *e, struct cluster *c);
-/* The link led to the cluster with this identity ("" hidden): the manager's own is no worker. */
+/*
+ * The link has reached a cluster with this identity ("" = it may not be read). The manager's own
+ * cluster cannot be a worker.
+ */
 void cluster_know(struct engine *e, struct cluster *c, mk_str identity);
 
 #endif

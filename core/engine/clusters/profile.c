@@ -9,7 +9,10 @@
 
 #define EXTENSION "client.authentication.k8s.io/exec"
 
-/* How to get to the cluster by 'provider'; NULL: the profile does not name it. The old list counts after the new one. */
+/*
+ * The profile's entry for 'provider'; NULL: it has none. The deprecated list counts after the new
+ * one.
+ */
 static const struct json *access_by(const struct json *profile, mk_str provider)
 {
 	static const char *const lists[] = {"/status/accessProviders",
@@ -27,7 +30,7 @@ static const struct json *access_by(const struct json *profile, mk_str provider)
 	return NULL;
 }
 
-/* Of the configured providers the first one that the profile names. */
+/* The entry of the first configured provider that the profile names. */
 static const struct json *choose(const struct engine_options *o, const struct json *profile,
 				 mk_str *ret_provider)
 {

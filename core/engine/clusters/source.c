@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a cluster's kubeconfig comes from, and the link that is opened with it. */
+/* The source of a cluster's kubeconfig, and its link; see source.h. */
 #include "core/engine/clusters/source.h"
 
 #include "core/base/alloc.h"
@@ -20,7 +20,7 @@ void source_disconnect(struct engine *e, struct cluster *c)
 	}
 }
 
-/* Is the file somebody's, besides 'c'? */
+/* Does another cluster use the file? */
 static bool is_shared(const struct engine *e, const struct cluster *c)
 {
 	for (WORKERS_EACH(other, e)) {
@@ -127,7 +127,7 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 		source_disconnect(e, c);
 	}
 	if (e->no_memory) {
-		queue_add(&e->queue, &c->item); /* it stays, and nobody else looks at it again */
+		queue_add(&e->queue, &c->item); /* 'c' stays and needs another pass */
 		return NULL;
 	}
 	c->own = (struct lasting){0};
@@ -136,7 +136,7 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 	if (made) {
 		made->own = own;
 	} else {
-		/* The list of clusters is read again and finds it. */
+		/* The clusters are listed anew, which makes it again. */
 		table_break(e, manager_table(e, KIND_CLUSTER));
 		lasting_done(&own);
 	}
@@ -188,7 +188,7 @@ void source_touch(struct engine *e, uint32_t type, mk_str name)
 	}
 }
 
-/* Once for each version of the cluster that people wrote. */
+/* Sends one Event for each generation of the MultiKueueCluster. */
 static void warn_of_path(struct engine *e, struct cluster *c, const struct record *r)
 {
 	if (e->o.gates.path_validation || !e->may_write ||

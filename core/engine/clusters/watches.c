@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The watches on workers: opened before they are needed, closed when nobody has used them for a while. */
+/* Watches; see watches.h. */
 #include "core/engine/clusters/watches.h"
 
 #include "core/engine/act/note.h"
@@ -61,7 +61,10 @@ bool watches_ready(struct engine *e, struct cluster *c, uint16_t kind)
 					: table_view(e, c, kind) == VIEW_KNOWN;
 }
 
-/* A kind that is missing where somebody needs it may come at any time; where nobody does nothing is asked. */
+/*
+ * A missing kind may be installed at any time. While a workload needs it, the watch looks for it;
+ * else no request is sent.
+ */
 static void seek(struct engine *e, const struct cluster *c, struct table *t)
 {
 	bool sought = table_is_unserved(t) && t->users > 0;
@@ -119,7 +122,10 @@ void watches_queues(struct engine *e, struct cluster *c)
 	}
 }
 
-/* An API that comes and goes is told of once an hour. 'then': what follows for people. */
+/*
+ * Sends an Event at most once an hour, also for an API that comes and goes. 'then': the
+ * consequence, for users.
+ */
 static void tell(struct engine *e, struct cluster *c, struct table *t, const char *then)
 {
 	const struct record *r;
@@ -168,7 +174,7 @@ static void sweep_table(struct engine *e, struct table **slot)
 	struct table *t = *slot;
 	struct op op = {.type = OP_WATCH_CLOSE, .subresource = ""};
 
-	/* What is not served stays: a kind that appears is told by its watch. */
+	/* A watch on a kind that is not served stays open: it tells when the kind appears. */
 	if (!t || !t->watched || table_is_unserved(t) || t->users > 0 ||
 	    e->now - t->idle_at < WATCH_IDLE_MS || has_inflight(t)) {
 		return;

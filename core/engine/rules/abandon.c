@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * An evicted workload whose job runs nowhere any more. Kueue gives its quota back once the local job is not active, which
- * it reads in the job's status, where each kind has it elsewhere (mk_adapter.active). That is a copy of what a worker said
- * last: with the remote job gone, or its worker lost for good, nobody would ever correct it, and the workload would hold
- * its quota for ever.
- */
+/* An evicted Workload whose job runs nowhere any more; see abandon.h. */
 #include "core/engine/rules/abandon.h"
 
 #include "core/engine/clusters/watches.h"
@@ -23,9 +18,10 @@ static bool is_not_there(struct pass *p, struct clone *k)
 }
 
 /*
- * True: no copy can be running there. A worker out of reach is waited for as long as for a running job, and a first try to
- * connect, whose end brings us back. A job whose clone somebody removed is nobody's any more: Kueue there stops it and never
- * starts it again, so it goes. So does one that an earlier job of this name left.
+ * True: no copy can be running there. A worker out of reach is waited for as long as for a running
+ * job; the end of a first try to connect queues the pass. A job whose clone another client removed
+ * is deleted: Kueue there stops it and never starts it again. So is one that an earlier job of this
+ * name left.
  */
 static bool runs_not_on(struct pass *p, struct clone *k)
 {
@@ -38,7 +34,7 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 		bool gone = table_view(p->e, k->c, p->kind) == VIEW_MISSING ||
 			    lost_given_up(p, k->c, p->kind);
 
-		k->lacks |= !gone; /* so that its coming back is looked for */
+		k->lacks |= !gone; /* so that the watch looks for the kind */
 		return gone;
 	}
 	job = twin_there(p, k);
@@ -58,7 +54,10 @@ static bool give_up(struct pass *p, struct clone *k)
 	return true;
 }
 
-/* Kueue suspends a job first. A kind that has no field for it is not waited for, as far as nothing else can run it. */
+/*
+ * Has Kueue suspended the job, as it does first? A kind without such a field is not waited for, as
+ * far as no other controller can start its pods.
+ */
 static bool is_stopped(const struct pass *p)
 {
 	const struct facts *f = p->job->facts;
@@ -67,7 +66,10 @@ static bool is_stopped(const struct pass *p)
 	return facts_is(f, F_SUSPENDED) || (says && !(f->flags & (F_SUSPENDS | F_ELASTIC)));
 }
 
-/* An object of its own says whether pods run, as its kind has it; of a member its adapter knows. */
+/*
+ * May the Workload hold quota? The status of a single object tells whether pods run; of a member,
+ * its adapter tells.
+ */
 static bool may_hold_quota(const struct pass *p)
 {
 	return p->grouped ||

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Several MultiKueueClusters that lead to one API server: a tenant's own beside another's, or an old name beside the new one.
- * A server is told by the uid of its kube-system; where that may not be read, by an object that two clusters show with one
- * uid. In a pass one of the names stands for the server: the winner's, else the first of the config; the others show nothing
- * of their own, so that no object is a loser of itself.
- */
+/* Several MultiKueueClusters that lead to one API server; see alias.h. */
 #include "core/engine/rules/alias.h"
 
 #include "core/base/alloc.h"
@@ -19,13 +14,13 @@ static bool same_server(const struct cluster *x, const struct cluster *y)
 	return str_of(x->own.server).n > 0 && str_eq(str_of(x->own.server), str_of(y->own.server));
 }
 
-/* May it not say which server it is? */
+/* May the identity of the server not be read? */
 static bool hides(const struct cluster *c)
 {
 	return !c->own.identity || !c->own.identity[0];
 }
 
-/* --- which clusters share a server ------------------------------------------------------------------- */
+/* --- which clusters share a server ------------------------------------------------------------ */
 
 static void share(struct engine *e, struct cluster *c, bool shared)
 {
@@ -36,7 +31,7 @@ static void share(struct engine *e, struct cluster *c, bool shared)
 	}
 }
 
-/* Finds the others of its server; 'left': it is none of them any more. */
+/* Marks the clusters of its server as shared; 'left': 'c' does not lead there any more. */
 static void find_others(struct engine *e, struct cluster *c, bool left)
 {
 	struct cluster *last = NULL;
@@ -59,7 +54,7 @@ static void find_others(struct engine *e, struct cluster *c, bool left)
 
 bool alias_is_known(const struct cluster *c)
 {
-	/* Where a server hides who it is, what is seen there tells. */
+	/* If its identity may not be read, the objects that a link shows identify a server. */
 	return !c->own.moved && (str_of(c->own.server).n > 0 || cluster_up(c));
 }
 
@@ -78,7 +73,10 @@ void alias_know(struct engine *e, struct cluster *c, mk_str server)
 	find_others(e, c, false);
 }
 
-/* Both show one object, and one of them hides who it is: they lead to one server. */
+/*
+ * Both show the same object, and the identity of one of them may not be read: they lead to one
+ * server.
+ */
 static void learn(struct engine *e, struct cluster *x, struct cluster *y, mk_str uid)
 {
 	mk_str known = !hides(x)                     ? str_of(x->own.server)
@@ -89,7 +87,7 @@ static void learn(struct engine *e, struct cluster *x, struct cluster *y, mk_str
 	known = arena_dup(&e->scratch, known);
 	alias_know(e, x, known);
 	alias_know(e, y, known);
-	x->own.moved = false; /* and that was learnt with the credentials of now */
+	x->own.moved = false; /* learnt with the present credentials */
 	y->own.moved = false;
 }
 
@@ -110,9 +108,9 @@ void alias_look(struct engine *e, const struct record *r)
 	}
 }
 
-/* --- in a pass ---------------------------------------------------------------------------------------- */
+/* --- in a pass -------------------------------------------------------------------------------- */
 
-/* Does 'k' rather stand for the server than 'than', which comes before it? */
+/* Does 'k' stand for the server rather than 'than', which comes before it? */
 static bool is_preferred(const struct pass *p, const struct clone *k, const struct clone *than)
 {
 	mk_str winner = p->f ? p->f->s[S_CLUSTER] : STR("");
@@ -123,7 +121,7 @@ static bool is_preferred(const struct pass *p, const struct clone *k, const stru
 	return k->in_config == than->in_config && cluster_up(k->c) && !cluster_up(than->c);
 }
 
-/* Does no other name of its server show the object, or may do so soon? */
+/* True when no other name of the same server shows this object, or may show it soon. */
 static bool is_its_own(struct pass *p, struct clone *k)
 {
 	const struct record *r = twin_record(p, k), *its;
@@ -140,8 +138,8 @@ static bool is_its_own(struct pass *p, struct clone *k)
 }
 
 /*
- * Two objects of one name are none of one server: one of the views is old, or an identity is not true. A job that both
- * show tells which: it is the winner's, under whichever clone a view is old.
+ * Two objects of one name with different uids: one of the views is old, or the servers differ. A
+ * job that both show tells which: then the servers are one, and one of the views is old.
  */
 static bool differ(struct pass *p, const struct clone *x, struct clone *y)
 {
@@ -162,7 +160,10 @@ void alias_mark(struct pass *p)
 				continue;
 			}
 			if (is_preferred(p, other, speaker)) {
-				/* A winner goes on under a name that left the config while another one is there. */
+				/*
+				 * A winner whose name has left the config goes on while the config
+				 * names the same server.
+				 */
 				other->in_config |= speaker->in_config;
 				speaker->twin = TWIN_ALIAS;
 				speaker->speaker = other;
@@ -184,7 +185,7 @@ struct clone *alias_speaker(struct clone *k)
 	return k;
 }
 
-/* --- what people are told ----------------------------------------------------------------------------- */
+/* --- what users are told ---------------------------------------------------------------------- */
 
 const char *alias_first(const struct engine *e, const struct cluster *c, const struct facts *config)
 {
@@ -203,7 +204,7 @@ const char *alias_first(const struct engine *e, const struct cluster *c, const s
 	return NULL;
 }
 
-/* The same, whichever config it is; its name into *ret_config. */
+/* The same in any config; its name goes into *ret_config. */
 static const char *first_anywhere(const struct engine *e, const struct cluster *c,
 				  mk_str *ret_config)
 {
@@ -218,7 +219,10 @@ static const char *first_anywhere(const struct engine *e, const struct cluster *
 	return NULL;
 }
 
-/* Is it known where those lead to that a config names before it? A new process has not heard of all at once. */
+/*
+ * Is it known where the clusters lead that a config names before this one? A new process learns
+ * that one by one.
+ */
 static bool earlier_known(const struct engine *e, const struct cluster *c)
 {
 	for (LIST_EACH_AS(struct record, config, &manager_table(e, KIND_CONFIG)->records, node)) {
@@ -252,7 +256,7 @@ void alias_tell(struct engine *e, struct cluster *c, struct record *r)
 			    .since_wall_ms = e->wall};
 
 	if (c->own.shared && !cluster_up(c)) {
-		return; /* where it leads to will show */
+		return; /* its next link tells where it leads */
 	}
 	if (first) {
 		cond.status = true;

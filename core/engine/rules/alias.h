@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several MultiKueueClusters that lead to one API server; see alias.c. */
+/*
+ * Several MultiKueueClusters that lead to one API server: that of one tenant beside that of
+ * another, or an old name beside a new one. The uid of its kube-system identifies a server; if that
+ * may not be read, an object that two clusters show with the same uid does. In a pass one of the
+ * clusters stands for the server: the winner's, else the first in the config. The others show no
+ * objects, so that no clone is a loser beside itself.
+ */
 #ifndef MK_ENGINE_RULES_ALIAS_H
 #define MK_ENGINE_RULES_ALIAS_H
 
@@ -7,22 +13,28 @@
 
 struct pass;
 
-/* The cluster leads to that server; "": nothing is known of it any more. */
+/* The cluster leads to that server; "": unknown. */
 void alias_know(struct engine *e, struct cluster *c, mk_str server);
-/* Clone or job 'r' was seen for the first time: does another cluster show the same object? For servers that hide who they are. */
+/*
+ * Clone or job 'r' was seen for the first time: does another cluster show the same object? Used for
+ * servers whose identity may not be read.
+ */
 void alias_look(struct engine *e, const struct record *r);
-/* Turns all clones of a server but one into TWIN_ALIAS. */
+/* Makes all clones of one server but one TWIN_ALIAS. */
 void alias_mark(struct pass *p);
-/* Is it known which server the cluster leads to, and so which others do? */
+/* Is it known to which server the cluster leads, and so which other clusters do? */
 bool alias_is_known(const struct cluster *c);
 
 struct clone;
-/* The clone that speaks for 'k': itself, unless it is an alias. */
+/* The clone that stands for 'k': itself, unless it is an alias. */
 struct clone *alias_speaker(struct clone *k);
-/* The cluster of the same server before 'c' in a config that names both; NULL: none. */
+/* The name of the cluster of the same server before 'c' in a config that names both; NULL: none. */
 const char *alias_first(const struct engine *e, const struct cluster *c,
 			const struct facts *config);
-/* Says so in the condition of the cluster's object 'r', when a config names another one of its server before it. */
+/*
+ * Writes the condition SameServer of the cluster's object 'r', when a config names another cluster
+ * of its server before it.
+ */
 void alias_tell(struct engine *e, struct cluster *c, struct record *r);
 
 #endif

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The breaker: something (a webhook that rewrites every clone, a controller or a person that deletes them, a store that
- * was restored) makes us create the same clones again and again, or give up running jobs for a difference that nobody
- * made. Then what may destroy stops for a while and people are told; what the local Workload itself demands goes on.
- *
- * Counted is only what no ordinary course of things contains: a clone that this process made and saw, made again for the
- * same local spec in the same round without our having removed it for another reason than its spec; and a winner given up
- * because its clone was made from another spec. docs/decisions/0021.
- */
+/* The breaker; see breaker.h. */
 #include "core/engine/rules/breaker.h"
 
 #include "core/engine/act/note.h"
@@ -16,8 +8,8 @@ enum {
 	MINUTE_MS = 60 * 1000,
 	QUIET_MS = BREAKER_MINUTES * MINUTE_MS,
 	CLONE_MAX = 3,   /* of one clone */
-	TOTAL_MIN = 10,  /* of all clones: more than so many ... */
-	TOTAL_SHARE = 20 /* ... and than one in so many */
+	TOTAL_MIN = 10,  /* of all clones: more than ten ... */
+	TOTAL_SHARE = 20 /* ... and more than one in twenty */
 };
 
 bool breaker_holds(struct engine *e)
@@ -40,7 +32,7 @@ static size_t n_clones(const struct engine *e)
 	return n;
 }
 
-/* Takes what is too old out of the sums. */
+/* Removes counts older than BREAKER_MINUTES from the sum. */
 static void roll(struct engine *e)
 {
 	struct breaker *b = &e->breaker;
@@ -69,7 +61,7 @@ static void open_now(struct pass *p, const struct cluster *c, mk_str why)
 		  STR_ARG(why), BREAKER_MINUTES, STR_ARG(p->w->ns), STR_ARG(p->w->name));
 }
 
-/* One more. The last of one clone, or of all, opens the breaker. */
+/* Counts one case; the last that is allowed, of one clone or of all, opens the breaker. */
 static void note(struct pass *p, const struct cluster *c, unsigned of_this_clone)
 {
 	struct engine *e = p->e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is created on a worker before the race: the clone of the Workload. */
+/* The clone of a Workload; see clone.h. */
 #include "core/engine/rules/clone.h"
 
 #include "core/base/canon.h"
@@ -35,7 +35,7 @@ mk_str clone_hash(struct pass *p)
 	return str_of(w->hash);
 }
 
-/* 'key' of the local metadata as a copy, or an empty map. */
+/* A copy of the map 'key' of the local metadata, or an empty map. */
 static struct json *copy_map(const struct pass *p, const char *key)
 {
 	struct arena *a = p->e->out->arena;

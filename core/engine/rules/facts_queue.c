@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the queues of a worker stand, as dispatchers with MK_WANTS_FACTS are told (sdk/multikueue/dispatcher.h). */
+/* The state of a worker's queues for dispatchers; see facts_queue.h. */
 #include "core/engine/rules/facts_queue.h"
 
 #include "core/api/amount.h"
@@ -23,7 +23,10 @@ static const struct table *queue_table(const struct clone *k, uint16_t kind)
 	return t && t->synced && t->service == SERVICE_YES ? t : NULL;
 }
 
-/* Lists that were asked for a moment ago, of a cluster that is up: their end brings the pass again. */
+/*
+ * Are lists under way that were requested a moment ago, of a cluster that is up? Their end queues
+ * the pass.
+ */
 static bool is_awaited(struct pass *p, const struct clone *k)
 {
 	const struct table *t[] = {k->c->tables[KIND_LOCAL_QUEUE],

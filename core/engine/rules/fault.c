@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Plugins that are missing or break their contract: their workloads wait, nothing of theirs is deleted, and people are
- * told. An event for each workload and pass would bury what it says, so they are rare: one a kind for a plugin that is
- * missing, one a workload and ten minutes for one that fails (and a fault rests the plugin for its workload).
- */
+/* Plugins that are missing or break their contract; see fault.h. */
 #include "core/engine/rules/fault.h"
 
 #include "core/engine/act/note.h"
 
 enum {
-	FAULT_MS = 5000, /* until the next try */
+	FAULT_MS = 5000,
 	SAY_EVERY_MS = 600 * 1000,
-	KINDS_MAX = 64, /* that people are told of as frozen */
+	KINDS_MAX = 64, /* number of kinds that get an Event */
 };
 
 static bool may_say(struct pass *p)
@@ -37,7 +33,7 @@ void fault_tell(struct pass *p, enum mk_code code, const struct mk_err *err, int
 		pass_again(p, p->e->now + FAULT_MS);
 	}
 	if (code == MK_OK && said.n == 0) {
-		return; /* it asked to be called again, and gave no reason */
+		return; /* the hook asked to be called again, and gave no reason */
 	}
 	if (may_say(p)) {
 		note_warn(p->e, p->local, NULL, "%s: %.*s",
@@ -74,7 +70,7 @@ void fault_frozen(struct pass *p)
 
 	if (!e->may_write || !check || map_len(&e->frozen_kinds) >= KINDS_MAX ||
 	    map_get(&e->frozen_kinds, kind) || !map_put(&e->frozen_kinds, kind, e)) {
-		return; /* without memory people are told at the next pass */
+		return; /* without memory the next pass sends it */
 	}
 	note_warn(e, check, NULL,
 		  "No plugin serves the kind \"%.*s\" any more: its dispatched "

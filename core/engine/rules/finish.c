@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The clone is Finished: what the job ended as comes first, then the local Workload's Finished; all that is remote goes
- * only after that.
- */
+/* The clone is Finished; see finish.h. */
 #include "core/engine/rules/finish.h"
 
 #include "core/base/hash.h"
@@ -19,7 +16,7 @@ enum {
 	STATUS_GIVE_UP = 8,
 	LAST_STATUS_WAIT_MS = 1000,
 	CORE_FINISH_WAIT_MS = 500,
-	LIST_WAIT_MS = 15 * 60 * 1000, /* for a list that shows what the job ended as */
+	LIST_WAIT_MS = 15 * 60 * 1000, /* for a list that shows how the job ended */
 };
 
 static void write_finished(struct pass *p, const struct clone *k)
@@ -36,8 +33,8 @@ static void write_finished(struct pass *p, const struct clone *k)
 }
 
 /*
- * The clone's watch may be ahead of the job's: what the job ended as is worth a moment's patience, and then one look,
- * before the Workload's end lets the remote job go.
+ * The watch on Workloads may be ahead of the one on jobs. Waits a moment for the job's end, then
+ * reads the job once, before the Workload's Finished lets the job be removed.
  */
 static bool last_status_seen(struct pass *p, struct record *remote)
 {
@@ -60,7 +57,7 @@ static bool last_status_seen(struct pass *p, struct record *remote)
 		return false;
 	}
 	if (!pace->finish_asked || remote->fails > 0) {
-		/* A look that failed was none. */
+		/* After a failure the get is sent again. */
 		ops_get(p->e, remote);
 		pace->finish_asked = remote->inflight != NULL;
 		pass_again(p, p->e->now + LAST_STATUS_WAIT_MS);
@@ -70,8 +67,9 @@ static bool last_status_seen(struct pass *p, struct record *remote)
 }
 
 /*
- * Kueue beside us writes Finished too, as soon as it sees the local job's end, and with the same words, since the job's
- * conditions are the remote ones. Whoever comes second wastes a request or meets a conflict: so it gets a moment.
+ * Kueue on the manager writes Finished as well, as soon as it sees the local job's end, with the
+ * same words, since the job's conditions are copies. The second writer wastes a request or meets a
+ * conflict, so Kueue gets a moment.
  */
 static bool core_had_its_turn(struct pass *p)
 {
@@ -86,14 +84,19 @@ static bool core_had_its_turn(struct pass *p)
 	return pass_is_due(p, w->round.core_until);
 }
 
-/* Nothing is left there that could say more than the clone does; what refuses that for good ends the wait. */
+/*
+ * The job cannot be seen: the clone's Finished is the last word, and is written to the local job. A
+ * permanent refusal ends the wait.
+ */
 static bool end_is_told(struct pass *p, const struct clone *k)
 {
 	return p->grouped || job_ended_status(p, k) == SYNC_SAME ||
 	       (p->job && p->job->denied >= STATUS_GIVE_UP);
 }
 
-/* Nothing more is to be told of this object. A copy without a member has nobody to tell. */
+/*
+ * True when this object's status is up to date. A copy without a member has no object to report to.
+ */
 static bool object_done(struct pass *p, struct clone *k)
 {
 	struct table *t = k->c->tables[p->kind];
@@ -119,13 +122,19 @@ static bool object_done(struct pass *p, struct clone *k)
 	if (!twin_is_ours(twin)) {
 		return end_is_told(p, k);
 	}
-	/* Trouble passes, and what the job ended as is lost with the remote copy: only a refusal ends the wait. */
+	/*
+	 * Only permanent refusals end the wait: other errors pass, and with the copy the job's end
+	 * would be lost.
+	 */
 	return last_status_seen(p, remote) &&
 	       (job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME ||
 		(p->job && p->job->denied >= STATUS_GIVE_UP));
 }
 
-/* The list that shows what the job ended as may come late; one that never comes keeps no quota for ever. */
+/*
+ * The list that shows the job's end may come late; after LIST_WAIT_MS the quota is given back
+ * without it.
+ */
 static bool is_list_awaited(struct pass *p, const struct clone *k)
 {
 	int64_t since = hidden_since(k->c, p->kind);
@@ -161,7 +170,7 @@ void finish_remotely(struct pass *p, struct clone *k)
 	mk_str text;
 
 	if (slices_is_replaced(p, k->r->facts->s[S_FINISHED_REASON])) {
-		return; /* core says so here too */
+		return; /* Kueue finishes the local Workload for the same reason */
 	}
 	if (is_finished_as(k, "OutOfSync")) {
 		text = arena_printf(
@@ -171,7 +180,7 @@ void finish_remotely(struct pass *p, struct clone *k)
 			k->c->name);
 		verdict_retry(p, R_OUT_OF_SYNC, text, "Warning");
 	} else if (is_finished_as(k, "OwnerNotFound")) {
-		/* Somebody removed the job there: that is no verdict on it. */
+		/* The job was removed on the worker: that does not tell how it ended. */
 		rest_copy_gone(p, k, "job");
 	} else {
 		finish_local(p, k);

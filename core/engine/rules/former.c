@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Objects of ours under marks of before. The origin may have been changed while they ran: they stay ours by manager and
- * uid, and get the label of now, lest the watch loses them. The manager may have been rebuilt, with another id and other
- * uids: then a copy of the same source is taken over when the configuration names the former id; else its Workload is not
- * sent out beside it, since the same job would run twice. Jobs come before their clones, so a clone that has its marks
- * leads to a job that has them.
- */
+/* Objects with former labels or annotations of ours; see former.h. */
 #include "core/engine/rules/former.h"
 
 #include "core/engine/act/note.h"
@@ -18,9 +12,7 @@
 
 enum {
 	LOOK_AGAIN_MS = 30 * 1000,
-	FIRST_LOOK_MS =
-		10 *
-		1000, /* so long after its start a process waits for a first look at each worker */
+	FIRST_LOOK_MS = 10 * 1000, /* a new process waits for a first look at each worker */
 };
 
 bool former_is_named(const struct engine *e, mk_str id)
@@ -28,7 +20,7 @@ bool former_is_named(const struct engine *e, mk_str id)
 	return str_in(id, e->o.former_managers, e->o.n_former_managers);
 }
 
-/* --- what is in the way -------------------------------------------------------------------------------- */
+/* --- what is in the way ----------------------------------------------------------------------- */
 
 bool former_is_same(struct pass *p, const struct facts *clone)
 {
@@ -63,7 +55,7 @@ void former_tell(struct pass *p, const struct clone *k)
 	}
 }
 
-/* A former manager's Workload of our job whose name was made with another uid. */
+/* Is there a former manager's Workload of our job under a name that was made from another uid? */
 static bool is_under_other_name(struct pass *p)
 {
 	struct engine *e = p->e;
@@ -88,7 +80,7 @@ static bool is_under_other_name(struct pass *p)
 	return false;
 }
 
-/* A process that began just now has not seen every worker: a copy may be where it did not look yet. */
+/* A new process has not seen every worker: a copy may exist where it has not looked yet. */
 static bool is_looked_at(struct pass *p)
 {
 	int64_t until = p->e->start_ms + FIRST_LOOK_MS;
@@ -108,7 +100,7 @@ bool former_holds(struct pass *p)
 
 	for (CLONES_EACH(k, p)) {
 		if (twin_is_ours(k->twin)) {
-			return false; /* it is out already: each of two managers would wait for the other */
+			return false; /* dispatched: two managers would wait for each other */
 		}
 		former = k->twin == TWIN_FORMER ? k : former;
 	}
@@ -119,7 +111,7 @@ bool former_holds(struct pass *p)
 	return is_under_other_name(p) || !is_looked_at(p);
 }
 
-/* --- marks ---------------------------------------------------------------------------------------------- */
+/* --- marks ------------------------------------------------------------------------------------ */
 
 static void mark_origin(struct pass *p, struct json *body)
 {
@@ -160,21 +152,21 @@ static void mark(struct pass *p, struct record *r)
 	ops_send(p->e, r, &op, R_ADOPT);
 }
 
-/* Is the job there a former manager's, of this Workload? */
+/* Was the job made by a former manager for this Workload? */
 static bool is_former_job(const struct pass *p, const struct record *r)
 {
 	return r && r->present && former_is_named(p->e, r->facts->s[S_MANAGER_ID]) &&
 	       (group_has_replicas(p) || str_eq(r->facts->s[S_PREBUILT], p->w->name));
 }
 
-/* True: the object has its marks, or is not there. */
+/* Writes the marks of one object. True: it has them, or does not exist. */
 static bool job_is_marked(struct pass *p, struct clone *k)
 {
 	struct record *r = twin_record(p, k);
 	bool ours = twin_of_job(p, r) == TWIN_OURS;
 
 	if (!r || !r->present) {
-		/* What another origin marks is not listed. */
+		/* A job with another origin is not listed. */
 		return clone_is(k, F_ORIGIN) ||
 		       twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
 	}
@@ -184,7 +176,7 @@ static bool job_is_marked(struct pass *p, struct clone *k)
 	if (p->job) {
 		mark(p, r);
 	}
-	return false; /* without the local job, which it stands for, it gets none */
+	return false; /* without the local job there is no uid to mark it with */
 }
 
 void former_adopt(struct pass *p)
@@ -200,7 +192,8 @@ void former_adopt(struct pass *p)
 
 		if (marked) {
 			if (k->twin == TWIN_OURS && !p->grouped) {
-				(void)job_is_marked(p, k); /* somebody took the job's off */
+				/* Another client may have removed the marks of the job. */
+				(void)job_is_marked(p, k);
 			}
 		} else if (watches_ready(p->e, k->c, p->kind)
 				   ? members_each(p, k, job_is_marked)

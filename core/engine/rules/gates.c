@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Orchestrated preemption: a clone must not preempt on its worker before we open its gate, and we open one after the other,
- * so that one Workload does not push out others on every worker at once. An opened one has five minutes to be admitted. Its
- * time is written with it, so that a restart keeps the turn; which one was blocked first is what we saw, not what the
- * workers' clocks say.
- */
+/* Orchestrated preemption; see gates.h. */
 #include "core/engine/rules/gates.h"
 
 #include "core/base/timefmt.h"
@@ -24,17 +19,17 @@ void gates_clone(struct pass *p, struct json *spec)
 	gate = json_new_obj(a);
 	json_set_str(a, gate, "name", STR(NAME_GATE));
 	json_add(a, list, gate);
-	/* A pinned clone has nobody to take turns with. */
+	/* A pinned clone has no other to take turns with. */
 	json_set(a, spec, STR("preemptionGates"), p->pinned.n > 0 ? NULL : list);
 }
 
-/* May the gate have been opened without our having seen it? */
+/* May the gate be open although we have not seen it? */
 static bool is_open_perhaps(const struct record *r)
 {
 	return (r->inflight && r->inflight->type == OP_APPLY_STATUS) || r->unknown || r->settling;
 }
 
-/* Notices since when the clone waits. */
+/* Is the clone blocked on its gate? Notes since when. */
 static bool is_candidate(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
 	bool waits = clone_is(k, F_BLOCKED) &&
@@ -89,7 +84,7 @@ void gates_turn(struct pass *p)
 			continue;
 		}
 		if (is_open_perhaps(k->r)) {
-			pass_ask(p, k->r); /* its answer brings us back */
+			pass_ask(p, k->r); /* its answer queues the pass */
 			return;
 		}
 		if (clone_is(k, F_GATE_OPEN) && k->r->facts->gate_ms > opened) {
@@ -104,7 +99,7 @@ void gates_turn(struct pass *p)
 		return;
 	}
 	left = opened < 0 ? 0 : TURN_MS - (e->wall - opened);
-	left = left > TURN_MS ? TURN_MS : left; /* a clock that was set back */
+	left = left > TURN_MS ? TURN_MS : left; /* the clock was set back */
 	if (pass_is_due(p, e->now + (left > 0 ? left : 0))) {
 		open_gate(p, next);
 	}

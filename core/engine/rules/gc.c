@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Garbage: remote objects of ours whose local Workload is not there. Absence is weak evidence: a manager restored from an
- * old backup, or an API server that lags, shows nothing of what lives. So a share of a cluster's objects goes in one
- * interval, and the rest when the absence is confirmed: by the Workload's deletion, which the watch brought, or by two
- * intervals in a row that found it missing from a complete list. docs/decisions/0020.
- */
+/* Garbage; see gc.h. */
 #include "core/engine/rules/gc.h"
 
 #include "core/engine/act/note.h"
 #include "core/engine/rules/breaker.h"
 
 enum {
-	GC_FEW = 5,              /* objects that may always go in an interval */
-	GC_SHARE = 5,            /* else one in so many */
-	GC_SURE_ROUNDS = 2,      /* intervals in a row that confirm */
+	GC_FEW = 5,              /* objects that may always be deleted in an interval */
+	GC_SHARE = 5,            /* else one in five */
+	GC_SURE_ROUNDS = 2,      /* intervals in a row that confirm an absence */
 	GC_GLANCE = 10,          /* intervals between two looks for jobs without clones */
 	GC_ROUND_MS = 60 * 1000, /* an interval, when the collector is off */
 };
@@ -28,7 +23,7 @@ static size_t objects_on(const struct cluster *c)
 	return n;
 }
 
-/* Told once an interval and cluster. */
+/* Sends one Event an interval and cluster. */
 static void say_held(struct pass *p, struct cluster *c)
 {
 	struct engine *e = p->e;
@@ -86,7 +81,10 @@ void gc_spend(struct pass *p, const struct record *r)
 	}
 }
 
-/* Does this interval count? Not when the manager's list was lost, or comes from another store than the last one's. */
+/*
+ * Does this interval confirm absences? Not when the manager's list is unknown, or comes from
+ * another store than in the last interval.
+ */
 static bool manager_as_before(struct engine *e)
 {
 	uint32_t epoch = e->clusters[CLUSTER_MANAGER]->epoch;

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Component Workloads: an object with N replicas has N Workloads and one remote copy (LeaderWorkerSet). All of them are
- * there before one is tried, the one with the lowest index is tried for all, and the others follow it to its cluster. The
- * copy belongs to the object, not to a Workload: it stays while one of them is live there. docs/decisions/0011.
- */
+/* Component Workloads; see group.h. */
 #include "core/engine/rules/group.h"
 
 #include "core/engine/rules/fault.h"
@@ -15,7 +11,7 @@ bool group_has_replicas(const struct pass *p)
 	return p->kind && plug_adapter(p->e->o.plug, p->adapter)->d->replicas != NULL;
 }
 
-/* Another Workload of the same object; NULL: it is this one, gone, or of an earlier object of that name. */
+/* The Workload of 'w', if it is another one of the same object; else NULL. */
 static const struct record *sibling(const struct pass *p, const struct wl *w)
 {
 	const struct record *r =
@@ -27,7 +23,7 @@ static const struct record *sibling(const struct pass *p, const struct wl *w)
 	return r;
 }
 
-/* The same, when it is to run or runs. */
+/* The same, if it is neither Finished nor being deleted. */
 static const struct record *live_sibling(const struct pass *p, const struct wl *w)
 {
 	const struct record *r = sibling(p, w);
@@ -35,7 +31,10 @@ static const struct record *live_sibling(const struct pass *p, const struct wl *
 	return r && !(r->facts->flags & (F_FINISHED | F_TERMINATING)) ? r : NULL;
 }
 
-/* How many Workloads the object has when all are there; -1: not known, or it cannot be told. */
+/*
+ * The number of Workloads that the object will have; -1: not known, or the field has no valid
+ * number.
+ */
 static int64_t replicas(struct pass *p)
 {
 	const char *pointer = plug_adapter(p->e->o.plug, p->adapter)->d->replicas;
@@ -53,7 +52,7 @@ static int64_t replicas(struct pass *p)
 	return n;
 }
 
-/* Where the siblings run. False: in different places, of which people are told. */
+/* The cluster of the siblings. False: they have different ones, of which an Event tells. */
 static bool assigned_to(struct pass *p, mk_str *ret_cluster)
 {
 	*ret_cluster = STR_NONE;
@@ -74,7 +73,7 @@ static bool assigned_to(struct pass *p, mk_str *ret_cluster)
 	return true;
 }
 
-/* Is this the Workload that is tried for all? */
+/* Is this the Workload that is dispatched first? */
 static bool leads(const struct pass *p)
 {
 	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {

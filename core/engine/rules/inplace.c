@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * An elastic Workload that shrinks keeps its clone: its new spec goes there in place, with the hash that tells what the
- * clone was made from. Whatever else changes makes it another Workload, and a slice that grows is one (slices.c).
- */
+/* An elastic Workload that shrinks; see inplace.h. */
 #include "core/engine/rules/inplace.h"
 
 #include "core/engine/rules/clone.h"
 
-enum { REFUSED_MAX = 3 }; /* then it is a difference like any other */
+enum { REFUSED_MAX = 3 }; /* after so many refusals the clone is made again */
 
 bool inplace_is_elastic(const struct pass *p)
 {
@@ -15,7 +12,7 @@ bool inplace_is_elastic(const struct pass *p)
 	       (facts_is(p->f, F_ELASTIC) || (p->job && facts_is(p->job->facts, F_ELASTIC)));
 }
 
-/* "name=count" in two; false at the end of 'rest'. */
+/* Reads one "name=count" of 'rest'; false at its end. */
 static bool next_count(mk_str *rest, mk_str *ret_name, int64_t *ret_count)
 {
 	mk_str part;
@@ -45,7 +42,7 @@ static int64_t count_of(mk_str counts, mk_str name)
 	return -1;
 }
 
-/* Kueue's ScaledDown: a pod set that both have is smaller, and none is bigger. */
+/* Like Kueue's ScaledDown: at least one common pod set is smaller, and none is larger. */
 static bool is_scaled_down(mk_str from, mk_str to)
 {
 	bool smaller = false;
@@ -80,7 +77,7 @@ bool inplace_shrink(struct pass *p, struct clone *k)
 	}
 	body = ops_merge(p->e, k->r, &op);
 	spec = json_dup(a, json_get(p->wl_json, "spec"));
-	json_set(a, spec, STR("preemptionGates"), NULL); /* the clone's are its own */
+	json_set(a, spec, STR("preemptionGates"), NULL); /* the clone has its own */
 	(void)json_put(a, body, hash, json_new_str(a, clone_hash(p)));
 	json_set(a, body, STR("spec"), spec);
 	ops_send(p->e, k->r, &op, R_SHRINK);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An elastic Workload that shrinks keeps its clone: its new spec goes there in place, with the hash that tells what the
- * clone was made from. Whatever else changes makes it another Workload, and a slice that grows is one (slices.c).
+ * An elastic Workload that shrinks keeps its clone: its new spec is sent to the clone in place,
+ * together with its hash. After any other change the clone is made again; for growth Kueue makes a
+ * new Workload, a slice (slices.c).
  */
 #ifndef MK_ENGINE_RULES_INPLACE_H
 #define MK_ENGINE_RULES_INPLACE_H
 
 #include "core/engine/rules/pass.h"
 
-/* May the local workload change its size? By annotation and gate. */
+/* May the local Workload change its size? Its annotation and the gate tell. */
 bool inplace_is_elastic(const struct pass *p);
-/* The clone differs because the local workload shrank: sends it the new spec. False: it differs in another way. */
+/*
+ * If the clone's spec differs only because the local Workload shrank, sends the new spec. False: it
+ * differs in another way.
+ */
 bool inplace_shrink(struct pass *p, struct clone *k);
 
 #endif

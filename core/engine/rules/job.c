@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The adapter pass over the root job: create it on the winner, copy its status back, forward what the adapter wants
- * forwarded. Plugins edit drafts; what is sent is the difference to what was read.
- */
+/* The adapter's work on the job; see job.h. */
 #include "core/engine/rules/job.h"
 
 #include "core/base/hash.h"
@@ -15,7 +12,7 @@
 
 enum {
 	FORWARD_MAX = 3,
-	STATUS_EVERY_MS = 1000, /* at most one status write a second and job, the last state wins */
+	STATUS_EVERY_MS = 1000, /* one status write a second and job, with the latest state */
 	DEFER_MS = 2000,
 };
 
@@ -30,7 +27,7 @@ static bool is_marked_elastic(const struct json *job)
 		      "true");
 }
 
-/* Inputs of a hook; false when a text is still to be fetched. */
+/* Fills the inputs of a hook; false when a text is missing. */
 static bool make_view(struct pass *p, const struct record *remote, struct plug_view *v)
 {
 	const struct cluster *c = remote ? cluster_get(p->e, remote->table->cluster) : NULL;
@@ -48,7 +45,10 @@ static bool make_view(struct pass *p, const struct record *remote, struct plug_v
 	return v->local && v->workload;
 }
 
-/* Calls 'hook' on 'draft'; false: it failed, or the adapter rests, and the pass comes again when it is worth it. */
+/*
+ * Calls 'hook' on 'draft'. False: it failed, or the adapter rests after a fault; the pass comes
+ * again later.
+ */
 static bool call(struct pass *p, plug_hook *hook, const struct plug_view *v, struct json *draft,
 		 struct plug_result *res)
 {
@@ -66,7 +66,7 @@ static bool call(struct pass *p, plug_hook *hook, const struct plug_view *v, str
 	return true;
 }
 
-/* When a status that differs is to be written. */
+/* When a changed status is to be written. */
 static int64_t due_at(struct pass *p, const struct record *remote, int verdict, bool terminal)
 {
 	struct pace *pace = p->pace;
@@ -77,7 +77,9 @@ static int64_t due_at(struct pass *p, const struct record *remote, int verdict, 
 		return p->e->now;
 	}
 	if ((verdict & MK_DEFER) || idle) {
-		/* Nothing runs: the running state most often comes before this is worth a request. */
+		/*
+		 * No pod runs: the running state most often follows soon, so this status can wait.
+		 */
 		if (pace->quiet_at == INT64_MAX) {
 			pace->quiet_at = p->e->now + STATUS_EVERY_MS;
 		}
@@ -98,7 +100,7 @@ static void send_status(struct pass *p, struct json *diff, enum rule rule)
 	}
 }
 
-/* What the hook changed in the local status; NULL: nothing, or out of memory. */
+/* The hook's changes to the local status; NULL: none, or out of memory. */
 static struct json *status_diff(struct pass *p, const struct plug_view *v,
 				const struct plug_result *res)
 {
@@ -131,7 +133,9 @@ static enum sync write_status(struct pass *p, struct record *remote, const struc
 	return SYNC_WAIT;
 }
 
-/* Has the local job no status any more? 'terminal': an end is not told without asking. */
+/*
+ * Is the local job gone, so that no status needs to be written? 'terminal': a get must confirm it.
+ */
 static bool is_gone(struct pass *p, bool terminal)
 {
 	struct table *jobs = manager_table(p->e, p->kind);
@@ -140,7 +144,10 @@ static bool is_gone(struct pass *p, bool terminal)
 						twin_surely_absent(p, jobs, p->w->ns, p->object));
 }
 
-/* Nothing can be made of the copy: without a word the job would seem to run for ever. A change of it is awaited. */
+/*
+ * The copy's status cannot be read. An Event says so, or the job would seem to run for ever; a
+ * change of the copy brings the next pass.
+ */
 static bool is_unusable(struct pass *p, const struct record *remote)
 {
 	const struct facts *f = remote->present ? remote->facts : NULL;
@@ -196,7 +203,7 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 		return is_gone(p, terminal) ? SYNC_SAME : SYNC_WAIT;
 	}
 	if (!facts_is(p->job->facts, F_MANAGED)) {
-		/* Given to another controller, its status is not ours to write. */
+		/* Another controller manages the job now: its status is not ours to write. */
 		return facts_is(p->job->facts, F_UNUSABLE) ? SYNC_WAIT : SYNC_SAME;
 	}
 	if (p->job->inflight) {
@@ -236,7 +243,10 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	return done;
 }
 
-/* Writes what is to be said of a job without a copy; SYNC_SAME: it says so already, or there is nothing to say. */
+/*
+ * Writes the status of a job without a copy; SYNC_SAME: it is up to date, or there is none to
+ * write.
+ */
 static enum sync say_without_copy(struct pass *p, const struct plug_finish *how, enum rule rule)
 {
 	struct arena *a = p->e->out->arena;
@@ -302,7 +312,7 @@ void job_stamp(struct pass *p, struct json *draft)
 	json_set_str(a, notes, NAME_ORIGIN_UID, str_of(p->job->uid));
 	json_set_str(a, notes, NAME_MANAGER_ID, str_of(p->e->manager_id));
 	if (group_has_replicas(p)) {
-		return; /* there is no one Workload */
+		return; /* it belongs to no single Workload */
 	}
 	json_set_str(a, notes, NAME_WORKLOAD_UID, str_of(p->local->uid));
 	json_set(a, notes, STR(NAME_PREBUILT), by_annotation ? json_new_str(a, p->w->name) : NULL);
@@ -311,8 +321,9 @@ void job_stamp(struct pass *p, struct json *draft)
 }
 
 /*
- * A controller over there that puts its own value back would have us write at once, and so on for ever: the same patch that
- * was taken and undone so often is held until the local object changes.
+ * A controller on the worker may put its own value back, and we would write again at once, for
+ * ever. A patch that was applied and undone FORWARD_MAX times is held until the local object
+ * changes.
  */
 static bool may_forward(struct pass *p, const struct clone *k, struct record *remote,
 			const struct json *diff)
@@ -377,7 +388,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	if (!diff || !pass_ready(p, remote) || !may_forward(p, k, remote, diff)) {
 		return;
 	}
-	/* Not by merging: that would carry out the removals that the patch is to ask for. */
+	/* Not by json_merge: that would apply the removals that the patch is to request. */
 	(void)json_put(a, diff, "/metadata/resourceVersion",
 		       json_new_str(a, arena_printf(a, "%llu", (unsigned long long)remote->rv)));
 	op.body = diff;

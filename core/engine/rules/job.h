@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapter pass over the root job: create it on the winner, copy its status back, forward what the adapter wants
- * forwarded. Plugins edit drafts; what is sent is the difference to what was read.
+ * The adapter's work on the job: create it on the winner, copy its status back, forward changes
+ * that the adapter wants forwarded. Plugins edit drafts; the engine sends the difference to what it
+ * has read.
  */
 #ifndef MK_ENGINE_RULES_JOB_H
 #define MK_ENGINE_RULES_JOB_H
@@ -9,17 +10,35 @@
 #include "core/engine/rules/pass.h"
 
 enum sync { SYNC_SAME, SYNC_WAIT, SYNC_FAULT };
-/* Copies the remote job's status to the local one as the adapter wants it. SYNC_SAME: nothing is left to do. */
+/*
+ * Copies the remote job's status to the local one, as the adapter wants it. 'terminal': the job has
+ * ended, so its status is written at once, and a missing local job is confirmed by a get.
+ * SYNC_SAME: the status is up to date, or there is none to write.
+ */
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal);
-/* The remote job is gone for good: lets the adapter take back what the local status says of running pods. */
+/*
+ * The remote job is gone for good: lets the adapter remove what the local status says about running
+ * pods.
+ */
 void job_abandoned_status(struct pass *p);
-/* The same, and its clone says how it ended: the local job gets that end, where its kind says how an end looks. */
+/*
+ * The same, when the clone tells how the job ended: the local job gets that end, if its kind
+ * declares what an end looks like.
+ */
 enum sync job_ended_status(struct pass *p, const struct clone *k);
-/* Has the local job ended as another copy than this one did, or does? That is final: no API server lets an end be changed. */
+/*
+ * True when the local job has ended as another copy than 'remote': an end is final, and no API
+ * server lets it be changed.
+ */
 bool job_ended_elsewhere(struct pass *p, const struct record *remote);
-/* What marks a remote job as ours and as this workload's, into 'draft' (an object or a merge patch). */
+/*
+ * Adds to 'draft' (an object or a merge patch) the labels and annotations that mark a remote job as
+ * ours and as this Workload's.
+ */
 void job_stamp(struct pass *p, struct json *draft);
+/* Sends changes of the local job to its copy 'remote', as the adapter and the kind want them. */
 void job_forward(struct pass *p, struct clone *k, struct record *remote);
+/* Creates the copy 'remote' of the local job on the clone's cluster. */
 void job_create(struct pass *p, struct clone *k, struct record *remote);
 
 #endif

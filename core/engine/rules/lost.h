@@ -5,9 +5,15 @@
 
 #include "core/engine/rules/pass.h"
 
-/* Were its objects of the kind hidden for so long that nobody waits for them any more? If not, the pass comes again then. */
+/*
+ * Have the cluster's objects of the kind been hidden for so long that an evicted Workload does not
+ * wait for them any more? If not, the pass comes again then.
+ */
 bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind);
-/* When the wait for a cluster that was lost at 'since' is over; not before a new process could have found it. */
+/*
+ * End of the wait for a cluster that is lost since 'since' (monotonic ms), but not before a new
+ * process has had time to find it.
+ */
 int64_t lost_deadline(const struct engine *e, int64_t since);
 
 #endif

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Groups: several objects that share a Workload, which is named after the value that they carry (groups of Pods). Each has
- * its own copy, its own passes of the adapter and its own pace; a copy without a member here goes. What is done for one
- * object is done by the same functions: the pass looks at one member after the other. docs/decisions/0010.
- */
+/* Groups; see members.h. */
 #include "core/engine/rules/members.h"
 
 #include <stdlib.h>
@@ -31,7 +27,7 @@ static bool stays(const struct record *local)
 	return local && !facts_is(local->facts, F_TERMINATING);
 }
 
-/* A copy of ours, of whichever incarnation, or what may turn out to be one. */
+/* A copy of ours, of this or an earlier object, or an object that may turn out to be one. */
 static bool is_copy(const struct pass *p, const struct record *r)
 {
 	enum twin t = twin_of_job(p, r);
@@ -39,9 +35,9 @@ static bool is_copy(const struct pass *p, const struct record *r)
 	return twin_is_ours(t) || t == TWIN_STALE || t == TWIN_UNKNOWN;
 }
 
-/* --- is there a group? ------------------------------------------------------------------------------- */
+/* --- is there a group? ------------------------------------------------------------------------ */
 
-/* The member that a copy stands for, if it is one of this group's. */
+/* The local object of a copy, if it is a member of this group. */
 static struct record *local_of(const struct pass *p, const struct record *copy)
 {
 	struct record *r = store_get(manager_table(p->e, p->kind), copy->ns, copy->name);
@@ -49,7 +45,10 @@ static struct record *local_of(const struct pass *p, const struct record *copy)
 	return r && str_eq(record_group(r), p->w->name) ? r : NULL;
 }
 
-/* Ours if any is, else on its way if any is, else left by somebody who is gone, else absent. */
+/*
+ * TWIN_OURS or TWIN_GO if any copy is, else TWIN_UNKNOWN if any is, else TWIN_STALE if any is, else
+ * TWIN_ABSENT.
+ */
 static enum twin copies_on(const struct pass *p, const struct cluster *c, bool going)
 {
 	enum twin best = TWIN_ABSENT, t;
@@ -73,7 +72,10 @@ static enum twin copies_on(const struct pass *p, const struct cluster *c, bool g
 	return best;
 }
 
-/* The member that stands for the group: rather one that is ours and stays; of equals the first by name. */
+/*
+ * The member that stands for the group: one that we manage and that is not being deleted comes
+ * first; of equals the first by name.
+ */
 static struct record *speaker(const struct pass *p)
 {
 	struct record *best = NULL;
@@ -100,7 +102,7 @@ void members_look(struct pass *p)
 		return;
 	}
 	if (p->local && p->job && !str_eq(record_group(p->job), p->w->name)) {
-		return; /* alone, whatever others carry */
+		return; /* a single object, whatever value others carry */
 	}
 	first = p->local ? speaker(p) : NULL;
 	p->grouped = first != NULL;
@@ -120,7 +122,7 @@ enum twin members_there(const struct pass *p, const struct clone *k, bool going)
 	return copies_on(p, k->c, going);
 }
 
-/* --- one after the other ------------------------------------------------------------------------------ */
+/* --- one after the other ---------------------------------------------------------------------- */
 
 static int by_name(const void *x, const void *y)
 {
@@ -137,7 +139,7 @@ static size_t count(const struct list_node *list)
 	return n;
 }
 
-/* All members here or there, by name, in the scratch arena; none also without memory. */
+/* All members here or there, sorted by name, in the scratch arena; none when out of memory. */
 static size_t members_of(struct pass *p, const struct clone *k, struct twins **ret)
 {
 	const struct list_node *here = records_on(p, p->e->clusters[CLUSTER_MANAGER]);
@@ -177,7 +179,7 @@ static void pick(struct pass *p, const struct twins *t)
 	p->pace = &(t->local ? t->local : t->remote)->member->pace;
 }
 
-/* What the pass looked at before members were picked. */
+/* Restores the pass's object after members were picked. */
 static void go_back(struct pass *p, const struct pass *was)
 {
 	p->object = was->object;
@@ -206,7 +208,7 @@ bool members_each(struct pass *p, struct clone *k, bool (*done)(struct pass *p, 
 	return all;
 }
 
-/* Is there no object here that the copy is of? A list that does not show it is not enough. */
+/* Is the local object of the copy gone? A list without it does not suffice. */
 static bool is_gone_here(struct pass *p)
 {
 	struct table *t = manager_table(p->e, p->kind);
@@ -216,10 +218,10 @@ static bool is_gone_here(struct pass *p)
 		return false;
 	}
 	if (p->job || store_get(t, p->w->ns, p->object)) {
-		return true; /* it goes, or is of another group, as we saw */
+		return true; /* it is being deleted, or is in another group, as we see */
 	}
 	r = store_touch(&p->e->store, t, p->w->ns, p->object, p->e->now);
-	/* The group's, so that the answer is. */
+	/* A member of the group, so that the get's answer queues the workload. */
 	if (!r || !record_join(&p->e->store, r, p->w->name)) {
 		say_no_memory(p->e);
 		return false;
@@ -227,7 +229,7 @@ static bool is_gone_here(struct pass *p)
 	return twin_surely_absent(p, t, p->w->ns, p->object);
 }
 
-/* The member of a copy is gone, or goes. */
+/* The local object of a copy is gone or is being deleted. */
 static void prune(struct pass *p, struct record *remote)
 {
 	if (!remote || !is_copy(p, remote)) {
@@ -268,7 +270,7 @@ void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 }
 
-/* --- what is remembered -------------------------------------------------------------------------------- */
+/* --- what is kept between passes -------------------------------------------------------------- */
 
 void members_new_round(struct pass *p)
 {
@@ -300,7 +302,7 @@ void members_drop_texts(struct pass *p)
 	}
 }
 
-/* What the verdict of a status hook depends on: the versions of Workload, object and copy. */
+/* The versions that the result of a status hook depends on: of Workload, object and copy. */
 static struct view_key view_of(const struct pass *p, const struct record *remote)
 {
 	return (struct view_key){

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups: several objects that share a Workload, which is named after the value that they carry (groups of Pods). Each has
- * its own copy, its own passes of the adapter and its own pace; a copy without a member here goes. What is done for one
- * object is done by the same functions: the pass looks at one member after the other. docs/decisions/0010.
+ * Groups: several objects that share one Workload, which is named after the value that they carry
+ * (groups of Pods). Each object has its own copy, its own adapter hooks and its own pace; a copy
+ * whose object is gone is deleted. The same functions handle single objects and members: the pass
+ * picks one member after the other. docs/decisions/0010.
  */
 #ifndef MK_ENGINE_RULES_MEMBERS_H
 #define MK_ENGINE_RULES_MEMBERS_H
@@ -10,29 +11,42 @@
 #include "core/engine/rules/pass.h"
 
 enum { LOOKS_MAX = 64 };
-/* An object of a group here, and its copy on a worker; either may be missing. */
+/* A member's object on the manager, and its copy on a worker; either may be missing. */
 struct twins {
 	mk_str name;
 	struct record *local, *remote;
 };
-/* Do several objects share the workload? Then one of them stands for all as p->job, until another one is picked. */
+/*
+ * Finds out whether several objects share the workload (p->grouped). Then one of them stands for
+ * all as p->job, until another one is picked.
+ */
 void members_look(struct pass *p);
-/* What is there of the group's copies: the best that can be said of any. 'going' counts those that are deleted, too. */
+/*
+ * The strongest claim of any of the group's copies there. 'going' counts those that are being
+ * deleted, too.
+ */
 enum twin members_there(const struct pass *p, const struct clone *k, bool going);
-/* The clone is admitted: sees to each member's copy. */
+/* The clone is admitted: brings each member's copy up to date. */
 void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc);
-/* Calls 'done' with the object, or with each member here or there as the pass's object; true when it says so of all. */
+/*
+ * Calls 'done' for the object, or for each member here or there as the pass's object. True when it
+ * returns true for all.
+ */
 bool members_each(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k));
-/* What was seen of the members' copies so far is of an earlier round. */
+/* A new round begins: forgets what was noted of the members' copies. */
 void members_new_round(struct pass *p);
-/* We take the copy of the picked member away: its absence is no news. Nothing, when there is no group. */
+/*
+ * We delete the copy of the picked member, so its absence is no reason for Retry. Without a group
+ * it does nothing.
+ */
 void members_taken(struct pass *p);
-/* No text of a member is needed any more. */
+/* Frees the texts of all members. */
 void members_drop_texts(struct pass *p);
-/* Was nothing left to be told when these states of the object and its copy were looked at? */
+/* Was the status up to date when these versions of the object and its copy were compared last? */
 bool members_is_told(const struct pass *p, const struct record *remote);
+/* Notes that it is. */
 void members_told(struct pass *p, const struct record *remote);
-/* May one more member be looked at closely? If not, the pass comes again. */
+/* May the hooks of one more member be called in this pass? If not, the pass comes again. */
 bool members_may_look(struct pass *p);
 
 #endif

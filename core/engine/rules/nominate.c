@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which clusters are tried: what the dispatcher says of them; and writing it, unless another controller does. */
+/* Nominations; see nominate.h. */
 #include "core/engine/rules/nominate.h"
 
 #include "core/base/hash.h"
@@ -24,7 +24,7 @@ bool nominate_is_served(const struct pass *p, const struct cluster *c)
 	return !t || t->service == SERVICE_YES;
 }
 
-/* May a clone be made there now? Asks for nothing. */
+/* May a clone be created there now? Queues nothing. */
 static bool seems_connected(const struct pass *p, const struct clone *k)
 {
 	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
@@ -47,7 +47,10 @@ bool nominate_is_connected(struct pass *p, struct clone *k)
 	return wc && seems_connected(p, k);
 }
 
-/* 'queue': the Workload's LocalQueue, for a dispatcher that wants facts; else {NULL, 0}. */
+/*
+ * The clusters for the dispatcher's question. 'queue': the Workload's LocalQueue, for a dispatcher
+ * that wants facts; else {NULL, 0}.
+ */
 static struct json *cluster_list(struct pass *p, mk_str queue)
 {
 	struct arena *a = &p->e->scratch;
@@ -76,7 +79,7 @@ static bool is_in_config(const struct pass *p, mk_str name)
 	return k && k->in_config;
 }
 
-/* The stored nominations, less those that the config does not name any more. */
+/* The nominations in the Workload without those that the config does not name any more. */
 static void stored_pick(struct pass *p, struct pick *pick)
 {
 	for (size_t i = 0; i < p->f->n_names && pick->n < MAX_PICK; i++) {
@@ -86,7 +89,10 @@ static void stored_pick(struct pass *p, struct pick *pick)
 	}
 }
 
-/* When the stored list was written: our check's time says it, so that a restart keeps the round. */
+/*
+ * When the list was written. Our check's lastTransitionTime has it, so that a restart keeps the
+ * round.
+ */
 static int64_t last_set_ms(const struct pass *p, const struct json *wl)
 {
 	const struct json *entry =
@@ -100,18 +106,21 @@ static int64_t last_set_ms(const struct pass *p, const struct json *wl)
 	return at;
 }
 
-/* The list of a moment ago is on its way, or not seen yet: an answer that does not know of it may be another one. */
+/*
+ * Our last list is under way, or not observed yet: a dispatcher that does not know it might choose
+ * other clusters.
+ */
 static bool is_asked_too_early(struct pass *p)
 {
 	struct record *r = p->local;
 
 	if (r->settling) {
-		pass_ask(p, r); /* asks, when nothing else tells */
+		pass_ask(p, r);
 	}
 	return r->settling || (r->inflight && r->inflight->rule == R_NOMINATE);
 }
 
-/* People are told once a round, and what they are told is no error of ours: the round goes on. */
+/* Sends an Event once a round. It reports no error of ours: the round goes on. */
 static void tell_once(struct pass *p, bool *said, mk_str text)
 {
 	if (!*said && p->e->may_write) {
@@ -120,7 +129,7 @@ static void tell_once(struct pass *p, bool *said, mk_str text)
 	}
 }
 
-/* Another controller is to nominate: when none does for a minute, people are told. */
+/* Another controller is to nominate: when it does not for a minute, an Event says so. */
 static void await_nominations(struct pass *p, mk_str name)
 {
 	struct engine *e = p->e;
@@ -204,7 +213,10 @@ static bool same_set(const struct pass *p, const struct pick *pick)
 	return true;
 }
 
-/* The same list again and again: somebody undoes it, or owns a part of it. That must not become a hot loop. */
+/*
+ * Has the same list been written again and again? Another client undoes it, or owns a part of it.
+ * We pause, so that writes do not become a hot loop.
+ */
 static bool is_tug(struct pass *p, const struct pick *pick)
 {
 	struct wl *w = p->w;
@@ -251,7 +263,10 @@ void nominate_write(struct pass *p, const struct pick *pick)
 	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, STR_NONE);
 }
 
-/* The check's annotation, else the config's, else the configuration's dispatcherName. */
+/*
+ * The dispatcher's name: the check's annotation, else the config's, else dispatcherName of the
+ * configuration.
+ */
 static mk_str dispatcher_name(const struct pass *p)
 {
 	const struct record *check = manager_named(p->e, KIND_CHECK, p->f->checks[p->check]);

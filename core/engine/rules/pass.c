@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rules ask of a pass; see pass.h. */
+/* Steps that rules share; see pass.h. */
 #include "core/engine/rules/pass.h"
 
 void pass_again(struct pass *p, int64_t at)

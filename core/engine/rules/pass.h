@@ -1,31 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over a workload: what it looks at, and the steps that its rules are made of. */
+/*
+ * One pass over a workload: its inputs, and the steps that rules share. A struct pass lives for one
+ * call of workload_pass, and so does everything that it points to in the scratch arena.
+ */
 #ifndef MK_ENGINE_RULES_PASS_H
 #define MK_ENGINE_RULES_PASS_H
 
 #include "core/engine/act/ops.h"
 #include "core/engine/state.h"
 
-/* How an object of the workload's name on another cluster stands to the local workload. */
+/* How an object on a worker with the workload's name relates to the local Workload. */
 enum twin {
 	TWIN_UNKNOWN, /* the cluster cannot be seen now */
 	TWIN_ABSENT,
-	TWIN_FOREIGN, /* not ours: never touched */
-	TWIN_FORMER, /* clone: of the same Workload, made by another manager: this one before it was rebuilt, perhaps */
-	TWIN_ALIAS, /* clone: the object that another cluster of the pass shows, under another name */
-	TWIN_OTHER, /* job: ours, of another workload, whose pass sees to it */
-	TWIN_STALE, /* ours, of an earlier local workload or job of this name */
-	TWIN_GO,    /* made by Go MultiKueue: ours while the local workload lives */
+	TWIN_FOREIGN, /* not ours: the engine never writes to it */
+	/*
+	 * Clone: of the same Workload, made by another manager (this one, perhaps, before a
+	 * rebuild).
+	 */
+	TWIN_FORMER,
+	TWIN_ALIAS, /* clone: another MultiKueueCluster of the same server shows the same object */
+	TWIN_OTHER, /* job: ours, of another workload, whose pass handles it */
+	TWIN_STALE, /* ours, made for an earlier local Workload or job of this name */
+	TWIN_GO,    /* made by Kueue's MultiKueue: ours while the local Workload exists */
 	TWIN_OURS,
 };
 
 struct clone {
 	struct cluster *c;
-	struct clone *speaker; /* TWIN_ALIAS: who shows the object in its place */
+	struct clone *speaker; /* TWIN_ALIAS: the clone that shows the object instead */
 	struct record *r;      /* of the remote Workload; NULL: never seen */
 	enum twin twin;
 	bool in_config;
-	bool lacks; /* its kind is missing there, where the job would be tried, or may still be */
+	bool lacks; /* the kind is missing there, and the job is to run there, or may be there */
 };
 
 struct pass {
@@ -37,18 +44,18 @@ struct pass {
 	enum check_state state;
 	const struct record *config; /* NULL: none */
 	uint16_t kind;               /* of the job; 0: no adapter */
-	int dispatcher;              /* of plug; -1 none. Known after choose */
-	bool is_external;            /* another controller nominates: its list is not written */
+	int dispatcher;              /* index in plug; -1 none. Set by nominate_choose */
+	bool is_external;            /* another controller nominates: we do not write the list */
 	size_t adapter;
 	struct record *job;   /* local; NULL: absent, or not known yet */
-	mk_str object;        /* the object's name: the owner's, or one member's of a group */
-	enum rule removing;   /* of remove_remote, for each object */
-	struct pace *pace;    /* the object's */
-	bool grouped;         /* several objects share the workload */
-	bool over;            /* the check was turned to Retry: what belongs to the round stops */
-	unsigned looks;       /* so many members may still be looked at closely in this pass */
-	mk_str pinned;        /* the one cluster that may be tried; "": the dispatcher says */
-	struct clone *clones; /* clusters of the config in its order, then the others */
+	mk_str object;        /* its name: the owner's, or that of the picked member of a group */
+	enum rule removing;   /* the rule that remove_remote deletes for */
+	struct pace *pace;    /* the object's pace */
+	bool grouped;         /* several objects share the workload: members.c */
+	bool over;            /* the check turns Retry: no more steps of this round */
+	unsigned looks;       /* number of members whose hooks may still be called in this pass */
+	mk_str pinned;        /* the only cluster that may be tried; "": the dispatcher chooses */
+	struct clone *clones; /* one for each cluster: those of the config, then others */
 	size_t n_clones;
 	struct json *wl_json, *job_json; /* parsed on demand, in the scratch arena */
 };
@@ -59,36 +66,48 @@ struct pass {
 	k &&k < (p)->clones + (p)->n_clones; \
 	k++
 
+/* Is the clone present, with all of these flags? */
 static inline bool clone_is(const struct clone *k, uint32_t flags)
 {
 	return k->r && k->r->present && facts_is(k->r->facts, flags);
 }
 
+/* Is the object ours, and of the local Workload? */
 static inline bool twin_is_ours(enum twin t)
 {
 	return t == TWIN_GO || t == TWIN_OURS;
 }
 
-/* The pass comes again then. */
+/* Queues the workload for 'at' (monotonic ms). */
 void pass_again(struct pass *p, int64_t at);
-/* Is it that late (monotonic ms)? If not, the pass comes again then; INT64_MAX: something else brings it. */
+/*
+ * Has 'at' (monotonic ms) come? If not, the workload is queued for it; INT64_MAX: an event brings
+ * the next pass.
+ */
 bool pass_is_due(struct pass *p, int64_t at);
-/* May a write to the object be sent now? If not, the pass comes again when it may, or a get is sent that brings it. */
+/*
+ * May a write to the object be sent now? If not, the workload is queued for the time when it may,
+ * or a get is sent whose answer queues it.
+ */
 static inline bool pass_ready(struct pass *p, struct record *r)
 {
 	return ops_ready(p->e, r, &p->w->item);
 }
-/* Asks for the object, when nothing else tells what became of it. */
+/* Sends a get for the object, unless an event is expected that shows its state. */
 static inline void pass_ask(struct pass *p, struct record *r)
 {
 	(void)pass_ready(p, r);
 }
 /* The clone on that cluster; NULL: none, or 'c' is NULL. */
 struct clone *pass_clone_on(const struct pass *p, const struct cluster *c);
-/* The record's text, parsed, in the scratch arena. NULL: there is none yet, and it is asked for; or out of memory. */
+/*
+ * The record's text, parsed, in the scratch arena. NULL: the text is missing and a get is sent, or
+ * out of memory.
+ */
 struct json *pass_text(struct pass *p, struct record *r);
-/* The local Workload (without managedFields), parsed; a get is sent when its text is missing. */
+/* The local Workload (without managedFields), parsed; NULL as pass_text. */
 struct json *pass_workload(struct pass *p);
+/* The local job, parsed; NULL: there is none, or as pass_text. */
 struct json *pass_job(struct pass *p);
 
 #endif

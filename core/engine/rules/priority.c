@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A changed priority goes to the clones in place: it is no other spec, and nobody must lose a running job for it. Only a
- * WorkloadPriorityClass is carried over; what a Pod's PriorityClass means is the worker's own business.
- */
+/* A changed priority; see priority.h. */
 #include "core/engine/rules/priority.h"
 
 #include "core/engine/act/note.h"
@@ -25,7 +22,7 @@ static bool is_same(const struct pass *p, const struct facts *theirs)
 	       effective(p, ours) == effective(p, theirs);
 }
 
-/* The local value of spec[key], for a merge patch: null where there is none. */
+/* The local value at 'pointer' for a merge patch: null where there is none. */
 static struct json *value_or_null(struct pass *p, const char *pointer)
 {
 	struct arena *a = p->e->out->arena;
@@ -34,7 +31,7 @@ static struct json *value_or_null(struct pass *p, const char *pointer)
 	return v ? json_dup(a, v) : json_new_null(a);
 }
 
-/* Counts the tries for this generation of the local spec; false: it was refused often enough. */
+/* Counts the tries for this generation of the local spec; false: TRIES_MAX were sent. */
 static bool may_try(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
 	if (wc->priority_generation != p->f->generation) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Before the win: nominate clusters, clone there, and commit the first clone that we see Admitted. Nominating and
- * cloning go in parallel; the win is one write, and it needs the nomination acknowledged, because Kueue's webhook does.
- */
+/* Before the win; see race.h. */
 #include "core/engine/rules/race.h"
 
 #include "core/engine/act/note.h"
@@ -26,7 +23,7 @@
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
 
-enum { LOOK_MS = 60 * 1000 }; /* so long after a link came up its jobs are waited for */
+enum { LOOK_MS = 60 * 1000 }; /* wait for the list of jobs so long after the link came up */
 
 bool race_in_sync(struct pass *p, const struct clone *k)
 {
@@ -36,13 +33,16 @@ bool race_in_sync(struct pass *p, const struct clone *k)
 	return theirs.n == 0 || ours.n == 0 || str_eq(theirs, ours);
 }
 
-/* Finished, evicted, or told to stop, in the round before perhaps, what its Kueue has not done yet. */
+/*
+ * Is the clone Finished, evicted, or told to stop (perhaps in the last round, and Kueue there has
+ * not yet reacted)?
+ */
 static bool is_ending(const struct clone *k)
 {
 	return clone_is(k, F_FINISHED) || clone_is(k, F_EVICTED) || clone_is(k, F_DEACTIVATION);
 }
 
-/* Clones that cannot win are taken away; true when one was there. */
+/* Removes a clone that cannot win. True when it cannot. */
 static bool disqualify(struct pass *p, struct clone *k)
 {
 	struct wl_cluster *wc;
@@ -78,8 +78,8 @@ static bool disqualify(struct pass *p, struct clone *k)
 }
 
 /*
- * A write of an earlier round that ends the clone or its job, a delete or a deactivation, is under way or may have
- * happened: it must not win.
+ * A write of an earlier round that ends the clone or its job (delete, deactivation) is under way or
+ * may have been applied: the clone must not win.
  */
 static bool is_going(struct pass *p, struct record *r)
 {
@@ -90,12 +90,12 @@ static bool is_going(struct pass *p, struct record *r)
 	}
 
 	if (going) {
-		pass_ask(p, r); /* asks, when nothing else tells */
+		pass_ask(p, r);
 	}
 	return going;
 }
 
-/* No copy of the object that an earlier round left is on its way out there, by a delete of ours or of somebody else. */
+/* Is no copy of an earlier round being deleted there, by us or another client? */
 static bool job_stays(struct pass *p, struct clone *k)
 {
 	struct record *r = twin_record(p, k);
@@ -104,13 +104,13 @@ static bool job_stays(struct pass *p, struct clone *k)
 		      !(twin_is_ours(twin_of_job(p, r)) && facts_is(r->facts, F_TERMINATING)));
 }
 
-/* A winner's job must not vanish under it. */
+/* A clone whose job is being deleted must not win: the job would vanish after the win. */
 static bool loses_job(struct pass *p, struct clone *k)
 {
 	return !(members_each(p, k, job_stays));
 }
 
-/* A clone whose job is there already comes before one that has none yet; then who was admitted first. */
+/* A clone whose job exists comes before one without; then the one that was admitted first. */
 static bool is_better(const struct pass *p, const struct clone *k, const struct clone *best)
 {
 	bool mine = twin_is_ours(twin_there(p, k));
@@ -127,7 +127,7 @@ static struct clone *winner(struct pass *p)
 		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
 		    !nominate_has(p, str_of(k->c->name)) || is_going(p, k->r) ||
 		    !watches_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
-			continue; /* also when it is not known whether its job is there, or can be */
+			continue; /* it may be unknown whether its job or its kind exists */
 		}
 		if (is_better(p, k, best)) {
 			best = k;
@@ -137,8 +137,9 @@ static struct clone *winner(struct pass *p)
 }
 
 /*
- * A new process sees a worker's clones before its jobs: a clone that it did not make may have one of an earlier round. Until that
- * is known nobody else wins, but not for ever: a list may be broken.
+ * A new process sees a worker's clones before its jobs. A clone that this process did not create
+ * may have a job of an earlier round. Until the list of jobs is known, no other clone wins; but the
+ * wait ends, because a list may fail for ever.
  */
 static bool may_have_left(struct pass *p, const struct clone *k)
 {
@@ -151,7 +152,7 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 		return false;
 	}
 	wc = wl_cluster(p->e, p->w, k->c->id);
-	t = k->c->tables[p->kind]; /* NULL, as the other: out of memory */
+	t = k->c->tables[p->kind]; /* it, or wc, is NULL when out of memory */
 	if ((wc && wc->bout.made_generation != 0) || (t && t->service != SERVICE_YES)) {
 		return false;
 	}
@@ -159,8 +160,9 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 }
 
 /*
- * Nothing will run there that we could see or take away: the kind is not shown for as long as a lost worker is waited for, and the
- * clone is gone, without which the Kueue there has stopped the job.
+ * No job will run there that we could see or delete: the kind has been hidden for as long as a lost
+ * worker is waited for, or is missing; and the clone is gone, without which Kueue there has stopped
+ * the job.
  */
 static bool is_out_of_sight(struct pass *p, const struct clone *k)
 {
@@ -169,8 +171,9 @@ static bool is_out_of_sight(struct pass *p, const struct clone *k)
 }
 
 /*
- * A copy of the job that an earlier round left on another cluster in reach, or a create of one that is still on its way:
- * its clone there may be admitted again at any time. It goes before another cluster may win, or both would run.
+ * Is a copy of the job of an earlier round left on another cluster in reach, or a create of one
+ * under way? Its clone there may be admitted again at any time. It is removed before another clone
+ * may win, or both jobs would run.
  */
 static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 {
@@ -188,7 +191,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 			(void)remove_remote(p, k, R_LOSER);
 		}
 		if (k->r && k->r->taken) {
-			any = true; /* something of this name is there, and not shown: ours from before, perhaps */
+			any = true; /* a create met an unseen object: ours, perhaps */
 			pass_ask(p, k->r);
 		}
 		any |= may_have_left(p, k);
@@ -208,7 +211,10 @@ static void win(struct pass *p, const struct clone *k)
 		return;
 	}
 	status = json_get(body, "status");
-	/* Kueue takes no winner beside nominations. Those of another field manager go by taking the list over, empty. */
+	/*
+	 * Kueue allows clusterName only without nominations. Nominations of another field manager
+	 * are removed by taking over the list, empty.
+	 */
 	json_set(a, status, STR("nominatedClusterNames"),
 		 p->f->s[S_NOMINATOR].n > 0 ? json_new_arr(a) : NULL);
 	json_set_str(a, status, "clusterName", name);
@@ -217,7 +223,10 @@ static void win(struct pass *p, const struct clone *k)
 	ssa_send(e, p->local, body, R_WIN, PRIO_COMMIT, "Normal", message);
 }
 
-/* Someone else's clone of that name: said once, then the cluster rests; after that it is tried again. */
+/*
+ * A Workload of this name on the worker is not ours. An Event says so once; then the cluster rests
+ * and is tried again.
+ */
 static void foreign(struct pass *p, struct clone *k)
 {
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
@@ -229,7 +238,7 @@ static void foreign(struct pass *p, struct clone *k)
 		return;
 	}
 	if (wc->rested) {
-		/* Forget what we saw, so that a create finds out how it is now. */
+		/* Forget the object, so that a create finds out whether it still exists. */
 		wc->rested = false;
 		record_gone(&p->e->store, k->r, 0, k->r->epoch, p->e->now);
 		k->twin = TWIN_ABSENT;
@@ -262,7 +271,7 @@ static void clone_to(struct pass *p, struct clone *k)
 	if (!pass_ready(p, r) || !breaker_may_create(p, wc)) {
 		return;
 	}
-	/* The job's watch stands before the job is needed. */
+	/* Opens the watch on jobs before the job is created. */
 	(void)watches_ready(e, k->c, p->kind);
 	watches_use(e, k->c->id, p->kind, &wc->uses, true);
 	wc->bout.job_made = false;
@@ -323,18 +332,24 @@ void race_clone_pinned(struct pass *p, struct clone *k)
 	}
 }
 
-/* A win whose answer is out may stand there already: until it is known, nobody's clone goes, the winner's least of all. */
+/*
+ * A win may have been applied although its answer is missing. Until a get tells, no clone is
+ * removed: it may be the winner's.
+ */
 static bool may_have_won(struct pass *p)
 {
 	struct record *r = p->local;
 
 	if (r->unknown) {
-		pass_ask(p, r); /* asks */
+		pass_ask(p, r);
 	}
 	return r->unknown || (r->inflight && r->inflight->rule == R_WIN);
 }
 
-/* A copy of a round before, on a cluster that was lost then, ended: its end counts, and it is not run again. */
+/*
+ * A copy of an earlier round, on a cluster that was lost then, has ended. Its end counts, and the
+ * job does not run again.
+ */
 static struct clone *ended_copy(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {

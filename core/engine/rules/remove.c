@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Taking remote objects of ours away. A delete names the uid just observed. The job goes first and the
- * clone only when the job is gone or going: a clone without a job leads to nothing, a job without a clone is hard to find.
- */
+/* Deletes remote objects of ours; see remove.h. */
 #include "core/engine/rules/remove.h"
 
 #include "core/engine/clusters/watches.h"
@@ -13,7 +10,10 @@
 #include "core/engine/rules/slices.h"
 #include "core/engine/rules/twin.h"
 
-/* May an object of this standing be taken away in this pass? Go's only while its twin lives, or by the collector. */
+/*
+ * May an object with this relation be deleted in this pass? One that Kueue's MultiKueue made only
+ * while the local Workload exists, or by the collector.
+ */
 static bool may_remove(const struct pass *p, enum twin t)
 {
 	return t == TWIN_OURS || t == TWIN_STALE || (t == TWIN_GO && (p->local || p->w->gc));
@@ -42,8 +42,8 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 }
 
 /*
- * An adopted clone may carry Kueue's finalizer, which on a worker nobody else would take off: it goes first. Its text may
- * be missing, and is asked for then.
+ * Removes Kueue's finalizer from an adopted clone before the delete: no controller on a worker
+ * would. Its text may have to be fetched first.
  */
 static void strip(struct pass *p, struct clone *k)
 {
@@ -85,7 +85,7 @@ static bool remove_object(struct pass *p, struct clone *k)
 	struct record *r = twin_record(p, k);
 
 	if (twin_of_job(p, r) == TWIN_UNKNOWN) {
-		pass_ask(p, r); /* asks, when that is what it takes */
+		pass_ask(p, r);
 		return false;
 	}
 	if (!may_remove(p, twin_of_job(p, r)) || facts_is(r->facts, F_TERMINATING) ||
@@ -96,7 +96,7 @@ static bool remove_object(struct pass *p, struct clone *k)
 	return false;
 }
 
-/* True when no job of ours is in the way of removing the clone. */
+/* True when no job of ours has to be deleted before the clone. */
 static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 {
 	const struct table *t = k->c->tables[p->kind];
@@ -117,7 +117,7 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 		return true;
 	}
 	if (k->r && twin_is_ours(twin_recorded(p, k)) && slices_is_inherited(p)) {
-		return false; /* a newer slice takes the job over */
+		return false; /* a newer slice takes over the job */
 	}
 	if (!table_known(p->e, k->c->id, KIND_WORKLOAD) || !remove_job(p, k, rule)) {
 		return false;
@@ -144,7 +144,10 @@ void remove_all(struct pass *p, enum rule rule)
 	}
 }
 
-/* A job of ours whose clone is gone. One that is not seen yet tells, when it is asked for, whether this is the winner's server. */
+/*
+ * Is it a job of ours whose clone is gone? The get for the clone also tells whether this is the
+ * winner's server under another name.
+ */
 static bool is_left_alone(struct pass *p, const struct clone *k)
 {
 	return k->twin == TWIN_ABSENT && p->kind && twin_is_ours(twin_there(p, k)) &&

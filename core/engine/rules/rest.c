@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A cluster that is of no use to a Workload, for it refuses the clone, or somebody there removes each copy, rests for that
- * Workload alone: 5 s, doubled each time, at most 5 minutes. Other clusters are tried meanwhile. An Event says what is seen, and
- * while the check is Pending its message sums it up. docs/decisions/0075.
- */
+/* Clusters that rest for a Workload; see rest.h. */
 #include "core/engine/rules/rest.h"
 
 #include "core/base/alloc.h"
@@ -20,15 +16,14 @@ enum {
 	SKIP_MAX_MS = 1000 * 1000,
 	REST_FIRST_MS = 5 * 1000,
 	REST_MAX_MS = 5 * 60 * 1000,
-	FORGET_MS = 10 * 60 *
-		    1000, /* so long after the last rest removals count from the first again */
-	AGAIN_MS = 10 * 60 * 1000, /* the same words are an Event again */
-	REWRITE_MS = 60 * 1000, /* the message is written no sooner than that after the last time */
-	WORDS_MAX = 256,        /* of a worker */
-	SUM_MAX = 1024,         /* of the message: clusters that do not fit are counted */
+	FORGET_MS = 10 * 60 * 1000, /* after the last rest: removals count from the first again */
+	AGAIN_MS = 10 * 60 * 1000,  /* the same text is an Event again after this time */
+	REWRITE_MS = 60 * 1000,     /* least time between two writes of the message */
+	WORDS_MAX = 256,            /* of a worker's message */
+	SUM_MAX = 1024, /* of the check's message; clusters that do not fit are counted */
 };
 
-/* One Event for the same words in ten minutes. */
+/* Sends an Event; the same text only once in ten minutes. */
 static void tell(struct engine *e, const struct wl *w, struct wl_cluster *wc)
 {
 	const struct record *local = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
@@ -53,7 +48,7 @@ static void rest(struct engine *e, struct wl *w, struct wl_cluster *wc, unsigned
 	wc->skip_until = until > wc->skip_until ? until : wc->skip_until;
 	queue_add_at(&e->queue, &w->item, wc->skip_until);
 	if (!keep_str(&wc->hurdle, why)) {
-		return; /* it rests; only the words are missing */
+		return; /* it rests; only the text is missing */
 	}
 	tell(e, w, wc);
 }
@@ -81,7 +76,7 @@ void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 	}
 }
 
-/* The first time is as quick as any other retry: somebody may have cleaned up once. */
+/* The first removal costs no rest: an operator may have cleaned up once. */
 static void removed(struct pass *p, const struct clone *k, struct wl_cluster *wc, const char *what)
 {
 	struct engine *e = p->e;
@@ -123,7 +118,7 @@ void rest_copy_gone(struct pass *p, const struct clone *k, const char *what)
 	}
 	removed(p, k, wc, what);
 	wc->bout.there = false;
-	wc->leaving = true; /* whatever is left of it is no news */
+	wc->leaving = true; /* what is left of it does not count */
 }
 
 void rest_skip(struct pass *p, struct wl_cluster *wc)
@@ -132,9 +127,12 @@ void rest_skip(struct pass *p, struct wl_cluster *wc)
 	pass_again(p, wc->skip_until);
 }
 
-/* --- what the check says ------------------------------------------------------------------------------ */
+/* --- what the check says ---------------------------------------------------------------------- */
 
-/* A refusal counts until the cluster takes the Workload, a removal while the cluster rests. */
+/*
+ * Why the cluster is left out, or NULL. A refusal counts until the cluster takes the Workload, a
+ * removal while the cluster rests.
+ */
 static const char *hurdle_of(struct pass *p, const struct clone *k)
 {
 	const struct wl_cluster *wc;
@@ -146,7 +144,7 @@ static const char *hurdle_of(struct pass *p, const struct clone *k)
 	return wc && (wc->turned_down > 0 || wc->skip_until > p->e->now) ? wc->hurdle : NULL;
 }
 
-/* In the order of the config; "" when no cluster is left out. */
+/* The message, with clusters in the order of the config; "" when no cluster is left out. */
 static mk_str sum_up(struct pass *p)
 {
 	struct arena *a = p->e->out->arena;
@@ -177,7 +175,7 @@ void rest_explain(struct pass *p)
 	struct json *body;
 
 	if (sum.n == 0 && w->explained_at == INT64_MIN && !p->wl_json) {
-		return; /* nobody read the text, and it need not be read for this */
+		return; /* the text is not parsed yet, and need not be for this */
 	}
 	checks = json_at(pass_workload(p), "/status/admissionChecks");
 	said = json_str(json_get(json_elem(checks, p->check), "message"));

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * An elastic job that grows gets a new Workload, a slice, that replaces the one before. Kueue's scheduler ends the old one
- * and gives the new one its cluster; the running job changes hands when the new slice's clone is admitted. Until then
- * nothing that is remote may go for the old one's end, and the new one must not take what is not its own yet.
- */
+/* An elastic job that grows; see slices.h. */
 #include "core/engine/rules/slices.h"
 
 #include "core/engine/clusters/watches.h"
@@ -13,7 +9,9 @@
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/twin.h"
 
-/* Does another Workload of the job say that it replaces this one? 'live' asks for one that is to run or runs. */
+/*
+ * Does another Workload of the job replace this one? 'live': only one that is not Finished counts.
+ */
 static bool is_named(const struct pass *p, bool live)
 {
 	const struct engine *e = p->e;
@@ -37,7 +35,7 @@ static bool is_named(const struct pass *p, bool live)
 	return false;
 }
 
-/* A core of v0.18.3 says OutOfSync where a later one says what it means. */
+/* Kueue v0.18.3 says OutOfSync where later versions say WorkloadSliceReplaced. */
 bool slices_is_replaced(const struct pass *p, mk_str reason)
 {
 	return inplace_is_elastic(p) && (str_is(reason, NAME_REPLACED) ||
@@ -53,7 +51,7 @@ bool slices_inherits(const struct pass *p, const struct facts *job)
 		return false;
 	}
 	if (!(p->f->flags & (F_QUOTA | F_EVICTED | F_FINISHED | F_TERMINATING))) {
-		return false; /* Kueue ends the old slice a moment before the new one has its quota */
+		return false; /* Kueue ends the old slice just before the new one has quota */
 	}
 	old = manager_get(p->e, KIND_WORKLOAD, p->w->ns, job->s[S_PREBUILT]);
 	return !old || facts_is(old->facts, F_FINISHED);

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An elastic job that grows gets a new Workload, a slice, that replaces the one before. Kueue's scheduler ends the old one
- * and gives the new one its cluster; the running job changes hands when the new slice's clone is admitted. Until then
- * nothing that is remote may go for the old one's end, and the new one must not take what is not its own yet.
+ * An elastic job that grows gets a new Workload, a slice, which replaces the one before. Kueue's
+ * scheduler ends the old slice and gives the new one its cluster. The running job belongs to the
+ * new slice once that slice's clone is admitted. Until then the end of the old slice must not
+ * remove remote objects, and the new slice must not take what is not its own yet.
  */
 #ifndef MK_ENGINE_RULES_SLICES_H
 #define MK_ENGINE_RULES_SLICES_H
 
 #include "core/engine/rules/pass.h"
 
-/* Does Finished with this reason, of the local workload or its clone, mean that a newer slice goes on? */
+/*
+ * Does Finished with this reason, of the local Workload or its clone, mean that a newer slice
+ * replaces it?
+ */
 bool slices_is_replaced(const struct pass *p, mk_str reason);
-/* A remote job of our owner is another slice's: has it become this one's? */
+/* A remote job of the same owner names another slice: does it belong to this one now? */
 bool slices_inherits(const struct pass *p, const struct facts *job);
-/* Is a newer slice there that has to take over what this one has? */
+/* Does a newer slice exist that takes over the remote objects of this one? */
 bool slices_is_inherited(const struct pass *p);
-/* A slice with a cluster, whose clone is not admitted there yet. */
+/* For a Workload with a recorded cluster: is it a slice whose check is still Pending? */
 bool slices_waits(const struct pass *p);
-/* ... sees to that clone; the job's status comes over meanwhile. */
+/* Brings that slice's clone up to date, and copies the job's status meanwhile. */
 void slices_wait(struct pass *p, struct clone *k);
 
 #endif

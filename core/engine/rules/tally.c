@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What people count: clones made, checks turned Ready, workloads that finished. Counted where it is seen, not where the
- * answer comes: an answer may be lost, and Kueue beside us may write Finished before we do. Only who leads counts.
- */
+/* Counters for metrics; see tally.h. */
 #include "core/engine/rules/tally.h"
 
 static void tell(const struct pass *p, enum engine_count what, mk_str cluster)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people count: clones made, checks turned Ready, workloads that finished. Counted where it is seen, not where the
- * answer comes: an answer may be lost, and Kueue beside us may write Finished before we do. Only who leads counts.
+ * Counters for metrics: clones created, checks turned Ready, Workloads that finished. The observed
+ * state counts, not the answer of a write: an answer may be lost, and Kueue on the manager may
+ * write Finished before we do. Only the leader counts.
  */
 #ifndef MK_ENGINE_RULES_TALLY_H
 #define MK_ENGINE_RULES_TALLY_H
 
 #include "core/engine/rules/pass.h"
 
-/* Notices what people count about the local workload. */
+/* Counts a check that turned Ready, or a Workload that turned Finished. */
 void tally_local(struct pass *p);
-/* Counts a clone that we asked for, once it is seen. */
+/* Counts a clone that we created, once it is observed. */
 void tally_clone(struct pass *p, const struct clone *k, struct wl_cluster *wc);
 
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A Workload whose topology is decided on the worker (Kueue's delayedTopologyRequest) is admitted here only when that is
- * told: Pending becomes Ready once the winner's clone has an assignment. The assignment itself stays on the worker.
- */
+/* A Workload whose topology the worker decides; see topology.h. */
 #include "core/engine/rules/topology.h"
 
 #include "core/engine/act/ssa.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose a remote object is, and whether it is there: how clones and jobs on a worker stand to the local Workload. */
+/* To whom a remote object belongs; see twin.h. */
 #include "core/engine/rules/twin.h"
 
 #include "core/engine/rules/former.h"
@@ -8,8 +8,8 @@
 #include "core/engine/rules/slices.h"
 
 /*
- * By manager alone, whatever the origin, which only selects what is shown: it may have been another one when the object was
- * made. TWIN_OURS means that our annotations are there.
+ * The manager's id decides. The origin only selects what a watch shows, and may have been another
+ * one when the object was made. TWIN_OURS means that our annotations are there.
  */
 static enum twin base_twin(const struct pass *p, const struct facts *f)
 {
@@ -42,7 +42,7 @@ enum twin twin_of_clone(struct pass *p, const struct cluster *c, const struct re
 	return t;
 }
 
-/* Several Workloads share the copy: it is the local object that it stands for. */
+/* Is it a copy of the local object? Several Workloads share it. */
 static bool of_this_object(const struct pass *p, const struct facts *f)
 {
 	mk_str uid = p->job ? str_of(p->job->uid) : p->f ? p->f->s[S_OWNER_UID] : STR("");
@@ -119,7 +119,7 @@ bool twin_surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name)
 		return false;
 	}
 	if (r->absent || r->present) {
-		return r->absent; /* what is there need not be asked for */
+		return r->absent; /* a present object needs no get */
 	}
 	if (pass_ready(p, r)) {
 		ops_get(p->e, r);

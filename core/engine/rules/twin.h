@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose a remote object is, and whether it is there: how clones and jobs on a worker stand to the local Workload. */
+/*
+ * To whom a remote object belongs, and whether it exists: how clones and jobs on a worker relate to
+ * the local Workload.
+ */
 #ifndef MK_ENGINE_RULES_TWIN_H
 #define MK_ENGINE_RULES_TWIN_H
 
 #include "core/engine/rules/pass.h"
 
+/* How clone 'r' on cluster 'c' (NULL: never seen) relates to the local Workload. */
 enum twin twin_of_clone(struct pass *p, const struct cluster *c, const struct record *r);
+/* How the remote job 'r' (NULL: never seen) relates to the pass's object, by its record alone. */
 enum twin twin_of_job(const struct pass *p, const struct record *r);
 /* The remote job's record, present or not; NULL: never seen. */
 struct record *twin_record(const struct pass *p, const struct clone *k);
-/* How the remote job stands to us, by what was seen of it last; of a group's, how any of them does. */
+/* twin_of_job of the remote job's record; of a group's copies, the strongest claim of any. */
 enum twin twin_recorded(const struct pass *p, const struct clone *k);
-/* The same as far as it can be seen now. */
+/* The same; TWIN_UNKNOWN while the list of jobs is not complete. */
 enum twin twin_there(const struct pass *p, const struct clone *k);
-/* The same of one that is not on its way out. */
+/* The same by the record alone, of jobs that are not being deleted. */
 enum twin twin_left(const struct pass *p, const struct clone *k);
-/* Where absence decides about a job, it is asked for, not only believed: a watch may lag. False: the answer comes. */
+/*
+ * Is the object absent according to a get? A list alone does not suffice where absence decides
+ * about a job: a watch may lag. False: present, or the get's answer queues the pass.
+ */
 bool twin_surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name);
 
 #endif

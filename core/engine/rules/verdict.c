@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What our admission check says of a workload: one write, and an event with it. */
+/* The state and message of our admission check; see verdict.h. */
 #include "core/engine/rules/verdict.h"
 
 #include "core/engine/act/ssa.h"
@@ -28,7 +28,7 @@ void verdict_retry(struct pass *p, enum rule rule, mk_str text, const char *note
 {
 	p->over = true;
 	if (!p->grouped && p->job && facts_is(p->job->facts, F_ENDED | F_MANAGED)) {
-		return; /* what ended is not run again: Kueue beside us ends the Workload */
+		return; /* an ended job does not run again: Kueue finishes the Workload */
 	}
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
 		verdict_write(p, CHECK_RETRY, rule, with_previous(p, text), note_type);

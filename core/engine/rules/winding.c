@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evicted on the manager, quota not released yet: the winner winds down, and its last status lets the quota go. */
+/* Evicted on the manager; see winding.h. */
 #include "core/engine/rules/winding.h"
 
 #include "core/engine/act/ssa.h"
@@ -16,7 +16,10 @@
 #include "core/engine/rules/verdict.h"
 #include "core/engine/rules/won.h"
 
-/* Where the winner's name is missing, the check's message may still have it; empty: it has not. */
+/*
+ * The winner's name in the check's message, which may still have it when status.clusterName is
+ * empty; "" = not there either.
+ */
 static mk_str told_winner(struct pass *p)
 {
 	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
@@ -24,7 +27,7 @@ static mk_str told_winner(struct pass *p)
 	return verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")));
 }
 
-/* Most kinds say when they started: the local one as its copy did. */
+/* Does the local job have the same start time as the copy? Most kinds have one. */
 static bool is_same_start(struct pass *p, const struct clone *k)
 {
 	const struct record *r = twin_record(p, k);
@@ -35,8 +38,9 @@ static bool is_same_start(struct pass *p, const struct clone *k)
 }
 
 /*
- * How likely is it that the clone's job ran last? Others may be left of earlier rounds, on workers that were lost then. The one
- * that we told of comes first, then the one whose status the local job has, then one that is not over.
+ * How likely is it that the clone's job ran last? Others may be left from earlier rounds, on
+ * workers that were lost then. The winner in the check's message comes first, then the one whose
+ * status the local job has, then one that is not Finished.
  */
 static int rank(struct pass *p, const struct clone *k)
 {
@@ -44,7 +48,7 @@ static int rank(struct pass *p, const struct clone *k)
 	       !clone_is(k, F_FINISHED);
 }
 
-/* The clone whose job ran: the one with a job, or with one under way; else an admitted one. */
+/* The clone whose job ran: one with a job; else one that may have a job; else an admitted one. */
 static struct clone *last_winner(struct pass *p)
 {
 	struct clone *has = NULL, *likely = NULL, *best = NULL;
@@ -69,7 +73,7 @@ static struct clone *last_winner(struct pass *p)
 	return has ? has : likely ? likely : best;
 }
 
-/* Is it known which clone has the job? */
+/* Are the jobs of all clones known, or given up for lost? */
 static bool jobs_known(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
@@ -104,7 +108,9 @@ static void deactivate(struct pass *p, struct clone *k)
 	}
 }
 
-/* Still under the clone of the slice before, which nobody here speaks for any more. */
+/*
+ * Does the job still name the clone of the slice that this one replaces, whose Workload has ended?
+ */
 static bool is_of_slice_before(const struct pass *p, const struct record *remote)
 {
 	return remote && remote->present && slices_inherits(p, remote->facts) &&
@@ -116,7 +122,10 @@ static bool may_run_on(const struct clone *k)
 	return clone_is(k, F_ADMITTED) && !clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED);
 }
 
-/* Whoever speaks for the end, a copy that is seen shall stop: a worker that cannot tell of its jobs holds up no other. */
+/*
+ * Tells each clone with a job that we see to stop, whichever was the winner: a worker whose jobs
+ * are hidden must not delay the others.
+ */
 static void stop_what_is_seen(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
@@ -127,7 +136,7 @@ static void stop_what_is_seen(struct pass *p)
 	}
 }
 
-/* One object of a group. */
+/* Copies the status of one object of a group. */
 static bool wind(struct pass *p, struct clone *k)
 {
 	struct record *remote = twin_record(p, k);
@@ -176,7 +185,10 @@ void winding_pass(struct pass *p)
 	}
 }
 
-/* May the clone still turn up? What can be asked for is; a cluster out of reach is waited for as a winner's would be. */
+/*
+ * May the clone still appear? In reach, a get tells; a cluster out of reach is waited for as long
+ * as a lost winner.
+ */
 static bool may_turn_up(struct pass *p, struct clone *k)
 {
 	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
@@ -200,7 +212,9 @@ static bool is_none(struct pass *p, struct clone *k)
 	return table_is_unserved(t) || twin_surely_absent(p, t, p->w->ns, p->object);
 }
 
-/* Has the clone a job, or may it have one? A job that is not there is not made without a recorded winner. */
+/*
+ * Has the clone a job, or may it have one? Without a recorded winner a missing job is not created.
+ */
 static bool may_have_job(struct pass *p, struct clone *k)
 {
 	enum twin job = twin_there(p, k);
@@ -209,7 +223,10 @@ static bool may_have_job(struct pass *p, struct clone *k)
 	       (job == TWIN_ABSENT && !(members_each(p, k, is_none)));
 }
 
-/* The clone that won, or did most likely. A winner that is told of and not seen has no substitute: others are of earlier rounds. */
+/*
+ * The clone that won, or most likely won. If the check's message names a winner whose clone we do
+ * not see, no other clone counts: others are of earlier rounds.
+ */
 static struct clone *ready_clone(struct pass *p)
 {
 	mk_str told = told_winner(p);
@@ -222,7 +239,7 @@ static struct clone *ready_clone(struct pass *p)
 	return twin_is_ours(k->twin) ? k : NULL;
 }
 
-/* Ready, but status.clusterName is empty: somebody cleared it. A running job is left in peace. */
+/* Ready, but another client cleared status.clusterName. A job that runs is left alone. */
 void winding_without_cluster(struct pass *p)
 {
 	struct clone *k;

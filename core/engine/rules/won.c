@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * After the win: status.clusterName names the one cluster whose clone counts. Losers go, the job is made there, its
- * status comes back; a lost, vanished, evicted or refused winner turns the check to Retry, and Kueue's core does the rest.
- */
+/* After the win; see won.h. */
 #include "core/engine/rules/won.h"
 
 #include "core/engine/act/note.h"
@@ -24,7 +21,10 @@
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
 
-/* What the winner's fate hangs on cannot be seen since then; INT64_MAX: that will show, and bring us back. */
+/*
+ * Retry, when the winner's clone or job could not be seen since 'since' for workerLostTimeout.
+ * INT64_MAX: it will be seen soon, and that queues the pass.
+ */
 static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
 {
 	if (pass_is_due(p, lost_deadline(p->e, since))) {
@@ -37,7 +37,10 @@ static void winner_lost(struct pass *p, const struct cluster *c)
 	lost(p, hidden_since(c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
 }
 
-/* The winner is there, and its jobs of this kind are not shown, or are none any more: people are told at once. */
+/*
+ * The winner's cluster is in reach, and its jobs of this kind cannot be seen, or the kind is gone:
+ * an Event says so at once, Retry follows at the timeout.
+ */
 static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
 	struct engine *e = p->e;
@@ -69,13 +72,16 @@ static void evicted(struct pass *p, const struct clone *k)
 				   "re-admission. Previously: \"%s\"",
 				   k->c->name, p->state == CHECK_PENDING ? "Pending" : "Ready");
 
-	/* Pending beside a winner: somebody took the check back, and nothing else would bring the job anywhere. */
+	/*
+	 * Pending with a recorded cluster: another client reset the check. Without Retry nothing
+	 * would dispatch the job again.
+	 */
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
 		verdict_write(p, CHECK_RETRY, R_EVICTED, text, "Normal");
 	}
 }
 
-/* The cluster does not take the job. */
+/* The worker's API server refuses the job for good. */
 static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 {
 	mk_str text = arena_printf(p->e->out->arena, "Cannot create the job on \"%s\": %s",
@@ -88,7 +94,10 @@ static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 }
 
-/* Was there a copy already, so that making one would run the job twice? A group's clone says nothing of one member. */
+/*
+ * Did a copy exist already, so that creating one would run the job twice? A group's clone does not
+ * tell about one member.
+ */
 static bool was_copied(const struct pass *p, const struct clone *k, const struct wl_cluster *wc)
 {
 	if (p->grouped) {
@@ -107,7 +116,7 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		return;
 	}
 	if (p->grouped && (p->job->member->ended || facts_is(p->job->facts, F_ENDED))) {
-		return; /* the others go on without it */
+		return; /* the other members go on */
 	}
 	if (was_copied(p, k, wc)) {
 		if (t && twin_surely_absent(p, t, p->w->ns, p->object)) {
@@ -120,7 +129,7 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		return;
 	}
 	if (p->job->inflight) {
-		return; /* its answer brings us back; it may be how an earlier copy ended */
+		return; /* its answer queues the pass; it may hold the end of an earlier copy */
 	}
 	r = t ? store_touch(&p->e->store, t, p->w->ns, p->object, p->e->now) : NULL;
 	if (!r || (p->grouped && !record_join(&p->e->store, r, p->w->name))) {
@@ -130,7 +139,6 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	job_create(p, k, r);
 }
 
-/* The clone is admitted: see to the job. */
 void won_run_job(struct pass *p, struct clone *k)
 {
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
@@ -168,10 +176,13 @@ void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		break;
 	case TWIN_FOREIGN:
 		if (p->local->inflight || !p->e->may_write) {
-			break; /* its answer brings us back; it may be the Retry */
+			break; /* its answer queues the pass; it may be the Retry */
 		}
 		if (wc->fails > 0 && !wc->rested && !wc->bout.refused) {
-			/* The cluster rested: one create a round finds out how it is now. */
+			/*
+			 * The cluster has rested: one create per round finds out whether the object
+			 * still exists.
+			 */
 			wc->rested = true;
 			record_gone(&p->e->store, remote, 0, remote->epoch, p->e->now);
 			job_absent(p, k, wc);
@@ -206,7 +217,10 @@ void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 }
 
-/* The clone was made from another spec than the local one's: its job is given up, unless that befalls too many. */
+/*
+ * The clone was made from another spec than the local one: its job is given up, unless the breaker
+ * is open.
+ */
 static void other_spec(struct pass *p, struct clone *k)
 {
 	bool busy = p->local->inflight != NULL;
@@ -242,8 +256,9 @@ static void winner(struct pass *p, struct clone *k)
 }
 
 /*
- * Nothing is left to be told of the object, so that its winner may be given up. A list may be older than the clone's end:
- * what it shows is asked for once more. So is what it does not show: a copy with an origin that nobody names is hidden.
+ * True when the object's status is up to date, so that the winner may be given up. The list of jobs
+ * may be older than the clone's end: the job is read once more. A job that the list does not show
+ * is read as well: a copy with an origin that the configuration does not name is hidden.
  */
 static bool object_told(struct pass *p, struct clone *k)
 {
@@ -251,7 +266,7 @@ static bool object_told(struct pass *p, struct clone *k)
 	enum twin t = twin_of_job(p, r);
 
 	if (t == TWIN_UNKNOWN) {
-		pass_ask(p, r); /* asks */
+		pass_ask(p, r);
 		return false;
 	}
 	if (t == TWIN_ABSENT) {
@@ -273,8 +288,9 @@ static bool object_told(struct pass *p, struct clone *k)
 }
 
 /*
- * The winner's MultiKueueCluster is gone. Its server may have another name, which the config does not have: what ended there
- * is told all the same, and not run again.
+ * The winner's MultiKueueCluster is gone. Another MultiKueueCluster that the config does not name
+ * may lead to its server: a job that ended there still gets its status copied, and does not run
+ * again.
  */
 static void cluster_gone(struct pass *p)
 {
@@ -291,8 +307,9 @@ static void cluster_gone(struct pass *p)
 }
 
 /*
- * The winner's clone is no winner's any more. Its job may have ended before: a worker's Kueue may remove Workloads that are
- * Finished. What ended is told and not run again, so the job is looked at before the winner is given up.
+ * The winner's clone cannot be used any more. Its job may have ended before, because a worker's
+ * Kueue may remove Finished Workloads. An ended job is reported and does not run again, so the job
+ * is read before the winner is given up.
  */
 static void give_up(struct pass *p, struct clone *k)
 {
@@ -313,8 +330,8 @@ static void give_up(struct pass *p, struct clone *k)
 }
 
 /*
- * Its MultiKueueCluster is gone, perhaps because it got another name: a job of this round is nowhere but on the cluster that
- * was committed.
+ * The winner's MultiKueueCluster is gone, perhaps because it was renamed. A job of this round
+ * exists only on the cluster that was recorded, so the clone with a job is the winner.
  */
 static struct clone *renamed_winner(struct pass *p)
 {
@@ -334,7 +351,7 @@ void won_pass(struct pass *p)
 		k = renamed_winner(p);
 	}
 	if (k && alias_is_known(k->c)) {
-		remove_losers(p, k); /* else one of them may be the winner under another name */
+		remove_losers(p, k); /* else a loser may be the winner under another name */
 	}
 	if (!k) {
 		cluster_gone(p);

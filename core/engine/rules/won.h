@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After the win: status.clusterName names the one cluster whose clone counts. Losers go, the job is made there, its
- * status comes back; a lost, vanished, evicted or refused winner turns the check to Retry, and Kueue's core does the rest.
+ * After the win: status.clusterName names the cluster whose clone counts. Other clones are removed,
+ * the job is created there, and its status is copied back. When the winner is lost, gone, evicted
+ * or refused, the check turns Retry, and Kueue requeues the Workload.
  */
 #ifndef MK_ENGINE_RULES_WON_H
 #define MK_ENGINE_RULES_WON_H
 
 #include "core/engine/rules/pass.h"
 
+/* One pass of a Workload with a recorded cluster. */
 void won_pass(struct pass *p);
-/* The clone is admitted: see to the job. */
+/* The clone is admitted: creates the job, copies its status, forwards changes. */
 void won_run_job(struct pass *p, struct clone *k);
-/* ... and to one object of it. */
+/* The same for one object of the workload. */
 void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc);
 
 #endif

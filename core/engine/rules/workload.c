@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The step table: one pass over a workload, from what is stored to what is to be done. A pass looks at everything anew
- * and remembers nothing that matters; whatever changes brings the next pass.
- */
+/* One pass over a workload; see workload.h. */
 #include "core/engine/rules/workload.h"
 
 #include "core/base/alloc.h"
@@ -24,7 +21,7 @@
 #include "core/engine/rules/winding.h"
 #include "core/engine/rules/won.h"
 
-/* --- what the pass looks at -------------------------------------------------------------------------- */
+/* --- what the pass looks at ------------------------------------------------------------------- */
 
 static void add_clone(struct pass *p, struct cluster *c, bool in_config)
 {
@@ -62,7 +59,10 @@ static bool look_at_clones(struct pass *p)
 	return true;
 }
 
-/* Our check: the first of the workload's checks whose AdmissionCheck is of our controller. */
+/*
+ * Finds our check: the first of the Workload's checks whose AdmissionCheck belongs to our
+ * controller.
+ */
 static bool find_check(struct pass *p)
 {
 	const struct record *r = check_of(p->e, p->f, &p->check);
@@ -94,13 +94,19 @@ static void look_at_job(struct pass *p)
 	p->job = manager_get(p->e, o->kind, o->ns, o->name);
 	if (p->job && p->f && p->f->s[S_OWNER_UID].n > 0 &&
 	    !str_eq(p->f->s[S_OWNER_UID], str_of(p->job->uid))) {
-		/* Another job of that name: the one before, which we still see, or one after it. */
+		/*
+		 * The record is of another job of this name: of an earlier one that we still see,
+		 * or of a later one.
+		 */
 		p->job = NULL;
 	}
 	members_look(p);
 }
 
-/* Nominated is not dispatched where the list shows no clone: an external dispatcher nominates whatever it likes. */
+/*
+ * May a clone exist on a nominated cluster? A complete list tells. A nomination alone does not: an
+ * external dispatcher may nominate any cluster.
+ */
 static bool may_be_there(const struct pass *p, mk_str name)
 {
 	const struct cluster *c = cluster_named(p->e, name);
@@ -108,11 +114,14 @@ static bool may_be_there(const struct pass *p, mk_str name)
 	return c && !table_known(p->e, c->id, KIND_WORKLOAD);
 }
 
-/* Was anything sent out for this workload already? Unseen clusters count through what is recorded. */
+/*
+ * Has a clone been created for this workload? For clusters that are out of reach the Workload's
+ * status tells.
+ */
 static bool is_dispatched(const struct pass *p)
 {
 	if (p->f->s[S_CLUSTER].n > 0 || facts_is(p->f, F_OWNED | F_QUOTA | F_EVICTED)) {
-		return true; /* an eviction clears the winner's name before its job has stopped */
+		return true; /* an eviction clears clusterName before the job has stopped */
 	}
 	for (size_t i = 0; i < p->f->n_names; i++) {
 		if (may_be_there(p, p->f->names[i])) {
@@ -129,13 +138,16 @@ static bool is_dispatched(const struct pass *p)
 	return false;
 }
 
-/* Rejected deactivates: it is for a workload that nobody dispatched, and says nothing to one that is inactive already. */
+/*
+ * Rejected makes Kueue deactivate the Workload. It is only for one that was not dispatched, and
+ * says nothing about one that is inactive already.
+ */
 static bool may_reject(const struct pass *p)
 {
 	return p->state == CHECK_PENDING && facts_is(p->f, F_ACTIVE) && !is_dispatched(p);
 }
 
-/* --- the rules ------------------------------------------------------------------------------------------ */
+/* --- the rules -------------------------------------------------------------------------------- */
 
 static void freeze(struct pass *p, bool frozen)
 {
@@ -144,7 +156,7 @@ static void freeze(struct pass *p, bool frozen)
 	p->w->frozen = frozen;
 }
 
-/* A6: no adapter. True when the pass ends here. */
+/* No adapter serves the kind of the owner. True when the pass ends here. */
 static bool no_adapter(struct pass *p)
 {
 	mk_str kind = p->f->s[S_OWNER_KIND];
@@ -172,7 +184,7 @@ static bool no_adapter(struct pass *p)
 	return true;
 }
 
-/* A7: the job is somebody else's. True when the pass ends here. */
+/* The job does not name us as its manager. True when the pass ends here. */
 static bool not_managed(struct pass *p)
 {
 	mk_str text;
@@ -181,7 +193,10 @@ static bool not_managed(struct pass *p)
 		return false;
 	}
 	if (facts_is(p->job->facts, F_UNUSABLE)) {
-		/* Neither ours nor not: no reason to reject, so people are told, and a change is awaited. */
+		/*
+		 * The managing field has the wrong type: no reason to reject. An Event tells; a
+		 * change of the job brings the next pass.
+		 */
 		fault_tell(p, MK_OK, NULL, MK_E_INPUT, p->job->facts->s[S_REASON]);
 		return false;
 	}
@@ -194,13 +209,19 @@ static bool not_managed(struct pass *p)
 	return false;
 }
 
-/* Does no other workload need the job? Each of them would ask for the text that this one drops. */
+/*
+ * Is this the only workload of its job? Others would have to fetch the text again that this one
+ * drops.
+ */
 static bool is_alone(const struct wl *w)
 {
 	return w->owner->workloads.next == w->owner->workloads.prev;
 }
 
-/* No round is under way: what backed off may start anew. */
+/*
+ * No round is under way: removes clones and jobs, and resets backoffs and what was noted of the
+ * round.
+ */
 static void release(struct pass *p, enum rule rule)
 {
 	bool left = false;
@@ -211,7 +232,10 @@ static void release(struct pass *p, enum rule rule)
 	p->w->pace = pace_new();
 	p->w->round = round_new();
 	members_new_round(p);
-	/* A standby sees rounds as well: what it saw is not the next one's, in which it may begin to lead. */
+	/*
+	 * A standby notes rounds too; its notes must not count in the round in which it begins to
+	 * lead.
+	 */
 	for (WL_CLUSTERS_EACH(wc, p->w)) {
 		wc->bout = (struct bout){0};
 	}
@@ -225,8 +249,9 @@ static void release(struct pass *p, enum rule rule)
 }
 
 /*
- * Admitted and Pending, and a copy of the job is there: somebody took the check back as well as the winner. Without one the
- * check is new to a Workload that was admitted before its queue had it.
+ * Admitted and Pending, and a copy of the job exists: another client has reset the check and
+ * cleared the winner. Without a copy the check is new to a Workload that was admitted before its
+ * queue had the check.
  */
 static bool is_taken_back(const struct pass *p)
 {
@@ -265,7 +290,7 @@ static void with_local(struct pass *p)
 		return;
 	}
 	if (!checked) {
-		/* A check that vanished stops nobody's job; what ended is still cleaned up. */
+		/* A removed check stops no running job; what has ended is cleaned up. */
 		if (p->kind && (facts_is(p->f, F_TERMINATING) || facts_is(p->f, F_FINISHED))) {
 			release(p, R_UNCHECKED);
 		}
@@ -300,7 +325,7 @@ static void with_local(struct pass *p)
 	}
 }
 
-/* The local workload is gone: so is everything of ours that was made for it. */
+/* The local Workload is gone: removes its clones and jobs. */
 static void without_local(struct pass *p)
 {
 	if (!look_at_clones(p)) {
@@ -309,16 +334,19 @@ static void without_local(struct pass *p)
 	if (p->kind == 0) {
 		for (CLONES_EACH(k, p)) {
 			if (clone_is(k, F_OWNED)) {
-				return; /* no plugin knows its job: hands off */
+				return; /* no plugin knows its job: left as it is */
 			}
 		}
 	}
 	remove_all(p, p->w->gc ? R_GC : R_GONE);
 }
 
-/* --- bookkeeping ------------------------------------------------------------------------------------------ */
+/* --- bookkeeping ------------------------------------------------------------------------------ */
 
-/* Keeps the watches of the job's kind counted; true while anything of ours may be somewhere. */
+/*
+ * Counts the workload as user of the watches on its job's kind. True while a clone or job of it may
+ * exist.
+ */
 static bool count_uses(struct pass *p)
 {
 	bool any = false;
@@ -329,7 +357,7 @@ static bool count_uses(struct pass *p)
 		struct wl_cluster *wc;
 
 		if (k->twin == TWIN_ALIAS) {
-			continue; /* another name speaks for it */
+			continue; /* counted under the other name */
 		}
 		any |= here || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && twin_of_job(p, job) != TWIN_OTHER);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drawing facts from objects; see facts.h. Objects come from API servers and their users: nothing is taken for granted. */
+/*
+ * Computes facts from objects; see facts.h. Objects come from API servers and their users: each
+ * field may be missing or have the wrong type.
+ */
 #include "core/engine/store/facts.h"
 
 #include "core/api/owner.h"
@@ -170,7 +173,7 @@ static void draw_priority(struct draw *d, const struct json *obj)
 	}
 }
 
-/* "main=2,worker=3,": what a change of the counts alone is told by. */
+/* "main=2,worker=3,": tells whether only the counts have changed. */
 static void draw_counts(struct draw *d, const struct json *pod_sets)
 {
 	struct json_iter it = json_iter(pod_sets);
@@ -198,7 +201,7 @@ static void draw_component(struct draw *d, const struct json *obj)
 	}
 }
 
-/* A clone that waits at other gates than ours is not helped by opening ours. */
+/* F_BLOCKED needs our gate: opening it does not help a clone that waits at other gates only. */
 static void draw_gates(struct draw *d, const struct json *obj)
 {
 	const struct json *status = json_get(obj, "status");
@@ -225,7 +228,10 @@ static void draw_topology(struct draw *d, const struct json *assignments)
 	}
 }
 
-/* Whose the nominations are besides core's and ours: what a third one owns, leaving it out does not remove. */
+/*
+ * The other field manager that owns nominations. When we leave them out of an apply, the server
+ * keeps what that manager owns.
+ */
 static mk_str nominator_of(const struct json *obj)
 {
 	struct json_iter it = json_iter(json_at(obj, "/metadata/managedFields"));
@@ -268,7 +274,7 @@ static void draw_workload(struct draw *d, const struct json *obj)
 	}
 }
 
-/* Annotation first or label first, by the gate; the label can hold 63 bytes only. */
+/* The gate decides which of annotation and label counts first; a label holds at most 63 bytes. */
 static mk_str prebuilt_of(const struct draw *d, const struct json *obj)
 {
 	mk_str in_annotation = annotation(obj, NAME_PREBUILT);

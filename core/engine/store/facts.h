@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine keeps of an object to decide by: flags, a few numbers and strings, drawn once when the object is
- * observed (one function per kind). Everything else waits in the record's text, or on the server.
+ * What the engine keeps of an object for its decisions: flags, a few numbers and strings, computed
+ * once when the object is observed (one function per kind). The rest is in the record's text, or on
+ * the server.
  */
 #ifndef MK_ENGINE_STORE_FACTS_H
 #define MK_ENGINE_STORE_FACTS_H
@@ -12,7 +13,10 @@
 
 enum {
 	F_TERMINATING = 1u << 0,
-	/* Workload: spec.active is not false; ClusterQueue: its Active is True; job: its status says that pods run */
+	/*
+	 * Workload: spec.active is not false; ClusterQueue: its Active is True; job: its status
+	 * says that pods run
+	 */
 	F_ACTIVE = 1u << 1,
 	F_QUOTA = 1u << 2, /* conditions that are True */
 	F_EVICTED = 1u << 3,
@@ -21,27 +25,27 @@ enum {
 	F_DEACTIVATION = 1u << 6, /* DeactivationTarget */
 	F_ORIGIN = 1u << 7,       /* our origin label, or a former one */
 	F_MANAGED = 1u << 8,      /* job: managed by us */
-	F_UNUSABLE = 1u << 9,     /* job: the managing field has another type; any: too big */
-	F_SUSPENDED = 1u << 10,   /* job: held back, as its adapter says */
-	F_OURS = 1u << 11,        /* check: of our controller */
-	F_OWNED = 1u << 12,       /* Workload: has an owner that S_OWNER_* name */
-	F_COND =
-		1u << 13, /* check, cluster: has an Active condition; ClusterQueue: that of quota */
+	F_UNUSABLE = 1u << 9,   /* job: its managing field has the wrong type; any kind: too big */
+	F_SUSPENDED = 1u << 10, /* job: suspended, according to its adapter */
+	F_OURS = 1u << 11,      /* check: its controllerName is ours */
+	F_OWNED = 1u << 12,     /* Workload: S_OWNER_* name its owner */
+	F_COND = 1u << 13,      /* has Active; ClusterQueue: has NAME_QUOTA_CONDITION */
 	F_COND_TRUE = 1u << 14,
-	F_SECRET = 1u << 15,            /* cluster: kubeconfig in the Secret S_LOCATION */
-	F_PATH = 1u << 19,              /* cluster: ... in the file S_LOCATION */
-	F_POD_PRIORITY = 1u << 17,      /* Workload: spec.priorityClassRef is a PriorityClass */
-	F_WORKLOAD_PRIORITY = 1u << 18, /* Workload: ... a WorkloadPriorityClass */
-	F_TOPOLOGY_PENDING = 1u << 20,  /* Workload: an assignment awaits its topology */
-	F_PROFILE = 1u << 21,           /* cluster: ... by the ClusterProfile S_LOCATION */
-	F_ENDED = 1u << 16,             /* job: it has ended, as its adapter says */
-	F_AUTOMATED = 1u << 30,         /* config: spec.quotaManagement is Automated */
-	F_HELD = 1u << 25,              /* remote Workload: has the finalizer NAME_IN_USE */
-	F_ELASTIC = 1u << 22,           /* Workload, local job: annotation elastic-job */
-	F_BLOCKED = 1u << 23,           /* Workload: has our preemption gate, and waits at one */
-	F_GATE_OPEN = 1u << 24,         /* Workload: our preemption gate is open */
-	F_RELABEL = 1u << 29,           /* remote: the origin label is not the one of now */
-	F_SUSPENDS = 1u << 26,          /* job: it has the field that would suspend it */
+	F_SECRET = 1u << 15,       /* cluster: kubeconfig in the Secret S_LOCATION */
+	F_PATH = 1u << 19,         /* cluster: kubeconfig in the file S_LOCATION */
+	F_POD_PRIORITY = 1u << 17, /* Workload: spec.priorityClassRef is a PriorityClass */
+	F_WORKLOAD_PRIORITY =
+		1u << 18, /* Workload: spec.priorityClassRef is a WorkloadPriorityClass */
+	F_TOPOLOGY_PENDING = 1u << 20, /* Workload: an assignment awaits its topology */
+	F_PROFILE = 1u << 21,          /* cluster: access by the ClusterProfile S_LOCATION */
+	F_ENDED = 1u << 16,            /* job: has ended, according to its adapter */
+	F_AUTOMATED = 1u << 30,        /* config: spec.quotaManagement is Automated */
+	F_HELD = 1u << 25,             /* remote Workload: has the finalizer NAME_IN_USE */
+	F_ELASTIC = 1u << 22,          /* Workload, local job: annotation elastic-job */
+	F_BLOCKED = 1u << 23,   /* Workload: has our preemption gate, and is blocked on gates */
+	F_GATE_OPEN = 1u << 24, /* Workload: our preemption gate is open */
+	F_RELABEL = 1u << 29,   /* remote: the origin label is a former one */
+	F_SUSPENDS = 1u << 26,  /* job: has the field that suspends it */
 };
 
 enum fact_str {
@@ -50,7 +54,10 @@ enum fact_str {
 	S_FINISHED_MESSAGE,
 	S_EVICTED_MESSAGE,
 	S_DEACTIVATION_MESSAGE,
-	S_OWNER_KIND, /* Workload: "batch/v1, Kind=Job"; of a clone by our annotation, else its owner reference */
+	/*
+	 * Workload: "batch/v1, Kind=Job"; of a clone from our annotation, else its owner reference
+	 */
+	S_OWNER_KIND,
 	S_OWNER_NAME,
 	S_OWNER_UID,
 	S_MANAGER_ID, /* remote: our annotations */
@@ -58,18 +65,18 @@ enum fact_str {
 	S_SPEC_HASH,
 	S_ORIGIN_UID, /* remote job */
 	S_PREBUILT,   /* remote job: name of its Workload */
-	S_REASON,   /* job: why it is not managed; check, cluster, ClusterQueue: of the condition */
-	S_MESSAGE,  /* check, cluster, ClusterQueue: of the condition */
-	S_CONFIG,   /* check: name of its MultiKueueConfig; "" and S_PROBLEM */
-	S_PROBLEM,  /* file: why it cannot be read */
-	S_LOCATION, /* cluster */
-	S_QUEUE,    /* Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue */
-	S_DISPATCHER,     /* check, config: our annotation */
+	S_REASON,     /* job: why it is not managed; others: reason of the condition */
+	S_MESSAGE,    /* check, cluster, ClusterQueue: message of the condition */
+	S_CONFIG,     /* check: name of its MultiKueueConfig, or "" and S_PROBLEM says why */
+	S_PROBLEM,    /* check: why its parameters are wrong; file: why it cannot be read */
+	S_LOCATION,   /* cluster: see F_SECRET, F_PATH, F_PROFILE */
+	S_QUEUE,      /* Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue */
+	S_DISPATCHER, /* check, config: our annotation */
 	S_PRIORITY_CLASS, /* Workload: spec.priorityClassRef.name */
-	S_NOMINATOR,      /* Workload: field manager, not core's, that owns nominatedClusterNames */
-	S_COUNTS,         /* Workload: "name=count," of each pod set */
-	S_GROUP,          /* job: what stands under its adapter's group_key */
-	S_SLICE_OF,       /* Workload: "ns/name" of the slice that it replaces */
+	S_NOMINATOR, /* Workload: field manager, not Kueue's, that owns nominatedClusterNames */
+	S_COUNTS,    /* Workload: "name=count," of each pod set */
+	S_GROUP,     /* job: value of its adapter's group_key */
+	S_SLICE_OF,  /* Workload: "ns/name" of the slice that it replaces */
 	S_N
 };
 
@@ -88,16 +95,17 @@ struct facts {
 	uint64_t hash;    /* Secret, file: of its data */
 	mk_str s[S_N];
 	struct api_quota *quotas; /* ClusterQueue: in its order */
-	mk_str *checks; /* Workload: names of status.admissionChecks, in order; ClusterQueue: of its strategy */
+	/* Workload: names of status.admissionChecks, in order; ClusterQueue: of its strategy */
+	mk_str *checks;
 	uint8_t *states; /* their states */
 	mk_str *names;   /* Workload: nominatedClusterNames; config: clusters */
 	size_t size;     /* of this block */
 };
 
-/* What facts_of needs to know besides the object. */
+/* Inputs of facts_of besides the object. */
 struct facts_env {
 	mk_str origin;
-	const mk_str *former_origins; /* labels of ours from before 'origin' was changed */
+	const mk_str *former_origins; /* values of 'origin' before it was changed */
 	size_t n_former_origins;
 	const struct plug *plug;
 	const struct plug_adapter *adapter; /* job kinds */
@@ -106,18 +114,19 @@ struct facts_env {
 };
 
 /*
- * The facts of 'obj', of 'kind', as one heap block that owns its strings (mk_free); NULL when out of memory.
- * 'scratch' is used on the way.
+ * The facts of 'obj', of 'kind', as one heap block that owns its strings (mk_free); NULL when out
+ * of memory. 'scratch' holds temporaries.
  */
 struct facts *facts_of(uint16_t kind, const struct json *obj, const struct facts_env *env,
 		       struct arena *scratch);
 
+/* Are all of 'flags' set? NULL has none. */
 static inline bool facts_is(const struct facts *f, uint32_t flags)
 {
 	return f && (f->flags & flags) == flags;
 }
 
-/* "Pending", ... as the API spells it. */
+/* The API's name of the state: "Pending", "Ready", ... */
 const char *check_state_name(enum check_state s);
 
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which text of an object is kept beside its facts: what bodies and plugins are made from, and nothing of what only takes
- * memory.
- */
+/* Which part of an object's text is kept; see keep.h. */
 #include "core/engine/store/keep.h"
 
 #include "core/base/alloc.h"
@@ -16,7 +13,10 @@ static bool is_admission_entry(const struct json *entry)
 	       str_is(json_str(json_get(entry, "subresource")), "status");
 }
 
-/* What is kept of an object: a tree that shares with it all but the way to what is left out. NULL: out of memory. */
+/*
+ * The part of an object that is kept: a tree that shares all with it except the nodes on the way to
+ * what is left out. NULL: out of memory.
+ */
 static struct json *kept_of(struct arena *a, const struct json *obj, bool status_only,
 			    bool admission)
 {
@@ -28,7 +28,7 @@ static struct json *kept_of(struct arena *a, const struct json *obj, bool status
 	meta = json_get(o, "metadata");
 	json_own(a, meta);
 	if (arena_failed(a)) {
-		return NULL; /* what is not our own must not be changed */
+		return NULL; /* a shared node must not be changed */
 	}
 	entries = json_iter(json_get(meta, "managedFields"));
 	json_set(a, meta, STR("managedFields"), NULL);
@@ -47,7 +47,10 @@ static struct json *kept_of(struct arena *a, const struct json *obj, bool status
 	return arena_failed(a) ? NULL : o;
 }
 
-/* Is anything that is kept not whole? What is left out beside it does not count, but it marks metadata and the object. */
+/*
+ * Did the parser cut something that is kept (nesting)? A cut in a part that is left out marks
+ * metadata and the object as well, so their members are looked at.
+ */
 static bool is_cut(const struct json *kept)
 {
 	struct json_iter it = json_iter(json_get(kept, "metadata"));
@@ -63,7 +66,10 @@ static bool is_cut(const struct json *kept)
 	return cut;
 }
 
-/* It is known by its facts alone, and nothing can be made of it: that is no reason to read the others of its kind again. */
+/*
+ * The record keeps only facts, and no body can be made from it. That is no reason to list all
+ * objects of the kind again.
+ */
 static void say_unusable(const struct table *t, struct facts *f, mk_str why)
 {
 	f->flags = (f->flags & ~(uint32_t)F_MANAGED) | F_UNUSABLE;
@@ -83,7 +89,10 @@ static enum keep what_of(const struct engine *e, const struct table *t, const st
 		return (remote ? ours : facts_is(f, F_MANAGED)) ? KEEP_ALL : KEEP_NONE;
 	}
 	if (t->kind == KIND_WORKLOAD && remote) {
-		/* Of a clone what a write needs: its finalizers, or its status while it may be stopped or its gate opened. */
+		/*
+		 * Writes to a clone need its finalizers, or its status while it may be stopped or
+		 * its gate opened.
+		 */
 		bool live = !facts_is(f, F_FINISHED) && (f->flags & (F_BLOCKED | F_ADMITTED));
 
 		return live || facts_is(f, F_HELD) ? KEEP_STATUS : KEEP_NONE;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Events into the store, and from there to whoever decides by them. An older view of an object never replaces a newer
- * one; what a list does not name is gone when the list ends; a new epoch makes everything of a cluster unknown.
- */
+/* Takes events into the store; see observe.h. */
 #include "core/engine/store/observe.h"
 
 #include "core/base/alloc.h"
@@ -15,7 +12,7 @@
 #include "core/engine/store/keep.h"
 #include "core/engine/store/touch.h"
 
-/* --- who is concerned ------------------------------------------------------------------------------ */
+/* --- who is concerned ------------------------------------------------------------------------- */
 
 static bool same_names(const struct facts *x, const struct facts *y)
 {
@@ -66,7 +63,7 @@ static void touch_siblings(struct engine *e, const struct record *r)
 	}
 }
 
-/* What a record says changes to 'new', or comes, or goes (NULL). */
+/* The facts of a record change to 'new', or come, or go (NULL). */
 static void news(struct engine *e, const struct record *r, const struct facts *new)
 {
 	if (concerns_all(r->table->kind, r->facts, new)) {
@@ -78,7 +75,7 @@ static void news(struct engine *e, const struct record *r, const struct facts *n
 	autoquota_saw(e, r->table, r->facts, new);
 }
 
-/* --- merging --------------------------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
 
 static void lose(struct engine *e, struct table *t, struct record *r)
 {
@@ -123,7 +120,7 @@ static struct facts *draw(struct engine *e, const struct table *t, const struct 
 	return facts_of(t->kind, obj, &env, &e->scratch);
 }
 
-/* Takes over an object; what is under way is settled by newer news. */
+/* Takes an observed state into the record. */
 static void put(struct engine *e, struct record *r, const struct event *ev)
 {
 	struct table *t = r->table;
@@ -148,7 +145,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	if (r->admitted_step == 0 && facts_is(f, F_ADMITTED)) {
 		r->admitted_step = e->stats.steps;
 	}
-	touch_group(e, r); /* which it may leave */
+	touch_group(e, r); /* it may leave that group now */
 	if (!record_join(&e->store, r, f->s[S_GROUP])) {
 		lose(e, t, r);
 	}
@@ -167,9 +164,10 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 }
 
 /*
- * What we hold for gone is shown in the version that we know: is it there again? If that version is the deletion's, the
- * store went back and has written it anew. Else a list is right, unless it is too old to know of a delete of ours: then the
- * object is asked for.
+ * A list shows an object that we hold for gone, in the version that we know: does it exist again?
+ * If that version is the deletion's, the store was restored and has written the version anew.
+ * Otherwise a list is right, unless it is so old that it does not know of a delete of ours: then a
+ * get decides.
  */
 static bool is_back(struct engine *e, struct record *r, const struct event *ev)
 {
@@ -181,7 +179,7 @@ static bool is_back(struct engine *e, struct record *r, const struct event *ev)
 		return false;
 	}
 	if (!watches_is_labelled(r->table->cluster, r->table->kind)) {
-		return true; /* none of these is deleted by us */
+		return true; /* we delete none of these */
 	}
 	r->unknown = true;
 	if (e->may_write) {
@@ -218,7 +216,10 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	put(e, r, ev);
 	r->settling = false;
 	if (!was && r->present) {
-		/* A create whose answer was lost has come true; other writes are asked for. */
+		/*
+		 * A create whose answer was lost was applied. For other writes a get still has to
+		 * tell.
+		 */
 		r->unknown = false;
 	}
 	touch_record(e, r);
@@ -250,7 +251,7 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 		return;
 	}
 	if (ev->uid.n > 0 && r->uid && !str_eq(str_of(r->uid), ev->uid)) {
-		return; /* another incarnation's end */
+		return; /* the deletion of an earlier object of this name */
 	}
 	r->listed = ev->rv > r->listed ? ev->rv : r->listed;
 	if (ev->rv && record_is_newer(r, ev->epoch, ev->rv)) {
@@ -263,7 +264,7 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 		struct wl *w = wl_find(e, r->ns, r->name);
 
 		if (w) {
-			w->sure_gone = true; /* it was seen, and it was seen deleted */
+			w->sure_gone = true; /* the watch showed it, and then its deletion */
 		}
 	}
 	record_gone(&e->store, r, ev->rv, ev->epoch, e->now);
@@ -299,8 +300,9 @@ void observe_turn_back(struct engine *e, struct cluster *c)
 }
 
 /*
- * A list as of version L that names an object in a version older than the one before L in which we have seen it, or its
- * end, contradicts that: the store went back, and has come further since than the version that kube compares with.
+ * A list as of version L names an object in a version older than one before L in which we have seen
+ * it, or its deletion. Then the store was restored, and has since written more versions than the
+ * one that kube compares with.
  */
 static bool is_contradicted(const struct record *r, const struct table *t, const struct event *ev)
 {
@@ -308,7 +310,7 @@ static bool is_contradicted(const struct record *r, const struct table *t, const
 	       r->listed < r->rv;
 }
 
-/* Passes that waited for a table. */
+/* A table can be believed again: queues the passes that waited for it. */
 static void known_again(struct engine *e)
 {
 	wl_queue_all(e);
@@ -317,8 +319,9 @@ static void known_again(struct engine *e)
 }
 
 /*
- * As of which version what a list lacks is gone. Workers are listed by our label: of an object without it, which only a get
- * has shown, the list says nothing, and an old version of it is no old news.
+ * As of which version an object that a list lacks is gone. Workers are listed by our label. About
+ * an object without the label, which only a get has shown, the list says nothing, so the deletion
+ * gets no version and an older state of the object is still news.
  */
 static uint64_t lacked_at(const struct record *r, const struct event *ev)
 {
@@ -382,8 +385,9 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 }
 
 /*
- * What we know of the manager may lag behind what the last leader did, and much is deleted because of what is not
- * there. So whoever begins to lead looks at the manager anew first: a list is a consistent read.
+ * Our view of the manager may lag behind the writes of the last leader, and the engine deletes
+ * clones because Workloads are absent. So a process that begins to lead lists the manager anew
+ * first: a list is a consistent read.
  */
 static void look_anew(struct engine *e)
 {
@@ -398,7 +402,7 @@ static void look_anew(struct engine *e)
 	}
 }
 
-/* --- events ---------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void manager_up(struct engine *e, mk_str identity)
 {
@@ -444,7 +448,7 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		c->decided = true;
 		c->failed = true;
 		c->code = ev->code;
-		/* Without memory the words of the last loss stay; the fact counts. */
+		/* Without memory the text of the last loss stays; only the state matters. */
 		(void)keep_str(&c->text, ev->text);
 		(void)keep_str(&c->reason, ev->reason);
 		if (c->own.lost_at == INT64_MAX) {
@@ -457,7 +461,7 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		autoquota_later(e);
 	}
 	if (before != c->link && c->id == CLUSTER_MANAGER) {
-		touch_clusters(e); /* what changed while it could not be told */
+		touch_clusters(e); /* conditions may have changed while they could not be written */
 	}
 }
 
@@ -470,19 +474,20 @@ static enum service service_of(const struct event *ev)
 }
 
 /*
- * That the server has the kind says nothing of whether it shows it to us: where it did not, and a watch stands, the list that
- * follows says that.
+ * EV_SERVED says that the server has the kind, not that it shows it to us. Where it did not, and a
+ * watch is open, the list that follows tells.
  */
 static void service_event(struct engine *e, struct table *t, const struct event *ev)
 {
 	if (ev->type == EV_SERVED && t->watched && t->service != SERVICE_YES) {
 		if (t->service == SERVICE_MISSING) {
-			t->service = SERVICE_UNCLEAR; /* it is there, and so may objects be */
+			t->service =
+				SERVICE_UNCLEAR; /* the kind exists now, so objects may exist */
 		}
 		return;
 	}
 	if (ev->type == EV_UNSERVED) {
-		(void)keep_str(&t->why, ev->text); /* without memory the old words */
+		(void)keep_str(&t->why, ev->text); /* without memory the old text stays */
 	}
 	set_service(e, t, service_of(ev));
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workqueue; see queue.h. A bucket per namespace that has waiting items, in the order of their turns. */
+/*
+ * The workqueue; see queue.h. Each namespace with waiting items has a bucket; buckets stand in the
+ * order of their turns.
+ */
 #include "core/engine/store/queue.h"
 
 #include "core/base/alloc.h"
@@ -107,7 +110,10 @@ void queue_add_at(struct queue *q, struct queue_item *i, int64_t at)
 	}
 }
 
-/* Takes 'i' out of its bucket; an empty bucket leaves the round, and ends unless it is the shared one. */
+/*
+ * Removes 'i' from its bucket. An empty bucket leaves the list and is freed, unless it is the
+ * shared one.
+ */
 static void leave(struct queue *q, struct queue_item *i)
 {
 	struct queue_bucket *b = i->bucket;
@@ -153,7 +159,6 @@ struct queue_item *queue_take(struct queue *q)
 	}
 	b = LIST_ENTRY(q->buckets.next, struct queue_bucket, node);
 	i = LIST_ENTRY(b->items.next, struct queue_item, node);
-	/* The next turn is another namespace's. */
 	list_del(&b->node);
 	list_add_tail(&q->buckets, &b->node);
 	leave(q, i);

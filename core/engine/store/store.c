@@ -5,7 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/engine/state.h"
 
-/* What else a record takes: its places in maps, its uid, and what is known of the Workload of its name. */
+/* Estimate of a record's other memory: entries in maps, its uid, and the struct wl of its name. */
 enum { RECORD_MORE = 768 };
 
 void store_init(struct store *s)
@@ -246,7 +246,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		r->uid = copy;
 		r->admitted_step = 0;
 		if (r->member) {
-			/* The copy of the object before it is not this one's. */
+			/* The copy belonged to the object of the earlier uid. */
 			r->member->pace = pace_new();
 			r->member->copied = false;
 			r->member->ended = false;
@@ -274,7 +274,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch, int64_t now)
 {
 	if (rv || epoch != r->epoch) {
-		r->rv = rv; /* a version of an earlier epoch says nothing in this one */
+		r->rv = rv; /* a version of an earlier epoch cannot be compared in this one */
 		r->ended = false;
 	}
 	r->epoch = epoch;
@@ -312,7 +312,7 @@ bool store_sweep(struct store *s, int64_t before, size_t max)
 			return freed;
 		}
 		if (r->inflight || r->unknown || r->retry_at > before) {
-			/* Still needed: looked at again when those behind it have been. */
+			/* Still needed: comes after those behind it. */
 			list_del(&r->tomb);
 			r->gone_at = before + 1;
 			list_add_tail(&s->tombs, &r->tomb);

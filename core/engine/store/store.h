@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All observed objects: a table per (cluster, kind), a record per object. A record holds identity, resourceVersion,
- * facts, perhaps the object's text, and what is under way for it (ops.h). A record outlives its object for a while, so
- * that an older view cannot bring the object back.
+ * All observed objects: a table per (cluster, kind), a record per object. A record holds identity,
+ * resourceVersion, facts, perhaps the object's text, and the operation under way (ops.h). A record
+ * outlives its object for a while as a tombstone, so that an older view cannot bring the object
+ * back.
  *
- * "Not present" in a table that is not synced means unknown, not absent.
+ * In a table that is not synced, "not present" means unknown, not absent.
  */
 #ifndef MK_ENGINE_STORE_STORE_H
 #define MK_ENGINE_STORE_STORE_H
@@ -16,13 +17,13 @@
 
 struct inflight;
 
-/* When a job's status is written, and what was done to learn its end. Nothing of it must survive a restart. */
+/* When a job's status is written, and how its end was looked for. A restart may lose all of it. */
 struct pace {
-	int64_t status_at; /* when it was written last; INT64_MIN never */
-	int64_t quiet_at;  /* when one that can wait must be written; INT64_MAX none */
-	int64_t finish_at; /* the clone is Finished, the last status awaited until; INT64_MAX none */
-	uint32_t finish_of; /* ... of the copy whose uid has this hash: each round has another */
-	bool finish_asked;  /* ... and asked for */
+	int64_t status_at;  /* last write; INT64_MIN never */
+	int64_t quiet_at;   /* a deferred write is due; INT64_MAX none */
+	int64_t finish_at;  /* the clone is Finished, wait for the last status until */
+	uint32_t finish_of; /* hash of that copy's uid: each round has another copy */
+	bool finish_asked;  /* a get for it was sent */
 };
 
 static inline struct pace pace_new(void)
@@ -30,28 +31,28 @@ static inline struct pace pace_new(void)
 	return (struct pace){.status_at = INT64_MIN, .quiet_at = INT64_MAX, .finish_at = INT64_MAX};
 }
 
-/* The records of a table that carry the same value, present or not; see members.c. */
+/* The records of a table that have the same group value, present or not; see rules/members.c. */
 struct group {
 	struct list_node members;
 	char *key; /* "ns/value" */
 };
 
-/* Which states of a Workload, its object and the copy something was decided by. */
+/* The versions of a Workload, its object and the copy that a decision was based on. */
 struct view_key {
 	uint64_t rv[3];
 	uint32_t epoch[3];
 	uint32_t pad; /* 0: keys are compared as bytes */
 };
 
-/* A record's membership. What follows the list is remembered of the manager's objects only. */
+/* A record's membership in a group. Only the manager's objects use the members after 'record'. */
 struct member {
 	struct list_node node; /* of the group's list */
 	struct group *group;
 	struct record *record;
 	struct pace pace;
-	bool copied;          /* its copy was seen in this round, and nobody here took it away */
-	bool ended;           /* ... and had ended */
-	struct view_key told; /* nothing was left to be told when it looked so */
+	bool copied;          /* its copy was seen in this round, and we did not delete it */
+	bool ended;           /* the copy had ended */
+	struct view_key told; /* with these versions the status was up to date */
 };
 
 struct record {
@@ -60,41 +61,41 @@ struct record {
 	struct member *member; /* NULL: of no group */
 	struct table *table;
 	mk_str key, ns, name; /* views into 'text' */
-	char *uid;            /* of the object, or of the last one; NULL unknown */
-	uint64_t rv;          /* of the state held, or of the deletion */
+	char *uid;            /* of the object, or of the last one of this name; NULL unknown */
+	uint64_t rv;          /* of the state in 'facts', or of the deletion */
 	uint32_t epoch;
-	uint32_t seen;   /* list that named it last */
-	uint64_t listed; /* ... as of this version */
+	uint32_t seen;   /* number of the list that named it last */
+	uint64_t listed; /* the version in that list */
 	bool present;
-	bool ended;          /* not present, and 'rv' is the deletion's: no state ever has it */
+	bool ended;          /* not present, and 'rv' is the deletion's, which no state can have */
 	struct facts *facts; /* while present */
 	char *blob;          /* text without managedFields; may be NULL */
 	size_t blob_n;
 	uint64_t admitted_step; /* clone: the step that first saw this uid Admitted; 0 = not */
 	int64_t gone_at;        /* monotonic ms since it is not present */
-	int64_t asked_at; /* ... when the server said last what it is, or that it is not; 0 never */
+	int64_t asked_at;       /* monotonic ms of the last get's answer; 0 never */
 
-	/* what is under way: ops.c */
+	/* operations: act/ops.c */
 	struct inflight *inflight; /* at most one operation */
-	bool unknown;              /* the outcome of a write is: only a get may follow */
-	bool absent;               /* a get said so, and nothing else since */
-	bool taken;    /* a create found something in its place, which a get must show */
-	bool settling; /* our view is known to be old: wait for news until settle_at, then get */
-	uint8_t forward_tries; /* copy of a job: 'forward' was taken so often */
-	uint32_t forward;      /* ... hash of the patch that was sent last */
+	bool unknown;              /* the outcome of a write is unknown: only a get may follow */
+	bool absent;               /* a get found nothing, and no event has come since */
+	bool taken;            /* a create found another object of the name; a get must show it */
+	bool settling;         /* our view is old: wait for an event until settle_at, then get */
+	uint8_t forward_tries; /* copy of a job: number of applied patches with hash 'forward' */
+	uint32_t forward;      /* hash of the patch that was sent last */
 	int64_t settle_at;
 	int64_t retry_at; /* no write before; 0 = none */
 	unsigned fails;
-	unsigned denied;     /* refusals for good in a row */
-	unsigned unanswered; /* writes in a row whose outcome nobody told */
+	unsigned denied;     /* permanent refusals in a row */
+	unsigned unanswered; /* writes in a row with unknown outcome */
 	char text[];         /* "ns/name" */
 };
 
-/* Does the server have the table's kind, as it said last? */
+/* Does the server have the table's kind? Its last answer. */
 enum service {
 	SERVICE_YES,
 	SERVICE_MISSING, /* it has no such kind */
-	SERVICE_REFUSED, /* it does not show it to us */
+	SERVICE_REFUSED, /* it does not let us see it */
 	SERVICE_UNCLEAR, /* it could not say */
 };
 
@@ -105,21 +106,21 @@ struct table {
 	cluster_id cluster;
 	uint16_t kind;
 	uint32_t list_no; /* of the list under way, or the last one */
-	size_t *share;    /* memory of all tables of the cluster, its owner's; NULL: nobody asks */
+	size_t *share;    /* sum of bytes of the cluster's tables (cluster.bytes); NULL none */
 	size_t n_present;
-	size_t n_waiting;  /* clones of ours without quota: of those that are present */
+	size_t n_waiting;  /* our clones that are present and have no quota */
 	size_t n_creating; /* creates under way */
 	bool synced, listing;
-	bool stale; /* of the manager: its watch broke, nothing is concluded from it */
+	bool stale; /* manager: its watch broke, absence proves nothing */
 	enum service service;
-	int64_t hidden_at; /* not served, or not listed, since then; what it means: table_view */
-	bool untold;       /* it is not served, and people do not know */
-	int64_t told_at;   /* when they were told last; 0 never */
-	char *why;         /* it is not served, in words; NULL none */
+	int64_t hidden_at; /* not served, or not listed, since then; see table_view */
+	bool untold;       /* not served, and no Event has said so */
+	int64_t told_at;   /* time of the last such Event; 0 never */
+	char *why;         /* the reason why it is not served; NULL none */
 	bool watched;      /* OP_WATCH_OPEN was sent */
-	bool sought;       /* ... to look for the kind */
-	bool broken;       /* an event was lost to memory: must be listed anew */
-	bool mending;      /* that list is awaited: what it names counts as news */
+	bool sought;       /* opened to find out when the kind appears */
+	bool broken;       /* memory ran out and an event was lost: must be listed anew */
+	bool mending;      /* waits for that list; what it names counts as changed */
 	size_t users;      /* workloads that need the watch */
 	int64_t idle_at;
 };
@@ -134,50 +135,59 @@ struct store_key {
 	char text[336];
 	mk_str s;
 };
-/* False: no API server takes such a name. */
+/*
+ * Fills 'k'; k->s points into it. False: the name is longer than any API server allows, or empty.
+ */
 bool store_key(struct store_key *k, mk_str ns, mk_str name);
 
 /* An empty store. */
 void store_init(struct store *s);
 
-/* NULL when out of memory. */
+/* A table without records; NULL when out of memory. */
 struct table *table_new(cluster_id cluster, uint16_t kind);
-/* Does the server not have the kind, or not for us? */
+/* Does the server lack the kind, or not let us see it? */
 static inline bool table_is_unserved(const struct table *t)
 {
 	return t && (t->service == SERVICE_MISSING || t->service == SERVICE_REFUSED);
 }
-/* Frees it with its records; none may have an operation under way. NULL is fine. */
+/* Frees the table with its records; none may have an operation under way. NULL is fine. */
 void table_free(struct store *s, struct table *t);
 
-/* The record, present or not; NULL when there is none (or 't' is NULL). */
+/* The record, present or not; NULL when there is none, or 't' is NULL. */
 struct record *store_find(const struct table *t, mk_str ns, mk_str name);
-/* The record if its object is present. */
+/* The record if its object is present, else NULL. */
 struct record *store_get(const struct table *t, mk_str ns, mk_str name);
-/* The record, made when there is none; NULL when out of memory. A new one is not present and a tombstone. */
+/*
+ * The record, created if missing; NULL when out of memory. A new record is not present, so it is a
+ * tombstone.
+ */
 struct record *store_touch(struct store *s, struct table *t, mk_str ns, mk_str name, int64_t now);
 
-/* Is a view of (epoch, rv) older than what the record holds? */
+/* Is the record's state newer than a view of (epoch, rv)? */
 bool record_is_newer(const struct record *r, uint32_t epoch, uint64_t rv);
-/* Takes over an observed state: 'facts' and 'blob' (NULL = none) become the record's. False: out of memory, unchanged. */
+/*
+ * Takes over an observed state: 'facts' and 'blob' (NULL = none) become the record's. False: out of
+ * memory, the record is unchanged and the caller keeps both.
+ */
 bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch,
 		struct facts *facts, char *blob, size_t blob_n);
-/* The object is no longer there, as of rv. */
+/* The object is gone as of 'rv' (0: no version known). */
 void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch, int64_t now);
 /*
- * The record is a member of the group of that value from now on, "" = of none, and outlives its object as one. False: out of
- * memory, unchanged.
+ * Makes the record a member of the group 'value', "" = of none. It stays a member as a tombstone.
+ * False: out of memory, unchanged.
  */
 bool record_join(struct store *s, struct record *r, mk_str value);
-/* The value of its group; "" = none. */
+/* The value of the record's group; "" = none. */
 mk_str record_group(const struct record *r);
-/* NULL: no record there is a member. */
+/* The group of that value; NULL when no record is a member. */
 struct group *store_group(const struct table *t, mk_str ns, mk_str value);
-/* Forgets the text. */
+/* Frees the record's text; the facts stay. */
 void record_drop_blob(struct store *s, struct record *r);
 /*
- * Frees records that are gone since before 'before' and have nothing under way; looks at 'max' at most. True: another look
- * at once is worth it, for this one freed some and there are more. Those with something under way are no reason to.
+ * Frees tombstones from before 'before' without an operation under way; looks at 'max' at most.
+ * True: call again at once, because this call freed some and more are left. Tombstones with an
+ * operation under way are looked at again later.
  */
 bool store_sweep(struct store *s, int64_t before, size_t max);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose decisions depend on an object: they get a pass when it changes. */
+/* Queues the objects whose passes depend on a record that changed; see touch.h. */
 #include "core/engine/store/touch.h"
 
 #include "core/base/alloc.h"
@@ -39,7 +39,7 @@ static void touch_job(struct engine *e, struct record *r)
 	if (r->table->cluster == CLUSTER_MANAGER) {
 		return;
 	}
-	/* What stands in a member's way may carry another value, or none. */
+	/* A foreign object under a member's name may have another group value, or none. */
 	touch_group(e, manager_get(e, r->table->kind, r->ns, r->name));
 	if (!r->present) {
 		return;
@@ -105,7 +105,7 @@ void touch_record(struct engine *e, struct record *r)
 	} else if (r->table->kind == KIND_CHECK) {
 		touch_check(e, r);
 	} else if (r->table->kind == KIND_CONFIG) {
-		touch_clusters(e); /* of two names of one server the first counts */
+		touch_clusters(e); /* of two names of one server the first in the list counts */
 	} else if (r->table->kind == KIND_CLUSTER) {
 		touch_cluster(e, r->name);
 	} else if (r->table->kind == KIND_SECRET) {
