@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must end, and how often what may happen: an evicted Workload has its quota back after a
- * while, requests about one Workload are so many a minute at most, and who ended is not given up.
+ * Bounds: an evicted Workload gives its quota back within some time, the requests about one
+ * Workload within a minute are limited, and a job that ended is not given up.
  */
 #include <stdio.h>
 
@@ -13,7 +13,7 @@
 enum {
 	QUOTA_BACK_MS = 2 * 60 * 1000,
 	REQUESTS_A_MINUTE = 120,
-	HEARD_MS = 10 * 1000, /* who can be reached has told so long after */
+	HEARD_MS = 10 * 1000, /* after so long a server that can be reached has shown its state */
 };
 
 /* --- quota ------------------------------------------------------------------------------------ */
@@ -70,7 +70,7 @@ void bound_quota(struct sim *s, size_t index)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* The part of the path after "/workloads/", "/jobs/"; of a create the name in the body. */
+/* The part of the path after "/workloads/" or "/jobs/"; for a create, the name in the body. */
 static mk_str name_in(struct sim *s, const struct msg *m, const char *collection)
 {
 	mk_str t = m->req.target, name;
@@ -134,7 +134,7 @@ static void count(struct sim *s, struct user *u, const struct msg *m)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* When it became so; INT64_MAX it is not. */
+/* When the condition became so; INT64_MAX: it is not. */
 static int64_t since(const struct json *o, const char *type)
 {
 	struct json_iter it = json_iter(json_at(o, "/status/conditions"));

@@ -35,7 +35,7 @@ bool has_condition(const struct json *o, const char *type)
 	return str_is(json_str(json_get(condition(o, type), "status")), "True");
 }
 
-/* What left before the manager was built anew carries the former id. */
+/* A request that left before the manager was rebuilt carries the former id. */
 static bool is_ours(const struct site *site, const struct json *o)
 {
 	mk_str origin = json_str_at(o, ORIGIN), manager = json_str_at(o, MANAGER);
@@ -360,7 +360,7 @@ static void note_round(struct sim *s, const struct ks_commit *c)
 	bound_evicted(s, u);
 }
 
-/* What we say of the check. Rejected for want of an adapter, or of a check, is for good. */
+/* The state that a daemon writes into our check. Rejected, without adapter or check, is final. */
 static void note_check(struct sim *s, const struct ks_commit *c)
 {
 	struct user *u = user_by_workload(s, c->after);
@@ -402,7 +402,7 @@ static void check_manager_workload(struct sim *s, const struct ks_commit *c, boo
 		fail(s, "monotone", "%.*s: our write lost status.admission", STR_ARG(c->name));
 	}
 	note_check(s, c);
-	/* Dispatched is who holds quota and is not on its way out. */
+	/* Only a Workload that holds quota and is not evicted may be dispatched. */
 	if (is_dispatched_by(c) && !has_condition(c->before, "QuotaReserved")) {
 		fail(s, "order", "%.*s is dispatched without quota", STR_ARG(c->name));
 	}
@@ -432,7 +432,7 @@ static void check_manager_job(struct sim *s, const struct ks_commit *c)
 	}
 }
 
-/* The one thing on the manager that is written and no status. */
+/* The one object on the manager of which daemons write more than the status. */
 static bool is_quota(const struct sim *s, const struct ks_commit *c)
 {
 	return s->gates.quota_automation &&

@@ -25,7 +25,7 @@ const char *const dispatching_names[DISPATCH_N] = {
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* Some need another one of their kind, a worker, or the manager. */
+/* Which server a fault hits: some faults need a worker, some a manager. */
 static size_t draw_plane(struct sim *s, enum fault_type type)
 {
 	bool any = type == FAULT_HOLD || type == FAULT_LAG || type == FAULT_RESTORE;
@@ -72,7 +72,7 @@ void churn_init(struct sim *s)
 		}
 	}
 	if (s->dispatching == DISPATCH_EXTERNAL) {
-		/* Now and then it comes late. */
+		/* In one seed of four it is silent at first. */
 		s->silent_until = rng_chance(&s->wide, 1, 4) ? 90000 : 0;
 		schedule(s, msg_new(s, M_DISPATCH), 1000);
 	}
@@ -197,10 +197,7 @@ static void change_priority(struct sim *s, struct plane *p)
 	patch_workload(s, p, pick(s, p->store, WORKLOADS, is_open), bodies[rng_below(&s->wide, 2)]);
 }
 
-/*
- * As Kueue writes a Workload's status: its own field manager, by apply, with all that this one
- * holds.
- */
+/* As Kueue writes a Workload's status: by apply, with all that its field manager holds. */
 static int apply_status(struct sim *s, struct plane *p, mk_str name, const struct json *status)
 {
 	const char *path =
@@ -501,7 +498,7 @@ void churn_restored_manager(struct sim *s)
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		plane_secret(s, i, false);
 	}
-	/* Who was deactivated then may have been so for the last time. */
+	/* The restore deactivates Workloads again, and that fault is over. */
 	for (size_t i = 0; i < s->n_faults; i++) {
 		if (s->fault[i].type == FAULT_PAUSE && s->fault[i].name[0] && !s->fault[i].on) {
 			patch_named(s, home(s, &s->fault[i]), WORKLOAD_PATH,

@@ -125,7 +125,8 @@ static void strike(struct sim *s, struct fault *f)
 		s->kill_proc = f->proc;
 	} else if (f->type == FAULT_FREEZE && proc->alive) {
 		/*
-		 * Never shorter: what waits for the end of the first freeze must not be overtaken.
+		 * A second freeze never ends before the first: what waits for the end of
+		 * that must not be overtaken.
 		 */
 		int64_t until = s->now + rng_range(&s->rng, 2000, 40000);
 

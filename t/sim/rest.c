@@ -139,7 +139,7 @@ void rest_check(struct sim *s)
 	char why[256] = "";
 	uint64_t writes;
 
-	/* Else hundreds of renewals would be most of what happens from here on. */
+	/* Else most steps from here on would be renewals of the lease, hundreds of them. */
 	procs_lease_rests(s);
 	/* What is still on its way (trailing status, conditions, garbage) may arrive first. */
 	run_until(s, s->now + 3 * 60 * 1000);
@@ -152,8 +152,8 @@ void rest_check(struct sim *s)
 	}
 	writes = s->writes;
 	/*
-	 * Long enough for every timer of the engine, on some seeds; the usual
-	 * suspects come within a minute or two.
+	 * Long enough for every timer of the engine, on some seeds; most writes
+	 * that should not be come within a minute or two.
 	 */
 	run_until(s, s->now + (s->seed % 8 == 0 ? REST_MS : REST_MS / 4));
 	if (s->writes != writes) {

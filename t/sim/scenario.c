@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scripted stories, each with one thing that goes badly wrong: they print TAP. The invariants
- * hold in them as in every seed; what is told here besides is how much was written, and how soon.
- * docs of the stories: t/README.md.
+ * hold in them as in every seed; besides, a story expects how much was written, and how soon.
+ * 'sim --list-scenarios' lists them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static void hung_leader(struct coverage *cov, size_t size)
 		(void)user_submits(s, 30 * SECOND);
 		run_until(s, s->now + 20);
 	}
-	/* In the middle of it all: requests are on the way, and more are about to leave. */
+	/* While requests are on the way, and more are about to leave. */
 	began = s->now;
 	s->proc[first].frozen_until = s->now + 40 * SECOND;
 	for (next = leader(s);
@@ -107,7 +107,8 @@ static void partition(struct coverage *cov, size_t size)
 	story_expect(s, story_count_won(s, "w1") == size, "all run on w1");
 	story_cut_off(s, 1, true);
 	/*
-	 * On record, and by the clock that jumps an hour ago: only the grace of the start is left.
+	 * The loss is on record; after the clock jumps it is an hour old, so that the grace of a
+	 * new process alone keeps the jobs from being given up.
 	 */
 	printf("# the loss is on record after %lld ms\n",
 	       (long long)story_wait_active(s, "w1", false));
@@ -139,7 +140,9 @@ static void partition(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* Back just before the deadline, finished meanwhile: the end counts. */
+/*
+ * The worker is back just before the deadline, and the jobs finished meanwhile: their end counts.
+ */
 static void partition_healed(struct coverage *cov, size_t size)
 {
 	struct sim *s = story_begin(cov, 2, MINUTE, 1);
@@ -394,7 +397,7 @@ static void deleted_clones(struct coverage *cov, size_t size)
 
 /* --- 6: how jobs ended cannot be written for a while ------------------------------------------ */
 
-/* Few jobs: every 429 stops all for a second, and each job is to be told so often enough. */
+/* Few jobs: every 429 stops all requests for a second, and each job must meet it often enough. */
 static void status_limited(struct coverage *cov, size_t most)
 {
 	struct sim *s = story_begin(cov, 3, 15 * MINUTE, 1);

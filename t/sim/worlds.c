@@ -453,7 +453,7 @@ static void change_origin(struct sim *s, struct fault *f, bool back)
 {
 	struct site *site = s->proc[f->proc].site;
 
-	/* Sometimes the former one is named late only. */
+	/* Sometimes the configuration names the former origin late. */
 	site->tells_origin = back || f->variant % 4 != 0;
 	if (!back || f->variant % 2 == 0) {
 		world_change_origin(site, back ? "multikueue" : "another");

@@ -26,7 +26,7 @@ static void fresh_loss(void)
 }
 
 /*
- * A world whose j runs on w2, with a clone of it on w1 that is out of
+ * A world whose job j runs on w2, with a clone of it on w1 that is out of
  * sync and comes back into sight.
  */
 static struct world *other_out_of_sync(struct object **ret_wl, bool winner_away)

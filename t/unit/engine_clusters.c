@@ -123,9 +123,7 @@ static void parameters(void)
 	w_free(w);
 }
 
-/*
- * The condition meets a conflict: the engine knows what it knows, and says so by the next version.
- */
+/* The write of the condition meets a conflict: it is sent again with the next version. */
 static void condition_in_conflict(void)
 {
 	struct world *w = w_new(2);

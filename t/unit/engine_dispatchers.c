@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a loaded dispatcher may answer: parts of the clusters, patience, nothing, nonsense;
+ * What a loaded dispatcher may answer: parts of the clusters, patience, nothing, faults;
  * and what becomes of its words.
  */
 #include "t/lib/engine_world.h"
@@ -141,7 +141,7 @@ static void refuses(void)
 	w_free(w);
 }
 
-/* Nonsense: a position that does not exist, one twice, a verdict out of the blue. */
+/* Faults: a position that does not exist, one twice, an unknown verdict. */
 static void breaks_its_contract(uint32_t first, uint32_t second, int verdict, const char *name)
 {
 	struct world *w = toy_world();

@@ -210,8 +210,8 @@ static void not_ours(void)
 }
 
 /*
- * Without external.so such a name dispatches nothing: it does not start, and where a
- * check names it its users are told.
+ * Without external.so such a name dispatches nothing: the daemon does not start with it, and where
+ * a check names it its users are told.
  */
 static void without_the_plugin(void)
 {

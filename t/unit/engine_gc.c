@@ -65,7 +65,7 @@ static void manager_away(void)
 	w_free(w);
 }
 
-/* Who saw the deletion needs no second opinion. */
+/* A daemon that saw the deletion waits for no confirmation. */
 static void seen_deletion(void)
 {
 	struct world *w = w_new(2);

@@ -121,7 +121,7 @@ static void check_vanishes(bool object)
 }
 
 /*
- * All of it in a row: clusters are dropped, the check is given another
+ * One after the other: clusters are dropped, the check is given another
  * configuration, Rejected, deleted.
  */
 static void one_after_the_other(void)

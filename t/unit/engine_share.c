@@ -25,7 +25,7 @@ static struct world *begin(void)
 	return w;
 }
 
-/* A job with our label, as large as none is. */
+/* A job with our label, far larger than real ones. */
 static struct object *fat(struct world *w, cluster_id c, int i)
 {
 	static char text[FAT + 1024];

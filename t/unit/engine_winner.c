@@ -336,7 +336,8 @@ static void finished_unserved(void)
 }
 
 /*
- * The remote job is gone when its clone turns Finished: looked for, then the clone's word suffices.
+ * The remote job is gone when its clone turns Finished: looked for, then
+ * the clone's Finished suffices.
  */
 static void finished_without_job(void)
 {

@@ -498,7 +498,7 @@ static void test_in_cluster(void)
 	       MK_INVALID, "empty CA");
 }
 
-/* Many entries must be refused early, not searched for duplicates by the square. */
+/* Many entries must be refused early, not searched for duplicates in quadratic time. */
 static void test_caps(void)
 {
 	struct buf b;

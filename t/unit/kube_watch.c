@@ -540,10 +540,7 @@ static void test_secrets_stay(void)
 	fake_done(&f);
 }
 
-/*
- * The manager's store was restored: what the Secrets' probe is told must be read before it is
- * wiped.
- */
+/* The manager was restored: what the Secrets' probe is told must be read before it is wiped. */
 static void test_secrets_future(void)
 {
 	static const char too_large[] =

@@ -166,7 +166,7 @@ static void test_two_managers(void)
 	   "are shared");
 }
 
-/* The wedge: what another manager wrote survives the apply of the owner. */
+/* What another manager wrote survives the apply of the owner. */
 static void test_foreign_update(void)
 {
 	is_int(st_apply(STATUS, applied("{\"nominatedClusterNames\":[\"w9\"]}")), 200, "nominate");
