@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/base/base64.h"
 #include "core/base/hash.h"
 #include "core/kube/impl.h"
@@ -188,14 +189,9 @@ bool access_begin(struct kube *k, struct link *l, const struct json *body)
 static void failed(struct kube *k, struct access *x, mk_str text)
 {
 	struct link *l = x->l;
-	int64_t delay = ACCESS_FIRST_MS;
+	int64_t delay = backoff_ms(ACCESS_FIRST_MS, x->failures++, ACCESS_MAX_MS);
 	bool useless = x->hash[0] == '\0' || x->refused || k->mono_ms >= x->expires_ms;
 
-	for (unsigned i = 0; i < x->failures && delay < ACCESS_MAX_MS; i++) {
-		delay *= 2;
-	}
-	delay = delay > ACCESS_MAX_MS ? ACCESS_MAX_MS : delay;
-	x->failures++;
 	delay = delay / 2 + rng_range(&k->rng, 0, delay / 2);
 	if (!useless && x->expires_ms - k->mono_ms < delay) {
 		delay = x->expires_ms - k->mono_ms;

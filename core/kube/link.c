@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/kube/impl.h"
 
 static void on_timer(struct kube *k, void *ctx);
@@ -149,7 +150,7 @@ void link_reject(struct kube *k, struct link *l, enum mk_code code, mk_str reaso
 
 void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_str text)
 {
-	int64_t delay = RECONNECT_FIRST_MS;
+	int64_t delay;
 	mk_str kept = arena_dup(&k->scratch, text); /* it may point into what is freed below */
 
 	if (l->phase == PHASE_UP && k->mono_ms - l->phase_ms >= HEALTHY_MS) {
@@ -158,14 +159,10 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 	}
 	stop_own(k, l);
 	k->transport->reset(k->transport->ctx, l->id);
-	for (unsigned i = 0; i < l->attempt && delay < RECONNECT_MAX_MS; i++) {
-		delay *= 2;
-	}
-	delay = delay > RECONNECT_MAX_MS ? RECONNECT_MAX_MS : delay;
-	l->attempt++;
+	delay = backoff_ms(RECONNECT_FIRST_MS, l->attempt++, RECONNECT_MAX_MS);
 	if (http == 403 && l->denied < DENIED_SOON) {
 		/* an API server that has just started knows no roles yet and refuses everybody */
-		delay = RECONNECT_FIRST_MS << l->denied++;
+		delay = backoff_ms(RECONNECT_FIRST_MS, l->denied++, INT64_MAX);
 	}
 	delay = rng_range(&k->rng, 0, delay);
 	if (http == 403 && l->denied >= DENIED_SOON) {

@@ -15,6 +15,7 @@
  * A list that contains an object that cannot be read never ends: to take that object for gone would be destructive.
  */
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/kube/impl.h"
 
 static void on_timer(struct kube *k, void *ctx);
@@ -303,7 +304,7 @@ static void fail_broken(struct kube *k, struct watch *w)
 
 void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 {
-	int64_t delay = WATCH_FIRST_MS;
+	int64_t delay;
 
 	quiet(k, w);
 	doubt(k, w);
@@ -312,12 +313,8 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 		fail_broken(k, w);
 		return;
 	}
-	for (unsigned i = 0; i < w->failures && delay < WATCH_MAX_MS; i++) {
-		delay *= 2;
-	}
-	delay = delay > WATCH_MAX_MS ? WATCH_MAX_MS : delay;
+	delay = backoff_ms(WATCH_FIRST_MS, w->failures++, WATCH_MAX_MS);
 	delay += rng_range(&k->rng, 0, delay);
-	w->failures++;
 	if (delay < at_least_ms) {
 		delay = at_least_ms + rng_range(&k->rng, 0, WATCH_FIRST_MS);
 	}
