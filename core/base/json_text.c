@@ -364,38 +364,21 @@ static bool is_ascii(mk_str s)
 
 mk_str json_clean(struct arena *a, mk_str s)
 {
-	size_t n_bad = 0;
 	size_t n = 0;
 	char *out;
 
-	if (is_ascii(s)) {
-		return arena_dup(a, s);
-	}
-	for (size_t i = 0; i < s.n;) {
-		size_t len = str_utf8(str_sub(s, i, SIZE_MAX));
-
-		n_bad += len == 0;
-		i += len ? len : 1;
-	}
-	if (n_bad == 0) {
+	if (is_ascii(s) || str_is_utf8(s)) {
 		return arena_dup(a, s);
 	}
 	out = arena_array(a, s.n + 1, 3);
 	if (out == NULL) {
 		return (mk_str){NULL, 0};
 	}
-	for (size_t i = 0; i < s.n;) {
-		size_t len = str_utf8(str_sub(s, i, SIZE_MAX));
+	while (s.n > 0) {
+		mk_str ch = str_take_utf8(&s);
 
-		if (len == 0) {
-			memcpy(out + n, "\xEF\xBF\xBD", 3);
-			n += 3;
-			i++;
-		} else {
-			memcpy(out + n, s.p + i, len);
-			n += len;
-			i += len;
-		}
+		memcpy(out + n, ch.p, ch.n);
+		n += ch.n;
 	}
 	return (mk_str){out, n};
 }

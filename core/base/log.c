@@ -164,10 +164,12 @@ static void put_quoted(struct record *r, mk_str s)
 {
 	static const char hex[] = "0123456789abcdef";
 	mk_str shown = str_cut(s, VALUE_MAX);
+	mk_str rest = shown;
 
 	put(r, "\"", 1);
-	for (size_t i = 0; i < shown.n; i++) {
-		unsigned char c = (unsigned char)shown.p[i];
+	while (rest.n > 0) {
+		mk_str ch = str_take_utf8(&rest);
+		unsigned char c = (unsigned char)ch.p[0];
 		char escape[8];
 
 		if (c == '"' || c == '\\') {
@@ -184,10 +186,7 @@ static void put_quoted(struct record *r, mk_str s)
 			escape[5] = hex[c & 15];
 			put(r, escape, 6);
 		} else {
-			size_t n = str_utf8(str_sub(shown, i, SIZE_MAX));
-
-			put(r, n ? shown.p + i : "\xEF\xBF\xBD", n ? n : 3);
-			i += n ? n - 1 : 0;
+			put(r, ch.p, ch.n);
 		}
 	}
 	if (shown.n < s.n) {

@@ -191,17 +191,16 @@ static void put_value(struct buf *b, mk_str s)
 	mk_str shown = str_cut(s, LABEL_VALUE_MAX);
 
 	while (shown.n > 0) {
-		size_t n = str_utf8(shown);
-		char c = shown.p[0];
+		mk_str ch = str_take_utf8(&shown);
+		char c = ch.p[0];
 
 		if (c == '\\' || c == '"') {
 			buf_printf(b, "\\%c", c);
 		} else if (c == '\n') {
 			buf_add(b, STR("\\n"));
 		} else {
-			buf_add(b, n ? str_sub(shown, 0, n) : STR("\xEF\xBF\xBD"));
+			buf_add(b, ch);
 		}
-		shown = str_sub(shown, n ? n : 1, SIZE_MAX);
 	}
 }
 

@@ -164,6 +164,28 @@ size_t str_utf8(mk_str str)
 	return len;
 }
 
+bool str_is_utf8(mk_str s)
+{
+	for (size_t i = 0; i < s.n;) {
+		size_t len = str_utf8(str_sub(s, i, SIZE_MAX));
+
+		if (len == 0) {
+			return false;
+		}
+		i += len;
+	}
+	return true;
+}
+
+mk_str str_take_utf8(mk_str *rest)
+{
+	size_t len = str_utf8(*rest);
+	mk_str ch = len > 0 ? str_sub(*rest, 0, len) : STR("\xEF\xBF\xBD");
+
+	*rest = str_sub(*rest, len > 0 ? len : 1, SIZE_MAX);
+	return ch;
+}
+
 void str_wipe(mk_str s)
 {
 	if (s.n > 0) {

@@ -69,6 +69,13 @@ mk_str str_cut(mk_str s, size_t max);
 
 /* Length of the valid UTF-8 sequence at the front of 's': 1 to 4, or 0 when there is none. */
 size_t str_utf8(mk_str s);
+/* Whether the whole of 's' is valid UTF-8; the empty string is. */
+bool str_is_utf8(mk_str s);
+/*
+ * Takes the first character off '*rest', which must not be empty: its UTF-8 sequence, borrowed, or a
+ * static U+FFFD for one byte that begins no valid sequence.
+ */
+mk_str str_take_utf8(mk_str *rest);
 
 /* Overwrites a secret; 's' must be a view of memory that is the caller's to write. */
 void str_wipe(mk_str s);
