@@ -7,10 +7,8 @@
 #include <stdlib.h>
 
 #include "core/admit/locals.h"
+#include "core/api/names.h"
 #include "core/base/alloc.h"
-
-/* AdmissionCheck.spec.controllerName of a check that is ours to answer. */
-#define CONTROLLER "kueue.x-k8s.io/multikueue"
 
 enum {
 	ENTRIES_MAX = 200000,   /* ClusterQueues, and checks */
@@ -125,7 +123,7 @@ static struct entry *entry_of(enum kind_slot slot, const struct json *obj)
 			memcpy(e->names, names.p, names.n);
 		}
 		e->ours = slot == CHECKS &&
-			  str_is(json_str(json_get(spec, "controllerName")), CONTROLLER);
+			  str_is(json_str(json_get(spec, "controllerName")), NAME_CONTROLLER);
 	}
 	buf_done(&names);
 	return e;

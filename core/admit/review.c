@@ -2,10 +2,8 @@
 /* The two rules of the webhook; see review.h. */
 #include "core/admit/review.h"
 
+#include "core/api/names.h"
 #include "core/base/base64.h"
-
-#define MULTIKUEUE "kueue.x-k8s.io/multikueue"
-#define GATE "kueue.x-k8s.io/admission"
 
 enum { UID_MAX = 256 };
 
@@ -71,7 +69,7 @@ static mk_str queue_of(const struct json *obj)
 {
 	const struct json *labels = json_get(json_get(obj, "metadata"), "labels");
 
-	return json_str(json_get(labels, "kueue.x-k8s.io/queue-name"));
+	return json_str(json_get(labels, NAME_QUEUE));
 }
 
 /* MK_UNAVAILABLE when that is not known. */
@@ -128,7 +126,7 @@ static enum mk_code default_managed_by(struct review *r, const struct managed_ki
 	const struct json *holder = k->parent[0] ? json_get(spec, k->parent) : spec;
 	enum json_type type = json_type(holder);
 	bool is_missing = k->parent[0] && (type == JSON_ABSENT || type == JSON_NULL);
-	struct json *name = json_new_str(r->a, STR(MULTIKUEUE));
+	struct json *name = json_new_str(r->a, STR(NAME_CONTROLLER));
 	bool away = false;
 	enum mk_code code;
 
@@ -163,7 +161,7 @@ static bool is_gated(const struct json *pod)
 	struct json_iter it = json_iter(json_at(pod, "/spec/schedulingGates"));
 
 	while (json_next(&it)) {
-		if (str_is(json_str(json_get(it.val, "name")), GATE)) {
+		if (str_is(json_str(json_get(it.val, "name")), NAME_POD_GATE)) {
 			return true;
 		}
 	}
