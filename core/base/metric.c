@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry of metrics and its text. Series are found by the text of their labels, which is also how they are shown. */
+/*
+ * The registry of metrics and its text. Series are found by the text of their labels, which is also
+ * how they are shown.
+ */
 #include "core/base/metric.h"
 
 #include <pthread.h>
@@ -30,7 +33,7 @@ struct metric {
 	size_t n_labels;
 	double bounds[METRIC_MAX_BUCKETS];
 	size_t n_bounds;
-	size_t limit; /* series, before the one for the rest */
+	size_t limit; /* series, besides the one for the rest */
 	struct map series;
 };
 
@@ -185,7 +188,7 @@ struct metric *metric_histogram(const char *name, const char *help, const double
 	return enter(m);
 }
 
-/* A label value in quotes' clothing: escaped, cut, valid UTF-8. */
+/* The text of a label's value between its quotes: escaped, cut, valid UTF-8. */
 static void put_value(struct buf *b, mk_str s)
 {
 	mk_str shown = str_cut(s, LABEL_VALUE_MAX);

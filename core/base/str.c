@@ -132,7 +132,10 @@ mk_str str_cut(mk_str s, size_t max)
 	if (s.n <= max) {
 		return s;
 	}
-	/* s.p[n] exists: when it continues a sequence, the sequence goes as a whole (at most 3 bytes back). */
+	/*
+	 * s.p[n] exists: when it continues a sequence, the sequence goes as a whole (at most 3
+	 * bytes back).
+	 */
 	while (n > 0 && max - n < 3 && ((unsigned char)s.p[n] & 0xC0) == 0x80) {
 		n--;
 	}
