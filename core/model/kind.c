@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of kinds: the fixed ones in the order of their ids, then job kinds as they are added. */
+/*
+ * The table of kinds: the fixed ones in the order of their ids, then job kinds as they are added.
+ */
 #include "core/model/kind.h"
 
 #include <stdio.h>
