@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Credentials that a provider's program gives, for the link of a cluster that a ClusterProfile describes.
+ * Credentials that a provider's program gives, for the link of a cluster that a ClusterProfile
+ * describes.
  *
- * The program is run when the link is to be opened, before what it gave expires, and once when the server answers 401;
- * new credentials replace the old ones on the open link. A program that fails is run again with backoff. The link goes
- * down for it only when there is nothing left that could be valid. Credentials are not kept: they go to the transport.
+ * The program is run when the link is to be opened, before what it gave expires, and once when the
+ * server answers 401; new credentials replace the old ones on the open link. A program that fails
+ * is run again with backoff. The link goes down for it only when no credentials are left that may
+ * be valid. Credentials are not kept: they go to the transport.
  */
 #include <stdio.h>
 
@@ -23,11 +25,11 @@ struct access {
 	struct timer timer;
 	uint64_t run; /* of the program, 0 = it does not run */
 	int64_t asked_ms;
-	int64_t expires_ms; /* monotonic; INT64_MAX = nobody said so */
+	int64_t expires_ms; /* monotonic; INT64_MAX = the program named no time */
 	unsigned failures;
 	bool due;      /* a 401 came: the program is to be run at once */
 	bool again;    /* ... that is why it ran last */
-	bool refused;  /* ... and what we have is of no use */
+	bool refused;  /* ... and the server refuses the present ones */
 	char hash[65]; /* of the credentials in use, "" none */
 };
 
@@ -70,7 +72,7 @@ bool access_is_pending(const struct link *l)
 	return l->access != NULL && (l->access->run != 0 || l->access->due);
 }
 
-/* --- where to -------------------------------------------------------------------------------------- */
+/* --- where to -------------------------------------------------------------------------------- */
 
 static const struct kube_provider *find_provider(const struct kube *k, mk_str name)
 {
@@ -107,7 +109,7 @@ static bool is_known_version(mk_str v)
 	       str_is(v, "client.authentication.k8s.io/v1beta1");
 }
 
-/* False: said why, and there is nothing to run. */
+/* False: reported why; no program is run. */
 static bool is_usable(struct kube *k, struct link *l, const struct json *body,
 		      const struct kube_provider *p)
 {
@@ -184,7 +186,7 @@ bool access_begin(struct kube *k, struct link *l, const struct json *body)
 	return true;
 }
 
-/* --- running --------------------------------------------------------------------------------------- */
+/* --- running --------------------------------------------------------------------------------- */
 
 static void failed(struct kube *k, struct access *x, mk_str text)
 {
@@ -252,12 +254,12 @@ void access_denied(struct kube *k, struct link *l)
 	}
 	x->refused = true;
 	if (x->run == 0 && (!x->again || k->mono_ms - x->asked_ms >= ACCESS_AGAIN_MS)) {
-		x->due = true; /* not here: whoever got the 401 still uses the link */
+		x->due = true; /* not here: the caller, which got the 401, still uses the link */
 		timer_set(k, &x->timer, k->mono_ms);
 	}
 }
 
-/* --- the answer ------------------------------------------------------------------------------------ */
+/* --- the answer ------------------------------------------------------------------------------ */
 
 /* When to ask for the next ones: some time before these expire, not all links at once. */
 static void schedule(struct kube *k, struct access *x, int64_t expires_wall_ms)

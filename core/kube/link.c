@@ -2,13 +2,14 @@
 /*
  * The link machine of one cluster.
  *
- *   idle ──credentials──▶ version ──200──▶ identity ──▶ discovery ──▶ sync ──core watches ready──▶ up
+ *   idle ──credentials──▶ version ──200──▶ identity ──▶ discovery ──▶ sync ──watches ready──▶ up
  *    ▲ bad or no credentials   └────────────── any failure ──▶ wait (backoff) ──▶ version
  *
- * What counts as a loss. A watch that ends cleanly is none. A stream or request lost on the wire makes the link
- * suspect: GET /version at once, and only its failure brings the link down; the loss then dates from the first sign.
- * A watch connection that is silent for 20 s is asked the same. A core watch that fails for 30 s in spite of good
- * probes brings the link down too, and so does a 401 or 403 on it.
+ * What counts as a loss. A watch that ends cleanly is none. A stream or request that loses its
+ * connection makes the link suspect: GET /version at once, and only its failure brings the link
+ * down; the loss then dates from the first sign. A watch connection that is silent for 20 s is
+ * asked the same. A core watch that fails for 30 s in spite of good probes brings the link down
+ * too, and so does a 401 or 403 on it.
  */
 #include <stdio.h>
 
@@ -73,8 +74,8 @@ static void stop_own(struct kube *k, struct link *l)
 }
 
 /*
- * A manager that starts with a thousand workers must not hold a thousand lists at once. Who has not answered yet waits
- * for nobody and keeps nobody waiting.
+ * A manager that starts with a thousand workers must not hold a thousand lists at once. A worker
+ * that has not answered yet is not in the queue, so it does not keep others waiting.
  */
 static void leave_queue(struct kube *k, struct link *l)
 {
@@ -161,7 +162,7 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 	k->transport->reset(k->transport->ctx, l->id);
 	delay = backoff_ms(RECONNECT_FIRST_MS, l->attempt++, RECONNECT_MAX_MS);
 	if (http == 403 && l->denied < DENIED_SOON) {
-		/* an API server that has just started knows no roles yet and refuses everybody */
+		/* An API server that has just started has no roles yet: it answers 403 to all. */
 		delay = backoff_ms(RECONNECT_FIRST_MS, l->denied++, INT64_MAX);
 	}
 	delay = rng_range(&k->rng, 0, delay);
@@ -189,7 +190,7 @@ void link_try(struct kube *k, struct link *l)
 	}
 }
 
-/* --- credentials --------------------------------------------------------------------------------- */
+/* --- credentials ----------------------------------------------------------------------------- */
 
 enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e, const char *creds,
 		       struct mk_err *err)
@@ -271,13 +272,13 @@ enum mk_code link_connect(struct kube *k, struct link *l, const struct op *op, s
 	} else {
 		access_end(k, l);
 		l->wants_creds = !k->secrets.synced && !str_starts(op->secret, STR(FILE_KEY));
-		/* Else "not found" can be said when the list of Secrets is complete. */
+		/* Until the list of Secrets is complete, the Secret may still come. */
 		done = l->wants_creds || resolve(k, l) == MK_OK;
 	}
 	return done ? MK_OK : err_set(err, MK_NO_MEMORY, "kube", "out of memory");
 }
 
-/* For a link whose Secret was not known when it was asked to connect. Out of memory: again in a second. */
+/* For a link whose Secret came after OP_CONNECT. Out of memory: again in a second. */
 static void resolve_late(struct kube *k, struct link *l)
 {
 	l->wants_creds = false;
@@ -296,7 +297,7 @@ void link_secrets_synced(struct kube *k)
 	}
 }
 
-/* --- connecting ---------------------------------------------------------------------------------- */
+/* --- connecting ------------------------------------------------------------------------------ */
 
 static void on_version(struct kube *k, void *ctx, const struct answer *an);
 static void on_identity(struct kube *k, void *ctx, const struct answer *an);
@@ -321,7 +322,10 @@ static void begin_attempt(struct kube *k, struct link *l)
 	}
 }
 
-/* Fails the link by an answer to a question of its own. True: it did, or the answer says nothing. */
+/*
+ * Fails the link by an answer to a question of its own. True: it did, or the answer tells nothing
+ * about the link.
+ */
 static bool fail_by_answer(struct kube *k, struct link *l, const struct answer *an)
 {
 	struct status st;
@@ -348,7 +352,10 @@ static bool fail_by_answer(struct kube *k, struct link *l, const struct answer *
 					.body = an->body,
 					.retry_after_ms = an->retry_after_ms},
 		    &st);
-	/* Go shows its own words here, save for a 403, where the server's say who was refused what. */
+	/*
+	 * The Go client shows generic words here, except for a 403, where the server's message
+	 * names the user and the permission.
+	 */
 	text = an->http == 403 ? st.text : status_generic_text(&k->scratch, an->http, an->body);
 	link_fail(k, l, st.code, an->http,
 		  arena_printf(&k->scratch, "failed to get server groups: %.*s", STR_ARG(text)));
@@ -394,7 +401,7 @@ static void on_version(struct kube *k, void *ctx, const struct answer *an)
 	}
 }
 
-/* Another cluster behind the name has another numbering: nothing that was seen may be resumed from. */
+/* Another cluster has other resourceVersions: no watch may resume from one of the old cluster. */
 static void set_identity(struct kube *k, struct link *l, mk_str uid)
 {
 	bool other = !str_is(uid, l->identity) || (l->fresh && uid.n == 0);
@@ -486,7 +493,7 @@ void link_new_epoch(struct kube *k, struct link *l)
 	}
 }
 
-/* --- being up ------------------------------------------------------------------------------------ */
+/* --- being up -------------------------------------------------------------------------------- */
 
 static void probe(struct kube *k, struct link *l, enum transport_class cls)
 {
@@ -575,7 +582,7 @@ static void on_timer(struct kube *k, void *ctx)
 		}
 		discovery_seek(k, l);
 		if (l->last_byte_ms + IDLE_MS <= k->mono_ms) {
-			/* On the connection that is silent; without a stream, on the one that requests use. */
+			/* On the silent connection; without a stream, on that of requests. */
 			probe(k, l, has_stream(l) ? TRANSPORT_WATCH : TRANSPORT_READ);
 		}
 	}
