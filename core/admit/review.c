@@ -7,7 +7,10 @@
 
 enum { UID_MAX = 256 };
 
-/* A kind whose managedBy is defaulted: where the field stands, and which value of it means the same as none. */
+/*
+ * A kind whose managedBy is defaulted: where the field stands, and which value of it means the same
+ * as none.
+ */
 struct managed_kind {
 	const char *group, *kind;
 	const char *parent; /* below spec, or "" */
@@ -31,7 +34,7 @@ static const struct managed_kind managed_kinds[] = {
 	{"kubeflow.org", "JAXJob", "runPolicy", "kubeflow.org/training-operator"},
 };
 
-/* Members of a pod's spec that Kueue changes when it lets a pod go. */
+/* Members of a pod's spec that Kueue changes when it removes the scheduling gate. */
 static const char *const pod_members[] = {"schedulingGates", "nodeSelector", "tolerations",
 					  "affinity"};
 
@@ -72,7 +75,7 @@ static mk_str queue_of(const struct json *obj)
 	return json_str(json_get(labels, NAME_QUEUE));
 }
 
-/* MK_UNAVAILABLE when that is not known. */
+/* MK_UNAVAILABLE when the queues are not known. */
 static enum mk_code leads_away(const struct review *r, const struct json *obj, bool *ret,
 			       struct mk_err *err)
 {
@@ -98,7 +101,7 @@ static enum mk_code leads_away(const struct review *r, const struct json *obj, b
 	return MK_OK;
 }
 
-/* --- managedBy ---------------------------------------------------------------------------------------- */
+/* --- managedBy ------------------------------------------------------------------------------- */
 
 static const struct managed_kind *find_managed(mk_str group, mk_str kind)
 {
@@ -154,7 +157,7 @@ static enum mk_code default_managed_by(struct review *r, const struct managed_ki
 	return MK_OK;
 }
 
-/* --- parked pods -------------------------------------------------------------------------------------- */
+/* --- parked pods ----------------------------------------------------------------------------- */
 
 static bool is_gated(const struct json *pod)
 {
@@ -197,7 +200,7 @@ static enum mk_code keep_parked(struct review *r, struct mk_err *err)
 	return MK_OK;
 }
 
-/* --- the review --------------------------------------------------------------------------------------- */
+/* --- the review ------------------------------------------------------------------------------ */
 
 static enum mk_code judge(struct review *r, struct mk_err *err)
 {
