@@ -8,7 +8,7 @@
 
 /* A namespace. */
 struct space {
-	struct list_node idle; /* its deleted queues that nobody needs, the oldest first */
+	struct list_node idle; /* its deleted queues without Workloads, the oldest first */
 	size_t n_idle, n_known;
 	size_t n_locals; /* with the names that only Workloads have */
 	bool over;       /* not all of its queues are known */
@@ -63,7 +63,7 @@ static mk_str key_of(mk_str ns, mk_str name, char out[static LOCALS_KEY_MAX])
 	return (mk_str){out, ns.n + 1 + name.n};
 }
 
-/* --- namespaces -------------------------------------------------------------------------------------- */
+/* --- namespaces ------------------------------------------------------------------------------ */
 
 /* Made when there is none; NULL: out of memory. */
 static struct space *space_of(struct locals *l, mk_str ns)
@@ -107,7 +107,7 @@ static void set_over(struct locals *l, struct space *s, bool over)
 	s->over = over;
 }
 
-/* --- queues ------------------------------------------------------------------------------------------ */
+/* --- queues ---------------------------------------------------------------------------------- */
 
 static void idle_del(struct locals *l, struct local *q)
 {
@@ -130,7 +130,9 @@ static void forget(struct locals *l, struct local *q)
 		l->n_known--;
 		s->n_known--;
 		l->version++;
-		/* A quarter of the room is free: not a list for each queue that goes. */
+		/*
+		 * Only when a quarter of the room is free, so that not each deletion causes a list.
+		 */
 		l->room_again |= (s->over && s->n_known * 4 <= LOCALS_SPACE_MAX * 3) ||
 				 (l->full && l->n_known * 4 <= LOCALS_MAX * 3);
 	}
@@ -146,7 +148,10 @@ static void forget_oldest(struct locals *l, struct space *s)
 		    : LIST_ENTRY(l->idle.next, struct local, of_all));
 }
 
-/* Is it in nobody's way any more? What is gone waits among the idle for a while, a mere name goes at once. */
+/*
+ * Called when the queue may be unused. A deleted one stays among the idle for a while; a mere name
+ * is freed at once.
+ */
 static void settle(struct locals *l, struct local *q)
 {
 	struct space *s = q->space;
@@ -309,7 +314,7 @@ void locals_list_end(struct locals *l)
 	}
 }
 
-/* --- Workloads --------------------------------------------------------------------------------------- */
+/* --- Workloads ------------------------------------------------------------------------------- */
 
 static void leave(struct locals *l, struct local *q)
 {
@@ -360,7 +365,7 @@ bool locals_use(struct locals *l, mk_str ns, mk_str name, mk_str queue)
 		u->mark = l->uses_mark;
 		return true;
 	}
-	q->users++; /* first, so that nothing is forgotten that is needed now */
+	q->users++; /* first, so that the queue is not forgotten below */
 	idle_del(l, q);
 	drop_use(l, key);
 	u = mk_calloc(1, sizeof(*u));
@@ -399,7 +404,7 @@ void locals_uses_end(struct locals *l)
 	}
 }
 
-/* --- questions --------------------------------------------------------------------------------------- */
+/* --- questions ------------------------------------------------------------------------------- */
 
 const struct local *locals_find(const struct locals *l, mk_str ns, mk_str name, bool *ret_sure)
 {

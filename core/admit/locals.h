@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The LocalQueues that admission knows, and who needs them. One that was deleted is remembered while a Workload is in
- * it: its jobs run elsewhere, and their pods here must stay parked. Then it is idle, and forgotten when so many came
- * after it that no event which is still on its way can mean it.
+ * The LocalQueues that admission knows, and the Workloads in them. One that was deleted is
+ * remembered while a Workload is in it: its jobs run elsewhere, and their pods here must stay
+ * parked. Then it is idle, and forgotten after so many others that no event which is still on its
+ * way can refer to it.
  *
- * Whoever may make LocalQueues in a namespace shall not fill what is there for all: each namespace has a share. Of a
- * namespace that is over its share, or for which there was no room, an unknown queue is not "none of ours": nobody knows.
+ * A user who makes many LocalQueues in one namespace must not use up the room of all: each
+ * namespace has a share. In a namespace that is over its share, or for which there was no room, an
+ * unknown queue is not "none of ours" but unknown.
  *
- * Internal to core/admit; no locks, no I/O. Who wants a list says so (uses_lost, room_again) and gets one.
+ * Internal to core/admit; no locks, no I/O. uses_lost and room_again ask the caller for a new list.
  */
 #ifndef MK_ADMIT_LOCALS_H
 #define MK_ADMIT_LOCALS_H
@@ -21,7 +23,7 @@
 enum {
 	LOCALS_MAX = 200000,        /* known LocalQueues */
 	LOCALS_SPACE_MAX = 2000,    /* ... of one namespace */
-	LOCALS_IDLE_MAX = 4096,     /* deleted ones that nobody needs */
+	LOCALS_IDLE_MAX = 4096,     /* deleted ones without Workloads */
 	LOCALS_SPACE_IDLE_MAX = 64, /* ... of one namespace */
 	LOCALS_KEY_MAX = 1024,      /* "<namespace>/<name>" */
 };
@@ -31,11 +33,12 @@ struct space;
 struct local {
 	struct list_node of_all, of_space; /* idle ones, the oldest first */
 	struct space *space;
-	char *cluster_queue; /* owned; NULL: a name that Workloads have, of a LocalQueue never seen */
-	size_t users;        /* Workloads in it */
-	uint64_t mark;       /* of the list that named it last */
-	bool gone;           /* deleted */
-	bool idle;           /* ... and needed by nobody */
+	/* owned; NULL: a name that Workloads have, of a LocalQueue never seen */
+	char *cluster_queue;
+	size_t users;  /* Workloads in it */
+	uint64_t mark; /* of the list that named it last */
+	bool gone;     /* deleted */
+	bool idle;     /* ... and no Workload is in it */
 	size_t key_n;
 	char key[]; /* "<namespace>/<name>" */
 };
@@ -52,7 +55,7 @@ struct locals {
 	bool uses_known; /* all Workloads are counted; until then nothing is forgotten */
 	bool uses_lost;  /* one could not be counted: they must be listed anew */
 	bool full;       /* there was no room for all together */
-	bool room_again; /* where there was none: a list would tell what is missing */
+	bool room_again; /* there is room again: a list would show what is missing */
 };
 
 /* Empty; frees all. */
@@ -67,8 +70,9 @@ void locals_list_begin(struct locals *l);
 void locals_list_end(struct locals *l);
 
 /*
- * The Workload 'name' is in LocalQueue 'queue' of its namespace, or in none ("": also when it is over or gone). False:
- * out of memory; nothing is forgotten then before the next list of Workloads has ended.
+ * The Workload 'name' is in LocalQueue 'queue' of its namespace, or in none ("": also when it is
+ * over or gone). False: out of memory; nothing is forgotten then before the next list of Workloads
+ * has ended.
  */
 bool locals_use(struct locals *l, mk_str ns, mk_str name, mk_str queue);
 void locals_uses_begin(struct locals *l);
@@ -77,7 +81,10 @@ void locals_uses_end(struct locals *l);
 /* The queue, deleted or not; NULL and *ret_sure false: it may be one that there was no room for. */
 const struct local *locals_find(const struct locals *l, mk_str ns, mk_str name, bool *ret_sure);
 
-/* The name of a namespace of which not all is known; "" = there is none. Borrowed until the next change. */
+/*
+ * The name of a namespace of which not all is known; "" = there is none. Borrowed until the next
+ * change.
+ */
 mk_str locals_over(const struct locals *l);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The three caches behind admission; see queues.h. Lists replace: what a list does not name is gone at its end. */
+/*
+ * The three caches behind admission; see queues.h. Lists replace: what a list does not name is gone
+ * at its end.
+ */
 #include "core/admit/queues.h"
 
 #include <pthread.h>
@@ -7,10 +10,8 @@
 #include <stdlib.h>
 
 #include "core/admit/locals.h"
+#include "core/api/names.h"
 #include "core/base/alloc.h"
-
-/* AdmissionCheck.spec.controllerName of a check that is ours to answer. */
-#define CONTROLLER "kueue.x-k8s.io/multikueue"
 
 enum {
 	ENTRIES_MAX = 200000,   /* ClusterQueues, and checks */
@@ -21,7 +22,7 @@ enum {
 
 enum kind_slot { LOCAL_QUEUES, CLUSTER_QUEUES, CHECKS, N_SLOTS };
 
-/* What is known of a ClusterQueue or check: all that decisions need is a few names. */
+/* What is kept of a ClusterQueue or check: the few names that decisions need. */
 struct entry {
 	uint64_t mark; /* of the list that named it last */
 	bool ours;     /* checks only */
@@ -40,8 +41,8 @@ struct cache {
 };
 
 struct admit_queues {
-	pthread_mutex_t
-		lock; /* of all that follows; never held for longer than an event or a question takes */
+	/* of all that follows; never held for longer than an event or a question takes */
+	pthread_mutex_t lock;
 	struct cache caches[N_SLOTS];
 	struct locals locals;
 	bool uses_listing;
@@ -82,7 +83,7 @@ void admit_queues_free(struct admit_queues *q)
 	mk_free(q);
 }
 
-/* A question takes the lock too, and changes nothing else. */
+/* Questions take a const pointer; the lock is all that they change. */
 static void lock(const struct admit_queues *q)
 {
 	pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&q->lock);
@@ -93,7 +94,7 @@ static void unlock(const struct admit_queues *q)
 	pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&q->lock);
 }
 
-/* --- one object -------------------------------------------------------------------------------------- */
+/* --- one object ------------------------------------------------------------------------------ */
 
 static void add_name(struct buf *b, mk_str name)
 {
@@ -125,7 +126,7 @@ static struct entry *entry_of(enum kind_slot slot, const struct json *obj)
 			memcpy(e->names, names.p, names.n);
 		}
 		e->ours = slot == CHECKS &&
-			  str_is(json_str(json_get(spec, "controllerName")), CONTROLLER);
+			  str_is(json_str(json_get(spec, "controllerName")), NAME_CONTROLLER);
 	}
 	buf_done(&names);
 	return e;
@@ -245,7 +246,7 @@ static void on_queue(struct admit_queues *q, enum kind_slot slot, const struct e
 	} else if (ev->type == EV_UNSERVED) {
 		q->caches[slot].unserved = true;
 	} else if (ev->type == EV_FRESH) {
-		q->caches[slot].unserved = false; /* it went on without a list */
+		q->caches[slot].unserved = false; /* the watch went on without a list */
 	} else if (ev->type == EV_OBSERVED) {
 		observe(q, slot, ev);
 	} else if (ev->type == EV_GONE) {
@@ -280,7 +281,7 @@ static void on_workload(struct admit_queues *q, const struct event *ev)
 	} else if (ev->type == EV_OBSERVED) {
 		mk_str queue = json_str(json_get(json_get(ev->obj, "spec"), "queueName"));
 
-		/* Whatever is lost here is asked for: admit_queues_wants_list. */
+		/* After a failure admit_queues_wants_list asks for a new list. */
 		(void)locals_use(&q->locals, ev->ns, ev->name, is_finished(ev->obj) ? none : queue);
 	}
 }
@@ -303,7 +304,7 @@ void admit_queues_event(struct admit_queues *q, const struct event *ev)
 	unlock(q);
 }
 
-/* --- questions --------------------------------------------------------------------------------------- */
+/* --- questions ------------------------------------------------------------------------------- */
 
 static bool is_ready(const struct admit_queues *q)
 {

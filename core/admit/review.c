@@ -2,14 +2,15 @@
 /* The two rules of the webhook; see review.h. */
 #include "core/admit/review.h"
 
+#include "core/api/names.h"
 #include "core/base/base64.h"
-
-#define MULTIKUEUE "kueue.x-k8s.io/multikueue"
-#define GATE "kueue.x-k8s.io/admission"
 
 enum { UID_MAX = 256 };
 
-/* A kind whose managedBy is defaulted: where the field stands, and which value of it means the same as none. */
+/*
+ * A kind whose managedBy is defaulted: where the field stands, and which value of it means the same
+ * as none.
+ */
 struct managed_kind {
 	const char *group, *kind;
 	const char *parent; /* below spec, or "" */
@@ -33,7 +34,7 @@ static const struct managed_kind managed_kinds[] = {
 	{"kubeflow.org", "JAXJob", "runPolicy", "kubeflow.org/training-operator"},
 };
 
-/* Members of a pod's spec that Kueue changes when it lets a pod go. */
+/* Members of a pod's spec that Kueue changes when it removes the scheduling gate. */
 static const char *const pod_members[] = {"schedulingGates", "nodeSelector", "tolerations",
 					  "affinity"};
 
@@ -71,10 +72,10 @@ static mk_str queue_of(const struct json *obj)
 {
 	const struct json *labels = json_get(json_get(obj, "metadata"), "labels");
 
-	return json_str(json_get(labels, "kueue.x-k8s.io/queue-name"));
+	return json_str(json_get(labels, NAME_QUEUE));
 }
 
-/* MK_UNAVAILABLE when that is not known. */
+/* MK_UNAVAILABLE when the queues are not known. */
 static enum mk_code leads_away(const struct review *r, const struct json *obj, bool *ret,
 			       struct mk_err *err)
 {
@@ -100,7 +101,7 @@ static enum mk_code leads_away(const struct review *r, const struct json *obj, b
 	return MK_OK;
 }
 
-/* --- managedBy ---------------------------------------------------------------------------------------- */
+/* --- managedBy ------------------------------------------------------------------------------- */
 
 static const struct managed_kind *find_managed(mk_str group, mk_str kind)
 {
@@ -128,7 +129,7 @@ static enum mk_code default_managed_by(struct review *r, const struct managed_ki
 	const struct json *holder = k->parent[0] ? json_get(spec, k->parent) : spec;
 	enum json_type type = json_type(holder);
 	bool is_missing = k->parent[0] && (type == JSON_ABSENT || type == JSON_NULL);
-	struct json *name = json_new_str(r->a, STR(MULTIKUEUE));
+	struct json *name = json_new_str(r->a, STR(NAME_CONTROLLER));
 	bool away = false;
 	enum mk_code code;
 
@@ -156,14 +157,14 @@ static enum mk_code default_managed_by(struct review *r, const struct managed_ki
 	return MK_OK;
 }
 
-/* --- parked pods -------------------------------------------------------------------------------------- */
+/* --- parked pods ----------------------------------------------------------------------------- */
 
 static bool is_gated(const struct json *pod)
 {
 	struct json_iter it = json_iter(json_at(pod, "/spec/schedulingGates"));
 
 	while (json_next(&it)) {
-		if (str_is(json_str(json_get(it.val, "name")), GATE)) {
+		if (str_is(json_str(json_get(it.val, "name")), NAME_POD_GATE)) {
 			return true;
 		}
 	}
@@ -199,7 +200,7 @@ static enum mk_code keep_parked(struct review *r, struct mk_err *err)
 	return MK_OK;
 }
 
-/* --- the review --------------------------------------------------------------------------------------- */
+/* --- the review ------------------------------------------------------------------------------ */
 
 static enum mk_code judge(struct review *r, struct mk_err *err)
 {

@@ -7,7 +7,10 @@
 
 /* What is wrong with an object. */
 struct api_fault {
-	int rule;    /* 1 to 27 for V1 to V27, 0 for a value that cannot be read */
+	/*
+	 * number of the rule of core/quota/validate.h, 1 to 27; 0 for a value that cannot be read
+	 */
+	int rule;
 	mk_str path; /* "spec.hierarchies[root].weightedQuotas[0].name" */
 	mk_str text; /* what follows "<path>: " */
 };
@@ -17,7 +20,10 @@ struct api_faults {
 	size_t n, size;
 };
 
-/* Appends a fault; out of memory shows in arena_failed(a). Control characters in the text become '?'. */
+/*
+ * Appends a fault; out of memory shows in arena_failed(a). Control characters in the text become
+ * '?'.
+ */
 void api_fault_add(struct arena *a, struct api_faults *f, int rule, mk_str path, const char *fmt,
 		   ...) __attribute__((format(printf, 5, 6)));
 

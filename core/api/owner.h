@@ -11,7 +11,10 @@ mk_str api_gvk_text(struct arena *a, mk_str api_version, mk_str kind);
 /* The controller's reference, else the first one; NULL: none. */
 struct json *api_owner(const struct json *obj);
 
-/* The uid that a reference gives for the owner of this kind and name, whoever the controller is; empty: none. */
+/*
+ * The uid that a reference gives for the owner of this kind and name, controller or not. Borrowed
+ * from 'obj'; empty: none.
+ */
 mk_str api_owner_uid(struct arena *a, const struct json *obj, mk_str gvk, mk_str name);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pod sets of Workloads: the requests of their pods, and what an admission gave them; see pods.h. */
+/*
+ * Pod sets of Workloads: the requests of their pods, and what an admission gave them; see pods.h.
+ */
 #include "core/api/pods.h"
 
 #include <string.h>
@@ -7,7 +9,7 @@
 #include "core/api/amount.h"
 #include "core/api/field.h"
 
-/* --- requests of one pod -------------------------------------------------------------------------------- */
+/* --- requests of one pod --------------------------------------------------------------------- */
 
 /* Amounts by resource, in order of first mention. */
 struct sums {
@@ -91,7 +93,10 @@ static void add_container(struct pod_reader *r, struct sums *s, const struct jso
 	}
 }
 
-/* What Kubernetes reserves for a pod: all containers and sidecars, or the largest moment of its start, and overhead. */
+/*
+ * What Kubernetes reserves for a pod: the sum of containers and sidecars or, if larger, the most
+ * that an init container needs; and the overhead.
+ */
 static void pod_requests(struct pod_reader *r, const struct json *spec, struct sums *out)
 {
 	struct sums start = {.a = r->a, .up_to = true};
@@ -138,7 +143,7 @@ static void pod_requests(struct pod_reader *r, const struct json *spec, struct s
 	}
 }
 
-/* --- pod sets --------------------------------------------------------------------------------------------- */
+/* --- pod sets -------------------------------------------------------------------------------- */
 
 static const struct json *by_name(const struct json *list, mk_str name)
 {
@@ -159,7 +164,10 @@ static int64_t times(int64_t x, int64_t n)
 	return __builtin_mul_overflow(x, n, &product) ? INT64_MAX : product;
 }
 
-/* What an admitted pod set holds, as its assignment says: flavors, and usage where it differs from the requests. */
+/*
+ * What an admitted pod set holds, as its assignment says: flavors, and usage where it differs from
+ * the requests.
+ */
 static void take_assignment(struct pod_reader *r, const struct json *assignment,
 			    struct api_pod_set *ps, bool whole)
 {

@@ -6,7 +6,10 @@
 #include "core/api/fault.h"
 #include "core/base/json.h"
 
-/* What all pods of a pod set ask of one resource together, and the flavor it was given. */
+/*
+ * What all pods of a pod set request of one resource together, and the flavor that admission
+ * assigned.
+ */
 struct api_request {
 	mk_str resource;
 	int64_t amount; /* cpu in thousandths; rounded up per pod */
@@ -29,8 +32,9 @@ struct api_pod_sets {
 };
 
 /*
- * Reads the pod sets of 'workload', with what its admission says of them; memory in 'a', borrowing from 'workload'.
- * Values that cannot be read are told in 'faults' (as rule 0) and count as nothing. MK_NO_MEMORY.
+ * Reads the pod sets of 'workload', with what its admission says of them; memory in 'a', borrowing
+ * from 'workload'. Values that cannot be read are added to 'faults' (as rule 0) and count as 0.
+ * MK_NO_MEMORY.
  */
 enum mk_code api_pod_sets_read(struct arena *a, const struct json *workload,
 			       struct api_faults *faults, struct api_pod_sets *ret);

@@ -4,7 +4,7 @@
 
 #include "core/api/amount.h"
 
-/* What is reserved in the status; older ones only say what is used. */
+/* The reservation in the status; statuses of older Kueue only have the usage. */
 static int64_t used_of(struct arena *a, const struct json *obj, mk_str flavor, mk_str resource)
 {
 	const struct json *flavors = json_at(obj, "/status/flavorsReservation");

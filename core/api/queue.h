@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ClusterQueues say of their quotas (kueue.x-k8s.io/v1beta2: spec.resourceGroups, status.flavorsReservation). */
+/*
+ * The quotas of ClusterQueues (kueue.x-k8s.io/v1beta2: spec.resourceGroups,
+ * status.flavorsReservation).
+ */
 #ifndef MK_API_QUEUE_H
 #define MK_API_QUEUE_H
 
@@ -7,7 +10,10 @@
 
 enum { API_QUOTAS_MAX = 1024 };
 
-/* What a ClusterQueue says of one resource in one flavor. cpu in thousandths, everything else in whole units. */
+/*
+ * What a ClusterQueue says of one resource in one flavor. cpu in thousandths, everything else in
+ * whole units.
+ */
 struct api_quota {
 	mk_str flavor, resource;
 	uint32_t group;
@@ -16,7 +22,10 @@ struct api_quota {
 	int64_t used; /* reserved by Workloads */
 };
 
-/* The quotas of ClusterQueue 'obj' in its order, at most API_QUOTAS_MAX, as views into it or 'a'. NULL: out of memory. */
+/*
+ * The quotas of ClusterQueue 'obj' in its order, at most API_QUOTAS_MAX, as views into it or 'a'.
+ * NULL: out of memory.
+ */
 struct api_quota *api_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From operations to requests and back to events. Every operation with an id ends in exactly one EV_OP_DONE, told from
- * apply_run or from kube's reply, never from inside apply_submit.
+ * From operations to requests and back to events. Every operation with an id ends in exactly one
+ * EV_OP_DONE, emitted from apply_run or from kube's reply, and from inside apply_submit only when
+ * out of memory.
  */
 #include "core/apply/apply.h"
 
@@ -97,7 +98,7 @@ static size_t place(const struct apply *a, cluster_id c)
 	return lo;
 }
 
-/* NULL: nothing was ever sent there, or it was given up since. */
+/* NULL: nothing was sent to the cluster yet, or OP_DISCONNECT came since. */
 static struct lane *lane_find(const struct apply *a, cluster_id c)
 {
 	size_t i = place(a, c);
@@ -134,7 +135,7 @@ static struct lane *lane_of(struct apply *a, cluster_id c)
 	return l;
 }
 
-/* The lanes of clusters that were given up go, once nothing of theirs waits or is on the wire. */
+/* Frees the lanes of clusters that OP_DISCONNECT named, once they have no task left. */
 static void free_left(struct apply *a)
 {
 	size_t kept = 0;
@@ -151,7 +152,7 @@ static void free_left(struct apply *a)
 	a->n_lanes = kept;
 }
 
-/* Tells the engine how it ended. */
+/* Emits EV_OP_DONE. */
 static void tell(struct apply *a, const struct task *t, const struct kube_reply *r)
 {
 	struct event ev = {.type = EV_OP_DONE,
@@ -167,7 +168,10 @@ static void tell(struct apply *a, const struct task *t, const struct kube_reply 
 	if (t->op_id == 0) {
 		return;
 	}
-	/* The event is handled later; kube's words die when its callback returns, and the task with this one. */
+	/*
+	 * The event is handled later; kube's words die when its callback returns, and the task with
+	 * this one.
+	 */
 	ev.ns = arena_dup(a->sink.arena, t->ns);
 	ev.name = arena_dup(a->sink.arena, t->name);
 	ev.text = arena_dup(a->sink.arena, r->text);
@@ -183,7 +187,7 @@ static void finish(struct apply *a, struct task *t, const struct kube_reply *r)
 	mk_free(t);
 }
 
-/* Ends a task without the wire: told by the next apply_run. */
+/* Ends a task that was not sent; the next apply_run emits its EV_OP_DONE. */
 static void refuse(struct apply *a, struct task *t, enum mk_code code)
 {
 	t->lane = NULL;
@@ -228,7 +232,10 @@ static void on_reply(void *ctx, uint64_t token, const struct kube_reply *r)
 		return;
 	}
 	lane_answered(t->lane, t, r->code, r->text, r->retry_after_ms, a->now_ms);
-	/* 429 means not executed: the operation waits for the pause to end, at the head of its queue. */
+	/*
+	 * 429 means not executed: the operation waits for the pause to end, at the head of its
+	 * queue.
+	 */
 	if (r->code == MK_LIMITED && t->tries < TASK_TRIES_MAX &&
 	    (a->may_write || !op_is_mutating(t->type))) {
 		lane_requeue(t->lane, t);
@@ -295,8 +302,9 @@ static void send_task(struct apply *a, struct lane *l, struct task *t)
 }
 
 /*
- * A job is made because its cluster has won, and nothing but its absence is a precondition of the create. What waited long
- * for a slow cluster is told instead: whether it is still wanted is the engine's to say.
+ * The engine creates a job because its cluster has won, and the create has no precondition. One
+ * that waited long for a slow cluster ends as refused instead, so that the engine decides whether
+ * the job is still wanted.
  */
 static bool is_stale(const struct task *t, int64_t mono_ms)
 {
@@ -331,7 +339,7 @@ static void submit_one(struct apply *a, const struct op *op)
 	struct lane *l = lane_of(a, op->cluster);
 	struct task *t;
 
-	/* Events are decoration: beyond their budget they are dropped. */
+	/* Events beyond their budget are dropped: no decision depends on them. */
 	if (op->type == OP_EVENT &&
 	    (!a->may_write || l == NULL || l->n_events_waiting >= LANE_EVENTS_WAITING_MAX)) {
 		return;
@@ -343,7 +351,7 @@ static void submit_one(struct apply *a, const struct op *op)
 		struct kube_reply r = {
 			.outcome = OUTCOME_REFUSED, .code = MK_NO_MEMORY, .retry_after_ms = -1};
 
-		/* There is no memory to remember it by: the one case that is told at once. */
+		/* Out of memory for a task: the only case that is answered inside the call. */
 		none.ns = op->ns;
 		none.name = op->name;
 		tell(a, &none, &r);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one layer that acts: carries out the engine's operations through core/kube and reports how each ended.
- * It adds what every write needs and no rule of the engine should think about: one mutating request in flight per
- * object, a window per (workload, cluster) and an adaptive cap per cluster, order by priority, fencing by leadership,
- * resending of what was certainly not executed, and an own small budget for Events.
+ * The one layer that acts: carries out the engine's operations through core/kube and reports how
+ * each ended. It adds what every write needs so that no rule of the engine has to: one mutating
+ * request in flight per object, a window per (workload, cluster) and an adaptive cap per cluster,
+ * order by priority, fencing by leadership, resending of what was certainly not executed, and an
+ * own small budget for Events.
  *
- * Life: apply_new -> (apply_submit, kube's replies, apply_run when apply_next_ms has come)* -> apply_free.
+ * Life: apply_new -> (apply_submit, kube's replies, apply_run when apply_next_ms has come)* ->
+ * apply_free.
  */
 #ifndef MK_APPLY_APPLY_H
 #define MK_APPLY_APPLY_H
@@ -15,21 +17,32 @@
 
 struct apply;
 
-/* EV_OP_DONE goes to sink->emit. The arena of 'sink' must be that of the sink of 'k': objects of answers lie there. */
+/*
+ * EV_OP_DONE goes to sink->emit. The arena of 'sink' must be that of the sink of 'k': objects of
+ * answers lie there.
+ */
 struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct kube_sink *sink,
 			struct mk_err *err);
 void apply_free(struct apply *a); /* NULL is fine */
 
-/* Leadership: false drops everything queued as refused (MK_FENCED); what is on the wire is cut by the transport. */
+/*
+ * Leadership: false drops everything queued as refused (MK_FENCED); what is on the wire is cut by
+ * the transport.
+ */
 void apply_set_may_write(struct apply *a, bool may_write);
 
 /*
- * Takes the operations of one step (copies what it keeps); those that are not for apply (watches, links) are passed
- * over, save that OP_DISCONNECT ends what waits for its cluster, of which nothing is kept once its answers are in. Every op with an id ends in exactly one EV_OP_DONE, later; only when there is no memory at all it is told at once.
+ * Takes the operations of one step (copies what it keeps); those that are not for apply (watches,
+ * links) are passed over, except that OP_DISCONNECT ends what waits for its cluster, whose queues
+ * are freed once its answers are in. Every op with an id ends in exactly one EV_OP_DONE, later, or
+ * inside the call when out of memory.
  */
 void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_ms);
 
-/* The cluster's link went down: queued operations end as refused (MK_UNAVAILABLE). Those on the wire are answered by kube. */
+/*
+ * The cluster's link went down: queued operations end as refused (MK_UNAVAILABLE). Those on the
+ * wire are answered by kube.
+ */
 void apply_link_down(struct apply *a, cluster_id c);
 
 /* Sends what may be sent now. */

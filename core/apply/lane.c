@@ -41,7 +41,10 @@ static mk_str pack(char **at, mk_str s)
 	return copy;
 }
 
-/* DELETE's options say which object was meant; Background, since a Job's server default would orphan its pods. */
+/*
+ * DELETE's options say which object was meant; Background, since a Job's server default would
+ * orphan its pods.
+ */
 static mk_str delete_body(const struct op *op, struct arena *a)
 {
 	struct json *o = json_new_obj(a), *pre = json_new_obj(a);
@@ -121,7 +124,9 @@ static bool may_send_work(const struct lane *l)
 	return l->n_waiting > l->n_events_waiting && l->n_sent - l->n_events_sent < l->cap;
 }
 
-/* Events have a small share of their own: work does not wait for them, nor they for the end of all work. */
+/*
+ * Events have a small share of their own: other requests do not wait for them, nor they for others.
+ */
 static bool may_send_event(const struct lane *l)
 {
 	return l->n_events_waiting > 0 && l->n_events_sent < LANE_EVENTS_MAX;
@@ -179,7 +184,9 @@ static void limited(struct lane *l, mk_str text, int64_t retry_after_ms, int64_t
 	if (now_ms + wait > l->paused_until) {
 		l->paused_until = now_ms + wait;
 	}
-	/* A server that opens a custom kind for the first time says 429 too; that is no overload. */
+	/*
+	 * A server that opens a custom kind for the first time says 429 too; that is no overload.
+	 */
 	if (!starting && l->cap > 1) {
 		l->cap /= 2;
 	}

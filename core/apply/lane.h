@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One cluster's share of the work: operations waiting by priority, what is on the wire, and a cap that follows the
- * server's mood (more on success, half on 429). Inside core/apply only.
+ * One cluster's share of the work: operations waiting by priority, what is on the wire, and a cap
+ * that adapts to the server (more on success, half on 429). Inside core/apply only.
  */
 #ifndef MK_APPLY_LANE_H
 #define MK_APPLY_LANE_H
@@ -19,14 +19,14 @@ enum {
 	TASK_TRIES_MAX = 3,      /* sendings of one operation, when the server says 429 */
 	LANE_PAUSE_MIN_MS = 100, /* after a 429 without Retry-After */
 	LANE_PAUSE_MAX_MS = 60 * 1000,
-	TASK_STALE_MS =
-		10 * 1000, /* a job's create that waited so long may have been for nothing */
+	/* a job's create that waited longer is not sent: it may not be wanted any more */
+	TASK_STALE_MS = 10 * 1000,
 };
 
 /* An operation taken over from the engine; its strings and body are copies in one block. */
 struct task {
 	struct list_node node; /* in lane->waiting or apply->done */
-	struct lane *lane;     /* NULL: answered already, waits to be told */
+	struct lane *lane;     /* NULL: ended, waits for its EV_OP_DONE */
 	uint64_t token;        /* what kube's reply names */
 	uint64_t op_id;
 	enum op_type type;
@@ -59,7 +59,10 @@ void lane_free(struct lane *l); /* tasks must be gone; NULL is fine */
 /* Copies 'op' (its body as text). NULL: out of memory. */
 struct task *task_new(const struct op *op, struct arena *scratch);
 
-/* When something may be sent without an answer coming first: monotonic ms, 0 = at once, INT64_MAX = not. */
+/*
+ * When something may be sent without an answer coming first: monotonic ms, 0 = at once, INT64_MAX =
+ * not.
+ */
 int64_t lane_next_ms(const struct lane *l);
 
 /* The next task that may be sent at 'now_ms', taken out of its list; NULL when none. */

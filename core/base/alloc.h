@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heap, as all of core uses it: malloc with a test switch, so that tests can fail the n-th allocation and see
- * that running out of memory stays an ordinary error. Arenas, buffers, maps and yyjson come here for their memory.
- * Thread-safe.
+ * The heap, as all of core uses it: malloc with a test switch, so that tests can fail the n-th
+ * allocation and see that running out of memory stays an ordinary error. Arenas, buffers, maps and
+ * yyjson come here for their memory. Thread-safe.
  */
 #ifndef MK_BASE_ALLOC_H
 #define MK_BASE_ALLOC_H
@@ -29,8 +29,8 @@ char *mk_strdup(const char *s);
 char *mk_strndup(mk_str s);
 
 /*
- * For tests: the n-th allocation from now on (n >= 1) and every later one fails; n = 0 switches this off. Returns how
- * many allocations were asked for since the last call.
+ * For tests: the n-th allocation from now on (n >= 1) and every later one fails; n = 0 switches
+ * this off. Returns how many allocations were asked for since the last call.
  */
 uint64_t alloc_fail_after(uint64_t n);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arenas: blocks that grow geometrically; a request larger than the next block gets one of its own size. */
+/*
+ * Arenas: blocks that grow geometrically; a request larger than the next block gets one of its own
+ * size.
+ */
 #include "core/base/arena.h"
 
 #include <stdint.h>
@@ -79,8 +82,8 @@ void arena_clear(struct arena *a)
 }
 
 /*
- * A block with room for 'size' bytes. What is larger than the next step gets a block of its own behind the current
- * one, whose rest stays in use.
+ * A block with room for 'size' bytes. What is larger than the next step gets a block of its own
+ * behind the current one, whose rest stays in use.
  */
 static struct arena_block *add_block(struct arena *a, size_t size)
 {
@@ -111,7 +114,10 @@ static struct arena_block *add_block(struct arena *a, size_t size)
 	return b;
 }
 
-/* n is a multiple of ALIGN. Most requests are a node or a key: for these two stores are cheaper than a call. */
+/*
+ * n is a multiple of ALIGN. Most requests are a node or a key: for these two stores are cheaper
+ * than a call.
+ */
 static void zero(unsigned char *p, size_t n)
 {
 	if (n > (size_t)2 * ALIGN) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory with one lifetime: everything allocated from an arena dies at one visible line (arena_done or
- * arena_clear). One arena per engine step, per configuration load, per HTTP exchange. Not thread-safe.
- * Allocation can fail (the cap, or the system is out of memory): it then returns NULL, and arena_failed() stays
- * true until arena_clear, so that a caller may check once after a series of calls.
+ * Memory with one lifetime: everything allocated from an arena dies at one visible line (arena_done
+ * or arena_clear). One arena per engine step, per configuration load, per HTTP exchange. Not
+ * thread-safe. Allocation can fail (the cap, or the system is out of memory): it then returns NULL,
+ * and arena_failed() stays true until arena_clear, so that a caller may check once after a series
+ * of calls.
  */
 #ifndef MK_BASE_ARENA_H
 #define MK_BASE_ARENA_H
@@ -25,22 +26,30 @@ struct arena {
 	bool failed;
 };
 
-/* Prepares 'a' in place; 'cap' is the most it may ever hold (0 = 256 MiB). Allocates nothing yet. */
+/*
+ * Prepares 'a' in place; 'cap' is the most it may ever hold (0 = 256 MiB). Allocates nothing yet.
+ */
 void arena_init(struct arena *a, size_t cap);
 
 /* Runs the cleanups, newest first, and frees all memory. 'a' may be used again after arena_init. */
 void arena_done(struct arena *a);
 
-/* As arena_done, but keeps the largest block (up to 1 MiB) and stays usable: for a step that repeats. */
+/*
+ * As arena_done, but keeps the largest block (up to 1 MiB) and stays usable: for a step that
+ * repeats.
+ */
 void arena_clear(struct arena *a);
 
-/* 'size' zeroed bytes aligned for any type; NULL when out of memory or over the cap. size 0 gives a unique pointer. */
+/*
+ * 'size' zeroed bytes aligned for any type; NULL when out of memory or over the cap. size 0 gives a
+ * unique pointer.
+ */
 void *arena_alloc(struct arena *a, size_t size);
 
 /* n * size zeroed bytes; NULL also when the product overflows. */
 void *arena_array(struct arena *a, size_t n, size_t size);
 
-/* As arena_alloc, but with whatever was there before: for a caller that writes every byte before anyone reads it. */
+/* As arena_alloc, but not zeroed: for a caller that writes every byte before it reads one. */
 void *arena_alloc_raw(struct arena *a, size_t size);
 
 /* True once an allocation failed since init or clear. */

@@ -31,8 +31,8 @@ static void skip_line_ends(mk_str s, size_t *at)
 enum quantum { QUANTUM_FULL, QUANTUM_LAST, QUANTUM_NONE, QUANTUM_BAD };
 
 /*
- * After n data characters and one '=' (just read): checks the rest of the padding and that nothing follows.
- * *at is left on the offending byte.
+ * After n data characters and one '=' (just read): checks the rest of the padding and that nothing
+ * follows. *at is left on the offending byte.
  */
 static enum quantum padding(mk_str s, size_t *at, size_t n)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Standard base64 with padding, judged as strictly as Go judges the data of Secrets and kubeconfigs. */
+/*
+ * Standard base64 with padding, judged as strictly as Go judges the data of Secrets and
+ * kubeconfigs.
+ */
 #ifndef MK_BASE_BASE64_H
 #define MK_BASE_BASE64_H
 
@@ -7,8 +10,8 @@
 #include "core/base/err.h"
 
 /*
- * Decodes 's' into 'a' (NUL-terminated; the NUL does not count). Line ends are skipped. MK_INVALID with Go's text
- * `illegal base64 data at input byte N`; MK_NO_MEMORY.
+ * Decodes 's' into 'a' (NUL-terminated; the NUL does not count). Line ends are skipped. MK_INVALID
+ * with Go's text `illegal base64 data at input byte N`; MK_NO_MEMORY.
  */
 enum mk_code base64_decode(struct arena *a, mk_str s, mk_str *ret, struct mk_err *err);
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/str.h"
+
 static const char *const code_names[MK_N_CODES] = {
 	[MK_OK] = "ok",
 	[MK_NOT_FOUND] = "not_found",
@@ -25,37 +27,23 @@ static const char *const code_names[MK_N_CODES] = {
 	[MK_BUG] = "bug",
 };
 
-/* Takes back a UTF-8 sequence that the cut at the buffer's end has split. */
-static void cut(char *text, size_t size, int printed)
+enum { MSG_SIZE = sizeof(((struct mk_err *)0)->msg) };
+
+/*
+ * Cuts 'text', printed into MSG_SIZE + 1 bytes, to what a message holds. The one byte more tells
+ * whether the cut would split a UTF-8 sequence.
+ */
+static void cut(char text[static MSG_SIZE + 1], int printed)
 {
-	size_t n;
+	size_t n = printed < 0 ? 0 : str_cut(str_of(text), MSG_SIZE - 1).n;
 
-	if (printed < 0) {
-		text[0] = '\0';
-		return;
-	}
-	if ((size_t)printed < size) {
-		return;
-	}
-	n = strlen(text);
-	for (size_t back = 1; back <= 3 && back <= n; back++) {
-		unsigned char c = (unsigned char)text[n - back];
-		size_t need = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
-
-		if (need > back) {
-			text[n - back] = '\0';
-			return;
-		}
-		if ((c & 0xC0) != 0x80) {
-			return;
-		}
-	}
+	text[n] = '\0';
 }
 
 enum mk_code err_set(struct mk_err *err, enum mk_code code, const char *module, const char *fmt,
 		     ...)
 {
-	char msg[sizeof(err->msg)];
+	char msg[MSG_SIZE + 1];
 	va_list ap;
 	int n;
 
@@ -66,7 +54,7 @@ enum mk_code err_set(struct mk_err *err, enum mk_code code, const char *module, 
 	va_start(ap, fmt);
 	n = vsnprintf(msg, sizeof(msg), fmt, ap);
 	va_end(ap);
-	cut(msg, sizeof(msg), n);
+	cut(msg, n);
 	err->code = code;
 	err->module = module;
 	memcpy(err->msg, msg, strlen(msg) + 1);
@@ -75,8 +63,8 @@ enum mk_code err_set(struct mk_err *err, enum mk_code code, const char *module, 
 
 void err_wrap(struct mk_err *err, const char *fmt, ...)
 {
-	char context[sizeof(err->msg)];
-	char old[sizeof(err->msg)];
+	char context[MSG_SIZE + 1];
+	char both[MSG_SIZE + 1];
 	va_list ap;
 	int n;
 
@@ -86,10 +74,10 @@ void err_wrap(struct mk_err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(context, sizeof(context), fmt, ap);
 	va_end(ap);
-	cut(context, sizeof(context), n);
-	memcpy(old, err->msg, sizeof(old));
-	n = snprintf(err->msg, sizeof(err->msg), "%s: %s", context, old);
-	cut(err->msg, sizeof(err->msg), n);
+	cut(context, n);
+	n = snprintf(both, sizeof(both), "%s: %s", context, err->msg);
+	cut(both, n);
+	memcpy(err->msg, both, strlen(both) + 1);
 }
 
 const char *err_code_name(enum mk_code code)

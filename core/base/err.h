@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The error that every fallible function returns and, if the caller wants to know more, fills in.
- * A code means an action (kube/status.h maps HTTP answers to it; retry policy depends on the code alone);
- * msg is a short lower-case fact.
+ * The error of every function that can fail: it returns a code and, if the caller passes a struct
+ * mk_err, fills in a message. A code says what the caller should do (core/kube/status.h maps HTTP
+ * answers to codes); whether and when to try again depends on the code alone. The message is a
+ * short fact in lower case. The struct belongs to the caller; nothing here allocates.
  */
 #ifndef MK_BASE_ERR_H
 #define MK_BASE_ERR_H

@@ -9,14 +9,15 @@
 
 /*
  * Reads a regular file of at most 'max' bytes into 'a', NUL-terminated. MK_NOT_FOUND, MK_DENIED,
- * MK_UNAVAILABLE (other reasons to fail), MK_INVALID (not a regular file), MK_TOO_BIG, MK_NO_MEMORY.
+ * MK_UNAVAILABLE (other reasons to fail), MK_INVALID (not a regular file), MK_TOO_BIG,
+ * MK_NO_MEMORY.
  */
 enum mk_code file_read(struct arena *a, const char *path, size_t max, mk_str *ret,
 		       struct mk_err *err);
 
 /*
- * The same of a file that is open at its beginning; 'path' is for messages. The descriptor stays the
- * caller's.
+ * The same of a file that is open at its beginning; 'path' is for messages. The descriptor stays
+ * the caller's.
  */
 enum mk_code file_read_open(struct arena *a, int fd, const char *path, size_t max, mk_str *ret,
 			    struct mk_err *err);

@@ -11,7 +11,10 @@ static mk_str digest_hex(struct arena *a, mk_str s, const EVP_MD *md)
 	unsigned int n = 0;
 	char *hex;
 
-	/* Fails only when OpenSSL has no memory (or no such digest, which is then just as final). */
+	/*
+	 * Fails only when OpenSSL is out of memory or lacks the digest; callers treat both as out
+	 * of memory.
+	 */
 	if (EVP_Digest(s.n ? s.p : "", s.n, raw, &n, md, NULL) != 1) {
 		a->failed = true;
 		return (mk_str){NULL, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A min-heap of timers, intrusive: the node lives in the object that waits. Nodes of equal time come out in the order
- * in which they were set, so that a run can be repeated exactly.
+ * A min-heap of timers, intrusive: the node lives in the object that waits. Nodes of equal time
+ * come out in the order in which they were set, so that a run can be repeated exactly.
  */
 #ifndef MK_BASE_HEAP_H
 #define MK_BASE_HEAP_H
@@ -35,8 +35,8 @@ static inline bool heap_has(const struct heap_node *n)
 }
 
 /*
- * Inserts 'n', or moves it to a new time (it then stands behind others of that time; setting the time that it already
- * has keeps its place). False: out of memory, only possible when inserting.
+ * Inserts 'n', or moves it to a new time (it then stands behind others of that time; setting the
+ * time that it already has keeps its place). False: out of memory, only possible when inserting.
  */
 bool heap_set(struct heap *h, struct heap_node *n, int64_t at);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON values: looking at them and building them. Parsing and writing are in json_text.c, pointers in
- * json_pointer.c, patches in json_patch.c. */
+/*
+ * JSON values: reading and building them. json_text.c parses, json_write.c writes, json_pointer.c
+ * has pointers and json_patch.c patches.
+ */
 #include "core/base/json.h"
 
 #include <string.h>
@@ -39,7 +41,10 @@ const char *json_type_word(const struct json *v)
 	return words[json_type(v)];
 }
 
-/* The key of member 'key' in object 'o', or NULL; *ret_prev becomes the key in front of it in the circle. */
+/*
+ * The key of member 'key' in object 'o', or NULL; *ret_prev becomes the key in front of it in the
+ * circle.
+ */
 static yyjson_mut_val *find_key(yyjson_mut_val *o, mk_str key, yyjson_mut_val **ret_prev)
 {
 	size_t n = val_type(o) == YYJSON_TYPE_OBJ ? val_len(o) : 0;
@@ -234,7 +239,10 @@ struct json *json_new_null(struct arena *a)
 	return json_of(new_val(a, YYJSON_TYPE_NULL));
 }
 
-/* The value to link into a container: 'v', or a copy when it has a parent already or is the container itself. */
+/*
+ * The value to link into a container: 'v', or a copy when it has a parent already or is the
+ * container itself.
+ */
 static yyjson_mut_val *orphan(struct arena *a, const yyjson_mut_val *parent, struct json *v)
 {
 	yyjson_mut_val *val = val_of(v);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of json share: a value is a yyjson_mut_val that lies in the arena. Its public fields are used directly:
- * a container holds its last element (array) or last key (object); elements form a circle; in an object each key is
- * followed by its value. A value without a parent has next == NULL. No yyjson document stands behind them.
+ * What the files of json share: a value is a yyjson_mut_val that lies in the arena. Its public
+ * fields are used directly: a container holds its last element (array) or last key (object);
+ * elements form a circle; in an object each key is followed by its value. A value without a parent
+ * has next == NULL. No yyjson document stands behind them.
  */
 #ifndef MK_BASE_JSON_IMPL_H
 #define MK_BASE_JSON_IMPL_H
@@ -14,12 +15,14 @@
 enum {
 	/* Deeper than any parsed value: a limit for recursion over values that were built. */
 	JSON_MAX_NEST = 4 * JSON_MAX_DEPTH,
-	VAL_CUT =
-		1
-		<< YYJSON_TYPE_BIT, /* of a container: something in it was too deep; else part of a subtype */
+	/* of a container: something in it was too deep; else part of a subtype */
+	VAL_CUT = 1 << YYJSON_TYPE_BIT,
 };
 
-/* The value behind the opaque type. A union drops const: lookups hand out what they found in a const value. */
+/*
+ * The value behind the opaque type. A union drops const: lookups hand out what they found in a
+ * const value.
+ */
 static inline yyjson_mut_val *val_of(const struct json *v)
 {
 	union {

@@ -115,8 +115,8 @@ struct json *json_dup(struct arena *a, const struct json *v)
 }
 
 /*
- * The members of an object, sorted when they are many, so that two large objects are compared in n log n steps
- * however their keys are arranged. Without memory for it the search is linear.
+ * The members of an object, sorted when they are many, so that two large objects are compared in n
+ * log n steps however their keys are arranged. Without memory for it the search is linear.
  */
 struct lookup {
 	const struct json *obj;
@@ -216,7 +216,10 @@ static bool equal_objects(const yyjson_mut_val *x, const yyjson_mut_val *y, int 
 	for (size_t n = val_len(x); same && n > 0; n--) {
 		const yyjson_mut_val *other = ky->next;
 
-		/* Members mostly stand in the same order; only when they do not is it worth a search. */
+		/*
+		 * Members mostly stand in the same order; only when they do not is it worth a
+		 * search.
+		 */
 		if (!str_eq(val_str(kx), val_str(ky))) {
 			if (l.obj == NULL) {
 				lookup_init(&l, (const struct json *)y);

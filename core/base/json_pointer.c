@@ -236,7 +236,10 @@ static void replace_elem(yyjson_mut_val *arr, size_t i, yyjson_mut_val *v)
 	old->next = NULL;
 }
 
-/* The last steps of json_put, in an array: 'token' selects the element, 'rest' lies below it and is not there yet. */
+/*
+ * The last steps of json_put, in an array: 'token' selects the element, 'rest' lies below it and is
+ * not there yet.
+ */
 static enum mk_code put_in_array(struct arena *a, struct json *arr, mk_str token, mk_str rest,
 				 struct json *v)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that share what they have in common: a new state of a large value at the price of what is new in it. A
- * container names its circle of elements by a pointer, so that two containers can name the same circle.
+ * Values that share what they have in common: a new version of a large value costs only what
+ * differs from the old one. A container names its circle of elements by a pointer, so that two
+ * containers can name the same circle.
  */
 #include "core/base/json.h"
 
@@ -61,12 +62,13 @@ void json_own(struct arena *a, struct json *v)
 	close_circle(val_of(v), ring, n);
 }
 
-/* --- copies beside ---------------------------------------------------------------------------------- */
+/* --- copies beside --------------------------------------------------------------------------- */
 static bool beside(struct arena *a, yyjson_mut_val *out, const yyjson_mut_val *v,
 		   const yyjson_mut_val *old, int depth);
 
 /*
- * The key in the circle of 'old' that spells 'key', most likely 'was': members mostly keep their places. NULL: none.
+ * The key in the circle of 'old' that spells 'key', most likely 'was': members mostly keep their
+ * places. NULL: none.
  */
 static const yyjson_mut_val *old_key(const yyjson_mut_val *old, const yyjson_mut_val *was,
 				     const yyjson_mut_val *key)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON text to values; json_write.c is the way back. yyjson reads in place, in a copy of the text that stays in the
- * arena as the home of all strings; its tree is scratch memory, from which one pass builds the values, in one piece, and
- * checks depth and duplicate keys. Numbers are read raw, so that reals keep their text and integers all their bits.
+ * JSON text to values; json_write.c is the way back. yyjson reads in place, in a copy of the text
+ * that stays in the arena as the home of all strings; its tree is scratch memory, from which one
+ * pass builds the values, in one piece, and checks depth and duplicate keys. Numbers are read raw,
+ * so that reals keep their text and integers all their bits.
  */
 #include "core/base/json.h"
 
@@ -104,7 +105,7 @@ static enum mk_code check_many_keys(const yyjson_mut_val *first, size_t n, struc
 	return code;
 }
 
-/* One of 64 bits, which keys that differ mostly do not share. */
+/* One of 64 bits by a hash of the key, so that most pairs of different keys differ in it. */
 static uint64_t key_bit(const yyjson_mut_val *key)
 {
 	const unsigned char *s = (const unsigned char *)key->uni.str;
@@ -178,7 +179,10 @@ static enum mk_code close_container(const struct open *o, struct mk_err *err)
 	return is_obj ? check_keys(first, val_len(o->at), err) : MK_OK;
 }
 
-/* 'v' is left empty, and those around it are marked, from 'top' outwards: around a marked one they are already. */
+/*
+ * Leaves 'v' empty and marks the open containers from 'top' outwards, up to one that has the mark:
+ * those around it have it already.
+ */
 static void cut_off(const struct open *open, const struct open *top, yyjson_mut_val *v)
 {
 	val_set_len(v, 0);
@@ -196,8 +200,9 @@ static size_t n_nodes(const yyjson_mut_val *v)
 }
 
 /*
- * The n values of a document: the reader leaves them in one row, each container before its elements and each key before
- * its value, and so they stay in 'out'. 'cut': what is too deep is left out, and its place in the row stays empty.
+ * The n values of a document: the reader leaves them in one row, each container before its elements
+ * and each key before its value, and so they stay in 'out'. 'cut': what is too deep is left out,
+ * and its place in the row stays empty.
  */
 static enum mk_code convert(yyjson_val *in, yyjson_mut_val *out, size_t n, bool cut,
 			    struct mk_err *err)
@@ -316,7 +321,10 @@ mk_str json_write_pretty(struct arena *a, const struct json *v)
 	p = yyjson_mut_val_write_opts(val_of(v), YYJSON_WRITE_PRETTY_TWO_SPACES, &scratch, &n,
 				      &why);
 	if (p == NULL) {
-		/* Strings are valid and no number is a double: only memory can be short. */
+		/*
+		 * Strings are valid UTF-8 and no number is a double, so writing fails for lack of
+		 * memory only.
+		 */
 		a->failed = true;
 		return text;
 	}
@@ -335,7 +343,10 @@ struct json *json_new_num(struct arena *a, mk_str text)
 	if (v == NULL) {
 		return NULL;
 	}
-	/* The reader is the judge of the grammar, so that no text is written that it would not read. */
+	/*
+	 * The reader checks the grammar, so that json_write writes no number that json_parse
+	 * refuses.
+	 */
 	doc = yyjson_read_opts((char *)(uintptr_t)copy.p, copy.n, YYJSON_READ_NUMBER_AS_RAW,
 			       &scratch, &why);
 	if (doc == NULL) {
@@ -364,38 +375,21 @@ static bool is_ascii(mk_str s)
 
 mk_str json_clean(struct arena *a, mk_str s)
 {
-	size_t n_bad = 0;
 	size_t n = 0;
 	char *out;
 
-	if (is_ascii(s)) {
-		return arena_dup(a, s);
-	}
-	for (size_t i = 0; i < s.n;) {
-		size_t len = str_utf8(str_sub(s, i, SIZE_MAX));
-
-		n_bad += len == 0;
-		i += len ? len : 1;
-	}
-	if (n_bad == 0) {
+	if (is_ascii(s) || str_is_utf8(s)) {
 		return arena_dup(a, s);
 	}
 	out = arena_array(a, s.n + 1, 3);
 	if (out == NULL) {
 		return (mk_str){NULL, 0};
 	}
-	for (size_t i = 0; i < s.n;) {
-		size_t len = str_utf8(str_sub(s, i, SIZE_MAX));
+	while (s.n > 0) {
+		mk_str ch = str_take_utf8(&s);
 
-		if (len == 0) {
-			memcpy(out + n, "\xEF\xBF\xBD", 3);
-			n += 3;
-			i++;
-		} else {
-			memcpy(out + n, s.p + i, len);
-			n += len;
-			i += len;
-		}
+		memcpy(out + n, ch.p, ch.n);
+		n += ch.n;
 	}
 	return (mk_str){out, n};
 }

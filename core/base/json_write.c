@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values to compact JSON text. Strings of values are valid UTF-8 (the reader and json_clean see to it) and numbers have
- * their text or are whole, so that writing is copying, but for the few characters that need an escape.
+ * Values to compact JSON text. Strings of values are valid UTF-8 (the reader and json_clean see to
+ * it) and numbers have their text or are whole, so that writing is copying, but for the few
+ * characters that need an escape.
  */
 #include "core/base/json.h"
 
@@ -54,7 +55,10 @@ static inline bool is_plain(uint64_t v)
 	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
 	uint64_t quote = v ^ (ones * '"'), slash = v ^ (ones * '\\');
 
-	/* A byte that is less than another number borrows into its top bit; bytes from 0x80 on are never less. */
+	/*
+	 * Subtracting from a smaller byte borrows, which sets its top bit; bytes from 0x80 on are
+	 * masked out.
+	 */
 	return ((((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) &
 		tops) == 0;
 }
@@ -90,7 +94,10 @@ static char *put_slowly(char *at, const char *s, size_t n)
 	return at;
 }
 
-/* The text between the quotes. Most is plain and goes by eights, the last of which may overlap the one before. */
+/*
+ * The text between the quotes. Most is plain and goes by eights, the last of which may overlap the
+ * one before.
+ */
 static char *put_chars(char *at, const char *s, size_t n)
 {
 	size_t i = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An intrusive, circular, doubly linked list: the head is a node too; a node that is in no list points to itself. */
+/*
+ * An intrusive, circular, doubly linked list: the head is a node too; a node that is in no list
+ * points to itself.
+ */
 #ifndef MK_BASE_LIST_H
 #define MK_BASE_LIST_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Log records in a buffer of one pipe write, so that lines of several threads and processes never mix. */
+/*
+ * Log records in a buffer of one pipe write, so that lines of several threads and processes never
+ * mix.
+ */
 #include "core/base/log.h"
 
 #include <errno.h>
@@ -20,7 +23,8 @@ enum {
 	BURST = 20 * 1000, /* thousandths of a record */
 	PER_MS = 2,        /* thousandths per millisecond */
 	PATIENCE_MS = 5,   /* for a full pipe, once */
-	LAST_MS = 200, /* the same for the last words of a process, which nobody can say later */
+	/* the same for the last record of a process, which no later one can report */
+	LAST_MS = 200,
 };
 
 struct module_level {
@@ -32,7 +36,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct module_level modules[MODULES_MAX];
 static size_t n_modules;
 static enum log_level default_level = LOG_INFO;
-static _Atomic int lowest_level = LOG_INFO; /* of all modules: the quick way to say no */
+/* of all modules: so that most calls that write nothing return at once */
+static _Atomic int lowest_level = LOG_INFO;
 static int out_fd = 2;
 static enum log_format out_format = LOG_AUTO;
 static int64_t (*time_source)(void);
@@ -159,15 +164,17 @@ static void put_int(struct record *r, int64_t i)
 	put(r, text + n, sizeof(text) - n);
 }
 
-/* A string in quotes, escaped as JSON wants it; other control characters and broken UTF-8 cannot get out. */
+/* A string in quotes, escaped as in JSON; control characters are escaped, broken UTF-8 replaced. */
 static void put_quoted(struct record *r, mk_str s)
 {
 	static const char hex[] = "0123456789abcdef";
 	mk_str shown = str_cut(s, VALUE_MAX);
+	mk_str rest = shown;
 
 	put(r, "\"", 1);
-	for (size_t i = 0; i < shown.n; i++) {
-		unsigned char c = (unsigned char)shown.p[i];
+	while (rest.n > 0) {
+		mk_str ch = str_take_utf8(&rest);
+		unsigned char c = (unsigned char)ch.p[0];
 		char escape[8];
 
 		if (c == '"' || c == '\\') {
@@ -184,10 +191,7 @@ static void put_quoted(struct record *r, mk_str s)
 			escape[5] = hex[c & 15];
 			put(r, escape, 6);
 		} else {
-			size_t n = str_utf8(str_sub(shown, i, SIZE_MAX));
-
-			put(r, n ? shown.p + i : "\xEF\xBF\xBD", n ? n : 3);
-			i += n ? n - 1 : 0;
+			put(r, ch.p, ch.n);
 		}
 	}
 	if (shown.n < s.n) {
@@ -304,7 +308,10 @@ static bool take_token(struct log_site *site, uint64_t *ret_dropped)
 	return true;
 }
 
-/* Writes the whole record or nothing of it, as far as the descriptor lets it. Waits 'patience_ms' for a full pipe. */
+/*
+ * Writes the whole record or nothing of it, as far as the descriptor lets it. Waits 'patience_ms'
+ * for a full pipe.
+ */
 static bool write_out(const char *p, size_t n, int patience_ms)
 {
 	bool begun = false;
@@ -332,7 +339,10 @@ static bool write_out(const char *p, size_t n, int patience_ms)
 	return n == 0;
 }
 
-/* Everything of a record but its end. Called by handlers of signals too: no lock, no memory, no stdio. */
+/*
+ * Everything of a record but its end. Called by handlers of signals too: no lock, no memory, no
+ * stdio.
+ */
 static void build(struct record *r, bool json, enum log_level level, const char *module,
 		  const char *msg)
 {

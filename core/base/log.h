@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log records: a fixed sentence with typed fields, one JSON object per line (readable text when the output is a
- * terminal). A function logs or returns an error, never both. Never log tokens, headers or bodies of objects.
+ * Log records: a fixed sentence with typed fields, one JSON object per line (readable text when the
+ * output is a terminal). A function logs or returns an error, never both. Never log tokens, headers
+ * or bodies of objects.
  *
- *	log_write(LOG_INFO, "net", "connected", LOG_STR("cluster", name), LOG_INT("dur_ms", ms), LOG_END);
+ *	log_write(LOG_INFO, "net", "connected", LOG_STR("cluster", name), LOG_INT("dur_ms", ms),
+ *		  LOG_END);
  *
- * Every call site may write 20 records at once and 2 per second later; what it drops is counted and told by its next
- * record ("dropped"). A full pipe is waited for at most some milliseconds; records lost so are told by the next one
- * that gets through ("lost"). Thread-safe, allocates nothing.
+ * Every call site may write 20 records at once and 2 per second later; the number of records that
+ * it drops stands in its next record ("dropped"). A write waits at most some milliseconds for a
+ * full pipe; the number of records lost so stands in the next one that is written ("lost").
+ * Thread-safe, allocates nothing.
  */
 #ifndef MK_BASE_LOG_H
 #define MK_BASE_LOG_H
@@ -62,15 +65,16 @@ void log_emit(struct log_site *site, enum log_level level, const char *module, c
 	      const struct log_field *fields);
 
 /*
- * The last words of a process that ends at once: written in any case but level "off", without a lock that whoever hangs
- * or crashed may hold. May be called by the handler of a signal and on any thread.
+ * The last words of a process that ends at once: written in any case but level "off", and without a
+ * lock that the thread which hangs or crashed may hold. May be called by the handler of a signal
+ * and on any thread.
  */
 void log_last(enum log_level level, const char *module, const char *msg,
 	      const struct log_field *fields);
 
 /*
- * Sets the level of 'module', or of all that have none of their own (NULL; LOG_INFO at first). False: there are
- * already 32 modules with a level, or the name is longer than 31 bytes.
+ * Sets the level of 'module', or of all that have none of their own (NULL; LOG_INFO at first).
+ * False: there are already 32 modules with a level, or the name is longer than 31 bytes.
  */
 bool log_set_level(const char *module, enum log_level level);
 
@@ -79,10 +83,16 @@ bool log_level_parse(mk_str text, enum log_level *ret);
 
 enum log_format { LOG_AUTO, LOG_JSON, LOG_TEXT };
 
-/* For tests: where records go (2 at first) and how; LOG_AUTO: text on a terminal, else JSON. The descriptor stays the caller's. */
+/*
+ * For tests: where records go (2 at first) and how; LOG_AUTO: text on a terminal, else JSON. The
+ * descriptor stays the caller's.
+ */
 void log_set_output(int fd, enum log_format format);
 
-/* For tests and simulation: the time of records instead of the wall clock; NULL for the clock. Not for live threads. */
+/*
+ * For tests and simulation: the time of records instead of the wall clock; NULL for the clock. Not
+ * for live threads.
+ */
 void log_set_time(int64_t (*wall_ms)(void));
 
 #endif

@@ -77,7 +77,9 @@ static bool make_room(struct map *m)
 	if (m->n_slots > 0 && m->n + m->n_dead + 1 <= m->n_slots - m->n_slots / 4) {
 		return true;
 	}
-	/* Grows only when the live entries alone call for it; otherwise sweeps out the dead. */
+	/*
+	 * Grows only when the live entries need it; otherwise the rebuild drops the deleted ones.
+	 */
 	while (m->n + 1 > n_slots / 2) {
 		if (n_slots > SIZE_MAX / 2) {
 			return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hash map from strings to pointers. Keys are copied and owned by the map, values are borrowed.
- * The hash has a fixed key (determinism comes first; entries are bounded by their owners), and the order of iteration
- * must never reach output.
+ * The hash has a fixed key, so that runs can be repeated; the owners of maps bound the number of
+ * entries. The order of iteration must never reach output.
  */
 #ifndef MK_BASE_MAP_H
 #define MK_BASE_MAP_H
@@ -41,8 +41,9 @@ void *map_del(struct map *m, mk_str key);
 size_t map_len(const struct map *m);
 
 /*
- * Iteration: `size_t pos = 0; while (map_next(m, &pos, &key, &val))`, in no particular order. The element just
- * returned may be deleted; nothing may be put meanwhile. 'ret_key' and 'ret_val' may be NULL; the key is borrowed.
+ * Iteration: `size_t pos = 0; while (map_next(m, &pos, &key, &val))`, in no particular order. The
+ * element just returned may be deleted; nothing may be put meanwhile. 'ret_key' and 'ret_val' may
+ * be NULL; the key is borrowed.
  */
 bool map_next(const struct map *m, size_t *pos, mk_str *ret_key, void **ret_val);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry of metrics and its text. Series are found by the text of their labels, which is also how they are shown. */
+/*
+ * The registry of metrics and its text. Series are found by the text of their labels, which is also
+ * how they are shown.
+ */
 #include "core/base/metric.h"
 
 #include <pthread.h>
@@ -30,7 +33,7 @@ struct metric {
 	size_t n_labels;
 	double bounds[METRIC_MAX_BUCKETS];
 	size_t n_bounds;
-	size_t limit; /* series, before the one for the rest */
+	size_t limit; /* series, besides the one for the rest */
 	struct map series;
 };
 
@@ -185,23 +188,22 @@ struct metric *metric_histogram(const char *name, const char *help, const double
 	return enter(m);
 }
 
-/* A label value in quotes' clothing: escaped, cut, valid UTF-8. */
+/* The text of a label's value between its quotes: escaped, cut, valid UTF-8. */
 static void put_value(struct buf *b, mk_str s)
 {
 	mk_str shown = str_cut(s, LABEL_VALUE_MAX);
 
 	while (shown.n > 0) {
-		size_t n = str_utf8(shown);
-		char c = shown.p[0];
+		mk_str ch = str_take_utf8(&shown);
+		char c = ch.p[0];
 
 		if (c == '\\' || c == '"') {
 			buf_printf(b, "\\%c", c);
 		} else if (c == '\n') {
 			buf_add(b, STR("\\n"));
 		} else {
-			buf_add(b, n ? str_sub(shown, 0, n) : STR("\xEF\xBF\xBD"));
+			buf_add(b, ch);
 		}
-		shown = str_sub(shown, n ? n : 1, SIZE_MAX);
 	}
 }
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters, gauges and histograms for Prometheus. One registry per process: what is counted belongs to the process.
- * A family has a name and label names; each combination of label values is a series, made when first touched. A family
- * has at most METRIC_MAX_SERIES, or what metric_limit allows; those beyond METRIC_MAX_SERIES share METRIC_MAX_BYTES with
- * all families, so that the text has an end. What comes later is gathered in one series whose label values are all
- * "_other": hostile names cannot fill the memory.
- * Functions accept a NULL family (registration ran out of memory) and then do nothing. Thread-safe.
+ * Counters, gauges and histograms for Prometheus. One registry per process: what is counted belongs
+ * to the process. A family has a name and label names; each combination of label values is a
+ * series, made when first touched. A family has at most METRIC_MAX_SERIES, or what metric_limit
+ * allows; those beyond METRIC_MAX_SERIES share METRIC_MAX_BYTES with all families, so that the text
+ * that Prometheus scrapes is bounded. Further ones are counted in one series whose label values are
+ * all "_other", so that a user who makes many objects cannot fill the memory. Functions accept a
+ * NULL family (registration ran out of memory) and then do nothing. Thread-safe.
  *
  *	static struct metric *sent;
- *	sent = metric_counter("multikueue_requests_total", "Requests sent.", "cluster", "code", NULL);
+ *	sent = metric_counter("multikueue_requests_total", "Requests sent.", "cluster", "code",
+ *			      NULL);
  *	metric_add(sent, METRIC_LABELS(cluster, STR("409")), 1);
  */
 #ifndef MK_BASE_METRIC_H
@@ -28,14 +30,17 @@ enum {
 
 struct metric;
 
-/* As many views as the family has label names, in their order; METRIC_NONE for a family without labels. */
+/*
+ * As many views as the family has label names, in their order; METRIC_NONE for a family without
+ * labels.
+ */
 #define METRIC_LABELS(...) ((const mk_str[]){__VA_ARGS__})
 #define METRIC_NONE NULL
 
 /*
- * Registers a family, or finds it when it is registered already. 'name' and 'help' are copied. Label names follow, ended
- * by NULL. NULL: out of memory, too many labels, or the name is taken by another kind or other labels.
- * Counters only grow; gauges are set.
+ * Registers a family, or finds it when it is registered already. 'name' and 'help' are copied.
+ * Label names follow, ended by NULL. NULL: out of memory, too many labels, or the name is taken by
+ * another kind or other labels. Counters only grow; gauges are set.
  */
 struct metric *metric_counter(const char *name, const char *help, ...) __attribute__((sentinel));
 struct metric *metric_gauge(const char *name, const char *help, ...) __attribute__((sentinel));
@@ -45,8 +50,8 @@ struct metric *metric_histogram(const char *name, const char *help, const double
 				...) __attribute__((sentinel));
 
 /*
- * The family has room for 'n' series, as many as there can truly be; not fewer than METRIC_MAX_SERIES, nor more than
- * METRIC_TOP_SERIES. Series that are there stay.
+ * The family has room for 'n' series, as many as can exist; not fewer than METRIC_MAX_SERIES, nor
+ * more than METRIC_TOP_SERIES. Series that are there stay.
  */
 void metric_limit(struct metric *m, size_t n);
 
@@ -60,13 +65,22 @@ void metric_set(struct metric *m, const mk_str *labels, double value);
 /* Counts one observation in a histogram. */
 void metric_observe(struct metric *m, const mk_str *labels, double value);
 
-/* Forgets the series whose label 'index' (in the order of registration) is 'value': a cluster that is gone. */
+/*
+ * Forgets the series whose label 'index' (in the order of registration) is 'value': a cluster that
+ * is gone.
+ */
 void metric_forget(struct metric *m, size_t index, mk_str value);
 
-/* Value of a counter or gauge, number of observations of a histogram; 0 when there is no such series. */
+/*
+ * Value of a counter or gauge, number of observations of a histogram; 0 when there is no such
+ * series.
+ */
 double metric_get(struct metric *m, const mk_str *labels);
 
-/* Appends all families in the text format of Prometheus, sorted by name and labels. False: 'out' is full. */
+/*
+ * Appends all families in the text format of Prometheus, sorted by name and labels. False: 'out' is
+ * full.
+ */
 bool metric_render(struct buf *out);
 
 /* Forgets everything; all families become invalid. For the end of the process and for tests. */

@@ -42,7 +42,7 @@ uint64_t rng_below(struct rng *r, uint64_t n)
 	if (n == 0) {
 		return 0;
 	}
-	/* Throws away the top part that would favour small remainders. */
+	/* Rejects the top part of the range, which would make small remainders more likely. */
 	limit = UINT64_MAX - UINT64_MAX % n;
 	do {
 		x = rng_next(r);

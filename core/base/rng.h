@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A seeded pseudo-random generator (not for secrets): the same seed gives the same sequence everywhere. */
+/*
+ * A seeded pseudo-random generator (not for secrets): the same seed gives the same sequence
+ * everywhere.
+ */
 #ifndef MK_BASE_RNG_H
 #define MK_BASE_RNG_H
 

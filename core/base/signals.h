@@ -6,8 +6,8 @@
 #include <signal.h>
 
 /*
- * All but those of a crash: a thread that crashes with its signal blocked is ended by the kernel, and nobody could say
- * a last word.
+ * All but those of a crash: the kernel ends a thread that crashes with its signal blocked, and the
+ * crash handler (core/daemon/crash.c) could not write its record.
  */
 static inline void signals_of_threads(sigset_t *ret)
 {

@@ -132,7 +132,10 @@ mk_str str_cut(mk_str s, size_t max)
 	if (s.n <= max) {
 		return s;
 	}
-	/* s.p[n] exists: when it continues a sequence, the sequence goes as a whole (at most 3 bytes back). */
+	/*
+	 * s.p[n] exists: when it continues a sequence, the sequence goes as a whole (at most 3
+	 * bytes back).
+	 */
 	while (n > 0 && max - n < 3 && ((unsigned char)s.p[n] & 0xC0) == 0x80) {
 		n--;
 	}
@@ -162,6 +165,28 @@ size_t str_utf8(mk_str str)
 		}
 	}
 	return len;
+}
+
+bool str_is_utf8(mk_str s)
+{
+	for (size_t i = 0; i < s.n;) {
+		size_t len = str_utf8(str_sub(s, i, SIZE_MAX));
+
+		if (len == 0) {
+			return false;
+		}
+		i += len;
+	}
+	return true;
+}
+
+mk_str str_take_utf8(mk_str *rest)
+{
+	size_t len = str_utf8(*rest);
+	mk_str ch = len > 0 ? str_sub(*rest, 0, len) : STR("\xEF\xBF\xBD");
+
+	*rest = str_sub(*rest, len > 0 ? len : 1, SIZE_MAX);
+	return ch;
 }
 
 void str_wipe(mk_str s)

@@ -42,7 +42,7 @@ static inline bool str_is(mk_str a, const char *literal)
 /* Bytewise order, shorter first on a common prefix: <0, 0, >0. */
 int str_cmp(mk_str a, mk_str b);
 
-/* Does 's' begin or end so? The empty view fits everywhere. */
+/* Does 's' begin or end with the other string? True for the empty one. */
 bool str_starts(mk_str s, mk_str prefix);
 bool str_ends(mk_str s, mk_str suffix);
 
@@ -54,7 +54,10 @@ bool str_in(mk_str s, const mk_str *list, size_t n);
 /* The part from 'from' (clamped) of at most 'n' bytes. Borrowed from 's'. */
 mk_str str_sub(mk_str s, size_t from, size_t n);
 
-/* Cuts off and returns what stands before the first 'sep'; *rest becomes what follows (empty at the end). False when *rest was empty. */
+/*
+ * Takes the part before the first 'sep' off *rest, which becomes what follows (empty at the end).
+ * False when *rest was empty.
+ */
 bool str_split(mk_str *rest, char sep, mk_str *ret_part);
 
 /* 's' without ASCII white space at both ends. Borrowed. */
@@ -69,6 +72,13 @@ mk_str str_cut(mk_str s, size_t max);
 
 /* Length of the valid UTF-8 sequence at the front of 's': 1 to 4, or 0 when there is none. */
 size_t str_utf8(mk_str s);
+/* Whether the whole of 's' is valid UTF-8; the empty string is. */
+bool str_is_utf8(mk_str s);
+/*
+ * Takes the first character off '*rest', which must not be empty: its UTF-8 sequence, borrowed, or
+ * a static U+FFFD for one byte that begins no valid sequence.
+ */
+mk_str str_take_utf8(mk_str *rest);
 
 /* Overwrites a secret; 's' must be a view of memory that is the caller's to write. */
 void str_wipe(mk_str s);
@@ -88,7 +98,10 @@ void buf_init(struct buf *b, size_t cap);
 void buf_done(struct buf *b);
 /* Empties it and clears 'failed'; keeps the memory. */
 void buf_clear(struct buf *b);
-/* Appends; false (and b->failed) when over the cap or out of memory. The content stays NUL-terminated past n. */
+/*
+ * Appends; false (and b->failed) when over the cap or out of memory. The content stays
+ * NUL-terminated past n.
+ */
 bool buf_add(struct buf *b, mk_str s);
 bool buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* View of the content; borrowed until the next change. */

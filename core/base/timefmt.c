@@ -15,7 +15,9 @@ struct civil {
 	unsigned int month, day;
 };
 
-/* Counts in eras of 400 years that begin on 1 March, so that the leap day is the last of its year. */
+/*
+ * Counts in eras of 400 years that begin on 1 March, so that the leap day is the last of its year.
+ */
 static struct civil civil_of(int64_t days)
 {
 	int64_t z = days + 719468;
@@ -77,7 +79,10 @@ static struct broken_down break_down(int64_t wall_ms)
 	return t;
 }
 
-/* 'n' digits of 'v' and what follows them; by hand, since a handler of a signal may do no more. */
+/*
+ * 'n' digits of 'v' and what follows them; by hand, since signal handlers, which must not call
+ * printf, use it.
+ */
 static size_t put_digits(char *out, unsigned int v, size_t n, char after)
 {
 	for (size_t i = n; i-- > 0; v /= 10) {

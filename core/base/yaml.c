@@ -80,7 +80,10 @@ static struct json *find_member(const struct frame *f)
 	return f->indexed ? map_get(&f->index, f->key) : json_getn(f->container, f->key);
 }
 
-/* From some members on, looking for duplicates one by one would take too long. */
+/*
+ * An object with many members gets an index, since a search one by one for each new key would take
+ * quadratic time.
+ */
 static bool index_member(struct frame *f, struct json *v)
 {
 	if (f->indexed) {

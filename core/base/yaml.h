@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML to JSON values, as the Kubernetes tools of the Go world read it (sigs.k8s.io/yaml: YAML 1.1 scalars, so that a
- * bare `yes` is true and 017 is 15). Stricter where a file of ours has no business: anchors, aliases, tags and
- * merge keys are refused, and so are keys that are no scalars.
+ * YAML to JSON values, as the Kubernetes tools of the Go world read it (sigs.k8s.io/yaml: YAML 1.1
+ * scalars, so that a bare `yes` is true and 017 is 15). Stricter in one respect: anchors, aliases,
+ * tags and merge keys are refused, and so are keys that are not scalars.
  */
 #ifndef MK_BASE_YAML_H
 #define MK_BASE_YAML_H
@@ -30,9 +30,10 @@ struct yaml_lines {
 };
 
 /*
- * The first document of 'text' (JSON null when there is none); what follows it is not looked at. 'ret_lines' may be
- * NULL. MK_INVALID with `yaml: line N: …`, for a duplicate key `line N: key "k" already set in map`; MK_TOO_BIG over
- * YAML_MAX_SIZE; MK_NO_MEMORY. The value does not borrow from 'text'.
+ * The first document of 'text' (JSON null when there is none); what follows it is not looked at.
+ * 'ret_lines' may be NULL. MK_INVALID with `yaml: line N: …`, for a duplicate key `line N: key "k"
+ * already set in map`; MK_TOO_BIG over YAML_MAX_SIZE; MK_NO_MEMORY. The value does not borrow from
+ * 'text'.
  */
 enum mk_code yaml_parse(struct arena *a, mk_str text, const struct yaml_options *options,
 			struct json **ret, struct yaml_lines *ret_lines, struct mk_err *err);
@@ -42,13 +43,14 @@ enum mk_code yaml_documents(struct arena *a, mk_str text, const struct yaml_opti
 			    struct json **ret, struct mk_err *err);
 
 /*
- * The line (from 1) of the value at an RFC 6901 pointer, of its key when it is a member; of the nearest parent when
- * there is no such value; 0 when nothing is known.
+ * The line (from 1) of the value at an RFC 6901 pointer, of its key when it is a member; of the
+ * nearest parent when there is no such value; 0 when nothing is known.
  */
 int yaml_line(const struct yaml_lines *lines, mk_str pointer);
 
 /*
- * 'v' as YAML block text that reads back to the same value, NUL-terminated, in 'a'; {NULL, 0} when out of memory.
+ * 'v' as YAML block text that reads back to the same value, NUL-terminated, in 'a'; {NULL, 0} when
+ * out of memory.
  */
 mk_str yaml_write(struct arena *a, const struct json *v);
 

@@ -40,7 +40,10 @@ static bool digit_of(char c, unsigned int base, unsigned int *ret)
 	return d < base;
 }
 
-/* An integer with an optional prefix of its base: 0x, 0o, 0b, or 0 for octal. 64 bits, signed or not. */
+/*
+ * An integer with an optional prefix of its base: 0x, 0o, 0b, or 0 for octal. 64 bits, signed or
+ * not.
+ */
 static bool parse_int(mk_str s, bool *ret_minus, uint64_t *ret)
 {
 	unsigned int base = 10;
@@ -84,8 +87,8 @@ static size_t skip_digits(mk_str s, size_t i)
 }
 
 /*
- * A decimal number in YAML's looser grammar (".5", "1.", "+2", "007.5") as JSON spells it; the empty view when 's' is
- * none or memory is out.
+ * A decimal number in YAML's looser grammar (".5", "1.", "+2", "007.5") as JSON spells it; the
+ * empty view when 's' is none or memory is out.
  */
 static mk_str json_spelling(struct arena *a, mk_str s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON values to YAML block text. Strings go without quotes only when no YAML reader can take them for anything else;
- * all others are written as JSON strings, which are YAML too.
+ * JSON values to YAML block text. A string has no quotes only if every YAML reader takes it for a
+ * string; all others are written as JSON strings, which are YAML too.
  */
 #include "core/base/yaml.h"
 
@@ -36,7 +36,10 @@ static bool is_plain(struct arena *a, mk_str s)
 	return json_type(yaml_scalar(a, s, true)) == JSON_STR;
 }
 
-/* What JSON has in strings as it is and YAML readers refuse or take for the end of a line: 'n' bytes at s[i]; 0: not so. */
+/*
+ * The code point at s[i] if JSON strings may have it unescaped but YAML readers refuse it or take
+ * it for the end of a line; its size in *ret_n, 0 if it needs no escape.
+ */
 static unsigned must_escape(mk_str s, size_t i, size_t *ret_n)
 {
 	const unsigned char *p = (const unsigned char *)s.p + i;
@@ -99,7 +102,10 @@ static void indent(struct writer *w, int depth)
 	}
 }
 
-/* A key with its colon. Readers look 1,024 characters far for the colon of a key that is not marked as one. */
+/*
+ * A key with its colon. Readers look 1,024 characters far for the colon of a key that is not marked
+ * as one.
+ */
 static void put_key(struct writer *w, mk_str key, int depth)
 {
 	enum { UNMARKED_MAX = 1000 };

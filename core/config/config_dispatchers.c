@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the configuration says of dispatchers, judged once the plugins are loaded: the name in use, and the sections. */
+#include "core/api/names.h"
 #include "core/config/config_impl.h"
 #include "core/plug/plug.h"
 #include "core/plug/schema.h"
@@ -67,10 +68,10 @@ static void judge_name(struct config_run *r, const struct config_multikueue *m,
 			     "domain-prefixed path "
 			     "(such as \"acme.io/foo\") of at most 63 bytes",
 			     shown);
-	} else if (!declared && str_starts(name, STR("kueue.x-k8s.io/"))) {
+	} else if (!declared && str_starts(name, STR(NAME_GROUP "/"))) {
 		config_error(r, at,
-			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher in "
-			     "kueue.x-k8s.io",
+			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher "
+			     "in " NAME_GROUP,
 			     shown);
 	} else if (!declared && typo.p != NULL) {
 		config_error(r, at,

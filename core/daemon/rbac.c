@@ -2,6 +2,7 @@
 /* RBAC manifests from the adapters' descriptors; see rbac.h. A rule stands here when the code sends such a request. */
 #include "core/daemon/rbac.h"
 
+#include "core/api/names.h"
 #include "core/base/str.h"
 #include "core/serve/webhook_bodies.h"
 
@@ -88,16 +89,15 @@ static void manager_rules(const struct config *c, const struct plug *p, struct b
 {
 	identity(out);
 	buf_add(out, STR("# what is to be dispatched, where, and by which rules\n"));
-	rule(out, "kueue.x-k8s.io",
-	     "workloads, admissionchecks, multikueueconfigs, multikueueclusters",
+	rule(out, NAME_GROUP, "workloads, admissionchecks, multikueueconfigs, multikueueclusters",
 	     "get, list, watch");
-	rule(out, "kueue.x-k8s.io",
-	     "workloads/status, admissionchecks/status, multikueueclusters/status", "patch");
+	rule(out, NAME_GROUP, "workloads/status, admissionchecks/status, multikueueclusters/status",
+	     "patch");
 	if (c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION]) {
 		buf_add(out, STR("# quotas that follow the workers'\n"));
-		rule(out, "kueue.x-k8s.io", "localqueues", "get, list, watch");
-		rule(out, "kueue.x-k8s.io", "clusterqueues", "get, list, watch, patch");
-		rule(out, "kueue.x-k8s.io", "clusterqueues/status", "patch");
+		rule(out, NAME_GROUP, "localqueues", "get, list, watch");
+		rule(out, NAME_GROUP, "clusterqueues", "get, list, watch, patch");
+		rule(out, NAME_GROUP, "clusterqueues/status", "patch");
 	}
 	buf_add(out, STR("# events stand where their object is\n"));
 	rule(out, "events.k8s.io", "events", "create");
@@ -119,13 +119,13 @@ static void worker_rules(const struct config *c, const struct plug *p, struct bu
 	identity(out);
 	buf_add(out, STR("# clones; a changed priority is patched, an evicted one is told to stop "
 			 "through its status\n"));
-	rule(out, "kueue.x-k8s.io", "workloads", "get, list, watch, create, delete, patch");
-	rule(out, "kueue.x-k8s.io", "workloads/status", "patch");
+	rule(out, NAME_GROUP, "workloads", "get, list, watch, create, delete, patch");
+	rule(out, NAME_GROUP, "workloads/status", "patch");
 	if (c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION] || wants_facts(p)) {
 		buf_add(out,
 			STR("# how queues stand: for quota automation, and for dispatchers that "
 			    "ask for it\n"));
-		rule(out, "kueue.x-k8s.io", "clusterqueues, localqueues", "get, list, watch");
+		rule(out, NAME_GROUP, "clusterqueues, localqueues", "get, list, watch");
 	}
 	if (plug_n_adapters(p) > 0) {
 		buf_add(out, STR("# jobs; patch where an adapter keeps fields of a running copy up "
@@ -172,7 +172,7 @@ static void admission_roles(const struct config *c, struct buf *out)
 
 	header(out, rbac_api, "ClusterRole", name, (mk_str){NULL, 0});
 	buf_add(out, STR("rules:\n# which queues lead to other clusters\n"));
-	rule(out, "kueue.x-k8s.io", "localqueues, clusterqueues", "list, watch");
+	rule(out, NAME_GROUP, "localqueues, clusterqueues", "list, watch");
 	if (c->internal_certs) {
 		buf_add(out, STR("# whom API servers trust\n"));
 		rule_named(out, "admissionregistration.k8s.io", "mutatingwebhookconfigurations",

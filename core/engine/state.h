@@ -38,8 +38,8 @@
 #ifndef MK_ENGINE_STATE_H
 #define MK_ENGINE_STATE_H
 
+#include "core/api/names.h"
 #include "core/engine/engine.h"
-#include "core/engine/names.h"
 #include "core/engine/store/queue.h"
 #include "core/engine/store/store.h"
 

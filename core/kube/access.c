@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Credentials that a provider's program gives, for the link of a cluster that a ClusterProfile describes.
+ * Credentials that a provider's program gives, for the link of a cluster that a ClusterProfile
+ * describes.
  *
- * The program is run when the link is to be opened, before what it gave expires, and once when the server answers 401;
- * new credentials replace the old ones on the open link. A program that fails is run again with backoff. The link goes
- * down for it only when there is nothing left that could be valid. Credentials are not kept: they go to the transport.
+ * The program is run when the link is to be opened, before what it gave expires, and once when the
+ * server answers 401; new credentials replace the old ones on the open link. A program that fails
+ * is run again with backoff. The link goes down for it only when no credentials are left that may
+ * be valid. Credentials are not kept: they go to the transport.
  */
 #include <stdio.h>
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/base/base64.h"
 #include "core/base/hash.h"
 #include "core/kube/impl.h"
@@ -22,11 +25,11 @@ struct access {
 	struct timer timer;
 	uint64_t run; /* of the program, 0 = it does not run */
 	int64_t asked_ms;
-	int64_t expires_ms; /* monotonic; INT64_MAX = nobody said so */
+	int64_t expires_ms; /* monotonic; INT64_MAX = the program named no time */
 	unsigned failures;
 	bool due;      /* a 401 came: the program is to be run at once */
 	bool again;    /* ... that is why it ran last */
-	bool refused;  /* ... and what we have is of no use */
+	bool refused;  /* ... and the server refuses the present ones */
 	char hash[65]; /* of the credentials in use, "" none */
 };
 
@@ -69,7 +72,7 @@ bool access_is_pending(const struct link *l)
 	return l->access != NULL && (l->access->run != 0 || l->access->due);
 }
 
-/* --- where to -------------------------------------------------------------------------------------- */
+/* --- where to -------------------------------------------------------------------------------- */
 
 static const struct kube_provider *find_provider(const struct kube *k, mk_str name)
 {
@@ -106,7 +109,7 @@ static bool is_known_version(mk_str v)
 	       str_is(v, "client.authentication.k8s.io/v1beta1");
 }
 
-/* False: said why, and there is nothing to run. */
+/* False: reported why; no program is run. */
 static bool is_usable(struct kube *k, struct link *l, const struct json *body,
 		      const struct kube_provider *p)
 {
@@ -183,19 +186,14 @@ bool access_begin(struct kube *k, struct link *l, const struct json *body)
 	return true;
 }
 
-/* --- running --------------------------------------------------------------------------------------- */
+/* --- running --------------------------------------------------------------------------------- */
 
 static void failed(struct kube *k, struct access *x, mk_str text)
 {
 	struct link *l = x->l;
-	int64_t delay = ACCESS_FIRST_MS;
+	int64_t delay = backoff_ms(ACCESS_FIRST_MS, x->failures++, ACCESS_MAX_MS);
 	bool useless = x->hash[0] == '\0' || x->refused || k->mono_ms >= x->expires_ms;
 
-	for (unsigned i = 0; i < x->failures && delay < ACCESS_MAX_MS; i++) {
-		delay *= 2;
-	}
-	delay = delay > ACCESS_MAX_MS ? ACCESS_MAX_MS : delay;
-	x->failures++;
 	delay = delay / 2 + rng_range(&k->rng, 0, delay / 2);
 	if (!useless && x->expires_ms - k->mono_ms < delay) {
 		delay = x->expires_ms - k->mono_ms;
@@ -256,12 +254,12 @@ void access_denied(struct kube *k, struct link *l)
 	}
 	x->refused = true;
 	if (x->run == 0 && (!x->again || k->mono_ms - x->asked_ms >= ACCESS_AGAIN_MS)) {
-		x->due = true; /* not here: whoever got the 401 still uses the link */
+		x->due = true; /* not here: the caller, which got the 401, still uses the link */
 		timer_set(k, &x->timer, k->mono_ms);
 	}
 }
 
-/* --- the answer ------------------------------------------------------------------------------------ */
+/* --- the answer ------------------------------------------------------------------------------ */
 
 /* When to ask for the next ones: some time before these expire, not all links at once. */
 static void schedule(struct kube *k, struct access *x, int64_t expires_wall_ms)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests on the transport. A token is a slot number and a generation, so that the call behind it is found at once
- * and a token that outlived its call finds nothing.
+ * Requests on the transport. A token is a slot number and a generation, so that the call is found
+ * at once and a token of an earlier call in the slot finds none.
  */
 #include "core/base/alloc.h"
 #include "core/kube/impl.h"

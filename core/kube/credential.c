@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The protocol of credential plugins (client.authentication.k8s.io): the question, and the answer taken apart. */
+/*
+ * The protocol of credential plugins (client.authentication.k8s.io): the question, and the answer
+ * taken apart.
+ */
 #include "core/base/timefmt.h"
 #include "core/kube/impl.h"
 

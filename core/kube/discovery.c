@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of our kinds a cluster serves, and under which resource name: one document per group and version, asked for on
- * every connect and every ten minutes, and 30 s after that failed; that of a kind which is missing while somebody waits for
- * it every 15 s. A group that is missing or forbidden disables its
- * kinds there and nothing else; without Kueue's own kinds the link cannot come up.
+ * Which of our kinds a cluster serves, and under which resource name: one document per group and
+ * version, asked for on every connect and every ten minutes, and 30 s after that failed; while a
+ * Workload waits for a kind that is missing, that of the kind every 15 s. A group that is missing
+ * or forbidden disables its kinds there and nothing else; without Kueue's own kinds the link cannot
+ * come up.
  */
 #include <ctype.h>
 
@@ -43,7 +44,10 @@ mk_str discovery_no_match(const struct kind *kind, struct arena *a)
 			    STR_ARG(kind->kind), STR_ARG(kind_api_version(kind, api)));
 }
 
-/* Which kinds matter where: workers need Workload and the jobs, the manager all but those of parts that are off. */
+/*
+ * Which kinds matter where: workers need Workload and the jobs, the manager all kinds but those of
+ * features that are off.
+ */
 static bool is_wanted(const struct link *l, uint16_t kind)
 {
 	if (kind >= KIND_PROFILE && kind < KIND_FIRST_JOB) {
@@ -118,7 +122,10 @@ static const struct json *find_resource(const struct json *doc, mk_str kind)
 	return NULL;
 }
 
-/* How many letters must change to make 'a' of 'b', whatever their case; both at most KIND_NAME_MAX long. */
+/*
+ * How many letters must change to make 'a' of 'b', whatever their case; both at most KIND_NAME_MAX
+ * long.
+ */
 static size_t distance(mk_str a, mk_str b)
 {
 	size_t row[KIND_NAME_MAX + 1];
@@ -143,7 +150,7 @@ static size_t distance(mk_str a, mk_str b)
 	return row[b.n];
 }
 
-/* A name that may be shown to people, as the server sent it. */
+/* A name from the server that may stand in messages as it is. */
 static bool is_kind_name(mk_str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
@@ -154,7 +161,10 @@ static bool is_kind_name(mk_str s)
 	return s.n > 0 && s.n <= KIND_NAME_MAX;
 }
 
-/* The kind of the group that 'kind' may have meant, or a name of its resource instead of the kind; "" when none is near. */
+/*
+ * The kind of the group that 'kind' may have meant, or a name of its resource instead of the kind;
+ * "" when none is near.
+ */
 static mk_str near(const struct json *doc, mk_str kind)
 {
 	struct json_iter it = json_iter(json_get(doc, "resources"));
@@ -218,7 +228,9 @@ static void set_served(struct kube *k, struct link *l, uint16_t i, const struct 
 	discovery_set(k, l, i, SERVED_YES, MK_OK, (mk_str){NULL, 0});
 }
 
-/* Applies what is known of one group to its kinds; 'doc' NULL: none is served, because of 'code'. */
+/*
+ * Applies what is known of one group to its kinds; 'doc' NULL: none is served, because of 'code'.
+ */
 static void set_group(struct kube *k, struct link *l, const struct kind *first,
 		      const struct json *doc, enum mk_code code, mk_str text)
 {
@@ -252,7 +264,7 @@ static bool list_is_valid(const struct json *doc)
 	       json_type(json_get(doc, "resources")) == JSON_ARR;
 }
 
-/* Ten minutes without a kind are long when its group was only busy. */
+/* A group that could not be asked is asked again soon, not after ten minutes. */
 static void look_soon(struct kube *k, struct link *l)
 {
 	l->discovered_ms = k->mono_ms - REDISCOVER_MS + RETRY_GROUP_MS;
@@ -261,7 +273,9 @@ static void look_soon(struct kube *k, struct link *l)
 	}
 }
 
-/* A group could not be asked, and the reason is not that it is missing. True: that failed the link. */
+/*
+ * A group could not be asked, and the reason is not that it is missing. True: that failed the link.
+ */
 static bool group_failed(struct kube *k, struct link *l, const struct api_group *g,
 			 const struct answer *an, const struct status *st)
 {
@@ -285,7 +299,10 @@ static bool group_failed(struct kube *k, struct link *l, const struct api_group 
 	return false;
 }
 
-/* The server itself says that it has no such group; something before it that knows nothing of it proves nothing. */
+/*
+ * True when the API server itself says that it has no such group; a 404 of a proxy before it does
+ * not prove that.
+ */
 static bool is_missing(const struct answer *an, const struct status *st)
 {
 	return an->end == TRANSPORT_OK && an->http == 404 &&
@@ -388,7 +405,10 @@ int64_t discovery_seek_ms(const struct link *l)
 	int64_t wait = INT64_MAX;
 
 	for (uint16_t i = 0; i < l->k->kinds->n; i++) {
-		/* A refusal is no lack: the rights may come, but that is not asked so often. */
+		/*
+		 * A kind that is forbidden is there: permission may come, but it is asked for less
+		 * often.
+		 */
 		int64_t ms = l->kinds[i].code == MK_DENIED ? SEEK_DENIED_MS : SEEK_MS;
 
 		wait = is_sought(l, i) && ms < wait ? ms : wait;
@@ -410,7 +430,7 @@ void discovery_seek(struct kube *k, struct link *l)
 	l->sought_ms = k->mono_ms;
 	for (size_t g = 0; g < k->n_groups; g++) {
 		if (l->discovery[g].call == NULL && group_is_sought(k, l, g)) {
-			(void)ask(k, l, g); /* without memory next time */
+			(void)ask(k, l, g); /* out of memory: next time */
 		}
 	}
 	link_arm(k, l);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubeconfigs in files: whoever reads them hands them in here; see secret.c for how they are kept. */
+/*
+ * Kubeconfigs in files: core/daemon reads them and passes them to kube_file; secret.c keeps them.
+ */
 #include "core/kube/impl.h"
 
 static mk_str key_of(struct kube *k, mk_str path)
@@ -7,7 +9,7 @@ static mk_str key_of(struct kube *k, mk_str path)
 	return arena_printf(&k->scratch, FILE_KEY "%.*s", STR_ARG(path));
 }
 
-/* What may leave: the path, and a hash or the problem. */
+/* What leaves core/kube: the path, and a hash or the problem. */
 static struct json *reduced(struct arena *a, mk_str path, mk_str hash, mk_str problem)
 {
 	struct json *out = json_new_obj(a), *meta = json_new_obj(a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts a byte stream into lines, whatever the sizes of the pieces in which it arrives. Bytes that were searched for
- * an end of line are not searched again. A line is at most FRAME_MAX bytes.
+ * Cuts a byte stream into lines, however it is divided when it arrives. Bytes that were searched
+ * for an end of line are not searched again. A line is at most FRAME_MAX bytes.
  */
 #ifndef MK_KUBE_FRAME_H
 #define MK_KUBE_FRAME_H
@@ -28,10 +28,16 @@ void frame_done(struct frame *f);
 /* Forgets the content, and memory that a quiet stream does not need. */
 void frame_clear(struct frame *f);
 
-/* Takes in bytes. False, and f->failed: too long a line, or out of memory. Lines handed out before are void. */
+/*
+ * Takes in bytes. False, and f->failed: too long a line, or out of memory. Lines handed out before
+ * are void.
+ */
 bool frame_add(struct frame *f, mk_str bytes);
 
-/* The next complete line without its "\n" (and "\r" before it); borrowed until frame_add. False: none is complete. */
+/*
+ * The next complete line without its "\n" (and "\r" before it); borrowed until frame_add. False:
+ * none is complete.
+ */
 bool frame_next(struct frame *f, mk_str *ret_line);
 
 #endif

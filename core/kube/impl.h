@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of core/kube share; nobody else includes it.
+ * What the files of core/kube share; no other folder includes it.
  *
  *   kube.c     the public face: life, time, timers, operations
  *   call.c     tokens → requests on the transport, and their answers
  *   link.c     one cluster: credentials, probe, identity, backoff
  *   discovery.c which kinds it serves
- *   watch.c    one (cluster, kind): list, stream, resume; watch_stream.c its lines, watch_list.c its pages
- *   access.c   credentials that a program gives; credential.c what it says
- *   secret.c   kubeconfigs of the manager's Secrets and of files, which never leave; file.c those of files
+ *   watch.c    one (cluster, kind): list, stream, resume
+ *   watch_stream.c, watch_list.c  its lines, its pages
+ *   access.c   credentials from a provider's program; credential.c parses its answer
+ *   secret.c   kubeconfigs of the manager's Secrets and of files, which never leave core/kube
+ *   file.c     kubeconfigs of files
  *   request.c  single requests
  *
  * A sink's emit must not call back into kube.
@@ -29,7 +31,7 @@
 enum {
 	CALLS_MAX = 262144, /* requests at once, over all clusters */
 	LINKS_MAX = 16384,  /* clusters */
-	JOINS_MAX = 32,     /* workers that answered and are being read in, at once: others wait */
+	JOINS_MAX = 32,     /* workers whose kinds are being listed at the same time; others wait */
 	BODY_MAX = JSON_MAX_SIZE,        /* an answer that is not a watch */
 	SECRETS_MAX = 16384,             /* Secrets whose kubeconfig is kept */
 	SCRATCH_MAX = 128 * 1024 * 1024, /* parsed form of one internal answer */
@@ -46,24 +48,32 @@ enum {
 	RECONNECT_FIRST_MS = 1000,
 	RECONNECT_MAX_MS = 30 * 1000,
 	DENIED_RETRY_MS = 60 * 1000,
-	DENIED_SOON = 6,            /* so often a refused link is tried again like any other */
+	/* so many 403s in a row are retried like other failures; then DENIED_RETRY_MS */
+	DENIED_SOON = 6,
 	HEALTHY_MS = 2 * 60 * 1000, /* backoffs start anew after that */
 
-	/* Between two looks for a kind that is missing and needed: with the list after it well below 30 s. */
+	/*
+	 * Between two discoveries of a kind that is missing and needed, so that it and the list
+	 * that follows take well below 30 s.
+	 */
 	SEEK_MS = 15 * 1000,
 	SEEK_DENIED_MS = 60 * 1000,
 
 	WATCH_FIRST_MS = 800,
 	WATCH_MAX_MS = 30 * 1000,
-	WATCH_SHORT_MS = 1000,     /* an empty stream shorter than that is an error */
-	WATCH_SLOW_MS = 10 * 1000, /* two clean ends within that: we may be too slow */
+	WATCH_SHORT_MS = 1000, /* an empty stream shorter than that is an error */
+	/* two clean ends within that: the server may drop us because we read too slowly */
+	WATCH_SLOW_MS = 10 * 1000,
 	WATCH_SECONDS_MIN = 300,
 	WATCH_SECONDS_MAX = 599,
 	WATCH_GRACE_MS = 15 * 1000,
-	/* A bookmark comes every minute: with it at the latest the head, whoever holds it back. */
+	/*
+	 * The server sends a bookmark every minute; a proxy that holds back the head passes it on
+	 * with the bookmark at the latest.
+	 */
 	WATCH_HEAD_MS = 90 * 1000,
 	WATCH_RETRY_500 = 5,  /* server errors at one resourceVersion before a new list */
-	WATCH_BAD_LINES = 10, /* in a row: the stream makes no sense */
+	WATCH_BAD_LINES = 10, /* in a row: the stream is not that of a watch */
 	EPOCH_REFUSED_MS = 60 * 1000,
 	LIST_LIMIT = 500,
 	RELIST_MAX = 200, /* objects: so many are listed again after a loss, more are resumed */
@@ -82,7 +92,9 @@ struct timer {
 	void *ctx;
 };
 
-/* An answer, or the lack of one. Views live until the function that gets it returns. */
+/*
+ * An answer, or the reason why there is none. Views live until the function that gets it returns.
+ */
 struct answer {
 	enum transport_end end;
 	enum mk_code code; /* of the transport; MK_TOO_BIG, MK_NO_MEMORY: cut off by us */
@@ -105,22 +117,31 @@ struct call_spec {
 	void (*head)(struct kube *k, void *ctx); /* 200 of a stream; with 'chunk' only */
 	void (*chunk)(struct kube *k, void *ctx, mk_str bytes); /* NULL: the body is collected */
 	void *ctx;
-	void (*drop)(
-		void *ctx); /* somebody outside waits: answered even when the link closes; frees ctx at kube_free */
+	/*
+	 * For a call of kube_send: it is answered even when the link closes, and this frees ctx at
+	 * kube_free. NULL for kube's own calls.
+	 */
+	void (*drop)(void *ctx);
 };
 
-/* Sends. 'done' comes once, later, unless call_cancel or the link's closing is first. MK_NO_MEMORY, the transport's. */
+/*
+ * Sends. 'done' comes once, later, unless call_cancel or the link's closing is first. MK_NO_MEMORY,
+ * the transport's.
+ */
 enum mk_code call_start(struct kube *k, struct link *l, const struct call_spec *s,
 			struct call **ret, struct mk_err *err);
 /* Forgets it: no callback any more. NULL is fine. */
 void call_cancel(struct kube *k, struct call *c);
-/* The link's transport is closed: forgets its calls, but those that others wait for are answered by kube_run. */
+/*
+ * The link's transport is closed: forgets its calls, but those that others wait for are answered by
+ * kube_run.
+ */
 void call_abandon(struct kube *k, struct link *l);
 bool call_run_dead(struct kube *k); /* true: some were answered */
 void call_free_all(struct kube *k);
 extern const struct transport_sink call_sink;
 
-/* --- links --------------------------------------------------------------------------------------- */
+/* --- links ----------------------------------------------------------------------------------- */
 enum link_phase {
 	PHASE_IDLE,
 	PHASE_WAIT,
@@ -137,7 +158,7 @@ struct kind_state {
 	enum served served;
 	enum mk_code code;  /* why not */
 	bool misnamed;      /* its group has one of nearly the same name */
-	bool sought;        /* somebody waits for it: look for it while it is missing */
+	bool sought;        /* a Workload waits for it: discovery asks for it while it is missing */
 	char *owned_plural; /* job kinds */
 	uint64_t high;      /* highest version seen in this epoch, by watches that are closed */
 };
@@ -161,16 +182,17 @@ struct link {
 	char identity[65];
 	uint32_t epoch;
 	unsigned attempt;
-	unsigned denied;      /* how often in this streak by a 403 */
+	unsigned denied;      /* of these attempts, those that failed by a 403 */
 	int64_t last_byte_ms; /* of the watch connections */
 	int64_t phase_ms;     /* since when in this phase */
 	int64_t discovered_ms;
 	int64_t sought_ms; /* when kinds that are missing were asked for last */
-	int64_t loss_ms; /* first loss of the streak, monotonic: the wall clock may be set; -1 = none */
+	/* first loss of the streak, monotonic: the wall clock may be set; -1 = none */
+	int64_t loss_ms;
 	int64_t suspect_ms; /* a stream was lost then, the probe is out; -1 = none */
 	struct timer timer;
 	struct list_node in_queue; /* of kube.joining, while 'queued' */
-	bool queued, joins;        /* waits to be read in; is */
+	bool queued, joins;        /* waits for its lists; lists now */
 	struct access *access;     /* NULL: the kubeconfig has the credentials */
 	struct call *probe;        /* GET /version outside of connecting */
 	struct call *step;         /* /version or identity while connecting */
@@ -194,6 +216,15 @@ void link_await(struct kube *k, struct link *l); /* closed, connecting as soon a
 void link_try(struct kube *k, struct link *l);   /* if it waits for its next attempt: now */
 /* The attempt or the connection failed: down with backoff. 'st' tells code, text and http. */
 void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_str text);
+/* The uid of this namespace is the cluster's identity. */
+#define IDENTITY_PATH "/api/v1/namespaces/kube-system"
+/* Sends a GET of the link's own; 'done' gets the answer. False: out of memory. */
+bool link_get(struct kube *k, struct link *l, mk_str path, enum transport_class cls,
+	      int64_t timeout_ms, call_done_fn *done, struct call **ret);
+/* Fails the link by an answer to a question of its own. True: it did, or the answer says nothing. */
+bool link_fail_by_answer(struct kube *k, struct link *l, const struct answer *an);
+/* Asks whether the cluster is still there; at most one question is out. */
+void link_probe(struct kube *k, struct link *l, enum transport_class cls);
 /* A stream or request was lost on the wire: is the server still there? */
 void link_suspect(struct kube *k, struct link *l);
 void link_discovered(struct kube *k, struct link *l); /* every group answered while connecting */
@@ -203,16 +234,16 @@ void link_secrets_synced(struct kube *k);
 void link_join_next(struct kube *k, void *ctx); /* of kube.join_timer */
 void link_arm(struct kube *k, struct link *l);  /* sets the timer by phase */
 
-/* --- credentials of programs ----------------------------------------------------------------------- */
+/* --- credentials of programs ----------------------------------------------------------------- */
 /*
- * Has the link opened with what the provider of 'body' (see PROFILE_KEY) gives, and renewed in time. False: out of
- * memory.
+ * Has the link opened with what the provider of 'body' (see PROFILE_KEY) gives, and renewed in
+ * time. False: out of memory.
  */
 bool access_begin(struct kube *k, struct link *l, const struct json *body);
 void access_end(struct kube *k, struct link *l); /* the link has other credentials, or none */
-/* The server answered 401: they may have expired unasked. */
+/* The server answered 401: the credentials may have expired before their time. */
 void access_denied(struct kube *k, struct link *l);
-/* New ones are on their way: a 401 says nothing yet. */
+/* True while a program fetches new ones: a 401 then does not fail the link. */
 bool access_is_pending(const struct link *l);
 
 /* What a program gave. Views of the parsed document, or into the arena. */
@@ -220,23 +251,29 @@ struct credential {
 	mk_str token, cert_pem, key_pem;
 	int64_t expires_wall_ms; /* -1 = it does not say */
 };
-/* From an ExecCredential of the API version. MK_INVALID in the words of the Kubernetes client, MK_NO_MEMORY. */
+/*
+ * From an ExecCredential of the API version. MK_INVALID in the words of the Kubernetes client,
+ * MK_NO_MEMORY.
+ */
 enum mk_code credential_parse(struct arena *a, mk_str text, mk_str api_version,
 			      struct credential *ret, struct mk_err *err);
 /* KUBERNETES_EXEC_INFO; 'body' NULL: without the cluster. {NULL, 0}: out of memory. */
 mk_str credential_question(struct arena *a, mk_str api_version, const struct json *body);
 
 void discovery_start(struct kube *k, struct link *l);
-/* Asks now, when there is a watch of a kind that nobody asked about. */
+/* Asks now if there is a watch of a kind whose group was not asked for yet. */
 void discovery_complete(struct kube *k, struct link *l);
 /*
- * Looks for kinds that are missing and sought, one request for each group, unless that is not due yet: at
- * discovery_seek_ms, INT64_MAX while there are none. For links that are up.
+ * Looks for kinds that are missing and sought, one request for each group, unless that is not due
+ * yet: at discovery_seek_ms, INT64_MAX while there are none. For links that are up.
  */
 void discovery_seek(struct kube *k, struct link *l);
 int64_t discovery_seek_ms(const struct link *l);
 void discovery_cancel(struct kube *k, struct link *l);
-/* The kind turned out to be (un)served: remembers, emits when it is news, stops or starts its watch. */
+/*
+ * The kind turned out to be (un)served: remembers, emits when it is news, stops or starts its
+ * watch.
+ */
 void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s, enum mk_code code,
 		   mk_str text);
 mk_str discovery_plural(const struct link *l, uint16_t kind);
@@ -244,7 +281,7 @@ mk_str discovery_plural(const struct link *l, uint16_t kind);
 mk_str discovery_no_match(const struct kind *kind, struct arena *a);
 bool discovery_is_fixed(uint16_t kind); /* core kinds that every server has: never asked for */
 
-/* --- watches ------------------------------------------------------------------------------------- */
+/* --- watches --------------------------------------------------------------------------------- */
 enum watch_phase { WATCH_OFF, WATCH_WAIT, WATCH_PROBE, WATCH_LIST, WATCH_STREAM };
 
 struct watch {
@@ -308,30 +345,38 @@ void watch_settled(struct kube *k, struct watch *w);
 void watch_emit_list(struct kube *k, const struct watch *w, enum event_type type, uint64_t rv);
 /* The list is complete as of rv: says so. */
 void watch_listed(struct kube *k, struct watch *w, uint64_t rv);
-/* What the answer to a list, watch or probe means; an object in it lives in 'a', the rest in the scratch. */
+/*
+ * What the answer to a list, watch or probe means; an object in it lives in 'a', the rest in the
+ * scratch.
+ */
 void watch_answer(struct kube *k, const struct watch *w, const struct answer *an, struct arena *a,
 		  struct status *ret);
 /* Emits one object; false: out of memory, or it cannot be read. */
 bool watch_emit_object(struct kube *k, struct watch *w, struct json *obj, enum event_via via,
 		       uint64_t *ret_rv);
 bool watch_emit_gone(struct kube *k, struct watch *w, const struct json *obj, uint64_t *ret_rv);
-/* Can 'obj' be what this watch is about? An absent apiVersion and kind is (items of built-in lists have none). */
+/*
+ * Can 'obj' be what this watch is about? An absent apiVersion and kind is (items of built-in lists
+ * have none).
+ */
 bool watch_is_kind(const struct kube *k, const struct watch *w, const struct json *obj,
 		   bool needed);
 /*
- * Is 'obj', or its namespace, called as no API server lets anything be called? It is none of what is known, so the list goes on
- * without it. A name that is missing is another matter: the object may be one that is known, damaged on the way.
+ * Has 'obj' or its namespace a name that no API server accepts? It cannot be an object that is
+ * known, so the list goes on without it. An object without a name does not count: it may be a known
+ * one that was damaged on the way.
  */
 bool watch_is_misnamed(const struct json *obj);
 struct arena *watch_arena(struct kube *k, const struct watch *w); /* where its objects are parsed */
 void watch_path(struct kube *k, const struct watch *w, struct buf *b);
 /*
- * The version that a list must not be older than; 0: it must be the newest. What a list of the manager lacks is deleted on
- * workers, so the cache of a replica that lags will not do; but a server that is behind is better told so, and refuses at once.
+ * The version that a list must not be older than; 0: it must be the newest. The engine deletes on
+ * workers what a list of the manager lacks, so a list from the cache of a replica that lags will
+ * not do. With a version, a server that is behind refuses at once.
  */
 uint64_t watch_least(const struct watch *w);
 
-/* --- secrets ------------------------------------------------------------------------------------- */
+/* --- secrets --------------------------------------------------------------------------------- */
 struct secret_store {
 	struct map by_name;
 	uint64_t mark;
@@ -342,21 +387,27 @@ void secret_init(struct secret_store *s);
 void secret_done(struct secret_store *s);
 void secret_list_begin(struct secret_store *s);
 void secret_list_end(struct secret_store *s); /* forgets what the list did not name */
-/* Keeps what counts of a Secret and makes the object that may leave, in the sink's arena. NULL: out of memory. */
+/*
+ * Keeps what counts of a Secret and makes the object that may leave, in the sink's arena. NULL: out
+ * of memory.
+ */
 void secret_wipe_data(const struct json *obj);
 struct json *secret_take(struct kube *k, struct secret_store *s, const struct json *obj);
 void secret_gone(struct secret_store *s, mk_str name);
-/* Keeps the text of a file; the hash is borrowed until the next change. False: out of memory, or too many. */
+/*
+ * Keeps the text of a file; the hash is borrowed until the next change. False: out of memory, or
+ * too many.
+ */
 bool secret_put_file(struct kube *k, struct secret_store *s, mk_str key, mk_str text,
 		     const char **ret_hash);
 /*
- * The kubeconfig of a Secret (borrowed until the next change) and its hash. MK_NOT_FOUND, MK_INVALID (no such key), with
- * Kueue's texts.
+ * The kubeconfig of a Secret (borrowed until the next change) and its hash. MK_NOT_FOUND,
+ * MK_INVALID (no such key), with Kueue's texts.
  */
 enum mk_code secret_get(const struct secret_store *s, mk_str name, mk_str *ret,
 			const char **ret_hash, struct mk_err *err);
 
-/* --- kube ---------------------------------------------------------------------------------------- */
+/* --- kube ------------------------------------------------------------------------------------ */
 /* Kinds of one group and version: one discovery document. */
 struct api_group {
 	uint16_t first; /* a kind of it */
@@ -390,14 +441,18 @@ struct kube {
 	const struct kube_provider *providers;
 	size_t n_providers;
 	struct kube_programs programs;
-	uint64_t runs;    /* of programs */
-	uint64_t file_rv; /* files have no resourceVersion: they are counted as they are read */
+	uint64_t runs; /* of programs */
+	/* stands for the resourceVersion of files: grows with each one that is read */
+	uint64_t file_rv;
 };
 
 void kube_emit(struct kube *k, const struct event *ev);
 /* A copy in the sink's arena; empty when out of memory. */
 mk_str kube_keep(struct kube *k, mk_str s);
-/* A timer has its place in the heap from init to done, so that setting it cannot fail. False: out of memory. */
+/*
+ * A timer has its place in the heap from init to done, so that setting it cannot fail. False: out
+ * of memory.
+ */
 bool timer_init(struct kube *k, struct timer *t, void (*fire)(struct kube *k, void *ctx),
 		void *ctx);
 void timer_done(struct kube *k, struct timer *t);

@@ -100,7 +100,7 @@ mk_str kube_keep(struct kube *k, mk_str s)
 	return s.n == 0 ? (mk_str){NULL, 0} : arena_dup(k->sink.arena, s);
 }
 
-/* --- timers -------------------------------------------------------------------------------------- */
+/* --- timers ---------------------------------------------------------------------------------- */
 
 bool timer_init(struct kube *k, struct timer *t, void (*fire)(struct kube *k, void *ctx), void *ctx)
 {
@@ -153,7 +153,7 @@ int64_t kube_next_ms(const struct kube *k)
 	return n == NULL ? INT64_MAX : n->at;
 }
 
-/* --- links --------------------------------------------------------------------------------------- */
+/* --- links ----------------------------------------------------------------------------------- */
 
 /* Where 'id' is, or would be. */
 static size_t place(const struct kube *k, cluster_id id)
@@ -230,7 +230,7 @@ bool kube_is_up(const struct kube *k, cluster_id c)
 	return l != NULL && l->phase == PHASE_UP;
 }
 
-/* --- operations ---------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------ */
 
 enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct mk_err *err)
 {

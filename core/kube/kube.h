@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Kubernetes client of all clusters: one link per cluster (credentials, probe, discovery, backoff, identity), one
- * watch machine per (cluster, kind), and single requests for core/apply. Sans-I/O: requests go to a struct transport,
- * time is an argument, jitter comes from a seeded generator. What it learns it emits as model events.
+ * The Kubernetes client of all clusters: one link per cluster (credentials, probe, discovery,
+ * backoff, identity), one watch machine per (cluster, kind), and single requests for core/apply.
+ * Sans-I/O: requests go to a struct transport, time is an argument, jitter comes from a seeded
+ * generator. What it learns it emits as model events.
  *
- * Kubeconfig bytes live only here: the engine sees Secrets as name, uid, resourceVersion and a hash of the data.
+ * Kubeconfig bytes live only here: the engine sees Secrets as name, uid, resourceVersion and a hash
+ * of the data.
  *
- * Life: kube_new -> kube_start_manager -> (callbacks from the transport, kube_run when kube_next_ms has come)* -> kube_free.
+ * Life: kube_new -> kube_start_manager -> (callbacks from the transport, kube_run when kube_next_ms
+ * has come)* -> kube_free.
  */
 #ifndef MK_KUBE_KUBE_H
 #define MK_KUBE_KUBE_H
@@ -18,21 +21,27 @@
 
 struct kube;
 
-/* Where events go. Objects are parsed into 'arena' and must live until the consumer has handled the event. */
+/*
+ * Where events go. Objects are parsed into 'arena' and must live until the consumer has handled the
+ * event.
+ */
 struct kube_sink {
 	void *ctx;
 	struct arena *arena;
 	void (*emit)(void *ctx, const struct event *ev);
 };
 
-/* Who gives credentials for clusters of ClusterProfiles: multiKueue.clusterProfile.accessProviders[]. */
+/*
+ * Who gives credentials for clusters of ClusterProfiles:
+ * multiKueue.clusterProfile.accessProviders[].
+ */
 struct kube_provider {
 	mk_str name, command, api_version, install_hint;
 	const mk_str *args;
 	size_t n_args;
 	const mk_str *env; /* name, value, name, value, ... */
 	size_t n_env;
-	bool cluster_info; /* the program is told which cluster it is for */
+	bool cluster_info; /* the program gets the cluster in KUBERNETES_EXEC_INFO */
 };
 
 /* A program to be run, without a shell. */
@@ -69,58 +78,67 @@ struct kube_options {
 struct kube *kube_new(const struct kube_options *o, struct mk_err *err);
 void kube_free(struct kube *k); /* NULL is fine */
 
-/* The callbacks to hand to the transport. Borrowed, valid for kube's life. Set the time with kube_set_now before them. */
+/*
+ * The callbacks to hand to the transport. Borrowed, valid for kube's life. Set the time with
+ * kube_set_now before them.
+ */
 const struct transport_sink *kube_transport_sink(struct kube *k);
 
-/* Tells the time (monotonic and wall, ms) for all that follows, until told again. */
+/* Sets the time (monotonic and wall, ms) for all calls until the next one. */
 void kube_set_now(struct kube *k, int64_t mono_ms, int64_t wall_ms);
 
-/* Connects to the manager (cluster 0) with 'e' and keeps its core kinds listed and watched: Workloads, checks, configs, clusters, Secrets of our namespace. */
+/*
+ * Connects to the manager (cluster 0) with 'e' and keeps its core kinds listed and watched:
+ * Workloads, checks, configs, clusters, Secrets of our namespace.
+ */
 enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct mk_err *err);
 
-/* Carries out a connection or watch operation: OP_CONNECT, OP_DISCONNECT, OP_WATCH_OPEN, OP_WATCH_CLOSE. Anything else is MK_BUG. Results come as events. */
+/*
+ * Carries out a connection or watch operation: OP_CONNECT, OP_DISCONNECT, OP_WATCH_OPEN,
+ * OP_WATCH_CLOSE. Anything else is MK_BUG. Results come as events.
+ */
 enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err);
 
 /*
- * The consumer lost some of what the watch of (cluster, kind) showed: its objects are listed anew, as after a watch that
- * expired. Nothing happens where there is no such watch.
+ * The consumer lost events of the watch of (cluster, kind): lists its objects anew, as after a
+ * watch that expired. No effect when there is no such watch.
  */
 void kube_list_again(struct kube *k, cluster_id c, uint16_t kind);
 
 /*
- * What is in the file 'path' now: a kubeconfig that OP_CONNECT may name, as FILE_KEY and the path; or, when 'problem' is
- * not empty, why that cannot be told. Both are copied; comes back as EV_OBSERVED of KIND_FILE. MK_NO_MEMORY: nothing was
- * told.
+ * What is in the file 'path' now: a kubeconfig that OP_CONNECT may name, as FILE_KEY and the path;
+ * or, when 'problem' is not empty, why it cannot be read. Both are copied; comes back as
+ * EV_OBSERVED of KIND_FILE. MK_NO_MEMORY: no event comes.
  */
 enum mk_code kube_file(struct kube *k, mk_str path, mk_str text, mk_str problem,
 		       struct mk_err *err);
-/* Wipes what is known of the file. */
+/* Wipes the kubeconfig of the file and forgets it. */
 void kube_file_forget(struct kube *k, mk_str path);
 
 /*
- * The program 'id' ended: MK_OK with what it wrote to its standard output, or an error with 'text' in the words of the
- * Kubernetes client ("exec: …"); MK_NOT_FOUND when there is no such program. Both are borrowed, 'out' may be secret and
- * stays the caller's to wipe.
+ * The program 'id' ended: MK_OK with what it wrote to its standard output, or an error with 'text'
+ * in the words of the Kubernetes client ("exec: …"); MK_NOT_FOUND when there is no such program.
+ * Both are borrowed, 'out' may be secret and stays the caller's to wipe.
  */
 void kube_program_done(struct kube *k, uint64_t id, enum mk_code code, mk_str out, mk_str text);
 
 /* Does what is due: backoffs, watch renewals, probes. */
 void kube_run(struct kube *k);
 
-/* Monotonic ms of the next thing to do; INT64_MAX when only the wire can wake us. */
+/* Monotonic ms of the next thing to do; INT64_MAX when only an answer can change anything. */
 int64_t kube_next_ms(const struct kube *k);
 
 /* Is the cluster's link up? */
 bool kube_is_up(const struct kube *k, cluster_id c);
 
-/* --- single requests, for core/apply and the lease ------------------------------------------------ */
+/* --- single requests, for core/apply and the lease ------------------------------------------- */
 enum kube_verb {
 	KUBE_GET,
 	KUBE_CREATE,
 	KUBE_APPLY,
 	KUBE_MERGE,
 	KUBE_DELETE,
-	KUBE_REVIEW, /* a question that is asked by a POST and changes nothing: a standby may, too */
+	KUBE_REVIEW, /* a POST that only asks and changes nothing: a standby may send it, too */
 };
 
 struct kube_request {
@@ -146,15 +164,15 @@ struct kube_reply {
 };
 
 /*
- * 'reply' lives until the function returns; its object until the sink's arena is cleared. Text and reason are there
- * as long as the function runs, at least.
+ * 'reply' lives until the function returns; its object until the sink's arena is cleared. Text and
+ * reason are there as long as the function runs, at least.
  */
 typedef void kube_reply_fn(void *ctx, uint64_t id, const struct kube_reply *reply);
 
 /*
- * Sends one request; 'fn' is called exactly once later (never inside this call), unless kube_free comes first. A link
- * that is lost answers OUTCOME_UNKNOWN for what was sent. MK_UNAVAILABLE (link not up), MK_NOT_FOUND (kind not served
- * there), MK_NO_MEMORY: then fn is not called.
+ * Sends one request; 'fn' is called exactly once later (never inside this call), unless kube_free
+ * comes first. A link that is lost answers OUTCOME_UNKNOWN for what was sent. MK_UNAVAILABLE (link
+ * not up), MK_NOT_FOUND (kind not served there), MK_NO_MEMORY: then fn is not called.
  */
 enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id, kube_reply_fn *fn,
 		       void *ctx, struct mk_err *err);

@@ -19,8 +19,8 @@ static void fill_user(const struct kc_user *u, struct endpoint *e)
 }
 
 /*
- * A token or a server name goes into a header or a handshake as it is: control characters have no business in it.
- * The token is not shown.
+ * A token or a server name goes into a header or a handshake as it is: so it must not have control
+ * characters. The token is not shown.
  */
 static enum mk_code check_plain(mk_str s, const char *field, struct mk_err *err)
 {

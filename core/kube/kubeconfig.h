@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Credentials as text → struct endpoint. Two callers with different rules: kubeconfigs of workers come from Secrets that
- * others may write and are held to Kueue's checks, in Kueue's order and words, and then to stricter ones of ours; the
- * manager's own comes from a file that the operator named and may point to other files, as kubectl's may.
- * No I/O here: whoever calls reads the files.
+ * Credentials as text → struct endpoint. Two callers with different rules: kubeconfigs of workers
+ * come from Secrets that users may write, so they have to pass Kueue's checks, in Kueue's order and
+ * words, and then stricter ones of ours; the manager's own comes from a file that the operator
+ * named and may point to other files, as kubectl's may. No I/O here: the caller reads the files.
  */
 #ifndef MK_KUBE_KUBECONFIG_H
 #define MK_KUBE_KUBECONFIG_H
@@ -19,8 +19,9 @@ struct kubeconfig_options {
 };
 
 /*
- * A worker's kubeconfig. Strings of 'ret' live in 'a'. MK_INVALID: the message is what stands behind
- * `load client config failed: ` (spec: reason InsecureKubeConfig); MK_TOO_BIG; MK_NO_MEMORY.
+ * A worker's kubeconfig. Strings of 'ret' live in 'a'. MK_INVALID: the message is what stands
+ * behind `load client config failed: ` (reason InsecureKubeConfig of the condition Active);
+ * MK_TOO_BIG; MK_NO_MEMORY.
  */
 enum mk_code kubeconfig_parse(struct arena *a, mk_str text, const struct kubeconfig_options *o,
 			      struct endpoint *ret, struct mk_err *err);
@@ -31,8 +32,9 @@ struct kubeconfig_place {
 };
 
 /*
- * The same rules for a place without credentials. Strings of 'ret' live in 'a' or are those of 'place'. MK_INVALID: the
- * message is what stands behind `load client config failed: ` (spec: reason BadRestConfig); MK_NO_MEMORY.
+ * The same rules for a place without credentials. Strings of 'ret' live in 'a' or are those of
+ * 'place'. MK_INVALID: the message is what stands behind `load client config failed: ` (reason
+ * BadRestConfig of the condition Active); MK_NO_MEMORY.
  */
 enum mk_code kubeconfig_endpoint(struct arena *a, const struct kubeconfig_place *place,
 				 const struct kubeconfig_options *o, struct endpoint *ret,
@@ -43,22 +45,27 @@ typedef enum mk_code kubeconfig_read_fn(void *ctx, struct arena *a, mk_str path,
 					struct mk_err *err);
 
 /*
- * The manager's own kubeconfig (--kubeconfig): client-certificate, client-key and certificate-authority may be files,
- * fetched through 'read'; a tokenFile is read by the transport. https only, verified TLS only, no exec, auth-provider,
- * basic auth, proxy or impersonation. Loopback and link-local servers are fine. Errors as above, and those of 'read'.
+ * The manager's own kubeconfig (--kubeconfig): client-certificate, client-key and
+ * certificate-authority may be files, fetched through 'read'; a tokenFile is read by the transport.
+ * https only, verified TLS only, no exec, auth-provider, basic auth, proxy or impersonation.
+ * Loopback and link-local servers are fine. Errors as above, and those of 'read'.
  */
 enum mk_code kubeconfig_parse_file(struct arena *a, mk_str text, kubeconfig_read_fn *read,
 				   void *ctx, struct endpoint *ret, struct mk_err *err);
 
 /*
- * In-cluster credentials: KUBERNETES_SERVICE_HOST and _PORT as found in the environment, the CA bundle's content, and
- * the token's path. Strings are borrowed, the host is copied into 'a'. MK_NOT_FOUND: not in a cluster (a variable is
- * empty); MK_INVALID: no usable host or port, or an empty CA.
+ * In-cluster credentials: KUBERNETES_SERVICE_HOST and _PORT as found in the environment, the CA
+ * bundle's content, and the token's path. Strings are borrowed, the host is copied into 'a'.
+ * MK_NOT_FOUND: not in a cluster (a variable is empty); MK_INVALID: no usable host or port, or an
+ * empty CA.
  */
 enum mk_code kubeconfig_in_cluster(struct arena *a, mk_str host, mk_str port, mk_str ca_pem,
 				   mk_str token_file, struct endpoint *ret, struct mk_err *err);
 
-/* Wipes and empties the secrets that 'e' points to. They must be writable: an endpoint made by the functions above. */
+/*
+ * Wipes and empties the secrets that 'e' points to. They must be writable: an endpoint made by the
+ * functions above.
+ */
 void kubeconfig_wipe(struct endpoint *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kubeconfig text → content, judged as the Kubernetes client's decoder judges it: unknown fields pass, wrong types,
- * bad base64 and repeated names do not, also in entries that nothing uses.
+ * Kubeconfig text → content, judged as the Kubernetes client's decoder judges it: unknown fields
+ * pass, wrong types, bad base64 and repeated names do not, also in entries that no context uses.
  */
 #include "core/base/base64.h"
 #include "core/base/yaml.h"

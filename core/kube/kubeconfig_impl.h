@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kubeconfig's content, as the files kubeconfig*.c share it. Everything lives in the arena of the parse. */
+/*
+ * A kubeconfig's content, as the files kubeconfig*.c share it. Everything lives in the arena of the
+ * parse.
+ */
 #ifndef MK_KUBE_KUBECONFIG_IMPL_H
 #define MK_KUBE_KUBECONFIG_IMPL_H
 
@@ -43,22 +46,34 @@ struct kc_choice {
 	const struct kc_user *user;
 };
 
-/* kubeconfig_decode.c: text → content. MK_INVALID with Go's texts behind "failed to parse kubeconfig(apiconfig): ". */
+/*
+ * kubeconfig_decode.c: text → content. MK_INVALID with Go's texts behind "failed to parse
+ * kubeconfig(apiconfig): ".
+ */
 enum mk_code kubeconfig_decode(struct arena *a, mk_str text, struct kubeconfig *ret,
 			       struct mk_err *err);
 
 /* kubeconfig_rules.c: Kueue's checks of every entry, in its order. */
 enum mk_code kubeconfig_check_entries(const struct kubeconfig *kc, struct mk_err *err);
-/* Those of the Kubernetes client: finds the current context's cluster and user, "invalid configuration: …". */
+/*
+ * Those of the Kubernetes client: finds the current context's cluster and user, "invalid
+ * configuration: …".
+ */
 enum mk_code kubeconfig_resolve(const struct kubeconfig *kc, struct kc_choice *ret,
 				struct mk_err *err);
 /* What neither a worker's nor our own kubeconfig may use. */
 enum mk_code kubeconfig_check_choice(const struct kc_choice *c, struct mk_err *err);
 
-/* kubeconfig_server.c: a server URL → host, port, base_path. MK_INVALID `untrusted server endpoint`, or our own words. */
+/*
+ * kubeconfig_server.c: a server URL → host, port, base_path. MK_INVALID `untrusted server
+ * endpoint`, or our own words.
+ */
 enum mk_code kubeconfig_server(struct arena *a, mk_str url, struct endpoint *ret,
 			       struct mk_err *err);
-/* Refuses loopback and link-local targets that are not allowed, as far as the text of the host tells. */
+/*
+ * Refuses loopback and link-local targets that are not allowed, as far as the text of the host
+ * tells.
+ */
 enum mk_code kubeconfig_check_host(mk_str host, const struct kubeconfig_options *o,
 				   struct mk_err *err);
 

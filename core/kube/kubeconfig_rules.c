@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checks of a kubeconfig: Kueue's, in its order and words, those of the Kubernetes client, and ours. */
+/*
+ * The checks of a kubeconfig: Kueue's, in its order and words, those of the Kubernetes client, and
+ * ours.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -39,7 +42,7 @@ enum mk_code kubeconfig_check_entries(const struct kubeconfig *kc, struct mk_err
 	return MK_OK;
 }
 
-/* --- the client's validation, which collects ----------------------------------------------------- */
+/* --- the client's validation, which collects ------------------------------------------------- */
 
 struct problems {
 	struct buf text; /* "one, two" */
@@ -254,7 +257,7 @@ enum mk_code kubeconfig_resolve(const struct kubeconfig *kc, struct kc_choice *r
 	return code;
 }
 
-/* --- what the current context may not use -------------------------------------------------------- */
+/* --- what the current context may not use ---------------------------------------------------- */
 
 enum mk_code kubeconfig_check_choice(const struct kc_choice *c, struct mk_err *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server field: cut up as Go's net/url does it, judged as Kueue judges the host, and then held to our own rules
- * (https, nothing beside host, port and path, no loopback or link-local target unless allowed).
+ * The server field: cut up as Go's net/url does it, judged as Kueue judges the host, and then held
+ * to our own rules (https, nothing beside host, port and path, no loopback or link-local target
+ * unless allowed).
  */
 #include <arpa/inet.h>
 
@@ -136,7 +137,7 @@ static bool is_ipv6(mk_str s)
 	return inet_pton(AF_INET6, text, &addr) == 1;
 }
 
-/* Host and port text from an authority. False: Kueue would not trust it. */
+/* Host and port text from an authority. False: Kueue would refuse it as untrusted. */
 static bool cut_host(mk_str authority, mk_str *ret_host, mk_str *ret_port)
 {
 	ptrdiff_t close = str_index(authority, ']');
@@ -147,7 +148,7 @@ static bool cut_host(mk_str authority, mk_str *ret_host, mk_str *ret_port)
 	if (authority.n > 0 && authority.p[0] == '[') {
 		if (close < 0 || (size_t)close + 1 >= authority.n ||
 		    authority.p[close + 1] != ':') {
-			return false; /* Kueue knows no bracketed host without a port */
+			return false; /* Kueue accepts a bracketed host only with a port */
 		}
 		host = str_sub(authority, 1, (size_t)close - 1);
 		port = str_sub(authority, (size_t)close + 2, authority.n);
@@ -257,7 +258,7 @@ enum mk_code kubeconfig_server(struct arena *a, mk_str url, struct endpoint *ret
 	return code;
 }
 
-/* --- where it points ------------------------------------------------------------------------------ */
+/* --- where it points ------------------------------------------------------------------------- */
 
 static void judge_v4(const uint8_t *b, bool *loopback, bool *link_local)
 {

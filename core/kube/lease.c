@@ -100,7 +100,7 @@ int64_t lease_next_ms(const struct lease *l, int64_t mono_ms)
 	return at < mono_ms ? mono_ms : at;
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests -------------------------------------------------------------------------------- */
 
 static void set_path(const struct lease *l, bool collection, struct lease_request *r)
 {
@@ -120,7 +120,7 @@ static void set_path(const struct lease *l, bool collection, struct lease_reques
 	buf_done(&b);
 }
 
-/* The spec that makes us the holder, or (at a release) nobody. */
+/* The spec that makes us the holder or, at a release, names no holder. */
 static struct json *make_spec(struct lease *l, struct arena *a, int64_t wall_ms)
 {
 	struct json *spec = json_new_obj(a);
@@ -208,7 +208,7 @@ bool lease_next(struct lease *l, int64_t mono_ms, int64_t wall_ms, struct lease_
 	return true;
 }
 
-/* --- answers ------------------------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------------------- */
 
 static void wait(struct lease *l, int64_t mono_ms, bool jitter)
 {
@@ -216,7 +216,7 @@ static void wait(struct lease *l, int64_t mono_ms, bool jitter)
 		mono_ms + l->retry_ms + (jitter ? rng_range(&l->rng, 0, l->retry_ms * 6 / 5) : 0);
 }
 
-/* What the record said may still hold for somebody who has not looked since. */
+/* The record went back: its last holder may not have read it since and still lead by it. */
 static void taken_back(struct lease *l, int64_t mono_ms)
 {
 	l->taken_back_ms = mono_ms + (l->record_ms > l->lease_ms ? l->record_ms : l->lease_ms);
@@ -275,7 +275,7 @@ static void on_none(struct lease *l, int64_t mono_ms)
 		taken_back(l, mono_ms);
 		l->rv[0] = '\0';
 	}
-	lose(l); /* somebody deleted the record: another may create it */
+	lose(l); /* the record was deleted: another contender may create it */
 	if (mono_ms < l->taken_back_ms) {
 		wait(l, mono_ms, true);
 		return;
@@ -301,7 +301,10 @@ static void on_get(struct lease *l, int64_t mono_ms, int http, mk_str body)
 		lose(l);
 		return;
 	}
-	/* Who leads renews a record that went back at once: others may be counting its age from long ago. */
+	/*
+	 * The leader renews a record that went back at once: others may have seen this old version
+	 * for long and soon take over.
+	 */
 	if (leads(l) ||
 	    (mono_ms >= l->taken_back_ms &&
 	     (ours || l->holder[0] == '\0' || mono_ms - l->changed_ms >= l->record_ms))) {

@@ -2,18 +2,20 @@
 /*
  * The link machine of one cluster.
  *
- *   idle ──credentials──▶ version ──200──▶ identity ──▶ discovery ──▶ sync ──core watches ready──▶ up
+ *   idle ──credentials──▶ version ──200──▶ identity ──▶ discovery ──▶ sync ──watches ready──▶ up
  *    ▲ bad or no credentials   └────────────── any failure ──▶ wait (backoff) ──▶ version
  *
- * What counts as a loss. A watch that ends cleanly is none. A stream or request lost on the wire makes the link
- * suspect: it is asked at once who it is (GET kube-system, or /version where that is hidden), and only a failure, or the uid
- * of another cluster, brings the link down; the loss then dates from the first sign.
- * A watch connection that is silent for 20 s is asked the same. A core watch that fails for 30 s in spite of good
- * probes brings the link down too, and so does a 401 or 403 on it.
+ * What counts as a loss. A watch that ends cleanly is none. A stream or request that loses its
+ * connection makes the link suspect: the cluster is asked for its identity at once (or, where that
+ * is hidden, for /version), and only a failure, or the identity of another cluster, brings the link
+ * down; the loss then dates from the first sign. A watch connection that is silent for 20 s is
+ * asked the same. A core watch that fails for 30 s in spite of good probes brings the link down
+ * too, and so does a 401 or 403 on it.
  */
 #include <stdio.h>
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/kube/impl.h"
 
 static void on_timer(struct kube *k, void *ctx);
@@ -73,8 +75,8 @@ static void stop_own(struct kube *k, struct link *l)
 }
 
 /*
- * A manager that starts with a thousand workers must not hold a thousand lists at once. Who has not answered yet waits
- * for nobody and keeps nobody waiting.
+ * A manager that starts with a thousand workers must not hold a thousand lists at once. A worker
+ * that has not answered yet is not in the queue, so it does not keep others waiting.
  */
 static void leave_queue(struct kube *k, struct link *l)
 {
@@ -150,7 +152,7 @@ void link_reject(struct kube *k, struct link *l, enum mk_code code, mk_str reaso
 
 void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_str text)
 {
-	int64_t delay = RECONNECT_FIRST_MS;
+	int64_t delay;
 	mk_str kept = arena_dup(&k->scratch, text); /* it may point into what is freed below */
 
 	if (l->phase == PHASE_UP && k->mono_ms - l->phase_ms >= HEALTHY_MS) {
@@ -159,14 +161,10 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 	}
 	stop_own(k, l);
 	k->transport->reset(k->transport->ctx, l->id);
-	for (unsigned i = 0; i < l->attempt && delay < RECONNECT_MAX_MS; i++) {
-		delay *= 2;
-	}
-	delay = delay > RECONNECT_MAX_MS ? RECONNECT_MAX_MS : delay;
-	l->attempt++;
+	delay = backoff_ms(RECONNECT_FIRST_MS, l->attempt++, RECONNECT_MAX_MS);
 	if (http == 403 && l->denied < DENIED_SOON) {
-		/* an API server that has just started knows no roles yet and refuses everybody */
-		delay = RECONNECT_FIRST_MS << l->denied++;
+		/* An API server that has just started has no roles yet: it answers 403 to all. */
+		delay = backoff_ms(RECONNECT_FIRST_MS, l->denied++, INT64_MAX);
 	}
 	delay = rng_range(&k->rng, 0, delay);
 	if (http == 403 && l->denied >= DENIED_SOON) {
@@ -193,9 +191,7 @@ void link_try(struct kube *k, struct link *l)
 	}
 }
 
-#define IDENTITY_PATH "/api/v1/namespaces/kube-system" /* its uid is the cluster's identity */
-
-/* --- credentials --------------------------------------------------------------------------------- */
+/* --- credentials ----------------------------------------------------------------------------- */
 
 enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e, const char *creds,
 		       struct mk_err *err)
@@ -277,13 +273,13 @@ enum mk_code link_connect(struct kube *k, struct link *l, const struct op *op, s
 	} else {
 		access_end(k, l);
 		l->wants_creds = !k->secrets.synced && !str_starts(op->secret, STR(FILE_KEY));
-		/* Else "not found" can be said when the list of Secrets is complete. */
+		/* Until the list of Secrets is complete, the Secret may still come. */
 		done = l->wants_creds || resolve(k, l) == MK_OK;
 	}
 	return done ? MK_OK : err_set(err, MK_NO_MEMORY, "kube", "out of memory");
 }
 
-/* For a link whose Secret was not known when it was asked to connect. Out of memory: again in a second. */
+/* For a link whose Secret came after OP_CONNECT. Out of memory: again in a second. */
 static void resolve_late(struct kube *k, struct link *l)
 {
 	l->wants_creds = false;
@@ -302,15 +298,13 @@ void link_secrets_synced(struct kube *k)
 	}
 }
 
-/* --- connecting ---------------------------------------------------------------------------------- */
+/* --- connecting ------------------------------------------------------------------------------ */
 
 static void on_version(struct kube *k, void *ctx, const struct answer *an);
 static void on_identity(struct kube *k, void *ctx, const struct answer *an);
-static void on_probe(struct kube *k, void *ctx, const struct answer *an);
-static void on_identity_probe(struct kube *k, void *ctx, const struct answer *an);
 
-static bool get(struct kube *k, struct link *l, mk_str path, enum transport_class cls,
-		int64_t timeout_ms, call_done_fn *done, struct call **ret)
+bool link_get(struct kube *k, struct link *l, mk_str path, enum transport_class cls,
+	      int64_t timeout_ms, call_done_fn *done, struct call **ret)
 {
 	struct call_spec s = {
 		.req = {.method = "GET", .path = path, .cls = cls, .timeout_ms = timeout_ms},
@@ -323,13 +317,17 @@ static bool get(struct kube *k, struct link *l, mk_str path, enum transport_clas
 static void begin_attempt(struct kube *k, struct link *l)
 {
 	set_phase(k, l, PHASE_VERSION);
-	if (!get(k, l, STR("/version"), TRANSPORT_READ, PROBE_TIMEOUT_MS, on_version, &l->step)) {
+	if (!link_get(k, l, STR("/version"), TRANSPORT_READ, PROBE_TIMEOUT_MS, on_version,
+		      &l->step)) {
 		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
 	}
 }
 
-/* Fails the link by an answer to a question of its own. True: it did, or the answer says nothing. */
-static bool fail_by_answer(struct kube *k, struct link *l, const struct answer *an)
+/*
+ * Fails the link by an answer to a question of its own. True: it did, or the answer tells nothing
+ * about the link.
+ */
+bool link_fail_by_answer(struct kube *k, struct link *l, const struct answer *an)
 {
 	struct status st;
 	mk_str text = {NULL, 0};
@@ -355,7 +353,10 @@ static bool fail_by_answer(struct kube *k, struct link *l, const struct answer *
 					.body = an->body,
 					.retry_after_ms = an->retry_after_ms},
 		    &st);
-	/* Go shows its own words here, save for a 403, where the server's say who was refused what. */
+	/*
+	 * The Go client shows generic words here, except for a 403, where the server's message
+	 * names the user and the permission.
+	 */
 	text = an->http == 403 ? st.text : status_generic_text(&k->scratch, an->http, an->body);
 	link_fail(k, l, st.code, an->http,
 		  arena_printf(&k->scratch, "failed to get server groups: %.*s", STR_ARG(text)));
@@ -368,8 +369,8 @@ static void join(struct kube *k, struct link *l)
 	l->joins = true;
 	k->n_joins++;
 	set_phase(k, l, PHASE_IDENTITY);
-	if (!get(k, l, STR(IDENTITY_PATH), TRANSPORT_READ, STEP_TIMEOUT_MS, on_identity,
-		 &l->step)) {
+	if (!link_get(k, l, STR(IDENTITY_PATH), TRANSPORT_READ, STEP_TIMEOUT_MS, on_identity,
+		      &l->step)) {
 		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
 	}
 }
@@ -390,7 +391,7 @@ static void on_version(struct kube *k, void *ctx, const struct answer *an)
 	struct link *l = ctx;
 
 	l->step = NULL;
-	if (fail_by_answer(k, l, an)) {
+	if (link_fail_by_answer(k, l, an)) {
 		return;
 	}
 	if (l->id == CLUSTER_MANAGER || (k->n_joins < JOINS_MAX && list_empty(&k->joining))) {
@@ -401,7 +402,7 @@ static void on_version(struct kube *k, void *ctx, const struct answer *an)
 	}
 }
 
-/* Another cluster behind the name has another numbering: nothing that was seen may be resumed from. */
+/* Another cluster has other resourceVersions: no watch may resume from one of the old cluster. */
 static void set_identity(struct kube *k, struct link *l, mk_str uid)
 {
 	bool other = !str_is(uid, l->identity) || (l->fresh && uid.n == 0);
@@ -424,7 +425,7 @@ static void on_identity(struct kube *k, void *ctx, const struct answer *an)
 	mk_str uid = {NULL, 0};
 
 	l->step = NULL;
-	if ((!hidden || l->id == CLUSTER_MANAGER) && fail_by_answer(k, l, an)) {
+	if ((!hidden || l->id == CLUSTER_MANAGER) && link_fail_by_answer(k, l, an)) {
 		return;
 	}
 	if (!hidden && json_parse(&k->scratch, an->body, &doc, NULL) == MK_OK) {
@@ -493,72 +494,7 @@ void link_new_epoch(struct kube *k, struct link *l)
 	}
 }
 
-/* --- being up ------------------------------------------------------------------------------------ */
-
-/* Where the identity may be read, the probe tells whether it is still the same cluster as well. */
-static void probe(struct kube *k, struct link *l, enum transport_class cls)
-{
-	bool known = l->identity[0] != '\0';
-
-	if (l->probe == NULL &&
-	    !get(k, l, known ? STR(IDENTITY_PATH) : STR("/version"), cls, PROBE_TIMEOUT_MS,
-		 known ? on_identity_probe : on_probe, &l->probe)) {
-		l->probe = NULL; /* out of memory: the timer asks again */
-	}
-}
-
-static void on_identity_probe(struct kube *k, void *ctx, const struct answer *an)
-{
-	struct link *l = ctx;
-	struct json *doc = NULL;
-	mk_str uid;
-
-	if (an->end == TRANSPORT_OK && (an->http == 403 || an->http == 404)) {
-		/* Not shown any more: that says nothing of the cluster. */
-		l->probe = NULL;
-		if (!get(k, l, STR("/version"), TRANSPORT_READ, PROBE_TIMEOUT_MS, on_probe,
-			 &l->probe)) {
-			l->probe = NULL;
-		}
-		return;
-	}
-	if (an->end == TRANSPORT_OK && an->http == 200 &&
-	    json_parse(&k->scratch, an->body, &doc, NULL) == MK_OK) {
-		uid = json_str_at(doc, "/metadata/uid");
-		if (uid.n > 0 && !str_is(str_cut(uid, sizeof(l->identity) - 1), l->identity)) {
-			l->probe = NULL;
-			link_fail(k, l, MK_UNAVAILABLE, 0,
-				  STR("another cluster answers: kube-system has another uid"));
-			return;
-		}
-	}
-	on_probe(k, l, an);
-}
-
-static void on_probe(struct kube *k, void *ctx, const struct answer *an)
-{
-	struct link *l = ctx;
-
-	l->probe = NULL;
-	if (an->end == TRANSPORT_OK && an->http == 429) {
-		l->suspect_ms = -1; /* busy, but there */
-	} else if (fail_by_answer(k, l, an)) {
-		return;
-	}
-	l->suspect_ms = -1;
-	link_arm(k, l);
-}
-
-void link_suspect(struct kube *k, struct link *l)
-{
-	if (l->phase != PHASE_UP && l->phase != PHASE_SYNC) {
-		return;
-	}
-	if (l->suspect_ms < 0) {
-		l->suspect_ms = k->mono_ms;
-	}
-	probe(k, l, TRANSPORT_READ);
-}
+/* --- being up -------------------------------------------------------------------------------- */
 
 void link_arm(struct kube *k, struct link *l)
 {
@@ -614,8 +550,8 @@ static void on_timer(struct kube *k, void *ctx)
 		}
 		discovery_seek(k, l);
 		if (l->last_byte_ms + IDLE_MS <= k->mono_ms) {
-			/* On the connection that is silent; without a stream, on the one that requests use. */
-			probe(k, l, has_stream(l) ? TRANSPORT_WATCH : TRANSPORT_READ);
+			/* On the silent connection; without a stream, on that of requests. */
+			link_probe(k, l, has_stream(l) ? TRANSPORT_WATCH : TRANSPORT_READ);
 		}
 	}
 	link_arm(k, l);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single requests for core/apply: one line of HTTP out, one outcome back. Nothing is repeated here. */
+/*
+ * Single requests for core/apply: one line of HTTP out, one outcome back. No request is repeated
+ * here.
+ */
 #include "core/base/alloc.h"
 #include "core/kube/impl.h"
 
@@ -38,13 +41,16 @@ static struct kube_reply lost_reply(const struct request *r, const struct answer
 		reply.outcome = OUTCOME_UNKNOWN;
 		reply.code = MK_UNKNOWN;
 	} else if (an->code == MK_OK || an->code == MK_DENIED) {
-		/* A refused certificate or address is the link's affair: the request itself was not judged. */
+		/*
+		 * A refused certificate or address concerns the link: the server did not judge the
+		 * request.
+		 */
 		reply.code = MK_UNAVAILABLE;
 	}
 	return reply;
 }
 
-/* The server sent more than can be taken in: it is there. */
+/* The answer was over our limit, so the server is reachable. */
 static bool is_cut_by_us(const struct answer *an)
 {
 	return an->code == MK_TOO_BIG || an->code == MK_NO_MEMORY;
@@ -79,7 +85,7 @@ static void on_done(struct kube *k, void *ctx, const struct answer *an)
 					    .reason = st.reason,
 					    .obj = st.obj};
 		if (st.http == 401 && l != NULL && access_is_pending(l)) {
-			/* Nobody was refused anything: the credentials are on their way. */
+			/* Not a refusal: a program is fetching new credentials. */
 			reply.code = MK_UNAVAILABLE;
 		}
 		if (st.not_served && l != NULL && l->phase == PHASE_UP &&
@@ -92,7 +98,7 @@ static void on_done(struct kube *k, void *ctx, const struct answer *an)
 	mk_free(r);
 }
 
-/* No object of that name is meant. */
+/* Requests whose path has no name of an object. */
 static bool is_nameless(enum kube_verb verb)
 {
 	return verb == KUBE_CREATE || verb == KUBE_REVIEW;
@@ -171,7 +177,7 @@ enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id
 	}
 	plural = discovery_plural(l, r->kind);
 	if (plural.n == 0) {
-		/* A group that could not be asked says nothing about what is there. */
+		/* A group whose discovery failed may have the kind. */
 		code = l->kinds[r->kind].code == MK_UNAVAILABLE ? MK_UNAVAILABLE : MK_NOT_FOUND;
 		return err_set(err, code, "kube", "the cluster does not serve the kind");
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kubeconfigs of the manager's Secrets, and of files. Of each Secret only data.kubeconfig is kept, wiped when it is
- * let go; what leaves is its name and a hash, so that the engine can tell that it changed.
+ * The kubeconfigs of the manager's Secrets, and of files. Of each Secret only data.kubeconfig is
+ * kept, wiped when it is let go; core/kube emits its name and a hash, so that the engine sees that
+ * it changed.
  */
 #include <stdio.h>
 
@@ -13,7 +14,7 @@
 struct secret {
 	char *owned_data; /* NULL: the Secret has no such key */
 	size_t n;
-	char problem[160]; /* why the data is of no use, "" = it is */
+	char problem[160]; /* why the data cannot be used, "" = it can */
 	char hash[65];
 	uint64_t mark;
 	bool is_file; /* no list of Secrets names it */
@@ -92,7 +93,10 @@ void secret_gone(struct secret_store *s, mk_str name)
 	free_secret(map_del(&s->by_name, name));
 }
 
-/* Callers look at the arena: what met no memory is taken again, what makes no sense is passed over. */
+/*
+ * Marks the arena as failed. Callers check it: after a lack of memory the object is read again, one
+ * that cannot be read is passed over.
+ */
 static bool no_memory(struct kube *k)
 {
 	k->scratch.failed = true;

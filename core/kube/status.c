@@ -45,7 +45,7 @@ static const struct row *row_of(int http)
 	return NULL;
 }
 
-/* A body as Go's %q would show it, cut, and with nothing in it that a terminal or a log would act on. */
+/* A body as Go's %q would show it, cut, and without control characters. */
 static mk_str quoted(struct arena *a, mk_str body)
 {
 	struct buf b;
@@ -171,7 +171,8 @@ static enum op_outcome outcome_of(const struct status *r, bool is_status)
 		return OUTCOME_REFUSED;
 	}
 	if (r->http == 503 && is_status) {
-		return OUTCOME_REFUSED; /* the API server itself, shutting down: it had not begun */
+		/* the API server itself, which is shutting down and did not begin */
+		return OUTCOME_REFUSED;
 	}
 	return OUTCOME_UNKNOWN;
 }
@@ -187,8 +188,8 @@ static void no_status_text(struct arena *a, const struct status_in *in, struct s
 }
 
 /*
- * What a kube-apiserver says where it serves nothing. Any other 404 without a Status may come from what stands before it:
- * to take a kind for gone because of that would be destructive.
+ * What a kube-apiserver says where it serves nothing. Any other 404 without a Status may come from
+ * a proxy: to take a kind for gone because of it would delete work.
  */
 static bool is_unknown_path(mk_str body)
 {
@@ -209,7 +210,7 @@ static void read_failure(struct arena *a, const struct status_in *in, const stru
 							      : MK_UNAVAILABLE;
 		no_status_text(a, in, r);
 		if (in->http == 404) {
-			/* Not "the object is gone": acting on that would be destructive. */
+			/* Not MK_NOT_FOUND: the engine would take the object for deleted. */
 			r->code = MK_UNAVAILABLE;
 			r->not_served = is_unknown_path(in->body);
 		}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The border between protocol logic and bytes on a wire. core/net implements it with libcurl, t/sim with the simulated
- * store. Above it everything is deterministic. One thread; no call blocks; callbacks never arrive inside a call.
+ * The interface between protocol logic and the network. core/net implements it with libcurl, t/sim
+ * with the simulated store. Above it everything is deterministic. One thread; no call blocks;
+ * callbacks never arrive inside a call.
  *
- * Life of a request: send() with a token of the caller's choosing -> on_head once -> on_chunk any number of times ->
- * on_end exactly once. cancel() suppresses all further callbacks of the token. An unsent request gets on_end only.
+ * Life of a request: send() with a token of the caller's choosing -> on_head once -> on_chunk any
+ * number of times -> on_end exactly once. cancel() suppresses all further callbacks of the token.
+ * An unsent request gets on_end only.
  */
 #ifndef MK_KUBE_TRANSPORT_H
 #define MK_KUBE_TRANSPORT_H
@@ -30,7 +32,8 @@ struct endpoint {
 
 enum transport_class {
 	TRANSPORT_READ, /* connection pool of requests */
-	TRANSPORT_WRITE, /* the same pool; fenced: not sent, or cut, when the lease's validity ends */
+	/* the same pool; fenced: not sent, or cut, when the lease's validity ends */
+	TRANSPORT_WRITE,
 	TRANSPORT_WATCH, /* connection pool of watches; no overall timeout */
 };
 
@@ -47,7 +50,8 @@ struct transport_request {
 
 /* Why a request ended, when it was not by a complete answer. */
 enum transport_end {
-	TRANSPORT_OK, /* complete answer (any HTTP status), or a watch closed cleanly by the server */
+	/* complete answer (any HTTP status), or a watch closed cleanly by the server */
+	TRANSPORT_OK,
 	TRANSPORT_NOT_SENT, /* certainly not executed: refused, DNS, TLS, connect timeout, fenced */
 	TRANSPORT_LOST,     /* sent, connection lost or timed out before a complete answer */
 };
@@ -63,7 +67,10 @@ struct transport_sink {
 	void *ctx;
 	void (*on_head)(void *ctx, uint64_t token, const struct transport_head *head);
 	void (*on_chunk)(void *ctx, uint64_t token, mk_str bytes);
-	/* 'text' says what went wrong, without secrets; code: MK_OK, MK_UNAVAILABLE, MK_TIMEOUT, MK_DENIED (TLS, address), MK_FENCED. */
+	/*
+	 * 'text' says what went wrong, without secrets; code: MK_OK, MK_UNAVAILABLE, MK_TIMEOUT,
+	 * MK_DENIED (TLS, address), MK_FENCED.
+	 */
 	void (*on_end)(void *ctx, uint64_t token, enum transport_end end, enum mk_code code,
 		       mk_str text);
 };
@@ -71,19 +78,26 @@ struct transport_sink {
 /* Implemented by core/net and t/sim. */
 struct transport {
 	void *ctx;
-	/* Prepares 'cluster' (no I/O). An open cluster is first closed. MK_INVALID (bad PEM; text as Go's, see clusters.md 13.5), MK_NO_MEMORY. */
+	/*
+	 * Prepares 'cluster' (no I/O). An open cluster is first closed. MK_INVALID (bad PEM, with
+	 * the text of Go's client), MK_NO_MEMORY.
+	 */
 	enum mk_code (*open)(void *ctx, uint32_t cluster, const struct endpoint *e,
 			     struct mk_err *err);
 	/*
-	 * New credentials for an open cluster (token, or certificate and key; the rest of 'e' is as it was): for requests
-	 * that are sent from now on, and for those that get a 401. Nothing is dropped. May be NULL: the cluster is opened
-	 * anew. MK_INVALID, MK_NO_MEMORY, MK_BUG (not open): the old ones stay.
+	 * New credentials for an open cluster (token, or certificate and key; the rest of 'e' is as
+	 * it was): for requests that are sent from now on, and for those that get a 401. Nothing is
+	 * dropped. May be NULL: the cluster is opened anew. MK_INVALID, MK_NO_MEMORY, MK_BUG (not
+	 * open): the old ones stay.
 	 */
 	enum mk_code (*renew)(void *ctx, uint32_t cluster, const struct endpoint *e,
 			      struct mk_err *err);
 	/* Drops all connections; tokens still open get no more callbacks. */
 	void (*close)(void *ctx, uint32_t cluster);
-	/* Throws away the cluster's connections but keeps it open: for a peer that is suspected dead. Open tokens get on_end(TRANSPORT_LOST). */
+	/*
+	 * Throws away the cluster's connections but keeps it open: for a peer that is suspected
+	 * dead. Open tokens get on_end(TRANSPORT_LOST).
+	 */
 	void (*reset)(void *ctx, uint32_t cluster);
 	/* Queues a request; strings are copied. MK_NO_MEMORY, MK_BUG (cluster not open). */
 	enum mk_code (*send)(void *ctx, uint32_t cluster, const struct transport_request *r,

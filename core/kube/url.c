@@ -30,7 +30,7 @@ static void add_escaped(struct buf *b, mk_str s)
 static void add_segment(struct buf *b, mk_str s)
 {
 	buf_add(b, STR("/"));
-	/* "." and ".." would be resolved away by intermediaries: no object has such a name. */
+	/* "." and ".." are path segments that proxies resolve: no object has such a name. */
 	if (str_is(s, ".") || str_is(s, "..")) {
 		b->failed = true;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths and queries of the Kubernetes API. Whatever comes from outside is percent-escaped. */
+/* Paths and queries of the Kubernetes API. Names and values are percent-escaped. */
 #ifndef MK_KUBE_URL_H
 #define MK_KUBE_URL_H
 
@@ -23,14 +23,22 @@ void url_path(struct buf *b, const struct url_target *t);
 /* Appends "/api/v1" or "/apis/<group>/<version>". */
 void url_group(struct buf *b, const struct kind *k);
 
-/* Appends "?key=value" or "&key=value", whichever is due; 'key' is a literal, 'value' is escaped. */
+/*
+ * Appends "?key=value" or "&key=value", whichever is due; 'key' is a literal, 'value' is escaped.
+ */
 void url_query(struct buf *b, const char *key, mk_str value);
 void url_query_u64(struct buf *b, const char *key, uint64_t value);
 
-/* May 's' be a name in a path? What no API server stores may not: "", ".", "..", and what has a '/' or '%' in it. */
+/*
+ * May 's' be a name in a path? Not "", ".", ".." or a name with '/' or '%', which no API server
+ * stores.
+ */
 bool url_is_name(mk_str s);
 
-/* A resourceVersion that may be sent: decimal digits that fit 64 bits, not 0. False leaves *ret untouched. */
+/*
+ * A resourceVersion that may be sent: decimal digits that fit 64 bits, not 0. False leaves *ret
+ * untouched.
+ */
 bool url_rv(mk_str s, uint64_t *ret);
 
 #endif

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watch machine of one (cluster, kind): gets the consumer a complete list, then every change after it, over any
- * number of broken streams.
+ * The watch machine of one (cluster, kind): gives the consumer a complete list, then every change
+ * after it, however often streams break.
  *
- *   off ─start─▶ [nothing known, or little, and the connection was lost] streaming list, or pages where that was refused
- *                                                                         ─▶ synced ─▶ stream
+ *   off ─start─▶ [nothing known, or little, and the connection was lost]
+ *                streaming list, or pages where that was refused ─▶ synced ─▶ stream
  *                [resumable]     probe of the stored version ─▶ stream from there
  *
- * The version to resume from moves only with events of the live part of a stream and with bookmarks: a replay comes in
- * no order. A list that fails half-way is begun again (the consumer swaps at its end only), and a list from a store
- * that is behind what we have seen is refused for 60 s; then a new epoch begins.
- * A store that was restored and has come past that version since looks the same to the probe: only a list shows what else
- * it holds. So what is short is listed again rather than resumed (docs/decisions/0057).
- * A list that contains an object that cannot be read never ends: to take that object for gone would be destructive.
+ * The version to resume from moves only with events of the live part of a stream and with
+ * bookmarks: a replay comes in no order. A list that fails half-way is begun again (the consumer
+ * swaps at its end only), and a list from a store that is behind what we have seen is refused for
+ * 60 s; then a new epoch begins. A store that was restored and has come past that version since
+ * looks the same to the probe: only a list shows what else it holds. So a short list is fetched
+ * again rather than resumed (docs/decisions/0057). A list that contains an object that cannot be
+ * read never ends: the engine would take the object for deleted.
  */
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/kube/impl.h"
 
 static void on_timer(struct kube *k, void *ctx);
@@ -47,7 +49,7 @@ struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str se
 	}
 	w->l = l;
 	w->kind = kind;
-	w->high = l->kinds[kind].high; /* who looks anew must not be shown what is older */
+	w->high = l->kinds[kind].high; /* a new watch must not show an older state */
 	w->metadata_only = metadata_only;
 	w->is_secret = kind == KIND_SECRET;
 	w->core = l->id == CLUSTER_MANAGER ? kind <= KIND_SECRET : kind == KIND_WORKLOAD;
@@ -59,8 +61,9 @@ struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str se
 }
 
 /*
- * Much is deleted on workers because of what the manager's objects say. A store is not restored under a running server:
- * while its stream stands, what it showed is true, and from when it broke until it goes on it may not be.
+ * The engine deletes on workers by what the manager's objects say. A store is not restored under a
+ * running server: while its stream stands, what it showed is current; from when it broke until it
+ * goes on it may not be.
  */
 static void doubt(struct kube *k, struct watch *w)
 {
@@ -132,7 +135,7 @@ void watch_list_again(struct kube *k, struct watch *w)
 	}
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests -------------------------------------------------------------------------------- */
 
 void watch_path(struct kube *k, const struct watch *w, struct buf *b)
 {
@@ -191,8 +194,9 @@ static void on_probe(struct kube *k, void *ctx, const struct answer *an)
 }
 
 /*
- * Asks whether the server has reached the stored version: a watch from a future one is accepted, silent, and swallows
- * events. Without the selector, since just after a restart only that form is answered at once.
+ * Asks whether the server has reached the stored version: a server accepts a watch from a future
+ * version and then sends no events until it has reached it. Without the selector, since just after
+ * a restart only that form is answered at once.
  */
 static void open_probe(struct kube *k, struct watch *w)
 {
@@ -256,12 +260,15 @@ static void on_timer(struct kube *k, void *ctx)
 	struct watch *w = ctx;
 
 	if (w->phase == WATCH_STREAM && !w->headed) {
-		/* The server says at once that it will stream: something in between swallows what it says. */
+		/* The server sends the head of a stream at once: a proxy holds it back. */
 		w->need_probe = true;
 		watch_retry(k, w, 0);
 		return;
 	}
-	/* Waiting is over; or the server let a stream live longer than asked: something in between holds it. */
+	/*
+	 * The wait is over, or the stream outlived the timeout that was asked for: a proxy holds it
+	 * open.
+	 */
 	watch_again(k, w);
 }
 
@@ -277,7 +284,9 @@ static void note_failure(const struct kube *k, struct watch *w)
 	w->broken_ms = k->mono_ms;
 }
 
-/* Has what the link stands on failed for too long, whatever the reason? A store that is behind is another matter. */
+/*
+ * Has a watch that the link needs failed for too long? A store that is behind does not count here.
+ */
 static bool is_broken(const struct kube *k, const struct watch *w)
 {
 	return w->core && w->l->phase == PHASE_UP && w->refused_ms == 0 && w->broken_ms != 0 &&
@@ -285,8 +294,9 @@ static bool is_broken(const struct kube *k, const struct watch *w)
 }
 
 /*
- * Probes are answered, the watch is not: nothing is seen of the cluster, so it counts as lost, since it began to fail. It was no
- * use to resume: the link is up again with a whole list only.
+ * Probes are answered, the watch is not: the daemon does not see the cluster, which counts as lost
+ * since the watch began to fail. Resuming failed, so the link comes up again only with a whole
+ * list.
  */
 static void fail_broken(struct kube *k, struct watch *w)
 {
@@ -303,7 +313,7 @@ static void fail_broken(struct kube *k, struct watch *w)
 
 void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 {
-	int64_t delay = WATCH_FIRST_MS;
+	int64_t delay;
 
 	quiet(k, w);
 	doubt(k, w);
@@ -312,12 +322,8 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 		fail_broken(k, w);
 		return;
 	}
-	for (unsigned i = 0; i < w->failures && delay < WATCH_MAX_MS; i++) {
-		delay *= 2;
-	}
-	delay = delay > WATCH_MAX_MS ? WATCH_MAX_MS : delay;
+	delay = backoff_ms(WATCH_FIRST_MS, w->failures++, WATCH_MAX_MS);
 	delay += rng_range(&k->rng, 0, delay);
-	w->failures++;
 	if (delay < at_least_ms) {
 		delay = at_least_ms + rng_range(&k->rng, 0, WATCH_FIRST_MS);
 	}
@@ -325,7 +331,7 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 	timer_set(k, &w->timer, k->mono_ms + delay);
 }
 
-/* --- failures ------------------------------------------------------------------------------------ */
+/* --- failures -------------------------------------------------------------------------------- */
 
 void watch_refused(struct kube *k, struct watch *w)
 {
@@ -340,7 +346,10 @@ void watch_refused(struct kube *k, struct watch *w)
 		link_new_epoch(k, w->l);
 		return;
 	}
-	/* A replica that lags catches up in seconds: ask at a steady pace, whatever the backoff of other failures. */
+	/*
+	 * A replica that lags catches up in seconds: ask at a steady pace, without the backoff of
+	 * other failures.
+	 */
 	quiet(k, w);
 	w->phase = WATCH_WAIT;
 	timer_set(k, &w->timer, k->mono_ms + 2000 + rng_range(&k->rng, 0, 2000));
@@ -356,7 +365,10 @@ static void kind_failed(struct kube *k, struct watch *w, const struct status *st
 		return;
 	}
 	if (st->http == 401) {
-		/* The credentials are the cluster's: who asks does not matter, and of the kind nothing was said. */
+		/*
+		 * All kinds of the cluster use the same credentials: the answer is about the link,
+		 * not the kind.
+		 */
 		link_fail(k, w->l, st->code, st->http, st->text);
 		return;
 	}
@@ -371,7 +383,10 @@ static void kind_failed(struct kube *k, struct watch *w, const struct status *st
 		      missing ? discovery_no_match(&k->kinds->k[w->kind], &k->scratch) : st->text);
 }
 
-/* A server error at the stored version: again a few times, then a list, in case the version is what it chokes on. */
+/*
+ * A server error at the stored version: again a few times, then a list, in case the version causes
+ * the error.
+ */
 static void server_failed(struct kube *k, struct watch *w)
 {
 	w->retries_500++;
@@ -382,7 +397,10 @@ static void server_failed(struct kube *k, struct watch *w)
 	watch_retry(k, w, 0);
 }
 
-/* Does this failure end the attempt to bring the link up, or a link that limps for too long? */
+/*
+ * Does this failure end the attempt to bring the link up, or a link whose watch has failed for too
+ * long?
+ */
 static bool fails_link(const struct kube *k, const struct watch *w)
 {
 	if (!w->core) {
@@ -422,7 +440,7 @@ void watch_failed(struct kube *k, struct watch *w, const struct status *st)
 	}
 }
 
-/* --- events -------------------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
 void watch_settled(struct kube *k, struct watch *w)
 {
@@ -535,7 +553,9 @@ bool watch_emit_object(struct kube *k, struct watch *w, struct json *obj, enum e
 	} else if (!w->metadata_only && json_get(obj, "kind") == NULL) {
 		char api[320];
 
-		/* Items of built-in lists come without; everything above wants whole objects. */
+		/*
+		 * Items of built-in lists have neither apiVersion nor kind; consumers expect both.
+		 */
 		json_set(k->sink.arena, obj, STR("apiVersion"),
 			 json_new_str(k->sink.arena, kind_api_version(kind, api)));
 		json_set(k->sink.arena, obj, STR("kind"), json_new_str(k->sink.arena, kind->kind));
@@ -562,7 +582,7 @@ bool watch_emit_gone(struct kube *k, struct watch *w, const struct json *obj, ui
 	}
 	if (w->is_secret) {
 		secret_gone(&k->secrets, ev.name);
-		ev.ns = kube_keep(k, ev.ns); /* it was parsed where nothing stays */
+		ev.ns = kube_keep(k, ev.ns); /* it was parsed in the scratch arena */
 		ev.name = kube_keep(k, ev.name);
 		ev.uid = kube_keep(k, ev.uid);
 	}

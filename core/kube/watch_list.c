@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The watch machine where streaming lists are refused: pages of one snapshot, then a stream from its version. */
+/*
+ * The watch machine where streaming lists are refused: pages of one snapshot, then a stream from
+ * its version.
+ */
 #include "core/base/alloc.h"
 #include "core/kube/impl.h"
 
@@ -83,7 +86,7 @@ static void finish_list(struct kube *k, struct watch *w, uint64_t rv)
 	watch_listed(k, w, rv);
 	watch_open_stream(k, w);
 	if (w->phase == WATCH_STREAM) {
-		watch_settled(k, w); /* else there is no memory, or no link any more */
+		watch_settled(k, w); /* otherwise out of memory, or the link is closed */
 	}
 }
 

@@ -76,7 +76,7 @@ static void on_head(struct kube *k, void *ctx)
 	watch_settled(k, w);
 }
 
-/* --- lines --------------------------------------------------------------------------------------- */
+/* --- lines ----------------------------------------------------------------------------------- */
 
 static void fail_stream(struct kube *k, struct watch *w, mk_str text)
 {
@@ -152,8 +152,7 @@ static void on_object(struct kube *k, struct watch *w, mk_str type, struct json 
 	}
 	good = gone ? watch_emit_gone(k, w, obj, &rv) : watch_emit_object(k, w, obj, via, &rv);
 	if (arena_failed(k->sink.arena) || arena_failed(&k->scratch)) {
-		watch_retry(k, w,
-			    0); /* the event did not get through: take it again from before it */
+		watch_retry(k, w, 0); /* the event could not be emitted: resume from before it */
 		return;
 	}
 	if (!good) {
@@ -227,15 +226,15 @@ static void on_chunk(struct kube *k, void *ctx, mk_str bytes)
 	}
 }
 
-/* --- ends ---------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------ */
 
-/* A head and nothing behind it. */
+/* A stream that ended without a line. */
 static bool is_empty(const struct kube *k, const struct watch *w)
 {
 	return w->headed && w->n_lines == 0 && k->mono_ms - w->opened_ms < WATCH_SHORT_MS;
 }
 
-/* Whatever failed before an empty stream goes on to fail. */
+/* An empty stream does not end a streak of failures. */
 static void stay_broken(const struct kube *k, struct watch *w)
 {
 	if (is_empty(k, w) && !w->replaying && w->broken_ms == 0) {
@@ -243,7 +242,10 @@ static void stay_broken(const struct kube *k, struct watch *w)
 	}
 }
 
-/* Closed by the server: the normal end of every stream, and also how it drops one that reads too slowly. */
+/*
+ * Closed by the server: the normal end of every stream, and also how it drops one that reads too
+ * slowly.
+ */
 static void closed(struct kube *k, struct watch *w)
 {
 	bool slow = k->mono_ms - w->ended_ms < WATCH_SLOW_MS;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text form of events. Bodies are left out: an event names the object and its version, which is what explains. */
+/*
+ * The text form of events. Bodies are left out: the name and version of the object identify them.
+ */
 #include "core/model/event.h"
 
 #include <inttypes.h>

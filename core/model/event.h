@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine is told: everything that happens outside it, as plain data. The engine's behaviour is a function of
- * the sequence of events and the two times given with each step; a recorded stream replays.
- * Views and JSON values of an event are borrowed: they live until the step that receives them returns.
+ * The input of the engine: everything that happens outside it, as plain data. The engine's
+ * behaviour is a function of the sequence of events and the two times given with each step; a
+ * recorded stream replays. Views and JSON values of an event are borrowed: they live until the step
+ * that receives them returns.
  */
 #ifndef MK_MODEL_EVENT_H
 #define MK_MODEL_EVENT_H
@@ -15,22 +16,40 @@
 #include "core/base/str.h"
 #include "core/model/kind.h"
 
-/* A cluster's number: 0 is the manager; the engine numbers MultiKueueClusters from 1, and goes on where one was given up. */
+/*
+ * A cluster's number: 0 is the manager; the engine numbers MultiKueueClusters from 1, and never
+ * uses a number again.
+ */
 typedef uint32_t cluster_id;
 #define CLUSTER_MANAGER ((cluster_id)0)
 
 enum event_type {
 	EV_OBSERVED, /* an object's state: cluster, kind, ns, name, uid, rv, obj, via */
-	EV_GONE, /* an object is no longer there: cluster, kind, ns, name, uid ("" unknown), rv (0 unknown) */
-	EV_LIST_BEGIN, /* a full list of (cluster, kind) follows; what it does not name is gone at EV_LIST_END */
+	/*
+	 * an object is no longer there: cluster, kind, ns, name, uid ("" unknown), rv (0 unknown)
+	 */
+	EV_GONE,
+	/* a full list of (cluster, kind) follows; what it does not name is gone at EV_LIST_END */
+	EV_LIST_BEGIN,
 	EV_LIST_END, /* the list is complete as of rv: (cluster, kind) is synced */
-	EV_BEHIND, /* the server has not come to what was seen of (cluster, kind): a replica that lags, or a store that was restored. Nothing of it is sure before EV_LIST_END */
-	EV_STALE, /* the manager's watch of the kind broke: who decides by what is there waits for EV_FRESH or EV_LIST_END */
-	EV_FRESH, /* it goes on where it broke */
+	/*
+	 * the server is behind what was seen of (cluster, kind): a replica lags, or the store was
+	 * restored. What is known of the kind is not certain before EV_LIST_END
+	 */
+	EV_BEHIND,
+	/*
+	 * the manager's watch of the kind broke: rules that depend on its objects wait for EV_FRESH
+	 * or EV_LIST_END
+	 */
+	EV_STALE,
+	EV_FRESH,  /* it goes on where it broke */
 	EV_SERVED, /* the cluster serves the kind (discovery) */
-	EV_UNSERVED, /* it does not (MK_NOT_FOUND), we may not (MK_DENIED), or it cannot say: code, text */
-	EV_LINK, /* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
-	EV_OP_DONE, /* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */
+	/* it does not (MK_NOT_FOUND), we may not (MK_DENIED), or it cannot say: code, text */
+	EV_UNSERVED,
+	/* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
+	EV_LINK,
+	/* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */
+	EV_OP_DONE,
 	EV_LEADER, /* may_write */
 	EV_N_TYPES
 };
@@ -53,8 +72,8 @@ struct event {
 	enum event_type type;
 	cluster_id cluster;
 	uint16_t kind;
-	uint32_t
-		epoch; /* of the cluster's connection: grows when its store was restored or replaced */
+	/* of the cluster's connection: grows when its store was restored or replaced */
+	uint32_t epoch;
 	mk_str ns, name, uid;
 	uint64_t rv;
 	const struct json *obj; /* whole object as served; metadata.managedFields included */
@@ -63,8 +82,10 @@ struct event {
 	enum mk_code code;
 	int http;
 	int64_t retry_after_ms; /* -1 = none */
-	mk_str text;            /* message for people: EV_LINK, EV_UNSERVED, EV_OP_DONE */
-	mk_str reason; /* EV_LINK down: condition reason, e.g. "BadKubeConfig"; EV_UNSERVED: "Misnamed" or none */
+	/* message for logs and conditions: EV_LINK, EV_UNSERVED, EV_OP_DONE */
+	mk_str text;
+	/* EV_LINK down: condition reason, e.g. "BadKubeConfig"; EV_UNSERVED: "Misnamed" or none */
+	mk_str reason;
 	int64_t at_wall_ms;
 	uint64_t op_id;
 	enum op_outcome outcome;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds of object that the daemon knows: Kueue's and the few core ones by fixed id, job kinds interned at start
- * (one per adapter, in registry order). Resource names of job kinds come from discovery, per cluster (core/kube).
+ * The kinds of object that the daemon knows: Kueue's and the few core ones by fixed id, job kinds
+ * interned at start (one per adapter, in registry order). Resource names of job kinds come from
+ * discovery, per cluster (core/kube).
  */
 #ifndef MK_MODEL_KIND_H
 #define MK_MODEL_KIND_H
@@ -23,8 +24,12 @@ enum {
 	KIND_EVENT,     /* events.k8s.io/v1 Event: written, never read */
 	KIND_LEASE,     /* coordination.k8s.io/v1 Lease */
 	KIND_FILE, /* no API object: a kubeconfig in a file, its path as name; see OP_FILE_WATCH */
-	KIND_PROFILE, /* multicluster.x-k8s.io/v1alpha1 ClusterProfile: in the daemon's namespace, by gate */
-	/* From here on watched only where somebody asks: admission, quota automation, facts for dispatchers. */
+	/* multicluster.x-k8s.io/v1alpha1 ClusterProfile: in the daemon's namespace, by gate */
+	KIND_PROFILE,
+	/*
+	 * From here on watched only when a part needs it: admission, quota automation, facts for
+	 * dispatchers.
+	 */
 	KIND_LOCAL_QUEUE,   /* kueue.x-k8s.io/v1beta2 LocalQueue */
 	KIND_CLUSTER_QUEUE, /* kueue.x-k8s.io/v1beta2 ClusterQueue */
 	KIND_CONFIG_MAP,    /* v1 ConfigMap */
@@ -53,8 +58,8 @@ struct kinds {
 void kinds_init(struct kinds *ks);
 
 /*
- * Adds a job kind, or finds it when it is there. Strings are borrowed and must outlive 'ks'; 'gvk' is the caller's
- * spelling as in struct kind. MK_TOO_BIG when the table is full.
+ * Adds a job kind, or finds it when it is there. Strings are borrowed and must outlive 'ks'; 'gvk'
+ * is the caller's spelling as in struct kind. MK_TOO_BIG when the table is full.
  */
 enum mk_code kinds_add(struct kinds *ks, mk_str group, mk_str version, mk_str kind, mk_str gvk,
 		       uint16_t *ret_id);
@@ -62,7 +67,9 @@ enum mk_code kinds_add(struct kinds *ks, mk_str group, mk_str version, mk_str ki
 /* The id of "group/version, Kind=K" or -1. */
 int kinds_find(const struct kinds *ks, mk_str gvk);
 
-/* "group/version", or "version" for the core group, NUL-terminated into 'out' (at least 320 bytes). */
+/*
+ * "group/version", or "version" for the core group, NUL-terminated into 'out' (at least 320 bytes).
+ */
 mk_str kind_api_version(const struct kind *k, char out[static 320]);
 
 #endif

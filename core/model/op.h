@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine wants done: plain data, carried out by core/apply (mutating and get) and core/kube (watches, links).
- * Views and JSON values of an operation live in the step's arena: whoever carries it out copies what must stay.
+ * What the engine wants done: plain data, carried out by core/apply (mutating and get) and
+ * core/kube (watches, links). Views and JSON values of an operation live in the step's arena:
+ * core/apply and core/kube copy what they keep.
  */
 #ifndef MK_MODEL_OP_H
 #define MK_MODEL_OP_H
@@ -9,22 +10,40 @@
 #include "core/model/event.h"
 
 enum op_type {
-	OP_CREATE,       /* POST body */
-	OP_APPLY_STATUS, /* server-side apply of body to /status: manager, force, rv inside the body */
-	OP_MERGE, /* merge patch of body (which carries metadata.resourceVersion), subresource "" or "status" */
+	OP_CREATE, /* POST body */
+	/* server-side apply of body to /status: manager, force, rv inside the body */
+	OP_APPLY_STATUS,
+	/*
+	 * merge patch of body (which carries metadata.resourceVersion), subresource "" or "status"
+	 */
+	OP_MERGE,
 	OP_DELETE, /* preconditions uid (always) and rv (when not 0), propagation Background */
-	OP_GET, /* the only read besides watches: after an unknown outcome, AlreadyExists, or in a new epoch */
-	OP_WATCH_OPEN, /* keep (cluster, kind) watched: selector, metadata_only, sought; idempotent */
+	/*
+	 * the only read besides watches: after an unknown outcome, AlreadyExists, or in a new epoch
+	 */
+	OP_GET,
+	/* keep (cluster, kind) watched: selector, metadata_only, sought; idempotent */
+	OP_WATCH_OPEN,
 	OP_WATCH_CLOSE,
-	OP_CONNECT, /* bring the cluster's link up: name = MultiKueueCluster, ns/secret = kubeconfig; again = new credentials */
+	/*
+	 * bring the cluster's link up: name = MultiKueueCluster, ns/secret = kubeconfig; again =
+	 * new credentials
+	 */
+	OP_CONNECT,
 	OP_DISCONNECT, /* close it and forget the cluster */
-	OP_FILE_WATCH, /* tell what is in the file 'name' (KIND_FILE), now and when it changes; again = tell again */
+	/*
+	 * report the content of file 'name' (KIND_FILE) now and when it changes; again = report it
+	 * again
+	 */
+	OP_FILE_WATCH,
 	OP_FILE_UNWATCH,
 	OP_EVENT, /* POST an events.k8s.io Event made of body; fire and forget, never answered */
 	OP_N_TYPES
 };
 
-/* Lower is sooner. Ending what must not run comes before starting more; people see status before decoration. */
+/*
+ * Lower is sooner. Deleting what must not run comes before creating more, and status before Events.
+ */
 enum op_prio {
 	PRIO_STOP,
 	PRIO_COMMIT,
@@ -39,8 +58,8 @@ enum op_prio {
 #define FILE_KEY "file:"
 /*
  * Before the name of a ClusterProfile. The operation's body is then how to get there:
- * {"server":"https://…","ca":"<base64>","proxy":"…","tlsServerName":"…","provider":"<name>","config":<any>}; what is
- * absent is not set. Credentials come from the provider's program.
+ * {"server":"https://…","ca":"<base64>","proxy":"…","tlsServerName":"…","provider":"<name>",
+ * "config":<any>}; what is absent is not set. Credentials come from the provider's program.
  */
 #define PROFILE_KEY "profile:"
 
@@ -59,9 +78,17 @@ struct op {
 	const char *subresource;   /* "" or "status" */
 	const char *field_manager; /* OP_APPLY_STATUS */
 	mk_str selector;           /* OP_WATCH_OPEN: label selector, "" = all */
-	mk_str secret; /* OP_CONNECT: Secret name, in the daemon's namespace (ns); FILE_KEY and a path; or PROFILE_KEY and a name */
+	/*
+	 * OP_CONNECT: Secret name, in the daemon's namespace (ns); FILE_KEY and a path; or
+	 * PROFILE_KEY and a name
+	 */
+	mk_str secret;
 	bool metadata_only;
-	bool sought; /* OP_WATCH_OPEN: somebody waits for the kind, which is missing: look for it until it is there */
+	/*
+	 * OP_WATCH_OPEN: a Workload waits for the kind: while the cluster does not serve it,
+	 * discovery asks again and again
+	 */
+	bool sought;
 };
 
 /* A growing list in an arena. */
@@ -80,7 +107,10 @@ bool op_is_mutating(enum op_type t);
 /* Lower-case word, e.g. "apply_status". */
 const char *op_type_name(enum op_type t);
 
-/* One line: `<type> <cluster> <kind> <ns>/<name> uid=… rv=… cause=… <body>`: the golden form. In 'a'. */
+/*
+ * One line: `<type> <cluster> <kind> <ns>/<name> uid=… rv=… cause=… <body>`: the golden form. In
+ * 'a'.
+ */
 mk_str op_text(const struct op *op, const struct kinds *ks, struct arena *a);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which addresses the daemon may connect to. Whoever may write a kubeconfig chooses the server, so
- * the address is judged after name resolution, on the very socket address that will be used: a name
- * that resolves elsewhere the second time gains nothing. No I/O.
+ * Which addresses the daemon may connect to. An attacker who may write a kubeconfig chooses the
+ * server, so the address is judged after name resolution, as the socket address that will be used:
+ * a name that resolves to another address the second time does not pass the check. No I/O.
  */
 #ifndef MK_NET_ADDRESS_H
 #define MK_NET_ADDRESS_H

@@ -16,8 +16,7 @@
 
 enum { CONNECT_TIMEOUT_MS = 10000, USER_TIMEOUT_MS = 30000, KEEP_IDLE_S = 15, KEEP_INTERVAL_S = 5 };
 
-/* --- libcurl's callbacks
- * -------------------------------------------------------------------------- */
+/* --- libcurl's callbacks --------------------------------------------------------------------- */
 
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
 {
@@ -46,13 +45,14 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 
 static int close_socket(void *ctx, curl_socket_t fd)
 {
-	struct exchange_env *env = ctx; /* the exchange that opened it may be long gone */
+	/* not the exchange that opened it, which may be freed by now */
+	struct exchange_env *env = ctx;
 
 	env->live_sockets--;
 	return close(fd);
 }
 
-/* What was agreed on with the server. Proxies in front of one may know nothing newer than HTTP/1.1. */
+/* Which protocol was agreed on. A proxy in front of the server may offer HTTP/1.1 only. */
 static bool is_http1(const struct exchange *x)
 {
 	struct curl_tlssessioninfo *tls = NULL;
@@ -61,7 +61,7 @@ static bool is_http1(const struct exchange *x)
 	       !tls->internals || !tls_is_http2(tls->internals);
 }
 
-/* The last stop before the request is written: nothing has left yet. */
+/* Called right before the request is written: nothing was sent yet. */
 static int before_request(void *ctx, char *ip, char *local_ip, int port, int local_port)
 {
 	struct exchange *x = ctx;
@@ -75,7 +75,10 @@ static int before_request(void *ctx, char *ip, char *local_ip, int port, int loc
 		x->fenced = true;
 		return CURL_PREREQFUNC_ABORT;
 	}
-	/* libcurl sends again what a connection died of; whether a write was executed is for others to find out. */
+	/*
+	 * libcurl sends a request again when its connection broke; whether a write was executed
+	 * must be read first.
+	 */
 	if (x->cls == TRANSPORT_WRITE && x->started) {
 		x->resent = true;
 		return CURL_PREREQFUNC_ABORT;
@@ -85,8 +88,8 @@ static int before_request(void *ctx, char *ip, char *local_ip, int port, int loc
 }
 
 /*
- * The body goes after the head, by itself: a process that was stopped in between asks again. A request whose body is not
- * whole is not executed.
+ * The body goes after the head, by itself: a process that was stopped in between asks again. A
+ * request whose body is not whole is not executed.
  */
 static size_t give_body(char *to, size_t size, size_t n, void *ctx)
 {
@@ -144,7 +147,10 @@ static void take_head_end(struct exchange *x)
 		return; /* an interim answer: the real one follows */
 	}
 	x->head_done = true;
-	/* A token that changed on disk since this request was made deserves one more try. */
+	/*
+	 * The token on disk changed since this request was made: it is sent once more with the new
+	 * one.
+	 */
 	if (x->status == 401 && x->token_generation != 0 && !x->token_renewed) {
 		peer_refresh_token(x->peer, clock_mono_ms(), true);
 		x->token_renewed =
@@ -190,10 +196,10 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 	size_t len = size * n;
 
 	if (x->token_renewed) {
-		return len; /* the refusal's text is of no interest: we ask again */
+		return len; /* the text of the 401 is not needed: the request is sent again */
 	}
 	if (x->cls == TRANSPORT_WATCH && x->in.n >= EXCHANGE_PAUSE_AT) {
-		x->paused = true; /* it is for the server to wait */
+		x->paused = true; /* the server waits until the caller has taken what is there */
 		return CURL_WRITEFUNC_PAUSE;
 	}
 	x->total += len;
@@ -212,8 +218,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 	return len;
 }
 
-/* --- options
- * -------------------------------------------------------------------------------------- */
+/* --- options --------------------------------------------------------------------------------- */
 
 /* Applies a list of options, remembering the first failure (out of memory, in practice). */
 #define SET(opt, value)                                             \
@@ -223,7 +228,10 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 		}                                                   \
 	} while (0)
 
-/* The CA stays as long as the peer does; a certificate and its key may be replaced while a transfer waits to connect. */
+/*
+ * The CA stays as long as the peer does; a certificate and its key may be replaced while a transfer
+ * waits to connect.
+ */
 static CURLcode set_blob(CURL *easy, CURLoption opt, char *data, size_t size, unsigned flags)
 {
 	struct curl_blob blob = {.data = data, .len = size, .flags = flags};
@@ -323,8 +331,7 @@ static CURLcode set_exchange(struct exchange *x, int64_t timeout_ms)
 	return rc;
 }
 
-/* --- building
- * ------------------------------------------------------------------------------------- */
+/* --- building -------------------------------------------------------------------------------- */
 
 static bool add_header(struct exchange *x, const char *name, const char *value)
 {
@@ -496,7 +503,10 @@ void exchange_done(struct exchange *x)
 	buf_done(&x->in);
 }
 
-/* What is left of the time, which began with exchange_init; a write has no more than the lease's validity. */
+/*
+ * What is left of the time, which began with exchange_init; a write has no more than the lease's
+ * validity.
+ */
 static CURLcode set_time_left(struct exchange *x, int64_t mono_ms)
 {
 	int64_t left = x->timeout_ms - (mono_ms - x->begun_ms);

@@ -2,7 +2,7 @@
 /*
  * One HTTP exchange on a libcurl easy handle of its own: the options of every request in one place,
  * what came back so far, and what its end means. The pool runs it on a multi handle, blocking.h by
- * itself. libcurl's callbacks only collect; nothing is told to anybody from inside them.
+ * itself. libcurl's callbacks only collect: they call no code of the pool's users.
  */
 #ifndef MK_NET_EXCHANGE_H
 #define MK_NET_EXCHANGE_H
@@ -81,22 +81,29 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 /* Frees everything. The easy handle must not be on a multi handle. */
 void exchange_done(struct exchange *x);
 
-/* It waited, and is to be sent at 'mono_ms': takes the time off its limit. CURLE_OPERATION_TIMEDOUT when nothing is left. */
+/*
+ * The exchange waited and is to be sent at 'mono_ms': subtracts the wait from its time limit.
+ * CURLE_OPERATION_TIMEDOUT when nothing is left.
+ */
 CURLcode exchange_waited(struct exchange *x, int64_t mono_ms);
 
 /*
- * Says where the peer's name leads: "host:port:address,...", as libcurl takes it. 'mono_ms' is the time: what has passed
- * since exchange_init is taken off the time limit. CURLE_OPERATION_TIMEDOUT when nothing is left.
+ * Sets the addresses of the peer's name: "host:port:address,...", as libcurl takes it. 'mono_ms' is
+ * the time: what has passed since exchange_init is taken off the time limit.
+ * CURLE_OPERATION_TIMEDOUT when nothing is left.
  */
 CURLcode exchange_route(struct exchange *x, const char *route, int64_t mono_ms);
 
 /*
- * Makes 'x' ready to be sent again with the peer's present token, in what is left of its time: CURLE_OPERATION_TIMEDOUT
- * when nothing is. CURLE_OUT_OF_MEMORY.
+ * Makes 'x' ready to be sent again with the peer's present token, in what is left of its time:
+ * CURLE_OPERATION_TIMEDOUT when nothing is. CURLE_OUT_OF_MEMORY.
  */
 CURLcode exchange_again(struct exchange *x, int64_t mono_ms);
 
-/* What came in was handed on: reads on, if it had stopped. May call 'grew'. CURLE_OUT_OF_MEMORY: it is of no use any more. */
+/*
+ * What came in was handed on: reads on, if it had stopped. May call 'grew'. CURLE_OUT_OF_MEMORY: it
+ * is of no use any more.
+ */
 CURLcode exchange_resume(struct exchange *x);
 
 /* What the end 'rc' means, in the transport's terms; the text goes to 'text', without secrets. */

@@ -2,9 +2,9 @@
 /*
  * Until when this process may write to any cluster: the leader lease's validity, set by the thread
  * that renews it and read by the transport before a request's head leaves and again before its body
- * does. An instant of CLOCK_BOOTTIME, so that time spent stopped or suspended counts. A process that is
- * stopped in the microseconds between that look and the system call sends what it had begun when it goes
- * on: only the server could refuse it. Zero-initialised = may not write.
+ * does. An instant of CLOCK_BOOTTIME, so that time spent stopped or suspended counts. A process
+ * that is stopped in the microseconds between that look and the system call sends what it had begun
+ * when it goes on: only the server could refuse it. Zero-initialised = may not write.
  */
 #ifndef MK_NET_FENCE_H
 #define MK_NET_FENCE_H

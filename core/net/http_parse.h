@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of an HTTP/1.1 request, parsed strictly and without I/O: what is ambiguous is refused.
- */
+/* The head of an HTTP/1.1 request, parsed strictly and without I/O: ambiguous input is refused. */
 #ifndef MK_NET_HTTP_PARSE_H
 #define MK_NET_HTTP_PARSE_H
 

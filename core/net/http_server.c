@@ -51,8 +51,7 @@ struct http_server {
 	uint16_t port;
 };
 
-/* --- answers
- * -------------------------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------------------- */
 
 static const char *reason_of(int status)
 {
@@ -103,7 +102,7 @@ static void write_answer(struct connection *c, const struct http_answer *a, bool
 	if (with_body && n > 0) {
 		evbuffer_add(out, a->body.p, n);
 	}
-	if (!c->writing) { /* a client that goes on asking gets no more time to take its answers */
+	if (!c->writing) { /* further requests do not extend the time to read the answers */
 		loop_timer_set(c->limit, HTTP_WRITE_MS);
 	}
 	c->writing = true;
@@ -184,7 +183,7 @@ static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 		handle(s, &rq, &a);
 	}
 	if (verdict != HTTP_WAIT) {
-		/* A client that waits for a place gets this one's. */
+		/* Paused: at the limit of connections, the next client in the backlog gets this place. */
 		write_answer(c, &a, strcmp(rq.method, "HEAD") != 0,
 			     h->keep_alive && !s->paused && pending < HTTP_MAX_PENDING &&
 				     clock_mono_ms() - c->born_ms < s->o.lifetime_ms);
@@ -193,8 +192,7 @@ static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 	return verdict != HTTP_WAIT;
 }
 
-/* --- connections
- * ---------------------------------------------------------------------------------- */
+/* --- connections ----------------------------------------------------------------------------- */
 
 static void set_reserved(struct connection *c, size_t n)
 {
@@ -223,7 +221,7 @@ static void time_is_over(void *ctx)
 	connection_free(ctx);
 }
 
-/* The input buffer takes 'n' bytes and a little: enough to see that there are more. */
+/* Limits the input buffer to a little more than 'n' bytes, so that an excess is noticed. */
 static void expect(struct connection *c, size_t n)
 {
 	enum { MORE = 4096 };
@@ -343,7 +341,7 @@ static void on_event(struct bufferevent *bev, short what, void *ctx)
 {
 	(void)bev;
 	if (!(what & BEV_EVENT_CONNECTED)) { /* that is a handshake's end */
-		connection_free(ctx);        /* the client's end, or an error: all the same */
+		connection_free(ctx);        /* the client closed, or an error */
 	}
 }
 
@@ -433,8 +431,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	keep_limit(s);
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------ */
 
 /* What is 0 gets its default. */
 static struct http_server_options with_defaults(const struct http_server_options *o)

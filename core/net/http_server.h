@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small HTTP/1.1 server on the event loop, for health probes, metrics, JSON views and the webhook, with or without TLS.
- * A handler answers at once from memory; only the gate before it may take its time. Limits hold the rest off: size of
- * header and body, bytes of bodies that are coming in and of answers that nobody reads, number of connections, the time
- * from the first byte of a request to its end (and for the handshake), idle time and age. At the limit of connections the
- * one that is idle longest makes room; when none is idle, further ones wait in the kernel's backlog. (Not libevent's
- * evhttp: it limits neither the number nor the age of connections.)
+ * Small HTTP/1.1 server on the event loop, for health probes, metrics, JSON views and the webhook,
+ * with or without TLS. A handler answers at once from memory; only the gate before it may take its
+ * time. Everything that a client may use has a limit: size of header and body, bytes of bodies that
+ * are coming in and of answers that the client does not read, number of connections, the time from
+ * the first byte of a request to its end (and for the handshake), idle time and age. At the limit
+ * of connections the one that is idle longest makes room; when none is idle, further ones wait in
+ * the kernel's backlog. (Not libevent's evhttp: it limits neither the number nor the age of
+ * connections.)
  */
 #ifndef MK_NET_HTTP_SERVER_H
 #define MK_NET_HTTP_SERVER_H
@@ -53,20 +55,21 @@ struct http_answer {
 typedef void http_handler_fn(void *ctx, const struct http_request *rq, struct http_answer *answer);
 
 enum http_verdict {
-	HTTP_GO,   /* on to the handler */
-	HTTP_NO,   /* the answer is what the client gets */
-	HTTP_WAIT, /* not known yet: asked again by http_server_retry, within the time of a request */
+	HTTP_GO, /* on to the handler */
+	HTTP_NO, /* the answer is what the client gets */
+	/* not known yet: asked again by http_server_retry, within the time of a request */
+	HTTP_WAIT,
 };
 
 /* May this request be answered? Called before its handler, also for paths that have none. */
 typedef enum http_verdict http_gate_fn(void *ctx, const struct http_request *rq,
 				       struct http_answer *answer);
 
-/* 0 and NULL stand for the constants above, for no TLS and for everybody. */
+/* 0 stands for the constants above, NULL for no TLS and for no gate. */
 struct http_server_options {
 	mk_str address; /* "host:port" with an IP address, or ":port" for all; port 0 chooses one */
-	struct tls_serve *
-		tls; /* borrowed for the server's life; without a certificate connections are closed */
+	/* borrowed for the server's life; without a certificate connections are closed */
+	struct tls_serve *tls;
 	size_t max_body;
 	unsigned max_connections;
 	int64_t request_ms, idle_ms, lifetime_ms;
@@ -75,8 +78,8 @@ struct http_server_options {
 };
 
 /*
- * Listens; 'o' is borrowed for the call. MK_INVALID (address), MK_UNAVAILABLE (cannot listen there), MK_NO_MEMORY: NULL
- * then.
+ * Listens; 'o' is borrowed for the call. MK_INVALID (address), MK_UNAVAILABLE (cannot listen
+ * there), MK_NO_MEMORY: NULL then.
  */
 struct http_server *http_server_open(struct loop *l, const struct http_server_options *o,
 				     struct mk_err *err);

@@ -81,7 +81,8 @@ struct loop *loop_new(struct mk_err *err)
 		return NULL;
 	}
 	*l = (struct loop){.wake_fd = -1};
-	signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of write(), not a death */
+	/* a write to a closed connection fails with EPIPE instead of ending the process */
+	signal(SIGPIPE, SIG_IGN);
 	l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	l->base = event_base_new();
 	if (l->base && l->wake_fd >= 0) {
@@ -246,8 +247,10 @@ void loop_post_free(struct loop_post *p)
 
 void loop_post_now(struct loop_post *p)
 {
-	/* A timer of 0, not event_active: sockets are looked at before it fires, so that a post
-	 * which posts itself again starves nobody. */
+	/*
+	 * A timer of 0 instead of event_active: libevent polls sockets before it fires, so a post
+	 * that posts itself again does not starve them.
+	 */
 	static const struct timeval now;
 
 	if (!evtimer_pending(p->ev, NULL) && evtimer_add(p->ev, &now) != 0) {

@@ -2,8 +2,8 @@
 /*
  * The one event loop of the process: timers, posted callbacks, sockets, signals and a wake-up from
  * other threads, over libevent. Everything but loop_wake belongs to the thread that runs the loop.
- * Each callback is timed: the longest one is the loop's stall, which every socket of the daemon had
- * to wait for.
+ * Each callback is timed: the longest one is the stall that every socket of the daemon had to
+ * wait for.
  *
  * Life: loop_new -> (timers, watches, posts) -> loop_run until loop_stop -> free what was made ->
  * loop_free.

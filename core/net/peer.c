@@ -120,7 +120,7 @@ static bool make_url(struct peer *p, const struct endpoint *e, const char *name)
 	return p->url != NULL;
 }
 
-/* The URL carries the name to verify; where to connect is told apart from it. */
+/* The URL has the name to verify; the address to connect to is set separately. */
 static bool make_override(struct peer *p, const char *name)
 {
 	char entry[600];
@@ -136,7 +136,7 @@ static bool make_override(struct peer *p, const char *name)
 		p->resolve = curl_slist_append(NULL, entry);
 		return p->resolve != NULL;
 	}
-	/* libcurl knows brackets in this list alone. */
+	/* libcurl wants IPv6 addresses in brackets in this list only. */
 	snprintf(entry, sizeof(entry), "%s%s%s:%u:%s%s%s:%u", is_ipv6(name) ? "[" : "", name,
 		 is_ipv6(name) ? "]" : "", port, open, p->host, close, port);
 	p->connect = curl_slist_append(NULL, entry);

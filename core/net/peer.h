@@ -47,8 +47,8 @@ void peer_free(struct peer *p); /* NULL is fine */
 bool peer_refresh_token(struct peer *p, int64_t mono_ms, bool force);
 
 /*
- * Takes the token, certificate and key of 'e' in place of the old ones; the rest of it is not looked at. MK_INVALID and
- * MK_NO_MEMORY as above: the old ones stay.
+ * Takes the token, certificate and key of 'e' in place of the old ones; the rest of it is not
+ * looked at. MK_INVALID and MK_NO_MEMORY as above: the old ones stay.
  */
 enum mk_code peer_renew(struct peer *p, const struct endpoint *e, struct mk_err *err);
 

@@ -57,13 +57,13 @@ static void collect(struct pool *p)
 		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
 		pool_remove(p, x);
 		if (rc != CURLE_OK && !x->started) {
-			p->route_ms = INT64_MIN / 2; /* it may lead astray */
+			p->route_ms = INT64_MIN / 2; /* the address may be outdated */
 		}
 		p->ended(p->ctx, x, rc);
 	}
 }
 
-/* libcurl has given its handle up, for want of memory: nothing that it has would ever end. */
+/* libcurl is out of memory and gave its handle up: none of its exchanges would ever end. */
 static void give_up(struct pool *p)
 {
 	while (!list_empty(&p->on_wire)) {
@@ -76,8 +76,8 @@ static void give_up(struct pool *p)
 }
 
 /*
- * How many connections there may be, now that it is known (or not yet: one finds out) what one can carry. Requests that
- * wait for one go on when another ends.
+ * How many connections there may be, now that it is known (or not yet: one finds out) what one can
+ * carry. Requests that wait for one go on when another ends.
  */
 static void limit(struct pool *p)
 {
@@ -288,8 +288,8 @@ static bool is_full(const struct pool *p)
 }
 
 /*
- * libcurl would hold back what gets no connection, but keeps no time limit meanwhile: so it is given no more than it can
- * send.
+ * libcurl queues exchanges that get no connection without applying their time limits: so it gets
+ * only as many as it can send.
  */
 static void turn_fired(void *ctx)
 {
@@ -328,7 +328,7 @@ static CURLcode start_or_queue(struct pool *p, struct exchange *x)
 	return CURLE_OK;
 }
 
-/* --- where the server's name leads -------------------------------------------------------------------- */
+/* --- where the server's name leads ----------------------------------------------------------- */
 
 static bool set_route(struct pool *p, const struct peer *peer, const char *addresses)
 {
@@ -351,7 +351,7 @@ static CURLcode as_curl(enum mk_code code)
 				      : CURLE_COULDNT_RESOLVE_HOST;
 }
 
-/* The answer: those who waited go on, or end. */
+/* The addresses are known, or the lookup failed: starts or ends the exchanges that waited. */
 static void answered(void *ctx, enum mk_code code, const char *addresses)
 {
 	struct pool *p = ctx;
@@ -360,7 +360,7 @@ static void answered(void *ctx, enum mk_code code, const char *addresses)
 	if (code == MK_OK && !set_route(p, p->peer, addresses)) {
 		code = MK_NO_MEMORY;
 	} else if (code == MK_NOT_FOUND) {
-		mk_free(p->route); /* else what is known is better than nothing */
+		mk_free(p->route); /* on failure the old addresses stay */
 		p->route = NULL;
 	}
 	while (!list_empty(&p->waiting)) {
@@ -377,7 +377,9 @@ static void answered(void *ctx, enum mk_code code, const char *addresses)
 	}
 }
 
-/* A name: its route, if known, is used while it is looked up anew; else the answer is waited for. */
+/*
+ * A name: its route, if known, is used while it is looked up anew; else the answer is waited for.
+ */
 static enum mk_code add_by_name(struct pool *p, struct exchange *x)
 {
 	int64_t now = clock_mono_ms();

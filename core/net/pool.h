@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One set of connections to one API server, which has HTTP/2 or HTTP/1.1 as the server offers: a libcurl multi handle on the event loop. It is made
- * when the first exchange comes and thrown away after a minute without any, or at once with
- * pool_drop, which is the only sure way to be rid of a dead HTTP/2 connection. Exchanges end in the
- * 'ended' callback, from the loop, inside no other call.
+ * One set of connections to one API server, which has HTTP/2 or HTTP/1.1 as the server offers: a
+ * libcurl multi handle on the event loop. It is made when the first exchange comes and thrown away
+ * after a minute without any, or at once with pool_drop, which is the only reliable way to close a
+ * dead HTTP/2 connection. Exchanges end in the 'ended' callback, from the loop, inside no other
+ * call.
  */
 #ifndef MK_NET_POOL_H
 #define MK_NET_POOL_H
@@ -25,18 +26,21 @@ enum {
 };
 
 /*
- * 'r' looks up the server's name: exchanges wait for its first answer; later ones use what is known while it is looked up
- * anew, five minutes after the last time and when a connection could not be made. NULL: libcurl does it.
- * 'few': one connection over HTTP/2, POOL_HTTP1_MAX over HTTP/1.1 (requests); else as many as needed (watches: over
- * HTTP/1.1 each has its own). 'ended' may do anything but free the pool or call it: it should only note the result. NULL:
- * out of memory.
+ * 'r' looks up the server's name: exchanges wait for its first answer; later ones use what is known
+ * while it is looked up anew, five minutes after the last time and when a connection could not be
+ * made. NULL: libcurl does it. 'few': one connection over HTTP/2, POOL_HTTP1_MAX over HTTP/1.1
+ * (requests); else as many as needed (watches: over HTTP/1.1 each has its own). 'ended' may do
+ * anything but free the pool or call it: it should only note the result. NULL: out of memory.
  */
 struct pool *pool_new(struct loop *l, struct resolver *r, bool few,
 		      void (*ended)(void *ctx, struct exchange *x, CURLcode rc), void *ctx);
 /* Exchanges still running must have been removed. NULL is fine. */
 void pool_free(struct pool *p);
 
-/* Starts 'x'; all exchanges of a pool are with one peer. MK_NO_MEMORY, MK_LIMITED (too many names are looked up). */
+/*
+ * Starts 'x'; all exchanges of a pool are with one peer. MK_NO_MEMORY, MK_LIMITED (too many names
+ * are looked up).
+ */
 enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err);
 /* Takes 'x' back, running or not; its stream is cancelled. */
 void pool_remove(struct pool *p, struct exchange *x);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names to addresses on threads; see resolver.h. What threads and the loop share is guarded by one lock and counted: a
- * thread that hangs outlives the resolver. Jobs belong to the loop, but while one runs (or is done and not yet collected)
- * its result belongs to the thread.
+ * Names to addresses on threads; see resolver.h. What threads and the loop share is guarded by one
+ * lock and counted: a thread that hangs outlives the resolver. Jobs belong to the loop, but while
+ * one runs (or is done and not yet collected) its result belongs to the thread.
  */
 #include "core/net/resolver.h"
 
@@ -53,7 +53,7 @@ struct resolver {
 	int64_t limit_ms;
 };
 
-/* --- on threads --------------------------------------------------------------------------------------- */
+/* --- on threads ------------------------------------------------------------------------------ */
 
 static bool add_address(struct resolver_job *j, const struct addrinfo *a)
 {
@@ -111,7 +111,10 @@ static void look_up(const struct shared *s, struct resolver_job *j)
 	}
 }
 
-/* Lets go of what is shared; the last one frees it. Called with the lock held, and returns without it. */
+/*
+ * Lets go of what is shared; the last one frees it. Called with the lock held, and returns without
+ * it.
+ */
 static void let_go(struct shared *s)
 {
 	bool last = --s->refs == 0;
@@ -139,7 +142,7 @@ static void *work(void *arg)
 		look_up(s, j);
 		pthread_mutex_lock(&s->lock);
 		if (s->stop) {
-			mk_free(j); /* nobody else knows it any more */
+			mk_free(j); /* no list and no lookup refers to it any more */
 		} else {
 			list_add_tail(&s->done, &j->turn);
 			/* A full counter means that the loop is being told already. */
@@ -173,7 +176,7 @@ static void add_thread(struct shared *s, unsigned max)
 	pthread_attr_destroy(&attr);
 }
 
-/* --- on the loop -------------------------------------------------------------------------------------- */
+/* --- on the loop ----------------------------------------------------------------------------- */
 
 static void answer(struct lookup *l, enum mk_code code, const char *addresses)
 {
@@ -190,10 +193,13 @@ static void job_free(struct resolver *r, struct resolver_job *j)
 	mk_free(j);
 }
 
-/* Answers those who ask for 'j', which is in no list of the threads, and ends it. A callback may ask for it anew. */
+/*
+ * Answers those who ask for 'j', which is in no list of the threads, and ends it. A callback may
+ * ask for it anew.
+ */
 static void job_end(struct resolver *r, struct resolver_job *j)
 {
-	list_del(&j->node); /* who asks now gets another job */
+	list_del(&j->node); /* a callback that asks again gets a new job */
 	while (!list_empty(&j->asking)) {
 		answer(LIST_ENTRY(j->asking.next, struct lookup, of_job), j->code,
 		       j->code == MK_OK ? j->addresses : NULL);
@@ -231,7 +237,7 @@ static void wake_ready(void *ctx, unsigned ready)
 	collect(r);
 }
 
-/* Nobody asks for it: a job whose turn has not come is not worth its turn. */
+/* Frees a job that no lookup asks for any more, unless its thread runs. */
 static void drop_unasked(struct resolver *r, struct resolver_job *j)
 {
 	bool waits;

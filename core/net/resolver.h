@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names to addresses, without ever stalling the loop. getaddrinfo() can hang for half a minute and cannot be stopped, so
- * it runs on threads of its own: at most 'max_threads' at a time, one per name whoever asks for it, each gone as soon as
- * nothing is left to look up. Who asks is answered within 'limit_ms' in any case; a thread that hangs longer keeps its
- * place until the system gives up, and blocks nobody but those who wait for a place.
+ * Names to addresses, without ever stalling the loop. getaddrinfo() can hang for half a minute and
+ * cannot be stopped, so it runs on threads of its own: at most 'max_threads' at a time, one per
+ * name however many ask for it; each ends when no name waits. Every question is answered within
+ * 'limit_ms'; a thread that hangs longer keeps its place until the system gives up, and delays only
+ * the names that wait for a place.
  *
- * Life: resolver_new -> resolver_ask (lookups are embedded by who asks) -> its callback from the loop, once, unless
- * cancelled -> resolver_free. Everything belongs to the loop's thread.
+ * Life: resolver_new -> resolver_ask (a struct lookup is embedded in the caller's object) -> its
+ * callback from the loop, once, unless cancelled -> resolver_free. Everything belongs to the loop's
+ * thread.
  */
 #ifndef MK_NET_RESOLVER_H
 #define MK_NET_RESOLVER_H
@@ -36,8 +38,9 @@ struct resolver_options {
 };
 
 /*
- * MK_OK: 'addresses' is "192.0.2.1,[2001:db8::1]", at least one, borrowed. Else NULL, and the code is MK_NOT_FOUND (there
- * is no such name), MK_TIMEOUT, MK_UNAVAILABLE (name servers fail) or MK_NO_MEMORY.
+ * MK_OK: 'addresses' is "192.0.2.1,[2001:db8::1]", at least one, borrowed. Else NULL, and the code
+ * is MK_NOT_FOUND (there is no such name), MK_TIMEOUT, MK_UNAVAILABLE (name servers fail) or
+ * MK_NO_MEMORY.
  */
 typedef void resolver_fn(void *ctx, enum mk_code code, const char *addresses);
 
@@ -56,8 +59,8 @@ struct resolver *resolver_new(const struct resolver_options *o);
 void resolver_free(struct resolver *r);
 
 /*
- * Asks for 'host' (copied), unless 'l' is asking already. The answer never comes inside the call. MK_LIMITED: too many
- * names wait; MK_INVALID: longer than a name can be; MK_NO_MEMORY.
+ * Asks for 'host' (copied), unless 'l' is asking already. The answer never comes inside the call.
+ * MK_LIMITED: too many names wait; MK_INVALID: longer than a name can be; MK_NO_MEMORY.
  */
 enum mk_code resolver_ask(struct resolver *r, struct lookup *l, const char *host, resolver_fn *fn,
 			  void *ctx);

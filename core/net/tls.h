@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What core/net asks of OpenSSL directly: are credentials usable, and was HTTP/2 agreed on. No I/O. */
+/*
+ * What core/net asks of OpenSSL directly: are credentials usable, and was HTTP/2 agreed on. No I/O.
+ */
 #ifndef MK_NET_TLS_H
 #define MK_NET_TLS_H
 
@@ -14,7 +16,10 @@
  */
 enum mk_code tls_check_pem(mk_str ca, mk_str cert, mk_str key, struct mk_err *err);
 
-/* For OpenSSL's PEM readers: a key with a passphrase cannot be used by a daemon, which never asks the terminal for one. */
+/*
+ * For OpenSSL's PEM readers: a key with a passphrase cannot be used by a daemon, which never asks
+ * the terminal for one.
+ */
 int tls_no_passphrase(char *out, int size, int for_writing, void *ctx);
 
 /* Did the TLS session (an SSL *) agree on HTTP/2 by ALPN? */

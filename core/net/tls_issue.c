@@ -153,7 +153,9 @@ static bool is_address(mk_str name)
 	return is;
 }
 
-/* "DNS:a,IP:b"; a name may be a DNS name or an address and nothing else, since the text is parsed. */
+/*
+ * "DNS:a,IP:b"; a name may be a DNS name or an address and nothing else, since the text is parsed.
+ */
 static bool names_text(struct buf *b, const mk_str *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -209,7 +211,7 @@ enum mk_code tls_issue_server(struct arena *a, const struct tls_pair *ca, const 
 	return give(a, x, key, done, ret, err);
 }
 
-/* --- a look into certificates ------------------------------------------------------------------------ */
+/* --- a look into certificates ---------------------------------------------------------------- */
 
 static bool end_of(const X509 *x, int64_t *ret_ms)
 {

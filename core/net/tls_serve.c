@@ -21,7 +21,10 @@ struct tls_serve {
 	struct buf ciphers, groups; /* as OpenSSL spells lists; empty = its own choice */
 };
 
-/* The names that OpenSSL gives the groups which the configuration may have; it need not know all of them itself. */
+/*
+ * The names that OpenSSL gives the groups which the configuration may have; it need not know all of
+ * them itself.
+ */
 static const char *group_name(int32_t iana)
 {
 	switch (iana) {
@@ -69,8 +72,9 @@ static void add_item(struct buf *b, const char *item)
 }
 
 /*
- * As with Go's library, the list is of TLS 1.2 only: the suites of TLS 1.3 are always on, and naming them takes nothing
- * from anybody. Whoever names no other has no suite left for clients of TLS 1.2, which are refused.
+ * As with Go's library, the list is of TLS 1.2 only: the suites of TLS 1.3 are always on, and
+ * naming them has no effect. A configuration that names no other leaves none for clients of TLS
+ * 1.2, which are refused.
  */
 static enum mk_code take_ciphers(struct tls_serve *t, const struct tls_serve_options *o,
 				 SSL_CTX *probe, struct mk_err *err)
@@ -171,7 +175,10 @@ void tls_serve_free(struct tls_serve *t)
 	}
 }
 
-/* Speaks HTTP/1.1 only: whoever offers it by ALPN gets it confirmed, and others need no answer. */
+/*
+ * The server speaks HTTP/1.1 only: it confirms that to clients that offer it by ALPN; others need
+ * no answer.
+ */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_n,
 			   const unsigned char *in, unsigned in_n, void *ctx)
 {

@@ -125,8 +125,7 @@ static void transfer_drop(struct transfer *f)
 	}
 }
 
-/* --- what libcurl tells us: collected, not acted upon
- * --------------------------------------------- */
+/* --- what libcurl tells us: collected, not acted upon ---------------------------------------- */
 
 static void exchange_grew(struct exchange *x)
 {
@@ -144,8 +143,7 @@ static void exchange_ended(void *ctx, struct exchange *x, CURLcode rc)
 	mark_ready(f);
 }
 
-/* --- delivery
- * ------------------------------------------------------------------------------------- */
+/* --- delivery -------------------------------------------------------------------------------- */
 
 static void report(struct transport_curl *t, const struct transfer *f, enum transport_end end,
 		   enum mk_code code)
@@ -284,8 +282,7 @@ static void deliver(void *ctx)
 	}
 }
 
-/* --- struct transport
- * ----------------------------------------------------------------------------- */
+/* --- struct transport ------------------------------------------------------------------------ */
 
 static void cluster_free(struct cluster *c)
 {
@@ -473,8 +470,7 @@ static void vt_cancel(void *ctx, uint32_t id, uint64_t token)
 	}
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------ */
 
 static bool curl_is_able(struct mk_err *err)
 {

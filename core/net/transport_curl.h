@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * struct transport over libcurl: two pools of connections per cluster (requests; watches), with HTTP/2 or, where the
- * server offers nothing newer, HTTP/1.1, on the event loop. Everything that came in is collected first and handed to the sink afterwards
- * from the loop, in slices of a few milliseconds, so that the sink may call any function of the
- * transport from its callbacks.
+ * struct transport over libcurl: two pools of connections per cluster (requests; watches), with
+ * HTTP/2 or, where the server offers nothing newer, HTTP/1.1, on the event loop. Everything that
+ * came in is collected first and handed to the sink afterwards from the loop, in slices of a few
+ * milliseconds, so that the sink may call any function of the transport from its callbacks.
  *
  * Life: transport_curl_new -> transport_curl_get for those who send -> transport_curl_set_sink ->
  * ... -> free.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the end of an exchange means: was the request executed for sure, for sure not, or who knows;
- * and in which words people read it. The words follow Go's client, whose texts users know;
- * libcurl's own may quote the peer, and are not used. Whether anything was sent is known from our
- * own mark, not guessed from libcurl's code.
+ * What the end of an exchange means: was the request certainly executed, certainly not, or is it
+ * unknown; and the text of the error. The words follow Go's client, whose texts users know;
+ * libcurl's own may quote the peer, and are not used. Whether anything was sent follows from our
+ * own flag (exchange.started), not from libcurl's code.
  */
 #include "core/net/exchange.h"
 
@@ -85,8 +85,8 @@ static void verify_text(const struct exchange *x, char text[static 256])
 	snprintf(text, 256, "tls: failed to verify certificate: %s", tls_verify_text(result));
 }
 
-/* A TLS alert about our certificate: in TLS 1.3 it comes after the first request left, which nobody
- * read. */
+/* A TLS alert about our certificate: in TLS 1.3 it comes after the first request was sent, which
+ * the server did not read. */
 static bool is_certificate_alert(const struct exchange *x)
 {
 	return strstr(x->error, "alert") &&

@@ -3,6 +3,7 @@
  * Who rests after a fault. A Workload that makes an item fault again and again rests alone, each time longer; only when
  * several Workloads do, the item is what is wrong, and rests for all. Workloads are known by a hash of their uid.
  */
+#include "core/base/backoff.h"
 #include "core/base/hash.h"
 #include "core/plug/internal.h"
 
@@ -64,7 +65,7 @@ static void rest_workload(struct plug *p, struct plug_breaker *b, uint64_t workl
 
 	if (i < p->n_sick) {
 		s = &p->sick[i];
-		pause = 2 * s->pause_ms < MAX_MS ? 2 * s->pause_ms : MAX_MS;
+		pause = backoff_ms(s->pause_ms, 1, MAX_MS);
 	} else {
 		s = add_sick(p);
 	}

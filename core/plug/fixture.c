@@ -8,12 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/api/names.h"
 #include "core/base/timefmt.h"
 #include "core/plug/fixture.h"
-
-#define ORIGIN_LABEL "kueue.x-k8s.io/multikueue-origin"
-#define ORIGIN_UID "kueue.x-k8s.io/multikueue-origin-uid"
-#define PREBUILT "kueue.x-k8s.io/prebuilt-workload-name"
 
 enum { MAX_LABEL = 63 };
 
@@ -169,14 +166,14 @@ static void stamp(struct situation *s, const struct plug_adapter *ad, struct jso
 	mk_str origin = json_str(json_get(s->env, "origin"));
 	mk_str name = json_str_at(s->workload, "/metadata/name");
 
-	set_meta(s, obj, "labels", ORIGIN_LABEL, origin.n ? origin : STR("multikueue"));
-	set_meta(s, obj, "annotations", ORIGIN_UID, json_str_at(s->local, "/metadata/uid"));
+	set_meta(s, obj, "labels", NAME_ORIGIN, origin.n ? origin : STR("multikueue"));
+	set_meta(s, obj, "annotations", NAME_ORIGIN_UID, json_str_at(s->local, "/metadata/uid"));
 	if (ad->d->replicas) {
 		return;
 	}
-	set_meta(s, obj, "annotations", PREBUILT, name);
+	set_meta(s, obj, "annotations", NAME_PREBUILT, name);
 	if (name.n <= MAX_LABEL) {
-		set_meta(s, obj, "labels", PREBUILT, name);
+		set_meta(s, obj, "labels", NAME_PREBUILT, name);
 	}
 }
 

@@ -9,38 +9,6 @@
 /* memory of a JSON value besides its text, at most */
 enum { NODE_BYTES = 32 };
 
-static bool is_utf8(mk_str s)
-{
-	const unsigned char *p = (const unsigned char *)s.p;
-
-	for (size_t i = 0; i < s.n;) {
-		unsigned char b = p[i];
-		size_t more = b < 0x80       ? 0
-			      : b >> 5 == 6  ? 1
-			      : b >> 4 == 14 ? 2
-			      : b >> 3 == 30 ? 3
-					     : 9;
-		uint32_t cp = more == 0 ? b : b & (0x3fu >> more);
-
-		if (more > 3 || more >= s.n - i) {
-			return false;
-		}
-		for (size_t k = 1; k <= more; k++) {
-			if (p[i + k] >> 6 != 2) {
-				return false;
-			}
-			cp = cp << 6 | (p[i + k] & 0x3fu);
-		}
-		if ((more == 1 && cp < 0x80) || (more == 2 && cp < 0x800) ||
-		    (more == 3 && cp < 0x10000) || cp > 0x10ffff ||
-		    (cp >= 0xd800 && cp <= 0xdfff)) {
-			return false;
-		}
-		i += more + 1;
-	}
-	return true;
-}
-
 /* Its length is judged first: what it counts may not be there to be looked at. */
 static bool check_text(struct host_call *c, mk_str s, const char *what)
 {
@@ -51,7 +19,7 @@ static bool check_text(struct host_call *c, mk_str s, const char *what)
 		host_fail(c, "%s: expected text, found NULL", what);
 		return false;
 	}
-	if (!is_utf8(s)) {
+	if (!str_is_utf8(s)) {
 		host_fail(c, "%s: expected UTF-8, found other bytes", what);
 		return false;
 	}

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "core/api/names.h"
 #include "core/base/alloc.h"
 #include "core/plug/internal.h"
 #include "core/plug/schema.h"
@@ -122,8 +123,7 @@ const struct plug_dispatcher *plug_dispatcher(const struct plug *p, size_t i)
 
 bool plug_is_external(mk_str name)
 {
-	return name.n == 0 ||
-	       (str_index(name, '/') > 0 && !str_starts(name, STR("kueue.x-k8s.io/")));
+	return name.n == 0 || (str_index(name, '/') > 0 && !str_starts(name, STR(NAME_GROUP "/")));
 }
 
 int plug_find_dispatcher(const struct plug *p, mk_str name)

@@ -3,10 +3,9 @@
  * What a descriptor says without code: is the job managed, what does its copy look like, which
  * fields follow it, and what Kueue calls its Workload.
  */
+#include "core/api/names.h"
 #include "core/base/hash.h"
 #include "core/plug/internal.h"
-
-#define MK_CONTROLLER "kueue.x-k8s.io/multikueue"
 
 static const char *type_name(const struct json *v)
 {
@@ -93,11 +92,11 @@ enum mk_code plug_managed(const struct plug_adapter *ad, const struct json *loca
 	}
 	mk_str actual = json_str(v);
 	mk_str reason = {"", 0};
-	bool managed = str_is(actual, MK_CONTROLLER);
+	bool managed = str_is(actual, NAME_CONTROLLER);
 
 	if (!managed) {
 		reason = arena_printf(a, "Expecting %s%.*s to be \"%s\" not \"%.*s\"",
-				      ad->is_instance ? "." : "", STR_ARG(name), MK_CONTROLLER,
+				      ad->is_instance ? "." : "", STR_ARG(name), NAME_CONTROLLER,
 				      STR_ARG(actual));
 		if (!reason.p) {
 			return err_set(err, MK_NO_MEMORY, "plug", "out of memory");

@@ -7,14 +7,14 @@
 static const struct kind {
 	const char *name, *group;
 } kinds[] = {
-	[API_QUEUE] = {"ClusterQueue", "kueue.x-k8s.io/"},
-	[API_TREE] = {"ClusterQuotaTree", "kueue.x-k8s.io/"},
-	[API_STATUS] = {"ClusterQueueTree", "kueue.x-k8s.io/"},
-	[API_LQ] = {"LocalQueue", "kueue.x-k8s.io/"},
-	[API_FLAVOR] = {"ResourceFlavor", "kueue.x-k8s.io/"},
+	[API_QUEUE] = {"ClusterQueue", NAME_GROUP "/"},
+	[API_TREE] = {"ClusterQuotaTree", NAME_GROUP "/"},
+	[API_STATUS] = {"ClusterQueueTree", NAME_GROUP "/"},
+	[API_LQ] = {"LocalQueue", NAME_GROUP "/"},
+	[API_FLAVOR] = {"ResourceFlavor", NAME_GROUP "/"},
 	[API_ELASTIC] = {"ElasticQuota", "scheduling.x-k8s.io/"},
-	[API_COHORT] = {"Cohort", "kueue.x-k8s.io/"},
-	[API_WORKLOAD] = {"Workload", "kueue.x-k8s.io/"},
+	[API_COHORT] = {"Cohort", NAME_GROUP "/"},
+	[API_WORKLOAD] = {"Workload", NAME_GROUP "/"},
 };
 
 const char *api_kind_name(enum api_kind kind)

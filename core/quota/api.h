@@ -13,10 +13,11 @@
 
 #include "core/api/amount.h"
 #include "core/api/fault.h"
+#include "core/api/names.h"
 #include "core/base/map.h"
 
 /* Prefix of annotations that carry fields which the served CRD may not have. */
-#define API_ANNOTATION "kueue.x-k8s.io/"
+#define API_ANNOTATION NAME_GROUP "/"
 #define API_NONE SIZE_MAX
 
 enum api_kind {

@@ -2,6 +2,7 @@
 /* Lists that admission asks for; see webhook_lists.h. */
 #include "core/serve/webhook_lists.h"
 
+#include "core/base/backoff.h"
 #include "core/base/log.h"
 
 enum {
@@ -55,10 +56,9 @@ void webhook_lists_run(struct webhook_lists *l, struct kube *k, const struct adm
 		if (l->kinds[i].step_ms > 0 && mono_ms < l->kinds[i].due_ms) {
 			continue;
 		}
-		l->kinds[i].step_ms = l->kinds[i].step_ms == 0 ? STEP_MS : l->kinds[i].step_ms * 2;
-		if (l->kinds[i].step_ms > STEP_MAX_MS) {
-			l->kinds[i].step_ms = STEP_MAX_MS;
-		}
+		l->kinds[i].step_ms = l->kinds[i].step_ms == 0
+					      ? STEP_MS
+					      : backoff_ms(l->kinds[i].step_ms, 1, STEP_MAX_MS);
 		l->kinds[i].due_ms = mono_ms + l->kinds[i].step_ms;
 		log_write(LOG_WARN, "webhook",
 			  "something that admission must know was lost, or left out: listing anew",

@@ -7,6 +7,7 @@
 
 #include <strings.h>
 
+#include "core/api/names.h"
 #include "core/base/alloc.h"
 #include "core/base/base64.h"
 #include "core/base/log.h"
@@ -125,7 +126,7 @@ static void send(struct webhook_objects *w, enum task_id id, enum kube_verb verb
 				 .ns = kind == KIND_WEBHOOKS ? (mk_str){NULL, 0} : w->o.namespace_,
 				 .name = name,
 				 .subresource = "",
-				 .field_manager = "multikueued",
+				 .field_manager = NAME_DAEMON,
 				 .body = body ? json_write(&w->arena, body) : (mk_str){NULL, 0},
 				 .timeout_ms = TIMEOUT_MS};
 

@@ -56,6 +56,13 @@ static void test_views(void)
 		   str_utf8(STR("\xf4\x90\x80\x80")) == 0 &&
 		   str_utf8(STR("\xf8\x88\x80\x80")) == 0 && str_utf8(STR("\x80")) == 0,
 	   "no UTF-8");
+	ok(str_is_utf8(STR("")) && str_is_utf8(STR("a\xc3\xa9")) && !str_is_utf8(STR("a\xc3")),
+	   "a string is UTF-8 as a whole or not");
+	rest = STR("\xc3\xa9\xffz");
+	ok(str_is(str_take_utf8(&rest), "\xc3\xa9") &&
+		   str_is(str_take_utf8(&rest), "\xef\xbf\xbd") &&
+		   str_is(str_take_utf8(&rest), "z") && rest.n == 0,
+	   "character by character, a replacement for each byte that is none");
 }
 
 static void test_buf(void)
@@ -106,7 +113,7 @@ static void test_err(void)
 	big[sizeof(big) - 1] = '\0';
 	err_set(&err, MK_BUG, "x", "%s", big);
 	is_int(strlen(err.msg), sizeof(err.msg) - 2, "cut before a character that does not fit");
-	memcpy(big + sizeof(err.msg) - 3, "\xc3\xa9", 2);
+	memcpy(big + sizeof(err.msg) - 3, "\xc3\xa9z", 3);
 	err_set(&err, MK_BUG, "x", "%s", big);
 	is_int(strlen(err.msg), sizeof(err.msg) - 1, "cut behind a character that fits");
 	err_set(NULL, MK_BUG, "x", "nobody listens");

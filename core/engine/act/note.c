@@ -90,7 +90,7 @@ void note_send(struct engine *e, const struct record *r, const struct note *n)
 	json_set(a, body, STR("metadata"), meta);
 	json_set_str(a, body, "eventTime", time_rfc3339_micro(a, e->wall));
 	json_set_str(a, body, "reportingController", str_of(controller_of(r)));
-	json_set_str(a, body, "reportingInstance", STR("multikueued"));
+	json_set_str(a, body, "reportingInstance", STR(NAME_DAEMON));
 	json_set_str(a, body, "action", reason);
 	json_set_str(a, body, "reason", reason);
 	json_set_str(a, body, "type", str_of(n->type));

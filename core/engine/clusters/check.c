@@ -85,7 +85,7 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 		return;
 	}
 	if (problem.n == 0) {
-		problem = arena_printf(a, "MultiKueueConfig.kueue.x-k8s.io \"%.*s\" not found",
+		problem = arena_printf(a, "MultiKueueConfig." NAME_GROUP " \"%.*s\" not found",
 				       STR_ARG(wanted));
 	}
 	c.message = arena_printf(a, "Cannot load the AdmissionChecks parameters: %.*s",

@@ -3,6 +3,7 @@
 #include "core/engine/clusters/clusters.h"
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/engine/act/cond.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"

@@ -3,6 +3,7 @@
 #include "core/engine/rules/rest.h"
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"

@@ -5,11 +5,11 @@
  */
 #include "core/engine/store/facts.h"
 
+#include "core/api/names.h"
 #include "core/api/owner.h"
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
-#include "core/engine/names.h"
 #include "core/engine/store/store.h"
 #include "core/model/kind.h"
 

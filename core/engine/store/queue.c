@@ -6,6 +6,7 @@
 #include "core/engine/store/queue.h"
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/engine/state.h"
 
 struct queue_bucket {
@@ -170,14 +171,6 @@ int64_t queue_next(const struct queue *q)
 	const struct heap_node *n = heap_min(&q->timers);
 
 	return n ? n->at : INT64_MAX;
-}
-
-int64_t backoff_ms(int64_t first, unsigned n, int64_t most)
-{
-	while (n-- > 0 && first < most) {
-		first *= 2;
-	}
-	return first < most ? first : most;
 }
 
 int64_t queue_backoff(unsigned fails)

@@ -52,8 +52,6 @@ struct queue_item *queue_take(struct queue *q);
 /* When the first timer is due; INT64_MAX = never. */
 int64_t queue_next(const struct queue *q);
 
-/* The n-th wait in a row (n from 0): 'first' doubled n times, at most 'most'. */
-int64_t backoff_ms(int64_t first, unsigned n, int64_t most);
 /* 5 ms * 2^fails, at most 1000 s: the wait after the fails-th failure in a row (from 0). */
 int64_t queue_backoff(unsigned fails);
 

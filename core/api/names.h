@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names on the wire that more than one file needs: Kueue's, which its controllers and users read
+ * too, and our own. Every layer may include this header, so that no name is spelled twice.
+ */
+#ifndef MK_API_NAMES_H
+#define MK_API_NAMES_H
+
+/* Kueue's API group, its version here, and the MultiKueue controller. */
+#define NAME_GROUP "kueue.x-k8s.io"
+#define NAME_API NAME_GROUP "/v1beta2"
+/* AdmissionCheck.spec.controllerName; a job's managedBy when MultiKueue runs it on a worker. */
+#define NAME_CONTROLLER NAME_GROUP "/multikueue"
+
+/* Labels and annotations of Kueue. */
+#define NAME_ORIGIN NAME_GROUP "/multikueue-origin" /* label of every object made on a worker */
+#define NAME_ORIGIN_UID NAME_GROUP "/multikueue-origin-uid"
+#define NAME_QUEUE NAME_GROUP "/queue-name" /* label of a job or pod: its LocalQueue */
+#define NAME_PREBUILT NAME_GROUP "/prebuilt-workload-name"
+#define NAME_JOB_UID NAME_GROUP "/job-uid"
+#define NAME_OWNER_GVK NAME_GROUP "/job-owner-gvk"
+#define NAME_OWNER_NAME NAME_GROUP "/job-owner-name"
+#define NAME_ELASTIC NAME_GROUP "/elastic-job"
+#define NAME_PRIORITY_BOOST NAME_GROUP "/priority-boost"
+#define NAME_SLICE_OF NAME_GROUP "/workload-slice-replacement-for"
+#define NAME_SLICE_NAME NAME_GROUP "/workload-slice-name"
+#define NAME_COMPONENT NAME_GROUP "/component-workload-index"
+
+/* Finalizers, gates, conditions, reasons and field managers of Kueue. */
+#define NAME_IN_USE NAME_GROUP "/resource-in-use" /* finalizer of a Workload */
+#define NAME_POD_GATE NAME_GROUP "/admission"     /* scheduling gate of a pod that waits */
+#define NAME_GATE NAME_CONTROLLER                 /* preemption gate of our clones */
+#define NAME_ADMISSION "kueue-admission"          /* field manager of status that admission owns */
+#define NAME_REPLACED "WorkloadSliceReplaced"     /* reason of the condition Finished */
+#define NAME_QUOTA_CONDITION "MultiKueueManagerQuotaAutomation" /* of a manager's ClusterQueue */
+
+/* Ours; docs/decisions/0001 says why this domain. */
+#define NAME_OUR_GROUP "multikueued.io"
+#define NAME_DAEMON "multikueued" /* field manager, reporting instance, value of managed-by */
+#define NAME_MANAGER_ID NAME_OUR_GROUP "/manager-id"     /* uid of the manager's kube-system */
+#define NAME_WORKLOAD_UID NAME_OUR_GROUP "/workload-uid" /* of the Workload on the manager */
+/* Hash of the Workload's spec from which a clone was made. */
+#define NAME_SPEC_HASH NAME_OUR_GROUP "/spec-hash"
+#define NAME_OUR_OWNER_KIND NAME_OUR_GROUP "/owner-kind" /* "batch/v1, Kind=Job" */
+#define NAME_OUR_OWNER_NAME NAME_OUR_GROUP "/owner-name"
+/* On an AdmissionCheck or a MultiKueueConfig: the name of a dispatcher. */
+#define NAME_DISPATCHER NAME_OUR_GROUP "/dispatcher"
+/* Conditions of a MultiKueueCluster; SameServer: not the first name of its API server. */
+#define NAME_ORIGIN_CLASH NAME_OUR_GROUP "/OriginClash"
+#define NAME_SAME_SERVER NAME_OUR_GROUP "/SameServer"
+#define NAME_OVER_SHARE "MemoryShareExceeded" /* reason of a MultiKueueCluster's Active */
+
+#endif
