@@ -62,20 +62,12 @@ struct config_provider {
 	bool provide_cluster_info;
 };
 
-enum config_lost_policy {
-	CONFIG_LOST_REQUEUE, /* after workerLostTimeout the check goes to Retry, as in Kueue */
-	CONFIG_LOST_KEEP,    /* the workload waits for its worker for ever */
-};
-
 /* multiKueue.plugins.budgets: limits of one hook call. */
 struct config_budgets {
 	int64_t soft_time_ms, hard_time_ms;
 	int64_t soft_memory, hard_memory; /* bytes */
 	int64_t soft_calls, hard_calls;   /* host functions */
 };
-
-/* A grace that never ends: a hundred years, which can be added to any time without overflow. */
-#define CONFIG_KEEP_MS (INT64_C(36525) * 24 * 3600 * 1000)
 
 /* Of formerOrigins, and of formerManagers. */
 enum { CONFIG_MAX_FORMER = 16 };
@@ -84,7 +76,7 @@ enum { CONFIG_MAX_FORMER = 16 };
 struct config_multikueue {
 	int64_t gc_interval_ms; /* 0 = no garbage collection */
 	mk_str origin;
-	int64_t worker_lost_timeout_ms; /* 0 = no grace; CONFIG_KEEP_MS with CONFIG_LOST_KEEP */
+	int64_t worker_lost_timeout_ms; /* 0 = no grace */
 	mk_str dispatcher;              /* the name as given, or the default */
 	bool dispatcher_is_external;    /* set by config_check_dispatcher */
 	int32_t step_size; /* of the incremental dispatcher; 3 unless set and its gate is on */
@@ -101,7 +93,7 @@ struct config_multikueue {
 	struct config_strs former_origins;  /* label values, without 'origin' */
 	struct config_strs former_managers; /* uids of kube-system */
 	bool allow_loopback, allow_link_local;
-	enum config_lost_policy lost_policy;
+	bool worker_lost_keep; /* lostWorkerPolicy is Keep: workerLostTimeout does not count */
 	int64_t worker_memory; /* bytes that what is known of one worker may take; 0 = no limit */
 };
 

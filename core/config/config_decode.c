@@ -224,13 +224,8 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	m->former_managers = strs_at(r, "/multiKueue/formerManagers");
 	m->allow_loopback = bool_at(r, "/multiKueue/network/allowLoopback", false);
 	m->allow_link_local = bool_at(r, "/multiKueue/network/allowLinkLocal", false);
-	m->lost_policy = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep")
-				 ? CONFIG_LOST_KEEP
-				 : CONFIG_LOST_REQUEUE;
+	m->worker_lost_keep = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep");
 	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * mib);
-	if (m->lost_policy == CONFIG_LOST_KEEP) {
-		m->worker_lost_timeout_ms = CONFIG_KEEP_MS;
-	}
 }
 
 static void fill_multikueue(struct config_run *r, struct config_multikueue *m)

@@ -439,6 +439,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.dispatcher = c->multikueue.dispatcher,
 		.dispatchers = config_dispatchers(&d->setup->arena, c),
 		.worker_lost_timeout_ms = c->multikueue.worker_lost_timeout_ms,
+		.worker_lost_keep = c->multikueue.worker_lost_keep,
 		.gc_interval_ms = c->multikueue.gc_interval_ms,
 		.worker_memory = (size_t)c->multikueue.worker_memory,
 		.gates = engine_gates_of(c),

@@ -51,6 +51,7 @@ struct engine_options {
 	mk_str dispatcher;              /* multiKueue.dispatcherName */
 	const struct json *dispatchers; /* multiKueue.dispatchers: section by name, or NULL = {} */
 	int64_t worker_lost_timeout_ms;
+	bool worker_lost_keep; /* multiKueue.lostWorkerPolicy is Keep: the timeout does not count */
 	int64_t gc_interval_ms; /* 0 = off */
 	size_t worker_memory;   /* that what is known of one worker may take; 0 = no limit */
 	struct engine_gates gates;

@@ -105,8 +105,7 @@ static void test_defaults(void)
 		   c.multikueue.budgets.hard_time_ms == 50 &&
 		   c.multikueue.budgets.hard_memory == 16 * 1024 * 1024 &&
 		   !c.multikueue.allow_loopback && !c.multikueue.allow_link_local &&
-		   c.multikueue.lost_policy == CONFIG_LOST_REQUEUE &&
-		   json_len(c.multikueue.dispatchers) == 0,
+		   !c.multikueue.worker_lost_keep && json_len(c.multikueue.dispatchers) == 0,
 	   "our own keys");
 	ok(c.gates[CONFIG_GATE_MULTIKUEUE] && c.gates[CONFIG_GATE_REMOTE_SPEC_SYNC] &&
 		   !c.gates[CONFIG_GATE_CLUSTER_PROFILE],
@@ -137,6 +136,10 @@ static void test_values(void)
 	ok(c.internal_certs && c.metrics_own_cert, "... is ours then");
 	accepted(V2 "webhook: null\n", "null is no section");
 	ok(!c.webhook_on, "... at all");
+	accepted(MK "  workerLostTimeout: 9000h\n", "more than a year");
+	ok(c.multikueue.worker_lost_timeout_ms == INT64_C(9000) * 3600 * 1000 &&
+		   !c.multikueue.worker_lost_keep,
+	   "... is a timeout like any other");
 	accepted(MK "  gcInterval: 0s\n  workerLostTimeout: 0s\n", "row 6: zero");
 	ok(c.multikueue.gc_interval_ms == 0 && c.multikueue.worker_lost_timeout_ms == 0,
 	   "... kept");
@@ -190,8 +193,8 @@ static void test_our_values(void)
 		   c.multikueue.budgets.soft_time_ms == 1 &&
 		   c.multikueue.budgets.hard_memory == 33554432 &&
 		   c.multikueue.budgets.hard_calls == 200000 && c.multikueue.allow_loopback &&
-		   c.multikueue.allow_link_local && c.multikueue.lost_policy == CONFIG_LOST_KEEP &&
-		   c.multikueue.worker_lost_timeout_ms == CONFIG_KEEP_MS &&
+		   c.multikueue.allow_link_local && c.multikueue.worker_lost_keep &&
+		   c.multikueue.worker_lost_timeout_ms == 900000 &&
 		   c.multikueue.external_dispatchers.n == 1 && c.multikueue.former_origins.n == 1 &&
 		   str_is(c.multikueue.former_origins.v[0], "old") &&
 		   c.multikueue.former_managers.n == 2 &&
