@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the tree and its workloads, the text of a refusal, and what Kueue is told in Compile
+ * Reading the tree and its workloads, the text of a refusal, and the quotas for Kueue in Compile
  * mode.
  */
 #include "core/quota/quota_impl.h"
