@@ -66,7 +66,7 @@ static void test_text(void)
 		fleet_set_link(&f, fleet_add(&f, 100 + i, str_of(name)), LINK_UP, STR(""));
 	}
 	is_int((long long)rows_shown("up"), CLUSTERS - 1, "a thousand clusters");
-	ok(is_kept(), "a thousand looks at what did not change write nothing");
+	ok(is_kept(), "a thousand looks at what did not change write no row");
 	fleet_set_link(&f, fleet_find(&f, 500), LINK_DOWN, STR("Lost"));
 	is_int((long long)rows_shown("down"), 2, "a change is seen at once");
 	ok(is_kept(), "and written once");
