@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a document of known shape to the struct, with every default. */
-#include <stdlib.h>
 
 #include "core/base/canon.h"
 #include "core/base/timefmt.h"
 #include "core/config/config_impl.h"
+#include "core/plug/plug.h"
 
 static const struct json *at(const struct config_run *r, const char *pointer)
 {
@@ -29,7 +29,10 @@ static mk_str str_or(const struct config_run *r, const char *pointer, mk_str oth
 	return s.n > 0 ? s : otherwise;
 }
 
-/* An address to listen at. As in Go, localhost is that of IPv4; no other name is looked up (validation refuses them). */
+/*
+ * An address to listen at. As in Go, localhost is that of IPv4; no other name is looked up
+ * (validation refuses them).
+ */
 static mk_str address_at(const struct config_run *r, const char *pointer, mk_str otherwise)
 {
 	static const mk_str local = {"localhost", 9};
@@ -71,14 +74,6 @@ static int64_t duration_or(const struct config_run *r, const char *pointer, int6
 	int64_t ms = duration_at(r, pointer, otherwise_ms);
 
 	return ms != 0 ? ms : otherwise_ms;
-}
-
-static double number_at(const struct config_run *r, const char *pointer, double otherwise)
-{
-	const struct json *v = at(r, pointer);
-	mk_str text = v ? json_write(r->a, v) : (mk_str){NULL, 0};
-
-	return text.p ? strtod(text.p, NULL) : otherwise;
 }
 
 static struct config_strs strs_of(struct config_run *r, const struct json *list)
@@ -146,7 +141,6 @@ static struct config_provider provider_of(struct config_run *r, const struct jso
 		.command = json_str(json_get(exec, "command")),
 		.api_version = json_str(json_get(exec, "apiVersion")),
 		.install_hint = json_str(json_get(exec, "installHint")),
-		.interactive_mode = json_str(json_get(exec, "interactiveMode")),
 		.args = strs_of(r, json_get(exec, "args")),
 		.env = {.v = env},
 		.provide_cluster_info = json_bool(json_get(exec, "provideClusterInfo")),
@@ -205,18 +199,24 @@ static int64_t bytes_at(const struct config_run *r, const char *pointer, int64_t
 static void fill_ours(struct config_run *r, struct config_multikueue *m)
 {
 	const struct json *dispatchers = at(r, "/multiKueue/dispatchers");
-	const int64_t mib = 1024 * 1024;
+	const struct plug_limits *l = &plug_default_limits;
 
 	m->plugin_directory = str_at(r, "/multiKueue/plugins/directory",
 				     STR("/usr/local/lib/multikueue/plugins"));
 	m->plugin_allow = strs_at(r, "/multiKueue/plugins/allow");
 	m->budgets = (struct config_budgets){
-		.soft_time_ms = duration_at(r, "/multiKueue/plugins/budgets/softTime", 5),
-		.hard_time_ms = duration_at(r, "/multiKueue/plugins/budgets/hardTime", 50),
-		.soft_memory = bytes_at(r, "/multiKueue/plugins/budgets/softMemory", 4 * mib),
-		.hard_memory = bytes_at(r, "/multiKueue/plugins/budgets/hardMemory", 16 * mib),
-		.soft_calls = int_at(r, "/multiKueue/plugins/budgets/softCalls", 100000),
-		.hard_calls = int_at(r, "/multiKueue/plugins/budgets/hardCalls", 1000000),
+		.soft_time_ms =
+			duration_at(r, "/multiKueue/plugins/budgets/softTime", l->soft_us / 1000),
+		.hard_time_ms =
+			duration_at(r, "/multiKueue/plugins/budgets/hardTime", l->hard_us / 1000),
+		.soft_memory = bytes_at(r, "/multiKueue/plugins/budgets/softMemory",
+					(int64_t)l->soft_bytes),
+		.hard_memory = bytes_at(r, "/multiKueue/plugins/budgets/hardMemory",
+					(int64_t)l->hard_bytes),
+		.soft_calls =
+			int_at(r, "/multiKueue/plugins/budgets/softCalls", (int64_t)l->soft_calls),
+		.hard_calls =
+			int_at(r, "/multiKueue/plugins/budgets/hardCalls", (int64_t)l->hard_calls),
 	};
 	m->dispatchers = dispatchers ? dispatchers : json_new_obj(r->a);
 	m->external_dispatchers = strs_at(r, "/multiKueue/externalDispatchers");
@@ -224,13 +224,8 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	m->former_managers = strs_at(r, "/multiKueue/formerManagers");
 	m->allow_loopback = bool_at(r, "/multiKueue/network/allowLoopback", false);
 	m->allow_link_local = bool_at(r, "/multiKueue/network/allowLinkLocal", false);
-	m->lost_policy = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep")
-				 ? CONFIG_LOST_KEEP
-				 : CONFIG_LOST_REQUEUE;
-	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * mib);
-	if (m->lost_policy == CONFIG_LOST_KEEP) {
-		m->worker_lost_timeout_ms = CONFIG_KEEP_MS;
-	}
+	m->worker_lost_keep = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep");
+	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * 1024 * 1024);
 }
 
 static void fill_multikueue(struct config_run *r, struct config_multikueue *m)
@@ -266,8 +261,8 @@ static void fill_webhook(struct config_run *r, struct config *c)
 }
 
 /*
- * A file that multikueued shares with Kueue names Kueue's Lease, and Kueue always holds it. Any other name was chosen, and
- * counts; our own key comes first.
+ * A file that multikueued shares with Kueue names Kueue's Lease, and Kueue always holds it. Any
+ * other name was chosen, and counts; our own key comes first.
  */
 static mk_str lease_name(const struct config_run *r)
 {
@@ -294,10 +289,7 @@ static void fill_servers(struct config_run *r, struct config *c)
 	c->readiness_endpoint = str_or(r, "/health/readinessEndpointName", STR("/readyz"));
 	c->liveness_endpoint = str_or(r, "/health/livenessEndpointName", STR("/healthz"));
 	c->metrics_bind_address = address_at(r, "/metrics/bindAddress", STR(":8443"));
-	c->pprof_bind_address = str_at(r, "/pprofBindAddress", STR(""));
 	fill_webhook(r, c);
-	c->client_qps = number_at(r, "/clientConnection/qps", 300);
-	c->client_burst = (int32_t)int_at(r, "/clientConnection/burst", 500);
 }
 
 static void fill_tls(struct config_run *r, struct config_tls *t)
@@ -314,21 +306,10 @@ static void fill_tls(struct config_run *r, struct config_tls *t)
 	}
 }
 
-static void fill_controller(struct config_run *r, struct config *c)
-{
-	const struct json *map = at(r, "/controller/groupKindConcurrency");
-	struct config_concurrency *v = arena_array(r->a, json_len(map), sizeof(*v));
-	struct json_iter it = json_iter(map);
-
-	c->concurrency = v;
-	while (v != NULL && json_next(&it)) {
-		v[c->n_concurrency++] = (struct config_concurrency){it.key, json_int(it.val, 0)};
-	}
-	c->cache_sync_timeout_ms =
-		int_at(r, "/controller/cacheSyncTimeout", INT64_C(120000000000)) / 1000000;
-}
-
-/* {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, <ours>]}]} */
+/*
+ * {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system,
+ * <ours>]}]}
+ */
 static struct json *default_selector(struct arena *a, mk_str namespace_)
 {
 	struct json *selector = json_new_obj(a);
@@ -363,11 +344,8 @@ void config_fill(struct config_run *r, struct config *c)
 		c->frameworks = (struct config_strs){batch_job, 1};
 	}
 	c->external_frameworks = gvks_at(r, "/integrations/externalFrameworks", NULL);
-	c->label_keys_to_copy = strs_at(r, "/integrations/labelKeysToCopy");
-	c->manage_jobs_without_queue_name = bool_at(r, "/manageJobsWithoutQueueName", false);
 	c->managed_jobs_selector = selector ? selector : default_selector(r->a, c->namespace_);
 	fill_multikueue(r, &c->multikueue);
 	fill_servers(r, c);
 	fill_tls(r, &c->tls);
-	fill_controller(r, c);
 }

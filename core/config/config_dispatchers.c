@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration says of dispatchers, judged once the plugins are loaded: the name in use, and the sections. */
+/*
+ * What the configuration says of dispatchers, judged once the plugins are loaded: the name in use,
+ * and the sections.
+ */
 #include "core/api/names.h"
 #include "core/config/config_impl.h"
 #include "core/plug/plug.h"
@@ -50,7 +53,7 @@ static const struct config_dispatcher *find(const struct config_dispatcher *know
 	return NULL;
 }
 
-/* The name is nobody's here: another controller's, or a mistake. */
+/* No loaded dispatcher has the name: it is another controller's, or a mistake. */
 static void judge_name(struct config_run *r, const struct config_multikueue *m,
 		       const struct config_dispatcher *known, size_t n)
 {
@@ -119,7 +122,7 @@ static void judge_sections(struct config_run *r, const struct config_multikueue 
 	}
 }
 
-enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
+enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,
 				     const struct config_dispatcher *known, size_t n,
 				     struct config_problems *problems, struct mk_err *err)
 {
@@ -129,10 +132,9 @@ enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
 			       .doc = c->document,
 			       .lines = c->lines,
 			       .problems = problems};
-	bool ours = !str_is(c->multikueue.dispatcher, PLUG_EXTERNAL) &&
-		    find(known, n, c->multikueue.dispatcher) != NULL;
 
-	if (!ours) {
+	if (str_is(c->multikueue.dispatcher, PLUG_EXTERNAL) ||
+	    !find(known, n, c->multikueue.dispatcher)) {
 		judge_name(&r, &c->multikueue, known, n);
 	}
 	judge_sections(&r, &c->multikueue, known, n);
@@ -144,6 +146,5 @@ enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
 			return err_set(err, MK_INVALID, "config", "%s", p->text.p);
 		}
 	}
-	c->multikueue.dispatcher_is_external = !ours;
 	return MK_OK;
 }

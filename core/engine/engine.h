@@ -56,6 +56,7 @@ struct engine_options {
 	mk_str dispatcher;              /* multiKueue.dispatcherName */
 	const struct json *dispatchers; /* multiKueue.dispatchers: section by name, or NULL = {} */
 	int64_t worker_lost_timeout_ms;
+	bool worker_lost_keep; /* multiKueue.lostWorkerPolicy is Keep: the timeout does not count */
 	int64_t gc_interval_ms; /* 0 = off */
 	size_t worker_memory;   /* limit of the store's bytes for one worker; 0 = no limit */
 	struct engine_gates gates;
@@ -97,7 +98,6 @@ struct engine_stats {
 	uint64_t gc_held;            /* Workloads whose garbage waits, counted in each interval */
 	uint64_t overweight;         /* times that a worker exceeded worker_memory */
 	uint64_t recreated;          /* clones created again without a reason, see breaker.c */
-	uint64_t breaker_opened;     /* times */
 	bool breaker_open;           /* deletes that may do harm are halted, see breaker.c */
 };
 /* Copies the counters and gauges of now into 'ret'. */

@@ -134,6 +134,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .dispatcher = o->dispatcher,
 				    .dispatchers = o->dispatchers,
 				    .worker_lost_timeout_ms = o->worker_lost_timeout_ms,
+				    .worker_lost_keep = o->worker_lost_keep,
 				    .gc_interval_ms = o->gc_interval_ms,
 				    .worker_memory = o->worker_memory,
 				    .gates = o->gates,

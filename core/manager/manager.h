@@ -48,7 +48,8 @@ struct manager_options {
 	size_t n_former_origins, n_former_managers;
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
-	size_t worker_memory; /* limit of the store's bytes for one worker; 0 = no limit */
+	bool worker_lost_keep; /* see engine_options */
+	size_t worker_memory;  /* limit of the store's bytes for one worker; 0 = no limit */
 	struct engine_gates gates;
 	bool has_profiles;                     /* the section multiKueue.clusterProfile is there */
 	const struct kube_provider *providers; /* its providers, in order; see kube_options */

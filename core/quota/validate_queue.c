@@ -2,7 +2,7 @@
 /* PlanA: rules for a ClusterQueue with a parent or children, and for the children of one parent. */
 #include "core/quota/validate_int.h"
 
-/* --- one queue ------------------------------------------------------------------------------------------ */
+/* --- one queue -------------------------------------------------------------------------------- */
 
 static bool has_own_groups(const struct api_queue *q)
 {
@@ -31,7 +31,7 @@ static mk_str cycle_text(struct arena *a, const struct api_place *start)
 	return out;
 }
 
-/* A cycle is told once: for the queue that is written, else for the smallest name in it. */
+/* A cycle is reported once: for the queue that is written, else for the smallest name in it. */
 static void check_cycle(struct validate_ctx *c, const struct api_queue *q,
 			const struct api_place *p)
 {
@@ -149,7 +149,10 @@ static void check_levels(struct validate_ctx *c, const struct api_queue *q,
 	size_t levels =
 		c->subject != NULL && p->depth > 0 && p->tree == NULL ? deepest(p) : p->depth;
 
-	/* In a whole set the queue tells that is the first too deep, and not each one below it. */
+	/*
+	 * In a whole set the first queue that is too deep gets the error, and not each one below
+	 * it.
+	 */
 	if (p->tree == NULL && (c->subject != NULL ? levels > VALIDATE_MAX_LEVELS
 						   : levels == VALIDATE_MAX_LEVELS + 1)) {
 		validate_fault(c, q->object, 27, q->parent.path,
@@ -182,9 +185,12 @@ void validate_queue(struct validate_ctx *c, const struct api_queue *q)
 	validate_weights(c, q->object, &q->min_weight, &q->max_weight);
 }
 
-/* --- the children of one parent ------------------------------------------------------------------------- */
+/* --- the children of one parent --------------------------------------------------------------- */
 
-/* Who is told of a fault of the whole group: the object that is written, if it is one of it, else 'child'. */
+/*
+ * Which object gets a fault of the whole group: the one that is written, if it belongs to it, else
+ * 'child'.
+ */
 static const struct api_object *told(const struct validate_ctx *c, const struct api_place *parent,
 				     const struct api_place *child)
 {
@@ -227,7 +233,9 @@ static void check_sum(struct validate_ctx *c, const struct api_place *parent)
 	}
 }
 
-/* V15 for siblings: all with resource groups of their own or all without. True when they are mixed. */
+/*
+ * V15 for siblings: all with resource groups of their own or all without. True when they are mixed.
+ */
 static bool check_mix(struct validate_ctx *c, const struct api_place *parent)
 {
 	const struct api_place *with = NULL, *without = NULL, *odd = NULL;
@@ -259,7 +267,10 @@ static bool check_mix(struct validate_ctx *c, const struct api_place *parent)
 	return with != NULL && without != NULL;
 }
 
-/* The most that 'p' and everything above it may use of 'key', as far as absolute numbers say; INT64_MAX: no bound. */
+/*
+ * The most that 'p' and everything above it may use of 'key', as far as absolute numbers say;
+ * INT64_MAX: no bound.
+ */
 static int64_t max_of(const struct api_place *p, mk_str key)
 {
 	int64_t most = INT64_MAX;
@@ -275,7 +286,7 @@ static int64_t max_of(const struct api_place *p, mk_str key)
 	return most;
 }
 
-/* V16 for one pair: the first child that makes the sum too large is told. */
+/* V16 for one pair: the error goes to the first child that makes the sum too large. */
 static void check_min_sum(struct validate_ctx *c, const struct api_place *parent,
 			  const struct api_quota *q, mk_str key)
 {
@@ -378,7 +389,10 @@ static void check_amounts(struct validate_ctx *c, const struct api_place *parent
 			}
 		}
 	}
-	/* Below a parent whose own numbers are computed, minima that are too large are scaled down instead. */
+	/*
+	 * Below a parent whose own numbers are computed, minima that are too large are scaled down
+	 * instead.
+	 */
 	if (!has_own_groups(parent->queue) || parent->queue->quotas.faulty) {
 		return;
 	}

@@ -44,7 +44,7 @@ void fleet_done(struct fleet *f)
 	buf_done(&f->text);
 }
 
-/* --- clusters ---------------------------------------------------------------------------------------- */
+/* --- clusters --------------------------------------------------------------------------------- */
 
 static mk_str key_of(const cluster_id *id)
 {
@@ -112,7 +112,6 @@ static void write_text(struct fleet *f)
 		buf_printf(&f->text, "%s{\"name\":\"%s\",\"link\":\"%s\",\"reason\":\"%s\"}", comma,
 			   c->name, link_name(c->link), c->reason);
 		comma = ",";
-		f->rows_written++;
 	}
 	buf_add(&f->text, STR("]"));
 	f->text_is_old = f->text.failed;
@@ -140,7 +139,7 @@ mk_str fleet_label(mk_str name, char out[static FLEET_LABEL_SIZE])
 	return str_of(out);
 }
 
-/* --- ClusterQueues ----------------------------------------------------------------------------------- */
+/* --- ClusterQueues ---------------------------------------------------------------------------- */
 
 void fleet_queue_seen(struct fleet *f, mk_str name)
 {

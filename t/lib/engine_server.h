@@ -94,6 +94,7 @@ struct world {
 	bool unserved[WORLD_CLUSTERS][64]; /* by kind: it said so last, and lists nothing */
 	size_t worker_memory;              /* multiKueue.workerMemory; 0: no limit */
 	int64_t lost_timeout;              /* workerLostTimeout; 0: 15 minutes */
+	bool lost_keep;                    /* lostWorkerPolicy: Keep */
 	bool gate_elastic;                 /* ElasticJobsViaWorkloadSlices */
 	bool gate_preemption;              /* MultiKueueOrchestratedPreemption */
 	bool gate_no_sync;                 /* MultiKueueRemoteSpecSync is off */

@@ -191,6 +191,7 @@ void w_start(struct world *w)
 				   .dispatcher = str_of(w->dispatcher ? w->dispatcher : all),
 				   .worker_lost_timeout_ms =
 					   w->lost_timeout ? w->lost_timeout : 900000,
+				   .worker_lost_keep = w->lost_keep,
 				   .gc_interval_ms = 60000,
 				   .worker_memory = w->worker_memory,
 				   .gates = {.identifier_annotations = true,

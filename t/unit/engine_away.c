@@ -156,12 +156,15 @@ static void collector_meets_absence(void)
 	w_free(w);
 }
 
-/* lostWorkerPolicy Keep comes to the engine as a timeout of a hundred years. */
-static struct world *kept(struct object **wl)
+enum { HOUR = 3600 * 1000 };
+
+/* A running job whose worker is lost: with lostWorkerPolicy Keep, or with a timeout of that many hours. */
+static struct world *lost_for_long(bool keeps, int hours, struct object **wl)
 {
 	struct world *w = w_new(2);
 
-	w->lost_timeout = INT64_C(36525) * 24 * 3600 * 1000;
+	w->lost_keep = keeps;
+	w->lost_timeout = hours * INT64_C(1) * HOUR;
 	w_restart(w);
 	w_settle(w);
 	*wl = running_job(w);
@@ -175,12 +178,12 @@ static struct world *kept(struct object **wl)
 static void keep(void)
 {
 	struct object *wl;
-	struct world *w = kept(&wl);
+	struct world *w = lost_for_long(true, 0, &wl);
 
-	w_advance(w, INT64_C(30) * 24 * 3600 * 1000);
+	w_advance(w, INT64_C(30) * 24 * HOUR);
 	is_str(check_state(w, wl), "Ready", "Keep: a month without its worker is no loss");
 	w_free(w);
-	w = kept(&wl);
+	w = lost_for_long(true, 0, &wl);
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
 	evict(w, wl, "P");
 	w_advance(w, 14 * 60 * 1000);
@@ -192,9 +195,30 @@ static void keep(void)
 	w_free(w);
 }
 
+/* A timeout of more than a year is that timeout, for running jobs and for evicted ones. */
+static void more_than_a_year(void)
+{
+	struct object *wl;
+	struct world *w = lost_for_long(false, 9000, &wl);
+
+	w_advance(w, INT64_C(8999) * HOUR);
+	is_str(check_state(w, wl), "Ready", "9000h: no loss before");
+	w_advance(w, INT64_C(2) * HOUR);
+	is_str(check_state(w, wl), "Retry", "9000h: a loss after it");
+	w_free(w);
+	w = lost_for_long(false, 9000, &wl);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	evict(w, wl, "P");
+	w_advance(w, INT64_C(8999) * HOUR);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2",
+	       "9000h: evicted, its quota is held so long");
+	w_free(w);
+}
+
 int main(void)
 {
 	keep();
+	more_than_a_year();
 	fresh_loss();
 	others_out_of_sync();
 	bad_kubeconfig_and_restarts();

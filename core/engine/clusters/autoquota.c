@@ -133,7 +133,9 @@ static void add_cluster(struct sum *s, const struct cluster *c, const struct loc
 		if (e->now >= until) {
 			return;
 		}
-		queue_add_at(&e->queue, &e->quota_item, until);
+		if (until != INT64_MAX) {
+			queue_add_at(&e->queue, &e->quota_item, until);
+		}
 	}
 	if (was_seen(c)) {
 		add_queues(s, c, list);

@@ -12,7 +12,7 @@
 bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind);
 /*
  * End of the wait for a cluster that is lost since 'since' (monotonic ms), but not before a new
- * process has had time to find it.
+ * process has had time to find it. INT64_MAX with lostWorkerPolicy Keep: never.
  */
 int64_t lost_deadline(const struct engine *e, int64_t since);
 
