@@ -56,7 +56,7 @@ struct config_gvks {
 
 /* multiKueue.clusterProfile: a program that gives credentials. Parsed; run only with the gate. */
 struct config_provider {
-	mk_str name, command, api_version, install_hint, interactive_mode;
+	mk_str name, command, api_version, install_hint;
 	struct config_strs args;
 	struct config_strs env; /* name, value, name, value, ... */
 	bool provide_cluster_info;
@@ -78,7 +78,6 @@ struct config_multikueue {
 	mk_str origin;
 	int64_t worker_lost_timeout_ms; /* 0 = no grace */
 	mk_str dispatcher;              /* the name as given, or the default */
-	bool dispatcher_is_external;    /* set by config_check_dispatcher */
 	int32_t step_size; /* of the incremental dispatcher; 3 unless set and its gate is on */
 	struct config_gvks external_frameworks;
 	bool has_profiles; /* the section clusterProfile is there */
@@ -110,11 +109,6 @@ struct config_tls {
 	size_t n_curves;
 };
 
-struct config_concurrency {
-	mk_str group_kind; /* "Kind.group" */
-	int64_t n;
-};
-
 /* Everything that was decided. Strings are NUL-terminated and live as long as the arena that config_load was given. */
 struct config {
 	bool v1beta1;      /* the version the file was written in */
@@ -122,24 +116,16 @@ struct config {
 	struct config_multikueue multikueue;
 	struct config_strs frameworks; /* integrations.frameworks */
 	struct config_gvks external_frameworks;
-	struct config_strs label_keys_to_copy;
 	struct config_leader_election leader_election;
 	mk_str health_bind_address; /* "0" = off */
 	mk_str readiness_endpoint, liveness_endpoint;
 	mk_str metrics_bind_address; /* "0" = off */
 	bool metrics_own_cert;       /* one that signs itself, in place of files */
-	mk_str pprof_bind_address;
-	bool webhook_on; /* the file has the section 'webhook' */
+	bool webhook_on;             /* the file has the section 'webhook' */
 	int32_t webhook_port;
 	mk_str webhook_host, webhook_cert_dir;
 	bool internal_certs; /* an authority of our own, in place of files in webhook_cert_dir */
 	mk_str webhook_service_name, webhook_secret_name;
-	double client_qps; /* of the manager's client; negative = no limit */
-	int32_t client_burst;
-	const struct config_concurrency *concurrency;
-	size_t n_concurrency;
-	int64_t cache_sync_timeout_ms;
-	bool manage_jobs_without_queue_name;
 	const struct json *managed_jobs_selector; /* a LabelSelector, never NULL */
 	struct config_tls tls;
 	bool gates[CONFIG_N_GATES];
@@ -186,13 +172,12 @@ struct config_dispatcher {
 
 /*
  * Judges what the configuration says of dispatchers, once they are loaded.
- *  - multiKueue.dispatcherName: sets dispatcher_is_external, and adds a warning for an external one that is not
- *    declared. MK_INVALID when it can only be a mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one
+ *  - multiKueue.dispatcherName: a warning for an external one that is not declared. MK_INVALID when it can only be a mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one
  *    typing error away from a known name; and for an external one when the template is not loaded.
  *  - multiKueue.dispatchers: a section that does not fit its dispatcher's schema is MK_INVALID, each fault told at its
  *    line; a section of nobody's is warned of.
  */
-enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
+enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,
 				     const struct config_dispatcher *known, size_t n,
 				     struct config_problems *problems, struct mk_err *err);
 
@@ -217,7 +202,7 @@ bool config_is_on(mk_str address);
 /* The file as Kueue accepts it: without our keys, as YAML, the header filled in. In 'a'; {NULL, 0} when out of memory. */
 mk_str config_print_kueue(struct arena *a, const struct config *c);
 
-/* Name of a gate that concerns us. */
+/* For tests: the name of a gate. */
 const char *config_gate_name(enum config_gate gate);
 
 #endif

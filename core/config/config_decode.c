@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a document of known shape to the struct, with every default. */
-#include <stdlib.h>
 
 #include "core/base/canon.h"
 #include "core/base/timefmt.h"
 #include "core/config/config_impl.h"
+#include "core/plug/plug.h"
 
 static const struct json *at(const struct config_run *r, const char *pointer)
 {
@@ -73,14 +73,6 @@ static int64_t duration_or(const struct config_run *r, const char *pointer, int6
 	return ms != 0 ? ms : otherwise_ms;
 }
 
-static double number_at(const struct config_run *r, const char *pointer, double otherwise)
-{
-	const struct json *v = at(r, pointer);
-	mk_str text = v ? json_write(r->a, v) : (mk_str){NULL, 0};
-
-	return text.p ? strtod(text.p, NULL) : otherwise;
-}
-
 static struct config_strs strs_of(struct config_run *r, const struct json *list)
 {
 	struct json_iter it = json_iter(list);
@@ -146,7 +138,6 @@ static struct config_provider provider_of(struct config_run *r, const struct jso
 		.command = json_str(json_get(exec, "command")),
 		.api_version = json_str(json_get(exec, "apiVersion")),
 		.install_hint = json_str(json_get(exec, "installHint")),
-		.interactive_mode = json_str(json_get(exec, "interactiveMode")),
 		.args = strs_of(r, json_get(exec, "args")),
 		.env = {.v = env},
 		.provide_cluster_info = json_bool(json_get(exec, "provideClusterInfo")),
@@ -205,18 +196,24 @@ static int64_t bytes_at(const struct config_run *r, const char *pointer, int64_t
 static void fill_ours(struct config_run *r, struct config_multikueue *m)
 {
 	const struct json *dispatchers = at(r, "/multiKueue/dispatchers");
-	const int64_t mib = 1024 * 1024;
+	const struct plug_limits *l = &plug_default_limits;
 
 	m->plugin_directory = str_at(r, "/multiKueue/plugins/directory",
 				     STR("/usr/local/lib/multikueue/plugins"));
 	m->plugin_allow = strs_at(r, "/multiKueue/plugins/allow");
 	m->budgets = (struct config_budgets){
-		.soft_time_ms = duration_at(r, "/multiKueue/plugins/budgets/softTime", 5),
-		.hard_time_ms = duration_at(r, "/multiKueue/plugins/budgets/hardTime", 50),
-		.soft_memory = bytes_at(r, "/multiKueue/plugins/budgets/softMemory", 4 * mib),
-		.hard_memory = bytes_at(r, "/multiKueue/plugins/budgets/hardMemory", 16 * mib),
-		.soft_calls = int_at(r, "/multiKueue/plugins/budgets/softCalls", 100000),
-		.hard_calls = int_at(r, "/multiKueue/plugins/budgets/hardCalls", 1000000),
+		.soft_time_ms =
+			duration_at(r, "/multiKueue/plugins/budgets/softTime", l->soft_us / 1000),
+		.hard_time_ms =
+			duration_at(r, "/multiKueue/plugins/budgets/hardTime", l->hard_us / 1000),
+		.soft_memory = bytes_at(r, "/multiKueue/plugins/budgets/softMemory",
+					(int64_t)l->soft_bytes),
+		.hard_memory = bytes_at(r, "/multiKueue/plugins/budgets/hardMemory",
+					(int64_t)l->hard_bytes),
+		.soft_calls =
+			int_at(r, "/multiKueue/plugins/budgets/softCalls", (int64_t)l->soft_calls),
+		.hard_calls =
+			int_at(r, "/multiKueue/plugins/budgets/hardCalls", (int64_t)l->hard_calls),
 	};
 	m->dispatchers = dispatchers ? dispatchers : json_new_obj(r->a);
 	m->external_dispatchers = strs_at(r, "/multiKueue/externalDispatchers");
@@ -225,7 +222,7 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	m->allow_loopback = bool_at(r, "/multiKueue/network/allowLoopback", false);
 	m->allow_link_local = bool_at(r, "/multiKueue/network/allowLinkLocal", false);
 	m->worker_lost_keep = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep");
-	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * mib);
+	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * 1024 * 1024);
 }
 
 static void fill_multikueue(struct config_run *r, struct config_multikueue *m)
@@ -289,10 +286,7 @@ static void fill_servers(struct config_run *r, struct config *c)
 	c->readiness_endpoint = str_or(r, "/health/readinessEndpointName", STR("/readyz"));
 	c->liveness_endpoint = str_or(r, "/health/livenessEndpointName", STR("/healthz"));
 	c->metrics_bind_address = address_at(r, "/metrics/bindAddress", STR(":8443"));
-	c->pprof_bind_address = str_at(r, "/pprofBindAddress", STR(""));
 	fill_webhook(r, c);
-	c->client_qps = number_at(r, "/clientConnection/qps", 300);
-	c->client_burst = (int32_t)int_at(r, "/clientConnection/burst", 500);
 }
 
 static void fill_tls(struct config_run *r, struct config_tls *t)
@@ -307,20 +301,6 @@ static void fill_tls(struct config_run *r, struct config_tls *t)
 	while (curves != NULL && json_next(&it)) {
 		curves[t->n_curves++] = (int32_t)json_int(it.val, 0);
 	}
-}
-
-static void fill_controller(struct config_run *r, struct config *c)
-{
-	const struct json *map = at(r, "/controller/groupKindConcurrency");
-	struct config_concurrency *v = arena_array(r->a, json_len(map), sizeof(*v));
-	struct json_iter it = json_iter(map);
-
-	c->concurrency = v;
-	while (v != NULL && json_next(&it)) {
-		v[c->n_concurrency++] = (struct config_concurrency){it.key, json_int(it.val, 0)};
-	}
-	c->cache_sync_timeout_ms =
-		int_at(r, "/controller/cacheSyncTimeout", INT64_C(120000000000)) / 1000000;
 }
 
 /* {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, <ours>]}]} */
@@ -358,11 +338,8 @@ void config_fill(struct config_run *r, struct config *c)
 		c->frameworks = (struct config_strs){batch_job, 1};
 	}
 	c->external_frameworks = gvks_at(r, "/integrations/externalFrameworks", NULL);
-	c->label_keys_to_copy = strs_at(r, "/integrations/labelKeysToCopy");
-	c->manage_jobs_without_queue_name = bool_at(r, "/manageJobsWithoutQueueName", false);
 	c->managed_jobs_selector = selector ? selector : default_selector(r->a, c->namespace_);
 	fill_multikueue(r, &c->multikueue);
 	fill_servers(r, c);
 	fill_tls(r, &c->tls);
-	fill_controller(r, c);
 }

@@ -118,7 +118,7 @@ static void judge_sections(struct config_run *r, const struct config_multikueue 
 	}
 }
 
-enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
+enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,
 				     const struct config_dispatcher *known, size_t n,
 				     struct config_problems *problems, struct mk_err *err)
 {
@@ -128,10 +128,9 @@ enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
 			       .doc = c->document,
 			       .lines = c->lines,
 			       .problems = problems};
-	bool ours = !str_is(c->multikueue.dispatcher, PLUG_EXTERNAL) &&
-		    find(known, n, c->multikueue.dispatcher) != NULL;
 
-	if (!ours) {
+	if (str_is(c->multikueue.dispatcher, PLUG_EXTERNAL) ||
+	    !find(known, n, c->multikueue.dispatcher)) {
 		judge_name(&r, &c->multikueue, known, n);
 	}
 	judge_sections(&r, &c->multikueue, known, n);
@@ -143,6 +142,5 @@ enum mk_code config_check_dispatcher(struct arena *a, struct config *c,
 			return err_set(err, MK_INVALID, "config", "%s", p->text.p);
 		}
 	}
-	c->multikueue.dispatcher_is_external = !ours;
 	return MK_OK;
 }

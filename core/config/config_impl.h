@@ -54,16 +54,6 @@ void config_validate_selector(struct config_run *r, const struct json *selector,
 void config_warn_core(
 	struct config_run *r); /* what Kueue would refuse though it does not concern us */
 
-/* Is 'name' one of Kueue's integrations? Its GVK; group, version and kind empty for those whose kind is unknown. */
-struct config_framework {
-	const char *name;
-	const char *group, *version, *kind;
-	bool has_adapter; /* Kueue has a MultiKueue adapter for it */
-};
-extern const struct config_framework config_frameworks[];
-extern const size_t config_n_frameworks; /* sorted by name */
-const struct config_framework *config_find_framework(mk_str name);
-
 /* Takes "Kind.version.group" apart; false when it has fewer than two dots. */
 bool config_parse_gvk(struct arena *a, mk_str s, struct config_gvk *ret);
 

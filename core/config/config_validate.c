@@ -9,7 +9,15 @@
 
 enum { LEASE_MAX_MS = 3600 * 1000 }; /* what the lease machine takes, core/kube/lease.c */
 
-const struct config_framework config_frameworks[] = {
+/* One of Kueue's integrations. */
+struct framework {
+	const char *name;
+	const char *group, *version, *kind;
+	bool has_adapter; /* Kueue has a MultiKueue adapter for the kind */
+};
+
+/* Sorted by name. */
+static const struct framework frameworks[] = {
 	{"batch/job", "batch", "v1", "Job", true},
 	{"deployment", "apps", "v1", "Deployment", false},
 	{"jobset.x-k8s.io/jobset", "jobset.x-k8s.io", "v1alpha2", "JobSet", true},
@@ -32,13 +40,13 @@ const struct config_framework config_frameworks[] = {
 	{"workload.codeflare.dev/appwrapper", "workload.codeflare.dev", "v1beta2", "AppWrapper",
 	 true},
 };
-const size_t config_n_frameworks = sizeof(config_frameworks) / sizeof(config_frameworks[0]);
+enum { N_FRAMEWORKS = sizeof(frameworks) / sizeof(frameworks[0]) };
 
-const struct config_framework *config_find_framework(mk_str name)
+static const struct framework *find_framework(mk_str name)
 {
-	for (size_t i = 0; i < config_n_frameworks; i++) {
-		if (str_is(name, config_frameworks[i].name)) {
-			return &config_frameworks[i];
+	for (size_t i = 0; i < N_FRAMEWORKS; i++) {
+		if (str_is(name, frameworks[i].name)) {
+			return &frameworks[i];
 		}
 	}
 	return NULL;
@@ -46,7 +54,7 @@ const struct config_framework *config_find_framework(mk_str name)
 
 bool config_framework_kind(mk_str name, struct config_gvk *ret)
 {
-	const struct config_framework *f = config_find_framework(name);
+	const struct framework *f = find_framework(name);
 
 	if (f == NULL) {
 		return false;
@@ -60,14 +68,13 @@ static mk_str known_frameworks(struct arena *a)
 {
 	mk_str s = STR("");
 
-	for (size_t i = 0; i < config_n_frameworks; i++) {
-		s = arena_printf(a, "%.*s%s\"%s\"", STR_ARG(s), i ? ", " : "",
-				 config_frameworks[i].name);
+	for (size_t i = 0; i < N_FRAMEWORKS; i++) {
+		s = arena_printf(a, "%.*s%s\"%s\"", STR_ARG(s), i ? ", " : "", frameworks[i].name);
 	}
 	return s;
 }
 
-static bool gvk_is(const struct config_gvk *g, const struct config_framework *f)
+static bool gvk_is(const struct config_gvk *g, const struct framework *f)
 {
 	return str_is(g->group, f->group) && str_is(g->version, f->version) &&
 	       str_is(g->kind, f->kind);
@@ -92,7 +99,7 @@ static void validate_frameworks(struct config_run *r, const struct config *c)
 		mk_str name = c->frameworks.v[i];
 		mk_str pointer = config_index(r->a, STR("/integrations/frameworks"), i);
 
-		if (config_find_framework(name) == NULL) {
+		if (find_framework(name) == NULL) {
 			config_error(
 				r, pointer,
 				"integrations.frameworks[%zu]: Unsupported value: %s: supported "
@@ -109,8 +116,8 @@ static void validate_frameworks(struct config_run *r, const struct config *c)
 /* Does the GVK belong to a framework in the list; with 'adapters' only to one that has an adapter? */
 static bool is_taken(const struct config *c, const struct config_gvk *g, bool adapters)
 {
-	for (size_t i = 0; i < config_n_frameworks; i++) {
-		const struct config_framework *f = &config_frameworks[i];
+	for (size_t i = 0; i < N_FRAMEWORKS; i++) {
+		const struct framework *f = &frameworks[i];
 
 		if (gvk_is(g, f) && (f->has_adapter || !adapters) &&
 		    listed(&c->frameworks, c->frameworks.n, f->name)) {
@@ -122,8 +129,8 @@ static bool is_taken(const struct config *c, const struct config_gvk *g, bool ad
 
 bool config_enables(const struct config *c, const struct config_gvk *g)
 {
-	for (size_t i = 0; i < config_n_frameworks; i++) {
-		const struct config_framework *f = &config_frameworks[i];
+	for (size_t i = 0; i < N_FRAMEWORKS; i++) {
+		const struct framework *f = &frameworks[i];
 
 		if (f->has_adapter && gvk_is(g, f)) {
 			return listed(&c->frameworks, c->frameworks.n, f->name);

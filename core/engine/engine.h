@@ -89,10 +89,9 @@ struct engine_stats {
 	uint64_t finished;           /* workloads of ours seen turning Finished, whoever wrote it */
 	uint64_t unserved_workloads; /* frozen: no plugin for their kind */
 	uint64_t gc_held; /* workloads whose garbage waits for a confirmation, each interval anew */
-	uint64_t overweight;     /* times that a worker took more than its share of memory */
-	uint64_t recreated;      /* clones made again without reason, see breaker.c */
-	uint64_t breaker_opened; /* times */
-	bool breaker_open;       /* what may destroy is halted */
+	uint64_t overweight; /* times that a worker took more than its share of memory */
+	uint64_t recreated;  /* clones made again without reason, see breaker.c */
+	bool breaker_open;   /* what may destroy is halted */
 };
 void engine_get_stats(const struct engine *e, struct engine_stats *ret);
 

@@ -112,7 +112,6 @@ static void write_text(struct fleet *f)
 		buf_printf(&f->text, "%s{\"name\":\"%s\",\"link\":\"%s\",\"reason\":\"%s\"}", comma,
 			   c->name, link_name(c->link), c->reason);
 		comma = ",";
-		f->rows_written++;
 	}
 	buf_add(&f->text, STR("]"));
 	f->text_is_old = f->text.failed;

@@ -34,7 +34,6 @@ struct fleet {
 	uint64_t queue_mark; /* of the list of ClusterQueues that began last */
 	struct buf text;     /* the clusters as JSON */
 	bool text_is_old;
-	uint64_t rows_written; /* into 'text', ever: what looks cost */
 };
 
 /* Empty; frees all. */

@@ -109,10 +109,8 @@ static void test_dispatcher(void)
 {
 #define D "multiKueue.dispatcherName: Invalid value: "
 	dispatcher(CONFIG_ALL_AT_ONCE, NULL, true, NULL);
-	ok(!c.multikueue.dispatcher_is_external, "built in");
 	dispatcher("acme.io/cheapest", NULL, true, NULL);
 	dispatcher("acme.io/other", NULL, true, "warned");
-	ok(c.multikueue.dispatcher_is_external, "external");
 	dispatcher("acme.io/other", "acme.io/other", true, NULL);
 	dispatcher("", NULL, true, "warned");
 	dispatcher(

@@ -30,10 +30,23 @@ static size_t rows_shown(const char *link)
 	return w_times(look(), want);
 }
 
+/* A mark in the text is there after many looks: the text was not written again. */
+static bool is_kept(void)
+{
+	bool kept;
+
+	f.text.p[0] = '<';
+	for (int i = 0; i < LOOKS; i++) {
+		(void)look();
+	}
+	kept = f.text.p[0] == '<';
+	f.text.p[0] = '[';
+	return kept;
+}
+
 static void test_text(void)
 {
 	char name[32];
-	uint64_t before;
 
 	fleet_init(&f);
 	is_str(look(), "[]", "no cluster");
@@ -53,18 +66,10 @@ static void test_text(void)
 		fleet_set_link(&f, fleet_add(&f, 100 + i, str_of(name)), LINK_UP, STR(""));
 	}
 	is_int((long long)rows_shown("up"), CLUSTERS - 1, "a thousand clusters");
-	before = f.rows_written;
-	for (int i = 0; i < LOOKS; i++) {
-		(void)look();
-	}
-	is_int((long long)(f.rows_written - before), 0,
-	       "a thousand looks at what did not change write no row");
+	ok(is_kept(), "a thousand looks at what did not change write no row");
 	fleet_set_link(&f, fleet_find(&f, 500), LINK_DOWN, STR("Lost"));
 	is_int((long long)rows_shown("down"), 2, "a change is seen at once");
-	for (int i = 0; i < LOOKS; i++) {
-		(void)look();
-	}
-	is_int((long long)(f.rows_written - before), CLUSTERS, "and written once");
+	ok(is_kept(), "and written once");
 	fleet_set_link(&f, fleet_find(&f, 500), LINK_UP, STR(""));
 	buf_done(&f.text);
 	buf_init(&f.text, 1 << 20);

@@ -61,7 +61,6 @@ static void open_now(struct pass *p, const struct cluster *c, mk_str why)
 
 	e->breaker.open = true;
 	e->stats.breaker_open = true;
-	e->stats.breaker_opened++;
 	note_warn(e, r ? r : p->local, NULL,
 		  "%.*s: clones are not made again, running jobs are not given up "
 		  "for their spec, and garbage is not collected, until %d minutes "
