@@ -229,8 +229,9 @@ rbac: $(B)/multikueued $(PLUGINS) ## conf/rbac/*.yaml: the least rights for the 
 	@sed 's|directory: .*|directory: $(abspath $(B)/plugins)|' conf/multikueued.yaml >$(B)/rbac.yaml
 	@for s in manager worker; do $(B)/multikueued --print-$$s-rbac --config $(B)/rbac.yaml >conf/rbac/$$s.yaml || exit 1; done
 
+# dead.t reads the objects of the last build and is skipped without one.
 lint: ## layers, banned calls, sizes, docs in step with code
-	@for l in t/lint/*.t; do $$l || exit 1; done
+	@for l in t/lint/*.t; do B=$(B) $$l || exit 1; done
 
 fmt: ## format the sources
 	clang-format -i $$(git ls-files '*.c' '*.h')

@@ -15,8 +15,9 @@ struct api_amount {
 };
 
 /*
- * The quantity 's' ("2", "500m", "1.5Gi") of 'resource' ("cpu": thousandths); 'up': rounded up, as requests are, else
- * down, as quotas are. False, with *ret untouched, when 's' is no quantity or the arena 'a' is exhausted.
+ * For tests, and below: the quantity 's' ("2", "500m", "1.5Gi") of 'resource' ("cpu": thousandths);
+ * 'up': rounded up, as requests are, else down, as quotas are. False, with *ret untouched, when 's'
+ * is no quantity or the arena 'a' is exhausted.
  */
 bool api_amount_parse(struct arena *a, mk_str s, mk_str resource, bool up, struct api_amount *ret);
 /* The same for a JSON string or number. */

@@ -41,7 +41,7 @@ bool duration_parse_ns(mk_str go_duration, int64_t *ret_ns, struct mk_err *err);
 /* The same in milliseconds, rounded towards zero, except that what is not zero never becomes zero. */
 bool duration_parse(mk_str go_duration, int64_t *ret_ms, struct mk_err *err);
 
-/* As Go prints it: "1h30m0s", "1.5s", "0s". In 'a'; {NULL, 0} when out of memory. */
+/* For tests: as Go prints 'ns': "1h30m0s", "1.5s", "0s". In 'a'; {NULL, 0} when out of memory. */
 mk_str duration_text_ns(struct arena *a, int64_t ns);
 mk_str duration_text(struct arena *a, int64_t ms);
 

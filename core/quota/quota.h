@@ -267,7 +267,10 @@ struct quota_decision {
 struct quota_decision quota_check(struct quota *q, struct quota_work *w, bool plans,
 				  struct quota_row *rows, size_t size, size_t *ret_n);
 
-/* Charges a pending or blocked 'w' if it fits (MK_OK); MK_CONFLICT when it does not fit, or is neither. */
+/*
+ * For tests; a program calls quota_step. Charges a pending or blocked 'w' if it fits (MK_OK);
+ * MK_CONFLICT when it does not fit, or is neither.
+ */
 enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms);
 
 /* An admitted workload is being evicted (by whomever): still charged, and gone in the plan view. MK_CONFLICT. */
@@ -321,9 +324,15 @@ struct quota_step {
  * leaf for its offer. O(leaves that offer, and workloads retried).
  */
 void quota_cycle(struct quota *q, int64_t now_ms);
-/* Who is next, or NULL at the end or without a cycle. The same until it is admitted, reserved or blocked. */
+/*
+ * For tests; a program calls quota_step. The next workload of the cycle, the same until it is
+ * admitted, reserved or blocked. NULL at the end, or without a cycle.
+ */
 struct quota_work *quota_pick(struct quota *q);
-/* 'w', as picked, may not run now (a dispatcher's veto): blocked, not charged. */
+/*
+ * For tests; a program calls quota_step. 'w', as picked, may not run now (a dispatcher's veto): it
+ * is blocked and not charged.
+ */
 void quota_block(struct quota *q, struct quota_work *w, int64_t now_ms);
 /* Picks the next and does with it what the rules say. MK_NO_MEMORY: the workload is blocked. */
 enum mk_code quota_step(struct quota *q, int64_t now_ms, struct quota_step *ret);

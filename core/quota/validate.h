@@ -48,7 +48,7 @@ mk_str validate_line(struct arena *a, const struct api_fault *fault);
 /* The first 20 of 'n' errors, a line each, then `and %d more`: what a webhook answers. In 'a'. */
 mk_str validate_text(struct arena *a, const struct validate_error *v, size_t n);
 
-/* Order of paths: member names and map keys bytewise, list indexes as numbers, parents first. <0, 0, >0. */
+/* For tests: the order of paths: member names and map keys bytewise, list indexes as numbers, parents first. <0, 0, >0. */
 int validate_cmp_paths(mk_str x, mk_str y);
 
 #endif
