@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapter of kinds that nobody wrote one for: each entry of multiKueue.externalFrameworks gets an instance of it
- * (KEP-2349). Such a job says itself, in spec.managedBy, that it is ours; nothing defaults that. Its status is copied
- * when there is one: a controller of its own may keep it otherwise. What its integration with Kueue reads there to know
- * whether pods run, nobody told us. With the copy gone all of it goes: a job without a status is one that never ran, and
- * that is inactive to every integration, or Kueue would not make its Workload.
+ * The adapter of kinds that have none of their own: each entry of multiKueue.externalFrameworks
+ * gets an instance of it (KEP-2349). Such a job is ours when its spec.managedBy says so; no default
+ * sets that field. Its status is copied when there is one. We do not know which of its fields
+ * Kueue's integration reads to see whether pods run. So without a copy all of it is removed: a job
+ * without a status never ran, and every integration takes that for inactive, or Kueue would not
+ * make its Workload.
  */
 #include <multikueue/adapter.h>
 

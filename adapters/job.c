@@ -13,7 +13,7 @@
 #define PREBUILT "kueue.x-k8s.io~1prebuilt-workload-name"
 #define TEMPLATE_LABEL "/spec/template/metadata/labels/"
 
-/* Kueue marks a job that it is about to stop: its suspend is then a wish, not yet a state. */
+/* Kueue marks a job that it is about to stop: spec.suspend then says what it wants, not what is. */
 static int is_suspended(mk_call *c, mk_val job)
 {
 	return c->host->boolean(c, c->host->get(c, job, "/spec/suspend")) &&
@@ -54,8 +54,8 @@ static void set_suspended(mk_call *c, const mk_view *v, mk_val draft)
 }
 
 /*
- * Kubernetes refuses to take the start time from a job that is not suspended. A copy that was suspended
- * first has none any more: its status waits until Kueue has suspended the local job too.
+ * Kubernetes refuses to take the start time from a job that is not suspended. A copy that was
+ * suspended first has none any more: its status waits until Kueue has suspended the local job too.
  */
 static int loses_start_time(mk_call *c, const mk_view *v)
 {
@@ -65,8 +65,8 @@ static int loses_start_time(mk_call *c, const mk_view *v)
 }
 
 /*
- * Nor does it let the time change. A copy that was stopped and went on while nobody looked has another one: the local
- * job, which did not stop, keeps its own.
+ * Nor does it let the time change. A copy that was stopped and resumed while the manager did not
+ * see it has another one: the local job, which did not stop, keeps its own.
  */
 static void keep_start_time(mk_call *c, const mk_view *v, mk_val draft)
 {
@@ -79,7 +79,8 @@ static void keep_start_time(mk_call *c, const mk_view *v, mk_val draft)
 }
 
 /*
- * The draft of a local job that has not ended says an end: Kubernetes wants the condition that goes before it, and times.
+ * The draft of a local job that has not ended says an end: Kubernetes wants the condition that goes
+ * before it, and times.
  */
 static int says_end(mk_call *c, const mk_view *v, mk_val draft, const char *end, const char *before)
 {
@@ -105,8 +106,9 @@ static int says_end(mk_call *c, const mk_view *v, mk_val draft, const char *end,
 }
 
 /*
- * No copy is left: then no pod of it runs, and none is counted any more. Kueue is stuck in the middle of stopping the
- * local job until that says so: with pods that are counted, or without the condition, it may not restore the pod template.
+ * No copy is left: then no pod of it runs, and none is counted any more. Kueue is stuck in the
+ * middle of stopping the local job until that says so: with pods that are counted, or without the
+ * condition, it may not restore the pod template.
  */
 static int job_without_copy(mk_call *c, const mk_view *v, mk_val draft)
 {

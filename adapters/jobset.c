@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobset.x-k8s.io/v1alpha2 JobSet: the plain pattern, with its own signs of an end and of pods that run. */
+/*
+ * jobset.x-k8s.io/v1alpha2 JobSet: the plain pattern, with its own signs of an end and of pods that
+ * run.
+ */
 #include <multikueue/adapter.h>
 
 static const mk_end jobset_ends[] = {
 	{"Completed", NULL, NULL}, {"Failed", NULL, NULL}, {NULL, NULL, NULL}};
 
-/* What Kueue's IsActive reads (0.19.2), and what else is of one run. */
+/* The fields that Kueue v0.19.2 reads in IsActive, and others that belong to one run. */
 static const mk_sign jobset_active[] = {
 	{.pointer = "/status/replicatedJobsStatus/*/active", .without = "0"}, {.pointer = NULL}};
 static const mk_sign jobset_run[] = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds that need no code: AppWrapper, those of Kubeflow's training operator, MPIJob, RayJob, RayService, StatefulSet
- * and LeaderWorkerSet. What distinguishes them is where the field stands that says who manages the job, whether their
- * status is copied back, and which fields of a running copy follow its original. A kind of your own that is like one of
- * these needs no plugin at all: docs/write-an-adapter.md.
+ * The kinds that need no code: AppWrapper, those of Kubeflow's training operator, MPIJob, RayJob,
+ * RayService, StatefulSet and LeaderWorkerSet. What distinguishes them is where the field stands
+ * that says who manages the job, whether their status is copied back, and which fields of a running
+ * copy follow its original. A kind of your own that is like one of these needs no plugin at all:
+ * docs/write-an-adapter.md.
  */
 #include <multikueue/adapter.h>
 
@@ -28,8 +29,9 @@ static const char *const wrapper_phases[] = {"Succeeded", "Failed", NULL};
 static const mk_end wrapper_ends[] = {{NULL, "/status/phase", wrapper_phases}, {NULL, NULL, NULL}};
 
 /*
- * What holds the quota of an evicted job: the fields that Kueue 0.19.2 reads in each kind's IsActive. And what else is of
- * the run that is no more; then the status is what the kind's controller says of a suspended job.
+ * What holds the quota of an evicted job: the fields that Kueue 0.19.2 reads in each kind's
+ * IsActive. And what else is of the run that is no more; then the status is what the kind's
+ * controller says of a suspended job.
  */
 static const mk_sign replicas_active[] = {{.pointer = "/status/replicaStatuses/*/active"},
 					  {.pointer = NULL}};
@@ -60,8 +62,9 @@ static const mk_sign ray_service_run[] = {{.pointer = "/status/serviceStatus"},
 					  {.pointer = NULL}};
 
 /*
- * StatefulSet and LeaderWorkerSet: their controllers on the manager own the status and would write ours over. Nor is
- * their quota held by it: Kueue looks at their Pods here, which wait at their gates.
+ * StatefulSet and LeaderWorkerSet: their controllers on the manager own the status and would write
+ * ours over. Nor is their quota held by it: Kueue looks at their Pods here, which wait at their
+ * gates.
  */
 static const mk_sign nothing[] = {{.pointer = NULL}};
 

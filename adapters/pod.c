@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * v1 Pod, alone or in a group that shares a Workload. A pod has no managedBy: scheduling gates hold the local one back,
- * and travel with the copy, where the worker's Kueue takes them away. Members, their twins and their removal are the
- * engine's; one condition is ours.
+ * v1 Pod, alone or in a group that shares a Workload. A pod has no managedBy: scheduling gates hold
+ * the local one back, and travel with the copy, where the worker's Kueue takes them away. The
+ * engine makes and removes the members and their copies; this file mends one condition.
  */
 #include <multikueue/adapter.h>
 
@@ -24,8 +24,8 @@ static int is_gated(mk_call *c, mk_val pod)
 }
 
 /*
- * No copy is left: the pod runs nowhere. Kueue gives a group's quota back only when none of its pods says that it runs,
- * and a pod that waits at its gate is all that is left of this one.
+ * No copy is left: the pod runs nowhere. Kueue gives a group's quota back only when none of its
+ * pods says that it runs, and a pod that waits at its gate is all that is left of this one.
  */
 static int pod_without_copy(mk_call *c, const mk_view *v, mk_val draft)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ray.io/v1 RayCluster: the plain pattern, and elastic ones forward the size of their worker groups. A group is
- * compared by the pods it makes, so that a default that the worker's CRD fills in does not look like an edit.
+ * ray.io/v1 RayCluster: the plain pattern, and elastic ones forward the size of their worker
+ * groups. A group is compared by the pods it makes, so that a default that the worker's CRD fills
+ * in does not look like an edit.
  */
 #include <multikueue/adapter.h>
 
@@ -95,7 +96,7 @@ static int raycluster_remote(mk_call *c, const mk_view *v, mk_val draft)
 	return MK_SET;
 }
 
-/* What Kueue's IsActive reads (0.19.2), and what else is of one run. */
+/* The fields that Kueue v0.19.2 reads in IsActive, and others that belong to one run. */
 static const char *const ready[] = {"ready", NULL};
 static const mk_sign raycluster_active[] = {
 	{.pointer = "/status/state", .values = ready, .without = "\"suspended\""},

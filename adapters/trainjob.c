@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trainer.kubeflow.org/v1alpha1 TrainJob. Kueue writes what it assigned into a runtime patch of its own: the worker's
- * Kueue adds its one, so that the manager's must stay behind. Everything else is the plain pattern.
+ * trainer.kubeflow.org/v1alpha1 TrainJob. Kueue writes what it assigned into a runtime patch of its
+ * own: the worker's Kueue adds its one, so that the manager's must stay behind. Everything else is
+ * the plain pattern.
  */
 #include <multikueue/adapter.h>
 
@@ -14,7 +15,7 @@ static int trainjob_remote(mk_call *c, const mk_view *v, mk_val draft)
 	return MK_SET;
 }
 
-/* What Kueue's IsActive reads (0.19.2), and what else is of one run. */
+/* The fields that Kueue v0.19.2 reads in IsActive, and others that belong to one run. */
 static const mk_sign trainjob_active[] = {
 	{.pointer = "/status/jobsStatus/*/active", .without = "0"}, {.pointer = NULL}};
 static const mk_sign trainjob_run[] = {{.pointer = "/status/jobsStatus/*/ready", .without = "0"},

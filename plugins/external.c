@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dispatcher of every name that belongs to another controller: a template, without a name of its own. That controller
- * writes status.nominatedClusterNames itself. We accept each cluster that the MultiKueueConfig has, and say which one it
- * has not.
+ * The dispatcher of every name that belongs to another controller: a template, without a name of
+ * its own. That controller writes status.nominatedClusterNames itself. We accept each cluster that
+ * the MultiKueueConfig has, and say which one it has not.
  */
 #include <stdbool.h>
 #include <string.h>

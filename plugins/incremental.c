@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tries a few clusters at a time: each round adds 'stepSize' (3) connected ones to the nominated, in the order of the
- * MultiKueueConfig ("order": "config") or by name ("name"), and gives them 'roundSeconds' (300). A round in which no
- * nominated cluster is connected is over at once: nobody could admit.
+ * Tries a few clusters at a time: each round adds 'stepSize' (3) connected ones to the nominated,
+ * in the order of the MultiKueueConfig ("order": "config") or by name ("name"), and gives them
+ * 'roundSeconds' (300). A round in which no nominated cluster is connected is over at once: no
+ * cluster could admit.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nominates the worker with the largest free block for this Workload: per resource group the flavor that holds the most
- * copies of what the Workload asks for counts, the scarcest group decides, and our own clones that still wait there
- * count as copies that are taken. Workers race only on ties. When the block is not there although it seemed so, the next
- * best joins after 'roundSeconds' (60). Facts that are missing or older than 'maxAgeSeconds' (60), or a Workload that
- * fits nowhere: all connected workers race, as nothing better is known.
+ * Nominates the worker with the largest free block for this Workload: per resource group the flavor
+ * that holds the most copies of what the Workload asks for counts, the scarcest group decides, and
+ * our own clones that still wait there count as copies that are taken. Workers race only on ties.
+ * When the block is not there although it seemed so, the next best joins after 'roundSeconds' (60).
+ * Facts that are missing or older than 'maxAgeSeconds' (60), or a Workload that fits nowhere: all
+ * connected workers race, as nothing better is known.
  */
 #include <stdbool.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubectl-multikueue: the command line beside kubectl. One table names the commands; a command declares its options and
- * its help, and writes to buffers that main.c puts out at the end. Nothing here talks to a cluster.
+ * kubectl-multikueue: the command line beside kubectl. One table names the commands; a command
+ * declares its options and its help, and writes to buffers that main.c puts out at the end. Nothing
+ * here talks to a cluster.
  *
  * 1. cli_init; 2. cli_run; 3. write c.out and c.err; 4. cli_done.
  */
@@ -80,14 +81,23 @@ enum cli_exit cli_usage(struct cli *c, const char *command, const char *fmt, ...
 /* Says that memory ran out; returns CLI_FAILED. */
 enum cli_exit cli_no_memory(struct cli *c);
 
-/* The value of the last option of that name; NULL when it was not given. Options without a value give "". */
+/*
+ * The value of the last option of that name; NULL when it was not given. Options without a value
+ * give "".
+ */
 const char *cli_get(const struct cli_args *args, const char *name);
-/* All values of an option that may be given more than once: an array in the arena and its length; NULL: no memory. */
+/*
+ * All values of an option that may be given more than once: an array in the arena and its length;
+ * NULL: no memory.
+ */
 const char **cli_get_all(struct cli *c, const struct cli_args *args, const char *name,
 			 size_t *ret_n);
 /* The value of -o, checked; false: it is none of them, and that was said. */
 bool cli_get_format(struct cli *c, const struct cli_args *args, enum cli_format *ret);
-/* A whole number of at least 'least', 'otherwise' when not given; false: it is none, and that was said. */
+/*
+ * A whole number of at least 'least', 'otherwise' when not given; false: it is none, and that was
+ * said.
+ */
 bool cli_get_number(struct cli *c, const struct cli_args *args, const char *name, int64_t least,
 		    int64_t otherwise, int64_t *ret);
 

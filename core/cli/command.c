@@ -33,7 +33,7 @@ void cli_done(struct cli *c)
 	buf_done(&c->err);
 }
 
-/* --- messages ------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void message(struct cli *c, const char *fmt, va_list ap)
 {
@@ -98,7 +98,7 @@ static void help(struct cli *c, const struct cli_command *cmd, const char *path)
 		"command line,\n3 a file cannot be read or written.\n");
 }
 
-/* --- options -------------------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static const struct cli_option *find(const struct cli_command *cmd, mk_str name, char letter)
 {
@@ -242,7 +242,7 @@ static enum cli_exit run_command(struct cli *c, const struct cli_command *cmd, c
 	return cmd->run(c, &args);
 }
 
-/* --- finding the command -------------------------------------------------------------------------------- */
+/* --- finding the command ---------------------------------------------------------------------- */
 
 /* "show, validate or diff" */
 static const char *names_of(struct cli *c, const struct cli_command *cmd)

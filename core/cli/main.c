@@ -6,7 +6,7 @@
 
 #include "core/cli/cli.h"
 
-/* False: somebody closed the other end, or the disk is full. */
+/* False: the reader closed the other end, or the disk is full. */
 static bool put(int fd, const struct buf *b)
 {
 	size_t at = 0;

@@ -108,7 +108,9 @@ void output_table_print(struct output_table *t, const char *indent)
 	}
 }
 
-/* Where 'v' of 'max' lies in 'width' places, rounded up so that something never looks like nothing. */
+/*
+ * Where 'v' of 'max' lies in 'width' places, rounded up so that something never looks like nothing.
+ */
 static size_t place(int64_t v, int64_t max, size_t width)
 {
 	__extension__ typedef __int128 wide;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands print with: colours where the terminal has them, columns, bars. Widths count characters, not bytes. */
+/*
+ * What commands print with: colours where the terminal has them, columns, bars. Widths count
+ * characters, not bytes.
+ */
 #ifndef MK_CLI_OUTPUT_H
 #define MK_CLI_OUTPUT_H
 
@@ -35,13 +38,14 @@ void output_cell(struct output_table *t, mk_str s);
 void output_table_print(struct output_table *t, const char *indent);
 
 /*
- * A bar of 'width' characters: 'used' of 'max' is filled, 'mark' (a minimum; negative: none) shows as a line where it lies.
+ * A bar of 'width' characters: 'used' of 'max' is filled, 'mark' (a minimum; negative: none) shows
+ * as a line where it lies.
  */
 mk_str output_bar(struct cli *c, int64_t used, int64_t max, int64_t mark, size_t width);
 
 /*
- * Names in files may be anything, also what a terminal takes for a command: control characters of 'b' but line ends and
- * tabs become '?'. 'painted': those of output_paint stay.
+ * Names in files may be anything, also what a terminal takes for a command: control characters of
+ * 'b' but line ends and tabs become '?'. 'painted': those of output_paint stay.
  */
 void output_harmless(struct buf *b, bool painted);
 

@@ -190,8 +190,8 @@ void config_hint(struct config_run *r, const char *fmt, ...)
 }
 
 /*
- * The one message of a stage. Decoding: the first wrong type alone, or all unknown fields behind one prefix; later
- * stages: one error plain, several in brackets.
+ * The one message of a stage. Decoding: the first wrong type alone, or all unknown fields behind
+ * one prefix; later stages: one error plain, several in brackets.
  */
 static enum mk_code give_up(struct config_run *r, const char *prefix, bool aggregate,
 			    struct mk_err *err)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The configuration: Kueue's own `Configuration` (config.kueue.x-k8s.io, v1beta2 or v1beta1), read as strictly as Kueue
- * v0.19.2 reads it and judged with its texts, plus our keys under `multiKueue`. Pure: bytes in, struct out.
+ * The configuration: Kueue's own `Configuration` (config.kueue.x-k8s.io, v1beta2 or v1beta1), read
+ * as strictly as Kueue v0.19.2 reads it and judged with its texts, plus our keys under
+ * `multiKueue`. Pure: bytes in, struct out.
  *
  *	config_load -> (load plugins) -> config_check_dispatcher
  *
- * Keys, defaults and rules are in docs/configuration.md. What only Kueue's core uses is checked for shape and dropped.
+ * Keys, defaults and rules are in docs/configuration.md. What only Kueue's core uses is checked for
+ * shape and dropped.
  */
 #ifndef MK_CONFIG_CONFIG_H
 #define MK_CONFIG_CONFIG_H
@@ -19,7 +21,9 @@
 #define CONFIG_ALL_AT_ONCE "kueue.x-k8s.io/multikueue-dispatcher-all-at-once"
 #define CONFIG_INCREMENTAL "kueue.x-k8s.io/multikueue-dispatcher-incremental"
 
-/* The feature gates that change what the daemon does; Kueue's other gates are known by name only. */
+/*
+ * The feature gates that change what the daemon does; Kueue's other gates are known by name only.
+ */
 enum config_gate {
 	CONFIG_GATE_MULTIKUEUE,
 	CONFIG_GATE_ADAPTERS_FOR_CUSTOM_JOBS,
@@ -44,7 +48,10 @@ struct config_strs {
 	size_t n;
 };
 
-/* multiKueue.externalFrameworks[] and integrations.externalFrameworks[], taken apart: "Kind.version.group". */
+/*
+ * multiKueue.externalFrameworks[] and integrations.externalFrameworks[], taken apart:
+ * "Kind.version.group".
+ */
 struct config_gvk {
 	mk_str group, version, kind;
 };
@@ -109,7 +116,10 @@ struct config_tls {
 	size_t n_curves;
 };
 
-/* Everything that was decided. Strings are NUL-terminated and live as long as the arena that config_load was given. */
+/*
+ * The whole configuration, with defaults. Strings are NUL-terminated and live as long as the arena
+ * that config_load was given.
+ */
 struct config {
 	bool v1beta1;      /* the version the file was written in */
 	mk_str namespace_; /* where the Secrets and our lease are */
@@ -137,7 +147,8 @@ struct config {
 struct config_problem {
 	struct config_problem *next;
 	mk_str pointer; /* RFC 6901, of the place in the file */
-	mk_str path; /* the same as people write it: multiKueue.externalFrameworks[0].name; "" = the file */
+	/* the same as users write it: multiKueue.externalFrameworks[0].name; "" = the file */
+	mk_str path;
 	int line;    /* 0 = not in the file */
 	mk_str text; /* Kueue's words, path included */
 	mk_str hint; /* "expected ..., found ...", or "" */
@@ -156,15 +167,19 @@ struct config_input {
 };
 
 /*
- * Reads, judges, fills in. As in Kueue each stage (decoding, feature gates, validation) must pass before the next one
- * is tried, but within a stage everything is found. MK_INVALID: err->msg is Kueue's one message (several findings as
- * `[e1, e2]`, cut when too long); 'problems' (cleared first) has each with its line, and also warnings, in the order
- * of the stages. MK_TOO_BIG for more than 1 MiB; MK_NO_MEMORY. All memory is in 'a'.
+ * Reads, judges, fills in. As in Kueue each stage (decoding, feature gates, validation) must pass
+ * before the next one is tried, but within a stage everything is found. MK_INVALID: err->msg is
+ * Kueue's one message (several findings as `[e1, e2]`, cut when too long); 'problems' (cleared
+ * first) has each with its line, and also warnings, in the order of the stages. MK_TOO_BIG for more
+ * than 1 MiB; MK_NO_MEMORY. All memory is in 'a'.
  */
 enum mk_code config_load(struct arena *a, const struct config_input *in, struct config *ret,
 			 struct config_problems *problems, struct mk_err *err);
 
-/* A dispatcher that is loaded, built-in ones and the template of external names (PLUG_EXTERNAL) among them. */
+/*
+ * A dispatcher that is loaded, built-in ones and the template of external names (PLUG_EXTERNAL)
+ * among them.
+ */
 struct config_dispatcher {
 	mk_str name;
 	const struct json *schema; /* of its section; NULL = any */
@@ -172,34 +187,42 @@ struct config_dispatcher {
 
 /*
  * Judges what the configuration says of dispatchers, once they are loaded.
- *  - multiKueue.dispatcherName: a warning for an external one that is not declared. MK_INVALID when it can only be a mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one
+ *  - multiKueue.dispatcherName: a warning for an external one that is not declared. MK_INVALID when
+ *    it can only be a mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one
  *    typing error away from a known name; and for an external one when the template is not loaded.
- *  - multiKueue.dispatchers: a section that does not fit its dispatcher's schema is MK_INVALID, each fault told at its
- *    line; a section of nobody's is warned of.
+ *  - multiKueue.dispatchers: a section that does not fit its dispatcher's schema is MK_INVALID,
+ *    each fault reported with its line; a section of no loaded dispatcher gets a warning.
  */
 enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,
 				     const struct config_dispatcher *known, size_t n,
 				     struct config_problems *problems, struct mk_err *err);
 
-/* The kind behind an entry of integrations.frameworks, e.g. "batch/job". False: no such framework. Strings are static. */
+/*
+ * The kind behind an entry of integrations.frameworks, e.g. "batch/job". False: no such framework.
+ * Strings are static.
+ */
 bool config_framework_kind(mk_str name, struct config_gvk *ret);
 
 /*
- * Is an adapter of this kind wanted? Not when the kind is that of a framework which integrations.frameworks leaves out;
- * kinds of no framework are wanted, since somebody put a plugin there for them.
+ * Is an adapter of this kind wanted? Not when the kind is that of a framework which
+ * integrations.frameworks leaves out; kinds of no framework are wanted, since the operator
+ * installed a plugin for them.
  */
 bool config_enables(const struct config *c, const struct config_gvk *g);
 
 /*
- * multiKueue.dispatchers: sections by name; the incremental one's has stepSize and order as Kueue's own keys and gates
- * say, unless it says otherwise. In 'a'; NULL when out of memory.
+ * multiKueue.dispatchers: sections by name; the incremental one's has stepSize and order as Kueue's
+ * own keys and gates say, unless it says otherwise. In 'a'; NULL when out of memory.
  */
 struct json *config_dispatchers(struct arena *a, const struct config *c);
 
 /* Is something to be served at the address of probes or metrics? "0" switches it off. */
 bool config_is_on(mk_str address);
 
-/* The file as Kueue accepts it: without our keys, as YAML, the header filled in. In 'a'; {NULL, 0} when out of memory. */
+/*
+ * The file as Kueue accepts it: without our keys, as YAML, the header filled in. In 'a'; {NULL, 0}
+ * when out of memory.
+ */
 mk_str config_print_kueue(struct arena *a, const struct config *c);
 
 /* For tests: the name of a gate. */

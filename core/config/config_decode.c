@@ -29,7 +29,10 @@ static mk_str str_or(const struct config_run *r, const char *pointer, mk_str oth
 	return s.n > 0 ? s : otherwise;
 }
 
-/* An address to listen at. As in Go, localhost is that of IPv4; no other name is looked up (validation refuses them). */
+/*
+ * An address to listen at. As in Go, localhost is that of IPv4; no other name is looked up
+ * (validation refuses them).
+ */
 static mk_str address_at(const struct config_run *r, const char *pointer, mk_str otherwise)
 {
 	static const mk_str local = {"localhost", 9};
@@ -258,8 +261,8 @@ static void fill_webhook(struct config_run *r, struct config *c)
 }
 
 /*
- * A file that multikueued shares with Kueue names Kueue's Lease, and Kueue always holds it. Any other name was chosen, and
- * counts; our own key comes first.
+ * A file that multikueued shares with Kueue names Kueue's Lease, and Kueue always holds it. Any
+ * other name was chosen, and counts; our own key comes first.
  */
 static mk_str lease_name(const struct config_run *r)
 {
@@ -303,7 +306,10 @@ static void fill_tls(struct config_run *r, struct config_tls *t)
 	}
 }
 
-/* {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, <ours>]}]} */
+/*
+ * {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system,
+ * <ours>]}]}
+ */
 static struct json *default_selector(struct arena *a, mk_str namespace_)
 {
 	struct json *selector = json_new_obj(a);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration says of dispatchers, judged once the plugins are loaded: the name in use, and the sections. */
+/*
+ * What the configuration says of dispatchers, judged once the plugins are loaded: the name in use,
+ * and the sections.
+ */
 #include "core/config/config_impl.h"
 #include "core/plug/plug.h"
 #include "core/plug/schema.h"
@@ -49,7 +52,7 @@ static const struct config_dispatcher *find(const struct config_dispatcher *know
 	return NULL;
 }
 
-/* The name is nobody's here: another controller's, or a mistake. */
+/* No loaded dispatcher has the name: it is another controller's, or a mistake. */
 static void judge_name(struct config_run *r, const struct config_multikueue *m,
 		       const struct config_dispatcher *known, size_t n)
 {

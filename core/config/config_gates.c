@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feature gates: Kueue v0.19.2's table, and the switches from --feature-gates or featureGates applied to it. Gates that
- * mean nothing to us are known so that a file of Kueue's is accepted, and a misspelled one is not.
+ * Feature gates: Kueue v0.19.2's table, and the switches from --feature-gates or featureGates
+ * applied to it. Gates that mean nothing to us are known so that a file of Kueue's is accepted, and
+ * a misspelled one is not.
  */
 #include "core/config/config_impl.h"
 
@@ -119,7 +120,10 @@ static const struct gate gates[] = {
 
 enum { N_GATES = sizeof(gates) / sizeof(gates[0]) };
 
-/* Gates of the API server library that Kueue is built with: it takes them, and they mean nothing to us. */
+/*
+ * Gates of the API server library that Kueue is built with: it takes them, and they mean nothing to
+ * us.
+ */
 static const char *const library_gates[] = {
 	"APIResponseCompression",
 	"APIServerIdentity",

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes back out: the file for Kueue, the section for a dispatcher, and warnings about what Kueue would refuse. */
+/*
+ * What goes back out: the file for Kueue, the section for a dispatcher, and warnings about what
+ * Kueue would refuse.
+ */
 #include "core/base/timefmt.h"
 #include "core/config/config_impl.h"
 #include "core/config/config_schema.h"

@@ -17,7 +17,7 @@ enum config_type {
 	CT_NANOS,    /* a whole number of nanoseconds */
 	CT_QUANTITY, /* string or number */
 	CT_OBJ,      /* of 'sub' */
-	CT_ANY_OBJ,  /* an object that is somebody else's */
+	CT_ANY_OBJ,  /* an object that we do not look into */
 	CT_LIST,     /* of 'elem' (and 'sub') */
 	CT_MAP,      /* of 'elem' by any key */
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Label selectors: are they valid, and do they leave out the namespaces that must never be managed? */
+/*
+ * Label selectors: are they valid, and do they leave out the namespaces that must never be managed?
+ */
 #include "core/config/config_impl.h"
 
 static const char *const name_label = "kubernetes.io/metadata.name";

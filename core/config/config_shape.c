@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strict decoding: the document against the schema. Types first, as Go does it (a wrong type hides unknown fields);
- * within each pass everything is found. Null stands for "not there" everywhere.
+ * Strict decoding: the document against the schema. Types first, as Go does it (a wrong type hides
+ * unknown fields); within each pass everything is found. Null stands for "not there" everywhere.
  */
 #include "core/base/timefmt.h"
 #include "core/config/config_impl.h"
@@ -262,7 +262,7 @@ static void check_member(struct shape *s, const struct config_member *m,
 	}
 }
 
-/* In the order of the keys, not of the file: so Kueue finds things. */
+/* In the order of the keys, not of the file: Kueue reports them so. */
 static void check_obj(struct shape *s, const struct json *v, const struct config_schema *schema,
 		      const struct at *at)
 {

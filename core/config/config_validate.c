@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation in Kueue's order and words: integrations, multiKueue, certificates, selector, TLS, servers. */
+/*
+ * Validation in Kueue's order and words: integrations, multiKueue, certificates, selector, TLS,
+ * servers.
+ */
 #include <arpa/inet.h>
 #include <stdio.h>
 
@@ -113,7 +116,9 @@ static void validate_frameworks(struct config_run *r, const struct config *c)
 	}
 }
 
-/* Does the GVK belong to a framework in the list; with 'adapters' only to one that has an adapter? */
+/*
+ * Does the GVK belong to a framework in the list; with 'adapters' only to one that has an adapter?
+ */
 static bool is_taken(const struct config *c, const struct config_gvk *g, bool adapters)
 {
 	for (size_t i = 0; i < N_FRAMEWORKS; i++) {
@@ -140,8 +145,9 @@ bool config_enables(const struct config *c, const struct config_gvk *g)
 }
 
 /*
- * Was this text seen before? Two texts name the same GVK only when they are equal, since they are split at their first
- * two dots. Without memory everything counts as new, and the load fails at its end.
+ * Was this text seen before? Two texts name the same GVK only when they are equal, since they are
+ * split at their first two dots. Without memory everything counts as new, and the load fails at its
+ * end.
  */
 static bool seen_before(struct config_run *r, struct map *seen, mk_str text)
 {
@@ -319,7 +325,9 @@ static mk_str cipher_error(struct arena *a, const struct config_strs *ciphers)
 
 static mk_str curve_error(struct arena *a, const struct config_tls *tls)
 {
-	/* What Go's library implements: P-256, P-384, P-521, X25519, and the hybrids with ML-KEM. */
+	/*
+	 * What Go's library implements: P-256, P-384, P-521, X25519, and the hybrids with ML-KEM.
+	 */
 	static const int32_t known[] = {23, 24, 25, 29, 4587, 4588, 4589};
 
 	for (size_t i = 0; i < tls->n_curves; i++) {
@@ -451,7 +459,9 @@ static void validate_address(struct config_run *r, const char *pointer, const ch
 	}
 }
 
-/* Kueue would look names of hosts up, and take any lease: here these keep the daemon from starting. */
+/*
+ * Kueue would look names of hosts up, and take any lease: here these keep the daemon from starting.
+ */
 static void validate_limits(struct config_run *r, const struct config *c)
 {
 	const struct config_leader_election *l = &c->leader_election;

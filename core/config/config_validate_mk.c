@@ -50,7 +50,7 @@ static void check_lease(struct config_run *r, const struct config *c)
 	}
 }
 
-/* What Kueue lets pass, and what then never connects. */
+/* Kueue accepts these, and then such a cluster never connects. */
 static void warn_of_provider(struct config_run *r, const struct json *exec, mk_str exec_at,
 			     const char *path)
 {
@@ -173,7 +173,7 @@ static void check_incremental(struct config_run *r, const struct config *c)
 	}
 }
 
-/* One soft and its hard limit; both more than nothing. */
+/* A soft limit and its hard one; both are greater than 0. */
 static void check_limits(struct config_run *r, const char *what, int64_t soft, int64_t hard)
 {
 	mk_str pointer = arena_printf(r->a, "/multiKueue/plugins/budgets/soft%s", what);

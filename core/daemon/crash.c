@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Last words; see crash.h. All that the handler calls may be called in a handler: it reads what the guard noted before
- * the call, builds a line on its own stack and writes it.
+ * The last line of the log; see crash.h. All that the handler calls may be called in a handler: it
+ * reads what the guard noted before the call, builds a line on its own stack and writes it.
  */
 #include "core/daemon/crash.h"
 
@@ -104,10 +104,10 @@ static void on_crash(int signo, siginfo_t *info, void *context)
 		tell_crash(signo, info);
 	} else if (!pthread_equal(teller, pthread_self())) {
 		for (;;) {
-			pause(); /* another thread is at it, and ends us all */
+			pause(); /* another thread writes the line and ends the process */
 		}
 	}
-	/* Also when the telling itself crashed. */
+	/* Also when writing that line crashed. */
 	die_by(signo);
 }
 

@@ -56,8 +56,7 @@ struct daemon {
 	uint64_t seed;
 };
 
-/* --- ending
- * --------------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 static void end(struct daemon *d, int status)
 {
@@ -69,8 +68,8 @@ static void end(struct daemon *d, int status)
 }
 
 /*
- * All is done that somebody else waits for. Reviews still come for a moment, and whoever sends one to a port that is
- * closed refuses a job: they are answered until then.
+ * No cluster waits for us any more. But API servers send reviews for a moment longer, and refuse a
+ * job when the port is closed: reviews are answered until then.
  */
 static void leave(struct daemon *d)
 {
@@ -134,8 +133,7 @@ static void told_to_end(void *ctx)
 	loop_timer_set(d->run_timer, 0);
 }
 
-/* --- running
- * -------------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 static void run_manager(void *ctx)
 {
@@ -296,10 +294,9 @@ static void program_done(void *ctx, uint64_t id, enum mk_code code, mk_str out, 
 	after_delivery(d);
 }
 
-/* --- building
- * ------------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
-/* `multikueued/<version> (<os>/<arch>) <identity>`, with Go's names of systems: audit logs are full of those. */
+/* `multikueued/<version> (<os>/<arch>) <identity>`, with Go's names of systems. */
 static void make_agents(struct daemon *d)
 {
 	static const struct {
@@ -540,7 +537,7 @@ static enum mk_code start(struct daemon *d, const struct options *o, struct mk_e
 	if (code == MK_OK) {
 		code = start_election(d, &e, err);
 	}
-	kubeconfig_wipe(&e); /* who needs them has copies */
+	kubeconfig_wipe(&e); /* its users have copies */
 	loop_timer_set(d->run_timer, 0);
 	return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that give credentials; see exec_plugin.h. The end of a program is the end of its first process, told by a
- * descriptor (pidfd): a child that it leaves behind with our pipe in its hands holds nobody up.
+ * Programs that give credentials; see exec_plugin.h. The end of a program is the end of its first
+ * process, told by a descriptor (pidfd): a child that keeps our pipe delays nothing.
  */
 #include "core/daemon/exec_plugin.h"
 
@@ -29,7 +29,7 @@ enum {
 	TEXT_MAX = 4096,
 	PROGRAM_MAX = 8 * 1024 * 1024, /* arguments and environment */
 	READS_MAX = 32,                /* of a pipe, before others have their turn */
-	LOOK_MS = 10,                  /* at the end: who is gone? */
+	LOOK_MS = 10,                  /* at the end: which are gone? */
 };
 
 enum run_state { RUN_WAITS, RUN_RUNS, RUN_NOT_STARTED, RUN_DIES };
@@ -54,9 +54,9 @@ struct run {
 
 struct exec_plugins {
 	struct exec_plugin_options o;
-	struct loop_post *pump; /* starts who waits, and tells of who could not be started */
+	struct loop_post *pump; /* starts the runs that wait, reports failures to start */
 	struct list_node runs;  /* by age */
-	struct list_node dying; /* killed, but not waited for yet; nobody is told of their end */
+	struct list_node dying; /* killed, but not waited for yet; their end is not reported */
 	size_t n_running;
 };
 
@@ -65,7 +65,7 @@ static const char *name_of(const struct run *r)
 	return r->argv[0];
 }
 
-/* --- what is run ----------------------------------------------------------------------------------- */
+/* --- what is run ------------------------------------------------------------------------------ */
 
 static bool is_set(const struct kube_program *p, const char *entry)
 {
@@ -116,7 +116,7 @@ static void copy_env(struct run *r, const struct kube_program *p)
 	}
 }
 
-/* --- the end --------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void unwatch(struct run *r, int i)
 {
@@ -129,8 +129,8 @@ static void unwatch(struct run *r, int i)
 }
 
 /*
- * With all its children, and itself if it left their group. Not after it was waited for: the number may be somebody
- * else's then.
+ * With all its children, and itself if it left their group. Not after it was waited for: another
+ * process may have the number then.
  */
 static void kill_all(const struct run *r)
 {
@@ -179,7 +179,7 @@ static void run_free(struct run *r)
 	mk_free(r);
 }
 
-/* Kills what is left of it. What SIGKILL does not end at once (it hangs in the kernel) is freed when it ends. */
+/* Kills what is left of it; what hangs in the kernel is freed when it ends. */
 static void run_drop(struct run *r)
 {
 	kill_all(r);
@@ -233,7 +233,7 @@ static const char *quote_tail(const struct run *r, char out[static TEXT_MAX])
 	return out;
 }
 
-/* What became of it; 'text' is "" when all is well. */
+/* How it ended; 'text' is "" when all is well. */
 static enum mk_code judge(const struct run *r, int status, char text[static TEXT_MAX])
 {
 	char words[128], tail[TEXT_MAX];
@@ -275,7 +275,7 @@ static void finish(struct run *r, int status)
 		log_write(LOG_WARN, "exec", "a program gave no credentials", LOG_CSTR("err", text),
 			  LOG_END);
 	}
-	list_del(&r->node); /* whoever is told may cancel */
+	list_del(&r->node); /* the callback may cancel */
 	list_init(&r->node);
 	x->o.done(x->o.ctx, r->id, code, code == MK_OK ? buf_str(&r->out) : (mk_str){NULL, 0},
 		  str_of(text));
@@ -283,7 +283,7 @@ static void finish(struct run *r, int status)
 	loop_post_now(x->pump);
 }
 
-/* --- while it runs --------------------------------------------------------------------------------- */
+/* --- while it runs ---------------------------------------------------------------------------- */
 
 static void keep_tail(struct run *r, const char *p, size_t n)
 {
@@ -350,7 +350,7 @@ static void ended(void *ctx, unsigned ready)
 	int status = 0;
 
 	(void)ready;
-	kill_all(r); /* whom it leaves behind */
+	kill_all(r); /* its children */
 	if (!reap(r, &status)) {
 		if (r->state == RUN_DIES) {
 			unwatch(r, 2); /* a debugger holds it: this would be told again and again */
@@ -376,14 +376,14 @@ static void limit_reached(void *ctx)
 
 	kill_all(r);
 	if (r->timed_out) {
-		finish(r, 0); /* it hangs in the kernel: whoever waits for its answer shall not */
+		finish(r, 0); /* it hangs in the kernel: its caller must not wait longer */
 		return;
 	}
 	r->timed_out = true;
 	loop_timer_set(r->limit, EXEC_PLUGIN_END_MS);
 }
 
-/* --- the start ------------------------------------------------------------------------------------- */
+/* --- the start -------------------------------------------------------------------------------- */
 
 static int set_attributes(posix_spawnattr_t *attr)
 {

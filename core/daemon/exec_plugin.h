@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs the programs that give credentials (struct kube_programs), beside the loop: no shell, no descriptor of ours, its
- * own process group, an empty standard input. Its output is at most 1 MiB, its time 30 s; then the whole group is
- * killed, and not waited for long. A few run at once, the others wait their turn. What was written to standard error is quoted in the error.
+ * Runs the programs that give credentials (struct kube_programs), beside the loop: no shell, no
+ * descriptor of ours, its own process group, an empty standard input. Its output is at most 1 MiB,
+ * its time 30 s; then the whole group is killed, and not waited for long. A few run at once, the
+ * others wait their turn. What was written to standard error is quoted in the error.
  *
  * The environment is the daemon's, with the variables of the program set in it.
  */
@@ -25,15 +26,19 @@ struct exec_plugin_options {
 	struct loop *loop;
 	int64_t limit_ms; /* 0 = EXEC_PLUGIN_LIMIT_MS */
 	void *ctx;
-	/* As kube_program_done; 'out' is wiped afterwards. From the loop; may call exec_plugins_run. */
+	/*
+	 * As kube_program_done; 'out' is wiped afterwards. From the loop; may call
+	 * exec_plugins_run.
+	 */
 	void (*done)(void *ctx, uint64_t id, enum mk_code code, mk_str out, mk_str text);
 };
 
 /* NULL: out of memory. Children are waited for, so SIGCHLD must not be ignored: this sees to it. */
 struct exec_plugins *exec_plugins_new(const struct exec_plugin_options *o, struct mk_err *err);
 /*
- * Kills what runs, and waits a moment for its end; nobody is told. What not even SIGKILL ends (it hangs in the kernel, or is
- * held by a debugger) is named in the log and left to whoever inherits it. NULL is fine.
+ * Kills what runs, and waits a moment for its end, without a callback. What not even SIGKILL ends
+ * (it hangs in the kernel, or is held by a debugger) is named in the log and left to its next
+ * parent. NULL is fine.
  */
 void exec_plugins_free(struct exec_plugins *x);
 

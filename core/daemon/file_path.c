@@ -20,7 +20,7 @@ const char *file_error(int e, char out[static 128])
 	return out;
 }
 
-/* --- the way ------------------------------------------------------------------------------------- */
+/* --- the way ---------------------------------------------------------------------------------- */
 
 struct way {
 	char *at;            /* where we are; "" = the root */
@@ -144,9 +144,12 @@ int file_walk(const char *path, file_step_fn *fn, void *ctx, char ret_at[static 
 	return e;
 }
 
-/* --- may it be read ------------------------------------------------------------------------------ */
+/* --- may it be read --------------------------------------------------------------------------- */
 
-/* Without ".", "..", and double slashes, as text: Go's filepath.Clean. In 'a'; NULL when out of memory. */
+/*
+ * Without ".", "..", and double slashes, as text: Go's filepath.Clean. In 'a'; NULL when out of
+ * memory.
+ */
 static char *clean(struct arena *a, mk_str path)
 {
 	bool rooted = path.n > 0 && path.p[0] == '/';

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading kubeconfigs from files and noticing when they change; see files.h. For each file the lookups on its way are
- * kept as (watched directory, name): an event of the directory that names something else is nobody's business. The way
- * is found anew, and watched, before each read, so no change between the two is missed.
+ * Reading kubeconfigs from files and noticing when they change; see files.h. For each file the
+ * lookups on its way are kept as (watched directory, name): an event of the directory that names
+ * something else is ignored. The way is found anew, and watched, before each read, so no change
+ * between the two is missed.
  */
 #include "core/daemon/files.h"
 
@@ -55,10 +56,10 @@ struct files {
 	struct list_node list; /* in the order they were asked for */
 	struct map by_path;
 	struct arena arena;
-	bool settling, limited; /* limited: people know that there are too many watches */
+	bool settling, limited; /* limited: the log says that there are too many watches */
 };
 
-/* --- the way to a file --------------------------------------------------------------------------- */
+/* --- the way to a file ------------------------------------------------------------------------ */
 
 static bool is_used(const struct files *f, int wd)
 {
@@ -148,7 +149,7 @@ static bool arm(struct files *f, struct file *file)
 	return true;
 }
 
-/* --- reading ------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* The file's text, at most 1 MiB. Errors in Go's words where it has some. */
 static enum mk_code read_file(struct arena *a, const char *path, bool nofollow, mk_str *ret,
@@ -242,7 +243,7 @@ static bool look(struct files *f, struct file *file)
 	return done;
 }
 
-/* --- events -------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void settle_soon(struct files *f, int64_t in_ms)
 {
@@ -320,7 +321,7 @@ static void readable(void *ctx, unsigned ready)
 	}
 }
 
-/* --- life ---------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct files *files_new(const struct files_options *o, struct mk_err *err)
 {

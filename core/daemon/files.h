@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kubeconfigs in files: read when asked for, whenever something on the way to them changes, and every half minute, for
- * file systems that tell nothing. Each directory on the way is watched, that of each symlink too, since kubelet renews
- * a volume by swapping one. Runs on the loop; reading is at most 1 MiB of a regular file, so a FIFO or a device never
- * holds it.
+ * Kubeconfigs in files: read when asked for, whenever something on the way to them changes, and
+ * every half minute, for file systems that tell nothing. Each directory on the way is watched, that
+ * of each symlink too, since kubelet renews a volume by swapping one. Runs on the loop; reading is
+ * at most 1 MiB of a regular file, so a FIFO or a device never holds it.
  */
 #ifndef MK_DAEMON_FILES_H
 #define MK_DAEMON_FILES_H
@@ -20,8 +20,8 @@ struct files_options {
 	const char *directory; /* the only place where files are read; NULL: anywhere. Borrowed */
 	void *ctx;
 	/*
-	 * What is in a file, or the problem ("" none), when it is news or was asked for; the text is wiped afterwards.
-	 * MK_NO_MEMORY: told again later. Must not call back.
+	 * What is in a file, or the problem ("" none), when it is news or was asked for; the text
+	 * is wiped afterwards. MK_NO_MEMORY: told again later. Must not call back.
 	 */
 	enum mk_code (*told)(void *ctx, mk_str path, mk_str text, mk_str problem);
 };

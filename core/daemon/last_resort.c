@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that ends the process; see last_resort.h. It uses nothing that is taken apart meanwhile. */
+/*
+ * A thread that ends the process; see last_resort.h. It uses nothing that is taken apart meanwhile.
+ */
 #include "core/daemon/last_resort.h"
 
 #include <pthread.h>

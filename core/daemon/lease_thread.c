@@ -60,7 +60,7 @@ static void publish(struct lease_thread *t)
 	}
 }
 
-/* Somebody else may be a program that has our Lease by mistake, and holds it for ever: people must see who it is. */
+/* Another program may hold our Lease by mistake, and for ever: the log names the holder. */
 static void tell_holder(struct lease_thread *t)
 {
 	const char *holder = lease_holder(&t->lease);
@@ -168,7 +168,10 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 	}
 	t->ticked_ms = clock_boot_ms();
 	if (t->ticked_ms - begun > q->timeout_ms + PAUSE_MS) {
-		/* No call takes that long: the process was stopped meanwhile, and the main loop with it. */
+		/*
+		 * No call takes that long: the process was stopped meanwhile, and the main loop
+		 * with it.
+		 */
 		t->resumed_ms = t->ticked_ms;
 	}
 	lease_reply(&t->lease, t->ticked_ms, answer.code == MK_OK ? answer.head.status : 0,
@@ -182,7 +185,7 @@ static void wait_for(struct lease_thread *t, int64_t ms)
 	uint64_t n;
 
 	if (poll(&p, 1, (int)ms) > 0 && read(t->wake_fd, &n, sizeof(n)) < 0) {
-		return; /* somebody else's wake-up was read already: nothing to do */
+		return; /* the wake-up was read already: nothing to do */
 	}
 }
 

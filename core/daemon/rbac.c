@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RBAC manifests from the adapters' descriptors; see rbac.h. A rule stands here when the code sends such a request. */
+/*
+ * RBAC manifests from the adapters' descriptors; see rbac.h. A rule stands here when the code sends
+ * such a request.
+ */
 #include "core/daemon/rbac.h"
 
 #include "core/base/str.h"
 #include "core/serve/webhook_bodies.h"
 
-/* lower case; "…y" becomes "…ies", a hissing end gets "es", everything else "s" */
+/* lower case; "…y" becomes "…ies", an end in s, x, z, ch or sh gets "es", everything else "s" */
 static void add_plural(struct buf *out, mk_str kind)
 {
 	char last = kind.n > 0 ? kind.p[kind.n - 1] : '\0';
@@ -56,7 +59,9 @@ static void header(struct buf *out, const char *api_version, const char *kind, c
 
 static const char rbac_api[] = "rbac.authorization.k8s.io/v1";
 
-/* Gives the role 'kind' 'name' to the ServiceAccount; 'where' is {NULL, 0} for the whole cluster. */
+/*
+ * Gives the role 'kind' 'name' to the ServiceAccount; 'where' is {NULL, 0} for the whole cluster.
+ */
 static void binding(struct buf *out, const char *kind, const char *name, mk_str ns, mk_str where)
 {
 	header(out, rbac_api, where.n > 0 ? "RoleBinding" : "ClusterRoleBinding", name, where);
@@ -190,7 +195,7 @@ static void admission_roles(const struct config *c, struct buf *out)
 	binding(out, "Role", name, c->namespace_, c->namespace_);
 }
 
-/* See metrics_access.h; the second role is for those who read, and bound to nobody here. */
+/* See metrics_access.h; the second role is for readers of metrics; the operator binds it. */
 static void metrics_roles(const struct config *c, struct buf *out)
 {
 	static const char name[] = "multikueued-metrics";

@@ -63,7 +63,7 @@ static enum mk_code allowed_files(struct setup *s, const mk_str **ret, struct mk
 	return MK_OK;
 }
 
-/* Here, not in the guard, which a simulation runs by the million. */
+/* The log line is written here, not in the guard, which a simulation calls millions of times. */
 static void log_incident(void *data, const struct plug_incident *in)
 {
 	(void)data;
@@ -120,7 +120,10 @@ static bool is_served(const struct setup *s, const struct config_gvk *g)
 	return false;
 }
 
-/* Frameworks of a Kueue file may have no plugin here: that is said, since their jobs would be rejected. */
+/*
+ * Frameworks of a Kueue file may have no plugin here: that is said, since their jobs would be
+ * rejected.
+ */
 static void note_unserved(struct setup *s)
 {
 	const struct config_strs *names = &s->config.frameworks;
@@ -144,7 +147,10 @@ static void note_unserved(struct setup *s)
 	buf_done(&out);
 }
 
-/* As in Kueue, a framework that is not enabled has no adapter: no watch, no rights, and externalFrameworks may name it. */
+/*
+ * As in Kueue, a framework that is not enabled has no adapter: no watch, no rights, and
+ * externalFrameworks may name it.
+ */
 static void leave_out_disabled(struct setup *s)
 {
 	for (size_t i = plug_n_adapters(s->plug); i-- > 0;) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a status says that pods of the job run, by the descriptor's signs, and the same status when no copy is left that
- * could have any. A sign's place is a pointer in which "*" stands for each element or member.
+ * What of a status says that pods of the job run, by the descriptor's signs, and the same status
+ * when no copy is left that could have any. A sign's place is a pointer in which "*" stands for
+ * each element or member.
  */
 #include "core/base/json.h"
 #include "core/plug/internal.h"
@@ -61,7 +62,10 @@ static bool is_name(mk_str token, mk_str key)
 	return n == key.n;
 }
 
-/* Does 'token' lead to what the iteration is at? To elements only "*" does: when one goes, the others get new numbers. */
+/*
+ * Does 'token' lead to what the iteration is at? To elements only "*" does: when one goes, the
+ * others get new numbers.
+ */
 static bool leads_to(mk_str token, const struct json *container, const struct json_iter *it)
 {
 	return str_is(token, "*") || (json_type(container) == JSON_OBJ && is_name(token, it->key));
@@ -201,7 +205,7 @@ struct json *plug_status_without(const struct plug_adapter *ad, const struct jso
 	return plug_ended(ad, local) && !plug_ended(ad, job) ? was : json_get(job, "status");
 }
 
-/* --- an end that nothing but the Workload tells of ------------------------------------------------- */
+/* --- an end that nothing but the Workload tells of -------------------------------------------- */
 
 static bool is_failure(const char *word)
 {

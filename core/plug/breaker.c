@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who rests after a fault. A Workload that makes an item fault again and again rests alone, each time longer; only when
- * several Workloads do, the item is what is wrong, and rests for all. Workloads are known by a hash of their uid.
+ * Which calls pause after a fault. A Workload that makes an item fault again and again rests alone,
+ * each time longer; only when several Workloads do, the item is what is wrong, and rests for all.
+ * Workloads are known by a hash of their uid.
  */
 #include "core/base/hash.h"
 #include "core/plug/internal.h"
@@ -23,7 +24,10 @@ static size_t find_sick(const struct plug *p, const struct plug_breaker *b, uint
 	return i;
 }
 
-/* Leaves out those that did not fault for long, and what a clock that was set back left in the future. */
+/*
+ * Leaves out those that did not fault for long, and what a clock that was set back left in the
+ * future.
+ */
 static void forget(struct plug *p, int64_t now)
 {
 	size_t n = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From YAML to a descriptor; see describe.h. What is well formed is left to the schema, what makes sense to check.c. */
+/*
+ * From YAML to a descriptor; see describe.h. What is well formed is left to the schema, what makes
+ * sense to check.c.
+ */
 #include "core/plug/describe.h"
 
 #include "core/base/yaml.h"
@@ -176,7 +179,10 @@ static const char *keep(struct reading *r, const struct json *v)
 	return v ? arena_dup(&r->p->arena, json_str(v)).p : NULL;
 }
 
-/* Room for what 'list' has, in elements of 'size', and a zero behind them; NULL without 'list' or memory. */
+/*
+ * Room for what 'list' has, in elements of 'size', and a zero behind them; NULL without 'list' or
+ * memory.
+ */
 static void *room(struct reading *r, const struct json *list, size_t size)
 {
 	return list ? arena_array(&r->p->arena, json_len(list) + 1, size) : NULL;
@@ -244,7 +250,10 @@ static const mk_sign *keep_signs(struct reading *r, const struct json *list, con
 	return out;
 }
 
-/* Nobody says what Kueue's integration reads: all that comes home is of the copy, and goes with it. */
+/*
+ * Without 'active' we do not know what Kueue's integration reads: all that was copied goes with the
+ * copy.
+ */
 static const mk_sign *sign_all(struct reading *r, const struct json *moves,
 			       const mk_sign *otherwise)
 {

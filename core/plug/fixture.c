@@ -219,7 +219,10 @@ static struct json *with_status(struct situation *s, const struct json *job,
 	return copy;
 }
 
-/* What comes home must be such that it can be taken back: no place may say again what another is to take back. */
+/*
+ * What comes home must be such that it can be taken back: no place may say again what another is to
+ * take back.
+ */
 static void check_without(struct situation *s, const struct plug_adapter *ad,
 			  const struct json *status)
 {
@@ -233,7 +236,10 @@ static void check_without(struct situation *s, const struct plug_adapter *ad,
 	}
 }
 
-/* Evicted, and no copy is left: what becomes of the local status, and whether Kueue still holds the quota by it. */
+/*
+ * Evicted, and no copy is left: what becomes of the local status, and whether Kueue still holds the
+ * quota by it.
+ */
 static void run_without(struct situation *s, size_t adapter, const struct plug_view *v)
 {
 	const struct plug_adapter *ad = plug_adapter(s->p, adapter);

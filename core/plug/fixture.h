@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs one recorded situation through a plugin, by the same guard as the daemon does, and says what
- * would come of it. Used by mk-plugin-check, `kubectl multikueue adapter test` and the golden tests of t/plan/adapter. A situation
- * is a folder of JSON files:
+ * Runs one recorded situation through a plugin, by the same guard as the daemon does, and reports
+ * the outcome. Used by mk-plugin-check, `kubectl multikueue adapter test` and the golden tests of
+ * t/plan/adapter. A situation is a folder of JSON files:
  *
  *   adapters     local.json      the job on the manager; apiVersion and kind choose the adapter
  *                remote.json     its copy on the worker; no such file = about to be created
  *                workload.json   the Workload; no such file = one of the name that Kueue gives it
- *                env.json        {"now":"2026-01-02T03:04:05Z","elastic":false,"origin":"multikueue",
- *                                 "evicted":false}; evicted and no remote.json: no copy is left
+ *                env.json        {"now":"2026-01-02T03:04:05Z","elastic":false,
+ *                                 "origin":"multikueue","evicted":false};
+ *                                evicted and no remote.json: no copy is left
  *   dispatchers  workload.json, clusters.json, config.json (optional)
  *                env.json        {"dispatcher":"ex.io/cheapest","now_ms":0,"last_set_ms":-1,
  *                                 "requests":[{"name":"cpu","amount":2000}]} (with MK_WANTS_FACTS)
@@ -41,7 +42,7 @@ enum mk_code fixture_run(struct plug *p, const char *dir, struct arena *a, struc
 /* Is there such a situation in 'dir' (an env.json or a local.json)? */
 bool fixture_is(const char *dir);
 
-/* For people: what is different, one line; empty when nothing is. In 'a'. */
+/* What is different, in one line of text; empty when nothing is. In 'a'. */
 mk_str fixture_diff(const struct fixture *f, struct arena *a);
 
 #endif

@@ -2,14 +2,14 @@
 /*
  * Calls hooks and distrusts what they return. The hook works on a copy of the draft, so that a
  * fault or MK_KEEP leaves the caller's untouched; the copy is handed over only after the output
- * checks. After a fault somebody rests (breaker.c).
+ * checks. After a fault calls for a Workload, or of the item, pause (breaker.c).
  */
 #include <stdio.h>
 
 #include "core/base/timefmt.h"
 #include "core/plug/host.h"
 
-/* Who is to blame when a call goes wrong. */
+/* The plugin, hook and object of a call, for messages. */
 struct blame {
 	const struct plug_source *source;
 	const char *hook;
@@ -46,7 +46,7 @@ static void tell_incident(const struct host_call *c, const struct blame *b)
 	c->plug->on_incident(c->plug->incident_data, &in);
 }
 
-/* What the call cost goes to the plugin's account; an incident is told. */
+/* Adds the cost of the call to the plugin's counts and reports an incident. */
 static void account(const struct host_call *c, const struct blame *b)
 {
 	struct plug *p = c->plug;
@@ -275,7 +275,10 @@ enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view 
 	const mk_adapter *d = p->adapters[adapter]->pub.d;
 	const struct run r = {d->status, true, false};
 
-	/* The flag speaks of a copy without a status; of none at all the descriptor or the hook does. */
+	/*
+	 * The flag speaks of a copy without a status; of none at all the descriptor or the hook
+	 * does.
+	 */
 	bool no_status = (v->remote || (!r.fn && !d->active)) &&
 			 json_type(json_get(v->remote, "status")) != JSON_OBJ;
 

@@ -12,7 +12,10 @@
 
 enum { FIRST_TABLE = 256, KEEP_TABLE = 64 * 1024, CLOCK_EVERY = 64 };
 
-/* Leaves out what is no UTF-8: a plugin's bytes, or a letter that was cut in two. People and API servers read it. */
+/*
+ * Leaves out what is no UTF-8: a plugin's bytes, or a letter that was cut in two. It goes into logs
+ * and to API servers.
+ */
 static void clean(char *text)
 {
 	mk_str rest = str_of(text);
@@ -171,8 +174,8 @@ void host_begin(struct host_call *c, struct plug *p, struct arena *a, mk_str kin
 	p->vals = NULL;
 	p->vals_size = 0;
 	/*
-	 * 0 would make the first handle of a wrapped counter look like a small number somebody made
-	 * up
+	 * 0 would make the first handle of a wrapped counter look like a small number that a
+	 * plugin made up
 	 */
 	p->generation = p->generation == UINT32_MAX ? 1 : p->generation + 1;
 	c->generation = p->generation;

@@ -23,7 +23,10 @@ struct plug_fault {
 	uint64_t workload; /* hash of its uid */
 };
 
-/* The last faults of an item, newest last, none of them of the same Workload, and until when it rests. */
+/*
+ * The last faults of an item, newest last, none of them of the same Workload, and until when it
+ * rests.
+ */
 struct plug_breaker {
 	struct plug_fault faults[PLUG_FAULTS];
 	size_t n;
@@ -72,7 +75,10 @@ struct plug {
 	pthread_t running_thread;
 };
 
-/* For whom a hook is called; what is empty or NULL is not known. Borrowed for the call of running_begin. */
+/*
+ * For whom a hook is called; what is empty or NULL is not known. Borrowed for the call of
+ * running_begin.
+ */
 struct running_object {
 	mk_str item; /* the adapter's kind or the dispatcher's name */
 	const struct json *object, *workload;
@@ -111,8 +117,8 @@ bool plug_add_entry(struct plug *p, const struct mk_entry *entry, const char *fi
 		    struct findings *f);
 
 /*
- * Adds the checked descriptor 'i' of 'src', or makes it the template; another adapter of its kind is a finding. False:
- * out of memory.
+ * Adds the checked descriptor 'i' of 'src', or makes it the template; another adapter of its kind
+ * is a finding. False: out of memory.
  */
 bool plug_take_adapter(struct plug *p, const mk_adapter *ad, const struct plug_source *src,
 		       size_t i, struct findings *f);

@@ -191,7 +191,10 @@ static int by_name(const void *x, const void *y)
 	return kind != 0 ? kind : strcmp(*a, *b);
 }
 
-/* The names of all *.so and *.yaml in the directory, in the order of loading, in 'a'; -1 after a problem. */
+/*
+ * The names of all *.so and *.yaml in the directory, in the order of loading, in 'a'; -1 after a
+ * problem.
+ */
 static int list_dir(int dir, const char *path, struct arena *a, const char **names,
 		    struct problems *pr)
 {

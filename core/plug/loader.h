@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plugins from shared objects. Loading runs foreign code in this process, so the path to each file
- * is held to the standard of a setuid program's: nobody but root and our own user may be able to
+ * is held to the standard of a setuid program's: only root and our own user may be able to
  * put another file there.
  */
 #ifndef MK_PLUG_LOADER_H
@@ -10,12 +10,13 @@
 #include "core/plug/plug.h"
 
 /*
- * Loads every *.so of 'directory' (absolute), in the order of their names, and then every *.yaml (describe.h), into 'p'. With 'n_allow'
- * > 0 only files whose name is in 'allow' ("job.so"), each of which must then be there.
+ * Loads every *.so of 'directory' (absolute), in the order of their names, and then every *.yaml
+ * (describe.h), into 'p'. With 'n_allow' > 0 only files whose name is in 'allow' ("job.so"), each
+ * of which must then be there.
  *
- * Refused, all of them together: a directory, or a parent of it, or a file that is owned by anybody
- * but root and our user, or writable by group or others (a parent with the sticky bit may be:
- * nobody but the owner can replace an entry there; what lies on a read-only mount counts as
+ * Refused, all of them together: a directory, or a parent of it, or a file whose owner is neither
+ * root nor our user, or writable by group or others (a parent with the sticky bit may be:
+ * only the owner can replace an entry there; what lies on a read-only mount counts as
  * unwritable); a symbolic link out of the directory; a file that is no shared object of this
  * machine, does not load, or whose entry has findings; a directory without plugins. What is checked
  * is what is loaded: the path is walked component by component on descriptors and the file is

@@ -42,7 +42,7 @@ void problem(struct problems *pr, const char *path, const char *fmt, ...)
 
 /*
  * Owner and mode of an open component. 'is_parent': the sticky bit excuses a directory that all may
- * write to, because there nobody but its owner can rename or remove what we walk through, and that
+ * write to, because there only its owner can rename or remove what we walk through, and that
  * is checked next.
  */
 static bool check_fd(int fd, const char *path, bool is_parent, struct problems *pr)
@@ -94,7 +94,10 @@ static bool restart(struct walk *w)
 	return true;
 }
 
-/* Cuts the next component off w->left into 'name'; false when there is none or it is too long, which 'name' shows cut. */
+/*
+ * Cuts the next component off w->left into 'name'; false when there is none or it is too long,
+ * which 'name' shows cut.
+ */
 static bool next_component(struct walk *w, char name[NAME_MAX + 1])
 {
 	const char *p = w->left + strspn(w->left, "/");

@@ -182,7 +182,9 @@ static mk_str gvk_text(struct arena *a, mk_str group, mk_str version, mk_str kin
 			    STR_ARG(kind));
 }
 
-/* The descriptor with all fields that this host knows: those that an older plugin's lacks are zero. */
+/*
+ * The descriptor with all fields that this host knows: those that an older plugin's lacks are zero.
+ */
 static const mk_adapter *whole_adapter(struct arena *a, const mk_adapter *ad)
 {
 	mk_adapter *whole = arena_alloc(a, sizeof(*whole));

@@ -49,8 +49,8 @@ const struct plug_adapter *plug_adapter(const struct plug *p, size_t i);
 int plug_find_adapter(const struct plug *p, mk_str gvk);
 
 /*
- * Forgets adapter 'i': the operator has not enabled its kind. Those behind it move up by one, so that this comes before
- * anybody keeps an index.
+ * Forgets adapter 'i': the operator has not enabled its kind. Those behind it move up by one, so
+ * call this before any index is kept.
  */
 void plug_remove_adapter(struct plug *p, size_t i);
 
@@ -74,17 +74,23 @@ size_t plug_n_dispatchers(const struct plug *p);
 const struct plug_dispatcher *plug_dispatcher(const struct plug *p, size_t i);
 /* The one of this name; else, for an external name, the template. Index or -1. */
 int plug_find_dispatcher(const struct plug *p, mk_str name);
-/* May another controller be the dispatcher of this name? Not below kueue.x-k8s.io; "" may, as in Kueue. */
+/*
+ * May another controller be the dispatcher of this name? Not below kueue.x-k8s.io; "" may, as in
+ * Kueue.
+ */
 bool plug_is_external(mk_str name);
 
-/* The template in lists; no dispatcher's name. And why an external name is refused when there is no template. */
+/*
+ * How lists call the template, which is no dispatcher's name; and the error for an external name
+ * without it.
+ */
 #define PLUG_EXTERNAL "(external names)"
 #define PLUG_NO_EXTERNAL                                                                  \
 	"the plugin directory has no external.so, which accepts what another controller " \
 	"nominates (or multiKueue.plugins.allow leaves it out)"
 
 /*
- * What the entries did that people should know but that is no error, in order of loading: a factory
+ * What an operator should know of the entries though it is no error, in order of loading: a factory
  * id of a newer host, a field past what this host knows. NULL past the end. Borrowed.
  */
 const char *plug_warning(const struct plug *p, size_t i);
@@ -101,15 +107,15 @@ struct plug_limits {
 	size_t draft_bytes, say_bytes, pointer_bytes; /* hard */
 };
 
-/* Defaults of adapters.md §4.7. */
+/* The defaults, and those of multiKueue.plugins.budgets. */
 extern const struct plug_limits plug_default_limits;
 /* Replaces the budgets; copied. */
 void plug_set_limits(struct plug *p, const struct plug_limits *limits);
 
 /*
- * Gives the guard a clock in microseconds: the CPU time of the calling thread (clock_cpu_us), or a script in tests.
- * Wall time would blame a good plugin for a machine that had no processor for us. NULL, as at first, means no time
- * budget: so a simulation stays the same on every machine.
+ * Gives the guard a clock in microseconds: the CPU time of the calling thread (clock_cpu_us), or a
+ * script in tests. Wall time would blame a good plugin when the machine was busy. NULL, as at
+ * first, means no time budget, so that a simulation is the same on every machine.
  */
 void plug_set_clock(struct plug *p, int64_t (*cpu_us)(void));
 
@@ -119,10 +125,16 @@ struct plug_stats {
 };
 /* Counts since plug_new. */
 void plug_get_stats(const struct plug *p, struct plug_stats *ret);
-/* The counts of plugin 'i', in order of loading. Its id, borrowed until plug_free; NULL past the end, and nothing is set. */
+/*
+ * The counts of plugin 'i', in order of loading. Its id, borrowed until plug_free; NULL past the
+ * end, and nothing is set.
+ */
 const char *plug_source_stats(const struct plug *p, size_t i, struct plug_stats *ret);
 
-/* A call that broke its contract, or (not is_fault) went over a soft budget. All is borrowed for the call of the function. */
+/*
+ * A call that broke its contract, or (not is_fault) went over a soft budget. All is borrowed for
+ * the call of the function.
+ */
 struct plug_incident {
 	const struct plug_source *source;
 	const char *hook;    /* "remote", "status" or "nominate" */
@@ -132,12 +144,12 @@ struct plug_incident {
 	const char *why; /* what was expected and found */
 };
 typedef void plug_incident_fn(void *data, const struct plug_incident *incident);
-/* Who is told of incidents; NULL, as at first: nobody. Called on the thread of the hook, after it. */
+/* Called for each incident, on the thread of the hook, after it. NULL, as at first: no call. */
 void plug_on_incident(struct plug *p, plug_incident_fn *fn, void *data);
 
 /*
- * Which plugin runs now, and for what: for whoever must say it when a hook hangs, crashes or ends the process. Copies,
- * cut to their room, each with its NUL; "" = not known.
+ * Which plugin runs now, and for what: for the log line when a hook hangs, crashes or ends the
+ * process. Copies, cut to their room, each with its NUL; "" = not known.
  */
 struct plug_running {
 	atomic_bool is_on;
@@ -150,18 +162,24 @@ struct plug_running {
 	char cluster[256]; /* whose copy of the job the call is about */
 };
 
-/* Keeps it in 'r' (for instance in memory that another process sees) from now on. Not while a hook runs. */
+/*
+ * Keeps it in 'r' (for instance in memory that another process sees) from now on. Not while a hook
+ * runs.
+ */
 void plug_keep_running(struct plug *p, struct plug_running *r);
-/* What runs now; false, *ret as it was, when no hook does. On any thread; waits for nobody. */
+/* What runs now; false, *ret as it was, when no hook does. On any thread; never waits. */
 bool plug_get_running(struct plug *p, struct plug_running *ret);
-/* The call that goes on on this very thread, or NULL. For the handler of a signal: takes no lock. */
+/*
+ * The call that goes on on this very thread, or NULL. For the handler of a signal: takes no lock.
+ */
 const struct plug_running *plug_running_here(const struct plug *p);
 
 /*
- * How long a Workload must wait, 0 = not. A fault of an adapter (dispatcher) in a call for it rests that item for that
- * Workload: 5 s, then twice as long each time, at most 5 minutes, and as at first after 10 minutes without another. Faults
- * for three Workloads within 60 s rest the item for all, for 60 s. Who waits is not Rejected, and nothing of theirs is
- * deleted. 'now_wall_ms' is the clock that the views carry, 'workload_uid' the /metadata/uid of their Workload.
+ * How long a Workload must wait, 0 = not. A fault of an adapter (dispatcher) in a call for it rests
+ * that item for that Workload: 5 s, then twice as long each time, at most 5 minutes, and as at
+ * first after 10 minutes without another. Faults for three Workloads within 60 s rest the item for
+ * all, for 60 s. A Workload that waits is not Rejected, and nothing of it is deleted. 'now_wall_ms'
+ * is the clock that the views carry, 'workload_uid' the /metadata/uid of their Workload.
  */
 int64_t plug_adapter_rest_ms(const struct plug *p, size_t i, mk_str workload_uid,
 			     int64_t now_wall_ms);
@@ -170,8 +188,8 @@ int64_t plug_dispatcher_rest_ms(const struct plug *p, size_t i, mk_str workload_
 
 /*
  * Is the local job ours to manage (descriptor's managed_by)? MK_OK with *ret_managed; when false
- * *ret_reason (in 'a') is the reason text of adapters.md §2. MK_INVALID: the field has the wrong
- * type, text in err.
+ * *ret_reason (in 'a') is the reason for the user, in Kueue's words. MK_INVALID: the field has the
+ * wrong type, text in err.
  */
 enum mk_code plug_managed(const struct plug_adapter *ad, const struct json *local, struct arena *a,
 			  bool *ret_managed, mk_str *ret_reason, struct mk_err *err);
@@ -225,22 +243,23 @@ enum mk_code plug_forward(const struct plug_adapter *ad, const struct json *loca
 			  struct json *draft, struct arena *a);
 
 /*
- * The skeleton clone of adapters.md §1.5 without managed_by and strip: what 'remote' gets as draft
- * at creation. NULL when out of memory.
+ * The copy to be created, as adapter.h says, without managed_by and strip: what 'remote' gets as
+ * draft at creation. NULL when out of memory.
  */
 struct json *plug_skeleton(const struct plug_adapter *ad, const struct json *local,
 			   struct arena *a);
 
 /*
- * The draft of 'status' while a copy exists: the remote status ({} when it has none), or, with a status_map, the local
- * one with the mapped values. NULL when out of memory.
+ * The draft of 'status' while a copy exists: the remote status ({} when it has none), or, with a
+ * status_map, the local one with the mapped values. NULL when out of memory.
  */
 struct json *plug_status_draft(const struct plug_adapter *ad, const struct json *local,
 			       const struct json *remote, struct arena *a);
 
 /*
- * The draft of 'status' when no copy is left: the local status ({} when it has none); when it is active, without what the
- * descriptor's 'active' and 'of_run' name, unless an end would be lost with that. NULL when out of memory.
+ * The draft of 'status' when no copy is left: the local status ({} when it has none); when it is
+ * active, without what the descriptor's 'active' and 'of_run' name, unless an end would be lost
+ * with that. NULL when out of memory.
  */
 struct json *plug_status_without(const struct plug_adapter *ad, const struct json *local,
 				 struct arena *a);
@@ -253,9 +272,9 @@ struct plug_finish {
 };
 
 /*
- * The draft of 'status' when no copy is left and its end is known all the same: as plug_status_without, with the end in the
- * kind's own words, the entry of the descriptor's ends that does, or does not, begin with "Fail". NULL when 'ends' does not
- * say how, or out of memory.
+ * The draft of 'status' when no copy is left and its end is known all the same: as
+ * plug_status_without, with the end in the kind's own words, the entry of the descriptor's ends
+ * that does, or does not, begin with "Fail". NULL when 'ends' does not say how, or out of memory.
  */
 struct json *plug_status_ended(const struct plug_adapter *ad, const struct json *local,
 			       const struct plug_finish *how, struct arena *a);
@@ -269,7 +288,7 @@ bool plug_suspended(const struct plug_adapter *ad, const struct json *job);
 /* Is there a boolean that would hold it back? */
 bool plug_suspends(const struct plug_adapter *ad, const struct json *job);
 
-/* What a dispatcher asks to wait is kept within these: at once would be for ever anew, and more is as good as never. */
+/* Bounds of the time that a dispatcher asks to wait: 0 would have it called without end. */
 enum { PLUG_WAIT_MIN_MS = 100, PLUG_WAIT_MAX_MS = 24 * 60 * 60 * 1000 };
 
 struct plug_pick {
@@ -295,7 +314,7 @@ struct plug_question {
 enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_question *q,
 			   struct arena *a, struct plug_pick *ret, struct mk_err *err);
 
-/* Kueue's name of a job's Workload (adapters.md §1.5). In 'a'; {NULL,0} when out of memory. */
+/* The name that Kueue gives to a job's Workload. In 'a'; {NULL,0} when out of memory. */
 mk_str plug_workload_name(struct arena *a, mk_str kind, mk_str group, mk_str owner, mk_str uid,
 			  mk_str extra);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Notes which call of a plugin goes on, so that somebody else can name it. Copies only: what is read after a crash may
- * not hang on memory that the plugin spoilt.
+ * Notes which call of a plugin goes on, so that the crash handler and other threads can name it.
+ * Copies only: what is read after a crash must not depend on memory that the plugin overwrote.
  */
 #include "core/plug/internal.h"
 

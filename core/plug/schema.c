@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schemas of dispatchers' sections: judged when a plugin is loaded, applied to the configuration; see schema.h. */
+/*
+ * Schemas of dispatchers' sections: judged when a plugin is loaded, applied to the configuration;
+ * see schema.h.
+ */
 #include "core/plug/schema.h"
 
 #include <stdlib.h>
 
 enum { SHOWN_MAX = 64 };
 
-/* --- the schema itself --------------------------------------------------------------------------- */
+/* --- the schema itself ------------------------------------------------------------------------ */
 
 /* The words, each with what it must be. */
 enum word_shape {
@@ -57,7 +60,9 @@ static bool is_names(const struct json *v)
 	return json_type(v) == JSON_ARR;
 }
 
-/* What is expected of the word's value; NULL when it is that. Schemas inside are not looked into. */
+/*
+ * What is expected of the word's value; NULL when it is that. Schemas inside are not looked into.
+ */
 static const char *misshapen(enum word_shape shape, const struct json *v)
 {
 	switch (shape) {
@@ -163,7 +168,7 @@ enum mk_code schema_read(struct arena *a, mk_str text, const struct json **ret, 
 	return code;
 }
 
-/* --- values ----------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 struct check {
 	struct arena *a;

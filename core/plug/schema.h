@@ -2,8 +2,8 @@
 /*
  * A small part of JSON Schema: what a dispatcher's section of the configuration may hold
  * (mk_dispatcher.config_schema). Known words: type, properties, required, additionalProperties,
- * items, enum, minimum, maximum; title, description and default are for people. A word that is not
- * known is refused, since leaving one out would be another schema.
+ * items, enum, minimum, maximum; title, description and default are for the reader. A word that is
+ * not known is refused, since leaving one out would be another schema.
  */
 #ifndef MK_PLUG_SCHEMA_H
 #define MK_PLUG_SCHEMA_H

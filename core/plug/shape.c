@@ -19,7 +19,7 @@ static const char *type_name(const struct json *v)
 	return names[json_type(v)];
 }
 
-/* "/spec/managedBy" as people write it: "spec.managedBy". */
+/* "/spec/managedBy" as users write it: "spec.managedBy". */
 static mk_str dotted(struct arena *a, const char *pointer)
 {
 	mk_str s = arena_dup(a, str_of(pointer + 1));

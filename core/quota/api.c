@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A set of API objects: what was added, by kind and by name; see api.h. api_place.c connects them. */
+/*
+ * A set of API objects: what was added, by kind and by name; see api.h. api_place.c connects them.
+ */
 #include "core/quota/api.h"
 
 #include "core/quota/api_read.h"
@@ -87,7 +89,9 @@ static enum mk_code add_items(struct api_set *set, const struct json *items, siz
 	while (json_next(&it)) {
 		enum mk_code code = MK_OK;
 
-		/* A List in a List has no use, and would let input choose the depth of recursion. */
+		/*
+		 * A List in a List has no use, and would let input choose the depth of recursion.
+		 */
 		if (json_type(api_get(it.val, "items")) == JSON_ARR) {
 			code = err_set(err, MK_INVALID, "quota", "a List cannot hold another List");
 		} else {
@@ -181,7 +185,7 @@ struct api_place *api_set_place(const struct api_set *set, mk_str name)
 	return name.n > 0 ? map_get(&set->places, name) : NULL;
 }
 
-/* --- reading by kind ------------------------------------------------------------------------------------ */
+/* --- reading by kind -------------------------------------------------------------------------- */
 
 static void read_object(struct api_set *set, struct api_object *o)
 {

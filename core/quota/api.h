@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The API objects that queue trees are made of, read from JSON: both plans of KEP-1093 (ClusterQueues with a parent;
- * ClusterQuotaTrees), LocalQueues, Workloads, ResourceFlavors and what conflicts with a tree. validate.h judges them,
- * api_build.h makes trees of quota.h from them; webhook, controller and command line share all three.
+ * The API objects that queue trees are made of, read from JSON: both plans of KEP-1093
+ * (ClusterQueues with a parent; ClusterQuotaTrees), LocalQueues, Workloads, ResourceFlavors and
+ * what conflicts with a tree. validate.h judges them, api_build.h makes trees of quota.h from them;
+ * webhook, controller and command line share all three.
  *
- * 1. api_set_new; 2. api_set_add for each object; 3. api_set_link; then read, validate, build. Everything lives in the
- * arena of the set and borrows from the JSON values given to it. Not thread-safe. Reading never refuses an object:
- * what is wrong with a value becomes a fault of the object, and the value counts as not set.
+ * 1. api_set_new; 2. api_set_add for each object; 3. api_set_link; then read, validate, build.
+ * Everything lives in the arena of the set and borrows from the JSON values given to it. Not
+ * thread-safe. Reading never refuses an object: what is wrong with a value becomes a fault of the
+ * object, and the value counts as not set.
  */
 #ifndef MK_QUOTA_API_H
 #define MK_QUOTA_API_H
@@ -35,9 +37,12 @@ enum api_policy { API_FIFO, API_FAIR, API_CAPACITY };
 enum api_strategy { API_BEST_EFFORT, API_STRICT, API_LQ_FAIR, API_LQ_CAPACITY };
 enum api_fence { API_FENCE_UNSET, API_FENCE_OPEN, API_FENCE_CLOSED };
 
-/* --- parts of objects ----------------------------------------------------------------------------------- */
+/* --- parts of objects ------------------------------------------------------------------------- */
 
-/* A field that may come by its own path or by an annotation: 'path' names the one in use, even when it is not set. */
+/*
+ * A field that may come by its own path or by an annotation: 'path' names the one in use, even when
+ * it is not set.
+ */
 struct api_int {
 	bool set, bad; /* bad: there is a value, but none that can be read */
 	int64_t v;
@@ -85,7 +90,9 @@ mk_str api_pair(struct arena *a, mk_str flavor, mk_str resource);
 /* Who may take quota from whom; the words are Kueue's. */
 enum api_reclaim { API_NEVER, API_LOWER, API_LOWER_OR_NEWER, API_ANY };
 
-/* What a leaf says about preemption, flavors and its own order: from a ClusterQueue or a template. */
+/*
+ * What a leaf says about preemption, flavors and its own order: from a ClusterQueue or a template.
+ */
 struct api_behaviour {
 	enum api_strategy strategy;
 	enum api_reclaim within_queue; /* API_NEVER, API_LOWER, API_LOWER_OR_NEWER */
@@ -102,7 +109,7 @@ struct api_behaviour {
 	enum api_fence fence;
 };
 
-/* --- objects -------------------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 struct api_object {
 	enum api_kind kind;
@@ -111,7 +118,8 @@ struct api_object {
 	size_t tag;   /* the caller's: where it came from */
 	size_t index; /* in api_set.objects */
 	size_t item;  /* in the array of its kind */
-	bool duplicate; /* a second one of the same kind and name: its faults say so, nothing else looks at it */
+	/* a second one of the same kind and name: its faults say so, nothing else looks at it */
+	bool duplicate;
 	struct api_faults faults; /* of reading */
 };
 
@@ -164,7 +172,7 @@ struct api_tree {
 	size_t n_groups;
 	struct map group_index; /* key to struct api_group */
 	struct map node_index;  /* name to struct api_node: the first of that name */
-	mk_str *roots;          /* keys that are nobody's child, in order */
+	mk_str *roots;          /* keys that no other has as child, in order */
 	size_t n_roots;
 	bool connected;          /* one root, and everything hangs below it */
 	struct api_quotas total; /* resourceGroup(s): T */
@@ -197,7 +205,8 @@ struct api_place {
 	struct api_place *parent;
 	struct api_place *first_child, *last_child, *next; /* PlanA, in the order of the set */
 	size_t n_children;
-	int64_t admitted; /* workloads that hold quota: of the queue's status, or those of the set when more */
+	/* workloads that hold quota: of the queue's status, or those of the set when more */
+	int64_t admitted;
 	size_t n_lqs;    /* LocalQueues of the set that point at it */
 	size_t first_lq; /* the first of them by namespace and name, or API_NONE */
 	size_t depth;    /* of the root: 1; 0 in or below a cycle */
@@ -225,16 +234,17 @@ struct api_set {
 struct api_set *api_set_new(struct arena *a);
 
 /*
- * Reads 'obj' (borrowed; a List adds its items) with the caller's mark 'tag'. Kinds that do not matter are kept as
- * API_OTHER. MK_INVALID when it is no object with apiVersion, kind and metadata.name; MK_NO_MEMORY.
+ * Reads 'obj' (borrowed; a List adds its items) with the caller's mark 'tag'. Kinds that do not
+ * matter are kept as API_OTHER. MK_INVALID when it is no object with apiVersion, kind and
+ * metadata.name; MK_NO_MEMORY.
  */
 enum mk_code api_set_add(struct api_set *set, const struct json *obj, size_t tag,
 			 struct mk_err *err);
 
 /*
- * Connects what was added: who is whose child, in which tree, used by which LocalQueues. Where two objects claim the
- * same queue, the one that came first keeps it; 'newest' (index of an object, or API_NONE) came last, wherever it
- * stands. Call it once. MK_NO_MEMORY.
+ * Connects what was added: who is whose child, in which tree, used by which LocalQueues. Where two
+ * objects claim the same queue, the one that came first keeps it; 'newest' (index of an object, or
+ * API_NONE) came last, wherever it stands. Call it once. MK_NO_MEMORY.
  */
 enum mk_code api_set_link(struct api_set *set, size_t newest, struct mk_err *err);
 
@@ -250,18 +260,25 @@ struct api_place *api_set_place(const struct api_set *set, mk_str name);
 struct api_place *api_place_root(struct api_place *p);
 /* Does 'p' belong to a tree, of either plan? */
 bool api_place_in_tree(const struct api_place *p);
-/* Name of the tree that 'p' is in: of the ClusterQuotaTree, or of the root. Empty in a cycle or outside. */
+/*
+ * Name of the tree that 'p' is in: of the ClusterQuotaTree, or of the root. Empty in a cycle or
+ * outside.
+ */
 mk_str api_place_tree(struct api_place *p);
-/* What decides the order of the children of 'p' (its group, its queue, its template), fifo by default. */
+/*
+ * What decides the order of the children of 'p' (its group, its queue, its template), fifo by
+ * default.
+ */
 enum api_policy api_place_policy(const struct api_place *p);
 
 /* The word of a kind, "ClusterQueue". Never NULL. */
 const char *api_kind_name(enum api_kind kind);
 
 /*
- * The status of ClusterQueueTree "default": {"trees": [{"root", "nodes": [{"name", "parent", "depth", "leaf",
- * "policy"}]}]} of all PlanA trees of a linked set, breadth first; over API_STATUS_MAX nodes only the first of them,
- * with truncated and nodeCount. NULL when out of memory.
+ * The status of ClusterQueueTree "default": {"trees": [{"root", "nodes": [{"name", "parent",
+ * "depth", "leaf", "policy"}]}]} of all PlanA trees of a linked set, breadth first; over
+ * API_STATUS_MAX nodes only the first of them, with truncated and nodeCount. NULL when out of
+ * memory.
  */
 struct json *api_status(struct arena *a, const struct api_set *set);
 enum { API_STATUS_MAX = 5000 };

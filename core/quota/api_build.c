@@ -18,10 +18,13 @@ struct builder {
 	size_t n_frs;
 	struct map fr_index; /* "flavor/resource" to struct quota_fr */
 	struct map
-		node_index; /* name to struct quota_node; both arrays have their final size before it is filled */
+		/*
+		 * name to struct quota_node; both arrays have their final size before it is filled
+		 */
+		node_index;
 };
 
-/* --- totals --------------------------------------------------------------------------------------------------- */
+/* --- totals ----------------------------------------------------------------------------------- */
 
 static int64_t bounded(int64_t v)
 {
@@ -80,7 +83,7 @@ static bool add_pairs(struct builder *b, const struct api_quotas *total)
 	return true;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static const struct quota_amount *amounts(struct builder *b, const struct api_quotas *list,
 					  size_t *ret_n)
@@ -142,7 +145,7 @@ static const struct api_behaviour *behaviour_of(const struct api_place *p)
 	return p->tree != NULL ? p->tree->behaviour : NULL;
 }
 
-/* PlanB's fences are closed unless somebody opens them, PlanA's the other way round. */
+/* PlanB's fences are closed unless the tree opens them, PlanA's the other way round. */
 static bool is_open(const struct api_place *p)
 {
 	const struct api_group *g =
@@ -268,7 +271,7 @@ static bool add_nodes(struct builder *b, const struct api_place *root)
 	return true;
 }
 
-/* --- LocalQueues ------------------------------------------------------------------------------------------------ */
+/* --- LocalQueues ------------------------------------------------------------------------------ */
 
 static bool add_lqs(struct builder *b)
 {
@@ -296,7 +299,7 @@ static bool add_lqs(struct builder *b)
 	return b->lqs != NULL;
 }
 
-/* --- a tree ------------------------------------------------------------------------------------------------------ */
+/* --- a tree ----------------------------------------------------------------------------------- */
 
 static bool build_one(struct arena *a, struct api_set *set, const struct api_place *root,
 		      struct api_model *m)

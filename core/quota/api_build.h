@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From API objects to the trees of quota.h. The set must be linked and free of errors (validate.h). */
+/*
+ * From API objects to the trees of quota.h. The set must be linked and free of errors (validate.h).
+ */
 #ifndef MK_QUOTA_API_BUILD_H
 #define MK_QUOTA_API_BUILD_H
 
@@ -13,7 +15,11 @@ struct api_model {
 	struct quota_desc desc;
 	const struct api_place **places; /* of each desc.nodes */
 	struct api_faults
-		notes; /* what is odd but no error, such as a flavor whose ElasticQuota is missing; path: the name */
+		/*
+		 * what is odd but no error, such as a flavor whose ElasticQuota is missing; path:
+		 * the name
+		 */
+		notes;
 };
 
 struct api_models {
@@ -22,15 +28,16 @@ struct api_models {
 };
 
 /*
- * All trees of 'set': ClusterQuotaTrees in the order of the set, with those grafted on them, then trees of parents by name of
- * the root. Memory in 'a'; the descriptions borrow from the set. MK_TOO_BIG: more than QUOTA_MAX_FR pairs; MK_NO_MEMORY.
+ * All trees of 'set': ClusterQuotaTrees in the order of the set, with those grafted on them, then
+ * trees of parents by name of the root. Memory in 'a'; the descriptions borrow from the set.
+ * MK_TOO_BIG: more than QUOTA_MAX_FR pairs; MK_NO_MEMORY.
  */
 enum mk_code api_build(struct arena *a, struct api_set *set, struct api_models *ret,
 		       struct mk_err *err);
 
 /*
- * Puts workload 'w' into 'q', which was made from 'model'. Flavors that its pods cannot use by labels and taints of the
- * set's ResourceFlavors are not allowed to it. Errors as of quota_put.
+ * Puts workload 'w' into 'q', which was made from 'model'. Flavors that its pods cannot use by
+ * labels and taints of the set's ResourceFlavors are not allowed to it. Errors as of quota_put.
  */
 enum mk_code api_build_put(struct arena *a, const struct api_set *set,
 			   const struct api_model *model, struct quota *q, const struct api_work *w,

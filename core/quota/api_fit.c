@@ -3,7 +3,7 @@
 #include "core/quota/api_read.h"
 #include "core/quota/api_work.h"
 
-/* --- taints --------------------------------------------------------------------------------------------------- */
+/* --- taints ----------------------------------------------------------------------------------- */
 
 static bool tolerates(const struct json *toleration, const struct json *taint)
 {
@@ -42,7 +42,7 @@ static bool bears_taints(const struct json *spec, const struct json *taints)
 	return true;
 }
 
-/* --- labels --------------------------------------------------------------------------------------------------- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
 static bool selects(const struct json *selector, const struct json *labels)
 {

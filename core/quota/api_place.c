@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is whose child: the places of queues in trees of both plans; see api.h. First the ClusterQuotaTrees take their
- * queues, then parents and children of ClusterQueues make edges where no tree has a say, then depths are found.
+ * Who is whose child: the places of queues in trees of both plans; see api.h. First the
+ * ClusterQuotaTrees take their queues, then parents and children of ClusterQueues make edges where
+ * no tree has a say, then depths are found.
  */
 #include "core/quota/api_read.h"
 
@@ -132,7 +133,9 @@ static void find_depth(struct api_place *start)
 			p = p->parent;
 		} while (p != top);
 	}
-	/* Whatever leads into a cycle has no depth; elsewhere it is the distance to what is known. */
+	/*
+	 * Whatever leads into a cycle has no depth; elsewhere it is the distance to what is known.
+	 */
 	if (top == NULL || (top->state == 2 && top->depth > 0)) {
 		depth = top != NULL ? top->depth : 0;
 		for (down = start; down != top; down = down->parent) {

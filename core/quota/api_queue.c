@@ -104,7 +104,9 @@ void api_read_behaviour(struct api_reader *r, const struct json *spec, const cha
 	const struct json *own = api_annotation(obj, "queueing-strategy");
 	const char *annotation = "metadata.annotations[" API_ANNOTATION;
 
-	/* Kueue's CRD defaults its own field, which therefore says nothing against the annotation. */
+	/*
+	 * Kueue's CRD defaults its own field, which therefore says nothing against the annotation.
+	 */
 	out->strategy = (enum api_strategy)word_of(r, spec, base, "queueingStrategy", strategies,
 						   API_BEST_EFFORT);
 	if (own != NULL && !str_is(json_str(native), "Fair") &&
@@ -130,7 +132,7 @@ void api_read_behaviour(struct api_reader *r, const struct json *spec, const cha
 	read_fungibility(r, spec, base, out);
 }
 
-/* --- ClusterQueue --------------------------------------------------------------------------------------- */
+/* --- ClusterQueue ----------------------------------------------------------------------------- */
 
 /* An object reference, or its name alone in an annotation. */
 static struct api_text read_reference(struct api_reader *r, const char *field, const char *name)
@@ -236,7 +238,7 @@ struct api_queue *api_read_queue(struct api_reader *r)
 	return q;
 }
 
-/* --- others --------------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 
 struct api_lq *api_read_lq(struct api_reader *r)
 {

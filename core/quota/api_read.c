@@ -213,7 +213,7 @@ void api_map_free(void *map)
 	map_done(map);
 }
 
-/* --- lists of quotas ------------------------------------------------------------------------------------ */
+/* --- lists of quotas -------------------------------------------------------------------------- */
 
 mk_str api_pair(struct arena *a, mk_str flavor, mk_str resource)
 {
@@ -225,7 +225,10 @@ const struct api_quota *api_quotas_get(const struct api_quotas *list, mk_str key
 	return map_get(&list->index, key);
 }
 
-/* The name of an element; without one it is not looked at further. A slash would make two pairs look the same. */
+/*
+ * The name of an element; without one it is not looked at further. A slash would make two pairs
+ * look the same.
+ */
 static bool read_name(struct api_reader *r, const struct json *v, mk_str path, bool flavor,
 		      mk_str *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the api files read values: each reader takes what it can use and leaves a fault for what it cannot. Shared by
- * api.c and api_*.c alone.
+ * How the api files read values: each reader takes what it can use and leaves a fault for what it
+ * cannot. Shared by api.c and api_*.c alone.
  */
 #ifndef MK_QUOTA_API_READ_H
 #define MK_QUOTA_API_READ_H
@@ -42,9 +42,14 @@ struct api_source api_source(struct api_reader *r, const char *field, const char
 
 /* A string; "" counts as not set. Fault when it is something else. */
 struct api_text api_read_text(struct api_reader *r, const struct json *v, mk_str path);
-/* An int32, in JSON or, when 'spelled', as the text of an annotation. Fault `must be an integer`. */
+/*
+ * An int32, in JSON or, when 'spelled', as the text of an annotation. Fault `must be an integer`.
+ */
 struct api_int api_read_int(struct api_reader *r, const struct json *v, mk_str path, bool spelled);
-/* One of 'words' (ended by a NULL word, sorted); otherwise a fault that lists them, and 'otherwise'. */
+/*
+ * One of 'words' (ended by a NULL word, sorted); otherwise a fault that lists them, and
+ * 'otherwise'.
+ */
 int api_read_word(struct api_reader *r, const struct json *v, mk_str path,
 		  const struct api_word *words, int otherwise);
 /* True when 'v' is absent or of 'type'; anything else is a fault. */
@@ -53,8 +58,9 @@ bool api_check_type(struct api_reader *r, const struct json *v, enum json_type t
 int64_t api_read_weight(struct api_reader *r, const struct json *spec, const char *base);
 
 /*
- * A list of FlavorQuotas (`[{name, resources: [{name, nominalQuota}]}]`) at 'path', appended to 'out' as of resource
- * group 'group'. Names twice, missing names and values that are no quantities are faults.
+ * A list of FlavorQuotas (`[{name, resources: [{name, nominalQuota}]}]`) at 'path', appended to
+ * 'out' as of resource group 'group'. Names twice, missing names and values that are no quantities
+ * are faults.
  */
 void api_read_quotas(struct api_reader *r, const struct json *list, mk_str path, size_t group,
 		     struct api_quotas *out);
@@ -62,8 +68,10 @@ void api_read_quotas(struct api_reader *r, const struct json *list, mk_str path,
 void api_read_groups(struct api_reader *r, const struct json *groups, mk_str path,
 		     struct api_quotas *out);
 
-/* Preemption, flavors, strategy, policy and fence of a ClusterQueueSpec; 'base' is its path, annotations are looked
- * at when 'annotated'. */
+/*
+ * Preemption, flavors, strategy, policy and fence of a ClusterQueueSpec; 'base' is its path,
+ * annotations are looked at when 'annotated'.
+ */
 void api_read_behaviour(struct api_reader *r, const struct json *spec, const char *base,
 			bool annotated, struct api_behaviour *out);
 

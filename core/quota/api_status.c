@@ -26,7 +26,9 @@ static struct json *node_json(struct arena *a, const struct api_place *p)
 	return node;
 }
 
-/* The places below 'root' in breadth-first order, names sorted inside a parent; returns how many. */
+/*
+ * The places below 'root' in breadth-first order, names sorted inside a parent; returns how many.
+ */
 static size_t breadth_first(struct api_place *root, struct api_place **out)
 {
 	size_t n = 0;

@@ -87,7 +87,7 @@ static void read_node(struct api_reader *r, const struct json *v, struct api_tre
 	}
 }
 
-/* A field whose meaning nobody would act on is refused: a tree that silently does something else is worse. */
+/* A field that we do not act on is refused: a tree that silently does something else is worse. */
 static void refuse(struct api_reader *r, const struct json *in, const char *field, mk_str path,
 		   const char *why)
 {
@@ -155,7 +155,10 @@ static void read_hierarchies(struct api_reader *r, const struct json *spec, stru
 		return;
 	}
 	for (size_t i = 0; json_next(&it); i++) {
-		/* The path is free until the group is read: it carries the place of the value through the sort. */
+		/*
+		 * The path is free until the group is read: it carries the place of the value
+		 * through the sort.
+		 */
 		values[i] = it.val;
 		tree->groups[i].key = it.key;
 		tree->groups[i].path.n = i;
@@ -258,7 +261,9 @@ struct api_tree *api_read_tree(struct api_reader *r)
 	read_total(r, spec, tree);
 	tree->tmpl = read_template(r, api_get(spec, "clusterQuotaTemplate"),
 				   STR("spec.clusterQuotaTemplate"), &tree->behaviour);
-	/* Words that only whoever runs a tree follows: here they have to be words of the API. */
+	/*
+	 * Words that the scheduler of a tree follows: here they only have to be words of the API.
+	 */
 	api_read_word(r, api_get(spec, "enforcement"), STR("spec.enforcement"), enforcements, 0);
 	api_read_word(r, api_get(spec, "overLimitPolicy"), STR("spec.overLimitPolicy"), over_limits,
 		      0);

@@ -5,7 +5,7 @@
 #include "core/base/timefmt.h"
 #include "core/quota/api_read.h"
 
-/* --- times -------------------------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
 static int64_t since(const struct json *cond, int64_t otherwise)
 {

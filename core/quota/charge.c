@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Usage: charging along the path to the root, and the level-by-level check (2.3). */
+/* Usage: charging along the path to the root, and the level-by-level check. */
 #include "core/quota/quota_impl.h"
 
 void quota_wants_of(const struct quota_work *w, struct quota_wants *ret)
@@ -71,7 +71,10 @@ void quota_charge_lq(const struct quota *q, const struct quota_work *w, int sign
 	const struct quota_meta *metas = quota_metas(w);
 	int64_t *use;
 
-	/* Rows of a leaf that is gone have the pairs of its own time; they are counted anew when it comes back. */
+	/*
+	 * Rows of a leaf that is gone have the pairs of its own time; they are counted anew when it
+	 * comes back.
+	 */
 	if (l->n_lqs == 1 || l->gone) {
 		return;
 	}
@@ -103,8 +106,9 @@ static void fill_row(const struct quota_tree *t, uint32_t leaf, uint32_t x, size
 }
 
 /*
- * Does 'q' fit 'node' and everything above? If not, *ret (may be NULL) is the first failure from the leaf up. A
- * reserve may absorb the request on the way; a node above that is over its maximum refuses all the same.
+ * Does 'q' fit 'node' and everything above? If not, *ret (may be NULL) is the first failure from
+ * the leaf up. A reserve may absorb the request on the way; a node above that is over its maximum
+ * refuses all the same.
  */
 bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
 		struct quota_row *ret)

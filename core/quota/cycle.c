@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cycle (2.7): retries, picks, admissions, reservations. */
+/* The cycle: retries, picks, admissions, reservations. */
 #include "core/quota/quota_impl.h"
 
-/* --- who may try again ---------------------------------------------------------------------------------- */
+/* --- who may try again ------------------------------------------------------------------------ */
 
 struct retry {
 	struct quota *q;
@@ -53,7 +53,7 @@ static void retry_leaf(struct quota *q, struct quota_leaf *l, bool all)
 
 static void retry_all(struct quota *q)
 {
-	/* Nobody stays blocked for so long that the low bits of its stamp could mean another time. */
+	/* A workload is retried before the low bits of its stamp could mean another time. */
 	bool all = q->seq - q->swept > UINT32_MAX / 2;
 
 	if (q->seen == q->seq && q->n_delayed == 0) {
@@ -156,7 +156,10 @@ static void charge_new(struct quota *q, struct quota_work *w, enum quota_state s
 	quota_enter(q, w, state);
 }
 
-/* An admission will enter 'w' among the running ones of its leaf: their memory is asked for while the check runs. */
+/*
+ * An admission will enter 'w' among the running ones of its leaf: their memory is asked for while
+ * the check runs.
+ */
 static void ask_running(const struct quota *q, const struct quota_work *w)
 {
 	const struct quota_leaf *l = quota_leaf_of(q, w);
@@ -200,7 +203,7 @@ enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms)
 	return admit_assigned(q, w, now_ms);
 }
 
-/* --- plans ------------------------------------------------------------------------------------------------ */
+/* --- plans ------------------------------------------------------------------------------------ */
 
 /* The plan just made outlives those that new heads need for their flavors. */
 static struct quota_plan keep_plan(struct quota *q)
@@ -256,7 +259,7 @@ static bool room_for(struct quota *q, size_t n)
 			  sizeof(struct quota_work *));
 }
 
-/* What the plan costs 'w' of its loop limits. */
+/* Counts the plan against the limits that end circles of claims. */
 static void note_plan(const struct quota *q, struct quota_work *w, const struct quota_plan *plan)
 {
 	uint32_t leaf = quota_leaf_of(q, w)->node;
@@ -299,7 +302,10 @@ static void evict_all(struct quota *q, struct quota_work *w, const struct quota_
 	}
 }
 
-/* Carries out a plan just made for 'w': victims are evicting, their reservations cancelled, 'w' reserves. MK_NO_MEMORY. */
+/*
+ * Carries out a plan just made for 'w': victims are evicting, their reservations cancelled, 'w'
+ * reserves. MK_NO_MEMORY.
+ */
 static enum mk_code carry_out(struct quota *q, struct quota_work *w, const struct quota_plan *plan,
 			      int64_t now_ms)
 {

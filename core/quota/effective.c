@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nominal, maximum and reserve of each node (2.2): parents before children, reserves and sums the other way. */
+/*
+ * Nominal, maximum and reserve of each node: parents before children, reserves and sums the other
+ * way.
+ */
 #include "core/quota/quota_impl.h"
 
 /* floor(amount * percent / 100), exact; unlimited stays so at 100. */
@@ -71,7 +74,10 @@ static void scale(struct quota_tree *t, uint32_t p)
 	}
 }
 
-/* Amounts of p's children; 'reserved' is their own part until quota_effective adds that of their children. */
+/*
+ * Amounts of p's children; 'reserved' is their own part until quota_effective adds that of their
+ * children.
+ */
 static void by_amount(struct quota_tree *t, uint32_t p)
 {
 	const struct quota_tnode *n = &t->nodes[p];
@@ -101,7 +107,10 @@ static void by_amount(struct quota_tree *t, uint32_t p)
 		for (uint32_t i = m->base; i < m->base + m->n_min; i++) {
 			struct quota_cell *to = quota_cell(t, c, t->base[i].fr);
 
-			/* A maximum below the minimum is refused by validation; without it, max wins. */
+			/*
+			 * A maximum below the minimum is refused by validation; without it, max
+			 * wins.
+			 */
 			to->nominal = min2(to->nominal, to->max);
 			if (t->base[i].lending >= 0 && to->nominal > t->base[i].lending) {
 				*reserved_of(t, to) = to->nominal - t->base[i].lending;
@@ -126,7 +135,10 @@ static void children_of(struct quota_tree *t, uint32_t p)
 	by_weight(t, p, !weighted);
 }
 
-/* Sums of hold and use of inner nodes; leaves and orphans must be in 'use' and, for inner nodes, nothing else. */
+/*
+ * Sums of hold and use of inner nodes; leaves and orphans must be in 'use' and, for inner nodes,
+ * nothing else.
+ */
 void quota_sum_up(struct quota_tree *t)
 {
 	for (uint32_t x = (uint32_t)t->n; x-- > 0;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flavor choice (2.4): pod set by pod set, group by group, on what is left after the earlier pod sets. */
+/* Flavor choice: pod set by pod set, group by group, on what is left after the earlier pod sets. */
 #include "core/quota/quota_impl.h"
 
 struct choice {
@@ -54,7 +54,10 @@ static void set_flavor(const struct scan *s, uint16_t slot)
 	}
 }
 
-/* What this pod set wants of the pairs it has now, with what earlier pod sets took of the same pairs. */
+/*
+ * What this pod set wants of the pairs it has now, with what earlier pod sets took of the same
+ * pairs.
+ */
 static void scratch(const struct scan *s, struct quota_wants *ret)
 {
 	struct quota_wants all QUOTA_RAW;
@@ -113,7 +116,10 @@ static bool better(const struct quota_behaviour *b, const struct choice *x, cons
 	return x->height < y->height;
 }
 
-/* Chooses for one pod set and group. A single candidate needs no look: the verdict on the whole follows anyway. */
+/*
+ * Chooses for one pod set and group. A single candidate needs no look: the verdict on the whole
+ * follows anyway.
+ */
 static bool choose(const struct scan *s)
 {
 	const struct quota_tree *t = s->q->t;
@@ -169,8 +175,8 @@ static bool forced(const struct quota_tree *t, const struct quota_work *w)
 }
 
 /*
- * Asks memory for the cells of a leaf and its parent, some two pairs a line. Those of nodes above are read so often that
- * they are near.
+ * Asks memory for the cells of a leaf and its parent, some two pairs a line. Those of nodes above
+ * are read so often that they are near.
  */
 static void ask_cells(const struct quota_tree *t, uint32_t node)
 {
@@ -186,8 +192,8 @@ static void ask_cells(const struct quota_tree *t, uint32_t node)
 }
 
 /*
- * Assigns flavors to 'w', on the present state. FIT or NO_FIT; PREEMPT: it does not fit, but a plan may be tried ('plans'
- * says whether flavors that need one count). Fills *ret.
+ * Assigns flavors to 'w', on the present state. FIT or NO_FIT; PREEMPT: it does not fit, but a plan
+ * may be tried ('plans' says whether flavors that need one count). Fills *ret.
  */
 enum quota_verdict quota_assign(struct quota *q, struct quota_work *w, bool plans, int64_t now_ms,
 				struct quota_decision *ret)

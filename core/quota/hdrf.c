@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hierarchical-DRF order (option 'hdrf', 2.5): at fair nodes the shares of children are built from the leaves up,
- * each child rescaled to the smallest share among those that are not blocked. Fixed point, 2^-40 of a total; computed
- * anew for each pick, so it is for trees of hundreds of nodes, not of thousands.
+ * The hierarchical-DRF order (option 'hdrf'): at fair nodes the shares of children are built from
+ * the leaves up, each child rescaled to the smallest share among those that are not blocked. Fixed
+ * point, 2^-40 of a total; computed anew for each pick, so it is for trees of hundreds of nodes,
+ * not of thousands.
  */
 #include "core/quota/quota_impl.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the tree and its workloads, the text of a refusal, and what Kueue is told in Compile mode. */
+/*
+ * Reading the tree and its workloads, the text of a refusal, and what Kueue is told in Compile
+ * mode.
+ */
 #include "core/quota/quota_impl.h"
 
 #include <inttypes.h>

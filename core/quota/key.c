@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders among children (2.5) and among LocalQueues (2.6), compared exactly in 192 bits. */
+/* Orders among children and among LocalQueues, compared exactly in 192 bits. */
 #include "core/quota/quota_impl.h"
 
 static void mul3(int64_t a, int64_t b, int64_t c, uint64_t ret[3])
@@ -49,8 +49,9 @@ static void raise(struct quota_key *k, int64_t u, int64_t m)
 }
 
 /*
- * Largest over resources of (sum over flavors of use) / (sum over flavors of max), by 'weight'. 'use' has one amount per
- * pair, 'step' apart; 'q' (may be NULL) is added to it, or with sign -1 taken away.
+ * Largest over resources of (sum over flavors of use) / (sum over flavors of max), by 'weight'.
+ * 'use' has one amount per pair, 'step' apart; 'q' (may be NULL) is added to it, or with sign -1
+ * taken away.
  */
 static struct quota_key dominant(const struct quota_tree *t, const int64_t *use, size_t step,
 				 const struct quota_cell *max, int64_t weight,
@@ -134,7 +135,9 @@ static struct quota_key key_capacity(const struct quota_tree *t, uint32_t child,
 	return k;
 }
 
-/* The key of 'child', which offers 'w', among its siblings. Node keys of HDRF are made by hdrf.c. */
+/*
+ * The key of 'child', which offers 'w', among its siblings. Node keys of HDRF are made by hdrf.c.
+ */
 struct quota_key quota_child_key(const struct quota_tree *t, uint32_t child,
 				 const struct quota_work *w)
 {
@@ -156,7 +159,10 @@ struct quota_key quota_child_key(const struct quota_tree *t, uint32_t child,
 	return key_fifo(t, child, &q);
 }
 
-/* floor(amount * part / whole), exact; 0 when whole is 0; unlimited stays so when part is all of it. */
+/*
+ * floor(amount * part / whole), exact; 0 when whole is 0; unlimited stays so when part is all of
+ * it.
+ */
 int64_t quota_share_of(int64_t amount, int64_t part, int64_t whole)
 {
 	if (whole == 0 || part == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of leaves, LocalQueues and workloads when quota_apply replaces the tree (2.10). */
+/* What becomes of leaves, LocalQueues and workloads when quota_apply replaces the tree. */
 #include "core/quota/quota_impl.h"
 
 void quota_leaf_free(struct quota *q, struct quota_leaf *l)
@@ -145,7 +145,10 @@ static void drop_prepared(struct quota *q, struct quota_tree *t)
 	}
 }
 
-/* Indices of LocalQueues grouped by the leaf they belong to: those of node x at from[x] to from[x + 1]. */
+/*
+ * Indices of LocalQueues grouped by the leaf they belong to: those of node x at from[x] to from[x +
+ * 1].
+ */
 static uint32_t *group_lqs(const struct quota_desc *d, const uint32_t *place, size_t n,
 			   uint32_t **ret_from)
 {
@@ -280,7 +283,7 @@ enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, s
 	return code;
 }
 
-/* --- the change itself --------------------------------------------------------------------------------- */
+/* --- the change itself ------------------------------------------------------------------------ */
 
 static void map_works(struct quota *q, const struct quota_tree *t, const uint16_t *fr_map)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is offered (2.5, 2.6): each leaf offers one workload, each inner node the best of its children's. Children that
- * offer stand in a 4-ary heap per node; a change re-keys one child per level.
+ * What is offered: each leaf offers one workload, each inner node the best of its children's.
+ * Children that offer stand in a 4-ary heap per node; a change re-keys one child per level.
  */
 #include "core/quota/quota_impl.h"
 
@@ -79,7 +79,7 @@ static struct quota_work *offer_of(struct quota *q, struct quota_leaf *l)
 	return best;
 }
 
-/* --- the heap of a node's children ----------------------------------------------------------------------- */
+/* --- the heap of a node's children ------------------------------------------------------------ */
 
 static bool before(const struct quota_tree *t, uint32_t a, uint32_t b)
 {
@@ -200,7 +200,7 @@ void quota_offer(struct quota *q, struct quota_leaf *l)
 	rekey_path(q, l->node);
 }
 
-/* --- all at once -------------------------------------------------------------------------------------------- */
+/* --- all at once ------------------------------------------------------------------------------ */
 
 void quota_end_cycle(struct quota *q)
 {

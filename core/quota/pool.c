@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of workloads and leaves: chunks of 64 KiB in blocks that grow to the size of a huge page, so that a million
- * objects cost no more than their bytes, a reference is 32 bits and a walk over all of them is one over memory.
+ * Memory of workloads and leaves: chunks of 64 KiB in blocks that grow to the size of a huge page,
+ * so that a million objects cost no more than their bytes, a reference is 32 bits and a walk over
+ * all of them is one over memory.
  */
 #include "core/quota/quota_impl.h"
 

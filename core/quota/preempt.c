@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preemption plans (2.8): who has to go so that a request fits. Works on the planes of usage themselves: victims are
- * taken out one by one and all put back at the end, so the state is then as before, byte for byte.
+ * Preemption plans: which workloads have to go so that a request fits. Works on the planes of usage
+ * themselves: victims are taken out one by one and all put back at the end, so the state is then as
+ * before, byte for byte.
  */
 #include "core/quota/quota_impl.h"
 
@@ -104,7 +105,7 @@ static void own_leaf(struct quota_try *x)
 	}
 }
 
-/* May 'w' take anybody at a node that is not fair? There the right is the claimant's alone, whoever the victim is. */
+/* May 'w' preempt at a node that is not fair? There only the claimant decides, not the victim. */
 static bool has_right(const struct quota_try *x, enum quota_policy policy)
 {
 	return policy == QUOTA_FAIR || x->claim ||

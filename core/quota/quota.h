@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Multi-level queues (KEP-1093) as a library: one tree of queues, the workloads below it, and every decision about them:
- * who fits, who is next, who is preempted. Both plans of the KEP become a struct quota_desc (api_build.h).
+ * Multi-level queues (KEP-1093) as a library: one tree of queues, the workloads below it, and every
+ * decision about them: who fits, who is next, who is preempted. Both plans of the KEP become a
+ * struct quota_desc (api_build.h).
  *
  *   1. quota_new; 2. quota_apply with a tree; 3. quota_put for each workload;
- *   4. quota_cycle, then quota_step until QUOTA_END; 5. quota_evict, quota_gone, quota_del as work ends; back to 4.
+ *   4. quota_cycle, then quota_step until QUOTA_END;
+ *   5. quota_evict, quota_gone, quota_del as work ends; back to 4.
  *
- * No I/O, no clock, no threads, no globals. Time is given by the caller in milliseconds of any origin. Amounts are
- * int64: cpu in thousandths, all else in units. Weights of nodes and LocalQueues are in thousandths. Nothing here
- * uses floating point. The same calls in the same order give the same answers. What the library keeps it copies.
- * Check, admit and giving back allocate nothing. The numbers of rules are those of docs/architecture.md, "The quota tree".
+ * No I/O, no clock, no threads, no globals. Time is given by the caller in milliseconds of any
+ * origin. Amounts are int64: cpu in thousandths, all else in units. Weights of nodes and
+ * LocalQueues are in thousandths. Nothing here uses floating point. The same calls in the same
+ * order give the same answers. What the library keeps it copies. Check, admit and giving back
+ * allocate nothing.
  */
 #ifndef MK_QUOTA_QUOTA_H
 #define MK_QUOTA_QUOTA_H
@@ -39,12 +42,15 @@ enum {
 
 enum quota_policy { QUOTA_FIFO, QUOTA_FAIR, QUOTA_CAPACITY };
 enum quota_strategy { QUOTA_BEST_EFFORT, QUOTA_STRICT, QUOTA_LQ_FAIR, QUOTA_LQ_CAPACITY };
-/* Whom may a leaf preempt; which words fit where is said at the fields. */
+/* Which workloads a leaf may preempt; which words fit where is said at the fields. */
 enum quota_reclaim { QUOTA_NEVER, QUOTA_LOWER, QUOTA_LOWER_OR_NEWER, QUOTA_ANY };
 
-/* --- the tree ----------------------------------------------------------------------------------------------- */
+/* --- the tree --------------------------------------------------------------------------------- */
 
-/* One (flavor, resource) pair of the tree. Flavors keep the order of their first mention, which is their order of use. */
+/*
+ * One (flavor, resource) pair of the tree. Flavors keep the order of their first mention, which is
+ * their order of use.
+ */
 struct quota_fr {
 	mk_str flavor, resource;
 	size_t group;  /* resource group: 0, 1, ...; a flavor and a resource belong to one */
@@ -55,10 +61,13 @@ struct quota_fr {
 struct quota_amount {
 	size_t fr; /* index in quota_desc.frs */
 	int64_t nominal;
-	int64_t lending; /* minimum only: what may be lent of it (D11); -1: all */
+	int64_t lending; /* minimum only: what may be lent of it; -1: all */
 };
 
-/* What a leaf's queue says about its own order, flavors and preemption. All zero is Kueue's default but for 'reclaim'. */
+/*
+ * What a leaf's queue says about its own order, flavors and preemption. All zero is Kueue's default
+ * but for 'reclaim'.
+ */
 struct quota_behaviour {
 	enum quota_strategy strategy;
 	enum quota_reclaim within;  /* withinClusterQueue: NEVER, LOWER, LOWER_OR_NEWER */
@@ -74,12 +83,17 @@ struct quota_behaviour {
 
 struct quota_node {
 	mk_str name;
-	size_t parent; /* index in quota_desc.nodes, in any order; QUOTA_NONE: the root, exactly one */
+	/* index in quota_desc.nodes, in any order; QUOTA_NONE: the root, exactly one */
+	size_t parent;
 	enum quota_policy
-		policy; /* orders its children; a child's minimum is a guarantee under CAPACITY only */
+		/* orders its children; a child's minimum is a guarantee under CAPACITY only */
+		policy;
 	bool fence_open; /* may its children preempt each other? */
 	int64_t weight;  /* thousandths, 0 to 10^9; 1000 is the usual */
-	/* Weights (percent of the parent) or, when 'absolute', amounts. Siblings are alike. The root has neither. */
+	/*
+	 * Weights (percent of the parent) or, when 'absolute', amounts. Siblings are alike. The
+	 * root has neither.
+	 */
 	bool absolute;
 	int32_t min_weight;             /* 0 to 100, or -1: unset */
 	int32_t max_weight;             /* 0 to 100, or -1: 100 */
@@ -104,7 +118,7 @@ struct quota_desc {
 	size_t n_nodes;
 	const struct quota_lq *lqs;
 	size_t n_lqs;
-	bool fair_lookahead; /* shares count the candidate's own request (D10) */
+	bool fair_lookahead; /* shares count the candidate's own request */
 	bool hdrf;           /* shares by the hierarchical-DRF rule, at fair nodes */
 	int64_t reserve_ms;  /* life of a reservation; 0: five minutes */
 };
@@ -117,15 +131,16 @@ struct quota *quota_new(void);
 void quota_free(struct quota *q);
 
 /*
- * Makes the tree as 'd' says, all or nothing, and ends the cycle. Nodes and LocalQueues are recognised by name: a node
- * that moved takes its usage along; work of a node that is gone, or that became inner, is charged to the nearest node
- * left of its old path as orphan usage until it ends, and its pending workloads wait for a quota_put. A pair
- * that is gone keeps its usage and has maximum 0. Nobody is evicted. O(nodes x pairs).
- * MK_INVALID: no tree (parents, names, ranges); MK_TOO_BIG: a cap; MK_NO_MEMORY. The old tree is then untouched.
+ * Makes the tree as 'd' says, all or nothing, and ends the cycle. Nodes and LocalQueues are
+ * recognised by name: a node that moved takes its usage along; work of a node that is gone, or that
+ * became inner, is charged to the nearest node left of its old path as orphan usage until it ends,
+ * and its pending workloads wait for a quota_put. A pair that is gone keeps its usage and has
+ * maximum 0. No workload is evicted. O(nodes x pairs). MK_INVALID: no tree (parents, names,
+ * ranges); MK_TOO_BIG: a cap; MK_NO_MEMORY. The old tree is then untouched.
  */
 enum mk_code quota_apply(struct quota *q, const struct quota_desc *d, struct mk_err *err);
 
-/* --- reading ------------------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct quota_node_info {
 	mk_str name;   /* borrowed until the next quota_apply, as all texts here */
@@ -136,7 +151,8 @@ struct quota_node_info {
 	bool fence_open;
 	int64_t weight;
 	size_t n_admitted,
-		n_pending; /* of a leaf: workloads, evicting and reserving ones among the admitted */
+		/* of a leaf: workloads, evicting and reserving ones among the admitted */
+		n_pending;
 };
 
 /* The amounts of one node for one pair. */
@@ -152,7 +168,10 @@ size_t quota_n_nodes(const struct quota *q);
 size_t quota_node_find(const struct quota *q, mk_str name);
 /* 'i' below quota_n_nodes. */
 struct quota_node_info quota_node_at(const struct quota *q, size_t i);
-/* Number of pairs: those of the tree, and gone ones which are still used. The order is that of the last quota_apply. */
+/*
+ * Number of pairs: those of the tree, and gone ones which are still used. The order is that of the
+ * last quota_apply.
+ */
 size_t quota_n_frs(const struct quota *q);
 /* 'f' below quota_n_frs; total 0 for gone ones. */
 struct quota_fr quota_fr_at(const struct quota *q, size_t f);
@@ -165,12 +184,12 @@ bool quota_over_limit(const struct quota *q, size_t i);
 /* Had minima to be scaled down, because they sum up to more than the total (condition Degraded)? */
 bool quota_degraded(const struct quota *q);
 /*
- * Gives a weight above 0 somewhere 0 units of something its parent has (condition RoundedToZero)? The first node and pair
- * of which that is so are in *ret_node and *ret_fr then; both may be NULL.
+ * Gives a weight above 0 somewhere 0 units of something its parent has (condition RoundedToZero)?
+ * The first node and pair of which that is so are in *ret_node and *ret_fr then; both may be NULL.
  */
 bool quota_rounded_to_zero(const struct quota *q, size_t *ret_node, size_t *ret_fr);
 
-/* --- workloads ------------------------------------------------------------------------------------------------ */
+/* --- workloads -------------------------------------------------------------------------------- */
 
 /* What one pod set asks of one resource, all pods together. */
 struct quota_ask {
@@ -185,12 +204,15 @@ struct quota_work_desc {
 	mk_str leaf;
 	mk_str lq; /* "namespace/name", or empty for the leaf's first */
 	int32_t priority;
-	int64_t time_ms; /* place in the queue: creation, or eviction after a pods-ready timeout (2.5) */
+	int64_t time_ms; /* place in the queue: creation, or eviction after a pods-ready timeout */
 	const struct quota_ask *asks;
 	size_t n_asks;
 	size_t n_pods;
 	const uint64_t *
-		flavors; /* per pod set: bits of quota_flavor_bit that taints and affinity allow; NULL: all */
+		/*
+		 * per pod set: bits of quota_flavor_bit that taints and affinity allow; NULL: all
+		 */
+		flavors;
 	uint64_t clusters; /* where it may run, or runs; 0: anywhere */
 	bool admitted;     /* it runs already: charged as it is, whatever the limits say */
 	int64_t admitted_ms;
@@ -207,17 +229,24 @@ enum quota_state {
 
 struct quota_work;
 
-/* Bit of a flavor in quota_work_desc.flavors; 0 when the tree does not have it. Bits stay while the flavor does. */
+/*
+ * Bit of a flavor in quota_work_desc.flavors; 0 when the tree does not have it. Bits stay while the
+ * flavor does.
+ */
 uint64_t quota_flavor_bit(const struct quota *q, mk_str flavor);
 
 /*
- * Adds a workload or updates that of the same uid: an admitted or evicting one only takes over priority and time; of
- * others everything changes, and a reservation is lost. Ends the cycle. Asks for resources the tree does not have never
- * fit; put such workloads again when the tree gains the resource.
- * MK_INVALID (ranges), MK_NOT_FOUND (leaf, LocalQueue, or flavor of an admitted one), MK_TOO_BIG, MK_NO_MEMORY.
+ * Adds a workload or updates that of the same uid: an admitted or evicting one only takes over
+ * priority and time; of others everything changes, and a reservation is lost. Ends the cycle. Asks
+ * for resources the tree does not have never fit; put such workloads again when the tree gains the
+ * resource. MK_INVALID (ranges), MK_NOT_FOUND (leaf, LocalQueue, or flavor of an admitted one),
+ * MK_TOO_BIG, MK_NO_MEMORY.
  */
 enum mk_code quota_put(struct quota *q, const struct quota_work_desc *w, struct mk_err *err);
-/* Takes a workload away, whatever its state: it finished or was deleted. No effect when unknown. Ends the cycle. */
+/*
+ * Takes a workload away, whatever its state: it finished or was deleted. No effect when unknown.
+ * Ends the cycle.
+ */
 void quota_del(struct quota *q, mk_str uid);
 /* The workload of that uid or NULL; borrowed until quota_del, or quota_put of that uid. */
 struct quota_work *quota_work_find(const struct quota *q, mk_str uid);
@@ -235,14 +264,16 @@ struct quota_work_info {
 mk_str quota_work_uid(const struct quota_work *w, char buf[QUOTA_MAX_UID + 1]);
 /* What is known of a workload. */
 struct quota_work_info quota_work_at(const struct quota *q, const struct quota_work *w);
-/* Its i-th ask (below n_asks; those of 0 were dropped); the flavor is empty while none is assigned. */
+/*
+ * Its i-th ask (below n_asks; those of 0 were dropped); the flavor is empty while none is assigned.
+ */
 struct quota_ask quota_work_ask(const struct quota *q, const struct quota_work *w, size_t i);
 
-/* --- decisions ---------------------------------------------------------------------------------------------- */
+/* --- decisions -------------------------------------------------------------------------------- */
 
 enum quota_verdict { QUOTA_NO_FIT, QUOTA_PREEMPT, QUOTA_FIT };
 
-/* Why a workload does not fit, or one level of the walk (2.3). */
+/* Why a workload does not fit, or one level of the way to the root. */
 struct quota_row {
 	size_t node, level,
 		n_levels; /* node: QUOTA_NONE when the tree does not have the resource */
@@ -260,9 +291,9 @@ struct quota_decision {
 };
 
 /*
- * Would 'w' be admitted now, and on which flavors (2.3, 2.4)? Changes nothing but the flavors noted at a pending 'w'.
- * Fills at most 'size' of 'rows' (may be NULL), leaf first, in each node by pair; *ret_n counts them. Preemption is
- * considered when 'plans'.
+ * Would 'w' be admitted now, and on which flavors? Changes nothing but the flavors noted at a
+ * pending 'w'. Fills at most 'size' of 'rows' (may be NULL), leaf first, in each node by pair;
+ * *ret_n counts them. Preemption is considered when 'plans'.
  */
 struct quota_decision quota_check(struct quota *q, struct quota_work *w, bool plans,
 				  struct quota_row *rows, size_t size, size_t *ret_n);
@@ -273,15 +304,24 @@ struct quota_decision quota_check(struct quota *q, struct quota_work *w, bool pl
  */
 enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms);
 
-/* An admitted workload is being evicted (by whomever): still charged, and gone in the plan view. MK_CONFLICT. */
+/*
+ * Something evicts an admitted workload: it is still charged, and plans see it gone. MK_CONFLICT
+ * when it is not admitted.
+ */
 enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *err);
-/* An evicting workload has left: uncharged, and pending again. Ends the cycle. MK_CONFLICT when it is not evicting. */
+/*
+ * An evicting workload has left: uncharged, and pending again. Ends the cycle. MK_CONFLICT when it
+ * is not evicting.
+ */
 enum mk_code quota_gone(struct quota *q, struct quota_work *w);
 
-/* "queue \"A\" (level 2 of 3): cpu in flavor on-demand: used 70, requested 20, max 80" into buf[size], cut to it. */
+/*
+ * "queue \"A\" (level 2 of 3): cpu in flavor on-demand: used 70, requested 20, max 80" into
+ * buf[size], cut to it.
+ */
 void quota_row_text(const struct quota *q, const struct quota_row *row, char *buf, size_t size);
 
-/* --- preemption and cycles ------------------------------------------------------------------------------------ */
+/* --- preemption and cycles -------------------------------------------------------------------- */
 
 /* Why a victim was taken; the words of the metric. */
 enum quota_reason { QUOTA_BY_PRIORITY, QUOTA_BY_CLAIM, QUOTA_BY_FAIR, QUOTA_BY_BORROW };
@@ -292,23 +332,27 @@ struct quota_victim {
 	size_t node; /* the lowest common ancestor; the leaf itself for its own */
 };
 
-/* Whom to evict so that a workload fits (2.8). The array is the library's, valid until the next call that plans. */
+/*
+ * Whom to evict so that a workload fits. The array is the library's, valid until the next call that
+ * plans.
+ */
 struct quota_plan {
 	const struct quota_victim *victims; /* in the order chosen */
 	size_t n;
 };
 
 /*
- * Plans for pending or blocked 'w' on the flavors assigned anew; changes nothing. MK_OK (perhaps no victims: evictions
- * that run already make room); MK_CONFLICT: no plan; MK_NO_MEMORY.
+ * Plans for pending or blocked 'w' on the flavors assigned anew; changes nothing. MK_OK (perhaps no
+ * victims: evictions that run already make room); MK_CONFLICT: no plan; MK_NO_MEMORY.
  */
 enum mk_code quota_plan(struct quota *q, struct quota_work *w, int64_t now_ms,
 			struct quota_plan *ret);
 
 enum quota_event {
-	QUOTA_END,   /* the cycle is over: nobody offers anything */
+	QUOTA_END,   /* the cycle is over: no leaf offers anything */
 	QUOTA_ADMIT, /* 'work' is admitted and charged */
-	QUOTA_RESERVE, /* 'work' waits with its room reserved; the victims of 'plan' are to be evicted */
+	/* 'work' waits with its room reserved; the victims of 'plan' are to be evicted */
+	QUOTA_RESERVE,
 	QUOTA_BLOCK, /* 'work' does not fit; 'decision' says where */
 };
 
@@ -320,8 +364,8 @@ struct quota_step {
 };
 
 /*
- * Begins a cycle (2.7): drops reservations that are too old, retries the blocked for whom something changed, asks each
- * leaf for its offer. O(leaves that offer, and workloads retried).
+ * Begins a cycle: drops reservations that are too old, retries the blocked for whom something
+ * changed, asks each leaf for its offer. O(leaves that offer, and workloads retried).
  */
 void quota_cycle(struct quota *q, int64_t now_ms);
 /*

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the tree library share. One cell of five amounts per node and pair, the cells of a node side by side,
- * nodes breadth first: a walk to the root touches one or two cache lines per level. Leaves are objects of their own
- * that survive quota_apply, so that workloads need not be touched when the tree changes.
+ * What the files of the tree library share. One cell of five amounts per node and pair, the cells
+ * of a node side by side, nodes breadth first: a walk to the root touches one or two cache lines
+ * per level. Leaves are objects of their own that survive quota_apply, so that workloads need not
+ * be touched when the tree changes.
  */
 #ifndef MK_QUOTA_IMPL_H
 #define MK_QUOTA_IMPL_H
@@ -22,8 +23,9 @@ enum { QUOTA_UUID = 36, QUOTA_PACKED_UID = 16 };
 enum { QUOTA_NO_RES = 255, QUOTA_NO_FR = 65535, QUOTA_LIMIT_BITS = 61 };
 #define QUOTA_NO_NODE UINT32_MAX
 /*
- * So many plans by claims may a workload have between two outside changes. Claims to different resources can go round
- * in circles (decision 0060); the levels of the tree are as many as a chain of claims that ends could need.
+ * So many plans by claims may a workload have between two outside changes. Claims to different
+ * resources can go round in circles (decision 0060); the levels of the tree are as many as a chain
+ * of claims that ends could need.
  */
 enum { QUOTA_MAX_CLAIMS = QUOTA_MAX_LEVELS };
 
@@ -32,13 +34,17 @@ struct quota_cell {
 	int64_t use;
 };
 
-/* What a cell holds is not its use only where something is kept for somebody. */
+/* What a cell holds differs from its use only where a lending limit keeps a reserve. */
 struct quota_held {
 	int64_t reserved;
-	int64_t sum; /* what hold is before the reserve: use of a leaf; hold of children and orphans inside */
+	/* what hold is before the reserve: use of a leaf; hold of children and orphans inside */
+	int64_t sum;
 };
 
-/* Place in an order: smaller first by class, by u / (m * w) (m or w 0: infinite), then by the workload. */
+/*
+ * Place in an order: smaller first by class, by u / (m * w) (m or w 0: infinite), then by the
+ * workload.
+ */
 struct quota_key {
 	int64_t u, m, w;
 	int cls;
@@ -63,17 +69,20 @@ struct quota_meta {
 };
 
 /*
- * 56 bytes, followed by n_asks amounts, n_pods masks when 'masked', a bitmap when 'placed', n_asks quota_meta, the
- * uid. References are those of quota.works and quota.leaves, 0: none.
+ * 56 bytes, followed by n_asks amounts, n_pods masks when 'masked', a bitmap when 'placed', n_asks
+ * quota_meta, the uid. References are those of quota.works and quota.leaves, 0: none.
  */
 struct quota_work {
 	uint32_t left, right; /* in the one set that it is in */
 	uint32_t self;
 	uint32_t leaf; /* 0 when parked */
 	int64_t time_ms;
-	int64_t since_ms; /* charged: when that was; else when it was first blocked, INT64_MIN before */
-	/* Low bits of: the cycle of nomination when pending, of its turn when reserved; quota.seq when it was blocked. Evicting:
-	 * its place in quota.evicting. */
+	/* charged: when that was; else when it was first blocked, INT64_MIN before */
+	int64_t since_ms;
+	/*
+	 * Low bits of: the cycle of nomination when pending, of its turn when reserved; quota.seq
+	 * when it was blocked. Evicting: its place in quota.evicting.
+	 */
 	uint32_t stamp;
 	uint32_t hash;
 	uint32_t limit; /* the outside change to which 'swapped' and 'claims' belong */
@@ -91,7 +100,7 @@ struct quota_work {
 	uint8_t claims;   /* plans with a victim claimed at a capacity node */
 };
 
-/* Workloads: those in order, and those added since somebody asked for the order (sets.c). */
+/* Workloads: those in order, and those added since the order was last asked for (sets.c). */
 struct quota_set {
 	uint32_t root, fresh;
 };
@@ -102,7 +111,10 @@ struct quota_lqueue {
 	struct quota_set ready, blocked; /* by turn */
 	uint32_t moved;                  /* its index after quota_apply */
 	uint32_t n_waiting, n_running;   /* waiting: ready, blocked */
-	/* Per pair: what its admitted workloads hold, reservations included. NULL at a leaf's only one: never asked for. */
+	/*
+	 * Per pair: what its admitted workloads hold, reservations included. NULL at a leaf's only
+	 * one: never asked for.
+	 */
 	int64_t *use;
 };
 
@@ -163,8 +175,8 @@ struct quota_tree {
 	struct quota_cell *cells;
 	struct quota_held *held; /* as cells; NULL when no amount of the tree has a lending limit */
 	struct quota_key *keys;
-	uint64_t *
-		shares; /* of HDRF: per node and resource, in 2^-40 of the total; then per node its share */
+	/* of HDRF: per node and resource, in 2^-40 of the total; then per node its share */
+	uint64_t *shares;
 	uint32_t *heap, *pos; /* of a node: at its first child's index; pos: of a child */
 	struct quota_pair *pairs;
 	mk_str res[QUOTA_MAX_RESOURCES];
@@ -179,8 +191,8 @@ struct quota_tree {
 	size_t n_names;
 	char *text;
 	struct quota_base *base;
-	struct quota_behaviour *
-		behaviours; /* of the leaves in the order of the description, equal neighbours once */
+	/* of the leaves in the order of the description, equal neighbours once */
+	struct quota_behaviour *behaviours;
 	bool lookahead, hdrf, degraded, has_reserve;
 	int64_t reserve_ms;
 	size_t bytes;
@@ -189,8 +201,9 @@ struct quota_tree {
 enum { QUOTA_FREE = 255, QUOTA_N_SIZES = 320, QUOTA_CHUNK = 65536 };
 
 /*
- * Objects of the same lifetime as the library, known by 32-bit references, side by side in chunks (pool.c). The first
- * unit of a chunk says how many units of it are used. Objects begin with a uint32_t that links the free ones of a size.
+ * Objects of the same lifetime as the library, known by 32-bit references, side by side in chunks
+ * (pool.c). The first unit of a chunk says how many units of it are used. Objects begin with a
+ * uint32_t that links the free ones of a size.
  */
 struct quota_pool {
 	char **chunks;
@@ -313,14 +326,14 @@ static inline bool quota_charged(const struct quota_work *w)
 	       w->state == QUOTA_EVICTING;
 }
 
-/* --- uid.c --- */
+/* --- uid.c ------------------------------------------------------------------------------------ */
 /* The content of a UUID in lower case; false: 'uid' is none, and *ret is anything. */
 bool quota_uid_pack(mk_str uid, unsigned char ret[QUOTA_PACKED_UID]);
 /* By the bytes of the text. */
 int quota_uid_cmp(const struct quota_work *a, const struct quota_work *b);
 bool quota_uid_is(const struct quota_work *w, mk_str uid);
 
-/* --- sets.c: ordered sets of workloads --- */
+/* --- sets.c: ordered sets of workloads -------------------------------------------------------- */
 typedef int quota_order(const struct quota_work *a, const struct quota_work *b);
 int quota_by_turn(const struct quota_work *a, const struct quota_work *b);
 int quota_by_worth(const struct quota_work *a, const struct quota_work *b);
@@ -332,7 +345,9 @@ void quota_set_del(const struct quota *q, struct quota_set *s, struct quota_work
 struct quota_work *quota_set_first(const struct quota *q, struct quota_set *s, quota_order *cmp);
 struct quota_work *quota_set_after(const struct quota *q, const struct quota_set *s,
 				   const struct quota_work *w, quota_order *cmp);
-/* In no order: one, and another one than those before. Ask for the other before 'w' is taken out. */
+/*
+ * In no order: one, and another one than those before. Ask for the other before 'w' is taken out.
+ */
 struct quota_work *quota_set_some(const struct quota *q, const struct quota_set *s);
 struct quota_work *quota_set_other(const struct quota *q, const struct quota_set *s,
 				   const struct quota_work *w, quota_order *cmp);
@@ -342,14 +357,14 @@ void quota_set_each(struct quota *q, const struct quota_set *s,
 /* Adds to a growing array of pointers. */
 bool quota_room(void **p, size_t *size, size_t n, size_t item);
 
-/* --- pool.c --- */
+/* --- pool.c ----------------------------------------------------------------------------------- */
 /* 'size' bytes of any content at most QUOTA_N_SIZES * 8 - 8; NULL when out of memory. */
 void *quota_pool_take(struct quota_pool *p, size_t size, uint32_t *ret_ref);
 /* Back to the pool; the object's bytes from the fifth on stay. */
 void quota_pool_give(struct quota_pool *p, uint32_t ref, size_t size);
 void quota_pool_done(struct quota_pool *p);
 
-/* --- charge.c: usage --- */
+/* --- charge.c: usage -------------------------------------------------------------------------- */
 void quota_wants_of(const struct quota_work *w, struct quota_wants *ret);
 void quota_charge_work(const struct quota *q, const struct quota_work *w, int sign);
 void quota_charge_lq(const struct quota *q, const struct quota_work *w, int sign);
@@ -362,7 +377,7 @@ bool quota_would_overflow(const struct quota *q, const struct quota_wants *wants
 /* Usage of the workload's resources dropped: blocked ones may be tried again. */
 void quota_dropped(struct quota *q, const struct quota_work *w);
 
-/* --- key.c: orders --- */
+/* --- key.c: orders ---------------------------------------------------------------------------- */
 int quota_key_cmp(const struct quota_key *a, const struct quota_key *b);
 struct quota_key quota_share(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
 			     int sign);
@@ -372,11 +387,11 @@ struct quota_key quota_lq_key(const struct quota_tree *t, const struct quota_lea
 			      const struct quota_lqueue *lq, const struct quota_work *w);
 int64_t quota_share_of(int64_t amount, int64_t part, int64_t whole);
 
-/* --- flavor.c --- */
+/* --- flavor.c --------------------------------------------------------------------------------- */
 enum quota_verdict quota_assign(struct quota *q, struct quota_work *w, bool plans, int64_t now_ms,
 				struct quota_decision *ret);
 
-/* --- work.c: states --- */
+/* --- work.c: states --------------------------------------------------------------------------- */
 void quota_enter(struct quota *q, struct quota_work *w, enum quota_state state);
 void quota_leave(struct quota *q, struct quota_work *w);
 void quota_end_cycle(struct quota *q);
@@ -384,7 +399,7 @@ bool quota_list_add(struct quota_work ***list, size_t *n, size_t *size, struct q
 void quota_list_del(struct quota_work **list, size_t *n, const struct quota_work *w);
 void quota_unreserve(struct quota *q, struct quota_work *w);
 
-/* --- tree.c, effective.c, leaves.c --- */
+/* --- tree.c, effective.c, leaves.c ------------------------------------------------------------ */
 void quota_tree_free(struct quota_tree *t);
 uint32_t quota_tree_find(const struct quota_tree *t, mk_str name);
 void quota_effective(struct quota_tree *t);
@@ -395,14 +410,14 @@ enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, s
 void quota_leaves_take(struct quota *q, struct quota_tree *t, const uint16_t *fr_map);
 void quota_leaf_free(struct quota *q, struct quota_leaf *l);
 
-/* --- hdrf.c --- */
+/* --- hdrf.c ----------------------------------------------------------------------------------- */
 struct quota_work *quota_hdrf_pick(struct quota *q);
 
-/* --- offer.c --- */
+/* --- offer.c ---------------------------------------------------------------------------------- */
 void quota_offer(struct quota *q, struct quota_leaf *l);
 void quota_offer_all(struct quota *q);
 
-/* --- preempt.c, victim.c --- */
+/* --- preempt.c, victim.c ---------------------------------------------------------------------- */
 struct quota_lca {
 	size_t n_victims;
 	bool claimed; /* some were taken by a valid claim */

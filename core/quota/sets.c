@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sets of workloads, whose links live in the workload, so that moving between sets allocates nothing. What is added is
- * chained up, at the same cost whatever else is there; it is put in order, in a treap, when somebody asks who is first.
+ * Sets of workloads, whose links live in the workload, so that moving between sets allocates
+ * nothing. What is added is chained up, at the same cost whatever else is there; it is put in
+ * order, in a treap, when the first one is asked for.
  */
 #include "core/quota/quota_impl.h"
 
-/* Who comes first in a queue: higher priority, earlier, smaller uid. */
+/* Which workload comes first in a queue: higher priority, earlier, smaller uid. */
 int quota_by_turn(const struct quota_work *a, const struct quota_work *b)
 {
 	if (a->priority != b->priority) {
@@ -17,7 +18,7 @@ int quota_by_turn(const struct quota_work *a, const struct quota_work *b)
 	return quota_uid_cmp(a, b);
 }
 
-/* Who is given up first: lower priority, admitted later, smaller uid. */
+/* Which workload is given up first: lower priority, admitted later, smaller uid. */
 int quota_by_worth(const struct quota_work *a, const struct quota_work *b)
 {
 	if (a->priority != b->priority) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds a tree from its description: checks it, puts it in breadth-first order, numbers pairs, flavors and resources. */
+/*
+ * Builds a tree from its description: checks it, puts it in breadth-first order, numbers pairs,
+ * flavors and resources.
+ */
 #include "core/quota/quota_impl.h"
 
 #include <stdlib.h>
@@ -120,7 +123,7 @@ static enum mk_code check(const struct quota_desc *d, struct mk_err *err)
 	return MK_OK;
 }
 
-/* --- pairs -------------------------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 static size_t text_size(const struct quota *q, const struct quota_desc *d)
 {
@@ -260,7 +263,7 @@ static enum mk_code make_pairs(const struct quota *q, const struct quota_desc *d
 	return MK_OK;
 }
 
-/* --- nodes -------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 struct named {
 	mk_str name;

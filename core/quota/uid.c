@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uids as workloads keep them. Those of Kubernetes are UUIDs of 36 letters, which are 16 bytes of content: they are
- * kept as those, in an order that is the same. Any other text is kept as it is.
+ * Uids as workloads keep them. Those of Kubernetes are UUIDs of 36 letters, which are 16 bytes of
+ * content: they are kept as those, in an order that is the same. Any other text is kept as it is.
  */
 #include "core/quota/quota_impl.h"
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rules are asked for which object, and the order in which their answers are given; see validate.h. */
+/*
+ * Which rules are asked for which object, and the order in which their answers are given; see
+ * validate.h.
+ */
 #include "core/quota/validate.h"
 
 #include <stdlib.h>
 
 #include "core/quota/validate_int.h"
 
-/* --- order of paths ------------------------------------------------------------------------------------- */
+/* --- order of paths --------------------------------------------------------------------------- */
 
 /* One step of a path: a member ("spec"), a key in brackets, or an index. */
 struct step {
@@ -25,7 +28,10 @@ static bool next_step(mk_str *rest, bool *in_map, struct step *ret)
 	}
 	*ret = (struct step){.index = 0};
 	if (rest->p[0] == '[') {
-		/* A key may hold anything; the bracket that ends it is followed by the next step or by nothing. */
+		/*
+		 * A key may hold anything; the bracket that ends it is followed by the next step or
+		 * by nothing.
+		 */
 		for (n = 1; n < rest->n; n++) {
 			if (rest->p[n] == ']' &&
 			    (n + 1 == rest->n || rest->p[n + 1] == '.' || rest->p[n + 1] == '[')) {
@@ -93,7 +99,7 @@ static int cmp_faults(const void *x, const void *y)
 	return (a->seq > b->seq ? 1 : 0) - (a->seq < b->seq ? 1 : 0);
 }
 
-/* --- text ------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 mk_str validate_line(struct arena *a, const struct api_fault *fault)
 {
@@ -118,7 +124,7 @@ mk_str validate_text(struct arena *a, const struct validate_error *v, size_t n)
 	return out;
 }
 
-/* --- rules ------------------------------------------------------------------------------------------------ */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 void validate_weights(struct validate_ctx *c, const struct api_object *object,
 		      const struct api_int *min, const struct api_int *max)

@@ -7,7 +7,7 @@ static bool is_inner(const struct api_place *p)
 	return p != NULL && p->n_children > 0;
 }
 
-/* --- V20 ---------------------------------------------------------------------------------------------------- */
+/* --- V20 -------------------------------------------------------------------------------------- */
 
 /* resourceGroups of the queue with the amounts spelled in one way. */
 static mk_str groups_text(struct validate_ctx *c, const struct api_queue *q)
@@ -54,11 +54,11 @@ static void check_immutable(struct validate_ctx *c, const struct api_queue *q)
 	}
 }
 
-/* --- V21, V22: LocalQueues point at leaves ------------------------------------------------------------------ */
+/* --- V21, V22: LocalQueues point at leaves ---------------------------------------------------- */
 
 /*
- * A LocalQueue that points at an inner node is the LocalQueue's fault (V21), unless it was there first and the node
- * became inner by the change under judgement (V22).
+ * A LocalQueue that points at an inner node is the LocalQueue's fault (V21), unless it was there
+ * first and the node became inner by the change under judgement (V22).
  */
 static bool was_first(const struct validate_ctx *c, const struct api_lq *lq)
 {
@@ -109,7 +109,7 @@ static void check_became_inner(struct validate_ctx *c, const struct api_object *
 	}
 }
 
-/* --- V26: leaving a tree -------------------------------------------------------------------------------------- */
+/* --- V26: leaving a tree ---------------------------------------------------------------------- */
 
 static void check_left(struct validate_ctx *c, struct api_faults *list, const struct api_place *old,
 		       mk_str path, bool force)
@@ -187,7 +187,7 @@ void validate_change_deleted(struct validate_ctx *c, const struct api_object *ol
 	check_left(c, &c->gone[old->index], p, STR("metadata.name"), p->queue->force);
 }
 
-/* --- V24 ---------------------------------------------------------------------------------------------------- */
+/* --- V24 -------------------------------------------------------------------------------------- */
 
 /* In files, one that was read from a cluster (it has a uid) is no attempt to write it. */
 void validate_change_status(struct validate_ctx *c, const struct api_object *o)

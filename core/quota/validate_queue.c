@@ -2,7 +2,7 @@
 /* PlanA: rules for a ClusterQueue with a parent or children, and for the children of one parent. */
 #include "core/quota/validate_int.h"
 
-/* --- one queue ------------------------------------------------------------------------------------------ */
+/* --- one queue -------------------------------------------------------------------------------- */
 
 static bool has_own_groups(const struct api_queue *q)
 {
@@ -182,9 +182,12 @@ void validate_queue(struct validate_ctx *c, const struct api_queue *q)
 	validate_weights(c, q->object, &q->min_weight, &q->max_weight);
 }
 
-/* --- the children of one parent ------------------------------------------------------------------------- */
+/* --- the children of one parent --------------------------------------------------------------- */
 
-/* Who is told of a fault of the whole group: the object that is written, if it is one of it, else 'child'. */
+/*
+ * Which object gets a fault of the whole group: the one that is written, if it belongs to it, else
+ * 'child'.
+ */
 static const struct api_object *told(const struct validate_ctx *c, const struct api_place *parent,
 				     const struct api_place *child)
 {
@@ -227,7 +230,9 @@ static void check_sum(struct validate_ctx *c, const struct api_place *parent)
 	}
 }
 
-/* V15 for siblings: all with resource groups of their own or all without. True when they are mixed. */
+/*
+ * V15 for siblings: all with resource groups of their own or all without. True when they are mixed.
+ */
 static bool check_mix(struct validate_ctx *c, const struct api_place *parent)
 {
 	const struct api_place *with = NULL, *without = NULL, *odd = NULL;
@@ -259,7 +264,10 @@ static bool check_mix(struct validate_ctx *c, const struct api_place *parent)
 	return with != NULL && without != NULL;
 }
 
-/* The most that 'p' and everything above it may use of 'key', as far as absolute numbers say; INT64_MAX: no bound. */
+/*
+ * The most that 'p' and everything above it may use of 'key', as far as absolute numbers say;
+ * INT64_MAX: no bound.
+ */
 static int64_t max_of(const struct api_place *p, mk_str key)
 {
 	int64_t most = INT64_MAX;
@@ -378,7 +386,10 @@ static void check_amounts(struct validate_ctx *c, const struct api_place *parent
 			}
 		}
 	}
-	/* Below a parent whose own numbers are computed, minima that are too large are scaled down instead. */
+	/*
+	 * Below a parent whose own numbers are computed, minima that are too large are scaled down
+	 * instead.
+	 */
 	if (!has_own_groups(parent->queue) || parent->queue->quotas.faulty) {
 		return;
 	}

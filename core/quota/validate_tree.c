@@ -9,7 +9,7 @@ static const struct json *member(const struct json *v, const char *key)
 	return json_type(found) == JSON_NULL ? NULL : found;
 }
 
-/* --- one place per queue: V4, V7, V8, V25 ----------------------------------------------------------------- */
+/* --- one place per queue: V4, V7, V8, V25 ----------------------------------------------------- */
 
 /* A tree that is grafted at a node of its root's name shares that one queue with the other tree. */
 static bool is_graft(const struct api_tree *tree, const struct api_place *p)
@@ -75,7 +75,7 @@ static void check_names(struct validate_ctx *c, const struct api_tree *tree)
 	}
 }
 
-/* --- shape: V1, V9, V10, V27 ------------------------------------------------------------------------------ */
+/* --- shape: V1, V9, V10, V27 ------------------------------------------------------------------ */
 
 static void check_roots(struct validate_ctx *c, const struct api_tree *tree)
 {
@@ -162,7 +162,7 @@ static void check_sizes(struct validate_ctx *c, const struct api_tree *tree)
 	}
 }
 
-/* --- kinds of numbers: V12 to V15, V23 --------------------------------------------------------------------- */
+/* --- kinds of numbers: V12 to V15, V23 -------------------------------------------------------- */
 
 static bool has_weight(const struct api_node *n)
 {
@@ -232,7 +232,7 @@ static bool check_mix(struct validate_ctx *c, const struct api_tree *tree)
 	return true;
 }
 
-/* --- V11 --------------------------------------------------------------------------------------------------- */
+/* --- V11 -------------------------------------------------------------------------------------- */
 
 static void check_sum(struct validate_ctx *c, const struct api_tree *tree,
 		      const struct api_group *group)
@@ -262,7 +262,7 @@ static void check_sum(struct validate_ctx *c, const struct api_tree *tree,
 	}
 }
 
-/* --- where a tree is grafted -------------------------------------------------------------------------------- */
+/* --- where a tree is grafted ------------------------------------------------------------------ */
 
 static void check_graft(struct validate_ctx *c, const struct api_tree *tree)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PlanB: rules about amounts, V16 to V19. Sums and maxima need a tree that hangs together; names and signs do not. */
+/*
+ * PlanB: rules about amounts, V16 to V19. Sums and maxima need a tree that hangs together; names
+ * and signs do not.
+ */
 #include <stdlib.h>
 
 #include "core/quota/validate_int.h"
@@ -9,7 +12,7 @@ static mk_str below(struct validate_ctx *c, mk_str path, const char *field)
 	return arena_printf(c->a, "%.*s.%s", STR_ARG(path), field);
 }
 
-/* --- V19 --------------------------------------------------------------------------------------------------- */
+/* --- V19 -------------------------------------------------------------------------------------- */
 
 enum list_kind { LIST_TOTAL, LIST_MIN, LIST_MAX };
 
@@ -87,7 +90,7 @@ static void check_list(struct validate_ctx *c, const struct api_tree *tree,
 	}
 }
 
-/* --- V16 --------------------------------------------------------------------------------------------------- */
+/* --- V16 -------------------------------------------------------------------------------------- */
 
 struct summand {
 	const struct api_quota *total; /* of the tree: where the pair stands there */
@@ -163,7 +166,7 @@ static void check_sums(struct validate_ctx *c, const struct api_tree *tree,
 	}
 }
 
-/* --- V17, V18 ---------------------------------------------------------------------------------------------- */
+/* --- V17, V18 --------------------------------------------------------------------------------- */
 
 /* The most that queue 'name' may use: the least of what it and those above it say. */
 static struct api_amount max_of(const struct api_tree *tree, mk_str name, mk_str key)

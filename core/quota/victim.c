@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The next victim at one common ancestor (2.8, steps 3 and 4): the way down, and who is eligible there. */
+/* The next victim at one common ancestor: the way down, and which workloads are eligible there. */
 #include "core/quota/quota_impl.h"
 
 /* What a node must use more than, so that something below it may be taken. */
@@ -156,7 +156,10 @@ static struct quota_key descent_key(const struct quota_try *x, uint32_t child)
 
 static struct quota_work *below(struct quota_try *x, uint32_t node);
 
-/* Among the children with the largest key (equal: those alone; else: all others) the one with the best victim. */
+/*
+ * Among the children with the largest key (equal: those alone; else: all others) the one with the
+ * best victim.
+ */
 static struct quota_work *among(struct quota_try *x, uint32_t node, const struct quota_key *largest,
 				bool equal)
 {

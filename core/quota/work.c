@@ -47,7 +47,7 @@ void quota_free(struct quota *q)
 	mk_free(q);
 }
 
-/* --- lists ---------------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 /* Keeps the list by time, then uid. */
 bool quota_list_add(struct quota_work ***list, size_t *n, size_t *size, struct quota_work *w)
@@ -81,7 +81,7 @@ void quota_list_del(struct quota_work **list, size_t *n, const struct quota_work
 	}
 }
 
-/* --- states --------------------------------------------------------------------------------------------- */
+/* --- states ----------------------------------------------------------------------------------- */
 
 static void note_leaf(struct quota *q, struct quota_leaf *l)
 {
@@ -183,7 +183,7 @@ void quota_unreserve(struct quota *q, struct quota_work *w)
 	quota_enter(q, w, QUOTA_PENDING);
 }
 
-/* --- the table ------------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static size_t slot_of(const struct quota *q, mk_str uid, uint32_t hash)
 {
@@ -260,7 +260,7 @@ static void table_del(struct quota *q, const struct quota_work *w)
 	q->n_works--;
 }
 
-/* --- put and del ------------------------------------------------------------------------------------------ */
+/* --- put and del ------------------------------------------------------------------------------ */
 
 static enum mk_code check_work(const struct quota *q, const struct quota_work_desc *d,
 			       struct mk_err *err)

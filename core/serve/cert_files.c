@@ -32,7 +32,7 @@ static bool same_stamps(const struct cert_stamp x[2], const struct cert_stamp y[
 	return same_stamp(&x[0], &y[0]) && same_stamp(&x[1], &y[1]);
 }
 
-/* Who looks every few seconds is not to hear of the same fault every few seconds. */
+/* Looks come every few seconds; the same fault is reported once. */
 static void tell(struct cert_files *f, const struct cert_stamp now[2], const struct mk_err *why,
 		 struct mk_err *err)
 {

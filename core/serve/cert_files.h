@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What our TLS servers share: rules of the configuration, and a certificate in files that is read anew when it changes. */
+/*
+ * What our TLS servers share: rules of the configuration, and a certificate in files that is read
+ * anew when it changes.
+ */
 #ifndef MK_SERVE_CERT_FILES_H
 #define MK_SERVE_CERT_FILES_H
 
@@ -33,20 +36,24 @@ struct cert_pair {
 };
 
 /*
- * Reads tls.crt and tls.key when one of them is another than at the last true answer. False: they are the same ('err'
- * is untouched), or they cannot be read. They are tried again at the next call, and 'err' says why once, until they are
- * others or the reason is another: MK_NOT_FOUND, MK_DENIED, MK_TOO_BIG, MK_NO_MEMORY. Texts are in 'a'; str_wipe the key before 'a' is cleared.
+ * Reads tls.crt and tls.key when one of them is another than at the last true answer. False: they
+ * are the same ('err' is untouched), or they cannot be read. They are tried again at the next call,
+ * and 'err' says why once, until they are others or the reason is another: MK_NOT_FOUND, MK_DENIED,
+ * MK_TOO_BIG, MK_NO_MEMORY. Texts are in 'a'; str_wipe the key before 'a' is cleared.
  */
 bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *ret,
 		     struct mk_err *err);
 
 /*
- * The pair of the last true answer could not be used, perhaps for lack of memory only: it is read once more after some
- * looks (about a minute), unless others come first.
+ * The pair of the last true answer could not be used, perhaps for lack of memory only: it is read
+ * once more after some looks (about a minute), unless others come first.
  */
 void cert_files_refused(struct cert_files *f);
 
-/* The TLS side of a server, by the section tls of the configuration. MK_INVALID, MK_NO_MEMORY: NULL. */
+/*
+ * The TLS side of a server, by the section tls of the configuration. MK_INVALID, MK_NO_MEMORY:
+ * NULL.
+ */
 struct tls_serve *cert_tls_new(const struct config *c, struct mk_err *err);
 
 #endif

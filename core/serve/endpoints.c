@@ -63,7 +63,10 @@ static void status(void *ctx, const struct http_request *rq, struct http_answer 
 	telemetry_status(e->o.telemetry, &s, &a->body);
 }
 
-/* With the address of the probes there is no listener besides theirs; port 0 is another one each time. */
+/*
+ * With the address of the probes there is no listener besides theirs; port 0 is another one each
+ * time.
+ */
 static bool wants_metrics_listener(const struct config *c)
 {
 	return config_is_on(c->metrics_bind_address) &&
@@ -71,7 +74,7 @@ static bool wants_metrics_listener(const struct config *c)
 		str_ends(c->metrics_bind_address, STR(":0")));
 }
 
-/* What tells about jobs is not for everybody who can reach the probes. */
+/* Metrics and status tell about jobs: not every client that can reach the probes may read them. */
 static enum http_verdict health_gate(void *ctx, const struct http_request *rq,
 				     struct http_answer *a)
 {

@@ -44,7 +44,7 @@ void fleet_done(struct fleet *f)
 	buf_done(&f->text);
 }
 
-/* --- clusters ---------------------------------------------------------------------------------------- */
+/* --- clusters --------------------------------------------------------------------------------- */
 
 static mk_str key_of(const cluster_id *id)
 {
@@ -139,7 +139,7 @@ mk_str fleet_label(mk_str name, char out[static FLEET_LABEL_SIZE])
 	return str_of(out);
 }
 
-/* --- ClusterQueues ----------------------------------------------------------------------------------- */
+/* --- ClusterQueues ---------------------------------------------------------------------------- */
 
 void fleet_queue_seen(struct fleet *f, mk_str name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clusters and ClusterQueues that people are told of: their names in metrics, how each cluster stands, and that as
- * text for /status, which is made anew only when something of it changed.
+ * The clusters and ClusterQueues in metrics and status: their names, how each cluster stands, and
+ * that as text for /status, which is made anew only when something of it changed.
  */
 #ifndef MK_SERVE_FLEET_H
 #define MK_SERVE_FLEET_H
@@ -23,7 +23,7 @@ struct fleet_cluster {
 	char label[FLEET_LABEL_SIZE]; /* its name in metrics */
 	enum link_state link;
 	char reason[FLEET_REASON_SIZE];
-	bool unserved[KIND_MAX]; /* people were told that it does not serve the kind */
+	bool unserved[KIND_MAX]; /* the log says that it does not serve the kind */
 	unsigned n_unserved;
 };
 
@@ -51,12 +51,15 @@ void fleet_set_link(struct fleet *f, struct fleet_cluster *c, enum link_state li
 /* Appends the clusters as a JSON array. False: 'out' is full, or no memory. */
 bool fleet_write(struct fleet *f, struct buf *out);
 
-/* The name that metrics show: of a long one the beginning, and an end that tells it from others that begin like it. */
+/*
+ * The name that metrics show: of a long one the beginning, and an end that tells it from others
+ * that begin like it.
+ */
 mk_str fleet_label(mk_str name, char out[static FLEET_LABEL_SIZE]);
 
 /*
- * A ClusterQueue exists, or does no longer (false: it was not known). Those that no event of the list from begin to end
- * names are gone as well: 'gone' is told of each.
+ * A ClusterQueue exists, or does no longer (false: it was not known). Those that no event of the
+ * list from begin to end names are gone as well: 'gone' is told of each.
  */
 void fleet_queue_seen(struct fleet *f, mk_str name);
 bool fleet_queue_gone(struct fleet *f, mk_str name);

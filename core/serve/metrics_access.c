@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small table of who asked, each row on its way through two questions; see metrics_access.h. */
+/* A small table of clients, each row on its way through two questions; see metrics_access.h. */
 #include "core/serve/metrics_access.h"
 
 #include <stdio.h>
@@ -89,7 +89,7 @@ void metrics_access_free(struct metrics_access *m)
 	}
 }
 
-/* --- the two questions ------------------------------------------------------------------------------- */
+/* --- the two questions ------------------------------------------------------------------------ */
 
 static struct json *review(struct arena *a, const char *group, const char *kind, struct json *spec)
 {
@@ -101,7 +101,10 @@ static struct json *review(struct arena *a, const char *group, const char *kind,
 	return o;
 }
 
-/* Keeps the text of the question that comes next. False: out of memory, or over what a row may hold. */
+/*
+ * Keeps the text of the question that comes next. False: out of memory, or over what a row may
+ * hold.
+ */
 static bool keep(struct metrics_access *m, struct row *r, enum stage stage, const struct json *o)
 {
 	mk_str text = json_write(&m->arena, o);
@@ -159,7 +162,7 @@ static void decide(struct metrics_access *m, struct row *r, int status, int64_t 
 	m->decided = true;
 }
 
-/* --- answers ----------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void token_known(struct metrics_access *m, struct row *r, const struct json *status)
 {
@@ -220,7 +223,7 @@ static void on_reply(void *ctx, uint64_t id, const struct kube_reply *reply)
 	}
 }
 
-/* --- requests ---------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* The token of "Bearer <token>", or nothing. */
 static mk_str bearer(mk_str authorization)
@@ -234,7 +237,10 @@ static mk_str bearer(mk_str authorization)
 	return str_trim(str_sub(authorization, n, authorization.n));
 }
 
-/* The row of 'key', or the one to begin it in: free, or the first to be forgotten. NULL: too many are asked about. */
+/*
+ * The row of 'key', or the one to begin it in: free, or the first to be forgotten. NULL: too many
+ * are asked about.
+ */
 static struct row *find_row(struct metrics_access *m, mk_str key)
 {
 	struct row *best = NULL;
@@ -338,7 +344,7 @@ enum http_verdict metrics_access_ask(struct metrics_access *m, const struct http
 	return HTTP_WAIT;
 }
 
-/* --- questions --------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 static void send(struct metrics_access *m, struct row *r)
 {

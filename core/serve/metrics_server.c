@@ -40,9 +40,9 @@ static enum http_verdict gate(void *ctx, const struct http_request *rq, struct h
 	return verdict;
 }
 
-/* --- certificates ------------------------------------------------------------------------------------ */
+/* --- certificates ----------------------------------------------------------------------------- */
 
-/* Nobody can check it, but nobody else can read the token that is sent. */
+/* Clients cannot verify the certificate, but no third party can read the token that they send. */
 static enum mk_code issue_own(struct metrics_server *m, int64_t wall_ms, struct mk_err *err)
 {
 	const mk_str ns = m->o.config->namespace_;
@@ -99,7 +99,7 @@ static enum mk_code look_at_certificate(struct metrics_server *m, int64_t wall_m
 	return code;
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static enum mk_code listen_at(struct metrics_server *m, struct mk_err *err)
 {

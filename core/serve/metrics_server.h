@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics for readers of the cluster: always HTTPS, and only for those whom the API server lets (metrics_access.h). Its
- * certificate is signed by itself and lives in memory, or, with internalCertManagement off, comes from the directory
- * that Kueue's manifests mount, looked at every two seconds.
+ * Metrics for readers of the cluster: always HTTPS, and only for those whom the API server lets
+ * (metrics_access.h). Its certificate is signed by itself and lives in memory, or, with
+ * internalCertManagement off, comes from the directory that Kueue's manifests mount, looked at
+ * every two seconds.
  */
 #ifndef MK_SERVE_METRICS_SERVER_H
 #define MK_SERVE_METRICS_SERVER_H
@@ -26,8 +27,8 @@ struct metrics_server_options {
 };
 
 /*
- * Listens at metrics.bindAddress. MK_INVALID (address, TLS options, certificate), MK_UNAVAILABLE (address),
- * MK_NOT_FOUND, MK_DENIED (certificate files), MK_NO_MEMORY.
+ * Listens at metrics.bindAddress. MK_INVALID (address, TLS options, certificate), MK_UNAVAILABLE
+ * (address), MK_NOT_FOUND, MK_DENIED (certificate files), MK_NO_MEMORY.
  */
 struct metrics_server *metrics_server_new(const struct metrics_server_options *o,
 					  struct mk_err *err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server that answers reviews, on a thread, loop and connections of its own. Whoever reaches the port may send
- * reviews of 5 MiB, each of which takes a tenth of a second to read, and handshakes as many as he likes: none of that may
- * hold up the main loop, on whose heartbeat the Lease hangs. What the thread shares with it are the queues (admit_queues,
- * asked under a lock that nobody holds for long), the certificate (tls_serve, likewise), metrics and the log.
+ * The server that answers reviews, on a thread, loop and connections of its own. Any client that
+ * reaches the port can send reviews of 5 MiB, each of which takes a tenth of a second to read, and
+ * any number of handshakes: none of that may delay the main loop, on whose heartbeat the Lease
+ * depends. What the thread shares with it are the queues (admit_queues, asked under a lock that is
+ * never held for long), the certificate (tls_serve, likewise), metrics and the log.
  *
  * Life: start -> free. All calls from the main thread.
  */
@@ -21,10 +22,15 @@ struct reviews_options {
 	struct tls_serve *tls;             /* borrowed */
 };
 
-/* Listens and serves POST /mutate. MK_INVALID (address), MK_UNAVAILABLE (port, thread), MK_NO_MEMORY: NULL then. */
+/*
+ * Listens and serves POST /mutate. MK_INVALID (address), MK_UNAVAILABLE (port, thread),
+ * MK_NO_MEMORY: NULL then.
+ */
 struct reviews *reviews_start(const struct reviews_options *o, struct mk_err *err);
 
-/* Ends the thread after the review that it has in hand, and closes all connections. NULL is fine. */
+/*
+ * Ends the thread after the review that it has in hand, and closes all connections. NULL is fine.
+ */
 void reviews_free(struct reviews *r);
 
 /* The port that is listened on. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The authority of our own behind the webhook, and its next step: a pure function of what the shared Secret holds,
- * what the API servers were told to trust, and the time. An authority lives ten years and is replaced a year before
- * its end, a server certificate one year and ninety days.
+ * The authority of our own behind the webhook, and its next step: a pure function of what the
+ * shared Secret holds, what the API servers were told to trust, and the time. An authority lives
+ * ten years and is replaced a year before its end, a server certificate one year and ninety days.
  *
- * An authority is replaced in stages, so that there is no moment without trust: first the new one is written beside
- * the old one (ca.crt holds both), and only when the webhook configuration trusts both is the server's certificate
- * signed anew.
+ * An authority is replaced in stages, so that there is no moment without trust: first the new one
+ * is written beside the old one (ca.crt holds both), and only when the webhook configuration trusts
+ * both is the server's certificate signed anew.
  */
 #ifndef MK_SERVE_SERVING_CERTS_H
 #define MK_SERVE_SERVING_CERTS_H
@@ -40,8 +40,8 @@ struct serving_input {
 };
 
 /*
- * *ret_change tells whether something is to be written; *ret is then what the Secret shall hold, in 'a' or borrowed
- * from 'in'. MK_NO_MEMORY, MK_INVALID (a name that no certificate can have).
+ * *ret_change tells whether something is to be written; *ret is then what the Secret shall hold, in
+ * 'a' or borrowed from 'in'. MK_NO_MEMORY, MK_INVALID (a name that no certificate can have).
  */
 enum mk_code serving_certs_plan(struct arena *a, const struct serving_input *in,
 				struct serving_certs *ret, bool *ret_change, struct mk_err *err);

@@ -16,7 +16,10 @@
 
 enum {
 	LEASE_TEXT_MAX = 64 * 1024,
-	/* Rows of one cluster: verbs that it is asked with and what comes of them; reasons to lose it. */
+	/*
+	 * Rows of one cluster: verbs that it is asked with and what comes of them; reasons to lose
+	 * it.
+	 */
 	REQUESTS_OF_CLUSTER = 64,
 	DOWNS_OF_CLUSTER = 16,
 };
@@ -118,8 +121,7 @@ static void register_process(struct telemetry *t)
 	metric_set(t->started, METRIC_NONE, (double)clock_wall_ms() / 1000);
 }
 
-/* --- clusters
- * ------------------------------------------------------------------------------------- */
+/* --- clusters --------------------------------------------------------------------------------- */
 
 /* As many rows as there can be: so many that a larger fleet is not lost in "_other". */
 static void set_limits(struct telemetry *t)
@@ -171,8 +173,7 @@ static mk_str cluster_label(const struct telemetry *t, cluster_id id, char numbe
 	return c ? str_of(c->label) : cluster_name(t, id, number);
 }
 
-/* --- observing
- * ------------------------------------------------------------------------------------ */
+/* --- observing -------------------------------------------------------------------------------- */
 
 static void on_link(struct telemetry *t, const struct event *ev)
 {
@@ -197,7 +198,10 @@ static void on_link(struct telemetry *t, const struct event *ev)
 	}
 }
 
-/* Told once; a kind that no workload has is no reason to worry, unless its name in the configuration seems to be wrong. */
+/*
+ * Told once; a kind that no workload has is no reason to worry, unless its name in the
+ * configuration seems to be wrong.
+ */
 static void on_served(struct telemetry *t, const struct event *ev)
 {
 	struct fleet_cluster *c = fleet_find(&t->fleet, ev->cluster);
@@ -256,7 +260,10 @@ static void on_event(void *ctx, const struct event *ev)
 	}
 }
 
-/* The manager's jobs are watched while there are workloads of their kind: then it matters who does not serve it. */
+/*
+ * The manager's jobs are watched while there are workloads of their kind: then it matters who does
+ * not serve it.
+ */
 static void kind_in_use(struct telemetry *t, uint16_t kind)
 {
 	if (t->in_use[kind]) {
@@ -274,7 +281,7 @@ static void kind_in_use(struct telemetry *t, uint16_t kind)
 	}
 }
 
-/* Events come to few people and go after an hour: what is wrong is said here, too. */
+/* Few operators read Events, which expire after an hour: the log has what is wrong, too. */
 static void on_warning(const struct op *op)
 {
 	log_write(LOG_INFO, "event", "people are told what is wrong",
@@ -362,8 +369,7 @@ void telemetry_report(void *ctx, const struct transport_report *r)
 	}
 }
 
-/* --- gathering
- * ------------------------------------------------------------------------------------ */
+/* --- gathering -------------------------------------------------------------------------------- */
 
 static void add_u64(struct metric *m, uint64_t now, uint64_t *told)
 {
@@ -480,8 +486,7 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 	gather_process(t, s->loop);
 }
 
-/* --- status
- * --------------------------------------------------------------------------------------- */
+/* --- status ----------------------------------------------------------------------------------- */
 
 /* Whose Lease it is and who has it, which may be a program that we know nothing of: any text. */
 static void put_lease(const struct lease_view *l, struct buf *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemon tells people about itself: metrics, and log lines for what changed. It listens to
+ * What the daemon shows of itself: metrics, and log lines for what changed. It listens to
  * the manager (as its observer) and to the transport, and remembers the names of clusters, which
  * elsewhere are numbers.
  */
@@ -15,7 +15,8 @@
 struct telemetry;
 
 /*
- * 'elects': leaders are elected, which the label replica_role of Kueue's own two counters tells. NULL: out of memory.
+ * 'elects': leaders are elected, which the label replica_role of Kueue's own two counters tells.
+ * NULL: out of memory.
  */
 struct telemetry *telemetry_new(bool elects);
 void telemetry_free(struct telemetry *t); /* NULL is fine */
@@ -26,7 +27,7 @@ struct manager_observer telemetry_observer(struct telemetry *t);
 /* For transport_options.report; 'ctx' is the telemetry. */
 void telemetry_report(void *ctx, const struct transport_report *r);
 
-/* The main loop gives a sign of life to whoever renews the Lease. */
+/* The main loop gives a sign of life to the thread that renews the Lease. */
 void telemetry_beat(struct telemetry *t, int64_t mono_ms);
 
 /* What telemetry_gather reads; borrowed. */
@@ -42,9 +43,11 @@ struct telemetry_sources {
 /* Brings gauges and counters up to date before they are rendered. */
 void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s);
 
-/* Appends one JSON object: version, leadership, numbers, and each cluster with its link. The numbers are
- * kept as they change, the clusters' text is made anew when one of them changed: a request costs the same whatever the daemon
- * manages, but for the copy. False: 'out' is full. */
+/*
+ * Appends one JSON object: version, leadership, numbers, and each cluster with its link. The
+ * numbers are kept as they change, the clusters' text is made anew when one of them changed: a
+ * request costs the same whatever the daemon manages, but for the copy. False: 'out' is full.
+ */
 bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, struct buf *out);
 
 #endif

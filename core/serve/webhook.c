@@ -36,7 +36,7 @@ struct webhook {
 	struct metric *end, *reloads;
 };
 
-/* --- certificates ------------------------------------------------------------------------------------ */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 static bool use_certificate(struct webhook *w, mk_str cert, mk_str key, const char *from)
 {
@@ -81,7 +81,7 @@ static void look_at_files(struct webhook *w)
 	arena_clear(&w->arena);
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void make_metrics(struct webhook *w)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mutating webhook of one replica: POST /mutate over TLS on a thread of its own (reviews.h), answered from warm caches by core/admit.
- * Every replica serves it, a standby as well; none needs a worker or the lease for that.
+ * The mutating webhook of one replica: POST /mutate over TLS on a thread of its own (reviews.h),
+ * answered from warm caches by core/admit. Every replica serves it, a standby as well; none needs a
+ * worker or the lease for that.
  *
- * Its certificate comes from files (webhook.certDir), looked at every two seconds, so that a Secret that is mounted
- * anew is used without a restart, or from an authority of our own (webhook_objects.h).
+ * Its certificate comes from files (webhook.certDir), looked at every two seconds, so that a Secret
+ * that is mounted anew is used without a restart, or from an authority of our own
+ * (webhook_objects.h).
  */
 #ifndef MK_SERVE_WEBHOOK_H
 #define MK_SERVE_WEBHOOK_H
@@ -20,8 +22,8 @@ struct webhook_options {
 };
 
 /*
- * Listens, and asks for the queues' watches; before manager_start. MK_INVALID (host, TLS options), MK_UNAVAILABLE
- * (port), MK_NO_MEMORY.
+ * Listens, and asks for the queues' watches; before manager_start. MK_INVALID (host, TLS options),
+ * MK_UNAVAILABLE (port), MK_NO_MEMORY.
  */
 struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err);
 /* After manager_free. NULL is fine. */

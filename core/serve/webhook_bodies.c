@@ -26,7 +26,7 @@ static struct json *body_of(struct arena *a, mk_str name, mk_str rv)
 	return body;
 }
 
-/* --- the Secret -------------------------------------------------------------------------------------- */
+/* --- the Secret ------------------------------------------------------------------------------- */
 
 bool webhook_bodies_foreign(const struct json *secret)
 {
@@ -79,7 +79,7 @@ struct json *webhook_bodies_secret(struct arena *a, mk_str name, mk_str rv,
 	return arena_failed(a) ? NULL : body;
 }
 
-/* --- the webhook configuration ----------------------------------------------------------------------- */
+/* --- the webhook configuration ---------------------------------------------------------------- */
 
 mk_str webhook_bodies_trusted(const struct json *configuration)
 {
@@ -121,7 +121,7 @@ struct json *webhook_bodies_bundle(struct arena *a, const struct json *configura
 	return arena_failed(a) ? NULL : body;
 }
 
-/* --- the table of queues ----------------------------------------------------------------------------- */
+/* --- the table of queues ---------------------------------------------------------------------- */
 
 static int by_key(const void *x, const void *y)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps what admission knows whole: asks for a list where something was lost to memory, or left out while there were too
- * many LocalQueues, and tells people of the latter. A list is asked for at once, then after 5 s, doubling to 5 min.
+ * Keeps what admission knows whole: asks for a list where something was lost to memory, or left out
+ * while there were too many LocalQueues, and logs the latter. A list is asked for at once, then
+ * after 5 s, doubling to 5 min.
  */
 #ifndef MK_SERVE_WEBHOOK_LISTS_H
 #define MK_SERVE_WEBHOOK_LISTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three small loops of read, compare, write; see webhook_objects.h. Each has one request in the air at most. What is
- * equal is not written.
+ * Three small loops of read, compare, write; see webhook_objects.h. Each has one request in the air
+ * at most. What is equal is not written.
  */
 #include "core/serve/webhook_objects.h"
 
@@ -108,7 +108,7 @@ void webhook_objects_event(struct webhook_objects *w, const struct event *ev)
 	}
 }
 
-/* --- requests ---------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void set_due(struct webhook_objects *w, enum task_id id, int64_t in_ms)
 {
@@ -139,7 +139,10 @@ static void send(struct webhook_objects *w, enum task_id id, enum kube_verb verb
 	}
 }
 
-/* The task of an answer, which is in the air no longer; it is due again in 'in_ms', or at once when it was told to be. */
+/*
+ * The task of an answer, which is in the air no longer; it is due again in 'in_ms', or at once when
+ * it was told to be.
+ */
 static void landed(struct webhook_objects *w, enum task_id id, int64_t in_ms)
 {
 	set_due(w, id, w->tasks[id].again ? 0 : in_ms);
@@ -147,7 +150,10 @@ static void landed(struct webhook_objects *w, enum task_id id, int64_t in_ms)
 	w->tasks[id].again = false;
 }
 
-/* After a write: read again at once when it was done or somebody else was first, later when it failed. */
+/*
+ * After a write: read again at once when it was done or another writer was first, later when it
+ * failed.
+ */
 static void on_written(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
 	static const char *const what[] = {"Secret", "MutatingWebhookConfiguration", "ConfigMap"};
@@ -179,7 +185,7 @@ static void told_failure(const char *what, const struct kube_reply *reply)
 		  LOG_STR("err", reply->text), LOG_END);
 }
 
-/* --- the Secret -------------------------------------------------------------------------------------- */
+/* --- the Secret ------------------------------------------------------------------------------- */
 
 static mk_str decoded(struct webhook_objects *w, const struct json *secret, const char *key)
 {
@@ -192,7 +198,10 @@ static mk_str decoded(struct webhook_objects *w, const struct json *secret, cons
 	return out;
 }
 
-/* False: out of memory, and nothing was taken. What could not be kept must not look as if it were missing. */
+/*
+ * False: out of memory, and nothing was taken. What could not be kept must not look as if it were
+ * missing.
+ */
 static bool take_secret(struct webhook_objects *w, const struct json *obj)
 {
 	mk_str before = arena_dup(&w->arena, w->certs.cert);
@@ -306,7 +315,7 @@ static void run_secret(struct webhook_objects *w)
 	}
 }
 
-/* --- the webhook configuration ----------------------------------------------------------------------- */
+/* --- the webhook configuration ---------------------------------------------------------------- */
 
 static void on_bundle(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
@@ -338,7 +347,7 @@ static void on_bundle(void *ctx, uint64_t id, const struct kube_reply *reply)
 	arena_clear(&w->arena);
 }
 
-/* --- the table of queues ----------------------------------------------------------------------------- */
+/* --- the table of queues ---------------------------------------------------------------------- */
 
 static void on_table(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
@@ -370,9 +379,12 @@ static void on_table(void *ctx, uint64_t id, const struct kube_reply *reply)
 	arena_clear(&w->arena);
 }
 
-/* --- what is due ------------------------------------------------------------------------------------- */
+/* --- what is due ------------------------------------------------------------------------------ */
 
-/* A change of the queues is written soon, where there is a table; not before a refused write may be tried again. */
+/*
+ * A change of the queues is written soon, where there is a table; not before a refused write may be
+ * tried again.
+ */
 static int64_t table_due(const struct webhook_objects *w)
 {
 	const struct task *t = &w->tasks[TASK_TABLE];

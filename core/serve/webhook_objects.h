@@ -2,12 +2,15 @@
 /*
  * The objects of the manager cluster that admission lives by:
  *
- *   Secret (webhookSecretName)      certificate and authority, shared by all replicas; with our own authority only
+ *   Secret (webhookSecretName)      certificate and authority, shared by all replicas; only with
+ *                                   an authority of our own
  *   MutatingWebhookConfiguration    its caBundle, so that API servers trust that authority
- *   ConfigMap multikueue-queues     the queues that lead away, for the policy; kept only where it exists
+ *   ConfigMap multikueue-queues     the queues that lead to workers, for the policy in
+ *                                   conf/admission; written only where it exists
  *
- * Every replica reads the Secret; the leader alone writes, and each write carries the resourceVersion that was read.
- * No sockets and no clock: requests go through core/kube, time is an argument.
+ * Every replica reads the Secret; the leader alone writes, and each write carries the
+ * resourceVersion that was read. No sockets and no clock: requests go through core/kube, time is an
+ * argument.
  */
 #ifndef MK_SERVE_WEBHOOK_OBJECTS_H
 #define MK_SERVE_WEBHOOK_OBJECTS_H
@@ -27,7 +30,10 @@ struct webhook_objects_options {
 	mk_str secret;       /* name; with own_authority */
 	const mk_str *names; /* that the server is called by; with own_authority */
 	size_t n_names;
-	/* A certificate was read from the Secret, another one than the last. False: it cannot be used; told again later. */
+	/*
+	 * A certificate was read from the Secret, another one than the last. False: it cannot be
+	 * used; told again later.
+	 */
 	bool (*on_certificate)(void *ctx, mk_str cert, mk_str key);
 	void *ctx;
 };

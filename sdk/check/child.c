@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The child answers through a pipe: a head, then text. It leads a process group, so that what it started ends with it.
- * Nothing that it says is trusted further than its length.
+ * The child answers through a pipe: a head, then text. It leads a process group, so that what it
+ * started ends with it. Nothing that it says is trusted further than its length.
  */
 #include "sdk/check/child.h"
 
@@ -63,7 +63,7 @@ struct plug_running *child_shared(void)
 	return shared ? &shared->running : NULL;
 }
 
-/* --- in the child --------------------------------------------------------------------------------- */
+/* --- in the child ----------------------------------------------------------------------------- */
 
 /* Only notes whether the stack is used up; the crash goes on. */
 static void on_segv(int signo, siginfo_t *info, void *context)
@@ -88,7 +88,7 @@ static void limit(const struct child_limits *l, const char *top)
 
 	setrlimit(RLIMIT_STACK, &r);
 	if (IS_SANITIZED) {
-		return; /* it needs more addresses than anybody has memory, and the signals */
+		return; /* ASan needs more address space than the limit, and SIGSEGV */
 	}
 	r = (struct rlimit){l->memory, l->memory};
 	setrlimit(RLIMIT_AS, &r);
@@ -141,7 +141,7 @@ static _Noreturn void be_child(const struct child_task *t, int fd, pid_t parent)
 	_exit(EXIT_SUCCESS);
 }
 
-/* --- in the parent -------------------------------------------------------------------------------- */
+/* --- in the parent ---------------------------------------------------------------------------- */
 
 /* Reads until the answer is whole, the child is gone or the time over. */
 static bool read_answer(int fd, int64_t until_ms, struct head *h, struct buf *text)
@@ -256,7 +256,7 @@ enum mk_code child_run(const struct child_task *t, struct child_result *ret, str
 	}
 	close(fd[1]);
 	if (child > 0) {
-		setpgid(child, child); /* the child does so too: whoever comes first */
+		setpgid(child, child); /* the child does so too: either may be first */
 		*ret = (struct child_result){.end = CHILD_WELL};
 		buf_init(&ret->text, TEXT_MAX);
 		judge(t, child, fd[0], ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs something that may crash, hang, eat all memory or end the process, in a process of its own, and tells how it
- * went. What it had noted of itself before (struct plug_running) is in memory that both see.
+ * Runs something that may crash, hang, eat all memory or end the process, in a process of its own,
+ * and tells how it went. What it had noted of itself before (struct plug_running) is in memory that
+ * both see.
  */
 #ifndef MK_CHECK_CHILD_H
 #define MK_CHECK_CHILD_H

@@ -13,7 +13,10 @@
 
 #include "sdk/check/inspect.h"
 
-/* crti's _init and crtbegin's frame_dummy: in every object but those that are linked with -nostartfiles */
+/*
+ * crti's _init and crtbegin's frame_dummy: in every object but those that are linked with
+ * -nostartfiles
+ */
 enum { TOOLCHAIN_CONSTRUCTORS = 2, MAX_SHOWN = 16 };
 
 struct file {

@@ -158,7 +158,7 @@ static void load(struct plug *p, const char *path, struct buf *out)
 	arena_done(&a);
 }
 
-/* --- in a process of its own ---------------------------------------------------------------------- */
+/* --- in a process of its own ------------------------------------------------------------------ */
 
 /* What a child is to do, and for whom. */
 struct job {
@@ -227,8 +227,8 @@ static void put_hint(const struct check *c, const char *dir, struct buf *out)
 }
 
 /*
- * Runs it with limits. False: it did not come back, which is told. What it said goes to *ret, which is the caller's to
- * free in any case.
+ * Runs it with limits. False: it did not come back, which is told. What it said goes to *ret, which
+ * is the caller's to free in any case.
  */
 static bool in_child(struct job *j, child_fn *run, void (*leave)(void *), struct buf *ret)
 {
@@ -253,7 +253,7 @@ static bool in_child(struct job *j, child_fn *run, void (*leave)(void *), struct
 	return false;
 }
 
-/* --- loading -------------------------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 static size_t try_load(void *ctx, struct buf *out)
 {
@@ -317,7 +317,7 @@ static void list(const struct check *c)
 	}
 }
 
-/* --- situations ----------------------------------------------------------------------------------- */
+/* --- situations ------------------------------------------------------------------------------- */
 
 /* Runs one and says how it went; returns the number of problems. */
 static size_t run_fixture(void *ctx, struct buf *out)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What code that must leave no traces in its process left there: files, threads, processes, signals, folder, mask. */
+/*
+ * What code that must leave no traces in its process left there: files, threads, processes,
+ * signals, folder, mask.
+ */
 #ifndef MK_CHECK_TRACES_H
 #define MK_CHECK_TRACES_H
 

@@ -22,18 +22,18 @@
  *     static const mk_factory *const factories[] = {&adapters, NULL};
  *     const mk_entry mk_plugin_entry = MK_ENTRY("io.ex.widget", "1.0.0", factories);
  *
- * Rules of change. 1.0 and 1.1 are frozen. A minor only appends: fields at the end of structs that begin
- * with struct_size, enum values, JSON members, factory ids; mk_str, mk_val, mk_call, mk_end, mk_move and
- * mk_sign stay as they are. A changed meaning is a new major with new factory ids. Sizes, offsets and
- * constants are pinned by sdk/abi.lock. Each released minor has a folder in t/abi with its headers,
- * its lock and a plugin: tests hold today's lock to it line by line, and run that plugin.
+ * Rules of change. 1.0 and 1.1 are frozen. A minor only appends: fields at the end of structs that
+ * begin with struct_size, enum values, JSON members, factory ids; mk_str, mk_val, mk_call, mk_end,
+ * mk_move and mk_sign stay as they are. A changed meaning is a new major with new factory ids.
+ * Sizes, offsets and constants are pinned by sdk/abi.lock. Each released minor has a folder in
+ * t/abi with its headers, its lock and a plugin: tests hold today's lock to it line by line, and
+ * run that plugin.
  *
  * Changes
  *   1.0   frozen: mk_entry, mk_factory, mk_host, mk_view, mk_adapter, mk_end, mk_move, mk_dispatch,
- *         mk_pick, mk_dispatcher. Fields marked "appended" came after the first drafts; a descriptor
- *         that ends before them loads as it is
- *   1.1   mk_sign; mk_adapter.active and .of_run: which status holds an evicted job's quota, and what is
- *         left of it when no copy is
+ *         mk_pick, mk_dispatcher. A descriptor may end before the fields marked "appended"
+ *   1.1   mk_sign; mk_adapter.active and .of_run: which status holds an evicted job's quota, and
+ *         what the host takes back of it when no copy is left
  */
 #ifndef MULTIKUEUE_ABI_H
 #define MULTIKUEUE_ABI_H
@@ -75,7 +75,7 @@ typedef struct mk_entry {
 	uint16_t min_host_minor; /* lowest host minor that suffices */
 	uint16_t layout;         /* MK_LAYOUT */
 	const char *id;          /* reverse-DNS, unique in a host; not empty */
-	const char *version;     /* of the plugin, for people; not empty */
+	const char *version;     /* of the plugin, as lists and logs show it; not empty */
 	const mk_factory *const *factories; /* NULL-terminated, at least one */
 } mk_entry;
 

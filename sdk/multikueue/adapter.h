@@ -70,9 +70,9 @@ typedef struct mk_view {
 } mk_view;
 
 /*
- * One way in which a job says that it has ended. Either a condition of /status/conditions, by its type, whose status
- * is one of 'values' (NULL: "True"); or a string below the object, at 'pointer', that is one of 'values' (NULL: any but
- * ""). Since abi 1.0
+ * One way in which a job says that it has ended. Either a condition of /status/conditions, by its
+ * type, whose status is one of 'values' (NULL: "True"); or a string below the object, at 'pointer',
+ * that is one of 'values' (NULL: any but ""). Since abi 1.0
  */
 typedef struct mk_end {
 	const char *condition;     /* or NULL */
@@ -80,21 +80,27 @@ typedef struct mk_end {
 	const char *const *values; /* NULL-terminated, or NULL */
 } mk_end;
 
-/* A value of the remote status and where it goes in the local one; pointers below /status. Since abi 1.0 */
+/*
+ * A value of the remote status and where it goes in the local one; pointers below /status. Since
+ * abi 1.0
+ */
 typedef struct mk_move {
 	const char *from, *to;
 } mk_move;
 
 /*
- * A place in a job's status that says that pods run. Either a condition of /status/conditions, by its type; or the values
- * at 'pointer', which begins with "/status/" and in which a token "*" stands for each member of an object and each element
- * of an array, to which no other leads.
+ * A place in a job's status that says that pods run: either a condition of /status/conditions, by
+ * its type; or the values at 'pointer', which begins with "/status/". In it a token "*" stands for
+ * each member of an object and each element of an array; nothing else leads into an array.
  *
- * It says so: a condition whose status is one of 'values' (NULL: "True"); a string that is one of 'values' (NULL: any but
- * "") and none of 'except'; and, where both lists are NULL, true, a number but 0, an array or object that is not empty.
+ * The sign is there when the condition's status is one of 'values' (NULL: "True"); when the value
+ * is a string that is one of 'values' (NULL: any but "") and none of 'except'; and, when both lists
+ * are NULL, also when the value is true, a number other than 0, or an array or object that is not
+ * empty.
  *
- * It is taken back where it says so, and only there: a condition goes; a value becomes 'without', which is JSON text, or
- * goes when that is NULL. A status that says an end (mk_adapter.ends) and would say none then is left alone. Since abi 1.1
+ * The host takes a sign back only where it is there: it removes the condition; it sets the value to
+ * 'without', which is JSON text, or removes it when that is NULL. A status that shows an end
+ * (mk_adapter.ends) and would not show it any more is left as it is. Since abi 1.1
  */
 typedef struct mk_sign {
 	const char *condition;     /* or NULL */
@@ -154,47 +160,50 @@ typedef struct mk_adapter {
 
 	/*
 	 * Edits the local status. MK_SET write the draft, MK_KEEP leave it; either with MK_DEFER to
-	 * be called again in 2 s. Or MK_E_INPUT, MK_E_RETRY. NULL = MK_SET. Remote present: the draft
-	 * is its status. Remote absent (the Workload is evicted and no copy of the job exists any
-	 * more): the draft is the local status, to take back what it says of running pods, since
-	 * Kueue holds the quota until the job is inactive. What 'active' and 'of_run' name is taken
-	 * back in the draft before (abi 1.1). Since abi 1.0
+	 * be called again in 2 s. Or MK_E_INPUT, MK_E_RETRY. NULL = MK_SET. Remote present: the
+	 * draft is its status. Remote absent (the Workload is evicted and no copy of the job exists
+	 * any more): the draft is the local status, to take back what it says of running pods,
+	 * since Kueue holds the quota until the job is inactive. Before the call the host takes
+	 * back what 'active' and 'of_run' name (abi 1.1). Since abi 1.0
 	 */
 	int (*status)(mk_call *, const mk_view *, mk_val draft);
 
 	/* What follows may be missing: a descriptor that ends before it behaves as with NULL. */
 
 	/*
-	 * Pointer of the boolean that holds a job back. While it is true on the remote, a status that differs is written
-	 * less eagerly. NULL = /spec/suspend or /spec/runPolicy/suspend. Since abi 1.0; appended
+	 * Pointer of the boolean that holds a job back. While it is true on the remote, a status
+	 * that differs is written less eagerly. NULL = /spec/suspend or /spec/runPolicy/suspend.
+	 * Since abi 1.0; appended
 	 */
 	const char *suspend;
 
 	/*
-	 * How an end shows, any of these; the list is closed by an entry of NULLs. What a job ended as is copied
-	 * at once, and not asked for again before the remote job goes. NULL = one of the conditions Complete, Completed,
-	 * Succeeded, Finished, Failed is True. Since abi 1.0; appended
+	 * How a status shows that the job has ended: any of these; an entry of NULLs closes the
+	 * list. The host copies the final status at once, and does not read it again before the
+	 * remote job goes. NULL = one of the conditions Complete, Completed, Succeeded, Finished,
+	 * Failed is True. Since abi 1.0; appended
 	 */
 	const mk_end *ends;
 
 	/*
-	 * When the local status is not simply the remote one: the draft of 'status' is then the local status with each
-	 * 'to' made equal to 'from' of the remote status, absent ones absent. Closed by an entry of NULLs; NULL = the
-	 * whole status. Since abi 1.0; appended
+	 * When the local status is not simply the remote one: the draft of 'status' is then the
+	 * local status with each 'to' made equal to 'from' of the remote status, absent ones
+	 * absent. Closed by an entry of NULLs; NULL = the whole status. Since abi 1.0; appended
 	 */
 	const mk_move *status_map;
 
 	/*
-	 * What of the local status says that pods run, any of these: what Kueue's integration of the kind reads in its IsActive.
-	 * Of an evicted job whose copy is nowhere any more it is taken back, so that Kueue gives the quota back. Closed by
-	 * an entry of NULLs; empty = nothing does. NULL = the number at /status/active, which only a hook 'status' takes
+	 * The signs in the local status that pods run: what IsActive of Kueue's integration of the
+	 * kind reads. When a job is evicted and no copy of it exists any more, the host takes them
+	 * back, so that Kueue releases the quota. An entry of NULLs closes the list; an empty list
+	 * = nothing says so. NULL = the number at /status/active, which only a hook 'status' takes
 	 * back, and only once the job is suspended. Since abi 1.1
 	 */
 	const mk_sign *active;
 
 	/*
-	 * What else of the status is of one run: where 'active' is taken back, this is too. Closed by an entry of NULLs; NULL = nothing.
-	 * Since abi 1.1
+	 * What else of the status belongs to one run: the host takes it back together with
+	 * 'active'. An entry of NULLs closes the list; NULL = nothing. Since abi 1.1
 	 */
 	const mk_sign *of_run;
 } mk_adapter;

@@ -36,32 +36,37 @@ enum { MK_WANTS_FACTS = 1u };
  *
  *     "facts": {
  *       "ageMs": 0,                  how old the rest may be; 0 while the cluster is watched
- *       "waiting": 2,                clones of ours there that have no quota yet, all queues together
+ *       "waiting": 2,                our clones there without quota, in all queues together
  *       "queue": {
  *         "name": "cq",              the ClusterQueue behind the Workload's LocalQueue
  *         "active": true,            it admits Workloads
  *         "pending": 3,              Workloads that wait in it, as its status says
  *         "flavors": [               in its order; flavors of one group share their resources
  *           {"name": "spot", "group": 0,
- *            "free": [{"name": "cpu", "amount": 3500}, {"name": "memory", "amount": 12884901888}]}]}}
+ *            "free": [{"name": "cpu", "amount": 3500},
+ *                     {"name": "memory", "amount": 12884901888}]}]}}
  *
- * Amounts are integers: cpu in thousandths, everything else in whole units, as in 'requests'. "free"
- * is nominal quota less what is reserved and is negative when the queue borrows; what it could
- * borrow does not count. More members may follow in any minor.
+ * Amounts are integers: cpu in thousandths, everything else in whole units, as in 'requests'.
+ * "free" is nominal quota less what is reserved and is negative when the queue borrows; what it
+ * could borrow does not count. More members may follow in any minor.
  */
 typedef struct mk_dispatch {
 	uint32_t struct_size, flags; /* flags 0 in minor 0 */
 	mk_val workload;             /* as mk_view.workload */
 	/* [{"name":"east","connected":true,"nominated":false}, ...] in config order */
 	mk_val clusters;
-	/* the dispatcher's section of the configuration, or {}; that of a template: see mk_dispatcher.name */
+	/*
+	 * the dispatcher's section of the configuration, or {}; that of a template: see
+	 * mk_dispatcher.name
+	 */
 	mk_val config;
 	int64_t now_ms; /* Unix time */
 	/* Unix time of the last list that was committed in this round; -1 = none */
 	int64_t last_set_ms;
 	/*
 	 * With MK_WANTS_FACTS: what all pods of the Workload ask for together,
-	 * [{"name":"cpu","amount":2000},{"name":"pods","amount":2}]; else absent. Since abi 1.0; ask MK_HAS
+	 * [{"name":"cpu","amount":2000},{"name":"pods","amount":2}]; else absent. Since abi 1.0;
+	 * ask MK_HAS
 	 */
 	mk_val requests;
 } mk_dispatch;
@@ -86,11 +91,12 @@ typedef struct mk_dispatcher {
 	 * Domain-prefixed, "ex.io/cheapest", at most 63 bytes: what multiKueue.dispatcherName says.
 	 * Since abi 1.0
 	 *
-	 * NULL makes it the template, of which a host takes one: it answers for every name that belongs
-	 * to another controller, which writes status.nominatedClusterNames of the Workload itself. Its
-	 * list says which of those nominations count and is not written; the words that it says are told
-	 * to users, once a round. 'config' is {"name": that controller's, "multiKueueConfig": of the
-	 * Workload's check}. A host from before there were templates refuses it by its name
+	 * NULL makes it the template, of which a host takes one: it answers for every name that
+	 * belongs to another controller, which writes status.nominatedClusterNames of the Workload
+	 * itself. The list that the template answers says which of those nominations count, and is
+	 * not written; what it gives to host->say becomes an Event, once a round. 'config' is
+	 * {"name": the name in use, "multiKueueConfig": that of the Workload's check}. A host older
+	 * than templates refuses a descriptor without a name
 	 */
 	const char *name;
 
@@ -104,10 +110,10 @@ typedef struct mk_dispatcher {
 	/*
 	 * What the section of the configuration may hold: the text of a JSON Schema of which these
 	 * words are known: type, properties, required, additionalProperties (true, false or a
-	 * schema), items, enum, minimum, maximum, and for people title, description, default. An
-	 * unknown word, or more than 16 KiB, and the plugin is refused. A section that does not
-	 * fit is an error of the configuration, told with its line. NULL = any section, and
-	 * for a template nothing else. Since abi 1.0, optional: a descriptor may end before it
+	 * schema), items, enum, minimum, maximum, and for the reader title, description, default.
+	 * An unknown word, or more than 16 KiB, and the plugin is refused. A section that does not
+	 * fit is an error of the configuration, told with its line. NULL = any section, and for a
+	 * template nothing else. Since abi 1.0, optional: a descriptor may end before it
 	 */
 	const char *config_schema;
 } mk_dispatcher;

@@ -31,8 +31,8 @@ static int widget_status(mk_call *c, const mk_view *v, mk_val draft)
 }
 
 /*
- * What Kueue's integration of the kind reads to know whether pods run: of an evicted Widget whose copy
- * is nowhere any more it is taken back, or Kueue would hold its quota for ever.
+ * What Kueue's integration of the kind reads to know whether pods run: of an evicted Widget whose
+ * copy is nowhere any more it is taken back, or Kueue would hold its quota for ever.
  */
 static const char *const widget_runs[] = {"Running", NULL};
 static const mk_sign widget_active[] = {

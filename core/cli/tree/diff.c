@@ -36,7 +36,7 @@ static void add(struct changes *l, struct change change)
 	l->v[l->n++] = change;
 }
 
-/* --- numbers ------------------------------------------------------------------------------------------------------ */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static void number(struct changes *l, struct change base, const char *field, int64_t from,
 		   int64_t to, mk_str resource)
@@ -72,7 +72,10 @@ static void numbers(struct changes *l, struct change base, const struct quota *o
 	number(l, base, "min", from.nominal, to.nominal, fr.resource);
 	number(l, base, "max", from.max, to.max, fr.resource);
 	number(l, base, "reserved", from.reserved, to.reserved, fr.resource);
-	/* Where the policy gives one it equals the minimum: it is told when the policy alone changed. */
+	/*
+	 * Where the policy gives one it equals the minimum: it is told when the policy alone
+	 * changed.
+	 */
 	if (from.nominal == to.nominal) {
 		number(l, base, "guarantee", from.guarantee, to.guarantee, fr.resource);
 	}
@@ -94,7 +97,7 @@ static void all_numbers(struct changes *l, struct change base, const struct quot
 	}
 }
 
-/* --- queues ------------------------------------------------------------------------------------------------------- */
+/* --- queues ----------------------------------------------------------------------------------- */
 
 static mk_str parent_name(const struct quota *q, size_t node)
 {
@@ -199,7 +202,7 @@ static void compare_trees(struct changes *l, const struct world *old, const stru
 	}
 }
 
-/* --- output --------------------------------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void print_text(struct cli *c, const struct changes *l)
 {

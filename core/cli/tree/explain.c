@@ -29,7 +29,7 @@ struct explanation {
 	size_t n_rows;
 };
 
-/* --- what the next cycle would do ---------------------------------------------------------------------------------- */
+/* --- what the next cycle would do ------------------------------------------------------------- */
 
 static bool run_cycle(struct quota *q, size_t n_works, const struct map *by_uid)
 {
@@ -104,7 +104,7 @@ static mk_str next_text(struct cli *c, const struct explanation *e)
 	return arena_printf(&c->a, "it is number %zu in the order, and %s", e->out->turn, what);
 }
 
-/* --- text -------------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static const char *state_text(enum quota_state state)
 {
@@ -219,7 +219,7 @@ static void print_one(struct cli *c, struct explanation *e)
 	buf_printf(&c->out, "  in the next cycle %.*s\n", STR_ARG(next_text(c, e)));
 }
 
-/* --- data --------------------------------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 static struct json *rows_json(struct cli *c, const struct explanation *e)
 {
@@ -279,7 +279,7 @@ static struct json *one_json(struct cli *c, struct explanation *e)
 	return v;
 }
 
-/* --- the command ---------------------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 /* Is 'name' ("train-1" or "vision/train-1") this Workload's? */
 static bool is_called(const struct world_work *ww, mk_str name)

@@ -11,7 +11,7 @@
 
 enum { FILE_MAX = 64 * 1024 * 1024, FILES_MAX = 10000 };
 
-/* --- bytes ---------------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static bool slurp(struct cli *c, const char *path, struct buf *b)
 {
@@ -40,7 +40,7 @@ static bool slurp(struct cli *c, const char *path, struct buf *b)
 	return n == 0;
 }
 
-/* --- documents ------------------------------------------------------------------------------------------ */
+/* --- documents -------------------------------------------------------------------------------- */
 
 static bool add_doc(struct cli *c, struct files *f, struct api_set *set, struct files_doc doc)
 {
@@ -93,7 +93,7 @@ static void yaml_error(struct cli *c, const char *file, size_t first, const stru
 	cli_error(c, "%s:%zu: %s", file, first + (size_t)line - 1, p);
 }
 
-/* --- long lists ------------------------------------------------------------------------------------------- */
+/* --- long lists ------------------------------------------------------------------------------- */
 
 static bool read_short(struct cli *c, struct files *f, struct api_set *set, const char *file,
 		       size_t first, mk_str text);
@@ -156,7 +156,10 @@ static size_t find_items(mk_str text, size_t *line)
 	return text.n;
 }
 
-/* A list in JSON of any length, item by item: what `kubectl get -o json` prints of thousands of objects. */
+/*
+ * A list in JSON of any length, item by item: what `kubectl get -o json` prints of thousands of
+ * objects.
+ */
 static bool read_list(struct cli *c, struct files *f, struct api_set *set, const char *file,
 		      size_t first, mk_str text)
 {
@@ -286,7 +289,7 @@ static bool read_file(struct cli *c, struct files *f, struct api_set *set, const
 	return good;
 }
 
-/* --- folders -------------------------------------------------------------------------------------------- */
+/* --- folders ---------------------------------------------------------------------------------- */
 
 static int cmp_names(const void *x, const void *y)
 {
@@ -354,7 +357,7 @@ bool files_read(struct cli *c, struct files *f, const char *const *paths, size_t
 	return good;
 }
 
-/* --- lines ---------------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* "a.b[c/d]" as "/a/b/c~1d". */
 static mk_str pointer_of(struct cli *c, mk_str prefix, mk_str path)

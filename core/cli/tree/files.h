@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of Kubernetes objects for the commands: YAML or JSON, many documents in a file, with the lines of their values. */
+/*
+ * Files of Kubernetes objects for the commands: YAML or JSON, many documents in a file, with the
+ * lines of their values.
+ */
 #ifndef MK_CLI_TREE_FILES_H
 #define MK_CLI_TREE_FILES_H
 
@@ -22,15 +25,17 @@ struct files {
 };
 
 /*
- * Reads 'paths' (files; of a folder, its .yaml, .yml and .json files by name; "-": standard input) and adds their objects
- * to 'set', whose arena must be the cli's. What is wrong is said with file and line; false then, or when no object was
- * found.
+ * Reads 'paths' (files; of a folder, its .yaml, .yml and .json files by name; "-": standard input)
+ * and adds their objects to 'set', whose arena must be the cli's. What is wrong is said with file
+ * and line; false then, or when no object was found.
  */
 bool files_read(struct cli *c, struct files *f, const char *const *paths, size_t n,
 		struct api_set *set);
 
-/* The line of the value at 'path' ("spec.hierarchies[a].weightedQuotas[0].name") in object 'tag'; of what it is in, when
- * it is not there. */
+/*
+ * The line of the value at 'path' ("spec.hierarchies[a].weightedQuotas[0].name") in object 'tag';
+ * of what it is in, when it is not there.
+ */
 size_t files_line(struct cli *c, const struct files *f, size_t tag, mk_str path);
 
 #endif

@@ -24,9 +24,11 @@ struct player {
 	bool failed;
 };
 
-/* --- growing arrays -------------------------------------------------------------------------------------------- */
+/* --- growing arrays --------------------------------------------------------------------------- */
 
-/* Room for one more element of 'size' bytes; NULL: out of memory. The old array stays in the arena. */
+/*
+ * Room for one more element of 'size' bytes; NULL: out of memory. The old array stays in the arena.
+ */
 static void *room(struct replay *r, void *old, size_t n, size_t *cap, size_t size)
 {
 	void *bigger;
@@ -86,7 +88,7 @@ bool replay_add(struct replay *r, const struct api_work *work, size_t tree, int6
 	return true;
 }
 
-/* --- what happens ------------------------------------------------------------------------------------------------ */
+/* --- what happens ----------------------------------------------------------------------------- */
 
 static struct quota *tree_of(struct player *p, size_t job)
 {
@@ -302,9 +304,11 @@ static void sample_all(struct player *p)
 	}
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
-/* Timers of all jobs; what holds quota already runs from the start, and its quota is in the tree. */
+/*
+ * Timers of all jobs; what holds quota already runs from the start, and its quota is in the tree.
+ */
 static bool prepare(struct player *p)
 {
 	struct replay *r = p->r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A simulation of queue trees on a virtual clock: workloads arrive, wait, run, are preempted and end; each decision is the
- * library's. The same input gives the same story.
+ * A simulation of queue trees on a virtual clock: workloads arrive, wait, run, are preempted and
+ * end; each decision is the library's. The same input gives the same story.
  *
  * 1. replay_new; 2. replay_add for each workload; 3. replay_run; then read the story.
  */
@@ -76,19 +76,22 @@ struct replay {
 enum { REPLAY_MAX_EVENTS = 1000000 };
 
 /*
- * A replay of the trees of 'w' (borrowed; workloads in it that hold quota run from the start), which begins when the clock of
- * their times shows 'start_ms'. NULL: out of memory.
+ * A replay of the trees of 'w' (borrowed; workloads in it that hold quota run from the start),
+ * which begins when the clock of their times shows 'start_ms'. NULL: out of memory.
  */
 struct replay *replay_new(struct cli *c, struct world *w, int64_t start_ms, int64_t grace_ms);
 
 /*
- * Adds a workload of tree 'tree' that arrives at 'arrive_ms' and needs 'duration_ms' from its last admission to its end;
- * 'work' is borrowed. False: out of memory.
+ * Adds a workload of tree 'tree' that arrives at 'arrive_ms' and needs 'duration_ms' from its last
+ * admission to its end; 'work' is borrowed. False: out of memory.
  */
 bool replay_add(struct replay *r, const struct api_work *work, size_t tree, int64_t arrive_ms,
 		int64_t duration_ms);
 
-/* Plays until all is done or nothing more can happen, at most until 'until_ms'. False: out of memory. */
+/*
+ * Plays until all is done or nothing more can happen, at most until 'until_ms'. False: out of
+ * memory.
+ */
 bool replay_run(struct replay *r, int64_t until_ms);
 
 #endif

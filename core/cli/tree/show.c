@@ -4,7 +4,10 @@
 
 enum { BAR = 20 };
 
-/* What one line of a table is about: one pair, or (pair QUOTA_NONE) all flavors of a resource together. */
+/*
+ * What one line of a table is about: one pair, or (pair QUOTA_NONE) all flavors of a resource
+ * together.
+ */
 struct subject {
 	mk_str resource, flavor;
 	size_t fr;
@@ -35,7 +38,10 @@ static struct quota_cell_info cell(const struct quota *q, size_t node, const str
 	return sum;
 }
 
-/* "│  ├─ " before the name of a node, from the leaf's side: which of those above have more siblings to come. */
+/*
+ * "│ ├─ " before the name of a node, from the leaf's side: which of those above have more siblings
+ * to come.
+ */
 static mk_str branch(struct cli *c, const struct quota *q, size_t node)
 {
 	mk_str out = {NULL, 0};
@@ -128,7 +134,7 @@ static void table(struct cli *c, const struct quota *q, const struct subject *s,
 	for (size_t i = 0; i < n_heads; i++) {
 		output_cell(&t, output_paint(c, OUTPUT_DIM, str_of(heads[i])));
 	}
-	/* Nodes come breadth first; people read depth first. */
+	/* Nodes come breadth first; a table reads better depth first. */
 	for (size_t at = 0, n = 0; n < quota_n_nodes(q); n++) {
 		struct quota_node_info info = quota_node_at(q, at);
 
@@ -188,7 +194,7 @@ static void show_tree(struct cli *c, const struct world *w, size_t i, bool wide)
 	}
 }
 
-/* --- as data ------------------------------------------------------------------------------------------------------ */
+/* --- as data ---------------------------------------------------------------------------------- */
 
 static struct json *node_json(struct cli *c, const struct quota *q, size_t node)
 {

@@ -9,7 +9,7 @@
 
 enum { MAX_GENERATED = 100000, DAY_MS = 24 * 3600 * 1000 };
 
-/* --- options ---------------------------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static bool get_duration(struct cli *c, const struct cli_args *args, const char *name,
 			 int64_t otherwise, int64_t *ret)
@@ -47,7 +47,7 @@ static int64_t noted(struct world *w, const struct api_work *work, const char *n
 	return ms;
 }
 
-/* --- workloads ---------------------------------------------------------------------------------------------------- */
+/* --- workloads -------------------------------------------------------------------------------- */
 
 static int64_t latest(const struct world *w)
 {
@@ -82,7 +82,10 @@ static bool add_read(struct world *w, struct replay *r, int64_t duration)
 	return true;
 }
 
-/* Something that a leaf could take: one to a quarter of its maximum, of every resource of one group. */
+/*
+ * Something that a leaf could take: one to a quarter of its maximum, of every resource of one
+ * group.
+ */
 static bool make_requests(struct cli *c, struct rng *rng, const struct quota *q, size_t leaf,
 			  struct api_pod_set *ps)
 {
@@ -105,7 +108,7 @@ static bool make_requests(struct cli *c, struct rng *rng, const struct quota *q,
 		most = most > 1 ? most : 1;
 		ps->requests[ps->n].resource = fr.resource;
 		ps->requests[ps->n].amount = unit * rng_range(rng, 1, most);
-		/* Not everything needs everything. */
+		/* Not every workload asks for every resource. */
 		if (ps->n == 0 || rng_chance(rng, 1, 2)) {
 			ps->n++;
 		}
@@ -148,7 +151,7 @@ static bool generate_one(struct cli *c, struct world *w, struct replay *r, struc
 	       replay_add(r, work, tree, arrive, duration);
 }
 
-/* --- the story ------------------------------------------------------------------------------------------------------ */
+/* --- the story -------------------------------------------------------------------------------- */
 
 static const char *const words[] = {
 	[REPLAY_ARRIVE] = "arrives",   [REPLAY_WAIT] = "waits",      [REPLAY_ADMIT] = "admitted",
@@ -165,7 +168,10 @@ static enum output_color color_of(enum replay_what what)
 					: OUTPUT_PLAIN;
 }
 
-/* Is this event told? Unless 'wide': no arrivals, and of the reasons to wait only the first after each change. */
+/*
+ * Is this event told? Unless 'wide': no arrivals, and of the reasons to wait only the first after
+ * each change.
+ */
 static bool is_told(const struct replay_event *e, bool *waits, bool wide)
 {
 	bool again = waits[e->job] && e->what == REPLAY_WAIT;
@@ -287,7 +293,7 @@ static struct json *story_json(struct cli *c, const struct replay *r)
 	return v;
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------------ */
+/* --- the command ------------------------------------------------------------------------------ */
 
 struct wish {
 	enum cli_format format;

@@ -14,7 +14,8 @@ struct painter {
 	struct cli *c;
 	const struct replay *r;
 	struct timeline t;
-	size_t *first_group; /* per tree: group of its first leaf; the others follow in the order of nodes */
+	/* per tree: group of its first leaf; the others follow in the order of nodes */
+	size_t *first_group;
 	size_t *row_of; /* per job */
 	struct timeline_row *rows;
 	struct timeline_span *spans;
@@ -111,7 +112,7 @@ static bool make_rows(struct painter *p)
 	return true;
 }
 
-/* --- spans ---------------------------------------------------------------------------------------------------------- */
+/* --- spans ------------------------------------------------------------------------------------ */
 
 /* What a job does after an event; -1: nothing that is drawn. */
 static int kind_after(enum replay_what what, int now)
@@ -215,7 +216,7 @@ static bool make_uses(struct painter *p)
 	return true;
 }
 
-/* --- the file -------------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static mk_str amount_text(void *ctx, int64_t v)
 {

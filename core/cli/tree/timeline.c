@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drawing; see timeline.h. All coordinates are whole numbers, so that the picture is the same everywhere. */
+/*
+ * Drawing; see timeline.h. All coordinates are whole numbers, so that the picture is the same
+ * everywhere.
+ */
 #include "core/cli/tree/timeline.h"
 
 #include "core/base/alloc.h"
@@ -17,7 +20,7 @@ enum {
 	LEGEND = 22,
 };
 
-/* A palette that people with colour-blindness can tell apart. */
+/* A palette that colour-blind users can tell apart. */
 static const char *const colors[] = {"#0072B2", "#E69F00", "#009E73", "#CC79A7",
 				     "#56B4E9", "#D55E00", "#8C7A00", "#7F7F7F"};
 
@@ -68,7 +71,7 @@ static int h_of(const struct timeline *t, int64_t use)
 	return (int)((wide)use * (CHART - 10) / t->total);
 }
 
-/* --- axis -------------------------------------------------------------------------------------------------- */
+/* --- axis ------------------------------------------------------------------------------------- */
 
 static int64_t tick_ms(int64_t end)
 {
@@ -118,7 +121,7 @@ static void axis(struct drawing *d)
 	}
 }
 
-/* --- upper part: use over time, stacked ----------------------------------------------------------------------- */
+/* --- upper part: use over time, stacked ------------------------------------------------------- */
 
 /* Sum of the groups before and with 'group' at one moment. */
 static int64_t stacked(const int64_t *use, size_t group)
@@ -131,7 +134,10 @@ static int64_t stacked(const int64_t *use, size_t group)
 	return sum;
 }
 
-/* The outline of groups 0 to 'group', filled; larger ones are drawn first and stay visible above smaller ones. */
+/*
+ * The outline of groups 0 to 'group', filled; larger ones are drawn first and stay visible above
+ * smaller ones.
+ */
 static void area(struct drawing *d, int64_t *use, size_t group)
 {
 	const struct timeline *t = d->t;
@@ -196,7 +202,7 @@ static void legend(struct drawing *d)
 	}
 }
 
-/* --- lower part: a row per workload ---------------------------------------------------------------------------- */
+/* --- lower part: a row per workload ----------------------------------------------------------- */
 
 static void place_rows(struct drawing *d)
 {
@@ -263,7 +269,7 @@ static void mark(struct drawing *d, const struct timeline_span *s)
 	buf_add(d->b, STR("</title></path>\n"));
 }
 
-/* -------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 static void frame(struct drawing *d)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A picture of a simulation as SVG: above, how much each queue uses over time; below, a row for each workload with the
- * times when it waited and ran. Works in any browser, needs no script; hovering shows what a part means.
+ * A picture of a simulation as SVG: above, how much each queue uses over time; below, a row for
+ * each workload with the times when it waited and ran. Works in any browser, needs no script;
+ * hovering shows what a part means.
  */
 #ifndef MK_CLI_TREE_TIMELINE_H
 #define MK_CLI_TREE_TIMELINE_H
@@ -53,7 +54,10 @@ struct timeline {
 
 enum { TIMELINE_MAX_ROWS = 400 };
 
-/* Appends the picture to 'b'; rows after TIMELINE_MAX_ROWS are left out, and it says so. False: out of memory or room. */
+/*
+ * Appends the picture to 'b'; rows after TIMELINE_MAX_ROWS are left out, and it says so. False: out
+ * of memory or room.
+ */
 bool timeline_svg(const struct timeline *t, struct buf *b);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands of `kubectl multikueue tree` share: files read, judged and turned into trees. */
+/*
+ * What the commands of `kubectl multikueue tree` share: files read, judged and turned into trees.
+ */
 #ifndef MK_CLI_TREE_H
 #define MK_CLI_TREE_H
 
@@ -16,9 +18,9 @@ struct tree_input {
 };
 
 /*
- * Reads the files of option 'name' and judges them as they stand, or as a change from 'before' (may be NULL; must outlive
- * 'ret').
- * CLI_OK also when there are errors in ret->errors; else what to exit with, and it was said.
+ * Reads the files of option 'name' and judges them as they stand, or as a change from 'before' (may
+ * be NULL; must outlive 'ret'). CLI_OK also when there are errors in ret->errors; else what to exit
+ * with, and it was said.
  */
 enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *name,
 			const struct tree_input *before, struct tree_input *ret);

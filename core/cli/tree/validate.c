@@ -2,7 +2,7 @@
 /* `tree validate`, and how all commands of `tree` read and judge their files. */
 #include "core/cli/tree/tree.h"
 
-/* What to do about a rule, in words for people; the rule's text says what is wrong. */
+/* What a user can do about a rule; the rule's text says what is wrong. */
 static const char *const hints[] = {
 	[0] = "give the field a value of that kind, or leave it out",
 	[1] = "keep `hierarchies` and delete `hierachies`",
@@ -117,7 +117,10 @@ void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *
 	}
 }
 
-/* The errors as JSON: [{"file", "line", "kind", "name", "rule", "path", "message"}]. NULL: out of memory. */
+/*
+ * The errors as JSON: [{"file", "line", "kind", "name", "rule", "path", "message"}]. NULL: out of
+ * memory.
+ */
 static struct json *errors_json(struct cli *c, const struct tree_input *in)
 {
 	struct json *list = json_new_arr(&c->a);
@@ -141,7 +144,7 @@ static struct json *errors_json(struct cli *c, const struct tree_input *in)
 	return arena_failed(&c->a) ? NULL : list;
 }
 
-/* --- the command ---------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 /* Queues that are in some tree, and how many trees. */
 static void count(const struct api_set *set, size_t *ret_trees, size_t *ret_queues)

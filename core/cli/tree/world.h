@@ -21,21 +21,24 @@ struct world {
 };
 
 /*
- * Reads the files of option 'name', refuses what is not valid (told on stderr), builds the trees and puts the Workloads that
- * are in the files into them. 'before' (may be NULL): judged as a change from there. CLI_OK, or what to exit with;
- * call world_close either way.
+ * Reads the files of option 'name', refuses what is not valid (told on stderr), builds the trees
+ * and puts the Workloads that are in the files into them. 'before' (may be NULL): judged as a
+ * change from there. CLI_OK, or what to exit with; call world_close either way.
  */
 enum cli_exit world_open(struct cli *c, const struct cli_args *args, const char *name,
 			 const struct world *before, struct world *w);
 void world_close(struct world *w);
 
-/* The tree that has queue 'name', and its node there in *ret_node (may be NULL); API_NONE when none has. */
+/*
+ * The tree that has queue 'name', and its node there in *ret_node (may be NULL); API_NONE when none
+ * has.
+ */
 size_t world_find(const struct world *w, mk_str name, size_t *ret_node);
 
 /* "note: …" lines on stderr: of the world and of its models, and of trees that are degraded. */
 void world_print_notes(struct cli *c, const struct world *w);
 
-/* Amount 'v' of a resource for people; in the arena of the cli. */
+/* Amount 'v' of a resource as text; in the arena of the cli. */
 mk_str world_amount(struct cli *c, int64_t v, mk_str resource);
 
 /* "fifo", "fair", "capacity". */
