@@ -225,5 +225,5 @@ static const void *const items[] = {&job};
 static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, items};
 static const mk_factory *const factories[] = {&adapters, NULL};
 
-/* Its hook takes a draft in which the signs are taken back already. */
+/* The host takes the signs back before it calls the hook 'status'. */
 const mk_entry mk_plugin_entry = MK_ENTRY_NEEDS(1, "io.multikueue.job", "1.0.0", factories);

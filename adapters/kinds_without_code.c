@@ -46,7 +46,10 @@ static const mk_sign wrapper_run[] = {
 	{.pointer = NULL},
 };
 
-/* An end is active, too, in Kueue's eyes; but it looks for the end first, and an end stays. */
+/*
+ * Kueue's IsActive is true of an ended job, too; but Kueue looks for the end first, and an end is
+ * never taken back.
+ */
 static const char *const ray_rests[] = {"Suspended", "Complete", "Failed", NULL};
 static const mk_sign ray_job_active[] = {
 	{.pointer = "/status/jobDeploymentStatus", .except = ray_rests, .without = "\"Suspended\""},

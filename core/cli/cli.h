@@ -92,11 +92,11 @@ const char *cli_get(const struct cli_args *args, const char *name);
  */
 const char **cli_get_all(struct cli *c, const struct cli_args *args, const char *name,
 			 size_t *ret_n);
-/* The value of -o, checked; false: it is none of them, and that was said. */
+/* The value of -o, checked; false: it is none of them, and the error was printed. */
 bool cli_get_format(struct cli *c, const struct cli_args *args, enum cli_format *ret);
 /*
- * A whole number of at least 'least', 'otherwise' when not given; false: it is none, and that was
- * said.
+ * A whole number of at least 'least', 'otherwise' when not given; false: it is none, and the error
+ * was printed.
  */
 bool cli_get_number(struct cli *c, const struct cli_args *args, const char *name, int64_t least,
 		    int64_t otherwise, int64_t *ret);

@@ -306,7 +306,7 @@ static enum mk_code decode(struct config_run *r, struct mk_err *err)
 	if (str_starts(r->problems->first->text, STR("unknown field"))) {
 		struct buf b;
 
-		/* Unknown fields are told together, without brackets. */
+		/* Unknown fields are reported together, without brackets. */
 		buf_init(&b, (size_t)1 << 20);
 		for (const struct config_problem *p = r->problems->first; p != NULL; p = p->next) {
 			buf_printf(&b, "%s%s", b.n ? ", " : "strict decoding error: ", p->text.p);

@@ -353,7 +353,8 @@ static void ended(void *ctx, unsigned ready)
 	kill_all(r); /* its children */
 	if (!reap(r, &status)) {
 		if (r->state == RUN_DIES) {
-			unwatch(r, 2); /* a debugger holds it: this would be told again and again */
+			/* a debugger holds it: its end would be reported again and again */
+			unwatch(r, 2);
 		}
 		return;
 	}

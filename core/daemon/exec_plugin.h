@@ -33,7 +33,7 @@ struct exec_plugin_options {
 	void (*done)(void *ctx, uint64_t id, enum mk_code code, mk_str out, mk_str text);
 };
 
-/* NULL: out of memory. Children are waited for, so SIGCHLD must not be ignored: this sees to it. */
+/* NULL: out of memory. Ends the ignoring of SIGCHLD, since children are waited for. */
 struct exec_plugins *exec_plugins_new(const struct exec_plugin_options *o, struct mk_err *err);
 /*
  * Kills what runs, and waits a moment for its end, without a callback. What not even SIGKILL ends

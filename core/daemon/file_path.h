@@ -15,7 +15,7 @@
 typedef void file_step_fn(void *ctx, const char *dir, const char *name);
 
 /*
- * Follows 'path' and all its symlinks; each lookup is told to 'fn' (may be NULL) before it is made.
+ * Follows 'path' and all its symlinks; before each lookup 'fn' (may be NULL) is called with it.
  * 'ret_at' becomes the way without symlinks, or as far as it went: its last name is the one that
  * failed. Returns 0 or errno.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kubeconfigs in files: read when asked for, whenever something on the way to them changes, and
- * every half minute, for file systems that tell nothing. Each directory on the way is watched, that
+ * every half minute, for file systems without events. Each directory on the way is watched, that
  * of each symlink too, since kubelet renews a volume by swapping one. Runs on the loop; reading is
  * at most 1 MiB of a regular file, so a FIFO or a device never holds it.
  */
@@ -30,7 +30,10 @@ struct files_options {
 struct files *files_new(const struct files_options *o, struct mk_err *err);
 void files_free(struct files *f); /* NULL is fine */
 
-/* Tells soon, and from then on at each change; again = tells again. False: out of memory. */
+/*
+ * Calls back soon, and from then on at each change; a second call has it call back again. False:
+ * out of memory.
+ */
 bool files_watch(struct files *f, mk_str path);
 void files_unwatch(struct files *f, mk_str path);
 

@@ -3,7 +3,7 @@
  * The process is about to end: no cluster waits for it, and what is left is to join threads, close
  * files, and let plugins and libraries clean up. Any of these may hang in the kernel for ever (a
  * network file system that is gone), and the parent of the process would wait as well. So a thread
- * ends it when that takes too long, and says what it was at.
+ * ends it when that takes too long, and logs what was being taken apart.
  */
 #ifndef MK_DAEMON_LAST_RESORT_H
 #define MK_DAEMON_LAST_RESORT_H

@@ -152,7 +152,7 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 		.path = str_of(q->path),
 		.content_type = q->content_type,
 		.body = {q->body, q->body_n},
-		.cls = TRANSPORT_READ, /* the fence hangs on this very request */
+		.cls = TRANSPORT_READ, /* the fence depends on this request */
 		.timeout_ms = q->timeout_ms,
 	};
 	struct blocking_answer answer;

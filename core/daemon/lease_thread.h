@@ -2,8 +2,8 @@
 /*
  * Leader election on a thread and a connection of its own, so that no load on the main loop delays
  * a renewal. But it renews only while the main loop shows signs of life: a leader that hangs must
- * lose the lease, and after 8 s it is ended with the name of the plugin that holds it up, of the
- * hook and of the object.
+ * lose the lease, and after 8 s the process is ended; the log then names the plugin that holds it
+ * up, the hook and the object.
  *
  * Life: start -> (beat from the main loop; the loop is woken when the state changes)* -> release ->
  * free. What the thread tells goes through atomics: the state here, and the fence that the

@@ -121,7 +121,7 @@ static bool is_served(const struct setup *s, const struct config_gvk *g)
 }
 
 /*
- * Frameworks of a Kueue file may have no plugin here: that is said, since their jobs would be
+ * Frameworks of a Kueue file may have no plugin here: a warning says so, since their jobs would be
  * rejected.
  */
 static void note_unserved(struct setup *s)

@@ -205,7 +205,7 @@ struct json *plug_status_without(const struct plug_adapter *ad, const struct jso
 	return plug_ended(ad, local) && !plug_ended(ad, job) ? was : json_get(job, "status");
 }
 
-/* --- an end that nothing but the Workload tells of -------------------------------------------- */
+/* --- an end that only the Workload shows ------------------------------------------------------ */
 
 static bool is_failure(const char *word)
 {

@@ -25,8 +25,8 @@ static size_t find_sick(const struct plug *p, const struct plug_breaker *b, uint
 }
 
 /*
- * Leaves out those that did not fault for long, and what a clock that was set back left in the
- * future.
+ * Drops the Workloads that have not faulted for long, and those whose last fault lies in the future
+ * because the clock was set back.
  */
 static void forget(struct plug *p, int64_t now)
 {

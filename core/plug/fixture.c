@@ -220,8 +220,8 @@ static struct json *with_status(struct situation *s, const struct json *job,
 }
 
 /*
- * What comes home must be such that it can be taken back: no place may say again what another is to
- * take back.
+ * A status that is copied back must lose its signs when they are taken back: what one sign leaves
+ * behind must not be another sign.
  */
 static void check_without(struct situation *s, const struct plug_adapter *ad,
 			  const struct json *status)

@@ -276,8 +276,8 @@ enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view 
 	const struct run r = {d->status, true, false};
 
 	/*
-	 * The flag speaks of a copy without a status; of none at all the descriptor or the hook
-	 * does.
+	 * The flag is about a copy without a status. When there is no copy at all, the descriptor
+	 * or the hook decides.
 	 */
 	bool no_status = (v->remote || (!r.fn && !d->active)) &&
 			 json_type(json_get(v->remote, "status")) != JSON_OBJ;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reading the tree and its workloads, the text of a refusal, and what Kueue is told in Compile
- * mode.
- */
+/* Reading the tree and its workloads, and the text of a refusal. */
 #include "core/quota/quota_impl.h"
 
 #include <inttypes.h>

@@ -42,7 +42,7 @@ enum {
 
 enum quota_policy { QUOTA_FIFO, QUOTA_FAIR, QUOTA_CAPACITY };
 enum quota_strategy { QUOTA_BEST_EFFORT, QUOTA_STRICT, QUOTA_LQ_FAIR, QUOTA_LQ_CAPACITY };
-/* Which workloads a leaf may preempt; which words fit where is said at the fields. */
+/* Which workloads a leaf may preempt; the fields say which words they take. */
 enum quota_reclaim { QUOTA_NEVER, QUOTA_LOWER, QUOTA_LOWER_OR_NEWER, QUOTA_ANY };
 
 /* --- the tree --------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static mk_str cycle_text(struct arena *a, const struct api_place *start)
 	return out;
 }
 
-/* A cycle is told once: for the queue that is written, else for the smallest name in it. */
+/* A cycle is reported once: for the queue that is written, else for the smallest name in it. */
 static void check_cycle(struct validate_ctx *c, const struct api_queue *q,
 			const struct api_place *p)
 {
@@ -149,7 +149,10 @@ static void check_levels(struct validate_ctx *c, const struct api_queue *q,
 	size_t levels =
 		c->subject != NULL && p->depth > 0 && p->tree == NULL ? deepest(p) : p->depth;
 
-	/* In a whole set the queue tells that is the first too deep, and not each one below it. */
+	/*
+	 * In a whole set the first queue that is too deep gets the error, and not each one below
+	 * it.
+	 */
 	if (p->tree == NULL && (c->subject != NULL ? levels > VALIDATE_MAX_LEVELS
 						   : levels == VALIDATE_MAX_LEVELS + 1)) {
 		validate_fault(c, q->object, 27, q->parent.path,
@@ -283,7 +286,7 @@ static int64_t max_of(const struct api_place *p, mk_str key)
 	return most;
 }
 
-/* V16 for one pair: the first child that makes the sum too large is told. */
+/* V16 for one pair: the error goes to the first child that makes the sum too large. */
 static void check_min_sum(struct validate_ctx *c, const struct api_place *parent,
 			  const struct api_quota *q, mk_str key)
 {

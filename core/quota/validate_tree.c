@@ -29,7 +29,7 @@ static void check_owner(struct validate_ctx *c, const struct api_tree *tree, mk_
 	}
 }
 
-/* What the queues of the tree say themselves. In a whole set each queue is told on its own. */
+/* What the queues of the tree say themselves. In a whole set each queue gets its own error. */
 static void check_queues(struct validate_ctx *c, const struct api_tree *tree)
 {
 	for (size_t i = 0; c->subject != NULL && i < c->now->n_queues; i++) {

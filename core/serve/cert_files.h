@@ -36,17 +36,17 @@ struct cert_pair {
 };
 
 /*
- * Reads tls.crt and tls.key when one of them is another than at the last true answer. False: they
- * are the same ('err' is untouched), or they cannot be read. They are tried again at the next call,
- * and 'err' says why once, until they are others or the reason is another: MK_NOT_FOUND, MK_DENIED,
+ * Reads tls.crt and tls.key when one of them changed since the last call that returned true. False:
+ * they are the same ('err' is untouched), or they cannot be read. They are tried again at the next
+ * call, and 'err' says why once, until the files or the reason change: MK_NOT_FOUND, MK_DENIED,
  * MK_TOO_BIG, MK_NO_MEMORY. Texts are in 'a'; str_wipe the key before 'a' is cleared.
  */
 bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *ret,
 		     struct mk_err *err);
 
 /*
- * The pair of the last true answer could not be used, perhaps for lack of memory only: it is read
- * once more after some looks (about a minute), unless others come first.
+ * The pair that was read last could not be used, perhaps for lack of memory only: it is read once
+ * more after some looks (about a minute), unless the files change before.
  */
 void cert_files_refused(struct cert_files *f);
 

@@ -59,7 +59,7 @@ mk_str fleet_label(mk_str name, char out[static FLEET_LABEL_SIZE]);
 
 /*
  * A ClusterQueue exists, or does no longer (false: it was not known). Those that no event of the
- * list from begin to end names are gone as well: 'gone' is told of each.
+ * list from begin to end names are gone as well: 'gone' is called with each.
  */
 void fleet_queue_seen(struct fleet *f, mk_str name);
 bool fleet_queue_gone(struct fleet *f, mk_str name);

@@ -129,7 +129,7 @@ static bool keep_token(struct metrics_access *m, struct row *r, mk_str token)
 		    review(&m->arena, "authentication.k8s.io", "TokenReview", spec));
 }
 
-/* 'user' is what the TokenReview said of him. */
+/* 'user' is the user in the status of the TokenReview. */
 static bool keep_access(struct metrics_access *m, struct row *r, const struct json *user)
 {
 	static const char *const same[] = {"uid", "groups", "extra"};

@@ -141,7 +141,7 @@ static void send(struct webhook_objects *w, enum task_id id, enum kube_verb verb
 
 /*
  * The task of an answer, which is in the air no longer; it is due again in 'in_ms', or at once when
- * it was told to be.
+ * a change came meanwhile.
  */
 static void landed(struct webhook_objects *w, enum task_id id, int64_t in_ms)
 {

@@ -167,7 +167,7 @@ struct job {
 	bool is_load;
 };
 
-/* Who ran when the child ended: "path: ", or the plugin, its hook and the object. */
+/* What ran when the child ended: "path: ", or the plugin, its hook and the object. */
 static void put_blame(struct buf *out, const struct job *j)
 {
 	struct plug_running r;
@@ -227,7 +227,7 @@ static void put_hint(const struct check *c, const char *dir, struct buf *out)
 }
 
 /*
- * Runs it with limits. False: it did not come back, which is told. What it said goes to *ret, which
+ * Runs it with limits. False: it did not return, which is printed. Its output goes to *ret, which
  * is the caller's to free in any case.
  */
 static bool in_child(struct job *j, child_fn *run, void (*leave)(void *), struct buf *ret)
@@ -497,7 +497,7 @@ static bool number(const char *option, const char *text, uint64_t max, uint64_t 
 	return true;
 }
 
-/* One option with a value; false: it makes no sense, which is said. */
+/* One option with a value; false: it makes no sense, and the error is printed. */
 static bool take(struct options *o, int option, const char *value)
 {
 	uint64_t v = 0;

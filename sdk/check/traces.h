@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What code that must leave no traces in its process left there: files, threads, processes,
+ * Traces that code left in its process though it must leave none: files, threads, processes,
  * signals, folder, mask.
  */
 #ifndef MK_CHECK_TRACES_H

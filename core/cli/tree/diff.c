@@ -73,7 +73,7 @@ static void numbers(struct changes *l, struct change base, const struct quota *o
 	number(l, base, "max", from.max, to.max, fr.resource);
 	number(l, base, "reserved", from.reserved, to.reserved, fr.resource);
 	/*
-	 * Where the policy gives one it equals the minimum: it is told when the policy alone
+	 * Where the policy gives one it equals the minimum: it is shown when the policy alone
 	 * changed.
 	 */
 	if (from.nominal == to.nominal) {

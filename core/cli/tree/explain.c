@@ -302,7 +302,7 @@ static bool is_meant(const struct cli_args *args, const struct world_work *ww)
 	return args->n_rest == 0 && !ww->work.admitted;
 }
 
-/* Does each name of the command line have its Workload? Those that do not are told. */
+/* Does each name of the command line have its Workload? Prints those that do not. */
 static bool all_found(struct cli *c, const struct cli_args *args, const struct world *w)
 {
 	bool all = true;

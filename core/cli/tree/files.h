@@ -26,8 +26,8 @@ struct files {
 
 /*
  * Reads 'paths' (files; of a folder, its .yaml, .yml and .json files by name; "-": standard input)
- * and adds their objects to 'set', whose arena must be the cli's. What is wrong is said with file
- * and line; false then, or when no object was found.
+ * and adds their objects to 'set', whose arena must be the cli's. Errors are printed with file and
+ * line; false then, or when no object was found.
  */
 bool files_read(struct cli *c, struct files *f, const char *const *paths, size_t n,
 		struct api_set *set);

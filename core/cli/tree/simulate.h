@@ -5,7 +5,7 @@
 
 #include "core/cli/tree/replay.h"
 
-/* Draws the story of 'r' into file 'path'. CLI_OK, or CLI_FAILED, and it was said. */
+/* Draws the story of 'r' into file 'path'. CLI_OK, or CLI_FAILED after the error was printed. */
 enum cli_exit simulate_svg(struct cli *c, const struct replay *r, const char *path);
 
 #endif

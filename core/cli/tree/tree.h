@@ -20,7 +20,7 @@ struct tree_input {
 /*
  * Reads the files of option 'name' and judges them as they stand, or as a change from 'before' (may
  * be NULL; must outlive 'ret'). CLI_OK also when there are errors in ret->errors; else what to exit
- * with, and it was said.
+ * with, after the error was printed.
  */
 enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *name,
 			const struct tree_input *before, struct tree_input *ret);
