@@ -221,7 +221,10 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 /* Sends a GET of the link's own; 'done' gets the answer. False: out of memory. */
 bool link_get(struct kube *k, struct link *l, mk_str path, enum transport_class cls,
 	      int64_t timeout_ms, call_done_fn *done, struct call **ret);
-/* Fails the link by an answer to a question of its own. True: it did, or the answer says nothing. */
+/*
+ * Fails the link by an answer to a question of its own. True: it did, or the answer says
+ * nothing.
+ */
 bool link_fail_by_answer(struct kube *k, struct link *l, const struct answer *an);
 /* Asks whether the cluster is still there; at most one question is out. */
 void link_probe(struct kube *k, struct link *l, enum transport_class cls);

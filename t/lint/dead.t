@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# No dead symbols: every external symbol of core/ is used by another object of a program of `make all`. A symbol that
-# only its own file uses should be static; one that only tests use goes to t/, unless the comment of its declaration
+# No dead symbols: every external symbol of core/ is used by another object of a program of
+# `make all`. A symbol that
+# only its own file uses should be static; one that only tests use goes to t/, unless the
+# comment of its declaration
 # begins with "For tests".
 #
 # Reads the objects of the build at $B (build/dev) as they are: build first.
@@ -27,7 +29,8 @@ if [ -s "$tmp/missing" ] || ! command -v nm >/dev/null; then
 	exit
 fi
 
-# What the headers allow to tests: the names in declarations below such a comment, up to an empty line.
+# What the headers allow to tests: the names in declarations below such a comment, up to an
+# empty line.
 git ls-files --cached --others --exclude-standard -- 'core/*.h' | xargs awk '
 	/^$/ { allowed = 0 }
 	/^\/\*/ { inside = 1; first = /^\/\*$/ ? FNR + 1 : FNR }
@@ -35,7 +38,8 @@ git ls-files --cached --others --exclude-standard -- 'core/*.h' | xargs awk '
 	allowed { n = split($0, words, /[^A-Za-z0-9_]+/); for (i = 1; i <= n; i++) print words[i] }
 	' | sort -u >"$tmp/for_tests"
 
-# Lines of nm: "OBJECT: NAME TYPE [VALUE SIZE]". Capital letters are external, U and w refer. A name with two
+# Lines of nm: "OBJECT: NAME TYPE [VALUE SIZE]". Capital letters are external, U and w
+# refer. A name with two
 # underscores belongs to the compiler.
 xargs nm -P -A <"$tmp/objects" 2>"$tmp/nm" | sed 's/: / /' | awk -v core="$B/core/" -v for_tests="$tmp/for_tests" '
 	BEGIN { while ((getline name <for_tests) > 0) allowed[name] = 1 }

@@ -24,7 +24,8 @@ files() { # the tracked and new sources below the given folders
 	git ls-files --cached --others --exclude-standard -- "$@" | grep -E '\.[ch]$' | sort -u
 }
 
-# layer -> the layers it may include besides itself; core/api/names.h has the names that many of them write
+# layer -> the layers it may include besides itself; core/api/names.h has the names that
+# many of them write
 allowed() {
 	case $1 in
 	base) echo '' ;;

@@ -8,7 +8,7 @@
 # of a folder, add it to 'sources'.
 cd "$(dirname "$0")/../.." || exit 1
 . t/integration/tap.sh
-sources=''
+sources='core adapters plugins sdk t'
 
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -21,7 +21,7 @@ check() { # NAME: findings are in the file
 git ls-files --cached --others --exclude-standard -- '*.md' | sort >"$tmp/pages"
 # shellcheck disable=SC2086
 [ -z "$sources" ] || git ls-files --cached --others --exclude-standard -- $sources |
-	grep -E '\.([ch]|sh|t)$' | sort >"$tmp/sources"
+	grep -E '\.([ch]|sh|t)$' | grep -v '^t/abi/1\.' | sort >"$tmp/sources" # those are frozen
 
 # One line "FILE:LINE:text" for each line of prose. Tables of pages begin with |,
 # indented code with four blanks.

@@ -24,7 +24,10 @@ const char *world_name(enum fault_type type);
 size_t world_deletes(struct plane *p, const char *resource, int64_t age_ms, bool finished);
 /* The kind of jobs is not served there any more, and its objects are gone; or it is again. */
 void world_crd(struct plane *p, bool served);
-/* The manager's store is another one: the id that its kube-system gives it, and the one that it had. */
+/*
+ * The manager's store is another one: the id that its kube-system gives it, and the one that it
+ * had.
+ */
 void world_know_manager(struct site *site);
 /* All daemons of the manager end, and start a while after, which 'r' draws (NULL: at once). */
 void world_restart(struct sim *s, struct site *site, struct rng *r);

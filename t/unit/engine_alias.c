@@ -105,7 +105,10 @@ static void job_is_seen_first(void)
 	w_free(w);
 }
 
-/* The other name's watch of Workloads is behind: it shows the clone of the round before, and the winner's job. */
+/*
+ * The other name's watch of Workloads is behind: it shows the clone of the round before, and the
+ * winner's job.
+ */
 static void clone_is_old(void)
 {
 	struct world *w = w_new(2);

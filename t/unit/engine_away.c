@@ -158,7 +158,10 @@ static void collector_meets_absence(void)
 
 enum { HOUR = 3600 * 1000 };
 
-/* A running job whose worker is lost: with lostWorkerPolicy Keep, or with a timeout of that many hours. */
+/*
+ * A running job whose worker is lost: with lostWorkerPolicy Keep, or with a timeout of that many
+ * hours.
+ */
 static struct world *lost_for_long(bool keeps, int hours, struct object **wl)
 {
 	struct world *w = w_new(2);

@@ -213,7 +213,10 @@ static void ends(struct world *w, cluster_id c, const char *minute)
 	clone_condition(w, c, "wl-j", "Finished", "Succeeded", true);
 }
 
-/* The former manager had lost one worker and won on another: both copies ended, and both are this manager's now. */
+/*
+ * The former manager had lost one worker and won on another: both copies ended, and both are
+ * this manager's now.
+ */
 static void rebuilt_and_ended_twice(void)
 {
 	struct world *w = w_new(2);

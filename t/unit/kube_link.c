@@ -103,7 +103,10 @@ static void test_loss_of_a_stream(void)
 	fake_done(&f);
 }
 
-/* The address leads to another cluster, or the store was replaced: what was known of the one before counts no more. */
+/*
+ * The address leads to another cluster, or the store was replaced: what was known of the one
+ * before counts no more.
+ */
 static void test_another_cluster_answers(void)
 {
 	up_quietly();
