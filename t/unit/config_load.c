@@ -139,20 +139,20 @@ static void test_values(void)
 	ok(c.multikueue.worker_lost_timeout_ms == INT64_C(9000) * 3600 * 1000 &&
 		   !c.multikueue.worker_lost_keep,
 	   "... is a timeout like any other");
-	accepted(MK "  gcInterval: 0s\n  workerLostTimeout: 0s\n", "row 6: zero");
+	accepted(MK "  gcInterval: 0s\n  workerLostTimeout: 0s\n", "C-V6: zero");
 	ok(c.multikueue.gc_interval_ms == 0 && c.multikueue.worker_lost_timeout_ms == 0,
 	   "... kept");
-	accepted(MK "  gcInterval: \"0\"\n", "row 6: zero without a unit");
-	accepted(MK "  gcInterval: 1h30m\n", "row 6: composed");
+	accepted(MK "  gcInterval: \"0\"\n", "C-V6: zero without a unit");
+	accepted(MK "  gcInterval: 1h30m\n", "C-V6: composed");
 	is_int(c.multikueue.gc_interval_ms, 5400000, "... value");
-	accepted(MK "  origin: My.mgr_1\n", "row 10: origin kept");
+	accepted(MK "  origin: My.mgr_1\n", "C-V10: origin kept");
 	is_str(c.multikueue.origin.p, "My.mgr_1", "... as it is");
-	accepted(MK "  dispatcherName: \"\"\n", "row 10: empty dispatcher");
-	accepted(MK "  dispatcherName: " CONFIG_INCREMENTAL "\n", "row 12: incremental alone");
+	accepted(MK "  dispatcherName: \"\"\n", "C-V10: empty dispatcher");
+	accepted(MK "  dispatcherName: " CONFIG_INCREMENTAL "\n", "C-V12: incremental alone");
 	is_int(c.multikueue.step_size, 3, "... 3");
 	accepted(MK "  dispatcherName: " CONFIG_INCREMENTAL
 		    "\n  incrementalDispatcherConfig:\n    stepSize: 5\n",
-		 "row 12: with 5");
+		 "C-V12: with 5");
 	is_int(c.multikueue.step_size, 5, "... 5");
 	v = json_getn(config_dispatchers(&a, &c), STR(CONFIG_INCREMENTAL));
 	is_int(json_int(json_get(v, "stepSize"), 0), 5, "... handed to the dispatcher");

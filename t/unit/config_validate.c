@@ -86,7 +86,7 @@ static void test_multikueue(void)
 		"greater than or equal "
 		"to 1");
 	is_int(load_with(MK "  gcInterval: -1s\n  workerLostTimeout: -1s\n  origin: \"a b\"\n", ""),
-	       MK_INVALID, "row 21");
+	       MK_INVALID, "C-V21: three errors in one message");
 	ok(str_starts(str_of(err.msg),
 		      STR("[multiKueue.gcInterval: Invalid value: -1000000000: must be greater "
 			  "than or equal to "
