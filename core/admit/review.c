@@ -75,7 +75,7 @@ static mk_str queue_of(const struct json *obj)
 	return json_str(json_get(labels, NAME_QUEUE));
 }
 
-/* MK_UNAVAILABLE when the queues are not known. */
+/* ERR_UNAVAILABLE when the queues are not known. */
 static enum mk_code leads_away(const struct review *r, const struct json *obj, bool *ret,
 			       struct mk_err *err)
 {
@@ -85,20 +85,20 @@ static enum mk_code leads_away(const struct review *r, const struct json *obj, b
 
 	if (queue.n == 0) {
 		*ret = false;
-		return MK_OK;
+		return ERR_OK;
 	}
 	way = admit_queues_ask(r->q, ns, queue);
 	if (way == ADMIT_NOT_READY) {
-		return err_set(err, MK_UNAVAILABLE, "admit", "the queues are not known yet");
+		return err_set(err, ERR_UNAVAILABLE, "the queues are not known yet");
 	}
 	if (way == ADMIT_UNSURE) {
-		return err_set(err, MK_UNAVAILABLE, "admit",
+		return err_set(err, ERR_UNAVAILABLE,
 			       "namespace %.*s has more LocalQueues than are remembered, and the "
 			       "one that is named is not among them: delete some",
 			       STR_ARG(str_cut(ns, ADMIT_SPACE_MAX)));
 	}
 	*ret = way == ADMIT_LEADS_AWAY;
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* --- managedBy ------------------------------------------------------------------------------- */
@@ -135,10 +135,10 @@ static enum mk_code default_managed_by(struct review *r, const struct managed_ki
 
 	if (json_type(spec) != JSON_OBJ || (type != JSON_OBJ && !is_missing) ||
 	    !is_unset(json_get(holder, "managedBy"), k)) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	code = leads_away(r, obj, &away, err);
-	if (code != MK_OK || !away) {
+	if (code != ERR_OK || !away) {
 		return code;
 	}
 	r->rule = ADMIT_MANAGED_BY;
@@ -154,7 +154,7 @@ static enum mk_code default_managed_by(struct review *r, const struct managed_ki
 				      k->parent[0] ? "/" : ""),
 			 name);
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* --- parked pods ----------------------------------------------------------------------------- */
@@ -179,10 +179,10 @@ static enum mk_code keep_parked(struct review *r, struct mk_err *err)
 	enum mk_code code;
 
 	if (json_type(json_get(pod, "spec")) != JSON_OBJ || !is_gated(old) || is_gated(pod)) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	code = leads_away(r, old, &away, err);
-	if (code != MK_OK || !away) {
+	if (code != ERR_OK || !away) {
 		return code;
 	}
 	r->rule = ADMIT_PARKED;
@@ -197,7 +197,7 @@ static enum mk_code keep_parked(struct review *r, struct mk_err *err)
 			patch_op(r, "remove", path, NULL);
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* --- the review ------------------------------------------------------------------------------ */
@@ -211,7 +211,7 @@ static enum mk_code judge(struct review *r, struct mk_err *err)
 	const struct managed_kind *k = find_managed(group, name);
 
 	if (json_str(json_get(r->request, "subResource")).n > 0) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (k && str_is(operation, "CREATE")) {
 		return default_managed_by(r, k, err);
@@ -219,7 +219,7 @@ static enum mk_code judge(struct review *r, struct mk_err *err)
 	if (group.n == 0 && str_is(name, "Pod") && str_is(operation, "UPDATE")) {
 		return keep_parked(r, err);
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static mk_str answer_of(struct review *r, mk_str uid)
@@ -249,7 +249,7 @@ enum mk_code admit_review(const struct admit_queues *q, mk_str text, struct aren
 	mk_str uid;
 	enum mk_code code = json_parse(a, text, &doc, err);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	r.request = json_get(doc, "request");
@@ -257,21 +257,21 @@ enum mk_code admit_review(const struct admit_queues *q, mk_str text, struct aren
 	if (!str_is(json_str(json_get(doc, "apiVersion")), "admission.k8s.io/v1") ||
 	    !str_is(json_str(json_get(doc, "kind")), "AdmissionReview") ||
 	    json_type(r.request) != JSON_OBJ) {
-		return err_set(err, MK_INVALID, "admit",
+		return err_set(err, ERR_INVALID,
 			       "expected an AdmissionReview of admission.k8s.io/v1 with a request");
 	}
 	if (uid.n == 0 || uid.n > UID_MAX) {
-		return err_set(err, MK_INVALID, "admit", "the request has no uid, or a long one");
+		return err_set(err, ERR_INVALID, "the request has no uid, or a long one");
 	}
 	code = judge(&r, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	answer = answer_of(&r, uid);
 	if (arena_failed(a)) {
-		return err_set(err, MK_NO_MEMORY, "admit", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	*ret_answer = answer;
 	*ret_rule = r.rule;
-	return MK_OK;
+	return ERR_OK;
 }

@@ -24,9 +24,9 @@ const char *admit_rule_name(enum admit_rule rule);
 
 /*
  * Judges the text of a review. *ret_answer is JSON text in 'a', *ret_rule what was done. The text
- * is not trusted: it may be anything. MK_INVALID: no admission.k8s.io/v1 AdmissionReview with a
- * request; MK_TOO_BIG; MK_UNAVAILABLE: the queues are not known (yet), and the answer depends on
- * them; MK_NO_MEMORY.
+ * is not trusted: it may be anything. ERR_INVALID: no admission.k8s.io/v1 AdmissionReview with a
+ * request; ERR_TOO_BIG; ERR_UNAVAILABLE: the queues are not known (yet), and the answer depends on
+ * them; ERR_NO_MEMORY.
  */
 enum mk_code admit_review(const struct admit_queues *q, mk_str text, struct arena *a,
 			  mk_str *ret_answer, enum admit_rule *ret_rule, struct mk_err *err);

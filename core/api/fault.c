@@ -19,7 +19,7 @@ void api_fault_add(struct arena *a, struct api_faults *f, int rule, mk_str path,
 		size_t size = f->size ? f->size * 2 : 8;
 		struct api_fault *bigger = arena_array(a, size, sizeof(*bigger));
 
-		if (bigger == NULL) {
+		if (!bigger) {
 			return;
 		}
 		if (f->n > 0) {
@@ -29,13 +29,13 @@ void api_fault_add(struct arena *a, struct api_faults *f, int rule, mk_str path,
 		f->size = size;
 	}
 	path = arena_dup(a, path);
-	if (text.p == NULL || path.p == NULL) {
+	if (!text.p || !path.p) {
 		return;
 	}
 	f->p[f->n++] = (struct api_fault){.rule = rule, .path = path, .text = text};
 	/* Names come from users: one fault is one line, and leaves a terminal as it was. */
 	p = arena_alloc(a, text.n + path.n + 2);
-	if (p == NULL) {
+	if (!p) {
 		f->n--;
 		return;
 	}

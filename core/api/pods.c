@@ -30,7 +30,7 @@ static int64_t *sum_of(struct sums *s, mk_str resource)
 		size_t size = s->size ? s->size * 2 : 8;
 		struct api_request *bigger = arena_array(s->a, size, sizeof(*bigger));
 
-		if (bigger == NULL) {
+		if (!bigger) {
 			return NULL;
 		}
 		if (s->n > 0) {
@@ -87,7 +87,7 @@ static void add_container(struct pod_reader *r, struct sums *s, const struct jso
 	resources = api_get(resources, "limits");
 	it = json_iter(json_type(resources) == JSON_OBJ ? resources : NULL);
 	while (json_next(&it)) {
-		if (json_getn(requests, it.key) == NULL) {
+		if (!json_getn(requests, it.key)) {
 			add_one(r, s, it.key, it.val, "limit");
 		}
 	}
@@ -227,16 +227,16 @@ enum mk_code api_pod_sets_read(struct arena *a, const struct json *workload,
 	struct pod_reader r = {a, faults, STR("spec.podSets")};
 	struct api_pod_sets sets = {arena_array(a, json_len(list), sizeof(*sets.v)), 0};
 
-	if (sets.v == NULL) {
-		return MK_NO_MEMORY;
+	if (!sets.v) {
+		return ERR_NO_MEMORY;
 	}
 	while (json_next(&it) && !arena_failed(a)) {
 		r.path = arena_printf(a, "spec.podSets[%zu].template.spec", sets.n);
 		read_set(&r, it.val, api_get(workload, "status"), &sets.v[sets.n++]);
 	}
 	if (arena_failed(a)) {
-		return MK_NO_MEMORY;
+		return ERR_NO_MEMORY;
 	}
 	*ret = sets;
-	return MK_OK;
+	return ERR_OK;
 }

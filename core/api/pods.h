@@ -34,7 +34,7 @@ struct api_pod_sets {
 /*
  * Reads the pod sets of 'workload', with what its admission says of them; memory in 'a', borrowing
  * from 'workload'. Values that cannot be read are added to 'faults' (as rule 0) and count as 0.
- * MK_NO_MEMORY.
+ * ERR_NO_MEMORY.
  */
 enum mk_code api_pod_sets_read(struct arena *a, const struct json *workload,
 			       struct api_faults *faults, struct api_pod_sets *ret);

@@ -34,8 +34,8 @@ struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct 
 {
 	struct apply *a = mk_calloc(1, sizeof(*a));
 
-	if (a == NULL) {
-		err_set(err, MK_NO_MEMORY, "apply", "out of memory");
+	if (!a) {
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	a->kube = k;
@@ -57,7 +57,7 @@ void apply_free(struct apply *a)
 	size_t pos = 0;
 	void *val;
 
-	if (a == NULL) {
+	if (!a) {
 		return;
 	}
 	while (map_next(&a->by_token, &pos, NULL, &val)) {
@@ -119,7 +119,7 @@ static struct lane *lane_of(struct apply *a, cluster_id c)
 		size_t size = a->size_lanes == 0 ? 16 : a->size_lanes * 2;
 		struct lane **grown = mk_realloc(a->lanes, size * sizeof(struct lane *));
 
-		if (grown == NULL) {
+		if (!grown) {
 			return NULL;
 		}
 		a->lanes = grown;
@@ -197,16 +197,16 @@ static void refuse(struct apply *a, struct task *t, enum mk_code code)
 
 static const char *refused_text(enum mk_code code)
 {
-	if (code == MK_FENCED) {
+	if (code == ERR_FENCED) {
 		return "not the leader";
 	}
-	if (code == MK_UNAVAILABLE) {
+	if (code == ERR_UNAVAILABLE) {
 		return "the cluster is not connected";
 	}
-	if (code == MK_TIMEOUT) {
+	if (code == ERR_TIMEOUT) {
 		return "it waited too long to be sent";
 	}
-	return code == MK_NOT_FOUND ? "the cluster does not serve the kind" : err_code_name(code);
+	return code == ERR_NOT_FOUND ? "the cluster does not serve the kind" : err_code_name(code);
 }
 
 static void tell_refused(struct apply *a)
@@ -228,7 +228,7 @@ static void on_reply(void *ctx, uint64_t token, const struct kube_reply *r)
 	struct apply *a = ctx;
 	struct task *t = map_del(&a->by_token, token_key(&token));
 
-	if (t == NULL) {
+	if (!t) {
 		return;
 	}
 	lane_answered(t->lane, t, r->code, r->text, r->retry_after_ms, a->now_ms);
@@ -236,7 +236,7 @@ static void on_reply(void *ctx, uint64_t token, const struct kube_reply *r)
 	 * 429 means not executed: the operation waits for the pause to end, at the head of its
 	 * queue.
 	 */
-	if (r->code == MK_LIMITED && t->tries < TASK_TRIES_MAX &&
+	if (r->code == ERR_LIMITED && t->tries < TASK_TRIES_MAX &&
 	    (a->may_write || !op_is_mutating(t->type))) {
 		lane_requeue(t->lane, t);
 		return;
@@ -284,17 +284,17 @@ static void send_task(struct apply *a, struct lane *l, struct task *t)
 	enum mk_code code;
 
 	if (!lane_sent(l, t)) {
-		refuse(a, t, MK_CONFLICT);
+		refuse(a, t, ERR_CONFLICT);
 		return;
 	}
 	t->token = ++a->next_token;
 	if (!map_put(&a->by_token, token_key(&t->token), t)) {
-		lane_answered(l, t, MK_NO_MEMORY, (mk_str){NULL, 0}, -1, a->now_ms);
-		refuse(a, t, MK_NO_MEMORY);
+		lane_answered(l, t, ERR_NO_MEMORY, (mk_str){NULL, 0}, -1, a->now_ms);
+		refuse(a, t, ERR_NO_MEMORY);
 		return;
 	}
 	code = kube_send(a->kube, &r, t->token, on_reply, a, NULL);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		map_del(&a->by_token, token_key(&t->token));
 		lane_answered(l, t, code, (mk_str){NULL, 0}, -1, a->now_ms);
 		refuse(a, t, code);
@@ -320,11 +320,11 @@ void apply_run(struct apply *a, int64_t mono_ms)
 
 		for (;;) {
 			t = lane_pick(a->lanes[i], mono_ms);
-			if (t == NULL) {
+			if (!t) {
 				break;
 			}
 			if (is_stale(t, mono_ms)) {
-				refuse(a, t, MK_TIMEOUT);
+				refuse(a, t, ERR_TIMEOUT);
 			} else {
 				send_task(a, a->lanes[i], t);
 			}
@@ -341,15 +341,15 @@ static void submit_one(struct apply *a, const struct op *op)
 
 	/* Events beyond their budget are dropped: no decision depends on them. */
 	if (op->type == OP_EVENT &&
-	    (!a->may_write || l == NULL || l->n_events_waiting >= LANE_EVENTS_WAITING_MAX)) {
+	    (!a->may_write || !l || l->n_events_waiting >= LANE_EVENTS_WAITING_MAX)) {
 		return;
 	}
 	arena_clear(&a->scratch);
 	t = task_new(op, &a->scratch);
-	if (t == NULL) {
+	if (!t) {
 		struct task none = {.op_id = op->id, .cluster = op->cluster, .kind = op->kind};
 		struct kube_reply r = {
-			.outcome = OUTCOME_REFUSED, .code = MK_NO_MEMORY, .retry_after_ms = -1};
+			.outcome = OUTCOME_REFUSED, .code = ERR_NO_MEMORY, .retry_after_ms = -1};
 
 		/* Out of memory for a task: the only case that is answered inside the call. */
 		none.ns = op->ns;
@@ -360,9 +360,9 @@ static void submit_one(struct apply *a, const struct op *op)
 	a->pending++;
 	t->queued_ms = a->now_ms;
 	if (op_is_mutating(op->type) && !a->may_write) {
-		refuse(a, t, MK_FENCED);
-	} else if (l == NULL) {
-		refuse(a, t, MK_NO_MEMORY);
+		refuse(a, t, ERR_FENCED);
+	} else if (!l) {
+		refuse(a, t, ERR_NO_MEMORY);
 	} else {
 		lane_queue(l, t);
 	}
@@ -390,7 +390,7 @@ void apply_set_may_write(struct apply *a, bool may_write)
 {
 	a->may_write = may_write;
 	for (size_t i = 0; !may_write && i < a->n_lanes; i++) {
-		drop_waiting(a, a->lanes[i], true, MK_FENCED);
+		drop_waiting(a, a->lanes[i], true, ERR_FENCED);
 	}
 }
 
@@ -399,7 +399,7 @@ void apply_link_down(struct apply *a, cluster_id c)
 	struct lane *l = lane_find(a, c);
 
 	if (l != NULL) {
-		drop_waiting(a, l, false, MK_UNAVAILABLE);
+		drop_waiting(a, l, false, ERR_UNAVAILABLE);
 	}
 }
 
@@ -408,7 +408,7 @@ static void leave(struct apply *a, cluster_id c)
 	struct lane *l = lane_find(a, c);
 
 	if (l != NULL && c != CLUSTER_MANAGER) {
-		drop_waiting(a, l, false, MK_UNAVAILABLE);
+		drop_waiting(a, l, false, ERR_UNAVAILABLE);
 		l->left = true;
 	}
 }

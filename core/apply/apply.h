@@ -26,7 +26,7 @@ struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct 
 void apply_free(struct apply *a); /* NULL is fine */
 
 /*
- * Leadership: false drops everything queued as refused (MK_FENCED); what is on the wire is cut by
+ * Leadership: false drops everything queued as refused (ERR_FENCED); what is on the wire is cut by
  * the transport.
  */
 void apply_set_may_write(struct apply *a, bool may_write);
@@ -40,7 +40,7 @@ void apply_set_may_write(struct apply *a, bool may_write);
 void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_ms);
 
 /*
- * The cluster's link went down: queued operations end as refused (MK_UNAVAILABLE). Those on the
+ * The cluster's link went down: queued operations end as refused (ERR_UNAVAILABLE). Those on the
  * wire are answered by kube.
  */
 void apply_link_down(struct apply *a, cluster_id c);

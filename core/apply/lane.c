@@ -8,7 +8,7 @@ struct lane *lane_new(cluster_id c)
 {
 	struct lane *l = mk_calloc(1, sizeof(*l));
 
-	if (l == NULL) {
+	if (!l) {
 		return NULL;
 	}
 	l->cluster = c;
@@ -80,7 +80,7 @@ struct task *task_new(const struct op *op, struct arena *scratch)
 		return NULL;
 	}
 	t = mk_malloc(sizeof(*t) + op->ns.n + op->name.n + body.n + object.n + 4);
-	if (t == NULL) {
+	if (!t) {
 		return NULL;
 	}
 	*t = (struct task){.op_id = op->id,
@@ -201,9 +201,9 @@ void lane_answered(struct lane *l, struct task *t, enum mk_code code, mk_str tex
 	}
 	l->n_sent--;
 	l->n_events_sent -= is_event(t);
-	if (code == MK_LIMITED) {
+	if (code == ERR_LIMITED) {
 		limited(l, text, retry_after_ms, now_ms);
-	} else if (code == MK_OK && l->cap < LANE_CAP_MAX && ++l->credit >= l->cap) {
+	} else if (code == ERR_OK && l->cap < LANE_CAP_MAX && ++l->credit >= l->cap) {
 		l->cap++;
 		l->credit = 0;
 	}

@@ -70,7 +70,7 @@ struct task *lane_pick(struct lane *l, int64_t now_ms);
 void lane_queue(struct lane *l, struct task *t);
 /* Back to the front: it was certainly not executed. */
 void lane_requeue(struct lane *l, struct task *t);
-/* 't' is on the wire. False: out of memory, or its object is busy (MK_BUG of the caller). */
+/* 't' is on the wire. False: out of memory, or its object is busy (ERR_BUG of the caller). */
 bool lane_sent(struct lane *l, struct task *t);
 /* 't' left the wire; 'code' is how. Adapts the cap and the pause. */
 void lane_answered(struct lane *l, struct task *t, enum mk_code code, mk_str text,

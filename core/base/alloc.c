@@ -54,7 +54,7 @@ void *mk_calloc_big(size_t size)
 		return NULL;
 	}
 	p = aligned_alloc(line, whole > 0 ? whole : line);
-	if (p == NULL) {
+	if (!p) {
 		return NULL;
 	}
 	if (whole >= huge) {
@@ -86,7 +86,7 @@ char *mk_strndup(mk_str s)
 {
 	char *p = mk_malloc(s.n + 1);
 
-	if (p == NULL) {
+	if (!p) {
 		return NULL;
 	}
 	if (s.n > 0) {

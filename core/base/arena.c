@@ -67,7 +67,7 @@ void arena_clear(struct arena *a)
 	run_cleanups(a);
 	for (struct arena_block *b = a->blocks; b != NULL; b = next) {
 		next = b->next;
-		if (b->size <= KEEP_MAX && (keep == NULL || b->size > keep->size)) {
+		if (b->size <= KEEP_MAX && (!keep || b->size > keep->size)) {
 			mk_free(keep);
 			keep = b;
 		} else {
@@ -99,7 +99,7 @@ static struct arena_block *add_block(struct arena *a, size_t size)
 		want = size;
 	}
 	b = mk_malloc(sizeof(*b) + want);
-	if (b == NULL) {
+	if (!b) {
 		return NULL;
 	}
 	b->size = want;
@@ -146,9 +146,9 @@ void *arena_alloc_raw(struct arena *a, size_t size)
 		a->failed = true;
 		return NULL;
 	}
-	if (b == NULL || b->size - b->used < rounded) {
+	if (!b || b->size - b->used < rounded) {
 		b = add_block(a, rounded);
-		if (b == NULL) {
+		if (!b) {
 			a->failed = true;
 			return NULL;
 		}
@@ -189,7 +189,7 @@ bool arena_on_done(struct arena *a, void (*fn)(void *ctx), void *ctx)
 {
 	struct arena_cleanup *c = arena_alloc(a, sizeof(*c));
 
-	if (c == NULL) {
+	if (!c) {
 		fn(ctx);
 		return false;
 	}
@@ -202,7 +202,7 @@ mk_str arena_dup(struct arena *a, mk_str s)
 {
 	char *p = s.n < SIZE_MAX ? arena_alloc_raw(a, s.n + 1) : NULL;
 
-	if (p == NULL) {
+	if (!p) {
 		a->failed = true;
 		return (mk_str){NULL, 0};
 	}
@@ -231,7 +231,7 @@ mk_str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 		return arena_dup(a, (mk_str){small, (size_t)n});
 	}
 	p = arena_alloc_raw(a, (size_t)n + 1);
-	if (p == NULL) {
+	if (!p) {
 		return (mk_str){NULL, 0};
 	}
 	vsnprintf(p, (size_t)n + 1, fmt, ap);

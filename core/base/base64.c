@@ -95,8 +95,8 @@ enum mk_code base64_decode(struct arena *a, mk_str s, mk_str *ret, struct mk_err
 	size_t n = 0;
 	size_t at = 0;
 
-	if (out == NULL) {
-		return err_set(err, MK_NO_MEMORY, "base64", "out of memory");
+	if (!out) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	while (q == QUANTUM_FULL) {
 		unsigned int bits[4] = {0};
@@ -105,8 +105,8 @@ enum mk_code base64_decode(struct arena *a, mk_str s, mk_str *ret, struct mk_err
 
 		q = read_quantum(s, &at, bits, &n_data);
 		if (q == QUANTUM_BAD) {
-			return err_set(err, MK_INVALID, "base64",
-				       "illegal base64 data at input byte %zu", at);
+			return err_set(err, ERR_INVALID, "illegal base64 data at input byte %zu",
+				       at);
 		}
 		word = bits[0] << 18 | bits[1] << 12 | bits[2] << 6 | bits[3];
 		for (size_t i = 0; q != QUANTUM_NONE && i + 1 < n_data; i++) {
@@ -114,7 +114,7 @@ enum mk_code base64_decode(struct arena *a, mk_str s, mk_str *ret, struct mk_err
 		}
 	}
 	*ret = (mk_str){out, n};
-	return MK_OK;
+	return ERR_OK;
 }
 
 mk_str base64_encode(struct arena *a, mk_str s)
@@ -122,7 +122,7 @@ mk_str base64_encode(struct arena *a, mk_str s)
 	char *out = s.n < SIZE_MAX / 2 ? arena_alloc(a, (s.n + 2) / 3 * 4 + 1) : NULL;
 	size_t n = 0;
 
-	if (out == NULL) {
+	if (!out) {
 		a->failed = true;
 		return (mk_str){NULL, 0};
 	}

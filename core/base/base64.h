@@ -10,8 +10,8 @@
 #include "core/base/err.h"
 
 /*
- * Decodes 's' into 'a' (NUL-terminated; the NUL does not count). Line ends are skipped. MK_INVALID
- * with Go's text `illegal base64 data at input byte N`; MK_NO_MEMORY.
+ * Decodes 's' into 'a' (NUL-terminated; the NUL does not count). Line ends are skipped. ERR_INVALID
+ * with Go's text `illegal base64 data at input byte N`; ERR_NO_MEMORY.
  */
 enum mk_code base64_decode(struct arena *a, mk_str s, mk_str *ret, struct mk_err *err);
 

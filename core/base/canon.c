@@ -156,7 +156,7 @@ static struct json *canon_obj(struct arena *a, const struct json *v, struct plac
 	struct json *out = json_new_obj(a);
 	struct json_iter it = json_iter(v);
 
-	if (members == NULL || out == NULL) {
+	if (!members || !out) {
 		return NULL;
 	}
 	for (size_t i = 0; json_next(&it); i++) {
@@ -228,7 +228,7 @@ mk_str canon_hash(struct arena *a, const struct json *v)
 	mk_str text = canon_text(a, v);
 	mk_str hex = text.p ? sha256_hex(a, text) : text;
 
-	if (hex.p == NULL) {
+	if (!hex.p) {
 		return hex;
 	}
 	return arena_printf(a, "v1:%.32s", hex.p);

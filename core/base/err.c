@@ -8,23 +8,23 @@
 
 #include "core/base/str.h"
 
-static const char *const code_names[MK_N_CODES] = {
-	[MK_OK] = "ok",
-	[MK_NOT_FOUND] = "not_found",
-	[MK_EXISTS] = "exists",
-	[MK_CONFLICT] = "conflict",
-	[MK_GONE] = "gone",
-	[MK_INVALID] = "invalid",
-	[MK_DENIED] = "denied",
-	[MK_UNAVAILABLE] = "unavailable",
-	[MK_LIMITED] = "limited",
-	[MK_TIMEOUT] = "timeout",
-	[MK_UNKNOWN] = "unknown",
-	[MK_TOO_BIG] = "too_big",
-	[MK_NO_MEMORY] = "no_memory",
-	[MK_PLUGIN_FAULT] = "plugin_fault",
-	[MK_FENCED] = "fenced",
-	[MK_BUG] = "bug",
+static const char *const code_names[ERR_N_CODES] = {
+	[ERR_OK] = "ok",
+	[ERR_NOT_FOUND] = "not_found",
+	[ERR_EXISTS] = "exists",
+	[ERR_CONFLICT] = "conflict",
+	[ERR_GONE] = "gone",
+	[ERR_INVALID] = "invalid",
+	[ERR_DENIED] = "denied",
+	[ERR_UNAVAILABLE] = "unavailable",
+	[ERR_LIMITED] = "limited",
+	[ERR_TIMEOUT] = "timeout",
+	[ERR_UNKNOWN] = "unknown",
+	[ERR_TOO_BIG] = "too_big",
+	[ERR_NO_MEMORY] = "no_memory",
+	[ERR_PLUGIN_FAULT] = "plugin_fault",
+	[ERR_FENCED] = "fenced",
+	[ERR_BUG] = "bug",
 };
 
 enum { MSG_SIZE = sizeof(((struct mk_err *)0)->msg) };
@@ -40,14 +40,13 @@ static void cut(char text[static MSG_SIZE + 1], int printed)
 	text[n] = '\0';
 }
 
-enum mk_code err_set(struct mk_err *err, enum mk_code code, const char *module, const char *fmt,
-		     ...)
+enum mk_code err_set(struct mk_err *err, enum mk_code code, const char *fmt, ...)
 {
 	char msg[MSG_SIZE + 1];
 	va_list ap;
 	int n;
 
-	if (err == NULL) {
+	if (!err) {
 		return code;
 	}
 	/* By way of a copy: the arguments may point into 'err'. */
@@ -56,7 +55,6 @@ enum mk_code err_set(struct mk_err *err, enum mk_code code, const char *module, 
 	va_end(ap);
 	cut(msg, n);
 	err->code = code;
-	err->module = module;
 	memcpy(err->msg, msg, strlen(msg) + 1);
 	return code;
 }
@@ -68,7 +66,7 @@ void err_wrap(struct mk_err *err, const char *fmt, ...)
 	va_list ap;
 	int n;
 
-	if (err == NULL) {
+	if (!err) {
 		return;
 	}
 	va_start(ap, fmt);
@@ -82,7 +80,7 @@ void err_wrap(struct mk_err *err, const char *fmt, ...)
 
 const char *err_code_name(enum mk_code code)
 {
-	if ((unsigned int)code >= MK_N_CODES) {
+	if ((unsigned int)code >= ERR_N_CODES) {
 		return "bug";
 	}
 	return code_names[code];

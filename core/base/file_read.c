@@ -10,9 +10,11 @@
 
 static enum mk_code read_error(const char *path, int e, struct mk_err *err)
 {
-	enum mk_code code = e == ENOENT ? MK_NOT_FOUND : e == EACCES ? MK_DENIED : MK_UNAVAILABLE;
+	enum mk_code code = e == ENOENT   ? ERR_NOT_FOUND
+			    : e == EACCES ? ERR_DENIED
+					  : ERR_UNAVAILABLE;
 
-	return err_set(err, code, "file", "cannot read %s: %s", path, strerror(e));
+	return err_set(err, code, "cannot read %s: %s", path, strerror(e));
 }
 
 enum mk_code file_read_open(struct arena *a, int fd, const char *path, size_t max, mk_str *ret,
@@ -26,14 +28,14 @@ enum mk_code file_read_open(struct arena *a, int fd, const char *path, size_t ma
 		return read_error(path, errno, err);
 	}
 	if (!S_ISREG(st.st_mode)) {
-		return err_set(err, MK_INVALID, "file", "%s is not a regular file", path);
+		return err_set(err, ERR_INVALID, "%s is not a regular file", path);
 	}
 	if (st.st_size < 0 || (uint64_t)st.st_size > max) {
-		return err_set(err, MK_TOO_BIG, "file", "%s is larger than %zu bytes", path, max);
+		return err_set(err, ERR_TOO_BIG, "%s is larger than %zu bytes", path, max);
 	}
 	text = arena_alloc(a, (size_t)st.st_size + 1);
 	if (!text) {
-		return err_set(err, MK_NO_MEMORY, "file", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	while (n < (size_t)st.st_size) {
 		ssize_t got = read(fd, text + n, (size_t)st.st_size - n);
@@ -47,7 +49,7 @@ enum mk_code file_read_open(struct arena *a, int fd, const char *path, size_t ma
 		n += got > 0 ? (size_t)got : 0;
 	}
 	*ret = (mk_str){text, n};
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code file_read(struct arena *a, const char *path, size_t max, mk_str *ret,

@@ -8,9 +8,9 @@
 #include "core/base/str.h"
 
 /*
- * Reads a regular file of at most 'max' bytes into 'a', NUL-terminated. MK_NOT_FOUND, MK_DENIED,
- * MK_UNAVAILABLE (other reasons to fail), MK_INVALID (not a regular file), MK_TOO_BIG,
- * MK_NO_MEMORY.
+ * Reads a regular file of at most 'max' bytes into 'a', NUL-terminated. ERR_NOT_FOUND, ERR_DENIED,
+ * ERR_UNAVAILABLE (other reasons to fail), ERR_INVALID (not a regular file), ERR_TOO_BIG,
+ * ERR_NO_MEMORY.
  */
 enum mk_code file_read(struct arena *a, const char *path, size_t max, mk_str *ret,
 		       struct mk_err *err);

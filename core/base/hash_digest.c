@@ -20,7 +20,7 @@ static mk_str digest_hex(struct arena *a, mk_str s, const EVP_MD *md)
 		return (mk_str){NULL, 0};
 	}
 	hex = arena_alloc(a, 2 * (size_t)n + 1);
-	if (hex == NULL) {
+	if (!hex) {
 		return (mk_str){NULL, 0};
 	}
 	for (size_t i = 0; i < n; i++) {

@@ -78,7 +78,7 @@ bool heap_set(struct heap *h, struct heap_node *n, int64_t at)
 			if (size <= SIZE_MAX / 2 / sizeof(struct heap_node *)) {
 				nodes = mk_realloc(h->nodes, size * sizeof(struct heap_node *));
 			}
-			if (nodes == NULL) {
+			if (!nodes) {
 				return false;
 			}
 			h->nodes = nodes;

@@ -15,8 +15,7 @@ enum mk_code hostport_split(mk_str address, char host[static HOSTPORT_HOST_SIZE]
 		colon--;
 	}
 	if (colon == 0 || !str_u64(str_sub(address, colon, address.n), &port) || port > 65535) {
-		return err_set(err, MK_INVALID, "address",
-			       "address: expected host:port or :port, found %.*s",
+		return err_set(err, ERR_INVALID, "address: expected host:port or :port, found %.*s",
 			       STR_ARG(address));
 	}
 	name = str_sub(address, 0, colon - 1);
@@ -24,10 +23,9 @@ enum mk_code hostport_split(mk_str address, char host[static HOSTPORT_HOST_SIZE]
 		name = str_sub(name, 1, name.n - 2);
 	}
 	if (name.n >= HOSTPORT_HOST_SIZE || str_index(name, '\0') >= 0) {
-		return err_set(err, MK_INVALID, "address",
-			       "address: host is too long or has a NUL");
+		return err_set(err, ERR_INVALID, "address: host is too long or has a NUL");
 	}
 	snprintf(host, HOSTPORT_HOST_SIZE, "%.*s", STR_ARG(name));
 	*ret_port = (uint16_t)port;
-	return MK_OK;
+	return ERR_OK;
 }

@@ -12,7 +12,7 @@ enum { HOSTPORT_HOST_SIZE = 64 };
 
 /*
  * The parts of "host:port" or ":port": 'host' without brackets and NUL-terminated, "" for all
- * addresses. It does not check whether the host is an IP address. MK_INVALID.
+ * addresses. It does not check whether the host is an IP address. ERR_INVALID.
  */
 enum mk_code hostport_split(mk_str address, char host[static HOSTPORT_HOST_SIZE],
 			    uint16_t *ret_port, struct mk_err *err);

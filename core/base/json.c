@@ -247,7 +247,7 @@ static yyjson_mut_val *orphan(struct arena *a, const yyjson_mut_val *parent, str
 {
 	yyjson_mut_val *val = val_of(v);
 
-	if (val == NULL || (val->next == NULL && val != parent)) {
+	if (!val || (!val->next && val != parent)) {
 		return val;
 	}
 	return val_of(json_dup(a, v));
@@ -291,7 +291,7 @@ void json_set(struct arena *a, struct json *obj, mk_str key, struct json *v)
 		return;
 	}
 	k = find_key(o, key, &prev);
-	if (v == NULL) {
+	if (!v) {
 		if (k != NULL) {
 			remove_key(o, prev, k);
 		}
@@ -301,7 +301,7 @@ void json_set(struct arena *a, struct json *obj, mk_str key, struct json *v)
 		return;
 	}
 	val = orphan(a, o, v);
-	if (val == NULL) {
+	if (!val) {
 		return;
 	}
 	if (k != NULL) {
@@ -363,7 +363,7 @@ void json_add(struct arena *a, struct json *arr, struct json *v)
 		return;
 	}
 	val = orphan(a, o, v);
-	if (val == NULL) {
+	if (!val) {
 		return;
 	}
 	if (val_len(o) == 0) {

@@ -37,9 +37,9 @@ enum {
 };
 
 /*
- * Parses one UTF-8 document (RFC 8259, nothing after it but white space). Refused with MK_INVALID:
- * syntax errors, duplicate keys, lone surrogates, depth over JSON_MAX_DEPTH; with MK_TOO_BIG: more
- * than JSON_MAX_SIZE bytes; MK_NO_MEMORY. The value does not borrow from 'text'.
+ * Parses one UTF-8 document (RFC 8259, nothing after it but white space). Refused with ERR_INVALID:
+ * syntax errors, duplicate keys, lone surrogates, depth over JSON_MAX_DEPTH; with ERR_TOO_BIG: more
+ * than JSON_MAX_SIZE bytes; ERR_NO_MEMORY. The value does not borrow from 'text'.
  */
 enum mk_code json_parse(struct arena *a, mk_str text, struct json **ret, struct mk_err *err);
 /*
@@ -158,8 +158,8 @@ void json_set_bool(struct arena *a, struct json *obj, const char *key, bool b);
 
 /*
  * Sets the value at an RFC 6901 pointer below 'root': missing parents become objects, the last
- * token "-" appends to an array, NULL 'v' removes (later elements move down). MK_INVALID when the
- * pointer is malformed, "" , or passes through a scalar; MK_NO_MEMORY.
+ * token "-" appends to an array, NULL 'v' removes (later elements move down). ERR_INVALID when the
+ * pointer is malformed, "" , or passes through a scalar; ERR_NO_MEMORY.
  */
 enum mk_code json_put(struct arena *a, struct json *root, const char *pointer, struct json *v);
 

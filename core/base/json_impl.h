@@ -3,7 +3,7 @@
  * What the files of json share: a value is a yyjson_mut_val that lies in the arena. Its public
  * fields are used directly: a container holds its last element (array) or last key (object);
  * elements form a circle; in an object each key is followed by its value. A value without a parent
- * has next == NULL. No yyjson document stands behind them.
+ * has no next. No yyjson document stands behind them.
  */
 #ifndef MK_BASE_JSON_IMPL_H
 #define MK_BASE_JSON_IMPL_H

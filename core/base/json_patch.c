@@ -101,7 +101,7 @@ static struct json *dup(struct arena *a, const struct json *v)
 	/* No walk counts so many that a product overflows. */
 	c.next_val = arena_alloc_raw(a, c.n_vals * sizeof(*c.next_val));
 	c.next_text = c.next_val ? arena_alloc_raw(a, c.n_text) : NULL;
-	if (c.next_text == NULL) {
+	if (!c.next_text) {
 		return NULL;
 	}
 	out = copy_val(&c, val_of(v));
@@ -161,7 +161,7 @@ static struct json *lookup_get(const struct lookup *l, mk_str key)
 	size_t lo = 0;
 	size_t hi = l->n;
 
-	if (l->keys == NULL) {
+	if (!l->keys) {
 		return json_getn(l->obj, key);
 	}
 	while (lo < hi) {
@@ -221,7 +221,7 @@ static bool equal_objects(const yyjson_mut_val *x, const yyjson_mut_val *y, int 
 		 * search.
 		 */
 		if (!str_eq(val_str(kx), val_str(ky))) {
-			if (l.obj == NULL) {
+			if (!l.obj) {
 				lookup_init(&l, (const struct json *)y);
 			}
 			other = val_of(lookup_get(&l, val_str(kx)));
@@ -267,7 +267,7 @@ static bool equal(const yyjson_mut_val *x, const yyjson_mut_val *y, int depth)
 
 bool json_equal(const struct json *x, const struct json *y)
 {
-	if (x == NULL || y == NULL) {
+	if (!x || !y) {
 		return x == y;
 	}
 	return equal(val_of(x), val_of(y), 1);
@@ -318,7 +318,7 @@ static struct json *diff(struct arena *a, const struct json *from, const struct 
 	lookup_init(&l, to);
 	it = json_iter(from);
 	while (json_next(&it)) {
-		if (!is_nothing(it.val) && lookup_get(&l, it.key) == NULL) {
+		if (!is_nothing(it.val) && !lookup_get(&l, it.key)) {
 			patch = patch ? patch : json_new_obj(a);
 			json_append(a, patch, it.key, json_new_null(a));
 		}

@@ -139,7 +139,7 @@ static struct json *plain_at(const struct json *v, const char *p)
 		}
 		p += n;
 	}
-	return *p == '\0' || v == NULL ? json_of(val_of(v)) : NULL;
+	return *p == '\0' || !v ? json_of(val_of(v)) : NULL;
 }
 
 struct json *json_at(const struct json *v, const char *pointer)
@@ -147,7 +147,7 @@ struct json *json_at(const struct json *v, const char *pointer)
 	mk_str rest;
 	mk_str token;
 
-	if (strchr(pointer, '~') == NULL) {
+	if (!strchr(pointer, '~')) {
 		return plain_at(v, pointer);
 	}
 	rest = str_of(pointer);
@@ -175,7 +175,7 @@ static mk_str unescape(struct arena *a, mk_str token)
 		return token;
 	}
 	p = arena_alloc(a, token.n);
-	if (p == NULL) {
+	if (!p) {
 		return (mk_str){NULL, 0};
 	}
 	for (size_t i = 0; i < token.n; i++) {
@@ -200,7 +200,7 @@ static struct json *wrap(struct arena *a, mk_str rest, struct json *v)
 	while (next_token(&rest, &token)) {
 		struct json *o = json_new_obj(a);
 
-		if (inner == NULL) {
+		if (!inner) {
 			outer = o;
 		} else {
 			json_set(a, inner, key, o);
@@ -208,7 +208,7 @@ static struct json *wrap(struct arena *a, mk_str rest, struct json *v)
 		inner = o;
 		key = unescape(a, token);
 	}
-	if (inner == NULL) {
+	if (!inner) {
 		return v;
 	}
 	json_set(a, inner, key, v);
@@ -248,20 +248,20 @@ static enum mk_code put_in_array(struct arena *a, struct json *arr, mk_str token
 
 	if (str_is(token, "-")) {
 		json_add(a, arr, v ? wrap(a, rest, v) : NULL);
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (!token_index(token, &i) || i >= json_len(arr)) {
-		return v ? MK_INVALID : MK_OK;
+		return v ? ERR_INVALID : ERR_OK;
 	}
-	if (v == NULL) {
+	if (!v) {
 		if (rest.n == 0) {
 			json_remove(arr, i);
 		}
-		return MK_OK;
+		return ERR_OK;
 	}
 	whole = wrap(a, rest, v);
 	if (whole == json_elem(arr, i)) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (whole != NULL && val_of(whole)->next != NULL) {
 		whole = json_dup(a, whole);
@@ -269,18 +269,18 @@ static enum mk_code put_in_array(struct arena *a, struct json *arr, mk_str token
 	if (whole != NULL) {
 		replace_elem(val_of(arr), i, val_of(whole));
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code json_put(struct arena *a, struct json *root, const char *pointer, struct json *v)
 {
 	mk_str rest = str_of(pointer);
 	struct json *cur = root;
-	enum mk_code code = MK_INVALID;
+	enum mk_code code = ERR_INVALID;
 	mk_str token;
 
 	if (rest.n == 0 || !well_formed(rest)) {
-		return MK_INVALID;
+		return ERR_INVALID;
 	}
 	while (next_token(&rest, &token)) {
 		struct json *below = child(cur, token);
@@ -291,12 +291,12 @@ enum mk_code json_put(struct arena *a, struct json *root, const char *pointer, s
 			continue;
 		}
 		if (rest.n > 0 && type != JSON_ABSENT && type != JSON_NULL) {
-			return MK_INVALID;
+			return ERR_INVALID;
 		}
 		if (json_type(cur) == JSON_ARR) {
 			code = put_in_array(a, cur, token, rest, v);
 		} else if (json_type(cur) == JSON_OBJ) {
-			code = MK_OK;
+			code = ERR_OK;
 			if (v != NULL) {
 				struct json *whole = wrap(a, rest, v);
 
@@ -309,5 +309,5 @@ enum mk_code json_put(struct arena *a, struct json *root, const char *pointer, s
 		}
 		break;
 	}
-	return code == MK_OK && arena_failed(a) ? MK_NO_MEMORY : code;
+	return code == ERR_OK && arena_failed(a) ? ERR_NO_MEMORY : code;
 }

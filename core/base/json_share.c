@@ -52,7 +52,7 @@ void json_own(struct arena *a, struct json *v)
 	const yyjson_mut_val *e = circle(val_of(v), &n);
 	yyjson_mut_val *ring = n > 0 ? arena_alloc_raw(a, n * sizeof(*ring)) : NULL;
 
-	if (ring == NULL) {
+	if (!ring) {
 		return;
 	}
 	for (size_t i = 0; i < n; i++, e = e->next) {
@@ -141,7 +141,7 @@ struct json *json_dup_beside(struct arena *a, const struct json *v, const struct
 {
 	yyjson_mut_val *out;
 
-	if (v == NULL) {
+	if (!v) {
 		return NULL;
 	}
 	out = arena_alloc(a, sizeof(*out));

@@ -80,23 +80,23 @@ static enum mk_code duplicate(const yyjson_mut_val *key, struct mk_err *err)
 {
 	mk_str shown = str_cut(val_str(key), 100);
 
-	return err_set(err, MK_INVALID, "json", "duplicate key \"%.*s\"", STR_ARG(shown));
+	return err_set(err, ERR_INVALID, "duplicate key \"%.*s\"", STR_ARG(shown));
 }
 
 static enum mk_code check_many_keys(const yyjson_mut_val *first, size_t n, struct mk_err *err)
 {
 	const yyjson_mut_val **keys = mk_calloc(n, sizeof(*keys));
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
-	if (keys == NULL) {
-		return err_set(err, MK_NO_MEMORY, "json", "out of memory");
+	if (!keys) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	for (size_t i = 0; i < n; i++) {
 		keys[i] = first;
 		first = first->next->next;
 	}
 	qsort(keys, n, sizeof(*keys), cmp_keys);
-	for (size_t i = 1; i < n && code == MK_OK; i++) {
+	for (size_t i = 1; i < n && code == ERR_OK; i++) {
 		if (cmp_keys(&keys[i - 1], &keys[i]) == 0) {
 			code = duplicate(keys[i], err);
 		}
@@ -134,7 +134,7 @@ static enum mk_code check_keys(const yyjson_mut_val *first, size_t n, struct mk_
 		}
 		seen |= bit;
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* A container whose elements are being read. */
@@ -176,7 +176,7 @@ static enum mk_code close_container(const struct open *o, struct mk_err *err)
 
 	o->last->next = first;
 	o->at->uni.ptr = is_obj ? o->key : o->last;
-	return is_obj ? check_keys(first, val_len(o->at), err) : MK_OK;
+	return is_obj ? check_keys(first, val_len(o->at), err) : ERR_OK;
 }
 
 /*
@@ -208,7 +208,7 @@ static enum mk_code convert(yyjson_val *in, yyjson_mut_val *out, size_t n, bool 
 			    struct mk_err *err)
 {
 	struct open open[JSON_MAX_DEPTH], *top = open; /* open[0] holds the root */
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	*top = (struct open){.left = SIZE_MAX};
 	for (size_t i = 0, skip; i < n; i += skip) {
@@ -229,30 +229,29 @@ static enum mk_code convert(yyjson_val *in, yyjson_mut_val *out, size_t n, bool 
 			skip = (size_t)(unsafe_yyjson_get_next(&in[i]) - &in[i]);
 			size = 0;
 		} else if (size > 0 && top == &open[JSON_MAX_DEPTH - 1]) {
-			return err_set(err, MK_INVALID, "json", "nested deeper than %d levels",
+			return err_set(err, ERR_INVALID, "nested deeper than %d levels",
 				       (int)JSON_MAX_DEPTH);
 		}
 		if (size > 0) {
 			*++top = (struct open){.at = &out[i], .left = size};
 		}
-		for (; top->left == 0 && code == MK_OK; top--) {
+		for (; top->left == 0 && code == ERR_OK; top--) {
 			code = close_container(top, err);
 		}
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			return code;
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code syntax_error(const yyjson_read_err *e, mk_str text, struct mk_err *err)
 {
 	if (e->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-		return err_set(err, MK_NO_MEMORY, "json", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
-	err_set(err, MK_INVALID, "json", "%s at byte %zu", e->msg,
-		e->pos <= text.n ? e->pos : text.n);
-	return MK_INVALID;
+	err_set(err, ERR_INVALID, "%s at byte %zu", e->msg, e->pos <= text.n ? e->pos : text.n);
+	return ERR_INVALID;
 }
 
 static enum mk_code parse(struct arena *a, mk_str text, bool cut, struct json **ret,
@@ -266,33 +265,33 @@ static enum mk_code parse(struct arena *a, mk_str text, bool cut, struct json **
 	char *home;
 
 	if (text.n > JSON_MAX_SIZE) {
-		return err_set(err, MK_TOO_BIG, "json", "longer than %d bytes", (int)JSON_MAX_SIZE);
+		return err_set(err, ERR_TOO_BIG, "longer than %d bytes", (int)JSON_MAX_SIZE);
 	}
 	if (text.n == 0) {
-		return err_set(err, MK_INVALID, "json", "empty document");
+		return err_set(err, ERR_INVALID, "empty document");
 	}
 	home = arena_alloc_raw(a, text.n + YYJSON_PADDING_SIZE);
-	if (home == NULL) {
-		return err_set(err, MK_NO_MEMORY, "json", "out of memory");
+	if (!home) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	memcpy(home, text.p, text.n);
 	memset(home + text.n, 0, YYJSON_PADDING_SIZE);
 	doc = yyjson_read_opts(home, text.n, YYJSON_READ_INSITU | YYJSON_READ_NUMBER_AS_RAW,
 			       &scratch, &why);
-	if (doc == NULL) {
+	if (!doc) {
 		return syntax_error(&why, text, err);
 	}
 	n = yyjson_doc_get_val_count(doc);
 	if (!__builtin_mul_overflow(n, sizeof(*vals), &bytes)) {
 		vals = arena_alloc_raw(a, bytes);
 	}
-	if (vals == NULL) {
-		code = err_set(err, MK_NO_MEMORY, "json", "out of memory");
+	if (!vals) {
+		code = err_set(err, ERR_NO_MEMORY, "out of memory");
 	} else {
 		code = convert(yyjson_doc_get_root(doc), vals, n, cut, err);
 	}
 	yyjson_doc_free(doc);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		*ret = json_of(vals);
 	}
 	return code;
@@ -315,12 +314,12 @@ mk_str json_write_pretty(struct arena *a, const struct json *v)
 	size_t n = 0;
 	char *p;
 
-	if (v == NULL) {
+	if (!v) {
 		return text;
 	}
 	p = yyjson_mut_val_write_opts(val_of(v), YYJSON_WRITE_PRETTY_TWO_SPACES, &scratch, &n,
 				      &why);
-	if (p == NULL) {
+	if (!p) {
 		/*
 		 * Strings are valid UTF-8 and no number is a double, so writing fails for lack of
 		 * memory only.
@@ -340,7 +339,7 @@ struct json *json_new_num(struct arena *a, mk_str text)
 	yyjson_mut_val *v = copy.p ? arena_alloc(a, sizeof(*v)) : NULL;
 	yyjson_doc *doc;
 
-	if (v == NULL) {
+	if (!v) {
 		return NULL;
 	}
 	/*
@@ -349,7 +348,7 @@ struct json *json_new_num(struct arena *a, mk_str text)
 	 */
 	doc = yyjson_read_opts((char *)(uintptr_t)copy.p, copy.n, YYJSON_READ_NUMBER_AS_RAW,
 			       &scratch, &why);
-	if (doc == NULL) {
+	if (!doc) {
 		a->failed = a->failed || why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION;
 		return NULL;
 	}
@@ -382,7 +381,7 @@ mk_str json_clean(struct arena *a, mk_str s)
 		return arena_dup(a, s);
 	}
 	out = arena_array(a, s.n + 1, 3);
-	if (out == NULL) {
+	if (!out) {
 		return (mk_str){NULL, 0};
 	}
 	while (s.n > 0) {

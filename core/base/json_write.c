@@ -35,7 +35,7 @@ static bool grow(struct text *t, size_t more)
 		size *= 2;
 	}
 	p = mk_realloc(t->p, size);
-	if (p == NULL) {
+	if (!p) {
 		return false;
 	}
 	t->p = p;
@@ -237,7 +237,7 @@ mk_str json_write(struct arena *a, const struct json *v)
 	struct text t = {.p = NULL};
 	mk_str text = {NULL, 0};
 
-	if (v == NULL) {
+	if (!v) {
 		return text;
 	}
 	if (put_val(&t, val_of(v), 1)) {

@@ -64,7 +64,7 @@ bool log_set_level(const char *module, enum log_level level)
 	size_t i = 0;
 
 	pthread_mutex_lock(&lock);
-	if (module == NULL) {
+	if (!module) {
 		default_level = level;
 	} else {
 		while (i < n_modules && strcmp(modules[i].name, module) != 0) {

@@ -40,7 +40,7 @@ static struct map_slot *find(const struct map *m, mk_str key, uint64_t hash)
 	for (size_t i = hash & (m->n_slots - 1);; i = (i + 1) & (m->n_slots - 1)) {
 		struct map_slot *s = &m->slots[i];
 
-		if (s->key == NULL) {
+		if (!s->key) {
 			if (!s->dead) {
 				return NULL;
 			}
@@ -87,7 +87,7 @@ static bool make_room(struct map *m)
 		n_slots *= 2;
 	}
 	slots = mk_calloc(n_slots, sizeof(*slots));
-	if (slots == NULL) {
+	if (!slots) {
 		return false;
 	}
 	for (size_t i = 0; i < m->n_slots; i++) {
@@ -116,7 +116,7 @@ bool map_put(struct map *m, mk_str key, void *val)
 		return false;
 	}
 	copy = mk_strndup(key);
-	if (copy == NULL) {
+	if (!copy) {
 		return false;
 	}
 	s = vacancy(m->slots, m->n_slots, hash);
@@ -133,7 +133,7 @@ void *map_del(struct map *m, mk_str key)
 	struct map_slot *s = find(m, key, hash64(key));
 	void *val;
 
-	if (s == NULL) {
+	if (!s) {
 		return NULL;
 	}
 	val = s->val;

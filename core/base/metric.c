@@ -89,7 +89,7 @@ static struct metric *make(enum kind kind, const char *name, const char *help, v
 	struct metric *m = mk_calloc(1, sizeof(*m));
 	const char *label = va_arg(labels, const char *);
 
-	if (m == NULL) {
+	if (!m) {
 		return NULL;
 	}
 	m->kind = kind;
@@ -100,12 +100,12 @@ static struct metric *make(enum kind kind, const char *name, const char *help, v
 	for (; label != NULL && m->n_labels < METRIC_MAX_LABELS;
 	     label = va_arg(labels, const char *)) {
 		m->labels[m->n_labels] = mk_strdup(label);
-		if (m->labels[m->n_labels] == NULL) {
+		if (!m->labels[m->n_labels]) {
 			break;
 		}
 		m->n_labels++;
 	}
-	if (m->name == NULL || m->help == NULL || label != NULL) {
+	if (!m->name || !m->help || label != NULL) {
 		free_family(m);
 		return NULL;
 	}
@@ -127,7 +127,7 @@ static struct metric *enter(struct metric *m)
 {
 	struct metric **at = &all;
 
-	if (m == NULL) {
+	if (!m) {
 		return NULL;
 	}
 	pthread_mutex_lock(&lock);
@@ -243,12 +243,12 @@ static struct series *add_series(struct metric *m, mk_str labels, const uint64_t
 {
 	struct series *s = mk_calloc(1, sizeof(*s) + (m->n_bounds + 1) * sizeof(s->buckets[0]));
 
-	if (s == NULL) {
+	if (!s) {
 		return NULL;
 	}
 	memcpy(s->hashes, hashes, sizeof(s->hashes));
 	s->labels = mk_strndup(labels);
-	if (s->labels == NULL || !map_put(&m->series, labels, s)) {
+	if (!s->labels || !map_put(&m->series, labels, s)) {
 		mk_free(s->labels);
 		mk_free(s);
 		return NULL;
@@ -271,13 +271,13 @@ static struct series *find(struct metric *m, const mk_str *labels, bool make_it)
 	if (!text.failed) {
 		s = map_get(&m->series, buf_str(&text));
 	}
-	if (s == NULL && make_it && !text.failed) {
+	if (!s && make_it && !text.failed) {
 		if (!has_room(m, text.n)) {
 			buf_clear(&text);
 			put_labels(&text, m, NULL, hashes);
 			s = text.failed ? NULL : map_get(&m->series, buf_str(&text));
 		}
-		if (s == NULL && !text.failed) {
+		if (!s && !text.failed) {
 			s = add_series(m, buf_str(&text), hashes);
 		}
 	}
@@ -287,7 +287,7 @@ static struct series *find(struct metric *m, const mk_str *labels, bool make_it)
 
 void metric_limit(struct metric *m, size_t n)
 {
-	if (m == NULL) {
+	if (!m) {
 		return;
 	}
 	pthread_mutex_lock(&lock);
@@ -301,7 +301,7 @@ static void change(struct metric *m, const mk_str *labels, double v, bool absolu
 {
 	struct series *s;
 
-	if (m == NULL || m->kind == KIND_HISTOGRAM || (m->n_labels > 0 && labels == NULL) ||
+	if (!m || m->kind == KIND_HISTOGRAM || (m->n_labels > 0 && !labels) ||
 	    (m->kind == KIND_COUNTER && (absolute || !(v >= 0)))) {
 		return;
 	}
@@ -327,7 +327,7 @@ void metric_observe(struct metric *m, const mk_str *labels, double value)
 {
 	struct series *s;
 
-	if (m == NULL || m->kind != KIND_HISTOGRAM || (m->n_labels > 0 && labels == NULL)) {
+	if (!m || m->kind != KIND_HISTOGRAM || (m->n_labels > 0 && !labels)) {
 		return;
 	}
 	pthread_mutex_lock(&lock);
@@ -353,7 +353,7 @@ void metric_forget(struct metric *m, size_t index, mk_str value)
 	size_t pos = 0;
 	void *val;
 
-	if (m == NULL || index >= m->n_labels) {
+	if (!m || index >= m->n_labels) {
 		return;
 	}
 	buf_init(&wanted, LABELS_TEXT_MAX);
@@ -382,7 +382,7 @@ double metric_get(struct metric *m, const mk_str *labels)
 	struct series *s;
 	double v = 0;
 
-	if (m == NULL || (m->n_labels > 0 && labels == NULL)) {
+	if (!m || (m->n_labels > 0 && !labels)) {
 		return 0;
 	}
 	pthread_mutex_lock(&lock);
@@ -441,7 +441,7 @@ static void put_family(struct buf *out, const struct metric *m)
 	size_t pos = 0;
 	void *val;
 
-	if (sorted == NULL) {
+	if (!sorted) {
 		out->failed = true;
 		return;
 	}

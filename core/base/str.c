@@ -233,7 +233,7 @@ static bool reserve(struct buf *b, size_t more)
 		size = size > b->cap / 2 ? b->cap + 1 : size * 2;
 	}
 	p = mk_realloc(b->p, size);
-	if (p == NULL) {
+	if (!p) {
 		b->failed = true;
 		return false;
 	}

@@ -238,8 +238,7 @@ static bool invalid_duration(mk_str s, struct mk_err *err)
 {
 	char text[200];
 
-	err_set(err, MK_INVALID, "time", "time: invalid duration %s",
-		quoted(s, text, sizeof(text)));
+	err_set(err, ERR_INVALID, "time: invalid duration %s", quoted(s, text, sizeof(text)));
 	return false;
 }
 
@@ -349,13 +348,13 @@ static bool take_term(mk_str whole_text, mk_str *s, uint64_t *ret_ns, struct mk_
 		n++;
 	}
 	if (n == 0) {
-		err_set(err, MK_INVALID, "time", "time: missing unit in duration %s",
+		err_set(err, ERR_INVALID, "time: missing unit in duration %s",
 			quoted(whole_text, text, sizeof(text)));
 		return false;
 	}
 	unit = unit_ns(str_sub(*s, 0, n));
 	if (unit == 0) {
-		err_set(err, MK_INVALID, "time", "time: unknown unit %s in duration %s",
+		err_set(err, ERR_INVALID, "time: unknown unit %s in duration %s",
 			quoted(str_sub(*s, 0, n), unit_text, sizeof(unit_text)),
 			quoted(whole_text, text, sizeof(text)));
 		return false;

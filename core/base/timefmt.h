@@ -36,7 +36,7 @@ size_t time_write(char *out, int64_t wall_ms, bool micro);
 bool time_parse(mk_str s, int64_t *ret_wall_ms);
 
 /*
- * A Go duration ("1h30m", "-1.5s", "0") in nanoseconds. False with MK_INVALID and the text that Go
+ * A Go duration ("1h30m", "-1.5s", "0") in nanoseconds. False with ERR_INVALID and the text that Go
  * gives, such as `time: unknown unit "x" in duration "1x"`.
  */
 bool duration_parse_ns(mk_str go_duration, int64_t *ret_ns, struct mk_err *err);

@@ -48,31 +48,31 @@ struct reader {
 
 static enum mk_code no_memory(struct reader *r)
 {
-	return err_set(r->err, MK_NO_MEMORY, "yaml", "out of memory");
+	return err_set(r->err, ERR_NO_MEMORY, "out of memory");
 }
 
 static enum mk_code refuse(struct reader *r, size_t line, const char *what)
 {
-	return err_set(r->err, MK_INVALID, "yaml", "yaml: line %zu: %s", line, what);
+	return err_set(r->err, ERR_INVALID, "yaml: line %zu: %s", line, what);
 }
 
 static enum mk_code note_line(struct reader *r, const struct json *v, size_t line)
 {
 	if (!r->want_lines) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (r->n_lines == r->size_lines) {
 		size_t size = r->size_lines ? r->size_lines * 2 : 64;
 		struct yaml_lines_entry *p = mk_realloc(r->lines, size * sizeof(*p));
 
-		if (p == NULL) {
+		if (!p) {
 			return no_memory(r);
 		}
 		r->lines = p;
 		r->size_lines = size;
 	}
 	r->lines[r->n_lines++] = (struct yaml_lines_entry){v, line};
-	return MK_OK;
+	return ERR_OK;
 }
 
 static struct json *find_member(const struct frame *f)
@@ -111,9 +111,8 @@ static enum mk_code put_member(struct reader *r, struct frame *f, struct json *v
 	if (old != NULL && !r->allow_duplicates) {
 		mk_str shown = str_cut(f->key, 200);
 
-		return err_set(r->err, MK_INVALID, "yaml",
-			       "line %zu: key \"%.*s\" already set in map", f->key_line,
-			       STR_ARG(shown));
+		return err_set(r->err, ERR_INVALID, "line %zu: key \"%.*s\" already set in map",
+			       f->key_line, STR_ARG(shown));
 	}
 	if (old != NULL) {
 		/* The last one wins, in the place of the first. */
@@ -125,7 +124,7 @@ static enum mk_code put_member(struct reader *r, struct frame *f, struct json *v
 	if (arena_failed(r->a) || !index_member(f, v)) {
 		return no_memory(r);
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* Takes a complete value: into the open container, as its next key, or as the document. */
@@ -134,10 +133,10 @@ static enum mk_code take_value(struct reader *r, struct json *v, size_t line)
 	struct frame *f = r->depth > 0 ? &r->stack[r->depth - 1] : NULL;
 	enum mk_code code;
 
-	if (v == NULL) {
+	if (!v) {
 		return no_memory(r);
 	}
-	if (f == NULL) {
+	if (!f) {
 		r->root = v;
 		return note_line(r, v, line);
 	}
@@ -146,7 +145,7 @@ static enum mk_code take_value(struct reader *r, struct json *v, size_t line)
 		return note_line(r, v, line);
 	}
 	code = note_line(r, v, f->key_line);
-	return code == MK_OK ? put_member(r, f, v) : code;
+	return code == ERR_OK ? put_member(r, f, v) : code;
 }
 
 static enum mk_code take_key(struct reader *r, struct frame *f, const yaml_event_t *e, size_t line)
@@ -159,7 +158,7 @@ static enum mk_code take_key(struct reader *r, struct frame *f, const yaml_event
 		return refuse(r, line, "merge keys are not allowed");
 	}
 	v = yaml_scalar(r->a, text, plain);
-	if (v == NULL) {
+	if (!v) {
 		return no_memory(r);
 	}
 	/* Other scalars become what JSON can have as a key: 1 is "1", yes is "true". */
@@ -170,12 +169,12 @@ static enum mk_code take_key(struct reader *r, struct frame *f, const yaml_event
 	} else {
 		f->key = json_write(r->a, v);
 	}
-	if (f->key.p == NULL) {
+	if (!f->key.p) {
 		return no_memory(r);
 	}
 	f->key_line = line;
 	f->has_key = true;
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code on_scalar(struct reader *r, const yaml_event_t *e, size_t line)
@@ -220,11 +219,11 @@ static enum mk_code on_start(struct reader *r, bool is_map, const void *anchor, 
 	f = &r->stack[r->depth];
 	*f = (struct frame){.is_map = is_map, .line = line};
 	f->container = is_map ? json_new_obj(r->a) : json_new_arr(r->a);
-	if (f->container == NULL) {
+	if (!f->container) {
 		return no_memory(r);
 	}
 	r->depth++;
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code on_end(struct reader *r)
@@ -247,7 +246,7 @@ static enum mk_code syntax_error(struct reader *r)
 	}
 	/* The reader knows bytes only, not lines. */
 	if (p->error == YAML_READER_ERROR) {
-		return err_set(r->err, MK_INVALID, "yaml", "yaml: %s at byte %zu",
+		return err_set(r->err, ERR_INVALID, "yaml: %s at byte %zu",
 			       p->problem ? p->problem : "bad input", p->problem_offset);
 	}
 	return refuse(r, p->problem_mark.line + 1, p->problem ? p->problem : "bad input");
@@ -278,18 +277,18 @@ static enum mk_code on_event(struct reader *r, const yaml_event_t *e)
 	case YAML_DOCUMENT_END_EVENT:
 		break;
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* Reads one document into r->root; *ret_end says that the stream ended instead. */
 static enum mk_code read_document(struct reader *r, bool *ret_end)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 	bool done = false;
 
 	r->root = NULL;
 	*ret_end = false;
-	while (code == MK_OK && !done) {
+	while (code == ERR_OK && !done) {
 		yaml_event_t e;
 
 		if (!yaml_parser_parse(&r->parser, &e)) {
@@ -309,7 +308,7 @@ static enum mk_code reader_init(struct reader *r, struct arena *a, mk_str text,
 	*r = (struct reader){.a = a, .err = err};
 	r->allow_duplicates = options != NULL && options->allow_duplicates;
 	if (text.n > YAML_MAX_SIZE) {
-		return err_set(err, MK_TOO_BIG, "yaml", "longer than %d bytes", (int)YAML_MAX_SIZE);
+		return err_set(err, ERR_TOO_BIG, "longer than %d bytes", (int)YAML_MAX_SIZE);
 	}
 	if (!yaml_parser_initialize(&r->parser)) {
 		return no_memory(r);
@@ -321,7 +320,7 @@ static enum mk_code reader_init(struct reader *r, struct arena *a, mk_str text,
 	yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r->parser, (const unsigned char *)(text.n ? text.p : ""),
 				     text.n);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static void reader_done(struct reader *r)
@@ -349,7 +348,7 @@ static enum mk_code keep_lines(struct reader *r, struct json *root, struct yaml_
 {
 	struct yaml_lines_entry *entries = arena_array(r->a, r->n_lines, sizeof(*entries));
 
-	if (entries == NULL) {
+	if (!entries) {
 		return no_memory(r);
 	}
 	if (r->n_lines > 0) {
@@ -357,7 +356,7 @@ static enum mk_code keep_lines(struct reader *r, struct json *root, struct yaml_
 		qsort(entries, r->n_lines, sizeof(*entries), cmp_lines);
 	}
 	*ret = (struct yaml_lines){.root = root, .entries = entries, .n = r->n_lines};
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code yaml_parse(struct arena *a, mk_str text, const struct yaml_options *options,
@@ -368,24 +367,24 @@ enum mk_code yaml_parse(struct arena *a, mk_str text, const struct yaml_options 
 	enum mk_code code;
 	bool end;
 
-	if (r == NULL) {
-		return err_set(err, MK_NO_MEMORY, "yaml", "out of memory");
+	if (!r) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	code = reader_init(r, a, text, options, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		mk_free(r);
 		return code;
 	}
 	r->want_lines = ret_lines != NULL;
 	code = read_document(r, &end);
-	root = code == MK_OK && r->root == NULL ? json_new_null(a) : r->root;
-	if (code == MK_OK && (root == NULL || arena_failed(a))) {
+	root = code == ERR_OK && !r->root ? json_new_null(a) : r->root;
+	if (code == ERR_OK && (!root || arena_failed(a))) {
 		code = no_memory(r);
 	}
-	if (code == MK_OK && ret_lines != NULL) {
+	if (code == ERR_OK && ret_lines != NULL) {
 		code = keep_lines(r, root, ret_lines);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		*ret = root;
 	}
 	reader_done(r);
@@ -401,29 +400,29 @@ enum mk_code yaml_documents(struct arena *a, mk_str text, const struct yaml_opti
 	enum mk_code code;
 	bool end = false;
 
-	if (r == NULL || all == NULL) {
+	if (!r || !all) {
 		mk_free(r);
-		return err_set(err, MK_NO_MEMORY, "yaml", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	code = reader_init(r, a, text, options, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		mk_free(r);
 		return code;
 	}
-	while (code == MK_OK && !end) {
+	while (code == ERR_OK && !end) {
 		code = read_document(r, &end);
-		if (code == MK_OK && r->root != NULL && json_type(r->root) != JSON_NULL) {
+		if (code == ERR_OK && r->root != NULL && json_type(r->root) != JSON_NULL) {
 			json_add(a, all, r->root);
 		}
-		if (code == MK_OK && json_len(all) > YAML_MAX_DOCUMENTS) {
-			code = err_set(err, MK_TOO_BIG, "yaml", "more than %d documents",
+		if (code == ERR_OK && json_len(all) > YAML_MAX_DOCUMENTS) {
+			code = err_set(err, ERR_TOO_BIG, "more than %d documents",
 				       (int)YAML_MAX_DOCUMENTS);
 		}
 	}
-	if (code == MK_OK && arena_failed(a)) {
+	if (code == ERR_OK && arena_failed(a)) {
 		code = no_memory(r);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		*ret = all;
 	}
 	reader_done(r);
@@ -455,7 +454,7 @@ int yaml_line(const struct yaml_lines *lines, mk_str pointer)
 {
 	char path[1024];
 
-	if (lines == NULL || pointer.n >= sizeof(path)) {
+	if (!lines || pointer.n >= sizeof(path)) {
 		return 0;
 	}
 	if (pointer.n > 0) {
@@ -467,7 +466,7 @@ int yaml_line(const struct yaml_lines *lines, mk_str pointer)
 		int line = v ? line_of(lines, v) : 0;
 		char *slash = strrchr(path, '/');
 
-		if (line > 0 || slash == NULL) {
+		if (line > 0 || !slash) {
 			return line;
 		}
 		*slash = '\0';

@@ -31,9 +31,9 @@ struct yaml_lines {
 
 /*
  * The first document of 'text' (JSON null when there is none); what follows it is not looked at.
- * 'ret_lines' may be NULL. MK_INVALID with `yaml: line N: …`, for a duplicate key `line N: key "k"
- * already set in map`; MK_TOO_BIG over YAML_MAX_SIZE; MK_NO_MEMORY. The value does not borrow from
- * 'text'.
+ * 'ret_lines' may be NULL. ERR_INVALID with `yaml: line N: …`, for a duplicate key `line N: key "k"
+ * already set in map`; ERR_TOO_BIG over YAML_MAX_SIZE; ERR_NO_MEMORY. The value does not borrow
+ * from 'text'.
  */
 enum mk_code yaml_parse(struct arena *a, mk_str text, const struct yaml_options *options,
 			struct json **ret, struct yaml_lines *ret_lines, struct mk_err *err);

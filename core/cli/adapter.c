@@ -32,9 +32,9 @@ static enum cli_exit run_one(struct cli *c, struct plug *p, const char *dir)
 	struct mk_err err = {0};
 	enum mk_code code = fixture_run(p, dir, &c->a, &f, &err);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		cli_error(c, "%s", err.msg);
-		return code == MK_NO_MEMORY ? CLI_FAILED : CLI_NO;
+		return code == ERR_NO_MEMORY ? CLI_FAILED : CLI_NO;
 	}
 	if (f.want && json_equal(f.got, f.want)) {
 		buf_printf(&c->out, "%s: as expected\n", dir);
@@ -98,15 +98,15 @@ static enum cli_exit load(struct cli *c, const char *file, struct plug **ret)
 	struct mk_err err = {0};
 	mk_str problems = {NULL, 0};
 	struct plug *p = plug_new(&err);
-	enum mk_code code = p ? plug_add(p, &mk_entry_generic, "", &err) : MK_NO_MEMORY;
+	enum mk_code code = p ? plug_add(p, &mk_entry_generic, "", &err) : ERR_NO_MEMORY;
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = plug_load_file(p, file, &c->a, &problems, &err);
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		cli_error(c, "%s", problems.n > 0 ? problems.p : err.msg);
 		plug_free(p);
-		return code == MK_NO_MEMORY || arena_failed(&c->a) ? CLI_FAILED : CLI_NO;
+		return code == ERR_NO_MEMORY || arena_failed(&c->a) ? CLI_FAILED : CLI_NO;
 	}
 	*ret = p;
 	return CLI_OK;

@@ -154,7 +154,7 @@ bool cli_get_format(struct cli *c, const struct cli_args *args, enum cli_format 
 	if (given != NULL) {
 		cli_error(c, "-o %s: expected text, wide, json or yaml", given);
 	}
-	return given == NULL;
+	return !given;
 }
 
 bool cli_get_number(struct cli *c, const struct cli_args *args, const char *name, int64_t least,
@@ -163,7 +163,7 @@ bool cli_get_number(struct cli *c, const struct cli_args *args, const char *name
 	const char *given = cli_get(args, name);
 
 	*ret = otherwise;
-	if (given == NULL || (str_i64(str_of(given), ret) && *ret >= least)) {
+	if (!given || (str_i64(str_of(given), ret) && *ret >= least)) {
 		return true;
 	}
 	cli_error(c, "--%s %s: expected a whole number of at least %lld", name, given,
@@ -189,13 +189,13 @@ static enum cli_exit take_option(struct cli *c, const struct cli_command *cmd, c
 		value = argv[*i] + (rest.p[1] == '=' ? 3 : 2);
 	}
 	o = find(cmd, name, is_long ? '\0' : argv[*i][1]);
-	if (o == NULL) {
+	if (!o) {
 		return cli_usage(c, path, "unknown option %s", argv[*i]);
 	}
-	if (o->value == NULL && value != NULL) {
+	if (!o->value && value != NULL) {
 		return cli_usage(c, path, "--%s takes no value", o->name);
 	}
-	if (o->value != NULL && value == NULL) {
+	if (o->value != NULL && !value) {
 		if (*i + 1 >= argc) {
 			return cli_usage(c, path, "--%s needs a value: %s", o->name, o->value);
 		}
@@ -216,7 +216,7 @@ static enum cli_exit run_command(struct cli *c, const struct cli_command *cmd, c
 
 	args.given = arena_array(&c->a, (size_t)argc + 1, sizeof(*args.given));
 	args.rest = arena_array(&c->a, (size_t)argc + 1, sizeof(*args.rest));
-	if (args.given == NULL || args.rest == NULL) {
+	if (!args.given || !args.rest) {
 		return cli_no_memory(c);
 	}
 	for (int i = 0; i < argc; i++) {
@@ -250,7 +250,7 @@ static const char *names_of(struct cli *c, const struct cli_command *cmd)
 	mk_str names = STR("");
 
 	for (size_t k = 0; cmd->below[k] != NULL; k++) {
-		const char *comma = k == 0 ? "" : cmd->below[k + 1] == NULL ? " or " : ", ";
+		const char *comma = k == 0 ? "" : !cmd->below[k + 1] ? " or " : ", ";
 
 		names = arena_printf(&c->a, "%.*s%s%s", STR_ARG(names), comma, cmd->below[k]->name);
 	}
@@ -283,13 +283,13 @@ static enum cli_exit run_top(struct cli *c, int argc, char *const *argv)
 		for (size_t k = 0; cmd->below[k] != NULL; k++) {
 			next = strcmp(cmd->below[k]->name, argv[i]) == 0 ? cmd->below[k] : next;
 		}
-		if (next == NULL) {
+		if (!next) {
 			return cli_usage(c, path.p, "unknown command %s: expected %s", argv[i],
 					 names_of(c, cmd));
 		}
 		cmd = next;
 		path = arena_printf(&c->a, "%.*s %s", STR_ARG(path), cmd->name);
-		if (path.p == NULL) {
+		if (!path.p) {
 			return cli_no_memory(c);
 		}
 	}

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	enum cli_exit rc;
 
 	cli_init(&c, terminal);
-	c.color = terminal && (none == NULL || none[0] == '\0');
+	c.color = terminal && (!none || none[0] == '\0');
 	rc = cli_run(&c, argc, argv);
 	if (c.out.failed || !put(STDOUT_FILENO, &c.out)) {
 		cli_error(&c, "the output could not be written");

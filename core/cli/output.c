@@ -66,7 +66,7 @@ void output_cell(struct output_table *t, mk_str s)
 		size_t size = t->size ? t->size * 2 : 64;
 		mk_str *bigger = arena_array(&t->c->a, size, sizeof(*bigger));
 
-		if (bigger == NULL) {
+		if (!bigger) {
 			return;
 		}
 		if (t->n > 0) {
@@ -82,7 +82,7 @@ void output_table_print(struct output_table *t, const char *indent)
 {
 	size_t *widths = arena_array(&t->c->a, t->n_columns, sizeof(*widths));
 
-	if (widths == NULL) {
+	if (!widths) {
 		return;
 	}
 	for (size_t i = 0; i < t->n; i++) {

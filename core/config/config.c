@@ -131,11 +131,11 @@ static void add_problem(struct config_run *r, mk_str pointer, bool warning, mk_s
 	size_t n = warning ? all->n_warnings++ : all->n_errors++;
 	struct config_problem *p;
 
-	if (n >= PROBLEMS_MAX || text.p == NULL) {
+	if (n >= PROBLEMS_MAX || !text.p) {
 		return;
 	}
 	p = arena_alloc(r->a, sizeof(*p));
-	if (p == NULL) {
+	if (!p) {
 		return;
 	}
 	*p = (struct config_problem){
@@ -200,7 +200,7 @@ static enum mk_code give_up(struct config_run *r, const char *prefix, bool aggre
 	struct buf b;
 
 	if (arena_failed(r->a)) {
-		return err_set(err, MK_NO_MEMORY, "config", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	buf_init(&b, (size_t)1 << 20);
 	buf_add(&b, str_of(prefix));
@@ -216,9 +216,9 @@ static enum mk_code give_up(struct config_run *r, const char *prefix, bool aggre
 		}
 	}
 	buf_add(&b, many ? STR("]") : STR(""));
-	err_set(err, MK_INVALID, "config", "%s", b.p ? b.p : "invalid");
+	err_set(err, ERR_INVALID, "%s", b.p ? b.p : "invalid");
 	buf_done(&b);
-	return MK_INVALID;
+	return ERR_INVALID;
 }
 
 /* apiVersion and kind: absent ones are filled in, as Kueue does. */
@@ -251,7 +251,7 @@ static void check_header(struct config_run *r)
 
 static enum mk_code read_text(struct config_run *r, struct mk_err *err)
 {
-	struct mk_err why = {.code = MK_OK};
+	struct mk_err why = {.code = ERR_OK};
 	struct json *doc = NULL;
 	enum mk_code code = yaml_parse(r->a, r->in->text, NULL, &doc, &r->lines, &why);
 	mk_str number;
@@ -259,11 +259,11 @@ static enum mk_code read_text(struct config_run *r, struct mk_err *err)
 	mk_str rest;
 
 	r->doc = doc;
-	if (code == MK_OK) {
-		return MK_OK;
+	if (code == ERR_OK) {
+		return ERR_OK;
 	}
-	if (code != MK_INVALID) {
-		return err_set(err, code, "config", "%s", why.msg);
+	if (code != ERR_INVALID) {
+		return err_set(err, code, "%s", why.msg);
 	}
 	/* The reader's messages begin with the line: "yaml: line N: " or "line N: ". */
 	rest = str_of(why.msg);
@@ -290,7 +290,7 @@ static enum mk_code decode(struct config_run *r, struct mk_err *err)
 	enum mk_code code = read_text(r, err);
 	const char *prefix = "";
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	if (json_type(r->doc) == JSON_OBJ) {
@@ -301,7 +301,7 @@ static enum mk_code decode(struct config_run *r, struct mk_err *err)
 	}
 	config_check_shape(r);
 	if (r->problems->n_errors == 0) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (str_starts(r->problems->first->text, STR("unknown field"))) {
 		struct buf b;
@@ -311,9 +311,9 @@ static enum mk_code decode(struct config_run *r, struct mk_err *err)
 		for (const struct config_problem *p = r->problems->first; p != NULL; p = p->next) {
 			buf_printf(&b, "%s%s", b.n ? ", " : "strict decoding error: ", p->text.p);
 		}
-		err_set(err, MK_INVALID, "config", "%s", b.p ? b.p : "");
+		err_set(err, ERR_INVALID, "%s", b.p ? b.p : "");
 		buf_done(&b);
-		return MK_INVALID;
+		return ERR_INVALID;
 	}
 	return give_up(r, prefix, false, err);
 }
@@ -328,7 +328,7 @@ enum mk_code config_load(struct arena *a, const struct config_input *in, struct 
 	*problems = (struct config_problems){.first = NULL};
 	problems->end = &problems->first;
 	code = decode(&r, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	config_fill(&r, &c);
@@ -342,10 +342,10 @@ enum mk_code config_load(struct arena *a, const struct config_input *in, struct 
 		return give_up(&r, "", true, err);
 	}
 	if (arena_failed(a)) {
-		return err_set(err, MK_NO_MEMORY, "config", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	*ret = c;
-	return MK_OK;
+	return ERR_OK;
 }
 
 bool config_is_on(mk_str address)

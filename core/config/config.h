@@ -168,10 +168,10 @@ struct config_input {
 
 /*
  * Reads, judges, fills in. As in Kueue each stage (decoding, feature gates, validation) must pass
- * before the next one is tried, but within a stage everything is found. MK_INVALID: err->msg is
+ * before the next one is tried, but within a stage everything is found. ERR_INVALID: err->msg is
  * Kueue's one message (several findings as `[e1, e2]`, cut when too long); 'problems' (cleared
- * first) has each with its line, and also warnings, in the order of the stages. MK_TOO_BIG for more
- * than 1 MiB; MK_NO_MEMORY. All memory is in 'a'.
+ * first) has each with its line, and also warnings, in the order of the stages. ERR_TOO_BIG for
+ * more than 1 MiB; ERR_NO_MEMORY. All memory is in 'a'.
  */
 enum mk_code config_load(struct arena *a, const struct config_input *in, struct config *ret,
 			 struct config_problems *problems, struct mk_err *err);
@@ -187,10 +187,10 @@ struct config_dispatcher {
 
 /*
  * Judges what the configuration says of dispatchers, once they are loaded.
- *  - multiKueue.dispatcherName: a warning for an external one that is not declared. MK_INVALID when
- *    it can only be a mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one
+ *  - multiKueue.dispatcherName: a warning for an external one that is not declared. ERR_INVALID
+ *    when it can only be a mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one
  *    typing error away from a known name; and for an external one when the template is not loaded.
- *  - multiKueue.dispatchers: a section that does not fit its dispatcher's schema is MK_INVALID,
+ *  - multiKueue.dispatchers: a section that does not fit its dispatcher's schema is ERR_INVALID,
  *    each fault reported with its line; a section of no loaded dispatcher gets a warning.
  */
 enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,

@@ -180,12 +180,12 @@ static int64_t bytes_at(const struct config_run *r, const char *pointer, int64_t
 	int64_t n = 0;
 	int64_t e = 0;
 
-	if (v == NULL) {
+	if (!v) {
 		return otherwise;
 	}
 	q = canon_quantity(r->a, json_type(v) == JSON_STR ? json_str(v) : json_write(r->a, v));
-	if (q.p == NULL || !str_split(&q, 'e', &digits) || !str_i64(digits, &n) ||
-	    !str_i64(q, &e) || e < 0) {
+	if (!q.p || !str_split(&q, 'e', &digits) || !str_i64(digits, &n) || !str_i64(q, &e) ||
+	    e < 0) {
 		return -1;
 	}
 	for (; e > 0; e--) {

@@ -139,12 +139,12 @@ enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,
 	}
 	judge_sections(&r, &c->multikueue, known, n);
 	if (arena_failed(a)) {
-		return err_set(err, MK_NO_MEMORY, "config", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	for (const struct config_problem *p = problems->first; p != NULL; p = p->next) {
 		if (!p->warning) {
-			return err_set(err, MK_INVALID, "config", "%s", p->text.p);
+			return err_set(err, ERR_INVALID, "%s", p->text.p);
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }

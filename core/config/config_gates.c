@@ -258,7 +258,7 @@ static const char *judge(struct arena *a, const struct json *map)
 		    is_library_gate(it.key) || json_type(it.val) != JSON_BOOL) {
 			continue;
 		}
-		if (g == NULL) {
+		if (!g) {
 			return arena_printf(a, "unrecognized feature gate: %.*s", STR_ARG(it.key))
 				.p;
 		}

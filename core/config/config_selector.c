@@ -90,7 +90,7 @@ static bool check_requirement(struct config_run *r, const struct json *v, size_t
 	const struct json *values = json_get(v, "values");
 	const char *why = config_label_key_error(r->a, key);
 	struct json_iter it = json_iter(values);
-	bool good = why == NULL;
+	bool good = !why;
 
 	if (str_is(operator_, "In") || str_is(operator_, "NotIn")) {
 		if (json_len(values) == 0) {

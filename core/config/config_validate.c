@@ -59,7 +59,7 @@ bool config_framework_kind(mk_str name, struct config_gvk *ret)
 {
 	const struct framework *f = find_framework(name);
 
-	if (f == NULL) {
+	if (!f) {
 		return false;
 	}
 	*ret = (struct config_gvk){
@@ -102,7 +102,7 @@ static void validate_frameworks(struct config_run *r, const struct config *c)
 		mk_str name = c->frameworks.v[i];
 		mk_str pointer = config_index(r->a, STR("/integrations/frameworks"), i);
 
-		if (find_framework(name) == NULL) {
+		if (!find_framework(name)) {
 			config_error(
 				r, pointer,
 				"integrations.frameworks[%zu]: Unsupported value: %s: supported "
@@ -445,7 +445,7 @@ static bool is_address(mk_str s)
 	char host[HOSTPORT_HOST_SIZE];
 	uint16_t port;
 
-	return hostport_split(s, host, &port, NULL) == MK_OK && (!host[0] || is_ip(str_of(host)));
+	return hostport_split(s, host, &port, NULL) == ERR_OK && (!host[0] || is_ip(str_of(host)));
 }
 
 static void validate_address(struct config_run *r, const char *pointer, const char *path,

@@ -144,7 +144,7 @@ bool config_is_domain_path(mk_str s)
 	/* What may stand in a URL's path. */
 	path = str_sub(s, (size_t)slash + 1, SIZE_MAX);
 	for (size_t i = 0; i < path.n; i++) {
-		if (!is_alnum(path.p[i]) && strchr("/-._~%!$&'()*+,;=:", path.p[i]) == NULL) {
+		if (!is_alnum(path.p[i]) && !strchr("/-._~%!$&'()*+,;=:", path.p[i])) {
 			return false;
 		}
 	}

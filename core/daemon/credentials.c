@@ -23,7 +23,7 @@ static enum mk_code read_named(void *ctx, struct arena *a, mk_str path, mk_str *
 	mk_str full = arena_printf(a, "%.*s%.*s", dir_n, file, STR_ARG(path));
 
 	if (!full.p) {
-		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	return file_read(a, full.p, KUBECONFIG_MAX, ret, err);
 }
@@ -37,15 +37,15 @@ static enum mk_code from_file(struct arena *a, const char *path, struct endpoint
 	enum mk_code code;
 
 	if (!name) {
-		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	memcpy(name, path, size);
 	code = file_read(a, path, KUBECONFIG_MAX, &text, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	code = kubeconfig_parse_file(a, text, read_named, name, ret, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		err_wrap(err, "kubeconfig %s", path);
 	}
 	return code;
@@ -56,12 +56,12 @@ static enum mk_code from_pod(struct arena *a, struct endpoint *ret, struct mk_er
 	mk_str ca;
 	enum mk_code code = file_read(a, ACCOUNT_DIR "ca.crt", KUBECONFIG_MAX, &ca, err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = kubeconfig_in_cluster(a, str_of(getenv("KUBERNETES_SERVICE_HOST")),
 					     str_of(getenv("KUBERNETES_SERVICE_PORT")), ca,
 					     STR(ACCOUNT_DIR "token"), ret, err);
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		err_wrap(err,
 			 "not running in a pod with a service account (give --kubeconfig FILE)");
 	}
@@ -78,7 +78,7 @@ mk_str credentials_namespace(struct arena *a)
 {
 	mk_str text = {NULL, 0};
 
-	if (file_read(a, ACCOUNT_DIR "namespace", NAMESPACE_MAX, &text, NULL) != MK_OK) {
+	if (file_read(a, ACCOUNT_DIR "namespace", NAMESPACE_MAX, &text, NULL) != ERR_OK) {
 		return (mk_str){NULL, 0};
 	}
 	return str_trim(text);

@@ -9,8 +9,8 @@
 
 /*
  * Fills 'ret' (strings in 'a') from the file 'kubeconfig', or in-cluster when it is NULL.
- * MK_NOT_FOUND, MK_DENIED (file), MK_TOO_BIG, MK_INVALID; the message names the file and says what
- * to do.
+ * ERR_NOT_FOUND, ERR_DENIED (file), ERR_TOO_BIG, ERR_INVALID; the message names the file and says
+ * what to do.
  */
 enum mk_code credentials_load(struct arena *a, const char *kubeconfig, struct endpoint *ret,
 			      struct mk_err *err);

@@ -329,7 +329,7 @@ static enum mk_code make_identity(struct daemon *d, struct mk_err *err)
 	}
 	if (getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r) ||
 	    getrandom(&d->seed, sizeof(d->seed), 0) != (ssize_t)sizeof(d->seed)) {
-		return err_set(err, MK_UNAVAILABLE, "daemon", "no random numbers");
+		return err_set(err, ERR_UNAVAILABLE, "no random numbers");
 	}
 	r[6] = (unsigned char)((r[6] & 0x0f) | 0x40);
 	r[8] = (unsigned char)((r[8] & 0x3f) | 0x80);
@@ -338,7 +338,7 @@ static enum mk_code make_identity(struct daemon *d, struct mk_err *err)
 		 r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12],
 		 r[13], r[14], r[15]);
 	make_agents(d);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
@@ -348,7 +348,7 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 
 	d->loop = loop_new(err);
 	if (!d->loop) {
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	signal(SIGHUP, SIG_IGN);
 	d->run_timer = loop_timer_new(d->loop, run_manager, d);
@@ -360,13 +360,13 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	d->telemetry = telemetry_new(d->setup->config.leader_election.elect);
 	if (!d->run_timer || !d->beat_timer || !d->end_timer || !d->signals[0] || !d->signals[1] ||
 	    !d->telemetry) {
-		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	to.loop = d->loop;
 	to.report = telemetry_report;
 	to.report_ctx = d->telemetry;
 	d->transport = transport_curl_new(&to, err);
-	return d->transport ? MK_OK : MK_NO_MEMORY;
+	return d->transport ? ERR_OK : ERR_NO_MEMORY;
 }
 
 static struct engine_gates engine_gates_of(const struct config *c)
@@ -391,11 +391,11 @@ static enum mk_code build_profiles(struct daemon *d, struct manager_options *mo,
 	struct kube_provider *v = arena_array(&d->setup->arena, c->n_providers + 1, sizeof(*v));
 
 	if (!mo->gates.cluster_profile) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	d->programs = exec_plugins_new(&eo, err);
 	if (!v || !d->programs) {
-		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	for (size_t i = 0; i < c->n_providers; i++) {
 		const struct config_provider *p = &c->providers[i];
@@ -415,7 +415,7 @@ static enum mk_code build_profiles(struct daemon *d, struct manager_options *mo,
 	mo->n_providers = c->n_providers;
 	mo->programs = (struct kube_programs){
 		.ctx = d->programs, .run = exec_plugins_run, .cancel = exec_plugins_cancel};
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
@@ -447,17 +447,17 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 
 	fo.directory = mo.gates.path_validation ? FILES_DIRECTORY : NULL;
 	d->files = files_new(&fo, err);
-	if (!d->files || build_profiles(d, &mo, err) != MK_OK) {
-		return MK_NO_MEMORY;
+	if (!d->files || build_profiles(d, &mo, err) != ERR_OK) {
+		return ERR_NO_MEMORY;
 	}
 	d->told = telemetry_observer(d->telemetry);
 	d->manager = manager_new(&mo, err);
 	if (!d->manager) {
-		return MK_INVALID;
+		return ERR_INVALID;
 	}
 	transport_curl_set_sink(d->transport, manager_sink(d->manager));
 	transport_curl_set_hooks(d->transport, before_delivery, after_delivery, d);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code build_webhook(struct daemon *d, struct mk_err *err)
@@ -468,11 +468,11 @@ static enum mk_code build_webhook(struct daemon *d, struct mk_err *err)
 		log_write(LOG_INFO, "daemon",
 			  "no section 'webhook' in the configuration: admission is not served",
 			  LOG_END);
-		return MK_OK;
+		return ERR_OK;
 	}
 	before_delivery(d);
 	d->webhook = webhook_new(&wo, err);
-	return d->webhook ? MK_OK : MK_UNAVAILABLE;
+	return d->webhook ? ERR_OK : ERR_UNAVAILABLE;
 }
 
 static enum mk_code build_endpoints(struct daemon *d, struct mk_err *err)
@@ -489,7 +489,7 @@ static enum mk_code build_endpoints(struct daemon *d, struct mk_err *err)
 	};
 
 	d->endpoints = endpoints_new(&eo, err);
-	return d->endpoints ? MK_OK : MK_UNAVAILABLE;
+	return d->endpoints ? ERR_OK : ERR_UNAVAILABLE;
 }
 
 static enum mk_code start_election(struct daemon *d, const struct endpoint *e, struct mk_err *err)
@@ -514,15 +514,15 @@ static enum mk_code start_election(struct daemon *d, const struct endpoint *e, s
 	if (!le->elect) {
 		net_fence_set(&d->fence, INT64_MAX);
 		lead(d);
-		return MK_OK;
+		return ERR_OK;
 	}
 	loop_on_wake(d->loop, lease_changed, d);
 	d->lease = lease_thread_start(&lo, err);
 	if (!d->lease) {
-		return MK_INVALID;
+		return ERR_INVALID;
 	}
 	beat(d);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code start(struct daemon *d, const struct options *o, struct mk_err *err)
@@ -530,11 +530,11 @@ static enum mk_code start(struct daemon *d, const struct options *o, struct mk_e
 	struct endpoint e = {.port = 0};
 	enum mk_code code = credentials_load(&d->arena, o->kubeconfig, &e, err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		before_delivery(d);
 		code = manager_start(d->manager, &e, err);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = start_election(d, &e, err);
 	}
 	kubeconfig_wipe(&e); /* its users have copies */
@@ -573,16 +573,16 @@ static void take_apart(struct daemon *d)
 int daemon_run(struct setup *s, const struct options *o)
 {
 	struct daemon d = {.setup = s, .status = 1};
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code = make_identity(&d, &err);
 
 	arena_init(&d.arena, CREDENTIALS_MAX);
-	code = code == MK_OK ? build_loop(&d, &err) : code;
-	code = code == MK_OK ? build_manager(&d, &err) : code;
-	code = code == MK_OK ? build_webhook(&d, &err) : code;
-	code = code == MK_OK ? build_endpoints(&d, &err) : code;
-	code = code == MK_OK ? start(&d, o, &err) : code;
-	if (code != MK_OK) {
+	code = code == ERR_OK ? build_loop(&d, &err) : code;
+	code = code == ERR_OK ? build_manager(&d, &err) : code;
+	code = code == ERR_OK ? build_webhook(&d, &err) : code;
+	code = code == ERR_OK ? build_endpoints(&d, &err) : code;
+	code = code == ERR_OK ? start(&d, o, &err) : code;
+	if (code != ERR_OK) {
 		log_write(LOG_ERROR, "daemon", "cannot start", LOG_ERR(&err), LOG_END);
 	} else {
 		log_write(LOG_INFO, "daemon", "started", LOG_CSTR("version", MK_VERSION),

@@ -243,7 +243,7 @@ static enum mk_code judge(const struct run *r, int status, char text[static TEXT
 	text[0] = '\0';
 	if (r->state == RUN_NOT_STARTED && r->error == ENOENT) {
 		snprintf(text, TEXT_MAX, "exec: executable %.1024s not found", name);
-		return MK_NOT_FOUND;
+		return ERR_NOT_FOUND;
 	}
 	if (r->state == RUN_NOT_STARTED) {
 		snprintf(text, TEXT_MAX, "exec: fork/exec %.1024s: %s", name,
@@ -262,7 +262,7 @@ static enum mk_code judge(const struct run *r, int status, char text[static TEXT
 		snprintf(text, TEXT_MAX, "exec: executable %.1024s failed with exit code %d%.2048s",
 			 name, WEXITSTATUS(status), said);
 	}
-	return text[0] == '\0' ? MK_OK : MK_UNAVAILABLE;
+	return text[0] == '\0' ? ERR_OK : ERR_UNAVAILABLE;
 }
 
 static void finish(struct run *r, int status)
@@ -271,13 +271,13 @@ static void finish(struct run *r, int status)
 	char text[TEXT_MAX];
 	enum mk_code code = judge(r, status, text);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		log_write(LOG_WARN, "exec", "a program gave no credentials", LOG_CSTR("err", text),
 			  LOG_END);
 	}
 	list_del(&r->node); /* the callback may cancel */
 	list_init(&r->node);
-	x->o.done(x->o.ctx, r->id, code, code == MK_OK ? buf_str(&r->out) : (mk_str){NULL, 0},
+	x->o.done(x->o.ctx, r->id, code, code == ERR_OK ? buf_str(&r->out) : (mk_str){NULL, 0},
 		  str_of(text));
 	run_drop(r);
 	loop_post_now(x->pump);
@@ -562,7 +562,7 @@ struct exec_plugins *exec_plugins_new(const struct exec_plugin_options *o, struc
 	}
 	if (!x || !x->pump) {
 		mk_free(x);
-		err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	signal(SIGCHLD, SIG_DFL);

@@ -211,42 +211,41 @@ enum mk_code file_path_check(struct arena *a, mk_str path, const char *directory
 	int e;
 
 	if (path.n == 0) {
-		return err_set(err, MK_INVALID, "daemon", "kubeconfig path must not be empty");
+		return err_set(err, ERR_INVALID, "kubeconfig path must not be empty");
 	}
 	if (!cleaned) {
-		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	if (strcmp(cleaned, "..") == 0 || strncmp(cleaned, "../", 3) == 0) {
-		return err_set(err, MK_INVALID, "daemon", NOT_UNDER "path contains \"..\"");
+		return err_set(err, ERR_INVALID, NOT_UNDER "path contains \"..\"");
 	}
 	if (cleaned[0] != '/') {
-		return err_set(err, MK_INVALID, "daemon", NOT_UNDER "path must be absolute");
+		return err_set(err, ERR_INVALID, NOT_UNDER "path must be absolute");
 	}
 	e = file_walk(directory, NULL, NULL, safe);
 	if (e == ENOENT) {
-		return err_set(err, MK_INVALID, "daemon", NOT_UNDER "\"%s\" is not under \"%s\"",
-			       cleaned, directory);
+		return err_set(err, ERR_INVALID, NOT_UNDER "\"%s\" is not under \"%s\"", cleaned,
+			       directory);
 	}
 	if (e != 0) {
-		return err_set(err, MK_INVALID, "daemon",
-			       "cannot resolve allowed prefix: lstat %s: %s", safe,
-			       file_error(e, words));
+		return err_set(err, ERR_INVALID, "cannot resolve allowed prefix: lstat %s: %s",
+			       safe, file_error(e, words));
 	}
 	e = file_walk(cleaned, NULL, NULL, at);
 	if (e != 0) {
-		return err_set(err, MK_INVALID, "daemon",
+		return err_set(err, ERR_INVALID,
 			       "cannot resolve kubeconfig path symlinks: lstat %s: %s", at,
 			       file_error(e, words));
 	}
 	if (!is_inside(at, safe)) {
-		return err_set(err, MK_INVALID, "daemon", NOT_UNDER "\"%s\" is not under \"%s\"",
-			       at, directory);
+		return err_set(err, ERR_INVALID, NOT_UNDER "\"%s\" is not under \"%s\"", at,
+			       directory);
 	}
 	found = arena_alloc(a, strlen(at) + 1);
 	if (!found) {
-		return err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	memcpy(found, at, strlen(at) + 1);
 	*ret = found;
-	return MK_OK;
+	return ERR_OK;
 }

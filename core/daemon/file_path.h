@@ -24,7 +24,7 @@ int file_walk(const char *path, file_step_fn *fn, void *ctx, char ret_at[static 
 /*
  * May the kubeconfig 'path' be read, with 'directory' as the only place for them (Kueue's gate
  * MultiKueueKubeConfigPathValidation)? 'ret' becomes the path to read, without symlinks, in 'a'.
- * MK_INVALID with Kueue's texts; MK_NO_MEMORY.
+ * ERR_INVALID with Kueue's texts; ERR_NO_MEMORY.
  */
 enum mk_code file_path_check(struct arena *a, mk_str path, const char *directory, const char **ret,
 			     struct mk_err *err);

@@ -155,17 +155,16 @@ static bool arm(struct files *f, struct file *file)
 static enum mk_code read_file(struct arena *a, const char *path, bool nofollow, mk_str *ret,
 			      struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 	char words[128];
 	struct stat st;
 	int fd = open(path,
 		      O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (nofollow ? O_NOFOLLOW : 0));
 
 	if (fd < 0 || fstat(fd, &st) != 0) {
-		code = err_set(err, MK_UNAVAILABLE, "daemon", "open %s: %s", path,
-			       file_error(errno, words));
+		code = err_set(err, ERR_UNAVAILABLE, "open %s: %s", path, file_error(errno, words));
 	} else if (S_ISDIR(st.st_mode)) {
-		code = err_set(err, MK_INVALID, "daemon", "read %s: is a directory", path);
+		code = err_set(err, ERR_INVALID, "read %s: is a directory", path);
 	} else {
 		code = file_read_open(a, fd, path, KUBECONFIG_MAX, ret, err);
 	}
@@ -179,12 +178,12 @@ static enum mk_code read_allowed(struct files *f, const struct file *file, mk_st
 				 struct mk_err *err)
 {
 	const char *path = file->path;
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (f->o.directory) {
 		code = file_path_check(&f->arena, str_of(file->path), f->o.directory, &path, err);
 	}
-	return code == MK_OK ? read_file(&f->arena, path, f->o.directory != NULL, ret, err) : code;
+	return code == ERR_OK ? read_file(&f->arena, path, f->o.directory != NULL, ret, err) : code;
 }
 
 static void say(const struct file *file, mk_str problem)
@@ -212,7 +211,7 @@ static bool tell(struct files *f, struct file *file, mk_str text, mk_str problem
 		return true;
 	}
 	copy = mk_strndup(mark);
-	if (!copy || f->o.told(f->o.ctx, str_of(file->path), text, problem) != MK_OK) {
+	if (!copy || f->o.told(f->o.ctx, str_of(file->path), text, problem) != ERR_OK) {
 		mk_free(copy);
 		return false;
 	}
@@ -227,7 +226,7 @@ static bool tell(struct files *f, struct file *file, mk_str text, mk_str problem
 
 static bool look(struct files *f, struct file *file)
 {
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	mk_str text = {NULL, 0};
 	enum mk_code code;
 	bool done;
@@ -236,8 +235,8 @@ static bool look(struct files *f, struct file *file)
 		return false;
 	}
 	code = read_allowed(f, file, &text, &err);
-	done = code != MK_NO_MEMORY &&
-	       tell(f, file, text, code == MK_OK ? (mk_str){NULL, 0} : str_of(err.msg));
+	done = code != ERR_NO_MEMORY &&
+	       tell(f, file, text, code == ERR_OK ? (mk_str){NULL, 0} : str_of(err.msg));
 	str_wipe(text);
 	arena_clear(&f->arena);
 	return done;
@@ -328,7 +327,7 @@ struct files *files_new(const struct files_options *o, struct mk_err *err)
 	struct files *f = mk_calloc(1, sizeof(*f));
 
 	if (!f) {
-		err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	f->o = *o;
@@ -346,7 +345,7 @@ struct files *files_new(const struct files_options *o, struct mk_err *err)
 	}
 	if (!f->settle || !f->poll || (f->fd >= 0 && !f->watch)) {
 		files_free(f);
-		err_set(err, MK_NO_MEMORY, "daemon", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	loop_timer_set(f->poll, POLL_MS);

@@ -21,12 +21,12 @@ struct files_options {
 	void *ctx;
 	/*
 	 * What is in a file, or the problem ("" none), when it is news or was asked for; the text
-	 * is wiped afterwards. MK_NO_MEMORY: told again later. Must not call back.
+	 * is wiped afterwards. ERR_NO_MEMORY: told again later. Must not call back.
 	 */
 	enum mk_code (*told)(void *ctx, mk_str path, mk_str text, mk_str problem);
 };
 
-/* MK_NO_MEMORY: NULL. Without inotify (limits) files are still looked at every half minute. */
+/* ERR_NO_MEMORY: NULL. Without inotify (limits) files are still looked at every half minute. */
 struct files *files_new(const struct files_options *o, struct mk_err *err);
 void files_free(struct files *f); /* NULL is fine */
 

@@ -98,7 +98,7 @@ static void tell_refusal(const struct lease_thread *t, const struct lease_reques
 	mk_str text = {NULL, 0};
 
 	arena_init(&a, REFUSAL_MAX);
-	if (json_parse(&a, answer->body, &doc, NULL) == MK_OK) {
+	if (json_parse(&a, answer->body, &doc, NULL) == ERR_OK) {
 		text = str_cut(json_str(json_get(doc, "message")), WORDS_MAX);
 	}
 	log_write(LOG_WARN, "lease", "request refused; trying again", LOG_CSTR("verb", q->method),
@@ -159,7 +159,7 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 	int64_t begun = clock_boot_ms();
 
 	blocking_do(t->client, &r, &t->stop, &answer);
-	if (answer.code != MK_OK) {
+	if (answer.code != ERR_OK) {
 		log_write(LOG_WARN, "lease", "request failed; trying again",
 			  LOG_CSTR("verb", q->method), LOG_CSTR("err", answer.text), LOG_END);
 	} else if (answer.head.status >= 300 && answer.head.status != 404 &&
@@ -174,7 +174,7 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 		 */
 		t->resumed_ms = t->ticked_ms;
 	}
-	lease_reply(&t->lease, t->ticked_ms, answer.code == MK_OK ? answer.head.status : 0,
+	lease_reply(&t->lease, t->ticked_ms, answer.code == ERR_OK ? answer.head.status : 0,
 		    answer.body);
 	tell_holder(t);
 }
@@ -240,7 +240,7 @@ struct lease_thread *lease_thread_start(const struct lease_thread_options *o, st
 	struct lease_thread *t = mk_calloc(1, sizeof(*t));
 
 	if (!t) {
-		err_set(err, MK_NO_MEMORY, "lease", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	t->o = *o;
@@ -248,7 +248,7 @@ struct lease_thread *lease_thread_start(const struct lease_thread_options *o, st
 	atomic_init(&t->beat_ms, clock_boot_ms());
 	atomic_init(&t->state, LEASE_STANDBY);
 	pthread_mutex_init(&t->holder_lock, NULL);
-	if (lease_init(&t->lease, &o->lease, clock_boot_ms(), err) == MK_OK) {
+	if (lease_init(&t->lease, &o->lease, clock_boot_ms(), err) == ERR_OK) {
 		t->client = blocking_new(o->endpoint, o->user_agent, err);
 	}
 	if (!t->client) {
@@ -257,7 +257,7 @@ struct lease_thread *lease_thread_start(const struct lease_thread_options *o, st
 	}
 	t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (t->wake_fd < 0 || !start_thread(t)) {
-		err_set(err, MK_UNAVAILABLE, "lease", "cannot start the lease thread");
+		err_set(err, ERR_UNAVAILABLE, "cannot start the lease thread");
 		lease_thread_free(t);
 		return NULL;
 	}

@@ -35,7 +35,7 @@ struct lease_thread_options {
 	void (*on_stuck)(void);          /* NULL = abort(3) */
 };
 
-/* MK_INVALID (durations, names, endpoint), MK_NO_MEMORY, MK_UNAVAILABLE (no thread): NULL. */
+/* ERR_INVALID (durations, names, endpoint), ERR_NO_MEMORY, ERR_UNAVAILABLE (no thread): NULL. */
 struct lease_thread *lease_thread_start(const struct lease_thread_options *o, struct mk_err *err);
 
 /* The main loop lives. Call at least every second. */

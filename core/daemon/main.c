@@ -42,10 +42,10 @@ static void print_findings(const struct setup *s, FILE *where)
 static int show(const struct setup *s, enum mk_code code, const struct mk_err *err, FILE *where)
 {
 	print_findings(s, where);
-	if (code != MK_OK && s->problems.n_errors == 0 && s->plugin_problems.n == 0) {
+	if (code != ERR_OK && s->problems.n_errors == 0 && s->plugin_problems.n == 0) {
 		fprintf(where, "%s: %s\n", s->file, err->msg);
 	}
-	return code == MK_OK ? 0 : 1;
+	return code == ERR_OK ? 0 : 1;
 }
 
 /* What only the TLS library can say of the section tls. */
@@ -58,18 +58,18 @@ static enum mk_code check_tls(const struct config *c, struct mk_err *err)
 	if (!good) {
 		err_wrap(err, "tls");
 	}
-	return good ? MK_OK : err->code;
+	return good ? ERR_OK : err->code;
 }
 
 static int check_config(struct setup *s, const struct options *o)
 {
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code = setup_config(s, o, &err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = setup_plugins(s, &err);
 	}
-	if (code == MK_OK &&
+	if (code == ERR_OK &&
 	    (s->config.webhook_on || config_is_on(s->config.metrics_bind_address))) {
 		code = check_tls(&s->config, &err);
 	}
@@ -84,7 +84,7 @@ static int check_config(struct setup *s, const struct options *o)
 
 static int print_kueue_config(struct setup *s, const struct options *o)
 {
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code = setup_config(s, o, &err);
 	mk_str text;
 
@@ -99,11 +99,11 @@ static int print_kueue_config(struct setup *s, const struct options *o)
 /* What the plugins say of themselves: a list, or the rights that their kinds need. */
 static int print_plugins(struct setup *s, const struct options *o)
 {
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code = setup_config(s, o, &err);
 	struct buf b;
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = setup_plugins(s, &err);
 	}
 	if (show(s, code, &err, stderr) != 0) {
@@ -139,21 +139,21 @@ static void log_findings(const struct setup *s)
 
 static int run(struct setup *s, const struct options *o)
 {
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code = setup_config(s, o, &err);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		log_write(LOG_ERROR, "daemon", "Unable to load the configuration",
 			  LOG_CSTR("file", s->file), LOG_ERR(&err), LOG_END);
 	} else {
 		code = setup_plugins(s, &err);
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			log_write(LOG_ERROR, "daemon", "Unable to load the plugins", LOG_ERR(&err),
 				  LOG_END);
 		}
 	}
 	log_findings(s);
-	return code == MK_OK ? daemon_run(s, o) : 1;
+	return code == ERR_OK ? daemon_run(s, o) : 1;
 }
 
 static int do_task(const struct options *o)
@@ -194,7 +194,8 @@ int main(int argc, char **argv)
 	protect_memory();
 	crash_install();
 	descriptors_raise();
-	if (options_parse(argc, argv, &o, &err) != MK_OK || options_apply_log(&o, &err) != MK_OK) {
+	if (options_parse(argc, argv, &o, &err) != ERR_OK ||
+	    options_apply_log(&o, &err) != ERR_OK) {
 		fprintf(stderr, "multikueued: %s\n", err.msg);
 		return EXIT_USAGE;
 	}

@@ -115,7 +115,7 @@ static enum mk_code take_levels(const char *text, bool apply, enum log_level *re
 		char module[32] = "";
 
 		if (!log_level_parse(word, &level) || eq == 0 || eq >= (ptrdiff_t)sizeof(module)) {
-			return err_set(err, MK_INVALID, "options",
+			return err_set(err, ERR_INVALID,
 				       "--log-level: expected debug, info, warn, error or off, or "
 				       "module=level; found \"%.*s\"",
 				       STR_ARG(part));
@@ -126,10 +126,10 @@ static enum mk_code take_levels(const char *text, bool apply, enum log_level *re
 		}
 		memcpy(module, part.p, (size_t)eq);
 		if (apply && !log_set_level(module, level)) {
-			return err_set(err, MK_INVALID, "options", "--log-level: too many modules");
+			return err_set(err, ERR_INVALID, "--log-level: too many modules");
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code take(struct options *o, const struct spec *s, const char *value,
@@ -137,7 +137,7 @@ static enum mk_code take(struct options *o, const struct spec *s, const char *va
 {
 	if (s->mode != OPTIONS_RUN) {
 		if (o->mode != OPTIONS_RUN && o->mode != s->mode) {
-			return err_set(err, MK_INVALID, "options",
+			return err_set(err, ERR_INVALID,
 				       "%s cannot be combined with another task: give one of them",
 				       s->name);
 		}
@@ -153,7 +153,7 @@ static enum mk_code take(struct options *o, const struct spec *s, const char *va
 	} else if (s->has_value) { /* --config, --check-config */
 		o->config = value;
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code options_parse(int argc, char *const argv[], struct options *ret, struct mk_err *err)
@@ -167,7 +167,7 @@ enum mk_code options_parse(int argc, char *const argv[], struct options *ret, st
 
 		if (!s) {
 			return err_set(
-				err, MK_INVALID, "options",
+				err, ERR_INVALID,
 				"unknown option %.100s; multikueued --help lists all options",
 				argv[i]);
 		}
@@ -175,14 +175,13 @@ enum mk_code options_parse(int argc, char *const argv[], struct options *ret, st
 			value = i + 1 < argc ? argv[++i] : NULL;
 		}
 		if (s->has_value && (!value || (value[0] == '\0' && s->mode != OPTIONS_RUN))) {
-			return err_set(err, MK_INVALID, "options", "%s needs a value; see --help",
-				       s->name);
+			return err_set(err, ERR_INVALID, "%s needs a value; see --help", s->name);
 		}
 		if (!s->has_value && value) {
-			return err_set(err, MK_INVALID, "options", "%s takes no value", s->name);
+			return err_set(err, ERR_INVALID, "%s takes no value", s->name);
 		}
 		code = take(&o, s, value, err);
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			return code;
 		}
 	}
@@ -191,11 +190,11 @@ enum mk_code options_parse(int argc, char *const argv[], struct options *ret, st
 	}
 	if (o.mode == OPTIONS_PRINT_KUEUE_CONFIG && !o.config) {
 		return err_set(
-			err, MK_INVALID, "options",
+			err, ERR_INVALID,
 			"--print-kueue-config needs --config FILE: which file shall be printed?");
 	}
 	*ret = o;
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code options_apply_log(const struct options *o, struct mk_err *err)

@@ -28,12 +28,12 @@ struct options {
 };
 
 /*
- * Reads the arguments; strings are borrowed from 'argv'. MK_INVALID: an unknown option, a missing
+ * Reads the arguments; strings are borrowed from 'argv'. ERR_INVALID: an unknown option, a missing
  * or unexpected value, or two modes at once; the message says what to do next.
  */
 enum mk_code options_parse(int argc, char *const argv[], struct options *ret, struct mk_err *err);
 
-/* Sets the levels that were asked for. MK_INVALID: log_modules is malformed. */
+/* Sets the levels that were asked for. ERR_INVALID: log_modules is malformed. */
 enum mk_code options_apply_log(const struct options *o, struct mk_err *err);
 
 /* The text of --help. */

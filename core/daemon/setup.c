@@ -35,7 +35,7 @@ enum mk_code setup_config(struct setup *s, const struct options *o, struct mk_er
 	if (o->config) {
 		enum mk_code code = file_read(&s->arena, o->config, CONFIG_MAX, &in.text, err);
 
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			return code;
 		}
 		s->file = o->config;
@@ -57,10 +57,10 @@ static enum mk_code allowed_files(struct setup *s, const mk_str **ret, struct mk
 					is_file ? "" : ".so");
 	}
 	if (arena_failed(&s->arena)) {
-		return err_set(err, MK_NO_MEMORY, "setup", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	*ret = files;
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* The log line is written here, not in the guard, which a simulation calls millions of times. */
@@ -97,7 +97,7 @@ static enum mk_code check_dispatcher(struct setup *s, struct mk_err *err)
 	struct config_dispatcher *known = arena_array(&s->arena, n + 1, sizeof(*known));
 
 	if (!known) {
-		return err_set(err, MK_NO_MEMORY, "setup", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct plug_dispatcher *d = plug_dispatcher(s->plug, i);
@@ -170,19 +170,19 @@ static enum mk_code serve_external(struct setup *s, struct mk_err *err)
 	const struct config_gvks *g = &s->config.multikueue.external_frameworks;
 
 	if (!s->config.gates[CONFIG_GATE_ADAPTERS_FOR_CUSTOM_JOBS]) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	for (size_t i = 0; i < g->n; i++) {
 		mk_str name = arena_printf(&s->arena, "%.*s.%.*s.%.*s", STR_ARG(g->v[i].kind),
 					   STR_ARG(g->v[i].version), STR_ARG(g->v[i].group));
 		enum mk_code code = plug_add_framework(s->plug, name, err);
 
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			err_wrap(err, "multiKueue.externalFrameworks[%zu].name", i);
 			return code;
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
@@ -191,24 +191,24 @@ enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
 	const mk_str *files = NULL;
 	enum mk_code code = allowed_files(s, &files, err);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	s->plug = plug_new(err);
 	if (!s->plug) {
-		return MK_NO_MEMORY;
+		return ERR_NO_MEMORY;
 	}
 	crash_watch(s->plug);
 	set_limits(s);
 	code = plug_load_dir(s->plug, mk->plugin_directory.p, files, mk->plugin_allow.n, &s->arena,
 			     &s->plugin_problems, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		err_wrap(err, "plugins");
 		return code;
 	}
 	leave_out_disabled(s);
 	code = serve_external(s, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	note_unserved(s);

@@ -25,11 +25,13 @@ struct setup {
 void setup_init(struct setup *s);
 void setup_done(struct setup *s);
 
-/* Reads and judges the configuration. MK_NOT_FOUND, MK_DENIED, MK_TOO_BIG (file), MK_INVALID,
- * MK_NO_MEMORY. */
+/* Reads and judges the configuration. ERR_NOT_FOUND, ERR_DENIED, ERR_TOO_BIG (file), ERR_INVALID,
+ * ERR_NO_MEMORY. */
 enum mk_code setup_config(struct setup *s, const struct options *o, struct mk_err *err);
 
-/* Loads the plugins that it names and checks the dispatcher against them. MK_INVALID, MK_NO_MEMORY.
+/*
+ * Loads the plugins that it names and checks the dispatcher against them. ERR_INVALID,
+ * ERR_NO_MEMORY.
  */
 enum mk_code setup_plugins(struct setup *s, struct mk_err *err);
 

@@ -34,8 +34,7 @@ static bool find_dispatcher(const struct engine_options *o, struct mk_err *err)
 	if (plug_find_dispatcher(o->plug, o->dispatcher) >= 0) {
 		return true;
 	}
-	err_set(err, MK_INVALID, "engine", "no dispatcher is named \"%.*s\"%s",
-		STR_ARG(o->dispatcher),
+	err_set(err, ERR_INVALID, "no dispatcher is named \"%.*s\"%s", STR_ARG(o->dispatcher),
 		plug_is_external(o->dispatcher) ? ": " PLUG_NO_EXTERNAL : "");
 	return false;
 }
@@ -50,7 +49,7 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 		mk_free(e);
 		mk_free(manager);
 		mk_free(clusters);
-		err_set(err, MK_NO_MEMORY, "engine", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	e->o = *o;
@@ -83,7 +82,7 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	 */
 	for (uint16_t k = 0; k < KIND_FIRST_JOB; k++) {
 		if (!table_of(e, manager, k)) {
-			err_set(err, MK_NO_MEMORY, "engine", "out of memory");
+			err_set(err, ERR_NO_MEMORY, "out of memory");
 			engine_free(e);
 			return NULL;
 		}

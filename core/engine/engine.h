@@ -68,7 +68,7 @@ struct engine_options {
 	void *count_ctx;
 };
 
-/* MK_NO_MEMORY; MK_INVALID when no loaded dispatcher has the name in 'o'. */
+/* ERR_NO_MEMORY; ERR_INVALID when no loaded dispatcher has the name in 'o'. */
 struct engine *engine_new(const struct engine_options *o, struct mk_err *err);
 /* NULL is fine. */
 void engine_free(struct engine *e);

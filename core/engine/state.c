@@ -326,7 +326,7 @@ struct json *record_parse(struct engine *e, const struct record *r)
 	if (!r || !r->blob) {
 		return NULL;
 	}
-	if (json_parse(&e->scratch, (mk_str){r->blob, r->blob_n}, &v, NULL) != MK_OK) {
+	if (json_parse(&e->scratch, (mk_str){r->blob, r->blob_n}, &v, NULL) != ERR_OK) {
 		say_no_memory(e);
 		return NULL;
 	}

@@ -57,7 +57,7 @@ void access_end(struct kube *k, struct link *l)
 {
 	struct access *x = l->access;
 
-	if (x == NULL) {
+	if (!x) {
 		return;
 	}
 	stop(k, x);
@@ -93,7 +93,7 @@ static enum mk_code read_body(struct kube *k, const struct json *body, struct en
 	mk_str name = json_str(json_get(body, "tlsServerName"));
 
 	if (json_get(body, "proxy") != NULL) {
-		return err_set(err, MK_INVALID, "kube", "proxy-url is not allowed");
+		return err_set(err, ERR_INVALID, "proxy-url is not allowed");
 	}
 	return kubeconfig_endpoint(
 		&k->scratch,
@@ -114,11 +114,11 @@ static bool is_usable(struct kube *k, struct link *l, const struct json *body,
 		      const struct kube_provider *p)
 {
 	struct endpoint e = {.port = 0};
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code;
 
-	if (p == NULL) {
-		link_reject(k, l, MK_INVALID, STR("BadClusterProfile"),
+	if (!p) {
+		link_reject(k, l, ERR_INVALID, STR("BadClusterProfile"),
 			    arena_printf(&k->scratch,
 					 "load client config failed: no exec config found for "
 					 "provider \"%.*s\"",
@@ -126,13 +126,13 @@ static bool is_usable(struct kube *k, struct link *l, const struct json *body,
 		return false;
 	}
 	code = read_body(k, body, &e, &err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		link_reject(k, l, code, STR("BadRestConfig"),
 			    arena_printf(&k->scratch, "load client config failed: %s", err.msg));
 		return false;
 	}
 	if (!is_known_version(p->api_version)) {
-		link_reject(k, l, MK_INVALID, STR("ClientConnectionFailed"),
+		link_reject(k, l, ERR_INVALID, STR("ClientConnectionFailed"),
 			    arena_printf(&k->scratch, "exec plugin: invalid apiVersion \"%.*s\"",
 					 STR_ARG(p->api_version)));
 		return false;
@@ -145,14 +145,14 @@ static struct access *make(struct kube *k, struct link *l, const struct kube_pro
 {
 	struct access *x = mk_calloc(1, sizeof(*x));
 
-	if (x == NULL) {
+	if (!x) {
 		return NULL;
 	}
 	x->l = l;
 	x->provider = p;
 	x->expires_ms = INT64_MAX;
 	x->owned_body = mk_strndup(body);
-	if (x->owned_body == NULL || !timer_init(k, &x->timer, on_timer, x)) {
+	if (!x->owned_body || !timer_init(k, &x->timer, on_timer, x)) {
 		mk_free(x->owned_body);
 		mk_free(x);
 		return NULL;
@@ -166,7 +166,7 @@ bool access_begin(struct kube *k, struct link *l, const struct json *body)
 	mk_str text = json_write(&k->scratch, body);
 	struct access *x = NULL;
 
-	if (text.p == NULL) {
+	if (!text.p) {
 		return false;
 	}
 	if (l->access != NULL && str_eq(str_of(l->access->owned_body), text)) {
@@ -177,7 +177,7 @@ bool access_begin(struct kube *k, struct link *l, const struct json *body)
 		return !arena_failed(&k->scratch);
 	}
 	x = make(k, l, p, text);
-	if (x == NULL) {
+	if (!x) {
 		return false;
 	}
 	l->access = x;
@@ -201,7 +201,7 @@ static void failed(struct kube *k, struct access *x, mk_str text)
 	timer_set(k, &x->timer, k->mono_ms + delay);
 	if (useless) {
 		x->hash[0] = '\0';
-		link_reject(k, l, MK_UNAVAILABLE, STR("ClientConnectionFailed"),
+		link_reject(k, l, ERR_UNAVAILABLE, STR("ClientConnectionFailed"),
 			    arena_printf(&k->scratch,
 					 "failed to get server groups: getting credentials: %.*s",
 					 STR_ARG(text)));
@@ -239,7 +239,7 @@ static void start(struct kube *k, struct access *x)
 		return;
 	}
 	x->run = ++k->runs;
-	if (k->programs.run == NULL || !k->programs.run(k->programs.ctx, x->run, &program)) {
+	if (!k->programs.run || !k->programs.run(k->programs.ctx, x->run, &program)) {
 		x->run = 0;
 		failed(k, x, STR("exec: the program cannot be run"));
 	}
@@ -249,7 +249,7 @@ void access_denied(struct kube *k, struct link *l)
 {
 	struct access *x = l->access;
 
-	if (x == NULL || x->hash[0] == '\0') {
+	if (!x || x->hash[0] == '\0') {
 		return;
 	}
 	x->refused = true;
@@ -302,32 +302,32 @@ static enum mk_code use(struct kube *k, struct access *x, const struct credentia
 	mk_str hash = hash_of(k, c);
 	enum mk_code code = json_parse(&k->scratch, str_of(x->owned_body), &body, NULL);
 
-	code = code == MK_OK && hash.n != 64 ? MK_NO_MEMORY : code;
-	code = code == MK_OK ? read_body(k, body, &e, err) : code;
-	if (code != MK_OK) {
+	code = code == ERR_OK && hash.n != 64 ? ERR_NO_MEMORY : code;
+	code = code == ERR_OK ? read_body(k, body, &e, err) : code;
+	if (code != ERR_OK) {
 		return code;
 	}
 	e.token = c->token;
 	e.cert_pem = c->cert_pem;
 	e.key_pem = c->key_pem;
-	if (!l->opened || k->transport->renew == NULL) {
-		code = l->opened && str_is(hash, x->hash) ? MK_OK
+	if (!l->opened || !k->transport->renew) {
+		code = l->opened && str_is(hash, x->hash) ? ERR_OK
 							  : link_open(k, l, &e, hash.p, err);
 	} else if (!str_is(hash, x->hash)) {
 		code = k->transport->renew(k->transport->ctx, l->id, &e, err);
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	snprintf(x->hash, sizeof(x->hash), "%s", hash.p);
 	x->refused = false;
 	link_try(k, l);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static mk_str with_hint(struct kube *k, const struct access *x, enum mk_code code, mk_str text)
 {
-	if (code != MK_NOT_FOUND || x->provider->install_hint.n == 0) {
+	if (code != ERR_NOT_FOUND || x->provider->install_hint.n == 0) {
 		return text;
 	}
 	return arena_printf(&k->scratch, "%.*s\n\n%.*s", STR_ARG(text),
@@ -349,22 +349,22 @@ void kube_program_done(struct kube *k, uint64_t id, enum mk_code code, mk_str ou
 	struct access *x = id != 0 ? find_run(k, id) : NULL;
 	struct credential c = {.expires_wall_ms = -1};
 	struct endpoint secrets = {.port = 0};
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 
-	if (x == NULL) {
+	if (!x) {
 		return;
 	}
 	x->run = 0;
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = credential_parse(&k->scratch, out, x->provider->api_version, &c, &err);
 		secrets.token = c.token;
 		secrets.key_pem = c.key_pem;
-		code = code == MK_OK ? use(k, x, &c, &err) : code;
-		text = code == MK_NO_MEMORY ? STR("out of memory") : str_of(err.msg);
+		code = code == ERR_OK ? use(k, x, &c, &err) : code;
+		text = code == ERR_NO_MEMORY ? STR("out of memory") : str_of(err.msg);
 	} else {
 		text = with_hint(k, x, code, text);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		x->failures = 0;
 		schedule(k, x, c.expires_wall_ms);
 	} else {

@@ -35,12 +35,12 @@ static bool grow(struct kube *k)
 		return false;
 	}
 	slots = mk_realloc(k->slots, size * sizeof(struct call *));
-	if (slots == NULL) {
+	if (!slots) {
 		return false;
 	}
 	k->slots = slots;
 	free_slots = mk_realloc(k->free_slots, size * sizeof(uint32_t));
-	if (free_slots == NULL) {
+	if (!free_slots) {
 		return false;
 	}
 	k->free_slots = free_slots;
@@ -56,7 +56,7 @@ static struct call *find(const struct kube *k, uint64_t token)
 {
 	uint32_t i = (uint32_t)token;
 
-	if (i >= k->n_slots || k->slots[i] == NULL || k->slots[i]->token != token) {
+	if (i >= k->n_slots || !k->slots[i] || k->slots[i]->token != token) {
 		return NULL;
 	}
 	return k->slots[i];
@@ -86,14 +86,14 @@ enum mk_code call_start(struct kube *k, struct link *l, const struct call_spec *
 {
 	struct call *c = NULL;
 	uint32_t slot = 0;
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (k->n_free == 0 && !grow(k)) {
-		return err_set(err, MK_NO_MEMORY, "kube", "too many requests, or out of memory");
+		return err_set(err, ERR_NO_MEMORY, "too many requests, or out of memory");
 	}
 	c = mk_calloc(1, sizeof(*c));
-	if (c == NULL) {
-		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	if (!c) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	slot = k->free_slots[--k->n_free];
 	k->generation++;
@@ -110,18 +110,18 @@ enum mk_code call_start(struct kube *k, struct link *l, const struct call_spec *
 	k->slots[slot] = c;
 	list_add_tail(&l->calls, &c->node);
 	code = k->transport->send(k->transport->ctx, l->id, &s->req, c->token, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		release(k, c);
 		free_call(c);
 		return code;
 	}
 	*ret = c;
-	return MK_OK;
+	return ERR_OK;
 }
 
 void call_cancel(struct kube *k, struct call *c)
 {
-	if (c == NULL) {
+	if (!c) {
 		return;
 	}
 	if (c->token != UINT64_MAX) {
@@ -153,7 +153,7 @@ bool call_run_dead(struct kube *k)
 	while (!list_empty(&k->dead)) {
 		struct call *c = LIST_ENTRY(k->dead.next, struct call, node);
 		struct answer an = {.end = TRANSPORT_LOST,
-				    .code = MK_UNAVAILABLE,
+				    .code = ERR_UNAVAILABLE,
 				    .text = STR("the connection was closed"),
 				    .retry_after_ms = -1};
 
@@ -214,7 +214,7 @@ static void on_head(void *ctx, uint64_t token, const struct transport_head *head
 	struct call *c = find(k, token);
 	mk_str type = str_cut(head->content_type, sizeof(c->content_type) - 1);
 
-	if (c == NULL) {
+	if (!c) {
 		return;
 	}
 	c->http = head->status;
@@ -238,7 +238,7 @@ static void on_chunk(void *ctx, uint64_t token, mk_str bytes)
 	struct kube *k = ctx;
 	struct call *c = find(k, token);
 
-	if (c == NULL) {
+	if (!c) {
 		return;
 	}
 	if (c->is_watch) {
@@ -253,7 +253,7 @@ static void on_chunk(void *ctx, uint64_t token, mk_str bytes)
 		bool too_long = bytes.n > BODY_MAX - c->body.n;
 
 		k->transport->cancel(k->transport->ctx, c->l->id, token);
-		finish(k, c, TRANSPORT_LOST, too_long ? MK_TOO_BIG : MK_NO_MEMORY,
+		finish(k, c, TRANSPORT_LOST, too_long ? ERR_TOO_BIG : ERR_NO_MEMORY,
 		       too_long ? STR("the answer is too long") : STR("out of memory"));
 	}
 }

@@ -42,11 +42,10 @@ static enum mk_code take(const struct json *status, const char *key, mk_str *ret
 	const struct json *v = json_get(status, key);
 
 	if (v != NULL && json_type(v) != JSON_STR && json_type(v) != JSON_NULL) {
-		return err_set(err, MK_INVALID, "kube", "decoding stdout: status.%s is no string",
-			       key);
+		return err_set(err, ERR_INVALID, "decoding stdout: status.%s is no string", key);
 	}
 	*ret = json_str(v);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code check_version(const struct json *doc, mk_str api_version, struct mk_err *err)
@@ -55,77 +54,77 @@ static enum mk_code check_version(const struct json *doc, mk_str api_version, st
 	mk_str found = json_str(json_get(doc, "apiVersion"));
 
 	if (!str_is(kind, "ExecCredential")) {
-		return err_set(err, MK_INVALID, "kube",
+		return err_set(err, ERR_INVALID,
 			       "decoding stdout: no kind \"%.*s\" is known, expected "
 			       "\"ExecCredential\"",
 			       STR_ARG(str_cut(kind, 64)));
 	}
 	if (!str_eq(found, api_version)) {
-		return err_set(err, MK_INVALID, "kube",
+		return err_set(err, ERR_INVALID,
 			       "exec plugin is configured to use API version %.*s, plugin returned "
 			       "version %.*s",
 			       STR_ARG(api_version), STR_ARG(str_cut(found, 128)));
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code check_parts(const struct credential *c, struct mk_err *err)
 {
 	if (c->token.n == 0 && c->cert_pem.n == 0 && c->key_pem.n == 0) {
-		return err_set(err, MK_INVALID, "kube",
+		return err_set(err, ERR_INVALID,
 			       "exec plugin didn't return a token or cert/key pair");
 	}
 	if ((c->cert_pem.n == 0) != (c->key_pem.n == 0)) {
-		return err_set(err, MK_INVALID, "kube",
+		return err_set(err, ERR_INVALID,
 			       "exec plugin returned only certificate or key, not both");
 	}
 	for (size_t i = 0; i < c->token.n; i++) {
 		if ((unsigned char)c->token.p[i] <= 0x20 || (unsigned char)c->token.p[i] >= 0x7f) {
-			return err_set(err, MK_INVALID, "kube",
+			return err_set(err, ERR_INVALID,
 				       "exec plugin returned a token with characters that are not "
 				       "allowed");
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code credential_parse(struct arena *a, mk_str text, mk_str api_version,
 			      struct credential *ret, struct mk_err *err)
 {
 	struct credential c = {.expires_wall_ms = -1};
-	struct mk_err why = {.code = MK_OK};
+	struct mk_err why = {.code = ERR_OK};
 	struct json *doc = NULL;
 	const struct json *status;
 	mk_str expires = {NULL, 0};
 	enum mk_code code = json_parse(a, text, &doc, &why);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		/* The parser's words say where, and show nothing of the text. */
-		return err_set(err, code == MK_NO_MEMORY ? code : MK_INVALID, "kube",
+		return err_set(err, code == ERR_NO_MEMORY ? code : ERR_INVALID,
 			       "decoding stdout: %s", why.msg);
 	}
 	code = check_version(doc, api_version, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	status = json_get(doc, "status");
 	if (json_type(status) != JSON_OBJ) {
-		return err_set(err, MK_INVALID, "kube", "exec plugin didn't return a status field");
+		return err_set(err, ERR_INVALID, "exec plugin didn't return a status field");
 	}
 	code = take(status, "token", &c.token, err);
-	code = code != MK_OK ? code : take(status, "clientCertificateData", &c.cert_pem, err);
-	code = code != MK_OK ? code : take(status, "clientKeyData", &c.key_pem, err);
-	code = code != MK_OK ? code : take(status, "expirationTimestamp", &expires, err);
-	if (code == MK_OK && expires.n > 0 && !time_parse(expires, &c.expires_wall_ms)) {
-		code = err_set(err, MK_INVALID, "kube",
+	code = code != ERR_OK ? code : take(status, "clientCertificateData", &c.cert_pem, err);
+	code = code != ERR_OK ? code : take(status, "clientKeyData", &c.key_pem, err);
+	code = code != ERR_OK ? code : take(status, "expirationTimestamp", &expires, err);
+	if (code == ERR_OK && expires.n > 0 && !time_parse(expires, &c.expires_wall_ms)) {
+		code = err_set(err, ERR_INVALID,
 			       "decoding stdout: status.expirationTimestamp is no time");
 	}
-	code = code != MK_OK ? code : check_parts(&c, err);
-	if (code != MK_OK) {
+	code = code != ERR_OK ? code : check_parts(&c, err);
+	if (code != ERR_OK) {
 		str_wipe(c.token);
 		str_wipe(c.key_pem);
 		return code;
 	}
 	*ret = c;
-	return MK_OK;
+	return ERR_OK;
 }

@@ -80,7 +80,7 @@ void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s,
 		w->synced =
 			false; /* what was there may be gone with the kind: list when it returns */
 	}
-	if (w == NULL || !news || (l->phase != PHASE_UP && l->phase != PHASE_SYNC)) {
+	if (!w || !news || (l->phase != PHASE_UP && l->phase != PHASE_SYNC)) {
 		return;
 	}
 	if (s == SERVED_YES) {
@@ -202,7 +202,7 @@ static void no_such_kind(struct kube *k, struct link *l, uint16_t i, const struc
 		text = arena_printf(&k->scratch, "%.*s: no such kind; did you mean \"%.*s\"?",
 				    STR_ARG(text), STR_ARG(meant));
 	}
-	discovery_set(k, l, i, SERVED_NO, MK_NOT_FOUND, text);
+	discovery_set(k, l, i, SERVED_NO, ERR_NOT_FOUND, text);
 }
 
 static bool same_group(const struct kind *x, const struct kind *y)
@@ -218,14 +218,14 @@ static void set_served(struct kube *k, struct link *l, uint16_t i, const struct 
 	if (!str_eq(str_of(st->owned_plural), plural)) {
 		char *owned = mk_strndup(plural);
 
-		if (owned == NULL) {
-			discovery_set(k, l, i, SERVED_NO, MK_NO_MEMORY, STR("out of memory"));
+		if (!owned) {
+			discovery_set(k, l, i, SERVED_NO, ERR_NO_MEMORY, STR("out of memory"));
 			return;
 		}
 		mk_free(st->owned_plural);
 		st->owned_plural = owned;
 	}
-	discovery_set(k, l, i, SERVED_YES, MK_OK, (mk_str){NULL, 0});
+	discovery_set(k, l, i, SERVED_YES, ERR_OK, (mk_str){NULL, 0});
 }
 
 /*
@@ -249,7 +249,7 @@ static void set_group(struct kube *k, struct link *l, const struct kind *first,
 			set_served(k, l, i, res);
 		} else if (doc != NULL) {
 			no_such_kind(k, l, i, doc);
-		} else if (code == MK_NOT_FOUND) {
+		} else if (code == ERR_NOT_FOUND) {
 			discovery_set(k, l, i, SERVED_NO, code,
 				      discovery_no_match(kind, &k->scratch));
 		} else {
@@ -288,13 +288,13 @@ static bool group_failed(struct kube *k, struct link *l, const struct api_group 
 	if (an->end != TRANSPORT_OK || g->core) {
 		mk_str words = an->end != TRANSPORT_OK ? an->text : st->text;
 
-		link_fail(k, l, st->code == MK_OK ? MK_UNAVAILABLE : st->code, an->http,
+		link_fail(k, l, st->code == ERR_OK ? ERR_UNAVAILABLE : st->code, an->http,
 			  arena_printf(&k->scratch, "failed to get server groups: %.*s",
 				       STR_ARG(words)));
 		return true;
 	}
 	/* One broken aggregated API must not keep the whole cluster out. */
-	set_group(k, l, &k->kinds->k[g->first], NULL, MK_UNAVAILABLE, st->text);
+	set_group(k, l, &k->kinds->k[g->first], NULL, ERR_UNAVAILABLE, st->text);
 	look_soon(k, l);
 	return false;
 }
@@ -306,7 +306,7 @@ static bool group_failed(struct kube *k, struct link *l, const struct api_group 
 static bool is_missing(const struct answer *an, const struct status *st)
 {
 	return an->end == TRANSPORT_OK && an->http == 404 &&
-	       (st->not_served || st->code == MK_NOT_FOUND);
+	       (st->not_served || st->code == ERR_NOT_FOUND);
 }
 
 static void on_group(struct kube *k, void *ctx, const struct answer *an)
@@ -315,7 +315,7 @@ static void on_group(struct kube *k, void *ctx, const struct answer *an)
 	struct link *l = slot->l;
 	const struct api_group *g = &k->groups[(size_t)(slot - l->discovery)];
 	const struct kind *first = &k->kinds->k[g->first];
-	struct status st = {.code = MK_UNAVAILABLE, .text = an->text};
+	struct status st = {.code = ERR_UNAVAILABLE, .text = an->text};
 
 	slot->call = NULL;
 	l->n_discovering--;
@@ -327,12 +327,12 @@ static void on_group(struct kube *k, void *ctx, const struct answer *an)
 						.retry_after_ms = -1},
 			    &st);
 	}
-	if (an->end == TRANSPORT_OK && st.code == MK_OK && list_is_valid(st.obj)) {
-		set_group(k, l, first, st.obj, MK_OK, (mk_str){NULL, 0});
+	if (an->end == TRANSPORT_OK && st.code == ERR_OK && list_is_valid(st.obj)) {
+		set_group(k, l, first, st.obj, ERR_OK, (mk_str){NULL, 0});
 	} else if (is_missing(an, &st)) {
-		set_group(k, l, first, NULL, MK_NOT_FOUND, (mk_str){NULL, 0});
+		set_group(k, l, first, NULL, ERR_NOT_FOUND, (mk_str){NULL, 0});
 	} else if (an->end == TRANSPORT_OK && an->http == 403 && !g->core) {
-		set_group(k, l, first, NULL, MK_DENIED, st.text);
+		set_group(k, l, first, NULL, ERR_DENIED, st.text);
 	} else if (group_failed(k, l, g, an, &st)) {
 		return;
 	}
@@ -357,7 +357,7 @@ static bool ask(struct kube *k, struct link *l, size_t i)
 					   .cls = TRANSPORT_READ,
 					   .timeout_ms = STEP_TIMEOUT_MS,
 					   .gzip = true};
-	sent = !path.failed && call_start(k, l, &s, &slot->call, NULL) == MK_OK;
+	sent = !path.failed && call_start(k, l, &s, &slot->call, NULL) == ERR_OK;
 	buf_done(&path);
 	l->n_discovering += sent;
 	return sent;
@@ -375,7 +375,7 @@ void discovery_start(struct kube *k, struct link *l)
 		}
 	}
 	if (failed && l->phase == PHASE_DISCOVERY) {
-		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+		link_fail(k, l, ERR_NO_MEMORY, 0, STR("out of memory"));
 	} else if (failed) {
 		look_soon(k, l);
 	}
@@ -386,7 +386,7 @@ static bool is_sought(const struct link *l, uint16_t kind)
 	const struct kind_state *st = &l->kinds[kind];
 
 	return st->sought && st->served == SERVED_NO &&
-	       (st->code == MK_NOT_FOUND || st->code == MK_DENIED);
+	       (st->code == ERR_NOT_FOUND || st->code == ERR_DENIED);
 }
 
 static bool group_is_sought(const struct kube *k, const struct link *l, size_t g)
@@ -409,7 +409,7 @@ int64_t discovery_seek_ms(const struct link *l)
 		 * A kind that is forbidden is there: permission may come, but it is asked for less
 		 * often.
 		 */
-		int64_t ms = l->kinds[i].code == MK_DENIED ? SEEK_DENIED_MS : SEEK_MS;
+		int64_t ms = l->kinds[i].code == ERR_DENIED ? SEEK_DENIED_MS : SEEK_MS;
 
 		wait = is_sought(l, i) && ms < wait ? ms : wait;
 	}
@@ -429,7 +429,7 @@ void discovery_seek(struct kube *k, struct link *l)
 	}
 	l->sought_ms = k->mono_ms;
 	for (size_t g = 0; g < k->n_groups; g++) {
-		if (l->discovery[g].call == NULL && group_is_sought(k, l, g)) {
+		if (!l->discovery[g].call && group_is_sought(k, l, g)) {
 			(void)ask(k, l, g); /* out of memory: next time */
 		}
 	}

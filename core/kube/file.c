@@ -47,12 +47,12 @@ enum mk_code kube_file(struct kube *k, mk_str path, mk_str text, mk_str problem,
 				kube_keep(k, problem))
 		      : NULL;
 	arena_clear(&k->scratch);
-	if (ev.obj == NULL) {
-		return err_set(err, MK_NO_MEMORY, "kube", "out of memory, or too many kubeconfigs");
+	if (!ev.obj) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory, or too many kubeconfigs");
 	}
 	k->file_rv++;
 	kube_emit(k, &ev);
-	return MK_OK;
+	return ERR_OK;
 }
 
 void kube_file_forget(struct kube *k, mk_str path)

@@ -58,7 +58,7 @@ static bool reserve(struct frame *f, size_t more)
 		return true;
 	}
 	p = mk_realloc(f->p, size);
-	if (p == NULL) {
+	if (!p) {
 		return false;
 	}
 	f->p = p;
@@ -96,7 +96,7 @@ bool frame_next(struct frame *f, mk_str *ret_line)
 		return false;
 	}
 	end = memchr(f->p + f->scanned, '\n', f->n - f->scanned);
-	if (end == NULL) {
+	if (!end) {
 		f->scanned = f->n;
 		f->failed = f->n - f->start > FRAME_MAX;
 		return false;

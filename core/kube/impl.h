@@ -97,7 +97,7 @@ struct timer {
  */
 struct answer {
 	enum transport_end end;
-	enum mk_code code; /* of the transport; MK_TOO_BIG, MK_NO_MEMORY: cut off by us */
+	enum mk_code code; /* of the transport; ERR_TOO_BIG, ERR_NO_MEMORY: cut off by us */
 	mk_str text;
 	int http; /* 0: no head came */
 	mk_str content_type;
@@ -125,8 +125,8 @@ struct call_spec {
 };
 
 /*
- * Sends. 'done' comes once, later, unless call_cancel or the link's closing is first. MK_NO_MEMORY,
- * the transport's.
+ * Sends. 'done' comes once, later, unless call_cancel or the link's closing is first.
+ * ERR_NO_MEMORY, the transport's.
  */
 enum mk_code call_start(struct kube *k, struct link *l, const struct call_spec *s,
 			struct call **ret, struct mk_err *err);
@@ -255,8 +255,8 @@ struct credential {
 	int64_t expires_wall_ms; /* -1 = it does not say */
 };
 /*
- * From an ExecCredential of the API version. MK_INVALID in the words of the Kubernetes client,
- * MK_NO_MEMORY.
+ * From an ExecCredential of the API version. ERR_INVALID in the words of the Kubernetes client,
+ * ERR_NO_MEMORY.
  */
 enum mk_code credential_parse(struct arena *a, mk_str text, mk_str api_version,
 			      struct credential *ret, struct mk_err *err);
@@ -404,8 +404,8 @@ void secret_gone(struct secret_store *s, mk_str name);
 bool secret_put_file(struct kube *k, struct secret_store *s, mk_str key, mk_str text,
 		     const char **ret_hash);
 /*
- * The kubeconfig of a Secret (borrowed until the next change) and its hash. MK_NOT_FOUND,
- * MK_INVALID (no such key), with Kueue's texts.
+ * The kubeconfig of a Secret (borrowed until the next change) and its hash. ERR_NOT_FOUND,
+ * ERR_INVALID (no such key), with Kueue's texts.
  */
 enum mk_code secret_get(const struct secret_store *s, mk_str name, mk_str *ret,
 			const char **ret_hash, struct mk_err *err);

@@ -26,8 +26,8 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 {
 	struct kube *k = mk_calloc(1, sizeof(*k));
 
-	if (k == NULL) {
-		err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	if (!k) {
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	k->kinds = o->kinds;
@@ -41,9 +41,9 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 	k->n_providers = o->n_providers;
 	k->programs = o->programs;
 	k->owned_ns = mk_strndup(o->namespace_);
-	if (k->owned_ns == NULL) {
+	if (!k->owned_ns) {
 		mk_free(k);
-		err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	rng_init(&k->rng, o->seed);
@@ -55,7 +55,7 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 	find_groups(k);
 	if (!timer_init(k, &k->join_timer, link_join_next, NULL)) {
 		kube_free(k);
-		err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	return k;
@@ -63,7 +63,7 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 
 void kube_free(struct kube *k)
 {
-	if (k == NULL) {
+	if (!k) {
 		return;
 	}
 	for (size_t i = 0; i < k->n_links; i++) {
@@ -133,7 +133,7 @@ void kube_run(struct kube *k)
 		struct heap_node *n = heap_min(&k->timers);
 		struct timer *t = NULL;
 
-		if (n == NULL || n->at > k->mono_ms) {
+		if (!n || n->at > k->mono_ms) {
 			break;
 		}
 		t = HEAP_ENTRY(n, struct timer, node);
@@ -150,7 +150,7 @@ int64_t kube_next_ms(const struct kube *k)
 	if (!list_empty(&k->dead)) {
 		return k->mono_ms;
 	}
-	return n == NULL ? INT64_MAX : n->at;
+	return !n ? INT64_MAX : n->at;
 }
 
 /* --- links ----------------------------------------------------------------------------------- */
@@ -197,14 +197,14 @@ static struct link *find_or_make(struct kube *k, cluster_id id)
 			return NULL;
 		}
 		links = mk_realloc(k->links, size * sizeof(struct link *));
-		if (links == NULL) {
+		if (!links) {
 			return NULL;
 		}
 		k->links = links;
 		k->links_size = size;
 	}
 	l = link_new(k, id);
-	if (l == NULL) {
+	if (!l) {
 		return NULL;
 	}
 	memmove(k->links + i + 1, k->links + i, (k->n_links - i) * sizeof(struct link *));
@@ -238,13 +238,13 @@ enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct
 					KIND_SECRET};
 	struct link *l = find_or_make(k, CLUSTER_MANAGER);
 
-	if (l == NULL) {
-		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	if (!l) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	for (size_t i = 0; i < sizeof(core) / sizeof(core[0]); i++) {
-		if (watch_find(l, core[i]) == NULL &&
-		    watch_new(k, l, core[i], (mk_str){NULL, 0}, false) == NULL) {
-			return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+		if (!watch_find(l, core[i]) &&
+		    !watch_new(k, l, core[i], (mk_str){NULL, 0}, false)) {
+			return err_set(err, ERR_NO_MEMORY, "out of memory");
 		}
 	}
 	return link_open(k, l, e, "manager", err);
@@ -256,36 +256,36 @@ static enum mk_code open_watch(struct kube *k, const struct op *op, struct mk_er
 	struct watch *w = NULL;
 
 	if (op->kind >= k->kinds->n) {
-		return err_set(err, MK_BUG, "kube", "watch of an unknown kind");
+		return err_set(err, ERR_BUG, "watch of an unknown kind");
 	}
-	if (l == NULL) {
-		return err_set(err, MK_NO_MEMORY, "kube", "out of memory, or too many clusters");
+	if (!l) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory, or too many clusters");
 	}
 	w = watch_find(l, op->kind);
 	l->kinds[op->kind].sought = op->sought;
 	if (w != NULL && str_eq(str_of(w->owned_selector), op->selector) &&
 	    w->metadata_only == op->metadata_only) {
 		discovery_seek(k, l);
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (w != NULL) {
 		watch_free(k, w); /* another selection: what it showed is no base to resume from */
 	}
 	w = watch_new(k, l, op->kind, op->selector, op->metadata_only);
-	if (w == NULL) {
-		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	if (!w) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	watch_start(k, w);
 	discovery_complete(k, l);
 	discovery_seek(k, l);
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err)
 {
 	struct link *l = link_find(k, op->cluster);
 	struct watch *w = NULL;
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (op->type == OP_WATCH_OPEN) {
 		code = open_watch(k, op, err);
@@ -296,9 +296,8 @@ enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err)
 		}
 	} else if (op->type == OP_CONNECT && op->cluster != CLUSTER_MANAGER) {
 		l = find_or_make(k, op->cluster);
-		if (l == NULL) {
-			return err_set(err, MK_NO_MEMORY, "kube",
-				       "out of memory, or too many clusters");
+		if (!l) {
+			return err_set(err, ERR_NO_MEMORY, "out of memory, or too many clusters");
 		}
 		code = link_connect(k, l, op, err);
 	} else if (op->type == OP_DISCONNECT && op->cluster != CLUSTER_MANAGER) {
@@ -306,7 +305,7 @@ enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err)
 			drop_link(k, l);
 		}
 	} else {
-		code = err_set(err, MK_BUG, "kube", "operation %s is not for kube",
+		code = err_set(err, ERR_BUG, "operation %s is not for kube",
 			       op_type_name(op->type));
 	}
 	arena_clear(&k->scratch);

@@ -95,7 +95,7 @@ enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct
 
 /*
  * Carries out a connection or watch operation: OP_CONNECT, OP_DISCONNECT, OP_WATCH_OPEN,
- * OP_WATCH_CLOSE. Anything else is MK_BUG. Results come as events.
+ * OP_WATCH_CLOSE. Anything else is ERR_BUG. Results come as events.
  */
 enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err);
 
@@ -108,7 +108,7 @@ void kube_list_again(struct kube *k, cluster_id c, uint16_t kind);
 /*
  * What is in the file 'path' now: a kubeconfig that OP_CONNECT may name, as FILE_KEY and the path;
  * or, when 'problem' is not empty, why it cannot be read. Both are copied; comes back as
- * EV_OBSERVED of KIND_FILE. MK_NO_MEMORY: no event comes.
+ * EV_OBSERVED of KIND_FILE. ERR_NO_MEMORY: no event comes.
  */
 enum mk_code kube_file(struct kube *k, mk_str path, mk_str text, mk_str problem,
 		       struct mk_err *err);
@@ -116,8 +116,8 @@ enum mk_code kube_file(struct kube *k, mk_str path, mk_str text, mk_str problem,
 void kube_file_forget(struct kube *k, mk_str path);
 
 /*
- * The program 'id' ended: MK_OK with what it wrote to its standard output, or an error with 'text'
- * in the words of the Kubernetes client ("exec: …"); MK_NOT_FOUND when there is no such program.
+ * The program 'id' ended: ERR_OK with what it wrote to its standard output, or an error with 'text'
+ * in the words of the Kubernetes client ("exec: …"); ERR_NOT_FOUND when there is no such program.
  * Both are borrowed, 'out' may be secret and stays the caller's to wipe.
  */
 void kube_program_done(struct kube *k, uint64_t id, enum mk_code code, mk_str out, mk_str text);
@@ -171,8 +171,8 @@ typedef void kube_reply_fn(void *ctx, uint64_t id, const struct kube_reply *repl
 
 /*
  * Sends one request; 'fn' is called exactly once later (never inside this call), unless kube_free
- * comes first. A link that is lost answers OUTCOME_UNKNOWN for what was sent. MK_UNAVAILABLE (link
- * not up), MK_NOT_FOUND (kind not served there), MK_NO_MEMORY: then fn is not called.
+ * comes first. A link that is lost answers OUTCOME_UNKNOWN for what was sent. ERR_UNAVAILABLE (link
+ * not up), ERR_NOT_FOUND (kind not served there), ERR_NO_MEMORY: then fn is not called.
  */
 enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id, kube_reply_fn *fn,
 		       void *ctx, struct mk_err *err);

@@ -19,9 +19,9 @@ struct kubeconfig_options {
 };
 
 /*
- * A worker's kubeconfig. Strings of 'ret' live in 'a'. MK_INVALID: the message is what stands
+ * A worker's kubeconfig. Strings of 'ret' live in 'a'. ERR_INVALID: the message is what stands
  * behind `load client config failed: ` (reason InsecureKubeConfig of the condition Active);
- * MK_TOO_BIG; MK_NO_MEMORY.
+ * ERR_TOO_BIG; ERR_NO_MEMORY.
  */
 enum mk_code kubeconfig_parse(struct arena *a, mk_str text, const struct kubeconfig_options *o,
 			      struct endpoint *ret, struct mk_err *err);
@@ -33,8 +33,8 @@ struct kubeconfig_place {
 
 /*
  * The same rules for a place without credentials. Strings of 'ret' live in 'a' or are those of
- * 'place'. MK_INVALID: the message is what stands behind `load client config failed: ` (reason
- * BadRestConfig of the condition Active); MK_NO_MEMORY.
+ * 'place'. ERR_INVALID: the message is what stands behind `load client config failed: ` (reason
+ * BadRestConfig of the condition Active); ERR_NO_MEMORY.
  */
 enum mk_code kubeconfig_endpoint(struct arena *a, const struct kubeconfig_place *place,
 				 const struct kubeconfig_options *o, struct endpoint *ret,
@@ -56,7 +56,7 @@ enum mk_code kubeconfig_parse_file(struct arena *a, mk_str text, kubeconfig_read
 /*
  * In-cluster credentials: KUBERNETES_SERVICE_HOST and _PORT as found in the environment, the CA
  * bundle's content, and the token's path. Strings are borrowed, the host is copied into 'a'.
- * MK_NOT_FOUND: not in a cluster (a variable is empty); MK_INVALID: no usable host or port, or an
+ * ERR_NOT_FOUND: not in a cluster (a variable is empty); ERR_INVALID: no usable host or port, or an
  * empty CA.
  */
 enum mk_code kubeconfig_in_cluster(struct arena *a, mk_str host, mk_str port, mk_str ca_pem,

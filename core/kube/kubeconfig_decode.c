@@ -18,7 +18,7 @@ struct decoder {
 
 static void mismatch(struct decoder *d, const struct json *v, const char *field, const char *want)
 {
-	d->code = err_set(d->err, MK_INVALID, "kubeconfig",
+	d->code = err_set(d->err, ERR_INVALID,
 			  PARSE "json: cannot unmarshal %s into Go struct field %s of type %s",
 			  json_type_word(v), field, want);
 }
@@ -29,7 +29,7 @@ static bool has_type(struct decoder *d, const struct json *v, enum json_type typ
 {
 	enum json_type t = json_type(v);
 
-	if (d->code != MK_OK || t == JSON_ABSENT || t == JSON_NULL) {
+	if (d->code != ERR_OK || t == JSON_ABSENT || t == JSON_NULL) {
 		return false;
 	}
 	if (t != type) {
@@ -60,16 +60,16 @@ static void take_bool(struct decoder *d, const struct json *obj, const char *key
 static void take_data(struct decoder *d, const struct json *obj, const char *key, mk_str *ret)
 {
 	mk_str text = {NULL, 0};
-	struct mk_err err = {.code = MK_OK};
-	enum mk_code code = MK_OK;
+	struct mk_err err = {.code = ERR_OK};
+	enum mk_code code = ERR_OK;
 
 	take_str(d, obj, key, &text);
-	if (d->code != MK_OK || text.n == 0) {
+	if (d->code != ERR_OK || text.n == 0) {
 		return;
 	}
 	code = base64_decode(d->a, text, ret, &err);
-	if (code != MK_OK) {
-		d->code = err_set(d->err, code, "kubeconfig", PARSE "%s", err.msg);
+	if (code != ERR_OK) {
+		d->code = err_set(d->err, code, PARSE "%s", err.msg);
 	}
 }
 
@@ -143,7 +143,7 @@ static const struct json *take_list(struct decoder *d, const struct json *doc, c
 		return NULL;
 	}
 	if (json_len(v) > KUBECONFIG_ENTRIES_MAX) {
-		d->code = err_set(d->err, MK_INVALID, "kubeconfig", PARSE "more than %d %s",
+		d->code = err_set(d->err, ERR_INVALID, PARSE "more than %d %s",
 				  KUBECONFIG_ENTRIES_MAX, key);
 		return NULL;
 	}
@@ -155,8 +155,8 @@ static void *entries(struct decoder *d, const struct json *list, size_t size)
 {
 	void *p = arena_array(d->a, json_len(list) + 1, size);
 
-	if (p == NULL && d->code == MK_OK) {
-		d->code = err_set(d->err, MK_NO_MEMORY, "kubeconfig", "out of memory");
+	if (!p && d->code == ERR_OK) {
+		d->code = err_set(d->err, ERR_NO_MEMORY, "out of memory");
 	}
 	return p;
 }
@@ -185,7 +185,7 @@ static void take_lists(struct decoder *d, const struct json *doc, struct kubecon
 	kc->clusters = entries(d, clusters, sizeof(*kc->clusters));
 	kc->users = entries(d, users, sizeof(*kc->users));
 	kc->contexts = entries(d, contexts, sizeof(*kc->contexts));
-	if (d->code != MK_OK) {
+	if (d->code != ERR_OK) {
 		return;
 	}
 	for (it = json_iter(clusters); json_next(&it);) {
@@ -209,7 +209,7 @@ static void take_lists(struct decoder *d, const struct json *doc, struct kubecon
 
 static void duplicate(struct decoder *d, mk_str name, const char *list, const char *map)
 {
-	d->code = err_set(d->err, MK_INVALID, "kubeconfig",
+	d->code = err_set(d->err, ERR_INVALID,
 			  PARSE "error converting *[]%s into *map[string]*api.%s: duplicate name "
 				"\"%.*s\" in list",
 			  list, map, STR_ARG(name));
@@ -217,22 +217,22 @@ static void duplicate(struct decoder *d, mk_str name, const char *list, const ch
 
 static void check_names(struct decoder *d, const struct kubeconfig *kc)
 {
-	for (size_t i = 0; i < kc->n_clusters && d->code == MK_OK; i++) {
-		for (size_t j = 0; j < i && d->code == MK_OK; j++) {
+	for (size_t i = 0; i < kc->n_clusters && d->code == ERR_OK; i++) {
+		for (size_t j = 0; j < i && d->code == ERR_OK; j++) {
 			if (str_eq(kc->clusters[i].name, kc->clusters[j].name)) {
 				duplicate(d, kc->clusters[i].name, "NamedCluster", "Cluster");
 			}
 		}
 	}
-	for (size_t i = 0; i < kc->n_users && d->code == MK_OK; i++) {
-		for (size_t j = 0; j < i && d->code == MK_OK; j++) {
+	for (size_t i = 0; i < kc->n_users && d->code == ERR_OK; i++) {
+		for (size_t j = 0; j < i && d->code == ERR_OK; j++) {
 			if (str_eq(kc->users[i].name, kc->users[j].name)) {
 				duplicate(d, kc->users[i].name, "NamedAuthInfo", "AuthInfo");
 			}
 		}
 	}
-	for (size_t i = 0; i < kc->n_contexts && d->code == MK_OK; i++) {
-		for (size_t j = 0; j < i && d->code == MK_OK; j++) {
+	for (size_t i = 0; i < kc->n_contexts && d->code == ERR_OK; i++) {
+		for (size_t j = 0; j < i && d->code == ERR_OK; j++) {
 			if (str_eq(kc->contexts[i].name, kc->contexts[j].name)) {
 				duplicate(d, kc->contexts[i].name, "NamedContext", "Context");
 			}
@@ -249,7 +249,7 @@ static enum mk_code check_version(const struct json *doc, struct mk_err *err)
 	mk_str v = {NULL, 0};
 
 	if (json_type(doc) != JSON_OBJ && json_type(doc) != JSON_NULL && doc != NULL) {
-		return err_set(err, MK_INVALID, "kubeconfig",
+		return err_set(err, ERR_INVALID,
 			       PARSE "couldn't get version/kind; json parse error: json: cannot "
 				     "unmarshal %s into Go value of type struct",
 			       json_type_word(doc));
@@ -260,18 +260,18 @@ static enum mk_code check_version(const struct json *doc, struct mk_err *err)
 	if (has_type(&d, version, JSON_STR, "apiVersion", "string")) {
 		v = json_str(version);
 	}
-	if (d.code != MK_OK) {
+	if (d.code != ERR_OK) {
 		return d.code;
 	}
 	k = k.n == 0 ? STR("Config") : k;
 	v = v.n == 0 ? STR("v1") : v;
 	if (!str_is(k, "Config") || !str_is(v, "v1")) {
-		return err_set(err, MK_INVALID, "kubeconfig",
+		return err_set(err, ERR_INVALID,
 			       PARSE
 			       "no kind \"%.*s\" is registered for version \"%.*s\" in scheme",
 			       STR_ARG(str_cut(k, 100)), STR_ARG(str_cut(v, 100)));
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code kubeconfig_decode(struct arena *a, mk_str text, struct kubeconfig *ret,
@@ -280,21 +280,21 @@ enum mk_code kubeconfig_decode(struct arena *a, mk_str text, struct kubeconfig *
 	static const struct yaml_options options = {.allow_duplicates = true};
 	struct decoder d = {.a = a, .err = err};
 	struct kubeconfig kc = {.n_clusters = 0};
-	struct mk_err why = {.code = MK_OK};
+	struct mk_err why = {.code = ERR_OK};
 	struct json *doc = NULL;
 	enum mk_code code = yaml_parse(a, text, &options, &doc, NULL, &why);
 
-	if (code != MK_OK) {
-		return err_set(err, code, "kubeconfig", PARSE "%s", why.msg);
+	if (code != ERR_OK) {
+		return err_set(err, code, PARSE "%s", why.msg);
 	}
 	code = check_version(doc, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	take_lists(&d, doc, &kc);
 	take_str(&d, doc, "current-context", &kc.current);
 	check_names(&d, &kc);
-	if (d.code == MK_OK) {
+	if (d.code == ERR_OK) {
 		*ret = kc;
 	}
 	return d.code;

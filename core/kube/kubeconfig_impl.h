@@ -47,7 +47,7 @@ struct kc_choice {
 };
 
 /*
- * kubeconfig_decode.c: text → content. MK_INVALID with Go's texts behind "failed to parse
+ * kubeconfig_decode.c: text → content. ERR_INVALID with Go's texts behind "failed to parse
  * kubeconfig(apiconfig): ".
  */
 enum mk_code kubeconfig_decode(struct arena *a, mk_str text, struct kubeconfig *ret,
@@ -65,7 +65,7 @@ enum mk_code kubeconfig_resolve(const struct kubeconfig *kc, struct kc_choice *r
 enum mk_code kubeconfig_check_choice(const struct kc_choice *c, struct mk_err *err);
 
 /*
- * kubeconfig_server.c: a server URL → host, port, base_path. MK_INVALID `untrusted server
+ * kubeconfig_server.c: a server URL → host, port, base_path. ERR_INVALID `untrusted server
  * endpoint`, or our own words.
  */
 enum mk_code kubeconfig_server(struct arena *a, mk_str url, struct endpoint *ret,

@@ -10,7 +10,7 @@
 
 static enum mk_code invalid(struct mk_err *err, const char *text)
 {
-	return err_set(err, MK_INVALID, "kubeconfig", "%s", text);
+	return err_set(err, ERR_INVALID, "%s", text);
 }
 
 enum mk_code kubeconfig_check_entries(const struct kubeconfig *kc, struct mk_err *err)
@@ -24,22 +24,22 @@ enum mk_code kubeconfig_check_entries(const struct kubeconfig *kc, struct mk_err
 		const struct kc_cluster *c = &kc->clusters[i];
 
 		if (c->insecure) {
-			return err_set(err, MK_INVALID, "kubeconfig",
+			return err_set(err, ERR_INVALID,
 				       "insecure TLS verification is not allowed for cluster %.*s",
 				       STR_ARG(c->name));
 		}
 		if (c->ca_file.n > 0) {
-			return err_set(err, MK_INVALID, "kubeconfig",
+			return err_set(err, ERR_INVALID,
 				       "certificate-authority file paths are not allowed, use "
 				       "certificate-authority-data for cluster %.*s",
 				       STR_ARG(c->name));
 		}
 		if (c->server.n == 0) {
-			return err_set(err, MK_INVALID, "kubeconfig",
-				       "server URL is required for cluster %.*s", STR_ARG(c->name));
+			return err_set(err, ERR_INVALID, "server URL is required for cluster %.*s",
+				       STR_ARG(c->name));
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* --- the client's validation, which collects ------------------------------------------------- */
@@ -215,7 +215,7 @@ static struct kc_choice choose(const struct kubeconfig *kc, const struct kc_cont
 static enum mk_code report(const struct problems *p, struct mk_err *err)
 {
 	if (p->n == 0) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (p->n == 1 && p->empty_cluster) {
 		return invalid(
@@ -223,8 +223,8 @@ static enum mk_code report(const struct problems *p, struct mk_err *err)
 			"invalid configuration: no configuration has been provided, try setting "
 			"KUBERNETES_MASTER environment variable");
 	}
-	return err_set(err, MK_INVALID, "kubeconfig", "invalid configuration: %s%.*s%s",
-		       p->n > 1 ? "[" : "", STR_ARG(buf_str(&p->text)), p->n > 1 ? "]" : "");
+	return err_set(err, ERR_INVALID, "invalid configuration: %s%.*s%s", p->n > 1 ? "[" : "",
+		       STR_ARG(buf_str(&p->text)), p->n > 1 ? "]" : "");
 }
 
 enum mk_code kubeconfig_resolve(const struct kubeconfig *kc, struct kc_choice *ret,
@@ -233,25 +233,24 @@ enum mk_code kubeconfig_resolve(const struct kubeconfig *kc, struct kc_choice *r
 	const struct kc_context *ctx = kc->current.n > 0 ? find_context(kc, kc->current) : NULL;
 	struct kc_choice c = choose(kc, ctx);
 	struct problems p = {.n = 0};
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	buf_init(&p.text, PROBLEMS_MAX);
-	if (kc->current.n > 0 && ctx == NULL) {
+	if (kc->current.n > 0 && !ctx) {
 		add(&p, "context was not found for specified context: %.*s", STR_ARG(kc->current));
 	}
 	if (c.user != NULL) {
 		check_user(&p, c.user);
 	}
-	if (c.cluster == NULL) {
+	if (!c.cluster) {
 		add(&p, "cluster has no server defined");
 		p.empty_cluster = true;
 	} else {
 		check_proxy(&p, c.cluster);
 	}
-	code = p.text.failed ? err_set(err, MK_NO_MEMORY, "kubeconfig", "out of memory")
-			     : report(&p, err);
+	code = p.text.failed ? err_set(err, ERR_NO_MEMORY, "out of memory") : report(&p, err);
 	buf_done(&p.text);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		*ret = c;
 	}
 	return code;
@@ -274,13 +273,12 @@ enum mk_code kubeconfig_check_choice(const struct kc_choice *c, struct mk_err *e
 	}
 	/* From here on stricter than Kueue. */
 	if (c->cluster->proxy.n > 0) {
-		return err_set(err, MK_INVALID, "kubeconfig",
-			       "proxy-url is not allowed for cluster %.*s",
+		return err_set(err, ERR_INVALID, "proxy-url is not allowed for cluster %.*s",
 			       STR_ARG(c->cluster->name));
 	}
 	if (u != NULL && (u->as.n > 0 || u->as_uid.n > 0 || u->as_more)) {
-		return err_set(err, MK_INVALID, "kubeconfig",
-			       "impersonation is not allowed for user %.*s", STR_ARG(u->name));
+		return err_set(err, ERR_INVALID, "impersonation is not allowed for user %.*s",
+			       STR_ARG(u->name));
 	}
-	return MK_OK;
+	return ERR_OK;
 }

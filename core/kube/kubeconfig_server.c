@@ -64,7 +64,7 @@ static size_t find_any(mk_str s, const char *chars)
 {
 	size_t i = 0;
 
-	while (i < s.n && strchr(chars, s.p[i]) == NULL) {
+	while (i < s.n && !strchr(chars, s.p[i])) {
 		i++;
 	}
 	return i;
@@ -187,7 +187,7 @@ static mk_str lowered(struct arena *a, mk_str s)
 	mk_str out = {NULL, 0};
 	char *p = arena_alloc(a, s.n + 1);
 
-	if (p == NULL) {
+	if (!p) {
 		return out;
 	}
 	for (size_t i = 0; i < s.n; i++) {
@@ -203,28 +203,28 @@ static enum mk_code strict(const struct url_parts *u, mk_str scheme, mk_str port
 	mk_str path = u->path;
 
 	if (!str_is(scheme, "https")) {
-		return err_set(err, MK_INVALID, "kubeconfig",
+		return err_set(err, ERR_INVALID,
 			       "server URL scheme \"%.*s\" is not allowed, use https",
 			       STR_ARG(str_cut(scheme, 32)));
 	}
 	if (u->has_userinfo || u->has_more) {
-		return err_set(err, MK_INVALID, "kubeconfig",
+		return err_set(err, ERR_INVALID,
 			       "user info, query and fragment are not allowed in a server URL");
 	}
 	if (port.n > 0 && (!str_u64(port, &number) || number == 0 || number > UINT16_MAX)) {
-		return err_set(err, MK_INVALID, "kubeconfig", "server port %.*s is out of range",
+		return err_set(err, ERR_INVALID, "server port %.*s is out of range",
 			       STR_ARG(str_cut(port, 32)));
 	}
 	while (path.n > 0 && path.p[path.n - 1] == '/') {
 		path.n--;
 	}
 	if (!is_plain_path(path)) {
-		return err_set(err, MK_INVALID, "kubeconfig",
+		return err_set(err, ERR_INVALID,
 			       "the path of the server URL has characters that must be escaped");
 	}
 	ret->port = (uint16_t)number;
 	ret->base_path = path;
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code kubeconfig_server(struct arena *a, mk_str url, struct endpoint *ret,
@@ -235,24 +235,24 @@ enum mk_code kubeconfig_server(struct arena *a, mk_str url, struct endpoint *ret
 	mk_str host = {NULL, 0};
 	mk_str port = {NULL, 0};
 	mk_str authority;
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (url.n > SERVER_MAX || !cut_url(url, &u)) {
-		return err_set(err, MK_INVALID, "kubeconfig", "untrusted server endpoint");
+		return err_set(err, ERR_INVALID, "untrusted server endpoint");
 	}
 	authority = lowered(a, u.host);
 	u.scheme = lowered(a, u.scheme);
 	e.base_path = arena_dup(a, u.path);
 	if (arena_failed(a)) {
-		return err_set(err, MK_NO_MEMORY, "kubeconfig", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	if (!cut_host(authority, &host, &port)) {
-		return err_set(err, MK_INVALID, "kubeconfig", "untrusted server endpoint");
+		return err_set(err, ERR_INVALID, "untrusted server endpoint");
 	}
 	u.path = e.base_path;
 	e.host = host;
 	code = strict(&u, u.scheme, port, &e, err);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		*ret = e;
 	}
 	return code;
@@ -298,16 +298,16 @@ enum mk_code kubeconfig_check_host(mk_str host, const struct kubeconfig_options 
 
 	judge(host, &loopback, &link_local);
 	if (loopback && !o->allow_loopback) {
-		return err_set(err, MK_INVALID, "kubeconfig",
+		return err_set(err, ERR_INVALID,
 			       "server \"%.*s\" is a loopback address, which "
 			       "multiKueue.network.allowLoopback does not allow",
 			       STR_ARG(host));
 	}
 	if (link_local && !o->allow_link_local) {
-		return err_set(err, MK_INVALID, "kubeconfig",
+		return err_set(err, ERR_INVALID,
 			       "server \"%.*s\" is a link-local address, which "
 			       "multiKueue.network.allowLinkLocal does not allow",
 			       STR_ARG(host));
 	}
-	return MK_OK;
+	return ERR_OK;
 }

@@ -33,14 +33,14 @@ enum mk_code lease_init(struct lease *l, const struct lease_options *o, int64_t 
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (names[i].n == 0 || names[i].n > LEASE_NAME_MAX) {
-			return err_set(err, MK_INVALID, "lease",
+			return err_set(err, ERR_INVALID,
 				       "namespace, name and identity must have 1 to %d characters",
 				       LEASE_NAME_MAX);
 		}
 	}
 	if (n.retry_ms <= 0 || n.renew_ms <= n.retry_ms * 6 / 5 || n.lease_ms <= n.renew_ms ||
 	    n.lease_ms > (int64_t)DURATION_MAX_S * 1000) {
-		return err_set(err, MK_INVALID, "lease",
+		return err_set(err, ERR_INVALID,
 			       "the lease duration must be longer than the renew deadline, and "
 			       "that longer than "
 			       "1.2 retry periods");
@@ -50,7 +50,7 @@ enum mk_code lease_init(struct lease *l, const struct lease_options *o, int64_t 
 	copy(n.identity, sizeof(n.identity), o->identity);
 	rng_init(&n.rng, o->seed);
 	*l = n;
-	return MK_OK;
+	return ERR_OK;
 }
 
 static bool leads(const struct lease *l)
@@ -239,7 +239,7 @@ static bool observe(struct lease *l, int64_t mono_ms, mk_str body)
 	bool good = false;
 
 	arena_init(&a, 4 * (size_t)ARENA_MAX);
-	if (json_parse(&a, body, &doc, NULL) == MK_OK) {
+	if (json_parse(&a, body, &doc, NULL) == ERR_OK) {
 		rv = json_str_at(doc, "/metadata/resourceVersion");
 		spec = json_get(doc, "spec");
 		good = rv.n > 0 && rv.n < sizeof(l->rv);

@@ -78,7 +78,7 @@ struct lease_request {
 	int64_t timeout_ms;
 };
 
-/* MK_INVALID when an option is out of range. The first request is due at once. */
+/* ERR_INVALID when an option is out of range. The first request is due at once. */
 enum mk_code lease_init(struct lease *l, const struct lease_options *o, int64_t mono_ms,
 			struct mk_err *err);
 

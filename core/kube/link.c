@@ -25,7 +25,7 @@ struct link *link_new(struct kube *k, cluster_id id)
 {
 	struct link *l = mk_calloc(1, sizeof(*l));
 
-	if (l == NULL) {
+	if (!l) {
 		return NULL;
 	}
 	l->k = k;
@@ -37,7 +37,7 @@ struct link *link_new(struct kube *k, cluster_id id)
 	l->discovery = mk_calloc(k->n_groups, sizeof(*l->discovery));
 	l->loss_ms = -1;
 	l->suspect_ms = -1;
-	if (!timer_init(k, &l->timer, on_timer, l) || l->kinds == NULL || l->discovery == NULL) {
+	if (!timer_init(k, &l->timer, on_timer, l) || !l->kinds || !l->discovery) {
 		link_free(k, l);
 		return NULL;
 	}
@@ -196,7 +196,7 @@ void link_try(struct kube *k, struct link *l)
 enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e, const char *creds,
 		       struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	link_close(
 		k,
@@ -204,7 +204,7 @@ enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e,
 	l->attempt = 0;
 	l->denied = 0;
 	code = k->transport->open(k->transport->ctx, l->id, e, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	l->opened = true;
@@ -213,7 +213,7 @@ enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e,
 	snprintf(l->creds, sizeof(l->creds), "%.64s", creds);
 	emit_link(k, l, &(struct event){.link = LINK_CONNECTING});
 	begin_attempt(k, l);
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* Connects with the link's Secret as it is now, unless that is what the link already uses. */
@@ -222,32 +222,32 @@ static enum mk_code resolve(struct kube *k, struct link *l)
 	struct kubeconfig_options o = {.allow_loopback = k->allow_loopback,
 				       .allow_link_local = k->allow_link_local};
 	struct endpoint e = {.port = 0};
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	const char *hash = NULL;
 	mk_str text = {NULL, 0};
 	mk_str reason = STR("BadKubeConfig");
 	enum mk_code code = secret_get(&k->secrets, str_of(l->owned_secret), &text, &hash, &err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		if (l->opened && strcmp(l->creds, hash) == 0) {
-			return MK_OK;
+			return ERR_OK;
 		}
 		reason = STR("InsecureKubeConfig");
 		code = kubeconfig_parse(&k->scratch, text, &o, &e, &err);
 	}
-	if (code == MK_NO_MEMORY) {
+	if (code == ERR_NO_MEMORY) {
 		return code;
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		link_reject(k, l, code, reason,
 			    arena_printf(&k->scratch, "load client config failed: %s", err.msg));
-		return MK_OK;
+		return ERR_OK;
 	}
 	code = link_open(k, l, &e, hash, &err);
 	kubeconfig_wipe(&e);
-	if (code != MK_OK && code != MK_NO_MEMORY) {
+	if (code != ERR_OK && code != ERR_NO_MEMORY) {
 		link_reject(k, l, code, STR("ClientConnectionFailed"), str_of(err.msg));
-		code = MK_OK;
+		code = ERR_OK;
 	}
 	return code;
 }
@@ -258,10 +258,10 @@ enum mk_code link_connect(struct kube *k, struct link *l, const struct op *op, s
 	char *owned_ns = mk_strndup(op->ns);
 	bool done = true;
 
-	if (owned_secret == NULL || owned_ns == NULL) {
+	if (!owned_secret || !owned_ns) {
 		mk_free(owned_secret);
 		mk_free(owned_ns);
-		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	mk_free(l->owned_secret);
 	mk_free(l->owned_ns);
@@ -274,16 +274,16 @@ enum mk_code link_connect(struct kube *k, struct link *l, const struct op *op, s
 		access_end(k, l);
 		l->wants_creds = !k->secrets.synced && !str_starts(op->secret, STR(FILE_KEY));
 		/* Until the list of Secrets is complete, the Secret may still come. */
-		done = l->wants_creds || resolve(k, l) == MK_OK;
+		done = l->wants_creds || resolve(k, l) == ERR_OK;
 	}
-	return done ? MK_OK : err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	return done ? ERR_OK : err_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
 /* For a link whose Secret came after OP_CONNECT. Out of memory: again in a second. */
 static void resolve_late(struct kube *k, struct link *l)
 {
 	l->wants_creds = false;
-	if (resolve(k, l) != MK_OK) {
+	if (resolve(k, l) != ERR_OK) {
 		l->wants_creds = true;
 		timer_set(k, &l->timer, k->mono_ms + RECONNECT_FIRST_MS);
 	}
@@ -311,7 +311,7 @@ bool link_get(struct kube *k, struct link *l, mk_str path, enum transport_class 
 		.done = done,
 		.ctx = l};
 
-	return call_start(k, l, &s, ret, NULL) == MK_OK;
+	return call_start(k, l, &s, ret, NULL) == ERR_OK;
 }
 
 static void begin_attempt(struct kube *k, struct link *l)
@@ -319,7 +319,7 @@ static void begin_attempt(struct kube *k, struct link *l)
 	set_phase(k, l, PHASE_VERSION);
 	if (!link_get(k, l, STR("/version"), TRANSPORT_READ, PROBE_TIMEOUT_MS, on_version,
 		      &l->step)) {
-		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+		link_fail(k, l, ERR_NO_MEMORY, 0, STR("out of memory"));
 	}
 }
 
@@ -337,7 +337,7 @@ bool link_fail_by_answer(struct kube *k, struct link *l, const struct answer *an
 		return true;
 	}
 	if (an->end != TRANSPORT_OK || an->http == 0) {
-		enum mk_code code = an->code == MK_OK ? MK_UNAVAILABLE : an->code;
+		enum mk_code code = an->code == ERR_OK ? ERR_UNAVAILABLE : an->code;
 
 		link_fail(k, l, code, 0,
 			  arena_printf(&k->scratch, "failed to get server groups: %.*s",
@@ -371,7 +371,7 @@ static void join(struct kube *k, struct link *l)
 	set_phase(k, l, PHASE_IDENTITY);
 	if (!link_get(k, l, STR(IDENTITY_PATH), TRANSPORT_READ, STEP_TIMEOUT_MS, on_identity,
 		      &l->step)) {
-		link_fail(k, l, MK_NO_MEMORY, 0, STR("out of memory"));
+		link_fail(k, l, ERR_NO_MEMORY, 0, STR("out of memory"));
 	}
 }
 
@@ -428,11 +428,11 @@ static void on_identity(struct kube *k, void *ctx, const struct answer *an)
 	if ((!hidden || l->id == CLUSTER_MANAGER) && link_fail_by_answer(k, l, an)) {
 		return;
 	}
-	if (!hidden && json_parse(&k->scratch, an->body, &doc, NULL) == MK_OK) {
+	if (!hidden && json_parse(&k->scratch, an->body, &doc, NULL) == ERR_OK) {
 		uid = json_str_at(doc, "/metadata/uid");
 	}
 	if (l->id == CLUSTER_MANAGER && uid.n == 0) {
-		link_fail(k, l, MK_UNAVAILABLE, an->http, STR("namespace kube-system has no uid"));
+		link_fail(k, l, ERR_UNAVAILABLE, an->http, STR("namespace kube-system has no uid"));
 		return;
 	}
 	set_identity(k, l, str_cut(uid, sizeof(l->identity) - 1));
@@ -450,7 +450,7 @@ void link_discovered(struct kube *k, struct link *l)
 		const struct kind *kind = &k->kinds->k[w->kind];
 
 		if (w->core && l->kinds[w->kind].served == SERVED_NO) {
-			link_fail(k, l, MK_NOT_FOUND, 404, discovery_no_match(kind, &k->scratch));
+			link_fail(k, l, ERR_NOT_FOUND, 404, discovery_no_match(kind, &k->scratch));
 			return;
 		}
 	}
@@ -540,7 +540,7 @@ static void on_timer(struct kube *k, void *ctx)
 	}
 	if (l->phase == PHASE_SYNC && (k->mono_ms - l->phase_ms >= SYNC_MAX_MS ||
 				       k->mono_ms - l->last_byte_ms >= SYNC_STALL_MS)) {
-		link_fail(k, l, MK_TIMEOUT, 0, STR("watch establishment timed out"));
+		link_fail(k, l, ERR_TIMEOUT, 0, STR("watch establishment timed out"));
 		return;
 	}
 	if (l->phase == PHASE_UP) {

@@ -10,7 +10,7 @@ void link_probe(struct kube *k, struct link *l, enum transport_class cls)
 {
 	bool known = l->identity[0] != '\0';
 
-	if (l->probe == NULL &&
+	if (!l->probe &&
 	    !link_get(k, l, known ? STR(IDENTITY_PATH) : STR("/version"), cls, PROBE_TIMEOUT_MS,
 		      known ? on_identity_probe : on_probe, &l->probe)) {
 		l->probe = NULL; /* out of memory: the timer asks again */
@@ -33,11 +33,11 @@ static void on_identity_probe(struct kube *k, void *ctx, const struct answer *an
 		return;
 	}
 	if (an->end == TRANSPORT_OK && an->http == 200 &&
-	    json_parse(&k->scratch, an->body, &doc, NULL) == MK_OK) {
+	    json_parse(&k->scratch, an->body, &doc, NULL) == ERR_OK) {
 		uid = json_str_at(doc, "/metadata/uid");
 		if (uid.n > 0 && !str_is(str_cut(uid, sizeof(l->identity) - 1), l->identity)) {
 			l->probe = NULL;
-			link_fail(k, l, MK_UNAVAILABLE, 0,
+			link_fail(k, l, ERR_UNAVAILABLE, 0,
 				  STR("another cluster answers: kube-system has another uid"));
 			return;
 		}

@@ -39,13 +39,13 @@ static struct kube_reply lost_reply(const struct request *r, const struct answer
 
 	if (an->end == TRANSPORT_LOST && r->is_write) {
 		reply.outcome = OUTCOME_UNKNOWN;
-		reply.code = MK_UNKNOWN;
-	} else if (an->code == MK_OK || an->code == MK_DENIED) {
+		reply.code = ERR_UNKNOWN;
+	} else if (an->code == ERR_OK || an->code == ERR_DENIED) {
 		/*
 		 * A refused certificate or address concerns the link: the server did not judge the
 		 * request.
 		 */
-		reply.code = MK_UNAVAILABLE;
+		reply.code = ERR_UNAVAILABLE;
 	}
 	return reply;
 }
@@ -53,7 +53,7 @@ static struct kube_reply lost_reply(const struct request *r, const struct answer
 /* The answer was over our limit, so the server is reachable. */
 static bool is_cut_by_us(const struct answer *an)
 {
-	return an->code == MK_TOO_BIG || an->code == MK_NO_MEMORY;
+	return an->code == ERR_TOO_BIG || an->code == ERR_NO_MEMORY;
 }
 
 static void on_done(struct kube *k, void *ctx, const struct answer *an)
@@ -86,11 +86,11 @@ static void on_done(struct kube *k, void *ctx, const struct answer *an)
 					    .obj = st.obj};
 		if (st.http == 401 && l != NULL && access_is_pending(l)) {
 			/* Not a refusal: a program is fetching new credentials. */
-			reply.code = MK_UNAVAILABLE;
+			reply.code = ERR_UNAVAILABLE;
 		}
 		if (st.not_served && l != NULL && l->phase == PHASE_UP &&
 		    !discovery_is_fixed(r->kind)) {
-			discovery_set(k, l, r->kind, SERVED_NO, MK_NOT_FOUND,
+			discovery_set(k, l, r->kind, SERVED_NO, ERR_NOT_FOUND,
 				      discovery_no_match(&k->kinds->k[r->kind], &k->scratch));
 		}
 	}
@@ -136,18 +136,17 @@ static enum mk_code start(struct kube *k, struct link *l, const struct kube_requ
 	struct call_spec s = {.done = on_done, .ctx = req, .drop = mk_free};
 	struct call *call = NULL;
 	struct buf path;
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	buf_init(&path, URL_MAX);
 	build_path(&path, r, &k->kinds->k[r->kind], plural);
 	if (path.failed && can_be_path(r->ns) && can_be_path(r->name)) {
 		buf_done(&path);
-		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	if (path.failed) {
 		buf_done(&path);
-		return err_set(err, MK_INVALID, "kube",
-			       "the object's name cannot be part of a path");
+		return err_set(err, ERR_INVALID, "the object's name cannot be part of a path");
 	}
 	s.req = (struct transport_request){.method = v->method,
 					   .path = buf_str(&path),
@@ -166,24 +165,24 @@ enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id
 	struct link *l = link_find(k, r->cluster);
 	struct request *req = NULL;
 	mk_str plural;
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (r->kind >= k->kinds->n || (size_t)r->verb >= sizeof(verbs) / sizeof(verbs[0]) ||
 	    (!is_nameless(r->verb) && r->name.n == 0)) {
-		return err_set(err, MK_BUG, "kube", "request without a kind, verb or name");
+		return err_set(err, ERR_BUG, "request without a kind, verb or name");
 	}
-	if (l == NULL || l->phase != PHASE_UP) {
-		return err_set(err, MK_UNAVAILABLE, "kube", "the cluster is not connected");
+	if (!l || l->phase != PHASE_UP) {
+		return err_set(err, ERR_UNAVAILABLE, "the cluster is not connected");
 	}
 	plural = discovery_plural(l, r->kind);
 	if (plural.n == 0) {
 		/* A group whose discovery failed may have the kind. */
-		code = l->kinds[r->kind].code == MK_UNAVAILABLE ? MK_UNAVAILABLE : MK_NOT_FOUND;
-		return err_set(err, code, "kube", "the cluster does not serve the kind");
+		code = l->kinds[r->kind].code == ERR_UNAVAILABLE ? ERR_UNAVAILABLE : ERR_NOT_FOUND;
+		return err_set(err, code, "the cluster does not serve the kind");
 	}
 	req = mk_calloc(1, sizeof(*req));
-	if (req == NULL) {
-		return err_set(err, MK_NO_MEMORY, "kube", "out of memory");
+	if (!req) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	*req = (struct request){.id = id,
 				.fn = fn,
@@ -192,7 +191,7 @@ enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id
 				.is_write = r->verb != KUBE_GET && r->verb != KUBE_REVIEW,
 				.cluster = r->cluster};
 	code = start(k, l, r, plural, req, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		mk_free(req);
 	}
 	return code;

@@ -108,15 +108,15 @@ static struct secret *put(struct kube *k, struct secret_store *s, mk_str name, s
 {
 	struct secret *sec = map_get(&s->by_name, name);
 
-	if (sec == NULL && map_len(&s->by_name) < SECRETS_MAX) {
+	if (!sec && map_len(&s->by_name) < SECRETS_MAX) {
 		sec = mk_calloc(1, sizeof(*sec));
-		if (sec == NULL || !map_put(&s->by_name, name, sec)) {
+		if (!sec || !map_put(&s->by_name, name, sec)) {
 			mk_free(sec);
 			sec = NULL;
 			no_memory(k);
 		}
 	}
-	if (sec == NULL) {
+	if (!sec) {
 		clear_data(fresh);
 		return NULL;
 	}
@@ -131,7 +131,7 @@ static bool keep_plain(struct kube *k, struct secret *s, mk_str data, mk_str has
 	mk_str hash = sha256_hex(&k->scratch, hashed);
 
 	s->owned_data = mk_malloc(data.n + 1);
-	if (s->owned_data == NULL || hash.n != 64) {
+	if (!s->owned_data || hash.n != 64) {
 		return no_memory(k);
 	}
 	if (data.n > 0) {
@@ -146,24 +146,24 @@ static bool keep_plain(struct kube *k, struct secret *s, mk_str data, mk_str has
 /* Decodes data.kubeconfig into 's'. False: out of memory. */
 static bool keep_data(struct kube *k, struct secret *s, mk_str encoded)
 {
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	mk_str data = {NULL, 0};
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 	bool kept;
 
 	if (encoded.n > (size_t)KUBECONFIG_MAX / 3 * 4 + 4) {
 		snprintf(s->problem, sizeof(s->problem), "kubeconfig is larger than 1 MiB");
-		code = MK_TOO_BIG;
+		code = ERR_TOO_BIG;
 	} else {
 		code = base64_decode(&k->scratch, encoded, &data, &err);
-		if (code == MK_NO_MEMORY) {
+		if (code == ERR_NO_MEMORY) {
 			return no_memory(k);
 		}
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			snprintf(s->problem, sizeof(s->problem), "%.150s", err.msg);
 		}
 	}
-	kept = keep_plain(k, s, data, code == MK_OK ? data : encoded);
+	kept = keep_plain(k, s, data, code == ERR_OK ? data : encoded);
 	str_wipe(data);
 	return kept;
 }
@@ -209,7 +209,7 @@ bool secret_put_file(struct kube *k, struct secret_store *s, mk_str key, mk_str 
 		return false;
 	}
 	sec = put(k, s, key, &fresh);
-	if (sec == NULL) {
+	if (!sec) {
 		return false;
 	}
 	*ret_hash = sec->hash;
@@ -221,18 +221,17 @@ enum mk_code secret_get(const struct secret_store *s, mk_str name, mk_str *ret,
 {
 	const struct secret *sec = map_get(&s->by_name, name);
 
-	if (sec == NULL) {
-		return err_set(err, MK_NOT_FOUND, "kube", "Secret \"%.*s\" not found",
+	if (!sec) {
+		return err_set(err, ERR_NOT_FOUND, "Secret \"%.*s\" not found", STR_ARG(name));
+	}
+	if (!sec->owned_data) {
+		return err_set(err, ERR_INVALID, "key \"kubeconfig\" not found in secret \"%.*s\"",
 			       STR_ARG(name));
 	}
-	if (sec->owned_data == NULL) {
-		return err_set(err, MK_INVALID, "kube",
-			       "key \"kubeconfig\" not found in secret \"%.*s\"", STR_ARG(name));
-	}
 	if (sec->problem[0] != '\0') {
-		return err_set(err, MK_INVALID, "kube", "%s", sec->problem);
+		return err_set(err, ERR_INVALID, "%s", sec->problem);
 	}
 	*ret = (mk_str){sec->owned_data, sec->n};
 	*ret_hash = sec->hash;
-	return MK_OK;
+	return ERR_OK;
 }

@@ -13,24 +13,24 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{400, MK_INVALID, "the server rejected our request for an unknown reason"},
-	{401, MK_DENIED, "the server has asked for the client to provide credentials"},
-	{403, MK_DENIED, NULL},
-	{404, MK_NOT_FOUND, "the server could not find the requested resource"},
-	{405, MK_INVALID, "the server does not allow this method on the requested resource"},
-	{406, MK_INVALID,
+	{400, ERR_INVALID, "the server rejected our request for an unknown reason"},
+	{401, ERR_DENIED, "the server has asked for the client to provide credentials"},
+	{403, ERR_DENIED, NULL},
+	{404, ERR_NOT_FOUND, "the server could not find the requested resource"},
+	{405, ERR_INVALID, "the server does not allow this method on the requested resource"},
+	{406, ERR_INVALID,
 	 "the server was unable to respond with a content type that the client supports"},
-	{408, MK_TIMEOUT, "the server closed the request before it was complete"},
-	{409, MK_CONFLICT, "the server reported a conflict"},
-	{410, MK_GONE, "the requested version is no longer available"},
-	{413, MK_TOO_BIG, "the request is larger than the server accepts"},
-	{415, MK_INVALID,
+	{408, ERR_TIMEOUT, "the server closed the request before it was complete"},
+	{409, ERR_CONFLICT, "the server reported a conflict"},
+	{410, ERR_GONE, "the requested version is no longer available"},
+	{413, ERR_TOO_BIG, "the request is larger than the server accepts"},
+	{415, ERR_INVALID,
 	 "the server was unable to process the request with the content type that was sent"},
-	{422, MK_INVALID, "the server rejected our request due to an error in our request"},
-	{429, MK_LIMITED,
+	{422, ERR_INVALID, "the server rejected our request due to an error in our request"},
+	{429, ERR_LIMITED,
 	 "the server has received too many requests and has asked us to try again later"},
-	{503, MK_UNAVAILABLE, "the server is currently unable to handle the request"},
-	{504, MK_TIMEOUT,
+	{503, ERR_UNAVAILABLE, "the server is currently unable to handle the request"},
+	{504, ERR_TIMEOUT,
 	 "the server was unable to return a response in the time allotted, but may still be "
 	 "processing the request"},
 };
@@ -122,9 +122,9 @@ static bool has_cause(const struct json *st, const char *reason)
 static void refine_conflict(struct status *r)
 {
 	if (str_is(r->reason, "AlreadyExists")) {
-		r->code = MK_EXISTS; /* also "object is being deleted: …": a read tells which */
+		r->code = ERR_EXISTS; /* also "object is being deleted: …": a read tells which */
 	} else if (contains(r->text, "uid mismatch") && contains(r->text, "no existing object")) {
-		r->code = MK_NOT_FOUND; /* an apply that named a uid met no object */
+		r->code = ERR_NOT_FOUND; /* an apply that named a uid met no object */
 	}
 }
 
@@ -133,7 +133,7 @@ static void refine_500(struct status *r)
 	if (r->reason.n == 0 && (contains(r->text, "failed to create typed patch object") ||
 				 contains(r->text, "should not be set"))) {
 		r->permanent = true;
-		r->code = MK_INVALID;
+		r->code = ERR_INVALID;
 	}
 }
 
@@ -144,8 +144,8 @@ static void from_status(struct arena *a, const struct json *st, struct status *r
 	int64_t after = json_int(json_at(st, "/details/retryAfterSeconds"), -1);
 
 	r->code = row != NULL                       ? row->code
-		  : r->http >= 400 && r->http < 500 ? MK_INVALID
-						    : MK_UNAVAILABLE;
+		  : r->http >= 400 && r->http < 500 ? ERR_INVALID
+						    : ERR_UNAVAILABLE;
 	r->reason = arena_dup(a, str_cut(json_str(json_get(st, "reason")), 128));
 	r->text = arena_dup(a, str_cut(json_str(json_get(st, "message")), STATUS_TEXT_MAX));
 	if (r->text.n == 0) {
@@ -206,12 +206,12 @@ static void read_failure(struct arena *a, const struct status_in *in, const stru
 		from_status(a, doc, r);
 	} else {
 		r->code = row != NULL                         ? row->code
-			  : in->http >= 400 && in->http < 500 ? MK_INVALID
-							      : MK_UNAVAILABLE;
+			  : in->http >= 400 && in->http < 500 ? ERR_INVALID
+							      : ERR_UNAVAILABLE;
 		no_status_text(a, in, r);
 		if (in->http == 404) {
-			/* Not MK_NOT_FOUND: the engine would take the object for deleted. */
-			r->code = MK_UNAVAILABLE;
+			/* Not ERR_NOT_FOUND: the engine would take the object for deleted. */
+			r->code = ERR_UNAVAILABLE;
 			r->not_served = is_unknown_path(in->body);
 		}
 		if (r->not_served) {
@@ -220,7 +220,7 @@ static void read_failure(struct arena *a, const struct status_in *in, const stru
 	}
 	r->outcome = in->is_write ? outcome_of(r, is_status) : OUTCOME_REFUSED;
 	if (r->outcome == OUTCOME_UNKNOWN) {
-		r->code = MK_UNKNOWN;
+		r->code = ERR_UNKNOWN;
 	}
 }
 
@@ -230,24 +230,24 @@ static void read_success(const struct status_in *in, enum mk_code parsed, const 
 	if (str_trim(in->body).n == 0 || str_is(json_str(json_get(doc, "kind")), "Status")) {
 		return; /* done, and nothing to show: a DELETE answers so */
 	}
-	if (parsed == MK_OK && json_type(doc) == JSON_OBJ) {
+	if (parsed == ERR_OK && json_type(doc) == JSON_OBJ) {
 		r->obj = doc;
 		return;
 	}
 	/* A complete 2xx that is no JSON object comes from something that is no API server. */
 	r->outcome = in->is_write ? OUTCOME_UNKNOWN : OUTCOME_REFUSED;
-	r->code = in->is_write             ? MK_UNKNOWN
-		  : parsed == MK_NO_MEMORY ? MK_NO_MEMORY
-					   : MK_UNAVAILABLE;
+	r->code = in->is_write              ? ERR_UNKNOWN
+		  : parsed == ERR_NO_MEMORY ? ERR_NO_MEMORY
+					    : ERR_UNAVAILABLE;
 	r->text = STR("the answer is not a JSON object");
 }
 
 void status_read(struct arena *a, const struct status_in *in, struct status *ret)
 {
 	struct json *doc = NULL;
-	enum mk_code parsed = MK_OK;
+	enum mk_code parsed = ERR_OK;
 
-	*ret = (struct status){.code = MK_OK,
+	*ret = (struct status){.code = ERR_OK,
 			       .outcome = OUTCOME_APPLIED,
 			       .http = in->http,
 			       .retry_after_ms = in->retry_after_ms};

@@ -24,7 +24,7 @@ struct status_in {
 };
 
 struct status {
-	enum mk_code code; /* MK_OK for 2xx */
+	enum mk_code code; /* ERR_OK for 2xx */
 	enum op_outcome outcome;
 	int http;
 	int64_t retry_after_ms; /* header, else details.retryAfterSeconds, else -1 */
@@ -40,7 +40,7 @@ struct status {
 };
 
 /*
- * Never fails: an answer that cannot be read becomes MK_UNAVAILABLE, or OUTCOME_UNKNOWN for a
+ * Never fails: an answer that cannot be read becomes ERR_UNAVAILABLE, or OUTCOME_UNKNOWN for a
  * write. Results live in 'a'.
  */
 void status_read(struct arena *a, const struct status_in *in, struct status *ret);

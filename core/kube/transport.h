@@ -68,8 +68,8 @@ struct transport_sink {
 	void (*on_head)(void *ctx, uint64_t token, const struct transport_head *head);
 	void (*on_chunk)(void *ctx, uint64_t token, mk_str bytes);
 	/*
-	 * 'text' says what went wrong, without secrets; code: MK_OK, MK_UNAVAILABLE, MK_TIMEOUT,
-	 * MK_DENIED (TLS, address), MK_FENCED.
+	 * 'text' says what went wrong, without secrets; code: ERR_OK, ERR_UNAVAILABLE, ERR_TIMEOUT,
+	 * ERR_DENIED (TLS, address), ERR_FENCED.
 	 */
 	void (*on_end)(void *ctx, uint64_t token, enum transport_end end, enum mk_code code,
 		       mk_str text);
@@ -79,15 +79,15 @@ struct transport_sink {
 struct transport {
 	void *ctx;
 	/*
-	 * Prepares 'cluster' (no I/O). An open cluster is first closed. MK_INVALID (bad PEM, with
-	 * the text of Go's client), MK_NO_MEMORY.
+	 * Prepares 'cluster' (no I/O). An open cluster is first closed. ERR_INVALID (bad PEM, with
+	 * the text of Go's client), ERR_NO_MEMORY.
 	 */
 	enum mk_code (*open)(void *ctx, uint32_t cluster, const struct endpoint *e,
 			     struct mk_err *err);
 	/*
 	 * New credentials for an open cluster (token, or certificate and key; the rest of 'e' is as
 	 * it was): for requests that are sent from now on, and for those that get a 401. Nothing is
-	 * dropped. May be NULL: the cluster is opened anew. MK_INVALID, MK_NO_MEMORY, MK_BUG (not
+	 * dropped. May be NULL: the cluster is opened anew. ERR_INVALID, ERR_NO_MEMORY, ERR_BUG (not
 	 * open): the old ones stay.
 	 */
 	enum mk_code (*renew)(void *ctx, uint32_t cluster, const struct endpoint *e,
@@ -99,7 +99,7 @@ struct transport {
 	 * dead. Open tokens get on_end(TRANSPORT_LOST).
 	 */
 	void (*reset)(void *ctx, uint32_t cluster);
-	/* Queues a request; strings are copied. MK_NO_MEMORY, MK_BUG (cluster not open). */
+	/* Queues a request; strings are copied. ERR_NO_MEMORY, ERR_BUG (cluster not open). */
 	enum mk_code (*send)(void *ctx, uint32_t cluster, const struct transport_request *r,
 			     uint64_t token, struct mk_err *err);
 	void (*cancel)(void *ctx, uint32_t cluster, uint64_t token);

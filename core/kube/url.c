@@ -81,8 +81,8 @@ void url_query_u64(struct buf *b, const char *key, uint64_t value)
 
 bool url_is_name(mk_str s)
 {
-	return s.n > 0 && !str_is(s, ".") && !str_is(s, "..") && memchr(s.p, '/', s.n) == NULL &&
-	       memchr(s.p, '%', s.n) == NULL;
+	return s.n > 0 && !str_is(s, ".") && !str_is(s, "..") && !memchr(s.p, '/', s.n) &&
+	       !memchr(s.p, '%', s.n);
 }
 
 bool url_rv(mk_str s, uint64_t *ret)

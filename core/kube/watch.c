@@ -38,11 +38,11 @@ struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str se
 {
 	struct watch *w = mk_calloc(1, sizeof(*w));
 
-	if (w == NULL) {
+	if (!w) {
 		return NULL;
 	}
-	w->owned_selector = mk_strndup(selector.p == NULL ? STR("") : selector);
-	if (w->owned_selector == NULL || !timer_init(k, &w->timer, on_timer, w)) {
+	w->owned_selector = mk_strndup(!selector.p ? STR("") : selector);
+	if (!w->owned_selector || !timer_init(k, &w->timer, on_timer, w)) {
 		mk_free(w->owned_selector);
 		mk_free(w);
 		return NULL;
@@ -202,7 +202,7 @@ static void open_probe(struct kube *k, struct watch *w)
 {
 	struct call_spec s = {.done = on_probe, .ctx = w};
 	struct buf path;
-	enum mk_code code = MK_NO_MEMORY;
+	enum mk_code code = ERR_NO_MEMORY;
 
 	buf_init(&path, URL_MAX);
 	watch_path(k, w, &path);
@@ -218,7 +218,7 @@ static void open_probe(struct kube *k, struct watch *w)
 		code = call_start(k, w->l, &s, &w->call, NULL);
 	}
 	buf_done(&path);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		watch_retry(k, w, 0);
 	}
 }
@@ -306,7 +306,7 @@ static void fail_broken(struct kube *k, struct watch *w)
 		w->l->suspect_ms = w->broken_ms;
 	}
 	w->rv = 0;
-	link_fail(k, w->l, MK_UNAVAILABLE, 0,
+	link_fail(k, w->l, ERR_UNAVAILABLE, 0,
 		  arena_printf(&k->scratch, "the watch of %.*s%s%.*s fails", STR_ARG(kind->plural),
 			       kind->group.n > 0 ? "." : "", STR_ARG(kind->group)));
 }
@@ -376,10 +376,10 @@ static void kind_failed(struct kube *k, struct watch *w, const struct status *st
 		mk_str text =
 			missing ? discovery_no_match(&k->kinds->k[w->kind], &k->scratch) : st->text;
 
-		link_fail(k, w->l, missing ? MK_NOT_FOUND : st->code, st->http, text);
+		link_fail(k, w->l, missing ? ERR_NOT_FOUND : st->code, st->http, text);
 		return;
 	}
-	discovery_set(k, w->l, w->kind, SERVED_NO, missing ? MK_NOT_FOUND : st->code,
+	discovery_set(k, w->l, w->kind, SERVED_NO, missing ? ERR_NOT_FOUND : st->code,
 		      missing ? discovery_no_match(&k->kinds->k[w->kind], &k->scratch) : st->text);
 }
 
@@ -417,7 +417,7 @@ void watch_failed(struct kube *k, struct watch *w, const struct status *st)
 	note_failure(k, w);
 	if (st->rv_too_large) {
 		watch_refused(k, w);
-	} else if (st->code == MK_GONE) {
+	} else if (st->code == ERR_GONE) {
 		w->rv = 0;
 		if (resuming && w->failures == 0) {
 			w->failures++; /* at once, but only once */
@@ -426,9 +426,9 @@ void watch_failed(struct kube *k, struct watch *w, const struct status *st)
 		} else {
 			watch_retry(k, w, 0);
 		}
-	} else if (st->code == MK_LIMITED) {
+	} else if (st->code == ERR_LIMITED) {
 		watch_retry(k, w, st->retry_after_ms > 0 ? st->retry_after_ms : 1000);
-	} else if (st->not_served || st->code == MK_DENIED) {
+	} else if (st->not_served || st->code == ERR_DENIED) {
 		kind_failed(k, w, st);
 	} else if (fails_link(k, w)) {
 		link_fail(k, w->l, st->code, st->http, st->text);
@@ -547,10 +547,10 @@ bool watch_emit_object(struct kube *k, struct watch *w, struct json *obj, enum e
 	}
 	if (w->is_secret) {
 		obj = secret_take(k, &k->secrets, obj);
-		if (obj == NULL) {
+		if (!obj) {
 			return false;
 		}
-	} else if (!w->metadata_only && json_get(obj, "kind") == NULL) {
+	} else if (!w->metadata_only && !json_get(obj, "kind")) {
 		char api[320];
 
 		/*

@@ -17,7 +17,7 @@ void watch_open_list(struct kube *k, struct watch *w)
 {
 	struct call_spec s = {.done = on_page, .ctx = w};
 	struct buf path;
-	enum mk_code code = MK_NO_MEMORY;
+	enum mk_code code = ERR_NO_MEMORY;
 
 	buf_init(&path, URL_MAX);
 	watch_path(k, w, &path);
@@ -42,7 +42,7 @@ void watch_open_list(struct kube *k, struct watch *w)
 		code = call_start(k, w->l, &s, &w->call, NULL);
 	}
 	buf_done(&path);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		watch_retry(k, w, 0);
 	}
 }
@@ -73,7 +73,7 @@ static void unreadable(struct kube *k, struct watch *w, mk_str what)
 {
 	char api[320];
 	const struct kind *kind = &k->kinds->k[w->kind];
-	struct status st = {.code = MK_UNAVAILABLE, .http = 200, .retry_after_ms = -1};
+	struct status st = {.code = ERR_UNAVAILABLE, .http = 200, .retry_after_ms = -1};
 
 	st.text = arena_printf(&k->scratch, "%.*s (list %.*s, %.*s)", STR_ARG(what),
 			       STR_ARG(kind->kind), STR_ARG(kind_api_version(kind, api)));
@@ -93,7 +93,7 @@ static void finish_list(struct kube *k, struct watch *w, uint64_t rv)
 static void take_page(struct kube *k, struct watch *w, const struct json *doc)
 {
 	mk_str token = json_str_at(doc, "/metadata/continue");
-	bool first = w->owned_continue == NULL;
+	bool first = !w->owned_continue;
 	uint64_t rv = 0;
 	char *owned = NULL;
 
@@ -122,7 +122,7 @@ static void take_page(struct kube *k, struct watch *w, const struct json *doc)
 		return;
 	}
 	owned = mk_strndup(token);
-	if (owned == NULL) {
+	if (!owned) {
 		watch_retry(k, w, 0);
 		return;
 	}
@@ -133,16 +133,16 @@ static void take_page(struct kube *k, struct watch *w, const struct json *doc)
 
 static void page_lost(struct kube *k, struct watch *w, const struct answer *an)
 {
-	if (an->code == MK_TOO_BIG && w->limit > 1) {
+	if (an->code == ERR_TOO_BIG && w->limit > 1) {
 		w->limit = w->limit > 4 ? w->limit / 4 : 1;
 		watch_again(k, w);
 		return;
 	}
-	if (an->code == MK_TOO_BIG) {
+	if (an->code == ERR_TOO_BIG) {
 		unreadable(k, w, STR("a page of one object is too long"));
 		return;
 	}
-	if (an->code != MK_NO_MEMORY) {
+	if (an->code != ERR_NO_MEMORY) {
 		link_suspect(k, w->l);
 	}
 	watch_retry(k, w, 0);
@@ -160,9 +160,9 @@ static void on_page(struct kube *k, void *ctx, const struct answer *an)
 	} else {
 		w->l->last_byte_ms = k->mono_ms;
 		watch_answer(k, w, an, an->http == 200 ? watch_arena(k, w) : &k->scratch, &st);
-		if (st.code == MK_OK && st.obj != NULL) {
+		if (st.code == ERR_OK && st.obj != NULL) {
 			take_page(k, w, st.obj);
-		} else if (st.code == MK_OK) {
+		} else if (st.code == ERR_OK) {
 			unreadable(k, w, STR("the answer is not a list"));
 		} else {
 			watch_failed(k, w, &st);

@@ -16,7 +16,7 @@ void watch_open_stream(struct kube *k, struct watch *w)
 	int64_t seconds = rng_range(&k->rng, WATCH_SECONDS_MIN, WATCH_SECONDS_MAX);
 	bool resume = w->synced && w->rv != 0;
 	struct buf path;
-	enum mk_code code = MK_NO_MEMORY;
+	enum mk_code code = ERR_NO_MEMORY;
 
 	buf_init(&path, URL_MAX);
 	watch_path(k, w, &path);
@@ -52,7 +52,7 @@ void watch_open_stream(struct kube *k, struct watch *w)
 		code = call_start(k, w->l, &s, &w->call, NULL);
 	}
 	buf_done(&path);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		watch_retry(k, w, 0);
 		return;
 	}
@@ -81,7 +81,7 @@ static void on_head(struct kube *k, void *ctx)
 static void fail_stream(struct kube *k, struct watch *w, mk_str text)
 {
 	struct status st = {
-		.code = MK_UNAVAILABLE, .http = 200, .retry_after_ms = -1, .text = text};
+		.code = ERR_UNAVAILABLE, .http = 200, .retry_after_ms = -1, .text = text};
 
 	watch_failed(k, w, &st);
 }
@@ -176,12 +176,12 @@ static void on_line(struct kube *k, struct watch *w, mk_str line)
 	mk_str type = json_str(json_get(doc, "type"));
 
 	w->n_lines++;
-	if (code == MK_NO_MEMORY) {
+	if (code == ERR_NO_MEMORY) {
 		watch_retry(k, w, 0);
 		return;
 	}
 	obj = json_get(doc, "object");
-	if (code != MK_OK || json_type(obj) != JSON_OBJ) {
+	if (code != ERR_OK || json_type(obj) != JSON_OBJ) {
 		bad_line(k, w);
 	} else if (str_is(type, "ADDED") || str_is(type, "MODIFIED") || str_is(type, "DELETED")) {
 		on_object(k, w, type, obj);

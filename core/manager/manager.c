@@ -55,7 +55,7 @@ static bool keep_event(struct manager *m, const struct event *ev)
 		if (size <= EVENTS_MAX) {
 			grown = mk_realloc(m->events, size * sizeof(*grown));
 		}
-		if (grown == NULL) {
+		if (!grown) {
 			return false;
 		}
 		m->events = grown;
@@ -90,12 +90,12 @@ static enum mk_code add_kinds(struct manager *m, struct mk_err *err)
 		enum mk_code code =
 			kinds_add(&m->kinds, ad->group, ad->version, ad->kind, ad->gvk, &id);
 
-		if (code != MK_OK) {
-			return err_set(err, MK_INVALID, "manager", "too many adapters: at most %d",
+		if (code != ERR_OK) {
+			return err_set(err, ERR_INVALID, "too many adapters: at most %d",
 				       KIND_MAX - KIND_FIRST_JOB);
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* NULL: out of memory. */
@@ -145,12 +145,12 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .count_ctx = o->observer.ctx};
 	enum mk_code code = add_kinds(m, err);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	eo.providers = m->provider_names = names_of(o->providers, o->n_providers);
-	if (m->provider_names == NULL) {
-		return err_set(err, MK_NO_MEMORY, "manager", "out of memory");
+	if (!m->provider_names) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	/* The three constructors fill 'err' themselves. */
 	m->kube = kube_new(&ko, err);
@@ -160,21 +160,21 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 	if (m->apply != NULL) {
 		m->engine = engine_new(&eo, err);
 	}
-	return m->engine != NULL ? MK_OK : MK_INVALID;
+	return m->engine != NULL ? ERR_OK : ERR_INVALID;
 }
 
 struct manager *manager_new(const struct manager_options *o, struct mk_err *err)
 {
 	struct manager *m = mk_calloc(1, sizeof(*m));
 
-	if (m == NULL) {
-		err_set(err, MK_NO_MEMORY, "manager", "out of memory");
+	if (!m) {
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	m->o = *o;
 	arena_init(&m->events_arena, EVENT_BYTES_MAX);
 	arena_init(&m->step_arena, STEP_BYTES_MAX);
-	if (build(m, err) != MK_OK) {
+	if (build(m, err) != ERR_OK) {
 		manager_free(m);
 		return NULL;
 	}
@@ -183,7 +183,7 @@ struct manager *manager_new(const struct manager_options *o, struct mk_err *err)
 
 void manager_free(struct manager *m)
 {
-	if (m == NULL) {
+	if (!m) {
 		return;
 	}
 	/* kube first: kube_free may still deliver answers, and apply must exist to receive them. */
@@ -286,7 +286,7 @@ static void carry_out(struct manager *m, const struct op_list *ops)
 		 * The engine does not ask again for a link or watch that could not be set up for
 		 * lack of memory.
 		 */
-		if (kube_do(m->kube, op, NULL) != MK_OK) {
+		if (kube_do(m->kube, op, NULL) != ERR_OK) {
 			m->broken = true;
 		}
 	}

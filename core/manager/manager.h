@@ -59,7 +59,7 @@ struct manager_options {
 	uint64_t seed;
 };
 
-/* MK_NO_MEMORY; MK_INVALID for an unknown dispatcher, or more adapters than there are kinds. */
+/* ERR_NO_MEMORY; ERR_INVALID for an unknown dispatcher, or more adapters than there are kinds. */
 struct manager *manager_new(const struct manager_options *o, struct mk_err *err);
 /* Frees the manager, and kube, apply and engine with it; calls no callback. NULL is fine. */
 void manager_free(struct manager *m);

@@ -44,7 +44,7 @@ static void text_object(struct buf *b, const struct event *ev, const struct kind
 
 static void text_code(struct buf *b, const struct event *ev)
 {
-	if (ev->code != MK_OK) {
+	if (ev->code != ERR_OK) {
 		buf_printf(b, " code=%s", err_code_name(ev->code));
 	}
 	text_word(b, "reason", ev->reason);

@@ -44,7 +44,7 @@ enum event_type {
 	EV_STALE,
 	EV_FRESH,  /* it goes on where it broke */
 	EV_SERVED, /* the cluster serves the kind (discovery) */
-	/* it does not (MK_NOT_FOUND), we may not (MK_DENIED), or it cannot say: code, text */
+	/* it does not (ERR_NOT_FOUND), we may not (ERR_DENIED), or it cannot say: code, text */
 	EV_UNSERVED,
 	/* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
 	EV_LINK,

@@ -121,17 +121,17 @@ enum mk_code kinds_add(struct kinds *ks, mk_str group, mk_str version, mk_str ki
 		if (str_eq(k->group, group) && str_eq(k->version, version) &&
 		    str_eq(k->kind, kind)) {
 			*ret_id = i;
-			return MK_OK;
+			return ERR_OK;
 		}
 	}
 	if (ks->n >= KIND_MAX) {
-		return MK_TOO_BIG;
+		return ERR_TOO_BIG;
 	}
 	/* Every job is namespaced; discovery says otherwise per cluster when it is not. */
 	ks->k[ks->n] = (struct kind){
 		.group = group, .version = version, .kind = kind, .gvk = gvk, .namespaced = true};
 	*ret_id = ks->n++;
-	return MK_OK;
+	return ERR_OK;
 }
 
 int kinds_find(const struct kinds *ks, mk_str gvk)

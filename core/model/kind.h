@@ -59,7 +59,7 @@ void kinds_init(struct kinds *ks);
 
 /*
  * Adds a job kind, or finds it when it is there. Strings are borrowed and must outlive 'ks'; 'gvk'
- * is the caller's spelling as in struct kind. MK_TOO_BIG when the table is full.
+ * is the caller's spelling as in struct kind. ERR_TOO_BIG when the table is full.
  */
 enum mk_code kinds_add(struct kinds *ks, mk_str group, mk_str version, mk_str kind, mk_str gvk,
 		       uint16_t *ret_id);

@@ -29,7 +29,7 @@ bool op_list_add(struct op_list *l, const struct op *op)
 		size_t size = l->size == 0 ? OP_LIST_FIRST : l->size * 2;
 		struct op *v = arena_array(l->arena, size, sizeof(*v));
 
-		if (v == NULL) {
+		if (!v) {
 			return false;
 		}
 		if (l->n > 0) {
@@ -61,7 +61,7 @@ mk_str op_text(const struct op *op, const struct kinds *ks, struct arena *a)
 
 	if (op->body != NULL) {
 		body = json_write(a, op->body);
-		if (body.p == NULL) {
+		if (!body.p) {
 			return out;
 		}
 	}

@@ -26,7 +26,7 @@ struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, 
 	struct blocking *b = mk_calloc(1, sizeof(*b));
 
 	if (!b) {
-		err_set(err, MK_NO_MEMORY, "net", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	b->env = (struct exchange_env){.user_agent = user_agent, .fence = &b->fence};
@@ -115,10 +115,10 @@ enum mk_code blocking_do(struct blocking *b, const struct transport_request *r, 
 	drop_answer(b);
 	b->multi = b->multi ? b->multi : curl_multi_init();
 	if (!b->multi) {
-		return fail(ret, MK_NO_MEMORY, "out of memory");
+		return fail(ret, ERR_NO_MEMORY, "out of memory");
 	}
 	code = exchange_init(&b->x, &b->env, b->peer, r, clock_mono_ms(), &err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return fail(ret, code, err.msg);
 	}
 	b->has_x = true;
@@ -136,5 +136,5 @@ enum mk_code blocking_do(struct blocking *b, const struct transport_request *r, 
 					    .content_type = str_of(b->x.content_type),
 					    .retry_after_ms = b->x.retry_after_ms};
 	ret->body = buf_str(&b->x.in);
-	return MK_OK;
+	return ERR_OK;
 }

@@ -23,14 +23,14 @@ struct blocking_answer {
 };
 
 /* Strings of 'e' are copied, 'user_agent' is borrowed. libcurl must be initialised
- * (transport_curl_new). MK_INVALID, MK_NO_MEMORY. */
+ * (transport_curl_new). ERR_INVALID, ERR_NO_MEMORY. */
 struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, struct mk_err *err);
 void blocking_free(struct blocking *b); /* NULL is fine */
 
 /*
  * Sends 'r' and waits for the end. It is never fenced: its class must not be TRANSPORT_WATCH or
  * TRANSPORT_WRITE. After a lost connection or a timeout the connection is thrown away. 'stop' (may
- * be NULL) true from another thread ends the wait within 200 ms with MK_UNAVAILABLE. Returns
+ * be NULL) true from another thread ends the wait within 200 ms with ERR_UNAVAILABLE. Returns
  * ret->code.
  */
 enum mk_code blocking_do(struct blocking *b, const struct transport_request *r, atomic_bool *stop,

@@ -424,7 +424,7 @@ static enum mk_code check_request(const struct exchange *x, const struct transpo
 	int64_t timeout_ms = r->cls == TRANSPORT_WATCH ? 0 : r->timeout_ms;
 
 	if (!is_path(r->path) || !r->method || strlen(r->method) >= sizeof(x->method)) {
-		return err_set(err, MK_INVALID, "net", "bad method or path");
+		return err_set(err, ERR_INVALID, "bad method or path");
 	}
 	if (timeout_ms < 0 || timeout_ms > MAX_TIMEOUT_MS) {
 		timeout_ms = MAX_TIMEOUT_MS;
@@ -433,13 +433,13 @@ static enum mk_code check_request(const struct exchange *x, const struct transpo
 		int64_t left = net_fence_left_ms(x->env->fence);
 
 		if (left <= 0) {
-			return err_set(err, MK_FENCED, "net", "not the leader: nothing was sent");
+			return err_set(err, ERR_FENCED, "not the leader: nothing was sent");
 		}
 		timeout_ms = timeout_ms == 0 || timeout_ms > 30000 ? 30000 : timeout_ms;
 		timeout_ms = timeout_ms < left ? timeout_ms : left;
 	}
 	*ret_timeout_ms = timeout_ms;
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct peer *p,
@@ -462,7 +462,7 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 					   : (size_t)EXCHANGE_MAX_BODY;
 	buf_init(&x->in, x->cap);
 	code = check_request(x, r, &timeout_ms, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	x->timeout_ms = timeout_ms;
@@ -470,7 +470,7 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 	x->easy = curl_easy_init();
 	if (!x->easy || !copy_request(x, r)) {
 		exchange_done(x);
-		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	rc = set_target(x);
 	rc = rc == CURLE_OK ? set_tls(x) : rc;
@@ -478,10 +478,10 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 	rc = rc == CURLE_OK ? set_exchange(x, timeout_ms) : rc;
 	if (rc != CURLE_OK) {
 		exchange_done(x);
-		return err_set(err, rc == CURLE_OUT_OF_MEMORY ? MK_NO_MEMORY : MK_BUG, "net",
+		return err_set(err, rc == CURLE_OUT_OF_MEMORY ? ERR_NO_MEMORY : ERR_BUG,
 			       "cannot prepare the request: %s", curl_easy_strerror(rc));
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 void exchange_done(struct exchange *x)

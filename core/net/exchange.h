@@ -72,8 +72,8 @@ struct exchange {
 
 /*
  * Prepares 'x' in place for request 'r' to 'p' (both borrowed until exchange_done; the request's
- * strings are copied). 'mono_ms' dates the token. MK_INVALID (path, method), MK_FENCED (a write,
- * and the fence is down), MK_NO_MEMORY.
+ * strings are copied). 'mono_ms' dates the token. ERR_INVALID (path, method), ERR_FENCED (a write,
+ * and the fence is down), ERR_NO_MEMORY.
  */
 enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct peer *p,
 			   const struct transport_request *r, int64_t mono_ms, struct mk_err *err);

@@ -455,7 +455,7 @@ struct http_server *http_server_open(struct loop *l, const struct http_server_op
 	struct http_server *s = mk_calloc(1, sizeof(*s));
 
 	if (!s) {
-		err_set(err, MK_NO_MEMORY, "http", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	s->loop = l;
@@ -466,7 +466,7 @@ struct http_server *http_server_open(struct loop *l, const struct http_server_op
 	s->accept_again = loop_timer_new(l, accept_again, s);
 	if (!s->accept_again) {
 		http_server_free(s);
-		err_set(err, MK_NO_MEMORY, "http", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	s->listener = listen_open(loop_base(l), o->address, on_accept, s, &s->port, err);

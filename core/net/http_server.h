@@ -78,8 +78,8 @@ struct http_server_options {
 };
 
 /*
- * Listens; 'o' is borrowed for the call. MK_INVALID (address), MK_UNAVAILABLE (cannot listen
- * there), MK_NO_MEMORY: NULL then.
+ * Listens; 'o' is borrowed for the call. ERR_INVALID (address), ERR_UNAVAILABLE (cannot listen
+ * there), ERR_NO_MEMORY: NULL then.
  */
 struct http_server *http_server_open(struct loop *l, const struct http_server_options *o,
 				     struct mk_err *err);

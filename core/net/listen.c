@@ -57,7 +57,7 @@ struct evconnlistener *listen_open(struct event_base *base, mk_str address, evco
 	char host[HOSTPORT_HOST_SIZE];
 	uint16_t port = 0;
 
-	if (hostport_split(address, host, &port, err) != MK_OK) {
+	if (hostport_split(address, host, &port, err) != ERR_OK) {
 		return NULL;
 	}
 	/* All addresses: a socket of IPv6 takes IPv4 too, unless the kernel has no IPv6. */
@@ -66,8 +66,8 @@ struct evconnlistener *listen_open(struct event_base *base, mk_str address, evco
 		l = bind_to(&w, "0.0.0.0", port);
 	}
 	if (!l || !port_of(l, ret_port)) {
-		err_set(err, MK_UNAVAILABLE, "http",
-			"cannot listen on %.*s (in use, or no such address)", STR_ARG(address));
+		err_set(err, ERR_UNAVAILABLE, "cannot listen on %.*s (in use, or no such address)",
+			STR_ARG(address));
 		if (l) {
 			evconnlistener_free(l);
 		}

@@ -12,8 +12,8 @@
 
 /*
  * Listens on 'address': "host:port" with an IP address, or ":port" for all; port 0 chooses one,
- * '*ret_port' says which. The caller's to free. MK_INVALID (address), MK_UNAVAILABLE (cannot listen
- * there): NULL then.
+ * '*ret_port' says which. The caller's to free. ERR_INVALID (address), ERR_UNAVAILABLE (cannot
+ * listen there): NULL then.
  */
 struct evconnlistener *listen_open(struct event_base *base, mk_str address, evconnlistener_cb fn,
 				   void *ctx, uint16_t *ret_port, struct mk_err *err);

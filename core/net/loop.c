@@ -77,7 +77,7 @@ struct loop *loop_new(struct mk_err *err)
 	struct loop *l = mk_malloc(sizeof(*l));
 
 	if (!l) {
-		err_set(err, MK_NO_MEMORY, "loop", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	*l = (struct loop){.wake_fd = -1};
@@ -89,7 +89,7 @@ struct loop *loop_new(struct mk_err *err)
 		l->wake = event_new(l->base, l->wake_fd, EV_READ | EV_PERSIST, wake_ready, l);
 	}
 	if (!l->wake || event_add(l->wake, NULL) != 0) {
-		err_set(err, MK_UNAVAILABLE, "loop", "cannot create the event loop");
+		err_set(err, ERR_UNAVAILABLE, "cannot create the event loop");
 		loop_free(l);
 		return NULL;
 	}

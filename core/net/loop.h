@@ -27,8 +27,10 @@ typedef void loop_fd_fn(void *ctx, unsigned ready);
 
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 
-/* Also makes the process ignore SIGPIPE. MK_NO_MEMORY or MK_UNAVAILABLE (no epoll, no descriptors):
- * NULL then. */
+/*
+ * Also makes the process ignore SIGPIPE. ERR_NO_MEMORY or ERR_UNAVAILABLE (no epoll, no
+ * descriptors): NULL then.
+ */
 struct loop *loop_new(struct mk_err *err);
 void loop_free(struct loop *l); /* NULL is fine */
 

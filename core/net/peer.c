@@ -73,20 +73,19 @@ static enum mk_code check(const struct endpoint *e, struct mk_err *err)
 		}
 		snprintf(host, sizeof(host), "%.*s", STR_ARG(s));
 		if (!is_dns_name(s) && !(s.n < sizeof(host) && is_ip(host))) {
-			return err_set(err, MK_INVALID, "net",
-				       "%s must be a DNS name or an IP address",
+			return err_set(err, ERR_INVALID, "%s must be a DNS name or an IP address",
 				       i == 0 ? "server" : "tls-server-name");
 		}
 	}
 	if (e->port == 0) {
-		return err_set(err, MK_INVALID, "net", "server port must not be 0");
+		return err_set(err, ERR_INVALID, "server port must not be 0");
 	}
 	if (!is_base_path(e->base_path)) {
-		return err_set(err, MK_INVALID, "net",
+		return err_set(err, ERR_INVALID,
 			       "server path must start with / and contain no blanks, ? or #");
 	}
 	if (!is_visible(e->token) || e->token.n > PEER_TOKEN_MAX) {
-		return err_set(err, MK_INVALID, "net",
+		return err_set(err, ERR_INVALID,
 			       "token must be at most 64 KiB of visible characters");
 	}
 	return tls_check_pem(e->ca_pem, e->cert_pem, e->key_pem, err);
@@ -169,12 +168,12 @@ struct peer *peer_new(const struct endpoint *e, struct mk_err *err)
 {
 	struct peer *p;
 
-	if (check(e, err) != MK_OK) {
+	if (check(e, err) != ERR_OK) {
 		return NULL;
 	}
 	p = mk_calloc(1, sizeof(*p));
 	if (!p || !fill(p, e)) {
-		err_set(err, MK_NO_MEMORY, "net", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		peer_free(p);
 		return NULL;
 	}
@@ -270,7 +269,7 @@ enum mk_code peer_renew(struct peer *p, const struct endpoint *e, struct mk_err 
 	struct peer fresh = {.port = 0};
 	enum mk_code code = check(e, err);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	if (!copy(e->cert_pem, &fresh.cert, &fresh.cert_size) ||
@@ -278,7 +277,7 @@ enum mk_code peer_renew(struct peer *p, const struct endpoint *e, struct mk_err 
 		mk_free(fresh.cert);
 		wipe(fresh.key);
 		wipe(fresh.token);
-		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	mk_free(p->cert);
 	wipe(p->key);
@@ -289,7 +288,7 @@ enum mk_code peer_renew(struct peer *p, const struct endpoint *e, struct mk_err 
 	p->key_size = fresh.key_size;
 	p->token = fresh.token;
 	p->token_generation++;
-	return MK_OK;
+	return ERR_OK;
 }
 
 const char *peer_refuses(const struct peer *p, const struct sockaddr *sa, size_t len)

@@ -34,8 +34,8 @@ struct peer {
 };
 
 /*
- * Copies and checks 'e'. MK_INVALID: a host that is neither a DNS name nor an IP address, a bad
- * path, PEM or token (text as Go's client says it); MK_NO_MEMORY.
+ * Copies and checks 'e'. ERR_INVALID: a host that is neither a DNS name nor an IP address, a bad
+ * path, PEM or token (text as Go's client says it); ERR_NO_MEMORY.
  */
 struct peer *peer_new(const struct endpoint *e, struct mk_err *err);
 void peer_free(struct peer *p); /* NULL is fine */
@@ -48,7 +48,7 @@ bool peer_refresh_token(struct peer *p, int64_t mono_ms, bool force);
 
 /*
  * Takes the token, certificate and key of 'e' in place of the old ones; the rest of it is not
- * looked at. MK_INVALID and MK_NO_MEMORY as above: the old ones stay.
+ * looked at. ERR_INVALID and ERR_NO_MEMORY as above: the old ones stay.
  */
 enum mk_code peer_renew(struct peer *p, const struct endpoint *e, struct mk_err *err);
 

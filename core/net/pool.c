@@ -345,10 +345,10 @@ static bool set_route(struct pool *p, const struct peer *peer, const char *addre
 
 static CURLcode as_curl(enum mk_code code)
 {
-	return code == MK_OK          ? CURLE_OK
-	       : code == MK_TIMEOUT   ? CURLE_OPERATION_TIMEDOUT
-	       : code == MK_NO_MEMORY ? CURLE_OUT_OF_MEMORY
-				      : CURLE_COULDNT_RESOLVE_HOST;
+	return code == ERR_OK          ? CURLE_OK
+	       : code == ERR_TIMEOUT   ? CURLE_OPERATION_TIMEDOUT
+	       : code == ERR_NO_MEMORY ? CURLE_OUT_OF_MEMORY
+				       : CURLE_COULDNT_RESOLVE_HOST;
 }
 
 /* The addresses are known, or the lookup failed: starts or ends the exchanges that waited. */
@@ -357,9 +357,9 @@ static void answered(void *ctx, enum mk_code code, const char *addresses)
 	struct pool *p = ctx;
 	int64_t now = clock_mono_ms();
 
-	if (code == MK_OK && !set_route(p, p->peer, addresses)) {
-		code = MK_NO_MEMORY;
-	} else if (code == MK_NOT_FOUND) {
+	if (code == ERR_OK && !set_route(p, p->peer, addresses)) {
+		code = ERR_NO_MEMORY;
+	} else if (code == ERR_NOT_FOUND) {
 		mk_free(p->route); /* on failure the old addresses stay */
 		p->route = NULL;
 	}
@@ -383,21 +383,21 @@ static void answered(void *ctx, enum mk_code code, const char *addresses)
 static enum mk_code add_by_name(struct pool *p, struct exchange *x)
 {
 	int64_t now = clock_mono_ms();
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (!p->route || now - p->route_ms > POOL_ROUTE_MS) {
 		p->route_ms = now;
 		code = resolver_ask(p->resolver, &p->lookup, x->peer->host, answered, p);
 	}
 	if (!p->route) {
-		if (code == MK_OK) {
+		if (code == ERR_OK) {
 			list_add_tail(&p->waiting, &x->of_pool);
 		}
 		return code;
 	}
 	return exchange_route(x, p->route, now) == CURLE_OK && start_or_queue(p, x) == CURLE_OK
-		       ? MK_OK
-		       : MK_NO_MEMORY;
+		       ? ERR_OK
+		       : ERR_NO_MEMORY;
 }
 
 enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err)
@@ -407,16 +407,16 @@ enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err)
 	p->peer = x->peer;
 	limit(p);
 	code = p->resolver && x->peer->is_name    ? add_by_name(p, x)
-	       : start_or_queue(p, x) == CURLE_OK ? MK_OK
-						  : MK_NO_MEMORY;
-	if (code != MK_OK) {
-		return err_set(err, code, "net", "%s",
-			       code == MK_LIMITED ? "too many names are being looked up"
-						  : "out of memory");
+	       : start_or_queue(p, x) == CURLE_OK ? ERR_OK
+						  : ERR_NO_MEMORY;
+	if (code != ERR_OK) {
+		return err_set(err, code, "%s",
+			       code == ERR_LIMITED ? "too many names are being looked up"
+						   : "out of memory");
 	}
 	p->running++;
 	loop_timer_stop(p->idle);
-	return MK_OK;
+	return ERR_OK;
 }
 
 void pool_remove(struct pool *p, struct exchange *x)

@@ -38,7 +38,7 @@ struct pool *pool_new(struct loop *l, struct resolver *r, bool few,
 void pool_free(struct pool *p);
 
 /*
- * Starts 'x'; all exchanges of a pool are with one peer. MK_NO_MEMORY, MK_LIMITED (too many names
+ * Starts 'x'; all exchanges of a pool are with one peer. ERR_NO_MEMORY, ERR_LIMITED (too many names
  * are looked up).
  */
 enum mk_code pool_add(struct pool *p, struct exchange *x, struct mk_err *err);

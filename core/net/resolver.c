@@ -85,11 +85,11 @@ static enum mk_code code_of(int rc)
 	switch (rc) {
 	case EAI_NONAME:
 	case EAI_NODATA:
-		return MK_NOT_FOUND;
+		return ERR_NOT_FOUND;
 	case EAI_MEMORY:
-		return MK_NO_MEMORY;
+		return ERR_NO_MEMORY;
 	default:
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 }
 
@@ -105,7 +105,7 @@ static void look_up(const struct shared *s, struct resolver_job *j)
 	     a = a->ai_next) {
 		n += add_address(j, a);
 	}
-	j->code = rc != 0 ? code_of(rc) : n > 0 ? MK_OK : MK_NOT_FOUND;
+	j->code = rc != 0 ? code_of(rc) : n > 0 ? ERR_OK : ERR_NOT_FOUND;
 	if (rc == 0) {
 		freeaddrinfo(list);
 	}
@@ -202,7 +202,7 @@ static void job_end(struct resolver *r, struct resolver_job *j)
 	list_del(&j->node); /* a callback that asks again gets a new job */
 	while (!list_empty(&j->asking)) {
 		answer(LIST_ENTRY(j->asking.next, struct lookup, of_job), j->code,
-		       j->code == MK_OK ? j->addresses : NULL);
+		       j->code == ERR_OK ? j->addresses : NULL);
 	}
 	job_free(r, j);
 }
@@ -280,7 +280,7 @@ static void time_is_up(void *ctx)
 		}
 		list_del(&l->of_job);
 		drop_unasked(r, j);
-		answer(l, MK_TIMEOUT, NULL);
+		answer(l, ERR_TIMEOUT, NULL);
 	}
 	set_timer(r, now);
 }
@@ -373,7 +373,7 @@ static struct resolver_job *job_new(struct resolver *r, const char *host)
 		list_add_tail(&r->s->waiting, &j->turn);
 	} else {
 		j->begun = true;
-		j->code = MK_NO_MEMORY;
+		j->code = ERR_NO_MEMORY;
 		list_add_tail(&r->s->done, &j->turn);
 		loop_post_now(r->post);
 	}
@@ -387,18 +387,18 @@ enum mk_code resolver_ask(struct resolver *r, struct lookup *l, const char *host
 	struct resolver_job *j;
 
 	if (l->job) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (strlen(host) >= HOST_MAX) {
-		return MK_INVALID;
+		return ERR_INVALID;
 	}
 	j = find(r, host);
 	if (!j && r->n_jobs >= RESOLVER_MAX_NAMES) {
-		return MK_LIMITED;
+		return ERR_LIMITED;
 	}
 	j = j ? j : job_new(r, host);
 	if (!j) {
-		return MK_NO_MEMORY;
+		return ERR_NO_MEMORY;
 	}
 	*l = (struct lookup){
 		.job = j, .fn = fn, .ctx = ctx, .until_ms = clock_mono_ms() + r->limit_ms};
@@ -407,7 +407,7 @@ enum mk_code resolver_ask(struct resolver *r, struct lookup *l, const char *host
 	if (r->lookups.next == &l->by_age) {
 		loop_timer_set(r->timer, r->limit_ms);
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 void resolver_cancel(struct resolver *r, struct lookup *l)

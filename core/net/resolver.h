@@ -38,9 +38,9 @@ struct resolver_options {
 };
 
 /*
- * MK_OK: 'addresses' is "192.0.2.1,[2001:db8::1]", at least one, borrowed. Else NULL, and the code
- * is MK_NOT_FOUND (there is no such name), MK_TIMEOUT, MK_UNAVAILABLE (name servers fail) or
- * MK_NO_MEMORY.
+ * ERR_OK: 'addresses' is "192.0.2.1,[2001:db8::1]", at least one, borrowed. Else NULL, and the code
+ * is ERR_NOT_FOUND (there is no such name), ERR_TIMEOUT, ERR_UNAVAILABLE (name servers fail) or
+ * ERR_NO_MEMORY.
  */
 typedef void resolver_fn(void *ctx, enum mk_code code, const char *addresses);
 
@@ -60,7 +60,7 @@ void resolver_free(struct resolver *r);
 
 /*
  * Asks for 'host' (copied), unless 'l' is asking already. The answer never comes inside the call.
- * MK_LIMITED: too many names wait; MK_INVALID: longer than a name can be; MK_NO_MEMORY.
+ * ERR_LIMITED: too many names wait; ERR_INVALID: longer than a name can be; ERR_NO_MEMORY.
  */
 enum mk_code resolver_ask(struct resolver *r, struct lookup *l, const char *host, resolver_fn *fn,
 			  void *ctx);

@@ -42,19 +42,17 @@ static EVP_PKEY *first_key(mk_str pem)
 
 static enum mk_code check_pair(mk_str cert, mk_str key, struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 	X509 *x = first_cert(cert);
 	EVP_PKEY *k = first_key(key);
 
 	if (!x) {
-		code = err_set(err, MK_INVALID, "tls",
+		code = err_set(err, ERR_INVALID,
 			       "tls: failed to find any PEM data in certificate input");
 	} else if (!k) {
-		code = err_set(err, MK_INVALID, "tls",
-			       "tls: failed to find any PEM data in key input");
+		code = err_set(err, ERR_INVALID, "tls: failed to find any PEM data in key input");
 	} else if (X509_check_private_key(x, k) != 1) {
-		code = err_set(err, MK_INVALID, "tls",
-			       "tls: private key does not match public key");
+		code = err_set(err, ERR_INVALID, "tls: private key does not match public key");
 	}
 	X509_free(x);
 	EVP_PKEY_free(k);
@@ -63,19 +61,19 @@ static enum mk_code check_pair(mk_str cert, mk_str key, struct mk_err *err)
 
 enum mk_code tls_check_pem(mk_str ca, mk_str cert, mk_str key, struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (ca.n > 0) {
 		X509 *x = first_cert(ca);
 
 		if (!x) {
-			code = err_set(err, MK_INVALID, "tls",
+			code = err_set(err, ERR_INVALID,
 				       "unable to load root certificates: unable to parse bytes as "
 				       "PEM block");
 		}
 		X509_free(x);
 	}
-	if (code == MK_OK && (cert.n > 0 || key.n > 0)) {
+	if (code == ERR_OK && (cert.n > 0 || key.n > 0)) {
 		code = check_pair(cert, key, err);
 	}
 	ERR_clear_error();

@@ -12,7 +12,7 @@
 
 /*
  * Checks PEM texts before any connection: 'ca' ("" = the system's roots), 'cert' with 'key' (both
- * "" = none). MK_INVALID with the texts that Go's client gives for the same fault.
+ * "" = none). ERR_INVALID with the texts that Go's client gives for the same fault.
  */
 enum mk_code tls_check_pem(mk_str ca, mk_str cert, mk_str key, struct mk_err *err);
 

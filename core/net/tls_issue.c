@@ -119,10 +119,10 @@ static enum mk_code give(struct arena *a, X509 *x, EVP_PKEY *key, bool done, str
 	EVP_PKEY_free(key);
 	ERR_clear_error();
 	if (out.cert.n == 0 || out.key.n == 0) {
-		return err_set(err, MK_NO_MEMORY, "tls", "the certificate could not be made");
+		return err_set(err, ERR_NO_MEMORY, "the certificate could not be made");
 	}
 	*ret = out;
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code tls_issue_ca(struct arena *a, const char *name, int64_t now_ms, int64_t valid_ms,
@@ -187,14 +187,13 @@ enum mk_code tls_issue_server(struct arena *a, const struct tls_pair *ca, const 
 	buf_init(&san, NAMES_MAX);
 	if (!names_text(&san, names, n) || !issuer || !issuer_key ||
 	    X509_check_private_key(issuer, issuer_key) != 1) {
-		enum mk_code code = san.failed ? MK_NO_MEMORY : MK_INVALID;
+		enum mk_code code = san.failed ? ERR_NO_MEMORY : ERR_INVALID;
 
 		buf_done(&san);
 		X509_free(issuer);
 		EVP_PKEY_free(issuer_key);
 		ERR_clear_error();
-		return err_set(err, code, "tls",
-			       "the authority, or a name to sign for, cannot be used");
+		return err_set(err, code, "the authority, or a name to sign for, cannot be used");
 	}
 	key = EVP_EC_gen("P-256");
 	x = key ? blank("multikueued", key, now_ms, valid_ms) : NULL;

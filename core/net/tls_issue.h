@@ -21,14 +21,14 @@ struct tls_pair {
 
 /*
  * A self-signed authority named 'name', valid from an hour before 'now_ms' (wall clock) for
- * 'valid_ms'. In 'a'. MK_NO_MEMORY.
+ * 'valid_ms'. In 'a'. ERR_NO_MEMORY.
  */
 enum mk_code tls_issue_ca(struct arena *a, const char *name, int64_t now_ms, int64_t valid_ms,
 			  struct tls_pair *ret, struct mk_err *err);
 
 /*
  * A server certificate for the DNS names or IP addresses 'names' (at least one), signed by the
- * first certificate of 'ca'. In 'a'. MK_INVALID (the authority cannot be used), MK_NO_MEMORY.
+ * first certificate of 'ca'. In 'a'. ERR_INVALID (the authority cannot be used), ERR_NO_MEMORY.
  */
 enum mk_code tls_issue_server(struct arena *a, const struct tls_pair *ca, const mk_str *names,
 			      size_t n, int64_t now_ms, int64_t valid_ms, struct tls_pair *ret,

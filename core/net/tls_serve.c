@@ -98,11 +98,11 @@ static enum mk_code take_ciphers(struct tls_serve *t, const struct tls_serve_opt
 		}
 	}
 	if (o->n_ciphers > 0 && t->ciphers.n == 0 && !has_13) {
-		return err_set(err, MK_INVALID, "tls",
+		return err_set(err, ERR_INVALID,
 			       "none of the cipher suites is known to this TLS library");
 	}
 	t->tls13 = o->tls13 || (o->n_ciphers > 0 && t->ciphers.n == 0);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code take_curves(struct tls_serve *t, const struct tls_serve_options *o,
@@ -122,26 +122,25 @@ static enum mk_code take_curves(struct tls_serve *t, const struct tls_serve_opti
 		}
 	}
 	if (o->n_curves > 0 && t->groups.n == 0) {
-		return err_set(err, MK_INVALID, "tls",
-			       "none of the curves is known to this TLS library");
+		return err_set(err, ERR_INVALID, "none of the curves is known to this TLS library");
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code take_options(struct tls_serve *t, const struct tls_serve_options *o,
 				 struct mk_err *err)
 {
 	SSL_CTX *probe = SSL_CTX_new(TLS_server_method());
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (probe) {
 		code = take_ciphers(t, o, probe, err);
-		code = code == MK_OK ? take_curves(t, o, probe, err) : code;
+		code = code == ERR_OK ? take_curves(t, o, probe, err) : code;
 	}
 	SSL_CTX_free(probe);
 	ERR_clear_error();
 	if (!probe || t->ciphers.failed || t->groups.failed) {
-		return err_set(err, MK_NO_MEMORY, "tls", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	return code;
 }
@@ -151,13 +150,13 @@ struct tls_serve *tls_serve_new(const struct tls_serve_options *o, struct mk_err
 	struct tls_serve *t = mk_calloc(1, sizeof(*t));
 
 	if (!t) {
-		err_set(err, MK_NO_MEMORY, "tls", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	pthread_mutex_init(&t->lock, NULL);
 	buf_init(&t->ciphers, LIST_MAX);
 	buf_init(&t->groups, LIST_MAX);
-	if (take_options(t, o, err) != MK_OK) {
+	if (take_options(t, o, err) != ERR_OK) {
 		tls_serve_free(t);
 		return NULL;
 	}
@@ -239,14 +238,14 @@ enum mk_code tls_serve_set(struct tls_serve *t, mk_str cert, mk_str key, struct 
 {
 	enum mk_code code = cert.n > 0 && key.n > 0
 				    ? tls_check_pem((mk_str){NULL, 0}, cert, key, err)
-				    : err_set(err, MK_INVALID, "tls", "no certificate, or no key");
+				    : err_set(err, ERR_INVALID, "no certificate, or no key");
 	SSL_CTX *ctx = NULL;
 	SSL_CTX *before;
 	BIO *cert_bio = NULL;
 	BIO *key_bio = NULL;
 	bool done;
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	cert_bio = cert.n <= INT_MAX ? BIO_new_mem_buf(cert.p, (int)cert.n) : NULL;
@@ -259,7 +258,7 @@ enum mk_code tls_serve_set(struct tls_serve *t, mk_str cert, mk_str key, struct 
 	ERR_clear_error();
 	if (!done) {
 		SSL_CTX_free(ctx);
-		return err_set(err, MK_INVALID, "tls",
+		return err_set(err, ERR_INVALID,
 			       "the certificate, its chain or the TLS options cannot be used");
 	}
 	pthread_mutex_lock(&t->lock);
@@ -267,7 +266,7 @@ enum mk_code tls_serve_set(struct tls_serve *t, mk_str cert, mk_str key, struct 
 	t->ctx = ctx;
 	pthread_mutex_unlock(&t->lock);
 	SSL_CTX_free(before);
-	return MK_OK;
+	return ERR_OK;
 }
 
 bool tls_serve_ready(struct tls_serve *t)

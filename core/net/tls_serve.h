@@ -24,15 +24,15 @@ struct tls_serve_options {
 
 /*
  * Has no certificate yet. Ciphers and groups that the library does not have are left out, with a
- * warning in the log; MK_INVALID when none is left, MK_NO_MEMORY. Ciphers concern TLS 1.2 alone:
+ * warning in the log; ERR_INVALID when none is left, ERR_NO_MEMORY. Ciphers concern TLS 1.2 alone:
  * with none but TLS 1.3's in the list, clients of TLS 1.2 are refused.
  */
 struct tls_serve *tls_serve_new(const struct tls_serve_options *o, struct mk_err *err);
 void tls_serve_free(struct tls_serve *t); /* NULL is fine; sessions live on */
 
 /*
- * Uses 'cert' (PEM, the server's own first, then its issuers) with 'key' from now on. MK_INVALID
- * (no certificate, no key, they do not belong together), MK_NO_MEMORY: what was in use stays.
+ * Uses 'cert' (PEM, the server's own first, then its issuers) with 'key' from now on. ERR_INVALID
+ * (no certificate, no key, they do not belong together), ERR_NO_MEMORY: what was in use stays.
  */
 enum mk_code tls_serve_set(struct tls_serve *t, mk_str cert, mk_str key, struct mk_err *err);
 

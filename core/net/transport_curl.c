@@ -169,7 +169,7 @@ static bool sent_again(struct transfer *f)
 		return false;
 	}
 	f->rc = exchange_again(&f->x, clock_mono_ms());
-	if (f->rc == CURLE_OK && pool_add(pool_of(f), &f->x, NULL) != MK_OK) {
+	if (f->rc == CURLE_OK && pool_add(pool_of(f), &f->x, NULL) != ERR_OK) {
 		f->rc = CURLE_OUT_OF_MEMORY;
 	}
 	if (f->rc != CURLE_OK) {
@@ -334,7 +334,7 @@ static struct cluster *cluster_new(struct transport_curl *t, uint32_t id, const 
 {
 	struct cluster *c = mk_calloc(1, sizeof(*c));
 
-	err_set(err, MK_NO_MEMORY, "net", "out of memory");
+	err_set(err, ERR_NO_MEMORY, "out of memory");
 	if (!c) {
 		return NULL;
 	}
@@ -361,21 +361,21 @@ static enum mk_code vt_open(void *ctx, uint32_t id, const struct endpoint *e, st
 
 	vt_close(t, id);
 	if (t->n_clusters >= MAX_CLUSTERS) {
-		return err_set(err, MK_TOO_BIG, "net", "more than %d clusters", MAX_CLUSTERS);
+		return err_set(err, ERR_TOO_BIG, "more than %d clusters", MAX_CLUSTERS);
 	}
 	if (!make_room(t)) {
-		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	c = cluster_new(t, id, e, &why);
 	if (!c) {
-		return err_set(err, why.code, "net", "%s", why.msg);
+		return err_set(err, why.code, "%s", why.msg);
 	}
 	i = cluster_index(t, id);
 	memmove(t->clusters + i + 1, t->clusters + i,
 		(t->n_clusters - i) * sizeof(struct cluster *));
 	t->clusters[i] = c;
 	t->n_clusters++;
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code vt_renew(void *ctx, uint32_t id, const struct endpoint *e, struct mk_err *err)
@@ -383,8 +383,7 @@ static enum mk_code vt_renew(void *ctx, uint32_t id, const struct endpoint *e, s
 	struct transport_curl *t = ctx;
 	struct cluster *c = cluster_of(t, id);
 
-	return c ? peer_renew(c->peer, e, err)
-		 : err_set(err, MK_BUG, "net", "the cluster is not open");
+	return c ? peer_renew(c->peer, e, err) : err_set(err, ERR_BUG, "the cluster is not open");
 }
 
 static void vt_reset(void *ctx, uint32_t id)
@@ -415,16 +414,16 @@ static enum mk_code vt_send(void *ctx, uint32_t id, const struct transport_reque
 {
 	struct transport_curl *t = ctx;
 	struct cluster *c = cluster_of(t, id);
-	struct mk_err why = {.code = MK_OK};
+	struct mk_err why = {.code = ERR_OK};
 	struct transfer *f;
 	enum mk_code code;
 
 	if (!c || !t->sink) {
-		return err_set(err, MK_BUG, "net", "the cluster is not open");
+		return err_set(err, ERR_BUG, "the cluster is not open");
 	}
 	f = mk_calloc(1, sizeof(*f));
 	if (!f) {
-		return err_set(err, MK_NO_MEMORY, "net", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	f->t = t;
 	f->home = c;
@@ -432,24 +431,24 @@ static enum mk_code vt_send(void *ctx, uint32_t id, const struct transport_reque
 	f->cluster = id;
 	f->begun_us = clock_mono_us();
 	code = exchange_init(&f->x, &t->env, c->peer, r, f->begun_us / 1000, &why);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		f->x.grew = exchange_grew;
 		code = pool_add(pool_of(f), &f->x, &why);
-		f->on_wire = code == MK_OK;
+		f->on_wire = code == ERR_OK;
 	}
-	if (code != MK_OK && code != MK_FENCED) {
+	if (code != ERR_OK && code != ERR_FENCED) {
 		transfer_free(f);
-		return err_set(err, why.code, "net", "%s", why.msg);
+		return err_set(err, why.code, "%s", why.msg);
 	}
 	list_add_tail(&c->transfers, &f->in_cluster);
 	t->running++;
-	if (code == MK_FENCED) { /* an end like any other, and ends never come inside send */
+	if (code == ERR_FENCED) { /* an end like any other, and ends never come inside send */
 		f->x.fenced = true;
 		f->ended = true;
 		f->rc = CURLE_ABORTED_BY_CALLBACK;
 		mark_ready(f);
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static void vt_cancel(void *ctx, uint32_t id, uint64_t token)
@@ -477,13 +476,13 @@ static bool curl_is_able(struct mk_err *err)
 	const curl_version_info_data *v;
 
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-		err_set(err, MK_NO_MEMORY, "net", "libcurl does not start");
+		err_set(err, ERR_NO_MEMORY, "libcurl does not start");
 		return false;
 	}
 	v = curl_version_info(CURLVERSION_NOW);
 	if (v->version_num < 0x075800 || !(v->features & CURL_VERSION_HTTP2) ||
 	    !(v->features & CURL_VERSION_SSL)) {
-		err_set(err, MK_INVALID, "net",
+		err_set(err, ERR_INVALID,
 			"libcurl: expected 7.88.0 or newer with TLS and HTTP/2, found %s",
 			v->version);
 		return false;
@@ -514,7 +513,7 @@ struct transport_curl *transport_curl_new(const struct transport_options *o, str
 			resolver_free(t->resolver);
 		}
 		mk_free(t);
-		err_set(err, MK_NO_MEMORY, "net", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	t->o = *o;

@@ -9,8 +9,8 @@
  * ... -> free.
  *
  * Texts of ends are bare ("dial tcp 10.0.0.1:6443: connect: connection refused"): the caller knows
- * what it asked for. Beyond the codes named in transport.h, an end may carry MK_TOO_BIG (answer
- * over 64 MiB for compressed lists, 8 MiB else) and MK_NO_MEMORY.
+ * what it asked for. Beyond the codes named in transport.h, an end may carry ERR_TOO_BIG (answer
+ * over 64 MiB for compressed lists, 8 MiB else) and ERR_NO_MEMORY.
  */
 #ifndef MK_NET_TRANSPORT_CURL_H
 #define MK_NET_TRANSPORT_CURL_H

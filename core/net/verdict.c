@@ -113,70 +113,70 @@ static enum mk_code own_reason(const struct exchange *x, char text[static 256])
 {
 	if (x->fenced) {
 		snprintf(text, 256, "not the leader: nothing was sent");
-		return MK_FENCED;
+		return ERR_FENCED;
 	}
 	if (x->resent) {
 		snprintf(text, 256, "%s", lost_words(x));
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	if (x->too_big) {
 		snprintf(text, 256, "the answer is larger than %zu MiB", x->cap >> 20);
-		return MK_TOO_BIG;
+		return ERR_TOO_BIG;
 	}
 	if (x->no_memory) {
 		snprintf(text, 256, "out of memory");
-		return MK_NO_MEMORY;
+		return ERR_NO_MEMORY;
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code curl_reason(const struct exchange *x, CURLcode rc, char text[static 256])
 {
 	if (rc == CURLE_OPERATION_TIMEDOUT) {
 		timeout_text(x, text);
-		return MK_TIMEOUT;
+		return ERR_TIMEOUT;
 	}
 	if (rc == CURLE_COULDNT_RESOLVE_HOST) {
 		snprintf(text, 256, "dial tcp: lookup %.200s: no such host", x->peer->host);
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	if (rc == CURLE_COULDNT_CONNECT && x->refused) {
 		snprintf(text, 256, "dial tcp %s: %s is not allowed (see multiKueue.network)",
 			 x->address, x->refused);
-		return MK_DENIED;
+		return ERR_DENIED;
 	}
 	if (rc == CURLE_COULDNT_CONNECT) {
 		connect_text(x, text);
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	if (rc == CURLE_PEER_FAILED_VERIFICATION) {
 		verify_text(x, text);
-		return MK_DENIED;
+		return ERR_DENIED;
 	}
 	if (rc == CURLE_SSL_CERTPROBLEM || rc == CURLE_SSL_CACERT_BADFILE ||
 	    rc == CURLE_SSL_ENGINE_SETFAILED) {
 		snprintf(text, 256, "tls: the client certificate, key or CA cannot be used");
-		return MK_DENIED;
+		return ERR_DENIED;
 	}
 	if (is_certificate_alert(x)) {
 		snprintf(text, 256, "remote error: tls: bad certificate");
-		return MK_DENIED;
+		return ERR_DENIED;
 	}
 	if (rc == CURLE_SSL_CONNECT_ERROR && is_signature_failure(x)) {
 		snprintf(text, 256, "tls: failed to verify certificate: %s",
 			 "x509: certificate signed by unknown authority");
-		return MK_DENIED;
+		return ERR_DENIED;
 	}
 	if (rc == CURLE_SSL_CONNECT_ERROR) {
 		snprintf(text, 256, "tls: handshake failed: EOF");
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	if (rc == CURLE_OUT_OF_MEMORY) {
 		snprintf(text, 256, "out of memory");
-		return MK_NO_MEMORY;
+		return ERR_NO_MEMORY;
 	}
 	snprintf(text, 256, "%s (%s)", lost_words(x), curl_easy_strerror(rc));
-	return MK_UNAVAILABLE;
+	return ERR_UNAVAILABLE;
 }
 
 enum mk_code exchange_verdict(const struct exchange *x, CURLcode rc, enum transport_end *ret_end,
@@ -187,13 +187,13 @@ enum mk_code exchange_verdict(const struct exchange *x, CURLcode rc, enum transp
 	text[0] = '\0';
 	if (rc == CURLE_OK) {
 		*ret_end = TRANSPORT_OK;
-		return MK_OK;
+		return ERR_OK;
 	}
 	code = own_reason(x, text);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = curl_reason(x, rc, text);
 	}
-	if (!x->started || x->fenced || (code == MK_DENIED && !x->head_done)) {
+	if (!x->started || x->fenced || (code == ERR_DENIED && !x->head_done)) {
 		*ret_end = TRANSPORT_NOT_SENT;
 	} else {
 		*ret_end = TRANSPORT_LOST;

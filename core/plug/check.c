@@ -289,7 +289,7 @@ static void check_without(const mk_sign *sign, const char *what, const char *fie
 	}
 	arena_init(&a, 256 * 1024);
 	if (strnlen(sign->without, MAX_STRUCT) == MAX_STRUCT ||
-	    json_parse(&a, str_of(sign->without), &v, NULL) != MK_OK) {
+	    json_parse(&a, str_of(sign->without), &v, NULL) != ERR_OK) {
 		findings_add(f, "%s: %s: without: expected JSON of less than %d bytes, found %.64s",
 			     what, field, MAX_STRUCT, sign->without);
 	} else if (sign_says(sign, v)) {

@@ -325,7 +325,7 @@ static void read_document(struct reading *r, const struct json *doc, const char 
 	struct plug_source src;
 	mk_adapter d;
 
-	if (schema_read(r->a, describe_schema(r->a), &schema, &err) != MK_OK) {
+	if (schema_read(r->a, describe_schema(r->a), &schema, &err) != ERR_OK) {
 		findings_add(&r->f, "%s", err.msg);
 		return;
 	}
@@ -354,21 +354,21 @@ enum mk_code plug_add_description(struct plug *p, mk_str text, const char *file,
 
 	*ret_findings = (mk_str){NULL, 0};
 	if (text.n > DESCRIBE_MAX_SIZE) {
-		return err_set(err, MK_TOO_BIG, "plug", "expected at most %d bytes, found %zu",
+		return err_set(err, ERR_TOO_BIG, "expected at most %d bytes, found %zu",
 			       DESCRIBE_MAX_SIZE, text.n);
 	}
 	code = yaml_parse(a, text, NULL, &doc, NULL, err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	findings_init(&r.f);
 	read_document(&r, doc, file);
 	if (arena_failed(&p->arena) || arena_failed(a) || r.f.text.failed) {
-		code = err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+		code = err_set(err, ERR_NO_MEMORY, "out of memory");
 	} else if (r.f.n > 0) {
 		mk_str all = arena_dup(a, buf_str(&r.f.text));
 
-		code = err_set(err, all.p ? MK_INVALID : MK_NO_MEMORY, "plug", "%s",
+		code = err_set(err, all.p ? ERR_INVALID : ERR_NO_MEMORY, "%s",
 			       all.p ? all.p : "out of memory");
 		*ret_findings = all;
 	}

@@ -19,9 +19,9 @@ mk_str describe_schema(struct arena *a);
 
 /*
  * Adds the adapter that 'text' describes; 'file' is for messages and --list-plugins, and copied.
- * MK_INVALID: no YAML, not what the schema asks for, no template is loaded, or the kind has an
+ * ERR_INVALID: no YAML, not what the schema asks for, no template is loaded, or the kind has an
  * adapter already; *ret_findings (in 'a') has them all, joined by "; ", and err as many as fit.
- * MK_TOO_BIG, MK_NO_MEMORY.
+ * ERR_TOO_BIG, ERR_NO_MEMORY.
  */
 enum mk_code plug_add_description(struct plug *p, mk_str text, const char *file, struct arena *a,
 				  mk_str *ret_findings, struct mk_err *err);

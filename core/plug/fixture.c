@@ -25,12 +25,12 @@ struct situation {
 static enum mk_code read_text(const char *path, struct arena *a, mk_str *ret, struct mk_err *err)
 {
 	FILE *f = fopen(path, "re");
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 	struct buf b;
 
 	if (!f) {
-		return err_set(err, errno == ENOENT ? MK_NOT_FOUND : MK_INVALID, "check", "%s: %s",
-			       path, strerror(errno));
+		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_INVALID, "%s: %s", path,
+			       strerror(errno));
 	}
 	buf_init(&b, JSON_MAX_SIZE);
 	for (;;) {
@@ -44,11 +44,10 @@ static enum mk_code read_text(const char *path, struct arena *a, mk_str *ret, st
 	*ret = arena_dup(a, buf_str(&b));
 	/* a buffer that could not grow, and was not near its limit */
 	if ((b.failed && b.n < JSON_MAX_SIZE / 2) || (!b.failed && !ret->p)) {
-		code = err_set(err, MK_NO_MEMORY, "check", "out of memory");
+		code = err_set(err, ERR_NO_MEMORY, "out of memory");
 	} else if (ferror(f) || b.failed) {
-		code = err_set(err, MK_INVALID, "check",
-			       "%s: expected a readable file of at most %d bytes", path,
-			       JSON_MAX_SIZE);
+		code = err_set(err, ERR_INVALID, "%s: expected a readable file of at most %d bytes",
+			       path, JSON_MAX_SIZE);
 	}
 	buf_done(&b);
 	(void)fclose(f);
@@ -63,16 +62,16 @@ static enum mk_code read_json(const char *dir, const char *name, struct arena *a
 
 	*ret = NULL;
 	if (!path.p) {
-		return err_set(err, MK_NO_MEMORY, "check", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	enum mk_code code = read_text(path.p, a, &text, err);
 
-	if (code == MK_NOT_FOUND) {
-		return MK_OK;
+	if (code == ERR_NOT_FOUND) {
+		return ERR_OK;
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = json_parse(a, text, ret, err);
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			err_wrap(err, "%s", path.p);
 		}
 	}
@@ -129,8 +128,8 @@ static bool call_twice(struct situation *s, hook_fn *fn, size_t adapter, const s
 	struct plug_result again;
 	struct mk_err err;
 
-	if (fn(s->p, adapter, v, draft, s->a, ret, &err) != MK_OK ||
-	    fn(s->p, adapter, v, draft, s->a, &again, &err) != MK_OK) {
+	if (fn(s->p, adapter, v, draft, s->a, ret, &err) != ERR_OK ||
+	    fn(s->p, adapter, v, draft, s->a, &again, &err) != ERR_OK) {
 		set_text(s, "fault", str_of(err.msg));
 		return false;
 	}
@@ -317,14 +316,12 @@ static enum mk_code run_adapter(struct situation *s, struct mk_err *err)
 	bool managed;
 
 	if (adapter < 0) {
-		return err_set(err, MK_INVALID, "check",
-			       "%s/local.json: no adapter for %.*s, Kind=%.*s", s->dir,
-			       STR_ARG(json_str(json_get(s->local, "apiVersion"))),
+		return err_set(err, ERR_INVALID, "%s/local.json: no adapter for %.*s, Kind=%.*s",
+			       s->dir, STR_ARG(json_str(json_get(s->local, "apiVersion"))),
 			       STR_ARG(json_str(json_get(s->local, "kind"))));
 	}
 	if (now.n && !time_parse(now, &v.now_wall_ms)) {
-		return err_set(err, MK_INVALID, "check", "%s/env.json: now: expected a time",
-			       s->dir);
+		return err_set(err, ERR_INVALID, "%s/env.json: now: expected a time", s->dir);
 	}
 	if (!s->workload) {
 		make_workload(s, plug_adapter(s->p, (size_t)adapter));
@@ -334,21 +331,21 @@ static enum mk_code run_adapter(struct situation *s, struct mk_err *err)
 	enum mk_code code = plug_managed(plug_adapter(s->p, (size_t)adapter), s->local, s->a,
 					 &managed, &reason, err);
 
-	if (code == MK_INVALID) {
+	if (code == ERR_INVALID) {
 		set_text(s, "error", str_of(err->msg));
-		return MK_OK;
+		return ERR_OK;
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	json_set_bool(s->a, s->got, "managed", managed);
 	if (!managed) {
 		set_text(s, "reason", reason);
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (!s->remote && json_bool(json_get(s->env, "evicted"))) {
 		run_without(s, (size_t)adapter, &v);
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (!s->remote || run_status(s, (size_t)adapter, &v)) {
 		run_remote(s, (size_t)adapter, &v);
@@ -356,7 +353,7 @@ static enum mk_code run_adapter(struct situation *s, struct mk_err *err)
 	if (s->remote && plug_ended(plug_adapter(s->p, (size_t)adapter), s->remote)) {
 		json_set_bool(s->a, s->got, "ended", true);
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code run_dispatcher(struct situation *s, struct mk_err *err)
@@ -366,15 +363,14 @@ static enum mk_code run_dispatcher(struct situation *s, struct mk_err *err)
 	struct plug_pick r, again;
 
 	if (i < 0) {
-		return err_set(err, MK_INVALID, "check", "%s/env.json: no dispatcher of this name",
-			       s->dir);
+		return err_set(err, ERR_INVALID, "%s/env.json: no dispatcher of this name", s->dir);
 	}
 	enum mk_code code = read_json(s->dir, "clusters.json", s->a, &clusters, err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = read_json(s->dir, "config.json", s->a, &config, err);
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	const struct plug_question q = {
@@ -393,17 +389,17 @@ static enum mk_code run_dispatcher(struct situation *s, struct mk_err *err)
 	if (plug_nominate(s->p, (size_t)i, &q, s->a, &r, &fault) ||
 	    plug_nominate(s->p, (size_t)i, &q, s->a, &again, &fault)) {
 		set_text(s, "fault", str_of(fault.msg));
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (!str_eq(inputs, text_of(s, q.workload, clusters, config))) {
 		set_text(s, "fault", STR(WROTE));
-		return MK_OK;
+		return ERR_OK;
 	}
 	if (r.verdict != again.verdict || r.n != again.n || r.wait_ms != again.wait_ms ||
 	    memcmp(r.index, again.index, r.n * sizeof(r.index[0])) != 0) {
 		set_text(s, "fault",
 			 STR("the second call of a hook with the same input answered otherwise"));
-		return MK_OK;
+		return ERR_OK;
 	}
 	struct json *names = json_new_arr(s->a);
 
@@ -418,7 +414,7 @@ static enum mk_code run_dispatcher(struct situation *s, struct mk_err *err)
 	}
 	json_set_int(s->a, s->got, "wait_ms", r.wait_ms);
 	add_said(s, r.said);
-	return MK_OK;
+	return ERR_OK;
 }
 
 bool fixture_is(const char *dir)
@@ -449,25 +445,25 @@ enum mk_code fixture_run(struct plug *p, const char *dir, struct arena *a, struc
 		{"workload.json", &s.workload}, {"env.json", &s.env},
 		{"expect.json", &want},
 	};
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
-	for (size_t i = 0; code == MK_OK && i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; code == ERR_OK && i < sizeof(files) / sizeof(files[0]); i++) {
 		code = read_json(dir, files[i].name, a, files[i].to, err);
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	if (!s.local && !json_get(s.env, "dispatcher")) {
 		return err_set(
-			err, MK_INVALID, "check",
+			err, ERR_INVALID,
 			"%s: expected a local.json, or a dispatcher in env.json, found neither",
 			dir);
 	}
 	code = s.local ? run_adapter(&s, err) : run_dispatcher(&s, err);
-	if (code == MK_OK && arena_failed(a)) {
-		code = err_set(err, MK_NO_MEMORY, "check", "out of memory");
+	if (code == ERR_OK && arena_failed(a)) {
+		code = err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		*ret = (struct fixture){s.got, want};
 	}
 	return code;

@@ -32,7 +32,7 @@ struct fixture {
 };
 
 /*
- * Runs the situation in folder 'dir' with the plugins of 'p'; values live in 'a'. MK_INVALID: a
+ * Runs the situation in folder 'dir' with the plugins of 'p'; values live in 'a'. ERR_INVALID: a
  * file is missing or no JSON, nothing serves the kind or name. A hook that breaks the contract, or
  * whose second call differs from its first, is no error here but "fault" in what came out.
  */

@@ -62,19 +62,19 @@ static void account(const struct host_call *c, const struct blame *b)
 	}
 }
 
-/* Ends the call: MK_OK when the plugin kept its contract, else the fault. */
+/* Ends the call: ERR_OK when the plugin kept its contract, else the fault. */
 static enum mk_code finish(struct host_call *c, const struct blame *b, struct mk_err *err)
 {
 	host_end(c);
 	if (c->no_memory || arena_failed(c->a)) {
-		return err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	account(c, b);
 	if (!c->failed) {
-		return MK_OK;
+		return ERR_OK;
 	}
 	breaker_fault(c->plug, b->breaker, json_str_at(b->workload, "/metadata/uid"), b->now_ms);
-	return err_set(err, MK_PLUGIN_FAULT, "plug", "plugin %s %s, %s of %.*s: %s", b->source->id,
+	return err_set(err, ERR_PLUGIN_FAULT, "plugin %s %s, %s of %.*s: %s", b->source->id,
 		       b->source->version, b->hook, STR_ARG(b->item), c->why);
 }
 
@@ -238,7 +238,7 @@ static enum mk_code run_hook(struct plug *p, size_t adapter, const struct run *r
 	call_hook(&c, &b, r, v, draft, &result);
 	enum mk_code code = finish(&c, &b, err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		*ret = result;
 	}
 	return code;
@@ -247,7 +247,7 @@ static enum mk_code run_hook(struct plug *p, size_t adapter, const struct run *r
 static enum mk_code plain(int verdict, struct json *draft, struct plug_result *ret)
 {
 	*ret = (struct plug_result){verdict, draft, {"", 0}};
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code plug_remote(struct plug *p, size_t adapter, const struct plug_view *v,
@@ -255,9 +255,9 @@ enum mk_code plug_remote(struct plug *p, size_t adapter, const struct plug_view 
 			 struct mk_err *err)
 {
 	if (adapter >= p->n_adapters || !draft) {
-		return err_set(err, MK_BUG, "plug", "no such adapter, or no draft");
+		return err_set(err, ERR_BUG, "no such adapter, or no draft");
 	}
-	const struct run r = {p->adapters[adapter]->pub.d->remote, false, v->remote == NULL};
+	const struct run r = {p->adapters[adapter]->pub.d->remote, false, !v->remote};
 
 	if (!r.fn) {
 		return plain(r.creating ? MK_SET : MK_KEEP, draft, ret);
@@ -270,7 +270,7 @@ enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view 
 			 struct mk_err *err)
 {
 	if (adapter >= p->n_adapters || !draft) {
-		return err_set(err, MK_BUG, "plug", "no such adapter, or no draft");
+		return err_set(err, ERR_BUG, "no such adapter, or no draft");
 	}
 	const mk_adapter *d = p->adapters[adapter]->pub.d;
 	const struct run r = {d->status, true, false};
@@ -338,7 +338,7 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 			   struct arena *a, struct plug_pick *ret, struct mk_err *err)
 {
 	if (dispatcher >= p->n_dispatchers) {
-		return err_set(err, MK_BUG, "plug", "no such dispatcher");
+		return err_set(err, ERR_BUG, "no such dispatcher");
 	}
 	struct plug_dispatcher_item *item = p->dispatchers[dispatcher];
 	bool is_template = item->pub.is_template;
@@ -376,7 +376,7 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 	}
 	enum mk_code code = finish(&c, &b, err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		result.n = result.verdict == MK_SET ? pick.n : 0;
 		result.wait_ms = kept_wait_ms(pick.wait_ms);
 		result.said = c.said;

@@ -183,9 +183,9 @@ static mk_val host_parse(mk_call *call, mk_str text)
 	}
 	enum mk_code code = json_parse(c->a, text, &v, &err);
 
-	if (code == MK_NO_MEMORY) {
+	if (code == ERR_NO_MEMORY) {
 		host_no_memory(c);
-	} else if (code != MK_OK) {
+	} else if (code != ERR_OK) {
 		host_fail(c, "parse: expected JSON, found: %.160s", err.msg);
 	}
 	return c->failed ? (mk_val){0} : made(c, v);
@@ -210,7 +210,7 @@ static bool open_nulls(struct host_call *c, struct json *root, const char *point
 		if (json_type(json_at(root, path)) == JSON_NULL) {
 			struct json *obj = json_new_obj(c->a);
 
-			if (!obj || json_put(c->a, root, path, obj) != MK_OK) {
+			if (!obj || json_put(c->a, root, path, obj) != ERR_OK) {
 				return false;
 			}
 		}
@@ -226,9 +226,9 @@ static void put(struct host_call *c, struct host_val *dst, const char *pointer, 
 	}
 	enum mk_code code = json_put(c->a, dst->v, pointer, copy);
 
-	if (code == MK_NO_MEMORY) {
+	if (code == ERR_NO_MEMORY) {
 		host_no_memory(c);
-	} else if (code != MK_OK) {
+	} else if (code != ERR_OK) {
 		host_fail(c, "set: expected a pointer through objects and arrays, found %.160s",
 			  pointer);
 	}

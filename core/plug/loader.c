@@ -135,11 +135,11 @@ static void load_description(struct plug *p, int fd, const char *path, struct pr
 	}
 	enum mk_code code =
 		text ? plug_add_description(p, (mk_str){text, n}, path, &a, &findings, &err)
-		     : err_set(&err, MK_NO_MEMORY, "plug", "out of memory");
+		     : err_set(&err, ERR_NO_MEMORY, "out of memory");
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		problem(pr, path, "%s", findings.p ? findings.p : err.msg);
-		pr->no_memory |= code == MK_NO_MEMORY;
+		pr->no_memory |= code == ERR_NO_MEMORY;
 	}
 out:
 	close(fd);
@@ -253,19 +253,19 @@ static bool is_allowed(const char *name, const mk_str *allow, size_t n_allow)
 static enum mk_code report(struct problems *pr, struct arena *a, mk_str *ret_problems,
 			   struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (pr->n > 0 || pr->text.failed || arena_failed(a)) {
 		mk_str text = arena_dup(a, buf_str(&pr->text)), rest = text, first;
 
 		if (!text.p) {
-			code = err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+			code = err_set(err, ERR_NO_MEMORY, "out of memory");
 		} else {
 			if (!str_split(&rest, '\n', &first)) {
 				first = text;
 			}
-			code = err_set(err, pr->no_memory ? MK_NO_MEMORY : MK_INVALID, "plug",
-				       "%.*s", STR_ARG(first));
+			code = err_set(err, pr->no_memory ? ERR_NO_MEMORY : ERR_INVALID, "%.*s",
+				       STR_ARG(first));
 			if (ret_problems) {
 				*ret_problems = text;
 			}

@@ -22,10 +22,10 @@
  * is what is loaded: the path is walked component by component on descriptors and the file is
  * loaded through its own.
  *
- * On failure MK_INVALID (MK_NO_MEMORY), *ret_problems (may be NULL) = one line per problem, in 'a',
- * each as `path: problem: expected …, found …`, and err has the first. Entries without a problem
- * stay registered. Loaded objects stay mapped for the life of the process, and with each one
- * descriptor stays open: the C library knows it by that name.
+ * On failure ERR_INVALID (ERR_NO_MEMORY), *ret_problems (may be NULL) = one line per problem, in
+ * 'a', each as `path: problem: expected …, found …`, and err has the first. Entries without a
+ * problem stay registered. Loaded objects stay mapped for the life of the process, and with each
+ * one descriptor stays open: the C library knows it by that name.
  */
 enum mk_code plug_load_dir(struct plug *p, const char *directory, const mk_str *allow,
 			   size_t n_allow, struct arena *a, mk_str *ret_problems,

@@ -27,14 +27,14 @@ struct plug *plug_new(struct mk_err *err)
 	struct plug *p = mk_calloc(1, sizeof(*p));
 
 	if (!p) {
-		err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	arena_init(&p->arena, 4 * 1024 * 1024);
 	p->limits = plug_default_limits;
 	p->running = &p->own_running;
 	if (pthread_mutex_init(&p->running_lock, NULL) != 0) {
-		err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		mk_free(p);
 		return NULL;
 	}
@@ -261,7 +261,7 @@ static bool take_dispatcher(struct plug *p, const mk_dispatcher *di, const struc
 		mk_str text = {di->config_schema,
 			       strnlen(di->config_schema, (size_t)SCHEMA_MAX_SIZE + 1)};
 
-		if (schema_read(&p->arena, text, &item->pub.schema, &err) != MK_OK) {
+		if (schema_read(&p->arena, text, &item->pub.schema, &err) != ERR_OK) {
 			findings_add(f, "dispatcher %zu: config_schema: %s", i, err.msg);
 			return true;
 		}
@@ -376,12 +376,12 @@ enum mk_code plug_add(struct plug *p, const struct mk_entry *entry, const char *
 		      struct mk_err *err)
 {
 	struct findings f;
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	findings_init(&f);
 	if (!plug_add_entry(p, entry, file, &f)) {
-		code = err_set(err, arena_failed(&p->arena) ? MK_NO_MEMORY : MK_INVALID, "plug",
-			       "%s", f.text.p ? f.text.p : "out of memory");
+		code = err_set(err, arena_failed(&p->arena) ? ERR_NO_MEMORY : ERR_INVALID, "%s",
+			       f.text.p ? f.text.p : "out of memory");
 	}
 	findings_done(&f);
 	return code;
@@ -393,18 +393,18 @@ enum mk_code plug_add_framework(struct plug *p, mk_str name, struct mk_err *err)
 
 	if (!str_split(&rest, '.', &kind) || !str_split(&rest, '.', &version) || !kind.n ||
 	    !version.n || !rest.n) {
-		return err_set(err, MK_INVALID, "plug",
-			       "expected Kind.version.group, found \"%.*s\"", STR_ARG(name));
+		return err_set(err, ERR_INVALID, "expected Kind.version.group, found \"%.*s\"",
+			       STR_ARG(name));
 	}
 	if (!p->template_) {
-		return err_set(err, MK_INVALID, "plug",
+		return err_set(err, ERR_INVALID,
 			       "%.*s: expected a plugin with a template adapter, found none",
 			       STR_ARG(name));
 	}
 	struct plug_adapter_item *item = arena_alloc(&p->arena, sizeof(*item));
 
 	if (!item) {
-		return err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	item->pub = p->template_->pub;
 	item->pub.is_instance = true;
@@ -413,17 +413,17 @@ enum mk_code plug_add_framework(struct plug *p, mk_str name, struct mk_err *err)
 	item->pub.kind = arena_dup(&p->arena, kind);
 	item->pub.gvk = gvk_text(&p->arena, rest, version, kind);
 	if (arena_failed(&p->arena)) {
-		return err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	if (plug_find_adapter(p, item->pub.gvk) >= 0) {
-		return err_set(err, MK_INVALID, "plug",
+		return err_set(err, ERR_INVALID,
 			       "%.*s: expected a kind without an adapter, found one",
 			       STR_ARG(name));
 	}
 	if (p->n_adapters == PLUG_MAX_ITEMS) {
-		return err_set(err, MK_INVALID, "plug", "expected at most %d adapters, found more",
+		return err_set(err, ERR_INVALID, "expected at most %d adapters, found more",
 			       PLUG_MAX_ITEMS);
 	}
 	p->adapters[p->n_adapters++] = item;
-	return MK_OK;
+	return ERR_OK;
 }

@@ -24,7 +24,7 @@ void plug_free(struct plug *p); /* NULL is fine; shared objects stay mapped */
 /*
  * Checks 'entry' and takes over its items. 'file' (for messages and --list-plugins) is copied; ""
  * for linked-in ones. All findings of the entry are reported together, joined by "; ", as `what:
- * expected …, found …`. MK_INVALID.
+ * expected …, found …`. ERR_INVALID.
  */
 enum mk_code plug_add(struct plug *p, const struct mk_entry *entry, const char *file,
 		      struct mk_err *err);
@@ -56,8 +56,8 @@ void plug_remove_adapter(struct plug *p, size_t i);
 
 /*
  * Makes an adapter of the loaded template for 'name' = "Kind.version.group"
- * (multiKueue.externalFrameworks[].name, split at the first two dots). MK_INVALID: malformed, no
- * template, or the kind has an adapter already. MK_NO_MEMORY.
+ * (multiKueue.externalFrameworks[].name, split at the first two dots). ERR_INVALID: malformed, no
+ * template, or the kind has an adapter already. ERR_NO_MEMORY.
  */
 enum mk_code plug_add_framework(struct plug *p, mk_str name, struct mk_err *err);
 
@@ -96,7 +96,7 @@ bool plug_is_external(mk_str name);
 const char *plug_warning(const struct plug *p, size_t i);
 
 /*
- * Budgets of one hook call. Over soft: counted. Over hard: MK_PLUGIN_FAULT and the result is
+ * Budgets of one hook call. Over soft: counted. Over hard: ERR_PLUGIN_FAULT and the result is
  * dropped.
  */
 struct plug_limits {
@@ -187,8 +187,8 @@ int64_t plug_dispatcher_rest_ms(const struct plug *p, size_t i, mk_str workload_
 				int64_t now_wall_ms);
 
 /*
- * Is the local job ours to manage (descriptor's managed_by)? MK_OK with *ret_managed; when false
- * *ret_reason (in 'a') is the reason for the user, in Kueue's words. MK_INVALID: the field has the
+ * Is the local job ours to manage (descriptor's managed_by)? ERR_OK with *ret_managed; when false
+ * *ret_reason (in 'a') is the reason for the user, in Kueue's words. ERR_INVALID: the field has the
  * wrong type, text in err.
  */
 enum mk_code plug_managed(const struct plug_adapter *ad, const struct json *local, struct arena *a,
@@ -212,9 +212,9 @@ struct plug_result {
 /*
  * Calls 'remote' (or applies its NULL meaning): draft = 'draft' as changed. The caller made the
  * draft: at creation the skeleton without managed_by and strip, later a copy of the remote object.
- * MK_PLUGIN_FAULT: budget, sticky error, bad verdict, or an output check failed (GVK, name,
+ * ERR_PLUGIN_FAULT: budget, sticky error, bad verdict, or an output check failed (GVK, name,
  * namespace, ownerReferences, finalizers, uid changed; metadata other than labels/annotations at
- * creation); err names plugin and hook. MK_NO_MEMORY.
+ * creation); err names plugin and hook. ERR_NO_MEMORY.
  */
 enum mk_code plug_remote(struct plug *p, size_t adapter, const struct plug_view *v,
 			 struct json *draft, struct arena *a, struct plug_result *ret,
@@ -236,8 +236,8 @@ enum mk_code plug_status(struct plug *p, size_t adapter, const struct plug_view 
 
 /*
  * Makes the descriptor's forward pointers of 'draft' (a copy of the remote) equal to those of
- * 'local', absent ones absent. MK_INVALID when a pointer passes through a scalar of the draft (the
- * others are done); MK_NO_MEMORY.
+ * 'local', absent ones absent. ERR_INVALID when a pointer passes through a scalar of the draft (the
+ * others are done); ERR_NO_MEMORY.
  */
 enum mk_code plug_forward(const struct plug_adapter *ad, const struct json *local,
 			  struct json *draft, struct arena *a);
@@ -309,7 +309,7 @@ struct plug_question {
 };
 
 /*
- * Calls a dispatcher's nominate. MK_PLUGIN_FAULT also for an index out of range or given twice.
+ * Calls a dispatcher's nominate. ERR_PLUGIN_FAULT also for an index out of range or given twice.
  */
 enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_question *q,
 			   struct arena *a, struct plug_pick *ret, struct mk_err *err);

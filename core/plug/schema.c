@@ -92,14 +92,14 @@ static enum mk_code judge_inside(enum word_shape shape, const struct json *v, in
 				 struct mk_err *err)
 {
 	struct json_iter it = json_iter(v);
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (shape == SHAPE_SCHEMA || (shape == SHAPE_BOOL_OR_SCHEMA && json_type(v) == JSON_OBJ)) {
 		return judge(v, depth + 1, err);
 	}
-	while (shape == SHAPE_SCHEMAS && code == MK_OK && json_next(&it)) {
+	while (shape == SHAPE_SCHEMAS && code == ERR_OK && json_next(&it)) {
 		code = judge(it.val, depth + 1, err);
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			err_wrap(err, "%.*s", STR_ARG(str_cut(it.key, SHOWN_MAX)));
 		}
 	}
@@ -117,33 +117,33 @@ static enum mk_code judge_word(mk_str word, const struct json *v, int depth, str
 		}
 		expected = misshapen(words[i].shape, v);
 		if (expected) {
-			return err_set(err, MK_INVALID, "plug", "%s: expected %s, found a %s",
+			return err_set(err, ERR_INVALID, "%s: expected %s, found a %s",
 				       words[i].word, expected, json_type_word(v));
 		}
 		code = judge_inside(words[i].shape, v, depth, err);
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			err_wrap(err, "%s", words[i].word);
 		}
 		return code;
 	}
-	return err_set(err, MK_INVALID, "plug", "expected a known word, found \"%.*s\"",
+	return err_set(err, ERR_INVALID, "expected a known word, found \"%.*s\"",
 		       STR_ARG(str_cut(word, SHOWN_MAX)));
 }
 
 static enum mk_code judge(const struct json *schema, int depth, struct mk_err *err)
 {
 	struct json_iter it = json_iter(schema);
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (json_type(schema) != JSON_OBJ) {
-		return err_set(err, MK_INVALID, "plug", "expected an object, found a %s",
+		return err_set(err, ERR_INVALID, "expected an object, found a %s",
 			       json_type_word(schema));
 	}
 	if (depth > SCHEMA_MAX_DEPTH) {
-		return err_set(err, MK_INVALID, "plug", "expected at most %d levels, found more",
+		return err_set(err, ERR_INVALID, "expected at most %d levels, found more",
 			       SCHEMA_MAX_DEPTH);
 	}
-	while (code == MK_OK && json_next(&it)) {
+	while (code == ERR_OK && json_next(&it)) {
 		code = judge_word(it.key, it.val, depth, err);
 	}
 	return code;
@@ -155,14 +155,14 @@ enum mk_code schema_read(struct arena *a, mk_str text, const struct json **ret, 
 	enum mk_code code;
 
 	if (text.n > SCHEMA_MAX_SIZE) {
-		return err_set(err, MK_TOO_BIG, "plug", "expected at most %d bytes, found %zu",
+		return err_set(err, ERR_TOO_BIG, "expected at most %d bytes, found %zu",
 			       SCHEMA_MAX_SIZE, text.n);
 	}
 	code = json_parse(a, text, &schema, err);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = judge(schema, 1, err);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		*ret = schema;
 	}
 	return code;

@@ -13,9 +13,9 @@
 enum { SCHEMA_MAX_SIZE = 16 * 1024, SCHEMA_MAX_DEPTH = 16 };
 
 /*
- * Parses 'text' and judges the schema itself. *ret lives in 'a'. MK_INVALID: no JSON, a word that
- * is unknown or ill-typed, more than SCHEMA_MAX_DEPTH schemas within each other; MK_TOO_BIG: more
- * than SCHEMA_MAX_SIZE bytes; MK_NO_MEMORY. 'err' says where and what.
+ * Parses 'text' and judges the schema itself. *ret lives in 'a'. ERR_INVALID: no JSON, a word that
+ * is unknown or ill-typed, more than SCHEMA_MAX_DEPTH schemas within each other; ERR_TOO_BIG: more
+ * than SCHEMA_MAX_SIZE bytes; ERR_NO_MEMORY. 'err' says where and what.
  */
 enum mk_code schema_read(struct arena *a, mk_str text, const struct json **ret, struct mk_err *err);
 

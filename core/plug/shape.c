@@ -47,7 +47,7 @@ static enum mk_code check_parents(const struct json *obj, const char *pointer, s
 	char *p = path.p ? arena_alloc(a, path.n + 1) : NULL;
 
 	if (!p) {
-		return err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	for (size_t i = 1; i < path.n; i++) {
 		if (path.p[i] != '/') {
@@ -60,12 +60,11 @@ static enum mk_code check_parents(const struct json *obj, const char *pointer, s
 		if (parent && json_type(parent) != JSON_OBJ) {
 			mk_str name = dotted(a, p);
 
-			return err_set(err, MK_INVALID, "plug",
-				       "%.*s: expected an object, found %s", STR_ARG(name),
-				       type_name(parent));
+			return err_set(err, ERR_INVALID, "%.*s: expected an object, found %s",
+				       STR_ARG(name), type_name(parent));
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code plug_managed(const struct plug_adapter *ad, const struct json *local, struct arena *a,
@@ -76,19 +75,19 @@ enum mk_code plug_managed(const struct plug_adapter *ad, const struct json *loca
 	if (!pointer) {
 		*ret_managed = true;
 		*ret_reason = (mk_str){"", 0};
-		return MK_OK;
+		return ERR_OK;
 	}
 	enum mk_code code = check_parents(local, pointer, a, err);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	const struct json *v = json_at(local, pointer);
 	mk_str name = dotted(a, pointer);
 
 	if (v && json_type(v) != JSON_STR) {
-		return err_set(err, MK_INVALID, "plug", "%.*s: expected a string, found %s",
-			       STR_ARG(name), type_name(v));
+		return err_set(err, ERR_INVALID, "%.*s: expected a string, found %s", STR_ARG(name),
+			       type_name(v));
 	}
 	mk_str actual = json_str(v);
 	mk_str reason = {"", 0};
@@ -99,12 +98,12 @@ enum mk_code plug_managed(const struct plug_adapter *ad, const struct json *loca
 				      ad->is_instance ? "." : "", STR_ARG(name), NAME_CONTROLLER,
 				      STR_ARG(actual));
 		if (!reason.p) {
-			return err_set(err, MK_NO_MEMORY, "plug", "out of memory");
+			return err_set(err, ERR_NO_MEMORY, "out of memory");
 		}
 	}
 	*ret_managed = managed;
 	*ret_reason = reason;
-	return MK_OK;
+	return ERR_OK;
 }
 
 static void copy_member(struct arena *a, struct json *to, const struct json *from, const char *key)
@@ -149,18 +148,18 @@ struct json *plug_skeleton(const struct plug_adapter *ad, const struct json *loc
 enum mk_code plug_forward(const struct plug_adapter *ad, const struct json *local,
 			  struct json *draft, struct arena *a)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	for (size_t i = 0; ad->d->forward && ad->d->forward[i]; i++) {
 		const struct json *v = json_at(local, ad->d->forward[i]);
 
 		if (!v) {
 			drop(a, draft, ad->d->forward[i]);
-		} else if (json_put(a, draft, ad->d->forward[i], json_dup(a, v)) == MK_INVALID) {
-			code = MK_INVALID;
+		} else if (json_put(a, draft, ad->d->forward[i], json_dup(a, v)) == ERR_INVALID) {
+			code = ERR_INVALID;
 		}
 	}
-	return arena_failed(a) ? MK_NO_MEMORY : code;
+	return arena_failed(a) ? ERR_NO_MEMORY : code;
 }
 
 struct json *plug_status_draft(const struct plug_adapter *ad, const struct json *local,

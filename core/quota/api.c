@@ -36,14 +36,14 @@ static enum api_kind kind_of(mk_str version, mk_str kind)
 
 static enum mk_code no_memory(struct mk_err *err)
 {
-	return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+	return err_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
 struct api_set *api_set_new(struct arena *a)
 {
 	struct api_set *set = arena_alloc(a, sizeof(*set));
 
-	if (set == NULL || !arena_on_done(a, api_map_free, &set->index) ||
+	if (!set || !arena_on_done(a, api_map_free, &set->index) ||
 	    !arena_on_done(a, api_map_free, &set->places)) {
 		return NULL;
 	}
@@ -69,7 +69,7 @@ static bool grow(struct api_set *set)
 	size_t size = set->size_objects ? set->size_objects * 2 : 64;
 	struct api_object **bigger = arena_array(set->a, size, sizeof(struct api_object *));
 
-	if (bigger == NULL) {
+	if (!bigger) {
 		return false;
 	}
 	if (set->n_objects > 0) {
@@ -87,28 +87,28 @@ static enum mk_code add_items(struct api_set *set, const struct json *items, siz
 	size_t i = 0;
 
 	while (json_next(&it)) {
-		enum mk_code code = MK_OK;
+		enum mk_code code = ERR_OK;
 
 		/*
 		 * A List in a List has no use, and would let input choose the depth of recursion.
 		 */
 		if (json_type(api_get(it.val, "items")) == JSON_ARR) {
-			code = err_set(err, MK_INVALID, "quota", "a List cannot hold another List");
+			code = err_set(err, ERR_INVALID, "a List cannot hold another List");
 		} else {
 			code = api_set_add(set, it.val, tag, err);
 		}
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			err_wrap(err, "items[%zu]", i);
 			return code;
 		}
 		i++;
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static bool is_text(const struct json *v)
 {
-	return v == NULL || json_type(v) == JSON_STR;
+	return !v || json_type(v) == JSON_STR;
 }
 
 enum mk_code api_set_add(struct api_set *set, const struct json *obj, size_t tag,
@@ -125,11 +125,11 @@ enum mk_code api_set_add(struct api_set *set, const struct json *obj, size_t tag
 		return add_items(set, items, tag, err);
 	}
 	if (version.n == 0 || kind.n == 0) {
-		return err_set(err, MK_INVALID, "quota", "no Kubernetes object: %s is missing",
+		return err_set(err, ERR_INVALID, "no Kubernetes object: %s is missing",
 			       version.n == 0 ? "apiVersion" : "kind");
 	}
 	o = arena_alloc(set->a, sizeof(*o));
-	if (o == NULL || (set->n_objects == set->size_objects && !grow(set))) {
+	if (!o || (set->n_objects == set->size_objects && !grow(set))) {
 		return no_memory(err);
 	}
 	o->kind = kind_of(version, kind);
@@ -140,11 +140,11 @@ enum mk_code api_set_add(struct api_set *set, const struct json *obj, size_t tag
 		o->ns = STR("default");
 	}
 	if (o->name.n == 0 && o->kind != API_OTHER) {
-		return err_set(err, MK_INVALID, "quota",
-			       "%.*s without metadata.name, or it is no string", STR_ARG(kind));
+		return err_set(err, ERR_INVALID, "%.*s without metadata.name, or it is no string",
+			       STR_ARG(kind));
 	}
 	if (!is_text(api_get(meta, "namespace"))) {
-		return err_set(err, MK_INVALID, "quota",
+		return err_set(err, ERR_INVALID,
 			       "metadata.namespace of %.*s \"%.*s\" is no string: quote it",
 			       STR_ARG(kind), STR_ARG(o->name));
 	}
@@ -152,7 +152,7 @@ enum mk_code api_set_add(struct api_set *set, const struct json *obj, size_t tag
 	o->tag = tag;
 	o->index = set->n_objects;
 	key = index_key(set->a, o->kind, o->ns, o->name);
-	if (key.p == NULL) {
+	if (!key.p) {
 		return no_memory(err);
 	}
 	if (o->kind != API_OTHER && map_get(&set->index, key) != NULL) {
@@ -163,7 +163,7 @@ enum mk_code api_set_add(struct api_set *set, const struct json *obj, size_t tag
 		return no_memory(err);
 	}
 	set->objects[set->n_objects++] = o;
-	return arena_failed(set->a) ? no_memory(err) : MK_OK;
+	return arena_failed(set->a) ? no_memory(err) : ERR_OK;
 }
 
 struct api_queue *api_set_queue(const struct api_set *set, mk_str name)
@@ -243,5 +243,5 @@ enum mk_code api_set_link(struct api_set *set, size_t newest, struct mk_err *err
 	if (!read_all(set) || !api_place_all(set, newest)) {
 		return no_memory(err);
 	}
-	return MK_OK;
+	return ERR_OK;
 }

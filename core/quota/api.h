@@ -236,8 +236,8 @@ struct api_set *api_set_new(struct arena *a);
 
 /*
  * Reads 'obj' (borrowed; a List adds its items) with the caller's mark 'tag'. Kinds that do not
- * matter are kept as API_OTHER. MK_INVALID when it is no object with apiVersion, kind and
- * metadata.name; MK_NO_MEMORY.
+ * matter are kept as API_OTHER. ERR_INVALID when it is no object with apiVersion, kind and
+ * metadata.name; ERR_NO_MEMORY.
  */
 enum mk_code api_set_add(struct api_set *set, const struct json *obj, size_t tag,
 			 struct mk_err *err);
@@ -245,7 +245,7 @@ enum mk_code api_set_add(struct api_set *set, const struct json *obj, size_t tag
 /*
  * Connects what was added: who is whose child, in which tree, used by which LocalQueues. Where two
  * objects claim the same queue, the one that came first keeps it; 'newest' (index of an object, or
- * API_NONE) came last, wherever it stands. Call it once. MK_NO_MEMORY.
+ * API_NONE) came last, wherever it stands. Call it once. ERR_NO_MEMORY.
  */
 enum mk_code api_set_link(struct api_set *set, size_t newest, struct mk_err *err);
 

@@ -41,11 +41,11 @@ static int64_t elastic_cap(struct builder *b, const struct api_quota *q, int64_t
 	struct api_amount cap;
 	const struct json *max;
 
-	if (f == NULL || !f->elastic.set || !str_split(&name, '/', &ns)) {
+	if (!f || !f->elastic.set || !str_split(&name, '/', &ns)) {
 		return total;
 	}
 	o = api_set_find(b->set, API_ELASTIC, ns, name);
-	if (o == NULL) {
+	if (!o) {
 		api_fault_add(
 			b->a, &b->m->notes, 0, q->flavor,
 			"its ElasticQuota \"%.*s\" does not exist, so the flavor gives nothing",
@@ -53,7 +53,7 @@ static int64_t elastic_cap(struct builder *b, const struct api_quota *q, int64_t
 		return 0;
 	}
 	max = json_getn(json_at(o->json, "/spec/max"), q->resource);
-	if (max == NULL || !api_amount_read(b->a, max, q->resource, false, &cap)) {
+	if (!max || !api_amount_read(b->a, max, q->resource, false, &cap)) {
 		return total;
 	}
 	return cap.v < total ? bounded(cap.v) : total;
@@ -62,7 +62,7 @@ static int64_t elastic_cap(struct builder *b, const struct api_quota *q, int64_t
 static bool add_pairs(struct builder *b, const struct api_quotas *total)
 {
 	b->frs = arena_array(b->a, total->n, sizeof(*b->frs));
-	if (b->frs == NULL) {
+	if (!b->frs) {
 		return false;
 	}
 	for (size_t i = 0; i < total->n; i++) {
@@ -76,7 +76,7 @@ static bool add_pairs(struct builder *b, const struct api_quotas *total)
 			.group = q->group,
 			.total = elastic_cap(b, q, bounded(q->nominal.v)),
 		};
-		if (key.p == NULL || !map_put(&b->fr_index, key, fr)) {
+		if (!key.p || !map_put(&b->fr_index, key, fr)) {
 			return false;
 		}
 	}
@@ -167,7 +167,7 @@ static void take_numbers(struct builder *b, const struct api_place *p, struct qu
 		node->max_weight = percent(&p->node->max_weight);
 		node->min = amounts(b, &p->node->min, &node->n_min);
 		node->max = amounts(b, &p->node->max, &node->n_max);
-	} else if (p->tree == NULL && q != NULL) {
+	} else if (!p->tree && q != NULL) {
 		node->absolute = q->quotas.set && !q->quota_managed && !q->min_weight.set &&
 				 !q->max_weight.set;
 		node->min_weight = percent(&q->min_weight);
@@ -185,7 +185,7 @@ static bool grow(struct builder *b)
 	struct quota_node *nodes = arena_array(b->a, size, sizeof(*nodes));
 	const struct api_place **places = arena_array(b->a, size, sizeof(*places));
 
-	if (nodes == NULL || places == NULL) {
+	if (!nodes || !places) {
 		return false;
 	}
 	if (b->n > 0) {
@@ -239,7 +239,7 @@ static bool add_grafts(struct builder *b, const struct api_place *p, size_t at)
 			continue;
 		}
 		root = api_set_place(b->set, g->roots[0]);
-		if (root == NULL || root == p || root->tree != g) {
+		if (!root || root == p || root->tree != g) {
 			continue;
 		}
 		if (!add_node(b, root, at)) {
@@ -338,7 +338,7 @@ static size_t parent_roots(const struct api_set *set, struct api_place **out)
 	for (size_t i = 0; i < set->n_places; i++) {
 		struct api_place *p = set->all_places[i];
 
-		if (p->tree == NULL && p->parent == NULL && p->n_children > 0 && p->queue != NULL) {
+		if (!p->tree && !p->parent && p->n_children > 0 && p->queue != NULL) {
 			out[n++] = p;
 		}
 	}
@@ -361,11 +361,11 @@ enum mk_code api_build(struct arena *a, struct api_set *set, struct api_models *
 		struct api_place *root =
 			tree->n_roots == 1 ? api_set_place(set, tree->roots[0]) : NULL;
 
-		if (root == NULL || root->tree != tree || tree->graft_tree.set) {
+		if (!root || root->tree != tree || tree->graft_tree.set) {
 			continue;
 		}
 		if (tree->total.n > QUOTA_MAX_FR) {
-			return err_set(err, MK_TOO_BIG, "quota",
+			return err_set(err, ERR_TOO_BIG,
 				       "tree %.*s: more than %d flavors and resources",
 				       STR_ARG(tree->name), QUOTA_MAX_FR);
 		}
@@ -375,8 +375,8 @@ enum mk_code api_build(struct arena *a, struct api_set *set, struct api_models *
 		good = build_one(a, set, roots[i], &out.v[out.n++]);
 	}
 	if (!good) {
-		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	*ret = out;
-	return MK_OK;
+	return ERR_OK;
 }

@@ -30,7 +30,7 @@ struct api_models {
 /*
  * All trees of 'set': ClusterQuotaTrees in the order of the set, with those grafted on them, then
  * trees of parents by name of the root. Memory in 'a'; the descriptions borrow from the set.
- * MK_TOO_BIG: more than QUOTA_MAX_FR pairs; MK_NO_MEMORY.
+ * ERR_TOO_BIG: more than QUOTA_MAX_FR pairs; ERR_NO_MEMORY.
  */
 enum mk_code api_build(struct arena *a, struct api_set *set, struct api_models *ret,
 		       struct mk_err *err);

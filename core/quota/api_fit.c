@@ -66,7 +66,7 @@ static bool matches(const struct json *expression, const struct json *labels)
 	struct json_iter it = json_iter(api_get(expression, "values"));
 	bool found = false;
 
-	if (label == NULL) {
+	if (!label) {
 		return true;
 	}
 	while (json_next(&it)) {
@@ -105,7 +105,7 @@ static bool has_affinity(const struct json *spec, const struct json *labels)
 
 bool api_work_may_use(const struct api_pod_set *ps, const struct api_flavor *f)
 {
-	return f == NULL || (bears_taints(ps->spec, f->taints) &&
-			     selects(api_get(ps->spec, "nodeSelector"), f->labels) &&
-			     has_affinity(ps->spec, f->labels));
+	return !f || (bears_taints(ps->spec, f->taints) &&
+		      selects(api_get(ps->spec, "nodeSelector"), f->labels) &&
+		      has_affinity(ps->spec, f->labels));
 }

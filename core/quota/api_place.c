@@ -17,7 +17,7 @@ static struct api_place *place(struct api_set *set, mk_str name)
 		size_t size = set->size_places ? set->size_places * 2 : 64;
 		struct api_place **bigger = arena_array(set->a, size, sizeof(struct api_place *));
 
-		if (bigger == NULL) {
+		if (!bigger) {
 			return NULL;
 		}
 		if (set->n_places > 0) {
@@ -27,7 +27,7 @@ static struct api_place *place(struct api_set *set, mk_str name)
 		set->size_places = size;
 	}
 	p = arena_alloc(set->a, sizeof(*p));
-	if (p == NULL || !map_put(&set->places, name, p)) {
+	if (!p || !map_put(&set->places, name, p)) {
 		set->a->failed = true;
 		return NULL;
 	}
@@ -56,10 +56,10 @@ static void take_tree(struct api_set *set, struct api_tree *tree)
 		struct api_group *group = &tree->groups[g];
 		struct api_place *top = place(set, group->key);
 
-		if (top == NULL) {
+		if (!top) {
 			return;
 		}
-		if (top->tree == NULL) {
+		if (!top->tree) {
 			top->tree = tree;
 			top->node = map_get(&tree->node_index, group->key);
 		}
@@ -71,13 +71,13 @@ static void take_tree(struct api_set *set, struct api_tree *tree)
 				continue;
 			}
 			p = place(set, node->name);
-			if (p == NULL) {
+			if (!p) {
 				return;
 			}
-			if (p->tree == NULL || (p->tree == tree && p->node == node)) {
+			if (!p->tree || (p->tree == tree && p->node == node)) {
 				p->tree = tree;
 				p->node = node;
-				if (p->parent == NULL && p != top && top->tree == tree) {
+				if (!p->parent && p != top && top->tree == tree) {
 					add_child(top, p);
 				}
 			}
@@ -91,8 +91,8 @@ static void take_parent(struct api_set *set, struct api_queue *q)
 	struct api_place *child = place(set, q->name);
 	struct api_place *parent = q->parent.set ? api_set_place(set, q->parent.v) : NULL;
 
-	if (child == NULL || parent == NULL || parent->queue == NULL || child->tree != NULL ||
-	    parent->tree != NULL || child->parent != NULL) {
+	if (!child || !parent || !parent->queue || child->tree != NULL || parent->tree != NULL ||
+	    child->parent != NULL) {
 		return;
 	}
 	add_child(parent, child);
@@ -106,9 +106,8 @@ static void take_children(struct api_set *set, struct api_queue *q)
 	for (size_t i = 0; i < q->children.n; i++) {
 		struct api_place *child = api_set_place(set, q->children.v[i]);
 
-		if (parent == NULL || child == NULL || child->queue == NULL ||
-		    child->queue->parent.set || child->parent != NULL || child->tree != NULL ||
-		    parent->tree != NULL) {
+		if (!parent || !child || !child->queue || child->queue->parent.set ||
+		    child->parent != NULL || child->tree != NULL || parent->tree != NULL) {
 			continue;
 		}
 		add_child(parent, child);
@@ -136,7 +135,7 @@ static void find_depth(struct api_place *start)
 	/*
 	 * Whatever leads into a cycle has no depth; elsewhere it is the distance to what is known.
 	 */
-	if (top == NULL || (top->state == 2 && top->depth > 0)) {
+	if (!top || (top->state == 2 && top->depth > 0)) {
 		depth = top != NULL ? top->depth : 0;
 		for (down = start; down != top; down = down->parent) {
 			depth++;
@@ -156,12 +155,12 @@ static bool count_users(struct api_set *set)
 		struct api_place *p = api_set_place(set, lq->queue);
 		const struct api_lq *first;
 
-		if (p == NULL) {
+		if (!p) {
 			continue;
 		}
 		first = p->first_lq != API_NONE ? set->lqs[p->first_lq] : NULL;
 		p->n_lqs++;
-		if (first == NULL || str_cmp(lq->ns, first->ns) < 0 ||
+		if (!first || str_cmp(lq->ns, first->ns) < 0 ||
 		    (str_eq(lq->ns, first->ns) && str_cmp(lq->name, first->name) < 0)) {
 			p->first_lq = i;
 		}
@@ -197,7 +196,7 @@ bool api_place_all(struct api_set *set, size_t newest)
 	for (size_t i = 0; i < set->n_queues; i++) {
 		struct api_place *p = place(set, set->queues[i]->name);
 
-		if (p == NULL) {
+		if (!p) {
 			return false;
 		}
 		p->queue = set->queues[i];
@@ -230,7 +229,7 @@ bool api_place_all(struct api_set *set, size_t newest)
 
 struct api_place *api_place_root(struct api_place *p)
 {
-	if (p == NULL || p->depth == 0) {
+	if (!p || p->depth == 0) {
 		return NULL;
 	}
 	while (p->parent != NULL) {

@@ -89,8 +89,8 @@ enum mk_code api_build_put(struct arena *a, const struct api_set *set,
 		n += w->sets[s].n;
 	}
 	asks = arena_array(a, n, sizeof(*asks));
-	if (asks == NULL || flavors == NULL) {
-		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+	if (!asks || !flavors) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	for (size_t s = 0; s < w->n_sets; s++) {
 		flavors[s] = allowed(set, model, q, &w->sets[s]);

@@ -67,7 +67,7 @@ static void read_preemption(struct api_reader *r, const struct json *spec, const
 	mk_str below = api_path(r, "%s.borrowWithinCohort", at.p != NULL ? at.p : "");
 	struct api_int threshold;
 
-	if (at.p == NULL || below.p == NULL) {
+	if (!at.p || !below.p) {
 		return;
 	}
 	out->within_queue =
@@ -87,7 +87,7 @@ static void read_fungibility(struct api_reader *r, const struct json *spec, cons
 	mk_str at = api_path(r, "%s.flavorFungibility", base);
 	const struct json *f = api_get(spec, "flavorFungibility");
 
-	if (at.p == NULL) {
+	if (!at.p) {
 		return;
 	}
 	out->borrow_next_flavor = word_of(r, f, at.p, "whenCanBorrow", can_borrow, 0) != 0;
@@ -164,7 +164,7 @@ static void read_children(struct api_reader *r, struct api_queue *q)
 		n += rest.p[i] == ',' ? 1 : 0;
 	}
 	q->children.v = arena_array(r->a, n + 1, sizeof(*q->children.v));
-	if (q->children.v == NULL) {
+	if (!q->children.v) {
 		return;
 	}
 	while (s.annotation && str_split(&rest, ',', &part)) {
@@ -190,13 +190,13 @@ static void read_max_resources(struct api_reader *r, struct api_queue *q)
 	struct json *list = NULL;
 	enum mk_code code;
 
-	if (v == NULL) {
+	if (!v) {
 		return;
 	}
 	code = json_parse(r->a, json_str(v), &list, NULL);
-	if (code == MK_NO_MEMORY) {
+	if (code == ERR_NO_MEMORY) {
 		r->a->failed = true;
-	} else if (code != MK_OK || json_type(list) != JSON_ARR) {
+	} else if (code != ERR_OK || json_type(list) != JSON_ARR) {
 		api_fault_add(r->a, &r->object->faults, 0, path,
 			      "Invalid value: \"%.*s\": must be a list of flavors in JSON",
 			      STR_ARG(str_cut(json_str(v), 253)));
@@ -215,7 +215,7 @@ struct api_queue *api_read_queue(struct api_reader *r)
 	struct api_source max = api_source(r, "maxWeight", "max-weight");
 	const struct json *status = api_get(obj, "status");
 
-	if (q == NULL) {
+	if (!q) {
 		return NULL;
 	}
 	q->object = r->object;
@@ -245,7 +245,7 @@ struct api_lq *api_read_lq(struct api_reader *r)
 	struct api_lq *lq = arena_alloc(r->a, sizeof(*lq));
 	const struct json *spec = api_get(r->object->json, "spec");
 
-	if (lq == NULL) {
+	if (!lq) {
 		return NULL;
 	}
 	lq->object = r->object;
@@ -262,7 +262,7 @@ struct api_flavor *api_read_flavor(struct api_reader *r)
 	struct api_source s = api_source(r, "relatedElasticQuota", "related-elastic-quota");
 	const struct json *spec = api_get(r->object->json, "spec");
 
-	if (f == NULL) {
+	if (!f) {
 		return NULL;
 	}
 	f->object = r->object;

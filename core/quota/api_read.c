@@ -289,7 +289,7 @@ static void read_resource(struct api_reader *r, const struct json *v, struct api
 	q->has_lending = read_amount(r, v, q, "lendingLimit", &q->lending);
 	q->has_borrowing = read_amount(r, v, q, "borrowingLimit", &q->borrowing);
 	key = api_pair(r->a, q->flavor, q->resource);
-	if (key.p == NULL) {
+	if (!key.p) {
 		return;
 	}
 	if (map_get(&out->index, key) != NULL) {
@@ -311,14 +311,14 @@ static bool make_room(struct api_reader *r, struct api_quotas *out, size_t more)
 {
 	struct api_quota *v = arena_array(r->a, out->n + more, sizeof(*v));
 
-	if (v == NULL) {
+	if (!v) {
 		return false;
 	}
 	for (size_t i = 0; i < out->n; i++) {
 		mk_str key = api_pair(r->a, out->v[i].flavor, out->v[i].resource);
 
 		v[i] = out->v[i];
-		if (key.p == NULL || !map_put(&out->index, key, &v[i])) {
+		if (!key.p || !map_put(&out->index, key, &v[i])) {
 			r->a->failed = true;
 			return false;
 		}
@@ -333,7 +333,7 @@ static void read_list(struct api_reader *r, const struct json *list, mk_str path
 	struct json_iter flavor = json_iter(list);
 	size_t total = 0;
 
-	out->path = path.p != NULL && out->path.p == NULL ? path : out->path;
+	out->path = path.p != NULL && !out->path.p ? path : out->path;
 	if (is_unset(list) || !api_check_type(r, list, JSON_ARR, path)) {
 		return;
 	}

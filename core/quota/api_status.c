@@ -47,7 +47,7 @@ static size_t breadth_first(struct api_place *root, struct api_place **out)
 
 static bool is_root(const struct api_place *p)
 {
-	return p->tree == NULL && p->parent == NULL && p->n_children > 0;
+	return !p->tree && !p->parent && p->n_children > 0;
 }
 
 struct json *api_status(struct arena *a, const struct api_set *set)
@@ -58,7 +58,7 @@ struct json *api_status(struct arena *a, const struct api_set *set)
 	struct json *trees = json_new_arr(a);
 	size_t n_roots = 0, total = 0;
 
-	if (order == NULL || roots == NULL || status == NULL || trees == NULL) {
+	if (!order || !roots || !status || !trees) {
 		return NULL;
 	}
 	for (size_t i = 0; i < set->n_places; i++) {

@@ -41,11 +41,11 @@ static int cmp_groups(const void *x, const void *y)
 static const struct json *read_template(struct api_reader *r, const struct json *v, mk_str path,
 					struct api_behaviour **ret)
 {
-	if (v == NULL || path.p == NULL || !api_check_type(r, v, JSON_OBJ, path)) {
+	if (!v || !path.p || !api_check_type(r, v, JSON_OBJ, path)) {
 		return NULL;
 	}
 	*ret = arena_alloc(r->a, sizeof(**ret));
-	if (*ret == NULL) {
+	if (!*ret) {
 		return NULL;
 	}
 	api_read_behaviour(r, v, path.p, false, *ret);
@@ -121,7 +121,7 @@ static void read_group(struct api_reader *r, const struct json *v, struct api_tr
 	refuse(r, v, "dynamicChildren", api_path(r, "%.*s.dynamicChildren", STR_ARG(at)),
 	       "queues are not made for namespaces: list them in weightedQuotas");
 	group->nodes = arena_array(r->a, json_len(list), sizeof(*group->nodes));
-	if (group->nodes == NULL) {
+	if (!group->nodes) {
 		return;
 	}
 	for (size_t i = 0; json_next(&it) && !arena_failed(r->a); i++) {
@@ -144,14 +144,13 @@ static void read_hierarchies(struct api_reader *r, const struct json *spec, stru
 	size_t n = json_len(map);
 
 	tree->both_spellings = right != NULL && wrong != NULL;
-	tree->map_path =
-		right != NULL || wrong == NULL ? STR("spec.hierarchies") : STR("spec.hierachies");
+	tree->map_path = right != NULL || !wrong ? STR("spec.hierarchies") : STR("spec.hierachies");
 	if (!api_check_type(r, map, JSON_OBJ, tree->map_path)) {
 		return;
 	}
 	tree->groups = arena_array(r->a, n, sizeof(*tree->groups));
 	values = arena_array(r->a, n, sizeof(const struct json *));
-	if (tree->groups == NULL || values == NULL) {
+	if (!tree->groups || !values) {
 		return;
 	}
 	for (size_t i = 0; json_next(&it); i++) {
@@ -204,11 +203,11 @@ static void find_roots(struct api_reader *r, struct api_tree *tree)
 	struct api_group **stack = arena_array(r->a, tree->n_groups + 1, sizeof(*stack));
 
 	tree->roots = arena_array(r->a, tree->n_groups, sizeof(*tree->roots));
-	if (tree->roots == NULL || stack == NULL) {
+	if (!tree->roots || !stack) {
 		return;
 	}
 	for (size_t g = 0; g < tree->n_groups; g++) {
-		if (map_get(&tree->node_index, tree->groups[g].key) == NULL) {
+		if (!map_get(&tree->node_index, tree->groups[g].key)) {
 			tree->roots[tree->n_roots++] = tree->groups[g].key;
 		}
 	}
@@ -229,10 +228,10 @@ static void read_total(struct api_reader *r, const struct json *spec, struct api
 		api_fault_add(r->a, faults, 0, STR("spec.resourceGroups"),
 			      "Forbidden: use either resourceGroup or resourceGroups, not both");
 	}
-	if (one == NULL && several == NULL) {
+	if (!one && !several) {
 		api_fault_add(r->a, faults, 0, STR("spec.resourceGroup"), "Required value");
 	}
-	if (several != NULL && one == NULL) {
+	if (several != NULL && !one) {
 		api_read_groups(r, several, STR("spec.resourceGroups"), &tree->total);
 	} else if (api_check_type(r, one, JSON_OBJ, STR("spec.resourceGroup"))) {
 		api_read_quotas(r, api_get(one, "flavors"), STR("spec.resourceGroup.flavors"), 0,
@@ -247,7 +246,7 @@ struct api_tree *api_read_tree(struct api_reader *r)
 	const struct json *spec = api_get(obj, "spec");
 	const struct json *graft = api_get(spec, "graftAt");
 
-	if (tree == NULL || !arena_on_done(r->a, api_map_free, &tree->group_index) ||
+	if (!tree || !arena_on_done(r->a, api_map_free, &tree->group_index) ||
 	    !arena_on_done(r->a, api_map_free, &tree->node_index)) {
 		return NULL;
 	}

@@ -54,17 +54,17 @@ enum mk_code api_work_read(struct arena *a, const struct api_set *set, const str
 	}
 	w.done = api_condition(status, "Finished") ||
 		 (json_type(api_get(spec, "active")) == JSON_BOOL &&
-		  !json_bool(api_get(spec, "active")) && admission == NULL);
+		  !json_bool(api_get(spec, "active")) && !admission);
 	w.admitted = admission != NULL && !api_condition(status, "Finished");
 	w.evicting = w.admitted && api_condition(status, "Evicted");
 	w.queued_ms = queue_time(status, w.created_ms);
 	w.admitted_ms = since(api_condition_get(status, "QuotaReserved"), w.created_ms);
 	w.uid = w.uid.n > 0 ? w.uid : arena_printf(a, "%.*s/%.*s", STR_ARG(w.ns), STR_ARG(w.name));
-	if (w.uid.p == NULL || api_pod_sets_read(a, o->json, faults, &sets) != MK_OK) {
-		return MK_NO_MEMORY;
+	if (!w.uid.p || api_pod_sets_read(a, o->json, faults, &sets) != ERR_OK) {
+		return ERR_NO_MEMORY;
 	}
 	w.sets = sets.v;
 	w.n_sets = sets.n;
 	*ret = w;
-	return MK_OK;
+	return ERR_OK;
 }

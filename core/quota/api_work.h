@@ -28,7 +28,7 @@ struct api_work {
 
 /*
  * Reads the Workload 'o' of a linked set; memory in 'a'. Values that cannot be read are added to
- * 'faults' (as rule 0) and count as nothing. MK_NO_MEMORY.
+ * 'faults' (as rule 0) and count as nothing. ERR_NO_MEMORY.
  */
 enum mk_code api_work_read(struct arena *a, const struct api_set *set, const struct api_object *o,
 			   struct api_faults *faults, struct api_work *ret);

@@ -130,7 +130,7 @@ bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wa
 			int64_t after = quota_hold_after(t, c, delta);
 
 			if (after > c->max) {
-				if (ret == NULL) {
+				if (!ret) {
 					return false;
 				}
 				if ((int)t->nodes[x].level > best) {

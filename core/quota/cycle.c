@@ -137,13 +137,13 @@ static enum mk_code admit_reserved(struct quota *q, struct quota_work *w, int64_
 	fits = quota_fits(q->t, quota_leaf_of(q, w)->node, &wants, NULL);
 	quota_charge_work(q, w, 1);
 	if (!fits) {
-		return MK_CONFLICT;
+		return ERR_CONFLICT;
 	}
 	quota_list_del(q->reserved, &q->n_reserved, w);
 	quota_leave(q, w);
 	w->since_ms = now_ms;
 	quota_enter(q, w, QUOTA_ADMITTED);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static void charge_new(struct quota *q, struct quota_work *w, enum quota_state state,
@@ -174,11 +174,11 @@ static enum mk_code admit_assigned(struct quota *q, struct quota_work *w, int64_
 
 	quota_wants_of(w, &wants);
 	if (quota_would_overflow(q, &wants)) {
-		return MK_CONFLICT;
+		return ERR_CONFLICT;
 	}
 	charge_new(q, w, QUOTA_ADMITTED, now_ms);
 	changed(q, quota_leaf_of(q, w));
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms)
@@ -188,17 +188,17 @@ enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms)
 	if (w->state == QUOTA_RESERVED) {
 		enum mk_code code = admit_reserved(q, w, now_ms);
 
-		if (code == MK_OK) {
+		if (code == ERR_OK) {
 			changed(q, quota_leaf_of(q, w));
 		}
 		return code;
 	}
 	if (w->state != QUOTA_PENDING && w->state != QUOTA_BLOCKED) {
-		return MK_CONFLICT;
+		return ERR_CONFLICT;
 	}
 	ask_running(q, w);
 	if (quota_assign(q, w, false, now_ms, &d) != QUOTA_FIT) {
-		return MK_CONFLICT;
+		return ERR_CONFLICT;
 	}
 	return admit_assigned(q, w, now_ms);
 }
@@ -226,10 +226,10 @@ static enum mk_code plan_assigned(struct quota *q, struct quota_work *w, int64_t
 
 	quota_wants_of(w, &wants);
 	if (quota_would_overflow(q, &wants)) {
-		return MK_CONFLICT;
+		return ERR_CONFLICT;
 	}
 	code = quota_try_plan(q, w, &wants, now_ms);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		*ret = keep_plan(q);
 	}
 	return code;
@@ -242,7 +242,7 @@ enum mk_code quota_plan(struct quota *q, struct quota_work *w, int64_t now_ms,
 
 	if ((w->state != QUOTA_PENDING && w->state != QUOTA_BLOCKED) ||
 	    quota_assign(q, w, true, now_ms, &d) == QUOTA_NO_FIT) {
-		return MK_CONFLICT;
+		return ERR_CONFLICT;
 	}
 	return plan_assigned(q, w, now_ms, ret);
 }
@@ -304,26 +304,26 @@ static void evict_all(struct quota *q, struct quota_work *w, const struct quota_
 
 /*
  * Carries out a plan just made for 'w': victims are evicting, their reservations cancelled, 'w'
- * reserves. MK_NO_MEMORY.
+ * reserves. ERR_NO_MEMORY.
  */
 static enum mk_code carry_out(struct quota *q, struct quota_work *w, const struct quota_plan *plan,
 			      int64_t now_ms)
 {
 	if (!room_for(q, plan->n)) {
-		return MK_NO_MEMORY;
+		return ERR_NO_MEMORY;
 	}
 	charge_new(q, w, QUOTA_RESERVED, now_ms);
 	w->stamp = (uint32_t)q->cycle;
 	(void)quota_list_add(&q->reserved, &q->n_reserved, &q->size_reserved, w);
 	evict_all(q, w, plan);
 	changed(q, quota_leaf_of(q, w));
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code decide(struct quota *q, struct quota_work *w, int64_t now_ms,
 			   struct quota_step *ret)
 {
-	enum mk_code code = MK_CONFLICT;
+	enum mk_code code = ERR_CONFLICT;
 
 	switch (quota_assign(q, w, true, now_ms, &ret->decision)) {
 	case QUOTA_FIT:
@@ -332,7 +332,7 @@ static enum mk_code decide(struct quota *q, struct quota_work *w, int64_t now_ms
 		break;
 	case QUOTA_PREEMPT:
 		code = plan_assigned(q, w, now_ms, &ret->plan);
-		if (code == MK_OK) {
+		if (code == ERR_OK) {
 			code = carry_out(q, w, &ret->plan, now_ms);
 			ret->event = QUOTA_RESERVE;
 		}
@@ -340,14 +340,14 @@ static enum mk_code decide(struct quota *q, struct quota_work *w, int64_t now_ms
 	case QUOTA_NO_FIT:
 		break;
 	}
-	if (code == MK_OK) {
-		return MK_OK;
+	if (code == ERR_OK) {
+		return ERR_OK;
 	}
 	ret->event = QUOTA_BLOCK;
 	ret->decision.verdict = QUOTA_NO_FIT;
 	ret->plan = (struct quota_plan){.n = 0};
 	quota_block(q, w, now_ms);
-	return code == MK_NO_MEMORY ? code : MK_OK;
+	return code == ERR_NO_MEMORY ? code : ERR_OK;
 }
 
 enum mk_code quota_step(struct quota *q, int64_t now_ms, struct quota_step *ret)
@@ -358,16 +358,16 @@ enum mk_code quota_step(struct quota *q, int64_t now_ms, struct quota_step *ret)
 		struct quota_work *w = quota_pick(q);
 
 		ret->work = w;
-		if (w == NULL) {
-			return MK_OK;
+		if (!w) {
+			return ERR_OK;
 		}
 		if (w->state != QUOTA_RESERVED) {
 			return decide(q, w, now_ms, ret);
 		}
-		if (quota_admit(q, w, now_ms) == MK_OK) {
+		if (quota_admit(q, w, now_ms) == ERR_OK) {
 			ret->event = QUOTA_ADMIT;
 			ret->decision.verdict = QUOTA_FIT;
-			return MK_OK;
+			return ERR_OK;
 		}
 		w->stamp = (uint32_t)q->cycle;
 	}
@@ -385,7 +385,7 @@ struct quota_decision quota_check(struct quota *q, struct quota_work *w, bool pl
 		(void)quota_assign(q, w, plans, q->now_ms, &d);
 		quota_wants_of(w, &wants);
 		if (d.verdict == QUOTA_PREEMPT &&
-		    quota_try_plan(q, w, &wants, q->now_ms) != MK_OK) {
+		    quota_try_plan(q, w, &wants, q->now_ms) != ERR_OK) {
 			d.verdict = QUOTA_NO_FIT;
 		}
 		if (rows != NULL) {

@@ -87,7 +87,7 @@ static struct choice evaluate(const struct scan *s, uint8_t slot)
 	c.height = quota_height(s->q->t, node, &wants);
 	if (quota_fits(s->q->t, node, &wants, NULL)) {
 		c.verdict = QUOTA_FIT;
-	} else if (s->plans && quota_try_plan(s->q, s->w, &wants, s->now_ms) == MK_OK) {
+	} else if (s->plans && quota_try_plan(s->q, s->w, &wants, s->now_ms) == ERR_OK) {
 		c.verdict = QUOTA_PREEMPT;
 	}
 	return c;

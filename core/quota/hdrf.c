@@ -56,7 +56,7 @@ static void leaf_vec(struct hdrf *h, uint32_t x)
 {
 	const struct quota_tree *t = h->t;
 	const struct quota_work *w = t->nodes[x].cand;
-	bool blocked = w == NULL;
+	bool blocked = !w;
 
 	for (size_t f = 0; f < t->nf; f++) {
 		size_t r = t->pairs[f].res;
@@ -146,12 +146,12 @@ static struct quota_work *pick(const struct hdrf *h, uint32_t x)
 		struct quota_key key;
 		int order;
 
-		if (w == NULL) {
+		if (!w) {
 			continue;
 		}
 		key = key_of(h, c, w);
 		order = quota_key_cmp(&key, &best_key);
-		if (best == NULL || order < 0 || (order == 0 && quota_by_turn(w, best) < 0)) {
+		if (!best || order < 0 || (order == 0 && quota_by_turn(w, best) < 0)) {
 			best = w;
 			best_key = key;
 		}

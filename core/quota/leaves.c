@@ -32,7 +32,7 @@ static struct quota_leaf *new_leaf(struct quota *q)
 	uint32_t ref = 0;
 	struct quota_leaf *l = quota_pool_take(&q->leaves, sizeof(*l), &ref);
 
-	if (l == NULL) {
+	if (!l) {
 		return NULL;
 	}
 	*l = (struct quota_leaf){.self = ref};
@@ -92,7 +92,7 @@ static bool next_lqs(struct quota_leaf *l, const struct quota_desc *d, const uin
 	}
 	use = total > 1 ? total * nf * 8 : 0;
 	l->next_lqs = mk_calloc(1, total * sizeof(struct quota_lqueue) + use + text);
-	if (l->next_lqs == NULL) {
+	if (!l->next_lqs) {
 		return false;
 	}
 	at = (char *)(l->next_lqs + total) + use;
@@ -132,11 +132,11 @@ static void drop_prepared(struct quota *q, struct quota_tree *t)
 	for (uint32_t x = 0; x < t->n; x++) {
 		struct quota_leaf *l = t->nodes[x].leaf;
 
-		if (l == NULL) {
+		if (!l) {
 			continue;
 		}
 		l->kept = false;
-		if (l->lqs == NULL) {
+		if (!l->lqs) {
 			quota_leaf_free(q, l);
 		} else {
 			mk_free(l->next_lqs);
@@ -155,7 +155,7 @@ static uint32_t *group_lqs(const struct quota_desc *d, const uint32_t *place, si
 	uint32_t *from = mk_calloc(n + 2, sizeof(*from));
 	uint32_t *list = mk_malloc((d->n_lqs + 1) * sizeof(*list));
 
-	if (from == NULL || list == NULL) {
+	if (!from || !list) {
 		mk_free(from);
 		mk_free(list);
 		return NULL;
@@ -182,11 +182,11 @@ static bool room_for_gone(struct quota *q)
 	for (uint32_t x = 0; x < q->t->n; x++) {
 		struct quota_leaf *l = q->t->nodes[x].leaf;
 
-		if (l == NULL || l->kept || l->n_running == 0) {
+		if (!l || l->kept || l->n_running == 0) {
 			continue;
 		}
 		l->name = l->name != NULL ? l->name : mk_strndup(q->t->label[x]);
-		if (l->name == NULL) {
+		if (!l->name) {
 			return false;
 		}
 		n++;
@@ -218,7 +218,7 @@ static bool take_behaviours(const struct quota_desc *d, struct quota_tree *t, co
 		n += !same_behaviour(&d->nodes[i].behaviour, &d->nodes[i - 1].behaviour);
 	}
 	t->behaviours = mk_calloc(n, sizeof(*t->behaviours));
-	if (t->behaviours == NULL) {
+	if (!t->behaviours) {
 		return false;
 	}
 	t->bytes += n * sizeof(*t->behaviours);
@@ -240,45 +240,45 @@ enum mk_code quota_leaves_prepare(struct quota *q, const struct quota_desc *d, s
 {
 	uint32_t *from = NULL;
 	uint32_t *list = group_lqs(d, place, t->n, &from);
-	enum mk_code code = list == NULL ? MK_NO_MEMORY : MK_OK;
+	enum mk_code code = !list ? ERR_NO_MEMORY : ERR_OK;
 
-	for (size_t i = 0; code == MK_OK && i < d->n_nodes; i++) {
+	for (size_t i = 0; code == ERR_OK && i < d->n_nodes; i++) {
 		uint32_t x = place[i];
 		struct quota_leaf *l;
 
 		if (t->nodes[x].n_children > 0) {
-			code = from[x] != from[x + 1] ? MK_INVALID : MK_OK;
+			code = from[x] != from[x + 1] ? ERR_INVALID : ERR_OK;
 			continue;
 		}
 		l = find_leaf(q, d->nodes[i].name);
-		if (l == NULL) {
+		if (!l) {
 			l = new_leaf(q);
 		}
 		t->nodes[x].leaf = l;
 		if (l != NULL && from[x + 1] - from[x] + l->n_lqs > QUOTA_MAX_LQS) {
-			code = MK_TOO_BIG;
+			code = ERR_TOO_BIG;
 			continue;
 		}
-		if (l == NULL || !next_lqs(l, d, &list[from[x]], from[x + 1] - from[x], t->nf)) {
-			code = MK_NO_MEMORY;
+		if (!l || !next_lqs(l, d, &list[from[x]], from[x + 1] - from[x], t->nf)) {
+			code = ERR_NO_MEMORY;
 			continue;
 		}
 		l->kept = true;
 	}
-	if (code == MK_OK && !room_for_gone(q)) {
-		code = MK_NO_MEMORY;
+	if (code == ERR_OK && !room_for_gone(q)) {
+		code = ERR_NO_MEMORY;
 	}
-	if (code == MK_OK && !take_behaviours(d, t, place)) {
-		code = MK_NO_MEMORY;
+	if (code == ERR_OK && !take_behaviours(d, t, place)) {
+		code = ERR_NO_MEMORY;
 	}
 	mk_free(from);
 	mk_free(list);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		drop_prepared(q, t);
-		err_set(err, code, "quota", "%s",
-			code == MK_INVALID   ? "a LocalQueue at an inner node"
-			: code == MK_TOO_BIG ? "too many LocalQueues of a leaf"
-					     : "out of memory");
+		err_set(err, code, "%s",
+			code == ERR_INVALID   ? "a LocalQueue at an inner node"
+			: code == ERR_TOO_BIG ? "too many LocalQueues of a leaf"
+					      : "out of memory");
 	}
 	return code;
 }
@@ -488,7 +488,7 @@ void quota_leaves_take(struct quota *q, struct quota_tree *t, const uint16_t *fr
 	for (uint32_t x = 0; x < t->n; x++) {
 		struct quota_leaf *l = t->nodes[x].leaf;
 
-		if (l == NULL) {
+		if (!l) {
 			continue;
 		}
 		take_lqs(q, l);

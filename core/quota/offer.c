@@ -19,7 +19,7 @@ static void nominate(struct quota *q, struct quota_work *w)
 
 static struct quota_work *earlier(struct quota_work *a, struct quota_work *b)
 {
-	return a == NULL || (b != NULL && quota_by_turn(b, a) < 0) ? b : a;
+	return !a || (b != NULL && quota_by_turn(b, a) < 0) ? b : a;
 }
 
 /* One order over all LocalQueues; a strict leaf is silent while its head is blocked or reserves. */
@@ -31,7 +31,7 @@ static struct quota_work *in_one_order(struct quota *q, const struct quota_leaf 
 	for (size_t i = 0; i < l->n_lqs; i++) {
 		head = earlier(head, quota_set_first(q, &l->lqs[i].ready, quota_by_turn));
 	}
-	if (head == NULL || l->b->strategy != QUOTA_STRICT) {
+	if (!head || l->b->strategy != QUOTA_STRICT) {
 		return head;
 	}
 	for (size_t i = 0; i < l->n_lqs; i++) {
@@ -65,13 +65,13 @@ static struct quota_work *offer_of(struct quota *q, struct quota_leaf *l)
 		struct quota_key key;
 		int order;
 
-		if (w == NULL) {
+		if (!w) {
 			continue;
 		}
 		nominate(q, w);
 		key = quota_lq_key(q->t, l, &l->lqs[i], w);
 		order = quota_key_cmp(&key, &best_key);
-		if (best == NULL || order < 0 || (order == 0 && quota_by_turn(w, best) < 0)) {
+		if (!best || order < 0 || (order == 0 && quota_by_turn(w, best) < 0)) {
 			best = w;
 			best_key = key;
 		}
@@ -162,7 +162,7 @@ static void reseat(struct quota *q, uint32_t child)
 	struct quota_tnode *c = &t->nodes[child];
 	struct quota_tnode *p = &t->nodes[c->parent];
 
-	if (c->cand == NULL) {
+	if (!c->cand) {
 		if (c->queued) {
 			heap_out(t, p, child);
 		}
@@ -234,7 +234,7 @@ static void append(struct quota *q, uint32_t child)
 	struct quota_tree *t = q->t;
 	struct quota_tnode *c = &t->nodes[child];
 
-	if (c->parent == QUOTA_NO_NODE || c->cand == NULL) {
+	if (c->parent == QUOTA_NO_NODE || !c->cand) {
 		return;
 	}
 	touch(q, c->parent);

@@ -27,7 +27,7 @@ static bool add_block(struct quota_pool *p)
 		}
 	}
 	block = mk_calloc_big(n * QUOTA_CHUNK);
-	if (block == NULL) {
+	if (!block) {
 		return false;
 	}
 	p->blocks[p->n_blocks++] = block;
@@ -51,7 +51,7 @@ void *quota_pool_take(struct quota_pool *p, size_t size, uint32_t *ret_ref)
 		return at;
 	}
 	chunk = p->n_chunks == 0 ? NULL : (void *)p->chunks[p->n_chunks - 1];
-	if (chunk == NULL || chunk[0] + units > UNITS) {
+	if (!chunk || chunk[0] + units > UNITS) {
 		if (p->n_chunks == p->n_spare && !add_block(p)) {
 			return NULL;
 		}

@@ -133,7 +133,7 @@ static void at_level(struct quota_try *x, size_t at, int pass)
 			x->claimant = quota_share(t, a, x->wants, 1);
 		}
 		v = quota_try_victim(x);
-		if (v == NULL) {
+		if (!v) {
 			return;
 		}
 		lca->n_victims++;
@@ -250,7 +250,7 @@ enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct 
 	x.first_victim = 0;
 	q->n_victims = 0;
 	if (wants->outside || delayed(x.leaf, w, now_ms)) {
-		return MK_CONFLICT;
+		return ERR_CONFLICT;
 	}
 	for (uint32_t n = x.leaf->node; n != QUOTA_NO_NODE; n = q->t->nodes[n].parent) {
 		x.path[x.depth++] = n;
@@ -276,5 +276,5 @@ enum mk_code quota_try_plan(struct quota *q, struct quota_work *w, const struct 
 	if (!x.fits) {
 		q->n_victims = 0;
 	}
-	return x.failed ? MK_NO_MEMORY : x.fits ? MK_OK : MK_CONFLICT;
+	return x.failed ? ERR_NO_MEMORY : x.fits ? ERR_OK : ERR_CONFLICT;
 }

@@ -135,8 +135,8 @@ void quota_free(struct quota *q);
  * recognised by name: a node that moved takes its usage along; work of a node that is gone, or that
  * became inner, is charged to the nearest node left of its old path as orphan usage until it ends,
  * and its pending workloads wait for a quota_put. A pair that is gone keeps its usage and has
- * maximum 0. No workload is evicted. O(nodes x pairs). MK_INVALID: no tree (parents, names,
- * ranges); MK_TOO_BIG: a cap; MK_NO_MEMORY. The old tree is then untouched.
+ * maximum 0. No workload is evicted. O(nodes x pairs). ERR_INVALID: no tree (parents, names,
+ * ranges); ERR_TOO_BIG: a cap; ERR_NO_MEMORY. The old tree is then untouched.
  */
 enum mk_code quota_apply(struct quota *q, const struct quota_desc *d, struct mk_err *err);
 
@@ -239,8 +239,8 @@ uint64_t quota_flavor_bit(const struct quota *q, mk_str flavor);
  * Adds a workload or updates that of the same uid: an admitted or evicting one only takes over
  * priority and time; of others everything changes, and a reservation is lost. Ends the cycle. Asks
  * for resources the tree does not have never fit; put such workloads again when the tree gains the
- * resource. MK_INVALID (ranges), MK_NOT_FOUND (leaf, LocalQueue, or flavor of an admitted one),
- * MK_TOO_BIG, MK_NO_MEMORY.
+ * resource. ERR_INVALID (ranges), ERR_NOT_FOUND (leaf, LocalQueue, or flavor of an admitted one),
+ * ERR_TOO_BIG, ERR_NO_MEMORY.
  */
 enum mk_code quota_put(struct quota *q, const struct quota_work_desc *w, struct mk_err *err);
 /*
@@ -299,18 +299,18 @@ struct quota_decision quota_check(struct quota *q, struct quota_work *w, bool pl
 				  struct quota_row *rows, size_t size, size_t *ret_n);
 
 /*
- * For tests; a program calls quota_step. Charges a pending or blocked 'w' if it fits (MK_OK);
- * MK_CONFLICT when it does not fit, or is neither.
+ * For tests; a program calls quota_step. Charges a pending or blocked 'w' if it fits (ERR_OK);
+ * ERR_CONFLICT when it does not fit, or is neither.
  */
 enum mk_code quota_admit(struct quota *q, struct quota_work *w, int64_t now_ms);
 
 /*
- * Something evicts an admitted workload: it is still charged, and plans see it gone. MK_CONFLICT
+ * Something evicts an admitted workload: it is still charged, and plans see it gone. ERR_CONFLICT
  * when it is not admitted.
  */
 enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *err);
 /*
- * An evicting workload has left: uncharged, and pending again. Ends the cycle. MK_CONFLICT when it
+ * An evicting workload has left: uncharged, and pending again. Ends the cycle. ERR_CONFLICT when it
  * is not evicting.
  */
 enum mk_code quota_gone(struct quota *q, struct quota_work *w);
@@ -342,8 +342,8 @@ struct quota_plan {
 };
 
 /*
- * Plans for pending or blocked 'w' on the flavors assigned anew; changes nothing. MK_OK (perhaps no
- * victims: evictions that run already make room); MK_CONFLICT: no plan; MK_NO_MEMORY.
+ * Plans for pending or blocked 'w' on the flavors assigned anew; changes nothing. ERR_OK (perhaps
+ * no victims: evictions that run already make room); ERR_CONFLICT: no plan; ERR_NO_MEMORY.
  */
 enum mk_code quota_plan(struct quota *q, struct quota_work *w, int64_t now_ms,
 			struct quota_plan *ret);
@@ -378,7 +378,7 @@ struct quota_work *quota_pick(struct quota *q);
  * is blocked and not charged.
  */
 void quota_block(struct quota *q, struct quota_work *w, int64_t now_ms);
-/* Picks the next and does with it what the rules say. MK_NO_MEMORY: the workload is blocked. */
+/* Picks the next and does with it what the rules say. ERR_NO_MEMORY: the workload is blocked. */
 enum mk_code quota_step(struct quota *q, int64_t now_ms, struct quota_step *ret);
 
 #endif

@@ -245,7 +245,7 @@ static inline struct quota_cell *quota_cell(const struct quota_tree *t, uint32_t
 
 static inline int64_t quota_reserved(const struct quota_tree *t, const struct quota_cell *c)
 {
-	return t->held == NULL ? 0 : t->held[c - t->cells].reserved;
+	return !t->held ? 0 : t->held[c - t->cells].reserved;
 }
 
 /* What a cell holds once 'delta' is added to it. */
@@ -254,7 +254,7 @@ static inline int64_t quota_hold_after(const struct quota_tree *t, const struct 
 {
 	const struct quota_held *h;
 
-	if (t->held == NULL) {
+	if (!t->held) {
 		return c->use + delta;
 	}
 	h = &t->held[c - t->cells];
@@ -292,7 +292,7 @@ static inline struct quota_leaf *quota_leaf_or_null(const struct quota *q,
 
 static inline uint32_t quota_ref(const struct quota_work *w)
 {
-	return w == NULL ? 0 : w->self;
+	return !w ? 0 : w->self;
 }
 
 static inline int64_t *quota_amounts(const struct quota_work *w)

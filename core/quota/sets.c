@@ -221,7 +221,7 @@ bool quota_room(void **p, size_t *size, size_t n, size_t item)
 		return true;
 	}
 	bigger = mk_realloc(*p, want * item);
-	if (bigger == NULL) {
+	if (!bigger) {
 		return false;
 	}
 	*p = bigger;

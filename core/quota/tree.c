@@ -11,7 +11,7 @@
 
 void quota_tree_free(struct quota_tree *t)
 {
-	if (t == NULL) {
+	if (!t) {
 		return;
 	}
 	mk_free(t->nodes);
@@ -49,7 +49,7 @@ uint32_t quota_tree_find(const struct quota_tree *t, mk_str name)
 
 static enum mk_code bad(struct mk_err *err, const char *what, mk_str name)
 {
-	return err_set(err, MK_INVALID, "quota", "%s: %.*s", what, STR_ARG(name));
+	return err_set(err, ERR_INVALID, "%s: %.*s", what, STR_ARG(name));
 }
 
 static bool amount_ok(int64_t v)
@@ -68,7 +68,7 @@ static enum mk_code check_amounts(const struct quota_desc *d, const struct quota
 			return bad(err, "amount of a node", n->name);
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code check_node(const struct quota_desc *d, const struct quota_node *n,
@@ -87,7 +87,7 @@ static enum mk_code check_node(const struct quota_desc *d, const struct quota_no
 		return bad(err, "weights and amounts at a node", n->name);
 	}
 	code = check_amounts(d, n, n->min, n->n_min, err);
-	return code == MK_OK ? check_amounts(d, n, n->max, n->n_max, err) : code;
+	return code == ERR_OK ? check_amounts(d, n, n->max, n->n_max, err) : code;
 }
 
 static enum mk_code check(const struct quota_desc *d, struct mk_err *err)
@@ -95,7 +95,7 @@ static enum mk_code check(const struct quota_desc *d, struct mk_err *err)
 	size_t roots = 0;
 
 	if (d->n_frs > QUOTA_MAX_FR || d->n_nodes >= UINT32_MAX / 4 || d->n_nodes == 0) {
-		return err_set(err, d->n_nodes == 0 ? MK_INVALID : MK_TOO_BIG, "quota",
+		return err_set(err, d->n_nodes == 0 ? ERR_INVALID : ERR_TOO_BIG,
 			       "number of nodes or pairs");
 	}
 	for (size_t i = 0; i < d->n_frs; i++) {
@@ -106,13 +106,13 @@ static enum mk_code check(const struct quota_desc *d, struct mk_err *err)
 	for (size_t i = 0; i < d->n_nodes; i++) {
 		enum mk_code code = check_node(d, &d->nodes[i], err);
 
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			return code;
 		}
 		roots += d->nodes[i].parent == QUOTA_NONE;
 	}
 	if (roots != 1) {
-		return err_set(err, MK_INVALID, "quota", "%zu roots", roots);
+		return err_set(err, ERR_INVALID, "%zu roots", roots);
 	}
 	for (size_t i = 0; i < d->n_lqs; i++) {
 		if (d->lqs[i].node >= d->n_nodes || d->lqs[i].weight < 0 ||
@@ -120,7 +120,7 @@ static enum mk_code check(const struct quota_desc *d, struct mk_err *err)
 			return bad(err, "node or weight of a LocalQueue", d->lqs[i].name);
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* --- pairs ------------------------------------------------------------------------------------ */
@@ -171,11 +171,11 @@ static size_t slot_of(const struct quota *q, struct quota_tree *t, mk_str flavor
 		return i;
 	}
 	i = index_of(q->t->slots, QUOTA_MAX_FLAVORS, flavor);
-	if (i != QUOTA_NONE && t->slots[i].p == NULL) {
+	if (i != QUOTA_NONE && !t->slots[i].p) {
 		return i;
 	}
 	for (i = 0; i < QUOTA_MAX_FLAVORS; i++) {
-		if (t->slots[i].p == NULL && q->t->slots[i].p == NULL) {
+		if (!t->slots[i].p && !q->t->slots[i].p) {
 			return i;
 		}
 	}
@@ -192,7 +192,7 @@ static enum mk_code add_pair(const struct quota *q, struct quota_tree *t, char *
 	size_t res = index_of(t->res, t->n_res, fr->resource);
 
 	if (slot == QUOTA_NONE || (res == QUOTA_NONE && t->n_res == QUOTA_MAX_RESOURCES)) {
-		return err_set(err, MK_TOO_BIG, "quota", "more than %d flavors or resources",
+		return err_set(err, ERR_TOO_BIG, "more than %d flavors or resources",
 			       QUOTA_MAX_FLAVORS);
 	}
 	p->flavor = keep(text, fr->flavor);
@@ -200,7 +200,7 @@ static enum mk_code add_pair(const struct quota *q, struct quota_tree *t, char *
 	p->total = fr->total;
 	p->group = (uint32_t)fr->group;
 	p->declared = declared;
-	if (t->slots[slot].p == NULL) {
+	if (!t->slots[slot].p) {
 		t->slots[slot] = p->flavor;
 		t->order[t->n_order++] = (uint8_t)slot;
 	}
@@ -216,7 +216,7 @@ static enum mk_code add_pair(const struct quota *q, struct quota_tree *t, char *
 	}
 	t->fr_of[slot][res] = (uint16_t)t->nf++;
 	t->n_groups = fr->group + 1 > t->n_groups ? fr->group + 1 : t->n_groups;
-	return MK_OK;
+	return ERR_OK;
 }
 
 static bool still_used(const struct quota *q, size_t f)
@@ -233,7 +233,7 @@ static enum mk_code make_pairs(const struct quota *q, const struct quota_desc *d
 	for (size_t i = 0; i < d->n_frs; i++) {
 		enum mk_code code = add_pair(q, t, text, &d->frs[i], true, err);
 
-		if (code != MK_OK) {
+		if (code != ERR_OK) {
 			return code;
 		}
 	}
@@ -252,7 +252,7 @@ static enum mk_code make_pairs(const struct quota *q, const struct quota_desc *d
 			}
 			fr.group = res == QUOTA_NONE ? 0 : t->res_group[res];
 			code = add_pair(q, t, text, &fr, false, err);
-			if (code != MK_OK) {
+			if (code != ERR_OK) {
 				return code;
 			}
 			fr_map[f] = (uint16_t)(t->nf - 1);
@@ -260,7 +260,7 @@ static enum mk_code make_pairs(const struct quota *q, const struct quota_desc *d
 		}
 		fr_map[f] = t->fr_of[slot][res];
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -320,7 +320,7 @@ static enum mk_code index_names(struct quota_tree *t, struct mk_err *err)
 		}
 		t->names[h & (t->n_names - 1)] = x + 1;
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* Children lists by name: nodes sorted downwards, each put in front of its parent's list. */
@@ -330,7 +330,7 @@ static struct named *link_children(const struct quota_desc *d, uint32_t *ret_roo
 	uint32_t *first = mk_malloc(d->n_nodes * sizeof(*first));
 	uint32_t *at = mk_malloc(d->n_nodes * sizeof(*at));
 
-	if (v == NULL || first == NULL || at == NULL) {
+	if (!v || !first || !at) {
 		mk_free(v);
 		v = NULL;
 		goto out;
@@ -370,10 +370,10 @@ static enum mk_code make_nodes(const struct quota_desc *d, struct quota_tree *t,
 	uint32_t n = 1;
 	struct named *v = link_children(d, &root);
 	uint32_t *order = mk_malloc(d->n_nodes * sizeof(*order));
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
-	if (v == NULL || order == NULL) {
-		code = err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+	if (!v || !order) {
+		code = err_set(err, ERR_NO_MEMORY, "out of memory");
 		goto out;
 	}
 	order[0] = root;
@@ -382,8 +382,7 @@ static enum mk_code make_nodes(const struct quota_desc *d, struct quota_tree *t,
 	for (uint32_t x = 0; x < n; x++) {
 		t->nodes[x].first = n;
 		if (t->nodes[x].level > QUOTA_MAX_LEVELS) {
-			code = err_set(err, MK_TOO_BIG, "quota", "more than %d levels",
-				       QUOTA_MAX_LEVELS);
+			code = err_set(err, ERR_TOO_BIG, "more than %d levels", QUOTA_MAX_LEVELS);
 			goto out;
 		}
 		for (uint32_t k = v[order[x]].first; k != QUOTA_NO_NODE; k = v[k].next) {
@@ -400,7 +399,7 @@ static enum mk_code make_nodes(const struct quota_desc *d, struct quota_tree *t,
 		}
 	}
 	if (n != d->n_nodes) {
-		code = err_set(err, MK_INVALID, "quota", "nodes that do not hang below the root");
+		code = err_set(err, ERR_INVALID, "nodes that do not hang below the root");
 		goto out;
 	}
 	t->n = n;
@@ -451,11 +450,11 @@ enum mk_code quota_apply(struct quota *q, const struct quota_desc *d, struct mk_
 	enum mk_code code = check(d, err);
 	char *text;
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		goto out;
 	}
-	if (t == NULL || fr_map == NULL || place == NULL || !make_room(q, d, t)) {
-		code = err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+	if (!t || !fr_map || !place || !make_room(q, d, t)) {
+		code = err_set(err, ERR_NO_MEMORY, "out of memory");
 		goto out;
 	}
 	text = t->text;
@@ -463,25 +462,23 @@ enum mk_code quota_apply(struct quota *q, const struct quota_desc *d, struct mk_
 	t->hdrf = d->hdrf;
 	t->reserve_ms = d->reserve_ms > 0 ? d->reserve_ms : 300000;
 	code = make_pairs(q, d, t, &text, fr_map, err);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = make_nodes(d, t, &text, place, err);
 	}
-	if (code == MK_OK && t->hdrf) {
+	if (code == ERR_OK && t->hdrf) {
 		t->shares = mk_calloc(t->n * (t->n_res + 2), sizeof(*t->shares));
-		code = t->shares == NULL ? err_set(err, MK_NO_MEMORY, "quota", "out of memory")
-					 : MK_OK;
+		code = !t->shares ? err_set(err, ERR_NO_MEMORY, "out of memory") : ERR_OK;
 	}
-	if (code == MK_OK && t->has_reserve) {
+	if (code == ERR_OK && t->has_reserve) {
 		t->held = mk_calloc(t->n * t->nf, sizeof(*t->held));
 		t->bytes += t->n * t->nf * sizeof(*t->held);
-		code = t->held == NULL ? err_set(err, MK_NO_MEMORY, "quota", "out of memory")
-				       : MK_OK;
+		code = !t->held ? err_set(err, ERR_NO_MEMORY, "out of memory") : ERR_OK;
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		quota_effective(t);
 		code = quota_leaves_prepare(q, d, t, place, err);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		struct quota_tree *old = q->t;
 
 		quota_end_cycle(q);

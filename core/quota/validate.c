@@ -204,7 +204,7 @@ static void judge_all(struct validate_ctx *c)
 	for (size_t i = 0; i < c->now->n_places; i++) {
 		const struct api_place *p = c->now->all_places[i];
 
-		if (p->tree == NULL && p->n_children > 0) {
+		if (!p->tree && p->n_children > 0) {
 			validate_siblings(c, p);
 		}
 	}
@@ -218,8 +218,8 @@ static void judge_deleted(struct validate_ctx *c)
 	for (size_t i = 0; i < c->before->n_objects && c->in->deleted == API_NONE; i++) {
 		const struct api_object *old = c->before->objects[i];
 
-		if (c->subject == NULL && old->kind == API_QUEUE && !old->duplicate &&
-		    api_set_find(c->now, old->kind, old->ns, old->name) == NULL) {
+		if (!c->subject && old->kind == API_QUEUE && !old->duplicate &&
+		    !api_set_find(c->now, old->kind, old->ns, old->name)) {
 			validate_change_deleted(c, old);
 		}
 	}
@@ -231,7 +231,7 @@ static bool collect(struct arena *a, struct api_object *const *objects, size_t n
 	for (size_t i = 0; i < n; i++) {
 		struct sorted *sorted = arena_array(a, lists[i].n, sizeof(*sorted));
 
-		if (sorted == NULL) {
+		if (!sorted) {
 			return false;
 		}
 		for (size_t k = 0; k < lists[i].n; k++) {
@@ -270,8 +270,8 @@ enum mk_code validate(struct arena *a, const struct validate_input *in, struct v
 
 	c.lists = arena_array(a, in->now->n_objects, sizeof(*c.lists));
 	c.gone = arena_array(a, n_before, sizeof(*c.gone));
-	if (c.lists == NULL || c.gone == NULL) {
-		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+	if (!c.lists || !c.gone) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	if (in->deleted == API_NONE) {
 		judge_all(&c);
@@ -281,11 +281,11 @@ enum mk_code validate(struct arena *a, const struct validate_input *in, struct v
 	}
 	out.v = arena_array(a, count(c.lists, in->now->n_objects) + count(c.gone, n_before),
 			    sizeof(*out.v));
-	if (out.v == NULL || !collect(a, in->now->objects, in->now->n_objects, c.lists, &out) ||
+	if (!out.v || !collect(a, in->now->objects, in->now->n_objects, c.lists, &out) ||
 	    (n_before > 0 && !collect(a, in->before->objects, n_before, c.gone, &out)) ||
 	    arena_failed(a)) {
-		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	*ret = out;
-	return MK_OK;
+	return ERR_OK;
 }

@@ -41,7 +41,7 @@ struct validate_errors {
 	size_t n;
 };
 
-/* Finds what is wrong; everything in *ret lives in 'a'. MK_NO_MEMORY. */
+/* Finds what is wrong; everything in *ret lives in 'a'. ERR_NO_MEMORY. */
 enum mk_code validate(struct arena *a, const struct validate_input *in, struct validate_errors *ret,
 		      struct mk_err *err);
 

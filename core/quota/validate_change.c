@@ -35,7 +35,7 @@ static void check_immutable(struct validate_ctx *c, const struct api_queue *q)
 	const struct api_place *old = validate_before(c, q->name);
 	bool managed;
 
-	if (c->in->by_controller || old == NULL || old->queue == NULL || !api_place_in_tree(old) ||
+	if (c->in->by_controller || !old || !old->queue || !api_place_in_tree(old) ||
 	    !api_place_in_tree(p)) {
 		return;
 	}
@@ -64,7 +64,7 @@ static bool was_first(const struct validate_ctx *c, const struct api_lq *lq)
 {
 	const struct api_object *old;
 
-	if (c->subject != NULL || c->before == NULL || is_inner(validate_before(c, lq->queue))) {
+	if (c->subject != NULL || !c->before || is_inner(validate_before(c, lq->queue))) {
 		return false;
 	}
 	old = api_set_find(c->before, API_LQ, lq->ns, lq->name);
@@ -101,7 +101,7 @@ static void check_became_inner(struct validate_ctx *c, const struct api_object *
 			"Invalid value: \"%.*s\": is used by LocalQueue %.*s/%.*s and cannot "
 			"become a parent",
 			STR_ARG(p->name), STR_ARG(lq->ns), STR_ARG(lq->name));
-	} else if (lq == NULL && old != NULL && old->admitted > 0 && !force) {
+	} else if (!lq && old != NULL && old->admitted > 0 && !force) {
 		validate_fault(
 			c, object, 26, path,
 			"Forbidden: \"%.*s\" has %lld admitted workloads and %zu LocalQueues",
@@ -126,12 +126,11 @@ void validate_change_queue(struct validate_ctx *c, const struct api_queue *q)
 	const struct api_place *p = api_set_place(c->now, q->name);
 	const struct api_place *old = validate_before(c, q->name);
 
-	if (p == NULL) {
+	if (!p) {
 		return;
 	}
 	check_immutable(c, q);
-	if (p->parent != NULL && p->tree == NULL &&
-	    (c->subject != NULL || p->parent->first_child == p)) {
+	if (p->parent != NULL && !p->tree && (c->subject != NULL || p->parent->first_child == p)) {
 		check_became_inner(c, q->object, p->parent, q->parent.path, q->force);
 	}
 	for (size_t i = 0; c->subject != NULL && i < q->children.n; i++) {
@@ -142,7 +141,7 @@ void validate_change_queue(struct validate_ctx *c, const struct api_queue *q)
 			break;
 		}
 	}
-	if (old != NULL && old->queue != NULL && old->tree == NULL && old->parent != NULL &&
+	if (old != NULL && old->queue != NULL && !old->tree && old->parent != NULL &&
 	    !api_place_in_tree(p) && !q->parent.set) {
 		check_left(c, validate_list(c, q->object), old, STR("spec.parent"), q->force);
 	}
@@ -180,7 +179,7 @@ void validate_change_deleted(struct validate_ctx *c, const struct api_object *ol
 {
 	const struct api_place *p = api_set_place(c->before, old->name);
 
-	if (old->kind != API_QUEUE || old->duplicate || p == NULL || p->tree != NULL ||
+	if (old->kind != API_QUEUE || old->duplicate || !p || p->tree != NULL ||
 	    !api_place_in_tree(p)) {
 		return;
 	}
@@ -194,7 +193,7 @@ void validate_change_status(struct validate_ctx *c, const struct api_object *o)
 {
 	const struct json *uid = json_at(o->json, "/metadata/uid");
 
-	if (c->in->by_controller || (c->subject == NULL && uid != NULL)) {
+	if (c->in->by_controller || (!c->subject && uid != NULL)) {
 		return;
 	}
 	validate_fault(c, o, 24, ((mk_str){NULL, 0}), "ClusterQueueTree is read-only");

@@ -28,7 +28,7 @@ static inline struct api_faults *validate_list(struct validate_ctx *c,
 /* Is this object to be judged? */
 static inline bool validate_wants(const struct validate_ctx *c, const struct api_object *object)
 {
-	return c->subject == NULL || c->subject == object;
+	return !c->subject || c->subject == object;
 }
 
 /* How the queue of that name stood before; NULL when nothing is known. */

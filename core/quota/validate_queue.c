@@ -38,8 +38,7 @@ static void check_cycle(struct validate_ctx *c, const struct api_queue *q,
 	if (!p->in_cycle || p->tree != NULL) {
 		return;
 	}
-	for (const struct api_place *up = p->parent; c->subject == NULL && up != p;
-	     up = up->parent) {
+	for (const struct api_place *up = p->parent; !c->subject && up != p; up = up->parent) {
 		if (str_cmp(up->name, p->name) < 0) {
 			return;
 		}
@@ -59,7 +58,7 @@ static bool check_both_plans(struct validate_ctx *c, const struct api_queue *q,
 											   : NULL;
 	mk_str path = q->parent.set ? q->parent.path : q->children.path;
 
-	if (in == NULL) {
+	if (!in) {
 		return false;
 	}
 	validate_fault(c, q->object, 25, path,
@@ -73,14 +72,14 @@ static void check_parent(struct validate_ctx *c, const struct api_queue *q,
 {
 	const struct api_place *above;
 
-	if (q->parent.set && api_set_queue(c->now, q->parent.v) == NULL) {
+	if (q->parent.set && !api_set_queue(c->now, q->parent.v)) {
 		validate_fault(c, q->object, 3, q->parent.path,
 			       "Invalid value: \"%.*s\": parent ClusterQueue does not exist",
 			       STR_ARG(q->parent.v));
 	}
 	check_cycle(c, q, p);
 	above = p->parent;
-	if (c->subject != NULL && above != NULL && above->queue != NULL && above->tree == NULL) {
+	if (c->subject != NULL && above != NULL && above->queue != NULL && !above->tree) {
 		validate_cohort(c, q->object, above->queue);
 	}
 }
@@ -92,7 +91,7 @@ static void check_child(struct validate_ctx *c, const struct api_queue *q,
 	const struct api_place *child = api_set_place(c->now, name);
 	mk_str path = arena_printf(c->a, "%.*s[%zu]", STR_ARG(q->children.path), i);
 
-	if (name.n == 0 || path.p == NULL) {
+	if (name.n == 0 || !path.p) {
 		return;
 	}
 	for (size_t k = 0; k < i; k++) {
@@ -102,7 +101,7 @@ static void check_child(struct validate_ctx *c, const struct api_queue *q,
 			return;
 		}
 	}
-	if (child == NULL || child->queue == NULL) {
+	if (!child || !child->queue) {
 		validate_fault(c, q->object, 6, path,
 			       "Invalid value: \"%.*s\": ClusterQueue does not exist",
 			       STR_ARG(name));
@@ -133,7 +132,7 @@ static size_t deepest(const struct api_place *top)
 			p = p->first_child;
 			continue;
 		}
-		while (p != top && p->next == NULL) {
+		while (p != top && !p->next) {
 			p = p->parent;
 		}
 		if (p == top) {
@@ -146,15 +145,14 @@ static size_t deepest(const struct api_place *top)
 static void check_levels(struct validate_ctx *c, const struct api_queue *q,
 			 const struct api_place *p)
 {
-	size_t levels =
-		c->subject != NULL && p->depth > 0 && p->tree == NULL ? deepest(p) : p->depth;
+	size_t levels = c->subject != NULL && p->depth > 0 && !p->tree ? deepest(p) : p->depth;
 
 	/*
 	 * In a whole set the first queue that is too deep gets the error, and not each one below
 	 * it.
 	 */
-	if (p->tree == NULL && (c->subject != NULL ? levels > VALIDATE_MAX_LEVELS
-						   : levels == VALIDATE_MAX_LEVELS + 1)) {
+	if (!p->tree && (c->subject != NULL ? levels > VALIDATE_MAX_LEVELS
+					    : levels == VALIDATE_MAX_LEVELS + 1)) {
 		validate_fault(c, q->object, 27, q->parent.path,
 			       "Too many: %zu: must have at most %d items", levels,
 			       VALIDATE_MAX_LEVELS);
@@ -165,7 +163,7 @@ void validate_queue(struct validate_ctx *c, const struct api_queue *q)
 {
 	struct api_place *p = api_set_place(c->now, q->name);
 
-	if (p == NULL) {
+	if (!p) {
 		return;
 	}
 	if (!check_both_plans(c, q, p)) {
@@ -178,7 +176,7 @@ void validate_queue(struct validate_ctx *c, const struct api_queue *q)
 	if (api_place_in_tree(p) || q->parent.set || q->children.set) {
 		validate_cohort(c, q->object, q);
 	}
-	if ((q->min_weight.set || q->max_weight.set) && has_own_groups(q) && p->tree == NULL) {
+	if ((q->min_weight.set || q->max_weight.set) && has_own_groups(q) && !p->tree) {
 		validate_fault(c, q->object, 5, STR("spec.resourceGroups"),
 			       "Forbidden: may be set only when minWeight and maxWeight are unset");
 	}
@@ -196,7 +194,7 @@ static const struct api_object *told(const struct validate_ctx *c, const struct 
 {
 	const struct api_place *p;
 
-	if (c->subject == NULL) {
+	if (!c->subject) {
 		return child->queue->object;
 	}
 	if (c->subject->kind != API_QUEUE) {
@@ -220,7 +218,7 @@ static void check_sum(struct validate_ctx *c, const struct api_place *parent)
 			return;
 		}
 		sum += min->set ? min->v : 0;
-		if (sum > 100 && over == NULL) {
+		if (sum > 100 && !over) {
 			over = p;
 		}
 	}
@@ -250,10 +248,10 @@ static bool check_mix(struct validate_ctx *c, const struct api_place *parent)
 		if (weighted && has_own_groups(p->queue)) {
 			continue;
 		}
-		if (odd == NULL && *side == NULL && (with != NULL || without != NULL)) {
+		if (!odd && !*side && (with != NULL || without != NULL)) {
 			odd = p;
 		}
-		if (*side == NULL || str_cmp(p->name, (*side)->name) < 0) {
+		if (!*side || str_cmp(p->name, (*side)->name) < 0) {
 			*side = p;
 		}
 	}
@@ -277,9 +275,9 @@ static int64_t max_of(const struct api_place *p, mk_str key)
 
 	for (; p != NULL && p->queue != NULL; p = p->parent) {
 		const struct api_quotas *list =
-			p->parent == NULL ? &p->queue->quotas : &p->queue->max_resources;
+			!p->parent ? &p->queue->quotas : &p->queue->max_resources;
 		const struct api_quota *q = api_quotas_get(list, key);
-		int64_t v = q != NULL ? q->nominal.v : p->parent == NULL ? 0 : INT64_MAX;
+		int64_t v = q != NULL ? q->nominal.v : !p->parent ? 0 : INT64_MAX;
 
 		most = v < most ? v : most;
 	}
@@ -300,7 +298,7 @@ static void check_min_sum(struct validate_ctx *c, const struct api_place *parent
 		const struct api_quota *own = api_quotas_get(&p->queue->quotas, key);
 
 		sum.v = api_add(sum.v, own != NULL ? own->nominal.v : 0);
-		if (over == NULL && sum.v > limit.v) {
+		if (!over && sum.v > limit.v) {
 			over = p;
 		}
 	}
@@ -326,7 +324,7 @@ static void check_own(struct validate_ctx *c, const struct api_place *root,
 		mk_str at = arena_printf(c->a, "%.*s.nominalQuota", STR_ARG(min->path));
 		const struct api_quota *own = api_quotas_get(&q->max_resources, key);
 
-		if (api_quotas_get(&root->queue->quotas, key) == NULL) {
+		if (!api_quotas_get(&root->queue->quotas, key)) {
 			validate_fault(c, q->object, 19,
 				       arena_printf(c->a, "%.*s.name", STR_ARG(min->path)),
 				       "Invalid value: \"%.*s\": flavor \"%.*s\" with resource "
@@ -353,7 +351,7 @@ static void check_max(struct validate_ctx *c, const struct api_place *root,
 		mk_str key = api_pair(c->a, max->flavor, max->resource);
 		struct api_amount limit = {max_of(p->parent, key), max->nominal.format};
 
-		if (api_quotas_get(&root->queue->quotas, key) == NULL) {
+		if (!api_quotas_get(&root->queue->quotas, key)) {
 			validate_fault(c, q->object, 19,
 				       arena_printf(c->a, "%.*s.name", STR_ARG(max->path)),
 				       "Invalid value: \"%.*s\": flavor \"%.*s\" with resource "

@@ -58,7 +58,7 @@ static void check_names(struct validate_ctx *c, const struct api_tree *tree)
 	for (size_t g = 0; g < tree->n_groups; g++) {
 		const struct api_group *group = &tree->groups[g];
 
-		if (map_get(&tree->node_index, group->key) == NULL) {
+		if (!map_get(&tree->node_index, group->key)) {
 			check_owner(c, tree, group->key, group->path);
 		}
 		for (size_t i = 0; i < group->n; i++) {
@@ -122,7 +122,7 @@ static void check_group_sizes(struct validate_ctx *c, const struct api_tree *tre
 		size_t bottom = group->depth > 0 && group->n > 0 ? group->depth + 1 : 0;
 
 		levels = bottom > levels ? bottom : levels;
-		if (bottom > VALIDATE_MAX_LEVELS && deep == NULL) {
+		if (bottom > VALIDATE_MAX_LEVELS && !deep) {
 			deep = group;
 		}
 		too_many(c, tree, arena_printf(c->a, "%.*s.weightedQuotas", STR_ARG(group->path)),
@@ -215,15 +215,15 @@ static bool check_mix(struct validate_ctx *c, const struct api_tree *tree)
 		for (size_t i = 0; i < tree->groups[g].n; i++) {
 			const struct api_node *n = &tree->groups[g].nodes[i];
 
-			if (has_weight(n) && !has_resources(n) && weights == NULL) {
+			if (has_weight(n) && !has_resources(n) && !weights) {
 				weights = n;
 			}
-			if (has_resources(n) && !has_weight(n) && resources == NULL) {
+			if (has_resources(n) && !has_weight(n) && !resources) {
 				resources = n;
 			}
 		}
 	}
-	if (weights == NULL || resources == NULL) {
+	if (!weights || !resources) {
 		return false;
 	}
 	validate_fault(c, tree->object, 15, tree->map_path,
@@ -251,7 +251,7 @@ static void check_sum(struct validate_ctx *c, const struct api_tree *tree,
 		resources = resources || has_resources(n);
 		sum += n->min_weight.v;
 	}
-	if (!some && (resources || group->n == 0 || p == NULL || p->tree != tree ||
+	if (!some && (resources || group->n == 0 || !p || p->tree != tree ||
 		      api_place_policy(p) != API_CAPACITY)) {
 		return;
 	}
@@ -273,14 +273,13 @@ static void check_graft(struct validate_ctx *c, const struct api_tree *tree)
 	if (!tree->graft_tree.set) {
 		return;
 	}
-	if (other == NULL) {
+	if (!other) {
 		validate_fault(c, tree->object, 0, tree->graft_tree.path,
 			       "Invalid value: \"%.*s\": tree does not exist",
 			       STR_ARG(tree->graft_tree.v));
 		return;
 	}
-	if (map_get(&other->node_index, node) == NULL ||
-	    map_get(&other->group_index, node) != NULL) {
+	if (!map_get(&other->node_index, node) || map_get(&other->group_index, node) != NULL) {
 		validate_fault(c, tree->object, 0, tree->graft_node.path,
 			       "Invalid value: \"%.*s\": not a leaf of tree \"%.*s\"",
 			       STR_ARG(node), STR_ARG(other->name));

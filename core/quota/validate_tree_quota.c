@@ -143,7 +143,7 @@ static void check_sums(struct validate_ctx *c, const struct api_tree *tree,
 		room += group->nodes[i].min.n;
 	}
 	all = arena_array(c->a, room, sizeof(*all));
-	if (all == NULL) {
+	if (!all) {
 		return;
 	}
 	for (size_t i = 0; i < group->n; i++) {
@@ -180,7 +180,7 @@ static struct api_amount max_of(const struct api_tree *tree, mk_str name, mk_str
 	for (size_t level = 0; level <= VALIDATE_MAX_LEVELS; level++) {
 		const struct api_node *n = map_get(&tree->node_index, name);
 
-		if (n == NULL) {
+		if (!n) {
 			break;
 		}
 		q = api_quotas_get(&n->max, key);
@@ -213,7 +213,7 @@ static void check_min(struct validate_ctx *c, const struct api_tree *tree,
 	const struct api_quota *own = api_quotas_get(&node->max, key);
 	struct api_amount limit = own != NULL ? own->nominal : max_of(tree, node->name, key);
 
-	if (!q->bad && (own == NULL || !own->bad) && q->nominal.v > limit.v) {
+	if (!q->bad && (!own || !own->bad) && q->nominal.v > limit.v) {
 		validate_fault(c, tree->object, 18, below(c, q->path, "nominalQuota"),
 			       "Invalid value: %.*s: larger than maxResources %.*s",
 			       STR_ARG(api_amount_text(c->a, q->nominal, q->resource)),

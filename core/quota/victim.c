@@ -184,7 +184,7 @@ static struct quota_work *among(struct quota_try *x, uint32_t node, const struct
 			continue;
 		}
 		v = below(x, c);
-		if (v != NULL && (best == NULL || order > 0 || quota_by_worth(v, best) < 0)) {
+		if (v != NULL && (!best || order > 0 || quota_by_worth(v, best) < 0)) {
 			best = v;
 			best_key = k;
 		}

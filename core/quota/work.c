@@ -9,7 +9,7 @@ struct quota *quota_new(void)
 	struct quota *q = mk_calloc(1, sizeof(*q));
 	struct quota_tree *t = mk_calloc(1, sizeof(*t));
 
-	if (q == NULL || t == NULL) {
+	if (!q || !t) {
 		mk_free(q);
 		mk_free(t);
 		return NULL;
@@ -24,7 +24,7 @@ struct quota *quota_new(void)
 
 void quota_free(struct quota *q)
 {
-	if (q == NULL) {
+	if (!q) {
 		return;
 	}
 	for (uint32_t x = 0; x < q->t->n; x++) {
@@ -215,7 +215,7 @@ static bool grow(struct quota *q)
 		return true;
 	}
 	table = mk_calloc(n, sizeof(*table));
-	if (table == NULL) {
+	if (!table) {
 		return false;
 	}
 	for (size_t i = 0; i < q->n_table; i++) {
@@ -266,26 +266,25 @@ static enum mk_code check_work(const struct quota *q, const struct quota_work_de
 			       struct mk_err *err)
 {
 	if (d->uid.n == 0 || d->uid.n > QUOTA_MAX_UID) {
-		return err_set(err, MK_INVALID, "quota", "uid of %zu bytes", d->uid.n);
+		return err_set(err, ERR_INVALID, "uid of %zu bytes", d->uid.n);
 	}
 	if (d->n_asks > QUOTA_MAX_ASKS || d->n_pods > QUOTA_MAX_PODS) {
-		return err_set(err, MK_TOO_BIG, "quota", "%zu pod sets with %zu requests",
-			       d->n_pods, d->n_asks);
+		return err_set(err, ERR_TOO_BIG, "%zu pod sets with %zu requests", d->n_pods,
+			       d->n_asks);
 	}
 	for (size_t i = 0; i < d->n_asks; i++) {
 		const struct quota_ask *a = &d->asks[i];
 
 		if (a->amount < 0 || a->amount > QUOTA_MAX_AMOUNT || a->pod >= d->n_pods) {
-			return err_set(err, MK_INVALID, "quota", "request for %.*s",
-				       STR_ARG(a->resource));
+			return err_set(err, ERR_INVALID, "request for %.*s", STR_ARG(a->resource));
 		}
 		if (d->admitted && a->amount > 0 &&
 		    quota_fr_find(q, a->flavor, a->resource) == QUOTA_NONE) {
-			return err_set(err, MK_NOT_FOUND, "quota", "%.*s in flavor %.*s",
+			return err_set(err, ERR_NOT_FOUND, "%.*s in flavor %.*s",
 				       STR_ARG(a->resource), STR_ARG(a->flavor));
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code find_place(const struct quota *q, const struct quota_work_desc *d,
@@ -298,13 +297,13 @@ static enum mk_code find_place(const struct quota *q, const struct quota_work_de
 	while (l != NULL && d->lq.n > 0 && i < l->n_lqs && !str_eq(l->lqs[i].name, d->lq)) {
 		i++;
 	}
-	if (l == NULL || i == l->n_lqs) {
-		return err_set(err, MK_NOT_FOUND, "quota", "leaf %.*s, LocalQueue %.*s",
-			       STR_ARG(d->leaf), STR_ARG(d->lq));
+	if (!l || i == l->n_lqs) {
+		return err_set(err, ERR_NOT_FOUND, "leaf %.*s, LocalQueue %.*s", STR_ARG(d->leaf),
+			       STR_ARG(d->lq));
 	}
 	*ret_leaf = l;
 	*ret_lq = (uint32_t)i;
-	return MK_OK;
+	return ERR_OK;
 }
 
 static uint8_t res_of(const struct quota_tree *t, mk_str resource)
@@ -344,7 +343,7 @@ static struct quota_work *make_work(struct quota *q, const struct quota_work_des
 		head.n_asks = (uint8_t)(head.n_asks + (d->asks[i].amount > 0));
 	}
 	w = quota_pool_take(&q->works, work_size(&head), &head.self);
-	if (w == NULL) {
+	if (!w) {
 		return NULL;
 	}
 	*w = head;
@@ -393,7 +392,7 @@ static void drop_gone(struct quota *q, struct quota_leaf *l)
 {
 	size_t i = 0;
 
-	if (l == NULL || !l->gone || l->n_running > 0) {
+	if (!l || !l->gone || l->n_running > 0) {
 		return;
 	}
 	while (q->gone[i] != l) {
@@ -454,22 +453,22 @@ enum mk_code quota_put(struct quota *q, const struct quota_work_desc *d, struct 
 		quota_end_cycle(q);
 		q->outside++;
 		update_admitted(q, old, d);
-		return MK_OK;
+		return ERR_OK;
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = find_place(q, d, &leaf, &lq, err);
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	w = grow(q) ? make_work(q, d) : NULL;
-	if (w == NULL) {
-		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+	if (!w) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	quota_wants_of(w, &wants);
 	if (d->admitted && quota_would_overflow(q, &wants)) {
 		give_work(q, w);
-		return err_set(err, MK_TOO_BIG, "quota", "the usage of the tree overflows");
+		return err_set(err, ERR_TOO_BIG, "the usage of the tree overflows");
 	}
 	if (old != NULL) {
 		del_work(q, old);
@@ -485,23 +484,23 @@ enum mk_code quota_put(struct quota *q, const struct quota_work_desc *d, struct 
 		quota_charge_work(q, w, 1);
 		quota_charge_lq(q, w, 1);
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *err)
 {
 	if (w->state != QUOTA_ADMITTED) {
-		return err_set(err, MK_CONFLICT, "quota", "the workload is not admitted");
+		return err_set(err, ERR_CONFLICT, "the workload is not admitted");
 	}
 	if (!quota_room((void **)(void *)&q->evicting, &q->size_evicting, q->n_evicting,
 			sizeof(struct quota_work *))) {
-		return err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	w->stamp = (uint32_t)q->n_evicting;
 	q->evicting[q->n_evicting++] = w;
 	quota_leave(q, w);
 	quota_enter(q, w, QUOTA_EVICTING);
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code quota_gone(struct quota *q, struct quota_work *w)
@@ -509,7 +508,7 @@ enum mk_code quota_gone(struct quota *q, struct quota_work *w)
 	struct quota_leaf *l = quota_leaf_or_null(q, w);
 
 	if (w->state != QUOTA_EVICTING) {
-		return MK_CONFLICT;
+		return ERR_CONFLICT;
 	}
 	quota_end_cycle(q);
 	uncharge(q, w);
@@ -517,5 +516,5 @@ enum mk_code quota_gone(struct quota *q, struct quota_work *w)
 	w->since_ms = INT64_MIN;
 	quota_enter(q, w, l->gone ? QUOTA_PARKED : QUOTA_PENDING);
 	drop_gone(q, l);
-	return MK_OK;
+	return ERR_OK;
 }

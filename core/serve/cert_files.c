@@ -50,7 +50,7 @@ bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *re
 	static const char *const files[2] = {SERVING_CERT, SERVING_KEY};
 	char path[2][PATH_SIZE];
 	struct cert_stamp now[2];
-	struct mk_err why = {.code = MK_OK};
+	struct mk_err why = {.code = ERR_OK};
 	mk_str text[2];
 
 	for (size_t i = 0; i < 2; i++) {
@@ -62,12 +62,12 @@ bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *re
 		return false;
 	}
 	for (size_t i = 0; i < 2; i++) {
-		if (file_read(a, path[i], PEM_MAX, &text[i], &why) != MK_OK) {
+		if (file_read(a, path[i], PEM_MAX, &text[i], &why) != ERR_OK) {
 			tell(f, now, &why, err);
 			return false;
 		}
 	}
-	f->told = MK_OK;
+	f->told = ERR_OK;
 	f->looks_left = 0;
 	memcpy(f->stamps, now, sizeof(now));
 	*ret = (struct cert_pair){.cert = text[0], .key = text[1]};

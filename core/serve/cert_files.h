@@ -26,7 +26,7 @@ struct cert_files {
 	mk_str directory;            /* borrowed */
 	struct cert_stamp stamps[2]; /* of the files that are in use, or were refused */
 	struct cert_stamp tried[2];  /* of those that could not be read */
-	enum mk_code told;           /* and why; MK_OK: the last ones could be */
+	enum mk_code told;           /* and why; ERR_OK: the last ones could be */
 	unsigned looks_left; /* until a pair that was refused is read again; 0: it was not */
 };
 
@@ -38,8 +38,8 @@ struct cert_pair {
 /*
  * Reads tls.crt and tls.key when one of them changed since the last call that returned true. False:
  * they are the same ('err' is untouched), or they cannot be read. They are tried again at the next
- * call, and 'err' says why once, until the files or the reason change: MK_NOT_FOUND, MK_DENIED,
- * MK_TOO_BIG, MK_NO_MEMORY. Texts are in 'a'; str_wipe the key before 'a' is cleared.
+ * call, and 'err' says why once, until the files or the reason change: ERR_NOT_FOUND, ERR_DENIED,
+ * ERR_TOO_BIG, ERR_NO_MEMORY. Texts are in 'a'; str_wipe the key before 'a' is cleared.
  */
 bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *ret,
 		     struct mk_err *err);
@@ -51,7 +51,7 @@ bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *re
 void cert_files_refused(struct cert_files *f);
 
 /*
- * The TLS side of a server, by the section tls of the configuration. MK_INVALID, MK_NO_MEMORY:
+ * The TLS side of a server, by the section tls of the configuration. ERR_INVALID, ERR_NO_MEMORY:
  * NULL.
  */
 struct tls_serve *cert_tls_new(const struct config *c, struct mk_err *err);

@@ -98,7 +98,7 @@ static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 	e->health = http_server_open(e->o.loop, &o, err);
 	if (!e->health) {
 		err_wrap(err, "health.healthProbeBindAddress");
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	done = http_server_handle(e->health, c->liveness_endpoint.p, healthz, e) &&
 	       http_server_handle(e->health, c->readiness_endpoint.p, readyz, e) &&
@@ -109,7 +109,7 @@ static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 	log_write(LOG_INFO, "http", "listening", LOG_CSTR("what", "health"),
 		  LOG_STR("address", c->health_bind_address),
 		  LOG_INT("port", http_server_port(e->health)), LOG_END);
-	return done ? MK_OK : err_set(err, MK_NO_MEMORY, "endpoints", "out of memory");
+	return done ? ERR_OK : err_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
 static enum mk_code open_metrics(struct endpoints *e, struct mk_err *err)
@@ -125,28 +125,28 @@ static enum mk_code open_metrics(struct endpoints *e, struct mk_err *err)
 	e->metrics = metrics_server_new(&o, err);
 	if (!e->metrics) {
 		err_wrap(err, "metrics.bindAddress");
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err *err)
 {
 	struct endpoints *e = mk_calloc(1, sizeof(*e));
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (!e) {
-		err_set(err, MK_NO_MEMORY, "endpoints", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	e->o = *o;
 	if (config_is_on(o->config->health_bind_address)) {
 		code = open_health(e, err);
 	}
-	if (code == MK_OK && wants_metrics_listener(o->config)) {
+	if (code == ERR_OK && wants_metrics_listener(o->config)) {
 		code = open_metrics(e, err);
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		endpoints_free(e);
 		return NULL;
 	}

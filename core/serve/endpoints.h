@@ -27,8 +27,8 @@ struct endpoints_options {
 	void *ctx; /* of both */
 };
 
-/* Opens the listeners that the configuration asks for. MK_INVALID, MK_UNAVAILABLE (address),
- * MK_NOT_FOUND, MK_DENIED (certificate), MK_NO_MEMORY. */
+/* Opens the listeners that the configuration asks for. ERR_INVALID, ERR_UNAVAILABLE (address),
+ * ERR_NOT_FOUND, ERR_DENIED (certificate), ERR_NO_MEMORY. */
 struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err *err);
 /* After manager_free. NULL is fine. */
 void endpoints_free(struct endpoints *e);

@@ -355,10 +355,10 @@ static void send(struct metrics_access *m, struct row *r)
 				 .subresource = "",
 				 .body = buf_str(&r->body),
 				 .timeout_ms = TIMEOUT_MS};
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 
 	r->in_air = true;
-	if (kube_send(m->kube, &q, r->id, on_reply, m, &err) != MK_OK) {
+	if (kube_send(m->kube, &q, r->id, on_reply, m, &err) != ERR_OK) {
 		r->in_air = false;
 		failed(m, r, &(struct kube_reply){.http = 0, .text = str_of(err.msg)});
 	}

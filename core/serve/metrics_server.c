@@ -55,9 +55,9 @@ static enum mk_code issue_own(struct metrics_server *m, int64_t wall_ms, struct 
 	bool change;
 	enum mk_code code = serving_certs_plan(a, &in, &made, &change, err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = tls_serve_set(m->tls, made.cert, made.key, err);
-		if (code == MK_OK) {
+		if (code == ERR_OK) {
 			tls_cert_end(made.cert, &m->own_end_ms);
 		}
 		str_wipe(made.ca_key);
@@ -76,7 +76,7 @@ static enum mk_code read_files(struct metrics_server *m, struct mk_err *err)
 	}
 	code = tls_serve_set(m->tls, pair.cert, pair.key, err);
 	str_wipe(pair.key);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		cert_files_refused(&m->files);
 	} else {
 		log_write(LOG_INFO, "metrics", "a certificate is in use",
@@ -88,7 +88,7 @@ static enum mk_code read_files(struct metrics_server *m, struct mk_err *err)
 static enum mk_code look_at_certificate(struct metrics_server *m, int64_t wall_ms,
 					struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (!m->o.config->metrics_own_cert) {
 		code = read_files(m, err);
@@ -110,25 +110,25 @@ static enum mk_code listen_at(struct metrics_server *m, struct mk_err *err)
 
 	m->server = http_server_open(m->o.loop, &o, err);
 	if (!m->server) {
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	if (!http_server_handle(m->server, "/metrics", m->o.handler, m->o.handler_ctx)) {
-		return err_set(err, MK_NO_MEMORY, "metrics", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	log_write(LOG_INFO, "http", "listening", LOG_CSTR("what", "metrics"),
 		  LOG_STR("address", o.address), LOG_INT("port", http_server_port(m->server)),
 		  LOG_END);
-	return MK_OK;
+	return ERR_OK;
 }
 
 struct metrics_server *metrics_server_new(const struct metrics_server_options *o,
 					  struct mk_err *err)
 {
 	struct metrics_server *m = mk_calloc(1, sizeof(*m));
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (!m) {
-		err_set(err, MK_NO_MEMORY, "metrics", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	m->o = *o;
@@ -137,11 +137,11 @@ struct metrics_server *metrics_server_new(const struct metrics_server_options *o
 	m->access = metrics_access_new(o->kube);
 	m->tls = m->access ? cert_tls_new(o->config, err) : NULL;
 	if (!m->access) {
-		err_set(err, MK_NO_MEMORY, "metrics", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
-	code = m->tls ? look_at_certificate(m, clock_wall_ms(), err) : MK_INVALID;
-	code = code == MK_OK ? listen_at(m, err) : code;
-	if (code != MK_OK) {
+	code = m->tls ? look_at_certificate(m, clock_wall_ms(), err) : ERR_INVALID;
+	code = code == ERR_OK ? listen_at(m, err) : code;
+	if (code != ERR_OK) {
 		metrics_server_free(m);
 		return NULL;
 	}
@@ -161,11 +161,11 @@ void metrics_server_free(struct metrics_server *m)
 
 void metrics_server_run(struct metrics_server *m, int64_t mono_ms, int64_t wall_ms)
 {
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 
 	if (m->look_ms <= mono_ms) {
 		m->look_ms = mono_ms + (m->o.config->metrics_own_cert ? OWN_LOOK_MS : LOOK_MS);
-		if (look_at_certificate(m, wall_ms, &err) != MK_OK) {
+		if (look_at_certificate(m, wall_ms, &err) != ERR_OK) {
 			log_write(LOG_WARN, "metrics",
 				  "a certificate cannot be used; the one before it stays",
 				  LOG_ERR(&err), LOG_END);

@@ -27,8 +27,8 @@ struct metrics_server_options {
 };
 
 /*
- * Listens at metrics.bindAddress. MK_INVALID (address, TLS options, certificate), MK_UNAVAILABLE
- * (address), MK_NOT_FOUND, MK_DENIED (certificate files), MK_NO_MEMORY.
+ * Listens at metrics.bindAddress. ERR_INVALID (address, TLS options, certificate), ERR_UNAVAILABLE
+ * (address), ERR_NOT_FOUND, ERR_DENIED (certificate files), ERR_NO_MEMORY.
  */
 struct metrics_server *metrics_server_new(const struct metrics_server_options *o,
 					  struct mk_err *err);

@@ -32,19 +32,19 @@ struct reviews {
 
 static int status_of(enum mk_code code)
 {
-	if (code == MK_INVALID) {
+	if (code == ERR_INVALID) {
 		return 400;
 	}
-	if (code == MK_TOO_BIG) {
+	if (code == ERR_TOO_BIG) {
 		return 413;
 	}
-	return code == MK_UNAVAILABLE ? 503 : 500;
+	return code == ERR_UNAVAILABLE ? 503 : 500;
 }
 
 static void mutate(void *ctx, const struct http_request *rq, struct http_answer *a)
 {
 	struct reviews *r = ctx;
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum admit_rule rule = ADMIT_NONE;
 	mk_str answer = {NULL, 0};
 	int64_t t0 = clock_mono_us();
@@ -55,7 +55,7 @@ static void mutate(void *ctx, const struct http_request *rq, struct http_answer 
 		return;
 	}
 	code = admit_review(r->queues, rq->body, &r->arena, &answer, &rule, &err);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		a->content_type = "application/json";
 		buf_add(&a->body, answer);
 		metric_add(r->answered, METRIC_LABELS(str_of(admit_rule_name(rule))), 1);
@@ -123,20 +123,20 @@ static enum mk_code open_server(struct reviews *r, const struct reviews_options 
 
 	r->loop = loop_new(err);
 	if (!r->loop) {
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	loop_on_wake(r->loop, told_to_stop, r);
 	r->server = http_server_open(r->loop, &ho, err);
 	if (!r->server) {
 		err_wrap(err, "webhook");
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	if (!http_server_handle(r->server, "/mutate", mutate, r)) {
-		return err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
-	return start_thread(r) ? MK_OK
-			       : err_set(err, MK_UNAVAILABLE, "webhook",
-					 "cannot start the thread of the webhook");
+	return start_thread(r)
+		       ? ERR_OK
+		       : err_set(err, ERR_UNAVAILABLE, "cannot start the thread of the webhook");
 }
 
 struct reviews *reviews_start(const struct reviews_options *o, struct mk_err *err)
@@ -144,13 +144,13 @@ struct reviews *reviews_start(const struct reviews_options *o, struct mk_err *er
 	struct reviews *r = mk_calloc(1, sizeof(*r));
 
 	if (!r) {
-		err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	r->queues = o->queues;
 	arena_init(&r->arena, REVIEW_MAX);
 	make_metrics(r);
-	if (open_server(r, o, err) != MK_OK) {
+	if (open_server(r, o, err) != ERR_OK) {
 		reviews_free(r);
 		return NULL;
 	}

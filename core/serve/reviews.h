@@ -23,8 +23,8 @@ struct reviews_options {
 };
 
 /*
- * Listens and serves POST /mutate. MK_INVALID (address), MK_UNAVAILABLE (port, thread),
- * MK_NO_MEMORY: NULL then.
+ * Listens and serves POST /mutate. ERR_INVALID (address), ERR_UNAVAILABLE (port, thread),
+ * ERR_NO_MEMORY: NULL then.
  */
 struct reviews *reviews_start(const struct reviews_options *o, struct mk_err *err);
 

@@ -17,7 +17,7 @@ enum { CAS_MAX = 3 };
 static bool fits(mk_str cert, mk_str key)
 {
 	return cert.n > 0 && key.n > 0 &&
-	       tls_check_pem((mk_str){NULL, 0}, cert, key, NULL) == MK_OK;
+	       tls_check_pem((mk_str){NULL, 0}, cert, key, NULL) == ERR_OK;
 }
 
 /* Does 'cert' end later than 'left_ms' from now? */
@@ -35,12 +35,12 @@ static enum mk_code replace_ca(struct arena *a, const struct serving_input *in, 
 	struct tls_pair ca;
 	enum mk_code code = tls_issue_ca(a, "multikueue-ca", in->now_ms, ca_life_ms, &ca, err);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	ret->ca = arena_printf(a, "%.*s%.*s", STR_ARG(ca.cert), STR_ARG(old));
 	ret->ca_key = ca.key;
-	return ret->ca.n > 0 ? MK_OK : err_set(err, MK_NO_MEMORY, "certs", "out of memory");
+	return ret->ca.n > 0 ? ERR_OK : err_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
 static enum mk_code sign(struct arena *a, const struct serving_input *in, struct serving_certs *ret,
@@ -51,7 +51,7 @@ static enum mk_code sign(struct arena *a, const struct serving_input *in, struct
 	enum mk_code code = tls_issue_server(a, &ca, in->names, in->n_names, in->now_ms,
 					     cert_life_ms, &made, err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		ret->cert = made.cert;
 		ret->key = made.key;
 		ret->ca = tls_certs_alive(a, ret->ca, CAS_MAX, in->now_ms);
@@ -69,7 +69,7 @@ enum mk_code serving_certs_plan(struct arena *a, const struct serving_input *in,
 	bool serves = fits(c.cert, c.key) && lasts(c.cert, in->now_ms, DAY_MS) &&
 		      tls_cert_is_by(c.cert, c.ca, in->names, in->n_names);
 	bool by_first = tls_cert_is_by(c.cert, first, in->names, in->n_names);
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 	bool change = false;
 
 	if (!has_ca || !lasts(c.ca, in->now_ms, ca_renew_ms)) {
@@ -78,7 +78,7 @@ enum mk_code serving_certs_plan(struct arena *a, const struct serving_input *in,
 
 		code = replace_ca(a, in, old, &c, err);
 		change = true;
-		if (code == MK_OK && !serves) {
+		if (code == ERR_OK && !serves) {
 			code = sign(a, in, &c, err);
 		}
 	} else if (!serves || (by_first ? !lasts(c.cert, in->now_ms, cert_renew_ms)
@@ -86,13 +86,13 @@ enum mk_code serving_certs_plan(struct arena *a, const struct serving_input *in,
 		code = sign(a, in, &c, err);
 		change = true;
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	if (arena_failed(a)) {
-		return err_set(err, MK_NO_MEMORY, "certs", "out of memory");
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	*ret_change = change;
 	*ret = c;
-	return MK_OK;
+	return ERR_OK;
 }

@@ -41,7 +41,7 @@ struct serving_input {
 
 /*
  * *ret_change tells whether something is to be written; *ret is then what the Secret shall hold, in
- * 'a' or borrowed from 'in'. MK_NO_MEMORY, MK_INVALID (a name that no certificate can have).
+ * 'a' or borrowed from 'in'. ERR_NO_MEMORY, ERR_INVALID (a name that no certificate can have).
  */
 enum mk_code serving_certs_plan(struct arena *a, const struct serving_input *in,
 				struct serving_certs *ret, bool *ret_change, struct mk_err *err);

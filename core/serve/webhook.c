@@ -40,10 +40,10 @@ struct webhook {
 
 static bool use_certificate(struct webhook *w, mk_str cert, mk_str key, const char *from)
 {
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	int64_t end = 0;
 
-	if (tls_serve_set(w->tls, cert, key, &err) != MK_OK) {
+	if (tls_serve_set(w->tls, cert, key, &err) != ERR_OK) {
 		log_write(LOG_ERROR, "webhook",
 			  "a certificate cannot be used; the one before it stays, if there is one",
 			  LOG_CSTR("from", from), LOG_ERR(&err), LOG_END);
@@ -65,10 +65,10 @@ static bool on_certificate(void *ctx, mk_str cert, mk_str key)
 static void look_at_files(struct webhook *w)
 {
 	struct cert_pair pair;
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 
 	if (!cert_files_look(&w->files, &w->arena, &pair, &err)) {
-		if (err.code != MK_OK) {
+		if (err.code != ERR_OK) {
 			log_write(LOG_WARN, "webhook", "the certificate cannot be read",
 				  LOG_ERR(&err), LOG_END);
 		}
@@ -124,7 +124,7 @@ static enum mk_code make_objects(struct webhook *w, struct mk_err *err)
 					    .ctx = w};
 
 	w->objects = webhook_objects_new(&o);
-	return w->objects ? MK_OK : err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
+	return w->objects ? ERR_OK : err_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
 static enum mk_code listen_on(struct webhook *w, struct mk_err *err)
@@ -139,21 +139,21 @@ static enum mk_code listen_on(struct webhook *w, struct mk_err *err)
 	o.address = str_of(address);
 	w->reviews = reviews_start(&o, err);
 	if (!w->reviews) {
-		return MK_UNAVAILABLE;
+		return ERR_UNAVAILABLE;
 	}
 	log_write(LOG_INFO, "webhook", "listening", LOG_CSTR("address", address),
 		  LOG_INT("port", reviews_port(w->reviews)),
 		  LOG_BOOL("own_authority", c->internal_certs), LOG_END);
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* LocalQueues and ClusterQueues; AdmissionChecks are watched in any case. */
 static enum mk_code watch_queues(struct webhook *w, struct mk_err *err)
 {
 	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE};
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
-	for (size_t i = 0; i < 2 && code == MK_OK; i++) {
+	for (size_t i = 0; i < 2 && code == ERR_OK; i++) {
 		struct op op = {.type = OP_WATCH_OPEN,
 				.cluster = CLUSTER_MANAGER,
 				.kind = kinds[i],
@@ -171,7 +171,7 @@ struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err)
 	enum mk_code code;
 
 	if (!w) {
-		err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	w->o = *o;
@@ -181,15 +181,15 @@ struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err)
 	make_metrics(w);
 	w->queues = admit_queues_new();
 	if (!w->queues || !make_names(w)) {
-		err_set(err, MK_NO_MEMORY, "webhook", "out of memory");
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		webhook_free(w);
 		return NULL;
 	}
 	w->tls = cert_tls_new(o->config, err);
-	code = w->tls ? make_objects(w, err) : MK_INVALID;
-	code = code == MK_OK ? listen_on(w, err) : code;
-	code = code == MK_OK ? watch_queues(w, err) : code;
-	if (code != MK_OK) {
+	code = w->tls ? make_objects(w, err) : ERR_INVALID;
+	code = code == ERR_OK ? listen_on(w, err) : code;
+	code = code == ERR_OK ? watch_queues(w, err) : code;
+	if (code != ERR_OK) {
 		webhook_free(w);
 		return NULL;
 	}

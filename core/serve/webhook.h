@@ -22,8 +22,8 @@ struct webhook_options {
 };
 
 /*
- * Listens, and asks for the queues' watches; before manager_start. MK_INVALID (host, TLS options),
- * MK_UNAVAILABLE (port), MK_NO_MEMORY.
+ * Listens, and asks for the queues' watches; before manager_start. ERR_INVALID (host, TLS options),
+ * ERR_UNAVAILABLE (port), ERR_NO_MEMORY.
  */
 struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err);
 /* After manager_free. NULL is fine. */

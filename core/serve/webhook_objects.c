@@ -132,7 +132,7 @@ static void send(struct webhook_objects *w, enum task_id id, enum kube_verb verb
 
 	set_due(w, id, SOON_MS);
 	if (!arena_failed(&w->arena) &&
-	    kube_send(w->o.kube, &r, (uint64_t)id, fn, w, NULL) == MK_OK) {
+	    kube_send(w->o.kube, &r, (uint64_t)id, fn, w, NULL) == ERR_OK) {
 		w->tasks[id].in_air = true;
 	}
 	if (kind == KIND_SECRET) {
@@ -159,10 +159,10 @@ static void on_written(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
 	static const char *const what[] = {"Secret", "MutatingWebhookConfiguration", "ConfigMap"};
 	struct webhook_objects *w = ctx;
-	bool again = reply->outcome == OUTCOME_APPLIED || reply->code == MK_CONFLICT ||
-		     reply->code == MK_EXISTS || reply->code == MK_NOT_FOUND;
+	bool again = reply->outcome == OUTCOME_APPLIED || reply->code == ERR_CONFLICT ||
+		     reply->code == ERR_EXISTS || reply->code == ERR_NOT_FOUND;
 
-	if (!again && reply->code != MK_FENCED) {
+	if (!again && reply->code != ERR_FENCED) {
 		log_write(LOG_WARN, "webhook", "an object of admission could not be written",
 			  LOG_CSTR("what", what[id]), LOG_CSTR("code", err_code_name(reply->code)),
 			  LOG_STR("err", reply->text), LOG_END);
@@ -176,7 +176,7 @@ static void on_written(void *ctx, uint64_t id, const struct kube_reply *reply)
 /* Also where the kind itself is not served. */
 static bool is_missing(const struct kube_reply *reply)
 {
-	return reply->code == MK_NOT_FOUND || reply->http == 404;
+	return reply->code == ERR_NOT_FOUND || reply->http == 404;
 }
 
 static void told_failure(const char *what, const struct kube_reply *reply)
@@ -193,7 +193,7 @@ static mk_str decoded(struct webhook_objects *w, const struct json *secret, cons
 	mk_str out = {NULL, 0};
 
 	if (base64_decode(&w->secret_arena, json_str(json_get(json_get(secret, "data"), key)), &out,
-			  NULL) != MK_OK) {
+			  NULL) != ERR_OK) {
 		out = (mk_str){NULL, 0};
 	}
 	return out;
@@ -276,14 +276,14 @@ static void plan_certs(struct webhook_objects *w)
 				   .now_ms = w->wall_ms};
 	struct serving_certs next;
 	struct json *body;
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	bool change = false;
 
 	w->plan_due_ms = w->mono_ms + PLAN_MS;
 	if (w->secret_foreign) {
 		return;
 	}
-	if (serving_certs_plan(&w->arena, &in, &next, &change, &err) != MK_OK) {
+	if (serving_certs_plan(&w->arena, &in, &next, &change, &err) != ERR_OK) {
 		log_write(LOG_ERROR, "webhook", "no certificate could be made", LOG_ERR(&err),
 			  LOG_END);
 		w->plan_due_ms = w->mono_ms + REGULAR_MS;
@@ -339,7 +339,7 @@ static void on_bundle(void *ctx, uint64_t id, const struct kube_reply *reply)
 		send(w, TASK_BUNDLE, KUBE_APPLY, KIND_WEBHOOKS, STR(WEBHOOK_CONFIGURATION),
 		     webhook_bodies_bundle(&w->arena, reply->obj, wanted), on_written);
 	}
-	if (base64_decode(&w->arena, found, &pem, NULL) == MK_OK &&
+	if (base64_decode(&w->arena, found, &pem, NULL) == ERR_OK &&
 	    !str_eq(pem, buf_str(&w->trusted))) {
 		buf_clear(&w->trusted);
 		buf_add(&w->trusted, pem);

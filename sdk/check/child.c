@@ -238,8 +238,7 @@ enum mk_code child_run(const struct child_task *t, struct child_result *ret, str
 	int fd[2];
 
 	if (pipe2(fd, O_CLOEXEC) != 0) {
-		return err_set(err, MK_UNAVAILABLE, "check", "cannot make a pipe: %s",
-			       strerror(errno));
+		return err_set(err, ERR_UNAVAILABLE, "cannot make a pipe: %s", strerror(errno));
 	}
 	atomic_store(&shared->running.is_on, false);
 	atomic_store(&shared->stack_used_up, false);
@@ -263,7 +262,7 @@ enum mk_code child_run(const struct child_task *t, struct child_result *ret, str
 	}
 	close(fd[0]);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	return child > 0 ? MK_OK
-			 : err_set(err, MK_UNAVAILABLE, "check", "cannot make a process: %s",
+	return child > 0 ? ERR_OK
+			 : err_set(err, ERR_UNAVAILABLE, "cannot make a process: %s",
 				   strerror(errno));
 }

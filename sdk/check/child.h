@@ -43,7 +43,7 @@ struct child_task {
 /* The memory that both see; NULL when out of memory. For plug_keep_running. Never freed. */
 struct plug_running *child_shared(void);
 
-/* MK_UNAVAILABLE: no process can be made, *ret as it was. */
+/* ERR_UNAVAILABLE: no process can be made, *ret as it was. */
 enum mk_code child_run(const struct child_task *t, struct child_result *ret, struct mk_err *err);
 
 #endif

@@ -237,7 +237,7 @@ static bool in_child(struct job *j, child_fn *run, void (*leave)(void *), struct
 	struct mk_err err;
 
 	buf_init(ret, 64 * 1024);
-	if (child_run(&t, &r, &err) != MK_OK) {
+	if (child_run(&t, &r, &err) != ERR_OK) {
 		buf_printf(ret, "%s: %s", j->path, err.msg);
 		return false;
 	}
@@ -330,7 +330,7 @@ static size_t run_fixture(void *ctx, struct buf *out)
 	struct mk_err err;
 
 	arena_init(&a, 0);
-	if (fixture_run(j->c->p, dir, &a, &f, &err) != MK_OK) {
+	if (fixture_run(j->c->p, dir, &a, &f, &err) != ERR_OK) {
 		buf_printf(out, "FAIL %s\n", err.msg);
 	} else {
 		mk_str diff = fixture_diff(&f, &a);
@@ -458,7 +458,7 @@ static int check(const struct options *o)
 		check_plugin(&c, *path);
 	}
 	for (size_t i = 0; i < o->n_frameworks; i++) {
-		if (plug_add_framework(c.p, str_of(o->frameworks[i]), &err) != MK_OK) {
+		if (plug_add_framework(c.p, str_of(o->frameworks[i]), &err) != ERR_OK) {
 			c.problems++;
 			printf("FAIL --framework: %s\n", err.msg);
 		}

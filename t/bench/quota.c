@@ -95,7 +95,7 @@ static void make_tree(struct bench *b, size_t fan)
 	b->n_leaves = level;
 	b->nodes = mk_calloc(n, sizeof(*b->nodes));
 	b->names = mk_calloc(n, sizeof(*b->names));
-	if (b->nodes == NULL || b->names == NULL) {
+	if (!b->nodes || !b->names) {
 		exit(1);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -140,7 +140,7 @@ static void put_ask(struct bench *b, size_t i, size_t leaf, bool admitted, int64
 				    .admitted_ms = (int64_t)i};
 
 	uid_of(uid, sizeof(uid), i);
-	if (quota_put(b->q, &d, NULL) != MK_OK) {
+	if (quota_put(b->q, &d, NULL) != ERR_OK) {
 		fprintf(stderr, "put failed\n");
 		exit(1);
 	}
@@ -197,7 +197,7 @@ KEPT static size_t do_refuse(struct bench *b, struct quota_work **v, size_t n)
 KEPT static void do_admit(struct bench *b, struct quota_work **v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (quota_admit(b->q, v[i], 1) != MK_OK) {
+		if (quota_admit(b->q, v[i], 1) != ERR_OK) {
 			exit(1);
 		}
 	}
@@ -206,7 +206,7 @@ KEPT static void do_admit(struct bench *b, struct quota_work **v, size_t n)
 KEPT static void do_evict(struct bench *b, struct quota_work **v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (quota_evict(b->q, v[n - 1 - i], NULL) != MK_OK) {
+		if (quota_evict(b->q, v[n - 1 - i], NULL) != ERR_OK) {
 			exit(1);
 		}
 	}
@@ -224,7 +224,7 @@ KEPT static size_t do_step(struct bench *b, size_t n)
 	struct quota_step s;
 	size_t i = 0;
 
-	while (i < n && quota_step(b->q, 1, &s) == MK_OK && s.event != QUOTA_END) {
+	while (i < n && quota_step(b->q, 1, &s) == ERR_OK && s.event != QUOTA_END) {
 		i++;
 	}
 	return i;
@@ -267,7 +267,7 @@ static void checks(struct bench *b, size_t pending)
 	size_t fits;
 	int64_t start;
 
-	if (v == NULL) {
+	if (!v) {
 		return;
 	}
 	start = now_ns();
@@ -289,7 +289,7 @@ static void refusals(struct bench *b, size_t pending)
 	size_t refused;
 	int64_t start;
 
-	if (v == NULL) {
+	if (!v) {
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -313,7 +313,7 @@ static void admits(struct bench *b, size_t pending)
 	size_t step = 7919;
 	int64_t start;
 
-	if (v == NULL) {
+	if (!v) {
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -364,7 +364,7 @@ static void plans(struct bench *b)
 	for (size_t f = 0; f < b->d.n_frs; f++) {
 		b->frs[f].total = quota_cell_at(b->q, 0, f).use;
 	}
-	if (quota_apply(b->q, &b->d, NULL) != MK_OK) {
+	if (quota_apply(b->q, &b->d, NULL) != ERR_OK) {
 		exit(1);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -374,7 +374,7 @@ static void plans(struct bench *b)
 	for (size_t i = 0; i < n; i++) {
 		struct quota_work *w = some(b, b->n_works + i);
 		int64_t start = now_ns();
-		bool good = quota_plan(b->q, w, 1, &p) == MK_OK;
+		bool good = quota_plan(b->q, w, 1, &p) == ERR_OK;
 
 		spent[good] += now_ns() - start;
 		n_plans += good;
@@ -393,11 +393,11 @@ static void whole(struct bench *b)
 	quota_effective(b->q->t);
 	say("recompute of all effective values", since_ns(start, 1), 10e6);
 	start = now_ns();
-	if (quota_apply(b->q, &b->d, NULL) != MK_OK) {
+	if (quota_apply(b->q, &b->d, NULL) != ERR_OK) {
 		exit(1);
 	}
 	say("apply of the same tree", since_ns(start, 1), 300e6);
-	if (proof_check(b->q, NULL) != MK_OK) {
+	if (proof_check(b->q, NULL) != ERR_OK) {
 		printf("# self check FAILED\n");
 	}
 }
@@ -409,7 +409,7 @@ static void run(struct bench *b, size_t fan, size_t works)
 
 	make_tree(b, fan);
 	b->q = quota_new();
-	if (b->q == NULL || quota_apply(b->q, &b->d, NULL) != MK_OK) {
+	if (!b->q || quota_apply(b->q, &b->d, NULL) != ERR_OK) {
 		exit(1);
 	}
 	pending = works / 4;

@@ -82,7 +82,7 @@ static void start_watch(void *ctx)
 
 	k->status = 0;
 	frame_clear(&k->frame);
-	if (t->send(t->ctx, k->cluster, &r, token_of(k), NULL) != MK_OK) {
+	if (t->send(t->ctx, k->cluster, &r, token_of(k), NULL) != ERR_OK) {
 		loop_timer_set(k->again, AGAIN_MS);
 	}
 }
@@ -97,7 +97,7 @@ static void events(struct call *k, mk_str bytes)
 		struct json *event;
 
 		arena_clear(a);
-		if (json_parse(a, line, &event, NULL) == MK_OK) {
+		if (json_parse(a, line, &event, NULL) == ERR_OK) {
 			k->watch(k->ctx, k->cluster, json_str(json_get(event, "type")),
 				 json_get(event, "object"));
 		}
@@ -122,7 +122,7 @@ static void on_chunk(void *ctx, uint64_t token, mk_str bytes)
 	struct call *k = call_of(token);
 
 	(void)ctx;
-	if (k->watch == NULL) {
+	if (!k->watch) {
 		buf_add(&k->body, bytes);
 	} else if (k->status == 200) {
 		events(k, bytes);
@@ -145,7 +145,7 @@ static void on_end(void *ctx, uint64_t token, enum transport_end end, enum mk_co
 		return;
 	}
 	arena_init(&a, 0);
-	if (end == TRANSPORT_OK && json_parse(&a, buf_str(&k->body), &body, NULL) != MK_OK) {
+	if (end == TRANSPORT_OK && json_parse(&a, buf_str(&k->body), &body, NULL) != ERR_OK) {
 		body = NULL;
 	}
 	k->answer(k->ctx, end == TRANSPORT_OK ? k->status : 0, body);
@@ -160,8 +160,8 @@ struct client *client_new(struct mk_err *err)
 	struct client *c = mk_calloc(1, sizeof(*c));
 	struct transport_options o = {.user_agent = "demo"};
 
-	if (c == NULL) {
-		err_set(err, MK_NO_MEMORY, "client", "out of memory");
+	if (!c) {
+		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
 	list_init(&c->calls);
@@ -171,7 +171,7 @@ struct client *client_new(struct mk_err *err)
 	o.loop = c->loop;
 	o.fence = &c->fence;
 	c->curl = c->loop != NULL ? transport_curl_new(&o, err) : NULL;
-	if (c->curl == NULL) {
+	if (!c->curl) {
 		client_free(c);
 		return NULL;
 	}
@@ -183,7 +183,7 @@ struct client *client_new(struct mk_err *err)
 
 void client_free(struct client *c)
 {
-	if (c == NULL) {
+	if (!c) {
 		return;
 	}
 	transport_curl_free(c->curl);
@@ -210,7 +210,7 @@ enum mk_code client_open(struct client *c, uint32_t cluster, const char *kubecon
 
 	arena_init(&a, 0);
 	code = credentials_load(&a, kubeconfig, &e, err);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = t->open(t->ctx, cluster, &e, err);
 	}
 	arena_done(&a);
@@ -232,12 +232,12 @@ enum mk_code client_send(struct client *c, const struct client_request *r, clien
 	struct call *k = call_new(c, r->cluster, ctx);
 	enum mk_code code;
 
-	if (k == NULL) {
-		return err_set(err, MK_NO_MEMORY, "client", "out of memory");
+	if (!k) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	k->answer = fn;
 	code = t->send(t->ctx, r->cluster, &tr, token_of(k), err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		call_free(k);
 	}
 	return code;
@@ -264,7 +264,7 @@ int client_do(struct client *c, const struct client_request *r, struct arena *a,
 {
 	struct waiting w = {.a = a};
 
-	if (client_send(c, r, take_answer, &w, NULL) == MK_OK) {
+	if (client_send(c, r, take_answer, &w, NULL) == ERR_OK) {
 		while (!w.done) { /* ends: each request has a timeout */
 			loop_turn(c->loop, 1000);
 		}
@@ -278,18 +278,18 @@ enum mk_code client_watch(struct client *c, uint32_t cluster, const char *path, 
 {
 	struct call *k = call_new(c, cluster, ctx);
 
-	if (k == NULL) {
-		return MK_NO_MEMORY;
+	if (!k) {
+		return ERR_NO_MEMORY;
 	}
 	k->watch = fn;
 	k->path = path;
 	k->again = loop_timer_new(c->loop, start_watch, k);
-	if (k->again == NULL) {
+	if (!k->again) {
 		call_free(k);
-		return MK_NO_MEMORY;
+		return ERR_NO_MEMORY;
 	}
 	loop_timer_set(k->again, 0);
-	return MK_OK;
+	return ERR_OK;
 }
 
 bool client_watching(const struct client *c)

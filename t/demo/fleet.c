@@ -18,15 +18,15 @@ enum mk_code fleet_init(struct fleet *f, struct client *c, struct track *t, cons
 			const char *names, struct mk_err *err)
 {
 	mk_str rest = str_of(names), name;
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	*f = (struct fleet){.client = c, .track = t};
 	arena_init(&f->a, 0);
-	while (code == MK_OK && str_split(&rest, ',', &name)) {
+	while (code == ERR_OK && str_split(&rest, ',', &name)) {
 		mk_str file = arena_printf(&f->a, "%s/%.*s.kubeconfig", dir, STR_ARG(name));
 
 		if (f->n == TRACK_CLUSTERS_MAX) {
-			return err_set(err, MK_TOO_BIG, "fleet", "more than %d clusters",
+			return err_set(err, ERR_TOO_BIG, "more than %d clusters",
 				       TRACK_CLUSTERS_MAX);
 		}
 		f->names[f->n] = arena_dup(&f->a, name).p;
@@ -109,8 +109,8 @@ bool fleet_watch(struct fleet *f, int64_t limit_ms)
 	int64_t end_ms = clock_mono_ms() + limit_ms;
 
 	for (uint32_t i = 0; i < f->n; i++) {
-		if (client_watch(f->client, i, WORKLOADS "?watch=1", on_workload, f) != MK_OK ||
-		    client_watch(f->client, i, JOBS "?watch=1", on_job, f) != MK_OK) {
+		if (client_watch(f->client, i, WORKLOADS "?watch=1", on_workload, f) != ERR_OK ||
+		    client_watch(f->client, i, JOBS "?watch=1", on_job, f) != ERR_OK) {
 			return false;
 		}
 	}
@@ -232,19 +232,19 @@ static enum mk_code add_job(struct fleet *f, mk_str ns, mk_str name, mk_str body
 	if (f->n_jobs == f->size_jobs) {
 		void *jobs = mk_realloc(f->jobs, size * sizeof(*f->jobs));
 
-		if (jobs == NULL) {
-			return err_set(err, MK_NO_MEMORY, "fleet", "out of memory");
+		if (!jobs) {
+			return err_set(err, ERR_NO_MEMORY, "out of memory");
 		}
 		f->jobs = jobs;
 		f->size_jobs = size;
 	}
-	if (name.p == NULL || body.p == NULL || ns.p == NULL) {
-		return err_set(err, MK_NO_MEMORY, "fleet", "out of memory");
+	if (!name.p || !body.p || !ns.p) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	f->jobs[f->n_jobs].name = name.p;
 	f->jobs[f->n_jobs].body = body.p;
 	f->jobs[f->n_jobs++].ns = ns.p;
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code fleet_add_file(struct fleet *f, const char *file, size_t max, struct mk_err *err)
@@ -254,20 +254,20 @@ enum mk_code fleet_add_file(struct fleet *f, const char *file, size_t max, struc
 	mk_str text;
 	enum mk_code code = file_read(&f->a, file, FILE_MAX, &text, err);
 
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = yaml_documents(&f->a, text, NULL, &docs, err);
-		err_wrap(code != MK_OK ? err : NULL, "%s", file);
+		err_wrap(code != ERR_OK ? err : NULL, "%s", file);
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	it = json_iter(docs);
-	while (code == MK_OK && f->n_jobs < max && json_next(&it)) {
+	while (code == ERR_OK && f->n_jobs < max && json_next(&it)) {
 		mk_str name = json_str_at(it.val, "/metadata/name");
 		mk_str ns = json_str_at(it.val, "/metadata/namespace");
 
 		if (!str_is(json_str_at(it.val, "/kind"), "Job") || name.n == 0) {
-			return err_set(err, MK_INVALID, "fleet",
+			return err_set(err, ERR_INVALID,
 				       "%s: not a Job with a name; only Jobs can be submitted",
 				       file);
 		}
@@ -280,12 +280,11 @@ enum mk_code fleet_add_file(struct fleet *f, const char *file, size_t max, struc
 enum mk_code fleet_add_many(struct fleet *f, size_t n, const char *prefix, const char *run_ms,
 			    struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
-	for (size_t i = 0; i < n && code == MK_OK; i++) {
+	for (size_t i = 0; i < n && code == ERR_OK; i++) {
 		mk_str name = arena_printf(&f->a, "%s-%05zu", prefix, i + 1);
-		mk_str note = run_ms == NULL
-				      ? STR("{}")
+		mk_str note = !run_ms ? STR("{}")
 				      : arena_printf(&f->a, "{\"kubesim.x-k8s.io/run-ms\":\"%s\"}",
 						     run_ms);
 
@@ -336,8 +335,8 @@ bool fleet_submit(struct fleet *f, size_t live)
 		arena_init(&a, 0);
 		r.path = arena_printf(&a, "/apis/batch/v1/namespaces/%s/jobs", f->jobs[f->next].ns)
 				 .p;
-		if (track_add(f->track, f->jobs[f->next].name, clock_mono_us()) == NULL ||
-		    client_send(f->client, &r, on_submitted, f, NULL) != MK_OK) {
+		if (!track_add(f->track, f->jobs[f->next].name, clock_mono_us()) ||
+		    client_send(f->client, &r, on_submitted, f, NULL) != ERR_OK) {
 			fprintf(stderr, "demo: cannot submit %s: its name is too long or taken\n",
 				f->jobs[f->next].name);
 			f->refused = -1;

@@ -25,7 +25,7 @@ struct fleet {
 
 /*
  * 'dir' holds <name>.kubeconfig of each of 'names' ("mgr,w1,w2"). Errors of client_open;
- * MK_TOO_BIG.
+ * ERR_TOO_BIG.
  */
 enum mk_code fleet_init(struct fleet *f, struct client *c, struct track *t, const char *dir,
 			const char *names, struct mk_err *err);

@@ -148,7 +148,7 @@ static int parse(int argc, char **argv, struct settings *s)
 	}
 	s->files = argv + optind;
 	s->n_files = (size_t)(argc - optind);
-	if (s->dir == NULL || (s->n_files == 0 && s->n_jobs == 0)) {
+	if (!s->dir || (s->n_files == 0 && s->n_jobs == 0)) {
 		fprintf(stderr, "demo: --dir and jobs are needed; see --help\n");
 		return 2;
 	}
@@ -160,12 +160,12 @@ static int parse(int argc, char **argv, struct settings *s)
 static enum mk_code load_jobs(struct run *r, struct mk_err *err)
 {
 	size_t max = r->s->n_jobs != 0 ? r->s->n_jobs : SIZE_MAX;
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
-	for (size_t i = 0; i < r->s->n_files && code == MK_OK; i++) {
+	for (size_t i = 0; i < r->s->n_files && code == ERR_OK; i++) {
 		code = fleet_add_file(&r->fleet, r->s->files[i], max, err);
 	}
-	if (code == MK_OK && r->fleet.n_jobs < r->s->n_jobs) {
+	if (code == ERR_OK && r->fleet.n_jobs < r->s->n_jobs) {
 		code = fleet_add_many(&r->fleet, r->s->n_jobs - r->fleet.n_jobs, r->s->prefix,
 				      r->s->run_ms, err);
 	}
@@ -264,7 +264,7 @@ static bool write_figures(const struct run *r)
 	const struct result *x = &r->result;
 	FILE *f = fopen(r->s->figures, "we");
 
-	if (f == NULL) {
+	if (!f) {
 		fprintf(stderr, "demo: cannot write %s\n", r->s->figures);
 		return false;
 	}
@@ -324,13 +324,13 @@ int main(int argc, char **argv)
 	r.show = (struct show){.is_terminal = isatty(STDOUT_FILENO) != 0, .is_quiet = s.quiet};
 	r.track = track_new(on_phase, &r);
 	c = r.track != NULL ? client_new(&err) : NULL;
-	if (c == NULL) {
+	if (!c) {
 		fprintf(stderr, "demo: out of memory or of descriptors\n");
 		track_free(r.track);
 		return 1;
 	}
-	if (fleet_init(&r.fleet, c, r.track, s.dir, s.clusters, &err) == MK_OK &&
-	    load_jobs(&r, &err) == MK_OK) {
+	if (fleet_init(&r.fleet, c, r.track, s.dir, s.clusters, &err) == ERR_OK &&
+	    load_jobs(&r, &err) == ERR_OK) {
 		status = run(&r);
 	} else {
 		fprintf(stderr, "demo: %s\n", err.msg);

@@ -43,7 +43,7 @@ void track_free(struct track *t)
 	size_t pos = 0;
 	void *w;
 
-	if (t == NULL) {
+	if (!t) {
 		return;
 	}
 	while (map_next(&t->workloads, &pos, NULL, &w)) {
@@ -80,7 +80,7 @@ static bool grow(struct track *t)
 		return true;
 	}
 	jobs = mk_realloc(t->jobs, size * sizeof(struct track_job *));
-	if (jobs == NULL) {
+	if (!jobs) {
 		return false;
 	}
 	t->jobs = jobs;
@@ -97,7 +97,7 @@ struct track_job *track_add(struct track *t, const char *name, int64_t now_us)
 		return NULL;
 	}
 	j = mk_calloc(1, sizeof(*j));
-	if (j == NULL || !map_put(&t->by_name, key, j)) {
+	if (!j || !map_put(&t->by_name, key, j)) {
 		mk_free(j);
 		return NULL;
 	}
@@ -135,7 +135,7 @@ static struct track_workload *get_workload(struct track *t, mk_str name)
 {
 	struct track_workload *w = map_get(&t->workloads, name);
 
-	if (w == NULL && name.n != 0) {
+	if (!w && name.n != 0) {
 		w = mk_calloc(1, sizeof(*w));
 		if (w != NULL && !map_put(&t->workloads, name, w)) {
 			mk_free(w);
@@ -148,7 +148,7 @@ static struct track_workload *get_workload(struct track *t, mk_str name)
 static void check_clean(struct track *t, struct track_job *j, int64_t now_us)
 {
 	if (j != NULL && j->at_us[TRACK_FINISHED] != 0 && j->n_jobs == 0 &&
-	    (j->workload == NULL || j->workload->n_clones == 0)) {
+	    (!j->workload || j->workload->n_clones == 0)) {
 		reach(t, j, TRACK_CLEAN, now_us);
 	}
 }
@@ -172,7 +172,7 @@ void track_local_workload(struct track *t, mk_str type, const struct json *o, in
 		map_get(&t->by_name, json_str_at(o, "/metadata/ownerReferences/0/name"));
 	struct track_workload *w;
 
-	if (j == NULL || str_is(type, "DELETED")) {
+	if (!j || str_is(type, "DELETED")) {
 		return;
 	}
 	w = get_workload(t, json_str_at(o, "/metadata/name"));
@@ -201,7 +201,7 @@ void track_local_job(struct track *t, mk_str type, const struct json *o, int64_t
 {
 	struct track_job *j = map_get(&t->by_name, json_str_at(o, "/metadata/name"));
 
-	if (j == NULL || str_is(type, "DELETED")) {
+	if (!j || str_is(type, "DELETED")) {
 		return;
 	}
 	if (json_int(json_at(o, "/status/active"), 0) > 0) {
@@ -290,7 +290,7 @@ void track_remote_job(struct track *t, uint32_t cluster, mk_str type, const stru
 		forget(t, JOBS, cluster, now_us);
 		return;
 	}
-	if (j == NULL) {
+	if (!j) {
 		return;
 	}
 	if (is_new(t, JOBS, cluster, type, name, j, now_us)) {

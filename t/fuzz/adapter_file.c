@@ -25,11 +25,11 @@ static void describe(struct arena *a, mk_str text)
 	struct mk_err err = {.msg = ""};
 	enum mk_code code;
 
-	FUZZ_MUST(p != NULL && plug_add(p, &generic_plugin, "", NULL) == MK_OK);
+	FUZZ_MUST(p != NULL && plug_add(p, &generic_plugin, "", NULL) == ERR_OK);
 	code = plug_add_description(p, text, "f.yaml", a, &findings, &err);
-	FUZZ_MUST(plug_n_adapters(p) == (code == MK_OK ? 1 : 0));
-	FUZZ_MUST(code == MK_OK || findings.n > 0 || err.msg[0] != '\0');
-	if (code == MK_OK) {
+	FUZZ_MUST(plug_n_adapters(p) == (code == ERR_OK ? 1 : 0));
+	FUZZ_MUST(code == ERR_OK || findings.n > 0 || err.msg[0] != '\0');
+	if (code == ERR_OK) {
 		const struct plug_adapter *ad = plug_adapter(p, 0);
 
 		FUZZ_MUST(ad->kind.n > 0 && ad->version.n > 0 && ad->gvk.n > 0);
@@ -48,7 +48,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	if (size <= DESCRIBE_MAX_SIZE + 1) {
 		describe(&a, text);
 	}
-	if (schema_read(&a, text, &schema, &err) == MK_OK) {
+	if (schema_read(&a, text, &schema, &err) == ERR_OK) {
 		schema_check(&a, schema, schema, STR("/s"), fault, NULL);
 	}
 	arena_done(&a);

@@ -15,10 +15,10 @@ int fuzz_one(const uint8_t *data, size_t size)
 	struct arena a;
 
 	arena_init(&a, 0);
-	if (size < 65536 && config_load(&a, &in, &c, &problems, &err) == MK_OK) {
+	if (size < 65536 && config_load(&a, &in, &c, &problems, &err) == ERR_OK) {
 		FUZZ_MUST(problems.n_errors == 0);
 		in.text = config_print_kueue(&a, &c);
-		FUZZ_MUST(config_load(&a, &in, &c, &problems, &err) == MK_OK);
+		FUZZ_MUST(config_load(&a, &in, &c, &problems, &err) == ERR_OK);
 	}
 	arena_done(&a);
 	return 0;

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 		FILE *f = fopen(argv[i], "rb");
 		size_t n;
 
-		if (data == NULL || f == NULL) {
+		if (!data || !f) {
 			fprintf(stderr, "cannot read %s\n", argv[i]);
 			return 1;
 		}

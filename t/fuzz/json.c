@@ -23,7 +23,7 @@ static struct json *read_back(struct arena *a, mk_str text)
 {
 	struct json *v = NULL;
 
-	FUZZ_MUST(json_parse(a, text, &v, NULL) == MK_OK);
+	FUZZ_MUST(json_parse(a, text, &v, NULL) == ERR_OK);
 	return v;
 }
 
@@ -46,7 +46,7 @@ static void diff_and_merge(struct arena *a, const struct json *from, const struc
 		return;
 	}
 	diff = json_diff(a, from, to);
-	FUZZ_MUST((diff == NULL) == json_equal(from, to));
+	FUZZ_MUST((!diff) == json_equal(from, to));
 	if (diff != NULL) {
 		FUZZ_MUST(json_equal(json_merge(a, json_dup(a, from), diff), to));
 	}
@@ -61,12 +61,12 @@ static void cut_and_read(struct arena *a, mk_str text)
 	struct json *whole = NULL, *v = NULL;
 	enum mk_code strict = json_parse(a, text, &whole, NULL);
 
-	if (json_parse_cut(a, text, &v, NULL) != MK_OK) {
-		FUZZ_MUST(strict != MK_OK);
+	if (json_parse_cut(a, text, &v, NULL) != ERR_OK) {
+		FUZZ_MUST(strict != ERR_OK);
 		return;
 	}
-	FUZZ_MUST((strict == MK_OK) == !json_is_cut(v));
-	FUZZ_MUST(strict != MK_OK || json_equal(v, whole));
+	FUZZ_MUST((strict == ERR_OK) == !json_is_cut(v));
+	FUZZ_MUST(strict != ERR_OK || json_equal(v, whole));
 	FUZZ_MUST(json_equal(v, read_back(a, json_write(a, v))));
 	FUZZ_MUST(json_is_cut(json_dup(a, v)) == json_is_cut(v));
 }
@@ -79,9 +79,9 @@ int fuzz_one(const uint8_t *data, size_t size)
 
 	arena_init(&a, 0);
 	if (size < 65536 && str_split(&rest, '\0', &first) &&
-	    json_parse(&a, first, &from, NULL) == MK_OK) {
+	    json_parse(&a, first, &from, NULL) == ERR_OK) {
 		write_and_read(&a, from);
-		if (json_parse(&a, rest, &to, NULL) == MK_OK) {
+		if (json_parse(&a, rest, &to, NULL) == ERR_OK) {
 			diff_and_merge(&a, from, to);
 		}
 	}

@@ -13,10 +13,10 @@ static enum mk_code read_file(void *ctx, struct arena *a, mk_str path, mk_str *r
 {
 	(void)ctx;
 	if (path.n % 2 == 0) {
-		return err_set(err, MK_NOT_FOUND, "fuzz", "no such file");
+		return err_set(err, ERR_NOT_FOUND, "no such file");
 	}
 	*ret = arena_dup(a, path);
-	return MK_OK;
+	return ERR_OK;
 }
 
 int fuzz_one(const uint8_t *data, size_t size)
@@ -29,12 +29,12 @@ int fuzz_one(const uint8_t *data, size_t size)
 
 	arena_init(&a, 0);
 	memset(&e, 0, sizeof(e));
-	if (size < 65536 && kubeconfig_parse(&a, text, &o, &e, &err) == MK_OK) {
+	if (size < 65536 && kubeconfig_parse(&a, text, &o, &e, &err) == ERR_OK) {
 		FUZZ_MUST(e.host.n > 0 && e.port > 0);
 		kubeconfig_wipe(&e);
 	}
 	memset(&e, 0, sizeof(e));
-	if (size < 65536 && kubeconfig_parse_file(&a, text, read_file, NULL, &e, &err) == MK_OK) {
+	if (size < 65536 && kubeconfig_parse_file(&a, text, read_file, NULL, &e, &err) == ERR_OK) {
 		FUZZ_MUST(e.host.n > 0 && e.port > 0);
 		kubeconfig_wipe(&e);
 	}

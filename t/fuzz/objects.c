@@ -52,10 +52,10 @@ static void answer(struct world *w, const struct op *op, enum ending how)
 	p->ev.outcome = how == END_LOST       ? OUTCOME_UNKNOWN
 			: how >= END_CONFLICT ? OUTCOME_REFUSED
 					      : OUTCOME_APPLIED;
-	p->ev.code = how == END_CONFLICT ? MK_CONFLICT
-		     : how == END_LOST   ? MK_UNKNOWN
-		     : how == END_GONE   ? MK_NOT_FOUND
-					 : MK_OK;
+	p->ev.code = how == END_CONFLICT ? ERR_CONFLICT
+		     : how == END_LOST   ? ERR_UNKNOWN
+		     : how == END_GONE   ? ERR_NOT_FOUND
+					 : ERR_OK;
 	if (how == END_SHOWN && op->body != NULL) {
 		p->text = w_dup(json_write(&w->arena, op->body));
 	}
@@ -114,8 +114,8 @@ static void change(struct world *w, struct object *o, mk_str patch)
 	struct arena a;
 
 	arena_init(&a, 0);
-	if (json_parse(&a, patch, &p, NULL) == MK_OK && json_type(p) == JSON_OBJ &&
-	    json_parse(&a, str_of(o->text), &v, NULL) == MK_OK) {
+	if (json_parse(&a, patch, &p, NULL) == ERR_OK && json_type(p) == JSON_OBJ &&
+	    json_parse(&a, str_of(o->text), &v, NULL) == ERR_OK) {
 		v = json_merge(&a, v, p);
 		meta = json_get(v, "metadata");
 		if (json_type(meta) == JSON_OBJ) {

@@ -19,7 +19,7 @@ static struct api_set *link_some(struct arena *a, const struct json *docs, size_
 	for (size_t i = 0; set != NULL && i < n && json_next(&it); i++) {
 		api_set_add(set, it.val, i, NULL);
 	}
-	return set != NULL && api_set_link(set, API_NONE, NULL) == MK_OK ? set : NULL;
+	return set != NULL && api_set_link(set, API_NONE, NULL) == ERR_OK ? set : NULL;
 }
 
 static void judge(struct arena *a, const struct api_set *now, const struct api_set *before,
@@ -33,7 +33,7 @@ static void judge(struct arena *a, const struct api_set *now, const struct api_s
 	};
 	struct validate_errors errors;
 
-	if (validate(a, &in, &errors, NULL) == MK_OK) {
+	if (validate(a, &in, &errors, NULL) == ERR_OK) {
 		validate_text(a, errors.v, errors.n);
 	}
 }
@@ -43,7 +43,7 @@ static void play(struct arena *a, struct api_set *set, const struct api_model *m
 	struct quota *q = quota_new();
 	struct mk_err err;
 
-	if (q == NULL || quota_apply(q, &m->desc, &err) != MK_OK) {
+	if (!q || quota_apply(q, &m->desc, &err) != ERR_OK) {
 		quota_free(q);
 		return;
 	}
@@ -51,7 +51,7 @@ static void play(struct arena *a, struct api_set *set, const struct api_model *m
 		struct api_faults faults = {.n = 0};
 		struct api_work w;
 
-		if (api_work_read(a, set, set->workloads[i], &faults, &w) == MK_OK) {
+		if (api_work_read(a, set, set->workloads[i], &faults, &w) == ERR_OK) {
 			api_build_put(a, set, m, q, &w, NULL);
 		}
 	}
@@ -60,12 +60,12 @@ static void play(struct arena *a, struct api_set *set, const struct api_model *m
 
 		quota_cycle(q, now);
 		for (int i = 0; i < 200 && s.event != QUOTA_END; i++) {
-			if (quota_step(q, now, &s) != MK_OK) {
+			if (quota_step(q, now, &s) != ERR_OK) {
 				break;
 			}
 		}
 	}
-	if (proof_check(q, &err) == MK_BUG) {
+	if (proof_check(q, &err) == ERR_BUG) {
 		fprintf(stderr, "%s\n", err.msg);
 		abort();
 	}
@@ -79,8 +79,8 @@ static void build(struct arena *a, struct api_set *set)
 	struct validate_errors errors;
 	struct api_models models = {.n = 0};
 
-	if (validate(a, &in, &errors, NULL) != MK_OK || errors.n > 0 ||
-	    api_build(a, set, &models, NULL) != MK_OK) {
+	if (validate(a, &in, &errors, NULL) != ERR_OK || errors.n > 0 ||
+	    api_build(a, set, &models, NULL) != ERR_OK) {
 		return;
 	}
 	for (size_t i = 0; i < models.n; i++) {
@@ -97,7 +97,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 
 	arena_init(&a, 0);
 	if (size < 65536 &&
-	    yaml_documents(&a, (mk_str){(const char *)data, size}, NULL, &docs, NULL) == MK_OK) {
+	    yaml_documents(&a, (mk_str){(const char *)data, size}, NULL, &docs, NULL) == ERR_OK) {
 		now = link_some(&a, docs, SIZE_MAX);
 		before = link_some(&a, docs, json_len(docs) / 2);
 		if (now != NULL && before != NULL) {
@@ -110,7 +110,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 		for (size_t i = 0; now != NULL && i < now->n_workloads; i++) {
 			struct api_work w;
 
-			if (api_work_read(&a, now, now->workloads[i], &faults, &w) == MK_OK &&
+			if (api_work_read(&a, now, now->workloads[i], &faults, &w) == ERR_OK &&
 			    w.n_sets > 0 && now->n_flavors > 0) {
 				api_work_may_use(&w.sets[0], now->flavors[0]);
 			}

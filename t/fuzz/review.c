@@ -16,7 +16,7 @@ static void event(struct admit_queues *q, enum event_type type, uint16_t kind, c
 	struct arena a;
 
 	arena_init(&a, 0);
-	if (text.n == 0 || json_parse(&a, text, &obj, NULL) == MK_OK) {
+	if (text.n == 0 || json_parse(&a, text, &obj, NULL) == ERR_OK) {
 		ev.obj = obj;
 		admit_queues_event(q, &ev);
 	}
@@ -50,13 +50,13 @@ static void judge(struct arena *a, mk_str answer)
 	mk_str patch = {NULL, 0};
 	struct json_iter it;
 
-	FUZZ_MUST(json_parse(a, answer, &doc, NULL) == MK_OK);
+	FUZZ_MUST(json_parse(a, answer, &doc, NULL) == ERR_OK);
 	FUZZ_MUST(json_bool(json_at(doc, "/response/allowed")));
-	if (json_at(doc, "/response/patch") == NULL) {
+	if (!json_at(doc, "/response/patch")) {
 		return;
 	}
-	FUZZ_MUST(base64_decode(a, json_str_at(doc, "/response/patch"), &patch, NULL) == MK_OK);
-	FUZZ_MUST(json_parse(a, patch, &ops, NULL) == MK_OK && json_type(ops) == JSON_ARR);
+	FUZZ_MUST(base64_decode(a, json_str_at(doc, "/response/patch"), &patch, NULL) == ERR_OK);
+	FUZZ_MUST(json_parse(a, patch, &ops, NULL) == ERR_OK && json_type(ops) == JSON_ARR);
 	it = json_iter(ops);
 	while (json_next(&it)) {
 		FUZZ_MUST(json_str(json_get(it.val, "op")).n > 0);
@@ -91,7 +91,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 		      (mk_str){first.p + 1, first.n - 1});
 	}
 	arena_init(&a, 0);
-	if (admit_review(q, text, &a, &answer, &rule, NULL) == MK_OK) {
+	if (admit_review(q, text, &a, &answer, &rule, NULL) == ERR_OK) {
 		FUZZ_MUST(rule < ADMIT_N_RULES);
 		judge(&a, answer);
 	}

@@ -28,11 +28,11 @@ int fuzz_one(const uint8_t *data, size_t size)
 	};
 	arena_init(&a, 0);
 	status_read(&a, &in, &st);
-	FUZZ_MUST(st.code != MK_OK || (in.http >= 200 && in.http < 300));
+	FUZZ_MUST(st.code != ERR_OK || (in.http >= 200 && in.http < 300));
 	FUZZ_MUST(st.text.n <= STATUS_TEXT_MAX && st.retry_after_ms >= -1);
-	if (json_parse(&a, in.body, &object, NULL) == MK_OK) {
+	if (json_parse(&a, in.body, &object, NULL) == ERR_OK) {
 		status_of_error(&a, object, &st);
-		FUZZ_MUST(st.code != MK_OK && st.text.n <= STATUS_TEXT_MAX);
+		FUZZ_MUST(st.code != ERR_OK && st.text.n <= STATUS_TEXT_MAX);
 	}
 	arena_done(&a);
 	return 0;

@@ -16,8 +16,8 @@ static void judge(const struct event *ev)
 {
 	FUZZ_MUST(ev->type < EV_N_TYPES && ev->cluster < CLUSTERS);
 	if (ev->type == EV_OBSERVED) {
-		FUZZ_MUST(ev->name.n > 0 && memchr(ev->name.p, '/', ev->name.n) == NULL);
-		FUZZ_MUST(ev->ns.n == 0 || memchr(ev->ns.p, '/', ev->ns.n) == NULL);
+		FUZZ_MUST(ev->name.n > 0 && !memchr(ev->name.p, '/', ev->name.n));
+		FUZZ_MUST(ev->ns.n == 0 || !memchr(ev->ns.p, '/', ev->ns.n));
 		FUZZ_MUST(json_type(ev->obj) == JSON_OBJ && ev->rv > 0);
 		FUZZ_MUST(str_eq(json_str_at(ev->obj, "/metadata/name"), ev->name));
 	}
@@ -27,7 +27,7 @@ static void reply(void *ctx, uint64_t id, const struct kube_reply *r)
 {
 	(void)ctx;
 	(void)id;
-	FUZZ_MUST(r->outcome != OUTCOME_APPLIED || r->code == MK_OK);
+	FUZZ_MUST(r->outcome != OUTCOME_APPLIED || r->code == ERR_OK);
 }
 
 static void ask(void)
@@ -79,8 +79,8 @@ static void line(mk_str s)
 		ask();
 	} else if (s.p[0] == 'p') {
 		f.run = 0;
-		kube_program_done(f.k, run, MK_OK, bytes, STR(""));
-	} else if (c == NULL) {
+		kube_program_done(f.k, run, ERR_OK, bytes, STR(""));
+	} else if (!c) {
 		return;
 	} else if (s.p[0] == 'h') {
 		fake_head(&f, token, 200, "application/json", -1);
@@ -88,13 +88,13 @@ static void line(mk_str s)
 		chunk(token, bytes);
 		chunk(token, STR("\n"));
 	} else if (s.p[0] == 'e') {
-		fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+		fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
 	} else if (s.p[0] == 'x') {
-		fake_end(&f, token, TRANSPORT_LOST, MK_UNAVAILABLE, "cut");
+		fake_end(&f, token, TRANSPORT_LOST, ERR_UNAVAILABLE, "cut");
 	} else {
 		fake_head(&f, token, statuses[(unsigned char)s.p[0] % 11], "application/json", -1);
 		chunk(token, bytes);
-		fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+		fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
 	}
 	arena_clear(&f.arena);
 }

@@ -15,14 +15,14 @@ int fuzz_one(const uint8_t *data, size_t size)
 	struct arena a;
 
 	arena_init(&a, 0);
-	if (size < 65536 && yaml_parse(&a, text, NULL, &v, &lines, NULL) == MK_OK) {
+	if (size < 65536 && yaml_parse(&a, text, NULL, &v, &lines, NULL) == ERR_OK) {
 		mk_str out = yaml_write(&a, v);
 
-		FUZZ_MUST(yaml_parse(&a, out, NULL, &again, NULL, NULL) == MK_OK);
+		FUZZ_MUST(yaml_parse(&a, out, NULL, &again, NULL, NULL) == ERR_OK);
 		FUZZ_MUST(json_equal(v, again));
 		FUZZ_MUST(yaml_line(&lines, STR("")) >= 0);
 		yaml_line(&lines, STR("/a/0/~1b"));
-		FUZZ_MUST(yaml_parse(&a, text, &lenient, &again, NULL, NULL) == MK_OK &&
+		FUZZ_MUST(yaml_parse(&a, text, &lenient, &again, NULL, NULL) == ERR_OK &&
 			  json_equal(v, again));
 	}
 	if (size < 65536) {

@@ -69,7 +69,7 @@ static bool start_server(const char *self)
 	posix_spawn_file_actions_t files;
 	bool ok;
 
-	if (end == NULL || mkdtemp(dir) == NULL) {
+	if (!end || !mkdtemp(dir)) {
 		return false;
 	}
 	snprintf(path, sizeof(path), "%.*s/kubesim", (int)(end - self), self);
@@ -112,7 +112,7 @@ static bool read_config(struct client *c)
 
 	snprintf(path, sizeof(path), "%s/w1-token.kubeconfig", dir);
 	f = fopen(path, "re");
-	if (f == NULL) {
+	if (!f) {
 		return false;
 	}
 	while (fgets(line, sizeof(line), f) != NULL) {

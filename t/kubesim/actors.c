@@ -63,7 +63,7 @@ struct item *item_get(struct ks_actors *k, enum item_kind kind, const char *reso
 	it = mk_calloc(1, sizeof(*it));
 	text = mk_strndup(key);
 	buf_done(&b);
-	if (it == NULL || text == NULL) {
+	if (!it || !text) {
 		goto fail;
 	}
 	it->key = str_of(text);
@@ -86,7 +86,7 @@ fail:
 
 void item_at(struct ks_actors *k, struct item *it, int64_t at_ms)
 {
-	if (it == NULL || (heap_has(&it->node) && it->node.at <= at_ms)) {
+	if (!it || (heap_has(&it->node) && it->node.at <= at_ms)) {
 		return;
 	}
 	if (!heap_set(&k->heap, &it->node, at_ms)) {
@@ -126,7 +126,7 @@ const char *intern(struct ks_actors *k, mk_str s)
 		return text;
 	}
 	text = mk_strndup(s);
-	if (text == NULL || !map_put(&k->strings, s, text)) {
+	if (!text || !map_put(&k->strings, s, text)) {
 		mk_free(text);
 		return NULL;
 	}
@@ -142,7 +142,7 @@ static void index_prebuilt(struct ks_actors *k, mk_str ns, mk_str workload, stru
 
 	buf_init(&b, 1024);
 	buf_printf(&b, "%.*s/%.*s", STR_ARG(ns), STR_ARG(workload));
-	if (job == NULL) {
+	if (!job) {
 		map_del(&k->prebuilt, buf_str(&b));
 	} else if (!map_put(&k->prebuilt, buf_str(&b), job)) {
 		k->stale = true;
@@ -159,7 +159,7 @@ static void commit_job(struct ks_actors *k, const struct ks_commit *c)
 	item_dirty(k, ITEM_JOB, RES_JOBS, c->ns, c->name);
 	item_dirty(k, ITEM_RUN, RES_JOBS, c->ns, c->name);
 	gc_dirty_owned(k, obj_meta(job, "uid"));
-	if (old.n != 0 && (c->after == NULL || !str_eq(old, prebuilt))) {
+	if (old.n != 0 && (!c->after || !str_eq(old, prebuilt))) {
 		index_prebuilt(k, c->ns, old, NULL);
 	}
 	if (c->after != NULL && prebuilt.n != 0) {
@@ -227,7 +227,7 @@ static void scan_resource(struct ks_actors *k, const char *resource)
 		const struct json *o = ks_each(k->store, resource, &pos);
 		struct ks_commit c = {.store = k->store, .after = o};
 
-		if (o == NULL) {
+		if (!o) {
 			break;
 		}
 		c.resource = str_of(resource);
@@ -279,7 +279,7 @@ struct ks_actors *ks_actors_new(struct ks_store *s, const struct ks_actors_optio
 {
 	struct ks_actors *k = mk_calloc(1, sizeof(*k));
 
-	if (k == NULL) {
+	if (!k) {
 		return NULL;
 	}
 	k->store = s;
@@ -306,7 +306,7 @@ void ks_actors_free(struct ks_actors *k)
 	void *val;
 	size_t pos = 0;
 
-	if (k == NULL) {
+	if (!k) {
 		return;
 	}
 	ks_on_commit(k->store, NULL, NULL);
@@ -360,7 +360,7 @@ size_t ks_actors_run(struct ks_actors *k, int64_t now_ms, size_t budget)
 			cq_quota_reload(k);
 		}
 		n = heap_min(&k->heap);
-		if (n == NULL || n->at > now_ms || (budget != 0 && k->writes - before >= budget)) {
+		if (!n || n->at > now_ms || (budget != 0 && k->writes - before >= budget)) {
 			break;
 		}
 		heap_del(&k->heap, n);
@@ -377,7 +377,7 @@ int64_t ks_actors_next_ms(const struct ks_actors *k)
 	if (k->stale || k->config_dirty) {
 		return 0;
 	}
-	return n == NULL ? INT64_MAX : n->at;
+	return !n ? INT64_MAX : n->at;
 }
 
 const char *ks_actors_last_error(const struct ks_actors *k)

@@ -4,7 +4,7 @@
 
 static void dflt(struct arena *a, struct json *o, const char *key, struct json *v)
 {
-	if (json_type(o) == JSON_OBJ && json_get(o, key) == NULL) {
+	if (json_type(o) == JSON_OBJ && !json_get(o, key)) {
 		json_set(a, o, str_of(key), v);
 	}
 }
@@ -46,13 +46,12 @@ static void container(struct arena *a, struct json *c)
 	}
 	dflt(a, c, "resources", json_new_obj(a));
 	it = json_iter(json_at(c, "/resources/limits"));
-	if (json_len(json_at(c, "/resources/limits")) > 0 &&
-	    json_at(c, "/resources/requests") == NULL) {
+	if (json_len(json_at(c, "/resources/limits")) > 0 && !json_at(c, "/resources/requests")) {
 		json_set(a, json_get(c, "resources"), STR("requests"), json_new_obj(a));
 	}
 	requests = json_at(c, "/resources/requests");
 	while (json_next(&it)) {
-		if (json_getn(requests, it.key) == NULL) {
+		if (!json_getn(requests, it.key)) {
 			json_set(a, requests, it.key, json_dup(a, it.val));
 		}
 	}
@@ -88,7 +87,7 @@ static void job(struct arena *a, struct json *tree)
 	if (json_type(spec) != JSON_OBJ) {
 		return;
 	}
-	if (json_get(spec, "parallelism") == NULL) {
+	if (!json_get(spec, "parallelism")) {
 		dflt_int(a, spec, "completions", 1);
 	}
 	dflt_int(a, spec, "parallelism", 1);
@@ -102,7 +101,7 @@ static void job(struct arena *a, struct json *tree)
 	dflt(a, json_get(spec, "template"), "metadata", json_new_obj(a));
 	pod_spec(a, json_at(spec, "/template/spec"));
 	if (json_len(labels) > 0 && json_len(json_at(tree, "/metadata/labels")) == 0 &&
-	    json_at(tree, "/spec/selector") == NULL) {
+	    !json_at(tree, "/spec/selector")) {
 		json_set(a, json_get(tree, "metadata"), STR("labels"), json_dup(a, labels));
 	}
 	dflt(a, tree, "status", json_new_obj(a));
@@ -125,7 +124,7 @@ static void namespace(struct arena *a, struct json *tree)
 	struct json *list = json_new_arr(a), *meta = json_get(tree, "metadata");
 
 	dflt(a, tree, "spec", json_new_obj(a));
-	if (json_at(tree, "/spec/finalizers") == NULL) {
+	if (!json_at(tree, "/spec/finalizers")) {
 		json_add(a, list, json_new_str(a, STR("kubernetes")));
 		json_set(a, json_get(tree, "spec"), STR("finalizers"), list);
 	}
@@ -141,7 +140,7 @@ static mk_str base64(struct arena *a, mk_str s)
 	char *out = arena_alloc(a, (s.n + 2) / 3 * 4 + 1);
 	size_t n = 0;
 
-	if (out == NULL) {
+	if (!out) {
 		return (mk_str){NULL, 0};
 	}
 	for (size_t i = 0; i < s.n; i += 3) {
@@ -218,7 +217,7 @@ static void job_selector(struct arena *a, struct json *tree)
 		dflt(a, json_get(meta, "labels"), keys[i],
 		     json_new_str(a, str_ends(str_of(keys[i]), STR("uid")) ? uid : name));
 	}
-	if (json_at(tree, "/spec/selector") == NULL) {
+	if (!json_at(tree, "/spec/selector")) {
 		json_set(a, selector, STR("matchLabels"), json_new_obj(a));
 		json_set_str(a, json_get(selector, "matchLabels"), keys[0], uid);
 		json_set(a, json_get(tree, "spec"), STR("selector"), selector);

@@ -55,7 +55,7 @@ static mk_str prefixed(struct arena *a, char prefix, mk_str name)
 {
 	char *p = arena_alloc(a, name.n + 3);
 
-	if (p == NULL) {
+	if (!p) {
 		return (mk_str){NULL, 0};
 	}
 	p[0] = prefix;
@@ -87,7 +87,7 @@ static struct json *child(struct arena *a, struct json *node, mk_str key)
 {
 	struct json *c = json_getn(node, key);
 
-	if (c == NULL) {
+	if (!c) {
 		c = json_new_obj(a);
 		json_set(a, node, key, c);
 	}
@@ -96,7 +96,7 @@ static struct json *child(struct arena *a, struct json *node, mk_str key)
 
 static void dot(struct arena *a, struct json *node)
 {
-	if (json_get(node, ".") == NULL) {
+	if (!json_get(node, ".")) {
 		json_set(a, node, STR("."), json_new_obj(a));
 	}
 }
@@ -175,7 +175,7 @@ static void compare_child(struct arena *a, const struct place *q, mk_str key,
 	const struct schema_rule *rule = schema_list(q->kind, q->parent, q->field);
 	bool element = key.p[0] != 'f', whole = element && rule->whole;
 
-	if (from == NULL || to == NULL) {
+	if (!from || !to) {
 		struct json *c = child(a, from ? removed : changed, key);
 
 		if (key.p[0] == 'k' && !whole) {
@@ -351,7 +351,7 @@ static void merge(struct arena *a, struct json *into, const struct json *y)
 		if (str_is(it.key, ".")) {
 			continue;
 		}
-		if (mine == NULL) {
+		if (!mine) {
 			json_set(a, into, it.key, json_dup(a, it.val));
 		} else {
 			merge(a, mine, it.val);
@@ -386,7 +386,7 @@ static mk_str extend(struct arena *a, mk_str path, mk_str key)
 	if (key.p[0] == 'f') {
 		return arena_printf(a, "%.*s.%.*s", STR_ARG(path), STR_ARG(text));
 	}
-	if (key.p[0] == 'v' || json_parse(a, text, &k, NULL) != MK_OK) {
+	if (key.p[0] == 'v' || json_parse(a, text, &k, NULL) != ERR_OK) {
 		return arena_printf(a, "%.*s[=%.*s]", STR_ARG(path), STR_ARG(text));
 	}
 	it = json_iter(k);

@@ -47,7 +47,7 @@ static struct gc_owner *owner_get(struct ks_actors *k, mk_str uid)
 		return o;
 	}
 	o = mk_calloc(1, sizeof(*o));
-	if (o == NULL || !map_put(&k->owners, uid, o)) {
+	if (!o || !map_put(&k->owners, uid, o)) {
 		mk_free(o);
 		k->stale = true;
 		return NULL;
@@ -66,14 +66,14 @@ static void link_dep(struct ks_actors *k, mk_str uid, struct item *it)
 {
 	struct gc_owner *o = owner_get(k, uid);
 
-	if (o == NULL || it == NULL) {
+	if (!o || !it) {
 		return;
 	}
 	if (o->n_deps == o->size) {
 		size_t size = o->size == 0 ? 2 : o->size * 2;
 		struct item **p = mk_realloc(o->dep, size * sizeof(struct item *));
 
-		if (p == NULL) {
+		if (!p) {
 			k->stale = true;
 			return;
 		}
@@ -90,7 +90,7 @@ static void unlink_dep(struct ks_actors *k, mk_str uid, const struct item *it)
 {
 	struct gc_owner *o = map_get(&k->owners, uid);
 
-	if (o == NULL) {
+	if (!o) {
 		return;
 	}
 	for (size_t i = 0; i < o->n_deps; i++) {
@@ -148,14 +148,14 @@ static void born(struct ks_actors *k, const struct json *obj, const char *resour
 {
 	struct gc_owner *o = owner_get(k, obj_meta(obj, "uid"));
 
-	if (o == NULL || o->resource != NULL) {
+	if (!o || o->resource != NULL) {
 		return;
 	}
 	o->alive = true;
 	o->resource = mk_strdup(resource);
 	o->ns = mk_strndup(ns);
 	o->name = mk_strndup(name);
-	if (o->resource == NULL || o->ns == NULL || o->name == NULL) {
+	if (!o->resource || !o->ns || !o->name) {
 		k->stale = true;
 	}
 }
@@ -165,7 +165,7 @@ static void died(struct ks_actors *k, const struct json *obj)
 	mk_str uid = obj_meta(obj, "uid");
 	struct gc_owner *o = map_get(&k->owners, uid);
 
-	if (o == NULL) {
+	if (!o) {
 		return;
 	}
 	o->alive = false;
@@ -188,15 +188,15 @@ void gc_commit(struct ks_actors *k, const struct json *before, const struct json
 		return;
 	}
 	res = intern(k, resource);
-	if (res == NULL) {
+	if (!res) {
 		return;
 	}
 	if (after != NULL &&
-	    (before == NULL || !str_eq(obj_meta(before, "uid"), obj_meta(after, "uid")))) {
+	    (!before || !str_eq(obj_meta(before, "uid"), obj_meta(after, "uid")))) {
 		born(k, after, res, ns, name);
 	}
 	relink(k, before, after, res, ns, name);
-	if (after == NULL) {
+	if (!after) {
 		died(k, before);
 		it = item_find(k, ITEM_GC, res, ns, name);
 		item_at(k, it, 0);
@@ -276,7 +276,7 @@ static struct json *references(struct ks_actors *k, const struct json *obj, mk_s
 	while (json_next(&it)) {
 		mk_str own = json_str(json_get(it.val, "uid"));
 		const struct gc_owner *o = map_get(&k->owners, own);
-		bool drop = uid.n != 0 ? str_eq(own, uid) : (o == NULL || !o->alive);
+		bool drop = uid.n != 0 ? str_eq(own, uid) : (!o || !o->alive);
 
 		if (drop) {
 			(*ret_dropped)++;
@@ -324,7 +324,7 @@ static void end_deletion(struct ks_actors *k, struct item *it, const struct json
 			return;
 		}
 	}
-	if (orphan || o == NULL || o->n_deps == 0) {
+	if (orphan || !o || o->n_deps == 0) {
 		drop_finalizer(k, it, obj, orphan ? FINALIZER_ORPHAN : FINALIZER_FOREGROUND);
 	}
 }
@@ -335,7 +335,7 @@ void gc_step(struct ks_actors *k, struct item *it)
 	struct json *alive;
 	size_t dropped;
 
-	if (obj == NULL) {
+	if (!obj) {
 		item_drop(k, it);
 		return;
 	}

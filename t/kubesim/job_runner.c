@@ -37,7 +37,7 @@ static void order(struct ks_actors *k, const struct item *it, mk_str uid, bool s
 {
 	struct local_order *o = mk_calloc(1, sizeof(*o));
 
-	if (o == NULL) {
+	if (!o) {
 		k->stale = true;
 		return;
 	}
@@ -45,7 +45,7 @@ static void order(struct ks_actors *k, const struct item *it, mk_str uid, bool s
 	o->ns = mk_strndup(it->ns);
 	o->job = mk_strndup(it->name);
 	o->uid = mk_strndup(uid);
-	if (o->ns == NULL || o->job == NULL || o->uid == NULL) {
+	if (!o->ns || !o->job || !o->uid) {
 		order_free(o);
 		k->stale = true;
 		return;
@@ -66,7 +66,7 @@ static bool fill_start(struct ks_actors *k, struct arena *arena, struct ks_local
 	const struct json *job = ks_get(k->store, RES_JOBS, ret->ns, ret->job);
 	int64_t limit = json_int(json_at(job, "/spec/activeDeadlineSeconds"), 0);
 
-	if (job == NULL || !str_eq(obj_meta(job, "uid"), ret->uid)) {
+	if (!job || !str_eq(obj_meta(job, "uid"), ret->uid)) {
 		return false;
 	}
 	ret->container = json_dup(arena, json_at(job, "/spec/template/spec/containers/0"));
@@ -99,7 +99,7 @@ void ks_actors_local_done(struct ks_actors *k, mk_str ns, mk_str job, mk_str uid
 {
 	struct item *it = item_find(k, ITEM_RUN, RES_JOBS, ns, job);
 
-	if (it == NULL || !it->local || it->run_uid != hash64(uid)) {
+	if (!it || !it->local || it->run_uid != hash64(uid)) {
 		return;
 	}
 	it->has_exit = true;
@@ -318,7 +318,7 @@ void run_step(struct ks_actors *k, struct item *it)
 {
 	const struct json *job = ks_get(k->store, RES_JOBS, it->ns, it->name);
 
-	if (job == NULL) {
+	if (!job) {
 		stop_local(k, it, STR(""));
 		item_drop(k, it);
 		return;

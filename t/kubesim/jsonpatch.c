@@ -54,7 +54,7 @@ static bool add(struct arena *a, struct json *doc, mk_str path, const struct jso
 		insert_at(a, parent, (size_t)at, v);
 		return true;
 	}
-	return parent != NULL && json_put(a, doc, arena_dup(a, path).p, json_dup(a, v)) == MK_OK;
+	return parent != NULL && json_put(a, doc, arena_dup(a, path).p, json_dup(a, v)) == ERR_OK;
 }
 
 static bool one(struct arena *a, struct json *doc, const struct json *op, const char **ret_why)
@@ -66,24 +66,23 @@ static bool one(struct arena *a, struct json *doc, const struct json *op, const 
 	*ret_why = "path";
 	if (str_is(what, "test")) {
 		*ret_why = "test";
-		return v != NULL ? json_equal(at, v) : at == NULL;
+		return v != NULL ? json_equal(at, v) : !at;
 	}
 	if (str_is(what, "add")) {
 		return v != NULL && add(a, doc, path, v);
 	}
 	if (str_is(what, "remove")) {
-		return at != NULL && json_put(a, doc, arena_dup(a, path).p, NULL) == MK_OK;
+		return at != NULL && json_put(a, doc, arena_dup(a, path).p, NULL) == ERR_OK;
 	}
 	if (str_is(what, "replace")) {
 		return at != NULL && v != NULL &&
-		       json_put(a, doc, arena_dup(a, path).p, json_dup(a, v)) == MK_OK;
+		       json_put(a, doc, arena_dup(a, path).p, json_dup(a, v)) == ERR_OK;
 	}
 	if (str_is(what, "copy") || str_is(what, "move")) {
 		mk_str from = arena_dup(a, json_str(json_get(op, "from")));
 		struct json *src = json_dup(a, json_at(doc, from.p));
 
-		if (src == NULL ||
-		    (str_is(what, "move") && json_put(a, doc, from.p, NULL) != MK_OK)) {
+		if (!src || (str_is(what, "move") && json_put(a, doc, from.p, NULL) != ERR_OK)) {
 			return false;
 		}
 		return add(a, doc, path, src);

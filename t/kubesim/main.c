@@ -190,21 +190,21 @@ static enum mk_code serve(const struct settings *s, struct mk_err *err)
 	enum mk_code code = server_new(&s->o, &server, err);
 	struct arena a;
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return code;
 	}
 	arena_init(&a, 0);
-	while (code == MK_OK && str_split(&rest, ',', &name)) {
+	while (code == ERR_OK && str_split(&rest, ',', &name)) {
 		code = server_add(server, arena_dup(&a, name).p, role, err);
 		role = KS_WORKER;
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = server_start(server, err);
 	}
-	if (code == MK_OK && s->setup) {
+	if (code == ERR_OK && s->setup) {
 		code = server_setup_demo(server, err);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = server_run(server, err);
 	}
 	server_free(server);
@@ -236,11 +236,11 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (s.o.dir == NULL || optind != argc) {
+	if (!s.o.dir || optind != argc) {
 		fprintf(stderr, "kubesim: --dir is needed; see --help\n");
 		return 2;
 	}
-	if (serve(&s, &err) != MK_OK) {
+	if (serve(&s, &err) != ERR_OK) {
 		fprintf(stderr, "kubesim: %s\n", err.msg);
 		return 1;
 	}

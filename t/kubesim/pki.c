@@ -40,9 +40,8 @@ static bool add_extensions(X509 *cert, const X509 *issuer, enum pki_use use)
 
 static bool add_name(X509_NAME *name, const char *field, const char *value)
 {
-	return value == NULL ||
-	       X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, (const unsigned char *)value,
-					  -1, -1, 0) == 1;
+	return !value || X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8,
+						    (const unsigned char *)value, -1, -1, 0) == 1;
 }
 
 static bool set_serial(X509 *cert)
@@ -68,14 +67,14 @@ bool pki_new(struct pki_pair *ret, enum pki_use use, const struct pki_pair *issu
 	X509_NAME *name = X509_NAME_new();
 	bool ok = false;
 
-	if (p.cert == NULL || p.key == NULL || name == NULL) {
+	if (!p.cert || !p.key || !name) {
 		goto out;
 	}
 	issuer = issuer != NULL ? issuer : &p;
 	if (!add_name(name, "O", org) || !add_name(name, "CN", cn) ||
 	    X509_set_version(p.cert, 2) != 1 || !set_serial(p.cert) ||
-	    X509_gmtime_adj(X509_getm_notBefore(p.cert), -CLOCK_SLACK_S) == NULL ||
-	    X509_time_adj_ex(X509_getm_notAfter(p.cert), VALID_DAYS, 0, NULL) == NULL ||
+	    !X509_gmtime_adj(X509_getm_notBefore(p.cert), -CLOCK_SLACK_S) ||
+	    !X509_time_adj_ex(X509_getm_notAfter(p.cert), VALID_DAYS, 0, NULL) ||
 	    X509_set_subject_name(p.cert, name) != 1 || X509_set_pubkey(p.cert, p.key) != 1 ||
 	    X509_set_issuer_name(p.cert, X509_get_subject_name(issuer->cert)) != 1) {
 		goto out;

@@ -103,7 +103,7 @@ static bool row_inactive(struct ks_actors *k, struct item *it, const struct json
 	mk_str cause = json_str(json_get(target, "reason"));
 	struct json *patch, *body;
 
-	if (active == NULL || json_bool(active)) {
+	if (!active || json_bool(active)) {
 		if (!obj_is_true(wl, "DeactivationTarget")) {
 			return false;
 		}
@@ -154,7 +154,7 @@ static bool row_checks(struct ks_actors *k, struct item *it, const struct json *
 	struct json *list, *patch = json_new_obj(&k->a);
 	bool missing = false;
 
-	if (q == NULL || q->n_checks == 0) {
+	if (!q || q->n_checks == 0) {
 		return false;
 	}
 	list = json_dup(&k->a, json_at(wl, "/status/admissionChecks"));
@@ -290,7 +290,7 @@ static bool is_stopped(struct ks_actors *k, struct item *it, const struct json *
 {
 	const struct json *job = workload_job(k, wl);
 
-	if (job == NULL) {
+	if (!job) {
 		return kinds_stopped(k, it, wl);
 	}
 	return job_is_suspended(job) && json_int(json_at(job, "/status/active"), 0) == 0;
@@ -333,7 +333,7 @@ static bool row_requeue(struct ks_actors *k, struct item *it, const struct json 
 	}
 	body = status_body(k, wl);
 	if (str_is(reason, "ClusterQueueStopped")) {
-		if (q == NULL || !q->active) {
+		if (!q || !q->active) {
 			return false;
 		}
 		status_condition(k, body, "Requeued", true, STR("ClusterQueueRestarted"),
@@ -376,7 +376,7 @@ static void unreserved(struct ks_actors *k, struct item *it, const struct json *
 	if (q != NULL && !q->active) {
 		why = arena_printf(&k->a, "ClusterQueue %s is inactive", q->name);
 	}
-	if (q == NULL || !q->active) {
+	if (!q || !q->active) {
 		pending_del(it);
 		write_unreserved(k, it, wl, STR("Inadmissible"), why);
 		return;
@@ -391,7 +391,7 @@ void queue_workload_step(struct ks_actors *k, struct item *it)
 	mk_str why = {NULL, 0};
 	struct cq *q;
 
-	if (wl == NULL) {
+	if (!wl) {
 		cq_quota_release(k, it);
 		pending_del(it);
 		item_drop(k, it);
@@ -412,7 +412,7 @@ void queue_workload_step(struct ks_actors *k, struct item *it)
 	}
 	if (obj_is_true(wl, "QuotaReserved")) {
 		reserved(k, it, wl, q);
-	} else if (active == NULL || json_bool(active)) {
+	} else if (!active || json_bool(active)) {
 		unreserved(k, it, wl, q, why);
 	} else {
 		cq_quota_release(k, it);
@@ -464,7 +464,7 @@ static bool consider(struct ks_actors *k, struct cq *q, struct item *wl_item)
 	size_t n_use, writes = k->writes;
 	mk_str why;
 
-	if (wl == NULL || wl_item->fails != 0 || (said && is_refused(q, wl_item->signature))) {
+	if (!wl || wl_item->fails != 0 || (said && is_refused(q, wl_item->signature))) {
 		return false;
 	}
 	if (cq_quota_fits(k, q, wl, &admission, use, &n_use, &why)) {
@@ -540,6 +540,6 @@ void queue_commit(struct ks_actors *k, const struct ks_commit *c)
 		k->config_dirty |=
 			obj_is_true(c->before, "Active") != obj_is_true(c->after, "Active");
 	} else {
-		k->config_dirty |= c->before == NULL || c->after == NULL;
+		k->config_dirty |= !c->before || !c->after;
 	}
 }

@@ -103,7 +103,7 @@ static const struct amount *find_amount(const struct fit *f, const char *resourc
 	for (size_t i = 0; i < f->q->n_amounts; i++) {
 		const struct amount *m = &f->q->amount[i];
 
-		if (m->resource == resource && (flavor == NULL || m->flavor == flavor)) {
+		if (m->resource == resource && (!flavor || m->flavor == flavor)) {
 			return m;
 		}
 	}
@@ -136,7 +136,7 @@ static bool fits(struct fit *f, const struct request *r, const char *flavor)
 	struct arena *a = &f->k->a;
 	int64_t before, missing;
 
-	if (m == NULL) {
+	if (!m) {
 		return false;
 	}
 	before = assigned(f, m);
@@ -208,12 +208,12 @@ static bool fit_set(struct fit *f)
 	for (size_t i = 0; i < f->n_req; i++) {
 		const struct amount *m = find_amount(f, f->req[i].resource, NULL);
 
-		if (m == NULL) {
+		if (!m) {
 			f->why = arena_printf(&f->k->a, "resource %s unavailable in ClusterQueue",
 					      f->req[i].resource);
 			return false;
 		}
-		if (f->req[i].flavor == NULL && !choose(f, m->group)) {
+		if (!f->req[i].flavor && !choose(f, m->group)) {
 			return false;
 		}
 	}

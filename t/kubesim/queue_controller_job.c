@@ -177,7 +177,7 @@ static void finish(struct ks_actors *k, const struct json *wl, mk_str reason, mk
 	struct item *it = workload_item(k, wl);
 	struct json *body;
 
-	if (it == NULL) {
+	if (!it) {
 		return;
 	}
 	body = status_body(k, wl);
@@ -287,7 +287,7 @@ static void with_workload(struct ks_actors *k, struct item *it, const struct jso
 {
 	bool running = obj_is_true(wl, "Admitted") && !obj_is_true(wl, "Evicted");
 
-	if (obj_controller(wl) == NULL && !obj_is_true(wl, "Finished")) {
+	if (!obj_controller(wl) && !obj_is_true(wl, "Finished")) {
 		if (in_sync(job, wl)) {
 			take_over(k, it, job, wl);
 		} else {
@@ -343,7 +343,7 @@ void queue_job_step(struct ks_actors *k, struct item *it)
 	const struct json *job = ks_get(k->store, RES_JOBS, it->ns, it->name), *wl;
 	mk_str name;
 
-	if (job == NULL) {
+	if (!job) {
 		item_drop(k, it);
 		return;
 	}
@@ -353,7 +353,7 @@ void queue_job_step(struct ks_actors *k, struct item *it)
 	}
 	if (name.n != 0) {
 		wl = ks_get(k->store, RES_WORKLOADS, it->ns, name);
-		if (wl == NULL) {
+		if (!wl) {
 			if (!job_is_finished(job)) {
 				stop(k, it, job);
 			}
@@ -415,7 +415,7 @@ mk_str ks_actors_admit(const struct ks_actors *k, const struct ks_request *r, st
 
 	if (!str_is(r->method, "POST") || ns.n == 0 ||
 	    !str_starts(r->content_type, STR("application/json")) ||
-	    json_parse(arena, r->body, &job, NULL) != MK_OK) {
+	    json_parse(arena, r->body, &job, NULL) != ERR_OK) {
 		return r->body;
 	}
 	queue = obj_label(job, LABEL_QUEUE);

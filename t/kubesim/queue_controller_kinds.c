@@ -151,7 +151,7 @@ bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl)
 	mk_str end;
 
 	job = kind != NULL ? ks_get(k->store, kind->resource, ns, name) : NULL;
-	if (job == NULL || !str_eq(obj_meta(job, "uid"), json_str(json_get(owner, "uid")))) {
+	if (!job || !str_eq(obj_meta(job, "uid"), json_str(json_get(owner, "uid")))) {
 		return false;
 	}
 	end = end_of(json_get(job, "status"));

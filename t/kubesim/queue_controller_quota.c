@@ -104,7 +104,7 @@ void cq_quota_done(struct ks_actors *k)
 	void *val;
 	size_t pos = 0;
 
-	if (k->queues == NULL) {
+	if (!k->queues) {
 		return;
 	}
 	while (map_next(&k->queues->by_name, &pos, NULL, &val)) {
@@ -127,7 +127,7 @@ struct cq *queue_by_name(struct ks_actors *k, mk_str name)
 		return q;
 	}
 	q = mk_calloc(1, sizeof(*q));
-	if (q == NULL || !map_put(&k->queues->by_name, name, q)) {
+	if (!q || !map_put(&k->queues->by_name, name, q)) {
 		mk_free(q);
 		k->stale = true;
 		return NULL;
@@ -137,7 +137,7 @@ struct cq *queue_by_name(struct ks_actors *k, mk_str name)
 	if (q->item != NULL) {
 		q->item->cq = q;
 	}
-	if (q->name == NULL || q->item == NULL) {
+	if (!q->name || !q->item) {
 		k->stale = true;
 	}
 	return q;
@@ -149,13 +149,13 @@ struct cq *queue_of(struct ks_actors *k, mk_str ns, mk_str local_queue, mk_str *
 	mk_str name = json_str(json_at(lq, "/spec/clusterQueue"));
 	struct cq *q;
 
-	if (lq == NULL) {
+	if (!lq) {
 		*ret_why =
 			arena_printf(&k->a, "LocalQueue %.*s doesn't exist", STR_ARG(local_queue));
 		return NULL;
 	}
 	q = queue_by_name(k, name);
-	if (q == NULL || !q->exists) {
+	if (!q || !q->exists) {
 		*ret_why = arena_printf(&k->a, "ClusterQueue %.*s doesn't exist", STR_ARG(name));
 		return NULL;
 	}
@@ -170,7 +170,7 @@ static void load_group(struct ks_actors *k, struct cq *q, size_t group, const st
 		mk_str flavor = json_str(json_get(f.val, "name"));
 		struct json_iter r = json_iter(json_get(f.val, "resources"));
 
-		if (ks_get(k->store, RES_FLAVORS, STR(""), flavor) == NULL) {
+		if (!ks_get(k->store, RES_FLAVORS, STR(""), flavor)) {
 			q->active = false;
 		}
 		while (json_next(&r) && q->n_amounts < CQ_MAX_AMOUNTS) {
@@ -205,7 +205,7 @@ static void load_queue(struct ks_actors *k, const struct json *obj)
 	struct json_iter it;
 	size_t group = 0;
 
-	if (q == NULL) {
+	if (!q) {
 		return;
 	}
 	q->exists = true;
@@ -326,7 +326,7 @@ void pending_add(struct ks_actors *k, struct cq *q, struct item *wl, const struc
 		size_t size = q->pending_size == 0 ? 64 : q->pending_size * 2;
 		struct item **p = mk_realloc(q->pending, size * sizeof(struct item *));
 
-		if (p == NULL) {
+		if (!p) {
 			k->stale = true;
 			return;
 		}
@@ -353,7 +353,7 @@ void pending_del(struct item *wl)
 	struct cq *q = wl->pending_in;
 	size_t i;
 
-	if (q == NULL) {
+	if (!q) {
 		return;
 	}
 	i = place(q, wl);
@@ -383,7 +383,7 @@ void cq_quota_take(struct ks_actors *k, struct cq *q, struct item *wl,
 
 void cq_quota_release(struct ks_actors *k, struct item *wl)
 {
-	if (wl->held_in == NULL) {
+	if (!wl->held_in) {
 		return;
 	}
 	count_use(wl, -1);
@@ -405,7 +405,7 @@ void cq_quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj
 	struct cq *q = queue_by_name(k, json_str(json_at(obj, "/status/admission/clusterQueue")));
 	size_t n = 0;
 
-	if (q == NULL || wl->held_in == q) {
+	if (!q || wl->held_in == q) {
 		return;
 	}
 	while (json_next(&sets)) {

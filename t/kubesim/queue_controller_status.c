@@ -144,7 +144,7 @@ static void count_eviction(struct ks_actors *k, struct json *body, mk_str reason
 			return;
 		}
 	}
-	if (list == NULL) {
+	if (!list) {
 		json_put(&k->a, body, "/status/schedulingStats/evictions", json_new_arr(&k->a));
 	}
 	e = json_new_obj(&k->a);

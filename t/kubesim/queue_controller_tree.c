@@ -83,12 +83,12 @@ static bool read_set(const struct ks_actors *k, struct cq_trees *t)
 		size_t pos = 0;
 
 		while ((o = ks_each(k->store, kinds[i], &pos)) != NULL) {
-			if (api_set_add(t->set, json_dup(&t->a, o), 0, NULL) == MK_NO_MEMORY) {
+			if (api_set_add(t->set, json_dup(&t->a, o), 0, NULL) == ERR_NO_MEMORY) {
 				return false;
 			}
 		}
 	}
-	return t->set != NULL && api_set_link(t->set, API_NONE, NULL) == MK_OK;
+	return t->set != NULL && api_set_link(t->set, API_NONE, NULL) == ERR_OK;
 }
 
 static bool is_valid(struct ks_actors *k, struct cq_trees *t)
@@ -96,7 +96,7 @@ static bool is_valid(struct ks_actors *k, struct cq_trees *t)
 	struct validate_input in = {.now = t->set, .subject = API_NONE, .deleted = API_NONE};
 	struct validate_errors errors;
 
-	if (validate(&t->a, &in, &errors, NULL) != MK_OK) {
+	if (validate(&t->a, &in, &errors, NULL) != ERR_OK) {
 		k->stale = true;
 		return false;
 	}
@@ -121,7 +121,7 @@ static void place_queues(struct ks_actors *k, struct cq_tree *t)
 
 static bool make_trees(struct ks_actors *k, struct cq_trees *t)
 {
-	if (api_build(&t->a, t->set, &t->models, NULL) != MK_OK) {
+	if (api_build(&t->a, t->set, &t->models, NULL) != ERR_OK) {
 		return false;
 	}
 	t->v = arena_array(&t->a, t->models.n, sizeof(*t->v));
@@ -131,10 +131,10 @@ static bool make_trees(struct ks_actors *k, struct cq_trees *t)
 		t->v[i].model = &t->models.v[i];
 		t->v[i].dirty = true;
 		t->v[i].q = quota_new();
-		if (t->v[i].q == NULL) {
+		if (!t->v[i].q) {
 			return false;
 		}
-		if (quota_apply(t->v[i].q, &t->models.v[i].desc, &err) != MK_OK) {
+		if (quota_apply(t->v[i].q, &t->models.v[i].desc, &err) != ERR_OK) {
 			snprintf(k->last_error, sizeof(k->last_error), "queue tree: %.400s",
 				 err.msg);
 			continue;
@@ -154,7 +154,7 @@ static void put_all(struct ks_actors *k)
 		struct cq *q = it->held_in != NULL ? it->held_in : it->pending_in;
 		const struct json *obj;
 
-		if (it->kind != ITEM_WORKLOAD || q == NULL || q->tree == NULL) {
+		if (it->kind != ITEM_WORKLOAD || !q || !q->tree) {
 			continue;
 		}
 		obj = ks_get(k->store, RES_WORKLOADS, it->ns, it->name);
@@ -179,7 +179,7 @@ void tree_load_all(struct ks_actors *k)
 		return;
 	}
 	t = mk_calloc(1, sizeof(*t));
-	if (t == NULL) {
+	if (!t) {
 		k->stale = true;
 		return;
 	}
@@ -220,7 +220,7 @@ void tree_put(struct ks_actors *k, struct cq *q, struct item *wl, const struct j
 	char uid[UID_SIZE];
 	struct mk_err err;
 
-	if (api_work_read(&k->a, trees->set, &o, &faults, &w) != MK_OK) {
+	if (api_work_read(&k->a, trees->set, &o, &faults, &w) != ERR_OK) {
 		k->stale = true;
 		return;
 	}
@@ -228,7 +228,7 @@ void tree_put(struct ks_actors *k, struct cq *q, struct item *wl, const struct j
 	w.queue = str_of(q->name);
 	w.admitted = held;
 	t->dirty = true;
-	if (api_build_put(&k->a, trees->set, t->model, t->q, &w, &err) != MK_OK) {
+	if (api_build_put(&k->a, trees->set, t->model, t->q, &w, &err) != ERR_OK) {
 		snprintf(k->last_error, sizeof(k->last_error), "queue tree: %.*s: %.200s",
 			 STR_ARG(wl->name), err.msg);
 		return;
@@ -268,7 +268,7 @@ void tree_evict(const struct cq *q, const struct item *wl)
 {
 	struct quota_work *w = find(q, wl);
 
-	if (w != NULL && quota_evict(q->tree->q, w, NULL) == MK_OK) {
+	if (w != NULL && quota_evict(q->tree->q, w, NULL) == ERR_OK) {
 		q->tree->dirty = true;
 	}
 }
@@ -311,7 +311,7 @@ static void admit(struct ks_actors *k, struct cq_tree *t, struct item *it,
 	struct json *admission;
 	size_t n_use;
 
-	if (q == NULL) {
+	if (!q) {
 		return;
 	}
 	admission = cq_admission(k, q, wl, flavor_of, &c, use, &n_use);
@@ -371,7 +371,7 @@ void tree_step(struct ks_actors *k, struct cq *q, struct item *it)
 		t->in_cycle = true;
 		quota_cycle(t->q, k->now_ms);
 	}
-	if (quota_step(t->q, k->now_ms, &s) != MK_OK) {
+	if (quota_step(t->q, k->now_ms, &s) != ERR_OK) {
 		k->stale = true;
 		return;
 	}
@@ -381,7 +381,7 @@ void tree_step(struct ks_actors *k, struct cq *q, struct item *it)
 	}
 	about = s.event != QUOTA_END ? item_of(t, s.work) : NULL;
 	wl = about != NULL ? ks_get(k->store, RES_WORKLOADS, about->ns, about->name) : NULL;
-	if (wl == NULL) {
+	if (!wl) {
 		return;
 	}
 	if (s.event == QUOTA_ADMIT) {

@@ -70,7 +70,7 @@ void usage_publish(struct ks_actors *k, struct item *it)
 	const struct json *obj = ks_get(k->store, RES_CLUSTERQUEUES, STR(""), it->name);
 	struct json *status = json_new_obj(&k->a), *patch = json_new_obj(&k->a);
 
-	if (!k->o.publish_usage || obj == NULL || !q->exists) {
+	if (!k->o.publish_usage || !obj || !q->exists) {
 		return;
 	}
 	if (k->now_ms < q->published_ms + EVERY_MS) {

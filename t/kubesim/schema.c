@@ -147,8 +147,8 @@ const struct schema_rule *schema_list(const char *kind, mk_str parent, mk_str fi
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const struct entry *e = &table[i];
 
-		if (str_eq(field, e->field) && (e->parent == NULL || str_is(parent, e->parent)) &&
-		    (e->kind == NULL || strcmp(e->kind, kind) == 0)) {
+		if (str_eq(field, e->field) && (!e->parent || str_is(parent, e->parent)) &&
+		    (!e->kind || strcmp(e->kind, kind) == 0)) {
 			return &e->rule;
 		}
 	}
@@ -178,7 +178,7 @@ static mk_str plain_key(struct arena *a, const char *name, const struct json *va
 		}
 	}
 	p = json_type(value) == JSON_STR ? arena_alloc(a, s.n + k.n + 8) : NULL;
-	if (p == NULL) {
+	if (!p) {
 		return (mk_str){NULL, 0};
 	}
 	at = p;
@@ -197,7 +197,7 @@ mk_str schema_key(struct arena *a, const struct schema_rule *r, const struct jso
 	mk_str plain = {NULL, 0};
 	struct json *k;
 
-	if (r->keys[0] != NULL && r->keys[1] == NULL) {
+	if (r->keys[0] != NULL && !r->keys[1]) {
 		plain = plain_key(a, r->keys[0], json_get(element, r->keys[0]));
 	}
 	if (plain.n > 0) {
@@ -226,11 +226,11 @@ struct json *schema_find(struct arena *a, const struct schema_rule *r, const str
 	mk_str key = {NULL, 0};
 	struct json_iter it = json_iter(list);
 
-	if (!set && r->keys[0] == NULL) {
+	if (!set && !r->keys[0]) {
 		return NULL;
 	}
 	id = set ? element : json_get(element, r->keys[0]);
-	plain = (set || r->keys[1] == NULL) && json_type(id) == JSON_STR;
+	plain = (set || !r->keys[1]) && json_type(id) == JSON_STR;
 	if (!plain) {
 		key = set ? json_write(a, element) : schema_key(a, r, element);
 	}

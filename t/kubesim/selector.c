@@ -66,7 +66,7 @@ static bool parse_set(struct arena *a, struct scan *p, struct selector_term *t)
 	}
 	skip_blank(p);
 	t->values = arena_array(a, n, sizeof(*t->values));
-	if (t->values == NULL) {
+	if (!t->values) {
 		return false;
 	}
 	memcpy(t->values, values, n * sizeof(*values));
@@ -77,7 +77,7 @@ static bool parse_set(struct arena *a, struct scan *p, struct selector_term *t)
 static bool parse_one_value(struct arena *a, struct scan *p, struct selector_term *t)
 {
 	t->values = arena_array(a, 1, sizeof(*t->values));
-	if (t->values == NULL) {
+	if (!t->values) {
 		return false;
 	}
 	t->values[0] = word(p);
@@ -144,7 +144,7 @@ bool selector_parse(struct arena *a, mk_str text, struct selector *ret)
 		return false;
 	}
 	s.terms = arena_array(a, s.n_terms, sizeof(*s.terms));
-	if (s.terms == NULL) {
+	if (!s.terms) {
 		return false;
 	}
 	memcpy(s.terms, terms, s.n_terms * sizeof(*terms));
@@ -169,7 +169,7 @@ static bool term_match(const struct selector_term *t, const mk_str *labels, size
 	case SELECTOR_EXISTS:
 		return value != NULL;
 	case SELECTOR_ABSENT:
-		return value == NULL;
+		return !value;
 	case SELECTOR_IN:
 		return in;
 	case SELECTOR_NOT_IN:

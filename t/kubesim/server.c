@@ -187,9 +187,9 @@ enum mk_code cluster_listen(struct cluster *c, struct mk_err *err)
 	unsigned span = PORT_LAST - PORT_FIRST;
 
 	if (c->port != 0) {
-		return try_port(c, c->port) ? MK_OK
-					    : err_set(err, MK_UNAVAILABLE, "kubesim",
-						      "cannot listen on port %u", c->port);
+		return try_port(c, c->port)
+			       ? ERR_OK
+			       : err_set(err, ERR_UNAVAILABLE, "cannot listen on port %u", c->port);
 	}
 	if (first == 0) {
 		first = PORT_FIRST + (unsigned)getpid() * 37U % span;
@@ -202,10 +202,10 @@ enum mk_code cluster_listen(struct cluster *c, struct mk_err *err)
 		}
 		if (port <= UINT16_MAX && try_port(c, (uint16_t)port)) {
 			c->port = (uint16_t)port;
-			return MK_OK;
+			return ERR_OK;
 		}
 	}
-	return err_set(err, MK_UNAVAILABLE, "kubesim", "no free port for cluster %s", c->name);
+	return err_set(err, ERR_UNAVAILABLE, "no free port for cluster %s", c->name);
 }
 
 void cluster_close_all(struct cluster *c)
@@ -222,7 +222,7 @@ static void on_reopen(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (c->listener == NULL && cluster_listen(c, NULL) != MK_OK) {
+	if (!c->listener && cluster_listen(c, NULL) != ERR_OK) {
 		event_add(c->reopen, &again);
 	}
 }
@@ -342,7 +342,7 @@ static bool make_store(struct cluster *c)
 
 	c->store = ks_store_new(&so);
 	rng_init(&c->rng, seed + 2);
-	if (c->store == NULL) {
+	if (!c->store) {
 		return false;
 	}
 	if (o->no_actors) {
@@ -357,8 +357,8 @@ enum mk_code server_add(struct server *s, const char *name, enum ks_role role, s
 {
 	struct cluster *c = mk_calloc(1, sizeof(*c));
 
-	if (c == NULL) {
-		return err_set(err, MK_NO_MEMORY, "kubesim", "out of memory");
+	if (!c) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	c->server = s;
 	c->role = role;
@@ -366,13 +366,13 @@ enum mk_code server_add(struct server *s, const char *name, enum ks_role role, s
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->timer = event_new(s->base, -1, 0, on_timer, c);
 	c->reopen = event_new(s->base, -1, 0, on_reopen, c);
-	if (s->n_clusters == SERVER_MAX_CLUSTERS || c->timer == NULL || c->reopen == NULL ||
+	if (s->n_clusters == SERVER_MAX_CLUSTERS || !c->timer || !c->reopen ||
 	    !make_certificates(c) || !make_store(c)) {
 		cluster_free(c);
-		return err_set(err, MK_NO_MEMORY, "kubesim", "cannot make cluster %s", name);
+		return err_set(err, ERR_NO_MEMORY, "cannot make cluster %s", name);
 	}
 	s->cluster[s->n_clusters++] = c;
-	return MK_OK;
+	return ERR_OK;
 }
 
 static void on_signal(evutil_socket_t fd, short what, void *ctx)
@@ -388,8 +388,8 @@ enum mk_code server_new(const struct server_options *o, struct server **ret, str
 {
 	struct server *s = mk_calloc(1, sizeof(*s));
 
-	if (s == NULL) {
-		return err_set(err, MK_NO_MEMORY, "kubesim", "out of memory");
+	if (!s) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	signal(SIGPIPE, SIG_IGN);
 	s->o = o;
@@ -399,33 +399,33 @@ enum mk_code server_new(const struct server_options *o, struct server **ret, str
 		s->on_int = evsignal_new(s->base, SIGINT, on_signal, s);
 		s->local = local_new(s);
 	}
-	if (s->on_term == NULL || s->on_int == NULL || s->local == NULL ||
-	    event_add(s->on_term, NULL) != 0 || event_add(s->on_int, NULL) != 0) {
+	if (!s->on_term || !s->on_int || !s->local || event_add(s->on_term, NULL) != 0 ||
+	    event_add(s->on_int, NULL) != 0) {
 		server_free(s);
-		return err_set(err, MK_NO_MEMORY, "kubesim", "cannot make the event loop");
+		return err_set(err, ERR_NO_MEMORY, "cannot make the event loop");
 	}
 	if (o->log != NULL) {
 		s->log = fopen(o->log, "ae");
-		if (s->log == NULL) {
+		if (!s->log) {
 			server_free(s);
-			return err_set(err, MK_INVALID, "kubesim", "cannot open log %s", o->log);
+			return err_set(err, ERR_INVALID, "cannot open log %s", o->log);
 		}
 		setvbuf(s->log, NULL, _IOLBF, 0);
 	}
 	*ret = s;
-	return MK_OK;
+	return ERR_OK;
 }
 
 enum mk_code server_start(struct server *s, struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (mkdir(s->o->dir, 0700) != 0 && errno != EEXIST) {
-		return err_set(err, MK_INVALID, "kubesim", "cannot make %s", s->o->dir);
+		return err_set(err, ERR_INVALID, "cannot make %s", s->o->dir);
 	}
-	for (size_t i = 0; i < s->n_clusters && code == MK_OK; i++) {
+	for (size_t i = 0; i < s->n_clusters && code == ERR_OK; i++) {
 		code = cluster_listen(s->cluster[i], err);
-		if (code == MK_OK) {
+		if (code == ERR_OK) {
 			code = kubeconfig_write(s->cluster[i], err);
 		}
 		cluster_kick(s->cluster[i]);
@@ -445,20 +445,19 @@ enum mk_code server_run(struct server *s, struct mk_err *err)
 	fflush(stdout);
 	if (s->o->ready_file != NULL) {
 		f = fopen(s->o->ready_file, "we");
-		if (f == NULL) {
-			return err_set(err, MK_INVALID, "kubesim", "cannot write %s",
-				       s->o->ready_file);
+		if (!f) {
+			return err_set(err, ERR_INVALID, "cannot write %s", s->o->ready_file);
 		}
 		fprintf(f, "ready\n");
 		fclose(f);
 	}
 	event_base_dispatch(s->base);
-	return MK_OK;
+	return ERR_OK;
 }
 
 void server_free(struct server *s)
 {
-	if (s == NULL) {
+	if (!s) {
 		return;
 	}
 	local_free(s->local);

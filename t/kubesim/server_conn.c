@@ -84,7 +84,7 @@ static void on_output(struct bufferevent *bev, void *ctx)
 	(void)bev;
 	conn_enter(c);
 	conn_flush(c);
-	if (!c->dead && c->h2 == NULL && c->secure) {
+	if (!c->dead && !c->h2 && c->secure) {
 		h1_input(c); /* a request that waited for the answer before it */
 	}
 	conn_leave(c);
@@ -120,14 +120,14 @@ void conn_accept(struct cluster *cl, evutil_socket_t fd)
 	SSL *ssl = SSL_new(cl->tls);
 	int one = 1;
 
-	if (c == NULL || ssl == NULL) {
+	if (!c || !ssl) {
 		goto fail;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	c->bev =
 		bufferevent_openssl_socket_new(cl->server->base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING,
 					       BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
-	if (c->bev == NULL) {
+	if (!c->bev) {
 		goto fail;
 	}
 	bufferevent_openssl_set_allow_dirty_shutdown(c->bev, 1);

@@ -239,7 +239,7 @@ void control_handle(struct exchange *ex, mk_str path)
 	struct json *o = NULL;
 	bool get = str_is(ex->method, "GET");
 
-	if (ex->body.n != 0 && json_parse(&ex->a, buf_str(&ex->body), &o, NULL) != MK_OK) {
+	if (ex->body.n != 0 && json_parse(&ex->a, buf_str(&ex->body), &o, NULL) != ERR_OK) {
 		exchange_status(ex, 400, "BadRequest", "the body is no JSON");
 		return;
 	}

@@ -82,13 +82,13 @@ static struct wire_count *find(struct cluster *c, mk_str agent, mk_str kind, mk_
 	if (list != NULL) {
 		c->counts = list;
 	}
-	if (list == NULL || w == NULL) {
+	if (!list || !w) {
 		mk_free(w);
 		return NULL;
 	}
 	w->agent = mk_strndup(agent);
 	w->kind = mk_strndup(kind);
-	if (w->agent == NULL || w->kind == NULL || !map_put(&c->count_by_key, key, w)) {
+	if (!w->agent || !w->kind || !map_put(&c->count_by_key, key, w)) {
 		mk_free(w->agent);
 		mk_free(w->kind);
 		mk_free(w);
@@ -125,7 +125,7 @@ struct json *counts_json(const struct cluster *c, struct arena *a)
 
 		json_set_int(a, e, "n", (int64_t)w->n);
 		json_set_int(a, e, "refused", (int64_t)w->refused);
-		if (by == NULL) {
+		if (!by) {
 			by = json_new_obj(a);
 			json_set(a, out, str_of(w->agent), by);
 		}

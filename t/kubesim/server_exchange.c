@@ -15,7 +15,7 @@ struct exchange *exchange_new(struct conn *c, int32_t stream)
 {
 	struct exchange *ex = mk_calloc(1, sizeof(*ex));
 
-	if (ex == NULL) {
+	if (!ex) {
 		return NULL;
 	}
 	ex->conn = c;
@@ -35,7 +35,7 @@ static void log_request(const struct exchange *ex)
 	struct arena a;
 	struct json *o;
 
-	if (s->log == NULL || !ex->answered) {
+	if (!s->log || !ex->answered) {
 		return;
 	}
 	arena_init(&a, 0);
@@ -231,7 +231,7 @@ static void to_store(struct exchange *ex, mk_str user)
 		r.body = ks_actors_admit(c->actors, &r, &ex->a);
 	}
 	ks_handle(c->store, &r, clock_wall_ms(), &ex->a, &ex->resp);
-	if (ex->resp.content_type == NULL) {
+	if (!ex->resp.content_type) {
 		ex->resp.content_type = json_type_text;
 	}
 }

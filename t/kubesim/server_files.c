@@ -41,15 +41,13 @@ static mk_str token_text(const struct cluster *c, struct arena *a, const char *u
 static enum mk_code write_file(const char *path, mk_str text, struct mk_err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	if (fd < 0) {
-		return err_set(err, MK_INVALID, "kubesim", "cannot write %s: %s", path,
-			       strerror(errno));
+		return err_set(err, ERR_INVALID, "cannot write %s: %s", path, strerror(errno));
 	}
 	if (fchmod(fd, 0600) != 0 || write(fd, text.p, text.n) != (ssize_t)text.n) {
-		code = err_set(err, MK_INVALID, "kubesim", "cannot write %s: %s", path,
-			       strerror(errno));
+		code = err_set(err, ERR_INVALID, "cannot write %s: %s", path, strerror(errno));
 	}
 	close(fd);
 	return code;
@@ -65,11 +63,11 @@ enum mk_code kubeconfig_write(const struct cluster *c, struct mk_err *err)
 	arena_init(&a, 0);
 	path = arena_printf(&a, "%s/%s.kubeconfig", dir, c->name);
 	code = write_file(path.p, kubeconfig_text(c, &a), err);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		path = arena_printf(&a, "%s/%s-token.kubeconfig", dir, c->name);
 		code = write_file(path.p, token_text(c, &a, "admin", c->admin_token), err);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		path = arena_printf(&a, "%s/%s-viewer.kubeconfig", dir, c->name);
 		code = write_file(path.p, token_text(c, &a, "viewer", c->viewer_token), err);
 	}

@@ -77,7 +77,7 @@ static bool read_head(struct conn *c)
 		return false;
 	}
 	ex = exchange_new(c, 0);
-	if (ex == NULL) {
+	if (!ex) {
 		conn_kill(c);
 		return false;
 	}

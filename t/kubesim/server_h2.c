@@ -20,7 +20,7 @@ static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *f, void *c
 		return 0;
 	}
 	ex = exchange_new(ctx, f->hd.stream_id);
-	if (ex == NULL) {
+	if (!ex) {
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	}
 	nghttp2_session_set_stream_user_data(h2, f->hd.stream_id, ex);
@@ -57,7 +57,7 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *f, const uint8_t 
 
 	(void)flags;
 	(void)ctx;
-	if (ex == NULL) {
+	if (!ex) {
 		return 0;
 	}
 	ex->header_bytes += name_n + value_n;

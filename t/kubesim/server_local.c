@@ -308,7 +308,7 @@ static struct child *child_new(struct cluster *cl, const struct ks_local_order *
 	struct child *c = mk_calloc(1, sizeof(*c));
 	struct arena a;
 
-	if (c == NULL) {
+	if (!c) {
 		return NULL;
 	}
 	arena_init(&a, 0);
@@ -337,7 +337,7 @@ static void start(struct cluster *cl, const struct ks_local_order *o)
 
 	make_room(cl->server->local);
 	c = child_new(cl, o);
-	if (c == NULL || pipe2(ends, O_CLOEXEC) != 0) {
+	if (!c || pipe2(ends, O_CLOEXEC) != 0) {
 		ks_actors_local_done(cl->actors, o->ns, o->job, o->uid, -1, clock_wall_ms());
 		return;
 	}
@@ -348,7 +348,7 @@ static void start(struct cluster *cl, const struct ks_local_order *o)
 	pod_create(c, o->container);
 	c->pid = spawn(o->container, ends[1]);
 	close(ends[1]);
-	if (c->readable == NULL || c->limit == NULL || c->pid == 0) {
+	if (!c->readable || !c->limit || c->pid == 0) {
 		buf_printf(&c->output, "cannot start the command\n");
 		over(c, 127);
 		return;
@@ -442,13 +442,13 @@ struct local *local_new(struct server *s)
 {
 	struct local *l = mk_calloc(1, sizeof(*l));
 
-	if (l == NULL) {
+	if (!l) {
 		return NULL;
 	}
 	l->server = s;
 	list_init(&l->children);
 	l->on_child = evsignal_new(s->base, SIGCHLD, on_child, l);
-	if (l->on_child == NULL || event_add(l->on_child, NULL) != 0) {
+	if (!l->on_child || event_add(l->on_child, NULL) != 0) {
 		local_free(l);
 		return NULL;
 	}
@@ -457,7 +457,7 @@ struct local *local_new(struct server *s)
 
 void local_free(struct local *l)
 {
-	if (l == NULL) {
+	if (!l) {
 		return;
 	}
 	while (!list_empty(&l->children)) {

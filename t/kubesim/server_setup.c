@@ -29,9 +29,9 @@ static enum mk_code post(struct cluster *c, struct arena *a, const char *target,
 
 	ks_handle(c->store, &r, clock_wall_ms(), a, &resp);
 	if (resp.status / 100 == 2 || resp.status == 409) {
-		return MK_OK;
+		return ERR_OK;
 	}
-	return err_set(err, MK_INVALID, "kubesim", "setup: POST %s: %d %.*s", target, resp.status,
+	return err_set(err, ERR_INVALID, "setup: POST %s: %d %.*s", target, resp.status,
 		       STR_ARG(resp.body));
 }
 
@@ -90,22 +90,22 @@ static enum mk_code setup_worker(struct cluster *c, struct arena *a, struct mk_e
 		    STR("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
 			"\"default\"}}"),
 		    err);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = post(c, a, "/api/v1/namespaces",
 			    STR("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{"
 				"\"name\":\"kueue-system\"}}"),
 			    err);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = post(c, a, KUEUE "resourceflavors",
 			    STR(HEAD "\"ResourceFlavor\",\"metadata\":{\"name\":"
 				     "\"default-flavor\"}}"),
 			    err);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = post(c, a, KUEUE "clusterqueues", cluster_queue(c, a), err);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = post(c, a, KUEUE "namespaces/default/localqueues",
 			    STR(HEAD "\"LocalQueue\",\"metadata\":{\"name\":\"user-queue\","
 				     "\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":"
@@ -129,7 +129,7 @@ static enum mk_code join_worker(struct cluster *mgr, const struct cluster *w, st
 				 "\"type\":\"Opaque\",\"data\":{\"kubeconfig\":\"%.*s\"}}",
 				 w->name, STR_ARG(config)),
 		    err);
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = post(mgr, a, KUEUE "multikueueclusters",
 			    arena_printf(a,
 					 HEAD "\"MultiKueueCluster\",\"metadata\":{\"name\":"
@@ -146,9 +146,9 @@ static enum mk_code setup_manager(struct cluster *mgr, struct arena *a, struct m
 {
 	const struct server *s = mgr->server;
 	mk_str names = STR("");
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
-	for (size_t i = 0; i < s->n_clusters && code == MK_OK; i++) {
+	for (size_t i = 0; i < s->n_clusters && code == ERR_OK; i++) {
 		const struct cluster *w = s->cluster[i];
 
 		if (w->role == KS_WORKER) {
@@ -157,7 +157,7 @@ static enum mk_code setup_manager(struct cluster *mgr, struct arena *a, struct m
 			code = join_worker(mgr, w, a, err);
 		}
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = post(mgr, a, KUEUE "multikueueconfigs",
 			    arena_printf(a,
 					 HEAD "\"MultiKueueConfig\",\"metadata\":{\"name\":"
@@ -165,7 +165,7 @@ static enum mk_code setup_manager(struct cluster *mgr, struct arena *a, struct m
 					 STR_ARG(names)),
 			    err);
 	}
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		code = post(mgr, a, KUEUE "admissionchecks",
 			    STR(HEAD "\"AdmissionCheck\",\"metadata\":{\"name\":\"multikueue\"},"
 				     "\"spec\":{\"controllerName\":\"kueue.x-k8s.io/multikueue\","
@@ -178,13 +178,13 @@ static enum mk_code setup_manager(struct cluster *mgr, struct arena *a, struct m
 
 enum mk_code server_setup_demo(struct server *s, struct mk_err *err)
 {
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 	struct arena a;
 
 	arena_init(&a, 0);
-	for (size_t i = 0; i < s->n_clusters && code == MK_OK; i++) {
+	for (size_t i = 0; i < s->n_clusters && code == ERR_OK; i++) {
 		code = setup_worker(s->cluster[i], &a, err);
-		if (code == MK_OK && s->cluster[i]->role == KS_MANAGER) {
+		if (code == ERR_OK && s->cluster[i]->role == KS_MANAGER) {
 			code = setup_manager(s->cluster[i], &a, err);
 		}
 	}

@@ -55,7 +55,7 @@ static void merge_list(struct arena *a, const struct place *p, const struct sche
 	while (json_next(&it)) {
 		struct json *mine = schema_find(a, r, into, it.val);
 
-		if (mine == NULL) {
+		if (!mine) {
 			json_add(a, into, json_dup(a, it.val));
 		} else if (r->whole) {
 			json_remove(into, index_of(into, mine));
@@ -103,7 +103,7 @@ static const char *check(struct arena *a, const struct place *p, const struct js
 	if (list && r->list == SCHEMA_ATOMIC) {
 		return NULL;
 	}
-	while (why == NULL && json_next(&it)) {
+	while (!why && json_next(&it)) {
 		struct place q = list ? *p : (struct place){p->kind, p->field, it.key};
 		mk_str key;
 
@@ -167,7 +167,7 @@ static void prune(struct arena *a, const struct place *p, struct json *v, const 
 			continue;
 		}
 		at = field ? json_getn(v, key) : find_element(a, r, v, key);
-		if (at == NULL) {
+		if (!at) {
 			continue;
 		}
 		if (json_len(it.val) > 0) {
@@ -317,7 +317,7 @@ static void set_own(struct arena *a, const struct ssa_writer *w, const char *ope
 {
 	struct manager *own = &m->m[m->own];
 
-	if (own->entry == NULL || !json_equal(own->fields, fields)) {
+	if (!own->entry || !json_equal(own->fields, fields)) {
 		own->entry = entry_new(a, w, operation, w->time);
 	}
 	own->fields = fields;
@@ -329,7 +329,7 @@ static void set_own(struct arena *a, const struct ssa_writer *w, const char *ope
 static bool owns_alone(struct arena *a, const struct managers *m, const struct json *fields)
 {
 	return !disturbs(m, fields) && m->m[m->own].entry != NULL &&
-	       fieldset_minus(a, fields, m->m[m->own].fields) == NULL;
+	       !fieldset_minus(a, fields, m->m[m->own].fields);
 }
 
 static void keep_managed(struct arena *a, struct json *tree, const struct json *managed)
@@ -349,12 +349,12 @@ void ssa_update(struct arena *a, const struct ssa_writer *w, const struct json *
 	struct managers m;
 
 	fieldset_compare(a, w->kind, live, tree, &changed, &removed);
-	if (changed == NULL && removed == NULL) {
+	if (!changed && !removed) {
 		keep_managed(a, tree, managed);
 		return;
 	}
 	read_managers(w, "Update", managed, &m);
-	if (removed == NULL && owns_alone(a, &m, changed)) {
+	if (!removed && owns_alone(a, &m, changed)) {
 		keep_managed(a, tree, managed);
 		return;
 	}
@@ -472,7 +472,7 @@ static void strategic_list(struct arena *a, const struct place *p, const struct 
 
 		if (gone && mine != NULL) {
 			json_remove(into, index_of(into, mine));
-		} else if (!gone && mine == NULL) {
+		} else if (!gone && !mine) {
 			json_add(a, into, json_dup(a, it.val));
 		} else if (mine != NULL && r->list == SCHEMA_MAP) {
 			strategic(a, p, mine, it.val);

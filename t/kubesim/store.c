@@ -8,7 +8,7 @@ struct ks_store *ks_store_new(const struct ks_store_options *o)
 {
 	struct ks_store *s = mk_calloc(1, sizeof(*s));
 
-	if (s == NULL) {
+	if (!s) {
 		return NULL;
 	}
 	s->name = mk_strdup(o->name ? o->name : "");
@@ -21,7 +21,7 @@ struct ks_store *ks_store_new(const struct ks_store_options *o)
 	s->watch_lag = o->watch_lag;
 	s->rv = 1;
 	rng_init(&s->rng, o->seed);
-	if (s->name == NULL || !ks_resources_init(s, o->crds) || !ks_add_namespaces(s)) {
+	if (!s->name || !ks_resources_init(s, o->crds) || !ks_add_namespaces(s)) {
 		ks_store_free(s);
 		return NULL;
 	}
@@ -30,7 +30,7 @@ struct ks_store *ks_store_new(const struct ks_store_options *o)
 
 void ks_store_free(struct ks_store *s)
 {
-	if (s == NULL) {
+	if (!s) {
 		return;
 	}
 	ks_watch_free_all(s);
@@ -157,7 +157,7 @@ const struct json *ks_each(const struct ks_store *s, const char *resource, size_
 {
 	struct ks_resource *r = ks_resource_by_id(s, resource);
 
-	if (r == NULL) {
+	if (!r) {
 		return NULL;
 	}
 	if (*pos == 0) {

@@ -101,7 +101,7 @@ static bool mark(struct ks_ctx *c, const struct ks_object *o, const struct optio
 	int64_t generation = json_int(json_get(meta, "generation"), 0);
 
 	set_gc_finalizer(c->a, meta, gc_finalizer(c, opt));
-	if (json_get(meta, "deletionTimestamp") == NULL) {
+	if (!json_get(meta, "deletionTimestamp")) {
 		json_set_str(c->a, meta, "deletionTimestamp", ks_time(c->a, c->now_ms));
 		json_set_int(c->a, meta, "deletionGracePeriodSeconds", 0);
 		if (generation > 0) {
@@ -145,7 +145,7 @@ static bool empty_namespace(struct ks_ctx *c, mk_str name)
 			struct ks_object *o = r->order[k];
 			struct ks_version *gone;
 
-			if (o == NULL || !str_eq(o->v->ns, name)) {
+			if (!o || !str_eq(o->v->ns, name)) {
 				continue;
 			}
 			c->res = r;
@@ -183,7 +183,7 @@ static void delete_namespace(struct ks_ctx *c, struct ks_object *o)
 	struct json *tree;
 
 	(void)mark(c, o, &opt, &tree);
-	if (!json_equal(tree, o->tree) && ks_commit_put(c, o, tree) == NULL) {
+	if (!json_equal(tree, o->tree) && !ks_commit_put(c, o, tree)) {
 		return;
 	}
 	ks_reply_object(c, 200, o->v);

@@ -44,7 +44,7 @@ static void reply_groups(struct ks_ctx *c)
 		if (!r->served || r->group[0] == '\0') {
 			continue;
 		}
-		if (g == NULL) {
+		if (!g) {
 			g = json_new_obj(a);
 			json_set_str(a, g, "name", str_of(r->group));
 			json_set(a, g, STR("versions"), json_new_arr(a));
@@ -139,7 +139,7 @@ static void reply_openapi_index(struct ks_ctx *c)
 			arena_printf(a, "%s%s", r->group[0] ? "apis/" : "api/", r->api_version);
 		struct json *o;
 
-		if (r->served && json_getn(paths, key) == NULL) {
+		if (r->served && !json_getn(paths, key)) {
 			o = json_new_obj(a);
 			json_set_str(a, o, "serverRelativeURL",
 				     arena_printf(a, "/openapi/v3/%.*s?hash=0", STR_ARG(key)));

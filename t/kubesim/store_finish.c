@@ -115,7 +115,7 @@ static struct json *zero_value(struct ks_ctx *c)
 	struct json *z = NULL;
 	const char *text = c->res->skeleton ? c->res->skeleton : "{\"metadata\":{}}";
 
-	return json_parse(c->a, str_of(text), &z, NULL) == MK_OK ? z : json_new_obj(c->a);
+	return json_parse(c->a, str_of(text), &z, NULL) == ERR_OK ? z : json_new_obj(c->a);
 }
 
 /* Applies (when it is an apply) and records who owns what. False: answered. */
@@ -132,7 +132,7 @@ static bool own(struct ks_ctx *c, struct ks_write *w)
 	const struct json *live = w->old ? w->old->tree : zero_value(c);
 	struct json *conflicts = NULL;
 
-	if (w->applied == NULL) {
+	if (!w->applied) {
 		ks_defaults(c->a, c->res, w->tree);
 		ssa_update(c->a, &by, live,
 			   w->reset_managed ? NULL : json_at(live, "/metadata/managedFields"),
@@ -159,7 +159,7 @@ static void check_deleting(struct ks_causes *v, const struct json *old, const st
 {
 	struct json_iter it = json_iter(json_at(tree, "/metadata/finalizers"));
 
-	if (json_at(old, "/metadata/deletionTimestamp") == NULL) {
+	if (!json_at(old, "/metadata/deletionTimestamp")) {
 		return;
 	}
 	while (json_next(&it)) {
@@ -229,7 +229,7 @@ void ks_finish_write(struct ks_ctx *c, struct ks_write *w)
 	struct ks_object *o = w->old;
 	struct ks_version *final;
 
-	if (o == NULL) {
+	if (!o) {
 		new_metadata(c, w->tree);
 		if (c->res->has_status) {
 			json_set(c->a, w->tree, STR("status"), NULL);
@@ -240,7 +240,7 @@ void ks_finish_write(struct ks_ctx *c, struct ks_write *w)
 	if (!own(c, w)) {
 		return;
 	}
-	if (o == NULL) {
+	if (!o) {
 		ks_prepare_create(c->a, c->res, w->tree);
 	} else {
 		bump_generation(c, w);

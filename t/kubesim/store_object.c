@@ -74,7 +74,7 @@ static const struct json *ordered(struct arena *a, const struct json *tree)
 	}
 	it = json_iter(tree);
 	while (json_next(&it)) {
-		if (json_getn(o, it.key) == NULL) {
+		if (!json_getn(o, it.key)) {
 			json_set(a, o, it.key, json_dup(a, it.val));
 		}
 	}
@@ -99,7 +99,7 @@ struct ks_version *ks_version_new(struct arena *tmp, const struct json *tree, ui
 		v = mk_malloc(sizeof(*v) + n_labels * 2 * sizeof(mk_str) + label_bytes + ns.n +
 			      name.n + text.n + 3);
 	}
-	if (v == NULL) {
+	if (!v) {
 		return NULL;
 	}
 	*v = (struct ks_version){.refs = 1, .rv = rv, .n_labels = (uint32_t)n_labels};
@@ -152,7 +152,7 @@ static bool grow_buckets(struct ks_resource *r)
 	size_t n = r->n_buckets ? r->n_buckets * 2 : FIRST_BUCKETS;
 	struct ks_object **b = mk_calloc(n, sizeof(struct ks_object *));
 
-	if (b == NULL) {
+	if (!b) {
 		return false;
 	}
 	for (size_t i = 0; i < r->n_buckets; i++) {
@@ -179,7 +179,7 @@ static bool insert(struct ks_resource *r, struct ks_object *o)
 		size_t n = r->order_size ? r->order_size * 2 : FIRST_ORDER;
 		struct ks_object **p = mk_realloc(r->order, n * sizeof(struct ks_object *));
 
-		if (p == NULL) {
+		if (!p) {
 			return false;
 		}
 		r->order = p;
@@ -230,7 +230,7 @@ static bool merge_runs(struct ks_object **p, size_t mid, size_t n)
 	struct ks_object **tail = mk_malloc((n - mid) * sizeof(struct ks_object *));
 	size_t i = mid, j = n - mid, at = n;
 
-	if (tail == NULL) {
+	if (!tail) {
 		return false;
 	}
 	memcpy(tail, p + mid, (n - mid) * sizeof(struct ks_object *));
@@ -290,7 +290,7 @@ static bool grow_ring(struct ks_resource *r)
 	size_t n = r->ring_size ? r->ring_size * 2 : FIRST_RING;
 	struct ks_event *ring = mk_calloc(n, sizeof(*ring));
 
-	if (ring == NULL) {
+	if (!ring) {
 		return false;
 	}
 	for (uint64_t i = r->first_seq; i < r->next_seq; i++) {
@@ -365,7 +365,7 @@ static struct ks_object *create_object(struct ks_resource *r, struct arena *a, s
 {
 	struct ks_object *o = mk_calloc(1, sizeof(*o));
 
-	if (o == NULL) {
+	if (!o) {
 		return NULL;
 	}
 	o->v = v;
@@ -405,13 +405,13 @@ struct ks_object *ks_commit_put(struct ks_ctx *c, struct ks_object *o, struct js
 		tree = beside ? json_dup_beside(a, tree, o->tree) : json_dup(a, tree);
 	}
 	v = a && tree && !arena_failed(a) ? ks_version_new(c->a, tree, c->s->rv + 1) : NULL;
-	if (v == NULL) {
+	if (!v) {
 		ks_arena_free(beside ? NULL : a);
 		return NULL;
 	}
-	if (o == NULL) {
+	if (!o) {
 		o = create_object(c->res, a, tree, v);
-		if (o == NULL) {
+		if (!o) {
 			ks_unref(v);
 			ks_arena_free(a);
 			return NULL;
@@ -437,7 +437,7 @@ bool ks_replace_tree(struct ks_object *o, const struct json *tree)
 	struct arena *a = ks_arena_new();
 	struct json *copy = a ? json_dup(a, tree) : NULL;
 
-	if (copy == NULL || arena_failed(a)) {
+	if (!copy || arena_failed(a)) {
 		ks_arena_free(a);
 		return false;
 	}
@@ -456,7 +456,7 @@ void ks_commit_delete(struct ks_ctx *c, struct ks_object *o, struct ks_version *
 	}
 	unlink_object(c->res, o);
 	c->s->rv++;
-	if (v == NULL) {
+	if (!v) {
 		v = ref(o->v);
 	}
 	*ret_final = ref(v);
@@ -508,7 +508,7 @@ bool ks_add_namespaces(struct ks_store *s)
 			names[i], uid.p, names[i]);
 		struct json *tree;
 
-		ok = ok && json_parse(&a, text, &tree, NULL) == MK_OK && ks_install(r, tree, 1);
+		ok = ok && json_parse(&a, text, &tree, NULL) == ERR_OK && ks_install(r, tree, 1);
 	}
 	arena_done(&a);
 	return ok;
@@ -530,7 +530,7 @@ void ks_resource_clear(struct ks_resource *r)
 
 void ks_resource_free(struct ks_resource *r)
 {
-	if (r == NULL) {
+	if (!r) {
 		return;
 	}
 	ks_resource_clear(r);

@@ -67,7 +67,7 @@ static mk_str metadata_text(const struct ks_version *v)
 	size_t depth = 0, n = 0;
 	bool quoted = false;
 
-	if (start == NULL) {
+	if (!start) {
 		return STR("{}");
 	}
 	start += sizeof(mark) - 1;
@@ -120,7 +120,7 @@ void ks_do_get(struct ks_ctx *c)
 	}
 	if (at.set && at.rv > c->s->rv) {
 		ks_too_large_rv(c, at.rv);
-	} else if (o == NULL) {
+	} else if (!o) {
 		ks_not_found(c);
 	} else {
 		ks_reply_object(c, 200, o->v);
@@ -262,7 +262,7 @@ static const struct ks_version **state_at(struct ks_ctx *c, uint64_t rv, size_t 
 		first--;
 	}
 	v = arena_array(c->a, r->n_order + (size_t)(r->next_seq - first) + 1, sizeof(*v));
-	if (v == NULL) {
+	if (!v) {
 		return NULL;
 	}
 	for (size_t i = 0; i < r->n_order; i++) {
@@ -430,7 +430,7 @@ void ks_do_list(struct ks_ctx *c)
 		return;
 	}
 	all = state_at(c, q.rv, &n);
-	if (all == NULL) {
+	if (!all) {
 		return;
 	}
 	p = (struct page){

@@ -28,7 +28,7 @@ static mk_str decode(struct arena *a, mk_str s, bool query)
 		return s;
 	}
 	p = arena_alloc(a, s.n + 1);
-	if (p == NULL) {
+	if (!p) {
 		return s;
 	}
 	for (size_t i = 0; i < s.n; i++) {
@@ -92,7 +92,7 @@ static bool route_resource(struct ks_ctx *c, mk_str group, mk_str version, mk_st
 		c->name = second;
 		c->sub = third;
 	}
-	if (c->res == NULL || rest.n > 0 || (of_namespace && !c->res->namespaced)) {
+	if (!c->res || rest.n > 0 || (of_namespace && !c->res->namespaced)) {
 		return false;
 	}
 	if (c->res->namespaced && c->name.n > 0 && c->ns.n == 0) {
@@ -142,7 +142,7 @@ void ks_count_request(struct ks_ctx *c)
 	size_t verb = verb_index(c), slot;
 	struct ks_count *k;
 
-	if (c->res == NULL || verb > 6) {
+	if (!c->res || verb > 6) {
 		return;
 	}
 	slot = (c->res->index * 8 + verb) * 3;
@@ -153,7 +153,7 @@ void ks_count_request(struct ks_ctx *c)
 
 		k = &c->s->counts[c->s->n_counts];
 		k->key = mk_strndup(key);
-		if (k->key == NULL) {
+		if (!k->key) {
 			return;
 		}
 		c->s->count_slot[slot] = (uint16_t)++c->s->n_counts;

@@ -90,7 +90,7 @@ static struct ks_resource *add(struct ks_store *s, const struct builtin *b)
 		return NULL;
 	}
 	r = mk_calloc(1, sizeof(*r));
-	if (r == NULL) {
+	if (!r) {
 		return NULL;
 	}
 	r->group = mk_strdup(b->group);
@@ -100,8 +100,7 @@ static struct ks_resource *add(struct ks_store *s, const struct builtin *b)
 	r->singular = mk_strdup(b->singular);
 	r->api_version = join(b->group, b->version);
 	r->id = r->api_version ? join(r->api_version, b->plural) : NULL;
-	if (r->group == NULL || r->version == NULL || r->plural == NULL || r->kind == NULL ||
-	    r->singular == NULL || r->id == NULL) {
+	if (!r->group || !r->version || !r->plural || !r->kind || !r->singular || !r->id) {
 		ks_resource_free(r);
 		return NULL;
 	}
@@ -132,7 +131,7 @@ bool ks_resources_init(struct ks_store *s, const char *const *unserved)
 	for (size_t i = 0; i < sizeof(builtins) / sizeof(*builtins); i++) {
 		struct ks_resource *r = add(s, &builtins[i]);
 
-		if (r == NULL) {
+		if (!r) {
 			return false;
 		}
 		r->served = !is_unserved(r, unserved);
@@ -169,7 +168,7 @@ bool ks_serve(struct ks_store *s, const char *resource, bool served)
 {
 	struct ks_resource *r = ks_resource_by_id(s, resource);
 
-	if (r == NULL) {
+	if (!r) {
 		return false;
 	}
 	r->served = served;

@@ -60,7 +60,7 @@ bool ks_fail(struct ks_ctx *c, int code, const char *reason, mk_str message, str
 	     struct json *causes)
 {
 	if (causes != NULL) {
-		if (details == NULL) {
+		if (!details) {
 			details = json_new_obj(c->a);
 		}
 		json_set(c->a, details, STR("causes"), causes);
@@ -178,7 +178,7 @@ void ks_cause(struct ks_causes *v, const char *reason, const char *field, const 
 	struct json *o = json_new_obj(a);
 	va_list ap;
 
-	if (v->list == NULL) {
+	if (!v->list) {
 		v->list = json_new_arr(a);
 	}
 	va_start(ap, fmt);

@@ -172,7 +172,7 @@ static mk_str cells(struct arena *a, const struct table *t, const char *kind,
 {
 	struct json *list = json_new_arr(a), *o = NULL;
 
-	if (json_parse(a, v->text, &o, NULL) != MK_OK) {
+	if (json_parse(a, v->text, &o, NULL) != ERR_OK) {
 		return STR("[]");
 	}
 	for (size_t i = 0; i < MAX_COLUMNS && t->columns[i] != NULL; i++) {

@@ -74,7 +74,7 @@ static bool install(struct ks_store *s, struct ks_watch *w)
 			return false;
 		}
 		p = mk_realloc(s->watch, n * sizeof(struct ks_watch *));
-		if (p == NULL) {
+		if (!p) {
 			return false;
 		}
 		s->watch = p;
@@ -111,7 +111,7 @@ static bool replay(struct ks_ctx *c, struct ks_watch *w)
 		return true;
 	}
 	w->initial = mk_calloc(r->n_order, sizeof(struct ks_version *));
-	if (w->initial == NULL) {
+	if (!w->initial) {
 		return false;
 	}
 	for (size_t i = 0; i < r->n_order; i++) {
@@ -203,7 +203,7 @@ void ks_do_watch(struct ks_ctx *c)
 	mk_str name;
 	bool has_name;
 
-	if (w == NULL) {
+	if (!w) {
 		return;
 	}
 	arena_init(&w->a, 0);
@@ -218,8 +218,8 @@ void ks_do_watch(struct ks_ctx *c)
 	}
 	w->ns = c->ns.n ? mk_strndup(c->ns) : NULL;
 	w->field_name = has_name ? mk_strndup(name) : NULL;
-	if ((c->ns.n > 0 && w->ns == NULL) || (has_name && w->field_name == NULL) ||
-	    !read_timeout(c, w) || !start_at(c, w) || !install(c->s, w)) {
+	if ((c->ns.n > 0 && !w->ns) || (has_name && !w->field_name) || !read_timeout(c, w) ||
+	    !start_at(c, w) || !install(c->s, w)) {
 		watch_free(w);
 		return;
 	}
@@ -240,7 +240,7 @@ static mk_str frame_text(struct arena *a, const char *type, mk_str object)
 		n += parts[i].n;
 	}
 	p = arena_alloc(a, n + 1);
-	if (p == NULL) {
+	if (!p) {
 		return (mk_str){NULL, 0};
 	}
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
@@ -287,12 +287,12 @@ static mk_str leave_frame(struct arena *a, struct ks_watch *w, const struct ks_e
 	struct json *tree = NULL;
 	mk_str f;
 
-	if (json_parse(a, e->old->text, &tree, NULL) == MK_OK) {
+	if (json_parse(a, e->old->text, &tree, NULL) == ERR_OK) {
 		json_set_str(a, json_get(tree, "metadata"), "resourceVersion",
 			     arena_printf(a, "%llu", (unsigned long long)e->rv));
 		v = ks_version_new(a, tree, e->rv);
 	}
-	if (v == NULL) {
+	if (!v) {
 		return (mk_str){NULL, 0};
 	}
 	f = frame(a, w, "DELETED", v, v->text, now_ms);
@@ -365,7 +365,7 @@ bool ks_watch_next(struct ks_store *s, uint64_t id, int64_t now_ms, struct arena
 	struct ks_watch *w = find(s, id);
 	mk_str f = {NULL, 0};
 
-	if (w == NULL || w->closed || now_ms >= w->end_ms) {
+	if (!w || w->closed || now_ms >= w->end_ms) {
 		return false;
 	}
 	if (s->watch_lag > 0 &&
@@ -400,7 +400,7 @@ bool ks_watch_ended(const struct ks_store *s, uint64_t id, int64_t now_ms)
 {
 	const struct ks_watch *w = find(s, id);
 
-	return w == NULL || w->closed || now_ms >= w->end_ms;
+	return !w || w->closed || now_ms >= w->end_ms;
 }
 
 int64_t ks_next_ms(const struct ks_store *s)
@@ -410,7 +410,7 @@ int64_t ks_next_ms(const struct ks_store *s)
 	for (size_t i = 0; i < s->n_watch; i++) {
 		const struct ks_watch *w = s->watch[i];
 
-		if (w == NULL || w->closed) {
+		if (!w || w->closed) {
 			continue;
 		}
 		next = w->bookmark_ms < next ? w->bookmark_ms : next;

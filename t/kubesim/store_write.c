@@ -18,7 +18,7 @@ bool ks_read_body(struct ks_ctx *c, struct json **ret)
 {
 	struct mk_err err;
 
-	if (json_parse(c->a, c->r->body, ret, &err) != MK_OK) {
+	if (json_parse(c->a, c->r->body, ret, &err) != ERR_OK) {
 		return ks_bad_request(c, "error decoding body: %s", err.msg);
 	}
 	return true;
@@ -45,7 +45,7 @@ static bool fits_url(struct ks_ctx *c, struct json *body)
 	if (json_type(body) != JSON_OBJ) {
 		return ks_bad_request(c, "the object provided is no object");
 	}
-	if (meta == NULL) {
+	if (!meta) {
 		json_set(c->a, body, STR("metadata"), json_new_obj(c->a));
 		meta = json_get(body, "metadata");
 	}
@@ -102,7 +102,7 @@ static bool namespace_ok(struct ks_ctx *c)
 	if (!c->res->namespaced) {
 		return true;
 	}
-	if (o == NULL) {
+	if (!o) {
 		d = json_new_obj(c->a);
 		json_set_str(c->a, d, "name", c->ns);
 		json_set_str(c->a, d, "kind", STR("namespaces"));

@@ -25,7 +25,7 @@ SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca
 {
 	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
 
-	if (ctx == NULL) {
+	if (!ctx) {
 		return NULL;
 	}
 	if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1 ||
@@ -61,7 +61,7 @@ bool tls_peer(const SSL *ssl, char *ret_cn, size_t cn_size, char *ret_org, size_
 {
 	X509 *cert = SSL_get1_peer_certificate(ssl);
 
-	if (cert == NULL) {
+	if (!cert) {
 		return false;
 	}
 	get_name(X509_get_subject_name(cert), NID_commonName, ret_cn, cn_size);

@@ -212,7 +212,7 @@ bool ks_times_ok(struct ks_ctx *c, const struct json *tree)
 		const struct json *t = json_at(tree, pointers[i]);
 		mk_str message;
 
-		if (t == NULL || json_type(t) == JSON_NULL || ks_is_micro_time(json_str(t))) {
+		if (!t || json_type(t) == JSON_NULL || ks_is_micro_time(json_str(t))) {
 			continue;
 		}
 		message =

@@ -8,7 +8,7 @@ static void immutable(struct ks_causes *v, const struct json *old, const struct 
 	const struct json *x = json_get(json_get(old, "spec"), name);
 	const struct json *y = json_get(json_get(tree, "spec"), name);
 
-	if (!(x == NULL && y == NULL) && !json_equal(x, y)) {
+	if (!(!x && !y) && !json_equal(x, y)) {
 		ks_cause(v, "FieldValueInvalid", arena_printf(v->c->a, "spec.%s", name).p,
 			 "Invalid value: %s: field is immutable",
 			 y ? str_cut(json_write(v->c->a, y), 200).p : "null");
@@ -186,7 +186,7 @@ static void status_update(struct ks_causes *v, const struct json *old, const str
 				       .p);
 		}
 	}
-	if (was != NULL && is == NULL && !suspended) {
+	if (was != NULL && !is && !suspended) {
 		ks_cause(v, "FieldValueRequired", "status.startTime",
 			 "Required value: startTime cannot be removed for unsuspended job");
 	} else if (was != NULL && is != NULL && !json_equal(was, is) && !suspended) {
@@ -222,7 +222,7 @@ static void conditions(struct ks_causes *v, const struct json *tree)
 
 void ks_validate_job(struct ks_causes *v, const struct json *old, const struct json *tree)
 {
-	if (old == NULL) {
+	if (!old) {
 		spec(v, tree);
 		if (!json_bool(json_at(tree, "/spec/manualSelector"))) {
 			generated_selector(v, tree);

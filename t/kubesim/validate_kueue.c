@@ -35,7 +35,7 @@ static void conditions(struct ks_causes *v, const struct json *tree)
 				 arena_printf(v->c->a, "%s.message", field).p,
 				 "Too long: may not be more than %d bytes", MAX_MESSAGE);
 		}
-		if (json_get(it.val, "message") == NULL) {
+		if (!json_get(it.val, "message")) {
 			ks_cause(v, "FieldValueRequired",
 				 arena_printf(v->c->a, "%s.message", field).p, "Required value");
 		}
@@ -81,7 +81,7 @@ static void checks(struct ks_causes *v, const struct json *tree)
 				 arena_printf(v->c->a, "%s.message", field).p,
 				 "Too long: may not be more than %d bytes", MAX_MESSAGE);
 		}
-		if (json_get(it.val, "message") == NULL) {
+		if (!json_get(it.val, "message")) {
 			ks_cause(v, "FieldValueRequired",
 				 arena_printf(v->c->a, "%s.message", field).p, "Required value");
 		}
@@ -298,18 +298,16 @@ mk_str ks_kueue_webhook(struct ks_ctx *c, const struct json *old, const struct j
 	if (strcmp(c->res->kind, "Workload") != 0 || c->s->no_kueue_webhook) {
 		return (mk_str){NULL, 0};
 	}
-	if (ks_condition_true(tree, "QuotaReserved") &&
-	    json_at(tree, "/status/admission") == NULL &&
-	    !(ks_condition_true(old, "QuotaReserved") &&
-	      json_at(old, "/status/admission") == NULL)) {
+	if (ks_condition_true(tree, "QuotaReserved") && !json_at(tree, "/status/admission") &&
+	    !(ks_condition_true(old, "QuotaReserved") && !json_at(old, "/status/admission"))) {
 		return STR("status.admission: Required value: should be set when QuotaReserved "
 			   "condition is true");
 	}
-	if (old == NULL) {
+	if (!old) {
 		return (mk_str){NULL, 0};
 	}
 	if (name.n > 0 && json_str_at(old, "/status/clusterName").n == 0 &&
-	    json_at(tree, replaces) == NULL &&
+	    !json_at(tree, replaces) &&
 	    !lists(json_at(old, "/status/nominatedClusterNames"), name)) {
 		return arena_printf(c->a,
 				    "status.clusterName: Invalid value: \"%.*s\": when setting "

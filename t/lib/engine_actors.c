@@ -141,7 +141,7 @@ void refuse_jobs(struct world *w, enum op_type type, unsigned times)
 			      .cluster = 2,
 			      .kind = JOB,
 			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_UNAVAILABLE};
+			      .code = ERR_UNAVAILABLE};
 }
 
 void clone_condition(struct world *w, cluster_id c, const char *name, const char *type,

@@ -160,7 +160,7 @@ struct object *w_put(struct world *w, cluster_id c, uint16_t kind, const char *t
 	struct object *o;
 
 	arena_init(&a, 0);
-	if (json_parse(&a, str_of(text), &v, NULL) != MK_OK) {
+	if (json_parse(&a, str_of(text), &v, NULL) != ERR_OK) {
 		printf("Bail out! bad JSON in a test: %s\n", text);
 		exit(1);
 	}
@@ -177,7 +177,7 @@ void w_patch(struct world *w, struct object *o, const char *patch)
 
 	arena_init(&a, 0);
 	json_parse(&a, str_of(o->text), &v, NULL);
-	if (json_parse(&a, str_of(patch), &p, NULL) != MK_OK) {
+	if (json_parse(&a, str_of(patch), &p, NULL) != ERR_OK) {
 		printf("Bail out! bad JSON in a test: %s\n", patch);
 		exit(1);
 	}
@@ -275,7 +275,7 @@ static void w_answer(struct world *w, const struct op *op, enum op_outcome outco
 	p->msg = w_dup(STR("the server said no"));
 	if (w->lose > 0 && --w->lose == 0) {
 		p->ev.outcome = OUTCOME_UNKNOWN;
-		p->ev.code = MK_UNKNOWN;
+		p->ev.code = ERR_UNKNOWN;
 		return;
 	}
 	if (o && outcome == OUTCOME_APPLIED) {
@@ -296,12 +296,12 @@ static void w_create(struct world *w, const struct op *op, struct object *o, str
 	struct json *v;
 
 	if (o) {
-		w_answer(w, op, OUTCOME_REFUSED, MK_EXISTS, NULL);
+		w_answer(w, op, OUTCOME_REFUSED, ERR_EXISTS, NULL);
 		return;
 	}
 	if (op->kind == JOB && w->refuse) {
 		w_answer(w, op, OUTCOME_REFUSED, w->refuse, NULL);
-		w->refuse = MK_OK;
+		w->refuse = ERR_OK;
 		return;
 	}
 	v = json_dup(a, op->body);
@@ -310,7 +310,7 @@ static void w_create(struct world *w, const struct op *op, struct object *o, str
 		json_put(a, v, "/status/phase", json_new_str(a, STR("Pending")));
 	}
 	o = w_add(w, w_server(w, op->cluster), op->kind, v, a);
-	w_answer(w, op, OUTCOME_APPLIED, MK_OK, o);
+	w_answer(w, op, OUTCOME_APPLIED, ERR_OK, o);
 	if (!w->silent_watch) {
 		w_tell(w, o, EV_OBSERVED, VIA_WATCH);
 	}
@@ -319,15 +319,15 @@ static void w_create(struct world *w, const struct op *op, struct object *o, str
 static void w_change(struct world *w, const struct op *op, struct object *o, struct arena *a)
 {
 	if (!o) {
-		w_answer(w, op, OUTCOME_REFUSED, MK_NOT_FOUND, NULL);
+		w_answer(w, op, OUTCOME_REFUSED, ERR_NOT_FOUND, NULL);
 		return;
 	}
 	if (w_body_rv(op) != o->rv) {
-		w_answer(w, op, OUTCOME_REFUSED, MK_CONFLICT, NULL);
+		w_answer(w, op, OUTCOME_REFUSED, ERR_CONFLICT, NULL);
 		return;
 	}
 	if (w->drops) {
-		w_answer(w, op, OUTCOME_APPLIED, MK_OK, o);
+		w_answer(w, op, OUTCOME_APPLIED, ERR_OK, o);
 		return;
 	}
 	if (op->type == OP_APPLY_STATUS) {
@@ -340,7 +340,7 @@ static void w_change(struct world *w, const struct op *op, struct object *o, str
 		o->hidden = o->cluster && !w_is_queue(o->kind) && w_is_hidden(w, v);
 		w_store(w, o, v, a);
 	}
-	w_answer(w, op, OUTCOME_APPLIED, MK_OK, o);
+	w_answer(w, op, OUTCOME_APPLIED, ERR_OK, o);
 	if (!w->silent_watch) {
 		w_tell(w, o, EV_OBSERVED, VIA_WATCH);
 	}
@@ -350,12 +350,12 @@ static void w_change(struct world *w, const struct op *op, struct object *o, str
 static void w_delete(struct world *w, const struct op *op, struct object *o)
 {
 	if (!strstr(o->text, "\"finalizers\":[\"")) {
-		w_answer(w, op, OUTCOME_APPLIED, MK_OK, NULL);
+		w_answer(w, op, OUTCOME_APPLIED, ERR_OK, NULL);
 		w_del(w, o);
 		return;
 	}
 	w_patch(w, o, "{\"metadata\":{\"deletionTimestamp\":\"2027-01-15T08:00:00Z\"}}");
-	w_answer(w, op, OUTCOME_APPLIED, MK_OK, o);
+	w_answer(w, op, OUTCOME_APPLIED, ERR_OK, o);
 }
 
 /* Is the operation one that the test answers? */
@@ -387,7 +387,7 @@ void w_do(struct world *w, const struct op *op, struct arena *a)
 	}
 	if (op->type <= OP_GET && w->drop > 0 && --w->drop == 0) {
 		w->lose = 1;
-		w_answer(w, op, OUTCOME_UNKNOWN, MK_UNKNOWN, NULL);
+		w_answer(w, op, OUTCOME_UNKNOWN, ERR_UNKNOWN, NULL);
 		goto out;
 	}
 	if (op->type == OP_CONNECT) {
@@ -397,21 +397,22 @@ void w_do(struct world *w, const struct op *op, struct arena *a)
 		o = w_find(w, w_server(w, op->cluster), op->kind, ns, name);
 	}
 	if (op->type <= OP_GET && !w->up[op->cluster]) {
-		w_answer(w, op, OUTCOME_REFUSED, MK_UNAVAILABLE, NULL);
+		w_answer(w, op, OUTCOME_REFUSED, ERR_UNAVAILABLE, NULL);
 	} else if (op->type == OP_CREATE) {
 		w_create(w, op, o, a);
 	} else if (op->type == OP_APPLY_STATUS || op->type == OP_MERGE) {
 		w_change(w, op, o, a);
 	} else if (op->type == OP_DELETE) {
 		if (!o) {
-			w_answer(w, op, OUTCOME_REFUSED, MK_NOT_FOUND, NULL);
+			w_answer(w, op, OUTCOME_REFUSED, ERR_NOT_FOUND, NULL);
 		} else if (!str_eq(op->uid, str_of(o->uid))) {
-			w_answer(w, op, OUTCOME_REFUSED, MK_CONFLICT, NULL);
+			w_answer(w, op, OUTCOME_REFUSED, ERR_CONFLICT, NULL);
 		} else {
 			w_delete(w, op, o);
 		}
 	} else if (op->type == OP_GET) {
-		w_answer(w, op, o ? OUTCOME_APPLIED : OUTCOME_REFUSED, o ? MK_OK : MK_NOT_FOUND, o);
+		w_answer(w, op, o ? OUTCOME_APPLIED : OUTCOME_REFUSED, o ? ERR_OK : ERR_NOT_FOUND,
+			 o);
 	} else if (op->type == OP_CONNECT && !w->stay_down[op->cluster]) {
 		w_link(w, op->cluster, LINK_UP);
 	} else if (op->type == OP_WATCH_OPEN) {

@@ -122,7 +122,7 @@ void w_list(struct world *w, cluster_id c, uint16_t kind)
 	if (w_is_queue(kind) && w->no_queues[c]) {
 		struct pending *p = w_event(w, EV_UNSERVED, c, kind);
 
-		p->ev.code = MK_DENIED;
+		p->ev.code = ERR_DENIED;
 		p->msg = w_dup(STR("forbidden"));
 		return;
 	}
@@ -155,7 +155,7 @@ void w_link(struct world *w, cluster_id c, enum link_state s)
 	}
 	p = w_event(w, EV_LINK, c, 0);
 	p->ev.link = s;
-	p->ev.code = s == LINK_UP ? MK_OK : MK_UNAVAILABLE;
+	p->ev.code = s == LINK_UP ? ERR_OK : ERR_UNAVAILABLE;
 	p->ev.at_wall_ms = w->wall;
 	if (c == CLUSTER_MANAGER) {
 		p->name = w_dup(str_of(w->manager_id ? w->manager_id : "manager-id"));
@@ -252,10 +252,10 @@ struct world *w_new(size_t n)
 
 	kinds_init(&w->kinds);
 	w->plug = plug_new(&err);
-	if (plug_add(w->plug, &mk_entry_job, "", &err) != MK_OK ||
-	    plug_add(w->plug, &mk_entry_all_at_once, "", &err) != MK_OK ||
-	    plug_add(w->plug, &mk_entry_external, "", &err) != MK_OK ||
-	    (w_more && plug_add(w->plug, w_more, "", &err) != MK_OK)) {
+	if (plug_add(w->plug, &mk_entry_job, "", &err) != ERR_OK ||
+	    plug_add(w->plug, &mk_entry_all_at_once, "", &err) != ERR_OK ||
+	    plug_add(w->plug, &mk_entry_external, "", &err) != ERR_OK ||
+	    (w_more && plug_add(w->plug, w_more, "", &err) != ERR_OK)) {
 		printf("Bail out! no plugins: %s\n", err.msg);
 		exit(1);
 	}

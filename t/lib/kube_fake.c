@@ -16,16 +16,16 @@ static enum mk_code fake_open(void *ctx, uint32_t cluster, const struct endpoint
 {
 	struct fake *f = ctx;
 
-	if (f->open_code != MK_OK) {
+	if (f->open_code != ERR_OK) {
 		return err_set(
-			err, f->open_code, "fake",
+			err, f->open_code,
 			"unable to load root certificates: unable to parse bytes as PEM block");
 	}
 	f->opens++;
 	f->is_open[cluster] = true;
 	fake_copy(f->host[cluster], sizeof(f->host[cluster]), e->host);
 	fake_copy(f->token[cluster], sizeof(f->token[cluster]), e->token);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static enum mk_code fake_renew(void *ctx, uint32_t cluster, const struct endpoint *e,
@@ -33,12 +33,12 @@ static enum mk_code fake_renew(void *ctx, uint32_t cluster, const struct endpoin
 {
 	struct fake *f = ctx;
 
-	if (f->open_code != MK_OK) {
-		return err_set(err, f->open_code, "fake", "no PEM");
+	if (f->open_code != ERR_OK) {
+		return err_set(err, f->open_code, "no PEM");
 	}
 	f->renews++;
 	fake_copy(f->token[cluster], sizeof(f->token[cluster]), e->token);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static bool fake_run(void *ctx, uint64_t id, const struct kube_program *p)
@@ -98,8 +98,8 @@ static enum mk_code fake_send(void *ctx, uint32_t cluster, const struct transpor
 	struct fake *f = ctx;
 	struct fake_call *c = &f->calls[f->n];
 
-	if (f->send_code != MK_OK) {
-		return err_set(err, f->send_code, "fake", "no");
+	if (f->send_code != ERR_OK) {
+		return err_set(err, f->send_code, "no");
 	}
 	if (f->n >= FAKE_MAX || !f->is_open[cluster]) {
 		printf("Bail out! fake transport: send to a closed cluster, or too many\n");
@@ -117,7 +117,7 @@ static enum mk_code fake_send(void *ctx, uint32_t cluster, const struct transpor
 	fake_copy(c->accept, sizeof(c->accept), str_of(r->accept));
 	fake_copy(c->content_type, sizeof(c->content_type), str_of(r->content_type));
 	fake_copy(c->body, sizeof(c->body), r->body);
-	return MK_OK;
+	return ERR_OK;
 }
 
 static void fake_cancel(void *ctx, uint32_t cluster, uint64_t token)
@@ -267,7 +267,7 @@ uint64_t fake_token(struct fake *f, uint32_t cluster, const char *part)
 {
 	struct fake_call *c = fake_find(f, cluster, part);
 
-	if (c == NULL) {
+	if (!c) {
 		printf("# no open call to %u like %s; open are:\n", cluster, part);
 		for (size_t i = 0; i < f->n; i++) {
 			if (f->calls[i].open) {
@@ -305,7 +305,7 @@ bool fake_answer(struct fake *f, uint32_t cluster, const char *part, int status,
 	}
 	fake_head(f, token, status, body[0] == '{' ? "application/json" : "text/plain", -1);
 	fake_chunk(f, token, body);
-	fake_end(f, token, TRANSPORT_OK, MK_OK, "");
+	fake_end(f, token, TRANSPORT_OK, ERR_OK, "");
 	return true;
 }
 

@@ -134,7 +134,7 @@ const char *sim_condition_text(struct world *w, const char *resource, const char
 {
 	const struct json *c = sim_condition(sim_get(w, resource, name), type);
 
-	if (c == NULL) {
+	if (!c) {
 		return "-";
 	}
 	return arena_printf(&w->a, "%.*s %.*s %.*s", STR_ARG(json_str(json_get(c, "status"))),
@@ -147,7 +147,7 @@ const char *sim_at(struct world *w, const char *resource, const char *name, cons
 {
 	const struct json *v = json_at(sim_get(w, resource, name), pointer);
 
-	if (v == NULL) {
+	if (!v) {
 		return "-";
 	}
 	return json_type(v) == JSON_STR ? arena_dup(&w->a, json_str(v)).p : json_write(&w->a, v).p;
@@ -221,7 +221,7 @@ const char *sim_workload_of(struct world *w, const char *job)
 	for (;;) {
 		const struct json *o = ks_each(w->store, WORKLOADS, &pos);
 
-		if (o == NULL) {
+		if (!o) {
 			return "-";
 		}
 		if (str_starts(json_str_at(o, "/metadata/name"), prefix)) {

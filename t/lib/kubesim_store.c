@@ -105,7 +105,7 @@ bool st_same(const char *pointer, const char *text)
 {
 	struct json *want = NULL;
 
-	if (json_parse(&st_arena, str_of(text), &want, NULL) != MK_OK) {
+	if (json_parse(&st_arena, str_of(text), &want, NULL) != ERR_OK) {
 		return false;
 	}
 	if (!json_equal(json_at(st_body, pointer), want)) {

@@ -405,7 +405,7 @@ struct brute_work *brute_victim(struct brute *b, const struct brute_work *w, siz
 		struct brute_work *v = &b->w[i];
 
 		if (v->there && v->leaf == x && brute_eligible(b, w, v, p, pass, contested) &&
-		    (best == NULL || brute_cheaper(v, best))) {
+		    (!best || brute_cheaper(v, best))) {
 			best = v;
 		}
 	}
@@ -417,11 +417,11 @@ struct brute_work *brute_victim(struct brute *b, const struct brute_work *w, siz
 		if (brute_node(b, c)->parent == x) {
 			v = brute_victim(b, w, c, p, pass, contested);
 		}
-		if (v == NULL) {
+		if (!v) {
 			continue;
 		}
 		r = brute_over_ratio(b, c, contested);
-		order = best == NULL ? 1 : brute_ratio_cmp(r, best_ratio);
+		order = !best ? 1 : brute_ratio_cmp(r, best_ratio);
 		if (order > 0 || (order == 0 && brute_cheaper(v, best))) {
 			best = v;
 			best_ratio = r;

@@ -35,9 +35,9 @@ static void brute_own(struct brute *b, const struct brute_work *w)
 			     (within != QUOTA_LOWER_OR_NEWER || v->time <= w->time))) {
 				continue;
 			}
-			best = best == NULL || brute_cheaper(v, best) ? v : best;
+			best = !best || brute_cheaper(v, best) ? v : best;
 		}
-		if (best == NULL) {
+		if (!best) {
 			return;
 		}
 		brute_take(b, best, w->leaf);
@@ -55,7 +55,7 @@ static void brute_at(struct brute *b, const struct brute_work *w, size_t p, int 
 			contested[f] = brute_contested(b, w, f);
 		}
 		v = brute_victim(b, w, p, p, pass, contested);
-		if (v == NULL) {
+		if (!v) {
 			return;
 		}
 		right[p].n++;
@@ -209,7 +209,7 @@ static struct brute_work *brute_head(struct brute *b, size_t leaf, size_t lq,
 		struct brute_work *w = &b->w[i];
 
 		if (w->there && w->leaf == leaf && (lq == QUOTA_NONE || w->lq == lq) &&
-		    w->state == state && (best == NULL || brute_earlier(w, best))) {
+		    w->state == state && (!best || brute_earlier(w, best))) {
 			best = w;
 		}
 	}
@@ -314,13 +314,13 @@ static struct brute_work *brute_leaf_offer(struct brute *b, size_t leaf)
 		int cls;
 		int order;
 
-		if (w == NULL) {
+		if (!w) {
 			continue;
 		}
 		brute_nominate(b, w);
 		cls = brute_lq_key(b, i, w, &r);
 		order = cls != best_cls ? cls - best_cls : brute_ratio_cmp(r, best_ratio);
-		if (best == NULL || order < 0 || (order == 0 && brute_earlier(w, best))) {
+		if (!best || order < 0 || (order == 0 && brute_earlier(w, best))) {
 			best = w;
 			best_ratio = r;
 			best_cls = cls;
@@ -344,12 +344,12 @@ static struct brute_work *brute_offer(struct brute *b, size_t x)
 		int cls;
 		int order;
 
-		if (w == NULL) {
+		if (!w) {
 			continue;
 		}
 		cls = brute_key(b, c, w, &r);
 		order = cls != best_cls ? cls - best_cls : brute_ratio_cmp(r, best_ratio);
-		if (best == NULL || order < 0 || (order == 0 && brute_earlier(w, best))) {
+		if (!best || order < 0 || (order == 0 && brute_earlier(w, best))) {
 			best = w;
 			best_ratio = r;
 			best_cls = cls;
@@ -377,7 +377,7 @@ static struct brute_work *brute_reserved_next(struct brute *b)
 		struct brute_work *w = &b->w[i];
 
 		if (w->there && w->state == QUOTA_RESERVED && !w->tried &&
-		    (best == NULL || w->since < best->since ||
+		    (!best || w->since < best->since ||
 		     (w->since == best->since && strcmp(w->uid, best->uid) < 0))) {
 			best = w;
 		}
@@ -449,7 +449,7 @@ struct brute_work *brute_step(struct brute *b, enum quota_event *ret)
 		w = brute_reserved_next(b);
 	}
 	w = brute_offer(b, 0);
-	if (w == NULL) {
+	if (!w) {
 		return NULL;
 	}
 	verdict = brute_assign(b, w, &usable);

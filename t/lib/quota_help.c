@@ -12,7 +12,7 @@ void help_init(struct help *h)
 
 void help_done(struct help *h)
 {
-	ok(proof_check(h->q, NULL) == MK_OK, "... and all sums are right");
+	ok(proof_check(h->q, NULL) == ERR_OK, "... and all sums are right");
 	quota_free(h->q);
 }
 
@@ -86,7 +86,7 @@ void help_apply(struct help *h)
 {
 	struct mk_err err = {.msg = ""};
 
-	if (quota_apply(h->q, &h->d, &err) != MK_OK) {
+	if (quota_apply(h->q, &h->d, &err) != ERR_OK) {
 		ok(false, err.msg);
 	}
 }
@@ -140,7 +140,7 @@ void help_wait(struct help *h, const char *uid, const char *leaf, int priority, 
 {
 	struct help_ask a = {"default", "cpu", cpu};
 
-	if (help_work(h, uid, leaf, "", priority, time, false, &a, 1) != MK_OK) {
+	if (help_work(h, uid, leaf, "", priority, time, false, &a, 1) != ERR_OK) {
 		ok(false, uid);
 	}
 }
@@ -150,7 +150,7 @@ void help_run(struct help *h, const char *uid, const char *leaf, int priority, i
 {
 	struct help_ask a = {"default", "cpu", cpu};
 
-	if (help_work(h, uid, leaf, "", priority, time, true, &a, 1) != MK_OK) {
+	if (help_work(h, uid, leaf, "", priority, time, true, &a, 1) != ERR_OK) {
 		ok(false, uid);
 	}
 }
@@ -184,7 +184,7 @@ const char *help_cycle(struct help *h, int64_t now)
 	h->text[0] = '\0';
 	quota_cycle(h->q, now);
 	for (;;) {
-		if (quota_step(h->q, now, &s) != MK_OK || s.event == QUOTA_END) {
+		if (quota_step(h->q, now, &s) != ERR_OK || s.event == QUOTA_END) {
 			return h->text;
 		}
 		if (s.event == QUOTA_ADMIT) {
@@ -204,7 +204,7 @@ const char *help_plan(struct help *h, const char *uid)
 	struct quota_work *w = quota_work_find(h->q, str_of(uid));
 
 	h->text[0] = '\0';
-	if (quota_plan(h->q, w, 1000000, &p) != MK_OK) {
+	if (quota_plan(h->q, w, 1000000, &p) != ERR_OK) {
 		return "none";
 	}
 	for (size_t i = 0; i < p.n; i++) {

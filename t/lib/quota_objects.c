@@ -103,7 +103,7 @@ struct json *objects_read(struct arena *a, const char *text)
 	struct json *docs = NULL;
 	struct mk_err err;
 
-	if (yaml_documents(a, str_of(text), NULL, &docs, &err) != MK_OK) {
+	if (yaml_documents(a, str_of(text), NULL, &docs, &err) != ERR_OK) {
 		fprintf(stderr, "%s\n", err.msg);
 		exit(2);
 	}
@@ -117,11 +117,11 @@ struct api_set *objects_link(struct arena *a, const struct json *docs, size_t ne
 	struct mk_err err;
 
 	while (json_next(&it)) {
-		if (set == NULL || api_set_add(set, it.val, 0, &err) != MK_OK) {
+		if (!set || api_set_add(set, it.val, 0, &err) != ERR_OK) {
 			return NULL;
 		}
 	}
-	return set != NULL && api_set_link(set, newest, &err) == MK_OK ? set : NULL;
+	return set != NULL && api_set_link(set, newest, &err) == ERR_OK ? set : NULL;
 }
 
 mk_str objects_judge(struct arena *a, const struct validate_input *in)
@@ -129,7 +129,7 @@ mk_str objects_judge(struct arena *a, const struct validate_input *in)
 	struct validate_errors errors;
 	mk_str out = {"", 0};
 
-	if (in->now == NULL || validate(a, in, &errors, NULL) != MK_OK) {
+	if (!in->now || validate(a, in, &errors, NULL) != ERR_OK) {
 		return STR("out of memory");
 	}
 	for (size_t i = 0; i < errors.n; i++) {
@@ -146,17 +146,17 @@ void objects_put(struct arena *a, struct json *docs, const char *pointer, const 
 	char where[256];
 	const char *last = pointer != NULL ? strrchr(pointer, '/') : NULL;
 
-	if (pointer == NULL) {
+	if (!pointer) {
 		return;
 	}
-	if (last[1] >= '0' && last[1] <= '9' && json_at(docs, pointer) == NULL) {
+	if (last[1] >= '0' && last[1] <= '9' && !json_at(docs, pointer)) {
 		snprintf(where, sizeof(where), "%.*s/-", (int)(last - pointer), pointer);
 		pointer = where;
 	}
-	if (value != NULL && json_parse(a, str_of(value), &v, NULL) != MK_OK) {
+	if (value != NULL && json_parse(a, str_of(value), &v, NULL) != ERR_OK) {
 		printf("# no JSON: %s\n", value);
 	}
-	if (json_put(a, docs, pointer, v) != MK_OK) {
+	if (json_put(a, docs, pointer, v) != ERR_OK) {
 		printf("# cannot put %s\n", pointer);
 	}
 }

@@ -68,14 +68,14 @@ static enum mk_code proof_check_lqs(struct quota *q, struct mk_err *err)
 		for (size_t i = 0; l != NULL && l->n_lqs > 1 && i < l->n_lqs; i++) {
 			for (size_t f = 0; f < q->t->nf; f++) {
 				if (l->lqs[i].use[f] != 0) {
-					return err_set(err, MK_BUG, "quota",
+					return err_set(err, ERR_BUG,
 						       "use of LocalQueue %.*s is off",
 						       STR_ARG(l->lqs[i].name));
 				}
 			}
 		}
 	}
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* The cells and, where there are any, the reserves. No padding in either. */
@@ -93,21 +93,20 @@ enum mk_code proof_check(struct quota *q, struct mk_err *err)
 {
 	size_t n = q->t->n * q->t->nf;
 	struct quota_cell *was = proof_copy(q->t->cells, n * sizeof(*was));
-	struct quota_held *held =
-		q->t->held == NULL ? NULL : proof_copy(q->t->held, n * sizeof(*held));
-	enum mk_code code = MK_OK;
+	struct quota_held *held = !q->t->held ? NULL : proof_copy(q->t->held, n * sizeof(*held));
+	enum mk_code code = ERR_OK;
 
-	if (was == NULL || (q->t->held != NULL && held == NULL)) {
-		code = err_set(err, MK_NO_MEMORY, "quota", "out of memory");
+	if (!was || (q->t->held != NULL && !held)) {
+		code = err_set(err, ERR_NO_MEMORY, "out of memory");
 		goto out;
 	}
 	code = proof_check_lqs(q, err);
 	quota_effective(q->t);
 	proof_recount(q);
-	for (size_t i = 0; code == MK_OK && i < n; i++) {
+	for (size_t i = 0; code == ERR_OK && i < n; i++) {
 		if (memcmp(&was[i], &q->t->cells[i], sizeof(*was)) != 0 ||
 		    (held != NULL && memcmp(&held[i], &q->t->held[i], sizeof(*held)) != 0)) {
-			code = err_set(err, MK_BUG, "quota", "sums of node %.*s are off",
+			code = err_set(err, ERR_BUG, "sums of node %.*s are off",
 				       STR_ARG(q->t->label[i / q->t->nf]));
 		}
 	}

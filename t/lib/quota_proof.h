@@ -8,7 +8,7 @@
 
 #include "core/quota/quota.h"
 
-/* MK_BUG with the first difference; MK_NO_MEMORY. */
+/* ERR_BUG with the first difference; ERR_NO_MEMORY. */
 enum mk_code proof_check(struct quota *q, struct mk_err *err);
 
 #endif

@@ -47,7 +47,7 @@ struct json *qt_parse(struct world *w, mk_str text)
 {
 	struct json *v = NULL;
 
-	if (json_parse(&w->a, text, &v, NULL) != MK_OK) {
+	if (json_parse(&w->a, text, &v, NULL) != ERR_OK) {
 		printf("# no JSON: %.*s\n", STR_ARG(text));
 	}
 	return v;
@@ -78,7 +78,7 @@ void qt_plan_b(struct world *w)
 		mk_str key = arena_printf(&w->a, "q%d", p);
 		struct json *group = json_getn(map, key);
 
-		if (group == NULL) {
+		if (!group) {
 			group = qt_parse(w, STR("{\"policy\":\"capacity\",\"weightedQuotas\":[]}"));
 			json_set(&w->a, map, key, group);
 		}

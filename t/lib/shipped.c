@@ -13,7 +13,7 @@ void shipped_load(struct plug *p, struct arena *a, const char *path)
 {
 	struct mk_err err = {0};
 
-	if (plug_load_file(p, path, a, NULL, &err) != MK_OK) {
+	if (plug_load_file(p, path, a, NULL, &err) != ERR_OK) {
 		printf("Bail out! %s\n", err.msg);
 		exit(1);
 	}
@@ -45,7 +45,7 @@ void shipped_load_all(struct plug *p, struct arena *a, const char *linked)
 		up += exe[n - 1] == '/';
 	}
 	shipped_load_folder(p, a, arena_printf(a, "%.*s/plugins", (int)n, exe).p, ".so", linked);
-	if (plug_add_framework(p, STR("Foo.v1.ex.io"), NULL) != MK_OK) {
+	if (plug_add_framework(p, STR("Foo.v1.ex.io"), NULL) != ERR_OK) {
 		printf("Bail out! no generic kind\n");
 		exit(1);
 	}

@@ -117,6 +117,9 @@ for f in $(files core adapters plugins sdk); do
 done >"$findings"
 check "memory comes from base/alloc or an arena"
 
+git grep -nE '[])A-Za-z_0-9] == NULL' -- core t | grep -E '^[^:]*\.[ch]:' >"$findings"
+check "a pointer that is not there is !p"
+
 for f in $(files core adapters plugins sdk t); do
 	lines=$(wc -l <"$f")
 	[ "$lines" -le 600 ] || echo "$f: $lines lines"

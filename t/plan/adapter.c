@@ -15,7 +15,7 @@ static void run(struct plug *p, const char *root, const char *id)
 	arena_init(&a, 0);
 	mk_str dir = arena_printf(&a, "%s/%s", root, id);
 
-	if (fixture_run(p, dir.p, &a, &f, &err) != MK_OK) {
+	if (fixture_run(p, dir.p, &a, &f, &err) != ERR_OK) {
 		ok(false, id);
 		printf("# %s\n", err.msg);
 	} else if (!ok(f.want && json_equal(f.got, f.want), id)) {

@@ -112,7 +112,7 @@ static void tell_line(struct story *s, const char *line, size_t n)
 		buf_printf(&s->out, " with its uid");
 	}
 	if (end &&
-	    json_parse(&s->a, (mk_str){end, (size_t)(line + n - end)}, &body, NULL) == MK_OK) {
+	    json_parse(&s->a, (mk_str){end, (size_t)(line + n - end)}, &body, NULL) == ERR_OK) {
 		(void)json_put(&s->a, body, "/metadata/resourceVersion", NULL);
 		buf_printf(&s->out, " %s", json_write(&s->a, body).p);
 	}
@@ -312,7 +312,7 @@ static void run(const char *root, const char *file)
 	mk_str path = arena_printf(&s.a, "%s/%s", root, file);
 	mk_str golden = arena_printf(&s.a, "%s/%.*s.txt", root, (int)n, file);
 
-	if (json_parse(&s.a, read_file(&s.a, path.p), &v, NULL) != MK_OK) {
+	if (json_parse(&s.a, read_file(&s.a, path.p), &v, NULL) != ERR_OK) {
 		printf("Bail out! %s is no JSON\n", path.p);
 		exit(1);
 	}

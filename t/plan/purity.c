@@ -122,7 +122,7 @@ static void copy_file(struct arena *a, const char *from, const char *name)
 	struct json *v = NULL;
 
 	(void)unlink(to.p);
-	if (!text.p || json_parse(a, text, &v, NULL) != MK_OK) {
+	if (!text.p || json_parse(a, text, &v, NULL) != ERR_OK) {
 		return;
 	}
 	if (strcmp(name, "clusters.json") == 0) {
@@ -158,7 +158,7 @@ static unsigned run(struct plug *p, const char *dir, unsigned samples)
 		for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
 			copy_file(&a, dir, files[k]);
 		}
-		if (fixture_run(p, scratch, &a, &f, &err) != MK_OK) {
+		if (fixture_run(p, scratch, &a, &f, &err) != ERR_OK) {
 			bad++;
 			printf("# sample %u: %s\n", i, err.msg);
 		} else if (json_get(f.got, "fault")) {

@@ -78,11 +78,11 @@ static mk_str name_in(struct sim *s, const struct msg *m, const char *collection
 	struct json *o = NULL;
 	size_t from = at ? (size_t)(at - t.p) + strlen(collection) : t.n;
 
-	if (at == NULL) {
+	if (!at) {
 		return STR("");
 	}
 	if (from == t.n) {
-		return json_parse(&s->arena, m->req.body, &o, NULL) == MK_OK
+		return json_parse(&s->arena, m->req.body, &o, NULL) == ERR_OK
 			       ? json_str_at(o, "/metadata/name")
 			       : STR("");
 	}
@@ -185,7 +185,7 @@ static void check_retry(struct proc *p, const struct user *u)
 	const struct json *job;
 	int64_t complete, failed;
 
-	if (w == NULL || w->bad_until == INT64_MAX || !is_linked(p, w) || is_taken_out(s, w) ||
+	if (!w || w->bad_until == INT64_MAX || !is_linked(p, w) || is_taken_out(s, w) ||
 	    excuse_meddled(s)) {
 		return;
 	}
@@ -208,7 +208,7 @@ void bound_send(struct proc *p, const struct msg *m)
 	job = job.n > 0 ? job : name_in(s, m, "/rayclusters");
 	struct user *u = job.n + wl.n > 0 ? user_of(s, p->site, job, wl) : NULL;
 
-	if (u == NULL) {
+	if (!u) {
 		return;
 	}
 	count(s, u, m);

@@ -124,7 +124,7 @@ static void check_single(struct sim *s, const struct ks_commit *c, size_t plane)
 	struct user *u = user_by_uid(s, uid);
 	bool excused;
 
-	if (c->after == NULL || json_bool(json_at(c->after, "/spec/suspend")) ||
+	if (!c->after || json_bool(json_at(c->after, "/spec/suspend")) ||
 	    json_str_at(c->after, ORIGIN).n == 0) {
 		return;
 	}
@@ -137,7 +137,7 @@ static void check_single(struct sim *s, const struct ks_commit *c, size_t plane)
 			recount_later(s, (size_t)(u - s->user));
 		}
 	}
-	if (u == NULL) {
+	if (!u) {
 		return;
 	}
 	u->ran |= (uint64_t)1 << plane;
@@ -193,11 +193,11 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	const struct json *local = local_of(s, site, c);
 	mk_str uid = json_str_at(c->before, "/metadata/annotations/multikueued.io~1workload-uid");
 
-	if (local == NULL || json_at(local, "/metadata/deletionTimestamp") != NULL ||
+	if (!local || json_at(local, "/metadata/deletionTimestamp") != NULL ||
 	    !str_eq(json_str_at(local, "/metadata/uid"), uid) || excuse_outdated(s, site)) {
 		return;
 	}
-	if (is_pod(c) && ks_get(s->plane[site->home].store, "v1/pods", c->ns, c->name) == NULL) {
+	if (is_pod(c) && !ks_get(s->plane[site->home].store, "v1/pods", c->ns, c->name)) {
 		return; /* a member that is gone leaves before its group */
 	}
 	if (has_condition(local, "QuotaReserved") && !has_condition(local, "Finished") &&
@@ -230,7 +230,7 @@ static void note_verdict(struct sim *s, const struct plane *p, const struct ks_c
 					 ? user_by_workload(s, local_of(s, &s->site[i], c))
 					 : NULL;
 
-		if (u != NULL && (c->before == NULL || verdict_of(c->after) != 0)) {
+		if (u != NULL && (!c->before || verdict_of(c->after) != 0)) {
 			u->verdict[p->index] = verdict_of(c->after);
 		}
 	}
@@ -241,7 +241,7 @@ static void note_taken(struct sim *s, const struct ks_commit *c)
 {
 	struct user *u = user_by_uid(s, json_str_at(c->before, ORIGIN_UID));
 
-	if (u != NULL && c->after == NULL && job_over(c->before)) {
+	if (u != NULL && !c->after && job_over(c->before)) {
 		u->taken = true;
 	}
 }
@@ -279,10 +279,10 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 	if (str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads")) {
 		note_verdict(s, p, c);
 	}
-	if (job && by == NULL) {
+	if (job && !by) {
 		note_taken(s, c);
 	}
-	if (by == NULL) {
+	if (!by) {
 		return;
 	}
 	s->writes++;
@@ -293,7 +293,7 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 		fail(s, "origin", "%.*s of %.*s %.*s on %s, which is not ours", STR_ARG(c->verb),
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
 	}
-	if ((job || is_pod(c)) && c->before == NULL) {
+	if ((job || is_pod(c)) && !c->before) {
 		check_job_create(s, by, p, c);
 		check_again(s, p, c);
 	}
@@ -347,10 +347,10 @@ static void note_round(struct sim *s, const struct ks_commit *c)
 	    has_condition(c->after, "QuotaReserved")) {
 		u->reserved_at = s->now;
 	}
-	if (u != NULL && c->after == NULL) {
+	if (u != NULL && !c->after) {
 		u->over_round = 0; /* Kueue makes another one, and all begins anew */
 	}
-	if (u == NULL || c->after == NULL || !has_condition(c->after, "Evicted") ||
+	if (!u || !c->after || !has_condition(c->after, "Evicted") ||
 	    has_condition(c->before, "Evicted")) {
 		return;
 	}
@@ -367,7 +367,7 @@ static void note_check(struct sim *s, const struct ks_commit *c)
 	mk_str before = json_str_at(c->before, "/status/admissionChecks/0/state");
 	mk_str state = json_str_at(c->after, "/status/admissionChecks/0/state");
 
-	if (u == NULL || str_eq(before, state)) {
+	if (!u || str_eq(before, state)) {
 		return;
 	}
 	u->refused |= str_is(state, "Rejected") && (u->rejecting || excuse_not_managed(s, u));
@@ -394,11 +394,11 @@ static void check_manager_workload(struct sim *s, const struct ks_commit *c, boo
 		fail(s, "monotone", "%.*s: clusterName %.*s became %.*s", STR_ARG(c->name),
 		     STR_ARG(before), STR_ARG(after));
 	}
-	if (c->before == NULL || c->after == NULL || !by_us) {
+	if (!c->before || !c->after || !by_us) {
 		return;
 	}
 	if (json_at(c->before, "/status/admission") != NULL &&
-	    json_at(c->after, "/status/admission") == NULL) {
+	    !json_at(c->after, "/status/admission")) {
 		fail(s, "monotone", "%.*s: our write lost status.admission", STR_ARG(c->name));
 	}
 	note_check(s, c);
@@ -418,13 +418,13 @@ static void check_manager_job(struct sim *s, const struct ks_commit *c)
 	int64_t before = json_int(json_at(c->before, "/status/succeeded"), 0);
 	int64_t after = json_int(json_at(c->after, "/status/succeeded"), 0);
 
-	if (c->before == NULL || c->after == NULL) {
+	if (!c->before || !c->after) {
 		return;
 	}
 	if (job_over(c->before) && !job_over(c->after)) {
 		fail(s, "monotone", "job %.*s was over and is no more", STR_ARG(c->name));
 	}
-	if (after < before && (u == NULL || u->rounds == u->progress_round)) {
+	if (after < before && (!u || u->rounds == u->progress_round)) {
 		fail(s, "monotone", "job %.*s: succeeded went back", STR_ARG(c->name));
 	}
 	if (u != NULL && after != before) {
@@ -454,7 +454,7 @@ void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c)
 	} else if (job) {
 		check_manager_job(s, c);
 	}
-	if (by == NULL || str_starts(c->resource, STR("events.k8s.io"))) {
+	if (!by || str_starts(c->resource, STR("events.k8s.io"))) {
 		return;
 	}
 	s->writes++;
@@ -473,7 +473,7 @@ void check_send(struct proc *p, const struct msg *m)
 	struct sim *s = p->sim;
 
 	if (str_is(m->req.method, "DELETE") &&
-	    memmem(m->req.body.p, m->req.body.n, "\"uid\":\"", 7) == NULL) {
+	    !memmem(m->req.body.p, m->req.body.n, "\"uid\":\"", 7)) {
 		fail(s, "origin", "%.*s is to be deleted, whichever uid it has",
 		     STR_ARG(m->req.target));
 	}
@@ -504,7 +504,7 @@ void check_status(struct sim *s, const struct msg *m, int status, mk_str body)
 {
 	bool list = m->cls != TRANSPORT_WRITE;
 
-	if (!list && memmem(m->req.target.p, m->req.target.n, "/events", 7) == NULL) {
+	if (!list && !memmem(m->req.target.p, m->req.target.n, "/events", 7)) {
 		s->requests++;
 	}
 	/* 400 and 422 to a watch or list are how an old server refuses a streaming list. */

@@ -96,13 +96,13 @@ static const struct json *pick(struct sim *s, const struct ks_store *store, cons
 
 static bool is_remote(const struct json *o)
 {
-	return json_str_at(o, ORIGIN).n > 0 && json_at(o, "/metadata/deletionTimestamp") == NULL;
+	return json_str_at(o, ORIGIN).n > 0 && !json_at(o, "/metadata/deletionTimestamp");
 }
 
 static bool is_open(const struct json *o)
 {
 	return json_at(o, "/metadata/ownerReferences") != NULL && !has_condition(o, "Finished") &&
-	       json_at(o, "/metadata/deletionTimestamp") == NULL;
+	       !json_at(o, "/metadata/deletionTimestamp");
 }
 
 static bool is_racing(const struct json *o)
@@ -118,7 +118,7 @@ static bool has_won(const struct json *o)
 static bool is_running(const struct json *o)
 {
 	return !json_bool(json_at(o, "/spec/suspend")) && !has_condition(o, "Complete") &&
-	       !has_condition(o, "Failed") && json_at(o, "/metadata/deletionTimestamp") == NULL;
+	       !has_condition(o, "Failed") && !json_at(o, "/metadata/deletionTimestamp");
 }
 
 static struct plane *home(struct sim *s, const struct fault *f)
@@ -163,7 +163,7 @@ static void delete_one(struct sim *s, struct plane *p, const char *resource, con
 	mk_str name = arena_dup(&s->arena, json_str_at(o, "/metadata/name"));
 	int status;
 
-	if (o == NULL) {
+	if (!o) {
 		return;
 	}
 	status = plane_request(p, "DELETE", path_of(s, path, name, ""), NULL,
@@ -177,7 +177,7 @@ static void drop_workload(struct sim *s, struct plane *p)
 	mk_str name = arena_dup(&s->arena, json_str_at(o, "/metadata/name"));
 	const char *path = path_of(s, WORKLOAD_PATH, name, "");
 
-	if (o == NULL) {
+	if (!o) {
 		return;
 	}
 	say(s, "churn", "Workload %.*s is deleted by force", STR_ARG(name));
@@ -219,7 +219,7 @@ static void apply_nominations(struct sim *s, struct plane *p, const struct json 
 	struct json *status = json_dup(a, json_get(wl, "status")), *names = NULL;
 	mk_str name = arena_dup(a, json_str_at(wl, "/metadata/name"));
 
-	if (status == NULL || json_parse(a, list, &names, NULL) != MK_OK) {
+	if (!status || json_parse(a, list, &names, NULL) != ERR_OK) {
 		return;
 	}
 	json_set(a, status, STR("nominatedClusterNames"), json_len(names) > 0 ? names : NULL);
@@ -304,7 +304,7 @@ static void decide_topology(struct sim *s, struct plane *p)
 	mk_str name = arena_dup(a, json_str_at(o, "/metadata/name"));
 	struct plane *w = plane_of_cluster(s, json_str_at(o, "/status/clusterName"));
 
-	if (w == NULL) {
+	if (!w) {
 		return;
 	}
 	assign(s, p, name, "delayedTopologyRequest", json_new_str(a, STR("Pending")));

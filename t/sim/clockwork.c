@@ -11,7 +11,7 @@ struct msg *msg_new(struct sim *s, enum msg_type type)
 	struct msg *m = calloc(1, sizeof(*m));
 
 	(void)s;
-	if (m == NULL) {
+	if (!m) {
 		abort();
 	}
 	heap_node_init(&m->node);
@@ -72,8 +72,8 @@ void fail(struct sim *s, const char *invariant, const char *fmt, ...)
 /* A frozen process gets nothing now; it finds everything waiting when it wakes. */
 static bool waits(struct sim *s, struct msg *m)
 {
-	if (m->proc == NULL || m->type == M_ARRIVE || m->type == M_LEASE_ARRIVE ||
-	    m->type == M_START || m->gen != m->proc->gen) {
+	if (!m->proc || m->type == M_ARRIVE || m->type == M_LEASE_ARRIVE || m->type == M_START ||
+	    m->gen != m->proc->gen) {
 		return false;
 	}
 	if (m->proc->frozen_until <= s->now) {
@@ -215,7 +215,7 @@ void run_until(struct sim *s, int64_t until)
 		struct heap_node *n = heap_min(&s->heap);
 		struct msg *m;
 
-		if (n == NULL || n->at > until) {
+		if (!n || n->at > until) {
 			break;
 		}
 		s->now = n->at;

@@ -49,7 +49,7 @@ bool excuse_overtaken(struct sim *s, const struct json *local, const struct plan
 		s, json_str_at(c->after,
 			       "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"));
 
-	if (u == NULL) {
+	if (!u) {
 		return false;
 	}
 	return (u->won == p->index && json_str_at(local, "/status/clusterName").n == 0) ||
@@ -70,7 +70,7 @@ void excuse_rejecting(struct sim *s, const struct msg *m)
 	mk_str rest, name;
 	struct user *u;
 
-	if (at == NULL || memmem(m->req.body.p, m->req.body.n, state, sizeof(state) - 1) == NULL) {
+	if (!at || !memmem(m->req.body.p, m->req.body.n, state, sizeof(state) - 1)) {
 		return;
 	}
 	rest = str_sub(m->req.target, (size_t)(at - m->req.target.p) + sizeof(path) - 1,
@@ -95,7 +95,7 @@ bool excuse_rejected_in_vain(const struct user *u, const struct json *wl)
 
 bool excuse_dropped(const struct sim *s, const struct json *wl)
 {
-	for (size_t i = 0; wl == NULL && i < s->n_faults; i++) {
+	for (size_t i = 0; !wl && i < s->n_faults; i++) {
 		if (s->fault[i].type == FAULT_WORKLOAD_DROPPED ||
 		    s->fault[i].type == FAULT_REBUILT) {
 			return true;

@@ -287,7 +287,7 @@ static bool shrink(struct sim *s, struct plane *p, const struct json *o, mk_str 
 {
 	struct json *sets = json_dup(&s->arena, json_at(o, "/spec/podSets"));
 
-	return json_put(&s->arena, sets, "/0/count", json_new_int(&s->arena, 1)) == MK_OK &&
+	return json_put(&s->arena, sets, "/0/count", json_new_int(&s->arena, 1)) == ERR_OK &&
 	       patch(s, p, name, "",
 		     arena_printf(&s->arena, "{\"spec\":{\"podSets\":%.*s}}",
 				  STR_ARG(json_write(&s->arena, sets))));

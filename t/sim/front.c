@@ -44,7 +44,7 @@ mk_str front_rewritten(struct sim *s, const struct plane *p, const struct ks_req
 	struct json *o = NULL;
 
 	if (!str_is(r->method, "POST") || !(job ? p->shape : p->rewrite) ||
-	    json_parse(&s->arena, r->body, &o, NULL) != MK_OK ||
+	    json_parse(&s->arena, r->body, &o, NULL) != ERR_OK ||
 	    json_type(json_get(o, "spec")) != JSON_OBJ) {
 		return r->body;
 	}

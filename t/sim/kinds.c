@@ -161,12 +161,12 @@ static void play_home(struct sim *s, const struct user *u)
 	struct plane *p = &s->plane[u->site->home];
 	const struct json *job = user_job(u, p), *wl = workload_of(s, u);
 
-	if (job == NULL || json_at(job, "/metadata/deletionTimestamp") != NULL) {
+	if (!job || json_at(job, "/metadata/deletionTimestamp") != NULL) {
 		return;
 	}
-	if (wl == NULL && !json_bool(json_at(job, "/spec/suspend"))) {
+	if (!wl && !json_bool(json_at(job, "/spec/suspend"))) {
 		suspend(s, u, p, true);
-	} else if (wl == NULL && !job_over(job)) {
+	} else if (!wl && !job_over(job)) {
 		make_workload(s, u, p, job);
 	} else if (wl != NULL && job_over(job)) {
 		if (!has_condition(wl, "Finished")) {
@@ -191,7 +191,7 @@ static void play_running(struct sim *s, struct user *u, struct plane *p, const s
 	if (json_bool(json_at(job, "/spec/suspend"))) {
 		suspend(s, u, p, false);
 		u->started_at = INT64_MAX;
-	} else if (u->started_at == INT64_MAX || json_at(job, "/status") == NULL) {
+	} else if (u->started_at == INT64_MAX || !json_at(job, "/status")) {
 		set_status(s, u, p, str_of(kinds[u->of].running));
 		u->started_at = s->now;
 	} else if (kinds[u->of].ended != NULL && s->now >= u->started_at + u->run_ms) {

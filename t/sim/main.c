@@ -23,7 +23,7 @@ static bool one(uint64_t seed, const struct options *o, struct coverage *cov, ui
 	struct sim *s = calloc(1, sizeof(*s));
 	bool good;
 
-	if (s == NULL) {
+	if (!s) {
 		abort();
 	}
 	s->seed = seed;

@@ -35,18 +35,14 @@ void plane_init(struct sim *s, size_t index, struct site *site)
 	p->index = index;
 	p->run_at = INT64_MAX;
 	p->bad_until = INT64_MIN;
-	snprintf(p->name, sizeof(p->name),
-		 site == NULL ? "w%zu"
-		 : index == 0 ? "mgr"
-			      : "mgr%zu",
-		 index);
+	snprintf(p->name, sizeof(p->name), !site ? "w%zu" : index == 0 ? "mgr" : "mgr%zu", index);
 	list_init(&p->streams);
 	/* Some servers have a short memory, some are too old for streaming lists. */
 	so.history = rng_chance(&s->rng, 1, 4) && !s->scripted ? 20 : 0;
 	so.no_watch_list = rng_chance(&s->rng, 1, 4) && !s->scripted;
 	p->store = ks_store_new(&so);
 	p->actors = p->store ? ks_actors_new(p->store, &ao) : NULL;
-	if (p->actors == NULL) {
+	if (!p->actors) {
 		abort();
 	}
 }
@@ -338,18 +334,18 @@ void plane_lag_from(struct plane *p, const struct json *snapshot)
 		.name = p->name, .seed = p->sim->seed * 43 + p->index, .bookmark_ms = 60000};
 
 	p->lag = ks_store_new(&o);
-	if (p->lag == NULL || snapshot == NULL || !ks_restore(p->lag, snapshot)) {
+	if (!p->lag || !snapshot || !ks_restore(p->lag, snapshot)) {
 		abort();
 	}
 }
 
 void plane_lag(struct plane *p, bool on)
 {
-	if (on && p->lag == NULL) {
+	if (on && !p->lag) {
 		plane_lag_from(p, ks_snapshot(p->store, &p->sim->arena));
 		return;
 	}
-	if (on || p->lag == NULL) {
+	if (on || !p->lag) {
 		return;
 	}
 	for (LIST_EACH_SAFE(n, &p->streams)) {
@@ -412,7 +408,7 @@ static void send_frame(struct plane *p, struct stream *st, mk_str frame)
 	m->plane = p;
 	m->token = st->token;
 	m->owned = malloc(frame.n + 1);
-	if (m->owned == NULL) {
+	if (!m->owned) {
 		abort();
 	}
 	memcpy(m->owned, frame.p, frame.n);

@@ -55,14 +55,14 @@ static struct plug *load(bool adapter, bool pods, bool others)
 	struct mk_err err = {0};
 	struct plug *p = plug_new(&err);
 
-	if (p == NULL || (adapter && plug_add(p, job_entry(), "", &err) != MK_OK) ||
-	    (pods && plug_add(p, &mk_entry_pod, "", &err) != MK_OK) ||
-	    (others && (plug_add(p, &mk_entry_jobset, "", &err) != MK_OK ||
-			plug_add(p, &mk_entry_kinds_without_code, "", &err) != MK_OK ||
-			plug_add(p, &mk_entry_raycluster, "", &err) != MK_OK)) ||
-	    plug_add(p, &mk_entry_all_at_once, "", &err) != MK_OK ||
-	    plug_add(p, &mk_entry_external, "", &err) != MK_OK ||
-	    plug_add(p, &mk_entry_incremental, "", &err) != MK_OK) {
+	if (!p || (adapter && plug_add(p, job_entry(), "", &err) != ERR_OK) ||
+	    (pods && plug_add(p, &mk_entry_pod, "", &err) != ERR_OK) ||
+	    (others && (plug_add(p, &mk_entry_jobset, "", &err) != ERR_OK ||
+			plug_add(p, &mk_entry_kinds_without_code, "", &err) != ERR_OK ||
+			plug_add(p, &mk_entry_raycluster, "", &err) != ERR_OK)) ||
+	    plug_add(p, &mk_entry_all_at_once, "", &err) != ERR_OK ||
+	    plug_add(p, &mk_entry_external, "", &err) != ERR_OK ||
+	    plug_add(p, &mk_entry_incremental, "", &err) != ERR_OK) {
 		fprintf(stderr, "sim: %s\n", err.msg);
 		abort();
 	}

@@ -85,12 +85,12 @@ void proc_start(struct proc *p)
 	snprintf(host, sizeof(host), "10.0.0.%zu", p->site->home);
 	e.host = str_of(host);
 	p->m = manager_new(&o, NULL);
-	if (p->m == NULL || lease_init(&p->lease, &lo, s->now, NULL) != MK_OK) {
+	if (!p->m || lease_init(&p->lease, &lo, s->now, NULL) != ERR_OK) {
 		abort();
 	}
 	say(s, identity, "starts");
 	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
-	if (manager_start(p->m, &e, NULL) != MK_OK) {
+	if (manager_start(p->m, &e, NULL) != ERR_OK) {
 		abort();
 	}
 	proc_kick(p, s->now);
@@ -234,7 +234,7 @@ void proc_lease(struct proc *p)
 		m->gen = p->gen;
 		m->plane = &s->plane[p->site->home];
 		m->owned = malloc(sizeof(r.path) + r.body_n + 1);
-		if (m->owned == NULL) {
+		if (!m->owned) {
 			abort();
 		}
 		memcpy(m->owned, r.path, sizeof(r.path));
@@ -276,7 +276,7 @@ void proc_lease_arrive(struct sim *s, struct msg *m)
 	r->gen = m->gen;
 	r->status = lost ? 0 : resp.status;
 	r->owned = malloc(resp.body.n + 1);
-	if (r->owned == NULL) {
+	if (!r->owned) {
 		abort();
 	}
 	if (!lost && resp.body.n > 0) {

@@ -47,7 +47,7 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 		   (u->refused && !has_condition(wl, "Finished"))) {
 		const struct json *active = json_at(wl, "/spec/active");
 
-		missing = wl == NULL                             ? "it has no Workload"
+		missing = !wl                                    ? "it has no Workload"
 			  : active != NULL && !json_bool(active) ? NULL
 			  : excuse_rejected_in_vain(u, wl)       ? NULL
 								 : "it was not rejected";
@@ -65,7 +65,7 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 			say(s, "rest", "%.*s", STR_ARG(json_write(&s->arena, job)));
 		}
 	}
-	return missing == NULL;
+	return !missing;
 }
 
 static bool nothing_left(struct sim *s, const char *resource, char *why, size_t n)

@@ -432,7 +432,7 @@ static int64_t p99(struct coverage *cov, size_t size, bool dead)
 	struct sim *s = story_begin(cov, 20, 15 * MINUTE, 1);
 	int64_t *v = calloc(size, sizeof(*v)), r;
 
-	if (v == NULL) {
+	if (!v) {
 		abort();
 	}
 	if (dead) {

@@ -389,7 +389,7 @@ mk_str front_rewritten(struct sim *s, const struct plane *p, const struct ks_req
 void plane_init(struct sim *s, size_t index, struct site *site);
 static inline bool is_worker(const struct plane *p)
 {
-	return p->site == NULL;
+	return !p->site;
 }
 void plane_done(struct plane *p);
 /*

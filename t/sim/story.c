@@ -37,7 +37,7 @@ static struct sim *begin(struct coverage *cov, size_t workers, int64_t lost_time
 {
 	struct sim *s = calloc(1, sizeof(*s));
 
-	if (s == NULL) {
+	if (!s) {
 		abort();
 	}
 	s->seed = 1;
@@ -136,8 +136,8 @@ size_t story_count_won(struct sim *s, const char *cluster)
 	const struct json *o;
 
 	for (o = ks_each(mgr, WORKLOADS, &pos); o; o = ks_each(mgr, WORKLOADS, &pos)) {
-		n += cluster == NULL ? json_str_at(o, "/status/clusterName").n > 0
-				     : str_is(json_str_at(o, "/status/clusterName"), cluster);
+		n += !cluster ? json_str_at(o, "/status/clusterName").n > 0
+			      : str_is(json_str_at(o, "/status/clusterName"), cluster);
 	}
 	return n;
 }

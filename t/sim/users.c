@@ -264,8 +264,7 @@ size_t user_submits(struct sim *s, int64_t run_ms)
 
 void user_restored(struct sim *s, struct user *u)
 {
-	u->deleted = u->kind == USER_NO_ADAPTER ? workload_of(s, u) == NULL
-						: user_job(u, home_of(s, u)) == NULL;
+	u->deleted = u->kind == USER_NO_ADAPTER ? !workload_of(s, u) : !user_job(u, home_of(s, u));
 	know_job(s, u);
 }
 
@@ -289,7 +288,7 @@ static void plant(struct sim *s, size_t index)
 	mk_str name = json_str_at(wl, "/metadata/name");
 	int status;
 
-	if (wl == NULL) {
+	if (!wl) {
 		if (s->now < FAULTS_END_MS) {
 			/* its controller is about to make it */
 			turn_at(s, index, TURN_PLANT, s->now + (s->is_wide ? 20 : 1));
@@ -328,7 +327,7 @@ static void clear(struct sim *s, const struct user *u)
 			mk_str name = arena_dup(&s->arena, r == 0 ? str_of(u->name) : workload);
 			const struct json *o = ks_get(w->store, resources[r], STR("default"), name);
 
-			if (o == NULL ||
+			if (!o ||
 			    json_at(o, "/metadata/labels/kueue.x-k8s.io~1multikueue-origin")) {
 				continue;
 			}

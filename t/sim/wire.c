@@ -69,20 +69,20 @@ static enum mk_code on_open(void *ctx, uint32_t cluster, const struct endpoint *
 	size_t dots = 0;
 
 	if (cluster >= MAX_PLANES * 4) {
-		return err_set(err, MK_BUG, "sim", "cluster number %u", cluster);
+		return err_set(err, ERR_BUG, "cluster number %u", cluster);
 	}
 	/* Servers are https://10.0.0.N:6443, and 10.0.1.N. */
 	for (size_t i = 0; i < e->host.n && dots < 3; i++) {
 		dots += e->host.p[i] == '.';
 		if (dots == 3 && !str_u64(str_sub(e->host, i + 1, e->host.n), &plane)) {
-			return err_set(err, MK_BUG, "sim", "host %.*s", STR_ARG(e->host));
+			return err_set(err, ERR_BUG, "host %.*s", STR_ARG(e->host));
 		}
 	}
 	p->conn[cluster] = (struct conn){.open = true,
 					 .gen = p->conn[cluster].gen + 1,
 					 .plane = (size_t)plane,
 					 .up_at = INT64_MAX};
-	return MK_OK;
+	return ERR_OK;
 }
 
 /*
@@ -142,7 +142,7 @@ static void on_reset(void *ctx, uint32_t cluster)
 	size_t n = calls_of(p, cluster, tokens, 4096);
 
 	for (size_t i = 0; i < n; i++) {
-		end_later(p, tokens[i], TRANSPORT_LOST, MK_UNAVAILABLE);
+		end_later(p, tokens[i], TRANSPORT_LOST, ERR_UNAVAILABLE);
 	}
 }
 
@@ -167,12 +167,12 @@ static enum mk_code on_send(void *ctx, uint32_t cluster, const struct transport_
 	char *at;
 
 	if (cluster >= MAX_PLANES * 4 || !p->conn[cluster].open) {
-		return err_set(err, MK_BUG, "sim", "cluster is not open");
+		return err_set(err, ERR_BUG, "cluster is not open");
 	}
 	c = calloc(1, sizeof(*c));
 	m = msg_new(s, M_LEAVE);
 	m->owned = malloc(r->path.n + r->body.n + 1);
-	if (c == NULL || m->owned == NULL || !map_put(&p->calls, key_of(&token), c)) {
+	if (!c || !m->owned || !map_put(&p->calls, key_of(&token), c)) {
 		abort();
 	}
 	*c = (struct call){.token = token, .cluster = cluster};
@@ -192,7 +192,7 @@ static enum mk_code on_send(void *ctx, uint32_t cluster, const struct transport_
 				     .user_agent = str_of(p->site->agent)};
 	/* Now and then a request waits for its turn inside the process. */
 	schedule(s, m, s->now + (rng_chance(&s->rng, 1, 4) ? rng_range(&s->rng, 0, 20) : 0));
-	return MK_OK;
+	return ERR_OK;
 }
 
 static void on_cancel(void *ctx, uint32_t cluster, uint64_t token)
@@ -250,14 +250,14 @@ void wire_leave(struct sim *s, struct msg *m)
 	struct proc *p = m->proc;
 	int64_t timeout = m->timeout_ms;
 
-	if (call_find(p, m->token) == NULL) {
+	if (!call_find(p, m->token)) {
 		msg_free(m); /* cancelled before it left */
 		return;
 	}
 	if (m->cls == TRANSPORT_WRITE) {
 		if (p->fence_until <= s->now) {
 			s->cov->situations[SIT_FENCED]++;
-			answer_end(s, m, TRANSPORT_NOT_SENT, MK_FENCED, s->now);
+			answer_end(s, m, TRANSPORT_NOT_SENT, ERR_FENCED, s->now);
 			msg_free(m);
 			return;
 		}
@@ -269,12 +269,12 @@ void wire_leave(struct sim *s, struct msg *m)
 	}
 	note_request(s, m);
 	if (m->plane->refuse) {
-		answer_end(s, m, TRANSPORT_NOT_SENT, MK_UNAVAILABLE, s->now + 1);
+		answer_end(s, m, TRANSPORT_NOT_SENT, ERR_UNAVAILABLE, s->now + 1);
 		msg_free(m);
 		return;
 	}
 	if (timeout > 0) {
-		answer_end(s, m, TRANSPORT_LOST, MK_TIMEOUT, s->now + timeout);
+		answer_end(s, m, TRANSPORT_LOST, ERR_TIMEOUT, s->now + timeout);
 	}
 	m->type = M_ARRIVE;
 	m->sent_at = s->now;
@@ -311,7 +311,7 @@ static int64_t send_answer(struct sim *s, struct msg *m, const struct ks_respons
 	r->retry_after_ms = resp->retry_after_ms;
 	r->content_type = resp->content_type;
 	r->owned = malloc(resp->body.n + 1);
-	if (r->owned == NULL) {
+	if (!r->owned) {
 		abort();
 	}
 	if (resp->body.n > 0) {
@@ -331,12 +331,12 @@ static void open_stream(struct sim *s, struct msg *m, struct ks_store *store,
 	struct ks_response head = {
 		.status = 200, .content_type = "application/json", .retry_after_ms = -1};
 
-	if (c == NULL) {
+	if (!c) {
 		ks_watch_close(store, resp->watch);
 		return;
 	}
 	st = calloc(1, sizeof(*st));
-	if (st == NULL) {
+	if (!st) {
 		abort();
 	}
 	*st = (struct stream){.plane = m->plane,
@@ -379,7 +379,7 @@ void wire_arrive(struct sim *s, struct msg *m)
 		/*
 		 * A store is not restored under a running server: the connection did not survive.
 		 */
-		answer_end(s, m, TRANSPORT_LOST, MK_UNAVAILABLE, s->now);
+		answer_end(s, m, TRANSPORT_LOST, ERR_UNAVAILABLE, s->now);
 		return;
 	}
 	if (p->refuse || p->blackhole || (p->lost_send && rng_chance(&s->rng, 1, 5))) {
@@ -389,7 +389,7 @@ void wire_arrive(struct sim *s, struct msg *m)
 		 * kernel gives its connection up.
 		 */
 		if (m->timeout_ms == 0) {
-			answer_end(s, m, TRANSPORT_LOST, MK_UNAVAILABLE, s->now + UNACKED_MS);
+			answer_end(s, m, TRANSPORT_LOST, ERR_UNAVAILABLE, s->now + UNACKED_MS);
 		}
 		return;
 	}
@@ -438,7 +438,7 @@ void wire_reply(struct sim *s, struct msg *m)
 				      .content_type = str_of(m->content_type),
 				      .retry_after_ms = m->retry_after_ms};
 
-	if (c == NULL) {
+	if (!c) {
 		return;
 	}
 	if (m->plane->blackhole) {
@@ -454,7 +454,7 @@ void wire_reply(struct sim *s, struct msg *m)
 		if (m->body.n > 0) {
 			sink->on_chunk(sink->ctx, m->token, m->body);
 		}
-		sink->on_end(sink->ctx, m->token, TRANSPORT_OK, MK_OK, STR(""));
+		sink->on_end(sink->ctx, m->token, TRANSPORT_OK, ERR_OK, STR(""));
 	} else {
 		sink->on_head(sink->ctx, m->token, &head);
 	}
@@ -467,7 +467,7 @@ void wire_timeout(struct sim *s, struct msg *m)
 	struct call *c = call_find(p, m->token);
 	const struct transport_sink *sink = manager_sink(p->m);
 
-	if (c == NULL || (c->watch && m->code == MK_TIMEOUT)) {
+	if (!c || (c->watch && m->code == ERR_TIMEOUT)) {
 		return;
 	}
 	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
@@ -482,7 +482,7 @@ void wire_frame(struct sim *s, struct msg *m)
 	struct call *c = call_find(p, m->token);
 	const struct transport_sink *sink = manager_sink(p->m);
 
-	if (c == NULL || c->broken) {
+	if (!c || c->broken) {
 		return;
 	}
 	if (m->plane->blackhole) {
@@ -518,7 +518,7 @@ void wire_stream_end(struct sim *s, struct msg *m)
 	struct call *c = call_find(p, m->token);
 	const struct transport_sink *sink = manager_sink(p->m);
 
-	if (c == NULL) {
+	if (!c) {
 		return;
 	}
 	if (m->plane->blackhole) {
@@ -543,7 +543,7 @@ void wire_stream_end(struct sim *s, struct msg *m)
 	}
 	manager_now(p->m, s->now, wall_of(s) + p->wall_step);
 	call_free(p, c);
-	sink->on_end(sink->ctx, m->token, m->end, m->end == TRANSPORT_OK ? MK_OK : MK_UNAVAILABLE,
+	sink->on_end(sink->ctx, m->token, m->end, m->end == TRANSPORT_OK ? ERR_OK : ERR_UNAVAILABLE,
 		     STR("stream ended"));
 	proc_kick(p, s->now);
 }

@@ -63,7 +63,7 @@ void world_start(struct sim *s)
 	}
 	plane_setup(s);
 	s->user = calloc(MAX_USERS, sizeof(*s->user));
-	if (s->user == NULL) {
+	if (!s->user) {
 		abort();
 	}
 	n_procs = s->no_faults ? 1 : 1 + (size_t)rng_below(&s->rng, 2);

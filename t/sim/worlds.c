@@ -171,7 +171,7 @@ static bool is_old(struct sim *s, const struct json *o, int64_t age_ms, bool fin
 			at = json_get(it.val, "lastTransitionTime");
 		}
 	}
-	return json_str_at(o, ORIGIN).n > 0 && json_at(o, "/metadata/deletionTimestamp") == NULL &&
+	return json_str_at(o, ORIGIN).n > 0 && !json_at(o, "/metadata/deletionTimestamp") &&
 	       (!finished || has_condition(o, "Finished")) && time_parse(json_str(at), &ms) &&
 	       wall_of(s) >= ms + age_ms;
 }
@@ -344,12 +344,12 @@ void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot
 	char *copy = malloc(text.n + 1);
 	struct json *changed = NULL;
 
-	if (copy == NULL) {
+	if (!copy) {
 		abort();
 	}
 	memcpy(copy, text.p, text.n);
 	new_uids(copy, text.n, json_get(snapshot, "objects"));
-	if (json_parse(&s->arena, (mk_str){copy, text.n}, &changed, NULL) != MK_OK) {
+	if (json_parse(&s->arena, (mk_str){copy, text.n}, &changed, NULL) != ERR_OK) {
 		abort();
 	}
 	free(copy);
@@ -381,7 +381,7 @@ static bool is_leftover(const struct site *site, const struct json *o)
 	name = name.n > 0 ? name : json_str_at(o, "/metadata/name");
 	wl = ks_get(site->sim->plane[site->home].store, WORKLOADS, STR("default"), name);
 	return str_is(json_str_at(o, MANAGER), site->former_manager) &&
-	       (wl == NULL || has_condition(wl, "Finished"));
+	       (!wl || has_condition(wl, "Finished"));
 }
 
 static void clean_up(const struct site *site, struct plane *p, const char *resource)

@@ -30,7 +30,7 @@ static const struct json *parsed(const char *text)
 {
 	struct json *v = NULL;
 
-	if (json_parse(&arena, str_of(text), &v, NULL) != MK_OK) {
+	if (json_parse(&arena, str_of(text), &v, NULL) != ERR_OK) {
 		ok(false, text);
 	}
 	return v;

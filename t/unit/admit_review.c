@@ -115,12 +115,12 @@ static const char *judge(const struct admit_queues *q, const char *text, enum ad
 	static char out[4096];
 	struct arena a;
 	mk_str answer = {NULL, 0};
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code;
 
 	arena_init(&a, 0);
 	code = admit_review(q, str_of(text), &a, &answer, rule, &err);
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		snprintf(out, sizeof(out), "%s", err_code_name(code));
 	} else {
 		struct json *doc = NULL;
@@ -414,7 +414,7 @@ static void test_memory(void)
 
 		arena_init(&a, 0);
 		alloc_fail_after(n);
-		if (admit_review(queues, str_of(text), &a, &answer, &rule, NULL) == MK_OK) {
+		if (admit_review(queues, str_of(text), &a, &answer, &rule, NULL) == ERR_OK) {
 			found = "done";
 		}
 		alloc_fail_after(0);

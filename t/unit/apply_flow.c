@@ -126,11 +126,11 @@ static void test_requests(void)
 	submit(op_of(OP_GET, 3, "w", PRIO_COMMIT));
 	fake_answer(&f, 1, "GET /apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/w", 404,
 		    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404}");
-	ok(answers[2].outcome == OUTCOME_REFUSED && answers[2].code == MK_NOT_FOUND,
+	ok(answers[2].outcome == OUTCOME_REFUSED && answers[2].code == ERR_NOT_FOUND,
 	   "what is not there is said so");
 	submit(op_of(OP_MERGE, 4, "w", PRIO_STATUS));
-	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_LOST, MK_TIMEOUT, "lost");
-	ok(answers[3].outcome == OUTCOME_UNKNOWN && answers[3].code == MK_UNKNOWN,
+	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_LOST, ERR_TIMEOUT, "lost");
+	ok(answers[3].outcome == OUTCOME_UNKNOWN && answers[3].code == ERR_UNKNOWN,
 	   "a lost answer is an unknown outcome");
 	is_int(apply_pending(a), 0, "nothing is pending");
 	teardown();
@@ -169,7 +169,7 @@ static void test_same_object(void)
 	submit(op_of(OP_DELETE, 2, "w", PRIO_STOP));
 	is_int(on_wire("DELETE "), 0, "one write per object on the wire");
 	ok(n_answers == 1 && answers[0].id == 2 && answers[0].outcome == OUTCOME_REFUSED &&
-		   answers[0].code == MK_CONFLICT,
+		   answers[0].code == ERR_CONFLICT,
 	   "the second is refused");
 	teardown();
 }
@@ -183,7 +183,7 @@ static void test_limited(void)
 	token = fake_token(&f, 1, "POST ");
 	fake_head(&f, token, 429, "application/json", 5000);
 	fake_chunk(&f, token, "{\"kind\":\"Status\",\"reason\":\"TooManyRequests\",\"code\":429}");
-	fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
 	is_int(n_answers, 0, "429 was not executed: it is not told");
 	apply_run(a, f.mono);
 	is_int(on_wire("POST "), 0, "nothing is sent during the pause");
@@ -195,17 +195,17 @@ static void test_limited(void)
 	for (int i = 0; i < 2; i++) {
 		token = fake_token(&f, 1, "POST ");
 		fake_head(&f, token, 429, "application/json", -1);
-		fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+		fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
 	}
 	apply_run(a, f.mono + 6000);
 	for (int i = 0; i < 2; i++) {
 		token = fake_token(&f, 1, "POST ");
 		if (token != 0) {
 			fake_head(&f, token, 429, "application/json", -1);
-			fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+			fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
 		}
 	}
-	ok(n_answers >= 1 && answers[0].code == MK_LIMITED,
+	ok(n_answers >= 1 && answers[0].code == ERR_LIMITED,
 	   "the third 429 of an operation is told");
 	teardown();
 }
@@ -223,14 +223,14 @@ static void test_stale(void)
 	submit(op_of(OP_CREATE, 1, "w", PRIO_START));
 	token = fake_token(&f, 1, "POST ");
 	fake_head(&f, token, 429, "application/json", 12000);
-	fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
 	op = op_of(OP_CREATE, 2, "j", PRIO_START);
 	op.kind = KIND_FIRST_JOB;
 	submit(op);
 	apply_run(a, f.mono + 12000);
 	is_int(on_wire("POST "), 1, "the clone's create is sent when the pause is over");
 	ok(n_answers == 1 && answers[0].id == 2 && answers[0].outcome == OUTCOME_REFUSED &&
-		   answers[0].code == MK_TIMEOUT,
+		   answers[0].code == ERR_TIMEOUT,
 	   "the job's is told to have waited too long");
 	teardown();
 }
@@ -250,10 +250,10 @@ static void test_fence(void)
 	apply_set_may_write(a, false);
 	apply_run(a, f.mono);
 	is_int(n_answers, 23, "what is queued is refused when leadership goes");
-	ok(answers[0].outcome == OUTCOME_REFUSED && answers[0].code == MK_FENCED, "as fenced");
+	ok(answers[0].outcome == OUTCOME_REFUSED && answers[0].code == ERR_FENCED, "as fenced");
 	n_answers = 0;
 	submit(op_of(OP_DELETE, 60, "x", PRIO_STOP));
-	ok(n_answers == 1 && answers[0].code == MK_FENCED, "and so is what comes after");
+	ok(n_answers == 1 && answers[0].code == ERR_FENCED, "and so is what comes after");
 	submit(op_of(OP_EVENT, 0, "e", PRIO_EVENT));
 	is_int(on_wire("/events"), 0, "events are dropped");
 	teardown();
@@ -272,7 +272,7 @@ static void test_link_down(void)
 	apply_link_down(a, 77);
 	apply_run(a, f.mono);
 	is_int(n_answers, 4, "what is queued for a lost cluster is refused");
-	is_int(answers[0].code, MK_UNAVAILABLE, "as unavailable");
+	is_int(answers[0].code, ERR_UNAVAILABLE, "as unavailable");
 	is_int(apply_pending(a), 16, "what is on the wire stays kube's to answer");
 	teardown();
 }
@@ -285,7 +285,7 @@ static void test_elsewhere(void)
 	op = op_of(OP_CREATE, 1, "w", PRIO_START);
 	op.cluster = 9;
 	submit(op);
-	ok(n_answers == 1 && answers[0].code == MK_UNAVAILABLE, "a cluster that is not connected");
+	ok(n_answers == 1 && answers[0].code == ERR_UNAVAILABLE, "a cluster that is not connected");
 	op.cluster = 1u << 30;
 	submit(op);
 	ok(n_answers == 2 && answers[1].outcome == OUTCOME_REFUSED, "a number that no cluster has");
@@ -310,12 +310,12 @@ static void test_numbers(void)
 		if (c == 1000) {
 			in_use = mallinfo2().uordblks;
 		}
-		good = good && fake_connect(&f, c, "none") == MK_OK;
+		good = good && fake_connect(&f, c, "none") == ERR_OK;
 		op = op_of(OP_CREATE, c, "w", PRIO_START);
 		op.cluster = c;
 		n_answers = 0;
 		submit(op);
-		good = good && n_answers == 1 && answers[0].code == MK_UNAVAILABLE;
+		good = good && n_answers == 1 && answers[0].code == ERR_UNAVAILABLE;
 		leave.cluster = c;
 		submit(leave);
 		kube_do(f.k, &leave, NULL);
@@ -378,7 +378,7 @@ static void test_memory(void)
 
 			if (token != 0) {
 				fake_head(&f, token, 201, "application/json", -1);
-				fake_end(&f, token, TRANSPORT_OK, MK_OK, "");
+				fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
 			}
 		}
 		good = good && n_answers == 1 && answers[0].id == 1;

@@ -30,8 +30,7 @@ static void test_map(void)
 	void *val;
 
 	map_init(&m);
-	ok(map_get(&m, STR("x")) == NULL && map_del(&m, STR("x")) == NULL &&
-		   !map_next(&m, &pos, &key, &val),
+	ok(!map_get(&m, STR("x")) && !map_del(&m, STR("x")) && !map_next(&m, &pos, &key, &val),
 	   "an empty map");
 	for (int i = 0; i < N; i++) {
 		good = good && map_put(&m, key_of(name, sizeof(name), i), &values[i]);
@@ -41,7 +40,7 @@ static void test_map(void)
 		good = good && map_get(&m, key_of(name, sizeof(name), i)) == &values[i];
 	}
 	ok(good, "all found");
-	ok(map_get(&m, STR("key-")) == NULL, "another is not");
+	ok(!map_get(&m, STR("key-")), "another is not");
 	map_put(&m, STR("key-7"), &values[8]);
 	ok(map_get(&m, STR("key-7")) == &values[8] && map_len(&m) == N, "replaced");
 	map_put(&m, STR(""), &values[0]);
@@ -87,7 +86,7 @@ static void test_heap(void)
 
 	rng_init(&r, 42);
 	heap_init(&h);
-	ok(heap_min(&h) == NULL, "empty");
+	ok(!heap_min(&h), "empty");
 	for (int i = 0; i < N; i++) {
 		t[i].id = i;
 		heap_node_init(&t[i].node);

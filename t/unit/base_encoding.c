@@ -13,7 +13,7 @@ static void decodes(const char *text, const char *want)
 {
 	mk_str got = {NULL, 0};
 
-	is_int(base64_decode(&a, str_of(text), &got, NULL), MK_OK, text);
+	is_int(base64_decode(&a, str_of(text), &got, NULL), ERR_OK, text);
 	is_str(got.p, want, "... decoded");
 }
 
@@ -24,7 +24,7 @@ static void illegal(const char *text, int byte)
 	char want[80];
 
 	snprintf(want, sizeof(want), "illegal base64 data at input byte %d", byte);
-	is_int(base64_decode(&a, str_of(text), &got, &err), MK_INVALID, text);
+	is_int(base64_decode(&a, str_of(text), &got, &err), ERR_INVALID, text);
 	is_str(err.msg, want, "... says where");
 	is_str(got.p, "untouched", "... touches nothing");
 }
@@ -62,7 +62,7 @@ static void test_base64(void)
 		}
 		good = good &&
 		       base64_decode(&a, base64_encode(&a, (mk_str){raw, n}), &back, NULL) ==
-			       MK_OK &&
+			       ERR_OK &&
 		       str_eq(back, (mk_str){raw, n});
 	}
 	ok(good, "any bytes there and back");

@@ -16,7 +16,7 @@ static struct json *parse(const char *text)
 	struct json *v = NULL;
 	struct mk_err err;
 
-	if (json_parse(&a, str_of(text), &v, &err) != MK_OK) {
+	if (json_parse(&a, str_of(text), &v, &err) != ERR_OK) {
 		printf("# %s: %s\n", text, err.msg);
 		return NULL;
 	}
@@ -37,7 +37,7 @@ static const char *round_trip(const char *text)
 static void refused_n(mk_str text, enum mk_code want, const char *name)
 {
 	struct json *v = (struct json *)&a;
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code = json_parse(&a, text, &v, &err);
 
 	is_int(code, want, name);
@@ -73,35 +73,35 @@ static void test_numbers(void)
 	ok(!json_equal(parse("1.50"), parse("1.25")), "1.50 is not 1.25");
 	is_str(text_of(json_new_num(&a, STR("-12"))), "-12", "a number from text");
 	is_str(text_of(json_new_num(&a, STR("2.50"))), "2.50", "a real from text");
-	ok(json_new_num(&a, STR("012")) == NULL, "no number: 012");
-	ok(json_new_num(&a, STR(" 1")) == NULL, "no number: blank before");
-	ok(json_new_num(&a, STR("1 ")) == NULL, "no number: blank behind");
-	ok(json_new_num(&a, STR("\"1\"")) == NULL, "no number: a string");
-	ok(json_new_num(&a, STR("")) == NULL, "no number: nothing");
+	ok(!json_new_num(&a, STR("012")), "no number: 012");
+	ok(!json_new_num(&a, STR(" 1")), "no number: blank before");
+	ok(!json_new_num(&a, STR("1 ")), "no number: blank behind");
+	ok(!json_new_num(&a, STR("\"1\"")), "no number: a string");
+	ok(!json_new_num(&a, STR("")), "no number: nothing");
 }
 
 static void test_hostile(void)
 {
-	refused("", MK_INVALID, "empty");
-	refused("{", MK_INVALID, "half an object");
-	refused("[1,]", MK_INVALID, "trailing comma");
-	refused("{\"a\":1} x", MK_INVALID, "something behind");
-	refused("/* c */ 1", MK_INVALID, "comment");
-	refused("NaN", MK_INVALID, "NaN");
-	refused("01", MK_INVALID, "leading zero");
-	refused("'a'", MK_INVALID, "single quotes");
-	refused("\"a\nb\"", MK_INVALID, "bare newline in a string");
-	refused("\"\xff\"", MK_INVALID, "invalid UTF-8");
-	refused("\"\xed\xa0\x80\"", MK_INVALID, "encoded surrogate");
-	refused("\"\\ud800\"", MK_INVALID, "lone high surrogate");
-	refused("\"\\udc00x\"", MK_INVALID, "lone low surrogate");
-	refused("\"\\ud800\\u0041\"", MK_INVALID, "high surrogate before a letter");
-	refused("\xef\xbb\xbf{}", MK_INVALID, "byte order mark");
-	refused("{\"a\":1,\"b\":2,\"a\":3}", MK_INVALID, "duplicate key");
-	refused("{\"a\":1,\"\\u0061\":3}", MK_INVALID, "duplicate key by escape");
-	refused("[{\"x\":{\"a\":1,\"a\":1}}]", MK_INVALID, "duplicate key deep down");
-	refused("{\"\":1,\"\":2}", MK_INVALID, "duplicate empty key");
-	refused_n((mk_str){"1\0", 2}, MK_INVALID, "NUL behind");
+	refused("", ERR_INVALID, "empty");
+	refused("{", ERR_INVALID, "half an object");
+	refused("[1,]", ERR_INVALID, "trailing comma");
+	refused("{\"a\":1} x", ERR_INVALID, "something behind");
+	refused("/* c */ 1", ERR_INVALID, "comment");
+	refused("NaN", ERR_INVALID, "NaN");
+	refused("01", ERR_INVALID, "leading zero");
+	refused("'a'", ERR_INVALID, "single quotes");
+	refused("\"a\nb\"", ERR_INVALID, "bare newline in a string");
+	refused("\"\xff\"", ERR_INVALID, "invalid UTF-8");
+	refused("\"\xed\xa0\x80\"", ERR_INVALID, "encoded surrogate");
+	refused("\"\\ud800\"", ERR_INVALID, "lone high surrogate");
+	refused("\"\\udc00x\"", ERR_INVALID, "lone low surrogate");
+	refused("\"\\ud800\\u0041\"", ERR_INVALID, "high surrogate before a letter");
+	refused("\xef\xbb\xbf{}", ERR_INVALID, "byte order mark");
+	refused("{\"a\":1,\"b\":2,\"a\":3}", ERR_INVALID, "duplicate key");
+	refused("{\"a\":1,\"\\u0061\":3}", ERR_INVALID, "duplicate key by escape");
+	refused("[{\"x\":{\"a\":1,\"a\":1}}]", ERR_INVALID, "duplicate key deep down");
+	refused("{\"\":1,\"\":2}", ERR_INVALID, "duplicate empty key");
+	refused_n((mk_str){"1\0", 2}, ERR_INVALID, "NUL behind");
 	is_str(round_trip("\"\\ud83d\\ude00\""), "\"\xf0\x9f\x98\x80\"", "a surrogate pair");
 	ok(json_str(parse("\"a\\u0000b\"")).n == 3, "a NUL inside a string counts");
 	is_str(round_trip("\"a\\u0000b\""), "\"a\\u0000b\"", "... and is written");
@@ -127,24 +127,24 @@ static void test_size_and_depth(void)
 	for (int i = 0; i <= JSON_MAX_DEPTH; i++) {
 		buf_add(&b, STR("}"));
 	}
-	refused_n(buf_str(&b), MK_INVALID, "129 levels are too many");
+	refused_n(buf_str(&b), ERR_INVALID, "129 levels are too many");
 	buf_clear(&b);
 	for (int i = 0; i < 1000000; i++) {
 		buf_add(&b, STR("["));
 	}
-	refused_n(buf_str(&b), MK_INVALID, "a million open brackets");
+	refused_n(buf_str(&b), ERR_INVALID, "a million open brackets");
 	for (int i = 0; i < 1000000; i++) {
 		buf_add(&b, STR("]"));
 	}
-	refused_n(buf_str(&b), MK_INVALID, "a million levels, well formed");
+	refused_n(buf_str(&b), ERR_INVALID, "a million levels, well formed");
 	buf_clear(&b);
 	buf_add(&b, STR("\""));
 	while (b.n < (size_t)10 << 20) {
 		buf_add(&b, STR("0123456789abcdef"));
 	}
 	buf_add(&b, STR("\""));
-	refused_n(buf_str(&b), MK_TOO_BIG, "10 MiB");
-	refused_n(str_sub(buf_str(&b), 0, JSON_MAX_SIZE + 1), MK_TOO_BIG, "one byte over 8 MiB");
+	refused_n(buf_str(&b), ERR_TOO_BIG, "10 MiB");
+	refused_n(str_sub(buf_str(&b), 0, JSON_MAX_SIZE + 1), ERR_TOO_BIG, "one byte over 8 MiB");
 	buf_clear(&b);
 	buf_add(&b, STR("{"));
 	for (int i = 0; i < 50000; i++) {
@@ -154,7 +154,7 @@ static void test_size_and_depth(void)
 	ok(parse(b.p) != NULL, "fifty thousand keys");
 	b.n -= 1;
 	buf_add(&b, STR(",\"k7\":1}"));
-	refused_n(buf_str(&b), MK_INVALID, "one of fifty thousand keys twice");
+	refused_n(buf_str(&b), ERR_INVALID, "one of fifty thousand keys twice");
 	buf_done(&b);
 }
 
@@ -166,21 +166,21 @@ static void test_lookup(void)
 	is_int(json_int(json_at(v, "/a/b/0"), 0), 1, "pointer into an array");
 	is_int(json_int(json_at(v, "/"), 0), 5, "pointer to the empty key");
 	ok(json_at(v, "") == v, "pointer to all");
-	ok(json_at(v, "/a/b/00") == NULL, "index with a leading zero");
-	ok(json_at(v, "/a/b/-") == NULL, "the element behind the last");
-	ok(json_at(v, "/a/b/3") == NULL, "index out of range");
-	ok(json_at(v, "/a/~2") == NULL, "bad escape");
-	ok(json_at(v, "/a/~") == NULL, "half an escape");
-	ok(json_at(v, "a") == NULL, "no slash");
-	ok(json_at(NULL, "/a") == NULL, "of nothing");
-	ok(json_get(json_get(json_get(v, "x"), "y"), "z") == NULL, "path of absent values");
+	ok(!json_at(v, "/a/b/00"), "index with a leading zero");
+	ok(!json_at(v, "/a/b/-"), "the element behind the last");
+	ok(!json_at(v, "/a/b/3"), "index out of range");
+	ok(!json_at(v, "/a/~2"), "bad escape");
+	ok(!json_at(v, "/a/~"), "half an escape");
+	ok(!json_at(v, "a"), "no slash");
+	ok(!json_at(NULL, "/a"), "of nothing");
+	ok(!json_get(json_get(json_get(v, "x"), "y"), "z"), "path of absent values");
 	is_int(json_type(json_at(v, "/a/b/2")), JSON_NULL, "null is not absent");
 	is_int(json_type(NULL), JSON_ABSENT, "absent");
 	ok(json_bool(json_get(v, "t")) && !json_bool(json_get(v, "a")), "booleans");
 	is_int(json_str(json_get(v, "t")).n, 0, "no string");
 	is_str(json_str(NULL).p, "", "no value");
 	is_int(json_len(v), 3, "members");
-	ok(json_elem(v, 0) == NULL, "an object has no elements");
+	ok(!json_elem(v, 0), "an object has no elements");
 }
 
 static void test_change(void)
@@ -279,11 +279,11 @@ static void put(const char *root, const char *pointer, const char *value, const 
 
 	snprintf(name, sizeof(name), "put %s at %s of %s", value ? value : "nothing", pointer,
 		 root);
-	if (want == NULL) {
-		is_int(code, MK_INVALID, name);
+	if (!want) {
+		is_int(code, ERR_INVALID, name);
 		is_str(text_of(r), root, "... left alone");
 	} else {
-		is_str(code == MK_OK ? text_of(r) : "failed", want, name);
+		is_str(code == ERR_OK ? text_of(r) : "failed", want, name);
 	}
 }
 
@@ -324,7 +324,7 @@ static void patch(const char *from, const char *to, const char *want)
 
 	snprintf(name, sizeof(name), "patch from %s to %s", from, to);
 	is_str(text_of(p), want, name);
-	ok(json_diff(&a, json_merge(&a, f, p), t) == NULL, "... and the patch leads there");
+	ok(!json_diff(&a, json_merge(&a, f, p), t), "... and the patch leads there");
 }
 
 static void test_patch(void)
@@ -362,7 +362,7 @@ static void test_text(void)
 	       "{\n  \"k\": [\n    1,\n    \"\xc3\xa9/\\n\"\n  ],\n  \"e\": {}\n}", "pretty");
 	is_str(text_of(json_dup(&a, v)), text_of(v), "a copy");
 	ok(json_equal(v, json_dup(&a, v)), "... is equal");
-	ok(json_write(&a, NULL).p == NULL, "nothing has no text");
+	ok(!json_write(&a, NULL).p, "nothing has no text");
 	for (int i = 0; i < 100000; i++) {
 		struct json *outer = json_new_arr(&a);
 
@@ -370,7 +370,7 @@ static void test_text(void)
 		deep = outer;
 	}
 	ok(!json_equal(deep, json_elem(deep, 0)), "built too deep: never equal, no crash");
-	ok(json_dup(&a, deep) == NULL && arena_failed(&a), "built too deep: no copy, no crash");
+	ok(!json_dup(&a, deep) && arena_failed(&a), "built too deep: no copy, no crash");
 }
 
 /* "{"k":[[..."x"..]],"after":2}": the innermost of n containers has the string. */
@@ -397,12 +397,12 @@ static void test_cut(void)
 	int levels = 0;
 
 	buf_init(&b, 1u << 20);
-	is_int(json_parse_cut(&a, nested(&b, 5), &v, NULL), MK_OK, "nothing is too deep");
+	is_int(json_parse_cut(&a, nested(&b, 5), &v, NULL), ERR_OK, "nothing is too deep");
 	ok(!json_is_cut(v) && !json_is_cut(json_get(v, "k")), "so nothing is marked");
 	is_str(text_of(v), buf_str(&b).p, "and all is there");
-	is_int(json_parse_cut(&a, nested(&b, JSON_MAX_DEPTH - 1), &v, NULL), MK_OK,
+	is_int(json_parse_cut(&a, nested(&b, JSON_MAX_DEPTH - 1), &v, NULL), ERR_OK,
 	       "an object below the deepest level");
-	is_int(json_parse(&a, buf_str(&b), &w, NULL), MK_INVALID, "... is no input for others");
+	is_int(json_parse(&a, buf_str(&b), &w, NULL), ERR_INVALID, "... is no input for others");
 	ok(json_is_cut(v) && json_is_cut(json_get(v, "k")), "all around it are marked");
 	ok(!json_is_cut(json_get(v, "first")) && !json_is_cut(json_get(v, "after")),
 	   "what stands beside is not");
@@ -417,10 +417,10 @@ static void test_cut(void)
 	   "what was too deep is empty, and those after it have their places");
 	ok(json_is_cut(json_dup(&a, v)) && json_is_cut(json_share(&a, v)), "copies are marked");
 	ok(json_is_cut(json_get(json_dup(&a, v), "k")), "... all the way");
-	is_int(json_parse(&a, str_of(text_of(v)), &w, NULL), MK_OK, "what is left can be read");
-	is_int(json_parse_cut(&a, nested(&b, 20000), &v, NULL), MK_OK, "20000 levels");
+	is_int(json_parse(&a, str_of(text_of(v)), &w, NULL), ERR_OK, "what is left can be read");
+	is_int(json_parse_cut(&a, nested(&b, 20000), &v, NULL), ERR_OK, "20000 levels");
 	ok(json_is_cut(v) && json_at(v, "/after/b/0") != NULL, "are left out alike");
-	is_int(json_parse_cut(&a, STR("[[1,]]"), &v, NULL), MK_INVALID, "no JSON stays none");
+	is_int(json_parse_cut(&a, STR("[[1,]]"), &v, NULL), ERR_INVALID, "no JSON stays none");
 	ok(!json_is_cut(parse("true")) && !json_is_cut(parse("-1")) && !json_is_cut(NULL),
 	   "scalars are never marked");
 	buf_done(&b);
@@ -432,7 +432,7 @@ static void test_lifetime(void)
 	struct json *v = NULL;
 
 	arena_clear(&a);
-	is_int(json_parse(&a, str_of(text), &v, NULL), MK_OK, "parsed");
+	is_int(json_parse(&a, str_of(text), &v, NULL), ERR_OK, "parsed");
 	memset(text, 'x', sizeof(text) - 1);
 	is_str(json_str(json_get(v, "key")).p, "value", "nothing borrowed from the text");
 }

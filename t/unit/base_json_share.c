@@ -50,7 +50,7 @@ static void test_own(void)
 	       "\"i\":1}}",
 	       "and takes effect");
 	ok(!json_equal(old, now), "they differ");
-	ok(json_share(&a, NULL) == NULL, "nothing shares nothing");
+	ok(!json_share(&a, NULL), "nothing shares nothing");
 }
 
 static size_t cost(struct arena *home, const struct json *v, const struct json *old,
@@ -89,7 +89,7 @@ static void test_beside(void)
 	       "{\"n\":2.50},[]],\"flag\":true,\"list2\":[{\"n\":1},{\"n\":2.50},[]]}",
 	       "the copy outlives the arena of what was new");
 	is_str(text_of(old), text, "the old value is as it was");
-	ok(json_dup_beside(&home, NULL, old) == NULL, "nothing gives nothing");
+	ok(!json_dup_beside(&home, NULL, old), "nothing gives nothing");
 	again = json_dup_beside(&home, json_get(old, "list"), old);
 	is_str(text_of(again), "[{\"n\":1},{\"n\":2.50},[]]",
 	       "beside a value of another type: a copy");
@@ -101,7 +101,7 @@ static void test_short_memory(void)
 	struct arena small;
 
 	arena_init(&small, 256);
-	ok(json_dup_beside(&small, parse(), NULL) == NULL && arena_failed(&small),
+	ok(!json_dup_beside(&small, parse(), NULL) && arena_failed(&small),
 	   "out of memory: no copy");
 	arena_done(&small);
 }

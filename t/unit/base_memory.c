@@ -70,21 +70,21 @@ static void test_cap(void)
 
 	arena_init(&a, 1000);
 	ok(arena_alloc(&a, 900) != NULL, "below the cap");
-	ok(arena_alloc(&a, 200) == NULL && arena_failed(&a), "over the cap");
+	ok(!arena_alloc(&a, 200) && arena_failed(&a), "over the cap");
 	ok(arena_alloc(&a, 16) != NULL && arena_failed(&a), "the failure is remembered");
 	arena_clear(&a);
 	ok(!arena_failed(&a), "until clear");
-	ok(arena_alloc(&a, SIZE_MAX) == NULL, "an absurd size");
-	ok(arena_alloc(&a, SIZE_MAX - 20) == NULL, "a size that wraps when rounded");
-	ok(arena_array(&a, SIZE_MAX / 2, 3) == NULL, "a product that wraps");
-	ok(arena_dup(&a, (mk_str){"x", SIZE_MAX}).p == NULL, "an absurd copy");
+	ok(!arena_alloc(&a, SIZE_MAX), "an absurd size");
+	ok(!arena_alloc(&a, SIZE_MAX - 20), "a size that wraps when rounded");
+	ok(!arena_array(&a, SIZE_MAX / 2, 3), "a product that wraps");
+	ok(!arena_dup(&a, (mk_str){"x", SIZE_MAX}).p, "an absurd copy");
 	arena_clear(&a);
 	alloc_fail_after(1);
 	arena_done(&a);
 	order = 0;
-	ok(arena_alloc(&a, 10) == NULL && arena_failed(&a), "out of memory");
+	ok(!arena_alloc(&a, 10) && arena_failed(&a), "out of memory");
 	ok(!arena_on_done(&a, note, &called) && called == 1, "the cleanup then runs at once");
-	ok(arena_printf(&a, "%d", 1).p == NULL, "no text");
+	ok(!arena_printf(&a, "%d", 1).p, "no text");
 	is_int(alloc_fail_after(0), 3, "asked three times");
 	arena_done(&a);
 }
@@ -98,12 +98,11 @@ static void test_alloc(void)
 	mk_free(s);
 	s = mk_strndup((mk_str){"abcdef", 3});
 	is_str(s, "abc", "strndup");
-	ok(mk_strdup(NULL) == NULL, "strdup of nothing");
+	ok(!mk_strdup(NULL), "strdup of nothing");
 	alloc_fail_after(2);
 	p = mk_malloc(5);
 	ok(p != NULL, "the first succeeds");
-	ok(mk_malloc(5) == NULL && mk_calloc(1, 1) == NULL && mk_realloc(p, 9) == NULL &&
-		   mk_strdup("x") == NULL,
+	ok(!mk_malloc(5) && !mk_calloc(1, 1) && !mk_realloc(p, 9) && !mk_strdup("x"),
 	   "the second and all later fail");
 	alloc_fail_after(0);
 	mk_free(p);

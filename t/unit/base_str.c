@@ -103,26 +103,26 @@ static void test_err(void)
 	char big[1200];
 	bool same = true;
 
-	is_int(err_set(&err, MK_GONE, "net", "list of %s", "pods"), MK_GONE, "returns the code");
+	is_int(err_set(&err, ERR_GONE, "list of %s", "pods"), ERR_GONE, "returns the code");
 	err_wrap(&err, "cluster %s", "east");
 	is_str(err.msg, "cluster east: list of pods", "wrapped");
-	err_set(&err, MK_BUG, "x", "again: %s", err.msg);
+	err_set(&err, ERR_BUG, "again: %s", err.msg);
 	is_str(err.msg, "again: cluster east: list of pods", "a message from itself");
 	memset(big, 'a', sizeof(big));
 	memcpy(big + sizeof(err.msg) - 2, "\xc3\xa9", 2);
 	big[sizeof(big) - 1] = '\0';
-	err_set(&err, MK_BUG, "x", "%s", big);
+	err_set(&err, ERR_BUG, "%s", big);
 	is_int(strlen(err.msg), sizeof(err.msg) - 2, "cut before a character that does not fit");
 	memcpy(big + sizeof(err.msg) - 3, "\xc3\xa9z", 3);
-	err_set(&err, MK_BUG, "x", "%s", big);
+	err_set(&err, ERR_BUG, "%s", big);
 	is_int(strlen(err.msg), sizeof(err.msg) - 1, "cut behind a character that fits");
-	err_set(NULL, MK_BUG, "x", "nobody listens");
+	err_set(NULL, ERR_BUG, "nobody listens");
 	err_wrap(NULL, "x");
-	for (int i = 0; i < MK_N_CODES; i++) {
+	for (int i = 0; i < ERR_N_CODES; i++) {
 		same = same && strlen(err_code_name((enum mk_code)i)) > 0;
 	}
 	ok(same, "every code has its word");
-	is_str(err_code_name(MK_NO_MEMORY), "no_memory", "a word");
+	is_str(err_code_name(ERR_NO_MEMORY), "no_memory", "a word");
 	ok(err_code_name((enum mk_code)999) != NULL, "a code out of range");
 }
 

@@ -20,11 +20,11 @@ static bool parse_and_change(struct arena *a)
 	struct json *x = NULL;
 	struct json *y;
 	struct json *p;
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code = json_parse(a, buf_str(&text), &x, &err);
 
-	if (code != MK_OK) {
-		only_memory = only_memory && code == MK_NO_MEMORY;
+	if (code != ERR_OK) {
+		only_memory = only_memory && code == ERR_NO_MEMORY;
 		return false;
 	}
 	y = json_dup(a, x);
@@ -37,8 +37,8 @@ static bool parse_and_change(struct arena *a)
 	if (arena_failed(a)) {
 		return false;
 	}
-	return code == MK_OK && json_write(a, x).p != NULL && canon_hash(a, y).p != NULL &&
-	       json_write_pretty(a, y).p != NULL && json_diff(a, x, y) == NULL && !arena_failed(a);
+	return code == ERR_OK && json_write(a, x).p != NULL && canon_hash(a, y).p != NULL &&
+	       json_write_pretty(a, y).p != NULL && !json_diff(a, x, y) && !arena_failed(a);
 }
 
 static bool read_yaml(struct arena *a)
@@ -49,12 +49,12 @@ static bool read_yaml(struct arena *a)
 	mk_str raw = {NULL, 0};
 	enum mk_code code = yaml_parse(a, buf_str(&yaml), NULL, &v, &lines, NULL);
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		return false;
 	}
-	return yaml_documents(a, buf_str(&yaml), NULL, &all, NULL) == MK_OK &&
+	return yaml_documents(a, buf_str(&yaml), NULL, &all, NULL) == ERR_OK &&
 	       yaml_write(a, v).p != NULL &&
-	       base64_decode(a, base64_encode(a, buf_str(&yaml)), &raw, NULL) == MK_OK;
+	       base64_decode(a, base64_encode(a, buf_str(&yaml)), &raw, NULL) == ERR_OK;
 }
 
 static void torture(bool (*run)(struct arena *a), const char *name)

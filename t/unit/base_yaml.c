@@ -11,7 +11,7 @@ static const char *json_of_yaml(const char *text)
 	struct json *v = NULL;
 	struct mk_err err;
 
-	if (yaml_parse(&a, str_of(text), NULL, &v, NULL, &err) != MK_OK) {
+	if (yaml_parse(&a, str_of(text), NULL, &v, NULL, &err) != ERR_OK) {
 		printf("# %s\n", err.msg);
 		return NULL;
 	}
@@ -30,12 +30,12 @@ static void refused_n(mk_str text, enum mk_code code, const char *want)
 
 	is_int(yaml_parse(&a, text, NULL, &v, NULL, &err), code, want);
 	is_str(err.msg, want, "... says so");
-	ok(v == NULL, "... touches nothing");
+	ok(!v, "... touches nothing");
 }
 
 static void refused(const char *text, const char *want)
 {
-	refused_n(str_of(text), MK_INVALID, want);
+	refused_n(str_of(text), ERR_INVALID, want);
 }
 
 static void test_scalars(void)
@@ -118,28 +118,28 @@ static void test_size(void)
 	for (int i = 0; i < 500000; i++) {
 		buf_add(&b, STR("["));
 	}
-	refused_n(buf_str(&b), MK_INVALID, "yaml: line 1: nested too deep");
+	refused_n(buf_str(&b), ERR_INVALID, "yaml: line 1: nested too deep");
 	buf_clear(&b);
 	for (int i = 0; i < 200000; i++) {
 		buf_add(&b, STR("- "));
 	}
-	refused_n(buf_str(&b), MK_INVALID, "yaml: line 1: nested too deep");
+	refused_n(buf_str(&b), ERR_INVALID, "yaml: line 1: nested too deep");
 	buf_clear(&b);
 	while (b.n <= YAML_MAX_SIZE) {
 		buf_add(&b, STR("# comment\n"));
 	}
-	refused_n(buf_str(&b), MK_TOO_BIG, "longer than 1048576 bytes");
+	refused_n(buf_str(&b), ERR_TOO_BIG, "longer than 1048576 bytes");
 	buf_clear(&b);
 	for (int i = 0; i < 60000; i++) {
 		buf_printf(&b, "k%d: %d\n", i, i);
 	}
-	is_int(yaml_parse(&a, buf_str(&b), NULL, &v, NULL, NULL), MK_OK, "sixty thousand keys");
+	is_int(yaml_parse(&a, buf_str(&b), NULL, &v, NULL, NULL), ERR_OK, "sixty thousand keys");
 	is_int(json_len(v), 60000, "... all there");
 	buf_add(&b, STR("k7: 1\n"));
-	refused_n(buf_str(&b), MK_INVALID, "line 60001: key \"k7\" already set in map");
+	refused_n(buf_str(&b), ERR_INVALID, "line 60001: key \"k7\" already set in map");
 	is_int(yaml_parse(&a, buf_str(&b), &(struct yaml_options){.allow_duplicates = true}, &v,
 			  NULL, NULL),
-	       MK_OK, "duplicates allowed");
+	       ERR_OK, "duplicates allowed");
 	is_int(json_int(json_get(v, "k7"), 0), 1, "... the last wins");
 	buf_done(&b);
 }
@@ -150,16 +150,16 @@ static void test_options(void)
 	struct json *v = NULL;
 
 	is_int(yaml_parse(&a, STR("a: 1\nb: {x: 1}\na: {z: [1, 2]}\nb: 5\n"), &dup, &v, NULL, NULL),
-	       MK_OK, "duplicates allowed");
+	       ERR_OK, "duplicates allowed");
 	is_str(json_write(&a, v).p, "{\"a\":{\"z\":[1,2]},\"b\":5}",
 	       "... the last wins, of any type");
 	is_int(yaml_documents(&a, STR("a: 1\n---\n---\n# x\n---\n[b]\n...\n---\nc\n"), NULL, &v,
 			      NULL),
-	       MK_OK, "several documents");
+	       ERR_OK, "several documents");
 	is_str(json_write(&a, v).p, "[{\"a\":1},[\"b\"],\"c\"]", "... without the empty ones");
-	is_int(yaml_documents(&a, STR(""), NULL, &v, NULL), MK_OK, "none");
+	is_int(yaml_documents(&a, STR(""), NULL, &v, NULL), ERR_OK, "none");
 	is_int(json_len(v), 0, "... is an empty list");
-	is_int(yaml_documents(&a, STR("a: 1\n---\nb: [\n"), NULL, &v, NULL), MK_INVALID,
+	is_int(yaml_documents(&a, STR("a: 1\n---\nb: [\n"), NULL, &v, NULL), ERR_INVALID,
 	       "an error in the second");
 }
 
@@ -170,7 +170,7 @@ static void test_lines(void)
 
 	is_int(yaml_parse(&a, STR("# head\na: 1\nb:\n  c: x\n  d:\n  - 1\n  - e: 2\n    f/g: 3\n"),
 			  NULL, &v, &lines, NULL),
-	       MK_OK, "read with lines");
+	       ERR_OK, "read with lines");
 	is_int(yaml_line(&lines, STR("/a")), 2, "a scalar");
 	is_int(yaml_line(&lines, STR("/b")), 3, "a map counts from its key");
 	is_int(yaml_line(&lines, STR("/b/c")), 4, "deeper");

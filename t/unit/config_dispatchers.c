@@ -42,10 +42,10 @@ static void dispatcher(const char *name, const char *declared, bool good, const 
 	snprintf(text, sizeof(text), MK "  dispatcherName: \"%s\"\n%s%s%s", name,
 		 declared ? "  externalDispatchers: [\"" : "", declared ? declared : "",
 		 declared ? "\"]\n" : "");
-	is_int(load(text), MK_OK, text + strlen(MK));
+	is_int(load(text), ERR_OK, text + strlen(MK));
 	problems.n_warnings = 0;
 	code = config_check_dispatcher(&a, &c, names, n_loaded, &problems, &err);
-	is_int(code, good ? MK_OK : MK_INVALID, "... judged");
+	is_int(code, good ? ERR_OK : ERR_INVALID, "... judged");
 	if (!good) {
 		is_str(err.msg, want, "... says so");
 	} else {
@@ -77,21 +77,21 @@ static void test_section(void)
 	struct config_dispatcher known[] = {{STR(CONFIG_ALL_AT_ONCE), NULL},
 					    {STR("acme.io/cheapest"), NULL}};
 
-	is_int(load(sections), MK_OK, "a section is any map");
-	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), MK_OK,
+	is_int(load(sections), ERR_OK, "a section is any map");
+	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), ERR_OK,
 	       "... without a schema it stays that");
 	is_str(text_at(9),
 	       "multiKueue.dispatchers: no dispatcher is named \"acme.io/nobody\": nobody reads "
 	       "this "
 	       "section",
 	       "a section that no dispatcher reads is warned of at its line");
-	is_int(load(sections), MK_OK, "once more");
+	is_int(load(sections), ERR_OK, "once more");
 	json_parse(&a,
 		   STR("{\"additionalProperties\":false,\"required\":[\"least\"],\"properties\":{"
 		       "\"steps\":{\"items\":{\"type\":\"integer\"}}}}"),
 		   &schema, NULL);
 	known[1].schema = schema;
-	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), MK_INVALID,
+	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), ERR_INVALID,
 	       "with a schema it is judged");
 	is_str(err.msg,
 	       "multiKueue.dispatchers.acme.io/cheapest.steps[1]: Invalid value: \"x\": must be of "

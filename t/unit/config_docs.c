@@ -17,7 +17,7 @@ static bool read_file(const char *path, struct buf *b)
 	char part[4096];
 	size_t n;
 
-	if (f == NULL) {
+	if (!f) {
 		return false;
 	}
 	while ((n = fread(part, 1, sizeof(part), f)) > 0) {
@@ -81,13 +81,13 @@ int main(void)
 	is_int(n_missing, 0, "every gate of ours is on the page");
 	is_int(config_load(&a, &(struct config_input){.text = buf_str(&sample)}, &c, &problems,
 			   &err),
-	       MK_OK, "the sample is accepted");
+	       ERR_OK, "the sample is accepted");
 	is_str(err.msg, "", "... without a message");
-	is_int(config_check_dispatcher(&a, &c, names, 1, &problems, &err), MK_OK,
+	is_int(config_check_dispatcher(&a, &c, names, 1, &problems, &err), ERR_OK,
 	       "... and so is its dispatcher");
 	ok(str_starts(config_print_kueue(&a, &c),
 		      STR("apiVersion: config.kueue.x-k8s.io/v1beta2\n")) &&
-		   strstr(config_print_kueue(&a, &c).p, "plugins") == NULL,
+		   !strstr(config_print_kueue(&a, &c).p, "plugins"),
 	   "... and what is printed for Kueue has none of our keys");
 	buf_done(&sample);
 	buf_done(&page);

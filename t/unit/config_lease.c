@@ -26,7 +26,7 @@ static void lease(const char *text, const char *name, const char *warning)
 {
 	struct buf b;
 
-	is_int(load(text), MK_OK, text + strlen(V2));
+	is_int(load(text), ERR_OK, text + strlen(V2));
 	is_str(c.leader_election.resource_name.p, name, "... its Lease");
 	buf_init(&b, 4096);
 	for (const struct config_problem *p = problems.first; p != NULL; p = p->next) {
@@ -62,15 +62,15 @@ int main(void)
 	      "multiKueue.leaseName: \"c1f6bfd2.kueue.x-k8s.io\" is the Lease of Kueue, too: while "
 	      "Kueue holds it, multikueued leads nothing; give it a name of its own");
 	lease(V2 "leaderElection: {leaderElect: false, resourceName: x}\n", "x", "");
-	is_int(load(V2 "multiKueue: {leaseName: Mine}\n"), MK_INVALID,
+	is_int(load(V2 "multiKueue: {leaseName: Mine}\n"), ERR_INVALID,
 	       "a name that no Lease can have");
 	ok(strstr(err.msg, "multiKueue.leaseName: Invalid value: \"Mine\": a lowercase RFC "
 			   "1123 subdomain must consist of") != NULL,
 	   "... is an error");
-	is_int(load(V2 "leaderElection: {leaderElect: true, resourceName: multikueued}\n"), MK_OK,
+	is_int(load(V2 "leaderElection: {leaderElect: true, resourceName: multikueued}\n"), ERR_OK,
 	       "a file with our Lease in Kueue's key");
 	ok(strstr(config_print_kueue(&a, &c).p, "leaderElect: true") != NULL &&
-		   strstr(config_print_kueue(&a, &c).p, "resourceName") == NULL,
+		   !strstr(config_print_kueue(&a, &c).p, "resourceName"),
 	   "... is not printed for Kueue with it");
 #undef RESOURCE
 	arena_done(&a);

@@ -32,15 +32,15 @@ static bool accepted(const char *text, const char *name)
 {
 	enum mk_code code = load_with(text, "");
 
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		printf("# %s\n", err.msg);
 	}
-	return is_int(code, MK_OK, name);
+	return is_int(code, ERR_OK, name);
 }
 
 static void refused(const char *text, const char *want)
 {
-	if (!is_int(load_with(text, ""), MK_INVALID, want)) {
+	if (!is_int(load_with(text, ""), ERR_INVALID, want)) {
 		return;
 	}
 	is_str(err.msg, want, "... says so");
@@ -117,7 +117,7 @@ static void test_values(void)
 	struct config_input in = {.text = STR(V2), .service_namespace = STR(" ours \n")};
 	struct json *v;
 
-	is_int(config_load(&a, &in, &c, &problems, &err), MK_OK, "in a pod");
+	is_int(config_load(&a, &in, &c, &problems, &err), ERR_OK, "in a pod");
 	is_str(c.namespace_.p, "ours", "the pod's namespace");
 	is_str(json_str_at(c.managed_jobs_selector, "/matchExpressions/0/values/1").p, "ours",
 	       "... is in the default selector");
@@ -338,14 +338,14 @@ static void test_limits(void)
 	}
 	buf_add(&b, STR("\"\n"));
 	in = (struct config_input){.text = buf_str(&b)};
-	is_int(config_load(&a, &in, &c, &problems, &err), MK_TOO_BIG, "more than 1 MiB");
+	is_int(config_load(&a, &in, &c, &problems, &err), ERR_TOO_BIG, "more than 1 MiB");
 	buf_clear(&b);
 	buf_add(&b, STR(V2 "integrations:\n  frameworks:\n"));
 	for (int i = 0; i < 30000; i++) {
 		buf_add(&b, STR("  - nonsense\n"));
 	}
 	in.text = buf_str(&b);
-	is_int(config_load(&a, &in, &c, &problems, &err), MK_INVALID, "thirty thousand errors");
+	is_int(config_load(&a, &in, &c, &problems, &err), ERR_INVALID, "thirty thousand errors");
 	is_int(problems.n_errors, 30000, "... are counted");
 	buf_done(&b);
 }
@@ -356,11 +356,11 @@ static void test_torture(void)
 		MK "  gcInterval: 5m\n  externalFrameworks: [{name: A.b.c}, {name: D.e.f}]\n"
 		   "  plugins: {allow: [a, b]}\ntls: {cipherSuites: [TLS_AES_128_GCM_SHA256]}\n"
 		   "integrations: {frameworks: [batch/job, pod]}\n";
-	enum mk_code code = MK_NO_MEMORY;
+	enum mk_code code = ERR_NO_MEMORY;
 	bool only_memory = true;
 	uint64_t n = 0;
 
-	while (code != MK_OK && n < 10000) {
+	while (code != ERR_OK && n < 10000) {
 		struct config_input in = {.text = str_of(text)};
 
 		arena_done(&a);
@@ -368,20 +368,21 @@ static void test_torture(void)
 		alloc_fail_after(++n);
 		code = config_load(&a, &in, &c, &problems, &err);
 		alloc_fail_after(0);
-		only_memory = only_memory && (code == MK_OK || code == MK_NO_MEMORY);
+		only_memory = only_memory && (code == ERR_OK || code == ERR_NO_MEMORY);
 	}
 	printf("# done at allocation %d\n", (int)n);
-	ok(only_memory && code == MK_OK && n > 5, "out of memory at every allocation is only that");
-	code = MK_NO_MEMORY;
-	for (size_t cap = 100; code != MK_OK && cap < 1 << 20; cap += 97) {
+	ok(only_memory && code == ERR_OK && n > 5,
+	   "out of memory at every allocation is only that");
+	code = ERR_NO_MEMORY;
+	for (size_t cap = 100; code != ERR_OK && cap < 1 << 20; cap += 97) {
 		struct config_input in = {.text = str_of(text)};
 
 		arena_done(&a);
 		arena_init(&a, cap);
 		code = config_load(&a, &in, &c, &problems, &err);
-		only_memory = only_memory && (code == MK_OK || code == MK_NO_MEMORY);
+		only_memory = only_memory && (code == ERR_OK || code == ERR_NO_MEMORY);
 	}
-	ok(only_memory && code == MK_OK, "... and so is every cap of the arena");
+	ok(only_memory && code == ERR_OK, "... and so is every cap of the arena");
 }
 
 int main(void)

@@ -49,13 +49,13 @@ static const char *all_findings(void)
 
 static void refused(const char *text, const char *want)
 {
-	is_int(load_with(text, ""), MK_INVALID, want);
+	is_int(load_with(text, ""), ERR_INVALID, want);
 	is_str(all_findings(), want, "... says so");
 }
 
 static void accepted(const char *text, const char *name)
 {
-	is_int(load_with(text, ""), MK_OK, name);
+	is_int(load_with(text, ""), ERR_OK, name);
 	if (err.msg[0] != '\0') {
 		printf("# %s\n", err.msg);
 	}
@@ -86,7 +86,7 @@ static void test_multikueue(void)
 		"greater than or equal "
 		"to 1");
 	is_int(load_with(MK "  gcInterval: -1s\n  workerLostTimeout: -1s\n  origin: \"a b\"\n", ""),
-	       MK_INVALID, "C-V21: three errors in one message");
+	       ERR_INVALID, "C-V21: three errors in one message");
 	ok(str_starts(str_of(err.msg),
 		      STR("[multiKueue.gcInterval: Invalid value: -1000000000: must be greater "
 			  "than or equal to "
@@ -396,7 +396,7 @@ static void test_ours(void)
 
 static void gates(const char *text, const char *flag, const char *want)
 {
-	is_int(load_with(text, flag), want ? MK_INVALID : MK_OK, want ? want : flag);
+	is_int(load_with(text, flag), want ? ERR_INVALID : ERR_OK, want ? want : flag);
 	is_str(err.msg, want ? want : "", "... says so");
 }
 

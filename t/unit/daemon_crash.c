@@ -304,7 +304,7 @@ int main(void)
 
 	arena_init(&a, 0);
 	plug = plug_new(&err);
-	if (!plug || plug_add(plug, &entry, "", &err) != MK_OK) {
+	if (!plug || plug_add(plug, &entry, "", &err) != ERR_OK) {
 		printf("Bail out! %s\n", err.msg);
 		return 1;
 	}

@@ -33,7 +33,7 @@ static struct json *documents(const char *name)
 	mk_str text = read_file(name);
 	struct json *docs = NULL;
 
-	if (text.n == 0 || yaml_documents(&a, text, NULL, &docs, &err) != MK_OK) {
+	if (text.n == 0 || yaml_documents(&a, text, NULL, &docs, &err) != ERR_OK) {
 		printf("# conf/%s: %s\n", name, err.msg);
 		return NULL;
 	}
@@ -97,7 +97,7 @@ static void check_command(const struct json *kustomization, const struct json *c
 	while (argc < 15 && json_next(&args)) {
 		argv[argc++] = (char *)(uintptr_t)json_str(args.val).p;
 	}
-	is_int(options_parse(argc, argv, &o, &err), MK_OK, "the daemon knows its arguments");
+	is_int(options_parse(argc, argv, &o, &err), ERR_OK, "the daemon knows its arguments");
 	is_str(o.config, arena_printf(&a, "%.*s/config.yaml", STR_ARG(mount)).p,
 	       "the configuration is where the volume is");
 	is_str(generated.p, "config.yaml=multikueued.yaml", "by the name that the ConfigMap has");
@@ -126,7 +126,7 @@ static void check_ports(const struct json *container)
 	struct config_input in = {.text = read_file("multikueued.yaml")};
 	mk_str health, metrics;
 
-	if (!ok(config_load(&a, &in, &c, &problems, &err) == MK_OK, "the configuration is good")) {
+	if (!ok(config_load(&a, &in, &c, &problems, &err) == ERR_OK, "the configuration is good")) {
 		return;
 	}
 	health = arena_printf(&a, ":%d", (int)json_int(port_of(container, "health"), 0));

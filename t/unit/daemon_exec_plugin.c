@@ -88,7 +88,7 @@ static void run(const struct kube_program *p)
 	n_done = 0;
 	if (!exec_plugins_run(x, ++id, p) || n_done != 0 || !wait_for(1) || last_id != id) {
 		snprintf(text, sizeof(text), "no answer came, or not in time");
-		last_code = MK_BUG;
+		last_code = ERR_BUG;
 	}
 }
 
@@ -111,18 +111,17 @@ static void what_it_gets(void)
 				  "if read -r line; then echo input; fi\n"
 				  "ls /proc/$$/fd | tr '\\n' ' '\n"));
 	run(&p);
-	is_int(last_code, MK_OK, "C-2.4c: a program runs");
+	is_int(last_code, ERR_OK, "C-2.4c: a program runs");
 	ok(strstr(out, "3,a b,$HOME;*,,new,kept,x=y\n1\n") == out,
 	   "without a shell: arguments and variables as they are, once each, beside our own");
-	ok(strstr(out, "input") == NULL, "it has no input");
+	ok(!strstr(out, "input"), "it has no input");
 	/* 10 or 255 is the shell's, for the script itself. */
-	ok(strstr(out, "0 1 10 2 \n") == NULL &&
-		   (strstr(out, "0 1 2 ") || strstr(out, "0 1 10 2 ")),
+	ok(!strstr(out, "0 1 10 2 \n") && (strstr(out, "0 1 2 ") || strstr(out, "0 1 10 2 ")),
 	   "and none of our descriptors");
 	close(leak);
 	p = (struct kube_program){.command = STR("true")};
 	run(&p);
-	is_int(last_code, MK_OK, "a name without a slash is looked up in PATH");
+	is_int(last_code, ERR_OK, "a name without a slash is looked up in PATH");
 }
 
 static void its_descriptors(void)
@@ -148,7 +147,7 @@ static void how_it_fails(void)
 
 	run(&(struct kube_program){.command = STR("/no/such/program")});
 	is_str(text, "exec: executable /no/such/program not found", "there is no such program");
-	is_int(last_code, MK_NOT_FOUND, "which is said apart");
+	is_int(last_code, ERR_NOT_FOUND, "which is said apart");
 	run(&(struct kube_program){.command = STR("/etc/passwd")});
 	is_str(text, "exec: fork/exec /etc/passwd: permission denied", "a file that is none");
 	run_script("echo out; printf 'who are\\n\"you\"?\\001\\n' >&2; exit 3\n");
@@ -156,7 +155,7 @@ static void how_it_fails(void)
 		 "exec: executable %s failed with exit code 3: \"who are\\n\\\"you\\\"??\"",
 		 in_dir("p"));
 	is_str(text, want, "an exit code, with what it wrote to standard error");
-	ok(last_code == MK_UNAVAILABLE && n_out == 0,
+	ok(last_code == ERR_UNAVAILABLE && n_out == 0,
 	   "what it wrote to standard output is nothing");
 	run_script("kill -9 $$\n");
 	snprintf(want, sizeof(want), "exec: executable %s was ended by signal 9", in_dir("p"));
@@ -225,7 +224,7 @@ static void its_limits(void)
 	int64_t limit_ms = LIMIT_MS, took_us;
 
 	run_script("head -c 1048576 /dev/zero | tr '\\0' a\n");
-	ok(last_code == MK_OK && n_out == 1048576, "1 MiB is taken");
+	ok(last_code == ERR_OK && n_out == 1048576, "1 MiB is taken");
 	run_script("head -c 1048577 /dev/zero | tr '\\0' a; exec sleep 1000\n");
 	snprintf(want, sizeof(want), "exec: executable %s wrote more than 1 MiB", in_dir("p"));
 	is_str(text, want, "more ends the program");
@@ -298,7 +297,7 @@ static void its_children(void)
 	snprintf(body, sizeof(body),
 		 "sleep 1000 & echo $! >%s.tmp; mv %s.tmp %s; echo here; exit 0\n", pid, pid, pid);
 	run_script(body);
-	ok(last_code == MK_OK && strcmp(out, "here\n") == 0,
+	ok(last_code == ERR_OK && strcmp(out, "here\n") == 0,
 	   "a child that keeps the pipe open does not delay the answer");
 	ok(dies(pid), "and is ended with it");
 	unlink(pid);

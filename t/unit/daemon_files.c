@@ -38,7 +38,7 @@ static enum mk_code told(void *ctx, mk_str path, mk_str text, mk_str problem)
 	(void)path;
 	if (n_refuse > 0) {
 		n_refuse--;
-		return MK_NO_MEMORY;
+		return ERR_NO_MEMORY;
 	}
 	n_told++;
 	snprintf(last, sizeof(last), "%s%.*s", problem.n ? "! " : "",
@@ -46,7 +46,7 @@ static enum mk_code told(void *ctx, mk_str path, mk_str text, mk_str problem)
 		       : text.n < 100 ? text.n
 				      : 100),
 		 problem.n ? problem.p : text.p);
-	return MK_OK;
+	return ERR_OK;
 }
 
 /* Runs the loop until something was told after the first 'n' times. */
@@ -240,13 +240,13 @@ static const char *verdict(const char *path, const char *safe)
 {
 	static char text[600];
 	struct arena a;
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	const char *found = "";
 	enum mk_code code;
 
 	arena_init(&a, 65536);
 	code = file_path_check(&a, str_of(path), safe, &found, &err);
-	snprintf(text, sizeof(text), "%s", code == MK_OK ? found : err.msg);
+	snprintf(text, sizeof(text), "%s", code == ERR_OK ? found : err.msg);
 	arena_done(&a);
 	return text;
 }

@@ -287,10 +287,11 @@ static void test_options(void)
 					 .loop = loop};
 	struct mk_err err;
 
-	ok(!lease_thread_start(&o, &err) && err.code == MK_INVALID, "durations in the wrong order");
+	ok(!lease_thread_start(&o, &err) && err.code == ERR_INVALID,
+	   "durations in the wrong order");
 	o.lease.lease_ms = 3000;
 	e.host = STR("a b");
-	ok(!lease_thread_start(&o, &err) && err.code == MK_INVALID, "a bad endpoint");
+	ok(!lease_thread_start(&o, &err) && err.code == ERR_INVALID, "a bad endpoint");
 }
 
 static struct transport_curl *begin(void)

@@ -39,7 +39,7 @@ static void test_understood(void)
 	ARG(debug, "debug");
 	ARG(levels, "info,net=debug");
 
-	is_int(parse(NULL, NULL, NULL), MK_OK, "nothing at all");
+	is_int(parse(NULL, NULL, NULL), ERR_OK, "nothing at all");
 	ok(o.mode == OPTIONS_RUN && !o.config && !o.kubeconfig && o.log_level == LOG_INFO,
 	   "runs with defaults");
 	parse(config_eq, kube, file);
@@ -56,7 +56,7 @@ static void test_understood(void)
 	is_int(o.log_level, LOG_DEBUG, "--log-level");
 	parse(level, levels, NULL);
 	is_int(o.log_level, LOG_INFO, "with modules");
-	is_int(options_apply_log(&o, &err), MK_OK, "can be applied");
+	is_int(options_apply_log(&o, &err), ERR_OK, "can be applied");
 	ok(log_enabled(LOG_DEBUG, "net") && !log_enabled(LOG_DEBUG, "kube"),
 	   "to that module alone");
 	parse(config_eq, print, NULL);
@@ -83,17 +83,17 @@ static void test_refused(void)
 	ARG(unknown, "--once");
 	ARG(word, "word");
 
-	is_int(parse(unknown, NULL, NULL), MK_INVALID, "an unknown option");
+	is_int(parse(unknown, NULL, NULL), ERR_INVALID, "an unknown option");
 	ok(strstr(err.msg, "--once") && strstr(err.msg, "--help"), "is named, and where to look");
-	is_int(parse(word, NULL, NULL), MK_INVALID, "a word of no option");
-	is_int(parse(config, NULL, NULL), MK_INVALID, "a missing value");
-	is_int(parse(check_empty, NULL, NULL), MK_INVALID, "an empty file to check");
-	is_int(parse(list_value, NULL, NULL), MK_INVALID, "a value where none belongs");
-	is_int(parse(list, version, NULL), MK_INVALID, "two tasks");
-	is_int(parse(print, NULL, NULL), MK_INVALID, "printing without a file");
-	is_int(parse(level, bad_level, NULL), MK_INVALID, "an unknown level");
+	is_int(parse(word, NULL, NULL), ERR_INVALID, "a word of no option");
+	is_int(parse(config, NULL, NULL), ERR_INVALID, "a missing value");
+	is_int(parse(check_empty, NULL, NULL), ERR_INVALID, "an empty file to check");
+	is_int(parse(list_value, NULL, NULL), ERR_INVALID, "a value where none belongs");
+	is_int(parse(list, version, NULL), ERR_INVALID, "two tasks");
+	is_int(parse(print, NULL, NULL), ERR_INVALID, "printing without a file");
+	is_int(parse(level, bad_level, NULL), ERR_INVALID, "an unknown level");
 	ok(strstr(err.msg, "debug, info, warn, error"), "names the known ones");
-	is_int(parse(level, bad_module, NULL), MK_INVALID, "a level of no module");
+	is_int(parse(level, bad_module, NULL), ERR_INVALID, "a level of no module");
 	ok(strstr(options_help(), "Examples:"), "the help has examples");
 }
 

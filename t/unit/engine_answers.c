@@ -10,9 +10,9 @@
 static void rig(struct world *w, unsigned times, enum op_type type, cluster_id c, uint16_t kind,
 		enum mk_code code)
 {
-	enum op_outcome outcome = code == MK_UNKNOWN ? OUTCOME_UNKNOWN
-				  : code == MK_OK    ? OUTCOME_APPLIED
-						     : OUTCOME_REFUSED;
+	enum op_outcome outcome = code == ERR_UNKNOWN ? OUTCOME_UNKNOWN
+				  : code == ERR_OK    ? OUTCOME_APPLIED
+						      : OUTCOME_REFUSED;
 
 	w->rig = (struct rig){.times = times,
 			      .type = type,
@@ -41,7 +41,7 @@ static void lost_create(void)
 	struct world *w = w_new(2);
 	const char *log;
 
-	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, MK_UNKNOWN);
+	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, ERR_UNKNOWN);
 	a_job(w, "j");
 	w_settle(w);
 	w_advance(w, 1000);
@@ -62,7 +62,7 @@ static void failing_gets(enum mk_code code, const char *name)
 	struct world *w = w_new(2);
 	size_t early;
 
-	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, MK_UNKNOWN);
+	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, ERR_UNKNOWN);
 	a_job(w, "j");
 	w_step(w);
 	rig(w, 1000, OP_GET, 1, KIND_WORKLOAD, code);
@@ -85,7 +85,7 @@ static void late_404(void)
 	struct world *w = w_new(2);
 	uint64_t id;
 
-	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, MK_UNKNOWN);
+	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, ERR_UNKNOWN);
 	a_job(w, "j");
 	w_step(w);
 	w->hold = true;
@@ -95,7 +95,7 @@ static void late_404(void)
 	w->hold = false;
 	w_put(w, 1, KIND_WORKLOAD, clone_of(w, 2, "wl-j")->text);
 	w_step(w);
-	answer(w, id, OUTCOME_REFUSED, MK_NOT_FOUND);
+	answer(w, id, OUTCOME_REFUSED, ERR_NOT_FOUND);
 	w_settle(w);
 	w_advance(w, 5000);
 	ok(!strstr(w_take(w), "create 1 Workload"), "what was seen since counts: no second create");
@@ -123,7 +123,7 @@ static void refused_for_now(void)
 	struct world *w = w_new(2);
 	struct object *wl = a_job(w, "j");
 
-	w->refuse = MK_UNAVAILABLE;
+	w->refuse = ERR_UNAVAILABLE;
 	w_settle(w);
 	admit(w, 2, "wl-j");
 	w_settle(w);
@@ -158,7 +158,7 @@ static void refused_for_nobody(void)
 		"\"name\":\"k\",\"uid\":\"k\",\"controller\":true}]}}");
 	w_step(w);
 	for (uint64_t i = id; i <= w->e->op_seq; i++) {
-		answer(w, i, OUTCOME_REFUSED, MK_INVALID);
+		answer(w, i, OUTCOME_REFUSED, ERR_INVALID);
 	}
 	w_settle(w);
 	ok(!strstr(check_message(w, wl), "Cannot create"), "no Workload is told of it");
@@ -171,7 +171,7 @@ static void vanished(void)
 	struct world *w = w_new(2);
 	const char *log;
 
-	rig(w, 1, OP_APPLY_STATUS, 0, KIND_WORKLOAD, MK_NOT_FOUND);
+	rig(w, 1, OP_APPLY_STATUS, 0, KIND_WORKLOAD, ERR_NOT_FOUND);
 	a_job(w, "j");
 	w_settle(w);
 	log = w_take(w);
@@ -186,7 +186,7 @@ static void delete_meets_another(void)
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
 
-	rig(w, 1, OP_DELETE, 2, JOB, MK_NOT_FOUND);
+	rig(w, 1, OP_DELETE, 2, JOB, ERR_NOT_FOUND);
 	w_del(w, wl);
 	w_settle(w);
 	w_advance(w, 2000);
@@ -195,7 +195,7 @@ static void delete_meets_another(void)
 
 	w = w_new(2);
 	wl = running_job(w);
-	rig(w, 1, OP_DELETE, 2, JOB, MK_CONFLICT);
+	rig(w, 1, OP_DELETE, 2, JOB, ERR_CONFLICT);
 	w_del(w, wl);
 	w_settle(w);
 	ok(w_find(w, 2, JOB, "ns", "j") && !strstr(w_take(w), "delete 2 Workload"),
@@ -240,7 +240,7 @@ static void conflict_and_news(void)
 	struct object *wl;
 	const char *log;
 
-	rig(w, 1, OP_APPLY_STATUS, 0, KIND_WORKLOAD, MK_CONFLICT);
+	rig(w, 1, OP_APPLY_STATUS, 0, KIND_WORKLOAD, ERR_CONFLICT);
 	wl = a_job(w, "j");
 	w_settle(w);
 	w_take(w);
@@ -268,9 +268,9 @@ static void forgotten(void)
 	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
 	w_settle(w);
 	for (uint64_t i = first; i <= w->e->op_seq; i++) {
-		answer(w, i, OUTCOME_UNKNOWN, MK_UNKNOWN);
+		answer(w, i, OUTCOME_UNKNOWN, ERR_UNKNOWN);
 	}
-	answer(w, 4711, OUTCOME_APPLIED, MK_OK); /* nor does one that no operation waits for */
+	answer(w, 4711, OUTCOME_APPLIED, ERR_OK); /* nor does one that no operation waits for */
 	w_settle(w);
 	w_advance(w, 5000);
 	ok(!strstr(w_take(w), " 2 Workload"), "nothing more is sent there");
@@ -298,7 +298,7 @@ static const char *over_and_again(struct world *w, bool answered)
 	w_settle(w);
 	a_workload(w, "j");
 	w_advance(w, 3000);
-	ok(w_find(w, 2, JOB, "ns", "j") == NULL, "the copy of a Workload that is gone goes");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "the copy of a Workload that is gone goes");
 	admit(w, 1, "wl-j");
 	w_advance(w, 3000);
 	return w_take(w);
@@ -323,7 +323,7 @@ static void perhaps_ended_meanwhile(void)
 	ok(strstr(log, " win\n") != NULL && !strstr(log, "job_create"),
 	   "nor before it is known whether it is over");
 	for (uint64_t i = id + 1; i <= w->e->op_seq; i++) {
-		answer(w, i, OUTCOME_REFUSED, MK_UNAVAILABLE);
+		answer(w, i, OUTCOME_REFUSED, ERR_UNAVAILABLE);
 	}
 	w_advance(w, 3000);
 	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "it is not: it runs again");
@@ -354,13 +354,13 @@ static void collect_foreign_marks(void)
 int main(void)
 {
 	lost_create();
-	failing_gets(MK_UNAVAILABLE, "503 to the look: again");
-	failing_gets(MK_OK, "a look that brings no object is none");
+	failing_gets(ERR_UNAVAILABLE, "503 to the look: again");
+	failing_gets(ERR_OK, "a look that brings no object is none");
 	late_404();
-	refused_for_good(MK_INVALID, "422");
-	refused_for_good(MK_DENIED, "403");
-	refused_for_good(MK_TOO_BIG, "too big");
-	refused_for_good(MK_NOT_FOUND, "404: no such namespace");
+	refused_for_good(ERR_INVALID, "422");
+	refused_for_good(ERR_DENIED, "403");
+	refused_for_good(ERR_TOO_BIG, "too big");
+	refused_for_good(ERR_NOT_FOUND, "404: no such namespace");
 	refused_for_now();
 	refused_for_nobody();
 	vanished();

@@ -287,7 +287,7 @@ static void conflicts(void)
 	plain(w, 1, "cq", "4", "4", "");
 	a_local(w, 1, "q", "cq");
 	q = plain(w, 0, "cq", "1", "1", "");
-	w->rig = (struct rig){1, OP_MERGE, 0, KIND_CLUSTER_QUEUE, OUTCOME_REFUSED, MK_CONFLICT};
+	w->rig = (struct rig){1, OP_MERGE, 0, KIND_CLUSTER_QUEUE, OUTCOME_REFUSED, ERR_CONFLICT};
 	w_later(w, 5000);
 	is_str(quota(w, q), "4 4", "a conflict: again");
 	w_patch(w, q,

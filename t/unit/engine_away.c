@@ -79,7 +79,7 @@ static void bad_credentials(struct world *w, cluster_id c)
 
 	w_link(w, c, LINK_DOWN);
 	p = &w->q[w->n_q - 1];
-	p->ev.code = MK_INVALID;
+	p->ev.code = ERR_INVALID;
 	p->ev.reason = STR("BadKubeConfig");
 	free(p->msg);
 	p->msg = w_dup(STR("load client config failed: invalid kubeconfig"));

@@ -135,7 +135,7 @@ static void condition_in_conflict(void)
 			      .type = OP_MERGE,
 			      .kind = KIND_CLUSTER,
 			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_CONFLICT};
+			      .code = ERR_CONFLICT};
 	w_link(w, 1, LINK_DOWN);
 	w_settle(w);
 	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected",

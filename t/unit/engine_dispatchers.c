@@ -46,7 +46,7 @@ static struct world *toy_world(void)
 	does.n = 1;
 	does.wait_ms = -1;
 	w_stop(w);
-	if (plug_add(w->plug, &toy_plugin, "", &err) != MK_OK) {
+	if (plug_add(w->plug, &toy_plugin, "", &err) != ERR_OK) {
 		printf("Bail out! no toy: %s\n", err.msg);
 		exit(1);
 	}

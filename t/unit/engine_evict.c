@@ -86,7 +86,7 @@ static void on_manager_beside_a_slow_worker(void)
 			      .cluster = 1,
 			      .kind = KIND_WORKLOAD,
 			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_UNAVAILABLE};
+			      .code = ERR_UNAVAILABLE};
 	wl = running_job(w);
 	ok(clone_of(w, 1, "wl-j") != NULL, "the loser's clone is left");
 	w_event(w, EV_BEHIND, 1, JOB);
@@ -101,7 +101,7 @@ static void on_manager_beside_a_slow_worker(void)
 	w_list(w, 1, JOB);
 	w->rig.times = 0;
 	w_later(w, 60000);
-	ok(clone_of(w, 1, "wl-j") == NULL, "the loser goes when its worker can tell");
+	ok(!clone_of(w, 1, "wl-j"), "the loser goes when its worker can tell");
 	ok(clone_of(w, 2, "wl-j") && w_find(w, 2, JOB, "ns", "j"), "the winner winds down");
 	w_free(w);
 }

@@ -223,11 +223,11 @@ static void without_the_plugin(void)
 
 	w_stop(w);
 	w->plug = plug_new(&err);
-	ok(plug_add(w->plug, &mk_entry_job, "", &err) == MK_OK &&
-		   plug_add(w->plug, &mk_entry_all_at_once, "", &err) == MK_OK,
+	ok(plug_add(w->plug, &mk_entry_job, "", &err) == ERR_OK &&
+		   plug_add(w->plug, &mk_entry_all_at_once, "", &err) == ERR_OK,
 	   "a plugin directory without external.so");
 	o.plug = w->plug;
-	ok(engine_new(&o, &err) == NULL, "a dispatcher that is another controller is refused");
+	ok(!engine_new(&o, &err), "a dispatcher that is another controller is refused");
 	is_str(err.msg, "no dispatcher is named \"example.com/mine\": " PLUG_NO_EXTERNAL,
 	       "... with the reason");
 	w_restart(w);

@@ -38,7 +38,7 @@ static struct world *loaded_world(size_t workers, const char *dispatcher)
 	struct world *w = w_new(workers);
 	struct mk_err err;
 
-	ok(plug_add(w->plug, &loaded_plugin, "", &err) == MK_OK, "the dispatcher is loaded");
+	ok(plug_add(w->plug, &loaded_plugin, "", &err) == ERR_OK, "the dispatcher is loaded");
 	w_stop(w);
 	w->dispatcher = dispatcher;
 	return w;

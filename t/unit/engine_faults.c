@@ -149,7 +149,7 @@ static void refused_job(void)
 	struct world *w = w_new(3);
 	struct object *wl = a_job(w, "j");
 
-	w->refuse = MK_INVALID;
+	w->refuse = ERR_INVALID;
 	w_settle(w);
 	admit(w, 2, "wl-j");
 	w_settle(w);
@@ -164,7 +164,7 @@ static void unserved_kind(void)
 	struct world *w = w_new(3);
 	struct pending *p = w_event(w, EV_UNSERVED, 1, JOB);
 
-	p->ev.code = MK_NOT_FOUND;
+	p->ev.code = ERR_NOT_FOUND;
 	w_settle(w);
 	a_job(w, "j");
 	w_settle(w);

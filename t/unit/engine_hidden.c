@@ -10,7 +10,7 @@ enum { TIMEOUT = 900 * 1000 };
 /* The worker does not serve Jobs any more, or not to us; or again. */
 static void served(struct world *w, enum mk_code code)
 {
-	struct pending *p = w_event(w, code == MK_OK ? EV_SERVED : EV_UNSERVED, 2, JOB);
+	struct pending *p = w_event(w, code == ERR_OK ? EV_SERVED : EV_UNSERVED, 2, JOB);
 
 	p->ev.code = code;
 	p->msg = w_dup(STR("jobs.batch is forbidden"));
@@ -44,7 +44,7 @@ static void runs_elsewhere(void)
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
 
-	served(w, MK_DENIED);
+	served(w, ERR_DENIED);
 	w_later(w, TIMEOUT + 1000);
 	evict(w, wl, "AdmissionCheck");
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
@@ -56,13 +56,12 @@ static void runs_elsewhere(void)
 	admit(w, 1, "wl-j");
 	w_later(w, 5000);
 	is_str(w_str(w, wl, "/status/clusterName"), "w1", "given up: another one wins");
-	ok(w_find(w, 2, KIND_WORKLOAD, "ns", "wl-j") == NULL &&
-		   w_find(w, 2, JOB, "ns", "j") != NULL,
+	ok(!w_find(w, 2, KIND_WORKLOAD, "ns", "wl-j") && w_find(w, 2, JOB, "ns", "j") != NULL,
 	   "its job is left there, without a clone");
-	served(w, MK_OK);
+	served(w, ERR_OK);
 	w_list(w, 2, JOB);
 	w_later(w, 1000);
-	ok(w_find(w, 2, JOB, "ns", "j") == NULL, "and goes once it may be seen again");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "and goes once it may be seen again");
 	w_free(w);
 }
 
@@ -71,9 +70,9 @@ static void back_in_time(void)
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
 
-	served(w, MK_DENIED);
+	served(w, ERR_DENIED);
 	w_later(w, TIMEOUT / 2);
-	served(w, MK_OK);
+	served(w, ERR_OK);
 	w_list(w, 2, JOB);
 	w_take(w);
 	w_later(w, 2 * TIMEOUT);
@@ -95,7 +94,7 @@ static void evicted_unserved(void)
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
 
-	served(w, MK_DENIED);
+	served(w, ERR_DENIED);
 	evict(w, wl, "Preempted");
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
 	w_later(w, 5000);
@@ -120,7 +119,7 @@ static void never_made(void)
 	admit(w, 2, "wl-j");
 	w_step(w);
 	w_step(w);
-	served(w, MK_DENIED);
+	served(w, ERR_DENIED);
 	w_later(w, TIMEOUT + 1000);
 	is_str(check_state(w, wl), "Retry", "won, and its job cannot be made: that ends, too");
 	w_free(w);
@@ -248,8 +247,8 @@ static void removed_after_its_end(const char *reason, const char *end, const cha
 
 int main(void)
 {
-	running_then_unserved(MK_DENIED, "the winner refuses the kind: an Event tells at once");
-	running_then_unserved(MK_NOT_FOUND,
+	running_then_unserved(ERR_DENIED, "the winner refuses the kind: an Event tells at once");
+	running_then_unserved(ERR_NOT_FOUND,
 			      "the winner has the kind no more: an Event tells at once");
 	runs_elsewhere();
 	back_in_time();

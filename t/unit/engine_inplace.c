@@ -92,7 +92,7 @@ static void refused(void)
 			      .cluster = w->links[1],
 			      .kind = KIND_WORKLOAD,
 			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_INVALID};
+			      .code = ERR_INVALID};
 	resize(w, wl, 1, 2);
 	w_advance(w, 600 * 1000);
 	is_int(1000 - (int)w->rig.times, 3, "a worker that refuses is asked three times");

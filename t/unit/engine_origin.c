@@ -235,7 +235,7 @@ static void rebuilt_and_ended_twice(void)
 			      .cluster = 1,
 			      .kind = JOB,
 			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_UNAVAILABLE};
+			      .code = ERR_UNAVAILABLE};
 	wl = rebuild(w, false, true);
 	w_later(w, 60000);
 	is_int(w_times(w->log, "merge 0 Job"), 1, "two copies ended: one end is told");
@@ -256,7 +256,7 @@ static void rebuilt_unnamed(bool status)
 	is_int(w_times(w->log, "multiKueue.formerManagers"), 1, "not named: an Event tells, once");
 	ok(strstr(w->log, "\"reason\":\"FormerManager\"") && strstr(w->log, "manager-id"),
 	   "which manager's it is");
-	ok(strstr(w->log, "create 1") == NULL && !clone_of(w, 1, "wl-j"),
+	ok(!strstr(w->log, "create 1") && !clone_of(w, 1, "wl-j"),
 	   "and it is not sent out beside its copy");
 	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "which is left alone");
 	w_take(w);

@@ -72,7 +72,7 @@ static struct world *toy_world(uint32_t flags)
 	does.status = MK_SET;
 	toy.flags = flags;
 	w_stop(w);
-	if (plug_add(w->plug, &toy_plugin, "", &err) != MK_OK) {
+	if (plug_add(w->plug, &toy_plugin, "", &err) != ERR_OK) {
 		printf("Bail out! no toy: %s\n", err.msg);
 		exit(1);
 	}
@@ -389,7 +389,7 @@ static void undone(void)
 	is_str(w_str(w, remote(w), "/spec/size"), "15",
 	       "what changes each time is forwarded each time");
 	w_take(w);
-	w->rig = (struct rig){8, OP_MERGE, 1, TOY, OUTCOME_REFUSED, MK_CONFLICT};
+	w->rig = (struct rig){8, OP_MERGE, 1, TOY, OUTCOME_REFUSED, ERR_CONFLICT};
 	w_patch(w, job, "{\"metadata\":{\"generation\":4},\"spec\":{\"size\":16}}");
 	w_later(w, 60 * 1000);
 	is_str(w_str(w, remote(w), "/spec/size"), "16", "what is refused is not undone");

@@ -76,7 +76,7 @@ static void last_status_of_each(void)
 	struct world *w = w_new(2);
 	struct object *wl = running_group(w);
 
-	w->rig = (struct rig){8, OP_MERGE, 0, POD, OUTCOME_REFUSED, MK_UNAVAILABLE};
+	w->rig = (struct rig){8, OP_MERGE, 0, POD, OUTCOME_REFUSED, ERR_UNAVAILABLE};
 	pod_phase(w, 2, "p-0", "Succeeded");
 	pod_phase(w, 2, "p-1", "Succeeded");
 	pod_phase(w, 2, "p-2", "Succeeded");
@@ -340,7 +340,7 @@ static void deleted(void)
 
 	w = w_new(2);
 	wl = running_group(w);
-	w->rig = (struct rig){3, OP_DELETE, 2, POD, OUTCOME_REFUSED, MK_UNAVAILABLE};
+	w->rig = (struct rig){3, OP_DELETE, 2, POD, OUTCOME_REFUSED, ERR_UNAVAILABLE};
 	w_del(w, wl);
 	w_settle(w);
 	ok(clone_of(w, 2, "grp") && pod_on(w, 2, "p-0"), "no copy can be deleted: the clone stays");

@@ -47,7 +47,7 @@ static void refused(void)
 	w->hold = false;
 	w_restart(w);
 	admit(w, 2, "grp");
-	w->rig = (struct rig){1, OP_CREATE, 2, POD, OUTCOME_REFUSED, MK_INVALID};
+	w->rig = (struct rig){1, OP_CREATE, 2, POD, OUTCOME_REFUSED, ERR_INVALID};
 	w_settle(w);
 	is_str(check_state(w, wl), "Retry", "one member is refused for good: another round");
 	ok(strstr(check_message(w, wl), "Cannot create the job on \"w2\": the server said no") !=

@@ -78,7 +78,7 @@ static void refused(void)
 			      .cluster = w->links[1],
 			      .kind = KIND_WORKLOAD,
 			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_INVALID};
+			      .code = ERR_INVALID};
 	w_patch(w, wl, CLASS("high", 100));
 	w_settle(w);
 	w_advance(w, 3600 * 1000);

@@ -206,7 +206,7 @@ static void no_crd(void)
 	w->stay_down[0] = true;
 	use_profile(w, "w1", "p1");
 	p = w_event(w, EV_UNSERVED, 0, KIND_PROFILE);
-	p->ev.code = MK_NOT_FOUND;
+	p->ev.code = ERR_NOT_FOUND;
 	p->msg = w_dup(STR("no matches for kind \"ClusterProfile\" in version "
 			   "\"multicluster.x-k8s.io/v1alpha1\""));
 	w_settle(w);

@@ -219,7 +219,7 @@ static void a_refusal(void)
 	size_t before;
 
 	w->full = true;
-	refuse(w, 1, MK_NOT_FOUND, NO_NAMESPACE);
+	refuse(w, 1, ERR_NOT_FOUND, NO_NAMESPACE);
 	w_take(w);
 	wl = a_job(w, "j");
 	w_settle(w);
@@ -246,7 +246,7 @@ static void a_refusal(void)
 	       "another Event in ten minutes at most");
 	/* A try is a create, between the nominations with the cluster and those without. */
 	ok(w->requests - before <= 18 * 3, "in an hour it is tried less than 18 times");
-	refuse(w, 1, MK_DENIED, "workloads \"wl-j\" is forbidden: exceeded quota");
+	refuse(w, 1, ERR_DENIED, "workloads \"wl-j\" is forbidden: exceeded quota");
 	w_advance(w, 301000);
 	is_str(check_message(w, wl),
 	       "Left out for now: worker cluster \"w1\" refused the Workload: workloads \"wl-j\" "
@@ -265,7 +265,7 @@ static void wins_elsewhere(void)
 	struct world *w = w_new(2);
 	struct object *wl;
 
-	refuse(w, 1, MK_INVALID, "a webhook said no");
+	refuse(w, 1, ERR_INVALID, "a webhook said no");
 	wl = a_job(w, "j");
 	w_settle(w);
 	admit(w, 2, "wl-j");
@@ -284,7 +284,7 @@ static void words_that_change(void)
 	size_t n;
 
 	w->full = true;
-	refuse(w, 1, MK_DENIED, words);
+	refuse(w, 1, ERR_DENIED, words);
 	snprintf(words, sizeof(words), "used: 0");
 	a_job(w, "j");
 	for (int i = 0; i < 300; i++) {
@@ -305,7 +305,7 @@ static void all_refuse(void)
 	const char *said;
 
 	memset(text, 'x', sizeof(text) - 1);
-	refuse(w, ANY_CLUSTER, MK_INVALID, text);
+	refuse(w, ANY_CLUSTER, ERR_INVALID, text);
 	wl = a_job(w, "j");
 	w_later(w, 120000);
 	said = check_message(w, wl);
@@ -325,7 +325,7 @@ static void webhook_is_down(void)
 	struct world *w = w_new(2);
 	struct object *wl;
 
-	refuse(w, 1, MK_UNKNOWN, "failed calling webhook \"mworkload.kb.io\"");
+	refuse(w, 1, ERR_UNKNOWN, "failed calling webhook \"mworkload.kb.io\"");
 	w->rig.outcome = OUTCOME_UNKNOWN;
 	w->rig_http = 500;
 	wl = a_job(w, "j");

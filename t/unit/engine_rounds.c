@@ -19,7 +19,7 @@ static struct world *incremental_world(size_t workers)
 	struct world *w = w_new(workers);
 	struct mk_err err;
 
-	ok(plug_add(w->plug, &incremental_plugin, "", &err) == MK_OK, "the dispatcher is loaded");
+	ok(plug_add(w->plug, &incremental_plugin, "", &err) == ERR_OK, "the dispatcher is loaded");
 	w_stop(w);
 	w->dispatcher = INCREMENTAL;
 	w_restart(w);
@@ -115,7 +115,7 @@ static void chosen_by_annotation(void)
 	struct mk_err err;
 	struct object *wl;
 
-	ok(plug_add(w->plug, &incremental_plugin, "", &err) == MK_OK, "two are loaded");
+	ok(plug_add(w->plug, &incremental_plugin, "", &err) == ERR_OK, "two are loaded");
 	w->full = true;
 	w_patch(w, config,
 		"{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":\"" INCREMENTAL

@@ -10,7 +10,7 @@ static void unserved_and_unneeded(void)
 {
 	struct world *w = w_new(2);
 
-	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = MK_NOT_FOUND;
+	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = ERR_NOT_FOUND;
 	w_settle(w);
 	ok(!w->sought[1][JOB], "without jobs a kind is not looked for");
 	a_job(w, "j");
@@ -19,7 +19,7 @@ static void unserved_and_unneeded(void)
 	admit(w, 2, "wl-j");
 	w_settle(w);
 	ok(!w->sought[1][JOB], "the job runs elsewhere: not any more");
-	w_event(w, EV_UNSERVED, 2, JOB)->ev.code = MK_NOT_FOUND;
+	w_event(w, EV_UNSERVED, 2, JOB)->ev.code = ERR_NOT_FOUND;
 	w_settle(w);
 	ok(w->sought[2][JOB], "where it runs it is missed");
 	w_event(w, EV_SERVED, 2, JOB);
@@ -46,7 +46,7 @@ static void evicted_and_unsure(void)
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
 
-	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = MK_DENIED;
+	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = ERR_DENIED;
 	w_settle(w);
 	ok(!w->sought[1][JOB], "a kind is refused where no job needs it");
 	w_del(w, clone_of(w, 2, "wl-j"));
@@ -71,7 +71,7 @@ static void ends_seeking(void)
 {
 	struct world *w = w_new(1);
 
-	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = MK_NOT_FOUND;
+	w_event(w, EV_UNSERVED, 1, JOB)->ev.code = ERR_NOT_FOUND;
 	w_settle(w);
 	a_job(w, "j");
 	w_settle(w);

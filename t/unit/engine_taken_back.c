@@ -305,7 +305,7 @@ static void left_by_a_predecessor(void)
 	w_del(w, clone_of(w, 2, "wl-j"));
 	evict(w, wl, "x");
 	w_later(w, 5000);
-	ok(w_find(w, 2, JOB, "ns", "j") == NULL, "what a predecessor left goes");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "what a predecessor left goes");
 	ok(w_times(w_take(w), "get 2 Job") < 5, "what is there is not asked for");
 	w_free(w);
 }

@@ -37,7 +37,7 @@ static void conditions(void)
 			      .type = OP_MERGE,
 			      .kind = KIND_CLUSTER,
 			      .outcome = OUTCOME_REFUSED,
-			      .code = MK_CONFLICT};
+			      .code = ERR_CONFLICT};
 	w_link(w, 1, LINK_UP);
 	w_later(w, 60000);
 	log = w_take(w);
@@ -54,7 +54,7 @@ static void served_because(struct world *w, enum event_type type, mk_str why)
 {
 	struct pending *p = w_event(w, type, 1, JOB);
 
-	p->ev.code = type == EV_UNSERVED ? MK_NOT_FOUND : MK_OK;
+	p->ev.code = type == EV_UNSERVED ? ERR_NOT_FOUND : ERR_OK;
 	p->msg = w_dup(why);
 	if (type == EV_SERVED) {
 		w_list(w, 1, JOB);

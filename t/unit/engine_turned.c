@@ -95,7 +95,7 @@ static void a_lagging_list(void)
 		}
 	}
 	w_later(w, 5000);
-	ok(strstr(w_take(w), "watch_close 0") == NULL, "nothing is listed anew");
+	ok(!strstr(w_take(w), "watch_close 0"), "nothing is listed anew");
 	w_free(w);
 }
 
@@ -159,13 +159,13 @@ static void found_by_the_version_of_an_end(void)
 	admit(w, 2, "wl-j");
 	end = end_of(w, 1, "wl-j")->rv;
 	w_settle(w);
-	ok(clone_of(w, 1, "wl-j") == NULL, "a loser was deleted");
+	ok(!clone_of(w, 1, "wl-j"), "a loser was deleted");
 	w_take(w);
 	put_back(w, 1, KIND_WORKLOAD, text, end);
 	w_list(w, 1, KIND_WORKLOAD);
 	w_later(w, 5000);
 	ok(strstr(w_take(w), "watch_close 1 Workload") != NULL, "everything is listed anew");
-	ok(clone_of(w, 1, "wl-j") == NULL, "and the clone is deleted once more");
+	ok(!clone_of(w, 1, "wl-j"), "and the clone is deleted once more");
 	free(text);
 	w_free(w);
 }
@@ -189,7 +189,7 @@ static void found_by_asking(bool is_back)
 	admit(w, 2, "wl-j");
 	end_of(w, 1, "wl-j")->cluster = 99; /* and not told */
 	w_later(w, 20000);
-	ok(clone_of(w, 1, "wl-j") == NULL, "a loser was deleted");
+	ok(!clone_of(w, 1, "wl-j"), "a loser was deleted");
 	w_take(w);
 	o = put_back(w, 1, KIND_WORKLOAD, text, last);
 	w_list(w, 1, KIND_WORKLOAD);
@@ -201,7 +201,7 @@ static void found_by_asking(bool is_back)
 	ok(strstr(log, "get 1 Workload wl-j") != NULL, "it is asked for");
 	is_int((long long)w_times(log, "delete 1 Workload"), is_back,
 	       is_back ? "it is back: deleted once more" : "the list was old: nothing is done");
-	ok(clone_of(w, 1, "wl-j") == NULL, "and it is gone");
+	ok(!clone_of(w, 1, "wl-j"), "and it is gone");
 	free(text);
 	w_free(w);
 }
@@ -250,7 +250,7 @@ static void local_is_back(void)
 	put_back(w, 0, KIND_WORKLOAD, text, last);
 	w_list(w, 0, KIND_WORKLOAD);
 	w_later(w, 300000);
-	ok(strstr(w_take_work(w), "delete") == NULL, "it is back: the delete is not repeated");
+	ok(!strstr(w_take_work(w), "delete"), "it is back: the delete is not repeated");
 	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "its job runs on");
 	free(text);
 	w_free(w);

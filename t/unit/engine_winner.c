@@ -303,7 +303,7 @@ static void winding_unserved(void)
 	w_later(w, 2000);
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "2", "it winds down");
 	p = w_event(w, EV_UNSERVED, 2, JOB);
-	p->ev.code = MK_NOT_FOUND;
+	p->ev.code = ERR_NOT_FOUND;
 	w_settle(w);
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	w_later(w, 5000);
@@ -325,7 +325,7 @@ static void finished_unserved(void)
 	struct object *wl = running_job(w);
 	struct pending *p = w_event(w, EV_UNSERVED, 2, JOB);
 
-	p->ev.code = MK_NOT_FOUND;
+	p->ev.code = ERR_NOT_FOUND;
 	w_settle(w);
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
@@ -431,7 +431,7 @@ static void dispatcher_names(void)
 		struct engine *e = engine_new(&o, &err);
 
 		ok((e != NULL) == names[i].fine, names[i].name);
-		ok(e || (err.code == MK_INVALID && strstr(err.msg, names[i].name)),
+		ok(e || (err.code == ERR_INVALID && strstr(err.msg, names[i].name)),
 		   "and the error names it");
 		engine_free(e);
 	}
@@ -451,11 +451,11 @@ static void start_without_memory(void)
 	uint64_t n = 0;
 
 	while (!e && n < 200) {
-		err.code = MK_OK;
+		err.code = ERR_OK;
 		alloc_fail_after(++n);
 		e = engine_new(&o, &err);
 		alloc_fail_after(0);
-		if (!e && err.code != MK_NO_MEMORY) {
+		if (!e && err.code != ERR_NO_MEMORY) {
 			break;
 		}
 	}

@@ -21,7 +21,7 @@ static void raw(struct world *w, struct object *o, const char *status, const cha
 	o->rv = ++w->rv;
 	json_set_str(&a, meta, "resourceVersion",
 		     arena_printf(&a, "%llu", (unsigned long long)o->rv));
-	if (fields && json_parse(&a, str_of(fields), &mf, NULL) != MK_OK) {
+	if (fields && json_parse(&a, str_of(fields), &mf, NULL) != ERR_OK) {
 		printf("Bail out! bad fields\n");
 		exit(1);
 	}
@@ -41,7 +41,7 @@ static struct json *applied_body(struct world *w, struct arena *a)
 
 	brace = at ? strchr(at, '{') : NULL;
 	n = brace ? strcspn(brace, "\n") : 0;
-	while (n > 0 && json_parse(a, (mk_str){brace, n}, &v, NULL) != MK_OK) {
+	while (n > 0 && json_parse(a, (mk_str){brace, n}, &v, NULL) != ERR_OK) {
 		n--;
 	}
 	ok(v != NULL, "an apply with a body");
@@ -283,7 +283,7 @@ int main(void)
 	fallback();
 	fallback_without_admission();
 	clone_marks();
-	write_refused(MK_LIMITED, 5000, 5000, "throttled: as long as the server said");
-	write_refused(MK_FENCED, -1, 1000, "fenced: a second");
+	write_refused(ERR_LIMITED, 5000, 5000, "throttled: as long as the server said");
+	write_refused(ERR_FENCED, -1, 1000, "fenced: a second");
 	return done_testing();
 }

@@ -41,7 +41,7 @@ static void gives(const char *token, int64_t life_ms)
 		 "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\","
 		 "\"status\":{\"token\":\"%s\"%s}}",
 		 token, expires);
-	ends(MK_OK, out, "");
+	ends(ERR_OK, out, "");
 }
 
 static void up(int64_t life_ms)
@@ -86,7 +86,7 @@ static void test_question(void)
 	is_int(f.runs, 2, "each was run once");
 	begin(TO_BARE);
 	is_int(f.runs, 2, "asked for the same again: nothing is run");
-	ends(MK_OK,
+	ends(ERR_OK,
 	     "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/"
 	     "v1beta1\",\"status\":{\"token\":\"tb\"}}",
 	     "");
@@ -147,7 +147,7 @@ static void answer(const char *out, const char *want)
 	fake_manager(&f);
 	begin(TO_CORP);
 	fake_story(&f);
-	ends(MK_OK, out, "");
+	ends(ERR_OK, out, "");
 	snprintf(line, sizeof(line),
 		 "link 1 down code=unavailable reason=ClientConnectionFailed text=\"failed to get "
 		 "server groups: getting credentials: %s\" at=1800000000000\n",
@@ -183,7 +183,7 @@ static void test_answers(void)
 	fake_manager(&f);
 	begin(TO_CORP);
 	fake_story(&f);
-	ends(MK_OK, "secret, but no JSON", "");
+	ends(ERR_OK, "secret, but no JSON", "");
 	ok(strstr(fake_story(&f), "getting credentials: decoding stdout: ") &&
 		   !strstr(f.story, "secret"),
 	   "what is no JSON is not shown");
@@ -207,16 +207,16 @@ static void test_renewal(void)
 	gives("t2", 3600000);
 	is_int(f.renews, 1, "equal ones are not news");
 	fake_wait(&f, 3420000);
-	ends(MK_UNAVAILABLE, "", "exec: executable /bin/corp failed with exit code 1");
+	ends(ERR_UNAVAILABLE, "", "exec: executable /bin/corp failed with exit code 1");
 	ok(kube_is_up(f.k, 1), "a failure while the old ones are valid: the link stays");
 	fake_wait(&f, 2000);
 	is_int(f.runs, 5, "and the program is run again soon");
-	ends(MK_UNAVAILABLE, "", "exec: executable /bin/corp failed with exit code 1");
+	ends(ERR_UNAVAILABLE, "", "exec: executable /bin/corp failed with exit code 1");
 	is_str(fake_story(&f), "", "still no event");
 	while (kube_is_up(f.k, 1) && f.runs < 100) {
 		fake_wait(&f, 1000);
 		if (f.run) {
-			ends(MK_UNAVAILABLE, "", "exec: executable /bin/corp failed");
+			ends(ERR_UNAVAILABLE, "", "exec: executable /bin/corp failed");
 		}
 	}
 	ok(strstr(fake_story(&f), "link 1 down code=unavailable reason=ClientConnectionFailed "
@@ -247,7 +247,7 @@ static void test_short_life(void)
 /* A worker's watch gets a 401. */
 static void watch_401(void)
 {
-	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_OK, ERR_OK, "");
 	fake_answer(&f, 1, "/workloads?", 401, "{\"kind\":\"Status\",\"code\":401}");
 }
 
@@ -303,14 +303,14 @@ static void test_401_of_a_request(void)
 	up(-1);
 	kube_send(f.k, &r, 1, on_reply, NULL, NULL);
 	fake_answer(&f, 1, "DELETE ", 401, "{\"kind\":\"Status\",\"code\":401}");
-	is_int(reply_code, MK_UNAVAILABLE, "a request that gets a 401 was not refused for good");
+	is_int(reply_code, ERR_UNAVAILABLE, "a request that gets a 401 was not refused for good");
 	fake_wait(&f, 0);
 	is_int(f.runs, 2, "the program is run");
-	ends(MK_NOT_FOUND, "", "exec: executable /bin/corp not found");
+	ends(ERR_NOT_FOUND, "", "exec: executable /bin/corp not found");
 	ok(strstr(fake_story(&f), "exec: executable /bin/corp not found\\n\\nask the corp") != NULL,
 	   "there is no such program any more: down, with the hint how to install it");
-	kube_program_done(f.k, 999, MK_OK, STR("x"), STR(""));
-	kube_program_done(f.k, 0, MK_OK, STR("x"), STR(""));
+	kube_program_done(f.k, 999, ERR_OK, STR("x"), STR(""));
+	kube_program_done(f.k, 0, ERR_OK, STR("x"), STR(""));
 	ok(true, "an answer that is not waited for changes nothing");
 	fake_done(&f);
 }
@@ -327,11 +327,11 @@ static void test_trouble(void)
 	f.no_program = false;
 	fake_wait(&f, 1100);
 	is_int(f.runs, 1, "and tried again");
-	f.open_code = MK_INVALID;
+	f.open_code = ERR_INVALID;
 	gives("t1", -1);
 	ok(strstr(fake_story(&f), "getting credentials: unable to load root certificates") != NULL,
 	   "so is what the transport does not take");
-	f.open_code = MK_OK;
+	f.open_code = ERR_OK;
 	fake_wait(&f, 2100);
 	f.transport.renew = NULL;
 	gives("t2", 60000);
@@ -354,7 +354,7 @@ static void test_watch_of_profiles(void)
 
 	fake_init(&f, 1);
 	fake_manager(&f);
-	ok(fake_find(&f, 0, "multicluster") == NULL, "without a watch profiles are not asked for");
+	ok(!fake_find(&f, 0, "multicluster"), "without a watch profiles are not asked for");
 	fake_story(&f);
 	fake_watch(&f, 0, KIND_PROFILE, "");
 	ok(fake_answer(&f, 0, "GET /apis/multicluster.x-k8s.io/v1alpha1", 404,

@@ -36,7 +36,7 @@ static void test_asked_again(void)
 {
 	fake_story(&f);
 	wait_probed(29000);
-	ok(fake_find(&f, 1, "GET /apis/batch") == NULL, "not at once");
+	ok(!fake_find(&f, 1, "GET /apis/batch"), "not at once");
 	for (int i = 0; i < 2; i++) {
 		wait_probed(2000);
 		ok(fake_answer(&f, 1, "GET /apis/kueue.x-k8s.io/v1beta2", 200, KUEUE_DOC) &&
@@ -50,7 +50,7 @@ static void test_asked_again(void)
 	is_str(fake_story(&f), "served 1 Job.batch\n", "until it is there");
 	fake_answer(&f, 1, "GET /apis/kueue", 200, KUEUE_DOC);
 	wait_probed(40000);
-	ok(fake_find(&f, 1, "GET /apis/batch") == NULL, "then there is time");
+	ok(!fake_find(&f, 1, "GET /apis/batch"), "then there is time");
 }
 
 static void test_groups(void)
@@ -87,7 +87,7 @@ static void test_groups(void)
 	fake_done(&f);
 
 	begin(1);
-	fake_end(&f, fake_token(&f, 1, "/apis/batch"), TRANSPORT_LOST, MK_UNAVAILABLE, "cut");
+	fake_end(&f, fake_token(&f, 1, "/apis/batch"), TRANSPORT_LOST, ERR_UNAVAILABLE, "cut");
 	ok(strstr(fake_story(&f), "link 1 down code=unavailable") != NULL,
 	   "a lost question fails the attempt");
 	fake_done(&f);
@@ -176,7 +176,7 @@ static void answer_all(void)
 		for (uint32_t c = 0; c < 2; c++) {
 			struct fake_call *call = fake_find(&f, c, answers[i].part);
 
-			if (call != NULL && strstr(call->path, "watch=1") == NULL) {
+			if (call != NULL && !strstr(call->path, "watch=1")) {
 				fake_answer(&f, c, answers[i].part, 200, answers[i].body);
 			}
 		}
@@ -200,8 +200,7 @@ static void mark_all(uint64_t *done_until)
 		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 			struct fake_call *call = fake_find(&f, c, kinds[i].part);
 
-			if (call == NULL || call->token <= *done_until ||
-			    strstr(call->path, "watch=1") == NULL) {
+			if (!call || call->token <= *done_until || !strstr(call->path, "watch=1")) {
 				continue;
 			}
 			fake_head(&f, call->token, 200, "application/json", -1);
@@ -230,7 +229,7 @@ static bool live(uint64_t n, uint64_t *ret_allocations)
 
 	fake_init(&f, n);
 	alloc_fail_after(n);
-	while (kube_start_manager(f.k, &e, NULL) != MK_OK) {
+	while (kube_start_manager(f.k, &e, NULL) != ERR_OK) {
 		alloc_fail_after(0);
 	}
 	for (int i = 0; i < 120 && !(kube_is_up(f.k, 0) && kube_is_up(f.k, 1)); i++) {
@@ -238,8 +237,8 @@ static bool live(uint64_t n, uint64_t *ret_allocations)
 			alloc_fail_after(0); /* memory is there again */
 			arena_clear(&f.arena);
 		}
-		connected = connected || (fake_connect(&f, 1, "s1") == MK_OK &&
-					  fake_watch(&f, 1, KIND_WORKLOAD, "") == MK_OK);
+		connected = connected || (fake_connect(&f, 1, "s1") == ERR_OK &&
+					  fake_watch(&f, 1, KIND_WORKLOAD, "") == ERR_OK);
 		answer_all();
 		mark_all(&done);
 		fake_wait(&f, 1000);

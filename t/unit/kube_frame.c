@@ -68,7 +68,7 @@ static void test_caps(void)
 	size_t n = (size_t)FRAME_MAX + 100;
 	char *big = malloc(n + 1);
 
-	if (big == NULL) {
+	if (!big) {
 		return;
 	}
 	memset(big, 'x', n);

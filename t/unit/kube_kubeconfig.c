@@ -22,8 +22,8 @@ static const struct kubeconfig_options strict = {.allow_loopback = false};
 static const char *try(mk_str text)
 {
 	end = (struct endpoint){.port = 0};
-	err = (struct mk_err){.code = MK_OK};
-	return kubeconfig_parse(&arena, text, &strict, &end, &err) == MK_OK ? "accepted" : err.msg;
+	err = (struct mk_err){.code = ERR_OK};
+	return kubeconfig_parse(&arena, text, &strict, &end, &err) == ERR_OK ? "accepted" : err.msg;
 }
 
 /* The base configuration with other lines in it. NULL = the usual ones. */
@@ -415,9 +415,9 @@ static void test_servers(void)
 	name[8 + 254] = '\0';
 	is_str(try(with_server(name)), "untrusted server endpoint", "one of 254");
 	is_int(kubeconfig_parse(&arena, with_server("https://127.0.0.1:1"), &loose, &end, NULL),
-	       MK_OK, "loopback when allowed");
+	       ERR_OK, "loopback when allowed");
 	is_int(kubeconfig_parse(&arena, with_server("https://169.254.0.1:1"), &loose, &end, NULL),
-	       MK_OK, "link-local when allowed");
+	       ERR_OK, "link-local when allowed");
 	ok(end.allow_loopback && end.allow_link_local, "and the transport is told");
 }
 
@@ -426,10 +426,10 @@ static enum mk_code read_file(void *ctx, struct arena *a, mk_str path, mk_str *r
 {
 	(void)ctx;
 	if (str_is(path, "missing")) {
-		return err_set(e, MK_NOT_FOUND, "t", "no such file");
+		return err_set(e, ERR_NOT_FOUND, "no such file");
 	}
 	*ret = str_is(path, "empty") ? (mk_str){NULL, 0} : arena_printf(a, "<%.*s>", STR_ARG(path));
-	return MK_OK;
+	return ERR_OK;
 }
 
 static const char *try_file(const char *cluster, const char *user)
@@ -437,7 +437,7 @@ static const char *try_file(const char *cluster, const char *user)
 	mk_str text = make(NULL, cluster, user, NULL);
 
 	end = (struct endpoint){.port = 0};
-	return kubeconfig_parse_file(&arena, text, read_file, NULL, &end, &err) == MK_OK
+	return kubeconfig_parse_file(&arena, text, read_file, NULL, &end, &err) == ERR_OK
 		       ? "accepted"
 		       : err.msg;
 }
@@ -468,9 +468,9 @@ static void test_files(void)
 	       "server URL scheme \"http\" is not allowed, use https", "nor http");
 	is_str(try_file(SERVER, "token: \"a b\""), "token has characters that are not allowed",
 	       "nor odd tokens");
-	is_int(kubeconfig_parse_file(&arena, STR("a: ["), read_file, NULL, &end, NULL), MK_INVALID,
+	is_int(kubeconfig_parse_file(&arena, STR("a: ["), read_file, NULL, &end, NULL), ERR_INVALID,
 	       "broken YAML");
-	is_int(kubeconfig_parse_file(&arena, STR(""), read_file, NULL, &end, NULL), MK_INVALID,
+	is_int(kubeconfig_parse_file(&arena, STR(""), read_file, NULL, &end, NULL), ERR_INVALID,
 	       "nothing");
 }
 
@@ -480,22 +480,22 @@ static void test_in_cluster(void)
 
 	is_int(kubeconfig_in_cluster(&arena, STR("10.0.0.1"), STR("443"), STR("PEM"), token, &end,
 				     &err),
-	       MK_OK, "in a cluster");
+	       ERR_OK, "in a cluster");
 	ok(str_is(end.host, "10.0.0.1") && end.port == 443 &&
 		   str_is(end.token_file, "/var/run/token"),
 	   "as told");
 	is_int(kubeconfig_in_cluster(&arena, STR("fd00::1"), STR("443"), STR("PEM"), token, &end,
 				     &err),
-	       MK_OK, "IPv6");
+	       ERR_OK, "IPv6");
 	ok(str_is(end.host, "fd00::1"), "without brackets");
 	is_int(kubeconfig_in_cluster(&arena, STR(""), STR("443"), STR("PEM"), token, &end, &err),
-	       MK_NOT_FOUND, "outside");
+	       ERR_NOT_FOUND, "outside");
 	is_int(kubeconfig_in_cluster(&arena, STR("h"), STR(""), STR("PEM"), token, &end, &err),
-	       MK_NOT_FOUND, "no port");
+	       ERR_NOT_FOUND, "no port");
 	is_int(kubeconfig_in_cluster(&arena, STR("h"), STR("x"), STR("PEM"), token, &end, &err),
-	       MK_INVALID, "bad port");
+	       ERR_INVALID, "bad port");
 	is_int(kubeconfig_in_cluster(&arena, STR("h"), STR("1"), STR(" \n"), token, &end, &err),
-	       MK_INVALID, "empty CA");
+	       ERR_INVALID, "empty CA");
 }
 
 /* Many entries must be refused early, not searched for duplicates in quadratic time. */
@@ -513,7 +513,7 @@ static void test_caps(void)
 		buf_add(&b, STR("# padding padding padding padding padding padding padding\n"));
 	}
 	try(buf_str(&b));
-	is_int(err.code, MK_TOO_BIG, "too long");
+	is_int(err.code, ERR_TOO_BIG, "too long");
 	buf_done(&b);
 }
 
@@ -522,21 +522,21 @@ static void test_no_memory(void)
 {
 	mk_str text = make(NULL, NULL,
 			   "token: t, client-certificate-data: Zm9v, client-key-data: YmFy", NULL);
-	enum mk_code code = MK_NO_MEMORY;
+	enum mk_code code = ERR_NO_MEMORY;
 	uint64_t n = 0;
 	bool clean = true;
 
-	while (code != MK_OK && n < 1000) {
+	while (code != ERR_OK && n < 1000) {
 		struct arena a;
 
 		arena_init(&a, 0);
 		alloc_fail_after(++n);
 		code = kubeconfig_parse(&a, text, &strict, &end, NULL);
 		alloc_fail_after(0);
-		clean = clean && (code == MK_OK || code == MK_NO_MEMORY);
+		clean = clean && (code == ERR_OK || code == ERR_NO_MEMORY);
 		arena_done(&a);
 	}
-	ok(clean && code == MK_OK && n > 1, "every allocation may fail");
+	ok(clean && code == ERR_OK && n > 1, "every allocation may fail");
 }
 
 int main(void)

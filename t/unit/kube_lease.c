@@ -73,7 +73,7 @@ static struct lease make(const char *identity, uint64_t seed, int64_t now)
 				  .identity = str_of(identity),
 				  .seed = seed};
 
-	ok(lease_init(&l, &o, now, NULL) == MK_OK, "a contender");
+	ok(lease_init(&l, &o, now, NULL) == ERR_OK, "a contender");
 	return l;
 }
 
@@ -404,18 +404,18 @@ static void test_odd(void)
 	struct lease_options o = {
 		.ns = STR("n"), .name = STR("m"), .identity = STR("i"), .renew_ms = 20000};
 
-	is_int(lease_init(&l, &o, 0, NULL), MK_INVALID, "renew deadline over the lease");
+	is_int(lease_init(&l, &o, 0, NULL), ERR_INVALID, "renew deadline over the lease");
 	o.renew_ms = 2400;
-	is_int(lease_init(&l, &o, 0, NULL), MK_INVALID, "or not over 1.2 retries");
+	is_int(lease_init(&l, &o, 0, NULL), ERR_INVALID, "or not over 1.2 retries");
 	o.renew_ms = 0;
 	o.retry_ms = -1;
-	is_int(lease_init(&l, &o, 0, NULL), MK_INVALID, "a negative retry");
+	is_int(lease_init(&l, &o, 0, NULL), ERR_INVALID, "a negative retry");
 	o.retry_ms = 0;
 	o.identity = STR("");
-	is_int(lease_init(&l, &o, 0, NULL), MK_INVALID, "no identity");
+	is_int(lease_init(&l, &o, 0, NULL), ERR_INVALID, "no identity");
 	memset(big, 'x', sizeof(big));
 	o.identity = (mk_str){big, sizeof(big)};
-	is_int(lease_init(&l, &o, 0, NULL), MK_INVALID, "a long identity");
+	is_int(lease_init(&l, &o, 0, NULL), ERR_INVALID, "a long identity");
 	reset();
 	l = make("a\"\\", 1, 0);
 	turn(&l, 0, 0);

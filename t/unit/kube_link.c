@@ -13,7 +13,7 @@ static void test_manager(void)
 	uint64_t t = 0;
 
 	fake_init(&f, 1);
-	is_int(kube_start_manager(f.k, &e, NULL), MK_OK, "the manager's link starts");
+	is_int(kube_start_manager(f.k, &e, NULL), ERR_OK, "the manager's link starts");
 	is_str(fake_story(&f), "link 0 connecting\n", "and says so");
 	ok(fake_handshake(&f, 0, "manager-uid"), "version, identity, discovery");
 	is_str(fake_story(&f),
@@ -44,7 +44,7 @@ static void test_worker(void)
 	fake_init(&f, 1);
 	fake_manager(&f);
 	fake_story(&f);
-	is_int(fake_connect(&f, 1, "s1"), MK_OK, "connect");
+	is_int(fake_connect(&f, 1, "s1"), ERR_OK, "connect");
 	fake_watch(&f, 1, KIND_WORKLOAD, "kueue.x-k8s.io/multikueue-origin=m 1");
 	is_str(f.host[1], "10.0.0.1", "with the server of the Secret");
 	fake_handshake(&f, 1, "worker-uid");
@@ -57,7 +57,7 @@ static void test_worker(void)
 	       "link 1 connecting\nserved 1 Workload\nserved 1 Job.batch\n"
 	       "list_begin 1 Workload\nlist_end 1 Workload rv=500\nlink 1 up identity=worker-uid\n",
 	       "the whole story");
-	is_int(fake_connect(&f, 1, "s1"), MK_OK, "connecting again with the same Secret");
+	is_int(fake_connect(&f, 1, "s1"), ERR_OK, "connecting again with the same Secret");
 	is_str(fake_story(&f), "", "changes nothing");
 	ok(kube_is_up(f.k, 1), "and the link stays up");
 	fake_done(&f);
@@ -79,17 +79,17 @@ static void test_loss_of_a_stream(void)
 	/* A clean end is no loss. */
 	t = fake_token(&f, 1, "/workloads?");
 	fake_wait(&f, 15000);
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	ok(fake_find(&f, 1, "resourceVersion=500&labelSelector") != NULL,
 	   "after a clean end the stream is resumed at once");
-	ok(fake_find(&f, 1, PROBE) == NULL, "without a probe");
+	ok(!fake_find(&f, 1, PROBE), "without a probe");
 	fake_stream(&f, 1, "/workloads?");
 	is_str(fake_story(&f), "", "and nothing is told");
 
 	/* A lost stream asks, and a good answer is the end of it. */
 	t = fake_token(&f, 1, "/workloads?");
 	fake_many(&f, t, 500);
-	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "stream was not closed cleanly");
+	fake_end(&f, t, TRANSPORT_LOST, ERR_UNAVAILABLE, "stream was not closed cleanly");
 	ok(fake_answer(&f, 1, PROBE, 200, VERSION_DOC), "a lost stream asks at once");
 	ok(kube_is_up(f.k, 1), "an answer keeps the link up");
 	fake_wait(&f, 2000);
@@ -110,7 +110,7 @@ static void test_loss_of_a_stream(void)
 static void test_another_cluster_answers(void)
 {
 	up_quietly();
-	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, ERR_UNAVAILABLE, "gone");
 	ok(fake_answer(&f, 1, PROBE, 403, "{\"kind\":\"Status\"}") &&
 		   fake_answer(&f, 1, "GET /version", 200, VERSION_DOC) && kube_is_up(f.k, 1),
 	   "an identity that is hidden now takes no link down");
@@ -132,9 +132,9 @@ static void test_loss_of_a_link(void)
 	fake_many(&f, fake_token(&f, 1, "/workloads?"), 500);
 	opens = f.opens;
 	/* No answer: down, dated from the first sign. */
-	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, ERR_UNAVAILABLE, "gone");
 	fake_wait(&f, 10);
-	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_NOT_SENT, MK_UNAVAILABLE,
+	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_NOT_SENT, ERR_UNAVAILABLE,
 		 "dial tcp 10.0.0.1:6443: connect: connection refused");
 	is_str(fake_story(&f),
 	       "link 1 down code=unavailable reason=ClientConnectionFailed text=\"failed to get "
@@ -144,7 +144,7 @@ static void test_loss_of_a_link(void)
 	is_int(f.resets, 1, "the connections are thrown away");
 	ok(!kube_is_up(f.k, 1), "not up");
 	fake_wait(&f, 1000);
-	fake_end(&f, fake_token(&f, 1, "GET /version"), TRANSPORT_NOT_SENT, MK_UNAVAILABLE,
+	fake_end(&f, fake_token(&f, 1, "GET /version"), TRANSPORT_NOT_SENT, ERR_UNAVAILABLE,
 		 "refused");
 	is_str(fake_story(&f),
 	       "link 1 down code=unavailable reason=ClientConnectionFailed text=\"failed to get "
@@ -168,17 +168,17 @@ static void test_idle(void)
 	fake_manager(&f);
 	fake_worker(&f);
 	fake_wait(&f, 19000);
-	ok(fake_find(&f, 1, PROBE) == NULL, "a quiet watch is left alone for 20 s");
+	ok(!fake_find(&f, 1, PROBE), "a quiet watch is left alone for 20 s");
 	fake_wait(&f, 2000);
 	ok(fake_find(&f, 1, PROBE) != NULL && fake_find(&f, 1, PROBE)->cls == TRANSPORT_WATCH &&
 		   fake_find(&f, 1, PROBE)->timeout_ms == 10000,
 	   "then it is probed on its own connection");
 	fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
 	fake_wait(&f, 19000);
-	ok(fake_find(&f, 1, PROBE) == NULL, "an answer counts as a byte");
+	ok(!fake_find(&f, 1, PROBE), "an answer counts as a byte");
 	fake_wait(&f, 2000);
 	fake_story(&f);
-	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_LOST, MK_TIMEOUT, "no answer in 10 s");
+	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_LOST, ERR_TIMEOUT, "no answer in 10 s");
 	ok(strstr(fake_story(&f), "link 1 down code=timeout") != NULL, "no answer: down");
 	fake_done(&f);
 }
@@ -223,14 +223,14 @@ static void test_secrets(void)
 	       "an empty configuration");
 	fake_secret(&f, t, "MODIFIED", "x", FAKE_KUBECONFIG, 103);
 	fake_story(&f);
-	f.open_code = MK_INVALID;
+	f.open_code = ERR_INVALID;
 	fake_connect(&f, 1, "x");
 	is_str(fake_story(&f),
 	       "link 1 down code=invalid reason=ClientConnectionFailed text=\"unable to load root "
 	       "certificates: "
 	       "unable to parse bytes as PEM block\" at=1800000000000\n",
 	       "what the transport refuses");
-	f.open_code = MK_OK;
+	f.open_code = ERR_OK;
 	fake_connect(&f, 1, "x");
 	is_str(fake_story(&f), "link 1 connecting\n", "good credentials connect");
 	fake_line(&f, t, "DELETED", "v1", "Secret", "kueue-system", "x", 104);
@@ -332,7 +332,7 @@ static void test_refused_for_long(void)
 	ok(fake_find(&f, 1, "GET /version") != NULL, "then one a minute");
 	fake_answer(&f, 1, "GET /version", 403, "{\"kind\":\"Status\"}");
 	fake_wait(&f, 29000);
-	ok(fake_find(&f, 1, "GET /version") == NULL, "and no more");
+	ok(!fake_find(&f, 1, "GET /version"), "and no more");
 	fake_done(&f);
 }
 
@@ -418,8 +418,8 @@ static void test_backoff(void)
 		uint64_t t = fake_token(&f, 1, "GET /version");
 
 		last = f.mono;
-		fake_end(&f, t, TRANSPORT_NOT_SENT, MK_UNAVAILABLE, "refused");
-		while (fake_find(&f, 1, "GET /version") == NULL && f.mono - last < 31000) {
+		fake_end(&f, t, TRANSPORT_NOT_SENT, ERR_UNAVAILABLE, "refused");
+		while (!fake_find(&f, 1, "GET /version") && f.mono - last < 31000) {
 			fake_wait(&f, 100);
 		}
 		tries += fake_find(&f, 1, "GET /version") != NULL;
@@ -446,24 +446,24 @@ static void test_misuse(void)
 	struct op op = {.type = OP_CREATE, .cluster = 1};
 
 	fake_init(&f, 5);
-	is_int(kube_do(f.k, &op, NULL), MK_BUG, "a write is not kube's");
+	is_int(kube_do(f.k, &op, NULL), ERR_BUG, "a write is not kube's");
 	op.type = OP_CONNECT;
 	op.cluster = 0;
-	is_int(kube_do(f.k, &op, NULL), MK_BUG, "the manager is not connected by an operation");
+	is_int(kube_do(f.k, &op, NULL), ERR_BUG, "the manager is not connected by an operation");
 	op.type = OP_WATCH_OPEN;
 	op.kind = 200;
-	is_int(kube_do(f.k, &op, NULL), MK_BUG, "an unknown kind");
+	is_int(kube_do(f.k, &op, NULL), ERR_BUG, "an unknown kind");
 	op.type = OP_WATCH_CLOSE;
 	op.cluster = 9;
-	is_int(kube_do(f.k, &op, NULL), MK_OK, "closing what is not open is fine");
+	is_int(kube_do(f.k, &op, NULL), ERR_OK, "closing what is not open is fine");
 	op.type = OP_DISCONNECT;
-	is_int(kube_do(f.k, &op, NULL), MK_OK, "so is disconnecting");
+	is_int(kube_do(f.k, &op, NULL), ERR_OK, "so is disconnecting");
 	ok(!kube_is_up(f.k, 9), "an unknown cluster is not up");
 	is_int(kube_next_ms(f.k), INT64_MAX, "nothing is due");
 	fake_manager(&f);
 	fake_worker(&f);
 	op.cluster = 1;
-	is_int(kube_do(f.k, &op, NULL), MK_OK, "disconnect");
+	is_int(kube_do(f.k, &op, NULL), ERR_OK, "disconnect");
 	ok(!f.is_open[1] && !kube_is_up(f.k, 1), "closes");
 	fake_done(&f);
 }

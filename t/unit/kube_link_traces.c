@@ -27,7 +27,7 @@ static bool is_trying(void)
 
 static void refuse(void)
 {
-	fake_end(&f, fake_token(&f, 1, "GET /version"), TRANSPORT_NOT_SENT, MK_UNAVAILABLE,
+	fake_end(&f, fake_token(&f, 1, "GET /version"), TRANSPORT_NOT_SENT, ERR_UNAVAILABLE,
 		 "refused");
 }
 
@@ -110,10 +110,9 @@ static void fails_then_connects(void)
 	ok(soon, "each pause is at most twice the last one's, and 30 s");
 	ok(is_up_again(), "then it connects");
 	ok(strstr(fake_story(&f), "link 1 up identity=worker-uid\n") != NULL, "and says so");
-	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, ERR_UNAVAILABLE, "gone");
 	refuse();
-	ok(strstr(fake_story(&f), "at=1800000000000") == NULL,
-	   "a later loss has a date of its own");
+	ok(!strstr(fake_story(&f), "at=1800000000000"), "a later loss has a date of its own");
 	fake_done(&f);
 }
 
@@ -189,7 +188,7 @@ static void secret_gone_and_back(bool up)
 	}
 	t = fake_token(&f, 0, "/secrets?");
 	fake_line(&f, t, "DELETED", "v1", "Secret", "kueue-system", "s1", 105);
-	is_int(kube_do(f.k, &cut, NULL), MK_OK, up ? "up, the Secret goes" : "it goes in a pause");
+	is_int(kube_do(f.k, &cut, NULL), ERR_OK, up ? "up, the Secret goes" : "it goes in a pause");
 	ok(!f.is_open[1] && !kube_is_up(f.k, 1), "the transport is closed");
 	fake_wait(&f, 60000);
 	ok(!is_trying(), "and nothing is tried without a Secret");
@@ -223,7 +222,7 @@ static void secret_missing(void)
 		}
 	}
 	is_int((long long)(f.n - sent), 0, "trap_06: a missing Secret is not polled");
-	ok(strstr(fake_story(&f), "link 1 ") == NULL, "nor told of again");
+	ok(!strstr(fake_story(&f), "link 1 "), "nor told of again");
 	fake_secret(&f, fake_token(&f, 0, "/secrets?"), "ADDED", "none", FAKE_KUBECONFIG, 110);
 	fake_connect(&f, 1, "none");
 	ok(is_trying(), "its creation connects");
@@ -238,7 +237,7 @@ static void streams_end(void)
 	fake_many(&f, fake_token(&f, 1, "/workloads?"), 500);
 	for (int i = 0; i < 2; i++) {
 		fake_wait(&f, 15000);
-		fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE,
+		fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, ERR_UNAVAILABLE,
 			 "gone");
 		fake_story(&f);
 		fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
@@ -249,9 +248,9 @@ static void streams_end(void)
 	fake_wait(&f, 15000);
 	f.wall = 1800000100000;
 	kube_set_now(f.k, f.mono, f.wall);
-	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, ERR_UNAVAILABLE, "gone");
 	fake_wait(&f, 700);
-	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_NOT_SENT, MK_UNAVAILABLE, "refused");
+	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_NOT_SENT, ERR_UNAVAILABLE, "refused");
 	is_str(fake_story(&f),
 	       "link 1 down code=unavailable reason=ClientConnectionFailed text=\"failed to get "
 	       "server groups: refused\" at=1800000100000\n",
@@ -278,7 +277,7 @@ static void secret_emptied(void)
 	sent = f.n;
 	fake_wait(&f, 15000);
 	is_int((long long)f.n, (long long)sent, "nothing is tried with none");
-	is_int(kube_do(f.k, &cut, NULL), MK_OK, "the cluster is deleted");
+	is_int(kube_do(f.k, &cut, NULL), ERR_OK, "the cluster is deleted");
 	is_str(fake_story(&f), "", "without a word");
 	fake_done(&f);
 }
@@ -300,10 +299,9 @@ static void late_answers(void)
 	fake_story(&f);
 	fake_head(&f, version, 200, "application/json", -1);
 	fake_chunk(&f, version, VERSION_DOC);
-	fake_end(&f, version, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, version, TRANSPORT_OK, ERR_OK, "");
 	is_str(fake_story(&f), "", "a late answer to old credentials says nothing");
-	ok(fake_find(&f, 1, "/namespaces/kube-system") == NULL && is_trying(),
-	   "and moves nothing on");
+	ok(!fake_find(&f, 1, "/namespaces/kube-system") && is_trying(), "and moves nothing on");
 	fake_handshake(&f, 1, "worker-uid");
 	stream = fake_token(&f, 1, "/workloads?");
 	fake_story(&f);
@@ -317,8 +315,8 @@ static void late_answers(void)
 	fake_story(&f);
 	fake_head(&f, stream, 200, "application/json", -1);
 	fake_mark(&f, stream, KUEUE, "Workload", 400);
-	fake_end(&f, stream, TRANSPORT_OK, MK_OK, "");
-	ok(!kube_is_up(f.k, 1) && strstr(fake_story(&f), "Workload") == NULL,
+	fake_end(&f, stream, TRANSPORT_OK, ERR_OK, "");
+	ok(!kube_is_up(f.k, 1) && !strstr(fake_story(&f), "Workload"),
 	   "trap_16: the late answer of a watch that was given up is none");
 	ok(is_up_again(), "and blocks nothing: up");
 	fake_done(&f);

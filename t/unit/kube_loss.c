@@ -43,9 +43,9 @@ static void fails_for(int64_t ms, enum answer_of_watch how)
 			fake_answer(&f, 1, W, 429, "{\"kind\":\"Status\"}");
 		} else if (t != 0 && how == ENDED) {
 			fake_head(&f, t, 200, "application/json", -1);
-			fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+			fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 		} else if (t != 0 && how == LOST) {
-			fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "reset");
+			fake_end(&f, t, TRANSPORT_LOST, ERR_UNAVAILABLE, "reset");
 		}
 		wait_probed(500);
 	}
@@ -57,7 +57,7 @@ static void test_lost_again_and_again(void)
 	static const enum answer_of_watch ways[] = {LOST, LIMITED, ENDED, SILENT};
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		fake_end(&f, up(31), TRANSPORT_LOST, MK_UNAVAILABLE, "reset");
+		fake_end(&f, up(31), TRANSPORT_LOST, ERR_UNAVAILABLE, "reset");
 		fails_for(25000, ways[i]);
 		ok(kube_is_up(f.k, 1), "a core watch may fail for a while");
 		fails_for(ways[i] == SILENT ? 200000 : 75000, ways[i]);
@@ -88,7 +88,7 @@ static void test_heads_alone(void)
 				t = fake_token(&f, 1, "watch=1");
 				fake_head(&f, t, 200, "application/json", -1);
 				fake_end(&f, t, lost ? TRANSPORT_LOST : TRANSPORT_OK,
-					 lost ? MK_UNAVAILABLE : MK_OK, "");
+					 lost ? ERR_UNAVAILABLE : ERR_OK, "");
 			}
 			wait_probed(500);
 		}
@@ -104,8 +104,8 @@ static void test_goes_on_between(void)
 
 	fake_many(&f, t, 500);
 	for (int i = 0; i < 20; i++) {
-		fake_end(&f, fake_token(&f, 1, W), TRANSPORT_LOST, MK_UNAVAILABLE, "reset");
-		for (int s = 0; s < 140 && fake_find(&f, 1, "watch=1") == NULL; s++) {
+		fake_end(&f, fake_token(&f, 1, W), TRANSPORT_LOST, ERR_UNAVAILABLE, "reset");
+		for (int s = 0; s < 140 && !fake_find(&f, 1, "watch=1"); s++) {
 			if (fake_find(&f, 1, "/workloads?limit=1&") != NULL) {
 				fake_answer(&f, 1, "/workloads?limit=1&", 200,
 					    "{\"kind\":\"WorkloadList\",\"metadata\":{"
@@ -129,7 +129,7 @@ static void test_normal_ends(void)
 		uint64_t t = fake_stream(&f, 1, W);
 
 		wait_probed(310000);
-		fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+		fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	}
 	ok(kube_is_up(f.k, 1), "streams that the server closes in their time keep the link");
 	fake_done(&f);
@@ -142,7 +142,7 @@ static void test_job_watch_is_lost(void)
 	fake_watch(&f, 1, KIND_FIRST_JOB, "");
 	for (int i = 0; i < 200; i++) {
 		if (fake_find(&f, 1, "/jobs?") != NULL) {
-			fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_LOST, MK_UNAVAILABLE,
+			fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_LOST, ERR_UNAVAILABLE,
 				 "reset");
 		}
 		wait_probed(500);
@@ -190,13 +190,13 @@ static void test_expired_token(void)
 
 	with_jobs(35);
 	fake_wait(&f, 15000);
-	fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_OK, ERR_OK, "");
 	fake_answer(&f, 1, "/jobs?", 401,
 		    "{\"kind\":\"Status\",\"code\":401,\"reason\":\"Unauthorized\",\"message\":"
 		    "\"Unauthorized\"}");
 	story = fake_story(&f);
 	ok(strstr(story, "link 1 down code=denied") != NULL, "a 401 on a watch of jobs: the link");
-	ok(strstr(story, "unserved") == NULL, "and not the kind");
+	ok(!strstr(story, "unserved"), "and not the kind");
 	fake_done(&f);
 }
 
@@ -209,9 +209,9 @@ static void test_404_of_others(void)
 		with_jobs(36);
 		get_job();
 		fake_answer(&f, 1, "GET /apis/batch/v1/namespaces/n/jobs/j", 404, bodies[i]);
-		ok(last_code == MK_UNAVAILABLE && last_reason[0] == '\0', "a GET fails");
+		ok(last_code == ERR_UNAVAILABLE && last_reason[0] == '\0', "a GET fails");
 		fake_wait(&f, 15000);
-		fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_OK, MK_OK, "");
+		fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_OK, ERR_OK, "");
 		fake_answer(&f, 1, "/jobs?", 404, bodies[i]);
 		is_str(fake_story(&f), "", "no 404 but the server's own tells of the kind");
 		fake_wait(&f, 2000);
@@ -239,7 +239,7 @@ static void test_404_in_discovery(void)
 
 	up(38);
 	f.heads = true;
-	for (int i = 0; i < 620 && fake_find(&f, 1, "GET /apis/batch") == NULL; i++) {
+	for (int i = 0; i < 620 && !fake_find(&f, 1, "GET /apis/batch"); i++) {
 		wait_probed(1000);
 	}
 	fake_story(&f);
@@ -251,7 +251,7 @@ static void test_404_in_discovery(void)
 
 	up(39);
 	f.heads = true;
-	for (int i = 0; i < 620 && fake_find(&f, 1, "GET /apis/batch") == NULL; i++) {
+	for (int i = 0; i < 620 && !fake_find(&f, 1, "GET /apis/batch"); i++) {
 		wait_probed(1000);
 	}
 	fake_story(&f);
@@ -329,7 +329,7 @@ static bool secret_without_memory(uint64_t n, const char *name)
 	if (secret_seen) {
 		return true;
 	}
-	ok(fake_find(&f, 0, "/secrets?") == NULL, "an event that met no memory ends its stream");
+	ok(!fake_find(&f, 0, "/secrets?"), "an event that met no memory ends its stream");
 	wait_probed(2000);
 	ok(fake_find(&f, 0, "/secrets?watch=1") != NULL &&
 		   strstr(fake_find(&f, 0, "/secrets?")->path, "resourceVersion=100") != NULL,
@@ -369,7 +369,7 @@ static void test_page_without_memory(void)
 	alloc_fail_after(1);
 	fake_chunk(&f, t, "{\"kind\":\"JobList\",");
 	alloc_fail_after(0);
-	ok(fake_find(&f, 1, "/jobs?") == NULL, "a page that met no memory");
+	ok(!fake_find(&f, 1, "/jobs?"), "a page that met no memory");
 	wait_probed(2000);
 	ok(fake_find(&f, 1, "/jobs?limit=500") != NULL, "is asked for again as it was");
 	get_job();
@@ -378,8 +378,8 @@ static void test_page_without_memory(void)
 	alloc_fail_after(1);
 	fake_chunk(&f, t, "{\"kind\":\"Job\",");
 	alloc_fail_after(0);
-	is_int(last_code, MK_NO_MEMORY, "so is a single object");
-	ok(fake_find(&f, 1, "GET /version") == NULL, "the server is not suspected");
+	is_int(last_code, ERR_NO_MEMORY, "so is a single object");
+	ok(!fake_find(&f, 1, "GET /version"), "the server is not suspected");
 	fake_done(&f);
 }
 

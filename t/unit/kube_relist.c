@@ -23,15 +23,15 @@ static void test_short_is_listed(void)
 	fake_story(&f);
 	t = fake_token(&f, 1, W);
 	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "a", 501);
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	fake_story(&f);
 	fake_wait(&f, 2000);
 	t = fake_stream(&f, 1, W);
 	is_str(fake_story(&f), "", "after a clean end it is resumed");
-	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	fake_end(&f, t, TRANSPORT_LOST, ERR_UNAVAILABLE, "gone");
 	fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
 	fake_wait(&f, 3000);
-	ok(fake_find(&f, 1, "limit=1&") == NULL, "after a loss a short table is not probed");
+	ok(!fake_find(&f, 1, "limit=1&"), "after a loss a short table is not probed");
 	ok(fake_find(&f, 1,
 		     "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
 		     "resourceVersion=501") != NULL,
@@ -58,9 +58,9 @@ static void test_opened_again(void)
 	fake_worker(&f);
 	fake_line(&f, fake_token(&f, 1, W), "ADDED", KUEUE, "Workload", "n", "a", 777);
 	op.type = OP_WATCH_CLOSE;
-	is_int(kube_do(f.k, &op, NULL), MK_OK, "closed");
+	is_int(kube_do(f.k, &op, NULL), ERR_OK, "closed");
 	op.type = OP_WATCH_OPEN;
-	is_int(kube_do(f.k, &op, NULL), MK_OK, "opened");
+	is_int(kube_do(f.k, &op, NULL), ERR_OK, "opened");
 	ok(fake_find(&f, 1,
 		     "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
 		     "resourceVersion=777") != NULL,
@@ -71,7 +71,7 @@ static void test_opened_again(void)
 /* Answers probes of the link until the manager is asked for 'part'; the whole path. */
 static const char *manager_asked(const char *part)
 {
-	for (int i = 0; i < 30 && fake_find(&f, 0, part) == NULL; i++) {
+	for (int i = 0; i < 30 && !fake_find(&f, 0, part); i++) {
 		fake_wait(&f, 1000);
 		if (fake_find(&f, 0, "GET /version") != NULL) {
 			fake_answer(&f, 0, "GET /version", 200, VERSION_DOC);
@@ -93,7 +93,7 @@ static void test_stale(void)
 	t = fake_token(&f, 0, "/workloads?");
 	fake_many(&f, t, 500);
 	fake_story(&f);
-	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "reset");
+	fake_end(&f, t, TRANSPORT_LOST, ERR_UNAVAILABLE, "reset");
 	is_str(fake_story(&f), "stale 0 Workload\n", "its stream broke");
 	manager_asked("/workloads?limit=1&");
 	fake_answer(&f, 0, "/workloads?limit=1&", 200,
@@ -102,8 +102,8 @@ static void test_stale(void)
 	is_str(fake_story(&f), "", "the server has come that far, and the stream is not there yet");
 	t = fake_stream(&f, 0, "/workloads?watch=1");
 	is_str(fake_story(&f), "fresh 0 Workload\n", "it goes on");
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
-	ok(strstr(fake_story(&f), "fresh") == NULL, "said once");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
+	ok(!strstr(fake_story(&f), "fresh"), "said once");
 	fake_done(&f);
 
 	/* A server that was restored answers the head before it looks at the version. */
@@ -112,7 +112,7 @@ static void test_stale(void)
 	t = fake_token(&f, 0, W);
 	fake_many(&f, t, 500);
 	fake_wait(&f, 130000);
-	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "reset");
+	fake_end(&f, t, TRANSPORT_LOST, ERR_UNAVAILABLE, "reset");
 	manager_asked("/workloads?limit=1&");
 	fake_answer(&f, 0, "/workloads?limit=1&", 200, "{\"kind\":\"WorkloadList\"}");
 	t = fake_stream(&f, 0, "/workloads?watch=1");
@@ -152,7 +152,7 @@ static void test_newest(void)
 	fake_manager(&f);
 	t = fake_token(&f, 0, W);
 	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "a", 501);
-	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	fake_end(&f, t, TRANSPORT_LOST, ERR_UNAVAILABLE, "gone");
 	path = manager_asked(W);
 	ok(strstr(path, "sendInitialEvents=true") && !strstr(path, "resourceVersion="),
 	   "the manager is asked for the newest list");

@@ -61,9 +61,8 @@ static void test_out(void)
 	is_str(c->content_type, "application/apply-patch+yaml", "as such");
 	fake_answer(&f, 1, "PATCH ", 409,
 		    "{\"kind\":\"Status\",\"reason\":\"Conflict\",\"message\":\"m\"}");
-	ok(last.outcome == OUTCOME_REFUSED && last.code == MK_CONFLICT &&
-		   strcmp(last_reason, "Conflict") == 0 && strcmp(last_text, "m") == 0 &&
-		   last.obj == NULL,
+	ok(last.outcome == OUTCOME_REFUSED && last.code == ERR_CONFLICT &&
+		   strcmp(last_reason, "Conflict") == 0 && strcmp(last_text, "m") == 0 && !last.obj,
 	   "a conflict");
 
 	send(KUBE_MERGE, KIND_WORKLOAD, "w", "{}");
@@ -75,14 +74,14 @@ static void test_out(void)
 	send(KUBE_DELETE, KIND_WORKLOAD, "w", "{}");
 	fake_answer(&f, 1, "DELETE /apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/w", 200,
 		    "{\"kind\":\"Status\",\"status\":\"Success\"}");
-	ok(last.outcome == OUTCOME_APPLIED && last.obj == NULL, "delete");
+	ok(last.outcome == OUTCOME_APPLIED && !last.obj, "delete");
 
 	send(KUBE_GET, KIND_NAMESPACE, "w", "");
 	c = fake_find(&f, 1, "GET /api/v1/namespaces/n/namespaces/w");
 	ok(c != NULL && c->cls == TRANSPORT_READ && c->content_type[0] == '\0', "get");
 	fake_answer(&f, 1, "GET /api/v1/namespaces/n/namespaces/w", 404,
 		    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404}");
-	is_int(last.code, MK_NOT_FOUND, "not found");
+	is_int(last.code, ERR_NOT_FOUND, "not found");
 	is_int(last_id, 5, "each with its number");
 	is_int(n_replies, 5, "each once");
 }
@@ -91,39 +90,40 @@ static void test_losses(void)
 {
 	n_replies = 0;
 	send(KUBE_MERGE, KIND_WORKLOAD, "w", "{}");
-	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_NOT_SENT, MK_FENCED, "fenced");
-	ok(last.outcome == OUTCOME_REFUSED && last.code == MK_FENCED, "fenced: certainly not done");
+	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_NOT_SENT, ERR_FENCED, "fenced");
+	ok(last.outcome == OUTCOME_REFUSED && last.code == ERR_FENCED,
+	   "fenced: certainly not done");
 	send(KUBE_MERGE, KIND_WORKLOAD, "w", "{}");
-	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_NOT_SENT, MK_DENIED, "certificate");
-	ok(last.outcome == OUTCOME_REFUSED && last.code == MK_UNAVAILABLE,
+	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_NOT_SENT, ERR_DENIED, "certificate");
+	ok(last.outcome == OUTCOME_REFUSED && last.code == ERR_UNAVAILABLE,
 	   "a bad certificate is no refusal of this request");
 	send(KUBE_MERGE, KIND_WORKLOAD, "w", "{}");
-	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_LOST, MK_TIMEOUT, "timed out");
-	ok(last.outcome == OUTCOME_UNKNOWN && last.code == MK_UNKNOWN,
+	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_LOST, ERR_TIMEOUT, "timed out");
+	ok(last.outcome == OUTCOME_UNKNOWN && last.code == ERR_UNKNOWN,
 	   "a write that was lost: unknown");
 	ok(fake_answer(&f, 1, PROBE, 200, VERSION_DOC), "and the link is asked");
 	send(KUBE_GET, KIND_WORKLOAD, "w", "");
-	fake_end(&f, fake_token(&f, 1, "workloads/w"), TRANSPORT_LOST, MK_TIMEOUT, "timed out");
-	ok(last.outcome == OUTCOME_REFUSED && last.code == MK_TIMEOUT,
+	fake_end(&f, fake_token(&f, 1, "workloads/w"), TRANSPORT_LOST, ERR_TIMEOUT, "timed out");
+	ok(last.outcome == OUTCOME_REFUSED && last.code == ERR_TIMEOUT,
 	   "a read that was lost did nothing");
 	fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
 	send(KUBE_MERGE, KIND_WORKLOAD, "w", "{}");
 	fake_head(&f, fake_token(&f, 1, "PATCH "), 200, "application/json", -1);
 	fake_chunk(&f, fake_token(&f, 1, "PATCH "), "{\"kind\":");
-	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_LOST, MK_UNAVAILABLE, "cut");
+	fake_end(&f, fake_token(&f, 1, "PATCH "), TRANSPORT_LOST, ERR_UNAVAILABLE, "cut");
 	is_int(last.outcome, OUTCOME_UNKNOWN, "cut in the answer: unknown");
 	fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
 	is_int(n_replies, 5, "each once");
 	send(KUBE_MERGE, KIND_FIRST_JOB, "j", "{}");
 	fake_story(&f);
 	fake_answer(&f, 1, "PATCH ", 404, "404 page not found\n");
-	ok(last.code == MK_UNAVAILABLE && strcmp(last_reason, "KindNotServed") == 0,
+	ok(last.code == ERR_UNAVAILABLE && strcmp(last_reason, "KindNotServed") == 0,
 	   "a kind that is not served any more");
 	is_str(fake_story(&f),
 	       "unserved 1 Job.batch code=not_found text=\"no matches for kind \\\"Job\\\" in "
 	       "version \\\"batch/v1\\\"\"\n",
 	       "is told");
-	is_int(send(KUBE_MERGE, KIND_FIRST_JOB, "j", "{}"), MK_NOT_FOUND,
+	is_int(send(KUBE_MERGE, KIND_FIRST_JOB, "j", "{}"), ERR_NOT_FOUND,
 	       "and refused at once the next time");
 }
 
@@ -133,7 +133,7 @@ static void test_too_long(void)
 	char *big = malloc(n + 1);
 	uint64_t t = 0;
 
-	if (big == NULL) {
+	if (!big) {
 		return;
 	}
 	memset(big, ' ', n);
@@ -148,7 +148,7 @@ static void test_too_long(void)
 	free(big);
 	ok(n_replies == 1 && last.outcome == OUTCOME_UNKNOWN,
 	   "an answer without end is cut off: unknown");
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	is_int(n_replies, 1, "once");
 }
 
@@ -157,14 +157,14 @@ static void test_misuse(void)
 	struct kube_request r = {
 		.cluster = 7, .verb = KUBE_GET, .kind = KIND_WORKLOAD, .name = STR("x")};
 
-	is_int(kube_send(f.k, &r, 1, on_reply, NULL, NULL), MK_UNAVAILABLE,
+	is_int(kube_send(f.k, &r, 1, on_reply, NULL, NULL), ERR_UNAVAILABLE,
 	       "a cluster that is not there");
-	is_int(send(KUBE_GET, 250, "x", ""), MK_BUG, "a kind that is not");
-	is_int(send(KUBE_GET, KIND_WORKLOAD, "", ""), MK_BUG, "no name");
-	is_int(send(KUBE_GET, KIND_WORKLOAD, "..", ""), MK_INVALID, "a name that is a path");
-	f.send_code = MK_NO_MEMORY;
-	is_int(send(KUBE_GET, KIND_WORKLOAD, "x", ""), MK_NO_MEMORY, "a transport that cannot");
-	f.send_code = MK_OK;
+	is_int(send(KUBE_GET, 250, "x", ""), ERR_BUG, "a kind that is not");
+	is_int(send(KUBE_GET, KIND_WORKLOAD, "", ""), ERR_BUG, "no name");
+	is_int(send(KUBE_GET, KIND_WORKLOAD, "..", ""), ERR_INVALID, "a name that is a path");
+	f.send_code = ERR_NO_MEMORY;
+	is_int(send(KUBE_GET, KIND_WORKLOAD, "x", ""), ERR_NO_MEMORY, "a transport that cannot");
+	f.send_code = ERR_OK;
 }
 
 static void test_close(void)
@@ -179,8 +179,9 @@ static void test_close(void)
 	is_int(kube_next_ms(f.k), f.mono, "but is due at once");
 	kube_run(f.k);
 	is_int(n_replies, 2, "then all");
-	is_int(last.code, MK_UNAVAILABLE, "a read");
-	is_int(send(KUBE_GET, KIND_WORKLOAD, "w", ""), MK_UNAVAILABLE, "nothing goes out any more");
+	is_int(last.code, ERR_UNAVAILABLE, "a read");
+	is_int(send(KUBE_GET, KIND_WORKLOAD, "w", ""), ERR_UNAVAILABLE,
+	       "nothing goes out any more");
 }
 
 /* Any allocation may fail: nothing is lost, nothing is told twice. */
@@ -191,7 +192,7 @@ static void test_no_memory(void)
 	fake_done(&f);
 	for (uint64_t n = 1; n < 60; n++) {
 		int before = 0;
-		enum mk_code code = MK_OK;
+		enum mk_code code = ERR_OK;
 
 		fake_init(&f, 2);
 		fake_manager(&f);
@@ -200,11 +201,11 @@ static void test_no_memory(void)
 		alloc_fail_after(n);
 		code = send(KUBE_MERGE, KIND_WORKLOAD, "w", "{}");
 		alloc_fail_after(0);
-		if (code == MK_OK) {
+		if (code == ERR_OK) {
 			fake_answer(&f, 1, "PATCH ", 200, "{}");
 		}
-		clean = clean && (code == MK_OK || code == MK_NO_MEMORY) &&
-			n_replies - before == (code == MK_OK ? 1 : 0);
+		clean = clean && (code == ERR_OK || code == ERR_NO_MEMORY) &&
+			n_replies - before == (code == ERR_OK ? 1 : 0);
 		fake_done(&f);
 	}
 	ok(clean, "out of memory while sending");

@@ -16,7 +16,7 @@ static void sought(uint32_t cluster, bool on)
 			.selector = STR("o=m"),
 			.sought = on};
 
-	is_int(kube_do(f.k, &op, NULL), MK_OK, on ? "sought" : "not sought any more");
+	is_int(kube_do(f.k, &op, NULL), ERR_OK, on ? "sought" : "not sought any more");
 }
 
 /* Is the group asked at this moment? Its name begins the paths of its objects as well. */
@@ -118,15 +118,15 @@ static void test_link(void)
 	begin(3, 200, other);
 	sought(1, true);
 	is_int(pass(60, 200, other), 4, "a kind that its group lacks is sought, too");
-	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, MK_UNAVAILABLE, "gone");
+	fake_end(&f, fake_token(&f, 1, "/workloads?"), TRANSPORT_LOST, ERR_UNAVAILABLE, "gone");
 	fake_wait(&f, 10);
-	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_NOT_SENT, MK_UNAVAILABLE, "gone");
+	fake_end(&f, fake_token(&f, 1, PROBE), TRANSPORT_NOT_SENT, ERR_UNAVAILABLE, "gone");
 	ok(!kube_is_up(f.k, 1), "the link goes down");
 	for (int i = 0; i < 60; i++) {
 		fake_wait(&f, 1000);
 		if (fake_find(&f, 1, "GET /version") != NULL) {
 			fake_end(&f, fake_token(&f, 1, "GET /version"), TRANSPORT_NOT_SENT,
-				 MK_UNAVAILABLE, "gone");
+				 ERR_UNAVAILABLE, "gone");
 		}
 		if (asked()) {
 			ok(false, "asked while it is down");

@@ -22,89 +22,90 @@ struct row {
 	"\",\"message\":\"" message "\",\"code\":" #code "}"
 
 static const struct row rows[] = {
-	{"200 object", 200, "{\"kind\":\"Job\"}", true, MK_OK, OUTCOME_APPLIED, "", ""},
-	{"201 object", 201, "{\"kind\":\"Job\"}", true, MK_OK, OUTCOME_APPLIED, "", ""},
-	{"200 Status of a delete", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}", true, MK_OK,
-	 OUTCOME_APPLIED, "", ""},
-	{"202 nothing", 202, "", true, MK_OK, OUTCOME_APPLIED, "", ""},
-	{"200 HTML to a write", 200, "<html>", true, MK_UNKNOWN, OUTCOME_UNKNOWN, "", NULL},
-	{"200 HTML to a read", 200, "<html>", false, MK_UNAVAILABLE, OUTCOME_REFUSED, "", NULL},
-	{"200 truncated", 200, "{\"kind\":", true, MK_UNKNOWN, OUTCOME_UNKNOWN, "", NULL},
-	{"200 list of nothing", 200, "[]", false, MK_UNAVAILABLE, OUTCOME_REFUSED, "", NULL},
-	{"404 object", 404, ST(404, "NotFound", "jobs.batch x not found"), true, MK_NOT_FOUND,
+	{"200 object", 200, "{\"kind\":\"Job\"}", true, ERR_OK, OUTCOME_APPLIED, "", ""},
+	{"201 object", 201, "{\"kind\":\"Job\"}", true, ERR_OK, OUTCOME_APPLIED, "", ""},
+	{"200 Status of a delete", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}", true,
+	 ERR_OK, OUTCOME_APPLIED, "", ""},
+	{"202 nothing", 202, "", true, ERR_OK, OUTCOME_APPLIED, "", ""},
+	{"200 HTML to a write", 200, "<html>", true, ERR_UNKNOWN, OUTCOME_UNKNOWN, "", NULL},
+	{"200 HTML to a read", 200, "<html>", false, ERR_UNAVAILABLE, OUTCOME_REFUSED, "", NULL},
+	{"200 truncated", 200, "{\"kind\":", true, ERR_UNKNOWN, OUTCOME_UNKNOWN, "", NULL},
+	{"200 list of nothing", 200, "[]", false, ERR_UNAVAILABLE, OUTCOME_REFUSED, "", NULL},
+	{"404 object", 404, ST(404, "NotFound", "jobs.batch x not found"), true, ERR_NOT_FOUND,
 	 OUTCOME_REFUSED, "NotFound", "jobs.batch x not found"},
-	{"404 kind", 404, "404 page not found\n", true, MK_UNAVAILABLE, OUTCOME_REFUSED,
+	{"404 kind", 404, "404 page not found\n", true, ERR_UNAVAILABLE, OUTCOME_REFUSED,
 	 "KindNotServed", "the server could not find the requested resource"},
-	{"404 of another server", 404, "<html>404 page not found</html>", true, MK_UNAVAILABLE,
+	{"404 of another server", 404, "<html>404 page not found</html>", true, ERR_UNAVAILABLE,
 	 OUTCOME_REFUSED, "", "the server could not find the requested resource"},
-	{"404 nothing", 404, "", false, MK_UNAVAILABLE, OUTCOME_REFUSED, "",
+	{"404 nothing", 404, "", false, ERR_UNAVAILABLE, OUTCOME_REFUSED, "",
 	 "the server could not find the requested resource"},
-	{"409 AlreadyExists", 409, ST(409, "AlreadyExists", "x already exists"), true, MK_EXISTS,
+	{"409 AlreadyExists", 409, ST(409, "AlreadyExists", "x already exists"), true, ERR_EXISTS,
 	 OUTCOME_REFUSED, "AlreadyExists", "x already exists"},
 	{"409 being deleted", 409,
-	 ST(409, "AlreadyExists", "object is being deleted: x already exists"), true, MK_EXISTS,
+	 ST(409, "AlreadyExists", "object is being deleted: x already exists"), true, ERR_EXISTS,
 	 OUTCOME_REFUSED, "AlreadyExists", NULL},
 	{"409 Conflict", 409, ST(409, "Conflict", "the object has been modified"), true,
-	 MK_CONFLICT, OUTCOME_REFUSED, "Conflict", NULL},
+	 ERR_CONFLICT, OUTCOME_REFUSED, "Conflict", NULL},
 	{"409 uid and no object", 409,
 	 ST(409, "Conflict",
 	    "uid mismatch: the provided object specified uid a, and no "
 	    "existing object was found"),
-	 true, MK_NOT_FOUND, OUTCOME_REFUSED, "Conflict", NULL},
-	{"422", 422, ST(422, "Invalid", "spec.x: Invalid value"), true, MK_INVALID, OUTCOME_REFUSED,
-	 "Invalid", NULL},
-	{"400", 400, ST(400, "BadRequest", "no"), true, MK_INVALID, OUTCOME_REFUSED, "BadRequest",
+	 true, ERR_NOT_FOUND, OUTCOME_REFUSED, "Conflict", NULL},
+	{"422", 422, ST(422, "Invalid", "spec.x: Invalid value"), true, ERR_INVALID,
+	 OUTCOME_REFUSED, "Invalid", NULL},
+	{"400", 400, ST(400, "BadRequest", "no"), true, ERR_INVALID, OUTCOME_REFUSED, "BadRequest",
 	 NULL},
-	{"406", 406, ST(406, "NotAcceptable", "no"), true, MK_INVALID, OUTCOME_REFUSED, NULL, NULL},
-	{"415", 415, ST(415, "UnsupportedMediaType", "no"), true, MK_INVALID, OUTCOME_REFUSED, NULL,
+	{"406", 406, ST(406, "NotAcceptable", "no"), true, ERR_INVALID, OUTCOME_REFUSED, NULL,
 	 NULL},
-	{"405", 405, "", true, MK_INVALID, OUTCOME_REFUSED, "",
+	{"415", 415, ST(415, "UnsupportedMediaType", "no"), true, ERR_INVALID, OUTCOME_REFUSED,
+	 NULL, NULL},
+	{"405", 405, "", true, ERR_INVALID, OUTCOME_REFUSED, "",
 	 "the server does not allow this method on the requested resource"},
-	{"413", 413, ST(413, "RequestEntityTooLarge", "limit is 3145728"), true, MK_TOO_BIG,
+	{"413", 413, ST(413, "RequestEntityTooLarge", "limit is 3145728"), true, ERR_TOO_BIG,
 	 OUTCOME_REFUSED, NULL, NULL},
-	{"401", 401, ST(401, "Unauthorized", "Unauthorized"), true, MK_DENIED, OUTCOME_REFUSED,
+	{"401", 401, ST(401, "Unauthorized", "Unauthorized"), true, ERR_DENIED, OUTCOME_REFUSED,
 	 NULL, "Unauthorized"},
-	{"401 bare", 401, "", true, MK_DENIED, OUTCOME_REFUSED, "",
+	{"401 bare", 401, "", true, ERR_DENIED, OUTCOME_REFUSED, "",
 	 "the server has asked for the client to provide credentials"},
-	{"403", 403, ST(403, "Forbidden", "no"), true, MK_DENIED, OUTCOME_REFUSED, "Forbidden",
+	{"403", 403, ST(403, "Forbidden", "no"), true, ERR_DENIED, OUTCOME_REFUSED, "Forbidden",
 	 "no"},
-	{"403 bare", 403, "", true, MK_DENIED, OUTCOME_REFUSED, "", "forbidden"},
-	{"403 of a proxy", 403, "go\taway \"x\"\n", true, MK_DENIED, OUTCOME_REFUSED, "",
+	{"403 bare", 403, "", true, ERR_DENIED, OUTCOME_REFUSED, "", "forbidden"},
+	{"403 of a proxy", 403, "go\taway \"x\"\n", true, ERR_DENIED, OUTCOME_REFUSED, "",
 	 "forbidden: \"go\\taway \\\"x\\\"\""},
-	{"408", 408, "", true, MK_TIMEOUT, OUTCOME_REFUSED, "", NULL},
-	{"410", 410, ST(410, "Expired", "too old"), false, MK_GONE, OUTCOME_REFUSED, "Expired",
+	{"408", 408, "", true, ERR_TIMEOUT, OUTCOME_REFUSED, "", NULL},
+	{"410", 410, ST(410, "Expired", "too old"), false, ERR_GONE, OUTCOME_REFUSED, "Expired",
 	 NULL},
-	{"418", 418, "", true, MK_INVALID, OUTCOME_REFUSED, "",
+	{"418", 418, "", true, ERR_INVALID, OUTCOME_REFUSED, "",
 	 "the server responded with the status code 418 but did not return more information"},
-	{"418 Status", 418, ST(418, "", ""), true, MK_INVALID, OUTCOME_REFUSED, "", NULL},
-	{"429", 429, ST(429, "TooManyRequests", "slow down"), true, MK_LIMITED, OUTCOME_REFUSED,
+	{"418 Status", 418, ST(418, "", ""), true, ERR_INVALID, OUTCOME_REFUSED, "", NULL},
+	{"429", 429, ST(429, "TooManyRequests", "slow down"), true, ERR_LIMITED, OUTCOME_REFUSED,
 	 NULL, NULL},
 	{"500 typed patch", 500,
-	 ST(500, "", "failed to create typed patch object (x): unknown field"), true, MK_INVALID,
+	 ST(500, "", "failed to create typed patch object (x): unknown field"), true, ERR_INVALID,
 	 OUTCOME_REFUSED, "", NULL},
 	{"500 rv on create", 500,
 	 ST(500, "", "resourceVersion should not be set on objects to be created"), true,
-	 MK_INVALID, OUTCOME_REFUSED, "", NULL},
-	{"500 without reason", 500, ST(500, "", "boom"), true, MK_UNKNOWN, OUTCOME_UNKNOWN, "",
+	 ERR_INVALID, OUTCOME_REFUSED, "", NULL},
+	{"500 without reason", 500, ST(500, "", "boom"), true, ERR_UNKNOWN, OUTCOME_UNKNOWN, "",
 	 "boom"},
-	{"500 to a read", 500, ST(500, "", "boom"), false, MK_UNAVAILABLE, OUTCOME_REFUSED, "",
+	{"500 to a read", 500, ST(500, "", "boom"), false, ERR_UNAVAILABLE, OUTCOME_REFUSED, "",
 	 "boom"},
 	{"500 with reason", 500, ST(500, "InternalError", "should not be set by etcd"), true,
-	 MK_UNKNOWN, OUTCOME_UNKNOWN, NULL, NULL},
-	{"502", 502, "<html>\001</html>", true, MK_UNKNOWN, OUTCOME_UNKNOWN, "",
+	 ERR_UNKNOWN, OUTCOME_UNKNOWN, NULL, NULL},
+	{"502", 502, "<html>\001</html>", true, ERR_UNKNOWN, OUTCOME_UNKNOWN, "",
 	 "an error on the server (\"<html>\\x01</html>\") has prevented the request from "
 	 "succeeding (get jobs.batch)"},
-	{"500 empty", 500, "", false, MK_UNAVAILABLE, OUTCOME_REFUSED, "",
+	{"500 empty", 500, "", false, ERR_UNAVAILABLE, OUTCOME_REFUSED, "",
 	 "an error on the server (\"unknown\") has prevented the request from succeeding (get "
 	 "jobs.batch)"},
 	{"503 of the server", 503, ST(503, "ServiceUnavailable", "shutting down"), true,
-	 MK_UNAVAILABLE, OUTCOME_REFUSED, NULL, NULL},
-	{"503 of a proxy", 503, "no backend", true, MK_UNKNOWN, OUTCOME_UNKNOWN, "", NULL},
-	{"504", 504, ST(504, "Timeout", "etcd"), true, MK_UNKNOWN, OUTCOME_UNKNOWN, NULL, NULL},
-	{"504 to a read", 504, ST(504, "Timeout", "etcd"), false, MK_TIMEOUT, OUTCOME_REFUSED, NULL,
-	 NULL},
-	{"302", 302, "", true, MK_UNKNOWN, OUTCOME_UNKNOWN, "", NULL},
-	{"deep bomb", 500, NULL, false, MK_UNAVAILABLE, OUTCOME_REFUSED, "", NULL},
+	 ERR_UNAVAILABLE, OUTCOME_REFUSED, NULL, NULL},
+	{"503 of a proxy", 503, "no backend", true, ERR_UNKNOWN, OUTCOME_UNKNOWN, "", NULL},
+	{"504", 504, ST(504, "Timeout", "etcd"), true, ERR_UNKNOWN, OUTCOME_UNKNOWN, NULL, NULL},
+	{"504 to a read", 504, ST(504, "Timeout", "etcd"), false, ERR_TIMEOUT, OUTCOME_REFUSED,
+	 NULL, NULL},
+	{"302", 302, "", true, ERR_UNKNOWN, OUTCOME_UNKNOWN, "", NULL},
+	{"deep bomb", 500, NULL, false, ERR_UNAVAILABLE, OUTCOME_REFUSED, "", NULL},
 };
 
 static void test_rows(void)
@@ -118,7 +119,7 @@ static void test_rows(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *r = &rows[i];
 		struct status st;
-		bool bare = r->text != NULL && strstr(r->text, "(get jobs.batch)") == NULL;
+		bool bare = r->text != NULL && !strstr(r->text, "(get jobs.batch)");
 
 		status_read(&arena,
 			    &(struct status_in){.http = r->http,
@@ -181,9 +182,9 @@ static void test_details(void)
 		       "old\"}"),
 		   &doc, NULL);
 	status_of_error(&arena, doc, &st);
-	is_int(st.code, MK_GONE, "an ERROR event's object");
+	is_int(st.code, ERR_GONE, "an ERROR event's object");
 	status_of_error(&arena, NULL, &st);
-	is_int(st.code, MK_UNAVAILABLE, "an ERROR event without one");
+	is_int(st.code, ERR_UNAVAILABLE, "an ERROR event without one");
 	ok(st.text.n > 0, "has words too");
 
 	buf_init(&b, 100000);
@@ -207,7 +208,7 @@ static void test_no_memory(void)
 	alloc_fail_after(1);
 	status_read(&a, &(struct status_in){.http = 200, .body = STR("{}"), .retry_after_ms = -1},
 		    &st);
-	is_int(st.code, MK_NO_MEMORY, "out of memory in a read");
+	is_int(st.code, ERR_NO_MEMORY, "out of memory in a read");
 	status_read(&a,
 		    &(struct status_in){
 			    .http = 500, .body = STR("x"), .retry_after_ms = -1, .is_write = true},
@@ -218,7 +219,7 @@ static void test_no_memory(void)
 					.body = STR(ST(404, "NotFound", "m")),
 					.retry_after_ms = -1},
 		    &st);
-	ok(st.code == MK_UNAVAILABLE && !st.not_served,
+	ok(st.code == ERR_UNAVAILABLE && !st.not_served,
 	   "a 404 that could not be read says nothing of the kind");
 	alloc_fail_after(0);
 	arena_done(&a);

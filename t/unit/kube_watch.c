@@ -36,10 +36,10 @@ static void test_events(void)
 		   "\"kueue.x-k8s.io/v1beta2\","
 		   "\"metadata\":{\"resourceVersion\":\"510\"}}}\n");
 	fake_wait(&f, 15000);
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	ok(fake_find(&f, 1, "resourceVersion=510&labelSelector=o%3Dm") != NULL,
 	   "trap_08: resumed from the bookmark");
-	ok(fake_find(&f, 1, "sendInitialEvents") == NULL, "without a replay");
+	ok(!fake_find(&f, 1, "sendInitialEvents"), "without a replay");
 	fake_done(&f);
 }
 
@@ -78,14 +78,14 @@ static void test_replay_is_no_base(void)
 	t = fake_stream(&f, 1, W);
 	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "b", 90000);
 	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "a", 7);
-	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "cut");
+	fake_end(&f, t, TRANSPORT_LOST, ERR_UNAVAILABLE, "cut");
 	fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
 	fake_wait(&f, 2000);
 	is_str(fake_story(&f),
 	       "list_begin 1 Workload\nobserved 1 Workload n/b uid=u-b rv=90000 via=list\n"
 	       "observed 1 Workload n/a uid=u-a rv=7 via=list\n",
 	       "a replay that is cut has no end");
-	ok(strstr(fake_find(&f, 1, W)->path, "resourceVersion=") == NULL,
+	ok(!strstr(fake_find(&f, 1, W)->path, "resourceVersion="),
 	   "and begins again without a version");
 	t = fake_stream(&f, 1, W);
 	fake_line(&f, t, "ADDED", KUEUE, "Workload", "n", "a", 7);
@@ -117,7 +117,7 @@ static void test_gone(void)
 	if (fake_find(&f, 1, "GET /version") != NULL) {
 		fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
 	}
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	fake_answer(&f, 1, "resourceVersion=600", 410,
 		    "{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\",\"message\":\"too "
 		    "old\"}");
@@ -131,13 +131,13 @@ static void test_limited(void)
 	uint64_t t = up(5);
 
 	fake_wait(&f, 15000);
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	t = fake_token(&f, 1, W);
 	fake_head(&f, t, 429, "application/json", 5000);
 	fake_chunk(&f, t, "{\"kind\":\"Status\",\"reason\":\"TooManyRequests\"}");
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	fake_wait(&f, 4900);
-	ok(fake_find(&f, 1, W) == NULL, "429: waits as told");
+	ok(!fake_find(&f, 1, W), "429: waits as told");
 	fake_wait(&f, 1000);
 	ok(fake_find(&f, 1, "resourceVersion=500") != NULL, "and keeps the version");
 	fake_chunk(&f, fake_stream(&f, 1, W), ERROR_LINE(429, "TooManyRequests"));
@@ -152,19 +152,19 @@ static void test_short(void)
 	uint64_t t = up(6);
 
 	fake_wait(&f, 15000);
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	t = fake_stream(&f, 1, W);
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
-	ok(fake_find(&f, 1, W) == NULL, "an empty stream of no length backs off");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
+	ok(!fake_find(&f, 1, W), "an empty stream of no length backs off");
 	fake_wait(&f, 1700);
 	t = fake_stream(&f, 1, "resourceVersion=500");
 	fake_wait(&f, 3000);
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
-	ok(fake_find(&f, 1, W) == NULL, "two clean ends in 10 s slow down");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
+	ok(!fake_find(&f, 1, W), "two clean ends in 10 s slow down");
 	fake_wait(&f, 5000);
 	t = fake_stream(&f, 1, "resourceVersion=500");
 	fake_wait(&f, 11000);
-	fake_end(&f, t, TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
 	ok(fake_find(&f, 1, W) != NULL, "later ones do not");
 	fake_done(&f);
 }
@@ -175,7 +175,7 @@ static void test_server_errors(void)
 
 	for (int i = 0; i < 5; i++) {
 		fake_chunk(&f, t, ERROR_LINE(500, ""));
-		for (int s = 0; s < 60 && fake_find(&f, 1, W) == NULL; s++) {
+		for (int s = 0; s < 60 && !fake_find(&f, 1, W); s++) {
 			fake_wait(&f, 1000);
 			if (fake_find(&f, 1, "GET /version") != NULL) {
 				fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
@@ -245,13 +245,13 @@ static void test_nonsense(void)
 	for (int i = 0; i < 10; i++) {
 		fake_chunk(&f, t, "garbage\n");
 	}
-	ok(fake_find(&f, 1, W) == NULL, "ten bad lines in a row end the stream");
+	ok(!fake_find(&f, 1, W), "ten bad lines in a row end the stream");
 	fake_wait(&f, 2000);
 	ok(fake_find(&f, 1, "sendInitialEvents=true") != NULL, "and list again");
 	t = fake_stream(&f, 1, W);
 	fake_chunk(&f, t, "garbage\n");
 	fake_mark(&f, t, KUEUE, "Workload", 600);
-	ok(strstr(fake_story(&f), "list_end") == NULL,
+	ok(!strstr(fake_story(&f), "list_end"),
 	   "a list with something unreadable in it never ends");
 	fake_done(&f);
 }
@@ -262,7 +262,7 @@ static void test_long_line(void)
 	size_t n = 1024 * 1024;
 	char *big = malloc(n + 1);
 
-	if (big == NULL) {
+	if (!big) {
 		return;
 	}
 	memset(big, ' ', n);
@@ -271,7 +271,7 @@ static void test_long_line(void)
 		fake_chunk(&f, t, big);
 	}
 	free(big);
-	ok(fake_find(&f, 1, W) == NULL, "a line without end is cut off at 8 MiB");
+	ok(!fake_find(&f, 1, W), "a line without end is cut off at 8 MiB");
 	fake_wait(&f, 2000);
 	ok(fake_find(&f, 1, "resourceVersion=500") != NULL, "and the stream resumed");
 	fake_done(&f);
@@ -313,7 +313,7 @@ static void test_pages(void)
 	ok(fake_find(&f, 1, "limit=500&continue=tok%2F1&labelSelector") != NULL, "the next page");
 	fake_answer(&f, 1, W, 410, "{\"kind\":\"Status\",\"reason\":\"Expired\",\"code\":410}");
 	fake_wait(&f, 2000);
-	ok(fake_find(&f, 1, "continue") == NULL && fake_find(&f, 1, "limit=500") != NULL,
+	ok(!fake_find(&f, 1, "continue") && fake_find(&f, 1, "limit=500") != NULL,
 	   "an expired token begins anew");
 	fake_answer(&f, 1, W, 200, page("a", "tok2", 301));
 	fake_answer(&f, 1, W, 200, page("c", "", 301));
@@ -331,7 +331,7 @@ static void test_pages(void)
 	fake_watch(&f, 1, KIND_FIRST_JOB, "");
 	ok(fake_find(&f, 1, "/apis/batch/v1/jobs?limit=500") != NULL, "remembered for the cluster");
 	fake_head(&f, fake_token(&f, 1, "/jobs?"), 200, "application/json", -1);
-	fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_LOST, MK_TOO_BIG, "too long");
+	fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_LOST, ERR_TOO_BIG, "too long");
 	ok(fake_find(&f, 1, "/jobs?limit=125") != NULL,
 	   "a page that is too long makes smaller ones");
 	fake_answer(&f, 1, "/jobs?", 200, page("x", "", 0));
@@ -370,7 +370,7 @@ static void test_whole_objects(void)
 		    "\"kind\":\"Pod\",\"apiVersion\":"
 		    "\"v1\",\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"4\"}}]}");
 	story = fake_story(&f);
-	ok(strstr(story, "observed") == NULL && strstr(story, "list_end") == NULL,
+	ok(!strstr(story, "observed") && !strstr(story, "list_end"),
 	   "an item of another kind spoils a list");
 	fake_done(&f);
 }
@@ -403,7 +403,7 @@ static void test_metadata_only(void)
 	ok(fake_find(&f, 1, "labelSelector=x%3Dy") != NULL, "so does another selector");
 	op.type = OP_WATCH_CLOSE;
 	kube_do(f.k, &op, NULL);
-	ok(fake_find(&f, 1, "/jobs?") == NULL, "closed");
+	ok(!fake_find(&f, 1, "/jobs?"), "closed");
 	fake_done(&f);
 }
 
@@ -419,14 +419,14 @@ static void test_future(void)
 	int64_t began = 0;
 
 	fake_many(&f, t, 500);
-	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "restored");
+	fake_end(&f, t, TRANSPORT_LOST, ERR_UNAVAILABLE, "restored");
 	fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
 	fake_wait(&f, 2000);
 	fake_answer(&f, 1, "limit=1&resourceVersionMatch=NotOlderThan&resourceVersion=500", 504,
 		    too_large);
 	began = f.mono;
 	is_str(fake_story(&f), "behind 1 Workload\n", "a store that is behind: that alone is told");
-	while (f.mono - began < 70000 && strstr(f.story, "epoch=1") == NULL) {
+	while (f.mono - began < 70000 && !strstr(f.story, "epoch=1")) {
 		fake_wait(&f, 1000);
 		if (fake_find(&f, 1, "GET /version") != NULL) {
 			fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
@@ -463,8 +463,7 @@ static void test_lagging_list(void)
 	fake_chunk(&f, t, ERROR_LINE(410, "Expired"));
 	t = fake_stream(&f, 1, W);
 	fake_mark(&f, t, KUEUE, "Workload", 499);
-	ok(strstr(fake_story(&f), "list_end") == NULL,
-	   "a list from before what was seen does not end");
+	ok(!strstr(fake_story(&f), "list_end"), "a list from before what was seen does not end");
 	fake_wait(&f, 4500);
 	t = fake_stream(&f, 1, W);
 	fake_mark(&f, t, KUEUE, "Workload", 500);
@@ -485,7 +484,7 @@ static void test_optional_kind(void)
 	is_str(fake_story(&f), "unserved 1 Job.batch code=denied text=\"jobs is forbidden\"\n",
 	       "a forbidden job kind is told");
 	ok(kube_is_up(f.k, 1), "and hurts nothing else");
-	for (int i = 0; i < 610 && fake_find(&f, 1, "GET /apis/batch/v1") == NULL; i++) {
+	for (int i = 0; i < 610 && !fake_find(&f, 1, "GET /apis/batch/v1"); i++) {
 		fake_wait(&f, 1000);
 		if (fake_find(&f, 1, "GET /version") != NULL) {
 			fake_answer(&f, 1, "GET /version", 200, VERSION_DOC);
@@ -558,8 +557,8 @@ static void test_secrets_future(void)
 		snprintf(name, sizeof(name), "s%d", i);
 		fake_secret(&f, t, "ADDED", name, "other: bytes", 500);
 	}
-	fake_end(&f, t, TRANSPORT_LOST, MK_UNAVAILABLE, "restored");
-	for (int i = 0; i < 30 && fake_find(&f, 0, "/secrets?limit=1&") == NULL; i++) {
+	fake_end(&f, t, TRANSPORT_LOST, ERR_UNAVAILABLE, "restored");
+	for (int i = 0; i < 30 && !fake_find(&f, 0, "/secrets?limit=1&"); i++) {
 		if (fake_find(&f, 0, "GET /version") != NULL) {
 			fake_answer(&f, 0, "GET /version", 200, VERSION_DOC);
 		}
@@ -569,7 +568,7 @@ static void test_secrets_future(void)
 	fake_story(&f);
 	fake_answer(&f, 0, "/secrets?limit=1&", 504, too_large);
 	fake_wait(&f, 50000);
-	ok(strstr(fake_story(&f), "link 0 down") == NULL,
+	ok(!strstr(fake_story(&f), "link 0 down"),
 	   "their probe is refused for its version: no failure of the link");
 	fake_done(&f);
 }

@@ -50,7 +50,7 @@ static struct outcome run_all(uint64_t seed)
 		for (size_t p = 0;;) {
 			const struct json *j = ks_each(w.store, JOBS, &p);
 
-			if (j == NULL) {
+			if (!j) {
 				break;
 			}
 			active += json_int(json_at(j, "/status/active"), 0);
@@ -61,7 +61,7 @@ static struct outcome run_all(uint64_t seed)
 	for (;;) {
 		const struct json *wl = ks_each(w.store, WORKLOADS, &pos);
 
-		if (wl == NULL) {
+		if (!wl) {
 			break;
 		}
 		out.finished += sim_condition(wl, "Finished") != NULL;

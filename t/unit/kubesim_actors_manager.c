@@ -247,20 +247,20 @@ static void test_deletion(void)
 	sim_delete(&w, "/apis/batch/v1/namespaces/default/jobs/a",
 		   "{\"propagationPolicy\":\"Background\"}");
 	sim_run(&w, 0);
-	ok(sim_get(&w, WORKLOADS, wl) == NULL, "the Workload goes with its job");
+	ok(!sim_get(&w, WORKLOADS, wl), "the Workload goes with its job");
 	is_str(sim_condition_text(&w, WORKLOADS, sim_workload_of(&w, "next"), "QuotaReserved"),
 	       "True QuotaReserved Quota reserved in ClusterQueue cq", "the quota is free");
 	sim_delete(&w, "/apis/batch/v1/namespaces/default/jobs/next",
 		   "{\"propagationPolicy\":\"Foreground\"}");
 	sim_run(&w, 0);
 	is_str(sim_workload_of(&w, "next"), "-", "foreground deletion takes the Workload");
-	ok(sim_get(&w, JOBS, "next") == NULL, "then the job");
+	ok(!sim_get(&w, JOBS, "next"), "then the job");
 	sim_job(&w, "left", 1, "");
 	sim_run(&w, 0);
 	sim_delete(&w, "/apis/batch/v1/namespaces/default/jobs/left",
 		   "{\"propagationPolicy\":\"Orphan\"}");
 	sim_run(&w, 0);
-	ok(sim_get(&w, JOBS, "left") == NULL, "orphaning deletes the job");
+	ok(!sim_get(&w, JOBS, "left"), "orphaning deletes the job");
 	is_str(sim_at(&w, WORKLOADS, sim_workload_of(&w, "left"), "/metadata/ownerReferences"), "-",
 	       "and leaves the Workload without owner");
 	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");

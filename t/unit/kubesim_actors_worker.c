@@ -188,7 +188,7 @@ static void test_prebuilt(void)
 	sim_delete(&w, "/apis/batch/v1/namespaces/default/jobs/a",
 		   "{\"propagationPolicy\":\"Background\"}");
 	sim_run(&w, 0);
-	ok(sim_get(&w, WORKLOADS, "clone") == NULL, "and collected when its job is deleted");
+	ok(!sim_get(&w, WORKLOADS, "clone"), "and collected when its job is deleted");
 	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
 	sim_done(&w);
 }

@@ -39,7 +39,7 @@ static void test_create(void)
 	       "with the known words");
 	is_str(st_at("/details/name"), "none", "details name it");
 	is_int(st_get("/apis/kueue.x-k8s.io/v1beta2/gizmos"), 404, "an unknown kind is 404");
-	ok(st_body == NULL && str_is(st_answer.body, "404 page not found\n"), "in plain text");
+	ok(!st_body && str_is(st_answer.body, "404 page not found\n"), "in plain text");
 	is_int(st_post(WORKLOADS, "{\"apiVersion\":"), 400, "broken JSON is 400");
 	is_int(st_post(WORKLOADS, st_job("x", "")), 400, "another kind is 400");
 	is_int(st_call("POST", WORKLOADS, "text/xml", "x"), 415, "another media type is 415");

@@ -12,7 +12,7 @@ static void test_kinds(void)
 	uint16_t id = 0;
 	uint16_t again = 0;
 	char api[320];
-	enum mk_code code = MK_OK;
+	enum mk_code code = ERR_OK;
 
 	kinds_init(&ks);
 	is_int(ks.n, KIND_FIRST_JOB, "the fixed kinds");
@@ -24,19 +24,19 @@ static void test_kinds(void)
 		is_int(kinds_find(&ks, want), i, "is found by it");
 	}
 	is_int(kinds_add(&ks, STR("batch"), STR("v1"), STR("Job"), STR("batch/v1, Kind=Job"), &id),
-	       MK_OK, "a job kind");
+	       ERR_OK, "a job kind");
 	is_int(id, KIND_FIRST_JOB, "gets the next number");
 	is_int(kinds_add(&ks, STR("batch"), STR("v1"), STR("Job"), STR("batch/v1, Kind=Job"),
 			 &again),
-	       MK_OK, "once more");
+	       ERR_OK, "once more");
 	is_int(again, id, "is the same");
 	is_int(kinds_find(&ks, STR("no/v1, Kind=X")), -1, "unknown");
 	is_str(kind_api_version(&ks.k[KIND_SECRET], api).p, "v1", "the core group");
-	for (int i = 0; code == MK_OK && i < 300; i++) {
+	for (int i = 0; code == ERR_OK && i < 300; i++) {
 		code = kinds_add(&ks, STR("g"), STR("v"), arena_printf(&arena, "K%d", i), STR("x"),
 				 &again);
 	}
-	is_int(code, MK_TOO_BIG, "the table ends");
+	is_int(code, ERR_TOO_BIG, "the table ends");
 	is_int(ks.n, KIND_MAX, "when it is full");
 }
 
@@ -137,14 +137,14 @@ static void test_events(void)
 	       "list_end 0 Workload rv=5", "list_end");
 	is_str(event((struct event){.type = EV_UNSERVED,
 				    .kind = KIND_FIRST_JOB,
-				    .code = MK_DENIED,
+				    .code = ERR_DENIED,
 				    .text = STR("no \"x\"\n\001")}),
 	       "unserved 0 Job.batch code=denied text=\"no \\\"x\\\"\\n\\x01\"",
 	       "unserved, with what a terminal must not see");
 	is_str(event((struct event){.type = EV_LINK,
 				    .cluster = 1,
 				    .link = LINK_DOWN,
-				    .code = MK_TIMEOUT,
+				    .code = ERR_TIMEOUT,
 				    .reason = STR("R"),
 				    .text = STR("t"),
 				    .at_wall_ms = 4}),
@@ -158,7 +158,7 @@ static void test_events(void)
 	is_str(event((struct event){.type = EV_OP_DONE,
 				    .op_id = 8,
 				    .outcome = OUTCOME_REFUSED,
-				    .code = MK_CONFLICT,
+				    .code = ERR_CONFLICT,
 				    .http = 409,
 				    .retry_after_ms = 1000}),
 	       "op_done 8 refused http=409 code=conflict retry_after_ms=1000", "op_done");
@@ -172,7 +172,7 @@ static void test_events(void)
 		struct event ev = {.type = EV_LEADER};
 
 		arena_init(&a, 0);
-		ok(event_text(&ev, &ks, &a).p == NULL, "out of memory");
+		ok(!event_text(&ev, &ks, &a).p, "out of memory");
 		arena_done(&a);
 	}
 	alloc_fail_after(0);

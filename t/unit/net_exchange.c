@@ -62,7 +62,7 @@ static bool echoes(const struct exchange *x, mk_str body)
 static bool run(struct pool *pool, struct exchange *x)
 {
 	ends = 0;
-	return pool_add(pool, x, NULL) == MK_OK && turn_until(loop, &ends, 1);
+	return pool_add(pool, x, NULL) == ERR_OK && turn_until(loop, &ends, 1);
 }
 
 static bool open_watch(struct pool *pool, struct exchange_env *env, struct peer *peer)
@@ -71,8 +71,8 @@ static bool open_watch(struct pool *pool, struct exchange_env *env, struct peer 
 		.method = "GET", .path = STR("/watch"), .cls = TRANSPORT_WATCH};
 	int64_t limit = clock_mono_ms() + 20000;
 
-	if (exchange_init(&watch, env, peer, &r, clock_mono_ms(), NULL) != MK_OK ||
-	    pool_add(pool, &watch, NULL) != MK_OK) {
+	if (exchange_init(&watch, env, peer, &r, clock_mono_ms(), NULL) != ERR_OK ||
+	    pool_add(pool, &watch, NULL) != ERR_OK) {
 		return false;
 	}
 	while (!watch.head_done && clock_mono_ms() < limit) {
@@ -101,11 +101,11 @@ static void test_fence_between(struct pool *pool, struct exchange_env *env, stru
 	char text[256];
 
 	net_fence_set(&fence, clock_boot_ms() + 60000);
-	is_int(exchange_init(&x, env, peer, &r, clock_mono_ms(), NULL), MK_OK, "a write is made");
+	is_int(exchange_init(&x, env, peer, &r, clock_mono_ms(), NULL), ERR_OK, "a write is made");
 	curl_easy_setopt(x.easy, CURLOPT_VERBOSE, 1L);
 	curl_easy_setopt(x.easy, CURLOPT_DEBUGFUNCTION, fall_after_head);
 	ok(run(pool, &x), "the fence falls between its head and its body: it ends");
-	is_int(exchange_verdict(&x, end_rc, &end, text), MK_FENCED, "fenced");
+	is_int(exchange_verdict(&x, end_rc, &end, text), ERR_FENCED, "fenced");
 	is_int(end, TRANSPORT_NOT_SENT, "as a write that was not sent");
 	is_str(text, "not the leader: nothing was sent", "and it says so");
 	is_int((int)srv.echoes, 0, "the server has not executed it");

@@ -23,7 +23,7 @@ static void begin(void)
 
 	sink_start();
 	e.token = STR("s3cret");
-	is_int(sink_open(&e, NULL), MK_OK, "open");
+	is_int(sink_open(&e, NULL), ERR_OK, "open");
 	net_fence_set(&sink_fence, INT64_MAX);
 }
 
@@ -153,7 +153,7 @@ static void test_waits_in_vain(void)
 	sink_send(TRANSPORT_WRITE, "POST", "/echo", "{}", 300, 40);
 	ok(sink_until(&sink_seen[40].ends, 1), "a write that gets no connection in its time ends");
 	is_int(sink_seen[40].end, TRANSPORT_NOT_SENT, "it was certainly not sent");
-	is_int(sink_seen[40].code, MK_TIMEOUT, "and why");
+	is_int(sink_seen[40].code, ERR_TIMEOUT, "and why");
 	is_int(sink_server.echoes, before, "the server did not see it");
 	sink_transport->reset(sink_transport->ctx, 1);
 	ok(all_end(2, 1 + POOL_HTTP1_MAX, TRANSPORT_LOST), "a reset ends all that hang");
@@ -240,7 +240,7 @@ static void test_stale(void)
 	sink_turns(10);
 	is_int(asked, 1, "a write whose connection dies is sent once");
 	is_int(sink_seen[2].end, TRANSPORT_LOST, "what became of it is not known");
-	is_int(sink_seen[2].code, MK_UNAVAILABLE, "and its code");
+	is_int(sink_seen[2].code, ERR_UNAVAILABLE, "and its code");
 	sink_server.hook = NULL;
 	ok(get(3), "the next request has another connection");
 	h2_server_cut(&sink_server);
@@ -278,7 +278,7 @@ static void test_fence(void)
 	sink_transport->cancel(sink_transport->ctx, 1, 2);
 	ok(sink_until(&sink_seen[40].ends, 1),
 	   "the fence falls while a write waits for a connection");
-	is_int(sink_seen[40].code, MK_FENCED, "it is fenced");
+	is_int(sink_seen[40].code, ERR_FENCED, "it is fenced");
 	is_int(sink_seen[40].end, TRANSPORT_NOT_SENT, "and not sent");
 	transport_curl_free(sink_curl);
 }

@@ -226,10 +226,10 @@ static void test_address(void)
 	struct mk_err err;
 	char text[32];
 
-	ok(!opens("nonsense", &err) && err.code == MK_INVALID, "no port");
-	ok(!opens(":70000", &err) && err.code == MK_INVALID, "port too large");
+	ok(!opens("nonsense", &err) && err.code == ERR_INVALID, "no port");
+	ok(!opens(":70000", &err) && err.code == ERR_INVALID, "port too large");
 	snprintf(text, sizeof(text), "127.0.0.1:%u", http_server_port(srv));
-	ok(!opens(text, &err) && err.code == MK_UNAVAILABLE, "port in use");
+	ok(!opens(text, &err) && err.code == ERR_UNAVAILABLE, "port in use");
 }
 
 /* --- the gate --------------------------------------------------------------------------------- */

@@ -131,15 +131,15 @@ static void answers(void)
 		const char *host, *addresses;
 		enum mk_code code;
 	} cases[] = {
-		{"good", "127.0.0.1", MK_OK}, {"six", "[2001:db8::1]", MK_OK},
-		{"none", "", MK_NOT_FOUND},   {"again", "", MK_UNAVAILABLE},
-		{"fail", "", MK_UNAVAILABLE}, {"memory", "", MK_NO_MEMORY},
+		{"good", "127.0.0.1", ERR_OK}, {"six", "[2001:db8::1]", ERR_OK},
+		{"none", "", ERR_NOT_FOUND},   {"again", "", ERR_UNAVAILABLE},
+		{"fail", "", ERR_UNAVAILABLE}, {"memory", "", ERR_NO_MEMORY},
 	};
 	struct resolver *r = start(4, 10000);
 	char longest[300];
 
 	for (int i = 0; i < 6; i++) {
-		is_int(ask(r, i, cases[i].host), MK_OK, cases[i].host);
+		is_int(ask(r, i, cases[i].host), ERR_OK, cases[i].host);
 		is_int(q[i].answers, 0, "no answer inside the call");
 	}
 	ok(turn_until(loop, &n_answers, 6), "all are answered");
@@ -149,7 +149,7 @@ static void answers(void)
 	}
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = 0;
-	is_int(ask(r, 7, longest), MK_INVALID, "longer than a name can be");
+	is_int(ask(r, 7, longest), ERR_INVALID, "longer than a name can be");
 	resolver_free(r);
 	resolver_free(NULL);
 }
@@ -173,8 +173,8 @@ static void cap_and_limit(void)
 	ask(r, 5, "good");
 	ok(turn_until(loop, &n_answers, 6), "every caller gets an answer");
 	ok(clock_mono_ms() - began >= 300, "not before the limit");
-	is_int(q[0].code, MK_TIMEOUT, "a name that hangs: time is up");
-	is_int(q[5].code, MK_TIMEOUT, "also for who waited for a place");
+	is_int(q[0].code, ERR_TIMEOUT, "a name that hangs: time is up");
+	is_int(q[5].code, ERR_TIMEOUT, "also for who waited for a place");
 	is_int(dns_inside(), 2, "two lookups still hang");
 	ask(r, 0, "hang0");
 	ask(r, 5, "good");
@@ -254,7 +254,7 @@ static void open_to(uint32_t id, const char *host)
 			     .tls_server_name = STR("api.test"),
 			     .allow_loopback = true};
 
-	is_int(tr->open(tr->ctx, id, &e, NULL), MK_OK, host);
+	is_int(tr->open(tr->ctx, id, &e, NULL), ERR_OK, host);
 }
 
 static enum mk_code send_to(uint32_t id, enum transport_class cls, int64_t timeout_ms,
@@ -339,7 +339,7 @@ static void waiting_counts(void)
 	set_hang(false);
 	ok(turn_until(loop, &seen[1].ends, 1) && turn_until(loop, &seen[2].ends, 1), "both end");
 	is_int(seen[1].end, TRANSPORT_NOT_SENT, "the one whose time went by was not sent");
-	is_int(seen[1].code, MK_TIMEOUT, "for want of time");
+	is_int(seen[1].code, ERR_TIMEOUT, "for want of time");
 	is_str(seen[1].text, "dial tcp: lookup hang: i/o timeout", "in Go's words");
 	is_int(seen[2].status, 200, "the other one was");
 	transport_curl_free(tc);
@@ -358,7 +358,7 @@ static void no_such_name(void)
 	send_to(1, TRANSPORT_READ, 5000, 1);
 	ok(turn_until(loop, &seen[1].ends, 1), "it ends");
 	is_str(seen[1].text, "dial tcp: lookup none: no such host", "in Go's words");
-	is_int(seen[1].code, MK_UNAVAILABLE, "code");
+	is_int(seen[1].code, ERR_UNAVAILABLE, "code");
 	send_to(1, TRANSPORT_READ, 5000, 2);
 	turn_until(loop, &seen[2].ends, 1);
 	pthread_mutex_lock(&dns.lock);

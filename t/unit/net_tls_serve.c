@@ -39,11 +39,11 @@ static void test_issue(void)
 	struct tls_pair pair;
 	mk_str both;
 
-	is_int(tls_issue_ca(&arena, "one", now, 10 * (int64_t)DAY_MS, &ca, NULL), MK_OK,
+	is_int(tls_issue_ca(&arena, "one", now, 10 * (int64_t)DAY_MS, &ca, NULL), ERR_OK,
 	       "an authority");
-	is_int(tls_issue_ca(&arena, "two", now, 2 * (int64_t)DAY_MS, &other, NULL), MK_OK,
+	is_int(tls_issue_ca(&arena, "two", now, 2 * (int64_t)DAY_MS, &other, NULL), ERR_OK,
 	       "another");
-	is_int(tls_issue_server(&arena, &ca, names, 2, now, DAY_MS, &leaf, NULL), MK_OK,
+	is_int(tls_issue_server(&arena, &ca, names, 2, now, DAY_MS, &leaf, NULL), ERR_OK,
 	       "a certificate");
 	ok(tls_cert_end(leaf.cert, &end) && end / 1000 == (now + DAY_MS) / 1000,
 	   "ends when told to");
@@ -53,11 +53,11 @@ static void test_issue(void)
 	ok(!tls_cert_is_by(STR("rubbish"), ca.cert, names, 2), "rubbish has no signer");
 	ok(!tls_cert_end(STR("rubbish"), &end), "and never ends");
 	pair = (struct tls_pair){.cert = ca.cert, .key = other.key};
-	is_int(tls_issue_server(&arena, &pair, names, 2, now, DAY_MS, &leaf, NULL), MK_INVALID,
+	is_int(tls_issue_server(&arena, &pair, names, 2, now, DAY_MS, &leaf, NULL), ERR_INVALID,
 	       "an authority with a foreign key is of no use");
 	for (size_t i = 0; i < 3; i++) {
 		is_int(tls_issue_server(&arena, &ca, hostile + i, 1, now, DAY_MS, &leaf, NULL),
-		       i == 2 ? MK_NO_MEMORY : MK_INVALID, "a name that is none is refused");
+		       i == 2 ? ERR_NO_MEMORY : ERR_INVALID, "a name that is none is refused");
 	}
 	both = arena_printf(&arena, "%s%s", ca.cert.p, other.cert.p);
 	ok(str_eq(tls_certs_alive(&arena, both, 9, now), both), "both are alive");
@@ -88,11 +88,12 @@ static void test_options(void)
 	   "an unknown curve too");
 	tls_issue_ca(&arena, "one", clock_wall_ms(), DAY_MS, &ca, NULL);
 	tls_issue_server(&arena, &ca, names, 2, clock_wall_ms(), DAY_MS, &leaf, NULL);
-	is_int(tls_serve_set(t, leaf.cert, ca.key, NULL), MK_INVALID, "key and certificate differ");
-	is_int(tls_serve_set(t, STR(""), leaf.key, NULL), MK_INVALID, "no certificate");
-	is_int(tls_serve_set(t, STR("x"), STR("y"), NULL), MK_INVALID, "rubbish");
-	is_int(tls_serve_set(t, leaf.cert, leaf.key, NULL), MK_OK, "a pair is taken");
-	is_int(tls_serve_set(t, leaf.cert, ca.key, NULL), MK_INVALID, "a bad one after it is not");
+	is_int(tls_serve_set(t, leaf.cert, ca.key, NULL), ERR_INVALID,
+	       "key and certificate differ");
+	is_int(tls_serve_set(t, STR(""), leaf.key, NULL), ERR_INVALID, "no certificate");
+	is_int(tls_serve_set(t, STR("x"), STR("y"), NULL), ERR_INVALID, "rubbish");
+	is_int(tls_serve_set(t, leaf.cert, leaf.key, NULL), ERR_OK, "a pair is taken");
+	is_int(tls_serve_set(t, leaf.cert, ca.key, NULL), ERR_INVALID, "a bad one after it is not");
 	ok(tls_serve_ready(t), "and the good one stays");
 	tls_serve_free(t);
 }
@@ -139,7 +140,7 @@ static int comes_up(const struct tls_serve_options *o, const struct tls_pair *le
 	SSL *ssl = NULL;
 	int version = 0;
 
-	if (t && tls_serve_set(t, leaf->cert, leaf->key, err) == MK_OK) {
+	if (t && tls_serve_set(t, leaf->cert, leaf->key, err) == ERR_OK) {
 		ssl = tls_serve_session(t);
 		version = ssl ? (int)SSL_get_min_proto_version(ssl) : 0;
 	}
@@ -346,7 +347,7 @@ static void use(struct tls_serve *t, int which)
 	struct tls_pair leaf;
 
 	tls_issue_server(&arena, &ca_of[which], names, 2, clock_wall_ms(), DAY_MS, &leaf, NULL);
-	is_int(tls_serve_set(t, leaf.cert, leaf.key, NULL), MK_OK, "a certificate is put in");
+	is_int(tls_serve_set(t, leaf.cert, leaf.key, NULL), ERR_OK, "a certificate is put in");
 }
 
 static void test_reload(struct tls_serve *t)

@@ -12,8 +12,8 @@ static void test_requests(void)
 
 	sink_start();
 	e.token = STR("s3cret");
-	is_int(sink_open(&e, NULL), MK_OK, "open");
-	is_int(sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 1), MK_OK, "send");
+	is_int(sink_open(&e, NULL), ERR_OK, "open");
+	is_int(sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 1), ERR_OK, "send");
 	is_int(sink_seen[1].heads + sink_seen[1].ends, 0, "nothing is called back inside send");
 	ok(sink_until(&sink_seen[1].ends, 1), "a GET ends");
 	is_int(sink_seen[1].end, TRANSPORT_OK, "with a complete answer");
@@ -43,8 +43,8 @@ static void test_requests(void)
 	transport_curl_get_stats(sink_curl, &st);
 	is_int(st.connects, 1, "44 requests shared one connection");
 	is_int(st.running, 0, "none is left");
-	is_int(sink_send(TRANSPORT_READ, "GET", "no-slash", NULL, 0, 5), MK_INVALID, "bad path");
-	is_int(sink_send(TRANSPORT_READ, "GET", "/a\r\nX: y", NULL, 0, 5), MK_INVALID,
+	is_int(sink_send(TRANSPORT_READ, "GET", "no-slash", NULL, 0, 5), ERR_INVALID, "bad path");
+	is_int(sink_send(TRANSPORT_READ, "GET", "/a\r\nX: y", NULL, 0, 5), ERR_INVALID,
 	       "no line breaks in a path");
 	transport_curl_free(sink_curl);
 	is_int(sink_nested, 0, "no callback inside a call");
@@ -75,7 +75,7 @@ static void test_watch(void)
 	h2_server_cut(&sink_server);
 	ok(sink_until(&sink_seen[2].ends, 1), "a cut connection ends a watch");
 	is_int(sink_seen[2].end, TRANSPORT_LOST, "as lost");
-	is_int(sink_seen[2].code, MK_UNAVAILABLE, "unavailable");
+	is_int(sink_seen[2].code, ERR_UNAVAILABLE, "unavailable");
 
 	sink_cancel_at_head = 3;
 	sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 3);
@@ -94,7 +94,7 @@ static void test_watch(void)
 	}
 	sink_close_at_chunk = 0;
 	is_int(sink_seen[4].bytes, 1, "close inside on_chunk");
-	is_int(sink_send(TRANSPORT_READ, "GET", "/version", NULL, 0, 5), MK_BUG,
+	is_int(sink_send(TRANSPORT_READ, "GET", "/version", NULL, 0, 5), ERR_BUG,
 	       "then the cluster is closed");
 	sink_turns(3);
 	is_int(sink_seen[4].ends, 0, "and silent");
@@ -107,8 +107,8 @@ static void expect_end(const struct endpoint *e, const char *path, int64_t timeo
 		       const char *name)
 {
 	sink_start();
-	if (sink_open(e, NULL) != MK_OK ||
-	    sink_send(TRANSPORT_READ, "GET", path, NULL, timeout_ms, 1) != MK_OK) {
+	if (sink_open(e, NULL) != ERR_OK ||
+	    sink_send(TRANSPORT_READ, "GET", path, NULL, timeout_ms, 1) != ERR_OK) {
 		ok(false, name);
 		return;
 	}
@@ -129,41 +129,41 @@ static void test_failures(void)
 	struct h2_server other = {0};
 
 	e.port = 1;
-	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_UNAVAILABLE,
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, ERR_UNAVAILABLE,
 		   "dial tcp 127.0.0.1:1: connect: connection refused", "refused");
 	e = sink_endpoint();
 	e.allow_loopback = false;
-	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED, "loopback address is not allowed",
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, ERR_DENIED, "loopback address is not allowed",
 		   "a loopback address, not allowed");
 	e = sink_endpoint();
 	h2_server_start(&other, loop_base(sink_loop));
 	e.ca_pem = str_of(other.ca_pem);
-	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED,
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, ERR_DENIED,
 		   "x509: certificate signed by unknown authority", "another CA");
 	e.ca_pem = (mk_str){NULL, 0};
-	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED,
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, ERR_DENIED,
 		   "x509: certificate signed by unknown authority", "the system's roots");
 	h2_server_stop(&other);
 	e = sink_endpoint();
 	e.tls_server_name = STR("elsewhere.test");
-	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED,
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, ERR_DENIED,
 		   "x509: certificate is not valid for", "another name");
 	e.tls_server_name = STR("2001:db8::2");
-	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_DENIED,
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, ERR_DENIED,
 		   "x509: certificate is not valid for", "another address");
 	e.tls_server_name = STR("api.test");
-	expect_end(&e, "/version", 5000, TRANSPORT_OK, MK_OK, "", "tls-server-name");
+	expect_end(&e, "/version", 5000, TRANSPORT_OK, ERR_OK, "", "tls-server-name");
 	e = sink_endpoint();
-	expect_end(&e, "/hang", 300, TRANSPORT_LOST, MK_TIMEOUT, "deadline exceeded",
+	expect_end(&e, "/hang", 300, TRANSPORT_LOST, ERR_TIMEOUT, "deadline exceeded",
 		   "no answer in time");
 	e.host = STR("no-such-host.invalid");
-	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, MK_UNAVAILABLE,
+	expect_end(&e, "/", 5000, TRANSPORT_NOT_SENT, ERR_UNAVAILABLE,
 		   "dial tcp: lookup no-such-host.invalid: no such host", "unknown name");
 	e = sink_endpoint();
 	sink_server.big = 9u << 20;
-	expect_end(&e, "/big", 60000, TRANSPORT_LOST, MK_TOO_BIG, "larger than 8 MiB", "9 MiB");
+	expect_end(&e, "/big", 60000, TRANSPORT_LOST, ERR_TOO_BIG, "larger than 8 MiB", "9 MiB");
 	sink_server.freeze = true;
-	expect_end(&e, "/version", 500, TRANSPORT_LOST, MK_TIMEOUT, "deadline exceeded",
+	expect_end(&e, "/version", 500, TRANSPORT_LOST, ERR_TIMEOUT, "deadline exceeded",
 		   "a stopped server");
 	sink_server.freeze = false;
 }
@@ -176,24 +176,24 @@ static void test_open(void)
 	sink_start();
 	e.cert_pem = STR("rubbish");
 	e.key_pem = str_of(sink_server.key_pem);
-	is_int(sink_open(&e, &err), MK_INVALID, "certificate that is not PEM");
+	is_int(sink_open(&e, &err), ERR_INVALID, "certificate that is not PEM");
 	is_str(err.msg, "tls: failed to find any PEM data in certificate input", "Go's words");
 	e.cert_pem = str_of(sink_server.ca_pem);
-	is_int(sink_open(&e, &err), MK_INVALID, "a key of another certificate");
+	is_int(sink_open(&e, &err), ERR_INVALID, "a key of another certificate");
 	is_str(err.msg, "tls: private key does not match public key", "Go's words");
 	e.cert_pem = str_of(sink_server.cert_pem);
-	is_int(sink_open(&e, &err), MK_OK, "a good pair");
+	is_int(sink_open(&e, &err), ERR_OK, "a good pair");
 	e.ca_pem = STR("x");
-	is_int(sink_open(&e, &err), MK_INVALID, "bad CA");
+	is_int(sink_open(&e, &err), ERR_INVALID, "bad CA");
 	e = sink_endpoint();
 	e.host = STR("a/b@c");
-	is_int(sink_open(&e, &err), MK_INVALID, "a host that would change the URL");
+	is_int(sink_open(&e, &err), ERR_INVALID, "a host that would change the URL");
 	e = sink_endpoint();
 	e.token = STR("a\nb");
-	is_int(sink_open(&e, &err), MK_INVALID, "a token with a line break");
+	is_int(sink_open(&e, &err), ERR_INVALID, "a token with a line break");
 	e = sink_endpoint();
 	e.base_path = STR("/x?y");
-	is_int(sink_open(&e, &err), MK_INVALID, "a base path with a query");
+	is_int(sink_open(&e, &err), ERR_INVALID, "a base path with a query");
 	transport_curl_free(sink_curl);
 }
 
@@ -206,12 +206,12 @@ static void test_fence_and_reset(void)
 	sink_open(&e, NULL);
 	net_fence_set(&sink_fence, 0);
 	before = sink_server.echoes;
-	is_int(sink_send(TRANSPORT_WRITE, "POST", "/echo", "{}", 5000, 1), MK_OK,
+	is_int(sink_send(TRANSPORT_WRITE, "POST", "/echo", "{}", 5000, 1), ERR_OK,
 	       "a fenced write is taken");
 	is_int(sink_seen[1].ends, 0, "and not ended inside send");
 	ok(sink_until(&sink_seen[1].ends, 1), "but ends");
 	is_int(sink_seen[1].end, TRANSPORT_NOT_SENT, "not sent");
-	is_int(sink_seen[1].code, MK_FENCED, "fenced");
+	is_int(sink_seen[1].code, ERR_FENCED, "fenced");
 	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 2);
 	ok(sink_until(&sink_seen[2].ends, 1) && sink_seen[2].end == TRANSPORT_OK,
 	   "reads are not fenced");
@@ -223,7 +223,7 @@ static void test_fence_and_reset(void)
 	net_fence_set(&sink_fence, 0);
 	ok(sink_until(&sink_seen[3].ends, 1), "a write whose fence falls while connecting ends");
 	is_int(sink_seen[3].end, TRANSPORT_NOT_SENT, "not sent");
-	is_int(sink_seen[3].code, MK_FENCED, "fenced");
+	is_int(sink_seen[3].code, ERR_FENCED, "fenced");
 	is_int(sink_server.echoes, before, "the server saw neither of them");
 
 	net_fence_set(&sink_fence, clock_boot_ms() + 300);
@@ -313,7 +313,7 @@ static void test_renew(void)
 	struct mk_err err;
 
 	sink_start();
-	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, NULL), MK_BUG,
+	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, NULL), ERR_BUG,
 	       "what is not open cannot be renewed");
 	e.token = STR("old");
 	sink_open(&e, NULL);
@@ -325,7 +325,7 @@ static void test_renew(void)
 	sink_server.token = "Bearer new";
 	sink_send(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 2);
 	e.token = STR("new");
-	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, NULL), MK_OK, "gets another one");
+	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, NULL), ERR_OK, "gets another one");
 	sink_until(&sink_seen[2].ends, 1);
 	is_int(sink_seen[2].status, 200, "which a request that is under way is sent again with");
 	sink_send(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 3);
@@ -333,7 +333,7 @@ static void test_renew(void)
 	is_int(sink_seen[3].status, 200, "and the next ones at once");
 	is_int(transport_connects(), opens, "on the connection that is there");
 	e.token = STR("a\nb");
-	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, &err), MK_INVALID,
+	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, &err), ERR_INVALID,
 	       "a token with a line break");
 	sink_send(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 4);
 	sink_until(&sink_seen[4].ends, 1);
@@ -368,7 +368,7 @@ static void test_time_of_two(void)
 	poll(NULL, 0, 1500); /* the loop is busy with something else */
 	ok(sink_until(&asked, 2), "it is sent again");
 	sink_until(&sink_seen[2].ends, 1);
-	is_int(sink_seen[2].code, MK_TIMEOUT, "and is not answered");
+	is_int(sink_seen[2].code, ERR_TIMEOUT, "and is not answered");
 	ok(clock_mono_ms() - t0 < 3000, "in the time of both");
 	sink_server.hook = NULL;
 	transport_curl_free(sink_curl);
@@ -389,7 +389,7 @@ static void test_refused_certificate(void)
 	sink_open(&e, NULL);
 	sink_server.token = "Bearer none";
 	sink_send(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 1);
-	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, NULL), MK_OK,
+	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, NULL), ERR_OK,
 	       "another certificate");
 	sink_until(&sink_seen[1].ends, 1);
 	is_int(sink_seen[1].status, 401, "the refusal of the old one is told");
@@ -415,7 +415,7 @@ static void test_cut_write(void)
 	sink_until(&sink_seen[2].ends, 1);
 	is_int(asked - 1, 1, "a write whose connection dies is sent once");
 	is_int(sink_seen[2].end, TRANSPORT_LOST, "what became of it is not known");
-	is_int(sink_seen[2].code, MK_UNAVAILABLE, "and its code");
+	is_int(sink_seen[2].code, ERR_UNAVAILABLE, "and its code");
 	sink_server.hook = NULL;
 	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 3);
 	ok(sink_until(&sink_seen[3].ends, 1) && sink_seen[3].end == TRANSPORT_OK,

@@ -15,7 +15,7 @@ static struct json *parse(struct arena *a, const char *text)
 	struct json *v = NULL;
 	struct mk_err err;
 
-	if (json_parse(a, str_of(text), &v, &err) != MK_OK) {
+	if (json_parse(a, str_of(text), &v, &err) != ERR_OK) {
 		printf("Bail out! %s in %s\n", err.msg, text);
 	}
 	return v;
@@ -172,7 +172,7 @@ static void refused(const mk_sign *sign, const char *want)
 	struct plug *p = plug_new(NULL);
 	struct mk_err err = {0};
 
-	ok(plug_add(p, &e, "", &err) == MK_INVALID, want);
+	ok(plug_add(p, &e, "", &err) == ERR_INVALID, want);
 	ok(strstr(err.msg, want) != NULL, "... is what is found");
 	if (!strstr(err.msg, want)) {
 		printf("#   %s\n", err.msg);
@@ -211,8 +211,8 @@ static void described(const char *more_yaml, const char *status, const char *wan
 			    "apiVersion: multikueued.io/v1alpha1\nkind: Adapter\njob: {apiVersion: "
 			    "g/v1, kind: K}\n%s\n",
 			    more_yaml);
-	if (plug_add(p, &template_entry, "", &err) != MK_OK ||
-	    plug_add_description(p, text, "k.yaml", &a, &findings, &err) != MK_OK) {
+	if (plug_add(p, &template_entry, "", &err) != ERR_OK ||
+	    plug_add_description(p, text, "k.yaml", &a, &findings, &err) != ERR_OK) {
 		is_str(err.msg, want, name);
 	} else {
 		is_left(plug_adapter(p, 0)->d, status, want, name);

@@ -89,7 +89,7 @@ static struct json *parse(const char *text)
 {
 	struct json *v = NULL;
 
-	if (json_parse(&a, (mk_str){text, strlen(text)}, &v, NULL) != MK_OK) {
+	if (json_parse(&a, (mk_str){text, strlen(text)}, &v, NULL) != ERR_OK) {
 		printf("Bail out! not JSON: %s\n", text);
 	}
 	return v;
@@ -125,7 +125,7 @@ static void remote_is(struct plug *p, bool creating, const char *pointer, const 
 	order.verdict = verdict;
 	enum mk_code code = plug_remote(p, 0, &v, parse(object), &a, &r, &err);
 
-	is_str(code == MK_OK ? "" : last_why(&err), want, pointer ? pointer : "no edit");
+	is_str(code == ERR_OK ? "" : last_why(&err), want, pointer ? pointer : "no edit");
 }
 
 static void outputs(struct plug *p)
@@ -180,24 +180,24 @@ static void null_hooks(struct plug *p)
 	arena_clear(&a);
 	draft = parse(object);
 	v.local = v.workload = parse(object);
-	is_int(plug_remote(p, 1, &v, draft, &a, &r, NULL), MK_OK, "no remote hook, creating");
+	is_int(plug_remote(p, 1, &v, draft, &a, &r, NULL), ERR_OK, "no remote hook, creating");
 	ok(r.verdict == MK_SET && r.draft == draft, "means SET of the draft");
 	v.remote = parse(object);
-	is_int(plug_remote(p, 1, &v, draft, &a, &r, NULL), MK_OK, "no remote hook, present");
+	is_int(plug_remote(p, 1, &v, draft, &a, &r, NULL), ERR_OK, "no remote hook, present");
 	is_int(r.verdict, MK_KEEP, "means KEEP");
-	is_int(plug_status(p, 1, &v, draft, &a, &r, NULL), MK_OK, "no status hook");
+	is_int(plug_status(p, 1, &v, draft, &a, &r, NULL), ERR_OK, "no status hook");
 	is_int(r.verdict, MK_SET, "means SET");
-	is_int(plug_status(p, 2, &v, draft, &a, &r, NULL), MK_OK, "MK_STATUS_NONE");
+	is_int(plug_status(p, 2, &v, draft, &a, &r, NULL), ERR_OK, "MK_STATUS_NONE");
 	is_int(r.verdict, MK_KEEP, "means KEEP, the hook is not asked");
 	order.pointer = NULL;
 	order.verdict = MK_SET;
 	v.remote = parse("{}");
-	is_int(plug_status(p, 3, &v, draft, &a, &r, NULL), MK_OK, "MK_STATUS_IF_PRESENT");
+	is_int(plug_status(p, 3, &v, draft, &a, &r, NULL), ERR_OK, "MK_STATUS_IF_PRESENT");
 	is_int(r.verdict, MK_KEEP, "means KEEP for a copy without a status");
 	v.remote = NULL;
-	is_int(plug_status(p, 3, &v, draft, &a, &r, NULL), MK_OK, "without a copy");
+	is_int(plug_status(p, 3, &v, draft, &a, &r, NULL), ERR_OK, "without a copy");
 	is_int(r.verdict, MK_SET, "the hook is asked");
-	is_int(plug_status(p, 4, &v, draft, &a, &r, NULL), MK_BUG, "no such adapter");
+	is_int(plug_status(p, 4, &v, draft, &a, &r, NULL), ERR_BUG, "no such adapter");
 }
 
 static void pick_is(struct plug *p, int verdict, uint32_t n, uint32_t x, uint32_t y,
@@ -221,11 +221,11 @@ static void pick_is(struct plug *p, int verdict, uint32_t n, uint32_t x, uint32_
 	enum mk_code code = plug_nominate(p, 0, &q, &a, &r, &err);
 	const char *why = strstr(err.msg, "ex.io/planned: ");
 
-	is_str(code == MK_OK ? ""
-	       : why         ? why + strlen("ex.io/planned: ")
-			     : err.msg,
+	is_str(code == ERR_OK ? ""
+	       : why          ? why + strlen("ex.io/planned: ")
+			      : err.msg,
 	       want, "nominate");
-	if (code == MK_OK) {
+	if (code == ERR_OK) {
 		ok(r.verdict == verdict && r.wait_ms == wait_ms &&
 			   r.n == (verdict == MK_SET ? n : 0),
 		   "its answer");
@@ -262,7 +262,7 @@ static bool fault(struct plug *p, unsigned workload, int64_t at)
 	v.workload = parse(text);
 	order.pointer = NULL;
 	order.verdict = 77;
-	return plug_remote(p, 0, &v, parse(object), &a, &r, NULL) == MK_PLUGIN_FAULT;
+	return plug_remote(p, 0, &v, parse(object), &a, &r, NULL) == ERR_PLUGIN_FAULT;
 }
 
 static void fault_at(struct plug *p, unsigned workload, int64_t at)
@@ -362,9 +362,9 @@ static void memory(struct plug *p)
 		enum mk_code code = plug_remote(p, 0, &v, draft, &a, &r, NULL);
 
 		alloc_fail_after(0);
-		done = code == MK_OK;
-		if (code != MK_OK && code != MK_NO_MEMORY) {
-			is_int(code, MK_NO_MEMORY, "out of memory is not the plugin's fault");
+		done = code == ERR_OK;
+		if (code != ERR_OK && code != ERR_NO_MEMORY) {
+			is_int(code, ERR_NO_MEMORY, "out of memory is not the plugin's fault");
 		}
 	}
 	ok(done, "out of memory anywhere in a call is an error and no crash");
@@ -376,7 +376,7 @@ int main(void)
 
 	running = p;
 	arena_init(&a, 0);
-	is_int(plug_add(p, &entry, "", NULL), MK_OK, "added");
+	is_int(plug_add(p, &entry, "", NULL), ERR_OK, "added");
 	outputs(p);
 	null_hooks(p);
 	picks(p);

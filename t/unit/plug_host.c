@@ -42,7 +42,7 @@ static struct json *parse(struct arena *a, const char *text)
 {
 	struct json *v = NULL;
 
-	if (json_parse(a, str_of(text), &v, NULL) != MK_OK) {
+	if (json_parse(a, str_of(text), &v, NULL) != ERR_OK) {
 		printf("Bail out! not JSON: %s\n", text);
 	}
 	return v;
@@ -77,7 +77,7 @@ static void draft_is(struct ctx *x, int (*hook)(mk_call *, const mk_view *, mk_v
 {
 	enum mk_code code = call(x, hook);
 
-	is_str(code == MK_OK ? json_write(&x->a, x->r.draft).p : x->err.msg, want, name);
+	is_str(code == ERR_OK ? json_write(&x->a, x->r.draft).p : x->err.msg, want, name);
 }
 
 static void fault_is(struct ctx *x, int (*hook)(mk_call *, const mk_view *, mk_val),
@@ -88,7 +88,7 @@ static void fault_is(struct ctx *x, int (*hook)(mk_call *, const mk_view *, mk_v
 
 	(void)snprintf(want, sizeof(want), "plugin test.host 3, status of ex.io/v1, Kind=Thing: %s",
 		       why);
-	is_int(code, MK_PLUGIN_FAULT, name);
+	is_int(code, ERR_PLUGIN_FAULT, name);
 	is_str(x->err.msg, want, name);
 	is_int(x->r.verdict, 99, "the output is untouched");
 }
@@ -393,7 +393,7 @@ static void faults(struct ctx *x)
 		 "set: expected a pointer through objects and arrays, found /n/x",
 		 "through a scalar");
 	fault_is(x, bad_utf8, "text: expected UTF-8, found other bytes", "text that is no UTF-8");
-	is_int(call(x, keeps), MK_OK, "a handle is kept");
+	is_int(call(x, keeps), ERR_OK, "a handle is kept");
 	fault_is(x, uses_kept, "value: expected one of this call, found another", "a stale handle");
 	fault_is(x, forges, "value: expected one of this call, found another", "a forged handle");
 	fault_is(x, says_much, "say: expected at most 1024 bytes, found 1025", "say too long");
@@ -408,8 +408,8 @@ static void faults(struct ctx *x)
 		x, odd_verdict,
 		"verdict: expected MK_KEEP, MK_SET, with or without MK_DEFER, or an error, found 5",
 		"an unknown verdict");
-	is_int(call(x, bad_json), MK_PLUGIN_FAULT, "text that is no JSON");
-	is_int(call(x, grows), MK_PLUGIN_FAULT, "a draft over 1.5 MiB");
+	is_int(call(x, bad_json), ERR_PLUGIN_FAULT, "text that is no JSON");
+	is_int(call(x, grows), ERR_PLUGIN_FAULT, "a draft over 1.5 MiB");
 }
 
 static void budgets(struct ctx *x)
@@ -420,14 +420,14 @@ static void budgets(struct ctx *x)
 	plug_get_stats(x->p, &before);
 	l.soft_calls = 10;
 	plug_set_limits(x->p, &l);
-	is_int(call(x, loops), MK_OK, "over a soft budget the call counts");
+	is_int(call(x, loops), ERR_OK, "over a soft budget the call counts");
 	plug_get_stats(x->p, &after);
 	is_int((int64_t)(after.soft_calls - before.soft_calls), 1, "and is noted");
 	l.hard_calls = 500;
 	plug_set_limits(x->p, &l);
 	fault_is(x, loops, "host calls: expected at most 500, found more", "host calls");
 	plug_set_limits(x->p, &plug_default_limits);
-	is_int(call(x, loops), MK_OK, "without a clock there is no time budget");
+	is_int(call(x, loops), ERR_OK, "without a clock there is no time budget");
 	plug_set_clock(x->p, slow_clock);
 	l = plug_default_limits;
 	l.hard_us = 10000;
@@ -436,7 +436,7 @@ static void budgets(struct ctx *x)
 		 "time inside a loop");
 	l.hard_us = 1000000;
 	plug_set_limits(x->p, &l);
-	is_int(call(x, loops), MK_OK, "slow, but under the hard budget");
+	is_int(call(x, loops), ERR_OK, "slow, but under the hard budget");
 	plug_get_stats(x->p, &after);
 	ok(after.soft_time > 0, "soft time is noted");
 	plug_set_clock(x->p, NULL);
@@ -450,8 +450,8 @@ static void starved(struct ctx *x)
 	l.soft_us = l.hard_us = 20000;
 	plug_set_limits(x->p, &l);
 	plug_set_clock(x->p, clock_cpu_us);
-	is_int(call(x, waits), MK_OK, "time without a processor is not the plugin's fault");
-	is_int(call(x, computes), MK_PLUGIN_FAULT, "time spent computing is");
+	is_int(call(x, waits), ERR_OK, "time without a processor is not the plugin's fault");
+	is_int(call(x, computes), ERR_PLUGIN_FAULT, "time spent computing is");
 	ok(strstr(x->err.msg, ": CPU time: expected at most 20000 us, found ") != NULL,
 	   "and named");
 	plug_set_clock(x->p, NULL);
@@ -464,14 +464,14 @@ static void incidents(struct ctx *x)
 	struct plug_stats st = {0};
 
 	plug_on_incident(x->p, tell, &n_told);
-	is_int(call(x, loops), MK_OK, "a call in which nothing is wrong");
+	is_int(call(x, loops), ERR_OK, "a call in which nothing is wrong");
 	is_int(n_told, 0, "is no incident");
 	l.soft_calls = 10;
 	plug_set_limits(x->p, &l);
-	is_int(call(x, loops), MK_OK, "one over a soft budget");
+	is_int(call(x, loops), ERR_OK, "one over a soft budget");
 	ok(n_told == 1 && !told.is_fault, "is told");
 	is_str(told.why, "host calls over the soft budget", "which budget");
-	is_int(call(x, odd_verdict), MK_PLUGIN_FAULT, "a fault");
+	is_int(call(x, odd_verdict), ERR_PLUGIN_FAULT, "a fault");
 	ok(n_told == 2 && told.is_fault, "is told");
 	is_str(told.source->id, "test.host", "whose");
 	is_str(told.hook, "status", "which hook");
@@ -479,7 +479,7 @@ static void incidents(struct ctx *x)
 	ok(str_is(told.workload, "w"), "for which Workload");
 	plug_on_incident(x->p, NULL, NULL);
 	plug_set_limits(x->p, &plug_default_limits);
-	is_int(call(x, odd_verdict), MK_PLUGIN_FAULT, "a fault whose words are not wanted");
+	is_int(call(x, odd_verdict), ERR_PLUGIN_FAULT, "a fault whose words are not wanted");
 	is_str(plug_source_stats(x->p, 0, &st), "test.host", "counts per plugin");
 	ok(st.calls > st.faults && st.faults > 2 && st.soft_calls > 0, "all kinds");
 	ok(!plug_source_stats(x->p, 1, &st), "and no further plugin");
@@ -501,8 +501,8 @@ int main(void)
 
 	arena_init(&x.a, 0);
 	decimals();
-	is_int(plug_add(x.p, &entry, "", NULL), MK_OK, "added");
-	is_int(call(&x, reads), MK_OK, "a hook that reads");
+	is_int(plug_add(x.p, &entry, "", NULL), ERR_OK, "added");
+	is_int(call(&x, reads), ERR_OK, "a hook that reads");
 	is_str(x.r.said.p, "last", "the last reason is kept");
 	is_int(x.r.verdict, MK_KEEP, "its verdict");
 	draft_is(&x, edits,

@@ -2,7 +2,7 @@
 /*
  * A hook that does anything: random host functions on random handles of every age and origin.
  * Whatever it does, the process survives (sanitizers watch), inputs and the caller's draft stay as
- * they were, the outcome is MK_OK or a plugin fault, an accepted draft can be written and read
+ * they were, the outcome is ERR_OK or a plugin fault, an accepted draft can be written and read
  * again, and the same seed gives the same outcome.
  */
 #include "core/base/rng.h"
@@ -128,7 +128,7 @@ static struct json *parse(struct arena *a, const char *text)
 {
 	struct json *v = NULL;
 
-	if (json_parse(a, str_of(text), &v, NULL) != MK_OK) {
+	if (json_parse(a, str_of(text), &v, NULL) != ERR_OK) {
 		printf("Bail out! not JSON: %s\n", text);
 	}
 	return v;
@@ -144,7 +144,7 @@ static void round_trip(struct arena *a, const struct json *draft, struct outcome
 	mk_str text = json_write(a, draft);
 	struct json *again = NULL;
 
-	if (json_parse(a, text, &again, NULL) != MK_OK || !json_equal(again, draft)) {
+	if (json_parse(a, text, &again, NULL) != ERR_OK || !json_equal(again, draft)) {
 		printf("# not the same when read again: %s\n", text.p);
 		o->broken++;
 	}
@@ -173,11 +173,11 @@ static struct outcome run(uint64_t seed)
 		struct plug_result r;
 		enum mk_code code = plug_status(p, 0, &v, draft, &a, &r, NULL);
 
-		if (code == MK_OK) {
+		if (code == ERR_OK) {
 			o.accepted++;
 			round_trip(&a, r.draft, &o);
 		} else {
-			o.faults += code == MK_PLUGIN_FAULT;
+			o.faults += code == ERR_PLUGIN_FAULT;
 		}
 		o.broken += !json_equal(draft, parse(&a, status)) ||
 			    !json_equal(v.local, parse(&a, local));

@@ -54,13 +54,13 @@ static void allow_lists(struct arena *a)
 	struct mk_err err = {0};
 	mk_str problems = {NULL, 0};
 
-	is_int(plug_load_dir(p, dir, &job, 1, a, &problems, &err), MK_OK, "an allow list");
+	is_int(plug_load_dir(p, dir, &job, 1, a, &problems, &err), ERR_OK, "an allow list");
 	is_int((int64_t)plug_n_adapters(p), 1, "loads what is on it");
 	is_int((int64_t)plug_n_dispatchers(p), 0, "and nothing else");
 	plug_free(p);
 
 	p = plug_new(NULL);
-	is_int(plug_load_dir(p, dir, both, 2, a, &problems, &err), MK_INVALID,
+	is_int(plug_load_dir(p, dir, both, 2, a, &problems, &err), ERR_INVALID,
 	       "a name that is not there");
 	is_str(problems.p,
 	       arena_printf(a, "%s: allow: expected none.so, found no such file", dir).p,
@@ -76,31 +76,31 @@ static void directories(struct arena *a)
 	struct mk_err err = {0};
 	mk_str problems = {NULL, 0};
 
-	is_int(plug_load_dir(p, "plugins", NULL, 0, a, &problems, &err), MK_INVALID,
+	is_int(plug_load_dir(p, "plugins", NULL, 0, a, &problems, &err), ERR_INVALID,
 	       "a relative path");
 	is_str(problems.p, "plugins: directory: expected an absolute path, found another",
 	       "is refused");
-	is_int(plug_load_dir(p, "/none/at/all", NULL, 0, a, &problems, NULL), MK_INVALID,
+	is_int(plug_load_dir(p, "/none/at/all", NULL, 0, a, &problems, NULL), ERR_INVALID,
 	       "no directory");
 	is_str(problems.p,
 	       "/none/at/all: directory: expected one, found at none: No such file or directory",
 	       "says where");
 	is_int(plug_load_dir(p, arena_printf(a, "/%0300d/x", 7).p, NULL, 0, a, &problems, NULL),
-	       MK_INVALID, "a name that is too long");
+	       ERR_INVALID, "a name that is too long");
 	ok(strstr(problems.p, "found at 000000") && strstr(problems.p, ": File name too long"),
 	   "says which, and why");
-	is_int(plug_load_dir(p, "/etc/passwd", NULL, 0, a, NULL, &err), MK_INVALID, "a file");
+	is_int(plug_load_dir(p, "/etc/passwd", NULL, 0, a, NULL, &err), ERR_INVALID, "a file");
 	is_str(err.msg, "/etc/passwd: directory: expected one, found at passwd: Not a directory",
 	       "is no directory");
-	is_int(plug_load_dir(p, dir, NULL, 0, a, &problems, &err), MK_OK, "all of a directory");
+	is_int(plug_load_dir(p, dir, NULL, 0, a, &problems, &err), ERR_OK, "all of a directory");
 	is_int((int64_t)(plug_n_adapters(p) + plug_n_dispatchers(p)), 2, "both plugins");
 	is_str(plug_adapter(p, 0)->source.file, arena_printf(a, "%s/job.so", dir).p,
 	       "with its file");
 	is_str(plug_adapter(p, 0)->gvk.p, "batch/v1, Kind=Job", "and its kind");
 	is_int(plug_load_dir(q, arena_printf(a, "%s/./../%s", dir, dir + 5).p, NULL, 0, a,
 			     &problems, &err),
-	       MK_OK, "the same directory by another path, for another registry");
-	is_int(plug_load_dir(q, dir, NULL, 0, a, &problems, &err), MK_INVALID,
+	       ERR_OK, "the same directory by another path, for another registry");
+	is_int(plug_load_dir(q, dir, NULL, 0, a, &problems, &err), ERR_INVALID,
 	       "a directory twice in one registry");
 	plug_free(p);
 	plug_free(q);

@@ -48,7 +48,7 @@ static void refused(struct plug *p, const mk_entry *e, const char *want)
 	struct mk_err err = {0};
 	size_t adapters = plug_n_adapters(p), dispatchers = plug_n_dispatchers(p);
 
-	is_int(plug_add(p, e, "bad.so", &err), MK_INVALID, want);
+	is_int(plug_add(p, e, "bad.so", &err), ERR_INVALID, want);
 	is_str(err.msg, want, "the finding");
 	ok(plug_n_adapters(p) == adapters && plug_n_dispatchers(p) == dispatchers,
 	   "it leaves no trace");
@@ -60,7 +60,7 @@ static void finds(struct plug *p)
 	const struct plug_adapter *ad;
 
 	is_int(plug_add(p, make(&m, "io.kinds", MK_FACTORY_ADAPTER, &job, &pod), "kinds.so", NULL),
-	       MK_OK, "two kinds");
+	       ERR_OK, "two kinds");
 	is_int(plug_find_adapter(p, (mk_str){"batch/v1, Kind=Job", 18}), 0, "found by kind");
 	is_int(plug_find_adapter(p, (mk_str){"/v1, Kind=Pod", 13}), 1, "the core group is empty");
 	is_int(plug_find_adapter(p, (mk_str){"v1, Kind=Pod", 12}), -1,
@@ -68,11 +68,11 @@ static void finds(struct plug *p)
 	ad = plug_adapter(p, 1);
 	is_str(ad->source.file, "kinds.so", "file");
 	is_str(ad->source.version, "1.2", "version");
-	ok(plug_adapter(p, 2) == NULL, "past the end");
+	ok(!plug_adapter(p, 2), "past the end");
 	static struct made d; /* the registry keeps pointers to descriptors */
 
 	is_int(plug_add(p, make(&d, "io.disp", MK_FACTORY_DISPATCHER, &cheap, NULL), "d.so", NULL),
-	       MK_OK, "dispatcher");
+	       ERR_OK, "dispatcher");
 	is_int(plug_find_dispatcher(p, (mk_str){"ex.io/cheap", 11}), 0, "found by name");
 	is_int(plug_find_dispatcher(p, (mk_str){"ex.io/chea", 10}), -1, "not by a part");
 }
@@ -88,9 +88,9 @@ static void external_names(void)
 	int i;
 
 	is_int(plug_add(p, make(&m, "io.t", MK_FACTORY_DISPATCHER, &theirs, NULL), "t.so", NULL),
-	       MK_OK, "a template");
+	       ERR_OK, "a template");
 	is_int(plug_add(p, make(&n, "io.d", MK_FACTORY_DISPATCHER, &cheap, &late), "d.so", NULL),
-	       MK_OK, "and dispatchers with names that it would answer for");
+	       ERR_OK, "and dispatchers with names that it would answer for");
 	i = plug_find_dispatcher(p, STR("ex.io/other"));
 	ok(i == 0 && plug_dispatcher(p, 0)->is_template,
 	   "a name that no plugin has is the template's");
@@ -212,11 +212,11 @@ static void schemas(struct plug *p)
 	int i;
 
 	is_int(plug_add(p, make(&m, "io.strict", MK_FACTORY_DISPATCHER, &strict, NULL), "", NULL),
-	       MK_OK, "with a schema");
+	       ERR_OK, "with a schema");
 	i = plug_find_dispatcher(p, (mk_str){"ex.io/strict", 12});
 	ok(i >= 0 && json_type(plug_dispatcher(p, (size_t)i)->schema) == JSON_OBJ,
 	   "... which is there to be asked");
-	is_int(plug_add(p, make(&n, "io.old", MK_FACTORY_DISPATCHER, &old, NULL), "", NULL), MK_OK,
+	is_int(plug_add(p, make(&n, "io.old", MK_FACTORY_DISPATCHER, &old, NULL), "", NULL), ERR_OK,
 	       "as the struct was before");
 	i = plug_find_dispatcher(p, (mk_str){"ex.io/old", 9});
 	ok(i >= 0 && !plug_dispatcher(p, (size_t)i)->schema, "... has none");
@@ -236,14 +236,14 @@ static void minors(struct plug *p)
 	}
 	make(&m, "io.newer", MK_FACTORY_ADAPTER, &big, NULL);
 	m.entry.abi_minor = 2;
-	is_int(plug_add(p, &m.entry, "n.so", NULL), MK_OK,
+	is_int(plug_add(p, &m.entry, "n.so", NULL), ERR_OK,
 	       "a newer minor that needs no newer host loads");
-	ok(plug_warning(p, n) == NULL, "silently, while it uses nothing new");
+	ok(!plug_warning(p, n), "silently, while it uses nothing new");
 	big.ad.kind = "Bigger";
 	big.newer[1] = &big;
 	make(&other, "io.newest", MK_FACTORY_ADAPTER, &big, NULL);
 	other.entry.abi_minor = 2;
-	is_int(plug_add(p, &other.entry, "n2.so", NULL), MK_OK, "and with something new");
+	is_int(plug_add(p, &other.entry, "n2.so", NULL), ERR_OK, "and with something new");
 	is_str(plug_warning(p, n),
 	       "n2.so: g/v1, Kind=Bigger: built for abi 1.2 uses a field at offset 136 that this "
 	       "host (1.1) does not "
@@ -252,7 +252,7 @@ static void minors(struct plug *p)
 	static struct made later;
 
 	make(&later, "io.later", "mk.queue-policy/1", &big, NULL);
-	is_int(plug_add(p, &later.entry, "q.so", NULL), MK_OK, "an unknown factory is skipped");
+	is_int(plug_add(p, &later.entry, "q.so", NULL), ERR_OK, "an unknown factory is skipped");
 	is_str(plug_warning(p, n + 1),
 	       "q.so: factory mk.queue-policy/1 is not known to this host (1.1); it is skipped",
 	       "with a warning");
@@ -264,22 +264,22 @@ static void templates(struct plug *p)
 	struct mk_err err;
 	size_t n = plug_n_adapters(p);
 
-	is_int(plug_add_framework(p, (mk_str){"Foo.v1.ex.io", 12}, &err), MK_INVALID,
+	is_int(plug_add_framework(p, (mk_str){"Foo.v1.ex.io", 12}, &err), ERR_INVALID,
 	       "no template");
 	is_str(err.msg, "Foo.v1.ex.io: expected a plugin with a template adapter, found none",
 	       "says so");
 	is_int(plug_add(p, make(&m, "io.generic", MK_FACTORY_ADAPTER, &tmpl, NULL), "g.so", NULL),
-	       MK_OK, "template");
+	       ERR_OK, "template");
 	is_int((int64_t)plug_n_adapters(p), (int64_t)n, "a template is no adapter");
 	refused(p, make(&again, "io.generic2", MK_FACTORY_ADAPTER, &tmpl, NULL),
 		"adapter 0: expected at most one template, found another (also in g.so)");
-	is_int(plug_add_framework(p, (mk_str){"Foo.v1.ex.io", 12}, &err), MK_OK, "an instance");
+	is_int(plug_add_framework(p, (mk_str){"Foo.v1.ex.io", 12}, &err), ERR_OK, "an instance");
 	is_int(plug_find_adapter(p, (mk_str){"ex.io/v1, Kind=Foo", 18}), (int64_t)n, "is found");
-	is_int(plug_add_framework(p, (mk_str){"Foo.v1.ex.io", 12}, &err), MK_INVALID, "twice");
+	is_int(plug_add_framework(p, (mk_str){"Foo.v1.ex.io", 12}, &err), ERR_INVALID, "twice");
 	is_str(err.msg, "Foo.v1.ex.io: expected a kind without an adapter, found one", "says so");
-	is_int(plug_add_framework(p, (mk_str){"Job.v1.batch", 12}, &err), MK_INVALID,
+	is_int(plug_add_framework(p, (mk_str){"Job.v1.batch", 12}, &err), ERR_INVALID,
 	       "a kind of another plugin");
-	is_int(plug_add_framework(p, (mk_str){"Foo.v1", 6}, &err), MK_INVALID, "too few parts");
+	is_int(plug_add_framework(p, (mk_str){"Foo.v1", 6}, &err), ERR_INVALID, "too few parts");
 	is_str(err.msg, "expected Kind.version.group, found \"Foo.v1\"", "says so");
 }
 
@@ -294,11 +294,11 @@ static void memory(void)
 		enum mk_code code =
 			p ? plug_add(p, make(&m, "io.k", MK_FACTORY_ADAPTER, &job, &pod), "k.so",
 				     NULL)
-			  : MK_NO_MEMORY;
+			  : ERR_NO_MEMORY;
 
 		alloc_fail_after(0);
-		done = code == MK_OK;
-		if (code != MK_OK && code != MK_NO_MEMORY && code != MK_INVALID) {
+		done = code == ERR_OK;
+		if (code != ERR_OK && code != ERR_NO_MEMORY && code != ERR_INVALID) {
 			ok(false, "another error than out of memory");
 		}
 		plug_free(p);

@@ -39,7 +39,7 @@ static int faults(const char *path)
 	struct json *v = NULL;
 	struct mk_err err;
 
-	if (yaml_parse(&a, read_file(path), NULL, &v, NULL, &err) != MK_OK) {
+	if (yaml_parse(&a, read_file(path), NULL, &v, NULL, &err) != ERR_OK) {
 		printf("# %s: %s\n", path, err.msg);
 		return -1;
 	}
@@ -85,7 +85,7 @@ int main(void)
 	struct mk_err err = {0};
 
 	arena_init(&a, 0);
-	ok(schema_read(&a, read_file("docs/adapter.schema.json"), &schema, &err) == MK_OK,
+	ok(schema_read(&a, read_file("docs/adapter.schema.json"), &schema, &err) == ERR_OK,
 	   "docs/adapter.schema.json is a schema");
 	if (schema) {
 		samples("conf/adapters");

@@ -14,7 +14,7 @@ static struct json *parse(const char *text)
 {
 	struct json *v = NULL;
 
-	if (json_parse(&a, str_of(text), &v, NULL) != MK_OK) {
+	if (json_parse(&a, str_of(text), &v, NULL) != ERR_OK) {
 		printf("Bail out! bad JSON in a test: %s\n", text);
 	}
 	return v;
@@ -37,7 +37,7 @@ static void finds(const char *schema, const char *value, const char *want)
 
 	arena_clear(&a);
 	found[0] = 0;
-	if (schema_read(&a, str_of(schema), &s, &err) != MK_OK) {
+	if (schema_read(&a, str_of(schema), &s, &err) != ERR_OK) {
 		is_str(err.msg, "", schema);
 		return;
 	}
@@ -53,9 +53,9 @@ static void refused(const char *schema, const char *want)
 	struct mk_err err = {0};
 
 	arena_clear(&a);
-	is_int(schema_read(&a, str_of(schema), &s, &err), MK_INVALID, schema);
+	is_int(schema_read(&a, str_of(schema), &s, &err), ERR_INVALID, schema);
 	is_str(err.msg, want, "... says why");
-	ok(s == NULL, "... and gives nothing");
+	ok(!s, "... and gives nothing");
 }
 
 #define RANGE "{\"type\":\"integer\",\"minimum\":1,\"maximum\":20}"
@@ -138,13 +138,13 @@ static void schemas(void)
 	for (int i = 0; i < SCHEMA_MAX_DEPTH; i++) {
 		buf_add(&deep, STR("}"));
 	}
-	is_int(schema_read(&a, buf_str(&deep), &s, &err), MK_INVALID, "too deep");
+	is_int(schema_read(&a, buf_str(&deep), &s, &err), ERR_INVALID, "too deep");
 	buf_done(&deep);
 	ok(strstr(err.msg, "expected at most 16 levels, found more") != NULL, "... says so");
 	memset(big, ' ', sizeof(big));
 	memcpy(big, "{}", 2);
-	is_int(schema_read(&a, (mk_str){big, sizeof(big)}, &s, &err), MK_TOO_BIG, "too big");
-	ok(schema_read(&a, STR("{"), &s, &err) == MK_INVALID, "no JSON");
+	is_int(schema_read(&a, (mk_str){big, sizeof(big)}, &s, &err), ERR_TOO_BIG, "too big");
+	ok(schema_read(&a, STR("{"), &s, &err) == ERR_INVALID, "no JSON");
 }
 
 /* Memory that runs out is said, and never a schema that passes for checked. */
@@ -158,11 +158,11 @@ static void memory(void)
 		arena_init(&small, 0);
 		alloc_fail_after(n);
 		code = schema_read(&small, STR(STEP), &s, NULL);
-		if (code == MK_OK) {
+		if (code == ERR_OK) {
 			(void)schema_check(&small, s, s, STR("/s"), fault, NULL);
 		}
 		alloc_fail_after(0);
-		if (code != MK_OK && code != MK_NO_MEMORY) {
+		if (code != ERR_OK && code != ERR_NO_MEMORY) {
 			ok(false, "no memory is no other error");
 		}
 		arena_done(&small);

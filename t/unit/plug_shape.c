@@ -47,7 +47,7 @@ static struct json *parse(struct arena *a, const char *text)
 	struct json *v = NULL;
 	struct mk_err err;
 
-	if (json_parse(a, str_of(text), &v, &err) != MK_OK) {
+	if (json_parse(a, str_of(text), &v, &err) != ERR_OK) {
 		printf("Bail out! %s in %s\n", err.msg, text);
 	}
 	return v;
@@ -105,26 +105,26 @@ static void managed_is(struct arena *a, const struct plug_adapter *ad, const cha
 
 	is_int(code, want_code, name);
 	is_int(managed, want, name);
-	is_str(code == MK_OK ? (reason.n ? reason.p : "") : err.msg, want_text, name);
+	is_str(code == ERR_OK ? (reason.n ? reason.p : "") : err.msg, want_text, name);
 }
 
 static void managed(struct arena *a, const struct plug_adapter *ad)
 {
-	managed_is(a, ad, "{\"run/policy\":{\"managed~By\":\"kueue.x-k8s.io/multikueue\"}}", MK_OK,
+	managed_is(a, ad, "{\"run/policy\":{\"managed~By\":\"kueue.x-k8s.io/multikueue\"}}", ERR_OK,
 		   true, "", "managed");
-	managed_is(a, ad, "{\"run/policy\":{\"managed~By\":\"other\"}}", MK_OK, false,
+	managed_is(a, ad, "{\"run/policy\":{\"managed~By\":\"other\"}}", ERR_OK, false,
 		   "Expecting spec.run/policy.managed~By to be \"kueue.x-k8s.io/multikueue\" not "
 		   "\"other\"",
 		   "another manager");
 	managed_is(
-		a, ad, "{}", MK_OK, false,
+		a, ad, "{}", ERR_OK, false,
 		"Expecting spec.run/policy.managed~By to be \"kueue.x-k8s.io/multikueue\" not \"\"",
 		"absent");
-	managed_is(a, ad, "{\"run/policy\":{\"managed~By\":[]}}", MK_INVALID, false,
+	managed_is(a, ad, "{\"run/policy\":{\"managed~By\":[]}}", ERR_INVALID, false,
 		   "spec.run/policy.managed~By: expected a string, found an array", "wrong type");
-	managed_is(a, ad, "{\"run/policy\":null}", MK_INVALID, false,
+	managed_is(a, ad, "{\"run/policy\":null}", ERR_INVALID, false,
 		   "spec.run/policy: expected an object, found null", "null on the way");
-	managed_is(a, ad, "true", MK_INVALID, false, "spec: expected an object, found a boolean",
+	managed_is(a, ad, "true", ERR_INVALID, false, "spec: expected an object, found a boolean",
 		   "spec is no object");
 }
 
@@ -135,7 +135,7 @@ static void forwarding(struct arena *a, const struct plug_adapter *ad)
 	struct json *draft =
 		parse(a, "{\"spec\":{\"serve\":\"v1\",\"gone\":1,\"scalar\":7,\"other\":8}}");
 
-	is_int(plug_forward(ad, local, draft, a), MK_INVALID,
+	is_int(plug_forward(ad, local, draft, a), ERR_INVALID,
 	       "a pointer through a scalar is reported");
 	is_str(json_write(a, draft).p, "{\"spec\":{\"serve\":\"v2\",\"scalar\":7,\"other\":8}}",
 	       "the other pointers are forwarded, absent ones removed, nothing else");

@@ -74,7 +74,7 @@ static void fault_is(void (*what)(mk_call *, mk_val), const char *want, const ch
 	const char *why;
 
 	deed = what;
-	is_int(plug_status(p, 0, &v, parse("{}"), &a, &r, &err), MK_PLUGIN_FAULT, name);
+	is_int(plug_status(p, 0, &v, parse("{}"), &a, &r, &err), ERR_PLUGIN_FAULT, name);
 	why = strstr(err.msg, "Kind=Sloppy: ");
 	is_str(why ? why + strlen("Kind=Sloppy: ") : err.msg, want, name);
 	ok(is_utf8(str_of(err.msg)), "the message is UTF-8");
@@ -127,7 +127,7 @@ static int64_t waits(int64_t said)
 	struct plug_pick r = {.wait_ms = -2};
 
 	wait_ms = said;
-	return plug_nominate(p, 0, &q, &a, &r, NULL) == MK_OK ? r.wait_ms : -3;
+	return plug_nominate(p, 0, &q, &a, &r, NULL) == ERR_OK ? r.wait_ms : -3;
 }
 
 int main(void)
@@ -139,7 +139,7 @@ int main(void)
 	arena_init(&a, 0);
 	p = plug_new(NULL);
 	if (!p || two == MAP_FAILED || mprotect(two + page, page, PROT_NONE) != 0 ||
-	    plug_add(p, &entry, "", NULL) != MK_OK) {
+	    plug_add(p, &entry, "", NULL) != ERR_OK) {
 		printf("Bail out! cannot begin\n");
 		return 1;
 	}

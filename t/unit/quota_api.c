@@ -147,7 +147,7 @@ static void groups(void)
 	   "by flavor and resource");
 	is_str(gpu->path.p, "spec.resourceGroups[1].flavors[0].resources[0]",
 	       "and where it stands");
-	ok(api_quotas_get(&q->quotas, STR("f/gpu")) == NULL, "what is not there is not found");
+	ok(!api_quotas_get(&q->quotas, STR("f/gpu")), "what is not there is not found");
 }
 
 /* --- places, LocalQueues, kinds --------------------------------------------------------------- */
@@ -166,15 +166,15 @@ static void places(void)
 	is_int((int64_t)b->n_lqs, 1, "LocalQueues are counted");
 	is_int(api_place_policy(api_set_place(s, STR("company"))), API_CAPACITY,
 	       "policy of a queue");
-	ok(api_set_place(s, STR("nobody")) == NULL && api_set_queue(s, STR("nobody")) == NULL,
+	ok(!api_set_place(s, STR("nobody")) && !api_set_queue(s, STR("nobody")),
 	   "an unknown name is nowhere");
 
 	s = set_of(weights_yaml);
 	a1 = api_set_place(s, STR("a1"));
-	ok(a1->tree != NULL && a1->node != NULL && a1->queue == NULL && a1->depth == 3,
+	ok(a1->tree != NULL && a1->node != NULL && !a1->queue && a1->depth == 3,
 	   "a place in a ClusterQuotaTree needs no ClusterQueue");
 	is_str(api_place_tree(a1).p, "t", "a PlanB tree has its own name");
-	ok(api_set_tree(s, STR("t")) != NULL && api_set_tree(s, STR("u")) == NULL, "trees by name");
+	ok(api_set_tree(s, STR("t")) != NULL && !api_set_tree(s, STR("u")), "trees by name");
 	ok(api_set_tree(s, STR("t"))->connected, "it hangs together");
 }
 
@@ -209,7 +209,7 @@ static void kinds(void)
 	is_str(s->flavors[0]->elastic.v.p, "ns/e", "an ElasticQuota by annotation");
 	is_str(s->flavors[1]->elastic.v.p, "ns/e", "and by reference");
 	ok(api_set_find(s, API_LQ, STR("ns"), STR("l")) != NULL &&
-		   api_set_find(s, API_LQ, STR("other"), STR("l")) == NULL,
+		   !api_set_find(s, API_LQ, STR("other"), STR("l")),
 	   "LocalQueues are found by namespace and name");
 }
 
@@ -217,9 +217,9 @@ static void refuses(const char *yaml, const char *want, const char *name)
 {
 	struct api_set *s = api_set_new(&a);
 	struct json *docs = objects_read(&a, yaml);
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 
-	ok(api_set_add(s, json_elem(docs, 0), 0, &err) == MK_INVALID, name);
+	ok(api_set_add(s, json_elem(docs, 0), 0, &err) == ERR_INVALID, name);
 	is_str(err.msg, want, "and says why");
 }
 

@@ -20,7 +20,7 @@ static const struct api_model *model_of(const char *yaml, size_t n)
 	struct api_models models = {.n = 0};
 	struct api_set *set = set_of(yaml);
 
-	if (set == NULL || api_build(&a, set, &models, NULL) != MK_OK) {
+	if (!set || api_build(&a, set, &models, NULL) != ERR_OK) {
 		return NULL;
 	}
 	is_int((int64_t)models.n, (int64_t)n, "number of trees");
@@ -250,7 +250,7 @@ static struct api_work work(const struct api_set *s, size_t i, struct api_faults
 {
 	struct api_work w = {.n_sets = 0};
 
-	ok(api_work_read(&a, s, s->workloads[i], faults, &w) == MK_OK, "a workload is read");
+	ok(api_work_read(&a, s, s->workloads[i], faults, &w) == ERR_OK, "a workload is read");
 	return w;
 }
 

@@ -149,7 +149,7 @@ int main(void)
 				snprintf(leaf, sizeof(leaf), "%.*s", STR_ARG(name));
 				help_wait(&h, uid, leaf, 0, i, v);
 			}
-			fits = quota_admit(h.q, quota_work_find(h.q, str_of(uid)), 1) == MK_OK;
+			fits = quota_admit(h.q, quota_work_find(h.q, str_of(uid)), 1) == ERR_OK;
 			differ += fits != (v <= available(&c, x));
 			n++;
 			if (fits) {

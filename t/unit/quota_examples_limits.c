@@ -18,7 +18,7 @@ static void put_od(struct help *h, const char *uid, const char *leaf, int64_t cp
 {
 	struct help_ask a = {"on-demand", "cpu", cpu};
 
-	ok(help_work(h, uid, leaf, "", 0, 1, admitted, &a, 1) == MK_OK, uid);
+	ok(help_work(h, uid, leaf, "", 0, 1, admitted, &a, 1) == ERR_OK, uid);
 }
 
 static void weights(void)
@@ -92,7 +92,7 @@ static void put_pods(struct help *h, const char *uid, int64_t a, int64_t b, uint
 				    .n_pods = 2,
 				    .flavors = masks};
 
-	ok(quota_put(h->q, &d, NULL) == MK_OK, uid);
+	ok(quota_put(h->q, &d, NULL) == ERR_OK, uid);
 }
 
 static const char *flavor_of(struct help *h, const char *uid, size_t i)
@@ -257,9 +257,9 @@ static void scaled(void)
 	ok(quota_degraded(h.q), "Degraded");
 	help_wait(&h, "c", "a1", 0, 1, 1);
 	ok(strstr(help_why(&h, "c"), "\"root\"") != NULL, "cpu is refused at the root");
-	ok(help_work(&h, "g", "a1", "", 0, 1, false, gpu, 1) == MK_OK, "a gpu");
+	ok(help_work(&h, "g", "a1", "", 0, 1, false, gpu, 1) == ERR_OK, "a gpu");
 	is_str(help_why(&h, "g"), "", "gpu is free");
-	ok(help_work(&h, "g0", "a1", "", 0, 1, false, gpu, 2) == MK_OK, "a gpu and cpu 0");
+	ok(help_work(&h, "g0", "a1", "", 0, 1, false, gpu, 2) == ERR_OK, "a gpu and cpu 0");
 	is_str(help_why(&h, "g0"), "", "cpu 0 asks for no cpu");
 	help_done(&h);
 }
@@ -294,10 +294,10 @@ static void refused(void)
 
 	help_flat(&h, "c", 10, "AB", 50);
 	h.nodes[2].max_weight = 120;
-	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "a maximum of 120 percent");
+	ok(quota_apply(h.q, &h.d, NULL) == ERR_INVALID, "a maximum of 120 percent");
 	h.nodes[2].max_weight = -1;
 	help_amount(&h, "B", 0, 5, -1, -1);
-	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "weights and amounts among siblings");
+	ok(quota_apply(h.q, &h.d, NULL) == ERR_INVALID, "weights and amounts among siblings");
 	is_int(quota_n_nodes(h.q), 0, "nothing happened");
 	help_done(&h);
 }

@@ -113,7 +113,7 @@ static void lq_work(struct help *h, const char *uid, const char *lq, int priorit
 {
 	struct help_ask a = {"default", "cpu", amount};
 
-	ok(help_work(h, uid, "A", lq, priority, 1, runs, &a, 1) == MK_OK, uid);
+	ok(help_work(h, uid, "A", lq, priority, 1, runs, &a, 1) == ERR_OK, uid);
 }
 
 static void lq_capacity(void)
@@ -193,7 +193,7 @@ static void churn(struct help *h, int steps, int64_t *now, char order[][16], siz
 			quota_del(h->q, str_of(order[(*first)++]));
 		}
 		quota_cycle(h->q, ++*now);
-		while (quota_step(h->q, *now, &s) == MK_OK && s.event != QUOTA_END) {
+		while (quota_step(h->q, *now, &s) == ERR_OK && s.event != QUOTA_END) {
 			if (s.event == QUOTA_ADMIT) {
 				char uid[QUOTA_MAX_UID + 1];
 

@@ -56,8 +56,8 @@ static void inner_fence(void)
 	help_wait(&h, "w", "a1", 0, 20, 20);
 	is_str(help_plan(&h, "w"), "p4 p3", "nearest relatives only");
 	is_str(help_cycle(&h, 30), "+w -p4 -p3", "evicted");
-	ok(quota_gone(h.q, quota_work_find(h.q, STR("p4"))) == MK_OK, "p4 is gone");
-	ok(quota_gone(h.q, quota_work_find(h.q, STR("p3"))) == MK_OK, "p3 is gone");
+	ok(quota_gone(h.q, quota_work_find(h.q, STR("p4"))) == ERR_OK, "p4 is gone");
+	ok(quota_gone(h.q, quota_work_find(h.q, STR("p3"))) == ERR_OK, "p3 is gone");
 	quota_del(h.q, STR("p3"));
 	quota_del(h.q, STR("p4"));
 	is_str(help_cycle(&h, 31), "w", "admitted");

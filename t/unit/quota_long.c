@@ -14,7 +14,7 @@ static int tried(struct help *h)
 	int n = 0;
 
 	quota_cycle(h->q, 1);
-	while (quota_step(h->q, 1, &s) == MK_OK && s.event != QUOTA_END) {
+	while (quota_step(h->q, 1, &s) == ERR_OK && s.event != QUOTA_END) {
 		n += s.event == QUOTA_BLOCK;
 	}
 	return n;
@@ -59,10 +59,10 @@ static void test_many_queues(void)
 	}
 	h.d.lqs = lqs;
 	h.d.n_lqs = N;
-	is_int(quota_apply(h.q, &h.d, NULL), MK_TOO_BIG,
+	is_int(quota_apply(h.q, &h.d, NULL), ERR_TOO_BIG,
 	       "65,536 LocalQueues of a leaf are refused");
 	h.d.n_lqs = 10;
-	is_int(quota_apply(h.q, &h.d, NULL), MK_OK, "... and the next tree is taken");
+	is_int(quota_apply(h.q, &h.d, NULL), ERR_OK, "... and the next tree is taken");
 	help_done(&h);
 	mk_free(lqs);
 	mk_free(names);

@@ -13,7 +13,7 @@ static void tree(struct help *h)
 	help_lq(h, "team/x", "a1", 2000);
 }
 
-/* A life: apply, put, cycle with preemption, change. The first code that is not MK_OK. */
+/* A life: apply, put, cycle with preemption, change. The first code that is not ERR_OK. */
 static enum mk_code life(struct help *h)
 {
 	struct quota_ask a = {.resource = STR("cpu"), .amount = 60, .flavor = STR("default")};
@@ -26,18 +26,18 @@ static enum mk_code life(struct help *h)
 	struct quota_step s = {.event = QUOTA_BLOCK};
 	enum mk_code code = quota_apply(h->q, &h->d, NULL);
 
-	code = code == MK_OK ? quota_put(h->q, &d, NULL) : code;
+	code = code == ERR_OK ? quota_put(h->q, &d, NULL) : code;
 	d.uid = STR("w");
 	d.leaf = STR("a1");
 	d.admitted = false;
 	a.amount = 45;
-	code = code == MK_OK ? quota_put(h->q, &d, NULL) : code;
+	code = code == ERR_OK ? quota_put(h->q, &d, NULL) : code;
 	quota_cycle(h->q, 1);
-	while (code == MK_OK && s.event != QUOTA_END) {
+	while (code == ERR_OK && s.event != QUOTA_END) {
 		code = quota_step(h->q, 1, &s);
 	}
-	code = code == MK_OK ? quota_apply(h->q, &h->d, NULL) : code;
-	return code == MK_OK ? proof_check(h->q, NULL) : code;
+	code = code == ERR_OK ? quota_apply(h->q, &h->d, NULL) : code;
+	return code == ERR_OK ? proof_check(h->q, NULL) : code;
 }
 
 static void fails_anywhere(void)
@@ -55,10 +55,10 @@ static void fails_anywhere(void)
 		alloc_fail_after(n);
 		code = life(&h);
 		alloc_fail_after(0);
-		fine = fine && (code == MK_OK || code == MK_NO_MEMORY);
-		consistent = consistent && proof_check(h.q, NULL) == MK_OK;
+		fine = fine && (code == ERR_OK || code == ERR_NO_MEMORY);
+		consistent = consistent && proof_check(h.q, NULL) == ERR_OK;
 		quota_free(h.q);
-		if (code == MK_OK) {
+		if (code == ERR_OK) {
 			break;
 		}
 	}
@@ -66,7 +66,7 @@ static void fails_anywhere(void)
 	ok(consistent, "... and leaves all sums right");
 	ok(n > 20, "there were many");
 	alloc_fail_after(1);
-	ok(quota_new() == NULL, "no library without memory");
+	ok(!quota_new(), "no library without memory");
 	alloc_fail_after(0);
 }
 
@@ -86,7 +86,7 @@ static void allocates_nothing(void)
 	quota_check(h.q, w, false, rows, 8, &n);
 	is_int(n, 3, "a row per level");
 	ok(rows[0].level == 3 && rows[2].level == 1 && rows[2].used == 10, "... leaf first");
-	ok(quota_admit(h.q, w, 1) == MK_OK, "admit");
+	ok(quota_admit(h.q, w, 1) == ERR_OK, "admit");
 	quota_del(h.q, STR("w"));
 	is_int(alloc_fail_after(0), 0, "check, admit and the end of work allocate nothing");
 	help_done(&h);
@@ -103,17 +103,17 @@ static void orphans(void)
 	help_run(&h, "r", "a1", 0, 1, 30);
 	help_wait(&h, "w", "a1", 0, 1, 10);
 	help_flat(&less, "co", 100, "AB", 50);
-	ok(quota_apply(h.q, &less.d, NULL) == MK_OK, "a1 and a2 are gone");
+	ok(quota_apply(h.q, &less.d, NULL) == ERR_OK, "a1 and a2 are gone");
 	help_run(&h, "own", "A", 0, 1, 5);
-	ok(proof_check(h.q, NULL) == MK_OK, "A is a leaf with orphan usage");
+	ok(proof_check(h.q, NULL) == ERR_OK, "A is a leaf with orphan usage");
 	quota_del(h.q, STR("own"));
 	is_int(help_cell(&h, "A", 0).use, 30, "the usage stays where they were");
 	is_int(help_state(&h, "w"), QUOTA_PARKED, "what waited is parked");
-	ok(proof_check(h.q, NULL) == MK_OK, "sums are right");
+	ok(proof_check(h.q, NULL) == ERR_OK, "sums are right");
 	less.nodes[1] = less.nodes[2];
 	less.d.n_nodes = 2;
 	less.nodes[1].min_weight = 100;
-	ok(quota_apply(h.q, &less.d, NULL) == MK_OK, "A is gone as well");
+	ok(quota_apply(h.q, &less.d, NULL) == ERR_OK, "A is gone as well");
 	is_int(help_cell(&h, "root", 0).orphan, 30, "orphan usage at the root");
 	is_int(help_cell(&h, "root", 0).hold, 30, "... which holds room");
 	help_wait(&h, "big", "B", 0, 1, 71);
@@ -123,7 +123,7 @@ static void orphans(void)
 	is_int(help_cell(&h, "root", 0).orphan, 0, "no orphans");
 	help_wait(&h, "w", "a1", 0, 1, 10);
 	is_str(help_cycle(&h, 5), "w", "and what waited may run");
-	ok(quota_apply(h.q, &less.d, NULL) == MK_OK, "gone again");
+	ok(quota_apply(h.q, &less.d, NULL) == ERR_OK, "gone again");
 	quota_del(h.q, STR("r"));
 	quota_del(h.q, STR("w"));
 	is_int(help_cell(&h, "root", 0).use, 0, "orphans end");
@@ -141,7 +141,7 @@ static void gone_pair(void)
 	{
 		struct help_ask gpu = {"old", "gpu", 3};
 
-		ok(help_work(&h, "g", "A", "", 0, 1, true, &gpu, 1) == MK_OK, "uses a gpu");
+		ok(help_work(&h, "g", "A", "", 0, 1, true, &gpu, 1) == ERR_OK, "uses a gpu");
 	}
 	h.d.n_frs = 1;
 	help_apply(&h);
@@ -164,29 +164,29 @@ static void refusals(void)
 
 	help_flat(&h, "c", 100, "AB", 50);
 	h.nodes[2].name = STR("A");
-	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "a name twice");
+	ok(quota_apply(h.q, &h.d, NULL) == ERR_INVALID, "a name twice");
 	h.nodes[2].name = STR("B");
 	h.nodes[2].parent = 2;
-	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "its own parent");
+	ok(quota_apply(h.q, &h.d, NULL) == ERR_INVALID, "its own parent");
 	h.nodes[2].parent = QUOTA_NONE;
-	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "two roots");
+	ok(quota_apply(h.q, &h.d, NULL) == ERR_INVALID, "two roots");
 	h.nodes[2].parent = 0;
 	h.frs[0].total = -1;
-	ok(quota_apply(h.q, &h.d, NULL) == MK_INVALID, "a negative total");
+	ok(quota_apply(h.q, &h.d, NULL) == ERR_INVALID, "a negative total");
 	h.frs[0].total = 100;
 	help_apply(&h);
-	ok(quota_put(h.q, &d, NULL) == MK_INVALID, "a negative request");
+	ok(quota_put(h.q, &d, NULL) == ERR_INVALID, "a negative request");
 	a.amount = QUOTA_MAX_AMOUNT + 1;
-	ok(quota_put(h.q, &d, NULL) == MK_INVALID, "an absurd one");
+	ok(quota_put(h.q, &d, NULL) == ERR_INVALID, "an absurd one");
 	a.amount = 1;
 	d.leaf = STR("root");
-	ok(quota_put(h.q, &d, NULL) == MK_NOT_FOUND, "no leaf");
+	ok(quota_put(h.q, &d, NULL) == ERR_NOT_FOUND, "no leaf");
 	d.leaf = STR("A");
 	d.lq = STR("nobody/none");
-	ok(quota_put(h.q, &d, NULL) == MK_NOT_FOUND, "no such LocalQueue");
+	ok(quota_put(h.q, &d, NULL) == ERR_NOT_FOUND, "no such LocalQueue");
 	d.lq = STR("");
 	a.resource = STR("unicorn");
-	ok(quota_put(h.q, &d, NULL) == MK_OK, "an unknown resource");
+	ok(quota_put(h.q, &d, NULL) == ERR_OK, "an unknown resource");
 	is_str(help_why(&h, "u"), "a resource is in no flavor that the workload may use",
 	       "... never fits");
 	a.resource = STR("cpu");
@@ -194,11 +194,11 @@ static void refusals(void)
 	a.amount = QUOTA_MAX_AMOUNT;
 	d.admitted = true;
 	d.uid = STR("v");
-	ok(quota_put(h.q, &d, NULL) == MK_OK, "the largest amount");
+	ok(quota_put(h.q, &d, NULL) == ERR_OK, "the largest amount");
 	d.uid = STR("x");
-	ok(quota_put(h.q, &d, NULL) == MK_OK, "twice");
+	ok(quota_put(h.q, &d, NULL) == ERR_OK, "twice");
 	d.uid = STR("y");
-	ok(quota_put(h.q, &d, NULL) == MK_TOO_BIG, "a third time sums cannot hold");
+	ok(quota_put(h.q, &d, NULL) == ERR_TOO_BIG, "a third time sums cannot hold");
 	help_done(&h);
 }
 

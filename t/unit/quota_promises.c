@@ -102,7 +102,7 @@ static bool settle(struct life *l)
 
 		moved = false;
 		quota_cycle(l->h.q, now);
-		while (quota_step(l->h.q, now, &s) == MK_OK && s.event != QUOTA_END) {
+		while (quota_step(l->h.q, now, &s) == ERR_OK && s.event != QUOTA_END) {
 			moved = moved || s.event != QUOTA_BLOCK;
 		}
 		for (size_t i = 0; i < l->n_works; i++) {
@@ -141,7 +141,7 @@ static bool guarantee(struct life *l, uint64_t seed)
 	good = settle(l) && good;
 	c = help_cell(&l->h, l->node[leaf], 0);
 	good = good && (l->n_works == WORKS || c.use >= c.hard - size + 1);
-	good = good && proof_check(l->h.q, NULL) == MK_OK;
+	good = good && proof_check(l->h.q, NULL) == ERR_OK;
 	quota_free(l->h.q);
 	return good;
 }
@@ -276,7 +276,7 @@ static bool restored(const struct life *l, const struct quota_cell_info *was)
 			return false;
 		}
 	}
-	return proof_check(l->h.q, NULL) == MK_OK;
+	return proof_check(l->h.q, NULL) == ERR_OK;
 }
 
 static bool below(const struct help *h, size_t x, size_t top)
@@ -298,11 +298,11 @@ static bool taken_out(struct life *l, const struct quota_cell_info *was)
 	bool good;
 
 	l->h.d.n_nodes = n - 1;
-	good = quota_apply(l->h.q, &l->h.d, NULL) == MK_OK &&
+	good = quota_apply(l->h.q, &l->h.d, NULL) == ERR_OK &&
 	       quota_node_find(l->h.q, str_of(l->node[n - 1])) == QUOTA_NONE &&
 	       help_cell(&l->h, l->node[0], 0).use == before;
 	l->h.d.n_nodes = n;
-	return quota_apply(l->h.q, &l->h.d, NULL) == MK_OK && good && restored(l, was);
+	return quota_apply(l->h.q, &l->h.d, NULL) == ERR_OK && good && restored(l, was);
 }
 
 static bool moved(struct life *l, const struct quota_cell_info *was)
@@ -318,10 +318,10 @@ static bool moved(struct life *l, const struct quota_cell_info *was)
 	}
 	h->nodes[x].parent = to;
 	l->n_met += to != home && help_cell(h, l->node[x], 0).use > 0;
-	good = quota_apply(h->q, &h->d, NULL) == MK_OK &&
+	good = quota_apply(h->q, &h->d, NULL) == ERR_OK &&
 	       help_cell(h, l->node[0], 0).use == was[0].use;
 	h->nodes[x].parent = home;
-	return quota_apply(h->q, &h->d, NULL) == MK_OK && good && restored(l, was);
+	return quota_apply(h->q, &h->d, NULL) == ERR_OK && good && restored(l, was);
 }
 
 /* What Compile gives Kueue for each node, taken for amounts, is the same tree. */

@@ -222,7 +222,7 @@ static void put(struct help *h, struct brute *b, int64_t now)
 	if (w->ask[0] + w->ask[1] == 0) {
 		return;
 	}
-	expect(quota_put(h->q, &d, NULL) == MK_OK, "put");
+	expect(quota_put(h->q, &d, NULL) == ERR_OK, "put");
 	b->n++;
 	outside_change(b);
 }
@@ -248,7 +248,7 @@ static void leave(struct help *h, struct brute *b)
 		struct brute_work *w = &b->w[i];
 
 		if (w->there && w->state == QUOTA_EVICTING && pick(2) == 0) {
-			expect(quota_gone(h->q, real(h, w)) == MK_OK, "gone");
+			expect(quota_gone(h->q, real(h, w)) == ERR_OK, "gone");
 			w->state = QUOTA_PENDING;
 			brute_dropped(b, w);
 		}
@@ -258,7 +258,7 @@ static void leave(struct help *h, struct brute *b)
 static void change(struct help *h, struct brute *b)
 {
 	random_figures(h);
-	expect(quota_apply(h->q, &h->d, NULL) == MK_OK, "apply");
+	expect(quota_apply(h->q, &h->d, NULL) == ERR_OK, "apply");
 	outside_change(b);
 	for (size_t i = 0; i < b->n; i++) {
 		if (b->w[i].state == QUOTA_BLOCKED) {
@@ -376,8 +376,8 @@ static size_t cycle(struct help *h, struct brute *b, int64_t now)
 	while (failure[0] == '\0') {
 		struct brute_work *w = brute_step(b, &event);
 
-		expect(quota_step(h->q, now, &s) == MK_OK, "step");
-		if (w == NULL) {
+		expect(quota_step(h->q, now, &s) == ERR_OK, "step");
+		if (!w) {
 			expect(s.event == QUOTA_END, "end of the cycle");
 			break;
 		}
@@ -409,7 +409,7 @@ static void settle(struct help *h, struct brute *b, int64_t now)
 			struct brute_work *w = &b->w[i];
 
 			if (w->there && w->state == QUOTA_EVICTING) {
-				expect(quota_gone(h->q, real(h, w)) == MK_OK, "gone");
+				expect(quota_gone(h->q, real(h, w)) == ERR_OK, "gone");
 				w->state = QUOTA_PENDING;
 				brute_dropped(b, w);
 				moves++;
@@ -430,7 +430,7 @@ static void one_case(uint64_t seed)
 	random_tree(&h, &t);
 	memset(&b, 0, sizeof(b));
 	b.d = &h.d;
-	expect(quota_apply(h.q, &h.d, NULL) == MK_OK, "apply");
+	expect(quota_apply(h.q, &h.d, NULL) == ERR_OK, "apply");
 	check_sums(&h, &b);
 	for (int i = 0; i < 12 && failure[0] == '\0'; i++) {
 		int what = pick(10);
@@ -454,7 +454,7 @@ static void one_case(uint64_t seed)
 	compare_cells(&h, &b);
 	settle(&h, &b, now + 1);
 	compare_works(&h, &b);
-	expect(proof_check(h.q, NULL) == MK_OK, "self check");
+	expect(proof_check(h.q, NULL) == ERR_OK, "self check");
 	quota_free(h.q);
 }
 

@@ -64,17 +64,17 @@ static void test_order(void)
 	for (size_t i = 0; i < N; i++) {
 		struct quota_work *w = quota_work_find(h.q, str_of(uids[i]));
 
-		wrong += w == NULL || !help_is(w, uids[i]);
+		wrong += !w || !help_is(w, uids[i]);
 	}
 	is_int((int)wrong, 0, "each is found, and says its name");
 	quota_cycle(h.q, 1);
 	for (size_t i = 0; i < N; i++) {
-		wrong += quota_step(h.q, 1, &s) != MK_OK || s.event != QUOTA_ADMIT ||
+		wrong += quota_step(h.q, 1, &s) != ERR_OK || s.event != QUOTA_ADMIT ||
 			 !help_is(s.work, uids[i]);
 	}
 	is_int((int)wrong, 0, "of equal age they are admitted by the bytes of their uids");
-	ok(quota_work_find(h.q, STR("88888888-8888-8888-8888-88888888888")) == NULL &&
-		   quota_work_find(h.q, STR("88888888-8888-8888-8888-88888888888G")) == NULL,
+	ok(!quota_work_find(h.q, STR("88888888-8888-8888-8888-88888888888")) &&
+		   !quota_work_find(h.q, STR("88888888-8888-8888-8888-88888888888G")),
 	   "others are not found");
 	help_done(&h);
 }

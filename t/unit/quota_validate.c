@@ -373,7 +373,7 @@ static void many(void)
 		json_add(&a, list, node);
 	}
 	in.now = objects_link(&a, docs, API_NONE);
-	ok(validate(&a, &in, &e, NULL) == MK_OK && e.n == 26, "all errors are found");
+	ok(validate(&a, &in, &e, NULL) == ERR_OK && e.n == 26, "all errors are found");
 	text = validate_text(&a, e.v, e.n);
 	for (size_t i = 0; i < text.n; i++) {
 		n_lines += text.p[i] == '\n' ? 1 : 0;

@@ -331,8 +331,8 @@ static bool run_once(const char *yaml, uint64_t fail_at, bool *ret_done)
 	struct api_set *set;
 	struct validate_errors errors = {.n = 0};
 	struct validate_input in = {.subject = API_NONE, .deleted = API_NONE};
-	struct mk_err err = {.code = MK_OK};
-	enum mk_code code = MK_OK;
+	struct mk_err err = {.code = ERR_OK};
+	enum mk_code code = ERR_OK;
 	struct json_iter it;
 
 	arena_init(&a, 0);
@@ -340,20 +340,20 @@ static bool run_once(const char *yaml, uint64_t fail_at, bool *ret_done)
 	it = json_iter(docs);
 	alloc_fail_after(fail_at);
 	set = api_set_new(&a);
-	code = set == NULL ? MK_NO_MEMORY : MK_OK;
-	while (code == MK_OK && json_next(&it)) {
+	code = !set ? ERR_NO_MEMORY : ERR_OK;
+	while (code == ERR_OK && json_next(&it)) {
 		code = api_set_add(set, it.val, 0, &err);
 	}
-	code = code == MK_OK ? api_set_link(set, API_NONE, &err) : code;
+	code = code == ERR_OK ? api_set_link(set, API_NONE, &err) : code;
 	in.now = set;
-	code = code == MK_OK ? validate(&a, &in, &errors, &err) : code;
-	if (code == MK_OK && api_status(&a, set) == NULL) {
-		code = MK_NO_MEMORY;
+	code = code == ERR_OK ? validate(&a, &in, &errors, &err) : code;
+	if (code == ERR_OK && !api_status(&a, set)) {
+		code = ERR_NO_MEMORY;
 	}
 	alloc_fail_after(0);
 	arena_done(&a);
-	*ret_done = code == MK_OK;
-	return code == MK_OK ? errors.n == 1 : code == MK_NO_MEMORY;
+	*ret_done = code == ERR_OK;
+	return code == ERR_OK ? errors.n == 1 : code == ERR_NO_MEMORY;
 }
 
 static void torture(const char *yaml, const char *name)

@@ -17,7 +17,7 @@ static void put(const char *name, const char *text)
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	f = fopen(path, "w");
-	if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0) {
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0) {
 		printf("Bail out! %s cannot be written\n", path);
 		exit(1);
 	}
@@ -35,14 +35,14 @@ static void take_away(const char *name)
 static const char *look(struct cert_files *f)
 {
 	static char text[64];
-	struct mk_err err = {.code = MK_OK};
+	struct mk_err err = {.code = ERR_OK};
 	struct cert_pair pair;
 
 	if (cert_files_look(f, &arena, &pair, &err)) {
 		snprintf(text, sizeof(text), "%.*s/%.*s", STR_ARG(pair.cert), STR_ARG(pair.key));
 		return text;
 	}
-	return err.code == MK_OK ? "same" : err_code_name(err.code);
+	return err.code == ERR_OK ? "same" : err_code_name(err.code);
 }
 
 /* It may have been for lack of memory, after which the files do not change: it is tried again. */
@@ -70,28 +70,28 @@ int main(void)
 	struct cert_files f = {0};
 
 	snprintf(directory, sizeof(directory), "%.40s/certXXXXXX", tmp != NULL ? tmp : "/tmp");
-	if (mkdtemp(directory) == NULL) {
+	if (!mkdtemp(directory)) {
 		printf("Bail out! no directory\n");
 		return 1;
 	}
 	arena_init(&arena, 0);
 	f.directory = str_of(directory);
-	is_str(look(&f), err_code_name(MK_NOT_FOUND), "no files: it is told");
+	is_str(look(&f), err_code_name(ERR_NOT_FOUND), "no files: it is told");
 	is_str(look(&f), "same", "and not again");
 	put(SERVING_CERT, "c1");
-	is_str(look(&f), err_code_name(MK_NOT_FOUND), "something is there, but no key: told anew");
+	is_str(look(&f), err_code_name(ERR_NOT_FOUND), "something is there, but no key: told anew");
 	put(SERVING_KEY, "k1");
 	is_str(look(&f), "c1/k1", "both are there");
 	is_str(look(&f), "same", "and stay");
 	put(SERVING_KEY, "key2");
 	is_str(look(&f), "c1/key2", "one is another");
 	take_away(SERVING_KEY);
-	is_str(look(&f), err_code_name(MK_NOT_FOUND), "the key is gone");
+	is_str(look(&f), err_code_name(ERR_NOT_FOUND), "the key is gone");
 	is_str(look(&f), "same", "told once");
 	put(SERVING_KEY, "third");
 	is_str(look(&f), "c1/third", "it is back");
 	take_away(SERVING_KEY);
-	is_str(look(&f), err_code_name(MK_NOT_FOUND), "gone again: told again");
+	is_str(look(&f), err_code_name(ERR_NOT_FOUND), "gone again: told again");
 	put(SERVING_KEY, "k4");
 	is_str(look(&f), "c1/k4", "back again");
 	cert_files_refused(&f);

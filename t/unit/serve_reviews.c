@@ -180,8 +180,8 @@ static bool begin(void)
 	}
 	arena_init(&a, 0);
 	tls = tls_serve_new(&to, NULL);
-	done = tls && serving_certs_plan(&a, &in, &made, &change, NULL) == MK_OK &&
-	       tls_serve_set(tls, made.cert, made.key, NULL) == MK_OK;
+	done = tls && serving_certs_plan(&a, &in, &made, &change, NULL) == ERR_OK &&
+	       tls_serve_set(tls, made.cert, made.key, NULL) == ERR_OK;
 	arena_done(&a);
 	ro.queues = queues;
 	ro.tls = tls;

@@ -23,7 +23,7 @@ static bool plan(const struct serving_certs *have, mk_str trusted, int64_t now,
 		.have = *have, .trusted = trusted, .names = names, .n_names = 2, .now_ms = now};
 	bool change = false;
 
-	if (serving_certs_plan(&arena, &in, ret, &change, NULL) != MK_OK) {
+	if (serving_certs_plan(&arena, &in, ret, &change, NULL) != ERR_OK) {
 		ok(false, "a plan");
 	}
 	return change;
@@ -34,7 +34,7 @@ static bool serves(const struct serving_certs *c, mk_str trusted, int64_t now)
 {
 	int64_t end = 0;
 
-	return tls_check_pem((mk_str){NULL, 0}, c->cert, c->key, NULL) == MK_OK &&
+	return tls_check_pem((mk_str){NULL, 0}, c->cert, c->key, NULL) == ERR_OK &&
 	       tls_cert_end(c->cert, &end) && end > now &&
 	       tls_cert_is_by(c->cert, tls_certs_alive(&arena, trusted, 9, now), names, 2);
 }
@@ -73,7 +73,7 @@ static void test_names(const struct serving_certs *c)
 	serving_certs_plan(&arena, &in, &next, &change, NULL);
 	ok(change && tls_cert_is_by(next.cert, c->ca, other, 1), "another name is signed for");
 	in.names = bad;
-	is_int(serving_certs_plan(&arena, &in, &next, &change, NULL), MK_INVALID,
+	is_int(serving_certs_plan(&arena, &in, &next, &change, NULL), ERR_INVALID,
 	       "a name that none can have is told");
 }
 
@@ -110,9 +110,9 @@ static void test_years(struct serving_certs c)
 
 static void test_memory(const struct serving_certs *c)
 {
-	enum mk_code code = MK_NO_MEMORY;
+	enum mk_code code = ERR_NO_MEMORY;
 
-	for (uint64_t n = 1; n < 100 && code != MK_OK; n++) {
+	for (uint64_t n = 1; n < 100 && code != ERR_OK; n++) {
 		struct serving_input in = {.have = *c, .names = names, .n_names = 2, .now_ms = T0};
 		struct serving_certs next;
 		bool change = false;
@@ -124,11 +124,11 @@ static void test_memory(const struct serving_certs *c)
 		code = serving_certs_plan(&a, &in, &next, &change, NULL);
 		alloc_fail_after(0);
 		arena_done(&a);
-		if (code != MK_OK && code != MK_NO_MEMORY) {
+		if (code != ERR_OK && code != ERR_NO_MEMORY) {
 			break;
 		}
 	}
-	is_int(code, MK_OK, "out of memory is an error and nothing else");
+	is_int(code, ERR_OK, "out of memory is an error and nothing else");
 }
 
 int main(void)

@@ -57,7 +57,7 @@ static void served(cluster_id c, uint16_t kind, bool yes)
 	struct event ev = {.type = yes ? EV_SERVED : EV_UNSERVED,
 			   .cluster = c,
 			   .kind = kind,
-			   .code = yes ? MK_OK : MK_NOT_FOUND,
+			   .code = yes ? ERR_OK : ERR_NOT_FOUND,
 			   .text = STR("no matches for kind \"Toy\"")};
 
 	o.on_event(o.ctx, &ev);
@@ -210,7 +210,7 @@ static void an_event(const char *type)
 		 "Workload\",\"regarding\":{\"kind\":\"Workload\",\"namespace\":\"ns\",\"name\":"
 		 "\"wl\"}}",
 		 type);
-	ok(json_parse(&a, str_of(text), &body, NULL) == MK_OK, "an Event is sent");
+	ok(json_parse(&a, str_of(text), &body, NULL) == ERR_OK, "an Event is sent");
 	op.body = body;
 	o.on_op(o.ctx, &op);
 	arena_done(&a);

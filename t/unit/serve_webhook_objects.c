@@ -149,7 +149,7 @@ static void test_table_refused(void)
 	}
 	begin(false);
 	run(true);
-	fake_end(&f, fake_token(&f, 0, "GET " MAP), TRANSPORT_OK, MK_OK, "");
+	fake_end(&f, fake_token(&f, 0, "GET " MAP), TRANSPORT_OK, ERR_OK, "");
 	ok(waits() >= 5000, "a read without an answer waits");
 	finish();
 	begin(false);
@@ -157,7 +157,7 @@ static void test_table_refused(void)
 	fake_answer(&f, 0, "GET " MAP, 200, FULL);
 	later(60000);
 	observe(KIND_LOCAL_QUEUE, "ns", "another", "{\"spec\":{\"clusterQueue\":\"far\"}}");
-	f.send_code = MK_NO_MEMORY;
+	f.send_code = ERR_NO_MEMORY;
 	run(true);
 	is_int(waits(), 5000, "a request that could not be sent waits");
 	finish();
@@ -255,7 +255,7 @@ static void test_new_authority(void)
 	fake_answer(&f, 0, "GET " SECRET, 404, "{\"kind\":\"Status\",\"reason\":\"NotFound\"}");
 	run(true);
 	c = fake_find(&f, 0, "POST /api/v1/namespaces/kueue-system/secrets");
-	ok(c && json_parse(&a, str_of(c->body), &o, NULL) == MK_OK, "a missing Secret is made");
+	ok(c && json_parse(&a, str_of(c->body), &o, NULL) == ERR_OK, "a missing Secret is made");
 	for (size_t i = 0; i < 4; i++) {
 		mk_str pem = {NULL, 0};
 

@@ -24,7 +24,7 @@ static void add(struct changes *l, struct change change)
 		size_t size = l->size ? l->size * 2 : 64;
 		struct change *bigger = arena_array(&l->c->a, size, sizeof(*bigger));
 
-		if (bigger == NULL) {
+		if (!bigger) {
 			return;
 		}
 		if (l->n > 0) {
@@ -91,7 +91,7 @@ static void all_numbers(struct changes *l, struct change base, const struct quot
 	for (size_t f = 0; old != NULL && f < quota_n_frs(old); f++) {
 		struct quota_fr fr = quota_fr_at(old, f);
 
-		if (new == NULL || quota_fr_find(new, fr.flavor, fr.resource) == QUOTA_NONE) {
+		if (!new || quota_fr_find(new, fr.flavor, fr.resource) == QUOTA_NONE) {
 			numbers(l, base, old, old_node, new, new_node, fr);
 		}
 	}
@@ -275,7 +275,7 @@ static enum cli_exit run_diff(struct cli *c, const struct cli_args *args)
 	if (!cli_get_format(c, args, &format)) {
 		return CLI_USAGE;
 	}
-	if (args->n_rest > 0 || cli_get(args, "from") == NULL) {
+	if (args->n_rest > 0 || !cli_get(args, "from")) {
 		return cli_usage(c, "kubectl multikueue tree diff",
 				 "say what to compare: --from OLD -f NEW");
 	}

@@ -39,7 +39,7 @@ static bool run_cycle(struct quota *q, size_t n_works, const struct map *by_uid)
 		struct quota_step step;
 		struct outlook *out;
 
-		if (quota_step(q, 0, &step) != MK_OK) {
+		if (quota_step(q, 0, &step) != ERR_OK) {
 			return false;
 		}
 		if (step.event == QUOTA_END) {
@@ -59,7 +59,7 @@ static bool look_ahead(struct cli *c, const struct world *w, size_t tree, const 
 {
 	const struct api_model *m = &w->models.v[tree];
 	struct quota *q = quota_new();
-	bool good = q != NULL && quota_apply(q, &m->desc, NULL) == MK_OK;
+	bool good = q != NULL && quota_apply(q, &m->desc, NULL) == ERR_OK;
 
 	for (size_t i = 0; good && i < w->n_works; i++) {
 		const struct world_work *ww = &w->works[i];
@@ -67,7 +67,7 @@ static bool look_ahead(struct cli *c, const struct world *w, size_t tree, const 
 		if (ww->tree != tree) {
 			continue;
 		}
-		good = api_build_put(&c->a, w->in.set, m, q, &ww->work, NULL) == MK_OK;
+		good = api_build_put(&c->a, w->in.set, m, q, &ww->work, NULL) == ERR_OK;
 		if (good && ww->work.evicting) {
 			quota_evict(q, quota_work_find(q, ww->work.uid), NULL);
 		}
@@ -84,7 +84,7 @@ static mk_str who(struct cli *c, const struct explanation *e, const struct quota
 	mk_str text = quota_work_uid(w, uid);
 	const struct outlook *out = map_get(e->by_uid, text);
 
-	if (out == NULL) {
+	if (!out) {
 		return arena_dup(&c->a, text);
 	}
 	return arena_printf(&c->a, "%.*s/%.*s", STR_ARG(out->ww->work.ns),
@@ -165,7 +165,7 @@ static void print_plan(struct cli *c, struct explanation *e)
 {
 	struct quota_plan plan = {.n = 0};
 
-	if (quota_plan(e->q, e->work, 0, &plan) != MK_OK) {
+	if (quota_plan(e->q, e->work, 0, &plan) != ERR_OK) {
 		buf_printf(&c->out,
 			   "  preemption: nobody whom it may preempt would make enough room\n");
 		return;
@@ -330,7 +330,7 @@ static bool explain(struct cli *c, struct world *w, struct explanation *e, enum 
 	e->q = w->trees[ww->tree];
 	e->work = quota_work_find(e->q, ww->work.uid);
 	e->n_rows = 0;
-	if (e->work == NULL) {
+	if (!e->work) {
 		return false;
 	}
 	if (!ww->work.admitted) {

@@ -51,7 +51,7 @@ static bool add_doc(struct cli *c, struct files *f, struct api_set *set, struct 
 		size_t size = f->size ? f->size * 2 : 32;
 		struct files_doc *bigger = arena_array(&c->a, size, sizeof(*bigger));
 
-		if (bigger == NULL) {
+		if (!bigger) {
 			cli_no_memory(c);
 			return false;
 		}
@@ -62,7 +62,7 @@ static bool add_doc(struct cli *c, struct files *f, struct api_set *set, struct 
 		f->size = size;
 	}
 	f->docs[f->n] = doc;
-	if (api_set_add(set, doc.json, f->n, &err) != MK_OK) {
+	if (api_set_add(set, doc.json, f->n, &err) != ERR_OK) {
 		int line = yaml_line(&doc.lines, pointer);
 
 		cli_error(c, "%s:%zu: %s", doc.file, doc.first + (size_t)(line > 0 ? line - 1 : 0),
@@ -84,7 +84,7 @@ static void yaml_error(struct cli *c, const char *file, size_t first, const stru
 	while (p != NULL && p[n] >= '0' && p[n] <= '9') {
 		n++;
 	}
-	if (p == NULL || !str_u64((mk_str){p, n}, &line) || line == 0) {
+	if (!p || !str_u64((mk_str){p, n}, &line) || line == 0) {
 		cli_error(c, "%s:%zu: %s", file, first, err->msg);
 		return;
 	}
@@ -202,7 +202,7 @@ static bool read_short(struct cli *c, struct files *f, struct api_set *set, cons
 			  YAML_MAX_SIZE / 1024);
 		return false;
 	}
-	if (yaml_parse(&c->a, text, NULL, &v, &doc.lines, &err) != MK_OK) {
+	if (yaml_parse(&c->a, text, NULL, &v, &doc.lines, &err) != ERR_OK) {
 		yaml_error(c, file, first, &err);
 		return false;
 	}

@@ -49,7 +49,7 @@ static void note(struct player *p, enum replay_what what, size_t job, mk_str det
 	struct replay *r = p->r;
 
 	r->events = room(r, r->events, r->n_events, &r->size_events, sizeof(*r->events));
-	if (r->events == NULL) {
+	if (!r->events) {
 		p->failed = true;
 		r->n_events = 0;
 		r->size_events = 0;
@@ -75,7 +75,7 @@ bool replay_add(struct replay *r, const struct api_work *work, size_t tree, int6
 		int64_t duration_ms)
 {
 	r->jobs = room(r, r->jobs, r->n_jobs, &r->size_jobs, sizeof(*r->jobs));
-	if (r->jobs == NULL) {
+	if (!r->jobs) {
 		return false;
 	}
 	r->jobs[r->n_jobs++] = (struct replay_job){
@@ -204,7 +204,7 @@ static void cycle(struct player *p, struct quota *q)
 	while (!p->failed && s.event != QUOTA_END) {
 		size_t job;
 
-		if (quota_step(q, p->r->start_ms + p->r->now_ms, &s) != MK_OK) {
+		if (quota_step(q, p->r->start_ms + p->r->now_ms, &s) != ERR_OK) {
 			p->failed = true;
 			return;
 		}
@@ -238,7 +238,7 @@ static void happen(struct player *p, size_t job)
 		note(p, REPLAY_ARRIVE, job, (mk_str){"", 0});
 		set_state(p, job, REPLAY_WAITING);
 		if (api_build_put(&p->r->c->a, w->in.set, &w->models.v[j->tree], q, j->work,
-				  NULL) == MK_NO_MEMORY) {
+				  NULL) == ERR_NO_MEMORY) {
 			p->failed = true;
 		}
 		break;
@@ -270,7 +270,7 @@ static void sample(struct player *p, size_t tree, size_t node)
 	}
 	r->last[tree][node] = use;
 	r->uses = room(r, r->uses, r->n_uses, &r->size_uses, sizeof(*r->uses));
-	if (r->uses == NULL) {
+	if (!r->uses) {
 		p->failed = true;
 		r->n_uses = r->size_uses = 0;
 		return;
@@ -315,13 +315,13 @@ static bool prepare(struct player *p)
 	struct moment *moments = arena_array(&r->c->a, r->n_jobs, sizeof(*moments));
 
 	r->last = arena_array(&r->c->a, r->w->models.n, sizeof(*r->last));
-	if (moments == NULL || r->last == NULL) {
+	if (!moments || !r->last) {
 		return false;
 	}
 	for (size_t t = 0; t < r->w->models.n; t++) {
 		r->last[t] =
 			arena_array(&r->c->a, quota_n_nodes(r->w->trees[t]), sizeof(**r->last));
-		if (r->last[t] == NULL) {
+		if (!r->last[t]) {
 			return false;
 		}
 	}

@@ -18,7 +18,7 @@ static bool get_duration(struct cli *c, const struct cli_args *args, const char 
 	struct mk_err err;
 
 	*ret = otherwise;
-	if (given == NULL) {
+	if (!given) {
 		return true;
 	}
 	if (!duration_parse(str_of(given), ret, &err) || *ret < 0) {
@@ -90,7 +90,7 @@ static bool make_requests(struct cli *c, struct rng *rng, const struct quota *q,
 			  struct api_pod_set *ps)
 {
 	ps->requests = arena_array(&c->a, quota_n_frs(q), sizeof(*ps->requests));
-	if (ps->requests == NULL) {
+	if (!ps->requests) {
 		return false;
 	}
 	for (size_t f = 0; f < quota_n_frs(q); f++) {
@@ -127,7 +127,7 @@ static bool generate_one(struct cli *c, struct world *w, struct replay *r, struc
 	size_t node = 0;
 	int64_t arrive = rng_range(rng, 0, span / 1000) * 1000;
 
-	if (work == NULL || ps == NULL) {
+	if (!work || !ps) {
 		return false;
 	}
 	while (quota_node_at(q, node).n_children > 0) {
@@ -195,7 +195,7 @@ static void print_events(struct cli *c, const struct replay *r, bool wide)
 		const struct replay_event *e = &r->events[i];
 		const struct api_work *w = r->jobs[e->job].work;
 
-		if (waits == NULL || !is_told(e, waits, wide)) {
+		if (!waits || !is_told(e, waits, wide)) {
 			continue;
 		}
 		output_cell(&t, duration_text(&c->a, e->at_ms));
@@ -331,7 +331,7 @@ static enum cli_exit simulate(struct cli *c, struct world *w, const struct wish 
 	struct replay *r = replay_new(c, w, latest(w), wish->grace);
 	struct rng rng;
 
-	if (r == NULL || !add_read(w, r, wish->duration)) {
+	if (!r || !add_read(w, r, wish->duration)) {
 		return cli_no_memory(c);
 	}
 	rng_init(&rng, (uint64_t)wish->seed);

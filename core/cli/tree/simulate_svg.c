@@ -34,7 +34,7 @@ static bool make_groups(struct painter *p)
 	}
 	groups = arena_array(&p->c->a, n, sizeof(*groups));
 	p->first_group = arena_array(&p->c->a, w->models.n, sizeof(*p->first_group));
-	if (groups == NULL || p->first_group == NULL) {
+	if (!groups || !p->first_group) {
 		return false;
 	}
 	n = 0;
@@ -89,7 +89,7 @@ static bool make_rows(struct painter *p)
 
 	p->rows = arena_array(&p->c->a, r->n_jobs, sizeof(*p->rows));
 	p->row_of = arena_array(&p->c->a, r->n_jobs, sizeof(*p->row_of));
-	if (orders == NULL || p->rows == NULL || p->row_of == NULL) {
+	if (!orders || !p->rows || !p->row_of) {
 		return false;
 	}
 	for (size_t i = 0; i < r->n_jobs; i++) {
@@ -169,7 +169,7 @@ static bool make_spans(struct painter *p)
 	struct open_span *open = arena_array(&p->c->a, r->n_jobs, sizeof(*open));
 
 	p->spans = arena_array(&p->c->a, r->n_events + r->n_jobs, sizeof(*p->spans));
-	if (open == NULL || p->spans == NULL) {
+	if (!open || !p->spans) {
 		return false;
 	}
 	for (size_t i = 0; i < r->n_jobs; i++) {
@@ -202,7 +202,7 @@ static bool make_uses(struct painter *p)
 	const struct replay *r = p->r;
 
 	p->uses = arena_array(&p->c->a, r->n_uses, sizeof(*p->uses));
-	if (p->uses == NULL) {
+	if (!p->uses) {
 		return false;
 	}
 	for (size_t i = 0; i < r->n_uses; i++) {

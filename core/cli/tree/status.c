@@ -25,7 +25,7 @@ static enum cli_exit run_status(struct cli *c, const struct cli_args *args)
 		return CLI_NO;
 	}
 	status = api_status(&c->a, in.set);
-	if (status == NULL || !output_value(c, status, format == CLI_JSON ? format : CLI_YAML)) {
+	if (!status || !output_value(c, status, format == CLI_JSON ? format : CLI_YAML)) {
 		return cli_no_memory(c);
 	}
 	return CLI_OK;

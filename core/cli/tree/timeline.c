@@ -165,7 +165,7 @@ static bool chart(struct drawing *d)
 	int64_t *use = mk_calloc(t->n_groups + 1, sizeof(*use));
 	int top = TOP + CHART - h_of(t, t->total);
 
-	if (use == NULL) {
+	if (!use) {
 		return false;
 	}
 	for (size_t g = t->n_groups; g > 0; g--) {
@@ -301,7 +301,7 @@ bool timeline_svg(const struct timeline *t, struct buf *b)
 
 	d.n_rows = t->n_rows < TIMELINE_MAX_ROWS ? t->n_rows : TIMELINE_MAX_ROWS;
 	d.row_y = mk_calloc(d.n_rows + 1, sizeof(*d.row_y));
-	if (d.row_y == NULL) {
+	if (!d.row_y) {
 		return false;
 	}
 	place_rows(&d);

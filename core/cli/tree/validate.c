@@ -51,7 +51,7 @@ enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *
 	struct mk_err err;
 
 	*ret = (struct tree_input){.set = api_set_new(&c->a), .before = before};
-	if (paths == NULL || ret->set == NULL) {
+	if (!paths || !ret->set) {
 		return cli_no_memory(c);
 	}
 	if (n == 0) {
@@ -61,12 +61,12 @@ enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *
 	if (!files_read(c, &ret->files, paths, n, ret->set)) {
 		return CLI_FAILED;
 	}
-	if (api_set_link(ret->set, API_NONE, &err) != MK_OK) {
+	if (api_set_link(ret->set, API_NONE, &err) != ERR_OK) {
 		return failed(c, &err);
 	}
 	in.now = ret->set;
 	in.before = before != NULL ? before->set : NULL;
-	if (validate(&c->a, &in, &ret->errors, &err) != MK_OK) {
+	if (validate(&c->a, &in, &ret->errors, &err) != ERR_OK) {
 		return failed(c, &err);
 	}
 	return CLI_OK;
@@ -77,7 +77,7 @@ static const struct files *files_of(const struct tree_input *in, const struct ap
 {
 	bool is_new = o->index < in->set->n_objects && in->set->objects[o->index] == o;
 
-	return is_new || in->before == NULL ? &in->files : &in->before->files;
+	return is_new || !in->before ? &in->files : &in->before->files;
 }
 
 void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *in)
@@ -155,7 +155,7 @@ static void count(const struct api_set *set, size_t *ret_trees, size_t *ret_queu
 		const struct api_place *p = set->all_places[i];
 
 		*ret_queues += api_place_in_tree(p) ? 1 : 0;
-		*ret_trees += p->tree == NULL && p->parent == NULL && p->n_children > 0 ? 1 : 0;
+		*ret_trees += !p->tree && !p->parent && p->n_children > 0 ? 1 : 0;
 	}
 }
 

@@ -12,20 +12,20 @@ static enum cli_exit make_trees(struct cli *c, struct world *w)
 {
 	struct mk_err err;
 
-	if (api_build(&c->a, w->in.set, &w->models, &err) != MK_OK) {
+	if (api_build(&c->a, w->in.set, &w->models, &err) != ERR_OK) {
 		return failed(c, &err);
 	}
 	w->trees = arena_array(&c->a, w->models.n, sizeof(struct quota *));
-	if (w->trees == NULL) {
+	if (!w->trees) {
 		w->models.n = 0;
 		return cli_no_memory(c);
 	}
 	for (size_t i = 0; i < w->models.n; i++) {
 		w->trees[i] = quota_new();
-		if (w->trees[i] == NULL) {
+		if (!w->trees[i]) {
 			return cli_no_memory(c);
 		}
-		if (quota_apply(w->trees[i], &w->models.v[i].desc, &err) != MK_OK) {
+		if (quota_apply(w->trees[i], &w->models.v[i].desc, &err) != ERR_OK) {
 			err_wrap(&err, "tree %.*s", STR_ARG(w->models.v[i].name));
 			return failed(c, &err);
 		}
@@ -59,7 +59,7 @@ static enum cli_exit put_work(struct cli *c, struct world *w, struct map *seen,
 	struct mk_err err;
 	enum mk_code code;
 
-	if (api_work_read(&c->a, w->in.set, o, &faults, &ww->work) != MK_OK) {
+	if (api_work_read(&c->a, w->in.set, o, &faults, &ww->work) != ERR_OK) {
 		return cli_no_memory(c);
 	}
 	for (size_t i = 0; i < faults.n; i++) {
@@ -85,10 +85,10 @@ static enum cli_exit put_work(struct cli *c, struct world *w, struct map *seen,
 	}
 	code = api_build_put(&c->a, w->in.set, &w->models.v[ww->tree], w->trees[ww->tree],
 			     &ww->work, &err);
-	if (code == MK_NO_MEMORY) {
+	if (code == ERR_NO_MEMORY) {
 		return cli_no_memory(c);
 	}
-	if (code != MK_OK) {
+	if (code != ERR_OK) {
 		api_fault_add(&c->a, &w->notes, 0, who, "left out: %s", err.msg);
 		ww->tree = API_NONE;
 		return CLI_OK;
@@ -118,7 +118,7 @@ enum cli_exit world_open(struct cli *c, const struct cli_args *args, const char 
 	}
 	rc = make_trees(c, w);
 	w->works = arena_array(&c->a, w->in.set->n_workloads, sizeof(*w->works));
-	if (rc != CLI_OK || w->works == NULL) {
+	if (rc != CLI_OK || !w->works) {
 		return rc != CLI_OK ? rc : cli_no_memory(c);
 	}
 	for (size_t i = 0; i < w->in.set->n_workloads && rc == CLI_OK; i++) {

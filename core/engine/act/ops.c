@@ -210,7 +210,7 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 {
 	bool shown = ev->outcome == OUTCOME_APPLIED && ev->obj;
 
-	if (!shown && ev->code != MK_NOT_FOUND) {
+	if (!shown && ev->code != ERR_NOT_FOUND) {
 		back_off(e, r, ev->retry_after_ms);
 		return;
 	}
@@ -283,7 +283,7 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 /* Errors after which the same input would fail again. */
 static bool for_good(enum mk_code c)
 {
-	return c == MK_INVALID || c == MK_DENIED || c == MK_TOO_BIG || c == MK_NOT_FOUND;
+	return c == ERR_INVALID || c == ERR_DENIED || c == ERR_TOO_BIG || c == ERR_NOT_FOUND;
 }
 
 static void refuse(struct engine *e, struct wl *w, const struct record *r, mk_str why)
@@ -327,16 +327,16 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		    const struct event *ev)
 {
 	r->unanswered = 0;
-	if (ev->code == MK_EXISTS) {
+	if (ev->code == ERR_EXISTS) {
 		r->unknown = true;
 		r->taken = true;
-	} else if (ev->code == MK_CONFLICT) {
+	} else if (ev->code == ERR_CONFLICT) {
 		settle(e, r, SETTLE_CONFLICT_MS);
-	} else if (ev->code == MK_NOT_FOUND && f->type == OP_DELETE) {
+	} else if (ev->code == ERR_NOT_FOUND && f->type == OP_DELETE) {
 		record_gone(&e->store, r, 0, r->epoch, e->now);
-	} else if (ev->code == MK_NOT_FOUND && f->type != OP_CREATE) {
+	} else if (ev->code == ERR_NOT_FOUND && f->type != OP_CREATE) {
 		settle(e, r, 0);
-	} else if (ev->code == MK_FENCED) {
+	} else if (ev->code == ERR_FENCED) {
 		r->retry_at = e->now + FENCED_MS;
 	} else {
 		if (f->rule == R_JOB_CREATE && for_good(ev->code)) {

@@ -57,7 +57,7 @@ static struct json *owned_entry(struct arena *a, const struct json *fields, cons
 		if (!str_starts(it.key, STR("k:")) && !str_starts(it.key, STR("v:"))) {
 			continue;
 		}
-		if (json_parse(a, rest, &key, NULL) != MK_OK) {
+		if (json_parse(a, rest, &key, NULL) != ERR_OK) {
 			continue;
 		}
 		if (it.key.p[0] == 'v' ? json_equal(key, v) : has_keys(key, v)) {

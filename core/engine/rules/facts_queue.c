@@ -128,7 +128,7 @@ struct json *facts_requests(struct pass *p, const struct json *wl)
 	struct json *sums = json_new_arr(a);
 	struct api_pod_sets sets;
 
-	if (api_pod_sets_read(a, wl, &faults, &sets) != MK_OK) {
+	if (api_pod_sets_read(a, wl, &faults, &sets) != ERR_OK) {
 		say_no_memory(p->e);
 		return NULL;
 	}

@@ -24,21 +24,21 @@ static bool may_say(struct pass *p)
 void fault_tell(struct pass *p, enum mk_code code, const struct mk_err *err, int verdict,
 		mk_str said)
 {
-	if (code == MK_NO_MEMORY) {
+	if (code == ERR_NO_MEMORY) {
 		pass_again(p, p->e->now + FAULT_MS);
 		return;
 	}
 	rule_hit(p->e, R_PLUGIN);
-	if (code != MK_OK || verdict != MK_E_INPUT) {
+	if (code != ERR_OK || verdict != MK_E_INPUT) {
 		pass_again(p, p->e->now + FAULT_MS);
 	}
-	if (code == MK_OK && said.n == 0) {
+	if (code == ERR_OK && said.n == 0) {
 		return; /* the hook asked to be called again, and gave no reason */
 	}
 	if (may_say(p)) {
 		note_warn(p->e, p->local, NULL, "%s: %.*s",
-			  code == MK_OK ? "The job cannot be handled" : "Fault of a plugin",
-			  STR_ARG(code == MK_OK ? said : str_of(err->msg)));
+			  code == ERR_OK ? "The job cannot be handled" : "Fault of a plugin",
+			  STR_ARG(code == ERR_OK ? said : str_of(err->msg)));
 	}
 }
 

@@ -45,7 +45,7 @@ static int64_t replicas(struct pass *p)
 		return -1;
 	}
 	if (n < 0 || n > REPLICAS_MAX) {
-		fault_tell(p, MK_OK, NULL, MK_E_INPUT,
+		fault_tell(p, ERR_OK, NULL, MK_E_INPUT,
 			   arena_printf(&p->e->scratch, "%s is not a number of replicas", pointer));
 		return -1;
 	}
@@ -61,7 +61,7 @@ static bool assigned_to(struct pass *p, mk_str *ret_cluster)
 		mk_str name = r ? r->facts->s[S_CLUSTER] : STR("");
 
 		if (name.n > 0 && ret_cluster->n > 0 && !str_eq(name, *ret_cluster)) {
-			fault_tell(p, MK_OK, NULL, MK_E_INPUT,
+			fault_tell(p, ERR_OK, NULL, MK_E_INPUT,
 				   arena_printf(&p->e->scratch,
 						"component workloads assigned to different "
 						"clusters: \"%.*s\" and \"%.*s\"",

@@ -59,7 +59,7 @@ static bool call(struct pass *p, plug_hook *hook, const struct plug_view *v, str
 		return false;
 	}
 	code = hook(p->e->o.plug, p->adapter, v, draft, p->e->out->arena, res, &err);
-	if (code != MK_OK || res->verdict < 0) {
+	if (code != ERR_OK || res->verdict < 0) {
 		fault_tell(p, code, &err, res->verdict, res->said);
 		return false;
 	}
@@ -155,7 +155,7 @@ static bool is_unusable(struct pass *p, const struct record *remote)
 	if (!facts_is(f, F_UNUSABLE)) {
 		return false;
 	}
-	fault_tell(p, MK_OK, NULL, MK_E_INPUT,
+	fault_tell(p, ERR_OK, NULL, MK_E_INPUT,
 		   arena_printf(
 			   &p->e->scratch,
 			   "the status of its copy on worker cluster \"%s\" cannot be copied: %.*s",
@@ -376,7 +376,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	if (res.verdict & MK_SET) {
 		job_stamp(p, draft);
 	}
-	if (forward && plug_forward(adapter_of(p), v.local, draft, a) == MK_NO_MEMORY) {
+	if (forward && plug_forward(adapter_of(p), v.local, draft, a) == ERR_NO_MEMORY) {
 		say_no_memory(p->e);
 		return;
 	}

@@ -179,7 +179,7 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 				   .now_wall_ms = e->wall,
 				   .last_set_ms = last_set_ms(p, wl)};
 	code = plug_nominate(e->o.plug, (size_t)p->dispatcher, &q, &e->scratch, &got, &err);
-	if (code != MK_OK || got.verdict < 0) {
+	if (code != ERR_OK || got.verdict < 0) {
 		fault_tell(p, code, &err, got.verdict, got.said);
 		return;
 	}

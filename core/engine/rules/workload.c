@@ -197,7 +197,7 @@ static bool not_managed(struct pass *p)
 		 * The managing field has the wrong type: no reason to reject. An Event tells; a
 		 * change of the job brings the next pass.
 		 */
-		fault_tell(p, MK_OK, NULL, MK_E_INPUT, p->job->facts->s[S_REASON]);
+		fault_tell(p, ERR_OK, NULL, MK_E_INPUT, p->job->facts->s[S_REASON]);
 		return false;
 	}
 	if (may_reject(p)) {

@@ -318,7 +318,7 @@ static void draw_job(struct draw *d, const struct json *obj)
 	if (!d->env->adapter) {
 		return;
 	}
-	if (plug_managed(d->env->adapter, obj, d->a, &managed, &reason, &err) != MK_OK) {
+	if (plug_managed(d->env->adapter, obj, d->a, &managed, &reason, &err) != ERR_OK) {
 		flag(d, F_UNUSABLE, true);
 		d->f.s[S_REASON] = arena_dup(d->a, str_of(err.msg));
 		return;

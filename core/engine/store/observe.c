@@ -467,10 +467,10 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 
 static enum service service_of(const struct event *ev)
 {
-	return ev->type == EV_SERVED      ? SERVICE_YES
-	       : ev->code == MK_NOT_FOUND ? SERVICE_MISSING
-	       : ev->code == MK_DENIED    ? SERVICE_REFUSED
-					  : SERVICE_UNCLEAR;
+	return ev->type == EV_SERVED       ? SERVICE_YES
+	       : ev->code == ERR_NOT_FOUND ? SERVICE_MISSING
+	       : ev->code == ERR_DENIED    ? SERVICE_REFUSED
+					   : SERVICE_UNCLEAR;
 }
 
 /*

@@ -132,7 +132,7 @@ static void run_setup(const struct endpoint *e, struct net_fence *fence, long n)
 	for (long i = 0; i < n; i++) {
 		struct exchange x;
 
-		if (exchange_init(&x, &env, p, &r, 0, NULL) == MK_OK) {
+		if (exchange_init(&x, &env, p, &r, 0, NULL) == ERR_OK) {
 			exchange_done(&x);
 		}
 	}
