@@ -2,7 +2,7 @@
 /*
  * The engine's state, shared by its files only, and lookups in it (state.c).
  *
- *   engine.c    life, the step loop          names.h     names in objects
+ *   engine.c    life, the step loop          state.c     lookups
  *
  *   store/      objects as observed
  *     observe   takes events                 store       tables and records
