@@ -60,7 +60,10 @@ bool facts_awaited(struct pass *p)
 		}
 	}
 	for (CLONES_EACH(k, p)) {
-		awaited |= k->in_config && is_awaited(p, k);
+		if (!k->in_config) {
+			break; /* those of the config come first */
+		}
+		awaited |= is_awaited(p, k);
 	}
 	return awaited;
 }

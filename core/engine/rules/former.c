@@ -85,8 +85,11 @@ static bool is_looked_at(struct pass *p)
 {
 	int64_t until = p->e->start_ms + FIRST_LOOK_MS;
 
+	if (p->e->now >= until) {
+		return true;
+	}
 	for (CLONES_EACH(k, p)) {
-		if (p->e->now < until && k->in_config && !k->c->decided) {
+		if (k->in_config && !k->c->decided) {
 			pass_again(p, until);
 			return false;
 		}
