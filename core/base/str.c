@@ -2,6 +2,8 @@
 /* String views and the growing buffer. */
 #include "core/base/str.h"
 
+#include <ctype.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -123,6 +125,33 @@ bool str_i64(mk_str s, int64_t *ret)
 	/* Through -(v - 1) - 1, since INT64_MIN has no positive counterpart. */
 	*ret = !minus ? (int64_t)v : v == 0 ? 0 : -(int64_t)(v - 1) - 1;
 	return true;
+}
+
+size_t str_distance(mk_str a, mk_str b)
+{
+	size_t row[STR_NEAR + 1];
+	size_t more = (a.n > STR_NEAR ? 1U : 0U) + (b.n > STR_NEAR ? 1U : 0U);
+
+	a.n = a.n > STR_NEAR ? STR_NEAR : a.n;
+	b.n = b.n > STR_NEAR ? STR_NEAR : b.n;
+	for (size_t j = 0; j <= b.n; j++) {
+		row[j] = j;
+	}
+	for (size_t i = 0; i < a.n; i++) {
+		size_t corner = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 0; j < b.n; j++) {
+			size_t above = row[j + 1];
+			bool same =
+				tolower((unsigned char)a.p[i]) == tolower((unsigned char)b.p[j]);
+			size_t best = above < row[j] ? above : row[j];
+
+			row[j + 1] = same ? corner : (corner < best ? corner : best) + 1;
+			corner = above;
+		}
+	}
+	return row[b.n] + more;
 }
 
 mk_str str_cut(mk_str s, size_t max)

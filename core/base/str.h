@@ -67,6 +67,13 @@ mk_str str_trim(mk_str s);
 bool str_u64(mk_str s, uint64_t *ret);
 bool str_i64(mk_str s, int64_t *ret);
 
+/*
+ * How many letters must change to make 'a' of 'b', whatever their case: for "did you mean". Of a
+ * text longer than STR_NEAR bytes all that is behind them counts as one more change.
+ */
+size_t str_distance(mk_str a, mk_str b);
+enum { STR_NEAR = 63 };
+
 /* 's' cut to at most 'max' bytes without splitting a UTF-8 sequence. Borrowed. */
 mk_str str_cut(mk_str s, size_t max);
 

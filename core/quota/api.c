@@ -191,6 +191,7 @@ static void read_object(struct api_set *set, struct api_object *o)
 {
 	struct api_reader r = {.a = set->a, .object = o};
 
+	api_read_strange(&r);
 	switch (o->kind) {
 	case API_QUEUE:
 		o->item = set->n_queues;

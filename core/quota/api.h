@@ -180,6 +180,7 @@ struct api_tree {
 	const struct json *tmpl;
 	struct api_behaviour *behaviour; /* of 'tmpl', or NULL */
 	bool hdrf;                       /* fairShare: HDRF */
+	struct api_faults idle;          /* words that are taken and that nothing acts on yet */
 	bool force;
 	struct api_text graft_tree, graft_node;
 };

@@ -92,6 +92,12 @@ struct api_tree *api_read_tree(struct api_reader *r);
 struct api_lq *api_read_lq(struct api_reader *r);
 struct api_flavor *api_read_flavor(struct api_reader *r);
 
+/*
+ * Faults for what nothing reads though it looks as if: unknown fields, annotations and kinds that
+ * are near a known one, annotations that are no strings.
+ */
+void api_read_strange(struct api_reader *r);
+
 /* Makes the places of a set whose objects are read; see api_set_link. False: out of memory. */
 bool api_place_all(struct api_set *set, size_t newest);
 

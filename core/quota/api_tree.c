@@ -5,15 +5,15 @@
 #include "core/quota/api_read.h"
 
 static const struct api_word enforcements[] = {
-	{"Compile", 0},
+	{"Compile", 1},
 	{"Engine", 0},
-	{"Observe", 0},
+	{"Observe", 1},
 	{NULL, 0},
 };
 
 static const struct api_word over_limits[] = {
 	{"Drain", 0},
-	{"Evict", 0},
+	{"Evict", 1},
 	{NULL, 0},
 };
 
@@ -239,6 +239,22 @@ static void read_total(struct api_reader *r, const struct json *spec, struct api
 	}
 }
 
+/*
+ * One of 'words', whose value of 1 is what nothing acts on yet. It is noted, not refused: it says
+ * what shall happen to the tree, and not how much of it is whose.
+ */
+static void read_idle(struct api_reader *r, const struct json *spec, const char *field,
+		      const struct api_word *words, struct api_tree *tree)
+{
+	const struct json *v = api_get(spec, field);
+	mk_str path = api_path(r, "spec.%s", field);
+
+	if (api_read_word(r, v, path, words, 0) != 0) {
+		api_fault_add(r->a, &tree->idle, 0, path, "%.*s: nothing acts on it yet",
+			      STR_ARG(json_str(v)));
+	}
+}
+
 struct api_tree *api_read_tree(struct api_reader *r)
 {
 	struct api_tree *tree = arena_alloc(r->a, sizeof(*tree));
@@ -263,12 +279,11 @@ struct api_tree *api_read_tree(struct api_reader *r)
 	/*
 	 * Words that the scheduler of a tree follows: here they only have to be words of the API.
 	 */
-	api_read_word(r, api_get(spec, "enforcement"), STR("spec.enforcement"), enforcements, 0);
-	api_read_word(r, api_get(spec, "overLimitPolicy"), STR("spec.overLimitPolicy"), over_limits,
-		      0);
+	read_idle(r, spec, "enforcement", enforcements, tree);
+	read_idle(r, spec, "overLimitPolicy", over_limits, tree);
+	read_idle(r, spec, "deletionPolicy", deletions, tree);
 	tree->hdrf =
 		api_read_word(r, api_get(spec, "fairShare"), STR("spec.fairShare"), shares, 0) != 0;
-	api_read_word(r, api_get(spec, "deletionPolicy"), STR("spec.deletionPolicy"), deletions, 0);
 	refuse(r, spec, "capacityFrom", STR("spec.capacityFrom"),
 	       "totals are those of resourceGroup, not the workers'");
 	tree->force = api_is_true(obj, "force");

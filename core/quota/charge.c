@@ -86,29 +86,30 @@ void quota_charge_lq(const struct quota *q, const struct quota_work *w, int sign
 	}
 }
 
-static void fill_row(const struct quota_tree *t, uint32_t leaf, uint32_t x, size_t fr,
-		     int64_t delta, struct quota_row *ret)
+/* 'need': quota_need there for a request of 'amount'. */
+static void fill_row(const struct quota_tree *t, uint32_t leaf, uint32_t x,
+		     const struct quota_want *want, int64_t need, struct quota_row *ret)
 {
-	const struct quota_cell *c = quota_cell(t, x, fr);
-	int64_t after = quota_hold_after(t, c, delta);
+	const struct quota_cell *c = quota_cell(t, x, want->fr);
 
 	*ret = (struct quota_row){
 		.node = x,
 		.level = t->nodes[x].level,
 		.n_levels = t->nodes[leaf].level,
-		.fr = fr,
-		.used = quota_hold(t, c),
-		.requested = after - quota_hold(t, c),
+		.fr = want->fr,
+		.used = c->use,
+		.reserved = need - c->use - want->amount,
+		.requested = want->amount,
 		.min = c->nominal,
 		.max = c->max,
-		.fits = after <= c->max,
+		.fits = need <= c->max,
 	};
 }
 
 /*
  * Does 'q' fit 'node' and everything above? If not, *ret (may be NULL) is the first failure from
- * the leaf up. A reserve may absorb the request on the way; a node above that is over its maximum
- * refuses all the same.
+ * the leaf up. A node that reserves keep over its maximum refuses no request that stays in a
+ * reserve and within that maximum.
  */
 bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wants *q,
 		struct quota_row *ret)
@@ -127,19 +128,18 @@ bool quota_fits(const struct quota_tree *t, uint32_t node, const struct quota_wa
 
 		for (uint32_t x = node; x != QUOTA_NO_NODE; x = t->nodes[x].parent) {
 			const struct quota_cell *c = quota_cell(t, x, q->v[i].fr);
-			int64_t after = quota_hold_after(t, c, delta);
+			int64_t need = quota_need(t, c, &delta);
 
-			if (after > c->max) {
+			if (need > c->max) {
 				if (!ret) {
 					return false;
 				}
 				if ((int)t->nodes[x].level > best) {
 					best = t->nodes[x].level;
-					fill_row(t, node, x, q->v[i].fr, delta, &row);
+					fill_row(t, node, x, &q->v[i], need, &row);
 				}
 				break;
 			}
-			delta = after - quota_hold(t, c);
 		}
 	}
 	if (best < 0) {
@@ -161,12 +161,10 @@ size_t quota_rows(const struct quota_tree *t, uint32_t node, const struct quota_
 	}
 	for (uint32_t x = node; x != QUOTA_NO_NODE; x = t->nodes[x].parent) {
 		for (size_t i = 0; i < q->n; i++) {
-			struct quota_row row;
+			int64_t need = quota_need(t, quota_cell(t, x, q->v[i].fr), &delta[i]);
 
-			fill_row(t, node, x, q->v[i].fr, delta[i], &row);
-			delta[i] = row.requested;
 			if (n < size) {
-				rows[n++] = row;
+				fill_row(t, node, x, &q->v[i], need, &rows[n++]);
 			}
 		}
 	}

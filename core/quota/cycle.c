@@ -66,6 +66,71 @@ static void retry_all(struct quota *q)
 	q->swept = all ? q->seq : q->swept;
 }
 
+/* --- how long a reservation lives ------------------------------------------------------------- */
+
+/* The first eviction that runs, of each pair. */
+static void find_oldest(struct quota *q)
+{
+	struct quota_pair *pairs = q->t->pairs;
+
+	for (size_t f = 0; f < q->t->nf; f++) {
+		pairs[f].oldest = UINT64_MAX;
+	}
+	for (size_t i = 0; i < q->n_evicting; i++) {
+		const struct quota_work *v = q->evicting[i].work;
+
+		for (size_t k = 0; k < v->n_asks; k++) {
+			uint16_t fr = quota_metas(v)[k].fr;
+
+			if (fr != QUOTA_NO_FR && q->evicting[i].number < pairs[fr].oldest) {
+				pairs[fr].oldest = q->evicting[i].number;
+			}
+		}
+	}
+}
+
+/* Does an eviction still run that had begun when 'r' reserved, and holds what 'r' asks for? */
+static bool waits(const struct quota *q, const struct quota_reserve *r)
+{
+	for (size_t k = 0; k < r->work->n_asks; k++) {
+		uint16_t fr = quota_metas(r->work)[k].fr;
+
+		if (fr != QUOTA_NO_FR && q->t->pairs[fr].oldest <= r->last) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Ends reservations that are too old. Their time runs from when what they wait for has left: else
+ * an eviction that takes longer would be in vain, and be asked for again without an end.
+ */
+static void drop_old(struct quota *q)
+{
+	size_t expired = 0;
+
+	if (q->n_reserved > 0) {
+		find_oldest(q);
+	}
+	for (size_t i = q->n_reserved; i-- > 0;) {
+		struct quota_reserve *r = &q->reserved[i];
+		struct quota_work *w = r->work;
+
+		if (waits(q, r)) {
+			r->free_ms = INT64_MIN;
+			continue;
+		}
+		r->free_ms = r->free_ms == INT64_MIN ? q->now_ms : r->free_ms;
+		if (q->now_ms - r->free_ms >= q->t->reserve_ms) {
+			quota_unreserve(q, w);
+			q->reserved[q->n_reserved].work = w;
+			expired++;
+		}
+	}
+	q->n_expired = expired;
+}
+
 void quota_cycle(struct quota *q, int64_t now_ms)
 {
 	quota_end_cycle(q);
@@ -74,13 +139,7 @@ void quota_cycle(struct quota *q, int64_t now_ms)
 	}
 	q->now_ms = now_ms;
 	q->cycle++;
-	for (size_t i = q->n_reserved; i-- > 0;) {
-		struct quota_work *w = q->reserved[i];
-
-		if (now_ms - w->since_ms >= q->t->reserve_ms) {
-			quota_unreserve(q, w);
-		}
-	}
+	drop_old(q);
 	retry_all(q);
 	q->in_cycle = true;
 	quota_offer_all(q);
@@ -92,8 +151,8 @@ struct quota_work *quota_pick(struct quota *q)
 		return NULL;
 	}
 	for (size_t i = 0; i < q->n_reserved; i++) {
-		if (q->reserved[i]->stamp != (uint32_t)q->cycle) {
-			return q->reserved[i];
+		if (q->reserved[i].work->stamp != (uint32_t)q->cycle) {
+			return q->reserved[i].work;
 		}
 	}
 	return q->t->hdrf ? quota_hdrf_pick(q) : q->t->nodes[0].cand;
@@ -139,7 +198,7 @@ static enum mk_code admit_reserved(struct quota *q, struct quota_work *w, int64_
 	if (!fits) {
 		return ERR_CONFLICT;
 	}
-	quota_list_del(q->reserved, &q->n_reserved, w);
+	quota_reserve_del(q, w);
 	quota_leave(q, w);
 	w->since_ms = now_ms;
 	quota_enter(q, w, QUOTA_ADMITTED);
@@ -251,12 +310,12 @@ static bool room_for(struct quota *q, size_t n)
 {
 	while (q->size_evicting < q->n_evicting + n) {
 		if (!quota_room((void **)(void *)&q->evicting, &q->size_evicting, q->size_evicting,
-				sizeof(struct quota_work *))) {
+				sizeof(*q->evicting))) {
 			return false;
 		}
 	}
 	return quota_room((void **)(void *)&q->reserved, &q->size_reserved, q->n_reserved,
-			  sizeof(struct quota_work *));
+			  sizeof(*q->reserved));
 }
 
 /* Counts the plan against the limits that end circles of claims. */
@@ -302,6 +361,17 @@ static void evict_all(struct quota *q, struct quota_work *w, const struct quota_
 	}
 }
 
+/* The reservation of 'w' waits for the evictions that run now. */
+static void await(struct quota *q, const struct quota_work *w)
+{
+	for (size_t i = q->n_reserved; i-- > 0;) {
+		if (q->reserved[i].work == w) {
+			q->reserved[i].last = q->n_begun;
+			return;
+		}
+	}
+}
+
 /*
  * Carries out a plan just made for 'w': victims are evicting, their reservations cancelled, 'w'
  * reserves. ERR_NO_MEMORY.
@@ -314,8 +384,9 @@ static enum mk_code carry_out(struct quota *q, struct quota_work *w, const struc
 	}
 	charge_new(q, w, QUOTA_RESERVED, now_ms);
 	w->stamp = (uint32_t)q->cycle;
-	(void)quota_list_add(&q->reserved, &q->n_reserved, &q->size_reserved, w);
+	quota_reserve_add(q, w);
 	evict_all(q, w, plan);
+	await(q, w);
 	changed(q, quota_leaf_of(q, w));
 	return ERR_OK;
 }
@@ -354,6 +425,11 @@ enum mk_code quota_step(struct quota *q, int64_t now_ms, struct quota_step *ret)
 {
 	q->now_ms = now_ms;
 	*ret = (struct quota_step){.event = QUOTA_END};
+	if (q->in_cycle && q->n_expired > 0) {
+		ret->event = QUOTA_EXPIRE;
+		ret->work = q->reserved[q->n_reserved + --q->n_expired].work;
+		return ERR_OK;
+	}
 	for (;;) {
 		struct quota_work *w = quota_pick(q);
 

@@ -65,6 +65,7 @@ static void scale(struct quota_tree *t, uint32_t p)
 			continue;
 		}
 		t->degraded = true;
+		t->scaled = true;
 		for (uint32_t c = n->first; c < n->first + n->n_children; c++) {
 			struct quota_cell *to = quota_cell(t, c, f);
 
@@ -131,7 +132,10 @@ static void children_of(struct quota_tree *t, uint32_t p)
 	for (uint32_t c = n->first; c < n->first + n->n_children; c++) {
 		weighted = weighted || t->nodes[c].min_weight >= 0;
 	}
-	t->degraded = t->degraded || (!weighted && n->policy == QUOTA_CAPACITY);
+	if (!weighted && n->policy == QUOTA_CAPACITY) {
+		t->degraded = true;
+		t->unweighted = t->unweighted == QUOTA_NO_NODE ? p : t->unweighted;
+	}
 	by_weight(t, p, !weighted);
 }
 
@@ -209,6 +213,8 @@ void quota_effective(struct quota_tree *t)
 		return;
 	}
 	t->degraded = false;
+	t->scaled = false;
+	t->unweighted = QUOTA_NO_NODE;
 	for (size_t i = 0; t->held != NULL && i < t->n * t->nf; i++) {
 		t->held[i].reserved = 0;
 	}

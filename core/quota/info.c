@@ -34,8 +34,17 @@ struct quota_node_info quota_node_at(const struct quota *q, size_t i)
 	if (n->leaf != NULL) {
 		info.n_admitted = n->leaf->n_running;
 		info.n_pending = n->leaf->n_ready + n->leaf->n_blocked;
+		info.n_lqs = n->leaf->n_lqs;
+		info.behaviour = n->leaf->b;
 	}
 	return info;
+}
+
+struct quota_lq_info quota_lq_at(const struct quota *q, size_t i, size_t k)
+{
+	const struct quota_lqueue *lq = &q->t->nodes[i].leaf->lqs[k];
+
+	return (struct quota_lq_info){lq->name, lq->weight};
 }
 
 size_t quota_n_frs(const struct quota *q)
@@ -118,6 +127,16 @@ bool quota_degraded(const struct quota *q)
 	return q->t->degraded;
 }
 
+size_t quota_unweighted(const struct quota *q)
+{
+	return q->t->n == 0 || q->t->unweighted == QUOTA_NO_NODE ? QUOTA_NONE : q->t->unweighted;
+}
+
+bool quota_scaled(const struct quota *q)
+{
+	return q->t->scaled;
+}
+
 bool quota_rounded_to_zero(const struct quota *q, size_t *ret_node, size_t *ret_fr)
 {
 	const struct quota_tree *t = q->t;
@@ -190,6 +209,7 @@ void quota_row_text(const struct quota *q, const struct quota_row *row, char *bu
 {
 	const struct quota_pair *p;
 	char used[32];
+	char reserved[32];
 	char requested[32];
 	char max[32];
 
@@ -199,11 +219,13 @@ void quota_row_text(const struct quota *q, const struct quota_row *row, char *bu
 	}
 	p = &q->t->pairs[row->fr];
 	amount_text(p->resource, row->used, used, sizeof(used));
+	amount_text(p->resource, row->reserved, reserved, sizeof(reserved));
 	amount_text(p->resource, row->requested, requested, sizeof(requested));
 	amount_text(p->resource, row->max, max, sizeof(max));
 	snprintf(buf, size,
-		 "queue \"%.*s\" (level %zu of %zu): %.*s in flavor %.*s: used %s, requested %s, "
-		 "max %s",
+		 "queue \"%.*s\" (level %zu of %zu): %.*s in flavor %.*s: used %s%s%s, "
+		 "requested %s, max %s",
 		 STR_ARG(q->t->label[row->node]), row->level, row->n_levels, STR_ARG(p->resource),
-		 STR_ARG(p->flavor), used, requested, max);
+		 STR_ARG(p->flavor), used, row->reserved > 0 ? ", reserved for others " : "",
+		 row->reserved > 0 ? reserved : "", requested, max);
 }

@@ -404,7 +404,7 @@ static void park_all(struct quota *q, struct quota_leaf *l)
 static void end_reservations(struct quota *q)
 {
 	for (size_t i = q->n_reserved; i-- > 0;) {
-		struct quota_work *w = q->reserved[i];
+		struct quota_work *w = q->reserved[i].work;
 
 		if (!quota_leaf_of(q, w)->kept) {
 			quota_unreserve(q, w);

@@ -38,8 +38,8 @@ static struct quota_work *in_one_order(struct quota *q, const struct quota_leaf 
 		wait = earlier(wait, quota_set_first(q, &l->lqs[i].blocked, quota_by_turn));
 	}
 	for (size_t i = 0; i < q->n_reserved; i++) {
-		if (q->reserved[i]->leaf == l->self) {
-			wait = earlier(wait, q->reserved[i]);
+		if (q->reserved[i].work->leaf == l->self) {
+			wait = earlier(wait, q->reserved[i].work);
 		}
 	}
 	return wait != NULL && quota_by_turn(wait, head) < 0 ? NULL : head;
@@ -53,7 +53,9 @@ static struct quota_work *offer_of(struct quota *q, struct quota_leaf *l)
 	if (l->n_ready == 0) {
 		return NULL;
 	}
-	if (l->b->strategy == QUOTA_STRICT || l->b->strategy == QUOTA_BEST_EFFORT) {
+	/* A single LocalQueue has no rank among others, and no amounts kept for one. */
+	if (l->n_lqs == 1 || l->b->strategy == QUOTA_STRICT ||
+	    l->b->strategy == QUOTA_BEST_EFFORT) {
 		best = in_one_order(q, l);
 		if (best != NULL) {
 			nominate(q, best);

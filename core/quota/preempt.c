@@ -32,14 +32,12 @@ static void look(struct quota_try *x)
 		x->contested[k] = false;
 		for (size_t i = 0; i < x->depth; i++) {
 			const struct quota_cell *c = quota_cell(t, x->path[i], x->wants->v[k].fr);
-			int64_t after = quota_hold_after(t, c, delta);
 
-			if (after > c->max) {
+			if (quota_need(t, c, &delta) > c->max) {
 				x->contested[k] = true;
 				x->fits = false;
 				x->top = i > x->top ? i : x->top;
 			}
-			delta = after - quota_hold(t, c);
 		}
 	}
 }
@@ -225,7 +223,7 @@ static void prune(struct quota_try *x)
 static void evictions(struct quota *q, int sign)
 {
 	for (size_t i = 0; i < q->n_evicting; i++) {
-		quota_charge_work(q, q->evicting[i], sign);
+		quota_charge_work(q, q->evicting[i].work, sign);
 	}
 }
 

@@ -120,7 +120,7 @@ struct quota_desc {
 	size_t n_lqs;
 	bool fair_lookahead; /* shares count the candidate's own request */
 	bool hdrf;           /* shares by the hierarchical-DRF rule, at fair nodes */
-	int64_t reserve_ms;  /* life of a reservation; 0: five minutes */
+	int64_t reserve_ms;  /* life of a reservation (quota_cycle); 0: five minutes */
 };
 
 struct quota;
@@ -153,6 +153,14 @@ struct quota_node_info {
 	size_t n_admitted,
 		/* of a leaf: workloads, evicting and reserving ones among the admitted */
 		n_pending;
+	size_t n_lqs; /* of a leaf: its LocalQueues, or the one that it has without any */
+	const struct quota_behaviour *behaviour; /* of a leaf, else NULL */
+};
+
+/* One LocalQueue of a leaf. */
+struct quota_lq_info {
+	mk_str name; /* empty: the one of a leaf without any */
+	int64_t weight;
 };
 
 /* The amounts of one node for one pair. */
@@ -168,6 +176,8 @@ size_t quota_n_nodes(const struct quota *q);
 size_t quota_node_find(const struct quota *q, mk_str name);
 /* 'i' below quota_n_nodes. */
 struct quota_node_info quota_node_at(const struct quota *q, size_t i);
+/* LocalQueue 'k' (below n_lqs) of leaf 'i'. */
+struct quota_lq_info quota_lq_at(const struct quota *q, size_t i, size_t k);
 /*
  * Number of pairs: those of the tree, and gone ones which are still used. The order is that of the
  * last quota_apply.
@@ -181,8 +191,18 @@ size_t quota_fr_find(const struct quota *q, mk_str flavor, mk_str resource);
 struct quota_cell_info quota_cell_at(const struct quota *q, size_t i, size_t f);
 /* Has node 'i' a pair in which hold is above max (condition OverLimit)? */
 bool quota_over_limit(const struct quota *q, size_t i);
-/* Had minima to be scaled down, because they sum up to more than the total (condition Degraded)? */
+/*
+ * Condition Degraded: had minima to be scaled down, because they sum up to more than their parent
+ * has? Or is there a quota_unweighted?
+ */
 bool quota_degraded(const struct quota *q);
+/*
+ * A node of policy capacity whose children have neither minima nor amounts, so that each has an
+ * equal part (condition Degraded, too); QUOTA_NONE when there is none.
+ */
+size_t quota_unweighted(const struct quota *q);
+/* Were minima scaled down? */
+bool quota_scaled(const struct quota *q);
 /*
  * Gives a weight above 0 somewhere 0 units of something its parent has (condition RoundedToZero)?
  * The first node and pair of which that is so are in *ret_node and *ret_fr then; both may be NULL.
@@ -278,10 +298,11 @@ struct quota_row {
 	size_t node, level,
 		n_levels; /* node: QUOTA_NONE when the tree does not have the resource */
 	size_t fr;
-	int64_t used;      /* hold before */
-	int64_t requested; /* what it would add here; may be 0 when a reserve absorbs it */
+	int64_t used;      /* by workloads that are admitted, leaving, or reserve */
+	int64_t reserved;  /* kept unused for queues that are not on its path */
+	int64_t requested; /* by the workload */
 	int64_t min, max;
-	bool fits;
+	bool fits; /* used + reserved + requested <= max */
 };
 
 struct quota_decision {
@@ -291,7 +312,9 @@ struct quota_decision {
 };
 
 /*
- * Would 'w' be admitted now, and on which flavors? Changes nothing but the flavors noted at a
+ * Would 'w' be admitted now, and on which flavors? Each pod set takes, in each group, the first
+ * flavor that its leaf's rules allow beside what those before it took; no choice is taken back, so
+ * NO_FIT does not say that no choice of flavors fits. Changes nothing but the flavors noted at a
  * pending 'w'. Fills at most 'size' of 'rows' (may be NULL), leaf first, in each node by pair;
  * *ret_n counts them. Preemption is considered when 'plans'.
  */
@@ -317,7 +340,7 @@ enum mk_code quota_gone(struct quota *q, struct quota_work *w);
 
 /*
  * "queue \"A\" (level 2 of 3): cpu in flavor on-demand: used 70, requested 20, max 80" into
- * buf[size], cut to it.
+ * buf[size], cut to it; with ", reserved for others 5" behind what is used, if there is some.
  */
 void quota_row_text(const struct quota *q, const struct quota_row *row, char *buf, size_t size);
 
@@ -354,6 +377,8 @@ enum quota_event {
 	/* 'work' waits with its room reserved; the victims of 'plan' are to be evicted */
 	QUOTA_RESERVE,
 	QUOTA_BLOCK, /* 'work' does not fit; 'decision' says where */
+	/* the reservation of 'work' is over: nothing was admitted in time, and it waits again */
+	QUOTA_EXPIRE,
 };
 
 struct quota_step {
@@ -364,8 +389,10 @@ struct quota_step {
 };
 
 /*
- * Begins a cycle: drops reservations that are too old, retries the blocked for whom something
- * changed, asks each leaf for its offer. O(leaves that offer, and workloads retried).
+ * Begins a cycle: drops reservations that are too old (as of the first cycle without any of the
+ * evictions that ran when they were made and hold a pair that they ask for), retries the blocked
+ * for whom something changed, asks each leaf for its offer. O(leaves that offer, workloads retried,
+ * and, while there are reservations, evictions).
  */
 void quota_cycle(struct quota *q, int64_t now_ms);
 /*

@@ -162,6 +162,7 @@ struct quota_tnode {
 struct quota_pair {
 	mk_str flavor, resource;
 	int64_t total;
+	uint64_t oldest; /* while a cycle begins: number of the first eviction that holds it */
 	uint32_t group;
 	uint8_t slot, res; /* bit of the flavor; number of the resource */
 	bool declared;
@@ -194,6 +195,8 @@ struct quota_tree {
 	/* of the leaves in the order of the description, equal neighbours once */
 	struct quota_behaviour *behaviours;
 	bool lookahead, hdrf, degraded, has_reserve;
+	bool scaled;         /* why it is degraded: minima were scaled, or */
+	uint32_t unweighted; /* the first node whose children have none */
 	int64_t reserve_ms;
 	size_t bytes;
 };
@@ -213,6 +216,19 @@ struct quota_pool {
 	uint32_t free[QUOTA_N_SIZES]; /* by units of 8 bytes */
 };
 
+/* An eviction that runs. */
+struct quota_leaving {
+	struct quota_work *work;
+	uint64_t number; /* they are counted as they begin */
+};
+
+/* A reservation. */
+struct quota_reserve {
+	struct quota_work *work;
+	uint64_t last;   /* number of the last eviction that it waits for */
+	int64_t free_ms; /* when those were first seen to be over; INT64_MIN: they are not */
+};
+
 struct quota {
 	struct quota_tree *t; /* never NULL; n 0 before the first quota_apply */
 	struct quota_pool works, leaves;
@@ -221,9 +237,12 @@ struct quota {
 	struct list_node active, stuck;
 	struct quota_leaf **gone;
 	size_t n_gone, size_gone;
-	struct quota_work **reserved,
-		**evicting; /* reserved: by time, uid; evicting: in no order */
+	/* by time, uid; behind them 'n_expired' whose end quota_step has not told yet */
+	struct quota_reserve *reserved;
+	struct quota_leaving *evicting; /* in no order */
 	size_t n_reserved, size_reserved, n_evicting, size_evicting;
+	size_t n_expired;
+	uint64_t n_begun; /* evictions so far */
 	struct quota_victim *victims;
 	size_t n_victims, size_victims;
 	struct quota_victim *kept; /* the plan that was given out */
@@ -248,22 +267,36 @@ static inline int64_t quota_reserved(const struct quota_tree *t, const struct qu
 	return !t->held ? 0 : t->held[c - t->cells].reserved;
 }
 
-/* What a cell holds once 'delta' is added to it. */
-static inline int64_t quota_hold_after(const struct quota_tree *t, const struct quota_cell *c,
-				       int64_t delta)
+static inline int64_t quota_hold(const struct quota_tree *t, const struct quota_cell *c)
 {
 	const struct quota_held *h;
 
 	if (!t->held) {
-		return c->use + delta;
+		return c->use;
 	}
 	h = &t->held[c - t->cells];
-	return h->sum + delta > h->reserved ? h->sum + delta : h->reserved;
+	return h->sum > h->reserved ? h->sum : h->reserved;
 }
 
-static inline int64_t quota_hold(const struct quota_tree *t, const struct quota_cell *c)
+/*
+ * What a request puts against the maximum of a cell on its way up: what is used there, what
+ * reserves keep for queues that are not on its path, and the request. The reserves on its path are
+ * there for it. '*delta' is the request at the leaf, and becomes what the next cell up has to add:
+ * less by what the reserve here still has, even below 0.
+ */
+static inline int64_t quota_need(const struct quota_tree *t, const struct quota_cell *c,
+				 int64_t *delta)
 {
-	return quota_hold_after(t, c, 0);
+	const struct quota_held *h;
+	int64_t need;
+
+	if (!t->held) {
+		return c->use + *delta;
+	}
+	h = &t->held[c - t->cells];
+	need = h->sum + *delta;
+	*delta -= h->reserved > h->sum ? h->reserved - h->sum : 0;
+	return need;
 }
 
 static inline void *quota_pool_at(const struct quota_pool *p, uint32_t ref)
@@ -395,8 +428,9 @@ enum quota_verdict quota_assign(struct quota *q, struct quota_work *w, bool plan
 void quota_enter(struct quota *q, struct quota_work *w, enum quota_state state);
 void quota_leave(struct quota *q, struct quota_work *w);
 void quota_end_cycle(struct quota *q);
-bool quota_list_add(struct quota_work ***list, size_t *n, size_t *size, struct quota_work *w);
-void quota_list_del(struct quota_work **list, size_t *n, const struct quota_work *w);
+/* Room for one more must be there. */
+void quota_reserve_add(struct quota *q, struct quota_work *w);
+void quota_reserve_del(struct quota *q, const struct quota_work *w);
 void quota_unreserve(struct quota *q, struct quota_work *w);
 
 /* --- tree.c, effective.c, leaves.c ------------------------------------------------------------ */

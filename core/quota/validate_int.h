@@ -41,6 +41,12 @@ static inline struct api_place *validate_before(const struct validate_ctx *c, mk
 void validate_weights(struct validate_ctx *c, const struct api_object *object,
 		      const struct api_int *min, const struct api_int *max);
 
+/* V28 to V30 for the resourceGroup(s) of a ClusterQuotaTree or a ClusterQueue. */
+void validate_groups(struct validate_ctx *c, const struct api_object *object);
+/* V31. */
+void validate_name(struct validate_ctx *c, const struct api_object *object, mk_str name,
+		   mk_str path);
+
 /* PlanA: one ClusterQueue, and the children of one parent. */
 void validate_queue(struct validate_ctx *c, const struct api_queue *q);
 void validate_siblings(struct validate_ctx *c, const struct api_place *parent);

@@ -159,9 +159,53 @@ static void check_levels(struct validate_ctx *c, const struct api_queue *q,
 	}
 }
 
+static void at_least_0(struct validate_ctx *c, const struct api_queue *q,
+		       const struct api_quota *in, const char *field, struct api_amount v)
+{
+	if (v.v < 0) {
+		validate_fault(c, q->object, 19,
+			       arena_printf(c->a, "%.*s.%s", STR_ARG(in->path), field),
+			       "Invalid value: %.*s: must be at least 0",
+			       STR_ARG(api_amount_text(c->a, v, in->resource)));
+	}
+}
+
+/* V19: what a queue says of itself; minima are at most what the parent has (check_own). */
+static void check_amounts_of(struct validate_ctx *c, const struct api_queue *q,
+			     const struct api_place *p)
+{
+	for (size_t i = 0; i < q->quotas.n; i++) {
+		const struct api_quota *v = &q->quotas.v[i];
+		mk_str lending = arena_printf(c->a, "%.*s.lendingLimit", STR_ARG(v->path));
+
+		if (!v->bad) {
+			at_least_0(c, q, v, "nominalQuota", v->nominal);
+		}
+		if (v->has_borrowing) {
+			validate_fault(c, q->object, 19,
+				       arena_printf(c->a, "%.*s.borrowingLimit", STR_ARG(v->path)),
+				       "Forbidden: limits are set by the annotation "
+				       "kueue.x-k8s.io/max-resources");
+		}
+		if (v->has_lending && !p->parent) {
+			validate_fault(c, q->object, 19, lending,
+				       "Forbidden: may be set only below a parent");
+		} else if (v->has_lending && v->lending.v < 0) {
+			at_least_0(c, q, v, "lendingLimit", v->lending);
+		} else if (v->has_lending && !v->bad && v->lending.v > v->nominal.v) {
+			validate_fault(c, q->object, 19, lending,
+				       "Invalid value: %.*s: must not be larger than nominalQuota "
+				       "%.*s",
+				       STR_ARG(api_amount_text(c->a, v->lending, v->resource)),
+				       STR_ARG(api_amount_text(c->a, v->nominal, v->resource)));
+		}
+	}
+}
+
 void validate_queue(struct validate_ctx *c, const struct api_queue *q)
 {
 	struct api_place *p = api_set_place(c->now, q->name);
+	bool forbidden;
 
 	if (!p) {
 		return;
@@ -176,11 +220,19 @@ void validate_queue(struct validate_ctx *c, const struct api_queue *q)
 	if (api_place_in_tree(p) || q->parent.set || q->children.set) {
 		validate_cohort(c, q->object, q);
 	}
-	if ((q->min_weight.set || q->max_weight.set) && has_own_groups(q) && !p->tree) {
+	forbidden = (q->min_weight.set || q->max_weight.set) && has_own_groups(q) && !p->tree;
+	if (forbidden) {
 		validate_fault(c, q->object, 5, STR("spec.resourceGroups"),
 			       "Forbidden: may be set only when minWeight and maxWeight are unset");
 	}
 	validate_weights(c, q->object, &q->min_weight, &q->max_weight);
+	if (api_place_in_tree(p)) {
+		validate_name(c, q->object, q->name, STR("metadata.name"));
+	}
+	if (api_place_in_tree(p) && !p->tree && q->quotas.set && !forbidden) {
+		validate_groups(c, q->object);
+		check_amounts_of(c, q, p);
+	}
 }
 
 /* --- the children of one parent --------------------------------------------------------------- */
@@ -297,12 +349,15 @@ static void check_min_sum(struct validate_ctx *c, const struct api_place *parent
 	for (const struct api_place *p = parent->first_child; p != NULL; p = p->next) {
 		const struct api_quota *own = api_quotas_get(&p->queue->quotas, key);
 
+		if (own != NULL && (own->bad || own->nominal.v < 0)) {
+			return;
+		}
 		sum.v = api_add(sum.v, own != NULL ? own->nominal.v : 0);
 		if (!over && sum.v > limit.v) {
 			over = p;
 		}
 	}
-	object = over != NULL ? told(c, parent, over) : NULL;
+	object = over != NULL && limit.v >= 0 ? told(c, parent, over) : NULL;
 	if (object != NULL) {
 		validate_fault(c, object, 16, STR("spec.resourceGroups"),
 			       "Invalid value: %.*s: sum of minResources for %.*s is larger than "
@@ -358,7 +413,7 @@ static void check_max(struct validate_ctx *c, const struct api_place *root,
 				       "\"%.*s\" is not in the tree's resourceGroup",
 				       STR_ARG(max->resource), STR_ARG(max->flavor),
 				       STR_ARG(max->resource));
-		} else if (max->nominal.v < 0 || max->nominal.v > limit.v) {
+		} else if (max->nominal.v < 0 || (limit.v >= 0 && max->nominal.v > limit.v)) {
 			mk_str at = arena_printf(c->a, "%.*s.nominalQuota", STR_ARG(max->path));
 			mk_str shown = api_amount_text(c->a, max->nominal, max->resource);
 
@@ -374,6 +429,30 @@ static void check_max(struct validate_ctx *c, const struct api_place *root,
 				       STR_ARG(api_amount_text(c->a, limit, max->resource)));
 		}
 	}
+}
+
+/* V16 for what the tree has and the parent leaves out, of which it has 0. */
+static void check_missing(struct validate_ctx *c, const struct api_place *parent,
+			  const struct api_place *root)
+{
+	struct map told = {.n = 0};
+
+	for (const struct api_place *p = parent->first_child; p != NULL; p = p->next) {
+		for (size_t i = 0; has_own_groups(p->queue) && i < p->queue->quotas.n; i++) {
+			const struct api_quota *q = &p->queue->quotas.v[i];
+			mk_str key = api_pair(c->a, q->flavor, q->resource);
+
+			if (!key.p || api_quotas_get(&parent->queue->quotas, key) != NULL ||
+			    !api_quotas_get(&root->queue->quotas, key) || map_get(&told, key)) {
+				continue;
+			}
+			if (!map_put(&told, key, &told)) {
+				c->a->failed = true;
+			}
+			check_min_sum(c, parent, q, key);
+		}
+	}
+	map_done(&told);
 }
 
 static void check_amounts(struct validate_ctx *c, const struct api_place *parent,
@@ -402,6 +481,7 @@ static void check_amounts(struct validate_ctx *c, const struct api_place *parent
 			check_min_sum(c, parent, q, key);
 		}
 	}
+	check_missing(c, parent, root);
 }
 
 void validate_siblings(struct validate_ctx *c, const struct api_place *parent)

@@ -60,11 +60,13 @@ static void check_names(struct validate_ctx *c, const struct api_tree *tree)
 
 		if (!map_get(&tree->node_index, group->key)) {
 			check_owner(c, tree, group->key, group->path);
+			validate_name(c, tree->object, group->key, group->path);
 		}
 		for (size_t i = 0; i < group->n; i++) {
 			const struct api_node *node = &group->nodes[i];
 			mk_str path = arena_printf(c->a, "%.*s.name", STR_ARG(node->path));
 
+			validate_name(c, tree->object, node->name, path);
 			if (node->again) {
 				validate_fault(c, tree->object, 8, path,
 					       "Duplicate value: \"%.*s\"", STR_ARG(node->name));
@@ -307,6 +309,7 @@ void validate_tree(struct validate_ctx *c, const struct api_tree *tree)
 	check_names(c, tree);
 	check_queues(c, tree);
 	check_sizes(c, tree);
+	validate_groups(c, tree->object);
 	check_graft(c, tree);
 	if (tree->tmpl != NULL) {
 		check_template(c, tree, tree->tmpl, STR("spec.clusterQuotaTemplate"));

@@ -49,35 +49,34 @@ void quota_free(struct quota *q)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* Keeps the list by time, then uid. */
-bool quota_list_add(struct quota_work ***list, size_t *n, size_t *size, struct quota_work *w)
+static bool is_later(const struct quota_work *a, const struct quota_work *b)
 {
-	size_t at = *n;
-
-	if (!quota_room((void **)(void *)list, size, *n, sizeof(**list))) {
-		return false;
-	}
-	while (at > 0 && ((*list)[at - 1]->since_ms > w->since_ms ||
-			  ((*list)[at - 1]->since_ms == w->since_ms &&
-			   quota_uid_cmp((*list)[at - 1], w) > 0))) {
-		(*list)[at] = (*list)[at - 1];
-		at--;
-	}
-	(*list)[at] = w;
-	(*n)++;
-	return true;
+	return a->since_ms > b->since_ms || (a->since_ms == b->since_ms && quota_uid_cmp(a, b) > 0);
 }
 
-void quota_list_del(struct quota_work **list, size_t *n, const struct quota_work *w)
+void quota_reserve_add(struct quota *q, struct quota_work *w)
+{
+	size_t at = q->n_reserved++;
+
+	q->n_expired = 0;
+	for (; at > 0 && is_later(q->reserved[at - 1].work, w); at--) {
+		q->reserved[at] = q->reserved[at - 1];
+	}
+	q->reserved[at] = (struct quota_reserve){.work = w, .free_ms = INT64_MIN};
+}
+
+void quota_reserve_del(struct quota *q, const struct quota_work *w)
 {
 	size_t at = 0;
 
-	while (at < *n && list[at] != w) {
+	q->n_expired = 0;
+	while (at < q->n_reserved && q->reserved[at].work != w) {
 		at++;
 	}
-	if (at < *n) {
-		memmove(&list[at], &list[at + 1], (*n - at - 1) * sizeof(struct quota_work *));
-		(*n)--;
+	if (at < q->n_reserved) {
+		memmove(&q->reserved[at], &q->reserved[at + 1],
+			(q->n_reserved - at - 1) * sizeof(*q->reserved));
+		q->n_reserved--;
 	}
 }
 
@@ -174,7 +173,7 @@ void quota_leave(struct quota *q, struct quota_work *w)
 /* Drops a reservation: usage goes, 'w' is an ordinary pending workload. */
 void quota_unreserve(struct quota *q, struct quota_work *w)
 {
-	quota_list_del(q->reserved, &q->n_reserved, w);
+	quota_reserve_del(q, w);
 	quota_leave(q, w);
 	quota_charge_work(q, w, -1);
 	quota_charge_lq(q, w, -1);
@@ -405,10 +404,10 @@ static void drop_gone(struct quota *q, struct quota_leaf *l)
 static void uncharge(struct quota *q, struct quota_work *w)
 {
 	if (w->state == QUOTA_RESERVED) {
-		quota_list_del(q->reserved, &q->n_reserved, w);
+		quota_reserve_del(q, w);
 	} else if (w->state == QUOTA_EVICTING) {
 		q->evicting[w->stamp] = q->evicting[--q->n_evicting];
-		q->evicting[w->stamp]->stamp = w->stamp;
+		q->evicting[w->stamp].work->stamp = w->stamp;
 	}
 	quota_charge_work(q, w, -1);
 	quota_charge_lq(q, w, -1);
@@ -493,11 +492,11 @@ enum mk_code quota_evict(struct quota *q, struct quota_work *w, struct mk_err *e
 		return err_set(err, ERR_CONFLICT, "the workload is not admitted");
 	}
 	if (!quota_room((void **)(void *)&q->evicting, &q->size_evicting, q->n_evicting,
-			sizeof(struct quota_work *))) {
+			sizeof(*q->evicting))) {
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	w->stamp = (uint32_t)q->n_evicting;
-	q->evicting[q->n_evicting++] = w;
+	q->evicting[q->n_evicting++] = (struct quota_leaving){w, ++q->n_begun};
 	quota_leave(q, w);
 	quota_enter(q, w, QUOTA_EVICTING);
 	return ERR_OK;

@@ -146,6 +146,9 @@ int64_t brute_hold(const struct brute *b, size_t x, size_t f, size_t leaf, int64
 	int64_t sum = 0;
 	int64_t reserved = brute_reserved(b, x, f);
 
+	if (leaf != QUOTA_NONE && brute_below(b, leaf, x)) {
+		reserved = 0;
+	}
 	if (!brute_has_children(b, x)) {
 		sum = brute_use(b, x, f) + (x == leaf ? extra : 0);
 	}

@@ -77,7 +77,10 @@ int64_t brute_want(const struct brute_work *w, size_t f);
 /* What the workloads at and below x use of pair f. */
 int64_t brute_use(const struct brute *b, size_t x, size_t f);
 
-/* Hold of 'x' with 'extra' more at 'leaf'. */
+/*
+ * Hold of 'x' as a request of 'extra' at 'leaf' (QUOTA_NONE: none) finds it: with it, and without
+ * the reserves of the queues above 'leaf', which are there for it.
+ */
 int64_t brute_hold(const struct brute *b, size_t x, size_t f, size_t leaf, int64_t extra);
 
 /* Is there room for the workload at its leaf and all nodes above? */

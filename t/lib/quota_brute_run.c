@@ -286,6 +286,16 @@ static int brute_lq_key(const struct brute *b, size_t lq, const struct brute_wor
 	return cls;
 }
 
+static bool brute_has_lqs(const struct brute *b, size_t leaf)
+{
+	for (size_t i = 0; i < b->d->n_lqs; i++) {
+		if (b->d->lqs[i].node == leaf) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static struct brute_work *brute_leaf_offer(struct brute *b, size_t leaf)
 {
 	enum quota_strategy s = brute_node(b, leaf)->behaviour.strategy;
@@ -293,7 +303,7 @@ static struct brute_work *brute_leaf_offer(struct brute *b, size_t leaf)
 	struct brute_ratio best_ratio = {0, 1};
 	int best_cls = 0;
 
-	if (s == QUOTA_STRICT || s == QUOTA_BEST_EFFORT) {
+	if (s == QUOTA_STRICT || s == QUOTA_BEST_EFFORT || !brute_has_lqs(b, leaf)) {
 		struct brute_work *blocked = brute_head(b, leaf, QUOTA_NONE, QUOTA_BLOCKED);
 		struct brute_work *reserved = brute_head(b, leaf, QUOTA_NONE, QUOTA_RESERVED);
 

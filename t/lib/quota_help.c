@@ -191,6 +191,8 @@ const char *help_cycle(struct help *h, int64_t now)
 			help_say_work(h, "", s.work);
 		} else if (s.event == QUOTA_RESERVE) {
 			help_say_work(h, "+", s.work);
+		} else if (s.event == QUOTA_EXPIRE) {
+			help_say_work(h, "!", s.work);
 		}
 		for (size_t i = 0; s.event == QUOTA_RESERVE && i < s.plan.n; i++) {
 			help_say_work(h, "-", s.plan.victims[i].work);

@@ -81,7 +81,10 @@ void help_run(struct help *h, const char *uid, const char *leaf, int priority, i
 /* Is 'w' the one of that uid? */
 bool help_is(const struct quota_work *w, const char *uid);
 
-/* One cycle; its text names who was admitted, "+w" who reserved and "-v" its victims. */
+/*
+ * One cycle; its text names who was admitted, "+w" who reserved and "-v" its victims, "!w"
+ * whose reservation expired.
+ */
 const char *help_cycle(struct help *h, int64_t now);
 
 /* Victims of a plan, in the order chosen; "none" when no plan is possible. */

@@ -65,7 +65,8 @@ void qt_plan_b(struct world *w)
 {
 	struct json *tree = qt_parse(w, STR("{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":"
 					    "\"ClusterQuotaTree\",\"metadata\":{\"name\":\"t\"},"
-					    "\"spec\":{\"hierarchies\":{},\"resourceGroup\":{}}}"));
+					    "\"spec\":{\"hierarchies\":{},\"resourceGroup\":"
+					    "{\"coveredResources\":[\"cpu\"]}}}"));
 	struct json *map = json_at(tree, "/spec/hierarchies");
 	int index[MAX_NODES] = {0};
 
@@ -116,7 +117,8 @@ void qt_plan_a(struct world *w)
 		}
 		if (i == 0 || w->amounts) {
 			json_put(&w->a, q, "/spec/resourceGroups/0", NULL);
-			json_set(&w->a, spec, STR("resourceGroups"), qt_parse(w, STR("[{}]")));
+			json_set(&w->a, spec, STR("resourceGroups"),
+				 qt_parse(w, STR("[{\"coveredResources\":[\"cpu\"]}]")));
 			json_set(&w->a, json_at(q, "/spec/resourceGroups/0"), STR("flavors"),
 				 qt_flavor(w, w->min[i]));
 		} else {

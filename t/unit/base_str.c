@@ -126,10 +126,25 @@ static void test_err(void)
 	ok(err_code_name((enum mk_code)999) != NULL, "a code out of range");
 }
 
+static void test_distance(void)
+{
+	char long_text[200];
+
+	is_int(str_distance(STR("policy"), STR("policy")), 0, "the same");
+	is_int(str_distance(STR("POLICY"), STR("policy")), 0, "but for the case");
+	is_int(str_distance(STR("polcy"), STR("policy")), 1, "a letter left out");
+	is_int(str_distance(STR("min_weight"), STR("min-weight")), 1, "another letter");
+	is_int(str_distance(STR(""), STR("abc")), 3, "nothing");
+	memset(long_text, 'a', sizeof(long_text));
+	is_int(str_distance((mk_str){long_text, 200}, (mk_str){long_text, 63}), 1, "a long text");
+	is_int(str_distance((mk_str){long_text, 200}, (mk_str){long_text, 200}), 2, "two of them");
+}
+
 int main(void)
 {
 	test_views();
 	test_buf();
 	test_err();
+	test_distance();
 	return done_testing();
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compile mode: 50,000 and more random decisions of trees with limits and reserves, against Kueue's
- * availability rule written out for the compiled Cohorts and ClusterQueues.
+ * Compile mode: 50,000 and more random decisions of trees with limits and reserves, some of them
+ * over their limits, against Kueue's availability rule written out for the compiled Cohorts and
+ * ClusterQueues.
  */
 #include "t/lib/quota_help.h"
 
@@ -136,6 +137,7 @@ int main(void)
 			size_t x = rng_below(&r, c.n);
 			int64_t v = rng_range(&r, 1, 8);
 			char uid[16];
+			bool forced = rng_chance(&r, 1, 8);
 			bool fits;
 
 			if (quota_node_at(h.q, x).n_children > 0) {
@@ -147,7 +149,12 @@ int main(void)
 				char leaf[8];
 
 				snprintf(leaf, sizeof(leaf), "%.*s", STR_ARG(name));
-				help_wait(&h, uid, leaf, 0, i, v);
+				(forced ? help_run : help_wait)(&h, uid, leaf, 0, i, v);
+			}
+			/* Ran before limits and reserves were what they are: nodes are over. */
+			if (forced) {
+				add(&c, x, v);
+				continue;
 			}
 			fits = quota_admit(h.q, quota_work_find(h.q, str_of(uid)), 1) == ERR_OK;
 			differ += fits != (v <= available(&c, x));

@@ -202,11 +202,37 @@ static void reserve(void)
 	is_str(help_why(&h, "w"), "", "the reserve absorbs it");
 	help_total(&h, 0, 8);
 	is_str(help_why(&h, "w"),
-	       "queue \"root\" (level 1 of 2): cpu in flavor default: used 10m, requested 0, max "
+	       "queue \"root\" (level 1 of 2): cpu in flavor default: used 9m, requested 1m, max "
 	       "8m",
 	       "refused below an over-limit root");
 	quota_del(h.q, STR("b2"));
 	is_str(help_why(&h, "w"), "", "fits again");
+	help_done(&h);
+}
+
+/* What B uses beside A's reserve makes the root hold too much; A's own room is A's all the same. */
+static void reserve_of_its_own(void)
+{
+	struct help h;
+
+	help_flat(&h, "c", 20, "AB", -1);
+	help_amount(&h, "A", 0, 20, 0, -1);
+	help_amount(&h, "B", 0, -1, -1, -1);
+	help_apply(&h);
+	help_run(&h, "b", "B", 0, 1, 5);
+	ok(quota_over_limit(h.q, 0), "the root holds more than it has");
+	help_wait(&h, "w", "A", 0, 1, 15);
+	is_str(help_why(&h, "w"), "", "what is really free of the reserve");
+	help_wait(&h, "x", "A", 0, 2, 16);
+	is_str(help_why(&h, "x"),
+	       "queue \"root\" (level 1 of 2): cpu in flavor default: used 5m, requested 16m, max "
+	       "20m",
+	       "and no more");
+	help_wait(&h, "y", "B", 0, 1, 1);
+	is_str(help_why(&h, "y"),
+	       "queue \"root\" (level 1 of 2): cpu in flavor default: used 5m, reserved for others "
+	       "20m, requested 1m, max 20m",
+	       "nothing for others");
 	help_done(&h);
 }
 
@@ -311,6 +337,7 @@ int main(void)
 	shrink();
 	move();
 	reserve();
+	reserve_of_its_own();
 	equal_split();
 	scaled();
 	borrow_or_next();

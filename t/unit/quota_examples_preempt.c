@@ -251,6 +251,45 @@ static void descent(void)
 	}
 }
 
+/* The life of a reservation begins when its victims are out, however long that takes. */
+static void reservation(void)
+{
+	const int64_t minute = 60000;
+	struct help h;
+
+	help_flat(&h, "fo", 10, "AB", -1);
+	h.nodes[1].behaviour.within = QUOTA_LOWER;
+	help_apply(&h);
+	help_run(&h, "old", "A", 0, 0, 8);
+	help_wait(&h, "new", "A", 1, 0, 8);
+	is_str(help_cycle(&h, minute), "+new -old", "a plan");
+	is_str(help_cycle(&h, 7 * minute), "", "the victim takes its time");
+	is_int(help_state(&h, "new"), QUOTA_RESERVED, "the room is kept");
+	is_str(help_cycle(&h, 60 * minute), "", "even an hour");
+	quota_gone(h.q, quota_work_find(h.q, STR("old")));
+	is_str(help_cycle(&h, 61 * minute), "new", "and it was not in vain");
+	help_done(&h);
+
+	help_flat(&h, "fo", 10, "AB", -1);
+	h.nodes[1].behaviour.within = QUOTA_LOWER;
+	help_apply(&h);
+	help_run(&h, "old", "A", 0, 0, 8);
+	help_wait(&h, "new", "A", 1, 0, 8);
+	is_str(help_cycle(&h, 0), "+new -old", "another plan");
+	help_total(&h, 0, 5);
+	is_str(help_cycle(&h, 6 * minute), "", "there is less now");
+	quota_gone(h.q, quota_work_find(h.q, STR("old")));
+	help_run(&h, "other", "B", 0, 0, 1);
+	quota_evict(h.q, quota_work_find(h.q, STR("other")), NULL);
+	is_str(help_cycle(&h, 7 * minute), "", "the victim is out, and five minutes begin");
+	is_int(help_state(&h, "new"), QUOTA_RESERVED, "it waits for what comes back");
+	is_str(help_cycle(&h, 12 * minute - 1), "", "until then");
+	is_str(help_cycle(&h, 12 * minute), "!new",
+	       "no later, though an eviction that began after it still runs");
+	is_int(help_state(&h, "new"), QUOTA_BLOCKED, "it waits again");
+	help_done(&h);
+}
+
 int main(void)
 {
 	fence();
@@ -265,5 +304,6 @@ int main(void)
 	held();
 	fifo_reclaim();
 	descent();
+	reservation();
 	return done_testing();
 }

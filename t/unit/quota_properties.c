@@ -31,7 +31,7 @@ static int pick(int n)
 /* --- a random tree ---------------------------------------------------------------------------- */
 
 struct texts {
-	char node[BRUTE_NODES][8], lq[BRUTE_NODES][8];
+	char node[BRUTE_NODES][8], lq[HELP_NODES][8];
 };
 
 static void random_behaviour(struct quota_behaviour *b)
@@ -131,6 +131,14 @@ static void random_figures(struct help *h)
 	}
 }
 
+/* LocalQueues of a leaf: also one, and none, for which the library has one of its own. */
+static int n_queues(void)
+{
+	static const int some[] = {0, 1, 1, 2, 2, 2, 3, 5};
+
+	return some[pick(8)];
+}
+
 static void random_tree(struct help *h, struct texts *t)
 {
 	static const char *const flavors[] = {"x", "y"};
@@ -159,7 +167,7 @@ static void random_tree(struct help *h, struct texts *t)
 		for (size_t k = 0; k < n; k++) {
 			inner = inner || h->nodes[k].parent == i;
 		}
-		for (int k = 0; !inner && k < 2; k++) {
+		for (int k = inner ? 0 : n_queues(); k > 0; k--) {
 			snprintf(t->lq[h->d.n_lqs], sizeof(t->lq[0]), "l%d", (int)h->d.n_lqs);
 			h->lqs[h->d.n_lqs] = (struct quota_lq){str_of(t->lq[h->d.n_lqs]), i, 1000};
 			h->d.n_lqs++;
@@ -183,11 +191,36 @@ static void outside_change(struct brute *b)
 	}
 }
 
+static size_t some_leaf(const struct help *h, const struct brute *b)
+{
+	size_t x = (size_t)pick((int)h->d.n_nodes);
+
+	while (brute_has_children(b, x)) {
+		x = (x + 1) % h->d.n_nodes;
+	}
+	return x;
+}
+
+/* QUOTA_NONE when the leaf has none. */
+static size_t some_lq(const struct help *h, size_t leaf)
+{
+	size_t n = 0;
+	size_t found = QUOTA_NONE;
+
+	for (size_t i = 0; i < h->d.n_lqs; i++) {
+		if (h->lqs[i].node == leaf && pick((int)++n) == 0) {
+			found = i;
+		}
+	}
+	return found;
+}
+
 static void put(struct help *h, struct brute *b, int64_t now)
 {
 	static const char *const names[] = {"cpu", "gpu"};
 	struct brute_work *w = &b->w[b->n];
-	size_t lq = (size_t)pick((int)h->d.n_lqs);
+	size_t leaf = some_leaf(h, b);
+	size_t lq = some_lq(h, leaf);
 	struct quota_ask asks[BRUTE_RES];
 	struct quota_work_desc d = {.asks = asks, .n_asks = BRUTE_RES, .n_pods = 1};
 	static const uint64_t masks[] = {3, 3, 3, 1, 2};
@@ -195,7 +228,7 @@ static void put(struct help *h, struct brute *b, int64_t now)
 	if (b->n == BRUTE_WORKS) {
 		return;
 	}
-	*w = (struct brute_work){.leaf = h->lqs[lq].node,
+	*w = (struct brute_work){.leaf = leaf,
 				 .lq = lq,
 				 .priority = pick(4),
 				 .time = now - pick(5),
@@ -215,7 +248,7 @@ static void put(struct help *h, struct brute *b, int64_t now)
 	w->again = false;
 	d.uid = str_of(w->uid);
 	d.leaf = h->nodes[w->leaf].name;
-	d.lq = h->lqs[lq].name;
+	d.lq = lq == QUOTA_NONE ? STR("") : h->lqs[lq].name;
 	d.priority = w->priority;
 	d.time_ms = w->time;
 	d.flavors = &w->mask;

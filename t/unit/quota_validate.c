@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each of the 27 rules for queue trees: one change to a sound set of
+ * Each of the 32 rules for queue trees: one change to a sound set of
  * objects gives exactly that text.
  */
 #include "t/lib/tap.h"
@@ -15,13 +15,50 @@ struct row {
 	const char *want;    /* the errors, a line each */
 };
 
+#define GROUP(flavor, resource)                                                     \
+	"{\"coveredResources\":[\"" resource "\"],\"flavors\":[{\"name\":\"" flavor \
+	"\",\"resources\":[{\"name\":\"" resource "\",\"nominalQuota\":5}]}]}"
+/* A spec of one node below the root with two resource groups. */
+#define GROUPS(flavor1, resource1, flavor2, resource2)                                         \
+	"{\"hierarchies\":{\"r\":{\"weightedQuotas\":[{\"name\":\"x\"}]}},\"resourceGroups\":" \
+	"[" GROUP(flavor1, resource1) "," GROUP(flavor2, resource2) "]}"
 #define NODE "/0/spec/hierarchies/company/weightedQuotas"
 #define LAB "/0/spec/hierarchies/lab/weightedQuotas"
 #define TOTAL "/0/spec/resourceGroup/flavors/0/resources"
 #define IN_B "spec.hierarchies[company].weightedQuotas"
 #define IN_LAB "spec.hierarchies[lab].weightedQuotas"
 #define NOTE "metadata.annotations[kueue.x-k8s.io/"
+#define OWN "/spec/resourceGroups/0/flavors/0/resources/0"
+#define IN_OWN "spec.resourceGroups[0].flavors[0].resources[0]"
 #define A_PARENT "/metadata/annotations/kueue.x-k8s.io~1parent"
+
+/* A parent that says nothing of memory, of which the tree has some and its child wants some. */
+static const char omitting_yaml[] =
+	"apiVersion: kueue.x-k8s.io/v1beta2\n"
+	"kind: ClusterQueue\n"
+	"metadata: {name: root}\n"
+	"spec:\n"
+	"  resourceGroups:\n"
+	"  - coveredResources: [cpu, memory]\n"
+	"    flavors: [{name: f, resources: [{name: cpu, nominalQuota: 10}, {name: memory, "
+	"nominalQuota: 5Gi}]}]\n"
+	"---\n"
+	"apiVersion: kueue.x-k8s.io/v1beta2\n"
+	"kind: ClusterQueue\n"
+	"metadata: {name: mid, annotations: {kueue.x-k8s.io/parent: root}}\n"
+	"spec:\n"
+	"  resourceGroups:\n"
+	"  - coveredResources: [cpu]\n"
+	"    flavors: [{name: f, resources: [{name: cpu, nominalQuota: 10}]}]\n"
+	"---\n"
+	"apiVersion: kueue.x-k8s.io/v1beta2\n"
+	"kind: ClusterQueue\n"
+	"metadata: {name: leaf, annotations: {kueue.x-k8s.io/parent: mid}}\n"
+	"spec:\n"
+	"  resourceGroups:\n"
+	"  - coveredResources: [cpu, memory]\n"
+	"    flavors: [{name: f, resources: [{name: cpu, nominalQuota: 10}, {name: memory, "
+	"nominalQuota: 5Gi}]}]\n";
 
 static const struct row trees[] = {
 	{"weights are sound", weights_yaml, NULL, NULL, ""},
@@ -153,6 +190,47 @@ static const struct row trees[] = {
 	 "them in weightedQuotas"},
 	{"a resource twice", amounts_yaml, TOTAL "/-", "{\"name\":\"cpu\",\"nominalQuota\":1}",
 	 "spec.resourceGroup.flavors[0].resources[2].name: Duplicate value: \"cpu\""},
+	{"V28, a resource in two groups", weights_yaml, "/0/spec", GROUPS("f", "cpu", "g", "cpu"),
+	 "spec.resourceGroups[1].coveredResources[0]: Duplicate value: \"cpu\""},
+	{"V28, a flavor in two groups", weights_yaml, "/0/spec", GROUPS("f", "cpu", "f", "memory"),
+	 "spec.resourceGroups[1].flavors[0].name: Duplicate value: \"f\""},
+	{"V28, a resource twice in a group", weights_yaml, "/0/spec/resourceGroup/coveredResources",
+	 "[\"cpu\",\"cpu\"]", "spec.resourceGroup.coveredResources[1]: Duplicate value: \"cpu\""},
+	{"two groups", weights_yaml, "/0/spec", GROUPS("f", "cpu", "g", "memory"), ""},
+	{"V29, one is missing", amounts_yaml, "/0/spec/resourceGroup/coveredResources",
+	 "[\"cpu\",\"memory\",\"gpu\"]",
+	 "spec.resourceGroup.flavors[0].resources: Required value: \"gpu\" of coveredResources"},
+	{"V29, another order", amounts_yaml, "/0/spec/resourceGroup/coveredResources",
+	 "[\"memory\",\"cpu\"]",
+	 "spec.resourceGroup.flavors[0].resources[0].name: Invalid value: \"cpu\": must be "
+	 "\"memory\", in the order of coveredResources\n"
+	 "spec.resourceGroup.flavors[0].resources[1].name: Invalid value: \"memory\": must be "
+	 "\"cpu\", in the order of coveredResources"},
+	{"V30, no flavors", weights_yaml, "/0/spec/resourceGroup/flavors", "[]",
+	 "spec.resourceGroup.flavors: Required value: at least one"},
+	{"V30, nothing is covered", weights_yaml, "/0/spec/resourceGroup/coveredResources", NULL,
+	 "spec.resourceGroup.coveredResources: Required value: at least one"},
+	{"covered by no list", weights_yaml, "/0/spec/resourceGroup/coveredResources", "\"cpu\"",
+	 "spec.resourceGroup.coveredResources: Invalid value: must be a list"},
+	{"V31", weights_yaml, NODE "/1/name", "\"B_b\"",
+	 IN_B "[1].name: Invalid value: \"B_b\": must be a DNS subdomain: lower case letters, "
+	      "digits, '-' and '.'"},
+	{"V31, the root", weights_yaml, "/0/spec/hierarchies",
+	 "{\"-\":{\"weightedQuotas\":[{\"name\":\"b.c\"}]}}",
+	 "spec.hierarchies[-]: Invalid value: \"-\": must be a DNS subdomain: lower case letters, "
+	 "digits, '-' and '.'"},
+	{"V32, a policy", weights_yaml, "/0/spec/hierarchies/a/polcy", "\"fair\"",
+	 "spec.hierarchies[a].polcy: Unknown field: did you mean \"policy\"?"},
+	{"V32, a weight", weights_yaml, NODE "/1/min-weight", "40",
+	 IN_B "[1].min-weight: Unknown field: did you mean \"minWeight\"?"},
+	{"V32, like nothing", weights_yaml, "/0/spec/colour", "1", "spec.colour: Unknown field"},
+	{"V32, in a template", weights_yaml, "/0/spec/clusterQuotaTemplate",
+	 "{\"colour\":1,\"preemption\":{\"reclaimWithinCohorts\":\"Any\"}}",
+	 "spec.clusterQuotaTemplate.preemption.reclaimWithinCohorts: Unknown field: did you mean "
+	 "\"reclaimWithinCohort\"?"},
+	{"V32, a kind", weights_yaml, "/0/kind", "\"ClusterQuotaTre\"",
+	 "kind: Unknown kind \"ClusterQuotaTre\": did you mean \"ClusterQuotaTree\"?"},
+	{"a kind of Kueue's", weights_yaml, "/0/kind", "\"MultiKueueConfig\"", ""},
 	{"a graft on nothing", weights_yaml, "/0/spec/graftAt", "{\"tree\":\"u\",\"node\":\"n\"}",
 	 "spec.graftAt.tree: Invalid value: \"u\": tree does not exist"},
 	{"a graft on itself", weights_yaml, "/0/spec/graftAt", "{\"tree\":\"t\",\"node\":\"b\"}",
@@ -175,7 +253,8 @@ static const struct row queues[] = {
 	 "tree "
 	 "cannot be combined"},
 	{"V5", parents_yaml, "/2/spec/resourceGroups",
-	 "[{\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1}]}]}]",
+	 "[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"
+	 "\"cpu\",\"nominalQuota\":1}]}]}]",
 	 "spec.resourceGroups: Forbidden: may be set only when minWeight and maxWeight are unset"},
 	{"V6, another parent", parents_yaml, "/0/spec/children", "[\"a\",\"a1\"]",
 	 "spec.children[1]: Invalid value: \"a1\": already has parent \"a\""},
@@ -206,6 +285,38 @@ static const struct row queues[] = {
 	 "spec.resourceGroups[0].flavors[0].resources[0].name: Invalid value: \"cpu\": flavor "
 	 "\"g\" "
 	 "with resource \"cpu\" is not in the tree's resourceGroup"},
+	{"V16 of what the parent leaves out", omitting_yaml, NULL, NULL,
+	 "spec.resourceGroups: Invalid value: 5Gi: sum of minResources for f/memory is larger than "
+	 "the parent's 0"},
+	{"V19, negative", parents_yaml, "/3" OWN "/nominalQuota", "-3",
+	 IN_OWN ".nominalQuota: Invalid value: -3: must be at least 0"},
+	{"V19, negative at the root", parents_yaml, "/0" OWN "/nominalQuota", "\"-3\"",
+	 IN_OWN ".nominalQuota: Invalid value: -3: must be at least 0"},
+	{"V19, borrowingLimit", parents_yaml, "/3" OWN "/borrowingLimit", "5",
+	 IN_OWN ".borrowingLimit: Forbidden: limits are set by the annotation "
+		"kueue.x-k8s.io/max-resources"},
+	{"V19, lendingLimit", parents_yaml, "/3" OWN "/lendingLimit", "30", ""},
+	{"V19, lendingLimit too large", parents_yaml, "/3" OWN "/lendingLimit", "\"30100m\"",
+	 IN_OWN ".lendingLimit: Invalid value: 30100m: must not be larger than nominalQuota 30"},
+	{"V19, lendingLimit of the root", parents_yaml, "/0" OWN "/lendingLimit", "1",
+	 IN_OWN ".lendingLimit: Forbidden: may be set only below a parent"},
+	{"V29", parents_yaml, "/3/spec/resourceGroups/0/coveredResources", "[\"gpu\"]",
+	 "spec.resourceGroups[0].flavors[0].resources: Required value: \"gpu\" of "
+	 "coveredResources\n"
+	 "spec.resourceGroups[0].flavors[0].resources[0].name: Invalid value: \"cpu\": must be one "
+	 "of coveredResources"},
+	{"V30", parents_yaml, "/3/spec/resourceGroups/0/flavors", "[]",
+	 "spec.resourceGroups[0].flavors: Required value: at least one"},
+	{"V32, an annotation", parents_yaml, "/1/metadata/annotations/kueue.x-k8s.io~1min_weight",
+	 "\"60\"",
+	 NOTE "min_weight]: Unknown annotation: did you mean \"kueue.x-k8s.io/min-weight\"?"},
+	{"an annotation of Kueue's", parents_yaml,
+	 "/1/metadata/annotations/kueue.x-k8s.io~1priority-class", "\"60\"", ""},
+	{"V32, a field", parents_yaml, "/2/spec/maxweight", "60",
+	 "spec.maxweight: Unknown field: did you mean \"maxWeight\"?"},
+	{"a number in an annotation", parents_yaml,
+	 "/1/metadata/annotations/kueue.x-k8s.io~1min-weight", "60",
+	 NOTE "min-weight]: Invalid value: 60: must be a string: quote it"},
 	{"V21", parents_yaml, "/6/spec/clusterQueue", "\"a\"",
 	 "spec.clusterQueue: Invalid value: \"a\": not a leaf of tree \"company\"; LocalQueues may "
 	 "point only to leaf queues"},

@@ -23,7 +23,8 @@ static const char managed_a[] =
 	"{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":"
 	"{\"name\":\"a\",\"annotations\":{\"kueue.x-k8s.io/parent\":\"company\","
 	"\"kueue.x-k8s.io/quota-managed\":\"true\"}},\"spec\":{\"minWeight\":60,\"resourceGroups\":"
-	"[{\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":30}]}]}]}"
+	"[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"
+	"\"cpu\",\"nominalQuota\":30}]}]}]}"
 	"}";
 
 static const struct change changes[] = {
@@ -126,21 +127,27 @@ static const struct change tree_changes[] = {
 	 "tree cannot be combined"},
 	{"V7", planb_yaml, NULL, NULL, "/5",
 	 "{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":\"ClusterQuotaTree\",\"metadata\":"
-	 "{\"name\":\"u\"},\"spec\":{\"resourceGroup\":{},\"hierarchies\":{\"top\":"
+	 "{\"name\":\"u\"},\"spec\":{\"resourceGroup\":{\"coveredResources\":[\"cpu\"],\"flavors\":"
+	 "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1}]}]},"
+	 "\"hierarchies\":{\"top\":"
 	 "{\"weightedQuotas\":[{\"name\":\"b\"}]}}}}",
 	 5, false, false,
 	 "spec.hierarchies[top].weightedQuotas[0].name: Invalid value: \"b\": already belongs to "
 	 "tree \"t\""},
 	{"V7, its root", planb_yaml, NULL, NULL, "/5",
 	 "{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":\"ClusterQuotaTree\",\"metadata\":"
-	 "{\"name\":\"u\"},\"spec\":{\"resourceGroup\":{},\"hierarchies\":{\"b\":"
+	 "{\"name\":\"u\"},\"spec\":{\"resourceGroup\":{\"coveredResources\":[\"cpu\"],\"flavors\":"
+	 "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1}]}]},"
+	 "\"hierarchies\":{\"b\":"
 	 "{\"weightedQuotas\":[{\"name\":\"b1\"}]}}}}",
 	 5, false, false,
 	 "spec.hierarchies[b]: Invalid value: \"b\": already belongs to tree \"t\""},
 	{"a graft shares its root", planb_yaml, NULL, NULL, "/5",
 	 "{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":\"ClusterQuotaTree\",\"metadata\":"
 	 "{\"name\":\"u\"},\"spec\":{\"graftAt\":{\"tree\":\"t\",\"node\":\"a1\"},"
-	 "\"resourceGroup\":{},\"hierarchies\":{\"a1\":{\"weightedQuotas\":[{\"name\":\"n1\"}]}}}}",
+	 "\"resourceGroup\":{\"coveredResources\":[\"cpu\"],\"flavors\":"
+	 "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1}]}]},"
+	 "\"hierarchies\":{\"a1\":{\"weightedQuotas\":[{\"name\":\"n1\"}]}}}}",
 	 5, false, false, ""},
 	{"V20, PlanB", planb_yaml, NULL, NULL,
 	 "/1/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "41", 1, false, false,

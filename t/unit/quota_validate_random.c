@@ -224,7 +224,7 @@ static mk_str a5(struct world *w, int i)
 		json_put(&w->a, w->node[i], "/spec/maxWeight", json_new_int(&w->a, 100));
 	} else {
 		json_put(&w->a, w->node[i], "/spec/resourceGroups",
-			 qt_parse(w, STR("[{\"flavors\":"
+			 qt_parse(w, STR("[{\"coveredResources\":[\"cpu\"],\"flavors\":"
 					 "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\","
 					 "\"nominalQuota\":0}]}]}]")));
 	}
@@ -373,7 +373,7 @@ int main(void)
 	static char faulty[4096];
 
 	random_trees();
-	snprintf(faulty, sizeof(faulty), "%s  fence: 1\n  enforcement: Never\n", weights_yaml);
+	snprintf(faulty, sizeof(faulty), "%s  enforcement: Never\n", weights_yaml);
 	torture(faulty, "out of memory with a tree");
 	snprintf(faulty, sizeof(faulty), "%s---\n%s", parents_yaml,
 		 "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: z}\n"

@@ -42,7 +42,10 @@ static mk_str v7(struct scene *s)
 	keep_before(s);
 	add(s,
 	    "{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":\"ClusterQuotaTree\","
-	    "\"metadata\":{\"name\":\"u\"},\"spec\":{\"resourceGroup\":{},\"hierarchies\":"
+	    "\"metadata\":{\"name\":\"u\"},\"spec\":{\"resourceGroup\":{\"coveredResources\":["
+	    "\"cpu\"],\"flavors\":"
+	    "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1}]}]},"
+	    "\"hierarchies\":"
 	    "{\"top\":{\"weightedQuotas\":[{\"name\":\"q%d\"}]}}}}",
 	    s->i);
 	s->subject = 1;

@@ -127,6 +127,165 @@ static mk_str weight_word(struct cli *c, int64_t weight)
 	return api_amount_shown(&c->a, weight, STR("cpu"));
 }
 
+/* --- who may preempt whom, and in what order -------------------------------------------------- */
+
+static mk_str reclaim_word(enum quota_reclaim v)
+{
+	static const char *const words[] = {
+		[QUOTA_NEVER] = "Never",
+		[QUOTA_LOWER] = "LowerPriority",
+		[QUOTA_LOWER_OR_NEWER] = "LowerOrNewerEqualPriority",
+		[QUOTA_ANY] = "Any",
+	};
+
+	return str_of(words[v]);
+}
+
+static mk_str borrow_word(struct cli *c, const struct quota_behaviour *b)
+{
+	if (!b->borrow_within) {
+		return STR("Never");
+	}
+	return b->has_threshold
+		       ? arena_printf(&c->a, "LowerPriority up to %lld", (long long)b->threshold)
+		       : STR("LowerPriority");
+}
+
+/* Below which nodes a leaf may preempt in other queues: those whose fence is open. */
+static mk_str reach(struct cli *c, const struct quota *q, size_t leaf)
+{
+	const struct quota_behaviour *b = quota_node_at(q, leaf).behaviour;
+	mk_str out = {NULL, 0};
+
+	for (size_t up = quota_node_at(q, leaf).parent; up != QUOTA_NONE;
+	     up = quota_node_at(q, up).parent) {
+		struct quota_node_info n = quota_node_at(q, up);
+
+		if (b->reclaim != QUOTA_NEVER && n.fence_open) {
+			out = arena_printf(&c->a, "%.*s%s%.*s", STR_ARG(out), out.n > 0 ? ", " : "",
+					   STR_ARG(n.name));
+		}
+	}
+	return out.n > 0 ? out : STR("nobody");
+}
+
+static mk_str strategy_word(enum quota_strategy s)
+{
+	static const char *const words[] = {
+		[QUOTA_BEST_EFFORT] = "BestEffortFIFO",
+		[QUOTA_STRICT] = "StrictFIFO",
+		[QUOTA_LQ_FAIR] = "Fair",
+		[QUOTA_LQ_CAPACITY] = "Capacity",
+	};
+
+	return str_of(words[s]);
+}
+
+/* "2", or "-" when the leaf has no such LocalQueue. */
+static mk_str lq_word(struct cli *c, const struct quota *q, size_t leaf, mk_str name, size_t near)
+{
+	size_t n = quota_node_at(q, leaf).n_lqs;
+
+	if (near < n && str_eq(quota_lq_at(q, leaf, near).name, name)) {
+		return weight_word(c, quota_lq_at(q, leaf, near).weight);
+	}
+	for (size_t k = 0; k < n; k++) {
+		struct quota_lq_info lq = quota_lq_at(q, leaf, k);
+
+		if (str_eq(lq.name, name)) {
+			return weight_word(c, lq.weight);
+		}
+	}
+	return STR("-");
+}
+
+/* The LocalQueues of the new leaf, or those that only the old one has. */
+static void compare_lqs(struct changes *l, struct change base, const struct quota *old,
+			size_t old_leaf, const struct quota *new, size_t new_leaf, bool of_new)
+{
+	const struct quota *q = of_new ? new : old;
+	size_t leaf = of_new ? new_leaf : old_leaf;
+
+	for (size_t k = 0; k < quota_node_at(q, leaf).n_lqs; k++) {
+		mk_str name = quota_lq_at(q, leaf, k).name;
+		mk_str from = lq_word(l->c, old, old_leaf, name, k);
+		mk_str to = lq_word(l->c, new, new_leaf, name, k);
+
+		if (name.n > 0 && (of_new || str_is(to, "-"))) {
+			base.field = STR("weight");
+			word(l, base, arena_printf(&l->c->a, "LocalQueue %.*s", STR_ARG(name)).p,
+			     from, to);
+		}
+	}
+}
+
+static void compare_leaves(struct changes *l, struct change base, const struct quota *old,
+			   size_t old_leaf, const struct quota *new, size_t new_leaf)
+{
+	const struct quota_behaviour *a = quota_node_at(old, old_leaf).behaviour;
+	const struct quota_behaviour *b = quota_node_at(new, new_leaf).behaviour;
+
+	if (!a || !b) {
+		return;
+	}
+	word(l, base, "queueingStrategy", strategy_word(a->strategy), strategy_word(b->strategy));
+	word(l, base, "withinClusterQueue", reclaim_word(a->within), reclaim_word(b->within));
+	word(l, base, "reclaimWithinCohort", reclaim_word(a->reclaim), reclaim_word(b->reclaim));
+	word(l, base, "borrowWithinCohort", borrow_word(l->c, a), borrow_word(l->c, b));
+	word(l, base, "preempts below", reach(l->c, old, old_leaf), reach(l->c, new, new_leaf));
+	word(l, base, "whenCanBorrow",
+	     a->borrow_next_flavor ? STR("TryNextFlavor") : STR("MayStopSearch"),
+	     b->borrow_next_flavor ? STR("TryNextFlavor") : STR("MayStopSearch"));
+	word(l, base, "whenCanPreempt",
+	     a->preempt_may_stop ? STR("MayStopSearch") : STR("TryNextFlavor"),
+	     b->preempt_may_stop ? STR("MayStopSearch") : STR("TryNextFlavor"));
+	word(l, base, "preference",
+	     a->preempt_over_borrow ? STR("PreemptionOverBorrowing")
+				    : STR("BorrowingOverPreemption"),
+	     b->preempt_over_borrow ? STR("PreemptionOverBorrowing")
+				    : STR("BorrowingOverPreemption"));
+	compare_lqs(l, base, old, old_leaf, new, new_leaf, true);
+	compare_lqs(l, base, old, old_leaf, new, new_leaf, false);
+}
+
+/* "on-demand, spot": the order in which flavors are tried. */
+static mk_str flavor_order(struct cli *c, const struct quota *q)
+{
+	mk_str out = {NULL, 0};
+
+	for (size_t f = 0; f < quota_n_frs(q); f++) {
+		mk_str name = quota_fr_at(q, f).flavor;
+		bool again = false;
+
+		for (size_t k = 0; k < f; k++) {
+			again = again || str_eq(quota_fr_at(q, k).flavor, name);
+		}
+		if (!again) {
+			out = arena_printf(&c->a, "%.*s%s%.*s", STR_ARG(out), out.n > 0 ? ", " : "",
+					   STR_ARG(name));
+		}
+	}
+	return out;
+}
+
+static mk_str share_word(const struct api_model *m)
+{
+	return m->desc.hdrf ? STR("HDRF") : STR("Dominant");
+}
+
+/* What holds for a whole tree is told at its root. */
+static void compare_models(struct changes *l, const struct world *old, size_t a,
+			   const struct world *new, size_t b)
+{
+	struct change base = {.sign = "~",
+			      .tree = new->models.v[b].name,
+			      .queue = quota_node_at(new->trees[b], 0).name};
+
+	word(l, base, "flavors", flavor_order(l->c, old->trees[a]),
+	     flavor_order(l->c, new->trees[b]));
+	word(l, base, "fairShare", share_word(&old->models.v[a]), share_word(&new->models.v[b]));
+}
+
 static void compare(struct changes *l, mk_str tree, mk_str old_tree, const struct quota *old,
 		    size_t old_node, const struct quota *new, size_t new_node)
 {
@@ -144,6 +303,7 @@ static void compare(struct changes *l, mk_str tree, mk_str old_tree, const struc
 		word(l, base, "fence", fence_word(a.fence_open), fence_word(b.fence_open));
 	}
 	word(l, base, "weight", weight_word(l->c, a.weight), weight_word(l->c, b.weight));
+	compare_leaves(l, base, old, old_node, new, new_node);
 	all_numbers(l, base, old, old_node, new, new_node);
 }
 
@@ -158,6 +318,9 @@ static void compare_trees(struct changes *l, const struct world *old, const stru
 			size_t at = world_find(old, quota_node_at(q, i).name, &node);
 
 			if (at != API_NONE) {
+				if (i == 0) {
+					compare_models(l, old, at, new, t);
+				}
 				compare(l, tree, old->models.v[at].name, old->trees[at], node, q,
 					i);
 				continue;
@@ -312,10 +475,13 @@ const struct cli_command tree_diff = {
 	.summary = "show what a change means for the quota of every queue",
 	.help = "Compares effective quotas: a change of one weight shows at every queue below. "
 		"Queues that were added,\n"
-		"removed or moved, policies and fences are shown, too. The change itself is "
-		"checked by the rules about\n"
-		"changes: a node that cannot be removed, a queue that cannot become a parent. "
-		"Status 1: they differ.\n",
+		"removed or moved are shown, too; and what decides about order and preemption: "
+		"policies, fences,\n"
+		"strategies, weights of LocalQueues, the preemption of each leaf, and below which "
+		"nodes it may preempt\n"
+		"in other queues. The change itself is checked by the rules about changes:\n"
+		"a node that cannot be removed, a queue that cannot become a parent. Status 1: "
+		"they differ.\n",
 	.examples = "  kubectl multikueue tree diff --from main/queues.yaml -f queues.yaml\n"
 		    "  kubectl get clusterquotatrees,clusterqueues,localqueues -A -o json "
 		    ">/tmp/live.json\n"

@@ -2,7 +2,7 @@
 /* `tree explain`: why a workload is or is not admitted, level by level. */
 #include "core/cli/tree/world.h"
 
-enum { ROWS = 1024, TEXT = 512 };
+enum { ROWS = 1024 };
 
 static const char *const reasons[] = {
 	[QUOTA_BY_PRIORITY] = "lower priority in the same queue",
@@ -93,7 +93,9 @@ static mk_str who(struct cli *c, const struct explanation *e, const struct quota
 
 static mk_str next_text(struct cli *c, const struct explanation *e)
 {
-	const char *what = e->out->next == QUOTA_ADMIT ? "is admitted"
+	bool taken = e->decision.verdict == QUOTA_FIT && e->out->next == QUOTA_BLOCK;
+	const char *what = taken                         ? "those before it take the room"
+			   : e->out->next == QUOTA_ADMIT ? "is admitted"
 			   : e->out->next == QUOTA_RESERVE
 				   ? "reserves its room and waits for what it preempts"
 				   : "does not fit";
@@ -120,16 +122,34 @@ static const char *state_text(enum quota_state state)
 	return words[state];
 }
 
+/* Do reserves of other queues count anywhere? Most trees have none, and no column for them. */
+static bool has_reserves(const struct explanation *e)
+{
+	for (size_t i = 0; i < e->n_rows; i++) {
+		if (e->rows[i].node != QUOTA_NONE && e->rows[i].reserved > 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void print_rows(struct cli *c, const struct explanation *e)
 {
-	static const bool right[] = {false, true, false, false, true, true, true, true, false};
-	static const char *const heads[] = {"QUEUE",     "LEVEL", "RESOURCE", "FLAVOR", "USED",
-					    "REQUESTED", "MIN",   "MAX",      ""};
+	enum { RESERVED = 5 };
+	static const bool right[] = {false, true, false, false, true,
+				     true,  true, true,  true,  false};
+	static const bool right_less[] = {false, true, false, false, true, true, true, true, false};
+	static const char *const heads[] = {"QUEUE",    "LEVEL",     "RESOURCE", "FLAVOR", "USED",
+					    "RESERVED", "REQUESTED", "MIN",      "MAX",    ""};
+	const size_t n = sizeof(heads) / sizeof(heads[0]);
+	bool reserves = has_reserves(e);
 	struct output_table t;
 
-	output_table_init(&t, c, sizeof(right) / sizeof(right[0]), right);
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-		output_cell(&t, output_paint(c, OUTPUT_DIM, str_of(heads[i])));
+	output_table_init(&t, c, reserves ? n : n - 1, reserves ? right : right_less);
+	for (size_t i = 0; i < n; i++) {
+		if (i != RESERVED || reserves) {
+			output_cell(&t, output_paint(c, OUTPUT_DIM, str_of(heads[i])));
+		}
 	}
 	for (size_t i = 0; i < e->n_rows; i++) {
 		const struct quota_row *r = &e->rows[i];
@@ -144,6 +164,9 @@ static void print_rows(struct cli *c, const struct explanation *e)
 		output_cell(&t, fr.resource);
 		output_cell(&t, fr.flavor);
 		output_cell(&t, world_amount(c, r->used, fr.resource));
+		if (reserves) {
+			output_cell(&t, world_amount(c, r->reserved, fr.resource));
+		}
 		output_cell(&t, world_amount(c, r->requested, fr.resource));
 		output_cell(&t, world_amount(c, r->min, fr.resource));
 		output_cell(&t, world_amount(c, r->max, fr.resource));
@@ -155,10 +178,59 @@ static void print_rows(struct cli *c, const struct explanation *e)
 
 static mk_str row_text(struct cli *c, const struct explanation *e)
 {
-	char text[TEXT];
+	return world_why(c, e->q, &e->ww->work, &e->decision.row);
+}
 
-	quota_row_text(e->q, &e->decision.row, text, sizeof(text));
-	return arena_dup(&c->a, str_of(text));
+/* Names of the nodes above a leaf whose fence is as 'open' says: "product, company". */
+static mk_str fences(struct cli *c, const struct quota *q, size_t leaf, bool open)
+{
+	mk_str out = {NULL, 0};
+
+	for (size_t up = quota_node_at(q, leaf).parent; up != QUOTA_NONE;
+	     up = quota_node_at(q, up).parent) {
+		struct quota_node_info n = quota_node_at(q, up);
+
+		if (n.fence_open == open) {
+			out = arena_printf(&c->a, "%.*s%s%.*s", STR_ARG(out), out.n > 0 ? ", " : "",
+					   STR_ARG(n.name));
+		}
+	}
+	return out;
+}
+
+/* What keeps a workload from preempting: settings of its queue, fences, or too few victims. */
+static void print_no_plan(struct cli *c, const struct explanation *e)
+{
+	size_t leaf = quota_node_find(e->q, e->ww->work.queue);
+	const struct quota_behaviour *b =
+		leaf != QUOTA_NONE ? quota_node_at(e->q, leaf).behaviour : NULL;
+	mk_str closed = b != NULL ? fences(c, e->q, leaf, false) : STR("");
+	mk_str open = b != NULL ? fences(c, e->q, leaf, true) : STR("");
+
+	if (e->decision.row.node == QUOTA_NONE) {
+		buf_printf(&c->out, "  preemption: would not help\n");
+		return;
+	}
+	if (b != NULL && b->within == QUOTA_NEVER && b->reclaim == QUOTA_NEVER) {
+		buf_printf(&c->out,
+			   "  preemption: not allowed: withinClusterQueue and reclaimWithinCohort "
+			   "of queue %.*s are Never\n",
+			   STR_ARG(e->ww->work.queue));
+		return;
+	}
+	buf_printf(&c->out, "  preemption: nobody whom it may preempt would make enough room\n");
+	if (b != NULL && b->within == QUOTA_NEVER) {
+		buf_printf(&c->out,
+			   "    in queue %.*s: nobody, since withinClusterQueue is Never\n",
+			   STR_ARG(e->ww->work.queue));
+	}
+	if (b != NULL && b->reclaim == QUOTA_NEVER) {
+		buf_printf(&c->out,
+			   "    in other queues: nobody, since reclaimWithinCohort is Never\n");
+	} else if (closed.n > 0) {
+		buf_printf(&c->out, "    in other queues: closed fence at %.*s%s%.*s\n",
+			   STR_ARG(closed), open.n > 0 ? ", open at " : "", STR_ARG(open));
+	}
 }
 
 static void print_plan(struct cli *c, struct explanation *e)
@@ -166,8 +238,7 @@ static void print_plan(struct cli *c, struct explanation *e)
 	struct quota_plan plan = {.n = 0};
 
 	if (quota_plan(e->q, e->work, 0, &plan) != ERR_OK) {
-		buf_printf(&c->out,
-			   "  preemption: nobody whom it may preempt would make enough room\n");
+		print_no_plan(c, e);
 		return;
 	}
 	if (plan.n == 0) {
@@ -185,6 +256,49 @@ static void print_plan(struct cli *c, struct explanation *e)
 	}
 }
 
+/* Requests for what the tree does not have, of which the library knows no name. */
+static void print_uncovered(struct cli *c, const struct explanation *e)
+{
+	const struct api_work *w = &e->ww->work;
+
+	for (size_t s = 0; s < w->n_sets; s++) {
+		for (size_t i = 0; i < w->sets[s].n; i++) {
+			mk_str resource = w->sets[s].requests[i].resource;
+
+			if (!world_covers(e->q, resource)) {
+				buf_printf(
+					&c->out,
+					"  asks for %.*s for pod set %.*s, of which the tree has "
+					"nothing\n",
+					STR_ARG(resource), STR_ARG(w->sets[s].name));
+			}
+		}
+	}
+}
+
+/*
+ * Could another choice of flavors matter? Pod sets choose one after the other and never go back, so
+ * the first may take what a later one needs.
+ */
+static void print_greedy(struct cli *c, const struct explanation *e)
+{
+	const struct quota_row *row = &e->decision.row;
+	size_t flavors = 0;
+
+	if (row->node == QUOTA_NONE || e->ww->work.n_sets < 2) {
+		return;
+	}
+	for (size_t f = 0; f < quota_n_frs(e->q); f++) {
+		flavors +=
+			str_eq(quota_fr_at(e->q, f).resource, quota_fr_at(e->q, row->fr).resource);
+	}
+	if (flavors > 1) {
+		buf_printf(&c->out,
+			   "  pod sets choose flavors one after the other: other choices of "
+			   "the first were not tried\n");
+	}
+}
+
 static void print_one(struct cli *c, struct explanation *e)
 {
 	const struct api_work *w = &e->ww->work;
@@ -198,6 +312,9 @@ static void print_one(struct cli *c, struct explanation *e)
 		struct quota_ask ask = quota_work_ask(e->q, e->work, i);
 		mk_str set = ask.pod < w->n_sets ? w->sets[ask.pod].name : STR("");
 
+		if (ask.resource.n == 0) {
+			continue;
+		}
 		buf_printf(&c->out, "  %s %.*s %.*s for pod set %.*s%s%.*s\n",
 			   info.state == QUOTA_ADMITTED || info.state == QUOTA_EVICTING ? "has"
 											: "asks",
@@ -205,15 +322,17 @@ static void print_one(struct cli *c, struct explanation *e)
 			   STR_ARG(ask.resource), STR_ARG(set),
 			   ask.flavor.n > 0 ? " in flavor " : "", STR_ARG(ask.flavor));
 	}
+	print_uncovered(c, e);
 	if (info.state != QUOTA_PENDING && info.state != QUOTA_BLOCKED) {
 		return;
 	}
 	print_rows(c, e);
 	if (e->decision.verdict == QUOTA_FIT) {
-		buf_printf(&c->out, "  it fits now%s\n",
+		buf_printf(&c->out, "  it fits as things are%s\n",
 			   e->decision.height > 0 ? ", and borrows" : "");
 	} else {
 		buf_printf(&c->out, "  it does not fit: %.*s\n", STR_ARG(row_text(c, e)));
+		print_greedy(c, e);
 		print_plan(c, e);
 	}
 	buf_printf(&c->out, "  in the next cycle %.*s\n", STR_ARG(next_text(c, e)));
@@ -240,6 +359,7 @@ static struct json *rows_json(struct cli *c, const struct explanation *e)
 		json_set_str(&c->a, v, "flavor", fr.flavor);
 		json_set_str(&c->a, v, "resource", fr.resource);
 		json_set_str(&c->a, v, "used", world_amount(c, r->used, fr.resource));
+		json_set_str(&c->a, v, "reserved", world_amount(c, r->reserved, fr.resource));
 		json_set_str(&c->a, v, "requested", world_amount(c, r->requested, fr.resource));
 		json_set_str(&c->a, v, "min", world_amount(c, r->min, fr.resource));
 		json_set_str(&c->a, v, "max", world_amount(c, r->max, fr.resource));
@@ -282,24 +402,34 @@ static struct json *one_json(struct cli *c, struct explanation *e)
 /* --- the command ------------------------------------------------------------------------------ */
 
 /* Is 'name' ("train-1" or "vision/train-1") this Workload's? */
-static bool is_called(const struct world_work *ww, mk_str name)
+static bool is_called(const struct api_work *w, mk_str name)
 {
 	mk_str ns;
 
-	return str_eq(name, ww->work.name) ||
-	       (str_split(&name, '/', &ns) && str_eq(ns, ww->work.ns) &&
-		str_eq(name, ww->work.name));
+	return str_eq(name, w->name) ||
+	       (str_split(&name, '/', &ns) && str_eq(ns, w->ns) && str_eq(name, w->name));
 }
 
 static bool is_meant(const struct cli_args *args, const struct world_work *ww)
 {
 	for (size_t i = 0; i < args->n_rest; i++) {
-		if (is_called(ww, str_of(args->rest[i]))) {
+		if (is_called(&ww->work, str_of(args->rest[i]))) {
 			return true;
 		}
 	}
 	/* Without names: all that wait. */
 	return args->n_rest == 0 && !ww->work.admitted;
+}
+
+/* A Workload of the files that is in no tree at all. */
+static void tell_left_out(struct cli *c, const struct world *w, struct api_object *o)
+{
+	struct api_faults faults = {.n = 0};
+	struct api_work work;
+	bool done = api_work_read(&c->a, w->in.set, o, &faults, &work) == ERR_OK && work.done;
+
+	buf_printf(&c->err, "note: %.*s/%.*s %s\n", STR_ARG(o->ns), STR_ARG(o->name),
+		   done ? "has finished: it holds and waits for nothing" : "is left out");
 }
 
 /* Does each name of the command line have its Workload? Prints those that do not. */
@@ -311,7 +441,16 @@ static bool all_found(struct cli *c, const struct cli_args *args, const struct w
 		bool found = false;
 
 		for (size_t k = 0; k < w->n_works && !found; k++) {
-			found = is_called(&w->works[k], str_of(args->rest[i]));
+			found = is_called(&w->works[k].work, str_of(args->rest[i]));
+		}
+		for (size_t k = 0; k < w->in.set->n_workloads && !found; k++) {
+			struct api_object *o = w->in.set->workloads[k];
+			struct api_work done = {.ns = o->ns, .name = o->name};
+
+			found = is_called(&done, str_of(args->rest[i]));
+			if (found) {
+				tell_left_out(c, w, o);
+			}
 		}
 		if (!found) {
 			cli_error(c, "no Workload %s in these files", args->rest[i]);
@@ -410,7 +549,7 @@ static enum cli_exit explain_all(struct cli *c, const struct cli_args *args, str
 		if (!output_value(c, list, format)) {
 			return cli_no_memory(c);
 		}
-	} else if (n == 0 && found) {
+	} else if (n == 0 && args->n_rest == 0) {
 		buf_printf(&c->out, "no Workload waits\n");
 	}
 	return found ? CLI_OK : CLI_NO;

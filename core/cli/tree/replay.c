@@ -171,7 +171,6 @@ static void block(struct player *p, const struct quota *q, const struct quota_st
 {
 	struct replay_job *j = &p->r->jobs[job];
 	const struct quota_row *row = &s->decision.row;
-	char text[512];
 
 	if (j->state == REPLAY_RESERVED) {
 		set_state(p, job, REPLAY_WAITING);
@@ -180,8 +179,7 @@ static void block(struct player *p, const struct quota *q, const struct quota_st
 	if (j->blocked.n > 0 && j->blocked_node == row->node && j->blocked_fr == row->fr) {
 		return;
 	}
-	quota_row_text(q, row, text, sizeof(text));
-	j->blocked = arena_dup(&p->r->c->a, str_of(text));
+	j->blocked = world_why(p->r->c, q, j->work, row);
 	j->blocked_node = row->node;
 	j->blocked_fr = row->fr;
 	note(p, REPLAY_WAIT, job, j->blocked);
@@ -216,6 +214,10 @@ static void cycle(struct player *p, struct quota *q)
 			admit(p, q, s.work, job);
 		} else if (s.event == QUOTA_BLOCK) {
 			block(p, q, &s, job);
+		} else if (s.event == QUOTA_EXPIRE) {
+			note(p, REPLAY_EXPIRE, job,
+			     STR("what it waited for has left, and there is still no room"));
+			set_state(p, job, REPLAY_WAITING);
 		} else {
 			note(p, REPLAY_RESERVE, job, reserve_text(p, s.plan.n));
 			set_state(p, job, REPLAY_RESERVED);

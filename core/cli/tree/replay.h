@@ -15,6 +15,7 @@ enum replay_what {
 	REPLAY_WAIT,    /* did not fit: detail says where */
 	REPLAY_ADMIT,   /* detail: flavors */
 	REPLAY_RESERVE, /* its room is reserved until what it preempts is gone */
+	REPLAY_EXPIRE,  /* its reservation is over: detail says why */
 	REPLAY_EVICT,   /* preempted: detail says by whom and why */
 	REPLAY_GONE,    /* has given its quota back, and waits again */
 	REPLAY_FINISH,

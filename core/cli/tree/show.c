@@ -4,6 +4,13 @@
 
 enum { BAR = 20 };
 
+/* Which queues of a tree are shown. */
+struct filter {
+	mk_str name;                 /* this one and what is below it; empty: all */
+	int64_t depth;               /* so many levels, from the first that is shown; 0: all */
+	const struct cli_args *args; /* -l: only these, with those above them */
+};
+
 /*
  * What one line of a table is about: one pair, or (pair QUOTA_NONE) all flavors of a resource
  * together.
@@ -42,17 +49,23 @@ static struct quota_cell_info cell(const struct quota *q, size_t node, const str
  * "│ ├─ " before the name of a node, from the leaf's side: which of those above have more siblings
  * to come.
  */
-static mk_str branch(struct cli *c, const struct quota *q, size_t node)
+static mk_str branch(struct cli *c, const struct quota *q, size_t node, const bool *shown)
 {
 	mk_str out = {NULL, 0};
 	size_t at = node;
+	size_t up = quota_node_at(q, at).parent;
 
-	while (quota_node_at(q, at).parent != QUOTA_NONE) {
-		size_t up = quota_node_at(q, at).parent;
+	for (; up != QUOTA_NONE && shown[up]; up = quota_node_at(q, at).parent) {
 		struct quota_node_info p = quota_node_at(q, up);
-		bool last = at + 1 == p.first_child + p.n_children;
-		const char *part = at == node ? (last ? "└─ " : "├─ ") : (last ? "   " : "│  ");
+		size_t next = at + 1;
+		const char *part;
+		bool last;
 
+		while (next < p.first_child + p.n_children && !shown[next]) {
+			next++;
+		}
+		last = next == p.first_child + p.n_children;
+		part = at == node ? (last ? "└─ " : "├─ ") : (last ? "   " : "│  ");
 		out = arena_printf(&c->a, "%s%.*s", part, STR_ARG(out));
 		at = up;
 	}
@@ -78,14 +91,87 @@ static mk_str number(struct cli *c, size_t n)
 	return arena_printf(&c->a, "%zu", n);
 }
 
+/* The labels of a queue that exists as an object, else NULL. */
+static const struct json *labels_of(const struct world *w, mk_str name)
+{
+	struct api_queue *queue = api_set_queue(w->in.set, name);
+
+	return queue != NULL ? json_at(queue->object->json, "/metadata/labels") : NULL;
+}
+
+/* Does one of "key=value", "key==value", "key!=value", "key", "!key" hold? */
+static bool term_holds(const struct json *labels, mk_str term)
+{
+	ptrdiff_t at = str_index(term, '=');
+	bool no = at > 0 ? term.p[at - 1] == '!' : str_starts(term, STR("!"));
+	mk_str key = at >= 0 ? str_sub(term, 0, (size_t)at - (no && at > 0 ? 1 : 0)) : term;
+	mk_str value = at >= 0 ? str_sub(term, (size_t)at + 1, SIZE_MAX) : STR("");
+	const struct json *v;
+
+	if (at < 0) {
+		v = json_getn(labels, str_sub(key, no ? 1 : 0, SIZE_MAX));
+		return (v != NULL) != no;
+	}
+	if (str_starts(value, STR("="))) {
+		value = str_sub(value, 1, SIZE_MAX);
+	}
+	v = json_getn(labels, str_trim(key));
+	return (v != NULL && str_eq(json_str(v), str_trim(value))) != no;
+}
+
+static bool selected(const struct world *w, const struct filter *f, mk_str name)
+{
+	mk_str rest = str_of(cli_get(f->args, "selector"));
+	mk_str term;
+
+	while (str_split(&rest, ',', &term)) {
+		if (!term_holds(labels_of(w, name), str_trim(term))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Which nodes of tree 'i' are shown: marks for each. A queue that is selected brings those above
+ * it. NULL: out of memory.
+ */
+static bool *choose(struct cli *c, const struct world *w, size_t i, const struct filter *f)
+{
+	const struct quota *q = w->trees[i];
+	size_t n = quota_n_nodes(q);
+	bool *shown = arena_array(&c->a, n, sizeof(*shown));
+	size_t top = f->name.n > 0 ? quota_node_find(q, f->name) : 0;
+	size_t first = top != QUOTA_NONE && n > 0 ? quota_node_at(q, top).level : 0;
+
+	for (size_t x = 0; shown != NULL && top != QUOTA_NONE && x < n; x++) {
+		size_t up = quota_node_at(q, x).parent;
+		bool deep = f->depth > 0 && quota_node_at(q, x).level >= first + (size_t)f->depth;
+
+		/* Parents come before their children. */
+		shown[x] = x == top || (up != QUOTA_NONE && shown[up] && !deep);
+	}
+	for (size_t x = n; shown != NULL && cli_get(f->args, "selector") != NULL && x-- > 0;) {
+		struct quota_node_info info = quota_node_at(q, x);
+		bool keep = selected(w, f, info.name);
+
+		for (size_t k = 0; k < info.n_children; k++) {
+			keep = keep || shown[info.first_child + k];
+		}
+		shown[x] = shown[x] && keep;
+	}
+	return shown;
+}
+
 static void row(struct output_table *t, const struct quota *q, size_t node, const struct subject *s,
-		bool wide)
+		bool wide, const bool *shown)
 {
 	struct cli *c = t->c;
 	struct quota_node_info n = quota_node_at(q, node);
 	struct quota_cell_info x = cell(q, node, s);
 	size_t admitted = 0, pending = 0;
-	mk_str name = arena_printf(&c->a, "%.*s%.*s", STR_ARG(branch(c, q, node)), STR_ARG(n.name));
+	mk_str name = arena_printf(&c->a, "%.*s%.*s", STR_ARG(branch(c, q, node, shown)),
+				   STR_ARG(n.name));
 	bool over = x.hold > x.max;
 
 	count_works(q, node, &admitted, &pending);
@@ -109,7 +195,8 @@ static void row(struct output_table *t, const struct quota *q, size_t node, cons
 				    over ? " over its limit" : ""));
 }
 
-static void table(struct cli *c, const struct quota *q, const struct subject *s, bool wide)
+static void table(struct cli *c, const struct quota *q, const struct subject *s, bool wide,
+		  const bool *shown)
 {
 	static const bool right_narrow[] = {false, false, false, true, true,
 					    true,  true,  true,  false};
@@ -130,7 +217,8 @@ static void table(struct cli *c, const struct quota *q, const struct subject *s,
 				     s->flavor.n > 0 ? arena_printf(&c->a, "%.*s in flavor %.*s",
 								    STR_ARG(s->resource),
 								    STR_ARG(s->flavor))
-						     : s->resource));
+						     : arena_printf(&c->a, "%.*s in all flavors",
+								    STR_ARG(s->resource))));
 	for (size_t i = 0; i < n_heads; i++) {
 		output_cell(&t, output_paint(c, OUTPUT_DIM, str_of(heads[i])));
 	}
@@ -138,7 +226,9 @@ static void table(struct cli *c, const struct quota *q, const struct subject *s,
 	for (size_t at = 0, n = 0; n < quota_n_nodes(q); n++) {
 		struct quota_node_info info = quota_node_at(q, at);
 
-		row(&t, q, at, s, wide);
+		if (shown[at]) {
+			row(&t, q, at, s, wide, shown);
+		}
 		if (info.n_children > 0) {
 			at = info.first_child;
 			continue;
@@ -167,36 +257,60 @@ static bool seen_before(const struct quota *q, size_t f)
 	return false;
 }
 
-static void show_tree(struct cli *c, const struct world *w, size_t i, bool wide)
+static size_t count_shown(const struct quota *q, const bool *shown)
+{
+	size_t n = 0;
+
+	for (size_t x = 0; x < quota_n_nodes(q); x++) {
+		n += shown[x] ? 1U : 0U;
+	}
+	return n;
+}
+
+/* The number of queues that are shown; all of the tree's are counted in the line above them. */
+static size_t show_tree(struct cli *c, const struct world *w, size_t i, bool wide,
+			const struct filter *filter)
 {
 	const struct quota *q = w->trees[i];
+	const bool *shown = choose(c, w, i, filter);
+	bool sum = cli_get(filter->args, "sum") != NULL;
 	size_t n_leaves = 0, levels = 0;
+	size_t n_shown = shown != NULL ? count_shown(q, shown) : 0;
 
+	if (n_shown == 0) {
+		return 0;
+	}
 	for (size_t k = 0; k < quota_n_nodes(q); k++) {
 		struct quota_node_info n = quota_node_at(q, k);
 
 		n_leaves += n.n_children == 0 ? 1 : 0;
 		levels = n.level > levels ? n.level : levels;
 	}
-	buf_printf(&c->out, "%s%.*s: %s, %zu queues, %zu leaves, %zu levels\n", i > 0 ? "\n" : "",
+	buf_printf(&c->out, "%s%.*s: %s, %zu queues, %zu leaves, %zu levels",
+		   c->out.n > 0 ? "\n" : "",
 		   STR_ARG(output_paint(c, OUTPUT_BOLD, w->models.v[i].name)),
 		   w->models.v[i].tree != NULL ? "ClusterQuotaTree" : "ClusterQueues with a parent",
 		   quota_n_nodes(q), n_leaves, levels);
+	if (n_shown < quota_n_nodes(q)) {
+		buf_printf(&c->out, "; %zu shown", n_shown);
+	}
+	buf_add(&c->out, STR("\n"));
 	for (size_t f = 0; f < quota_n_frs(q); f++) {
 		struct quota_fr fr = quota_fr_at(q, f);
-		struct subject s = {fr.resource, wide ? fr.flavor : (mk_str){NULL, 0},
-				    wide ? f : QUOTA_NONE};
+		struct subject s = {fr.resource, sum ? (mk_str){NULL, 0} : fr.flavor,
+				    sum ? QUOTA_NONE : f};
 
-		if (wide || !seen_before(q, f)) {
+		if (!sum || !seen_before(q, f)) {
 			buf_add(&c->out, STR("\n"));
-			table(c, q, &s, wide);
+			table(c, q, &s, wide, shown);
 		}
 	}
+	return n_shown;
 }
 
 /* --- as data ---------------------------------------------------------------------------------- */
 
-static struct json *node_json(struct cli *c, const struct quota *q, size_t node)
+static struct json *node_json(struct cli *c, const struct quota *q, size_t node, const bool *shown)
 {
 	struct quota_node_info n = quota_node_at(q, node);
 	struct json *v = json_new_obj(&c->a);
@@ -230,7 +344,9 @@ static struct json *node_json(struct cli *c, const struct quota *q, size_t node)
 	}
 	json_set(&c->a, v, STR("quotas"), quotas);
 	for (size_t i = 0; i < n.n_children; i++) {
-		json_add(&c->a, children, node_json(c, q, n.first_child + i));
+		if (shown[n.first_child + i]) {
+			json_add(&c->a, children, node_json(c, q, n.first_child + i, shown));
+		}
 	}
 	if (n.n_children > 0) {
 		json_set(&c->a, v, STR("children"), children);
@@ -238,20 +354,28 @@ static struct json *node_json(struct cli *c, const struct quota *q, size_t node)
 	return v;
 }
 
-static bool show_data(struct cli *c, const struct world *w, enum cli_format format)
+/* *ret_n: trees of which something is shown. */
+static bool show_data(struct cli *c, const struct world *w, enum cli_format format,
+		      const struct filter *filter, size_t *ret_n)
 {
 	struct json *v = json_new_obj(&c->a);
 	struct json *trees = json_new_arr(&c->a);
 
 	for (size_t i = 0; i < w->models.n; i++) {
 		struct json *tree = json_new_obj(&c->a);
+		const bool *shown = choose(c, w, i, filter);
+		size_t top = filter->name.n > 0 ? quota_node_find(w->trees[i], filter->name) : 0;
 
+		if (!shown || top == QUOTA_NONE || !shown[top]) {
+			continue;
+		}
+		(*ret_n)++;
 		json_set_str(&c->a, tree, "name", w->models.v[i].name);
 		json_set_str(&c->a, tree, "kind",
 			     w->models.v[i].tree != NULL ? STR("ClusterQuotaTree")
 							 : STR("ClusterQueue"));
 		json_set_bool(&c->a, tree, "degraded", quota_degraded(w->trees[i]));
-		json_set(&c->a, tree, STR("root"), node_json(c, w->trees[i], 0));
+		json_set(&c->a, tree, STR("root"), node_json(c, w->trees[i], top, shown));
 		json_add(&c->a, trees, tree);
 	}
 	json_set(&c->a, v, STR("trees"), trees);
@@ -261,26 +385,39 @@ static bool show_data(struct cli *c, const struct world *w, enum cli_format form
 static enum cli_exit run_show(struct cli *c, const struct cli_args *args)
 {
 	struct world w;
+	struct filter filter = {.args = args};
 	enum cli_format format;
 	enum cli_exit rc;
+	size_t n = 0;
 
-	if (!cli_get_format(c, args, &format)) {
+	if (!cli_get_format(c, args, &format) ||
+	    !cli_get_number(c, args, "depth", 0, 0, &filter.depth)) {
 		return CLI_USAGE;
 	}
-	if (args->n_rest > 0) {
+	if (args->n_rest > 1) {
 		return cli_usage(c, "kubectl multikueue tree show",
-				 "unexpected %s: name files with -f", args->rest[0]);
+				 "unexpected %s: one queue at a time; name files with -f",
+				 args->rest[1]);
 	}
+	filter.name = args->n_rest > 0 ? str_of(args->rest[0]) : STR("");
 	rc = world_open(c, args, "filename", NULL, &w);
 	if (rc == CLI_OK && (format == CLI_JSON || format == CLI_YAML)) {
-		rc = show_data(c, &w, format) ? CLI_OK : cli_no_memory(c);
+		rc = show_data(c, &w, format, &filter, &n) ? CLI_OK : cli_no_memory(c);
 	} else if (rc == CLI_OK) {
 		for (size_t i = 0; i < w.models.n; i++) {
-			show_tree(c, &w, i, format == CLI_WIDE);
+			n += show_tree(c, &w, i, format == CLI_WIDE, &filter);
 		}
 		rc = arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
 	}
-	if (rc == CLI_OK) {
+	if (rc == CLI_OK && n == 0) {
+		if (filter.name.n > 0) {
+			cli_error(c, "no queue \"%s\" in these trees%s", filter.name.p,
+				  cli_get(args, "selector") ? " that -l selects" : "");
+		} else {
+			cli_error(c, "no queue in these trees that -l selects");
+		}
+		rc = CLI_NO;
+	} else if (rc == CLI_OK) {
 		world_print_notes(c, &w);
 	}
 	world_close(&w);
@@ -290,22 +427,30 @@ static enum cli_exit run_show(struct cli *c, const struct cli_args *args)
 static const struct cli_option options[] = {
 	{'f', "filename", "FILE", true,
 	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
+	{'l', "selector", "LABELS", false,
+	 "only ClusterQueues with these labels (key=value, key!=value, key, !key; comma: all of "
+	 "them), and the queues above them"},
+	{0, "depth", "N", false, "so many levels, from the queue that is named or the root"},
+	{0, "sum", NULL, false, "one table per resource: all its flavors added up"},
 	{'o', "output", "FORMAT", false,
-	 "text (default), wide (each flavor by itself), json or yaml"},
+	 "text (default), wide (with what is held, reserved, guaranteed), json or yaml"},
 	{0, NULL, NULL, false, NULL},
 };
 
 const struct cli_command tree_show = {
 	.name = "show",
-	.synopsis = "-f FILE... [-o FORMAT]",
+	.synopsis = "-f FILE... [QUEUE] [--depth N] [-l LABELS] [--sum] [-o FORMAT]",
 	.summary = "draw queue trees with their quotas and what is used of them",
-	.help = "For each resource the tree with what is used, the minimum (nominal quota) and the "
-		"maximum of every\n"
-		"queue; the bar is as long as the maximum, its line marks the minimum. Workloads "
-		"in the files that\n"
-		"hold quota count as used; RUN and WAIT count workloads.\n",
+	.help = "For each flavor and resource the tree, or QUEUE and what is below it, with what "
+		"is used, the minimum\n"
+		"(nominal quota) and the maximum of every queue; the bar is as long as the "
+		"maximum, "
+		"its line marks the\n"
+		"minimum. Workloads in the files that hold quota count as used; RUN and WAIT count "
+		"workloads.\n",
 	.examples =
 		"  kubectl multikueue tree show -f queues.yaml\n"
+		"  kubectl multikueue tree show -f queues.yaml research --depth 2 --sum\n"
 		"  kubectl get clusterquotatrees,clusterqueues,localqueues,workloads -A -o json |\n"
 		"    kubectl multikueue tree show -f - -o wide\n",
 	.options = options,

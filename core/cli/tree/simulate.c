@@ -155,8 +155,8 @@ static bool generate_one(struct cli *c, struct world *w, struct replay *r, struc
 
 static const char *const words[] = {
 	[REPLAY_ARRIVE] = "arrives",   [REPLAY_WAIT] = "waits",      [REPLAY_ADMIT] = "admitted",
-	[REPLAY_RESERVE] = "reserves", [REPLAY_EVICT] = "preempted", [REPLAY_GONE] = "is out",
-	[REPLAY_FINISH] = "finished",
+	[REPLAY_RESERVE] = "reserves", [REPLAY_EXPIRE] = "expired",  [REPLAY_EVICT] = "preempted",
+	[REPLAY_GONE] = "is out",      [REPLAY_FINISH] = "finished",
 };
 
 static enum output_color color_of(enum replay_what what)
@@ -235,6 +235,14 @@ static struct totals sum_up(const struct replay *r)
 	return t;
 }
 
+static mk_str why_waits(const struct replay_job *j)
+{
+	return j->state == REPLAY_RESERVED ? STR("its room is reserved until others are out")
+	       : j->blocked.n > 0          ? j->blocked
+				  : STR("no turn yet: its queue goes on only behind another "
+					"workload");
+}
+
 static void print_summary(struct cli *c, const struct replay *r)
 {
 	struct totals t = sum_up(r);
@@ -249,8 +257,10 @@ static void print_summary(struct cli *c, const struct replay *r)
 		const struct replay_job *j = &r->jobs[i];
 
 		if (j->state == REPLAY_WAITING || j->state == REPLAY_RESERVED) {
+			mk_str why = why_waits(j);
+
 			buf_printf(&c->out, "still waits: %.*s/%.*s: %.*s\n", STR_ARG(j->work->ns),
-				   STR_ARG(j->work->name), STR_ARG(j->blocked));
+				   STR_ARG(j->work->name), STR_ARG(why));
 		}
 	}
 	if (r->cut) {

@@ -129,6 +129,7 @@ static int kind_after(enum replay_what what, int now)
 		return -1;
 	case REPLAY_WAIT:
 	case REPLAY_RESERVE:
+	case REPLAY_EXPIRE:
 		break;
 	}
 	return now;

@@ -28,6 +28,9 @@ enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *
 /* Prints the errors, a line each with file and line, and what to do about them, to 'out'. */
 void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *in);
 
+/* "note: ..." on stderr for words of a tree that are right and that nothing acts on yet. */
+void tree_print_idle(struct cli *c, const struct api_tree *tree);
+
 extern const struct cli_command tree_status, tree_validate, tree_show, tree_explain, tree_simulate,
 	tree_diff;
 

@@ -13,7 +13,7 @@ static const char *const hints[] = {
 	[6] = "list each child once, and only queues whose parent this is",
 	[7] = "a queue belongs to one tree: remove it from one of the two",
 	[8] = "a name stands once in a tree: rename one of them or remove it",
-	[9] = "exactly one key may be nobody's child: hang the others below it",
+	[9] = "exactly one key may have no parent: hang the others below it",
 	[10] = "list it as a child of a node that is in the tree",
 	[11] = "change minWeight of these siblings until they add up to 100",
 	[12] = "weights are percentages: 0 to 100",
@@ -23,8 +23,7 @@ static const char *const hints[] = {
 	[16] = "lower the minima of the children or raise the parent's",
 	[17] = "lower this maximum or raise the parent's",
 	[18] = "lower the minimum or raise the maximum of this node",
-	[19] = "name flavors and resources of the tree's resourceGroup, with limits where they are "
-	       "allowed",
+	[19] = "lower the limit or raise the quota",
 	[20] = "change the tree instead: the controller writes resourceGroups",
 	[21] = "point the LocalQueue at a leaf: `kubectl multikueue tree show` lists them",
 	[22] = "move or delete the LocalQueues of that queue first",
@@ -34,7 +33,75 @@ static const char *const hints[] = {
 	[26] = "finish or move the work first, or set the annotation kueue.x-k8s.io/force: "
 	       "\"true\"",
 	[27] = "split the tree, or make it flatter",
+	[28] = "a resource and a flavor belong to one resource group: merge the groups or remove "
+	       "one",
+	[29] = "list for each flavor the resources of coveredResources, in the same order",
+	[30] = "name at least one resource and one flavor, or remove the group",
+	[31] = "rename it: Kubernetes takes no other names",
+	[32] = "correct the word, or remove it: nothing reads it",
 };
+
+/* What helps better than the rule's own hint, by how the text begins or ends; 'rule' -1: any. */
+static const struct special {
+	int rule;
+	const char *begins, *ends;
+	const char *hint;
+} special_hints[] = {
+	{-1, "", "must be at least 0", "weights and amounts are 0 or more"},
+	{0, "Duplicate value", "", "it may stand there once: rename one of them, or remove it"},
+	{0, "Required value", "", "add it: it cannot be left out"},
+	{0, "Unsupported value", "", "use one of the words that are listed"},
+	{0, "Forbidden", "", "remove it"},
+	{0, "", "quote it", "put the value in quotes"},
+	{0, "", "must be a DNS subdomain", "rename it: Kubernetes takes no other names"},
+	{0, "", "tree does not exist", "add the file of the other tree with -f"},
+	{19, "Forbidden", "", "remove the limit, or say it where the text points to"},
+	{19, "", "is not in the tree's resourceGroup",
+	 "name flavors and resources of the tree's resourceGroup"},
+};
+
+static const char *hint_of(const struct api_fault *f)
+{
+	for (size_t i = 0; i < sizeof(special_hints) / sizeof(special_hints[0]); i++) {
+		const struct special *s = &special_hints[i];
+
+		if ((s->rule < 0 || s->rule == f->rule) && str_starts(f->text, str_of(s->begins)) &&
+		    str_ends(f->text, str_of(s->ends))) {
+			return s->hint;
+		}
+	}
+	return hints[f->rule];
+}
+
+/* The hints of the errors that were shown, each once, by rule. */
+struct told {
+	struct {
+		int rule;
+		const char *hint;
+	} v[64];
+	size_t n;
+};
+
+static void tell(struct told *t, const struct api_fault *f)
+{
+	const char *hint = hint_of(f);
+	size_t at = t->n;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->v[i].rule == f->rule && t->v[i].hint == hint) {
+			return;
+		}
+	}
+	if (t->n == sizeof(t->v) / sizeof(t->v[0])) {
+		return;
+	}
+	for (; at > 0 && t->v[at - 1].rule > f->rule; at--) {
+		t->v[at] = t->v[at - 1];
+	}
+	t->v[at].rule = f->rule;
+	t->v[at].hint = hint;
+	t->n++;
+}
 
 static enum cli_exit failed(struct cli *c, const struct mk_err *err)
 {
@@ -82,7 +149,7 @@ static const struct files *files_of(const struct tree_input *in, const struct ap
 
 void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *in)
 {
-	bool told[sizeof(hints) / sizeof(hints[0])] = {false};
+	struct told told = {.n = 0};
 	size_t shown = 0;
 
 	for (size_t i = 0; i < in->errors.n; i++) {
@@ -106,14 +173,22 @@ void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *
 		buf_printf(out, "%s:%zu: %s/%.*s: %.*s\n", from->docs[o->tag].file,
 			   files_line(c, from, o->tag, e->fault.path), api_kind_name(o->kind),
 			   STR_ARG(o->name), STR_ARG(validate_line(&c->a, &e->fault)));
-		told[e->fault.rule] = true;
+		tell(&told, &e->fault);
 	}
-	for (size_t rule = 0; rule < sizeof(hints) / sizeof(hints[0]); rule++) {
-		if (told[rule] && rule > 0) {
-			buf_printf(out, "  to mend V%zu: %s\n", rule, hints[rule]);
-		} else if (told[rule]) {
-			buf_printf(out, "  to mend values: %s\n", hints[rule]);
+	for (size_t i = 0; i < told.n; i++) {
+		if (told.v[i].rule > 0) {
+			buf_printf(out, "  to mend V%d: %s\n", told.v[i].rule, told.v[i].hint);
+		} else {
+			buf_printf(out, "  to mend values: %s\n", told.v[i].hint);
 		}
+	}
+}
+
+void tree_print_idle(struct cli *c, const struct api_tree *tree)
+{
+	for (size_t i = 0; i < tree->idle.n; i++) {
+		buf_printf(&c->err, "note: tree %.*s: %.*s: %.*s\n", STR_ARG(tree->name),
+			   STR_ARG(tree->idle.p[i].path), STR_ARG(tree->idle.p[i].text));
 	}
 }
 
@@ -138,7 +213,7 @@ static struct json *errors_json(struct cli *c, const struct tree_input *in)
 		json_set_int(&c->a, v, "rule", e->fault.rule);
 		json_set_str(&c->a, v, "path", e->fault.path);
 		json_set_str(&c->a, v, "message", e->fault.text);
-		json_set_str(&c->a, v, "hint", str_of(hints[e->fault.rule]));
+		json_set_str(&c->a, v, "hint", str_of(hint_of(&e->fault)));
 		json_add(&c->a, list, v);
 	}
 	return arena_failed(&c->a) ? NULL : list;
@@ -200,6 +275,9 @@ static enum cli_exit run_validate(struct cli *c, const struct cli_args *args)
 	} else {
 		buf_printf(&c->out, "valid: %zu tree%s, %zu queue%s\n", n_trees,
 			   n_trees == 1 ? "" : "s", n_queues, n_queues == 1 ? "" : "s");
+	}
+	for (size_t i = 0; i < in.set->n_trees; i++) {
+		tree_print_idle(c, in.set->trees[i]);
 	}
 	if (arena_failed(&c->a)) {
 		return cli_no_memory(c);

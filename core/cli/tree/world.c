@@ -158,11 +158,24 @@ void world_print_notes(struct cli *c, const struct world *w)
 		size_t f;
 
 		print_notes(c, &m->notes);
-		if (quota_degraded(w->trees[i])) {
+		if (m->tree != NULL) {
+			tree_print_idle(c, m->tree);
+		}
+		if (quota_scaled(w->trees[i])) {
 			buf_printf(&c->err,
 				   "note: tree %.*s is Degraded: the minima were scaled down, "
 				   "because they add up to more than the total\n",
 				   STR_ARG(m->name));
+		}
+		node = quota_unweighted(w->trees[i]);
+		if (node != QUOTA_NONE) {
+			mk_str name = quota_node_at(w->trees[i], node).name;
+
+			buf_printf(
+				&c->err,
+				"note: tree %.*s is Degraded: queue %.*s has policy capacity, and "
+				"no child of it a minWeight: each has an equal part\n",
+				STR_ARG(m->name), STR_ARG(name));
 		}
 		if (quota_rounded_to_zero(w->trees[i], &node, &f)) {
 			struct quota_fr fr = quota_fr_at(w->trees[i], f);
@@ -174,6 +187,38 @@ void world_print_notes(struct cli *c, const struct world *w)
 				   STR_ARG(fr.resource), STR_ARG(fr.flavor));
 		}
 	}
+}
+
+bool world_covers(const struct quota *q, mk_str resource)
+{
+	for (size_t f = 0; f < quota_n_frs(q); f++) {
+		if (str_eq(quota_fr_at(q, f).resource, resource)) {
+			return true;
+		}
+	}
+	/* Each pod is one of "pods", which counts only where a tree has them. */
+	return str_is(resource, "pods");
+}
+
+mk_str world_why(struct cli *c, const struct quota *q, const struct api_work *w,
+		 const struct quota_row *row)
+{
+	char text[512];
+
+	for (size_t s = 0; row->node == QUOTA_NONE && s < w->n_sets; s++) {
+		for (size_t i = 0; i < w->sets[s].n; i++) {
+			mk_str resource = w->sets[s].requests[i].resource;
+
+			if (w->sets[s].requests[i].amount > 0 && !world_covers(q, resource)) {
+				return arena_printf(&c->a,
+						    "pod set %.*s asks for %.*s, of which the tree "
+						    "has nothing",
+						    STR_ARG(w->sets[s].name), STR_ARG(resource));
+			}
+		}
+	}
+	quota_row_text(q, row, text, sizeof(text));
+	return arena_dup(&c->a, str_of(text));
 }
 
 mk_str world_amount(struct cli *c, int64_t v, mk_str resource)

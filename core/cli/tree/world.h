@@ -38,6 +38,13 @@ size_t world_find(const struct world *w, mk_str name, size_t *ret_node);
 /* "note: …" lines on stderr: of the world and of its models, and of trees that are degraded. */
 void world_print_notes(struct cli *c, const struct world *w);
 
+/* Has the tree a flavor for that resource? */
+bool world_covers(const struct quota *q, mk_str resource);
+
+/* Why workload 'w' does not fit, as 'row' of its decision says; in the arena of the cli. */
+mk_str world_why(struct cli *c, const struct quota *q, const struct api_work *w,
+		 const struct quota_row *row);
+
 /* Amount 'v' of a resource as text; in the arena of the cli. */
 mk_str world_amount(struct cli *c, int64_t v, mk_str resource);
 
