@@ -275,7 +275,7 @@ spec:
     template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: none}]}}}}
 EOF
 }
-jobset=$(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/jobset 2>/dev/null)
+jobset=$(module sigs.k8s.io/jobset 2>/dev/null)
 if [ -n "$jobset" ]; then
 	k mgr apply --server-side -f "$jobset/config/components/crd/bases" >/dev/null
 	must made "a JobSet is made" made make_jobset

@@ -7,7 +7,7 @@
 
 crds=$root/conf/crd
 samples=$root/conf/samples/quota
-kueue=$(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config/components/crd/bases
+kueue=$KUEUE_SRC/config/components/crd/bases
 
 undo()
 {

@@ -3,6 +3,10 @@
 # for them, and pods that stay parked on the manager. Source it after lib.sh.
 # shellcheck shell=sh
 
+# A Pod that is parked on the manager outlives its eviction; Kueue since 0.19 leaves it aside for
+# ever, unless this gate is off (docs/admission.md).
+REQUEUES=SkipReassignmentForPodOwnedWorkloads
+
 # frameworks LIST PLANE...: Kueue there starts again with these integrations.
 frameworks()
 {
@@ -11,6 +15,9 @@ frameworks()
 	for f_plane in "$@"; do
 		"$FLEET" kill --plane "$f_plane" --process kueue
 		sed -i "s|^integrations:.*|integrations: {frameworks: [$f_list]}|" "$MK_REAL_DIR/$f_plane/kueue.yaml"
+		if [ "$f_plane" = mgr ] && grep -q "$REQUEUES:" "$KUEUE_SRC/pkg/features/kube_features.go"; then
+			sed -i "s/,$REQUEUES=false//; s/VisibilityOnDemand=false/&,$REQUEUES=false/" "$MK_REAL_DIR/mgr/kueue.cmdline"
+		fi
 		"$FLEET" start --plane "$f_plane" --process kueue
 	done
 	for f_plane in "$@"; do
@@ -70,7 +77,7 @@ hooks()
 	h_plane=$1
 	shift
 	[ -s "$WORK/hooks.kueue" ] || k "$h_plane" create --dry-run=client -o json \
-		-f "$(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config/components/webhook/manifests.yaml" \
+		-f "$KUEUE_SRC/config/components/webhook/manifests.yaml" \
 		>"$WORK/hooks.kueue"
 	for h_verb in mutating validating; do
 		k "$h_plane" get "${h_verb}webhookconfiguration" "$h_verb-webhook-configuration" -o json |

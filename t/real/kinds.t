@@ -29,9 +29,9 @@ kinds >"$WORK/kinds"
 
 crd_files()
 {
-	(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/jobset github.com/ray-project/kuberay/ray-operator \
+	module sigs.k8s.io/jobset github.com/ray-project/kuberay/ray-operator \
 		github.com/kubeflow/training-operator github.com/kubeflow/mpi-operator github.com/project-codeflare/appwrapper \
-		github.com/kubeflow/trainer/v2) |
+		github.com/kubeflow/trainer/v2 |
 		while read -r c_dir; do
 			find "$c_dir" -path '*/crd*' -o -path '*/manifests/base/*' | grep -v -e /charts/ -e /patches/ |
 				grep -E '_(jobsets|rayclusters|pytorchjobs|mpijobs|appwrappers|trainjobs|(cluster)?trainingruntimes)\.yaml$' | grep -v 'training-operator.*mpijobs'

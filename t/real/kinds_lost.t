@@ -15,7 +15,7 @@ POD='{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"none
 
 crd_files()
 {
-	(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/jobset github.com/ray-project/kuberay/ray-operator) |
+	module sigs.k8s.io/jobset github.com/ray-project/kuberay/ray-operator |
 		while read -r c_dir; do
 			find "$c_dir" -path '*/crd*' | grep -v -e /charts/ -e /patches/ | grep -E '_(jobsets|rayclusters)\.yaml$'
 		done

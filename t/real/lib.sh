@@ -2,6 +2,7 @@
 # Shell library of the tests in this folder: TAP, waiting, the planes, fixtures, the daemon.
 # Source it first; end with done_testing. `t/real/run` sets the environment:
 #   MK_REAL_DIR  one folder per plane (kubeconfig, multikueued.kubeconfig, *.log)
+#   KUEUE, KUEUE_SRC  version and source tree of the Kueue that the planes have
 #   KUBECTL, FLEET, MULTIKUEUED, MK_PLUGINS, KUBESIM  programs and the plugin folder
 # shellcheck shell=sh
 
@@ -29,6 +30,12 @@ ACCOUNT=system:serviceaccount:kueue-system:multikueued
 tap_n=0
 tap_failed=0
 test_begin=$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)
+
+# module PATH...: folders of modules that Kueue is built with, one a line.
+module()
+{
+	(cd "$KUEUE_SRC" && go list -mod=readonly -m -f '{{.Dir}}' "$@")
+}
 
 # ok RC DESC: one result.
 ok()

@@ -10,7 +10,7 @@ need_daemon
 FRAMEWORKS=batch/job,pod,statefulset,leaderworkerset.x-k8s.io/leaderworkerset
 LWS=leaderworkerset.sigs.k8s.io
 POD='restartPolicy: Always, terminationGracePeriodSeconds: 0, containers: [{name: main, image: none, resources: {requests: {cpu: "1"}}}]'
-crd=$(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/lws)/config/crd/bases
+crd=$(module sigs.k8s.io/lws)/config/crd/bases
 
 no_sets()
 {

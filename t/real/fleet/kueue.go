@@ -63,7 +63,7 @@ resources: {deviceClassMappings: [{name: example.com/gpu, deviceClassNames: [gpu
 		return err
 	}
 	proc, err := p.fleet.procs.start(p.name, "kueue",
-		[]string{"KUBECONFIG=" + p.path("kueue.kubeconfig")}, p.fleet.binary("kueue"),
+		[]string{"KUBECONFIG=" + p.path("kueue.kubeconfig")}, p.fleet.kueue,
 		"--config="+p.path("kueue.yaml"), "--feature-gates="+p.gates())
 	if err != nil {
 		return err

@@ -21,17 +21,18 @@ import (
 
 // options are those of run and test.
 type options struct {
-	bin, kueueSource, dir, logs, rbac string
-	keep                              bool
-	slots, repeat                     int
-	managers, workers, bare           names
-	args                              []string // the command, or the files of the tests
+	bin, kueue, kueueSource, dir, logs, rbac string
+	keep                                     bool
+	slots, repeat                            int
+	managers, workers, bare                  names
+	args                                     []string // the command, or the files of the tests
 }
 
 func parseOptions(cmd string, args []string) (*options, error) {
 	var o options
 	fs := newFlags(cmd)
 	fs.StringVar(&o.bin, "bin", "", "directory of the control plane binaries")
+	fs.StringVar(&o.kueue, "kueue", "", "the program Kueue")
 	fs.StringVar(&o.kueueSource, "kueue-source", "", "source directory of Kueue, for its manifests")
 	fs.StringVar(&o.rbac, "rbac", "", "directory of manager.yaml and worker.yaml: what multikueued may do")
 	fs.StringVar(&o.dir, "dir", "", "empty or new directory for all state (default: a temporary one)")
@@ -44,9 +45,9 @@ func parseOptions(cmd string, args []string) (*options, error) {
 	fs.Var(&o.bare, "bare", "name of a plane with Kueue's CRDs but without controllers and Kueue")
 	_ = fs.Parse(args)
 	o.args = fs.Args()
-	if o.bin == "" || o.kueueSource == "" || o.rbac == "" || len(o.args) == 0 || o.slots < 1 ||
+	if o.bin == "" || o.kueue == "" || o.kueueSource == "" || o.rbac == "" || len(o.args) == 0 || o.slots < 1 ||
 		len(o.managers)+len(o.workers)+len(o.bare) == 0 {
-		return nil, errors.New(cmd + " needs --bin, --kueue-source, --rbac, a plane and something to run")
+		return nil, errors.New(cmd + " needs --bin, --kueue, --kueue-source, --rbac, a plane and something to run")
 	}
 	return &o, o.absolute()
 }
@@ -70,7 +71,7 @@ func (o *options) absolute() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range []*string{&dir, &o.bin, &o.rbac} {
+	for _, p := range []*string{&dir, &o.bin, &o.kueue, &o.rbac} {
 		if *p, err = filepath.Abs(*p); err != nil {
 			return err
 		}

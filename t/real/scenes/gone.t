@@ -36,7 +36,7 @@ record "$wl"
 kn "$win" delete job j --wait=false >/dev/null
 again 'Admitting remote no longer exists, Previously: "Ready"'
 becomes yes "an Event tells that each copy is removed" \
-	told 'times in a row, by somebody else; the cluster rests for this Workload until '
+	told 'times in a row, by another client; the cluster rests for this Workload until '
 
 ends j
 scene_end

@@ -44,7 +44,7 @@ configuration()
 		s|bindAddress: :8443|bindAddress: \"0\"|
 		s|port: 9443|port: $(ports 1)|
 		s|leaderElect: true|&\n  leaseDuration: 120s\n  renewDeadline: 90s\n  retryPeriod: 1s|" \
-		"$(cd "$here" && go list -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config/components/manager/controller_manager_config.yaml" >"$1"
+		"$KUEUE_SRC/config/components/manager/controller_manager_config.yaml" >"$1"
 	cat >>"$1" <<-EOF
 		multiKueue:
 		  plugins: {directory: $MK_PLUGINS}
@@ -86,7 +86,7 @@ k mgr -n kueue-system create rolebinding "$T" --role="$T" --serviceaccount=kueue
 second=$!
 waits()
 {
-	sed -n 's/.*"msg":"somebody else holds the lease: waiting for it".*"name":"\([^"]*\)","holder":"\([^"]*\)".*/\1 \2/p' "$WORK/second.log"
+	sed -n 's/.*"msg":"another process holds the lease: waiting for it".*"name":"\([^"]*\)","holder":"\([^"]*\)".*/\1 \2/p' "$WORK/second.log"
 }
 becomes "$THEIRS $kueue" "it waits for Kueue, and says so" waits
 is "$(lease_of "$WORK/second.yaml")" "kueue-system $THEIRS $kueue" "/status as well"

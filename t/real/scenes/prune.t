@@ -53,7 +53,7 @@ asked=$(for p in mgr w1 w2; do audit $p --mutating --since "$pruned"; done | wc 
 [ "$asked" -le 200 ]
 ok $? "and few requests" || diag "$asked"
 becomes yes "an event says what is seen" \
-	told 'times in a row, by somebody else; the cluster rests for this Workload until '
+	told 'times in a row, by another client; the cluster rests for this Workload until '
 end_prune
 placed j
 ends j
