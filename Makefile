@@ -25,7 +25,7 @@ comma := ,
 say = $(if $(V),set -x; ,echo '  $(1) $(2)'; )
 
 # --- dependencies (conf/install-deps brings them) -------------------------------------------------
-PKGS := libcurl libcrypto libssl yaml-0.1 libevent_core libevent_extra libevent_openssl yyjson libnghttp2
+PKGS := libcurl libcrypto libssl yaml-0.1 libevent_core libevent_extra libevent_openssl yyjson libnghttp2 zlib
 NEED_DEPS := $(filter-out help clean deps fmt fmt-check,$(or $(MAKECMDGOALS),all))
 ifneq ($(NEED_DEPS),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) && command -v $(CC) || echo missing),$(shell command -v $(CC)))
@@ -38,7 +38,7 @@ DEP_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PKGS)))
 pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
 YYJSON_LIBS := $(call pkg_libs,yyjson) $(addprefix -Wl$(comma)-rpath$(comma),$(abspath $(shell ls -d build/deps/usr/lib/*-linux-* 2>/dev/null)))
 BASE_LIBS := $(YYJSON_LIBS) $(call pkg_libs,yaml-0.1 libcrypto) -ldl -lpthread -lm
-NET_LIBS := $(call pkg_libs,libcurl libssl libevent_core libevent_extra libevent_openssl)
+NET_LIBS := $(call pkg_libs,libcurl libssl libnghttp2 zlib libevent_core libevent_extra libevent_openssl)
 SIM_LIBS := $(call pkg_libs,libnghttp2 libssl)
 endif
 
@@ -153,7 +153,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim soak bench bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -166,8 +166,8 @@ demo: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## run jobs over three 
 test: all $(UNIT) ## every test that needs no Kubernetes
 	@B=$(B) CC='$(CC)' t/run
 
-test-real: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## tests on real kube-apiserver, etcd and Kueue (needs Go >= 1.26)
-	@t/real/run
+test-real: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## tests on real kube-apiserver, etcd and Kueue (needs Go >= 1.26; KUEUE=0.18.3: another version; TESTS='FILE...')
+	@t/real/run $(TESTS)
 
 test-asan: ## unit, plan and ABI tests with AddressSanitizer, UBSan and LSan
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=$(CC) sanitized
@@ -208,11 +208,17 @@ soak: ## simulate for hours, and go on where it was left: LAST=200000 [FIRST=n] 
 	@$(MAKE) --no-print-directory FLAVOUR=soak build/soak/sim
 	@t/sim/soak build/soak/sim $(or $(FIRST),1) $(or $(LAST),100000) $(if $(WIDE),--wide)
 
-bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency, CPU and memory on kubesim (JOBS=n)
-	@JOBS='$(JOBS)' t/bench/run $(B)
+bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency, CPU, counts and memory on kubesim (JOBS=n, ARGS='-o json', BASE=build folder to compare with)
+	@JOBS='$(JOBS)' BASE='$(BASE)' t/bench/run $(B) $(ARGS)
+
+bench-fleet: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## what a large fleet costs (WORKERS=100 LIVE=2000, PHASES, ARGS='-o json')
+	@t/bench/fleet $(B) $(ARGS)
 
 bench-dead: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## what one dead worker of 20 costs the jobs of the others (four minutes)
 	@JOBS='$(JOBS)' t/bench/dead_worker $(B)
+
+bench-day: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## ten million jobs a day: is memory flat, is there a backlog? (MINUTES=60 RATE=116)
+	@t/bench/day $(B) $(ARGS)
 
 bench-churn: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## is memory flat while jobs come and go? (MINUTES=60)
 	@JOBS='$(JOBS)' MINUTES='$(MINUTES)' t/bench/churn $(B)

@@ -4,14 +4,28 @@
 
 mk_str api_gvk_text(struct arena *a, mk_str api_version, mk_str kind)
 {
-	const char *slash = str_index(api_version, '/') < 0 ? "/" : "";
+	const mk_str parts[] = {str_index(api_version, '/') < 0 ? STR("/") : STR_NONE, api_version,
+				STR(", Kind="), kind};
+	mk_str text = {NULL, 0};
+	char *p = arena_alloc_raw(a, api_version.n + kind.n + sizeof("/, Kind="));
 
-	return arena_printf(a, "%s%.*s, Kind=%.*s", slash, STR_ARG(api_version), STR_ARG(kind));
+	if (!p) {
+		return text;
+	}
+	text.p = p;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (parts[i].n > 0) {
+			memcpy(p + text.n, parts[i].p, parts[i].n);
+			text.n += parts[i].n;
+		}
+	}
+	p[text.n] = '\0';
+	return text;
 }
 
 struct json *api_owner(const struct json *obj)
 {
-	const struct json *refs = json_at(obj, "/metadata/ownerReferences");
+	const struct json *refs = json_get(json_get(obj, "metadata"), "ownerReferences");
 	struct json_iter it = json_iter(refs);
 
 	while (json_next(&it)) {

@@ -168,15 +168,14 @@ static void tell(struct apply *a, const struct task *t, const struct kube_reply 
 	if (t->op_id == 0) {
 		return;
 	}
-	/*
-	 * The event is handled later; kube's words die when its callback returns, and the task with
-	 * this one.
-	 */
-	ev.ns = arena_dup(a->sink.arena, t->ns);
-	ev.name = arena_dup(a->sink.arena, t->name);
-	ev.text = arena_dup(a->sink.arena, r->text);
-	ev.reason = arena_dup(a->sink.arena, r->reason);
-	ev.obj = r->obj; /* kube parsed it in the sink's arena, which is ours too */
+	ev.ns = t->ns;
+	ev.name = t->name;
+	ev.text = r->text;
+	ev.reason = r->reason;
+	ev.obj = r->obj;
+	ev.rv = r->rv;
+	ev.raw = r->raw;
+	ev.raw_spec = r->raw_spec;
 	a->sink.emit(a->sink.ctx, &ev);
 }
 

@@ -17,10 +17,7 @@
 
 struct apply;
 
-/*
- * EV_OP_DONE goes to sink->emit. The arena of 'sink' must be that of the sink of 'k': objects of
- * answers lie there.
- */
+/* EV_OP_DONE goes to sink->emit. */
 struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct kube_sink *sink,
 			struct mk_err *err);
 void apply_free(struct apply *a); /* NULL is fine */

@@ -64,6 +64,28 @@ static void down(struct heap *h, struct heap_node *n)
 	place(h, i, n);
 }
 
+bool heap_reserve(struct heap *h, size_t n)
+{
+	size_t size = h->size ? h->size : 16;
+	struct heap_node **nodes = NULL;
+
+	if (n <= h->size) {
+		return true;
+	}
+	while (size < n && size <= SIZE_MAX / 2) {
+		size *= 2;
+	}
+	if (size >= n && size <= SIZE_MAX / 2 / sizeof(struct heap_node *)) {
+		nodes = mk_realloc(h->nodes, size * sizeof(struct heap_node *));
+	}
+	if (!nodes) {
+		return false;
+	}
+	h->nodes = nodes;
+	h->size = size;
+	return true;
+}
+
 bool heap_set(struct heap *h, struct heap_node *n, int64_t at)
 {
 	if (heap_has(n)) {
@@ -71,18 +93,8 @@ bool heap_set(struct heap *h, struct heap_node *n, int64_t at)
 			return true;
 		}
 	} else {
-		if (h->n == h->size) {
-			size_t size = h->size ? h->size * 2 : 16;
-			struct heap_node **nodes = NULL;
-
-			if (size <= SIZE_MAX / 2 / sizeof(struct heap_node *)) {
-				nodes = mk_realloc(h->nodes, size * sizeof(struct heap_node *));
-			}
-			if (!nodes) {
-				return false;
-			}
-			h->nodes = nodes;
-			h->size = size;
+		if (!heap_reserve(h, h->n + 1)) {
+			return false;
 		}
 		place(h, h->n++, n);
 	}

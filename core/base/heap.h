@@ -27,6 +27,9 @@ void heap_init(struct heap *h);
 /* Frees the table; the nodes are the caller's and count as out. */
 void heap_done(struct heap *h);
 
+/* Makes room: while at most 'n' nodes are in, heap_set cannot fail. False: out of memory. */
+bool heap_reserve(struct heap *h, size_t n);
+
 /* A node that is in no heap. */
 void heap_node_init(struct heap_node *n);
 static inline bool heap_has(const struct heap_node *n)

@@ -114,129 +114,181 @@ static uint64_t key_bit(const yyjson_mut_val *key)
 	return n == 0 ? 1 : (uint64_t)1 << ((n * 7 + s[n - 1] * 5u + s[n / 2] * 3u) & 63);
 }
 
-/* Are the n keys of an object different? */
-static enum mk_code check_keys(const yyjson_mut_val *first, size_t n, struct mk_err *err)
+/* Is one of the keys from 'first' on, up to 'key', the same? */
+static bool is_repeated(const yyjson_mut_val *first, const yyjson_mut_val *key)
 {
-	const yyjson_mut_val *x = first;
+	for (; first != key; first = first->next->next) {
+		if (first->tag == key->tag &&
+		    memcmp(first->uni.str, key->uni.str, val_len(key)) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A document under conversion. The reader leaves its values in one row, each container before its
+ * elements and each key before its value, and each gets the same place in 'out'.
+ */
+struct row {
+	yyjson_val *in;
+	yyjson_mut_val *out;
+	yyjson_mut_val *todo; /* containers whose elements are to come, linked by uni.ptr */
+};
+
+/*
+ * The value alone: a container that is not empty is added to those to come. Returns the number of
+ * values that it takes in the row.
+ */
+static inline size_t convert_val(struct row *r, yyjson_val *in, yyjson_mut_val *out)
+{
+	out->tag = in->tag & ~(uint64_t)YYJSON_SUBTYPE_MASK;
+	switch (unsafe_yyjson_get_type(in)) {
+	case YYJSON_TYPE_STR:
+		out->uni.str = in->uni.str;
+		return 1;
+	case YYJSON_TYPE_OBJ:
+	case YYJSON_TYPE_ARR:
+		if (val_len(out) == 0) {
+			out->uni.ptr = NULL;
+			return 1;
+		}
+		out->uni.ptr = r->todo;
+		r->todo = out;
+		return (size_t)(unsafe_yyjson_get_next(in) - in);
+	case YYJSON_TYPE_RAW:
+		set_number(out, (mk_str){in->uni.str, val_len(out)});
+		return 1;
+	default:
+		out->tag = in->tag & YYJSON_TAG_MASK;
+		out->uni.u64 = 0;
+		return 1;
+	}
+}
+
+/* The elements of an object that has some. */
+static enum mk_code convert_members(struct row *r, yyjson_mut_val *obj, struct mk_err *err)
+{
+	yyjson_val *in = r->in + (obj - r->out) + 1;
+	yyjson_mut_val *first = obj + 1, *key = first, *val = first, *next = first;
+	bool few = val_len(obj) <= FEW_KEYS;
 	uint64_t seen = 0;
 
-	if (n > FEW_KEYS) {
-		return check_many_keys(first, n, err);
-	}
-	for (size_t i = 0; i < n; i++, x = x->next->next) {
-		uint64_t bit = key_bit(x);
-		const yyjson_mut_val *y = first;
+	for (size_t left = val_len(obj), step; left > 0; left--, in += step + 1) {
+		uint64_t bit;
 
-		for (size_t k = 0; (seen & bit) != 0 && k < i; k++, y = y->next->next) {
-			if (x->tag == y->tag && memcmp(x->uni.str, y->uni.str, val_len(x)) == 0) {
-				return duplicate(x, err);
-			}
+		key = next;
+		val = key + 1;
+		key->tag = in->tag & ~(uint64_t)YYJSON_SUBTYPE_MASK;
+		key->uni.str = in->uni.str;
+		key->next = val;
+		step = convert_val(r, in + 1, val);
+		next = val + step;
+		val->next = next;
+		bit = few ? key_bit(key) : 0;
+		if ((seen & bit) != 0 && is_repeated(first, key)) {
+			return duplicate(key, err);
 		}
 		seen |= bit;
 	}
-	return ERR_OK;
+	val->next = first;
+	obj->uni.ptr = key;
+	return few ? ERR_OK : check_many_keys(first, val_len(obj), err);
 }
 
-/* A container whose elements are being read. */
-struct open {
-	yyjson_mut_val *at, *key, *last; /* 'key': the newest, in an object */
-	size_t left;                     /* nodes to come; keys count */
-};
-
-/* The value alone, without its elements. */
-static void convert_val(yyjson_val *in, yyjson_mut_val *out)
+/* The elements of an array that has some. */
+static void convert_elements(struct row *r, yyjson_mut_val *arr)
 {
-	switch (yyjson_get_type(in)) {
-	case YYJSON_TYPE_STR:
-		val_set(out, YYJSON_TYPE_STR, yyjson_get_len(in));
-		out->uni.str = yyjson_get_str(in);
-		break;
-	case YYJSON_TYPE_OBJ:
-	case YYJSON_TYPE_ARR:
-		val_set(out, yyjson_get_type(in), yyjson_get_len(in));
-		out->uni.ptr = NULL;
-		break;
-	case YYJSON_TYPE_RAW:
-		set_number(out, (mk_str){yyjson_get_raw(in), yyjson_get_len(in)});
-		break;
-	default:
-		out->tag = yyjson_is_true(in)   ? YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_TRUE
-			   : yyjson_is_bool(in) ? YYJSON_TYPE_BOOL
-						: YYJSON_TYPE_NULL;
-		out->uni.u64 = 0;
-		break;
+	yyjson_val *in = r->in + (arr - r->out) + 1;
+	yyjson_mut_val *val = arr, *next = arr + 1;
+
+	for (size_t left = val_len(arr), step; left > 0; left--, in += step) {
+		val = next;
+		step = convert_val(r, in, val);
+		next = val + step;
+		val->next = next;
+	}
+	val->next = arr + 1;
+	arr->uni.ptr = val;
+}
+
+/* Leaves the containers of a list empty and marks them. */
+static void cut_off(yyjson_mut_val *list)
+{
+	while (list != NULL) {
+		yyjson_mut_val *v = list;
+
+		list = v->uni.ptr;
+		v->uni.ptr = NULL;
+		val_set_len(v, 0);
+		v->tag |= VAL_CUT;
 	}
 }
 
-/* Closes the circle of a container that has all its elements. */
-static enum mk_code close_container(const struct open *o, struct mk_err *err)
+/* Marks the containers around those that were cut off, in one walk along the row. */
+static void mark_around(const struct row *r, size_t n)
 {
-	yyjson_mut_val *first = o->at + 1;
-	bool is_obj = val_type(o->at) == YYJSON_TYPE_OBJ;
+	struct {
+		yyjson_mut_val *at;
+		size_t end;
+	} open[JSON_MAX_DEPTH];
+	size_t depth = 0;
 
-	o->last->next = first;
-	o->at->uni.ptr = is_obj ? o->key : o->last;
-	return is_obj ? check_keys(first, val_len(o->at), err) : ERR_OK;
-}
+	for (size_t i = 0; i < n;) {
+		yyjson_mut_val *v = &r->out[i];
+		size_t size = (size_t)(unsafe_yyjson_get_next(&r->in[i]) - &r->in[i]);
 
-/*
- * Leaves 'v' empty and marks the open containers from 'top' outwards, up to one that has the mark:
- * those around it have it already.
- */
-static void cut_off(const struct open *open, const struct open *top, yyjson_mut_val *v)
-{
-	val_set_len(v, 0);
-	v->tag |= VAL_CUT;
-	for (; top > open && (top->at->tag & VAL_CUT) == 0; top--) {
-		top->at->tag |= VAL_CUT;
+		while (depth > 0 && i >= open[depth - 1].end) {
+			depth--;
+		}
+		if (json_is_cut(json_of(v))) {
+			for (size_t k = depth; k > 0 && !json_is_cut(json_of(open[k - 1].at));
+			     k--) {
+				open[k - 1].at->tag |= VAL_CUT;
+			}
+			i += size;
+			continue;
+		}
+		if (size > 1) {
+			open[depth].at = v;
+			open[depth++].end = i + size;
+		}
+		i++;
 	}
 }
 
-static size_t n_nodes(const yyjson_mut_val *v)
-{
-	return val_type(v) == YYJSON_TYPE_OBJ   ? val_len(v) * 2
-	       : val_type(v) == YYJSON_TYPE_ARR ? val_len(v)
-						: 0;
-}
-
 /*
- * The n values of a document: the reader leaves them in one row, each container before its elements
- * and each key before its value, and so they stay in 'out'. 'cut': what is too deep is left out,
- * and its place in the row stays empty.
+ * The n values of a document, level by level. 'cut': what is too deep is left out, and its place in
+ * the row stays empty.
  */
-static enum mk_code convert(yyjson_val *in, yyjson_mut_val *out, size_t n, bool cut,
-			    struct mk_err *err)
+static enum mk_code convert(struct row *r, size_t n, bool cut, struct mk_err *err)
 {
-	struct open open[JSON_MAX_DEPTH], *top = open; /* open[0] holds the root */
 	enum mk_code code = ERR_OK;
 
-	*top = (struct open){.left = SIZE_MAX};
-	for (size_t i = 0, skip; i < n; i += skip) {
-		size_t size;
+	(void)convert_val(r, r->in, r->out);
+	r->out->next = NULL;
+	for (int depth = 1; r->todo != NULL; depth++) {
+		yyjson_mut_val *level = r->todo;
 
-		skip = 1;
-		convert_val(&in[i], &out[i]);
-		out[i].next = NULL;
-		if (top->last != NULL) {
-			top->last->next = &out[i];
-		}
-		top->last = &out[i];
-		top->key = top->left % 2 == 0 ? &out[i] : top->key;
-		top->left--;
-		size = n_nodes(&out[i]);
-		if (size > 0 && top == &open[JSON_MAX_DEPTH - 1] && cut) {
-			cut_off(open, top, &out[i]);
-			skip = (size_t)(unsafe_yyjson_get_next(&in[i]) - &in[i]);
-			size = 0;
-		} else if (size > 0 && top == &open[JSON_MAX_DEPTH - 1]) {
+		r->todo = NULL;
+		if (depth == JSON_MAX_DEPTH && !cut) {
 			return err_set(err, ERR_INVALID, "nested deeper than %d levels",
 				       (int)JSON_MAX_DEPTH);
 		}
-		if (size > 0) {
-			*++top = (struct open){.at = &out[i], .left = size};
+		if (depth == JSON_MAX_DEPTH) {
+			cut_off(level);
+			mark_around(r, n);
+			return ERR_OK;
 		}
-		for (; top->left == 0 && code == ERR_OK; top--) {
-			code = close_container(top, err);
+		while (level != NULL && code == ERR_OK) {
+			yyjson_mut_val *v = level;
+
+			level = v->uni.ptr;
+			if (val_type(v) == YYJSON_TYPE_OBJ) {
+				code = convert_members(r, v, err);
+			} else {
+				convert_elements(r, v);
+			}
 		}
 		if (code != ERR_OK) {
 			return code;
@@ -258,7 +310,7 @@ static enum mk_code parse(struct arena *a, mk_str text, bool cut, struct json **
 			  struct mk_err *err)
 {
 	yyjson_read_err why = {.code = YYJSON_READ_SUCCESS};
-	yyjson_mut_val *vals = NULL;
+	struct row row = {0};
 	enum mk_code code;
 	yyjson_doc *doc;
 	size_t n, bytes;
@@ -282,17 +334,18 @@ static enum mk_code parse(struct arena *a, mk_str text, bool cut, struct json **
 		return syntax_error(&why, text, err);
 	}
 	n = yyjson_doc_get_val_count(doc);
-	if (!__builtin_mul_overflow(n, sizeof(*vals), &bytes)) {
-		vals = arena_alloc_raw(a, bytes);
+	if (!__builtin_mul_overflow(n, sizeof(*row.out), &bytes)) {
+		row.out = arena_alloc_raw(a, bytes);
 	}
-	if (!vals) {
+	if (!row.out) {
 		code = err_set(err, ERR_NO_MEMORY, "out of memory");
 	} else {
-		code = convert(yyjson_doc_get_root(doc), vals, n, cut, err);
+		row.in = yyjson_doc_get_root(doc);
+		code = convert(&row, n, cut, err);
 	}
 	yyjson_doc_free(doc);
 	if (code == ERR_OK) {
-		*ret = json_of(vals);
+		*ret = json_of(row.out);
 	}
 	return code;
 }

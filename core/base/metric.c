@@ -34,6 +34,7 @@ struct metric {
 	double bounds[METRIC_MAX_BUCKETS];
 	size_t n_bounds;
 	size_t limit; /* series, besides the one for the rest */
+	uint64_t age; /* how often series were forgotten: older rows are invalid */
 	struct map series;
 };
 
@@ -258,13 +259,17 @@ static struct series *add_series(struct metric *m, mk_str labels, const uint64_t
 	return s;
 }
 
-/* The series of these labels; made when 'make_it'. The lock is held. */
-static struct series *find(struct metric *m, const mk_str *labels, bool make_it)
+/*
+ * The series of these labels; made when 'make_it'. *ret_own: it is not the one for the rest. The
+ * lock is held.
+ */
+static struct series *find(struct metric *m, const mk_str *labels, bool make_it, bool *ret_own)
 {
 	uint64_t hashes[METRIC_MAX_LABELS] = {0};
 	struct series *s = NULL;
 	struct buf text;
 
+	*ret_own = true;
 	buf_init(&text, LABELS_TEXT_MAX);
 	buf_add(&text, STR(""));
 	put_labels(&text, m, labels, hashes);
@@ -273,6 +278,7 @@ static struct series *find(struct metric *m, const mk_str *labels, bool make_it)
 	}
 	if (!s && make_it && !text.failed) {
 		if (!has_room(m, text.n)) {
+			*ret_own = false;
 			buf_clear(&text);
 			put_labels(&text, m, NULL, hashes);
 			s = text.failed ? NULL : map_get(&m->series, buf_str(&text));
@@ -300,13 +306,14 @@ void metric_limit(struct metric *m, size_t n)
 static void change(struct metric *m, const mk_str *labels, double v, bool absolute)
 {
 	struct series *s;
+	bool is_own;
 
 	if (!m || m->kind == KIND_HISTOGRAM || (m->n_labels > 0 && !labels) ||
 	    (m->kind == KIND_COUNTER && (absolute || !(v >= 0)))) {
 		return;
 	}
 	pthread_mutex_lock(&lock);
-	s = find(m, labels, true);
+	s = find(m, labels, true, &is_own);
 	if (s != NULL) {
 		s->value = absolute ? v : s->value + v;
 	}
@@ -323,26 +330,88 @@ void metric_set(struct metric *m, const mk_str *labels, double value)
 	change(m, labels, value, true);
 }
 
+static void observe(const struct metric *m, struct series *s, double value)
+{
+	size_t i = 0;
+
+	while (i < m->n_bounds && value > m->bounds[i]) {
+		i++;
+	}
+	s->buckets[i]++;
+	s->n++;
+	s->value += value;
+}
+
 void metric_observe(struct metric *m, const mk_str *labels, double value)
 {
 	struct series *s;
+	bool is_own;
 
 	if (!m || m->kind != KIND_HISTOGRAM || (m->n_labels > 0 && !labels)) {
 		return;
 	}
 	pthread_mutex_lock(&lock);
-	s = find(m, labels, true);
+	s = find(m, labels, true, &is_own);
 	if (s != NULL) {
-		size_t i = 0;
-
-		while (i < m->n_bounds && value > m->bounds[i]) {
-			i++;
-		}
-		s->buckets[i]++;
-		s->n++;
-		s->value += value;
+		observe(m, s, value);
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+void metric_find(struct metric *m, const mk_str *labels, struct metric_row *ret)
+{
+	struct series *s;
+	bool is_own = false;
+
+	*ret = (struct metric_row){.family = NULL};
+	if (!m || (m->n_labels > 0 && !labels)) {
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	s = find(m, labels, true, &is_own);
+	/* The series of the rest is searched each time: there may be room again. */
+	if (s != NULL && is_own) {
+		*ret = (struct metric_row){.family = m, .series = s, .age = m->age};
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* The lock is held. */
+static bool lasts(const struct metric_row *r)
+{
+	return r->age == r->family->age;
+}
+
+bool metric_row_add(const struct metric_row *r, double amount)
+{
+	bool done;
+
+	if (!r->family || r->family->kind == KIND_HISTOGRAM) {
+		return false;
+	}
+	pthread_mutex_lock(&lock);
+	done = lasts(r);
+	if (done && (r->family->kind == KIND_GAUGE || amount >= 0)) {
+		r->series->value += amount;
+	}
+	pthread_mutex_unlock(&lock);
+	return done;
+}
+
+bool metric_row_observe(const struct metric_row *r, double value)
+{
+	bool done;
+
+	if (!r->family || r->family->kind != KIND_HISTOGRAM) {
+		return false;
+	}
+	pthread_mutex_lock(&lock);
+	done = lasts(r);
+	if (done) {
+		observe(r->family, r->series, value);
+	}
+	pthread_mutex_unlock(&lock);
+	return done;
 }
 
 void metric_forget(struct metric *m, size_t index, mk_str value)
@@ -371,6 +440,7 @@ void metric_forget(struct metric *m, size_t index, mk_str value)
 		if (at != NULL && (index > 0 || at == s->labels)) {
 			map_del(&m->series, str_of(s->labels));
 			free_series(s);
+			m->age++;
 		}
 	}
 	pthread_mutex_unlock(&lock);
@@ -381,12 +451,13 @@ double metric_get(struct metric *m, const mk_str *labels)
 {
 	struct series *s;
 	double v = 0;
+	bool is_own;
 
 	if (!m || (m->n_labels > 0 && !labels)) {
 		return 0;
 	}
 	pthread_mutex_lock(&lock);
-	s = find(m, labels, false);
+	s = find(m, labels, false, &is_own);
 	if (s != NULL) {
 		v = m->kind == KIND_HISTOGRAM ? (double)s->n : s->value;
 	}

@@ -29,6 +29,7 @@ enum {
 };
 
 struct metric;
+struct series;
 
 /*
  * As many views as the family has label names, in their order; METRIC_NONE for a family without
@@ -64,6 +65,28 @@ void metric_add(struct metric *m, const mk_str *labels, double amount);
 void metric_set(struct metric *m, const mk_str *labels, double value);
 /* Counts one observation in a histogram. */
 void metric_observe(struct metric *m, const mk_str *labels, double value);
+
+/*
+ * A series that was found once: counting in it needs neither labels nor a search. Zero before
+ * metric_find. It lasts until its family forgets a series.
+ */
+struct metric_row {
+	struct metric *family;
+	struct series *series;
+	uint64_t age;
+};
+
+/*
+ * Finds the series of these labels for the functions below; it is made when there is none. When
+ * there is no room or no memory for it, '*ret' is zero.
+ */
+void metric_find(struct metric *m, const mk_str *labels, struct metric_row *ret);
+/*
+ * As metric_add and metric_observe. False: the row is zero or lasts no longer, and nothing was
+ * counted; the caller finds it again, or counts by the labels.
+ */
+bool metric_row_add(const struct metric_row *r, double amount);
+bool metric_row_observe(const struct metric_row *r, double value);
 
 /*
  * Forgets the series whose label 'index' (in the order of registration) is 'value': a cluster that

@@ -99,6 +99,7 @@ struct config_multikueue {
 	struct config_strs former_origins;  /* label values, without 'origin' */
 	struct config_strs former_managers; /* uids of kube-system */
 	bool allow_loopback, allow_link_local;
+	bool only_libcurl;     /* network.transport is curl */
 	bool worker_lost_keep; /* lostWorkerPolicy is Keep: workerLostTimeout does not count */
 	int64_t worker_memory; /* bytes that what is known of one worker may take; 0 = no limit */
 };

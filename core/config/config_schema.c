@@ -204,6 +204,7 @@ SCHEMA(plugins, "Plugins", plugins_fields);
 static const struct config_field network_fields[] = {
 	PLAIN("allowLoopback", CT_BOOL),
 	PLAIN("allowLinkLocal", CT_BOOL),
+	PLAIN("transport", CT_STR),
 };
 SCHEMA(network, "Network", network_fields);
 

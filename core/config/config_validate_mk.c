@@ -218,12 +218,25 @@ static void check_plugins(struct config_run *r, const struct config_multikueue *
 
 enum { MIN_WORKER_MEMORY = 1024 * 1024 };
 
+static void check_transport(struct config_run *r)
+{
+	mk_str transport = json_str(json_at(r->doc, "/multiKueue/network/transport"));
+
+	if (transport.n > 0 && !str_is(transport, "auto") && !str_is(transport, "curl")) {
+		config_error(r, STR("/multiKueue/network/transport"),
+			     "multiKueue.network.transport: Unsupported value: %s: supported "
+			     "values: \"auto\", \"curl\"",
+			     config_quote(r->a, transport));
+	}
+}
+
 static void check_ours(struct config_run *r, const struct config_multikueue *m)
 {
 	mk_str policy = json_str(json_at(r->doc, "/multiKueue/lostWorkerPolicy"));
 	struct json_iter it = json_iter(m->dispatchers);
 
 	check_plugins(r, m);
+	check_transport(r);
 	while (json_next(&it)) {
 		if (!config_is_domain_path(it.key)) {
 			config_error(

@@ -5,14 +5,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/daemon/credentials.h"
 #include "core/daemon/exec_plugin.h"
 #include "core/daemon/files.h"
+#include "core/daemon/identity.h"
 #include "core/daemon/last_resort.h"
 #include "core/daemon/lease_thread.h"
 #include "core/kube/kubeconfig.h"
@@ -27,7 +26,7 @@ enum {
 	RELEASE_MS = 5000, /* for the lease */
 	LINGER_MS = 5000,  /* from the signal: until no Service sends reviews any more */
 };
-enum { IDENTITY_MAX = 200, AGENT_MAX = 400, CREDENTIALS_MAX = 16 * 1024 * 1024 };
+enum { CREDENTIALS_MAX = 16 * 1024 * 1024 };
 
 enum phase { PHASE_RUNNING, PHASE_DRAINING, PHASE_RELEASING, PHASE_LINGERING, PHASE_ENDED };
 
@@ -36,7 +35,7 @@ struct daemon {
 	struct arena arena; /* credentials */
 	struct loop *loop;
 	struct net_fence fence;
-	struct transport_curl *transport;
+	struct transport_net *transport;
 	struct telemetry *telemetry;
 	struct files *files;           /* kubeconfigs */
 	struct exec_plugins *programs; /* which give credentials; NULL without the gate */
@@ -52,8 +51,7 @@ struct daemon {
 	int status;
 	bool leads;
 	struct lease_view lease_seen;
-	char identity[IDENTITY_MAX], agent[AGENT_MAX], lease_agent[AGENT_MAX + 32];
-	uint64_t seed;
+	struct identity identity;
 };
 
 /* --- ending ----------------------------------------------------------------------------------- */
@@ -195,7 +193,8 @@ static void beat(void *ctx)
 static void lead(struct daemon *d)
 {
 	d->leads = true;
-	log_write(LOG_INFO, "daemon", "leading", LOG_CSTR("identity", d->identity), LOG_END);
+	log_write(LOG_INFO, "daemon", "leading", LOG_CSTR("identity", d->identity.name), LOG_END);
+	before_delivery(d);
 	manager_set_leader(d->manager, true);
 	loop_timer_set(d->run_timer, 0);
 }
@@ -209,6 +208,7 @@ static void lease_changed(void *ctx)
 		leave(d);
 	} else if (s == LEASE_LOST && d->phase < PHASE_LINGERING) {
 		d->leads = false;
+		before_delivery(d);
 		manager_set_leader(d->manager, false);
 		log_write(LOG_ERROR, "daemon",
 			  "the lease is lost: nothing is written any more; ending", LOG_END);
@@ -296,55 +296,10 @@ static void program_done(void *ctx, uint64_t id, enum mk_code code, mk_str out, 
 
 /* --- building --------------------------------------------------------------------------------- */
 
-/* `multikueued/<version> (<os>/<arch>) <identity>`, with Go's names of systems. */
-static void make_agents(struct daemon *d)
-{
-	static const struct {
-		const char *machine, *arch;
-	} names[] = {{"x86_64", "amd64"}, {"aarch64", "arm64"}, {"i686", "386"}, {"armv7l", "arm"}};
-	struct utsname u;
-	const char *arch = "unknown";
-
-	if (uname(&u) == 0) {
-		arch = u.machine;
-		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-			if (strcmp(u.machine, names[i].machine) == 0) {
-				arch = names[i].arch;
-			}
-		}
-	}
-	snprintf(d->agent, sizeof(d->agent), "multikueued/" MK_VERSION " (linux/%.65s) %s", arch,
-		 d->identity);
-	snprintf(d->lease_agent, sizeof(d->lease_agent), "%s/leader-election", d->agent);
-}
-
-/* `<hostname>_<uuid>`, as Kueue's. */
-static enum mk_code make_identity(struct daemon *d, struct mk_err *err)
-{
-	unsigned char r[16];
-	char host[128] = "";
-
-	if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0') {
-		snprintf(host, sizeof(host), "multikueued");
-	}
-	if (getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r) ||
-	    getrandom(&d->seed, sizeof(d->seed), 0) != (ssize_t)sizeof(d->seed)) {
-		return err_set(err, ERR_UNAVAILABLE, "no random numbers");
-	}
-	r[6] = (unsigned char)((r[6] & 0x0f) | 0x40);
-	r[8] = (unsigned char)((r[8] & 0x3f) | 0x80);
-	snprintf(d->identity, sizeof(d->identity),
-		 "%s_%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", host,
-		 r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9], r[10], r[11], r[12],
-		 r[13], r[14], r[15]);
-	make_agents(d);
-	return ERR_OK;
-}
-
 static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 {
 	static const int signos[] = {SIGTERM, SIGINT};
-	struct transport_options to = {.fence = &d->fence, .user_agent = d->agent};
+	struct transport_options to = {.fence = &d->fence, .user_agent = d->identity.agent};
 
 	d->loop = loop_new(err);
 	if (!d->loop) {
@@ -365,7 +320,9 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	to.loop = d->loop;
 	to.report = telemetry_report;
 	to.report_ctx = d->telemetry;
-	d->transport = transport_curl_new(&to, err);
+	d->transport = transport_net_new(
+		&to, d->setup->config.multikueue.only_libcurl ? TRANSPORT_CURL : TRANSPORT_AUTO,
+		err);
 	return d->transport ? ERR_OK : ERR_NO_MEMORY;
 }
 
@@ -424,7 +381,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 	struct files_options fo = {.loop = d->loop, .ctx = d, .told = file_told};
 	struct manager_options mo = {
 		.plug = d->setup->plug,
-		.transport = transport_curl_get(d->transport),
+		.transport = transport_net_get(d->transport),
 		.observer = {.ctx = d, .on_event = on_event, .on_op = on_op, .on_count = on_count},
 		.files = {.ctx = d, .watch = watch_file, .unwatch = unwatch_file},
 		.origin = c->multikueue.origin,
@@ -442,7 +399,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.gates = engine_gates_of(c),
 		.allow_loopback = c->multikueue.allow_loopback,
 		.allow_link_local = c->multikueue.allow_link_local,
-		.seed = d->seed,
+		.seed = d->identity.seed,
 	};
 
 	fo.directory = mo.gates.path_validation ? FILES_DIRECTORY : NULL;
@@ -455,8 +412,8 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 	if (!d->manager) {
 		return ERR_INVALID;
 	}
-	transport_curl_set_sink(d->transport, manager_sink(d->manager));
-	transport_curl_set_hooks(d->transport, before_delivery, after_delivery, d);
+	transport_net_set_sink(d->transport, manager_sink(d->manager));
+	transport_net_set_hooks(d->transport, before_delivery, after_delivery, d);
 	return ERR_OK;
 }
 
@@ -499,13 +456,13 @@ static enum mk_code start_election(struct daemon *d, const struct endpoint *e, s
 		.lease = {.ns = le->resource_namespace.n ? le->resource_namespace
 							 : d->setup->config.namespace_,
 			  .name = le->resource_name,
-			  .identity = str_of(d->identity),
+			  .identity = str_of(d->identity.name),
 			  .lease_ms = le->lease_duration_ms,
 			  .renew_ms = le->renew_deadline_ms,
 			  .retry_ms = le->retry_period_ms,
-			  .seed = d->seed ^ UINT64_C(0x6c65617365)},
+			  .seed = d->identity.seed ^ UINT64_C(0x6c65617365)},
 		.endpoint = e,
-		.user_agent = d->lease_agent,
+		.user_agent = d->identity.lease_agent,
 		.fence = &d->fence,
 		.loop = d->loop,
 		.plug = d->setup->plug,
@@ -557,7 +514,7 @@ static void take_apart(struct daemon *d)
 	last_resort_at("the webhook");
 	webhook_free(d->webhook);
 	last_resort_at("connections");
-	transport_curl_free(d->transport);
+	transport_net_free(d->transport);
 	telemetry_free(d->telemetry);
 	for (size_t i = 0; i < 2; i++) {
 		loop_fd_free(d->signals[i]);
@@ -574,7 +531,7 @@ int daemon_run(struct setup *s, const struct options *o)
 {
 	struct daemon d = {.setup = s, .status = 1};
 	struct mk_err err = {.code = ERR_OK};
-	enum mk_code code = make_identity(&d, &err);
+	enum mk_code code = identity_make(&d.identity, &err);
 
 	arena_init(&d.arena, CREDENTIALS_MAX);
 	code = code == ERR_OK ? build_loop(&d, &err) : code;

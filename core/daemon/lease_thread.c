@@ -73,17 +73,17 @@ static void tell_holder(struct lease_thread *t)
 	snprintf(t->holder, sizeof(t->holder), "%s", holder);
 	pthread_mutex_unlock(&t->holder_lock);
 	if (holder[0] == '\0') {
-		log_write(LOG_INFO, "lease", "nobody holds the lease", LOG_CSTR("ns", t->lease.ns),
-			  LOG_CSTR("name", t->lease.name), LOG_END);
+		log_write(LOG_INFO, "lease", "no process holds the lease",
+			  LOG_CSTR("ns", t->lease.ns), LOG_CSTR("name", t->lease.name), LOG_END);
 	} else if (state == LEASE_LEADER) {
 		log_write(LOG_INFO, "lease", "the lease is ours", LOG_CSTR("ns", t->lease.ns),
 			  LOG_CSTR("name", t->lease.name), LOG_CSTR("holder", holder), LOG_END);
 	} else if (state == LEASE_LOST) {
-		log_write(LOG_INFO, "lease", "somebody else took the lease",
+		log_write(LOG_INFO, "lease", "another process took the lease",
 			  LOG_CSTR("ns", t->lease.ns), LOG_CSTR("name", t->lease.name),
 			  LOG_CSTR("holder", holder), LOG_END);
 	} else {
-		log_write(LOG_INFO, "lease", "somebody else holds the lease: waiting for it",
+		log_write(LOG_INFO, "lease", "another process holds the lease: waiting for it",
 			  LOG_CSTR("ns", t->lease.ns), LOG_CSTR("name", t->lease.name),
 			  LOG_CSTR("holder", holder), LOG_END);
 	}

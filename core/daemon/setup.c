@@ -87,7 +87,7 @@ static void set_limits(struct setup *s)
 	l.soft_calls = (uint64_t)b->soft_calls;
 	l.hard_calls = (uint64_t)b->hard_calls;
 	plug_set_limits(s->plug, &l);
-	plug_set_clock(s->plug, clock_cpu_us);
+	plug_set_clocks(s->plug, clock_mono_us, clock_cpu_us);
 	plug_on_incident(s->plug, log_incident, NULL);
 }
 

@@ -62,11 +62,14 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	map_init(&e->frozen_kinds);
 	list_init(&e->inflight);
 	list_init(&e->workloads);
+	list_init(&e->waits);
+	list_init(&e->gone);
 	arena_init(&e->scratch, SCRATCH_MAX);
 	queue_item_init(&e->gc_item, ITEM_GC, STR_NONE);
 	queue_item_init(&e->sweep_item, ITEM_SWEEP, STR_NONE);
 	queue_item_init(&e->quota_item, ITEM_QUOTA, STR_NONE);
 	queue_item_init(&manager->item, ITEM_CLUSTER, STR_NONE);
+	list_init(&manager->waits);
 	manager->own.lost_at = INT64_MAX;
 	clusters[0] = manager;
 	e->clusters = clusters;
@@ -130,6 +133,7 @@ void engine_free(struct engine *e)
 		wl_free(e, LIST_ENTRY(e->workloads.next, struct wl, node));
 	}
 	queue_done(&e->queue);
+	store_done(&e->store);
 	free_maps(e);
 	mk_free(e->clusters);
 	arena_done(&e->scratch);
@@ -171,6 +175,18 @@ static void run_item(struct engine *e, struct queue_item *i)
 	}
 }
 
+/*
+ * What is to run now. Each fourth is of the walk over all workloads, which else would wait for ever
+ * where there is always something to do.
+ */
+static struct queue_item *next_item(struct engine *e, size_t i)
+{
+	struct queue_item *item = i % 4 == 3 ? wl_walk(e) : NULL;
+
+	item = item ? item : queue_take(&e->queue);
+	return item ? item : wl_walk(e);
+}
+
 /* kube opens the watches of the manager's first kinds with the link; others have 'watched' set. */
 static bool is_watched(const struct table *t)
 {
@@ -184,7 +200,7 @@ static void mend_tables(struct engine *e)
 	for (size_t i = 0; i < e->n_clusters; i++) {
 		const struct cluster *c = e->clusters[i];
 
-		for (size_t k = 0; k < KIND_MAX; k++) {
+		for (size_t k = 0; k < e->o.kinds->n; k++) {
 			struct table *t = c->tables[k];
 			struct op op = {.cluster = c->id, .kind = (uint16_t)k, .subresource = ""};
 
@@ -231,14 +247,13 @@ static void clock_was_set(struct engine *e)
 	}
 }
 
-void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mono_ms,
-		 int64_t wall_ms, struct op_list *out)
+/* What comes before the first event or pass of a call: the time, and what hangs on it. */
+static void enter(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_list *out)
 {
 	e->now = mono_ms;
 	e->wall = wall_ms;
 	e->out = out;
 	e->no_memory = false;
-	e->stats.steps++;
 	if (!e->started) {
 		e->started = true;
 		e->start_ms = mono_ms;
@@ -254,10 +269,32 @@ void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mon
 		clock_was_set(e);
 	}
 	e->skew_ms = wall_ms - mono_ms;
-	for (size_t i = 0; i < n; i++) {
-		arena_clear(&e->scratch);
-		observe_event(e, &ev[i]);
-	}
+}
+
+/* The end of a call: 'out' is the caller's again. */
+static void leave(struct engine *e)
+{
+	arena_clear(&e->scratch);
+	e->out = NULL;
+}
+
+void engine_observe(struct engine *e, const struct event *ev, int64_t mono_ms, int64_t wall_ms,
+		    struct op_list *out)
+{
+	enter(e, mono_ms, wall_ms, out);
+	observe_event(e, ev);
+	leave(e);
+}
+
+bool engine_knows(struct engine *e, const struct event *ev)
+{
+	return observe_known(e, ev);
+}
+
+void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_list *out)
+{
+	enter(e, mono_ms, wall_ms, out);
+	e->stats.steps++;
 	queue_due(&e->queue, mono_ms);
 	if (e->any_broken) {
 		arena_clear(&e->scratch);
@@ -265,7 +302,7 @@ void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mon
 	}
 	e->no_memory = false;
 	for (size_t i = 0; i < SLICE; i++) {
-		struct queue_item *item = queue_take(&e->queue);
+		struct queue_item *item = next_item(e, i);
 
 		if (!item) {
 			break;
@@ -276,13 +313,12 @@ void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mon
 			break;
 		}
 	}
-	arena_clear(&e->scratch);
-	e->out = NULL;
+	leave(e);
 }
 
 int64_t engine_next_ms(const struct engine *e)
 {
-	if (e->queue.n > 0 || e->any_broken) {
+	if (e->queue.n > 0 || e->walk_left > 0 || e->any_broken) {
 		return e->now;
 	}
 	return queue_next(&e->queue);
@@ -296,7 +332,7 @@ void engine_get_stats(const struct engine *e, struct engine_stats *ret)
 	ret->workloads = t ? t->n_present : 0;
 	ret->objects = e->store.n_records;
 	ret->bytes = e->store.bytes + map_len(&e->wl_by_key) * sizeof(struct wl);
-	ret->queued = e->queue.n;
+	ret->queued = e->queue.n + e->walk_left;
 }
 
 void engine_rules(const struct engine *e, void (*fn)(void *ctx, const char *rule, uint64_t count),

@@ -6,8 +6,9 @@
  * timers. It does no I/O and reads no clock; the same sequence of steps gives the same operations,
  * byte for byte. Everything in it can be rebuilt from the API.
  *
- * The daemon and the simulation call it through core/manager. Life: engine_new, engine_step (when
- * events have arrived or engine_next_ms has come), engine_free. One thread.
+ * The daemon and the simulation call it through core/manager. Life: engine_new, engine_observe for
+ * each event, engine_run (when events have been observed or engine_next_ms has come), engine_free.
+ * One thread.
  */
 #ifndef MK_ENGINE_ENGINE_H
 #define MK_ENGINE_ENGINE_H
@@ -23,7 +24,7 @@ enum engine_count { COUNT_DISPATCHED, COUNT_ADMITTED };
 
 /*
  * Called for each; 'cluster_queue' is that of the local Workload's admission ("" = none). It runs
- * within engine_step: it must not call back, and keeps nothing borrowed.
+ * within engine_run: it must not call back, and keeps nothing borrowed.
  */
 typedef void engine_count_fn(void *ctx, enum engine_count what, mk_str cluster_queue,
 			     mk_str cluster);
@@ -74,20 +75,32 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err);
 void engine_free(struct engine *e);
 
 /*
- * One step: takes in 'n' events, runs the passes that are due (at most 64; engine_next_ms then says
- * "now"), and appends operations to 'out'. 'mono_ms' never goes back; 'wall_ms' may. Operations and
- * their bodies live in out->arena. When memory runs out, the objects concerned are queued again and
- * the step ends early.
+ * Takes in one event, which is borrowed for the call, and queues the passes that it concerns; they
+ * run in engine_run. 'mono_ms' never goes back; 'wall_ms' may. What has to be asked at once is
+ * appended to 'out'; operations and their bodies live in out->arena. When memory runs out, the
+ * kind concerned is listed again.
  */
-void engine_step(struct engine *e, const struct event *ev, size_t n, int64_t mono_ms,
-		 int64_t wall_ms, struct op_list *out);
+void engine_observe(struct engine *e, const struct event *ev, int64_t mono_ms, int64_t wall_ms,
+		    struct op_list *out);
+/*
+ * Is the state that 'ev' (EV_OBSERVED or EV_OP_DONE, without obj) would show, or a newer one, in
+ * the store? Then an EV_OBSERVED needs no engine_observe: that the object was shown is noted. An
+ * EV_OP_DONE does, and needs no obj.
+ */
+bool engine_knows(struct engine *e, const struct event *ev);
+/*
+ * Runs the passes that are due (at most 64; engine_next_ms then says "now"), and appends operations
+ * to 'out'. When memory runs out, the objects concerned are queued again and the run ends early.
+ */
+void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_list *out);
 
-/* Monotonic ms when the next step is needed without an event; INT64_MAX = none. */
+/* Monotonic ms when the next run is needed without an event; INT64_MAX = none. */
 int64_t engine_next_ms(const struct engine *e);
 
 /* Counters and gauges for metrics, the demo and the bench. */
 struct engine_stats {
-	uint64_t steps, passes; /* engine_step calls; workload passes */
+	uint64_t steps, passes; /* engine_run calls; workload passes */
+	uint64_t visits;        /* clusters that those passes looked at */
 	size_t workloads;       /* manager Workloads in the store */
 	size_t objects;         /* all records */
 	size_t bytes;           /* memory of records and blobs */

@@ -78,15 +78,14 @@ struct table *table_of(struct engine *e, struct cluster *c, uint16_t kind)
 	return c->tables[kind];
 }
 
-bool table_known(const struct engine *e, cluster_id id, uint16_t kind)
+bool table_known(const struct cluster *c, uint16_t kind)
 {
-	const struct cluster *c = cluster_get(e, id);
+	const struct table *t = c->tables[kind];
 
-	return c && (cluster_up(c) || id == CLUSTER_MANAGER) && c->tables[kind] &&
-	       c->tables[kind]->synced && !c->tables[kind]->stale;
+	return t && (cluster_up(c) || c->id == CLUSTER_MANAGER) && t->synced && !t->stale;
 }
 
-enum view table_view(const struct engine *e, const struct cluster *c, uint16_t kind)
+enum view table_view(const struct cluster *c, uint16_t kind)
 {
 	const struct table *t = c->tables[kind];
 
@@ -96,7 +95,7 @@ enum view table_view(const struct engine *e, const struct cluster *c, uint16_t k
 	if (t->service != SERVICE_YES) {
 		return t->service == SERVICE_MISSING ? VIEW_MISSING : VIEW_REFUSED;
 	}
-	return table_known(e, c->id, kind) ? VIEW_KNOWN : VIEW_HIDDEN;
+	return table_known(c, kind) ? VIEW_KNOWN : VIEW_HIDDEN;
 }
 
 int64_t hidden_since(const struct cluster *c, uint16_t kind)
@@ -163,6 +162,7 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	w->ns = str_sub(w->key, 0, ns.n);
 	w->name = str_sub(w->key, ns.n + 1, name.n);
 	w->hash_generation = -1;
+	w->forgotten = e->forgotten;
 	w->pace = pace_new();
 	w->round = round_new();
 	w->fault_said_at = INT64_MIN;
@@ -170,13 +170,24 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	queue_item_init(&w->item, ITEM_WORKLOAD, w->ns);
 	list_init(&w->node);
 	list_init(&w->owner_node);
+	list_init(&w->waits);
 	if (!map_put(&e->wl_by_key, w->key, w)) {
 		mk_free(w);
 		say_no_memory(e);
 		return NULL;
 	}
 	list_add_tail(&e->workloads, &w->node);
+	e->walk_left += e->walk_left > 0;
 	return w;
+}
+
+/* The workload after 'w' in the ring of all; NULL: there is no other. */
+static struct wl *wl_after(const struct engine *e, const struct wl *w)
+{
+	struct list_node *n = w->node.next == &e->workloads ? e->workloads.next : w->node.next;
+	struct wl *next = LIST_ENTRY(n, struct wl, node);
+
+	return next == w ? NULL : next;
 }
 
 static void owner_leave(struct engine *e, struct wl *w)
@@ -195,6 +206,12 @@ static void owner_leave(struct engine *e, struct wl *w)
 	}
 }
 
+static void wl_cluster_done(struct wl_cluster *wc)
+{
+	mk_free(wc->why);
+	mk_free(wc->hurdle);
+}
+
 void wl_free(struct engine *e, struct wl *w)
 {
 	uint16_t kind = w->owner ? w->owner->kind : 0;
@@ -205,6 +222,10 @@ void wl_free(struct engine *e, struct wl *w)
 		wl_cluster_done(&w->cl[i]);
 	}
 	owner_leave(e, w);
+	if (w == e->walk) {
+		e->walk = wl_after(e, w);
+	}
+	list_del(&w->waits);
 	queue_del(&e->queue, &w->item);
 	map_del(&e->wl_by_key, w->key);
 	list_del(&w->node);
@@ -279,10 +300,23 @@ bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name)
 	return true;
 }
 
-void wl_cluster_done(struct wl_cluster *wc)
+/* A number is given out again only after all others, so none of a new cluster is met here. */
+void wl_clusters_tidy(struct engine *e, struct wl *w)
 {
-	mk_free(wc->why);
-	mk_free(wc->hurdle);
+	size_t n = 0;
+
+	if (w->forgotten == e->forgotten) {
+		return;
+	}
+	for (WL_CLUSTERS_EACH(wc, w)) {
+		if (cluster_get(e, wc->id)) {
+			w->cl[n++] = *wc;
+		} else {
+			wl_cluster_done(wc);
+		}
+	}
+	w->n_cl = n;
+	w->forgotten = e->forgotten;
 }
 
 struct wl_cluster *wl_cluster_known(const struct wl *w, cluster_id id)
@@ -314,9 +348,23 @@ struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id)
 
 void wl_queue_all(struct engine *e)
 {
-	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
-		queue_add(&e->queue, &w->item);
+	e->walk_left = map_len(&e->wl_by_key);
+}
+
+struct queue_item *wl_walk(struct engine *e)
+{
+	while (e->walk_left > 0 && !list_empty(&e->workloads)) {
+		struct wl *w = e->walk ? e->walk : LIST_ENTRY(e->workloads.next, struct wl, node);
+
+		e->walk = wl_after(e, w);
+		e->walk_left--;
+		if (!w->item.bucket) { /* else its turn comes */
+			queue_del(&e->queue, &w->item);
+			return &w->item;
+		}
 	}
+	e->walk_left = 0;
+	return NULL;
 }
 
 struct json *record_parse(struct engine *e, const struct record *r)

@@ -146,10 +146,13 @@ struct cluster {
 	char *uid;  /* of the MultiKueueCluster */
 	struct lasting own;
 	struct table *tables[KIND_MAX];
-	size_t bytes;     /* memory of its tables: store/store.c */
-	bool over;        /* ... exceeds worker_memory: its events do not count */
-	int64_t clash_at; /* an object of another manager was seen last; INT64_MIN never */
-	char *clash;      /* id of that manager */
+	struct list_node waits; /* workloads whose winner it is: struct wl, 'waits' */
+	uint64_t seen_by;       /* rules/pass.c: number of the pass that looked at it last */
+	size_t place;           /* ... and its index among the clones of that pass */
+	size_t bytes;           /* memory of its tables: store/store.c */
+	bool over;              /* ... exceeds worker_memory: its events do not count */
+	int64_t clash_at;       /* an object of another manager was seen last; INT64_MIN never */
+	char *clash;            /* id of that manager */
 
 	/* clusters/source.c */
 	bool wanted;     /* OP_CONNECT was sent */
@@ -177,6 +180,7 @@ struct cluster {
 
 struct check {
 	struct queue_item item;
+	struct list_node waits; /* workloads that any cluster of its config may concern */
 	char *name;
 };
 
@@ -286,9 +290,11 @@ struct wl {
 	struct queue_item item;
 	struct list_node node;       /* of engine.workloads, in order of first sight */
 	struct list_node owner_node; /* of owner->workloads */
+	struct list_node waits;      /* whose change concerns it, objects apart: rules/workload.c */
 	struct owner *owner;         /* NULL: no known kind */
 	struct wl_cluster *cl;
 	size_t n_cl;
+	uint32_t forgotten;   /* value of engine.forgotten when 'cl' was looked through last */
 	mk_str key, ns, name; /* views into 'text' */
 	struct round round;
 
@@ -354,9 +360,15 @@ struct engine {
 	struct cluster **clusters; /* ascending by id; the first is the manager */
 	size_t n_clusters;
 	cluster_id last_number; /* the last number that a cluster got */
+	uint32_t forgotten;     /* clusters that were forgotten so far */
 	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
 	struct list_node inflight;
 	struct list_node workloads;
+	struct list_node waits; /* workloads that any cluster may concern */
+	struct list_node gone;  /* workloads without a local Workload: their 'waits' */
+	/* wl_queue_all: the next 'walk_left' from 'walk' on, in a ring, are still to get a pass */
+	struct wl *walk;
+	size_t walk_left;
 	struct queue_item gc_item, sweep_item, quota_item;
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
@@ -377,7 +389,7 @@ struct engine {
 	struct breaker breaker;
 
 	/* rules/gc.c */
-	unsigned gc_rounds; /* intervals so far: each GC_GLANCE-th looks for jobs without clones */
+	unsigned gc_rounds; /* intervals so far: each glances at one in GC_GLANCE clusters */
 	uint32_t gc_epoch;  /* of the manager at the last interval */
 
 	/* Of this step. */
@@ -414,7 +426,7 @@ enum view {
 	VIEW_MISSING, /* it does not exist: the server has no such kind */
 	VIEW_KNOWN,   /* it does not exist: the list is complete */
 };
-enum view table_view(const struct engine *e, const struct cluster *c, uint16_t kind);
+enum view table_view(const struct cluster *c, uint16_t kind);
 /*
  * Since when objects of the kind cannot be seen there (monotonic ms), for any reason. INT64_MAX:
  * they can be seen, or the first try to connect is under way, whose end queues the passes.
@@ -423,11 +435,11 @@ int64_t hidden_since(const struct cluster *c, uint16_t kind);
 /* Absence in the table does not count any more, until its list has ended anew. */
 void table_doubt(struct engine *e, struct table *t);
 /* Does absence in the table count? The link must be up and the list complete. */
-bool table_known(const struct engine *e, cluster_id c, uint16_t kind);
+bool table_known(const struct cluster *c, uint16_t kind);
 /* The same for a table of the manager. */
 static inline bool manager_knows(const struct engine *e, uint16_t kind)
 {
-	return table_known(e, CLUSTER_MANAGER, kind);
+	return table_known(e->clusters[CLUSTER_MANAGER], kind);
 }
 /* Has the table listed anew, because an event was lost or its list is in doubt. */
 void table_break(struct engine *e, struct table *t);
@@ -457,8 +469,8 @@ struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_st
 	struct wl_cluster *wc = (w)->cl; \
 	wc &&wc < (w)->cl + (w)->n_cl;   \
 	wc++
-/* Frees the strings of 'wc'. */
-void wl_cluster_done(struct wl_cluster *wc);
+/* Frees the notes about clusters that were forgotten since the last call. */
+void wl_clusters_tidy(struct engine *e, struct wl *w);
 /* The workload's notes about that cluster; NULL: none. */
 struct wl_cluster *wl_cluster_known(const struct wl *w, cluster_id id);
 /*
@@ -466,8 +478,10 @@ struct wl_cluster *wl_cluster_known(const struct wl *w, cluster_id id);
  * then.
  */
 struct wl_cluster *wl_cluster(struct engine *e, struct wl *w, cluster_id id);
-/* Queues a pass of each workload. */
+/* Sees to a pass of each workload, a few in each step. */
 void wl_queue_all(struct engine *e);
+/* The next of these; NULL: all had theirs. */
+struct queue_item *wl_walk(struct engine *e);
 /*
  * The parsed text of a record in the scratch arena; NULL when it has none, or out of memory
  * (e->no_memory).

@@ -371,5 +371,5 @@ void kube_program_done(struct kube *k, uint64_t id, enum mk_code code, mk_str ou
 		failed(k, x, text);
 	}
 	kubeconfig_wipe(&secrets);
-	arena_clear(&k->scratch);
+	kube_clear(k);
 }

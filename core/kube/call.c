@@ -205,7 +205,7 @@ static void finish(struct kube *k, struct call *c, enum transport_end end, enum 
 	release(k, c);
 	c->done(k, c->ctx, &an);
 	free_call(c);
-	arena_clear(&k->scratch);
+	kube_clear(k);
 }
 
 static void on_head(void *ctx, uint64_t token, const struct transport_head *head)
@@ -229,7 +229,7 @@ static void on_head(void *ctx, uint64_t token, const struct transport_head *head
 	if (c->chunk != NULL && head->status == 200) {
 		c->streaming = true;
 		c->head(k, c->ctx);
-		arena_clear(&k->scratch);
+		kube_clear(k);
 	}
 }
 
@@ -246,7 +246,7 @@ static void on_chunk(void *ctx, uint64_t token, mk_str bytes)
 	}
 	if (c->streaming) {
 		c->chunk(k, c->ctx, bytes);
-		arena_clear(&k->scratch);
+		kube_clear(k);
 		return;
 	}
 	if (!buf_add(&c->body, bytes)) {

@@ -73,7 +73,7 @@ void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s,
 	st->served = s;
 	st->code = code;
 	if (is_wanted(l, kind) && (news || l->phase == PHASE_DISCOVERY)) {
-		ev.text = kube_keep(k, text);
+		ev.text = text;
 		kube_emit(k, &ev);
 	}
 	if (w != NULL && s == SERVED_NO && !w->core) {
@@ -122,34 +122,6 @@ static const struct json *find_resource(const struct json *doc, mk_str kind)
 	return NULL;
 }
 
-/*
- * How many letters must change to make 'a' of 'b', whatever their case; both at most KIND_NAME_MAX
- * long.
- */
-static size_t distance(mk_str a, mk_str b)
-{
-	size_t row[KIND_NAME_MAX + 1];
-
-	for (size_t j = 0; j <= b.n; j++) {
-		row[j] = j;
-	}
-	for (size_t i = 0; i < a.n; i++) {
-		size_t corner = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 0; j < b.n; j++) {
-			size_t above = row[j + 1];
-			bool same =
-				tolower((unsigned char)a.p[i]) == tolower((unsigned char)b.p[j]);
-			size_t best = above < row[j] ? above : row[j];
-
-			row[j + 1] = same ? corner : (corner < best ? corner : best) + 1;
-			corner = above;
-		}
-	}
-	return row[b.n];
-}
-
 /* A name from the server that may stand in messages as it is. */
 static bool is_kind_name(mk_str s)
 {
@@ -179,9 +151,9 @@ static mk_str near(const struct json *doc, mk_str kind)
 		if (!is_kind_name(name) || str_eq(name, kind)) {
 			continue;
 		}
-		d = distance(kind, name);
-		if (is_kind_name(plural) && distance(kind, plural) < d) {
-			d = distance(kind, plural);
+		d = str_distance(kind, name);
+		if (is_kind_name(plural) && str_distance(kind, plural) < d) {
+			d = str_distance(kind, plural);
 		}
 		if (d < least) {
 			least = d;

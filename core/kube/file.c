@@ -42,16 +42,15 @@ enum mk_code kube_file(struct kube *k, mk_str path, mk_str text, mk_str problem,
 	} else if (kept) {
 		kept = secret_put_file(k, &k->secrets, key, text, &hash);
 	}
-	ev.name = kube_keep(k, path);
-	ev.obj = kept ? reduced(k->sink.arena, ev.name, kube_keep(k, str_of(hash)),
-				kube_keep(k, problem))
-		      : NULL;
-	arena_clear(&k->scratch);
+	ev.name = path;
+	ev.obj = kept ? reduced(&k->shown, path, str_of(hash), problem) : NULL;
 	if (!ev.obj) {
+		kube_clear(k);
 		return err_set(err, ERR_NO_MEMORY, "out of memory, or too many kubeconfigs");
 	}
 	k->file_rv++;
 	kube_emit(k, &ev);
+	kube_clear(k);
 	return ERR_OK;
 }
 
@@ -62,5 +61,5 @@ void kube_file_forget(struct kube *k, mk_str path)
 	if (key.p != NULL) {
 		secret_gone(&k->secrets, key);
 	}
-	arena_clear(&k->scratch);
+	kube_clear(k);
 }

@@ -8,6 +8,7 @@
  *   discovery.c which kinds it serves
  *   watch.c    one (cluster, kind): list, stream, resume
  *   watch_stream.c, watch_list.c  its lines, its pages
+ *   watch_object.c  lines that need no tree, or not all of it
  *   access.c   credentials from a provider's program; credential.c parses its answer
  *   secret.c   kubeconfigs of the manager's Secrets and of files, which never leave core/kube
  *   file.c     kubeconfigs of files
@@ -24,6 +25,7 @@
 #include "core/kube/frame.h"
 #include "core/kube/kube.h"
 #include "core/kube/kubeconfig.h"
+#include "core/kube/scan.h"
 #include "core/kube/status.h"
 #include "core/kube/url.h"
 
@@ -35,6 +37,7 @@ enum {
 	BODY_MAX = JSON_MAX_SIZE,        /* an answer that is not a watch */
 	SECRETS_MAX = 16384,             /* Secrets whose kubeconfig is kept */
 	SCRATCH_MAX = 128 * 1024 * 1024, /* parsed form of one internal answer */
+	SHOWN_MAX = 512 * 1024 * 1024,   /* parsed form of one event, or of a page of a list */
 	PLURAL_MAX = 253,                /* resource name that discovery may tell */
 
 	PROBE_TIMEOUT_MS = 10 * 1000,
@@ -358,6 +361,21 @@ void watch_answer(struct kube *k, const struct watch *w, const struct answer *an
 bool watch_emit_object(struct kube *k, struct watch *w, struct json *obj, enum event_via via,
 		       uint64_t *ret_rv);
 bool watch_emit_gone(struct kube *k, struct watch *w, const struct json *obj, uint64_t *ret_rv);
+/* Does the line show an object of the watch's kind, so that it can be handled without a tree? */
+bool watch_scan(const struct kube *k, const struct watch *w, mk_str line, struct scan *ret);
+/*
+ * Emits what such a line shows, unless the consumer knows it. ERR_NO_MEMORY; ERR_INVALID when the
+ * object is needed and cannot be read.
+ */
+enum mk_code watch_emit_scanned(struct kube *k, const struct watch *w, const struct scan *s);
+/* Does the consumer have the state that 'ev' would show? See struct kube_sink. */
+bool kube_knows(const struct kube *k, const struct event *ev);
+/*
+ * Parses the object into 'shown' without the managedFields that no rule reads: fills ev's obj,
+ * raw and raw_spec.
+ * Errors as json_parse_cut.
+ */
+enum mk_code kube_parse(struct kube *k, uint16_t kind, const struct scan *s, struct event *ev);
 /*
  * Can 'obj' be what this watch is about? An absent apiVersion and kind is (items of built-in lists
  * have none).
@@ -391,8 +409,8 @@ void secret_done(struct secret_store *s);
 void secret_list_begin(struct secret_store *s);
 void secret_list_end(struct secret_store *s); /* forgets what the list did not name */
 /*
- * Keeps what counts of a Secret and makes the object that may leave, in the sink's arena. NULL: out
- * of memory.
+ * Keeps what counts of a Secret and makes the object that may leave, in 'shown'. NULL: out of
+ * memory.
  */
 void secret_wipe_data(const struct json *obj);
 struct json *secret_take(struct kube *k, struct secret_store *s, const struct json *obj);
@@ -427,6 +445,7 @@ struct kube {
 	bool allow_loopback, allow_link_local;
 	int64_t mono_ms, wall_ms;
 	struct arena scratch; /* of the callback that runs */
+	struct arena shown;   /* what the event or reply that is handed out points to */
 	struct heap timers;
 	struct link **links; /* by ascending id */
 	size_t n_links, links_size;
@@ -450,8 +469,8 @@ struct kube {
 };
 
 void kube_emit(struct kube *k, const struct event *ev);
-/* A copy in the sink's arena; empty when out of memory. */
-mk_str kube_keep(struct kube *k, mk_str s);
+/* Drops what 'scratch' and 'shown' hold. */
+void kube_clear(struct kube *k);
 /*
  * A timer has its place in the heap from init to done, so that setting it cannot fail. False: out
  * of memory.

@@ -48,6 +48,7 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 	}
 	rng_init(&k->rng, o->seed);
 	arena_init(&k->scratch, SCRATCH_MAX);
+	arena_init(&k->shown, SHOWN_MAX);
 	heap_init(&k->timers);
 	list_init(&k->joining);
 	list_init(&k->dead);
@@ -75,6 +76,7 @@ void kube_free(struct kube *k)
 	secret_done(&k->secrets);
 	heap_done(&k->timers);
 	arena_done(&k->scratch);
+	arena_done(&k->shown);
 	mk_free(k->owned_ns);
 	mk_free(k);
 }
@@ -95,9 +97,10 @@ void kube_emit(struct kube *k, const struct event *ev)
 	k->sink.emit(k->sink.ctx, ev);
 }
 
-mk_str kube_keep(struct kube *k, mk_str s)
+void kube_clear(struct kube *k)
 {
-	return s.n == 0 ? (mk_str){NULL, 0} : arena_dup(k->sink.arena, s);
+	arena_clear(&k->scratch);
+	arena_clear(&k->shown);
 }
 
 /* --- timers ---------------------------------------------------------------------------------- */
@@ -139,7 +142,7 @@ void kube_run(struct kube *k)
 		t = HEAP_ENTRY(n, struct timer, node);
 		timer_off(k, t);
 		t->fire(k, t->ctx);
-		arena_clear(&k->scratch);
+		kube_clear(k);
 	}
 }
 
@@ -308,7 +311,7 @@ enum mk_code kube_do(struct kube *k, const struct op *op, struct mk_err *err)
 		code = err_set(err, ERR_BUG, "operation %s is not for kube",
 			       op_type_name(op->type));
 	}
-	arena_clear(&k->scratch);
+	kube_clear(k);
 	return code;
 }
 
@@ -320,5 +323,5 @@ void kube_list_again(struct kube *k, cluster_id c, uint16_t kind)
 	if (w != NULL) {
 		watch_list_again(k, w);
 	}
-	arena_clear(&k->scratch);
+	kube_clear(k);
 }

@@ -21,14 +21,17 @@
 
 struct kube;
 
-/*
- * Where events go. Objects are parsed into 'arena' and must live until the consumer has handled the
- * event.
- */
+/* Where events go: what an event points to is borrowed until 'emit' returns. */
 struct kube_sink {
 	void *ctx;
-	struct arena *arena;
 	void (*emit)(void *ctx, const struct event *ev);
+	/*
+	 * Asked before an object is parsed, with an EV_OBSERVED or EV_OP_DONE that has all that
+	 * tells which state of which object it is (cluster, kind, epoch, ns, name, uid, rv, via),
+	 * but no obj. True: the consumer has that state or a newer one. Then no EV_OBSERVED comes,
+	 * and a reply has no obj, but rv. NULL: all are parsed.
+	 */
+	bool (*knows)(void *ctx, const struct event *ev);
 };
 
 /*
@@ -159,14 +162,13 @@ struct kube_reply {
 	int64_t retry_after_ms; /* -1 = none */
 	mk_str text;            /* the Status message or the transport's words */
 	mk_str reason;          /* Status reason, e.g. "AlreadyExists" */
-	const struct json
-		*obj; /* in the answer, in the sink's arena; NULL for a Status or an error */
+	/* in the answer; NULL for a Status, an error, or a state that the sink knows */
+	const struct json *obj;
+	uint64_t rv;          /* of that state; else 0 */
+	mk_str raw, raw_spec; /* as those of struct event */
 };
 
-/*
- * 'reply' lives until the function returns; its object until the sink's arena is cleared. Text and
- * reason are there as long as the function runs, at least.
- */
+/* 'reply' and all that it points to live until the function returns. */
 typedef void kube_reply_fn(void *ctx, uint64_t id, const struct kube_reply *reply);
 
 /*

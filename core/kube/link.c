@@ -122,8 +122,8 @@ static void emit_link(struct kube *k, const struct link *l, const struct event *
 	ev.cluster = l->id;
 	ev.epoch = l->epoch;
 	ev.retry_after_ms = -1;
-	ev.text = kube_keep(k, in->text);
-	ev.name = kube_keep(k, in->name);
+	ev.text = in->text;
+	ev.name = in->name;
 	kube_emit(k, &ev);
 }
 

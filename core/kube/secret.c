@@ -195,7 +195,7 @@ struct json *secret_take(struct kube *k, struct secret_store *s, const struct js
 		return NULL;
 	}
 	sec = put(k, s, name, &fresh);
-	return sec != NULL ? reduced(k->sink.arena, obj, sec->hash) : NULL;
+	return sec != NULL ? reduced(&k->shown, obj, sec->hash) : NULL;
 }
 
 bool secret_put_file(struct kube *k, struct secret_store *s, mk_str key, mk_str text,

@@ -491,7 +491,7 @@ void watch_listed(struct kube *k, struct watch *w, uint64_t rv)
 
 struct arena *watch_arena(struct kube *k, const struct watch *w)
 {
-	return w->is_secret ? &k->scratch : k->sink.arena; /* Secrets do not leave */
+	return w->is_secret ? &k->scratch : &k->shown; /* Secrets do not leave */
 }
 
 bool watch_is_kind(const struct kube *k, const struct watch *w, const struct json *obj, bool needed)
@@ -556,11 +556,11 @@ bool watch_emit_object(struct kube *k, struct watch *w, struct json *obj, enum e
 		/*
 		 * Items of built-in lists have neither apiVersion nor kind; consumers expect both.
 		 */
-		json_set(k->sink.arena, obj, STR("apiVersion"),
-			 json_new_str(k->sink.arena, kind_api_version(kind, api)));
-		json_set(k->sink.arena, obj, STR("kind"), json_new_str(k->sink.arena, kind->kind));
+		json_set(&k->shown, obj, STR("apiVersion"),
+			 json_new_str(&k->shown, kind_api_version(kind, api)));
+		json_set(&k->shown, obj, STR("kind"), json_new_str(&k->shown, kind->kind));
 	}
-	if (arena_failed(k->sink.arena)) {
+	if (arena_failed(&k->shown)) {
 		return false;
 	}
 	ev = object_event(w, EV_OBSERVED, obj);
@@ -582,9 +582,6 @@ bool watch_emit_gone(struct kube *k, struct watch *w, const struct json *obj, ui
 	}
 	if (w->is_secret) {
 		secret_gone(&k->secrets, ev.name);
-		ev.ns = kube_keep(k, ev.ns); /* it was parsed in the scratch arena */
-		ev.name = kube_keep(k, ev.name);
-		ev.uid = kube_keep(k, ev.uid);
 	}
 	ev.rv = rv;
 	ev.via = VIA_WATCH;

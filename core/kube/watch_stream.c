@@ -140,6 +140,18 @@ static void bad_line(struct kube *k, struct watch *w)
 	}
 }
 
+/* An object's line was understood, and what it shows is handed on. */
+static void count(struct kube *k, struct watch *w, mk_str type, uint64_t rv)
+{
+	w->bad_in_row = 0;
+	if (str_is(type, "DELETED")) {
+		w->n_objects -= w->n_objects > 0;
+	} else {
+		w->n_objects += str_is(type, "ADDED");
+	}
+	advance(k, w, rv);
+}
+
 static void on_object(struct kube *k, struct watch *w, mk_str type, struct json *obj)
 {
 	bool gone = str_is(type, "DELETED");
@@ -151,7 +163,7 @@ static void on_object(struct kube *k, struct watch *w, mk_str type, struct json 
 		return;
 	}
 	good = gone ? watch_emit_gone(k, w, obj, &rv) : watch_emit_object(k, w, obj, via, &rv);
-	if (arena_failed(k->sink.arena) || arena_failed(&k->scratch)) {
+	if (arena_failed(&k->shown) || arena_failed(&k->scratch)) {
 		watch_retry(k, w, 0); /* the event could not be emitted: resume from before it */
 		return;
 	}
@@ -159,23 +171,29 @@ static void on_object(struct kube *k, struct watch *w, mk_str type, struct json 
 		bad_line(k, w);
 		return;
 	}
-	w->bad_in_row = 0;
-	if (gone) {
-		w->n_objects -= w->n_objects > 0;
-	} else {
-		w->n_objects += str_is(type, "ADDED");
-	}
-	advance(k, w, rv);
+	count(k, w, type, rv);
 }
 
-static void on_line(struct kube *k, struct watch *w, mk_str line)
+static void on_scanned(struct kube *k, struct watch *w, const struct scan *s)
+{
+	enum mk_code code = watch_emit_scanned(k, w, s);
+
+	if (code == ERR_OK) {
+		count(k, w, s->type, s->rv);
+	} else if (code == ERR_NO_MEMORY) {
+		watch_retry(k, w, 0); /* resume from before it */
+	} else {
+		bad_line(k, w);
+	}
+}
+
+static void on_parsed(struct kube *k, struct watch *w, mk_str line)
 {
 	struct json *doc = NULL;
 	struct json *obj = NULL;
 	enum mk_code code = json_parse_cut(watch_arena(k, w), line, &doc, NULL);
 	mk_str type = json_str(json_get(doc, "type"));
 
-	w->n_lines++;
 	if (code == ERR_NO_MEMORY) {
 		watch_retry(k, w, 0);
 		return;
@@ -195,6 +213,18 @@ static void on_line(struct kube *k, struct watch *w, mk_str line)
 	}
 	if (w->is_secret) {
 		secret_wipe_data(obj);
+	}
+}
+
+static void on_line(struct kube *k, struct watch *w, mk_str line)
+{
+	struct scan s;
+
+	w->n_lines++;
+	if (watch_scan(k, w, line, &s)) {
+		on_scanned(k, w, &s);
+	} else {
+		on_parsed(k, w, line);
 	}
 }
 
@@ -218,8 +248,8 @@ static void on_chunk(struct kube *k, void *ctx, mk_str bytes)
 		}
 		if (w->is_secret) {
 			str_wipe(line);
-			arena_clear(&k->scratch);
 		}
+		kube_clear(k);
 	}
 	if (w->frame.failed) {
 		fail_stream(k, w, STR("a line of the watch is too long"));

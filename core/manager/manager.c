@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The composition of kube, apply and engine. kube and apply emit events; manager_run hands them to
- * one engine step and passes its operations on: links and watches to kube, everything that changes
- * a cluster to apply. See manager.h.
+ * The composition of kube, apply and engine. kube and apply emit events, which the engine observes
+ * at once; manager_run runs its passes and hands its operations on: links and watches to kube,
+ * everything that changes a cluster to apply. See manager.h.
  */
 #include "core/manager/manager.h"
 
@@ -10,10 +10,8 @@
 #include "core/base/alloc.h"
 
 enum {
-	ROUNDS_MAX = 4,               /* engine steps of one manager_run */
-	EVENTS_MAX = 4 * 1024 * 1024, /* waiting at once */
-	EVENT_BYTES_MAX = 1024 * 1024 * 1024,
-	STEP_BYTES_MAX = 512 * 1024 * 1024,
+	ROUNDS_MAX = 4, /* runs of the engine of one manager_run */
+	OPS_BYTES_MAX = 512 * 1024 * 1024,
 };
 
 struct manager {
@@ -23,11 +21,11 @@ struct manager {
 	struct kube *kube;
 	struct apply *apply;
 	struct engine *engine;
-	struct arena events_arena; /* what 'events' points to */
-	struct event *events;
-	size_t n_events, size_events;
-	struct arena step_arena; /* operations of one step */
-	int64_t now_ms;
+	/* What the engine wants done: collected in one arena while the other is being carried out. */
+	struct op_list ops;
+	struct arena ops_arena[2];
+	bool has_news; /* events since the last run of the engine */
+	int64_t now_ms, wall_ms;
 	bool may_write;
 	bool broken;
 };
@@ -46,32 +44,14 @@ static bool is_foreign(const struct manager *m, const struct event *ev)
 	return ev->kind >= KIND_LOCAL_QUEUE && ev->kind < KIND_FIRST_JOB;
 }
 
-static bool keep_event(struct manager *m, const struct event *ev)
-{
-	if (m->n_events == m->size_events) {
-		size_t size = m->size_events ? m->size_events * 2 : 256;
-		struct event *grown = NULL;
-
-		if (size <= EVENTS_MAX) {
-			grown = mk_realloc(m->events, size * sizeof(*grown));
-		}
-		if (!grown) {
-			return false;
-		}
-		m->events = grown;
-		m->size_events = size;
-	}
-	m->events[m->n_events++] = *ev;
-	return true;
-}
-
+/* The engine takes the event in at once: what it points to is gone when the caller goes on. */
 static void on_emit(void *ctx, const struct event *ev)
 {
 	struct manager *m = ctx;
 
-	if (!is_foreign(m, ev) && !keep_event(m, ev)) {
-		m->broken = true;
-		return;
+	if (!is_foreign(m, ev)) {
+		engine_observe(m->engine, ev, m->now_ms, m->wall_ms, &m->ops);
+		m->has_news = true;
 	}
 	if (ev->type == EV_LINK && ev->link == LINK_DOWN && m->apply != NULL) {
 		apply_link_down(m->apply, ev->cluster);
@@ -79,6 +59,18 @@ static void on_emit(void *ctx, const struct event *ev)
 	if (m->o.observer.on_event != NULL) {
 		m->o.observer.on_event(m->o.observer.ctx, ev);
 	}
+}
+
+/*
+ * Of other kinds the observer may need each event. What the engine knows of these it has told the
+ * observer, which has no use for their objects.
+ */
+static bool knows(void *ctx, const struct event *ev)
+{
+	struct manager *m = ctx;
+
+	return (ev->kind == KIND_WORKLOAD || ev->kind >= KIND_FIRST_JOB) &&
+	       engine_knows(m->engine, ev);
 }
 
 static enum mk_code add_kinds(struct manager *m, struct mk_err *err)
@@ -112,7 +104,7 @@ static mk_str *names_of(const struct kube_provider *v, size_t n)
 static enum mk_code build(struct manager *m, struct mk_err *err)
 {
 	const struct manager_options *o = &m->o;
-	struct kube_sink sink = {.ctx = m, .arena = &m->events_arena, .emit = on_emit};
+	struct kube_sink sink = {.ctx = m, .emit = on_emit, .knows = knows};
 	struct kube_options ko = {.kinds = &m->kinds,
 				  .transport = o->transport,
 				  .sink = sink,
@@ -172,8 +164,9 @@ struct manager *manager_new(const struct manager_options *o, struct mk_err *err)
 		return NULL;
 	}
 	m->o = *o;
-	arena_init(&m->events_arena, EVENT_BYTES_MAX);
-	arena_init(&m->step_arena, STEP_BYTES_MAX);
+	arena_init(&m->ops_arena[0], OPS_BYTES_MAX);
+	arena_init(&m->ops_arena[1], OPS_BYTES_MAX);
+	m->ops.arena = &m->ops_arena[0];
 	if (build(m, err) != ERR_OK) {
 		manager_free(m);
 		return NULL;
@@ -190,9 +183,8 @@ void manager_free(struct manager *m)
 	kube_free(m->kube);
 	apply_free(m->apply);
 	engine_free(m->engine);
-	arena_done(&m->events_arena);
-	arena_done(&m->step_arena);
-	mk_free(m->events);
+	arena_done(&m->ops_arena[0]);
+	arena_done(&m->ops_arena[1]);
 	mk_free(m->provider_names);
 	mk_free(m);
 }
@@ -225,6 +217,7 @@ enum mk_code manager_start(struct manager *m, const struct endpoint *e, struct m
 void manager_now(struct manager *m, int64_t mono_ms, int64_t wall_ms)
 {
 	m->now_ms = mono_ms;
+	m->wall_ms = wall_ms;
 	kube_set_now(m->kube, mono_ms, wall_ms);
 }
 
@@ -266,7 +259,7 @@ static void do_file(struct manager *m, const struct op *op)
 	}
 }
 
-static void carry_out(struct manager *m, const struct op_list *ops)
+static void hand_out(struct manager *m, const struct op_list *ops)
 {
 	apply_submit(m->apply, ops->v, ops->n, m->now_ms);
 	for (size_t i = 0; i < ops->n; i++) {
@@ -292,25 +285,28 @@ static void carry_out(struct manager *m, const struct op_list *ops)
 	}
 }
 
+/* What is emitted on the way may make the engine want more: that is for the next round. */
+static void carry_out(struct manager *m)
+{
+	struct op_list ops = m->ops;
+
+	m->ops = (struct op_list){.arena = &m->ops_arena[ops.arena == &m->ops_arena[0]]};
+	hand_out(m, &ops);
+	arena_clear(ops.arena);
+}
+
 void manager_run(struct manager *m, int64_t mono_ms, int64_t wall_ms)
 {
 	manager_now(m, mono_ms, wall_ms);
 	kube_run(m->kube);
 	for (int round = 0; round < ROUNDS_MAX && !m->broken; round++) {
-		struct op_list ops = {.arena = &m->step_arena};
-
 		apply_run(m->apply, mono_ms);
-		if (m->n_events == 0) {
-			arena_clear(&m->events_arena); /* only the observer used them */
-		}
-		if (m->n_events == 0 && engine_next_ms(m->engine) > mono_ms) {
+		if (!m->has_news && engine_next_ms(m->engine) > mono_ms) {
 			break;
 		}
-		engine_step(m->engine, m->events, m->n_events, mono_ms, wall_ms, &ops);
-		m->n_events = 0;
-		arena_clear(&m->events_arena);
-		carry_out(m, &ops);
-		arena_clear(&m->step_arena);
+		m->has_news = false;
+		engine_run(m->engine, mono_ms, wall_ms, &m->ops);
+		carry_out(m);
 	}
 	apply_run(m->apply, mono_ms);
 }
@@ -322,7 +318,7 @@ static int64_t earlier(int64_t a, int64_t b)
 
 int64_t manager_next_ms(const struct manager *m)
 {
-	int64_t next = m->n_events > 0 ? m->now_ms : INT64_MAX;
+	int64_t next = m->has_news ? m->now_ms : INT64_MAX;
 
 	next = earlier(next, engine_next_ms(m->engine));
 	next = earlier(next, apply_next_ms(m->apply));

@@ -76,7 +76,7 @@ const struct engine *manager_engine(const struct manager *m);
 /* Connects to the manager's own API server. */
 enum mk_code manager_start(struct manager *m, const struct endpoint *e, struct mk_err *err);
 
-/* Sets the time for the transport callbacks that follow. */
+/* Sets the time for the callbacks and calls that follow. */
 void manager_now(struct manager *m, int64_t mono_ms, int64_t wall_ms);
 
 /*
@@ -89,7 +89,10 @@ enum mk_code manager_file(struct manager *m, mk_str path, mk_str text, mk_str pr
 void manager_program_done(struct manager *m, uint64_t id, enum mk_code code, mk_str out,
 			  mk_str text);
 
-/* Leadership gained or lost; false from the start. Takes effect for writes at once. */
+/*
+ * Leadership gained or lost, as of the time set last; false from the start. Takes effect for writes
+ * at once.
+ */
 void manager_set_leader(struct manager *m, bool may_write);
 
 /*

@@ -2,7 +2,7 @@
 /*
  * The input of the engine: everything that happens outside it, as plain data. The engine's
  * behaviour is a function of the sequence of events and the two times given with each step; a
- * recorded stream replays. Views and JSON values of an event are borrowed: they live until the step
+ * recorded stream replays. Views and JSON values of an event are borrowed: they live until the call
  * that receives them returns.
  */
 #ifndef MK_MODEL_EVENT_H
@@ -48,7 +48,10 @@ enum event_type {
 	EV_UNSERVED,
 	/* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
 	EV_LINK,
-	/* an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL) */
+	/*
+	 * an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL; then
+	 * rv is the version that was answered if the engine knows it already, else 0)
+	 */
 	EV_OP_DONE,
 	EV_LEADER, /* may_write */
 	EV_N_TYPES
@@ -76,7 +79,13 @@ struct event {
 	uint32_t epoch;
 	mk_str ns, name, uid;
 	uint64_t rv;
-	const struct json *obj; /* whole object as served; metadata.managedFields included */
+	/*
+	 * The object as served. Of metadata.managedFields those entries may be missing that are
+	 * neither Kueue's manager of admissions' nor name nominatedClusterNames.
+	 */
+	const struct json *obj;
+	/* the text of 'obj', and in it the member spec with a comma; {NULL, 0}: the tree is all */
+	mk_str raw, raw_spec;
 	enum event_via via;
 	enum link_state link;
 	enum mk_code code;

@@ -12,16 +12,15 @@
 
 #include "core/base/alloc.h"
 #include "core/net/address.h"
+#include "core/net/request.h"
 #include "core/net/tls.h"
-
-enum { CONNECT_TIMEOUT_MS = 10000, USER_TIMEOUT_MS = 30000, KEEP_IDLE_S = 15, KEEP_INTERVAL_S = 5 };
 
 /* --- libcurl's callbacks --------------------------------------------------------------------- */
 
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
 {
 	struct exchange *x = ctx;
-	unsigned timeout_ms = USER_TIMEOUT_MS;
+	unsigned timeout_ms = REQUEST_USER_TIMEOUT_MS;
 	const char *refused = peer_refuses(x->peer, &a->addr, a->addrlen);
 	int fd;
 
@@ -35,8 +34,6 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 	if (fd < 0) {
 		return CURL_SOCKET_BAD;
 	}
-	/* Bytes that stay unacknowledged this long end the connection; keepalive covers the silent
-	 * ones. */
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
 	x->env->connects++;
 	x->env->live_sockets++;
@@ -293,9 +290,9 @@ static CURLcode set_socket(struct exchange *x)
 	SET(CURLOPT_CLOSESOCKETFUNCTION, close_socket);
 	SET(CURLOPT_CLOSESOCKETDATA, x->env);
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
-	SET(CURLOPT_TCP_KEEPIDLE, (long)KEEP_IDLE_S);
-	SET(CURLOPT_TCP_KEEPINTVL, (long)KEEP_INTERVAL_S);
-	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
+	SET(CURLOPT_TCP_KEEPIDLE, (long)REQUEST_KEEP_IDLE_S);
+	SET(CURLOPT_TCP_KEEPINTVL, (long)REQUEST_KEEP_INTERVAL_S);
+	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)REQUEST_CONNECT_MS);
 	return rc;
 }
 
@@ -382,19 +379,6 @@ static bool make_headers(struct exchange *x, const char *accept, const char *con
 	return made;
 }
 
-static bool is_path(mk_str s)
-{
-	if (s.n == 0 || s.p[0] != '/' || s.n > EXCHANGE_MAX_URL) {
-		return false;
-	}
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] <= ' ' || s.p[i] == 0x7f || s.p[i] == '#') {
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool copy_request(struct exchange *x, const struct transport_request *r)
 {
 	size_t base = strlen(x->peer->url);
@@ -417,31 +401,6 @@ static bool copy_request(struct exchange *x, const struct transport_request *r)
 	return make_headers(x, r->accept, r->content_type);
 }
 
-static enum mk_code check_request(const struct exchange *x, const struct transport_request *r,
-				  int64_t *ret_timeout_ms, struct mk_err *err)
-{
-	enum { MAX_TIMEOUT_MS = 3600 * 1000 };
-	int64_t timeout_ms = r->cls == TRANSPORT_WATCH ? 0 : r->timeout_ms;
-
-	if (!is_path(r->path) || !r->method || strlen(r->method) >= sizeof(x->method)) {
-		return err_set(err, ERR_INVALID, "bad method or path");
-	}
-	if (timeout_ms < 0 || timeout_ms > MAX_TIMEOUT_MS) {
-		timeout_ms = MAX_TIMEOUT_MS;
-	}
-	if (r->cls == TRANSPORT_WRITE) {
-		int64_t left = net_fence_left_ms(x->env->fence);
-
-		if (left <= 0) {
-			return err_set(err, ERR_FENCED, "not the leader: nothing was sent");
-		}
-		timeout_ms = timeout_ms == 0 || timeout_ms > 30000 ? 30000 : timeout_ms;
-		timeout_ms = timeout_ms < left ? timeout_ms : left;
-	}
-	*ret_timeout_ms = timeout_ms;
-	return ERR_OK;
-}
-
 enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct peer *p,
 			   const struct transport_request *r, int64_t mono_ms, struct mk_err *err)
 {
@@ -461,7 +420,7 @@ enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct 
 		 : r->gzip                 ? (size_t)EXCHANGE_MAX_LIST
 					   : (size_t)EXCHANGE_MAX_BODY;
 	buf_init(&x->in, x->cap);
-	code = check_request(x, r, &timeout_ms, err);
+	code = request_check(r, env->fence, &timeout_ms, err);
 	if (code != ERR_OK) {
 		return code;
 	}

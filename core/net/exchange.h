@@ -15,6 +15,7 @@
 #include "core/kube/transport.h"
 #include "core/net/fence.h"
 #include "core/net/peer.h"
+#include "core/net/request.h"
 
 enum {
 	EXCHANGE_MAX_LIST = 64 * 1024 * 1024, /* body of an answer that may be compressed (lists) */
@@ -22,7 +23,6 @@ enum {
 	EXCHANGE_MAX_BACKLOG = 2 * 1024 * 1024, /* watch bytes received but not yet handed on */
 	EXCHANGE_PAUSE_AT = 1024 * 1024,        /* ... of which no more are taken for now */
 	EXCHANGE_MAX_HEAD = 64 * 1024,
-	EXCHANGE_MAX_URL = 32 * 1024,
 };
 
 /* What all exchanges of a process share. Must outlive every connection. */
@@ -46,7 +46,7 @@ struct exchange {
 	int64_t begun_ms, timeout_ms; /* 0: none */
 	char *url, *body;
 	size_t body_size, body_given;
-	char method[8];
+	char method[REQUEST_METHOD_SIZE];
 	enum transport_class cls;
 	bool gzip;
 

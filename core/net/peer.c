@@ -295,3 +295,18 @@ const char *peer_refuses(const struct peer *p, const struct sockaddr *sa, size_t
 {
 	return address_refusal(sa, len, p->allow_loopback, p->allow_link_local);
 }
+
+struct endpoint peer_endpoint(const struct peer *p)
+{
+	return (struct endpoint){
+		.host = str_of(p->host),
+		.port = p->port,
+		.ca_pem = {p->ca, p->ca_size},
+		.cert_pem = {p->cert, p->cert_size},
+		.key_pem = {p->key, p->key_size},
+		.token = str_of(p->token),
+		.token_file = str_of(p->token_file),
+		.allow_loopback = p->allow_loopback,
+		.allow_link_local = p->allow_link_local,
+	};
+}

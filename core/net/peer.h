@@ -39,6 +39,8 @@ struct peer {
  */
 struct peer *peer_new(const struct endpoint *e, struct mk_err *err);
 void peer_free(struct peer *p); /* NULL is fine */
+/* What it was made of, borrowed from it, without base_path and tls_server_name. */
+struct endpoint peer_endpoint(const struct peer *p);
 
 /*
  * Reads the token file again when 60 s have passed, or at once with 'force'. A failed or empty read

@@ -564,6 +564,11 @@ void transport_curl_set_hooks(struct transport_curl *t, void (*before)(void *ctx
 	t->hook_ctx = ctx;
 }
 
+bool transport_curl_is_open(const struct transport_curl *t, uint32_t cluster)
+{
+	return cluster_of(t, cluster) != NULL;
+}
+
 void transport_curl_get_stats(const struct transport_curl *t, struct transport_stats *ret)
 {
 	*ret = (struct transport_stats){

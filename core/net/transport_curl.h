@@ -15,41 +15,9 @@
 #ifndef MK_NET_TRANSPORT_CURL_H
 #define MK_NET_TRANSPORT_CURL_H
 
-#include "core/kube/transport.h"
-#include "core/net/fence.h"
-#include "core/net/loop.h"
-#include "core/net/resolver.h"
+#include "core/net/transport_options.h"
 
 struct transport_curl;
-
-/* One finished exchange, for metrics. */
-struct transport_report {
-	uint32_t cluster;
-	const char *method; /* "WATCH" for watches */
-	int status;         /* 0 without an answer */
-	enum transport_end end;
-	enum mk_code code;
-	int64_t dur_us;
-};
-
-struct transport_options {
-	struct loop *loop;                                           /* borrowed */
-	struct net_fence *fence;                                     /* borrowed: may we write? */
-	const char *user_agent;                                      /* borrowed */
-	void (*report)(void *ctx, const struct transport_report *r); /* or NULL */
-	void *report_ctx;
-	/* For tests: in place of the system's; NULL else. */
-	int (*getaddrinfo)(const char *host, const char *port, const struct addrinfo *hints,
-			   struct addrinfo **ret);
-};
-
-struct transport_stats {
-	uint64_t connects; /* sockets opened so far */
-	int64_t sockets;   /* open now */
-	uint64_t bytes_in; /* bodies received */
-	size_t running;    /* exchanges */
-	size_t clusters;
-};
 
 /* NULL: out of memory, or libcurl is too old or lacks HTTP/2 (text in err). */
 struct transport_curl *transport_curl_new(const struct transport_options *o, struct mk_err *err);
@@ -66,6 +34,9 @@ void transport_curl_set_sink(struct transport_curl *t, const struct transport_si
  * time, and to run what they caused. */
 void transport_curl_set_hooks(struct transport_curl *t, void (*before)(void *ctx),
 			      void (*after)(void *ctx), void *ctx);
+
+/* Is there such a cluster? */
+bool transport_curl_is_open(const struct transport_curl *t, uint32_t cluster);
 
 /* Counters since the start. */
 void transport_curl_get_stats(const struct transport_curl *t, struct transport_stats *ret);

@@ -7,32 +7,10 @@
  */
 #include "core/net/exchange.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/net/tls.h"
-
-static const char *errno_words(long e)
-{
-	switch (e) {
-	case ECONNREFUSED:
-		return "connect: connection refused";
-	case EHOSTUNREACH:
-		return "connect: no route to host";
-	case ENETUNREACH:
-		return "connect: network is unreachable";
-	case ECONNRESET:
-		return "read: connection reset by peer";
-	case ETIMEDOUT:
-		return "i/o timeout";
-	case EMFILE:
-	case ENFILE:
-		return "socket: too many open files";
-	default:
-		return "connect: cannot connect";
-	}
-}
 
 static bool has_time(const struct exchange *x, CURLINFO info)
 {
@@ -47,7 +25,7 @@ static void connect_text(const struct exchange *x, char text[static 256])
 
 	curl_easy_getinfo(x->easy, CURLINFO_OS_ERRNO, &e);
 	snprintf(text, 256, "dial tcp %s: %s", x->address[0] ? x->address : x->peer->host,
-		 errno_words(e));
+		 request_dial_words((int)e));
 }
 
 static void timeout_text(const struct exchange *x, char text[static 256])

@@ -31,8 +31,8 @@ struct host_call {
 	uint32_t generation;
 	size_t used; /* of the arena when the hook began */
 	uint64_t calls;
-	int64_t start_us;
-	unsigned over; /* HOST_OVER_* */
+	int64_t start_us, start_cpu_us; /* the second may be a little before the hook began */
+	unsigned over;                  /* HOST_OVER_* */
 	mk_str said;
 	bool failed, no_memory;
 	char why[256];

@@ -62,7 +62,8 @@ struct plug {
 	struct plug_adapter_item *template_;
 	struct plug_limits limits;
 	struct plug_stats stats;
-	int64_t (*cpu_us)(void);
+	int64_t (*mono_us)(void), (*cpu_us)(void);
+	int64_t cpu_read_us, cpu_at_us; /* 'mono_us' and 'cpu_us' of the last start that was read */
 	plug_incident_fn *on_incident;
 	void *incident_data;
 	struct plug_sick sick[PLUG_MAX_SICK];

@@ -57,9 +57,11 @@ void plug_set_limits(struct plug *p, const struct plug_limits *limits)
 	p->limits = *limits;
 }
 
-void plug_set_clock(struct plug *p, int64_t (*cpu_us)(void))
+void plug_set_clocks(struct plug *p, int64_t (*mono_us)(void), int64_t (*cpu_us)(void))
 {
+	p->mono_us = mono_us;
 	p->cpu_us = cpu_us;
+	p->cpu_read_us = INT64_MIN / 2;
 }
 
 void plug_on_incident(struct plug *p, plug_incident_fn *fn, void *data)

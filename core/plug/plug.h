@@ -113,11 +113,14 @@ extern const struct plug_limits plug_default_limits;
 void plug_set_limits(struct plug *p, const struct plug_limits *limits);
 
 /*
- * Gives the guard a clock in microseconds: the CPU time of the calling thread (clock_cpu_us), or a
- * script in tests. Wall time would blame a good plugin when the machine was busy. NULL, as at
- * first, means no time budget, so that a simulation is the same on every machine.
+ * Gives the guard its clocks in microseconds: 'cpu_us' is the CPU time of the calling thread
+ * (clock_cpu_us), 'mono_us' the monotonic time (clock_mono_us), or scripts in tests. The budget is
+ * of CPU time: the other would blame a good plugin when the machine was busy. But reading it is a
+ * system call, so it is read only for a hook that took longer than the soft budget by 'mono_us',
+ * and for a start at most once in a quarter of that budget: so much too long may a hook seem. NULL,
+ * as at first, means no time budget, so that a simulation is the same on every machine.
  */
-void plug_set_clock(struct plug *p, int64_t (*cpu_us)(void));
+void plug_set_clocks(struct plug *p, int64_t (*mono_us)(void), int64_t (*cpu_us)(void));
 
 struct plug_stats {
 	uint64_t calls, faults;                     /* hooks called; broken contracts */

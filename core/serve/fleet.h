@@ -9,6 +9,7 @@
 #include "core/base/list.h"
 #include "core/base/map.h"
 #include "core/model/event.h"
+#include "core/serve/rows.h"
 
 enum {
 	FLEET_NAME_SIZE = 254,
@@ -25,6 +26,7 @@ struct fleet_cluster {
 	char reason[FLEET_REASON_SIZE];
 	bool unserved[KIND_MAX]; /* the log says that it does not serve the kind */
 	unsigned n_unserved;
+	struct rows_of_cluster requests; /* by its label; empty again when that changes */
 };
 
 struct fleet {

@@ -32,6 +32,8 @@ struct telemetry {
 	struct plug_stats plug_told;
 	uint64_t connects_told, bytes_told;
 	int64_t beat_ms, beat_gap_ms; /* the last heartbeat; the longest time between two */
+	struct rows_pairs pairs;
+	struct metric_row seconds[ROWS_VERBS];
 	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
 	struct metric *stall, *max_stall, *beat_gap, *leader, *pending, *queued, *in_flight;
 	struct metric *workloads, *frozen, *objects, *store_bytes;
@@ -96,7 +98,7 @@ static void register_work(struct telemetry *t)
 		metric_counter("multikueue_worker_memory_exceeded_total",
 			       "Times that a worker took more than its share of memory.", NULL);
 	t->passes = metric_counter("multikueue_passes_total", "Passes over a Workload.", NULL);
-	t->rules = metric_counter("multikueue_rules_total", "Rules of the step table that fired.",
+	t->rules = metric_counter("multikueue_rules_total", "Rules of the engine that fired.",
 				  "rule", NULL);
 	t->plugin_calls = metric_counter("multikueue_plugin_calls_total", "Hooks called.", NULL);
 	t->plugin_faults = metric_counter("multikueue_plugin_faults_total",
@@ -150,6 +152,7 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 		metric_forget(t->requests, 0, label);
 		metric_forget(t->dispatched, 1, label);
 		metric_forget(t->admitted, 1, label);
+		rows_pairs_clear(&t->pairs);
 		fleet_remove(&t->fleet, c);
 		set_limits(t);
 	}
@@ -230,6 +233,7 @@ static void forget_queue(void *ctx, mk_str name)
 
 	metric_forget(t->dispatched, 0, fleet_label(name, label));
 	metric_forget(t->admitted, 0, str_of(label));
+	rows_pairs_clear(&t->pairs);
 }
 
 /* The manager's ClusterQueues, where the webhook or the automation of quotas has them watched. */
@@ -284,7 +288,7 @@ static void kind_in_use(struct telemetry *t, uint16_t kind)
 /* Few operators read Events, which expire after an hour: the log has what is wrong, too. */
 static void on_warning(const struct op *op)
 {
-	log_write(LOG_INFO, "event", "people are told what is wrong",
+	log_write(LOG_INFO, "event", "a Warning Event tells what is wrong",
 		  LOG_STR("kind", json_str_at(op->body, "/regarding/kind")),
 		  LOG_STR("ns", json_str_at(op->body, "/regarding/namespace")),
 		  LOG_STR("name", json_str_at(op->body, "/regarding/name")),
@@ -323,16 +327,24 @@ static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk
 {
 	struct telemetry *t = ctx;
 	char label[FLEET_LABEL_SIZE], queue_label[FLEET_LABEL_SIZE];
+	struct rows_pair *pair = rows_pair(&t->pairs, cluster_queue, cluster);
+	struct metric_row *row = !pair                    ? NULL
+				 : what == COUNT_ADMITTED ? &pair->admitted
+							  : &pair->dispatched;
+	struct metric *m = what == COUNT_ADMITTED ? t->admitted : t->dispatched;
+	mk_str labels[3];
 
+	if (row && metric_row_add(row, 1)) {
+		return;
+	}
 	if (!map_get(&t->fleet.queues, cluster_queue)) {
 		fleet_queue_seen(&t->fleet, cluster_queue);
 		set_limits(t);
 	}
-	metric_add(what == COUNT_ADMITTED ? t->admitted : t->dispatched,
-		   METRIC_LABELS(fleet_label(cluster_queue, queue_label),
-				 fleet_label(cluster, label),
-				 t->elects ? STR("leader") : STR("standalone")),
-		   1);
+	labels[0] = fleet_label(cluster_queue, queue_label);
+	labels[1] = fleet_label(cluster, label);
+	labels[2] = t->elects ? STR("leader") : STR("standalone");
+	rows_add(row, m, labels);
 }
 
 void telemetry_beat(struct telemetry *t, int64_t mono_ms)
@@ -352,20 +364,36 @@ struct manager_observer telemetry_observer(struct telemetry *t)
 		.ctx = t, .on_event = on_event, .on_op = on_op, .on_count = on_count};
 }
 
+/* By its labels, as the row was not found yet. 'row' may be NULL. */
+static void count_request(struct telemetry *t, const struct transport_report *r,
+			  struct metric_row *row)
+{
+	char number[16];
+	char status[8];
+	mk_str labels[3];
+
+	snprintf(status, sizeof(status), "%d", r->status);
+	labels[0] = cluster_label(t, r->cluster, number);
+	labels[1] = str_of(r->method);
+	labels[2] = r->status > 0 ? str_of(status) : str_of(err_code_name(r->code));
+	rows_add(row, t->requests, labels);
+}
+
 void telemetry_report(void *ctx, const struct transport_report *r)
 {
 	struct telemetry *t = ctx;
-	char number[16];
-	char status[8];
-	mk_str code;
+	struct fleet_cluster *c = fleet_find(&t->fleet, r->cluster);
+	size_t verb = rows_verb(r->method);
+	int code = r->status > 0 ? r->status : -(int)r->code;
+	struct metric_row *row =
+		c && verb < ROWS_VERBS ? rows_request(&c->requests, verb, code) : NULL;
 
-	snprintf(status, sizeof(status), "%d", r->status);
-	code = r->status > 0 ? str_of(status) : str_of(err_code_name(r->code));
-	metric_add(t->requests,
-		   METRIC_LABELS(cluster_label(t, r->cluster, number), str_of(r->method), code), 1);
+	if (!(row && metric_row_add(row, 1))) {
+		count_request(t, r, row);
+	}
 	if (strcmp(r->method, "WATCH") != 0) {
-		metric_observe(t->request_seconds, METRIC_LABELS(str_of(r->method)),
-			       (double)r->dur_us / 1e6);
+		rows_observe(verb < ROWS_VERBS ? &t->seconds[verb] : NULL, t->request_seconds,
+			     str_of(r->method), (double)r->dur_us / 1e6);
 	}
 }
 
@@ -474,7 +502,7 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 
 	gather_engine(t, s->manager);
 	engine_rules(manager_engine(s->manager), gather_rule, t);
-	transport_curl_get_stats(s->transport, &wire);
+	transport_net_get_stats(s->transport, &wire);
 	metric_set(t->sockets, METRIC_NONE, (double)wire.sockets);
 	metric_set(t->running, METRIC_NONE, (double)wire.running);
 	add_u64(t->connects, wire.connects, &t->connects_told);
@@ -536,6 +564,7 @@ struct telemetry *telemetry_new(bool elects)
 	register_wire(t);
 	register_work(t);
 	register_process(t);
+	map_init(&t->pairs.by_name);
 	fleet_init(&t->fleet);
 	fleet_add(&t->fleet, CLUSTER_MANAGER, STR("manager"));
 	set_limits(t);
@@ -546,6 +575,7 @@ void telemetry_free(struct telemetry *t)
 {
 	if (t) {
 		fleet_done(&t->fleet);
+		rows_pairs_clear(&t->pairs);
 		mk_free(t);
 	}
 }

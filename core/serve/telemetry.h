@@ -10,7 +10,7 @@
 #include "core/kube/lease.h"
 #include "core/manager/manager.h"
 #include "core/net/loop.h"
-#include "core/net/transport_curl.h"
+#include "core/net/transport_net.h"
 
 struct telemetry;
 
@@ -33,7 +33,7 @@ void telemetry_beat(struct telemetry *t, int64_t mono_ms);
 /* What telemetry_gather reads; borrowed. */
 struct telemetry_sources {
 	const struct manager *manager;
-	const struct transport_curl *transport;
+	const struct transport_net *transport;
 	const struct plug *plug;
 	struct loop *loop;
 	bool leads;

@@ -222,7 +222,7 @@ static bool take_secret(struct webhook_objects *w, const struct json *obj)
 	w->secret_foreign = webhook_bodies_foreign(obj);
 	if (w->secret_foreign) {
 		log_write(LOG_ERROR, "webhook",
-			  "the Secret for our certificate belongs to somebody else: it is left "
+			  "the Secret for our certificate is another program's: it is left "
 			  "alone; name "
 			  "another one in internalCertManagement.webhookSecretName",
 			  LOG_STR("ns", w->o.namespace_), LOG_STR("name", w->o.secret), LOG_END);

@@ -447,7 +447,7 @@ static int check(const struct options *o)
 		printf("FAIL %s\n", err.msg);
 		return EXIT_PROBLEMS;
 	}
-	plug_set_clock(c.p, clock_cpu_us);
+	plug_set_clocks(c.p, clock_mono_us, clock_cpu_us);
 	if (!child_shared()) {
 		printf("FAIL out of memory\n");
 		plug_free(c.p);

@@ -171,8 +171,9 @@ typedef struct mk_adapter {
 	/* What follows may be missing: a descriptor that ends before it behaves as with NULL. */
 
 	/*
-	 * Pointer of the boolean that holds a job back. While it is true on the remote, a status
-	 * that differs is written less eagerly. NULL = /spec/suspend or /spec/runPolicy/suspend.
+	 * Pointer of the boolean that holds a job back. While it is true on the remote, a changed
+	 * status is written a second later than else, as the running one most often follows.
+	 * NULL = /spec/suspend or /spec/runPolicy/suspend.
 	 * Since abi 1.0; appended
 	 */
 	const char *suspend;

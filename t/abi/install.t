@@ -44,6 +44,8 @@ package() { # soname: the package that brings it
 	libasan.so.* | libubsan.so.*) ;; # what tests the flavour asan, which no image has
 	libcrypto.so.3 | libssl.so.3) echo libssl3t64 ;;
 	libcurl.so.4) echo libcurl4t64 ;;
+	libnghttp2.so.14) echo libnghttp2-14 ;;
+	libz.so.1) echo zlib1g ;;
 	libevent_*) echo "$1" | sed 's/^libevent_\([a-z]*\)-\(.*\)\.so\.\(.*\)/libevent-\1-\2-\3t64/' ;;
 	libyaml-0.so.2) echo libyaml-0-2 ;;
 	libyyjson.so.0) echo libyyjson0 ;;
@@ -52,7 +54,7 @@ package() { # soname: the package that brings it
 }
 readelf -d "$dest"/bin/* "$dest"/lib/multikueue/plugins/*.so | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u |
 	while read -r so; do package "$so"; done | sort -u >"$root/asked"
-sed -n 's/^ *\(lib[^ ]*\) \\$/\1/p' conf/deploy/Containerfile | sort >"$root/brought"
+sed -n 's/^ *\(lib[^ ]*\|zlib1g\) \\$/\1/p' conf/deploy/Containerfile | sort >"$root/brought"
 diff "$root/asked" "$root/brought" >"$root/out" && [ -s "$root/asked" ]
 ok $? "the image has the libraries that are needed"
 [ "$(sed -n 's/.*newTag: //p' conf/kustomization.yaml)" = "$(cat VERSION)" ] >"$root/out"

@@ -6,7 +6,7 @@
 #include "core/base/list.h"
 #include "core/daemon/credentials.h"
 #include "core/kube/frame.h"
-#include "core/net/transport_curl.h"
+#include "core/net/transport_net.h"
 
 enum { TIMEOUT_MS = 30000, AGAIN_MS = 300, BODY_MAX = 64 * 1024 * 1024 };
 
@@ -29,7 +29,7 @@ struct call {
 struct client {
 	struct loop *loop;
 	struct net_fence fence;
-	struct transport_curl *curl;
+	struct transport_net *net;
 	struct transport_sink sink;
 	struct list_node calls;
 	struct arena a; /* of one event */
@@ -73,7 +73,7 @@ static struct call *call_of(uint64_t token)
 static void start_watch(void *ctx)
 {
 	struct call *k = ctx;
-	const struct transport *t = transport_curl_get(k->client->curl);
+	const struct transport *t = transport_net_get(k->client->net);
 	struct transport_request r = {
 		.method = "GET",
 		.path = str_of(k->path),
@@ -170,14 +170,14 @@ struct client *client_new(struct mk_err *err)
 	c->loop = loop_new(err);
 	o.loop = c->loop;
 	o.fence = &c->fence;
-	c->curl = c->loop != NULL ? transport_curl_new(&o, err) : NULL;
-	if (!c->curl) {
+	c->net = c->loop != NULL ? transport_net_new(&o, TRANSPORT_AUTO, err) : NULL;
+	if (!c->net) {
 		client_free(c);
 		return NULL;
 	}
 	c->sink = (struct transport_sink){
 		.ctx = c, .on_head = on_head, .on_chunk = on_chunk, .on_end = on_end};
-	transport_curl_set_sink(c->curl, &c->sink);
+	transport_net_set_sink(c->net, &c->sink);
 	return c;
 }
 
@@ -186,7 +186,7 @@ void client_free(struct client *c)
 	if (!c) {
 		return;
 	}
-	transport_curl_free(c->curl);
+	transport_net_free(c->net);
 	for (LIST_EACH_SAFE(n, &c->calls)) {
 		call_free(LIST_ENTRY(n, struct call, node));
 	}
@@ -203,7 +203,7 @@ struct loop *client_loop(struct client *c)
 enum mk_code client_open(struct client *c, uint32_t cluster, const char *kubeconfig,
 			 struct mk_err *err)
 {
-	const struct transport *t = transport_curl_get(c->curl);
+	const struct transport *t = transport_net_get(c->net);
 	struct endpoint e;
 	struct arena a;
 	enum mk_code code;
@@ -220,7 +220,7 @@ enum mk_code client_open(struct client *c, uint32_t cluster, const char *kubecon
 enum mk_code client_send(struct client *c, const struct client_request *r, client_answer_fn *fn,
 			 void *ctx, struct mk_err *err)
 {
-	const struct transport *t = transport_curl_get(c->curl);
+	const struct transport *t = transport_net_get(c->net);
 	struct transport_request tr = {
 		.method = r->method,
 		.path = str_of(r->path),

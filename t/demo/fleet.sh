@@ -16,7 +16,7 @@ fleet_kubesim() {
 	"$B/kubesim" --dir "$dir/clusters" --setup demo --ready-file "$dir/ready" ${FLEET_SIM:-} "$@" >"$dir/kubesim.out" 2>&1 &
 	KUBESIM_PID=$!
 	FLEET_PIDS="$FLEET_PIDS $KUBESIM_PID"
-	wait_for 20 fleet_ready_or_dead && test -s "$dir/ready" && return
+	wait_for "${FLEET_WAIT:-20}" fleet_ready_or_dead && test -s "$dir/ready" && return
 	cat "$dir/kubesim.out" >&2
 	return 1
 }
@@ -54,6 +54,7 @@ fleet_config() {
 		    directory: $dir/plugins
 		  network:
 		    allowLoopback: true
+		    transport: ${FLEET_TRANSPORT:-auto}
 	END
 	printf '%s\n' "${FLEET_MORE:-}" # more of the section multiKueue, and more sections
 }

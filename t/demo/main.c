@@ -275,6 +275,7 @@ static bool write_figures(const struct run *r)
 		per_job(x, x->requests.total));
 	write_span(f, r->track, "quota_to_created", TRACK_QUOTA, TRACK_CREATED);
 	write_span(f, r->track, "submitted_to_quota", TRACK_SUBMITTED, TRACK_QUOTA);
+	write_span(f, r->track, "created_to_finished", TRACK_CREATED, TRACK_FINISHED);
 	write_span(f, r->track, "finished_to_clean", TRACK_FINISHED, TRACK_CLEAN);
 	return fclose(f) == 0;
 }

@@ -71,7 +71,7 @@ static void step(struct world *w, enum ending how)
 
 	arena_init(&objects, 0);
 	ev = w_events(w, n, &objects);
-	engine_step(w->e, ev, n, w->now, w->wall, &out);
+	w_engine(w, ev, n, &out);
 	w_drop(w, n);
 	free(ev);
 	arena_done(&objects);

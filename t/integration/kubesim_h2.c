@@ -23,11 +23,19 @@
 #include "core/base/str.h"
 #include "t/lib/tap.h"
 
-enum { LIMIT_MS = 30000, MAX_STREAMS = 1024, WINDOW = 65535, LOAD_MS = 1500, LOAD_STREAMS = 32 };
+enum {
+	LIMIT_MS = 30000,
+	MAX_STREAMS = 1024,
+	WINDOW = 65535,
+	LOAD_MS = 1500,
+	LOAD_STREAMS = 32,
+	WRITES = 60,
+};
 
 struct stream {
 	int status;
 	size_t bytes, frames;
+	size_t watched; /* bytes that the stream 'watch' of the client had at the status */
 	bool over;
 	uint32_t error;
 };
@@ -39,6 +47,7 @@ struct client {
 	nghttp2_session *h2;
 	struct stream streams[MAX_STREAMS];
 	size_t n_open, n_over;
+	int32_t watch; /* 0: none */
 	bool goaway, gone;
 	uint32_t max_streams;
 	char token[64];
@@ -147,7 +156,11 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *f, const uint8_t 
 	(void)flags;
 	if (str_is((mk_str){(const char *)name, name_n}, ":status") &&
 	    str_u64((mk_str){(const char *)value, value_n}, &n)) {
-		stream_of(ctx, f->hd.stream_id)->status = (int)n;
+		struct client *c = ctx;
+		struct stream *s = stream_of(c, f->hd.stream_id);
+
+		s->status = (int)n;
+		s->watched = c->watch != 0 ? stream_of(c, c->watch)->bytes : 0;
 	}
 	return 0;
 }
@@ -425,6 +438,56 @@ static void test_streams(struct client *c)
 	is_int((int64_t)open, 0, "all end cleanly");
 }
 
+/* How many of WRITES writes had their event before their answer, on one connection. */
+static int64_t events_first(struct client *c)
+{
+	const char *path = "/api/v1/namespaces/default/configmaps";
+	int64_t first = 0;
+
+	for (int i = 0; i < WRITES && !c->gone; i++) {
+		char body[160];
+		struct upload u = {.p = body};
+		size_t before = stream_of(c, c->watch)->bytes;
+		int64_t end = clock_mono_ms() + LIMIT_MS;
+		int32_t id;
+
+		u.left = (size_t)snprintf(
+			body, sizeof(body),
+			"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
+			"\"order-%d\"}}",
+			i);
+		id = request(c, "POST", path, &u);
+		if (!until_over(c, id) || stream_of(c, id)->status != 201) {
+			return -1;
+		}
+		first += stream_of(c, id)->watched > before;
+		while (stream_of(c, c->watch)->bytes == before && !c->gone &&
+		       clock_mono_ms() < end) {
+			turn(c, 50);
+		}
+	}
+	return first;
+}
+
+static void test_order(struct client *c)
+{
+	int64_t first;
+
+	c->watch = request(c, "GET", "/api/v1/namespaces/default/configmaps?watch=1", NULL);
+	for (int64_t end = clock_mono_ms() + LIMIT_MS;
+	     stream_of(c, c->watch)->bytes == 0 && !c->gone && clock_mono_ms() < end;) {
+		turn(c, 50);
+	}
+	first = events_first(c);
+	printf("# the event came before the answer in %lld of %d writes\n", (long long)first,
+	       WRITES);
+	ok(first > WRITES / 2, "most writes show their event before they are answered");
+	ok(first < WRITES, "others are answered first");
+	nghttp2_submit_rst_stream(c->h2, 0, c->watch, NGHTTP2_CANCEL);
+	c->watch = 0;
+	turn(c, 10);
+}
+
 static void test_load(struct client *c, const char *method, const char *path, const char *what)
 {
 	int64_t start = clock_mono_us(), end = start + LOAD_MS * 1000, now = start;
@@ -483,6 +546,7 @@ int main(int argc, char **argv)
 	ok(client_open(&b, false), "a client that reads");
 	turn(&b, 100);
 	test_streams(&b);
+	test_order(&b);
 	test_load(&b, "GET", "/readyz", "GET of nothing");
 	test_load(&b, "GET", "/api/v1/namespaces/default", "GET of a small object");
 	test_goaway(&b);

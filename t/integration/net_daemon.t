@@ -155,7 +155,7 @@ answers b /status 200
 ok $? "/status of both says which Lease it is and who holds it"
 grep '"msg":"leading"' "$dir/a.log" | grep -qF "$led"
 ok $? "that is the one that leads"
-grep '"msg":"somebody else holds the lease: waiting for it"' "$dir/b.log" | grep -qF "\"holder\":\"$led\""
+grep '"msg":"another process holds the lease: waiting for it"' "$dir/b.log" | grep -qF "\"holder\":\"$led\""
 ok $? "the standby logs whom it waits for"
 agents() { # how many daemons' user agents are in the log of requests, of the form that ours have
 	sed -n 's/.*"agent":"\([^"]*\)".*/\1/p' "$dir/requests" |

@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "t/kubesim/server.h"
 
@@ -18,8 +19,14 @@ static const char help[] =
 	"\n"
 	"  --dir DIR            where the kubeconfigs go (made if missing)\n"
 	"  --clusters LIST      names, the first is the manager (default mgr,w1,w2,w3)\n"
+	"                       up to 2048; more than 64 have one certificate authority together\n"
 	"  --no-manager         all of them are workers\n"
 	"  --setup demo         make flavor, queues, admission check, clusters and their secrets\n"
+	"  --group N            workers per MultiKueueConfig, for --setup (default and most 20); "
+	"with "
+	"more\n"
+	"                       workers, config, check and queues of each further group are "
+	"numbered\n"
 	"  --quota LIST         of each worker, for --setup (default cpu=1000,memory=4Ti)\n"
 	"  --admit-ms MIN-MAX   time from reserved quota to Admitted on a worker (default 0-50)\n"
 	"  --run-ms MIN-MAX     how long a job runs (default 200-1000); annotation\n"
@@ -32,6 +39,10 @@ static const char help[] =
 	"  --slow-watch-ms N    end a watch that takes nothing for so long (default 30000)\n"
 	"  --http1 LIST         clusters whose API servers have no HTTP/2 (fault \"http1\")\n"
 	"  --history N          events kept for watches (default 100000)\n"
+	"  --event-first N      per cent of writes whose event is sent before their answer "
+	"(default "
+	"82:\n"
+	"                       real API servers did so in 49 of 60); drawn for each write\n"
 	"  --bookmark-ms N      period of bookmarks (default 60000)\n"
 	"  --log FILE           append one JSON line per request\n"
 	"  --ready-file FILE    written when all clusters serve\n"
@@ -44,11 +55,14 @@ static const char help[] =
 	"  kubectl --kubeconfig /tmp/ks/w1.kubeconfig create --raw /kubesim/pause -f - "
 	"<<<'{\"pausedMs\":5000}'\n";
 
+enum { EVENT_FIRST = 82, OWN_CA_MAX = 64 };
+
 enum {
 	OPT_DIR = 256,
 	OPT_CLUSTERS,
 	OPT_NO_MANAGER,
 	OPT_SETUP,
+	OPT_GROUP,
 	OPT_QUOTA,
 	OPT_ADMIT,
 	OPT_RUN,
@@ -60,6 +74,7 @@ enum {
 	OPT_HTTP1,
 	OPT_HISTORY,
 	OPT_BOOKMARK,
+	OPT_EVENT_FIRST,
 	OPT_LOG,
 	OPT_READY,
 	OPT_HELP,
@@ -70,6 +85,7 @@ static const struct option options[] = {
 	{"clusters", required_argument, NULL, OPT_CLUSTERS},
 	{"no-manager", no_argument, NULL, OPT_NO_MANAGER},
 	{"setup", required_argument, NULL, OPT_SETUP},
+	{"group", required_argument, NULL, OPT_GROUP},
 	{"quota", required_argument, NULL, OPT_QUOTA},
 	{"admit-ms", required_argument, NULL, OPT_ADMIT},
 	{"run-ms", required_argument, NULL, OPT_RUN},
@@ -81,6 +97,7 @@ static const struct option options[] = {
 	{"http1", required_argument, NULL, OPT_HTTP1},
 	{"history", required_argument, NULL, OPT_HISTORY},
 	{"bookmark-ms", required_argument, NULL, OPT_BOOKMARK},
+	{"event-first", required_argument, NULL, OPT_EVENT_FIRST},
 	{"log", required_argument, NULL, OPT_LOG},
 	{"ready-file", required_argument, NULL, OPT_READY},
 	{"help", no_argument, NULL, OPT_HELP},
@@ -128,6 +145,12 @@ static bool parse_number(int opt, const char *text, struct server_options *o)
 	case OPT_BOOKMARK:
 		o->bookmark_ms = (int64_t)n;
 		return true;
+	case OPT_GROUP:
+		o->group = (size_t)n;
+		return n > 0 && n <= 20;
+	case OPT_EVENT_FIRST:
+		o->event_first = (unsigned)n;
+		return n <= 100;
 	default:
 		o->first_port = (uint16_t)n;
 		return n > 0 && n <= UINT16_MAX;
@@ -176,6 +199,8 @@ static bool parse_one(int opt, const char *arg, struct settings *s)
 	case OPT_SLOW:
 	case OPT_HISTORY:
 	case OPT_BOOKMARK:
+	case OPT_EVENT_FIRST:
+	case OPT_GROUP:
 		return parse_number(opt, arg, &s->o);
 	default:
 		return false;
@@ -212,11 +237,37 @@ static enum mk_code serve(const struct settings *s, struct mk_err *err)
 	return code;
 }
 
+/* A thousand clusters take more descriptors than the usual limit. */
+static void raise_limits(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
+static size_t count_names(const char *list)
+{
+	mk_str rest = str_of(list), name;
+	size_t n = 0;
+
+	while (str_split(&rest, ',', &name)) {
+		n++;
+	}
+	return n;
+}
+
 int main(int argc, char **argv)
 {
 	struct settings s = {
 		.clusters = "mgr,w1,w2,w3",
-		.o = {.seed = 1, .admit_ms_max = 50, .run_ms_min = 200, .run_ms_max = 1000},
+		.o = {.seed = 1,
+		      .admit_ms_max = 50,
+		      .run_ms_min = 200,
+		      .run_ms_max = 1000,
+		      .event_first = EVENT_FIRST},
 	};
 	struct mk_err err;
 
@@ -240,6 +291,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "kubesim: --dir is needed; see --help\n");
 		return 2;
 	}
+	raise_limits();
+	s.o.share_tls = count_names(s.clusters) > OWN_CA_MAX;
 	if (serve(&s, &err) != ERR_OK) {
 		fprintf(stderr, "kubesim: %s\n", err.msg);
 		return 1;

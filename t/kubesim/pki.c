@@ -91,6 +91,13 @@ out:
 	return ok;
 }
 
+void pki_share(struct pki_pair *ret, const struct pki_pair *p)
+{
+	X509_up_ref(p->cert);
+	EVP_PKEY_up_ref(p->key);
+	*ret = *p;
+}
+
 void pki_done(struct pki_pair *p)
 {
 	X509_free(p->cert);

@@ -26,6 +26,8 @@ enum pki_use { PKI_CA, PKI_SERVER, PKI_CLIENT };
  */
 bool pki_new(struct pki_pair *ret, enum pki_use use, const struct pki_pair *issuer, const char *cn,
 	     const char *org);
+/* One more reference to the same certificate and key. */
+void pki_share(struct pki_pair *ret, const struct pki_pair *p);
 void pki_done(struct pki_pair *p);
 
 /* PEM text in 'a'; {NULL, 0} on failure. */

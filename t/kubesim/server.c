@@ -96,25 +96,37 @@ static bool wake(struct conn *c, int64_t now_ms)
 	return stuck;
 }
 
+static bool wake_all(struct cluster *c, int64_t now_ms)
+{
+	bool stuck = false;
+
+	for (LIST_EACH_SAFE(n, &c->conns)) {
+		stuck |= wake(LIST_ENTRY(n, struct conn, node), now_ms);
+	}
+	return stuck;
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct cluster *c = ctx;
 	int64_t now = clock_wall_ms(), next;
-	bool stuck = false;
+	bool stuck;
 
 	(void)fd;
 	(void)what;
 	if (c->faults.paused) {
 		return;
 	}
+	if (!list_empty(&c->held)) {
+		wake_all(c, now);
+		exchange_release(c);
+	}
 	if (c->actors != NULL) {
 		ks_actors_run(c->actors, now, ACTOR_BUDGET);
 		local_take_orders(c);
 	}
 	c->changed = false;
-	for (LIST_EACH_SAFE(n, &c->conns)) {
-		stuck |= wake(LIST_ENTRY(n, struct conn, node), now);
-	}
+	stuck = wake_all(c, now);
 	next = ks_next_ms(c->store);
 	if (c->actors != NULL && ks_actors_next_ms(c->actors) < next) {
 		next = ks_actors_next_ms(c->actors);
@@ -138,7 +150,7 @@ static void on_commit(void *ctx, const struct ks_commit *commit)
 {
 	struct cluster *c = ctx;
 
-	(void)commit;
+	load_commit(c, commit);
 	if (!c->changed) {
 		c->changed = true;
 		cluster_kick(c);
@@ -183,7 +195,9 @@ static bool try_port(struct cluster *c, uint16_t port)
 
 enum mk_code cluster_listen(struct cluster *c, struct mk_err *err)
 {
-	unsigned first = c->server->o->first_port;
+	/* Of many clusters, each begins its search where the last one found a port. */
+	unsigned first =
+		c->server->last_port != 0 ? c->server->last_port + 1U : c->server->o->first_port;
 	unsigned span = PORT_LAST - PORT_FIRST;
 
 	if (c->port != 0) {
@@ -202,6 +216,7 @@ enum mk_code cluster_listen(struct cluster *c, struct mk_err *err)
 		}
 		if (port <= UINT16_MAX && try_port(c, (uint16_t)port)) {
 			c->port = (uint16_t)port;
+			c->server->last_port = c->port;
 			return ERR_OK;
 		}
 	}
@@ -269,6 +284,7 @@ static void draw_token(char out[SERVER_TOKEN])
 static void cluster_free(struct cluster *c)
 {
 	cluster_close_all(c);
+	load_free(c->load);
 	if (c->listener != NULL) {
 		evconnlistener_free(c->listener);
 	}
@@ -302,20 +318,34 @@ static bool has_no_http2(const struct cluster *c)
 	return false;
 }
 
+static void share_certificates(struct cluster *c, const struct cluster *first)
+{
+	pki_share(&c->ca, &first->ca);
+	pki_share(&c->pair, &first->pair);
+	pki_share(&c->admin, &first->admin);
+	SSL_CTX_up_ref(first->tls);
+	c->tls = first->tls;
+}
+
 static bool make_certificates(struct cluster *c)
 {
+	const struct server *s = c->server;
 	char cn[96];
 
+	c->faults.http1 = has_no_http2(c);
+	draw_token(c->admin_token);
+	draw_token(c->viewer_token);
+	if (s->o->share_tls && s->n_clusters > 0) {
+		share_certificates(c, s->cluster[0]);
+		return true;
+	}
 	snprintf(cn, sizeof(cn), "kubesim-%s-ca", c->name);
 	if (!pki_new(&c->ca, PKI_CA, NULL, cn, NULL) ||
 	    !pki_new(&c->pair, PKI_SERVER, &c->ca, "kube-apiserver", NULL) ||
 	    !pki_new(&c->admin, PKI_CLIENT, &c->ca, "kubernetes-admin", "system:masters")) {
 		return false;
 	}
-	c->faults.http1 = has_no_http2(c);
-	c->tls = tls_server_new(&c->pair, &c->ca, &c->faults.http1);
-	draw_token(c->admin_token);
-	draw_token(c->viewer_token);
+	c->tls = tls_server_new(&c->pair, &c->ca);
 	return c->tls != NULL;
 }
 
@@ -363,6 +393,7 @@ enum mk_code server_add(struct server *s, const char *name, enum ks_role role, s
 	c->server = s;
 	c->role = role;
 	list_init(&c->conns);
+	list_init(&c->held);
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->timer = event_new(s->base, -1, 0, on_timer, c);
 	c->reopen = event_new(s->base, -1, 0, on_reopen, c);
@@ -461,6 +492,7 @@ void server_free(struct server *s)
 		return;
 	}
 	local_free(s->local);
+	roll_free(s->roll);
 	for (size_t i = 0; i < s->n_clusters; i++) {
 		cluster_free(s->cluster[i]);
 	}

@@ -21,12 +21,15 @@ struct server_options {
 	int64_t admit_ms_min, admit_ms_max;
 	int64_t run_ms_min, run_ms_max;
 	const char *http1; /* "w1,w2": clusters that have the fault http1 from the start, or NULL */
+	size_t group;      /* workers per MultiKueueConfig, for the demo's setup; 0 = 20 */
 	const char *quota; /* "cpu=8,memory=32Gi" per worker; the manager gets all of them */
 	int64_t slow_watch_ms; /* a watch that takes no data for so long ends (0 = 30,000) */
 	bool local_mode;       /* run containers of annotated jobs as processes */
 	bool no_actors;        /* only the API */
+	bool share_tls;        /* all clusters have one CA, and the same certificates */
 	int64_t bookmark_ms;   /* 0 = the store's default */
 	size_t history;        /* 0 = the store's default */
+	unsigned event_first;  /* per cent of writes whose event is sent before their answer */
 	uint16_t first_port;   /* first port to try (0 = one drawn from the process id) */
 };
 

@@ -117,7 +117,7 @@ void conn_accept(struct cluster *cl, evutil_socket_t fd)
 {
 	struct timeval handshake = {.tv_sec = HANDSHAKE_S};
 	struct conn *c = mk_calloc(1, sizeof(*c));
-	SSL *ssl = SSL_new(cl->tls);
+	SSL *ssl = tls_accept_new(cl->tls, &cl->faults.http1);
 	int one = 1;
 
 	if (!c || !ssl) {

@@ -14,6 +14,11 @@
  *   resource with a status, namespaced
  *                               unless "clusterScoped" is true
  *   POST /kubesim/token         {"token": t}: lets t in as the admin, in place of the last one
+ *   POST /kubesim/load   {"n", "prefix", "runMs", "perSecond", "delete"}: makes n Jobs in all
+ *                        queues, perSecond (0: as fast as it can), and deletes those that finished
+ *   GET  /kubesim/load          what became of them, and what is left on the workers
+ *   POST /kubesim/roll          {"downMs", "everyMs"}: restarts all workers in turn
+ *   POST /kubesim/flood         {"n"}: open watches of Workloads get n made-up objects
  *   POST /kubesim/end-watches, /kubesim/compact, /kubesim/goaway, /kubesim/close
  */
 #include <stdio.h>
@@ -200,6 +205,12 @@ static const char *word(struct exchange *ex, const struct json *o, const char *k
 	return s ? s : "";
 }
 
+static bool answer_empty(struct exchange *ex)
+{
+	answer_json(ex, json_new_obj(&ex->a));
+	return true;
+}
+
 static bool act(struct exchange *ex, mk_str what, const struct json *o)
 {
 	struct cluster *c = ex->conn->cluster;
@@ -220,6 +231,12 @@ static bool act(struct exchange *ex, mk_str what, const struct json *o)
 			 STR_ARG(json_str(json_get(o, "token"))));
 	} else if (str_is(what, "pause")) {
 		pause_for(ex, json_int(json_get(o, "pausedMs"), 1000));
+	} else if (str_is(what, "load")) {
+		return load_begin(c, o) && answer_empty(ex);
+	} else if (str_is(what, "roll")) {
+		return roll_begin(c->server, o) && answer_empty(ex);
+	} else if (str_is(what, "flood")) {
+		flood_begin(c, (uint64_t)json_int(json_get(o, "n"), 0));
 	} else if (str_is(what, "crd")) {
 		if (!ks_register_crd(c->store, word(ex, o, "group"), word(ex, o, "version"),
 				     word(ex, o, "plural"), word(ex, o, "kind"),
@@ -229,8 +246,7 @@ static bool act(struct exchange *ex, mk_str what, const struct json *o)
 	} else {
 		return false;
 	}
-	answer_json(ex, json_new_obj(&ex->a));
-	return true;
+	return answer_empty(ex);
 }
 
 void control_handle(struct exchange *ex, mk_str path)
@@ -247,6 +263,8 @@ void control_handle(struct exchange *ex, mk_str path)
 		counts(ex);
 	} else if (get && str_is(what, "logs")) {
 		answer_json(ex, local_logs(ex->conn->cluster, &ex->a));
+	} else if (get && str_is(what, "load")) {
+		answer_json(ex, load_json(ex->conn->cluster, &ex->a));
 	} else if (get && str_is(what, "faults")) {
 		show_faults(ex);
 	} else if (str_is(what, "faults") && str_is(ex->method, "DELETE")) {

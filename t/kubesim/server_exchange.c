@@ -66,6 +66,9 @@ void exchange_free(struct exchange *ex)
 	if (ex->delay != NULL) {
 		event_free(ex->delay);
 	}
+	if (ex->is_held) {
+		list_del(&ex->held);
+	}
 	list_del(&ex->node);
 	buf_done(&ex->body);
 	arena_done(&ex->frame_a);
@@ -236,10 +239,43 @@ static void to_store(struct exchange *ex, mk_str user)
 	}
 }
 
+static void respond(struct exchange *ex)
+{
+	if (ex->conn->h2 != NULL) {
+		h2_respond(ex);
+	} else {
+		h1_respond(ex);
+	}
+}
+
+/* An API server tells watches and the writer independently: either may be first. */
+static bool event_is_first(struct cluster *c)
+{
+	unsigned percent = c->server->o->event_first;
+
+	return percent >= 100 || (percent > 0 && rng_chance(&c->rng, percent, 100));
+}
+
+void exchange_release(struct cluster *c)
+{
+	while (!list_empty(&c->held)) {
+		struct exchange *ex = LIST_ENTRY(c->held.next, struct exchange, held);
+		struct conn *conn = ex->conn;
+
+		list_del(&ex->held);
+		ex->is_held = false;
+		conn_enter(conn);
+		respond(ex);
+		conn_flush(conn);
+		conn_leave(conn);
+	}
+}
+
 static void answer(struct exchange *ex)
 {
 	struct cluster *c = ex->conn->cluster;
 	mk_str path, rest = ex->target, user;
+	uint64_t rv = ks_rv(c->store);
 	bool faulty;
 
 	str_split(&rest, '?', &path);
@@ -264,10 +300,11 @@ static void answer(struct exchange *ex)
 		} else {
 			conn_kill(ex->conn);
 		}
-	} else if (ex->conn->h2 != NULL) {
-		h2_respond(ex);
+	} else if (ks_rv(c->store) != rv && event_is_first(c)) {
+		ex->is_held = true;
+		list_add_tail(&c->held, &ex->held);
 	} else {
-		h1_respond(ex);
+		respond(ex);
 	}
 	cluster_kick(c);
 }
@@ -325,6 +362,9 @@ static bool next_frame(struct exchange *ex)
 	arena_clear(&ex->frame_a);
 	ex->frame = (mk_str){NULL, 0};
 	ex->sent = 0;
+	if (ex->flood > 0) {
+		return flood_next(ex);
+	}
 	return ks_watch_next(c->store, ex->resp.watch, clock_wall_ms(), &ex->frame_a, &ex->frame) &&
 	       ex->frame.n != 0;
 }

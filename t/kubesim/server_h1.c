@@ -254,7 +254,7 @@ void h1_flush(struct conn *c)
 		bool end = false;
 		size_t n;
 
-		if (!ex->answered && ex->resp.status == 0) {
+		if (ex->is_held || (!ex->answered && ex->resp.status == 0)) {
 			return;
 		}
 		n = exchange_read(ex, piece, sizeof(piece), &end);

@@ -18,7 +18,7 @@
 #include "t/kubesim/tls.h"
 
 enum {
-	SERVER_MAX_CLUSTERS = 32,
+	SERVER_MAX_CLUSTERS = 2048,
 	SERVER_MAX_BODY = 3 * 1024 * 1024,
 	SERVER_MAX_STREAMS = 100,
 	SERVER_MAX_HEADERS = 64 * 1024,
@@ -28,7 +28,9 @@ enum {
 };
 
 struct conn;
+struct load;
 struct local;
+struct roll;
 struct wire_count;
 
 /* Faults of a cluster, set through its control path. A rate is num in den; den 0 is never. */
@@ -61,11 +63,13 @@ struct cluster {
 	char admin_token[SERVER_TOKEN], viewer_token[SERVER_TOKEN];
 	char lent_token[SERVER_TOKEN]; /* as good as the admin's until the next one; "" none */
 	struct list_node conns;
+	struct list_node held; /* exchanges whose answer waits for the event of their write */
 	struct faults faults;
 	struct rng rng;
 	bool changed;       /* watches may have frames */
 	int64_t restart_ms; /* how long the restart asked for takes */
 	uint64_t bytes_out, n_connections;
+	struct load *load;          /* Jobs that the control path asked for, or NULL */
 	struct wire_count **counts; /* in order of first use */
 	size_t n_counts;
 	struct map count_by_key;
@@ -78,11 +82,14 @@ struct server {
 	struct cluster *cluster[SERVER_MAX_CLUSTERS];
 	size_t n_clusters;
 	struct local *local;
+	uint16_t last_port; /* that a cluster listens on */
+	struct roll *roll;  /* restarts of all workers, or NULL */
 	FILE *log;
 };
 
 struct exchange {
 	struct list_node node; /* in its connection */
+	struct list_node held; /* in its cluster, while 'is_held' */
 	struct conn *conn;
 	int32_t stream;
 	struct arena a;       /* request and response */
@@ -90,7 +97,7 @@ struct exchange {
 	mk_str method, target, accept, content_type, authorization, user_agent;
 	size_t header_bytes;
 	struct buf body;
-	bool too_big, started, answered, chunked;
+	bool too_big, started, answered, chunked, is_held;
 	struct ks_response resp;
 	mk_str frame;
 	size_t sent;      /* of the body or frame */
@@ -98,6 +105,7 @@ struct exchange {
 	bool waiting;     /* the reader was told to wait */
 	int64_t stuck_ms; /* since when a watch frame waits for the client; -1 = does not */
 	uint64_t bytes;
+	uint64_t flood; /* made-up objects still to send */
 	struct event *delay;
 };
 
@@ -151,6 +159,8 @@ void exchange_free(struct exchange *ex);
 bool exchange_body(struct exchange *ex, const uint8_t *p, size_t n);
 /* The request is complete: answer it, now or after a delay. */
 void exchange_start(struct exchange *ex);
+/* Sends the answers that were held back; the watches of the cluster have had the events. */
+void exchange_release(struct cluster *c);
 /*
  * Hands out the next bytes of the answer. Returns how many; *ret_end: that was all; 0 without end:
  * nothing now, cluster_kick calls conn_wake when there is more.
@@ -161,6 +171,34 @@ bool exchange_has_more(struct exchange *ex);
 /* Gives an answer made here. */
 void exchange_answer(struct exchange *ex, int status, const char *content_type, mk_str body);
 void exchange_status(struct exchange *ex, int code, const char *reason, const char *message);
+
+/* --- server_setup.c --------------------------------------------------------------------------- */
+/* Groups of workers with a MultiKueueConfig each, and the name that group 'group' has of 'name'. */
+size_t server_groups(const struct server *s);
+mk_str server_group_name(struct arena *a, const char *name, size_t group);
+
+/* --- server_load.c ---------------------------------------------------------------------------- */
+/*
+ * Begins to make Jobs on the cluster as the control path load says. False: 'o' makes no sense, a
+ * load is under way, or out of memory.
+ */
+bool load_begin(struct cluster *c, const struct json *o);
+/* How far it is. */
+struct json *load_json(const struct cluster *c, struct arena *a);
+/* Told of each commit. */
+void load_commit(struct cluster *c, const struct ks_commit *commit);
+void load_free(struct load *l); /* NULL is fine */
+
+/* --- server_roll.c ---------------------------------------------------------------------------- */
+/* Restarts all workers in turn; false: 'o' makes no sense, or one is under way. */
+bool roll_begin(struct server *s, const struct json *o);
+/* How many restarts are still to come. */
+size_t roll_left(const struct server *s);
+void roll_free(struct roll *r); /* NULL is fine */
+/* Every watch of Workloads that is open gets 'n' made-up objects. */
+void flood_begin(struct cluster *c, uint64_t n);
+/* The next of them in the exchange's frame arena; false: none. */
+bool flood_next(struct exchange *ex);
 
 /* --- server_counts.c -------------------------------------------------------------------------- */
 void counts_add(struct exchange *ex);

@@ -7,7 +7,7 @@
 #define KUEUE "/apis/kueue.x-k8s.io/v1beta2/"
 #define HEAD "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
 
-enum { MAX_RESOURCES = 8 };
+enum { MAX_RESOURCES = 8, CONFIG_CLUSTERS_MAX = 20 };
 
 struct resource {
 	mk_str name, quantity;
@@ -51,7 +51,33 @@ static size_t parse_quota(const char *text, struct resource *ret)
 	return n;
 }
 
-static mk_str cluster_queue(const struct cluster *c, struct arena *a)
+/*
+ * Workers come in groups of as many as a MultiKueueConfig may have, or as --group says: each group
+ * has a config, a check and queues of its own. The first one's names have no number.
+ */
+static size_t group_size(const struct server *s)
+{
+	size_t n = s->o->group;
+
+	return n == 0 || n > CONFIG_CLUSTERS_MAX ? CONFIG_CLUSTERS_MAX : n;
+}
+
+size_t server_groups(const struct server *s)
+{
+	size_t n = 0, size = group_size(s);
+
+	for (size_t i = 0; i < s->n_clusters; i++) {
+		n += s->cluster[i]->role == KS_WORKER;
+	}
+	return n > size ? (n + size - 1) / size : 1;
+}
+
+mk_str server_group_name(struct arena *a, const char *name, size_t group)
+{
+	return group == 0 ? arena_dup(a, str_of(name)) : arena_printf(a, "%s-%zu", name, group);
+}
+
+static mk_str cluster_queue(const struct cluster *c, struct arena *a, size_t group)
 {
 	const char *quota = c->server->o->quota;
 	struct resource r[MAX_RESOURCES];
@@ -71,18 +97,40 @@ static mk_str cluster_queue(const struct cluster *c, struct arena *a)
 					       : arena_printf(a, "%.*s", STR_ARG(r[i].quantity)).p);
 	}
 	if (c->role == KS_MANAGER) {
-		check = STR(",\"admissionChecksStrategy\":{\"admissionChecks\":"
-			    "[{\"name\":\"multikueue\"}]}");
+		check = arena_printf(a,
+				     ",\"admissionChecksStrategy\":{\"admissionChecks\":"
+				     "[{\"name\":\"%s\"}]}",
+				     server_group_name(a, "multikueue", group).p);
 	}
 	return arena_printf(a,
-			    HEAD "\"ClusterQueue\",\"metadata\":{\"name\":\"cluster-queue\"},"
+			    HEAD "\"ClusterQueue\",\"metadata\":{\"name\":\"%s\"},"
 				 "\"spec\":{\"namespaceSelector\":{},\"resourceGroups\":[{"
 				 "\"coveredResources\":[%.*s],\"flavors\":[{\"name\":"
 				 "\"default-flavor\",\"resources\":[%.*s]}]}]%.*s}}",
-			    STR_ARG(covered), STR_ARG(amounts), STR_ARG(check));
+			    server_group_name(a, "cluster-queue", group).p, STR_ARG(covered),
+			    STR_ARG(amounts), STR_ARG(check));
 }
 
-static enum mk_code setup_worker(struct cluster *c, struct arena *a, struct mk_err *err)
+static enum mk_code setup_queues(struct cluster *c, struct arena *a, size_t group,
+				 struct mk_err *err)
+{
+	enum mk_code code = post(c, a, KUEUE "clusterqueues", cluster_queue(c, a, group), err);
+
+	if (code != ERR_OK) {
+		return code;
+	}
+	return post(c, a, KUEUE "namespaces/default/localqueues",
+		    arena_printf(a,
+				 HEAD "\"LocalQueue\",\"metadata\":{\"name\":\"%s\","
+				      "\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":"
+				      "\"%s\"}}",
+				 server_group_name(a, "user-queue", group).p,
+				 server_group_name(a, "cluster-queue", group).p),
+		    err);
+}
+
+/* What managers and workers have besides queues. */
+static enum mk_code setup_common(struct cluster *c, struct arena *a, struct mk_err *err)
 {
 	enum mk_code code;
 
@@ -100,16 +148,6 @@ static enum mk_code setup_worker(struct cluster *c, struct arena *a, struct mk_e
 		code = post(c, a, KUEUE "resourceflavors",
 			    STR(HEAD "\"ResourceFlavor\",\"metadata\":{\"name\":"
 				     "\"default-flavor\"}}"),
-			    err);
-	}
-	if (code == ERR_OK) {
-		code = post(c, a, KUEUE "clusterqueues", cluster_queue(c, a), err);
-	}
-	if (code == ERR_OK) {
-		code = post(c, a, KUEUE "namespaces/default/localqueues",
-			    STR(HEAD "\"LocalQueue\",\"metadata\":{\"name\":\"user-queue\","
-				     "\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":"
-				     "\"cluster-queue\"}}"),
 			    err);
 	}
 	return code;
@@ -142,36 +180,64 @@ static enum mk_code join_worker(struct cluster *mgr, const struct cluster *w, st
 	return code;
 }
 
-static enum mk_code setup_manager(struct cluster *mgr, struct arena *a, struct mk_err *err)
+/* The workers of a group, as the config names them. */
+static mk_str group_names(const struct server *s, struct arena *a, size_t group)
 {
-	const struct server *s = mgr->server;
 	mk_str names = STR("");
-	enum mk_code code = ERR_OK;
+	size_t size = group_size(s), worker = 0;
 
-	for (size_t i = 0; i < s->n_clusters && code == ERR_OK; i++) {
+	for (size_t i = 0; i < s->n_clusters; i++) {
 		const struct cluster *w = s->cluster[i];
 
-		if (w->role == KS_WORKER) {
+		if (w->role == KS_WORKER && worker++ / size == group) {
 			names = arena_printf(a, "%.*s%s\"%s\"", STR_ARG(names),
 					     names.n == 0 ? "" : ",", w->name);
-			code = join_worker(mgr, w, a, err);
 		}
 	}
+	return names;
+}
+
+static enum mk_code setup_group(struct cluster *mgr, struct arena *a, size_t group,
+				struct mk_err *err)
+{
+	const char *name = server_group_name(a, "multikueue", group).p;
+	mk_str names = group_names(mgr->server, a, group);
+	enum mk_code code = setup_queues(mgr, a, group, err);
+
 	if (code == ERR_OK) {
 		code = post(mgr, a, KUEUE "multikueueconfigs",
 			    arena_printf(a,
 					 HEAD "\"MultiKueueConfig\",\"metadata\":{\"name\":"
-					      "\"multikueue\"},\"spec\":{\"clusters\":[%.*s]}}",
-					 STR_ARG(names)),
+					      "\"%s\"},\"spec\":{\"clusters\":[%.*s]}}",
+					 name, STR_ARG(names)),
 			    err);
 	}
 	if (code == ERR_OK) {
 		code = post(mgr, a, KUEUE "admissionchecks",
-			    STR(HEAD "\"AdmissionCheck\",\"metadata\":{\"name\":\"multikueue\"},"
-				     "\"spec\":{\"controllerName\":\"kueue.x-k8s.io/multikueue\","
-				     "\"parameters\":{\"apiGroup\":\"kueue.x-k8s.io\",\"kind\":"
-				     "\"MultiKueueConfig\",\"name\":\"multikueue\"}}}"),
+			    arena_printf(a,
+					 HEAD "\"AdmissionCheck\",\"metadata\":{\"name\":\"%s\"},"
+					      "\"spec\":{\"controllerName\":"
+					      "\"kueue.x-k8s.io/multikueue\",\"parameters\":{"
+					      "\"apiGroup\":\"kueue.x-k8s.io\",\"kind\":"
+					      "\"MultiKueueConfig\",\"name\":\"%s\"}}}",
+					 name, name),
 			    err);
+	}
+	return code;
+}
+
+static enum mk_code setup_manager(struct cluster *mgr, struct arena *a, struct mk_err *err)
+{
+	const struct server *s = mgr->server;
+	enum mk_code code = ERR_OK;
+
+	for (size_t i = 0; i < s->n_clusters && code == ERR_OK; i++) {
+		if (s->cluster[i]->role == KS_WORKER) {
+			code = join_worker(mgr, s->cluster[i], a, err);
+		}
+	}
+	for (size_t g = 0; g < server_groups(s) && code == ERR_OK; g++) {
+		code = setup_group(mgr, a, g, err);
 	}
 	return code;
 }
@@ -179,14 +245,20 @@ static enum mk_code setup_manager(struct cluster *mgr, struct arena *a, struct m
 enum mk_code server_setup_demo(struct server *s, struct mk_err *err)
 {
 	enum mk_code code = ERR_OK;
+	size_t worker = 0;
 	struct arena a;
 
 	arena_init(&a, 0);
 	for (size_t i = 0; i < s->n_clusters && code == ERR_OK; i++) {
-		code = setup_worker(s->cluster[i], &a, err);
-		if (code == ERR_OK && s->cluster[i]->role == KS_MANAGER) {
-			code = setup_manager(s->cluster[i], &a, err);
+		struct cluster *c = s->cluster[i];
+
+		code = setup_common(c, &a, err);
+		if (code == ERR_OK && c->role == KS_MANAGER) {
+			code = setup_manager(c, &a, err);
+		} else if (code == ERR_OK) {
+			code = setup_queues(c, &a, worker++ / group_size(s), err);
 		}
+		arena_clear(&a);
 	}
 	arena_done(&a);
 	return code;

@@ -8,11 +8,11 @@ static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n
 		       const unsigned char *in, unsigned in_n, void *arg)
 {
 	static const unsigned char ours[] = "\x02h2\x08http/1.1";
-	const bool *old = arg;
+	const bool *old = SSL_get_app_data(ssl);
 	unsigned skip = *old ? 3 : 0;
 	unsigned char *chosen;
 
-	(void)ssl;
+	(void)arg;
 	if (SSL_select_next_proto(&chosen, out_n, ours + skip, (unsigned)sizeof(ours) - 1 - skip,
 				  in, in_n) != OPENSSL_NPN_NEGOTIATED) {
 		return SSL_TLSEXT_ERR_NOACK;
@@ -21,7 +21,7 @@ static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_n
 	return SSL_TLSEXT_ERR_OK;
 }
 
-SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca, bool *http1)
+SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca)
 {
 	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
 
@@ -38,8 +38,20 @@ SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca
 	}
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_session_id_context(ctx, (const unsigned char *)"kubesim", 7);
-	SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, http1);
+	SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, NULL);
+	/* A thousand clusters have thousands of idle connections. */
+	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
 	return ctx;
+}
+
+SSL *tls_accept_new(SSL_CTX *ctx, bool *http1)
+{
+	SSL *ssl = SSL_new(ctx);
+
+	if (ssl != NULL) {
+		SSL_set_app_data(ssl, http1);
+	}
+	return ssl;
 }
 
 bool tls_is_h2(const SSL *ssl)

@@ -12,10 +12,15 @@
 
 /*
  * A server context with that certificate. A client may come without a certificate; one that no CA
- * of 'ca' signed ends the handshake. While *http1 (borrowed), HTTP/2 is not offered. NULL when
- * OpenSSL failed; free with SSL_CTX_free.
+ * of 'ca' signed ends the handshake. NULL when OpenSSL failed; free with SSL_CTX_free.
  */
-SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca, bool *http1);
+SSL_CTX *tls_server_new(const struct pki_pair *server, const struct pki_pair *ca);
+
+/*
+ * A connection of that context, which clusters may share. While *http1 (borrowed), it does not
+ * offer HTTP/2. NULL when out of memory; free with SSL_free.
+ */
+SSL *tls_accept_new(SSL_CTX *ctx, bool *http1);
 
 /* Did the client ask for HTTP/2? */
 bool tls_is_h2(const SSL *ssl);

@@ -27,6 +27,14 @@ struct event *w_events(struct world *w, size_t n, struct arena *objects)
 	return ev;
 }
 
+void w_engine(struct world *w, const struct event *ev, size_t n, struct op_list *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		engine_observe(w->e, &ev[i], w->now, w->wall, out);
+	}
+	engine_run(w->e, w->now, w->wall, out);
+}
+
 void w_step(struct world *w)
 {
 	struct op_list out = {.arena = &w->arena};
@@ -39,7 +47,7 @@ void w_step(struct world *w)
 	if (w->fail_at > 0) {
 		alloc_fail_after(w->fail_at);
 	}
-	engine_step(w->e, ev, n, w->now, w->wall, &out);
+	w_engine(w, ev, n, &out);
 	if (w->fail_at > 0) {
 		alloc_fail_after(0);
 		w->fail_at = 0;

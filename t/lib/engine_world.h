@@ -23,6 +23,9 @@ extern const mk_entry *w_more; /* a test's own adapters: kinds JOB + 1, ... */
  */
 struct event *w_events(struct world *w, size_t n, struct arena *objects);
 
+/* The engine observes 'n' events and runs once. */
+void w_engine(struct world *w, const struct event *ev, size_t n, struct op_list *out);
+
 /* One step with what waits. */
 void w_step(struct world *w);
 

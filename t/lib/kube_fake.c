@@ -147,6 +147,13 @@ static void fake_emit(void *ctx, const struct event *ev)
 	snprintf(f->story + n, sizeof(f->story) - n, "%.*s\n", STR_ARG(s));
 }
 
+static bool fake_knows(void *ctx, const struct event *ev)
+{
+	const struct fake *f = ctx;
+
+	return f->knows != NULL && f->knows(ev);
+}
+
 void fake_init(struct fake *f, uint64_t seed)
 {
 	static const mk_str args[] = {{"get", 3}, {"a b", 3}};
@@ -191,7 +198,7 @@ void fake_init(struct fake *f, uint64_t seed)
 					  .cancel = fake_cancel};
 	o.kinds = &f->kinds;
 	o.transport = &f->transport;
-	o.sink = (struct kube_sink){.ctx = f, .arena = &f->arena, .emit = fake_emit};
+	o.sink = (struct kube_sink){.ctx = f, .emit = fake_emit, .knows = fake_knows};
 	f->k = kube_new(&o, NULL);
 	f->sink = kube_transport_sink(f->k);
 	kube_set_now(f->k, f->mono, f->wall);

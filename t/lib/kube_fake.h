@@ -46,6 +46,7 @@ struct fake {
 	bool no_program;    /* none can be started */
 	bool heads; /* streams are answered while time goes on; of what they carry, nothing comes */
 	void (*judge)(const struct event *ev); /* is told of events in place of the story */
+	bool (*knows)(const struct event *ev); /* NULL: nothing is known */
 };
 
 #define KUEUE "kueue.x-k8s.io/v1beta2"

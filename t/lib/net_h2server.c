@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <zlib.h>
 
 #include "t/lib/net_h1server.h"
 
@@ -53,15 +54,46 @@ static ssize_t h2_read_body(nghttp2_session *session, int32_t id, uint8_t *p, si
 
 void h2_reply(struct h2_stream *s, const char *status)
 {
-	nghttp2_nv nv[] = {H2_NV(":status", status), H2_NV("content-type", "application/json"),
-			   H2_NV("retry-after", "3")};
+	enum { FILLER_MAX = 200, FILLER_SIZE = 1000, OWN = 4 };
+	static char filler[FILLER_SIZE + 1];
+	nghttp2_nv nv[OWN + FILLER_MAX] = {H2_NV(":status", status),
+					   H2_NV("content-type", "application/json")};
 	nghttp2_data_provider body = {.source = {.ptr = s}, .read_callback = h2_read_body};
+	size_t n = 2;
 
 	if (s->conn->is_http1) {
 		h1_reply(s, status);
 		return;
 	}
-	nghttp2_submit_response(s->conn->session, s->id, nv, status[0] == '4' ? 3 : 2, &body);
+	memset(filler, 'f', FILLER_SIZE);
+	if (status[0] == '4') {
+		nv[n++] = (nghttp2_nv)H2_NV("retry-after", "3");
+	}
+	if (s->encoding) {
+		nv[n++] = (nghttp2_nv)H2_NV("content-encoding", s->encoding);
+	}
+	for (unsigned i = 0; i < s->filler && i < FILLER_MAX; i++) {
+		nv[n++] = (nghttp2_nv)H2_NV("x-filler", filler);
+	}
+	nghttp2_submit_response(s->conn->session, s->id, nv, n, &body);
+}
+
+/* 100,000 bytes as gzip packs them, or the first half of that. */
+static void put_zipped(struct h2_stream *s, bool half)
+{
+	static unsigned char text[100000];
+	unsigned char out[4096];
+	z_stream z = {.next_in = text, .avail_in = sizeof(text)};
+	size_t n;
+
+	z.next_out = out;
+	z.avail_out = sizeof(out);
+	deflateInit2(&z, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+	deflate(&z, Z_FINISH);
+	n = sizeof(out) - z.avail_out;
+	deflateEnd(&z);
+	s->encoding = "gzip";
+	buf_add(&s->out, (mk_str){(const char *)out, half ? n / 2 : n});
 }
 
 void h2_answer(struct h2_stream *s)
@@ -96,6 +128,8 @@ void h2_answer(struct h2_stream *s)
 		while (s->out.n < srv->big) {
 			buf_add(&s->out, (mk_str){block, sizeof(block)});
 		}
+	} else if (strncmp(s->path, "/zipped", 7) == 0) {
+		put_zipped(s, strcmp(s->path, "/zipped-half") == 0);
 	} else if (strcmp(s->path, "/needs-token") == 0) {
 		if (!srv->token || strcmp(s->auth, srv->token) != 0) {
 			status = "401";
@@ -287,7 +321,8 @@ static void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, struct so
 	nghttp2_session_callbacks *cb = NULL;
 	nghttp2_option *options = NULL;
 	int one = 1;
-	nghttp2_settings_entry settings = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 100};
+	nghttp2_settings_entry settings = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
+					   srv->max_streams ? srv->max_streams : 100};
 
 	(void)l;
 	(void)sa;
@@ -312,6 +347,7 @@ static void h2_on_accept(struct evconnlistener *l, evutil_socket_t fd, struct so
 	 * docs/decisions/0002. */
 	nghttp2_option_new(&options);
 	nghttp2_option_set_stream_reset_rate_limit(options, UINT64_MAX, UINT64_MAX);
+	nghttp2_option_set_max_send_header_block_length(options, 1 << 20);
 	nghttp2_session_server_new2(&c->session, cb, c, options);
 	nghttp2_option_del(options);
 	nghttp2_session_callbacks_del(cb);

@@ -28,6 +28,8 @@ struct h2_stream {
 	struct buf in, out;
 	bool is_watch, more;   /* more: the stream stays open when 'out' is sent */
 	bool replied, chunked; /* HTTP/1.1 */
+	const char *encoding;  /* HTTP/2: content-encoding, or NULL */
+	unsigned filler;       /* HTTP/2: so many more header fields of 1,000 bytes */
 };
 
 struct h2_conn {
@@ -53,10 +55,11 @@ struct h2_server {
 	/* Asked first about each request; the status it answers with (body in s->out), or NULL for
 	 * the built-in ones. */
 	const char *(*hook)(struct h2_stream *s);
-	bool freeze; /* read nothing more: a stopped process */
-	bool http1;  /* ALPN offers http/1.1 only */
-	bool closes; /* HTTP/1.1: a connection is good for one answer */
-	bool ends;   /* HTTP/1.1: no answer says how long it is, it ends with its connection */
+	bool freeze;          /* read nothing more: a stopped process */
+	uint32_t max_streams; /* that HTTP/2 allows at once; 0: 100 */
+	bool http1;           /* ALPN offers http/1.1 only */
+	bool closes;          /* HTTP/1.1: a connection is good for one answer */
+	bool ends; /* HTTP/1.1: no answer says how long it is, it ends with its connection */
 };
 
 /* Hands all frames that wait to the connection's socket. */

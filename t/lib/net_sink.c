@@ -6,7 +6,9 @@
 struct loop *sink_loop;
 struct h2_server sink_server;
 struct net_fence sink_fence;
-struct transport_curl *sink_curl;
+struct transport_net *sink_net;
+enum transport_choice sink_choice;
+struct transport_options sink_options;
 const struct transport *sink_transport;
 bool sink_inside;
 int sink_nested;
@@ -59,13 +61,22 @@ static const struct transport_sink sink = {
 
 void sink_start(void)
 {
-	struct transport_options o = {
-		.loop = sink_loop, .fence = &sink_fence, .user_agent = "mk/test"};
+	struct transport_options o = sink_options;
 
+	o.loop = sink_loop;
+	o.fence = &sink_fence;
+	o.user_agent = "mk/test";
 	memset(sink_seen, 0, sizeof(sink_seen));
-	sink_curl = transport_curl_new(&o, NULL);
-	transport_curl_set_sink(sink_curl, &sink);
-	sink_transport = transport_curl_get(sink_curl);
+	sink_net = transport_net_new(&o, sink_choice, NULL);
+	transport_net_set_sink(sink_net, &sink);
+	sink_transport = transport_net_get(sink_net);
+}
+
+void sink_stop(void)
+{
+	transport_net_free(sink_net);
+	sink_net = NULL;
+	sink_transport = NULL;
 }
 
 struct endpoint sink_endpoint(void)

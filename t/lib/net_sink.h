@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transport over libcurl against the small server of net_h2server.h on the same
+ * A transport of core/net against the small server of net_h2server.h on the same
  * loop, and what its sink was told.
  */
 #ifndef MK_T_LIB_NET_SINK_H
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/net/transport_curl.h"
+#include "core/net/transport_net.h"
 #include "t/lib/net_h2server.h"
 #include "t/lib/tap.h"
 
@@ -32,7 +32,9 @@ extern struct seen sink_seen[SINK_TOKENS];
 extern struct loop *sink_loop;       /* the test makes it ... */
 extern struct h2_server sink_server; /* ... and starts this one */
 extern struct net_fence sink_fence;
-extern struct transport_curl *sink_curl;
+extern struct transport_net *sink_net;
+extern enum transport_choice sink_choice;     /* which one sink_start() makes */
+extern struct transport_options sink_options; /* more of what it is made with */
 extern const struct transport *sink_transport;
 extern bool sink_inside;             /* a call into the transport is running */
 extern int sink_nested;              /* callbacks that came during one */
@@ -47,6 +49,9 @@ void sink_on_end(void *ctx, uint64_t token, enum transport_end end, enum mk_code
 
 /* A new transport on sink_loop; all that sink_seen had is forgotten. */
 void sink_start(void);
+
+/* Frees it. */
+void sink_stop(void);
 
 /* The small server as an endpoint. */
 struct endpoint sink_endpoint(void);

@@ -107,6 +107,10 @@ cut -f1 "$tmp/named" | sort -u | comm -23 - "$tmp/files" | while read -r name; d
 done >>"$tmp/findings"
 check "each file that is named exists"
 
+# Text with ": " in it needs quotes: without them it is another mapping, which no parser takes.
+git ls-files conf | grep '\.yaml$' | xargs grep -nE '^[- ]*[A-Za-z]+: [^]["'\''{}|>&*#].*: ' >"$tmp/findings"
+check "YAML of conf/: text with a colon is quoted"
+
 # | behaviour | `grep ...` | `function()` |: the command finds a file that has the function.
 sed -n '/^## Where is/,/^## /s/^| .* | `\(grep -rnw\{0,1\} [^`|;&$]*\)` | `\([a-z_0-9]*\)()` |$/\1;\2/p' CONTRIBUTING.md >"$tmp/where"
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was ever hit: fault kinds, rules of the step table, HTTP statuses. A row
+ * What was ever hit: fault kinds, rules of the engine, HTTP statuses. A row
  * that stays empty is a blind spot.
  */
 #include <stdio.h>

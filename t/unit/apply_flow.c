@@ -38,7 +38,7 @@ static void on_answer(void *ctx, const struct event *ev)
 
 static void setup(void)
 {
-	struct kube_sink sink = {.arena = &f.arena, .emit = on_answer};
+	struct kube_sink sink = {.emit = on_answer};
 
 	fake_init(&f, 1);
 	fake_manager(&f);

@@ -420,6 +420,18 @@ static void test_cut(void)
 	is_int(json_parse(&a, str_of(text_of(v)), &w, NULL), ERR_OK, "what is left can be read");
 	is_int(json_parse_cut(&a, nested(&b, 20000), &v, NULL), ERR_OK, "20000 levels");
 	ok(json_is_cut(v) && json_at(v, "/after/b/0") != NULL, "are left out alike");
+	w = parse("[[],{\"b\":[{}]}]");
+	deep = v;
+	v = json_new_arr(&a);
+	json_add(&a, v, json_dup(&a, deep));
+	json_add(&a, v, w);
+	json_add(&a, v, json_dup(&a, deep));
+	is_int(json_parse_cut(&a, str_of(text_of(v)), &v, NULL), ERR_OK, "two deep branches");
+	ok(json_is_cut(v) && json_is_cut(json_at(v, "/0/k")) && json_is_cut(json_at(v, "/2/k/0")),
+	   "both are marked up to the root");
+	ok(!json_is_cut(json_at(v, "/0/first")) && !json_is_cut(json_at(v, "/1/1/b/0")) &&
+		   !json_is_cut(json_at(v, "/2/after/b")),
+	   "and nothing else is");
 	is_int(json_parse_cut(&a, STR("[[1,]]"), &v, NULL), ERR_INVALID, "no JSON stays none");
 	ok(!json_is_cut(parse("true")) && !json_is_cut(parse("-1")) && !json_is_cut(NULL),
 	   "scalars are never marked");

@@ -167,6 +167,46 @@ static void test_fleet(void)
 	ok(n_fleet() > 1000, "room that is given back is used again");
 }
 
+static void test_rows(void)
+{
+	struct metric *c = metric_counter("r_total", "Rows.", "cluster", NULL);
+	double bounds[] = {1};
+	struct metric *h = metric_histogram("r_seconds", "Times.", bounds, 1, "op", NULL);
+	struct metric_row east = {.family = NULL}, west = {.family = NULL}, get = {.family = NULL};
+
+	ok(!metric_row_add(&east, 1) && !metric_row_observe(&get, 1),
+	   "a row that was not found counts nothing");
+	metric_find(c, METRIC_LABELS(STR("east")), &east);
+	metric_find(c, METRIC_LABELS(STR("west")), &west);
+	metric_find(h, METRIC_LABELS(STR("get")), &get);
+	ok(metric_row_add(&east, 2) && metric_row_add(&east, 3) && metric_row_add(&east, -1),
+	   "a row is added to");
+	is_int(metric_get(c, METRIC_LABELS(STR("east"))), 5, "it is the series of its labels");
+	ok(metric_row_observe(&get, 0.5) && !metric_row_add(&get, 1), "a row of a histogram");
+	is_int(metric_get(h, METRIC_LABELS(STR("get"))), 1, "is observed");
+	metric_forget(c, 0, STR("west"));
+	ok(!metric_row_add(&west, 1), "the row of a series that is forgotten lasts no longer");
+	ok(!metric_row_add(&east, 1), "nor do others of its family");
+	ok(metric_row_observe(&get, 0.5), "but those of other families");
+	metric_find(c, METRIC_LABELS(STR("east")), &east);
+	ok(metric_row_add(&east, 1), "it can be found again");
+	is_int(metric_get(c, METRIC_LABELS(STR("east"))), 6, "with what was counted before");
+	for (int i = 0; i < METRIC_MAX_SERIES + 1; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "c%d", i);
+		metric_find(c, METRIC_LABELS(str_of(name)), &west);
+	}
+	ok(!metric_row_add(&west, 1), "without room there is no row");
+	alloc_fail_after(1);
+	metric_find(h, METRIC_LABELS(STR("put")), &get);
+	alloc_fail_after(0);
+	ok(!metric_row_observe(&get, 1), "nor without memory");
+	metric_find(NULL, METRIC_LABELS(STR("x")), &west);
+	ok(!metric_row_add(&west, 1), "nor without a family");
+	metric_clear();
+}
+
 int main(void)
 {
 	buf_init(&out, 1 << 25);
@@ -174,6 +214,7 @@ int main(void)
 	test_limits();
 	test_fleet();
 	metric_clear();
+	test_rows();
 	is_str(text(), "", "cleared");
 	buf_done(&out);
 	return done_testing();

@@ -104,7 +104,8 @@ static void test_defaults(void)
 		   c.multikueue.budgets.hard_time_ms == 50 &&
 		   c.multikueue.budgets.hard_memory == 16 * 1024 * 1024 &&
 		   !c.multikueue.allow_loopback && !c.multikueue.allow_link_local &&
-		   !c.multikueue.worker_lost_keep && json_len(c.multikueue.dispatchers) == 0,
+		   !c.multikueue.only_libcurl && !c.multikueue.worker_lost_keep &&
+		   json_len(c.multikueue.dispatchers) == 0,
 	   "our own keys");
 	ok(c.gates[CONFIG_GATE_MULTIKUEUE] && c.gates[CONFIG_GATE_REMOTE_SPEC_SYNC] &&
 		   !c.gates[CONFIG_GATE_CLUSTER_PROFILE],
@@ -184,16 +185,16 @@ static void test_our_values(void)
 		    "      hardMemory: 32Mi\n      hardCalls: 200000\n"
 		    "  dispatchers:\n    acme.io/x:\n      a: [1, {b: c}]\n  externalDispatchers: "
 		    "[acme.io/y]\n"
-		    "  network: {allowLoopback: true, allowLinkLocal: true}\n  lostWorkerPolicy: "
-		    "Keep\n  workerMemory: 256Mi\n"
+		    "  network: {allowLoopback: true, allowLinkLocal: true, transport: curl}\n"
+		    "  lostWorkerPolicy: Keep\n  workerMemory: 256Mi\n"
 		    "  formerOrigins: [old]\n  formerManagers: [a5e3b1b2, \"77\"]\n",
 		 "our keys");
 	ok(str_is(c.multikueue.plugin_directory, "/opt/p") && c.multikueue.plugin_allow.n == 1 &&
 		   c.multikueue.budgets.soft_time_ms == 1 &&
 		   c.multikueue.budgets.hard_memory == 33554432 &&
 		   c.multikueue.budgets.hard_calls == 200000 && c.multikueue.allow_loopback &&
-		   c.multikueue.allow_link_local && c.multikueue.worker_lost_keep &&
-		   c.multikueue.worker_lost_timeout_ms == 900000 &&
+		   c.multikueue.allow_link_local && c.multikueue.only_libcurl &&
+		   c.multikueue.worker_lost_keep && c.multikueue.worker_lost_timeout_ms == 900000 &&
 		   c.multikueue.external_dispatchers.n == 1 && c.multikueue.former_origins.n == 1 &&
 		   str_is(c.multikueue.former_origins.v[0], "old") &&
 		   c.multikueue.former_managers.n == 2 &&

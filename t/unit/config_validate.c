@@ -364,8 +364,10 @@ static void test_ours(void)
 		"greater than 0\n"
 		"multiKueue.plugins.budgets.softCalls: Invalid value: must not be greater than "
 		"hardCalls");
-	refused(MK
-		"  dispatchers: {foo: {}}\n  externalDispatchers: [bar]\n  lostWorkerPolicy: x\n",
+	refused(MK "  dispatchers: {foo: {}}\n  externalDispatchers: [bar]\n  lostWorkerPolicy: x\n"
+		   "  network: {transport: http3}\n",
+		"multiKueue.network.transport: Unsupported value: \"http3\": supported values: "
+		"\"auto\", \"curl\"\n"
 		"multiKueue.dispatchers: Invalid value: \"foo\": must be a domain-prefixed path "
 		"(such as "
 		"\"acme.io/foo\") of at most 63 bytes\n"

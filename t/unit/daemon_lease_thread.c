@@ -241,7 +241,7 @@ static void test_log(void)
 		  "\"name\":\"lock\",\"http\":403,\"err\":\"leases \\\"lock\\\" is forbidden\"") !=
 		   NULL,
 	   "a refusal is logged with the server's words");
-	ok(strstr(text, "\"msg\":\"somebody else holds the lease: waiting for it\",\"ns\":\"ns\","
+	ok(strstr(text, "\"msg\":\"another process holds the lease: waiting for it\",\"ns\":\"ns\","
 			"\"name\":\"lock\",\"holder\":\"other\"") != NULL,
 	   "a standby says whom it waits for");
 }

@@ -236,6 +236,7 @@ static void needed_ones(void)
 	ok(!store_sweep(&s, 400, 10), "there were none");
 	is_int((long long)s.n_records, 25, "the five are forgotten, and nothing else");
 	table_free(&s, t);
+	store_done(&s);
 }
 
 int main(void)

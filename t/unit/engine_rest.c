@@ -100,15 +100,15 @@ static void copies_go(const char *name, const char *what,
 	ok(w->requests - before <= 60, "at most 60 requests in the first minute");
 	w_later(w, 2000); /* a minute after it was written last */
 	snprintf(words, sizeof(words),
-		 "the %s was removed on worker cluster \\\"w1\\\" 3 times in a row, by somebody "
-		 "else; the cluster rests for this Workload until 2027-01-15T08:00:",
+		 "the %s was removed on worker cluster \\\"w1\\\" 3 times in a row, by another "
+		 "client; the cluster rests for this Workload until 2027-01-15T08:00:",
 		 what);
 	ok(strstr(w_take(w), words),
 	   "an Event says what is seen, and until when the cluster rests");
 	is_str(check_state(w, wl), "Pending", "it waits");
 	snprintf(words, sizeof(words),
 		 "Left out for now: the %s was removed on worker cluster \"w1\" 5 times in a row, "
-		 "by somebody else",
+		 "by another client",
 		 what);
 	is_str(check_message(w, wl), words, "its check says why");
 	(void)pruned_for(w, wl, 9 * 60000, 1, prune);
@@ -130,7 +130,7 @@ static void clones_go(void)
 	is_int(pruned_for(w, wl, 4000, 1, prune_clone), 2, "a clone is made again at once");
 	is_str(check_message(w, wl),
 	       "Left out for now: the Workload was removed on worker cluster \"w1\" 2 times in a "
-	       "row, by somebody else",
+	       "row, by another client",
 	       "the second time the cluster rests");
 	ok(pruned_for(w, wl, 56000, 1, prune_clone) <= 2 && w->requests - before <= 20,
 	   "at most 20 requests in a minute");
@@ -177,7 +177,7 @@ static void removed_once(void)
 	ok(clone_of(w, 1, "wl-j"), "five seconds");
 	is_str(check_message(w, wl),
 	       "Left out for now: the job was removed on worker cluster \"w1\" 2 times in a row, "
-	       "by somebody else",
+	       "by another client",
 	       "the message stays for a minute");
 	w_later(w, 60000);
 	is_str(check_message(w, wl), "", "then it goes");

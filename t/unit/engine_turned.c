@@ -25,6 +25,7 @@ static void low_versions_in_a_new_epoch(void)
 	record_gone(&s, r, 7, 3, 0);
 	ok(record_is_newer(r, 3, 6) && !record_is_newer(r, 3, 9), "as of the list that lacked it");
 	table_free(&s, t);
+	store_done(&s);
 }
 
 static void rv_back(struct world *w, struct object *o, const char *patch)

@@ -174,7 +174,7 @@ static void test_transport(const char *name)
 
 	printf("# %s\n", name);
 	sink_start();
-	transport_curl_set_sink(sink_curl, &slow);
+	transport_net_set_sink(sink_net, &slow);
 	sink_open(&e, NULL);
 	arrived = 0;
 	as_sent = true;
@@ -198,7 +198,7 @@ static void test_transport(const char *name)
 		loop_turn(sink_loop, 20);
 	}
 	is_int((int)sink_seen[2].bytes, 3, "the other one has its event");
-	transport_curl_free(sink_curl);
+	sink_stop();
 	sink_turns(2);
 }
 
@@ -213,7 +213,10 @@ int main(void)
 		sink_server.http1 = i == 1;
 		test_exchange(i ? "HTTP/1.1" : "HTTP/2");
 		test_removed();
+		sink_choice = TRANSPORT_CURL;
 		test_transport(i ? "HTTP/1.1" : "HTTP/2");
+		sink_choice = TRANSPORT_AUTO;
+		test_transport(i ? "HTTP/1.1, found out by our own" : "HTTP/2, our own");
 	}
 	h2_server_stop(&sink_server);
 	sink_turns(2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The libcurl transport against a real HTTP/2 server over TLS on the same loop. */
+/* Both transports against a real HTTP/2 server over TLS on the same loop. */
 #include <fcntl.h>
 
 #include "core/base/alloc.h"
@@ -40,13 +40,13 @@ static void test_requests(void)
 	for (uint64_t i = 10; i < 50; i++) {
 		sink_until(&sink_seen[i].ends, 1);
 	}
-	transport_curl_get_stats(sink_curl, &st);
+	transport_net_get_stats(sink_net, &st);
 	is_int(st.connects, 1, "44 requests shared one connection");
 	is_int(st.running, 0, "none is left");
 	is_int(sink_send(TRANSPORT_READ, "GET", "no-slash", NULL, 0, 5), ERR_INVALID, "bad path");
 	is_int(sink_send(TRANSPORT_READ, "GET", "/a\r\nX: y", NULL, 0, 5), ERR_INVALID,
 	       "no line breaks in a path");
-	transport_curl_free(sink_curl);
+	sink_stop();
 	is_int(sink_nested, 0, "no callback inside a call");
 }
 
@@ -98,7 +98,7 @@ static void test_watch(void)
 	       "then the cluster is closed");
 	sink_turns(3);
 	is_int(sink_seen[4].ends, 0, "and silent");
-	transport_curl_free(sink_curl);
+	sink_stop();
 	is_int(sink_nested, 0, "no callback inside a call");
 }
 
@@ -120,7 +120,7 @@ static void expect_end(const struct endpoint *e, const char *path, int64_t timeo
 	} else {
 		ok(true, "  its words");
 	}
-	transport_curl_free(sink_curl);
+	sink_stop();
 }
 
 static void test_failures(void)
@@ -194,7 +194,7 @@ static void test_open(void)
 	e = sink_endpoint();
 	e.base_path = STR("/x?y");
 	is_int(sink_open(&e, &err), ERR_INVALID, "a base path with a query");
-	transport_curl_free(sink_curl);
+	sink_stop();
 }
 
 static void test_fence_and_reset(void)
@@ -246,7 +246,7 @@ static void test_fence_and_reset(void)
 	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 7);
 	ok(sink_until(&sink_seen[7].ends, 1) && sink_seen[7].end == TRANSPORT_OK,
 	   "the cluster stays usable");
-	transport_curl_free(sink_curl);
+	sink_stop();
 	is_int(sink_nested, 0, "no callback inside a call");
 }
 
@@ -294,7 +294,7 @@ static void test_token_file(void)
 	sink_until(&sink_seen[3].ends, 1);
 	is_int(sink_seen[3].status, 401,
 	       "an empty file keeps the old token, and a 401 is passed on");
-	transport_curl_free(sink_curl);
+	sink_stop();
 	unlink(path);
 }
 
@@ -302,7 +302,7 @@ static uint32_t transport_connects(void)
 {
 	struct transport_stats s;
 
-	transport_curl_get_stats(sink_curl, &s);
+	transport_net_get_stats(sink_net, &s);
 	return (uint32_t)s.connects;
 }
 
@@ -338,7 +338,7 @@ static void test_renew(void)
 	sink_send(TRANSPORT_READ, "GET", "/needs-token", NULL, 5000, 4);
 	sink_until(&sink_seen[4].ends, 1);
 	is_int(sink_seen[4].status, 200, "is not taken");
-	transport_curl_free(sink_curl);
+	sink_stop();
 }
 
 static int asked;
@@ -371,7 +371,7 @@ static void test_time_of_two(void)
 	is_int(sink_seen[2].code, ERR_TIMEOUT, "and is not answered");
 	ok(clock_mono_ms() - t0 < 3000, "in the time of both");
 	sink_server.hook = NULL;
-	transport_curl_free(sink_curl);
+	sink_stop();
 	unlink(path);
 }
 
@@ -394,7 +394,7 @@ static void test_refused_certificate(void)
 	sink_until(&sink_seen[1].ends, 1);
 	is_int(sink_seen[1].status, 401, "the refusal of the old one is told");
 	is_int(sink_seen[1].end, TRANSPORT_OK, "as an answer");
-	transport_curl_free(sink_curl);
+	sink_stop();
 }
 
 /* libcurl would send it once more by itself, for the connection was in use before. */
@@ -420,7 +420,7 @@ static void test_cut_write(void)
 	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 3);
 	ok(sink_until(&sink_seen[3].ends, 1) && sink_seen[3].end == TRANSPORT_OK,
 	   "the cluster stays usable");
-	transport_curl_free(sink_curl);
+	sink_stop();
 }
 
 /* Memory runs out at any moment of a request's life: it ends, and the next one goes well. */
@@ -440,7 +440,7 @@ static void test_starved(void)
 		ended = sink_until(&sink_seen[1].ends, 1);
 		sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 2);
 		well = sink_until(&sink_seen[2].ends, 1) && sink_seen[2].end == TRANSPORT_OK;
-		transport_curl_free(sink_curl);
+		sink_stop();
 	}
 	ok(ended, "without memory a request ends");
 	ok(well, "and with memory the next one goes well");
@@ -453,17 +453,21 @@ int main(void)
 		printf("Bail out! no loop or no free port\n");
 		return 1;
 	}
-	test_requests();
-	test_watch();
-	test_failures();
-	test_open();
-	test_fence_and_reset();
-	test_token_file();
-	test_renew();
-	test_time_of_two();
-	test_refused_certificate();
-	test_cut_write();
-	test_starved();
+	for (int i = 0; i < 2; i++) {
+		sink_choice = i == 0 ? TRANSPORT_AUTO : TRANSPORT_CURL;
+		printf("# %s\n", i == 0 ? "our own" : "libcurl");
+		test_requests();
+		test_watch();
+		test_failures();
+		test_open();
+		test_fence_and_reset();
+		test_token_file();
+		test_renew();
+		test_time_of_two();
+		test_refused_certificate();
+		test_cut_write();
+		test_starved();
+	}
 	h2_server_stop(&sink_server);
 	sink_turns(2);
 	loop_free(sink_loop);

@@ -344,6 +344,19 @@ static int64_t slow_clock(void)
 	return fake_us;
 }
 
+static unsigned cpu_reads;
+
+static int64_t slow_cpu(void)
+{
+	cpu_reads++;
+	return fake_us;
+}
+
+static int64_t quick_clock(void)
+{
+	return ++fake_us;
+}
+
 /* Waits, as no hook may, for longer than it may compute. */
 static int waits(mk_call *c, const mk_view *v, mk_val draft)
 {
@@ -428,7 +441,7 @@ static void budgets(struct ctx *x)
 	fault_is(x, loops, "host calls: expected at most 500, found more", "host calls");
 	plug_set_limits(x->p, &plug_default_limits);
 	is_int(call(x, loops), ERR_OK, "without a clock there is no time budget");
-	plug_set_clock(x->p, slow_clock);
+	plug_set_clocks(x->p, slow_clock, slow_cpu);
 	l = plug_default_limits;
 	l.hard_us = 10000;
 	plug_set_limits(x->p, &l);
@@ -439,8 +452,23 @@ static void budgets(struct ctx *x)
 	is_int(call(x, loops), ERR_OK, "slow, but under the hard budget");
 	plug_get_stats(x->p, &after);
 	ok(after.soft_time > 0, "soft time is noted");
-	plug_set_clock(x->p, NULL);
+	plug_set_clocks(x->p, NULL, NULL);
 	plug_set_limits(x->p, &plug_default_limits);
+}
+
+/* The clock of CPU time is a system call, and hooks are called many times for each Workload. */
+static void clock_is_spared(struct ctx *x)
+{
+	cpu_reads = 0;
+	plug_set_clocks(x->p, quick_clock, slow_cpu);
+	for (int i = 0; i < 100; i++) {
+		(void)call(x, reads);
+	}
+	is_int(cpu_reads, 1, "100 quick hooks: the clock of CPU time is read once");
+	fake_us += plug_default_limits.soft_us;
+	(void)call(x, reads);
+	is_int(cpu_reads, 2, "after a while it is read again");
+	plug_set_clocks(x->p, NULL, NULL);
 }
 
 static void starved(struct ctx *x)
@@ -449,12 +477,12 @@ static void starved(struct ctx *x)
 
 	l.soft_us = l.hard_us = 20000;
 	plug_set_limits(x->p, &l);
-	plug_set_clock(x->p, clock_cpu_us);
+	plug_set_clocks(x->p, clock_mono_us, clock_cpu_us);
 	is_int(call(x, waits), ERR_OK, "time without a processor is not the plugin's fault");
 	is_int(call(x, computes), ERR_PLUGIN_FAULT, "time spent computing is");
 	ok(strstr(x->err.msg, ": CPU time: expected at most 20000 us, found ") != NULL,
 	   "and named");
-	plug_set_clock(x->p, NULL);
+	plug_set_clocks(x->p, NULL, NULL);
 	plug_set_limits(x->p, &plug_default_limits);
 }
 
@@ -519,6 +547,7 @@ int main(void)
 	is_int(x.r.verdict, MK_KEEP | MK_DEFER, "with its bit");
 	faults(&x);
 	budgets(&x);
+	clock_is_spared(&x);
 	starved(&x);
 	incidents(&x);
 	arena_done(&x.a);

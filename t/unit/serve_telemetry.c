@@ -230,6 +230,71 @@ static void events(void)
 	ok(!strstr(logged(), "refused"), "what goes well is not");
 }
 
+/* A sample's value as text; "" = no such row. */
+static const char *sample(const char *row)
+{
+	static char value[32];
+	struct buf b;
+	const char *at;
+
+	value[0] = '\0';
+	buf_init(&b, 1 << 24);
+	metric_render(&b);
+	buf_add(&b, (mk_str){"", 1});
+	at = b.failed ? NULL : strstr(b.p, row);
+	if (at) {
+		at += strlen(row);
+		snprintf(value, sizeof(value), "%.*s", (int)strcspn(at, "\n"), at);
+	}
+	buf_done(&b);
+	return value;
+}
+
+static void report(cluster_id c, const char *method, int status, enum mk_code code)
+{
+	struct transport_report r = {
+		.cluster = c, .method = method, .status = status, .code = code, .dur_us = 1000};
+
+	telemetry_report(t, &r);
+}
+
+/* Requests and clones are counted in rows that were found once, whatever becomes of clusters. */
+static void rows_found_once(void)
+{
+	operation(OP_CONNECT, W1, KIND_CLUSTER);
+	for (int i = 0; i < 3; i++) {
+		report(W1, "PATCH", 200, ERR_OK);
+		report(W1, "PATCH", 409, ERR_CONFLICT);
+		report(W1, "WATCH", 0, ERR_UNAVAILABLE);
+		report(77, "GET", 200, ERR_OK);
+		report(W1, "BREW", 418, ERR_OK);
+		o.on_count(o.ctx, COUNT_DISPATCHED, STR("q"), STR("w1"));
+	}
+	is_str(sample("requests_total{cluster=\"w1\",verb=\"PATCH\",code=\"200\"} "), "3",
+	       "requests by verb and code");
+	is_str(sample("requests_total{cluster=\"w1\",verb=\"PATCH\",code=\"409\"} "), "3",
+	       "each code has its row");
+	is_str(sample("requests_total{cluster=\"w1\",verb=\"WATCH\",code=\"unavailable\"} "), "3",
+	       "so has what failed without an answer");
+	is_str(sample("requests_total{cluster=\"77\",verb=\"GET\",code=\"200\"} "), "3",
+	       "a cluster without a name");
+	is_str(sample("requests_total{cluster=\"w1\",verb=\"BREW\",code=\"418\"} "), "3",
+	       "a verb that is not known");
+	is_str(sample("request_seconds_count{verb=\"PATCH\"} "), "6", "durations by verb");
+	is_str(sample("request_seconds_count{verb=\"WATCH\"} "), "", "but not of watches");
+	is_str(sample("dispatched_total{cluster_queue=\"q\",cluster=\"w1\",replica_role=\"leader\"}"
+		      " "),
+	       "3", "clones by ClusterQueue and cluster");
+	operation(OP_CONNECT, 2, KIND_CLUSTER);
+	operation(OP_DISCONNECT, 2, KIND_CLUSTER);
+	report(W1, "PATCH", 200, ERR_OK);
+	o.on_count(o.ctx, COUNT_DISPATCHED, STR("q"), STR("w1"));
+	is_str(sample("requests_total{cluster=\"w1\",verb=\"PATCH\",code=\"200\"} "), "1",
+	       "rows that went with another cluster of the name begin anew");
+	is_str(sample("cluster=\"w1\",replica_role=\"leader\"} "), "1", "those of clones too");
+	operation(OP_DISCONNECT, W1, KIND_CLUSTER);
+}
+
 int main(void)
 {
 	int fd[2];
@@ -273,6 +338,7 @@ int main(void)
 	long_names(129);
 	long_names(253);
 	large_fleet();
+	rows_found_once();
 	telemetry_free(t);
 	log_set_output(2, LOG_AUTO);
 	close(fd[0]);

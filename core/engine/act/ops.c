@@ -252,8 +252,9 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 		    const struct event *ev)
 {
 	bool terminating = json_str_at(ev->obj, "/metadata/deletionTimestamp").n > 0;
-	uint64_t rv = 0;
-	bool shown = str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &rv);
+	uint64_t rv = ev->rv;
+	bool known = !ev->obj && rv != 0 && r->present && r->rv >= rv;
+	bool shown = known || str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &rv);
 
 	r->denied = 0;
 	r->unanswered = 0;
@@ -267,9 +268,9 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	if (f->rule == R_JOB_FORWARD) {
 		r->forward_tries++; /* job.c stops after FORWARD_MAX tries */
 	}
-	if (shown && (f->type != OP_DELETE || terminating)) {
+	if (shown && !known && (f->type != OP_DELETE || terminating)) {
 		observe_reply(e, r, ev, false);
-	} else {
+	} else if (!known) {
 		settle(e, r, f->type == OP_DELETE ? SETTLE_DELETE_MS : SETTLE_WRITE_MS);
 	}
 	if (f->note_type) {

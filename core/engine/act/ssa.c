@@ -4,6 +4,7 @@
 
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
+#include "core/engine/store/keep.h"
 
 enum { MAX_MESSAGE = 32768, MAX_DEPTH = 64 };
 
@@ -160,12 +161,13 @@ static struct json *known_fields(struct arena *a, const struct json *status)
 	return mine;
 }
 
-static struct json *body_of(struct arena *a, const struct record *r, const struct json *obj)
+static struct json *body_of(struct arena *a, const struct record *r, const struct json *obj,
+			    const struct json *managed_fields)
 {
 	struct json *body = json_new_obj(a), *meta = json_new_obj(a);
 	const struct json *status = json_get(obj, "status");
-	const struct json *entry = json_elem(json_at(obj, "/metadata/managedFields"), 0);
-	const struct json *fields = json_get(json_get(entry, "fieldsV1"), "f:status");
+	const struct json *fields =
+		json_get(json_get(keep_admission_entry(managed_fields), "fieldsV1"), "f:status");
 	struct json *mine;
 
 	if (!status) {
@@ -188,9 +190,15 @@ static struct json *body_of(struct arena *a, const struct record *r, const struc
 
 struct json *ssa_body(struct pass *p, struct record *r)
 {
-	const struct json *obj = pass_ready(p, r) ? pass_text(p, r) : NULL;
+	bool local = r == p->local;
+	const struct json *obj, *managed_fields;
 
-	return obj ? body_of(p->e->out->arena, r, obj) : NULL;
+	if (!pass_ready(p, r)) {
+		return NULL;
+	}
+	obj = local ? pass_workload(p) : pass_text(p, r);
+	managed_fields = local ? p->wl_fields : json_at(obj, "/metadata/managedFields");
+	return obj ? body_of(p->e->out->arena, r, obj, managed_fields) : NULL;
 }
 
 struct json *ssa_list(struct arena *a, struct json *body, const char *key)
@@ -208,8 +216,8 @@ void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str
 {
 	struct arena *a = p->e->out->arena;
 	mk_str name = p->f->checks[p->check];
-	const struct json *obj = record_parse(p->e, p->local);
-	const struct json *old = json_find(json_at(obj, "/status/admissionChecks"), "name", name.p);
+	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
+	const struct json *old = json_find(checks, "name", name.p);
 	struct json *list = ssa_list(a, body, "admissionChecks");
 	struct json *entry = json_find(list, "name", name.p);
 

@@ -6,64 +6,45 @@
 #include "core/engine/act/cond.h"
 #include "core/engine/rules/pass.h"
 
-/* Appends "Missing clusters: [a b]" or "Inactive clusters: [a b]". Returns how many there are. */
-static size_t list(struct engine *e, const struct facts *config, bool missing, struct buf *text)
-{
-	const char *what = missing ? "Missing" : "Inactive";
-	size_t n = 0;
-
-	for (size_t i = 0; i < config->n_names; i++) {
-		const struct record *r = manager_named(e, KIND_CLUSTER, config->names[i]);
-
-		if (missing ? r != NULL : !r || facts_is(r->facts, F_COND_TRUE)) {
-			continue;
-		}
-		if (n++ == 0) {
-			buf_printf(text, "%s%s clusters: [", text->n ? ", " : "", what);
-		} else {
-			buf_add(text, STR(" "));
-		}
-		buf_add(text, config->names[i]);
-	}
-	buf_add(text, n > 0 ? STR("]") : STR(""));
-	return n;
-}
-
-/* Has each cluster an Active condition, which its first try to connect brings? */
-static bool is_decided(const struct engine *e, const struct facts *config)
-{
-	for (size_t i = 0; i < config->n_names; i++) {
-		const struct record *r = manager_named(e, KIND_CLUSTER, config->names[i]);
-
-		if (r && !facts_is(r->facts, F_COND)) {
-			return false;
-		}
-	}
-	return true;
-}
-
 static void judge(struct engine *e, struct check *k, struct record *r, const struct record *config)
 {
-	struct buf text;
-	size_t bad;
+	static const char *const heads[] = {"Missing clusters: [", "Inactive clusters: ["};
+	const struct facts *f = config->facts;
+	struct buf text[2];
+	bool decided = true; /* each has an Active condition, which its first link brings */
+	size_t bad = 0;
 	struct cond c = {.status = true,
 			 .reason = STR("Active"),
 			 .message = STR("The admission check is active"),
 			 .since_wall_ms = e->wall};
 
-	buf_init(&text, 32768);
-	bad = list(e, config->facts, true, &text) + list(e, config->facts, false, &text);
-	if (bad > 0) {
-		c.status = bad < config->facts->n_names;
-		c.reason = c.status ? STR("SomeActiveClusters") : STR("NoUsableClusters");
-		c.message = arena_dup(e->out->arena, buf_str(&text));
+	buf_init(&text[0], 32768);
+	buf_init(&text[1], 32768);
+	for (size_t i = 0; i < f->n_names; i++) {
+		const struct record *cluster = manager_named(e, KIND_CLUSTER, f->names[i]);
+		struct buf *to = &text[cluster != NULL];
+
+		decided &= !cluster || facts_is(cluster->facts, F_COND);
+		if (!cluster || !facts_is(cluster->facts, F_COND_TRUE)) {
+			buf_add(to, to->n > 0 ? STR(" ") : str_of(heads[cluster != NULL]));
+			buf_add(to, f->names[i]);
+			bad++;
+		}
 	}
-	if (text.failed) {
+	if (bad > 0) {
+		c.status = bad < f->n_names;
+		c.reason = c.status ? STR("SomeActiveClusters") : STR("NoUsableClusters");
+		c.message = arena_printf(e->out->arena, "%.*s%s%.*s%s", STR_ARG(buf_str(&text[0])),
+					 text[0].n && text[1].n ? "], " : "",
+					 STR_ARG(buf_str(&text[1])), "]");
+	}
+	if (text[0].failed || text[1].failed) {
 		say_no_memory(e);
-	} else if (is_decided(e, config->facts)) {
+	} else if (decided) {
 		cond_write(e, r, &k->item, &c, R_CHECK);
 	}
-	buf_done(&text);
+	buf_done(&text[0]);
+	buf_done(&text[1]);
 }
 
 static void pass(struct engine *e, struct check *k, struct record *r)
@@ -111,6 +92,7 @@ void check_pass(struct engine *e, struct check *k)
 	struct record *r = manager_named(e, KIND_CHECK, str_of(k->name));
 
 	if (!r) {
+		list_del(&k->waits); /* the workloads in it have a pass before them */
 		queue_del(&e->queue, &k->item);
 		map_del(&e->check_by_name, str_of(k->name));
 		mk_free(k->name);

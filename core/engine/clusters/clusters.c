@@ -10,6 +10,7 @@
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/former.h"
 #include "core/engine/rules/pass.h"
+#include "core/engine/store/touch.h"
 
 enum {
 	CLASH_QUIET_MS = 10 * 60 * 1000,
@@ -52,6 +53,7 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 	c->own.lost_at = INT64_MAX;
 	c->clash_at = INT64_MIN;
 	queue_item_init(&c->item, ITEM_CLUSTER, STR_NONE);
+	list_init(&c->waits);
 	i = cluster_place(e, c->id);
 	memmove(e->clusters + i + 1, e->clusters + i,
 		(e->n_clusters - i) * sizeof(struct cluster *));
@@ -93,6 +95,7 @@ void cluster_free(struct engine *e, struct cluster *c)
 	for (size_t i = 0; i < KIND_MAX; i++) {
 		table_free(&e->store, c->tables[i]);
 	}
+	list_del(&c->waits); /* the workloads in it have a pass before them */
 	mk_free(c->name);
 	mk_free(c->uid);
 	lasting_done(&c->own);
@@ -106,18 +109,10 @@ void cluster_forget(struct engine *e, struct cluster *c)
 {
 	size_t i;
 
+	touch_view(e, c);
 	ops_forget(e, c->id);
 	watches_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile, false);
-	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
-		for (size_t j = 0; j < w->n_cl; j++) {
-			if (w->cl[j].id == c->id) {
-				wl_cluster_done(&w->cl[j]);
-				w->cl[j] = w->cl[--w->n_cl];
-				break;
-			}
-		}
-		queue_add(&e->queue, &w->item);
-	}
+	e->forgotten++;
 	alias_know(e, c, STR(""));
 	queue_del(&e->queue, &c->item);
 	map_del(&e->cluster_by_name, str_of(c->name));

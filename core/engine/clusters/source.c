@@ -8,6 +8,7 @@
 #include "core/engine/clusters/clusters.h"
 #include "core/engine/clusters/profile.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/store/touch.h"
 
 void source_disconnect(struct engine *e, struct cluster *c)
 {
@@ -130,6 +131,7 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 		queue_add(&e->queue, &c->item); /* 'c' stays and needs another pass */
 		return NULL;
 	}
+	touch_view(e, c); /* while it is known which names its server has */
 	c->own = (struct lasting){0};
 	cluster_forget(e, c);
 	made = cluster_make(e, name);

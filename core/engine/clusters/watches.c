@@ -57,8 +57,7 @@ bool watches_ready(struct engine *e, struct cluster *c, uint16_t kind)
 	if (!t->watched && (c->wanted || c->id == CLUSTER_MANAGER)) {
 		watches_open(e, t);
 	}
-	return c->id == CLUSTER_MANAGER ? table_known(e, c->id, kind)
-					: table_view(e, c, kind) == VIEW_KNOWN;
+	return c->id == CLUSTER_MANAGER ? table_known(c, kind) : table_view(c, kind) == VIEW_KNOWN;
 }
 
 /*
@@ -191,7 +190,7 @@ static void sweep_table(struct engine *e, struct table **slot)
 void watches_sweep(struct engine *e)
 {
 	for (size_t i = 0; i < e->n_clusters; i++) {
-		for (size_t k = KIND_FIRST_JOB; k < KIND_MAX; k++) {
+		for (size_t k = KIND_FIRST_JOB; k < e->o.kinds->n; k++) {
 			sweep_table(e, &e->clusters[i]->tables[k]);
 		}
 	}

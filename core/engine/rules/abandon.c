@@ -31,7 +31,7 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 		return true;
 	}
 	if (!watches_ready(p->e, k->c, p->kind)) {
-		bool gone = table_view(p->e, k->c, p->kind) == VIEW_MISSING ||
+		bool gone = table_view(k->c, p->kind) == VIEW_MISSING ||
 			    lost_given_up(p, k->c, p->kind);
 
 		k->lacks |= !gone; /* so that the watch looks for the kind */
@@ -78,6 +78,8 @@ static bool may_hold_quota(const struct pass *p)
 
 void abandon_pass(struct pass *p)
 {
+	struct clone here = {.c = p->e->clusters[CLUSTER_MANAGER]};
+
 	if (!may_hold_quota(p)) {
 		return;
 	}
@@ -86,9 +88,9 @@ void abandon_pass(struct pass *p)
 			return;
 		}
 	}
-	if (p->grouped && p->n_clones > 0) {
-		(void)members_each(p, &p->clones[0], give_up);
-	} else if (!p->grouped) {
+	if (p->grouped) {
+		(void)members_each(p, &here, give_up);
+	} else {
 		job_abandoned_status(p);
 	}
 }

@@ -6,10 +6,11 @@
 #include "core/engine/act/cond.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/store/touch.h"
 
 enum { TELL_AGAIN_MS = 10 * 1000 };
 
-static bool same_server(const struct cluster *x, const struct cluster *y)
+bool alias_same_server(const struct cluster *x, const struct cluster *y)
 {
 	return str_of(x->own.server).n > 0 && str_eq(str_of(x->own.server), str_of(y->own.server));
 }
@@ -24,11 +25,8 @@ static bool hides(const struct cluster *c)
 
 static void share(struct engine *e, struct cluster *c, bool shared)
 {
-	if (c->own.shared != shared) {
-		c->own.shared = shared;
-		queue_add(&e->queue, &c->item);
-		wl_queue_all(e);
-	}
+	c->own.shared = shared;
+	queue_add(&e->queue, &c->item); /* its condition tells of the others */
 }
 
 /* Marks the clusters of its server as shared; 'left': 'c' does not lead there any more. */
@@ -38,18 +36,21 @@ static void find_others(struct engine *e, struct cluster *c, bool left)
 	size_t n = 0;
 
 	for (WORKERS_EACH(other, e)) {
-		if (other != c && same_server(c, other)) {
+		if (other != c && alias_same_server(c, other)) {
 			last = other;
 			n++;
-			if (!left) {
-				share(e, other, true);
-			}
+			share(e, other, true);
 		}
 	}
-	if (left && n == 1) {
-		share(e, last, false);
+	if (n == 0 && !c->own.shared) {
+		return;
 	}
 	share(e, c, !left && n > 0);
+	touch_view(e, c);
+	if (left && last) {
+		last->own.shared = n > 1;
+		touch_view(e, last);
+	}
 }
 
 bool alias_is_known(const struct cluster *c)
@@ -95,16 +96,16 @@ void alias_look(struct engine *e, const struct record *r)
 {
 	struct cluster *c = cluster_get(e, r->table->cluster);
 
-	for (WORKERS_EACH(other, e)) {
-		const struct record *its;
+	for (PEERS_EACH(struct record, its,
+			store_peers(&e->store, r->table->kind, r->ns, r->name))) {
+		struct cluster *other = cluster_get(e, its->table->cluster);
 
-		if (!c || other == c || (!hides(c) && !hides(other)) || same_server(c, other)) {
+		if (!c || !other || other == c || (!hides(c) && !hides(other)) ||
+		    alias_same_server(c, other) || !its->present || !r->uid ||
+		    !str_eq(str_of(its->uid), str_of(r->uid))) {
 			continue;
 		}
-		its = store_get(other->tables[r->table->kind], r->ns, r->name);
-		if (its && r->uid && str_eq(str_of(its->uid), str_of(r->uid))) {
-			learn(e, c, other, str_of(r->uid));
-		}
+		learn(e, c, other, str_of(r->uid));
 	}
 }
 
@@ -128,7 +129,7 @@ static bool is_its_own(struct pass *p, struct clone *k)
 
 	for (CLONES_EACH(other, p)) {
 		its = twin_record(p, other);
-		if (other != k && r && its && same_server(k->c, other->c) &&
+		if (other != k && r && its && alias_same_server(k->c, other->c) &&
 		    (its->inflight || its->unknown ||
 		     (r->present && its->present && str_eq(str_of(r->uid), str_of(its->uid))))) {
 			return false;
@@ -155,7 +156,7 @@ void alias_mark(struct pass *p)
 		for (struct clone *other = k + 1;
 		     k->c->own.shared && k->twin != TWIN_ALIAS && other < p->clones + p->n_clones;
 		     other++) {
-			if (other->twin == TWIN_ALIAS || !same_server(k->c, other->c) ||
+			if (other->twin == TWIN_ALIAS || !alias_same_server(k->c, other->c) ||
 			    differ(p, speaker, other)) {
 				continue;
 			}
@@ -195,7 +196,7 @@ const char *alias_first(const struct engine *e, const struct cluster *c, const s
 		if (other == c) {
 			return NULL;
 		}
-		if (other && same_server(c, other)) {
+		if (other && alias_same_server(c, other)) {
 			return str_in(str_of(c->name), config->names + i, config->n_names - i)
 				       ? other->name
 				       : NULL;

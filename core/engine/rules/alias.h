@@ -22,6 +22,8 @@ void alias_know(struct engine *e, struct cluster *c, mk_str server);
 void alias_look(struct engine *e, const struct record *r);
 /* Makes all clones of one server but one TWIN_ALIAS. */
 void alias_mark(struct pass *p);
+/* Do both lead to the same server, as far as that is known? */
+bool alias_same_server(const struct cluster *x, const struct cluster *y);
 /* Is it known to which server the cluster leads, and so which other clusters do? */
 bool alias_is_known(const struct cluster *c);
 

@@ -106,7 +106,7 @@ static bool object_done(struct pass *p, struct clone *k)
 	if (p->grouped && !p->job) {
 		return manager_knows(p->e, p->kind);
 	}
-	if (table_view(p->e, k->c, p->kind) != VIEW_KNOWN) {
+	if (table_view(k->c, p->kind) != VIEW_KNOWN) {
 		return end_is_told(p, k);
 	}
 	if (p->grouped && twin == TWIN_ABSENT && facts_is(p->job->facts, F_ENDED)) {
@@ -139,8 +139,7 @@ static bool is_list_awaited(struct pass *p, const struct clone *k)
 {
 	int64_t since = hidden_since(k->c, p->kind);
 
-	return !watches_ready(p->e, k->c, p->kind) &&
-	       table_view(p->e, k->c, p->kind) == VIEW_HIDDEN &&
+	return !watches_ready(p->e, k->c, p->kind) && table_view(k->c, p->kind) == VIEW_HIDDEN &&
 	       !pass_is_due(p, since == INT64_MAX ? since : since + LIST_WAIT_MS);
 }
 

@@ -64,14 +64,14 @@ static bool is_under_other_name(struct pass *p)
 		if (w == p->w || manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
 			continue;
 		}
-		for (CLONES_EACH(k, p)) {
-			const struct record *r =
-				store_get(k->c->tables[KIND_WORKLOAD], w->ns, w->name);
+		for (PEERS_EACH(struct record, r,
+				store_peers(&e->store, KIND_WORKLOAD, w->ns, w->name))) {
+			const struct cluster *c = cluster_get(e, r->table->cluster);
 
-			if (r && r->facts->s[S_MANAGER_ID].n > 0 &&
+			if (c && r->present && r->facts->s[S_MANAGER_ID].n > 0 &&
 			    !str_is(r->facts->s[S_MANAGER_ID], e->manager_id) &&
 			    former_is_same(p, r->facts)) {
-				tell(p, k->c, r->facts->s[S_MANAGER_ID], w->name);
+				tell(p, c, r->facts->s[S_MANAGER_ID], w->name);
 				pass_again(p, e->now + LOOK_AGAIN_MS);
 				return true;
 			}
@@ -200,7 +200,7 @@ void former_adopt(struct pass *p)
 			}
 		} else if (watches_ready(p->e, k->c, p->kind)
 				   ? members_each(p, k, job_is_marked)
-				   : table_view(p->e, k->c, p->kind) == VIEW_MISSING) {
+				   : table_view(k->c, p->kind) == VIEW_MISSING) {
 			mark(p, k->r);
 		}
 	}

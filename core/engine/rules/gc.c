@@ -10,6 +10,7 @@ enum {
 	GC_SHARE = 5,            /* else one in five */
 	GC_SURE_ROUNDS = 2,      /* intervals in a row that confirm an absence */
 	GC_GLANCE = 10,          /* intervals between two looks for jobs without clones */
+	GC_TURNS = 100,          /* in which they begin, within one interval */
 	GC_ROUND_MS = 60 * 1000, /* an interval, when the collector is off */
 };
 
@@ -97,10 +98,9 @@ static bool manager_as_before(struct engine *e)
 void gc_pass(struct engine *e)
 {
 	bool counts = manager_as_before(e);
-	bool glance = e->o.gc_interval_ms > 0 && ++e->gc_rounds % GC_GLANCE == 0;
 	int64_t interval = e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : GC_ROUND_MS;
 
-	for (LIST_EACH_AS(struct wl, w, &e->workloads, node)) {
+	for (LIST_EACH_AS(struct wl, w, &e->gone, waits)) {
 		if (manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
 			continue;
 		}
@@ -116,10 +116,13 @@ void gc_pass(struct engine *e)
 		c->gc_spent = 0;
 		c->gc_most = 0;
 		c->gc_said = false;
-		c->glance |= glance;
-		if (glance) {
-			queue_add(&e->queue, &c->item);
+		if (e->o.gc_interval_ms > 0 && (e->gc_rounds + c->id) % GC_GLANCE == 0) {
+			/* not all at once: each opens a watch on each kind */
+			c->glance = true;
+			queue_add_at(&e->queue, &c->item,
+				     e->now + interval * (c->id / GC_GLANCE % GC_TURNS) / GC_TURNS);
 		}
 	}
+	e->gc_rounds++;
 	queue_add_at(&e->queue, &e->gc_item, e->now + interval);
 }

@@ -36,7 +36,7 @@ static bool make_view(struct pass *p, const struct record *remote, struct plug_v
 	v->workload = pass_workload(p);
 	if (c && remote->present) {
 		v->cluster = str_of(c->name);
-		v->remote = record_parse(p->e, remote);
+		v->remote = pass_copy(p, remote);
 		if (!v->remote) {
 			return false;
 		}
@@ -183,7 +183,7 @@ bool job_ended_elsewhere(struct pass *p, const struct record *remote)
 {
 	return p->job && facts_is(p->job->facts, F_ENDED) &&
 	       (!facts_is(remote->facts, F_ENDED) ||
-		is_of_another_run(pass_job(p), record_parse(p->e, remote)));
+		is_of_another_run(pass_job(p), pass_copy(p, remote)));
 }
 
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal)

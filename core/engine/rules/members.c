@@ -106,8 +106,11 @@ void members_look(struct pass *p)
 	}
 	first = p->local ? speaker(p) : NULL;
 	p->grouped = first != NULL;
-	for (WORKERS_EACH(c, p->e)) {
-		p->grouped = p->grouped || copies_on(p, c, true) != TWIN_ABSENT;
+	for (PEERS_EACH(struct group, g,
+			store_group_peers(&p->e->store, p->kind, p->w->ns, p->w->name))) {
+		const struct cluster *c = cluster_get(p->e, g->table->cluster);
+
+		p->grouped = p->grouped || (c && copies_on(p, c, true) != TWIN_ABSENT);
 	}
 	if (p->grouped) {
 		first = first ? first : speaker(p);

@@ -30,7 +30,7 @@ static bool seems_connected(const struct pass *p, const struct clone *k)
 	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 
 	return !(wc && wc->skip_until > p->e->now) && nominate_is_served(p, k->c) &&
-	       table_known(p->e, k->c->id, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN &&
+	       table_known(k->c, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN &&
 	       k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
 }
 

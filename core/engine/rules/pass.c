@@ -2,6 +2,9 @@
 /* Steps that rules share; see pass.h. */
 #include "core/engine/rules/pass.h"
 
+#include "core/engine/rules/alias.h"
+#include "core/engine/rules/twin.h"
+
 void pass_again(struct pass *p, int64_t at)
 {
 	queue_add_at(&p->e->queue, &p->w->item, at);
@@ -25,22 +28,175 @@ struct json *pass_text(struct pass *p, struct record *r)
 	return v;
 }
 
+/* --- the clusters ----------------------------------------------------------------------------- */
+
 struct clone *pass_clone_on(const struct pass *p, const struct cluster *c)
 {
-	for (CLONES_EACH(k, p)) {
-		if (k->c == c) {
-			return k;
+	return c && c->seen_by == p->e->stats.passes ? &p->clones[c->place] : NULL;
+}
+
+/* The place of the cluster in the pass's config; SIZE_MAX: not there. */
+static size_t rank_of(const struct pass *p, const struct cluster *c)
+{
+	const struct facts *config = p->config ? p->config->facts : NULL;
+
+	for (size_t i = 0; config && i < config->n_names; i++) {
+		if (str_is(config->names[i], c->name)) {
+			return i;
 		}
 	}
-	return NULL;
+	return SIZE_MAX;
 }
+
+/* Adds the cluster, after those of lower ranks and numbers; NULL and what is there is fine. */
+static void add(struct pass *p, struct cluster *c, size_t rank)
+{
+	size_t i = p->n_clones;
+
+	if (!c || pass_clone_on(p, c)) {
+		return;
+	}
+	for (; i > 0; i--) {
+		const struct clone *before = &p->clones[i - 1];
+
+		if (before->rank < rank || (before->rank == rank && before->c->id < c->id)) {
+			break;
+		}
+		p->clones[i] = *before;
+		p->clones[i].c->place = i;
+	}
+	p->clones[i] = (struct clone){.c = c, .rank = rank, .in_config = rank != SIZE_MAX};
+	p->n_clones++;
+	c->seen_by = p->e->stats.passes;
+	c->place = i;
+}
+
+static void add_number(struct pass *p, cluster_id id)
+{
+	struct cluster *c = cluster_get(p->e, id);
+
+	if (c && !pass_clone_on(p, c)) {
+		add(p, c, rank_of(p, c));
+	}
+}
+
+/* Another name of a server may stand for it. */
+static bool add_names(struct pass *p)
+{
+	struct engine *e = p->e;
+	struct clone *all;
+	size_t i = 0;
+
+	while (i < p->n_clones && !p->clones[i].c->own.shared) {
+		i++;
+	}
+	if (i == p->n_clones) {
+		return true;
+	}
+	all = arena_array(&e->scratch, e->n_clusters, sizeof(*all));
+	if (!all) {
+		return false;
+	}
+	memcpy(all, p->clones, p->n_clones * sizeof(*all));
+	p->clones = all;
+	for (WORKERS_EACH(c, e)) {
+		for (i = 0; c->own.shared && !pass_clone_on(p, c) && i < p->n_clones; i++) {
+			if (alias_same_server(c, p->clones[i].c)) {
+				add(p, c, rank_of(p, c));
+			}
+		}
+	}
+	return true;
+}
+
+static bool has_group_key(const struct pass *p)
+{
+	return p->kind && plug_adapter(p->e->o.plug, p->adapter)->d->group_key;
+}
+
+/*
+ * Adds the clusters that hold objects of the Workload, or counts them: 'counted' is not NULL. An
+ * upper bound, because one cluster may hold several.
+ */
+static void look_for_objects(struct pass *p, size_t *counted)
+{
+	const struct store *s = &p->e->store;
+	mk_str ns = p->w->ns;
+	struct record *clones = store_peers(s, KIND_WORKLOAD, ns, p->w->name);
+	struct record *jobs = p->kind ? store_peers(s, p->kind, ns, p->object) : NULL;
+	struct group *groups =
+		has_group_key(p) ? store_group_peers(s, p->kind, ns, p->w->name) : NULL;
+	size_t n = 0;
+
+	for (PEERS_EACH(struct record, r, clones)) {
+		n++;
+		counted ? (void)0 : add_number(p, r->table->cluster);
+	}
+	for (PEERS_EACH(struct record, r, jobs)) {
+		n++;
+		counted ? (void)0 : add_number(p, r->table->cluster);
+	}
+	for (PEERS_EACH(struct group, g, groups)) {
+		n++;
+		counted ? (void)0 : add_number(p, g->table->cluster);
+	}
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		n += wc->uses;
+		counted || !wc->uses ? (void)0 : add_number(p, wc->id);
+	}
+	if (counted) {
+		*counted = n;
+	}
+}
+
+bool pass_look(struct pass *p)
+{
+	struct engine *e = p->e;
+	const struct facts *config = p->config ? p->config->facts : NULL;
+	bool whole = p->f && (p->f->s[S_CLUSTER].n == 0 || facts_is(p->f, F_EVICTED));
+	size_t max;
+
+	look_for_objects(p, &max);
+	max += (whole && config ? config->n_names : 0) + 1;
+	max = max < e->n_clusters ? max : e->n_clusters;
+	p->clones = arena_array(&e->scratch, max, sizeof(struct clone));
+	if (!p->clones) {
+		say_no_memory(e);
+		return false;
+	}
+	for (size_t i = 0; whole && config && i < config->n_names; i++) {
+		add(p, cluster_named(e, config->names[i]), i);
+	}
+	look_for_objects(p, NULL);
+	if (p->f && p->f->s[S_CLUSTER].n > 0) {
+		struct cluster *winner = cluster_named(e, p->f->s[S_CLUSTER]);
+
+		add(p, winner, winner ? rank_of(p, winner) : 0);
+	}
+	if (!add_names(p)) {
+		say_no_memory(e);
+		return false;
+	}
+	for (CLONES_EACH(k, p)) {
+		k->r = store_find(k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);
+		k->twin = twin_of_clone(p, k->c, k->r);
+	}
+	e->stats.visits += p->n_clones;
+	alias_mark(p);
+	return true;
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
 
 struct json *pass_workload(struct pass *p)
 {
 	if (!p->wl_json) {
+		struct json *meta;
+
 		p->wl_json = pass_text(p, p->local);
-		json_set(&p->e->scratch, json_get(p->wl_json, "metadata"), STR("managedFields"),
-			 NULL);
+		meta = json_get(p->wl_json, "metadata");
+		p->wl_fields = json_get(meta, "managedFields");
+		json_set(&p->e->scratch, meta, STR("managedFields"), NULL);
 	}
 	return p->wl_json;
 }
@@ -51,4 +207,13 @@ struct json *pass_job(struct pass *p)
 		p->job_json = pass_text(p, p->job);
 	}
 	return p->job_json;
+}
+
+const struct json *pass_copy(struct pass *p, const struct record *copy)
+{
+	if (p->copy_of != copy || !p->copy_json) {
+		p->copy_of = copy;
+		p->copy_json = record_parse(p->e, copy);
+	}
+	return p->copy_json;
 }

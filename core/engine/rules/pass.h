@@ -30,8 +30,9 @@ struct clone {
 	struct cluster *c;
 	struct clone *speaker; /* TWIN_ALIAS: the clone that shows the object instead */
 	struct record *r;      /* of the remote Workload; NULL: never seen */
+	size_t rank;           /* place in the config; SIZE_MAX: it does not name the cluster */
 	enum twin twin;
-	bool in_config;
+	bool in_config; /* it, or another cluster of the same server, is named there */
 	bool lacks; /* the kind is missing there, and the job is to run there, or may be there */
 };
 
@@ -40,7 +41,8 @@ struct pass {
 	struct wl *w;
 	struct record *local;  /* NULL: gone */
 	const struct facts *f; /* of local */
-	size_t check;          /* index of our check in f->checks */
+	bool checked;          /* it has a check of ours: */
+	size_t check;          /* ... index in f->checks */
 	enum check_state state;
 	const struct record *config; /* NULL: none */
 	uint16_t kind;               /* of the job; 0: no adapter */
@@ -55,9 +57,13 @@ struct pass {
 	bool over;            /* the check turns Retry: no more steps of this round */
 	unsigned looks;       /* number of members whose hooks may still be called in this pass */
 	mk_str pinned;        /* the only cluster that may be tried; "": the dispatcher chooses */
-	struct clone *clones; /* one for each cluster: those of the config, then others */
+	struct clone *clones; /* see pass_look; those that the config names come first */
 	size_t n_clones;
+	bool anywhere;                   /* what any cluster shows may bring another decision */
 	struct json *wl_json, *job_json; /* parsed on demand, in the scratch arena */
+	const struct json *wl_fields;    /* the managedFields that wl_json is without */
+	const struct record *copy_of;    /* the copy that was parsed last */
+	struct json *copy_json;
 };
 
 /* for (CLONES_EACH(k, p)): in the order of the config, then the others. */
@@ -98,15 +104,24 @@ static inline void pass_ask(struct pass *p, struct record *r)
 {
 	(void)pass_ready(p, r);
 }
-/* The clone on that cluster; NULL: none, or 'c' is NULL. */
+/*
+ * Fills p->clones with the clusters that this pass is about: those that hold an object of the
+ * Workload or its job, its winner, other names of their servers, and until there is a winner all
+ * that the config names. On all others the Workload has nothing, and gets nothing. False: out of
+ * memory.
+ */
+bool pass_look(struct pass *p);
+/* The clone on that cluster; NULL: none that this pass is about, or 'c' is NULL. */
 struct clone *pass_clone_on(const struct pass *p, const struct cluster *c);
 /*
  * The record's text, parsed, in the scratch arena. NULL: the text is missing and a get is sent, or
  * out of memory.
  */
 struct json *pass_text(struct pass *p, struct record *r);
-/* The local Workload (without managedFields), parsed; NULL as pass_text. */
+/* The local Workload (without managedFields: wl_fields), parsed once; NULL as pass_text. */
 struct json *pass_workload(struct pass *p);
+/* The text of a copy of the job, parsed once while it is the same; NULL as record_parse. */
+const struct json *pass_copy(struct pass *p, const struct record *copy);
 /* The local job, parsed; NULL: there is none, or as pass_text. */
 struct json *pass_job(struct pass *p);
 

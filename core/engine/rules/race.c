@@ -167,7 +167,7 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 static bool is_out_of_sight(struct pass *p, const struct clone *k)
 {
 	return k->twin == TWIN_ABSENT && !watches_ready(p->e, k->c, p->kind) &&
-	       (table_view(p->e, k->c, p->kind) == VIEW_MISSING || lost_given_up(p, k->c, p->kind));
+	       (table_view(k->c, p->kind) == VIEW_MISSING || lost_given_up(p, k->c, p->kind));
 }
 
 /*

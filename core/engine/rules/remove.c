@@ -119,7 +119,7 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 	if (k->r && twin_is_ours(twin_recorded(p, k)) && slices_is_inherited(p)) {
 		return false; /* a newer slice takes over the job */
 	}
-	if (!table_known(p->e, k->c->id, KIND_WORKLOAD) || !remove_job(p, k, rule)) {
+	if (!table_known(k->c, KIND_WORKLOAD) || !remove_job(p, k, rule)) {
 		return false;
 	}
 	if (k->twin == TWIN_UNKNOWN) {

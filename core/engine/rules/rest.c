@@ -90,7 +90,7 @@ static void removed(struct pass *p, const struct clone *k, struct wl_cluster *wc
 		rest(e, p->w, wc, wc->removed - 2,
 		     arena_printf(&e->scratch,
 				  "the %s was removed on worker cluster \"%s\" %u times in a row, "
-				  "by somebody else",
+				  "by another client",
 				  what, k->c->name, wc->removed));
 	}
 	wc->forget_at = (wc->skip_until > e->now ? wc->skip_until : e->now) + FORGET_MS;

@@ -25,7 +25,7 @@ enum twin twin_of_clone(struct pass *p, const struct cluster *c, const struct re
 {
 	enum twin t;
 
-	if (!table_known(p->e, c->id, KIND_WORKLOAD)) {
+	if (!table_known(c, KIND_WORKLOAD)) {
 		return TWIN_UNKNOWN;
 	}
 	if (!r || !r->present) {
@@ -92,7 +92,7 @@ enum twin twin_recorded(const struct pass *p, const struct clone *k)
 
 enum twin twin_there(const struct pass *p, const struct clone *k)
 {
-	enum view view = p->kind ? table_view(p->e, k->c, p->kind) : VIEW_MISSING;
+	enum view view = p->kind ? table_view(k->c, p->kind) : VIEW_MISSING;
 
 	return view == VIEW_KNOWN     ? twin_recorded(p, k)
 	       : view == VIEW_MISSING ? TWIN_ABSENT

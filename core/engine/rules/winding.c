@@ -31,7 +31,7 @@ static mk_str told_winner(struct pass *p)
 static bool is_same_start(struct pass *p, const struct clone *k)
 {
 	const struct record *r = twin_record(p, k);
-	const struct json *copy = r && r->present ? record_parse(p->e, r) : NULL;
+	const struct json *copy = r && r->present ? pass_copy(p, r) : NULL;
 	mk_str start = json_str_at(pass_job(p), "/status/startTime");
 
 	return start.n > 0 && str_eq(start, json_str_at(copy, "/status/startTime"));
@@ -80,8 +80,7 @@ static bool jobs_known(struct pass *p)
 		if (!twin_is_ours(k->twin) || watches_ready(p->e, k->c, p->kind)) {
 			continue;
 		}
-		if (table_view(p->e, k->c, p->kind) != VIEW_MISSING &&
-		    !lost_given_up(p, k->c, p->kind)) {
+		if (table_view(k->c, p->kind) != VIEW_MISSING && !lost_given_up(p, k->c, p->kind)) {
 			return false;
 		}
 	}
@@ -251,6 +250,15 @@ void winding_without_cluster(struct pass *p)
 	k = ready_clone(p);
 	for (CLONES_EACH(any, p)) {
 		unknown |= may_turn_up(p, any);
+	}
+	for (WORKERS_EACH(c, p->e)) {
+		struct clone hidden = {.c = c, .twin = TWIN_UNKNOWN};
+
+		if (p->config) {
+			break; /* it names all that count */
+		}
+		unknown |= !pass_clone_on(p, c) && !table_known(c, KIND_WORKLOAD) &&
+			   may_turn_up(p, &hidden);
 	}
 	if (k && clone_is(k, F_FINISHED)) {
 		finish_remotely(p, k);

@@ -314,7 +314,7 @@ static void cluster_gone(struct pass *p)
 static void give_up(struct pass *p, struct clone *k)
 {
 	if (!watches_ready(p->e, k->c, p->kind)) {
-		if (table_view(p->e, k->c, p->kind) != VIEW_MISSING) {
+		if (table_view(k->c, p->kind) != VIEW_MISSING) {
 			lost(p, hidden_since(k->c, p->kind), R_REMOTE_GONE,
 			     STR("Admitting remote no longer exists"));
 			return;

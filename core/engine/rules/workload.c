@@ -5,7 +5,6 @@
 #include "core/base/alloc.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/clusters/watches.h"
-#include "core/engine/rules/alias.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/fault.h"
 #include "core/engine/rules/former.h"
@@ -22,42 +21,6 @@
 #include "core/engine/rules/won.h"
 
 /* --- what the pass looks at ------------------------------------------------------------------- */
-
-static void add_clone(struct pass *p, struct cluster *c, bool in_config)
-{
-	struct clone *k = &p->clones[p->n_clones++];
-
-	k->c = c;
-	k->in_config = in_config;
-	k->r = store_find(c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);
-	k->twin = twin_of_clone(p, c, k->r);
-}
-
-static bool look_at_clones(struct pass *p)
-{
-	struct engine *e = p->e;
-	const struct facts *config = p->config ? p->config->facts : NULL;
-
-	p->clones = arena_array(&e->scratch, e->n_clusters, sizeof(struct clone));
-	if (!p->clones) {
-		say_no_memory(e);
-		return false;
-	}
-	for (size_t i = 0; config && i < config->n_names; i++) {
-		struct cluster *c = cluster_named(e, config->names[i]);
-
-		if (c && !pass_clone_on(p, c)) {
-			add_clone(p, c, true);
-		}
-	}
-	for (WORKERS_EACH(c, e)) {
-		if (!pass_clone_on(p, c)) {
-			add_clone(p, c, false);
-		}
-	}
-	alias_mark(p);
-	return true;
-}
 
 /*
  * Finds our check: the first of the Workload's checks whose AdmissionCheck belongs to our
@@ -107,18 +70,20 @@ static void look_at_job(struct pass *p)
  * May a clone exist on a nominated cluster? A complete list tells. A nomination alone does not: an
  * external dispatcher may nominate any cluster.
  */
-static bool may_be_there(const struct pass *p, mk_str name)
+static bool may_be_there(struct pass *p, mk_str name)
 {
 	const struct cluster *c = cluster_named(p->e, name);
+	bool hidden = c && !table_known(c, KIND_WORKLOAD);
 
-	return c && !table_known(p->e, c->id, KIND_WORKLOAD);
+	p->anywhere |= hidden;
+	return hidden;
 }
 
 /*
  * Has a clone been created for this workload? For clusters that are out of reach the Workload's
  * status tells.
  */
-static bool is_dispatched(const struct pass *p)
+static bool is_dispatched(struct pass *p)
 {
 	if (p->f->s[S_CLUSTER].n > 0 || facts_is(p->f, F_OWNED | F_QUOTA | F_EVICTED)) {
 		return true; /* an eviction clears clusterName before the job has stopped */
@@ -142,7 +107,7 @@ static bool is_dispatched(const struct pass *p)
  * Rejected makes Kueue deactivate the Workload. It is only for one that was not dispatched, and
  * says nothing about one that is inactive already.
  */
-static bool may_reject(const struct pass *p)
+static bool may_reject(struct pass *p)
 {
 	return p->state == CHECK_PENDING && facts_is(p->f, F_ACTIVE) && !is_dispatched(p);
 }
@@ -281,15 +246,14 @@ static void reserved(struct pass *p)
 
 static void with_local(struct pass *p)
 {
-	bool checked = find_check(p);
-
+	p->checked = find_check(p);
 	p->w->gc = false;
 	p->w->sure_gone = false;
 	p->w->absent_rounds = 0;
-	if (!look_at_clones(p)) {
+	if (!pass_look(p)) {
 		return;
 	}
-	if (!checked) {
+	if (!p->checked) {
 		/* A removed check stops no running job; what has ended is cleaned up. */
 		if (p->kind && (facts_is(p->f, F_TERMINATING) || facts_is(p->f, F_FINISHED))) {
 			release(p, R_UNCHECKED);
@@ -328,7 +292,7 @@ static void with_local(struct pass *p)
 /* The local Workload is gone: removes its clones and jobs. */
 static void without_local(struct pass *p)
 {
-	if (!look_at_clones(p)) {
+	if (!pass_look(p)) {
 		return;
 	}
 	if (p->kind == 0) {
@@ -380,6 +344,45 @@ static bool count_uses(struct pass *p)
 	return any;
 }
 
+/*
+ * Until its next pass, what changes concern the workload? Those of its own objects do always: they
+ * queue it by name. What can be seen of its winner does, and before there is one, what can be seen
+ * of the clusters that it chooses from.
+ */
+static struct list_node *waits_for(const struct pass *p)
+{
+	struct engine *e = p->e;
+	struct cluster *winner;
+	struct check *check;
+
+	if (!p->local) {
+		return &e->gone;
+	}
+	if (p->anywhere) {
+		return &e->waits;
+	}
+	if (!p->checked || !facts_is(p->f, F_QUOTA) ||
+	    (p->f->flags & (F_FINISHED | F_TERMINATING))) {
+		return NULL;
+	}
+	if (p->f->s[S_CLUSTER].n > 0 && !facts_is(p->f, F_EVICTED)) {
+		winner = cluster_named(e, p->f->s[S_CLUSTER]);
+		return winner ? &winner->waits : &e->waits;
+	}
+	check = map_get(&e->check_by_name, p->f->checks[p->check]);
+	return p->config && check ? &check->waits : &e->waits;
+}
+
+static void await(const struct pass *p)
+{
+	struct list_node *waits = waits_for(p);
+
+	list_del(&p->w->waits);
+	if (waits) {
+		list_add_tail(waits, &p->w->waits);
+	}
+}
+
 void workload_pass(struct engine *e, struct wl *w)
 {
 	struct pass p = {.e = e, .w = w, .pace = &w->pace, .looks = LOOKS_MAX};
@@ -389,6 +392,7 @@ void workload_pass(struct engine *e, struct wl *w)
 		return;
 	}
 	e->stats.passes++;
+	wl_clusters_tidy(e, w);
 	p.local = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
 	p.f = p.local ? p.local->facts : NULL;
 	look_at_job(&p);
@@ -398,6 +402,7 @@ void workload_pass(struct engine *e, struct wl *w)
 		without_local(&p);
 	}
 	any = count_uses(&p);
+	await(&p);
 	if (e->no_memory) {
 		queue_add(&e->queue, &w->item);
 	} else if (!p.local && !any) {

@@ -13,15 +13,24 @@
 #include "core/engine/store/store.h"
 #include "core/model/kind.h"
 
-enum { MAX_MESSAGE = 32768, MAX_NAMES = 64 };
+enum {
+	MAX_MESSAGE = 32768,
+	MAX_NAMES = 64,
+	INT_MAX_TEXT = 20, /* characters of an int64_t */
+};
 
-/* The facts while they are collected: strings borrowed from the object or the scratch arena. */
+/*
+ * The facts while they are collected: strings borrowed from the object or the scratch arena. 'f'
+ * counts how many of the arrays' elements are set.
+ */
 struct draw {
 	struct facts f;
-	mk_str checks[MAX_NAMES], names[MAX_NAMES];
-	uint8_t states[MAX_NAMES];
 	const struct facts_env *env;
 	struct arena *a;
+	/* Parts of the object that many facts come from; NULL: absent. */
+	const struct json *meta, *annotations, *labels, *spec, *status;
+	mk_str checks[MAX_NAMES], names[MAX_NAMES];
+	uint8_t states[MAX_NAMES];
 };
 
 const char *check_state_name(enum check_state s)
@@ -36,14 +45,14 @@ static void flag(struct draw *d, uint32_t bit, bool on)
 	d->f.flags |= on ? bit : 0;
 }
 
-static mk_str annotation(const struct json *obj, const char *key)
+static mk_str annotation(const struct draw *d, const char *key)
 {
-	return json_str(json_get(json_at(obj, "/metadata/annotations"), key));
+	return json_str(json_get(d->annotations, key));
 }
 
-static mk_str label(const struct json *obj, const char *key)
+static mk_str label(const struct draw *d, const char *key)
 {
-	return json_str(json_get(json_at(obj, "/metadata/labels"), key));
+	return json_str(json_get(d->labels, key));
 }
 
 static bool is_true(const struct json *condition)
@@ -57,32 +66,32 @@ static bool is_ours(const struct facts_env *env, mk_str origin)
 	       (env->origin.n > 0 && str_eq(origin, env->origin));
 }
 
-static void draw_remote(struct draw *d, const struct json *obj)
+static void draw_remote(struct draw *d)
 {
-	mk_str origin = label(obj, NAME_ORIGIN);
-	struct json_iter it = json_iter(json_at(obj, "/metadata/finalizers"));
+	mk_str origin = label(d, NAME_ORIGIN);
+	struct json_iter it = json_iter(json_get(d->meta, "finalizers"));
 
 	while (json_next(&it)) {
 		flag(d, F_HELD, str_is(json_str(it.val), NAME_IN_USE));
 	}
 	flag(d, F_ORIGIN, is_ours(d->env, origin));
 	flag(d, F_RELABEL, !str_eq(origin, d->env->origin));
-	d->f.s[S_MANAGER_ID] = annotation(obj, NAME_MANAGER_ID);
-	d->f.s[S_LOCAL_UID] = annotation(obj, NAME_WORKLOAD_UID);
-	d->f.s[S_SPEC_HASH] = annotation(obj, NAME_SPEC_HASH);
-	d->f.s[S_ORIGIN_UID] = annotation(obj, NAME_ORIGIN_UID);
+	d->f.s[S_MANAGER_ID] = annotation(d, NAME_MANAGER_ID);
+	d->f.s[S_LOCAL_UID] = annotation(d, NAME_WORKLOAD_UID);
+	d->f.s[S_SPEC_HASH] = annotation(d, NAME_SPEC_HASH);
+	d->f.s[S_ORIGIN_UID] = annotation(d, NAME_ORIGIN_UID);
 }
 
 static void draw_owner(struct draw *d, const struct json *obj)
 {
-	mk_str gvk = annotation(obj, NAME_OWNER_GVK);
-	mk_str name = annotation(obj, NAME_OWNER_NAME);
+	mk_str gvk = annotation(d, NAME_OWNER_GVK);
+	mk_str name = annotation(d, NAME_OWNER_NAME);
 	const struct json *ref = api_owner(obj);
 
 	d->f.s[S_OWNER_UID] = json_str(json_get(ref, "uid"));
-	if (d->env->remote && annotation(obj, NAME_OUR_OWNER_KIND).n > 0) {
-		d->f.s[S_OWNER_KIND] = annotation(obj, NAME_OUR_OWNER_KIND);
-		d->f.s[S_OWNER_NAME] = annotation(obj, NAME_OUR_OWNER_NAME);
+	if (d->env->remote && annotation(d, NAME_OUR_OWNER_KIND).n > 0) {
+		d->f.s[S_OWNER_KIND] = annotation(d, NAME_OUR_OWNER_KIND);
+		d->f.s[S_OWNER_NAME] = annotation(d, NAME_OUR_OWNER_NAME);
 		flag(d, F_OWNED, true);
 		return;
 	}
@@ -109,12 +118,13 @@ static void draw_conditions(struct draw *d, const struct json *conditions)
 	struct json_iter it = json_iter(conditions);
 
 	while (json_next(&it)) {
-		mk_str type = json_str(json_get(it.val, "type"));
-		mk_str message = json_str(json_get(it.val, "message"));
+		mk_str type, message;
 
 		if (!is_true(it.val)) {
 			continue;
 		}
+		type = json_str(json_get(it.val, "type"));
+		message = json_str(json_get(it.val, "message"));
 		if (str_is(type, "QuotaReserved")) {
 			flag(d, F_QUOTA, true);
 		} else if (str_is(type, "Admitted")) {
@@ -156,62 +166,95 @@ static void draw_names(struct draw *d, const struct json *list)
 	}
 }
 
-static void draw_priority(struct draw *d, const struct json *obj)
+static void draw_priority(struct draw *d)
 {
-	const struct json *ref = json_at(obj, "/spec/priorityClassRef");
+	const struct json *ref = json_get(d->spec, "priorityClassRef");
 	mk_str kind = json_str(json_get(ref, "kind"));
-	mk_str boost = annotation(obj, NAME_PRIORITY_BOOST);
+	mk_str boost = annotation(d, NAME_PRIORITY_BOOST);
 	bool negative = boost.n > 0 && boost.p[0] == '-';
 	uint64_t n;
 
 	flag(d, F_POD_PRIORITY, str_is(kind, "PriorityClass"));
 	flag(d, F_WORKLOAD_PRIORITY, str_is(kind, "WorkloadPriorityClass"));
 	d->f.s[S_PRIORITY_CLASS] = json_str(json_get(ref, "name"));
-	d->f.priority = json_int(json_at(obj, "/spec/priority"), 0);
+	d->f.priority = json_int(json_get(d->spec, "priority"), 0);
 	if (str_u64(str_sub(boost, negative ? 1 : 0, boost.n), &n) && n <= INT32_MAX) {
 		d->f.boost = negative ? -(int64_t)n : (int64_t)n;
 	}
+}
+
+/* In decimal, without a NUL. */
+static char *put_int(char *at, int64_t i)
+{
+	uint64_t left = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+	char digits[INT_MAX_TEXT];
+	size_t n = 0;
+
+	do {
+		digits[n++] = (char)('0' + left % 10);
+		left /= 10;
+	} while (left > 0);
+	if (i < 0) {
+		*at++ = '-';
+	}
+	while (n > 0) {
+		*at++ = digits[--n];
+	}
+	return at;
 }
 
 /* "main=2,worker=3,": tells whether only the counts have changed. */
 static void draw_counts(struct draw *d, const struct json *pod_sets)
 {
 	struct json_iter it = json_iter(pod_sets);
-	mk_str text = {NULL, 0};
+	char *text, *at;
+	size_t max = 0;
 
 	while (json_next(&it)) {
-		text = arena_printf(d->a, "%.*s%.*s=%lld,", STR_ARG(text),
-				    STR_ARG(json_str(json_get(it.val, "name"))),
-				    (long long)json_int(json_get(it.val, "count"), 1));
+		max += json_str(json_get(it.val, "name")).n + INT_MAX_TEXT + 2;
 	}
-	d->f.s[S_COUNTS] = text;
+	text = max > 0 ? arena_alloc_raw(d->a, max) : NULL;
+	if (!text) {
+		return;
+	}
+	it = json_iter(pod_sets);
+	for (at = text; json_next(&it);) {
+		mk_str name = json_str(json_get(it.val, "name"));
+
+		memcpy(at, name.p, name.n);
+		at += name.n;
+		*at++ = '=';
+		at = put_int(at, json_int(json_get(it.val, "count"), 1));
+		*at++ = ',';
+	}
+	d->f.s[S_COUNTS] = (mk_str){text, (size_t)(at - text)};
 }
 
-static void draw_component(struct draw *d, const struct json *obj)
+static void draw_component(struct draw *d)
 {
 	uint64_t n;
 
-	flag(d, F_ELASTIC, str_is(annotation(obj, NAME_ELASTIC), "true"));
-	flag(d, F_ELASTIC, annotation(obj, NAME_SLICE_NAME).n > 0);
-	d->f.s[S_SLICE_OF] = annotation(obj, NAME_SLICE_OF);
+	flag(d, F_ELASTIC, str_is(annotation(d, NAME_ELASTIC), "true"));
+	flag(d, F_ELASTIC, annotation(d, NAME_SLICE_NAME).n > 0);
+	d->f.s[S_SLICE_OF] = annotation(d, NAME_SLICE_OF);
 	flag(d, F_ELASTIC, d->f.s[S_SLICE_OF].n > 0);
 	d->f.index = -1;
-	if (str_u64(annotation(obj, NAME_COMPONENT), &n) && n <= INT32_MAX) {
+	if (str_u64(annotation(d, NAME_COMPONENT), &n) && n <= INT32_MAX) {
 		d->f.index = (int64_t)n;
 	}
 }
 
 /* F_BLOCKED needs our gate: opening it does not help a clone that waits at other gates only. */
-static void draw_gates(struct draw *d, const struct json *obj)
+static void draw_gates(struct draw *d)
 {
-	const struct json *status = json_get(obj, "status");
 	const struct json *ours =
-		json_find(json_at(obj, "/spec/preemptionGates"), "name", NAME_GATE);
-	const struct json *gate = json_find(json_get(status, "preemptionGates"), "name", NAME_GATE);
-	const struct json *blocked =
-		json_find(json_get(status, "conditions"), "type", "BlockedOnPreemptionGates");
+		json_find(json_get(d->spec, "preemptionGates"), "name", NAME_GATE);
+	const struct json *gate =
+		json_find(json_get(d->status, "preemptionGates"), "name", NAME_GATE);
 
-	flag(d, F_BLOCKED, ours && is_true(blocked));
+	flag(d, F_BLOCKED,
+	     ours && is_true(json_find(json_get(d->status, "conditions"), "type",
+				       "BlockedOnPreemptionGates")));
 	flag(d, F_GATE_OPEN, str_is(json_str(json_get(gate, "position")), "Open"));
 	if (!time_parse(json_str(json_get(gate, "lastTransitionTime")), &d->f.gate_ms)) {
 		d->f.gate_ms = -1;
@@ -232,9 +275,9 @@ static void draw_topology(struct draw *d, const struct json *assignments)
  * The other field manager that owns nominations. When we leave them out of an apply, the server
  * keeps what that manager owns.
  */
-static mk_str nominator_of(const struct json *obj)
+static mk_str nominator_of(const struct draw *d)
 {
-	struct json_iter it = json_iter(json_at(obj, "/metadata/managedFields"));
+	struct json_iter it = json_iter(json_get(d->meta, "managedFields"));
 
 	while (json_next(&it)) {
 		if (!str_is(json_str(json_get(it.val, "manager")), NAME_ADMISSION) &&
@@ -247,26 +290,26 @@ static mk_str nominator_of(const struct json *obj)
 
 static void draw_workload(struct draw *d, const struct json *obj)
 {
-	const struct json *status = json_get(obj, "status");
-	struct json_iter it = json_iter(json_get(status, "admissionChecks"));
-	const struct json *active = json_at(obj, "/spec/active");
+	const struct json *admission = json_get(d->status, "admission");
+	struct json_iter it = json_iter(json_get(d->status, "admissionChecks"));
+	const struct json *active = json_get(d->spec, "active");
 
 	flag(d, F_ACTIVE, json_type(active) != JSON_BOOL || json_bool(active));
 	draw_owner(d, obj);
-	draw_priority(d, obj);
-	draw_conditions(d, json_get(status, "conditions"));
-	draw_component(d, obj);
-	draw_counts(d, json_at(obj, "/spec/podSets"));
-	draw_gates(d, obj);
+	draw_priority(d);
+	draw_conditions(d, json_get(d->status, "conditions"));
+	draw_component(d);
+	draw_counts(d, json_get(d->spec, "podSets"));
+	draw_gates(d);
 	if (d->env->remote) {
-		draw_remote(d, obj);
+		draw_remote(d);
 		return;
 	}
-	d->f.s[S_CLUSTER] = json_str(json_get(status, "clusterName"));
-	d->f.s[S_QUEUE] = json_str_at(status, "/admission/clusterQueue");
-	draw_names(d, json_get(status, "nominatedClusterNames"));
-	d->f.s[S_NOMINATOR] = nominator_of(obj);
-	draw_topology(d, json_at(status, "/admission/podSetAssignments"));
+	d->f.s[S_CLUSTER] = json_str(json_get(d->status, "clusterName"));
+	d->f.s[S_QUEUE] = json_str(json_get(admission, "clusterQueue"));
+	draw_names(d, json_get(d->status, "nominatedClusterNames"));
+	d->f.s[S_NOMINATOR] = nominator_of(d);
+	draw_topology(d, json_get(admission, "podSetAssignments"));
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->checks[d->f.n_checks] = json_str(json_get(it.val, "name"));
 		d->states[d->f.n_checks] = state_of(json_str(json_get(it.val, "state")));
@@ -275,10 +318,10 @@ static void draw_workload(struct draw *d, const struct json *obj)
 }
 
 /* The gate decides which of annotation and label counts first; a label holds at most 63 bytes. */
-static mk_str prebuilt_of(const struct draw *d, const struct json *obj)
+static mk_str prebuilt_of(const struct draw *d)
 {
-	mk_str in_annotation = annotation(obj, NAME_PREBUILT);
-	mk_str in_label = label(obj, NAME_PREBUILT);
+	mk_str in_annotation = annotation(d, NAME_PREBUILT);
+	mk_str in_label = label(d, NAME_PREBUILT);
 
 	if (d->env->annotation_first) {
 		return in_annotation.n > 0 ? in_annotation : in_label;
@@ -286,13 +329,12 @@ static mk_str prebuilt_of(const struct draw *d, const struct json *obj)
 	return in_label.n > 0 || in_annotation.n <= 63 ? in_label : in_annotation;
 }
 
-static void draw_group(struct draw *d, const struct json *obj)
+static void draw_group(struct draw *d)
 {
 	const char *key = d->env->adapter ? d->env->adapter->d->group_key : NULL;
 
 	if (key) {
-		d->f.s[S_GROUP] =
-			annotation(obj, key).n > 0 ? annotation(obj, key) : label(obj, key);
+		d->f.s[S_GROUP] = annotation(d, key).n > 0 ? annotation(d, key) : label(d, key);
 	}
 }
 
@@ -308,11 +350,11 @@ static void draw_job(struct draw *d, const struct json *obj)
 		flag(d, F_ENDED, plug_ended(d->env->adapter, obj));
 		flag(d, F_ACTIVE, plug_active(d->env->adapter, obj));
 	}
-	flag(d, F_ELASTIC, str_is(annotation(obj, NAME_ELASTIC), "true"));
-	draw_group(d, obj);
+	flag(d, F_ELASTIC, str_is(annotation(d, NAME_ELASTIC), "true"));
+	draw_group(d);
 	if (d->env->remote) {
-		draw_remote(d, obj);
-		d->f.s[S_PREBUILT] = prebuilt_of(d, obj);
+		draw_remote(d);
+		d->f.s[S_PREBUILT] = prebuilt_of(d);
 		return;
 	}
 	if (!d->env->adapter) {
@@ -327,9 +369,9 @@ static void draw_job(struct draw *d, const struct json *obj)
 	d->f.s[S_REASON] = reason;
 }
 
-static void draw_condition(struct draw *d, const struct json *obj, const char *type)
+static void draw_condition(struct draw *d, const char *type)
 {
-	const struct json *c = json_find(json_at(obj, "/status/conditions"), "type", type);
+	const struct json *c = json_find(json_get(d->status, "conditions"), "type", type);
 
 	d->f.since_ms = -1;
 	if (!c) {
@@ -344,16 +386,16 @@ static void draw_condition(struct draw *d, const struct json *obj, const char *t
 	}
 }
 
-static void draw_check(struct draw *d, const struct json *obj)
+static void draw_check(struct draw *d)
 {
-	const struct json *ref = json_at(obj, "/spec/parameters");
+	const struct json *ref = json_get(d->spec, "parameters");
 	mk_str group = json_str(json_get(ref, "apiGroup"));
 	mk_str kind = json_str(json_get(ref, "kind"));
 	mk_str name = json_str(json_get(ref, "name"));
 
-	draw_condition(d, obj, "Active");
-	d->f.s[S_DISPATCHER] = annotation(obj, NAME_DISPATCHER);
-	flag(d, F_OURS, str_is(json_str_at(obj, "/spec/controllerName"), NAME_CONTROLLER));
+	draw_condition(d, "Active");
+	d->f.s[S_DISPATCHER] = annotation(d, NAME_DISPATCHER);
+	flag(d, F_OURS, str_is(json_str(json_get(d->spec, "controllerName")), NAME_CONTROLLER));
 	if (json_type(ref) != JSON_OBJ) {
 		d->f.s[S_PROBLEM] = STR("missing parameters reference");
 	} else if (name.n == 0) {
@@ -372,13 +414,14 @@ static void draw_check(struct draw *d, const struct json *obj)
 	}
 }
 
-static void draw_cluster(struct draw *d, const struct json *obj)
+static void draw_cluster(struct draw *d)
 {
-	const struct json *config = json_at(obj, "/spec/clusterSource/kubeConfig");
-	const struct json *profile = json_at(obj, "/spec/clusterSource/clusterProfileRef");
+	const struct json *source = json_get(d->spec, "clusterSource");
+	const struct json *config = json_get(source, "kubeConfig");
+	const struct json *profile = json_get(source, "clusterProfileRef");
 	mk_str type = json_str(json_get(config, "locationType"));
 
-	draw_condition(d, obj, "Active");
+	draw_condition(d, "Active");
 	bool secret = str_is(type, "Secret") || (!json_get(config, "locationType") && config);
 	flag(d, F_SECRET, secret);
 	flag(d, F_PATH, config && !secret);
@@ -389,13 +432,13 @@ static void draw_cluster(struct draw *d, const struct json *obj)
 
 static void draw_cluster_queue(struct draw *d, const struct json *obj)
 {
-	const struct json *conditions = json_at(obj, "/status/conditions");
+	const struct json *conditions = json_get(d->status, "conditions");
 	struct json_iter it =
-		json_iter(json_at(obj, "/spec/admissionChecksStrategy/admissionChecks"));
+		json_iter(json_at(d->spec, "/admissionChecksStrategy/admissionChecks"));
 
-	draw_condition(d, obj, NAME_QUOTA_CONDITION);
+	draw_condition(d, NAME_QUOTA_CONDITION);
 	flag(d, F_ACTIVE, is_true(json_find(conditions, "type", "Active")));
-	d->f.pending = json_int(json_at(obj, "/status/pendingWorkloads"), 0);
+	d->f.pending = json_int(json_get(d->status, "pendingWorkloads"), 0);
 	d->f.quotas = api_quotas(d->a, obj, &d->f.n_quotas);
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->states[d->f.n_checks] = CHECK_OTHER;
@@ -489,16 +532,16 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 	} else if (kind == KIND_WORKLOAD) {
 		draw_workload(d, obj);
 	} else if (kind == KIND_CHECK) {
-		draw_check(d, obj);
+		draw_check(d);
 	} else if (kind == KIND_CONFIG) {
-		d->f.s[S_DISPATCHER] = annotation(obj, NAME_DISPATCHER);
+		d->f.s[S_DISPATCHER] = annotation(d, NAME_DISPATCHER);
 		flag(d, F_AUTOMATED,
-		     str_is(json_str_at(obj, "/spec/quotaManagement"), "Automated"));
-		draw_names(d, json_at(obj, "/spec/clusters"));
+		     str_is(json_str(json_get(d->spec, "quotaManagement")), "Automated"));
+		draw_names(d, json_get(d->spec, "clusters"));
 	} else if (kind == KIND_CLUSTER) {
-		draw_cluster(d, obj);
+		draw_cluster(d);
 	} else if (kind == KIND_LOCAL_QUEUE) {
-		d->f.s[S_QUEUE] = json_str_at(obj, "/spec/clusterQueue");
+		d->f.s[S_QUEUE] = json_str(json_get(d->spec, "clusterQueue"));
 	} else if (kind == KIND_CLUSTER_QUEUE) {
 		draw_cluster_queue(d, obj);
 	} else if (kind == KIND_SECRET || kind == KIND_FILE) {
@@ -507,19 +550,47 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 	}
 }
 
+/* The parts of the object, in one walk over it and its metadata. */
+static void find_parts(struct draw *d, const struct json *obj)
+{
+	struct json_iter it = json_iter(obj);
+
+	while (json_next(&it)) {
+		if (str_is(it.key, "metadata")) {
+			d->meta = it.val;
+		} else if (str_is(it.key, "spec")) {
+			d->spec = it.val;
+		} else if (str_is(it.key, "status")) {
+			d->status = it.val;
+		}
+	}
+	it = json_iter(d->meta);
+	while (json_next(&it)) {
+		if (str_is(it.key, "annotations")) {
+			d->annotations = it.val;
+		} else if (str_is(it.key, "labels")) {
+			d->labels = it.val;
+		} else if (str_is(it.key, "generation")) {
+			d->f.generation = json_int(it.val, 0);
+		} else if (str_is(it.key, "deletionTimestamp")) {
+			flag(d, F_TERMINATING, json_str(it.val).n > 0);
+		}
+	}
+}
+
 struct facts *facts_of(uint16_t kind, const struct json *obj, const struct facts_env *env,
 		       struct arena *scratch)
 {
-	struct draw *d = arena_alloc(scratch, sizeof(*d));
+	struct draw *d = arena_alloc_raw(scratch, sizeof(*d));
 
 	if (!d) {
 		return NULL;
 	}
+	memset(d, 0, offsetof(struct draw, checks));
 	d->env = env;
 	d->a = scratch;
 	d->f.since_ms = -1;
-	d->f.generation = json_int(json_at(obj, "/metadata/generation"), 0);
-	flag(d, F_TERMINATING, json_str_at(obj, "/metadata/deletionTimestamp").n > 0);
+	find_parts(d, obj);
 	draw_kind(d, kind, obj);
 	return arena_failed(scratch) ? NULL : pack(d);
 }

@@ -6,11 +6,18 @@
 
 enum { BLOB_MAX = 4 * 1024 * 1024 };
 
-static bool is_admission_entry(const struct json *entry)
+const struct json *keep_admission_entry(const struct json *managed_fields)
 {
-	return str_is(json_str(json_get(entry, "manager")), NAME_ADMISSION) &&
-	       str_is(json_str(json_get(entry, "operation")), "Apply") &&
-	       str_is(json_str(json_get(entry, "subresource")), "status");
+	struct json_iter it = json_iter(managed_fields);
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "manager")), NAME_ADMISSION) &&
+		    str_is(json_str(json_get(it.val, "operation")), "Apply") &&
+		    str_is(json_str(json_get(it.val, "subresource")), "status")) {
+			return it.val;
+		}
+	}
+	return NULL;
 }
 
 /*
@@ -22,7 +29,7 @@ static struct json *kept_of(struct arena *a, const struct json *obj, bool status
 {
 	struct json *o = json_share(a, obj);
 	struct json *meta;
-	struct json_iter entries;
+	const struct json *entry;
 
 	json_own(a, o);
 	meta = json_get(o, "metadata");
@@ -30,16 +37,13 @@ static struct json *kept_of(struct arena *a, const struct json *obj, bool status
 	if (arena_failed(a)) {
 		return NULL; /* a shared node must not be changed */
 	}
-	entries = json_iter(json_get(meta, "managedFields"));
+	entry = admission ? keep_admission_entry(json_get(meta, "managedFields")) : NULL;
 	json_set(a, meta, STR("managedFields"), NULL);
-	while (admission && json_next(&entries)) {
-		if (is_admission_entry(entries.val)) {
-			struct json *list = json_new_arr(a);
+	if (entry) {
+		struct json *list = json_new_arr(a);
 
-			json_add(a, list, json_share(a, entries.val));
-			json_set(a, meta, STR("managedFields"), list);
-			break;
-		}
+		json_add(a, list, json_share(a, entry));
+		json_set(a, meta, STR("managedFields"), list);
 	}
 	if (status_only) {
 		json_set(a, o, STR("spec"), NULL);
@@ -51,7 +55,7 @@ static struct json *kept_of(struct arena *a, const struct json *obj, bool status
  * Did the parser cut something that is kept (nesting)? A cut in a part that is left out marks
  * metadata and the object as well, so their members are looked at.
  */
-static bool is_cut(const struct json *kept)
+static bool is_cut(const struct json *kept, bool status_only)
 {
 	struct json_iter it = json_iter(json_get(kept, "metadata"));
 	bool cut = false;
@@ -61,7 +65,9 @@ static bool is_cut(const struct json *kept)
 	}
 	it = json_iter(kept);
 	while (json_next(&it)) {
-		cut |= !str_is(it.key, "metadata") && json_is_cut(it.val);
+		bool out = str_is(it.key, "metadata") || (status_only && str_is(it.key, "spec"));
+
+		cut |= !out && json_is_cut(it.val);
 	}
 	return cut;
 }
@@ -108,29 +114,59 @@ static enum keep what_of(const struct engine *e, const struct table *t, const st
 		       : KEEP_NONE;
 }
 
-bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct json *obj,
+/* The object's text as it came, perhaps without its spec. NULL: out of memory. */
+static char *cut_out(const struct event *ev, bool status_only, size_t *ret_n)
+{
+	mk_str spec = status_only ? ev->raw_spec : STR_NONE;
+	size_t before = spec.n > 0 ? (size_t)(spec.p - ev->raw.p) : ev->raw.n;
+	size_t after = ev->raw.n - before - spec.n;
+	char *text = mk_malloc(before + after + 1);
+
+	if (!text) {
+		return NULL;
+	}
+	memcpy(text, ev->raw.p, before);
+	memcpy(text + before, ev->raw.p + before + spec.n, after);
+	text[before + after] = '\0';
+	*ret_n = before + after;
+	return text;
+}
+
+/* The same from the tree, which is written. */
+static char *write_out(struct engine *e, const struct json *kept, size_t *ret_n)
+{
+	mk_str text = json_write(&e->scratch, kept);
+
+	*ret_n = text.n;
+	return text.p ? mk_strndup(text) : NULL;
+}
+
+bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct event *ev,
 	       char **ret_text, size_t *ret_n)
 {
 	enum keep what = what_of(e, t, f);
-	struct json *kept;
-	mk_str text;
+	bool status_only = what == KEEP_STATUS;
+	const struct json *kept = ev->obj;
 
 	*ret_text = NULL;
 	*ret_n = 0;
 	if (what == KEEP_NONE) {
 		return true;
 	}
-	kept = kept_of(&e->scratch, obj, what == KEEP_STATUS, t->kind == KIND_WORKLOAD);
-	if (kept && is_cut(kept)) {
+	if (!ev->raw.p) {
+		kept = kept_of(&e->scratch, kept, status_only, t->kind == KIND_WORKLOAD);
+	}
+	if (kept && is_cut(kept, status_only)) {
 		say_unusable(t, f, STR("it is nested more than 120 levels deep"));
 		return true;
 	}
-	text = json_write(&e->scratch, kept);
-	if (text.n > BLOB_MAX) {
+	*ret_text = ev->raw.p ? cut_out(ev, status_only, ret_n) : write_out(e, kept, ret_n);
+	if (*ret_n > BLOB_MAX) {
 		say_unusable(t, f, STR("it is larger than 4 MiB"));
+		mk_free(*ret_text);
+		*ret_text = NULL;
+		*ret_n = 0;
 		return true;
 	}
-	*ret_text = text.p ? mk_strndup(text) : NULL;
-	*ret_n = text.n;
 	return *ret_text;
 }

@@ -51,18 +51,6 @@ static bool concerns_siblings(const struct table *t, const struct facts *old,
 	       !str_eq(old->s[S_CLUSTER], new->s[S_CLUSTER]);
 }
 
-static void touch_siblings(struct engine *e, const struct record *r)
-{
-	struct wl *w = wl_find(e, r->ns, r->name);
-
-	if (!w || !w->owner) {
-		return;
-	}
-	for (LIST_EACH_AS(struct wl, of_job, &w->owner->workloads, owner_node)) {
-		queue_add(&e->queue, &of_job->item);
-	}
-}
-
 /* The facts of a record change to 'new', or come, or go (NULL). */
 static void news(struct engine *e, const struct record *r, const struct facts *new)
 {
@@ -134,7 +122,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	if (f) {
 		news(e, r, f);
 	}
-	if (!f || !keep_text(e, t, f, ev->obj, &text, &n) ||
+	if (!f || !keep_text(e, t, f, ev, &text, &n) ||
 	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, text, n)) {
 		mk_free(f);
 		mk_free(text);
@@ -143,7 +131,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	}
 	cluster_weigh(e, cluster_get(e, t->cluster));
 	if (r->admitted_step == 0 && facts_is(f, F_ADMITTED)) {
-		r->admitted_step = e->stats.steps;
+		r->admitted_step = e->stats.steps + 1; /* of the run that follows */
 	}
 	touch_group(e, r); /* it may leave that group now */
 	if (!record_join(&e->store, r, f->s[S_GROUP])) {
@@ -189,6 +177,33 @@ static bool is_back(struct engine *e, struct record *r, const struct event *ev)
 	return false;
 }
 
+/* The object stands in the list under way, or in what follows it, as of that version. */
+static void note_shown(struct record *r, const struct event *ev)
+{
+	uint32_t list_no = r->table->list_no;
+
+	r->listed = r->seen == list_no && r->listed > ev->rv ? r->listed : ev->rv;
+	r->seen = list_no;
+}
+
+bool observe_known(struct engine *e, const struct event *ev)
+{
+	const struct cluster *c = cluster_get(e, ev->cluster);
+	const struct table *t = c && ev->kind < KIND_MAX ? c->tables[ev->kind] : NULL;
+	struct record *r = store_find(t, ev->ns, ev->name);
+	uint32_t epoch = ev->epoch;
+
+	/* A new epoch, and an object of another uid, are news whatever their versions are. */
+	if (!r || !r->present || c->over || epoch + c->turns != c->epoch || r->epoch != c->epoch ||
+	    !str_eq(str_of(r->uid), ev->uid) || r->rv < ev->rv || (r->rv == ev->rv && t->mending)) {
+		return false;
+	}
+	if (ev->type == EV_OBSERVED) {
+		note_shown(r, ev);
+	}
+	return true;
+}
+
 static void observed(struct engine *e, struct table *t, const struct event *ev)
 {
 	struct record *r = store_touch(&e->store, t, ev->ns, ev->name, e->now);
@@ -200,8 +215,7 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 		}
 		return;
 	}
-	r->listed = r->seen == t->list_no && r->listed > ev->rv ? r->listed : ev->rv;
-	r->seen = t->list_no;
+	note_shown(r, ev);
 	if (record_is_newer(r, ev->epoch, ev->rv)) {
 		return;
 	}
@@ -285,7 +299,7 @@ static void new_epoch(struct engine *e, struct cluster *c, uint32_t epoch)
 			table_doubt(e, c->tables[i]);
 		}
 	}
-	wl_queue_all(e);
+	touch_view(e, c);
 }
 
 void observe_turn_back(struct engine *e, struct cluster *c)
@@ -311,11 +325,17 @@ static bool is_contradicted(const struct record *r, const struct table *t, const
 }
 
 /* A table can be believed again: queues the passes that waited for it. */
-static void known_again(struct engine *e)
+static void known_again(struct engine *e, const struct table *t)
 {
-	wl_queue_all(e);
+	struct cluster *c = cluster_get(e, t->cluster);
+
+	touch_known(e, t);
 	autoquota_later(e);
-	touch_clusters(e);
+	if (c->id == CLUSTER_MANAGER) {
+		touch_clusters(e);
+	} else {
+		queue_add(&e->queue, &c->item);
+	}
 }
 
 /*
@@ -347,7 +367,7 @@ static void set_service(struct engine *e, struct table *t, enum service service)
 	t->untold = service != SERVICE_YES;
 	queue_add(&e->queue, &c->item);
 	autoquota_later(e);
-	wl_queue_all(e);
+	touch_view(e, c);
 	if (t->kind == KIND_PROFILE) {
 		source_touch(e, F_PROFILE, STR_NONE);
 	}
@@ -380,7 +400,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 	t->stale = false;
 	set_service(e, t, SERVICE_YES);
 	if (!was) {
-		known_again(e);
+		known_again(e, t);
 	}
 }
 
@@ -457,7 +477,7 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 	}
 	queue_add(&e->queue, &c->item);
 	if (before != c->link) {
-		wl_queue_all(e);
+		touch_view(e, c);
 		autoquota_later(e);
 	}
 	if (before != c->link && c->id == CLUSTER_MANAGER) {
@@ -514,7 +534,7 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 		t->stale = true;
 	} else if (ev->type == EV_FRESH) {
 		t->stale = false;
-		known_again(e);
+		known_again(e, t);
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
 		service_event(e, t, ev);
 	}

@@ -14,6 +14,8 @@
  * Events of an earlier epoch are dropped.
  */
 void observe_event(struct engine *e, const struct event *ev);
+/* As engine_knows. */
+bool observe_known(struct engine *e, const struct event *ev);
 /*
  * An answer or a list shows that the cluster's store was restored to an earlier state, or is
  * another store. Makes all objects of the cluster unknown and has its tables listed anew.

@@ -14,6 +14,69 @@ void store_init(struct store *s)
 	list_init(&s->tombs);
 }
 
+void store_done(struct store *s)
+{
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		map_done(&s->names[i]);
+		map_done(&s->groups[i]);
+	}
+}
+
+/* --- one name on several workers -------------------------------------------------------------- */
+
+static bool has_peers(const struct table *t)
+{
+	return t->cluster != CLUSTER_MANAGER &&
+	       (t->kind == KIND_WORKLOAD || t->kind >= KIND_FIRST_JOB);
+}
+
+/* False: out of memory. */
+static bool ring_join(struct map *rings, mk_str key, struct list_node *n)
+{
+	struct list_node *one = map_get(rings, key);
+
+	if (!one) {
+		return map_put(rings, key, n);
+	}
+	list_add_tail(one, n);
+	return true;
+}
+
+static void ring_leave(struct map *rings, mk_str key, struct list_node *n)
+{
+	if (map_get(rings, key) == n) {
+		if (list_empty(n)) {
+			map_del(rings, key);
+		} else {
+			(void)map_put(rings, key, n->next); /* replacing needs no memory */
+		}
+	}
+	list_del(n);
+}
+
+static struct list_node *ring_find(const struct map *rings, mk_str ns, mk_str name)
+{
+	struct store_key k;
+
+	return store_key(&k, ns, name) ? map_get(rings, k.s) : NULL;
+}
+
+struct record *store_peers(const struct store *s, uint16_t kind, mk_str ns, mk_str name)
+{
+	struct list_node *n = ring_find(&s->names[kind], ns, name);
+
+	return n ? LIST_ENTRY(n, struct record, peers) : NULL;
+}
+
+struct group *store_group_peers(const struct store *s, uint16_t kind, mk_str ns, mk_str value)
+{
+	struct list_node *n = ring_find(&s->groups[kind], ns, value);
+
+	return n ? LIST_ENTRY(n, struct group, peers) : NULL;
+}
+
+/* --- tables and records ----------------------------------------------------------------------- */
+
 struct table *table_new(cluster_id cluster, uint16_t kind)
 {
 	struct table *t = mk_calloc(1, sizeof(*t));
@@ -60,6 +123,9 @@ static void leave(struct store *s, struct record *r)
 	mk_free(r->member);
 	r->member = NULL;
 	if (list_empty(&g->members)) {
+		if (has_peers(g->table)) {
+			ring_leave(&s->groups[g->table->kind], str_of(g->key), &g->peers);
+		}
 		map_del(&r->table->groups, str_of(g->key));
 		mk_free(g->key);
 		mk_free(g);
@@ -69,6 +135,9 @@ static void leave(struct store *s, struct record *r)
 static void record_free(struct store *s, struct record *r)
 {
 	leave(s, r);
+	if (has_peers(r->table)) {
+		ring_leave(&s->names[r->table->kind], r->key, &r->peers);
+	}
 	map_del(&r->table->by_key, r->key);
 	list_del(&r->node);
 	list_del(&r->tomb);
@@ -124,7 +193,7 @@ mk_str record_group(const struct record *r)
 	return key.n > 0 ? str_sub(key, r->ns.n + 1, key.n) : key;
 }
 
-static struct group *group_make(struct table *t, mk_str key)
+static struct group *group_make(struct store *s, struct table *t, mk_str key)
 {
 	struct group *g = mk_calloc(1, sizeof(*g));
 
@@ -132,8 +201,12 @@ static struct group *group_make(struct table *t, mk_str key)
 		return NULL;
 	}
 	list_init(&g->members);
+	list_init(&g->peers);
+	g->table = t;
 	g->key = mk_strndup(key);
-	if (!g->key || !map_put(&t->groups, str_of(g->key), g)) {
+	if (!g->key || !map_put(&t->groups, str_of(g->key), g) ||
+	    (has_peers(t) && !ring_join(&s->groups[t->kind], key, &g->peers))) {
+		map_del(&t->groups, key);
 		mk_free(g->key);
 		mk_free(g);
 		return NULL;
@@ -160,7 +233,7 @@ bool record_join(struct store *s, struct record *r, mk_str value)
 	}
 	g = store_group(r->table, r->ns, value);
 	if (!g) {
-		g = group_make(r->table, k.s);
+		g = group_make(s, r->table, k.s);
 	}
 	if (!g) {
 		mk_free(m);
@@ -208,7 +281,10 @@ struct record *store_touch(struct store *s, struct table *t, mk_str ns, mk_str n
 	r->gone_at = now;
 	list_init(&r->node);
 	list_init(&r->tomb);
-	if (!map_put(&t->by_key, r->key, r)) {
+	list_init(&r->peers);
+	if (!map_put(&t->by_key, r->key, r) ||
+	    (has_peers(t) && !ring_join(&s->names[t->kind], r->key, &r->peers))) {
+		map_del(&t->by_key, r->key);
 		mk_free(r);
 		return NULL;
 	}

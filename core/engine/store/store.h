@@ -14,6 +14,7 @@
 #include "core/base/map.h"
 #include "core/engine/store/facts.h"
 #include "core/model/event.h"
+#include "core/model/kind.h"
 
 struct inflight;
 
@@ -34,6 +35,8 @@ static inline struct pace pace_new(void)
 /* The records of a table that have the same group value, present or not; see rules/members.c. */
 struct group {
 	struct list_node members;
+	struct list_node peers; /* groups of the same kind and key on other workers */
+	struct table *table;
 	char *key; /* "ns/value" */
 };
 
@@ -56,9 +59,10 @@ struct member {
 };
 
 struct record {
-	struct list_node node; /* in its table's list, in order of first sight */
-	struct list_node tomb; /* in the store's list while it is not present */
-	struct member *member; /* NULL: of no group */
+	struct list_node node;  /* in its table's list, in order of first sight */
+	struct list_node peers; /* records of the same kind and name on other workers */
+	struct list_node tomb;  /* in the store's list while it is not present */
+	struct member *member;  /* NULL: of no group */
 	struct table *table;
 	mk_str key, ns, name; /* views into 'text' */
 	char *uid;            /* of the object, or of the last one of this name; NULL unknown */
@@ -128,6 +132,8 @@ struct table {
 struct store {
 	struct list_node tombs; /* oldest first */
 	size_t n_records, bytes;
+	/* Workloads and jobs of workers: one of the nodes 'peers' of that kind and key */
+	struct map names[KIND_MAX], groups[KIND_MAX];
 };
 
 /* "ns/name" on the stack: namespaces are at most 63, object names 253 bytes. */
@@ -142,6 +148,8 @@ bool store_key(struct store_key *k, mk_str ns, mk_str name);
 
 /* An empty store. */
 void store_init(struct store *s);
+/* Frees what the store has besides its tables, which must be freed before. */
+void store_done(struct store *s);
 
 /* A table without records; NULL when out of memory. */
 struct table *table_new(cluster_id cluster, uint16_t kind);
@@ -162,6 +170,18 @@ struct record *store_get(const struct table *t, mk_str ns, mk_str name);
  * tombstone.
  */
 struct record *store_touch(struct store *s, struct table *t, mk_str ns, mk_str name, int64_t now);
+
+/*
+ * One of the records of a Workload or job on the workers, present or not, or NULL. From it
+ * for (PEERS_EACH(struct record, r, first)) goes to all of them, in no particular order.
+ */
+struct record *store_peers(const struct store *s, uint16_t kind, mk_str ns, mk_str name);
+/* The same for the groups of a value. */
+struct group *store_group_peers(const struct store *s, uint16_t kind, mk_str ns, mk_str value);
+#define PEERS_EACH(type, x, first) \
+	type *x = (first);         \
+	x;                         \
+	x = x->peers.next == &(first)->peers ? NULL : LIST_ENTRY(x->peers.next, type, peers)
 
 /* Is the record's state newer than a view of (epoch, rv)? */
 bool record_is_newer(const struct record *r, uint32_t epoch, uint64_t rv);

@@ -6,6 +6,8 @@
 #include "core/engine/clusters/autoquota.h"
 #include "core/engine/clusters/clusters.h"
 #include "core/engine/clusters/source.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
 
 static void touch_workload(struct engine *e, mk_str ns, mk_str name)
 {
@@ -53,12 +55,7 @@ static void touch_job(struct engine *e, struct record *r)
 
 static void touch_checks(struct engine *e)
 {
-	const struct table *t = manager_table(e, KIND_CHECK);
-
-	if (!t) {
-		return;
-	}
-	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+	for (LIST_EACH_AS(struct record, r, &manager_table(e, KIND_CHECK)->records, node)) {
 		struct check *k = map_get(&e->check_by_name, r->name);
 
 		if (k) {
@@ -82,6 +79,7 @@ static void touch_check(struct engine *e, struct record *r)
 			return;
 		}
 		queue_item_init(&k->item, ITEM_CHECK, STR_NONE);
+		list_init(&k->waits);
 	}
 	queue_add(&e->queue, &k->item);
 }
@@ -125,4 +123,89 @@ void touch_clusters(struct engine *e)
 		queue_add(&e->queue, &c->item);
 	}
 	touch_checks(e);
+}
+
+/* --- what can be seen of a cluster ------------------------------------------------------------ */
+
+static void touch_waits(struct engine *e, const struct list_node *waits)
+{
+	for (LIST_EACH_AS(struct wl, w, waits, waits)) {
+		queue_add(&e->queue, &w->item);
+	}
+}
+
+void touch_siblings(struct engine *e, const struct record *r)
+{
+	struct wl *w = wl_find(e, r->ns, r->name);
+
+	if (!w || !w->owner) {
+		return;
+	}
+	for (LIST_EACH_AS(struct wl, of_job, &w->owner->workloads, owner_node)) {
+		queue_add(&e->queue, &of_job->item);
+	}
+}
+
+static void touch_objects(struct engine *e, const struct table *t)
+{
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		if (!r->present && !r->inflight && !r->unknown) {
+			continue;
+		}
+		touch_record(e, r);
+		if (t->kind == KIND_WORKLOAD) {
+			touch_siblings(e, r);
+		}
+	}
+}
+
+/* Queues what waits for the config of each check that names the cluster. */
+static void touch_choices(struct engine *e, const struct cluster *c)
+{
+	for (LIST_EACH_AS(struct record, r, &manager_table(e, KIND_CHECK)->records, node)) {
+		const struct check *k = map_get(&e->check_by_name, r->name);
+		const struct record *config =
+			k && r->present ? manager_named(e, KIND_CONFIG, r->facts->s[S_CONFIG])
+					: NULL;
+
+		if (config &&
+		    str_in(str_of(c->name), config->facts->names, config->facts->n_names)) {
+			touch_waits(e, &k->waits);
+		}
+	}
+}
+
+static void touch_name(struct engine *e, const struct cluster *c)
+{
+	touch_waits(e, &c->waits);
+	touch_choices(e, c);
+	for (size_t k = 0; k < e->o.kinds->n; k++) {
+		if (c->tables[k] && watches_is_labelled(c->id, (uint16_t)k)) {
+			touch_objects(e, c->tables[k]);
+		}
+	}
+}
+
+void touch_view(struct engine *e, struct cluster *c)
+{
+	if (c->id == CLUSTER_MANAGER) {
+		wl_queue_all(e);
+		return;
+	}
+	touch_waits(e, &e->waits);
+	touch_name(e, c);
+	for (WORKERS_EACH(other, e)) {
+		if (c->own.shared && other != c && alias_same_server(other, c)) {
+			touch_name(e, other);
+		}
+	}
+}
+
+void touch_known(struct engine *e, const struct table *t)
+{
+	if (t->cluster != CLUSTER_MANAGER && t->kind >= KIND_FIRST_JOB && t->users == 0) {
+		touch_objects(e, t); /* a glance: no pass waits for this list */
+	} else {
+		touch_view(e, cluster_get(e, t->cluster));
+	}
 }

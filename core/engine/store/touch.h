@@ -9,6 +9,16 @@
 void touch_record(struct engine *e, struct record *r);
 /* Queues the Workload of the group that 'r' belongs to; NULL is fine. */
 void touch_group(struct engine *e, const struct record *r);
+/*
+ * What can be seen of a cluster has changed, by its link or lists: queues the workloads that this
+ * concerns. They have objects there, or their winner is there, or they choose among the clusters of
+ * a config that names it. The same for all names of its server. The manager concerns all.
+ */
+void touch_view(struct engine *e, struct cluster *c);
+/* The same when a list of 't' is complete, but for one that no workload waited for. */
+void touch_known(struct engine *e, const struct table *t);
+/* Queues all workloads of the job that the Workload 'r' belongs to. */
+void touch_siblings(struct engine *e, const struct record *r);
 /* Queues all clusters and checks. Their passes write to objects of the manager. */
 void touch_clusters(struct engine *e);
 

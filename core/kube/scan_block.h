@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where in 64 bytes of JSON the characters stand that structure is made of: one bit per byte, the
+ * first in the lowest bit. Twice, with the same answers: with SSE2, and with plain 64-bit words.
+ */
+#ifndef MK_KUBE_SCAN_BLOCK_H
+#define MK_KUBE_SCAN_BLOCK_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { BLOCK_BYTES = 64 };
+
+struct block {
+	uint64_t quote, slash; /* '"', '\\' */
+	uint64_t open, close;  /* '{' or '[', '}' or ']': they differ in one bit, 0x20 */
+};
+
+/* One bit for each of the 8 bytes of 'w' that is 'c'. */
+static inline uint64_t block_word(uint64_t w, unsigned char c)
+{
+	const uint64_t low = 0x7f7f7f7f7f7f7f7f;
+	uint64_t x = w ^ (0x0101010101010101 * c); /* 0 where the byte is 'c' */
+	uint64_t zero = ~(((x & low) + low) | x | low);
+
+	/* The top bits of the bytes, side by side. */
+	return ((zero >> 7) * 0x0102040810204080) >> 56;
+}
+
+static inline struct block block_plain(const char *p)
+{
+	struct block b = {.quote = 0};
+
+	for (unsigned i = 0; i < BLOCK_BYTES; i += 8) {
+		uint64_t w;
+
+		memcpy(&w, p + i, sizeof(w));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		w = __builtin_bswap64(w);
+#endif
+		b.quote |= block_word(w, '"') << i;
+		b.slash |= block_word(w, '\\') << i;
+		b.open |= block_word(w | 0x2020202020202020, '{') << i;
+		b.close |= block_word(w | 0x2020202020202020, '}') << i;
+	}
+	return b;
+}
+
+#ifdef __SSE2__
+static inline uint64_t block_mask(__m128i v, char c)
+{
+	return (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8(c)));
+}
+
+static inline struct block block_sse2(const char *p)
+{
+	struct block b = {.quote = 0};
+
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < BLOCK_BYTES; i += 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+		__m128i same = _mm_or_si128(v, _mm_set1_epi8(0x20));
+
+		b.quote |= block_mask(v, '"') << i;
+		b.slash |= block_mask(v, '\\') << i;
+		b.open |= block_mask(same, '{') << i;
+		b.close |= block_mask(same, '}') << i;
+	}
+	return b;
+}
+#endif
+
+static inline struct block block_of(const char *p)
+{
+#ifdef __SSE2__
+	return block_sse2(p);
+#else
+	return block_plain(p);
+#endif
+}
+
+#endif

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One connection: socket, TLS, and the bytes of its session; see http2_impl.h. */
+#include <errno.h>
+#include <openssl/err.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/net/http2_impl.h"
+#include "core/net/tls.h"
+
+enum {
+	WINDOW = 1024 * 1024,           /* of a stream */
+	WINDOW_LISTS = 4 * 1024 * 1024, /* where lists are read: one stream is to fill the line */
+};
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void timer_fired(void *ctx);
+
+struct http2_conn *http2_conn_new(struct http2_cluster *c, enum http2_lane lane)
+{
+	struct transport_http2 *t = c->t;
+	struct http2_conn *k = mk_calloc(1, sizeof(*k));
+
+	if (!k || !deadline_init(&t->deadlines, &k->timer, timer_fired, k)) {
+		mk_free(k);
+		return NULL;
+	}
+	k->t = t;
+	k->cluster = c;
+	k->lane = lane;
+	k->fd = -1;
+	k->state = HTTP2_RESOLVE;
+	list_init(&k->in_resume);
+	list_init(&k->streams);
+	list_add_tail(&c->conns, &k->in_cluster);
+	c->lanes[lane].conn = k;
+	return k;
+}
+
+void http2_conn_free(struct http2_conn *k)
+{
+	list_del(&k->in_cluster);
+	http2_session_free(k->session);
+	SSL_free(k->ssl);
+	mk_free(k->left);
+	mk_free(k);
+}
+
+void http2_conn_bury(struct http2_conn *k)
+{
+	struct transport_http2 *t = k->t;
+
+	if (k->state == HTTP2_DEAD) {
+		return;
+	}
+	k->state = HTTP2_DEAD;
+	http2_conn_drain(k);
+	http2_dial_free(k);
+	loop_fd_free(k->watch);
+	k->watch = NULL;
+	if (k->fd >= 0) {
+		close(k->fd);
+		k->fd = -1;
+		t->stats.sockets--;
+	}
+	http2_tx_release(k);
+	deadline_done(&t->deadlines, &k->timer);
+	list_del(&k->in_resume);
+	list_del(&k->in_cluster);
+	list_add_tail(&t->dead_conns, &k->in_cluster);
+	if (t->depth == 0) {
+		http2_conn_free(k);
+	}
+}
+
+void http2_conn_drain(struct http2_conn *k)
+{
+	struct http2_lane_state *lane = &k->cluster->lanes[k->lane];
+
+	k->draining = true;
+	if (lane->conn == k) {
+		lane->conn = NULL;
+	}
+}
+
+void http2_conn_failed(struct http2_conn *k, enum mk_code code, const char *text)
+{
+	struct http2_cluster *c = k->cluster;
+	enum http2_lane lane = k->lane;
+	bool awaited = c->lanes[lane].conn == k;
+
+	http2_conn_bury(k);
+	if (awaited) {
+		http2_lane_failed(c, lane, code, text);
+	}
+}
+
+/* The connection is gone, with all streams that are on it. */
+static void lost(struct http2_conn *k, enum mk_code code, const char *text)
+{
+	struct http2_cluster *c = k->cluster;
+
+	http2_conn_bury(k);
+	while (!list_empty(&k->streams)) {
+		struct http2_transfer *f =
+			LIST_ENTRY(k->streams.next, struct http2_transfer, in_queue);
+		/*
+		 * The server did not read what came with a certificate that it refuses. One that
+		 * has answered accepted the certificate.
+		 */
+		bool unread = code == ERR_DENIED && !k->answered;
+
+		http2_transfer_end(f, unread ? TRANSPORT_NOT_SENT : TRANSPORT_LOST, code, text);
+	}
+	if (!c->closed) {
+		http2_cluster_due(c);
+	}
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static void ready(void *ctx, unsigned what);
+
+static bool want(struct http2_conn *k, bool write)
+{
+	struct loop_fd *watch;
+
+	if (k->watch && k->want_write == write) {
+		return true;
+	}
+	loop_fd_free(k->watch);
+	watch = loop_fd_new(
+		k->t->o.loop, k->fd,
+		write ? (unsigned)LOOP_READ | (unsigned)LOOP_WRITE : (unsigned)LOOP_READ, ready, k);
+	k->watch = watch;
+	k->want_write = write;
+	return watch != NULL;
+}
+
+static void socket_failed(struct http2_conn *k, int e)
+{
+	char text[256];
+
+	if (k->state == HTTP2_UP) {
+		snprintf(text, sizeof(text), "http2: client connection lost (%s)",
+			 e == ETIMEDOUT ? "i/o timeout" : "connection reset by peer");
+		lost(k, ERR_UNAVAILABLE, text);
+	} else {
+		http2_conn_failed(k, ERR_UNAVAILABLE, "tls: handshake failed: EOF");
+	}
+}
+
+static void starved(struct http2_conn *k)
+{
+	if (k->state == HTTP2_UP) {
+		lost(k, ERR_NO_MEMORY, "out of memory");
+	} else {
+		http2_conn_failed(k, ERR_NO_MEMORY, "out of memory");
+	}
+}
+
+/* Gives the socket what is encrypted. False: the connection is gone. */
+static bool write_out(struct http2_conn *k)
+{
+	while (k->tx_off < k->tx_n) {
+		ssize_t n = send(k->fd, k->tx + k->tx_off, k->tx_n - k->tx_off,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		k->t->stats.writes++;
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n < 0 && errno == EAGAIN) {
+			if (!want(k, true)) {
+				starved(k);
+				return false;
+			}
+			return true;
+		}
+		if (n < 0) {
+			socket_failed(k, errno);
+			return false;
+		}
+		k->tx_off += (size_t)n;
+	}
+	http2_tx_release(k);
+	if (!want(k, false)) {
+		starved(k);
+		return false;
+	}
+	return true;
+}
+
+/* Encrypts the session's frames, as many in a record as it takes. False: the connection is gone. */
+static bool collect(struct http2_conn *k)
+{
+	uint8_t *out = k->t->out;
+	size_t n = 0;
+
+	while (k->tx_n < HTTP2_WRITE_SIZE) {
+		const uint8_t *p = NULL;
+		ptrdiff_t m = http2_session_pull(k->session, &p);
+
+		if (k->state == HTTP2_DEAD) {
+			return false; /* closed from a callback */
+		}
+		if (m < 0) {
+			starved(k);
+			return false;
+		}
+		if (m == 0) {
+			break;
+		}
+		while (m > 0) {
+			size_t room = HTTP2_RECORD_SIZE - n;
+			size_t take = (size_t)m < room ? (size_t)m : room;
+
+			memcpy(out + n, p, take);
+			n += take;
+			p += take;
+			m -= (ptrdiff_t)take;
+			if (n == HTTP2_RECORD_SIZE) {
+				if (SSL_write(k->ssl, out, (int)n) <= 0) {
+					starved(k);
+					return false;
+				}
+				n = 0;
+			}
+		}
+	}
+	if (n > 0 && SSL_write(k->ssl, out, (int)n) <= 0) {
+		starved(k);
+		return false;
+	}
+	return true;
+}
+
+static void close_idle(struct http2_conn *k)
+{
+	ERR_clear_error();
+	if (SSL_shutdown(k->ssl) >= 0 && k->tx_n > 0) {
+		(void)!send(k->fd, k->tx, k->tx_n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
+	ERR_clear_error();
+	http2_conn_bury(k);
+}
+
+void http2_conn_turn(struct http2_conn *k)
+{
+	if (k->state != HTTP2_UP || k->tx_n > 0) {
+		return; /* goes on when it is connected, or when the socket takes more */
+	}
+	if (!k->draining) {
+		http2_transfers_send(k);
+	}
+	if (k->state == HTTP2_DEAD || !collect(k) || !write_out(k)) {
+		return;
+	}
+	if (k->tx_n > 0) {
+		return;
+	}
+	if (http2_session_has_output(k->session)) {
+		http2_cluster_due(k->cluster); /* the others first */
+	} else if (k->draining && http2_session_streams(k->session) == 0) {
+		close_idle(k);
+	}
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static void begin_session(struct http2_conn *k)
+{
+	k->session = http2_session_new(&http2_transfer_handler, k,
+				       k->lane == HTTP2_LANE_LISTS ? WINDOW_LISTS : WINDOW);
+	if (!k->session) {
+		starved(k);
+		return;
+	}
+	k->state = HTTP2_UP;
+	k->read_ms = k->used_ms = clock_mono_ms();
+	deadline_set(&k->t->deadlines, &k->timer, k->read_ms + http2_ping_after_ms(k->t));
+	http2_cluster_due(k->cluster);
+}
+
+/* True: HTTP/2 may be spoken. */
+static bool handshake(struct http2_conn *k)
+{
+	char text[256];
+	enum mk_code code;
+	int rc, why;
+
+	ERR_clear_error();
+	rc = SSL_do_handshake(k->ssl);
+	why = rc == 1 ? SSL_ERROR_NONE : SSL_get_error(k->ssl, rc);
+	if (why != SSL_ERROR_NONE && why != SSL_ERROR_WANT_READ) {
+		code = http2_tls_verdict(k->ssl, text);
+		if (k->tx_n > 0) { /* the server is told why, if it listens */
+			(void)!send(k->fd, k->tx, k->tx_n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		}
+		http2_conn_failed(k, code, text[0] ? text : "tls: handshake failed: EOF");
+		return false;
+	}
+	if (!write_out(k) || rc != 1) {
+		return false;
+	}
+	if (!tls_is_http2(k->ssl)) {
+		http2_cluster_falls_back(k);
+		return false;
+	}
+	begin_session(k);
+	return k->state == HTTP2_UP;
+}
+
+void http2_conn_connected(struct http2_conn *k, int fd)
+{
+	struct http2_cluster *c = k->cluster;
+	enum mk_code code = ERR_NO_MEMORY;
+	BIO *bio;
+
+	k->fd = fd;
+	k->state = HTTP2_HANDSHAKE;
+	k->ssl = http2_tls_client(k->t->tls, c->creds, c->name, &code);
+	if (!k->ssl) {
+		http2_conn_failed(k, code,
+				  code == ERR_DENIED ? "tls: the client certificate, key or CA "
+						       "cannot be used"
+						     : "out of memory");
+		return;
+	}
+	bio = BIO_new(k->t->bio);
+	if (!bio) {
+		http2_conn_failed(k, ERR_NO_MEMORY, "out of memory");
+		return;
+	}
+	BIO_set_data(bio, k);
+	SSL_set_bio(k->ssl, bio, bio);
+	deadline_set(&k->t->deadlines, &k->timer, k->begun_ms + REQUEST_CONNECT_MS);
+	handshake(k);
+}
+
+/* The peer has ended the connection, by TLS or in it. */
+static void tls_failed(struct http2_conn *k)
+{
+	char text[256];
+	enum mk_code code = http2_tls_verdict(k->ssl, text);
+
+	lost(k, code, text[0] ? text : "http2: client connection lost (EOF)");
+}
+
+/*
+ * Decrypts and hands on. What takes too long is put aside: true when something is left. The
+ * connection may be gone.
+ */
+static bool digest(struct http2_conn *k)
+{
+	struct transport_http2 *t = k->t;
+	int64_t until_us = clock_mono_us() + HTTP2_SLICE_US;
+
+	while (k->state == HTTP2_UP || (k->state == HTTP2_HANDSHAKE && handshake(k))) {
+		int n;
+
+		ERR_clear_error();
+		n = SSL_read(k->ssl, t->plain, sizeof(t->plain));
+		if (n <= 0) {
+			if (SSL_get_error(k->ssl, n) != SSL_ERROR_WANT_READ) {
+				tls_failed(k);
+			}
+			break;
+		}
+		if (!http2_session_feed(k->session, t->plain, (size_t)n)) {
+			if (k->state == HTTP2_UP && http2_session_starved(k->session)) {
+				starved(k);
+			} else if (k->state == HTTP2_UP) {
+				lost(k, ERR_UNAVAILABLE,
+				     "http2: client connection lost (bad frames)");
+			}
+			break;
+		}
+		if (k->in_n > 0 && clock_mono_us() > until_us) {
+			return k->state == HTTP2_UP;
+		}
+	}
+	return false;
+}
+
+/* What is left of the shared buffer is kept until the next turn. */
+static void put_aside(struct http2_conn *k)
+{
+	if (!k->left) { /* else it lies there already */
+		k->left = mk_malloc(k->in_n);
+		if (!k->left) {
+			starved(k);
+			return;
+		}
+		memcpy(k->left, k->in, k->in_n);
+		k->in = k->left;
+	}
+	list_add_tail(&k->t->resume, &k->in_resume);
+	loop_post_now(k->t->post);
+}
+
+/* After reading: TLS or the session may have something to say. */
+static void answer(struct http2_conn *k)
+{
+	if (k->state == HTTP2_UP && k->tx_n > k->tx_off && !write_out(k)) {
+		return;
+	}
+	if (k->state == HTTP2_UP && http2_session_has_output(k->session)) {
+		http2_cluster_due(k->cluster);
+	}
+}
+
+void http2_conn_resume(struct http2_conn *k)
+{
+	list_del(&k->in_resume);
+	if (digest(k)) {
+		put_aside(k);
+	} else {
+		mk_free(k->left);
+		k->left = NULL;
+		k->in = NULL;
+		k->in_n = 0;
+		answer(k);
+	}
+}
+
+static void read_in(struct http2_conn *k)
+{
+	struct transport_http2 *t = k->t;
+	ssize_t n = recv(k->fd, t->rx, sizeof(t->rx), MSG_DONTWAIT);
+
+	t->stats.reads++;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		return;
+	}
+	if (n < 0) {
+		socket_failed(k, errno);
+		return;
+	}
+	if (n == 0) {
+		if (k->state == HTTP2_UP) {
+			lost(k, ERR_UNAVAILABLE, "http2: client connection lost (EOF)");
+		} else {
+			http2_conn_failed(k, ERR_UNAVAILABLE, "tls: handshake failed: EOF");
+		}
+		return;
+	}
+	k->read_ms = clock_mono_ms();
+	k->in = t->rx;
+	k->in_n = (size_t)n;
+	if (digest(k)) {
+		put_aside(k);
+		return;
+	}
+	k->in = NULL;
+	k->in_n = 0;
+	answer(k);
+}
+
+static void ready(void *ctx, unsigned what)
+{
+	struct http2_conn *k = ctx;
+	struct transport_http2 *t = k->t;
+
+	http2_enter(t);
+	if (what & LOOP_WRITE && write_out(k) && k->tx_n == 0) {
+		http2_cluster_due(k->cluster);
+	}
+	/* What is left over comes first; then the socket is ready still. */
+	if (what & LOOP_READ && k->state != HTTP2_DEAD && !k->left) {
+		read_in(k);
+	}
+	http2_leave(t);
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+/* Nothing came for long: a sign of life is asked for, and then waited for. */
+static void check_life(struct http2_conn *k, int64_t now)
+{
+	struct transport_http2 *t = k->t;
+	bool asked = k->pinged_ms > k->read_ms;
+	int64_t next =
+		asked ? k->pinged_ms + http2_ping_wait_ms(t) : k->read_ms + http2_ping_after_ms(t);
+
+	if (http2_session_streams(k->session) == 0) {
+		int64_t idle = k->used_ms + http2_idle_ms(t);
+
+		if (now >= idle) {
+			close_idle(k);
+			return;
+		}
+		next = idle < next ? idle : next;
+	}
+	if (asked && now >= k->pinged_ms + http2_ping_wait_ms(t)) {
+		lost(k, ERR_UNAVAILABLE, "http2: client connection lost (no answer to a PING)");
+		return;
+	}
+	if (!asked && now >= k->read_ms + http2_ping_after_ms(t)) {
+		http2_session_ping(k->session); /* without memory it is only waited */
+		k->pinged_ms = now;
+		next = now + http2_ping_wait_ms(t);
+		http2_cluster_due(k->cluster);
+	}
+	deadline_set(&t->deadlines, &k->timer, next);
+}
+
+static void timer_fired(void *ctx)
+{
+	struct http2_conn *k = ctx;
+	int64_t now = clock_mono_ms();
+
+	if (k->state == HTTP2_UP) {
+		check_life(k, now);
+	} else {
+		http2_dial_timeout(k, now);
+	}
+}

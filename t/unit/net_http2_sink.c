@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the sink of our own HTTP/2 may do in its callbacks, and memory that runs out.
+ */
+#include "core/base/alloc.h"
+#include "t/lib/net_sink.h"
+
+static bool get(uint64_t token)
+{
+	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, token);
+	return sink_until(&sink_seen[token].ends, 1) && sink_seen[token].end == TRANSPORT_OK &&
+	       sink_seen[token].status == 200;
+}
+
+static void get_list(const char *path, uint64_t token)
+{
+	struct transport_request r = {.method = "GET",
+				      .path = str_of(path),
+				      .cls = TRANSPORT_READ,
+				      .timeout_ms = 20000,
+				      .gzip = true};
+
+	sink_transport->send(sink_transport->ctx, 1, &r, token, NULL);
+}
+
+/* --- what a sink may do ----------------------------------------------------------------------- */
+
+static const char *act_at;
+static void (*act)(void);
+
+static void maybe_act(const char *where)
+{
+	if (act_at && strcmp(act_at, where) == 0) {
+		act_at = NULL;
+		act();
+	}
+}
+
+static void acting_head(void *ctx, uint64_t token, const struct transport_head *h)
+{
+	sink_on_head(ctx, token, h);
+	maybe_act("head");
+}
+
+static void acting_chunk(void *ctx, uint64_t token, mk_str bytes)
+{
+	(void)ctx;
+	sink_seen[token].bytes += bytes.n;
+	maybe_act("chunk");
+}
+
+static void acting_end(void *ctx, uint64_t token, enum transport_end end, enum mk_code code,
+		       mk_str text)
+{
+	sink_on_end(ctx, token, end, code, text);
+	maybe_act("end");
+}
+
+static const struct transport_sink acting = {
+	.on_head = acting_head, .on_chunk = acting_chunk, .on_end = acting_end};
+
+static void act_close(void)
+{
+	sink_transport->close(sink_transport->ctx, 1);
+}
+
+static void act_reset(void)
+{
+	sink_transport->reset(sink_transport->ctx, 1);
+}
+
+static void act_open(void)
+{
+	struct endpoint e = sink_endpoint();
+
+	sink_open(&e, NULL);
+	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 20);
+}
+
+static void act_cancel(void)
+{
+	for (uint64_t i = 1; i <= 6; i++) {
+		sink_transport->cancel(sink_transport->ctx, 1, i);
+	}
+}
+
+static void test_actions(void)
+{
+	static const char *const places[] = {"head", "chunk", "end"};
+	static void (*const acts[])(void) = {act_close, act_reset, act_open, act_cancel};
+	bool good = true;
+
+	for (size_t i = 0; i < 12; i++) {
+		struct endpoint e = sink_endpoint();
+
+		sink_start();
+		transport_net_set_sink(sink_net, &acting);
+		sink_open(&e, NULL);
+		act_at = places[i % 3];
+		act = acts[i / 3];
+		sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, 1);
+		for (uint64_t f = 2; f <= 6; f++) {
+			sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, f);
+		}
+		for (int64_t end = clock_mono_ms() + SINK_PATIENCE_MS;
+		     act_at && clock_mono_ms() < end;) {
+			loop_turn(sink_loop, 20);
+		}
+		good = !act_at && good;
+		sink_open(&e, NULL);
+		sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 30);
+		good = sink_until(&sink_seen[30].ends, 1) && sink_seen[30].end == TRANSPORT_OK &&
+		       good;
+		sink_stop();
+		sink_turns(1);
+	}
+	ok(good, "close, reset, open and cancel in each callback");
+	is_int(sink_nested, 0, "no callback inside a call");
+}
+
+/* Memory runs out at each allocation in turn: what was sent ends, and the next one goes well. */
+static void test_starved(void)
+{
+	enum { MOST = 400 };
+	bool ended = true, well = true, through = false;
+	uint64_t n;
+
+	for (n = 1; n <= MOST && ended && well && !through; n++) {
+		struct endpoint e = sink_endpoint();
+		bool sent;
+
+		sink_start();
+		e.token = STR("s3cret");
+		sink_open(&e, NULL);
+		alloc_fail_after(n);
+		sent = sink_send(TRANSPORT_WRITE, "POST", "/version", "{}", 3000, 1) == ERR_OK;
+		get_list("/zipped", 2);
+		for (int i = 0; i < 40 && sink_seen[1].ends + sink_seen[2].ends < 2 && sent; i++) {
+			loop_turn(sink_loop, 5);
+		}
+		through = alloc_fail_after(0) < n;
+		ended = !sent || sink_until(&sink_seen[1].ends, 1);
+		well = get(3);
+		sink_stop();
+		sink_turns(1);
+	}
+	ok(ended, "without memory a request ends");
+	ok(well, "and with memory the next one goes well");
+	ok(through, "whichever allocation it was");
+	printf("# %d allocations\n", (int)n - 1);
+}
+
+int main(void)
+{
+	sink_loop = loop_new(NULL);
+	if (!sink_loop || !h2_server_start(&sink_server, loop_base(sink_loop))) {
+		printf("Bail out! no loop or no free port\n");
+		return 1;
+	}
+	test_actions();
+	test_starved();
+	h2_server_stop(&sink_server);
+	sink_turns(2);
+	loop_free(sink_loop);
+	return done_testing();
+}
