@@ -18,6 +18,10 @@
  *     profile   ClusterProfiles              watches     watches that depend on use
  *     check     AdmissionChecks              autoquota   quotas of the manager
  *
+ *   answers/    what operators are told
+ *     why       reasons                      answers    about workloads
+ *     fleet     about clusters and queues        message    the Pending check's message
+ *
  *   rules/      passes over a workload
  *     workload  which rule applies           pass        what rules share
  *     race      nominate, clone, win         won         after the win
@@ -91,6 +95,7 @@
 	X(R_NO_DISPATCHER, "no_dispatcher")          \
 	X(R_TUG, "tug_of_war")                       \
 	X(R_LEFT_OUT, "left_out")                    \
+	X(R_WAITING, "waiting")                      \
 	X(R_PLUGIN, "plugin_fault")                  \
 	X(R_GC, "garbage")                           \
 	X(R_GC_HELD, "garbage_held")                 \
@@ -147,8 +152,8 @@ struct cluster {
 	struct lasting own;
 	struct table *tables[KIND_MAX];
 	struct list_node waits; /* workloads whose winner it is: struct wl, 'waits' */
-	uint64_t seen_by;       /* rules/pass.c: number of the pass that looked at it last */
-	size_t place;           /* ... and its index among the clones of that pass */
+	uint64_t seen_by;       /* rules/pass.c: number of the look that saw it last */
+	size_t place;           /* ... and its index among the clones of that look */
 	size_t bytes;           /* memory of its tables: store/store.c */
 	bool over;              /* ... exceeds worker_memory: its events do not count */
 	int64_t clash_at;       /* an object of another manager was seen last; INT64_MIN never */
@@ -262,6 +267,7 @@ struct round {
 	int64_t lost_at; /* its MultiKueueCluster was found missing then; INT64_MAX = not */
 
 	/* rules/nominate.c */
+	int64_t asked_again; /* the dispatcher wants to be asked again then */
 	int64_t alone_since; /* an external nomination is awaited since; INT64_MAX = not */
 	uint64_t wanted;     /* hash of the nominations that we wrote last */
 	int64_t wanted_at;   /* ... for the first time */
@@ -270,14 +276,20 @@ struct round {
 	bool stranger_said; /* ... that nominations cannot be used */
 	bool tug_said;      /* ... that another client undoes our nominations */
 
+	/* answers/message.c */
+	int64_t racing_since; /* clusters are asked since then; INT64_MAX = not */
+	unsigned explained;   /* writes of the check's message */
+
 	/* rules/former.c */
 	bool former_said; /* an Event has told that a former manager's copy is in the way */
 };
 
 static inline struct round round_new(void)
 {
-	return (struct round){
-		.core_until = INT64_MAX, .lost_at = INT64_MAX, .alone_since = INT64_MAX};
+	return (struct round){.core_until = INT64_MAX,
+			      .lost_at = INT64_MAX,
+			      .alone_since = INT64_MAX,
+			      .racing_since = INT64_MAX};
 }
 
 /*
@@ -309,7 +321,7 @@ struct wl {
 	/* rules/fault.c */
 	int64_t fault_said_at; /* an Event has told of a plugin's fault; INT64_MIN never */
 
-	/* rules/rest.c */
+	/* answers/message.c */
 	int64_t explained_at; /* the check's message was written; INT64_MIN never */
 
 	/* rules/workload.c */
@@ -381,6 +393,7 @@ struct engine {
 	int64_t start_ms;
 	int64_t skew_ms; /* wall clock less monotonic */
 	uint64_t op_seq;
+	uint64_t looks; /* at the clusters of a workload, so far: rules/pass.c */
 	struct engine_stats stats;
 	uint64_t rules[R_N];
 

@@ -209,6 +209,12 @@ const struct engine *manager_engine(const struct manager *m)
 	return m->engine;
 }
 
+struct answer_env manager_answers(struct manager *m, int64_t mono_ms, int64_t wall_ms,
+				  struct arena *a)
+{
+	return (struct answer_env){m->engine, mono_ms, wall_ms, a};
+}
+
 enum mk_code manager_start(struct manager *m, const struct endpoint *e, struct mk_err *err)
 {
 	return kube_start_manager(m->kube, e, err);

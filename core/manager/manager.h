@@ -10,6 +10,7 @@
 #ifndef MK_MANAGER_MANAGER_H
 #define MK_MANAGER_MANAGER_H
 
+#include "core/engine/answers/answers.h"
 #include "core/engine/engine.h"
 #include "core/kube/kube.h"
 
@@ -72,6 +73,9 @@ const struct kinds *manager_kinds(const struct manager *m);
 /* The parts, for their counters and gauges; borrowed for the manager's life. */
 struct kube *manager_kube(struct manager *m);
 const struct engine *manager_engine(const struct manager *m);
+/* What the functions of answers.h take; the answers live in 'a'. Not within manager_run. */
+struct answer_env manager_answers(struct manager *m, int64_t mono_ms, int64_t wall_ms,
+				  struct arena *a);
 
 /* Connects to the manager's own API server. */
 enum mk_code manager_start(struct manager *m, const struct endpoint *e, struct mk_err *err);

@@ -125,7 +125,9 @@ static void refuse(struct connection *c, int status)
 static const struct route *find_route(const struct http_server *s, mk_str path)
 {
 	for (const struct route *r = s->routes; r; r = r->next) {
-		if (str_is(path, r->path)) {
+		mk_str its = str_of(r->path);
+
+		if (str_eq(path, its) || (str_ends(its, STR("/")) && str_starts(path, its))) {
 			return r;
 		}
 	}

@@ -86,7 +86,10 @@ struct http_server *http_server_open(struct loop *l, const struct http_server_op
 /* Closes all connections. NULL is fine. */
 void http_server_free(struct http_server *s);
 
-/* Registers a handler for exactly 'path'. Other paths answer 404. False: out of memory. */
+/*
+ * Registers a handler for exactly 'path', or with a '/' at its end for all below it. Other paths
+ * answer 404. False: out of memory.
+ */
 bool http_server_handle(struct http_server *s, const char *path, http_handler_fn *fn, void *ctx);
 
 /* Asks the gate again for each request that waits for it. */

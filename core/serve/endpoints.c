@@ -7,6 +7,7 @@
 #include "core/base/metric.h"
 #include "core/net/http_server.h"
 #include "core/serve/metrics_server.h"
+#include "core/serve/visibility.h"
 
 struct endpoints {
 	struct endpoints_options o;
@@ -74,12 +75,14 @@ static bool wants_metrics_listener(const struct config *c)
 		str_ends(c->metrics_bind_address, STR(":0")));
 }
 
-/* Metrics and status tell about jobs: not every client that can reach the probes may read them. */
+/* What tells about jobs is not for every client that can reach the probes. */
 static enum http_verdict health_gate(void *ctx, const struct http_request *rq,
 				     struct http_answer *a)
 {
-	(void)ctx;
-	if (rq->is_local || (!str_is(rq->path, "/metrics") && !str_is(rq->path, "/status"))) {
+	const struct config *config = ((struct endpoints *)ctx)->o.config;
+
+	if (rq->is_local || str_eq(rq->path, config->liveness_endpoint) ||
+	    str_eq(rq->path, config->readiness_endpoint)) {
 		return HTTP_GO;
 	}
 	a->status = 403;
@@ -92,7 +95,8 @@ static enum http_verdict health_gate(void *ctx, const struct http_request *rq,
 static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 {
 	const struct config *c = e->o.config;
-	struct http_server_options o = {.address = c->health_bind_address, .gate = health_gate};
+	struct http_server_options o = {
+		.address = c->health_bind_address, .gate = health_gate, .gate_ctx = e};
 	bool done;
 
 	e->health = http_server_open(e->o.loop, &o, err);
@@ -102,7 +106,8 @@ static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 	}
 	done = http_server_handle(e->health, c->liveness_endpoint.p, healthz, e) &&
 	       http_server_handle(e->health, c->readiness_endpoint.p, readyz, e) &&
-	       http_server_handle(e->health, "/status", status, e);
+	       http_server_handle(e->health, "/status", status, e) &&
+	       http_server_handle(e->health, "/v1/", visibility_handle, e->o.manager);
 	if (done && config_is_on(c->metrics_bind_address)) {
 		done = http_server_handle(e->health, "/metrics", metrics, e);
 	}

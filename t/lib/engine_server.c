@@ -455,7 +455,8 @@ void w_log(struct world *w, const struct op *op, struct arena *a)
 		snprintf(w->log + n, sizeof(w->log) - n, "%.*s\n", STR_ARG(text));
 		return;
 	}
-	if (op->type == OP_EVENT && is_of_cluster(op)) {
+	if ((op->type == OP_EVENT && is_of_cluster(op)) ||
+	    (op->cause && strcmp(op->cause, "waiting") == 0)) {
 		return;
 	}
 	text = op->type == OP_EVENT ? op_event_of(op) : op->name;

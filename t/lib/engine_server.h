@@ -80,13 +80,13 @@ struct world {
 	bool sought[WORLD_CLUSTERS]
 		   [KIND_MAX];          /* kinds that are missing and looked for, by cluster */
 	bool stay_down[WORLD_CLUSTERS]; /* OP_CONNECT has no effect */
-	uint64_t fail_at;       /* in the next step the n-th allocation and all later ones fail */
-	bool full;              /* log whole texts */
-	bool drops;             /* changes are taken, and nothing is changed */
-	bool pods_pend;         /* a Pod has a status from the start, as on an API server */
-	const char *dispatcher; /* NULL: all at once */
-	bool gate_paths;        /* MultiKueueKubeConfigPathValidation */
-	bool gate_quota;        /* MultiKueueManagerQuotaAutomation */
+	uint64_t fail_at; /* in the next step the n-th allocation and all later ones fail */
+	bool full;        /* log whole texts; else without the check's message of those that wait */
+	bool drops;       /* changes are taken, and nothing is changed */
+	bool pods_pend;   /* a Pod has a status from the start, as on an API server */
+	const char *dispatcher;         /* NULL: all at once */
+	bool gate_paths;                /* MultiKueueKubeConfigPathValidation */
+	bool gate_quota;                /* MultiKueueManagerQuotaAutomation */
 	bool queues[WORLD_CLUSTERS];    /* LocalQueues and ClusterQueues are watched, by cluster */
 	bool no_queues[WORLD_CLUSTERS]; /* ... and may not be */
 	bool hold_queues;               /* ... and their lists come when the test says */

@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 60000 };
 
 bool turn_until(struct loop *loop, const int *what, int want)
 {

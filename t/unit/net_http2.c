@@ -39,7 +39,7 @@ static void get_list(const char *path, uint64_t token)
 	struct transport_request r = {.method = "GET",
 				      .path = str_of(path),
 				      .cls = TRANSPORT_READ,
-				      .timeout_ms = 20000,
+				      .timeout_ms = 60000,
 				      .gzip = true};
 
 	sink_transport->send(sink_transport->ctx, 1, &r, token, NULL);

@@ -72,6 +72,17 @@ static struct json *cluster_list(struct pass *p, mk_str queue)
 	return list;
 }
 
+mk_str nominate_dispatcher(const struct pass *p)
+{
+	const struct record *check = manager_named(p->e, KIND_CHECK, p->f->checks[p->check]);
+
+	if (check && check->facts->s[S_DISPATCHER].n > 0) {
+		return check->facts->s[S_DISPATCHER];
+	}
+	return p->config->facts->s[S_DISPATCHER].n > 0 ? p->config->facts->s[S_DISPATCHER]
+						       : p->e->o.dispatcher;
+}
+
 static bool is_in_config(const struct pass *p, mk_str name)
 {
 	const struct clone *k = pass_clone_on(p, cluster_named(p->e, name));
@@ -188,7 +199,8 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 		tell_once(p, &p->w->round.stranger_said, got.said);
 	}
 	if (got.wait_ms >= 0) {
-		pass_again(p, e->now + got.wait_ms);
+		p->w->round.asked_again = e->now + got.wait_ms;
+		pass_again(p, p->w->round.asked_again);
 	}
 	pick->valid = true;
 	if (!(got.verdict & MK_SET)) {
@@ -263,24 +275,9 @@ void nominate_write(struct pass *p, const struct pick *pick)
 	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, STR_NONE);
 }
 
-/*
- * The dispatcher's name: the check's annotation, else the config's, else dispatcherName of the
- * configuration.
- */
-static mk_str dispatcher_name(const struct pass *p)
-{
-	const struct record *check = manager_named(p->e, KIND_CHECK, p->f->checks[p->check]);
-
-	if (check && check->facts->s[S_DISPATCHER].n > 0) {
-		return check->facts->s[S_DISPATCHER];
-	}
-	return p->config->facts->s[S_DISPATCHER].n > 0 ? p->config->facts->s[S_DISPATCHER]
-						       : p->e->o.dispatcher;
-}
-
 void nominate_choose(struct pass *p, struct pick *pick)
 {
-	mk_str name = dispatcher_name(p);
+	mk_str name = nominate_dispatcher(p);
 
 	if (p->pinned.n > 0) {
 		pick->valid = true;

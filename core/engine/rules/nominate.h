@@ -15,6 +15,11 @@ struct pick {
 	mk_str names[MAX_PICK];
 	size_t n;
 };
+/*
+ * The name of the dispatcher that is asked: the check's annotation, else the config's, else
+ * dispatcherName of the configuration. The pass has a config.
+ */
+mk_str nominate_dispatcher(const struct pass *p);
 /* Fills 'pick' from the pinned cluster or the dispatcher of the Workload's check. */
 void nominate_choose(struct pass *p, struct pick *pick);
 /*

@@ -2,7 +2,9 @@
 /* Steps that rules share; see pass.h. */
 #include "core/engine/rules/pass.h"
 
+#include "core/engine/clusters/check.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/members.h"
 #include "core/engine/rules/twin.h"
 
 void pass_again(struct pass *p, int64_t at)
@@ -28,11 +30,66 @@ struct json *pass_text(struct pass *p, struct record *r)
 	return v;
 }
 
+/* --- the workload ----------------------------------------------------------------------------- */
+
+bool pass_may_open(const struct engine *e)
+{
+	return e->manager_id[0] != 0 && manager_knows(e, KIND_WORKLOAD) &&
+	       manager_knows(e, KIND_CHECK) && manager_knows(e, KIND_CONFIG) &&
+	       manager_knows(e, KIND_CLUSTER);
+}
+
+/*
+ * Finds our check: the first of the Workload's checks whose AdmissionCheck belongs to our
+ * controller.
+ */
+static bool find_check(struct pass *p)
+{
+	const struct record *r = check_of(p->e, p->f, &p->check);
+
+	if (r) {
+		p->state = (enum check_state)p->f->states[p->check];
+		p->config = manager_named(p->e, KIND_CONFIG, r->facts->s[S_CONFIG]);
+	}
+	return r != NULL;
+}
+
+static void look_at_job(struct pass *p)
+{
+	const struct owner *o = p->w->owner;
+
+	if (!o) {
+		return;
+	}
+	p->kind = o->kind;
+	p->adapter = (size_t)o->kind - KIND_FIRST_JOB;
+	p->object = o->name;
+	p->job = manager_get(p->e, o->kind, o->ns, o->name);
+	if (p->job && p->f && p->f->s[S_OWNER_UID].n > 0 &&
+	    !str_eq(p->f->s[S_OWNER_UID], str_of(p->job->uid))) {
+		/*
+		 * The record is of another job of this name: of an earlier one that we still see,
+		 * or of a later one.
+		 */
+		p->job = NULL;
+	}
+	members_look(p);
+}
+
+void pass_open(struct pass *p, struct engine *e, struct wl *w)
+{
+	*p = (struct pass){.e = e, .w = w, .pace = &w->pace, .looks = LOOKS_MAX};
+	p->local = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
+	p->f = p->local ? p->local->facts : NULL;
+	look_at_job(p);
+	p->checked = p->local && find_check(p);
+}
+
 /* --- the clusters ----------------------------------------------------------------------------- */
 
 struct clone *pass_clone_on(const struct pass *p, const struct cluster *c)
 {
-	return c && c->seen_by == p->e->stats.passes ? &p->clones[c->place] : NULL;
+	return c && c->seen_by == p->number ? &p->clones[c->place] : NULL;
 }
 
 /* The place of the cluster in the pass's config; SIZE_MAX: not there. */
@@ -67,7 +124,7 @@ static void add(struct pass *p, struct cluster *c, size_t rank)
 	}
 	p->clones[i] = (struct clone){.c = c, .rank = rank, .in_config = rank != SIZE_MAX};
 	p->n_clones++;
-	c->seen_by = p->e->stats.passes;
+	c->seen_by = p->number;
 	c->place = i;
 }
 
@@ -156,6 +213,7 @@ bool pass_look(struct pass *p)
 	bool whole = p->f && (p->f->s[S_CLUSTER].n == 0 || facts_is(p->f, F_EVICTED));
 	size_t max;
 
+	p->number = ++e->looks;
 	look_for_objects(p, &max);
 	max += (whole && config ? config->n_names : 0) + 1;
 	max = max < e->n_clusters ? max : e->n_clusters;
@@ -181,7 +239,6 @@ bool pass_look(struct pass *p)
 		k->r = store_find(k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);
 		k->twin = twin_of_clone(p, k->c, k->r);
 	}
-	e->stats.visits += p->n_clones;
 	alias_mark(p);
 	return true;
 }

@@ -57,6 +57,7 @@ struct pass {
 	bool over;            /* the check turns Retry: no more steps of this round */
 	unsigned looks;       /* number of members whose hooks may still be called in this pass */
 	mk_str pinned;        /* the only cluster that may be tried; "": the dispatcher chooses */
+	uint64_t number;      /* of the look at the clusters: struct cluster, 'seen_by' */
 	struct clone *clones; /* see pass_look; those that the config names come first */
 	size_t n_clones;
 	bool anywhere;                   /* what any cluster shows may bring another decision */
@@ -84,6 +85,13 @@ static inline bool twin_is_ours(enum twin t)
 	return t == TWIN_GO || t == TWIN_OURS;
 }
 
+/* Is enough known of the manager for a pass? */
+bool pass_may_open(const struct engine *e);
+/*
+ * Fills 'p' with what the manager shows of the workload: the Workload, its check, config and job.
+ * Changes nothing else.
+ */
+void pass_open(struct pass *p, struct engine *e, struct wl *w);
 /* Queues the workload for 'at' (monotonic ms). */
 void pass_again(struct pass *p, int64_t at);
 /*

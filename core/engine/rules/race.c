@@ -4,6 +4,7 @@
 
 #include "core/engine/act/note.h"
 #include "core/engine/act/ssa.h"
+#include "core/engine/answers/message.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/clone.h"
@@ -399,5 +400,5 @@ void race_pass(struct pass *p)
 	nominate_write(p, &pick);
 	sync_clones(p, &pick);
 	gates_turn(p);
-	rest_explain(p);
+	message_explain(p);
 }

@@ -7,10 +7,7 @@
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
-#include "core/engine/act/ssa.h"
 #include "core/engine/rules/verdict.h"
-
-#define LEFT_OUT "Left out for now: "
 
 enum {
 	SKIP_FIRST_MS = 1000,
@@ -19,9 +16,7 @@ enum {
 	REST_MAX_MS = 5 * 60 * 1000,
 	FORGET_MS = 10 * 60 * 1000, /* after the last rest: removals count from the first again */
 	AGAIN_MS = 10 * 60 * 1000,  /* the same text is an Event again after this time */
-	REWRITE_MS = 60 * 1000,     /* least time between two writes of the message */
 	WORDS_MAX = 256,            /* of a worker's message */
-	SUM_MAX = 1024, /* of the check's message; clusters that do not fit are counted */
 };
 
 /* Sends an Event; the same text only once in ten minutes. */
@@ -128,69 +123,14 @@ void rest_skip(struct pass *p, struct wl_cluster *wc)
 	pass_again(p, wc->skip_until);
 }
 
-/* --- what the check says ---------------------------------------------------------------------- */
-
-/*
- * Why the cluster is left out, or NULL. A refusal counts until the cluster takes the Workload, a
- * removal while the cluster rests.
- */
-static const char *hurdle_of(struct pass *p, const struct clone *k)
+mk_str rest_hurdle(const struct pass *p, const struct clone *k)
 {
 	const struct wl_cluster *wc;
 
 	if (!k->in_config || twin_is_ours(k->twin)) {
-		return NULL;
+		return STR("");
 	}
 	wc = wl_cluster_known(p->w, k->c->id);
-	return wc && (wc->turned_down > 0 || wc->skip_until > p->e->now) ? wc->hurdle : NULL;
-}
-
-/* The message, with clusters in the order of the config; "" when no cluster is left out. */
-static mk_str sum_up(struct pass *p)
-{
-	struct arena *a = p->e->out->arena;
-	mk_str sum = STR("");
-	unsigned more = 0;
-
-	for (CLONES_EACH(k, p)) {
-		const char *why = hurdle_of(p, k);
-
-		if (!why) {
-			continue;
-		}
-		if (sum.n + strlen(why) > SUM_MAX) {
-			more++;
-			continue;
-		}
-		sum = arena_printf(a, "%.*s%s%s", STR_ARG(sum), sum.n > 0 ? "; " : LEFT_OUT, why);
-	}
-	return more > 0 ? arena_printf(a, "%.*s; and %u more", STR_ARG(sum), more) : sum;
-}
-
-void rest_explain(struct pass *p)
-{
-	struct engine *e = p->e;
-	struct wl *w = p->w;
-	mk_str sum = sum_up(p), said;
-	const struct json *checks;
-	struct json *body;
-
-	if (sum.n == 0 && w->explained_at == INT64_MIN && !p->wl_json) {
-		return; /* the text is not parsed yet, and need not be for this */
-	}
-	checks = json_at(pass_workload(p), "/status/admissionChecks");
-	said = json_str(json_get(json_elem(checks, p->check), "message"));
-	if (!checks || e->no_memory || arena_failed(e->out->arena) || str_eq(said, sum) ||
-	    (sum.n == 0 && !str_starts(said, STR(LEFT_OUT)))) {
-		return;
-	}
-	if (w->explained_at != INT64_MIN && !pass_is_due(p, w->explained_at + REWRITE_MS)) {
-		return;
-	}
-	body = ssa_body(p, p->local);
-	if (body) {
-		ssa_check(p, body, CHECK_PENDING, sum);
-		ssa_send(e, p->local, body, R_LEFT_OUT, PRIO_STATUS, NULL, STR_NONE);
-		w->explained_at = e->now;
-	}
+	return str_of(wc && (wc->turned_down > 0 || wc->skip_until > p->e->now) ? wc->hurdle
+										: NULL);
 }

@@ -2,7 +2,7 @@
 /*
  * A cluster that refuses a Workload's clone, or on which another client deletes each copy, rests
  * for this Workload: 5 s, doubled each time, at most 5 minutes. Other clusters are tried meanwhile.
- * An Event reports each case, and while the check is Pending its message sums them up.
+ * An Event reports each case, and the message of the Pending check does (answers/message.c).
  * docs/decisions/0075.
  */
 #ifndef MK_ENGINE_RULES_REST_H
@@ -18,8 +18,11 @@ void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
 void rest_if_vanished(struct pass *p, const struct clone *k);
 /* Retry, because another client removed the winner's copy, "job" or "Workload". */
 void rest_copy_gone(struct pass *p, const struct clone *k, const char *what);
-/* Writes into the Pending check's message which clusters are left out, and why. */
-void rest_explain(struct pass *p);
+/*
+ * Why the cluster is left out, or "". A refusal counts until the cluster takes the Workload, a
+ * removal while the cluster rests. Borrowed until the notes about the cluster change.
+ */
+mk_str rest_hurdle(const struct pass *p, const struct clone *k);
 /*
  * The worker refused to create the clone, with message 'words': the cluster rests for the Workload.
  */

@@ -23,50 +23,6 @@
 /* --- what the pass looks at ------------------------------------------------------------------- */
 
 /*
- * Finds our check: the first of the Workload's checks whose AdmissionCheck belongs to our
- * controller.
- */
-static bool find_check(struct pass *p)
-{
-	const struct record *r = check_of(p->e, p->f, &p->check);
-
-	if (r) {
-		p->state = (enum check_state)p->f->states[p->check];
-		p->config = manager_named(p->e, KIND_CONFIG, r->facts->s[S_CONFIG]);
-	}
-	return r != NULL;
-}
-
-static bool manager_known(const struct engine *e)
-{
-	return e->manager_id[0] != 0 && manager_knows(e, KIND_WORKLOAD) &&
-	       manager_knows(e, KIND_CHECK) && manager_knows(e, KIND_CONFIG) &&
-	       manager_knows(e, KIND_CLUSTER);
-}
-
-static void look_at_job(struct pass *p)
-{
-	const struct owner *o = p->w->owner;
-
-	if (!o) {
-		return;
-	}
-	p->kind = o->kind;
-	p->adapter = (size_t)o->kind - KIND_FIRST_JOB;
-	p->object = o->name;
-	p->job = manager_get(p->e, o->kind, o->ns, o->name);
-	if (p->job && p->f && p->f->s[S_OWNER_UID].n > 0 &&
-	    !str_eq(p->f->s[S_OWNER_UID], str_of(p->job->uid))) {
-		/*
-		 * The record is of another job of this name: of an earlier one that we still see,
-		 * or of a later one.
-		 */
-		p->job = NULL;
-	}
-	members_look(p);
-}
-
-/*
  * May a clone exist on a nominated cluster? A complete list tells. A nomination alone does not: an
  * external dispatcher may nominate any cluster.
  */
@@ -246,7 +202,6 @@ static void reserved(struct pass *p)
 
 static void with_local(struct pass *p)
 {
-	p->checked = find_check(p);
 	p->w->gc = false;
 	p->w->sure_gone = false;
 	p->w->absent_rounds = 0;
@@ -385,22 +340,21 @@ static void await(const struct pass *p)
 
 void workload_pass(struct engine *e, struct wl *w)
 {
-	struct pass p = {.e = e, .w = w, .pace = &w->pace, .looks = LOOKS_MAX};
+	struct pass p;
 	bool any;
 
-	if (!manager_known(e)) {
+	if (!pass_may_open(e)) {
 		return;
 	}
 	e->stats.passes++;
 	wl_clusters_tidy(e, w);
-	p.local = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
-	p.f = p.local ? p.local->facts : NULL;
-	look_at_job(&p);
+	pass_open(&p, e, w);
 	if (p.local) {
 		with_local(&p);
 	} else {
 		without_local(&p);
 	}
+	e->stats.visits += p.n_clones;
 	any = count_uses(&p);
 	await(&p);
 	if (e->no_memory) {

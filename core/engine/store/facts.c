@@ -15,6 +15,7 @@
 
 enum {
 	MAX_MESSAGE = 32768,
+	MAX_WAITS = 512, /* why a clone waits: for users, no decision */
 	MAX_NAMES = 64,
 	INT_MAX_TEXT = 20, /* characters of an int64_t */
 };
@@ -118,13 +119,15 @@ static void draw_conditions(struct draw *d, const struct json *conditions)
 	struct json_iter it = json_iter(conditions);
 
 	while (json_next(&it)) {
-		mk_str type, message;
+		mk_str type = json_str(json_get(it.val, "type"));
+		mk_str message = json_str(json_get(it.val, "message"));
 
 		if (!is_true(it.val)) {
+			if (d->env->remote && str_is(type, "QuotaReserved")) {
+				d->f.s[S_MESSAGE] = str_cut(message, MAX_WAITS);
+			}
 			continue;
 		}
-		type = json_str(json_get(it.val, "type"));
-		message = json_str(json_get(it.val, "message"));
 		if (str_is(type, "QuotaReserved")) {
 			flag(d, F_QUOTA, true);
 		} else if (str_is(type, "Admitted")) {

@@ -66,7 +66,8 @@ enum fact_str {
 	S_ORIGIN_UID, /* remote job */
 	S_PREBUILT,   /* remote job: name of its Workload */
 	S_REASON,     /* job: why it is not managed; others: reason of the condition */
-	S_MESSAGE,    /* check, cluster, ClusterQueue: message of the condition */
+	/* check, cluster, ClusterQueue: message of the condition; clone: why it has no quota */
+	S_MESSAGE,
 	S_CONFIG,     /* check: name of its MultiKueueConfig, or "" and S_PROBLEM says why */
 	S_PROBLEM,    /* check: why its parameters are wrong; file: why it cannot be read */
 	S_LOCATION,   /* cluster: see F_SECRET, F_PATH, F_PROFILE */

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reasons; see why.h. */
+#include "core/engine/answers/why.h"
+
+#include "core/base/timefmt.h"
+#include "core/engine/rules/lost.h"
+#include "core/engine/rules/nominate.h"
+#include "core/engine/rules/race.h"
+#include "core/engine/rules/rest.h"
+#include "core/engine/rules/twin.h"
+
+#define NAME_OF(id, text) [id] = text,
+const char *const why_names[WHY_N] = {WHY_CLUSTER(NAME_OF)};
+const char *const why_phases[PHASE_N] = {WHY_PHASE(NAME_OF)};
+#undef NAME_OF
+
+enum { WORDS_MAX = 256 }; /* of a text that a server wrote */
+
+/* Monotonic to wall time; -1 for a time that is not known. */
+static int64_t wall_of(const struct engine *e, int64_t mono_ms)
+{
+	return mono_ms == INT64_MAX || mono_ms == INT64_MIN ? -1 : e->wall + (mono_ms - e->now);
+}
+
+static mk_str say(struct pass *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static mk_str say(struct pass *p, const char *fmt, ...)
+{
+	va_list ap;
+	mk_str s;
+
+	va_start(ap, fmt);
+	s = arena_vprintf(&p->e->scratch, fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+static mk_str short_of(mk_str words)
+{
+	return str_cut(words, WORDS_MAX);
+}
+
+static bool is_winner(const struct pass *p, const struct clone *k)
+{
+	return p->f && str_is(p->f->s[S_CLUSTER], k->c->name);
+}
+
+/* --- a cluster that cannot be asked ----------------------------------------------------------- */
+
+static void not_connected(struct pass *p, const struct clone *k, struct why_cluster *w)
+{
+	const struct cluster *c = k->c;
+	w->since_ms = wall_of(p->e, c->own.lost_at);
+	if (!c->decided) {
+		w->why = WHY_CONNECTING;
+		w->words = STR("is being connected");
+		return;
+	}
+	w->why = WHY_NOT_CONNECTED;
+	w->detail = short_of(str_of(c->text));
+	w->words = w->since_ms < 0 ? STR("is not connected")
+				   : say(p, "is not connected since %.*s",
+					 STR_ARG(time_rfc3339(&p->e->scratch, w->since_ms)));
+	if (c->own.rest_until > p->e->now) {
+		w->until_ms = wall_of(p->e, c->own.rest_until);
+		w->then = "the cluster is connected again";
+	}
+}
+
+static void not_served(struct pass *p, const struct clone *k, struct why_cluster *w)
+{
+	const struct table *t = k->c->tables[p->kind];
+	mk_str gvk = p->e->o.kinds->k[p->kind].gvk;
+
+	w->why = t->service == SERVICE_REFUSED ? WHY_KIND_REFUSED : WHY_KIND_NOT_SERVED;
+	w->since_ms = wall_of(p->e, t->hidden_at);
+	w->detail = short_of(str_of(t->why));
+	w->words = say(p, "%s %.*s",
+		       t->service == SERVICE_MISSING   ? "does not serve"
+		       : t->service == SERVICE_REFUSED ? "refuses us"
+						       : "cannot say whether it serves",
+		       STR_ARG(gvk));
+}
+
+/* --- the winner ------------------------------------------------------------------------------- */
+
+static void say_lost_at(struct pass *p, int64_t since, struct why_cluster *w)
+{
+	int64_t at = lost_deadline(p->e, since);
+
+	w->until_ms = wall_of(p->e, at);
+	w->then = at == INT64_MAX ? NULL : "the worker counts as lost, and the job is queued again";
+}
+
+static void winner_hidden(struct pass *p, const struct clone *k, uint16_t kind,
+			  struct why_cluster *w)
+{
+	w->why = WHY_WINNER_HIDDEN;
+	w->words = say(p, "was chosen, and %.*s; the job may go on there", STR_ARG(w->words));
+	say_lost_at(p, hidden_since(k->c, kind), w);
+}
+
+static void winner_job(struct pass *p, const struct clone *k, struct why_cluster *w)
+{
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+	const struct record *job = twin_record(p, k);
+	const struct facts *f = job && job->present ? job->facts : NULL;
+
+	w->since_ms = p->pace->status_at == INT64_MIN ? -1 : wall_of(p->e, p->pace->status_at);
+	if (wc && wc->bout.refused) {
+		w->why = WHY_JOB_REFUSED;
+		w->words = say(p, "was chosen and refused the job: %.*s",
+			       STR_ARG(short_of(str_of(wc->why))));
+	} else if (!f) {
+		w->why = WHY_JOB_AWAITED;
+		w->words = STR("was chosen; the job is not there yet");
+	} else if (facts_is(f, F_ENDED)) {
+		w->why = WHY_JOB_ENDED;
+		w->words = STR("was chosen; the job has ended");
+	} else if (facts_is(f, F_SUSPENDED)) {
+		w->why = WHY_JOB_SUSPENDED;
+		w->words = STR("was chosen; the job is there, suspended");
+	} else {
+		w->why = WHY_JOB_RUNS;
+		w->words = facts_is(f, F_ACTIVE) ? STR("was chosen; the job runs")
+						 : STR("was chosen; the job is there, no pod runs");
+	}
+}
+
+/* --- a clone ---------------------------------------------------------------------------------- */
+
+static void at_gate(const struct clone *k, struct why_cluster *w)
+{
+	w->why = WHY_AT_GATE;
+	w->words = facts_is(k->r->facts, F_GATE_OPEN)
+			   ? STR("may preempt now, its turn has come; it is not admitted yet")
+			   : STR("waits at its preemption gate until its turn comes");
+}
+
+static void clone_state(struct pass *p, struct clone *k, struct why_cluster *w)
+{
+	const struct facts *f = k->r->facts;
+	mk_str said = f->s[S_MESSAGE];
+
+	if (facts_is(f, F_TERMINATING)) {
+		w->why = WHY_LEAVING;
+		w->words = STR("the clone is being deleted");
+	} else if (facts_is(f, F_FINISHED)) {
+		w->why = WHY_FINISHED;
+		w->words = say(p, "the clone is Finished: %.*s",
+			       STR_ARG(short_of(f->s[S_FINISHED_MESSAGE])));
+	} else if (facts_is(f, F_EVICTED)) {
+		w->why = WHY_EVICTED;
+		w->words = say(p, "Kueue there has evicted it: %.*s",
+			       STR_ARG(short_of(f->s[S_EVICTED_MESSAGE])));
+	} else if (!race_in_sync(p, k)) {
+		w->why = WHY_STALE;
+		w->words = STR("the clone was made from another spec");
+	} else if (facts_is(f, F_ADMITTED)) {
+		w->why = WHY_ADMITTED;
+		w->words = STR("is admitted there");
+	} else if (facts_is(f, F_QUOTA)) {
+		w->why = WHY_QUOTA;
+		w->words = STR("has quota there; admission checks of the worker are not Ready");
+	} else if (facts_is(f, F_BLOCKED)) {
+		at_gate(k, w);
+	} else {
+		w->why = WHY_NO_QUOTA;
+		w->words = said.n > 0 ? say(p, "has no quota: %.*s", STR_ARG(said))
+				      : STR("has no quota: Kueue there has not said why; is it "
+					    "running?");
+	}
+}
+
+/* --- no clone --------------------------------------------------------------------------------- */
+
+static void no_clone(struct pass *p, const struct clone *k, struct why_cluster *w)
+{
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+	mk_str hurdle = rest_hurdle(p, k);
+
+	if (wc && wc->skip_until > p->e->now) {
+		w->until_ms = wall_of(p->e, wc->skip_until);
+		w->then = "the cluster is tried again";
+	}
+	if (hurdle.n > 0 || w->until_ms >= 0) {
+		w->why = WHY_RESTS;
+		w->words = say(p, "is left out for now%s%.*s", hurdle.n > 0 ? ": " : "",
+			       STR_ARG(hurdle));
+	} else if (is_winner(p, k)) {
+		w->why = facts_is(p->f, F_FINISHED) ? WHY_FINISHED : WHY_CLONE_GONE;
+		w->words = facts_is(p->f, F_FINISHED)
+				   ? STR("was chosen; the job has ended, nothing is left there")
+				   : STR("was chosen, and the clone there is gone");
+	} else if (p->f && p->f->s[S_CLUSTER].n > 0) {
+		w->why = WHY_NOT_CHOSEN;
+		w->words = STR("was not chosen; nothing is left there");
+	} else if (!k->in_config) {
+		w->why = WHY_NOT_NOMINATED;
+		w->words = STR("is not named by the MultiKueueConfig");
+	} else if (!nominate_has(p, str_of(k->c->name))) {
+		w->why = WHY_NOT_NOMINATED;
+		w->words = STR("is not nominated by the dispatcher");
+	} else {
+		w->why = WHY_NO_CLONE;
+		w->words = STR("has no clone yet");
+	}
+}
+
+static void by_twin(struct pass *p, struct clone *k, struct why_cluster *w)
+{
+	switch (k->twin) {
+	case TWIN_FOREIGN:
+		w->why = WHY_FOREIGN;
+		w->words = STR("has a Workload of this name that is not ours");
+		break;
+	case TWIN_FORMER:
+		w->why = WHY_FORMER;
+		w->words =
+			STR("has a clone that an earlier manager made: multiKueue.formerManagers");
+		break;
+	case TWIN_ALIAS:
+		w->why = WHY_SAME_SERVER;
+		w->words = say(p, "leads to the same API server as %s", k->speaker->c->name);
+		break;
+	case TWIN_STALE:
+		w->why = WHY_STALE;
+		w->words = STR("has a clone of an earlier Workload of this name");
+		break;
+	case TWIN_UNKNOWN:
+	case TWIN_ABSENT:
+	case TWIN_OTHER:
+		no_clone(p, k, w);
+		break;
+	case TWIN_GO:
+	case TWIN_OURS:
+		clone_state(p, k, w);
+		break;
+	}
+}
+
+void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
+{
+	bool won = is_winner(p, k);
+
+	*ret = (struct why_cluster){.since_ms = -1, .until_ms = -1};
+	if (!cluster_up(k->c)) {
+		not_connected(p, k, ret);
+	} else if (!table_known(k->c, KIND_WORKLOAD)) {
+		ret->why = WHY_NOT_LISTED;
+		ret->words = STR("has not told us its Workloads yet");
+	}
+	if (ret->words.n > 0) {
+		if (won) {
+			winner_hidden(p, k, KIND_WORKLOAD, ret);
+		}
+		return;
+	}
+	if (p->kind && !nominate_is_served(p, k->c) && k->twin != TWIN_ALIAS) {
+		not_served(p, k, ret);
+		if (won) {
+			winner_hidden(p, k, p->kind, ret);
+		}
+		return;
+	}
+	by_twin(p, k, ret);
+	if (won && ret->why == WHY_ADMITTED) {
+		winner_job(p, k, ret);
+	}
+}
+
+/* --- the Workload as a whole ------------------------------------------------------------------ */
+
+static void set(struct why_whole *w, enum why_phase phase, mk_str words)
+{
+	w->phase = phase;
+	w->words = words;
+}
+
+/* The message of a condition of the local Workload, "" when it has none. */
+static mk_str local_says(struct pass *p, const char *type)
+{
+	const struct json *wl = record_parse(p->e, p->local);
+	const struct json *c = json_find(json_at(wl, "/status/conditions"), "type", type);
+
+	return short_of(json_str(json_get(c, "message")));
+}
+
+/* The end of its life, or no Workload of ours. */
+static bool is_over(struct pass *p, struct why_whole *w)
+{
+	if (!p->local) {
+		set(w, PHASE_DELETING, STR("the Workload is gone; what is left of it is removed"));
+	} else if (facts_is(p->f, F_TERMINATING)) {
+		set(w, PHASE_DELETING, STR("the Workload is being deleted"));
+	} else if (facts_is(p->f, F_FINISHED)) {
+		set(w, PHASE_FINISHED, short_of(p->f->s[S_FINISHED_MESSAGE]));
+	} else if (!p->checked) {
+		set(w, PHASE_NOT_OURS,
+		    STR("its ClusterQueue has no admission check of MultiKueue"));
+	} else if (!p->kind) {
+		set(w, PHASE_NO_ADAPTER,
+		    say(p, "no adapter serves its owner \"%.*s\"", STR_ARG(p->f->s[S_OWNER_KIND])));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* What stands before a race on the manager. */
+static bool is_held(struct pass *p, struct why_whole *w)
+{
+	if (p->state == CHECK_REJECTED) {
+		set(w, PHASE_REJECTED, STR("the admission check was rejected"));
+	} else if (!facts_is(p->f, F_ACTIVE)) {
+		set(w, PHASE_INACTIVE, STR("spec.active is false: it was deactivated"));
+	} else if (!facts_is(p->f, F_QUOTA)) {
+		set(w, PHASE_NO_QUOTA,
+		    say(p, "Kueue has no quota for it on the manager: %.*s",
+			STR_ARG(local_says(p, "QuotaReserved"))));
+	} else if (facts_is(p->f, F_EVICTED)) {
+		set(w, PHASE_EVICTED,
+		    say(p, "Kueue has evicted it: %.*s",
+			STR_ARG(short_of(p->f->s[S_EVICTED_MESSAGE]))));
+	} else if (p->state == CHECK_RETRY) {
+		set(w, PHASE_RETRY, STR("the admission check asks Kueue to queue it again"));
+	} else if (p->f->s[S_CLUSTER].n > 0) {
+		set(w, PHASE_WON, say(p, "it was sent to %.*s", STR_ARG(p->f->s[S_CLUSTER])));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* The first of the other checks that is not Ready; "": all are. */
+static mk_str other_check(const struct pass *p)
+{
+	for (size_t i = 0; i < p->f->n_checks; i++) {
+		if (i != p->check && p->f->states[i] != CHECK_READY) {
+			return p->f->checks[i];
+		}
+	}
+	return STR("");
+}
+
+/* What stands before a dispatcher is asked. */
+static bool is_unready(struct pass *p, struct why_whole *w)
+{
+	mk_str check = other_check(p);
+
+	if (!p->job) {
+		set(w, PHASE_NO_JOB, say(p, "its job \"%.*s\" is not there", STR_ARG(p->object)));
+	} else if (!facts_is(p->job->facts, F_MANAGED)) {
+		set(w, PHASE_NOT_MANAGED,
+		    say(p, "its job is not managed by MultiKueue: %.*s",
+			STR_ARG(short_of(p->job->facts->s[S_REASON]))));
+	} else if (check.n > 0) {
+		set(w, PHASE_CHECKS,
+		    say(p, "admission check \"%.*s\" is not Ready", STR_ARG(check)));
+	} else if (!p->config) {
+		set(w, PHASE_NO_CONFIG,
+		    say(p, "admission check \"%.*s\" has no MultiKueueConfig",
+			STR_ARG(p->f->checks[p->check])));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void racing(struct pass *p, struct why_whole *w)
+{
+	mk_str name = nominate_dispatcher(p);
+
+	if (plug_find_dispatcher(p->e->o.plug, name) < 0) {
+		set(w, PHASE_NO_DISPATCHER,
+		    say(p, "no dispatcher is named \"%.*s\"", STR_ARG(name)));
+	} else if (p->e->breaker.open) {
+		set(w, PHASE_BREAKER,
+		    STR("the breaker is open: clones that exist already are not made again"));
+	} else if (p->f->n_names == 0) {
+		set(w, PHASE_NOT_NOMINATED,
+		    say(p, "dispatcher \"%.*s\" has nominated no cluster", STR_ARG(name)));
+	} else {
+		set(w, PHASE_RACING,
+		    say(p, "%u of %u clusters are nominated, none has admitted it",
+			(unsigned)p->f->n_names, (unsigned)p->config->facts->n_names));
+	}
+	if (p->w->round.asked_again > p->e->now) {
+		w->until_ms = wall_of(p->e, p->w->round.asked_again);
+		w->then = "the dispatcher is asked for more clusters";
+	}
+}
+
+void why_whole(struct pass *p, struct why_whole *ret)
+{
+	*ret = (struct why_whole){.until_ms = -1};
+	if (!is_over(p, ret) && !is_held(p, ret) && !is_unready(p, ret)) {
+		racing(p, ret);
+	}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The visibility API: where each Workload stands, and why, for operators and
+ * `kubectl multikueue`. docs/visibility.md has each path and object.
+ *
+ *   GET /v1/workloads                a page; parameters: namespace, phase, cluster, clusterQueue,
+ *                                    limit, continue
+ *   GET /v1/workloads/NAMESPACE/NAME one, with the reason of each cluster
+ *   GET /v1/clusters, /v1/queues     all workers; ClusterQueues that are watched
+ *
+ * Answers are JSON; an error is a Status object of Kubernetes.
+ */
+#ifndef MK_SERVE_VISIBILITY_H
+#define MK_SERVE_VISIBILITY_H
+
+#include "core/manager/manager.h"
+#include "core/net/http_server.h"
+
+/* Answers a request whose path begins with "/v1/". For http_server_handle; 'ctx' is the manager. */
+void visibility_handle(void *ctx, const struct http_request *rq, struct http_answer *answer);
+
+#endif

@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Why a job waits: causes are planted on the workers, and the visibility API names each, with the
+# cluster and what happens next. The check's message says the same to `kubectl describe`.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=t/integration/lib.sh
+. t/integration/lib.sh
+need curl jq
+
+LOCAL_QUEUE=/apis/kueue.x-k8s.io/v1beta2/namespaces/default/localqueues/user-queue
+big() { # NAME CPUS
+	api mgr POST $HERE '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"'"$1"'","namespace":"default",
+		"labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{'"$OURS"'"suspend":true,"template":{"spec":{
+		"restartPolicy":"Never","containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"'"$2"'"}}}]}}}}'
+}
+v1() { # PATH
+	curl -sS --max-time 10 "http://127.0.0.1:$MANAGER_PORT/v1/$1"
+}
+name_of() { # JOB: its Workload
+	v1 workloads | jq -er --arg j "$1" '.items[] | select(.job.name == $j) | .name'
+}
+why() { # JOB CLUSTER
+	v1 "workloads/default/$(name_of "$1")" | jq -r --arg c "$2" '.clusters[] | select(.name == $c) | "\(.reason): \(.message)"'
+}
+why_is() { # JOB CLUSTER REASON [WORDS]
+	why "$1" "$2" | grep -q "^$3: .*${4:-}"
+}
+shows() { # JOB CLUSTER REASON WORDS NAME
+	wait_for 20 why_is "$1" "$2" "$3" "$4"
+	ok $? "$5"
+	why_is "$1" "$2" "$3" "$4" || why "$1" "$2" | sed 's/^/# found /'
+}
+
+fleet_kubesim && fleet_plugins && fleet_manager m
+ok $? "a fleet is up"
+api w1 DELETE $LOCAL_QUEUE >/dev/null
+api w3 POST /kubesim/restart '{"downMs":600000}' >/dev/null
+big big 2000 >/dev/null
+shows big w1 WaitsForQuota "LocalQueue user-queue doesn't exist" "a LocalQueue that is missing on w1"
+shows big w2 WaitsForQuota "insufficient quota for cpu in flavor default-flavor" "no quota for cpu on w2"
+shows big w3 NotConnected "is not connected since" "w3 is down"
+is "$(v1 "workloads/default/$(name_of big)" | jq -r .phase)" Racing "the Workload races"
+says() {
+	workload_of mgr big | jq -r '.status.admissionChecks[0].message'
+}
+says_all() {
+	says | grep -q "^Not admitted yet by 3 workers: w1: has no quota: LocalQueue user-queue doesn't exist; w2: .*; w3: is not connected since"
+}
+wait_for 60 says_all
+ok $? "the check's message sums that up"
+says_all || says | sed 's/^/# found /'
+
+api mgr POST $HERE '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"small","namespace":"default",
+	"labels":{"kueue.x-k8s.io/queue-name":"user-queue"},"annotations":{"kubesim.x-k8s.io/run-ms":"3600000"}},
+	"spec":{'"$OURS"'"suspend":true,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"none"}]}}}}' >/dev/null
+shows small w2 JobRuns "the job runs" "a job that runs on w2"
+api w2 POST /kubesim/restart '{"downMs":600000}' >/dev/null
+shows small w2 WinnerNotConnected "the job may go on there" "its worker is lost"
+v1 "workloads/default/$(name_of small)" |
+	jq -e '.next[] | select(.cluster == "w2") | (.at | fromdate) > now and (.what | contains("counts as lost"))' >/dev/null
+ok $? "and when it counts as lost"
+
+is "$(v1 'workloads?phase=Won' | jq -c '[.items[].job.name]')" '["small"]' "a page of those that were sent somewhere"
+is "$(v1 'workloads?limit=1' | jq '.items | length')" 1 "a page of one row"
+is "$(v1 "workloads?limit=1&continue=$(v1 'workloads?limit=1' | jq -r '.continue | @uri')" | jq '.items | length')" 1 "and the next"
+is "$(v1 clusters | jq -c '[.items[] | .name + " " + .state]')" \
+	'["w1 Connected","w2 NotConnected","w3 NotConnected"]' "the clusters"
+is "$(v1 'workloads?colour=red' | jq -r .code)" 400 "a parameter that does not exist"
+is "$(v1 workloads/default/none | jq -r .reason)" NotFound "a Workload that does not exist"
+notes "$dir/m.log"
+done_testing

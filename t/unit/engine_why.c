@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What operators are told: the reason of each cluster, the phase of the Workload, pages. */
+#include "core/engine/answers/answers.h"
+#include "core/engine/answers/message.h"
+#include "core/engine/state.h"
+#include "t/lib/engine_world.h"
+
+static struct arena words;
+
+static struct answer_env env_of(struct world *w)
+{
+	arena_clear(&words);
+	return (struct answer_env){.e = w->e, .mono_ms = w->now, .wall_ms = w->wall, .a = &words};
+}
+
+static const struct json *why(struct world *w)
+{
+	struct answer_env env = env_of(w);
+
+	return answer_workload(&env, STR("ns"), STR("wl-j"));
+}
+
+/* "<reason>: <message>" of a cluster. */
+static const char *on(struct world *w, const char *cluster)
+{
+	static char text[2048];
+	const struct json *c = json_find(json_get(why(w), "clusters"), "name", cluster);
+
+	snprintf(text, sizeof(text), "%.*s: %.*s", STR_ARG(json_str(json_get(c, "reason"))),
+		 STR_ARG(json_str(json_get(c, "message"))));
+	return text;
+}
+
+/* "<phase>: <message>" of the Workload. */
+static const char *whole(struct world *w)
+{
+	static char text[2048];
+	const struct json *v = why(w);
+
+	snprintf(text, sizeof(text), "%.*s: %.*s", STR_ARG(json_str(json_get(v, "phase"))),
+		 STR_ARG(json_str(json_get(v, "message"))));
+	return text;
+}
+
+/* The first thing that happens next: "<at> <cluster> <what>". */
+static const char *next(struct world *w)
+{
+	static char text[512];
+	const struct json *n = json_elem(json_get(why(w), "next"), 0);
+
+	snprintf(text, sizeof(text), "%.*s %.*s %.*s", STR_ARG(json_str(json_get(n, "at"))),
+		 STR_ARG(json_str(json_get(n, "cluster"))), STR_ARG(json_str(json_get(n, "what"))));
+	return text;
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return str_starts(str_of(text), str_of(with));
+}
+
+static void test_race(void)
+{
+	struct world *w = w_new(2);
+	struct object *clone;
+
+	a_job(w, "j");
+	w_settle(w);
+	is_str(whole(w), "Racing: 2 of 2 clusters are nominated, none has admitted it",
+	       "two clones are placed");
+	is_str(on(w, "w1"),
+	       "WaitsForQuota: has no quota: Kueue there has not said why; is it running?",
+	       "a worker whose Kueue says nothing");
+	clone = clone_of(w, 1, "wl-j");
+	w_apply(w, clone,
+		"{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
+		"\"Pending\",\"message\":\"couldn't assign flavors to pod set main: insufficient "
+		"unused quota for cpu in flavor default, 4 more needed\"}]}");
+	w_tell(w, clone, EV_OBSERVED, VIA_WATCH);
+	w_settle(w);
+	is_str(on(w, "w1"),
+	       "WaitsForQuota: has no quota: couldn't assign flavors to pod set main: "
+	       "insufficient unused quota for cpu in flavor default, 4 more needed",
+	       "a worker without quota, in the words of its Kueue");
+	w_apply(w, clone, "{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA "]}");
+	w_tell(w, clone, EV_OBSERVED, VIA_WATCH);
+	w_settle(w);
+	is_str(on(w, "w1"),
+	       "QuotaReserved: has quota there; admission checks of the worker are not Ready",
+	       "a worker with checks of its own");
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	ok(starts(on(w, "w2"), "NotConnected: is not connected since 2027-01-15T08:00:"),
+	   "a worker that is down, and since when");
+	w_free(w);
+}
+
+static void test_winner(void)
+{
+	struct world *w = w_new(2);
+
+	running_job(w);
+	is_str(whole(w), "Won: it was sent to w2", "a winner");
+	is_str(on(w, "w2"), "JobRuns: was chosen; the job runs", "whose job runs");
+	is_str(on(w, "w1"), "NotChosen: was not chosen; nothing is left there", "and the other");
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	ok(starts(on(w, "w2"), "WinnerNotConnected: was chosen, and is not connected since "),
+	   "it is lost");
+	ok(strstr(on(w, "w2"), "the job may go on there"), "... and the job perhaps not");
+	is_str(next(w),
+	       "2027-01-15T08:15:00Z w2 the worker counts as lost, and the job is queued again",
+	       "until it counts as lost");
+	w_free(w);
+}
+
+static void test_jobs(void)
+{
+	struct world *w = w_new(1);
+	struct object *job;
+
+	a_job(w, "j");
+	w_settle(w);
+	w->hold = true;
+	admit(w, 1, "wl-j");
+	w_step(w);
+	is_str(on(w, "w1"), "Admitted: is admitted there", "a clone that is about to win");
+	w_free(w);
+	w = w_new(1);
+	running_job_on(w, 1);
+	job = w_find(w, 1, JOB, "ns", "j");
+	w_patch(w, job, "{\"spec\":{\"suspend\":true},\"status\":{\"active\":0}}");
+	w_settle(w);
+	is_str(on(w, "w1"), "JobSuspended: was chosen; the job is there, suspended",
+	       "a job that is suspended there");
+	w_patch(w, job,
+		"{\"spec\":{\"suspend\":false},\"status\":{\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	w_step(w);
+	is_str(on(w, "w1"), "JobEnded: was chosen; the job has ended", "a job that ended");
+	w_free(w);
+}
+
+static void test_left_out(void)
+{
+	struct world *w = w_new(2);
+
+	w->rig = (struct rig){.times = 1,
+			      .type = OP_CREATE,
+			      .cluster = 1,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_DENIED};
+	w->rig_words = "namespaces \"ns\" not found";
+	w->rig_http = 404;
+	a_job(w, "j");
+	w_settle(w);
+	is_str(on(w, "w1"),
+	       "Resting: is left out for now: worker cluster \"w1\" refused the Workload: "
+	       "namespaces \"ns\" not found",
+	       "a worker that refuses the clone, in its words");
+	is_str(next(w), "2027-01-15T08:00:05Z w1 the cluster is tried again", "for five seconds");
+	w_free(w);
+	w = w_new(2);
+	w_put(w, 1, KIND_WORKLOAD,
+	      "{\"metadata\":{\"name\":\"wl-j\",\"namespace\":\"ns\"},\"spec\":{}}");
+	w_settle(w);
+	a_job(w, "j");
+	w_settle(w);
+	is_str(on(w, "w1"), "ForeignObject: has a Workload of this name that is not ours",
+	       "an object that is not ours");
+	w_free(w);
+}
+
+static void test_gate(void)
+{
+	struct world *w = w_new(1);
+	struct object *clone;
+
+	w_stop(w);
+	w->gate_preemption = true;
+	w_restart(w);
+	w_settle(w);
+	a_job(w, "j");
+	w_settle(w);
+	clone = clone_of(w, 1, "wl-j");
+	w->hold = true;
+	w_apply(w, clone,
+		"{\"preemptionGates\":[{\"name\":\"kueue.x-k8s.io/multikueue\",\"position\":"
+		"\"Closed\"}],\"conditions\":[{\"type\":\"BlockedOnPreemptionGates\",\"status\":"
+		"\"True\",\"reason\":\"PreemptionGated\",\"message\":\"m\"}]}");
+	w_tell(w, clone, EV_OBSERVED, VIA_WATCH);
+	w_step(w);
+	is_str(on(w, "w1"), "WaitsAtGate: waits at its preemption gate until its turn comes",
+	       "a clone at its gate");
+	w_free(w);
+}
+
+static void test_whole(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	evict(w, wl, "Preempted to accommodate a higher priority Workload");
+	w_settle(w);
+	is_str(whole(w),
+	       "Evicted: Kueue has evicted it: Preempted to accommodate a higher priority Workload",
+	       "an eviction on the manager");
+	release_quota(w, wl);
+	w_settle(w);
+	ok(starts(whole(w), "WaitsForQuota: Kueue has no quota for it on the manager"),
+	   "no quota on the manager");
+	w_patch(w, wl, "{\"spec\":{\"active\":false}}");
+	w_settle(w);
+	is_str(whole(w), "Inactive: spec.active is false: it was deactivated", "not active");
+	w_patch(w, wl, "{\"spec\":{\"active\":true}}");
+	give_quota(w, wl);
+	w_del(w, w_find(w, 0, KIND_CONFIG, "", "config"));
+	w_settle(w);
+	is_str(whole(w), "ConfigMissing: admission check \"mk\" has no MultiKueueConfig",
+	       "no MultiKueueConfig");
+	w_del(w, w_find(w, 0, JOB, "ns", "j"));
+	w_settle(w);
+	is_str(whole(w), "JobMissing: its job \"j\" is not there", "no job");
+	w_free(w);
+}
+
+static void test_missing_cluster(void)
+{
+	struct world *w = w_new(1);
+
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "config"),
+		"{\"spec\":{\"clusters\":[\"w1\",\"typo\"]}}");
+	w_settle(w);
+	a_job(w, "j");
+	w_settle(w);
+	is_str(on(w, "typo"), "ClusterMissing: no MultiKueueCluster has this name",
+	       "a name that the config has and no cluster");
+	w_free(w);
+}
+
+static void say_no_quota(struct world *w, cluster_id c, int needed)
+{
+	struct object *clone = clone_of(w, c, "wl-j");
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
+		 "\"Pending\",\"message\":\"%d more cpu needed\"}]}",
+		 needed);
+	w_apply(w, clone, text);
+	w_tell(w, clone, EV_OBSERVED, VIA_WATCH);
+}
+
+/* The message of the check: once after half a minute; with new words ever more seldom. */
+static void test_message(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = a_job(w, "j");
+
+	w->full = true;
+	w_settle(w);
+	say_no_quota(w, 1, 4);
+	say_no_quota(w, 2, 4);
+	w_link(w, 3, LINK_DOWN);
+	w_later(w, MESSAGE_AFTER_MS - 1000);
+	is_str(check_message(w, wl), "", "a race that is young: no message");
+	w_take(w);
+	w_later(w, 1000);
+	is_str(check_message(w, wl),
+	       "Not admitted yet by 3 workers: w1, w2: has no quota: 4 more cpu needed; w3: is not "
+	       "connected since 2027-01-15T08:00:00Z",
+	       "after half a minute it sums the reasons up");
+	w_later(w, 3600 * 1000);
+	is_int((int)w_times(w_take(w), "cause=waiting"), 1, "the same words are written once");
+	for (int i = 0; i < 360; i++) {
+		say_no_quota(w, 1, i);
+		w_later(w, 10000);
+	}
+	ok(w_times(w_take(w), "cause=waiting") <= MESSAGE_WRITES_MAX,
+	   "words that change are written a few times an hour");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(check_message(w, wl), "The workload was admitted on \"w2\"",
+	       "the winner's message takes its place");
+	w_free(w);
+}
+
+static void test_pages(void)
+{
+	struct world *w = w_new(1);
+	struct answer_filter f = {.limit = 2};
+	struct answer_env env;
+	const struct json *page;
+	char name[16];
+	size_t requests, rows = 0, pages = 0;
+	uint64_t passes;
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(name, sizeof(name), "j%d", i);
+		a_job(w, name);
+	}
+	w_settle(w);
+	requests = w->requests;
+	passes = w->e->stats.passes;
+	do {
+		static char after[64];
+
+		env = env_of(w);
+		page = answer_workloads(&env, &f);
+		rows += json_len(json_get(page, "items"));
+		pages++;
+		snprintf(after, sizeof(after), "%.*s",
+			 STR_ARG(json_str(json_get(page, "continue"))));
+		f.after = str_of(after);
+	} while (f.after.n > 0 && pages < 9);
+	is_int(rows, 5, "all Workloads");
+	is_int(pages, 3, "two at a time");
+	f = (struct answer_filter){.phase = STR("Won")};
+	env = env_of(w);
+	is_int(json_len(json_get(answer_workloads(&env, &f), "items")), 0, "none has won");
+	f.phase = STR("Racing");
+	env = env_of(w);
+	is_int(json_len(json_get(answer_workloads(&env, &f), "items")), 5, "all race");
+	f.after = STR("ns/none");
+	env = env_of(w);
+	ok(!answer_workloads(&env, &f) && !arena_failed(&words), "an unknown row to go on behind");
+	w_settle(w);
+	is_int(w->requests, requests, "answers send nothing");
+	is_int(w->e->stats.passes, passes, "and cause no pass");
+	env = env_of(w);
+	is_str(arena_dup(&words, json_str(json_at(answer_clusters(&env), "/items/0/state"))).p,
+	       "Connected", "a cluster");
+	ok(answer_queues(&env), "queues");
+	ok(!answer_workload(&env, STR("ns"), STR("none")), "an unknown Workload");
+	w_free(w);
+}
+
+int main(void)
+{
+	arena_init(&words, 0);
+	test_race();
+	test_winner();
+	test_jobs();
+	test_left_out();
+	test_gate();
+	test_whole();
+	test_missing_cluster();
+	test_message();
+	test_pages();
+	arena_done(&words);
+	return done_testing();
+}
