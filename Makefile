@@ -120,9 +120,9 @@ $(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c p
 $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(call archives,daemon net kube model base)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
-$(B)/libcli.a: $(call obj,$(filter-out core/cli/main.c,$(wildcard core/cli/*.c core/cli/tree/*.c)))
-$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/adapters/generic.o $(B)/libplug.a $(B)/libquota.a $(B)/libapi.a $(B)/libbase.a
-	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
+$(B)/libcli.a: $(call obj,$(filter-out core/cli/main.c,$(wildcard core/cli/*.c core/cli/*/*.c)))
+$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/adapters/generic.o $(B)/libplug.a $(B)/libquota.a $(B)/libapi.a $(B)/libnet.a $(B)/libbase.a
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kubectl-multikueue: the command line beside kubectl. One table names the commands; a command
- * declares its options and its help, and writes to buffers that main.c puts out at the end. Nothing
- * here talks to a cluster.
+ * declares its options and its help, and writes to buffers that main.c puts out at the end. Only
+ * the commands in fleet/ talk to a daemon.
  *
  * 1. cli_init; 2. cli_run; 3. write c.out and c.err; 4. cli_done.
  */
@@ -16,7 +16,7 @@ enum cli_exit {
 	CLI_OK = 0,
 	CLI_NO = 1,     /* it worked, and the answer is no: errors were found, files differ */
 	CLI_USAGE = 2,  /* the command line was wrong */
-	CLI_FAILED = 3, /* a file could not be read or written, or memory ran out */
+	CLI_FAILED = 3, /* a file or the daemon could not be read, or memory ran out */
 };
 
 enum cli_format { CLI_TEXT, CLI_WIDE, CLI_JSON, CLI_YAML };
@@ -63,8 +63,8 @@ struct cli_command {
 	enum cli_exit (*run)(struct cli *c, const struct cli_args *args); /* NULL for a group */
 };
 
-/* The groups of commands: adapter.c, tree/tree.c. */
-extern const struct cli_command cli_adapter, cli_tree;
+/* Groups of commands, adapter.c and tree/tree.c, and those of fleet/, which ask a daemon. */
+extern const struct cli_command cli_adapter, cli_tree, cli_why, cli_get_rows, cli_status;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);

@@ -4,7 +4,8 @@
 
 #include "core/cli/output.h"
 
-static const struct cli_command *const top[] = {&cli_adapter, &cli_tree, NULL};
+static const struct cli_command *const top[] = {&cli_why,     &cli_status, &cli_get_rows,
+						&cli_adapter, &cli_tree,   NULL};
 
 static const struct cli_command all_commands = {
 	.name = "kubectl multikueue",
@@ -12,7 +13,9 @@ static const struct cli_command all_commands = {
 	.summary = "tools for MultiKueue, the many-cluster side of Kueue",
 	.help = "kubectl finds this program by its name, kubectl-multikueue, anywhere in the "
 		"PATH.\n",
-	.examples = "  kubectl multikueue tree show -f queues.yaml\n"
+	.examples = "  kubectl multikueue why train -n team-a\n"
+		    "  kubectl multikueue status\n"
+		    "  kubectl multikueue tree show -f queues.yaml\n"
 		    "  kubectl multikueue tree validate -f queues/\n"
 		    "  kubectl multikueue adapter test widget.yaml fixtures/\n",
 	.below = top,
@@ -95,7 +98,7 @@ static void help(struct cli *c, const struct cli_command *cmd, const char *path)
 	buf_printf(
 		b,
 		"\nExit status: 0 done, 1 the answer is no (errors found, files differ), 2 wrong "
-		"command line,\n3 a file cannot be read or written.\n");
+		"command line,\n3 a file or the daemon cannot be read.\n");
 }
 
 /* --- options ---------------------------------------------------------------------------------- */

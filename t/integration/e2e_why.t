@@ -68,5 +68,38 @@ is "$(v1 clusters | jq -c '[.items[] | .name + " " + .state]')" \
 	'["w1 Connected","w2 NotConnected","w3 NotConnected"]' "the clusters"
 is "$(v1 'workloads?colour=red' | jq -r .code)" 400 "a parameter that does not exist"
 is "$(v1 workloads/default/none | jq -r .reason)" NotFound "a Workload that does not exist"
+
+# The command line says the same; kubectl's part is to open a port.
+cat >"$dir/kubectl" <<END
+#!/bin/sh
+case "\$*" in
+"--context east port-forward --namespace kueue-system --address=127.0.0.1 deployment/multikueued :8081")
+	echo "Forwarding from 127.0.0.1:$MANAGER_PORT -> 8081"
+	exec sleep 60
+	;;
+"--context east config view"*) printf default ;;
+*) exit 1 ;;
+esac
+END
+chmod +x "$dir/kubectl"
+mk() {
+	PATH="$dir:$PATH" "$B/kubectl-multikueue" "$@" --context east 2>&1
+}
+mk why small >"$dir/out"
+is $? 0 "why, through a port-forward"
+grep -q '^w2 *WinnerNotConnected .*the job may go on there' "$dir/out"
+ok $? "names the worker and the reason" || sed 's/^/# /' "$dir/out"
+grep -q '^  in .*, w2: the worker counts as lost' "$dir/out"
+ok $? "and what happens next" || sed 's/^/# /' "$dir/out"
+is "$(mk why job/big -o json | jq -r '.clusters[0].reason')" WaitsForQuota "why -o json, of a job"
+is "$(mk why workload/nothing | grep -c 'no Workload or job "nothing" in namespace default')" 1 "a name that the daemon does not know"
+is "$(mk get workloads -o name | sort | head -n 1)" "workload.kueue.x-k8s.io/$(name_of big)" "get workloads -o name"
+is "$(mk get workloads -A --phase Won | awk 'NR == 2 { print $1, $3, $4, $5 }')" "default Job/small Won w2" "get workloads of a phase"
+is "$(mk get clusters | awk 'NR > 1 { print $1, $2 }' | tr '\n' ' ')" \
+	"w1 Connected w2 NotConnected w3 NotConnected " "get clusters"
+mk status >"$dir/out"
+is "$? $(grep -c '^Workers:    3, 1 connected' "$dir/out")" "1 1" "status: workers are missing"
+is "$("$B/kubectl-multikueue" status --server http://127.0.0.1:1 2>&1)" \
+	"error: http://127.0.0.1:1/status: Couldn't connect to server" "no daemon"
 notes "$dir/m.log"
 done_testing

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The way to a running daemon: its visibility API (docs/visibility.md) at an address that the user
+ * gives, or through a `kubectl port-forward` that lives as long as the command, with the user's own
+ * kubeconfig and rights.
+ */
+#ifndef MK_CLI_FLEET_DAEMON_H
+#define MK_CLI_FLEET_DAEMON_H
+
+#include "core/cli/fleet/kubectl.h"
+
+/* The options of each command that asks the daemon; an initialiser of struct cli_option. */
+#define DAEMON_OPTIONS                                                                   \
+	{0, "server", "URL", false,                                                      \
+	 "the daemon's address, http://HOST:PORT; without it: "                          \
+	 "kubectl port-forward"},                                                        \
+		{0, "manager-namespace", "NAME", false,                                  \
+		 "namespace of deployment multikueued (default kueue-system)"},          \
+		{0, "context", "NAME", false, "context of the kubeconfig, for kubectl"}, \
+	{                                                                                \
+		0, "kubeconfig", "FILE", false, "kubeconfig, for kubectl"                \
+	}
+
+struct daemon {
+	struct cli *c;
+	const struct cli_args *args;
+	char url[256];
+	struct kubectl kubectl; /* the port-forward; pid 0: none */
+};
+
+/* Finds the way. False: the error was printed. daemon_close in any case. */
+bool daemon_open(struct daemon *d, struct cli *c, const struct cli_args *args);
+/* Ends kubectl. */
+void daemon_close(struct daemon *d);
+
+/*
+ * GET of 'path' ("/v1/clusters"), parsed, in the arena of the cli; *ret_status 200 or 404. NULL:
+ * another status or no answer, the error was printed.
+ */
+struct json *daemon_get(struct daemon *d, mk_str path, int *ret_status);
+
+/* 's' as it stands in a URL, in the arena of the cli. */
+mk_str daemon_encode(struct cli *c, mk_str s);
+
+/*
+ * The namespace that the user means: -n, else that of kubectl's context, else "default". NULL: the
+ * error was printed.
+ */
+const char *daemon_namespace(struct cli *c, const struct cli_args *args);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kubectl multikueue status`: is the daemon well, and what is it doing? */
+#include "core/cli/fleet/rows.h"
+
+#define NAME "kubectl multikueue status"
+
+static void print_daemon(struct cli *c, const struct json *v)
+{
+	const struct json *lease = json_get(v, "lease");
+	mk_str holder = row_text(lease, "holder");
+
+	buf_printf(&c->out, "Daemon:     multikueued %.*s, %s", STR_ARG(row_text(v, "version")),
+		   json_bool(json_get(v, "leader")) ? "leads" : "standby");
+	if (!json_bool(json_get(v, "leader")) && holder.n > 0) {
+		buf_printf(&c->out, "; %.*s leads", STR_ARG(holder));
+	}
+	buf_printf(&c->out, "\nWorkloads:  %lld; %lld operations under way\n",
+		   (long long)json_int(json_get(v, "workloads"), 0),
+		   (long long)json_int(json_get(v, "pending"), 0));
+}
+
+/* How many clusters are in another state than Connected. */
+static size_t away(const struct json *clusters)
+{
+	struct json_iter it = json_iter(json_get(clusters, "items"));
+	size_t n = 0;
+
+	while (json_next(&it)) {
+		n += !str_is(row_text(it.val, "state"), "Connected");
+	}
+	return n;
+}
+
+static void print_away(struct cli *c, const struct json *clusters)
+{
+	struct json_iter it = json_iter(json_get(clusters, "items"));
+
+	while (json_next(&it)) {
+		mk_str state = row_text(it.val, "state"),
+		       age = row_age(c, row_text(it.val, "since"));
+
+		if (!str_is(state, "Connected")) {
+			buf_printf(&c->out, "  %.*s  %.*s%s%.*s  %.*s\n",
+				   STR_ARG(row_text(it.val, "name")),
+				   STR_ARG(output_paint(c, OUTPUT_RED, state)),
+				   age.n > 0 ? " for " : "", STR_ARG(age),
+				   STR_ARG(row_text(it.val, "message")));
+		}
+	}
+}
+
+static enum cli_exit show(struct daemon *d, enum cli_format format)
+{
+	struct cli *c = d->c;
+	int status;
+	struct json *v = daemon_get(d, STR("/status"), &status), *clusters;
+	size_t n, lost;
+
+	if (!v || status != 200) {
+		return CLI_FAILED;
+	}
+	if (format == CLI_JSON || format == CLI_YAML) {
+		return output_value(c, v, format) ? CLI_OK : cli_no_memory(c);
+	}
+	clusters = daemon_get(d, STR("/v1/clusters"), &status);
+	if (!clusters) {
+		return CLI_FAILED;
+	}
+	print_daemon(c, v);
+	n = json_len(json_get(clusters, "items"));
+	lost = away(clusters);
+	buf_printf(&c->out, "Workers:    %zu, %zu connected\n", n, n - lost);
+	print_away(c, clusters);
+	return arena_failed(&c->a) ? cli_no_memory(c) : lost > 0 ? CLI_NO : CLI_OK;
+}
+
+static enum cli_exit run(struct cli *c, const struct cli_args *args)
+{
+	enum cli_exit rc = CLI_FAILED;
+	enum cli_format format;
+	struct daemon d;
+
+	if (args->n_rest > 0) {
+		return cli_usage(c, NAME, "unexpected %s", args->rest[0]);
+	}
+	if (!cli_get_format(c, args, &format)) {
+		return CLI_USAGE;
+	}
+	if (daemon_open(&d, c, args)) {
+		rc = show(&d, format);
+	}
+	daemon_close(&d);
+	return rc;
+}
+
+static const struct cli_option options[] = {
+	{'o', "output", "FORMAT", false, "text, json or yaml"}, DAEMON_OPTIONS, {.name = NULL}};
+
+const struct cli_command cli_status = {
+	.name = "status",
+	.synopsis = "",
+	.summary = "is the daemon well, who leads, which workers are connected?",
+	.help = "The exit status is 1 while a worker is not connected.\n",
+	.examples = "  kubectl multikueue status\n"
+		    "  kubectl multikueue status --server http://localhost:8081\n",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kubectl multikueue why`: why a job waits, worker by worker, and what happens next. */
+#include "core/cli/fleet/rows.h"
+
+#define NAME "kubectl multikueue why"
+
+/* --- which Workload is meant ------------------------------------------------------------------ */
+
+/* "job/train" is a name and what it is of; a bare name is either. */
+struct wanted {
+	const char *ns;
+	mk_str kind, name; /* kind: "" either, "workload", or a kind of jobs in any case */
+};
+
+static bool same_word(mk_str x, mk_str y)
+{
+	return x.n == y.n && str_distance(x, y) == 0;
+}
+
+static bool is_meant(const struct wanted *w, const struct json *row)
+{
+	const struct json *job = json_get(row, "job");
+
+	return str_eq(row_text(job, "name"), w->name) &&
+	       (w->kind.n == 0 || same_word(row_kind(row_text(job, "kind")), w->kind));
+}
+
+/* The only Workload of the job; "": none, or several, and the error was printed. */
+static mk_str of_job(struct daemon *d, const struct wanted *w)
+{
+	struct cli *c = d->c;
+	struct json *rows = rows_of_workloads(
+		d, arena_printf(&c->a, "namespace=%.*s", STR_ARG(daemon_encode(c, str_of(w->ns)))));
+	struct json_iter it = json_iter(rows);
+	mk_str found = STR(""), all = STR("");
+	size_t n = 0;
+
+	while (json_next(&it)) {
+		if (is_meant(w, it.val)) {
+			found = row_text(it.val, "name");
+			all = arena_printf(&c->a, "%.*s\n  workload/%.*s", STR_ARG(all),
+					   STR_ARG(found));
+			n++;
+		}
+	}
+	if (n == 0 && rows) {
+		cli_error(c,
+			  "no Workload or job \"%.*s\" in namespace %s is known to the daemon; "
+			  "`kubectl multikueue get workloads -n %s` lists them",
+			  STR_ARG(w->name), w->ns, w->ns);
+	} else if (n > 1) {
+		cli_error(c, "\"%.*s\" has %zu Workloads; name one:%.*s", STR_ARG(w->name), n,
+			  STR_ARG(all));
+	}
+	return n == 1 ? found : STR("");
+}
+
+/* The Workload's answer; NULL: the error was printed. */
+static struct json *find(struct daemon *d, const struct wanted *w)
+{
+	struct cli *c = d->c;
+	struct json *v = NULL;
+	mk_str name = w->name;
+	int status = 404;
+
+	for (int tries = 0; tries < 2 && status == 404; tries++) {
+		bool is_job = w->kind.n > 0 && !same_word(w->kind, STR("workload"));
+
+		if (tries == 1 || is_job) {
+			name = of_job(d, w);
+			tries = 1;
+		}
+		if (name.n == 0) {
+			return NULL;
+		}
+		v = daemon_get(d,
+			       arena_printf(&c->a, "/v1/workloads/%.*s/%.*s",
+					    STR_ARG(daemon_encode(c, str_of(w->ns))),
+					    STR_ARG(daemon_encode(c, name))),
+			       &status);
+	}
+	return status == 200 ? v : NULL;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+static enum output_color color_of(mk_str reason)
+{
+	static const char *const good[] = {"JobRuns", "JobEnded", "Admitted", "Won", "Finished"};
+	static const char *const plain[] = {"NotChosen", "NotNominated", "Racing"};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		if (str_is(reason, good[i])) {
+			return OUTPUT_GREEN;
+		}
+	}
+	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
+		if (str_is(reason, plain[i])) {
+			return OUTPUT_PLAIN;
+		}
+	}
+	return OUTPUT_YELLOW;
+}
+
+static void line(struct cli *c, const char *what, mk_str value)
+{
+	if (value.n > 0) {
+		buf_printf(&c->out, "%-12s%.*s\n", what, STR_ARG(value));
+	}
+}
+
+static void print_head(struct cli *c, const struct json *v)
+{
+	const struct json *job = json_get(v, "job"), *check = json_get(v, "admissionCheck");
+	mk_str phase = row_text(v, "phase"), message = row_text(v, "message");
+
+	line(c, "Workload:",
+	     arena_printf(&c->a, "%.*s/%.*s", STR_ARG(row_text(v, "namespace")),
+			  STR_ARG(row_text(v, "name"))));
+	if (job) {
+		line(c, "Job:",
+		     arena_printf(&c->a, "%.*s (%.*s)", STR_ARG(row_text(job, "name")),
+				  STR_ARG(row_text(job, "kind"))));
+	}
+	line(c, "Phase:",
+	     arena_printf(&c->a, "%.*s%s%.*s", STR_ARG(output_paint(c, color_of(phase), phase)),
+			  message.n > 0 ? ": " : "", STR_ARG(message)));
+	line(c, "Queue:",
+	     arena_printf(&c->a, "%.*s -> %.*s", STR_ARG(row_text(v, "localQueue")),
+			  STR_ARG(row_text(v, "clusterQueue"))));
+	if (check) {
+		line(c, "Check:",
+		     arena_printf(&c->a, "%.*s (%.*s)", STR_ARG(row_text(check, "name")),
+				  STR_ARG(row_text(check, "state"))));
+	}
+	line(c, "Dispatcher:", row_text(v, "dispatcher"));
+}
+
+static void print_workers(struct cli *c, const struct json *v)
+{
+	static const char *const head[] = {"WORKER", "REASON", "SINCE", "MESSAGE"};
+	static const bool right[4];
+	struct json_iter it = json_iter(json_get(v, "clusters"));
+	struct output_table t;
+
+	output_table_init(&t, c, 4, right);
+	row_head(&t, head, 4);
+	while (json_next(&it)) {
+		mk_str reason = row_text(it.val, "reason"), detail = row_text(it.val, "detail");
+
+		output_cell(&t, row_text(it.val, "name"));
+		output_cell(&t, output_paint(c, color_of(reason), reason));
+		output_cell(&t, row_age(c, row_text(it.val, "since")));
+		output_cell(&t,
+			    arena_printf(&c->a, "%.*s%s%.*s", STR_ARG(row_text(it.val, "message")),
+					 detail.n > 0 ? ": " : "", STR_ARG(detail)));
+	}
+	if (json_len(json_get(v, "clusters")) > 0) {
+		buf_add(&c->out, STR("\n"));
+		output_table_print(&t, "");
+	}
+}
+
+static void print_next(struct cli *c, const struct json *v)
+{
+	struct json_iter it = json_iter(json_get(v, "next"));
+
+	if (json_len(json_get(v, "next")) > 0) {
+		buf_printf(&c->out, "\n%.*s\n", STR_ARG(output_paint(c, OUTPUT_BOLD, STR("Next"))));
+	}
+	while (json_next(&it)) {
+		mk_str cluster = row_text(it.val, "cluster");
+
+		buf_printf(&c->out, "  in %.*s%s%.*s: %.*s\n",
+			   STR_ARG(row_age(c, row_text(it.val, "at"))), cluster.n > 0 ? ", " : "",
+			   STR_ARG(cluster), STR_ARG(row_text(it.val, "what")));
+	}
+}
+
+static enum cli_exit print(struct cli *c, const struct json *v, enum cli_format format)
+{
+	if (format == CLI_JSON || format == CLI_YAML) {
+		return output_value(c, v, format) ? CLI_OK : cli_no_memory(c);
+	}
+	print_head(c, v);
+	print_workers(c, v);
+	print_next(c, v);
+	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
+}
+
+static enum cli_exit run(struct cli *c, const struct cli_args *args)
+{
+	struct wanted w = {.kind = STR("")};
+	enum cli_exit rc = CLI_FAILED;
+	enum cli_format format;
+	struct json *v;
+	struct daemon d;
+	int64_t slash;
+
+	if (args->n_rest != 1) {
+		return cli_usage(c, NAME, "expected one job or Workload, found %zu", args->n_rest);
+	}
+	if (!cli_get_format(c, args, &format)) {
+		return CLI_USAGE;
+	}
+	w.name = str_of(args->rest[0]);
+	slash = str_index(w.name, '/');
+	if (slash >= 0) {
+		w.kind = str_sub(w.name, 0, (size_t)slash);
+		w.name = str_sub(w.name, (size_t)slash + 1, w.name.n);
+	}
+	w.ns = daemon_namespace(c, args);
+	if (w.ns && daemon_open(&d, c, args)) {
+		v = find(&d, &w);
+		rc = v ? print(c, v, format) : CLI_NO;
+		daemon_close(&d);
+	} else if (w.ns) {
+		daemon_close(&d);
+	}
+	return rc;
+}
+
+static const struct cli_option options[] = {
+	{'n', "namespace", "NAME", false, "namespace of the job (default that of the context)"},
+	{'o', "output", "FORMAT", false, "text, json or yaml"},
+	DAEMON_OPTIONS,
+	{.name = NULL}};
+
+const struct cli_command cli_why = {
+	.name = "why",
+	.synopsis = "[KIND/]NAME [-n NAMESPACE]",
+	.summary = "why a job waits: the reason of each worker, and what happens next",
+	.help = "NAME is that of a job or of its Workload: train, job/train, "
+		"workload/job-train-1b2c3.\n"
+		"The reasons are explained in docs/visibility.md.\n",
+	.examples = "  kubectl multikueue why train -n team-a\n"
+		    "  kubectl multikueue why jobset/train -o yaml\n"
+		    "  kubectl multikueue why train --server http://localhost:8081\n",
+	.options = options,
+	.run = run,
+};
