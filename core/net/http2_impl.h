@@ -15,6 +15,7 @@
 #include <openssl/ssl.h>
 
 #include "core/base/list.h"
+#include "core/net/cluster_table.h"
 #include "core/net/deadlines.h"
 #include "core/net/http2_session.h"
 #include "core/net/http2_tls.h"
@@ -151,8 +152,7 @@ struct transport_http2 {
 	void (*before)(void *ctx);
 	void (*after)(void *ctx);
 	void *hook_ctx;
-	struct http2_cluster **clusters; /* ascending by id */
-	size_t n_clusters, size_clusters;
+	struct cluster_table clusters;
 	struct list_node turn;   /* clusters with something to send or to end */
 	struct list_node resume; /* connections that have not decrypted all */
 	struct list_node ended;  /* requests whose end is to be told */

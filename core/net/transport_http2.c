@@ -8,8 +8,6 @@
 #include "core/base/clock.h"
 #include "core/net/http2_impl.h"
 
-enum { MAX_CLUSTERS = 8192 };
-
 #define LOST_TEXT "http2: client connection lost"
 
 /* --- around callbacks ------------------------------------------------------------------------ */
@@ -230,28 +228,9 @@ void http2_cluster_falls_back(struct http2_conn *k)
 
 /* --- clusters -------------------------------------------------------------------------------- */
 
-/* Index of the first cluster whose number is not below 'id'. */
-static size_t cluster_index(const struct transport_http2 *t, uint32_t id)
-{
-	size_t lo = 0, hi = t->n_clusters;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->clusters[mid]->id < id) {
-			lo = mid + 1;
-		} else {
-			hi = mid;
-		}
-	}
-	return lo;
-}
-
 static struct http2_cluster *cluster_of(const struct transport_http2 *t, uint32_t id)
 {
-	size_t i = cluster_index(t, id);
-
-	return i < t->n_clusters && t->clusters[i]->id == id ? t->clusters[i] : NULL;
+	return cluster_table_get(&t->clusters, id);
 }
 
 /* The peer's URL has the name that is to be verified. */
@@ -315,7 +294,6 @@ static void vt_close(void *ctx, uint32_t id)
 {
 	struct transport_http2 *t = ctx;
 	struct http2_cluster *c = cluster_of(t, id);
-	size_t i;
 
 	if (!c) {
 		return;
@@ -326,10 +304,7 @@ static void vt_close(void *ctx, uint32_t id)
 			LIST_ENTRY(c->requests.next, struct http2_transfer, in_cluster));
 	}
 	bury_conns(c);
-	i = cluster_index(t, id);
-	t->n_clusters--;
-	memmove(t->clusters + i, t->clusters + i + 1,
-		(t->n_clusters - i) * sizeof(struct http2_cluster *));
+	cluster_table_remove(&t->clusters, id);
 	list_del(&c->in_turn);
 	list_add_tail(&t->dead_clusters, &c->in_turn);
 	if (t->depth == 0) {
@@ -337,46 +312,20 @@ static void vt_close(void *ctx, uint32_t id)
 	}
 }
 
-static bool make_room(struct transport_http2 *t)
-{
-	size_t size = t->size_clusters ? t->size_clusters * 2 : 8;
-	struct http2_cluster **grown;
-
-	if (t->n_clusters < t->size_clusters) {
-		return true;
-	}
-	grown = mk_realloc(t->clusters, size * sizeof(struct http2_cluster *));
-	if (!grown) {
-		return false;
-	}
-	t->clusters = grown;
-	t->size_clusters = size;
-	return true;
-}
-
 static enum mk_code vt_open(void *ctx, uint32_t id, const struct endpoint *e, struct mk_err *err)
 {
 	struct transport_http2 *t = ctx;
-	struct http2_cluster *c;
+	struct http2_cluster *c = NULL;
 	struct mk_err why;
-	size_t i;
 
 	vt_close(t, id);
-	if (t->n_clusters >= MAX_CLUSTERS) {
-		return err_set(err, ERR_TOO_BIG, "more than %d clusters", MAX_CLUSTERS);
+	if (cluster_table_reserve(&t->clusters, &why) == ERR_OK) {
+		c = cluster_new(t, id, e, &why);
 	}
-	if (!make_room(t)) {
-		return err_set(err, ERR_NO_MEMORY, "out of memory");
-	}
-	c = cluster_new(t, id, e, &why);
 	if (!c) {
 		return err_set(err, why.code, "%s", why.msg);
 	}
-	i = cluster_index(t, id);
-	memmove(t->clusters + i + 1, t->clusters + i,
-		(t->n_clusters - i) * sizeof(struct http2_cluster *));
-	t->clusters[i] = c;
-	t->n_clusters++;
+	cluster_table_add(&t->clusters, id, c);
 	return ERR_OK;
 }
 
@@ -530,10 +479,10 @@ void transport_http2_free(struct transport_http2 *t)
 	if (!t) {
 		return;
 	}
-	while (t->n_clusters > 0) {
-		vt_close(t, t->clusters[t->n_clusters - 1]->id);
+	while (t->clusters.n > 0) {
+		vt_close(t, t->clusters.v[t->clusters.n - 1].id);
 	}
-	mk_free(t->clusters);
+	cluster_table_done(&t->clusters);
 	resolver_free(t->resolver);
 	loop_post_free(t->post);
 	deadlines_done(&t->deadlines);
@@ -564,7 +513,7 @@ void transport_http2_set_hooks(struct transport_http2 *t, void (*before)(void *c
 void transport_http2_get_stats(const struct transport_http2 *t, struct transport_stats *ret)
 {
 	*ret = t->stats;
-	ret->clusters = t->n_clusters;
+	ret->clusters = t->clusters.n;
 }
 
 bool transport_http2_is_http1(const struct transport_http2 *t, uint32_t cluster)
