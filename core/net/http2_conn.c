@@ -326,9 +326,7 @@ void http2_conn_connected(struct http2_conn *k, int fd)
 	k->ssl = http2_tls_client(k->t->tls, c->creds, c->name, &code);
 	if (!k->ssl) {
 		http2_conn_failed(k, code,
-				  code == ERR_DENIED ? "tls: the client certificate, key or CA "
-						       "cannot be used"
-						     : "out of memory");
+				  code == ERR_DENIED ? REQUEST_CREDENTIALS : "out of memory");
 		return;
 	}
 	bio = BIO_new(k->t->bio);

@@ -75,8 +75,8 @@ struct http2_cluster {
 	uint32_t id;
 	struct transport_http2 *t;
 	struct peer *peer;
-	struct http2_creds *creds; /* NULL: not parsed yet */
-	char *name;                /* to be verified */
+	struct tls_creds *creds; /* NULL: renewed, not parsed yet */
+	char *name;              /* to be verified */
 	mk_str authority, base_path;
 	struct http2_lane_state {
 		struct list_node queue;  /* requests that wait, in their order */

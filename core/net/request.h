@@ -21,6 +21,8 @@ enum {
 
 /* What is said of a write that the fence held back. */
 #define REQUEST_FENCED "not the leader: nothing was sent"
+/* What is said of credentials that could be parsed. */
+#define REQUEST_CREDENTIALS "tls: the client certificate, key or CA cannot be used"
 
 /*
  * Checks method and path, and says how much time the request has (0: no limit): a write no more

@@ -301,7 +301,7 @@ static struct cluster *cluster_new(struct transport_curl *t, uint32_t id, const 
 	c->requests = pool_new(t->o.loop, t->resolver, true, exchange_ended, t);
 	c->watches = pool_new(t->o.loop, t->resolver, false, exchange_ended, t);
 	if (c->requests && c->watches) {
-		c->peer = peer_new(e, err);
+		c->peer = peer_new(e, NULL, err);
 	}
 	if (!c->peer) {
 		cluster_free(c);

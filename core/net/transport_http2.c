@@ -21,7 +21,7 @@ void http2_enter(void *ctx)
 
 static void cluster_free(struct http2_cluster *c)
 {
-	http2_creds_free(c->creds);
+	tls_creds_free(c->creds);
 	peer_free(c->peer);
 	mk_free(c->name);
 	mk_free(c);
@@ -94,20 +94,21 @@ void http2_cluster_due(struct http2_cluster *c)
 
 static void start_conn(struct http2_cluster *c, enum http2_lane lane)
 {
-	enum mk_code code = ERR_NO_MEMORY;
+	struct mk_err err = {.code = ERR_OK};
 	struct http2_conn *k = NULL;
 
 	if (!c->creds) {
-		c->creds = http2_creds_new(c->peer, &code);
+		struct endpoint e = peer_endpoint(c->peer);
+
+		c->creds = tls_creds_new(e.ca_pem, e.cert_pem, e.key_pem, &err);
 	}
 	if (c->creds) {
 		k = http2_conn_new(c, lane);
 	}
 	if (k) {
 		http2_dial_start(k);
-	} else if (!c->creds && code == ERR_DENIED) {
-		http2_lane_failed(c, lane, code,
-				  "tls: the client certificate, key or CA cannot be used");
+	} else if (err.code == ERR_INVALID) {
+		http2_lane_failed(c, lane, ERR_DENIED, REQUEST_CREDENTIALS);
 	} else {
 		http2_lane_failed(c, lane, ERR_NO_MEMORY, "out of memory");
 	}
@@ -273,7 +274,7 @@ static struct http2_cluster *cluster_new(struct transport_http2 *t, uint32_t id,
 	for (int i = 0; i < HTTP2_N_LANES; i++) {
 		list_init(&c->lanes[i].queue);
 	}
-	c->peer = peer_new(e, err);
+	c->peer = peer_new(e, &c->creds, err);
 	if (!c->peer || !split_url(c)) {
 		cluster_free(c);
 		return NULL;
@@ -337,7 +338,7 @@ static bool same_text(const char *have, size_t n, mk_str other)
 /* Connections that showed the old certificate take no new streams. */
 static void drop_certificate(struct http2_cluster *c)
 {
-	http2_creds_free(c->creds);
+	tls_creds_free(c->creds);
 	c->creds = NULL;
 	for (int i = 0; i < HTTP2_N_LANES; i++) {
 		struct http2_conn *k = c->lanes[i].conn;

@@ -133,7 +133,7 @@ static enum mk_code curl_reason(const struct exchange *x, CURLcode rc, char text
 	}
 	if (rc == CURLE_SSL_CERTPROBLEM || rc == CURLE_SSL_CACERT_BADFILE ||
 	    rc == CURLE_SSL_ENGINE_SETFAILED) {
-		snprintf(text, 256, "tls: the client certificate, key or CA cannot be used");
+		snprintf(text, 256, "%s", REQUEST_CREDENTIALS);
 		return ERR_DENIED;
 	}
 	if (is_certificate_alert(x)) {
