@@ -279,6 +279,9 @@ void http2_transfers_send(struct http2_conn *k)
 		return;
 	}
 	k->used_ms = clock_mono_ms();
+	if (http2_session_streams(k->session) == 0) {
+		http2_conn_awake(k, k->used_ms);
+	}
 	peer_refresh_token(c->peer, k->used_ms, false);
 	for (int i = 0; i < MOST && !list_empty(queue) && http2_session_room(k->session) > 0; i++) {
 		if (!send_one(k, LIST_ENTRY(queue->next, struct http2_transfer, in_queue)) ||
@@ -468,6 +471,9 @@ static void on_room(void *ctx)
 
 	if (k->draining || !list_empty(&k->cluster->lanes[k->lane].queue)) {
 		http2_cluster_due(k->cluster);
+	}
+	if (http2_session_streams(k->session) == 0) {
+		http2_conn_rest(k);
 	}
 }
 

@@ -67,9 +67,13 @@ void http2_tell(struct transport_http2 *t)
 	}
 }
 
-int64_t http2_ping_after_ms(const struct transport_http2 *t)
+int64_t http2_ping_after_ms(struct transport_http2 *t)
 {
-	return t->o.ping_after_ms > 0 ? t->o.ping_after_ms : HTTP2_PING_AFTER_MS;
+	enum { SHARE = 5, BITS = 16, STEP = 40503 }; /* by the golden ratio: neighbours are apart */
+	int64_t ms = t->o.ping_after_ms > 0 ? t->o.ping_after_ms : HTTP2_PING_AFTER_MS;
+	unsigned phase = t->phase++ * (unsigned)STEP % (1u << BITS);
+
+	return ms - (ms / SHARE * phase >> BITS);
 }
 
 int64_t http2_ping_wait_ms(const struct transport_http2 *t)
@@ -77,9 +81,11 @@ int64_t http2_ping_wait_ms(const struct transport_http2 *t)
 	return t->o.ping_wait_ms > 0 ? t->o.ping_wait_ms : HTTP2_PING_WAIT_MS;
 }
 
-int64_t http2_idle_ms(const struct transport_http2 *t)
+int64_t http2_idle_ms(const struct transport_http2 *t, enum http2_lane lane)
 {
-	return t->o.idle_ms > 0 ? t->o.idle_ms : HTTP2_IDLE_MS;
+	int64_t ms = t->o.idle_ms > 0 ? t->o.idle_ms : HTTP2_IDLE_MS;
+
+	return lane == HTTP2_LANE_LISTS ? ms / HTTP2_IDLE_LISTS_PART : ms;
 }
 
 /* --- the turn -------------------------------------------------------------------------------- */
@@ -151,14 +157,23 @@ static void take_all(struct list_node *to, struct list_node *from)
 static void turn(void *ctx)
 {
 	struct transport_http2 *t = ctx;
-	int64_t until_us = clock_mono_us() + HTTP2_SLICE_US;
+	int64_t until_us = clock_mono_us() + HTTP2_SLICE_US / 2;
 	struct list_node now;
 
 	http2_enter(t);
 	take_all(&now, &t->resume);
 	while (!list_empty(&now)) {
-		http2_conn_resume(LIST_ENTRY(now.next, struct http2_conn, in_resume));
+		struct http2_conn *k = LIST_ENTRY(now.next, struct http2_conn, in_resume);
+
+		if (clock_mono_us() > until_us) {
+			list_del(&k->in_resume);
+			list_add_tail(&t->resume, &k->in_resume);
+			loop_post_now(t->post);
+		} else {
+			http2_conn_resume(k);
+		}
 	}
+	until_us = clock_mono_us() + HTTP2_SLICE_US / 2; /* however long that took */
 	take_all(&now, &t->turn);
 	while (!list_empty(&now)) {
 		struct http2_cluster *c = LIST_ENTRY(now.next, struct http2_cluster, in_turn);
