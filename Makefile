@@ -153,7 +153,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac demo test test-real test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -168,6 +168,9 @@ test: all $(UNIT) ## every test that needs no Kubernetes
 
 test-real: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## tests on real kube-apiserver, etcd and Kueue (needs Go >= 1.26; KUEUE=0.18.3: another version; TESTS='FILE...')
 	@t/real/run $(TESTS)
+
+test-curl: all $(UNIT) ## the integration tests once more, with libcurl for all servers
+	@B=$(B) TRANSPORT=curl t/run integration
 
 test-asan: ## unit, plan and ABI tests with AddressSanitizer, UBSan and LSan
 	@$(MAKE) --no-print-directory FLAVOUR=asan CC=$(CC) sanitized

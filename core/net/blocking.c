@@ -30,7 +30,7 @@ struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, 
 		return NULL;
 	}
 	b->env = (struct exchange_env){.user_agent = user_agent, .fence = &b->fence};
-	b->peer = peer_new(e, err);
+	b->peer = peer_new(e, NULL, err);
 	if (!b->peer) {
 		blocking_free(b);
 		return NULL;

@@ -281,8 +281,9 @@ static void begin_session(struct http2_conn *k)
 		return;
 	}
 	k->state = HTTP2_UP;
+	k->ping_after_ms = http2_ping_after_ms(k->t);
 	k->read_ms = k->used_ms = clock_mono_ms();
-	deadline_set(&k->t->deadlines, &k->timer, k->read_ms + http2_ping_after_ms(k->t));
+	http2_conn_rest(k);
 	http2_cluster_due(k->cluster);
 }
 
@@ -326,9 +327,7 @@ void http2_conn_connected(struct http2_conn *k, int fd)
 	k->ssl = http2_tls_client(k->t->tls, c->creds, c->name, &code);
 	if (!k->ssl) {
 		http2_conn_failed(k, code,
-				  code == ERR_DENIED ? "tls: the client certificate, key or CA "
-						       "cannot be used"
-						     : "out of memory");
+				  code == ERR_DENIED ? REQUEST_CREDENTIALS : "out of memory");
 		return;
 	}
 	bio = BIO_new(k->t->bio);
@@ -479,28 +478,44 @@ static void ready(void *ctx, unsigned what)
 
 /* --- time ------------------------------------------------------------------------------------ */
 
-/* Nothing came for long: a sign of life is asked for, and then waited for. */
+void http2_conn_awake(struct http2_conn *k, int64_t now)
+{
+	k->awake_ms = now;
+	deadline_set(&k->t->deadlines, &k->timer, now + k->ping_after_ms);
+}
+
+void http2_conn_rest(struct http2_conn *k)
+{
+	if (k->state == HTTP2_UP) {
+		deadline_set(&k->t->deadlines, &k->timer,
+			     k->used_ms + http2_idle_ms(k->t, k->lane));
+	}
+}
+
+/*
+ * Streams are open and nothing came for long: a sign of life is asked for, and then waited for. Of
+ * a connection without streams nothing is expected.
+ */
 static void check_life(struct http2_conn *k, int64_t now)
 {
 	struct transport_http2 *t = k->t;
-	bool asked = k->pinged_ms > k->read_ms;
-	int64_t next =
-		asked ? k->pinged_ms + http2_ping_wait_ms(t) : k->read_ms + http2_ping_after_ms(t);
+	int64_t heard = k->read_ms > k->awake_ms ? k->read_ms : k->awake_ms;
+	bool asked = k->pinged_ms > heard;
+	int64_t next = asked ? k->pinged_ms + http2_ping_wait_ms(t) : heard + k->ping_after_ms;
 
 	if (http2_session_streams(k->session) == 0) {
-		int64_t idle = k->used_ms + http2_idle_ms(t);
-
-		if (now >= idle) {
+		if (now >= k->used_ms + http2_idle_ms(t, k->lane)) {
 			close_idle(k);
-			return;
+		} else {
+			http2_conn_rest(k);
 		}
-		next = idle < next ? idle : next;
+		return;
 	}
-	if (asked && now >= k->pinged_ms + http2_ping_wait_ms(t)) {
+	if (now >= next && asked) {
 		lost(k, ERR_UNAVAILABLE, "http2: client connection lost (no answer to a PING)");
 		return;
 	}
-	if (!asked && now >= k->read_ms + http2_ping_after_ms(t)) {
+	if (now >= next) {
 		http2_session_ping(k->session); /* without memory it is only waited */
 		k->pinged_ms = now;
 		next = now + http2_ping_wait_ms(t);

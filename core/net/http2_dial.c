@@ -15,8 +15,6 @@
 #include "core/net/address.h"
 #include "core/net/http2_impl.h"
 
-enum { ROUTE_MS = 300 * 1000 }; /* then the name is looked up anew */
-
 /* --- addresses ------------------------------------------------------------------------------- */
 
 /* "192.0.2.1" or "[2001:db8::1]"; false: neither. */
@@ -306,7 +304,8 @@ void http2_dial_start(struct http2_conn *k)
 	enum mk_code code = ERR_OK;
 
 	k->begun_ms = clock_mono_ms();
-	if (c->peer->is_name && (c->n_addresses == 0 || k->begun_ms - c->asked_ms > ROUTE_MS)) {
+	if (c->peer->is_name &&
+	    (c->n_addresses == 0 || k->begun_ms - c->asked_ms > REQUEST_ROUTE_MS)) {
 		c->asked_ms = k->begun_ms;
 		code = resolver_ask(k->t->resolver, &c->lookup, c->peer->host, answered, c);
 	}

@@ -15,6 +15,7 @@
 #include <openssl/ssl.h>
 
 #include "core/base/list.h"
+#include "core/net/cluster_table.h"
 #include "core/net/deadlines.h"
 #include "core/net/http2_session.h"
 #include "core/net/http2_tls.h"
@@ -74,8 +75,8 @@ struct http2_cluster {
 	uint32_t id;
 	struct transport_http2 *t;
 	struct peer *peer;
-	struct http2_creds *creds; /* NULL: not parsed yet */
-	char *name;                /* to be verified */
+	struct tls_creds *creds; /* NULL: renewed, not parsed yet */
+	char *name;              /* to be verified */
 	mk_str authority, base_path;
 	struct http2_lane_state {
 		struct list_node queue;  /* requests that wait, in their order */
@@ -114,7 +115,9 @@ struct http2_conn {
 	uint8_t *tx;   /* encrypted, to be written */
 	size_t tx_n, tx_off, tx_size;
 	size_t n_watches;
-	int64_t begun_ms, read_ms, used_ms, pinged_ms;
+	int64_t ping_after_ms; /* of silence */
+	/* awake: since when there are streams; used: when a stream began or ended last */
+	int64_t begun_ms, read_ms, awake_ms, used_ms, pinged_ms;
 };
 
 struct http2_transfer {
@@ -151,8 +154,7 @@ struct transport_http2 {
 	void (*before)(void *ctx);
 	void (*after)(void *ctx);
 	void *hook_ctx;
-	struct http2_cluster **clusters; /* ascending by id */
-	size_t n_clusters, size_clusters;
+	struct cluster_table clusters;
 	struct list_node turn;   /* clusters with something to send or to end */
 	struct list_node resume; /* connections that have not decrypted all */
 	struct list_node ended;  /* requests whose end is to be told */
@@ -163,6 +165,7 @@ struct transport_http2 {
 	SSL_CTX *tls;
 	BIO_METHOD *bio;
 	unsigned depth; /* functions of ours that run */
+	unsigned phase; /* counts connections */
 	bool told;      /* 'before' was called */
 	struct transport_stats stats;
 	uint8_t *spare_tx; /* of HTTP2_SPARE_SIZE, or NULL */
@@ -183,9 +186,10 @@ void http2_tell(struct transport_http2 *t);
 void http2_cluster_due(struct http2_cluster *c);
 /* The server speaks HTTP/1.1 only: 'k' is given up, the requests that wait go elsewhere. */
 void http2_cluster_falls_back(struct http2_conn *k);
-int64_t http2_ping_after_ms(const struct transport_http2 *t);
+/* For one connection: a little less than the usual time, another bit less for each. */
+int64_t http2_ping_after_ms(struct transport_http2 *t);
 int64_t http2_ping_wait_ms(const struct transport_http2 *t);
-int64_t http2_idle_ms(const struct transport_http2 *t);
+int64_t http2_idle_ms(const struct transport_http2 *t, enum http2_lane lane);
 
 /* --- http2_send.c ---------------------------------------------------------------------------- */
 enum mk_code http2_transfer_new(struct http2_cluster *c, const struct transport_request *r,
@@ -233,6 +237,10 @@ void http2_conn_bury(struct http2_conn *k);
 void http2_conn_free(struct http2_conn *k);
 /* Writes what there is, and closes it when it is of no more use. */
 void http2_conn_turn(struct http2_conn *k);
+/* Streams begin where none was: silence counts from 'now' on. */
+void http2_conn_awake(struct http2_conn *k, int64_t now);
+/* No stream is left: nothing is expected, and it is closed after a while. */
+void http2_conn_rest(struct http2_conn *k);
 /* Decrypts what was left over. */
 void http2_conn_resume(struct http2_conn *k);
 

@@ -10,8 +10,6 @@
 #include "core/net/exchange.h"
 #include "core/net/http2_impl.h"
 
-#define FENCED_TEXT "not the leader: nothing was sent"
-
 /* --- life ------------------------------------------------------------------------------------ */
 
 static void timed_out(void *ctx);
@@ -103,7 +101,7 @@ enum mk_code http2_transfer_new(struct http2_cluster *c, const struct transport_
 	list_add_tail(&lane_of(f)->queue, &f->in_queue);
 	c->t->stats.running++;
 	if (code == ERR_FENCED) { /* an end like any other, and ends never come inside send */
-		http2_transfer_end_later(f, TRANSPORT_NOT_SENT, ERR_FENCED, FENCED_TEXT);
+		http2_transfer_end_later(f, TRANSPORT_NOT_SENT, ERR_FENCED, REQUEST_FENCED);
 		return ERR_OK;
 	}
 	if (timeout_ms > 0) {
@@ -200,7 +198,7 @@ static void timed_out(void *ctx)
 		http2_transfer_end(f, TRANSPORT_LOST, ERR_TIMEOUT,
 				   "context deadline exceeded (no complete answer in time)");
 	} else if (f->cls == TRANSPORT_WRITE && net_fence_left_ms(f->t->o.fence) <= 0) {
-		http2_transfer_end(f, TRANSPORT_NOT_SENT, ERR_FENCED, FENCED_TEXT);
+		http2_transfer_end(f, TRANSPORT_NOT_SENT, ERR_FENCED, REQUEST_FENCED);
 	} else {
 		http2_dial_timeout_text(f->home, lane_of(f)->conn, text);
 		http2_transfer_end(f, TRANSPORT_NOT_SENT, ERR_TIMEOUT, text);
@@ -245,7 +243,7 @@ static bool send_one(struct http2_conn *k, struct http2_transfer *f)
 	enum mk_code code;
 
 	if (f->cls == TRANSPORT_WRITE && net_fence_left_ms(f->t->o.fence) <= 0) {
-		http2_transfer_end(f, TRANSPORT_NOT_SENT, ERR_FENCED, FENCED_TEXT);
+		http2_transfer_end(f, TRANSPORT_NOT_SENT, ERR_FENCED, REQUEST_FENCED);
 		return true;
 	}
 	code = http2_session_send(k->session, &f->stream, &r);
@@ -281,6 +279,9 @@ void http2_transfers_send(struct http2_conn *k)
 		return;
 	}
 	k->used_ms = clock_mono_ms();
+	if (http2_session_streams(k->session) == 0) {
+		http2_conn_awake(k, k->used_ms);
+	}
 	peer_refresh_token(c->peer, k->used_ms, false);
 	for (int i = 0; i < MOST && !list_empty(queue) && http2_session_room(k->session) > 0; i++) {
 		if (!send_one(k, LIST_ENTRY(queue->next, struct http2_transfer, in_queue)) ||
@@ -369,9 +370,9 @@ static bool on_head(void *ctx, struct http2_stream *s)
 
 static void too_big(struct http2_transfer *f)
 {
-	char text[64];
+	char text[REQUEST_TOO_BIG_SIZE];
 
-	snprintf(text, sizeof(text), "the answer is larger than %zu MiB", f->cap >> 20);
+	request_too_big_words(f->cap, text);
 	http2_transfer_end(f, TRANSPORT_LOST, ERR_TOO_BIG, text);
 }
 
@@ -441,7 +442,7 @@ static bool on_fail(void *ctx, struct http2_stream *s, enum http2_end end)
 		}
 		break;
 	case HTTP2_END_BODY:
-		http2_transfer_end(f, TRANSPORT_NOT_SENT, ERR_FENCED, FENCED_TEXT);
+		http2_transfer_end(f, TRANSPORT_NOT_SENT, ERR_FENCED, REQUEST_FENCED);
 		break;
 	case HTTP2_END_HEAD:
 		too_big(f);
@@ -455,12 +456,10 @@ static bool on_fail(void *ctx, struct http2_stream *s, enum http2_end end)
 	return k->state == HTTP2_UP;
 }
 
-static bool on_goaway(void *ctx, int32_t last_id, uint32_t why)
+static bool on_goaway(void *ctx)
 {
 	struct http2_conn *k = ctx;
 
-	(void)last_id; /* the session fails the streams above it */
-	(void)why;
 	http2_conn_drain(k);
 	http2_cluster_due(k->cluster);
 	return true;
@@ -472,6 +471,9 @@ static void on_room(void *ctx)
 
 	if (k->draining || !list_empty(&k->cluster->lanes[k->lane].queue)) {
 		http2_cluster_due(k->cluster);
+	}
+	if (http2_session_streams(k->session) == 0) {
+		http2_conn_rest(k);
 	}
 }
 

@@ -137,8 +137,7 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 	struct http2_stream *x;
 
 	if (f->hd.type == NGHTTP2_GOAWAY) {
-		return as_ng(
-			s->h->on_goaway(s->ctx, f->goaway.last_stream_id, f->goaway.error_code));
+		return as_ng(s->h->on_goaway(s->ctx));
 	}
 	if (f->hd.type == NGHTTP2_SETTINGS) {
 		s->h->on_room(s->ctx);

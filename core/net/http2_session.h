@@ -60,8 +60,11 @@ struct http2_handler {
 	bool (*on_done)(void *ctx, struct http2_stream *s);
 	/* There will be none; the stream is over. */
 	bool (*on_fail)(void *ctx, struct http2_stream *s, enum http2_end end);
-	/* The server ends the connection: streams up to 'last_id' go on, no new one may begin. */
-	bool (*on_goaway)(void *ctx, int32_t last_id, uint32_t why);
+	/*
+	 * The server ends the connection: no new stream may begin. Those that it leaves out fail by
+	 * themselves, the others go on.
+	 */
+	bool (*on_goaway)(void *ctx);
 	/* One stream less, or the server allows more: http2_session_room may have grown. */
 	void (*on_room)(void *ctx);
 	/* Asked before bytes of a write's body are given away. */

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts, credentials and verdicts; see http2_tls.h. */
+/* Contexts, connections and verdicts; see http2_tls.h. */
 #include "core/net/http2_tls.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/net/tls.h"
-
-struct http2_creds {
-	X509_STORE *roots; /* NULL: the system's */
-	X509 *cert;
-	STACK_OF(X509) * chain;
-	EVP_PKEY *key;
-};
 
 SSL_CTX *http2_tls_new(void)
 {
@@ -39,72 +31,6 @@ SSL_CTX *http2_tls_new(void)
 	SSL_CTX_set_default_verify_paths(ctx);
 	ERR_clear_error();
 	return ctx;
-}
-
-static X509 *next_cert(BIO *bio)
-{
-	return PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL);
-}
-
-static bool read_roots(struct http2_creds *c, const struct peer *p)
-{
-	BIO *bio = BIO_new_mem_buf(p->ca, (int)p->ca_size);
-	bool well;
-
-	c->roots = X509_STORE_new();
-	well = bio && c->roots;
-	for (X509 *x = well ? next_cert(bio) : NULL; x; x = well ? next_cert(bio) : NULL) {
-		well = X509_STORE_add_cert(c->roots, x) == 1;
-		X509_free(x);
-	}
-	BIO_free(bio);
-	return well;
-}
-
-static bool read_pair(struct http2_creds *c, const struct peer *p)
-{
-	BIO *bio = BIO_new_mem_buf(p->cert, (int)p->cert_size);
-	BIO *key = BIO_new_mem_buf(p->key, (int)p->key_size);
-
-	c->chain = sk_X509_new_null();
-	if (bio && key && c->chain) {
-		c->cert = next_cert(bio);
-		c->key = PEM_read_bio_PrivateKey(key, NULL, tls_no_passphrase, NULL);
-		for (X509 *x = next_cert(bio); x; x = next_cert(bio)) {
-			if (sk_X509_push(c->chain, x) <= 0) {
-				X509_free(x);
-				break;
-			}
-		}
-	}
-	BIO_free(bio);
-	BIO_free(key);
-	return c->cert && c->key;
-}
-
-struct http2_creds *http2_creds_new(const struct peer *p, enum mk_code *ret_code)
-{
-	struct http2_creds *c = mk_calloc(1, sizeof(*c));
-
-	*ret_code = ERR_NO_MEMORY;
-	if (c && ((p->ca && !read_roots(c, p)) || (p->cert && p->key && !read_pair(c, p)))) {
-		*ret_code = ERR_DENIED;
-		http2_creds_free(c);
-		c = NULL;
-	}
-	ERR_clear_error(); /* the readers end with "no more certificates" */
-	return c;
-}
-
-void http2_creds_free(struct http2_creds *c)
-{
-	if (c) {
-		X509_STORE_free(c->roots);
-		X509_free(c->cert);
-		sk_X509_pop_free(c->chain, X509_free);
-		EVP_PKEY_free(c->key);
-		mk_free(c);
-	}
 }
 
 static bool set_name(SSL *ssl, const char *name)
@@ -129,7 +55,7 @@ static bool set_name(SSL *ssl, const char *name)
 	       SSL_set_tlsext_host_name(ssl, plain) == 1;
 }
 
-SSL *http2_tls_client(SSL_CTX *ctx, const struct http2_creds *c, const char *name,
+SSL *http2_tls_client(SSL_CTX *ctx, const struct tls_creds *c, const char *name,
 		      enum mk_code *ret_code)
 {
 	SSL *ssl = SSL_new(ctx);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS of the HTTP/2 transport: one context for all connections (it costs 16 KiB), and for each
- * server the parsed CA, certificate and key that its connections share. No I/O.
+ * TLS of the HTTP/2 transport: one context for all connections (it costs 16 KiB). No I/O.
  */
 #ifndef MK_NET_HTTP2_TLS_H
 #define MK_NET_HTTP2_TLS_H
@@ -9,25 +8,16 @@
 #include <openssl/ssl.h>
 
 #include "core/base/err.h"
-#include "core/net/peer.h"
-
-struct http2_creds;
+#include "core/net/tls_creds.h"
 
 /* What connections have in common. To be freed with SSL_CTX_free. NULL: out of memory. */
 SSL_CTX *http2_tls_new(void);
 
 /*
- * Parses what 'p' has. ERR_DENIED: OpenSSL cannot use it, ERR_NO_MEMORY: NULL then. To be freed
- * with http2_creds_free; connections keep what they use.
- */
-struct http2_creds *http2_creds_new(const struct peer *p, enum mk_code *ret_code);
-void http2_creds_free(struct http2_creds *c); /* NULL is fine */
-
-/*
  * The client's end of a connection to 'name' (a DNS name or an IP address), which the server's
  * certificate must be valid for. ERR_DENIED, ERR_NO_MEMORY: NULL then.
  */
-SSL *http2_tls_client(SSL_CTX *ctx, const struct http2_creds *c, const char *name,
+SSL *http2_tls_client(SSL_CTX *ctx, const struct tls_creds *c, const char *name,
 		      enum mk_code *ret_code);
 
 /*

@@ -11,7 +11,6 @@
 
 #include "core/base/alloc.h"
 #include "core/net/address.h"
-#include "core/net/tls.h"
 
 static bool is_ipv6(const char *s)
 {
@@ -61,8 +60,9 @@ static bool is_base_path(mk_str s)
 			    str_index(s, '?') < 0 && str_index(s, '#') < 0);
 }
 
-static enum mk_code check(const struct endpoint *e, struct mk_err *err)
+static enum mk_code check(const struct endpoint *e, struct tls_creds **ret, struct mk_err *err)
 {
+	struct mk_err why = {.code = ERR_OK};
 	char host[256];
 
 	for (int i = 0; i < 2; i++) {
@@ -88,7 +88,8 @@ static enum mk_code check(const struct endpoint *e, struct mk_err *err)
 		return err_set(err, ERR_INVALID,
 			       "token must be at most 64 KiB of visible characters");
 	}
-	return tls_check_pem(e->ca_pem, e->cert_pem, e->key_pem, err);
+	*ret = tls_creds_new(e->ca_pem, e->cert_pem, e->key_pem, &why);
+	return *ret ? ERR_OK : err_set(err, why.code, "%s", why.msg);
 }
 
 /* {NULL} for "", else a copy in *ret; false when out of memory. */
@@ -164,18 +165,25 @@ static bool fill(struct peer *p, const struct endpoint *e)
 	return done;
 }
 
-struct peer *peer_new(const struct endpoint *e, struct mk_err *err)
+struct peer *peer_new(const struct endpoint *e, struct tls_creds **ret_creds, struct mk_err *err)
 {
+	struct tls_creds *creds = NULL;
 	struct peer *p;
 
-	if (check(e, err) != ERR_OK) {
+	if (check(e, &creds, err) != ERR_OK) {
 		return NULL;
 	}
 	p = mk_calloc(1, sizeof(*p));
 	if (!p || !fill(p, e)) {
 		err_set(err, ERR_NO_MEMORY, "out of memory");
+		tls_creds_free(creds);
 		peer_free(p);
 		return NULL;
+	}
+	if (ret_creds) {
+		*ret_creds = creds;
+	} else {
+		tls_creds_free(creds);
 	}
 	p->token_read_ms = INT64_MIN / 2;
 	p->token_generation = 1;
@@ -267,8 +275,10 @@ bool peer_refresh_token(struct peer *p, int64_t mono_ms, bool force)
 enum mk_code peer_renew(struct peer *p, const struct endpoint *e, struct mk_err *err)
 {
 	struct peer fresh = {.port = 0};
-	enum mk_code code = check(e, err);
+	struct tls_creds *creds = NULL;
+	enum mk_code code = check(e, &creds, err);
 
+	tls_creds_free(creds);
 	if (code != ERR_OK) {
 		return code;
 	}

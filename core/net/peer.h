@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/kube/transport.h"
+#include "core/net/tls_creds.h"
 
 enum { PEER_TOKEN_REREAD_MS = 60000, PEER_TOKEN_MAX = 64 * 1024 };
 
@@ -35,9 +36,10 @@ struct peer {
 
 /*
  * Copies and checks 'e'. ERR_INVALID: a host that is neither a DNS name nor an IP address, a bad
- * path, PEM or token (text as Go's client says it); ERR_NO_MEMORY.
+ * path, PEM or token (text as Go's client says it); ERR_NO_MEMORY. 'ret_creds' (or NULL) gets the
+ * parsed credentials, to be freed with tls_creds_free.
  */
-struct peer *peer_new(const struct endpoint *e, struct mk_err *err);
+struct peer *peer_new(const struct endpoint *e, struct tls_creds **ret_creds, struct mk_err *err);
 void peer_free(struct peer *p); /* NULL is fine */
 /* What it was made of, borrowed from it, without base_path and tls_server_name. */
 struct endpoint peer_endpoint(const struct peer *p);

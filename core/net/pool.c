@@ -385,7 +385,7 @@ static enum mk_code add_by_name(struct pool *p, struct exchange *x)
 	int64_t now = clock_mono_ms();
 	enum mk_code code = ERR_OK;
 
-	if (!p->route || now - p->route_ms > POOL_ROUTE_MS) {
+	if (!p->route || now - p->route_ms > REQUEST_ROUTE_MS) {
 		p->route_ms = now;
 		code = resolver_ask(p->resolver, &p->lookup, x->peer->host, answered, p);
 	}

@@ -21,7 +21,6 @@ struct pool;
 
 enum {
 	POOL_IDLE_MS = 60000,
-	POOL_ROUTE_MS = 300 * 1000,
 	POOL_HTTP1_MAX = 16, /* connections for requests, where one carries only one at a time */
 };
 

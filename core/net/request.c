@@ -3,6 +3,7 @@
 #include "core/net/request.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 static bool is_path(mk_str s)
 {
@@ -33,7 +34,7 @@ enum mk_code request_check(const struct transport_request *r, struct net_fence *
 		int64_t left = net_fence_left_ms(fence);
 
 		if (left <= 0) {
-			return err_set(err, ERR_FENCED, "not the leader: nothing was sent");
+			return err_set(err, ERR_FENCED, REQUEST_FENCED);
 		}
 		timeout_ms =
 			timeout_ms == 0 || timeout_ms > MAX_WRITE_MS ? MAX_WRITE_MS : timeout_ms;
@@ -62,4 +63,9 @@ const char *request_dial_words(int errno_value)
 	default:
 		return "connect: cannot connect";
 	}
+}
+
+void request_too_big_words(size_t cap, char text[static REQUEST_TOO_BIG_SIZE])
+{
+	snprintf(text, REQUEST_TOO_BIG_SIZE, "the answer is larger than %zu MiB", cap >> 20);
 }

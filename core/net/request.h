@@ -15,7 +15,14 @@ enum {
 	REQUEST_USER_TIMEOUT_MS = 30 * 1000,
 	REQUEST_KEEP_IDLE_S = 15,
 	REQUEST_KEEP_INTERVAL_S = 5,
+	REQUEST_ROUTE_MS = 300 * 1000, /* then a server's name is looked up anew */
+	REQUEST_TOO_BIG_SIZE = 64,
 };
+
+/* What is said of a write that the fence held back. */
+#define REQUEST_FENCED "not the leader: nothing was sent"
+/* What is said of credentials that could be parsed. */
+#define REQUEST_CREDENTIALS "tls: the client certificate, key or CA cannot be used"
 
 /*
  * Checks method and path, and says how much time the request has (0: no limit): a write no more
@@ -26,5 +33,8 @@ enum mk_code request_check(const struct transport_request *r, struct net_fence *
 
 /* Why a connection was not made, as Go's client says it: "connect: connection refused". Static. */
 const char *request_dial_words(int errno_value);
+
+/* What is said of an answer of more than 'cap' bytes. */
+void request_too_big_words(size_t cap, char text[static REQUEST_TOO_BIG_SIZE]);
 
 #endif

@@ -2,11 +2,10 @@
 /* Direct uses of OpenSSL in core/net; see tls.h. */
 #include "core/net/tls.h"
 
-#include <limits.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+
+#include "core/net/tls_creds.h"
 
 int tls_no_passphrase(char *out, int size, int for_writing, void *ctx)
 {
@@ -17,67 +16,13 @@ int tls_no_passphrase(char *out, int size, int for_writing, void *ctx)
 	return 0;
 }
 
-static BIO *bio_of(mk_str s)
-{
-	return s.n <= INT_MAX ? BIO_new_mem_buf(s.p, (int)s.n) : NULL;
-}
-
-static X509 *first_cert(mk_str pem)
-{
-	BIO *bio = bio_of(pem);
-	X509 *x = bio ? PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL) : NULL;
-
-	BIO_free(bio);
-	return x;
-}
-
-static EVP_PKEY *first_key(mk_str pem)
-{
-	BIO *bio = bio_of(pem);
-	EVP_PKEY *k = bio ? PEM_read_bio_PrivateKey(bio, NULL, tls_no_passphrase, NULL) : NULL;
-
-	BIO_free(bio);
-	return k;
-}
-
-static enum mk_code check_pair(mk_str cert, mk_str key, struct mk_err *err)
-{
-	enum mk_code code = ERR_OK;
-	X509 *x = first_cert(cert);
-	EVP_PKEY *k = first_key(key);
-
-	if (!x) {
-		code = err_set(err, ERR_INVALID,
-			       "tls: failed to find any PEM data in certificate input");
-	} else if (!k) {
-		code = err_set(err, ERR_INVALID, "tls: failed to find any PEM data in key input");
-	} else if (X509_check_private_key(x, k) != 1) {
-		code = err_set(err, ERR_INVALID, "tls: private key does not match public key");
-	}
-	X509_free(x);
-	EVP_PKEY_free(k);
-	return code;
-}
-
 enum mk_code tls_check_pem(mk_str ca, mk_str cert, mk_str key, struct mk_err *err)
 {
-	enum mk_code code = ERR_OK;
+	struct mk_err why = {.code = ERR_OK};
+	struct tls_creds *c = tls_creds_new(ca, cert, key, &why);
 
-	if (ca.n > 0) {
-		X509 *x = first_cert(ca);
-
-		if (!x) {
-			code = err_set(err, ERR_INVALID,
-				       "unable to load root certificates: unable to parse bytes as "
-				       "PEM block");
-		}
-		X509_free(x);
-	}
-	if (code == ERR_OK && (cert.n > 0 || key.n > 0)) {
-		code = check_pair(cert, key, err);
-	}
-	ERR_clear_error();
-	return code;
+	tls_creds_free(c);
+	return c ? ERR_OK : err_set(err, why.code, "%s", why.msg);
 }
 
 bool tls_is_http2(const void *ssl)

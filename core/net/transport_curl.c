@@ -7,10 +7,10 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/list.h"
+#include "core/net/cluster_table.h"
 #include "core/net/pool.h"
 
 enum {
-	MAX_CLUSTERS = 8192,
 	CHUNK_MAX = 256 * 1024, /* bytes handed on in one callback */
 	SLICE_US = 4000,        /* then the loop gets its turn */
 };
@@ -49,36 +49,15 @@ struct transport_curl {
 	void (*before)(void *ctx);
 	void (*after)(void *ctx);
 	void *hook_ctx;
-	struct cluster **clusters; /* ascending by id: numbers are never used again, so they grow */
-	size_t n_clusters, size_clusters;
+	struct cluster_table clusters;
 	struct list_node ready;
 	struct loop_post *deliver;
 	size_t running;
 };
 
-/* Index of the first cluster whose number is not below 'id'. */
-static size_t cluster_index(const struct transport_curl *t, uint32_t id)
-{
-	size_t lo = 0;
-	size_t hi = t->n_clusters;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->clusters[mid]->id < id) {
-			lo = mid + 1;
-		} else {
-			hi = mid;
-		}
-	}
-	return lo;
-}
-
 static struct cluster *cluster_of(const struct transport_curl *t, uint32_t id)
 {
-	size_t i = cluster_index(t, id);
-
-	return i < t->n_clusters && t->clusters[i]->id == id ? t->clusters[i] : NULL;
+	return cluster_table_get(&t->clusters, id);
 }
 
 static struct pool *pool_of(const struct transfer *f)
@@ -296,7 +275,6 @@ static void vt_close(void *ctx, uint32_t id)
 {
 	struct transport_curl *t = ctx;
 	struct cluster *c = cluster_of(t, id);
-	size_t i;
 
 	if (!c) {
 		return;
@@ -304,28 +282,8 @@ static void vt_close(void *ctx, uint32_t id)
 	while (!list_empty(&c->transfers)) {
 		transfer_drop(LIST_ENTRY(c->transfers.next, struct transfer, in_cluster));
 	}
-	i = cluster_index(t, id);
-	t->n_clusters--;
-	memmove(t->clusters + i, t->clusters + i + 1,
-		(t->n_clusters - i) * sizeof(struct cluster *));
+	cluster_table_remove(&t->clusters, id);
 	cluster_free(c);
-}
-
-static bool make_room(struct transport_curl *t)
-{
-	size_t size = t->size_clusters ? t->size_clusters * 2 : 8;
-	struct cluster **grown;
-
-	if (t->n_clusters < t->size_clusters) {
-		return true;
-	}
-	grown = mk_realloc(t->clusters, size * sizeof(struct cluster *));
-	if (!grown) {
-		return false;
-	}
-	t->clusters = grown;
-	t->size_clusters = size;
-	return true;
 }
 
 /* NULL: no memory, or a bad endpoint (text in err). */
@@ -343,7 +301,7 @@ static struct cluster *cluster_new(struct transport_curl *t, uint32_t id, const 
 	c->requests = pool_new(t->o.loop, t->resolver, true, exchange_ended, t);
 	c->watches = pool_new(t->o.loop, t->resolver, false, exchange_ended, t);
 	if (c->requests && c->watches) {
-		c->peer = peer_new(e, err);
+		c->peer = peer_new(e, NULL, err);
 	}
 	if (!c->peer) {
 		cluster_free(c);
@@ -355,26 +313,17 @@ static struct cluster *cluster_new(struct transport_curl *t, uint32_t id, const 
 static enum mk_code vt_open(void *ctx, uint32_t id, const struct endpoint *e, struct mk_err *err)
 {
 	struct transport_curl *t = ctx;
+	struct cluster *c = NULL;
 	struct mk_err why;
-	struct cluster *c;
-	size_t i;
 
 	vt_close(t, id);
-	if (t->n_clusters >= MAX_CLUSTERS) {
-		return err_set(err, ERR_TOO_BIG, "more than %d clusters", MAX_CLUSTERS);
+	if (cluster_table_reserve(&t->clusters, &why) == ERR_OK) {
+		c = cluster_new(t, id, e, &why);
 	}
-	if (!make_room(t)) {
-		return err_set(err, ERR_NO_MEMORY, "out of memory");
-	}
-	c = cluster_new(t, id, e, &why);
 	if (!c) {
 		return err_set(err, why.code, "%s", why.msg);
 	}
-	i = cluster_index(t, id);
-	memmove(t->clusters + i + 1, t->clusters + i,
-		(t->n_clusters - i) * sizeof(struct cluster *));
-	t->clusters[i] = c;
-	t->n_clusters++;
+	cluster_table_add(&t->clusters, id, c);
 	return ERR_OK;
 }
 
@@ -536,10 +485,10 @@ void transport_curl_free(struct transport_curl *t)
 	if (!t) {
 		return;
 	}
-	while (t->n_clusters > 0) {
-		vt_close(t, t->clusters[t->n_clusters - 1]->id);
+	while (t->clusters.n > 0) {
+		vt_close(t, t->clusters.v[t->clusters.n - 1].id);
 	}
-	mk_free(t->clusters);
+	cluster_table_done(&t->clusters);
 	resolver_free(t->resolver);
 	loop_post_free(t->deliver);
 	mk_free(t);
@@ -576,6 +525,6 @@ void transport_curl_get_stats(const struct transport_curl *t, struct transport_s
 		.sockets = t->env.live_sockets,
 		.bytes_in = t->env.bytes_in,
 		.running = t->running,
-		.clusters = t->n_clusters,
+		.clusters = t->clusters.n,
 	};
 }

@@ -8,8 +8,6 @@
 #include "core/base/clock.h"
 #include "core/net/http2_impl.h"
 
-enum { MAX_CLUSTERS = 8192 };
-
 #define LOST_TEXT "http2: client connection lost"
 
 /* --- around callbacks ------------------------------------------------------------------------ */
@@ -23,7 +21,7 @@ void http2_enter(void *ctx)
 
 static void cluster_free(struct http2_cluster *c)
 {
-	http2_creds_free(c->creds);
+	tls_creds_free(c->creds);
 	peer_free(c->peer);
 	mk_free(c->name);
 	mk_free(c);
@@ -69,9 +67,13 @@ void http2_tell(struct transport_http2 *t)
 	}
 }
 
-int64_t http2_ping_after_ms(const struct transport_http2 *t)
+int64_t http2_ping_after_ms(struct transport_http2 *t)
 {
-	return t->o.ping_after_ms > 0 ? t->o.ping_after_ms : HTTP2_PING_AFTER_MS;
+	enum { SHARE = 5, BITS = 16, STEP = 40503 }; /* by the golden ratio: neighbours are apart */
+	int64_t ms = t->o.ping_after_ms > 0 ? t->o.ping_after_ms : HTTP2_PING_AFTER_MS;
+	unsigned phase = t->phase++ * (unsigned)STEP % (1u << BITS);
+
+	return ms - (ms / SHARE * phase >> BITS);
 }
 
 int64_t http2_ping_wait_ms(const struct transport_http2 *t)
@@ -79,9 +81,11 @@ int64_t http2_ping_wait_ms(const struct transport_http2 *t)
 	return t->o.ping_wait_ms > 0 ? t->o.ping_wait_ms : HTTP2_PING_WAIT_MS;
 }
 
-int64_t http2_idle_ms(const struct transport_http2 *t)
+int64_t http2_idle_ms(const struct transport_http2 *t, enum http2_lane lane)
 {
-	return t->o.idle_ms > 0 ? t->o.idle_ms : HTTP2_IDLE_MS;
+	int64_t ms = t->o.idle_ms > 0 ? t->o.idle_ms : HTTP2_IDLE_MS;
+
+	return lane == HTTP2_LANE_LISTS ? ms / HTTP2_IDLE_LISTS_PART : ms;
 }
 
 /* --- the turn -------------------------------------------------------------------------------- */
@@ -96,20 +100,21 @@ void http2_cluster_due(struct http2_cluster *c)
 
 static void start_conn(struct http2_cluster *c, enum http2_lane lane)
 {
-	enum mk_code code = ERR_NO_MEMORY;
+	struct mk_err err = {.code = ERR_OK};
 	struct http2_conn *k = NULL;
 
 	if (!c->creds) {
-		c->creds = http2_creds_new(c->peer, &code);
+		struct endpoint e = peer_endpoint(c->peer);
+
+		c->creds = tls_creds_new(e.ca_pem, e.cert_pem, e.key_pem, &err);
 	}
 	if (c->creds) {
 		k = http2_conn_new(c, lane);
 	}
 	if (k) {
 		http2_dial_start(k);
-	} else if (!c->creds && code == ERR_DENIED) {
-		http2_lane_failed(c, lane, code,
-				  "tls: the client certificate, key or CA cannot be used");
+	} else if (err.code == ERR_INVALID) {
+		http2_lane_failed(c, lane, ERR_DENIED, REQUEST_CREDENTIALS);
 	} else {
 		http2_lane_failed(c, lane, ERR_NO_MEMORY, "out of memory");
 	}
@@ -152,14 +157,23 @@ static void take_all(struct list_node *to, struct list_node *from)
 static void turn(void *ctx)
 {
 	struct transport_http2 *t = ctx;
-	int64_t until_us = clock_mono_us() + HTTP2_SLICE_US;
+	int64_t until_us = clock_mono_us() + HTTP2_SLICE_US / 2;
 	struct list_node now;
 
 	http2_enter(t);
 	take_all(&now, &t->resume);
 	while (!list_empty(&now)) {
-		http2_conn_resume(LIST_ENTRY(now.next, struct http2_conn, in_resume));
+		struct http2_conn *k = LIST_ENTRY(now.next, struct http2_conn, in_resume);
+
+		if (clock_mono_us() > until_us) {
+			list_del(&k->in_resume);
+			list_add_tail(&t->resume, &k->in_resume);
+			loop_post_now(t->post);
+		} else {
+			http2_conn_resume(k);
+		}
 	}
+	until_us = clock_mono_us() + HTTP2_SLICE_US / 2; /* however long that took */
 	take_all(&now, &t->turn);
 	while (!list_empty(&now)) {
 		struct http2_cluster *c = LIST_ENTRY(now.next, struct http2_cluster, in_turn);
@@ -230,28 +244,9 @@ void http2_cluster_falls_back(struct http2_conn *k)
 
 /* --- clusters -------------------------------------------------------------------------------- */
 
-/* Index of the first cluster whose number is not below 'id'. */
-static size_t cluster_index(const struct transport_http2 *t, uint32_t id)
-{
-	size_t lo = 0, hi = t->n_clusters;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->clusters[mid]->id < id) {
-			lo = mid + 1;
-		} else {
-			hi = mid;
-		}
-	}
-	return lo;
-}
-
 static struct http2_cluster *cluster_of(const struct transport_http2 *t, uint32_t id)
 {
-	size_t i = cluster_index(t, id);
-
-	return i < t->n_clusters && t->clusters[i]->id == id ? t->clusters[i] : NULL;
+	return cluster_table_get(&t->clusters, id);
 }
 
 /* The peer's URL has the name that is to be verified. */
@@ -294,7 +289,7 @@ static struct http2_cluster *cluster_new(struct transport_http2 *t, uint32_t id,
 	for (int i = 0; i < HTTP2_N_LANES; i++) {
 		list_init(&c->lanes[i].queue);
 	}
-	c->peer = peer_new(e, err);
+	c->peer = peer_new(e, &c->creds, err);
 	if (!c->peer || !split_url(c)) {
 		cluster_free(c);
 		return NULL;
@@ -315,7 +310,6 @@ static void vt_close(void *ctx, uint32_t id)
 {
 	struct transport_http2 *t = ctx;
 	struct http2_cluster *c = cluster_of(t, id);
-	size_t i;
 
 	if (!c) {
 		return;
@@ -326,10 +320,7 @@ static void vt_close(void *ctx, uint32_t id)
 			LIST_ENTRY(c->requests.next, struct http2_transfer, in_cluster));
 	}
 	bury_conns(c);
-	i = cluster_index(t, id);
-	t->n_clusters--;
-	memmove(t->clusters + i, t->clusters + i + 1,
-		(t->n_clusters - i) * sizeof(struct http2_cluster *));
+	cluster_table_remove(&t->clusters, id);
 	list_del(&c->in_turn);
 	list_add_tail(&t->dead_clusters, &c->in_turn);
 	if (t->depth == 0) {
@@ -337,46 +328,20 @@ static void vt_close(void *ctx, uint32_t id)
 	}
 }
 
-static bool make_room(struct transport_http2 *t)
-{
-	size_t size = t->size_clusters ? t->size_clusters * 2 : 8;
-	struct http2_cluster **grown;
-
-	if (t->n_clusters < t->size_clusters) {
-		return true;
-	}
-	grown = mk_realloc(t->clusters, size * sizeof(struct http2_cluster *));
-	if (!grown) {
-		return false;
-	}
-	t->clusters = grown;
-	t->size_clusters = size;
-	return true;
-}
-
 static enum mk_code vt_open(void *ctx, uint32_t id, const struct endpoint *e, struct mk_err *err)
 {
 	struct transport_http2 *t = ctx;
-	struct http2_cluster *c;
+	struct http2_cluster *c = NULL;
 	struct mk_err why;
-	size_t i;
 
 	vt_close(t, id);
-	if (t->n_clusters >= MAX_CLUSTERS) {
-		return err_set(err, ERR_TOO_BIG, "more than %d clusters", MAX_CLUSTERS);
+	if (cluster_table_reserve(&t->clusters, &why) == ERR_OK) {
+		c = cluster_new(t, id, e, &why);
 	}
-	if (!make_room(t)) {
-		return err_set(err, ERR_NO_MEMORY, "out of memory");
-	}
-	c = cluster_new(t, id, e, &why);
 	if (!c) {
 		return err_set(err, why.code, "%s", why.msg);
 	}
-	i = cluster_index(t, id);
-	memmove(t->clusters + i + 1, t->clusters + i,
-		(t->n_clusters - i) * sizeof(struct http2_cluster *));
-	t->clusters[i] = c;
-	t->n_clusters++;
+	cluster_table_add(&t->clusters, id, c);
 	return ERR_OK;
 }
 
@@ -388,7 +353,7 @@ static bool same_text(const char *have, size_t n, mk_str other)
 /* Connections that showed the old certificate take no new streams. */
 static void drop_certificate(struct http2_cluster *c)
 {
-	http2_creds_free(c->creds);
+	tls_creds_free(c->creds);
 	c->creds = NULL;
 	for (int i = 0; i < HTTP2_N_LANES; i++) {
 		struct http2_conn *k = c->lanes[i].conn;
@@ -530,10 +495,10 @@ void transport_http2_free(struct transport_http2 *t)
 	if (!t) {
 		return;
 	}
-	while (t->n_clusters > 0) {
-		vt_close(t, t->clusters[t->n_clusters - 1]->id);
+	while (t->clusters.n > 0) {
+		vt_close(t, t->clusters.v[t->clusters.n - 1].id);
 	}
-	mk_free(t->clusters);
+	cluster_table_done(&t->clusters);
 	resolver_free(t->resolver);
 	loop_post_free(t->post);
 	deadlines_done(&t->deadlines);
@@ -564,7 +529,7 @@ void transport_http2_set_hooks(struct transport_http2 *t, void (*before)(void *c
 void transport_http2_get_stats(const struct transport_http2 *t, struct transport_stats *ret)
 {
 	*ret = t->stats;
-	ret->clusters = t->n_clusters;
+	ret->clusters = t->clusters.n;
 }
 
 bool transport_http2_is_http1(const struct transport_http2 *t, uint32_t cluster)

@@ -21,7 +21,9 @@
 struct transport_http2;
 
 enum {
-	HTTP2_IDLE_MS = 60 * 1000,       /* a connection without streams is kept as long */
+	HTTP2_IDLE_MS = 60 * 1000, /* a connection without streams is kept as long */
+	/* That for lists this part of it: all clusters are listed at a start, then hardly ever. */
+	HTTP2_IDLE_LISTS_PART = 6,
 	HTTP2_PING_AFTER_MS = 30 * 1000, /* of silence, as Kubernetes' own clients do it */
 	HTTP2_PING_WAIT_MS = 15 * 1000,  /* then it is lost */
 	HTTP2_NEXT_ADDRESS_MS = 250,     /* until the next address is tried beside the first */

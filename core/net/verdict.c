@@ -90,7 +90,7 @@ static const char *lost_words(const struct exchange *x)
 static enum mk_code own_reason(const struct exchange *x, char text[static 256])
 {
 	if (x->fenced) {
-		snprintf(text, 256, "not the leader: nothing was sent");
+		snprintf(text, 256, "%s", REQUEST_FENCED);
 		return ERR_FENCED;
 	}
 	if (x->resent) {
@@ -98,7 +98,7 @@ static enum mk_code own_reason(const struct exchange *x, char text[static 256])
 		return ERR_UNAVAILABLE;
 	}
 	if (x->too_big) {
-		snprintf(text, 256, "the answer is larger than %zu MiB", x->cap >> 20);
+		request_too_big_words(x->cap, text);
 		return ERR_TOO_BIG;
 	}
 	if (x->no_memory) {
@@ -133,7 +133,7 @@ static enum mk_code curl_reason(const struct exchange *x, CURLcode rc, char text
 	}
 	if (rc == CURLE_SSL_CERTPROBLEM || rc == CURLE_SSL_CACERT_BADFILE ||
 	    rc == CURLE_SSL_ENGINE_SETFAILED) {
-		snprintf(text, 256, "tls: the client certificate, key or CA cannot be used");
+		snprintf(text, 256, "%s", REQUEST_CREDENTIALS);
 		return ERR_DENIED;
 	}
 	if (is_certificate_alert(x)) {

@@ -43,6 +43,7 @@ multiKueue:
     directory: $PWD/$B/plugins
   network:
     allowLoopback: true
+    transport: ${FLEET_TRANSPORT:-auto}
 END
 }
 

@@ -28,6 +28,7 @@ fleet_config() {
 		    directory: $dir/plugins
 		  network:
 		    allowLoopback: true
+		    transport: ${FLEET_TRANSPORT:-auto}
 	END
 }
 

@@ -148,7 +148,7 @@ int main(void)
 					   .port = srv.port,
 					   .ca_pem = str_of(srv.ca_pem),
 					   .allow_loopback = true},
-			NULL);
+			NULL, NULL);
 	pool = pool_new(loop, NULL, true, ended, NULL);
 	ok(open_watch(pool, &env, peer), "a watch is open");
 	test_fence_between(pool, &env, peer);

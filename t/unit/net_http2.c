@@ -317,6 +317,57 @@ static void test_silence(void)
 	sink_stop();
 }
 
+static void pass(int64_t ms)
+{
+	for (int64_t end = clock_mono_ms() + ms; clock_mono_ms() < end;) {
+		loop_turn(sink_loop, 20);
+	}
+}
+
+static void test_rest(void)
+{
+	uint64_t writes;
+
+	sink_options.ping_after_ms = 50;
+	sink_options.ping_wait_ms = 5000;
+	begin();
+	ok(get(1), "a request");
+	pass(20); /* what is to be said of the settings */
+	writes = stats().writes;
+	pass(300);
+	is_int(stats().writes - writes, 0, "a connection without streams is not asked");
+	ok(watch(2), "a watch");
+	writes = stats().writes;
+	for (int64_t end = clock_mono_ms() + SINK_PATIENCE_MS;
+	     stats().writes < writes + 3 && clock_mono_ms() < end;) {
+		loop_turn(sink_loop, 20);
+	}
+	ok(stats().writes >= writes + 3, "one with a stream is");
+	sink_options.ping_wait_ms = sink_options.ping_after_ms = 0;
+	sink_stop();
+	sink_options.idle_ms = 6000;
+	begin();
+	ok(get(1), "a request");
+	sink_transport->send(sink_transport->ctx, 1,
+			     &(struct transport_request){.method = "GET",
+							 .path = STR("/version"),
+							 .cls = TRANSPORT_READ,
+							 .timeout_ms = 5000,
+							 .gzip = true},
+			     2, NULL);
+	ok(sink_until(&sink_seen[2].ends, 1), "and a list");
+	is_int(stats().sockets, 2, "have a connection each");
+	for (int64_t end = clock_mono_ms() + SINK_PATIENCE_MS;
+	     stats().sockets == 2 && clock_mono_ms() < end;) {
+		loop_turn(sink_loop, 20);
+	}
+	is_int(stats().sockets, 1, "that of the list is closed first");
+	ok(get(3), "the other one is there");
+	is_int(connects(), 2, "still");
+	sink_options.idle_ms = 0;
+	sink_stop();
+}
+
 /* First an address where nothing answers, then the server's. */
 static int two_addresses(const char *host, const char *port, const struct addrinfo *hints,
 			 struct addrinfo **ret)
@@ -471,6 +522,7 @@ int main(void)
 	test_lists();
 	test_certificate();
 	test_silence();
+	test_rest();
 	test_addresses();
 	test_fence_in_body();
 	test_head_flood();

@@ -72,7 +72,7 @@ static void test_exchange(const char *name)
 	struct transport_request r = {
 		.method = "GET", .path = STR("/watch"), .cls = TRANSPORT_WATCH};
 	struct endpoint e = sink_endpoint();
-	struct peer *peer = peer_new(&e, NULL);
+	struct peer *peer = peer_new(&e, NULL, NULL);
 	struct pool *pool = pool_new(sink_loop, NULL, false, on_ended, NULL);
 	struct exchange x;
 	size_t n = 0, biggest = 0;
@@ -119,7 +119,7 @@ static void test_removed(void)
 	struct transport_request r = {
 		.method = "GET", .path = STR("/watch"), .cls = TRANSPORT_WATCH};
 	struct endpoint e = sink_endpoint();
-	struct peer *peer = peer_new(&e, NULL);
+	struct peer *peer = peer_new(&e, NULL, NULL);
 	struct pool *pool = pool_new(sink_loop, NULL, false, on_ended, NULL);
 	int64_t end = clock_mono_ms() + SINK_PATIENCE_MS;
 	struct exchange x;

@@ -120,7 +120,7 @@ static void run_watch(struct client *c, const char *name, const char *path, long
 static void run_setup(const struct endpoint *e, struct net_fence *fence, long n)
 {
 	struct exchange_env env = {.user_agent = "bench/1", .fence = fence};
-	struct peer *p = peer_new(e, NULL);
+	struct peer *p = peer_new(e, NULL, NULL);
 	struct transport_request r = {.method = "PATCH",
 				      .path = STR("/apis/kueue.x-k8s.io/v1beta2/x"),
 				      .content_type = "application/json",
