@@ -293,6 +293,9 @@ bool engine_knows(struct engine *e, const struct event *ev)
 
 void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_list *out)
 {
+	bool spent = false;
+	size_t i;
+
 	enter(e, mono_ms, wall_ms, out);
 	e->stats.steps++;
 	queue_due(&e->queue, mono_ms);
@@ -301,7 +304,7 @@ void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_li
 		mend_tables(e);
 	}
 	e->no_memory = false;
-	for (size_t i = 0; i < SLICE; i++) {
+	for (i = e->turn; i < SLICE && !spent; i++) {
 		struct queue_item *item = next_item(e, i);
 
 		if (!item) {
@@ -312,7 +315,10 @@ void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_li
 		if (e->no_memory) {
 			break;
 		}
+		spent = slice_spent(e->o.slice);
 	}
+	/* The turns of the walk go on where time ran out, or a short slice had none of them. */
+	e->turn = spent ? i % SLICE : 0;
 	leave(e);
 }
 

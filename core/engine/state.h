@@ -369,6 +369,7 @@ struct engine {
 	/* wl_queue_all: the next 'walk_left' from 'walk' on, in a ring, are still to get a pass */
 	struct wl *walk;
 	size_t walk_left;
+	size_t turn; /* engine_run: passes of the slice that time cut */
 	struct queue_item gc_item, sweep_item, quota_item;
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
