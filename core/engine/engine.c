@@ -64,12 +64,14 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	list_init(&e->workloads);
 	list_init(&e->waits);
 	list_init(&e->gone);
+	list_init(&e->left);
 	arena_init(&e->scratch, SCRATCH_MAX);
 	queue_item_init(&e->gc_item, ITEM_GC, STR_NONE);
 	queue_item_init(&e->sweep_item, ITEM_SWEEP, STR_NONE);
 	queue_item_init(&e->quota_item, ITEM_QUOTA, STR_NONE);
 	queue_item_init(&manager->item, ITEM_CLUSTER, STR_NONE);
 	list_init(&manager->waits);
+	list_init(&manager->left);
 	manager->own.lost_at = INT64_MAX;
 	clusters[0] = manager;
 	e->clusters = clusters;
@@ -122,6 +124,12 @@ void engine_free(struct engine *e)
 		mk_free(f->note);
 		mk_free(f->note_reason);
 		mk_free(f);
+	}
+	while (!list_empty(&e->left)) {
+		struct cluster *c = LIST_ENTRY(e->left.next, struct cluster, left);
+
+		queue_del(&e->queue, &c->item);
+		cluster_free(e, c);
 	}
 	/* Before the workloads: wl_free must find no cluster whose watches it would release. */
 	for (size_t i = 0; i < e->n_clusters; i++) {

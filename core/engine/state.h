@@ -141,6 +141,7 @@ struct lasting {
 struct cluster {
 	/* clusters/clusters.c */
 	struct queue_item item;
+	struct list_node left; /* of engine.left: it is forgotten, and its tables are being freed */
 	cluster_id id;
 	char *name; /* NULL: the manager */
 	char *uid;  /* of the MultiKueueCluster */
@@ -359,6 +360,7 @@ struct engine {
 	struct queue queue;
 	struct cluster **clusters; /* ascending by id; the first is the manager */
 	size_t n_clusters;
+	struct list_node left;  /* forgotten ones whose tables are large; in no other list */
 	cluster_id last_number; /* the last number that a cluster got */
 	uint32_t forgotten;     /* clusters that were forgotten so far */
 	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
