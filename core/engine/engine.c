@@ -65,6 +65,7 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	list_init(&e->waits);
 	list_init(&e->gone);
 	list_init(&e->left);
+	list_init(&e->gc_mark);
 	arena_init(&e->scratch, SCRATCH_MAX);
 	queue_item_init(&e->gc_item, ITEM_GC, STR_NONE);
 	queue_item_init(&e->sweep_item, ITEM_SWEEP, STR_NONE);

@@ -326,6 +326,7 @@ struct wl {
 	bool gc_held;          /* counted as held in this interval */
 	bool sure_gone;        /* store/observe.c saw the deletion of the local Workload */
 	uint8_t absent_rounds; /* intervals in a row that did not find it */
+	uint8_t gc_round;      /* number of the last of them */
 
 	char text[]; /* "ns/name" */
 };
@@ -394,6 +395,10 @@ struct engine {
 	/* rules/gc.c */
 	unsigned gc_rounds; /* intervals so far: each glances at one in GC_GLANCE clusters */
 	uint32_t gc_epoch;  /* of the manager at the last interval */
+	bool gc_counts;     /* this interval confirms absences */
+	int64_t gc_next_ms; /* begin of the next one */
+	struct list_node
+		gc_mark; /* in 'gone', behind what this interval has seen; else in no list */
 
 	/* Of this step. */
 	int64_t now, wall;

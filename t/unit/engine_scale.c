@@ -460,6 +460,43 @@ static void a_large_worker(void)
 	ok(true, "an engine that ends meanwhile frees it, too");
 }
 
+static size_t queued(const struct fleet *f)
+{
+	struct engine_stats st;
+
+	engine_get_stats(f->e, &st);
+	return st.queued;
+}
+
+/* Clones without a Workload, so many that the collector does not look at all of them at once. */
+static void much_garbage(void)
+{
+	enum { N = 3000, SEEN = 1000, INTERVAL_MS = 60000 };
+	struct fleet *f = fleet_new(1, 1, 0, RUNNING);
+	struct engine_stats before, after;
+	size_t most = 0, last;
+
+	(void)fleet_connect(f);
+	for (int i = 0; i < N; i++) {
+		show_remote(f, i, KIND_WORKLOAD);
+	}
+	settle(f);
+	f->slice = (struct slice){.clock_us = spent};
+	engine_get_stats(f->e, &before);
+	f->now += INTERVAL_MS;
+	last = queued(f);
+	while (engine_next_ms(f->e) <= f->now) {
+		step(f, NULL, 0);
+		most = queued(f) > last && queued(f) - last > most ? queued(f) - last : most;
+		last = queued(f);
+	}
+	engine_get_stats(f->e, &after);
+	ok(most > 0 && most <= SEEN + 10, "the collector looks at some Workloads in each pass");
+	ok(after.passes - before.passes >= N && after.passes - before.passes < 2 * N,
+	   "each has one pass in an interval");
+	fleet_free(f);
+}
+
 int main(void)
 {
 	a_pass();
@@ -467,5 +504,6 @@ int main(void)
 	a_start();
 	a_new_config();
 	a_large_worker();
+	much_garbage();
 	return done_testing();
 }

@@ -134,7 +134,9 @@ void cluster_forget(struct engine *e, struct cluster *c)
 	size_t i;
 
 	cluster_touch(e, c);
-	ops_forget(e, c->id);
+	if (!large) {
+		ops_forget(e, c->id);
+	}
 	watches_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile, false);
 	e->forgotten++;
 	alias_know(e, c, STR(""));
@@ -163,7 +165,8 @@ static void free_some(struct engine *e, struct cluster *c)
 		struct table *t = c->tables[i];
 
 		while (t && !list_empty(&t->records)) {
-			struct record *r = LIST_ENTRY(t->records.next, struct record, node);
+			/* The newest first: so the heap shrinks with each, and not at the end. */
+			struct record *r = LIST_ENTRY(t->records.prev, struct record, node);
 
 			if (n++ < LEFT_SLICE) {
 				touch_left(e, r);
@@ -172,6 +175,7 @@ static void free_some(struct engine *e, struct cluster *c)
 				queue_add(&e->queue, &c->item);
 				return;
 			}
+			ops_drop(r);
 			record_free(&e->store, r);
 		}
 	}

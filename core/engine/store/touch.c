@@ -222,11 +222,6 @@ void touch_view(struct engine *e, struct cluster *c)
 void touch_leaving(struct engine *e, const struct cluster *c)
 {
 	touch_names(e, c, false);
-	for (LIST_EACH_AS(struct inflight, f, &e->inflight, node)) {
-		if (f->record && f->record->table->cluster == c->id) {
-			touch_left(e, f->record);
-		}
-	}
 }
 
 void touch_known(struct engine *e, const struct table *t)
