@@ -18,6 +18,7 @@ struct apply {
 	struct kube *kube;
 	const struct kinds *kinds;
 	struct kube_sink sink;
+	const struct slice *slice;
 	struct lane **lanes; /* ascending by cluster id */
 	size_t n_lanes, size_lanes;
 	struct map by_token;
@@ -30,7 +31,7 @@ struct apply {
 };
 
 struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct kube_sink *sink,
-			struct mk_err *err)
+			const struct slice *slice, struct mk_err *err)
 {
 	struct apply *a = mk_calloc(1, sizeof(*a));
 
@@ -41,6 +42,7 @@ struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct 
 	a->kube = k;
 	a->kinds = kinds;
 	a->sink = *sink;
+	a->slice = slice;
 	map_init(&a->by_token);
 	list_init(&a->done);
 	arena_init(&a->scratch, SCRATCH_MAX);
@@ -219,6 +221,9 @@ static void tell_refused(struct apply *a)
 
 		list_del(&t->node);
 		finish(a, t, &r);
+		if (slice_spent(a->slice)) {
+			return;
+		}
 	}
 }
 

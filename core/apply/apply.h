@@ -17,9 +17,9 @@
 
 struct apply;
 
-/* EV_OP_DONE goes to sink->emit. */
+/* EV_OP_DONE goes to sink->emit. 'slice' is that of apply_run; borrowed, NULL: no limit. */
 struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct kube_sink *sink,
-			struct mk_err *err);
+			const struct slice *slice, struct mk_err *err);
 void apply_free(struct apply *a); /* NULL is fine */
 
 /*
@@ -42,7 +42,10 @@ void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_
  */
 void apply_link_down(struct apply *a, cluster_id c);
 
-/* Sends what may be sent now. */
+/*
+ * Sends what may be sent now, and tells of what was refused: of one at least, then until the slice
+ * is spent.
+ */
 void apply_run(struct apply *a, int64_t mono_ms);
 int64_t apply_next_ms(const struct apply *a); /* INT64_MAX = nothing waits for time */
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing with linear probing; deleted slots are marked and vanish at the next rebuild. */
+/*
+ * Open addressing with linear probing; deleted slots are marked and vanish at the next rebuild. A
+ * rebuild makes a second table, and each put moves a few slots of the old one: moving a million
+ * entries at once would take a tenth of a second.
+ */
 #include "core/base/map.h"
 
 #include <string.h>
@@ -8,7 +12,11 @@
 #include "core/base/hash.h"
 #include "core/base/str.h"
 
-enum { FIRST_SLOTS = 16 };
+enum {
+	FIRST_SLOTS = 16,
+	/* With each put. The old table is empty long before the new one is full: see make_room. */
+	MOVES = 16,
+};
 
 struct map_slot {
 	char *key; /* owned; NULL: never used, or deleted (see 'dead') */
@@ -23,22 +31,30 @@ void map_init(struct map *m)
 	*m = (struct map){.slots = NULL};
 }
 
+static void free_keys(const struct map_slot *slots, size_t n_slots, size_t n)
+{
+	for (size_t i = 0; n > 0 && i < n_slots; i++) {
+		n -= slots[i].key != NULL;
+		mk_free(slots[i].key);
+	}
+}
+
 void map_done(struct map *m)
 {
-	for (size_t i = 0; i < m->n_slots; i++) {
-		mk_free(m->slots[i].key);
-	}
+	free_keys(m->slots, m->n_slots, m->n);
+	free_keys(m->old, m->n_old, m->n);
 	mk_free(m->slots);
+	mk_free(m->old);
 	map_init(m);
 }
 
-static struct map_slot *find(const struct map *m, mk_str key, uint64_t hash)
+static struct map_slot *find_in(struct map_slot *slots, size_t n_slots, mk_str key, uint64_t hash)
 {
-	if (m->n_slots == 0) {
+	if (n_slots == 0) {
 		return NULL;
 	}
-	for (size_t i = hash & (m->n_slots - 1);; i = (i + 1) & (m->n_slots - 1)) {
-		struct map_slot *s = &m->slots[i];
+	for (size_t i = hash & (n_slots - 1);; i = (i + 1) & (n_slots - 1)) {
+		struct map_slot *s = &slots[i];
 
 		if (!s->key) {
 			if (!s->dead) {
@@ -48,6 +64,13 @@ static struct map_slot *find(const struct map *m, mk_str key, uint64_t hash)
 			return s;
 		}
 	}
+}
+
+static struct map_slot *find(const struct map *m, mk_str key, uint64_t hash)
+{
+	struct map_slot *s = find_in(m->slots, m->n_slots, key, hash);
+
+	return s || !m->old ? s : find_in(m->old, m->n_old, key, hash);
 }
 
 void *map_get(const struct map *m, mk_str key)
@@ -68,7 +91,38 @@ static struct map_slot *vacancy(struct map_slot *slots, size_t n_slots, uint64_t
 	return &slots[i];
 }
 
-/* Keeps at least a quarter of the slots never used, so that probing ends. */
+static void settle(struct map *m, const struct map_slot *s)
+{
+	struct map_slot *to = vacancy(m->slots, m->n_slots, s->hash);
+
+	m->n_dead -= to->dead;
+	*to = *s;
+	to->dead = false;
+}
+
+/* Moves what is in the next 'n' slots of the old table; at its end the table is freed. */
+static void move(struct map *m, size_t n)
+{
+	for (; m->old && n > 0; n--) {
+		struct map_slot *s = &m->old[m->n_moved++];
+
+		if (s->key != NULL) {
+			settle(m, s);
+			*s = (struct map_slot){.dead = true};
+		}
+		if (m->n_moved == m->n_old) {
+			mk_free(m->old);
+			m->old = NULL;
+			m->n_old = m->n_moved = 0;
+		}
+	}
+}
+
+/*
+ * Keeps at least a quarter of the slots never used, so that probing ends. A new table is at most
+ * half full with all of the old one, which has no more slots than it, so a quarter of its slots is
+ * taken by puts before the next rebuild: the puts move four times as many slots as the old one has.
+ */
 static bool make_room(struct map *m)
 {
 	size_t n_slots = m->n_slots ? m->n_slots : FIRST_SLOTS;
@@ -90,12 +144,9 @@ static bool make_room(struct map *m)
 	if (!slots) {
 		return false;
 	}
-	for (size_t i = 0; i < m->n_slots; i++) {
-		if (m->slots[i].key != NULL) {
-			*vacancy(slots, n_slots, m->slots[i].hash) = m->slots[i];
-		}
-	}
-	mk_free(m->slots);
+	move(m, SIZE_MAX); /* nothing is left, see above */
+	m->old = m->slots;
+	m->n_old = m->n_slots;
 	m->slots = slots;
 	m->n_slots = n_slots;
 	m->n_dead = 0;
@@ -119,11 +170,8 @@ bool map_put(struct map *m, mk_str key, void *val)
 	if (!copy) {
 		return false;
 	}
-	s = vacancy(m->slots, m->n_slots, hash);
-	if (s->dead) {
-		m->n_dead--;
-	}
-	*s = (struct map_slot){.key = copy, .key_len = key.n, .val = val, .hash = hash};
+	move(m, MOVES);
+	settle(m, &(struct map_slot){.key = copy, .key_len = key.n, .val = val, .hash = hash});
 	m->n++;
 	return true;
 }
@@ -138,9 +186,9 @@ void *map_del(struct map *m, mk_str key)
 	}
 	val = s->val;
 	mk_free(s->key);
+	m->n_dead += s >= m->slots && s < m->slots + m->n_slots;
 	*s = (struct map_slot){.dead = true};
 	m->n--;
-	m->n_dead++;
 	return val;
 }
 
@@ -151,8 +199,9 @@ size_t map_len(const struct map *m)
 
 bool map_next(const struct map *m, size_t *pos, mk_str *ret_key, void **ret_val)
 {
-	while (*pos < m->n_slots) {
-		const struct map_slot *s = &m->slots[(*pos)++];
+	while (*pos < m->n_slots + m->n_old) {
+		size_t i = (*pos)++;
+		const struct map_slot *s = i < m->n_slots ? &m->slots[i] : &m->old[i - m->n_slots];
 
 		if (s->key != NULL) {
 			if (ret_key != NULL) {

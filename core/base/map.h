@@ -18,8 +18,12 @@ struct map_slot;
 struct map {
 	struct map_slot *slots; /* open addressing, a power of two of them */
 	size_t n_slots;
-	size_t n;      /* live entries */
+	size_t n;      /* live entries, of both tables */
 	size_t n_dead; /* deleted, still in the way of probing */
+	/* The table before, while its entries move: each map_put takes some along. */
+	struct map_slot *old;
+	size_t n_old;
+	size_t n_moved; /* slots of 'old' that are empty now */
 };
 
 /* An empty map; allocates nothing yet. All zero is valid too. */
@@ -31,7 +35,10 @@ void map_done(struct map *m);
 /* The value of 'key', NULL when absent. */
 void *map_get(const struct map *m, mk_str key);
 
-/* Sets or replaces. 'val' must not be NULL. False: out of memory, the map is unchanged. */
+/*
+ * Sets or replaces. 'val' must not be NULL. False: out of memory, the map is unchanged. The cost
+ * does not grow with the map: a larger table is filled bit by bit.
+ */
 bool map_put(struct map *m, mk_str key, void *val);
 
 /* Removes; returns the old value or NULL. */

@@ -400,6 +400,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.allow_loopback = c->multikueue.allow_loopback,
 		.allow_link_local = c->multikueue.allow_link_local,
 		.seed = d->identity.seed,
+		.clock_us = clock_mono_us,
 	};
 
 	fo.directory = mo.gates.path_validation ? FILES_DIRECTORY : NULL;

@@ -64,12 +64,15 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	list_init(&e->workloads);
 	list_init(&e->waits);
 	list_init(&e->gone);
+	list_init(&e->left);
+	list_init(&e->gc_mark);
 	arena_init(&e->scratch, SCRATCH_MAX);
 	queue_item_init(&e->gc_item, ITEM_GC, STR_NONE);
 	queue_item_init(&e->sweep_item, ITEM_SWEEP, STR_NONE);
 	queue_item_init(&e->quota_item, ITEM_QUOTA, STR_NONE);
 	queue_item_init(&manager->item, ITEM_CLUSTER, STR_NONE);
 	list_init(&manager->waits);
+	list_init(&manager->left);
 	manager->own.lost_at = INT64_MAX;
 	clusters[0] = manager;
 	e->clusters = clusters;
@@ -122,6 +125,12 @@ void engine_free(struct engine *e)
 		mk_free(f->note);
 		mk_free(f->note_reason);
 		mk_free(f);
+	}
+	while (!list_empty(&e->left)) {
+		struct cluster *c = LIST_ENTRY(e->left.next, struct cluster, left);
+
+		queue_del(&e->queue, &c->item);
+		cluster_free(e, c);
 	}
 	/* Before the workloads: wl_free must find no cluster whose watches it would release. */
 	for (size_t i = 0; i < e->n_clusters; i++) {
@@ -293,6 +302,9 @@ bool engine_knows(struct engine *e, const struct event *ev)
 
 void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_list *out)
 {
+	bool spent = false;
+	size_t i;
+
 	enter(e, mono_ms, wall_ms, out);
 	e->stats.steps++;
 	queue_due(&e->queue, mono_ms);
@@ -301,7 +313,7 @@ void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_li
 		mend_tables(e);
 	}
 	e->no_memory = false;
-	for (size_t i = 0; i < SLICE; i++) {
+	for (i = e->turn; i < SLICE && !spent; i++) {
 		struct queue_item *item = next_item(e, i);
 
 		if (!item) {
@@ -312,7 +324,10 @@ void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_li
 		if (e->no_memory) {
 			break;
 		}
+		spent = slice_spent(e->o.slice);
 	}
+	/* The turns of the walk go on where time ran out, or a short slice had none of them. */
+	e->turn = spent ? i % SLICE : 0;
 	leave(e);
 }
 

@@ -13,6 +13,7 @@
 #ifndef MK_ENGINE_ENGINE_H
 #define MK_ENGINE_ENGINE_H
 
+#include "core/base/slice.h"
 #include "core/model/event.h"
 #include "core/model/op.h"
 #include "core/plug/plug.h"
@@ -65,7 +66,8 @@ struct engine_options {
 	const mk_str *providers; /* names of its providers */
 	size_t n_providers;
 	uint64_t seed;
-	engine_count_fn *count; /* or NULL */
+	const struct slice *slice; /* of engine_run; borrowed, NULL: no limit */
+	engine_count_fn *count;    /* or NULL */
 	void *count_ctx;
 };
 
@@ -89,8 +91,9 @@ void engine_observe(struct engine *e, const struct event *ev, int64_t mono_ms, i
  */
 bool engine_knows(struct engine *e, const struct event *ev);
 /*
- * Runs the passes that are due (at most 64; engine_next_ms then says "now"), and appends operations
- * to 'out'. When memory runs out, the objects concerned are queued again and the run ends early.
+ * Runs the passes that are due and appends operations to 'out': at least one pass, at most 64, and
+ * no further one when the slice is spent; engine_next_ms then says "now". When memory runs out, the
+ * objects concerned are queued again and the run ends early.
  */
 void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_list *out);
 

@@ -163,6 +163,7 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	w->name = str_sub(w->key, ns.n + 1, name.n);
 	w->hash_generation = -1;
 	w->forgotten = e->forgotten;
+	w->gc_round = (uint8_t)e->gc_rounds;
 	w->pace = pace_new();
 	w->round = round_new();
 	w->fault_said_at = INT64_MIN;

@@ -146,6 +146,7 @@ struct lasting {
 struct cluster {
 	/* clusters/clusters.c */
 	struct queue_item item;
+	struct list_node left; /* of engine.left: it is forgotten, and its tables are being freed */
 	cluster_id id;
 	char *name; /* NULL: the manager */
 	char *uid;  /* of the MultiKueueCluster */
@@ -337,6 +338,7 @@ struct wl {
 	bool gc_held;          /* counted as held in this interval */
 	bool sure_gone;        /* store/observe.c saw the deletion of the local Workload */
 	uint8_t absent_rounds; /* intervals in a row that did not find it */
+	uint8_t gc_round;      /* number of the last of them */
 
 	char text[]; /* "ns/name" */
 };
@@ -371,6 +373,7 @@ struct engine {
 	struct queue queue;
 	struct cluster **clusters; /* ascending by id; the first is the manager */
 	size_t n_clusters;
+	struct list_node left;  /* forgotten ones whose tables are large; in no other list */
 	cluster_id last_number; /* the last number that a cluster got */
 	uint32_t forgotten;     /* clusters that were forgotten so far */
 	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
@@ -381,6 +384,7 @@ struct engine {
 	/* wl_queue_all: the next 'walk_left' from 'walk' on, in a ring, are still to get a pass */
 	struct wl *walk;
 	size_t walk_left;
+	size_t turn; /* engine_run: passes of the slice that time cut */
 	struct queue_item gc_item, sweep_item, quota_item;
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
@@ -404,6 +408,10 @@ struct engine {
 	/* rules/gc.c */
 	unsigned gc_rounds; /* intervals so far: each glances at one in GC_GLANCE clusters */
 	uint32_t gc_epoch;  /* of the manager at the last interval */
+	bool gc_counts;     /* this interval confirms absences */
+	int64_t gc_next_ms; /* begin of the next one */
+	struct list_node
+		gc_mark; /* in 'gone', behind what this interval has seen; else in no list */
 
 	/* Of this step. */
 	int64_t now, wall;

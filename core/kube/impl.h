@@ -448,6 +448,7 @@ struct kube {
 	char *owned_ns;
 	bool allow_loopback, allow_link_local;
 	int64_t mono_ms, wall_ms;
+	const struct slice *slice;
 	struct arena scratch; /* of the callback that runs */
 	struct arena shown;   /* what the event or reply that is handed out points to */
 	struct heap timers;

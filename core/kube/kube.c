@@ -40,6 +40,7 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 	k->providers = o->providers;
 	k->n_providers = o->n_providers;
 	k->programs = o->programs;
+	k->slice = o->slice;
 	k->owned_ns = mk_strndup(o->namespace_);
 	if (!k->owned_ns) {
 		mk_free(k);
@@ -134,7 +135,7 @@ void kube_run(struct kube *k)
 {
 	call_run_dead(k);
 	link_open_next(k);
-	for (;;) {
+	do {
 		struct heap_node *n = heap_min(&k->timers);
 		struct timer *t = NULL;
 
@@ -145,7 +146,7 @@ void kube_run(struct kube *k)
 		timer_off(k, t);
 		t->fire(k, t->ctx);
 		kube_clear(k);
-	}
+	} while (!slice_spent(k->slice));
 }
 
 int64_t kube_next_ms(const struct kube *k)

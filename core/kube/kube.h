@@ -15,6 +15,7 @@
 #define MK_KUBE_KUBE_H
 
 #include "core/base/rng.h"
+#include "core/base/slice.h"
 #include "core/kube/transport.h"
 #include "core/model/event.h"
 #include "core/model/op.h"
@@ -75,6 +76,7 @@ struct kube_options {
 	const struct kube_provider *providers; /* borrowed for kube's life */
 	size_t n_providers;
 	struct kube_programs programs; /* NULL: no program can be run */
+	const struct slice *slice;     /* of kube_run; borrowed, NULL: no limit */
 };
 
 /* NULL: out of memory ('err' says so). Sends nothing yet. */
@@ -125,7 +127,10 @@ void kube_file_forget(struct kube *k, mk_str path);
  */
 void kube_program_done(struct kube *k, uint64_t id, enum mk_code code, mk_str out, mk_str text);
 
-/* Does what is due: backoffs, watch renewals, probes. */
+/*
+ * Does what is due: backoffs, watch renewals, probes. At least one, then until the slice is spent:
+ * kube_next_ms then says "now".
+ */
 void kube_run(struct kube *k);
 
 /* Monotonic ms of the next thing to do; INT64_MAX when only an answer can change anything. */

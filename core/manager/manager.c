@@ -8,6 +8,7 @@
 
 #include "core/apply/apply.h"
 #include "core/base/alloc.h"
+#include "core/base/slice.h"
 
 enum {
 	ROUNDS_MAX = 4, /* runs of the engine of one manager_run */
@@ -24,7 +25,9 @@ struct manager {
 	/* What the engine wants done: collected in one arena while the other is being carried out. */
 	struct op_list ops;
 	struct arena ops_arena[2];
-	bool has_news; /* events since the last run of the engine */
+	struct op_list left; /* what the last run had no time for: links, watches, files */
+	struct slice slice;  /* of this run */
+	bool has_news;       /* events since the last run of the engine */
 	int64_t now_ms, wall_ms;
 	bool may_write;
 	bool broken;
@@ -114,7 +117,8 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				  .allow_link_local = o->allow_link_local,
 				  .providers = o->providers,
 				  .n_providers = o->n_providers,
-				  .programs = o->programs};
+				  .programs = o->programs,
+				  .slice = &m->slice};
 	struct engine_options eo = {.kinds = &m->kinds,
 				    .plug = o->plug,
 				    .origin = o->origin,
@@ -133,6 +137,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .has_profiles = o->has_profiles,
 				    .n_providers = o->n_providers,
 				    .seed = o->seed,
+				    .slice = &m->slice,
 				    .count = o->observer.on_count,
 				    .count_ctx = o->observer.ctx};
 	enum mk_code code = add_kinds(m, err);
@@ -147,7 +152,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 	/* The three constructors fill 'err' themselves. */
 	m->kube = kube_new(&ko, err);
 	if (m->kube != NULL) {
-		m->apply = apply_new(m->kube, &m->kinds, &sink, err);
+		m->apply = apply_new(m->kube, &m->kinds, &sink, &m->slice, err);
 	}
 	if (m->apply != NULL) {
 		m->engine = engine_new(&eo, err);
@@ -167,6 +172,7 @@ struct manager *manager_new(const struct manager_options *o, struct mk_err *err)
 	arena_init(&m->ops_arena[0], OPS_BYTES_MAX);
 	arena_init(&m->ops_arena[1], OPS_BYTES_MAX);
 	m->ops.arena = &m->ops_arena[0];
+	m->slice.clock_us = o->clock_us;
 	if (build(m, err) != ERR_OK) {
 		manager_free(m);
 		return NULL;
@@ -265,54 +271,99 @@ static void do_file(struct manager *m, const struct op *op)
 	}
 }
 
-static void hand_out(struct manager *m, const struct op_list *ops)
+/* An operation that is not for apply. */
+static void do_here(struct manager *m, const struct op *op)
 {
-	apply_submit(m->apply, ops->v, ops->n, m->now_ms);
-	for (size_t i = 0; i < ops->n; i++) {
-		const struct op *op = &ops->v[i];
-
-		if (m->o.observer.on_op != NULL) {
-			m->o.observer.on_op(m->o.observer.ctx, op);
-		}
-		if (op_is_mutating(op->type) || op->type == OP_GET) {
-			continue;
-		}
-		if (op->type == OP_FILE_WATCH || op->type == OP_FILE_UNWATCH) {
-			do_file(m, op);
-			continue;
-		}
-		/*
-		 * The engine does not ask again for a link or watch that could not be set up for
-		 * lack of memory.
-		 */
-		if (kube_do(m->kube, op, NULL) != ERR_OK) {
-			m->broken = true;
-		}
+	if (op->type == OP_FILE_WATCH || op->type == OP_FILE_UNWATCH) {
+		do_file(m, op);
+		return;
+	}
+	/*
+	 * The engine does not ask again for a link or watch that could not be set up for lack of
+	 * memory.
+	 */
+	if (kube_do(m->kube, op, NULL) != ERR_OK) {
+		m->broken = true;
 	}
 }
 
-/* What is emitted on the way may make the engine want more: that is for the next round. */
-static void carry_out(struct manager *m)
+static void tell(struct manager *m, const struct op *op)
 {
-	struct op_list ops = m->ops;
+	if (m->o.observer.on_op != NULL) {
+		m->o.observer.on_op(m->o.observer.ctx, op);
+	}
+}
 
-	m->ops = (struct op_list){.arena = &m->ops_arena[ops.arena == &m->ops_arena[0]]};
-	hand_out(m, &ops);
+/*
+ * A link costs as much as a hundred requests: reading a kubeconfig and its certificates. So links,
+ * watches and files are done one after the other while there is time, the first in any case. What
+ * is left keeps its order, at the head of 'ops'. True: all is done.
+ */
+static bool hand_out(struct manager *m, struct op_list *ops)
+{
+	size_t n_done = 0, n_left = 0;
+
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct op *op = &ops->v[i];
+
+		if (op_is_mutating(op->type) || op->type == OP_GET) {
+			tell(m, op);
+		} else if (n_left > 0 || (n_done > 0 && slice_spent(&m->slice))) {
+			ops->v[n_left++] = *op;
+		} else {
+			tell(m, op);
+			do_here(m, op);
+			n_done++;
+		}
+	}
+	ops->n = n_left;
+	return n_left == 0;
+}
+
+/*
+ * What is emitted on the way may make the engine want more: that is for the next round. False: the
+ * rest has to wait for the next run.
+ */
+static bool carry_out(struct manager *m)
+{
+	struct op_list ops = m->left;
+
+	if (ops.n == 0) {
+		ops = m->ops;
+		m->ops = (struct op_list){.arena = &m->ops_arena[ops.arena == &m->ops_arena[0]]};
+		apply_submit(m->apply, ops.v, ops.n, m->now_ms);
+	}
+	if (!hand_out(m, &ops)) {
+		m->left = ops;
+		return false;
+	}
+	m->left.n = 0;
 	arena_clear(ops.arena);
+	return true;
 }
 
 void manager_run(struct manager *m, int64_t mono_ms, int64_t wall_ms)
 {
+	slice_begin(&m->slice, MANAGER_SLICE_US);
 	manager_now(m, mono_ms, wall_ms);
 	kube_run(m->kube);
+	if (m->left.n > 0 && !carry_out(m)) {
+		apply_run(m->apply, mono_ms);
+		return;
+	}
 	for (int round = 0; round < ROUNDS_MAX && !m->broken; round++) {
 		apply_run(m->apply, mono_ms);
 		if (!m->has_news && engine_next_ms(m->engine) > mono_ms) {
 			break;
 		}
+		if (round > 0 && slice_spent(&m->slice)) {
+			break;
+		}
 		m->has_news = false;
 		engine_run(m->engine, mono_ms, wall_ms, &m->ops);
-		carry_out(m);
+		if (!carry_out(m)) {
+			break;
+		}
 	}
 	apply_run(m->apply, mono_ms);
 }
@@ -324,7 +375,7 @@ static int64_t earlier(int64_t a, int64_t b)
 
 int64_t manager_next_ms(const struct manager *m)
 {
-	int64_t next = m->has_news ? m->now_ms : INT64_MAX;
+	int64_t next = m->has_news || m->left.n > 0 ? m->now_ms : INT64_MAX;
 
 	next = earlier(next, engine_next_ms(m->engine));
 	next = earlier(next, apply_next_ms(m->apply));

@@ -16,6 +16,8 @@
 
 struct manager;
 
+enum { MANAGER_SLICE_US = 3000 };
+
 /*
  * Sees each event and operation, for logs, metrics and the simulation's story. Called at once; must
  * not call back.
@@ -58,6 +60,8 @@ struct manager_options {
 	struct kube_programs programs;
 	bool allow_loopback, allow_link_local;
 	uint64_t seed;
+	/* Monotonic: bounds the time of one manager_run. NULL: only counts bound it. */
+	int64_t (*clock_us)(void);
 };
 
 /* ERR_NO_MEMORY; ERR_INVALID for an unknown dispatcher, or more adapters than there are kinds. */
@@ -100,8 +104,8 @@ void manager_program_done(struct manager *m, uint64_t id, enum mk_code code, mk_
 void manager_set_leader(struct manager *m, bool may_write);
 
 /*
- * Handles what has arrived and what is due, in a bounded slice; manager_next_ms says "now" when
- * more is left.
+ * Handles what has arrived and what is due, in a bounded slice: at most MANAGER_SLICE_US and one
+ * more pass, timer or connection. manager_next_ms says "now" when more is left.
  */
 void manager_run(struct manager *m, int64_t mono_ms, int64_t wall_ms);
 

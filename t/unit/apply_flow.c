@@ -43,7 +43,7 @@ static void setup(void)
 	fake_init(&f, 1);
 	fake_manager(&f);
 	fake_worker(&f);
-	a = apply_new(f.k, &f.kinds, &sink, NULL);
+	a = apply_new(f.k, &f.kinds, &sink, NULL, NULL);
 	apply_set_may_write(a, true);
 	arena_init(&ops_arena, 0);
 	n_answers = 0;

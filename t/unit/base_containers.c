@@ -68,6 +68,57 @@ static void test_map(void)
 	map_done(&m);
 }
 
+/* How many elements an iteration sees. */
+static size_t seen(const struct map *m)
+{
+	size_t pos = 0, n = 0;
+
+	while (map_next(m, &pos, NULL, NULL)) {
+		n++;
+	}
+	return n;
+}
+
+/* A larger table is filled bit by bit: no put moves more than a few entries. */
+static void test_map_growth(void)
+{
+	enum { FEW = 16 };
+	static int values[N];
+	char name[32];
+	struct map m;
+	size_t most = 0, moving = 0, wrong = 0;
+
+	map_init(&m);
+	for (int i = 0; i < N; i++) {
+		size_t before = m.n_moved, n_slots = m.n_slots;
+
+		map_put(&m, key_of(name, sizeof(name), i), &values[i]);
+		before = m.n_slots != n_slots ? 0 : before;
+		if (m.old) {
+			most = m.n_moved - before > most ? m.n_moved - before : most;
+			moving++;
+		}
+		/* one that is in either table; every third goes again */
+		wrong += map_get(&m, key_of(name, sizeof(name), i / 2)) !=
+			 (i / 2 % 3 == 0 && i / 2 + 1 < i ? NULL : &values[i / 2]);
+		if (i >= 2 && (i - 2) % 3 == 0) {
+			wrong += map_del(&m, key_of(name, sizeof(name), i - 2)) != &values[i - 2];
+		}
+		if (i % 101 == 0) {
+			wrong += seen(&m) != map_len(&m);
+		}
+	}
+	ok(moving > 0 && most > 0 && most <= FEW, "a put moves few entries to the larger table");
+	is_int((long long)wrong, 0, "what is in either table is found, visited and deleted");
+	for (int i = 0; i < N; i++) {
+		void *val = map_del(&m, key_of(name, sizeof(name), i));
+
+		wrong += val != (i % 3 == 0 && i + 2 < N ? NULL : &values[i]);
+	}
+	ok(wrong == 0 && map_len(&m) == 0 && seen(&m) == 0, "each once, until the map is empty");
+	map_done(&m);
+}
+
 struct timer {
 	int id;
 	struct heap_node node;
@@ -193,6 +244,7 @@ static void test_rng(void)
 int main(void)
 {
 	test_map();
+	test_map_growth();
 	test_heap();
 	test_list();
 	test_rng();

@@ -28,6 +28,7 @@ struct fleet {
 	uint64_t rv;
 	int n_clusters, n_named, n;
 	enum stage stage;
+	struct slice slice;
 };
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -209,7 +210,8 @@ static void make_engine(struct fleet *f)
 		.worker_lost_timeout_ms = 900000,
 		.gc_interval_ms = 60000,
 		.gates = {.identifier_annotations = true, .remote_spec_sync = true},
-		.seed = 1};
+		.seed = 1,
+		.slice = &f->slice};
 	struct mk_err err;
 	uint16_t id;
 
@@ -408,11 +410,100 @@ static void a_new_config(void)
 	fleet_free(f);
 }
 
+/* Every slice is spent at once: a run is one pass. */
+static int64_t spent(void)
+{
+	static int64_t us;
+
+	us += 1000;
+	return us;
+}
+
+/* One that is large is not touched and freed at once when it is taken out. */
+static void a_large_worker(void)
+{
+	enum { N = 2000, FREED = 500 };
+	struct fleet *f = fleet_new(2, 2, N, RUNNING);
+	struct event gone = {.type = EV_GONE, .kind = KIND_CLUSTER, .epoch = 1, .ns = STR("")};
+	struct engine_stats before, last, now;
+	size_t most = 0;
+
+	(void)fleet_connect(f);
+	engine_get_stats(f->e, &before);
+	f->slice = (struct slice){.clock_us = spent};
+	gone.name = STR("w1");
+	gone.uid = STR("m1");
+	gone.rv = ++f->rv;
+	gone.retry_after_ms = -1;
+	last = before;
+	step(f, &gone, 1);
+	while (engine_next_ms(f->e) <= f->now) {
+		engine_get_stats(f->e, &now);
+		most = last.objects - now.objects > most ? last.objects - now.objects : most;
+		last = now;
+		step(f, NULL, 0);
+	}
+	engine_get_stats(f->e, &now);
+	is_int((long long)(before.objects - now.objects), 2 * N,
+	       "a worker is taken out: what is known of its objects is freed");
+	ok(most > 0 && most <= FREED, "a few in each pass");
+	ok(now.passes - before.passes >= N, "each Workload that had some has a pass");
+	ok(now.bytes < before.bytes, "and the memory is that of the others");
+	fleet_free(f);
+
+	f = fleet_new(2, 2, N, RUNNING);
+	(void)fleet_connect(f);
+	f->slice = (struct slice){.clock_us = spent};
+	step(f, &gone, 1);
+	step(f, NULL, 0);
+	fleet_free(f);
+	ok(true, "an engine that ends meanwhile frees it, too");
+}
+
+static size_t queued(const struct fleet *f)
+{
+	struct engine_stats st;
+
+	engine_get_stats(f->e, &st);
+	return st.queued;
+}
+
+/* Clones without a Workload, so many that the collector does not look at all of them at once. */
+static void much_garbage(void)
+{
+	enum { N = 3000, SEEN = 1000, INTERVAL_MS = 60000 };
+	struct fleet *f = fleet_new(1, 1, 0, RUNNING);
+	struct engine_stats before, after;
+	size_t most = 0, last;
+
+	(void)fleet_connect(f);
+	for (int i = 0; i < N; i++) {
+		show_remote(f, i, KIND_WORKLOAD);
+	}
+	settle(f);
+	f->slice = (struct slice){.clock_us = spent};
+	engine_get_stats(f->e, &before);
+	f->now += INTERVAL_MS;
+	last = queued(f);
+	while (engine_next_ms(f->e) <= f->now) {
+		step(f, NULL, 0);
+		most = queued(f) > last && queued(f) - last > most ? queued(f) - last : most;
+		last = queued(f);
+	}
+	engine_get_stats(f->e, &after);
+	ok(most > 0 && most <= SEEN + 10, "the collector looks at some Workloads in each pass");
+	ok(after.passes - before.passes >= N && after.passes - before.passes < 2 * N,
+	   "each has one pass in an interval");
+	fleet_free(f);
+}
+
 int main(void)
 {
 	a_pass();
 	a_flap();
 	a_start();
 	a_new_config();
+	a_large_worker();
+	much_garbage();
 	return done_testing();
 }

@@ -353,6 +353,14 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 	}
 }
 
+void ops_drop(struct record *r)
+{
+	if (r->inflight) {
+		r->inflight->record = NULL;
+		r->inflight = NULL;
+	}
+}
+
 void ops_done(struct engine *e, const struct event *ev)
 {
 	struct inflight *f =
@@ -363,6 +371,11 @@ void ops_done(struct engine *e, const struct event *ev)
 		return;
 	}
 	r = f->record;
+	if (r && !cluster_get(e, r->table->cluster)) {
+		r->unknown = true; /* its cluster was forgotten, and it will be freed */
+		ops_drop(r);
+		r = NULL;
+	}
 	if (r) {
 		r->inflight = NULL;
 		if (f->type == OP_GET) {
@@ -390,8 +403,7 @@ void ops_forget(struct engine *e, cluster_id c)
 {
 	for (LIST_EACH_AS(struct inflight, f, &e->inflight, node)) {
 		if (f->record && f->record->table->cluster == c) {
-			f->record->inflight = NULL;
-			f->record = NULL;
+			ops_drop(f->record);
 		}
 	}
 }

@@ -37,6 +37,8 @@ void ops_get(struct engine *e, struct record *r);
 void ops_done(struct engine *e, const struct event *ev);
 /* Detaches operations under way from the records of cluster 'c', which are about to be freed. */
 void ops_forget(struct engine *e, cluster_id c);
+/* The same for one record. */
+void ops_drop(struct record *r);
 /* Appends an operation that belongs to no record: watches, links, files. */
 void ops_plain(struct engine *e, struct op *op, enum rule rule);
 

@@ -17,6 +17,7 @@ enum {
 	REST_FIRST_MS = 30 * 1000, /* first rest of a worker that exceeded its memory, doubling */
 	REST_MAX_MS = 10 * 60 * 1000,
 	REST_CALM_MS = 20 * 60 * 1000, /* unless it was up for so long since the last */
+	LEFT_SLICE = 500,              /* records of a forgotten cluster that one pass frees */
 };
 
 /* A number is used again only after all others. */
@@ -54,6 +55,7 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 	c->clash_at = INT64_MIN;
 	queue_item_init(&c->item, ITEM_CLUSTER, STR_NONE);
 	list_init(&c->waits);
+	list_init(&c->left);
 	i = cluster_place(e, c->id);
 	memmove(e->clusters + i + 1, e->clusters + i,
 		(e->n_clusters - i) * sizeof(struct cluster *));
@@ -96,6 +98,7 @@ void cluster_free(struct engine *e, struct cluster *c)
 		table_free(&e->store, c->tables[i]);
 	}
 	list_del(&c->waits); /* the workloads in it have a pass before them */
+	list_del(&c->left);
 	mk_free(c->name);
 	mk_free(c->uid);
 	lasting_done(&c->own);
@@ -105,12 +108,35 @@ void cluster_free(struct engine *e, struct cluster *c)
 	mk_free(c);
 }
 
+/* Has it so many records that they are not to be touched and freed at once? */
+static bool is_large(const struct cluster *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		n += c->tables[i] ? map_len(&c->tables[i]->by_key) : 0;
+	}
+	return n > LEFT_SLICE;
+}
+
+void cluster_touch(struct engine *e, struct cluster *c)
+{
+	if (is_large(c)) {
+		touch_leaving(e, c);
+	} else {
+		touch_view(e, c);
+	}
+}
+
 void cluster_forget(struct engine *e, struct cluster *c)
 {
+	bool large = is_large(c);
 	size_t i;
 
-	touch_view(e, c);
-	ops_forget(e, c->id);
+	cluster_touch(e, c);
+	if (!large) {
+		ops_forget(e, c->id);
+	}
 	watches_use(e, CLUSTER_MANAGER, KIND_PROFILE, &c->by_profile, false);
 	e->forgotten++;
 	alias_know(e, c, STR(""));
@@ -119,6 +145,40 @@ void cluster_forget(struct engine *e, struct cluster *c)
 	i = cluster_place(e, c->id);
 	memmove(e->clusters + i, e->clusters + i + 1,
 		(--e->n_clusters - i) * sizeof(struct cluster *));
+	if (large) {
+		list_add_tail(&e->left, &c->left);
+		queue_add(&e->queue, &c->item);
+	} else {
+		cluster_free(e, c);
+	}
+}
+
+/*
+ * No pass finds the records by their cluster any more. Each is freed when the workload that it
+ * concerned is queued.
+ */
+static void free_some(struct engine *e, struct cluster *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < KIND_MAX; i++) {
+		struct table *t = c->tables[i];
+
+		while (t && !list_empty(&t->records)) {
+			/* The newest first: so the heap shrinks with each, and not at the end. */
+			struct record *r = LIST_ENTRY(t->records.prev, struct record, node);
+
+			if (n++ < LEFT_SLICE) {
+				touch_left(e, r);
+			}
+			if (n > LEFT_SLICE || e->no_memory) {
+				queue_add(&e->queue, &c->item);
+				return;
+			}
+			ops_drop(r);
+			record_free(&e->store, r);
+		}
+	}
 	cluster_free(e, c);
 }
 
@@ -345,6 +405,10 @@ void cluster_pass(struct engine *e, struct cluster *c)
 {
 	struct record *r;
 
+	if (!list_empty(&c->left)) {
+		free_some(e, c);
+		return;
+	}
 	if (c->id == CLUSTER_MANAGER || !manager_knows(e, KIND_CLUSTER)) {
 		return;
 	}

@@ -14,8 +14,13 @@
  * the object is gone.
  */
 void cluster_pass(struct engine *e, struct cluster *c);
-/* Removes the cluster from all lists, queues the workloads, and frees it. */
+/*
+ * Removes the cluster from all lists, queues the workloads, and frees it. One with many records is
+ * freed in its own passes, some in each, which queue the workloads of these.
+ */
 void cluster_forget(struct engine *e, struct cluster *c);
+/* Queues what cluster_forget queues, while it is known which names the cluster's server has. */
+void cluster_touch(struct engine *e, struct cluster *c);
 /* Frees the strings of 'own'. */
 void lasting_done(struct lasting *own);
 /* Frees the cluster and its tables; it must be in no list. */

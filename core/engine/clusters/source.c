@@ -131,7 +131,7 @@ struct cluster *source_replace(struct engine *e, struct cluster *c)
 		queue_add(&e->queue, &c->item); /* 'c' stays and needs another pass */
 		return NULL;
 	}
-	touch_view(e, c); /* while it is known which names its server has */
+	cluster_touch(e, c);
 	c->own = (struct lasting){0};
 	cluster_forget(e, c);
 	made = cluster_make(e, name);

@@ -12,6 +12,7 @@ enum {
 	GC_GLANCE = 10,          /* intervals between two looks for jobs without clones */
 	GC_TURNS = 100,          /* in which they begin, within one interval */
 	GC_ROUND_MS = 60 * 1000, /* an interval, when the collector is off */
+	GC_SLICE = 1000,         /* workloads that one pass looks at */
 };
 
 static size_t objects_on(const struct cluster *c)
@@ -95,23 +96,10 @@ static bool manager_as_before(struct engine *e)
 	return same && cluster_up(e->clusters[CLUSTER_MANAGER]) && manager_knows(e, KIND_WORKLOAD);
 }
 
-void gc_pass(struct engine *e)
+/* Clusters in a new interval. */
+static void begin(struct engine *e, int64_t interval)
 {
-	bool counts = manager_as_before(e);
-	int64_t interval = e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : GC_ROUND_MS;
-
-	for (LIST_EACH_AS(struct wl, w, &e->gone, waits)) {
-		if (manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
-			continue;
-		}
-		w->absent_rounds = !counts ? 0
-				   : w->absent_rounds < GC_SURE_ROUNDS
-					   ? (uint8_t)(w->absent_rounds + 1)
-					   : w->absent_rounds;
-		w->gc_held = false;
-		w->gc |= e->o.gc_interval_ms > 0;
-		queue_add(&e->queue, &w->item);
-	}
+	e->gc_counts = manager_as_before(e);
 	for (WORKERS_EACH(c, e)) {
 		c->gc_spent = 0;
 		c->gc_most = 0;
@@ -124,5 +112,57 @@ void gc_pass(struct engine *e)
 		}
 	}
 	e->gc_rounds++;
-	queue_add_at(&e->queue, &e->gc_item, e->now + interval);
+	list_add_head(&e->gone, &e->gc_mark);
+}
+
+static void see(struct engine *e, struct wl *w, bool counts)
+{
+	w->gc_round = (uint8_t)e->gc_rounds;
+	w->absent_rounds = !counts                             ? 0
+			   : w->absent_rounds < GC_SURE_ROUNDS ? (uint8_t)(w->absent_rounds + 1)
+							       : w->absent_rounds;
+	w->gc_held = false;
+	w->gc |= e->o.gc_interval_ms > 0;
+	queue_add(&e->queue, &w->item);
+}
+
+/*
+ * Goes on behind the mark. A pass may move a workload behind it again: each counts once in an
+ * interval. True: all were seen.
+ */
+static bool see_some(struct engine *e)
+{
+	bool counts = e->gc_counts && e->clusters[CLUSTER_MANAGER]->epoch == e->gc_epoch &&
+		      cluster_up(e->clusters[CLUSTER_MANAGER]) && manager_knows(e, KIND_WORKLOAD);
+	struct list_node *n = e->gc_mark.next;
+
+	list_del(&e->gc_mark);
+	for (size_t i = 0; n != &e->gone; n = n->next) {
+		struct wl *w = LIST_ENTRY(n, struct wl, waits);
+
+		if (i++ == GC_SLICE) {
+			list_add_tail(n, &e->gc_mark); /* before it */
+			return false;
+		}
+		if (w->gc_round != (uint8_t)e->gc_rounds &&
+		    !manager_get(e, KIND_WORKLOAD, w->ns, w->name)) {
+			see(e, w, counts);
+		}
+	}
+	return true;
+}
+
+void gc_pass(struct engine *e)
+{
+	int64_t interval = e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : GC_ROUND_MS;
+
+	if (list_empty(&e->gc_mark)) {
+		e->gc_next_ms = e->now + interval;
+		begin(e, interval);
+	}
+	if (see_some(e)) {
+		queue_add_at(&e->queue, &e->gc_item, e->gc_next_ms);
+	} else {
+		queue_add(&e->queue, &e->gc_item);
+	}
 }

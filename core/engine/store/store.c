@@ -132,7 +132,7 @@ static void leave(struct store *s, struct record *r)
 	}
 }
 
-static void record_free(struct store *s, struct record *r)
+void record_free(struct store *s, struct record *r)
 {
 	leave(s, r);
 	if (has_peers(r->table)) {

@@ -158,6 +158,8 @@ static inline bool table_is_unserved(const struct table *t)
 {
 	return t && (t->service == SERVICE_MISSING || t->service == SERVICE_REFUSED);
 }
+/* Frees the record, which has no operation under way. */
+void record_free(struct store *s, struct record *r);
 /* Frees the table with its records; none may have an operation under way. NULL is fine. */
 void table_free(struct store *s, struct table *t);
 

@@ -146,16 +146,28 @@ void touch_siblings(struct engine *e, const struct record *r)
 	}
 }
 
+static void touch_object(struct engine *e, struct record *r)
+{
+	if (!r->present && !r->inflight && !r->unknown) {
+		return;
+	}
+	touch_record(e, r);
+	if (r->table->kind == KIND_WORKLOAD) {
+		touch_siblings(e, r);
+	}
+}
+
 static void touch_objects(struct engine *e, const struct table *t)
 {
 	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
-		if (!r->present && !r->inflight && !r->unknown) {
-			continue;
-		}
-		touch_record(e, r);
-		if (t->kind == KIND_WORKLOAD) {
-			touch_siblings(e, r);
-		}
+		touch_object(e, r);
+	}
+}
+
+void touch_left(struct engine *e, struct record *r)
+{
+	if (watches_is_labelled(r->table->cluster, r->table->kind)) {
+		touch_object(e, r);
 	}
 }
 
@@ -175,13 +187,25 @@ static void touch_choices(struct engine *e, const struct cluster *c)
 	}
 }
 
-static void touch_name(struct engine *e, const struct cluster *c)
+static void touch_name(struct engine *e, const struct cluster *c, bool objects)
 {
 	touch_waits(e, &c->waits);
 	touch_choices(e, c);
-	for (size_t k = 0; k < e->o.kinds->n; k++) {
+	for (size_t k = 0; objects && k < e->o.kinds->n; k++) {
 		if (c->tables[k] && watches_is_labelled(c->id, (uint16_t)k)) {
 			touch_objects(e, c->tables[k]);
+		}
+	}
+}
+
+/* What touch_view queues; of the objects on 'c' itself only when 'objects' says so. */
+static void touch_names(struct engine *e, const struct cluster *c, bool objects)
+{
+	touch_waits(e, &e->waits);
+	touch_name(e, c, objects);
+	for (WORKERS_EACH(other, e)) {
+		if (c->own.shared && other != c && alias_same_server(other, c)) {
+			touch_name(e, other, true);
 		}
 	}
 }
@@ -190,15 +214,14 @@ void touch_view(struct engine *e, struct cluster *c)
 {
 	if (c->id == CLUSTER_MANAGER) {
 		wl_queue_all(e);
-		return;
+	} else {
+		touch_names(e, c, true);
 	}
-	touch_waits(e, &e->waits);
-	touch_name(e, c);
-	for (WORKERS_EACH(other, e)) {
-		if (c->own.shared && other != c && alias_same_server(other, c)) {
-			touch_name(e, other);
-		}
-	}
+}
+
+void touch_leaving(struct engine *e, const struct cluster *c)
+{
+	touch_names(e, c, false);
 }
 
 void touch_known(struct engine *e, const struct table *t)

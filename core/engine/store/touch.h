@@ -17,6 +17,12 @@ void touch_group(struct engine *e, const struct record *r);
 void touch_view(struct engine *e, struct cluster *c);
 /* The same when a list of 't' is complete, but for one that no workload waited for. */
 void touch_known(struct engine *e, const struct table *t);
+/*
+ * As touch_view, for a cluster that is forgotten and has many objects, but for these: touch_left
+ * queues the rest, for each object before it is freed.
+ */
+void touch_leaving(struct engine *e, const struct cluster *c);
+void touch_left(struct engine *e, struct record *r);
 /* Queues all workloads of the job that the Workload 'r' belongs to. */
 void touch_siblings(struct engine *e, const struct record *r);
 /* Queues all clusters and checks. Their passes write to objects of the manager. */
