@@ -34,7 +34,6 @@ enum {
 	CALLS_MAX = 262144, /* requests at once, over all clusters */
 	LINKS_MAX = 16384,  /* clusters */
 	JOINS_MAX = 32,     /* workers whose kinds are being listed at the same time; others wait */
-	OPENS_MAX = 4,      /* workers whose credentials are parsed in one run; others wait */
 	BODY_MAX = JSON_MAX_SIZE,        /* an answer that is not a watch */
 	SECRETS_MAX = 16384,             /* Secrets whose kubeconfig is kept */
 	SCRATCH_MAX = 128 * 1024 * 1024, /* parsed form of one internal answer */
@@ -178,7 +177,7 @@ struct link {
 	enum link_phase phase;
 	bool opened;        /* the transport knows the cluster */
 	bool no_watch_list; /* the server refused a streaming list */
-	bool wants_creds;   /* connect again as soon as the Secrets are known, or in a later run */
+	bool wants_creds;   /* connect again as soon as the Secrets are known */
 	bool fresh;         /* new credentials: it may be another cluster */
 	bool was_up;        /* since the link exists */
 	char *owned_secret, *owned_ns;
@@ -196,11 +195,10 @@ struct link {
 	int64_t suspect_ms; /* a stream was lost then, the probe is out; -1 = none */
 	struct timer timer;
 	struct list_node in_queue; /* of kube.joining, while 'queued' */
-	struct list_node in_opening;
-	bool queued, joins;    /* waits for its lists; lists now */
-	struct access *access; /* NULL: the kubeconfig has the credentials */
-	struct call *probe;    /* GET /version outside of connecting */
-	struct call *step;     /* /version or identity while connecting */
+	bool queued, joins;        /* waits for its lists; lists now */
+	struct access *access;     /* NULL: the kubeconfig has the credentials */
+	struct call *probe;        /* GET /version outside of connecting */
+	struct call *step;         /* /version or identity while connecting */
 	size_t n_discovering;
 	struct discovery_slot *discovery; /* per API group of kube */
 	struct kind_state *kinds;
@@ -239,8 +237,6 @@ void link_discovered(struct kube *k, struct link *l); /* every group answered wh
 void link_check_up(struct kube *k, struct link *l);   /* a watch became ready */
 void link_new_epoch(struct kube *k, struct link *l);
 void link_secrets_synced(struct kube *k);
-/* A run begins: OPENS_MAX of those that wait are opened. */
-void link_open_next(struct kube *k);
 void link_join_next(struct kube *k, void *ctx); /* of kube.join_timer */
 void link_arm(struct kube *k, struct link *l);  /* sets the timer by phase */
 
@@ -455,8 +451,6 @@ struct kube {
 	struct link **links; /* by ascending id */
 	size_t n_links, links_size;
 	struct list_node joining; /* workers that wait, in the order of their answers */
-	struct list_node opening; /* workers that wait for a run that parses their credentials */
-	unsigned n_opens;         /* of this run */
 	struct timer join_timer;  /* a place is free */
 	unsigned n_joins;
 	struct call **slots; /* token → call */

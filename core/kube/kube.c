@@ -52,7 +52,6 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 	arena_init(&k->shown, SHOWN_MAX);
 	heap_init(&k->timers);
 	list_init(&k->joining);
-	list_init(&k->opening);
 	list_init(&k->dead);
 	secret_init(&k->secrets);
 	find_groups(k);
@@ -134,7 +133,6 @@ void timer_off(struct kube *k, struct timer *t)
 void kube_run(struct kube *k)
 {
 	call_run_dead(k);
-	link_open_next(k);
 	do {
 		struct heap_node *n = heap_min(&k->timers);
 		struct timer *t = NULL;
@@ -153,7 +151,7 @@ int64_t kube_next_ms(const struct kube *k)
 {
 	const struct heap_node *n = heap_min(&k->timers);
 
-	if (!list_empty(&k->dead) || !list_empty(&k->opening)) {
+	if (!list_empty(&k->dead)) {
 		return k->mono_ms;
 	}
 	return !n ? INT64_MAX : n->at;

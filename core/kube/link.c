@@ -31,7 +31,6 @@ struct link *link_new(struct kube *k, cluster_id id)
 	l->k = k;
 	l->id = id;
 	list_init(&l->in_queue);
-	list_init(&l->in_opening);
 	list_init(&l->calls);
 	list_init(&l->watches);
 	l->kinds = mk_calloc(k->kinds->n, sizeof(*l->kinds));
@@ -112,7 +111,6 @@ void link_close(struct kube *k, struct link *l)
 	}
 	l->suspect_ms = -1;
 	l->wants_creds = false;
-	list_del(&l->in_opening);
 	set_phase(k, l, PHASE_IDLE);
 }
 
@@ -254,22 +252,6 @@ static enum mk_code resolve(struct kube *k, struct link *l)
 	return code;
 }
 
-/*
- * Parsing credentials takes about a millisecond: when a thousand workers are to be opened, the loop
- * does other things in between.
- */
-static enum mk_code resolve_in_turn(struct kube *k, struct link *l)
-{
-	list_del(&l->in_opening);
-	l->wants_creds = k->n_opens >= OPENS_MAX;
-	if (l->wants_creds) {
-		list_add_tail(&k->opening, &l->in_opening);
-		return ERR_OK;
-	}
-	k->n_opens++;
-	return resolve(k, l);
-}
-
 enum mk_code link_connect(struct kube *k, struct link *l, const struct op *op, struct mk_err *err)
 {
 	char *owned_secret = mk_strndup(op->secret);
@@ -292,7 +274,7 @@ enum mk_code link_connect(struct kube *k, struct link *l, const struct op *op, s
 		access_end(k, l);
 		l->wants_creds = !k->secrets.synced && !str_starts(op->secret, STR(FILE_KEY));
 		/* Until the list of Secrets is complete, the Secret may still come. */
-		done = l->wants_creds || resolve_in_turn(k, l) == ERR_OK;
+		done = l->wants_creds || resolve(k, l) == ERR_OK;
 	}
 	return done ? ERR_OK : err_set(err, ERR_NO_MEMORY, "out of memory");
 }
@@ -300,7 +282,8 @@ enum mk_code link_connect(struct kube *k, struct link *l, const struct op *op, s
 /* For a link whose Secret came after OP_CONNECT. Out of memory: again in a second. */
 static void resolve_late(struct kube *k, struct link *l)
 {
-	if (resolve_in_turn(k, l) != ERR_OK) {
+	l->wants_creds = false;
+	if (resolve(k, l) != ERR_OK) {
 		l->wants_creds = true;
 		timer_set(k, &l->timer, k->mono_ms + RECONNECT_FIRST_MS);
 	}
@@ -312,15 +295,6 @@ void link_secrets_synced(struct kube *k)
 		if (k->links[i]->wants_creds) {
 			resolve_late(k, k->links[i]);
 		}
-	}
-}
-
-void link_open_next(struct kube *k)
-{
-	k->n_opens = 0;
-	while (k->n_opens < OPENS_MAX && !list_empty(&k->opening)) {
-		resolve_late(k, LIST_ENTRY(k->opening.next, struct link, in_opening));
-		kube_clear(k);
 	}
 }
 

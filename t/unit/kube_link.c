@@ -232,7 +232,6 @@ static void test_secrets(void)
 	       "what the transport refuses");
 	f.open_code = ERR_OK;
 	fake_connect(&f, 1, "x");
-	fake_wait(&f, 0); /* so many credentials were looked at in this run */
 	is_str(fake_story(&f), "link 1 connecting\n", "good credentials connect");
 	fake_line(&f, t, "DELETED", "v1", "Secret", "kueue-system", "x", 104);
 	fake_connect(&f, 1, "x");

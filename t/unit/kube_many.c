@@ -5,7 +5,7 @@
  */
 #include "t/lib/kube_fake.h"
 
-enum { WORKERS = 100, AT_ONCE = 32, OPENS = 4 };
+enum { WORKERS = 100, AT_ONCE = 32 };
 
 static struct fake f;
 
@@ -54,14 +54,6 @@ static void test_all_answer(void)
 	bool in_order = true;
 
 	connect_all();
-	is_int(open_calls("GET /version"), OPENS, "credentials of a few are parsed in one run");
-	kube_do(f.k, &(struct op){.type = OP_DISCONNECT, .cluster = WORKERS}, NULL);
-	fake_connect(&f, WORKERS, "s1");
-	fake_watch(&f, WORKERS, KIND_WORKLOAD, "o=m");
-	is_int(kube_next_ms(f.k), f.mono, "the next run is due");
-	kube_run(f.k);
-	is_int(open_calls("GET /version"), 2 * OPENS, "and takes as many");
-	fake_wait(&f, 0);
 	is_int(open_calls("GET /version"), WORKERS, "C-2.10: all are asked at once");
 	for (cluster_id c = WORKERS; c >= 1; c--) {
 		version_of(c);
@@ -84,7 +76,6 @@ static void test_all_answer(void)
 static void test_some_do_not(void)
 {
 	connect_all();
-	fake_wait(&f, 0);
 	for (cluster_id c = 1; c <= WORKERS; c++) {
 		if (c > 60) {
 			version_of(c);
