@@ -6,6 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/store/kept.h"
 
 #define RULE_NAME(id, text) [id] = text,
 const char *const rule_names[R_N] = {RULES(RULE_NAME)};
@@ -371,10 +372,10 @@ struct json *record_parse(struct engine *e, const struct record *r)
 {
 	struct json *v = NULL;
 
-	if (!r || !r->blob) {
+	if (!r || !r->kept) {
 		return NULL;
 	}
-	if (json_parse(&e->scratch, (mk_str){r->blob, r->blob_n}, &v, NULL) != ERR_OK) {
+	if (json_parse(&e->scratch, kept_text(r->kept, &e->scratch), &v, NULL) != ERR_OK) {
 		say_no_memory(e);
 		return NULL;
 	}
