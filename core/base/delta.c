@@ -16,7 +16,8 @@ enum {
 	STRETCH = 8,     /* shortest piece of a model */
 	MAX_BITS = 16,   /* of the hash */
 	NUMBER_MAX = 10, /* bytes of a number */
-	TIRED = 5,       /* each 2^TIRED bytes without a stretch make the steps longer by one */
+	STEP = 4,  /* where no stretch is found, the next bytes that are tried are so far on */
+	TIRED = 5, /* each 2^TIRED bytes without a stretch make the steps longer by one */
 };
 
 static uint64_t load(const char *p)
@@ -115,7 +116,7 @@ size_t delta_write(const struct delta_index *x, mk_str text, char *to, size_t ro
 		size_t at, len;
 
 		if (!find(x, text.p + i, next + (i - own), &at)) {
-			i += 1 + ((i - own) >> TIRED);
+			i += STEP + ((i - own) >> TIRED);
 			continue;
 		}
 		for (; i > own && at > 0 && text.p[i - 1] == x->model.p[at - 1]; i--) {
