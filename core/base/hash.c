@@ -13,7 +13,7 @@ static uint64_t rotl(uint64_t x, unsigned int k)
 	return (x << k) | (x >> (64 - k));
 }
 
-static void sip_round(struct sip *s)
+__attribute__((always_inline)) static inline void sip_round(struct sip *s)
 {
 	s->v0 += s->v1;
 	s->v1 = rotl(s->v1, 13) ^ s->v0;
@@ -27,7 +27,19 @@ static void sip_round(struct sip *s)
 	s->v2 = rotl(s->v2, 32);
 }
 
-/* The first n <= 8 bytes, little end first. */
+/* The first 8 bytes, little end first. */
+static uint64_t load8(const char *p)
+{
+	uint64_t x;
+
+	memcpy(&x, p, sizeof(x));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	x = __builtin_bswap64(x);
+#endif
+	return x;
+}
+
+/* The first n < 8 bytes. */
 static uint64_t load(const char *p, size_t n)
 {
 	uint64_t x = 0;
@@ -52,7 +64,7 @@ uint64_t hash64(mk_str str)
 	uint64_t m;
 
 	for (; str.n - i >= 8; i += 8) {
-		m = load(str.p + i, 8);
+		m = load8(str.p + i);
 		s.v3 ^= m;
 		sip_round(&s);
 		s.v0 ^= m;

@@ -106,7 +106,7 @@ struct engine_stats {
 	uint64_t visits;        /* clusters that those passes looked at */
 	size_t workloads;       /* manager Workloads in the store */
 	size_t objects;         /* all records */
-	size_t bytes;           /* memory of records and blobs */
+	size_t bytes;           /* memory of records and texts */
 	size_t queued, in_flight;
 	uint64_t dispatched, admitted; /* clones made; checks turned Ready */
 	uint64_t finished; /* Workloads of ours seen turning Finished, written by Kueue or by us */

@@ -2,10 +2,9 @@
 /* Lookups in the engine's state, and the index of workloads; see state.h. */
 #include "core/engine/state.h"
 
-#include <stdio.h>
-
 #include "core/base/alloc.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/store/kept.h"
 
 #define RULE_NAME(id, text) [id] = text,
 const char *const rule_names[R_N] = {RULES(RULE_NAME)};
@@ -234,21 +233,42 @@ void wl_free(struct engine *e, struct wl *w)
 	mk_free(w);
 }
 
+/* In a key, "017/ns/name": bytes of the kind, and at most of namespace and name. */
+enum { OWNER_KIND = 4, OWNER_TEXT = 338 };
+
+static void put_kind(char *to, uint16_t kind)
+{
+	to[0] = (char)('0' + kind / 100 % 10);
+	to[1] = (char)('0' + kind / 10 % 10);
+	to[2] = (char)('0' + kind % 10);
+	to[3] = '/';
+}
+
 static mk_str owner_key(struct arena *a, uint16_t kind, mk_str ns, mk_str name)
 {
-	return arena_printf(a, "%03u/%.*s/%.*s", (unsigned)kind, STR_ARG(ns), STR_ARG(name));
+	char text[OWNER_KIND];
+
+	put_kind(text, kind);
+	return arena_printf(a, "%.*s%.*s/%.*s", OWNER_KIND, text, STR_ARG(ns), STR_ARG(name));
 }
 
 struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_str name)
 {
-	char text[344];
-	int n = snprintf(text, sizeof(text), "%03u/%.*s/%.*s", (unsigned)kind, STR_ARG(ns),
-			 STR_ARG(name));
+	char text[OWNER_KIND + 1 + OWNER_TEXT];
+	const mk_str parts[] = {ns, STR("/"), name};
+	size_t n = OWNER_KIND;
 
-	if (n < 0 || (size_t)n >= sizeof(text)) {
+	if (ns.n > OWNER_TEXT || name.n > OWNER_TEXT - ns.n) {
 		return NULL;
 	}
-	return map_get(&e->owner_by_key, (mk_str){text, (size_t)n});
+	put_kind(text, kind);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].n > 0) {
+			memcpy(text + n, parts[i].p, parts[i].n);
+		}
+		n += parts[i].n;
+	}
+	return map_get(&e->owner_by_key, (mk_str){text, n});
 }
 
 static struct owner *owner_make(struct engine *e, uint16_t kind, mk_str ns, mk_str name)
@@ -372,10 +392,10 @@ struct json *record_parse(struct engine *e, const struct record *r)
 {
 	struct json *v = NULL;
 
-	if (!r || !r->blob) {
+	if (!r || !r->kept) {
 		return NULL;
 	}
-	if (json_parse(&e->scratch, (mk_str){r->blob, r->blob_n}, &v, NULL) != ERR_OK) {
+	if (json_parse(&e->scratch, kept_text(r->kept, &e->scratch), &v, NULL) != ERR_OK) {
 		say_no_memory(e);
 		return NULL;
 	}

@@ -7,6 +7,7 @@
  *   store/      objects as observed
  *     observe   takes events                 store       tables and records
  *     facts     what objects say             keep        which texts are kept
+ *     kept      ... and how
  *     touch     which passes a change needs  queue       passes that are due
  *
  *   act/        what is sent

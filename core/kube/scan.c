@@ -33,8 +33,13 @@ static bool take_plain(struct cursor *c, mk_str *ret)
 		return false;
 	}
 	for (; c->i < c->n; c->i++) {
-		unsigned char ch = (unsigned char)c->p[c->i];
+		unsigned char ch;
 
+		c->i += c->n - c->i >= PLAIN_BYTES ? block_plain_prefix(c->p + c->i) : 0;
+		if (c->i == c->n) {
+			return false;
+		}
+		ch = (unsigned char)c->p[c->i];
 		if (ch == '"') {
 			*ret = (mk_str){c->p + from, c->i - from};
 			c->i++;
@@ -117,6 +122,15 @@ static unsigned find_end(uint64_t open, uint64_t close, size_t *depth)
 	return BLOCK_BYTES;
 }
 
+/* How many bits are set. The compiler's own is a call where the processor may lack it. */
+static inline unsigned count(uint64_t x)
+{
+	x -= x >> 1 & 0x5555555555555555;
+	x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return (unsigned)(x * 0x0101010101010101 >> 56);
+}
+
 /* One block of a container: the bit of its closing bracket, or BLOCK_BYTES. */
 static inline unsigned skip_block(const char *p, size_t *depth, bool *in, bool *carry)
 {
@@ -127,11 +141,11 @@ static inline unsigned skip_block(const char *p, size_t *depth, bool *in, bool *
 
 	b.open &= ~strings;
 	b.close &= ~strings;
-	ends = (unsigned)__builtin_popcountll(b.close);
+	ends = count(b.close);
 	if (*depth <= ends) {
 		return find_end(b.open, b.close, depth);
 	}
-	*depth += (unsigned)__builtin_popcountll(b.open) - (size_t)ends;
+	*depth += count(b.open) - (size_t)ends;
 	return BLOCK_BYTES;
 }
 
@@ -320,9 +334,23 @@ static const struct want in_entry[] = {
 	{{NULL, 0}, 0, WANT_VALUE},
 };
 
-static bool contains(mk_str s, mk_str part)
+/* Is 'part' in 's'? It is looked for by its character 'rare', which such texts seldom have. */
+static bool contains(mk_str s, mk_str part, size_t rare)
 {
-	return s.n > 0 && memmem(s.p, s.n, part.p, part.n) != NULL;
+	const char *at, *end;
+
+	if (s.n < part.n) {
+		return false;
+	}
+	at = s.p + rare;
+	end = s.p + s.n - (part.n - 1 - rare);
+	while (at < end && (at = memchr(at, part.p[rare], (size_t)(end - at))) != NULL) {
+		if (memcmp(at - rare, part.p, part.n) == 0) {
+			return true;
+		}
+		at++;
+	}
+	return false;
 }
 
 /* Goes over the entry at 'c'. Does a rule need it? Also one that may be spelt oddly. */
@@ -336,8 +364,8 @@ static bool is_needed(struct cursor *c)
 		return skip_container(c);
 	}
 	return str_is(e.manager, NAME_ADMISSION) ||
-	       contains(e.fields, STR("\"f:nominatedClusterNames\"")) ||
-	       contains(e.fields, STR("\\u"));
+	       contains(e.fields, STR("\"f:nominatedClusterNames\""), STR("\"f:nominated").n) ||
+	       contains(e.fields, STR("\\u"), 0);
 }
 
 /* Adds the entries that a rule needs to 'to'; its new length. 'n': what is there already. */

@@ -74,6 +74,28 @@ static inline struct block block_sse2(const char *p)
 }
 #endif
 
+/*
+ * How many of the first 16 bytes come before the first one that is '"', '\\' or no printable ASCII;
+ * or fewer, where no such instructions are.
+ */
+enum { PLAIN_BYTES = 16 };
+static inline unsigned block_plain_prefix(const char *p)
+{
+#ifdef __SSE2__
+	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+	__m128i odd = _mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)),
+				   _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f)));
+	__m128i end = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+				   _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+
+	return (unsigned)__builtin_ctz((unsigned)_mm_movemask_epi8(_mm_or_si128(odd, end)) |
+				       1u << PLAIN_BYTES);
+#else
+	(void)p;
+	return 0;
+#endif
+}
+
 static inline struct block block_of(const char *p)
 {
 #ifdef __SSE2__

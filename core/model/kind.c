@@ -4,7 +4,7 @@
  */
 #include "core/model/kind.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "core/api/names.h"
 
@@ -146,12 +146,17 @@ int kinds_find(const struct kinds *ks, mk_str gvk)
 
 mk_str kind_api_version(const struct kind *k, char out[static 320])
 {
-	int n = snprintf(out, 320, "%.*s%s%.*s", STR_ARG(k->group), k->group.n > 0 ? "/" : "",
-			 STR_ARG(k->version));
+	const mk_str parts[] = {k->group, k->group.n > 0 ? STR("/") : STR(""), k->version};
+	size_t n = 0;
 
-	if (n < 0) {
-		n = 0;
-		out[0] = '\0';
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		mk_str part = str_sub(parts[i], 0, 319 - n);
+
+		if (part.n > 0) {
+			memcpy(out + n, part.p, part.n);
+		}
+		n += part.n;
 	}
-	return (mk_str){out, n < 320 ? (size_t)n : 319};
+	out[n] = '\0';
+	return (mk_str){out, n};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which states the engine knows, so that they need not be parsed, and that it keeps their bytes. */
 #include "core/engine/state.h"
+#include "core/engine/store/kept.h"
 #include "t/lib/engine_world.h"
 
 static bool knows(struct world *w, struct event ev)
@@ -33,7 +34,7 @@ static void keeps_bytes(struct world *w)
 	ev.raw_spec.n = (size_t)(strstr(text.p, "\"status\"") - ev.raw_spec.p);
 	w_engine(w, &ev, 1, &out);
 	r = manager_get(w->e, KIND_CHECK, STR(""), STR("x"));
-	is_str(r ? r->blob : "",
+	is_str(r ? kept_text(r->kept, &w->arena).p : "",
 	       "{\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"x\"},\"status\":{\"b\":"
 	       "\"\\u003c\"}}",
 	       "the bytes as they came, without the spec, are kept");

@@ -4,6 +4,7 @@
  * other workers are not affected.
  */
 #include "core/base/alloc.h"
+#include "core/base/rng.h"
 #include "t/lib/engine_world.h"
 
 enum { SHARE = 96 * 1024, FAT = 40 * 1024, N_FAT = 4 };
@@ -29,12 +30,17 @@ static struct world *begin(void)
 static struct object *fat(struct world *w, cluster_id c, int i)
 {
 	static char text[FAT + 1024];
+	struct rng r;
 	int n = snprintf(text, sizeof(text),
 			 "{\"metadata\":{\"name\":\"fat-%d\",\"namespace\":\"x\",\"labels\":{"
 			 "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"}},\"spec\":{\"x\":\"",
 			 i);
 
-	memset(text + n, 'x', FAT);
+	/* No two are alike: what they share would be kept once. */
+	rng_init(&r, (uint64_t)i + 1);
+	for (int k = 0; k < FAT; k++) {
+		text[n + k] = (char)('a' + (int)rng_below(&r, 26));
+	}
 	snprintf(text + n + FAT, sizeof(text) - (size_t)n - FAT, "\"}}");
 	return w_put(w, c, JOB, text);
 }
@@ -230,8 +236,9 @@ static void grows(void)
 	}
 	is_int((long long)times_over(w), 0, "what comes and goes does not add up");
 	fat(w, 2, 2);
+	fat(w, 2, 3);
 	w_settle(w);
-	is_int((long long)times_over(w), 1, "one more is too much");
+	is_int((long long)times_over(w), 1, "two more are too much");
 	w_free(w);
 }
 

@@ -85,6 +85,22 @@ static struct json *owned_list(struct arena *a, const struct json *fields, const
 	return list;
 }
 
+/* "f:" and the key; {NULL, 0} when out of memory. */
+static mk_str field_of(struct arena *a, mk_str key)
+{
+	char *p = arena_alloc_raw(a, key.n + 2);
+
+	if (!p) {
+		return STR_NONE;
+	}
+	p[0] = 'f';
+	p[1] = ':';
+	if (key.n > 0) {
+		memcpy(p + 2, key.p, key.n);
+	}
+	return (mk_str){p, key.n + 2};
+}
+
 /* The part of 'v' that the field set names; a set without members means the whole value. */
 static struct json *owned(struct arena *a, const struct json *fields, const struct json *v,
 			  int depth)
@@ -103,8 +119,7 @@ static struct json *owned(struct arena *a, const struct json *fields, const stru
 	}
 	mine = json_new_obj(a);
 	while (json_next(&it)) {
-		mk_str name = arena_printf(a, "f:%.*s", STR_ARG(it.key));
-		const struct json *sub = json_getn(fields, name);
+		const struct json *sub = json_getn(fields, field_of(a, it.key));
 
 		if (sub) {
 			json_set(a, mine, it.key, owned(a, sub, it.val, depth + 1));

@@ -301,7 +301,7 @@ void members_drop_texts(struct pass *p)
 		return;
 	}
 	for (LIST_EACH(n, records_on(p, p->e->clusters[CLUSTER_MANAGER]))) {
-		record_drop_blob(&p->e->store, record_at(n));
+		record_drop_text(&p->e->store, record_at(n));
 	}
 }
 

@@ -161,9 +161,9 @@ static void release(struct pass *p, enum rule rule)
 		wc->bout = (struct bout){0};
 	}
 	if (!left && facts_is(p->f, F_FINISHED)) {
-		record_drop_blob(&p->e->store, p->local);
+		record_drop_text(&p->e->store, p->local);
 		if (p->job && is_alone(p->w)) {
-			record_drop_blob(&p->e->store, p->job);
+			record_drop_text(&p->e->store, p->job);
 			members_drop_texts(p);
 		}
 	}

@@ -2,9 +2,9 @@
 /* Which part of an object's text is kept; see keep.h. */
 #include "core/engine/store/keep.h"
 
-#include "core/base/alloc.h"
+#include "core/engine/store/kept.h"
 
-enum { BLOB_MAX = 4 * 1024 * 1024 };
+enum { TEXT_MAX = 4 * 1024 * 1024 };
 
 const struct json *keep_admission_entry(const struct json *managed_fields)
 {
@@ -114,42 +114,37 @@ static enum keep what_of(const struct engine *e, const struct table *t, const st
 		       : KEEP_NONE;
 }
 
-/* The object's text as it came, perhaps without its spec. NULL: out of memory. */
-static char *cut_out(const struct event *ev, bool status_only, size_t *ret_n)
+/* The object's text as it came, perhaps without its spec. {NULL, 0}: out of memory. */
+static mk_str cut_out(struct engine *e, const struct event *ev, bool status_only)
 {
 	mk_str spec = status_only ? ev->raw_spec : STR_NONE;
-	size_t before = spec.n > 0 ? (size_t)(spec.p - ev->raw.p) : ev->raw.n;
-	size_t after = ev->raw.n - before - spec.n;
-	char *text = mk_malloc(before + after + 1);
+	size_t before, after;
+	char *text;
 
+	if (spec.n == 0) {
+		return ev->raw;
+	}
+	before = (size_t)(spec.p - ev->raw.p);
+	after = ev->raw.n - before - spec.n;
+	text = arena_alloc_raw(&e->scratch, before + after);
 	if (!text) {
-		return NULL;
+		return STR_NONE;
 	}
 	memcpy(text, ev->raw.p, before);
 	memcpy(text + before, ev->raw.p + before + spec.n, after);
-	text[before + after] = '\0';
-	*ret_n = before + after;
-	return text;
-}
-
-/* The same from the tree, which is written. */
-static char *write_out(struct engine *e, const struct json *kept, size_t *ret_n)
-{
-	mk_str text = json_write(&e->scratch, kept);
-
-	*ret_n = text.n;
-	return text.p ? mk_strndup(text) : NULL;
+	return (mk_str){text, before + after};
 }
 
 bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct event *ev,
-	       char **ret_text, size_t *ret_n)
+	       struct kept **ret)
 {
 	enum keep what = what_of(e, t, f);
 	bool status_only = what == KEEP_STATUS;
 	const struct json *kept = ev->obj;
+	struct models *models;
+	mk_str text;
 
-	*ret_text = NULL;
-	*ret_n = 0;
+	*ret = NULL;
 	if (what == KEEP_NONE) {
 		return true;
 	}
@@ -160,13 +155,12 @@ bool keep_text(struct engine *e, const struct table *t, struct facts *f, const s
 		say_unusable(t, f, STR("it is nested more than 120 levels deep"));
 		return true;
 	}
-	*ret_text = ev->raw.p ? cut_out(ev, status_only, ret_n) : write_out(e, kept, ret_n);
-	if (*ret_n > BLOB_MAX) {
+	text = ev->raw.p ? cut_out(e, ev, status_only) : json_write(&e->scratch, kept);
+	if (text.n > TEXT_MAX) {
 		say_unusable(t, f, STR("it is larger than 4 MiB"));
-		mk_free(*ret_text);
-		*ret_text = NULL;
-		*ret_n = 0;
 		return true;
 	}
-	return *ret_text;
+	models = store_models(&e->store, t);
+	*ret = text.p && models ? kept_new(models, text, &e->scratch) : NULL;
+	return *ret;
 }

@@ -9,12 +9,12 @@
 #include "core/engine/state.h"
 
 /*
- * Copies the part of the event's object that is to be kept into '*ret_text' (heap), or NULL when
- * nothing is, or when it is too big or nested too deep; 'f' says so then (F_UNUSABLE). The bytes
- * are those of the event's text, where it has one. False: out of memory.
+ * Keeps the part of the event's object that is to be kept in '*ret', or NULL when nothing is, or
+ * when it is too big or nested too deep; 'f' says so then (F_UNUSABLE). The bytes are those of the
+ * event's text, where it has one. False: out of memory.
  */
 bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct event *ev,
-	       char **ret_text, size_t *ret_n);
+	       struct kept **ret);
 
 /* The entry in a Workload's managedFields of the status that Kueue's admission applied, or NULL. */
 const struct json *keep_admission_entry(const struct json *managed_fields);

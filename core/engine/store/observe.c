@@ -10,6 +10,7 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/store/keep.h"
+#include "core/engine/store/kept.h"
 #include "core/engine/store/touch.h"
 
 /* --- who is concerned ------------------------------------------------------------------------- */
@@ -116,16 +117,15 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	mk_str uid = ev->uid.n ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
 	bool siblings = f && concerns_siblings(t, r->facts, f);
 	bool is_new = !r->present || !r->uid || !str_eq(str_of(r->uid), uid);
-	char *text = NULL;
-	size_t n = 0;
+	struct kept *kept = NULL;
 
 	if (f) {
 		news(e, r, f);
 	}
-	if (!f || !keep_text(e, t, f, ev, &text, &n) ||
-	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, text, n)) {
+	if (!f || !keep_text(e, t, f, ev, &kept) ||
+	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, kept)) {
 		mk_free(f);
-		mk_free(text);
+		kept_free(kept);
 		lose(e, t, r);
 		return;
 	}
@@ -250,7 +250,7 @@ void observe_reply(struct engine *e, struct record *r, const struct event *ev, b
 		return;
 	}
 	known = r->present && r->rv == as.rv && r->epoch == as.epoch;
-	if (record_is_newer(r, as.epoch, as.rv) || (known && (!asked || r->blob))) {
+	if (record_is_newer(r, as.epoch, as.rv) || (known && (!asked || r->kept))) {
 		return;
 	}
 	put(e, r, &as);

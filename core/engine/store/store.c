@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/state.h"
+#include "core/engine/store/kept.h"
 
 /* Estimate of a record's other memory: entries in maps, its uid, and the struct wl of its name. */
 enum { RECORD_MORE = 768 };
@@ -19,7 +20,17 @@ void store_done(struct store *s)
 	for (size_t i = 0; i < KIND_MAX; i++) {
 		map_done(&s->names[i]);
 		map_done(&s->groups[i]);
+		models_free(s->models[i][0]);
+		models_free(s->models[i][1]);
 	}
+}
+
+struct models *store_models(struct store *s, const struct table *t)
+{
+	struct models **m = &s->models[t->kind][t->cluster != CLUSTER_MANAGER];
+
+	*m = *m ? *m : models_new();
+	return *m;
 }
 
 /* --- one name on several workers -------------------------------------------------------------- */
@@ -102,7 +113,7 @@ static void weigh(struct store *s, const struct table *t, size_t more, size_t le
 
 static void forget_state(struct store *s, struct record *r)
 {
-	record_drop_blob(s, r);
+	record_drop_text(s, r);
 	if (r->facts) {
 		weigh(s, r->table, 0, r->facts->size);
 		mk_free(r->facts);
@@ -310,7 +321,7 @@ static bool is_waiting(const struct record *r)
 }
 
 bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch,
-		struct facts *facts, char *blob, size_t blob_n)
+		struct facts *facts, struct kept *kept)
 {
 	if (!r->uid || !str_eq(str_of(r->uid), uid)) {
 		char *copy = mk_strndup(uid);
@@ -331,9 +342,8 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 	r->table->n_waiting -= is_waiting(r);
 	forget_state(s, r);
 	r->facts = facts;
-	r->blob = blob;
-	r->blob_n = blob ? blob_n : 0;
-	weigh(s, r->table, facts->size + r->blob_n, 0);
+	r->kept = kept;
+	weigh(s, r->table, facts->size + kept_size(kept), 0);
 	r->rv = rv;
 	r->epoch = epoch;
 	r->absent = false;
@@ -366,12 +376,11 @@ void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch,
 	list_add_tail(&s->tombs, &r->tomb);
 }
 
-void record_drop_blob(struct store *s, struct record *r)
+void record_drop_text(struct store *s, struct record *r)
 {
-	weigh(s, r->table, 0, r->blob_n);
-	mk_free(r->blob);
-	r->blob = NULL;
-	r->blob_n = 0;
+	weigh(s, r->table, 0, kept_size(r->kept));
+	kept_free(r->kept);
+	r->kept = NULL;
 }
 
 bool store_sweep(struct store *s, int64_t before, size_t max)

@@ -17,6 +17,8 @@
 #include "core/model/kind.h"
 
 struct inflight;
+struct kept;
+struct models;
 
 /* When a job's status is written, and how its end was looked for. A restart may lose all of it. */
 struct pace {
@@ -73,8 +75,7 @@ struct record {
 	bool present;
 	bool ended;          /* not present, and 'rv' is the deletion's, which no state can have */
 	struct facts *facts; /* while present */
-	char *blob;          /* text without managedFields; may be NULL */
-	size_t blob_n;
+	struct kept *kept;   /* without managedFields; may be NULL */
 	uint64_t admitted_step; /* clone: the step that first saw this uid Admitted; 0 = not */
 	int64_t gone_at;        /* monotonic ms since it is not present */
 	int64_t asked_at;       /* monotonic ms of the last get's answer; 0 never */
@@ -134,6 +135,8 @@ struct store {
 	size_t n_records, bytes;
 	/* Workloads and jobs of workers: one of the nodes 'peers' of that kind and key */
 	struct map names[KIND_MAX], groups[KIND_MAX];
+	/* How texts are kept: those of the manager, and of workers; NULL none yet */
+	struct models *models[KIND_MAX][2];
 };
 
 /* "ns/name" on the stack: namespaces are at most 63, object names 253 bytes. */
@@ -145,6 +148,9 @@ struct store_key {
  * Fills 'k'; k->s points into it. False: the name is longer than any API server allows, or empty.
  */
 bool store_key(struct store_key *k, mk_str ns, mk_str name);
+
+/* How texts of the table are kept; NULL when out of memory. */
+struct models *store_models(struct store *s, const struct table *t);
 
 /* An empty store. */
 void store_init(struct store *s);
@@ -188,11 +194,11 @@ struct group *store_group_peers(const struct store *s, uint16_t kind, mk_str ns,
 /* Is the record's state newer than a view of (epoch, rv)? */
 bool record_is_newer(const struct record *r, uint32_t epoch, uint64_t rv);
 /*
- * Takes over an observed state: 'facts' and 'blob' (NULL = none) become the record's. False: out of
+ * Takes over an observed state: 'facts' and 'kept' (NULL = none) become the record's. False: out of
  * memory, the record is unchanged and the caller keeps both.
  */
 bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch,
-		struct facts *facts, char *blob, size_t blob_n);
+		struct facts *facts, struct kept *kept);
 /* The object is gone as of 'rv' (0: no version known). */
 void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch, int64_t now);
 /*
@@ -205,7 +211,7 @@ mk_str record_group(const struct record *r);
 /* The group of that value; NULL when no record is a member. */
 struct group *store_group(const struct table *t, mk_str ns, mk_str value);
 /* Frees the record's text; the facts stay. */
-void record_drop_blob(struct store *s, struct record *r);
+void record_drop_text(struct store *s, struct record *r);
 /*
  * Frees tombstones from before 'before' without an operation under way; looks at 'max' at most.
  * True: call again at once, because this call freed some and more are left. Tombstones with an
