@@ -117,9 +117,9 @@ static enum cli_exit run_test(struct cli *c, const struct cli_args *args)
 	struct plug *p = NULL;
 	enum cli_exit rc;
 
-	if (args->n_rest < 1 || !str_ends(str_of(args->rest[0]), STR(".yaml"))) {
+	if (args->n_rest < 1 || !plug_is_description(str_of(args->rest[0]))) {
 		return cli_usage(c, "kubectl multikueue adapter test",
-				 "expected a file that ends in .yaml");
+				 "expected a file that ends in .yaml or .yml");
 	}
 	if (access(args->rest[0], R_OK) != 0) {
 		cli_error(c, "%s: %s", args->rest[0], strerror(errno));
