@@ -403,6 +403,7 @@ void workload_pass(struct engine *e, struct wl *w)
 	}
 	any = count_uses(&p);
 	await(&p);
+	tally_line(&p);
 	if (e->no_memory) {
 		queue_add(&e->queue, &w->item);
 	} else if (!p.local && !any) {
