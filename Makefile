@@ -250,13 +250,17 @@ fmt-check: ## is everything formatted?
 
 PREFIX ?= /usr/local
 SHARE := $(PREFIX)/share/multikueue
-install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS) ## daemon, kubectl plugin, plugins, SDK headers, checker and template below PREFIX (DESTDIR for packages)
+install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS) ## daemon, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig)
 	install -m 755 $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
 	for f in $$(cd sdk/template && find . -type f ! -name '*.so'); do install -D -m 644 sdk/template/$$f $(DESTDIR)$(SHARE)/template/$$f || exit 1; done
 	install -d $(DESTDIR)$(SHARE)/adapters && install -m 644 conf/adapters/*.yaml docs/adapter.schema.json $(DESTDIR)$(SHARE)/adapters
+	for f in $$(cd conf && find admission crd deploy rbac kustomization.yaml -type f); do install -D -m 644 conf/$$f $(DESTDIR)$(SHARE)/conf/$$f || exit 1; done
+	sed 's|/usr/local|$(PREFIX)|' conf/multikueued.yaml >$(DESTDIR)$(SHARE)/conf/multikueued.yaml
+	chmod 644 $(DESTDIR)$(SHARE)/conf/multikueued.yaml
+	for f in README.md CHANGELOG.md LICENSE SECURITY.md $$(cd docs && find . -type f -name '*.md' -printf 'docs/%P\n'); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/multikueue/$$f || exit 1; done
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sdk/multikueue-plugin.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
 

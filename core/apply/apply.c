@@ -154,6 +154,15 @@ static void free_left(struct apply *a)
 	a->n_lanes = kept;
 }
 
+/* The verb of RBAC. */
+static const char *right_of(enum op_type type)
+{
+	return type == OP_CREATE || type == OP_EVENT ? "create"
+	       : type == OP_DELETE                   ? "delete"
+	       : type == OP_GET                      ? "get"
+						     : "patch";
+}
+
 /* Emits EV_OP_DONE. */
 static void tell(struct apply *a, const struct task *t, const struct kube_reply *r)
 {
@@ -178,6 +187,9 @@ static void tell(struct apply *a, const struct task *t, const struct kube_reply 
 	ev.rv = r->rv;
 	ev.raw = r->raw;
 	ev.raw_spec = r->raw_spec;
+	ev.verb = right_of(t->type);
+	ev.subresource = t->type == OP_APPLY_STATUS ? "status" : t->subresource;
+	ev.cause = t->cause;
 	a->sink.emit(a->sink.ctx, &ev);
 }
 

@@ -89,7 +89,8 @@ struct task *task_new(const struct op *op, struct arena *scratch)
 			   .cluster = op->cluster,
 			   .kind = op->kind,
 			   .subresource = op->subresource ? op->subresource : "",
-			   .field_manager = op->field_manager};
+			   .field_manager = op->field_manager,
+			   .cause = op->cause};
 	list_init(&t->node);
 	at = t->block;
 	t->ns = pack(&at, op->ns);

@@ -34,7 +34,7 @@ struct task {
 	cluster_id cluster;
 	uint16_t kind;
 	mk_str ns, name, body;
-	const char *subresource, *field_manager;
+	const char *subresource, *field_manager, *cause;
 	mk_str object; /* key of the in-flight table: kind, namespace, name */
 	unsigned tries;
 	int64_t queued_ms;

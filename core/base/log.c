@@ -46,6 +46,10 @@ static uint64_t lost;
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 
+const char *const log_modules[] = {"config", "daemon", "decision", "event",   "exec",
+				   "files",  "http",   "lease",    "link",    "metrics",
+				   "op",     "plug",   "tls",      "webhook", NULL};
+
 bool log_level_parse(mk_str text, enum log_level *ret)
 {
 	for (int i = 0; i <= LOG_OFF; i++) {

@@ -78,14 +78,17 @@ void log_last(enum log_level level, const char *module, const char *msg,
  */
 bool log_set_level(const char *module, enum log_level level);
 
+/* The modules that records are of, in order; a NULL ends the list. */
+extern const char *const log_modules[];
+
 /* "debug", "info", "warn", "error", "off". False leaves *ret untouched. */
 bool log_level_parse(mk_str text, enum log_level *ret);
 
 enum log_format { LOG_AUTO, LOG_JSON, LOG_TEXT };
 
 /*
- * For tests: where records go (2 at first) and how; LOG_AUTO: text on a terminal, else JSON. The
- * descriptor stays the caller's.
+ * Where records go (2 at first) and how; LOG_AUTO: text on a terminal, else JSON. The descriptor
+ * stays the caller's.
  */
 void log_set_output(int fd, enum log_format format);
 

@@ -154,6 +154,17 @@ size_t str_distance(mk_str a, mk_str b)
 	return row[b.n] + more;
 }
 
+void str_guess_try(struct str_guess *g, mk_str known)
+{
+	size_t most = known.n < 8 ? 1 : known.n / 4;
+	size_t d = g->word.n <= STR_NEAR && known.n > 1 ? str_distance(g->word, known) : SIZE_MAX;
+
+	if (d <= most && (!g->best.p || d < g->least)) {
+		g->best = known;
+		g->least = d;
+	}
+}
+
 mk_str str_cut(mk_str s, size_t max)
 {
 	size_t n = max;

@@ -74,6 +74,18 @@ bool str_i64(mk_str s, int64_t *ret);
 size_t str_distance(mk_str a, mk_str b);
 enum { STR_NEAR = 63 };
 
+/*
+ * The known word that an unknown one is a misspelling of, if there is one: set 'word', try each
+ * known word, and read 'best' (NULL pointer: none is near). Near is one letter, or a quarter of
+ * the known word's.
+ */
+struct str_guess {
+	mk_str word;
+	mk_str best; /* borrowed from str_guess_try */
+	size_t least;
+};
+void str_guess_try(struct str_guess *g, mk_str known);
+
 /* 's' cut to at most 'max' bytes without splitting a UTF-8 sequence. Borrowed. */
 mk_str str_cut(mk_str s, size_t max);
 

@@ -37,6 +37,7 @@ struct reader {
 	struct arena *a;
 	yaml_parser_t parser;
 	bool allow_duplicates;
+	size_t began; /* the line of the document that was read last */
 	struct frame stack[YAML_MAX_DEPTH];
 	size_t depth;
 	struct json *root; /* of the document that was read last */
@@ -294,10 +295,30 @@ static enum mk_code read_document(struct reader *r, bool *ret_end)
 		if (!yaml_parser_parse(&r->parser, &e)) {
 			return syntax_error(r);
 		}
+		if (e.type == YAML_DOCUMENT_START_EVENT) {
+			r->began = e.start_mark.line + 1;
+		}
 		code = on_event(r, &e);
 		*ret_end = e.type == YAML_STREAM_END_EVENT;
 		done = *ret_end || e.type == YAML_DOCUMENT_END_EVENT;
 		yaml_event_delete(&e);
+	}
+	return code;
+}
+
+/* For only_one: what follows the first document must be empty. */
+static enum mk_code refuse_more(struct reader *r)
+{
+	enum mk_code code = ERR_OK;
+	bool end = false;
+
+	while (code == ERR_OK && !end) {
+		code = read_document(r, &end);
+		if (code == ERR_OK && r->root != NULL && json_type(r->root) != JSON_NULL) {
+			code = refuse(r, r->began,
+				      "expected one document, found another: give each a file of "
+				      "its own");
+		}
 	}
 	return code;
 }
@@ -383,6 +404,9 @@ enum mk_code yaml_parse(struct arena *a, mk_str text, const struct yaml_options 
 	}
 	if (code == ERR_OK && ret_lines != NULL) {
 		code = keep_lines(r, root, ret_lines);
+	}
+	if (code == ERR_OK && options != NULL && options->only_one) {
+		code = refuse_more(r);
 	}
 	if (code == ERR_OK) {
 		*ret = root;

@@ -18,6 +18,7 @@ enum {
 /* All zero is the strict default; NULL stands for it. */
 struct yaml_options {
 	bool allow_duplicates; /* of keys: the last one wins, as in kubeconfigs */
+	bool only_one;         /* a further document that is not empty is ERR_INVALID */
 };
 
 struct yaml_lines_entry;

@@ -152,7 +152,7 @@ struct config_problem {
 	mk_str path;
 	int line;    /* 0 = not in the file */
 	mk_str text; /* Kueue's words, path included */
-	mk_str hint; /* "expected ..., found ...", or "" */
+	mk_str hint; /* "expected ..., found ...", "did you mean ...?", or "" */
 	bool warning;
 };
 
@@ -165,7 +165,11 @@ struct config_input {
 	mk_str text;              /* the file; empty = all defaults */
 	mk_str feature_gates;     /* the value of --feature-gates, "" = not given */
 	mk_str service_namespace; /* content of the service account's namespace file, "" = none */
+	mk_str plugin_directory;  /* the default; "" = below /usr/local */
 };
+
+/* Where plugins are, below the prefix of `make install`. */
+#define CONFIG_PLUGINS "lib/multikueue/plugins"
 
 /*
  * Reads, judges, fills in. As in Kueue each stage (decoding, feature gates, validation) must pass
@@ -188,15 +192,24 @@ struct config_dispatcher {
 
 /*
  * Judges what the configuration says of dispatchers, once they are loaded.
- *  - multiKueue.dispatcherName: a warning for an external one that is not declared. ERR_INVALID
- *    when it can only be a mistake: no domain-prefixed path, unknown under kueue.x-k8s.io/, or one
- *    typing error away from a known name; and for an external one when the template is not loaded.
+ *  - multiKueue.dispatcherName: a warning for an external one that is not declared; with 'strict'
+ *    ERR_INVALID, unless it is "". ERR_INVALID when it can only be a mistake: no domain-prefixed
+ *    path, unknown under kueue.x-k8s.io/ or multikueued.io/, or one typing error away from a known
+ *    name; and for an external one when the template is not loaded.
  *  - multiKueue.dispatchers: a section that does not fit its dispatcher's schema is ERR_INVALID,
  *    each fault reported with its line; a section of no loaded dispatcher gets a warning.
  */
 enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,
-				     const struct config_dispatcher *known, size_t n,
+				     const struct config_dispatcher *known, size_t n, bool strict,
 				     struct config_problems *problems, struct mk_err *err);
+
+/*
+ * Adds an error about the value at 'pointer' that was found after loading, with the line of the
+ * file: 'text' is the path of the key and what is wrong. Always an error code: ERR_INVALID, with
+ * 'text' in 'err', or ERR_NO_MEMORY.
+ */
+enum mk_code config_blame(struct arena *a, const struct config *c, const char *pointer,
+			  const char *text, struct config_problems *problems, struct mk_err *err);
 
 /*
  * The kind behind an entry of integrations.frameworks, e.g. "batch/job". False: no such framework.

@@ -201,8 +201,10 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	const struct json *dispatchers = at(r, "/multiKueue/dispatchers");
 	const struct plug_limits *l = &plug_default_limits;
 
-	m->plugin_directory = str_at(r, "/multiKueue/plugins/directory",
-				     STR("/usr/local/lib/multikueue/plugins"));
+	m->plugin_directory =
+		str_at(r, "/multiKueue/plugins/directory",
+		       r->in->plugin_directory.n > 0 ? r->in->plugin_directory
+						     : STR("/usr/local/" CONFIG_PLUGINS));
 	m->plugin_allow = strs_at(r, "/multiKueue/plugins/allow");
 	m->budgets = (struct config_budgets){
 		.soft_time_ms =

@@ -8,6 +8,8 @@
 #include "core/plug/plug.h"
 #include "core/plug/schema.h"
 
+#define INVALID "multiKueue.dispatcherName: Invalid value: "
+
 /* Is 's' one insertion, deletion, change or swap of neighbours away from 't' (and not equal)? */
 static bool one_typo_apart(mk_str s, mk_str t)
 {
@@ -53,6 +55,26 @@ static const struct config_dispatcher *find(const struct config_dispatcher *know
 	return NULL;
 }
 
+/* For an unknown name: the one that was meant, and all that are loaded. */
+static void suggest(struct config_run *r, const struct config_dispatcher *known, size_t n,
+		    mk_str name)
+{
+	struct str_guess g = {.word = name};
+	mk_str all = STR("");
+
+	for (size_t i = 0; i < n; i++) {
+		if (str_is(known[i].name, PLUG_EXTERNAL)) {
+			continue;
+		}
+		str_guess_try(&g, known[i].name);
+		all = arena_printf(r->a, "%.*s%s%.*s", STR_ARG(all), all.n ? ", " : "",
+				   STR_ARG(known[i].name));
+	}
+	config_hint(r, "%s%.*s%sloaded: %.*s", g.best.p ? "did you mean " : "", STR_ARG(g.best),
+		    g.best.p ? "? Dispatchers " : "dispatchers ",
+		    STR_ARG(all.n ? all : STR("none")));
+}
+
 /* No loaded dispatcher has the name: it is another controller's, or a mistake. */
 static void judge_name(struct config_run *r, const struct config_multikueue *m,
 		       const struct config_dispatcher *known, size_t n)
@@ -67,30 +89,38 @@ static void judge_name(struct config_run *r, const struct config_multikueue *m,
 	}
 	if (name.n > 0 && !config_is_domain_path(name)) {
 		config_error(r, at,
-			     "multiKueue.dispatcherName: Invalid value: %s: must be a "
-			     "domain-prefixed path "
-			     "(such as \"acme.io/foo\") of at most 63 bytes",
+			     INVALID "%s: must be a domain-prefixed path "
+				     "(such as \"acme.io/foo\") of at most 63 bytes",
 			     shown);
 	} else if (!declared && str_starts(name, STR(NAME_GROUP "/"))) {
+		config_error(r, at, INVALID "%s: no such dispatcher in " NAME_GROUP, shown);
+		suggest(r, known, n, name);
+	} else if (!declared && str_starts(name, STR(NAME_OUR_GROUP "/"))) {
 		config_error(r, at,
-			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher "
-			     "in " NAME_GROUP,
-			     shown);
+			     INVALID "%s: no plugin in %.*s has it: put its .so there (and into "
+				     "plugins.allow)",
+			     shown, STR_ARG(m->plugin_directory));
+		suggest(r, known, n, name);
 	} else if (!declared && typo.p != NULL) {
-		config_error(r, at,
-			     "multiKueue.dispatcherName: Invalid value: %s: no such dispatcher; "
-			     "did you "
-			     "mean %s?",
-			     shown, config_quote(r->a, typo));
+		config_error(r, at, INVALID "%s: no such dispatcher; did you mean %s?", shown,
+			     config_quote(r->a, typo));
 	} else if (!find(known, n, STR(PLUG_EXTERNAL))) {
-		config_error(r, at, "multiKueue.dispatcherName: Invalid value: %s: %s", shown,
-			     PLUG_NO_EXTERNAL);
+		config_error(r, at, INVALID "%s: %s", shown, PLUG_NO_EXTERNAL);
+		suggest(r, known, n, name);
+	} else if (!declared && r->strict && name.n > 0) {
+		config_error(r, at,
+			     INVALID "%s: no plugin in %.*s has it: put its .so there (and into "
+				     "plugins.allow); or, if another controller nominates, name it "
+				     "in multiKueue.externalDispatchers",
+			     shown, STR_ARG(m->plugin_directory));
+		suggest(r, known, n, name);
 	} else if (!declared) {
 		config_warning(r, at,
 			       "multiKueue.dispatcherName: %s is no dispatcher of ours: something "
 			       "outside "
 			       "has to nominate clusters",
 			       shown);
+		suggest(r, known, n, name);
 	}
 }
 
@@ -116,6 +146,7 @@ static void judge_sections(struct config_run *r, const struct config_multikueue 
 				       "multiKueue.dispatchers: no dispatcher is named %s: nobody "
 				       "reads this section",
 				       config_quote(r->a, it.key));
+			suggest(r, known, n, it.key);
 		} else if (d->schema) {
 			(void)schema_check(r->a, d->schema, it.val, at, fault, r);
 		}
@@ -123,7 +154,7 @@ static void judge_sections(struct config_run *r, const struct config_multikueue 
 }
 
 enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,
-				     const struct config_dispatcher *known, size_t n,
+				     const struct config_dispatcher *known, size_t n, bool strict,
 				     struct config_problems *problems, struct mk_err *err)
 {
 	struct config_input no_input = {.text = {NULL, 0}};
@@ -131,6 +162,7 @@ enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,
 			       .in = &no_input,
 			       .doc = c->document,
 			       .lines = c->lines,
+			       .strict = strict,
 			       .problems = problems};
 
 	if (str_is(c->multikueue.dispatcher, PLUG_EXTERNAL) ||
@@ -147,4 +179,19 @@ enum mk_code config_check_dispatcher(struct arena *a, const struct config *c,
 		}
 	}
 	return ERR_OK;
+}
+
+enum mk_code config_blame(struct arena *a, const struct config *c, const char *pointer,
+			  const char *text, struct config_problems *problems, struct mk_err *err)
+{
+	struct config_input no_input = {.text = {NULL, 0}};
+	struct config_run r = {.a = a,
+			       .in = &no_input,
+			       .doc = c->document,
+			       .lines = c->lines,
+			       .problems = problems};
+
+	config_error(&r, str_of(pointer), "%s", text);
+	return arena_failed(a) ? err_set(err, ERR_NO_MEMORY, "out of memory")
+			       : err_set(err, ERR_INVALID, "%s", text);
 }

@@ -12,6 +12,7 @@ struct config_run {
 	const struct json *doc; /* the file as JSON */
 	struct yaml_lines lines;
 	bool v1beta1;
+	bool strict; /* what only may be wrong is an error, too */
 	struct config_problems *problems;
 };
 

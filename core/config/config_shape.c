@@ -221,17 +221,27 @@ static const struct config_field *find_field(const struct config_run *r,
 	return NULL;
 }
 
-/* The field whose name differs in case only, for a hint. */
-static const char *near_miss(const struct config_schema *schema, mk_str key)
+/* For an unknown key: the one that was meant, or all that may stand there. */
+static void suggest(struct config_run *r, const struct config_schema *schema, mk_str key)
 {
-	for (size_t i = 0; i < schema->n; i++) {
-		const char *name = schema->fields[i].name;
+	unsigned int version = r->v1beta1 ? CV_V1BETA1 : CV_V1BETA2;
+	struct str_guess g = {.word = key};
+	mk_str all = STR("");
 
-		if (strlen(name) == key.n && strncasecmp(name, key.p, key.n) == 0) {
-			return name;
+	for (size_t i = 0; i < schema->n; i++) {
+		const struct config_field *f = &schema->fields[i];
+
+		if ((f->in & version) != 0) {
+			str_guess_try(&g, str_of(f->name));
+			all = arena_printf(r->a, "%.*s%s%s", STR_ARG(all), all.n ? ", " : "",
+					   f->name);
 		}
 	}
-	return NULL;
+	if (g.best.p) {
+		config_hint(r, "did you mean %.*s? Keys here: %.*s", STR_ARG(g.best), STR_ARG(all));
+	} else {
+		config_hint(r, "expected one of: %.*s", STR_ARG(all));
+	}
 }
 
 /* One member of an object of this schema. */
@@ -253,12 +263,9 @@ static void check_member(struct shape *s, const struct config_member *m,
 		check(s, m->val, f, &below);
 	} else if (!s->types) {
 		mk_str path = config_path(a, s->r->doc, below.pointer);
-		const char *meant = near_miss(schema, m->key);
 
 		config_error(s->r, below.pointer, "unknown field %s", config_quote(a, path));
-		if (meant != NULL) {
-			config_hint(s->r, "expected %s, found %.*s", meant, STR_ARG(m->key));
-		}
+		suggest(s->r, schema, m->key);
 	}
 }
 

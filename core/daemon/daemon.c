@@ -413,6 +413,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 	if (!d->manager) {
 		return ERR_INVALID;
 	}
+	telemetry_set_kinds(d->telemetry, manager_kinds(d->manager));
 	transport_net_set_sink(d->transport, manager_sink(d->manager));
 	transport_net_set_hooks(d->transport, before_delivery, after_delivery, d);
 	return ERR_OK;

@@ -64,8 +64,10 @@ static enum mk_code check_tls(const struct config *c, struct mk_err *err)
 static int check_config(struct setup *s, const struct options *o)
 {
 	struct mk_err err = {.code = ERR_OK};
-	enum mk_code code = setup_config(s, o, &err);
+	enum mk_code code;
 
+	s->strict = true;
+	code = setup_config(s, o, &err);
 	if (code == ERR_OK) {
 		code = setup_plugins(s, &err);
 	}

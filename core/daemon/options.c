@@ -2,6 +2,9 @@
 /* The command line; see options.h. Both `--name value` and `--name=value` are understood. */
 #include "core/daemon/options.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include "core/base/str.h"
 
 static const char help[] =
@@ -27,8 +30,9 @@ static const char help[] =
 	"account of the pod\n"
 	"  --feature-gates LIST     A=true,B=false; not together with featureGates in the file\n"
 	"  --log-level LEVEL        debug, info (default), warn, error or off; or for one module: "
-	"net=debug;\n"
+	"link=debug;\n"
 	"                           several with commas\n"
+	"  --log-format FORMAT      json, text or auto (default): text on a terminal, else JSON\n"
 	"  --check-config FILE      print each error as \"path: problem: expected ..., found ...\" "
 	"with its line, and\n"
 	"                           warn where Kueue itself would refuse the file; exit 1 if there "
@@ -45,7 +49,7 @@ static const char help[] =
 	"Examples:\n"
 	"  multikueued --config /etc/multikueue/config.yaml\n"
 	"  multikueued --config conf/config.yaml --kubeconfig ~/.kube/config --log-level "
-	"info,net=debug\n"
+	"info,link=debug\n"
 	"  multikueued --check-config config.yaml && kubectl rollout restart "
 	"deployment/multikueued\n"
 	"  multikueued --print-worker-rbac --config config.yaml | kubectl --context worker apply "
@@ -71,6 +75,7 @@ static const struct spec specs[] = {
 	{"--kubeconfig", true, OPTIONS_RUN},
 	{"--feature-gates", true, OPTIONS_RUN},
 	{"--log-level", true, OPTIONS_RUN},
+	{"--log-format", true, OPTIONS_RUN},
 	{"--check-config", true, OPTIONS_CHECK_CONFIG},
 	{"--print-kueue-config", false, OPTIONS_PRINT_KUEUE_CONFIG},
 	{"--list-plugins", false, OPTIONS_LIST_PLUGINS},
@@ -100,7 +105,45 @@ static const struct spec *find(const char *arg, const char **ret_value)
 	return NULL;
 }
 
-/* "info", or "info,net=debug": the level for all goes to *ret, the rest stays text and is only
+static enum mk_code check_module(mk_str name, struct mk_err *err)
+{
+	struct str_guess g = {.word = name};
+	char all[256] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; log_modules[i] != NULL; i++) {
+		if (str_is(name, log_modules[i])) {
+			return ERR_OK;
+		}
+		str_guess_try(&g, str_of(log_modules[i]));
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", i > 0 ? ", " : "",
+				      log_modules[i]);
+	}
+	return err_set(err, ERR_INVALID,
+		       "--log-level: no module \"%.*s\"%s%.*s%s; expected one of: %s",
+		       STR_ARG(str_cut(name, STR_NEAR)), g.best.p ? ": did you mean \"" : "",
+		       STR_ARG(g.best), g.best.p ? "\"?" : "", all);
+}
+
+static enum mk_code take_format(mk_str word, enum log_format *ret, struct mk_err *err)
+{
+	static const struct {
+		const char *word;
+		enum log_format format;
+	} known[] = {{"auto", LOG_AUTO}, {"json", LOG_JSON}, {"text", LOG_TEXT}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (str_is(word, known[i].word)) {
+			*ret = known[i].format;
+			return ERR_OK;
+		}
+	}
+	return err_set(err, ERR_INVALID,
+		       "--log-format: expected json, text or auto, found \"%.*s\"",
+		       STR_ARG(str_cut(word, STR_NEAR)));
+}
+
+/* "info", or "info,link=debug": the level for all goes to *ret, the rest stays text and is only
  * checked. */
 static enum mk_code take_levels(const char *text, bool apply, enum log_level *ret,
 				struct mk_err *err)
@@ -123,6 +166,9 @@ static enum mk_code take_levels(const char *text, bool apply, enum log_level *re
 		if (eq < 0) {
 			*ret = level;
 			continue;
+		}
+		if (check_module(str_sub(part, 0, (size_t)eq), err) != ERR_OK) {
+			return ERR_INVALID;
 		}
 		memcpy(module, part.p, (size_t)eq);
 		if (apply && !log_set_level(module, level)) {
@@ -150,6 +196,8 @@ static enum mk_code take(struct options *o, const struct spec *s, const char *va
 	} else if (strcmp(s->name, "--log-level") == 0) {
 		o->log_modules = value;
 		return take_levels(value, false, &o->log_level, err);
+	} else if (strcmp(s->name, "--log-format") == 0) {
+		return take_format(str_of(value), &o->log_format, err);
 	} else if (s->has_value) { /* --config, --check-config */
 		o->config = value;
 	}
@@ -201,6 +249,7 @@ enum mk_code options_apply_log(const struct options *o, struct mk_err *err)
 {
 	enum log_level level = o->log_level;
 
+	log_set_output(STDERR_FILENO, o->log_format);
 	log_set_level(NULL, level);
 	return take_levels(o->log_modules, true, &level, err);
 }

@@ -24,6 +24,7 @@ struct options {
 	const char *kubeconfig;    /* file, or NULL: in-cluster */
 	const char *feature_gates; /* "A=true,B=false" or "" */
 	enum log_level log_level;
+	enum log_format log_format;
 	const char *log_modules; /* "net=debug,lease=warn" or "": levels of single modules */
 };
 
@@ -33,7 +34,7 @@ struct options {
  */
 enum mk_code options_parse(int argc, char *const argv[], struct options *ret, struct mk_err *err);
 
-/* Sets the levels that were asked for. ERR_INVALID: log_modules is malformed. */
+/* Sets the format and the levels that were asked for. ERR_INVALID: log_modules is malformed. */
 enum mk_code options_apply_log(const struct options *o, struct mk_err *err);
 
 /* The text of --help. */

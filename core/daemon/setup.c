@@ -2,6 +2,9 @@
 /* Configuration and plugins, loaded and judged; see setup.h. */
 #include "core/daemon/setup.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include "core/base/clock.h"
 #include "core/base/file_read.h"
 #include "core/base/log.h"
@@ -25,20 +28,41 @@ void setup_done(struct setup *s)
 	arena_done(&s->arena);
 }
 
+/*
+ * An installed daemon is PREFIX/bin/multikueued: the default is below the same PREFIX. "" for one
+ * that stands elsewhere.
+ */
+static mk_str default_plugins(struct arena *a)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+	mk_str program = {path, n > 0 ? (size_t)n : 0};
+
+	while (program.n > 0 && program.p[program.n - 1] != '/') {
+		program.n--;
+	}
+	return str_ends(program, STR("/bin/"))
+		       ? arena_printf(a, "%.*s" CONFIG_PLUGINS,
+				      STR_ARG(str_sub(program, 0, program.n - strlen("bin/"))))
+		       : STR("");
+}
+
 enum mk_code setup_config(struct setup *s, const struct options *o, struct mk_err *err)
 {
 	struct config_input in = {
 		.feature_gates = str_of(o->feature_gates),
 		.service_namespace = credentials_namespace(&s->arena),
+		.plugin_directory = default_plugins(&s->arena),
 	};
 
 	if (o->config) {
-		enum mk_code code = file_read(&s->arena, o->config, CONFIG_MAX, &in.text, err);
+		enum mk_code code;
 
+		s->file = o->config;
+		code = file_read(&s->arena, o->config, CONFIG_MAX, &in.text, err);
 		if (code != ERR_OK) {
 			return code;
 		}
-		s->file = o->config;
 	}
 	return config_load(&s->arena, &in, &s->config, &s->problems, err);
 }
@@ -51,7 +75,7 @@ static enum mk_code allowed_files(struct setup *s, const mk_str **ret, struct mk
 
 	for (size_t i = 0; files && i < allow->n; i++) {
 		bool is_file =
-			str_ends(allow->v[i], STR(".so")) || str_ends(allow->v[i], STR(".yaml"));
+			str_ends(allow->v[i], STR(".so")) || plug_is_description(allow->v[i]);
 
 		files[i] = arena_printf(&s->arena, "%.*s%s", STR_ARG(allow->v[i]),
 					is_file ? "" : ".so");
@@ -104,7 +128,8 @@ static enum mk_code check_dispatcher(struct setup *s, struct mk_err *err)
 
 		known[i] = (struct config_dispatcher){d->name, d->schema};
 	}
-	return config_check_dispatcher(&s->arena, &s->config, known, n, &s->problems, err);
+	return config_check_dispatcher(&s->arena, &s->config, known, n, s->strict, &s->problems,
+				       err);
 }
 
 static bool is_served(const struct setup *s, const struct config_gvk *g)
@@ -185,6 +210,19 @@ static enum mk_code serve_external(struct setup *s, struct mk_err *err)
 	return ERR_OK;
 }
 
+/* The directory cannot be used: the first problem gets the line of the key that names it. */
+static enum mk_code blame_directory(struct setup *s, struct mk_err *err)
+{
+	mk_str rest = s->plugin_problems, first = STR("");
+
+	(void)str_split(&rest, '\n', &first);
+	s->plugin_problems = rest;
+	return config_blame(
+		&s->arena, &s->config, "/multiKueue/plugins/directory",
+		arena_printf(&s->arena, "multiKueue.plugins.directory: %.*s", STR_ARG(first)).p,
+		&s->problems, err);
+}
+
 enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
 {
 	const struct config_multikueue *mk = &s->config.multikueue;
@@ -202,6 +240,9 @@ enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
 	set_limits(s);
 	code = plug_load_dir(s->plug, mk->plugin_directory.p, files, mk->plugin_allow.n, &s->arena,
 			     &s->plugin_problems, err);
+	if (code == ERR_NOT_FOUND) {
+		return blame_directory(s, err);
+	}
 	if (code != ERR_OK) {
 		err_wrap(err, "plugins");
 		return code;

@@ -19,6 +19,7 @@ struct setup {
 	struct plug *plug;      /* NULL until setup_plugins */
 	mk_str plugin_problems; /* one per line, or "" */
 	const char *file;       /* of the configuration, or "defaults" */
+	bool strict;            /* --check-config: what only may be a mistake is an error, too */
 };
 
 /* Prepares 's' in place. */

@@ -15,6 +15,7 @@
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/gc.h"
+#include "core/engine/rules/tally.h"
 #include "core/engine/rules/workload.h"
 #include "core/engine/state.h"
 #include "core/engine/store/observe.h"
@@ -66,6 +67,8 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	list_init(&e->gone);
 	list_init(&e->left);
 	list_init(&e->gc_mark);
+	list_init(&e->lined_up);
+	list_init(&e->overdue);
 	arena_init(&e->scratch, SCRATCH_MAX);
 	queue_item_init(&e->gc_item, ITEM_GC, STR_NONE);
 	queue_item_init(&e->sweep_item, ITEM_SWEEP, STR_NONE);
@@ -328,6 +331,7 @@ void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_li
 	}
 	/* The turns of the walk go on where time ran out, or a short slice had none of them. */
 	e->turn = spent ? i % SLICE : 0;
+	tally_overdue(e);
 	leave(e);
 }
 

@@ -100,6 +100,8 @@ void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_li
 /* Monotonic ms when the next run is needed without an event; INT64_MAX = none. */
 int64_t engine_next_ms(const struct engine *e);
 
+enum { ENGINE_OVERDUE_MS = 10 * 60 * 1000 };
+
 /* Counters and gauges for metrics, the demo and the bench. */
 struct engine_stats {
 	uint64_t steps, passes; /* engine_run calls; workload passes */
@@ -111,10 +113,15 @@ struct engine_stats {
 	uint64_t dispatched, admitted; /* clones made; checks turned Ready */
 	uint64_t finished; /* Workloads of ours seen turning Finished, written by Kueue or by us */
 	uint64_t unserved_workloads; /* Workloads left as they are: no plugin serves their kind */
-	uint64_t gc_held;            /* Workloads whose garbage waits, counted in each interval */
-	uint64_t overweight;         /* times that a worker exceeded worker_memory */
-	uint64_t recreated;          /* clones created again without a reason, see breaker.c */
-	bool breaker_open;           /* deletes that may do harm are halted, see breaker.c */
+	/*
+	 * Workloads with reserved quota that no worker has admitted for longer than this, as of
+	 * the last step and only while leading; since this process saw them first.
+	 */
+	uint64_t overdue;
+	uint64_t gc_held;    /* Workloads whose garbage waits, counted in each interval */
+	uint64_t overweight; /* times that a worker exceeded worker_memory */
+	uint64_t recreated;  /* clones created again without a reason, see breaker.c */
+	bool breaker_open;   /* deletes that may do harm are halted, see breaker.c */
 };
 /* Copies the counters and gauges of now into 'ret'. */
 void engine_get_stats(const struct engine *e, struct engine_stats *ret);

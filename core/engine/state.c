@@ -171,6 +171,7 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	list_init(&w->node);
 	list_init(&w->owner_node);
 	list_init(&w->waits);
+	list_init(&w->line);
 	if (!map_put(&e->wl_by_key, w->key, w)) {
 		mk_free(w);
 		say_no_memory(e);
@@ -226,6 +227,8 @@ void wl_free(struct engine *e, struct wl *w)
 		e->walk = wl_after(e, w);
 	}
 	list_del(&w->waits);
+	list_del(&w->line);
+	e->stats.overdue -= w->is_overdue;
 	queue_del(&e->queue, &w->item);
 	map_del(&e->wl_by_key, w->key);
 	list_del(&w->node);

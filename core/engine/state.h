@@ -177,6 +177,7 @@ struct cluster {
 	bool was_up;  /* the link was up since the cluster has this number */
 	enum mk_code code;
 	char *text, *reason; /* of the loss, for the condition */
+	int http;            /* the status that told of it, or 0 */
 	int64_t up_at;       /* when the link came up last */
 
 	/* rules/gc.c: this interval */
@@ -333,6 +334,9 @@ struct wl {
 	/* rules/tally.c */
 	bool live;    /* seen not Finished */
 	bool pending; /* seen before its check turned Ready */
+	bool is_overdue;
+	int64_t lined_up_at;
+	struct list_node line; /* in engine.lined_up or engine.overdue, or in none */
 
 	/* rules/gc.c */
 	bool gc;               /* objects without our annotations may be deleted, too */
@@ -382,6 +386,8 @@ struct engine {
 	struct list_node workloads;
 	struct list_node waits; /* workloads that any cluster may concern */
 	struct list_node gone;  /* workloads without a local Workload: their 'waits' */
+	/* rules/tally.c: workloads that wait for a worker, the longest first; those for too long */
+	struct list_node lined_up, overdue;
 	/* wl_queue_all: the next 'walk_left' from 'walk' on, in a ring, are still to get a pass */
 	struct wl *walk;
 	size_t walk_left;

@@ -98,6 +98,8 @@ struct event {
 	int64_t at_wall_ms;
 	uint64_t op_id;
 	enum op_outcome outcome;
+	/* EV_OP_DONE: what was asked for, as RBAC calls it, and the rule; static, or NULL */
+	const char *verb, *subresource, *cause;
 	bool may_write;
 };
 

@@ -89,6 +89,8 @@ struct op {
 	 * discovery asks again and again
 	 */
 	bool sought;
+	/* for the log, a write of a Workload's status: the reason, and the recorded cluster */
+	mk_str why, about;
 };
 
 /* A growing list in an arena. */

@@ -96,12 +96,20 @@ static const char *show(const char *s)
 	return s ? (*s ? s : "\"\"") : "NULL";
 }
 
+/* What helps against another ABI, once for all that is said of it. */
+static bool advise(struct findings *f, const char *or_what)
+{
+	findings_add(f, "%srebuild it against sdk/ of multikueued %s (ABI %d.%d)", or_what,
+		     MK_VERSION, MK_ABI_MAJOR, MK_ABI_MINOR);
+	return false;
+}
+
 bool check_entry(const struct plug *p, const struct mk_entry *e, struct findings *f)
 {
 	if (e->magic != MK_MAGIC) {
 		/* not an entry, or of another machine: no other field means anything */
 		findings_add(f, "magic: expected 0x%08x, found 0x%08x", MK_MAGIC, e->magic);
-		return false;
+		return advise(f, "");
 	}
 	size_t before = f->n;
 
@@ -124,7 +132,10 @@ bool check_entry(const struct plug *p, const struct mk_entry *e, struct findings
 			     (unsigned)e->min_host_minor);
 	}
 	if (!readable) {
-		return false;
+		return advise(f, "");
+	}
+	if (e->min_host_minor > MK_ABI_MINOR) {
+		(void)advise(f, "upgrade multikueued, or ");
 	}
 	if (!is_plain(e->id, MAX_ID)) {
 		findings_add(f, "id: expected a reverse-DNS name of at most %d bytes, found %.64s",

@@ -164,6 +164,7 @@ mk_str describe_schema(struct arena *a)
 struct reading {
 	struct plug *p;
 	struct arena *a; /* scratch; what stays is in the registry's arena */
+	struct yaml_lines lines;
 	struct findings f;
 };
 
@@ -171,7 +172,8 @@ static void tell(void *ctx, mk_str pointer, mk_str text)
 {
 	struct reading *r = ctx;
 
-	findings_add(&r->f, "%.*s%s%.*s", STR_ARG(pointer), pointer.n ? ": " : "", STR_ARG(text));
+	findings_add(&r->f, "line %d: %.*s%s%.*s", yaml_line(&r->lines, pointer), STR_ARG(pointer),
+		     pointer.n ? ": " : "", STR_ARG(text));
 }
 
 static const char *keep(struct reading *r, const struct json *v)
@@ -357,7 +359,7 @@ enum mk_code plug_add_description(struct plug *p, mk_str text, const char *file,
 		return err_set(err, ERR_TOO_BIG, "expected at most %d bytes, found %zu",
 			       DESCRIBE_MAX_SIZE, text.n);
 	}
-	code = yaml_parse(a, text, NULL, &doc, NULL, err);
+	code = yaml_parse(a, text, &(struct yaml_options){.only_one = true}, &doc, &r.lines, err);
 	if (code != ERR_OK) {
 		return code;
 	}

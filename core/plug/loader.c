@@ -102,9 +102,9 @@ static const mk_entry *find_entry(void *handle, const char *path, struct problem
 	return entry;
 }
 
-static bool is_description(const char *name)
+bool plug_is_description(mk_str name)
 {
-	return str_ends(str_of(name), STR(".yaml"));
+	return str_ends(name, STR(".yaml")) || str_ends(name, STR(".yml"));
 }
 
 /* Takes over 'fd', a file of YAML. */
@@ -151,7 +151,7 @@ static void load_fd(struct plug *p, int fd, const char *path, struct problems *p
 {
 	char name[64];
 
-	if (is_description(path)) {
+	if (plug_is_description(str_of(path))) {
 		load_description(p, fd, path, pr);
 		return;
 	}
@@ -186,13 +186,13 @@ static void load_fd(struct plug *p, int fd, const char *path, struct problems *p
 static int by_name(const void *x, const void *y)
 {
 	const char *const *a = x, *const *b = y;
-	int kind = is_description(*a) - is_description(*b);
+	int kind = plug_is_description(str_of(*a)) - plug_is_description(str_of(*b));
 
 	return kind != 0 ? kind : strcmp(*a, *b);
 }
 
 /*
- * The names of all *.so and *.yaml in the directory, in the order of loading, in 'a'; -1 after a
+ * The names of all plugins in the directory, in the order of loading, in 'a'; -1 after a
  * problem.
  */
 static int list_dir(int dir, const char *path, struct arena *a, const char **names,
@@ -217,7 +217,7 @@ static int list_dir(int dir, const char *path, struct arena *a, const char **nam
 		}
 		mk_str name = str_of(e->d_name);
 
-		if (name.n < 4 || !(str_ends(name, STR(".so")) || is_description(e->d_name))) {
+		if (name.n < 4 || !(str_ends(name, STR(".so")) || plug_is_description(name))) {
 			continue;
 		}
 		if (n == MAX_FILES) {
@@ -250,8 +250,9 @@ static bool is_allowed(const char *name, const mk_str *allow, size_t n_allow)
 	return n_allow == 0;
 }
 
-static enum mk_code report(struct problems *pr, struct arena *a, mk_str *ret_problems,
-			   struct mk_err *err)
+/* 'why': the code for other problems than a lack of memory. */
+static enum mk_code report(struct problems *pr, enum mk_code why, struct arena *a,
+			   mk_str *ret_problems, struct mk_err *err)
 {
 	enum mk_code code = ERR_OK;
 
@@ -264,7 +265,7 @@ static enum mk_code report(struct problems *pr, struct arena *a, mk_str *ret_pro
 			if (!str_split(&rest, '\n', &first)) {
 				first = text;
 			}
-			code = err_set(err, pr->no_memory ? ERR_NO_MEMORY : ERR_INVALID, "%.*s",
+			code = err_set(err, pr->no_memory ? ERR_NO_MEMORY : why, "%.*s",
 				       STR_ARG(first));
 			if (ret_problems) {
 				*ret_problems = text;
@@ -285,8 +286,14 @@ static void check_all_there(const char *directory, const mk_str *allow, size_t n
 			found = found || str_is(allow[i], names[k]);
 		}
 		if (!found) {
-			problem(pr, directory, "allow: expected %.*s, found no such file",
-				STR_ARG(allow[i]));
+			struct str_guess g = {.word = allow[i]};
+
+			for (int k = 0; k < n; k++) {
+				str_guess_try(&g, str_of(names[k]));
+			}
+			problem(pr, directory, "allow: expected %.*s, found no such file%s%.*s%s",
+				STR_ARG(allow[i]), g.best.p ? ": did you mean " : "",
+				STR_ARG(g.best), g.best.p ? "?" : "");
 		}
 	}
 }
@@ -303,7 +310,9 @@ enum mk_code plug_load_dir(struct plug *p, const char *directory, const mk_str *
 	int n = dir < 0 ? -1 : list_dir(dir, directory, a, names, &pr);
 
 	if (n == 0) {
-		problem(&pr, directory, "directory: expected at least one *.so, found none");
+		problem(&pr, directory,
+			"directory: expected at least one *.so, *.yaml or *.yml, found none: "
+			"put plugins there, or name another directory");
 	}
 	if (n >= 0) {
 		check_all_there(directory, allow, n_allow, names, n, &pr);
@@ -326,7 +335,7 @@ enum mk_code plug_load_dir(struct plug *p, const char *directory, const mk_str *
 	if (dir >= 0) {
 		close(dir);
 	}
-	return report(&pr, a, ret_problems, err);
+	return report(&pr, dir < 0 ? ERR_NOT_FOUND : ERR_INVALID, a, ret_problems, err);
 }
 
 enum mk_code plug_load_file(struct plug *p, const char *path, struct arena *a, mk_str *ret_problems,
@@ -345,5 +354,5 @@ enum mk_code plug_load_file(struct plug *p, const char *path, struct arena *a, m
 	} else {
 		load_fd(p, fd, path, &pr);
 	}
-	return report(&pr, a, ret_problems, err);
+	return report(&pr, ERR_INVALID, a, ret_problems, err);
 }

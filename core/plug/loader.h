@@ -11,8 +11,8 @@
 
 /*
  * Loads every *.so of 'directory' (absolute), in the order of their names, and then every *.yaml
- * (describe.h), into 'p'. With 'n_allow' > 0 only files whose name is in 'allow' ("job.so"), each
- * of which must then be there.
+ * and *.yml (describe.h), into 'p'. With 'n_allow' > 0 only files whose name is in 'allow'
+ * ("job.so"), each of which must then be there.
  *
  * Refused, all of them together: a directory, or a parent of it, or a file whose owner is neither
  * root nor our user, or writable by group or others (a parent with the sticky bit may be:
@@ -22,14 +22,18 @@
  * is what is loaded: the path is walked component by component on descriptors and the file is
  * loaded through its own.
  *
- * On failure ERR_INVALID (ERR_NO_MEMORY), *ret_problems (may be NULL) = one line per problem, in
- * 'a', each as `path: problem: expected …, found …`, and err has the first. Entries without a
- * problem stay registered. Loaded objects stay mapped for the life of the process, and with each
+ * On failure ERR_INVALID (ERR_NOT_FOUND when the directory itself cannot be used; ERR_NO_MEMORY),
+ * *ret_problems (may be NULL) = one line per problem, in 'a', each as
+ * `path: problem: expected …, found …`, and err has the first. Entries without a problem stay
+ * registered. Loaded objects stay mapped for the life of the process, and with each
  * one descriptor stays open: the C library knows it by that name.
  */
 enum mk_code plug_load_dir(struct plug *p, const char *directory, const mk_str *allow,
 			   size_t n_allow, struct arena *a, mk_str *ret_problems,
 			   struct mk_err *err);
+
+/* Is a file of this name a description, by its end: .yaml or .yml? */
+bool plug_is_description(mk_str name);
 
 /*
  * Loads one file, of any owner and mode: for the checker and for tests, whose user names the file

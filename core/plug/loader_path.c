@@ -182,6 +182,20 @@ static bool descend(struct walk *w, const char *name)
 	return true;
 }
 
+/* The walk along 'path' ended at 'name' in 'parent', with errno set. */
+static void not_there(const char *path, const char *parent, const char *name, struct problems *pr)
+{
+	if (errno == ENOENT) {
+		problem(pr, path,
+			"directory: expected one, found no \"%s\" in %s: create it, or name "
+			"another",
+			name, parent[0] ? parent : "/");
+	} else {
+		problem(pr, path, "directory: expected one, found at \"%s\": %s", name,
+			strerror(errno));
+	}
+}
+
 int path_open_dir(const char *path, struct problems *pr)
 {
 	struct walk w = {.fd = -1};
@@ -205,8 +219,7 @@ int path_open_dir(const char *path, struct problems *pr)
 			break;
 		}
 		if (!next_component(&w, name) || !descend(&w, name)) {
-			problem(pr, path, "directory: expected one, found at %s: %s", name,
-				strerror(errno));
+			not_there(path, w.done, name, pr);
 			break;
 		}
 	}

@@ -278,6 +278,24 @@ static void check_enum(struct check *c, const struct json *list, const struct js
 static void check_value(struct check *c, const struct json *schema, const struct json *v,
 			mk_str pointer);
 
+/* A key that is none of 'known': the one that was meant, and all that there are. */
+static void tell_unknown(struct check *c, const struct json *known, mk_str key, mk_str place)
+{
+	struct str_guess g = {.word = key};
+	struct json_iter it = json_iter(known);
+	mk_str all = STR("");
+
+	while (json_next(&it)) {
+		str_guess_try(&g, it.key);
+		all = arena_printf(c->a, "%.*s%s%.*s", STR_ARG(all), all.n ? ", " : "",
+				   STR_ARG(it.key));
+	}
+	tell(c, place,
+	     arena_printf(c->a, "Forbidden: no such key%s%.*s%s%s%.*s%s",
+			  g.best.p ? ": did you mean " : "", STR_ARG(g.best), g.best.p ? "?" : "",
+			  all.n ? " (keys here: " : "", STR_ARG(all), all.n ? ")" : ""));
+}
+
 static void check_members(struct check *c, const struct json *schema, const struct json *v,
 			  mk_str pointer)
 {
@@ -294,7 +312,7 @@ static void check_members(struct check *c, const struct json *schema, const stru
 		} else if (json_type(others) == JSON_OBJ) {
 			check_value(c, others, it.val, place);
 		} else if (json_type(others) == JSON_BOOL && !json_bool(others)) {
-			tell(c, place, STR("Forbidden: no such key"));
+			tell_unknown(c, known, it.key, place);
 		}
 	}
 	it = json_iter(json_get(schema, "required"));

@@ -69,18 +69,12 @@ static const char *const flavor_notes[] = {"related-elastic-quota", NULL};
 /* The one of 'words' that 'word', which is none of them, is near to; or NULL. */
 static const char *meant(mk_str word, const char *const *words)
 {
-	const char *best = NULL;
-	size_t least = SIZE_MAX;
+	struct str_guess g = {.word = word};
 
-	for (; *words != NULL && word.n <= WORD_MAX; words++) {
-		size_t d = str_distance(word, str_of(*words));
-
-		if (d * 4 <= strlen(*words) && d < least) {
-			least = d;
-			best = *words;
-		}
+	for (; *words != NULL; words++) {
+		str_guess_try(&g, str_of(*words));
 	}
-	return best;
+	return g.best.p;
 }
 
 static bool is_one_of(mk_str word, const char *const *words)

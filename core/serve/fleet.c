@@ -6,6 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
+#include "core/model/op.h"
 
 enum {
 	CLUSTERS_MAX = 16384,
@@ -79,6 +80,37 @@ struct fleet_cluster *fleet_add(struct fleet *f, cluster_id id, mk_str name)
 	rows_of_cluster_done(&c->requests);
 	f->text_is_old = true;
 	return c;
+}
+
+mk_str fleet_name(const struct fleet *f, cluster_id id, char number[static 16])
+{
+	const struct fleet_cluster *c = fleet_find(f, id);
+
+	if (c) {
+		return str_of(c->name);
+	}
+	snprintf(number, 16, "%u", id);
+	return str_of(number);
+}
+
+void fleet_set_source(struct fleet_cluster *c, mk_str ns, mk_str secret)
+{
+	const mk_str file = STR(FILE_KEY), profile = STR(PROFILE_KEY);
+
+	if (!c) {
+		return;
+	}
+	if (str_starts(secret, file)) {
+		secret = str_sub(secret, file.n, SIZE_MAX);
+		snprintf(c->source, sizeof(c->source), "file %.*s", STR_ARG(str_cut(secret, 380)));
+	} else if (str_starts(secret, profile)) {
+		secret = str_sub(secret, profile.n, SIZE_MAX);
+		snprintf(c->source, sizeof(c->source), "ClusterProfile %.*s/%.*s", STR_ARG(ns),
+			 STR_ARG(str_cut(secret, FLEET_NAME_SIZE)));
+	} else {
+		snprintf(c->source, sizeof(c->source), "Secret %.*s/%.*s, key kubeconfig",
+			 STR_ARG(ns), STR_ARG(str_cut(secret, FLEET_NAME_SIZE)));
+	}
 }
 
 void fleet_remove(struct fleet *f, struct fleet_cluster *c)

@@ -15,6 +15,7 @@ enum {
 	FLEET_NAME_SIZE = 254,
 	FLEET_LABEL_SIZE = 129, /* what metrics show of a value */
 	FLEET_REASON_SIZE = 64,
+	FLEET_SOURCE_SIZE = 400,
 };
 
 struct fleet_cluster {
@@ -24,7 +25,8 @@ struct fleet_cluster {
 	char label[FLEET_LABEL_SIZE]; /* its name in metrics */
 	enum link_state link;
 	char reason[FLEET_REASON_SIZE];
-	bool unserved[KIND_MAX]; /* the log says that it does not serve the kind */
+	char source[FLEET_SOURCE_SIZE]; /* where its credentials come from, for readers */
+	bool unserved[KIND_MAX];        /* the log says that it does not serve the kind */
 	unsigned n_unserved;
 	struct rows_of_cluster requests; /* by its label; empty again when that changes */
 };
@@ -46,6 +48,10 @@ void fleet_done(struct fleet *f);
 struct fleet_cluster *fleet_find(const struct fleet *f, cluster_id id);
 /* Made when there is none; the name is taken over. NULL when there are too many, or no memory. */
 struct fleet_cluster *fleet_add(struct fleet *f, cluster_id id, mk_str name);
+/* The name, or the id as text in 'number'. */
+mk_str fleet_name(const struct fleet *f, cluster_id id, char number[static 16]);
+/* 'ns' and 'secret' are those of OP_CONNECT. 'c' NULL: nothing. */
+void fleet_set_source(struct fleet_cluster *c, mk_str ns, mk_str secret);
 void fleet_remove(struct fleet *f, struct fleet_cluster *c);
 /* How it stands from now on. */
 void fleet_set_link(struct fleet *f, struct fleet_cluster *c, enum link_state link, mk_str reason);

@@ -97,13 +97,13 @@ void rows_add(struct metric_row *row, struct metric *m, const mk_str *labels)
 	}
 }
 
-void rows_observe(struct metric_row *row, struct metric *m, mk_str label, double value)
+void rows_observe(struct metric_row *row, struct metric *m, const mk_str *labels, double value)
 {
 	if (row && metric_row_observe(row, value)) {
 		return;
 	}
-	metric_observe(m, METRIC_LABELS(label), value);
+	metric_observe(m, labels, value);
 	if (row) {
-		metric_find(m, METRIC_LABELS(label), row);
+		metric_find(m, labels, row);
 	}
 }

@@ -16,6 +16,7 @@ enum { ROWS_VERBS = 6 };
 struct rows_of_cluster {
 	struct rows_request *v; /* owned */
 	size_t n, size;
+	struct metric_row seconds[ROWS_VERBS]; /* durations */
 };
 
 /* The number of a verb ("GET", "WATCH"), ROWS_VERBS when it is none of them. */
@@ -46,7 +47,7 @@ void rows_pairs_clear(struct rows_pairs *p);
 
 /* Adds 1 by the labels and keeps the row in '*row', unless that is NULL. */
 void rows_add(struct metric_row *row, struct metric *m, const mk_str *labels);
-/* Observes by '*row', or by the label and keeps the row; 'row' may be NULL. */
-void rows_observe(struct metric_row *row, struct metric *m, mk_str label, double value);
+/* Observes by '*row', or by the labels and keeps the row; 'row' may be NULL. */
+void rows_observe(struct metric_row *row, struct metric *m, const mk_str *labels, double value);
 
 #endif

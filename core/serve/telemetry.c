@@ -10,9 +10,9 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
-#include "core/base/log.h"
 #include "core/base/metric.h"
 #include "core/serve/fleet.h"
+#include "core/serve/records.h"
 
 enum {
 	LEASE_TEXT_MAX = 64 * 1024,
@@ -24,24 +24,30 @@ enum {
 	DOWNS_OF_CLUSTER = 16,
 };
 
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 struct telemetry {
 	bool in_use[KIND_MAX]; /* the manager has workloads of the job kind */
 	bool elects;           /* leaders are elected */
 	struct fleet fleet;
+	struct records records;
 	struct engine_stats told; /* what the counters have been told so far */
 	struct plug_stats plug_told;
 	uint64_t connects_told, bytes_told;
 	int64_t beat_ms, beat_gap_ms; /* the last heartbeat; the longest time between two */
 	struct rows_pairs pairs;
-	struct metric_row seconds[ROWS_VERBS];
 	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
 	struct metric *stall, *max_stall, *beat_gap, *leader, *pending, *queued, *in_flight;
-	struct metric *workloads, *frozen, *objects, *store_bytes;
+	struct metric *workloads, *frozen, *overdue, *objects, *store_bytes;
 	struct metric *dispatched, *admitted, *finished, *passes, *rules;
 	struct metric *sockets, *connects, *bytes_in, *running;
 	struct metric *plugin_calls, *plugin_faults, *plugin_soft;
 	struct metric *breaker, *recreated, *gc_held, *overweight;
-	struct metric *rss, *cpu, *started;
+	struct metric *build, *rss, *cpu, *started;
 };
 
 static void register_wire(struct telemetry *t)
@@ -49,9 +55,9 @@ static void register_wire(struct telemetry *t)
 	t->requests = metric_counter("multikueue_requests_total",
 				     "Requests to API servers by verb and status code.", "cluster",
 				     "verb", "code", NULL);
-	t->request_seconds = metric_histogram("multikueue_request_seconds",
-					      "Duration of requests other than watches.",
-					      metric_seconds, metric_n_seconds, "verb", NULL);
+	t->request_seconds = metric_histogram(
+		"multikueue_request_seconds", "Duration of requests other than watches.",
+		metric_seconds, metric_n_seconds, "cluster", "verb", NULL);
 	t->link_up = metric_gauge("multikueue_link_up",
 				  "1 while the cluster's requests work and its lists are complete.",
 				  "cluster", NULL);
@@ -78,6 +84,8 @@ static void register_work(struct telemetry *t)
 	t->workloads = metric_gauge("multikueue_workloads", "Workloads of the manager.", NULL);
 	t->frozen = metric_gauge("multikueue_workloads_unserved",
 				 "Workloads left alone because no plugin serves their kind.", NULL);
+	t->overdue = metric_gauge("multikueue_workloads_overdue",
+				  "Workloads that no worker has admitted for ten minutes.", NULL);
 	t->objects = metric_gauge("multikueue_store_objects", "Objects in the store.", NULL);
 	t->store_bytes = metric_gauge("multikueue_store_bytes", "Memory of the store.", NULL);
 	t->dispatched =
@@ -110,6 +118,8 @@ static void register_work(struct telemetry *t)
 
 static void register_process(struct telemetry *t)
 {
+	char abi[16];
+
 	t->leader = metric_gauge("multikueue_leader", "1 while this process may write.", NULL);
 	t->stall = metric_gauge("multikueue_loop_stall_seconds",
 				"Longest callback of the main loop since the last scrape.", NULL);
@@ -117,6 +127,10 @@ static void register_process(struct telemetry *t)
 				    "Longest callback of the main loop since the start.", NULL);
 	t->beat_gap = metric_gauge("multikueue_heartbeat_gap_max_seconds",
 				   "Longest time between two heartbeats of the main loop.", NULL);
+	t->build = metric_gauge("multikueue_build_info", "1; the labels say which build this is.",
+				"version", "abi", "compiler", NULL);
+	snprintf(abi, sizeof(abi), "%d.%d", MK_ABI_MAJOR, MK_ABI_MINOR);
+	metric_set(t->build, METRIC_LABELS(STR(MK_VERSION), str_of(abi), STR(COMPILER)), 1);
 	t->rss = metric_gauge("process_resident_memory_bytes", "Resident memory.", NULL);
 	t->cpu = metric_counter("process_cpu_seconds_total", "CPU time, user and system.", NULL);
 	t->started = metric_gauge("process_start_time_seconds", "Start, seconds since 1970.", NULL);
@@ -132,6 +146,7 @@ static void set_limits(struct telemetry *t)
 	size_t n_queues = map_len(&t->fleet.queues);
 
 	metric_limit(t->requests, n * REQUESTS_OF_CLUSTER);
+	metric_limit(t->request_seconds, n * ROWS_VERBS);
 	metric_limit(t->link_downs, n * DOWNS_OF_CLUSTER);
 	metric_limit(t->link_up, n);
 	metric_limit(t->unserved, n);
@@ -150,6 +165,7 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 		metric_forget(t->link_downs, 0, label);
 		metric_forget(t->unserved, 0, label);
 		metric_forget(t->requests, 0, label);
+		metric_forget(t->request_seconds, 0, label);
 		metric_forget(t->dispatched, 1, label);
 		metric_forget(t->admitted, 1, label);
 		rows_pairs_clear(&t->pairs);
@@ -158,22 +174,11 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 	}
 }
 
-static mk_str cluster_name(const struct telemetry *t, cluster_id id, char number[static 16])
-{
-	const struct fleet_cluster *c = fleet_find(&t->fleet, id);
-
-	if (c) {
-		return str_of(c->name);
-	}
-	snprintf(number, 16, "%u", id);
-	return str_of(number);
-}
-
 static mk_str cluster_label(const struct telemetry *t, cluster_id id, char number[static 16])
 {
 	const struct fleet_cluster *c = fleet_find(&t->fleet, id);
 
-	return c ? str_of(c->label) : cluster_name(t, id, number);
+	return c ? str_of(c->label) : fleet_name(&t->fleet, id, number);
 }
 
 /* --- observing -------------------------------------------------------------------------------- */
@@ -182,23 +187,16 @@ static void on_link(struct telemetry *t, const struct event *ev)
 {
 	struct fleet_cluster *c = fleet_find(&t->fleet, ev->cluster);
 	char number[16];
-	mk_str name = cluster_name(t, ev->cluster, number);
 	mk_str label = cluster_label(t, ev->cluster, number);
 
 	metric_set(t->link_up, METRIC_LABELS(label), ev->link == LINK_UP ? 1 : 0);
 	if (c) {
 		fleet_set_link(&t->fleet, c, ev->link, ev->reason);
 	}
-	if (ev->link == LINK_UP) {
-		log_write(LOG_INFO, "link", "cluster is connected", LOG_STR("cluster", name),
-			  LOG_END);
-	} else if (ev->link == LINK_DOWN) {
+	if (ev->link == LINK_DOWN) {
 		metric_add(t->link_downs, METRIC_LABELS(label, ev->reason), 1);
-		log_write(LOG_WARN, "link", "cluster is not connected; trying again",
-			  LOG_STR("cluster", name), LOG_STR("reason", ev->reason),
-			  LOG_CSTR("code", err_code_name(ev->code)), LOG_STR("err", ev->text),
-			  LOG_END);
 	}
+	records_link(&t->records, ev);
 }
 
 /*
@@ -210,14 +208,9 @@ static void on_served(struct telemetry *t, const struct event *ev)
 	struct fleet_cluster *c = fleet_find(&t->fleet, ev->cluster);
 	bool unserved = ev->type == EV_UNSERVED;
 	bool matters = ev->kind < KIND_FIRST_JOB || t->in_use[ev->kind] || ev->reason.n > 0;
-	char number[16];
 
 	if (unserved && !(c && c->unserved[ev->kind])) {
-		log_write(matters ? LOG_WARN : LOG_INFO, "link",
-			  "cluster does not serve a kind; it is left out there",
-			  LOG_STR("cluster", cluster_name(t, ev->cluster, number)),
-			  LOG_INT("kind", ev->kind), LOG_CSTR("code", err_code_name(ev->code)),
-			  LOG_STR("err", ev->text), LOG_END);
+		records_unserved(&t->records, ev, matters);
 	}
 	if (c && c->unserved[ev->kind] != unserved) {
 		c->n_unserved = unserved ? c->n_unserved + 1 : c->n_unserved - 1;
@@ -259,6 +252,8 @@ static void on_event(void *ctx, const struct event *ev)
 		on_link(t, ev);
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
 		on_served(t, ev);
+	} else if (ev->type == EV_OP_DONE) {
+		records_done(&t->records, ev);
 	} else if (ev->kind == KIND_CLUSTER_QUEUE && ev->cluster == CLUSTER_MANAGER) {
 		on_queue(t, ev);
 	}
@@ -278,31 +273,17 @@ static void kind_in_use(struct telemetry *t, uint16_t kind)
 		const struct fleet_cluster *c = LIST_ENTRY(n, struct fleet_cluster, node);
 
 		if (c->unserved[kind]) {
-			log_write(LOG_WARN, "link",
-				  "cluster does not serve a kind that a workload has",
-				  LOG_CSTR("cluster", c->name), LOG_INT("kind", kind), LOG_END);
+			records_in_use(&t->records, c, kind);
 		}
 	}
-}
-
-/* Few operators read Events, which expire after an hour: the log has what is wrong, too. */
-static void on_warning(const struct op *op)
-{
-	log_write(LOG_INFO, "event", "a Warning Event tells what is wrong",
-		  LOG_STR("kind", json_str_at(op->body, "/regarding/kind")),
-		  LOG_STR("ns", json_str_at(op->body, "/regarding/namespace")),
-		  LOG_STR("name", json_str_at(op->body, "/regarding/name")),
-		  LOG_STR("reason", json_str_at(op->body, "/reason")),
-		  LOG_STR("text", json_str_at(op->body, "/note")), LOG_END);
 }
 
 static void on_op(void *ctx, const struct op *op)
 {
 	struct telemetry *t = ctx;
-	char number[16];
 
 	if (op->type == OP_CONNECT) {
-		fleet_add(&t->fleet, op->cluster, op->name);
+		fleet_set_source(fleet_add(&t->fleet, op->cluster, op->name), op->ns, op->secret);
 		set_limits(t);
 	} else if (op->type == OP_DISCONNECT) {
 		forget_cluster(t, op->cluster);
@@ -311,16 +292,8 @@ static void on_op(void *ctx, const struct op *op)
 		kind_in_use(t, op->kind);
 	} else if (op->type == OP_WATCH_CLOSE && op->cluster == CLUSTER_MANAGER) {
 		t->in_use[op->kind] = false;
-	} else if (op->type == OP_EVENT && str_is(json_str_at(op->body, "/type"), "Warning")) {
-		on_warning(op);
 	}
-	if (log_enabled(LOG_DEBUG, "op")) {
-		log_write(LOG_DEBUG, "op", "operation", LOG_CSTR("op", op_type_name(op->type)),
-			  LOG_STR("cluster", cluster_name(t, op->cluster, number)),
-			  LOG_INT("kind", op->kind), LOG_STR("ns", op->ns),
-			  LOG_STR("name", op->name), LOG_STR("uid", op->uid), LOG_INT("rv", op->rv),
-			  LOG_CSTR("cause", op->cause), LOG_END);
-	}
+	records_op(&t->records, op);
 }
 
 static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_str cluster)
@@ -392,8 +365,12 @@ void telemetry_report(void *ctx, const struct transport_report *r)
 		count_request(t, r, row);
 	}
 	if (strcmp(r->method, "WATCH") != 0) {
-		rows_observe(verb < ROWS_VERBS ? &t->seconds[verb] : NULL, t->request_seconds,
-			     str_of(r->method), (double)r->dur_us / 1e6);
+		char number[16];
+
+		rows_observe(c && verb < ROWS_VERBS ? &c->requests.seconds[verb] : NULL,
+			     t->request_seconds,
+			     METRIC_LABELS(cluster_label(t, r->cluster, number), str_of(r->method)),
+			     (double)r->dur_us / 1e6);
 	}
 }
 
@@ -415,6 +392,7 @@ static void gather_engine(struct telemetry *t, const struct manager *m)
 	metric_set(t->in_flight, METRIC_NONE, (double)st.in_flight);
 	metric_set(t->workloads, METRIC_NONE, (double)st.workloads);
 	metric_set(t->frozen, METRIC_NONE, (double)st.unserved_workloads);
+	metric_set(t->overdue, METRIC_NONE, (double)st.overdue);
 	metric_set(t->breaker, METRIC_NONE, st.breaker_open ? 1 : 0);
 	add_u64(t->recreated, st.recreated, &t->told.recreated);
 	add_u64(t->gc_held, st.gc_held, &t->told.gc_held);
@@ -553,6 +531,11 @@ bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, st
 	return fleet_write(&t->fleet, out) && buf_add(out, STR("}\n"));
 }
 
+void telemetry_set_kinds(struct telemetry *t, const struct kinds *kinds)
+{
+	t->records.kinds = kinds;
+}
+
 struct telemetry *telemetry_new(bool elects)
 {
 	struct telemetry *t = mk_calloc(1, sizeof(*t));
@@ -566,6 +549,7 @@ struct telemetry *telemetry_new(bool elects)
 	register_process(t);
 	map_init(&t->pairs.by_name);
 	fleet_init(&t->fleet);
+	t->records.fleet = &t->fleet;
 	fleet_add(&t->fleet, CLUSTER_MANAGER, STR("manager"));
 	set_limits(t);
 	return t;

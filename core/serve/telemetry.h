@@ -21,6 +21,9 @@ struct telemetry;
 struct telemetry *telemetry_new(bool elects);
 void telemetry_free(struct telemetry *t); /* NULL is fine */
 
+/* The names of kinds, for the log; borrowed for its life. */
+void telemetry_set_kinds(struct telemetry *t, const struct kinds *kinds);
+
 /* For manager_options.observer. */
 struct manager_observer telemetry_observer(struct telemetry *t);
 

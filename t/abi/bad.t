@@ -49,18 +49,19 @@ one_error() { # plugin, error
 
 alone good
 expect 'a good one' 0 '' "$tmp/one"
-one_error wrong_magic 'magic: expected 0x314b4d7f, found 0x464c457f'
-one_error short_struct 'struct_size: expected at least 40, found 24'
+advice="rebuild it against sdk/ of multikueued $(cat VERSION) (ABI $(sed -nE 's/.*MK_ABI_MAJOR ([0-9]+).*/\1/p' sdk/multikueue/abi.h).$(sed -nE 's/.*MK_ABI_MINOR ([0-9]+).*/\1/p' sdk/multikueue/abi.h))"
+one_error wrong_magic "magic: expected 0x314b4d7f, found 0x464c457f; $advice"
+one_error short_struct "struct_size: expected at least 40, found 24; $advice"
 one_error long_struct "struct_size: expected at most the symbol's 40 bytes, found 4000"
-one_error other_major 'abi_major: expected 1, found 2'
-one_error newer_minor 'min_host_minor: expected at most 1, found 7'
+one_error other_major "abi_major: expected 1, found 2; $advice"
+one_error newer_minor "min_host_minor: expected at most 1, found 7; upgrade multikueued, or $advice"
 one_error null_slot 'dispatcher 0: nominate: expected a function, found NULL'
 one_error undefined_symbol 'load: expected a loadable object, found: undefined symbol: nobody_has_this'
 alone no_entry
 expect no_entry 1 'FAIL DIR/one/no_entry.so: exports: expected mk_plugin_entry alone, found other_entry
 FAIL DIR/one/no_entry.so: entry: expected the symbol mk_plugin_entry, found none
 2 problems' "$tmp/one"
-one_error many 'min_host_minor: expected at most 1, found 7; adapter 0: flags: expected bits of 0x3, found 0x40; adapter 0: kind: expected a kind, found NULL; adapter 0: managed_by: expected a JSON pointer that begins with "/", found spec; adapter 0: strip: expected a JSON pointer that begins with "/", found spec/x'
+one_error many 'min_host_minor: expected at most 1, found 7; upgrade multikueued, or '"$advice"'; adapter 0: flags: expected bits of 0x3, found 0x40; adapter 0: kind: expected a kind, found NULL; adapter 0: managed_by: expected a JSON pointer that begins with "/", found spec; adapter 0: strip: expected a JSON pointer that begins with "/", found spec/x'
 
 alone function_entry
 case $("$check" "$tmp/one" 2>&1) in
@@ -104,7 +105,7 @@ rmdir "$tmp/one/dir.so"; mkfifo "$tmp/one/fifo.so"
 expect 'a fifo does not hang it' 1 'FAIL DIR/one/fifo.so: file: expected a regular one, found another type
 1 problem' "$tmp/one"
 rm "$tmp/one/fifo.so"; touch "$tmp/one/README"
-expect 'an empty directory' 1 'FAIL DIR/one: directory: expected at least one *.so, found none
+expect 'an empty directory' 1 'FAIL DIR/one: directory: expected at least one *.so, *.yaml or *.yml, found none: put plugins there, or name another directory
 1 problem' "$tmp/one"
 
 # who could have put it there
@@ -156,10 +157,10 @@ expect 'a link to nothing' 1 'FAIL DIR/link/good.so: file: expected a readable o
 rm -rf "$tmp/all"; mkdir "$tmp/all"
 for p in good other_major wrong_magic; do compile $p "$tmp/all/$p.so"; done
 echo text >"$tmp/all/a.so"
-expect 'all files together' 1 'FAIL DIR/all/a.so: format: expected an ELF shared object, found another file
-FAIL DIR/all/other_major.so: abi_major: expected 1, found 2
-FAIL DIR/all/wrong_magic.so: magic: expected 0x314b4d7f, found 0x464c457f
-3 problems' "$tmp/all"
+expect 'all files together' 1 "FAIL DIR/all/a.so: format: expected an ELF shared object, found another file
+FAIL DIR/all/other_major.so: abi_major: expected 1, found 2; $advice
+FAIL DIR/all/wrong_magic.so: magic: expected 0x314b4d7f, found 0x464c457f; $advice
+3 problems" "$tmp/all"
 
 # what only the checker sees
 compile constructor "$tmp/constructor.so"

@@ -36,6 +36,22 @@ sed "s|directory: .*|directory: $dest/lib/multikueue/plugins\n  externalFramewor
 	grep -q job.so "$root/out"
 ok $? "the daemon lists the plugins"
 
+printf 'apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n' >"$root/plain.yaml"
+"$dest/bin/multikueued" --config "$root/plain.yaml" --list-plugins 2>&1 | grep -q " $dest/lib/multikueue/plugins/job.so$"
+ok $? "by default it looks for them below its own prefix"
+for f in rbac/manager.yaml rbac/worker.yaml deploy/deployment.yaml admission/webhook.yaml kustomization.yaml; do
+	cmp "conf/$f" "$dest/share/multikueue/conf/$f"
+done >"$root/out" 2>&1
+[ ! -s "$root/out" ]
+ok $? "the manifests are installed, with the rights"
+grep -q 'directory: /opt/mk/lib/multikueue/plugins$' "$dest/share/multikueue/conf/multikueued.yaml"
+ok $? "and the sample configuration, with the prefix"
+for f in README.md docs/operations.md docs/decisions/README.md; do
+	cmp "$f" "$dest/share/doc/multikueue/$f"
+done >"$root/out" 2>&1
+[ ! -s "$root/out" ]
+ok $? "and the pages"
+
 # The image has the libraries that the installed programs ask for, and no
 # others. Names are Debian 13's.
 package() { # soname: the package that brings it

@@ -91,11 +91,12 @@ newer '-DFUTURE="x"' && "$dir/today" --quiet "$dir/plugins" >"$dir/said" 2>&1
 ok $? "one whose descriptors use what is new loads in today's host"
 is "$(grep -c "^warn $dir/plugins/p.so: .*: built for abi $major.$next uses a field at offset [0-9]* that this host ($major.$minor) does not know; it is ignored$" "$dir/said")" 4 \
 	"... which warns, with both minors and the offset, of entry, factory, adapter and dispatcher"
-newer -DLEAST=$next && refuses today "min_host_minor: expected at most $minor, found $next"
+advice="rebuild it against sdk/ of multikueued $(cat VERSION) (ABI $major.$minor)"
+newer -DLEAST=$next && refuses today "min_host_minor: expected at most $minor, found $next; upgrade multikueued, or $advice"
 ok $? "one that needs $major.$next is refused, with both numbers"
 newer -DLEAST=$next && "$dir/next" --quiet "$dir/plugins" >"$dir/said" 2>&1
 ok $? "and loads in the host that it needs"
-newer -DMAJOR=$((major + 1)) && refuses today "abi_major: expected $major, found $((major + 1))"
+newer -DMAJOR=$((major + 1)) && refuses today "abi_major: expected $major, found $((major + 1)); $advice"
 ok $? "another major is refused"
 newer -DFLAGS=0x40000000u && refuses today "adapter 0: flags: expected bits of 0x3, found 0x40000000; dispatcher 0: flags: expected bits of 0x1, found 0x40000000"
 ok $? "a flag that today's host does not know is refused, of adapters and of dispatchers"

@@ -28,10 +28,16 @@ done >"$tmp/stray"
 [ ! -s "$tmp/stray" ]
 ok $? "every text belongs to a case"
 
+# What it asks to be kept can be kept.
+cp -r t/plan/nocode/widget/create "$tmp/create" && rm -f "$tmp/create/expect.json"
+"$bin" adapter test t/cli/input/widget.yaml "$tmp/create" -o json >"$tmp/expect.json" && cp "$tmp/expect.json" "$tmp/create" &&
+	"$bin" adapter test t/cli/input/widget.yaml "$tmp/create" | grep -q ': as expected$'
+ok $? "adapter test -o json prints an expect.json"
+
 # More findings than the tool prints.
 awk 'BEGIN { printf "strip: [0"; for (i = 0; i < 20000; i++) { printf ",0" }; print "]" }' >"$tmp/many.yaml"
 "$bin" adapter test "$tmp/many.yaml" >"$tmp/out" 2>&1
-[ $? -eq 1 ] && grep -q '/strip/70: Invalid value' "$tmp/out"
+[ $? -eq 1 ] && grep -q '/strip/40: Invalid value' "$tmp/out"
 ok $? "findings without end have an end" || head -c 300 "$tmp/out"
 
 # Standard input, colours, what cannot be written.

@@ -211,10 +211,18 @@ if command -v kubectl >/dev/null 2>&1; then
 	ok $? "kubectl describe"
 	k logs job/local | grep -q 'good day'
 	ok $? "kubectl logs"
+	is "$(k create ns foo; k create ns foo)" 'namespace/foo created
+Error from server (AlreadyExists): namespaces "foo" already exists' "kubectl create ns"
+	printf '%s' '{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"e","namespace":"default"},
+		"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"c","reportingInstance":"i","action":"A","reason":"Because",
+		"type":"Warning","note":"it happened","regarding":{"kind":"Job","namespace":"default","name":"k1"}}' >"$dir/event.json"
+	k create -f "$dir/event.json" >/dev/null
+	k get events | grep -q 'Warning *Because *Job/k1 *it happened'
+	ok $? "kubectl get events"
 	is "$(k delete job k1)" 'job.batch "k1" deleted' "kubectl delete"
 	is "$(k get jobs k1 | head -1)" 'Error from server (NotFound): jobs.batch "k1" not found' "and it is gone"
 else
-	for what in apply wait get workloads describe logs delete gone; do
+	for what in apply wait get workloads describe logs create events delete gone; do
 		skip "kubectl $what" "kubectl is not installed"
 	done
 fi

@@ -52,7 +52,7 @@ ok $? "it is named"
 cp t/cli/input/faulty-adapter.yaml "$dir/plugins/faulty.yaml"
 chmod 644 "$dir/plugins/faulty.yaml"
 is "$(kinds)" "" "one with faults is refused"
-grep -q "^$dir/plugins/faulty.yaml: /managedby: Forbidden: no such key; /status/copy: Unsupported value" "$dir/err"
+grep -q "^$dir/plugins/faulty.yaml: line [0-9]*: /managedby: Forbidden: no such key: did you mean managedBy? (keys here: .*); line [0-9]*: /status/copy: Unsupported value" "$dir/err"
 ok $? "with all of them"
 sed 's/Widget/PipelineRun/; s/ex.io/tekton.dev/' t/cli/input/widget.yaml >"$dir/plugins/faulty.yaml"
 is "$(kinds)" "" "so is a second adapter of a kind"
@@ -71,6 +71,14 @@ is "$(kinds)" "" "a YAML file needs generic.so"
 grep -q 'pipelinerun.yaml: expected a plugin with a template adapter (generic.so), found none' "$dir/err"
 ok $? "and says so"
 rm "$dir/plugins/pipelinerun.yaml"
+echo 'multiKueue:' | config
+install -m 644 conf/adapters/pipelinerun.yaml "$dir/plugins/pipelinerun.yml"
+is "$(kinds)" "Job io.multikueue.job;PipelineRun io.multikueue.generic;" "its name may end in .yml"
+printf -- '---\napiVersion: multikueued.io/v1alpha1\n' >>"$dir/plugins/pipelinerun.yml"
+is "$(kinds)" "" "one with a second document is refused"
+grep -q "^$dir/plugins/pipelinerun.yml: yaml: line $(($(wc -l <conf/adapters/pipelinerun.yaml) + 1)): expected one document, found another" "$dir/err"
+ok $? "with its line"
+rm "$dir/plugins/pipelinerun.yml"
 "$B/kubectl-multikueue" adapter schema | cmp -s - docs/adapter.schema.json
 ok $? "docs/adapter.schema.json is what the files are judged by"
 
@@ -78,8 +86,12 @@ ok $? "docs/adapter.schema.json is what the files are judged by"
 	printf 'apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmultiKueue:\n  dispatcherName: acme.io/by-hand\n'
 	printf '  plugins:\n    directory: %s/plugins\n' "$dir"
 } >"$dir/config.yaml"
+! "$B/multikueued" --check-config "$dir/config.yaml" >"$dir/out" 2>&1 &&
+	grep -q 'config.yaml:4: .*"acme.io/by-hand": no plugin in .* has it: put its .so there .*externalDispatchers: dispatchers loaded: kueue.x-k8s.io/multikueue-dispatcher-all-at-once, ' "$dir/out"
+ok $? "--check-config refuses a dispatcher that no plugin has, and says what to do"
+printf '  externalDispatchers: [acme.io/by-hand]\n' >>"$dir/config.yaml"
 "$B/multikueued" --check-config "$dir/config.yaml" >"$dir/out" 2>&1
-ok $? "the dispatcher may be another controller"
+ok $? "the dispatcher may be another controller, which is declared"
 "$B/multikueued" --list-plugins --config "$dir/config.yaml" 2>/dev/null | grep -q '^io.multikueue.external .*(external names)'
 ok $? "external.so answers for it"
 rm "$dir/plugins/external.so"

@@ -101,6 +101,15 @@ static void add_resource(struct arena *a, struct json *list, const struct ks_res
 	json_add(a, list, o);
 }
 
+/*
+ * A real API server shows the Events of events.k8s.io in v1, too, and kubectl asks for those. Here
+ * they are two resources, and those of multikueued are in the newer: only that is shown to kubectl.
+ */
+static bool is_old_event(const struct ks_resource *r)
+{
+	return strcmp(r->id, "v1/events") == 0;
+}
+
 static bool reply_resources(struct ks_ctx *c, mk_str group_version)
 {
 	struct arena *a = c->a;
@@ -109,7 +118,7 @@ static bool reply_resources(struct ks_ctx *c, mk_str group_version)
 	for (size_t i = 0; i < c->s->n_res; i++) {
 		const struct ks_resource *r = c->s->res[i];
 
-		if (r->served && str_is(group_version, r->api_version)) {
+		if (r->served && !is_old_event(r) && str_is(group_version, r->api_version)) {
 			add_resource(a, list, r, false);
 			if (r->has_status) {
 				add_resource(a, list, r, true);

@@ -17,6 +17,7 @@ static const struct table {
 	{"Secret", {"Name", "Type", "Age"}},
 	{"Namespace", {"Name", "Status", "Age"}},
 	{"Pod", {"Name", "Status", "Age"}},
+	{"Event", {"Last Seen", "Type", "Reason", "Object", "Message"}},
 	{NULL, {"Name", "Age"}},
 };
 
@@ -112,6 +113,8 @@ static mk_str cell(struct arena *a, const char *kind, const char *column, const 
 		{"ClusterQueue", "/spec/clusterQueue"},
 		{"Holder", "/spec/holderIdentity"},
 		{"Type", "/type"},
+		{"Reason", "/reason"},
+		{"Message", "/note"},
 	};
 	bool job = strcmp(kind, "Job") == 0;
 
@@ -120,7 +123,11 @@ static mk_str cell(struct arena *a, const char *kind, const char *column, const 
 			return json_str_at(o, plain[i].pointer);
 		}
 	}
-	if (strcmp(column, "Age") == 0) {
+	if (strcmp(column, "Object") == 0) {
+		return arena_printf(a, "%.*s/%.*s", STR_ARG(json_str_at(o, "/regarding/kind")),
+				    STR_ARG(json_str_at(o, "/regarding/name")));
+	}
+	if (strcmp(column, "Age") == 0 || strcmp(column, "Last Seen") == 0) {
 		return duration(a,
 				now_ms - parse_time(json_str_at(o, "/metadata/creationTimestamp")));
 	}

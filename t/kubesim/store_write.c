@@ -2,6 +2,7 @@
 /*
  * POST, PUT and PATCH: bodies, preconditions, the wanted state. What follows is in store_finish.c.
  */
+#include "t/kubesim/protobuf.h"
 #include "t/kubesim/ssa.h"
 #include "t/kubesim/store_int.h"
 
@@ -22,6 +23,12 @@ bool ks_read_body(struct ks_ctx *c, struct json **ret)
 		return ks_bad_request(c, "error decoding body: %s", err.msg);
 	}
 	return true;
+}
+
+static bool read_binary(struct ks_ctx *c, struct json **ret)
+{
+	*ret = ks_protobuf_read(c->a, c->r->body);
+	return *ret != NULL || ks_bad_request(c, "error decoding body: no Namespace in it");
 }
 
 static bool unsupported(struct ks_ctx *c, const char *accepted)
@@ -152,6 +159,7 @@ void ks_do_create(struct ks_ctx *c)
 	struct json *body, *meta;
 	struct ks_object *o;
 	struct ks_write w = {.status = 201};
+	bool binary;
 
 	if (c->sub.n > 0 || (c->res->namespaced && c->ns.n == 0)) {
 		ks_fail(c, 405, "MethodNotAllowed",
@@ -159,11 +167,13 @@ void ks_do_create(struct ks_ctx *c)
 			NULL, NULL);
 		return;
 	}
-	if (type.n > 0 && !str_is(type, "application/json")) {
+	binary = str_is(type, KS_PROTOBUF) && strcmp(c->res->kind, "Namespace") == 0;
+	if (type.n > 0 && !binary && !str_is(type, "application/json")) {
 		unsupported(c, "application/json");
 		return;
 	}
-	if (!read_options(c) || !ks_read_body(c, &body) || !fits_url(c, body)) {
+	if (!read_options(c) || !(binary ? read_binary(c, &body) : ks_read_body(c, &body)) ||
+	    !fits_url(c, body)) {
 		return;
 	}
 	meta = json_get(body, "metadata");

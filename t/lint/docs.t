@@ -36,6 +36,13 @@ sed -nE 's/^\| `([a-z_]+)` \| ([a-z]+) \| ([^|]*)\|.*/\1 \2 \3/p' docs/metrics.m
 	sed -E 's/[`,]//g; s/ +/ /g; s/ $//' | sort >"$tmp/page"
 same "docs/metrics.md: name, type and labels of each metric" "$tmp/code" "$tmp/page"
 
+# A record: log_write(LEVEL, "module", ...)
+cat core/*/*.c core/*/*/*.c | tr '\n\t' '  ' | grep -oE 'log_write\([^"]*"[a-z]+"' | cut -d'"' -f2 | sort -u >"$tmp/code"
+sed -n '/^const char \*const log_modules/,/;/p' core/base/log.c | grep -o '"[a-z]*"' | tr -d '"' >"$tmp/page"
+same "core/base/log.c: log_modules are the modules of the records, in order" "$tmp/code" "$tmp/page"
+sed -n 's/^| `--log-level LEVEL` | \(.*\) |$/\1/p' docs/configuration.md | sed 's/.*module (//' | grep -o '`[a-z]*`' | tr -d '`' >"$tmp/page"
+same "docs/configuration.md: the modules of the log" "$tmp/code" "$tmp/page"
+
 sed -nE 's/^\tX\(R_[A-Z_]+, "([^"]+)"\).*/\1/p' core/engine/state.h | sort >"$tmp/code"
 sed -n '/^## Rules$/,/^## /s/^| `\([^`]*\)` | .* | .* |$/\1/p' docs/metrics.md | sort >"$tmp/page"
 same "docs/metrics.md: a row for each rule" "$tmp/code" "$tmp/page"

@@ -140,11 +140,31 @@ static void test_distance(void)
 	is_int(str_distance((mk_str){long_text, 200}, (mk_str){long_text, 200}), 2, "two of them");
 }
 
+static const char *guess(const char *word)
+{
+	struct str_guess g = {.word = str_of(word)};
+
+	str_guess_try(&g, STR("net"));
+	str_guess_try(&g, STR("webhook"));
+	str_guess_try(&g, STR("externalFrameworks"));
+	str_guess_try(&g, STR("x"));
+	return g.best.p;
+}
+
+static void test_guess(void)
+{
+	is_str(guess("webhok"), "webhook", "a slip: the word that was meant");
+	is_str(guess("nett"), "net", "... of a short word");
+	is_str(guess("externalframework"), "externalFrameworks", "... and of a long one");
+	ok(!guess("nonet") && !guess("y") && !guess(""), "what is not near is no slip");
+}
+
 int main(void)
 {
 	test_views();
 	test_buf();
 	test_err();
 	test_distance();
+	test_guess();
 	return done_testing();
 }

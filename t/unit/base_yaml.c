@@ -242,6 +242,22 @@ static void test_write(void)
 	writes("{}", "{}\n");
 }
 
+static void test_only_one(void)
+{
+	const struct yaml_options one = {.only_one = true};
+	struct json *doc = NULL;
+	struct mk_err err = {0};
+
+	is_int(yaml_parse(&a, STR("a: 1\n---\n# no more\n---\n"), &one, &doc, NULL, &err), ERR_OK,
+	       "empty documents may follow the only one");
+	is_int(yaml_parse(&a, STR("a: 1\n---\nb: 2\n"), &one, &doc, NULL, &err), ERR_INVALID,
+	       "another may not");
+	is_str(err.msg,
+	       "yaml: line 2: expected one document, found another: give each a file of its own",
+	       "... and its line is named");
+	arena_clear(&a);
+}
+
 int main(void)
 {
 	arena_init(&a, 0);
@@ -252,6 +268,7 @@ int main(void)
 	test_lines();
 	test_write();
 	test_write_long_keys();
+	test_only_one();
 	arena_done(&a);
 	return done_testing();
 }

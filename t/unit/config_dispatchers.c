@@ -9,6 +9,7 @@
 #include "core/plug/plug.h"
 
 #define MK "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmultiKueue:\n"
+#define DIRECTORY "/usr/local/lib/multikueue/plugins"
 #define SIXTYFOUR "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 static struct arena a;
@@ -26,6 +27,7 @@ static enum mk_code load(const char *text)
 	return config_load(&a, &in, &c, &problems, &err);
 }
 
+static bool strict;         /* as with --check-config */
 static size_t n_loaded = 4; /* 3: without external.so */
 
 static void dispatcher(const char *name, const char *declared, bool good, const char *want)
@@ -44,7 +46,7 @@ static void dispatcher(const char *name, const char *declared, bool good, const 
 		 declared ? "\"]\n" : "");
 	is_int(load(text), ERR_OK, text + strlen(MK));
 	problems.n_warnings = 0;
-	code = config_check_dispatcher(&a, &c, names, n_loaded, &problems, &err);
+	code = config_check_dispatcher(&a, &c, names, n_loaded, strict, &problems, &err);
 	is_int(code, good ? ERR_OK : ERR_INVALID, "... judged");
 	if (!good) {
 		is_str(err.msg, want, "... says so");
@@ -78,7 +80,7 @@ static void test_section(void)
 					    {STR("acme.io/cheapest"), NULL}};
 
 	is_int(load(sections), ERR_OK, "a section is any map");
-	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), ERR_OK,
+	is_int(config_check_dispatcher(&a, &c, known, 2, false, &problems, &err), ERR_OK,
 	       "... without a schema it stays that");
 	is_str(text_at(9),
 	       "multiKueue.dispatchers: no dispatcher is named \"acme.io/nobody\": nobody reads "
@@ -91,7 +93,7 @@ static void test_section(void)
 		       "\"steps\":{\"items\":{\"type\":\"integer\"}}}}"),
 		   &schema, NULL);
 	known[1].schema = schema;
-	is_int(config_check_dispatcher(&a, &c, known, 2, &problems, &err), ERR_INVALID,
+	is_int(config_check_dispatcher(&a, &c, known, 2, false, &problems, &err), ERR_INVALID,
 	       "with a schema it is judged");
 	is_str(err.msg,
 	       "multiKueue.dispatchers.acme.io/cheapest.steps[1]: Invalid value: \"x\": must be of "
@@ -102,7 +104,9 @@ static void test_section(void)
 	       "multiKueue.dispatchers.acme.io/cheapest.steps[1]: Invalid value: \"x\": "
 	       "must be of type integer",
 	       "an element at its line");
-	is_str(text_at(8), "multiKueue.dispatchers.acme.io/cheapest.od/d: Forbidden: no such key",
+	is_str(text_at(8),
+	       "multiKueue.dispatchers.acme.io/cheapest.od/d: Forbidden: no such key (keys here: "
+	       "steps)",
 	       "a key that is not known at its line");
 	is_str(text_at(5), "multiKueue.dispatchers.acme.io/cheapest.least: Required value",
 	       "a key that is missing at its parent's");
@@ -140,6 +144,26 @@ static void test_dispatcher(void)
 		   "\"acme.io/cheapestt\": no such dispatcher; did you mean \"acme.io/cheapest\"?");
 	dispatcher("acme.io/cheapest2x", NULL, true, "warned");
 	dispatcher("acme.io/cheapst", "acme.io/cheapst", true, NULL);
+	dispatcher("multikueued.io/least-loaded", NULL, false,
+		   D "\"multikueued.io/least-loaded\": no plugin in " DIRECTORY
+		     " has it: put its .so there (and into plugins.allow)");
+	is_str(problems.first->hint.p,
+	       "dispatchers loaded: " CONFIG_ALL_AT_ONCE ", " CONFIG_INCREMENTAL
+	       ", acme.io/cheapest",
+	       "... and which there are");
+}
+
+/* --check-config: a name that only may be another controller's is an error. */
+static void test_strict(void)
+{
+	strict = true;
+	dispatcher("acme.io/other", NULL, false,
+		   D "\"acme.io/other\": no plugin in " DIRECTORY
+		     " has it: put its .so there (and into plugins.allow); or, if another "
+		     "controller nominates, name it in multiKueue.externalDispatchers");
+	dispatcher("acme.io/other", "acme.io/other", true, NULL);
+	dispatcher("", NULL, true, "warned");
+	strict = false;
 }
 
 /* No plugin serves the names of other controllers: such a name is refused. */
@@ -162,6 +186,7 @@ int main(void)
 	arena_init(&a, 0);
 	test_dispatcher();
 	test_without_external();
+	test_strict();
 	test_section();
 	arena_done(&a);
 	return done_testing();

@@ -83,7 +83,7 @@ int main(void)
 			   &err),
 	       ERR_OK, "the sample is accepted");
 	is_str(err.msg, "", "... without a message");
-	is_int(config_check_dispatcher(&a, &c, names, 1, &problems, &err), ERR_OK,
+	is_int(config_check_dispatcher(&a, &c, names, 1, false, &problems, &err), ERR_OK,
 	       "... and so is its dispatcher");
 	ok(str_starts(config_print_kueue(&a, &c),
 		      STR("apiVersion: config.kueue.x-k8s.io/v1beta2\n")) &&

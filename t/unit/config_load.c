@@ -242,7 +242,19 @@ static void test_decoding(void)
 		"in scheme "
 		"\"multikueued\"");
 	refused(V2 "multikueue: {}\n", "strict decoding error: unknown field \"multikueue\"");
-	is_str(problems.first->hint.p, "expected multiKueue, found multikueue", "... with a hint");
+	ok(str_starts(problems.first->hint, STR("did you mean multiKueue? Keys here: ")),
+	   "... with what was meant");
+	refused(V2 "health: {healthProbeBindAdress: x}\n",
+		"strict decoding error: unknown field \"health.healthProbeBindAdress\"");
+	is_str(problems.first->hint.p,
+	       "did you mean healthProbeBindAddress? Keys here: healthProbeBindAddress, "
+	       "readinessEndpointName, livenessEndpointName",
+	       "... also after a slip, with the keys that there are");
+	refused(V2 "health: {port: 1}\n", "strict decoding error: unknown field \"health.port\"");
+	is_str(problems.first->hint.p,
+	       "expected one of: healthProbeBindAddress, readinessEndpointName, "
+	       "livenessEndpointName",
+	       "... when none is near, with these alone");
 	refused(MK "  foo: 1\n", "strict decoding error: unknown field \"multiKueue.foo\"");
 	refused(MK "  externalFrameworks:\n  - {name: A.b.c, x: 1}\n  bar: 2\n",
 		"strict decoding error: unknown field \"multiKueue.bar\", unknown field "

@@ -37,7 +37,8 @@ static void test_understood(void)
 	ARG(kube, "--kubeconfig");
 	ARG(level, "--log-level");
 	ARG(debug, "debug");
-	ARG(levels, "info,net=debug");
+	ARG(levels, "info,link=debug");
+	ARG(format, "--log-format=json");
 
 	is_int(parse(NULL, NULL, NULL), ERR_OK, "nothing at all");
 	ok(o.mode == OPTIONS_RUN && !o.config && !o.kubeconfig && o.log_level == LOG_INFO,
@@ -57,8 +58,10 @@ static void test_understood(void)
 	parse(level, levels, NULL);
 	is_int(o.log_level, LOG_INFO, "with modules");
 	is_int(options_apply_log(&o, &err), ERR_OK, "can be applied");
-	ok(log_enabled(LOG_DEBUG, "net") && !log_enabled(LOG_DEBUG, "kube"),
+	ok(log_enabled(LOG_DEBUG, "link") && !log_enabled(LOG_DEBUG, "tls"),
 	   "to that module alone");
+	parse(format, NULL, NULL);
+	is_int(o.log_format, LOG_JSON, "--log-format");
 	parse(config_eq, print, NULL);
 	is_int(o.mode, OPTIONS_PRINT_KUEUE_CONFIG, "--print-kueue-config");
 	parse(list, NULL, NULL);
@@ -80,6 +83,10 @@ static void test_refused(void)
 	ARG(level, "--log-level");
 	ARG(bad_level, "loud");
 	ARG(bad_module, "=debug");
+	ARG(no_module, "nonet=debug");
+	ARG(near_module, "info,webhok=debug");
+	ARG(format, "--log-format");
+	ARG(xml, "xml");
 	ARG(unknown, "--once");
 	ARG(word, "word");
 
@@ -94,6 +101,13 @@ static void test_refused(void)
 	is_int(parse(level, bad_level, NULL), ERR_INVALID, "an unknown level");
 	ok(strstr(err.msg, "debug, info, warn, error"), "names the known ones");
 	is_int(parse(level, bad_module, NULL), ERR_INVALID, "a level of no module");
+	is_int(parse(level, no_module, NULL), ERR_INVALID, "a module that there is not");
+	ok(strstr(err.msg, "no module \"nonet\"; expected one of: config, daemon, "),
+	   "is told, with all that there are");
+	is_int(parse(level, near_module, NULL), ERR_INVALID, "one with a slip");
+	ok(strstr(err.msg, "did you mean \"webhook\"?"), "is told what was meant");
+	is_int(parse(format, xml, NULL), ERR_INVALID, "an unknown format");
+	ok(strstr(err.msg, "expected json, text or auto, found \"xml\""), "names the known ones");
 	ok(strstr(options_help(), "Examples:"), "the help has examples");
 }
 

@@ -72,6 +72,52 @@ static void others_out_of_sync(void)
 	w_free(w);
 }
 
+/*
+ * The check says where the Workload was admitted, as in Kueue; of an outage that lasts an Event
+ * tells, and when the job counts as lost.
+ */
+static void event_of_the_outage(void)
+{
+	struct world *w = w_new(2);
+	const char *log;
+
+	w->full = true;
+	(void)running_job(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 20000);
+	w_link(w, 2, LINK_UP);
+	w_later(w, 60000);
+	is_int((int)w_times(w_take(w), "WorkerUnreachable"), 0, "a short outage is no Event");
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 200000);
+	log = w_take(w);
+	is_int((int)w_times(log, "\"reason\":\"WorkerUnreachable\""), 1, "one that lasts is one");
+	ok(strstr(log, "The worker cluster \\\"w2\\\" that was admitted to is out of reach since "
+		       "2027-01-15T08:01:20Z: the job there counts as lost at "
+		       "2027-01-15T08:16:20Z (workerLostTimeout), and is queued again then"),
+	   "... with both dates");
+	w_free(w);
+}
+
+static void overdue(void)
+{
+	struct world *w = w_new(2);
+	struct engine_stats st;
+
+	(void)a_job(w, "j");
+	w_later(w, 590000);
+	engine_get_stats(w->e, &st);
+	is_int((int)st.overdue, 0, "a Workload that waits for a worker for less than ten minutes");
+	w_later(w, 120000);
+	engine_get_stats(w->e, &st);
+	is_int((int)st.overdue, 1, "... and for more is counted");
+	admit(w, 2, "wl-j");
+	w_later(w, 60000);
+	engine_get_stats(w->e, &st);
+	is_int((int)st.overdue, 0, "... until a worker admits it");
+	w_free(w);
+}
+
 /* The link's verdict on credentials that are no use. */
 static void bad_credentials(struct world *w, cluster_id c)
 {
@@ -224,6 +270,8 @@ int main(void)
 	more_than_a_year();
 	fresh_loss();
 	others_out_of_sync();
+	event_of_the_outage();
+	overdue();
 	bad_kubeconfig_and_restarts();
 	no_kubeconfig_and_a_restart();
 	collector_meets_absence();

@@ -64,6 +64,33 @@ static struct world *untried(void)
 	return w;
 }
 
+/* Kueue's words in the condition; the Event names the status, and whose credentials they are. */
+static void refused_credentials(void)
+{
+	struct world *w = untried();
+	struct pending *p;
+
+	w->full = true;
+	w_link(w, 1, LINK_DOWN);
+	p = &w->q[w->n_q - 1];
+	p->ev.code = ERR_DENIED;
+	p->ev.http = 401;
+	free(p->msg);
+	p->msg = w_dup(STR("failed to get server groups: the server has asked for the client to "
+			   "provide credentials"));
+	w_settle(w);
+	is_str(w_str(w, w_find(w, 0, KIND_CLUSTER, "", "w1"), "/status/conditions/0/message"),
+	       "failed to get server groups: the server has asked for the client to provide "
+	       "credentials",
+	       "refused credentials: Kueue's words");
+	ok(strstr(w_take(w),
+		  "provide credentials: its API server answers 401 to the credentials "
+		  "from key \\\"kubeconfig\\\" of Secret kueue-system/w1: put valid ones "
+		  "there"),
+	   "... and the Event says which Secret");
+	w_free(w);
+}
+
 static void fails_then_connects(void)
 {
 	struct world *w = untried();
@@ -210,6 +237,7 @@ static void emptied_and_deleted(void)
 
 int main(void)
 {
+	refused_credentials();
 	fails_then_connects();
 	new_secrets();
 	secret_gone_and_back(true);

@@ -239,6 +239,52 @@ static void test_crd(void)
 	is_int(st_get("/openapi/v3/apis/batch/v1"), 200, "OpenAPI");
 }
 
+/* As kubectl sends it: a message in a message, behind four bytes. */
+static void test_binary_namespace(void)
+{
+	static const char bytes[] = "k8s\0"
+				    "\x0a\x0f"
+				    "\x0a\x02v1"
+				    "\x12\x09Namespace"
+				    "\x12\x15"
+				    "\x0a\x0f"
+				    "\x0a\x03"
+				    "foo"
+				    "\x5a\x08"
+				    "\x0a\x01k"
+				    "\x12\x03val"
+				    "\x12\x00"
+				    "\x1a\x00"
+				    "\x1a\x00\x22\x00";
+	struct ks_request r = {.method = STR("POST"),
+			       .target = STR("/api/v1/namespaces?fieldManager=kubectl-create"),
+			       .accept =
+				       STR("application/vnd.kubernetes.protobuf,application/json"),
+			       .content_type = STR("application/vnd.kubernetes.protobuf"),
+			       .body = {bytes, sizeof(bytes) - 1},
+			       .user = STR("admin"),
+			       .user_agent = STR("kubectl")};
+
+	ks_handle(st_store, &r, st_now, &st_arena, &st_answer);
+	is_int(st_answer.status, 201, "kubectl create namespace, which sends no JSON");
+	is_int(st_get("/api/v1/namespaces/foo"), 200, "it is there");
+	is_str(st_at("/metadata/labels/k"), "val", "with its labels");
+	for (size_t n = 0; n < sizeof(bytes) - 5; n++) {
+		r.body.n = n;
+		ks_handle(st_store, &r, st_now, &st_arena, &st_answer);
+		if (st_answer.status != 400 && st_answer.status != 409 && st_answer.status != 422) {
+			ok(false, "a cut message");
+		}
+	}
+	ok(true, "cut messages are refused");
+	r.target = STR(CONFIGMAPS);
+	ks_handle(st_store, &r, st_now, &st_arena, &st_answer);
+	is_int(st_answer.status, 415, "of other kinds JSON alone is understood");
+	is_int(st_get("/api/v1"), 200, "v1 is discovered");
+	ok(!strstr(arena_dup(&st_arena, st_answer.body).p, "\"events\""),
+	   "without events: kubectl asks for those of events.k8s.io");
+}
+
 int main(void)
 {
 	st_start(NULL);
@@ -251,6 +297,7 @@ int main(void)
 	test_dry_run();
 	test_hook_and_counts();
 	test_crd();
+	test_binary_namespace();
 	st_stop();
 	return done_testing();
 }

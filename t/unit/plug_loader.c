@@ -76,21 +76,23 @@ static void directories(struct arena *a)
 	struct mk_err err = {0};
 	mk_str problems = {NULL, 0};
 
-	is_int(plug_load_dir(p, "plugins", NULL, 0, a, &problems, &err), ERR_INVALID,
+	is_int(plug_load_dir(p, "plugins", NULL, 0, a, &problems, &err), ERR_NOT_FOUND,
 	       "a relative path");
 	is_str(problems.p, "plugins: directory: expected an absolute path, found another",
 	       "is refused");
-	is_int(plug_load_dir(p, "/none/at/all", NULL, 0, a, &problems, NULL), ERR_INVALID,
+	is_int(plug_load_dir(p, "/none/at/all", NULL, 0, a, &problems, NULL), ERR_NOT_FOUND,
 	       "no directory");
 	is_str(problems.p,
-	       "/none/at/all: directory: expected one, found at none: No such file or directory",
+	       "/none/at/all: directory: expected one, found no \"none\" in /: create it, or name "
+	       "another",
 	       "says where");
 	is_int(plug_load_dir(p, arena_printf(a, "/%0300d/x", 7).p, NULL, 0, a, &problems, NULL),
-	       ERR_INVALID, "a name that is too long");
-	ok(strstr(problems.p, "found at 000000") && strstr(problems.p, ": File name too long"),
+	       ERR_NOT_FOUND, "a name that is too long");
+	ok(strstr(problems.p, "found at \"000000") && strstr(problems.p, ": File name too long"),
 	   "says which, and why");
-	is_int(plug_load_dir(p, "/etc/passwd", NULL, 0, a, NULL, &err), ERR_INVALID, "a file");
-	is_str(err.msg, "/etc/passwd: directory: expected one, found at passwd: Not a directory",
+	is_int(plug_load_dir(p, "/etc/passwd", NULL, 0, a, NULL, &err), ERR_NOT_FOUND, "a file");
+	is_str(err.msg,
+	       "/etc/passwd: directory: expected one, found at \"passwd\": Not a directory",
 	       "is no directory");
 	is_int(plug_load_dir(p, dir, NULL, 0, a, &problems, &err), ERR_OK, "all of a directory");
 	is_int((int64_t)(plug_n_adapters(p) + plug_n_dispatchers(p)), 2, "both plugins");

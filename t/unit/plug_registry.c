@@ -116,7 +116,8 @@ static void refuses_entries(struct plug *p)
 
 	make(&m, "io.x", MK_FACTORY_ADAPTER, &job, NULL);
 	m.entry.magic = 7;
-	refused(p, &m.entry, "magic: expected 0x314b4d7f, found 0x00000007");
+#define ADVICE "; rebuild it against sdk/ of multikueued " MK_VERSION " (ABI 1.1)"
+	refused(p, &m.entry, "magic: expected 0x314b4d7f, found 0x00000007" ADVICE);
 	make(&m, "io.x", MK_FACTORY_ADAPTER, &job, NULL);
 	m.entry.abi_major = 2;
 	m.entry.struct_size = 8;
@@ -125,7 +126,7 @@ static void refuses_entries(struct plug *p)
 	refused(p, &m.entry,
 		"layout: expected 0x0801, found 0x0401; abi_major: expected 1, found 2; "
 		"struct_size: expected at least 40, found 8; min_host_minor: expected at most 1, "
-		"found 3");
+		"found 3" ADVICE);
 	make(&m, "io.kinds", MK_FACTORY_ADAPTER, &tmpl, NULL);
 	m.entry.version = NULL;
 	refused(p, &m.entry,

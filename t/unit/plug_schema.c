@@ -74,7 +74,8 @@ static void values(void)
 	finds(STEP, "{\"step\":\"3\"}", "/s/step Invalid value: \"3\": must be of type integer");
 	finds(STEP, "{\"step\":2.5}", "/s/step Invalid value: 2.5: must be of type integer");
 	finds(STEP, "{\"stepp\":2,\"a/b~c\":0}",
-	      "/s/stepp Forbidden: no such key\n/s/a~1b~0c Forbidden: no such key");
+	      "/s/stepp Forbidden: no such key: did you mean step? (keys here: step)\n"
+	      "/s/a~1b~0c Forbidden: no such key (keys here: step)");
 	finds(STEP, "[]", "/s Invalid value: []: must be of type object");
 	finds(STEP, "null", "/s Invalid value: null: must be of type object");
 	finds("{\"type\":\"number\",\"minimum\":-1,\"maximum\":1}", "-1.25",
@@ -102,7 +103,7 @@ static void shapes(void)
 	      "},\"title\":\"t\",\"description\":\"d\",\"default\":{}}",
 	      "{\"p\":{\"step\":-1,\"x\":1}}",
 	      "/s/p/step Invalid value: -1: must be greater than or equal to 1\n"
-	      "/s/p/x Forbidden: no such key");
+	      "/s/p/x Forbidden: no such key (keys here: step)");
 	finds("{\"type\":\"object\"}",
 	      "\"a long text that is cut where it is shown to people, and not before, since they "
 	      "may "

@@ -280,8 +280,12 @@ static void rows_found_once(void)
 	       "a cluster without a name");
 	is_str(sample("requests_total{cluster=\"w1\",verb=\"BREW\",code=\"418\"} "), "3",
 	       "a verb that is not known");
-	is_str(sample("request_seconds_count{verb=\"PATCH\"} "), "6", "durations by verb");
-	is_str(sample("request_seconds_count{verb=\"WATCH\"} "), "", "but not of watches");
+	is_str(sample("request_seconds_count{cluster=\"w1\",verb=\"PATCH\"} "), "6",
+	       "durations by cluster and verb");
+	is_str(sample("request_seconds_count{cluster=\"77\",verb=\"GET\"} "), "3",
+	       "... of a cluster without a name");
+	is_str(sample("request_seconds_count{cluster=\"w1\",verb=\"WATCH\"} "), "",
+	       "but not of watches");
 	is_str(sample("dispatched_total{cluster_queue=\"q\",cluster=\"w1\",replica_role=\"leader\"}"
 		      " "),
 	       "3", "clones by ClusterQueue and cluster");
@@ -291,8 +295,17 @@ static void rows_found_once(void)
 	o.on_count(o.ctx, COUNT_DISPATCHED, STR("q"), STR("w1"));
 	is_str(sample("requests_total{cluster=\"w1\",verb=\"PATCH\",code=\"200\"} "), "1",
 	       "rows that went with another cluster of the name begin anew");
+	is_str(sample("request_seconds_count{cluster=\"w1\",verb=\"PATCH\"} "), "1",
+	       "those of durations too");
 	is_str(sample("cluster=\"w1\",replica_role=\"leader\"} "), "1", "those of clones too");
 	operation(OP_DISCONNECT, W1, KIND_CLUSTER);
+}
+
+static void build_info(void)
+{
+	ok(sample("multikueue_build_info{version=\"" MK_VERSION "\",abi=\"1.1\",compiler=\"")[0] !=
+		   0,
+	   "which build it is");
 }
 
 int main(void)
@@ -339,6 +352,7 @@ int main(void)
 	long_names(253);
 	large_fleet();
 	rows_found_once();
+	build_info();
 	telemetry_free(t);
 	log_set_output(2, LOG_AUTO);
 	close(fd[0]);

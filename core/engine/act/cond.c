@@ -86,15 +86,19 @@ void cond_write(struct engine *e, struct record *r, struct queue_item *item, con
 		enum rule rule)
 {
 	struct op op = {.prio = PRIO_CONDITION, .subresource = "status"};
+	mk_str text;
 
 	if (is_written(e, r, c) || !ops_ready(e, r, item)) {
 		return;
 	}
 	put_list(e, r, &op, type_of(c), condition(e, r, c));
+	text = c->more.n == 0 ? c->message
+			      : arena_printf(&e->scratch, "%.*s: %.*s", STR_ARG(c->message),
+					     STR_ARG(c->more));
 	ops_send_note(e, r, &op, rule,
 		      &(struct note){.type = c->status != c->alarm ? "Normal" : "Warning",
 				     .reason = c->reason,
-				     .text = c->message});
+				     .text = text});
 }
 
 void cond_remove(struct engine *e, struct record *r, struct queue_item *item, const char *type,

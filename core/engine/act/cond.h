@@ -13,6 +13,7 @@ struct cond {
 	bool status;
 	bool alarm; /* True is the bad news */
 	mk_str reason, message;
+	mk_str more; /* what the Event says besides: the message is Kueue's, word by word */
 	int64_t since_wall_ms; /* lastTransitionTime when the status changes */
 };
 

@@ -287,7 +287,9 @@ void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule r
 			.rv = r->rv,
 			.body = body,
 			.subresource = "status",
-			.field_manager = NAME_ADMISSION};
+			.field_manager = NAME_ADMISSION,
+			.why = note,
+			.about = arena_dup(e->out->arena, r->facts->s[S_CLUSTER])};
 
 	ops_send_note(e, r, &op, rule,
 		      note_type ? &(struct note){.type = note_type, .text = note} : NULL);

@@ -328,6 +328,46 @@ static void clash(struct engine *e, struct cluster *c, struct record *r)
 	cond_write(e, r, &c->item, &cond, R_CLUSTER);
 }
 
+/* Where the credentials come from, as an operator would say it. */
+static mk_str source_words(struct engine *e, const struct cluster *c)
+{
+	mk_str key = str_of(c->own.secret);
+
+	if (str_starts(key, STR(FILE_KEY))) {
+		return arena_printf(&e->scratch, "the file %.*s",
+				    STR_ARG(str_sub(key, strlen(FILE_KEY), SIZE_MAX)));
+	}
+	if (str_starts(key, STR(PROFILE_KEY))) {
+		return arena_printf(&e->scratch, "the provider of ClusterProfile %.*s/%.*s",
+				    STR_ARG(e->o.namespace_),
+				    STR_ARG(str_sub(key, strlen(PROFILE_KEY), SIZE_MAX)));
+	}
+	return arena_printf(&e->scratch, "key \"kubeconfig\" of Secret %.*s/%.*s",
+			    STR_ARG(e->o.namespace_), STR_ARG(key));
+}
+
+/* What an operator needs to know of the loss besides Kueue's words. */
+static mk_str loss_words(struct engine *e, const struct cluster *c)
+{
+	mk_str text = str_of(c->text);
+
+	if (c->http == 401) {
+		return arena_printf(&e->scratch,
+				    "its API server answers 401 to the credentials from %.*s: "
+				    "put valid ones there",
+				    STR_ARG(source_words(e, c)));
+	}
+	if (str_is(str_of(c->reason), "InsecureKubeConfig")) {
+		return arena_printf(&e->scratch, "%s %.*s",
+				    str_starts(text, STR("load client config failed: failed to "
+							 "parse kubeconfig"))
+					    ? "no kubeconfig can be read from"
+					    : "the kubeconfig is refused that comes from",
+				    STR_ARG(source_words(e, c)));
+	}
+	return STR("");
+}
+
 static void condition(struct engine *e, struct cluster *c, struct record *r)
 {
 	mk_str reason = str_of(c->reason), text = str_of(c->text);
@@ -349,6 +389,7 @@ static void condition(struct engine *e, struct cluster *c, struct record *r)
 			cond.message = arena_printf(&e->scratch, "load client config failed: %.*s",
 						    STR_ARG(text));
 		}
+		cond.more = loss_words(e, c);
 		cond.since_wall_ms = e->wall - (e->now - c->own.lost_at);
 	}
 	cond_write(e, r, &c->item, &cond, R_CLUSTER);

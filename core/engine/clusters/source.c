@@ -108,6 +108,7 @@ void source_down(struct engine *e, struct cluster *c, mk_str reason, mk_str text
 	c->link = LINK_DOWN;
 	c->decided = true;
 	c->failed = true;
+	c->http = 0;
 	if (c->own.lost_at == INT64_MAX) {
 		c->own.lost_at = e->now;
 	}

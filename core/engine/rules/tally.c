@@ -46,3 +46,41 @@ void tally_clone(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 	p->e->stats.dispatched++;
 	tell(p, COUNT_DISPATCHED, str_of(k->c->name));
 }
+
+static bool waits(const struct pass *p)
+{
+	return p->local && p->checked && p->e->may_write && facts_is(p->f, F_QUOTA) &&
+	       !facts_is(p->f, F_EVICTED) && !facts_is(p->f, F_FINISHED) &&
+	       !facts_is(p->f, F_TERMINATING) && p->f->s[S_CLUSTER].n == 0 &&
+	       p->state == CHECK_PENDING;
+}
+
+void tally_line(struct pass *p)
+{
+	struct engine *e = p->e;
+	struct wl *w = p->w;
+
+	if (!waits(p)) {
+		list_del(&w->line);
+		e->stats.overdue -= w->is_overdue;
+		w->is_overdue = false;
+	} else if (list_empty(&w->line)) {
+		w->lined_up_at = e->now;
+		list_add_tail(&e->lined_up, &w->line);
+	}
+}
+
+void tally_overdue(struct engine *e)
+{
+	while (!list_empty(&e->lined_up)) {
+		struct wl *w = LIST_ENTRY(e->lined_up.next, struct wl, line);
+
+		if (e->now - w->lined_up_at < ENGINE_OVERDUE_MS) {
+			return;
+		}
+		list_del(&w->line);
+		list_add_tail(&e->overdue, &w->line);
+		w->is_overdue = true;
+		e->stats.overdue++;
+	}
+}

@@ -11,6 +11,10 @@
 
 /* Counts a check that turned Ready, or a Workload that turned Finished. */
 void tally_local(struct pass *p);
+/* After a pass: does the Workload wait for a worker? */
+void tally_line(struct pass *p);
+/* Which Workloads have waited for too long by now? */
+void tally_overdue(struct engine *e);
 /* Counts a clone that we created, once it is observed. */
 void tally_clone(struct pass *p, const struct clone *k, struct wl_cluster *wc);
 

@@ -2,6 +2,7 @@
 /* After the win; see won.h. */
 #include "core/engine/rules/won.h"
 
+#include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
@@ -21,6 +22,8 @@
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
 
+enum { HIDDEN_SAY_MS = 30 * 1000 }; /* most outages are shorter */
+
 /*
  * Retry, when the winner's clone or job could not be seen since 'since' for workerLostTimeout.
  * INT64_MAX: it will be seen soon, and that queues the pass.
@@ -32,8 +35,40 @@ static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
 	}
 }
 
+/*
+ * The check still says where the Workload was admitted, as in Kueue. When the cluster was out of
+ * reach for a while, an Event says so, and when the job counts as lost.
+ */
+static void tell_hidden(struct pass *p, const struct cluster *c)
+{
+	struct engine *e = p->e;
+	int64_t since = hidden_since(c, KIND_WORKLOAD), deadline = lost_deadline(e, since);
+	int64_t patience = e->o.worker_lost_timeout_ms / 4;
+	struct wl_cluster *wc = wl_cluster(e, p->w, c->id);
+	mk_str from, then;
+
+	if (!wc || since == INT64_MAX || wc->hidden_said == since || !e->may_write ||
+	    !pass_is_due(p, since + (patience < HIDDEN_SAY_MS ? patience : HIDDEN_SAY_MS)) ||
+	    e->now >= deadline) {
+		return;
+	}
+	wc->hidden_said = since;
+	from = time_rfc3339(&e->scratch, e->wall - (e->now - since));
+	then = deadline == INT64_MAX
+		       ? STR("its return is waited for without limit (lostWorkerPolicy: Keep)")
+		       : arena_printf(
+				 &e->scratch,
+				 "the job there counts as lost at %.*s "
+				 "(workerLostTimeout), and is queued again then",
+				 STR_ARG(time_rfc3339(&e->scratch, e->wall + (deadline - e->now))));
+	note_warn(e, p->local, "WorkerUnreachable",
+		  "The worker cluster \"%s\" that was admitted to is out of reach since %.*s: %.*s",
+		  c->name, STR_ARG(from), STR_ARG(then));
+}
+
 static void winner_lost(struct pass *p, const struct cluster *c)
 {
+	tell_hidden(p, c);
 	lost(p, hidden_since(c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
 }
 

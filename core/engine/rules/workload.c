@@ -357,6 +357,7 @@ void workload_pass(struct engine *e, struct wl *w)
 	e->stats.visits += p.n_clones;
 	any = count_uses(&p);
 	await(&p);
+	tally_line(&p);
 	if (e->no_memory) {
 		queue_add(&e->queue, &w->item);
 	} else if (!p.local && !any) {

@@ -468,6 +468,7 @@ static void link_event(struct engine *e, struct cluster *c, const struct event *
 		c->decided = true;
 		c->failed = true;
 		c->code = ev->code;
+		c->http = ev->http;
 		/* Without memory the text of the last loss stays; only the state matters. */
 		(void)keep_str(&c->text, ev->text);
 		(void)keep_str(&c->reason, ev->reason);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the log says of decisions, refused writes, rights that are missing and links: one record
+ * each, with the same keys, and what to do.
+ */
+#include "t/lib/tap.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/serve/records.h"
+
+enum { W1 = 1 };
+
+static int pipe_out;
+static struct fleet fleet;
+static struct kinds kinds;
+static struct records r = {.fleet = &fleet, .kinds = &kinds};
+static struct arena a;
+
+/* What was logged since the last call, without the times. */
+static const char *logged(void)
+{
+	static char text[64 * 1024];
+	struct pollfd pfd = {.fd = pipe_out, .events = POLLIN};
+	size_t n = 0;
+
+	while (n < sizeof(text) - 1 && poll(&pfd, 1, 0) == 1) {
+		ssize_t k = read(pipe_out, text + n, sizeof(text) - 1 - n);
+
+		if (k <= 0) {
+			break;
+		}
+		n += (size_t)k;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+static void says(const char *words, const char *name)
+{
+	const char *text = logged();
+
+	ok(strstr(text, words) != NULL, name);
+	if (!strstr(text, words)) {
+		printf("# expected %s\n# found    %s\n", words, text);
+	}
+}
+
+static void decides(const char *rule, const char *body, const char *about, const char *why)
+{
+	struct op op = {.type = OP_APPLY_STATUS,
+			.kind = KIND_WORKLOAD,
+			.ns = STR("team"),
+			.name = STR("train"),
+			.cause = rule,
+			.about = str_of(about),
+			.why = str_of(why)};
+	struct json *doc = NULL;
+
+	(void)json_parse(&a, str_of(body), &doc, NULL);
+	op.body = doc;
+	records_op(&r, &op);
+}
+
+static void decisions(void)
+{
+	decides("win", "{\"status\":{\"clusterName\":\"west\"}}", "",
+		"The workload was admitted on \"west\"");
+	says("\"level\":\"info\",\"mod\":\"decision\",\"msg\":\"a worker admitted the Workload: it "
+	     "runs "
+	     "there\",\"workload\":\"team/train\",\"cluster\":\"west\",\"rule\":\"win\",\"why\":"
+	     "\"The workload was admitted on \\\"west\\\"\"}",
+	     "a win: workload, cluster, rule and why");
+	decides("worker_evicted", "{}", "east", "Workload evicted");
+	says("\"workload\":\"team/train\",\"cluster\":\"east\",\"rule\":\"worker_evicted\"",
+	     "an eviction: the same keys, with the recorded cluster");
+	decides("rejected_no_adapter", "{}", "", "No multikueue adapter found");
+	says("\"cluster\":\"\",\"rule\":\"rejected_no_adapter\"", "a rejection: no cluster");
+	decides("nominate", "{}", "", "");
+	is_str(logged(), "", "what decides nothing yet is not told");
+	for (int i = 0; i < 100; i++) {
+		decides("win", "{}", "west", "");
+	}
+	ok(!strstr(logged(), "dropped"), "no decision is left out, however many there are");
+}
+
+static void refused(uint16_t kind, int http, enum mk_code code, const char *verb, const char *sub,
+		    const char *text)
+{
+	struct event ev = {.type = EV_OP_DONE,
+			   .cluster = W1,
+			   .kind = kind,
+			   .ns = STR("team"),
+			   .name = STR("train"),
+			   .outcome = OUTCOME_REFUSED,
+			   .code = code,
+			   .http = http,
+			   .text = str_of(text),
+			   .verb = verb,
+			   .subresource = sub,
+			   .cause = "clone_create"};
+
+	records_done(&r, &ev);
+}
+
+static void rights(void)
+{
+	refused(KIND_WORKLOAD, 403, ERR_DENIED, "create", "",
+		"workloads.kueue.x-k8s.io is forbidden: User \"system:serviceaccount:a:b\" cannot "
+		"create resource \"workloads\" in API group \"kueue.x-k8s.io\" in the namespace "
+		"\"x\"");
+	says("\"msg\":\"a right is missing: add the rule to our role there\",\"cluster\":\"west\","
+	     "\"verb\":\"create\",\"resource\":\"workloads.kueue.x-k8s.io\",\"rule\":\"{apiGroups: "
+	     "[\\\"kueue.x-k8s.io\\\"], resources: [workloads], verbs: [create]}\"",
+	     "a lost right: cluster, verb, resource and the rule to add");
+	refused(KIND_WORKLOAD, 403, ERR_DENIED, "patch", "status", "forbidden");
+	says("\"verb\":\"patch\",\"resource\":\"workloads/status.kueue.x-k8s.io\",\"rule\":"
+	     "\"{apiGroups: [\\\"kueue.x-k8s.io\\\"], resources: [workloads/status], verbs: "
+	     "[patch]}",
+	     "... from the request, when the server's words have none");
+	refused(KIND_WORKLOAD, 403, ERR_DENIED, "create", "",
+		"admission webhook \"no.ex.io\" denied the request: not today");
+	says("\"mod\":\"decision\",\"msg\":\"a cluster refuses a "
+	     "write\",\"workload\":\"team/train\","
+	     "\"cluster\":\"west\",\"rule\":\"clone_create\",\"kind\":\"kueue.x-k8s.io/v1beta2, "
+	     "Kind=Workload\",\"http\":403,\"why\":\"admission webhook",
+	     "a webhook's 403 is a refusal, not a lost right");
+	refused(KIND_SECRET, 422, ERR_INVALID, "create", "", "no");
+	says("\"object\":\"team/train\"", "of another kind: the object");
+	refused(KIND_WORKLOAD, 409, ERR_CONFLICT, "patch", "", "conflict");
+	is_str(logged(), "", "a conflict is none");
+}
+
+static void links(void)
+{
+	struct event ev = {.type = EV_LINK,
+			   .cluster = W1,
+			   .link = LINK_DOWN,
+			   .code = ERR_DENIED,
+			   .http = 401,
+			   .reason = STR("ClientConnectionFailed"),
+			   .text = STR("failed to get server groups: the server has asked for the "
+				       "client to provide credentials")};
+
+	records_link(&r, &ev);
+	says("\"http\":401,\"err\":\"failed to get server groups: the server has asked for the "
+	     "client "
+	     "to provide credentials\",\"source\":\"Secret kueue-system/west-kubeconfig, key "
+	     "kubeconfig\",\"do\":\"the API server does not accept the credentials: ",
+	     "credentials that are refused: 401, the Secret and its key, what to do");
+	ev.http = 403;
+	ev.text = STR("forbidden: User \"x\" cannot get path \"/version\"");
+	records_link(&r, &ev);
+	says("\"rule\":\"{nonResourceURLs: [\\\"/version\\\"], verbs: [get]}\"",
+	     "a path that is forbidden: the rule for paths");
+	ev.http = 0;
+	ev.reason = STR("InsecureKubeConfig");
+	ev.text = STR("load client config failed: failed to parse kubeconfig(apiconfig): yaml");
+	records_link(&r, &ev);
+	says("\"do\":\"the source is no kubeconfig that can be read; Kueue has this reason for "
+	     "that, "
+	     "too\"",
+	     "a kubeconfig that cannot be read is told from one that is insecure");
+}
+
+static void unserved(void)
+{
+	struct event ev = {.type = EV_UNSERVED,
+			   .cluster = W1,
+			   .kind = KIND_LOCAL_QUEUE,
+			   .code = ERR_DENIED,
+			   .text = STR("forbidden")};
+	struct op op = {.type = OP_CREATE, .cluster = W1, .kind = KIND_WORKLOAD, .cause = "x"};
+
+	records_unserved(&r, &ev, true);
+	says("\"kind\":\"kueue.x-k8s.io/v1beta2, Kind=LocalQueue\"", "kinds have names");
+	records_unserved(&r, &ev, true);
+	says("resources: [localqueues], verbs: [list, watch]}", "... and the rule that shows them");
+	log_set_level("op", LOG_DEBUG);
+	records_op(&r, &op);
+	says("\"kind\":\"kueue.x-k8s.io/v1beta2, Kind=Workload\"", "those of operations, too");
+}
+
+int main(void)
+{
+	int fd[2];
+
+	if (pipe(fd) != 0) {
+		return 1;
+	}
+	pipe_out = fd[0];
+	log_set_output(fd[1], LOG_JSON);
+	arena_init(&a, 0);
+	kinds_init(&kinds);
+	fleet_init(&fleet);
+	fleet_set_source(fleet_add(&fleet, W1, STR("west")), STR("kueue-system"),
+			 STR("west-kubeconfig"));
+	decisions();
+	rights();
+	links();
+	unserved();
+	fleet_done(&fleet);
+	arena_done(&a);
+	return done_testing();
+}
