@@ -215,7 +215,7 @@ static void test_whole(void)
 	is_str(whole(w), "Inactive: spec.active is false: it was deactivated", "not active");
 	w_patch(w, wl, "{\"spec\":{\"active\":true}}");
 	give_quota(w, wl);
-	w_del(w, w_find(w, 0, KIND_CONFIG, "", "config"));
+	w_del(w, w_find(w, 0, KIND_CONFIG, "", "cfg"));
 	w_settle(w);
 	is_str(whole(w), "ConfigMissing: admission check \"mk\" has no MultiKueueConfig",
 	       "no MultiKueueConfig");
@@ -229,7 +229,7 @@ static void test_missing_cluster(void)
 {
 	struct world *w = w_new(1);
 
-	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "config"),
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"),
 		"{\"spec\":{\"clusters\":[\"w1\",\"typo\"]}}");
 	w_settle(w);
 	a_job(w, "j");
