@@ -105,6 +105,21 @@ static const struct spec *find(const char *arg, const char **ret_value)
 	return NULL;
 }
 
+static enum mk_code unknown(const char *arg, struct mk_err *err)
+{
+	mk_str rest = str_of(arg), name = rest;
+	struct str_guess g;
+
+	(void)str_split(&rest, '=', &name);
+	g = (struct str_guess){.word = name};
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		str_guess_try(&g, str_of(specs[i].name));
+	}
+	return err_set(err, ERR_INVALID,
+		       "unknown option %.100s%s%.*s%s; multikueued --help lists all options", arg,
+		       g.best.p ? ": did you mean " : "", STR_ARG(g.best), g.best.p ? "?" : "");
+}
+
 static enum mk_code check_module(mk_str name, struct mk_err *err)
 {
 	struct str_guess g = {.word = name};
@@ -214,10 +229,7 @@ enum mk_code options_parse(int argc, char *const argv[], struct options *ret, st
 		enum mk_code code;
 
 		if (!s) {
-			return err_set(
-				err, ERR_INVALID,
-				"unknown option %.100s; multikueued --help lists all options",
-				argv[i]);
+			return unknown(argv[i], err);
 		}
 		if (s->has_value && !value) {
 			value = i + 1 < argc ? argv[++i] : NULL;

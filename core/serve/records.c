@@ -65,8 +65,8 @@ static void tell_right(mk_str cluster, const struct right *of_request, mk_str wo
 	struct right right = {.verb = STR("")};
 	char resource[WORDS_MAX], rule[2 * WORDS_MAX];
 
-	if (!right_of_words(words, &right)) {
-		right = *of_request;
+	if (!right_of_words(words, &right) || (right.path.n > 0 && of_request->resource.n > 0)) {
+		right = *of_request; /* a path of a resource is no right of its own */
 	}
 	if (right.path.n > 0) {
 		snprintf(resource, sizeof(resource), "%.*s", STR_ARG(right.path));
@@ -239,7 +239,7 @@ void records_link(const struct records *r, const struct event *ev)
 		  LOG_STR("cluster", name), LOG_STR("reason", ev->reason),
 		  LOG_CSTR("code", err_code_name(ev->code)), LOG_INT("http", ev->http),
 		  LOG_STR("err", ev->text), LOG_CSTR("source", c ? c->source : ""),
-		  LOG_CSTR("do", advice(ev)), LOG_END);
+		  *advice(ev) ? LOG_CSTR("do", advice(ev)) : LOG_END, LOG_END);
 	if (ev->http == HTTP_FORBIDDEN) {
 		tell_right(name, &none, ev->text);
 	}

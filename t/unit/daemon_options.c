@@ -89,9 +89,12 @@ static void test_refused(void)
 	ARG(xml, "xml");
 	ARG(unknown, "--once");
 	ARG(word, "word");
+	ARG(near, "--confg=a.yaml");
 
 	is_int(parse(unknown, NULL, NULL), ERR_INVALID, "an unknown option");
 	ok(strstr(err.msg, "--once") && strstr(err.msg, "--help"), "is named, and where to look");
+	is_int(parse(near, NULL, NULL), ERR_INVALID, "one with a slip");
+	ok(strstr(err.msg, "did you mean --config?"), "is told what was meant");
 	is_int(parse(word, NULL, NULL), ERR_INVALID, "a word of no option");
 	is_int(parse(config, NULL, NULL), ERR_INVALID, "a missing value");
 	is_int(parse(check_empty, NULL, NULL), ERR_INVALID, "an empty file to check");

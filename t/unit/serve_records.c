@@ -121,6 +121,10 @@ static void rights(void)
 	     "[patch]}",
 	     "... from the request, when the server's words have none");
 	refused(KIND_WORKLOAD, 403, ERR_DENIED, "create", "",
+		"forbidden: User \"x\" cannot POST path "
+		"\"/apis/kueue.x-k8s.io/v1beta2/workloads\"");
+	says("resources: [workloads], verbs: [create]}", "... or only a path, as those of a proxy");
+	refused(KIND_WORKLOAD, 403, ERR_DENIED, "create", "",
 		"admission webhook \"no.ex.io\" denied the request: not today");
 	says("\"mod\":\"decision\",\"msg\":\"a cluster refuses a "
 	     "write\",\"workload\":\"team/train\","
