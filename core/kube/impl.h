@@ -43,6 +43,7 @@ enum {
 	PROBE_TIMEOUT_MS = 10 * 1000,
 	STEP_TIMEOUT_MS = 30 * 1000, /* identity, discovery, lists */
 	IDLE_MS = 20 * 1000,         /* a watch connection without a byte is probed */
+	IDLE_STEP_MS = 250,          /* … with those of others that are due by then */
 	SYNC_STALL_MS = 30 * 1000,   /* no byte while watches are opening … */
 	SYNC_MAX_MS = 150 * 1000,    /* … and since it began: the attempt fails */
 	BROKEN_MAX_MS =

@@ -506,6 +506,8 @@ void link_arm(struct kube *k, struct link *l)
 		if (l->probe != NULL || at <= k->mono_ms) {
 			at = k->mono_ms + IDLE_MS;
 		}
+		/* A thousand workers that are quiet would wake the process a thousand times. */
+		at = (at + IDLE_STEP_MS - 1) / IDLE_STEP_MS * IDLE_STEP_MS;
 		if (l->discovered_ms + REDISCOVER_MS < at) {
 			at = l->discovered_ms + REDISCOVER_MS;
 		}
