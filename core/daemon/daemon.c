@@ -317,6 +317,7 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	    !d->telemetry) {
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
+	loop_on_stall(d->loop, telemetry_stall, d->telemetry);
 	to.loop = d->loop;
 	to.report = telemetry_report;
 	to.report_ctx = d->telemetry;

@@ -17,7 +17,9 @@ struct loop {
 	int wake_fd;
 	loop_fn *wake_fn;
 	void *wake_ctx;
-	int64_t stall_us, max_stall_us;
+	loop_stall_fn *stall_fn;
+	void *stall_ctx;
+	int64_t max_stall_us;
 };
 
 struct loop_timer {
@@ -51,11 +53,11 @@ void loop_leave(struct loop *l, int64_t entered_us)
 {
 	int64_t took = clock_mono_us() - entered_us;
 
-	if (took > l->stall_us) {
-		l->stall_us = took;
-	}
 	if (took > l->max_stall_us) {
 		l->max_stall_us = took;
+	}
+	if (took > LOOP_STALL_US && l->stall_fn) {
+		l->stall_fn(l->stall_ctx, took);
 	}
 }
 
@@ -331,12 +333,10 @@ void loop_wake(struct loop *l)
 	(void)n;
 }
 
-int64_t loop_take_stall_us(struct loop *l)
+void loop_on_stall(struct loop *l, loop_stall_fn *fn, void *ctx)
 {
-	int64_t us = l->stall_us;
-
-	l->stall_us = 0;
-	return us;
+	l->stall_fn = fn;
+	l->stall_ctx = ctx;
 }
 
 int64_t loop_max_stall_us(const struct loop *l)

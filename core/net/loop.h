@@ -26,6 +26,7 @@ typedef void loop_fn(void *ctx);
 typedef void loop_fd_fn(void *ctx, unsigned ready);
 
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
+enum { LOOP_STALL_US = 1000 };
 
 /*
  * Also makes the process ignore SIGPIPE. ERR_NO_MEMORY or ERR_UNAVAILABLE (no epoll, no
@@ -76,8 +77,9 @@ void loop_wake(struct loop *l);
 int64_t loop_enter(void);
 void loop_leave(struct loop *l, int64_t entered_us);
 
-/* Longest callback since the last call in microseconds; then starts over. */
-int64_t loop_take_stall_us(struct loop *l);
+/* Calls fn(ctx, us) after each callback that took longer than LOOP_STALL_US. One per loop. */
+typedef void loop_stall_fn(void *ctx, int64_t us);
+void loop_on_stall(struct loop *l, loop_stall_fn *fn, void *ctx);
 /* Longest callback ever in microseconds. */
 int64_t loop_max_stall_us(const struct loop *l);
 

@@ -30,6 +30,9 @@ struct manager_observer telemetry_observer(struct telemetry *t);
 /* For transport_options.report; 'ctx' is the telemetry. */
 void telemetry_report(void *ctx, const struct transport_report *r);
 
+/* For loop_on_stall of the main loop; 'ctx' is the telemetry. */
+void telemetry_stall(void *ctx, int64_t us);
+
 /* The main loop gives a sign of life to the thread that renews the Lease. */
 void telemetry_beat(struct telemetry *t, int64_t mono_ms);
 

@@ -65,6 +65,27 @@ scrape() { # into $dir/metrics; what lasts since the last scrape begins anew
 scraped() { # NAME
 	awk -v k="$1" '$1 == k { print $2; found = 1 } END { if (!found) print 0 }' "$dir/metrics"
 }
+stall_begin() {
+	scrape
+	cp "$dir/metrics" "$dir/metrics.before"
+}
+# The longest stall since then in ms: as long as it was, where none before was longer; else the
+# bound of the histogram that none exceeded.
+stall_ms() {
+	scrape
+	awk '{ value = $2 * 1000 }
+		/^multikueue_loop_stall_max_seconds / { if (now) max = value; else before = value }
+		/^multikueue_loop_stall_seconds_bucket/ && !now { was[$1] = $2 }
+		/^multikueue_loop_stall_seconds_bucket/ && now {
+			n = $2 - was[$1]
+			if (n > most) { most = n; at = $1 }
+		}
+		END {
+			gsub(/[^0-9.]/, "", at)
+			if (max > before) at = max; else if (most == 0) at = 1; else at *= 1000
+			printf "%.3f", (at > 0 ? at : max)
+		}' now=0 "$dir/metrics.before" now=1 "$dir/metrics"
+}
 links() { # how many are up
 	curl -sS --max-time 60 "http://127.0.0.1:$MANAGER_PORT/status" | grep -o '"link":"up"' | wc -l
 }

@@ -128,7 +128,7 @@ ok $? "/status shows the manager and three workers connected"
 answers a /metrics 200 && grep -q '^multikueue_leader 1' "$dir/body" &&
 	grep -q '^multikueue_link_up{cluster="w1"} 1' "$dir/body" &&
 	grep -q '^multikueue_requests_total{cluster="manager",verb="GET",code="200"}' "$dir/body" &&
-	grep -q '^multikueue_loop_stall_seconds ' "$dir/body" &&
+	grep -q '^multikueue_loop_stall_max_seconds ' "$dir/body" &&
 	grep -q '^process_resident_memory_bytes [1-9]' "$dir/body"
 ok $? "/metrics: leader, links, requests, stall, memory"
 is "$(secured a) $(cat "$dir/body")" "401 Unauthorized" "C-7.4d: metrics for others are behind TLS and a token"
