@@ -59,7 +59,12 @@ CFLAGS_all := -std=c17 -g -ffunction-sections -fdata-sections -fvisibility=hidde
 # clang 14 wants another flag first
 ZERO_INIT := $(if $(shell $(CC) -ftrivial-auto-var-init=zero -E -xc /dev/null 2>&1 >/dev/null),,-ftrivial-auto-var-init=zero)
 CFLAGS_dev := -O2 $(ZERO_INIT) -D_FORTIFY_SOURCE=2
-CFLAGS_release := -O2 $(ZERO_INIT) -D_FORTIFY_SOURCE=2
+# What is installed: optimised over all files, where compiler, linker and ar can. clang wants an ar of its own.
+AR := $(if $(IS_CLANG),$(or $(shell command -v llvm-ar),ar),ar)
+LTO := $(if $(IS_CLANG),-flto=thin,-flto=auto -fno-fat-lto-objects)
+LTO := $(if $(filter release,$(FLAVOUR)),$(if $(shell d=$$(mktemp -d) && cd $$d && echo 'int f(void); int f(void) { return 0; }' >f.c && echo 'int f(void); int main(void) { return f(); }' >m.c && \
+	{ $(CC) $(LTO) -c f.c && $(AR) rcs f.a f.o && $(CC) $(LTO) m.c f.a -o m || echo no; } 2>&1; rm -rf $$d),,$(LTO)))
+CFLAGS_release := -O3 $(LTO) $(ZERO_INIT) -D_FORTIFY_SOURCE=2
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS_valgrind := -O1
 CFLAGS_cov := -O0 --coverage
@@ -69,6 +74,7 @@ CFLAGS_fuzz := -O1 -DMK_FUZZ -fsanitize=fuzzer-no-link,address,undefined -fno-sa
 LDFLAGS_all := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed -Wl,--gc-sections -pie
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_cov := --coverage
+LDFLAGS_release := -O3 $(LTO) $(ZERO_INIT) $(HARDEN)
 LDFLAGS_soak := -O3 -flto=auto
 LDFLAGS_fuzz := -fsanitize=address,undefined
 ALL_CFLAGS = $(CPPFLAGS) $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS) $(DEP_CFLAGS)
@@ -103,7 +109,7 @@ $(B)/%.o: %.c
 
 $(B)/lib%.a:
 	@mkdir -p $(@D)
-	@ar rcs $@.$$$$ $^ && mv -f $@.$$$$ $@
+	@$(AR) rcs $@.$$$$ $^ && mv -f $@.$$$$ $@
 
 $(B)/multikueued: $(B)/core/daemon/main.o $(ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
