@@ -255,13 +255,19 @@ static mk_str owner_key(struct arena *a, uint16_t kind, mk_str ns, mk_str name)
 	return arena_printf(a, "%.*s%.*s/%.*s", OWNER_KIND, text, STR_ARG(ns), STR_ARG(name));
 }
 
+/* No API server takes longer names, but an owner reference may have any. */
+static bool owner_fits(mk_str ns, mk_str name)
+{
+	return ns.n <= OWNER_TEXT && name.n <= OWNER_TEXT - ns.n;
+}
+
 struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_str name)
 {
 	char text[OWNER_KIND + 1 + OWNER_TEXT];
 	const mk_str parts[] = {ns, STR("/"), name};
 	size_t n = OWNER_KIND;
 
-	if (ns.n > OWNER_TEXT || name.n > OWNER_TEXT - ns.n) {
+	if (!owner_fits(ns, name)) {
 		return NULL;
 	}
 	put_kind(text, kind);
@@ -297,9 +303,11 @@ static struct owner *owner_make(struct engine *e, uint16_t kind, mk_str ns, mk_s
 
 bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name)
 {
-	struct owner *o = kind ? owner_find(e, kind, w->ns, name) : NULL;
 	uint16_t old = w->owner ? w->owner->kind : 0;
+	struct owner *o;
 
+	kind = owner_fits(w->ns, name) ? kind : 0;
+	o = kind ? owner_find(e, kind, w->ns, name) : NULL;
 	if (o == w->owner && (o || !kind)) {
 		return true;
 	}

@@ -488,7 +488,10 @@ struct wl *wl_find(const struct engine *e, mk_str ns, mk_str name);
 struct wl *wl_make(struct engine *e, mk_str ns, mk_str name);
 /* Removes the workload from all lists and frees it. */
 void wl_free(struct engine *e, struct wl *w);
-/* Sets the job that the workload belongs to; kind 0 = none. False: out of memory. */
+/*
+ * Sets the job that the workload belongs to; kind 0, or a name that no object can have: none.
+ * False: out of memory.
+ */
 bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name);
 /* The workloads of a job; NULL: none. */
 struct owner *owner_find(const struct engine *e, uint16_t kind, mk_str ns, mk_str name);

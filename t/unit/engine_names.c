@@ -136,6 +136,38 @@ static void impossible_names(void)
 	w_free(w);
 }
 
+/* Two Workloads whose owner references have one name, which no job can have. */
+static void impossible_owner(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl[2];
+	char name[401], text[2048];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	for (int i = 0; i < 2; i++) {
+		snprintf(text, sizeof(text),
+			 "{\"metadata\":{\"name\":\"wl-%d\",\"namespace\":\"ns\","
+			 "\"ownerReferences\":"
+			 "[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"%s\",\"uid\":"
+			 "\"u\",\"controller\":true}]},\"spec\":{\"podSets\":[]},\"status\":{"
+			 "\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\"}]}}",
+			 i, name);
+		wl[i] = w_put(w, 0, KIND_WORKLOAD, text);
+		w_settle(w);
+	}
+	is_str(state_of(w, wl[0]), "Rejected", "the first is rejected");
+	is_str(state_of(w, wl[1]), "Rejected", "and so is the second");
+	w_del(w, wl[0]);
+	w_settle(w);
+	w_del(w, wl[1]);
+	w_settle(w);
+	a_job(w, "j");
+	w_settle(w);
+	ok(clone_of(w, 1, "wl-j") != NULL, "the others go on");
+	w_free(w);
+}
+
 /* The owner's uid decides which job a Workload means, not the name alone. */
 static void another_job_of_that_name(void)
 {
@@ -248,6 +280,7 @@ int main(void)
 	unheard_state();
 	long_name();
 	impossible_names();
+	impossible_owner();
 	another_job_of_that_name();
 	by_label();
 	second_workload();
