@@ -39,7 +39,8 @@ ok $? "the daemon lists the plugins"
 printf 'apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n' >"$root/plain.yaml"
 "$dest/bin/multikueued" --config "$root/plain.yaml" --list-plugins 2>&1 | grep -q " $dest/lib/multikueue/plugins/job.so$"
 ok $? "by default it looks for them below its own prefix"
-for f in rbac/manager.yaml rbac/worker.yaml deploy/deployment.yaml admission/webhook.yaml kustomization.yaml; do
+for f in rbac/manager.yaml rbac/worker.yaml deploy/deployment.yaml admission/webhook.yaml kustomization.yaml \
+	monitoring/rules.yaml monitoring/prometheusrule.yaml monitoring/dashboard.json; do
 	cmp "conf/$f" "$dest/share/multikueue/conf/$f"
 done >"$root/out" 2>&1
 [ ! -s "$root/out" ]

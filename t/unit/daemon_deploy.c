@@ -228,6 +228,32 @@ static void check_ends(const struct json *kustomization, const struct json *depl
 	   "they run without privileges");
 }
 
+/* What the Prometheus operator is told to read is what the Service of the metrics offers. */
+static void check_monitoring(const struct json *kustomization)
+{
+	const struct json *monitor = json_elem(documents("monitoring/servicemonitor.yaml"), 0);
+	const struct json *rule = json_elem(documents("monitoring/prometheusrule.yaml"), 0);
+	const struct json *plain = json_elem(documents("monitoring/rules.yaml"), 0);
+	const struct json *service = find(kustomization, "Service");
+	const struct json *endpoint = json_at(monitor, "/spec/endpoints/0");
+	mk_str port = json_str_at(service, "/spec/ports/0/name");
+	mk_str ns = json_str_at(service, "/metadata/namespace");
+
+	ok(json_len(json_at(monitor, "/spec/selector/matchLabels")) > 0 &&
+		   json_equal(json_at(monitor, "/spec/selector/matchLabels"),
+			      json_at(service, "/metadata/labels")),
+	   "the ServiceMonitor is about the Service of the metrics");
+	ok(port.n > 0 && str_eq(json_str_at(endpoint, "/port"), port), "it reads its port");
+	ok(ns.n > 0 && str_eq(json_str_at(monitor, "/metadata/namespace"), ns), "in its namespace");
+	ok(str_is(json_str_at(endpoint, "/scheme"), "https") &&
+		   str_is(json_str_at(endpoint, "/path"), "/metrics") &&
+		   json_str_at(endpoint, "/bearerTokenFile").n > 0,
+	   "by HTTPS, with a token");
+	ok(json_len(json_get(plain, "groups")) > 1 &&
+		   json_equal(json_get(plain, "groups"), json_at(rule, "/spec/groups")),
+	   "the operator gets the rules that Prometheus gets from a file");
+}
+
 int main(void)
 {
 	struct json *kustomization, *deployment, *container;
@@ -243,6 +269,7 @@ int main(void)
 		check_generated(kustomization);
 		check_labels(kustomization, deployment);
 		check_ends(kustomization, deployment);
+		check_monitoring(kustomization);
 	}
 	arena_done(&a);
 	return done_testing();
