@@ -3,7 +3,8 @@
 # Source it first; end with done_testing. `t/real/run` sets the environment:
 #   MK_REAL_DIR  one folder per plane (kubeconfig, multikueued.kubeconfig, *.log)
 #   KUEUE, KUEUE_SRC  version and source tree of the Kueue that the planes have
-#   KUBECTL, FLEET, MULTIKUEUED, MK_PLUGINS, KUBESIM  programs and the plugin folder
+#   KUBECTL, FLEET, MULTIKUEUED, KUBECTL_MULTIKUEUE, KUBESIM  programs
+#   MK_PLUGINS   the plugin folder
 # shellcheck shell=sh
 
 set -u
@@ -13,6 +14,7 @@ here=${here%/scenes}
 : "${MK_REAL_DIR:?run this through t/real/run}"
 root=$(cd "$here/../.." && pwd)
 : "${MULTIKUEUED:=$root/build/dev/multikueued}"
+: "${KUBECTL_MULTIKUEUE:=$root/build/dev/kubectl-multikueue}"
 : "${MK_PLUGINS:=$root/build/dev/plugins}"
 : "${KUBESIM:=$root/build/dev/kubesim}"
 # Name of the test, its namespace and its queue; the number lets it run again while
