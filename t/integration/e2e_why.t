@@ -69,6 +69,28 @@ is "$(v1 clusters | jq -c '[.items[] | .name + " " + .state]')" \
 is "$(v1 'workloads?colour=red' | jq -r .code)" 400 "a parameter that does not exist"
 is "$(v1 workloads/default/none | jq -r .reason)" NotFound "a Workload that does not exist"
 
+# What was decided of them, in the order of the numbers.
+events() { # [PARAMETERS]
+	v1 "events?${1:-}"
+}
+won() { # JOB: its win, as JSON
+	events | jq --arg w "$(name_of "$1")" '.items[] | select(.workload.name == $w and .rule == "win")'
+}
+is "$(won small | jq -r '[.cluster, .after.cluster, .after.state, .workload.namespace] | join(" ")')" \
+	"w2 w2 Ready default" "the win of the job that was sent: where, and how the check stands"
+is "$(won small | jq -r .message)" 'The workload was admitted on "w2"' "... in the words of the check"
+is "$(won small | jq '.time | sub("[.][0-9]+Z"; "Z") | fromdate | . <= now and . > now - 600')" true "... and when"
+is "$(won big)" "" "the job that waits has none"
+is "$(events | jq '([.items[].number] | . == unique) and .next == .items[-1].number and has("missed") == false')" true \
+	"numbers grow, and none was lost"
+is "$(events "after=$(events | jq .next)" | jq -c .items)" "[]" "after the last: nothing"
+is "$(events "limit=1&after=0" | jq -c '[.items[].number, .next]')" "[1,1]" "a page of one"
+is "$(events namespace=elsewhere | jq -c .items)" "[]" "of another namespace: nothing"
+is "$(events after=x | jq -r .message)" "after=x: expected a number" "a number that is none"
+is "$(events limit=0 | jq -r .message)" "limit=0: expected a number from 1 to 100" "a limit that is none"
+is "$(events phase=Won | jq -r .message)" 'unknown parameter "phase": expected after, namespace or limit' \
+	"a parameter of another path"
+
 # The command line says the same; kubectl's part is to open a port.
 cat >"$dir/kubectl" <<END
 #!/bin/sh
