@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kubectl-multikueue: the command line beside kubectl. One table names the commands; a command
- * declares its options and its help, and writes to buffers that main.c puts out at the end. Only
- * the commands in fleet/ talk to a daemon.
+ * declares its options and its help, and writes to buffers that main.c puts out at the end; one
+ * that goes on until the user ends it, after each of its steps (cli_repeat). Only the commands in
+ * fleet/ talk to a daemon.
  *
  * 1. cli_init; 2. cli_run; 3. write c.out and c.err; 4. cli_done.
  */
@@ -23,11 +24,24 @@ enum cli_format { CLI_TEXT, CLI_WIDE, CLI_JSON, CLI_YAML };
 
 enum { CLI_OUTPUT_MAX = 256 * 1024 * 1024 };
 
+/* What main.c lends to commands that go on until the user ends them. */
+struct cli_host {
+	/* Writes to standard output, or to standard error. False: it cannot be written. */
+	bool (*put)(bool is_err, mk_str text);
+	/* From now on a signal that ends the process ends 'wait' instead, a second one the process.
+	 * False: the system does not let us. */
+	bool (*follow)(void);
+	/* False: such a signal came. */
+	bool (*wait)(int64_t ms);
+};
+
 struct cli {
 	struct arena a;
 	struct buf out, err;
-	bool color;   /* of out */
-	bool is_data; /* out is JSON or YAML: not a byte of it is changed */
+	bool color;                  /* of out */
+	bool terminal;               /* out is one */
+	bool is_data;                /* out is JSON or YAML: not a byte of it is changed */
+	const struct cli_host *host; /* NULL: cli_repeat ends after one step */
 };
 
 /* An option of a command: `-f FILE`, `--filename FILE` or `--filename=FILE`. */
@@ -64,7 +78,8 @@ struct cli_command {
 };
 
 /* Groups of commands, adapter.c and tree/tree.c, and those of fleet/, which ask a daemon. */
-extern const struct cli_command cli_adapter, cli_tree, cli_why, cli_get_rows, cli_status;
+extern const struct cli_command cli_adapter, cli_tree, cli_why, cli_get_rows, cli_status,
+	cli_events;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);
@@ -72,6 +87,25 @@ void cli_done(struct cli *c);
 
 /* Runs what argv[1] and on say. All output is in c->out and c->err. */
 enum cli_exit cli_run(struct cli *c, int argc, char *const *argv);
+
+/*
+ * For a command that goes on until the user ends it (SIGINT, SIGTERM, SIGHUP): call it before the
+ * command starts a program, so that it is there to end that program. False: the error was printed.
+ */
+bool cli_follow(struct cli *c);
+
+/* Prints to c->out and c->err. What it takes from c->a is gone when it returns. */
+typedef enum cli_exit cli_step_fn(void *ctx);
+
+/*
+ * Calls step(ctx) each 'ms', behind cli_follow, and puts out what it printed; 'redraw': on a
+ * terminal in place of what is there. Until the user ends it: returns what the step returned last.
+ * CLI_FAILED, CLI_USAGE: returned at once.
+ */
+enum cli_exit cli_repeat(struct cli *c, int64_t ms, bool redraw, cli_step_fn *step, void *ctx);
+
+/* Output of commands may have any text in it: makes that of c->out and c->err harmless. */
+void cli_make_harmless(struct cli *c);
 
 /* Prints "error: …" to c->err. */
 void cli_error(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -4,8 +4,8 @@
 
 #include "core/cli/output.h"
 
-static const struct cli_command *const top[] = {&cli_why,     &cli_status, &cli_get_rows,
-						&cli_adapter, &cli_tree,   NULL};
+static const struct cli_command *const top[] = {
+	&cli_why, &cli_status, &cli_get_rows, &cli_events, &cli_adapter, &cli_tree, NULL};
 
 static const struct cli_command all_commands = {
 	.name = "kubectl multikueue",
@@ -15,6 +15,7 @@ static const struct cli_command all_commands = {
 		"PATH.\n",
 	.examples = "  kubectl multikueue why train -n team-a\n"
 		    "  kubectl multikueue status\n"
+		    "  kubectl multikueue events -A -f\n"
 		    "  kubectl multikueue tree show -f queues.yaml\n"
 		    "  kubectl multikueue tree validate -f queues/\n"
 		    "  kubectl multikueue adapter test widget.yaml fixtures/\n",
@@ -23,7 +24,7 @@ static const struct cli_command all_commands = {
 
 void cli_init(struct cli *c, bool terminal)
 {
-	*c = (struct cli){.color = terminal};
+	*c = (struct cli){.color = terminal, .terminal = terminal};
 	arena_init(&c->a, (size_t)2048 * 1024 * 1024);
 	buf_init(&c->out, CLI_OUTPUT_MAX);
 	buf_init(&c->err, CLI_OUTPUT_MAX);
@@ -303,13 +304,18 @@ static enum cli_exit run_top(struct cli *c, int argc, char *const *argv)
 	return run_command(c, cmd, path.p, argc - i, argv + i);
 }
 
-enum cli_exit cli_run(struct cli *c, int argc, char *const *argv)
+void cli_make_harmless(struct cli *c)
 {
-	enum cli_exit rc = run_top(c, argc, argv);
-
 	if (!c->is_data) {
 		output_harmless(&c->out, c->color);
 	}
 	output_harmless(&c->err, false);
+}
+
+enum cli_exit cli_run(struct cli *c, int argc, char *const *argv)
+{
+	enum cli_exit rc = run_top(c, argc, argv);
+
+	cli_make_harmless(c);
 	return rc;
 }

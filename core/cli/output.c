@@ -80,7 +80,8 @@ void output_cell(struct output_table *t, mk_str s)
 
 void output_table_print(struct output_table *t, const char *indent)
 {
-	size_t *widths = arena_array(&t->c->a, t->n_columns, sizeof(*widths));
+	size_t *widths =
+		t->widths ? t->widths : arena_array(&t->c->a, t->n_columns, sizeof(*widths));
 
 	if (!widths) {
 		return;

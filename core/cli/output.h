@@ -28,6 +28,7 @@ struct output_table {
 	size_t n, size;
 	size_t n_columns;
 	const bool *right; /* per column */
+	size_t *widths;    /* per column, the least; they grow. NULL: those of this table alone */
 };
 
 /* 'right' (n_columns of them) tells which columns are flushed right; borrowed. */

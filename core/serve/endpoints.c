@@ -13,6 +13,7 @@ struct endpoints {
 	struct endpoints_options o;
 	struct http_server *health;
 	struct metrics_server *metrics; /* NULL: off */
+	struct visibility visibility;
 	bool draining;
 };
 
@@ -107,7 +108,7 @@ static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 	done = http_server_handle(e->health, c->liveness_endpoint.p, healthz, e) &&
 	       http_server_handle(e->health, c->readiness_endpoint.p, readyz, e) &&
 	       http_server_handle(e->health, "/status", status, e) &&
-	       http_server_handle(e->health, "/v1/", visibility_handle, e->o.manager);
+	       http_server_handle(e->health, "/v1/", visibility_handle, &e->visibility);
 	if (done && config_is_on(c->metrics_bind_address)) {
 		done = http_server_handle(e->health, "/metrics", metrics, e);
 	}
@@ -145,6 +146,8 @@ struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err
 		return NULL;
 	}
 	e->o = *o;
+	e->visibility = (struct visibility){.manager = o->manager,
+					    .decisions = telemetry_decisions(o->telemetry)};
 	if (config_is_on(o->config->health_bind_address)) {
 		code = open_health(e, err);
 	}

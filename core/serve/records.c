@@ -4,8 +4,11 @@
 
 #include <stdio.h>
 
+#include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
+
+#define REFUSES "a cluster refuses a write"
 
 enum { HTTP_UNAUTHORIZED = 401, HTTP_FORBIDDEN = 403, WORDS_MAX = 512 };
 
@@ -118,22 +121,54 @@ static mk_str name_of(mk_str ns, mk_str name, char out[static WORDS_MAX])
 	return str_of(out);
 }
 
+/* The state of the check whose message is the reason of the write; "": the write has none. */
+static mk_str state_of(const struct op *op)
+{
+	struct json_iter it = json_iter(json_at(op->body, "/status/admissionChecks"));
+
+	while (json_next(&it)) {
+		mk_str message = json_str(json_get(it.val, "message"));
+
+		if (message.n > 0 && str_starts(op->why, message)) {
+			return json_str(json_get(it.val, "state"));
+		}
+	}
+	return STR("");
+}
+
 /* Decisions are not rated: each has its record. */
-static void on_decision(const struct op *op)
+static void tell_decision(const struct records *r, const struct op *op, const char *words)
 {
 	mk_str winner = json_str_at(op->body, "/status/clusterName");
 	char name[WORDS_MAX];
 
-	for (size_t i = 0; i < sizeof(decisions) / sizeof(decisions[0]); i++) {
-		if (strcmp(op->cause, decisions[i].rule) != 0) {
-			continue;
-		}
-		log_emit(NULL, LOG_INFO, "decision", decisions[i].words,
+	if (log_enabled(LOG_INFO, "decision")) {
+		log_emit(NULL, LOG_INFO, "decision", words,
 			 (const struct log_field[]){
 				 LOG_STR("workload", name_of(op->ns, op->name, name)),
 				 LOG_STR("cluster", winner.n > 0 ? winner : op->about),
 				 LOG_CSTR("rule", op->cause), LOG_STR("why", op->why), LOG_END});
-		return;
+	}
+	if (r->decisions) {
+		decisions_add(r->decisions, clock_wall_ms(),
+			      &(struct decision){.ns = op->ns,
+						 .name = op->name,
+						 .from = op->about,
+						 .to = winner,
+						 .state = state_of(op),
+						 .rule = op->cause,
+						 .what = words,
+						 .message = op->why});
+	}
+}
+
+static void on_decision(const struct records *r, const struct op *op)
+{
+	for (size_t i = 0; i < sizeof(decisions) / sizeof(decisions[0]); i++) {
+		if (strcmp(op->cause, decisions[i].rule) == 0) {
+			tell_decision(r, op, decisions[i].words);
+			return;
+		}
 	}
 }
 
@@ -153,8 +188,8 @@ void records_op(const struct records *r, const struct op *op)
 	char number[16];
 
 	if (op->type == OP_APPLY_STATUS && op->cluster == CLUSTER_MANAGER &&
-	    op->kind == KIND_WORKLOAD && log_enabled(LOG_INFO, "decision")) {
-		on_decision(op);
+	    op->kind == KIND_WORKLOAD) {
+		on_decision(r, op);
 	} else if (op->type == OP_EVENT && str_is(json_str_at(op->body, "/type"), "Warning")) {
 		on_warning(op);
 	}
@@ -195,12 +230,24 @@ void records_done(const struct records *r, const struct event *ev)
 			   ev->text);
 		return;
 	}
-	log_write(LOG_INFO, "decision", "a cluster refuses a write",
+	log_write(LOG_INFO, "decision", REFUSES,
 		  LOG_STR(ev->kind == KIND_WORKLOAD ? "workload" : "object",
 			  name_of(ev->ns, ev->name, name)),
 		  LOG_STR("cluster", cluster), LOG_CSTR("rule", ev->cause),
 		  LOG_STR("kind", kind_word(r, ev->kind)), LOG_INT("http", ev->http),
 		  LOG_STR("why", str_cut(ev->text, WORDS_MAX)), LOG_END);
+	if (r->decisions) {
+		decisions_add(r->decisions, clock_wall_ms(),
+			      &(struct decision){.kind = ev->kind == KIND_WORKLOAD
+								 ? STR("")
+								 : kind_word(r, ev->kind),
+						 .ns = ev->ns,
+						 .name = ev->name,
+						 .refused = cluster,
+						 .rule = ev->cause,
+						 .what = REFUSES,
+						 .message = ev->text});
+	}
 }
 
 /* --- links ------------------------------------------------------------------------------------ */

@@ -2,18 +2,21 @@
 /*
  * What the log says of events and operations of the manager: decisions (one record each, with the
  * same keys), refused writes, rights that are missing, links, kinds that are not served, Warning
- * Events. Called by telemetry.c, on the main loop's thread. Keeps nothing.
+ * Events. Called by telemetry.c, on the main loop's thread. Decisions and refused writes go to
+ * decisions.h as well, whatever the level of the log.
  */
 #ifndef MK_SERVE_RECORDS_H
 #define MK_SERVE_RECORDS_H
 
 #include "core/model/op.h"
+#include "core/serve/decisions.h"
 #include "core/serve/fleet.h"
 
 /* Whose names the records have; borrowed. */
 struct records {
 	const struct fleet *fleet;
-	const struct kinds *kinds; /* NULL: kinds have no names yet */
+	const struct kinds *kinds;   /* NULL: kinds have no names yet */
+	struct decisions *decisions; /* NULL: none are kept */
 };
 
 /*

@@ -35,6 +35,7 @@ struct telemetry {
 	bool elects;           /* leaders are elected */
 	struct fleet fleet;
 	struct records records;
+	struct decisions *decisions;
 	struct engine_stats told; /* what the counters have been told so far */
 	struct plug_stats plug_told;
 	uint64_t connects_told, bytes_told;
@@ -543,6 +544,11 @@ bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, st
 	return fleet_write(&t->fleet, out) && buf_add(out, STR("}\n"));
 }
 
+const struct decisions *telemetry_decisions(const struct telemetry *t)
+{
+	return t->decisions;
+}
+
 void telemetry_set_kinds(struct telemetry *t, const struct kinds *kinds)
 {
 	t->records.kinds = kinds;
@@ -555,6 +561,11 @@ struct telemetry *telemetry_new(bool elects)
 	if (!t) {
 		return NULL;
 	}
+	t->decisions = decisions_new(clock_wall_ms());
+	if (!t->decisions) {
+		mk_free(t);
+		return NULL;
+	}
 	t->elects = elects;
 	register_wire(t);
 	register_work(t);
@@ -562,6 +573,7 @@ struct telemetry *telemetry_new(bool elects)
 	map_init(&t->pairs.by_name);
 	fleet_init(&t->fleet);
 	t->records.fleet = &t->fleet;
+	t->records.decisions = t->decisions;
 	fleet_add(&t->fleet, CLUSTER_MANAGER, STR("manager"));
 	set_limits(t);
 	return t;
@@ -572,6 +584,7 @@ void telemetry_free(struct telemetry *t)
 	if (t) {
 		fleet_done(&t->fleet);
 		rows_pairs_clear(&t->pairs);
+		decisions_free(t->decisions);
 		mk_free(t);
 	}
 }

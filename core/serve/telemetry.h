@@ -11,6 +11,7 @@
 #include "core/manager/manager.h"
 #include "core/net/loop.h"
 #include "core/net/transport_net.h"
+#include "core/serve/decisions.h"
 
 struct telemetry;
 
@@ -23,6 +24,9 @@ void telemetry_free(struct telemetry *t); /* NULL is fine */
 
 /* The names of kinds, for the log; borrowed for its life. */
 void telemetry_set_kinds(struct telemetry *t, const struct kinds *kinds);
+
+/* The last decisions; borrowed. */
+const struct decisions *telemetry_decisions(const struct telemetry *t);
 
 /* For manager_options.observer. */
 struct manager_observer telemetry_observer(struct telemetry *t);

@@ -13,6 +13,7 @@ enum { ANSWER_MEMORY = 64 * 1024 * 1024 };
 struct call {
 	const struct http_request *rq;
 	struct http_answer *answer;
+	const struct decisions *decisions;
 	struct answer_env env;
 	struct arena a;
 };
@@ -97,28 +98,50 @@ static bool decode(struct arena *a, mk_str s, mk_str *ret)
 	return true;
 }
 
-static bool set_limit(mk_str value, struct answer_filter *f)
+/* A parameter of a path: a text or a number. */
+struct param {
+	const char *name;
+	mk_str *text;
+	/* 'text' NULL: a number from 'least' on; what is larger than 'most' counts as that */
+	uint64_t *number, least, most;
+};
+
+/* Ended by a NULL name. */
+static void refuse_unknown(struct call *c, const struct param *params, mk_str name)
+{
+	mk_str names = STR("");
+
+	for (size_t i = 0; params[i].name; i++) {
+		const char *comma = i == 0 ? "" : !params[i + 1].name ? " or " : ", ";
+
+		names = arena_printf(&c->a, "%.*s%s%s", STR_ARG(names), comma, params[i].name);
+	}
+	refuse(c, 400, "BadRequest",
+	       arena_printf(&c->a, "unknown parameter \"%.*s\": expected %.*s", STR_ARG(name),
+			    STR_ARG(names)));
+}
+
+static bool take_number(struct call *c, const struct param *p, mk_str value)
 {
 	uint64_t n;
 
-	if (!str_u64(value, &n) || n < 1) {
-		return false;
+	if (str_u64(value, &n) && n >= p->least) {
+		*p->number = n < p->most ? n : p->most;
+		return true;
 	}
-	f->limit = n < ANSWER_ROWS_MAX ? (size_t)n : ANSWER_ROWS_MAX;
-	return true;
+	refuse(c, 400, "BadRequest",
+	       p->most == UINT64_MAX
+		       ? arena_printf(&c->a, "%s=%.*s: expected a number", p->name, STR_ARG(value))
+		       : arena_printf(&c->a, "%s=%.*s: expected a number from %llu to %llu",
+				      p->name, STR_ARG(value), (unsigned long long)p->least,
+				      (unsigned long long)p->most));
+	return false;
 }
 
 /* One "name=value". False: 400 was answered. */
-static bool take(struct call *c, mk_str name, mk_str value, struct answer_filter *f)
+static bool take(struct call *c, const struct param *params, mk_str name, mk_str value)
 {
-	const struct {
-		const char *name;
-		mk_str *into;
-	} texts[] = {{"namespace", &f->ns},
-		     {"phase", &f->phase},
-		     {"cluster", &f->cluster},
-		     {"clusterQueue", &f->queue},
-		     {"continue", &f->after}};
+	const struct param *p = params;
 	mk_str text;
 
 	if (!decode(&c->a, value, &text)) {
@@ -127,31 +150,21 @@ static bool take(struct call *c, mk_str name, mk_str value, struct answer_filter
 				    STR_ARG(name), STR_ARG(value)));
 		return false;
 	}
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		if (str_is(name, texts[i].name)) {
-			*texts[i].into = text;
-			return true;
-		}
+	while (p->name && !str_is(name, p->name)) {
+		p++;
 	}
-	if (!str_is(name, "limit")) {
-		refuse(c, 400, "BadRequest",
-		       arena_printf(
-			       &c->a,
-			       "unknown parameter \"%.*s\": expected namespace, phase, cluster, "
-			       "clusterQueue, limit or continue",
-			       STR_ARG(name)));
+	if (!p->name) {
+		refuse_unknown(c, params, name);
 		return false;
 	}
-	if (!set_limit(text, f)) {
-		refuse(c, 400, "BadRequest",
-		       arena_printf(&c->a, "limit=%.*s: expected a number from 1 to %d",
-				    STR_ARG(text), ANSWER_ROWS_MAX));
-		return false;
+	if (!p->text) {
+		return take_number(c, p, text);
 	}
+	*p->text = text;
 	return true;
 }
 
-static bool read_filter(struct call *c, struct answer_filter *f)
+static bool read_query(struct call *c, const struct param *params)
 {
 	mk_str left = c->rq->query;
 
@@ -162,8 +175,8 @@ static bool read_filter(struct call *c, struct answer_filter *f)
 		mk_str name = is < 0 ? one : str_sub(one, 0, (size_t)is);
 
 		left = end < 0 ? STR("") : str_sub(left, (size_t)end + 1, left.n);
-		if (one.n > 0 &&
-		    !take(c, name, is < 0 ? STR("") : str_sub(one, (size_t)is + 1, one.n), f)) {
+		if (one.n > 0 && !take(c, params, name,
+				       is < 0 ? STR("") : str_sub(one, (size_t)is + 1, one.n))) {
 			return false;
 		}
 	}
@@ -175,11 +188,21 @@ static bool read_filter(struct call *c, struct answer_filter *f)
 static void workloads(struct call *c)
 {
 	struct answer_filter f = {.limit = 0};
+	uint64_t limit = ANSWER_ROWS_MAX;
+	const struct param params[] = {
+		{"namespace", .text = &f.ns},
+		{"phase", .text = &f.phase},
+		{"cluster", .text = &f.cluster},
+		{"clusterQueue", .text = &f.queue},
+		{"limit", .number = &limit, .least = 1, .most = ANSWER_ROWS_MAX},
+		{"continue", .text = &f.after},
+		{.name = NULL}};
 	struct json *page;
 
-	if (!read_filter(c, &f)) {
+	if (!read_query(c, params)) {
 		return;
 	}
+	f.limit = (size_t)limit;
 	page = answer_workloads(&c->env, &f);
 	if (!page && !arena_failed(&c->a) && f.after.n > 0) {
 		refuse(c, 410, "Expired",
@@ -216,6 +239,22 @@ static void workload(struct call *c, mk_str which)
 	give(c, answer, "Workload");
 }
 
+static void events(struct call *c)
+{
+	struct decisions_filter f = {.after = DECISIONS_ALL};
+	uint64_t limit = ANSWER_ROWS_MAX;
+	const struct param params[] = {
+		{"after", .number = &f.after, .most = UINT64_MAX},
+		{"namespace", .text = &f.ns},
+		{"limit", .number = &limit, .least = 1, .most = ANSWER_ROWS_MAX},
+		{.name = NULL}};
+
+	if (read_query(c, params)) {
+		f.limit = (size_t)limit;
+		give(c, decisions_answer(c->decisions, &f, &c->a), "EventList");
+	}
+}
+
 static void dispatch(struct call *c)
 {
 	mk_str path = c->rq->path;
@@ -230,19 +269,22 @@ static void dispatch(struct call *c)
 		give(c, answer_clusters(&c->env), "ClusterList");
 	} else if (str_is(path, "/v1/queues")) {
 		give(c, answer_queues(&c->env), "ClusterQueueList");
+	} else if (str_is(path, "/v1/events")) {
+		events(c);
 	} else {
 		refuse(c, 404, "NotFound",
-		       STR("expected /v1/workloads, /v1/workloads/NAMESPACE/NAME, /v1/clusters or "
-			   "/v1/queues"));
+		       STR("expected /v1/workloads, /v1/workloads/NAMESPACE/NAME, /v1/clusters, "
+			   "/v1/queues or /v1/events"));
 	}
 }
 
 void visibility_handle(void *ctx, const struct http_request *rq, struct http_answer *answer)
 {
-	struct call c = {.rq = rq, .answer = answer};
+	const struct visibility *v = ctx;
+	struct call c = {.rq = rq, .answer = answer, .decisions = v->decisions};
 
 	arena_init(&c.a, ANSWER_MEMORY);
-	c.env = manager_answers(ctx, clock_mono_ms(), clock_wall_ms(), &c.a);
+	c.env = manager_answers(v->manager, clock_mono_ms(), clock_wall_ms(), &c.a);
 	answer->content_type = "application/json";
 	dispatch(&c);
 	arena_done(&c.a);

@@ -7,6 +7,7 @@
  *                                    limit, continue
  *   GET /v1/workloads/NAMESPACE/NAME one, with the reason of each cluster
  *   GET /v1/clusters, /v1/queues     all workers; ClusterQueues that are watched
+ *   GET /v1/events                   the last decisions; parameters: after, namespace, limit
  *
  * Answers are JSON; an error is a Status object of Kubernetes.
  */
@@ -15,8 +16,15 @@
 
 #include "core/manager/manager.h"
 #include "core/net/http_server.h"
+#include "core/serve/decisions.h"
 
-/* Answers a request whose path begins with "/v1/". For http_server_handle; 'ctx' is the manager. */
+/* What the answers read; borrowed. */
+struct visibility {
+	struct manager *manager;
+	const struct decisions *decisions;
+};
+
+/* Answers a request whose path begins with "/v1/". For http_server_handle; 'ctx' is the above. */
 void visibility_handle(void *ctx, const struct http_request *rq, struct http_answer *answer);
 
 #endif

@@ -34,6 +34,7 @@ shows() { # JOB CLUSTER REASON WORDS NAME
 
 fleet_kubesim && fleet_plugins && fleet_manager m
 ok $? "a fleet is up"
+queue=$(api w1 GET $LOCAL_QUEUE | jq -c '{apiVersion, kind, metadata: {name: .metadata.name, namespace: .metadata.namespace}, spec}')
 api w1 DELETE $LOCAL_QUEUE >/dev/null
 api w3 POST /kubesim/restart '{"downMs":600000}' >/dev/null
 big big 2000 >/dev/null
@@ -51,9 +52,12 @@ wait_for 60 says_all
 ok $? "the check's message sums that up"
 says_all || says | sed 's/^/# found /'
 
-api mgr POST $HERE '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"small","namespace":"default",
-	"labels":{"kueue.x-k8s.io/queue-name":"user-queue"},"annotations":{"kubesim.x-k8s.io/run-ms":"3600000"}},
-	"spec":{'"$OURS"'"suspend":true,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"none"}]}}}}' >/dev/null
+small() { # NAME
+	api mgr POST $HERE '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"'"$1"'","namespace":"default",
+		"labels":{"kueue.x-k8s.io/queue-name":"user-queue"},"annotations":{"kubesim.x-k8s.io/run-ms":"3600000"}},
+		"spec":{'"$OURS"'"suspend":true,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"none"}]}}}}'
+}
+small small >/dev/null
 shows small w2 JobRuns "the job runs" "a job that runs on w2"
 api w2 POST /kubesim/restart '{"downMs":600000}' >/dev/null
 shows small w2 WinnerNotConnected "the job may go on there" "its worker is lost"
@@ -69,11 +73,34 @@ is "$(v1 clusters | jq -c '[.items[] | .name + " " + .state]')" \
 is "$(v1 'workloads?colour=red' | jq -r .code)" 400 "a parameter that does not exist"
 is "$(v1 workloads/default/none | jq -r .reason)" NotFound "a Workload that does not exist"
 
+# What was decided of them, in the order of the numbers.
+events() { # [PARAMETERS]
+	v1 "events?${1:-}"
+}
+won() { # JOB: its win, as JSON
+	events | jq --arg w "$(name_of "$1")" '.items[] | select(.workload.name == $w and .rule == "win")'
+}
+is "$(won small | jq -r '[.cluster, .after.cluster, .after.state, .workload.namespace] | join(" ")')" \
+	"w2 w2 Ready default" "the win of the job that was sent: where, and how the check stands"
+is "$(won small | jq -r .message)" 'The workload was admitted on "w2"' "... in the words of the check"
+is "$(won small | jq '.time | sub("[.][0-9]+Z"; "Z") | fromdate | . <= now and . > now - 600')" true "... and when"
+is "$(won big)" "" "the job that waits has none"
+is "$(events | jq '([.items[].number] | . == unique) and .next == .items[-1].number and has("missed") == false')" true \
+	"numbers grow, and none was lost"
+is "$(events "after=$(events | jq .next)" | jq -c .items)" "[]" "after the last: nothing"
+is "$(events "limit=1&after=0" | jq -c '[.items[].number, .next]')" "[1,1]" "a page of one"
+is "$(events namespace=elsewhere | jq -c .items)" "[]" "of another namespace: nothing"
+is "$(events after=x | jq -r .message)" "after=x: expected a number" "a number that is none"
+is "$(events limit=0 | jq -r .message)" "limit=0: expected a number from 1 to 100" "a limit that is none"
+is "$(events phase=Won | jq -r .message)" 'unknown parameter "phase": expected after, namespace or limit' \
+	"a parameter of another path"
+
 # The command line says the same; kubectl's part is to open a port.
 cat >"$dir/kubectl" <<END
 #!/bin/sh
 case "\$*" in
 "--context east port-forward --namespace kueue-system --address=127.0.0.1 deployment/multikueued :8081")
+	echo \$\$ >"$dir/forward"
 	echo "Forwarding from 127.0.0.1:$MANAGER_PORT -> 8081"
 	exec sleep 60
 	;;
@@ -99,6 +126,65 @@ is "$(mk get clusters | awk 'NR > 1 { print $1, $2 }' | tr '\n' ' ')" \
 	"w1 Connected w2 NotConnected w3 NotConnected " "get clusters"
 mk status >"$dir/out"
 is "$? $(grep -c '^Workers:    3, 1 connected' "$dir/out")" "1 1" "status: workers are missing"
+
+mk events >"$dir/out"
+is "$(sed -n '1p' "$dir/out" | tr -s ' ')" "TIME WORKLOAD WORKER RULE MESSAGE" "events: the heading"
+is "$(sed -n 's/ *$//; s/^20[0-9-]*T[0-9:]*Z  //p' "$dir/out" | grep ' win ' | tr -s ' ')" \
+	"$(name_of small) w2 win The workload was admitted on \"w2\"" "... and the win"
+is "$(mk events job/small -o json | jq -c '[.items[] | .rule]')" '["win"]' "events of a job, as JSON"
+is "$(mk events big)" "No decisions found in this namespace; -A: in all." "a job that nothing was decided of"
+is "$(mk events -A "$(name_of small)" | grep -c " default/$(name_of small) ")" 1 "events of a Workload, of all namespaces"
+
+# What goes on until it is interrupted; what runs in the background of a script ignores SIGINT.
+begin() { # FILE ARGUMENTS...: its pid is in $begun
+	begin_out=$dir/$1
+	shift
+	rm -f "$dir/forward"
+	PATH="$dir:$PATH" env --default-signal=INT "$B/kubectl-multikueue" "$@" --context east >"$begin_out" 2>&1 &
+	begun=$!
+}
+has() { # FILE PATTERN [TIMES]
+	[ "$(grep -c -- "$2" "$dir/$1")" -ge "${3:-1}" ]
+}
+gone() { # PID
+	! kill -0 "$1" 2>/dev/null
+}
+interrupted() { # STATUS NAME: it ends so, and kubectl with it
+	kill -INT "$begun"
+	wait "$begun"
+	is $? "$1" "$2"
+	wait_for 10 gone "$(cat "$dir/forward")"
+	ok $? "... and its kubectl ends"
+}
+begin lines events -A -f -o json
+wait_for 20 has lines '"rule":"win"'
+ok $? "events -f shows what was"
+lines=$begun
+mv "$dir/forward" "$dir/forward.lines"
+begin table events -f
+wait_for 20 has table ' win '
+ok $? "... as a table, too"
+api w1 POST "${LOCAL_QUEUE%/*}" "$queue" >/dev/null
+small next >/dev/null
+wait_for 30 has table "next-.* w1 *win "
+ok $? "and what comes, at once"
+is "$(grep -c '^TIME' "$dir/table")" 1 "the heading once"
+interrupted 0 "an interrupt ends it tidily"
+begun=$lines
+mv "$dir/forward.lines" "$dir/forward"
+wait_for 20 has lines '"cluster":"w1","rule":"win"'
+ok $? "JSON comes as well"
+interrupted 0 "and is ended"
+is "$(jq -c .number "$dir/lines" | sort -n | uniq | wc -l)" "$(wc -l <"$dir/lines")" "one object on each line, each once"
+begin watch status --watch
+wait_for 20 has watch '^Workers:    3, 1 connected' 2
+ok $? "status --watch looks again"
+interrupted 1 "and ends with what it saw last"
+begin reader status -w -o json
+wait_for 20 has reader '^{"version".*}$' 2
+ok $? "a line of JSON each time"
+interrupted 0 "and is ended"
+
 is "$("$B/kubectl-multikueue" status --server http://127.0.0.1:1 2>&1)" \
 	"error: http://127.0.0.1:1/status: Couldn't connect to server" "no daemon"
 notes "$dir/m.log"

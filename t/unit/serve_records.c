@@ -64,6 +64,22 @@ static void decides(const char *rule, const char *body, const char *about, const
 	records_op(&r, &op);
 }
 
+/* 'want' is a pointer into the answer and the value there. */
+static void kept(const char *want, const char *name)
+{
+	struct json *answer = decisions_answer(
+		r.decisions,
+		&(struct decisions_filter){.after = DECISIONS_ALL, .limit = DECISIONS_KEPT}, &a);
+	mk_str rest = str_of(want), at = STR("");
+	struct json *v;
+	mk_str got;
+
+	str_split(&rest, ' ', &at);
+	v = json_at(answer, arena_dup(&a, at).p);
+	got = json_type(v) == JSON_STR ? json_str(v) : json_write(&a, v);
+	is_str(arena_dup(&a, got).p, rest.p, name);
+}
+
 static void decisions(void)
 {
 	decides("win", "{\"status\":{\"clusterName\":\"west\"}}", "",
@@ -80,6 +96,18 @@ static void decisions(void)
 	says("\"cluster\":\"\",\"rule\":\"rejected_no_adapter\"", "a rejection: no cluster");
 	decides("nominate", "{}", "", "");
 	is_str(logged(), "", "what decides nothing yet is not told");
+	log_set_level("decision", LOG_OFF);
+	decides("win",
+		"{\"status\":{\"clusterName\":\"west\",\"admissionChecks\":[{\"message\":"
+		"\"admitted\",\"state\":\"Ready\"}]}}",
+		"east", "admitted");
+	log_set_level("decision", LOG_INFO);
+	is_str(logged(), "", "a log that is switched off has none");
+	kept("/items/3/before/cluster east", "... but the ring: the cluster before");
+	kept("/items/3/after/cluster west", "... and after");
+	kept("/items/3/after/state Ready", "... the state of the check");
+	kept("/items/3/message admitted", "... and the reason");
+	kept("/next 4", "what decides nothing is not kept");
 	for (int i = 0; i < 100; i++) {
 		decides("win", "{}", "west", "");
 	}
@@ -135,6 +163,10 @@ static void rights(void)
 	says("\"object\":\"team/train\"", "of another kind: the object");
 	refused(KIND_WORKLOAD, 409, ERR_CONFLICT, "patch", "", "conflict");
 	is_str(logged(), "", "a conflict is none");
+	kept("/items/104/cluster west", "a refused write is kept with its cluster");
+	kept("/items/104/workload/name train", "... the Workload");
+	kept("/items/104/rule clone_create", "... and the rule");
+	kept("/items/105/object/kind /v1, Kind=Secret", "of another kind: the object");
 }
 
 static void links(void)
@@ -199,12 +231,14 @@ int main(void)
 	arena_init(&a, 0);
 	kinds_init(&kinds);
 	fleet_init(&fleet);
+	r.decisions = decisions_new(0);
 	fleet_set_source(fleet_add(&fleet, W1, STR("west")), STR("kueue-system"),
 			 STR("west-kubeconfig"));
 	decisions();
 	rights();
 	links();
 	unserved();
+	decisions_free(r.decisions);
 	fleet_done(&fleet);
 	arena_done(&a);
 	return done_testing();

@@ -81,15 +81,6 @@ static bool filter_of(struct cli *c, const struct cli_args *args, mk_str *ret)
 	return true;
 }
 
-static struct json *list_of(struct cli *c, struct json *items)
-{
-	struct json *o = json_new_obj(&c->a);
-
-	json_set_str(&c->a, o, "kind", STR("List"));
-	json_set(&c->a, o, STR("items"), items);
-	return o;
-}
-
 static enum cli_exit get_workloads(struct daemon *d, enum cli_format format)
 {
 	struct cli *c = d->c;
@@ -102,7 +93,7 @@ static enum cli_exit get_workloads(struct daemon *d, enum cli_format format)
 		return CLI_FAILED;
 	}
 	if (format == CLI_JSON || format == CLI_YAML) {
-		return output_value(c, list_of(c, rows), format) ? CLI_OK : cli_no_memory(c);
+		return output_value(c, rows_list(c, rows), format) ? CLI_OK : cli_no_memory(c);
 	}
 	if (wants_names(d->args)) {
 		while (json_next(&it)) {

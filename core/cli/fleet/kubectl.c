@@ -84,11 +84,11 @@ bool kubectl_line(struct kubectl *k, char *line, size_t size, int64_t ms)
 		struct pollfd p = {.fd = k->fd, .events = POLLIN};
 		char ch;
 
-		if (left <= 0 || poll(&p, 1, (int)left) == 0) {
-			return false;
+		if (left <= 0 || poll(&p, 1, (int)left) <= 0) {
+			return false; /* or a signal came */
 		}
 		if (read(k->fd, &ch, 1) != 1) {
-			break; /* the end of its output, or a signal: what came counts */
+			break; /* the end of its output: what came counts */
 		}
 		if (ch == '\n') {
 			line[n] = '\0';

@@ -55,6 +55,53 @@ mk_str row_kind(mk_str gvk)
 	return at < 0 ? gvk : str_sub(gvk, (size_t)at + 1, gvk.n);
 }
 
+static bool same_word(mk_str x, mk_str y)
+{
+	return x.n == y.n && str_distance(x, y) == 0;
+}
+
+struct wanted wanted_of(const char *text)
+{
+	mk_str s = str_of(text);
+	int64_t slash = str_index(s, '/');
+
+	return slash < 0 ? (struct wanted){.kind = STR(""), .name = s}
+			 : (struct wanted){.kind = str_sub(s, 0, (size_t)slash),
+					   .name = str_sub(s, (size_t)slash + 1, s.n)};
+}
+
+bool wanted_job(const struct wanted *w)
+{
+	return w->kind.n > 0 && !same_word(w->kind, STR("workload"));
+}
+
+bool wanted_is_workload(const struct wanted *w, const struct json *row)
+{
+	return !wanted_job(w) && str_eq(row_text(row, "name"), w->name);
+}
+
+bool wanted_is(const struct wanted *w, const struct json *job)
+{
+	return job && str_eq(row_text(job, "name"), w->name) &&
+	       (w->kind.n == 0 || same_word(row_kind(row_text(job, "kind")), w->kind));
+}
+
+struct json *rows_list(struct cli *c, struct json *items)
+{
+	struct json *o = json_new_obj(&c->a);
+
+	json_set_str(&c->a, o, "kind", STR("List"));
+	json_set(&c->a, o, STR("items"), items);
+	return o;
+}
+
+void rows_stream(struct cli *c, const struct json *v)
+{
+	c->is_data = true;
+	buf_add(&c->out, json_write(&c->a, v));
+	buf_add(&c->out, STR("\n"));
+}
+
 struct json *rows_of_workloads(struct daemon *d, mk_str filter)
 {
 	struct arena *a = &d->c->a;

@@ -17,6 +17,24 @@ void row_head(struct output_table *t, const char *const *words, size_t n);
 /* The kind of a job as users write it: "Job" of "batch/v1, Kind=Job". */
 mk_str row_kind(mk_str gvk);
 
+/* What the user names: "job/train" is a name and what it is of; a bare name is either. */
+struct wanted {
+	mk_str kind, name; /* kind: "" either, "workload", or a kind of jobs in any case */
+};
+/* Borrows 'text'. */
+struct wanted wanted_of(const char *text);
+/* May it be a Workload, and has 'row' its name? */
+bool wanted_is_workload(const struct wanted *w, const struct json *row);
+/* Is it a job ({kind, name}) that is meant? */
+bool wanted_is(const struct wanted *w, const struct json *job);
+/* May only a job be meant? */
+bool wanted_job(const struct wanted *w);
+
+/* {"kind": "List", "items": items}; NULL: out of memory. */
+struct json *rows_list(struct cli *c, struct json *items);
+/* Prints 'v' as JSON on a line of its own. */
+void rows_stream(struct cli *c, const struct json *v);
+
 /*
  * All pages of Workloads; 'filter' is a query ("namespace=a&phase=Won"), "" = all. An array in the
  * arena of the cli; NULL: the error was printed.

@@ -4,6 +4,8 @@
 
 #define NAME "kubectl multikueue status"
 
+enum { POLL_MS = 2000 };
+
 static void print_daemon(struct cli *c, const struct json *v)
 {
 	const struct json *lease = json_get(v, "lease");
@@ -49,8 +51,17 @@ static void print_away(struct cli *c, const struct json *clusters)
 	}
 }
 
-static enum cli_exit show(struct daemon *d, enum cli_format format)
+/* The command, also while it goes on. */
+struct status {
+	struct daemon d;
+	enum cli_format format;
+	bool watches, again; /* 'again': not for the first time */
+};
+
+static enum cli_exit show(void *ctx)
 {
+	struct status *s = ctx;
+	struct daemon *d = &s->d;
 	struct cli *c = d->c;
 	int status;
 	struct json *v = daemon_get(d, STR("/status"), &status), *clusters;
@@ -59,13 +70,21 @@ static enum cli_exit show(struct daemon *d, enum cli_format format)
 	if (!v || status != 200) {
 		return CLI_FAILED;
 	}
-	if (format == CLI_JSON || format == CLI_YAML) {
-		return output_value(c, v, format) ? CLI_OK : cli_no_memory(c);
+	if (s->watches && s->format == CLI_JSON) {
+		rows_stream(c, v);
+		return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
+	}
+	if (s->format == CLI_JSON || s->format == CLI_YAML) {
+		return output_value(c, v, s->format) ? CLI_OK : cli_no_memory(c);
 	}
 	clusters = daemon_get(d, STR("/v1/clusters"), &status);
 	if (!clusters) {
 		return CLI_FAILED;
 	}
+	if (s->again && !c->terminal) {
+		buf_add(&c->out, STR("\n"));
+	}
+	s->again = true;
 	print_daemon(c, v);
 	n = json_len(json_get(clusters, "items"));
 	lost = away(clusters);
@@ -77,31 +96,42 @@ static enum cli_exit show(struct daemon *d, enum cli_format format)
 static enum cli_exit run(struct cli *c, const struct cli_args *args)
 {
 	enum cli_exit rc = CLI_FAILED;
-	enum cli_format format;
-	struct daemon d;
+	struct status s = {.watches = cli_get(args, "watch") != NULL};
 
 	if (args->n_rest > 0) {
 		return cli_usage(c, NAME, "unexpected %s", args->rest[0]);
 	}
-	if (!cli_get_format(c, args, &format)) {
+	if (!cli_get_format(c, args, &s.format)) {
 		return CLI_USAGE;
 	}
-	if (daemon_open(&d, c, args)) {
-		rc = show(&d, format);
+	if (s.watches && s.format == CLI_YAML) {
+		return cli_usage(c, NAME, "--watch goes with -o json or text, not with yaml");
 	}
-	daemon_close(&d);
+	if (s.watches && !cli_follow(c)) {
+		return CLI_FAILED;
+	}
+	if (daemon_open(&s.d, c, args)) {
+		rc = s.watches ? cli_repeat(c, POLL_MS, s.format != CLI_JSON, show, &s) : show(&s);
+	}
+	daemon_close(&s.d);
 	return rc;
 }
 
 static const struct cli_option options[] = {
-	{'o', "output", "FORMAT", false, "text, json or yaml"}, DAEMON_OPTIONS, {.name = NULL}};
+	{'w', "watch", NULL, false, "again every 2 s, until interrupted"},
+	{'o', "output", "FORMAT", false,
+	 "text, json or yaml; with --watch json is one object per line"},
+	DAEMON_OPTIONS,
+	{.name = NULL}};
 
 const struct cli_command cli_status = {
 	.name = "status",
-	.synopsis = "",
+	.synopsis = "[--watch]",
 	.summary = "is the daemon well, who leads, which workers are connected?",
-	.help = "The exit status is 1 while a worker is not connected.\n",
+	.help = "The exit status is 1 while a worker is not connected; with --watch, when it was "
+		"so last.\n",
 	.examples = "  kubectl multikueue status\n"
+		    "  kubectl multikueue status --watch\n"
 		    "  kubectl multikueue status --server http://localhost:8081\n",
 	.options = options,
 	.run = run,

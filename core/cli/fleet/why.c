@@ -6,37 +6,18 @@
 
 /* --- which Workload is meant ------------------------------------------------------------------ */
 
-/* "job/train" is a name and what it is of; a bare name is either. */
-struct wanted {
-	const char *ns;
-	mk_str kind, name; /* kind: "" either, "workload", or a kind of jobs in any case */
-};
-
-static bool same_word(mk_str x, mk_str y)
-{
-	return x.n == y.n && str_distance(x, y) == 0;
-}
-
-static bool is_meant(const struct wanted *w, const struct json *row)
-{
-	const struct json *job = json_get(row, "job");
-
-	return str_eq(row_text(job, "name"), w->name) &&
-	       (w->kind.n == 0 || same_word(row_kind(row_text(job, "kind")), w->kind));
-}
-
 /* The only Workload of the job; "": none, or several, and the error was printed. */
-static mk_str of_job(struct daemon *d, const struct wanted *w)
+static mk_str of_job(struct daemon *d, const char *ns, const struct wanted *w)
 {
 	struct cli *c = d->c;
 	struct json *rows = rows_of_workloads(
-		d, arena_printf(&c->a, "namespace=%.*s", STR_ARG(daemon_encode(c, str_of(w->ns)))));
+		d, arena_printf(&c->a, "namespace=%.*s", STR_ARG(daemon_encode(c, str_of(ns)))));
 	struct json_iter it = json_iter(rows);
 	mk_str found = STR(""), all = STR("");
 	size_t n = 0;
 
 	while (json_next(&it)) {
-		if (is_meant(w, it.val)) {
+		if (wanted_is(w, json_get(it.val, "job"))) {
 			found = row_text(it.val, "name");
 			all = arena_printf(&c->a, "%.*s\n  workload/%.*s", STR_ARG(all),
 					   STR_ARG(found));
@@ -47,7 +28,7 @@ static mk_str of_job(struct daemon *d, const struct wanted *w)
 		cli_error(c,
 			  "no Workload or job \"%.*s\" in namespace %s is known to the daemon; "
 			  "`kubectl multikueue get workloads -n %s` lists them",
-			  STR_ARG(w->name), w->ns, w->ns);
+			  STR_ARG(w->name), ns, ns);
 	} else if (n > 1) {
 		cli_error(c, "\"%.*s\" has %zu Workloads; name one:%.*s", STR_ARG(w->name), n,
 			  STR_ARG(all));
@@ -56,7 +37,7 @@ static mk_str of_job(struct daemon *d, const struct wanted *w)
 }
 
 /* The Workload's answer; NULL: the error was printed. */
-static struct json *find(struct daemon *d, const struct wanted *w)
+static struct json *find(struct daemon *d, const char *ns, const struct wanted *w)
 {
 	struct cli *c = d->c;
 	struct json *v = NULL;
@@ -64,10 +45,8 @@ static struct json *find(struct daemon *d, const struct wanted *w)
 	int status = 404;
 
 	for (int tries = 0; tries < 2 && status == 404; tries++) {
-		bool is_job = w->kind.n > 0 && !same_word(w->kind, STR("workload"));
-
-		if (tries == 1 || is_job) {
-			name = of_job(d, w);
+		if (tries == 1 || wanted_job(w)) {
+			name = of_job(d, ns, w);
 			tries = 1;
 		}
 		if (name.n == 0) {
@@ -75,7 +54,7 @@ static struct json *find(struct daemon *d, const struct wanted *w)
 		}
 		v = daemon_get(d,
 			       arena_printf(&c->a, "/v1/workloads/%.*s/%.*s",
-					    STR_ARG(daemon_encode(c, str_of(w->ns))),
+					    STR_ARG(daemon_encode(c, str_of(ns))),
 					    STR_ARG(daemon_encode(c, name))),
 			       &status);
 	}
@@ -190,12 +169,12 @@ static enum cli_exit print(struct cli *c, const struct json *v, enum cli_format 
 
 static enum cli_exit run(struct cli *c, const struct cli_args *args)
 {
-	struct wanted w = {.kind = STR("")};
+	struct wanted w;
+	const char *ns;
 	enum cli_exit rc = CLI_FAILED;
 	enum cli_format format;
 	struct json *v;
 	struct daemon d;
-	int64_t slash;
 
 	if (args->n_rest != 1) {
 		return cli_usage(c, NAME, "expected one job or Workload, found %zu", args->n_rest);
@@ -203,18 +182,13 @@ static enum cli_exit run(struct cli *c, const struct cli_args *args)
 	if (!cli_get_format(c, args, &format)) {
 		return CLI_USAGE;
 	}
-	w.name = str_of(args->rest[0]);
-	slash = str_index(w.name, '/');
-	if (slash >= 0) {
-		w.kind = str_sub(w.name, 0, (size_t)slash);
-		w.name = str_sub(w.name, (size_t)slash + 1, w.name.n);
-	}
-	w.ns = daemon_namespace(c, args);
-	if (w.ns && daemon_open(&d, c, args)) {
-		v = find(&d, &w);
+	w = wanted_of(args->rest[0]);
+	ns = daemon_namespace(c, args);
+	if (ns && daemon_open(&d, c, args)) {
+		v = find(&d, ns, &w);
 		rc = v ? print(c, v, format) : CLI_NO;
 		daemon_close(&d);
-	} else if (w.ns) {
+	} else if (ns) {
 		daemon_close(&d);
 	}
 	return rc;
