@@ -140,6 +140,51 @@ static void print_workers(struct cli *c, const struct json *v)
 	}
 }
 
+/* The workers with this mend; "": an earlier row than 'row' has it, so it was printed. */
+static mk_str names_with(struct cli *c, const struct json *rows, mk_str mend,
+			 const struct json *row)
+{
+	struct json_iter it = json_iter(rows);
+	mk_str names = STR("");
+	bool reached = false;
+
+	while (json_next(&it)) {
+		reached = reached || it.val == row;
+		if (!str_eq(row_text(it.val, "mend"), mend)) {
+			continue;
+		}
+		if (!reached) {
+			return STR("");
+		}
+		names = arena_printf(&c->a, "%.*s%s%.*s", STR_ARG(names), names.n > 0 ? ", " : "",
+				     STR_ARG(row_text(it.val, "name")));
+	}
+	return names;
+}
+
+/* What to do: each sentence once, with the workers that it is about. */
+static void print_mends(struct cli *c, const struct json *v)
+{
+	const struct json *rows = json_get(v, "clusters");
+	struct json_iter it = json_iter(rows);
+	mk_str whole = row_text(v, "mend");
+	mk_str all = whole.n > 0 ? arena_printf(&c->a, "  %.*s\n", STR_ARG(whole)) : STR("");
+
+	while (json_next(&it)) {
+		mk_str mend = row_text(it.val, "mend");
+		mk_str names = mend.n > 0 ? names_with(c, rows, mend, it.val) : STR("");
+
+		if (names.n > 0) {
+			all = arena_printf(&c->a, "%.*s  %.*s: %.*s\n", STR_ARG(all),
+					   STR_ARG(names), STR_ARG(mend));
+		}
+	}
+	if (all.n > 0) {
+		buf_printf(&c->out, "\n%.*s\n%.*s",
+			   STR_ARG(output_paint(c, OUTPUT_BOLD, STR("To do"))), STR_ARG(all));
+	}
+}
+
 static void print_next(struct cli *c, const struct json *v)
 {
 	struct json_iter it = json_iter(json_get(v, "next"));
@@ -163,6 +208,7 @@ static enum cli_exit print(struct cli *c, const struct json *v, enum cli_format 
 	}
 	print_head(c, v);
 	print_workers(c, v);
+	print_mends(c, v);
 	print_next(c, v);
 	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
 }

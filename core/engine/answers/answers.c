@@ -3,7 +3,7 @@
 #include "core/engine/answers/answers.h"
 
 #include "core/base/timefmt.h"
-#include "core/engine/answers/why.h"
+#include "core/engine/answers/mend.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/nominate.h"
 
@@ -95,6 +95,7 @@ static struct json *cluster_row(struct arena *a, struct pass *p, struct clone *k
 	json_set_str(a, o, "reason", str_of(why_names[w.why]));
 	json_set_str(a, o, "message", w.words);
 	set_words(a, o, "detail", w.detail);
+	set_words(a, o, "mend", str_of(mend_cluster(&w)));
 	json_set_bool(a, o, "nominated", p->f && nominate_has(p, name));
 	set_time(a, o, "since", w.since_ms);
 	set_time(a, o, "until", w.until_ms);
@@ -122,6 +123,7 @@ static void add_missing(struct arena *a, struct pass *p, struct json *list)
 		json_set_str(a, o, "name", config->names[i]);
 		json_set_str(a, o, "reason", STR("ClusterMissing"));
 		json_set_str(a, o, "message", STR("no MultiKueueCluster has this name"));
+		json_set_str(a, o, "mend", STR("create it, or correct the MultiKueueConfig"));
 		json_add(a, list, o);
 	}
 }
@@ -136,6 +138,7 @@ static struct json *whole_of(struct arena *a, struct pass *p)
 	why_whole(p, &whole);
 	o = row_of(a, p, &whole);
 	set_words(a, o, "localQueue", queue);
+	set_words(a, o, "mend", str_of(mend_whole(&whole)));
 	if (p->checked) {
 		check = json_new_obj(a);
 		json_set_str(a, check, "name", p->f->checks[p->check]);
