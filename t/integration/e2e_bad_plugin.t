@@ -73,6 +73,13 @@ for kind in liar stray slow hungry; do
 	done
 done >"$dir/copies"
 is "$(cat "$dir/copies")" "" "nothing that they drafted got to a worker"
+at_fault() {
+	curl -sS "http://127.0.0.1:$MANAGER_PORT/v1/workloads/default/wl-liar" |
+		jq -e '.phase == "PluginFault" and (.message | startswith("the adapter of ex.io/v1, Kind=Liar failed")) and
+			(.mend | startswith("mend or replace this plugin")) and .next[0].what == "the plugin is called again"' >/dev/null
+}
+wait_for 30 at_fault
+ok $? "why says that the plugin failed, what to do, and when it is called again"
 is "$(curl -sS "http://127.0.0.1:$MANAGER_PORT/metrics" | grep -c '^multikueue_plugin_faults_total{.*test.misbehaves.*} [1-9]')" 1 \
 	"their faults are counted under the plugin's name"
 # --- one poisonous object of a kind that is well otherwise ----------------------------------------

@@ -171,6 +171,52 @@ static void test_left_out(void)
 	w_free(w);
 }
 
+/* A webhook makes each clone look as if it came from another spec: the breaker opens. */
+static void test_breaker(void)
+{
+	static const char other[] =
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/spec-hash\":\"v1:other\"}}}";
+	struct world *w = w_new(2);
+
+	a_job(w, "j");
+	for (int i = 0; i < 20; i++) {
+		w_settle(w);
+		if (clone_of(w, 1, "wl-j")) {
+			w_patch(w, clone_of(w, 1, "wl-j"), other);
+		}
+		w_settle(w);
+		w_advance(w, 5000);
+	}
+	ok(starts(whole(w), "BreakerOpen: the breaker is open"), "the breaker is open");
+	is_str(on(w, "w1"), "StaleClone: the clone was made from another spec",
+	       "because of the clone on w1");
+	w_free(w);
+}
+
+/* Another manager with our origin made a Workload of this name. */
+static void test_clash(void)
+{
+	struct world *w = w_new(2);
+	struct answer_env env;
+
+	w_put(w, 1, KIND_WORKLOAD,
+	      "{\"metadata\":{\"name\":\"wl-j\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+	      "\"multikueued.io/manager-id\":\"another\"}},\"spec\":{}}");
+	w_settle(w);
+	a_job(w, "j");
+	w_settle(w);
+	is_str(on(w, "w1"),
+	       "ForeignObject: has a Workload of this name that another manager with our origin "
+	       "made (another)",
+	       "another manager with our origin");
+	env = env_of(w);
+	is_str(arena_dup(&words, json_str(json_at(answer_clusters(&env), "/items/0/otherManager")))
+		       .p,
+	       "another", "and the cluster has it");
+	w_free(w);
+}
+
 static void test_gate(void)
 {
 	struct world *w = w_new(1);
@@ -343,6 +389,8 @@ int main(void)
 	test_winner();
 	test_jobs();
 	test_left_out();
+	test_breaker();
+	test_clash();
 	test_gate();
 	test_whole();
 	test_missing_cluster();

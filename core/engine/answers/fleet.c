@@ -51,6 +51,9 @@ static struct json *cluster_item(const struct answer_env *env, const struct clus
 	if (since != INT64_MAX && (cluster_up(c) || c->decided)) {
 		json_set_str(a, o, "since", time_rfc3339(a, env->wall_ms + (since - env->mono_ms)));
 	}
+	if (c->clash_at != INT64_MIN && c->clash) {
+		json_set_str(a, o, "otherManager", str_of(c->clash));
+	}
 	json_set_int(a, o, "clones", clones ? (int64_t)clones->n_present : 0);
 	json_set_int(a, o, "waiting", clones ? (int64_t)clones->n_waiting : 0);
 	json_set_int(a, o, "bytes", (int64_t)c->bytes);

@@ -57,6 +57,8 @@ static const struct mend clusters[] = {
 	{WHY_KIND_NOT_SERVED, NULL, "install this kind of job and its controller on the worker"},
 	{WHY_KIND_REFUSED, NULL,
 	 "give our account on the worker this right: multikueued --print-worker-rbac"},
+	{WHY_FOREIGN, "another manager",
+	 "give each manager an origin of its own: multiKueue.origin, multiKueue.formerOrigins"},
 	{WHY_FOREIGN, NULL, "delete the Workload of this name on the worker, or rename the job"},
 	{WHY_FORMER, NULL, "name the earlier manager in multiKueue.formerManagers"},
 	{WHY_SAME_SERVER, NULL, "remove one of the two MultiKueueClusters from the config"},
@@ -79,6 +81,7 @@ static const struct mend wholes[] = {
 	{PHASE_NO_DISPATCHER, NULL,
 	 "correct multiKueue.dispatcherName, or put that dispatcher's .so into the plugin "
 	 "directory"},
+	{PHASE_FAULT, NULL, "mend or replace this plugin: the Event and the log name its fault"},
 	{PHASE_BREAKER, NULL,
 	 "find who deletes our clones on the workers; see multikueued's log for their names"},
 	{PHASE_NOT_NOMINATED, NULL, "see whether the dispatcher's controller runs"},

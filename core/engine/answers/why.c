@@ -207,12 +207,26 @@ static void no_clone(struct pass *p, const struct clone *k, struct why_cluster *
 	}
 }
 
+/* A Workload that is not ours; that of another manager with our origin names the manager. */
+static mk_str foreign_words(struct pass *p, const struct clone *k)
+{
+	const struct facts *f = k->r->facts;
+
+	if (facts_is(f, F_ORIGIN) && f->s[S_MANAGER_ID].n > 0) {
+		return say(p,
+			   "has a Workload of this name that another manager with our origin made "
+			   "(%.*s)",
+			   STR_ARG(short_of(f->s[S_MANAGER_ID])));
+	}
+	return STR("has a Workload of this name that is not ours");
+}
+
 static void by_twin(struct pass *p, struct clone *k, struct why_cluster *w)
 {
 	switch (k->twin) {
 	case TWIN_FOREIGN:
 		w->why = WHY_FOREIGN;
-		w->words = STR("has a Workload of this name that is not ours");
+		w->words = foreign_words(p, k);
 		break;
 	case TWIN_FORMER:
 		w->why = WHY_FORMER;
@@ -367,6 +381,29 @@ static bool is_unready(struct pass *p, struct why_whole *w)
 	return true;
 }
 
+/* A plugin that broke its contract for this Workload, and is called again later. */
+static bool is_faulty(struct pass *p, struct why_whole *w)
+{
+	const struct plug *plug = p->e->o.plug;
+	mk_str uid = str_of(p->local->uid), name = nominate_dispatcher(p);
+	int dispatcher = plug_find_dispatcher(plug, name);
+	int64_t ms = plug_adapter_rest_ms(plug, p->adapter, uid, p->e->wall);
+	mk_str who = say(p, "the adapter of %.*s", STR_ARG(p->f->s[S_OWNER_KIND]));
+
+	if (ms <= 0 && dispatcher >= 0) {
+		ms = plug_dispatcher_rest_ms(plug, (size_t)dispatcher, uid, p->e->wall);
+		who = say(p, "dispatcher \"%.*s\"", STR_ARG(name));
+	}
+	if (ms <= 0) {
+		return false;
+	}
+	set(w, PHASE_FAULT,
+	    say(p, "%.*s failed for this Workload: its Event names the fault", STR_ARG(who)));
+	w->until_ms = p->e->wall + ms;
+	w->then = "the plugin is called again";
+	return true;
+}
+
 static void racing(struct pass *p, struct why_whole *w)
 {
 	mk_str name = nominate_dispatcher(p);
@@ -394,7 +431,7 @@ static void racing(struct pass *p, struct why_whole *w)
 void why_whole(struct pass *p, struct why_whole *ret)
 {
 	*ret = (struct why_whole){.until_ms = -1};
-	if (!is_over(p, ret) && !is_held(p, ret) && !is_unready(p, ret)) {
+	if (!is_over(p, ret) && !is_faulty(p, ret) && !is_held(p, ret) && !is_unready(p, ret)) {
 		racing(p, ret);
 	}
 }

@@ -60,6 +60,7 @@
 	X(PHASE_CHECKS, "WaitsForOtherChecks")      \
 	X(PHASE_NO_CONFIG, "ConfigMissing")         \
 	X(PHASE_NO_DISPATCHER, "DispatcherMissing") \
+	X(PHASE_FAULT, "PluginFault")               \
 	X(PHASE_BREAKER, "BreakerOpen")             \
 	X(PHASE_NOT_NOMINATED, "NotNominated")      \
 	X(PHASE_RACING, "Racing")
