@@ -21,6 +21,7 @@ struct apply {
 	const struct slice *slice;
 	struct lane **lanes; /* ascending by cluster id */
 	size_t n_lanes, size_lanes;
+	cluster_id turn; /* whose lane goes on when time ran out before */
 	struct map by_token;
 	struct list_node done; /* ended without the wire */
 	struct arena scratch;
@@ -226,10 +227,12 @@ static void tell_refused(struct apply *a)
 {
 	while (!list_empty(&a->done)) {
 		struct task *t = LIST_ENTRY(a->done.next, struct task, node);
+		/* Without one it waited for a cluster that is not connected any more. */
+		enum mk_code code = t->code != ERR_OK ? t->code : ERR_UNAVAILABLE;
 		struct kube_reply r = {.outcome = OUTCOME_REFUSED,
-				       .code = t->code,
+				       .code = code,
 				       .retry_after_ms = -1,
-				       .text = str_of(refused_text(t->code))};
+				       .text = str_of(refused_text(code))};
 
 		list_del(&t->node);
 		finish(a, t, &r);
@@ -328,24 +331,45 @@ static bool is_stale(const struct task *t, int64_t mono_ms)
 	       mono_ms - t->queued_ms >= TASK_STALE_MS;
 }
 
+/* False: time ran out. */
+static bool send_lane(struct apply *a, struct lane *l)
+{
+	struct task *t = lane_pick(l, a->now_ms);
+
+	for (; t != NULL; t = lane_pick(l, a->now_ms)) {
+		if (is_stale(t, a->now_ms)) {
+			refuse(a, t, ERR_TIMEOUT);
+		} else {
+			send_task(a, l, t);
+		}
+		if (slice_spent(a->slice)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The lanes in their order, from where time ran out. */
+static void send_some(struct apply *a)
+{
+	size_t first = place(a, a->turn);
+
+	a->turn = 0;
+	for (size_t i = 0; i < a->n_lanes; i++) {
+		struct lane *l = a->lanes[(first + i) % a->n_lanes];
+
+		if (!send_lane(a, l)) {
+			a->turn = l->cluster +
+				  1; /* a lane that always has work is not the only one */
+			return;
+		}
+	}
+}
+
 void apply_run(struct apply *a, int64_t mono_ms)
 {
 	a->now_ms = mono_ms;
-	for (size_t i = 0; i < a->n_lanes; i++) {
-		struct task *t;
-
-		for (;;) {
-			t = lane_pick(a->lanes[i], mono_ms);
-			if (!t) {
-				break;
-			}
-			if (is_stale(t, mono_ms)) {
-				refuse(a, t, ERR_TIMEOUT);
-			} else {
-				send_task(a, a->lanes[i], t);
-			}
-		}
-	}
+	send_some(a);
 	tell_refused(a);
 	free_left(a);
 }
@@ -384,29 +408,38 @@ static void submit_one(struct apply *a, const struct op *op)
 	}
 }
 
-/* Empties a lane's queues, of mutating tasks only when asked so. */
-static void drop_waiting(struct apply *a, struct lane *l, bool mutating_only, enum mk_code code)
+/* Refuses what would change something. */
+static void fence(struct apply *a, struct lane *l)
 {
 	for (int p = 0; p < LANE_PRIOS; p++) {
 		for (LIST_EACH_SAFE(n, &l->waiting[p])) {
 			struct task *t = LIST_ENTRY(n, struct task, node);
 
-			if (mutating_only && !op_is_mutating(t->type)) {
-				continue;
+			if (op_is_mutating(t->type)) {
+				list_del(&t->node);
+				l->n_waiting--;
+				l->n_events_waiting -= t->type == OP_EVENT;
+				refuse(a, t, ERR_FENCED);
 			}
-			list_del(&t->node);
-			l->n_waiting--;
-			l->n_events_waiting -= t->type == OP_EVENT;
-			refuse(a, t, code);
 		}
 	}
+}
+
+/* Refuses all that waits for a cluster, however much it is: see tell_refused. */
+static void drop_waiting(struct apply *a, struct lane *l)
+{
+	for (int p = 0; p < LANE_PRIOS; p++) {
+		list_add_all(&a->done, &l->waiting[p]);
+	}
+	l->n_waiting = 0;
+	l->n_events_waiting = 0;
 }
 
 void apply_set_may_write(struct apply *a, bool may_write)
 {
 	a->may_write = may_write;
 	for (size_t i = 0; !may_write && i < a->n_lanes; i++) {
-		drop_waiting(a, a->lanes[i], true, ERR_FENCED);
+		fence(a, a->lanes[i]);
 	}
 }
 
@@ -415,7 +448,7 @@ void apply_link_down(struct apply *a, cluster_id c)
 	struct lane *l = lane_find(a, c);
 
 	if (l != NULL) {
-		drop_waiting(a, l, false, ERR_UNAVAILABLE);
+		drop_waiting(a, l);
 	}
 }
 
@@ -424,7 +457,7 @@ static void leave(struct apply *a, cluster_id c)
 	struct lane *l = lane_find(a, c);
 
 	if (l != NULL && c != CLUSTER_MANAGER) {
-		drop_waiting(a, l, false, ERR_UNAVAILABLE);
+		drop_waiting(a, l);
 		l->left = true;
 	}
 }

@@ -43,8 +43,8 @@ void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_
 void apply_link_down(struct apply *a, cluster_id c);
 
 /*
- * Sends what may be sent now, and tells of what was refused: of one at least, then until the slice
- * is spent.
+ * Sends what may be sent now, and tells of what was refused: of each one at least, then until the
+ * slice is spent.
  */
 void apply_run(struct apply *a, int64_t mono_ms);
 int64_t apply_next_ms(const struct apply *a); /* INT64_MAX = nothing waits for time */

@@ -3,6 +3,7 @@
 #include "core/base/alloc.h"
 #include "core/base/alloc_big.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,6 +26,11 @@ uint64_t alloc_fail_after(uint64_t n)
 {
 	atomic_store_explicit(&fail_from, n, memory_order_relaxed);
 	return atomic_exchange_explicit(&n_asked, 0, memory_order_relaxed);
+}
+
+void alloc_join_at_once(void)
+{
+	(void)mallopt(M_MXFAST, 0);
 }
 
 void *mk_malloc(size_t size)

@@ -53,6 +53,18 @@ static inline void list_del(struct list_node *n)
 
 #define LIST_ENTRY(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
+/* Moves all of the list 'from' to the end of the list 'head'. */
+static inline void list_add_all(struct list_node *head, struct list_node *from)
+{
+	if (!list_empty(from)) {
+		from->next->prev = head->prev;
+		head->prev->next = from->next;
+		from->prev->next = head;
+		head->prev = from->prev;
+		list_init(from);
+	}
+}
+
 /* for (LIST_EACH(n, head)): 'n' must stay in the list during its turn. */
 #define LIST_EACH(n, head)                  \
 	struct list_node *n = (head)->next; \

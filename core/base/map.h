@@ -15,15 +15,24 @@
 
 struct map_slot;
 
+/* Slots of a table at most: what one map_put has to move. */
+enum { MAP_TABLE_MAX = 1024 };
+
+/* Open addressing, a power of two of slots; of all keys, or of those whose hashes begin alike. */
+struct map_table {
+	struct map_slot *slots;
+	uint32_t n_slots;
+	uint32_t n;      /* live entries */
+	uint32_t n_dead; /* deleted, still in the way of probing */
+	uint32_t bits;   /* of the hashes, which all its keys have in common */
+};
+
 struct map {
-	struct map_slot *slots; /* open addressing, a power of two of them */
-	size_t n_slots;
-	size_t n;      /* live entries, of both tables */
-	size_t n_dead; /* deleted, still in the way of probing */
-	/* The table before, while its entries move: each map_put takes some along. */
-	struct map_slot *old;
-	size_t n_old;
-	size_t n_moved; /* slots of 'old' that are empty now */
+	struct map_table only;     /* while it is enough */
+	struct map_table **tables; /* by the first 'bits' bits of a hash, else; NULL none */
+	uint32_t bits;
+	size_t n;       /* live entries */
+	size_t n_slots; /* of all tables */
 };
 
 /* An empty map; allocates nothing yet. All zero is valid too. */
@@ -37,7 +46,8 @@ void *map_get(const struct map *m, mk_str key);
 
 /*
  * Sets or replaces. 'val' must not be NULL. False: out of memory, the map is unchanged. The cost
- * does not grow with the map: a larger table is filled bit by bit.
+ * does not grow with the map, nor does the memory that it needs for a while: a map grows by one
+ * table after the other.
  */
 bool map_put(struct map *m, mk_str key, void *val);
 

@@ -5,6 +5,7 @@
  */
 #include "core/base/metric.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -473,35 +474,67 @@ static int cmp_series(const void *x, const void *y)
 	return strcmp((*a)->labels, (*b)->labels);
 }
 
-static void put_sample(struct buf *out, const struct metric *m, const char *suffix,
-		       const char *labels, const char *le, double v)
+/* As %.15g, which is slow: most values are counts. */
+static void put_number(struct buf *out, double v)
 {
-	bool braces = labels[0] != '\0' || le != NULL;
+	const double most = 1e15; /* whole numbers below it have all their digits */
+	char text[20];
+	size_t at = sizeof(text);
+	uint64_t n;
 
-	buf_printf(out, "%s%s%s%s", m->name, suffix, braces ? "{" : "", labels);
-	if (le != NULL) {
-		buf_printf(out, "%sle=\"%s\"", labels[0] != '\0' ? "," : "", le);
+	if (signbit(v) || !(v < most) || v != (double)(uint64_t)v) {
+		buf_printf(out, "%.15g", v);
+		return;
 	}
-	buf_printf(out, "%s %.15g\n", braces ? "}" : "", v);
+	n = (uint64_t)v;
+	do {
+		text[--at] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	buf_add(out, (mk_str){text + at, sizeof(text) - at});
 }
 
-static void put_series(struct buf *out, const struct metric *m, const struct series *s)
+static void put_sample(struct buf *out, const struct metric *m, const char *suffix, mk_str labels,
+		       mk_str le, double v)
 {
+	bool braces = labels.n > 0 || le.n > 0;
+
+	buf_add(out, str_of(m->name));
+	buf_add(out, str_of(suffix));
+	buf_add(out, braces ? STR("{") : STR(""));
+	buf_add(out, labels);
+	if (le.n > 0) {
+		buf_add(out, labels.n > 0 ? STR(",le=\"") : STR("le=\""));
+		buf_add(out, le);
+		buf_add(out, STR("\""));
+	}
+	buf_add(out, braces ? STR("} ") : STR(" "));
+	put_number(out, v);
+	buf_add(out, STR("\n"));
+}
+
+/* The bounds of a family's buckets as they are shown. */
+struct bounds {
+	char text[METRIC_MAX_BUCKETS][32];
+};
+
+static void put_series(struct buf *out, const struct metric *m, const struct bounds *bounds,
+		       const struct series *s)
+{
+	mk_str labels = str_of(s->labels);
 	uint64_t sum = 0;
-	char le[32];
 
 	if (m->kind != KIND_HISTOGRAM) {
-		put_sample(out, m, "", s->labels, NULL, s->value);
+		put_sample(out, m, "", labels, STR(""), s->value);
 		return;
 	}
 	for (size_t i = 0; i < m->n_bounds; i++) {
 		sum += s->buckets[i];
-		snprintf(le, sizeof(le), "%.12g", m->bounds[i]);
-		put_sample(out, m, "_bucket", s->labels, le, (double)sum);
+		put_sample(out, m, "_bucket", labels, str_of(bounds->text[i]), (double)sum);
 	}
-	put_sample(out, m, "_bucket", s->labels, "+Inf", (double)s->n);
-	put_sample(out, m, "_sum", s->labels, NULL, s->value);
-	put_sample(out, m, "_count", s->labels, NULL, (double)s->n);
+	put_sample(out, m, "_bucket", labels, STR("+Inf"), (double)s->n);
+	put_sample(out, m, "_sum", labels, STR(""), s->value);
+	put_sample(out, m, "_count", labels, STR(""), (double)s->n);
 }
 
 static void put_family(struct buf *out, const struct metric *m)
@@ -509,6 +542,7 @@ static void put_family(struct buf *out, const struct metric *m)
 	static const char *const kinds[] = {"counter", "gauge", "histogram"};
 	size_t n = map_len(&m->series);
 	const struct series **sorted = mk_calloc(n, sizeof(*sorted));
+	struct bounds bounds;
 	size_t pos = 0;
 	void *val;
 
@@ -521,8 +555,11 @@ static void put_family(struct buf *out, const struct metric *m)
 	}
 	qsort(sorted, n, sizeof(*sorted), cmp_series);
 	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, kinds[m->kind]);
+	for (size_t i = 0; i < m->n_bounds; i++) {
+		snprintf(bounds.text[i], sizeof(bounds.text[i]), "%.12g", m->bounds[i]);
+	}
 	for (size_t i = 0; i < n; i++) {
-		put_series(out, m, sorted[i]);
+		put_series(out, m, &bounds, sorted[i]);
 	}
 	mk_free(sorted);
 }

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "core/base/alloc.h"
 #include "core/base/log.h"
 #include "core/base/metric.h"
 #include "core/daemon/crash.h"
@@ -194,6 +195,7 @@ int main(int argc, char **argv)
 	struct mk_err err;
 
 	protect_memory();
+	alloc_join_at_once();
 	crash_install();
 	descriptors_raise();
 	if (options_parse(argc, argv, &o, &err) != ERR_OK ||

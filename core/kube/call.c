@@ -146,10 +146,8 @@ void call_abandon(struct kube *k, struct link *l)
 	}
 }
 
-bool call_run_dead(struct kube *k)
+void call_run_dead(struct kube *k)
 {
-	bool any = false;
-
 	while (!list_empty(&k->dead)) {
 		struct call *c = LIST_ENTRY(k->dead.next, struct call, node);
 		struct answer an = {.end = TRANSPORT_LOST,
@@ -160,9 +158,10 @@ bool call_run_dead(struct kube *k)
 		list_del(&c->node);
 		c->done(k, c->ctx, &an);
 		free_call(c);
-		any = true;
+		if (slice_spent(k->slice)) {
+			return;
+		}
 	}
-	return any;
 }
 
 static void drop_call(struct call *c)

@@ -141,7 +141,8 @@ void call_cancel(struct kube *k, struct call *c);
  * kube_run.
  */
 void call_abandon(struct kube *k, struct link *l);
-bool call_run_dead(struct kube *k); /* true: some were answered */
+/* Answers requests of closed links: one at least, then until the slice is spent. */
+void call_run_dead(struct kube *k);
 void call_free_all(struct kube *k);
 extern const struct transport_sink call_sink;
 

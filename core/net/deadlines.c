@@ -25,6 +25,7 @@ static void fired(void *ctx)
 	struct heap_node *n;
 
 	d->armed_ms = INT64_MAX;
+	slice_begin(&d->slice, DEADLINES_SLICE_US);
 	if (d->enter) {
 		d->enter(d->ctx);
 	}
@@ -33,6 +34,9 @@ static void fired(void *ctx)
 
 		deadline_stop(d, x);
 		x->fn(x->ctx);
+		if (slice_spent(&d->slice)) {
+			break;
+		}
 	}
 	arm(d, now);
 	if (d->leave) {
@@ -44,6 +48,7 @@ bool deadlines_init(struct deadlines *d, struct loop *l)
 {
 	heap_init(&d->heap);
 	d->armed_ms = INT64_MAX;
+	d->slice.clock_us = clock_mono_us;
 	d->timer = loop_timer_new(l, fired, d);
 	return d->timer != NULL;
 }

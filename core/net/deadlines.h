@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core/base/heap.h"
+#include "core/base/slice.h"
 #include "core/net/loop.h"
 
 struct deadline {
@@ -20,8 +21,12 @@ struct deadline {
 	void *ctx;
 };
 
+enum { DEADLINES_SLICE_US = 2000 };
+
 struct deadlines {
 	struct loop_timer *timer;
+	/* Of those that are due together: one at least, then until it is spent; sockets are next. */
+	struct slice slice;
 	struct heap heap;
 	size_t reserved;  /* deadlines that were made */
 	int64_t armed_ms; /* when the timer fires; INT64_MAX: it does not run */

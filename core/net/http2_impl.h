@@ -15,6 +15,7 @@
 #include <openssl/ssl.h>
 
 #include "core/base/list.h"
+#include "core/base/slice.h"
 #include "core/net/cluster_table.h"
 #include "core/net/deadlines.h"
 #include "core/net/http2_session.h"
@@ -158,6 +159,7 @@ struct transport_http2 {
 	struct list_node turn;   /* clusters with something to send or to end */
 	struct list_node resume; /* connections that have not decrypted all */
 	struct list_node ended;  /* requests whose end is to be told */
+	struct slice slice;      /* for these */
 	struct list_node dead_conns, dead_clusters;
 	struct loop_post *post;
 	struct deadlines deadlines;

@@ -313,7 +313,7 @@ static void on_read(struct bufferevent *bev, void *ctx)
 {
 	struct connection *c = ctx;
 	struct loop *l = c->server->loop;
-	int64_t t0 = loop_enter();
+	int64_t t0 = loop_enter(l);
 
 	(void)bev;
 	set_busy(c);

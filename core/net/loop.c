@@ -4,8 +4,10 @@
 #include "core/net/loop.h"
 
 #include <event2/event.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -19,7 +21,9 @@ struct loop {
 	void *wake_ctx;
 	loop_stall_fn *stall_fn;
 	void *stall_ctx;
-	int64_t max_stall_us;
+	int64_t max_stall_us, max_cpu_us;
+	bool by_cpu;            /* see loop_max_cpu_us */
+	int64_t cpu_entered_us; /* of the callback that runs */
 };
 
 struct loop_timer {
@@ -44,8 +48,17 @@ struct loop_fd {
 	void *ctx;
 };
 
-int64_t loop_enter(void)
+static int64_t cpu_us(void)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t loop_enter(struct loop *l)
+{
+	l->cpu_entered_us = l->by_cpu ? cpu_us() : 0;
 	return clock_mono_us();
 }
 
@@ -56,6 +69,11 @@ void loop_leave(struct loop *l, int64_t entered_us)
 	if (took > l->max_stall_us) {
 		l->max_stall_us = took;
 	}
+	if (l->by_cpu && took > l->max_cpu_us) {
+		int64_t cpu = cpu_us() - l->cpu_entered_us;
+
+		l->max_cpu_us = cpu > l->max_cpu_us ? cpu : l->max_cpu_us;
+	}
 	if (took > LOOP_STALL_US && l->stall_fn) {
 		l->stall_fn(l->stall_ctx, took);
 	}
@@ -64,7 +82,7 @@ void loop_leave(struct loop *l, int64_t entered_us)
 static void wake_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop *l = arg;
-	int64_t t0 = loop_enter();
+	int64_t t0 = loop_enter(l);
 	uint64_t n = 0;
 
 	(void)what;
@@ -82,7 +100,7 @@ struct loop *loop_new(struct mk_err *err)
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
-	*l = (struct loop){.wake_fd = -1};
+	*l = (struct loop){.wake_fd = -1, .by_cpu = sched_getscheduler(0) != SCHED_OTHER};
 	/* a write to a closed connection fails with EPIPE instead of ending the process */
 	signal(SIGPIPE, SIG_IGN);
 	l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -161,7 +179,7 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_timer *t = arg;
 	struct loop *l = t->loop; /* the callback may free the timer */
-	int64_t t0 = loop_enter();
+	int64_t t0 = loop_enter(l);
 
 	(void)fd;
 	(void)what;
@@ -215,7 +233,7 @@ static void post_fired(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_post *p = arg;
 	struct loop *l = p->loop;
-	int64_t t0 = loop_enter();
+	int64_t t0 = loop_enter(l);
 
 	(void)fd;
 	(void)what;
@@ -264,7 +282,7 @@ static void fd_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_fd *w = arg;
 	struct loop *l = w->loop;
-	int64_t t0 = loop_enter();
+	int64_t t0 = loop_enter(l);
 
 	(void)fd;
 	if (w->signal_fn) {
@@ -342,4 +360,9 @@ void loop_on_stall(struct loop *l, loop_stall_fn *fn, void *ctx)
 int64_t loop_max_stall_us(const struct loop *l)
 {
 	return l->max_stall_us;
+}
+
+int64_t loop_max_cpu_us(const struct loop *l)
+{
+	return l->max_cpu_us;
 }

@@ -74,7 +74,7 @@ void loop_on_wake(struct loop *l, loop_fn *fn, void *ctx);
 void loop_wake(struct loop *l);
 
 /* Brackets a callback that libevent made without this module (evhttp), so that it is timed too. */
-int64_t loop_enter(void);
+int64_t loop_enter(struct loop *l);
 void loop_leave(struct loop *l, int64_t entered_us);
 
 /* Calls fn(ctx, us) after each callback that took longer than LOOP_STALL_US. One per loop. */
@@ -82,5 +82,11 @@ typedef void loop_stall_fn(void *ctx, int64_t us);
 void loop_on_stall(struct loop *l, loop_stall_fn *fn, void *ctx);
 /* Longest callback ever in microseconds. */
 int64_t loop_max_stall_us(const struct loop *l);
+/*
+ * The most CPU of a callback, where the loop was made under a real-time priority; else 0. The
+ * kernel puts a real-time thread aside that takes a whole processor, so its callbacks may take
+ * longer than what they do.
+ */
+int64_t loop_max_cpu_us(const struct loop *l);
 
 #endif

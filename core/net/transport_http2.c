@@ -146,11 +146,28 @@ static void cluster_turn(struct http2_cluster *c)
 static void take_all(struct list_node *to, struct list_node *from)
 {
 	list_init(to);
-	if (!list_empty(from)) {
-		*to = *from;
-		to->next->prev = to;
-		to->prev->next = to;
-		list_init(from);
+	list_add_all(to, from);
+}
+
+/* One at least; those for which there is no time come before what ended meanwhile. */
+static void tell_ended(struct transport_http2 *t)
+{
+	struct list_node now;
+
+	slice_begin(&t->slice, HTTP2_SLICE_US / 2);
+	take_all(&now, &t->ended);
+	while (!list_empty(&now)) {
+		struct http2_transfer *f = LIST_ENTRY(now.next, struct http2_transfer, in_queue);
+
+		http2_transfer_end(f, f->end, f->code, f->text);
+		if (slice_spent(&t->slice)) {
+			break;
+		}
+	}
+	if (!list_empty(&now)) {
+		list_add_all(&now, &t->ended);
+		list_add_all(&t->ended, &now);
+		loop_post_now(t->post);
 	}
 }
 
@@ -185,12 +202,7 @@ static void turn(void *ctx)
 			cluster_turn(c);
 		}
 	}
-	take_all(&now, &t->ended);
-	while (!list_empty(&now)) {
-		struct http2_transfer *f = LIST_ENTRY(now.next, struct http2_transfer, in_queue);
-
-		http2_transfer_end(f, f->end, f->code, f->text);
-	}
+	tell_ended(t);
 	http2_leave(t);
 }
 
@@ -465,6 +477,7 @@ struct transport_http2 *transport_http2_new(const struct transport_options *o,
 		return NULL;
 	}
 	t->o = *o;
+	t->slice.clock_us = o->clock_us ? o->clock_us : clock_mono_us;
 	list_init(&t->turn);
 	list_init(&t->resume);
 	list_init(&t->ended);

@@ -29,6 +29,8 @@ struct transport_options {
 			   struct addrinfo **ret);
 	/* For tests, HTTP/2: in place of the usual times; 0 else. */
 	int64_t ping_after_ms, ping_wait_ms, idle_ms;
+	/* For tests, HTTP/2: of what is told of requests that end together; NULL else. */
+	int64_t (*clock_us)(void);
 };
 
 struct transport_stats {

@@ -42,7 +42,8 @@ struct telemetry {
 	int64_t beat_ms, beat_gap_ms; /* the last heartbeat; the longest time between two */
 	struct rows_pairs pairs;
 	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
-	struct metric *stall, *max_stall, *beat_gap, *leader, *pending, *queued, *in_flight;
+	struct metric *stall, *max_stall, *max_cpu, *beat_gap, *leader, *pending, *queued,
+		*in_flight;
 	struct metric *workloads, *frozen, *overdue, *objects, *store_bytes;
 	struct metric *dispatched, *admitted, *finished, *passes, *rules;
 	struct metric *sockets, *connects, *bytes_in, *running;
@@ -132,6 +133,9 @@ static void register_process(struct telemetry *t)
 				    NULL);
 	t->max_stall = metric_gauge("multikueue_loop_stall_max_seconds",
 				    "Longest callback of the main loop since the start.", NULL);
+	t->max_cpu =
+		metric_gauge("multikueue_loop_stall_cpu_max_seconds",
+			     "Most CPU of a callback of the main loop, real-time priority.", NULL);
 	t->beat_gap = metric_gauge("multikueue_heartbeat_gap_max_seconds",
 				   "Longest time between two heartbeats of the main loop.", NULL);
 	t->build = metric_gauge("multikueue_build_info", "1; the labels say which build this is.",
@@ -456,6 +460,9 @@ static void gather_process(struct telemetry *t, struct loop *l)
 	double cpu = 0;
 
 	metric_set(t->max_stall, METRIC_NONE, (double)loop_max_stall_us(l) / 1e6);
+	if (loop_max_cpu_us(l) > 0) {
+		metric_set(t->max_cpu, METRIC_NONE, (double)loop_max_cpu_us(l) / 1e6);
+	}
 	metric_set(t->rss, METRIC_NONE, resident_bytes());
 	if (getrusage(RUSAGE_SELF, &ru) == 0) {
 		cpu = (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +

@@ -198,6 +198,7 @@ void fake_init(struct fake *f, uint64_t seed)
 					  .cancel = fake_cancel};
 	o.kinds = &f->kinds;
 	o.transport = &f->transport;
+	o.slice = &f->slice;
 	o.sink = (struct kube_sink){.ctx = f, .emit = fake_emit, .knows = fake_knows};
 	f->k = kube_new(&o, NULL);
 	f->sink = kube_transport_sink(f->k);

@@ -44,6 +44,7 @@ struct fake {
 	int runs;
 	char program[2048]; /* its command, arguments and variables, a line each */
 	bool no_program;    /* none can be started */
+	struct slice slice; /* of kube_run; without a clock unless a test sets one */
 	bool heads; /* streams are answered while time goes on; of what they carry, nothing comes */
 	void (*judge)(const struct event *ev); /* is told of events in place of the story */
 	bool (*knows)(const struct event *ev); /* NULL: nothing is known */

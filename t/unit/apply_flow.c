@@ -43,7 +43,7 @@ static void setup(void)
 	fake_init(&f, 1);
 	fake_manager(&f);
 	fake_worker(&f);
-	a = apply_new(f.k, &f.kinds, &sink, NULL, NULL);
+	a = apply_new(f.k, &f.kinds, &sink, &f.slice, NULL);
 	apply_set_may_write(a, true);
 	arena_init(&ops_arena, 0);
 	n_answers = 0;
@@ -277,6 +277,53 @@ static void test_link_down(void)
 	teardown();
 }
 
+static int64_t spent(void)
+{
+	return INT64_MAX;
+}
+
+/* Where every slice is spent, each run sends one request, of one cluster after the other. */
+static void test_slices(void)
+{
+	static const cluster_id order[] = {1, 2, 1, 2, 1, 2};
+	size_t wrong = 0;
+
+	setup();
+	fake_connect(&f, 2, "s1");
+	fake_watch(&f, 2, KIND_WORKLOAD, "o=m");
+	fake_handshake(&f, 2, "other-uid");
+	fake_empty(&f, 2, "/workloads?", KUEUE, "Workload", 500);
+	for (uint64_t i = 1; i <= 6; i++) {
+		char name[16];
+		struct op op;
+
+		snprintf(name, sizeof(name), "q%u", (unsigned)i);
+		op = op_of(OP_GET, i, name, PRIO_START);
+		op.cluster = i <= 3 ? 1 : 2;
+		apply_submit(a, &op, 1, f.mono);
+	}
+	f.slice.clock_us = spent;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		size_t before = f.n;
+
+		wrong += apply_next_ms(a) > f.mono;
+		apply_run(a, f.mono);
+		wrong += f.n != before + 1 || f.calls[before].cluster != order[i];
+	}
+	is_int((long long)wrong, 0, "one request a run, and no cluster waits for another's");
+	apply_run(a, f.mono);
+	is_int((long long)apply_pending(a), 6, "all were sent");
+	kube_do(f.k, &(struct op){.type = OP_DISCONNECT, .cluster = 1}, NULL);
+	kube_do(f.k, &(struct op){.type = OP_DISCONNECT, .cluster = 2}, NULL);
+	for (size_t i = 0; i < 6; i++) {
+		wrong += n_answers != i || kube_next_ms(f.k) > f.mono;
+		kube_run(f.k);
+	}
+	is_int((long long)wrong, 0, "requests of a link that was closed: one answer a run");
+	is_int((long long)n_answers, 6, "all are answered");
+	teardown();
+}
+
 static void test_elsewhere(void)
 {
 	struct op op;
@@ -396,6 +443,7 @@ int main(void)
 	test_stale();
 	test_fence();
 	test_link_down();
+	test_slices();
 	test_elsewhere();
 	test_numbers();
 	test_events();

@@ -79,26 +79,22 @@ static size_t seen(const struct map *m)
 	return n;
 }
 
-/* A larger table is filled bit by bit: no put moves more than a few entries. */
+/* It grows by one small table after the other: no put makes, or moves, more than a few slots. */
 static void test_map_growth(void)
 {
-	enum { FEW = 16 };
 	static int values[N];
 	char name[32];
 	struct map m;
-	size_t most = 0, moving = 0, wrong = 0;
+	size_t most = 0, wrong = 0;
 
 	map_init(&m);
 	for (int i = 0; i < N; i++) {
-		size_t before = m.n_moved, n_slots = m.n_slots;
+		size_t n_slots = m.n_slots;
 
 		map_put(&m, key_of(name, sizeof(name), i), &values[i]);
-		before = m.n_slots != n_slots ? 0 : before;
-		if (m.old) {
-			most = m.n_moved - before > most ? m.n_moved - before : most;
-			moving++;
-		}
-		/* one that is in either table; every third goes again */
+		n_slots = m.n_slots - n_slots;
+		most = n_slots > most ? n_slots : most;
+		/* every third goes again */
 		wrong += map_get(&m, key_of(name, sizeof(name), i / 2)) !=
 			 (i / 2 % 3 == 0 && i / 2 + 1 < i ? NULL : &values[i / 2]);
 		if (i >= 2 && (i - 2) % 3 == 0) {
@@ -108,14 +104,51 @@ static void test_map_growth(void)
 			wrong += seen(&m) != map_len(&m);
 		}
 	}
-	ok(moving > 0 && most > 0 && most <= FEW, "a put moves few entries to the larger table");
-	is_int((long long)wrong, 0, "what is in either table is found, visited and deleted");
+	ok(m.n_slots > 2 * MAP_TABLE_MAX && most <= MAP_TABLE_MAX, "a put makes one table at most");
+	is_int((long long)wrong, 0, "what is in any table is found, visited and deleted");
 	for (int i = 0; i < N; i++) {
 		void *val = map_del(&m, key_of(name, sizeof(name), i));
 
 		wrong += val != (i % 3 == 0 && i + 2 < N ? NULL : &values[i]);
 	}
 	ok(wrong == 0 && map_len(&m) == 0 && seen(&m) == 0, "each once, until the map is empty");
+	is_int((long long)m.n_slots, 0, "an empty map that was large takes no memory");
+	ok(map_put(&m, STR("a"), &values[0]) && map_get(&m, STR("a")) == &values[0], "and again");
+	map_done(&m);
+}
+
+/* Each allocation fails once: the map is as before, and goes on. */
+static void test_map_memory(void)
+{
+	enum { MANY = 4 * MAP_TABLE_MAX };
+	static int values[MANY];
+	char name[32];
+	struct map m;
+	size_t refused = 0, wrong = 0;
+
+	map_init(&m);
+	for (int i = 0; i < MANY; i++) {
+		mk_str key = key_of(name, sizeof(name), i);
+
+		for (uint64_t n = 1;; n++) {
+			bool put;
+
+			alloc_fail_after(n);
+			put = map_put(&m, key, &values[i]);
+			alloc_fail_after(0);
+			if (put) {
+				break;
+			}
+			refused++;
+			wrong += map_get(&m, key) != NULL || map_len(&m) != (size_t)i;
+			wrong += i > 0 && map_get(&m, STR("key-0")) != &values[0];
+		}
+	}
+	for (int i = 0; i < MANY; i++) {
+		wrong += map_get(&m, key_of(name, sizeof(name), i)) != &values[i];
+	}
+	ok(refused > MANY && wrong == 0, "out of memory: the map is as it was");
+	is_int((long long)seen(&m), MANY, "nothing is lost");
 	map_done(&m);
 }
 
@@ -245,6 +278,7 @@ int main(void)
 {
 	test_map();
 	test_map_growth();
+	test_map_memory();
 	test_heap();
 	test_list();
 	test_rng();

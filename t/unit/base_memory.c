@@ -2,6 +2,8 @@
 /* Arenas and the failing heap. */
 #include "t/lib/tap.h"
 
+#include <malloc.h>
+
 #include "core/base/alloc.h"
 #include "core/base/arena.h"
 #include "core/base/str.h"
@@ -110,10 +112,33 @@ static void test_alloc(void)
 	mk_free(NULL);
 }
 
+/*
+ * Small blocks that were given back do not wait to be joined all at once. The count is glibc's;
+ * with another allocator (a sanitizer's) it is 0 either way.
+ */
+static void test_joined_at_once(void)
+{
+	enum { BLOCKS = 4000, SIZE = 40 };
+	static void *blocks[BLOCKS];
+
+	alloc_join_at_once();
+	for (size_t i = 0; i < BLOCKS; i++) {
+		blocks[i] = mk_malloc(SIZE);
+	}
+	for (size_t i = 0; i < BLOCKS; i += 2) { /* none beside another: nothing is joined yet */
+		mk_free(blocks[i]);
+	}
+	is_int((long long)mallinfo2().smblks, 0, "no small blocks wait to be joined");
+	for (size_t i = 1; i < BLOCKS; i += 2) {
+		mk_free(blocks[i]);
+	}
+}
+
 int main(void)
 {
 	test_arena();
 	test_cap();
 	test_alloc();
+	test_joined_at_once();
 	return done_testing();
 }

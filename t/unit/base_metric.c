@@ -2,6 +2,8 @@
 /* Metrics: values, text, limits. */
 #include "t/lib/tap.h"
 
+#include <math.h>
+
 #include "core/base/alloc.h"
 #include "core/base/metric.h"
 
@@ -58,6 +60,39 @@ static void test_values(void)
 	   "forgotten by the first label");
 	metric_forget(c, 1, STR("409"));
 	ok(!strstr(text(), "c_total"), "forgotten by the second");
+}
+
+/* Counts are written without printf: each value reads as %.15g writes it. */
+static void test_numbers(void)
+{
+	static const double values[] = {0,
+					1,
+					9,
+					10,
+					409,
+					-0.0,
+					-3,
+					2.5,
+					1e-9,
+					999999999999999.0,
+					1e15,
+					1e300,
+					4294967296.0,
+					1e19,
+					INFINITY,
+					-INFINITY,
+					NAN};
+	struct metric *g = metric_gauge("n_gauge", "N.", NULL);
+	char line[64];
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		metric_set(g, METRIC_NONE, values[i]);
+		snprintf(line, sizeof(line), "\nn_gauge %.15g\n", values[i]);
+		wrong += !strstr(text(), line);
+	}
+	is_int((long long)wrong, 0, "numbers of all sizes");
+	metric_clear();
 }
 
 static void test_limits(void)
@@ -213,6 +248,8 @@ int main(void)
 	test_values();
 	test_limits();
 	test_fleet();
+	metric_clear();
+	test_numbers();
 	metric_clear();
 	test_rows();
 	is_str(text(), "", "cleared");

@@ -7,6 +7,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/engine.h"
+#include "core/engine/state.h"
 #include "t/lib/engine_world.h"
 
 enum { TEXT_MAX = 8192 };
@@ -460,6 +461,29 @@ static void a_large_worker(void)
 	ok(true, "an engine that ends meanwhile frees it, too");
 }
 
+/* A link's event does not queue all objects of a large worker at once, nor is one forgotten. */
+static void a_large_worker_flaps(void)
+{
+	enum { N = 5000, A_FEW = 2100 };
+	struct fleet *f = fleet_new(2, 2, N, RUNNING);
+	struct engine_stats before, after;
+	size_t most = 0;
+
+	(void)fleet_connect(f);
+	f->slice = (struct slice){.clock_us = spent};
+	for (int i = 0; i < 2; i++) {
+		engine_get_stats(f->e, &before);
+		set_link(f, 1, i == 0 ? LINK_DOWN : LINK_UP);
+		most = f->e->queue.n > most ? f->e->queue.n : most;
+		settle(f);
+		engine_get_stats(f->e, &after);
+		ok(after.passes - before.passes >= N,
+		   i == 0 ? "a link goes down: each Workload has a pass" : "it comes up: again");
+	}
+	ok(most > 0 && most <= A_FEW, "few of them are queued at once");
+	fleet_free(f);
+}
+
 static size_t queued(const struct fleet *f)
 {
 	struct engine_stats st;
@@ -504,6 +528,7 @@ int main(void)
 	a_start();
 	a_new_config();
 	a_large_worker();
+	a_large_worker_flaps();
 	much_garbage();
 	return done_testing();
 }

@@ -118,6 +118,62 @@ static void test_actions(void)
 	is_int(sink_nested, 0, "no callback inside a call");
 }
 
+/* --- ends that come together ------------------------------------------------------------------ */
+
+static int64_t look_us;
+
+/* Each look at the clock finds it a millisecond later: two ends are a slice. */
+static int64_t slow_clock(void)
+{
+	look_us += 1000;
+	return look_us;
+}
+
+static int all_ends(uint64_t n)
+{
+	int ends = 0;
+
+	for (uint64_t i = 1; i <= n; i++) {
+		ends += sink_seen[i].ends;
+	}
+	return ends;
+}
+
+/* A connection is given up with many requests on it: the loop turns between their ends. */
+static void test_many_ends(void)
+{
+	enum { MANY = 20, A_TURN = 2 };
+	struct endpoint e = sink_endpoint();
+	int before = 0, most = 0, late = 0;
+
+	sink_options.clock_us = slow_clock;
+	sink_start();
+	sink_open(&e, NULL);
+	for (uint64_t i = 1; i <= MANY; i++) {
+		sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, i);
+	}
+	sink_until(&sink_seen[MANY].heads, 1);
+	act_reset();
+	for (int64_t end = clock_mono_ms() + SINK_PATIENCE_MS;
+	     before < MANY && clock_mono_ms() < end;) {
+		int now;
+
+		loop_turn(sink_loop, 10);
+		now = all_ends(MANY);
+		most = now - before > most ? now - before : most;
+		for (uint64_t i = 1; i < MANY; i++) {
+			late += sink_seen[i].ends < sink_seen[i + 1].ends;
+		}
+		before = now;
+	}
+	is_int(before, MANY, "all of them end");
+	ok(most <= A_TURN, "few in one turn");
+	is_int(late, 0, "in their order");
+	sink_stop();
+	sink_turns(1);
+	sink_options.clock_us = NULL;
+}
+
 /* Memory runs out at each allocation in turn: what was sent ends, and the next one goes well. */
 static void test_starved(void)
 {
@@ -158,6 +214,7 @@ int main(void)
 		return 1;
 	}
 	test_actions();
+	test_many_ends();
 	test_starved();
 	h2_server_stop(&sink_server);
 	sink_turns(2);

@@ -9,6 +9,9 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
 
+/* Workloads that one event queues: where it concerns more, the walk over all goes to them. */
+enum { TOUCH_MAX = 2000 };
+
 static void touch_workload(struct engine *e, mk_str ns, mk_str name)
 {
 	struct wl *w = wl_make(e, ns, name);
@@ -129,7 +132,13 @@ void touch_clusters(struct engine *e)
 
 static void touch_waits(struct engine *e, const struct list_node *waits)
 {
+	size_t n = 0;
+
 	for (LIST_EACH_AS(struct wl, w, waits, waits)) {
+		if (n++ == TOUCH_MAX) {
+			wl_queue_all(e);
+			return;
+		}
 		queue_add(&e->queue, &w->item);
 	}
 }
@@ -159,6 +168,10 @@ static void touch_object(struct engine *e, struct record *r)
 
 static void touch_objects(struct engine *e, const struct table *t)
 {
+	if (map_len(&t->by_key) > TOUCH_MAX) {
+		wl_queue_all(e); /* each record has been touched: there is a workload for it */
+		return;
+	}
 	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
 		touch_object(e, r);
 	}
