@@ -385,8 +385,8 @@ static bool is_unready(struct pass *p, struct why_whole *w)
 static bool is_faulty(struct pass *p, struct why_whole *w)
 {
 	const struct plug *plug = p->e->o.plug;
-	mk_str uid = str_of(p->local->uid), name = nominate_dispatcher(p);
-	int dispatcher = plug_find_dispatcher(plug, name);
+	mk_str uid = str_of(p->local->uid), name = p->config ? nominate_dispatcher(p) : STR("");
+	int dispatcher = p->config ? plug_find_dispatcher(plug, name) : -1;
 	int64_t ms = plug_adapter_rest_ms(plug, p->adapter, uid, p->e->wall);
 	mk_str who = say(p, "the adapter of %.*s", STR_ARG(p->f->s[S_OWNER_KIND]));
 
