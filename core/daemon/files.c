@@ -16,11 +16,13 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/file_read.h"
 #include "core/base/hash.h"
 #include "core/base/list.h"
 #include "core/base/log.h"
 #include "core/base/map.h"
+#include "core/base/slice.h"
 #include "core/daemon/file_path.h"
 #include "core/kube/kubeconfig.h"
 
@@ -29,7 +31,8 @@ enum {
 	POLL_MS = 30 * 1000,
 	AGAIN_MS = 1000, /* without memory */
 	STEPS_MAX = 256,
-	READS_MAX = 64, /* of events, before others have their turn */
+	READS_MAX = 64,  /* of events, before others have their turn */
+	SLICE_US = 3000, /* for files that are due together, likewise */
 	ARENA_MAX = 8 * 1024 * 1024,
 };
 
@@ -45,6 +48,7 @@ struct file {
 	size_t n_steps;
 	char *last; /* what was told: the text's hash or the problem; NULL nothing */
 	bool due;   /* to be looked at */
+	bool late;  /* ... but not before others that are due, since there was no memory */
 	bool asked; /* ... and told, news or not */
 };
 
@@ -56,6 +60,7 @@ struct files {
 	struct list_node list; /* in the order they were asked for */
 	struct map by_path;
 	struct arena arena;
+	struct slice slice;
 	bool settling, limited; /* limited: the log says that there are too many watches */
 };
 
@@ -258,13 +263,21 @@ static void settled(void *ctx)
 	bool again = false;
 
 	f->settling = false;
-	for (LIST_EACH(n, &f->list)) {
-		struct file *file = LIST_ENTRY(n, struct file, node);
-
-		if (file->due) {
-			file->due = !look(f, file);
-			again |= file->due;
+	slice_begin(&f->slice, SLICE_US);
+	for (LIST_EACH_AS(struct file, file, &f->list, node)) {
+		if (!file->due || file->late) {
+			continue;
 		}
+		file->due = !look(f, file);
+		file->late = file->due;
+		if (slice_spent(&f->slice)) {
+			settle_soon(f, 0);
+			return;
+		}
+	}
+	for (LIST_EACH_AS(struct file, file, &f->list, node)) {
+		again |= file->late;
+		file->late = false;
 	}
 	if (again) {
 		settle_soon(f, AGAIN_MS);
@@ -331,6 +344,7 @@ struct files *files_new(const struct files_options *o, struct mk_err *err)
 		return NULL;
 	}
 	f->o = *o;
+	f->slice.clock_us = o->clock_us ? o->clock_us : clock_mono_us;
 	list_init(&f->list);
 	map_init(&f->by_path);
 	arena_init(&f->arena, ARENA_MAX);

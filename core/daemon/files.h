@@ -24,6 +24,8 @@ struct files_options {
 	 * is wiped afterwards. ERR_NO_MEMORY: told again later. Must not call back.
 	 */
 	enum mk_code (*told)(void *ctx, mk_str path, mk_str text, mk_str problem);
+	/* For tests: the clock of a turn's slice, in which one file at least is read; NULL else. */
+	int64_t (*clock_us)(void);
 };
 
 /* ERR_NO_MEMORY: NULL. Without inotify (limits) files are still looked at every half minute. */

@@ -82,9 +82,12 @@ static void put(const char *path, const char *text)
 	close(fd);
 }
 
+static int64_t (*clock_us)(void); /* NULL: the usual one */
+
 static struct files *start(const char *directory)
 {
-	struct files_options o = {.loop = loop, .told = told, .directory = directory};
+	struct files_options o = {
+		.loop = loop, .told = told, .directory = directory, .clock_us = clock_us};
 	struct files *f = files_new(&o, NULL);
 
 	n_told = 0;
@@ -135,6 +138,45 @@ static void plain(void)
 	files_free(f);
 	unlink(in_dir("kc"));
 	unlink(in_dir("neighbour"));
+}
+
+static int64_t look_us;
+
+/* Each look at the clock finds it two milliseconds later: two files are a slice. */
+static int64_t slow_clock(void)
+{
+	look_us += 2000;
+	return look_us;
+}
+
+/* Files that are due together are read over several turns of the loop. */
+static void many(void)
+{
+	enum { MANY = 20, A_TURN = 2 };
+	char path[MANY][256];
+	struct files *f;
+	unsigned most = 0, before = 0;
+
+	clock_us = slow_clock;
+	f = start(NULL);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s/kc-%d", dir, i);
+		put(path[i], "one");
+		files_watch(f, str_of(path[i]));
+	}
+	n_refuse = 1; /* the first: it comes again when the others were read */
+	for (int64_t end = clock_mono_ms() + WAIT_MS; n_told < MANY && clock_mono_ms() < end;) {
+		loop_turn(loop, 50);
+		most = n_told - before > most ? n_told - before : most;
+		before = n_told;
+	}
+	is_int(n_told, MANY, "all files are read, one of them again");
+	ok(most > 0 && most <= A_TURN, "few in one turn");
+	files_free(f);
+	clock_us = NULL;
+	for (int i = 0; i < MANY; i++) {
+		unlink(path[i]);
+	}
 }
 
 static void not_there_yet(void)
@@ -337,6 +379,7 @@ int main(void)
 	log_set_level(NULL, LOG_OFF);
 	loop = loop_new(NULL);
 	plain();
+	many();
 	not_there_yet();
 	volume();
 	traps();
