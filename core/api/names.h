@@ -45,6 +45,9 @@
 #define NAME_OUR_OWNER_NAME NAME_OUR_GROUP "/owner-name"
 /* On an AdmissionCheck or a MultiKueueConfig: the name of a dispatcher. */
 #define NAME_DISPATCHER NAME_OUR_GROUP "/dispatcher"
+/* On a MultiKueueCluster: "Cordon" or "Evict", and why. */
+#define NAME_CORDON NAME_OUR_GROUP "/cordon"
+#define NAME_CORDON_REASON NAME_OUR_GROUP "/cordon-reason"
 /* Conditions of a MultiKueueCluster; SameServer: not the first name of its API server. */
 #define NAME_ORIGIN_CLASH NAME_OUR_GROUP "/OriginClash"
 #define NAME_SAME_SERVER NAME_OUR_GROUP "/SameServer"

@@ -35,6 +35,7 @@
  *     members   several objects together     group       several workloads together
  *     slices    a workload that grows        inplace     a workload that shrinks
  *     gates     preemption in turns          priority    changed priorities
+ *     cordon    clusters taken out
  *     topology  delayed topology requests    lost        when to stop waiting
  *     rest      clusters left out            fault       plugins that fail
  *     gc        garbage                      breaker     a halt of deletes
@@ -88,6 +89,8 @@
 	X(R_CREATE, "clone_create")                  \
 	X(R_GATE, "gate_open")                       \
 	X(R_UNNOMINATED, "unnominated")              \
+	X(R_CORDON, "cordoned")                      \
+	X(R_DRAIN, "drained")                        \
 	X(R_FOREIGN, "foreign_object")               \
 	X(R_FORMER, "former_manager")                \
 	X(R_ADOPT, "adopt")                          \
@@ -130,6 +133,11 @@ struct lasting {
 
 	/* clusters/source.c, store/observe.c: the loss */
 	int64_t lost_at; /* monotonic ms when the link went down first; INT64_MAX = it is up */
+
+	/* rules/cordon.c: what its annotation says */
+	bool cordoned;
+	bool drained;         /* ... and jobs that run there are queued again */
+	uint64_t cordon_said; /* hash of a word that an Event has warned of */
 
 	/* rules/alias.c */
 	bool shared;  /* another cluster leads to the same server */

@@ -422,6 +422,7 @@ static void assert_manager(struct sim *s, struct site *site)
 
 	plane_manager_objects(s, site);
 	for (size_t i = 1; i <= s->n_workers; i++) {
+		world_cordon(s, p, i);
 		if (churn_is_on(s, FAULT_CLUSTER, i)) {
 			(void)plane_request(
 				p, "DELETE",

@@ -31,6 +31,8 @@ static const struct {
 	{"no_nomination", COVER_WIDE},
 	{"unknown_nominee", COVER_WIDE},
 	{"left_out", COVER_WIDE},
+	{"cordoned", COVER_WIDE},
+	{"drained", COVER_WIDE},
 	{"no_dispatcher", COVER_WIDE},
 	{"former_manager", COVER_WIDE},
 	{"adopt", COVER_WIDE},

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Worlds that a few of the wide seeds live in: a server under two names, an origin that changes, a
- * manager built anew, a worker that serves no jobs, refuses clones, or deletes them. Each has a
- * generator of its own, so that none changes another's draws, and is tried by default when it
- * stands in the list below; sim --world NAME tries it in every wide seed.
+ * manager built anew, a worker that serves no jobs, refuses clones, deletes them, or is taken out.
+ * Each has a generator of its own, so that none changes another's draws, and is tried by default
+ * when it stands in the list below; sim --world NAME tries it in every wide seed.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/api/names.h"
 #include "core/base/timefmt.h"
 #include "t/sim/sim.h"
 
@@ -33,6 +34,7 @@ static const struct {
 	[FAULT_PRUNED - FAULT_WORLD] = {"pruned", true},
 	[FAULT_KINDS - FAULT_WORLD] = {"kinds", true},
 	[FAULT_REFUSED - FAULT_WORLD] = {"refused", true},
+	[FAULT_CORDON - FAULT_WORLD] = {"cordon", true},
 };
 
 bool world_enabled(enum fault_type type)
@@ -439,6 +441,37 @@ static void rebuilt(struct sim *s, struct fault *f)
 	people_later(s, f);
 }
 
+/* --- a worker taken out ----------------------------------------------------------------------- */
+
+/* The annotation that takes the worker out: none, as a rule. */
+static const char *cordon_of(const struct sim *s, size_t worker)
+{
+	static const char *const words[] = {"\"Cordon\"", "\"Evict\"", "\"Drain\""};
+
+	for (size_t i = 0; i < s->n_faults; i++) {
+		const struct fault *f = &s->fault[i];
+
+		if (f->on && f->type == FAULT_CORDON && f->plane == worker) {
+			return words[f->variant % 3];
+		}
+	}
+	return "null";
+}
+
+void world_cordon(struct sim *s, struct plane *p, size_t worker)
+{
+	if (world_drawn(s, FAULT_CORDON)) {
+		(void)plane_merge(
+			p,
+			arena_printf(&s->arena,
+				     "/apis/kueue.x-k8s.io/v1beta2/multikueueclusters/w%zu", worker)
+				.p,
+			arena_printf(&s->arena,
+				     "{\"metadata\":{\"annotations\":{\"" NAME_CORDON "\":%s}}}",
+				     cordon_of(s, worker)));
+	}
+}
+
 /* --- a world begins, and ends ----------------------------------------------------------------- */
 
 static void again_soon(struct sim *s, struct fault *f)
@@ -482,6 +515,9 @@ void world_begin(struct sim *s, struct fault *f)
 		break;
 	case FAULT_REFUSED:
 		p->refuse_clones = true;
+		break;
+	case FAULT_CORDON:
+		churn_assert(s);
 		break;
 	case FAULT_KINDS:
 		break; /* from the start to the end */
@@ -538,6 +574,9 @@ void world_over(struct sim *s, struct fault *f)
 		break;
 	case FAULT_REFUSED:
 		p->refuse_clones = false;
+		break;
+	case FAULT_CORDON:
+		churn_assert(s);
 		break;
 	default:
 		break;

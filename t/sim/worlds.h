@@ -31,6 +31,8 @@ void world_crd(struct plane *p, bool served);
 void world_know_manager(struct site *site);
 /* All daemons of the manager end, and start a while after, which 'r' draws (NULL: at once). */
 void world_restart(struct sim *s, struct site *site, struct rng *r);
+/* Brings the annotation of the worker's MultiKueueCluster in line with the faults. */
+void world_cordon(struct sim *s, struct plane *p, size_t worker);
 void world_change_origin(struct site *site, const char *origin);
 /*
  * The manager is built anew from the snapshot, with or without any status

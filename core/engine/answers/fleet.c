@@ -2,6 +2,7 @@
 /* Answers about clusters and queues; see answers.h. */
 #include "core/base/timefmt.h"
 #include "core/engine/answers/answers.h"
+#include "core/engine/rules/cordon.h"
 #include "core/engine/state.h"
 
 static struct json *items_of(const struct answer_env *env, struct json *items)
@@ -47,6 +48,12 @@ static struct json *cluster_item(const struct answer_env *env, const struct clus
 	if (!cluster_up(c) && c->decided) {
 		json_set_str(a, o, "reason", str_of(c->reason));
 		json_set_str(a, o, "message", str_of(c->text));
+	} else if (c->own.cordoned) {
+		json_set_str(a, o, "reason", STR("Cordoned"));
+		json_set_str(a, o, "message", cordon_words(env->e, c));
+	}
+	if (c->own.cordoned) {
+		json_set_str(a, o, "cordon", c->own.drained ? STR("Evict") : STR("Cordon"));
 	}
 	if (since != INT64_MAX && (cluster_up(c) || c->decided)) {
 		json_set_str(a, o, "since", time_rfc3339(a, env->wall_ms + (since - env->mono_ms)));

@@ -62,6 +62,7 @@ static const struct mend clusters[] = {
 	{WHY_FOREIGN, NULL, "delete the Workload of this name on the worker, or rename the job"},
 	{WHY_FORMER, NULL, "name the earlier manager in multiKueue.formerManagers"},
 	{WHY_SAME_SERVER, NULL, "remove one of the two MultiKueueClusters from the config"},
+	{WHY_CORDONED, NULL, "let it take jobs again when it may: kubectl multikueue uncordon"},
 	{WHY_JOB_REFUSED, NULL, "mend what the worker says about the job, or the job"},
 	{WHY_WINNER_HIDDEN, NULL, "bring the worker back before it counts as lost"},
 };

@@ -3,6 +3,7 @@
 #include "core/engine/answers/why.h"
 
 #include "core/base/timefmt.h"
+#include "core/engine/rules/cordon.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/race.h"
@@ -253,6 +254,14 @@ static void by_twin(struct pass *p, struct clone *k, struct why_cluster *w)
 	}
 }
 
+/* Would the cluster be asked, were it not for its cordon? Its clone, if any, goes. */
+static bool is_barred(struct pass *p, struct clone *k)
+{
+	return p->local && p->f->s[S_CLUSTER].n == 0 && k->in_config &&
+	       (k->twin == TWIN_ABSENT || k->twin == TWIN_UNKNOWN || twin_is_ours(k->twin)) &&
+	       !(p->f->flags & (F_FINISHED | F_EVICTED)) && cordon_bars(p, k);
+}
+
 void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 {
 	bool won = is_winner(p, k);
@@ -275,6 +284,11 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 		if (won) {
 			winner_hidden(p, k, p->kind, ret);
 		}
+		return;
+	}
+	if (is_barred(p, k)) {
+		ret->why = WHY_CORDONED;
+		ret->words = cordon_words(p->e, k->c);
 		return;
 	}
 	by_twin(p, k, ret);

@@ -8,6 +8,7 @@
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/cordon.h"
 #include "core/engine/rules/former.h"
 #include "core/engine/rules/pass.h"
 #include "core/engine/store/touch.h"
@@ -423,6 +424,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 
 		c->own.lost_at = at < c->own.lost_at ? at : c->own.lost_at;
 	}
+	cordon_see(e, c, r);
 	c = source_see(e, c, r);
 	if (!c) {
 		return;

@@ -4,6 +4,7 @@
 
 #include "core/base/timefmt.h"
 #include "core/engine/act/ssa.h"
+#include "core/engine/rules/cordon.h"
 
 enum { TURN_MS = 5 * 60 * 1000 };
 
@@ -76,9 +77,10 @@ void gates_turn(struct pass *p)
 		return;
 	}
 	for (CLONES_EACH(k, p)) {
-		struct wl_cluster *wc = twin_is_ours(k->twin) && k->r && k->r->present
-						? wl_cluster(e, p->w, k->c->id)
-						: NULL;
+		struct wl_cluster *wc =
+			twin_is_ours(k->twin) && k->r && k->r->present && !cordon_bars(p, k)
+				? wl_cluster(e, p->w, k->c->id)
+				: NULL;
 
 		if (!wc) {
 			continue;

@@ -117,6 +117,21 @@ enum hold group_hold(struct pass *p, mk_str *ret_pinned)
 	return leads(p) ? HOLD_NONE : HOLD_WAIT;
 }
 
+bool group_is_on(const struct pass *p, const struct cluster *c)
+{
+	if (!group_has_replicas(p)) {
+		return false;
+	}
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = live_sibling(p, w);
+
+		if (r && str_is(r->facts->s[S_CLUSTER], c->name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 bool group_needs(const struct pass *p, const struct cluster *c)
 {
 	if (!group_has_replicas(p)) {

@@ -15,6 +15,8 @@ bool group_has_replicas(const struct pass *p);
 enum hold { HOLD_NONE, HOLD_WAIT, HOLD_PINNED };
 /* May this Workload be dispatched, and where? HOLD_PINNED: only to *ret_pinned. */
 enum hold group_hold(struct pass *p, mk_str *ret_pinned);
+/* Was another Workload of the object sent to 'c'? Then this one belongs there, too. */
+bool group_is_on(const struct pass *p, const struct cluster *c);
 /* Does another Workload of the object need the copy on 'c'? */
 bool group_needs(const struct pass *p, const struct cluster *c);
 

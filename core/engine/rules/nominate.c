@@ -7,6 +7,7 @@
 #include "core/engine/act/note.h"
 #include "core/engine/act/ssa.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/cordon.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/fault.h"
 
@@ -29,9 +30,9 @@ static bool seems_connected(const struct pass *p, const struct clone *k)
 {
 	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 
-	return !(wc && wc->skip_until > p->e->now) && nominate_is_served(p, k->c) &&
-	       table_known(k->c, KIND_WORKLOAD) && k->twin != TWIN_FOREIGN &&
-	       k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
+	return !(wc && wc->skip_until > p->e->now) && !cordon_bars(p, k) &&
+	       nominate_is_served(p, k->c) && table_known(k->c, KIND_WORKLOAD) &&
+	       k->twin != TWIN_FOREIGN && k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
 }
 
 bool nominate_is_connected(struct pass *p, struct clone *k)

@@ -8,6 +8,7 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/clone.h"
+#include "core/engine/rules/cordon.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/former.h"
 #include "core/engine/rules/gates.h"
@@ -58,6 +59,10 @@ static bool disqualify(struct pass *p, struct clone *k)
 	}
 	if (!k->in_config || !nominate_is_served(p, k->c)) {
 		(void)remove_remote(p, k, R_UNNOMINATED);
+		return true;
+	}
+	if (cordon_bars(p, k)) {
+		(void)remove_remote(p, k, R_CORDON);
 		return true;
 	}
 	if (!is_ending(k) && race_in_sync(p, k)) {

@@ -7,6 +7,7 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/breaker.h"
+#include "core/engine/rules/cordon.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/former.h"
 #include "core/engine/rules/inplace.h"
@@ -395,6 +396,8 @@ void won_pass(struct pass *p)
 	p->w->round.lost_at = INT64_MAX;
 	if (p->config && !k->in_config) {
 		give_up(p, k);
+	} else if (cordon_drains(p, k)) {
+		return;
 	} else if (slices_waits(p) && k->twin != TWIN_UNKNOWN && !clone_is(k, F_ADMITTED) &&
 		   !clone_is(k, F_FINISHED)) {
 		slices_wait(p, k);

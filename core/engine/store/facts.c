@@ -5,6 +5,8 @@
  */
 #include "core/engine/store/facts.h"
 
+#include "core/engine/store/facts_cluster.h"
+
 #include "core/api/names.h"
 #include "core/api/owner.h"
 #include "core/base/alloc.h"
@@ -417,22 +419,6 @@ static void draw_check(struct draw *d)
 	}
 }
 
-static void draw_cluster(struct draw *d)
-{
-	const struct json *source = json_get(d->spec, "clusterSource");
-	const struct json *config = json_get(source, "kubeConfig");
-	const struct json *profile = json_get(source, "clusterProfileRef");
-	mk_str type = json_str(json_get(config, "locationType"));
-
-	draw_condition(d, "Active");
-	bool secret = str_is(type, "Secret") || (!json_get(config, "locationType") && config);
-	flag(d, F_SECRET, secret);
-	flag(d, F_PATH, config && !secret);
-	flag(d, F_PROFILE, !config && profile);
-	d->f.s[S_LOCATION] =
-		json_str(config ? json_get(config, "location") : json_get(profile, "name"));
-}
-
 static void draw_cluster_queue(struct draw *d, const struct json *obj)
 {
 	const struct json *conditions = json_get(d->status, "conditions");
@@ -542,7 +528,8 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 		     str_is(json_str(json_get(d->spec, "quotaManagement")), "Automated"));
 		draw_names(d, json_get(d->spec, "clusters"));
 	} else if (kind == KIND_CLUSTER) {
-		draw_cluster(d);
+		draw_condition(d, "Active");
+		facts_of_mk_cluster(&d->f, d->spec, d->annotations, d->a);
 	} else if (kind == KIND_LOCAL_QUEUE) {
 		d->f.s[S_QUEUE] = json_str(json_get(d->spec, "clusterQueue"));
 	} else if (kind == KIND_CLUSTER_QUEUE) {

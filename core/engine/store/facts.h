@@ -46,6 +46,8 @@ enum {
 	F_GATE_OPEN = 1u << 24, /* Workload: our preemption gate is open */
 	F_RELABEL = 1u << 29,   /* remote: the origin label is a former one */
 	F_SUSPENDS = 1u << 26,  /* job: has the field that suspends it */
+	F_CORDONED = 1u << 27,  /* cluster: has the annotation NAME_CORDON */
+	F_DRAINED = 1u << 28,   /* cluster: its value is "Evict" */
 };
 
 enum fact_str {
@@ -68,18 +70,28 @@ enum fact_str {
 	S_REASON,     /* job: why it is not managed; others: reason of the condition */
 	/* check, cluster, ClusterQueue: message of the condition; clone: why it has no quota */
 	S_MESSAGE,
-	S_CONFIG,     /* check: name of its MultiKueueConfig, or "" and S_PROBLEM says why */
-	S_PROBLEM,    /* check: why its parameters are wrong; file: why it cannot be read */
-	S_LOCATION,   /* cluster: see F_SECRET, F_PATH, F_PROFILE */
-	S_QUEUE,      /* Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue */
-	S_DISPATCHER, /* check, config: our annotation */
+	S_CONFIG, /* check: name of its MultiKueueConfig, or "" and S_PROBLEM says why */
+	/*
+	 * check: why its parameters are wrong; file: why it cannot be read; cluster: what
+	 * NAME_CORDON says, quoted, when that is no known word
+	 */
+	S_PROBLEM,
+	S_LOCATION, /* cluster: see F_SECRET, F_PATH, F_PROFILE */
+	/*
+	 * Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue; cluster: as
+	 * S_CORDON_REASON
+	 */
+	S_QUEUE,
+	S_DISPATCHER,     /* check, config: our annotation */
 	S_PRIORITY_CLASS, /* Workload: spec.priorityClassRef.name */
 	S_NOMINATOR, /* Workload: field manager, not Kueue's, that owns nominatedClusterNames */
 	S_COUNTS,    /* Workload: "name=count," of each pod set */
 	S_GROUP,     /* job: value of its adapter's group_key */
 	S_SLICE_OF,  /* Workload: "ns/name" of the slice that it replaces */
-	S_N
+	S_N,
+	S_CORDON_REASON = S_QUEUE, /* cluster: why it is cordoned, its first CORDON_BYTES */
 };
+enum { CORDON_BYTES = 256 };
 
 enum check_state { CHECK_PENDING, CHECK_READY, CHECK_RETRY, CHECK_REJECTED, CHECK_OTHER };
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts of a MultiKueueCluster; see facts_cluster.h. */
+#include "core/engine/store/facts_cluster.h"
+
+#include "core/api/names.h"
+
+/* A word that is not known cordons, too: who set it wants less to run there, not more. */
+static void draw_cordon(struct facts *f, const struct json *annotations, struct arena *a)
+{
+	const struct json *cordon = json_get(annotations, NAME_CORDON);
+	mk_str word = json_str(cordon);
+
+	if (!cordon) {
+		return;
+	}
+	f->flags |= F_CORDONED;
+	if (str_is(word, "Evict")) {
+		f->flags |= F_DRAINED;
+	} else if (!str_is(word, "Cordon")) {
+		f->s[S_PROBLEM] = arena_printf(a, "\"%.*s\"", STR_ARG(str_cut(word, CORDON_BYTES)));
+	}
+	f->s[S_CORDON_REASON] =
+		str_cut(json_str(json_get(annotations, NAME_CORDON_REASON)), CORDON_BYTES);
+}
+
+void facts_of_mk_cluster(struct facts *f, const struct json *spec, const struct json *annotations,
+			 struct arena *a)
+{
+	const struct json *source = json_get(spec, "clusterSource");
+	const struct json *config = json_get(source, "kubeConfig");
+	const struct json *profile = json_get(source, "clusterProfileRef");
+	mk_str type = json_str(json_get(config, "locationType"));
+	bool secret = str_is(type, "Secret") || (!json_get(config, "locationType") && config);
+
+	f->flags |= secret ? F_SECRET : config ? F_PATH : profile ? F_PROFILE : 0;
+	f->s[S_LOCATION] =
+		json_str(config ? json_get(config, "location") : json_get(profile, "name"));
+	draw_cordon(f, annotations, a);
+}
