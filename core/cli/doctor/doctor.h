@@ -107,7 +107,8 @@ struct doctor_route {
 /* A kind of job that an adapter is loaded for, or a Workload. */
 struct doctor_kind {
 	mk_str api_version, kind;
-	mk_str plural; /* as the manager serves it; "": it does not */
+	mk_str plural;  /* as the manager serves it; "": it does not */
+	size_t version; /* the number of its API version among those asked for */
 };
 
 /* A right: verb on group/resource[/subresource], of one object or in one namespace unless "". */
@@ -187,6 +188,7 @@ struct doctor_finding {
 	mk_str cluster; /* "": the manager */
 	mk_str object;  /* "LocalQueue/team/jobs" */
 	mk_str found, expected, mend;
+	size_t order; /* in which it was found */
 };
 
 struct doctor_note {

@@ -5,20 +5,23 @@
 
 typedef const struct doctor_rule rule;
 
+/* The later in the list is told of, whichever answered first. */
 static void same_server(struct doctor *d, rule *r, struct doctor_worker *w)
 {
 	for (size_t i = 0; i < d->n_workers; i++) {
 		const struct doctor_worker *other = &d->workers[i];
 
 		if (other != w && other->uid.n > 0 && str_eq(other->uid, w->uid)) {
-			doctor_found(d, r, w, doctor_object_of(d, w),
+			const struct doctor_worker *late = other > w ? other : w;
+
+			doctor_found(d, r, late, doctor_object_of(d, late),
 				     doctor_text(d, "it is the same API server as %.*s",
-						 STR_ARG(other->name)),
+						 STR_ARG(late == w ? other->name : w->name)),
 				     STR("one MultiKueueCluster for each API server"),
 				     doctor_text(d,
 						 "mend the kubeconfig of one of them, or kubectl "
 						 "delete multikueuecluster %.*s",
-						 STR_ARG(w->name)));
+						 STR_ARG(late->name)));
 			return;
 		}
 	}

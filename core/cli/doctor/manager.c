@@ -200,6 +200,7 @@ static bool read_kinds(struct doctor *d)
 		while (k < i && !str_eq(d->m.kinds[k].api_version, version)) {
 			k++;
 		}
+		d->m.kinds[i].version = k < i ? d->m.kinds[k].version : d->m.n_versions;
 		if (k == i) {
 			ask(d, &d->m.versions[d->m.n_versions++],
 			    doctor_text(d, "/%s/%.*s", str_index(version, '/') < 0 ? "api" : "apis",
@@ -230,12 +231,7 @@ static void name_kinds(struct doctor *d)
 	for (size_t i = 0; i < d->m.n_kinds; i++) {
 		struct doctor_kind *k = &d->m.kinds[i];
 
-		for (size_t v = 0; v < d->m.n_versions; v++) {
-			if (str_ends(d->m.versions[v].path, k->api_version) &&
-			    doctor_has(&d->m.versions[v]) && k->plural.n == 0) {
-				k->plural = plural_of(d->m.versions[v].v, k->kind);
-			}
-		}
+		k->plural = plural_of(d->m.versions[k->version].v, k->kind);
 	}
 }
 

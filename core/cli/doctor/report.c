@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings, and how they are printed; see doctor.h. */
 #include <stdarg.h>
+#include <stdlib.h>
 
 #include "core/cli/doctor/doctor.h"
 
@@ -64,7 +65,8 @@ void doctor_found(struct doctor *d, const struct doctor_rule *r, const struct do
 				   .object = object,
 				   .found = found,
 				   .expected = expected,
-				   .mend = mend};
+				   .mend = mend,
+				   .order = d->n_findings};
 	void *p = d->findings;
 
 	/* Several LocalQueues may lead to one faulty ClusterQueue. */
@@ -279,9 +281,22 @@ static struct json *report_data(struct doctor *d)
 	return o;
 }
 
+/* Those of the manager first, then by worker; of one worker as they were found. */
+static int by_place(const void *x, const void *y)
+{
+	const struct doctor_finding *a = x, *b = y;
+	int names = str_cmp(a->cluster, b->cluster);
+
+	return names != 0 ? names : a->order < b->order ? -1 : a->order > b->order;
+}
+
 enum cli_exit doctor_report(struct doctor *d, enum cli_format format)
 {
 	bool *told = arena_array(&d->c->a, d->n_findings + 1, sizeof(*told));
+
+	if (d->n_findings > 0) {
+		qsort(d->findings, d->n_findings, sizeof(*d->findings), by_place);
+	}
 
 	if (!told || arena_failed(&d->c->a)) {
 		return cli_no_memory(d->c);

@@ -77,21 +77,15 @@ bool doctor_is_in(const struct doctor_worker *w)
 
 bool doctor_serves(const struct doctor_worker *w, const struct doctor_kind *k)
 {
-	for (size_t i = 0; w->versions && i < w->d->m.n_versions; i++) {
-		const struct doctor_ask *q = &w->versions[i];
-		struct json_iter it = json_iter(json_get(q->v, "resources"));
+	const struct doctor_ask *q = w->versions ? &w->versions[k->version] : NULL;
+	struct json_iter it = json_iter(q ? json_get(q->v, "resources") : NULL);
 
-		if (!str_ends(q->path, k->api_version)) {
-			continue;
+	while (json_next(&it)) {
+		if (str_eq(row_text(it.val, "kind"), k->kind)) {
+			return true;
 		}
-		while (json_next(&it)) {
-			if (str_eq(row_text(it.val, "kind"), k->kind)) {
-				return true;
-			}
-		}
-		return !doctor_has(q) && q->status != 404;
 	}
-	return true;
+	return !q || (!doctor_has(q) && q->status != 404);
 }
 
 /* Is the resource that of a kind which the manager or the worker does not serve? */
