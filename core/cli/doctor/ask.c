@@ -2,7 +2,7 @@
 /* Questions to API servers; see doctor.h. */
 #include "core/cli/doctor/doctor.h"
 
-enum { PAGE = 500, WORDS_MAX = 400 };
+enum { PAGE = 500, PAGES_MAX = 1000, WORDS_MAX = 400, TURN_MS = 100 };
 
 /* The message of a Status, or the beginning of the text. */
 static mk_str words_of(struct arena *a, mk_str body)
@@ -91,7 +91,7 @@ static void page_or_end(struct doctor_ask *q, struct json *page)
 	while (json_next(&it)) {
 		json_add(q->a, q->v, json_share(q->a, it.val));
 	}
-	if (after.n > 0) {
+	if (after.n > 0 && q->pages++ < PAGES_MAX && !arena_failed(q->a)) {
 		send(q, STR(""), after);
 		return;
 	}
@@ -104,4 +104,26 @@ void doctor_send(struct doctor_ask *q, mk_str body)
 	q->body = body;
 	q->date_ms = -1;
 	send(q, body, STR(""));
+}
+
+bool doctor_wait(struct doctor *d, int64_t ms)
+{
+	enum mk_code code = ERR_TIMEOUT;
+	struct mk_err err;
+
+	while (code == ERR_TIMEOUT) {
+		code = asker_run(d->asker, ms > 0 ? ms : TURN_MS, &err);
+		if (d->c->host && !d->c->host->wait(0)) {
+			cli_error(d->c, "interrupted");
+			return false;
+		}
+		if (ms > 0) {
+			break;
+		}
+	}
+	if (code != ERR_OK && code != ERR_TIMEOUT) {
+		cli_error(d->c, "%s", err.msg);
+		return false;
+	}
+	return true;
 }

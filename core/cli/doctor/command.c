@@ -202,7 +202,7 @@ static enum cli_exit examine(struct doctor *d, enum cli_format format)
 static enum cli_exit ask(struct doctor *d, enum cli_format format)
 {
 	enum cli_exit rc = CLI_FAILED;
-	struct proxy proxy;
+	struct proxy proxy = {.kubectl.fd = -1};
 	struct mk_err err;
 
 	d->asker = asker_new("kubectl-multikueue/" MK_VERSION, &err);
@@ -210,7 +210,8 @@ static enum cli_exit ask(struct doctor *d, enum cli_format format)
 		cli_error(d->c, "%s", err.msg);
 		return rc;
 	}
-	if (proxy_open(&proxy, d)) {
+	/* Caught, so that an interrupt leaves no folder behind. */
+	if (cli_follow(d->c) && proxy_open(&proxy, d)) {
 		d->m.server = asker_open_socket(d->asker, proxy.socket, &err);
 		if (d->m.server) {
 			rc = examine(d, format);

@@ -53,6 +53,7 @@ struct doctor_ask {
 	struct asker_server *to;
 	mk_str path;
 	bool is_list;   /* all pages; 'v' is the array of items */
+	unsigned pages; /* of a list, that have come */
 	bool is_asked;  /* else the rest means nothing */
 	int status;     /* 0: no answer */
 	struct json *v; /* of 2xx; else NULL */
@@ -72,6 +73,11 @@ struct doctor_ask {
  * POST. done(q, ctx) is called in any case.
  */
 void doctor_send(struct doctor_ask *q, mk_str body);
+/*
+ * Waits for what is under way: for all of it, or for 'ms' at most where that is not 0. False: the
+ * user ended the program, or libcurl failed; the error was printed.
+ */
+bool doctor_wait(struct doctor *d, int64_t ms);
 /* Has it come, and is it good? */
 static inline bool doctor_has(const struct doctor_ask *q)
 {

@@ -279,16 +279,19 @@ static void compare(struct doctor *d, rule *r, struct doctor_worker *w, enum doc
 		    const struct doctor_ask *there, const char *kind, bool missing)
 {
 	struct json_iter it = json_iter(doctor_items(d, fact));
-	const struct doctor_route *route;
-	size_t at = 0;
+	size_t at = 0, unread = 0;
+	bool routed = doctor_route_of(w, &at) != NULL;
 
-	route = doctor_route_of(w, &at);
-	while (route && doctor_has(there) && json_next(&it)) {
+	while (routed && there->is_asked && json_next(&it)) {
 		mk_str name = name_of(it.val);
 		const struct json *other = find(there->v, name);
 		long long here = json_int(json_get(it.val, "value"), 0);
 		long long value = json_int(json_get(other, "value"), 0);
 
+		if (!doctor_has(there)) {
+			unread += is_of_users(it.val);
+			continue;
+		}
 		if (!is_of_users(it.val) || missing != !other || (other && here == value)) {
 			continue;
 		}
@@ -300,7 +303,7 @@ static void compare(struct doctor *d, rule *r, struct doctor_worker *w, enum doc
 					 STR_ARG(name), here,
 					 missing ? "" : ", in place of the one that is there"));
 	}
-	if (route && there->is_asked && there->status == 403 && json_len(it.container) > 0) {
+	if (missing && unread > 0 && there->status == 403) {
 		doctor_note(d, w, doctor_text(d, "%s: the account may not list them there", kind));
 	}
 }

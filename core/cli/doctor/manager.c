@@ -6,7 +6,6 @@
 #include "core/cli/doctor/doctor.h"
 
 #define KUEUE "/apis/" NAME_API "/"
-#define RUN_MS 600000
 
 static const struct {
 	const char *path; /* %s: the namespace of the daemon */
@@ -73,13 +72,7 @@ static void ask(struct doctor *d, struct doctor_ask *q, mk_str path, bool is_lis
 
 static bool wait_for_all(struct doctor *d)
 {
-	struct mk_err err;
-
-	if (asker_run(d->asker, RUN_MS, &err) != ERR_OK) {
-		cli_error(d->c, "the manager: %s", err.msg);
-		return false;
-	}
-	return !arena_failed(&d->c->a) || cli_no_memory(d->c) == CLI_OK;
+	return doctor_wait(d, 0) && (!arena_failed(&d->c->a) || cli_no_memory(d->c) == CLI_OK);
 }
 
 /* What the caller may not read is no finding, but is said. */

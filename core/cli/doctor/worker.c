@@ -244,7 +244,7 @@ static mk_str workload_body(struct doctor_worker *w, const struct doctor_route *
 	return arena_printf(
 		&w->a,
 		"{\"apiVersion\":\"" NAME_API "\",\"kind\":\"Workload\",\"metadata\":"
-		"{\"generateName\":\"multikueued-doctor-\",\"namespace\":\"%.*s\",\"labels\":"
+		"{\"name\":\"multikueued-doctor\",\"namespace\":\"%.*s\",\"labels\":"
 		"{\"" NAME_ORIGIN "\":\"%.*s\"},\"annotations\":{\"" NAME_MANAGER_ID
 		"\":\"%.*s\"}},\"spec\":{\"active\":true,\"queueName\":\"%.*s\",\"podSets\":"
 		"[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"restartPolicy\":"
@@ -258,8 +258,8 @@ static mk_str job_body(struct doctor_worker *w, const struct doctor_route *r)
 {
 	return arena_printf(
 		&w->a,
-		"{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"generateName\":"
-		"\"multikueued-doctor-\",\"namespace\":\"%.*s\",\"labels\":{\"" NAME_ORIGIN
+		"{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
+		"\"multikueued-doctor\",\"namespace\":\"%.*s\",\"labels\":{\"" NAME_ORIGIN
 		"\":\"%.*s\",\"" NAME_QUEUE "\":\"%.*s\"}},\"spec\":{\"suspend\":true,"
 		"\"backoffLimit\":0,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
 		"\"containers\":[{\"name\":\"main\",\"image\":\"none\",\"resources\":{"
@@ -399,7 +399,6 @@ bool doctor_read_workers(struct doctor *d)
 {
 	struct json_iter it = json_iter(doctor_items(d, FACT_CLUSTERS));
 	size_t begun = 0;
-	struct mk_err err;
 
 	d->workers = arena_array(&d->c->a, json_len(it.container) + 1, sizeof(*d->workers));
 	if (!d->workers) {
@@ -414,16 +413,12 @@ bool doctor_read_workers(struct doctor *d)
 		}
 	}
 	while (d->n_done < d->n_workers) {
-		enum mk_code code = ERR_OK;
-
 		while (begun < d->n_workers && begun - d->n_done < DOCTOR_WORKERS) {
 			if (!start(d, begun++)) {
 				return cli_no_memory(d->c) == CLI_OK;
 			}
 		}
-		code = asker_run(d->asker, TURN_MS, &err);
-		if (code != ERR_OK && code != ERR_TIMEOUT) {
-			cli_error(d->c, "%s", err.msg);
+		if (!doctor_wait(d, TURN_MS)) {
 			return false;
 		}
 		doctor_progress(d);
