@@ -171,10 +171,21 @@ finds WorkloadPriorityClassMissing w3 WorkloadPriorityClass/gold "create Workloa
 finds WorkloadPriorityClassDiffers w2 WorkloadPriorityClass/gold "its value there is 7"
 finds PriorityClassMissing w1 PriorityClass/fast "create PriorityClass fast with value 10"
 finds PriorityClassDiffers w2 PriorityClass/fast "its value there is 11"
+policy() { # CLUSTER JSON
+	api "$1" POST /kubesim/policy "$2" >/dev/null
+}
 is "$(grep -c 'silver\|system-\|Class.* w3 .*fast' "$dir/found")" 0 "... and what is alike is not told"
 finds WorkerQueueMissing w1 LocalQueue/default/user-queue "create ClusterQueue cluster-queue"
 finds LocalQueueStopped w2 LocalQueue/default/user-queue "spec.stopPolicy is Hold"
 finds WorkerQueueStopped w3 ClusterQueue/cluster-queue "spec.stopPolicy is HoldAndDrain"
+HIDDEN='{"match":"GET '$PRIORITIES'","status":403,"message":"no"}'
+policy w1 '{"rules":['"$HIDDEN"',{"match":"pods?dryRun","status":403,"message":"pods \"x\" is forbidden: no PriorityClass with name fast was found"}]}'
+policy w2 '{"rules":['"$HIDDEN"',{"match":"pods?dryRun","merge":{"spec":{"priority":12}}}]}'
+look
+finds PriorityClassMissing w1 PriorityClass/fast "create PriorityClass fast"
+finds PriorityClassDiffers w2 PriorityClass/fast "its value there is 12"
+policy w1 '{}'
+policy w2 '{}'
 look --cluster w2
 is "$(cut -d' ' -f2 "$dir/found" | sort -u)" w2 "--cluster: of that one alone"
 drop mgr $KUEUE/workloadpriorityclasses/gold $PRIORITIES/fast
@@ -201,9 +212,6 @@ wait_for 60 is_clean
 clean "clean again"
 
 # --- rights, webhooks, clocks ---------------------------------------------------------------------
-policy() { # CLUSTER JSON
-	api "$1" POST /kubesim/policy "$2" >/dev/null
-}
 policy w1 '{"deny":["delete batch/jobs","watch batch/jobs","patch kueue.x-k8s.io/workloads/status"],"skewMs":-60000}'
 policy w2 '{"rules":[{"match":"workloads?dryRun","status":403,"message":"admission webhook \"quota.io\" denied the request: no"},
 	{"match":"jobs?dryRun","merge":{"spec":{"template":{"spec":{"nodeSelector":{"pool":"a"}}}}}}]}'

@@ -170,12 +170,17 @@ struct doctor_worker {
 	struct doctor_ask *reviews;  /* one for each right */
 	struct doctor_ask *copies;   /* dry runs; 'about' is the route */
 	size_t n_copies;
+	/* Dry runs of Pods, one for each PriorityClass of users; 'about' is the class. */
+	struct doctor_ask *pods;
+	size_t n_pods;
 };
 
 /* Reads each worker, at most DOCTOR_WORKERS at a time, and lets its rules look. */
 bool doctor_read_workers(struct doctor *d);
 /* Did the worker answer as a server that lets us in? */
 bool doctor_is_in(const struct doctor_worker *w);
+/* Is it no class that Kubernetes makes by itself? */
+bool doctor_is_of_users(const struct json *priority_class);
 /* Does the worker serve the kind? Not known: it does. */
 bool doctor_serves(const struct doctor_worker *w, const struct doctor_kind *k);
 /* The next route whose jobs may go to 'w'; begins with *at 0. NULL: that was the last. */

@@ -256,12 +256,6 @@ static void queue_loop(struct doctor *d, rule *r, struct doctor_worker *w)
 
 /* --- priorities ------------------------------------------------------------------------------- */
 
-/* Those of the system are everywhere. */
-static bool is_of_users(const struct json *class)
-{
-	return !str_starts(name_of(class), STR("system-"));
-}
-
 static const struct json *find(const struct json *list, mk_str name)
 {
 	struct json_iter it = json_iter(list);
@@ -274,25 +268,49 @@ static const struct json *find(const struct json *list, mk_str name)
 	return NULL;
 }
 
+enum known { UNKNOWN, ABSENT, PRESENT };
+
+/* Is the class there, and with which value? */
+static enum known look_up(const struct doctor_worker *w, const struct doctor_ask *there,
+			  const struct json *class, long long *ret_value)
+{
+	const struct json *other = find(there->v, name_of(class));
+
+	*ret_value = json_int(json_get(other, "value"), 0);
+	if (doctor_has(there)) {
+		return other ? PRESENT : ABSENT;
+	}
+	for (size_t i = 0; there == &w->priorities && i < w->n_pods; i++) {
+		const struct doctor_ask *q = &w->pods[i];
+		const struct json *value = json_at(q->v, "/spec/priority");
+
+		if (q->about != class) {
+			continue;
+		}
+		*ret_value = json_int(value, 0);
+		return value                                                         ? PRESENT
+		       : q->text.n > 0 && strstr(q->text.p, "no PriorityClass with") ? ABSENT
+										     : UNKNOWN;
+	}
+	return UNKNOWN;
+}
+
 /* A kind of class on both sides: what is missing, or what differs. */
 static void compare(struct doctor *d, rule *r, struct doctor_worker *w, enum doctor_fact fact,
 		    const struct doctor_ask *there, const char *kind, bool missing)
 {
 	struct json_iter it = json_iter(doctor_items(d, fact));
-	size_t at = 0, unread = 0;
-	bool routed = doctor_route_of(w, &at) != NULL;
+	size_t at = 0;
+	bool routed = doctor_route_of(w, &at) != NULL, unread = false;
 
 	while (routed && there->is_asked && json_next(&it)) {
+		long long here = json_int(json_get(it.val, "value"), 0), value;
+		enum known known = look_up(w, there, it.val, &value);
 		mk_str name = name_of(it.val);
-		const struct json *other = find(there->v, name);
-		long long here = json_int(json_get(it.val, "value"), 0);
-		long long value = json_int(json_get(other, "value"), 0);
 
-		if (!doctor_has(there)) {
-			unread += is_of_users(it.val);
-			continue;
-		}
-		if (!is_of_users(it.val) || missing != !other || (other && here == value)) {
+		unread = unread || (known == UNKNOWN && doctor_is_of_users(it.val));
+		if (!doctor_is_of_users(it.val) || known != (missing ? ABSENT : PRESENT) ||
+		    (known == PRESENT && here == value)) {
 			continue;
 		}
 		doctor_found(d, r, w, doctor_text(d, "%s/%.*s", kind, STR_ARG(name)),
@@ -303,7 +321,7 @@ static void compare(struct doctor *d, rule *r, struct doctor_worker *w, enum doc
 					 STR_ARG(name), here,
 					 missing ? "" : ", in place of the one that is there"));
 	}
-	if (missing && unread > 0 && there->status == 403) {
+	if (missing && unread && there->status == 403) {
 		doctor_note(d, w, doctor_text(d, "%s: the account may not list them there", kind));
 	}
 }

@@ -291,11 +291,12 @@ static void copy(struct doctor_worker *w, const struct doctor_route *r, mk_str p
 	ask(w, q, path, false, body, on_last);
 }
 
-static bool has_jobs(const struct doctor *d)
+/* Is an adapter of the kind loaded? */
+static bool has_kind(const struct doctor *d, const char *api_version, const char *kind)
 {
 	for (size_t i = 0; i < d->m.n_kinds; i++) {
-		if (str_is(d->m.kinds[i].kind, "Job") &&
-		    str_is(d->m.kinds[i].api_version, "batch/v1")) {
+		if (str_is(d->m.kinds[i].kind, kind) &&
+		    str_is(d->m.kinds[i].api_version, api_version)) {
 			return true;
 		}
 	}
@@ -306,7 +307,7 @@ static bool has_jobs(const struct doctor *d)
 static void copy_all(struct doctor_worker *w)
 {
 	const struct doctor_route *r;
-	bool jobs = has_jobs(w->d);
+	bool jobs = has_kind(w->d, "batch/v1", "Job");
 	size_t at = 0;
 	mk_str ns;
 
@@ -333,6 +334,64 @@ static void copy_all(struct doctor_worker *w)
 	}
 }
 
+bool doctor_is_of_users(const struct json *priority_class)
+{
+	return !str_starts(json_str_at(priority_class, "/metadata/name"), STR("system-"));
+}
+
+/* A namespace that is there: one with a LocalQueue of ours, else that which each cluster has. */
+static mk_str namespace_there(const struct doctor_worker *w)
+{
+	size_t at = 0;
+
+	for (const struct doctor_route *r = doctor_route_of(w, &at); r;
+	     r = doctor_route_of(w, &at)) {
+		mk_str ns = json_str_at(r->local, "/metadata/namespace");
+
+		if (doctor_worker_local(w, ns, json_str_at(r->local, "/metadata/name"))) {
+			return ns;
+		}
+	}
+	return STR("default");
+}
+
+/*
+ * Where classes may not be listed, a Pod with the class tells: it is refused without it, and comes
+ * back with its value.
+ */
+static void try_pods(struct doctor_worker *w)
+{
+	const struct json *classes = doctor_items(w->d, FACT_PRIORITIES);
+	struct json_iter it = json_iter(classes);
+	mk_str ns = namespace_there(w);
+	size_t at = 0;
+
+	if (!doctor_route_of(w, &at) || w->priorities.status != 403 ||
+	    !has_kind(w->d, "v1", "Pod") || !doctor_wants_group(w->d, "queues")) {
+		return;
+	}
+	w->pods = arena_array(&w->a, json_len(classes) + 1, sizeof(*w->pods));
+	while (w->pods && json_next(&it)) {
+		struct doctor_ask *q = &w->pods[w->n_pods];
+
+		if (!doctor_is_of_users(it.val)) {
+			continue;
+		}
+		w->n_pods++;
+		q->about = it.val;
+		ask(w, q,
+		    arena_printf(&w->a, "/api/v1/namespaces/%.*s/pods?dryRun=All", STR_ARG(ns)),
+		    false,
+		    arena_printf(&w->a,
+				 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+				 "\"multikueued-doctor\",\"namespace\":\"%.*s\"},\"spec\":"
+				 "{\"priorityClassName\":\"%.*s\",\"containers\":[{\"name\":"
+				 "\"main\",\"image\":\"none\"}]}}",
+				 STR_ARG(ns), STR_ARG(json_str_at(it.val, "/metadata/name"))),
+		    on_last);
+	}
+}
+
 static void after_objects(struct doctor_worker *w)
 {
 	const struct doctor_manager *m = &w->d->m;
@@ -351,6 +410,7 @@ static void after_objects(struct doctor_worker *w)
 	}
 	if (w->identity.status != 401) {
 		copy_all(w);
+		try_pods(w);
 	}
 	next(w, after_all);
 }

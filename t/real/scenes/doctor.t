@@ -11,6 +11,7 @@ refusals()
 {
 	:
 }
+FRAMEWORKS="batch/job, pod"
 scene
 at=$(sed -n 's/^ *healthProbeBindAddress: "\(.*\)"/\1/p' "$WORK/multikueued.yaml")
 mkdir -p "$WORK/bin"
@@ -42,6 +43,9 @@ undo()
 			"$T" --ignore-not-found
 		k $u_plane apply -f "$root/conf/rbac/worker.yaml"
 		kueue_awaited $u_plane
+	done
+	for u_plane in mgr w1 w2; do
+		k $u_plane delete priorityclass "$T" "$T-b" --ignore-not-found
 	done
 	k mgr delete multikueuecluster lost closed stranger denied twin --ignore-not-found
 	k mgr -n kueue-system delete secret closed stranger denied twin --ignore-not-found
@@ -95,6 +99,11 @@ metadata: {name: other, namespace: $ns}
 spec: {clusterQueue: $T}
 END
 done
+k mgr create priorityclass "$T" --value 1000 >/dev/null
+k mgr create priorityclass "$T-b" --value 1000 >/dev/null
+k w1 create priorityclass "$T" --value 7 >/dev/null
+k w2 create priorityclass "$T" --value 1000 >/dev/null
+k w1 create priorityclass "$T-b" --value 1000 >/dev/null
 stop w2 Hold
 for kind in Mutating Validating; do
 	k w2 apply -f - >/dev/null <<END
@@ -133,6 +142,10 @@ END
 becomes yes "a right that is missing" finds RightMissing w1 MultiKueueCluster/w1
 becomes yes "a namespace that is missing" finds NamespaceMissing w2 "Namespace/$T-b"
 becomes yes "a LocalQueue that is missing" finds LocalQueueMissing w1 "LocalQueue/$T/other"
+becomes yes "a PriorityClass that is missing" finds PriorityClassMissing w2 "PriorityClass/$T-b"
+becomes yes "a PriorityClass that differs" finds PriorityClassDiffers w1 "PriorityClass/$T"
+is "$(findings | grep -c -e "PriorityClass[A-Z][a-z]* w2 PriorityClass/$T$" -e "PriorityClass[A-Z][a-z]* w1 PriorityClass/$T-b")" 0 \
+	"classes that are alike are not told of"
 becomes yes "a queue that is stopped" finds WorkerQueueStopped w2 "ClusterQueue/$T"
 becomes yes "a policy that refuses clones" finds CloneRefused w2 "Namespace/$T"
 becomes yes "a policy that changes Jobs" finds JobChanged w2 "Namespace/$T"
