@@ -127,7 +127,7 @@ $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(call archives,daemon net kube mo
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/libcli.a: $(call obj,$(filter-out core/cli/main.c,$(wildcard core/cli/*.c core/cli/*/*.c)))
-$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/adapters/generic.o $(B)/libplug.a $(B)/libquota.a $(B)/libapi.a $(B)/libnet.a $(B)/libbase.a
+$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/adapters/generic.o $(B)/libplug.a $(B)/libquota.a $(B)/libkube.a $(B)/libapi.a $(B)/libnet.a $(B)/libbase.a
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a

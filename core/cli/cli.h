@@ -3,7 +3,7 @@
  * kubectl-multikueue: the command line beside kubectl. One table names the commands; a command
  * declares its options and its help, and writes to buffers that main.c puts out at the end; one
  * that goes on until the user ends it, after each of its steps (cli_repeat). Only the commands in
- * fleet/ talk to a daemon.
+ * fleet/ and doctor/ talk to a daemon or to clusters.
  *
  * 1. cli_init; 2. cli_run; 3. write c.out and c.err; 4. cli_done.
  */
@@ -77,9 +77,9 @@ struct cli_command {
 	enum cli_exit (*run)(struct cli *c, const struct cli_args *args); /* NULL for a group */
 };
 
-/* Groups of commands, adapter.c and tree/tree.c, and those of fleet/, which ask a daemon. */
+/* Groups of commands, adapter.c and tree/tree.c, and those that ask a daemon or the fleet. */
 extern const struct cli_command cli_adapter, cli_tree, cli_why, cli_get_rows, cli_status,
-	cli_events;
+	cli_events, cli_doctor;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);

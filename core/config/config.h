@@ -239,7 +239,7 @@ bool config_is_on(mk_str address);
  */
 mk_str config_print_kueue(struct arena *a, const struct config *c);
 
-/* For tests: the name of a gate. */
+/* The name of a gate. */
 const char *config_gate_name(enum config_gate gate);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/daemon/about.h"
 #include "core/daemon/credentials.h"
 #include "core/daemon/exec_plugin.h"
 #include "core/daemon/files.h"
@@ -443,11 +444,16 @@ static enum mk_code build_endpoints(struct daemon *d, struct mk_err *err)
 		.telemetry = d->telemetry,
 		.manager = d->manager,
 		.webhook = d->webhook,
+		.plugins = about_plugins(&d->setup->arena, d->setup->plug),
+		.settings = about_settings(&d->setup->arena, &d->setup->config, d->setup->plug),
 		.sources = sources,
 		.wake = after_delivery,
 		.ctx = d,
 	};
 
+	if (!eo.plugins || !eo.settings) {
+		return err_set(err, ERR_NO_MEMORY, "out of memory");
+	}
 	d->endpoints = endpoints_new(&eo, err);
 	return d->endpoints ? ERR_OK : ERR_UNAVAILABLE;
 }

@@ -147,7 +147,9 @@ struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err
 	}
 	e->o = *o;
 	e->visibility = (struct visibility){.manager = o->manager,
-					    .decisions = telemetry_decisions(o->telemetry)};
+					    .decisions = telemetry_decisions(o->telemetry),
+					    .plugins = o->plugins,
+					    .settings = o->settings};
 	if (config_is_on(o->config->health_bind_address)) {
 		code = open_health(e, err);
 	}

@@ -20,6 +20,8 @@ struct endpoints_options {
 	struct telemetry *telemetry;   /* borrowed */
 	struct manager *manager;       /* borrowed */
 	const struct webhook *webhook; /* borrowed; NULL without one */
+	/* Borrowed: what the visibility API says of the process. */
+	const struct json *plugins, *settings;
 	/* Says what telemetry reads, at the time of a request. */
 	struct telemetry_sources (*sources)(void *ctx);
 	/* endpoints_run is due at once. */

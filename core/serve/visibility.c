@@ -13,7 +13,7 @@ enum { ANSWER_MEMORY = 64 * 1024 * 1024 };
 struct call {
 	const struct http_request *rq;
 	struct http_answer *answer;
-	const struct decisions *decisions;
+	const struct visibility *of;
 	struct answer_env env;
 	struct arena a;
 };
@@ -251,7 +251,7 @@ static void events(struct call *c)
 
 	if (read_query(c, params)) {
 		f.limit = (size_t)limit;
-		give(c, decisions_answer(c->decisions, &f, &c->a), "EventList");
+		give(c, decisions_answer(c->of->decisions, &f, &c->a), "EventList");
 	}
 }
 
@@ -271,17 +271,21 @@ static void dispatch(struct call *c)
 		give(c, answer_queues(&c->env), "ClusterQueueList");
 	} else if (str_is(path, "/v1/events")) {
 		events(c);
+	} else if (str_is(path, "/v1/plugins")) {
+		give(c, json_dup(&c->a, c->of->plugins), "PluginList");
+	} else if (str_is(path, "/v1/settings")) {
+		give(c, json_dup(&c->a, c->of->settings), "Settings");
 	} else {
 		refuse(c, 404, "NotFound",
 		       STR("expected /v1/workloads, /v1/workloads/NAMESPACE/NAME, /v1/clusters, "
-			   "/v1/queues or /v1/events"));
+			   "/v1/queues, /v1/events, /v1/plugins or /v1/settings"));
 	}
 }
 
 void visibility_handle(void *ctx, const struct http_request *rq, struct http_answer *answer)
 {
 	const struct visibility *v = ctx;
-	struct call c = {.rq = rq, .answer = answer, .decisions = v->decisions};
+	struct call c = {.rq = rq, .answer = answer, .of = v};
 
 	arena_init(&c.a, ANSWER_MEMORY);
 	c.env = manager_answers(v->manager, clock_mono_ms(), clock_wall_ms(), &c.a);

@@ -8,6 +8,7 @@
  *   GET /v1/workloads/NAMESPACE/NAME one, with the reason of each cluster
  *   GET /v1/clusters, /v1/queues     all workers; ClusterQueues that are watched
  *   GET /v1/events                   the last decisions; parameters: after, namespace, limit
+ *   GET /v1/plugins, /v1/settings    what the daemon was started with
  *
  * Answers are JSON; an error is a Status object of Kubernetes.
  */
@@ -22,6 +23,8 @@
 struct visibility {
 	struct manager *manager;
 	const struct decisions *decisions;
+	/* Answers that never change, without kind and apiVersion. */
+	const struct json *plugins, *settings;
 };
 
 /* Answers a request whose path begins with "/v1/". For http_server_handle; 'ctx' is the above. */

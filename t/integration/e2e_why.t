@@ -126,6 +126,11 @@ is "$(mk get workloads -o name | sort | head -n 1)" "workload.kueue.x-k8s.io/$(n
 is "$(mk get workloads -A --phase Won | awk 'NR == 2 { print $1, $3, $4, $5 }')" "default Job/small Won w2" "get workloads of a phase"
 is "$(mk get clusters | awk 'NR > 1 { print $1, $2 }' | tr '\n' ' ')" \
 	"w1 Connected w2 NotConnected w3 NotConnected " "get clusters"
+is "$(mk get plugins | awk '$1 == "adapter" && $3 == "Kind=Job" { print $2, $4 }')" "batch/v1, io.multikueue.job" "get plugins"
+is "$(mk get plugins -o json | jq -r '.items[] | select(.type == "dispatcher" and (.name | endswith("incremental"))) |
+	[.plugin, (.file | split("/") | last)] | join(" ")')" "io.multikueue.incremental incremental.so" "... as JSON"
+is "$(v1 settings | jq -r '[.origin, .namespace, .featureGates.MultiKueueRemoteSpecSync,
+	(.rights.worker | contains("workloads/status"))] | map(tostring) | join(" ")')" "multikueue kueue-system true true" "the settings"
 mk status >"$dir/out"
 is "$? $(grep -c '^Workers:    3, 1 connected' "$dir/out")" "1 1" "status: workers are missing"
 

@@ -195,6 +195,25 @@ ok $? "its command ran and gave its output"
 wait_for 20 sh -c "curl -sS --cacert '$dir/w1.ca' --cert '$dir/w1.crt' --key '$dir/w1.key' '$w1$jobs/local' | grep -q '\"type\":\"Failed\"'"
 ok $? "its exit code decided"
 
+# --- what a policy makes up -----------------------------------------------------------------------
+policy() { # JSON
+	c -X POST -d "$1" "$w1/kubesim/policy" >/dev/null
+}
+review() { # VERB RESOURCE: may the client?
+	c -X POST -d '{"spec":{"resourceAttributes":{"verb":"'"$1"'","group":"batch","resource":"'"$2"'"}}}' \
+		"$w1/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" | jq .status.allowed
+}
+is "$(review delete jobs)" true "every right"
+policy '{"deny":["delete batch/jobs"],"skewMs":3600000,"rules":[{"match":"POST '$jobs'?","merge":{"metadata":{"labels":{"team":"a"}}}},
+	{"match":"GET /api/v1/namespaces/default/secrets","status":403,"message":"secrets is forbidden"}]}'
+is "$(review delete jobs) $(review get jobs)" "false true" "... but those that are denied"
+is "$(c "$w1/api/v1/namespaces/default/secrets/s" | jq -r .message)" "secrets is forbidden" "a request that is refused"
+is "$(job k0 | c -X POST -H 'Content-Type: application/json' -d @- "$w1$jobs?dryRun=All" | jq -r .metadata.labels.team)" a "a write that is changed"
+skew=$(($(date -d "$(c -o /dev/null -D - "$w1/version" | sed -n 's/^[Dd]ate: //p' | tr -d '\r')" +%s) - $(date +%s)))
+[ "$skew" -gt 3500 ] && [ "$skew" -lt 3700 ]
+ok $? "a clock that differs"
+policy '{}'
+
 # --- kubectl --------------------------------------------------------------------------------------
 if command -v kubectl >/dev/null 2>&1; then
 	k() {

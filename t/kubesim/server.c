@@ -303,6 +303,7 @@ static void cluster_free(struct cluster *c)
 	pki_done(&c->pair);
 	pki_done(&c->admin);
 	counts_done(c);
+	mk_free(c->policy);
 	mk_free(c);
 }
 

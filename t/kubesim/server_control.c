@@ -14,6 +14,10 @@
  *   resource with a status, namespaced
  *                               unless "clusterScoped" is true
  *   POST /kubesim/token         {"token": t}: lets t in as the admin, in place of the last one
+ *   POST /kubesim/policy        in place of the last one: {"deny": ["VERB GROUP/RESOURCE"], for
+ *                        access reviews; "rules": [{"match": part of "<METHOD> <target>", and
+ *                        "status", "message": the answer, or "merge": into the body}],
+ *                        "skewMs": of the header Date}
  *   POST /kubesim/load   {"n", "prefix", "runMs", "perSecond", "delete"}: makes n Jobs in all
  *                        queues, perSecond (0: as fast as it can), and deletes those that finished
  *   GET  /kubesim/load          what became of them, and what is left on the workers
@@ -229,6 +233,8 @@ static bool act(struct exchange *ex, mk_str what, const struct json *o)
 	} else if (str_is(what, "token")) {
 		snprintf(c->lent_token, sizeof(c->lent_token), "%.*s",
 			 STR_ARG(json_str(json_get(o, "token"))));
+	} else if (str_is(what, "policy")) {
+		return policy_set(c, buf_str(&ex->body)) && answer_empty(ex);
 	} else if (str_is(what, "pause")) {
 		pause_for(ex, json_int(json_get(o, "pausedMs"), 1000));
 	} else if (str_is(what, "load")) {

@@ -286,7 +286,7 @@ static void answer(struct exchange *ex)
 	} else if (allowed(ex, path, &user) && !(faulty && fault_answers(ex))) {
 		if (str_starts(path, STR("/kubesim/"))) {
 			control_handle(ex, path);
-		} else if (!local_answer_log(ex, path)) {
+		} else if (!policy_answers(ex, path) && !local_answer_log(ex, path)) {
 			to_store(ex, user);
 		}
 	}

@@ -229,7 +229,8 @@ void h1_respond(struct exchange *ex)
 	ex->chunked = ex->resp.watch != 0;
 	evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", ex->resp.status,
 			    status_text(ex->resp.status), ex->resp.content_type);
-	evbuffer_add_printf(out, "Cache-Control: no-cache, private\r\n%s",
+	evbuffer_add_printf(out, "Date: %s\r\nCache-Control: no-cache, private\r\n%s",
+			    str_chars(policy_date(ex)),
 			    c->close_when_sent ? "Connection: close\r\n" : "");
 	if (ex->resp.retry_after_ms >= 0) {
 		evbuffer_add_printf(out, "Retry-After: %lld\r\n",

@@ -216,12 +216,13 @@ void h2_respond(struct exchange *ex)
 {
 	nghttp2_data_provider body = {.source = {.ptr = ex}, .read_callback = on_read};
 	struct arena *a = &ex->a;
-	nghttp2_nv nv[5];
+	nghttp2_nv nv[6];
 	size_t n = 0;
 
 	nv[n++] = pair(a, ":status", arena_printf(a, "%d", ex->resp.status));
 	nv[n++] = pair(a, "content-type", str_of(ex->resp.content_type));
 	nv[n++] = pair(a, "cache-control", STR("no-cache, private"));
+	nv[n++] = pair(a, "date", policy_date(ex));
 	if (ex->resp.watch == 0) {
 		nv[n++] = pair(a, "content-length", arena_printf(a, "%zu", ex->resp.body.n));
 	}

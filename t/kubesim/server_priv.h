@@ -65,6 +65,7 @@ struct cluster {
 	struct list_node conns;
 	struct list_node held; /* exchanges whose answer waits for the event of their write */
 	struct faults faults;
+	char *policy; /* JSON of the control path of that name, or NULL */
 	struct rng rng;
 	bool changed;       /* watches may have frames */
 	int64_t restart_ms; /* how long the restart asked for takes */
@@ -205,6 +206,14 @@ void counts_add(struct exchange *ex);
 /* {"<user agent>": {"<METHOD> <resource>": {"n": .., "refused": ..}}} */
 struct json *counts_json(const struct cluster *c, struct arena *a);
 void counts_done(struct cluster *c);
+
+/* --- server_policy.c -------------------------------------------------------------------------- */
+/* Takes the JSON over; false: out of memory. */
+bool policy_set(struct cluster *c, mk_str text);
+/* The time of the header Date. */
+mk_str policy_date(struct exchange *ex);
+/* True: answered: an access review, or what a rule says. A rule may also change the body. */
+bool policy_answers(struct exchange *ex, mk_str path);
 
 /* --- server_control.c, server_local.c, server_files.c ----------------------------------------- */
 /* Answers a path below /kubesim/. */

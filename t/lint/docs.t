@@ -70,6 +70,10 @@ done <"$tmp/code" >"$tmp/findings"
 [ -s "$tmp/code" ] || echo "no gate in the code: has its form changed?" >"$tmp/findings"
 check "docs/configuration.md: a row for each feature gate that we heed"
 
+sed -nE 's/^\t\{"([A-Za-z]+)", DOCTOR_([A-Z]+),.*/\1 \2/p' core/cli/doctor/find_*.c | tr 'A-Z' 'a-z' | sort >"$tmp/code"
+sed -nE 's/^\| `([A-Za-z]+)` \| (error|warning) \|.*/\1 \2/p' docs/doctor.md | tr 'A-Z' 'a-z' | sort >"$tmp/page"
+same "docs/doctor.md: a row for each finding, and how bad it is" "$tmp/code" "$tmp/page"
+
 for area in $(git ls-files t | sed -n 's|^\(t/[a-z]*/\).*|\1|p' | sort -u); do
 	grep -q "^| \`$(basename "$area")/\`" t/README.md || echo "$area has no row"
 done >"$tmp/findings"

@@ -11,6 +11,7 @@
 #define SAMPLES "conf/samples/quota/"
 
 static const char *const commands[][12] = {
+	{"x", "doctor", "--list", "-o", "yaml"},
 	{"x", "tree", "validate", "-f", SAMPLES "plan-a.yaml", "-o", "json"},
 	{"x", "tree", "validate", "-f", "t/cli/input/faulty.yaml"},
 	{"x", "tree", "status", "-f", SAMPLES "plan-a.yaml"},

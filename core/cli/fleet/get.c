@@ -185,6 +185,64 @@ static enum cli_exit get_clusters(struct daemon *d, enum cli_format format)
 	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
 }
 
+/* --- plugins ---------------------------------------------------------------------------------- */
+
+static void plugin_table(struct cli *c, const struct json *items, bool wide)
+{
+	static const char *const head[] = {"TYPE", "NAME", "PLUGIN", "VERSION", "ABI", "FILE"};
+	static const bool right[6];
+	struct json_iter it = json_iter(items);
+	struct output_table t;
+
+	output_table_init(&t, c, wide ? 6 : 4, right);
+	row_head(&t, head, wide ? 6 : 4);
+	while (json_next(&it)) {
+		output_cell(&t, row_text(it.val, "type"));
+		output_cell(&t, row_text(it.val, "name"));
+		output_cell(&t, row_text(it.val, "plugin"));
+		output_cell(&t, row_text(it.val, "version"));
+		if (wide) {
+			mk_str file = row_text(it.val, "file");
+
+			output_cell(&t, row_text(it.val, "abi"));
+			output_cell(&t, file.n > 0 ? file : STR("(linked in)"));
+		}
+	}
+	output_table_print(&t, "");
+}
+
+static enum cli_exit get_plugins(struct daemon *d, enum cli_format format)
+{
+	struct cli *c = d->c;
+	int status;
+	struct json *v = daemon_get(d, STR("/v1/plugins"), &status), *items;
+	struct json_iter it;
+
+	if (!v) {
+		return CLI_FAILED;
+	}
+	if (status != 200) {
+		cli_error(c, "the daemon has no /v1/plugins: it is older than this program (%s)",
+			  MK_VERSION);
+		return CLI_FAILED;
+	}
+	items = json_get(v, "items");
+	it = json_iter(items);
+	if (format == CLI_JSON || format == CLI_YAML) {
+		return output_value(c, v, format) ? CLI_OK : cli_no_memory(c);
+	}
+	while (wants_names(d->args) && json_next(&it)) {
+		buf_printf(&c->out, "%.*s/%.*s\n", STR_ARG(row_text(it.val, "type")),
+			   STR_ARG(row_text(it.val, "name")));
+	}
+	if (json_len(items) == 0) {
+		buf_add(&c->err, STR("No plugins found.\n"));
+	} else if (!wants_names(d->args)) {
+		plugin_table(c, items, format == CLI_WIDE);
+	}
+	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
+}
+
 /* --- the commands ----------------------------------------------------------------------------- */
 
 static enum cli_exit ask(struct cli *c, const struct cli_args *args,
@@ -210,16 +268,17 @@ static enum cli_exit run_get(struct cli *c, const struct cli_args *args)
 		const char *names[3];
 		enum cli_exit (*get)(struct daemon *d, enum cli_format format);
 	} kinds[] = {{{"workloads", "workload", "wl"}, get_workloads},
-		     {{"clusters", "cluster", "workers"}, get_clusters}};
+		     {{"clusters", "cluster", "workers"}, get_clusters},
+		     {{"plugins", "plugin", "adapters"}, get_plugins}};
 
-	for (size_t i = 0; args->n_rest == 1 && i < 2; i++) {
+	for (size_t i = 0; args->n_rest == 1 && i < sizeof(kinds) / sizeof(*kinds); i++) {
 		for (size_t k = 0; k < 3; k++) {
 			if (strcmp(args->rest[0], kinds[i].names[k]) == 0) {
 				return ask(c, args, kinds[i].get);
 			}
 		}
 	}
-	return cli_usage(c, NAME, "expected workloads or clusters, found %s",
+	return cli_usage(c, NAME, "expected workloads, clusters or plugins, found %s",
 			 args->n_rest > 0 ? args->rest[0] : "nothing");
 }
 
@@ -236,12 +295,13 @@ static const struct cli_option get_options[] = {
 
 const struct cli_command cli_get_rows = {
 	.name = "get",
-	.synopsis = "workloads|clusters",
-	.summary = "what the daemon knows of Workloads and workers, as a table",
+	.synopsis = "workloads|clusters|plugins",
+	.summary = "what the daemon knows of Workloads, workers and its plugins, as a table",
 	.help = "Phases and what to do about each are in docs/visibility.md.\n",
 	.examples = "  kubectl multikueue get clusters\n"
 		    "  kubectl multikueue get workloads -A --phase Racing -o wide\n"
-		    "  kubectl multikueue get workloads -n team-a -o name\n",
+		    "  kubectl multikueue get workloads -n team-a -o name\n"
+		    "  kubectl multikueue get plugins -o wide\n",
 	.options = get_options,
 	.run = run_get,
 };

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an API server asks others about a request, made up by the control path policy: which rights
+ * the client has (access reviews), what webhooks do to a write, and how its clock differs.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "t/kubesim/server_priv.h"
+
+#define REVIEWS "/apis/authorization.k8s.io/v1/"
+
+bool policy_set(struct cluster *c, mk_str text)
+{
+	char *owned = mk_strndup(text);
+
+	if (!owned) {
+		return false;
+	}
+	mk_free(c->policy);
+	c->policy = owned;
+	return true;
+}
+
+static struct json *policy_of(struct exchange *ex)
+{
+	struct json *o = NULL;
+
+	if (!ex->conn->cluster->policy) {
+		return NULL;
+	}
+	(void)json_parse(&ex->a, str_of(ex->conn->cluster->policy), &o, NULL);
+	return o;
+}
+
+mk_str policy_date(struct exchange *ex)
+{
+	int64_t skew = json_int(json_get(policy_of(ex), "skewMs"), 0);
+	time_t seconds = (time_t)((clock_wall_ms() + skew) / 1000);
+	char text[40] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm) != NULL) {
+		(void)strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+	}
+	return arena_dup(&ex->a, str_of(text));
+}
+
+/* --- access reviews --------------------------------------------------------------------------- */
+
+/* "delete batch/jobs", "patch kueue.x-k8s.io/workloads/status"; the core group is "". */
+static bool is_denied(struct exchange *ex, const struct json *attributes)
+{
+	mk_str sub = json_str(json_get(attributes, "subresource"));
+	mk_str right = arena_printf(&ex->a, "%.*s %.*s/%.*s%s%.*s",
+				    STR_ARG(json_str(json_get(attributes, "verb"))),
+				    STR_ARG(json_str(json_get(attributes, "group"))),
+				    STR_ARG(json_str(json_get(attributes, "resource"))),
+				    sub.n > 0 ? "/" : "", STR_ARG(sub));
+	struct json_iter it = json_iter(json_get(policy_of(ex), "deny"));
+
+	while (json_next(&it)) {
+		if (str_eq(json_str(it.val), right)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool answer_review(struct exchange *ex, mk_str path)
+{
+	struct json *o = NULL, *status = json_new_obj(&ex->a);
+
+	if (!str_is(ex->method, "POST") || !str_starts(path, STR(REVIEWS)) ||
+	    !str_ends(path, STR("subjectaccessreviews"))) {
+		return false;
+	}
+	if (json_parse(&ex->a, buf_str(&ex->body), &o, NULL) != ERR_OK) {
+		exchange_status(ex, 400, "BadRequest", "the body is no JSON");
+		return true;
+	}
+	json_set_bool(&ex->a, status, "allowed",
+		      !is_denied(ex, json_at(o, "/spec/resourceAttributes")));
+	json_set(&ex->a, o, STR("status"), status);
+	exchange_answer(ex, 201, "application/json", json_write(&ex->a, o));
+	return true;
+}
+
+/* --- webhooks --------------------------------------------------------------------------------- */
+
+/* What a webhook makes of the body. */
+static void change(struct exchange *ex, const struct json *merge)
+{
+	struct json *o = NULL;
+	mk_str text;
+
+	if (json_parse(&ex->a, buf_str(&ex->body), &o, NULL) != ERR_OK) {
+		return;
+	}
+	text = json_write(&ex->a, json_merge(&ex->a, o, merge));
+	buf_clear(&ex->body);
+	buf_add(&ex->body, text);
+}
+
+bool policy_answers(struct exchange *ex, mk_str path)
+{
+	struct json_iter it = json_iter(json_get(policy_of(ex), "rules"));
+	mk_str line = arena_printf(&ex->a, "%.*s %.*s", STR_ARG(ex->method), STR_ARG(ex->target));
+
+	if (!line.p || answer_review(ex, path)) {
+		return line.p != NULL;
+	}
+	while (json_next(&it)) {
+		const char *match = json_str(json_get(it.val, "match")).p;
+		int64_t status = json_int(json_get(it.val, "status"), 0);
+
+		if (!match || !strstr(line.p, match)) {
+			continue;
+		}
+		if (status > 0) {
+			exchange_status(ex, (int)status, status == 403 ? "Forbidden" : "Failure",
+					str_chars(json_str(json_get(it.val, "message"))));
+			return true;
+		}
+		change(ex, json_get(it.val, "merge"));
+	}
+	return false;
+}
