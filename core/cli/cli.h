@@ -40,6 +40,7 @@ struct cli {
 	struct buf out, err;
 	bool color;                  /* of out */
 	bool terminal;               /* out is one */
+	bool ends;                   /* a step sets it: cli_repeat returns behind it */
 	bool is_data;                /* out is JSON or YAML: not a byte of it is changed */
 	const struct cli_host *host; /* NULL: cli_repeat ends after one step */
 };
@@ -79,7 +80,7 @@ struct cli_command {
 
 /* Groups of commands, adapter.c and tree/tree.c, and those that ask a daemon or the fleet. */
 extern const struct cli_command cli_adapter, cli_tree, cli_why, cli_get_rows, cli_status,
-	cli_events, cli_doctor;
+	cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);
@@ -99,7 +100,8 @@ typedef enum cli_exit cli_step_fn(void *ctx);
 
 /*
  * Calls step(ctx) each 'ms', behind cli_follow, and puts out what it printed; 'redraw': on a
- * terminal in place of what is there. Until the user ends it: returns what the step returned last.
+ * terminal in place of what is there. Until the user ends it, or the step sets c->ends: returns
+ * what the step returned last.
  * CLI_FAILED, CLI_USAGE: returned at once.
  */
 enum cli_exit cli_repeat(struct cli *c, int64_t ms, bool redraw, cli_step_fn *step, void *ctx);

@@ -4,9 +4,9 @@
 
 #include "core/cli/output.h"
 
-static const struct cli_command *const top[] = {&cli_why,    &cli_status, &cli_get_rows,
-						&cli_events, &cli_doctor, &cli_adapter,
-						&cli_tree,   NULL};
+static const struct cli_command *const top[] = {
+	&cli_why,   &cli_status,   &cli_get_rows, &cli_events, &cli_doctor, &cli_cordon,
+	&cli_drain, &cli_uncordon, &cli_adapter,  &cli_tree,   NULL};
 
 static const struct cli_command all_commands = {
 	.name = "kubectl multikueue",
@@ -18,6 +18,7 @@ static const struct cli_command all_commands = {
 		    "  kubectl multikueue status\n"
 		    "  kubectl multikueue events -A -f\n"
 		    "  kubectl multikueue doctor\n"
+		    "  kubectl multikueue drain west --evict\n"
 		    "  kubectl multikueue tree show -f queues.yaml\n"
 		    "  kubectl multikueue tree validate -f queues/\n"
 		    "  kubectl multikueue adapter test widget.yaml fixtures/\n",

@@ -62,7 +62,7 @@ enum cli_exit cli_repeat(struct cli *c, int64_t ms, bool redraw, cli_step_fn *st
 		if (!flush(c, redraw && c->terminal)) {
 			return CLI_FAILED;
 		}
-		if (!c->host->wait(ms)) {
+		if (c->ends || !c->host->wait(ms)) {
 			return rc;
 		}
 	}

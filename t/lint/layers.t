@@ -50,7 +50,7 @@ allowed() {
 	daemon) echo 'serve|manager|config|net|apply|admit|engine|plug|kube|model|api|base' ;;
 	cli) echo 'plug|base' ;;
 	cli/tree) echo 'cli|quota|api|base' ;;
-	cli/fleet) echo 'cli|net|base' ;;
+	cli/fleet) echo 'cli|net|api|base' ;;
 	cli/doctor) echo 'cli/fleet|cli|kube|net|api|base' ;;
 	esac
 }
