@@ -67,8 +67,9 @@ static mk_str token_of(struct question *q, mk_str key)
 {
 	struct place *p = &q->s->places[(q->s->last_id + 1) % PLACES];
 
-	if (is_in(key, q->t->ns) || key.n >= KEY_SIZE || q->t->ns.n >= sizeof(p->ns)) {
-		return is_in(key, q->t->ns) ? key : STR("");
+	if (key.n == 0 || is_in(key, q->t->ns) || key.n >= KEY_SIZE ||
+	    q->t->ns.n >= sizeof(p->ns)) {
+		return key.n > 0 && is_in(key, q->t->ns) ? key : STR("");
 	}
 	p->id = ++q->s->last_id;
 	snprintf(p->ns, sizeof(p->ns), "%.*s", STR_ARG(q->t->ns));
@@ -130,7 +131,7 @@ static struct json *object_of(struct arena *a, const struct api_resource *r, con
 	if (r->namespaced) {
 		json_set_str(a, metadata, "namespace", namespace_of(row));
 	}
-	json_set_str(a, o, "apiVersion", STR(VISIBILITY_API));
+	json_set_str(a, o, "apiVersion", STR(NAME_VISIBILITY_API));
 	json_set_str(a, o, "kind", str_of(r->kind));
 	json_set(a, o, STR("metadata"), metadata);
 	while (json_next(&it)) {
@@ -180,7 +181,7 @@ static void put_list(struct question *q, const struct json *answer, mk_str token
 		call_put(q->c, api_table(a, q->t->resource, items, metadata, q->include));
 		return;
 	}
-	json_set_str(a, o, "apiVersion", STR(VISIBILITY_API));
+	json_set_str(a, o, "apiVersion", STR(NAME_VISIBILITY_API));
 	json_set_str(a, o, "kind", arena_printf(a, "%sList", q->t->resource->kind));
 	json_set(a, o, STR("metadata"), metadata);
 	while (json_next(&it)) {
@@ -341,7 +342,7 @@ static void daemons(struct question *q)
 static void not_found(struct question *q)
 {
 	call_refuse(q->c, 404, "NotFound",
-		    arena_printf(&q->c->a, "%s." VISIBILITY_GROUP " \"%.*s\" not found",
+		    arena_printf(&q->c->a, "%s." NAME_VISIBILITY_GROUP " \"%.*s\" not found",
 				 q->t->resource->plural, STR_ARG(q->t->name)));
 }
 

@@ -76,8 +76,9 @@ struct api_target api_target_of(struct arena *a, mk_str path)
 		path.n--;
 	}
 	n = split(a, path, parts);
-	if (n == 0 || !str_is(parts[0], "apis") || (n > 1 && !str_is(parts[1], VISIBILITY_GROUP)) ||
-	    (n > 2 && !str_is(parts[2], VISIBILITY_VERSION))) {
+	if (n == 0 || !str_is(parts[0], "apis") ||
+	    (n > 1 && !str_is(parts[1], NAME_VISIBILITY_GROUP)) ||
+	    (n > 2 && !str_is(parts[2], NAME_VISIBILITY_VERSION))) {
 		return nothing;
 	}
 	if (n <= 3) {
@@ -101,8 +102,8 @@ struct json *api_attributes(struct arena *a, const struct api_target *t)
 	struct json *o = json_new_obj(a);
 
 	json_set_str(a, o, "verb", str_of(verb_of(t)));
-	json_set_str(a, o, "group", STR(VISIBILITY_GROUP));
-	json_set_str(a, o, "version", STR(VISIBILITY_VERSION));
+	json_set_str(a, o, "group", STR(NAME_VISIBILITY_GROUP));
+	json_set_str(a, o, "version", STR(NAME_VISIBILITY_VERSION));
 	json_set_str(a, o, "resource", str_of(t->resource->plural));
 	if (t->ns.n > 0) {
 		json_set_str(a, o, "namespace", t->ns);
@@ -120,8 +121,9 @@ mk_str api_forbidden(struct arena *a, const struct api_target *t, mk_str user)
 	mk_str name = t->name.n > 0 ? arena_printf(a, " \"%.*s\"", STR_ARG(t->name)) : STR("");
 
 	return arena_printf(a,
-			    "%s." VISIBILITY_GROUP "%.*s is forbidden: User \"%.*s\" cannot %s "
-			    "resource \"%s\" in API group \"" VISIBILITY_GROUP "\" %.*s",
+			    "%s." NAME_VISIBILITY_GROUP
+			    "%.*s is forbidden: User \"%.*s\" cannot %s "
+			    "resource \"%s\" in API group \"" NAME_VISIBILITY_GROUP "\" %.*s",
 			    t->resource->plural, STR_ARG(name), STR_ARG(user), verb_of(t),
 			    t->resource->plural, STR_ARG(where));
 }
@@ -141,8 +143,8 @@ static struct json *version_of(struct arena *a)
 {
 	struct json *o = json_new_obj(a);
 
-	json_set_str(a, o, "groupVersion", STR(VISIBILITY_API));
-	json_set_str(a, o, "version", STR(VISIBILITY_VERSION));
+	json_set_str(a, o, "groupVersion", STR(NAME_VISIBILITY_API));
+	json_set_str(a, o, "version", STR(NAME_VISIBILITY_VERSION));
 	return o;
 }
 
@@ -151,7 +153,7 @@ static void fill_group(struct arena *a, struct json *o)
 	struct json *versions = json_new_arr(a);
 
 	json_add(a, versions, version_of(a));
-	json_set_str(a, o, "name", STR(VISIBILITY_GROUP));
+	json_set_str(a, o, "name", STR(NAME_VISIBILITY_GROUP));
 	json_set(a, o, STR("versions"), versions);
 	json_set(a, o, STR("preferredVersion"), version_of(a));
 }
@@ -188,7 +190,7 @@ void api_discover(struct call *c, const struct api_target *t)
 		fill_group(a, o);
 	} else {
 		o = object_of(a, "APIResourceList");
-		json_set_str(a, o, "groupVersion", STR(VISIBILITY_API));
+		json_set_str(a, o, "groupVersion", STR(NAME_VISIBILITY_API));
 		for (size_t i = 0; i < N_RESOURCES; i++) {
 			json_add(a, list, resource_entry(a, &resources[i]));
 		}

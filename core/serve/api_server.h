@@ -11,7 +11,7 @@
 #include "core/config/config.h"
 #include "core/serve/api_answers.h"
 
-#define API_SERVICE VISIBILITY_VERSION "." VISIBILITY_GROUP
+#define API_SERVICE NAME_VISIBILITY_VERSION "." NAME_VISIBILITY_GROUP
 
 struct api_server;
 

@@ -6,12 +6,9 @@
 #ifndef MK_SERVE_CALL_H
 #define MK_SERVE_CALL_H
 
+#include "core/api/names.h"
 #include "core/base/json.h"
 #include "core/net/http_server.h"
-
-#define VISIBILITY_GROUP "visibility.multikueued.io"
-#define VISIBILITY_VERSION "v1alpha1"
-#define VISIBILITY_API VISIBILITY_GROUP "/" VISIBILITY_VERSION
 
 struct call {
 	const struct http_request *rq;

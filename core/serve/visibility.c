@@ -27,7 +27,7 @@ static void give(struct question *q, struct json *answer, const char *kind)
 		return;
 	}
 	json_set_str(&q->c.a, answer, "kind", str_of(kind));
-	json_set_str(&q->c.a, answer, "apiVersion", STR(VISIBILITY_API));
+	json_set_str(&q->c.a, answer, "apiVersion", STR(NAME_VISIBILITY_API));
 	call_put(&q->c, answer);
 }
 

@@ -95,7 +95,8 @@ is "$(events limit=0 | jq -r .message)" "limit=0: expected a number from 1 to 10
 is "$(events phase=Won | jq -r .message)" 'unknown parameter "phase": expected after, namespace or limit' \
 	"a parameter of another path"
 
-# The command line says the same; kubectl's part is to open a port.
+# The command line says the same; kubectl's part is to say that the aggregated API is not installed,
+# and to open a port.
 cat >"$dir/kubectl" <<END
 #!/bin/sh
 case "\$*" in
@@ -105,6 +106,10 @@ case "\$*" in
 	exec sleep 60
 	;;
 "--context east config view"*) printf default ;;
+"--context east get --raw /apis/visibility.multikueued.io/v1alpha1")
+	echo 'Error from server (NotFound): the server could not find the requested resource' >&2
+	exit 1
+	;;
 *) exit 1 ;;
 esac
 END
@@ -124,6 +129,12 @@ is "$(mk get workloads -o name | sort | head -n 1)" "workload.kueue.x-k8s.io/$(n
 is "$(mk get workloads -A --phase Won | awk 'NR == 2 { print $1, $3, $4, $5 }')" "default Job/small Won w2" "get workloads of a phase"
 is "$(mk get clusters | awk 'NR > 1 { print $1, $2 }' | tr '\n' ' ')" \
 	"w1 Connected w2 NotConnected w3 NotConnected " "get clusters"
+cp "$dir/kubectl" "$dir/kubectl.kept"
+printf '#!/bin/sh\necho "Error from server (Forbidden): no" >&2\nexit 1\n' >"$dir/kubectl"
+is "$(mk get clusters)" \
+	"error: by the aggregated API, \`kubectl get --raw /apis/visibility.multikueued.io/v1alpha1\`: Error from server (Forbidden): no; another way: --server" \
+	"an API that is installed and refuses: no other way is taken"
+mv "$dir/kubectl.kept" "$dir/kubectl"
 mk status >"$dir/out"
 is "$? $(grep -c '^Workers:    3, 1 connected' "$dir/out")" "1 1" "status: workers are missing"
 
