@@ -202,7 +202,7 @@ static void failed(struct access *m, struct row *r, const struct kube_reply *rep
 	r->tries++;
 	r->due_ms = m->mono_ms + wait;
 	if (for_good || r->tries >= TRIES) {
-		log_write(LOG_WARN, m->o.module, m->o.trouble,
+		log_write(LOG_WARN, m->o.module, "the API server does not say what a client may",
 			  LOG_CSTR("asked",
 				   r->stage == STAGE_TOKEN ? "TokenReview" : "SubjectAccessReview"),
 			  LOG_INT("status", reply->http),

@@ -18,9 +18,8 @@ struct access;
 /* Borrowed for the life of what they are given to. */
 struct access_options {
 	struct kube *kube;
-	const char *module;  /* of the log */
-	const char *trouble; /* the line when the API server does not say */
-	size_t rows;         /* questions that are remembered */
+	const char *module; /* of the log */
+	size_t rows;        /* questions that are remembered */
 };
 
 /* NULL: out of memory. */

@@ -59,7 +59,7 @@ static void on_config_map(void *ctx, uint64_t id, const struct kube_reply *reply
 		s->read_due_ms = s->mono_ms + READ_FAILED_MS;
 	}
 	if (err.code != ERR_OK && !s->told) {
-		log_write(LOG_WARN, "visibility",
+		log_write(LOG_WARN, "http",
 			  "whom API servers forward requests for is not known: expected ConfigMap "
 			  "extension-apiserver-authentication in kube-system, and the right to "
 			  "read it",
@@ -220,13 +220,13 @@ static bool on_certificate(void *ctx, mk_str cert, mk_str key)
 	int64_t end = 0;
 
 	if (tls_serve_set(s->tls, cert, key, &err) != ERR_OK) {
-		log_write(LOG_ERROR, "visibility",
+		log_write(LOG_ERROR, "http",
 			  "a certificate cannot be used; the one before it stays, if there is one",
 			  LOG_ERR(&err), LOG_END);
 		return false;
 	}
 	tls_cert_end(cert, &end);
-	log_write(LOG_INFO, "visibility", "a certificate is in use",
+	log_write(LOG_INFO, "http", "a certificate is in use",
 		  LOG_INT("days_left", (end - clock_wall_ms()) / (24 * 3600 * 1000)), LOG_END);
 	return true;
 }
@@ -236,7 +236,7 @@ static enum mk_code make_objects(struct api_server *s, struct mk_err *err)
 {
 	const struct config *c = s->o.config;
 	struct webhook_objects_options o = {.kube = s->o.kube,
-					    .module = "visibility",
+					    .module = "http",
 					    .trusting_kind = KIND_API_SERVICE,
 					    .trusting = STR(API_SERVICE),
 					    .namespace_ = c->namespace_,
@@ -279,10 +279,7 @@ static enum mk_code listen_at(struct api_server *s, struct mk_err *err)
 
 static enum mk_code build(struct api_server *s, struct mk_err *err)
 {
-	struct access_options ao = {.kube = s->o.kube,
-				    .module = "visibility",
-				    .trouble = "the API server does not say who may read what",
-				    .rows = ROWS};
+	struct access_options ao = {.kube = s->o.kube, .module = "http", .rows = ROWS};
 	enum mk_code code;
 
 	s->access = access_new(&ao);

@@ -44,7 +44,7 @@ enum mk_code front_proxy_user(const struct front_proxy *f, const struct http_req
 			      int64_t wall_ms, struct arena *a, struct json **ret,
 			      struct mk_err *err);
 
-/* The same of headers that are believed: those of http_request. For front_proxy_user, and tests. */
+/* For tests: the same of headers that are believed, those of an http_request. */
 enum mk_code front_proxy_headers(const struct front_proxy *f, mk_str headers, struct arena *a,
 				 struct json **ret, struct mk_err *err);
 

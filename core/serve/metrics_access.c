@@ -19,11 +19,8 @@ struct metrics_access *metrics_access_new(struct kube *k)
 	struct metrics_access *m = mk_calloc(1, sizeof(*m));
 
 	if (m) {
-		m->access = access_new(&(struct access_options){
-			.kube = k,
-			.module = "metrics",
-			.trouble = "the API server does not say who may read metrics",
-			.rows = ROWS});
+		m->access = access_new(
+			&(struct access_options){.kube = k, .module = "metrics", .rows = ROWS});
 		arena_init(&m->arena, QUESTION_MAX);
 	}
 	if (!m || !m->access) {

@@ -95,6 +95,21 @@ is "$(events limit=0 | jq -r .message)" "limit=0: expected a number from 1 to 10
 is "$(events phase=Won | jq -r .message)" 'unknown parameter "phase": expected after, namespace or limit' \
 	"a parameter of another path"
 
+# Answers are as the published schema has them, and it would notice if they were not.
+faults() { # of the answer on its input
+	jq -r --slurpfile schema docs/visibility.schema.json -f t/lib/visibility.jq
+}
+is "$(v1 "workloads/default/$(name_of big)" | faults)" "" "the schema: a Workload that waits"
+is "$(v1 "workloads/default/$(name_of small)" | faults)" "" "... one that was sent"
+for path in workloads 'workloads?limit=1' clusters queues events 'events?limit=1'; do
+	is "$(v1 "$path" | faults)" "" "... /v1/$path"
+done
+is "$(v1 clusters | jq '.items[0].state = "Lost" | .items[0].more = 1 | del(.items[1].name) | .items[2].bytes = "1"' | faults | sort)" \
+	"/items/0/more: not known
+/items/0/state: found Lost
+/items/1/name: missing
+/items/2/bytes: expected integer, found string" "faults are found out"
+
 # The command line says the same; kubectl's part is to say that the aggregated API is not installed,
 # and to open a port.
 cat >"$dir/kubectl" <<END

@@ -150,8 +150,7 @@ int main(void)
 	arena_init(&arena, 0);
 	fake_init(&f, 7);
 	fake_manager(&f);
-	m = access_new(&(struct access_options){
-		.kube = f.k, .module = "visibility", .trouble = "no answer", .rows = ROWS});
+	m = access_new(&(struct access_options){.kube = f.k, .module = "visibility", .rows = ROWS});
 	test_user();
 	test_bounds();
 	test_token();

@@ -106,6 +106,11 @@ is "$(mk "$admin" status | sed -n 's/^Workers: *//p')" "2, 2 connected" "status"
 is "$(mk "$admin" events a -n "$T" -o json | jq -r '.items[] | select(.rule == "win") | .cluster')" "$win" "events"
 is "$(mk "$admin" why nothing -n "$T" | grep -c 'no Workload or job "nothing" in namespace')" 1 "a name that is not there"
 
+for path in namespaces/$T/workloads "namespaces/$T/workloads/$wl" clusters clusters/w1 queues events; do
+	is "$(k mgr get --raw "$V1/$path" | jq -r --slurpfile schema "$root/docs/visibility.schema.json" \
+		-f "$root/t/lib/visibility.jq")" "" "as docs/visibility.schema.json has it: $path"
+done
+
 # Rights.
 refused()
 {
