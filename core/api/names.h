@@ -51,6 +51,10 @@
 /* Conditions of a MultiKueueCluster; SameServer: not the first name of its API server. */
 #define NAME_ORIGIN_CLASH NAME_OUR_GROUP "/OriginClash"
 #define NAME_SAME_SERVER NAME_OUR_GROUP "/SameServer"
+/* The visibility API as an API of Kubernetes. */
+#define NAME_VISIBILITY_GROUP "visibility." NAME_OUR_GROUP
+#define NAME_VISIBILITY_VERSION "v1alpha1"
+#define NAME_VISIBILITY_API NAME_VISIBILITY_GROUP "/" NAME_VISIBILITY_VERSION
 #define NAME_OVER_SHARE "MemoryShareExceeded" /* reason of a MultiKueueCluster's Active */
 
 #endif

@@ -130,9 +130,11 @@ struct config {
 	struct config_leader_election leader_election;
 	mk_str health_bind_address; /* "0" = off */
 	mk_str readiness_endpoint, liveness_endpoint;
-	mk_str metrics_bind_address; /* "0" = off */
-	bool metrics_own_cert;       /* one that signs itself, in place of files */
-	bool webhook_on;             /* the file has the section 'webhook' */
+	mk_str metrics_bind_address;    /* "0" = off */
+	bool metrics_own_cert;          /* one that signs itself, in place of files */
+	mk_str visibility_bind_address; /* of the aggregated API; "0" = off */
+	mk_str visibility_service_name, visibility_secret_name;
+	bool webhook_on; /* the file has the section 'webhook' */
 	int32_t webhook_port;
 	mk_str webhook_host, webhook_cert_dir;
 	bool internal_certs; /* an authority of our own, in place of files in webhook_cert_dir */

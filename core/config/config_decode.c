@@ -292,6 +292,11 @@ static void fill_servers(struct config_run *r, struct config *c)
 	c->readiness_endpoint = str_or(r, "/health/readinessEndpointName", STR("/readyz"));
 	c->liveness_endpoint = str_or(r, "/health/livenessEndpointName", STR("/healthz"));
 	c->metrics_bind_address = address_at(r, "/metrics/bindAddress", STR(":8443"));
+	c->visibility_bind_address = address_at(r, "/multiKueue/visibility/bindAddress", STR("0"));
+	c->visibility_service_name =
+		str_or(r, "/multiKueue/visibility/serviceName", STR("multikueued-visibility"));
+	c->visibility_secret_name =
+		str_or(r, "/multiKueue/visibility/secretName", STR("multikueued-visibility-cert"));
 	fill_webhook(r, c);
 }
 

@@ -208,6 +208,13 @@ static const struct config_field network_fields[] = {
 };
 SCHEMA(network, "Network", network_fields);
 
+static const struct config_field aggregated_fields[] = {
+	PLAIN("bindAddress", CT_STR),
+	PLAIN("serviceName", CT_STR),
+	PLAIN("secretName", CT_STR),
+};
+SCHEMA(aggregated, "Visibility", aggregated_fields);
+
 static const struct config_field multikueue_fields[] = {
 	PLAIN("gcInterval", CT_DURATION),
 	PLAIN("origin", CT_STR),
@@ -222,6 +229,7 @@ static const struct config_field multikueue_fields[] = {
 	LIST("formerOrigins", CT_STR, CV_BOTH | CV_OURS),
 	LIST("formerManagers", CT_STR, CV_BOTH | CV_OURS),
 	SUB_IN("network", network, CV_BOTH | CV_OURS),
+	SUB_IN("visibility", aggregated, CV_BOTH | CV_OURS),
 	PLAIN_IN("lostWorkerPolicy", CT_STR, CV_BOTH | CV_OURS),
 	PLAIN_IN("leaseName", CT_STR, CV_BOTH | CV_OURS),
 	PLAIN_IN("workerMemory", CT_QUANTITY, CV_BOTH | CV_OURS),

@@ -459,6 +459,31 @@ static void validate_address(struct config_run *r, const char *pointer, const ch
 	}
 }
 
+/* multiKueue.visibility: the API behind the API servers' aggregation layer. */
+static void validate_aggregated(struct config_run *r, const struct config *c)
+{
+	const char *why = config_dns1035_error(r->a, c->visibility_service_name);
+
+	validate_address(r, "/multiKueue/visibility/bindAddress",
+			 "multiKueue.visibility.bindAddress", c->visibility_bind_address);
+	if (why) {
+		config_error(r, STR("/multiKueue/visibility/serviceName"),
+			     "multiKueue.visibility.serviceName: Invalid value: %s: %s",
+			     config_quote(r->a, c->visibility_service_name), why);
+	}
+	why = config_subdomain_error(r->a, c->visibility_secret_name);
+	if (why) {
+		config_error(r, STR("/multiKueue/visibility/secretName"),
+			     "multiKueue.visibility.secretName: Invalid value: %s: %s",
+			     config_quote(r->a, c->visibility_secret_name), why);
+	} else if (str_eq(c->visibility_secret_name, c->webhook_secret_name)) {
+		config_error(r, STR("/multiKueue/visibility/secretName"),
+			     "multiKueue.visibility.secretName: Invalid value: %s: it is the "
+			     "webhook's: expected another name",
+			     config_quote(r->a, c->visibility_secret_name));
+	}
+}
+
 /*
  * Kueue would look names of hosts up, and take any lease: here these keep the daemon from starting.
  */
@@ -475,6 +500,7 @@ static void validate_limits(struct config_run *r, const struct config *c)
 	validate_address(r, "/health/healthProbeBindAddress", "health.healthProbeBindAddress",
 			 c->health_bind_address);
 	validate_address(r, "/metrics/bindAddress", "metrics.bindAddress", c->metrics_bind_address);
+	validate_aggregated(r, c);
 	if (c->webhook_on && c->webhook_host.n > 0 && !is_ip(c->webhook_host)) {
 		config_error(r, STR("/webhook/host"),
 			     "webhook.host: Invalid value: %s: must be an IP address",

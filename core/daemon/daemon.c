@@ -158,7 +158,7 @@ static void run_manager(void *ctx)
 			    d->leads && d->phase == PHASE_RUNNING);
 		next = next < webhook_next_ms(d->webhook) ? next : webhook_next_ms(d->webhook);
 	}
-	endpoints_run(d->endpoints, now, clock_wall_ms());
+	endpoints_run(d->endpoints, now, clock_wall_ms(), d->leads && d->phase == PHASE_RUNNING);
 	due = endpoints_next_ms(d->endpoints);
 	next = next < due ? next : due;
 	if (next == INT64_MAX) {
@@ -236,7 +236,7 @@ static struct telemetry_sources sources(void *ctx)
 	};
 }
 
-/* What the manager sees and does goes to telemetry, and what it sees to the webhook. */
+/* What the manager sees and does goes to telemetry, and what it sees to our servers. */
 static void on_event(void *ctx, const struct event *ev)
 {
 	struct daemon *d = ctx;
@@ -244,6 +244,9 @@ static void on_event(void *ctx, const struct event *ev)
 	d->told.on_event(d->told.ctx, ev);
 	if (d->webhook) {
 		webhook_event(d->webhook, ev);
+	}
+	if (d->endpoints) {
+		endpoints_event(d->endpoints, ev);
 	}
 }
 

@@ -52,7 +52,7 @@ static int show(const struct setup *s, enum mk_code code, const struct mk_err *e
 /* What only the TLS library can say of the section tls. */
 static enum mk_code check_tls(const struct config *c, struct mk_err *err)
 {
-	struct tls_serve *t = cert_tls_new(c, err);
+	struct tls_serve *t = cert_tls_new(c, false, err);
 	bool good = t != NULL;
 
 	tls_serve_free(t);

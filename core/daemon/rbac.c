@@ -7,6 +7,7 @@
 
 #include "core/api/names.h"
 #include "core/base/str.h"
+#include "core/serve/api_server.h"
 #include "core/serve/webhook_bodies.h"
 
 /* lower case; "…y" becomes "…ies", an end in s, x, z, ch or sh gets "es", everything else "s" */
@@ -210,6 +211,34 @@ static void metrics_roles(const struct config *c, struct buf *out)
 			 "- nonResourceURLs: [/metrics]\n  verbs: [get]\n"));
 }
 
+/*
+ * What the aggregated API needs besides: see api_server.h. Of its role in kube-system Kubernetes
+ * itself says that it is for such APIs.
+ */
+static void visibility_roles(const struct config *c, struct buf *out)
+{
+	static const char name[] = "multikueued-visibility";
+
+	header(out, rbac_api, "ClusterRole", name, (mk_str){NULL, 0});
+	buf_add(out, STR("rules:\n# who asks, and what they may read\n"));
+	rule(out, "authentication.k8s.io", "tokenreviews", "create");
+	rule(out, "authorization.k8s.io", "subjectaccessreviews", "create");
+	buf_add(out, STR("# whom API servers trust\n"));
+	rule_named(out, "apiregistration.k8s.io", "apiservices", STR(API_SERVICE));
+	binding(out, "ClusterRole", name, c->namespace_, (mk_str){NULL, 0});
+	header(out, rbac_api, "Role", name, c->namespace_);
+	buf_add(out, STR("rules:\n# the certificate that all replicas share\n"));
+	rule_named(out, "", "secrets", c->visibility_secret_name);
+	rule(out, "", "secrets", "create");
+	binding(out, "Role", name, c->namespace_, c->namespace_);
+	header(out, rbac_api, "RoleBinding", name, STR("kube-system"));
+	buf_printf(out,
+		   "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n"
+		   "  name: extension-apiserver-authentication-reader\n"
+		   "subjects:\n- kind: ServiceAccount\n  name: multikueued\n  namespace: %.*s\n",
+		   STR_ARG(c->namespace_));
+}
+
 void rbac_print(const struct config *c, const struct plug *p, enum rbac_side side, struct buf *out)
 {
 	const mk_str everywhere = {NULL, 0};
@@ -238,5 +267,8 @@ void rbac_print(const struct config *c, const struct plug *p, enum rbac_side sid
 	}
 	if (manager && c->webhook_on) {
 		admission_roles(c, out);
+	}
+	if (manager && config_is_on(c->visibility_bind_address)) {
+		visibility_roles(c, out);
 	}
 }

@@ -100,6 +100,11 @@ static const struct kind fixed_kinds[] = {
 				.kind = TEXT("SubjectAccessReview"),
 				.plural = TEXT("subjectaccessreviews"),
 				.gvk = TEXT("authorization.k8s.io/v1, Kind=SubjectAccessReview")},
+	[KIND_API_SERVICE] = {.group = TEXT("apiregistration.k8s.io"),
+			      .version = TEXT("v1"),
+			      .kind = TEXT("APIService"),
+			      .plural = TEXT("apiservices"),
+			      .gvk = TEXT("apiregistration.k8s.io/v1, Kind=APIService")},
 };
 
 _Static_assert(sizeof(fixed_kinds) / sizeof(fixed_kinds[0]) == KIND_FIRST_JOB,

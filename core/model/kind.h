@@ -36,6 +36,7 @@ enum {
 	KIND_WEBHOOKS,      /* admissionregistration.k8s.io/v1 MutatingWebhookConfiguration */
 	KIND_TOKEN_REVIEW,  /* authentication.k8s.io/v1 TokenReview: asked, never kept */
 	KIND_ACCESS_REVIEW, /* authorization.k8s.io/v1 SubjectAccessReview: asked, never kept */
+	KIND_API_SERVICE,   /* apiregistration.k8s.io/v1 APIService */
 	KIND_FIRST_JOB,     /* ids from here on are job kinds */
 	KIND_MAX = 256
 };

@@ -56,9 +56,14 @@ static int parse_request_line(mk_str line, struct http_head *h)
 	return 0;
 }
 
+bool http_name_is(mk_str name, mk_str want)
+{
+	return name.n == want.n && (want.n == 0 || strncasecmp(name.p, want.p, want.n) == 0);
+}
+
 static bool name_is(mk_str name, const char *want)
 {
-	return name.n == strlen(want) && strncasecmp(name.p, want, name.n) == 0;
+	return http_name_is(name, str_of(want));
 }
 
 static int take_header(mk_str name, mk_str value, bool *has_length, struct http_head *h)
@@ -96,6 +101,7 @@ int http_parse_head(mk_str text, size_t max_body, struct http_head *ret)
 	bool has_length = false;
 	int status = next_line(&rest, &line) ? parse_request_line(line, &h) : 400;
 
+	h.headers = rest;
 	while (status == 0) {
 		ptrdiff_t colon;
 
@@ -120,4 +126,21 @@ int http_parse_head(mk_str text, size_t max_body, struct http_head *ret)
 		*ret = h;
 	}
 	return status;
+}
+
+bool http_next_header(mk_str *rest, mk_str *ret_name, mk_str *ret_value)
+{
+	ptrdiff_t colon;
+	mk_str line;
+
+	if (!next_line(rest, &line)) {
+		return false;
+	}
+	colon = str_index(line, ':');
+	if (colon < 1) {
+		return false;
+	}
+	*ret_name = str_sub(line, 0, (size_t)colon);
+	*ret_value = str_trim(str_sub(line, (size_t)colon + 1, line.n));
+	return true;
 }

@@ -11,6 +11,7 @@
 struct http_head {
 	mk_str method, path, query; /* views into the text */
 	mk_str authorization;       /* value of that header, or "" */
+	mk_str headers;             /* their lines, for http_next_header */
 	size_t body_n;              /* Content-Length, or 0 */
 	bool keep_alive;            /* the client wants the connection to stay open */
 	bool expects_continue;      /* it waits for "100 Continue" before the body */
@@ -21,5 +22,14 @@ struct http_head {
  * 413 body over 'max_body', 501 transfer encodings, 505 not HTTP/1.x.
  */
 int http_parse_head(mk_str text, size_t max_body, struct http_head *ret);
+
+/*
+ * The next of 'rest', which begins as the headers of a parsed head: its name as sent, and its value
+ * without the white space around it. False: there are no more.
+ */
+bool http_next_header(mk_str *rest, mk_str *ret_name, mk_str *ret_value);
+
+/* Is this the name of the header 'want'? Case does not matter. */
+bool http_name_is(mk_str name, mk_str want);
 
 #endif

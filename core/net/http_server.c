@@ -68,6 +68,10 @@ static const char *reason_of(int status)
 		return "Not Found";
 	case 405:
 		return "Method Not Allowed";
+	case 406:
+		return "Not Acceptable";
+	case 410:
+		return "Gone";
 	case 413:
 		return "Content Too Large";
 	case 431:
@@ -169,6 +173,8 @@ static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 				  .query = h->query,
 				  .body = body,
 				  .authorization = h->authorization,
+				  .headers = h->headers,
+				  .tls = s->o.tls ? bufferevent_openssl_get_ssl(c->bev) : NULL,
 				  .is_local = c->is_local};
 	struct http_answer a = {.status = 200, .content_type = "text/plain; charset=utf-8"};
 	enum http_verdict verdict = HTTP_GO;
@@ -265,8 +271,8 @@ static bool take_request(struct connection *c)
 	if (c->closing || c->waiting) {
 		return false;
 	}
-	if (end.pos < 0 || end.pos + 4 > HTTP_MAX_HEADER) {
-		if (evbuffer_get_length(in) > HTTP_MAX_HEADER) {
+	if (end.pos < 0 || (size_t)end.pos + 4 > c->server->o.max_header) {
+		if (evbuffer_get_length(in) > c->server->o.max_header) {
 			refuse(c, 431);
 		}
 		return false;
@@ -304,7 +310,7 @@ static bool take_request(struct connection *c)
 	}
 	evbuffer_drain(in, head_n + h.body_n);
 	set_reserved(c, 0);
-	expect(c, HTTP_MAX_HEADER);
+	expect(c, c->server->o.max_header);
 	c->continued = false;
 	return !c->closing;
 }
@@ -428,7 +434,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	s->n_connections++;
 	loop_timer_set(c->limit, s->o.request_ms);
 	bufferevent_setcb(c->bev, on_read, on_written, on_event, c);
-	expect(c, HTTP_MAX_HEADER);
+	expect(c, c->server->o.max_header);
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 	keep_limit(s);
 }
@@ -441,6 +447,7 @@ static struct http_server_options with_defaults(const struct http_server_options
 	return (struct http_server_options){
 		.address = o->address,
 		.tls = o->tls,
+		.max_header = o->max_header ? o->max_header : HTTP_MAX_HEADER,
 		.max_body = o->max_body ? o->max_body : HTTP_MAX_REQUEST_BODY,
 		.max_connections = o->max_connections ? o->max_connections : HTTP_MAX_CONNECTIONS,
 		.request_ms = o->request_ms ? o->request_ms : HTTP_REQUEST_MS,

@@ -42,6 +42,8 @@ struct http_request {
 	mk_str query;       /* what stands behind '?', as sent, or "" */
 	mk_str body;
 	mk_str authorization; /* value of that header, or ""; secret */
+	mk_str headers;       /* all of them, for http_next_header (http_parse.h) */
+	struct ssl_st *tls;   /* the session, for tls_client.h; NULL without TLS */
 	bool is_local;        /* the client came by a loopback address */
 };
 
@@ -70,7 +72,7 @@ struct http_server_options {
 	mk_str address; /* "host:port" with an IP address, or ":port" for all; port 0 chooses one */
 	/* borrowed for the server's life; without a certificate connections are closed */
 	struct tls_serve *tls;
-	size_t max_body;
+	size_t max_header, max_body;
 	unsigned max_connections;
 	int64_t request_ms, idle_ms, lifetime_ms;
 	http_gate_fn *gate;

@@ -17,7 +17,7 @@ enum { LIST_MAX = 4096, CHAIN_MAX = 10 };
 struct tls_serve {
 	pthread_mutex_t lock; /* of 'ctx' */
 	SSL_CTX *ctx;         /* NULL without a certificate */
-	bool tls13;
+	bool tls13, asks_client;
 	struct buf ciphers, groups; /* as OpenSSL spells lists; empty = its own choice */
 };
 
@@ -153,6 +153,7 @@ struct tls_serve *tls_serve_new(const struct tls_serve_options *o, struct mk_err
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
+	t->asks_client = o->asks_client;
 	pthread_mutex_init(&t->lock, NULL);
 	buf_init(&t->ciphers, LIST_MAX);
 	buf_init(&t->groups, LIST_MAX);
@@ -194,12 +195,33 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 	return SSL_TLSEXT_ERR_OK;
 }
 
+/* Whose certificate it is, and whether that says anything, is found out for each request. */
+static int take_any(X509_STORE_CTX *store, void *ctx)
+{
+	(void)ctx;
+	X509_STORE_CTX_set_error(store, X509_V_OK);
+	return 1;
+}
+
+/* A resumed session would have the certificate without its chain. */
+static void ask_client(SSL_CTX *ctx)
+{
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_cert_verify_callback(ctx, take_any, NULL);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
+	SSL_CTX_set_num_tickets(ctx, 0);
+}
+
 static bool apply_rules(const struct tls_serve *t, SSL_CTX *ctx)
 {
 	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 					 SSL_OP_CIPHER_SERVER_PREFERENCE);
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
+	if (t->asks_client) {
+		ask_client(ctx);
+	}
 	return SSL_CTX_set_min_proto_version(ctx, t->tls13 ? TLS1_3_VERSION : TLS1_2_VERSION) ==
 		       1 &&
 	       (t->ciphers.n == 0 || SSL_CTX_set_cipher_list(ctx, t->ciphers.p) == 1) &&

@@ -20,6 +20,11 @@ struct tls_serve_options {
 	size_t n_ciphers;
 	const int32_t *curves; /* IANA numbers of groups; none = the library's choice */
 	size_t n_curves;
+	/*
+	 * Asks each client for a certificate, and takes any or none: tls_client.h tells whose it
+	 * is. Sessions are not resumed then.
+	 */
+	bool asks_client;
 };
 
 /*

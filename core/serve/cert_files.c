@@ -79,7 +79,7 @@ void cert_files_refused(struct cert_files *f)
 	f->looks_left = LOOKS_REFUSED;
 }
 
-struct tls_serve *cert_tls_new(const struct config *c, struct mk_err *err)
+struct tls_serve *cert_tls_new(const struct config *c, bool asks_client, struct mk_err *err)
 {
 	struct tls_serve_options o = {.tls13 = false};
 
@@ -90,5 +90,6 @@ struct tls_serve *cert_tls_new(const struct config *c, struct mk_err *err)
 					       .curves = c->tls.curves,
 					       .n_curves = c->tls.n_curves};
 	}
+	o.asks_client = asks_client;
 	return tls_serve_new(&o, err);
 }

@@ -51,9 +51,9 @@ bool cert_files_look(struct cert_files *f, struct arena *a, struct cert_pair *re
 void cert_files_refused(struct cert_files *f);
 
 /*
- * The TLS side of a server, by the section tls of the configuration. ERR_INVALID, ERR_NO_MEMORY:
- * NULL.
+ * The TLS side of a server, by the section tls of the configuration; 'asks_client' as in
+ * tls_serve.h. ERR_INVALID, ERR_NO_MEMORY: NULL.
  */
-struct tls_serve *cert_tls_new(const struct config *c, struct mk_err *err);
+struct tls_serve *cert_tls_new(const struct config *c, bool asks_client, struct mk_err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/metric.h"
 #include "core/net/http_server.h"
+#include "core/serve/api_server.h"
 #include "core/serve/metrics_server.h"
 #include "core/serve/visibility.h"
 
@@ -13,6 +14,7 @@ struct endpoints {
 	struct endpoints_options o;
 	struct http_server *health;
 	struct metrics_server *metrics; /* NULL: off */
+	struct api_server *api;         /* NULL: off */
 	struct visibility visibility;
 	bool draining;
 };
@@ -55,14 +57,19 @@ static void metrics(void *ctx, const struct http_request *rq, struct http_answer
 	metric_render(&a->body);
 }
 
-static void status(void *ctx, const struct http_request *rq, struct http_answer *a)
+static void write_status(void *ctx, struct buf *out)
 {
 	struct endpoints *e = ctx;
 	struct telemetry_sources s = e->o.sources(e->o.ctx);
 
+	telemetry_status(e->o.telemetry, &s, out);
+}
+
+static void status(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
 	(void)rq;
 	a->content_type = "application/json";
-	telemetry_status(e->o.telemetry, &s, &a->body);
+	write_status(ctx, &a->body);
 }
 
 /*
@@ -136,6 +143,24 @@ static enum mk_code open_metrics(struct endpoints *e, struct mk_err *err)
 	return ERR_OK;
 }
 
+static enum mk_code open_api(struct endpoints *e, struct mk_err *err)
+{
+	struct api_server_options o = {
+		.loop = e->o.loop,
+		.config = e->o.config,
+		.kube = manager_kube(e->o.manager),
+		.answers = {.visibility = e->visibility, .status = write_status, .ctx = e},
+		.wake = e->o.wake,
+		.wake_ctx = e->o.ctx};
+
+	e->api = api_server_new(&o, err);
+	if (!e->api) {
+		err_wrap(err, "multiKueue.visibility.bindAddress");
+		return ERR_UNAVAILABLE;
+	}
+	return ERR_OK;
+}
+
 struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err *err)
 {
 	struct endpoints *e = mk_calloc(1, sizeof(*e));
@@ -156,6 +181,9 @@ struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err
 	if (code == ERR_OK && wants_metrics_listener(o->config)) {
 		code = open_metrics(e, err);
 	}
+	if (code == ERR_OK && config_is_on(o->config->visibility_bind_address)) {
+		code = open_api(e, err);
+	}
 	if (code != ERR_OK) {
 		endpoints_free(e);
 		return NULL;
@@ -168,20 +196,34 @@ void endpoints_free(struct endpoints *e)
 	if (e) {
 		http_server_free(e->health);
 		metrics_server_free(e->metrics);
+		api_server_free(e->api);
 		mk_free(e);
 	}
 }
 
-void endpoints_run(struct endpoints *e, int64_t mono_ms, int64_t wall_ms)
+void endpoints_event(struct endpoints *e, const struct event *ev)
+{
+	if (e->api) {
+		api_server_event(e->api, ev);
+	}
+}
+
+void endpoints_run(struct endpoints *e, int64_t mono_ms, int64_t wall_ms, bool leads)
 {
 	if (e->metrics) {
 		metrics_server_run(e->metrics, mono_ms, wall_ms);
+	}
+	if (e->api) {
+		api_server_run(e->api, mono_ms, wall_ms, leads);
 	}
 }
 
 int64_t endpoints_next_ms(const struct endpoints *e)
 {
-	return e->metrics ? metrics_server_next_ms(e->metrics) : INT64_MAX;
+	int64_t metrics = e->metrics ? metrics_server_next_ms(e->metrics) : INT64_MAX;
+	int64_t api = e->api ? api_server_next_ms(e->api) : INT64_MAX;
+
+	return metrics < api ? metrics : api;
 }
 
 void endpoints_drain(struct endpoints *e)

@@ -3,7 +3,8 @@
  * The daemon's own HTTP endpoints. Liveness and readiness are plain HTTP for every client. Only for
  * clients on the same host, kubectl port-forward among them: /metrics, /status (JSON of what it is
  * doing) and /v1/ (visibility.h). Other readers get /metrics over HTTPS, when the API server lets
- * them (metrics_server.h). Readiness never depends on leadership or on workers: a standby is ready.
+ * them (metrics_server.h), and what /v1/ says as an API of Kubernetes (api_server.h). Readiness
+ * never depends on leadership or on workers: a standby is ready.
  */
 #ifndef MK_SERVE_ENDPOINTS_H
 #define MK_SERVE_ENDPOINTS_H
@@ -35,8 +36,13 @@ struct endpoints *endpoints_new(const struct endpoints_options *o, struct mk_err
 /* After manager_free. NULL is fine. */
 void endpoints_free(struct endpoints *e);
 
-/* Does what is due; monotonic ms of the next time. Call manager_now before. */
-void endpoints_run(struct endpoints *e, int64_t mono_ms, int64_t wall_ms);
+/* Told of every event. */
+void endpoints_event(struct endpoints *e, const struct event *ev);
+
+/*
+ * Does what is due; monotonic ms of the next time. Call manager_now before. 'leads': may write.
+ */
+void endpoints_run(struct endpoints *e, int64_t mono_ms, int64_t wall_ms, bool leads);
 int64_t endpoints_next_ms(const struct endpoints *e);
 
 /* From now on readiness answers 503. */

@@ -1,53 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small table of clients, each row on its way through two questions; see metrics_access.h. */
+/* The question about /metrics, and its answers as text; see metrics_access.h. */
 #include "core/serve/metrics_access.h"
 
-#include <stdio.h>
-#include <strings.h>
-
 #include "core/base/alloc.h"
-#include "core/base/hash.h"
-#include "core/base/log.h"
+#include "core/serve/access.h"
 
 #define METRICS_PATH "/metrics"
 
-enum {
-	ROWS = 64,
-	ASKING_MAX = 16, /* rows that wait for the API server: strangers cannot make it busy */
-	TRIES = 5,
-	TIMEOUT_MS = 3000,
-	FIRST_RETRY_MS = 500, /* then half as long again each time */
-	GIVE_UP_MS = 9000,    /* before the time of an HTTP request is over */
-	ALLOWED_MS = 60000,
-	DENIED_MS = 30000,
-	FAILED_MS = 1000, /* so that those who wait together get one answer */
-	BODY_MAX = 256 * 1024,
-};
-
-enum stage { STAGE_FREE, STAGE_TOKEN, STAGE_ACCESS, STAGE_DECIDED };
-
-struct row {
-	enum stage stage;
-	char key[65]; /* digest of verb and token */
-	char verb[8];
-	uint64_t id; /* tells its answers from those of the row that was here before */
-	struct buf body;
-	bool in_air;
-	unsigned tries;
-	int64_t due_ms, begun_ms;
-	char user[256];
-	int status; /* 200: may read */
-	int64_t until_ms;
-};
+enum { ROWS = 64, QUESTION_MAX = 16 * 1024 };
 
 struct metrics_access {
-	struct kube *kube;
-	struct row rows[ROWS];
-	size_t asking;      /* rows that wait for the API server */
-	struct arena arena; /* of one question or answer */
-	uint64_t ids;
-	int64_t mono_ms;
-	bool decided;
+	struct access *access;
+	struct arena arena; /* of one question */
 };
 
 struct metrics_access *metrics_access_new(struct kube *k)
@@ -55,350 +19,84 @@ struct metrics_access *metrics_access_new(struct kube *k)
 	struct metrics_access *m = mk_calloc(1, sizeof(*m));
 
 	if (m) {
-		m->kube = k;
-		arena_init(&m->arena, BODY_MAX * 4);
-		for (size_t i = 0; i < ROWS; i++) {
-			buf_init(&m->rows[i].body, BODY_MAX);
-		}
+		m->access = access_new(
+			&(struct access_options){.kube = k, .module = "metrics", .rows = ROWS});
+		arena_init(&m->arena, QUESTION_MAX);
+	}
+	if (!m || !m->access) {
+		mk_free(m);
+		return NULL;
 	}
 	return m;
-}
-
-/* Tokens are in it. */
-static void wipe(struct row *r)
-{
-	str_wipe(buf_str(&r->body));
-	buf_done(&r->body);
-	buf_init(&r->body, BODY_MAX);
-}
-
-static void wipe_arena(struct metrics_access *m, mk_str text)
-{
-	str_wipe(text);
-	arena_clear(&m->arena);
 }
 
 void metrics_access_free(struct metrics_access *m)
 {
 	if (m) {
-		for (size_t i = 0; i < ROWS; i++) {
-			wipe(&m->rows[i]);
-		}
+		access_free(m->access);
 		arena_done(&m->arena);
 		mk_free(m);
 	}
 }
 
-/* --- the two questions ------------------------------------------------------------------------ */
-
-static struct json *review(struct arena *a, const char *group, const char *kind, struct json *spec)
+static int ask(struct metrics_access *m, const struct http_request *rq, int64_t mono_ms,
+	       mk_str *ret_user)
 {
-	struct json *o = json_new_obj(a);
-
-	json_set(a, o, STR("apiVersion"), json_new_str(a, arena_printf(a, "%s/v1", group)));
-	json_set_str(a, o, "kind", str_of(kind));
-	json_set(a, o, STR("spec"), spec);
-	return o;
-}
-
-/*
- * Keeps the text of the question that comes next. False: out of memory, or over what a row may
- * hold.
- */
-static bool keep(struct metrics_access *m, struct row *r, enum stage stage, const struct json *o)
-{
-	mk_str text = json_write(&m->arena, o);
-	bool done;
-
-	wipe(r);
-	done = !arena_failed(&m->arena) && buf_add(&r->body, text);
-	str_wipe(json_str_at(o, "/spec/token"));
-	wipe_arena(m, text);
-	r->stage = stage;
-	r->tries = 0;
-	r->due_ms = m->mono_ms;
-	return done;
-}
-
-static bool keep_token(struct metrics_access *m, struct row *r, mk_str token)
-{
-	struct json *spec = json_new_obj(&m->arena);
-
-	json_set_str(&m->arena, spec, "token", token);
-	return keep(m, r, STAGE_TOKEN,
-		    review(&m->arena, "authentication.k8s.io", "TokenReview", spec));
-}
-
-/* 'user' is the user in the status of the TokenReview. */
-static bool keep_access(struct metrics_access *m, struct row *r, const struct json *user)
-{
-	static const char *const same[] = {"uid", "groups", "extra"};
 	struct arena *a = &m->arena;
-	struct json *spec = json_new_obj(a);
-	struct json *attributes = json_new_obj(a);
+	struct json *about = json_new_obj(a);
+	char verb[8] = "";
+	int status;
 
-	json_set_str(a, attributes, "path", STR(METRICS_PATH));
-	json_set_str(a, attributes, "verb", str_of(r->verb));
-	json_set(a, spec, STR("nonResourceAttributes"), attributes);
-	json_set_str(a, spec, "user", json_str(json_get(user, "username")));
-	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-		const struct json *v = json_get(user, same[i]);
-
-		if (v) {
-			json_set(a, spec, str_of(same[i]), json_dup(a, v));
-		}
+	for (size_t i = 0; rq->method[i] != '\0' && i + 1 < sizeof(verb); i++) {
+		verb[i] = (char)(rq->method[i] | 0x20);
 	}
-	return keep(m, r, STAGE_ACCESS,
-		    review(a, "authorization.k8s.io", "SubjectAccessReview", spec));
-}
-
-static void decide(struct metrics_access *m, struct row *r, int status, int64_t for_ms)
-{
-	wipe(r);
-	m->asking--;
-	r->stage = STAGE_DECIDED;
-	r->status = status;
-	r->until_ms = m->mono_ms + for_ms;
-	m->decided = true;
-}
-
-/* --- answers ---------------------------------------------------------------------------------- */
-
-static void token_known(struct metrics_access *m, struct row *r, const struct json *status)
-{
-	const struct json *user = json_get(status, "user");
-
-	if (!json_bool(json_get(status, "authenticated"))) {
-		decide(m, r, 401, DENIED_MS);
-		return;
-	}
-	snprintf(r->user, sizeof(r->user), "%.*s", STR_ARG(json_str(json_get(user, "username"))));
-	if (!keep_access(m, r, user)) {
-		decide(m, r, 500, FAILED_MS);
-	}
-}
-
-/* No answer, or none that helps: once more, unless it would be the same. */
-static void failed(struct metrics_access *m, struct row *r, const struct kube_reply *reply)
-{
-	bool for_good = reply->http / 100 == 4 && reply->http != 429 && reply->http != 409;
-	int64_t wait = FIRST_RETRY_MS;
-
-	for (unsigned i = 0; i < r->tries; i++) {
-		wait += wait / 2;
-	}
-	r->tries++;
-	r->due_ms = m->mono_ms + wait;
-	if (for_good || r->tries >= TRIES) {
-		log_write(LOG_WARN, "metrics", "the API server does not say who may read metrics",
-			  LOG_CSTR("asked",
-				   r->stage == STAGE_TOKEN ? "TokenReview" : "SubjectAccessReview"),
-			  LOG_INT("status", reply->http),
-			  LOG_STR("error", str_cut(reply->text, 300)), LOG_END);
-		decide(m, r, 500, FAILED_MS);
-	}
-}
-
-static void on_reply(void *ctx, uint64_t id, const struct kube_reply *reply)
-{
-	struct metrics_access *m = ctx;
-	struct row *r = NULL;
-	const struct json *status = json_get(reply->obj, "status");
-
-	for (size_t i = 0; i < ROWS; i++) {
-		r = m->rows[i].id == id && m->rows[i].in_air ? &m->rows[i] : r;
-	}
-	if (!r) {
-		return; /* given up meanwhile */
-	}
-	r->in_air = false;
-	if (reply->http / 100 != 2 || !status) {
-		failed(m, r, reply);
-	} else if (r->stage == STAGE_TOKEN) {
-		token_known(m, r, status);
-	} else if (json_bool(json_get(status, "allowed"))) {
-		decide(m, r, 200, ALLOWED_MS);
-	} else {
-		decide(m, r, 403, DENIED_MS);
-	}
-}
-
-/* --- requests --------------------------------------------------------------------------------- */
-
-/* The token of "Bearer <token>", or nothing. */
-static mk_str bearer(mk_str authorization)
-{
-	static const char scheme[] = "bearer ";
-	size_t n = sizeof(scheme) - 1;
-
-	if (authorization.n <= n || strncasecmp(authorization.p, scheme, n) != 0) {
-		return (mk_str){NULL, 0};
-	}
-	return str_trim(str_sub(authorization, n, authorization.n));
-}
-
-/*
- * The row of 'key', or the one to begin it in: free, or the first to be forgotten. NULL: too many
- * are asked about.
- */
-static struct row *find_row(struct metrics_access *m, mk_str key)
-{
-	struct row *best = NULL;
-
-	for (size_t i = 0; i < ROWS; i++) {
-		struct row *r = &m->rows[i];
-		bool asks = r->stage == STAGE_TOKEN || r->stage == STAGE_ACCESS;
-
-		if (r->stage != STAGE_FREE && str_is(key, r->key)) {
-			return r;
-		}
-		if (!asks && (!best || r->until_ms < best->until_ms ||
-			      (r->until_ms == best->until_ms && r->id < best->id))) {
-			best = r;
-		}
-	}
-	return m->asking < ASKING_MAX ? best : NULL;
-}
-
-static bool begin(struct metrics_access *m, struct row *r, mk_str key, const char *method,
-		  mk_str token)
-{
-	wipe(r);
-	*r = (struct row){.body = r->body, .id = ++m->ids, .begun_ms = m->mono_ms};
-	snprintf(r->key, sizeof(r->key), "%.*s", STR_ARG(key));
-	for (size_t i = 0; method[i] != '\0' && i + 1 < sizeof(r->verb); i++) {
-		r->verb[i] = (char)(method[i] | 0x20);
-	}
-	return keep_token(m, r, token);
-}
-
-static enum http_verdict say(struct http_answer *a, int status, const char *text)
-{
-	a->status = status;
-	buf_printf(&a->body, "%s\n", text);
-	return HTTP_NO;
-}
-
-static enum http_verdict tell(const struct row *r, struct http_answer *a)
-{
-	char text[sizeof(r->user) + 64] = "Authentication failed";
-
-	if (r->status == 200) {
-		return HTTP_GO;
-	}
-	if (r->status == 401) {
-		return say(a, 401, "Unauthorized");
-	}
-	if (r->status == 403) {
-		snprintf(text, sizeof(text), "Authorization denied for user %s", r->user);
-	} else if (r->user[0] != '\0') {
-		snprintf(text, sizeof(text), "Authorization for user %s failed", r->user);
-	}
-	return say(a, r->status, text);
-}
-
-/* Digest of what is asked: the token itself is not kept longer than the question. */
-static bool make_key(struct metrics_access *m, const char *method, mk_str token,
-		     char key[static 65])
-{
-	mk_str text = arena_printf(&m->arena, "%s %.*s", method, STR_ARG(token));
-	mk_str hex = sha256_hex(&m->arena, text);
-	bool done = !arena_failed(&m->arena) && hex.n == 64;
-
-	if (done) {
-		memcpy(key, hex.p, 64);
-		key[64] = '\0';
-	}
-	wipe_arena(m, text);
-	return done;
+	json_set_str(a, about, "path", STR(METRICS_PATH));
+	json_set_str(a, about, "verb", str_of(verb));
+	*ret_user = STR("");
+	status = arena_failed(a) ? 500
+				 : access_ask(m->access,
+					      &(struct access_question){
+						      .token = access_bearer(rq->authorization),
+						      .attributes = "nonResourceAttributes",
+						      .about = about},
+					      mono_ms, ret_user);
+	arena_clear(a);
+	return status;
 }
 
 enum http_verdict metrics_access_ask(struct metrics_access *m, const struct http_request *rq,
 				     struct http_answer *a, int64_t mono_ms)
 {
-	mk_str token = bearer(rq->authorization);
-	char key[65];
-	struct row *r;
+	mk_str user = STR("");
+	int status = access_bearer(rq->authorization).n > 0 ? ask(m, rq, mono_ms, &user) : 401;
 
-	m->mono_ms = mono_ms;
-	if (token.n == 0) {
-		return say(a, 401, "Unauthorized");
+	if (status == 200) {
+		return HTTP_GO;
 	}
-	if (!make_key(m, rq->method, token, key)) {
-		return say(a, 500, "Authentication failed");
+	if (status == ACCESS_WAIT) {
+		return HTTP_WAIT;
 	}
-	r = find_row(m, str_of(key));
-	if (!r) {
-		return say(a, 503, "Too many readers are asked about; try again");
+	a->status = status;
+	if (status == 401) {
+		buf_add(&a->body, STR("Unauthorized\n"));
+	} else if (status == 403) {
+		buf_printf(&a->body, "Authorization denied for user %.*s\n", STR_ARG(user));
+	} else if (status == 503) {
+		buf_add(&a->body, STR("Too many readers are asked about; try again\n"));
+	} else if (user.n > 0) {
+		buf_printf(&a->body, "Authorization for user %.*s failed\n", STR_ARG(user));
+	} else {
+		buf_add(&a->body, STR("Authentication failed\n"));
 	}
-	if (r->stage == STAGE_DECIDED && str_is(str_of(key), r->key) && mono_ms < r->until_ms) {
-		return tell(r, a);
-	}
-	if (r->stage == STAGE_FREE || r->stage == STAGE_DECIDED) {
-		if (!begin(m, r, str_of(key), rq->method, token)) {
-			r->stage = STAGE_FREE;
-			return say(a, 500, "Authentication failed");
-		}
-		m->asking++;
-	}
-	return HTTP_WAIT;
-}
-
-/* --- questions -------------------------------------------------------------------------------- */
-
-static void send(struct metrics_access *m, struct row *r)
-{
-	struct kube_request q = {.cluster = CLUSTER_MANAGER,
-				 .verb = KUBE_REVIEW,
-				 .kind = r->stage == STAGE_TOKEN ? KIND_TOKEN_REVIEW
-								 : KIND_ACCESS_REVIEW,
-				 .subresource = "",
-				 .body = buf_str(&r->body),
-				 .timeout_ms = TIMEOUT_MS};
-	struct mk_err err = {.code = ERR_OK};
-
-	r->in_air = true;
-	if (kube_send(m->kube, &q, r->id, on_reply, m, &err) != ERR_OK) {
-		r->in_air = false;
-		failed(m, r, &(struct kube_reply){.http = 0, .text = str_of(err.msg)});
-	}
+	return HTTP_NO;
 }
 
 bool metrics_access_run(struct metrics_access *m, int64_t mono_ms)
 {
-	bool decided;
-
-	m->mono_ms = mono_ms;
-	for (size_t i = 0; i < ROWS && m->asking > 0; i++) {
-		struct row *r = &m->rows[i];
-
-		if (r->stage != STAGE_TOKEN && r->stage != STAGE_ACCESS) {
-			continue;
-		}
-		if (mono_ms - r->begun_ms >= GIVE_UP_MS) {
-			r->in_air = false;
-			decide(m, r, 500, FAILED_MS);
-		} else if (!r->in_air && r->due_ms <= mono_ms) {
-			send(m, r);
-		}
-	}
-	decided = m->decided;
-	m->decided = false;
-	return decided;
+	return access_run(m->access, mono_ms);
 }
 
 int64_t metrics_access_next_ms(const struct metrics_access *m)
 {
-	int64_t next = m->decided ? m->mono_ms : INT64_MAX;
-
-	for (size_t i = 0; i < ROWS && m->asking > 0; i++) {
-		const struct row *r = &m->rows[i];
-		int64_t end = r->begun_ms + GIVE_UP_MS;
-		int64_t at = r->in_air || end < r->due_ms ? end : r->due_ms;
-
-		if ((r->stage == STAGE_TOKEN || r->stage == STAGE_ACCESS) && at < next) {
-			next = at;
-		}
-	}
-	return next;
+	return access_next_ms(m->access);
 }

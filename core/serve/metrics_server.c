@@ -135,7 +135,7 @@ struct metrics_server *metrics_server_new(const struct metrics_server_options *o
 	m->files.directory = STR(METRICS_CERT_DIRECTORY);
 	arena_init(&m->arena, 0);
 	m->access = metrics_access_new(o->kube);
-	m->tls = m->access ? cert_tls_new(o->config, err) : NULL;
+	m->tls = m->access ? cert_tls_new(o->config, false, err) : NULL;
 	if (!m->access) {
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 	}

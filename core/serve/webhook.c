@@ -11,6 +11,7 @@
 #include "core/net/tls_issue.h"
 #include "core/serve/cert_files.h"
 #include "core/serve/reviews.h"
+#include "core/serve/webhook_bodies.h"
 #include "core/serve/webhook_lists.h"
 #include "core/serve/webhook_objects.h"
 
@@ -114,6 +115,9 @@ static enum mk_code make_objects(struct webhook *w, struct mk_err *err)
 {
 	const struct config *c = w->o.config;
 	struct webhook_objects_options o = {.kube = manager_kube(w->o.manager),
+					    .module = "webhook",
+					    .trusting_kind = KIND_WEBHOOKS,
+					    .trusting = STR(WEBHOOK_CONFIGURATION),
 					    .queues = w->queues,
 					    .namespace_ = c->namespace_,
 					    .own_authority = c->internal_certs,
@@ -185,7 +189,7 @@ struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err)
 		webhook_free(w);
 		return NULL;
 	}
-	w->tls = cert_tls_new(o->config, err);
+	w->tls = cert_tls_new(o->config, false, err);
 	code = w->tls ? make_objects(w, err) : ERR_INVALID;
 	code = code == ERR_OK ? listen_on(w, err) : code;
 	code = code == ERR_OK ? watch_queues(w, err) : code;

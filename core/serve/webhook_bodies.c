@@ -79,14 +79,22 @@ struct json *webhook_bodies_secret(struct arena *a, mk_str name, mk_str rv,
 	return arena_failed(a) ? NULL : body;
 }
 
-/* --- the webhook configuration ---------------------------------------------------------------- */
+/* --- who is told whom to trust ---------------------------------------------------------------- */
 
-mk_str webhook_bodies_trusted(const struct json *configuration)
+static bool is_api_service(const struct json *trusting)
 {
-	struct json_iter it = json_iter(json_get(configuration, "webhooks"));
+	return str_is(json_str(json_get(trusting, "kind")), "APIService");
+}
+
+mk_str webhook_bodies_trusted(const struct json *trusting)
+{
+	struct json_iter it = json_iter(json_get(trusting, "webhooks"));
 	mk_str common = {NULL, 0};
 	bool first = true;
 
+	if (is_api_service(trusting)) {
+		return json_str_at(trusting, "/spec/caBundle");
+	}
 	while (json_next(&it)) {
 		mk_str one = json_str_at(it.val, "/clientConfig/caBundle");
 
@@ -99,10 +107,8 @@ mk_str webhook_bodies_trusted(const struct json *configuration)
 	return common;
 }
 
-struct json *webhook_bodies_bundle(struct arena *a, const struct json *configuration, mk_str bundle)
+static struct json *hooks_with(struct arena *a, const struct json *configuration, mk_str bundle)
 {
-	struct json *body = body_of(a, STR(WEBHOOK_CONFIGURATION),
-				    json_str_at(configuration, "/metadata/resourceVersion"));
 	struct json *hooks = json_new_arr(a);
 	struct json_iter it = json_iter(json_get(configuration, "webhooks"));
 
@@ -115,9 +121,25 @@ struct json *webhook_bodies_bundle(struct arena *a, const struct json *configura
 		json_set(a, hook, STR("clientConfig"), client);
 		json_add(a, hooks, hook);
 	}
-	json_set_str(a, body, "apiVersion", STR("admissionregistration.k8s.io/v1"));
-	json_set_str(a, body, "kind", STR("MutatingWebhookConfiguration"));
-	json_set(a, body, STR("webhooks"), hooks);
+	return hooks;
+}
+
+struct json *webhook_bodies_bundle(struct arena *a, const struct json *trusting, mk_str bundle)
+{
+	struct json *body = body_of(a, json_str_at(trusting, "/metadata/name"),
+				    json_str_at(trusting, "/metadata/resourceVersion"));
+	struct json *spec = json_new_obj(a);
+
+	if (is_api_service(trusting)) {
+		json_set_str(a, spec, "caBundle", bundle);
+		json_set_str(a, body, "apiVersion", STR("apiregistration.k8s.io/v1"));
+		json_set_str(a, body, "kind", STR("APIService"));
+		json_set(a, body, STR("spec"), spec);
+	} else {
+		json_set_str(a, body, "apiVersion", STR("admissionregistration.k8s.io/v1"));
+		json_set_str(a, body, "kind", STR("MutatingWebhookConfiguration"));
+		json_set(a, body, STR("webhooks"), hooks_with(a, trusting, bundle));
+	}
 	return arena_failed(a) ? NULL : body;
 }
 

@@ -26,15 +26,15 @@ void webhook_bodies_wipe(const struct json *secret);
 
 /*
  * The caBundle (base64) that all webhooks of a configuration have, or "" when they differ or have
- * none. Borrowed.
+ * none; or that of an APIService. Borrowed.
  */
-mk_str webhook_bodies_trusted(const struct json *configuration);
+mk_str webhook_bodies_trusted(const struct json *trusting);
 
 /*
- * A server-side apply that gives every webhook of a configuration the caBundle 'bundle' (base64).
+ * A server-side apply that gives every webhook of a configuration, or an APIService, the caBundle
+ * 'bundle' (base64).
  */
-struct json *webhook_bodies_bundle(struct arena *a, const struct json *configuration,
-				   mk_str bundle);
+struct json *webhook_bodies_bundle(struct arena *a, const struct json *trusting, mk_str bundle);
 
 /*
  * A merge patch that makes a ConfigMap's data the table of queues; NULL when it is that already. A

@@ -123,7 +123,8 @@ static void send(struct webhook_objects *w, enum task_id id, enum kube_verb verb
 	struct kube_request r = {.cluster = CLUSTER_MANAGER,
 				 .verb = verb,
 				 .kind = kind,
-				 .ns = kind == KIND_WEBHOOKS ? (mk_str){NULL, 0} : w->o.namespace_,
+				 .ns = kind == w->o.trusting_kind ? (mk_str){NULL, 0}
+								  : w->o.namespace_,
 				 .name = name,
 				 .subresource = "",
 				 .field_manager = NAME_DAEMON,
@@ -151,19 +152,24 @@ static void landed(struct webhook_objects *w, enum task_id id, int64_t in_ms)
 	w->tasks[id].again = false;
 }
 
+static const char *trusting_word(const struct webhook_objects *w)
+{
+	return w->o.trusting_kind == KIND_WEBHOOKS ? "MutatingWebhookConfiguration" : "APIService";
+}
+
 /*
  * After a write: read again at once when it was done or another writer was first, later when it
  * failed.
  */
 static void on_written(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
-	static const char *const what[] = {"Secret", "MutatingWebhookConfiguration", "ConfigMap"};
 	struct webhook_objects *w = ctx;
+	const char *const what[] = {"Secret", trusting_word(w), "ConfigMap"};
 	bool again = reply->outcome == OUTCOME_APPLIED || reply->code == ERR_CONFLICT ||
 		     reply->code == ERR_EXISTS || reply->code == ERR_NOT_FOUND;
 
 	if (!again && reply->code != ERR_FENCED) {
-		log_write(LOG_WARN, "webhook", "an object of admission could not be written",
+		log_write(LOG_WARN, w->o.module, "an object of ours could not be written",
 			  LOG_CSTR("what", what[id]), LOG_CSTR("code", err_code_name(reply->code)),
 			  LOG_STR("err", reply->text), LOG_END);
 	}
@@ -179,9 +185,10 @@ static bool is_missing(const struct kube_reply *reply)
 	return reply->code == ERR_NOT_FOUND || reply->http == 404;
 }
 
-static void told_failure(const char *what, const struct kube_reply *reply)
+static void told_failure(const struct webhook_objects *w, const char *what,
+			 const struct kube_reply *reply)
 {
-	log_write(LOG_WARN, "webhook", "an object of admission could not be read",
+	log_write(LOG_WARN, w->o.module, "an object of ours could not be read",
 		  LOG_CSTR("what", what), LOG_CSTR("code", err_code_name(reply->code)),
 		  LOG_STR("err", reply->text), LOG_END);
 }
@@ -221,10 +228,9 @@ static bool take_secret(struct webhook_objects *w, const struct json *obj)
 	}
 	w->secret_foreign = webhook_bodies_foreign(obj);
 	if (w->secret_foreign) {
-		log_write(LOG_ERROR, "webhook",
+		log_write(LOG_ERROR, w->o.module,
 			  "the Secret for our certificate is another program's: it is left "
-			  "alone; name "
-			  "another one in internalCertManagement.webhookSecretName",
+			  "alone; name another one in the configuration",
 			  LOG_STR("ns", w->o.namespace_), LOG_STR("name", w->o.secret), LOG_END);
 	} else if (w->certs.cert.n > 0 && (retry || !str_eq(before, w->certs.cert))) {
 		w->cert_refused = !w->o.on_certificate(w->o.ctx, w->certs.cert, w->certs.key);
@@ -239,7 +245,7 @@ static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
 
 	(void)id;
 	if (!is_there && !is_missing(reply)) {
-		told_failure("Secret", reply);
+		told_failure(w, "Secret", reply);
 		landed(w, TASK_SECRET, SOON_MS);
 		return;
 	}
@@ -250,7 +256,8 @@ static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
 	webhook_bodies_wipe(reply->obj);
 	arena_clear(&w->arena);
 	if (!w->secret_known) {
-		log_write(LOG_WARN, "webhook", "out of memory while the Secret was read", LOG_END);
+		log_write(LOG_WARN, w->o.module, "out of memory while the Secret was read",
+			  LOG_END);
 		landed(w, TASK_SECRET, SOON_MS);
 		return;
 	}
@@ -284,7 +291,7 @@ static void plan_certs(struct webhook_objects *w)
 		return;
 	}
 	if (serving_certs_plan(&w->arena, &in, &next, &change, &err) != ERR_OK) {
-		log_write(LOG_ERROR, "webhook", "no certificate could be made", LOG_ERR(&err),
+		log_write(LOG_ERROR, w->o.module, "no certificate could be made", LOG_ERR(&err),
 			  LOG_END);
 		w->plan_due_ms = w->mono_ms + REGULAR_MS;
 		return;
@@ -292,7 +299,7 @@ static void plan_certs(struct webhook_objects *w)
 	if (!change) {
 		return;
 	}
-	log_write(LOG_INFO, "webhook", "writing a new certificate", LOG_STR("name", w->o.secret),
+	log_write(LOG_INFO, w->o.module, "writing a new certificate", LOG_STR("name", w->o.secret),
 		  LOG_BOOL("new_authority", !str_eq(next.ca_key, w->certs.ca_key)), LOG_END);
 	body = webhook_bodies_secret(&w->arena, w->o.secret, w->secret_rv, &next);
 	send(w, TASK_SECRET, w->secret_exists ? KUBE_MERGE : KUBE_CREATE, KIND_SECRET, w->o.secret,
@@ -324,19 +331,21 @@ static void on_bundle(void *ctx, uint64_t id, const struct kube_reply *reply)
 	mk_str wanted = base64_encode(&w->arena, w->certs.ca);
 	mk_str pem = {NULL, 0};
 	mk_str found = webhook_bodies_trusted(reply->obj);
+	bool is_filled = json_len(json_get(reply->obj, "webhooks")) > 0 ||
+			 w->o.trusting_kind == KIND_API_SERVICE;
 
 	(void)id;
 	landed(w, TASK_BUNDLE, REGULAR_MS);
 	if (reply->outcome != OUTCOME_APPLIED || !reply->obj) {
 		if (!is_missing(reply)) {
-			told_failure("MutatingWebhookConfiguration", reply);
+			told_failure(w, trusting_word(w), reply);
 		}
 		set_due(w, TASK_BUNDLE, MISSING_MS);
-	} else if (w->leads && w->certs.ca.n > 0 && !w->secret_foreign &&
-		   json_len(json_get(reply->obj, "webhooks")) > 0 && !str_eq(found, wanted)) {
-		log_write(LOG_INFO, "webhook", "telling the API servers whom to trust",
-			  LOG_CSTR("name", WEBHOOK_CONFIGURATION), LOG_END);
-		send(w, TASK_BUNDLE, KUBE_APPLY, KIND_WEBHOOKS, STR(WEBHOOK_CONFIGURATION),
+	} else if (w->leads && w->certs.ca.n > 0 && !w->secret_foreign && is_filled &&
+		   !str_eq(found, wanted)) {
+		log_write(LOG_INFO, w->o.module, "telling the API servers whom to trust",
+			  LOG_STR("name", w->o.trusting), LOG_END);
+		send(w, TASK_BUNDLE, KUBE_APPLY, w->o.trusting_kind, w->o.trusting,
 		     webhook_bodies_bundle(&w->arena, reply->obj, wanted), on_written);
 	}
 	if (base64_decode(&w->arena, found, &pem, NULL) == ERR_OK &&
@@ -361,7 +370,7 @@ static void on_table(void *ctx, uint64_t id, const struct kube_reply *reply)
 	w->table_exists = reply->outcome == OUTCOME_APPLIED && reply->obj;
 	if (!w->table_exists) {
 		if (!is_missing(reply)) {
-			told_failure("ConfigMap", reply);
+			told_failure(w, "ConfigMap", reply);
 			set_due(w, TASK_TABLE, SOON_MS);
 		}
 		return;
@@ -389,7 +398,7 @@ static void on_table(void *ctx, uint64_t id, const struct kube_reply *reply)
 static int64_t table_due(const struct webhook_objects *w)
 {
 	const struct task *t = &w->tasks[TASK_TABLE];
-	bool news = w->table_exists && w->leads && admit_queues_ready(w->o.queues) &&
+	bool news = w->o.queues && w->table_exists && w->leads && admit_queues_ready(w->o.queues) &&
 		    admit_queues_version(w->o.queues) != w->table_version;
 
 	return news && t->news_ms < t->due_ms ? t->news_ms : t->due_ms;
@@ -413,10 +422,9 @@ void webhook_objects_run(struct webhook_objects *w, int64_t mono_ms, int64_t wal
 	}
 	if (w->o.own_authority && leads && !w->tasks[TASK_BUNDLE].in_air &&
 	    w->tasks[TASK_BUNDLE].due_ms <= mono_ms) {
-		send(w, TASK_BUNDLE, KUBE_GET, KIND_WEBHOOKS, STR(WEBHOOK_CONFIGURATION), NULL,
-		     on_bundle);
+		send(w, TASK_BUNDLE, KUBE_GET, w->o.trusting_kind, w->o.trusting, NULL, on_bundle);
 	}
-	if (leads && !w->tasks[TASK_TABLE].in_air && table_due(w) <= mono_ms) {
+	if (leads && w->o.queues && !w->tasks[TASK_TABLE].in_air && table_due(w) <= mono_ms) {
 		send(w, TASK_TABLE, KUBE_GET, KIND_CONFIG_MAP, STR(WEBHOOK_TABLE), NULL, on_table);
 	}
 	arena_clear(&w->arena);
@@ -427,7 +435,7 @@ int64_t webhook_objects_next_ms(const struct webhook_objects *w)
 	int64_t next = w->mono_ms + SECRET_MS;
 
 	for (size_t i = 0; i < N_TASKS; i++) {
-		bool wanted = (i == TASK_TABLE || w->o.own_authority) &&
+		bool wanted = (i == TASK_TABLE ? w->o.queues != NULL : w->o.own_authority) &&
 			      (i == TASK_SECRET || w->leads) && !w->tasks[i].in_air;
 		int64_t due = i == TASK_TABLE ? table_due(w) : w->tasks[i].due_ms;
 

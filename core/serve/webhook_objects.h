@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects of the manager cluster that admission lives by:
+ * The objects of the manager cluster that a server lives by which API servers call: admission's,
+ * and that of the aggregated API.
  *
- *   Secret (webhookSecretName)      certificate and authority, shared by all replicas; only with
+ *   Secret                          certificate and authority, shared by all replicas; only with
  *                                   an authority of our own
- *   MutatingWebhookConfiguration    its caBundle, so that API servers trust that authority
+ *   MutatingWebhookConfiguration    its caBundle, so that API servers trust that authority; or
+ *   or APIService
  *   ConfigMap multikueue-queues     the queues that lead to workers, for the policy in
  *                                   conf/admission; written only where it exists
  *
@@ -24,7 +26,10 @@ struct webhook_objects;
 /* Strings and pointers are borrowed for the object's life. */
 struct webhook_objects_options {
 	struct kube *kube;
-	const struct admit_queues *queues;
+	const char *module;                /* of the log */
+	uint16_t trusting_kind;            /* KIND_WEBHOOKS or KIND_API_SERVICE */
+	mk_str trusting;                   /* its name: whose caBundle is ours to write */
+	const struct admit_queues *queues; /* of the ConfigMap; NULL: there is none */
 	mk_str namespace_;
 	bool own_authority;
 	mk_str secret;       /* name; with own_authority */

@@ -95,7 +95,23 @@ is "$(events limit=0 | jq -r .message)" "limit=0: expected a number from 1 to 10
 is "$(events phase=Won | jq -r .message)" 'unknown parameter "phase": expected after, namespace or limit' \
 	"a parameter of another path"
 
-# The command line says the same; kubectl's part is to open a port.
+# Answers are as the published schema has them, and it would notice if they were not.
+faults() { # of the answer on its input
+	jq -r --slurpfile schema docs/visibility.schema.json -f t/lib/visibility.jq
+}
+is "$(v1 "workloads/default/$(name_of big)" | faults)" "" "the schema: a Workload that waits"
+is "$(v1 "workloads/default/$(name_of small)" | faults)" "" "... one that was sent"
+for path in workloads 'workloads?limit=1' clusters queues events 'events?limit=1'; do
+	is "$(v1 "$path" | faults)" "" "... /v1/$path"
+done
+is "$(v1 clusters | jq '.items[0].state = "Lost" | .items[0].more = 1 | del(.items[1].name) | .items[2].bytes = "1"' | faults | sort)" \
+	"/items/0/more: not known
+/items/0/state: found Lost
+/items/1/name: missing
+/items/2/bytes: expected integer, found string" "faults are found out"
+
+# The command line says the same; kubectl's part is to say that the aggregated API is not installed,
+# and to open a port.
 cat >"$dir/kubectl" <<END
 #!/bin/sh
 case "\$*" in
@@ -105,6 +121,10 @@ case "\$*" in
 	exec sleep 60
 	;;
 "--context east config view"*) printf default ;;
+"--context east get --raw /apis/visibility.multikueued.io/v1alpha1")
+	echo 'Error from server (NotFound): the server could not find the requested resource' >&2
+	exit 1
+	;;
 *) exit 1 ;;
 esac
 END
@@ -131,6 +151,12 @@ is "$(mk get plugins -o json | jq -r '.items[] | select(.type == "dispatcher" an
 	[.plugin, (.file | split("/") | last)] | join(" ")')" "io.multikueue.incremental incremental.so" "... as JSON"
 is "$(v1 settings | jq -r '[.origin, .namespace, .featureGates.MultiKueueRemoteSpecSync,
 	(.rights.worker | contains("workloads/status"))] | map(tostring) | join(" ")')" "multikueue kueue-system true true" "the settings"
+cp "$dir/kubectl" "$dir/kubectl.kept"
+printf '#!/bin/sh\necho "Error from server (Forbidden): no" >&2\nexit 1\n' >"$dir/kubectl"
+is "$(mk get clusters)" \
+	"error: by the aggregated API, \`kubectl get --raw /apis/visibility.multikueued.io/v1alpha1\`: Error from server (Forbidden): no; another way: --server" \
+	"an API that is installed and refuses: no other way is taken"
+mv "$dir/kubectl.kept" "$dir/kubectl"
 mk status >"$dir/out"
 is "$? $(grep -c '^Workers:    3, 1 connected' "$dir/out")" "1 1" "status: workers are missing"
 

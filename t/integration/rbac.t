@@ -19,6 +19,16 @@ for side in manager worker; do
 	[ $rc = 0 ] || sed 's/^/# /' "$dir/diff"
 done
 
+# The aggregated API needs these besides.
+rights() {
+	"$B/multikueued" --print-manager-rbac --config "$1" 2>"$dir/err"
+}
+sed 's/^multiKueue:$/&\n  visibility: {bindAddress: ":8444"}/' "$dir/config.yaml" >"$dir/visibility.yaml"
+rights "$dir/config.yaml" >"$dir/without.yaml"
+rights "$dir/visibility.yaml" | tail -n "+$(($(wc -l <"$dir/without.yaml") + 1))" >"$dir/besides.yaml"
+sed -n '/^---/,$p' conf/visibility/rights.yaml | diff -u - "$dir/besides.yaml" >"$dir/diff"
+ok $? "conf/visibility/rights.yaml is what the aggregated API needs besides" || sed 's/^/# /' "$dir/diff"
+
 # Without a webhook its rights are not wanted; with certificates that another controller makes,
 # those for the Secret and the CA are not wanted.
 granted() {

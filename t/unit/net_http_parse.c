@@ -11,6 +11,30 @@ static int status_of(const char *head)
 	return http_parse_head(str_of(head), 1000, &h);
 }
 
+static void test_headers(void)
+{
+	struct http_head h;
+	mk_str rest, name, value;
+	int n = 0;
+
+	is_int(http_parse_head(STR("GET / HTTP/1.1\r\nX-Remote-User:  jane \r\nx-remote-group:\r\n"
+				   "X-Remote-Group: a: b\r\n\r\n"),
+			       1000, &h),
+	       0, "a head with headers of others");
+	for (rest = h.headers; http_next_header(&rest, &name, &value); n++) {
+		ok(http_name_is(name, n == 0 ? STR("x-remote-user") : STR("X-REMOTE-GROUP")),
+		   "a name, whatever its case");
+		ok(str_is(value, n == 0 ? "jane" : n == 1 ? "" : "a: b"), "and its value");
+	}
+	is_int(n, 3, "in their order, each");
+	ok(!http_name_is(STR("X-Remote-User"), STR("X-Remote-Users")), "a longer name is another");
+	is_int(http_parse_head(STR("GET / HTTP/1.1\r\n\r\n"), 1000, &h), 0, "a head without any");
+	rest = h.headers;
+	ok(!http_next_header(&rest, &name, &value), "has none");
+	rest = STR("");
+	ok(!http_next_header(&rest, &name, &value), "and nothing has none");
+}
+
 int main(void)
 {
 	static const struct {
@@ -66,5 +90,6 @@ int main(void)
 	ok(!h.keep_alive, "unless the client says close");
 	http_parse_head(STR("GET / HTTP/1.0\r\n\r\n"), 0, &h);
 	ok(!h.keep_alive, "HTTP/1.0 closes");
+	test_headers();
 	return done_testing();
 }

@@ -79,8 +79,13 @@ static void test_table(void)
 static void test_bundle(void)
 {
 	const struct json *two = parsed(
-		"{\"metadata\":{\"resourceVersion\":\"9\"},\"webhooks\":[{\"name\":\"a\","
+		"{\"metadata\":{\"name\":\"multikueue-mutating-webhook-configuration\","
+		"\"resourceVersion\":\"9\"},\"webhooks\":[{\"name\":\"a\","
 		"\"clientConfig\":{\"caBundle\":\"eA==\",\"url\":\"u\"}},{\"name\":\"b\"}]}");
+
+	const struct json *service =
+		parsed("{\"kind\":\"APIService\",\"metadata\":{\"name\":\"v1.x\","
+		       "\"resourceVersion\":\"9\"},\"spec\":{\"caBundle\":\"eA==\"}}");
 
 	is_int(webhook_bodies_trusted(two).n, 0, "webhooks that differ: none is sure");
 	is_str(webhook_bodies_trusted(
@@ -96,6 +101,12 @@ static void test_bundle(void)
 	       "\"clientConfig\":{\"caBundle\":\"eQ==\"}},{\"name\":\"b\",\"clientConfig\":{"
 	       "\"caBundle\":\"eQ==\"}}]}",
 	       "each gets the bundle and nothing else");
+	is_str(webhook_bodies_trusted(service).p, "eA==", "that of an APIService");
+	is_str(json_write(&arena, webhook_bodies_bundle(&arena, service, STR("eQ=="))).p,
+	       "{\"metadata\":{\"name\":\"v1.x\",\"resourceVersion\":\"9\"},\"apiVersion\":"
+	       "\"apiregistration.k8s.io/v1\",\"kind\":\"APIService\",\"spec\":{\"caBundle\":"
+	       "\"eQ==\"}}",
+	       "which gets the bundle and nothing else");
 }
 
 static void test_secret(void)

@@ -83,7 +83,10 @@ static bool on_certificate(void *ctx, mk_str cert, mk_str key)
 
 static void begin(bool own_authority)
 {
-	struct webhook_objects_options o = {.namespace_ = STR("kueue-system"),
+	struct webhook_objects_options o = {.module = "webhook",
+					    .trusting_kind = KIND_WEBHOOKS,
+					    .trusting = STR(WEBHOOK_CONFIGURATION),
+					    .namespace_ = STR("kueue-system"),
 					    .own_authority = own_authority,
 					    .secret = STR("certs"),
 					    .names = names,

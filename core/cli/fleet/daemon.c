@@ -8,10 +8,13 @@
 
 #include "core/net/fetch.h"
 
+#define API "/apis/visibility.multikueued.io/v1alpha1"
+
 enum {
 	FORWARD_MS = 15 * 1000,
 	ANSWER_MS = 30 * 1000,
 	ANSWER_MAX = 64 * 1024 * 1024,
+	WORDS_MAX = 64 * 1024,
 };
 
 static enum cli_exit no_kubectl(struct cli *c)
@@ -61,14 +64,158 @@ static bool forward(struct daemon *d)
 	if (port == 0) {
 		cli_error(d->c,
 			  "`kubectl port-forward deployment/multikueued` in namespace %s opened no "
-			  "port; expected the daemon to run there: see --manager-namespace and "
+			  "port%s; expected the daemon to run there: see --manager-namespace and "
 			  "--server",
-			  words[2]);
+			  words[2],
+			  d->aggregated ? "" : ", and the aggregated API is not installed");
 		return false;
 	}
 	snprintf(d->url, sizeof(d->url), "http://127.0.0.1:%u", port);
 	return true;
 }
+
+/* --- the aggregated API ----------------------------------------------------------------------- */
+
+/* The words of kubectl on its standard error, the first line. */
+static mk_str first_line(const struct buf *err)
+{
+	mk_str rest = buf_str(err), line = STR("");
+
+	(void)str_split(&rest, '\n', &line);
+	return str_cut(str_trim(line), 500);
+}
+
+static bool says_not_found(mk_str line)
+{
+	return str_starts(line, STR("Error from server (NotFound):"));
+}
+
+/* `kubectl get --raw` of that path; 200, or 404, or 0: the error was printed. */
+static int get_raw(struct daemon *d, const char *path, struct buf *out)
+{
+	const char *words[] = {"get", "--raw", path, NULL};
+	bool good = false;
+	struct buf err;
+	mk_str line;
+
+	buf_init(&err, WORDS_MAX);
+	if (!kubectl_run(d->args, words, ANSWER_MS, out, &err, &good)) {
+		no_kubectl(d->c);
+		buf_done(&err);
+		return 0;
+	}
+	line = first_line(&err);
+	if (!good && !says_not_found(line)) {
+		cli_error(d->c,
+			  "by the aggregated API, `kubectl get --raw %s`: %.*s; another way: "
+			  "--server",
+			  path, STR_ARG(line.n > 0 ? line : STR("no answer")));
+	}
+	good = good || says_not_found(line);
+	if (says_not_found(line)) {
+		buf_clear(out);
+	}
+	buf_done(&err);
+	return !good ? 0 : out->n > 0 ? 200 : 404;
+}
+
+/*
+ * Which way is taken: the aggregated API where API servers know it, else a port-forward. False: the
+ * error was printed.
+ */
+static bool choose(struct daemon *d)
+{
+	struct buf out;
+	int status;
+
+	buf_init(&out, ANSWER_MAX);
+	status = get_raw(d, API, &out);
+	buf_done(&out);
+	d->aggregated = status == 200;
+	return d->aggregated || (status == 404 && forward(d));
+}
+
+/* The value of a parameter taken off a query, "" when it is not there. */
+static mk_str take_parameter(struct arena *a, mk_str *query, const char *name)
+{
+	mk_str rest = *query, one, key, left = STR(""), found = STR("");
+
+	while (str_split(&rest, '&', &one)) {
+		mk_str value = one;
+
+		if (str_split(&value, '=', &key) && str_is(key, name)) {
+			found = value;
+		} else {
+			left = arena_printf(a, "%.*s%s%.*s", STR_ARG(left), left.n > 0 ? "&" : "",
+					    STR_ARG(one));
+		}
+	}
+	*query = left;
+	return found;
+}
+
+/* The path of the aggregated API for one of /v1/, or of /status. */
+static mk_str aggregated_path(struct arena *a, mk_str path)
+{
+	int64_t mark = str_index(path, '?');
+	mk_str query = mark < 0 ? STR("") : str_sub(path, (size_t)mark + 1, path.n), ns;
+	mk_str rest = mark < 0 ? path : str_sub(path, 0, (size_t)mark);
+	const mk_str one = STR("/v1/workloads/");
+
+	if (str_is(rest, "/status")) {
+		return STR(API "/daemons");
+	}
+	if (str_starts(rest, one)) {
+		rest = str_sub(rest, one.n, rest.n);
+		(void)str_split(&rest, '/', &ns);
+		return arena_printf(a, API "/namespaces/%.*s/workloads/%.*s", STR_ARG(ns),
+				    STR_ARG(rest));
+	}
+	ns = take_parameter(a, &query, "namespace");
+	rest = str_sub(rest, strlen("/v1/"), rest.n);
+	return arena_printf(a, API "%s%.*s/%.*s%s%.*s", ns.n > 0 ? "/namespaces/" : "", STR_ARG(ns),
+			    STR_ARG(rest), query.n > 0 ? "?" : "", STR_ARG(query));
+}
+
+/* The object as /v1/ has it, but for what Kubernetes wants of it besides. */
+static struct json *as_v1(struct arena *a, mk_str path, struct json *v)
+{
+	mk_str token = json_str_at(v, "/metadata/continue");
+
+	if (str_is(path, "/status")) {
+		return json_elem(json_get(v, "items"), 0);
+	}
+	if (token.n > 0) {
+		json_set_str(a, v, "continue", token);
+	}
+	return v;
+}
+
+static struct json *get_aggregated(struct daemon *d, mk_str path, int *ret_status)
+{
+	struct cli *c = d->c;
+	mk_str raw = aggregated_path(&c->a, path);
+	struct json *v = NULL;
+	struct mk_err err;
+	struct buf out;
+
+	buf_init(&out, ANSWER_MAX);
+	*ret_status = raw.p && !arena_failed(&c->a) ? get_raw(d, raw.p, &out) : 0;
+	if (*ret_status == 404) {
+		v = json_new_obj(&c->a);
+	} else if (*ret_status == 200) {
+		if (json_parse(&c->a, buf_str(&out), &v, &err) != ERR_OK) {
+			cli_error(c, "%s: expected JSON, found \"%.*s\"", raw.p,
+				  STR_ARG(str_trim(str_cut(buf_str(&out), 100))));
+		} else {
+			v = as_v1(&c->a, path, v);
+		}
+	}
+	buf_done(&out);
+	return v;
+}
+
+/* --- the way ---------------------------------------------------------------------------------- */
 
 bool daemon_open(struct daemon *d, struct cli *c, const struct cli_args *args)
 {
@@ -77,7 +224,7 @@ bool daemon_open(struct daemon *d, struct cli *c, const struct cli_args *args)
 
 	*d = (struct daemon){.c = c, .args = args, .kubectl.fd = -1};
 	if (!server) {
-		return forward(d);
+		return choose(d);
 	}
 	n = strlen(server);
 	while (n > 0 && server[n - 1] == '/') {
@@ -110,15 +257,28 @@ static mk_str words_of(struct cli *c, mk_str body)
 	return message.n > 0 ? message : str_trim(str_cut(body, 500));
 }
 
+/* Does the aggregated API have it? What the process was started with is its own only. */
+static bool is_aggregated(mk_str path)
+{
+	return !str_is(path, "/v1/plugins") && !str_is(path, "/v1/settings");
+}
+
 struct json *daemon_get(struct daemon *d, mk_str path, int *ret_status)
 {
 	struct cli *c = d->c;
-	mk_str url = arena_printf(&c->a, "%s%.*s", d->url, STR_ARG(path)), text;
+	mk_str url, text;
 	struct json *v = NULL;
 	struct mk_err err;
 	struct buf body;
 
+	if (d->aggregated && is_aggregated(path)) {
+		return get_aggregated(d, path, ret_status);
+	}
 	*ret_status = 0;
+	if (d->url[0] == '\0' && !forward(d)) {
+		return NULL;
+	}
+	url = arena_printf(&c->a, "%s%.*s", d->url, STR_ARG(path));
 	buf_init(&body, ANSWER_MAX);
 	if (!url.p || fetch_get(url.p, ANSWER_MS, &body, ret_status, &err) != ERR_OK) {
 		cli_error(c, "%s", url.p ? err.msg : "out of memory");

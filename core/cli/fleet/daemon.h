@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The way to a running daemon: its visibility API (docs/visibility.md) at an address that the user
- * gives, or through a `kubectl port-forward` that lives as long as the command, with the user's own
- * kubeconfig and rights.
+ * gives; else as an aggregated API, by `kubectl get --raw`; and where that is not installed through
+ * a `kubectl port-forward` that lives as long as the command. kubectl has the user's own kubeconfig
+ * and rights.
  */
 #ifndef MK_CLI_FLEET_DAEMON_H
 #define MK_CLI_FLEET_DAEMON_H
@@ -12,7 +13,7 @@
 /* The options of each command that asks the daemon; an initialiser of struct cli_option. */
 #define DAEMON_OPTIONS                                                                   \
 	{0, "server", "URL", false,                                                      \
-	 "the daemon's address, http://HOST:PORT; without it: "                          \
+	 "the daemon's address, http://HOST:PORT; without it: the aggregated API, or "   \
 	 "kubectl port-forward"},                                                        \
 		{0, "manager-namespace", "NAME", false,                                  \
 		 "namespace of deployment multikueued (default kueue-system)"},          \
@@ -24,7 +25,8 @@
 struct daemon {
 	struct cli *c;
 	const struct cli_args *args;
-	char url[256];
+	bool aggregated;        /* by kubectl get --raw */
+	char url[256];          /* else */
 	struct kubectl kubectl; /* the port-forward; pid 0: none */
 };
 

@@ -20,6 +20,13 @@ bool kubectl_start(struct kubectl *k, const struct cli_args *args, const char *c
 		   bool quiet);
 /* One line of its output, without its end, within 'ms'. False: there is none. */
 bool kubectl_line(struct kubectl *k, char *line, size_t size, int64_t ms);
+/*
+ * Runs `kubectl WORDS...` to its end, within 'ms', and appends what it writes to 'out' and 'err'.
+ * False, and nothing is appended: it could not be started; errno says why. *ret_good: it ended with
+ * exit status 0, and nothing was cut off.
+ */
+bool kubectl_run(const struct cli_args *args, const char *const *words, int64_t ms, struct buf *out,
+		 struct buf *err, bool *ret_good);
 /* Ends it, if it has not ended, and waits. True: it ended by itself, with exit status 0. */
 bool kubectl_end(struct kubectl *k, bool kill_it);
 

@@ -126,6 +126,9 @@ func (p *plane) prepare() error {
 	if err := serving.write(p.dir, "apiserver.crt", "apiserver.key"); err != nil {
 		return err
 	}
+	if err := p.prepareProxy(); err != nil {
+		return err
+	}
 	// A user for each program, so that the audit log tells them apart whatever they call
 	// themselves in User-Agent.
 	for file, user := range map[string]string{
@@ -137,6 +140,26 @@ func (p *plane) prepare() error {
 		}
 	}
 	return nil
+}
+
+// The common name of the API server's certificate as a client of such APIs.
+const proxyName = "front-proxy-client"
+
+// prepareProxy makes what the API server shows to the APIs behind its aggregation layer. The
+// authority is one of its own: who has a certificate of it may speak for every user.
+func (p *plane) prepareProxy() error {
+	ca, err := newAuthority(p.name + "-front-proxy-ca")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.path("front-proxy-ca.crt"), ca.pem, 0o600); err != nil {
+		return err
+	}
+	client, err := ca.issueClient(proxyName)
+	if err != nil {
+		return err
+	}
+	return client.write(p.dir, "front-proxy.crt", "front-proxy.key")
 }
 
 func (p *plane) writeKubeconfig(file, user string) error {
@@ -194,6 +217,12 @@ func (p *plane) startAPI(ctx context.Context) error {
 		"--client-ca-file=ca.crt", "--authorization-mode=RBAC",
 		"--service-account-key-file=sa.key", "--service-account-signing-key-file=sa.key",
 		"--service-account-issuer=https://kubernetes.default.svc",
+		"--requestheader-client-ca-file=front-proxy-ca.crt",
+		"--requestheader-allowed-names="+proxyName,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=front-proxy.crt", "--proxy-client-key-file=front-proxy.key",
 		"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
 		"--disable-admission-plugins=ServiceAccount",
 		"--audit-policy-file=audit-policy.yaml", "--audit-log-path=audit.log")
