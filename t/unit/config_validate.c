@@ -338,7 +338,21 @@ static void test_starts(void)
 	refused(V2 "metrics: {bindAddress: \"example.org:81\"}\nwebhook: {host: example.org}\n",
 		"metrics.bindAddress: Invalid value: \"example.org:81\": " ADDRESS
 		"\nwebhook.host: Invalid value: \"example.org\": must be an IP address");
+	refused(V2 "multiKueue: {visibility: {bindAddress: 'example.org:81', serviceName: A, "
+		   "secretName: multikueue-webhook-server-cert}}\n",
+		"multiKueue.visibility.bindAddress: Invalid value: \"example.org:81\": " ADDRESS
+		"\nmultiKueue.visibility.serviceName: Invalid value: \"A\": a DNS-1035 label must "
+		"consist of lower case alphanumeric characters or '-', start with an alphabetic "
+		"character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+		"regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+		"\nmultiKueue.visibility.secretName: Invalid value: "
+		"\"multikueue-webhook-server-cert\": it is the webhook's: expected another name");
+	accepted(V2 "multiKueue: {visibility: {bindAddress: ':8444'}}\n", "the aggregated API");
+	is_str(c.visibility_bind_address.p, ":8444", "... has its address");
+	is_str(c.visibility_service_name.p, "multikueued-visibility", "... a Service");
+	is_str(c.visibility_secret_name.p, "multikueued-visibility-cert", "... and a Secret");
 	accepted(V2 "webhook: {host: localhost}\n", "localhost");
+	is_str(c.visibility_bind_address.p, "0", "without the section it is off");
 	is_str(c.webhook_host.p, "127.0.0.1", "... is that of IPv4, as with Go");
 	accepted(V2 "health: {healthProbeBindAddress: \"localhost:8081\"}\n", "also here");
 	is_str(c.health_bind_address.p, "127.0.0.1:8081", "... and here");

@@ -103,7 +103,7 @@ is "$(mk "$admin" why a -n "$T" | awk -v w="$win" '$1 == w { print $2 }')" JobRu
 is "$(mk "$admin" get workloads -n "$T" | awk '{ print $2 }' | sort | tr '\n' ' ')" "JOB Job/a Job/b Job/c " "get workloads"
 is "$(mk "$admin" get clusters | awk 'NR > 1 { print $1, $2 }' | tr '\n' ' ')" "w1 Connected w2 Connected " "get clusters"
 is "$(mk "$admin" status | sed -n 's/^Workers: *//p')" "2, 2 connected" "status"
-is "$(mk "$admin" events a -n "$T" -o json | jq -r '.items[] | select(.rule == "win") | .cluster')" "$win" "events"
+is "$(mk "$admin" events a -n "$T" -o json | jq -r '[.items[] | select(.rule == "win")][0].cluster')" "$win" "events"
 is "$(mk "$admin" why nothing -n "$T" | grep -c 'no Workload or job "nothing" in namespace')" 1 "a name that is not there"
 
 for path in namespaces/$T/workloads "namespaces/$T/workloads/$wl" clusters clusters/w1 queues events; do
