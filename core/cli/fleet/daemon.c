@@ -40,23 +40,35 @@ static unsigned port_of(mk_str line)
 
 static bool forward(struct daemon *d)
 {
-	const char *ns = cli_get(d->args, "manager-namespace");
+	const char *ns = cli_get(d->args, "manager-namespace"), *at = cli_get(d->args, "port");
+	mk_str ports = arena_printf(&d->c->a, "%s:8081", at ? at : "");
 	const char *words[] = {"port-forward",
 			       "--namespace",
 			       ns ? ns : "kueue-system",
 			       "--address=127.0.0.1",
 			       "deployment/multikueued",
-			       ":8081",
+			       ports.p,
 			       NULL};
 	char line[512];
 	unsigned port = 0;
 
+	if (!ports.p) {
+		(void)cli_no_memory(d->c);
+		return false;
+	}
 	if (!kubectl_start(&d->kubectl, d->args, words, false)) {
 		no_kubectl(d->c);
 		return false;
 	}
 	while (port == 0 && kubectl_line(&d->kubectl, line, sizeof(line), FORWARD_MS)) {
 		port = port_of(str_of(line));
+	}
+	if (port == 0 && at) {
+		cli_error(d->c,
+			  "`kubectl port-forward deployment/multikueued` in namespace %s could not "
+			  "open port %s; is it taken? Try --port with another, or without",
+			  words[2], at);
+		return false;
 	}
 	if (port == 0) {
 		cli_error(d->c,
