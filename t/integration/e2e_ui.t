@@ -72,12 +72,12 @@ if ! { command -v chromium-headless-shell || command -v chromium; } >/dev/null 2
 	skip "the page in a browser" "chromium-headless-shell and python3 are not installed: conf/install-deps ui"
 	done_testing
 fi
-SUBMIT_NOTES=',"note":"x"' submit mgr train 3600000 "$OURS" >/dev/null
+submit mgr train 3600000 "$OURS" >/dev/null
 [ "$live" = 0 ] || api mgr POST /kubesim/load "{\"n\":$live,\"prefix\":\"live\",\"runMs\":86400000}" >/dev/null
 placed() {
 	curl -sS "$at/v1/workloads?phase=Won&limit=1" | jq -e '.items | length == 1'
 }
-wait_for 60 placed
+wait_for 300 placed
 ok $? "a job runs"
 name=$(curl -sS "$at/v1/workloads?limit=1" | jq -r '.items[0].name')
 LIVE="document.getElementById('state').textContent === 'Live.'"

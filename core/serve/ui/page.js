@@ -83,15 +83,15 @@ async function get(path, signal) {
 }
 const query = o => new URLSearchParams(Object.entries(o).filter(([, v]) => v !== "" && v !== undefined)).toString();
 
-// Pages from 'after' on until there are ROWS rows that 'fits' lets through, LOOKS requests at most.
-async function workloads(filter, fits, after, signal) {
+// Pages from 'after' on until there are 'most' rows that 'fits' lets through, LOOKS requests at most.
+async function workloads(filter, fits, after, signal, most = ROWS) {
 	const rows = [];
 	let looks = 0;
 	do {
 		const page = await get("/v1/workloads?" + query({...filter, limit: ROWS, continue: after || ""}), signal);
 		rows.push(...page.items.filter(fits));
 		after = page.continue;
-	} while (after && rows.length < ROWS && ++looks < LOOKS);
+	} while (after && rows.length < most && ++looks < LOOKS);
 	return {rows, after};
 }
 
@@ -163,7 +163,7 @@ function fleet(box) {
 			const s = await get("/status", signal);
 			await decisions(signal);
 			// A few pages each time; what was counted last stays until the round has ended.
-			const page = await workloads({}, w => !OVER.includes(w.phase), seen.after, signal).catch(e => {
+			const page = await workloads({}, w => !OVER.includes(w.phase), seen.after, signal, Infinity).catch(e => {
 				if (e.status !== 410) throw e;
 				seen.turn = [];
 				return {rows: [], after: undefined};
