@@ -107,6 +107,13 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	@$(call say,CC,$@)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The page of /ui becomes an array. The object's list of what it includes is there only after a first build.
+$(B)/core/serve/ui.o: CPPFLAGS += -I$(B)
+$(B)/core/serve/ui.o: $(B)/core/serve/ui/page.inc
+$(B)/core/serve/ui/page.inc: $(wildcard core/serve/ui/*)
+	@mkdir -p $(@D)
+	@core/serve/ui/assemble core/serve/ui >$@
+
 $(B)/lib%.a:
 	@mkdir -p $(@D)
 	@$(AR) rcs $@.$$$$ $^ && mv -f $@.$$$$ $@

@@ -80,7 +80,7 @@ struct cli_command {
 
 /* Groups of commands, adapter.c and tree/tree.c, and those that ask a daemon or the fleet. */
 extern const struct cli_command cli_adapter, cli_tree, cli_why, cli_get_rows, cli_status,
-	cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain;
+	cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain, cli_ui;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /healthz, /readyz, /metrics and /status; see endpoints.h. */
+/* /healthz, /readyz, /metrics, /status, /v1/ and /ui; see endpoints.h. */
 #include "core/serve/endpoints.h"
 
 #include "core/base/alloc.h"
@@ -8,6 +8,7 @@
 #include "core/net/http_server.h"
 #include "core/serve/api_server.h"
 #include "core/serve/metrics_server.h"
+#include "core/serve/ui.h"
 #include "core/serve/visibility.h"
 
 struct endpoints {
@@ -115,7 +116,8 @@ static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 	done = http_server_handle(e->health, c->liveness_endpoint.p, healthz, e) &&
 	       http_server_handle(e->health, c->readiness_endpoint.p, readyz, e) &&
 	       http_server_handle(e->health, "/status", status, e) &&
-	       http_server_handle(e->health, "/v1/", visibility_handle, &e->visibility);
+	       http_server_handle(e->health, "/v1/", visibility_handle, &e->visibility) &&
+	       http_server_handle(e->health, "/ui", ui_handle, NULL);
 	if (done && config_is_on(c->metrics_bind_address)) {
 		done = http_server_handle(e->health, "/metrics", metrics, e);
 	}

@@ -2,9 +2,9 @@
 /*
  * The daemon's own HTTP endpoints. Liveness and readiness are plain HTTP for every client. Only for
  * clients on the same host, kubectl port-forward among them: /metrics, /status (JSON of what it is
- * doing) and /v1/ (visibility.h). Other readers get /metrics over HTTPS, when the API server lets
- * them (metrics_server.h), and what /v1/ says as an API of Kubernetes (api_server.h). Readiness
- * never depends on leadership or on workers: a standby is ready.
+ * doing), /v1/ (visibility.h) and /ui (ui.h). Other readers get /metrics over HTTPS, when the API
+ * server lets them (metrics_server.h), and what /v1/ says as an API of Kubernetes (api_server.h).
+ * Readiness never depends on leadership or on workers: a standby is ready.
  */
 #ifndef MK_SERVE_ENDPOINTS_H
 #define MK_SERVE_ENDPOINTS_H

@@ -43,17 +43,22 @@ static unsigned port_of(mk_str line)
 
 static bool forward(struct daemon *d)
 {
-	const char *ns = cli_get(d->args, "manager-namespace");
+	const char *ns = cli_get(d->args, "manager-namespace"), *at = cli_get(d->args, "port");
+	mk_str ports = arena_printf(&d->c->a, "%s:8081", at ? at : "");
 	const char *words[] = {"port-forward",
 			       "--namespace",
 			       ns ? ns : "kueue-system",
 			       "--address=127.0.0.1",
 			       "deployment/multikueued",
-			       ":8081",
+			       ports.p,
 			       NULL};
 	char line[512];
 	unsigned port = 0;
 
+	if (!ports.p) {
+		(void)cli_no_memory(d->c);
+		return false;
+	}
 	if (!kubectl_start(&d->kubectl, d->args, words, false)) {
 		no_kubectl(d->c);
 		return false;
@@ -61,13 +66,19 @@ static bool forward(struct daemon *d)
 	while (port == 0 && kubectl_line(&d->kubectl, line, sizeof(line), FORWARD_MS)) {
 		port = port_of(str_of(line));
 	}
+	if (port == 0 && at) {
+		cli_error(d->c,
+			  "`kubectl port-forward deployment/multikueued` in namespace %s could not "
+			  "open port %s; is it taken? Try --port with another, or without",
+			  words[2], at);
+		return false;
+	}
 	if (port == 0) {
 		cli_error(d->c,
 			  "`kubectl port-forward deployment/multikueued` in namespace %s opened no "
-			  "port%s; expected the daemon to run there: see --manager-namespace and "
+			  "port; expected the daemon to run there: see --manager-namespace and "
 			  "--server",
-			  words[2],
-			  d->aggregated ? "" : ", and the aggregated API is not installed");
+			  words[2]);
 		return false;
 	}
 	snprintf(d->url, sizeof(d->url), "http://127.0.0.1:%u", port);
@@ -217,26 +228,37 @@ static struct json *get_aggregated(struct daemon *d, mk_str path, int *ret_statu
 
 /* --- the way ---------------------------------------------------------------------------------- */
 
-bool daemon_open(struct daemon *d, struct cli *c, const struct cli_args *args)
+/* --server as the way. False: the error was printed. */
+static bool take_server(struct daemon *d, const char *server)
 {
-	const char *server = cli_get(args, "server");
-	size_t n;
+	size_t n = strlen(server);
 
-	*d = (struct daemon){.c = c, .args = args, .kubectl.fd = -1};
-	if (!server) {
-		return choose(d);
-	}
-	n = strlen(server);
 	while (n > 0 && server[n - 1] == '/') {
 		n--;
 	}
 	if (n >= sizeof(d->url) || !str_starts(str_of(server), STR("http://"))) {
-		cli_error(c, "--server %s: expected http://HOST:PORT", server);
+		cli_error(d->c, "--server %s: expected http://HOST:PORT", server);
 		return false;
 	}
 	memcpy(d->url, server, n);
 	d->url[n] = '\0';
 	return true;
+}
+
+bool daemon_open(struct daemon *d, struct cli *c, const struct cli_args *args)
+{
+	const char *server = cli_get(args, "server");
+
+	*d = (struct daemon){.c = c, .args = args, .kubectl.fd = -1};
+	return server ? take_server(d, server) : choose(d);
+}
+
+bool daemon_open_port(struct daemon *d, struct cli *c, const struct cli_args *args)
+{
+	const char *server = cli_get(args, "server");
+
+	*d = (struct daemon){.c = c, .args = args, .kubectl.fd = -1};
+	return server ? take_server(d, server) : forward(d);
 }
 
 void daemon_close(struct daemon *d)

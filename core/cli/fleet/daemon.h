@@ -30,8 +30,13 @@ struct daemon {
 	struct kubectl kubectl; /* the port-forward; pid 0: none */
 };
 
-/* Finds the way. False: the error was printed. daemon_close in any case. */
+/*
+ * Finds the way; --port, where the command has it, is the port-forward's on this host.
+ * False: the error was printed. daemon_close in any case.
+ */
 bool daemon_open(struct daemon *d, struct cli *c, const struct cli_args *args);
+/* The same for what the aggregated API does not have: an address in 'url'. */
+bool daemon_open_port(struct daemon *d, struct cli *c, const struct cli_args *args);
 /* Ends kubectl. */
 void daemon_close(struct daemon *d);
 
