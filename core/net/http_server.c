@@ -169,6 +169,7 @@ static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 				  .query = h->query,
 				  .body = body,
 				  .authorization = h->authorization,
+				  .host = h->host,
 				  .is_local = c->is_local};
 	struct http_answer a = {.status = 200, .content_type = "text/plain; charset=utf-8"};
 	enum http_verdict verdict = HTTP_GO;

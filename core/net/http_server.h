@@ -42,6 +42,7 @@ struct http_request {
 	mk_str query;       /* what stands behind '?', as sent, or "" */
 	mk_str body;
 	mk_str authorization; /* value of that header, or ""; secret */
+	mk_str host;          /* value of that header, or "" */
 	bool is_local;        /* the client came by a loopback address */
 };
 
