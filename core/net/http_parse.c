@@ -87,6 +87,12 @@ static int take_header(mk_str name, mk_str value, bool *has_length, struct http_
 			return 400; /* which of them would count? */
 		}
 		h->authorization = value;
+	} else if (name_is(name, "host")) {
+		if (h->has_host) {
+			return 400; /* which of them would count? */
+		}
+		h->has_host = true;
+		h->host = value;
 	} else if (name_is(name, "expect")) {
 		h->expects_continue = name_is(value, "100-continue");
 	}

@@ -12,6 +12,8 @@ struct http_head {
 	mk_str method, path, query; /* views into the text */
 	mk_str authorization;       /* value of that header, or "" */
 	mk_str headers;             /* their lines, for http_next_header */
+	mk_str host;                /* value of that header, or "" */
+	bool has_host;              /* it was sent, if only empty */
 	size_t body_n;              /* Content-Length, or 0 */
 	bool keep_alive;            /* the client wants the connection to stay open */
 	bool expects_continue;      /* it waits for "100 Continue" before the body */

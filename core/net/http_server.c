@@ -175,6 +175,7 @@ static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 				  .authorization = h->authorization,
 				  .headers = h->headers,
 				  .tls = s->o.tls ? bufferevent_openssl_get_ssl(c->bev) : NULL,
+				  .host = h->host,
 				  .is_local = c->is_local};
 	struct http_answer a = {.status = 200, .content_type = "text/plain; charset=utf-8"};
 	enum http_verdict verdict = HTTP_GO;

@@ -44,6 +44,7 @@ struct http_request {
 	mk_str authorization; /* value of that header, or ""; secret */
 	mk_str headers;       /* all of them, for http_next_header (http_parse.h) */
 	struct ssl_st *tls;   /* the session, for tls_client.h; NULL without TLS */
+	mk_str host;          /* value of that header, or "" */
 	bool is_local;        /* the client came by a loopback address */
 };
 

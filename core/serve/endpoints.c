@@ -84,12 +84,51 @@ static bool wants_metrics_listener(const struct config *c)
 		str_ends(c->metrics_bind_address, STR(":0")));
 }
 
+/* "localhost", "127.0.0.1" or "[::1]", with or without a port; curl without a name sends none. */
+static bool is_host_local(mk_str host)
+{
+	static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+	uint64_t port;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		mk_str name = str_of(names[i]), rest;
+
+		if (!str_starts(host, name)) {
+			continue;
+		}
+		rest = str_sub(host, name.n, host.n);
+		if (rest.n == 0 || (rest.p[0] == ':' && str_u64(str_sub(rest, 1, rest.n), &port))) {
+			return true;
+		}
+	}
+	return host.n == 0;
+}
+
+/*
+ * A site may lead its own name to the loopback address and let its script read what is there
+ * (DNS rebinding): the name is in the header Host. /metrics has nothing of a single job, and
+ * collectors on this host may have a name for it.
+ */
+static bool is_for_us(const struct http_request *rq)
+{
+	bool tells = str_is(rq->path, "/ui") || str_is(rq->path, "/status") ||
+		     str_starts(rq->path, STR("/v1/"));
+
+	return !tells || is_host_local(rq->host);
+}
+
 /* What tells about jobs is not for every client that can reach the probes. */
 static enum http_verdict health_gate(void *ctx, const struct http_request *rq,
 				     struct http_answer *a)
 {
 	const struct config *config = ((struct endpoints *)ctx)->o.config;
 
+	if (rq->is_local && !is_for_us(rq)) {
+		a->status = 403;
+		buf_add(&a->body, STR("expected localhost, 127.0.0.1 or [::1] in the header "
+				      "Host\n"));
+		return HTTP_NO;
+	}
 	if (rq->is_local || str_eq(rq->path, config->liveness_endpoint) ||
 	    str_eq(rq->path, config->readiness_endpoint)) {
 		return HTTP_GO;

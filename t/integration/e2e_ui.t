@@ -25,6 +25,16 @@ is "$(tr -d '\r' <"$dir/head" | grep -ciE '^(content-type: text/html; charset=ut
 	"as HTML that is not guessed and not kept"
 is "$(curl -sS -D - -o /dev/null -H 'Origin: http://elsewhere' "$at/v1/clusters" | grep -ci '^access-control-')" 0 \
 	"no other site's script may read an answer"
+host() { # HOST PATH: the status
+	curl -sS -o /dev/null -w '%{http_code}' -H "Host: $1" "$at$2"
+}
+for h in localhost "localhost:$MANAGER_PORT" "127.0.0.1:8081" '[::1]:8081' ''; do
+	is "$(host "$h" /v1/clusters) $(host "$h" /ui)" "200 200" "Host: $h is this host"
+done
+for h in elsewhere.example "elsewhere.example:$MANAGER_PORT" localhost.elsewhere.example 127.0.0.1.elsewhere.example 'localhost:x'; do
+	is "$(host "$h" /v1/clusters) $(host "$h" /ui) $(host "$h" /status)" "403 403 403" "Host: $h is not: a name of others that leads here"
+done
+is "$(host elsewhere.example /healthz)" 200 "probes may use any name"
 is "$(curl -sS -X POST -o /dev/null -w '%{http_code}' -d x "$at/ui")" 405 "it takes nothing"
 is "$(grep -cE 'https?://|[[:space:]]on[a-z]+="|innerHTML|eval\(' "$dir/page")" 0 "it names no other host, and has no handlers in its markup"
 hash_of() { # TAG: of what stands between its tags

@@ -65,6 +65,7 @@ int main(void)
 		{"GET / HTTP/1.1\r\nContent-Length: 1\r\ncontent-length: 1\r\n\r\n", 400},
 		{"GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 400},
 		{"GET / HTTP/1.1\r\nAuthorization: a\r\nauthorization: b\r\n\r\n", 400},
+		{"GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", 400},
 		{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 501},
 		{"\r\n\r\n", 400},
 		{"", 400},
