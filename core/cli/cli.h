@@ -77,9 +77,12 @@ struct cli_command {
 	enum cli_exit (*run)(struct cli *c, const struct cli_args *args); /* NULL for a group */
 };
 
-/* Groups of commands, adapter.c and tree/tree.c, and those of fleet/, which ask a daemon. */
+/*
+ * Groups of commands, adapter.c, tree/tree.c and worker/worker.c, and those of fleet/, which ask a
+ * daemon.
+ */
 extern const struct cli_command cli_adapter, cli_tree, cli_why, cli_get_rows, cli_status,
-	cli_events;
+	cli_events, cli_worker;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);
@@ -103,6 +106,9 @@ typedef enum cli_exit cli_step_fn(void *ctx);
  * CLI_FAILED, CLI_USAGE: returned at once.
  */
 enum cli_exit cli_repeat(struct cli *c, int64_t ms, bool redraw, cli_step_fn *step, void *ctx);
+
+/* Puts out what was printed so far. False: it cannot be written, the error was printed. */
+bool cli_flush(struct cli *c);
 
 /* Output of commands may have any text in it: makes that of c->out and c->err harmless. */
 void cli_make_harmless(struct cli *c);

@@ -4,8 +4,9 @@
 
 #include "core/cli/output.h"
 
-static const struct cli_command *const top[] = {
-	&cli_why, &cli_status, &cli_get_rows, &cli_events, &cli_adapter, &cli_tree, NULL};
+static const struct cli_command *const top[] = {&cli_why,    &cli_status, &cli_get_rows,
+						&cli_events, &cli_worker, &cli_adapter,
+						&cli_tree,   NULL};
 
 static const struct cli_command all_commands = {
 	.name = "kubectl multikueue",
@@ -16,6 +17,7 @@ static const struct cli_command all_commands = {
 	.examples = "  kubectl multikueue why train -n team-a\n"
 		    "  kubectl multikueue status\n"
 		    "  kubectl multikueue events -A -f\n"
+		    "  kubectl multikueue worker add west --config workers\n"
 		    "  kubectl multikueue tree show -f queues.yaml\n"
 		    "  kubectl multikueue tree validate -f queues/\n"
 		    "  kubectl multikueue adapter test widget.yaml fixtures/\n",

@@ -5,7 +5,10 @@
 
 #include "core/cli/cli.h"
 
-enum { KUBECTL_WORDS_MAX = 24 };
+enum {
+	KUBECTL_WORDS_MAX = 32,
+	KUBECTL_SAID_MAX = 64 * 1024 * 1024, /* of each stream, in kubectl_run */
+};
 
 /* A running kubectl and its standard output. */
 struct kubectl {
@@ -22,5 +25,17 @@ bool kubectl_start(struct kubectl *k, const struct cli_args *args, const char *c
 bool kubectl_line(struct kubectl *k, char *line, size_t size, int64_t ms);
 /* Ends it, if it has not ended, and waits. True: it ended by itself, with exit status 0. */
 bool kubectl_end(struct kubectl *k, bool kill_it);
+
+/* What a kubectl said that ran to its end, and whether its exit status was 0. */
+struct kubectl_said {
+	mk_str out, err;
+	bool good;
+};
+/*
+ * Runs a kubectl to its end; 'words' are all of its words, "kubectl" first and NULL last. 'input'
+ * is its standard input, which no other process sees. What it says is in the arena. False: it
+ * could not be run, or said more than KUBECTL_SAID_MAX; errno says why.
+ */
+bool kubectl_run(struct arena *a, const char *const *words, mk_str input, struct kubectl_said *ret);
 
 #endif

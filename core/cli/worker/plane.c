@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cluster as kubectl reaches it; see plane.h. */
+#include "core/cli/worker/plane.h"
+
+#include <errno.h>
+
+#include "core/cli/fleet/kubectl.h"
+
+enum { WORDS_MAX = 16 };
+
+/* Lines of kubectl, each behind the name of the cluster. */
+static void tell(const struct plane *p, mk_str said)
+{
+	mk_str line;
+
+	while (str_split(&said, '\n', &line)) {
+		if (line.n > 0) {
+			buf_printf(&p->c->out, "%s: %.*s\n", p->name, STR_ARG(line));
+		}
+	}
+}
+
+static bool run(const struct plane *p, mk_str input, mk_str *ret, const char *const *words)
+{
+	const char *argv[KUBECTL_WORDS_MAX] = {"kubectl", "--request-timeout=30s"};
+	struct kubectl_said said = {.good = false};
+	size_t n = 2;
+
+	if (p->context) {
+		argv[n++] = "--context";
+		argv[n++] = p->context;
+	}
+	if (p->kubeconfig) {
+		argv[n++] = "--kubeconfig";
+		argv[n++] = p->kubeconfig;
+	}
+	for (size_t i = 0; i < WORDS_MAX && words[i]; i++) {
+		argv[n++] = words[i];
+	}
+	if (!kubectl_run(&p->c->a, argv, input, &said)) {
+		cli_error(p->c, "kubectl cannot be run: %s; expected it in the PATH",
+			  strerror(errno));
+		return false;
+	}
+	if (!said.good) {
+		cli_error(p->c, "%s: kubectl %s: %.*s", p->name, words[0],
+			  STR_ARG(str_trim(str_cut(said.err, 4000))));
+		return false;
+	}
+	*ret = said.out;
+	return true;
+}
+
+bool plane_run(const struct plane *p, mk_str *ret, const char *const *words)
+{
+	return run(p, STR_NONE, ret, words);
+}
+
+bool plane_open(struct plane *p, struct cli *c, const struct cli_args *args, const char *context)
+{
+	static const char *const words[] = {"get", "namespace", "kube-system",
+					    "--output=jsonpath={.metadata.uid}", NULL};
+
+	*p = (struct plane){.c = c,
+			    .context = context,
+			    .kubeconfig = cli_get(args, "kubeconfig"),
+			    .name = context ? context : "manager",
+			    .force = cli_get(args, "force-conflicts") != NULL};
+	return plane_run(p, &p->uid, words);
+}
+
+struct json *plane_get(const struct plane *p, const char *what, const char *name, const char *ns)
+{
+	const char *words[WORDS_MAX] = {"get", "--output=json", "--ignore-not-found"};
+	struct json *v = NULL;
+	struct mk_err err = {0};
+	size_t n = 3;
+	mk_str text;
+
+	if (ns) {
+		words[n++] = "--namespace";
+		words[n++] = ns;
+	}
+	words[n++] = what;
+	words[n++] = name;
+	if (!run(p, STR_NONE, &text, words)) {
+		return NULL;
+	}
+	if (text.n == 0) {
+		return json_new_obj(&p->c->a);
+	}
+	if (json_parse(&p->c->a, text, &v, &err) != ERR_OK) {
+		cli_error(p->c, "%s: kubectl get %s: expected JSON: %s", p->name, what, err.msg);
+		return NULL;
+	}
+	return v;
+}
+
+bool plane_apply(const struct plane *p, const struct json *objects)
+{
+	struct arena *a = &p->c->a;
+	struct json *list = json_new_obj(a);
+	const char *words[] = {"apply",
+			       "--server-side",
+			       "--field-manager=" PLANE_WRITER,
+			       "--filename=-",
+			       p->force ? "--force-conflicts" : NULL,
+			       NULL};
+	mk_str said, text;
+
+	json_set_str(a, list, "apiVersion", STR("v1"));
+	json_set_str(a, list, "kind", STR("List"));
+	json_set(a, list, STR("items"), json_dup(a, objects));
+	text = json_write(a, list);
+	if (arena_failed(a)) {
+		(void)cli_no_memory(p->c);
+		return false;
+	}
+	if (!run(p, text, &said, words)) {
+		return false;
+	}
+	tell(p, said);
+	return cli_flush(p->c);
+}
+
+bool plane_delete(const struct plane *p, const char *what, mk_str name, const char *ns)
+{
+	mk_str word = arena_printf(&p->c->a, "%s/%.*s", what, STR_ARG(name));
+	const char *words[] = {"delete", word.p, "--ignore-not-found", ns ? "--namespace" : NULL,
+			       ns,       NULL};
+	mk_str said;
+
+	if (!word.p) {
+		(void)cli_no_memory(p->c);
+		return false;
+	}
+	if (!run(p, STR_NONE, &said, words)) {
+		return false;
+	}
+	tell(p, said);
+	return cli_flush(p->c);
+}
