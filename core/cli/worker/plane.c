@@ -122,21 +122,3 @@ bool plane_apply(const struct plane *p, const struct json *objects)
 	tell(p, said);
 	return cli_flush(p->c);
 }
-
-bool plane_delete(const struct plane *p, const char *what, mk_str name, const char *ns)
-{
-	mk_str word = arena_printf(&p->c->a, "%s/%.*s", what, STR_ARG(name));
-	const char *words[] = {"delete", word.p, "--ignore-not-found", ns ? "--namespace" : NULL,
-			       ns,       NULL};
-	mk_str said;
-
-	if (!word.p) {
-		(void)cli_no_memory(p->c);
-		return false;
-	}
-	if (!run(p, STR_NONE, &said, words)) {
-		return false;
-	}
-	tell(p, said);
-	return cli_flush(p->c);
-}

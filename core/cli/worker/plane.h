@@ -43,7 +43,4 @@ struct json *plane_get(const struct plane *p, const char *what, const char *name
  */
 bool plane_apply(const struct plane *p, const struct json *objects);
 
-/* Deletes it and waits until it is gone; it may be gone already. Prints a line. */
-bool plane_delete(const struct plane *p, const char *what, mk_str name, const char *ns);
-
 #endif
