@@ -78,9 +78,12 @@ struct cli_command {
 	enum cli_exit (*run)(struct cli *c, const struct cli_args *args); /* NULL for a group */
 };
 
-/* Groups of commands, adapter.c and tree/tree.c, and those that ask a daemon or the fleet. */
-extern const struct cli_command cli_adapter, cli_tree, cli_why, cli_get_rows, cli_status,
-	cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain, cli_ui;
+/*
+ * Groups of commands, adapter.c, tree/tree.c and worker/worker.c, and those that ask a daemon or
+ * the fleet.
+ */
+extern const struct cli_command cli_adapter, cli_tree, cli_worker, cli_why, cli_get_rows,
+	cli_status, cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain, cli_ui;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);
@@ -105,6 +108,9 @@ typedef enum cli_exit cli_step_fn(void *ctx);
  * CLI_FAILED, CLI_USAGE: returned at once.
  */
 enum cli_exit cli_repeat(struct cli *c, int64_t ms, bool redraw, cli_step_fn *step, void *ctx);
+
+/* Puts out what was printed so far. False: it cannot be written, the error was printed. */
+bool cli_flush(struct cli *c);
 
 /* Output of commands may have any text in it: makes that of c->out and c->err harmless. */
 void cli_make_harmless(struct cli *c);

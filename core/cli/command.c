@@ -5,8 +5,8 @@
 #include "core/cli/output.h"
 
 static const struct cli_command *const top[] = {
-	&cli_why,    &cli_status, &cli_get_rows, &cli_events,  &cli_ui,   &cli_doctor,
-	&cli_cordon, &cli_drain,  &cli_uncordon, &cli_adapter, &cli_tree, NULL};
+	&cli_why,   &cli_status,   &cli_get_rows, &cli_events,  &cli_ui,   &cli_doctor, &cli_cordon,
+	&cli_drain, &cli_uncordon, &cli_worker,   &cli_adapter, &cli_tree, NULL};
 
 static const struct cli_command all_commands = {
 	.name = "kubectl multikueue",
@@ -20,6 +20,7 @@ static const struct cli_command all_commands = {
 		    "  kubectl multikueue ui\n"
 		    "  kubectl multikueue doctor\n"
 		    "  kubectl multikueue drain west --evict\n"
+		    "  kubectl multikueue worker add west --config workers\n"
 		    "  kubectl multikueue tree show -f queues.yaml\n"
 		    "  kubectl multikueue tree validate -f queues/\n"
 		    "  kubectl multikueue adapter test widget.yaml fixtures/\n",

@@ -30,6 +30,11 @@ static bool flush(struct cli *c, bool redraw)
 	return done;
 }
 
+bool cli_flush(struct cli *c)
+{
+	return !c->host || flush(c, false);
+}
+
 /* One step, whose memory goes when it ends. */
 static enum cli_exit step_once(struct cli *c, cli_step_fn *step, void *ctx)
 {

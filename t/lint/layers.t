@@ -52,17 +52,18 @@ allowed() {
 	cli/tree) echo 'cli|quota|api|base' ;;
 	cli/fleet) echo 'cli|net|api|base' ;;
 	cli/doctor) echo 'cli/fleet|cli|kube|net|api|base' ;;
+	cli/worker) echo 'cli|api|base' ;;
 	esac
 }
 
-for layer in base model kube plug api quota engine admit apply net config manager serve daemon cli cli/tree cli/fleet cli/doctor; do
+for layer in base model kube plug api quota engine admit apply net config manager serve daemon cli cli/tree cli/fleet cli/doctor cli/worker; do
 	[ -d core/$layer ] || continue
 	ok=$(allowed $layer)
 	for f in $(files core/$layer); do
 		# what the commands of cli share knows neither the trees nor the quota library
 		case $layer:$f in
 		cli:core/cli/*/*) continue ;;
-		cli:*) grep -nE '"core/cli/(tree|fleet|doctor)/' "$f" | sed "s|^|$f:|" ;;
+		cli:*) grep -nE '"core/cli/(tree|fleet|doctor|worker)/' "$f" | sed "s|^|$f:|" ;;
 		esac
 		grep -nE '^#[[:space:]]*include "' "$f" | grep -vE "\"core/($layer${ok:+|$ok})/" |
 			{ if [ $layer = net ]; then grep -vE '"core/kube/(transport|lease)\.h"'; else cat; fi; } |

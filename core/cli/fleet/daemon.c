@@ -105,12 +105,14 @@ static bool says_not_found(mk_str line)
 static int get_raw(struct daemon *d, const char *path, struct buf *out)
 {
 	const char *words[] = {"get", "--raw", path, NULL};
+	const char *argv[KUBECTL_WORDS_MAX];
 	bool good = false;
 	struct buf err;
 	mk_str line;
 
 	buf_init(&err, WORDS_MAX);
-	if (!kubectl_run(d->args, words, ANSWER_MS, out, &err, &good)) {
+	kubectl_words(d->args, words, argv);
+	if (!kubectl_run(argv, STR(""), ANSWER_MS, out, &err, &good)) {
 		no_kubectl(d->c);
 		buf_done(&err);
 		return 0;

@@ -7,80 +7,85 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 
-enum { ERR_OURS = -1, ERR_NOWHERE = -2 };
+enum { NOWHERE = -1, OURS = -2 }; /* in place of a descriptor */
 
-/* 'err': where its standard error goes. */
-static int spawn(struct kubectl *k, char *const *argv, int out, int err)
+static int redirect(posix_spawn_file_actions_t *actions, int fd, int target)
 {
+	if (fd == OURS) {
+		return 0;
+	}
+	return fd == NOWHERE
+		       ? posix_spawn_file_actions_addopen(actions, target, "/dev/null", O_RDWR, 0)
+		       : posix_spawn_file_actions_adddup2(actions, fd, target);
+}
+
+/* 'fds': its standard input, output and error. False: errno says why. */
+static bool spawn(struct kubectl *k, const char *const *argv, const int fds[3])
+{
+	char *plain[KUBECTL_WORDS_MAX] = {NULL};
 	posix_spawn_file_actions_t actions;
 	int rc = posix_spawn_file_actions_init(&actions);
 
 	if (rc != 0) {
-		return rc;
+		errno = rc;
+		return false;
 	}
-	rc = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	if (rc == 0) {
-		rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
-						      0);
+	/* posix_spawn changes no word, but its type does not say so. */
+	for (size_t i = 0; i + 1 < KUBECTL_WORDS_MAX && argv[i]; i++) {
+		memcpy(&plain[i], &argv[i], sizeof(plain[i]));
 	}
-	if (rc == 0 && err == ERR_NOWHERE) {
-		rc = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
-						      O_WRONLY, 0);
-	} else if (rc == 0 && err >= 0) {
-		rc = posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+	for (int i = 0; rc == 0 && i < 3; i++) {
+		rc = redirect(&actions, fds[i], i);
 	}
 	if (rc == 0) {
-		rc = posix_spawnp(&k->pid, "kubectl", &actions, NULL, argv, environ);
+		rc = posix_spawnp(&k->pid, "kubectl", &actions, NULL, plain, environ);
 	}
 	posix_spawn_file_actions_destroy(&actions);
-	return rc;
+	errno = rc;
+	return rc == 0;
 }
 
-/* With our options before 'words'. False: errno says why. */
-static bool start(struct kubectl *k, const struct cli_args *args, const char *const *words, int out,
-		  int err)
+void kubectl_words(const struct cli_args *args, const char *const *words,
+		   const char *ret[KUBECTL_WORDS_MAX])
 {
 	static const char *const passed[] = {"context", "kubeconfig"};
 	static const char *const flags[] = {"--context", "--kubeconfig"};
-	const char *argv[KUBECTL_WORDS_MAX] = {"kubectl"};
-	char *plain[KUBECTL_WORDS_MAX];
 	size_t n = 1;
-	int rc;
 
+	ret[0] = "kubectl";
 	for (size_t i = 0; i < 2; i++) {
 		const char *value = cli_get(args, passed[i]);
 
 		if (value) {
-			argv[n++] = flags[i];
-			argv[n++] = value;
+			ret[n++] = flags[i];
+			ret[n++] = value;
 		}
 	}
 	for (; *words && n + 1 < KUBECTL_WORDS_MAX; words++) {
-		argv[n++] = *words;
+		ret[n++] = *words;
 	}
-	/* posix_spawn changes no word, but its type does not say so. */
-	memcpy(plain, argv, sizeof(plain));
-	rc = spawn(k, plain, out, err);
-	errno = rc;
-	return rc == 0;
+	ret[n] = NULL;
 }
 
 bool kubectl_start(struct kubectl *k, const struct cli_args *args, const char *const *words,
 		   bool quiet)
 {
+	const char *argv[KUBECTL_WORDS_MAX];
 	int ends[2];
 	bool started;
 
 	*k = (struct kubectl){.fd = -1};
+	kubectl_words(args, words, argv);
 	if (pipe2(ends, O_CLOEXEC) != 0) {
 		return false;
 	}
-	started = start(k, args, words, ends[1], quiet ? ERR_NOWHERE : ERR_OURS);
+	started = spawn(k, argv, (const int[3]){NOWHERE, ends[1], quiet ? NOWHERE : OURS});
 	close(ends[1]);
 	if (!started) {
 		int why = errno;
@@ -170,36 +175,57 @@ static bool take_all(const int fds[2], struct buf *const to[2], int64_t ms)
 	return true;
 }
 
-bool kubectl_run(const struct cli_args *args, const char *const *words, int64_t ms, struct buf *out,
+/* A file without a name, which no other process can open: what passes may be secret. */
+static int nameless(mk_str content)
+{
+	int fd = memfd_create("kubectl", MFD_CLOEXEC);
+	size_t at = 0;
+
+	while (fd >= 0 && at < content.n) {
+		ssize_t n = write(fd, content.p + at, content.n - at);
+
+		if (n <= 0) {
+			close(fd);
+			return -1;
+		}
+		at += (size_t)n;
+	}
+	return fd >= 0 && lseek(fd, 0, SEEK_SET) == 0 ? fd : -1;
+}
+
+static void close_all(const int *fds, size_t n)
+{
+	int why = errno;
+
+	for (size_t i = 0; i < n; i++) {
+		if (fds[i] >= 0) {
+			close(fds[i]);
+		}
+	}
+	errno = why;
+}
+
+bool kubectl_run(const char *const *argv, mk_str input, int64_t ms, struct buf *out,
 		 struct buf *err, bool *ret_good)
 {
 	struct kubectl k = {.fd = -1};
 	struct buf *const to[2] = {out, err};
-	int ends[2][2], read_ends[2], why;
-	bool started, whole;
+	int fds[3] = {-1, -1, -1}, ends[2][2] = {{-1, -1}, {-1, -1}};
+	bool started = pipe2(ends[0], O_CLOEXEC) == 0 && pipe2(ends[1], O_CLOEXEC) == 0;
+	bool whole;
 
-	if (pipe2(ends[0], O_CLOEXEC) != 0) {
-		return false;
-	}
-	if (pipe2(ends[1], O_CLOEXEC) != 0) {
-		close(ends[0][0]);
-		close(ends[0][1]);
-		return false;
-	}
-	started = start(&k, args, words, ends[0][1], ends[1][1]);
-	why = errno;
-	for (size_t i = 0; i < 2; i++) {
-		close(ends[i][1]);
-		read_ends[i] = ends[i][0];
-	}
-	whole = started && take_all(read_ends, to, ms);
-	close(read_ends[1]);
-	k.fd = read_ends[0];
+	fds[0] = started ? nameless(input) : -1;
+	fds[1] = ends[0][1];
+	fds[2] = ends[1][1];
+	started = started && fds[0] >= 0 && spawn(&k, argv, fds);
+	close_all(fds, 3);
 	if (!started) {
-		close(k.fd);
-		errno = why;
+		close_all((const int[2]){ends[0][0], ends[1][0]}, 2);
 		return false;
 	}
+	whole = take_all((const int[2]){ends[0][0], ends[1][0]}, to, ms);
+	close(ends[1][0]);
+	k.fd = ends[0][0];
 	*ret_good = kubectl_end(&k, !whole) && whole && !out->failed;
 	return true;
 }

@@ -21,11 +21,18 @@ bool kubectl_start(struct kubectl *k, const struct cli_args *args, const char *c
 /* One line of its output, without its end, within 'ms'. False: there is none. */
 bool kubectl_line(struct kubectl *k, char *line, size_t size, int64_t ms);
 /*
- * Runs `kubectl WORDS...` to its end, within 'ms', and appends what it writes to 'out' and 'err'.
- * False, and nothing is appended: it could not be started; errno says why. *ret_good: it ended with
- * exit status 0, and nothing was cut off.
+ * All words of a command line: "kubectl", our --context and --kubeconfig, then 'words', which end
+ * with NULL as the result does.
  */
-bool kubectl_run(const struct cli_args *args, const char *const *words, int64_t ms, struct buf *out,
+void kubectl_words(const struct cli_args *args, const char *const *words,
+		   const char *ret[KUBECTL_WORDS_MAX]);
+/*
+ * Runs a kubectl to its end, within 'ms': 'argv' are all of its words, 'input' is its standard
+ * input, which no other process sees. What it writes is appended to 'out' and 'err'. False: it
+ * could not be started; errno says why. *ret_good: it ended with exit status 0, and nothing was cut
+ * off.
+ */
+bool kubectl_run(const char *const *argv, mk_str input, int64_t ms, struct buf *out,
 		 struct buf *err, bool *ret_good);
 /* Ends it, if it has not ended, and waits. True: it ended by itself, with exit status 0. */
 bool kubectl_end(struct kubectl *k, bool kill_it);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What makes a cluster a worker, as objects; see objects.h. */
+#include "core/cli/worker/objects.h"
+
+#include "core/api/names.h"
+#include "core/base/base64.h"
+#include "core/base/yaml.h"
+
+#define TOKEN_PREFIX "multikueued-token-"
+
+static const char *const rights[] = {
+#include "core/cli/worker/rights.inc"
+};
+
+/* An object with its name, and its namespace when it has one. */
+static struct json *object(struct arena *a, mk_str api_version, mk_str kind, mk_str name, mk_str ns)
+{
+	struct json *v = json_new_obj(a), *meta = json_new_obj(a);
+
+	json_set_str(a, v, "apiVersion", api_version);
+	json_set_str(a, v, "kind", kind);
+	json_set_str(a, meta, "name", name);
+	if (ns.n > 0) {
+		json_set_str(a, meta, "namespace", ns);
+	}
+	json_set(a, v, STR("metadata"), meta);
+	return v;
+}
+
+/* {key: value} */
+static struct json *pair(struct arena *a, const char *key, mk_str value)
+{
+	struct json *v = json_new_obj(a);
+
+	json_set_str(a, v, key, value);
+	return v;
+}
+
+/* --- the worker ------------------------------------------------------------------------------- */
+
+struct json *objects_account(struct arena *a, mk_str ns)
+{
+	struct json *all = json_new_arr(a), *documents = NULL;
+	struct json_iter it;
+	struct buf text;
+	enum mk_code code;
+
+	buf_init(&text, YAML_MAX_SIZE);
+	for (size_t i = 0; i < sizeof(rights) / sizeof(*rights); i++) {
+		buf_add(&text, str_of(rights[i]));
+	}
+	code = text.failed ? ERR_NO_MEMORY
+			   : yaml_documents(a, buf_str(&text), NULL, &documents, NULL);
+	buf_done(&text);
+	if (code != ERR_OK) {
+		return NULL;
+	}
+	json_add(a, all, object(a, STR("v1"), STR("Namespace"), ns, STR_NONE));
+	it = json_iter(documents);
+	while (json_next(&it)) {
+		struct json *subject = json_at(it.val, "/subjects/0");
+		struct json *meta = json_get(it.val, "metadata");
+
+		if (json_get(meta, "namespace")) {
+			json_set_str(a, meta, "namespace", ns);
+		}
+		if (subject) {
+			json_set_str(a, subject, "namespace", ns);
+		}
+		json_add(a, all, json_dup(a, it.val));
+	}
+	return arena_failed(a) ? NULL : all;
+}
+
+struct json *objects_token(struct arena *a, mk_str ns, mk_str manager_uid, int64_t number)
+{
+	mk_str name = arena_printf(a, TOKEN_PREFIX "%.*s-%lld", STR_ARG(str_cut(manager_uid, 8)),
+				   (long long)number);
+	struct json *v = object(a, STR("v1"), STR("Secret"), name, ns);
+	struct json *meta = json_get(v, "metadata");
+
+	json_set(a, meta, STR("labels"), pair(a, OBJECTS_MANAGER_UID, manager_uid));
+	json_set(a, meta, STR("annotations"),
+		 pair(a, "kubernetes.io/service-account.name", STR("multikueued")));
+	json_set_str(a, v, "type", STR("kubernetes.io/service-account-token"));
+	return v;
+}
+
+const struct json *objects_newest_token(const struct json *secrets, mk_str manager_uid,
+					int64_t *ret_number)
+{
+	struct json_iter it = json_iter(json_get(secrets, "items"));
+	const struct json *newest = NULL;
+	int64_t last = 0;
+
+	while (json_next(&it)) {
+		const struct json *labels = json_at(it.val, "/metadata/labels");
+		mk_str name = json_str_at(it.val, "/metadata/name");
+		size_t digits = name.n;
+		int64_t number;
+
+		while (digits > 0 && name.p[digits - 1] != '-') {
+			digits--;
+		}
+		if (str_eq(json_str(json_get(labels, OBJECTS_MANAGER_UID)), manager_uid) &&
+		    str_starts(name, STR(TOKEN_PREFIX)) &&
+		    str_i64(str_sub(name, digits, name.n), &number) && number > last &&
+		    number < INT32_MAX) {
+			newest = it.val;
+			last = number;
+		}
+	}
+	*ret_number = last;
+	return newest;
+}
+
+/* --- the manager ------------------------------------------------------------------------------ */
+
+/* [{name: NAME, KEY: value}] */
+static struct json *named(struct arena *a, mk_str name, const char *key, struct json *value)
+{
+	struct json *list = json_new_arr(a), *v = pair(a, "name", name);
+
+	json_set(a, v, str_of(key), value);
+	json_add(a, list, v);
+	return list;
+}
+
+mk_str objects_kubeconfig(struct arena *a, mk_str name, const struct endpoint *e, mk_str token)
+{
+	struct json *v = json_new_obj(a), *cluster = json_new_obj(a), *context = json_new_obj(a);
+
+	json_set_str(a, cluster, "server", e->server);
+	if (e->ca.n > 0) {
+		json_set_str(a, cluster, "certificate-authority-data", e->ca);
+	}
+	if (e->tls_name.n > 0) {
+		json_set_str(a, cluster, "tls-server-name", e->tls_name);
+	}
+	json_set_str(a, context, "cluster", name);
+	json_set_str(a, context, "user", STR("multikueued"));
+	json_set_str(a, v, "apiVersion", STR("v1"));
+	json_set_str(a, v, "kind", STR("Config"));
+	json_set_str(a, v, "current-context", name);
+	json_set(a, v, STR("contexts"), named(a, name, "context", context));
+	json_set(a, v, STR("clusters"), named(a, name, "cluster", cluster));
+	json_set(a, v, STR("users"), named(a, STR("multikueued"), "user", pair(a, "token", token)));
+	return yaml_write(a, v);
+}
+
+struct json *objects_secret(struct arena *a, mk_str ns, mk_str name, mk_str worker_uid,
+			    mk_str kubeconfig)
+{
+	struct json *v = object(a, STR("v1"), STR("Secret"), name, ns);
+
+	json_set(a, json_get(v, "metadata"), STR("labels"),
+		 pair(a, OBJECTS_WORKER_UID, worker_uid));
+	json_set(a, v, STR("data"), pair(a, "kubeconfig", base64_encode(a, kubeconfig)));
+	return v;
+}
+
+struct json *objects_cluster(struct arena *a, mk_str name)
+{
+	struct json *v =
+		object(a, STR(NAME_GROUP "/v1beta2"), STR("MultiKueueCluster"), name, STR_NONE);
+	struct json *source = json_new_obj(a), *spec = json_new_obj(a);
+	struct json *secret = pair(a, "location", name);
+
+	json_set_str(a, secret, "locationType", STR("Secret"));
+	json_set(a, source, STR("kubeConfig"), secret);
+	json_set(a, spec, STR("clusterSource"), source);
+	json_set(a, v, STR("spec"), spec);
+	return v;
+}
+
+struct json *objects_config(struct arena *a, mk_str name, const struct json *old, mk_str cluster)
+{
+	struct json *v =
+		object(a, STR(NAME_GROUP "/v1beta2"), STR("MultiKueueConfig"), name, STR_NONE);
+	mk_str version = json_str_at(old, "/metadata/resourceVersion");
+	struct json_iter it = json_iter(json_at(old, "/spec/clusters"));
+	struct json *clusters = json_new_arr(a), *spec = json_new_obj(a);
+	bool had = false;
+
+	while (json_next(&it)) {
+		had = had || str_eq(json_str(it.val), cluster);
+		json_add(a, clusters, json_dup(a, it.val));
+	}
+	json_add(a, clusters, json_new_str(a, cluster));
+	if (version.n > 0) {
+		/* Another change since we looked is a conflict, not lost. */
+		json_set_str(a, json_get(v, "metadata"), "resourceVersion", version);
+	}
+	json_set(a, spec, STR("clusters"), clusters);
+	json_set(a, v, STR("spec"), spec);
+	return had ? NULL : v;
+}
+
+mk_str objects_server(struct arena *a, const struct json *secret)
+{
+	static const struct yaml_options options = {.allow_duplicates = true};
+	mk_str text = STR("");
+	struct json *v = NULL;
+
+	if (base64_decode(a, json_str_at(secret, "/data/kubeconfig"), &text, NULL) != ERR_OK ||
+	    yaml_parse(a, text, &options, &v, NULL, NULL) != ERR_OK) {
+		return STR("");
+	}
+	return json_str_at(v, "/clusters/0/cluster/server");
+}

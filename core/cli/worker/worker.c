@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The group `kubectl multikueue worker`: clusters become workers. */
+#include "core/cli/worker/worker.h"
+
+static const struct cli_command *const commands[] = {&worker_add, NULL};
+
+const struct cli_command cli_worker = {
+	.name = "worker",
+	.synopsis = "COMMAND",
+	.summary = "make a cluster a worker of the manager",
+	.help = "These commands run kubectl with two contexts of your kubeconfig: that of the "
+		"manager and that of\n"
+		"the worker. What they write has the field manager kubectl-multikueue.\n",
+	.examples = "  kubectl multikueue worker add west --config workers\n",
+	.below = commands,
+};
