@@ -40,6 +40,10 @@ case "\$1 \$2" in
 	echo "Forwarding from 127.0.0.1:$MANAGER_PORT -> 8081"
 	exec sleep 600
 	;;
+"get --raw")
+	echo "Error from server (NotFound): the server could not find the requested resource" >&2
+	exit 1
+	;;
 "patch "*/nothing)
 	echo 'Error from server (NotFound): multikueueclusters.kueue.x-k8s.io "nothing" not found' >&2
 	exit 1
