@@ -49,8 +49,12 @@ becomes yes "the check sums that up" check_says a "Pending Not admitted yet by 3
 k w2 create namespace "$T" --save-config >/dev/null
 becomes yes "no LocalQueue on w2" says a w2 "WaitsForQuota has no quota: LocalQueue lq doesn't exist"
 stop w1 Hold
-becomes yes "the queue of w1 is held" says a w1 "WaitsForQuota has no quota: ClusterQueue"
-diag "$(why a w1)"
+# Kueue need not look again at a Workload that it has refused already: another one tells.
+job mgr b "$MANAGED"
+must yes "b has a Workload" has_workload mgr b
+becomes yes "the queue of w1 is held" says b w1 "WaitsForQuota has no quota: ClusterQueue"
+diag "$(why b w1)"
+k mgr -n "$T" delete job b >/dev/null
 stop w1 None
 queue w2
 placed a
