@@ -402,15 +402,17 @@ static bool is_faulty(struct pass *p, struct why_whole *w)
 	mk_str uid = str_of(p->local->uid), name = p->config ? nominate_dispatcher(p) : STR("");
 	int dispatcher = p->config ? plug_find_dispatcher(plug, name) : -1;
 	int64_t ms = plug_adapter_rest_ms(plug, p->adapter, uid, p->e->wall);
-	mk_str who = say(p, "the adapter of %.*s", STR_ARG(p->f->s[S_OWNER_KIND]));
+	bool by_adapter = ms > 0;
+	mk_str who;
 
-	if (ms <= 0 && dispatcher >= 0) {
+	if (!by_adapter && dispatcher >= 0) {
 		ms = plug_dispatcher_rest_ms(plug, (size_t)dispatcher, uid, p->e->wall);
-		who = say(p, "dispatcher \"%.*s\"", STR_ARG(name));
 	}
 	if (ms <= 0) {
 		return false;
 	}
+	who = by_adapter ? say(p, "the adapter of %.*s", STR_ARG(p->f->s[S_OWNER_KIND]))
+			 : say(p, "dispatcher \"%.*s\"", STR_ARG(name));
 	set(w, PHASE_FAULT,
 	    say(p, "%.*s failed for this Workload: its Event names the fault", STR_ARG(who)));
 	w->until_ms = p->e->wall + ms;
