@@ -4,6 +4,7 @@
 
 #include "core/net/http_parse.h"
 #include "core/net/tls_client.h"
+#include "core/serve/call.h"
 
 enum { CONFIG_MEMORY = 1024 * 1024 };
 
@@ -138,14 +139,6 @@ static enum mk_code take_single(struct reading *r, mk_str headers, const mk_str 
 	return str_is_utf8(*ret) ? ERR_OK : malformed(r, names[0], "expected UTF-8");
 }
 
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
 /*
  * The key of an extra: in lower case, since headers have none, but for what stands as %XX, which is
  * what it says. {NULL, 0}: malformed.
@@ -153,22 +146,16 @@ static int hex(char c)
 static mk_str extra_key(struct arena *a, mk_str s)
 {
 	char *p = arena_alloc_raw(a, s.n + 1);
-	size_t n = 0;
+	mk_str key = STR("");
 
 	for (size_t i = 0; p && i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c == '%') {
-			if (s.n - i < 3 || hex(s.p[i + 1]) < 0 || hex(s.p[i + 2]) < 0) {
-				return STR_NONE;
-			}
-			p[n++] = (char)(hex(s.p[i + 1]) * 16 + hex(s.p[i + 2]));
-			i += 2;
-		} else {
-			p[n++] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-		}
+		p[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] | 0x20 : s.p[i]);
 	}
-	return n > 0 && str_is_utf8((mk_str){p, n}) ? (mk_str){p, n} : STR_NONE;
+	/* The digits of a %XX are the same number in lower case. */
+	if (!p || !call_decode(a, (mk_str){p, s.n}, &key)) {
+		return STR_NONE;
+	}
+	return key.n > 0 && str_is_utf8(key) ? key : STR_NONE;
 }
 
 static enum mk_code take_extra(struct reading *r, mk_str name, mk_str key, mk_str value)
