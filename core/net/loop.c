@@ -92,6 +92,13 @@ static void wake_ready(evutil_socket_t fd, short what, void *arg)
 	loop_leave(l, t0);
 }
 
+static bool is_real_time(void)
+{
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
 struct loop *loop_new(struct mk_err *err)
 {
 	struct loop *l = mk_malloc(sizeof(*l));
@@ -100,7 +107,7 @@ struct loop *loop_new(struct mk_err *err)
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
-	*l = (struct loop){.wake_fd = -1, .by_cpu = sched_getscheduler(0) != SCHED_OTHER};
+	*l = (struct loop){.wake_fd = -1, .by_cpu = is_real_time()};
 	/* a write to a closed connection fails with EPIPE instead of ending the process */
 	signal(SIGPIPE, SIG_IGN);
 	l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
