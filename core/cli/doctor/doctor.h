@@ -141,8 +141,13 @@ struct doctor_manager {
 
 /* Items of a list, never NULL for iteration; empty when it was not read. */
 const struct json *doctor_items(const struct doctor *d, enum doctor_fact fact);
-/* The item of that name, or NULL. */
+/* The item of 'list' with that name, or NULL. */
+const struct json *doctor_named(const struct json *list, mk_str name);
+/* The same of what the manager has. */
 const struct json *doctor_item(const struct doctor *d, enum doctor_fact fact, mk_str name);
+
+/* Is the AdmissionCheck, NULL for none, one of MultiKueue's? */
+bool doctor_is_ours(const struct json *check);
 
 /* Reads the manager and asks the daemon. False: the error was printed. */
 bool doctor_read_manager(struct doctor *d);

@@ -10,11 +10,6 @@ static mk_str name_of(const struct json *o)
 	return json_str_at(o, "/metadata/name");
 }
 
-static bool is_ours(const struct json *check)
-{
-	return str_is(json_str_at(check, "/spec/controllerName"), NAME_CONTROLLER);
-}
-
 static bool is_config(const struct json *check)
 {
 	return str_is(json_str_at(check, "/spec/parameters/kind"), "MultiKueueConfig") &&
@@ -124,7 +119,7 @@ static void check_parameters(struct doctor *d, rule *r, struct doctor_worker *w)
 	while (json_next(&it)) {
 		const struct json *p = json_at(it.val, "/spec/parameters");
 
-		if (is_ours(it.val) && !is_config(it.val)) {
+		if (doctor_is_ours(it.val) && !is_config(it.val)) {
 			doctor_found(d, r, w, check_object(d, it.val),
 				     p ? doctor_text(d, "spec.parameters: %.*s %.*s in %.*s",
 						     STR_ARG(row_text(p, "kind")),
@@ -146,7 +141,8 @@ static void check_config_missing(struct doctor *d, rule *r, struct doctor_worker
 	while (doctor_has(&d->m.fact[FACT_CONFIGS]) && json_next(&it)) {
 		mk_str name = json_str_at(it.val, "/spec/parameters/name");
 
-		if (is_ours(it.val) && is_config(it.val) && !doctor_item(d, FACT_CONFIGS, name)) {
+		if (doctor_is_ours(it.val) && is_config(it.val) &&
+		    !doctor_item(d, FACT_CONFIGS, name)) {
 			doctor_found(d, r, w, check_object(d, it.val),
 				     doctor_text(d,
 						 "spec.parameters names MultiKueueConfig %.*s, "
@@ -166,7 +162,7 @@ static void check_controller(struct doctor *d, rule *r, struct doctor_worker *w)
 	struct json_iter it = json_iter(doctor_items(d, FACT_CHECKS));
 
 	while (json_next(&it)) {
-		if (is_config(it.val) && !is_ours(it.val)) {
+		if (is_config(it.val) && !doctor_is_ours(it.val)) {
 			doctor_found(
 				d, r, w, check_object(d, it.val),
 				doctor_text(d, "spec.controllerName is %.*s",
@@ -188,7 +184,7 @@ static void check_inactive(struct doctor *d, rule *r, struct doctor_worker *w)
 		const struct json *active = doctor_condition(it.val, "Active");
 		mk_str status = row_text(active, "status");
 
-		if (is_ours(it.val) && !str_is(status, "True")) {
+		if (doctor_is_ours(it.val) && !str_is(status, "True")) {
 			doctor_found(d, r, w, check_object(d, it.val),
 				     active ? doctor_text(d, "condition Active is %.*s: %.*s",
 							  STR_ARG(status),
@@ -206,9 +202,10 @@ static void check_unused(struct doctor *d, rule *r, struct doctor_worker *w)
 	struct json_iter it = json_iter(doctor_items(d, FACT_CHECKS));
 
 	while (doctor_has(&d->m.fact[FACT_QUEUES]) && json_next(&it)) {
-		if (is_ours(it.val) && !any_names(doctor_items(d, FACT_QUEUES),
-						  "/spec/admissionChecksStrategy/admissionChecks",
-						  "name", name_of(it.val))) {
+		if (doctor_is_ours(it.val) &&
+		    !any_names(doctor_items(d, FACT_QUEUES),
+			       "/spec/admissionChecksStrategy/admissionChecks", "name",
+			       name_of(it.val))) {
 			doctor_found(d, r, w, check_object(d, it.val),
 				     STR("no ClusterQueue has it, so it sends no job anywhere"),
 				     STR("a ClusterQueue with it in spec.admissionChecksStrategy"),
@@ -267,7 +264,7 @@ static void queue_some_flavors(struct doctor *d, rule *r, struct doctor_worker *
 		while (json_next(&names)) {
 			mk_str name = row_text(names.val, "name");
 
-			if (is_ours(doctor_item(d, FACT_CHECKS, name)) &&
+			if (doctor_is_ours(doctor_item(d, FACT_CHECKS, name)) &&
 			    json_len(json_get(names.val, "onFlavors")) > 0) {
 				doctor_found(
 					d, r, w, queue_object(d, it.val),
@@ -290,7 +287,8 @@ static void queue_two_checks(struct doctor *d, rule *r, struct doctor_worker *w)
 		size_t n = 0;
 
 		while (json_next(&names)) {
-			n += is_ours(doctor_item(d, FACT_CHECKS, row_text(names.val, "name")));
+			n += doctor_is_ours(
+				doctor_item(d, FACT_CHECKS, row_text(names.val, "name")));
 		}
 		if (n > 1) {
 			doctor_found(d, r, w, queue_object(d, it.val),

@@ -214,16 +214,12 @@ static void queue_stopped(struct doctor *d, rule *r, struct doctor_worker *w)
 /* A worker whose checks we may not read: one that is called as a check of ours is taken for it. */
 static bool is_multikueue(struct doctor *d, const struct doctor_worker *w, mk_str check)
 {
-	struct json_iter it = json_iter(w->checks.v);
+	const struct json *found = doctor_named(w->checks.v, check);
 
-	while (json_next(&it)) {
-		if (str_eq(name_of(it.val), check)) {
-			return str_is(json_str_at(it.val, "/spec/controllerName"), NAME_CONTROLLER);
-		}
+	if (!found && !doctor_has(&w->checks)) {
+		found = doctor_item(d, FACT_CHECKS, check);
 	}
-	return !doctor_has(&w->checks) &&
-	       str_is(json_str_at(doctor_item(d, FACT_CHECKS, check), "/spec/controllerName"),
-		      NAME_CONTROLLER);
+	return doctor_is_ours(found);
 }
 
 static void look_loop(struct doctor *d, rule *r, struct doctor_worker *w, const struct json *local,
@@ -256,25 +252,13 @@ static void queue_loop(struct doctor *d, rule *r, struct doctor_worker *w)
 
 /* --- priorities ------------------------------------------------------------------------------- */
 
-static const struct json *find(const struct json *list, mk_str name)
-{
-	struct json_iter it = json_iter(list);
-
-	while (json_next(&it)) {
-		if (str_eq(name_of(it.val), name)) {
-			return it.val;
-		}
-	}
-	return NULL;
-}
-
 enum known { UNKNOWN, ABSENT, PRESENT };
 
 /* Is the class there, and with which value? */
 static enum known look_up(const struct doctor_worker *w, const struct doctor_ask *there,
 			  const struct json *class, long long *ret_value)
 {
-	const struct json *other = find(there->v, name_of(class));
+	const struct json *other = doctor_named(there->v, name_of(class));
 
 	*ret_value = json_int(json_get(other, "value"), 0);
 	if (doctor_has(there)) {

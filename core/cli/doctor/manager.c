@@ -41,9 +41,9 @@ const struct json *doctor_items(const struct doctor *d, enum doctor_fact fact)
 	return d->m.fact[fact].is_list ? d->m.fact[fact].v : NULL;
 }
 
-const struct json *doctor_item(const struct doctor *d, enum doctor_fact fact, mk_str name)
+const struct json *doctor_named(const struct json *list, mk_str name)
 {
-	struct json_iter it = json_iter(doctor_items(d, fact));
+	struct json_iter it = json_iter(list);
 
 	while (json_next(&it)) {
 		if (str_eq(json_str_at(it.val, "/metadata/name"), name)) {
@@ -51,6 +51,16 @@ const struct json *doctor_item(const struct doctor *d, enum doctor_fact fact, mk
 		}
 	}
 	return NULL;
+}
+
+const struct json *doctor_item(const struct doctor *d, enum doctor_fact fact, mk_str name)
+{
+	return doctor_named(doctor_items(d, fact), name);
+}
+
+bool doctor_is_ours(const struct json *check)
+{
+	return str_is(json_str_at(check, "/spec/controllerName"), NAME_CONTROLLER);
 }
 
 static void nothing(struct doctor_ask *q, void *ctx)
@@ -230,11 +240,6 @@ static void name_kinds(struct doctor *d)
 
 /* --- routes ----------------------------------------------------------------------------------- */
 
-static bool is_ours(const struct json *check)
-{
-	return str_is(json_str_at(check, "/spec/controllerName"), NAME_CONTROLLER);
-}
-
 /* The number of the config that the queue's check leads to. */
 static bool config_of(const struct doctor *d, const struct json *queue, size_t *ret)
 {
@@ -245,7 +250,7 @@ static bool config_of(const struct doctor *d, const struct json *queue, size_t *
 		const struct json *check = doctor_item(d, FACT_CHECKS, row_text(it.val, "name"));
 		struct json_iter configs = json_iter(doctor_items(d, FACT_CONFIGS));
 
-		for (*ret = 0; is_ours(check) && json_next(&configs); ++*ret) {
+		for (*ret = 0; doctor_is_ours(check) && json_next(&configs); ++*ret) {
 			if (str_eq(json_str_at(configs.val, "/metadata/name"),
 				   json_str_at(check, "/spec/parameters/name"))) {
 				return true;

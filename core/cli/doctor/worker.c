@@ -133,14 +133,7 @@ const struct json *doctor_worker_local(const struct doctor_worker *w, mk_str ns,
 
 const struct json *doctor_worker_queue(const struct doctor_worker *w, mk_str name)
 {
-	struct json_iter it = json_iter(w->queues.v);
-
-	while (json_next(&it)) {
-		if (str_eq(json_str_at(it.val, "/metadata/name"), name)) {
-			return it.val;
-		}
-	}
-	return NULL;
+	return doctor_named(w->queues.v, name);
 }
 
 /* --- the kubeconfig --------------------------------------------------------------------------- */
