@@ -86,6 +86,8 @@ fail:
 
 void item_at(struct ks_actors *k, struct item *it, int64_t at_ms)
 {
+	/* "At once" comes after what is due already: else a busy cluster would end no Job. */
+	at_ms = at_ms > k->now_ms ? at_ms : k->now_ms;
 	if (!it || (heap_has(&it->node) && it->node.at <= at_ms)) {
 		return;
 	}
