@@ -238,6 +238,7 @@ void link_suspect(struct kube *k, struct link *l);
 void link_discovered(struct kube *k, struct link *l); /* every group answered while connecting */
 void link_check_up(struct kube *k, struct link *l);   /* a watch became ready */
 void link_new_epoch(struct kube *k, struct link *l);
+/* The links that wait for a Secret read theirs, each in a turn of kube_run: keys take long. */
 void link_secrets_synced(struct kube *k);
 void link_join_next(struct kube *k, void *ctx); /* of kube.join_timer */
 void link_arm(struct kube *k, struct link *l);  /* sets the timer by phase */

@@ -292,8 +292,13 @@ static void resolve_late(struct kube *k, struct link *l)
 void link_secrets_synced(struct kube *k)
 {
 	for (size_t i = 0; i < k->n_links; i++) {
-		if (k->links[i]->wants_creds) {
-			resolve_late(k, k->links[i]);
+		struct link *l = k->links[i];
+
+		if (l->wants_creds && l->phase == PHASE_IDLE) {
+			timer_set(k, &l->timer, k->mono_ms);
+		} else if (l->wants_creds) {
+			resolve_late(
+				k, l); /* its timer is in use: credentials of before still serve */
 		}
 	}
 }

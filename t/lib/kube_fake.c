@@ -399,10 +399,9 @@ void fake_secret(struct fake *f, uint64_t token, const char *type, const char *n
 	fake_chunk(f, token, line);
 }
 
-void fake_manager(struct fake *f)
+uint64_t fake_manager_but_secrets(struct fake *f)
 {
 	struct endpoint e = {.host = STR("10.0.0.254"), .port = 6443};
-	uint64_t t = 0;
 
 	kube_start_manager(f->k, &e, NULL);
 	fake_handshake(f, 0, "manager-uid");
@@ -410,9 +409,18 @@ void fake_manager(struct fake *f)
 	fake_empty(f, 0, "/admissionchecks?", KUEUE, "AdmissionCheck", 100);
 	fake_empty(f, 0, "/multikueueconfigs?", KUEUE, "MultiKueueConfig", 100);
 	fake_empty(f, 0, "/multikueueclusters?", KUEUE, "MultiKueueCluster", 100);
-	t = fake_stream(f, 0, "/secrets?");
-	fake_secret(f, t, "ADDED", "s1", FAKE_KUBECONFIG, 90);
-	fake_mark(f, t, "v1", "Secret", 100);
+	return fake_stream(f, 0, "/secrets?");
+}
+
+void fake_secrets(struct fake *f, uint64_t token)
+{
+	fake_secret(f, token, "ADDED", "s1", FAKE_KUBECONFIG, 90);
+	fake_mark(f, token, "v1", "Secret", 100);
+}
+
+void fake_manager(struct fake *f)
+{
+	fake_secrets(f, fake_manager_but_secrets(f));
 }
 
 enum mk_code fake_connect(struct fake *f, cluster_id id, const char *secret)

@@ -134,6 +134,9 @@ void fake_secret(struct fake *f, uint64_t token, const char *type, const char *n
 
 /* The manager, up, with all lists empty but for the Secret s1. */
 void fake_manager(struct fake *f);
+/* The same in two steps: all lists but that of Secrets, whose watch it returns; then that list. */
+uint64_t fake_manager_but_secrets(struct fake *f);
+void fake_secrets(struct fake *f, uint64_t token);
 
 /* OP_CONNECT: cluster 'id' is to be reached by the kubeconfig of a Secret. */
 enum mk_code fake_connect(struct fake *f, cluster_id id, const char *secret);

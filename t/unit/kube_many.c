@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many workers at once: how many are read in at a time, and that those that do
- * not answer keep no other waiting.
+ * Many workers at once: how many are read in at a time, that those that do not answer keep no other
+ * waiting, and that those whose Secrets come late do not all come in one turn.
  */
 #include "t/lib/kube_fake.h"
 
@@ -98,8 +98,42 @@ static void test_some_do_not(void)
 	fake_done(&f);
 }
 
+/* Time passes with each question: a slice is spent when it has begun. */
+static int64_t fleeting_us(void)
+{
+	static int64_t now;
+
+	return ++now;
+}
+
+/* A kubeconfig with its keys takes a millisecond or so to read. */
+static void test_late_secrets(void)
+{
+	uint64_t secrets;
+	unsigned turns = 0;
+
+	fake_init(&f, 1);
+	secrets = fake_manager_but_secrets(&f);
+	for (cluster_id c = 1; c <= WORKERS; c++) {
+		fake_connect(&f, c, "s1");
+	}
+	f.slice.clock_us = fleeting_us;
+	fake_secrets(&f, secrets);
+	is_int(open_calls("GET /version"), 0, "the end of the list of Secrets connects nobody");
+	for (; kube_next_ms(f.k) <= f.mono && turns < 2 * WORKERS; turns++) {
+		kube_run(f.k);
+		if (turns == 0) {
+			is_int(open_calls("GET /version"), 1,
+			       "a turn connects as many as it has time for");
+		}
+	}
+	is_int(open_calls("GET /version"), WORKERS, "and all are connected in the end");
+	fake_done(&f);
+}
+
 int main(void)
 {
+	test_late_secrets();
 	test_all_answer();
 	test_some_do_not();
 	return done_testing();
