@@ -39,8 +39,15 @@ enum config_gate {
 	CONFIG_GATE_WORKLOAD_REQUEST_USE_MERGE_PATCH,
 	CONFIG_GATE_ELASTIC_JOBS,
 	CONFIG_GATE_PRIORITY_BOOST,
+	CONFIG_GATE_RAY_AUTOSCALING,
 	CONFIG_N_GATES
 };
+
+/*
+ * Minor versions of Kueue that multiKueue.kueueVersion may name, and the newest that is tested,
+ * which is its default.
+ */
+enum { CONFIG_KUEUE_OLDEST = 18, CONFIG_KUEUE_TESTED = 19, CONFIG_KUEUE_NEWEST = 20 };
 
 /* A list of strings. */
 struct config_strs {
@@ -102,6 +109,7 @@ struct config_multikueue {
 	bool only_libcurl;     /* network.transport is curl */
 	bool worker_lost_keep; /* lostWorkerPolicy is Keep: workerLostTimeout does not count */
 	int64_t worker_memory; /* bytes that what is known of one worker may take; 0 = no limit */
+	int kueue_minor; /* of kueueVersion: 19 is Kueue 0.19, whose gates and defaults count */
 };
 
 struct config_leader_election {

@@ -1,200 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Feature gates: Kueue v0.19.2's table, and the switches from --feature-gates or featureGates
- * applied to it. Gates that mean nothing to us are known so that a file of Kueue's is accepted, and
- * a misspelled one is not.
- */
+/* The switches from --feature-gates or featureGates, for the gates of the Kueue beside us. */
 #include "core/config/config_impl.h"
-
-enum stage { ALPHA, BETA, GA, DEPRECATED };
-
-enum { NOT_OURS = CONFIG_N_GATES };
-
-struct gate {
-	const char *name;
-	bool on; /* by default */
-	enum stage stage;
-	bool locked;
-	int ours; /* enum config_gate, or NOT_OURS */
-};
-
-static const struct gate gates[] = {
-	{"AdmissionFairSharing", true, BETA, false, NOT_OURS},
-	{"AdmissionGatedBy", true, BETA, false, NOT_OURS},
-	{"AssignQueueLabelsForPods", true, BETA, false, NOT_OURS},
-	{"CleanupProvisioningRequestsOnEviction", true, BETA, false, NOT_OURS},
-	{"ConcurrentAdmission", false, ALPHA, false, NOT_OURS},
-	{"CustomMetricLabels", false, ALPHA, false, NOT_OURS},
-	{"DeferRayServiceFinalizationForRedisCleanup", true, BETA, false, NOT_OURS},
-	{"DisableWaitForPodsReady", false, ALPHA, false, NOT_OURS},
-	{"ElasticJobsViaWorkloadSlices", true, BETA, false, CONFIG_GATE_ELASTIC_JOBS},
-	{"ElasticJobsViaWorkloadSlicesWithTAS", false, ALPHA, false, NOT_OURS},
-	{"FailureRecoveryPolicy", false, ALPHA, false, NOT_OURS},
-	{"FairSharingPreemptWithinNominal", true, BETA, false, NOT_OURS},
-	{"FairSharingPrioritizeNonBorrowing", true, BETA, false, NOT_OURS},
-	{"FastQuotaReleaseInPodIntegration", false, ALPHA, false, NOT_OURS},
-	{"FinishOrphanedWorkloads", true, BETA, false, NOT_OURS},
-	{"FlavorFungibility", true, BETA, false, NOT_OURS},
-	{"FlavorFungibilityPreserveScanProgress", true, BETA, false, NOT_OURS},
-	{"HierarchicalCohorts", true, GA, true, NOT_OURS},
-	{"KueueDRAIntegration", true, BETA, false, NOT_OURS},
-	{"KueueDRAIntegrationConsumableCapacity", false, ALPHA, false, NOT_OURS},
-	{"KueueDRAIntegrationExtendedResource", true, BETA, false, NOT_OURS},
-	{"KueueDRAIntegrationPartitionableDevices", true, BETA, false, NOT_OURS},
-	{"KueueDRARejectWorkloadsWhenDRADisabled", true, BETA, false, NOT_OURS},
-	{"LWSImmutableGroupSize", true, BETA, false, NOT_OURS},
-	{"LocalQueueMetrics", true, BETA, false, NOT_OURS},
-	{"ManagedJobsNamespaceSelectorAlwaysRespected", true, GA, true, NOT_OURS},
-	{"MetricForWorkloadCreationLatency", true, BETA, false, NOT_OURS},
-	{"MetricsForCohorts", true, BETA, false, NOT_OURS},
-	{"MultiKueue", true, BETA, false, CONFIG_GATE_MULTIKUEUE},
-	{"MultiKueueAdaptersForCustomJobs", true, BETA, false,
-	 CONFIG_GATE_ADAPTERS_FOR_CUSTOM_JOBS},
-	{"MultiKueueAllowInsecureKubeconfigs", false, DEPRECATED, true, NOT_OURS},
-	{"MultiKueueClusterProfile", false, ALPHA, false, CONFIG_GATE_CLUSTER_PROFILE},
-	{"MultiKueueIncrementalDispatcherConfig", true, BETA, false,
-	 CONFIG_GATE_INCREMENTAL_CONFIG},
-	{"MultiKueueIncrementalDispatcherRespectConfigOrder", true, BETA, false,
-	 CONFIG_GATE_INCREMENTAL_CONFIG_ORDER},
-	{"MultiKueueKubeConfigPathValidation", false, ALPHA, false,
-	 CONFIG_GATE_KUBECONFIG_PATH_VALIDATION},
-	{"MultiKueueManagerQuotaAutomation", false, ALPHA, false,
-	 CONFIG_GATE_MANAGER_QUOTA_AUTOMATION},
-	{"MultiKueueOrchestratedPreemption", false, ALPHA, false,
-	 CONFIG_GATE_ORCHESTRATED_PREEMPTION},
-	{"MultiKueueRedoAdmissionOnEvictionInWorker", true, GA, true, NOT_OURS},
-	{"MultiKueueRemoteSpecSync", true, BETA, false, CONFIG_GATE_REMOTE_SPEC_SYNC},
-	{"MultiKueueWaitForWorkloadAdmitted", true, GA, true, NOT_OURS},
-	{"ObjectRetentionPolicies", true, GA, true, NOT_OURS},
-	{"PartialAdmission", true, BETA, false, NOT_OURS},
-	{"PodIntegrationValidateGroupOwner", true, BETA, false, NOT_OURS},
-	{"PrioritizePreemptorWorkloads", false, ALPHA, false, NOT_OURS},
-	{"PriorityBoost", false, ALPHA, false, CONFIG_GATE_PRIORITY_BOOST},
-	{"PrioritySortingWithinCohort", true, BETA, false, NOT_OURS},
-	{"PropagateBatchJobLabelsToWorkload", true, GA, true, NOT_OURS},
-	{"QuotaCheckStrategy", true, BETA, false, NOT_OURS},
-	{"ReclaimablePods", true, BETA, false, NOT_OURS},
-	{"RecomputeAssignmentUponPreemptionTargetsOverlap", false, ALPHA, false, NOT_OURS},
-	{"RejectUpdatesToCQWithInvalidOnFlavors", false, ALPHA, false, NOT_OURS},
-	{"RemoveFinalizersWithStrictPatch", true, BETA, false, NOT_OURS},
-	{"SchedulerLibraryIntegration", false, ALPHA, false, NOT_OURS},
-	{"SchedulerLongRequeueInterval", false, ALPHA, false, NOT_OURS},
-	{"SchedulerTimestampPreemptionBuffer", false, ALPHA, false, NOT_OURS},
-	{"SchedulingEquivalenceHashing", true, BETA, false, NOT_OURS},
-	{"ShortWorkloadNames", false, ALPHA, false, NOT_OURS},
-	{"SkipAncestorCheckForDeletedWorkloads", true, BETA, false, NOT_OURS},
-	{"SkipFinalizersForPodsSuspendedByParent", true, GA, true, NOT_OURS},
-	{"SkipReassignmentForPodOwnedWorkloads", true, BETA, false, NOT_OURS},
-	{"SparkApplicationIntegration", false, ALPHA, false, NOT_OURS},
-	{"TASAssignmentsEncodingByHostnamePrefix", true, BETA, false, NOT_OURS},
-	{"TASBalancedPlacement", false, ALPHA, false, NOT_OURS},
-	{"TASCacheNodeMatchResults", true, BETA, false, NOT_OURS},
-	{"TASCacheTopologyTree", false, ALPHA, false, NOT_OURS},
-	{"TASCachingRemainingResources", true, BETA, false, NOT_OURS},
-	{"TASFailedNodeReplacement", true, BETA, false, NOT_OURS},
-	{"TASFailedNodeReplacementFailFast", true, BETA, false, NOT_OURS},
-	{"TASHandleOverlappingFlavors", true, BETA, false, NOT_OURS},
-	{"TASMultiLayerTopology", true, BETA, false, NOT_OURS},
-	{"TASProfileMixed", true, BETA, false, NOT_OURS},
-	{"TASRecomputeAssignmentWithinSchedulingCycle", true, BETA, false, NOT_OURS},
-	{"TASReplaceNodeDueToNotReadyOverFixedTime", false, DEPRECATED, false, NOT_OURS},
-	{"TASReplaceNodeOnNodeTaints", true, BETA, false, NOT_OURS},
-	{"TASReplaceNodeOnPodTermination", true, BETA, false, NOT_OURS},
-	{"TASRespectNodeAffinityPreferred", false, ALPHA, false, NOT_OURS},
-	{"TASValidateWorkloadSliceSize", true, BETA, false, NOT_OURS},
-	{"TLSOptions", true, BETA, false, CONFIG_GATE_TLS_OPTIONS},
-	{"TopologyAwareScheduling", true, BETA, false, NOT_OURS},
-	{"UnadmittedWorkloadsExplicitStatus", false, BETA, false, NOT_OURS},
-	{"UnadmittedWorkloadsObservability", false, BETA, false, NOT_OURS},
-	{"ValidateRayAndSparkJobUpdates", true, BETA, false, NOT_OURS},
-	{"VectorizedResourceRequests", true, BETA, false, NOT_OURS},
-	{"VisibilityOnDemand", true, BETA, false, NOT_OURS},
-	{"WorkloadIdentifierAnnotations", true, BETA, false,
-	 CONFIG_GATE_WORKLOAD_IDENTIFIER_ANNOTATIONS},
-	{"WorkloadPriorityClassDefaulting", false, ALPHA, false, NOT_OURS},
-	{"WorkloadRequestUseMergePatch", false, ALPHA, false,
-	 CONFIG_GATE_WORKLOAD_REQUEST_USE_MERGE_PATCH},
-	{"WorkloadValidateResourcesAreNonNegative", true, BETA, false, NOT_OURS},
-	{"WorkloadValidationForPodSetMetadata", true, BETA, false, NOT_OURS},
-};
-
-enum { N_GATES = sizeof(gates) / sizeof(gates[0]) };
-
-/*
- * Gates of the API server library that Kueue is built with: it takes them, and they mean nothing to
- * us.
- */
-static const char *const library_gates[] = {
-	"APIResponseCompression",
-	"APIServerIdentity",
-	"APIServerTracing",
-	"APIServingWithRoutine",
-	"AggregatedDiscoveryRemoveBetaType",
-	"AllowParsingUserUIDFromCertAuth",
-	"AllowUnsafeMalformedObjectDeletion",
-	"AnonymousAuthConfigurableEndpoints",
-	"AuthorizeWithSelectors",
-	"BtreeWatchCache",
-	"CBORServingAndStorage",
-	"ConcurrentWatchObjectDecode",
-	"ConsistentListFromCache",
-	"ConstrainedImpersonation",
-	"CoordinatedLeaderElection",
-	"DeclarativeValidation",
-	"DeclarativeValidationBeta",
-	"DeclarativeValidationTakeover",
-	"DetectCacheInconsistency",
-	"ListFromCacheSnapshot",
-	"ManifestBasedAdmissionControlConfig",
-	"MutatingAdmissionPolicy",
-	"OpenAPIEnums",
-	"RemoteRequestHeaderUID",
-	"ResilientWatchCacheInitialization",
-	"RetryGenerateName",
-	"SeparateCacheWatchRPC",
-	"ShardedListAndWatch",
-	"SizeBasedListCostEstimate",
-	"StorageVersionAPI",
-	"StorageVersionHash",
-	"StreamingCollectionEncodingToJSON",
-	"StreamingCollectionEncodingToProtobuf",
-	"StructuredAuthenticationConfiguration",
-	"StructuredAuthenticationConfigurationEgressSelector",
-	"StructuredAuthenticationConfigurationJWKSMetrics",
-	"TokenRequestServiceAccountUIDValidation",
-	"UnknownVersionInteroperabilityProxy",
-	"WatchCacheInitializationPostStartHook",
-	"WatchList",
-};
+#include "core/config/gate_table.h"
 
 const char *config_gate_name(enum config_gate gate)
 {
-	for (size_t i = 0; i < N_GATES; i++) {
-		if (gates[i].ours == (int)gate) {
-			return gates[i].name;
+	for (int minor = CONFIG_KUEUE_OLDEST; minor <= CONFIG_KUEUE_NEWEST; minor++) {
+		const struct gate *g;
+
+		for (size_t pos = 0; (g = gate_each(minor, &pos)) != NULL;) {
+			if (g->ours == (int)gate) {
+				return g->name;
+			}
 		}
 	}
 	return "";
-}
-
-static const struct gate *find_gate(mk_str name)
-{
-	for (size_t i = 0; i < N_GATES; i++) {
-		if (str_is(name, gates[i].name)) {
-			return &gates[i];
-		}
-	}
-	return NULL;
-}
-
-static bool is_library_gate(mk_str name)
-{
-	for (size_t i = 0; i < sizeof(library_gates) / sizeof(library_gates[0]); i++) {
-		if (str_is(name, library_gates[i])) {
-			return true;
-		}
-	}
-	return false;
 }
 
 /* Go's strconv.ParseBool. */
@@ -245,32 +65,102 @@ static struct json *parse_flag(struct arena *a, mk_str flag, const char **ret_wh
 	return map;
 }
 
-/* The first thing wrong with the switches, or NULL. */
-static const char *judge(struct arena *a, const struct json *map)
+/* Who sets gates, and by what. */
+struct switches {
+	struct config_run *r;
+	int minor;              /* of the Kueue beside us */
+	const struct json *map; /* name to boolean */
+	const char *shown;      /* the map or the flag, as Kueue shows it */
+	bool in_file;
+};
+
+/* The only key of a map that Kueue does not take for a gate. */
+static bool is_group(mk_str name)
 {
-	struct json_iter it = json_iter(map);
+	return str_is(name, "AllAlpha") || str_is(name, "AllBeta");
+}
+
+static mk_str place(const struct switches *s, mk_str name)
+{
+	return s->in_file ? json_pointer_child(s->r->a, STR("/featureGates"), name) : STR("");
+}
+
+static void refuse(const struct switches *s, const char *why)
+{
+	config_error(s->r, STR("/featureGates"), "featureGates: Invalid value: %s: %s", s->shown,
+		     why);
+}
+
+/* A known name that is one typing error away; NULL pointer: there is none. */
+static mk_str near(int minor, mk_str name)
+{
+	const struct gate *g;
+
+	for (size_t pos = 0; name.n <= STR_NEAR && (g = gate_each(minor, &pos)) != NULL;) {
+		if (str_distance(name, str_of(g->name)) == 1) {
+			return str_of(g->name);
+		}
+	}
+	return (mk_str){NULL, 0};
+}
+
+/*
+ * A gate that this Kueue does not have. A file of another Kueue must start us, a typing error must
+ * not. False: it is one.
+ */
+static bool accept_unknown(const struct switches *s, mk_str name)
+{
+	int other = gate_other_minor(s->minor, name);
+	mk_str meant = other == 0 ? near(s->minor, name) : (mk_str){NULL, 0};
+
+	if (meant.p != NULL) {
+		refuse(s,
+		       arena_printf(s->r->a, "unrecognized feature gate: %.*s", STR_ARG(name)).p);
+		config_hint(s->r, "did you mean %.*s?", STR_ARG(meant));
+		return false;
+	}
+	if (other != 0) {
+		config_warning(s->r, place(s, name),
+			       "featureGates: %.*s is a gate of Kueue 0.%d and has no effect: "
+			       "multiKueue.kueueVersion is 0.%d",
+			       STR_ARG(name), other, s->minor);
+	} else {
+		config_warning(s->r, place(s, name),
+			       "featureGates: unrecognized feature gate: %.*s; it has no effect",
+			       STR_ARG(str_cut(name, STR_NEAR)));
+	}
+	return true;
+}
+
+/* Judges each switch; false: the first that is wrong was told. */
+static bool judge(const struct switches *s)
+{
+	struct json_iter it = json_iter(s->map);
 
 	while (json_next(&it)) {
-		const struct gate *g = find_gate(it.key);
+		const struct gate *g = gate_find(s->minor, it.key);
 		bool on = json_bool(it.val);
 
-		if (str_is(it.key, "AllAlpha") || str_is(it.key, "AllBeta") ||
-		    is_library_gate(it.key) || json_type(it.val) != JSON_BOOL) {
+		if (is_group(it.key) || gate_is_library(it.key) || json_type(it.val) != JSON_BOOL) {
 			continue;
 		}
 		if (!g) {
-			return arena_printf(a, "unrecognized feature gate: %.*s", STR_ARG(it.key))
-				.p;
+			if (!accept_unknown(s, it.key)) {
+				return false;
+			}
+			continue;
 		}
 		if (g->locked && g->on != on) {
-			return arena_printf(
-				       a,
-				       "cannot set feature gate %s to %s, feature is locked to %s",
-				       g->name, on ? "true" : "false", g->on ? "true" : "false")
-				.p;
+			refuse(s, arena_printf(s->r->a,
+					       "cannot set feature gate %s to %s, feature is "
+					       "locked to %s",
+					       g->name, on ? "true" : "false",
+					       g->on ? "true" : "false")
+					  .p);
+			return false;
 		}
 	}
-	return NULL;
+	return true;
 }
 
 /* What a gate is set to: by name, else by its stage, else by default. */
@@ -279,9 +169,9 @@ static bool is_on(const struct gate *g, const struct json *map)
 	const struct json *v = json_get(map, g->name);
 	const struct json *all = NULL;
 
-	if (g->stage == ALPHA) {
+	if (g->stage == GATE_ALPHA) {
 		all = json_get(map, "AllAlpha");
-	} else if (g->stage == BETA) {
+	} else if (g->stage == GATE_BETA) {
 		all = json_get(map, "AllBeta");
 	}
 	if (json_type(v) == JSON_BOOL) {
@@ -290,74 +180,112 @@ static bool is_on(const struct gate *g, const struct json *map)
 	return json_type(all) == JSON_BOOL ? json_bool(all) : g->on;
 }
 
-static bool named_is_on(const char *name, const struct json *map)
+static bool named_is_on(const struct switches *s, const char *name)
 {
-	const struct gate *g = find_gate(str_of(name));
+	const struct gate *g = gate_find(s->minor, str_of(name));
 
-	return g != NULL && is_on(g, map);
+	return g != NULL && is_on(g, s->map);
+}
+
+/* Is the pair one that this Kueue refuses, as the gates are set? */
+static bool is_broken(const struct switches *s, const struct gate_need *n)
+{
+	return n->minor <= s->minor && named_is_on(s, n->gate) && !named_is_on(s, n->needs);
+}
+
+/* 0.20 has one finding for each gate, with all that it lacks. */
+static void warn_needs(const struct switches *s, size_t first)
+{
+	const char *gate = gate_needs[first].gate;
+	mk_str lacks = STR("");
+
+	for (size_t i = 0; i < gate_n_needs; i++) {
+		if (strcmp(gate_needs[i].gate, gate) != 0 || !is_broken(s, &gate_needs[i])) {
+			continue;
+		}
+		if (i < first) {
+			return; /* told with that one */
+		}
+		lacks = arena_printf(s->r->a, "%.*s%s%s", STR_ARG(lacks), lacks.n ? " " : "",
+				     gate_needs[i].needs);
+	}
+	config_warning(s->r, STR("/featureGates"),
+		       "featureGates: Invalid value: %s: %s is enabled, but depends on features "
+		       "that are disabled: [%.*s]",
+		       s->shown, gate, STR_ARG(lacks));
 }
 
 /* Gates of Kueue's core that need others: nothing to us, but Kueue would not start. */
-static void warn_dependencies(struct config_run *r, const struct json *map)
+static void warn_dependencies(const struct switches *s)
 {
-	static const struct {
-		const char *gate, *needs;
-	} pairs[] = {
-		{"TASProfileMixed", "TopologyAwareScheduling"},
-		{"TASHandleOverlappingFlavors", "TopologyAwareScheduling"},
-		{"TASFailedNodeReplacement", "TopologyAwareScheduling"},
-		{"TASFailedNodeReplacementFailFast", "TASFailedNodeReplacement"},
-		{"TASReplaceNodeOnPodTermination", "TASFailedNodeReplacement"},
-		{"TASBalancedPlacement", "TopologyAwareScheduling"},
-		{"TASReplaceNodeOnNodeTaints", "TopologyAwareScheduling"},
-		{"TASMultiLayerTopology", "TopologyAwareScheduling"},
-		{"TASRespectNodeAffinityPreferred", "TopologyAwareScheduling"},
-		{"UnadmittedWorkloadsExplicitStatus", "UnadmittedWorkloadsObservability"},
-		{"ElasticJobsViaWorkloadSlicesWithTAS", "ElasticJobsViaWorkloadSlices"},
-	};
+	for (size_t i = 0; i < gate_n_needs; i++) {
+		const struct gate_need *n = &gate_needs[i];
 
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		if (named_is_on(pairs[i].gate, map) && !named_is_on(pairs[i].needs, map)) {
-			config_warning(
-				r, STR("/featureGates"),
-				"featureGates: Invalid value: \"%s\": %s requires %s to be enabled",
-				pairs[i].gate, pairs[i].gate, pairs[i].needs);
+		if (!is_broken(s, n)) {
+			continue;
+		}
+		if (s->minor >= 20) {
+			warn_needs(s, i);
+		} else {
+			config_warning(s->r, STR("/featureGates"),
+				       "featureGates: Invalid value: \"%s\": %s requires %s to be "
+				       "enabled",
+				       n->gate, n->gate, n->needs);
 		}
 	}
+}
+
+/* Both ways to set gates are used. In 0.20 that is found before anything else, and alone. */
+static bool is_twice(const struct switches *s, const struct json *file)
+{
+	if (s->in_file || json_type(file) != JSON_OBJ) {
+		return false;
+	}
+	config_error(s->r, STR("/featureGates"),
+		     "featureGates: Invalid value: %s: feature gates for CLI and configuration "
+		     "cannot both specified",
+		     config_sorted(s->r->a, file));
+	return true;
 }
 
 void config_check_gates(struct config_run *r, struct config *c)
 {
 	const struct json *file = json_get(r->doc, "featureGates");
-	bool in_file = json_type(file) == JSON_OBJ;
 	mk_str flag = r->in->feature_gates;
-	const struct json *map = file;
-	const char *shown = in_file ? config_sorted(r->a, file) : "{}";
+	struct switches s = {.r = r,
+			     .minor = c->multikueue.kueue_minor,
+			     .map = file,
+			     .shown = "{}",
+			     .in_file = flag.n == 0};
+	const struct gate *g;
 	const char *why = NULL;
 
+	if (s.minor >= 20 && is_twice(&s, file)) {
+		return;
+	}
 	if (flag.n > 0) {
-		shown = config_quote(r->a, flag);
-		map = parse_flag(r->a, flag, &why);
+		s.shown = config_quote(r->a, flag);
+		s.map = parse_flag(r->a, flag, &why);
+	} else if (json_type(file) == JSON_OBJ) {
+		s.shown = config_sorted(r->a, file);
 	}
-	why = why != NULL ? why : judge(r->a, map);
 	if (why != NULL) {
-		config_error(r, STR("/featureGates"), "featureGates: Invalid value: %s: %s", shown,
-			     why);
+		refuse(&s, why);
 		return;
 	}
-	if (flag.n > 0 && in_file) {
-		config_error(
-			r, STR("/featureGates"),
-			"featureGates: Invalid value: %s: feature gates for CLI and configuration "
-			"cannot both specified",
-			config_sorted(r->a, file));
+	if (!judge(&s) || is_twice(&s, file)) {
 		return;
 	}
-	warn_dependencies(r, map);
-	for (size_t i = 0; i < N_GATES; i++) {
-		if (gates[i].ours != NOT_OURS) {
-			c->gates[gates[i].ours] = is_on(&gates[i], map);
+	warn_dependencies(&s);
+	for (size_t pos = 0; (g = gate_each(s.minor, &pos)) != NULL;) {
+		if (g->ours != GATE_NOT_OURS) {
+			c->gates[g->ours] = is_on(g, s.map);
 		}
+	}
+	if (c->gates[CONFIG_GATE_RAY_AUTOSCALING]) {
+		refuse(&s, "MultiKueueRayInTreeAutoscaling cannot be on: multikueued does not "
+			   "follow the sizes that Ray's autoscaler sets on workers; set it to "
+			   "false");
 	}
 	/* Without its gate the section is checked, but does not count. */
 	if (!c->gates[CONFIG_GATE_INCREMENTAL_CONFIG]) {

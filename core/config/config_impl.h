@@ -55,6 +55,9 @@ void config_validate_selector(struct config_run *r, const struct json *selector,
 void config_warn_core(
 	struct config_run *r); /* what Kueue would refuse though it does not concern us */
 
+/* "0.19", "v0.19.2": 19; 0: not a version that CONFIG_KUEUE_OLDEST to CONFIG_KUEUE_NEWEST span. */
+int config_kueue_minor(mk_str version);
+
 /* Takes "Kind.version.group" apart; false when it has fewer than two dots. */
 bool config_parse_gvk(struct arena *a, mk_str s, struct config_gvk *ret);
 

@@ -233,6 +233,7 @@ static const struct config_field multikueue_fields[] = {
 	PLAIN_IN("lostWorkerPolicy", CT_STR, CV_BOTH | CV_OURS),
 	PLAIN_IN("leaseName", CT_STR, CV_BOTH | CV_OURS),
 	PLAIN_IN("workerMemory", CT_QUANTITY, CV_BOTH | CV_OURS),
+	PLAIN_IN("kueueVersion", CT_STR, CV_BOTH | CV_OURS),
 };
 SCHEMA(multikueue, "MultiKueue", multikueue_fields);
 

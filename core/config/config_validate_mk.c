@@ -230,6 +230,18 @@ static void check_transport(struct config_run *r)
 	}
 }
 
+static void check_kueue_version(struct config_run *r)
+{
+	mk_str version = json_str(json_at(r->doc, "/multiKueue/kueueVersion"));
+
+	if (version.n > 0 && config_kueue_minor(version) == 0) {
+		config_error(r, STR("/multiKueue/kueueVersion"),
+			     "multiKueue.kueueVersion: Unsupported value: %s: supported values: "
+			     "\"0.%d\" to \"0.%d\", with or without a patch release",
+			     config_quote(r->a, version), CONFIG_KUEUE_OLDEST, CONFIG_KUEUE_NEWEST);
+	}
+}
+
 static void check_ours(struct config_run *r, const struct config_multikueue *m)
 {
 	mk_str policy = json_str(json_at(r->doc, "/multiKueue/lostWorkerPolicy"));
@@ -237,6 +249,7 @@ static void check_ours(struct config_run *r, const struct config_multikueue *m)
 
 	check_plugins(r, m);
 	check_transport(r);
+	check_kueue_version(r);
 	while (json_next(&it)) {
 		if (!config_is_domain_path(it.key)) {
 			config_error(

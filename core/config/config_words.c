@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubernetes' rules for names and labels, with its messages. */
+/* Kubernetes' rules for names and labels, with its messages; versions of Kueue. */
 #include "core/config/config_impl.h"
 
 static bool is_lower_alnum(char c)
@@ -149,4 +149,25 @@ bool config_is_domain_path(mk_str s)
 		}
 	}
 	return str_index(path, '\0') < 0;
+}
+
+int config_kueue_minor(mk_str version)
+{
+	mk_str part[3] = {{NULL, 0}};
+	uint64_t number[3] = {0};
+	size_t n = 0;
+
+	if (str_starts(version, STR("v"))) {
+		version = str_sub(version, 1, SIZE_MAX);
+	}
+	while (n < 3 && str_split(&version, '.', &part[n])) {
+		if (!str_u64(part[n], &number[n])) {
+			return 0;
+		}
+		n++;
+	}
+	return n >= 2 && version.n == 0 && number[0] == 0 && number[1] >= CONFIG_KUEUE_OLDEST &&
+			       number[1] <= CONFIG_KUEUE_NEWEST
+		       ? (int)number[1]
+		       : 0;
 }

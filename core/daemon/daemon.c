@@ -544,7 +544,9 @@ int daemon_run(struct setup *s, const struct options *o)
 	struct daemon d = {.setup = s, .status = 1};
 	struct mk_err err = {.code = ERR_OK};
 	enum mk_code code = identity_make(&d.identity, &err);
+	char kueue[16];
 
+	snprintf(kueue, sizeof(kueue), "0.%d", s->config.multikueue.kueue_minor);
 	arena_init(&d.arena, CREDENTIALS_MAX);
 	code = code == ERR_OK ? build_loop(&d, &err) : code;
 	code = code == ERR_OK ? build_manager(&d, &err) : code;
@@ -555,7 +557,8 @@ int daemon_run(struct setup *s, const struct options *o)
 		log_write(LOG_ERROR, "daemon", "cannot start", LOG_ERR(&err), LOG_END);
 	} else {
 		log_write(LOG_INFO, "daemon", "started", LOG_CSTR("version", MK_VERSION),
-			  LOG_CSTR("config", s->file), LOG_STR("ns", s->config.namespace_),
+			  LOG_CSTR("kueue", kueue), LOG_CSTR("config", s->file),
+			  LOG_STR("ns", s->config.namespace_),
 			  LOG_STR("dispatcher", s->config.multikueue.dispatcher),
 			  LOG_INT("adapters", plug_n_adapters(s->plug)),
 			  LOG_BOOL("leader_election", s->config.leader_election.elect), LOG_END);

@@ -62,7 +62,7 @@ while read -r option; do
 done <"$tmp/code" >"$tmp/findings"
 check "each option is on a page"
 
-grep -oE '"[A-Za-z]+", (true|false), (ALPHA|BETA|GA|DEPRECATED), (true|false), *(CONFIG_GATE[A-Z_]+)?' core/config/config_gates.c |
+grep -oE '"[A-Za-z]+", (true|false), GATE_(ALPHA|BETA|GA|DEPRECATED), (true|false), *(CONFIG_GATE[A-Z_]+)?' core/config/gate_table.c |
 	grep CONFIG_GATE | cut -d'"' -f2 | sort >"$tmp/code"
 while read -r gate; do
 	grep -q "^| .*\`$gate\`" docs/configuration.md || echo "$gate has no row"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Validation of the configuration, feature gates, printing. Of dispatchers: config_dispatchers.c.
+ * Validation of the configuration, printing. Dispatchers: config_dispatchers.c, feature gates:
+ * config_gates.c.
  */
 #include "t/lib/tap.h"
 
@@ -410,68 +411,11 @@ static void test_ours(void)
 		"map[string]interface {}");
 }
 
-static void gates(const char *text, const char *flag, const char *want)
-{
-	is_int(load_with(text, flag), want ? ERR_INVALID : ERR_OK, want ? want : flag);
-	is_str(err.msg, want ? want : "", "... says so");
-}
-
-static void test_gates(void)
-{
-#define G "featureGates: Invalid value: "
-	gates(V2 "featureGates: {}\n", "MultiKueue=true",
-	      G "{}: feature gates for CLI and configuration cannot both specified");
-	gates(V2 "featureGates: {TLSOptions: true, MultiKueue: true}\n", "MultiKueue=true",
-	      G "{\"MultiKueue\":true,\"TLSOptions\":true}: feature gates for CLI and "
-		"configuration cannot both "
-		"specified");
-	gates(V2, "Foo=true", G "\"Foo=true\": unrecognized feature gate: Foo");
-	gates(V2, "MultiKueue", G "\"MultiKueue\": missing bool value for MultiKueue");
-	gates(V2, "MultiKueue=maybe",
-	      G "\"MultiKueue=maybe\": invalid value of MultiKueue=maybe, err: strconv.ParseBool: "
-		"parsing \"maybe\": "
-		"invalid syntax");
-	gates(V2, "MultiKueueAllowInsecureKubeconfigs=true",
-	      G "\"MultiKueueAllowInsecureKubeconfigs=true\": cannot set feature gate "
-		"MultiKueueAllowInsecureKubeconfigs to true, feature is locked to false");
-	gates(V2, "MultiKueueAllowInsecureKubeconfigs=false", NULL);
-	gates(V2, "MultiKueueBatchJobWithManagedBy=true",
-	      G "\"MultiKueueBatchJobWithManagedBy=true\": unrecognized feature gate: "
-		"MultiKueueBatchJobWithManagedBy");
-	gates(V2 "featureGates: {Foo: true}\n", "",
-	      G "{\"Foo\":true}: unrecognized feature gate: Foo");
-	gates(V2 "featureGates: {MultiKueueWaitForWorkloadAdmitted: false}\n", "",
-	      G "{\"MultiKueueWaitForWorkloadAdmitted\":false}: cannot set feature gate "
-		"MultiKueueWaitForWorkloadAdmitted to false, feature is locked to true");
-	gates(V2, " TLSOptions = f ,, MultiKueueClusterProfile=1", NULL);
-	ok(!c.gates[CONFIG_GATE_TLS_OPTIONS] && c.gates[CONFIG_GATE_CLUSTER_PROFILE],
-	   "... and sets them");
-	gates(V2, "AllAlpha=true,MultiKueueManagerQuotaAutomation=false", NULL);
-	ok(c.gates[CONFIG_GATE_KUBECONFIG_PATH_VALIDATION] &&
-		   c.gates[CONFIG_GATE_CLUSTER_PROFILE] &&
-		   !c.gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION],
-	   "... all alphas but the one named");
-	gates(V2 "featureGates: {AllBeta: false, MultiKueueRemoteSpecSync: true, "
-		 "TopologyAwareScheduling: false}\n",
-	      "", NULL);
-	ok(!c.gates[CONFIG_GATE_INCREMENTAL_CONFIG] && c.gates[CONFIG_GATE_REMOTE_SPEC_SYNC],
-	   "... all betas but one");
-	gates(V2 "featureGates: {TopologyAwareScheduling: false}\n", "", NULL);
-	ok(problems.n_warnings > 0, "gates of the core that Kueue would refuse are warned of");
-	gates(V2 "featureGates: {MultiKueue: false}\n", "", NULL);
-	is_int(problems.n_warnings, 1, "the gate that is for Kueue alone is warned of");
-	gates(V2, "WatchList=true", NULL);
-	for (int i = 0; i < CONFIG_N_GATES; i++) {
-		if (config_gate_name((enum config_gate)i)[0] == '\0') {
-			ok(false, "a gate without a name");
-		}
-	}
-}
-
 static void test_print(void)
 {
 	accepted("multiKueue:\n  plugins: {directory: /x}\n  network: {}\n  origin: \"on\"\n  "
-		 "lostWorkerPolicy: Keep\n  workerMemory: 2Gi\n  formerOrigins: [a]\n  "
+		 "lostWorkerPolicy: Keep\n  kueueVersion: v0.19.2\n  workerMemory: 2Gi\n  "
+		 "formerOrigins: [a]\n  "
 		 "formerManagers: [b]\n"
 		 "integrations:\n  frameworks: [batch/job, pod]\n",
 		 "a file with our keys");
@@ -498,7 +442,6 @@ int main(void)
 	test_servers();
 	test_starts();
 	test_ours();
-	test_gates();
 	test_print();
 	arena_done(&a);
 	return done_testing();
