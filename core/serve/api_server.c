@@ -55,7 +55,13 @@ static void on_config_map(void *ctx, uint64_t id, const struct kube_reply *reply
 	if (reply->outcome == OUTCOME_APPLIED && reply->obj) {
 		(void)front_proxy_set(&s->proxy, reply->obj, &err);
 	} else {
-		/* What was believed before stays: the API server may be away for a moment. */
+		/*
+		 * Without the ConfigMap no client is believed. Else what was believed before stays:
+		 * the API server may be away for a moment.
+		 */
+		if (reply->http == 404) {
+			front_proxy_clear(&s->proxy);
+		}
 		err_set(&err, reply->code != ERR_OK ? reply->code : ERR_UNAVAILABLE, "%.*s",
 			STR_ARG(str_cut(reply->text, 300)));
 		s->read_due_ms = s->mono_ms + READ_FAILED_MS;
