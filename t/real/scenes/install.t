@@ -23,6 +23,14 @@ is "$(all Role 'select(.metadata.name == "multikueued-lease") | .rules[] | selec
 	"the right on the Lease is on its name"
 is "$(all Deployment '.spec.template.spec.volumes[] | .configMap.name')" "$(all ConfigMap .metadata.name)" \
 	"the Deployment has the ConfigMap that was generated"
+is "$(all Deployment '.spec.template.spec.containers[0].ports[] | select(.name == "visibility") | .containerPort')" 8444 \
+	"the container has the port of the aggregated API"
+is "$(all NetworkPolicy '[.spec.ingress[] | select(.from == null).ports[].port] | sort | join(" ")')" "health visibility webhook" \
+	"... which all may reach, as the webhook's and that of the probes"
+kubectl apply -k "$root/conf/visibility" --dry-run=server -o json >"$WORK/aggregated.json" 2>"$WORK/err"
+ok $? "an API server takes conf/visibility" || diag "$(cat "$WORK/err")"
+is "$(jq -c '.items[] | select(.kind == "Service").spec | [.ports[0].port, .ports[0].targetPort, .selector]' "$WORK/aggregated.json")" \
+	"[443,\"visibility\",$(all Deployment '.spec.template.metadata.labels | tojson')]" "... with a Service that leads to that port"
 
 # What the fleet has given to the account goes first: only what was rendered counts.
 ROLES='role rolebinding clusterrole clusterrolebinding'
