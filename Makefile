@@ -272,7 +272,7 @@ install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
 	for f in $$(cd sdk/template && find . -type f ! -name '*.so'); do install -D -m 644 sdk/template/$$f $(DESTDIR)$(SHARE)/template/$$f || exit 1; done
 	install -d $(DESTDIR)$(SHARE)/adapters && install -m 644 conf/adapters/*.yaml docs/adapter.schema.json $(DESTDIR)$(SHARE)/adapters
-	for f in $$(cd conf && find admission crd deploy monitoring rbac visibility kustomization.yaml -type f); do install -D -m 644 conf/$$f $(DESTDIR)$(SHARE)/conf/$$f || exit 1; done
+	for f in $$(cd conf && find admission crd deploy monitoring quickstart rbac visibility kustomization.yaml -type f); do install -D -m 644 conf/$$f $(DESTDIR)$(SHARE)/conf/$$f || exit 1; done
 	sed 's|/usr/local|$(PREFIX)|' conf/multikueued.yaml >$(DESTDIR)$(SHARE)/conf/multikueued.yaml
 	chmod 644 $(DESTDIR)$(SHARE)/conf/multikueued.yaml
 	for f in README.md CHANGELOG.md LICENSE SECURITY.md $$(cd docs && find . -type f -name '*.md' -printf 'docs/%P\n'); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/multikueue/$$f || exit 1; done

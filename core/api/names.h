@@ -37,6 +37,7 @@
 /* Ours; docs/decisions/0001 says why this domain. */
 #define NAME_OUR_GROUP "multikueued.io"
 #define NAME_DAEMON "multikueued" /* field manager, reporting instance, value of managed-by */
+#define NAME_MANAGED_BY "app.kubernetes.io/managed-by"   /* label of what the daemon makes here */
 #define NAME_MANAGER_ID NAME_OUR_GROUP "/manager-id"     /* uid of the manager's kube-system */
 #define NAME_WORKLOAD_UID NAME_OUR_GROUP "/workload-uid" /* of the Workload on the manager */
 /* Hash of the Workload's spec from which a clone was made. */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "core/api/names.h"
 #include "core/base/json.h"
 #include "core/base/timefmt.h"
 #include "core/kube/url.h"
@@ -152,12 +153,16 @@ static bool set_body(struct lease *l, int64_t wall_ms, struct lease_request *r)
 	struct arena a;
 	struct json *doc = NULL;
 	struct json *meta = NULL;
+	struct json *labels = NULL;
 	mk_str text;
 	bool good = false;
 
 	arena_init(&a, ARENA_MAX);
 	doc = json_new_obj(&a);
 	meta = json_new_obj(&a);
+	labels = json_new_obj(&a);
+	/* Who looks for our Lease need not know its name. */
+	json_set_str(&a, labels, NAME_MANAGED_BY, STR(NAME_DAEMON));
 	if (l->step == LEASE_CREATE) {
 		json_set_str(&a, doc, "apiVersion", STR("coordination.k8s.io/v1"));
 		json_set_str(&a, doc, "kind", STR("Lease"));
@@ -166,6 +171,7 @@ static bool set_body(struct lease *l, int64_t wall_ms, struct lease_request *r)
 	} else {
 		json_set_str(&a, meta, "resourceVersion", str_of(l->rv));
 	}
+	json_set(&a, meta, STR("labels"), labels);
 	json_set(&a, doc, STR("metadata"), meta);
 	json_set(&a, doc, STR("spec"), make_spec(l, &a, wall_ms));
 	text = json_write(&a, doc);

@@ -13,61 +13,78 @@
 
 enum { AUTHORITIES_MAX = 64, NAME_MAX_BYTES = 256 };
 
+/*
+ * A store for each authority. In one store for all OpenSSL would take the first with the name of
+ * the certificate's issuer; an authority that is being replaced often has the name of its former.
+ */
 struct tls_trust {
-	X509_STORE *store;
+	X509_STORE *stores[AUTHORITIES_MAX];
+	size_t n;
 };
 
-/* Every certificate of the text is trusted, one that another authority has signed as well. */
-static int add_all(X509_STORE *store, BIO *bio)
+/* It is trusted, also when another authority has signed it. NULL: out of memory. */
+static X509_STORE *store_of(X509 *authority)
 {
-	int n = 0;
+	X509_STORE *store = X509_STORE_new();
 
-	for (; n <= AUTHORITIES_MAX; n++) {
-		X509 *x = PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL);
-		bool added = x && X509_STORE_add_cert(store, x) == 1;
-
-		X509_free(x);
-		if (!added) {
-			break;
-		}
+	if (store && X509_STORE_add_cert(store, authority) != 1) {
+		X509_STORE_free(store);
+		return NULL;
 	}
-	return n;
+	if (store) {
+		X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
+	}
+	return store;
+}
+
+static enum mk_code add_all(struct tls_trust *t, BIO *bio, struct mk_err *err)
+{
+	X509 *x = PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL);
+	bool good = true;
+
+	for (; x && good && t->n < AUTHORITIES_MAX; t->n += good) {
+		t->stores[t->n] = store_of(x);
+		good = t->stores[t->n] != NULL;
+		X509_free(x);
+		x = PEM_read_bio_X509(bio, NULL, tls_no_passphrase, NULL);
+	}
+	ERR_clear_error();
+	if (good && (x || t->n == 0)) {
+		err_set(err, ERR_INVALID, "expected 1 to %d certificates in PEM, found %s",
+			AUTHORITIES_MAX, x ? "more" : "none");
+	} else if (!good) {
+		err_set(err, ERR_NO_MEMORY, "out of memory");
+	}
+	good = good && !x && t->n > 0;
+	X509_free(x);
+	return good ? ERR_OK : ERR_INVALID;
 }
 
 struct tls_trust *tls_trust_new(mk_str cas, struct mk_err *err)
 {
 	struct tls_trust *t = mk_calloc(1, sizeof(*t));
 	BIO *bio = cas.n <= INT_MAX ? BIO_new_mem_buf(cas.n > 0 ? cas.p : "", (int)cas.n) : NULL;
-	int n = 0;
 
-	if (t) {
-		t->store = X509_STORE_new();
-	}
-	if (!t || !t->store || !bio) {
+	if (!t || !bio) {
 		BIO_free(bio);
 		tls_trust_free(t);
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
-	X509_STORE_set_flags(t->store, X509_V_FLAG_PARTIAL_CHAIN);
-	n = add_all(t->store, bio);
-	BIO_free(bio);
-	ERR_clear_error();
-	if (n == 0 || n > AUTHORITIES_MAX) {
+	if (add_all(t, bio, err) != ERR_OK) {
 		tls_trust_free(t);
-		err_set(err, ERR_INVALID, "expected 1 to %d certificates in PEM, found %s",
-			AUTHORITIES_MAX, n == 0 ? "none" : "more");
-		return NULL;
+		t = NULL;
 	}
+	BIO_free(bio);
 	return t;
 }
 
 void tls_trust_free(struct tls_trust *t)
 {
-	if (t) {
-		X509_STORE_free(t->store);
-		mk_free(t);
+	for (size_t i = 0; t && i < t->n; i++) {
+		X509_STORE_free(t->stores[i]);
 	}
+	mk_free(t);
 }
 
 /* Two names would leave open which of them counts. */
@@ -94,24 +111,37 @@ static enum mk_code take_name(X509 *cert, struct arena *a, mk_str *ret, struct m
 	return ret->p ? ERR_OK : err_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
+/* X509_V_OK, what is wrong, or -1: out of memory. */
+static long verify_by(X509_STORE *store, X509 *cert, STACK_OF(X509) * chain, int64_t wall_ms)
+{
+	X509_STORE_CTX *ctx = X509_STORE_CTX_new();
+	long why = -1;
+
+	if (ctx && X509_STORE_CTX_init(ctx, store, cert, chain) == 1) {
+		X509_STORE_CTX_set_purpose(ctx, X509_PURPOSE_SSL_CLIENT);
+		X509_STORE_CTX_set_time(ctx, 0, (time_t)(wall_ms / 1000));
+		why = X509_verify_cert(ctx) == 1 ? X509_V_OK : X509_STORE_CTX_get_error(ctx);
+	}
+	X509_STORE_CTX_free(ctx);
+	return why;
+}
+
 static enum mk_code verify(const struct tls_trust *t, X509 *cert, STACK_OF(X509) * chain,
 			   int64_t wall_ms, struct mk_err *err)
 {
-	X509_STORE_CTX *ctx = X509_STORE_CTX_new();
-	long why;
-	bool good;
+	const long unknown = X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY;
+	long why = unknown;
 
-	if (!ctx || X509_STORE_CTX_init(ctx, t->store, cert, chain) != 1) {
-		X509_STORE_CTX_free(ctx);
-		return err_set(err, ERR_NO_MEMORY, "out of memory");
-	}
-	X509_STORE_CTX_set_purpose(ctx, X509_PURPOSE_SSL_CLIENT);
-	X509_STORE_CTX_set_time(ctx, 0, (time_t)(wall_ms / 1000));
-	good = X509_verify_cert(ctx) == 1;
-	why = X509_STORE_CTX_get_error(ctx);
-	X509_STORE_CTX_free(ctx);
-	if (good) {
-		return ERR_OK;
+	for (size_t i = 0; i < t->n; i++) {
+		long one = verify_by(t->stores[i], cert, chain, wall_ms);
+
+		if (one == X509_V_OK) {
+			return ERR_OK;
+		}
+		if (one < 0) {
+			return err_set(err, ERR_NO_MEMORY, "out of memory");
+		}
+		why = why == unknown ? one : why;
 	}
 	return err_set(err, ERR_DENIED, "the client certificate does not count: %s",
 		       tls_verify_text(why));

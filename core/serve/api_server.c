@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/metric.h"
 #include "core/net/tls_issue.h"
 #include "core/serve/access.h"
 #include "core/serve/cert_files.h"
@@ -37,6 +38,7 @@ struct api_server {
 	bool in_air;
 	bool told; /* that it cannot be used */
 	int64_t mono_ms;
+	struct metric *end;
 };
 
 /* --- whom to believe -------------------------------------------------------------------------- */
@@ -53,7 +55,13 @@ static void on_config_map(void *ctx, uint64_t id, const struct kube_reply *reply
 	if (reply->outcome == OUTCOME_APPLIED && reply->obj) {
 		(void)front_proxy_set(&s->proxy, reply->obj, &err);
 	} else {
-		/* What was believed before stays: the API server may be away for a moment. */
+		/*
+		 * Without the ConfigMap no client is believed. Else what was believed before stays:
+		 * the API server may be away for a moment.
+		 */
+		if (reply->http == 404) {
+			front_proxy_clear(&s->proxy);
+		}
 		err_set(&err, reply->code != ERR_OK ? reply->code : ERR_UNAVAILABLE, "%.*s",
 			STR_ARG(str_cut(reply->text, 300)));
 		s->read_due_ms = s->mono_ms + READ_FAILED_MS;
@@ -226,6 +234,7 @@ static bool on_certificate(void *ctx, mk_str cert, mk_str key)
 		return false;
 	}
 	tls_cert_end(cert, &end);
+	metric_set(s->end, METRIC_NONE, (double)end / 1000);
 	log_write(LOG_INFO, "http", "a certificate is in use",
 		  LOG_INT("days_left", (end - clock_wall_ms()) / (24 * 3600 * 1000)), LOG_END);
 	return true;
@@ -301,6 +310,8 @@ struct api_server *api_server_new(const struct api_server_options *o, struct mk_
 		return NULL;
 	}
 	s->o = *o;
+	s->end = metric_gauge("multikueue_visibility_certificate_end_seconds",
+			      "End of the aggregated API's certificate, seconds since 1970.", NULL);
 	arena_init(&s->names_arena, 0);
 	if (build(s, err) != ERR_OK) {
 		api_server_free(s);

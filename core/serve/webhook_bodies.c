@@ -10,7 +10,6 @@
 enum { PATCH_MAX = 500 }; /* rows of one patch */
 
 /* What marks the Secret as ours to write. */
-#define OWNER_KEY "app.kubernetes.io/managed-by"
 
 /* An object with the metadata that a write needs. */
 static struct json *body_of(struct arena *a, mk_str name, mk_str rv)
@@ -30,7 +29,7 @@ static struct json *body_of(struct arena *a, mk_str name, mk_str rv)
 
 bool webhook_bodies_foreign(const struct json *secret)
 {
-	mk_str owner = json_str(json_get(json_at(secret, "/metadata/labels"), OWNER_KEY));
+	mk_str owner = json_str(json_get(json_at(secret, "/metadata/labels"), NAME_MANAGED_BY));
 
 	return !str_is(owner, NAME_DAEMON) && json_len(json_get(secret, "data")) > 0;
 }
@@ -69,7 +68,7 @@ struct json *webhook_bodies_secret(struct arena *a, mk_str name, mk_str rv,
 	struct json *body = body_of(a, name, rv);
 	struct json *labels = json_new_obj(a);
 
-	json_set_str(a, labels, OWNER_KEY, STR(NAME_DAEMON));
+	json_set_str(a, labels, NAME_MANAGED_BY, STR(NAME_DAEMON));
 	json_set(a, json_get(body, "metadata"), STR("labels"), labels);
 	json_set(a, body, STR("data"), data_of(a, certs));
 	if (rv.n == 0) {

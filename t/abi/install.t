@@ -40,6 +40,7 @@ printf 'apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n' >"$roo
 "$dest/bin/multikueued" --config "$root/plain.yaml" --list-plugins 2>&1 | grep -q " $dest/lib/multikueue/plugins/job.so$"
 ok $? "by default it looks for them below its own prefix"
 for f in rbac/manager.yaml rbac/worker.yaml deploy/deployment.yaml admission/webhook.yaml kustomization.yaml \
+	visibility/kustomization.yaml quickstart/worker.yaml \
 	monitoring/rules.yaml monitoring/prometheusrule.yaml monitoring/dashboard.json; do
 	cmp "conf/$f" "$dest/share/multikueue/conf/$f"
 done >"$root/out" 2>&1

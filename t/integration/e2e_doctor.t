@@ -27,9 +27,8 @@ look() { # ARGUMENTS...
 		join(" ") | rtrimstr(" ")' "$dir/out" >"$dir/found" 2>/dev/null
 }
 # The last look: is it found, and do the words stand in what was found, or in the mend?
-planted=0
 finds() { # NAME CLUSTER OBJECT WORDS
-	planted=$((planted + 1))
+	echo "$1" >>"$dir/planted"
 	grep -qx "$1 $2 $3" "$dir/found" &&
 		jq -r --arg n "$1" --arg o "$3" '.items[] | select(.name == $n and .object == $o) | .found + " " + .mend' "$dir/out" |
 		grep -q -e "$4"
@@ -53,7 +52,8 @@ is_clean() {
 	[ $looked = 0 ]
 }
 
-FLEET_MORE='integrations:
+FLEET_MORE='  leaseName: fleet
+integrations:
   frameworks: [batch/job, pod, jobset.x-k8s.io/jobset]'
 fleet_kubesim && fleet_plugins && fleet_manager m
 ok $? "a fleet is up"
@@ -247,6 +247,15 @@ finds KindMissing w3 MultiKueueCluster/w3 "jobset.x-k8s.io/v1alpha2 JobSet"
 policy w3 '{"rules":[{"match":"GET /apis","status":200}]}'
 look --only kueue
 finds KueueMissing w3 MultiKueueCluster/w3 "install Kueue on the worker"
+VERSIONS='[{"groupVersion":"kueue.x-k8s.io/v1alpha1","version":"v1alpha1"},{"groupVersion":"kueue.x-k8s.io/v1beta1","version":"v1beta1"}]'
+policy w3 '{"rules":[{"match":"GET /apis","status":200,"body":{"kind":"APIGroupList","groups":[{"name":"kueue.x-k8s.io","versions":'"$VERSIONS"'}]}}]}'
+look --only kueue
+finds KueueTooOld w3 MultiKueueCluster/w3 "serves v1alpha1, v1beta1 .*0.18 or newer"
+is "$(grep -c KueueMissing "$dir/found")" 0 "... which is there"
+policy w3 '{"rules":[{"match":"GET /apis/kueue.x-k8s.io/v1beta2/clusterqueues","status":200,"body":{"items":[{"metadata":{"name":"cluster-queue"},
+	"spec":{"resourceGroups":[]},"status":{}}]}}]}'
+look --only kueue
+finds KueueIdle w3 ClusterQueue/cluster-queue "no controller of Kueue .*get deployments,pods"
 policy w1 '{}'
 policy w2 '{}'
 policy w3 '{}'
@@ -380,10 +389,34 @@ deployment multikueued 2 ''
 wait_for 60 is_clean
 clean "clean again, with Kueue's configuration in view"
 
+for minor in 31+ 29; do
+	policy mgr '{"rules":[{"match":"GET /version","status":200,"body":{"major":"1","minor":"'$minor'","gitVersion":"v1.'"${minor%+}"'.4"}}]}'
+	look --only daemon
+	finds ManagerTooOld - "the API server" "v1.${minor%+}.4"
+	is "$(jq -r '.items[] | select(.name == "ManagerTooOld") | .expected | contains("JobManagedBy")' "$dir/out")" \
+		"$([ $minor = 29 ] && echo false || echo true)" "... with the gate, where there is one"
+done
+policy mgr '{"rules":[{"match":"GET /version","status":200,"body":{"major":"1","minor":"32","gitVersion":"v1.32.0"}}]}'
+clean "1.32 is new enough" --only daemon
+policy mgr '{}'
+
+# lease NAMESPACE NAME [LABELS]: one whose holder renewed it last long ago.
+lease() {
+	make mgr "/apis/coordination.k8s.io/v1/namespaces/$1/leases" '{"apiVersion":"coordination.k8s.io/v1","kind":"Lease",
+		"metadata":{"name":"'"$2"'","namespace":"'"$1"'","labels":{'"${3:-}"'}},"spec":{"holderIdentity":"gone",
+		"leaseDurationSeconds":15,"renewTime":"2026-01-01T00:00:00.000000Z"}}'
+}
+LEASES=/apis/coordination.k8s.io/v1/namespaces/kueue-system/leases
+MANAGED_BY='"app.kubernetes.io/managed-by":"multikueued"'
+lease kueue-system multikueued
+lease kueue-system aside "$MANAGED_BY"
+lease kube-system east
+clean "the Lease that counts is the one that the daemon names"
+
 # A daemon that says other things: NAME of the file is what it answers.
 mkdir "$dir/says"
 curl -sS "http://127.0.0.1:$MANAGER_PORT/status" | jq '.version = "0.0.1"' >"$dir/says/status"
-curl -sS "http://127.0.0.1:$MANAGER_PORT/v1/settings" | jq '.allowLoopback = false' >"$dir/says/settings"
+curl -sS "http://127.0.0.1:$MANAGER_PORT/v1/settings" | jq '.allowLoopback = false | .leaseNamespace = "kube-system" | .leaseName = "east"' >"$dir/says/settings"
 curl -sS "http://127.0.0.1:$MANAGER_PORT/v1/plugins" >"$dir/says/plugins"
 perl -MIO::Socket::INET -e '$| = 1; my $l = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1", LocalPort => 0) or die;
 	print $l->sockport, "\n"; while (my $s = $l->accept) { my ($name) = <$s> =~ m{/(?:v1/)?(\w+) }; while (<$s> =~ /\S/) {}
@@ -395,6 +428,14 @@ MANAGER_PORT=$(cat "$dir/says.port")
 look
 finds DaemonVersion - Deployment/kueue-system/multikueued "version 0.0.1"
 finds LoopbackServer w1 MultiKueueCluster/w1 "the kubeconfig's server is 127.0.0.1"
+finds NoLeader - Lease/kube-system/east "gone renewed it last at 2026-01-01T00:00:00Z"
+drop mgr /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/east
+look
+finds NoLeader - Lease/kube-system/east "it is not there"
+jq 'del(.leaseNamespace, .leaseName)' "$dir/says/settings" >"$dir/says/alone"
+mv "$dir/says/alone" "$dir/says/settings"
+look
+is "$(grep -c NoLeader "$dir/found")" 0 "a daemon that elects no leader needs no Lease"
 MANAGER_PORT=$daemon_port
 
 # The daemon ends; what it leaves is old.
@@ -405,7 +446,11 @@ api mgr PATCH $KUEUE/multikueueclusters/w2/status '{"status":{"conditions":[{"ty
 look
 finds DaemonUnreachable - Deployment/kueue-system/multikueued "does not answer"
 finds DaemonNotConnected w2 MultiKueueCluster/w2 "dial tcp: i/o timeout"
-finds NoLeader - Lease/kueue-system/multikueued "no process holds it"
+finds NoLeader - Lease/kueue-system/fleet "no process holds it"
+is "$(grep -c NoLeader "$dir/found")" 1 "of Leases with the label of the daemon the one that was renewed last counts"
+drop mgr $LEASES/fleet $LEASES/aside
+look
+finds NoLeader - Lease/kueue-system/multikueued "gone renewed it last"
 doctor --worker-rbac conf/rbac/worker.yaml
 ! grep -q 'rights on workers' "$dir/out"
 ok $? "--worker-rbac: rights without a daemon"
@@ -414,7 +459,7 @@ doctor
 [ $? = 3 ] && grep -q '^error: the manager does not answer' "$dir/out"
 ok $? "a manager that is not there is told" || sed 's/^/# /' "$dir/out"
 is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'multikueue-*' -newer "$dir/ready" -user "$(id -u)" | wc -l)" 0 "no folder is left"
-[ "$planted" -ge 25 ]
-ok $? "$planted findings were planted"
+sed -nE 's/^\| `([A-Za-z]+)` \| (error|warning) \|.*/\1/p' docs/doctor.md | sort >"$dir/rows"
+is "$(sort -u "$dir/planted")" "$(cat "$dir/rows")" "each finding of docs/doctor.md was planted"
 notes "$dir/m.log"
 done_testing

@@ -16,7 +16,7 @@
  *   POST /kubesim/token         {"token": t}: lets t in as the admin, in place of the last one
  *   POST /kubesim/policy        in place of the last one: {"deny": ["VERB GROUP/RESOURCE"], for
  *                        access reviews; "rules": [{"match": part of "<METHOD> <target>", and
- *                        "status", "message": the answer, or "merge": into the body}],
+ *                        "status", "message" or "body": the answer, or "merge": into the body}],
  *                        "skewMs": of the header Date}
  *   POST /kubesim/load   {"n", "prefix", "runMs", "perSecond", "delete"}: makes n Jobs in all
  *                        queues, perSecond (0: as fast as it can), and deletes those that finished

@@ -119,6 +119,11 @@ bool policy_answers(struct exchange *ex, mk_str path)
 		if (!match || !strstr(line.p, match)) {
 			continue;
 		}
+		if (status > 0 && json_get(it.val, "body")) {
+			exchange_answer(ex, (int)status, "application/json",
+					json_write(&ex->a, json_get(it.val, "body")));
+			return true;
+		}
 		if (status > 0) {
 			exchange_status(ex, (int)status, status == 403 ? "Forbidden" : "Failure",
 					str_chars(json_str(json_get(it.val, "message"))));

@@ -83,6 +83,24 @@ sed -n 's/^\.PHONY: //p' Makefile | head -1 | tr ' ' '\n' | sort >"$tmp/code"
 make -s help | awk '{ print $1 }' | sort >"$tmp/page"
 same "make help lists every target" "$tmp/code" "$tmp/page"
 
+# A test runs the blocks of sh; what it does not run stands as console, below the reason.
+awk '
+	/^```/ { if (open) { open = 0; next } open = 1
+		if ($0 !~ /^```(sh|console)$/) print FNR ": expected a block of sh or console"
+		if ($0 == "```console" && said !~ /^(.*\. )?Not run by the test, which .*:$/) print FNR ": not run by the test, and no reason"
+		next }
+	open { print "\t" $0; next }
+	/^(    |\t)/ { print FNR ": a block without a fence" }
+	/[^ ]/ { said = $0 }' docs/quickstart.md >"$tmp/page"
+{
+	grep -v '^	' "$tmp/page"
+	grep -oE 'conf/[a-z/.]*[a-z]' "$tmp/page" | grep -vE '^conf/multikueued.yaml$' | while read -r to; do
+		[ -e "$to" ] || echo "$to is not there"
+	done
+	[ "$(grep -c '^	' "$tmp/page")" -ge 20 ] || echo "only a few commands: has the form of the page changed?"
+} >"$tmp/findings"
+check "docs/quickstart.md: a block is run by its test, or says why not"
+
 for page in $(git ls-files --cached --others --exclude-standard -- '*.md'); do
 	grep -oE '\]\([^)# ]+' "$page" | sed 's/^](//' | grep -vE '^(https?|mailto):' | while read -r to; do
 		[ -e "$(dirname "$page")/$to" ] || echo "$page: $to"

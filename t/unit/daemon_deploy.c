@@ -143,6 +143,66 @@ static void check_ports(const struct json *container)
 	   "and the paths that are probed");
 }
 
+/* Is it the name or the number of a port of the container? */
+static bool is_port(const struct json *container, const struct json *port)
+{
+	struct json_iter it = json_iter(json_get(container, "ports"));
+
+	while (port && json_next(&it)) {
+		if (json_equal(json_get(it.val, "name"), port) ||
+		    json_equal(json_get(it.val, "containerPort"), port)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* How many ports of the container the policy lets in; another one that it names counts -100. */
+static int64_t let_in(const struct json *policy, const struct json *container)
+{
+	struct json_iter rules = json_iter(json_at(policy, "/spec/ingress"));
+	int64_t n = 0;
+
+	while (json_next(&rules)) {
+		struct json_iter it = json_iter(json_get(rules.val, "ports"));
+
+		while (json_next(&it)) {
+			n += is_port(container, json_get(it.val, "port")) ? 1 : -100;
+		}
+	}
+	return n;
+}
+
+/* Each port has a way to it: the policy, and Services of parts that are switched on later. */
+static void check_ways(const struct json *kustomization, const struct json *container)
+{
+	const struct json *services[] = {find(kustomization, "Service"),
+					 json_elem(documents("visibility/apiservice.yaml"), 0),
+					 json_elem(documents("admission/webhook.yaml"), 0)};
+	mk_str text = read_file("multikueued.yaml");
+	const char *line = strstr(text.p, "# visibility: ");
+	struct config_input in = {.text = STR("")};
+	struct config_problems problems;
+	struct config c = {.namespace_ = STR("")};
+
+	is_int(let_in(find(kustomization, "NetworkPolicy"), container),
+	       (int64_t)json_len(json_get(container, "ports")), "the policy lets in to each port");
+	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++) {
+		ok(str_is(json_str(json_get(services[i], "kind")), "Service") &&
+			   is_port(container, json_at(services[i], "/spec/ports/0/targetPort")),
+		   "a Service leads to a port of the container");
+	}
+	if (ok(line != NULL, "the configuration names the aggregated API in a comment")) {
+		in.text = arena_printf(&a, "%.*s%s", (int)(line - text.p), text.p,
+				       line + strlen("# "));
+		ok(config_load(&a, &in, &c, &problems, NULL) == ERR_OK &&
+			   str_eq(c.visibility_bind_address,
+				  arena_printf(&a, ":%d",
+					       (int)json_int(port_of(container, "visibility"), 0))),
+		   "which, taken out of it, has the port of the container");
+	}
+}
+
 static void check_labels(const struct json *kustomization, const struct json *deployment)
 {
 	static const struct {
@@ -152,6 +212,7 @@ static void check_labels(const struct json *kustomization, const struct json *de
 		    {"NetworkPolicy", "/spec/podSelector/matchLabels"},
 		    {"Deployment", "/spec/selector/matchLabels"}};
 	const struct json *labels = json_at(deployment, "/spec/template/metadata/labels");
+	const struct json *besides = json_elem(documents("visibility/apiservice.yaml"), 0);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct json *o = find(kustomization, rows[i].kind);
@@ -159,6 +220,8 @@ static void check_labels(const struct json *kustomization, const struct json *de
 		ok(labels && json_equal(json_at(o, rows[i].selector), labels),
 		   arena_printf(&a, "a %s is about these pods", rows[i].kind).p);
 	}
+	ok(labels && json_equal(json_at(besides, "/spec/selector"), labels),
+	   "so is the Service of the aggregated API");
 }
 
 static bool named(const struct json *role, mk_str name)
@@ -266,6 +329,7 @@ int main(void)
 		check_files(kustomization);
 		check_command(kustomization, container, json_at(deployment, "/spec/template/spec"));
 		check_ports(container);
+		check_ways(kustomization, container);
 		check_generated(kustomization);
 		check_labels(kustomization, deployment);
 		check_ends(kustomization, deployment);

@@ -7,6 +7,8 @@
 #include "core/kube/lease.h"
 #include "t/lib/tap.h"
 
+#define LABELS "\"labels\":{\"app.kubernetes.io/managed-by\":\"multikueued\"}"
+
 /* The API server's one Lease. */
 static struct {
 	bool exists;
@@ -118,7 +120,8 @@ static void test_alone(void)
 	is_str(r.body,
 	       "{\"apiVersion\":\"coordination.k8s.io/"
 	       "v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"mk\",\"namespace\":"
-	       "\"kueue-system\"},\"spec\":{\"holderIdentity\":\"a\",\"leaseDurationSeconds\":15,"
+	       "\"kueue-system\"," LABELS "},\"spec\":{\"holderIdentity\":\"a\","
+	       "\"leaseDurationSeconds\":15,"
 	       "\"renewTime\":"
 	       "\"2027-01-15T08:00:00.123000Z\",\"acquireTime\":\"2027-01-15T08:00:00.123000Z\","
 	       "\"leaseTransitions\":0}}",
@@ -136,7 +139,8 @@ static void test_alone(void)
 	is_str(r.method, "PATCH", "by a patch");
 	is_str(r.content_type, "application/merge-patch+json", "a merge patch");
 	is_str(r.body,
-	       "{\"metadata\":{\"resourceVersion\":\"11\"},\"spec\":{\"holderIdentity\":\"a\","
+	       "{\"metadata\":{\"resourceVersion\":\"11\"," LABELS
+	       "},\"spec\":{\"holderIdentity\":\"a\","
 	       "\"leaseDurationSeconds\":15,"
 	       "\"renewTime\":\"2027-01-15T08:00:02.123000Z\",\"acquireTime\":\"2027-01-15T08:00:"
 	       "00.123000Z\","

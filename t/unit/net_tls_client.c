@@ -2,133 +2,30 @@
 /* Certificates of clients: which count, whose they are, and what the handshake takes. */
 #include "t/lib/tap.h"
 
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-
 #include "core/base/clock.h"
 #include "core/net/tls_client.h"
-#include "core/net/tls_issue.h"
-#include "core/net/tls_serve.h"
+#include "t/lib/net_client_cert.h"
 
-enum { HOUR_MS = 3600 * 1000, SERIAL = 7 };
+enum { HOUR_MS = 3600 * 1000 };
 
 static struct arena arena;
 static struct tls_pair ca_of[2];
 
-static EVP_PKEY *key_of(mk_str pem)
-{
-	BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
-	EVP_PKEY *k = PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);
-
-	BIO_free(bio);
-	return k;
-}
-
-static X509 *cert_of(mk_str pem)
-{
-	BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
-	X509 *x = PEM_read_bio_X509(bio, NULL, NULL, NULL);
-
-	BIO_free(bio);
-	return x;
-}
-
-/* A certificate with these common names ("a,b") for 'use', by an authority or by itself. */
-struct wanted {
-	const char *names;
-	const char *use;
-	const struct tls_pair *ca; /* NULL: shows none */
-	int64_t from_ms, to_ms;    /* beside now */
-	int name_n;                /* bytes of a single name that has a NUL; else 0 */
-};
-
-static void add_names(X509_NAME *subject, const struct wanted *w)
-{
-	mk_str rest = str_of(w->names), one;
-
-	if (w->name_n > 0) {
-		X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8,
-					   (const unsigned char *)w->names, w->name_n, -1, 0);
-		return;
-	}
-	while (str_split(&rest, ',', &one)) {
-		X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8,
-					   (const unsigned char *)one.p, (int)one.n, -1, 0);
-	}
-}
-
-static X509 *issue(const struct wanted *w, EVP_PKEY *key)
-{
-	X509 *x = X509_new(), *issuer = cert_of(w->ca->cert);
-	EVP_PKEY *signer = key_of(w->ca->key);
-	X509_NAME *subject = X509_NAME_new();
-	time_t now = time(NULL);
-	X509_EXTENSION *use = X509V3_EXT_conf_nid(NULL, NULL, NID_ext_key_usage, w->use);
-
-	add_names(subject, w);
-	X509_set_version(x, 2);
-	ASN1_INTEGER_set(X509_get_serialNumber(x), SERIAL);
-	X509_set_subject_name(x, subject);
-	X509_set_issuer_name(x, X509_get_subject_name(issuer));
-	X509_set_pubkey(x, key);
-	ASN1_TIME_adj(X509_getm_notBefore(x), now, 0, (long)(w->from_ms / 1000));
-	ASN1_TIME_adj(X509_getm_notAfter(x), now, 0, (long)(w->to_ms / 1000));
-	X509_add_ext(x, use, -1);
-	X509_sign(x, signer, EVP_sha256());
-	X509_EXTENSION_free(use);
-	X509_NAME_free(subject);
-	X509_free(issuer);
-	EVP_PKEY_free(signer);
-	return x;
-}
-
-static SSL *client_of(SSL_CTX *ctx, const struct wanted *w)
-{
-	EVP_PKEY *key;
-	X509 *cert;
-
-	if (w->ca) {
-		key = EVP_EC_gen("P-256");
-		cert = issue(w, key);
-		SSL_CTX_use_certificate(ctx, cert);
-		SSL_CTX_use_PrivateKey(ctx, key);
-		X509_free(cert);
-		EVP_PKEY_free(key);
-	}
-	return SSL_new(ctx);
-}
-
 /* The name that 'trust' finds after a handshake, or "" and the reason in 'err'. */
 static const char *name_by(struct tls_serve *t, const struct tls_trust *trust,
-			   const struct wanted *w, struct mk_err *err)
+			   const struct client_cert *w, struct mk_err *err)
 {
-	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-	SSL *client = client_of(ctx, w), *server = tls_serve_session(t);
-	BIO *one, *two;
+	struct client_session session;
 	mk_str name = STR("");
-	int shaken = 0;
 
-	BIO_new_bio_pair(&one, 0, &two, 0);
-	SSL_set_bio(client, one, one);
-	SSL_set_bio(server, two, two);
-	SSL_set_connect_state(client);
-	SSL_set_accept_state(server);
-	for (int i = 0; i < 20; i++) {
-		SSL_do_handshake(client);
-		shaken = SSL_do_handshake(server);
-	}
-	ok(shaken == 1, "the handshake takes any certificate, or none");
-	ERR_clear_error();
+	client_session_begin(&session, t, w);
+	ok(session.shaken, "the handshake takes any certificate, or none");
 	err->code = ERR_OK;
 	err->msg[0] = '\0';
-	if (tls_client_name(trust, server, clock_wall_ms(), &arena, &name, err) != ERR_OK) {
+	if (tls_client_name(trust, session.server, clock_wall_ms(), &arena, &name, err) != ERR_OK) {
 		name = STR("");
 	}
-	SSL_free(client);
-	SSL_free(server);
-	SSL_CTX_free(ctx);
+	client_session_end(&session);
 	return name.p;
 }
 
@@ -136,7 +33,7 @@ static void test_names(struct tls_serve *t, const struct tls_trust *trust)
 {
 	static const char nul[] = "front\0proxy";
 	const struct {
-		struct wanted w;
+		struct client_cert w;
 		const char *name, *why;
 	} rows[] = {
 		{{"front-proxy", "clientAuth", &ca_of[0], -HOUR_MS, HOUR_MS, 0}, "front-proxy", ""},
@@ -178,7 +75,7 @@ static void test_names(struct tls_serve *t, const struct tls_trust *trust)
 
 static void test_trust(struct tls_serve *t)
 {
-	const struct wanted w = {"client", "clientAuth", &ca_of[1], -HOUR_MS, HOUR_MS, 0};
+	const struct client_cert w = {"client", "clientAuth", &ca_of[1], -HOUR_MS, HOUR_MS, 0};
 	mk_str both = arena_printf(&arena, "%s%s", ca_of[0].cert.p, ca_of[1].cert.p), many;
 	struct tls_trust *trust = tls_trust_new(both, NULL);
 	struct mk_err err;

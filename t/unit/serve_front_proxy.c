@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whom the front proxy forwards a request for: the ConfigMap that says whom to believe, and hostile
- * headers.
+ * Whom the front proxy forwards a request for: the ConfigMap that says whom to believe, also while
+ * it changes, and hostile headers.
  */
 #include "t/lib/tap.h"
 
 #include "core/base/clock.h"
-#include "core/net/tls_issue.h"
 #include "core/serve/front_proxy.h"
+#include "t/lib/net_client_cert.h"
+
+enum { HOUR_MS = 3600 * 1000 };
 
 static struct arena arena;
 static struct front_proxy f;
@@ -158,15 +160,71 @@ static void test_several_names(const char *ca)
 	       "the first in the ConfigMap's order counts");
 }
 
+/* Who 'session' speaks for now, "" when it is not believed. */
+static const char *believed(const struct client_session *session)
+{
+	const struct http_request rq = {.method = "GET",
+					.headers = STR("X-Remote-User: jane\r\n\r\n"),
+					.tls = session->server};
+	struct json *user = NULL;
+
+	return front_proxy_user(&f, &rq, clock_wall_ms(), &arena, &user, NULL) == ERR_OK
+		       ? json_str(json_get(user, "username")).p
+		       : "";
+}
+
+/*
+ * The front proxy's authority is replaced, in stages, while connections stand. Each request is
+ * judged by what the ConfigMap says then.
+ */
+static void test_rotation(const struct tls_pair *former, const struct tls_pair *next)
+{
+	static const char users[] = "[\"X-Remote-User\"]", other[] = "a-client";
+	const struct client_cert certs[] = {
+		{"front-proxy-client", "clientAuth", former, -HOUR_MS, HOUR_MS, 0},
+		{"front-proxy-client", "clientAuth", next, -HOUR_MS, HOUR_MS, 0},
+		{other, "clientAuth", next, -HOUR_MS, HOUR_MS, 0}};
+	const char *both = arena_printf(&arena, "%s%s", former->cert.p, next->cert.p).p;
+	const mk_str names[] = {STR("localhost")};
+	struct tls_serve *t = tls_serve_new(&(struct tls_serve_options){.asks_client = true}, NULL);
+	struct client_session s[3];
+	struct tls_pair leaf;
+
+	tls_issue_server(&arena, former, names, 1, clock_wall_ms(), HOUR_MS, &leaf, NULL);
+	is_int(tls_serve_set(t, leaf.cert, leaf.key, NULL), ERR_OK, "a server");
+	for (size_t i = 0; i < 3; i++) {
+		client_session_begin(&s[i], t, &certs[i]);
+	}
+	front_proxy_set(&f, config_map(former->cert.p, users, LISTS), NULL);
+	is_str(believed(&s[0]), "jane", "the front proxy is believed");
+	is_str(believed(&s[1]), "", "... with a certificate of another authority it is not");
+	front_proxy_set(&f, config_map(both, users, LISTS), NULL);
+	is_str(believed(&s[0]), "jane", "two authorities: a certificate of the former one counts");
+	is_str(believed(&s[1]), "jane", "... and one of the next, on a connection of before");
+	is_str(believed(&s[2]), "", "... for the front proxy's name only");
+	front_proxy_set(&f, config_map(next->cert.p, users, LISTS), NULL);
+	is_str(believed(&s[0]), "", "the former authority is gone: its certificates do not count");
+	is_str(believed(&s[1]), "jane", "... those of the next do");
+	front_proxy_set(&f, config_map("rubbish", users, LISTS), NULL);
+	is_str(believed(&s[1]), "", "an authority that cannot be read: no client is believed");
+	for (size_t i = 0; i < 3; i++) {
+		ok(s[i].shaken, "the connection stands");
+		client_session_end(&s[i]);
+	}
+	tls_serve_free(t);
+}
+
 int main(void)
 {
-	struct tls_pair ca;
+	struct tls_pair ca, next;
 
 	arena_init(&arena, 0);
-	tls_issue_ca(&arena, "front-proxy-ca", clock_wall_ms(), 3600 * 1000, &ca, NULL);
+	tls_issue_ca(&arena, "front-proxy-ca", clock_wall_ms(), HOUR_MS, &ca, NULL);
+	tls_issue_ca(&arena, "front-proxy-ca", clock_wall_ms(), HOUR_MS, &next, NULL);
 	test_config_map(ca.cert.p);
 	test_headers();
 	test_several_names(ca.cert.p);
+	test_rotation(&ca, &next);
 	front_proxy_clear(&f);
 	arena_done(&arena);
 	return done_testing();

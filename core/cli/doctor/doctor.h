@@ -128,6 +128,7 @@ struct doctor_manager {
 	mk_str uid;
 	struct json *status, *settings, *plugins; /* of the daemon; NULL: not known */
 	mk_str origin;
+	mk_str lease_ns, lease_name; /* "": no leader is elected, and FACT_LEASE is not asked */
 	struct doctor_route *routes;
 	size_t n_routes;
 	struct doctor_kind *kinds;

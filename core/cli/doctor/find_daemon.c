@@ -66,15 +66,9 @@ static void unreachable(struct doctor *d, rule *r, struct doctor_worker *w)
 static void no_leader(struct doctor *d, rule *r, struct doctor_worker *w)
 {
 	const struct doctor_ask *q = &d->m.fact[FACT_LEASE];
-	mk_str name = row_text(d->m.settings, "leaseName"), holder;
-	mk_str ns = row_text(d->m.settings, "leaseNamespace");
+	mk_str holder = json_str_at(q->v, "/spec/holderIdentity");
 	int64_t renewed = 0, seconds = json_int(json_at(q->v, "/spec/leaseDurationSeconds"), 15);
 
-	/* Another Lease than was read, or none: then /status says who leads. */
-	if (d->m.settings && !(str_is(name, "multikueued") && str_eq(ns, d->ns))) {
-		return;
-	}
-	holder = json_str_at(q->v, "/spec/holderIdentity");
 	if (!doctor_has(q) && (q->status != 404 || !d->m.status)) {
 		return;
 	}
@@ -83,13 +77,14 @@ static void no_leader(struct doctor *d, rule *r, struct doctor_worker *w)
 	    renewed + seconds * 1000 + d->timeout_ms > d->now_ms) {
 		return;
 	}
-	doctor_found(d, r, w, doctor_text(d, "Lease/%.*s/multikueued", STR_ARG(d->ns)),
-		     !doctor_has(q) ? STR("it is not there")
-		     : holder.n == 0
-			     ? STR("no process holds it")
-			     : doctor_text(d, "%.*s renewed it last at %.*s", STR_ARG(holder),
-					   STR_ARG(time_rfc3339(&d->c->a, renewed))),
-		     STR("a process that holds it and renews it"), pods_of(d, "multikueued"));
+	doctor_found(
+		d, r, w,
+		doctor_text(d, "Lease/%.*s/%.*s", STR_ARG(d->m.lease_ns), STR_ARG(d->m.lease_name)),
+		!doctor_has(q)  ? STR("it is not there")
+		: holder.n == 0 ? STR("no process holds it")
+				: doctor_text(d, "%.*s renewed it last at %.*s", STR_ARG(holder),
+					      STR_ARG(time_rfc3339(&d->c->a, renewed))),
+		STR("a process that holds it and renews it"), pods_of(d, "multikueued"));
 }
 
 static void version(struct doctor *d, rule *r, struct doctor_worker *w)

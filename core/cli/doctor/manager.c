@@ -2,10 +2,12 @@
 /* What is read of the manager, and what the daemon says of itself; see doctor.h. */
 #include "core/api/names.h"
 #include "core/base/file_read.h"
+#include "core/base/timefmt.h"
 #include "core/base/yaml.h"
 #include "core/cli/doctor/doctor.h"
 
 #define KUEUE "/apis/" NAME_API "/"
+#define LEASES "/apis/coordination.k8s.io/v1/namespaces/%.*s/leases"
 
 static const struct {
 	const char *path; /* %s: the namespace of the daemon */
@@ -22,8 +24,7 @@ static const struct {
 	[FACT_WORKLOAD_PRIORITIES] = {KUEUE "workloadpriorityclasses", true,
 				      "WorkloadPriorityClasses"},
 	[FACT_PRIORITIES] = {"/apis/scheduling.k8s.io/v1/priorityclasses", true, "PriorityClasses"},
-	[FACT_LEASE] = {"/apis/coordination.k8s.io/v1/namespaces/%s/leases/multikueued", false,
-			"the daemon's Lease"},
+	[FACT_LEASE] = {NULL, false, "the daemon's Lease"}, /* by read_lease */
 	[FACT_KUEUE_DEPLOYMENT] =
 		{"/apis/apps/v1/namespaces/%s/deployments/kueue-controller-manager", false,
 		 "Kueue's Deployment"},
@@ -88,7 +89,7 @@ static bool wait_for_all(struct doctor *d)
 /* What the caller may not read is no finding, but is said. */
 static void note_unread(struct doctor *d, const struct doctor_ask *q, const char *name)
 {
-	if (!doctor_has(q) && q->status != 404) {
+	if (q->is_asked && !doctor_has(q) && q->status != 404) {
 		doctor_note(d, NULL,
 			    doctor_text(d, "%s: %.*s", name,
 					STR_ARG(q->text.n > 0 ? q->text : STR("no answer"))));
@@ -100,9 +101,12 @@ static bool read_facts(struct doctor *d)
 	struct doctor_ask *version = &d->m.fact[FACT_VERSION];
 
 	for (int i = 0; i < DOCTOR_N_FACTS; i++) {
-		mk_str path = str_of(facts[i].path);
-		const char *gap = strstr(facts[i].path, "%s");
+		mk_str path = facts[i].path ? str_of(facts[i].path) : STR("");
+		const char *gap = facts[i].path ? strstr(facts[i].path, "%s") : NULL;
 
+		if (path.n == 0) {
+			continue;
+		}
 		if (gap) {
 			size_t n = (size_t)(gap - facts[i].path);
 
@@ -161,6 +165,62 @@ static void read_daemon(struct doctor *d)
 	}
 	daemon_close(&daemon);
 	d->c->err.n = err;
+}
+
+/* The name of the Lease that was renewed last; "": there is none. */
+static mk_str newest(const struct json *leases)
+{
+	struct json_iter it = json_iter(leases);
+	mk_str name = STR("");
+	int64_t last = INT64_MIN;
+
+	while (json_next(&it)) {
+		int64_t renewed = INT64_MIN;
+
+		(void)time_parse(json_str_at(it.val, "/spec/renewTime"), &renewed);
+		if (name.n == 0 || renewed > last) {
+			name = json_str_at(it.val, "/metadata/name");
+			last = renewed;
+		}
+	}
+	return name;
+}
+
+/*
+ * The daemon says which Lease is its own. When it does not answer, the label tells that it gives to
+ * its Lease; one that a leaseName of before left is renewed no more. Else it is the default.
+ */
+static bool read_lease(struct doctor *d)
+{
+	struct doctor_ask list;
+
+	d->m.lease_ns = row_text(d->m.settings, "leaseNamespace");
+	d->m.lease_name = row_text(d->m.settings, "leaseName");
+	if (!d->m.settings) {
+		ask(d, &list,
+		    doctor_text(d, LEASES "?labelSelector=" NAME_MANAGED_BY "%%3D" NAME_DAEMON,
+				STR_ARG(d->ns)),
+		    true, STR(""));
+		if (!wait_for_all(d)) {
+			return false;
+		}
+		d->m.lease_ns = d->ns;
+		d->m.lease_name = newest(list.v);
+		if (d->m.lease_name.n == 0) {
+			d->m.lease_name = STR(NAME_DAEMON); /* the default */
+		}
+	}
+	if (d->m.lease_name.n == 0) {
+		return true; /* no leader is elected */
+	}
+	ask(d, &d->m.fact[FACT_LEASE],
+	    doctor_text(d, LEASES "/%.*s", STR_ARG(d->m.lease_ns), STR_ARG(d->m.lease_name)), false,
+	    STR(""));
+	if (!wait_for_all(d)) {
+		return false;
+	}
+	note_unread(d, &d->m.fact[FACT_LEASE], facts[FACT_LEASE].name);
+	return true;
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -419,7 +479,8 @@ bool doctor_read_manager(struct doctor *d)
 	read_daemon(d);
 	origin = row_text(d->m.settings, "origin");
 	d->m.origin = origin.n > 0 ? origin : STR("multikueue");
-	if (!read_kinds(d) || !find_routes(d) || !read_rights(d) || !review_own_rights(d)) {
+	if (!read_lease(d) || !read_kinds(d) || !find_routes(d) || !read_rights(d) ||
+	    !review_own_rights(d)) {
 		return false;
 	}
 	name_kinds(d);

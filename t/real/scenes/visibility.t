@@ -25,6 +25,7 @@ leave_clean()
 quiet_clean()
 {
 	leave_clean >/dev/null 2>&1
+	[ ! -s "$WORK/map.json" ] || k mgr replace -f - <"$WORK/map.json" >/dev/null 2>&1
 }
 undo=quiet_clean
 
@@ -158,6 +159,27 @@ is "$(direct workloads "$token")" "403 Forbidden" "... in its namespace only"
 is "$(direct workloads nonsense)" "401 Unauthorized" "a token that the API server did not give"
 is "$(curl -sk --max-time 20 -X DELETE "https://127.0.0.1:$port$V1/workloads" -o /dev/null -w '%{http_code}')" 405 \
 	"nothing is deleted here"
+
+# Whom the front proxy is believed by is another authority's matter from now on; API servers keep
+# their own in the ConfigMap.
+MAP="configmap/extension-apiserver-authentication"
+openssl req -x509 -newkey rsa:2048 -nodes -keyout next.key -out next.crt -subj /CN=front-proxy-ca -days 2 2>/dev/null
+openssl req -new -newkey rsa:2048 -nodes -keyout client.key -subj /CN=front-proxy-client -out client.req 2>/dev/null
+echo 'extendedKeyUsage = clientAuth' >client.ext
+openssl x509 -req -in client.req -CA next.crt -CAkey next.key -CAcreateserial -days 1 -extfile client.ext -out client.crt 2>/dev/null
+by_next()
+{
+	curl -sk --max-time 20 --cert client.crt --key client.key -H 'X-Remote-User: jane' -o /dev/null -w '%{http_code}' \
+		"https://127.0.0.1:$port$V1/namespaces/$T/workloads"
+}
+is "$(by_next)" 401 "an authority that the ConfigMap does not have"
+k mgr -n kube-system get $MAP -o json | jq 'del(.metadata.resourceVersion, .metadata.managedFields)' >map.json
+jq --rawfile ca next.crt '.data["requestheader-client-ca-file"] += $ca' map.json | k mgr replace -f - >/dev/null
+becomes 200 "... counts when it has it, without a restart" by_next
+is "$(jane)" 3 "... beside the one of before"
+k mgr replace -f - <map.json >/dev/null
+becomes 401 "the authority is gone from it: its certificates are refused" by_next
+is "$(jane)" 3 "... those of API servers are not"
 
 is "$(grep -c 'visibility' "$WORK/multikueued.log" | awk '{ print ($1 > 0) }')" 1 "the log tells of it"
 for j in a b c; do
