@@ -144,8 +144,8 @@ $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/
 $(B)/t/fuzz/%: LDFLAGS_fuzz += -fsanitize=fuzzer
 
 # Tests may use every layer; the linker takes what they need. TEST_OBJS: objects of one test alone.
-$(B)/t/unit/cli_memory: TEST_OBJS = $(B)/libcli.a $(B)/adapters/generic.o
-$(B)/t/unit/cli_memory: $(B)/libcli.a $(B)/adapters/generic.o
+$(B)/t/unit/cli_memory $(B)/t/unit/cli_worker: TEST_OBJS = $(B)/libcli.a $(B)/adapters/generic.o
+$(B)/t/unit/cli_memory $(B)/t/unit/cli_worker: $(B)/libcli.a $(B)/adapters/generic.o
 $(B)/t/plan/adapter $(B)/t/plan/kinds $(B)/t/plan/purity $(B)/t/unit/plug_loader: | $(PLUGINS)
 $(B)/t/%: $(B)/t/%.o $(TEST_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)

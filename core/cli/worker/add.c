@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kubectl multikueue worker add`: from two contexts to a MultiKueueCluster that is Active. */
-#include "core/base/yaml.h"
 #include "core/cli/worker/steps.h"
 #include "core/cli/worker/worker.h"
 
@@ -182,31 +181,15 @@ static struct json *for_manager(const struct add *t, mk_str token)
 	return all;
 }
 
-static void print_objects(struct cli *c, const char *side, const char *name,
-			  const struct json *objects)
-{
-	struct json_iter it = json_iter(objects);
-
-	buf_printf(&c->out, "# %s: %s\n", side, name);
-	while (json_next(&it)) {
-		buf_printf(&c->out, "---\n%.*s", STR_ARG(yaml_write(&c->a, it.val)));
-	}
-}
-
-/* The Secret's kubeconfig is shown as text, its token is not. */
 static enum cli_exit show(const struct add *t, struct json *account)
 {
 	struct arena *a = &t->s.c->a;
-	struct json *manager = for_manager(t, STR("REDACTED"));
-	struct json *secret = json_elem(manager, 0), *plain = json_new_obj(a);
+	struct json *manager = for_manager(t, STR(OBJECTS_REDACTED));
 
-	json_set_str(a, plain, "kubeconfig",
-		     objects_kubeconfig(a, t->s.name, &t->e, STR("REDACTED")));
-	json_set(a, secret, STR("data"), NULL);
-	json_set(a, secret, STR("stringData"), plain);
+	objects_show_kubeconfig(a, json_elem(manager, 0));
 	json_add(a, account, objects_token(a, str_of(t->s.ns), t->s.manager.uid, t->token));
-	print_objects(t->s.c, "worker", t->s.worker.name, account);
-	print_objects(t->s.c, "manager", t->s.manager.name, manager);
+	steps_print(t->s.c, "worker", t->s.worker.name, account);
+	steps_print(t->s.c, "manager", t->s.manager.name, manager);
 	return arena_failed(a) ? cli_no_memory(t->s.c) : CLI_OK;
 }
 
@@ -225,9 +208,9 @@ static enum cli_exit apply(const struct add *t, const struct json *account)
 	}
 	buf_printf(&c->out,
 		   "multikueuecluster/%.*s is Active\n"
-		   "Its token does not end by itself. To replace it, delete the Secret on the "
-		   "worker and run this again.\n",
-		   STR_ARG(t->s.name));
+		   "Its token does not end by itself; `kubectl multikueue worker rotate %.*s` "
+		   "replaces it.\n",
+		   STR_ARG(t->s.name), STR_ARG(t->s.name));
 	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
 }
 

@@ -7,6 +7,8 @@
 #include "core/base/yaml.h"
 
 #define TOKEN_PREFIX "multikueued-token-"
+#define ACCOUNT "multikueued"
+#define ACCOUNT_OF "kubernetes.io/service-account.name"
 
 static const char *const rights[] = {
 #include "core/cli/worker/rights.inc"
@@ -80,10 +82,27 @@ struct json *objects_token(struct arena *a, mk_str ns, mk_str manager_uid, int64
 	struct json *meta = json_get(v, "metadata");
 
 	json_set(a, meta, STR("labels"), pair(a, OBJECTS_MANAGER_UID, manager_uid));
-	json_set(a, meta, STR("annotations"),
-		 pair(a, "kubernetes.io/service-account.name", STR("multikueued")));
+	json_set(a, meta, STR("annotations"), pair(a, ACCOUNT_OF, STR(ACCOUNT)));
 	json_set_str(a, v, "type", STR("kubernetes.io/service-account-token"));
 	return v;
+}
+
+/* The number of a token Secret of that manager; 0: it is none. */
+static int64_t token_number(const struct json *secret, mk_str manager_uid)
+{
+	mk_str uid = json_str(json_get(json_at(secret, "/metadata/labels"), OBJECTS_MANAGER_UID));
+	mk_str name = json_str_at(secret, "/metadata/name");
+	size_t digits = name.n;
+	int64_t number = 0;
+
+	while (digits > 0 && name.p[digits - 1] != '-') {
+		digits--;
+	}
+	if (!str_eq(uid, manager_uid) || !str_starts(name, STR(TOKEN_PREFIX)) ||
+	    !str_i64(str_sub(name, digits, name.n), &number) || number >= INT32_MAX) {
+		return 0;
+	}
+	return number;
 }
 
 const struct json *objects_newest_token(const struct json *secrets, mk_str manager_uid,
@@ -94,24 +113,52 @@ const struct json *objects_newest_token(const struct json *secrets, mk_str manag
 	int64_t last = 0;
 
 	while (json_next(&it)) {
-		const struct json *labels = json_at(it.val, "/metadata/labels");
-		mk_str name = json_str_at(it.val, "/metadata/name");
-		size_t digits = name.n;
-		int64_t number;
+		int64_t number = token_number(it.val, manager_uid);
 
-		while (digits > 0 && name.p[digits - 1] != '-') {
-			digits--;
-		}
-		if (str_eq(json_str(json_get(labels, OBJECTS_MANAGER_UID)), manager_uid) &&
-		    str_starts(name, STR(TOKEN_PREFIX)) &&
-		    str_i64(str_sub(name, digits, name.n), &number) && number > last &&
-		    number < INT32_MAX) {
+		if (number > last) {
 			newest = it.val;
 			last = number;
 		}
 	}
 	*ret_number = last;
 	return newest;
+}
+
+mk_str objects_last_used(const struct json *secret)
+{
+	return json_str(json_get(json_at(secret, "/metadata/labels"),
+				 "kubernetes.io/legacy-token-last-used"));
+}
+
+struct objects_rotation objects_rotate(struct arena *a, const struct json *secrets,
+				       mk_str manager_uid, mk_str token)
+{
+	struct json_iter it = json_iter(json_get(secrets, "items"));
+	struct objects_rotation r = {.former = json_new_arr(a)};
+	const struct json *newest = objects_newest_token(secrets, manager_uid, &r.number);
+	mk_str value = STR("");
+	bool has_older = false;
+
+	while (json_next(&it)) {
+		int64_t number = token_number(it.val, manager_uid);
+
+		has_older = has_older || (number > 0 && number < r.number);
+	}
+	(void)base64_decode(a, json_str_at(newest, "/data/token"), &value, NULL);
+	r.is_used = value.n > 0 && str_eq(value, token) && has_older;
+	if (!newest || (!r.is_used && (str_eq(value, token) || objects_last_used(newest).n > 0))) {
+		r.number++;
+	}
+	it = json_iter(json_get(secrets, "items"));
+	while (json_next(&it)) {
+		int64_t number = token_number(it.val, manager_uid);
+
+		if (number > 0 && number < r.number) {
+			json_add(a, r.former,
+				 json_new_str(a, json_str_at(it.val, "/metadata/name")));
+		}
+	}
+	return r;
 }
 
 /* --- the manager ------------------------------------------------------------------------------ */
@@ -161,8 +208,7 @@ struct json *objects_secret(struct arena *a, mk_str ns, mk_str name, mk_str work
 
 struct json *objects_cluster(struct arena *a, mk_str name)
 {
-	struct json *v =
-		object(a, STR(NAME_GROUP "/v1beta2"), STR("MultiKueueCluster"), name, STR_NONE);
+	struct json *v = object(a, STR(NAME_API), STR("MultiKueueCluster"), name, STR_NONE);
 	struct json *source = json_new_obj(a), *spec = json_new_obj(a);
 	struct json *secret = pair(a, "location", name);
 
@@ -173,30 +219,52 @@ struct json *objects_cluster(struct arena *a, mk_str name)
 	return v;
 }
 
-struct json *objects_config(struct arena *a, mk_str name, const struct json *old, mk_str cluster)
+/* MultiKueueConfig 'name' with these clusters, where nothing has changed 'old' since. */
+static struct json *config_with(struct arena *a, mk_str name, const struct json *old,
+				struct json *clusters)
 {
-	struct json *v =
-		object(a, STR(NAME_GROUP "/v1beta2"), STR("MultiKueueConfig"), name, STR_NONE);
+	struct json *v = object(a, STR(NAME_API), STR("MultiKueueConfig"), name, STR_NONE);
 	mk_str version = json_str_at(old, "/metadata/resourceVersion");
-	struct json_iter it = json_iter(json_at(old, "/spec/clusters"));
-	struct json *clusters = json_new_arr(a), *spec = json_new_obj(a);
-	bool had = false;
+	struct json *spec = json_new_obj(a);
 
-	while (json_next(&it)) {
-		had = had || str_eq(json_str(it.val), cluster);
-		json_add(a, clusters, json_dup(a, it.val));
-	}
-	json_add(a, clusters, json_new_str(a, cluster));
 	if (version.n > 0) {
 		/* Another change since we looked is a conflict, not lost. */
 		json_set_str(a, json_get(v, "metadata"), "resourceVersion", version);
 	}
 	json_set(a, spec, STR("clusters"), clusters);
 	json_set(a, v, STR("spec"), spec);
-	return had ? NULL : v;
+	return v;
 }
 
-mk_str objects_server(struct arena *a, const struct json *secret)
+/* The clusters of 'config' but for 'but'; *ret_had: that was among them. */
+static struct json *clusters_but(struct arena *a, const struct json *config, mk_str but,
+				 bool *ret_had)
+{
+	struct json_iter it = json_iter(json_at(config, "/spec/clusters"));
+	struct json *clusters = json_new_arr(a);
+
+	*ret_had = false;
+	while (json_next(&it)) {
+		if (str_eq(json_str(it.val), but)) {
+			*ret_had = true;
+		} else {
+			json_add(a, clusters, json_dup(a, it.val));
+		}
+	}
+	return clusters;
+}
+
+struct json *objects_config(struct arena *a, mk_str name, const struct json *old, mk_str cluster)
+{
+	bool had;
+	struct json *clusters = clusters_but(a, old, cluster, &had);
+
+	json_add(a, clusters, json_new_str(a, cluster));
+	return had ? NULL : config_with(a, name, old, clusters);
+}
+
+/* The kubeconfig in a Secret; NULL: there is none. */
+static struct json *kubeconfig_of(struct arena *a, const struct json *secret)
 {
 	static const struct yaml_options options = {.allow_duplicates = true};
 	mk_str text = STR("");
@@ -204,7 +272,49 @@ mk_str objects_server(struct arena *a, const struct json *secret)
 
 	if (base64_decode(a, json_str_at(secret, "/data/kubeconfig"), &text, NULL) != ERR_OK ||
 	    yaml_parse(a, text, &options, &v, NULL, NULL) != ERR_OK) {
-		return STR("");
+		return NULL;
 	}
-	return json_str_at(v, "/clusters/0/cluster/server");
+	return v;
+}
+
+mk_str objects_server(struct arena *a, const struct json *secret)
+{
+	return json_str_at(kubeconfig_of(a, secret), "/clusters/0/cluster/server");
+}
+
+mk_str objects_kubeconfig_token(struct arena *a, const struct json *secret)
+{
+	const struct json *v = kubeconfig_of(a, secret);
+
+	return json_len(json_get(v, "users")) == 1 ? json_str_at(v, "/users/0/user/token")
+						   : STR("");
+}
+
+struct json *objects_with_token(struct arena *a, const struct json *secret, mk_str token)
+{
+	struct json *v = kubeconfig_of(a, secret), *user = json_at(v, "/users/0/user");
+	const struct json *meta = json_get(secret, "metadata");
+	mk_str uid = json_str(json_get(json_get(meta, "labels"), OBJECTS_WORKER_UID));
+	mk_str version = json_str(json_get(meta, "resourceVersion"));
+	struct json *made;
+
+	if (objects_kubeconfig_token(a, secret).n == 0) {
+		return NULL;
+	}
+	json_set_str(a, user, "token", token);
+	made = objects_secret(a, json_str(json_get(meta, "namespace")),
+			      json_str(json_get(meta, "name")), uid, yaml_write(a, v));
+	if (version.n > 0) {
+		json_set_str(a, json_get(made, "metadata"), "resourceVersion", version);
+	}
+	return made;
+}
+
+void objects_show_kubeconfig(struct arena *a, struct json *secret)
+{
+	mk_str text = STR("");
+
+	(void)base64_decode(a, json_str_at(secret, "/data/kubeconfig"), &text, NULL);
+	json_set(a, secret, STR("stringData"), pair(a, "kubeconfig", text));
+	json_set(a, secret, STR("data"), NULL);
 }

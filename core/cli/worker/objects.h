@@ -8,6 +8,10 @@
 /* Labels of Secrets: on a worker, whose token it is; on a manager, where the kubeconfig leads. */
 #define OBJECTS_MANAGER_UID "multikueued.io/manager-uid"
 #define OBJECTS_WORKER_UID "multikueued.io/worker-uid"
+/* Who writes, in managedFields. */
+#define OBJECTS_WRITER "kubectl-multikueue"
+/* What stands for a token where objects are shown. */
+#define OBJECTS_REDACTED "REDACTED"
 
 /* What the manager is told of a worker. */
 struct endpoint {
@@ -37,7 +41,35 @@ struct json *objects_config(struct arena *a, mk_str name, const struct json *old
  */
 const struct json *objects_newest_token(const struct json *secrets, mk_str manager_uid,
 					int64_t *ret_number);
+/*
+ * The day on which an API server first saw the token of that Secret, and some later days; "": it
+ * saw none, or tells none.
+ */
+mk_str objects_last_used(const struct json *secret);
 /* The server that the kubeconfig in a Secret leads to; "": it has none. */
 mk_str objects_server(struct arena *a, const struct json *secret);
+/* The token in the kubeconfig of a Secret, which has one user; "": it has none, or more users. */
+mk_str objects_kubeconfig_token(struct arena *a, const struct json *secret);
+/*
+ * That Secret with another token, to be applied where nothing has changed it since it was read;
+ * NULL: objects_kubeconfig_token has none.
+ */
+struct json *objects_with_token(struct arena *a, const struct json *secret, mk_str token);
+/* Makes the kubeconfig in a Secret text that can be read. */
+void objects_show_kubeconfig(struct arena *a, struct json *secret);
+
+/* What replaces a token. */
+struct objects_rotation {
+	int64_t number;      /* of the token Secret that is to be used */
+	bool is_used;        /* by the manager, already */
+	struct json *former; /* the names of the older ones */
+};
+/*
+ * The rotation for that manager, whose kubeconfig has 'token', from its token Secrets in the List
+ * 'secrets'. One that was interrupted goes on: a newest Secret that the manager uses beside older
+ * ones, or that was never used, is not followed by another one.
+ */
+struct objects_rotation objects_rotate(struct arena *a, const struct json *secrets,
+				       mk_str manager_uid, mk_str token);
 
 #endif

@@ -117,7 +117,7 @@ bool plane_apply(const struct plane *p, const struct json *objects)
 	struct json *list = json_new_obj(a);
 	const char *words[] = {"apply",
 			       "--server-side",
-			       "--field-manager=" PLANE_WRITER,
+			       "--field-manager=" OBJECTS_WRITER,
 			       "--filename=-",
 			       p->force ? "--force-conflicts" : NULL,
 			       NULL};
@@ -132,6 +132,23 @@ bool plane_apply(const struct plane *p, const struct json *objects)
 		return false;
 	}
 	if (!run(p, text, &said, words)) {
+		return false;
+	}
+	tell(p, said);
+	return cli_flush(p->c);
+}
+
+bool plane_delete(const struct plane *p, const char *what, mk_str name, const char *ns)
+{
+	const char *words[WORDS_MAX] = {"delete", "--ignore-not-found", "--timeout=60s", what,
+					name.p};
+	mk_str said;
+
+	if (ns) {
+		words[5] = "--namespace";
+		words[6] = ns;
+	}
+	if (!plane_run(p, &said, words)) {
 		return false;
 	}
 	tell(p, said);

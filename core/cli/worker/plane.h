@@ -9,9 +9,7 @@
 #define MK_CLI_WORKER_PLANE_H
 
 #include "core/cli/cli.h"
-
-/* Who writes, in managedFields. */
-#define PLANE_WRITER "kubectl-multikueue"
+#include "core/cli/worker/objects.h"
 
 struct plane {
 	struct cli *c;
@@ -33,14 +31,21 @@ bool plane_run(const struct plane *p, mk_str *ret, const char *const *words);
 
 /*
  * What `kubectl get 'what' ['name'] -n 'ns' -o json` prints, without 'name' or with a selector in
- * its place ("--selector=a=b") a list. One that is not there is an empty object. NULL: it failed.
+ * its place ("--selector=a=b") a list. One that is not there
+ * is an empty object. NULL: it failed.
  */
 struct json *plane_get(const struct plane *p, const char *what, const char *name, const char *ns);
 
 /*
- * Server-side apply of the objects in the array 'objects', as PLANE_WRITER. Prints a line for each
- * one.
+ * Server-side apply of the objects in the array 'objects', as OBJECTS_WRITER. Prints a line for
+ * each one.
  */
 bool plane_apply(const struct plane *p, const struct json *objects);
+
+/*
+ * Deletes 'what' 'name' ("secret", "west"), if it is there, and waits until it is gone. 'ns' NULL:
+ * it is in no namespace. Prints a line.
+ */
+bool plane_delete(const struct plane *p, const char *what, mk_str name, const char *ns);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "core/base/base64.h"
 #include "core/base/clock.h"
+#include "core/base/yaml.h"
 
 enum { LOOK_MS = 500, TELL_MS = 2000 };
 
@@ -67,6 +68,8 @@ struct json *steps_tokens(const struct steps *s)
 	return selector.p ? plane_get(&s->worker, "secrets", selector.p, s->ns) : NULL;
 }
 
+/* --- waiting ---------------------------------------------------------------------------------- */
+
 /* False: the time is over, or the output cannot be written. */
 static bool next_look(const struct steps *s, int64_t until, int64_t *tell_at, mk_str what)
 {
@@ -85,38 +88,140 @@ static bool next_look(const struct steps *s, int64_t until, int64_t *tell_at, mk
 	return s->c->host->wait(LOOK_MS);
 }
 
+enum steps_end steps_until(const struct steps *s, steps_look_fn *look, void *ctx,
+			   mk_str *ret_missing)
+{
+	int64_t begin = clock_mono_ms(), tell_at = begin + TELL_MS;
+
+	do {
+		if (!look(ctx, ret_missing)) {
+			return STEPS_FAILED;
+		}
+		if (arena_failed(&s->c->a)) {
+			(void)cli_no_memory(s->c);
+			return STEPS_FAILED;
+		}
+	} while (ret_missing->n > 0 && next_look(s, begin + s->timeout_ms, &tell_at, *ret_missing));
+	return ret_missing->n > 0 ? STEPS_LATE : STEPS_DONE;
+}
+
+/* --- the token -------------------------------------------------------------------------------- */
+
+/* A token Secret that is to be filled. */
+struct filling {
+	const struct steps *s;
+	mk_str name, token;
+};
+
+static bool look_at_token(void *ctx, mk_str *ret_missing)
+{
+	struct filling *f = ctx;
+	struct cli *c = f->s->c;
+	struct json *found = plane_get(&f->s->worker, "secret", f->name.p, f->s->ns);
+	struct mk_err err = {0};
+
+	if (!found) {
+		return false;
+	}
+	if (base64_decode(&c->a, json_str_at(found, "/data/token"), &f->token, &err) != ERR_OK) {
+		cli_error(c, "%s: secret/%.*s: data.token: %s", f->s->worker.name, STR_ARG(f->name),
+			  err.msg);
+		return false;
+	}
+	*ret_missing = f->token.n > 0 ? STR("")
+				      : arena_printf(&c->a, "secret/%.*s has no token yet",
+						     STR_ARG(f->name));
+	return true;
+}
+
 mk_str steps_token(const struct steps *s, int64_t number)
 {
 	struct arena *a = &s->c->a;
 	struct json *secret = objects_token(a, str_of(s->ns), s->manager.uid, number);
-	mk_str name = json_str_at(secret, "/metadata/name");
-	int64_t until = clock_mono_ms() + s->timeout_ms, tell_at = clock_mono_ms() + TELL_MS;
-	struct json *objects = json_new_arr(a), *found;
-	mk_str token = STR(""),
-	       what = arena_printf(a, "secret/%.*s has no token yet", STR_ARG(name));
+	struct filling f = {.s = s, .name = json_str_at(secret, "/metadata/name")};
+	struct json *objects = json_new_arr(a);
+	mk_str missing = STR("");
+	enum steps_end end;
 
 	json_add(a, objects, secret);
 	if (!plane_apply(&s->worker, objects)) {
 		return STR("");
 	}
-	do {
-		found = plane_get(&s->worker, "secret", name.p, s->ns);
-		if (!found ||
-		    base64_decode(a, json_str_at(found, "/data/token"), &token, NULL) != ERR_OK) {
-			return STR("");
-		}
-	} while (token.n == 0 && next_look(s, until, &tell_at, what));
-	if (token.n == 0) {
+	end = steps_until(s, look_at_token, &f, &missing);
+	if (end == STEPS_LATE) {
 		cli_error(s->c,
 			  "%s: %.*s; expected the token controller of kube-controller-manager to "
 			  "fill it",
-			  s->worker.name, STR_ARG(what));
+			  s->worker.name, STR_ARG(missing));
 	}
-	return token;
+	return end == STEPS_DONE ? f.token : STR("");
 }
 
-/* What is still missing; "": nothing. */
-static mk_str missing(const struct steps *s, const struct json *cluster)
+/* --- the manager ------------------------------------------------------------------------------ */
+
+static struct json *of_name(const struct json *list, mk_str name)
+{
+	struct json_iter it = json_iter(json_get(list, "items"));
+
+	while (json_next(&it)) {
+		if (str_eq(json_str_at(it.val, "/metadata/name"), name)) {
+			return it.val;
+		}
+	}
+	return NULL;
+}
+
+bool steps_find(const struct steps *s, struct steps_held *ret)
+{
+	struct json *cluster = plane_get(&s->manager, "multikueuecluster", s->name.p, NULL);
+	struct json *secrets =
+		cluster ? plane_get(&s->manager, "secrets", "--field-selector=type=Opaque", s->ns)
+			: NULL;
+	const struct json *source = json_at(cluster, "/spec/clusterSource/kubeConfig");
+	mk_str type = json_str(json_get(source, "locationType"));
+
+	if (!secrets) {
+		return false;
+	}
+	*ret = (struct steps_held){
+		.cluster = cluster, .secrets = secrets, .secret = json_new_obj(&s->c->a)};
+	if (json_len(cluster) == 0) {
+		ret->location = s->name;
+	} else if (type.n == 0 || str_is(type, "Secret")) {
+		ret->location = json_str(json_get(source, "location"));
+	}
+	if (ret->location.n > 0 && of_name(secrets, ret->location)) {
+		ret->secret = of_name(secrets, ret->location);
+	}
+	return true;
+}
+
+enum cli_exit steps_judge(const struct steps *s, const struct steps_held *held)
+{
+	mk_str uid =
+		json_str(json_get(json_at(held->secret, "/metadata/labels"), OBJECTS_WORKER_UID));
+	mk_str server = objects_server(&s->c->a, held->secret);
+
+	if (uid.n == 0) {
+		cli_error(s->c,
+			  "secret/%.*s was not made by `kubectl multikueue worker add`, so which "
+			  "cluster it leads to is not known; expected label " OBJECTS_WORKER_UID
+			  ": `kubectl multikueue worker add %s --name %.*s --force-conflicts` "
+			  "makes it anew",
+			  STR_ARG(held->location), s->worker.name, STR_ARG(s->name));
+		return CLI_NO;
+	}
+	if (!str_eq(uid, s->worker.uid)) {
+		cli_error(s->c,
+			  "context %s is another cluster than multikueuecluster/%.*s, which leads "
+			  "to %.*s; expected the context of that one: see --context",
+			  s->worker.name, STR_ARG(s->name), STR_ARG(server));
+		return CLI_NO;
+	}
+	return CLI_OK;
+}
+
+mk_str steps_inactive(const struct steps *s, const struct json *cluster)
 {
 	const struct json *active =
 		json_find(json_at(cluster, "/status/conditions"), "type", "Active");
@@ -132,26 +237,37 @@ static mk_str missing(const struct steps *s, const struct json *cluster)
 	return STR("");
 }
 
+static bool look_at_cluster(void *ctx, mk_str *ret_missing)
+{
+	const struct steps *s = ctx;
+	struct json *cluster = plane_get(&s->manager, "multikueuecluster", s->name.p, NULL);
+	mk_str why = cluster ? steps_inactive(s, cluster) : STR("");
+
+	*ret_missing = why.n > 0 ? arena_printf(&s->c->a, "multikueuecluster/%.*s: %.*s",
+						STR_ARG(s->name), STR_ARG(why))
+				 : why;
+	return cluster != NULL;
+}
+
 bool steps_wait(const struct steps *s)
 {
-	int64_t begin = clock_mono_ms(), tell_at = begin + TELL_MS;
-	mk_str what;
+	struct steps of = *s;
+	mk_str missing = STR("");
+	enum steps_end end = steps_until(s, look_at_cluster, &of, &missing);
 
-	do {
-		struct json *cluster = plane_get(&s->manager, "multikueuecluster", s->name.p, NULL);
-
-		if (!cluster) {
-			return false;
-		}
-		what = missing(s, cluster);
-	} while (what.n > 0 && next_look(s, begin + s->timeout_ms, &tell_at,
-					 arena_printf(&s->c->a, "multikueuecluster/%.*s: %.*s",
-						      STR_ARG(s->name), STR_ARG(what))));
-	if (what.n > 0) {
-		cli_error(s->c,
-			  "multikueuecluster/%.*s: after %lld s %.*s; `kubectl multikueue status` "
-			  "tells more",
-			  STR_ARG(s->name), (long long)(s->timeout_ms / 1000), STR_ARG(what));
+	if (end == STEPS_LATE) {
+		cli_error(s->c, "after %lld s %.*s; `kubectl multikueue status` tells more",
+			  (long long)(s->timeout_ms / 1000), STR_ARG(missing));
 	}
-	return what.n == 0;
+	return end == STEPS_DONE;
+}
+
+void steps_print(struct cli *c, const char *side, const char *name, const struct json *objects)
+{
+	struct json_iter it = json_iter(objects);
+
+	buf_printf(&c->out, "# %s: %s\n", side, name);
+	while (json_next(&it)) {
+		buf_printf(&c->out, "---\n%.*s", STR_ARG(yaml_write(&c->a, it.val)));
+	}
 }

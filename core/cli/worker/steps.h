@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the commands of `kubectl multikueue worker` share: the two clusters, the token, and the wait
- * until the manager says Active. A function that fails has printed why.
+ * What the commands of `kubectl multikueue worker` share: the two clusters, what the manager has of
+ * a worker, the token, and waiting. A function that fails has printed why.
  */
 #ifndef MK_CLI_WORKER_STEPS_H
 #define MK_CLI_WORKER_STEPS_H
@@ -10,6 +10,10 @@
 #include "core/cli/worker/plane.h"
 
 /* Options of each of the commands; an initialiser of struct cli_option. */
+#define STEPS_CONTEXT                                                                       \
+	{                                                                                   \
+		0, "context", "CONTEXT", false, "context of the worker (default: its name)" \
+	}
 #define STEPS_OPTIONS                                                                   \
 	{0, "manager-context", "NAME", false,                                           \
 	 "context of the manager (default: the current one)"},                          \
@@ -32,6 +36,20 @@ struct steps {
 	int64_t timeout_ms;
 };
 
+/* What the manager has of a worker. An object that is not there is an empty one. */
+struct steps_held {
+	struct json *cluster; /* the MultiKueueCluster */
+	mk_str location;      /* of its Secret; "": its kubeconfig is in no Secret */
+	struct json *secret;  /* the one of that name */
+	struct json *secrets; /* a List of those that may have a kubeconfig */
+};
+
+/* How a wait ended. */
+enum steps_end { STEPS_DONE, STEPS_LATE, STEPS_FAILED };
+
+/* Looks once. *ret_missing: what is waited for, "" when nothing is. False: it printed why. */
+typedef bool steps_look_fn(void *ctx, mk_str *ret_missing);
+
 /*
  * Reaches the manager and, unless 'context' is NULL, the worker, which must be two clusters.
  * *ret: what the command ends with when it is false.
@@ -45,10 +63,35 @@ bool steps_is_name(mk_str name);
 /* The token Secrets that this manager has on the worker, a List. NULL: it failed. */
 struct json *steps_tokens(const struct steps *s);
 
+/*
+ * Finds what the manager has of the worker of that name. A MultiKueueCluster that is not there has
+ * the Secret of its own name.
+ */
+bool steps_find(const struct steps *s, struct steps_held *ret);
+
+/*
+ * CLI_OK: the Secret says that it leads to the worker of 's'. CLI_NO: to another cluster, or it was
+ * not made by these commands, so that it is not known where it leads.
+ */
+enum cli_exit steps_judge(const struct steps *s, const struct steps_held *held);
+
 /* Applies token Secret 'number' and waits for its token. "": it failed. */
 mk_str steps_token(const struct steps *s, int64_t number);
 
-/* Waits until the MultiKueueCluster is Active, and says what it waits for. */
+/*
+ * Calls look(ctx) until nothing is missing or the time is over, and says what it waits for.
+ * *ret_missing: what the last look said.
+ */
+enum steps_end steps_until(const struct steps *s, steps_look_fn *look, void *ctx,
+			   mk_str *ret_missing);
+
+/* What the MultiKueueCluster 'cluster' lacks to be Active; "": nothing. */
+mk_str steps_inactive(const struct steps *s, const struct json *cluster);
+
+/* Waits until the MultiKueueCluster is Active. */
 bool steps_wait(const struct steps *s);
+
+/* Prints 'objects' as what would be applied to the cluster 'name', which is a worker or manager. */
+void steps_print(struct cli *c, const char *side, const char *name, const struct json *objects);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The group `kubectl multikueue worker`: clusters become workers. */
+/* The group `kubectl multikueue worker`: clusters become workers, and cease to be. */
 #include "core/cli/worker/worker.h"
 
-static const struct cli_command *const commands[] = {&worker_add, NULL};
+static const struct cli_command *const commands[] = {&worker_add, &worker_rotate, NULL};
 
 const struct cli_command cli_worker = {
 	.name = "worker",
@@ -11,6 +11,7 @@ const struct cli_command cli_worker = {
 	.help = "These commands run kubectl with two contexts of your kubeconfig: that of the "
 		"manager and that of\n"
 		"the worker. What they write has the field manager kubectl-multikueue.\n",
-	.examples = "  kubectl multikueue worker add west --config workers\n",
+	.examples = "  kubectl multikueue worker add west --config workers\n"
+		    "  kubectl multikueue worker rotate west\n",
 	.below = commands,
 };

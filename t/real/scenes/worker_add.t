@@ -6,35 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
-
-# context PLANE: its kubeconfig, in which everything has the name of the plane.
-context()
-{
-	"$KUBECTL" --kubeconfig "$MK_REAL_DIR/$1/kubeconfig" config view --raw --flatten --minify -o json |
-		jq --arg n "$1" '{clusters: [.clusters[0] + {name: $n}], users: [.users[0] + {name: $n}],
-			contexts: [{name: $n, context: {cluster: $n, user: $n}}]}'
-}
-{
-	context mgr
-	context w1
-} | jq -s '{apiVersion: "v1", kind: "Config", "current-context": "mgr", clusters: map(.clusters[]),
-	users: map(.users[]), contexts: map(.contexts[])}' >"$WORK/kubeconfig"
-mkdir "$WORK/bin"
-ln -s "$KUBECTL" "$WORK/bin/kubectl"
-mk()
-{
-	PATH=$WORK/bin:$PATH KUBECONFIG=$WORK/kubeconfig "$KUBECTL_MULTIKUEUE" "$@"
-}
-
-# An account of the same name that comes back would not take the old tokens: the fleet's own Secrets
-# and the account's uid stay, its rights go.
-undo()
-{
-	k w1 apply --server-side --force-conflicts -f "$root/conf/rbac/worker.yaml" >/dev/null 2>&1
-	k w1 -n kueue-system delete secret -l multikueued.io/manager-uid >/dev/null 2>&1
-}
-undo=undo
-k w1 delete clusterrolebinding,clusterrole multikueued-worker >/dev/null
+. "$here/scenes/worker.sh"
 
 queue w1
 check w1

@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `kubectl multikueue worker rotate` while Jobs come one after the other: the manager gets another
+# token, the former is refused from then on, and no Job is lost or made twice.
+. "$(dirname "$0")/../lib.sh"
+. "$here/scenes/scene.sh"
+need_daemon
+. "$here/scenes/worker.sh"
+
+export QUOTA=200
+queue w1
+check w1
+queue mgr "$T"
+k mgr delete multikueueconfig "$T" >/dev/null
+daemon_config
+daemon_start
+mk worker add w1 --config "$T" >"$WORK/added" 2>&1
+ok $? "the worker is added" || diag "$(cat "$WORK/added")"
+
+# --- another token --------------------------------------------------------------------------------
+# manager_token: what the manager has now.
+manager_token()
+{
+	k mgr -n kueue-system get secret w1 -o 'jsonpath={.data.kubeconfig}' | base64 -d | sed -n 's/^ *token: "*\([^"]*\)"*$/\1/p'
+}
+# with TOKEN: the status with which the worker answers.
+with()
+{
+	curl -s -o "$WORK/answer" -w '%{http_code}' --cacert "$MK_REAL_DIR/w1/ca.crt" -H "Authorization: Bearer $1" \
+		"$(jq -r '.clusters[1].cluster.server' "$WORK/kubeconfig")/api/v1/namespaces/kube-system"
+}
+tokens()
+{
+	k w1 -n kueue-system get secrets -l multikueued.io/manager-uid -o name
+}
+active_since()
+{
+	k mgr get multikueuecluster w1 -o json | jq -r '.status.conditions[] | select(.type == "Active") | .status + " " + .lastTransitionTime'
+}
+# warnings: what Events say of a MultiKueueCluster.
+warnings()
+{
+	k mgr get events -A -o json | jq -r '.items[] | select(.involvedObject.kind == "MultiKueueCluster" and .type != "Normal") | .message'
+}
+# trickle: Jobs a1, a2 and on, until the file 'enough' is there.
+trickle()
+{
+	n=0
+	until [ -e "$WORK/enough" ]; do
+		n=$((n + 1))
+		job mgr a$n "$MANAGED"
+		echo $n >"$WORK/made"
+		sleep 0.3
+	done
+}
+# begun: how many of them have a Job on the worker.
+begun()
+{
+	[ "$(count w1 jobs)" -ge "$1" ] && echo yes
+}
+
+former=$(manager_token)
+before=$(active_since)
+is "$(with "$former")" 200 "the worker takes the manager's token"
+trickle &
+trickle=$!
+must yes "Jobs run there" begun 3
+mk worker rotate w1 >"$WORK/said" 2>&1
+ok $? "the token is replaced" || diag "$(cat "$WORK/said")"
+diag "$(cat "$WORK/said")"
+is_not "$(k w1 -n kueue-system get secrets -l multikueued.io/manager-uid \
+	-o 'jsonpath={.items[0].metadata.labels.kubernetes\.io/legacy-token-last-used}')" "" "its API server has seen it in use, and says when"
+at_end=$(cat "$WORK/made")
+must yes "Jobs go on to run there" begun $((at_end + 3))
+touch "$WORK/enough"
+wait $trickle
+made=$(cat "$WORK/made")
+is_not "$(manager_token)" "$former" "the manager has another token"
+is "$(with "$(manager_token)")" 200 "the worker takes it"
+becomes 401 "the former one is refused" with "$former"
+is "$(tokens | grep -c .)" 1 "one token Secret is left on the worker"
+
+# completed: how many of them are Complete on the manager, while their pods succeed.
+completed()
+{
+	pods w1 Succeeded
+	kn mgr get jobs -o json | jq '[.items[] | select(any(.status.conditions[]?; .type == "Complete" and .status == "True"))] | length'
+}
+becomes "$made" "all $made Jobs are Complete" completed
+is "$(created_jobs | awk '$1 != 1')" "" "each was made once"
+is "$(active_since)" "$before" "the MultiKueueCluster was Active all the while"
+is "$(warnings)" "" "no Event warns of it"
+is "$(grep -c '"msg":"cluster is not connected' "$WORK/multikueued.log")" 0 "the link was not lost"
+scene_end

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The objects of `kubectl multikueue worker`: which token comes next, what a manager is given. */
+#include "t/lib/tap.h"
+
+#include "core/base/base64.h"
+#include "core/cli/worker/objects.h"
+
+#define UID "11111111-aaaa"
+#define NAMED(n) "multikueued-token-11111111-" n
+
+static struct arena a;
+
+static struct json *parse(const char *text)
+{
+	struct json *v = NULL;
+	struct mk_err err = {0};
+
+	if (json_parse(&a, str_of(text), &v, &err) != ERR_OK) {
+		printf("# %s: %s\n", text, err.msg);
+	}
+	return v;
+}
+
+/* A token Secret of that manager, used or not. */
+static void add_token(struct json *secrets, const char *name, const char *uid, bool used)
+{
+	struct json *v = parse("{\"metadata\":{\"labels\":{}},\"data\":{}}");
+	struct json *labels = json_at(v, "/metadata/labels");
+
+	json_set_str(&a, json_get(v, "metadata"), "name", str_of(name));
+	json_set_str(&a, labels, OBJECTS_MANAGER_UID, str_of(uid));
+	if (used) {
+		json_set_str(&a, labels, "kubernetes.io/legacy-token-last-used", STR("2026-01-01"));
+	}
+	json_set_str(&a, json_get(v, "data"), "token", base64_encode(&a, str_of(name)));
+	json_add(&a, json_get(secrets, "items"), v);
+}
+
+/* "NUMBER used FORMER..." of the rotation. */
+static const char *rotation(const struct json *secrets, const char *token)
+{
+	struct objects_rotation r = objects_rotate(&a, secrets, STR(UID), str_of(token));
+
+	return arena_printf(&a, "%d %s %.*s", (int)r.number, r.is_used ? "used" : "new",
+			    STR_ARG(json_write(&a, r.former)))
+		.p;
+}
+
+static void test_rotation(void)
+{
+	struct json *secrets = parse("{\"items\":[]}");
+
+	is_str(rotation(secrets, "by hand"), "1 new []", "a manager without a token Secret");
+	add_token(secrets, NAMED("1"), UID, true);
+	is_str(rotation(secrets, NAMED("1")), "2 new [\"" NAMED("1") "\"]", "its first token goes");
+	is_str(rotation(secrets, "by hand"), "2 new [\"" NAMED("1") "\"]",
+	       "one that was used by others is no new one");
+	add_token(secrets, NAMED("10"), UID, false);
+	is_str(rotation(secrets, NAMED("1")), "10 new [\"" NAMED("1") "\"]",
+	       "interrupted before the manager had it: the same");
+	is_str(rotation(secrets, NAMED("10")), "10 used [\"" NAMED("1") "\"]",
+	       "interrupted behind that: the same");
+	add_token(secrets, NAMED("9"), UID, true);
+	is_str(rotation(secrets, NAMED("9")), "10 new [\"" NAMED("1") "\",\"" NAMED("9") "\"]",
+	       "numbers are compared as such");
+	add_token(secrets, NAMED("12"), UID, true);
+	is_str(rotation(secrets, NAMED("9")),
+	       "13 new [\"" NAMED("1") "\",\"" NAMED("10") "\",\"" NAMED("9") "\",\"" NAMED(
+		       "12") "\"]",
+	       "one that was used, and put back, is no proof: another one");
+}
+
+static void test_strangers(void)
+{
+	struct json *secrets = parse("{\"items\":[]}");
+
+	add_token(secrets, NAMED("7"), "22222222-bbbb", false);
+	add_token(secrets, "registry-8", UID, false);
+	add_token(secrets, NAMED("x"), UID, false);
+	add_token(secrets, NAMED("99999999999"), UID, false);
+	add_token(secrets, NAMED("1"), UID, true);
+	is_str(rotation(secrets, NAMED("1")), "2 new [\"" NAMED("1") "\"]",
+	       "Secrets of others, and of other names, stay");
+}
+
+/* A Secret of the manager with that kubeconfig. */
+static struct json *secret_with(const char *kubeconfig)
+{
+	struct json *v = objects_secret(&a, STR("kueue-system"), STR("west"), STR("w-uid"),
+					str_of(kubeconfig));
+
+	json_set_str(&a, json_get(v, "metadata"), "resourceVersion", STR("5"));
+	return v;
+}
+
+static void test_kubeconfig(void)
+{
+	struct endpoint e = {
+		.server = STR("https://a:6443"), .ca = STR("Q0E="), .tls_name = STR("b")};
+	mk_str old = objects_kubeconfig(&a, STR("west"), &e, STR("old"));
+	struct json *secret = secret_with(old.p), *next;
+	mk_str text = STR("");
+
+	is_str(objects_kubeconfig_token(&a, secret).p, "old", "the token of a kubeconfig");
+	next = objects_with_token(&a, secret, STR("new"));
+	is_str(objects_kubeconfig_token(&a, next).p, "new", "is replaced");
+	is_str(objects_server(&a, next).p, "https://a:6443", "the server stays");
+	is_str(json_str_at(next, "/metadata/resourceVersion").p, "5",
+	       "a change in between is a conflict");
+	is_str(json_str(json_get(json_at(next, "/metadata/labels"), OBJECTS_WORKER_UID)).p, "w-uid",
+	       "it leads where it led");
+	(void)base64_decode(&a, json_str_at(next, "/data/kubeconfig"), &text, NULL);
+	ok(str_eq(text, objects_kubeconfig(&a, STR("west"), &e, STR("new"))),
+	   "all else is the same");
+	next = objects_with_token(&a, secret, STR(OBJECTS_REDACTED));
+	objects_show_kubeconfig(&a, next);
+	ok(!json_get(next, "data") &&
+		   str_eq(json_str_at(next, "/stringData/kubeconfig"),
+			  objects_kubeconfig(&a, STR("west"), &e, STR(OBJECTS_REDACTED))),
+	   "it can be shown");
+	ok(!objects_with_token(&a, secret_with("{}"), STR("new")), "no user: no token");
+	ok(!objects_with_token(&a, secret_with("users: [{user: {token: a}}, {user: {token: b}}]"),
+			       STR("new")),
+	   "two users: none");
+	ok(!objects_with_token(&a, secret_with("users: [{user: {client-key-data: a}}]"),
+			       STR("new")),
+	   "a certificate: none");
+	ok(!objects_with_token(&a, secret_with("users: ["), STR("new")), "no YAML: none");
+	ok(!objects_with_token(&a, json_new_obj(&a), STR("new")), "no Secret: none");
+}
+
+int main(void)
+{
+	arena_init(&a, 1 << 24);
+	test_rotation();
+	test_strangers();
+	test_kubeconfig();
+	arena_done(&a);
+	return done_testing();
+}
