@@ -67,13 +67,23 @@ struct cli_args {
 	size_t n_rest;
 };
 
+/*
+ * What completion offers in a place: words ("queues|workers"), or names of what is in capitals:
+ * CLUSTER, CONFIG, CONTEXT, FILE, JOB, NAMESPACE, QUEUE.
+ */
+struct cli_place {
+	const char *of; /* an option's name; "": the argument, of files each one */
+	const char *what;
+};
+
 struct cli_command {
 	const char *name;
-	const char *synopsis;                   /* what follows the name: "-f FILE... [WORKLOAD]" */
-	const char *summary;                    /* one line */
-	const char *help;                       /* paragraphs, ended by a newline */
-	const char *examples;                   /* lines, ended by a newline */
-	const struct cli_option *options;       /* ended by a NULL name; NULL: none */
+	const char *synopsis;             /* what follows the name: "-f FILE... [WORKLOAD]" */
+	const char *summary;              /* one line */
+	const char *help;                 /* paragraphs, ended by a newline */
+	const char *examples;             /* lines, ended by a newline */
+	const struct cli_option *options; /* ended by a NULL name; NULL: none */
+	const struct cli_place *places;   /* ended by a NULL 'of'; NULL: what each command has */
 	const struct cli_command *const *below; /* commands of a group, ended by NULL; else NULL */
 	enum cli_exit (*run)(struct cli *c, const struct cli_args *args); /* NULL for a group */
 };
@@ -91,6 +101,12 @@ void cli_done(struct cli *c);
 
 /* Runs what argv[1] and on say. All output is in c->out and c->err. */
 enum cli_exit cli_run(struct cli *c, int argc, char *const *argv);
+
+/*
+ * `__complete WORDS...`, which conf/kubectl_complete-multikueue calls: prints what the last of the
+ * 'n' words may become, below 'all', as kubectl reads it; see fleet/complete.c.
+ */
+enum cli_exit cli_complete(struct cli *c, const struct cli_command *all, int n, char *const *words);
 
 /*
  * For a command that goes on until the user ends it (SIGINT, SIGTERM, SIGHUP): call it before the

@@ -273,6 +273,9 @@ static enum cli_exit run_top(struct cli *c, int argc, char *const *argv)
 	bool asked = false;
 	int i = 1;
 
+	if (argc > 1 && strcmp(argv[1], "__complete") == 0) {
+		return cli_complete(c, cmd, argc - 2, argv + 2);
+	}
 	for (; cmd->below != NULL; i++) {
 		const struct cli_command *next = NULL;
 

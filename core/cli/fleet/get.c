@@ -293,6 +293,15 @@ static const struct cli_option get_options[] = {
 	DAEMON_OPTIONS,
 	{.name = NULL}};
 
+static const struct cli_place get_places[] = {
+	{"", "workloads|clusters|plugins"},
+	{"cluster", "CLUSTER"},
+	{"queue", "QUEUE"},
+	{"phase", "Unknown|NotOurs|Deleting|Finished|NoAdapter|Rejected|Inactive|Evicted|"
+		  "WaitsForQuota|Retry|Won|JobMissing|JobNotManaged|WaitsForOtherChecks|"
+		  "ConfigMissing|DispatcherMissing|PluginFault|BreakerOpen|NotNominated|Racing"},
+	{.of = NULL}};
+
 const struct cli_command cli_get_rows = {
 	.name = "get",
 	.synopsis = "workloads|clusters|plugins",
@@ -303,5 +312,6 @@ const struct cli_command cli_get_rows = {
 		    "  kubectl multikueue get workloads -n team-a -o name\n"
 		    "  kubectl multikueue get plugins -o wide\n",
 	.options = get_options,
+	.places = get_places,
 	.run = run_get,
 };

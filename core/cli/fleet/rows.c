@@ -80,10 +80,15 @@ bool wanted_is_workload(const struct wanted *w, const struct json *row)
 	return !wanted_job(w) && str_eq(row_text(row, "name"), w->name);
 }
 
+bool wanted_kind(const struct wanted *w, mk_str kind)
+{
+	return w->kind.n == 0 || same_word(kind, w->kind);
+}
+
 bool wanted_is(const struct wanted *w, const struct json *job)
 {
 	return job && str_eq(row_text(job, "name"), w->name) &&
-	       (w->kind.n == 0 || same_word(row_kind(row_text(job, "kind")), w->kind));
+	       wanted_kind(w, row_kind(row_text(job, "kind")));
 }
 
 struct json *rows_list(struct cli *c, struct json *items)

@@ -25,6 +25,8 @@ struct wanted {
 struct wanted wanted_of(const char *text);
 /* May it be a Workload, and has 'row' its name? */
 bool wanted_is_workload(const struct wanted *w, const struct json *row);
+/* May a job of that kind ("Job") be meant? */
+bool wanted_kind(const struct wanted *w, mk_str kind);
 /* Is it a job ({kind, name}) that is meant? */
 bool wanted_is(const struct wanted *w, const struct json *job);
 /* May only a job be meant? */
