@@ -72,7 +72,8 @@ struct cli_args {
  * CLUSTER, CONFIG, CONTEXT, FILE, JOB, NAMESPACE, QUEUE.
  */
 struct cli_place {
-	const char *of; /* an option's name; "": the argument, of files each one */
+	/* an option's name; "": the first argument, of files each one; that: those behind it */
+	const char *of;
 	const char *what;
 };
 
@@ -93,7 +94,7 @@ struct cli_command {
  * the fleet.
  */
 extern const struct cli_command cli_adapter, cli_tree, cli_worker, cli_why, cli_get_rows,
-	cli_status, cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain, cli_ui;
+	cli_status, cli_top, cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain, cli_ui;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);

@@ -219,10 +219,10 @@ static int offer_rest(struct line *l)
 {
 	const char *what = place_of(l->cmd, "");
 
-	if (!what || (l->given.n_rest > 0 && strcmp(what, "FILE") != 0)) {
-		return AFTER_NOTHING;
+	if (what && l->given.n_rest > 0 && strcmp(what, "FILE") != 0) {
+		what = place_of(l->cmd, l->given.rest[0]);
 	}
-	return offer_place(l, what);
+	return what ? offer_place(l, what) : AFTER_NOTHING;
 }
 
 static void offer_options(struct line *l)
