@@ -267,7 +267,7 @@ PREFIX ?= /usr/local
 SHARE := $(PREFIX)/share/multikueue
 install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS) ## daemon, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig)
-	install -m 755 $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check conf/kubectl_complete-multikueue $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
 	for f in $$(cd sdk/template && find . -type f ! -name '*.so'); do install -D -m 644 sdk/template/$$f $(DESTDIR)$(SHARE)/template/$$f || exit 1; done

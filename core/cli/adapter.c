@@ -202,6 +202,8 @@ static enum cli_exit run_schema(struct cli *c, const struct cli_args *args)
 	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
 }
 
+static const struct cli_place test_places[] = {{"", "FILE"}, {.of = NULL}};
+
 static const struct cli_command test_command = {
 	.name = "test",
 	.synopsis = "FILE.yaml [FOLDER...] [-o FORMAT]",
@@ -223,6 +225,7 @@ static const struct cli_command test_command = {
 		    "  kubectl multikueue adapter test widget.yaml fixtures/create -o json "
 		    ">fixtures/create/expect.json\n",
 	.options = test_options,
+	.places = test_places,
 	.run = run_test,
 };
 

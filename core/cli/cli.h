@@ -67,13 +67,24 @@ struct cli_args {
 	size_t n_rest;
 };
 
+/*
+ * What completion offers in a place: words ("queues|workers"), or names of what is in capitals:
+ * CLUSTER, CONFIG, CONTEXT, FILE, JOB, NAMESPACE, QUEUE.
+ */
+struct cli_place {
+	/* an option's name; "": the first argument, of files each one; that: those behind it */
+	const char *of;
+	const char *what;
+};
+
 struct cli_command {
 	const char *name;
-	const char *synopsis;                   /* what follows the name: "-f FILE... [WORKLOAD]" */
-	const char *summary;                    /* one line */
-	const char *help;                       /* paragraphs, ended by a newline */
-	const char *examples;                   /* lines, ended by a newline */
-	const struct cli_option *options;       /* ended by a NULL name; NULL: none */
+	const char *synopsis;             /* what follows the name: "-f FILE... [WORKLOAD]" */
+	const char *summary;              /* one line */
+	const char *help;                 /* paragraphs, ended by a newline */
+	const char *examples;             /* lines, ended by a newline */
+	const struct cli_option *options; /* ended by a NULL name; NULL: none */
+	const struct cli_place *places;   /* ended by a NULL 'of'; NULL: what each command has */
 	const struct cli_command *const *below; /* commands of a group, ended by NULL; else NULL */
 	enum cli_exit (*run)(struct cli *c, const struct cli_args *args); /* NULL for a group */
 };
@@ -83,7 +94,7 @@ struct cli_command {
  * the fleet.
  */
 extern const struct cli_command cli_adapter, cli_tree, cli_worker, cli_why, cli_get_rows,
-	cli_status, cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain, cli_ui;
+	cli_status, cli_top, cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain, cli_ui;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);
@@ -91,6 +102,12 @@ void cli_done(struct cli *c);
 
 /* Runs what argv[1] and on say. All output is in c->out and c->err. */
 enum cli_exit cli_run(struct cli *c, int argc, char *const *argv);
+
+/*
+ * `__complete WORDS...`, which conf/kubectl_complete-multikueue calls: prints what the last of the
+ * 'n' words may become, below 'all', as kubectl reads it; see fleet/complete.c.
+ */
+enum cli_exit cli_complete(struct cli *c, const struct cli_command *all, int n, char *const *words);
 
 /*
  * For a command that goes on until the user ends it (SIGINT, SIGTERM, SIGHUP): call it before the

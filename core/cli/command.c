@@ -5,8 +5,9 @@
 #include "core/cli/output.h"
 
 static const struct cli_command *const top[] = {
-	&cli_why,   &cli_status,   &cli_get_rows, &cli_events,  &cli_ui,   &cli_doctor, &cli_cordon,
-	&cli_drain, &cli_uncordon, &cli_worker,   &cli_adapter, &cli_tree, NULL};
+	&cli_why,    &cli_status,  &cli_top,    &cli_get_rows, &cli_events,
+	&cli_ui,     &cli_doctor,  &cli_cordon, &cli_drain,    &cli_uncordon,
+	&cli_worker, &cli_adapter, &cli_tree,   NULL};
 
 static const struct cli_command all_commands = {
 	.name = "kubectl multikueue",
@@ -16,6 +17,7 @@ static const struct cli_command all_commands = {
 		"PATH.\n",
 	.examples = "  kubectl multikueue why train -n team-a\n"
 		    "  kubectl multikueue status\n"
+		    "  kubectl multikueue top workers\n"
 		    "  kubectl multikueue events -A -f\n"
 		    "  kubectl multikueue ui\n"
 		    "  kubectl multikueue doctor\n"
@@ -273,6 +275,9 @@ static enum cli_exit run_top(struct cli *c, int argc, char *const *argv)
 	bool asked = false;
 	int i = 1;
 
+	if (argc > 1 && strcmp(argv[1], "__complete") == 0) {
+		return cli_complete(c, cmd, argc - 2, argv + 2);
+	}
 	for (; cmd->below != NULL; i++) {
 		const struct cli_command *next = NULL;
 

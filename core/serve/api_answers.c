@@ -33,7 +33,7 @@ struct question {
 	struct answer_env env;
 	enum api_form form;
 	enum api_include include;
-	uint64_t limit, after;
+	uint64_t limit, after, requests;
 	mk_str token; /* continue */
 	struct answer_filter filter;
 };
@@ -253,6 +253,7 @@ static bool take_query(struct question *q)
 					    {"phase", .text = &q->filter.phase},
 					    {"cluster", .text = &q->filter.cluster},
 					    {"clusterQueue", .text = &q->filter.queue},
+					    {"requests", .number = &q->requests, .most = 1},
 					    {"after", .number = &q->after, .most = UINT64_MAX},
 					    {"fieldSelector", .text = &fields},
 					    {"labelSelector", .text = &labels},
@@ -292,6 +293,7 @@ static void workloads(struct question *q)
 
 	f->ns = q->t->ns;
 	f->limit = (size_t)q->limit;
+	f->requests = q->requests > 0;
 	f->after = key_of(q);
 	page = q->token.n > 0 && f->after.n == 0 ? NULL : answer_workloads(&q->env, f);
 	if (!page && !arena_failed(&q->c->a) && q->token.n > 0) {

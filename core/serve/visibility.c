@@ -36,7 +36,7 @@ static void give(struct question *q, struct json *answer, const char *kind)
 static void workloads(struct question *q)
 {
 	struct answer_filter f = {.limit = 0};
-	uint64_t limit = ANSWER_ROWS_MAX;
+	uint64_t limit = ANSWER_ROWS_MAX, requests = 0;
 	const struct call_param params[] = {
 		{"namespace", .text = &f.ns},
 		{"phase", .text = &f.phase},
@@ -44,6 +44,7 @@ static void workloads(struct question *q)
 		{"clusterQueue", .text = &f.queue},
 		{"limit", .number = &limit, .least = 1, .most = ANSWER_ROWS_MAX},
 		{"continue", .text = &f.after},
+		{"requests", .number = &requests, .most = 1},
 		{.name = NULL}};
 	struct json *page;
 
@@ -51,6 +52,7 @@ static void workloads(struct question *q)
 		return;
 	}
 	f.limit = (size_t)limit;
+	f.requests = requests > 0;
 	page = answer_workloads(&q->env, &f);
 	if (!page && !arena_failed(&q->c.a) && f.after.n > 0) {
 		call_refuse(

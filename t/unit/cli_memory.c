@@ -12,6 +12,7 @@
 
 static const char *const commands[][12] = {
 	{"x", "doctor", "--list", "-o", "yaml"},
+	{"x", "__complete", "drain", "west", "--evict", "-"},
 	{"x", "tree", "validate", "-f", SAMPLES "plan-a.yaml", "-o", "json"},
 	{"x", "tree", "validate", "-f", "t/cli/input/faulty.yaml"},
 	{"x", "tree", "status", "-f", SAMPLES "plan-a.yaml"},

@@ -382,6 +382,50 @@ static void test_pages(void)
 	w_free(w);
 }
 
+/* What pods ask for, page by page: texts that are large make pages short. */
+static void test_requests(void)
+{
+	enum { JOBS = 5, LARGE = 1024 * 1024 };
+	static char text[LARGE + 64], after[64];
+	struct world *w = w_new(1);
+	struct answer_filter f = {.requests = true};
+	struct answer_env env;
+	const struct json *page;
+	size_t rows = 0, pages = 0;
+	char name[16];
+
+	snprintf(text, sizeof(text), "{\"invented\":{\"x\":\"%0*d\"}}", LARGE, 7);
+	for (int i = 0; i < JOBS; i++) {
+		snprintf(name, sizeof(name), "j%d", i);
+		w_apply(w, a_job(w, name), text);
+		snprintf(name, sizeof(name), "wl-j%d", i);
+		w_tell(w, w_find(w, 0, KIND_WORKLOAD, "ns", name), EV_OBSERVED, VIA_WATCH);
+	}
+	w_settle(w);
+	env = env_of(w);
+	page = answer_workload(&env, STR("ns"), STR("wl-j0"));
+	is_str(arena_dup(&words, json_write(&words, json_get(page, "requests"))).p,
+	       "[{\"name\":\"pods\",\"amount\":2}]", "what its pods ask for");
+	do {
+		env = env_of(w);
+		page = answer_workloads(&env, &f);
+		rows += json_len(json_get(page, "items"));
+		pages++;
+		ok(json_int(json_at(page, "/items/0/requests/0/amount"), 0) == 2, "... on a page");
+		snprintf(after, sizeof(after), "%.*s",
+			 STR_ARG(json_str(json_get(page, "continue"))));
+		f.after = str_of(after);
+	} while (f.after.n > 0 && pages < 9);
+	is_int(rows, JOBS, "each once");
+	ok(pages > 1, "large texts are read a few at a time");
+	f = (struct answer_filter){.limit = 0};
+	env = env_of(w);
+	page = answer_workloads(&env, &f);
+	ok(json_len(json_get(page, "items")) == JOBS && !json_at(page, "/items/0/requests"),
+	   "a page without requests reads none");
+	w_free(w);
+}
+
 int main(void)
 {
 	arena_init(&words, 0);
@@ -396,6 +440,7 @@ int main(void)
 	test_missing_cluster();
 	test_message();
 	test_pages();
+	test_requests();
 	arena_done(&words);
 	return done_testing();
 }

@@ -262,6 +262,11 @@ static const struct cli_option options[] = {
 	DAEMON_OPTIONS,
 	{.name = NULL}};
 
+static const struct cli_place places[] = {
+	{"cluster", "CLUSTER"},
+	{"only", "config|daemon|credentials|connection|identity|rights|kueue|queues|copies"},
+	{.of = NULL}};
+
 const struct cli_command cli_doctor = {
 	.name = "doctor",
 	.synopsis = "[--cluster NAME]... [--only GROUP]...",
@@ -279,5 +284,6 @@ const struct cli_command cli_doctor = {
 		    "  kubectl multikueue doctor --context manager --server http://localhost:8081\n"
 		    "  kubectl multikueue doctor --list\n",
 	.options = options,
+	.places = places,
 	.run = run,
 };

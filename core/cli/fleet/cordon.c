@@ -299,6 +299,8 @@ static const struct cli_option drain_options[] = {
 	DAEMON_OPTIONS,
 	{.name = NULL}};
 
+static const struct cli_place places[] = {{"", "CLUSTER"}, {.of = NULL}};
+
 const struct cli_command cli_cordon = {
 	.name = "cordon",
 	.synopsis = "CLUSTER [--reason TEXT]",
@@ -307,6 +309,7 @@ const struct cli_command cli_cordon = {
 		"docs/operations.md.\n",
 	.examples = "  kubectl multikueue cordon west --reason \"new disks until Friday\"\n",
 	.options = cordon_options,
+	.places = places,
 	.run = cordon,
 };
 
@@ -318,6 +321,7 @@ const struct cli_command cli_uncordon = {
 		"once.\n",
 	.examples = "  kubectl multikueue uncordon west\n",
 	.options = uncordon_options,
+	.places = places,
 	.run = uncordon,
 };
 
@@ -332,5 +336,6 @@ const struct cli_command cli_drain = {
 	.examples = "  kubectl multikueue drain west --timeout 2h\n"
 		    "  kubectl multikueue drain west --evict --reason \"new disks until Friday\"\n",
 	.options = drain_options,
+	.places = places,
 	.run = drain,
 };

@@ -274,6 +274,8 @@ static const struct cli_option options[] = {
 	DAEMON_OPTIONS,
 	{.name = NULL}};
 
+static const struct cli_place places[] = {{"", "JOB"}, {.of = NULL}};
+
 const struct cli_command cli_events = {
 	.name = "events",
 	.synopsis = "[-f] [-n NAMESPACE|-A] [[KIND/]NAME]",
@@ -285,5 +287,6 @@ const struct cli_command cli_events = {
 		    "  kubectl multikueue events -A -f\n"
 		    "  kubectl multikueue events job/train -o json\n",
 	.options = options,
+	.places = places,
 	.run = run,
 };

@@ -4,14 +4,6 @@
 
 #define NAME "kubectl multikueue get"
 
-/* What kubectl has as -o name. */
-static bool wants_names(const struct cli_args *args)
-{
-	const char *format = cli_get(args, "output");
-
-	return format && strcmp(format, "name") == 0;
-}
-
 /* --- workloads -------------------------------------------------------------------------------- */
 
 static void workload_row(struct output_table *t, const struct json *row, bool all, bool wide)
@@ -95,7 +87,7 @@ static enum cli_exit get_workloads(struct daemon *d, enum cli_format format)
 	if (format == CLI_JSON || format == CLI_YAML) {
 		return output_value(c, rows_list(c, rows), format) ? CLI_OK : cli_no_memory(c);
 	}
-	if (wants_names(d->args)) {
+	if (rows_wants_names(d->args)) {
 		while (json_next(&it)) {
 			buf_printf(&c->out, "workload.kueue.x-k8s.io/%.*s\n",
 				   STR_ARG(row_text(it.val, "name")));
@@ -173,13 +165,13 @@ static enum cli_exit get_clusters(struct daemon *d, enum cli_format format)
 	if (format == CLI_JSON || format == CLI_YAML) {
 		return output_value(c, v, format) ? CLI_OK : cli_no_memory(c);
 	}
-	while (wants_names(d->args) && json_next(&it)) {
+	while (rows_wants_names(d->args) && json_next(&it)) {
 		buf_printf(&c->out, "multikueuecluster.kueue.x-k8s.io/%.*s\n",
 			   STR_ARG(row_text(it.val, "name")));
 	}
 	if (json_len(items) == 0) {
 		buf_add(&c->err, STR("No clusters found.\n"));
-	} else if (!wants_names(d->args)) {
+	} else if (!rows_wants_names(d->args)) {
 		cluster_table(c, items, format == CLI_WIDE);
 	}
 	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
@@ -231,13 +223,13 @@ static enum cli_exit get_plugins(struct daemon *d, enum cli_format format)
 	if (format == CLI_JSON || format == CLI_YAML) {
 		return output_value(c, v, format) ? CLI_OK : cli_no_memory(c);
 	}
-	while (wants_names(d->args) && json_next(&it)) {
+	while (rows_wants_names(d->args) && json_next(&it)) {
 		buf_printf(&c->out, "%.*s/%.*s\n", STR_ARG(row_text(it.val, "type")),
 			   STR_ARG(row_text(it.val, "name")));
 	}
 	if (json_len(items) == 0) {
 		buf_add(&c->err, STR("No plugins found.\n"));
-	} else if (!wants_names(d->args)) {
+	} else if (!rows_wants_names(d->args)) {
 		plugin_table(c, items, format == CLI_WIDE);
 	}
 	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
@@ -252,7 +244,7 @@ static enum cli_exit ask(struct cli *c, const struct cli_args *args,
 	enum cli_exit rc = CLI_FAILED;
 	struct daemon d;
 
-	if (!wants_names(args) && !cli_get_format(c, args, &format)) {
+	if (!rows_wants_names(args) && !cli_get_format(c, args, &format)) {
 		return CLI_USAGE;
 	}
 	if (daemon_open(&d, c, args)) {
@@ -293,6 +285,15 @@ static const struct cli_option get_options[] = {
 	DAEMON_OPTIONS,
 	{.name = NULL}};
 
+static const struct cli_place get_places[] = {
+	{"", "workloads|clusters|plugins"},
+	{"cluster", "CLUSTER"},
+	{"queue", "QUEUE"},
+	{"phase", "Unknown|NotOurs|Deleting|Finished|NoAdapter|Rejected|Inactive|Evicted|"
+		  "WaitsForQuota|Retry|Won|JobMissing|JobNotManaged|WaitsForOtherChecks|"
+		  "ConfigMissing|DispatcherMissing|PluginFault|BreakerOpen|NotNominated|Racing"},
+	{.of = NULL}};
+
 const struct cli_command cli_get_rows = {
 	.name = "get",
 	.synopsis = "workloads|clusters|plugins",
@@ -303,5 +304,6 @@ const struct cli_command cli_get_rows = {
 		    "  kubectl multikueue get workloads -n team-a -o name\n"
 		    "  kubectl multikueue get plugins -o wide\n",
 	.options = get_options,
+	.places = get_places,
 	.run = run_get,
 };

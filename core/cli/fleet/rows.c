@@ -5,7 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/timefmt.h"
 
-enum { PAGES_MAX = 10000 };
+enum { PAGES_MAX = 10000, QUIET_MS = 2000 };
 
 mk_str row_text(const struct json *row, const char *key)
 {
@@ -91,10 +91,22 @@ bool wanted_is_workload(const struct wanted *w, const struct json *row)
 	return !wanted_job(w) && str_eq(row_text(row, "name"), w->name);
 }
 
+bool wanted_kind(const struct wanted *w, mk_str kind)
+{
+	return w->kind.n == 0 || same_word(kind, w->kind);
+}
+
 bool wanted_is(const struct wanted *w, const struct json *job)
 {
 	return job && str_eq(row_text(job, "name"), w->name) &&
-	       (w->kind.n == 0 || same_word(row_kind(row_text(job, "kind")), w->kind));
+	       wanted_kind(w, row_kind(row_text(job, "kind")));
+}
+
+bool rows_wants_names(const struct cli_args *args)
+{
+	const char *format = cli_get(args, "output");
+
+	return format && strcmp(format, "name") == 0;
 }
 
 struct json *rows_list(struct cli *c, struct json *items)
@@ -113,10 +125,19 @@ void rows_stream(struct cli *c, const struct json *v)
 	buf_add(&c->out, STR("\n"));
 }
 
-struct json *rows_of_workloads(struct daemon *d, mk_str filter)
+/* A line that the next one takes the place of; "" takes it away. */
+static void tell_progress(struct cli *c, mk_str line)
+{
+	if (c->terminal && c->host) {
+		c->host->put(true, arena_printf(&c->a, "\r%.*s\033[K", STR_ARG(line)));
+	}
+}
+
+static struct json *all_pages(struct daemon *d, mk_str filter, bool *ret_told)
 {
 	struct arena *a = &d->c->a;
 	struct json *all = json_new_arr(a);
+	int64_t began = clock_mono_ms();
 	mk_str after = STR("");
 
 	for (int i = 0; i < PAGES_MAX; i++) {
@@ -137,6 +158,21 @@ struct json *rows_of_workloads(struct daemon *d, mk_str filter)
 		if (after.n == 0) {
 			break;
 		}
+		if (clock_mono_ms() - began >= QUIET_MS) {
+			tell_progress(d->c, arena_printf(a, "%zu Workloads", json_len(all)));
+			*ret_told = true;
+		}
+	}
+	return all;
+}
+
+struct json *rows_of_workloads(struct daemon *d, mk_str filter)
+{
+	bool told = false;
+	struct json *all = all_pages(d, filter, &told);
+
+	if (told) {
+		tell_progress(d->c, STR(""));
 	}
 	return all;
 }

@@ -27,19 +27,24 @@ struct wanted {
 struct wanted wanted_of(const char *text);
 /* May it be a Workload, and has 'row' its name? */
 bool wanted_is_workload(const struct wanted *w, const struct json *row);
+/* May a job of that kind ("Job") be meant? */
+bool wanted_kind(const struct wanted *w, mk_str kind);
 /* Is it a job ({kind, name}) that is meant? */
 bool wanted_is(const struct wanted *w, const struct json *job);
 /* May only a job be meant? */
 bool wanted_job(const struct wanted *w);
 
+/* Is -o name given, as kubectl has it? cli_get_format does not know it. */
+bool rows_wants_names(const struct cli_args *args);
 /* {"kind": "List", "items": items}; NULL: out of memory. */
 struct json *rows_list(struct cli *c, struct json *items);
 /* Prints 'v' as JSON on a line of its own. */
 void rows_stream(struct cli *c, const struct json *v);
 
 /*
- * All pages of Workloads; 'filter' is a query ("namespace=a&phase=Won"), "" = all. An array in the
- * arena of the cli; NULL: the error was printed.
+ * All pages of Workloads, on a terminal with progress; 'filter' is a query
+ * ("namespace=a&phase=Won"), "" = all. An array in the arena of the cli; NULL: the error was
+ * printed.
  */
 struct json *rows_of_workloads(struct daemon *d, mk_str filter);
 

@@ -267,6 +267,8 @@ static const struct cli_option options[] = {
 	DAEMON_OPTIONS,
 	{.name = NULL}};
 
+static const struct cli_place places[] = {{"", "JOB"}, {.of = NULL}};
+
 const struct cli_command cli_why = {
 	.name = "why",
 	.synopsis = "[KIND/]NAME [-n NAMESPACE]",
@@ -278,5 +280,6 @@ const struct cli_command cli_why = {
 		    "  kubectl multikueue why jobset/train -o yaml\n"
 		    "  kubectl multikueue why train --server http://localhost:8081\n",
 	.options = options,
+	.places = places,
 	.run = run,
 };

@@ -256,6 +256,8 @@ static const struct cli_option options[] = {
 	STEPS_OPTIONS,
 	{.name = NULL}};
 
+static const struct cli_place places[] = {{"", "CONTEXT"}, {"config", "CONFIG"}, {.of = NULL}};
+
 const struct cli_command worker_add = {
 	.name = "add",
 	.synopsis = "CONTEXT [--name NAME] [--config NAME] [--server URL]",
@@ -272,5 +274,6 @@ const struct cli_command worker_add = {
 		    "https://10.0.0.7:6443\n"
 		    "  kubectl multikueue worker add west --dry-run\n",
 	.options = options,
+	.places = places,
 	.run = run,
 };

@@ -67,6 +67,18 @@ static struct json *row_of(struct arena *a, struct pass *p, const struct why_who
 	return o;
 }
 
+/* What its pods ask for; nothing of one that has ended, or whose text is not here. */
+static void set_requests(struct arena *a, struct json *o, struct pass *p,
+			 const struct why_whole *whole)
+{
+	const struct json *wl =
+		whole->phase != PHASE_FINISHED ? record_parse(p->e, p->local) : NULL;
+
+	if (wl) {
+		json_set(a, o, STR("requests"), json_dup(a, facts_requests(p, wl)));
+	}
+}
+
 /* --- one Workload ----------------------------------------------------------------------------- */
 
 static void add_next(struct arena *a, struct json *next, int64_t at, const char *what,
@@ -188,6 +200,7 @@ static struct json *whole_of(struct arena *a, struct pass *p)
 	o = row_of(a, p, &whole);
 	set_words(a, o, "localQueue", queue);
 	set_words(a, o, "mend", str_of(mend_whole(&whole)));
+	set_requests(a, o, p, &whole);
 	if (p->checked) {
 		check = json_new_obj(a);
 		json_set_str(a, check, "name", p->f->checks[p->check]);
@@ -249,7 +262,12 @@ static bool add_row(const struct answer_env *env, const struct answer_filter *f,
 	       is_named(f->cluster, p.f ? p.f->s[S_CLUSTER] : STR("")) &&
 	       is_named(f->queue, p.f ? p.f->s[S_QUEUE] : STR(""));
 	if (fits) {
-		json_add(env->a, items, row_of(env->a, &p, &whole));
+		struct json *row = row_of(env->a, &p, &whole);
+
+		if (f->requests) {
+			set_requests(env->a, row, &p, &whole);
+		}
+		json_add(env->a, items, row);
 	}
 	return fits;
 }
@@ -262,7 +280,8 @@ static struct json *page(const struct answer_env *env, const struct answer_filte
 	struct wl *last = NULL;
 	size_t looks = 0, rows = 0;
 
-	for (; at != &env->e->workloads && rows < limit && looks < ANSWER_LOOKS_MAX;
+	for (; at != &env->e->workloads && rows < limit && looks < ANSWER_LOOKS_MAX &&
+	       (!f->requests || env->e->scratch.used < ANSWER_TEXTS_MAX);
 	     at = at->next, looks++) {
 		last = LIST_ENTRY(at, struct wl, node);
 		rows += add_row(env, f, last, items);

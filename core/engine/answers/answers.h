@@ -29,18 +29,20 @@ struct json *answer_workload(const struct answer_env *env, mk_str ns, mk_str nam
 /* Which Workloads a page has; "" and 0 stand for all. */
 struct answer_filter {
 	mk_str ns, phase, cluster, queue; /* namespace, phase, chosen cluster, ClusterQueue */
-	mk_str after; /* "ns/name" of the last row of the page before; "" the first page */
-	size_t limit; /* rows, 1 to ANSWER_ROWS_MAX; 0 stands for that */
+	mk_str after;  /* "ns/name" of the last row of the page before; "" the first page */
+	size_t limit;  /* rows, 1 to ANSWER_ROWS_MAX; 0 stands for that */
+	bool requests; /* each row with what its pods ask for, as facts_requests has it */
 };
 
 /*
  * A page of Workloads in the order in which the engine saw them first:
  * {"items": [{namespace, name, phase, ...}], "continue": "ns/name"}. At most ANSWER_LOOKS_MAX
- * Workloads are looked at, so a page may have fewer rows than asked for, and yet "continue".
+ * Workloads are looked at, and for 'requests' texts read that take ANSWER_TEXTS_MAX of memory, so
+ * a page may have fewer rows than asked for, and yet "continue".
  * NULL: 'after' is unknown (the client begins again), or memory ran out (arena_failed tells).
  */
 struct json *answer_workloads(const struct answer_env *env, const struct answer_filter *f);
-enum { ANSWER_LOOKS_MAX = 1000 };
+enum { ANSWER_LOOKS_MAX = 1000, ANSWER_TEXTS_MAX = 2 * 1024 * 1024 };
 
 /*
  * All workers in the order of their numbers: {"items": [{name, state, reason, message, since,
