@@ -265,8 +265,8 @@ fmt-check: ## is everything formatted?
 
 PREFIX ?= /usr/local
 SHARE := $(PREFIX)/share/multikueue
-install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS) ## daemon, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig)
+install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS) ## daemon, systemd unit, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig lib/systemd/system)
 	install -m 755 $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check conf/kubectl_complete-multikueue $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
@@ -277,7 +277,8 @@ install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS
 	chmod 644 $(DESTDIR)$(SHARE)/conf/multikueued.yaml
 	for f in README.md CHANGELOG.md LICENSE SECURITY.md $$(cd docs && find . -type f -name '*.md' -printf 'docs/%P\n'); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/multikueue/$$f || exit 1; done
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sdk/multikueue-plugin.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
-	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
+	sed 's|@PREFIX@|$(PREFIX)|' conf/systemd/multikueued.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/multikueued.service
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc $(DESTDIR)$(PREFIX)/lib/systemd/system/multikueued.service
 
 clean: ## remove build/ except the unpacked packages
 	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/mutants

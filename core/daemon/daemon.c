@@ -15,6 +15,7 @@
 #include "core/daemon/identity.h"
 #include "core/daemon/last_resort.h"
 #include "core/daemon/lease_thread.h"
+#include "core/daemon/notify.h"
 #include "core/kube/kubeconfig.h"
 #include "core/manager/manager.h"
 #include "core/serve/endpoints.h"
@@ -35,6 +36,7 @@ struct daemon {
 	struct setup *setup;
 	struct arena arena; /* credentials */
 	struct loop *loop;
+	struct notify *notify; /* NULL: no service manager wants to know */
 	struct net_fence fence;
 	struct transport_net *transport;
 	struct telemetry *telemetry;
@@ -55,6 +57,17 @@ struct daemon {
 	struct identity identity;
 };
 
+/* Where we stand, for the service manager. */
+static void tell(struct daemon *d)
+{
+	if (d->phase != PHASE_RUNNING) {
+		notify_tell(d->notify, NOTIFY_STOPPING, "ends");
+	} else {
+		notify_tell(d->notify, NOTIFY_READY,
+			    d->leads ? "leads" : "is ready to lead; waits for the lease");
+	}
+}
+
 /* --- ending ----------------------------------------------------------------------------------- */
 
 static void end(struct daemon *d, int status)
@@ -62,6 +75,7 @@ static void end(struct daemon *d, int status)
 	if (d->phase != PHASE_ENDED) {
 		d->phase = PHASE_ENDED;
 		d->status = status;
+		tell(d);
 		loop_stop(d->loop);
 	}
 }
@@ -124,6 +138,7 @@ static void told_to_end(void *ctx)
 	log_write(LOG_INFO, "daemon", "told to end: draining",
 		  LOG_INT("pending", manager_pending(d->manager)), LOG_END);
 	d->phase = PHASE_DRAINING;
+	tell(d);
 	d->linger_until_ms = clock_mono_ms() + LINGER_MS;
 	endpoints_drain(d->endpoints);
 	manager_set_leader(d->manager,
@@ -216,6 +231,7 @@ static void lease_changed(void *ctx)
 		end(d, 1);
 	} else if (s == LEASE_LEADER && d->phase == PHASE_RUNNING && !d->leads) {
 		lead(d);
+		tell(d);
 	}
 }
 
@@ -307,6 +323,9 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 
 	d->loop = loop_new(err);
 	if (!d->loop) {
+		return ERR_UNAVAILABLE;
+	}
+	if (notify_new(d->loop, &d->notify, err) != ERR_OK) {
 		return ERR_UNAVAILABLE;
 	}
 	signal(SIGHUP, SIG_IGN);
@@ -534,6 +553,7 @@ static void take_apart(struct daemon *d)
 	loop_timer_free(d->run_timer);
 	loop_timer_free(d->beat_timer);
 	loop_timer_free(d->end_timer);
+	notify_free(d->notify);
 	loop_free(d->loop);
 	arena_done(&d->arena);
 	last_resort_at("plugins and libraries");
@@ -562,6 +582,7 @@ int daemon_run(struct setup *s, const struct options *o)
 			  LOG_STR("dispatcher", s->config.multikueue.dispatcher),
 			  LOG_INT("adapters", plug_n_adapters(s->plug)),
 			  LOG_BOOL("leader_election", s->config.leader_election.elect), LOG_END);
+		tell(&d);
 		loop_run(d.loop);
 		log_write(LOG_INFO, "daemon", "ended", LOG_INT("status", d.status), LOG_END);
 	}

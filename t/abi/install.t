@@ -48,6 +48,8 @@ done >"$root/out" 2>&1
 ok $? "the manifests are installed, with the rights"
 grep -q 'directory: /opt/mk/lib/multikueue/plugins$' "$dest/share/multikueue/conf/multikueued.yaml"
 ok $? "and the sample configuration, with the prefix"
+grep -q '^ExecStart=/opt/mk/bin/multikueued ' "$dest/lib/systemd/system/multikueued.service"
+ok $? "and the systemd unit"
 for f in README.md docs/operations.md docs/decisions/README.md; do
 	cmp "$f" "$dest/share/doc/multikueue/$f"
 done >"$root/out" 2>&1
