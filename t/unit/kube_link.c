@@ -262,6 +262,7 @@ static void test_secret_before_sync(void)
 	t = fake_stream(&f, 0, "/secrets?");
 	fake_secret(&f, t, "ADDED", "s1", FAKE_KUBECONFIG, 9);
 	fake_mark(&f, t, "v1", "Secret", 10);
+	fake_wait(&f, 0);
 	ok(strstr(fake_story(&f), "link 1 connecting\n") != NULL, "the end of the list connects");
 	fake_done(&f);
 }
