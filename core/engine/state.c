@@ -234,6 +234,7 @@ void wl_free(struct engine *e, struct wl *w)
 	queue_del(&e->queue, &w->item);
 	map_del(&e->wl_by_key, w->key);
 	list_del(&w->node);
+	mk_free(w->fault);
 	mk_free(w->cl);
 	mk_free(w);
 }

@@ -215,7 +215,9 @@ struct bout {
 	bool job_made; /* the job was created */
 
 	/* rules/rest.c */
-	bool there; /* our clone was seen, and we did not delete it */
+	bool there;   /* our clone was seen, and we did not delete it */
+	bool respec;  /* ... or we did, for its spec, which the local one no longer has */
+	bool changed; /* ... which a webhook or client of the worker had changed */
 
 	/* rules/breaker.c */
 	bool made;               /* our clone was seen */
@@ -249,6 +251,7 @@ struct wl_cluster {
 	unsigned turned_down; /* clones in a row that were refused */
 	int64_t forget_at;    /* then removals count from the first again */
 	char *hurdle;         /* why it rests, or did, for users; NULL never */
+	bool quiet;           /* ... is no news: the check's message has it after a while only */
 	uint64_t told;        /* hash of the text of the last Event */
 	int64_t told_at;      /* ... and its time */
 
@@ -288,8 +291,9 @@ struct round {
 	bool tug_said;      /* ... that another client undoes our nominations */
 
 	/* answers/message.c */
-	int64_t racing_since; /* clusters are asked since then; INT64_MAX = not */
-	unsigned explained;   /* writes of the check's message */
+	int64_t waits_since; /* it waits for the same thing since then; INT64_MAX = not */
+	uint8_t waits_for;   /* ... namely this, see message.c */
+	unsigned explained;  /* writes of the check's message */
 
 	/* rules/former.c */
 	bool former_said; /* an Event has told that a former manager's copy is in the way */
@@ -303,7 +307,7 @@ static inline struct round round_new(void)
 	return (struct round){.core_until = INT64_MAX,
 			      .lost_at = INT64_MAX,
 			      .alone_since = INT64_MAX,
-			      .racing_since = INT64_MAX};
+			      .waits_since = INT64_MAX};
 }
 
 /*
@@ -344,6 +348,7 @@ struct wl {
 
 	/* rules/fault.c */
 	int64_t fault_said_at; /* an Event has told of a plugin's fault; INT64_MIN never */
+	char *fault;           /* words of the last fault; NULL none */
 
 	/* answers/message.c */
 	int64_t explained_at; /* the check's message was written; INT64_MIN never */

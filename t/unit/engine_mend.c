@@ -57,7 +57,37 @@ static void test_refusals(void)
 	      "is left out for now: worker cluster \"w2\" refused the Workload: "
 	      "workloads.kueue.x-k8s.io is forbidden: User \"u\" cannot create resource",
 	      "", "give our account");
+	mends(WHY_RESTS,
+	      "is left out for now: worker cluster \"w2\" refused the Workload: Internal error "
+	      "occurred: failed calling webhook \"mworkload.kb.io\": connection refused",
+	      "", "see whether Kueue runs on the worker");
+	mends(WHY_RESTS,
+	      "is left out for now: worker cluster \"w2\" refused the Workload: Internal error "
+	      "occurred: failed calling webhook \"m.x.io\": connection refused",
+	      "", "see whether the service behind this webhook");
+	mends(WHY_RESTS,
+	      "is left out for now: worker cluster \"w2\" refused the job: an object of this name "
+	      "is "
+	      "there and not ours",
+	      "", "delete the object of this name");
+	mends(WHY_RESTS,
+	      "is left out for now: worker cluster \"w2\" refused the job: Job is invalid", "",
+	      "mend what the worker says about the job");
+	mends(WHY_RESTS,
+	      "is left out for now: worker cluster \"w2\" changes the Workload as it is created",
+	      "", "see the webhooks and policies");
+	mends(WHY_RESTS,
+	      "is left out for now: the job was removed on worker cluster \"w2\" 3 times in a row, "
+	      "by another client",
+	      "", "find who deletes it there");
 	mends(WHY_RESTS, "is left out for now", "", "mend what the worker says");
+	mends(WHY_KIND_NOT_SERVED, "cannot say whether it serves batch/v1, Kind=Job", "",
+	      "see the API server");
+	mends(WHY_KIND_NOT_SERVED, "does not serve batch/v1, Kind=Job", "", "install this kind");
+	mends(WHY_NOT_NOMINATED, "is not nominated yet by dispatcher \"d\"", "", "wait for");
+	mends(WHY_NOT_NOMINATED, "is not named by the MultiKueueConfig", "", "name it in");
+	mends(WHY_AT_GATE, "waits at its preemption gate until its turn comes", "", "wait: one");
+	mends(WHY_CHANGED, "the clone is not as we made it", "", "see the webhooks and policies");
 }
 
 static void test_links(void)
@@ -70,6 +100,25 @@ static void test_links(void)
 	      "tls: failed to verify certificate: x509: certificate signed by unknown authority",
 	      "correct certificate-authority-data");
 	mends(WHY_NOT_CONNECTED, since, "Unauthorized", "put a valid token");
+	mends(WHY_NOT_CONNECTED, since,
+	      "failed to get server groups: the server has asked for the client to provide "
+	      "credentials",
+	      "put a valid token");
+	mends(WHY_NOT_CONNECTED, since,
+	      "load client config failed: insecure TLS verification is not allowed for cluster w1",
+	      "correct the worker's kubeconfig");
+	mends(WHY_NOT_CONNECTED, since, "Secret \"w7\" not found", "create or correct this Secret");
+	mends(WHY_NOT_CONNECTED, since,
+	      "tls: failed to verify certificate: x509: certificate has expired or is not yet "
+	      "valid",
+	      "renew the certificate");
+	mends(WHY_NOT_CONNECTED, since, "http2: client connection lost (no answer to a PING)",
+	      "see whether the worker's API server answers");
+	mends(WHY_NOT_CONNECTED, since, "dial tcp: lookup w9.example: i/o timeout",
+	      "see whether the DNS server");
+	mends(WHY_NOT_CONNECTED, since,
+	      "failed to get server groups: the server could not find the requested resource",
+	      "correct the server's address");
 	mends(WHY_NOT_CONNECTED, since, "dial tcp 127.0.0.1:1: connect: connection refused",
 	      "see whether the API server");
 	mends(WHY_NOT_CONNECTED, since, "dial tcp 10.0.0.1:6443: i/o timeout",

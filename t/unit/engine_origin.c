@@ -253,8 +253,9 @@ static void rebuilt_unnamed(bool status)
 	w->full = true;
 	wl = rebuild(w, status, false);
 	w_later(w, 60000);
-	is_int(w_times(w->log, "multiKueue.formerManagers"), 1, "not named: an Event tells, once");
-	ok(strstr(w->log, "\"reason\":\"FormerManager\"") && strstr(w->log, "manager-id"),
+	is_int(w_times(w->log, "\"reason\":\"FormerManager\""), 1,
+	       "not named: an Event tells, once");
+	ok(strstr(w->log, "multiKueue.formerManagers") && strstr(w->log, "manager-id"),
 	   "which manager's it is");
 	ok(!strstr(w->log, "create 1") && !clone_of(w, 1, "wl-j"),
 	   "and it is not sent out beside its copy");

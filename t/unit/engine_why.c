@@ -188,8 +188,102 @@ static void test_breaker(void)
 		w_advance(w, 5000);
 	}
 	ok(starts(whole(w), "BreakerOpen: the breaker is open"), "the breaker is open");
-	is_str(on(w, "w1"), "StaleClone: the clone was made from another spec",
+	is_str(on(w, "w1"),
+	       "CloneChanged: the clone is not as we made it: a webhook or client there changes it",
 	       "because of the clone on w1");
+	w_free(w);
+}
+
+/* A clone that its worker changed: the cluster rests, and no client is said to have deleted it. */
+static void test_changed(void)
+{
+	static const char other[] =
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/spec-hash\":\"v1:other\"}}}";
+	struct world *w = w_new(2);
+
+	a_job(w, "j");
+	for (int i = 0; i < 2; i++) {
+		w_settle(w);
+		if (clone_of(w, 1, "wl-j")) {
+			w_patch(w, clone_of(w, 1, "wl-j"), other);
+		}
+		w_settle(w);
+		w_advance(w, 100);
+	}
+	is_str(on(w, "w1"),
+	       "Resting: is left out for now: worker cluster \"w1\" changes the Workload that is "
+	       "created there",
+	       "a worker that changes each clone");
+	w_free(w);
+}
+
+/* A job that its worker refuses: the next round says where and why. */
+static void test_job_refused(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+
+	w->rig = (struct rig){.times = 1,
+			      .type = OP_CREATE,
+			      .cluster = 1,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_INVALID};
+	w->rig_words = "Job.batch \"j\" is invalid: no";
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	is_str(check_state(w, wl), "Retry", "a job that is refused: queued again");
+	evict(w, wl, "x");
+	w_step(w);
+	release_quota(w, wl);
+	w_step(w);
+	give_quota(w, wl);
+	w_settle(w);
+	is_str(on(w, "w1"),
+	       "Resting: is left out for now: worker cluster \"w1\" refused the job: Job.batch "
+	       "\"j\" is invalid: no",
+	       "then the worker rests, in its words");
+	is_str(whole(w),
+	       "NotNominated: dispatcher \"kueue.x-k8s.io/multikueue-dispatcher-all-at-once\" "
+	       "finds "
+	       "no worker that can take it now",
+	       "and the Workload has none");
+	w_free(w);
+}
+
+/* Before any worker is asked, and after an eviction: the check says what is waited for. */
+static void test_message_of_others(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w_del(w, w_find(w, 0, KIND_CONFIG, "", "cfg"));
+	w_settle(w);
+	w_later(w, MESSAGE_AFTER_MS + 1000);
+	is_str(check_message(w, wl),
+	       "Not admitted yet: admission check \"mk\" has no MultiKueueConfig",
+	       "what holds it on the manager, after half a minute");
+	w_free(w);
+	w = w_new(2);
+	wl = running_job_on(w, 2);
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	evict(w, wl, "Preempted");
+	w_patch(w, wl,
+		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\","
+		"\"message\":\"Reset to Pending after eviction\"}]}}");
+	w_settle(w);
+	is_str(whole(w), "Evicted: Kueue has evicted it: Preempted", "evicted, and out of reach");
+	ok(strstr(on(w, "w2"), "the job may run there, quota is held until that is known"),
+	   "where the job may run");
+	is_str(next(w),
+	       "2027-01-15T08:15:00Z w2 the worker counts as lost, and the job is queued again",
+	       "until the worker counts as lost");
+	w_later(w, MESSAGE_AFTER_MS + 1000);
+	ok(starts(check_message(w, wl), "Not queued again yet: w2: is not connected since "),
+	   "and the check says so");
 	w_free(w);
 }
 
@@ -315,7 +409,8 @@ static void test_message(void)
 	w_later(w, 1000);
 	is_str(check_message(w, wl),
 	       "Not admitted yet by 3 workers: w1, w2: has no quota: 4 more cpu needed; w3: is not "
-	       "connected since 2027-01-15T08:00:00Z",
+	       "connected since 2027-01-15T08:00:00Z: nothing listens at its address (connection "
+	       "refused)",
 	       "after half a minute it sums the reasons up");
 	w_later(w, 3600 * 1000);
 	is_int((int)w_times(w_take(w), "cause=waiting"), 1, "the same words are written once");
@@ -434,6 +529,9 @@ int main(void)
 	test_jobs();
 	test_left_out();
 	test_breaker();
+	test_changed();
+	test_job_refused();
+	test_message_of_others();
 	test_clash();
 	test_gate();
 	test_whole();

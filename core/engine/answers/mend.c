@@ -2,6 +2,8 @@
 /* What to do about a reason; see mend.h. */
 #include "core/engine/answers/mend.h"
 
+#include "core/engine/answers/loss.h"
+
 struct mend {
 	int reason;        /* enum why, or enum why_phase */
 	const char *words; /* which are in the message or the detail; NULL: any */
@@ -34,26 +36,45 @@ static const struct mend clusters[] = {
 	{WHY_QUOTA, NULL, "see the admission checks of the ClusterQueue on the worker"},
 	{WHY_EVICTED, NULL, "wait until Kueue there has queued it again"},
 	{WHY_RESTS, "namespaces ", "create this namespace on the worker, with a LocalQueue"},
+	{WHY_RESTS, "refused the job: an object of this name",
+	 "delete the object of this name on the worker, or rename the job"},
+	{WHY_RESTS, "workload.kb.io",
+	 "see whether Kueue runs on the worker, whose webhook does not answer: "
+	 "kubectl -n kueue-system get deployments"},
+	{WHY_RESTS, "failed calling webhook",
+	 "see whether the service behind this webhook runs on the worker"},
+	{WHY_RESTS, "changes the Workload",
+	 "see the webhooks and policies on the worker: one changes what we create there"},
+	{WHY_RESTS, "was removed on",
+	 "find who deletes it there: the audit log of the worker's API server has the client"},
+	{WHY_RESTS, " evicted the Workload", "wait until Kueue there has room for it"},
+	{WHY_RESTS, " ended the Workload", "see why Kueue there finished it before it ran"},
 	{WHY_RESTS, "admission webhook",
 	 "see this webhook on the worker: it refuses what we create"},
 	{WHY_RESTS, "exceeded quota", "raise the ResourceQuota of this namespace on the worker"},
+	{WHY_RESTS, "ValidatingAdmissionPolicy",
+	 "see this policy on the worker: it refuses what we create"},
 	{WHY_RESTS, "forbidden",
 	 "give our account on the worker this right: multikueued --print-worker-rbac"},
+	{WHY_RESTS, "refused the job",
+	 "mend what the worker says about the job, or the job; it is tried again by itself"},
 	{WHY_RESTS, NULL, "mend what the worker says; it is tried again by itself"},
-	{WHY_NOT_CONNECTED, "no such host", "correct the server's name in the worker's kubeconfig"},
-	{WHY_NOT_CONNECTED, "x509",
-	 "correct certificate-authority-data in the worker's kubeconfig, or the server's "
-	 "certificate"},
-	{WHY_NOT_CONNECTED, "nauthorized",
-	 "put a valid token or certificate into the worker's kubeconfig: this one is refused"},
-	{WHY_NOT_CONNECTED, "orbidden",
-	 "give our account on the worker this right: multikueued --print-worker-rbac"},
-	{WHY_NOT_CONNECTED, "Secret", "create or correct this Secret: it holds the kubeconfig"},
-	{WHY_NOT_CONNECTED, "kubeconfig", "correct the worker's kubeconfig"},
-	{WHY_NOT_CONNECTED, "refused", "see whether the API server of the worker runs"},
-	{WHY_NOT_CONNECTED, "timeout",
-	 "see whether the worker's API server answers, and whether a firewall is between"},
+	{WHY_AT_GATE, "until its turn comes",
+	 "wait: one worker after the other may preempt, each for five minutes (feature gate "
+	 "MultiKueueOrchestratedPreemption)"},
+	{WHY_AT_GATE, NULL, "see the preemption settings of the ClusterQueue on the worker"},
+	{WHY_NOT_NOMINATED, "MultiKueueConfig",
+	 "name it in the MultiKueueConfig (spec.clusters), if it is to take such jobs"},
+	{WHY_NOT_NOMINATED, "yet by dispatcher",
+	 "wait for the dispatcher's next round, or let rounds be shorter (multiKueue.dispatchers)"},
+	{WHY_NO_CLONE, "breaker",
+	 "find who deletes our clones there: see the audit log of the worker's API server"},
+	{WHY_CHANGED, NULL,
+	 "see the webhooks and policies on the worker: one changes the Workloads that we create"},
+	{WHY_WINDING, NULL, "wait until its pods there have ended"},
 	{WHY_NOT_CONNECTED, NULL, "see the conditions of the MultiKueueCluster"},
+	{WHY_KIND_NOT_SERVED, "cannot say",
+	 "see the API server of the worker and the aggregated APIs behind it"},
 	{WHY_KIND_NOT_SERVED, NULL, "install this kind of job and its controller on the worker"},
 	{WHY_KIND_REFUSED, NULL,
 	 "give our account on the worker this right: multikueued --print-worker-rbac"},
@@ -70,7 +91,10 @@ static const struct mend clusters[] = {
 static const struct mend wholes[] = {
 	{PHASE_NO_QUOTA, NULL,
 	 "see the ClusterQueue on the manager: raise its quota, or wait until jobs end"},
-	{PHASE_CHECKS, NULL, "see the controller of that admission check"},
+	{PHASE_CHECKS, NULL,
+	 "see the controller of that admission check: workers are asked once it is Ready"},
+	{PHASE_EVICTED, NULL,
+	 "wait until the job has stopped on its worker: Kueue queues it again then"},
 	{PHASE_NO_ADAPTER, NULL, "install an adapter for this kind: docs/adapters.md"},
 	{PHASE_REJECTED, NULL,
 	 "see the check's message; activate the Workload again (spec.active)"},
@@ -84,7 +108,9 @@ static const struct mend wholes[] = {
 	 "directory"},
 	{PHASE_FAULT, NULL, "mend or replace this plugin: the Event and the log name its fault"},
 	{PHASE_BREAKER, NULL,
-	 "find who deletes our clones on the workers; see multikueued's log for their names"},
+	 "find who deletes or changes our clones on the workers; see multikueued's log for their "
+	 "names"},
+	{PHASE_NOT_NOMINATED, "finds no worker", "see the reason of each worker"},
 	{PHASE_NOT_NOMINATED, NULL, "see whether the dispatcher's controller runs"},
 };
 
@@ -108,6 +134,11 @@ static const char *first(const struct mend *list, size_t n, int reason, mk_str w
 
 const char *mend_cluster(const struct why_cluster *w)
 {
+	const struct loss *loss = w->why == WHY_NOT_CONNECTED ? loss_of(w->detail) : NULL;
+
+	if (loss) {
+		return loss->mend;
+	}
 	return first(clusters, sizeof(clusters) / sizeof(*clusters), (int)w->why, w->words,
 		     w->detail);
 }

@@ -6,6 +6,7 @@
 #include "core/engine/act/ssa.h"
 #include "core/engine/answers/why.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/verdict.h"
 
 enum {
 	REWRITE_MS = 60 * 1000,         /* between the first two writes, then doubled up to */
@@ -13,8 +14,12 @@ enum {
 	SUM_MAX = 1024,                 /* of a message; clusters that do not fit are counted */
 };
 
-#define PREFIX "Not admitted yet by "
+/* What a Workload may wait for; with another one the half minute begins anew. */
+enum waits { WAITS_NOTHING, WAITS_HELD, WAITS_RACE, WAITS_END };
+
+#define PREFIX "Not admitted yet"
 #define LEFT_OUT "Left out for now: "
+#define ENDING "Not queued again yet: "
 
 /* What is said of one or more clusters. */
 struct part {
@@ -66,28 +71,78 @@ static struct parts parts_of(struct pass *p)
 	return parts;
 }
 
-static mk_str sum_up(struct pass *p)
+/* 'sum' and the parts after it, as many as fit. */
+static mk_str with_parts(struct arena *a, mk_str sum, const struct parts *parts, const char *sep)
 {
-	struct arena *a = p->e->out->arena;
-	struct parts parts = parts_of(p);
-	size_t n = 0, more = 0;
-	mk_str sum;
+	size_t more = 0;
 
-	for (size_t i = 0; i < parts.n; i++) {
-		n += parts.v[i].n;
-	}
-	sum = arena_printf(a, PREFIX "%zu worker%s", n, n == 1 ? "" : "s");
-	for (size_t i = 0; i < parts.n; i++) {
-		const struct part *part = &parts.v[i];
+	for (size_t i = 0; i < parts->n; i++) {
+		const struct part *part = &parts->v[i];
 
 		if (sum.n + part->names.n + part->words.n > SUM_MAX) {
 			more += part->n;
 			continue;
 		}
-		sum = arena_printf(a, "%.*s%s%.*s: %.*s", STR_ARG(sum), i == 0 ? ": " : "; ",
+		sum = arena_printf(a, "%.*s%s%.*s: %.*s", STR_ARG(sum), i == 0 ? sep : "; ",
 				   STR_ARG(part->names), STR_ARG(part->words));
 	}
 	return more > 0 ? arena_printf(a, "%.*s; and %zu more", STR_ARG(sum), more) : sum;
+}
+
+static mk_str sum_up(struct pass *p)
+{
+	struct arena *a = p->e->out->arena;
+	struct parts parts = parts_of(p);
+	struct why_whole whole;
+	size_t n = 0;
+	mk_str sum;
+
+	for (size_t i = 0; i < parts.n; i++) {
+		n += parts.v[i].n;
+	}
+	why_whole(p, &whole);
+	sum = arena_printf(a, PREFIX " by %zu worker%s", n, n == 1 ? "" : "s");
+	if (whole.phase == PHASE_RACING ||
+	    (whole.phase == PHASE_NOT_NOMINATED && !p->is_external)) {
+		return with_parts(a, sum, &parts, ": ");
+	}
+	/* Something stands before all workers: the breaker, a dispatcher that is silent. */
+	return with_parts(a, arena_printf(a, "%.*s: %.*s", STR_ARG(sum), STR_ARG(whole.words)),
+			  &parts, "; ");
+}
+
+/* What holds the Workload before any worker is asked; "": nothing that is worth a message. */
+static mk_str held(struct pass *p)
+{
+	static const enum why_phase phases[] = {PHASE_NO_JOB,    PHASE_NOT_MANAGED,   PHASE_CHECKS,
+						PHASE_NO_CONFIG, PHASE_NO_DISPATCHER, PHASE_FAULT};
+	struct why_whole whole;
+
+	why_whole(p, &whole);
+	for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
+		if (whole.phase == phases[i]) {
+			return arena_printf(p->e->out->arena, PREFIX ": %.*s",
+					    STR_ARG(str_cut(whole.words, SUM_MAX)));
+		}
+	}
+	return STR("");
+}
+
+/* Where the job of an evicted Workload is being stopped, or may run; "": nowhere. */
+static mk_str ending(struct pass *p)
+{
+	struct arena *a = p->e->out->arena;
+	struct parts parts = {.v = arena_array(&p->e->scratch, p->n_clones, sizeof(struct part))};
+
+	for (CLONES_EACH(k, p)) {
+		struct why_cluster w;
+
+		why_cluster(p, k, &w);
+		if (parts.v && (w.why == WHY_WINDING || (k->in_config && !cluster_up(k->c)))) {
+			add(a, &parts, str_of(k->c->name), w.words);
+		}
+	}
+	return parts.n > 0 ? with_parts(a, STR(""), &parts, ENDING) : STR("");
 }
 
 /* Before its time: only what is news, the clusters that are left out, "" when none is. */
@@ -98,7 +153,7 @@ static mk_str left_out(struct pass *p)
 	unsigned more = 0;
 
 	for (CLONES_EACH(k, p)) {
-		mk_str why = rest_hurdle(p, k);
+		mk_str why = rest_news(p, k);
 
 		if (why.n > 0 && sum.n + why.n > SUM_MAX) {
 			more++;
@@ -110,20 +165,22 @@ static mk_str left_out(struct pass *p)
 	return more > 0 ? arena_printf(a, "%.*s; and %u more", STR_ARG(sum), more) : sum;
 }
 
-/* Has the race gone on for so long that all is to be said? */
-static bool is_long(struct pass *p)
+/* Has it waited for this for so long that all is to be said? */
+static bool is_long(struct pass *p, enum waits what)
 {
 	struct round *round = &p->w->round;
 
-	if (round->racing_since == INT64_MAX) {
-		round->racing_since = p->e->now;
+	if (round->waits_since == INT64_MAX || round->waits_for != what) {
+		round->waits_since = p->e->now;
+		round->waits_for = (uint8_t)what;
 	}
-	return pass_is_due(p, round->racing_since + MESSAGE_AFTER_MS);
+	return pass_is_due(p, round->waits_since + MESSAGE_AFTER_MS);
 }
 
 static bool is_ours(mk_str message)
 {
-	return str_starts(message, STR(PREFIX)) || str_starts(message, STR(LEFT_OUT));
+	return str_starts(message, STR(PREFIX)) || str_starts(message, STR(LEFT_OUT)) ||
+	       str_starts(message, STR(ENDING));
 }
 
 /* May it be written again? If not, the pass comes when it may. */
@@ -136,19 +193,14 @@ static bool is_time(struct pass *p)
 	       pass_is_due(p, w->explained_at + backoff_ms(REWRITE_MS, n, REWRITE_MAX_MS));
 }
 
-void message_explain(struct pass *p)
+/* Lets the check say 'sum', when it does not yet and the time has come. */
+static void write(struct pass *p, mk_str sum, enum rule rule)
 {
 	struct engine *e = p->e;
-	bool all = is_long(p);
-	mk_str sum = all ? sum_up(p) : left_out(p), said;
-	const struct json *checks;
+	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
+	mk_str said = json_str(json_get(json_elem(checks, p->check), "message"));
 	struct json *body;
 
-	if (sum.n == 0 && p->w->explained_at == INT64_MIN && !p->wl_json) {
-		return; /* the text is not parsed yet, and need not be for this */
-	}
-	checks = json_at(pass_workload(p), "/status/admissionChecks");
-	said = json_str(json_get(json_elem(checks, p->check), "message"));
 	if (!checks || e->no_memory || arena_failed(e->out->arena) || str_eq(said, sum) ||
 	    (sum.n == 0 && !is_ours(said)) || !is_time(p)) {
 		return;
@@ -156,9 +208,44 @@ void message_explain(struct pass *p)
 	body = ssa_body(p, p->local);
 	if (body) {
 		ssa_check(p, body, CHECK_PENDING, sum);
-		ssa_send(e, p->local, body, all ? R_WAITING : R_LEFT_OUT, PRIO_STATUS, NULL,
-			 STR_NONE);
+		ssa_send(e, p->local, body, rule, PRIO_STATUS, NULL, STR_NONE);
 		p->w->explained_at = e->now;
 		p->w->round.explained++;
+	}
+}
+
+void message_explain(struct pass *p)
+{
+	bool all = is_long(p, WAITS_RACE);
+	mk_str sum = all ? sum_up(p) : left_out(p);
+
+	if (sum.n > 0 || p->w->explained_at != INT64_MIN || p->wl_json) {
+		write(p, sum, all ? R_WAITING : R_LEFT_OUT);
+	} /* else the text is not parsed yet, and need not be for this */
+}
+
+void message_held(struct pass *p)
+{
+	mk_str sum = held(p);
+
+	if (sum.n > 0 && is_long(p, WAITS_HELD)) {
+		write(p, sum, R_WAITING);
+	}
+}
+
+void message_ending(struct pass *p)
+{
+	const struct json *checks;
+	mk_str sum;
+
+	if (p->state != CHECK_PENDING || p->over || !is_long(p, WAITS_END)) {
+		return;
+	}
+	checks = json_at(pass_workload(p), "/status/admissionChecks");
+	sum = ending(p);
+	if (sum.n > 0 &&
+	    verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message"))).n ==
+		    0) {
+		write(p, sum, R_WAITING);
 	}
 }

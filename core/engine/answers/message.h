@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The message of a check that stays Pending: why no worker has taken the Workload, cluster by
- * cluster, for who asks `kubectl describe workload`. It is written 30 s after the race began, or at
- * once when a cluster is left out; again only when it has another text, and ever more seldom: at
- * most MESSAGE_WRITES_MAX times in an hour for a Workload that waits.
+ * cluster, what holds it before that, or where its job ends after an eviction; for who asks
+ * `kubectl describe workload`. It is written when the Workload has waited for the same thing for
+ * 30 s, or at once when a cluster is left out; again only when it has another text, and ever more
+ * seldom: at most MESSAGE_WRITES_MAX times in an hour for a Workload that waits.
  */
 #ifndef MK_ENGINE_ANSWERS_MESSAGE_H
 #define MK_ENGINE_ANSWERS_MESSAGE_H
@@ -14,5 +15,12 @@ enum { MESSAGE_AFTER_MS = 30 * 1000, MESSAGE_WRITES_MAX = 12 };
 
 /* Brings the message up to date, when its time has come. For a pass whose race goes on. */
 void message_explain(struct pass *p);
+/* The same for a pass that asks no worker, because of another check, a plugin, a missing object. */
+void message_held(struct pass *p);
+/*
+ * The same for a Workload that Kueue has evicted, and whose job has not stopped. A message that
+ * still names the winner stays: winding.c needs it.
+ */
+void message_ending(struct pass *p);
 
 #endif

@@ -3,7 +3,10 @@
 #include "core/engine/answers/why.h"
 
 #include "core/base/timefmt.h"
+#include "core/engine/answers/loss.h"
+#include "core/engine/rules/breaker.h"
 #include "core/engine/rules/cordon.h"
+#include "core/engine/rules/gates.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/race.h"
@@ -51,6 +54,8 @@ static bool is_winner(const struct pass *p, const struct clone *k)
 static void not_connected(struct pass *p, const struct clone *k, struct why_cluster *w)
 {
 	const struct cluster *c = k->c;
+	const struct loss *loss = loss_of(str_of(c->text));
+
 	w->since_ms = wall_of(p->e, c->own.lost_at);
 	if (!c->decided) {
 		w->why = WHY_CONNECTING;
@@ -62,6 +67,7 @@ static void not_connected(struct pass *p, const struct clone *k, struct why_clus
 	w->words = w->since_ms < 0 ? STR("is not connected")
 				   : say(p, "is not connected since %.*s",
 					 STR_ARG(time_rfc3339(&p->e->scratch, w->since_ms)));
+	w->words = loss ? say(p, "%.*s: %s", STR_ARG(w->words), loss->cause) : w->words;
 	if (c->own.rest_until > p->e->now) {
 		w->until_ms = wall_of(p->e, c->own.rest_until);
 		w->then = "the cluster is connected again";
@@ -78,7 +84,7 @@ static void not_served(struct pass *p, const struct clone *k, struct why_cluster
 	w->detail = short_of(str_of(t->why));
 	w->words = say(p, "%s %.*s",
 		       t->service == SERVICE_MISSING   ? "does not serve"
-		       : t->service == SERVICE_REFUSED ? "refuses us"
+		       : t->service == SERVICE_REFUSED ? "gives us no right to"
 						       : "cannot say whether it serves",
 		       STR_ARG(gvk));
 }
@@ -99,6 +105,14 @@ static void winner_hidden(struct pass *p, const struct clone *k, uint16_t kind,
 	w->why = WHY_WINNER_HIDDEN;
 	w->words = say(p, "was chosen, and %.*s; the job may go on there", STR_ARG(w->words));
 	say_lost_at(p, hidden_since(k->c, kind), w);
+}
+
+/* The Workload was evicted, and the cluster cannot be asked whether the job has stopped there. */
+static void maybe_there(struct pass *p, const struct clone *k, struct why_cluster *w)
+{
+	w->words = say(p, "%.*s; the job may run there, quota is held until that is known",
+		       STR_ARG(w->words));
+	say_lost_at(p, hidden_since(k->c, KIND_WORKLOAD), w);
 }
 
 static void winner_job(struct pass *p, const struct clone *k, struct why_cluster *w)
@@ -130,12 +144,45 @@ static void winner_job(struct pass *p, const struct clone *k, struct why_cluster
 
 /* --- a clone ---------------------------------------------------------------------------------- */
 
-static void at_gate(const struct clone *k, struct why_cluster *w)
+static void at_gate(struct pass *p, const struct clone *k, struct why_cluster *w)
 {
+	int64_t until = -1;
+	const struct clone *holder = gates_holder(p, &until);
+
 	w->why = WHY_AT_GATE;
-	w->words = facts_is(k->r->facts, F_GATE_OPEN)
-			   ? STR("may preempt now, its turn has come; it is not admitted yet")
-			   : STR("waits at its preemption gate until its turn comes");
+	if (facts_is(k->r->facts, F_GATE_OPEN)) {
+		w->words = STR("may preempt now, its turn has come; it is not admitted yet");
+	} else if (!holder) {
+		w->words = STR("waits at its preemption gate until its turn comes");
+	} else {
+		w->words = say(p,
+			       "waits at its preemption gate until its turn comes; %s may preempt "
+			       "first, until %.*s",
+			       holder->c->name, STR_ARG(time_rfc3339(&p->e->scratch, until)));
+		w->until_ms = until;
+		w->then = "the next worker may preempt";
+	}
+}
+
+/* Evicted on the manager, where quota is held until the job has stopped? */
+static bool winds_down(const struct pass *p)
+{
+	return p->local && facts_is(p->f, F_QUOTA | F_EVICTED) &&
+	       !(p->f->flags & (F_FINISHED | F_TERMINATING));
+}
+
+/* An end that the clone of an evicted Workload is told of, or comes to. */
+static bool by_winding(struct pass *p, struct clone *k, struct why_cluster *w)
+{
+	bool runs = p->kind && twin_is_ours(twin_there(p, k));
+
+	if (!winds_down(p) || (!runs && !clone_is(k, F_ADMITTED))) {
+		return false;
+	}
+	w->why = WHY_WINDING;
+	w->words = runs ? STR("has the job, which is being stopped there")
+			: STR("has the clone, which is being removed");
+	return true;
 }
 
 static void clone_state(struct pass *p, struct clone *k, struct why_cluster *w)
@@ -154,6 +201,12 @@ static void clone_state(struct pass *p, struct clone *k, struct why_cluster *w)
 		w->why = WHY_EVICTED;
 		w->words = say(p, "Kueue there has evicted it: %.*s",
 			       STR_ARG(short_of(f->s[S_EVICTED_MESSAGE])));
+	} else if (by_winding(p, k, w)) {
+		return;
+	} else if (!race_in_sync(p, k) && race_is_changed(p, k)) {
+		w->why = WHY_CHANGED;
+		w->words = STR("the clone is not as we made it: a webhook or client there changes "
+			       "it");
 	} else if (!race_in_sync(p, k)) {
 		w->why = WHY_STALE;
 		w->words = STR("the clone was made from another spec");
@@ -164,7 +217,7 @@ static void clone_state(struct pass *p, struct clone *k, struct why_cluster *w)
 		w->why = WHY_QUOTA;
 		w->words = STR("has quota there; admission checks of the worker are not Ready");
 	} else if (facts_is(f, F_BLOCKED)) {
-		at_gate(k, w);
+		at_gate(p, k, w);
 	} else {
 		w->why = WHY_NO_QUOTA;
 		w->words = said.n > 0 ? say(p, "has no quota: %.*s", STR_ARG(said))
@@ -174,6 +227,15 @@ static void clone_state(struct pass *p, struct clone *k, struct why_cluster *w)
 }
 
 /* --- no clone --------------------------------------------------------------------------------- */
+
+static mk_str not_nominated(struct pass *p)
+{
+	bool again = p->w->round.asked_again > p->e->now && p->f->n_names > 0;
+
+	return p->config ? say(p, "is not nominated%s by dispatcher \"%.*s\"", again ? " yet" : "",
+			       STR_ARG(nominate_dispatcher(p)))
+			 : STR("is not nominated by a dispatcher");
+}
 
 static void no_clone(struct pass *p, const struct clone *k, struct why_cluster *w)
 {
@@ -201,7 +263,11 @@ static void no_clone(struct pass *p, const struct clone *k, struct why_cluster *
 		w->words = STR("is not named by the MultiKueueConfig");
 	} else if (!nominate_has(p, str_of(k->c->name))) {
 		w->why = WHY_NOT_NOMINATED;
-		w->words = STR("is not nominated by the dispatcher");
+		w->words = not_nominated(p);
+	} else if (wc && breaker_bars(p, wc)) {
+		w->why = WHY_NO_CLONE;
+		w->words = STR("had a clone that another client deleted; it is not made again "
+			       "while the breaker is open");
 	} else {
 		w->why = WHY_NO_CLONE;
 		w->words = STR("has no clone yet");
@@ -276,6 +342,8 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	if (ret->words.n > 0) {
 		if (won) {
 			winner_hidden(p, k, KIND_WORKLOAD, ret);
+		} else if (winds_down(p) && k->in_config) {
+			maybe_there(p, k, ret);
 		}
 		return;
 	}
@@ -360,15 +428,30 @@ static bool is_held(struct pass *p, struct why_whole *w)
 	return true;
 }
 
-/* The first of the other checks that is not Ready; "": all are. */
-static mk_str other_check(const struct pass *p)
+/*
+ * The first of the other checks that is not Ready, its state and what its controller says; "": all
+ * are.
+ */
+static mk_str other_check(struct pass *p)
 {
-	for (size_t i = 0; i < p->f->n_checks; i++) {
-		if (i != p->check && p->f->states[i] != CHECK_READY) {
-			return p->f->checks[i];
-		}
+	const struct json *checks, *check;
+	mk_str name, state, said;
+	size_t i = 0;
+
+	while (i < p->f->n_checks && (i == p->check || p->f->states[i] == CHECK_READY)) {
+		i++;
 	}
-	return STR("");
+	if (i == p->f->n_checks) {
+		return STR("");
+	}
+	name = p->f->checks[i];
+	checks = json_at(record_parse(p->e, p->local), "/status/admissionChecks");
+	check = json_find(checks, "name", name.p);
+	state = json_str(json_get(check, "state"));
+	said = short_of(json_str(json_get(check, "message")));
+	return say(p, "admission check \"%.*s\" is %.*s%s%.*s", STR_ARG(name),
+		   STR_ARG(state.n > 0 ? state : STR("not Ready")), said.n > 0 ? ": " : "",
+		   STR_ARG(said));
 }
 
 /* What stands before a dispatcher is asked. */
@@ -383,8 +466,7 @@ static bool is_unready(struct pass *p, struct why_whole *w)
 		    say(p, "its job is not managed by MultiKueue: %.*s",
 			STR_ARG(short_of(p->job->facts->s[S_REASON]))));
 	} else if (check.n > 0) {
-		set(w, PHASE_CHECKS,
-		    say(p, "admission check \"%.*s\" is not Ready", STR_ARG(check)));
+		set(w, PHASE_CHECKS, check);
 	} else if (!p->config) {
 		set(w, PHASE_NO_CONFIG,
 		    say(p, "admission check \"%.*s\" has no MultiKueueConfig",
@@ -414,7 +496,8 @@ static bool is_faulty(struct pass *p, struct why_whole *w)
 	who = by_adapter ? say(p, "the adapter of %.*s", STR_ARG(p->f->s[S_OWNER_KIND]))
 			 : say(p, "dispatcher \"%.*s\"", STR_ARG(name));
 	set(w, PHASE_FAULT,
-	    say(p, "%.*s failed for this Workload: its Event names the fault", STR_ARG(who)));
+	    say(p, "%.*s failed for this Workload%s%.*s", STR_ARG(who), p->w->fault ? ": " : "",
+		STR_ARG(short_of(str_of(p->w->fault)))));
 	w->until_ms = p->e->wall + ms;
 	w->then = "the plugin is called again";
 	return true;
@@ -422,9 +505,11 @@ static bool is_faulty(struct pass *p, struct why_whole *w)
 
 static void racing(struct pass *p, struct why_whole *w)
 {
+	const struct plug *plug = p->e->o.plug;
 	mk_str name = nominate_dispatcher(p);
+	int dispatcher = plug_find_dispatcher(plug, name);
 
-	if (plug_find_dispatcher(p->e->o.plug, name) < 0) {
+	if (dispatcher < 0) {
 		set(w, PHASE_NO_DISPATCHER,
 		    say(p, "no dispatcher is named \"%.*s\"", STR_ARG(name)));
 	} else if (p->e->breaker.open) {
@@ -432,7 +517,10 @@ static void racing(struct pass *p, struct why_whole *w)
 		    STR("the breaker is open: clones that exist already are not made again"));
 	} else if (p->f->n_names == 0) {
 		set(w, PHASE_NOT_NOMINATED,
-		    say(p, "dispatcher \"%.*s\" has nominated no cluster", STR_ARG(name)));
+		    say(p, "dispatcher \"%.*s\" %s", STR_ARG(name),
+			plug_dispatcher(plug, (size_t)dispatcher)->is_template
+				? "has nominated no cluster"
+				: "finds no worker that can take it now"));
 	} else {
 		set(w, PHASE_RACING,
 		    say(p, "%u of %u clusters are nominated, none has admitted it",

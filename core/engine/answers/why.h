@@ -2,7 +2,7 @@
 /*
  * Why a Workload stands where it stands: one reason for each cluster, and one for the Workload as a
  * whole. It reads what the rules decide by, and changes, queues and sends nothing. The check's
- * message (rules/rest.c) and the visibility API (answers.h) say what is found here.
+ * message (message.c) and the visibility API (answers.h) say what is found here.
  *
  * Reasons and words hold no figure that changes by itself (no "for 3 s"): equal facts give equal
  * text.
@@ -28,12 +28,14 @@
 	X(WHY_NOT_CHOSEN, "NotChosen")             \
 	X(WHY_NO_CLONE, "CloneAwaited")            \
 	X(WHY_STALE, "StaleClone")                 \
+	X(WHY_CHANGED, "CloneChanged")             \
 	X(WHY_LEAVING, "Leaving")                  \
 	X(WHY_NO_QUOTA, "WaitsForQuota")           \
 	X(WHY_AT_GATE, "WaitsAtGate")              \
 	X(WHY_QUOTA, "QuotaReserved")              \
 	X(WHY_ADMITTED, "Admitted")                \
 	X(WHY_EVICTED, "Evicted")                  \
+	X(WHY_WINDING, "WindingDown")              \
 	X(WHY_FINISHED, "Finished")                \
 	X(WHY_CLONE_GONE, "CloneGone")             \
 	X(WHY_WINNER_HIDDEN, "WinnerNotConnected") \

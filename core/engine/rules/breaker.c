@@ -97,12 +97,17 @@ bool breaker_may_create(struct pass *p, const struct wl_cluster *wc)
 	return !is_again(p, wc) || !breaker_holds(p->e);
 }
 
+bool breaker_bars(const struct pass *p, const struct wl_cluster *wc)
+{
+	return p->e->breaker.open && is_again(p, wc);
+}
+
 void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster *wc)
 {
 	bool again = is_again(p, wc);
 
 	wc->bout.made = false;
-	wc->bout.there = false;
+	wc->bout.there = wc->bout.respec = wc->bout.changed = false;
 	wc->leaving = false;
 	wc->bout.made_generation = p->f->generation;
 	if (!again) {

@@ -17,6 +17,8 @@
 
 /* May the clone be created? While the breaker is open, not one that existed already. */
 bool breaker_may_create(struct pass *p, const struct wl_cluster *wc);
+/* Is the breaker what keeps the clone from being created? Counts no rule. */
+bool breaker_bars(const struct pass *p, const struct wl_cluster *wc);
 /* The create of the clone was sent. */
 void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster *wc);
 /* The clone is present. */

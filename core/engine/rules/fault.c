@@ -29,6 +29,9 @@ void fault_tell(struct pass *p, enum mk_code code, const struct mk_err *err, int
 		return;
 	}
 	rule_hit(p->e, R_PLUGIN);
+	if (code != ERR_OK) {
+		(void)keep_str(&p->w->fault, str_of(err->msg)); /* without memory: the last one */
+	}
 	if (code != ERR_OK || verdict != MK_E_INPUT) {
 		pass_again(p, p->e->now + FAULT_MS);
 	}

@@ -106,3 +106,20 @@ void gates_turn(struct pass *p)
 		open_gate(p, next);
 	}
 }
+
+const struct clone *gates_holder(const struct pass *p, int64_t *ret_until)
+{
+	const struct clone *holder = NULL;
+
+	for (CLONES_EACH(k, p)) {
+		if (twin_is_ours(k->twin) && clone_is(k, F_GATE_OPEN) &&
+		    p->e->wall - k->r->facts->gate_ms < TURN_MS &&
+		    (!holder || k->r->facts->gate_ms > holder->r->facts->gate_ms)) {
+			holder = k;
+		}
+	}
+	if (holder) {
+		*ret_until = holder->r->facts->gate_ms + TURN_MS;
+	}
+	return holder;
+}

@@ -15,5 +15,10 @@
 void gates_clone(struct pass *p, struct json *spec);
 /* Opens the gate of the next clone when its turn has come. */
 void gates_turn(struct pass *p);
+/*
+ * The clone whose turn it is: its gate was opened last, less than five minutes ago. NULL: none.
+ * Sets *ret_until to the wall time when the turn ends.
+ */
+const struct clone *gates_holder(const struct pass *p, int64_t *ret_until);
 
 #endif

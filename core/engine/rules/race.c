@@ -25,7 +25,10 @@
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
 
-enum { LOOK_MS = 60 * 1000 }; /* wait for the list of jobs so long after the link came up */
+enum {
+	LOOK_MS = 60 * 1000, /* wait for the list of jobs so long after the link came up */
+	END_MAX = 256,       /* of a worker's words about a clone */
+};
 
 bool race_in_sync(struct pass *p, const struct clone *k)
 {
@@ -35,6 +38,14 @@ bool race_in_sync(struct pass *p, const struct clone *k)
 	return theirs.n == 0 || ours.n == 0 || str_eq(theirs, ours);
 }
 
+bool race_is_changed(const struct pass *p, const struct clone *k)
+{
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+
+	return wc && wc->bout.made_generation == p->f->generation &&
+	       k->r->facts->s[S_SPEC_HASH].n > 0;
+}
+
 /*
  * Is the clone Finished, evicted, or told to stop (perhaps in the last round, and Kueue there has
  * not yet reacted)?
@@ -42,6 +53,21 @@ bool race_in_sync(struct pass *p, const struct clone *k)
 static bool is_ending(const struct clone *k)
 {
 	return clone_is(k, F_FINISHED) || clone_is(k, F_EVICTED) || clone_is(k, F_DEACTIVATION);
+}
+
+/* What the cluster is left out for after that. */
+static mk_str end_of_clone(struct pass *p, const struct clone *k, enum rule rule)
+{
+	const struct facts *f = k->r->facts;
+	bool finished = facts_is(f, F_FINISHED);
+	mk_str said = f->s[finished ? S_FINISHED_MESSAGE : S_EVICTED_MESSAGE];
+
+	if (rule == R_SPEC) {
+		return race_is_changed(p, k) ? rest_changed(p, k) : STR("");
+	}
+	return arena_printf(&p->e->scratch, "worker cluster \"%s\" %s the Workload%s%.*s",
+			    k->c->name, finished ? "ended" : "evicted", said.n > 0 ? ": " : "",
+			    STR_ARG(str_cut(said, END_MAX)));
 }
 
 /* Removes a clone that cannot win. True when it cannot. */
@@ -77,7 +103,11 @@ static bool disqualify(struct pass *p, struct clone *k)
 	}
 	wc = wl_cluster(p->e, p->w, k->c->id);
 	if (wc && wc->skip_until <= p->e->now) {
-		rest_skip(p, wc);
+		rest_skip(p, wc, end_of_clone(p, k, rule), true);
+	}
+	if (wc && rule == R_SPEC) {
+		wc->bout.changed = race_is_changed(p, k);
+		wc->bout.respec = !wc->bout.changed;
 	}
 	(void)remove_remote(p, k, rule);
 	return true;
@@ -252,7 +282,7 @@ static void foreign(struct pass *p, struct clone *k)
 	}
 	wc->rested = true;
 	rule_hit(p->e, R_FOREIGN);
-	rest_skip(p, wc);
+	rest_skip(p, wc, STR(""), true);
 	if (!wc->reported) {
 		wc->reported = true;
 		note_warn(p->e, p->local, NULL,
@@ -395,11 +425,20 @@ void race_pass(struct pass *p)
 			foreign(p, k);
 		}
 	}
-	if (!may_dispatch(p) || group_hold(p, &p->pinned) == HOLD_WAIT || former_holds(p)) {
+	if (!may_dispatch(p)) {
+		message_held(p);
+		return;
+	}
+	if (group_hold(p, &p->pinned) == HOLD_WAIT) {
+		return;
+	}
+	if (former_holds(p)) {
+		message_explain(p);
 		return;
 	}
 	nominate_choose(p, &pick);
 	if (!pick.valid || p->e->no_memory) {
+		message_held(p);
 		return;
 	}
 	nominate_write(p, &pick);

@@ -13,6 +13,11 @@
 void race_pass(struct pass *p);
 /* Was the clone made from the local spec as it is now? */
 bool race_in_sync(struct pass *p, const struct clone *k);
+/*
+ * Does the clone differ although this process made it from the local spec as it is now? A webhook
+ * or client of the worker has changed it. For a clone that is not in sync.
+ */
+bool race_is_changed(const struct pass *p, const struct clone *k);
 /* Creates the clone on the cluster that is decided already, when it may be created. */
 void race_clone_pinned(struct pass *p, struct clone *k);
 

@@ -42,6 +42,7 @@ static void rest(struct engine *e, struct wl *w, struct wl_cluster *wc, unsigned
 	int64_t until = e->now + backoff_ms(REST_FIRST_MS, n, REST_MAX_MS);
 
 	wc->skip_until = until > wc->skip_until ? until : wc->skip_until;
+	wc->quiet = false;
 	queue_add_at(&e->queue, &w->item, wc->skip_until);
 	if (!keep_str(&wc->hurdle, why)) {
 		return; /* it rests; only the text is missing */
@@ -72,6 +73,13 @@ void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 	}
 }
 
+mk_str rest_changed(struct pass *p, const struct clone *k)
+{
+	return arena_printf(&p->e->scratch,
+			    "worker cluster \"%s\" changes the Workload that is created there",
+			    k->c->name);
+}
+
 /* The first removal costs no rest: an operator may have cleaned up once. */
 static void removed(struct pass *p, const struct clone *k, struct wl_cluster *wc, const char *what)
 {
@@ -83,10 +91,12 @@ static void removed(struct pass *p, const struct clone *k, struct wl_cluster *wc
 	wc->removed++;
 	if (wc->removed > 1) {
 		rest(e, p->w, wc, wc->removed - 2,
-		     arena_printf(&e->scratch,
-				  "the %s was removed on worker cluster \"%s\" %u times in a row, "
-				  "by another client",
-				  what, k->c->name, wc->removed));
+		     wc->bout.changed
+			     ? rest_changed(p, k)
+			     : arena_printf(&e->scratch,
+					    "the %s was removed on worker cluster \"%s\" %u times "
+					    "in a row, by another client",
+					    what, k->c->name, wc->removed));
 	}
 	wc->forget_at = (wc->skip_until > e->now ? wc->skip_until : e->now) + FORGET_MS;
 }
@@ -95,7 +105,7 @@ void rest_if_vanished(struct pass *p, const struct clone *k)
 {
 	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 
-	if (wc && wc->bout.there && p->e->may_write) {
+	if (wc && wc->bout.there && !wc->bout.respec && p->e->may_write) {
 		removed(p, k, wc, "Workload");
 	}
 	if (wc) {
@@ -117,8 +127,10 @@ void rest_copy_gone(struct pass *p, const struct clone *k, const char *what)
 	wc->leaving = true; /* what is left of it does not count */
 }
 
-void rest_skip(struct pass *p, struct wl_cluster *wc)
+void rest_skip(struct pass *p, struct wl_cluster *wc, mk_str why, bool quiet)
 {
+	(void)keep_str(&wc->hurdle, why); /* without memory the text of another rest stays */
+	wc->quiet = quiet;
 	wc->skip_until = p->e->now + backoff_ms(SKIP_FIRST_MS, wc->fails++, SKIP_MAX_MS);
 	pass_again(p, wc->skip_until);
 }
@@ -133,4 +145,11 @@ mk_str rest_hurdle(const struct pass *p, const struct clone *k)
 	wc = wl_cluster_known(p->w, k->c->id);
 	return str_of(wc && (wc->turned_down > 0 || wc->skip_until > p->e->now) ? wc->hurdle
 										: NULL);
+}
+
+mk_str rest_news(const struct pass *p, const struct clone *k)
+{
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+
+	return wc && !wc->quiet ? rest_hurdle(p, k) : STR("");
 }

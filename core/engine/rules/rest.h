@@ -10,19 +10,26 @@
 
 #include "core/engine/rules/pass.h"
 
-/* Leaves the cluster out for a while, each time longer. */
-void rest_skip(struct pass *p, struct wl_cluster *wc);
+/*
+ * Leaves the cluster out for a while, each time longer. 'why' is told to users; "" nothing is. When
+ * it is 'quiet' it is no news: only a long wait has it in the check's message.
+ */
+void rest_skip(struct pass *p, struct wl_cluster *wc, mk_str why, bool quiet);
 /* The clone is present: its refusals count from the first again. */
 void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
 /* Before the win, and the clone is absent: counts a removal if another client deleted it. */
 void rest_if_vanished(struct pass *p, const struct clone *k);
 /* Retry, because another client removed the winner's copy, "job" or "Workload". */
 void rest_copy_gone(struct pass *p, const struct clone *k, const char *what);
+/* Words for a cluster whose webhooks or clients change each clone. */
+mk_str rest_changed(struct pass *p, const struct clone *k);
 /*
  * Why the cluster is left out, or "". A refusal counts until the cluster takes the Workload, a
  * removal while the cluster rests. Borrowed until the notes about the cluster change.
  */
 mk_str rest_hurdle(const struct pass *p, const struct clone *k);
+/* The same, "" when it is no news. */
+mk_str rest_news(const struct pass *p, const struct clone *k);
 /*
  * The worker refused to create the clone, with message 'words': the cluster rests for the Workload.
  */

@@ -3,6 +3,7 @@
 #include "core/engine/rules/winding.h"
 
 #include "core/engine/act/ssa.h"
+#include "core/engine/answers/message.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/abandon.h"
 #include "core/engine/rules/alias.h"
@@ -146,7 +147,7 @@ static bool wind(struct pass *p, struct clone *k)
 	return true;
 }
 
-void winding_pass(struct pass *p)
+static void wind_down(struct pass *p)
 {
 	struct clone *k;
 	struct record *remote;
@@ -182,6 +183,12 @@ void winding_pass(struct pass *p)
 	} else {
 		abandon_pass(p);
 	}
+}
+
+void winding_pass(struct pass *p)
+{
+	wind_down(p);
+	message_ending(p);
 }
 
 /*

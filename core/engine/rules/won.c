@@ -24,7 +24,10 @@
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
 
-enum { HIDDEN_SAY_MS = 30 * 1000 }; /* most outages are shorter */
+enum {
+	HIDDEN_SAY_MS = 30 * 1000, /* most outages are shorter */
+	REFUSAL_MAX = 256,         /* of a worker's words about the job */
+};
 
 /*
  * Retry, when the winner's clone or job could not be seen since 'since' for workerLostTimeout.
@@ -128,7 +131,11 @@ static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	verdict_retry(p, R_REFUSED, text, "Warning");
 	if (p->local->inflight) {
 		wc->bout.refused = false;
-		rest_skip(p, wc);
+		rest_skip(p, wc,
+			  arena_printf(&p->e->scratch,
+				       "worker cluster \"%s\" refused the job: %.*s", k->c->name,
+				       STR_ARG(str_cut(str_of(wc->why), REFUSAL_MAX))),
+			  false);
 	}
 }
 

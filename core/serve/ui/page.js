@@ -115,7 +115,7 @@ async function decisions(signal) {
 // --- what several views show -----------------------------------------------------------------
 
 const STAGES = ["nominated", "clones", "quota", "won", "created"];
-const CLONE = ["WaitsForQuota", "WaitsAtGate", "QuotaReserved", "Admitted", "StaleClone"];
+const CLONE = ["WaitsForQuota", "WaitsAtGate", "QuotaReserved", "Admitted", "StaleClone", "CloneChanged"];
 const WINNER = ["JobRuns", "JobSuspended", "JobEnded", "WinnerNotConnected", "JobAwaited", "JobRefused"];
 // How far the race of a Workload got: 0 to 5.
 function reached(w) {
