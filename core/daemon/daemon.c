@@ -257,11 +257,11 @@ static void on_op(void *ctx, const struct op *op)
 	d->told.on_op(d->told.ctx, op);
 }
 
-static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_str cluster)
+static void on_count(void *ctx, const struct engine_count *count)
 {
 	struct daemon *d = ctx;
 
-	d->told.on_count(d->told.ctx, what, cluster_queue, cluster);
+	d->told.on_count(d->told.ctx, count);
 }
 
 static bool watch_file(void *ctx, mk_str path)

@@ -20,15 +20,40 @@
 
 struct engine;
 
-/* What the metrics count, each once: we made a clone; we turned a check to Ready. */
-enum engine_count { COUNT_DISPATCHED, COUNT_ADMITTED };
+/* How far a Workload has come in a round, from a reservation of quota to the next one. */
+enum engine_stage {
+	STAGE_UNKNOWN,   /* no pass has looked at it */
+	STAGE_NONE,      /* no round is under way */
+	STAGE_QUOTA,     /* Kueue has reserved quota for it on the manager */
+	STAGE_NOMINATED, /* workers are nominated */
+	STAGE_WON,       /* one was chosen */
+	STAGE_CREATED,   /* its job is there */
+	STAGE_FINISHED,  /* the Workload is Finished */
+	STAGE_CLEAN,     /* nothing of it is left on workers */
+	STAGE_N
+};
+/* Their names in metrics and answers. */
+extern const char *const engine_stages[STAGE_N];
+
+/* What the metrics count, each once and only while leading. */
+struct engine_count {
+	enum {
+		COUNT_DISPATCHED, /* we made a clone */
+		COUNT_ADMITTED,   /* we turned a check to Ready */
+		COUNT_EVICTED,    /* Kueue on its worker evicted a winner */
+		COUNT_STAGE,      /* a Workload came to a stage */
+	} what;
+	mk_str cluster_queue;    /* of the local Workload's admission, "" none */
+	mk_str cluster;          /* "" of COUNT_STAGE */
+	mk_str reason;           /* COUNT_EVICTED: that of the clone's condition; else "" */
+	enum engine_stage stage; /* COUNT_STAGE: this one, */
+	int64_t ms;              /* ... so long after the one before, of which we know the time */
+};
 
 /*
- * Called for each; 'cluster_queue' is that of the local Workload's admission ("" = none). It runs
- * within engine_run: it must not call back, and keeps nothing borrowed.
+ * Called for each. It runs within engine_run: it must not call back, and keeps nothing borrowed.
  */
-typedef void engine_count_fn(void *ctx, enum engine_count what, mk_str cluster_queue,
-			     mk_str cluster);
+typedef void engine_count_fn(void *ctx, const struct engine_count *count);
 
 /* Feature gates that change decisions; core/config sets Kueue's defaults. */
 struct engine_gates {

@@ -167,6 +167,8 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	w->round = round_new();
 	w->fault_said_at = INT64_MIN;
 	w->explained_at = INT64_MIN;
+	/* One that a list shows may have come to its stage long ago. */
+	w->stage = manager_knows(e, KIND_WORKLOAD) ? STAGE_NONE : STAGE_UNKNOWN;
 	queue_item_init(&w->item, ITEM_WORKLOAD, w->ns);
 	list_init(&w->node);
 	list_init(&w->owner_node);

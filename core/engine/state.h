@@ -39,7 +39,7 @@
  *     topology  delayed topology requests    lost        when to stop waiting
  *     rest      clusters left out            fault       plugins that fail
  *     gc        garbage                      breaker     a halt of deletes
- *     tally     counters for metrics
+ *     tally     counters for metrics    stages     how far a round has come
  */
 #ifndef MK_ENGINE_STATE_H
 #define MK_ENGINE_STATE_H
@@ -293,6 +293,9 @@ struct round {
 
 	/* rules/former.c */
 	bool former_said; /* an Event has told that a former manager's copy is in the way */
+
+	/* rules/tally.c */
+	bool evicted; /* the winner's eviction is counted */
 };
 
 static inline struct round round_new(void)
@@ -302,6 +305,16 @@ static inline struct round round_new(void)
 			      .alone_since = INT64_MAX,
 			      .racing_since = INT64_MAX};
 }
+
+/*
+ * When the Workload came to the stages of the last round, see stages_time; for operators and
+ * metrics, no decision. There is one for each Workload: it is to stay small.
+ */
+struct course {
+	int64_t since; /* monotonic ms of the first of them; if it was seen, STAGE_QUOTA's */
+	uint32_t after[STAGE_N - STAGE_NOMINATED]; /* the others came so many ticks later */
+	cluster_id winner;                         /* 0: none yet */
+};
 
 /*
  * A Workload of the manager, or one that is gone and of which clones may be left. Each group of
@@ -343,6 +356,13 @@ struct wl {
 	bool live;    /* seen not Finished */
 	bool pending; /* seen before its check turned Ready */
 	bool is_overdue;
+
+	/* rules/stages.c */
+	uint8_t stage; /* enum engine_stage */
+	uint8_t timed; /* stages whose time is known: a bit for each */
+	struct course course;
+
+	/* rules/tally.c */
 	int64_t lined_up_at;
 	struct list_node line; /* in engine.lined_up or engine.overdue, or in none */
 

@@ -13,6 +13,7 @@
 #include "core/base/metric.h"
 #include "core/serve/fleet.h"
 #include "core/serve/records.h"
+#include "core/serve/tallies.h"
 
 enum {
 	LEASE_TEXT_MAX = 64 * 1024,
@@ -32,7 +33,6 @@ enum {
 
 struct telemetry {
 	bool in_use[KIND_MAX]; /* the manager has workloads of the job kind */
-	bool elects;           /* leaders are elected */
 	struct fleet fleet;
 	struct records records;
 	struct decisions *decisions;
@@ -40,12 +40,12 @@ struct telemetry {
 	struct plug_stats plug_told;
 	uint64_t connects_told, bytes_told;
 	int64_t beat_ms, beat_gap_ms; /* the last heartbeat; the longest time between two */
-	struct rows_pairs pairs;
+	struct tallies tallies;
 	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
 	struct metric *stall, *max_stall, *max_cpu, *beat_gap, *leader, *pending, *queued,
 		*in_flight;
 	struct metric *workloads, *frozen, *overdue, *objects, *store_bytes;
-	struct metric *dispatched, *admitted, *finished, *passes, *rules;
+	struct metric *finished, *passes, *rules;
 	struct metric *sockets, *connects, *bytes_in, *running;
 	struct metric *plugin_calls, *plugin_faults, *plugin_soft;
 	struct metric *breaker, *recreated, *gc_held, *overweight;
@@ -90,12 +90,6 @@ static void register_work(struct telemetry *t)
 				  "Workloads that no worker has admitted for ten minutes.", NULL);
 	t->objects = metric_gauge("multikueue_store_objects", "Objects in the store.", NULL);
 	t->store_bytes = metric_gauge("multikueue_store_bytes", "Memory of the store.", NULL);
-	t->dispatched =
-		metric_counter("multikueue_workloads_dispatched_total", "Remote Workloads created.",
-			       "cluster_queue", "cluster", "replica_role", NULL);
-	t->admitted = metric_counter("multikueue_workloads_admitted_total",
-				     "Admission checks turned Ready.", "cluster_queue", "cluster",
-				     "replica_role", NULL);
 	t->finished = metric_counter("multikueue_workloads_finished_total",
 				     "Workloads seen turning Finished.", NULL);
 	t->breaker = metric_gauge("multikueue_breaker_open", "1 while what may destroy is halted.",
@@ -154,15 +148,13 @@ static void register_process(struct telemetry *t)
 static void set_limits(struct telemetry *t)
 {
 	size_t n = t->fleet.n_clusters;
-	size_t n_queues = map_len(&t->fleet.queues);
 
 	metric_limit(t->requests, n * REQUESTS_OF_CLUSTER);
 	metric_limit(t->request_seconds, n * ROWS_VERBS);
 	metric_limit(t->link_downs, n * DOWNS_OF_CLUSTER);
 	metric_limit(t->link_up, n);
 	metric_limit(t->unserved, n);
-	metric_limit(t->dispatched, n * n_queues);
-	metric_limit(t->admitted, n * n_queues);
+	tallies_limit(&t->tallies);
 }
 
 static void forget_cluster(struct telemetry *t, cluster_id id)
@@ -177,9 +169,7 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 		metric_forget(t->unserved, 0, label);
 		metric_forget(t->requests, 0, label);
 		metric_forget(t->request_seconds, 0, label);
-		metric_forget(t->dispatched, 1, label);
-		metric_forget(t->admitted, 1, label);
-		rows_pairs_clear(&t->pairs);
+		tallies_forget_cluster(&t->tallies, label);
 		fleet_remove(&t->fleet, c);
 		set_limits(t);
 	}
@@ -235,9 +225,7 @@ static void forget_queue(void *ctx, mk_str name)
 	struct telemetry *t = ctx;
 	char label[FLEET_LABEL_SIZE];
 
-	metric_forget(t->dispatched, 0, fleet_label(name, label));
-	metric_forget(t->admitted, 0, str_of(label));
-	rows_pairs_clear(&t->pairs);
+	tallies_forget_queue(&t->tallies, fleet_label(name, label));
 }
 
 /* The manager's ClusterQueues, where the webhook or the automation of quotas has them watched. */
@@ -307,28 +295,9 @@ static void on_op(void *ctx, const struct op *op)
 	records_op(&t->records, op);
 }
 
-static void on_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_str cluster)
+static void on_count(void *ctx, const struct engine_count *count)
 {
-	struct telemetry *t = ctx;
-	char label[FLEET_LABEL_SIZE], queue_label[FLEET_LABEL_SIZE];
-	struct rows_pair *pair = rows_pair(&t->pairs, cluster_queue, cluster);
-	struct metric_row *row = !pair                    ? NULL
-				 : what == COUNT_ADMITTED ? &pair->admitted
-							  : &pair->dispatched;
-	struct metric *m = what == COUNT_ADMITTED ? t->admitted : t->dispatched;
-	mk_str labels[3];
-
-	if (row && metric_row_add(row, 1)) {
-		return;
-	}
-	if (!map_get(&t->fleet.queues, cluster_queue)) {
-		fleet_queue_seen(&t->fleet, cluster_queue);
-		set_limits(t);
-	}
-	labels[0] = fleet_label(cluster_queue, queue_label);
-	labels[1] = fleet_label(cluster, label);
-	labels[2] = t->elects ? STR("leader") : STR("standalone");
-	rows_add(row, m, labels);
+	tallies_count(&((struct telemetry *)ctx)->tallies, count);
 }
 
 void telemetry_beat(struct telemetry *t, int64_t mono_ms)
@@ -573,12 +542,11 @@ struct telemetry *telemetry_new(bool elects)
 		mk_free(t);
 		return NULL;
 	}
-	t->elects = elects;
 	register_wire(t);
 	register_work(t);
 	register_process(t);
-	map_init(&t->pairs.by_name);
 	fleet_init(&t->fleet);
+	tallies_init(&t->tallies, &t->fleet, elects);
 	t->records.fleet = &t->fleet;
 	t->records.decisions = t->decisions;
 	fleet_add(&t->fleet, CLUSTER_MANAGER, STR("manager"));
@@ -590,7 +558,7 @@ void telemetry_free(struct telemetry *t)
 {
 	if (t) {
 		fleet_done(&t->fleet);
-		rows_pairs_clear(&t->pairs);
+		tallies_done(&t->tallies);
 		decisions_free(t->decisions);
 		mk_free(t);
 	}

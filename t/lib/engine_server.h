@@ -109,6 +109,7 @@ struct world {
 	const char *manager_id;     /* NULL: "manager-id" */
 	mk_str former_origins[2], former_managers[2]; /* those that are not empty count */
 	char counts[4096];                            /* what the engine counted, one line each */
+	char stages[4096]; /* stages that Workloads came to: "won 250", one line each */
 };
 
 /* The server that the cluster's number leads to. */

@@ -174,14 +174,23 @@ void w_link(struct world *w, cluster_id c, enum link_state s)
 	p->msg = w_dup(s == LINK_UP ? STR("") : STR("connection refused"));
 }
 
-static void w_count(void *ctx, enum engine_count what, mk_str cluster_queue, mk_str cluster)
+static void w_count(void *ctx, const struct engine_count *c)
 {
+	static const char *const names[] = {[COUNT_DISPATCHED] = "dispatched",
+					    [COUNT_ADMITTED] = "admitted",
+					    [COUNT_EVICTED] = "evicted"};
 	struct world *w = ctx;
-	size_t n = strlen(w->counts);
+	char *text = c->what == COUNT_STAGE ? w->stages : w->counts;
+	size_t n = strlen(text);
 
-	snprintf(w->counts + n, sizeof(w->counts) - n, "%s %.*s %.*s\n",
-		 what == COUNT_ADMITTED ? "admitted" : "dispatched", STR_ARG(cluster_queue),
-		 STR_ARG(cluster));
+	if (c->what == COUNT_STAGE) {
+		snprintf(text + n, sizeof(w->stages) - n, "%s %lld\n", engine_stages[c->stage],
+			 (long long)c->ms);
+	} else {
+		snprintf(text + n, sizeof(w->counts) - n, "%s %.*s %.*s%s%.*s\n", names[c->what],
+			 STR_ARG(c->cluster_queue), STR_ARG(c->cluster), c->reason.n > 0 ? " " : "",
+			 STR_ARG(c->reason));
+	}
 }
 
 void w_start(struct world *w)

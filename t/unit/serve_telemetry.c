@@ -70,6 +70,23 @@ static void operation(enum op_type type, cluster_id c, uint16_t kind)
 	o.on_op(o.ctx, &op);
 }
 
+static void count(struct engine_count c)
+{
+	o.on_count(o.ctx, &c);
+}
+
+static void dispatched(const char *queue, mk_str cluster)
+{
+	count((struct engine_count){
+		.what = COUNT_DISPATCHED, .cluster_queue = str_of(queue), .cluster = cluster});
+}
+
+static void admitted(const char *queue, mk_str cluster)
+{
+	count((struct engine_count){
+		.what = COUNT_ADMITTED, .cluster_queue = str_of(queue), .cluster = cluster});
+}
+
 /* What the metrics say of kinds that "w1" does not serve; "" = no row. */
 static const char *unserved_row(void)
 {
@@ -121,8 +138,8 @@ static void long_names(size_t len)
 		op.name = str_of(name[i]);
 		o.on_op(o.ctx, &op);
 		o.on_event(o.ctx, &ev);
-		o.on_count(o.ctx, COUNT_ADMITTED, STR("q"), op.name);
-		o.on_count(o.ctx, COUNT_DISPATCHED, STR("q"), op.name);
+		admitted("q", op.name);
+		dispatched("q", op.name);
 	}
 	is_int(rows(), 6, "long names: rows for each of two clusters");
 	operation(OP_DISCONNECT, 5, KIND_CLUSTER);
@@ -178,7 +195,7 @@ static void large_fleet(void)
 		o.on_op(o.ctx, &op);
 		for (int q = 0; q < QUEUES; q++) {
 			snprintf(queue, sizeof(queue), "q%d", q);
-			o.on_count(o.ctx, COUNT_DISPATCHED, str_of(queue), op.name);
+			dispatched(queue, op.name);
 		}
 	}
 	is_int(counter_rows("cluster=\"far"), CLUSTERS * QUEUES,
@@ -268,7 +285,7 @@ static void rows_found_once(void)
 		report(W1, "WATCH", 0, ERR_UNAVAILABLE);
 		report(77, "GET", 200, ERR_OK);
 		report(W1, "BREW", 418, ERR_OK);
-		o.on_count(o.ctx, COUNT_DISPATCHED, STR("q"), STR("w1"));
+		dispatched("q", STR("w1"));
 	}
 	is_str(sample("requests_total{cluster=\"w1\",verb=\"PATCH\",code=\"200\"} "), "3",
 	       "requests by verb and code");
@@ -292,13 +309,71 @@ static void rows_found_once(void)
 	operation(OP_CONNECT, 2, KIND_CLUSTER);
 	operation(OP_DISCONNECT, 2, KIND_CLUSTER);
 	report(W1, "PATCH", 200, ERR_OK);
-	o.on_count(o.ctx, COUNT_DISPATCHED, STR("q"), STR("w1"));
+	dispatched("q", STR("w1"));
 	is_str(sample("requests_total{cluster=\"w1\",verb=\"PATCH\",code=\"200\"} "), "1",
 	       "rows that went with another cluster of the name begin anew");
 	is_str(sample("request_seconds_count{cluster=\"w1\",verb=\"PATCH\"} "), "1",
 	       "those of durations too");
 	is_str(sample("cluster=\"w1\",replica_role=\"leader\"} "), "1", "those of clones too");
 	operation(OP_DISCONNECT, W1, KIND_CLUSTER);
+}
+
+static void evicted(const char *reason)
+{
+	count((struct engine_count){.what = COUNT_EVICTED,
+				    .cluster_queue = STR("q"),
+				    .cluster = STR("w1"),
+				    .reason = str_of(reason)});
+}
+
+/* The value of Kueue's counter of evictions for a reason. */
+static const char *evictions(const char *reason)
+{
+	char row[200];
+
+	snprintf(row, sizeof(row),
+		 "multikueue_workloads_evicted_total{cluster_queue=\"q\",cluster=\"w1\",reason="
+		 "\"%s\",replica_role=\"leader\"} ",
+		 reason);
+	return sample(row);
+}
+
+/* Reasons are words of a worker's Kueue, or of an attacker. */
+static void reasons(void)
+{
+	char word[128];
+
+	operation(OP_CONNECT, W1, KIND_CLUSTER);
+	evicted("Preempted");
+	evicted("Preempted");
+	is_str(evictions("Preempted"), "2", "evictions by ClusterQueue, cluster, reason and role");
+	evicted("\"} 7\nx");
+	evicted("");
+	memset(word, 'x', sizeof(word) - 1);
+	word[sizeof(word) - 1] = '\0';
+	evicted(word);
+	is_str(evictions("_other"), "3", "what is no word has a row of its own");
+	for (int i = 0; i < 20; i++) {
+		snprintf(word, sizeof(word), "Reason%c", 'A' + i);
+		evicted(word);
+	}
+	is_str(evictions("ReasonO"), "1", "other words have theirs");
+	is_str(evictions("ReasonP"), "", "sixteen of them");
+	is_str(evictions("_other"), "8", "... then they are counted together");
+	operation(OP_DISCONNECT, W1, KIND_CLUSTER);
+	is_str(evictions("Preempted"), "", "the cluster goes, and its rows");
+}
+
+static void stages(void)
+{
+	count((struct engine_count){.what = COUNT_STAGE, .stage = STAGE_WON, .ms = 42000});
+	count((struct engine_count){.what = COUNT_STAGE, .stage = STAGE_WON, .ms = 80});
+	is_str(sample("multikueue_workload_stage_seconds_count{stage=\"won\"} "), "2",
+	       "how long Workloads take to a stage");
+	is_str(sample("multikueue_workload_stage_seconds_bucket{stage=\"won\",le=\"0.1\"} "), "1",
+	       "in buckets");
+	is_str(sample("multikueue_workload_stage_seconds_sum{stage=\"won\"} "), "42.08",
+	       "and as a sum");
 }
 
 static void build_info(void)
@@ -352,6 +427,8 @@ int main(void)
 	long_names(253);
 	large_fleet();
 	rows_found_once();
+	reasons();
+	stages();
 	build_info();
 	telemetry_free(t);
 	log_set_output(2, LOG_AUTO);

@@ -6,6 +6,7 @@
 #include "core/engine/answers/mend.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/nominate.h"
+#include "core/engine/rules/stages.h"
 
 /* --- a call ----------------------------------------------------------------------------------- */
 
@@ -128,6 +129,54 @@ static void add_missing(struct arena *a, struct pass *p, struct json *list)
 	}
 }
 
+/* What Kueue or a manager before us wrote of the stage's time; -1: nothing. */
+static int64_t written_time(const struct pass *p, const struct json *wl, enum engine_stage stage)
+{
+	const struct json *conditions = json_at(wl, "/status/conditions"), *said = NULL;
+	int64_t at;
+
+	if (stage > (enum engine_stage)p->w->stage) {
+		return -1; /* it is of an earlier round */
+	}
+	if (stage == STAGE_QUOTA || stage == STAGE_FINISHED) {
+		said = json_find(conditions, "type",
+				 stage == STAGE_QUOTA ? "QuotaReserved" : "Finished");
+	} else if (stage == STAGE_WON && p->checked && p->state == CHECK_READY) {
+		said = json_elem(json_at(wl, "/status/admissionChecks"), p->check);
+	}
+	return time_parse(json_str(json_get(said, "lastTransitionTime")), &at) ? at : -1;
+}
+
+/* The stages of the last round whose times are known. */
+static struct json *stages_of(struct arena *a, const struct pass *p, const struct json *wl)
+{
+	const struct cluster *winner = cluster_get(p->e, p->w->course.winner);
+	struct json *list = json_new_arr(a);
+	int64_t before = -1;
+
+	for (enum engine_stage s = STAGE_QUOTA; s < STAGE_N; s++) {
+		int64_t mono = stages_time(p->w, s);
+		int64_t at = mono == INT64_MAX ? written_time(p, wl, s)
+					       : p->e->wall + (mono - p->e->now);
+		struct json *o = at < 0 ? NULL : json_new_obj(a);
+
+		if (!o) {
+			continue;
+		}
+		json_set_str(a, o, "stage", str_of(engine_stages[s]));
+		json_set_str(a, o, "at", time_rfc3339_micro(a, at));
+		if (before >= 0 && at >= before) {
+			json_set_int(a, o, "afterMs", at - before);
+		}
+		if (s == STAGE_WON && winner && winner->name) {
+			json_set_str(a, o, "cluster", str_of(winner->name));
+		}
+		json_add(a, list, o);
+		before = at;
+	}
+	return list;
+}
+
 static struct json *whole_of(struct arena *a, struct pass *p)
 {
 	struct json *clusters = json_new_arr(a), *next = json_new_arr(a), *o, *check;
@@ -156,6 +205,7 @@ static struct json *whole_of(struct arena *a, struct pass *p)
 	add_next(a, next, whole.until_ms, whole.then, STR_NONE);
 	json_set(a, o, STR("clusters"), clusters);
 	json_set(a, o, STR("next"), next);
+	json_set(a, o, STR("stages"), stages_of(a, p, wl));
 	return o;
 }
 

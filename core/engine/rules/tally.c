@@ -2,12 +2,13 @@
 /* Counters for metrics; see tally.h. */
 #include "core/engine/rules/tally.h"
 
-static void tell(const struct pass *p, enum engine_count what, mk_str cluster)
+static void tell(const struct pass *p, struct engine_count count)
 {
 	const struct engine_options *o = &p->e->o;
 
+	count.cluster_queue = p->f->s[S_QUEUE];
 	if (o->count) {
-		o->count(o->count_ctx, what, p->f->s[S_QUEUE], cluster);
+		o->count(o->count_ctx, &count);
 	}
 }
 
@@ -33,7 +34,7 @@ void tally_local(struct pass *p)
 	} else if (w->pending && cluster.n > 0) {
 		w->pending = false;
 		p->e->stats.admitted++;
-		tell(p, COUNT_ADMITTED, cluster);
+		tell(p, (struct engine_count){.what = COUNT_ADMITTED, .cluster = cluster});
 	}
 }
 
@@ -44,7 +45,18 @@ void tally_clone(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 	}
 	wc->asked = false;
 	p->e->stats.dispatched++;
-	tell(p, COUNT_DISPATCHED, str_of(k->c->name));
+	tell(p, (struct engine_count){.what = COUNT_DISPATCHED, .cluster = str_of(k->c->name)});
+}
+
+void tally_evicted(struct pass *p, const struct clone *k)
+{
+	if (p->w->round.evicted || !p->e->may_write) {
+		return;
+	}
+	p->w->round.evicted = true;
+	tell(p, (struct engine_count){.what = COUNT_EVICTED,
+				      .cluster = str_of(k->c->name),
+				      .reason = k->r->facts->s[S_REASON]});
 }
 
 static bool waits(const struct pass *p)

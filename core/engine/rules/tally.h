@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters for metrics: clones created, checks turned Ready, Workloads that finished. The observed
- * state counts, not the answer of a write: an answer may be lost, and Kueue on the manager may
- * write Finished before we do. Only the leader counts.
+ * Counters for metrics: clones created, checks turned Ready, winners evicted, Workloads that
+ * finished. The observed state counts, not the answer of a write: an answer may be lost, and Kueue
+ * on the manager may write Finished before we do. Only the leader counts.
  */
 #ifndef MK_ENGINE_RULES_TALLY_H
 #define MK_ENGINE_RULES_TALLY_H
@@ -15,6 +15,8 @@ void tally_local(struct pass *p);
 void tally_line(struct pass *p);
 /* Which Workloads have waited for too long by now? */
 void tally_overdue(struct engine *e);
+/* Counts that Kueue on the worker has evicted the winner's clone 'k'. */
+void tally_evicted(struct pass *p, const struct clone *k);
 /* Counts a clone that we created, once it is observed. */
 void tally_clone(struct pass *p, const struct clone *k, struct wl_cluster *wc);
 

@@ -19,6 +19,7 @@
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/slices.h"
+#include "core/engine/rules/tally.h"
 #include "core/engine/rules/topology.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
@@ -113,6 +114,7 @@ static void evicted(struct pass *p, const struct clone *k)
 	 * would dispatch the job again.
 	 */
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
+		tally_evicted(p, k);
 		verdict_write(p, CHECK_RETRY, R_EVICTED, text, "Normal");
 	}
 }

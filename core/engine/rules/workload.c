@@ -14,6 +14,7 @@
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/slices.h"
+#include "core/engine/rules/stages.h"
 #include "core/engine/rules/tally.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
@@ -358,6 +359,7 @@ void workload_pass(struct engine *e, struct wl *w)
 	any = count_uses(&p);
 	await(&p);
 	tally_line(&p);
+	stages_note(&p, any);
 	if (e->no_memory) {
 		queue_add(&e->queue, &w->item);
 	} else if (!p.local && !any) {

@@ -18,6 +18,7 @@
 enum {
 	MAX_MESSAGE = 32768,
 	MAX_WAITS = 512, /* why a clone waits: for users, no decision */
+	MAX_REASON = 64, /* why it was evicted: for metrics */
 	MAX_NAMES = 64,
 	INT_MAX_TEXT = 20, /* characters of an int64_t */
 };
@@ -137,6 +138,10 @@ static void draw_conditions(struct draw *d, const struct json *conditions)
 		} else if (str_is(type, "Evicted")) {
 			flag(d, F_EVICTED, true);
 			d->f.s[S_EVICTED_MESSAGE] = str_cut(message, MAX_MESSAGE);
+			if (d->env->remote) {
+				d->f.s[S_REASON] =
+					str_cut(json_str(json_get(it.val, "reason")), MAX_REASON);
+			}
 		} else if (str_is(type, "Finished")) {
 			flag(d, F_FINISHED, true);
 			d->f.s[S_FINISHED_REASON] = json_str(json_get(it.val, "reason"));

@@ -67,7 +67,8 @@ enum fact_str {
 	S_SPEC_HASH,
 	S_ORIGIN_UID, /* remote job */
 	S_PREBUILT,   /* remote job: name of its Workload */
-	S_REASON,     /* job: why it is not managed; others: reason of the condition */
+	/* job: why it is not managed; clone: reason of Evicted; others: that of the condition */
+	S_REASON,
 	/* check, cluster, ClusterQueue: message of the condition; clone: why it has no quota */
 	S_MESSAGE,
 	S_CONFIG, /* check: name of its MultiKueueConfig, or "" and S_PROBLEM says why */
