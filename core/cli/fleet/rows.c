@@ -19,15 +19,8 @@ mk_str row_number(struct cli *c, const struct json *row, const char *key)
 	return arena_printf(&c->a, "%lld", (long long)json_int(json_get(row, key), 0));
 }
 
-mk_str row_age(struct cli *c, mk_str time)
+static mk_str whole_span(struct cli *c, int64_t s)
 {
-	int64_t at, s;
-
-	if (!time_parse(time, &at)) {
-		return STR("");
-	}
-	s = (at - clock_wall_ms()) / 1000;
-	s = s < 0 ? -s : s;
 	if (s < 120) {
 		return arena_printf(&c->a, "%llds", (long long)s);
 	}
@@ -39,6 +32,24 @@ mk_str row_age(struct cli *c, mk_str time)
 	}
 	return s < 48 * 3600 ? arena_printf(&c->a, "%lldh", (long long)s / 3600)
 			     : arena_printf(&c->a, "%lldd", (long long)s / 86400);
+}
+
+mk_str row_age(struct cli *c, mk_str time)
+{
+	int64_t at, s;
+
+	if (!time_parse(time, &at)) {
+		return STR("");
+	}
+	s = (at - clock_wall_ms()) / 1000;
+	return whole_span(c, s < 0 ? -s : s);
+}
+
+mk_str row_span(struct cli *c, int64_t ms)
+{
+	return ms >= 10000 ? whole_span(c, ms / 1000)
+			   : arena_printf(&c->a, "%lld.%llds", (long long)ms / 1000,
+					  (long long)ms % 1000 / 100);
 }
 
 void row_head(struct output_table *t, const char *const *words, size_t n)

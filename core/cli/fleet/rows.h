@@ -12,6 +12,8 @@ mk_str row_text(const struct json *row, const char *key);
 mk_str row_number(struct cli *c, const struct json *row, const char *key);
 /* How long ago an RFC 3339 time is, or how far ahead, as kubectl writes it: "3m10s", "5d". "" */
 mk_str row_age(struct cli *c, mk_str time);
+/* A duration, not negative: "0.1s", "42s", "3m10s". */
+mk_str row_span(struct cli *c, int64_t ms);
 /* The heading of a table: each word a cell, in bold. */
 void row_head(struct output_table *t, const char *const *words, size_t n);
 /* The kind of a job as users write it: "Job" of "batch/v1, Kind=Job". */

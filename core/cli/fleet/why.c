@@ -88,6 +88,26 @@ static void line(struct cli *c, const char *what, mk_str value)
 	}
 }
 
+/* "quota 14m ago, nominated 0.1s later, won 42s later (w2)" */
+static mk_str stages_text(struct cli *c, const struct json *stages)
+{
+	struct json_iter it = json_iter(stages);
+	mk_str all = STR("");
+
+	while (json_next(&it)) {
+		mk_str cluster = row_text(it.val, "cluster");
+		int64_t after = json_int(json_get(it.val, "afterMs"), -1);
+		mk_str when = after < 0 ? row_age(c, row_text(it.val, "at")) : row_span(c, after);
+
+		all = arena_printf(&c->a, "%.*s%s%.*s %.*s %s%s%.*s%s", STR_ARG(all),
+				   all.n > 0 ? ", " : "", STR_ARG(row_text(it.val, "stage")),
+				   STR_ARG(when), after < 0 ? "ago" : "later",
+				   cluster.n > 0 ? " (" : "", STR_ARG(cluster),
+				   cluster.n > 0 ? ")" : "");
+	}
+	return all;
+}
+
 static void print_head(struct cli *c, const struct json *v)
 {
 	const struct json *job = json_get(v, "job"), *check = json_get(v, "admissionCheck");
@@ -113,6 +133,7 @@ static void print_head(struct cli *c, const struct json *v)
 				  STR_ARG(row_text(check, "state"))));
 	}
 	line(c, "Dispatcher:", row_text(v, "dispatcher"));
+	line(c, "Stages:", stages_text(c, json_get(v, "stages")));
 }
 
 static void print_workers(struct cli *c, const struct json *v)

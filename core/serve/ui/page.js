@@ -34,6 +34,7 @@ function span(ms) {
 	if (s < 7200) return Math.floor(s / 60) + "m" + (s < 600 && s % 60 ? s % 60 + "s" : "");
 	return s < 172800 ? Math.floor(s / 3600) + "h" : Math.floor(s / 86400) + "d";
 }
+const exact = ms => ms < 10000 ? (ms / 1000).toFixed(1) + "s" : span(ms);
 const age = t => t ? span(Date.now() - Date.parse(t)) : "";
 const clock = t => new Date(t).toLocaleTimeString("en-GB");
 const time = t => el("time", {datetime: t, title: t}, clock(t));
@@ -129,6 +130,11 @@ function race(w, notes) {
 	const n = w.clusters || w.phase !== "Won" ? reached(w) : 4, live = !OVER.includes(w.phase);
 	return el("ol", {class: notes ? "race" : "race small", "aria-label": n ? "Race: " + STAGES[n - 1] : "Race: not begun"},
 		STAGES.map((s, i) => el("li", {class: i < n ? "done" : i === n && live ? "now" : "", title: s}, s, notes ? notes[i] : null)));
+}
+// When it came to each stage; those whose time is not known are missing.
+function times(stages) {
+	return stages.length ? el("ol", {class: "times", "aria-label": "Stages"}, stages.map(s => el("li", {}, el("b", {}, s.stage), " ", time(s.at),
+		s.afterMs === undefined ? null : el("span", {class: "faint"}, " " + exact(s.afterMs) + " later")))) : null;
 }
 const job = w => w.job ? kind(w.job.kind) + "/" + w.job.name : "";
 const HEADS = [["Workload", "wide"], ["Job"], ["Phase"], ["Race"], ["Cluster"], ["Queue"], ["Message", "wide"]];
@@ -300,7 +306,7 @@ function one(box, ns, name) {
 				["Check", w.admissionCheck ? w.admissionCheck.name + " (" + w.admissionCheck.state + ")" : ""],
 				["Dispatcher", w.dispatcher], ["Config", w.config], ["Priority", w.priority]];
 			fill(box, el("dl", {class: "facts"}, facts.filter(f => f[1] !== "" && f[1] !== undefined).map(f => [el("dt", {}, f[0]), el("dd", {}, f[1])])),
-				el("h3", {}, "Race"), race(w, notes),
+				el("h3", {}, "Race"), race(w, notes), times(w.stages || []),
 				el("h3", {}, "Why, worker by worker"),
 				w.clusters.length ? table("Reasons of the workers", [["Cluster"], ["Reason"], ["Nominated"], ["Since"], ["Until"], ["Message", "wide"], ["There", "wide"]],
 					w.clusters.map(c => [c.name, state(c.reason), c.nominated ? "yes" : "no", age(c.since), c.until ? time(c.until) : "",
