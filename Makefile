@@ -134,8 +134,22 @@ $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(call archives,daemon net kube mo
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
 
 $(B)/libcli.a: $(call obj,$(filter-out core/cli/main.c,$(wildcard core/cli/*.c core/cli/*/*.c)))
-$(B)/kubectl-multikueue: $(B)/core/cli/main.o $(B)/libcli.a $(B)/adapters/generic.o $(B)/libplug.a $(B)/libquota.a $(B)/libkube.a $(B)/libapi.a $(B)/libnet.a $(B)/libbase.a
+CLI_OBJS := $(B)/core/cli/main.o $(B)/libcli.a $(B)/adapters/generic.o $(call archives,plug quota kube api net base)
+$(B)/kubectl-multikueue: $(CLI_OBJS)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(NET_LIBS) $(BASE_LIBS)
+
+# The same for krew: it starts where libyyjson and libyaml are not in the linker's path. They are linked in where there
+# are archives of them; else yyjson's shared object lies beside it. Without debug information, which has paths in it.
+KREW ?= build/krew
+KREW_BIN ?= $(B)/krew/kubectl-multikueue
+krew_lib = $(wildcard $(shell $(PKG_CONFIG) --variable=libdir $(1))/$(2))
+KREW_YYJSON = $(or $(call krew_lib,yyjson,libyyjson.a),$(call krew_lib,yyjson,libyyjson.so))
+KREW_YAML_LICENSE = $(wildcard /usr/share/doc/libyaml-dev/copyright)
+KREW_YAML = $(if $(KREW_YAML_LICENSE),$(call krew_lib,yaml-0.1,libyaml.a))
+$(KREW_BIN): $(CLI_OBJS)
+	@mkdir -p $(@D)
+	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -s $(if $(KREW_YYJSON:%.a=),-Wl$(comma)-rpath$(comma)'$$ORIGIN') -o $@ $^ $(NET_LIBS) \
+		$(KREW_YYJSON) $(or $(KREW_YAML),$(call pkg_libs,yaml-0.1)) $(call pkg_libs,libcrypto) -ldl -lpthread -lm
 
 $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/libmodel.a $(B)/libbase.a
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BASE_LIBS)
@@ -166,7 +180,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac krew demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -280,8 +294,12 @@ install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS
 	sed 's|@PREFIX@|$(PREFIX)|' conf/systemd/multikueued.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/multikueued.service
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc $(DESTDIR)$(PREFIX)/lib/systemd/system/multikueued.service
 
+krew: $(KREW_BIN) ## the kubectl plugin as an archive with a manifest in build/krew (KREW_URL=where the archive will be)
+	@conf/krew/pack $< $(KREW) $(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))) '$(KREW_URL)' \
+		$(dir $(KREW_YYJSON)) $(shell $(PKG_CONFIG) --variable=includedir yyjson)/yyjson.h $(if $(KREW_YAML),$(KREW_YAML_LICENSE))
+
 clean: ## remove build/ except the unpacked packages
-	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/mutants
+	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/mutants build/krew
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
