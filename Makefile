@@ -180,7 +180,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac krew demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac man krew demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -267,6 +267,12 @@ rbac: $(B)/multikueued $(PLUGINS) ## conf/rbac/*.yaml: the least rights for the 
 	@sed 's|directory: .*|directory: $(abspath $(B)/plugins)|' conf/multikueued.yaml >$(B)/rbac.yaml
 	@for s in manager worker; do $(B)/multikueued --print-$$s-rbac --config $(B)/rbac.yaml >conf/rbac/$$s.yaml || exit 1; done
 
+# The date of what is packed: that of the last commit, or in an archive of `make dist` of its files, which is the same.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
+MAN := multikueued.8 multikueued.yaml.5 kubectl-multikueue.1
+man: $(B)/multikueued $(B)/kubectl-multikueue ## man pages, of --help and docs/: build/FLAVOUR/man/
+	@docs/man/pages $(B) $(B)/man $(SOURCE_DATE_EPOCH)
+
 # dead.t reads the objects of the last build and is skipped without one.
 lint: ## layers, banned calls, sizes, docs in step with code
 	@for l in t/lint/*.t; do B=$(B) $$l || exit 1; done
@@ -279,7 +285,7 @@ fmt-check: ## is everything formatted?
 
 PREFIX ?= /usr/local
 SHARE := $(PREFIX)/share/multikueue
-install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS) ## daemon, systemd unit, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
+install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS) man ## daemon, systemd unit, man pages, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig lib/systemd/system)
 	install -m 755 $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check conf/kubectl_complete-multikueue $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins
@@ -291,6 +297,7 @@ install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS
 	chmod 644 $(DESTDIR)$(SHARE)/conf/multikueued.yaml
 	for f in README.md CHANGELOG.md LICENSE SECURITY.md $$(cd docs && find . -type f -name '*.md' -printf 'docs/%P\n'); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/multikueue/$$f || exit 1; done
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sdk/multikueue-plugin.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc
+	for f in $(MAN); do install -D -m 644 $(B)/man/$$f $(DESTDIR)$(PREFIX)/share/man/man$${f##*.}/$$f || exit 1; done
 	sed 's|@PREFIX@|$(PREFIX)|' conf/systemd/multikueued.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/multikueued.service
 	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/multikueue-plugin.pc $(DESTDIR)$(PREFIX)/lib/systemd/system/multikueued.service
 

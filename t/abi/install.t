@@ -50,6 +50,11 @@ grep -q 'directory: /opt/mk/lib/multikueue/plugins$' "$dest/share/multikueue/con
 ok $? "and the sample configuration, with the prefix"
 grep -q '^ExecStart=/opt/mk/bin/multikueued ' "$dest/lib/systemd/system/multikueued.service"
 ok $? "and the systemd unit"
+for f in man8/multikueued.8 man5/multikueued.yaml.5 man1/kubectl-multikueue.1; do
+	[ -s "$dest/share/man/$f" ] || echo "no $f"
+done >"$root/out"
+[ ! -s "$root/out" ]
+ok $? "and the man pages"
 for f in README.md docs/operations.md docs/decisions/README.md; do
 	cmp "$f" "$dest/share/doc/multikueue/$f"
 done >"$root/out" 2>&1
