@@ -10,6 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/metric.h"
+#include "core/serve/cluster_status.h"
 #include "core/serve/fleet.h"
 #include "core/serve/records.h"
 #include "core/serve/status.h"
@@ -40,6 +41,7 @@ struct telemetry {
 	uint64_t connects_told, bytes_told;
 	int64_t beat_ms, beat_gap_ms; /* the last heartbeat; the longest time between two */
 	struct tallies tallies;
+	struct cluster_status status;
 	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
 	struct metric *stall, *max_stall, *max_cpu, *beat_gap, *leader, *pending, *queued,
 		*in_flight;
@@ -468,6 +470,7 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 
 	gather_engine(t, s->manager);
 	engine_rules(manager_engine(s->manager), gather_rule, t);
+	cluster_status_gather(&t->status, manager_engine(s->manager), s->leads);
 	transport_net_get_stats(s->transport, &wire);
 	metric_set(t->sockets, METRIC_NONE, (double)wire.sockets);
 	metric_set(t->running, METRIC_NONE, (double)wire.running);
@@ -512,6 +515,7 @@ struct telemetry *telemetry_new(bool elects)
 	register_process(t);
 	fleet_init(&t->fleet);
 	tallies_init(&t->tallies, &t->fleet, elects);
+	cluster_status_init(&t->status, elects);
 	t->records.fleet = &t->fleet;
 	t->records.decisions = t->decisions;
 	fleet_add(&t->fleet, CLUSTER_MANAGER, STR("manager"));
@@ -524,6 +528,7 @@ void telemetry_free(struct telemetry *t)
 	if (t) {
 		fleet_done(&t->fleet);
 		tallies_done(&t->tallies);
+		cluster_status_done(&t->status);
 		decisions_free(t->decisions);
 		mk_free(t);
 	}
