@@ -415,6 +415,24 @@ bool metric_row_observe(const struct metric_row *r, double value)
 	return done;
 }
 
+void metric_drop(struct metric *m, const mk_str *labels)
+{
+	struct series *s;
+	bool is_own;
+
+	if (!m || (m->n_labels > 0 && !labels)) {
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	s = find(m, labels, false, &is_own);
+	if (s) {
+		map_del(&m->series, str_of(s->labels));
+		free_series(s);
+		m->age++;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 void metric_forget(struct metric *m, size_t index, mk_str value)
 {
 	struct buf wanted;

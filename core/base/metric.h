@@ -88,6 +88,9 @@ void metric_find(struct metric *m, const mk_str *labels, struct metric_row *ret)
 bool metric_row_add(const struct metric_row *r, double amount);
 bool metric_row_observe(const struct metric_row *r, double value);
 
+/* Forgets the series of these labels, if it is there. */
+void metric_drop(struct metric *m, const mk_str *labels);
+
 /*
  * Forgets the series whose label 'index' (in the order of registration) is 'value': a cluster that
  * is gone.

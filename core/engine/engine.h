@@ -152,6 +152,36 @@ struct engine_stats {
 void engine_get_stats(const struct engine *e, struct engine_stats *ret);
 
 /*
+ * Calls 'fn' with each phase of docs/visibility.md and how many Workloads are in it, in a fixed
+ * order. They are counted in the pass of each: the cost does not grow with the Workloads.
+ */
+void engine_phases(const struct engine *e, void (*fn)(void *ctx, const char *phase, size_t n),
+		   void *ctx);
+/*
+ * The Workload that has waited for a worker for the longest, monotonic ms since when; the names are
+ * borrowed until the next step. False: none waits, or this process does not lead.
+ */
+bool engine_first_waiting(const struct engine *e, mk_str *ret_ns, mk_str *ret_name,
+			  int64_t *ret_since_ms);
+
+/* What the condition Active of a MultiKueueCluster says. */
+enum engine_active {
+	ACTIVE_UNKNOWN, /* there is none yet */
+	ACTIVE_FALSE,
+	ACTIVE_TRUE,
+	ACTIVE_N
+};
+/*
+ * Calls 'fn' with each ClusterQueue of the manager and each MultiKueueCluster that the config of
+ * its check names, where the engine watches ClusterQueues: with quota automation. A pair may come
+ * twice.
+ */
+void engine_uses(const struct engine *e,
+		 void (*fn)(void *ctx, mk_str cluster_queue, mk_str cluster,
+			    enum engine_active active),
+		 void *ctx);
+
+/*
  * Calls 'fn' once per rule, in a fixed order, with its name (docs/metrics.md has the table) and how
  * often it fired.
  */

@@ -180,6 +180,7 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 		return NULL;
 	}
 	list_add_tail(&e->workloads, &w->node);
+	e->phases[w->phase]++;
 	e->walk_left += e->walk_left > 0;
 	return w;
 }
@@ -224,6 +225,7 @@ void wl_free(struct engine *e, struct wl *w)
 		watches_use(e, w->cl[i].id, kind, &w->cl[i].uses, false);
 		wl_cluster_done(&w->cl[i]);
 	}
+	e->phases[w->phase]--;
 	owner_leave(e, w);
 	if (w == e->walk) {
 		e->walk = wl_after(e, w);

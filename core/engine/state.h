@@ -45,6 +45,7 @@
 #define MK_ENGINE_STATE_H
 
 #include "core/api/names.h"
+#include "core/engine/answers/phases.h"
 #include "core/engine/engine.h"
 #include "core/engine/store/queue.h"
 #include "core/engine/store/store.h"
@@ -361,6 +362,7 @@ struct wl {
 	bool live;    /* seen not Finished */
 	bool pending; /* seen before its check turned Ready */
 	bool is_overdue;
+	uint8_t phase; /* enum why_phase of the last pass, as engine.phases counts it */
 
 	/* rules/stages.c */
 	uint8_t stage; /* enum engine_stage */
@@ -421,6 +423,7 @@ struct engine {
 	struct list_node gone;  /* workloads without a local Workload: their 'waits' */
 	/* rules/tally.c: workloads that wait for a worker, the longest first; those for too long */
 	struct list_node lined_up, overdue;
+	size_t phases[PHASE_N]; /* how many workloads are in each: see why_phase */
 	/* wl_queue_all: the next 'walk_left' from 'walk' on, in a ring, are still to get a pass */
 	struct wl *walk;
 	size_t walk_left;

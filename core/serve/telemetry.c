@@ -9,14 +9,14 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/base/json.h"
 #include "core/base/metric.h"
+#include "core/serve/cluster_status.h"
 #include "core/serve/fleet.h"
 #include "core/serve/records.h"
+#include "core/serve/status.h"
 #include "core/serve/tallies.h"
 
 enum {
-	LEASE_TEXT_MAX = 64 * 1024,
 	/*
 	 * Rows of one cluster: verbs that it is asked with and what comes of them; reasons to lose
 	 * it.
@@ -41,6 +41,7 @@ struct telemetry {
 	uint64_t connects_told, bytes_told;
 	int64_t beat_ms, beat_gap_ms; /* the last heartbeat; the longest time between two */
 	struct tallies tallies;
+	struct cluster_status status;
 	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
 	struct metric *stall, *max_stall, *max_cpu, *beat_gap, *leader, *pending, *queued,
 		*in_flight;
@@ -469,6 +470,7 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 
 	gather_engine(t, s->manager);
 	engine_rules(manager_engine(s->manager), gather_rule, t);
+	cluster_status_gather(&t->status, manager_engine(s->manager), s->leads);
 	transport_net_get_stats(s->transport, &wire);
 	metric_set(t->sockets, METRIC_NONE, (double)wire.sockets);
 	metric_set(t->running, METRIC_NONE, (double)wire.running);
@@ -481,43 +483,9 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 	gather_process(t, s->loop);
 }
 
-/* --- status ----------------------------------------------------------------------------------- */
-
-/* Whose Lease it is and who has it, which may be a program that we know nothing of: any text. */
-static void put_lease(const struct lease_view *l, struct buf *out)
-{
-	struct arena a;
-	struct json *o = NULL;
-
-	arena_init(&a, LEASE_TEXT_MAX);
-	if (l) {
-		o = json_new_obj(&a);
-		json_set_str(&a, o, "namespace", str_of(l->ns));
-		json_set_str(&a, o, "name", str_of(l->name));
-		json_set_str(&a, o, "identity", str_of(l->identity));
-		json_set_str(&a, o, "holder", str_of(l->holder));
-	}
-	buf_add(out, STR("\"lease\":"));
-	buf_add(out, o && !arena_failed(&a) ? json_write(&a, o) : STR("null"));
-	buf_add(out, STR(","));
-	arena_done(&a);
-}
-
 bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, struct buf *out)
 {
-	struct engine_stats st;
-
-	engine_get_stats(manager_engine(s->manager), &st);
-	buf_printf(out, "{\"version\":\"%s\",\"leader\":%s,", MK_VERSION,
-		   s->leads ? "true" : "false");
-	put_lease(s->lease, out);
-	buf_printf(out,
-		   "\"workloads\":%zu,\"queued\":%zu,\"pending\":%zu,\"dispatched\":%llu,"
-		   "\"admitted\":%llu,\"finished\":%llu,\"storeBytes\":%zu,\"clusters\":",
-		   st.workloads, st.queued, manager_pending(s->manager),
-		   (unsigned long long)st.dispatched, (unsigned long long)st.admitted,
-		   (unsigned long long)st.finished, st.bytes);
-	return fleet_write(&t->fleet, out) && buf_add(out, STR("}\n"));
+	return status_write(&t->fleet, s, out);
 }
 
 const struct decisions *telemetry_decisions(const struct telemetry *t)
@@ -547,6 +515,7 @@ struct telemetry *telemetry_new(bool elects)
 	register_process(t);
 	fleet_init(&t->fleet);
 	tallies_init(&t->tallies, &t->fleet, elects);
+	cluster_status_init(&t->status, elects);
 	t->records.fleet = &t->fleet;
 	t->records.decisions = t->decisions;
 	fleet_add(&t->fleet, CLUSTER_MANAGER, STR("manager"));
@@ -559,6 +528,7 @@ void telemetry_free(struct telemetry *t)
 	if (t) {
 		fleet_done(&t->fleet);
 		tallies_done(&t->tallies);
+		cluster_status_done(&t->status);
 		decisions_free(t->decisions);
 		mk_free(t);
 	}

@@ -161,6 +161,9 @@ is "$(mk get clusters)" \
 mv "$dir/kubectl.kept" "$dir/kubectl"
 mk status >"$dir/out"
 is "$? $(grep -c '^Workers:    3, 1 connected' "$dir/out")" "1 1" "status: workers are missing"
+is "$(sed -n 's/^Phases: *//p' "$dir/out" | tr ',' '\n' | sed 's/^ //' | sort | tr '\n' ' ')" "Racing 1 Won 1 " "... how many Workloads are in each phase"
+grep -q "^First:      default/$(name_of big), waits for a worker for [0-9]*[ms]" "$dir/out"
+ok $? "... and which waits the longest" || sed 's/^/# /' "$dir/out"
 
 mk events >"$dir/out"
 is "$(sed -n '1p' "$dir/out" | tr -s ' ')" "TIME WORKLOAD WORKER RULE MESSAGE" "events: the heading"

@@ -6,6 +6,7 @@
  * on any worker, and an idle hour is silent. SEED=n runs one seed, SEEDS=n many.
  */
 #include "core/base/rng.h"
+#include "core/engine/answers/why.h"
 #include "t/lib/engine_world.h"
 
 enum { N_WORKERS = 3, N_JOBS = 4, CHAOS_STEPS = 400, CALM_STEPS = 4000 };
@@ -14,6 +15,7 @@ static struct rng rng;
 static char problem[512];
 static int64_t healed[8];
 static bool calm;
+static size_t n_walks;
 
 static bool chance(uint64_t percent)
 {
@@ -156,6 +158,40 @@ static void check_single(struct world *w, const char *name)
 	}
 }
 
+static void add_count(void *ctx, const char *phase, size_t n)
+{
+	size_t **at = ctx;
+
+	(void)phase;
+	*(*at)++ = n;
+}
+
+/* What is counted as passes go is what a walk over all Workloads finds. */
+static void check_phases(struct world *w)
+{
+	size_t counted[PHASE_N], walked[PHASE_N] = {0}, *at = counted;
+	struct engine_stats st;
+
+	engine_get_stats(w->e, &st);
+	if (st.queued > 0 || !pass_may_open(w->e)) {
+		return; /* passes are due */
+	}
+	engine_phases(w->e, add_count, &at);
+	for (LIST_EACH_AS(struct wl, wl, &w->e->workloads, node)) {
+		struct pass p;
+
+		pass_open(&p, w->e, wl);
+		walked[why_phase_now(w->e, why_phase(&p))]++;
+	}
+	n_walks++;
+	for (size_t i = 0; i < PHASE_N; i++) {
+		if (counted[i] != walked[i]) {
+			snprintf(problem, sizeof(problem), "%zu Workloads are %s, counted are %zu",
+				 walked[i], why_phases[i], counted[i]);
+		}
+	}
+}
+
 /* --- delivery --------------------------------------------------------------------------------- */
 
 /*
@@ -247,6 +283,7 @@ static void step(struct world *w)
 		check_single(w, name);
 	}
 	deliver(w);
+	check_phases(w);
 	w->now += rng_range(&rng, 0, 300);
 	w->wall = WALL0 + w->now - T0;
 }
@@ -340,5 +377,6 @@ int main(void)
 		failed += !run_seed(s, false);
 	}
 	is_int(failed, 0, "no seed shows a problem");
+	ok(n_walks > 1000, "counts of phases are those of a walk over all Workloads");
 	return done_testing();
 }

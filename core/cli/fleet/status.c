@@ -21,6 +21,26 @@ static void print_daemon(struct cli *c, const struct json *v)
 		   (long long)json_int(json_get(v, "pending"), 0));
 }
 
+/* "Racing 12, Won 1100", and the Workload that has waited the longest. */
+static void print_phases(struct cli *c, const struct json *v)
+{
+	const struct json *phases = json_get(v, "phases"), *first = json_get(v, "first");
+	struct json_iter it = json_iter(phases);
+	const char *comma = "Phases:     ";
+
+	while (json_next(&it)) {
+		buf_printf(&c->out, "%s%.*s %lld", comma, STR_ARG(it.key),
+			   (long long)json_int(it.val, 0));
+		comma = ", ";
+	}
+	buf_printf(&c->out, "%s", json_len(phases) > 0 ? "\n" : "");
+	if (first) {
+		buf_printf(&c->out, "First:      %.*s/%.*s, waits for a worker for %.*s\n",
+			   STR_ARG(row_text(first, "namespace")), STR_ARG(row_text(first, "name")),
+			   STR_ARG(row_age(c, row_text(first, "since"))));
+	}
+}
+
 /* How many clusters are in another state than Connected. */
 static size_t away(const struct json *clusters)
 {
@@ -86,6 +106,7 @@ static enum cli_exit show(void *ctx)
 	}
 	s->again = true;
 	print_daemon(c, v);
+	print_phases(c, v);
 	n = json_len(json_get(clusters, "items"));
 	lost = away(clusters);
 	buf_printf(&c->out, "Workers:    %zu, %zu connected\n", n, n - lost);

@@ -257,13 +257,14 @@ static bool add_row(const struct answer_env *env, const struct answer_filter *f,
 		return false;
 	}
 	pass_open(&p, env->e, w);
-	why_whole(&p, &whole);
-	fits = is_named(f->phase, str_of(why_phases[whole.phase])) &&
+	fits = is_named(f->phase, str_of(why_phases[why_phase_now(env->e, why_phase(&p))])) &&
 	       is_named(f->cluster, p.f ? p.f->s[S_CLUSTER] : STR("")) &&
 	       is_named(f->queue, p.f ? p.f->s[S_QUEUE] : STR(""));
 	if (fits) {
-		struct json *row = row_of(env->a, &p, &whole);
+		struct json *row;
 
+		why_whole(&p, &whole); /* its words may take the Workload's text */
+		row = row_of(env->a, &p, &whole);
 		if (f->requests) {
 			set_requests(env->a, row, &p, &whole);
 		}

@@ -2,6 +2,7 @@
 /* Answers about clusters and queues; see answers.h. */
 #include "core/base/timefmt.h"
 #include "core/engine/answers/answers.h"
+#include "core/engine/clusters/check.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/state.h"
 
@@ -135,4 +136,36 @@ struct json *answer_queues(const struct answer_env *env)
 		add_queues(env, env->e->clusters[i], items);
 	}
 	return items_of(env, items);
+}
+
+/* --- what uses what --------------------------------------------------------------------------- */
+
+void engine_uses(const struct engine *e,
+		 void (*fn)(void *ctx, mk_str cluster_queue, mk_str cluster,
+			    enum engine_active active),
+		 void *ctx)
+{
+	const struct table *queues = manager_table(e, KIND_CLUSTER_QUEUE);
+
+	if (!e->o.gates.quota_automation || !queues) {
+		return;
+	}
+	for (LIST_EACH_AS(struct record, q, &queues->records, node)) {
+		size_t i;
+		const struct record *check = q->present ? check_of(e, q->facts, &i) : NULL;
+		const struct record *config =
+			check ? manager_named(e, KIND_CONFIG, check->facts->s[S_CONFIG]) : NULL;
+
+		for (i = 0; config && i < config->facts->n_names; i++) {
+			const struct record *c =
+				manager_named(e, KIND_CLUSTER, config->facts->names[i]);
+
+			if (c) {
+				fn(ctx, q->name, c->name,
+				   facts_is(c->facts, F_COND_TRUE) ? ACTIVE_TRUE
+				   : facts_is(c->facts, F_COND)    ? ACTIVE_FALSE
+								   : ACTIVE_UNKNOWN);
+			}
+		}
+	}
 }

@@ -111,21 +111,13 @@ static mk_str sum_up(struct pass *p)
 			  &parts, "; ");
 }
 
-/* What holds the Workload before any worker is asked; "": nothing that is worth a message. */
-static mk_str held(struct pass *p)
+/* Does it wait for something before any worker is asked, of which a message is worth while? */
+static bool is_held(const struct pass *p)
 {
-	static const enum why_phase phases[] = {PHASE_NO_JOB,    PHASE_NOT_MANAGED,   PHASE_CHECKS,
-						PHASE_NO_CONFIG, PHASE_NO_DISPATCHER, PHASE_FAULT};
-	struct why_whole whole;
+	enum why_phase phase = why_phase(p);
 
-	why_whole(p, &whole);
-	for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
-		if (whole.phase == phases[i]) {
-			return arena_printf(p->e->out->arena, PREFIX ": %.*s",
-					    STR_ARG(str_cut(whole.words, SUM_MAX)));
-		}
-	}
-	return STR("");
+	return phase == PHASE_NO_JOB || phase == PHASE_NOT_MANAGED || phase == PHASE_CHECKS ||
+	       phase == PHASE_NO_CONFIG || phase == PHASE_NO_DISPATCHER || phase == PHASE_FAULT;
 }
 
 /* Where the job of an evicted Workload is being stopped, or may run; "": nowhere. */
@@ -226,10 +218,14 @@ void message_explain(struct pass *p)
 
 void message_held(struct pass *p)
 {
-	mk_str sum = held(p);
+	struct why_whole whole;
 
-	if (sum.n > 0 && is_long(p, WAITS_HELD)) {
-		write(p, sum, R_WAITING);
+	if (is_held(p) && is_long(p, WAITS_HELD)) {
+		why_whole(p, &whole);
+		write(p,
+		      arena_printf(p->e->out->arena, PREFIX ": %.*s",
+				   STR_ARG(str_cut(whole.words, SUM_MAX))),
+		      R_WAITING);
 	}
 }
 

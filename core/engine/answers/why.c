@@ -367,12 +367,6 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 
 /* --- the Workload as a whole ------------------------------------------------------------------ */
 
-static void set(struct why_whole *w, enum why_phase phase, mk_str words)
-{
-	w->phase = phase;
-	w->words = words;
-}
-
 /* The message of a condition of the local Workload, "" when it has none. */
 static mk_str local_says(struct pass *p, const char *type)
 {
@@ -382,160 +376,218 @@ static mk_str local_says(struct pass *p, const char *type)
 	return short_of(json_str(json_get(c, "message")));
 }
 
-/* The end of its life, or no Workload of ours. */
-static bool is_over(struct pass *p, struct why_whole *w)
+/* The first of the other checks that is not Ready; n_checks: all are. */
+static size_t other_check(const struct pass *p)
 {
-	if (!p->local) {
-		set(w, PHASE_DELETING, STR("the Workload is gone; what is left of it is removed"));
-	} else if (facts_is(p->f, F_TERMINATING)) {
-		set(w, PHASE_DELETING, STR("the Workload is being deleted"));
-	} else if (facts_is(p->f, F_FINISHED)) {
-		set(w, PHASE_FINISHED, short_of(p->f->s[S_FINISHED_MESSAGE]));
-	} else if (!p->checked) {
-		set(w, PHASE_NOT_OURS,
-		    STR("its ClusterQueue has no admission check of MultiKueue"));
-	} else if (!p->kind) {
-		set(w, PHASE_NO_ADAPTER,
-		    say(p, "no adapter serves its owner \"%.*s\"", STR_ARG(p->f->s[S_OWNER_KIND])));
-	} else {
-		return false;
-	}
-	return true;
-}
-
-/* What stands before a race on the manager. */
-static bool is_held(struct pass *p, struct why_whole *w)
-{
-	if (p->state == CHECK_REJECTED) {
-		set(w, PHASE_REJECTED, STR("the admission check was rejected"));
-	} else if (!facts_is(p->f, F_ACTIVE)) {
-		set(w, PHASE_INACTIVE, STR("spec.active is false: it was deactivated"));
-	} else if (!facts_is(p->f, F_QUOTA)) {
-		set(w, PHASE_NO_QUOTA,
-		    say(p, "Kueue has no quota for it on the manager: %.*s",
-			STR_ARG(local_says(p, "QuotaReserved"))));
-	} else if (facts_is(p->f, F_EVICTED)) {
-		set(w, PHASE_EVICTED,
-		    say(p, "Kueue has evicted it: %.*s",
-			STR_ARG(short_of(p->f->s[S_EVICTED_MESSAGE]))));
-	} else if (p->state == CHECK_RETRY) {
-		set(w, PHASE_RETRY, STR("the admission check asks Kueue to queue it again"));
-	} else if (p->f->s[S_CLUSTER].n > 0) {
-		set(w, PHASE_WON, say(p, "it was sent to %.*s", STR_ARG(p->f->s[S_CLUSTER])));
-	} else {
-		return false;
-	}
-	return true;
-}
-
-/*
- * The first of the other checks that is not Ready, its state and what its controller says; "": all
- * are.
- */
-static mk_str other_check(struct pass *p)
-{
-	const struct json *checks, *check;
-	mk_str name, state, said;
 	size_t i = 0;
 
 	while (i < p->f->n_checks && (i == p->check || p->f->states[i] == CHECK_READY)) {
 		i++;
 	}
-	if (i == p->f->n_checks) {
-		return STR("");
-	}
-	name = p->f->checks[i];
-	checks = json_at(record_parse(p->e, p->local), "/status/admissionChecks");
-	check = json_find(checks, "name", name.p);
-	state = json_str(json_get(check, "state"));
-	said = short_of(json_str(json_get(check, "message")));
+	return i;
+}
+
+/* Its name and state, and what its controller says. */
+static mk_str other_check_words(struct pass *p)
+{
+	mk_str name = p->f->checks[other_check(p)];
+	const struct json *checks =
+		json_at(record_parse(p->e, p->local), "/status/admissionChecks");
+	const struct json *check = json_find(checks, "name", name.p);
+	mk_str state = json_str(json_get(check, "state"));
+	mk_str said = short_of(json_str(json_get(check, "message")));
+
 	return say(p, "admission check \"%.*s\" is %.*s%s%.*s", STR_ARG(name),
 		   STR_ARG(state.n > 0 ? state : STR("not Ready")), said.n > 0 ? ": " : "",
 		   STR_ARG(said));
 }
 
-/* What stands before a dispatcher is asked. */
-static bool is_unready(struct pass *p, struct why_whole *w)
-{
-	mk_str check = other_check(p);
-
-	if (!p->job) {
-		set(w, PHASE_NO_JOB, say(p, "its job \"%.*s\" is not there", STR_ARG(p->object)));
-	} else if (!facts_is(p->job->facts, F_MANAGED)) {
-		set(w, PHASE_NOT_MANAGED,
-		    say(p, "its job is not managed by MultiKueue: %.*s",
-			STR_ARG(short_of(p->job->facts->s[S_REASON]))));
-	} else if (check.n > 0) {
-		set(w, PHASE_CHECKS, check);
-	} else if (!p->config) {
-		set(w, PHASE_NO_CONFIG,
-		    say(p, "admission check \"%.*s\" has no MultiKueueConfig",
-			STR_ARG(p->f->checks[p->check])));
-	} else {
-		return false;
-	}
-	return true;
-}
-
-/* A plugin that broke its contract for this Workload, and is called again later. */
-static bool is_faulty(struct pass *p, struct why_whole *w)
+/* A plugin broke its contract for this Workload: so long it is not called, 0 = it is. */
+static int64_t fault_ms(const struct pass *p, bool *ret_adapter)
 {
 	const struct plug *plug = p->e->o.plug;
-	mk_str uid = str_of(p->local->uid), name = p->config ? nominate_dispatcher(p) : STR("");
-	int dispatcher = p->config ? plug_find_dispatcher(plug, name) : -1;
+	mk_str uid = str_of(p->local->uid);
+	int dispatcher = p->config ? plug_find_dispatcher(plug, nominate_dispatcher(p)) : -1;
 	int64_t ms = plug_adapter_rest_ms(plug, p->adapter, uid, p->e->wall);
-	bool by_adapter = ms > 0;
-	mk_str who;
 
-	if (!by_adapter && dispatcher >= 0) {
-		ms = plug_dispatcher_rest_ms(plug, (size_t)dispatcher, uid, p->e->wall);
-	}
-	if (ms <= 0) {
-		return false;
-	}
-	who = by_adapter ? say(p, "the adapter of %.*s", STR_ARG(p->f->s[S_OWNER_KIND]))
-			 : say(p, "dispatcher \"%.*s\"", STR_ARG(name));
-	set(w, PHASE_FAULT,
-	    say(p, "%.*s failed for this Workload%s%.*s", STR_ARG(who), p->w->fault ? ": " : "",
-		STR_ARG(short_of(str_of(p->w->fault)))));
-	w->until_ms = p->e->wall + ms;
-	w->then = "the plugin is called again";
-	return true;
+	*ret_adapter = ms > 0;
+	return ms > 0 || dispatcher < 0
+		       ? ms
+		       : plug_dispatcher_rest_ms(plug, (size_t)dispatcher, uid, p->e->wall);
 }
 
-static void racing(struct pass *p, struct why_whole *w)
+/* What stands before a race on the manager; PHASE_RACING: nothing. */
+static enum why_phase held_phase(const struct pass *p)
+{
+	return p->state == CHECK_REJECTED            ? PHASE_REJECTED
+	       : !facts_is(p->f, F_ACTIVE)           ? PHASE_INACTIVE
+	       : !facts_is(p->f, F_QUOTA)            ? PHASE_NO_QUOTA
+	       : facts_is(p->f, F_EVICTED)           ? PHASE_EVICTED
+	       : p->state == CHECK_RETRY             ? PHASE_RETRY
+	       : p->f->s[S_CLUSTER].n > 0            ? PHASE_WON
+	       : !p->job                             ? PHASE_NO_JOB
+	       : !facts_is(p->job->facts, F_MANAGED) ? PHASE_NOT_MANAGED
+	       : other_check(p) < p->f->n_checks     ? PHASE_CHECKS
+	       : !p->config                          ? PHASE_NO_CONFIG
+						     : PHASE_RACING;
+}
+
+enum why_phase why_phase(const struct pass *p)
+{
+	enum why_phase phase;
+	bool by_adapter;
+
+	if (!p->local || facts_is(p->f, F_TERMINATING)) {
+		return PHASE_DELETING;
+	}
+	if (facts_is(p->f, F_FINISHED)) {
+		return PHASE_FINISHED;
+	}
+	if (!p->checked || !p->kind) {
+		return !p->checked ? PHASE_NOT_OURS : PHASE_NO_ADAPTER;
+	}
+	if (fault_ms(p, &by_adapter) > 0) {
+		return PHASE_FAULT;
+	}
+	phase = held_phase(p);
+	if (phase != PHASE_RACING) {
+		return phase;
+	}
+	if (plug_find_dispatcher(p->e->o.plug, nominate_dispatcher(p)) < 0) {
+		return PHASE_NO_DISPATCHER;
+	}
+	return p->f->n_names == 0 ? PHASE_NOT_NOMINATED : PHASE_RACING;
+}
+
+enum why_phase why_phase_now(const struct engine *e, enum why_phase phase)
+{
+	bool races = phase == PHASE_RACING || phase == PHASE_NOT_NOMINATED;
+
+	return races && e->breaker.open ? PHASE_BREAKER : phase;
+}
+
+static mk_str fault_words(struct pass *p, bool by_adapter)
+{
+	mk_str who = by_adapter ? say(p, "the adapter of %.*s", STR_ARG(p->f->s[S_OWNER_KIND]))
+				: say(p, "dispatcher \"%.*s\"", STR_ARG(nominate_dispatcher(p)));
+
+	return say(p, "%.*s failed for this Workload%s%.*s", STR_ARG(who), p->w->fault ? ": " : "",
+		   STR_ARG(short_of(str_of(p->w->fault))));
+}
+
+static mk_str held_words(struct pass *p, enum why_phase phase)
+{
+	if (phase == PHASE_REJECTED) {
+		return STR("the admission check was rejected");
+	}
+	if (phase == PHASE_INACTIVE) {
+		return STR("spec.active is false: it was deactivated");
+	}
+	if (phase == PHASE_NO_QUOTA) {
+		return say(p, "Kueue has no quota for it on the manager: %.*s",
+			   STR_ARG(local_says(p, "QuotaReserved")));
+	}
+	if (phase == PHASE_EVICTED) {
+		return say(p, "Kueue has evicted it: %.*s",
+			   STR_ARG(short_of(p->f->s[S_EVICTED_MESSAGE])));
+	}
+	if (phase == PHASE_RETRY) {
+		return STR("the admission check asks Kueue to queue it again");
+	}
+	return say(p, "it was sent to %.*s", STR_ARG(p->f->s[S_CLUSTER]));
+}
+
+/* Of a phase in which no dispatcher is asked. */
+static mk_str unready_words(struct pass *p, enum why_phase phase)
+{
+	if (phase == PHASE_NO_JOB) {
+		return say(p, "its job \"%.*s\" is not there", STR_ARG(p->object));
+	}
+	if (phase == PHASE_NOT_MANAGED) {
+		return say(p, "its job is not managed by MultiKueue: %.*s",
+			   STR_ARG(short_of(p->job->facts->s[S_REASON])));
+	}
+	if (phase == PHASE_CHECKS) {
+		return other_check_words(p);
+	}
+	return say(p, "admission check \"%.*s\" has no MultiKueueConfig",
+		   STR_ARG(p->f->checks[p->check]));
+}
+
+static mk_str race_words(struct pass *p, enum why_phase phase)
 {
 	const struct plug *plug = p->e->o.plug;
 	mk_str name = nominate_dispatcher(p);
 	int dispatcher = plug_find_dispatcher(plug, name);
 
-	if (dispatcher < 0) {
-		set(w, PHASE_NO_DISPATCHER,
-		    say(p, "no dispatcher is named \"%.*s\"", STR_ARG(name)));
-	} else if (p->e->breaker.open) {
-		set(w, PHASE_BREAKER,
-		    STR("the breaker is open: clones that exist already are not made again"));
-	} else if (p->f->n_names == 0) {
-		set(w, PHASE_NOT_NOMINATED,
-		    say(p, "dispatcher \"%.*s\" %s", STR_ARG(name),
-			plug_dispatcher(plug, (size_t)dispatcher)->is_template
-				? "has nominated no cluster"
-				: "finds no worker that can take it now"));
-	} else {
-		set(w, PHASE_RACING,
-		    say(p, "%u of %u clusters are nominated, none has admitted it",
-			(unsigned)p->f->n_names, (unsigned)p->config->facts->n_names));
+	if (phase == PHASE_NO_DISPATCHER) {
+		return say(p, "no dispatcher is named \"%.*s\"", STR_ARG(name));
 	}
-	if (p->w->round.asked_again > p->e->now) {
-		w->until_ms = wall_of(p->e, p->w->round.asked_again);
-		w->then = "the dispatcher is asked for more clusters";
+	if (phase == PHASE_BREAKER) {
+		return STR("the breaker is open: clones that exist already are not made again");
 	}
+	if (phase == PHASE_NOT_NOMINATED) {
+		return say(p, "dispatcher \"%.*s\" %s", STR_ARG(name),
+			   plug_dispatcher(plug, (size_t)dispatcher)->is_template
+				   ? "has nominated no cluster"
+				   : "finds no worker that can take it now");
+	}
+	return say(p, "%u of %u clusters are nominated, none has admitted it",
+		   (unsigned)p->f->n_names, (unsigned)p->config->facts->n_names);
+}
+
+static mk_str words_of(struct pass *p, enum why_phase phase, bool by_adapter)
+{
+	switch (phase) {
+	case PHASE_DELETING:
+		return p->local ? STR("the Workload is being deleted")
+				: STR("the Workload is gone; what is left of it is removed");
+	case PHASE_FINISHED:
+		return short_of(p->f->s[S_FINISHED_MESSAGE]);
+	case PHASE_NOT_OURS:
+		return STR("its ClusterQueue has no admission check of MultiKueue");
+	case PHASE_NO_ADAPTER:
+		return say(p, "no adapter serves its owner \"%.*s\"",
+			   STR_ARG(p->f->s[S_OWNER_KIND]));
+	case PHASE_FAULT:
+		return fault_words(p, by_adapter);
+	case PHASE_REJECTED:
+	case PHASE_INACTIVE:
+	case PHASE_NO_QUOTA:
+	case PHASE_EVICTED:
+	case PHASE_RETRY:
+	case PHASE_WON:
+		return held_words(p, phase);
+	case PHASE_NO_JOB:
+	case PHASE_NOT_MANAGED:
+	case PHASE_CHECKS:
+	case PHASE_NO_CONFIG:
+		return unready_words(p, phase);
+	case PHASE_NO_DISPATCHER:
+	case PHASE_BREAKER:
+	case PHASE_NOT_NOMINATED:
+	case PHASE_RACING:
+		return race_words(p, phase);
+	case PHASE_UNKNOWN:
+	case PHASE_N:
+		break;
+	}
+	return STR("");
 }
 
 void why_whole(struct pass *p, struct why_whole *ret)
 {
-	*ret = (struct why_whole){.until_ms = -1};
-	if (!is_over(p, ret) && !is_faulty(p, ret) && !is_held(p, ret) && !is_unready(p, ret)) {
-		racing(p, ret);
+	enum why_phase phase = why_phase_now(p->e, why_phase(p));
+	bool races = phase >= PHASE_NO_DISPATCHER && phase != PHASE_FAULT, by_adapter = false;
+	int64_t ms = phase == PHASE_FAULT ? fault_ms(p, &by_adapter) : 0;
+
+	*ret = (struct why_whole){
+		.phase = phase, .words = words_of(p, phase, by_adapter), .until_ms = -1};
+	if (ms > 0) {
+		ret->until_ms = p->e->wall + ms;
+		ret->then = "the plugin is called again";
+	} else if (races && p->w->round.asked_again > p->e->now) {
+		ret->until_ms = wall_of(p->e, p->w->round.asked_again);
+		ret->then = "the dispatcher is asked for more clusters";
 	}
 }

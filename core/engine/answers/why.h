@@ -45,34 +45,10 @@
 	X(WHY_JOB_RUNS, "JobRuns")                 \
 	X(WHY_JOB_ENDED, "JobEnded")
 
-/* Where a Workload stands as a whole; the texts are part of the visibility API. */
-#define WHY_PHASE(X)                                \
-	X(PHASE_UNKNOWN, "Unknown")                 \
-	X(PHASE_NOT_OURS, "NotOurs")                \
-	X(PHASE_DELETING, "Deleting")               \
-	X(PHASE_FINISHED, "Finished")               \
-	X(PHASE_NO_ADAPTER, "NoAdapter")            \
-	X(PHASE_REJECTED, "Rejected")               \
-	X(PHASE_INACTIVE, "Inactive")               \
-	X(PHASE_EVICTED, "Evicted")                 \
-	X(PHASE_NO_QUOTA, "WaitsForQuota")          \
-	X(PHASE_RETRY, "Retry")                     \
-	X(PHASE_WON, "Won")                         \
-	X(PHASE_NO_JOB, "JobMissing")               \
-	X(PHASE_NOT_MANAGED, "JobNotManaged")       \
-	X(PHASE_CHECKS, "WaitsForOtherChecks")      \
-	X(PHASE_NO_CONFIG, "ConfigMissing")         \
-	X(PHASE_NO_DISPATCHER, "DispatcherMissing") \
-	X(PHASE_FAULT, "PluginFault")               \
-	X(PHASE_BREAKER, "BreakerOpen")             \
-	X(PHASE_NOT_NOMINATED, "NotNominated")      \
-	X(PHASE_RACING, "Racing")
-
 #define WHY_ENUM(id, text) id,
 enum why { WHY_CLUSTER(WHY_ENUM) WHY_N };
-enum why_phase { WHY_PHASE(WHY_ENUM) PHASE_N };
 #undef WHY_ENUM
-extern const char *const why_names[WHY_N], *const why_phases[PHASE_N];
+extern const char *const why_names[WHY_N];
 
 struct why_cluster {
 	enum why why;
@@ -92,7 +68,11 @@ struct why_whole {
 
 /* How the cluster of this clone stands. Needs a pass that has looked (pass_look). */
 void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret);
-/* Where the Workload stands. Needs the same. */
+/* Where the Workload stands, while the breaker is not open. Needs a pass that is open. */
+enum why_phase why_phase(const struct pass *p);
+/* The same, and the breaker counts. */
+enum why_phase why_phase_now(const struct engine *e, enum why_phase phase);
+/* Where the Workload stands, in words. Needs a pass that is open. */
 void why_whole(struct pass *p, struct why_whole *ret);
 
 #endif

@@ -2,6 +2,8 @@
 /* Counters for metrics; see tally.h. */
 #include "core/engine/rules/tally.h"
 
+#include "core/engine/answers/why.h"
+
 static void tell(const struct pass *p, struct engine_count count)
 {
 	const struct engine_options *o = &p->e->o;
@@ -80,6 +82,44 @@ void tally_line(struct pass *p)
 		w->lined_up_at = e->now;
 		list_add_tail(&e->lined_up, &w->line);
 	}
+}
+
+void tally_phase(const struct pass *p)
+{
+	enum why_phase phase = why_phase(p);
+
+	p->e->phases[p->w->phase]--;
+	p->w->phase = (uint8_t)phase;
+	p->e->phases[phase]++;
+}
+
+void engine_phases(const struct engine *e, void (*fn)(void *ctx, const char *phase, size_t n),
+		   void *ctx)
+{
+	size_t now[PHASE_N] = {0};
+
+	for (size_t i = 0; i < PHASE_N; i++) {
+		now[why_phase_now(e, (enum why_phase)i)] += e->phases[i];
+	}
+	for (size_t i = 0; i < PHASE_N; i++) {
+		fn(ctx, why_phases[i], now[i]);
+	}
+}
+
+bool engine_first_waiting(const struct engine *e, mk_str *ret_ns, mk_str *ret_name,
+			  int64_t *ret_since_ms)
+{
+	const struct list_node *line = list_empty(&e->overdue) ? &e->lined_up : &e->overdue;
+	const struct wl *w;
+
+	if (list_empty(line)) {
+		return false;
+	}
+	w = LIST_ENTRY(line->next, struct wl, line);
+	*ret_ns = w->ns;
+	*ret_name = w->name;
+	*ret_since_ms = w->lined_up_at;
+	return true;
 }
 
 void tally_overdue(struct engine *e)

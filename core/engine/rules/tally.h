@@ -13,6 +13,8 @@
 void tally_local(struct pass *p);
 /* After a pass: does the Workload wait for a worker? */
 void tally_line(struct pass *p);
+/* After a pass: in which phase is it? */
+void tally_phase(const struct pass *p);
 /* Which Workloads have waited for too long by now? */
 void tally_overdue(struct engine *e);
 /* Counts that Kueue on the worker has evicted the winner's clone 'k'. */

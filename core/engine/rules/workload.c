@@ -359,6 +359,7 @@ void workload_pass(struct engine *e, struct wl *w)
 	any = count_uses(&p);
 	await(&p);
 	tally_line(&p);
+	tally_phase(&p);
 	stages_note(&p, any);
 	if (e->no_memory) {
 		queue_add(&e->queue, &w->item);

@@ -4,7 +4,7 @@
 const POLL_MS = 3000, BACKOFF_MAX_MS = 30000, ANSWER_MS = 10000, ROWS = 100, LOOKS = 10, KEPT = 1024;
 const PHASES = ["Racing", "NotNominated", "WaitsForQuota", "WaitsForOtherChecks", "Won", "Evicted", "Retry",
 	"Rejected", "Inactive", "JobMissing", "JobNotManaged", "NoAdapter", "ConfigMissing",
-	"DispatcherMissing", "BreakerOpen", "NotOurs", "Finished", "Deleting", "Unknown"];
+	"DispatcherMissing", "BreakerOpen", "PluginFault", "NotOurs", "Finished", "Deleting", "Unknown"];
 const GOOD = ["Connected", "JobRuns", "JobEnded", "Admitted", "Won", "Finished", "Ready"];
 const BAD = ["NotConnected", "WinnerNotConnected", "JobRefused", "Rejected", "BreakerOpen", "KindRefused", "ForeignObject"];
 const OVER = ["Finished", "Deleting", "NotOurs"];
@@ -84,15 +84,15 @@ async function get(path, signal) {
 }
 const query = o => new URLSearchParams(Object.entries(o).filter(([, v]) => v !== "" && v !== undefined)).toString();
 
-// Pages from 'after' on until there are 'most' rows that 'fits' lets through, LOOKS requests at most.
-async function workloads(filter, fits, after, signal, most = ROWS) {
+// Pages from 'after' on until there are ROWS rows that 'fits' lets through, LOOKS requests at most.
+async function workloads(filter, fits, after, signal) {
 	const rows = [];
 	let looks = 0;
 	do {
 		const page = await get("/v1/workloads?" + query({...filter, limit: ROWS, continue: after || ""}), signal);
 		rows.push(...page.items.filter(fits));
 		after = page.continue;
-	} while (after && rows.length < most && ++looks < LOOKS);
+	} while (after && rows.length < ROWS && ++looks < LOOKS);
 	return {rows, after};
 }
 
@@ -162,40 +162,24 @@ function count(rows, of) {
 }
 
 function fleet(box) {
-	const seen = {rows: [], after: undefined, turn: undefined};
 	return {
 		title: "Fleet",
 		async load(signal) {
 			const s = await get("/status", signal);
 			await decisions(signal);
-			// A few pages each time; what was counted last stays until the round has ended.
-			const page = await workloads({}, w => !OVER.includes(w.phase), seen.after, signal, Infinity).catch(e => {
-				if (e.status !== 410) throw e;
-				seen.turn = [];
-				return {rows: [], after: undefined};
-			});
-			seen.turn = (seen.turn || []).concat(page.rows.map(w => ({ns: w.namespace, name: w.name, phase: w.phase})));
-			seen.after = page.after;
-			if (!page.after || !seen.whole) seen.rows = seen.turn;
-			if (!page.after) Object.assign(seen, {whole: true, turn: undefined});
-			const oldest = seen.rows.find(w => w.phase === "Racing" || w.phase === "NotNominated");
-			const wait = oldest ? await get("/v1/workloads/" + encodeURIComponent(oldest.ns) + "/" + encodeURIComponent(oldest.name), signal)
-				.catch(e => { if (e.status !== 404) throw e; }) : undefined;
-			return {s, oldest, wait};
+			return s;
 		},
-		draw({s, oldest, wait}) {
-			const links = count(s.clusters.filter(c => c.name !== "manager"), c => c.link), n = count(seen.rows, w => w.phase);
-			if (oldest && seen.first !== oldest.ns + "/" + oldest.name) Object.assign(seen, {first: oldest.ns + "/" + oldest.name, at: Date.now()});
-			const check = wait && wait.admissionCheck ? " (check " + wait.admissionCheck.name + " is " + wait.admissionCheck.state + ")" : "";
+		draw(s) {
+			const links = count(s.clusters.filter(c => c.name !== "manager"), c => c.link), n = s.phases || {}, first = s.first;
 			fill(box, el("h3", {}, "Workers"), el("div", {class: "cards"},
 				card("connected", number(links.up), "#/workers?state=Connected"),
 				card("not connected", number(links.down), "#/workers?state=NotConnected"),
 				card("connecting", number(links.connecting), "#/workers?state=Connecting")),
-			el("h3", {}, "Workloads in flight"), el("div", {class: "cards"},
+			el("h3", {}, "Workloads"), el("div", {class: "cards"},
 				card("known to the daemon", number(s.workloads), "#/workloads"),
 				PHASES.filter(p => n[p] || p === "Racing" || p === "Won").map(p => card(p, number(n[p]), "#/workloads?phase=" + p))),
-			seen.whole ? null : el("p", {class: "faint"}, "Counted so far: " + number(seen.rows.length)),
-			el("p", {}, oldest ? ["First in line: ", wlLink(oldest.ns, oldest.name), ", for " + span(Date.now() - seen.at) + " since this page looks" + check] : "No Workload waits for a worker."),
+			el("p", {}, first ? ["First in line: ", wlLink(first.namespace, first.name), ", for " + age(first.since)]
+				: s.leader ? "No Workload waits for a worker." : "A standby: the leader knows which Workload is first in line."),
 			el("h3", {}, "Daemon"), el("div", {class: "cards"},
 				card("multikueued " + s.version, s.leader ? "leads" : "standby"),
 				card("operations under way", number(s.pending)), card("clones made", number(s.dispatched)),
