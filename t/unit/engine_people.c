@@ -122,6 +122,25 @@ static void frozen_kind(void)
 	w_free(w);
 }
 
+/* A Job that was deleted with --cascade=orphan leaves its Workload without an owner. */
+static void frozen_orphan(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_stop(w);
+	w_patch(w, wl, "{\"metadata\":{\"ownerReferences\":null}}");
+	w_restart(w);
+	w->full = true;
+	w_settle(w);
+	w_advance(w, 1000);
+	is_int(n_lines(w_take(w), "Dispatched workloads that no longer name a job as their owner, "
+				  "like ns/wl-j, are left as they are"),
+	       1, "one event for those without an owner, which names no kind");
+	ok(clone_of(w, 2, "wl-j") != NULL, "... and hands off");
+	w_free(w);
+}
+
 static void faulty_plugin(void)
 {
 	struct world *w = w_new(3);
@@ -197,6 +216,7 @@ int main(void)
 	counted_again();
 	standby_counts_nothing();
 	frozen_kind();
+	frozen_orphan();
 	faulty_plugin();
 	silent_dispatcher();
 	return done_testing();

@@ -95,6 +95,7 @@ static const struct mend wholes[] = {
 	 "see the controller of that admission check: workers are asked once it is Ready"},
 	{PHASE_EVICTED, NULL,
 	 "wait until the job has stopped on its worker: Kueue queues it again then"},
+	{PHASE_NO_ADAPTER, "names no job", "delete the Workload, if its job is gone"},
 	{PHASE_NO_ADAPTER, NULL, "install an adapter for this kind: docs/adapters.md"},
 	{PHASE_REJECTED, NULL,
 	 "see the check's message; activate the Workload again (spec.active)"},

@@ -547,8 +547,9 @@ static mk_str words_of(struct pass *p, enum why_phase phase, bool by_adapter)
 	case PHASE_NOT_OURS:
 		return STR("its ClusterQueue has no admission check of MultiKueue");
 	case PHASE_NO_ADAPTER:
-		return say(p, "no adapter serves its owner \"%.*s\"",
-			   STR_ARG(p->f->s[S_OWNER_KIND]));
+		return p->f->s[S_OWNER_KIND].n == 0 ? STR("it names no job as its owner")
+						    : say(p, "no adapter serves its owner \"%.*s\"",
+							  STR_ARG(p->f->s[S_OWNER_KIND]));
 	case PHASE_FAULT:
 		return fault_words(p, by_adapter);
 	case PHASE_REJECTED:

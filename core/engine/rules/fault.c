@@ -75,6 +75,13 @@ void fault_frozen(struct pass *p)
 	    map_get(&e->frozen_kinds, kind) || !map_put(&e->frozen_kinds, kind, e)) {
 		return; /* without memory the next pass sends it */
 	}
+	if (kind.n == 0) {
+		note_warn(e, check, NULL,
+			  "Dispatched workloads that no longer name a job as their owner, like "
+			  "%.*s/%.*s, are left as they are: delete them when their jobs are gone",
+			  STR_ARG(p->w->ns), STR_ARG(p->w->name));
+		return;
+	}
 	note_warn(e, check, NULL,
 		  "No plugin serves the kind \"%.*s\" any more: its dispatched "
 		  "workloads, like %.*s/%.*s, are left as they are",
