@@ -129,9 +129,65 @@ static void test_kubeconfig(void)
 	ok(!objects_with_token(&a, json_new_obj(&a), STR("new")), "no Secret: none");
 }
 
+static void test_removal(void)
+{
+	struct json *config = parse(
+		"{\"metadata\":{\"name\":\"workers\",\"resourceVersion\":\"7\"},"
+		"\"spec\":{\"clusters\":[\"a\",\"west\",\"b\"],\"quotaManagement\":\"Manual\"}}");
+	const struct json *without = objects_config_without(&a, config, STR("west"));
+	struct json *secrets = parse("{\"items\":[]}");
+
+	is_str(json_write(&a, json_get(without, "spec")).p, "{\"clusters\":[\"a\",\"b\"]}",
+	       "a config keeps its other clusters, in order");
+	is_str(json_str_at(without, "/metadata/resourceVersion").p, "7",
+	       "... if nothing has changed it");
+	ok(!objects_config_without(&a, config, STR("wes")), "one that does not name it stays");
+
+	add_token(secrets, NAMED("1"), UID, true);
+	json_add(&a, json_get(secrets, "items"),
+		 parse("{\"metadata\":{\"name\":\"x\",\"annotations\":{\"kubernetes.io/"
+		       "service-account.name\":\"default\"}}}"));
+	is_int(objects_foreign_token(secrets, STR(UID)).n, 0, "no token of another manager");
+	json_add(&a, json_get(secrets, "items"), objects_token(&a, STR("n"), STR("2-b"), 1));
+	ok(objects_is_token(json_at(secrets, "/items/0"), STR(UID)), "a token Secret of ours");
+	add_token(secrets, "--all", UID, false);
+	ok(!objects_is_token(json_at(secrets, "/items/3"), STR(UID)),
+	   "one whose name would be an option of kubectl is none");
+	is_str(objects_foreign_token(secrets, STR(UID)).p, "multikueued-token-2-b-1",
+	       "one of another");
+
+	is_int(objects_foreign_writer(
+		       parse("{\"metadata\":{\"managedFields\":["
+			     "{\"manager\":\"kubectl-multikueue\",\"fieldsV1\":{\"f:rules\":{}}},"
+			     "{\"manager\":\"label\",\"fieldsV1\":{\"f:metadata\":{}}}]}}"))
+		       .n,
+	       0, "rights that no other wrote");
+	is_str(objects_foreign_writer(
+		       parse("{\"metadata\":{\"managedFields\":["
+			     "{\"manager\":\"argocd\",\"fieldsV1\":{\"f:rules\":{}}}]}}"))
+		       .p,
+	       "argocd", "rights that another wrote");
+	ok(objects_binds_alone(
+		   parse("{\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"multikueued\","
+			 "\"namespace\":\"n\"}]}"),
+		   STR("n")),
+	   "rights of this account alone");
+	ok(!objects_binds_alone(
+		   parse("{\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"multikueued\","
+			 "\"namespace\":\"m\"}]}"),
+		   STR("n")),
+	   "of that in another namespace");
+	ok(!objects_binds_alone(
+		   parse("{\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"multikueued\","
+			 "\"namespace\":\"n\"},{\"kind\":\"User\",\"name\":\"u\"}]}"),
+		   STR("n")),
+	   "and of a user");
+}
+
 int main(void)
 {
 	arena_init(&a, 1 << 24);
+	test_removal();
 	test_rotation();
 	test_strangers();
 	test_kubeconfig();

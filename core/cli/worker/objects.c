@@ -161,6 +161,50 @@ struct objects_rotation objects_rotate(struct arena *a, const struct json *secre
 	return r;
 }
 
+bool objects_is_token(const struct json *secret, mk_str manager_uid)
+{
+	return token_number(secret, manager_uid) > 0;
+}
+
+mk_str objects_foreign_token(const struct json *secrets, mk_str manager_uid)
+{
+	struct json_iter it = json_iter(json_get(secrets, "items"));
+
+	while (json_next(&it)) {
+		const struct json *meta = json_get(it.val, "metadata");
+		mk_str account = json_str(json_get(json_get(meta, "annotations"), ACCOUNT_OF));
+		mk_str uid = json_str(json_get(json_get(meta, "labels"), OBJECTS_MANAGER_UID));
+
+		if (str_is(account, ACCOUNT) && !str_eq(uid, manager_uid)) {
+			return json_str(json_get(meta, "name"));
+		}
+	}
+	return STR("");
+}
+
+mk_str objects_foreign_writer(const struct json *role)
+{
+	struct json_iter it = json_iter(json_at(role, "/metadata/managedFields"));
+
+	while (json_next(&it)) {
+		mk_str writer = json_str(json_get(it.val, "manager"));
+
+		if (!str_is(writer, OBJECTS_WRITER) && json_at(it.val, "/fieldsV1/f:rules")) {
+			return writer.n > 0 ? writer : STR("unknown");
+		}
+	}
+	return STR("");
+}
+
+bool objects_binds_alone(const struct json *binding, mk_str ns)
+{
+	const struct json *subjects = json_get(binding, "subjects");
+
+	return json_len(subjects) == 1 && str_is(json_str_at(subjects, "/0/name"), ACCOUNT) &&
+	       str_is(json_str_at(subjects, "/0/kind"), "ServiceAccount") &&
+	       str_eq(json_str_at(subjects, "/0/namespace"), ns);
+}
+
 /* --- the manager ------------------------------------------------------------------------------ */
 
 /* [{name: NAME, KEY: value}] */
@@ -261,6 +305,14 @@ struct json *objects_config(struct arena *a, mk_str name, const struct json *old
 
 	json_add(a, clusters, json_new_str(a, cluster));
 	return had ? NULL : config_with(a, name, old, clusters);
+}
+
+struct json *objects_config_without(struct arena *a, const struct json *old, mk_str cluster)
+{
+	bool had;
+	struct json *clusters = clusters_but(a, old, cluster, &had);
+
+	return had ? config_with(a, json_str_at(old, "/metadata/name"), old, clusters) : NULL;
 }
 
 /* The kubeconfig in a Secret; NULL: there is none. */

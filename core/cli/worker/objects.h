@@ -72,4 +72,17 @@ struct objects_rotation {
 struct objects_rotation objects_rotate(struct arena *a, const struct json *secrets,
 				       mk_str manager_uid, mk_str token);
 
+/* --- what goes with a worker ------------------------------------------------------------------ */
+
+/* MultiKueueConfig 'old' without the cluster; NULL: it does not name it. */
+struct json *objects_config_without(struct arena *a, const struct json *old, mk_str cluster);
+/* Is it a token Secret that these commands made for that manager? */
+bool objects_is_token(const struct json *secret, mk_str manager_uid);
+/* A token Secret in the List that the account has for another user than that manager; "": none. */
+mk_str objects_foreign_token(const struct json *secrets, mk_str manager_uid);
+/* Who else wrote the rules of that ClusterRole, which has its managedFields; "": no other. */
+mk_str objects_foreign_writer(const struct json *role);
+/* Does the ClusterRoleBinding give the rights to the account in namespace 'ns' alone? */
+bool objects_binds_alone(const struct json *binding, mk_str ns);
+
 #endif

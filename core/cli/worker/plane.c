@@ -111,18 +111,19 @@ struct json *plane_get(const struct plane *p, const char *what, const char *name
 	return v;
 }
 
-bool plane_apply(const struct plane *p, const struct json *objects)
+static bool apply(const struct plane *p, const struct json *objects, const char *dry, mk_str *said)
 {
 	struct arena *a = &p->c->a;
 	struct json *list = json_new_obj(a);
-	const char *words[] = {"apply",
-			       "--server-side",
-			       "--field-manager=" OBJECTS_WRITER,
-			       "--filename=-",
-			       p->force ? "--force-conflicts" : NULL,
-			       NULL};
-	mk_str said, text;
+	const char *words[WORDS_MAX] = {"apply", "--server-side", "--field-manager=" OBJECTS_WRITER,
+					"--filename=-"};
+	size_t n = 4;
+	mk_str text;
 
+	if (p->force) {
+		words[n++] = "--force-conflicts";
+	}
+	words[n++] = dry;
 	json_set_str(a, list, "apiVersion", STR("v1"));
 	json_set_str(a, list, "kind", STR("List"));
 	json_set(a, list, STR("items"), json_dup(a, objects));
@@ -131,11 +132,25 @@ bool plane_apply(const struct plane *p, const struct json *objects)
 		(void)cli_no_memory(p->c);
 		return false;
 	}
-	if (!run(p, text, &said, words)) {
+	return run(p, text, said, words);
+}
+
+bool plane_apply(const struct plane *p, const struct json *objects)
+{
+	mk_str said;
+
+	if (!apply(p, objects, NULL, &said)) {
 		return false;
 	}
 	tell(p, said);
 	return cli_flush(p->c);
+}
+
+bool plane_try(const struct plane *p, const struct json *objects)
+{
+	mk_str said;
+
+	return apply(p, objects, "--dry-run=server", &said);
 }
 
 bool plane_delete(const struct plane *p, const char *what, mk_str name, const char *ns)

@@ -31,7 +31,7 @@ bool plane_run(const struct plane *p, mk_str *ret, const char *const *words);
 
 /*
  * What `kubectl get 'what' ['name'] -n 'ns' -o json` prints, without 'name' or with a selector in
- * its place ("--selector=a=b") a list. One that is not there
+ * its place ("--selector=a=b") a list; any other option can stand there, too. One that is not there
  * is an empty object. NULL: it failed.
  */
 struct json *plane_get(const struct plane *p, const char *what, const char *name, const char *ns);
@@ -41,6 +41,9 @@ struct json *plane_get(const struct plane *p, const char *what, const char *name
  * each one.
  */
 bool plane_apply(const struct plane *p, const struct json *objects);
+
+/* Would plane_apply be refused, say because another writer has a field? Changes nothing. */
+bool plane_try(const struct plane *p, const struct json *objects);
 
 /*
  * Deletes 'what' 'name' ("secret", "west"), if it is there, and waits until it is gone. 'ns' NULL:

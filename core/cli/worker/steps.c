@@ -202,6 +202,13 @@ enum cli_exit steps_judge(const struct steps *s, const struct steps_held *held)
 		json_str(json_get(json_at(held->secret, "/metadata/labels"), OBJECTS_WORKER_UID));
 	mk_str server = objects_server(&s->c->a, held->secret);
 
+	if (json_len(held->secret) == 0) {
+		cli_error(s->c,
+			  "which cluster multikueuecluster/%.*s leads to is not known; expected "
+			  "the Secret that `kubectl multikueue worker add` makes: see --namespace",
+			  STR_ARG(s->name));
+		return CLI_NO;
+	}
 	if (uid.n == 0) {
 		cli_error(s->c,
 			  "secret/%.*s was not made by `kubectl multikueue worker add`, so which "

@@ -5,6 +5,6 @@
 
 #include "core/cli/cli.h"
 
-extern const struct cli_command worker_add, worker_rotate;
+extern const struct cli_command worker_add, worker_rotate, worker_remove;
 
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shell library of the scenarios of `kubectl multikueue worker`: a kubeconfig with a context for each
-# plane, and w1 without the rights that the fleet gave it, so that only what the command makes
+# Shell library of the scenarios of `kubectl multikueue worker`: a kubeconfig with a context for
+# each plane, and w1 without the rights that the fleet gave it, so that only what the command makes
 # counts. Source it after scene.sh.
 # shellcheck shell=sh
 

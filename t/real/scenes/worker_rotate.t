@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # `kubectl multikueue worker rotate` while Jobs come one after the other: the manager gets another
-# token, the former is refused from then on, and no Job is lost or made twice.
+# token, the former is refused from then on, and no Job is lost or made twice. Then `worker remove`:
+# not while a Job runs there, nor from a config that would be empty; nothing of ours is left on it.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -91,4 +92,57 @@ is "$(created_jobs | awk '$1 != 1')" "" "each was made once"
 is "$(active_since)" "$before" "the MultiKueueCluster was Active all the while"
 is "$(warnings)" "" "no Event warns of it"
 is "$(grep -c '"msg":"cluster is not connected' "$WORK/multikueued.log")" 0 "the link was not lost"
+
+# --- away -----------------------------------------------------------------------------------------
+# versions: of what a removal changes.
+versions()
+{
+	k mgr get multikueueconfig,multikueuecluster -o json |
+		jq -c '.items[] | [.metadata.name, .metadata.generation, .metadata.annotations]'
+	tokens
+}
+# refused WORDS DESC: a removal ends with them, and changes nothing.
+refused()
+{
+	before=$(versions)
+	mk worker remove w1 >"$WORK/said" 2>&1
+	is $? 1 "$2"
+	grep -q "^error: $1" "$WORK/said" || diag "$(cat "$WORK/said")"
+	is "$(grep -c "^error: $1" "$WORK/said")" 1 "... is said"
+	is "$(versions)" "$before" "... and nothing is changed"
+}
+# running: how many pods of the Job the manager counts, while the kubelet plays.
+running()
+{
+	pods w1 Running
+	field mgr job held '{.status.active}'
+}
+job mgr held "$MANAGED"
+must 2 "a Job runs on the worker" running
+refused "1 Workload runs on w1; " "a worker where a Job runs"
+ends held
+refused "multikueueconfig/$T names w1 alone" "the only worker of a config"
+queue w2
+cluster w2
+k mgr apply --server-side --force-conflicts --field-manager=kubectl-multikueue -f - >/dev/null <<END
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: MultiKueueConfig
+metadata: {name: $T}
+spec: {clusters: [w1, w2]}
+END
+mk worker remove w1 --dry-run >"$WORK/dry" 2>&1
+is "$? $(grep -c ' (dry run)$' "$WORK/dry")" "0 8" "a dry run says what would be done" || diag "$(cat "$WORK/dry")"
+mk worker remove w1 >"$WORK/removed" 2>&1
+is $? 0 "the worker is removed"
+diag "$(cat "$WORK/removed")"
+is "$(k mgr get multikueueconfig "$T" -o 'jsonpath={.spec.clusters}')" '["w2"]' "its config has the other one"
+is "$(k mgr get multikueuecluster w1 --ignore-not-found -o name; k mgr -n kueue-system get secret w1 --ignore-not-found -o name)" "" \
+	"the manager has nothing of it"
+is "$(tokens; k w1 get clusterrole,clusterrolebinding multikueued-worker --ignore-not-found -o name; account_uid)" "" \
+	"the worker has no token, account or rights of ours"
+mk worker remove w1 >"$WORK/again" 2>&1
+is "$? $(cat "$WORK/again")" "0 nothing of multikueuecluster/w1 is there" "the same again finds nothing"
+job mgr later "$MANAGED"
+must yes "a later Job is made on the other worker" has_workload w2 later
+ends later
 scene_end
