@@ -11,7 +11,8 @@ MAKEFLAGS += --no-builtin-rules
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-FLAVOUR ?= dev
+# What ships is optimised over all files.
+FLAVOUR ?= $(if $(filter deb,$(MAKECMDGOALS)),release,dev)
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
 IS_CLANG := $(findstring clang,$(CC))
@@ -26,7 +27,7 @@ say = $(if $(V),set -x; ,echo '  $(1) $(2)'; )
 
 # --- dependencies (conf/install-deps brings them) -------------------------------------------------
 PKGS := libcurl libcrypto libssl yaml-0.1 libevent_core libevent_extra libevent_openssl yyjson libnghttp2 zlib
-NEED_DEPS := $(filter-out help clean deps fmt fmt-check,$(or $(MAKECMDGOALS),all))
+NEED_DEPS := $(filter-out help clean deps dist fmt fmt-check,$(or $(MAKECMDGOALS),all))
 ifneq ($(NEED_DEPS),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) && command -v $(CC) || echo missing),$(shell command -v $(CC)))
 DEPS_DONE := $(shell conf/install-deps test >&2 && echo ok)
@@ -36,8 +37,11 @@ endif
 endif
 DEP_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PKGS)))
 pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
-YYJSON_LIBS := $(call pkg_libs,yyjson) $(addprefix -Wl$(comma)-rpath$(comma),$(abspath $(shell ls -d build/deps/usr/lib/*-linux-* 2>/dev/null)))
-BASE_LIBS := $(YYJSON_LIBS) $(call pkg_libs,yaml-0.1 libcrypto) -ldl -lpthread -lm
+# yyjson out of build/deps: what is installed brings it along, and finds it by its own place, in build/lib before.
+DEPS_LIB := $(shell ls -d build/deps/usr/lib/*-linux-* 2>/dev/null)
+RPATH := $(addprefix -Wl$(comma)-rpath$(comma),$(abspath $(DEPS_LIB)))
+BASE_LIBS_ALL := $(call pkg_libs,yyjson yaml-0.1 libcrypto) -ldl -lpthread -lm
+BASE_LIBS = $(RPATH) $(BASE_LIBS_ALL)
 NET_LIBS := $(call pkg_libs,libcurl libssl libnghttp2 zlib libevent_core libevent_extra libevent_openssl)
 SIM_LIBS := $(call pkg_libs,libnghttp2 libssl)
 endif
@@ -64,7 +68,8 @@ AR := $(if $(IS_CLANG),$(or $(shell command -v llvm-ar),ar),ar)
 LTO := $(if $(IS_CLANG),-flto=thin,-flto=auto -fno-fat-lto-objects)
 LTO := $(if $(filter release,$(FLAVOUR)),$(if $(shell d=$$(mktemp -d) && cd $$d && echo 'int f(void); int f(void) { return 0; }' >f.c && echo 'int f(void); int main(void) { return f(); }' >m.c && \
 	{ $(CC) $(LTO) -c f.c && $(AR) rcs f.a f.o && $(CC) $(LTO) m.c f.a -o m || echo no; } 2>&1; rm -rf $$d),,$(LTO)))
-CFLAGS_release := -O3 $(LTO) $(ZERO_INIT) -D_FORTIFY_SOURCE=2
+# No path of the build gets into what ships.
+CFLAGS_release := -ffile-prefix-map=$(CURDIR)=. -O3 $(LTO) $(ZERO_INIT) -D_FORTIFY_SOURCE=2
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS_valgrind := -O1
 CFLAGS_cov := -O0 --coverage
@@ -100,6 +105,14 @@ PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c) t/bench/quota.c)
 BINARIES := $(patsubst %,$(B)/%,$(if $(wildcard core/daemon/main.c),multikueued) $(if $(wildcard t/kubesim/main.c),kubesim) \
 	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard core/cli/main.c),kubectl-multikueue) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/demo/main.c),demo))
+
+INSTALLED := $(addprefix $(B)/,multikueued kubectl-multikueue mk-plugin-check)
+ifneq ($(DEPS_LIB),)
+$(INSTALLED): RPATH := -Wl,-rpath,'$$ORIGIN/../lib/multikueue'
+$(INSTALLED): | $(dir $(B))lib/multikueue/libyyjson.so.0
+$(dir $(B))lib/multikueue/libyyjson.so.0:
+	@mkdir -p $(@D) && ln -sfn $(abspath $(DEPS_LIB))/libyyjson.so.0 $@
+endif
 
 all: $(BINARIES) $(PLUGINS) ## build the daemon, plugins, kubesim and tools
 
@@ -180,7 +193,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac man krew demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac man dist deb krew demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -285,9 +298,10 @@ fmt-check: ## is everything formatted?
 
 PREFIX ?= /usr/local
 SHARE := $(PREFIX)/share/multikueue
-install: $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check $(PLUGINS) man ## daemon, systemd unit, man pages, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
+install: $(INSTALLED) $(PLUGINS) man ## daemon, systemd unit, man pages, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig lib/systemd/system)
-	install -m 755 $(B)/multikueued $(B)/kubectl-multikueue $(B)/mk-plugin-check conf/kubectl_complete-multikueue $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(INSTALLED) conf/kubectl_complete-multikueue $(DESTDIR)$(PREFIX)/bin
+	$(if $(DEPS_LIB),install -m 644 $(DEPS_LIB)/libyyjson.so.0 $(DESTDIR)$(PREFIX)/lib/multikueue)
 	install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/multikueue/plugins
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
 	for f in $$(cd sdk/template && find . -type f ! -name '*.so'); do install -D -m 644 sdk/template/$$f $(DESTDIR)$(SHARE)/template/$$f || exit 1; done
@@ -305,8 +319,22 @@ krew: $(KREW_BIN) ## the kubectl plugin as an archive with a manifest in build/k
 	@conf/krew/pack $< $(KREW) $(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))) '$(KREW_URL)' \
 		$(dir $(KREW_YYJSON)) $(shell $(PKG_CONFIG) --variable=includedir yyjson)/yyjson.h $(if $(KREW_YAML),$(KREW_YAML_LICENSE))
 
+dist: ## the sources of the last commit: build/multikueued-VERSION.tar.gz
+	@mkdir -p build
+	@git diff --quiet HEAD || echo 'make dist: changes that are not committed are left out' >&2
+	@git -c tar.umask=0022 archive --format=tar --prefix=multikueued-$(VERSION)/ -o build/multikueued-$(VERSION).tar HEAD
+	@gzip -9nf build/multikueued-$(VERSION).tar
+
+# Debian wants an address here; the organisation that builds packages gives its own.
+MAINTAINER ?= the authors of multikueued
+deb: $(INSTALLED) $(PLUGINS) man ## a package for Debian and its like: build/multikueued_VERSION_ARCH.deb (MAINTAINER='NAME <MAIL>')
+	@rm -rf $(B)/deb
+	@$(MAKE) -s --no-print-directory install FLAVOUR=$(FLAVOUR) CC='$(CC)' SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) DESTDIR=$(abspath $(B))/deb PREFIX=/usr >/dev/null
+	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/deb/build $(abspath $(B))/deb build/multikueued_$(VERSION)_$$(dpkg --print-architecture).deb $(VERSION) '$(MAINTAINER)'
+	@rm -rf $(B)/deb
+
 clean: ## remove build/ except the unpacked packages
-	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/mutants build/krew
+	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/lib build/mutants build/krew
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile

@@ -12,6 +12,8 @@ trap 'umount "$tmp/ro" 2>/dev/null; rm -rf "$tmp"' EXIT
 # A copy of its own: a build beside the test replaces the file.
 check=$tmp/mk-plugin-check
 cp "$B/mk-plugin-check" "$check" || exit 1
+# Away from its folder it does not find the library that a build brings along.
+! deps=$(ls -d "$PWD"/build/deps/usr/lib/*-linux-* 2>/dev/null) || export LD_LIBRARY_PATH="$deps"
 n=0 failed=0
 good() { n=$((n + 1)); echo "ok $n - $1"; }
 bad() { n=$((n + 1)); failed=1; echo "not ok $n - $1"; }

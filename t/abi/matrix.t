@@ -15,6 +15,8 @@ umask 022
 . t/integration/tap.sh
 tap_said=$dir/said
 cp "$B/mk-plugin-check" "$dir/today" || exit 1
+# Away from its folder it does not find the library that a build brings along.
+! deps=$(ls -d "$PWD"/build/deps/usr/lib/*-linux-* 2>/dev/null) || export LD_LIBRARY_PATH="$deps"
 constant() { # NAME: of today's headers
 	awk -v name="$1" '$1 == "#define" && $2 == name { print $3 }' sdk/multikueue/abi.h
 }

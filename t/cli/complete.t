@@ -8,7 +8,8 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 . t/integration/tap.sh
 need jq
-cp "$B/kubectl-multikueue" conf/kubectl_complete-multikueue "$tmp"
+ln -s "$(realpath "$B/kubectl-multikueue")" "$tmp/kubectl-multikueue"
+cp conf/kubectl_complete-multikueue "$tmp"
 cat >"$tmp/kubectl" <<END
 #!/bin/sh
 printf "%s\\n" "\$*" >>"$tmp/asked"
@@ -43,7 +44,7 @@ is "$(complete stat | head -n 1 | cut -f2)" "$("$B/kubectl-multikueue" --help | 
 is "$(words tree sh)" "show :4" "a command of a group"
 is "$(words help tree sh)" "show :4" "... behind help"
 is "$(words tre sh)" ":4" "a command that there is not"
-is "$(words worker '')" "add rotate :4" "worker"
+is "$(words worker '')" "add rotate remove :4" "worker"
 is "$(words why --con)" "--context :4" "an option"
 is "$(words drain west -)" "--evict --timeout --reason --server --manager-namespace --context --kubeconfig --help :4" "options"
 is "$(words drain west --evict --timeout 5m --reason=disks --)" "--server --manager-namespace --context --kubeconfig --help :4" \
