@@ -8,8 +8,10 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
 . t/integration/lib.sh
+# shellcheck source=t/integration/why_lib.sh
+. t/integration/why_lib.sh
 need curl jq
-KUEUE=/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads
+OWN=$KUEUE/namespaces/default/workloads
 ulimit -c 0
 
 compile() { # NAME
@@ -34,7 +36,7 @@ submit_kind() { # KIND [NAME]
 	name=${2:-$(echo "$1" | tr '[:upper:]' '[:lower:]')}
 	uid=$(api mgr POST "/apis/ex.io/v1/namespaces/default/$(plural "$1")" '{"apiVersion":"ex.io/v1","kind":"'"$1"'","metadata":{"name":"'"$name"'",
 		"namespace":"default","labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{}}' | jq -er .metadata.uid) || return 1
-	api mgr POST $KUEUE '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"wl-'"$name"'","namespace":"default",
+	api mgr POST $OWN '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"wl-'"$name"'","namespace":"default",
 		"ownerReferences":[{"apiVersion":"ex.io/v1","kind":"'"$1"'","name":"'"$name"'","uid":"'"$uid"'","controller":true}]},
 		"spec":{"queueName":"user-queue","podSets":[{"name":"main","count":1,"template":{"spec":{"restartPolicy":"Never",
 		"containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"100m"}}}]}}}]}}' | jq -e .metadata.uid
@@ -73,13 +75,15 @@ for kind in liar stray slow hungry; do
 	done
 done >"$dir/copies"
 is "$(cat "$dir/copies")" "" "nothing that they drafted got to a worker"
-at_fault() {
-	curl -sS "http://127.0.0.1:$MANAGER_PORT/v1/workloads/default/wl-liar" |
-		jq -e '.phase == "PluginFault" and (.message | startswith("the adapter of ex.io/v1, Kind=Liar failed")) and
-			(.mend | startswith("mend or replace this plugin")) and .next[0].what == "the plugin is called again"' >/dev/null
+expect <<-END
+	plugin fault | liar | - | PluginFault | the adapter of ex.io/v1, Kind=Liar failed for this Workload: | mend or replace this plugin | -
+	... and its words | liar | - | PluginFault | /metadata/namespace: expected no change | | -
+END
+called_again() {
+	why liar | grep '^  in .*: the plugin is called again'
 }
-wait_for 30 at_fault
-ok $? "why says that the plugin failed, what to do, and when it is called again"
+wait_for 30 called_again
+ok $? "plugin fault: ... and when it is called again"
 is "$(curl -sS "http://127.0.0.1:$MANAGER_PORT/metrics" | grep -c '^multikueue_plugin_faults_total{.*test.misbehaves.*} [1-9]')" 1 \
 	"their faults are counted under the plugin's name"
 # --- one poisonous object of a kind that is well otherwise ----------------------------------------
@@ -144,9 +148,9 @@ dies() { # KIND HOOK SIGNAL WORDS
 	last_words "$name" "$4" test.dies "$2" "$1" "$name"
 	ok $? "Q-8: $1: its last line names plugin, hook and object"
 	notes "$dir/$name.log"
-	api mgr DELETE "$KUEUE/wl-$name" >/dev/null
+	api mgr DELETE "$OWN/wl-$name" >/dev/null
 	api mgr DELETE "/apis/ex.io/v1/namespaces/default/$(plural "$1")/$name" >/dev/null
-	wait_for 10 gone "$KUEUE/wl-$name"
+	wait_for 10 gone "$OWN/wl-$name"
 	ok $? "its Workload goes"
 }
 gone() { # PATH

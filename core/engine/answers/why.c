@@ -265,9 +265,13 @@ static void no_clone(struct pass *p, const struct clone *k, struct why_cluster *
 		w->why = WHY_NOT_NOMINATED;
 		w->words = not_nominated(p);
 	} else if (wc && breaker_bars(p, wc)) {
-		w->why = WHY_NO_CLONE;
-		w->words = STR("had a clone that another client deleted; it is not made again "
-			       "while the breaker is open");
+		w->why = wc->bout.changed ? WHY_CHANGED : WHY_NO_CLONE;
+		w->words = wc->bout.changed ? STR("has no clone while the breaker is open: a "
+						  "webhook or client there "
+						  "changes it")
+					    : STR("had a clone that another client deleted; it is "
+						  "not made again "
+						  "while the breaker is open");
 	} else {
 		w->why = WHY_NO_CLONE;
 		w->words = STR("has no clone yet");
