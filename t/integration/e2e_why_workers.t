@@ -76,11 +76,12 @@ END
 why b | grep -q '^  in .*, w12: the next worker may preempt'
 ok $? "preemption gate: ... and when"
 
-# A client of w11 deletes a clone each time. (The breaker holds all of them, so it comes last.)
+# A client of w11 deletes a clone each time, and once more when the breaker is open, which what
+# happens on w10 may open, too. (The breaker holds all of them, so it comes last.)
 foo c user-queue-1 100
 opens() {
 	api w11 DELETE $KUEUE/namespaces/default/workloads/wl-c >/dev/null
-	why_has c - BreakerOpen '' ''
+	why_has c - BreakerOpen '' '' && why_has c w11 CloneAwaited '' ''
 }
 wait_for 90 opens
 ok $? "a clone that is deleted again and again opens the breaker"
