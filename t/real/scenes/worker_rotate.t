@@ -38,10 +38,11 @@ active_since()
 {
 	k mgr get multikueuecluster w1 -o json | jq -r '.status.conditions[] | select(.type == "Active") | .status + " " + .lastTransitionTime'
 }
-# warnings: what Events say of a MultiKueueCluster.
+# warnings: Events that warn of a MultiKueueCluster, those of other tests included.
 warnings()
 {
-	k mgr get events -A -o json | jq -r '.items[] | select(.involvedObject.kind == "MultiKueueCluster" and .type != "Normal") | .message'
+	k mgr get events -A -o json | jq -r '.items[] | select(.involvedObject.kind == "MultiKueueCluster" and .type != "Normal") |
+		"\(.metadata.uid) \(.count) \(.message)"' | sort
 }
 # trickle: Jobs a1, a2 and on, until the file 'enough' is there.
 trickle()
@@ -62,6 +63,7 @@ begun()
 
 former=$(manager_token)
 before=$(active_since)
+warned=$(warnings)
 is "$(with "$former")" 200 "the worker takes the manager's token"
 trickle &
 trickle=$!
@@ -90,7 +92,7 @@ completed()
 becomes "$made" "all $made Jobs are Complete" completed
 is "$(created_jobs | awk '$1 != 1')" "" "each was made once"
 is "$(active_since)" "$before" "the MultiKueueCluster was Active all the while"
-is "$(warnings)" "" "no Event warns of it"
+is "$(warnings)" "$warned" "no Event warns of it"
 is "$(grep -c '"msg":"cluster is not connected' "$WORK/multikueued.log")" 0 "the link was not lost"
 
 # --- away -----------------------------------------------------------------------------------------
