@@ -33,12 +33,12 @@ static void offer(struct line *l, mk_str word, const char *what)
 	}
 }
 
-/* "a|b" as words. */
-static void offer_words(struct line *l, const char *words)
+/* Words with 'sep' between them. */
+static void offer_words(struct line *l, mk_str words, char sep)
 {
-	mk_str rest = str_of(words), word;
+	mk_str word;
 
-	while (str_split(&rest, '|', &word)) {
+	while (str_split(&words, sep, &word)) {
 		offer(l, word, NULL);
 	}
 }
@@ -64,14 +64,10 @@ static void offer_contexts(struct line *l)
 {
 	static const char *const words[] = {"config", "get-contexts", "--output=name", NULL};
 	struct buf out;
-	mk_str rest, name;
 
 	buf_init(&out, ANSWER_MAX);
 	ask(l, words, &out);
-	rest = buf_str(&out);
-	while (str_split(&rest, '\n', &name)) {
-		offer(l, name, NULL);
-	}
+	offer_words(l, buf_str(&out), '\n');
 	buf_done(&out);
 }
 
@@ -104,14 +100,10 @@ static void ask_objects(struct line *l, const char *resource, const char *each, 
 static void offer_objects(struct line *l, const char *resource)
 {
 	struct buf out;
-	mk_str rest, name;
 
 	buf_init(&out, ANSWER_MAX);
 	ask_objects(l, resource, "{.metadata.name}", &out);
-	rest = buf_str(&out);
-	while (str_split(&rest, '\n', &name)) {
-		offer(l, name, NULL);
-	}
+	offer_words(l, buf_str(&out), '\n');
 	buf_done(&out);
 }
 
@@ -163,7 +155,7 @@ static int offer_place(struct line *l, const char *what)
 	} else if (strcmp(what, "JOB") == 0) {
 		offer_jobs(l);
 	} else if (strchr(what, '|')) {
-		offer_words(l, what);
+		offer_words(l, str_of(what), '|');
 	}
 	for (size_t i = 0; i < sizeof(resources) / sizeof(*resources); i++) {
 		if (strcmp(what, resources[i].what) == 0) {
