@@ -74,7 +74,7 @@ struct switches {
 	bool in_file;
 };
 
-/* The only key of a map that Kueue does not take for a gate. */
+/* A key that sets all gates of a stage. */
 static bool is_group(mk_str name)
 {
 	return str_is(name, "AllAlpha") || str_is(name, "AllBeta");

@@ -9,8 +9,6 @@
 
 enum { PATCH_MAX = 500 }; /* rows of one patch */
 
-/* What marks the Secret as ours to write. */
-
 /* An object with the metadata that a write needs. */
 static struct json *body_of(struct arena *a, mk_str name, mk_str rv)
 {
