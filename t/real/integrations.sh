@@ -142,6 +142,25 @@ gated()
 		grep -q kueue.x-k8s.io/admission && echo yes
 }
 
+# gates_pods: waits until Kueue everywhere gates Pods, which it does when it serves its webhooks.
+# The Pod that it is asked about stays in $WORK/member.yaml.
+gates_pods()
+{
+	# A group that is not complete has no Workload, so that Kueue does not start its member.
+	cat >"$WORK/member.yaml" <<-EOF
+		apiVersion: v1
+		kind: Pod
+		metadata:
+		  name: member
+		  labels: {kueue.x-k8s.io/queue-name: lq, kueue.x-k8s.io/pod-group-name: probe}
+		  annotations: {kueue.x-k8s.io/pod-group-total-count: "2"}
+		spec: {containers: [{name: main, image: none, resources: {requests: {cpu: "1"}}}]}
+	EOF
+	for p_plane in mgr w1 w2; do
+		must yes "Kueue gates pods on $p_plane" gated "$p_plane" "$WORK/member.yaml"
+	done
+}
+
 # parked_fleet [KIND...]: Kueue everywhere with the integrations FRAMEWORKS and its
 # webhooks for pods and KINDs, the daemon on the queues of the test, and the policy
 # that keeps pods parked at work.
@@ -156,19 +175,7 @@ parked_fleet()
 	daemon_config
 	serves_admission
 	daemon_start
-	# A group that is not complete has no Workload, so that Kueue does not start its member.
-	cat >"$WORK/member.yaml" <<-EOF
-		apiVersion: v1
-		kind: Pod
-		metadata:
-		  name: member
-		  labels: {kueue.x-k8s.io/queue-name: lq, kueue.x-k8s.io/pod-group-name: probe}
-		  annotations: {kueue.x-k8s.io/pod-group-total-count: "2"}
-		spec: {containers: [{name: main, image: none, resources: {requests: {cpu: "1"}}}]}
-	EOF
-	for p_plane in mgr w1 w2; do
-		must yes "Kueue gates pods on $p_plane" gated "$p_plane" "$WORK/member.yaml"
-	done
+	gates_pods
 	kn mgr create -f "$WORK/member.yaml" >/dev/null
 	must "gates: kueue.x-k8s.io/admission" "the API server keeps them parked" would_be member
 	kn mgr patch pod member --type=merge -p '{"metadata":{"finalizers":null}}' >/dev/null
