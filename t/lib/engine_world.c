@@ -152,7 +152,7 @@ void w_link(struct world *w, cluster_id c, enum link_state s)
 	if (s == LINK_UP && c) {
 		w_list(w, c, KIND_WORKLOAD);
 		for (uint16_t k = JOB; k < JOB + 32; k++) {
-			if (w->watching[c] & 1u << (k - JOB)) {
+			if (w->watching[c] & 1u << (k - JOB) && !w->hold_jobs[c]) {
 				w_list(w, c, k);
 			}
 		}

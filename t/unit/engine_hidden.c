@@ -245,6 +245,29 @@ static void removed_after_its_end(const char *reason, const char *end, const cha
 	w_free(w);
 }
 
+/*
+ * The winner's clone and job were deleted while no process ran. The clone's absence is confirmed
+ * before the jobs there are listed, and no clone says that a Workload needs that list.
+ */
+static void gone_before_the_list(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_stop(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, w_find(w, 2, KIND_WORKLOAD, "ns", "wl-j"));
+	w->hold_jobs[2] = true;
+	w_start(w);
+	w_settle(w);
+	is_str(check_state(w, wl), "Ready", "its job may be there: the list of jobs is awaited");
+	w->hold_jobs[2] = false;
+	w_list(w, 2, JOB);
+	w_settle(w);
+	is_str(check_state(w, wl), "Retry", "... and when it is complete, the Workload is queued again");
+	w_free(w);
+}
+
 int main(void)
 {
 	running_then_unserved(ERR_DENIED, "the winner refuses the kind: an Event tells at once");
@@ -254,6 +277,7 @@ int main(void)
 	back_in_time();
 	evicted_unserved();
 	never_made();
+	gone_before_the_list();
 	unlisted_wins_not();
 	retention(30 * 1000);
 	retention(TIMEOUT - 60 * 1000);

@@ -47,17 +47,30 @@ void watches_open(struct engine *e, struct table *t)
 	t->idle_at = e->now;
 }
 
-bool watches_ready(struct engine *e, struct cluster *c, uint16_t kind)
+/* NULL: out of memory, or the kind is not served. */
+static struct table *opened(struct engine *e, struct cluster *c, uint16_t kind)
 {
 	struct table *t = table_of(e, c, kind);
 
 	if (!t || table_is_unserved(t)) {
-		return false;
+		return NULL;
 	}
 	if (!t->watched && (c->wanted || c->id == CLUSTER_MANAGER)) {
 		watches_open(e, t);
 	}
-	return c->id == CLUSTER_MANAGER ? table_known(c, kind) : table_view(c, kind) == VIEW_KNOWN;
+	return t;
+}
+
+bool watches_ready(struct engine *e, struct cluster *c, uint16_t kind)
+{
+	struct table *t = opened(e, c, kind);
+	bool ready = c->id == CLUSTER_MANAGER ? table_known(c, kind)
+					      : table_view(c, kind) == VIEW_KNOWN;
+
+	if (t && !ready) {
+		t->awaited = true;
+	}
+	return t && ready;
 }
 
 /*
@@ -99,7 +112,7 @@ void watches_glance(struct engine *e, struct cluster *c)
 	for (uint16_t k = KIND_FIRST_JOB; k < e->o.kinds->n && !e->no_memory; k++) {
 		bool was = c->tables[k] && c->tables[k]->watched;
 
-		(void)watches_ready(e, c, k);
+		(void)opened(e, c, k);
 		if (!was && c->tables[k]) {
 			c->tables[k]->idle_at = e->now - WATCH_IDLE_MS + GLANCE_MS;
 		}
@@ -174,7 +187,7 @@ static void sweep_table(struct engine *e, struct table **slot)
 	struct op op = {.type = OP_WATCH_CLOSE, .subresource = ""};
 
 	/* A watch on a kind that is not served stays open: it tells when the kind appears. */
-	if (!t || !t->watched || table_is_unserved(t) || t->users > 0 ||
+	if (!t || !t->watched || table_is_unserved(t) || t->users > 0 || t->awaited ||
 	    e->now - t->idle_at < WATCH_IDLE_MS || has_inflight(t)) {
 		return;
 	}

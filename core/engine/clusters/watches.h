@@ -8,7 +8,10 @@
 
 #include "core/engine/state.h"
 
-/* Opens the watch on a job kind, if it is not open. True when its list is complete. */
+/*
+ * Opens the watch on a job kind, if it is not open. True when its list is complete; else the
+ * workloads that the cluster concerns are queued when it is (touch_view).
+ */
 bool watches_ready(struct engine *e, struct cluster *c, uint16_t kind);
 /* Sends the request for the watch, also when it is open. */
 void watches_open(struct engine *e, struct table *t);

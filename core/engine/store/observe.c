@@ -325,7 +325,7 @@ static bool is_contradicted(const struct record *r, const struct table *t, const
 }
 
 /* A table can be believed again: queues the passes that waited for it. */
-static void known_again(struct engine *e, const struct table *t)
+static void known_again(struct engine *e, struct table *t)
 {
 	struct cluster *c = cluster_get(e, t->cluster);
 

@@ -127,6 +127,7 @@ struct table {
 	bool broken;       /* memory ran out and an event was lost: must be listed anew */
 	bool mending;      /* waits for that list; what it names counts as changed */
 	size_t users;      /* workloads that need the watch */
+	bool awaited;      /* a pass asked for the list before it was complete */
 	int64_t idle_at;
 };
 

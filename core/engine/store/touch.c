@@ -237,11 +237,13 @@ void touch_leaving(struct engine *e, const struct cluster *c)
 	touch_names(e, c, false);
 }
 
-void touch_known(struct engine *e, const struct table *t)
+void touch_known(struct engine *e, struct table *t)
 {
-	if (t->cluster != CLUSTER_MANAGER && t->kind >= KIND_FIRST_JOB && t->users == 0) {
+	if (t->cluster != CLUSTER_MANAGER && t->kind >= KIND_FIRST_JOB && t->users == 0 &&
+	    !t->awaited) {
 		touch_objects(e, t); /* a glance: no pass waits for this list */
 	} else {
 		touch_view(e, cluster_get(e, t->cluster));
 	}
+	t->awaited = false;
 }

@@ -16,7 +16,7 @@ void touch_group(struct engine *e, const struct record *r);
  */
 void touch_view(struct engine *e, struct cluster *c);
 /* The same when a list of 't' is complete, but for one that no workload waited for. */
-void touch_known(struct engine *e, const struct table *t);
+void touch_known(struct engine *e, struct table *t);
 /*
  * As touch_view, for a cluster that is forgotten and has many objects, but for these: touch_left
  * queues the rest, for each object before it is freed.
