@@ -264,7 +264,7 @@ static void gone_before_the_list(void)
 	w->hold_jobs[2] = false;
 	w_list(w, 2, JOB);
 	w_settle(w);
-	is_str(check_state(w, wl), "Retry", "... and when it is complete, the Workload is queued again");
+	is_str(check_state(w, wl), "Retry", "... and then the Workload is queued again");
 	w_free(w);
 }
 

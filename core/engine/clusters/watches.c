@@ -64,8 +64,8 @@ static struct table *opened(struct engine *e, struct cluster *c, uint16_t kind)
 bool watches_ready(struct engine *e, struct cluster *c, uint16_t kind)
 {
 	struct table *t = opened(e, c, kind);
-	bool ready = c->id == CLUSTER_MANAGER ? table_known(c, kind)
-					      : table_view(c, kind) == VIEW_KNOWN;
+	bool ready =
+		c->id == CLUSTER_MANAGER ? table_known(c, kind) : table_view(c, kind) == VIEW_KNOWN;
 
 	if (t && !ready) {
 		t->awaited = true;
