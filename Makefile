@@ -12,7 +12,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 # What ships is optimised over all files.
-FLAVOUR ?= $(if $(filter deb,$(MAKECMDGOALS)),release,dev)
+FLAVOUR ?= $(if $(filter deb sbom,$(MAKECMDGOALS)),release,dev)
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
 IS_CLANG := $(findstring clang,$(CC))
@@ -193,7 +193,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac man dist deb krew chart demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac man dist deb sbom krew chart demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -339,6 +339,9 @@ deb: $(INSTALLED) $(PLUGINS) man ## a package for Debian and its like: build/mul
 	@$(MAKE) -s --no-print-directory install FLAVOUR=$(FLAVOUR) CC='$(CC)' SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) DESTDIR=$(abspath $(B))/deb PREFIX=/usr >/dev/null
 	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/deb/build $(abspath $(B))/deb build/multikueued_$(VERSION)_$$(dpkg --print-architecture).deb $(VERSION) '$(MAINTAINER)'
 	@rm -rf $(B)/deb
+
+sbom: $(INSTALLED) $(PLUGINS) ## what the programs consist of, with licences, as SPDX 2.3: build/multikueued-VERSION.spdx.json
+	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/sbom/build build/multikueued-$(VERSION).spdx.json $(VERSION) '$(CC)' $^
 
 clean: ## remove build/ except the unpacked packages
 	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/lib build/mutants build/krew build/helm
