@@ -12,7 +12,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 # What ships is optimised over all files.
-FLAVOUR ?= $(if $(filter deb,$(MAKECMDGOALS)),release,dev)
+FLAVOUR ?= $(if $(filter deb sbom,$(MAKECMDGOALS)),release,dev)
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
 IS_CLANG := $(findstring clang,$(CC))
@@ -27,7 +27,7 @@ say = $(if $(V),set -x; ,echo '  $(1) $(2)'; )
 
 # --- dependencies (conf/install-deps brings them) -------------------------------------------------
 PKGS := libcurl libcrypto libssl yaml-0.1 libevent_core libevent_extra libevent_openssl yyjson libnghttp2 zlib
-NEED_DEPS := $(filter-out help clean deps dist fmt fmt-check,$(or $(MAKECMDGOALS),all))
+NEED_DEPS := $(filter-out help clean deps dist chart fmt fmt-check,$(or $(MAKECMDGOALS),all))
 ifneq ($(NEED_DEPS),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) && command -v $(CC) || echo missing),$(shell command -v $(CC)))
 DEPS_DONE := $(shell conf/install-deps test >&2 && echo ok)
@@ -193,7 +193,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac man dist deb krew demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac man dist deb sbom krew chart demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -306,7 +306,7 @@ install: $(INSTALLED) $(PLUGINS) man ## daemon, systemd unit, man pages, kubectl
 	install -m 644 sdk/multikueue/*.h $(DESTDIR)$(PREFIX)/include/multikueue
 	for f in $$(cd sdk/template && find . -type f ! -name '*.so'); do install -D -m 644 sdk/template/$$f $(DESTDIR)$(SHARE)/template/$$f || exit 1; done
 	install -d $(DESTDIR)$(SHARE)/adapters && install -m 644 conf/adapters/*.yaml docs/adapter.schema.json $(DESTDIR)$(SHARE)/adapters
-	for f in $$(cd conf && find admission crd deploy monitoring quickstart rbac visibility kustomization.yaml -type f); do install -D -m 644 conf/$$f $(DESTDIR)$(SHARE)/conf/$$f || exit 1; done
+	for f in $$(cd conf && find -L admission crd deploy helm monitoring quickstart rbac visibility kustomization.yaml -type f); do install -D -m 644 conf/$$f $(DESTDIR)$(SHARE)/conf/$$f || exit 1; done
 	sed 's|/usr/local|$(PREFIX)|' conf/multikueued.yaml >$(DESTDIR)$(SHARE)/conf/multikueued.yaml
 	chmod 644 $(DESTDIR)$(SHARE)/conf/multikueued.yaml
 	for f in README.md CHANGELOG.md LICENSE SECURITY.md $$(cd docs && find . -type f -name '*.md' -printf 'docs/%P\n'); do install -D -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/multikueue/$$f || exit 1; done
@@ -325,6 +325,13 @@ dist: ## the sources of the last commit: build/multikueued-VERSION.tar.gz
 	@git -c tar.umask=0022 archive --format=tar --prefix=multikueued-$(VERSION)/ -o build/multikueued-$(VERSION).tar HEAD
 	@gzip -9nf build/multikueued-$(VERSION).tar
 
+chart: ## the Helm chart, whole by itself: build/helm/multikueued-VERSION.tgz
+	@mkdir -p build/helm
+	@tar -C conf -h --transform 's|^helm|multikueued|' --sort=name --format=ustar --owner=0 --group=0 --numeric-owner \
+		--mode='u=rwX,go=rX' --mtime=@$(SOURCE_DATE_EPOCH) -cf build/helm/multikueued-$(VERSION).tar helm
+	@gzip -9n <build/helm/multikueued-$(VERSION).tar >build/helm/multikueued-$(VERSION).tgz
+	@rm build/helm/multikueued-$(VERSION).tar
+
 # Debian wants an address here; the organisation that builds packages gives its own.
 MAINTAINER ?= the authors of multikueued
 deb: $(INSTALLED) $(PLUGINS) man ## a package for Debian and its like: build/multikueued_VERSION_ARCH.deb (MAINTAINER='NAME <MAIL>')
@@ -333,8 +340,11 @@ deb: $(INSTALLED) $(PLUGINS) man ## a package for Debian and its like: build/mul
 	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/deb/build $(abspath $(B))/deb build/multikueued_$(VERSION)_$$(dpkg --print-architecture).deb $(VERSION) '$(MAINTAINER)'
 	@rm -rf $(B)/deb
 
+sbom: $(INSTALLED) $(PLUGINS) ## what the programs consist of, with licences, as SPDX 2.3: build/multikueued-VERSION.spdx.json
+	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/sbom/build build/multikueued-$(VERSION).spdx.json $(VERSION) '$(CC)' $^
+
 clean: ## remove build/ except the unpacked packages
-	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/lib build/mutants build/krew
+	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/lib build/mutants build/krew build/helm
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
