@@ -98,7 +98,7 @@ ARCHIVES := $(call archives,daemon serve manager config net apply admit engine p
 # kubesim decides with queue trees, the daemon does not.
 SIM_ARCHIVES := $(call archives,kubesim manager apply engine plug quota api kube model base)
 # What tests share; a test takes what it uses of it. The worlds of the engine's tests link plugins in.
-$(B)/libtest.a: $(call obj,$(wildcard t/lib/*.c) adapters/job.c adapters/pod.c plugins/all_at_once.c plugins/external.c)
+$(B)/libtest.a: $(call obj,$(wildcard t/lib/*.c) adapters/job.c adapters/pod.c adapters/raycluster.c adapters/kinds_without_code.c plugins/all_at_once.c plugins/external.c)
 TEST_ARCHIVES := $(B)/libtest.a $(B)/libkubesim.a $(B)/libquota.a $(ARCHIVES)
 PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))

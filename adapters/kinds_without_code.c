@@ -65,6 +65,23 @@ static const mk_sign ray_service_run[] = {{.pointer = "/status/serviceStatus"},
 					  {.pointer = NULL}};
 
 /*
+ * Ray's autoscaler on the worker changes the RayCluster that KubeRay makes there of the copy;
+ * 'where' the cluster stands in the spec.
+ */
+#define RAY_CHILD(where, its_name)                                                             \
+	{                                                                                      \
+		.enabled = where "/enableInTreeAutoscaling",                                   \
+		.declared = where "/workerGroupSpecs", .child = (its_name), .group = "ray.io", \
+		.version = "v1", .kind = "RayCluster", .groups = "/spec/workerGroupSpecs",     \
+		.name = "/groupName", .count = "/replicas", .times = "/numOfHosts",            \
+		.sizes = "kueue.x-k8s.io/raycluster-podset-replica-sizes",                     \
+		.revision = "kueue.x-k8s.io/raycluster-generation",                            \
+	}
+static const mk_scale ray_job_scale = RAY_CHILD("/spec/rayClusterSpec", "/status/rayClusterName");
+static const mk_scale ray_service_scale =
+	RAY_CHILD("/spec/rayClusterConfig", "/status/activeServiceStatus/rayClusterName");
+
+/*
  * StatefulSet and LeaderWorkerSet: their controllers on the manager own the status and would write
  * ours over. Nor is their quota held by it: Kueue looks at their Pods here, which wait at their
  * gates.
@@ -81,10 +98,10 @@ static const mk_adapter table[] = {
 	{KIND("kubeflow.org", "v1", "PaddleJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v2beta1", "MPIJob"), RUN_POLICY},
 	{KIND("ray.io", "v1", "RayJob"), MANAGED, .ends = ray_job_ends, .active = ray_job_active,
-	 .of_run = ray_job_run},
+	 .of_run = ray_job_run, .scale = &ray_job_scale},
 	{KIND("ray.io", "v1", "RayService"), MANAGED, .forward = serve_config,
 	 .suspend = "/spec/rayClusterConfig/suspend", .active = ray_service_active,
-	 .of_run = ray_service_run},
+	 .of_run = ray_service_run, .scale = &ray_service_scale},
 	{KIND("apps", "v1", "StatefulSet"), .flags = MK_STATUS_NONE, .active = nothing},
 	{KIND("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet"), .flags = MK_STATUS_NONE,
 	 .active = nothing, .replicas = "/spec/replicas", .forward = replicas},

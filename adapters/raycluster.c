@@ -106,6 +106,18 @@ static const mk_sign raycluster_run[] = {{.pointer = "/status/readyWorkerReplica
 					 {.condition = "HeadPodReady"},
 					 {.pointer = NULL}};
 
+/* Ray's autoscaler on the worker changes the copy itself. */
+static const mk_scale raycluster_scale = {
+	.enabled = "/spec/enableInTreeAutoscaling",
+	.declared = GROUPS,
+	.groups = GROUPS,
+	.name = "/groupName",
+	.count = "/replicas",
+	.times = "/numOfHosts",
+	.sizes = "kueue.x-k8s.io/raycluster-podset-replica-sizes",
+	.revision = "kueue.x-k8s.io/raycluster-generation",
+};
+
 static const mk_adapter raycluster = {
 	.struct_size = sizeof(mk_adapter),
 	.group = "ray.io",
@@ -115,6 +127,7 @@ static const mk_adapter raycluster = {
 	.remote = raycluster_remote,
 	.active = raycluster_active,
 	.of_run = raycluster_run,
+	.scale = &raycluster_scale,
 };
 
 static const void *const items[] = {&raycluster};

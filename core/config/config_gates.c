@@ -282,11 +282,6 @@ void config_check_gates(struct config_run *r, struct config *c)
 			c->gates[g->ours] = is_on(g, s.map);
 		}
 	}
-	if (c->gates[CONFIG_GATE_RAY_AUTOSCALING]) {
-		refuse(&s, "MultiKueueRayInTreeAutoscaling cannot be on: multikueued does not "
-			   "follow the sizes that Ray's autoscaler sets on workers; set it to "
-			   "false");
-	}
 	/* Without its gate the section is checked, but does not count. */
 	if (!c->gates[CONFIG_GATE_INCREMENTAL_CONFIG]) {
 		c->multikueue.step_size = 3;

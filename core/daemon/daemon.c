@@ -360,6 +360,7 @@ static struct engine_gates engine_gates_of(const struct config *c)
 		.quota_automation = c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION],
 		.cluster_profile = c->gates[CONFIG_GATE_CLUSTER_PROFILE],
 		.priority_boost = c->gates[CONFIG_GATE_PRIORITY_BOOST],
+		.ray_autoscaling = c->gates[CONFIG_GATE_RAY_AUTOSCALING],
 		.path_validation = c->gates[CONFIG_GATE_KUBECONFIG_PATH_VALIDATION],
 	};
 }

@@ -91,6 +91,12 @@ static bool wants_facts(const struct plug *p)
 	return false;
 }
 
+/* Are the job's sizes on a worker written into its annotations on the manager? */
+static bool tells_sizes(const struct config *c, const struct plug_adapter *ad)
+{
+	return c->gates[CONFIG_GATE_RAY_AUTOSCALING] && ad->d->scale;
+}
+
 static void manager_rules(const struct config *c, const struct plug *p, struct buf *out)
 {
 	identity(out);
@@ -110,10 +116,14 @@ static void manager_rules(const struct config *c, const struct plug *p, struct b
 	if (plug_n_adapters(p) > 0) {
 		buf_add(out, STR("# jobs: their specs are read, their status is written\n"));
 	}
+	if (c->gates[CONFIG_GATE_RAY_AUTOSCALING]) {
+		buf_add(out, STR("# patch: the sizes that a worker decides, as annotations\n"));
+	}
 	for (size_t i = 0; i < plug_n_adapters(p); i++) {
 		const struct plug_adapter *ad = plug_adapter(p, i);
 
-		rule_of(out, ad, "", "get, list, watch");
+		rule_of(out, ad, "",
+			tells_sizes(c, ad) ? "get, list, watch, patch" : "get, list, watch");
 		if (!(ad->d->flags & MK_STATUS_NONE)) {
 			rule_of(out, ad, "/status", "patch");
 		}
@@ -139,7 +149,7 @@ static void worker_rules(const struct config *c, const struct plug *p, struct bu
 	}
 	for (size_t i = 0; i < plug_n_adapters(p); i++) {
 		const struct plug_adapter *ad = plug_adapter(p, i);
-		bool edits = ad->d->remote || ad->d->forward;
+		bool edits = ad->d->remote || ad->d->forward || tells_sizes(c, ad);
 
 		rule_of(out, ad, "",
 			edits ? "get, list, watch, create, delete, patch"

@@ -172,6 +172,30 @@ static void note_unserved(struct setup *s)
 	buf_done(&out);
 }
 
+/* Sizes that stand in another kind need its adapter: without it they would not come home. */
+static void note_sizes(struct setup *s)
+{
+	struct buf out;
+
+	buf_init(&out, 64 * 1024);
+	buf_add(&out, s->plugin_problems);
+	for (size_t i = 0;
+	     s->config.gates[CONFIG_GATE_RAY_AUTOSCALING] && i < plug_n_adapters(s->plug); i++) {
+		const struct plug_adapter *ad = plug_adapter(s->plug, i);
+		const mk_scale *scale = ad->d->scale;
+
+		if (scale && scale->child && plug_child(s->plug, ad) < 0) {
+			buf_printf(&out,
+				   "warning: featureGates: MultiKueueRayInTreeAutoscaling: the "
+				   "sizes of %.*s stand in %s/%s, Kind=%s: expected an adapter of "
+				   "it, loaded and enabled, found none; they are not followed\n",
+				   STR_ARG(ad->gvk), scale->group, scale->version, scale->kind);
+		}
+	}
+	s->plugin_problems = arena_dup(&s->arena, buf_str(&out));
+	buf_done(&out);
+}
+
 /*
  * As in Kueue, a framework that is not enabled has no adapter: no watch, no rights, and
  * externalFrameworks may name it.
@@ -253,6 +277,7 @@ enum mk_code setup_plugins(struct setup *s, struct mk_err *err)
 		return code;
 	}
 	note_unserved(s);
+	note_sizes(s);
 	return check_dispatcher(s, err);
 }
 

@@ -64,6 +64,7 @@ struct engine_gates {
 	bool quota_automation;        /* MultiKueueManagerQuotaAutomation */
 	bool cluster_profile;         /* MultiKueueClusterProfile */
 	bool priority_boost;          /* PriorityBoost */
+	bool ray_autoscaling;         /* MultiKueueRayInTreeAutoscaling */
 	bool path_validation; /* MultiKueueKubeConfigPathValidation; core/daemon checks the paths */
 };
 

@@ -216,14 +216,21 @@ static void wl_cluster_done(struct wl_cluster *wc)
 	mk_free(wc->hurdle);
 }
 
+/* It uses no tables of jobs of 'kind' any more, nor of their children. */
+static void uses_end(struct engine *e, struct wl *w, uint16_t kind)
+{
+	watches_use(e, CLUSTER_MANAGER, kind, &w->counted, false);
+	for (WL_CLUSTERS_EACH(wc, w)) {
+		watches_use(e, wc->id, kind, &wc->uses, false);
+		watches_use(e, wc->id, wc->child_kind, &wc->child_uses, false);
+	}
+}
+
 void wl_free(struct engine *e, struct wl *w)
 {
-	uint16_t kind = w->owner ? w->owner->kind : 0;
-
-	watches_use(e, CLUSTER_MANAGER, kind, &w->counted, false);
-	for (size_t i = 0; i < w->n_cl; i++) {
-		watches_use(e, w->cl[i].id, kind, &w->cl[i].uses, false);
-		wl_cluster_done(&w->cl[i]);
+	uses_end(e, w, w->owner ? w->owner->kind : 0);
+	for (WL_CLUSTERS_EACH(wc, w)) {
+		wl_cluster_done(wc);
 	}
 	e->phases[w->phase]--;
 	owner_leave(e, w);
@@ -324,10 +331,7 @@ bool wl_bind(struct engine *e, struct wl *w, uint16_t kind, mk_str name)
 		}
 	}
 	if (old != kind) {
-		watches_use(e, CLUSTER_MANAGER, old, &w->counted, false);
-		for (size_t i = 0; i < w->n_cl; i++) {
-			watches_use(e, w->cl[i].id, old, &w->cl[i].uses, false);
-		}
+		uses_end(e, w, old);
 	}
 	owner_leave(e, w);
 	if (o) {

@@ -30,6 +30,7 @@
  *     finish    the clone is Finished        verdict     what the check says
  *     nominate  asks the dispatcher          facts_queue facts for dispatchers
  *     job       create, status, forward      clone       bodies of clones
+ *     scale     sizes that workers decide
  *     twin      whose is a remote object     alias       one server, two names
  *     former    marks of a former manager    remove      deletes
  *     members   several objects together     group       several workloads together
@@ -74,6 +75,7 @@
 	X(R_JOB_CREATE, "job_create")                \
 	X(R_JOB_STATUS, "job_status")                \
 	X(R_JOB_FORWARD, "job_forward")              \
+	X(R_JOB_SIZES, "job_sizes")                  \
 	X(R_PRIORITY, "priority")                    \
 	X(R_TOPOLOGY, "topology")                    \
 	X(R_MEMBER, "member_removed")                \
@@ -240,6 +242,10 @@ struct wl_cluster {
 	/* rules/race.c: a Workload of this name that is not ours */
 	bool reported; /* an Event has told of it */
 	bool rested;   /* the cluster was left out for it, and is tried again; rules/won.c: a job */
+
+	/* rules/scale.c */
+	bool child_uses;     /* counted in the users of the table there of its job's child, */
+	uint16_t child_kind; /* ... of this kind */
 
 	/* rules/won.c */
 	char *why;           /* why the job was refused; act/ops.c */

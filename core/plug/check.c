@@ -350,6 +350,46 @@ static void check_signs(const mk_sign *signs, const char *what, const char *fiel
 	}
 }
 
+/* 'text' is a name of at most 'max' bytes that 'field' needs; for messages 'expected'. */
+static void check_word(const char *text, size_t max, const char *what, const char *field,
+		       const char *expected, struct findings *f)
+{
+	if (!is_plain(text, max)) {
+		findings_add(f, "%s: scale: %s: expected %s, found %.64s", what, field, expected,
+			     show(text));
+	}
+}
+
+static void check_scale(const struct mk_adapter *ad, const char *what, struct findings *f)
+{
+	const mk_scale *s = ad->scale;
+
+	if (ad->group_key || ad->replicas) {
+		findings_add(f, "%s: scale: expected no group_key or replicas beside it, found one",
+			     what);
+	}
+	check_pointer(s->enabled, what, "scale: enabled", f);
+	check_pointer(s->declared, what, "scale: declared", f);
+	check_pointer(s->groups, what, "scale: groups", f);
+	check_pointer(s->name, what, "scale: name", f);
+	check_pointer(s->count, what, "scale: count", f);
+	if (s->times) {
+		check_pointer(s->times, what, "scale: times", f);
+	}
+	check_word(s->sizes, MAX_ID + 1 + MAX_NAME, what, "sizes", "a metadata key", f);
+	check_word(s->revision, MAX_ID + 1 + MAX_NAME, what, "revision", "a metadata key", f);
+	if (!s->child) {
+		return;
+	}
+	check_pointer(s->child, what, "scale: child", f);
+	if (!s->group || (s->group[0] && !is_plain(s->group, MAX_ID))) {
+		findings_add(f, "%s: scale: group: expected an API group, found %.64s", what,
+			     show(s->group));
+	}
+	check_word(s->version, MAX_VERSION, what, "version", "an API version", f);
+	check_word(s->kind, MAX_NAME, what, "kind", "a kind", f);
+}
+
 /* What an older plugin's descriptor does not have. */
 static void check_tail(const struct mk_adapter *ad, const char *what, struct findings *f)
 {
@@ -367,6 +407,9 @@ static void check_tail(const struct mk_adapter *ad, const char *what, struct fin
 	}
 	if (MK_HAS(ad, of_run)) {
 		check_signs(ad->of_run, what, "of_run", f);
+	}
+	if (MK_HAS(ad, scale) && ad->scale) {
+		check_scale(ad, what, f);
 	}
 }
 

@@ -291,6 +291,22 @@ bool plug_suspended(const struct plug_adapter *ad, const struct json *job);
 /* Is there a boolean that would hold it back? */
 bool plug_suspends(const struct plug_adapter *ad, const struct json *job);
 
+/* Does the local job give its worker the say in its size (descriptor's scale)? */
+bool plug_scales(const struct plug_adapter *ad, const struct json *local);
+/*
+ * The adapter of the kind of object that has the sizes instead of the copy; index, or -1: the copy
+ * has them, or none is loaded.
+ */
+int plug_child(const struct plug *p, const struct plug_adapter *ad);
+/*
+ * The annotations that the local job is to get, for one whose kind has a scale: 'holder' is the
+ * copy, or its child. NULL in *ret (in 'a'): it has them. ERR_INVALID: too many groups, text in
+ * err. ERR_NO_MEMORY.
+ */
+enum mk_code plug_sizes(const struct plug_adapter *ad, const struct json *local,
+			const struct json *holder, struct arena *a, struct json **ret,
+			struct mk_err *err);
+
 /* Bounds of the time that a dispatcher asks to wait: 0 would have it called without end. */
 enum { PLUG_WAIT_MIN_MS = 100, PLUG_WAIT_MAX_MS = 24 * 60 * 60 * 1000 };
 

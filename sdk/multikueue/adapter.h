@@ -111,6 +111,49 @@ typedef struct mk_sign {
 } mk_sign;
 
 /*
+ * A job whose size its worker decides: an autoscaler there changes the numbers of pods in its
+ * groups. They never change the local spec. The host writes them into two annotations of the local
+ * object, from which Kueue on the manager makes the pod sets of the Workload; the copy then only
+ * learns which Workload it belongs to. 'remote' is not called for a copy of such a job, 'forward'
+ * applies. All members but 'child' and 'times' are needed. Source: KEP-13243. Since abi 1.2
+ */
+typedef struct mk_scale {
+	/* Pointer of the boolean of the local object that gives its worker the say. */
+	const char *enabled;
+
+	/*
+	 * Pointer of the array of groups in the local object: what it does not name, by 'name', is
+	 * not told, and more than 64 groups make the object unusable.
+	 */
+	const char *declared;
+
+	/*
+	 * NULL: the copy itself has the groups. Else a pointer of the name of the object that has
+	 * them, a string in the copy, such as "/status/childName". It is of the kind below, in the
+	 * copy's namespace, with the copy as its controller and with the copy's labels; before it
+	 * is there nothing is told. An adapter for its kind must be loaded. Its controller's kind
+	 * makes it no copy of ours, whatever its labels and annotations say.
+	 */
+	const char *child;
+	const char *group, *version, *kind; /* of the child; NULL without one */
+
+	const char *groups; /* pointer of the array of groups, in the child or else in the copy */
+
+	/*
+	 * Pointers in a group: its name, a string, which in lower case is that of the pod set; its
+	 * number of units, absent counts as 1; NULL or the pods in a unit, absent counts as 1.
+	 */
+	const char *name, *count, *times;
+
+	/*
+	 * Keys of the local annotations: [{"name":"<pod set>","count":<pods>}], by name; and
+	 * "<uid>-<generation>" of what has the groups. Both are written when the former is to
+	 * change, and no copy gets them.
+	 */
+	const char *sizes, *revision;
+} mk_scale;
+
+/*
  * A kind. Constant data; strings live as long as the plugin. Pointers are RFC 6901 and begin with
  * "/". Since abi 1.0
  */
@@ -207,6 +250,13 @@ typedef struct mk_adapter {
 	 * 'active'. An entry of NULLs closes the list; NULL = nothing. Since abi 1.1
 	 */
 	const mk_sign *of_run;
+
+	/*
+	 * How the worker's say in the job's size comes home; not with group_key or replicas. Only
+	 * where the feature gate MultiKueueRayInTreeAutoscaling is on, for objects that are
+	 * MK_ELASTIC. NULL = it does not. Since abi 1.2
+	 */
+	const mk_scale *scale;
 } mk_adapter;
 
 #ifdef __cplusplus

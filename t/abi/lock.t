@@ -116,8 +116,8 @@ finds() { # NAME WHAT SED-EXPRESSION: in today's lock
 	check "$1" $?
 	[ "$(cat "$tmp/diff")" = "$2" ] || comment "$tmp/diff"
 }
-finds 'appended: a field, a constant, a greater minor' '' 's/^size mk_adapter .*/size mk_adapter 136/
-	/^offset mk_adapter.of_run /a offset mk_adapter.more 128 8
+finds 'appended: a field, a constant, a greater minor' '' 's/^size mk_adapter .*/size mk_adapter 144/
+	/^offset mk_adapter.scale /a offset mk_adapter.more 136 8
 	s/^constant MK_ABI_MINOR .*/constant MK_ABI_MINOR 9/
 	$a constant MK_MORE 1'
 finds 'found: a field is gone' 'gone: offset mk_view.now 32 16' '/^offset mk_view.now /d'

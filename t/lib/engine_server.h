@@ -96,6 +96,7 @@ struct world {
 	int64_t lost_timeout;              /* workerLostTimeout; 0: 15 minutes */
 	bool lost_keep;                    /* lostWorkerPolicy: Keep */
 	bool gate_elastic;                 /* ElasticJobsViaWorkloadSlices */
+	bool gate_ray;                     /* MultiKueueRayInTreeAutoscaling */
 	bool gate_preemption;              /* MultiKueueOrchestratedPreemption */
 	bool gate_no_sync;                 /* MultiKueueRemoteSpecSync is off */
 	bool gate_profiles;                /* MultiKueueClusterProfile */

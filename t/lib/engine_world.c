@@ -215,6 +215,7 @@ void w_start(struct world *w)
 					     .quota_automation = w->gate_quota,
 					     .remote_spec_sync = !w->gate_no_sync,
 					     .elastic_slices = w->gate_elastic,
+					     .ray_autoscaling = w->gate_ray,
 					     .orchestrated_preemption = w->gate_preemption,
 					     .path_validation = w->gate_paths,
 					     .cluster_profile = w->gate_profiles},

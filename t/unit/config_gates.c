@@ -135,10 +135,8 @@ static void test_version(void)
 	refused(V20, "TLSOptions=false",
 		G "\"TLSOptions=false\": cannot set feature gate TLSOptions to false, feature is "
 		  "locked to true");
-	refused(V20, "AllAlpha=true",
-		G "\"AllAlpha=true\": MultiKueueRayInTreeAutoscaling cannot be on: multikueued "
-		  "does not follow the sizes that Ray's autoscaler sets on workers; set it to "
-		  "false");
+	accepted(V20, "MultiKueueRayInTreeAutoscaling=true", "sizes that workers decide");
+	ok(c.gates[CONFIG_GATE_RAY_AUTOSCALING], "... by a gate of its own");
 	refused(V20 "featureGates: {TLSOption: true}\n", "MultiKueue",
 		G "{\"TLSOption\":true}: feature gates for CLI and configuration cannot both "
 		  "specified");

@@ -17,14 +17,26 @@ static const mk_adapter silent = {.struct_size = sizeof(mk_adapter),
 				  .group = "",
 				  .version = "v1",
 				  .kind = "Proxy"};
+static const mk_scale sizes = {.enabled = "/spec/auto",
+			       .declared = "/spec/groups",
+			       .groups = "/spec/groups",
+			       .name = "/name",
+			       .count = "/n",
+			       .sizes = "k/sizes",
+			       .revision = "k/revision"};
+static const mk_adapter grows = {.struct_size = sizeof(mk_adapter),
+				 .group = "ex.io",
+				 .version = "v1",
+				 .kind = "Grid",
+				 .scale = &sizes};
 static const mk_adapter busy = {.struct_size = sizeof(mk_adapter),
 				.group = "ex.io",
 				.version = "v1",
 				.kind = "ComputeMesh",
 				.forward = forwarded};
 
-static const void *const items[] = {&plain, &silent, &busy, NULL};
-static const mk_factory factory = {sizeof(mk_factory), 3, MK_FACTORY_ADAPTER, items};
+static const void *const items[] = {&plain, &silent, &busy, &grows, NULL};
+static const mk_factory factory = {sizeof(mk_factory), 4, MK_FACTORY_ADAPTER, items};
 static const mk_factory *const factories[] = {&factory, NULL};
 static const mk_entry entry = MK_ENTRY("ex.io", "1", factories);
 
@@ -73,6 +85,11 @@ static void test_manager(const struct plug *p)
 	    "the Lease is near");
 	has("resourceNames: [\"me\"]\n  verbs: [get, patch]\n", "by its name");
 	has_not("delete", "nothing is deleted on the manager");
+	has(RULE("ex.io", "grids", "get, list, watch"), "without its gate no size is written");
+	c.gates[CONFIG_GATE_RAY_AUTOSCALING] = true;
+	print(&c, p, RBAC_MANAGER);
+	has(RULE("ex.io", "grids", "get, list, watch, patch"), "with it jobs are patched");
+	has(RULE("batch", "jobs", "get, list, watch"), "... those whose workers decide sizes");
 	c.leader_election.resource_namespace = STR("leases");
 	print(&c, p, RBAC_MANAGER);
 	has("kind: RoleBinding\nmetadata:\n  name: multikueued-lease\n  namespace: leases\n",
@@ -103,6 +120,12 @@ static void test_worker(const struct plug *p)
 	has(RULE("batch", "jobs", "get, list, watch, create, delete"), "copies are not edited");
 	has(RULE("ex.io", "computemeshes", "get, list, watch, create, delete, patch"),
 	    "but where a field is kept equal");
+	has(RULE("ex.io", "grids", "get, list, watch, create, delete"),
+	    "without its gate no mark moves");
+	c.gates[CONFIG_GATE_RAY_AUTOSCALING] = true;
+	print(&c, p, RBAC_WORKER);
+	has(RULE("ex.io", "grids", "get, list, watch, create, delete, patch"),
+	    "with it marks move");
 	has_not("secrets", "Secrets of workers are none of our business");
 	has_not("\"*\"", "nothing is allowed wholesale");
 }
@@ -111,7 +134,7 @@ int main(void)
 {
 	struct plug *p = plug_new(NULL);
 
-	if (ok(p && plug_add(p, &entry, "", NULL) == ERR_OK, "three kinds")) {
+	if (ok(p && plug_add(p, &entry, "", NULL) == ERR_OK, "four kinds")) {
 		test_manager(p);
 		test_worker(p);
 	}

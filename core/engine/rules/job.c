@@ -8,6 +8,7 @@
 #include "core/engine/rules/fault.h"
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/members.h"
+#include "core/engine/rules/scale.h"
 #include "core/engine/rules/twin.h"
 
 enum {
@@ -352,29 +353,48 @@ static bool may_forward(struct pass *p, const struct clone *k, struct record *re
 	return remote->forward_tries < FORWARD_MAX;
 }
 
+/*
+ * The copy as the adapter wants it; NULL: the hook failed. Where the worker decides the sizes, the
+ * copy only learns which Workload is its own now.
+ */
+static struct json *wanted_copy(struct pass *p, const struct plug_view *v)
+{
+	struct arena *a = p->e->out->arena;
+	struct json *draft = json_dup(a, v->remote);
+	struct plug_result res = {.verdict = MK_SET, .draft = draft};
+
+	if (!scale_applies(p) && !call(p, plug_remote, v, draft, &res)) {
+		return NULL;
+	}
+	if (!(res.verdict & MK_SET)) {
+		return json_dup(a, v->remote);
+	}
+	job_stamp(p, res.draft);
+	return res.draft;
+}
+
 void job_forward(struct pass *p, struct clone *k, struct record *remote)
 {
 	struct arena *a = p->e->out->arena;
 	const mk_adapter *d = adapter_of(p)->d;
 	struct op op = {.type = OP_MERGE, .prio = PRIO_COMMIT, .subresource = ""};
-	struct plug_result res = {0};
 	struct plug_view v;
 	struct json *draft, *diff;
 
 	const char *const *forward = p->e->o.gates.remote_spec_sync ? d->forward : NULL;
 
-	if ((!d->remote && !forward) || !p->job || !facts_is(p->job->facts, F_MANAGED) ||
-	    facts_is(p->job->facts, F_TERMINATING) || facts_is(remote->facts, F_TERMINATING) ||
-	    clone_is(k, F_FINISHED) || !make_view(p, remote, &v)) {
+	if ((!d->remote && !forward && !scale_applies(p)) || !p->job ||
+	    !facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_TERMINATING) ||
+	    facts_is(remote->facts, F_TERMINATING) || clone_is(k, F_FINISHED) ||
+	    !make_view(p, remote, &v)) {
 		return;
 	}
-	draft = json_dup(a, v.remote);
-	if (!call(p, plug_remote, &v, draft, &res)) {
+	draft = wanted_copy(p, &v);
+	if (!draft) {
+		if (arena_failed(a)) {
+			say_no_memory(p->e);
+		}
 		return;
-	}
-	draft = (res.verdict & MK_SET) ? res.draft : json_dup(a, v.remote);
-	if (res.verdict & MK_SET) {
-		job_stamp(p, draft);
 	}
 	if (forward && plug_forward(adapter_of(p), v.local, draft, a) == ERR_NO_MEMORY) {
 		say_no_memory(p->e);
@@ -421,6 +441,7 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 		return;
 	}
 	job_stamp(p, res.draft);
+	scale_strip(p, res.draft);
 	/* A worker that deletes a finished job early would hide its end from us. */
 	(void)json_put(a, res.draft, "/spec/ttlSecondsAfterFinished", NULL);
 	op.body = res.draft;

@@ -15,6 +15,9 @@ static enum twin base_twin(const struct pass *p, const struct facts *f)
 {
 	mk_str manager = f->s[S_MANAGER_ID];
 
+	if (facts_is(f, F_CHILD)) {
+		return TWIN_FOREIGN;
+	}
 	if (manager.n == 0) {
 		return facts_is(f, F_ORIGIN) ? TWIN_GO : TWIN_FOREIGN;
 	}

@@ -18,6 +18,7 @@
 #include "core/engine/rules/race.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/scale.h"
 #include "core/engine/rules/slices.h"
 #include "core/engine/rules/tally.h"
 #include "core/engine/rules/topology.h"
@@ -255,7 +256,8 @@ void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 			wc->fails = 0;
 			wc->rested = false;
 		}
-		if (job_status(p, remote, R_JOB_STATUS, false) == SYNC_SAME) {
+		if (job_status(p, remote, R_JOB_STATUS, false) == SYNC_SAME &&
+		    !scale_tell(p, k, remote)) {
 			job_forward(p, k, remote);
 		}
 		break;

@@ -13,6 +13,7 @@
 #include "core/engine/rules/race.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/scale.h"
 #include "core/engine/rules/slices.h"
 #include "core/engine/rules/stages.h"
 #include "core/engine/rules/tally.h"
@@ -291,6 +292,7 @@ static bool count_uses(struct pass *p)
 			(void)watches_ready(p->e, k->c, p->kind);
 		}
 		watches_use(p->e, k->c->id, p->kind, &wc->uses, here || k->lacks);
+		scale_use(p, k, wc);
 		tally_clone(p, k, wc);
 		if (here && k->r->present) {
 			breaker_saw(p, k, wc);

@@ -6,6 +6,7 @@
 #include "core/engine/store/facts.h"
 
 #include "core/engine/store/facts_cluster.h"
+#include "core/engine/store/facts_scale.h"
 
 #include "core/api/names.h"
 #include "core/api/owner.h"
@@ -361,6 +362,7 @@ static void draw_job(struct draw *d, const struct json *obj)
 		flag(d, F_ACTIVE, plug_active(d->env->adapter, obj));
 	}
 	flag(d, F_ELASTIC, str_is(annotation(d, NAME_ELASTIC), "true"));
+	facts_of_scale(&d->f, obj, d->env, d->a);
 	draw_group(d);
 	if (d->env->remote) {
 		draw_remote(d);

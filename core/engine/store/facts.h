@@ -48,6 +48,9 @@ enum {
 	F_SUSPENDS = 1u << 26,  /* job: has the field that suspends it */
 	F_CORDONED = 1u << 27,  /* cluster: has the annotation NAME_CORDON */
 	F_DRAINED = 1u << 28,   /* cluster: its value is "Evict" */
+	/* Bits of clusters, of jobs: */
+	F_CHILD = F_CORDONED, /* remote: the controller of the copy S_OWNER_* made it: no copy */
+	F_SCALED = F_DRAINED, /* local: it gives its worker the say in its size */
 };
 
 enum fact_str {

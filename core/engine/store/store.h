@@ -24,6 +24,7 @@ struct models;
 struct pace {
 	int64_t status_at;  /* last write; INT64_MIN never */
 	int64_t quiet_at;   /* a deferred write is due; INT64_MAX none */
+	int64_t sizes_at;   /* last write of its sizes; INT64_MIN never */
 	int64_t finish_at;  /* the clone is Finished, wait for the last status until */
 	uint32_t finish_of; /* hash of that copy's uid: each round has another copy */
 	bool finish_asked;  /* a get for it was sent */
@@ -31,7 +32,10 @@ struct pace {
 
 static inline struct pace pace_new(void)
 {
-	return (struct pace){.status_at = INT64_MIN, .quiet_at = INT64_MAX, .finish_at = INT64_MAX};
+	return (struct pace){.status_at = INT64_MIN,
+			     .quiet_at = INT64_MAX,
+			     .sizes_at = INT64_MIN,
+			     .finish_at = INT64_MAX};
 }
 
 /* The records of a table that have the same group value, present or not; see rules/members.c. */

@@ -30,23 +30,38 @@ void touch_group(struct engine *e, const struct record *r)
 	}
 }
 
-static void touch_job(struct engine *e, struct record *r)
+static void touch_owner(struct engine *e, uint16_t kind, mk_str ns, mk_str name)
 {
-	struct owner *o = owner_find(e, r->table->kind, r->ns, r->name);
-	struct wl *w;
+	struct owner *o = owner_find(e, kind, ns, name);
 
-	touch_group(e, r);
 	if (o) {
 		for (LIST_EACH_AS(struct wl, of_job, &o->workloads, owner_node)) {
 			queue_add(&e->queue, &of_job->item);
 		}
 	}
+}
+
+static void touch_job(struct engine *e, struct record *r)
+{
+	struct wl *w;
+	int parent;
+
+	touch_group(e, r);
+	touch_owner(e, r->table->kind, r->ns, r->name);
 	if (r->table->cluster == CLUSTER_MANAGER) {
 		return;
 	}
 	/* A foreign object under a member's name may have another group value, or none. */
 	touch_group(e, manager_get(e, r->table->kind, r->ns, r->name));
 	if (!r->present) {
+		return;
+	}
+	if (facts_is(r->facts, F_CHILD)) {
+		/* The Workload that it names may be one that has ended long ago. */
+		parent = kinds_find(e->o.kinds, r->facts->s[S_OWNER_KIND]);
+		if (parent >= KIND_FIRST_JOB) {
+			touch_owner(e, (uint16_t)parent, r->ns, r->facts->s[S_OWNER_NAME]);
+		}
 		return;
 	}
 	w = wl_make(e, r->ns, r->facts->s[S_PREBUILT]);

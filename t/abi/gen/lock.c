@@ -85,6 +85,7 @@ static void adapter(void)
 	FIELD(mk_adapter, status_map);
 	FIELD(mk_adapter, active);
 	FIELD(mk_adapter, of_run);
+	FIELD(mk_adapter, scale);
 	SIZE(mk_end);
 	FIELD(mk_end, condition);
 	FIELD(mk_end, pointer);
@@ -95,6 +96,19 @@ static void adapter(void)
 	FIELD(mk_sign, values);
 	FIELD(mk_sign, except);
 	FIELD(mk_sign, without);
+	SIZE(mk_scale);
+	FIELD(mk_scale, enabled);
+	FIELD(mk_scale, declared);
+	FIELD(mk_scale, child);
+	FIELD(mk_scale, group);
+	FIELD(mk_scale, version);
+	FIELD(mk_scale, kind);
+	FIELD(mk_scale, groups);
+	FIELD(mk_scale, name);
+	FIELD(mk_scale, count);
+	FIELD(mk_scale, times);
+	FIELD(mk_scale, sizes);
+	FIELD(mk_scale, revision);
 	SIZE(mk_move);
 	FIELD(mk_move, from);
 	FIELD(mk_move, to);
