@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The quotas of ClusterQueues (kueue.x-k8s.io/v1beta2: spec.resourceGroups,
- * status.flavorsReservation).
+ * The quotas of ClusterQueues and Cohorts (kueue.x-k8s.io/v1beta2: spec.resourceGroups; of
+ * ClusterQueues status.flavorsReservation).
  */
 #ifndef MK_API_QUEUE_H
 #define MK_API_QUEUE_H
@@ -23,8 +23,8 @@ struct api_quota {
 };
 
 /*
- * The quotas of ClusterQueue 'obj' in its order, at most API_QUOTAS_MAX, as views into it or 'a'.
- * NULL: out of memory.
+ * The quotas of ClusterQueue or Cohort 'obj' in its order, at most API_QUOTAS_MAX, as views into it
+ * or 'a'. NULL: out of memory.
  */
 struct api_quota *api_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n);
 

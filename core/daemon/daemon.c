@@ -422,6 +422,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.gc_interval_ms = c->multikueue.gc_interval_ms,
 		.worker_memory = (size_t)c->multikueue.worker_memory,
 		.gates = engine_gates_of(c),
+		.queues = true,
 		.allow_loopback = c->multikueue.allow_loopback,
 		.allow_link_local = c->multikueue.allow_link_local,
 		.seed = d->identity.seed,

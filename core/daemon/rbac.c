@@ -105,10 +105,13 @@ static void manager_rules(const struct config *c, const struct plug *p, struct b
 	     "get, list, watch");
 	rule(out, NAME_GROUP, "workloads/status, admissionchecks/status, multikueueclusters/status",
 	     "patch");
+	buf_add(out, STR("# which queues lead to which workers, and how full they are: for metrics "
+			 "and answers\n"));
+	rule(out, NAME_GROUP, "clusterqueues, cohorts", "list, watch");
 	if (c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION]) {
 		buf_add(out, STR("# quotas that follow the workers'\n"));
 		rule(out, NAME_GROUP, "localqueues", "get, list, watch");
-		rule(out, NAME_GROUP, "clusterqueues", "get, list, watch, patch");
+		rule(out, NAME_GROUP, "clusterqueues", "get, patch");
 		rule(out, NAME_GROUP, "clusterqueues/status", "patch");
 	}
 	buf_add(out, STR("# events stand where their object is\n"));

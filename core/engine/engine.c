@@ -273,9 +273,7 @@ static void enter(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_
 		queue_add_at(&e->queue, &e->sweep_item, mono_ms + SWEEP_MS);
 		queue_add_at(&e->queue, &e->gc_item,
 			     mono_ms + (e->o.gc_interval_ms > 0 ? e->o.gc_interval_ms : SWEEP_MS));
-		if (e->o.gates.quota_automation) {
-			watches_queues(e, e->clusters[CLUSTER_MANAGER]);
-		}
+		watches_queues(e, e->clusters[CLUSTER_MANAGER]);
 	}
 	if (llabs(wall_ms - mono_ms - e->skew_ms) > CLOCK_STEP_MS) {
 		clock_was_set(e);

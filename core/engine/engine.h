@@ -88,6 +88,7 @@ struct engine_options {
 	int64_t gc_interval_ms; /* 0 = off */
 	size_t worker_memory;   /* limit of the store's bytes for one worker; 0 = no limit */
 	struct engine_gates gates;
+	bool queues; /* watch the manager's ClusterQueues and Cohorts: for answers, engine_uses */
 	bool has_profiles;       /* the section multiKueue.clusterProfile exists */
 	const mk_str *providers; /* names of its providers */
 	size_t n_providers;
@@ -165,6 +166,9 @@ void engine_phases(const struct engine *e, void (*fn)(void *ctx, const char *pha
 bool engine_first_waiting(const struct engine *e, mk_str *ret_ns, mk_str *ret_name,
 			  int64_t *ret_since_ms);
 
+/* Does it watch the manager's objects of this kind of queue? */
+bool engine_reads_queues(const struct engine *e, uint16_t kind);
+
 /* What the condition Active of a MultiKueueCluster says. */
 enum engine_active {
 	ACTIVE_UNKNOWN, /* there is none yet */
@@ -174,8 +178,7 @@ enum engine_active {
 };
 /*
  * Calls 'fn' with each ClusterQueue of the manager and each MultiKueueCluster that the config of
- * its check names, where the engine watches ClusterQueues: with quota automation. A pair may come
- * twice.
+ * its check names, where the engine watches ClusterQueues and may read them. A pair may come twice.
  */
 void engine_uses(const struct engine *e,
 		 void (*fn)(void *ctx, mk_str cluster_queue, mk_str cluster,

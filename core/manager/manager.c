@@ -39,12 +39,11 @@ struct manager {
  */
 static bool is_foreign(const struct manager *m, const struct event *ev)
 {
-	bool queue = ev->kind == KIND_LOCAL_QUEUE || ev->kind == KIND_CLUSTER_QUEUE;
-
-	if (queue && (ev->cluster != CLUSTER_MANAGER || m->o.gates.quota_automation)) {
+	if (ev->kind < KIND_LOCAL_QUEUE || ev->kind >= KIND_FIRST_JOB) {
 		return false;
 	}
-	return ev->kind >= KIND_LOCAL_QUEUE && ev->kind < KIND_FIRST_JOB;
+	return ev->cluster == CLUSTER_MANAGER ? !engine_reads_queues(m->engine, ev->kind)
+					      : ev->kind > KIND_CLUSTER_QUEUE;
 }
 
 /* The engine takes the event in at once: what it points to is gone when the caller goes on. */
@@ -134,6 +133,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .gc_interval_ms = o->gc_interval_ms,
 				    .worker_memory = o->worker_memory,
 				    .gates = o->gates,
+				    .queues = o->queues,
 				    .has_profiles = o->has_profiles,
 				    .n_providers = o->n_providers,
 				    .seed = o->seed,

@@ -54,6 +54,7 @@ struct manager_options {
 	bool worker_lost_keep; /* see engine_options */
 	size_t worker_memory;  /* limit of the store's bytes for one worker; 0 = no limit */
 	struct engine_gates gates;
+	bool queues;                           /* see engine_options */
 	bool has_profiles;                     /* the section multiKueue.clusterProfile is there */
 	const struct kube_provider *providers; /* its providers, in order; see kube_options */
 	size_t n_providers;

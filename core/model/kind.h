@@ -28,10 +28,11 @@ enum {
 	KIND_PROFILE,
 	/*
 	 * From here on watched only when a part needs it: admission, quota automation, facts for
-	 * dispatchers.
+	 * dispatchers, metrics and answers.
 	 */
 	KIND_LOCAL_QUEUE,   /* kueue.x-k8s.io/v1beta2 LocalQueue */
 	KIND_CLUSTER_QUEUE, /* kueue.x-k8s.io/v1beta2 ClusterQueue */
+	KIND_COHORT,        /* kueue.x-k8s.io/v1beta2 Cohort */
 	KIND_CONFIG_MAP,    /* v1 ConfigMap */
 	KIND_WEBHOOKS,      /* admissionregistration.k8s.io/v1 MutatingWebhookConfiguration */
 	KIND_TOKEN_REVIEW,  /* authentication.k8s.io/v1 TokenReview: asked, never kept */

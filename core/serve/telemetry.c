@@ -229,7 +229,7 @@ static void forget_queue(void *ctx, mk_str name)
 	tallies_forget_queue(&t->tallies, fleet_label(name, label));
 }
 
-/* The manager's ClusterQueues, where the webhook or the automation of quotas has them watched. */
+/* The manager's ClusterQueues, where they may be watched. */
 static void on_queue(struct telemetry *t, const struct event *ev)
 {
 	if (ev->type == EV_OBSERVED) {

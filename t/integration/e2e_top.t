@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # kubectl multikueue top: what Workloads that were sent to workers ask for, what is reserved in the
-# manager's ClusterQueue and what waits, of a daemon that watches the queues of workers, and of one
-# that watches those of the manager as well. What it says agrees with what Kueue says.
+# manager's ClusterQueue and what waits, of a daemon that may not read the manager's ClusterQueues,
+# and of one that watches them. What it says agrees with what Kueue says. The gauge of clusters'
+# conditions needs that right, too.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -26,8 +27,11 @@ fleet_kubesim
 ok $? "a fleet is up"
 quota mgr 10 && quota w1 8 && quota w2 4 && quota w3 2
 wait_for 60 used w1 0 && wait_for 60 used w2 0 && wait_for 60 used w3 0
+# The daemon's lists have a query, those of this test have none.
+api mgr POST /kubesim/policy '{"rules":[{"match":"GET '$KUEUE'/clusterqueues?","status":403,
+	"message":"clusterqueues.kueue.x-k8s.io is forbidden"}]}' >/dev/null
 fleet_plugins && fleet_manager m
-ok $? "multikueued is up"
+ok $? "multikueued is up, which may not read the manager's ClusterQueues"
 
 # kubectl opens a port, and has the ClusterQueues of the manager.
 cat >"$dir/kubectl" <<END
@@ -68,6 +72,10 @@ phases() { # queues|workers NAME
 	top "$1" "$2" -o json | jq -cS '.items[0].phases'
 }
 
+gauge() {
+	curl -sS "http://127.0.0.1:$MANAGER_PORT/metrics" | sed -n 's/^multikueue_cluster_status{cluster_queue="\([^"]*\)",cluster="\([^"]*\)",active="\([^"]*\)",replica_role="leader"} 1$/\1 \2 \3/p' |
+		paste -sd ';'
+}
 shows "0 10000 0" "nothing is used" figure_of queues cluster-queue cpu
 submit mgr first 3600000 "$OURS"'"parallelism":6,"completions":6,' >/dev/null
 wait_for 60 placed first w1
@@ -109,12 +117,16 @@ faults() {
 is "$(v1 'workloads?requests=1' | faults)$(v1 "workloads/default/$(workload_of mgr first | jq -r .metadata.name)" | faults)" "" \
 	"answers are as the schema has them"
 
-# One job ends, the one that waited takes its place; the daemon is another, which watches queues.
+is "$(gauge)" "" "no gauge of clusters' conditions without the right"
+is "$(grep -c 'a right is missing.*clusterqueues' "$dir/m.log")" 1 "... which the log says once" ||
+	grep clusterqueues "$dir/m.log" | sed 's/^/# /'
+
+# One job ends, the one that waited takes its place; the daemon is another, with the right.
 kill "$MANAGER_PID" && wait "$MANAGER_PID"
-FLEET_MORE="$FLEET_MORE"'featureGates: {MultiKueueManagerQuotaAutomation: true}
-'
+api mgr POST /kubesim/policy '{}' >/dev/null
 fleet_manager n
-ok $? "a daemon with quota automation is up"
+ok $? "a daemon with the right is up"
+shows "cluster-queue w1 True;cluster-queue w2 True;cluster-queue w3 True" "the gauge of clusters' conditions" gauge
 api mgr DELETE "$HERE/first?propagationPolicy=Background" >/dev/null
 wait_for 60 placed third w1
 ok $? "the job that waited is sent"
@@ -127,5 +139,6 @@ api w2 POST /kubesim/restart '{"downMs":600000}' >/dev/null
 state_of() { top workers w2 --no-headers | awk 'NR == 1 { print $2 }'; }
 shows NotConnected "a worker that is away" state_of
 is "$(figure_of workers w2 cpu | cut -d' ' -f1)" 3000 "... and what may run there still"
+shows "cluster-queue w1 True;cluster-queue w2 False;cluster-queue w3 True" "... which the gauge says" gauge
 notes "$dir/m.log" "$dir/n.log"
 done_testing

@@ -109,7 +109,50 @@ look "workloads" '#/workloads' "$rows > 0"
 look "workloads in the dark" '#/workloads?phase=Won' "$rows > 0" dark=1
 look "one workload" "#/workloads/default/$name" "document.querySelectorAll('.race li').length === 5 && $rows > 0"
 look "one workload on a phone" "#/workloads/default/$name" "document.querySelectorAll('.race li').length === 5" width=360 dark=1
-look "queues" '#/queues' "document.querySelector('.tree, .empty') !== null"
+
+# Queues below their Cohorts: all/team/{build,train}, all/lab (which has no object), and a circle.
+KUEUE=/apis/kueue.x-k8s.io/v1beta2
+group() { # CPU
+	printf '"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{"name":"default-flavor","resources":[
+		{"name":"cpu","nominalQuota":"%s"},{"name":"memory","nominalQuota":"%sGi"}]}]}]' "$1" "$1"
+}
+cohort() { # NAME SPEC
+	api mgr POST $KUEUE/cohorts '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Cohort","metadata":{"name":"'"$1"'"},"spec":{'"$2"'}}' >/dev/null
+}
+queue() { # NAME COHORT CPU
+	api mgr POST $KUEUE/clusterqueues '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ClusterQueue","metadata":{"name":"'"$1"'"},
+		"spec":{"cohortName":"'"$2"'",'"$(group "$3")"'}}' >/dev/null
+}
+cohort all "$(group 8)"
+cohort team '"parentName":"all"'
+cohort round '"parentName":"about"'
+cohort about '"parentName":"round"'
+queue build team 2
+queue train team 6
+queue try lab 4
+queue turn round 1
+[ "$workers" -le 100 ] || for i in $(seq 1 200); do queue "many-$i" "group-$((i % 7))" "$i"; done
+tree="[...document.querySelectorAll('.tree > li')].map(l => l.style.getPropertyValue('--depth') + ' ' + l.querySelector('.name').textContent)"
+look "queues" '#/queues' "$tree.some(t => t.includes('Cohort of 2 queues'))" eval="$tree.filter(t => /all|team|build|train|lab|try/.test(t)).join(';')"
+is "$(jq -r .value "$dir/look" | sed 's/[▾▸]//g')" \
+	"0 all Cohort of 2 queues0 pending;1 team Cohort of 2 queues0 pending;2 build 0 pending;2 train 0 pending;0 lab Cohort of 1 queue0 pending;1 try 0 pending" \
+	"... queues stand below their Cohorts"
+# What is used: of a daemon that says so.
+look "usage of queues" '#/queues' "$tree.some(t => t.includes('3 pending'))
+	|| (window.fetch = async () => new Response(JSON.stringify({
+		items: [['a', 3, 1], ['b', 1, 2]].map(([name, n, pending]) => ({cluster: '', name, cohort: 'c', active: true, pending,
+			flavors: [{name: 'f', resources: [{name: 'cpu', nominal: 2000, used: n * 1000}, {name: 'memory', nominal: 2147483648, used: n * 1610612736}]}]})),
+		cohorts: [{name: 'c', flavors: [{name: 'f', resources: [{name: 'cpu', nominal: 4000}]}]}]})), poll.now(), false)" \
+	eval="[...document.querySelectorAll('.tree > li')].map(l => [...l.querySelectorAll('.use')].map(u => u.textContent).join(', ')).join('; ')"
+is "$(jq -r .value "$dir/look")" "f cpu 4 of 8, f memory 6 Gi of 4 Gi borrows 2 Gi; f cpu 3 of 2 borrows 1, f memory 4.5 Gi of 2 Gi borrows 2.5 Gi; f cpu 1 of 2, f memory 1.5 Gi of 2 Gi" \
+	"... of a Cohort the sum of its queues', with its own quota; what is borrowed"
+look "Cohorts in a circle" '#/queues' "$tree.some(t => t.includes('build'))" eval="$tree.filter(t => /circle/.test(t)).length"
+is "$(jq -r .value "$dir/look")" 2 "... are said to be"
+look "a Cohort that is folded" '#/queues' "$tree.some(t => t.includes('build')) ? (document.querySelector('[aria-label=\"Queues of all\"]').click(), false)
+	: $tree.some(t => t.includes('all'))" eval="$tree.some(t => t.includes('try'))"
+is "$(jq -r .value "$dir/look")" true "... hides its own queues alone"
+look "queues on a phone" '#/queues' "$tree.some(t => t.includes('build'))" width=360
+look "queues in the dark" '#/queues' "$tree.some(t => t.includes('build'))" dark=1
 look "decisions" '#/decisions' "$rows > 0"
 look "decisions on a phone" '#/decisions' "$rows > 0" width=360
 t/lib/browser "$at/ui#/workloads/default/none" wait="document.querySelector('.empty')?.textContent.includes('not known here')" >"$dir/look" 2>&1

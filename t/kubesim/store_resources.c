@@ -36,6 +36,7 @@ static const struct builtin {
 	 NULL},
 	{KUEUE, "clusterqueues", "ClusterQueue", "clusterqueue", "cq", CLUSTER | STATUS | CRD,
 	 NULL},
+	{KUEUE, "cohorts", "Cohort", "cohort", NULL, CLUSTER | STATUS | CRD, NULL},
 	{KUEUE, "localqueues", "LocalQueue", "localqueue", "queue,queues,lq", STATUS | CRD, NULL},
 	{KUEUE, "multikueueclusters", "MultiKueueCluster", "multikueuecluster", NULL,
 	 CLUSTER | STATUS | CRD, NULL},

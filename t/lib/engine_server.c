@@ -22,7 +22,7 @@ char *w_dup(mk_str s)
 
 bool w_is_queue(uint16_t kind)
 {
-	return kind == KIND_LOCAL_QUEUE || kind == KIND_CLUSTER_QUEUE;
+	return kind >= KIND_LOCAL_QUEUE && kind <= KIND_COHORT;
 }
 
 struct pending *w_event(struct world *w, enum event_type type, cluster_id c, uint16_t kind)

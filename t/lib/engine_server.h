@@ -87,6 +87,7 @@ struct world {
 	const char *dispatcher;         /* NULL: all at once */
 	bool gate_paths;                /* MultiKueueKubeConfigPathValidation */
 	bool gate_quota;                /* MultiKueueManagerQuotaAutomation */
+	bool read_queues;               /* engine_options.queues */
 	bool queues[WORLD_CLUSTERS];    /* LocalQueues and ClusterQueues are watched, by cluster */
 	bool no_queues[WORLD_CLUSTERS]; /* ... and may not be */
 	bool hold_queues;               /* ... and their lists come when the test says */

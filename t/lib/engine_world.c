@@ -219,6 +219,7 @@ void w_start(struct world *w)
 					     .orchestrated_preemption = w->gate_preemption,
 					     .path_validation = w->gate_paths,
 					     .cluster_profile = w->gate_profiles},
+				   .queues = w->read_queues,
 				   .has_profiles = w->has_profiles,
 				   .providers = w->providers,
 				   .n_providers = w->n_providers,

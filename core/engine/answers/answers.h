@@ -51,9 +51,10 @@ enum { ANSWER_LOOKS_MAX = 1000, ANSWER_TEXTS_MAX = 2 * 1024 * 1024 };
 struct json *answer_clusters(const struct answer_env *env);
 
 /*
- * ClusterQueues that are watched, on the manager and on workers: {"items": [{cluster, name, active,
- * pending, flavors: [{name, resources: [{name, nominal, used}]}]}]}; amounts are in milli-units for
- * cpu, else in units. NULL: out of memory.
+ * ClusterQueues that are watched, on the manager and on workers, and Cohorts of the manager:
+ * {"items": [{cluster, name, cohort, active, pending, flavors: [{name, resources: [{name, nominal,
+ * used}]}]}], "cohorts": [{name, parent, flavors: [{name, resources: [{name, nominal}]}]}]};
+ * amounts are in milli-units for cpu, else in units. NULL: out of memory.
  */
 struct json *answer_queues(const struct answer_env *env);
 

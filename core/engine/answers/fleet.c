@@ -81,7 +81,8 @@ struct json *answer_clusters(const struct answer_env *env)
 
 /* --- queues ----------------------------------------------------------------------------------- */
 
-static struct json *flavors_of(struct arena *a, const struct facts *f)
+/* 'used': a Cohort says of no amount that it is reserved. */
+static struct json *flavors_of(struct arena *a, const struct facts *f, bool used)
 {
 	struct json *list = json_new_arr(a), *resources = NULL;
 
@@ -99,7 +100,9 @@ static struct json *flavors_of(struct arena *a, const struct facts *f)
 		}
 		json_set_str(a, one, "name", q->resource);
 		json_set_int(a, one, "nominal", q->nominal);
-		json_set_int(a, one, "used", q->used);
+		if (used) {
+			json_set_int(a, one, "used", q->used);
+		}
 		json_add(a, resources, one);
 	}
 	return list;
@@ -121,21 +124,51 @@ static void add_queues(const struct answer_env *env, const struct cluster *c, st
 		o = json_new_obj(env->a);
 		json_set_str(env->a, o, "cluster", str_of(c->name));
 		json_set_str(env->a, o, "name", r->name);
+		if (r->facts->s[S_QUEUE].n > 0) {
+			json_set_str(env->a, o, "cohort", r->facts->s[S_QUEUE]);
+		}
 		json_set_bool(env->a, o, "active", facts_is(r->facts, F_ACTIVE));
 		json_set_int(env->a, o, "pending", r->facts->pending);
-		json_set(env->a, o, STR("flavors"), flavors_of(env->a, r->facts));
+		json_set(env->a, o, STR("flavors"), flavors_of(env->a, r->facts, true));
 		json_add(env->a, items, o);
 	}
 }
 
+/* Those of the manager, to which its ClusterQueues belong. */
+static struct json *cohorts_of(const struct answer_env *env)
+{
+	const struct table *t = manager_table(env->e, KIND_COHORT);
+	struct json *list = json_new_arr(env->a);
+
+	if (!t) {
+		return list;
+	}
+	for (LIST_EACH_AS(struct record, r, &t->records, node)) {
+		struct json *o = r->present ? json_new_obj(env->a) : NULL;
+
+		if (!r->present) {
+			continue;
+		}
+		json_set_str(env->a, o, "name", r->name);
+		if (r->facts->s[S_QUEUE].n > 0) {
+			json_set_str(env->a, o, "parent", r->facts->s[S_QUEUE]);
+		}
+		json_set(env->a, o, STR("flavors"), flavors_of(env->a, r->facts, false));
+		json_add(env->a, list, o);
+	}
+	return list;
+}
+
 struct json *answer_queues(const struct answer_env *env)
 {
-	struct json *items = json_new_arr(env->a);
+	struct json *items = json_new_arr(env->a), *answer;
 
 	for (size_t i = 0; i < env->e->n_clusters; i++) {
 		add_queues(env, env->e->clusters[i], items);
 	}
-	return items_of(env, items);
+	answer = items_of(env, items);
+	json_set(env->a, answer, STR("cohorts"), cohorts_of(env));
+	return arena_failed(env->a) ? NULL : answer;
 }
 
 /* --- what uses what --------------------------------------------------------------------------- */
@@ -147,7 +180,7 @@ void engine_uses(const struct engine *e,
 {
 	const struct table *queues = manager_table(e, KIND_CLUSTER_QUEUE);
 
-	if (!e->o.gates.quota_automation || !queues) {
+	if (!queues || table_is_unserved(queues)) {
 		return;
 	}
 	for (LIST_EACH_AS(struct record, q, &queues->records, node)) {

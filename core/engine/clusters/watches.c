@@ -120,13 +120,24 @@ void watches_glance(struct engine *e, struct cluster *c)
 	c->glance = e->no_memory;
 }
 
+bool engine_reads_queues(const struct engine *e, uint16_t kind)
+{
+	bool sums = e->o.gates.quota_automation;
+
+	return kind == KIND_LOCAL_QUEUE     ? sums
+	       : kind == KIND_CLUSTER_QUEUE ? sums || e->o.queues
+					    : kind == KIND_COHORT && e->o.queues;
+}
+
 void watches_queues(struct engine *e, struct cluster *c)
 {
-	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE};
-	bool facts = e->facts_wanted && c->id != CLUSTER_MANAGER;
+	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE, KIND_COHORT};
+	bool of_workers = e->facts_wanted || e->o.gates.quota_automation;
 
-	for (size_t i = 0; i < 2 && (facts || e->o.gates.quota_automation); i++) {
-		struct table *t = table_of(e, c, kinds[i]);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		bool wanted = c->id == CLUSTER_MANAGER ? engine_reads_queues(e, kinds[i])
+						       : of_workers && kinds[i] != KIND_COHORT;
+		struct table *t = wanted ? table_of(e, c, kinds[i]) : NULL;
 
 		if (t && !t->watched) {
 			watches_open(e, t);

@@ -19,7 +19,10 @@ void watches_open(struct engine *e, struct table *t);
 bool watches_is_labelled(cluster_id c, uint16_t kind);
 /* The label selector of the watch, "" = none; in the step's arena. */
 mk_str watches_selector(const struct engine *e, cluster_id c, uint16_t kind);
-/* Opens the watches on a cluster's queues, when a dispatcher or the quota automation needs them. */
+/*
+ * Opens the watches on a cluster's queues: a worker's when a dispatcher or the quota automation
+ * needs them, the manager's as engine_reads_queues says.
+ */
 void watches_queues(struct engine *e, struct cluster *c);
 /* Sends an Event, once, that a worker's queues cannot be read. */
 void watches_tell_queues(struct engine *e, struct cluster *c);

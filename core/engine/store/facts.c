@@ -433,6 +433,7 @@ static void draw_cluster_queue(struct draw *d, const struct json *obj)
 		json_iter(json_at(d->spec, "/admissionChecksStrategy/admissionChecks"));
 
 	draw_condition(d, NAME_QUOTA_CONDITION);
+	d->f.s[S_QUEUE] = json_str(json_get(d->spec, "cohortName"));
 	flag(d, F_ACTIVE, is_true(json_find(conditions, "type", "Active")));
 	d->f.pending = json_int(json_get(d->status, "pendingWorkloads"), 0);
 	d->f.quotas = api_quotas(d->a, obj, &d->f.n_quotas);
@@ -541,6 +542,9 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 		d->f.s[S_QUEUE] = json_str(json_get(d->spec, "clusterQueue"));
 	} else if (kind == KIND_CLUSTER_QUEUE) {
 		draw_cluster_queue(d, obj);
+	} else if (kind == KIND_COHORT) {
+		d->f.s[S_QUEUE] = json_str(json_get(d->spec, "parentName"));
+		d->f.quotas = api_quotas(d->a, obj, &d->f.n_quotas);
 	} else if (kind == KIND_SECRET || kind == KIND_FILE) {
 		draw_secret(d, obj);
 		d->f.s[S_PROBLEM] = json_str(json_get(obj, "problem"));

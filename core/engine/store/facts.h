@@ -82,8 +82,8 @@ enum fact_str {
 	S_PROBLEM,
 	S_LOCATION, /* cluster: see F_SECRET, F_PATH, F_PROFILE */
 	/*
-	 * Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue; cluster: as
-	 * S_CORDON_REASON
+	 * Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue; ClusterQueue:
+	 * spec.cohortName; Cohort: spec.parentName; cluster: as S_CORDON_REASON
 	 */
 	S_QUEUE,
 	S_DISPATCHER,     /* check, config: our annotation */
@@ -111,7 +111,7 @@ struct facts {
 	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */
 	uint64_t hash;    /* Secret, file: of its data */
 	mk_str s[S_N];
-	struct api_quota *quotas; /* ClusterQueue: in its order */
+	struct api_quota *quotas; /* ClusterQueue, Cohort: in its order */
 	/* Workload: names of status.admissionChecks, in order; ClusterQueue: of its strategy */
 	mk_str *checks;
 	uint8_t *states; /* their states */

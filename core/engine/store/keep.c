@@ -107,7 +107,7 @@ static enum keep what_of(const struct engine *e, const struct table *t, const st
 		return f->n_checks > 0 && !facts_is(f, F_FINISHED) ? KEEP_ALL : KEEP_NONE;
 	}
 	if (t->kind == KIND_CLUSTER_QUEUE) {
-		return remote ? KEEP_NONE : KEEP_ALL;
+		return remote || !e->o.gates.quota_automation ? KEEP_NONE : KEEP_ALL;
 	}
 	return t->kind == KIND_CHECK || t->kind == KIND_CLUSTER || t->kind == KIND_PROFILE
 		       ? KEEP_STATUS

@@ -324,13 +324,24 @@ static bool is_contradicted(const struct record *r, const struct table *t, const
 	       r->listed < r->rv;
 }
 
+/* No pass over a Workload or a cluster looks at the manager's queues. */
+static bool is_for_passes(const struct table *t)
+{
+	return t->cluster != CLUSTER_MANAGER ||
+	       (t->kind != KIND_LOCAL_QUEUE && t->kind != KIND_CLUSTER_QUEUE &&
+		t->kind != KIND_COHORT);
+}
+
 /* A table can be believed again: queues the passes that waited for it. */
 static void known_again(struct engine *e, struct table *t)
 {
 	struct cluster *c = cluster_get(e, t->cluster);
 
-	touch_known(e, t);
 	autoquota_later(e);
+	if (!is_for_passes(t)) {
+		return;
+	}
+	touch_known(e, t);
 	if (c->id == CLUSTER_MANAGER) {
 		touch_clusters(e);
 	} else {
@@ -365,8 +376,11 @@ static void set_service(struct engine *e, struct table *t, enum service service)
 	}
 	t->service = service;
 	t->untold = service != SERVICE_YES;
-	queue_add(&e->queue, &c->item);
 	autoquota_later(e);
+	if (!is_for_passes(t)) {
+		return;
+	}
+	queue_add(&e->queue, &c->item);
 	touch_view(e, c);
 	if (t->kind == KIND_PROFILE) {
 		source_touch(e, F_PROFILE, STR_NONE);

@@ -307,45 +307,145 @@ function one(box, ns, name) {
 
 function amount(resource, n) {
 	if (resource === "cpu") return number(n / 1000);
-	if (/memory|storage/.test(resource)) return number(Math.round(n / 1048576)) + " Mi";
-	return number(n);
+	if (!/memory|storage/.test(resource)) return number(n);
+	let unit = 0;
+	for (; unit < 5 && Math.abs(n) >= 1024; unit++) n /= 1024;
+	return n.toLocaleString("en", {maximumFractionDigits: 1}) + ["", " Ki", " Mi", " Gi", " Ti", " Pi"][unit];
 }
 // What is free in the queue that a clone waits in.
 function there(q) {
 	const free = (q.flavors || []).flatMap(f => (f.free || []).map(r => `${f.name} ${r.name} ${amount(r.name, r.amount)} free`));
 	return [q.name + (q.active === false ? " (inactive)" : ""), number(q.pending) + " pending", ...free].join(", ");
 }
-function usage(flavor, r) {
-	const part = r.nominal > 0 ? r.used / r.nominal : r.used > 0 ? 1 : 0;
+function usage(r) {
+	const part = r.nominal > 0 ? r.used / r.nominal : r.used > 0 ? 1 : 0, label = r.flavor + " " + r.name;
 	const bar = el("i", {});
 	bar.style.width = Math.min(100, part * 100) + "%";
-	return el("div", {class: "use"}, `${flavor} ${r.name}: ${amount(r.name, r.used)} of ${amount(r.name, r.nominal)}`,
-		el("div", {class: part >= 1 ? "bar full" : "bar", role: "meter", "aria-label": flavor + " " + r.name, "aria-valuemin": 0, "aria-valuemax": r.nominal, "aria-valuenow": r.used}, bar));
+	return el("div", {class: "use"}, el("span", {class: "faint"}, label), " ", `${amount(r.name, r.used)} of ${amount(r.name, r.nominal)}`,
+		r.used > r.nominal ? el("span", {class: "warn"}, " borrows " + amount(r.name, r.used - r.nominal)) : null,
+		el("div", {class: part > 1 ? "bar over" : part === 1 ? "bar full" : "bar", role: "meter", "aria-label": label, "aria-valuemin": 0,
+			"aria-valuemax": Math.max(r.nominal, r.used), "aria-valuenow": r.used}, bar));
+}
+const flat = q => q.flavors.flatMap(f => f.resources.map(r => ({flavor: f.name, name: r.name, nominal: r.nominal, used: r.used || 0})));
+
+// The manager's ClusterQueues below their Cohorts, and what each Cohort has and uses in all. A Cohort that a
+// queue names exists without an object. Cohorts whose parents lead in a circle have no place: they are on top, as
+// is each LEVELS-th one of a long chain.
+function grow(items, cohorts) {
+	const named = new Map(), tops = [];
+	const cohort = name => {
+		if (!named.has(name)) named.set(name, {name, below: [], sums: new Map(), pending: 0, queues: 0});
+		return named.get(name);
+	};
+	for (const c of cohorts) Object.assign(cohort(c.name), {parent: c.parent, own: flat(c)});
+	for (const c of cohorts) if (c.parent) cohort(c.parent);
+	for (const q of items) {
+		const node = {name: q.name, queue: q, uses: flat(q), pending: q.pending, below: []};
+		if (q.cohort) cohort(q.cohort).below.push(node);
+		else tops.push(node);
+	}
+	const depth = new Map(), LEVELS = 30; // depth of each Cohort; -1: in a circle
+	for (const c of named.values()) {
+		const way = [];
+		let at = c;
+		for (; at && !depth.has(at); at = at.parent ? named.get(at.parent) : undefined) {
+			depth.set(at, -1);
+			way.push(at);
+		}
+		let n = !at ? 0 : way.includes(at) || depth.get(at) < 0 ? -1 : depth.get(at) + 1;
+		for (const w of way.reverse()) depth.set(w, n < 0 ? -1 : n++);
+	}
+	const order = [...named.values()].sort((x, y) => depth.get(y) - depth.get(x));
+	for (const c of order) {
+		for (const r of c.own || []) add(c, {...r, used: 0});
+		for (const q of c.below) {
+			if (!q.queue) continue;
+			q.uses.forEach(r => add(c, r));
+			c.pending += q.pending;
+			c.queues++;
+		}
+		c.uses = [...c.sums.values()];
+		c.circle = depth.get(c) < 0;
+		c.cut = depth.get(c) > 0 && depth.get(c) % LEVELS === 0;
+		if (!c.parent || c.circle || c.cut) tops.push(c);
+		if (!c.parent || c.circle) continue;
+		const p = named.get(c.parent);
+		if (!c.cut) p.below.push(c);
+		c.uses.forEach(r => add(p, r));
+		p.pending += c.pending;
+		p.queues += c.queues;
+	}
+	const sort = l => l.sort((x, y) => Boolean(x.queue) - Boolean(y.queue) || x.name.localeCompare(y.name, "en", {numeric: true}));
+	named.forEach(c => sort(c.below));
+	return {tops: sort(tops), cohorts: named.size};
+}
+function add(c, r) {
+	const key = r.flavor + "/" + r.name, sum = c.sums.get(key);
+	if (sum) Object.assign(sum, {nominal: sum.nominal + r.nominal, used: sum.used + r.used});
+	else c.sums.set(key, {...r});
 }
 
-// Queues of equal names belong together: the same ClusterQueue on many clusters.
+// The rows of the tree, parents first: those that fit, and all that is above them.
+function rowsOf(nodes, want, shut, up = []) {
+	return nodes.flatMap(node => {
+		const way = [...up, node], fits = node.name.toLowerCase().includes(want);
+		const below = shut.has(node.name) && !node.queue && !want ? [] : rowsOf(node.below, fits ? "" : want, shut, way);
+		return fits || below.length ? [{node, up}, ...below] : [];
+	});
+}
+
 function queues(box, params, tools) {
-	const text = el("input", {type: "search"}), at = {items: [], page: 0}, PAGE = 20;
-	text.addEventListener("input", later(() => { at.page = 0; view.draw(at.items); }));
-	tools.append(el("div", {class: "filters"}, field("Queue or cluster", text)));
+	const text = el("input", {type: "search"}), at = {page: 0, far: 0, shut: new Set()}, PAGE = 50, FAR = 20;
+	text.addEventListener("input", later(() => { at.page = at.far = 0; view.draw(at.v); }));
+	tools.append(el("div", {class: "filters"}, field("Queue, Cohort or cluster", text)));
+	const pager = (key, n, size, what) => {
+		const pages = Math.max(1, Math.ceil(n / size)), turn = d => () => { at[key] += d; view.draw(at.v); };
+		at[key] = Math.min(at[key], pages - 1);
+		return el("div", {class: "pager"}, pages > 1 ? [el("button", {type: "button", disabled: at[key] === 0, on: {click: turn(-1)}}, "Previous"),
+			el("button", {type: "button", disabled: at[key] === pages - 1, on: {click: turn(1)}}, "Next")] : null,
+		el("span", {}, what + (pages > 1 ? `, page ${at[key] + 1} of ${pages}` : "")));
+	};
+	const uses = list => el("div", {class: "columns"}, list.map(usage));
+	const toggle = name => () => {
+		if (!at.shut.delete(name)) at.shut.add(name);
+		view.draw(at.v);
+	};
+	const row = ({node, up}, again) => {
+		const q = node.queue, open = !at.shut.has(node.name);
+		const li = el("li", {class: again ? "again" : q ? "" : "cohort"},
+			el("div", {class: q || again ? "name leaf" : "name"}, q || again ? null : el("button", {type: "button", class: "fold", "aria-expanded": String(open),
+				"aria-label": "Queues of " + node.name, on: {click: toggle(node.name)}}, open ? "▾" : "▸"),
+			q ? el("a", {href: "#/workloads?clusterQueue=" + encodeURIComponent(node.name)}, node.name) : el("b", {}, node.name),
+			" ", q ? q.active ? null : state("Inactive") : el("span", {class: "faint"}, again ? "continued" : "Cohort of " + number(node.queues) + (node.queues === 1 ? " queue" : " queues")),
+			again ? null : node.circle ? el("span", {class: "bad"}, "its parents lead in a circle, by " + node.parent)
+				: node.cut ? el("span", {class: "faint"}, "below " + node.parent) : null,
+			again ? null : el("span", {class: node.pending ? "pending" : "faint pending"}, number(node.pending) + " pending")),
+			again ? null : uses(node.uses));
+		li.style.setProperty("--depth", Math.min(up.length, 8));
+		return li;
+	};
 	const view = {
 		title: "Queues",
-		load: async signal => (await get("/v1/queues", signal)).items,
-		draw(items) {
-			at.items = items;
-			const rows = items.filter(q => (q.name + " " + (q.cluster || "manager")).includes(text.value))
-				.sort((x, y) => x.name.localeCompare(y.name) || (x.cluster || "").localeCompare(y.cluster || "", "en", {numeric: true}));
-			const pages = Math.max(1, Math.ceil(rows.length / PAGE));
-			at.page = Math.min(at.page, pages - 1);
-			const turn = d => () => { at.page += d; view.draw(at.items); };
-			fill(box, el("div", {class: "pager"}, el("button", {type: "button", disabled: at.page === 0, on: {click: turn(-1)}}, "Previous"),
-				el("button", {type: "button", disabled: at.page === pages - 1, on: {click: turn(1)}}, "Next"),
-				el("span", {}, `${number(rows.length)} queues, page ${at.page + 1} of ${pages}`)),
-			rows.length ? el("ul", {class: "tree"}, rows.slice(at.page * PAGE, (at.page + 1) * PAGE).map(q => el("li", {},
-				el("h3", {}, q.name, " on ", q.cluster || "manager", " ", state(q.active ? "Ready" : "Inactive")),
-				el("p", {class: "faint"}, number(q.pending) + " pending"),
-				el("div", {class: "columns"}, q.flavors.flatMap(f => f.resources.map(r => usage(f.name, r)))))))
-				: empty("No queue is watched. The daemon watches those of workers when a dispatcher wants facts (least_loaded), and those of the manager with quota automation."));
+		async load(signal) {
+			const v = await get("/v1/queues", signal), own = v.items.filter(q => !q.cluster);
+			return {tree: grow(own, v.cohorts || []), own: own.length, far: v.items.filter(q => q.cluster)
+				.sort((x, y) => x.name.localeCompare(y.name) || x.cluster.localeCompare(y.cluster, "en", {numeric: true}))};
+		},
+		draw(v) {
+			at.v = v;
+			const want = text.value.trim().toLowerCase(), rows = rowsOf(v.tree.tops, want, at.shut);
+			const far = v.far.filter(q => (q.name + " " + q.cluster + " " + (q.cohort || "")).toLowerCase().includes(want));
+			const head = pager("page", rows.length, PAGE, "ClusterQueues of the manager: " + number(v.own) + ", Cohorts: " + number(v.tree.cohorts));
+			const shown = rows.slice(at.page * PAGE, (at.page + 1) * PAGE), first = shown[0];
+			const above = first ? first.up.map((node, i) => row({node, up: first.up.slice(0, i)}, true)) : [];
+			const foot = pager("far", far.length, FAR, "ClusterQueues: " + number(far.length));
+			fill(box, head, shown.length ? el("ul", {class: "tree"}, above, shown.map(r => row(r))) : empty(v.own ? "No queue fits the filter."
+				: "No queue of the manager is known: the daemon watches ClusterQueues and Cohorts where it may (conf/rbac/manager.yaml)."),
+			v.far.length ? [el("h3", {}, "On workers"), foot, el("ul", {class: "tree"}, far.slice(at.far * FAR, (at.far + 1) * FAR).map(q => el("li", {},
+				el("div", {class: "name"}, el("b", {}, q.name), " on ", el("a", {href: "#/workloads?cluster=" + encodeURIComponent(q.cluster)}, q.cluster), " ",
+					q.active ? null : state("Inactive"), q.cohort ? el("span", {class: "faint"}, "in Cohort " + q.cohort) : null,
+					el("span", {class: q.pending ? "pending" : "faint pending"}, number(q.pending) + " pending")), uses(flat(q)))))]
+				: el("p", {class: "faint"}, "Queues of workers are watched when a dispatcher wants facts (least_loaded), and with quota automation."));
 		},
 	};
 	return view;
