@@ -56,6 +56,13 @@
 #define NAME_VISIBILITY_GROUP "visibility." NAME_OUR_GROUP
 #define NAME_VISIBILITY_VERSION "v1alpha1"
 #define NAME_VISIBILITY_API NAME_VISIBILITY_GROUP "/" NAME_VISIBILITY_VERSION
-#define NAME_OVER_SHARE "MemoryShareExceeded" /* reason of a MultiKueueCluster's Active */
+/* Kinds of references that a wall may allow (multiKueue.walls[].allow[].references). */
+#define NAME_REF_SECRET "Secret"
+#define NAME_REF_CONFIG_MAP "ConfigMap"
+#define NAME_REF_VOLUME_CLAIM "PersistentVolumeClaim"
+#define NAME_REF_RESOURCE_CLAIM "ResourceClaim"
+#define NAME_REF_HOST_PATH "HostPath"
+#define NAME_REF_HOST_NAMESPACE "HostNamespace" /* of network, processes, shared memory */
+#define NAME_OVER_SHARE "MemoryShareExceeded"   /* reason of a MultiKueueCluster's Active */
 
 #endif

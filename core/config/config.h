@@ -103,6 +103,7 @@ struct config_multikueue {
 	struct config_budgets budgets;
 	const struct json *dispatchers; /* object: name -> configuration; never NULL */
 	struct config_strs external_dispatchers;
+	const struct json *walls;           /* list of walls, see engine_options; NULL = none */
 	struct config_strs former_origins;  /* label values, without 'origin' */
 	struct config_strs former_managers; /* uids of kube-system */
 	bool allow_loopback, allow_link_local;

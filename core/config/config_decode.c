@@ -221,6 +221,7 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 			int_at(r, "/multiKueue/plugins/budgets/hardCalls", (int64_t)l->hard_calls),
 	};
 	m->dispatchers = dispatchers ? dispatchers : json_new_obj(r->a);
+	m->walls = at(r, "/multiKueue/walls");
 	m->external_dispatchers = strs_at(r, "/multiKueue/externalDispatchers");
 	m->former_origins = strs_at(r, "/multiKueue/formerOrigins");
 	m->former_managers = strs_at(r, "/multiKueue/formerManagers");

@@ -51,6 +51,7 @@ void config_check_gates(struct config_run *r,
 void config_validate(struct config_run *r, const struct config *c);
 void config_validate_multikueue(struct config_run *r, const struct config *c);
 void config_validate_mk_frameworks(struct config_run *r, const struct config *c);
+void config_validate_walls(struct config_run *r, const struct json *walls);
 void config_validate_selector(struct config_run *r, const struct json *selector, mk_str namespace_);
 void config_warn_core(
 	struct config_run *r); /* what Kueue would refuse though it does not concern us */

@@ -13,7 +13,7 @@ static bool is_ours(mk_str key)
 	static const char *const ours[] = {
 		"plugins",          "dispatchers", "externalDispatchers", "network",
 		"lostWorkerPolicy", "leaseName",   "workerMemory",        "formerOrigins",
-		"formerManagers",   "visibility",  "kueueVersion"};
+		"formerManagers",   "visibility",  "kueueVersion",        "walls"};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		if (str_is(key, ours[i])) {

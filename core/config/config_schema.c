@@ -215,6 +215,19 @@ static const struct config_field aggregated_fields[] = {
 };
 SCHEMA(aggregated, "Visibility", aggregated_fields);
 
+static const struct config_field wall_rule_fields[] = {
+	LIST("namespaces", CT_STR, CV_BOTH),      LIST("kinds", CT_STR, CV_BOTH),
+	LIST("serviceAccounts", CT_STR, CV_BOTH), LIST("priorityClasses", CT_STR, CV_BOTH),
+	LIST("references", CT_STR, CV_BOTH),
+};
+SCHEMA(wall_rule, "WallRule", wall_rule_fields);
+
+static const struct config_field wall_fields[] = {
+	PLAIN("config", CT_STR),
+	LIST_OF("allow", wall_rule, CV_BOTH),
+};
+SCHEMA(wall, "Wall", wall_fields);
+
 static const struct config_field multikueue_fields[] = {
 	PLAIN("gcInterval", CT_DURATION),
 	PLAIN("origin", CT_STR),
@@ -234,6 +247,7 @@ static const struct config_field multikueue_fields[] = {
 	PLAIN_IN("leaseName", CT_STR, CV_BOTH | CV_OURS),
 	PLAIN_IN("workerMemory", CT_QUANTITY, CV_BOTH | CV_OURS),
 	PLAIN_IN("kueueVersion", CT_STR, CV_BOTH | CV_OURS),
+	LIST_OF("walls", wall, CV_BOTH | CV_OURS),
 };
 SCHEMA(multikueue, "MultiKueue", multikueue_fields);
 

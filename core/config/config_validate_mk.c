@@ -333,4 +333,5 @@ void config_validate_multikueue(struct config_run *r, const struct config *c)
 	check_incremental(r, c);
 	check_ours(r, m);
 	check_lease(r, c);
+	config_validate_walls(r, m->walls);
 }

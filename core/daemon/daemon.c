@@ -417,6 +417,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.namespace_ = c->namespace_,
 		.dispatcher = c->multikueue.dispatcher,
 		.dispatchers = config_dispatchers(&d->setup->arena, c),
+		.walls = c->multikueue.walls,
 		.worker_lost_timeout_ms = c->multikueue.worker_lost_timeout_ms,
 		.worker_lost_keep = c->multikueue.worker_lost_keep,
 		.gc_interval_ms = c->multikueue.gc_interval_ms,

@@ -83,6 +83,7 @@ struct engine_options {
 	mk_str namespace_;              /* where kubeconfig Secrets live */
 	mk_str dispatcher;              /* multiKueue.dispatcherName */
 	const struct json *dispatchers; /* multiKueue.dispatchers: section by name, or NULL = {} */
+	const struct json *walls;       /* multiKueue.walls, or NULL */
 	int64_t worker_lost_timeout_ms;
 	bool worker_lost_keep; /* multiKueue.lostWorkerPolicy is Keep: the timeout does not count */
 	int64_t gc_interval_ms; /* 0 = off */

@@ -36,7 +36,7 @@
  *     members   several objects together     group       several workloads together
  *     slices    a workload that grows        inplace     a workload that shrinks
  *     gates     preemption in turns          priority    changed priorities
- *     cordon    clusters taken out
+ *     cordon    clusters taken out           wall       what may leave
  *     topology  delayed topology requests    lost        when to stop waiting
  *     rest      clusters left out            fault       plugins that fail
  *     gc        garbage                      breaker     a halt of deletes
@@ -60,6 +60,7 @@
 	X(R_UNCHECKED, "check_removed")              \
 	X(R_REJECTED_ADAPTER, "rejected_no_adapter") \
 	X(R_REJECTED_OWNER, "rejected_not_managed")  \
+	X(R_REJECTED_WALL, "rejected_wall")          \
 	X(R_FROZEN, "frozen_no_plugin")              \
 	X(R_OUT_OF_SYNC, "out_of_sync")              \
 	X(R_LAST_STATUS, "last_status")              \
@@ -349,6 +350,9 @@ struct wl {
 	char hash[48]; /* of the local spec at hash_generation */
 	char hash_uid[48];
 	int64_t hash_generation;
+
+	/* rules/wall.c */
+	uint64_t walled; /* what was judged last and may leave: see key_of; 0 nothing */
 
 	/* rules/job.c, rules/finish.c */
 	struct pace pace; /* of the job, when it is one object */

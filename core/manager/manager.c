@@ -128,6 +128,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .namespace_ = o->namespace_,
 				    .dispatcher = o->dispatcher,
 				    .dispatchers = o->dispatchers,
+				    .walls = o->walls,
 				    .worker_lost_timeout_ms = o->worker_lost_timeout_ms,
 				    .worker_lost_keep = o->worker_lost_keep,
 				    .gc_interval_ms = o->gc_interval_ms,

@@ -50,6 +50,7 @@ struct manager_options {
 	const mk_str *former_origins, *former_managers; /* see engine_options */
 	size_t n_former_origins, n_former_managers;
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
+	const struct json *walls;       /* see engine_options */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
 	bool worker_lost_keep; /* see engine_options */
 	size_t worker_memory;  /* limit of the store's bytes for one worker; 0 = no limit */

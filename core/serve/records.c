@@ -113,6 +113,7 @@ static const struct {
 	{"job_refused", "the worker refuses the job: the Workload is queued again"},
 	{"rejected_no_adapter", "the Workload is rejected"},
 	{"rejected_not_managed", "the Workload is rejected"},
+	{"rejected_wall", "a wall keeps the Workload here"},
 };
 
 static mk_str name_of(mk_str ns, mk_str name, char out[static WORDS_MAX])

@@ -206,6 +206,7 @@ void w_start(struct world *w)
 				   .n_former_managers = w->former_managers[0].n > 0,
 				   .namespace_ = STR("kueue-system"),
 				   .dispatcher = str_of(w->dispatcher ? w->dispatcher : all),
+				   .walls = w->walls,
 				   .worker_lost_timeout_ms =
 					   w->lost_timeout ? w->lost_timeout : 900000,
 				   .worker_lost_keep = w->lost_keep,

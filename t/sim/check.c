@@ -360,7 +360,9 @@ static void note_round(struct sim *s, const struct ks_commit *c)
 	bound_evicted(s, u);
 }
 
-/* The state that a daemon writes into our check. Rejected, without adapter or check, is final. */
+/*
+ * The state that a daemon writes into our check. Rejected is final: no adapter, no check, a wall.
+ */
 static void note_check(struct sim *s, const struct ks_commit *c)
 {
 	struct user *u = user_by_workload(s, c->after);
@@ -370,7 +372,8 @@ static void note_check(struct sim *s, const struct ks_commit *c)
 	if (!u || str_eq(before, state)) {
 		return;
 	}
-	u->refused |= str_is(state, "Rejected") && (u->rejecting || excuse_not_managed(s, u));
+	u->refused |=
+		str_is(state, "Rejected") && (u->rejecting || s->walls || excuse_not_managed(s, u));
 	u->retries += str_is(state, "Retry");
 	u->ready_at = str_is(state, "Ready") ? s->now : u->ready_at;
 }

@@ -317,3 +317,34 @@ void story_elastic(struct coverage *cov, size_t size)
 	story_expect(s, story_count_retries(s) == 0, "none was given up for it");
 	story_end(s);
 }
+
+/* --- a wall ----------------------------------------------------------------------------------- */
+
+/* What a user may reach on workers is cut off while jobs run: they end, and no more leave. */
+void story_walled(struct coverage *cov, size_t size)
+{
+	struct sim *s = story_begin(cov, 2, 15 * MINUTE, 1);
+	struct json *shut = NULL;
+	struct arena a;
+
+	arena_init(&a, 0);
+	(void)json_parse(&a, STR("[{\"config\":\"*\",\"allow\":[]}]"), &shut, NULL);
+	story_submit(s, size, 5 * MINUTE);
+	story_expect(s, story_count_won(s, NULL) == size, "jobs run");
+	s->walls = shut;
+	proc_kill(&s->proc[0]);
+	proc_start(&s->proc[0]);
+	story_submit(s, size, MINUTE);
+	story_expect(s, story_count_won(s, NULL) == size, "behind a wall no more leave");
+	story_expect(s,
+		     story_count_ours(&s->plane[1], JOBS) + story_count_ours(&s->plane[2], JOBS) ==
+				     size &&
+			     story_count_ours(&s->plane[1], WORKLOADS) +
+					     story_count_ours(&s->plane[2], WORKLOADS) ==
+				     size,
+		     "workers have what ran before, and nothing else");
+	story_expect(s, story_all_done(s, 20 * MINUTE), "what ran ends, the others are rejected");
+	story_expect(s, story_count_retries(s) == 0, "none comes back");
+	story_end(s);
+	arena_done(&a);
+}

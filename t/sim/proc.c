@@ -59,6 +59,7 @@ void proc_start(struct proc *p)
 				    .n_former_managers = p->site->tells_manager,
 				    .namespace_ = STR("kueue-system"),
 				    .dispatcher = str_of(dispatching_names[s->dispatching]),
+				    .walls = s->walls,
 				    .worker_lost_timeout_ms = s->lost_timeout_ms,
 				    .gc_interval_ms = 60 * 1000,
 				    .gates = s->gates,

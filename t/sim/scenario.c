@@ -495,6 +495,7 @@ static const struct {
 	{"preemption-gates", "clones wait at gates that are opened in turns", story_gates},
 	{"quota-automation", "the manager's quota follows the workers'", story_quotas},
 	{"elastic-jobs", "jobs shrink while they run", story_elastic},
+	{"walled", "a wall is built while jobs run", story_walled},
 	{"hour", "jobs come and go for an hour", story_hour},
 	{"pod-groups", "members of groups of Pods come and go", story_pods},
 };

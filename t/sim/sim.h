@@ -203,7 +203,7 @@ struct user {
 	int64_t reserved_at, ready_at; /* when its Workload got quota, and its check turned Ready */
 	unsigned retries;              /* times that we wrote Retry */
 	bool rejecting;                /* a daemon without the adapter has told its Workload so */
-	bool refused;                  /* rejected: it came while there was no adapter for it */
+	bool refused;                  /* rejected, for want of an adapter or by a wall */
 	bool taken;       /* another client, or a restore, deleted its ended remote job */
 	bool watched;     /* runs twice: M_RECOUNT will look again */
 	size_t won;       /* plane that its Workload named last as its cluster; 0 none */
@@ -287,8 +287,9 @@ struct sim {
 	struct plug *plug, *plug_without; /* all plugins; without the adapter */
 	bool pods;                        /* ... with that of Pods too */
 	bool no_plugin;
-	struct arena arena;      /* of one step */
-	uint64_t kill_countdown; /* FAULT_KILL_AT: requests until it happens; 0 = none */
+	const struct json *walls; /* multiKueue.walls of daemons that begin; NULL none */
+	struct arena arena;       /* of one step */
+	uint64_t kill_countdown;  /* FAULT_KILL_AT: requests until it happens; 0 = none */
 	size_t kill_proc;
 	uint64_t writes;   /* mutating requests by daemons that arrived, Lease and Events apart */
 	uint64_t requests; /* all but watches, lists, Events and the Lease */

@@ -411,12 +411,53 @@ static void test_ours(void)
 		"map[string]interface {}");
 }
 
+static void test_walls(void)
+{
+	accepted(MK "  walls:\n  - config: tenants\n    allow:\n    - namespaces: [team-*]\n      "
+		    "kinds: [Job.v1.batch, Pod.v1.]\n      serviceAccounts: []\n      "
+		    "priorityClasses: [low]\n      references: [ConfigMap, Secret]\n    - {}\n  "
+		    "- {config: \"*\", allow: []}\n",
+		 "walls");
+	refused(MK "  walls: [{config: a}, {allow: []}, {config: a, allow: []}, {config: A_b, "
+		   "allow: []}]\n",
+		"multiKueue.walls[0].allow: Required value: a list of rules; [] lets nothing "
+		"leave\n"
+		"multiKueue.walls[1].config: Required value: the name of a MultiKueueConfig, or "
+		"\"*\" for those without a wall of their own\n"
+		"multiKueue.walls[2].config: Duplicate value: \"a\"\n"
+		"multiKueue.walls[3].config: Invalid value: \"A_b\": a lowercase RFC 1123 "
+		"subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
+		"must start and end with an alphanumeric character (e.g. 'example.com', regex "
+		"used for validation is "
+		"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+	refused(MK "  walls: [{config: a, allow: [{namespaces: , kinds: [Job, batch/job]}, "
+		   "{serviceAccounts: [\"\", \"a*b\"], references: [Secrets]}, ]}]\n",
+		"multiKueue.walls[0].allow[0].namespaces: Invalid value: \"\": must be a list: "
+		"[] allows none, and without the key any is allowed\n"
+		"multiKueue.walls[0].allow[0].kinds[0]: Invalid value: \"Job\": must be "
+		"\"Kind.version.group\", as in \"Job.v1.batch\" and \"Pod.v1.\"\n"
+		"multiKueue.walls[0].allow[0].kinds[1]: Invalid value: \"batch/job\": must be "
+		"\"Kind.version.group\", as in \"Job.v1.batch\" and \"Pod.v1.\"\n"
+		"multiKueue.walls[0].allow[1].serviceAccounts[0]: Invalid value: \"\": must not "
+		"be empty\n"
+		"multiKueue.walls[0].allow[1].serviceAccounts[1]: Invalid value: \"a*b\": '*' "
+		"may stand at the end only\n"
+		"multiKueue.walls[0].allow[1].references[0]: Unsupported value: \"Secrets\": "
+		"supported values: \"ConfigMap\", \"HostNamespace\", \"HostPath\", "
+		"\"PersistentVolumeClaim\", \"ResourceClaim\", \"Secret\"");
+	refused(MK "  walls: [{config: a, allow: [null]}]\n",
+		"multiKueue.walls[0].allow[0]: Invalid value: \"\": must be an object; {} allows "
+		"everything");
+	refused(MK "  walls: [{config: a, alow: []}]\n",
+		"unknown field \"multiKueue.walls[0].alow\"");
+}
+
 static void test_print(void)
 {
 	accepted("multiKueue:\n  plugins: {directory: /x}\n  network: {}\n  origin: \"on\"\n  "
 		 "lostWorkerPolicy: Keep\n  kueueVersion: v0.19.2\n  workerMemory: 2Gi\n  "
 		 "formerOrigins: [a]\n  "
-		 "formerManagers: [b]\n"
+		 "formerManagers: [b]\n  walls: [{config: a, allow: []}]\n"
 		 "integrations:\n  frameworks: [batch/job, pod]\n",
 		 "a file with our keys");
 	is_str(config_print_kueue(&a, &c).p,
@@ -442,6 +483,7 @@ int main(void)
 	test_servers();
 	test_starts();
 	test_ours();
+	test_walls();
 	test_print();
 	arena_done(&a);
 	return done_testing();

@@ -97,6 +97,12 @@ static const struct mend wholes[] = {
 	 "wait until the job has stopped on its worker: Kueue queues it again then"},
 	{PHASE_NO_ADAPTER, "names no job", "delete the Workload, if its job is gone"},
 	{PHASE_NO_ADAPTER, NULL, "install an adapter for this kind: docs/adapters.md"},
+	{PHASE_REJECTED, "the wall of",
+	 "change the job, or have an operator allow this (multiKueue.walls); then activate the "
+	 "Workload again (spec.active)"},
+	{PHASE_INACTIVE, "the wall of",
+	 "change the job, or have an operator allow this (multiKueue.walls); then activate the "
+	 "Workload again (spec.active)"},
 	{PHASE_REJECTED, NULL,
 	 "see the check's message; activate the Workload again (spec.active)"},
 	{PHASE_INACTIVE, NULL, "activate the Workload again (spec.active)"},

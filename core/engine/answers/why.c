@@ -12,6 +12,7 @@
 #include "core/engine/rules/race.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/wall.h"
 
 #define NAME_OF(id, text) [id] = text,
 const char *const why_names[WHY_N] = {WHY_CLUSTER(NAME_OF)};
@@ -482,10 +483,11 @@ static mk_str fault_words(struct pass *p, bool by_adapter)
 static mk_str held_words(struct pass *p, enum why_phase phase)
 {
 	if (phase == PHASE_REJECTED) {
-		return STR("the admission check was rejected");
+		return say(p, "the admission check was rejected%.*s", STR_ARG(wall_words(p)));
 	}
 	if (phase == PHASE_INACTIVE) {
-		return STR("spec.active is false: it was deactivated");
+		return say(p, "spec.active is false: it was deactivated%.*s",
+			   STR_ARG(wall_words(p)));
 	}
 	if (phase == PHASE_NO_QUOTA) {
 		return say(p, "Kueue has no quota for it on the manager: %.*s",

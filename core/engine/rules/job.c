@@ -10,6 +10,7 @@
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/scale.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/wall.h"
 
 enum {
 	FORWARD_MAX = 3,
@@ -373,6 +374,25 @@ static struct json *wanted_copy(struct pass *p, const struct plug_view *v)
 	return res.draft;
 }
 
+/* A change that a wall keeps here is not sent. An Event tells of it, once for each change. */
+static bool is_walled(struct pass *p, struct record *remote)
+{
+	uint32_t hash;
+	mk_str why;
+
+	if (!wall_stops_job(p, &why)) {
+		return false;
+	}
+	hash = (uint32_t)hash64(why) ^ (uint32_t)p->job->facts->generation;
+	if (why.n > 0 && remote->forward != hash && p->e->may_write) {
+		remote->forward = hash;
+		rule_hit(p->e, R_REJECTED_WALL);
+		note_warn(p->e, p->local, NULL, "A change of the job is not sent to its copy: %.*s",
+			  STR_ARG(why));
+	}
+	return true;
+}
+
 void job_forward(struct pass *p, struct clone *k, struct record *remote)
 {
 	struct arena *a = p->e->out->arena;
@@ -405,7 +425,8 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 		say_no_memory(p->e);
 		return;
 	}
-	if (!diff || !pass_ready(p, remote) || !may_forward(p, k, remote, diff)) {
+	if (!diff || !pass_ready(p, remote) || is_walled(p, remote) ||
+	    !may_forward(p, k, remote, diff)) {
 		return;
 	}
 	/* Not by json_merge: that would apply the removals that the patch is to request. */
@@ -417,6 +438,18 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	ops_send(p->e, remote, &op, R_JOB_FORWARD);
 }
 
+/* The round ends as if the worker had refused the job; the next one begins with the wall. */
+static void keep_here(struct pass *p, const struct clone *k, mk_str why)
+{
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+
+	if (why.n > 0 && wc && keep_str(&wc->why, why)) {
+		wc->bout.refused = true;
+		rule_hit(p->e, R_REJECTED_WALL);
+		pass_again(p, p->e->now + 1);
+	}
+}
+
 void job_create(struct pass *p, struct clone *k, struct record *remote)
 {
 	struct arena *a = p->e->out->arena;
@@ -424,6 +457,7 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 	struct plug_result res = {0};
 	struct plug_view v;
 	struct json *draft;
+	mk_str why;
 
 	if (!pass_ready(p, remote) || !members_may_look(p) || !make_view(p, NULL, &v)) {
 		return;
@@ -442,6 +476,10 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 	}
 	job_stamp(p, res.draft);
 	scale_strip(p, res.draft);
+	if (wall_stops(p, res.draft, true, &why)) {
+		keep_here(p, k, why);
+		return;
+	}
 	/* A worker that deletes a finished job early would hide its end from us. */
 	(void)json_put(a, res.draft, "/spec/ttlSecondsAfterFinished", NULL);
 	op.body = res.draft;

@@ -211,6 +211,26 @@ bool members_each(struct pass *p, struct clone *k, bool (*done)(struct pass *p, 
 	return all;
 }
 
+bool members_here(struct pass *p, bool (*fn)(struct pass *p))
+{
+	const struct pass was = *p;
+	bool all = true;
+
+	if (!p->grouped) {
+		return fn(p);
+	}
+	for (LIST_EACH(n, records_on(p, p->e->clusters[CLUSTER_MANAGER]))) {
+		struct record *r = record_at(n);
+
+		if (all && r->present && stays(r)) {
+			pick(p, &(struct twins){.name = r->name, .local = r});
+			all = fn(p);
+		}
+	}
+	go_back(p, &was);
+	return all;
+}
+
 /* Is the local object of the copy gone? A list without it does not suffice. */
 static bool is_gone_here(struct pass *p)
 {

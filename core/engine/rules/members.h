@@ -33,6 +33,11 @@ void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc);
  * returns true for all.
  */
 bool members_each(struct pass *p, struct clone *k, bool (*done)(struct pass *p, struct clone *k));
+/*
+ * Calls 'fn' for the object, or until it returns false for each member that is here and not being
+ * deleted, as the pass's object. True when it returned true for all.
+ */
+bool members_here(struct pass *p, bool (*fn)(struct pass *p));
 /* A new round begins: forgets what was noted of the members' copies. */
 void members_new_round(struct pass *p);
 /*

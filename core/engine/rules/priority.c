@@ -3,6 +3,7 @@
 #include "core/engine/rules/priority.h"
 
 #include "core/engine/act/note.h"
+#include "core/engine/rules/wall.h"
 
 enum { TRIES_MAX = 8 };
 
@@ -31,6 +32,25 @@ static struct json *value_or_null(struct pass *p, const char *pointer)
 	return v ? json_dup(a, v) : json_new_null(a);
 }
 
+/* A priority that a wall keeps here is not sent; an Event tells of it. */
+static bool is_walled(struct pass *p, struct wl_cluster *wc)
+{
+	const struct json *wl = pass_workload(p);
+	mk_str why;
+
+	if (!wl || !wall_stops(p, json_get(wl, "spec"), false, &why)) {
+		return false;
+	}
+	if (why.n > 0 && p->e->may_write && wc->priority_generation != p->f->generation) {
+		wc->priority_generation = p->f->generation;
+		wc->priority_tries = 0;
+		rule_hit(p->e, R_REJECTED_WALL);
+		note_warn(p->e, p->local, NULL,
+			  "The changed priority is not sent to the clone: %.*s", STR_ARG(why));
+	}
+	return true;
+}
+
 /* Counts the tries for this generation of the local spec; false: TRIES_MAX were sent. */
 static bool may_try(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
@@ -57,7 +77,8 @@ void priority_sync(struct pass *p, struct clone *k)
 	static const char boost[] = "/metadata/annotations/kueue.x-k8s.io~1priority-boost";
 
 	if (is_same(p, k->r->facts) || clone_is(k, F_TERMINATING) || clone_is(k, F_FINISHED) ||
-	    !wc || !pass_ready(p, k->r) || !may_try(p, k, wc) || !pass_workload(p)) {
+	    !wc || !pass_ready(p, k->r) || is_walled(p, wc) || !may_try(p, k, wc) ||
+	    !pass_workload(p)) {
 		return;
 	}
 	body = ops_merge(p->e, k->r, &op);

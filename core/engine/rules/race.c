@@ -24,6 +24,7 @@
 #include "core/engine/rules/topology.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
+#include "core/engine/rules/wall.h"
 
 enum {
 	LOOK_MS = 60 * 1000, /* wait for the list of jobs so long after the link came up */
@@ -362,7 +363,7 @@ static bool may_dispatch(struct pass *p)
 
 void race_clone_pinned(struct pass *p, struct clone *k)
 {
-	if (may_dispatch(p) && k->in_config && nominate_is_connected(p, k)) {
+	if (may_dispatch(p) && k->in_config && wall_lets(p) && nominate_is_connected(p, k)) {
 		p->pinned = arena_dup(&p->e->scratch, str_of(k->c->name));
 		clone_to(p, k);
 	}
@@ -411,6 +412,9 @@ void race_pass(struct pass *p)
 	best = ended_copy(p);
 	if (best) {
 		finish_local(p, best);
+		return;
+	}
+	if (p->job && !wall_lets(p)) {
 		return;
 	}
 	best = winner(p);

@@ -62,6 +62,7 @@ struct member {
 	bool copied;          /* its copy was seen in this round, and we did not delete it */
 	bool ended;           /* the copy had ended */
 	struct view_key told; /* with these versions the status was up to date */
+	uint64_t walled;      /* rules/wall.c: as in struct wl */
 };
 
 struct record {
