@@ -115,6 +115,12 @@ static void sums(void)
 	requests = w->requests;
 	w_advance(w, 3600 * 1000);
 	is_int((int)(w->requests - requests), 0, "nothing changes: nothing is written");
+	w_take(w);
+	w_patch(w, q, "{\"metadata\":{\"generation\":7}}");
+	w_later(w, 1000);
+	is_str(w_str(w, q, "/status/conditions/0/observedGeneration"), "7",
+	       "edited without effect: the condition has the new generation");
+	ok(!strstr(w_take(w), "event 0"), "... and no event");
 	w_patch(w, cq2,
 		"{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"memory\"],"
 		"\"flavors\":[{\"name\":\"a\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":"

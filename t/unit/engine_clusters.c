@@ -123,6 +123,35 @@ static void parameters(void)
 	w_free(w);
 }
 
+/* A spec that is edited without effect: the condition says of it what it said of the one before. */
+static void generation_renewed(struct world *w, uint16_t kind, const char *name, const char *write)
+{
+	char since[64];
+
+	snprintf(since, sizeof(since), "%s",
+		 w_str(w, w_find(w, 0, kind, "", name), "/status/conditions/0/lastTransitionTime"));
+	w_later(w, 60000);
+	w_take(w);
+	change(w, kind, "", name, "{\"metadata\":{\"generation\":2}}");
+	is_str(w_take(w), write, "one write, and no Event");
+	is_str(w_str(w, w_find(w, 0, kind, "", name), "/status/conditions/0/observedGeneration"),
+	       "2", "the generation is the new one");
+	is_str(w_str(w, w_find(w, 0, kind, "", name), "/status/conditions/0/lastTransitionTime"),
+	       since, "the time is the old one");
+	w_later(w, 600000);
+	is_str(w_take_work(w), "", "then silence");
+}
+
+static void generations(void)
+{
+	struct world *w = w_new(1);
+
+	generation_renewed(w, KIND_CLUSTER, "w1",
+			   "merge 0 MultiKueueCluster w1 cluster_condition\n");
+	generation_renewed(w, KIND_CHECK, "mk", "merge 0 AdmissionCheck mk check_condition\n");
+	w_free(w);
+}
+
 /* The write of the condition meets a conflict: it is sent again with the next version. */
 static void condition_in_conflict(void)
 {
@@ -168,6 +197,7 @@ int main(void)
 	secrets();
 	made_anew();
 	parameters();
+	generations();
 	condition_in_conflict();
 	return done_testing();
 }

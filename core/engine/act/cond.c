@@ -24,23 +24,43 @@ bool cond_is_true(struct engine *e, const struct record *r, const char *type)
 	return str_is(json_str(json_get(find(e, r, type), "status")), "True");
 }
 
-/* Is the condition as 'c' wants it? For Active the facts suffice; for others the text is parsed. */
-static bool is_written(struct engine *e, const struct record *r, const struct cond *c)
+/* A condition as an object shows it. */
+struct shown {
+	bool there, status;
+	mk_str reason, message;
+	int64_t generation;
+};
+
+/* For Active the facts suffice; for others the text is parsed. */
+static struct shown shown(struct engine *e, const struct record *r, const struct cond *c)
 {
 	const struct facts *f = r->facts;
 	const struct json *old;
 
 	if (!c->type) {
-		return facts_is(f, F_COND) && facts_is(f, F_COND_TRUE) == c->status &&
-		       str_eq(f->s[S_REASON], c->reason) && str_eq(f->s[S_MESSAGE], c->message);
+		return (struct shown){.there = facts_is(f, F_COND),
+				      .status = facts_is(f, F_COND_TRUE),
+				      .reason = f->s[S_REASON],
+				      .message = f->s[S_MESSAGE],
+				      .generation = f->observed};
 	}
 	old = find(e, r, c->type);
-	return old && str_is(json_str(json_get(old, "status")), c->status ? "True" : "False") &&
-	       str_eq(json_str(json_get(old, "reason")), c->reason) &&
-	       str_eq(json_str(json_get(old, "message")), c->message);
+	return (struct shown){.there = old != NULL,
+			      .status = str_is(json_str(json_get(old, "status")), "True"),
+			      .reason = json_str(json_get(old, "reason")),
+			      .message = json_str(json_get(old, "message")),
+			      .generation = json_int(json_get(old, "observedGeneration"), 0)};
 }
 
-static struct json *condition(struct engine *e, const struct record *r, const struct cond *c)
+/* Says the object the same already, whatever generation it says it of? */
+static bool is_told(const struct shown *old, const struct cond *c, mk_str message)
+{
+	return old->there && old->status == c->status && str_eq(old->reason, c->reason) &&
+	       str_eq(old->message, message);
+}
+
+static struct json *condition(struct engine *e, const struct record *r, const struct cond *c,
+			      mk_str message)
 {
 	struct arena *a = e->out->arena;
 	struct json *j = json_new_obj(a);
@@ -53,7 +73,7 @@ static struct json *condition(struct engine *e, const struct record *r, const st
 	json_set_str(a, j, "type", str_of(type_of(c)));
 	json_set_str(a, j, "status", status);
 	json_set_str(a, j, "reason", c->reason);
-	json_set_str(a, j, "message", c->message);
+	json_set_str(a, j, "message", message);
 	json_set_int(a, j, "observedGeneration", r->facts->generation);
 	json_set_str(a, j, "lastTransitionTime",
 		     same ? arena_dup(a, since) : time_rfc3339(a, c->since_wall_ms));
@@ -86,12 +106,18 @@ void cond_write(struct engine *e, struct record *r, struct queue_item *item, con
 		enum rule rule)
 {
 	struct op op = {.prio = PRIO_CONDITION, .subresource = "status"};
+	const struct shown old = shown(e, r, c);
+	bool told = is_told(&old, c, c->message);
 	mk_str text;
 
-	if (is_written(e, r, c) || !ops_ready(e, r, item)) {
+	if ((told && old.generation == r->facts->generation) || !ops_ready(e, r, item)) {
 		return;
 	}
-	put_list(e, r, &op, type_of(c), condition(e, r, c));
+	put_list(e, r, &op, type_of(c), condition(e, r, c, c->message));
+	if (told) {
+		ops_send(e, r, &op, rule);
+		return;
+	}
 	text = c->more.n == 0 ? c->message
 			      : arena_printf(&e->scratch, "%.*s: %.*s", STR_ARG(c->message),
 					     STR_ARG(c->more));

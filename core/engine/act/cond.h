@@ -18,8 +18,9 @@ struct cond {
 };
 
 /*
- * Writes the condition if status, reason or message differ from what 'r' shows; other conditions
- * stay. When the write is applied, an Event says the same.
+ * Writes the condition if status, reason, message or observedGeneration differ from what 'r' shows;
+ * other conditions stay. When the write is applied, an Event says the same, unless only the
+ * generation was another.
  */
 void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
 		enum rule rule);
