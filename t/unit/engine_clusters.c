@@ -152,6 +152,45 @@ static void generations(void)
 	w_free(w);
 }
 
+/* An attempt to connect fails; the next one follows after 'ms'. */
+static void attempt_fails(struct world *w, int64_t ms)
+{
+	w_link(w, 1, LINK_DOWN);
+	w->q[w->n_q - 1].ev.retry_after_ms = ms;
+	w_settle(w);
+}
+
+/* Ten minutes out of reach: Kueue's words, told at the first, second, fourth, eighth attempt. */
+static void attempts(void)
+{
+	struct world *w = w_new(1);
+	size_t writes = 0, events = 0;
+
+	attempt_fails(w, 30000);
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
+	       "False ClientConnectionFailed: connection refused; connection attempts: 1, next "
+	       "connection attempt: 2027-01-15T08:00:30Z",
+	       "the first attempt is told, and when the next one is");
+	for (int64_t ms = 0; ms < 600000; ms += 15000) {
+		const char *log;
+
+		w_advance(w, 15000);
+		w_take(w);
+		attempt_fails(w, 15000);
+		log = w_take(w);
+		writes += w_times(log, "merge 0 MultiKueueCluster w1");
+		events += w_times(log, "event 0 Event w1");
+	}
+	ok(strstr(w_active(w, KIND_CLUSTER, "w1"), "; connection attempts: 32, next connection"),
+	   "then powers of two only");
+	is_int((int)writes, 5, "few writes in ten minutes");
+	is_int((int)events, 0, "and no Event: it is no news");
+	w_link(w, 1, LINK_UP);
+	w_settle(w);
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "gone when Active");
+	w_free(w);
+}
+
 /* The write of the condition meets a conflict: it is sent again with the next version. */
 static void condition_in_conflict(void)
 {
@@ -198,6 +237,7 @@ int main(void)
 	made_anew();
 	parameters();
 	generations();
+	attempts();
 	condition_in_conflict();
 	return done_testing();
 }

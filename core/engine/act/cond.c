@@ -52,11 +52,14 @@ static struct shown shown(struct engine *e, const struct record *r, const struct
 			      .generation = json_int(json_get(old, "observedGeneration"), 0)};
 }
 
-/* Says the object the same already, whatever generation it says it of? */
-static bool is_told(const struct shown *old, const struct cond *c, mk_str message)
+/* Says the object the same already, whatever generation it says it of, and whatever its tail? */
+static bool is_told(const struct shown *old, const struct cond *c)
 {
+	mk_str rest = str_sub(old->message, c->message.n, SIZE_MAX);
+
 	return old->there && old->status == c->status && str_eq(old->reason, c->reason) &&
-	       str_eq(old->message, message);
+	       str_starts(old->message, c->message) &&
+	       (rest.n == 0 || str_starts(rest, STR(COND_TAIL)));
 }
 
 static struct json *condition(struct engine *e, const struct record *r, const struct cond *c,
@@ -107,13 +110,17 @@ void cond_write(struct engine *e, struct record *r, struct queue_item *item, con
 {
 	struct op op = {.prio = PRIO_CONDITION, .subresource = "status"};
 	const struct shown old = shown(e, r, c);
-	bool told = is_told(&old, c, c->message);
-	mk_str text;
+	bool told = is_told(&old, c);
+	mk_str text, message = c->message;
 
-	if ((told && old.generation == r->facts->generation) || !ops_ready(e, r, item)) {
+	if (c->tail.n > 0) {
+		message = arena_printf(&e->scratch, "%.*s%.*s", STR_ARG(message), STR_ARG(c->tail));
+	}
+	if ((told && str_eq(old.message, message) && old.generation == r->facts->generation) ||
+	    !ops_ready(e, r, item)) {
 		return;
 	}
-	put_list(e, r, &op, type_of(c), condition(e, r, c, c->message));
+	put_list(e, r, &op, type_of(c), condition(e, r, c, message));
 	if (told) {
 		ops_send(e, r, &op, rule);
 		return;
