@@ -9,6 +9,8 @@
 #include "core/engine/act/note.h"
 #include "core/engine/act/ops.h"
 
+enum { MESSAGE_MAX = 32768 }; /* the API server refuses more */
+
 static const char *type_of(const struct cond *c)
 {
 	return c->type ? c->type : "Active";
@@ -105,8 +107,19 @@ static void put_list(struct engine *e, const struct record *r, struct op *op, co
 	(void)json_put(a, ops_merge(e, r, op), "/status/conditions", list);
 }
 
-void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
-		enum rule rule)
+/* What is too long ends as Kueue ends it. */
+static mk_str cut(struct engine *e, mk_str message)
+{
+	const mk_str more = STR(" ...");
+	mk_str kept = str_cut(message, MESSAGE_MAX - more.n);
+
+	return message.n <= MESSAGE_MAX
+		       ? message
+		       : arena_printf(&e->scratch, "%.*s%.*s", STR_ARG(kept), STR_ARG(more));
+}
+
+static void write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
+		  enum rule rule)
 {
 	struct op op = {.prio = PRIO_CONDITION, .subresource = "status"};
 	const struct shown old = shown(e, r, c);
@@ -115,6 +128,7 @@ void cond_write(struct engine *e, struct record *r, struct queue_item *item, con
 
 	if (c->tail.n > 0) {
 		message = arena_printf(&e->scratch, "%.*s%.*s", STR_ARG(message), STR_ARG(c->tail));
+		message = cut(e, message);
 	}
 	if ((told && str_eq(old.message, message) && old.generation == r->facts->generation) ||
 	    !ops_ready(e, r, item)) {
@@ -132,6 +146,19 @@ void cond_write(struct engine *e, struct record *r, struct queue_item *item, con
 		      &(struct note){.type = c->status != c->alarm ? "Normal" : "Warning",
 				     .reason = c->reason,
 				     .text = text});
+}
+
+void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
+		enum rule rule)
+{
+	struct cond whole = *c;
+
+	whole.message = cut(e, c->message);
+	if (whole.message.p) {
+		write(e, r, item, &whole, rule);
+	} else {
+		say_no_memory(e);
+	}
 }
 
 void cond_remove(struct engine *e, struct record *r, struct queue_item *item, const char *type,

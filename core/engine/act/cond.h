@@ -14,9 +14,9 @@
 struct cond {
 	const char *type; /* NULL: "Active" */
 	bool status;
-	bool alarm; /* True is the bad news */
-	mk_str reason, message;
-	mk_str tail; /* behind the message: COND_TAIL and more, or "" */
+	bool alarm;             /* True is the bad news */
+	mk_str reason, message; /* what the API server would not take of the message is cut */
+	mk_str tail;            /* behind the message: COND_TAIL and more, or "" */
 	mk_str more; /* what the Event says besides: the message is Kueue's, word by word */
 	int64_t since_wall_ms; /* lastTransitionTime when the status changes */
 };
