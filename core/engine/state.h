@@ -196,6 +196,11 @@ struct cluster {
 	size_t gc_spent; /* deletes of unconfirmed garbage */
 	size_t gc_most;  /* most objects that were there */
 	bool gc_said;    /* an Event has told that some wait */
+
+	/* store/observe.c: how often it was tried to connect, for the condition */
+	unsigned tries;      /* failures in a row; 0 when no attempt follows by itself */
+	unsigned tries_told; /* ... the largest power of two in it */
+	int64_t next_told;   /* ... with the wall time of the attempt that followed then */
 };
 
 struct check {

@@ -121,14 +121,14 @@ static void emit_link(struct kube *k, const struct link *l, const struct event *
 	ev.type = EV_LINK;
 	ev.cluster = l->id;
 	ev.epoch = l->epoch;
-	ev.retry_after_ms = -1;
 	ev.text = in->text;
 	ev.name = in->name;
 	kube_emit(k, &ev);
 }
 
+/* 'retry_ms': until the next attempt; -1 none is planned. */
 static void emit_down(struct kube *k, struct link *l, enum mk_code code, int http, mk_str reason,
-		      mk_str text)
+		      mk_str text, int64_t retry_ms)
 {
 	if (l->loss_ms < 0) {
 		l->loss_ms = l->suspect_ms >= 0 ? l->suspect_ms : k->mono_ms;
@@ -140,6 +140,7 @@ static void emit_down(struct kube *k, struct link *l, enum mk_code code, int htt
 				  .http = http,
 				  .reason = reason,
 				  .text = text,
+				  .retry_after_ms = retry_ms,
 				  .at_wall_ms = k->wall_ms - (k->mono_ms - l->loss_ms)});
 }
 
@@ -147,7 +148,7 @@ void link_reject(struct kube *k, struct link *l, enum mk_code code, mk_str reaso
 {
 	link_close(k, l);
 	l->creds[0] = '\0';
-	emit_down(k, l, code, 0, reason, text);
+	emit_down(k, l, code, 0, reason, text, -1);
 }
 
 void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_str text)
@@ -174,14 +175,14 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 	l->phase = PHASE_WAIT;
 	l->phase_ms = k->mono_ms;
 	timer_set(k, &l->timer, k->mono_ms + delay);
-	emit_down(k, l, code, http, STR("ClientConnectionFailed"), kept);
+	emit_down(k, l, code, http, STR("ClientConnectionFailed"), kept, delay);
 }
 
 void link_await(struct kube *k, struct link *l)
 {
 	link_close(k, l);
 	l->creds[0] = '\0';
-	emit_link(k, l, &(struct event){.link = LINK_CONNECTING});
+	emit_link(k, l, &(struct event){.link = LINK_CONNECTING, .retry_after_ms = -1});
 }
 
 void link_try(struct kube *k, struct link *l)
@@ -211,7 +212,7 @@ enum mk_code link_open(struct kube *k, struct link *l, const struct endpoint *e,
 	l->no_watch_list = false;
 	l->fresh = true;
 	snprintf(l->creds, sizeof(l->creds), "%.64s", creds);
-	emit_link(k, l, &(struct event){.link = LINK_CONNECTING});
+	emit_link(k, l, &(struct event){.link = LINK_CONNECTING, .retry_after_ms = -1});
 	begin_attempt(k, l);
 	return ERR_OK;
 }
@@ -484,7 +485,9 @@ void link_check_up(struct kube *k, struct link *l)
 	l->suspect_ms = -1;
 	l->was_up = true;
 	set_phase(k, l, PHASE_UP);
-	emit_link(k, l, &(struct event){.link = LINK_UP, .name = str_of(l->identity)});
+	emit_link(k, l,
+		  &(struct event){
+			  .link = LINK_UP, .name = str_of(l->identity), .retry_after_ms = -1});
 	discovery_complete(k, l);
 }
 

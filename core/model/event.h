@@ -46,7 +46,10 @@ enum event_type {
 	EV_SERVED, /* the cluster serves the kind (discovery) */
 	/* it does not (ERR_NOT_FOUND), we may not (ERR_DENIED), or it cannot say: code, text */
 	EV_UNSERVED,
-	/* a cluster's connection changed: link, code, text, name (= identity), at_wall_ms */
+	/*
+	 * a cluster's connection changed: link, code, text, name (= identity), at_wall_ms; down:
+	 * retry_after_ms, until the next attempt
+	 */
 	EV_LINK,
 	/*
 	 * an operation ended: op_id, outcome, code, http, retry_after_ms, text, obj (or NULL; then

@@ -104,7 +104,11 @@ given_up()
 	for g_wl in "$wl_set" "$wl_ray"; do
 		record "$g_wl"
 		recorded_from=$g_from
-		said "Evicted due to AdmissionCheck in Retry state: \"$T\" ($g_why)" "core evicts ${g_wl%-*} for it"
+		g_words=$g_why
+		saw 'Previously: \"Ready\"' "the check of ${g_wl%-*} tells why"
+		[ "$(was_seen 'is out of sync with its user job')" != yes ] ||
+			g_words='Remote workload on worker cluster "w2" is out of sync with its user job, resetting for re-dispatch, Previously: "Ready"'
+		said "Evicted due to AdmissionCheck in Retry state: \"$T\" ($g_words)" "core evicts ${g_wl%-*} for it"
 		saw '"status":"False","type":"QuotaReserved"' "and releases its quota"
 	done
 }

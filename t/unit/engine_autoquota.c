@@ -115,6 +115,12 @@ static void sums(void)
 	requests = w->requests;
 	w_advance(w, 3600 * 1000);
 	is_int((int)(w->requests - requests), 0, "nothing changes: nothing is written");
+	w_take(w);
+	w_patch(w, q, "{\"metadata\":{\"generation\":7}}");
+	w_later(w, 1000);
+	is_str(w_str(w, q, "/status/conditions/0/observedGeneration"), "7",
+	       "edited without effect: the condition has the new generation");
+	ok(!strstr(w_take(w), "event 0"), "... and no event");
 	w_patch(w, cq2,
 		"{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"memory\"],"
 		"\"flavors\":[{\"name\":\"a\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":"
@@ -306,8 +312,54 @@ static void conflicts(void)
 	w_free(w);
 }
 
+/* 1000 resources "<prefix>-000...", each name 60 bytes long. */
+static void wide_queue(struct world *w, cluster_id c, char prefix)
+{
+	enum { N = 1000, SIZE = 400 * 1000 };
+	char *text = malloc(SIZE);
+	size_t n = 0;
+
+	n += (size_t)snprintf(text, SIZE,
+			      "{\"metadata\":{\"name\":\"cq\",\"generation\":1},"
+			      "\"spec\":{\"resourceGroups\":[{\"flavors\":[{"
+			      "\"name\":\"f\",\"resources\":[");
+	for (int i = 0; i < N; i++) {
+		n += (size_t)snprintf(text + n, SIZE - n,
+				      "%s{\"name\":\"%c-%058d\",\"nominalQuota\":\"1\"}",
+				      i ? "," : "", prefix, i);
+	}
+	snprintf(text + n, SIZE - n, "]}]}]}}");
+	w_put(w, c, KIND_CLUSTER_QUEUE, text);
+	a_local(w, c, "q", "cq");
+	free(text);
+}
+
+/* A message that the API server would refuse is cut as Kueue cuts it. */
+static void long_message(void)
+{
+	enum { MOST = 32768 };
+	struct world *w = automated(2);
+	struct object *q = plain(w, 0, "cq", "1", "1Gi", "");
+	const char *at, *end;
+
+	a_local(w, 0, "q", "cq");
+	wide_queue(w, 1, 'a');
+	wide_queue(w, 2, 'b');
+	w_later(w, 1000);
+	at = strstr(q->text, "\"message\":\"manager-side coveredResources");
+	at = at ? at + strlen("\"message\":\"") : "";
+	end = strchr(at, '"');
+	is_int(end ? (int)(end - at) : 0, MOST, "as long as it may be");
+	ok(end && end - at > 4 && !strncmp(end - 4, " ...", 4), "... and says that there is more");
+	w_take(w);
+	w_advance(w, 3600 * 1000);
+	is_str(w_take_work(w), "", "... once");
+	w_free(w);
+}
+
 int main(void)
 {
+	long_message();
 	sums();
 	texts();
 	limits();

@@ -123,6 +123,74 @@ static void parameters(void)
 	w_free(w);
 }
 
+/* A spec that is edited without effect: the condition says of it what it said of the one before. */
+static void generation_renewed(struct world *w, uint16_t kind, const char *name, const char *write)
+{
+	char since[64];
+
+	snprintf(since, sizeof(since), "%s",
+		 w_str(w, w_find(w, 0, kind, "", name), "/status/conditions/0/lastTransitionTime"));
+	w_later(w, 60000);
+	w_take(w);
+	change(w, kind, "", name, "{\"metadata\":{\"generation\":2}}");
+	is_str(w_take(w), write, "one write, and no Event");
+	is_str(w_str(w, w_find(w, 0, kind, "", name), "/status/conditions/0/observedGeneration"),
+	       "2", "the generation is the new one");
+	is_str(w_str(w, w_find(w, 0, kind, "", name), "/status/conditions/0/lastTransitionTime"),
+	       since, "the time is the old one");
+	w_later(w, 600000);
+	is_str(w_take_work(w), "", "then silence");
+}
+
+static void generations(void)
+{
+	struct world *w = w_new(1);
+
+	generation_renewed(w, KIND_CLUSTER, "w1",
+			   "merge 0 MultiKueueCluster w1 cluster_condition\n");
+	generation_renewed(w, KIND_CHECK, "mk", "merge 0 AdmissionCheck mk check_condition\n");
+	w_free(w);
+}
+
+/* An attempt to connect fails; the next one follows after 'ms'. */
+static void attempt_fails(struct world *w, int64_t ms)
+{
+	w_link(w, 1, LINK_DOWN);
+	w->q[w->n_q - 1].ev.retry_after_ms = ms;
+	w_settle(w);
+}
+
+/* Ten minutes out of reach: Kueue's words, told at the first, second, fourth, eighth attempt. */
+static void attempts(void)
+{
+	struct world *w = w_new(1);
+	size_t writes = 0, events = 0;
+
+	attempt_fails(w, 30000);
+	is_str(w_active(w, KIND_CLUSTER, "w1"),
+	       "False ClientConnectionFailed: connection refused; connection attempts: 1, next "
+	       "connection attempt: 2027-01-15T08:00:30Z",
+	       "the first attempt is told, and when the next one is");
+	for (int64_t ms = 0; ms < 600000; ms += 15000) {
+		const char *log;
+
+		w_advance(w, 15000);
+		w_take(w);
+		attempt_fails(w, 15000);
+		log = w_take(w);
+		writes += w_times(log, "merge 0 MultiKueueCluster w1");
+		events += w_times(log, "event 0 Event w1");
+	}
+	ok(strstr(w_active(w, KIND_CLUSTER, "w1"), "; connection attempts: 32, next connection"),
+	   "then powers of two only");
+	is_int((int)writes, 5, "few writes in ten minutes");
+	is_int((int)events, 0, "and no Event: it is no news");
+	w_link(w, 1, LINK_UP);
+	w_settle(w);
+	is_str(w_active(w, KIND_CLUSTER, "w1"), "True Active: Connected", "gone when Active");
+	w_free(w);
+}
+
 /* The write of the condition meets a conflict: it is sent again with the next version. */
 static void condition_in_conflict(void)
 {
@@ -168,6 +236,8 @@ int main(void)
 	secrets();
 	made_anew();
 	parameters();
+	generations();
+	attempts();
 	condition_in_conflict();
 	return done_testing();
 }

@@ -235,9 +235,13 @@ static void owner_not_found(void)
 
 	clone_condition(w, 2, "wl-j", "Finished", "OwnerNotFound", true);
 	w_settle(w);
-	is_str(w_take(w), "apply_status 0 Workload wl-j winner_gone\n",
-	       "a job removed by others is no verdict");
+	is_str(w_take(w), "apply_status 0 Workload wl-j out_of_sync\nevent 0 Event wl-j event\n",
+	       "a job removed by others is no verdict, and an Event warns");
 	is_str(w_str(w, wl, "/status/admissionChecks/0/state"), "Retry", "check");
+	is_str(check_message(w, wl),
+	       "Remote workload on worker cluster \"w2\" is out of sync with its user job, "
+	       "resetting for re-dispatch, Previously: \"Ready\"",
+	       "the worker's Kueue no longer finds the owner: out of sync");
 	w_free(w);
 }
 
@@ -349,7 +353,7 @@ static void abandoned(void)
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	clone_condition(w, 2, "wl-j", "Finished", "OwnerNotFound", true);
 	w_settle(w);
-	ok(strstr(w_take(w), "apply_status 0 Workload wl-j winner_gone"), "requeued everywhere");
+	ok(strstr(w_take(w), "apply_status 0 Workload wl-j out_of_sync"), "requeued everywhere");
 	is_str(w_str(w, job, "/status/active"), "2", "not before the eviction");
 	evict(w, wl, "x");
 	w_settle(w);

@@ -141,8 +141,50 @@ static void gate_off(void)
 	w_free(w);
 }
 
+/* A core whose gate is off ignores the clone's gates and tells nothing of them. */
+static void one_off(void)
+{
+	struct world *w = gated_world(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	is_str(w_str(w, clone_of(w, 2, "wl-j"), "/spec/preemptionGates"),
+	       "[{\"name\":\"kueue.x-k8s.io/multikueue\"}]", "a worker without the feature");
+	blocks(w, 1);
+	w_settle(w);
+	is_str(gate_at(w, 1), "Open", "... keeps no other from its turn");
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "... and may win: the race ends");
+	w_free(w);
+}
+
+/* Clones of a time when the feature gate was off, in a race and after it. */
+static void switched_on(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w_stop(w);
+	w->gate_preemption = true;
+	w_restart(w);
+	w_settle(w);
+	w_later(w, 10 * MINUTE);
+	ok(!strstr(w_take(w), "Workload wl-j"), "a clone without gates is no drift: not touched");
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "... and wins as any other");
+	w_take(w);
+	w_later(w, 10 * MINUTE);
+	ok(!strstr(w_take(w), "spec_differs"), "... its spec is not another");
+	w_free(w);
+}
+
 int main(void)
 {
+	one_off();
+	switched_on();
 	clones();
 	turns();
 	unknown_answer();

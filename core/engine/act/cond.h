@@ -8,18 +8,23 @@
 
 #include "core/engine/state.h"
 
+/* What 'tail' begins with: a message that differs only from there on is no news. */
+#define COND_TAIL "; connection attempts: "
+
 struct cond {
 	const char *type; /* NULL: "Active" */
 	bool status;
-	bool alarm; /* True is the bad news */
-	mk_str reason, message;
+	bool alarm;             /* True is the bad news */
+	mk_str reason, message; /* what the API server would not take of the message is cut */
+	mk_str tail;            /* behind the message: COND_TAIL and more, or "" */
 	mk_str more; /* what the Event says besides: the message is Kueue's, word by word */
 	int64_t since_wall_ms; /* lastTransitionTime when the status changes */
 };
 
 /*
- * Writes the condition if status, reason or message differ from what 'r' shows; other conditions
- * stay. When the write is applied, an Event says the same.
+ * Writes the condition if status, reason, message or observedGeneration differ from what 'r' shows;
+ * other conditions stay. When the write is applied, an Event says the same, unless only the
+ * generation or the tail was another.
  */
 void cond_write(struct engine *e, struct record *r, struct queue_item *item, const struct cond *c,
 		enum rule rule);

@@ -11,7 +11,11 @@
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/lost.h"
 
-enum { DELAY_MS = 1000, MAX_SEEN = 256 };
+enum {
+	DELAY_MS = 1000,
+	MAX_SEEN = 256,
+	LIST_MAX = 1024 * 1024, /* bytes of names; more than API_QUOTAS_MAX names have */
+};
 
 #define NO_FLAVOR                                                                       \
 	"Quota automation requires that the manager-side ClusterQueue has exactly one " \
@@ -178,14 +182,35 @@ static int by_name(const void *x, const void *y)
 	return str_cmp(*(const mk_str *)x, *(const mk_str *)y);
 }
 
-/* "[a b]": resources of workers that the queue does not cover; "" when there are none. */
+/* "a b", of 'n' names; {NULL, 0} out of memory. */
+static mk_str list_of(struct arena *a, const mk_str *names, size_t n)
+{
+	struct buf text;
+	mk_str list = {NULL, 0};
+
+	buf_init(&text, LIST_MAX);
+	for (size_t i = 0; i < n; i++) {
+		buf_add(&text, i ? STR(" ") : STR(""));
+		buf_add(&text, names[i]);
+	}
+	if (!text.failed) {
+		list = arena_dup(a, buf_str(&text));
+	}
+	buf_done(&text);
+	return list;
+}
+
+/* Resources of workers that the queue does not cover; {NULL, 0} out of memory. */
 static mk_str not_covered(struct sum *s, const struct facts *f)
 {
 	struct arena *a = &s->e->scratch;
-	mk_str *names = arena_array(a, s->n, sizeof(*names)), text = STR("");
+	mk_str *names = arena_array(a, s->n + 1, sizeof(*names));
 	size_t n = 0;
 
-	for (size_t i = 0; names && i < s->n; i++) {
+	if (!names) {
+		return (mk_str){NULL, 0};
+	}
+	for (size_t i = 0; i < s->n; i++) {
 		bool covered = false;
 
 		for (size_t k = 0; k < f->n_quotas; k++) {
@@ -195,14 +220,8 @@ static mk_str not_covered(struct sum *s, const struct facts *f)
 			names[n++] = s->share[i].resource;
 		}
 	}
-	if (n > 0) {
-		qsort(names, n, sizeof(*names), by_name);
-	}
-	for (size_t i = 0; i < n; i++) {
-		text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text), i ? " " : "[",
-				    STR_ARG(names[i]));
-	}
-	return n ? arena_printf(a, "%.*s]", STR_ARG(text)) : text;
+	qsort(names, n, sizeof(*names), by_name);
+	return list_of(a, names, n);
 }
 
 static bool has_one_flavor(const struct facts *f)
@@ -290,11 +309,13 @@ static void automate(struct sum *s, struct record *r)
 {
 	mk_str missing = not_covered(s, r->facts);
 
-	if (missing.n > 0) {
+	if (!missing.p) {
+		say_no_memory(s->e);
+	} else if (missing.n > 0) {
 		say(s->e, r, "UnsupportedConfiguration",
 		    arena_printf(&s->e->scratch,
 				 "manager-side coveredResources is missing resources configured on "
-				 "workers: %.*s",
+				 "workers: [%.*s]",
 				 STR_ARG(missing)));
 	} else if (is_due(s, r->facts)) {
 		write_quota(s, r);

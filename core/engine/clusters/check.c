@@ -6,6 +6,8 @@
 #include "core/engine/act/cond.h"
 #include "core/engine/rules/pass.h"
 
+enum { LIST_MAX = 1024 * 1024 }; /* bytes of names; more than any object has */
+
 static void judge(struct engine *e, struct check *k, struct record *r, const struct record *config)
 {
 	static const char *const heads[] = {"Missing clusters: [", "Inactive clusters: ["};
@@ -18,8 +20,8 @@ static void judge(struct engine *e, struct check *k, struct record *r, const str
 			 .message = STR("The admission check is active"),
 			 .since_wall_ms = e->wall};
 
-	buf_init(&text[0], 32768);
-	buf_init(&text[1], 32768);
+	buf_init(&text[0], LIST_MAX);
+	buf_init(&text[1], LIST_MAX);
 	for (size_t i = 0; i < f->n_names; i++) {
 		const struct record *cluster = manager_named(e, KIND_CLUSTER, f->names[i]);
 		struct buf *to = &text[cluster != NULL];

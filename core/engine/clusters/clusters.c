@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/backoff.h"
+#include "core/base/timefmt.h"
 #include "core/engine/act/cond.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
@@ -369,6 +370,17 @@ static mk_str loss_words(struct engine *e, const struct cluster *c)
 	return STR("");
 }
 
+/* How often it was tried to connect, as Kueue says it. */
+static mk_str tries_words(struct engine *e, const struct cluster *c)
+{
+	mk_str next = time_rfc3339(&e->scratch, c->next_told);
+
+	return c->tries_told == 0
+		       ? STR("")
+		       : arena_printf(&e->scratch, COND_TAIL "%u, next connection attempt: %.*s",
+				      c->tries_told, STR_ARG(next));
+}
+
 static void condition(struct engine *e, struct cluster *c, struct record *r)
 {
 	mk_str reason = str_of(c->reason), text = str_of(c->text);
@@ -390,6 +402,7 @@ static void condition(struct engine *e, struct cluster *c, struct record *r)
 			cond.message = arena_printf(&e->scratch, "load client config failed: %.*s",
 						    STR_ARG(text));
 		}
+		cond.tail = tries_words(e, c);
 		cond.more = loss_words(e, c);
 		cond.since_wall_ms = e->wall - (e->now - c->own.lost_at);
 	}

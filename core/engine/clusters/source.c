@@ -109,6 +109,8 @@ void source_down(struct engine *e, struct cluster *c, mk_str reason, mk_str text
 	c->decided = true;
 	c->failed = true;
 	c->http = 0;
+	c->tries = 0;
+	c->tries_told = 0;
 	if (c->own.lost_at == INT64_MAX) {
 		c->own.lost_at = e->now;
 	}

@@ -166,21 +166,14 @@ bool finish_tells_the_end(const struct clone *k)
 
 void finish_remotely(struct pass *p, struct clone *k)
 {
-	mk_str text;
-
 	if (slices_is_replaced(p, k->r->facts->s[S_FINISHED_REASON])) {
 		return; /* Kueue finishes the local Workload for the same reason */
 	}
 	if (is_finished_as(k, "OutOfSync")) {
-		text = arena_printf(
-			p->e->out->arena,
-			"Remote workload on worker cluster \"%s\" is out of sync with its user "
-			"job, resetting for re-dispatch",
-			k->c->name);
-		verdict_retry(p, R_OUT_OF_SYNC, text, "Warning");
+		verdict_out_of_sync(p, k);
 	} else if (is_finished_as(k, "OwnerNotFound")) {
 		/* The job was removed on the worker: that does not tell how it ended. */
-		rest_copy_gone(p, k, "job");
+		rest_copy_gone(p, k, "job", true);
 	} else {
 		finish_local(p, k);
 	}

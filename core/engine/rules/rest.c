@@ -113,12 +113,16 @@ void rest_if_vanished(struct pass *p, const struct clone *k)
 	}
 }
 
-void rest_copy_gone(struct pass *p, const struct clone *k, const char *what)
+void rest_copy_gone(struct pass *p, const struct clone *k, const char *what, bool told)
 {
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 	bool busy = p->local->inflight != NULL;
 
-	verdict_remote_gone(p);
+	if (told) {
+		verdict_out_of_sync(p, k);
+	} else {
+		verdict_remote_gone(p);
+	}
 	if (!wc || busy || !p->local->inflight || wc->leaving) {
 		return;
 	}

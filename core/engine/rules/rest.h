@@ -19,8 +19,11 @@ void rest_skip(struct pass *p, struct wl_cluster *wc, mk_str why, bool quiet);
 void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
 /* Before the win, and the clone is absent: counts a removal if another client deleted it. */
 void rest_if_vanished(struct pass *p, const struct clone *k);
-/* Retry, because another client removed the winner's copy, "job" or "Workload". */
-void rest_copy_gone(struct pass *p, const struct clone *k, const char *what);
+/*
+ * Retry, because another client removed the winner's copy, "job" or "Workload". 'told': the
+ * worker's Kueue says so.
+ */
+void rest_copy_gone(struct pass *p, const struct clone *k, const char *what, bool told);
 /* Words for a cluster whose webhooks or clients change each clone. */
 mk_str rest_changed(struct pass *p, const struct clone *k);
 /*

@@ -54,6 +54,16 @@ void verdict_reject(struct pass *p, enum rule rule, mk_str text)
 	verdict_write(p, CHECK_REJECTED, rule, with_previous(p, text), NULL);
 }
 
+void verdict_out_of_sync(struct pass *p, const struct clone *k)
+{
+	mk_str text = arena_printf(p->e->out->arena,
+				   "Remote workload on worker cluster \"%s\" is out of sync with "
+				   "its user job, resetting for re-dispatch",
+				   k->c->name);
+
+	verdict_retry(p, R_OUT_OF_SYNC, text, "Warning");
+}
+
 void verdict_remote_gone(struct pass *p)
 {
 	verdict_retry(p, R_REMOTE_GONE, STR("Admitting remote no longer exists"), NULL);

@@ -19,6 +19,11 @@ void verdict_reject(struct pass *p, enum rule rule, mk_str text);
 mk_str verdict_admitted_on(struct arena *a, const struct clone *k);
 /* The cluster in such a message; "" when it is another message. */
 mk_str verdict_admitted_name(mk_str message);
+/*
+ * Turns the check to Retry, because the worker's Kueue finished the clone: its job is another one,
+ * or gone. A Warning says so.
+ */
+void verdict_out_of_sync(struct pass *p, const struct clone *k);
 /* Turns the check to Retry, because the winner's clone or job is gone. */
 void verdict_remote_gone(struct pass *p);
 

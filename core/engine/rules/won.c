@@ -166,7 +166,7 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 	if (was_copied(p, k, wc)) {
 		if (t && twin_surely_absent(p, t, p->w->ns, p->object)) {
-			rest_copy_gone(p, k, "job");
+			rest_copy_gone(p, k, "job", false);
 		}
 		return;
 	}
@@ -370,7 +370,7 @@ static void give_up(struct pass *p, struct clone *k)
 		return;
 	}
 	if (k->twin == TWIN_ABSENT) {
-		rest_copy_gone(p, k, "Workload");
+		rest_copy_gone(p, k, "Workload", false);
 	} else {
 		verdict_remote_gone(p);
 	}

@@ -393,6 +393,7 @@ static void draw_condition(struct draw *d, const char *type)
 	flag(d, F_COND_TRUE, is_true(c));
 	d->f.s[S_REASON] = json_str(json_get(c, "reason"));
 	d->f.s[S_MESSAGE] = json_str(json_get(c, "message"));
+	d->f.observed = json_int(json_get(c, "observedGeneration"), 0);
 	if (!time_parse(json_str(json_get(c, "lastTransitionTime")), &d->f.since_ms)) {
 		d->f.since_ms = -1;
 	}

@@ -103,9 +103,13 @@ struct facts {
 	uint32_t flags;
 	uint32_t n_checks, n_names, n_quotas;
 	int64_t generation;
-	int64_t priority; /* Workload: spec.priority, 0 absent */
-	int64_t boost;    /* Workload: annotation priority-boost, 0 absent */
-	int64_t pending;  /* ClusterQueue: status.pendingWorkloads */
+	union {
+		int64_t priority; /* Workload: spec.priority, 0 absent */
+		/* check, cluster: observedGeneration of the condition, 0 absent */
+		int64_t observed;
+	};
+	int64_t boost;   /* Workload: annotation priority-boost, 0 absent */
+	int64_t pending; /* ClusterQueue: status.pendingWorkloads */
 	int64_t index;   /* Workload: annotation component-workload-index; -1 absent or no number */
 	int64_t gate_ms; /* Workload: wall time when our gate was opened; -1 never */
 	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */

@@ -453,11 +453,30 @@ static void manager_up(struct engine *e, mk_str identity)
 	}
 }
 
+/*
+ * Counts the failures in a row. The condition tells of the first, the second, the fourth and so on:
+ * each text is a write.
+ */
+static void count_try(struct engine *e, struct cluster *c, const struct event *ev)
+{
+	if (ev->link != LINK_DOWN || ev->retry_after_ms < 0) {
+		c->tries = 0;
+		c->tries_told = 0;
+		return;
+	}
+	c->tries++;
+	if ((c->tries & (c->tries - 1)) == 0) {
+		c->tries_told = c->tries;
+		c->next_told = e->wall + ev->retry_after_ms;
+	}
+}
+
 static void link_event(struct engine *e, struct cluster *c, const struct event *ev)
 {
 	enum link_state before = c->link;
 
 	c->link = ev->link;
+	count_try(e, c, ev);
 	if (ev->link == LINK_UP) {
 		c->glance |= before != LINK_UP && c->id != CLUSTER_MANAGER;
 		c->decided = true;

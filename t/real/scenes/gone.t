@@ -20,21 +20,31 @@ again()
 		"the eviction is over"
 }
 
+# The worker's Job is deleted. That it is gone may be seen before the worker's Kueue finishes the
+# clone for it, or after.
+job_goes()
+{
+	g_words='Admitting remote no longer exists, Previously: "Ready"'
+	g_from=$win
+	record "$wl"
+	kn "$win" delete job j --wait=false >/dev/null
+	saw 'Previously: \"Ready\"' "the check tells of it"
+	[ "$(was_seen 'is out of sync with its user job')" != yes ] ||
+		g_words="Remote workload on worker cluster \"$g_from\" is out of sync with its user job, resetting for re-dispatch, Previously: \"Ready\""
+	again "$g_words"
+}
+
 job mgr j "$MANAGED"
 placed j
 
-record "$wl"
-kn "$win" delete job j --wait=false >/dev/null
-again 'Admitting remote no longer exists, Previously: "Ready"'
+job_goes
 
 record "$wl"
 kn "$win" delete workload "$wl" --wait=false >/dev/null
 again 'Admitting remote no longer exists, Previously: "Ready"'
 
 # The third on two workers is the second on one of them.
-record "$wl"
-kn "$win" delete job j --wait=false >/dev/null
-again 'Admitting remote no longer exists, Previously: "Ready"'
+job_goes
 becomes yes "an Event tells that each copy is removed" \
 	told 'times in a row, by another client; the cluster rests for this Workload until '
 
