@@ -6,6 +6,7 @@
 #include "core/engine/act/ops.h"
 #include "core/engine/clusters/autoquota.h"
 #include "core/engine/clusters/clusters.h"
+#include "core/engine/clusters/link.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
@@ -437,87 +438,6 @@ static void look_anew(struct engine *e)
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
-
-static void manager_up(struct engine *e, mk_str identity)
-{
-	mk_str id = str_cut(identity, sizeof(e->manager_id) - 1);
-	bool is_news = !str_is(id, e->manager_id);
-
-	memcpy(e->manager_id, id.p, id.n);
-	e->manager_id[id.n] = 0;
-	for (WORKERS_EACH(c, e)) {
-		cluster_know(e, c, str_of(c->own.identity));
-		if (is_news) {
-			cluster_look_for_others(e, c);
-		}
-	}
-}
-
-/*
- * Counts the failures in a row. The condition tells of the first, the second, the fourth and so on:
- * each text is a write.
- */
-static void count_try(struct engine *e, struct cluster *c, const struct event *ev)
-{
-	if (ev->link != LINK_DOWN || ev->retry_after_ms < 0) {
-		c->tries = 0;
-		c->tries_told = 0;
-		return;
-	}
-	c->tries++;
-	if ((c->tries & (c->tries - 1)) == 0) {
-		c->tries_told = c->tries;
-		c->next_told = e->wall + ev->retry_after_ms;
-	}
-}
-
-static void link_event(struct engine *e, struct cluster *c, const struct event *ev)
-{
-	enum link_state before = c->link;
-
-	c->link = ev->link;
-	count_try(e, c, ev);
-	if (ev->link == LINK_UP) {
-		c->glance |= before != LINK_UP && c->id != CLUSTER_MANAGER;
-		c->decided = true;
-		c->failed = false;
-		c->own.lost_at = INT64_MAX;
-		c->up_at = before == LINK_UP ? c->up_at : e->now;
-		c->was_up = true;
-		if (c->id == CLUSTER_MANAGER && ev->name.n > 0) {
-			manager_up(e, ev->name);
-		} else if (c->id != CLUSTER_MANAGER) {
-			if (c->own.moved && ev->name.n == 0) {
-				alias_know(e, c, STR(""));
-			}
-			c->own.moved = false;
-			cluster_know(e, c, ev->name);
-		}
-	} else if (ev->link == LINK_DOWN) {
-		int64_t ago = ev->at_wall_ms > 0 && ev->at_wall_ms < e->wall
-				      ? e->wall - ev->at_wall_ms
-				      : 0;
-
-		c->decided = true;
-		c->failed = true;
-		c->code = ev->code;
-		c->http = ev->http;
-		/* Without memory the text of the last loss stays; only the state matters. */
-		(void)keep_str(&c->text, ev->text);
-		(void)keep_str(&c->reason, ev->reason);
-		if (c->own.lost_at == INT64_MAX) {
-			c->own.lost_at = e->now - ago;
-		}
-	}
-	queue_add(&e->queue, &c->item);
-	if (before != c->link) {
-		touch_view(e, c);
-		autoquota_later(e);
-	}
-	if (before != c->link && c->id == CLUSTER_MANAGER) {
-		touch_clusters(e); /* conditions may have changed while they could not be written */
-	}
-}
 
 static enum service service_of(const struct event *ev)
 {
