@@ -261,7 +261,7 @@ void rbac_print(const struct config *c, const struct plug *p, enum rbac_side sid
 	buf_printf(out,
 		   "# What multikueued may do on %s. Printed by multikueued --print-%s-rbac\n"
 		   "# for the plugins that it loads (make rbac); print it again when plugins are "
-		   "added.\n",
+		   "added\n# or feature gates switched on.\n",
 		   manager ? "its manager" : "a worker", manager ? "manager" : "worker");
 	header(out, "v1", "ServiceAccount", "multikueued", c->namespace_);
 	header(out, rbac_api, "ClusterRole", name, everywhere);

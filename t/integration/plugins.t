@@ -43,6 +43,19 @@ config <<-END
 	  externalFrameworks: [{name: Foo.v1.ex.io}]
 END
 is "$(kinds)" "Job io.multikueue.job;" "none with the gate off"
+# --- sizes that stand in another kind -----------------------------------------------------------
+gated() { # FRAMEWORKS: warnings about sizes, of a daemon with the gate
+	config <<-END
+		integrations: {frameworks: [$1]}
+		featureGates: {MultiKueueRayInTreeAutoscaling: true}
+		multiKueue:
+		  kueueVersion: "0.20"
+	END
+	"$B/multikueued" --list-plugins --config "$dir/config.yaml" 2>&1 | grep "the sizes of"
+}
+is "$(gated ray.io/rayjob)" "warning: featureGates: MultiKueueRayInTreeAutoscaling: the sizes of ray.io/v1, Kind=RayJob stand in ray.io/v1, Kind=RayCluster: expected an adapter of it, loaded and enabled, found none; they are not followed" \
+	"a RayJob without the adapter of what has its sizes: a warning"
+is "$(gated ray.io/rayjob,ray.io/raycluster)" "" "none with it"
 
 install -m 644 conf/adapters/pipelinerun.yaml "$dir/plugins"
 echo 'multiKueue:' | config

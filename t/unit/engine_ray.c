@@ -338,6 +338,38 @@ static void often(void)
 	w_free(p.w);
 }
 
+/* A RayCluster of the name that KubeRay gave to the child of a RayJob. */
+static void same_name(void)
+{
+	struct play p;
+	struct object *job, *wl;
+	char text[1024];
+
+	run(&p, &rays[1]);
+	job = w_put(p.w, 0, CLUSTER,
+		    "{\"apiVersion\":\"ray.io/v1\",\"kind\":\"RayCluster\",\"metadata\":{\"name\":"
+		    "\"child\",\"namespace\":\"ns\",\"generation\":1},\"spec\":{\"managedBy\":"
+		    "\"kueue.x-k8s.io/multikueue\",\"suspend\":true}}");
+	snprintf(
+		text, sizeof(text),
+		"{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
+		"\"name\":\"c1\",\"namespace\":\"ns\",\"generation\":1,\"ownerReferences\":[{"
+		"\"apiVersion\":\"ray.io/v1\",\"kind\":\"RayCluster\",\"name\":\"child\",\"uid\":"
+		"\"%s\",\"controller\":true}]},\"spec\":{\"podSets\":[{\"name\":\"a\",\"count\":1}]"
+		"}}",
+		job->uid);
+	wl = w_put(p.w, 0, KIND_WORKLOAD, text);
+	quota_at(p.w, wl, NULL);
+	w_settle(p.w);
+	admit(p.w, 2, "c1");
+	w_later(p.w, 3000);
+	is_str(check_state(p.w, wl), "Retry", "a job of a child's name cannot run there");
+	ok(strstr(check_message(p.w, wl), "an object of this name is there and not ours") != NULL,
+	   "... and is told why");
+	ok(w_find(p.w, 2, CLUSTER, "ns", "child") != NULL, "... the child runs on");
+	w_free(p.w);
+}
+
 /* Another controller manages the job from now on: it is not ours to write. */
 static void not_ours(void)
 {
@@ -401,6 +433,7 @@ int main(void)
 	}
 	often();
 	not_ours();
+	same_name();
 	conflict();
 	return done_testing();
 }
