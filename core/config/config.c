@@ -337,7 +337,7 @@ enum mk_code config_load(struct arena *a, const struct config_input *in, struct 
 		return give_up(&r, "", true, err);
 	}
 	config_validate(&r, &c);
-	config_warn_core(&r);
+	config_warn_core(&r, &c);
 	if (problems->n_errors > 0) {
 		return give_up(&r, "", true, err);
 	}

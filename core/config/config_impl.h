@@ -53,8 +53,10 @@ void config_validate_multikueue(struct config_run *r, const struct config *c);
 void config_validate_mk_frameworks(struct config_run *r, const struct config *c);
 void config_validate_walls(struct config_run *r, const struct json *walls);
 void config_validate_selector(struct config_run *r, const struct json *selector, mk_str namespace_);
-void config_warn_core(
-	struct config_run *r); /* what Kueue would refuse though it does not concern us */
+/* Warns of what is wrong with the selector at 'pointer', which only Kueue uses. */
+void config_warn_selector(struct config_run *r, const char *path, mk_str pointer);
+/* What Kueue would refuse though it does not concern us. */
+void config_warn_core(struct config_run *r, const struct config *c);
 
 /* "0.19", "v0.19.2": 19; 0: not a version that CONFIG_KUEUE_OLDEST to CONFIG_KUEUE_NEWEST span. */
 int config_kueue_minor(mk_str version);

@@ -107,7 +107,62 @@ static void warn_fair_sharing(struct config_run *r)
 	}
 }
 
-void config_warn_core(struct config_run *r)
+/* "pods" is what Kueue counts by itself. */
+static void warn_reserved(struct config_run *r, mk_str pointer, mk_str name)
+{
+	if (str_is(name, "pods")) {
+		config_warning(r, pointer,
+			       "%.*s: Invalid value: \"pods\": Kueue 0.20 does not start with this "
+			       "resource name",
+			       STR_ARG(config_path(r->a, r->doc, pointer)));
+	}
+}
+
+static void warn_resources(struct config_run *r)
+{
+	const mk_str lists[] = {STR("/resources/transformations"),
+				STR("/resources/deviceClassMappings")};
+
+	for (size_t k = 0; k < 2; k++) {
+		struct json_iter it = json_iter(json_at(r->doc, lists[k].p));
+
+		for (size_t i = 0; json_next(&it); i++) {
+			mk_str at = config_index(r->a, lists[k], i);
+			const char *key = k == 0 ? "input" : "name";
+			struct json_iter out = json_iter(json_get(it.val, "outputs"));
+
+			warn_reserved(r, json_pointer_child(r->a, at, str_of(key)),
+				      json_str(json_get(it.val, key)));
+			at = json_pointer_child(r->a, at, STR("outputs"));
+			while (k == 0 && json_next(&out)) {
+				warn_reserved(r, json_pointer_child(r->a, at, out.key), out.key);
+			}
+		}
+	}
+}
+
+/* Keys that Kueue 0.19 does not have, and values that 0.20 refuses. */
+static void warn_by_version(struct config_run *r, int minor)
+{
+	static const char *const since_20[] = {"unscheduledTimeout", "maxTimeoutOnWorkload"};
+	const mk_str section = STR("/waitForPodsReady");
+
+	for (size_t i = 0; i < 2 && minor < 20; i++) {
+		if (json_get(json_get(r->doc, "waitForPodsReady"), since_20[i]) != NULL) {
+			config_warning(r, json_pointer_child(r->a, section, str_of(since_20[i])),
+				       "waitForPodsReady.%s: Kueue 0.%d refuses this key of 0.20 "
+				       "(multiKueue.kueueVersion)",
+				       since_20[i], minor);
+		}
+	}
+	if (minor >= 20) {
+		config_warn_selector(r, "metrics.localQueueMetrics.localQueueSelector",
+				     STR("/metrics/localQueueMetrics/localQueueSelector"));
+		warn_resources(r);
+	}
+}
+
+void config_warn_core(struct config_run *r, const struct config *c)
 {
 	struct json_iter it = json_iter(json_get(r->doc, "multiKueue"));
 	const struct json *mk = json_at(r->doc, "/featureGates/MultiKueue");
@@ -131,6 +186,10 @@ void config_warn_core(struct config_run *r)
 	}
 	warn_negative(r, "/waitForPodsReady/timeout", "waitForPodsReady.timeout");
 	warn_negative(r, "/waitForPodsReady/recoveryTimeout", "waitForPodsReady.recoveryTimeout");
+	warn_negative(r, "/waitForPodsReady/unscheduledTimeout",
+		      "waitForPodsReady.unscheduledTimeout");
+	warn_negative(r, "/waitForPodsReady/maxTimeoutOnWorkload",
+		      "waitForPodsReady.maxTimeoutOnWorkload");
 	warn_negative(r, "/waitForPodsReady/requeuingStrategy/backoffLimitCount",
 		      "waitForPodsReady.requeuingStrategy.backoffLimitCount");
 	warn_negative(r, "/waitForPodsReady/requeuingStrategy/backoffBaseSeconds",
@@ -144,4 +203,5 @@ void config_warn_core(struct config_run *r)
 	warn_negative(r, "/objectRetentionPolicies/workloads/afterDeactivatedByKueue",
 		      "objectRetentionPolicies.workloads.afterDeactivatedByKueue");
 	warn_fair_sharing(r);
+	warn_by_version(r, c->multikueue.kueue_minor);
 }

@@ -129,9 +129,10 @@ static const struct config_field requeuing_fields[] = {
 SCHEMA(requeuing, "RequeuingStrategy", requeuing_fields);
 
 static const struct config_field pods_ready_fields[] = {
-	PLAIN_IN("enable", CT_BOOL, CV_V1BETA1), PLAIN("timeout", CT_DURATION),
-	PLAIN("blockAdmission", CT_BOOL),        SUB("requeuingStrategy", requeuing),
-	PLAIN("recoveryTimeout", CT_DURATION),
+	PLAIN_IN("enable", CT_BOOL, CV_V1BETA1),    PLAIN("timeout", CT_DURATION),
+	PLAIN("blockAdmission", CT_BOOL),           SUB("requeuingStrategy", requeuing),
+	PLAIN("recoveryTimeout", CT_DURATION),      PLAIN("unscheduledTimeout", CT_DURATION),
+	PLAIN("maxTimeoutOnWorkload", CT_DURATION),
 };
 SCHEMA(pods_ready, "WaitForPodsReady", pods_ready_fields);
 

@@ -79,81 +79,119 @@ static mk_str print(struct arena *a, const struct json *selector)
 	return json_write(a, out);
 }
 
-/* Errors of one requirement; false when it cannot be used at all. */
-static bool check_requirement(struct config_run *r, const struct json *v, size_t i)
+/* A selector, and what becomes of what is wrong with it. */
+struct checked {
+	struct config_run *r;
+	const char *path;
+	mk_str pointer;
+	bool warning; /* multikueued does not use it */
+};
+
+static void tell(const struct checked *s, mk_str pointer, mk_str text)
 {
-	static const char path[] = "managedJobsNamespaceSelector.matchExpressions";
-	mk_str pointer =
-		config_index(r->a, STR("/managedJobsNamespaceSelector/matchExpressions"), i);
+	if (s->warning) {
+		config_warning(s->r, pointer, "%.*s", STR_ARG(text));
+	} else {
+		config_error(s->r, pointer, "%.*s", STR_ARG(text));
+	}
+}
+
+/* What is wrong with the operator of a requirement, or with how many values it has; "" nothing. */
+static mk_str operator_error(struct arena *a, const struct json *v)
+{
 	mk_str operator_ = json_str(json_get(v, "operator"));
-	mk_str key = json_str(json_get(v, "key"));
-	const struct json *values = json_get(v, "values");
-	const char *why = config_label_key_error(r->a, key);
-	struct json_iter it = json_iter(values);
-	bool good = !why;
+	size_t n = json_len(json_get(v, "values"));
 
 	if (str_is(operator_, "In") || str_is(operator_, "NotIn")) {
-		if (json_len(values) == 0) {
-			config_error(r, pointer,
-				     "%s[%zu].values: Required value: must be specified when "
-				     "`operator` is "
-				     "'In' or 'NotIn'",
-				     path, i);
-			good = false;
-		}
-	} else if (str_is(operator_, "Exists") || str_is(operator_, "DoesNotExist")) {
-		if (json_len(values) > 0) {
-			config_error(r, pointer,
-				     "%s[%zu].values: Forbidden: may not be specified when "
-				     "`operator` is "
-				     "'Exists' or 'DoesNotExist'",
-				     path, i);
-			good = false;
-		}
-	} else {
-		config_error(r, pointer,
-			     "%s[%zu].operator: Invalid value: %s: not a valid selector operator",
-			     path, i, config_quote(r->a, operator_));
-		good = false;
+		return n > 0 ? STR("")
+			     : STR("values: Required value: must be specified when `operator` is "
+				   "'In' or 'NotIn'");
+	}
+	if (str_is(operator_, "Exists") || str_is(operator_, "DoesNotExist")) {
+		return n == 0 ? STR("")
+			      : STR("values: Forbidden: may not be specified when `operator` is "
+				    "'Exists' or 'DoesNotExist'");
+	}
+	return arena_printf(a, "operator: Invalid value: %s: not a valid selector operator",
+			    config_quote(a, operator_));
+}
+
+/* Findings of one requirement; false when it cannot be used at all. */
+static bool check_requirement(const struct checked *s, const struct json *v, size_t i)
+{
+	struct arena *a = s->r->a;
+	mk_str pointer =
+		config_index(a, arena_printf(a, "%.*s/matchExpressions", STR_ARG(s->pointer)), i);
+	mk_str key = json_str(json_get(v, "key")), problem = operator_error(a, v);
+	const char *why = config_label_key_error(a, key);
+	struct json_iter it = json_iter(json_get(v, "values"));
+	bool good = !why && problem.n == 0;
+
+	if (problem.n > 0) {
+		tell(s, pointer,
+		     arena_printf(a, "%s.matchExpressions[%zu].%.*s", s->path, i,
+				  STR_ARG(problem)));
 	}
 	if (why != NULL) {
-		config_error(r, pointer, "%s[%zu].key: Invalid value: %s: %s", path, i,
-			     config_quote(r->a, key), why);
+		tell(s, pointer,
+		     arena_printf(a, "%s.matchExpressions[%zu].key: Invalid value: %s: %s", s->path,
+				  i, config_quote(a, key), why));
 	}
 	for (size_t k = 0; json_next(&it); k++) {
-		why = config_label_value_error(r->a, json_str(it.val));
+		why = config_label_value_error(a, json_str(it.val));
 		if (why != NULL) {
-			config_error(r, pointer, "%s[%zu].values[%zu]: Invalid value: %s: %s", path,
-				     i, k, config_quote(r->a, json_str(it.val)), why);
+			tell(s, pointer,
+			     arena_printf(
+				     a,
+				     "%s.matchExpressions[%zu].values[%zu]: Invalid value: %s: %s",
+				     s->path, i, k, config_quote(a, json_str(it.val)), why));
 			good = false;
 		}
 	}
 	return good;
 }
 
-void config_validate_selector(struct config_run *r, const struct json *selector, mk_str namespace_)
+/* Findings of the selector; false when it cannot be used at all. */
+static bool check_selector(const struct checked *s, const struct json *selector)
 {
-	const mk_str namespaces[] = {STR("kube-system"), namespace_};
+	struct arena *a = s->r->a;
 	struct json_iter it = json_iter(json_get(selector, "matchLabels"));
 	bool good = true;
 
 	while (json_next(&it)) {
-		const char *why = config_label_key_error(r->a, it.key);
-		const char *value_why = config_label_value_error(r->a, json_str(it.val));
+		const char *why = config_label_key_error(a, it.key);
+		const char *value_why = config_label_value_error(a, json_str(it.val));
 		mk_str shown = why ? it.key : json_str(it.val);
 
 		if (why != NULL || value_why != NULL) {
-			config_error(
-				r, STR("/managedJobsNamespaceSelector/matchLabels"),
-				"managedJobsNamespaceSelector.matchLabels: Invalid value: %s: %s",
-				config_quote(r->a, shown), why ? why : value_why);
+			tell(s, arena_printf(a, "%.*s/matchLabels", STR_ARG(s->pointer)),
+			     arena_printf(a, "%s.matchLabels: Invalid value: %s: %s", s->path,
+					  config_quote(a, shown), why ? why : value_why));
 			good = false;
 		}
 	}
 	it = json_iter(json_get(selector, "matchExpressions"));
 	for (size_t i = 0; json_next(&it); i++) {
-		good = check_requirement(r, it.val, i) && good;
+		good = check_requirement(s, it.val, i) && good;
 	}
+	return good;
+}
+
+void config_warn_selector(struct config_run *r, const char *path, mk_str pointer)
+{
+	const struct checked s = {.r = r, .path = path, .pointer = pointer, .warning = true};
+
+	(void)check_selector(&s, json_at(r->doc, pointer.p));
+}
+
+void config_validate_selector(struct config_run *r, const struct json *selector, mk_str namespace_)
+{
+	const mk_str namespaces[] = {STR("kube-system"), namespace_};
+	const struct checked s = {.r = r,
+				  .path = "managedJobsNamespaceSelector",
+				  .pointer = STR("/managedJobsNamespaceSelector")};
+	bool good = check_selector(&s, selector);
+
 	for (size_t i = 0; good && i < 2; i++) {
 		if (matches(selector, namespaces[i])) {
 			config_error(r, STR("/managedJobsNamespaceSelector"),

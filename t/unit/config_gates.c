@@ -185,6 +185,62 @@ static void test_pairs(void)
 	is_int(problems.n_warnings, 2, "... is told once, beside our key");
 }
 
+/* Warnings, but for the one that Kueue refuses multiKueue.kueueVersion. */
+static size_t n_warnings(void)
+{
+	size_t n = 0;
+
+	for (const struct config_problem *p = problems.first; p != NULL; p = p->next) {
+		n += p->warning && strncmp(p->text.p, "multiKueue.", 11) != 0;
+	}
+	return n;
+}
+
+/* Keys and values of Kueue's core that are other in 0.20. */
+static void test_core(void)
+{
+	static const char waits[] = "waitForPodsReady: {timeout: 5m, unscheduledTimeout: 1m, "
+				    "maxTimeoutOnWorkload: 1h}\n";
+	static const char names[] =
+		"resources: {transformations: [{input: a.b/c, outputs: {cpu: 1}}, {input: pods, "
+		"outputs: {pods: 1}}], deviceClassMappings: [{name: pods, deviceClassNames: "
+		"[x]}]}\n";
+	static const char selects[] =
+		"metrics: {localQueueMetrics: {enable: true, localQueueSelector: {matchLabels: "
+		"{a b: c}, matchExpressions: [{key: d, operator: In}, {key: e, operator: Is}, "
+		"{key: f, operator: Exists}]}}}\n";
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s%s", V20, waits);
+	accepted(text, "", "waits of 0.20");
+	is_int((int)n_warnings(), 0, "... are nothing to warn of");
+	snprintf(text, sizeof(text), "%s%s", V2, waits);
+	accepted(text, "", "waits of 0.20, in 0.19");
+	warned("waitForPodsReady.unscheduledTimeout: Kueue 0.19 refuses this key of 0.20 "
+	       "(multiKueue.kueueVersion)");
+	warned("waitForPodsReady.maxTimeoutOnWorkload: Kueue 0.19 refuses this key of 0.20 "
+	       "(multiKueue.kueueVersion)");
+	snprintf(text, sizeof(text), "%s%s", V20, names);
+	accepted(text, "", "a reserved name");
+	warned("resources.transformations[1].input: Invalid value: \"pods\": Kueue 0.20 does not "
+	       "start with this resource name");
+	warned("resources.transformations[1].outputs.pods: Invalid value: \"pods\": Kueue 0.20 "
+	       "does not start with this resource name");
+	warned("resources.deviceClassMappings[0].name: Invalid value: \"pods\": Kueue 0.20 does "
+	       "not start with this resource name");
+	is_int((int)n_warnings(), 3, "... and no other name is warned of");
+	snprintf(text, sizeof(text), "%s%s", V2, names);
+	accepted(text, "", "... which 0.19 takes");
+	is_int((int)n_warnings(), 0, "... without a warning");
+	snprintf(text, sizeof(text), "%s%s", V20, selects);
+	accepted(text, "", "a selector of LocalQueues that is wrong");
+	is_int((int)n_warnings(), 3, "... is warned of, thrice");
+	warned("metrics.localQueueMetrics.localQueueSelector.matchExpressions[0].values: Required "
+	       "value: must be specified when `operator` is 'In' or 'NotIn'");
+	warned("metrics.localQueueMetrics.localQueueSelector.matchExpressions[1].operator: Invalid "
+	       "value: \"Is\": not a valid selector operator");
+}
+
 int main(void)
 {
 	arena_init(&a, 0);
@@ -193,6 +249,7 @@ int main(void)
 	test_unknown();
 	test_version();
 	test_pairs();
+	test_core();
 	arena_done(&a);
 	return done_testing();
 }

@@ -233,6 +233,31 @@ static void finalizers(void)
 	w_free(w);
 }
 
+/* A foreign finalizer holds the local job: its Workload ends when Kueue ends it, not before. */
+static void owner_is_held(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_take(w);
+	w_patch(w, job,
+		"{\"metadata\":{\"finalizers\":[\"x.io/hold\"],\"deletionTimestamp\":"
+		"\"2027-01-15T08:00:00Z\"}}");
+	w_settle(w);
+	w_advance(w, 300000);
+	ok(!strstr(w_take(w), "apply_status 0 Workload wl-j"),
+	   "a job that goes slowly: its Workload is not finished early");
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"), "... and its copy stays");
+	w_del(w, job);
+	w_del(w, wl);
+	w_settle(w);
+	w_advance(w, 60000);
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"),
+	   "... until both are gone, then nothing is left");
+	w_free(w);
+}
+
 /* A conflict is settled by the watch's news, without a get. */
 static void conflict_and_news(void)
 {
@@ -366,6 +391,7 @@ int main(void)
 	vanished();
 	delete_meets_another();
 	finalizers();
+	owner_is_held();
 	conflict_and_news();
 	forgotten();
 	ended_meanwhile();

@@ -216,9 +216,13 @@ static void evicted_meanwhile(void)
 	   "... and no pods are counted, so that its quota can go");
 	release_quota(w, new);
 	w_settle(w);
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, new_name),
+	   "... then neither job nor clone of it is left");
 	give_quota(w, new);
 	w_settle(w);
 	is_str(nominated(w, new), "[\"w1\",\"w2\"]", "... and later it is tried anywhere");
+	is_str(w_str(w, clone_of(w, 1, new_name), "/spec/podSets/0/count"), "4",
+	       "... at the size of its spec");
 	w_free(w);
 }
 
