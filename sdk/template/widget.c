@@ -58,6 +58,7 @@ static const mk_adapter widget = {
 	NULL,               /* status_map */
 	widget_active,      /* active */
 	NULL,               /* of_run */
+	NULL,               /* scale */
 };
 
 /*
