@@ -193,7 +193,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac man dist deb sbom krew chart demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac man dist deb sbom krew chart demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-pages bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -261,6 +261,9 @@ bench-fleet: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## what a large fleet cost
 
 bench-dead: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## what one dead worker of 20 costs the jobs of the others (four minutes)
 	@JOBS='$(JOBS)' t/bench/dead_worker $(B)
+
+bench-pages: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## what 100 open pages cost the dispatch of jobs (four minutes)
+	@t/bench/pages $(B)
 
 bench-day: $(B)/multikueued $(B)/kubesim $(PLUGINS) ## ten million jobs a day: is memory flat, is there a backlog? (MINUTES=60 RATE=116)
 	@t/bench/day $(B) $(ARGS)
