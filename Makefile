@@ -12,7 +12,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 # What ships is optimised over all files.
-FLAVOUR ?= $(if $(filter deb sbom,$(MAKECMDGOALS)),release,dev)
+FLAVOUR ?= $(if $(filter deb image sbom,$(MAKECMDGOALS)),release,dev)
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
 IS_CLANG := $(findstring clang,$(CC))
@@ -193,7 +193,7 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac man dist deb sbom krew chart demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-pages bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: all help deps rbac man dist deb sbom image krew chart demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-pages bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
 .PHONY: sanitized valgrinded covered fuzzed
 PROVE := prove --timer
 
@@ -346,8 +346,14 @@ deb: $(INSTALLED) $(PLUGINS) man ## a package for Debian and its like: build/mul
 sbom: $(INSTALLED) $(PLUGINS) ## what the programs consist of, with licences, as SPDX 2.3: build/multikueued-VERSION.spdx.json
 	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/sbom/build build/multikueued-$(VERSION).spdx.json $(VERSION) '$(CC)' $^
 
+image: $(INSTALLED) $(PLUGINS) man ## a container image, as an OCI layout in a tar: build/multikueued-VERSION-ARCH.oci.tar
+	@rm -rf $(B)/image
+	@$(MAKE) -s --no-print-directory install FLAVOUR=$(FLAVOUR) CC='$(CC)' SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) DESTDIR=$(abspath $(B))/image PREFIX=/usr/local >/dev/null
+	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/image/build $(abspath $(B))/image build/multikueued-$(VERSION)-$$(dpkg --print-architecture).oci.tar $(VERSION)
+	@rm -rf $(B)/image
+
 clean: ## remove build/ except the unpacked packages
-	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/lib build/mutants build/krew build/helm
+	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/lib build/mutants build/krew build/helm build/image
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
