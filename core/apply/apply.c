@@ -13,6 +13,7 @@ enum {
 	TIMEOUT_MS = 30 * 1000,
 	SCRATCH_MAX = 64 * 1024 * 1024,
 };
+#define INTERVAL_MAX_US INT64_C(3600000000) /* one an hour; slower is as good as never */
 
 struct apply {
 	struct kube *kube;
@@ -27,12 +28,27 @@ struct apply {
 	struct arena scratch;
 	uint64_t next_token;
 	size_t pending;
+	struct lane_rate rate; /* of each cluster */
 	int64_t now_ms;
 	bool may_write;
 };
 
+static struct lane_rate lane_rate_of(struct apply_rate rate)
+{
+	int64_t burst = rate.burst > 0 ? rate.burst : APPLY_BURST;
+	int64_t interval = INTERVAL_MAX_US;
+
+	if (!(rate.qps > 0)) {
+		return (struct lane_rate){0};
+	}
+	if (rate.qps * (double)INTERVAL_MAX_US > 1e6) {
+		interval = (int64_t)(1e6 / rate.qps);
+	}
+	return (struct lane_rate){.interval_us = interval, .slack_us = (burst - 1) * interval};
+}
+
 struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct kube_sink *sink,
-			const struct slice *slice, struct mk_err *err)
+			const struct slice *slice, struct apply_rate rate, struct mk_err *err)
 {
 	struct apply *a = mk_calloc(1, sizeof(*a));
 
@@ -44,6 +60,7 @@ struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct 
 	a->kinds = kinds;
 	a->sink = *sink;
 	a->slice = slice;
+	a->rate = lane_rate_of(rate);
 	map_init(&a->by_token);
 	list_init(&a->done);
 	arena_init(&a->scratch, SCRATCH_MAX);
@@ -128,7 +145,7 @@ static struct lane *lane_of(struct apply *a, cluster_id c)
 		a->lanes = grown;
 		a->size_lanes = size;
 	}
-	l = lane_new(c);
+	l = lane_new(c, a->rate);
 	if (l != NULL) {
 		i = place(a, c);
 		memmove(a->lanes + i + 1, a->lanes + i, (a->n_lanes - i) * sizeof(struct lane *));
@@ -302,7 +319,7 @@ static void send_task(struct apply *a, struct lane *l, struct task *t)
 				 .timeout_ms = TIMEOUT_MS};
 	enum mk_code code;
 
-	if (!lane_sent(l, t)) {
+	if (!lane_sent(l, t, a->now_ms)) {
 		refuse(a, t, ERR_CONFLICT);
 		return;
 	}

@@ -17,9 +17,21 @@
 
 struct apply;
 
+/*
+ * The section clientConnection of Kueue's configuration, as client-go reads it: operations a second
+ * for each cluster in the long run, and how many may go at once after a pause. Without qps, or with
+ * one that is not above 0, there is no limit; a burst that is not above 0 is APPLY_BURST. Lists,
+ * watches and the Lease are not counted.
+ */
+struct apply_rate {
+	double qps;
+	int32_t burst;
+};
+enum { APPLY_BURST = 10 };
+
 /* EV_OP_DONE goes to sink->emit. 'slice' is that of apply_run; borrowed, NULL: no limit. */
 struct apply *apply_new(struct kube *k, const struct kinds *kinds, const struct kube_sink *sink,
-			const struct slice *slice, struct mk_err *err);
+			const struct slice *slice, struct apply_rate rate, struct mk_err *err);
 void apply_free(struct apply *a); /* NULL is fine */
 
 /*

@@ -4,7 +4,7 @@
 
 #include "core/base/alloc.h"
 
-struct lane *lane_new(cluster_id c)
+struct lane *lane_new(cluster_id c, struct lane_rate rate)
 {
 	struct lane *l = mk_calloc(1, sizeof(*l));
 
@@ -12,6 +12,7 @@ struct lane *lane_new(cluster_id c)
 		return NULL;
 	}
 	l->cluster = c;
+	l->rate = rate;
 	l->cap = LANE_CAP_FIRST;
 	map_init(&l->busy);
 	for (int i = 0; i < LANE_PRIOS; i++) {
@@ -135,7 +136,12 @@ static bool may_send_event(const struct lane *l)
 
 int64_t lane_next_ms(const struct lane *l)
 {
-	return may_send_work(l) || may_send_event(l) ? l->paused_until : INT64_MAX;
+	int64_t due = (l->due_us - l->rate.slack_us + 999) / 1000;
+
+	if (!may_send_work(l) && !may_send_event(l)) {
+		return INT64_MAX;
+	}
+	return due > l->paused_until ? due : l->paused_until;
 }
 
 struct task *lane_pick(struct lane *l, int64_t now_ms)
@@ -160,13 +166,18 @@ struct task *lane_pick(struct lane *l, int64_t now_ms)
 	return t;
 }
 
-bool lane_sent(struct lane *l, struct task *t)
+bool lane_sent(struct lane *l, struct task *t, int64_t now_ms)
 {
+	int64_t from_us = now_ms * 1000;
+
 	/* Events have names of their own, and a get changes nothing: neither can collide. */
 	if (op_is_mutating(t->type) && !is_event(t)) {
 		if (map_get(&l->busy, t->object) != NULL || !map_put(&l->busy, t->object, t)) {
 			return false;
 		}
+	}
+	if (l->rate.interval_us > 0) {
+		l->due_us = (l->due_us > from_us ? l->due_us : from_us) + l->rate.interval_us;
 	}
 	t->tries++;
 	l->n_sent++;

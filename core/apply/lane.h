@@ -43,8 +43,16 @@ struct task {
 	char block[];
 };
 
+/* How fast requests may follow each other; all 0: as fast as answers come. */
+struct lane_rate {
+	int64_t interval_us; /* between two, in the long run */
+	int64_t slack_us;    /* how far ahead of that a burst may run */
+};
+
 struct lane {
 	cluster_id cluster;
+	struct lane_rate rate;
+	int64_t due_us; /* monotonic: when the next one is due, if all keep the interval */
 	struct list_node waiting[LANE_PRIOS];
 	struct map busy; /* object -> task: at most one mutating request per object */
 	size_t n_waiting, n_sent, n_events_sent, n_events_waiting;
@@ -53,7 +61,7 @@ struct lane {
 	bool left;            /* its cluster was given up: it goes when it is empty */
 };
 
-struct lane *lane_new(cluster_id c);
+struct lane *lane_new(cluster_id c, struct lane_rate rate);
 void lane_free(struct lane *l); /* tasks must be gone; NULL is fine */
 
 /* Copies 'op' (its body as text). NULL: out of memory. */
@@ -70,8 +78,11 @@ struct task *lane_pick(struct lane *l, int64_t now_ms);
 void lane_queue(struct lane *l, struct task *t);
 /* Back to the front: it was certainly not executed. */
 void lane_requeue(struct lane *l, struct task *t);
-/* 't' is on the wire. False: out of memory, or its object is busy (ERR_BUG of the caller). */
-bool lane_sent(struct lane *l, struct task *t);
+/*
+ * 't' is on the wire since 'now_ms'. False: out of memory, or its object is busy (ERR_BUG of the
+ * caller).
+ */
+bool lane_sent(struct lane *l, struct task *t, int64_t now_ms);
 /* 't' left the wire; 'code' is how. Adapts the cap and the pause. */
 void lane_answered(struct lane *l, struct task *t, enum mk_code code, mk_str text,
 		   int64_t retry_after_ms, int64_t now_ms);

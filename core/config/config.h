@@ -134,6 +134,8 @@ struct config {
 	bool v1beta1;      /* the version the file was written in */
 	mk_str namespace_; /* where the Secrets and our lease are */
 	struct config_multikueue multikueue;
+	double client_qps;             /* clientConnection.qps; 0 = no limit */
+	int32_t client_burst;          /* clientConnection.burst; 0 = unset */
 	struct config_strs frameworks; /* integrations.frameworks */
 	struct config_gvks external_frameworks;
 	struct config_leader_election leader_election;

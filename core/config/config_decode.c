@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a document of known shape to the struct, with every default. */
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "core/base/canon.h"
 #include "core/base/timefmt.h"
@@ -54,6 +56,19 @@ static bool bool_at(const struct config_run *r, const char *pointer, bool otherw
 static int64_t int_at(const struct config_run *r, const char *pointer, int64_t otherwise)
 {
 	return json_int(at(r, pointer), otherwise);
+}
+
+/* A number with a fraction; 0 without one. */
+static double double_at(const struct config_run *r, const char *pointer)
+{
+	const struct json *v = at(r, pointer);
+	char text[64];
+
+	if (!v) {
+		return 0;
+	}
+	(void)snprintf(text, sizeof(text), "%.*s", STR_ARG(json_write(r->a, v)));
+	return strtod(text, NULL);
 }
 
 static int64_t duration_at(const struct config_run *r, const char *pointer, int64_t otherwise_ms)
@@ -356,6 +371,8 @@ void config_fill(struct config_run *r, struct config *c)
 	}
 	c->external_frameworks = gvks_at(r, "/integrations/externalFrameworks", NULL);
 	c->managed_jobs_selector = selector ? selector : default_selector(r->a, c->namespace_);
+	c->client_qps = double_at(r, "/clientConnection/qps");
+	c->client_burst = (int32_t)int_at(r, "/clientConnection/burst", 0);
 	fill_multikueue(r, &c->multikueue);
 	fill_servers(r, c);
 	fill_tls(r, &c->tls);

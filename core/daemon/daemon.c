@@ -422,6 +422,7 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 		.worker_lost_keep = c->multikueue.worker_lost_keep,
 		.gc_interval_ms = c->multikueue.gc_interval_ms,
 		.worker_memory = (size_t)c->multikueue.worker_memory,
+		.rate = {.qps = c->client_qps, .burst = c->client_burst},
 		.gates = engine_gates_of(c),
 		.queues = true,
 		.allow_loopback = c->multikueue.allow_loopback,

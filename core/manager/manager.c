@@ -153,7 +153,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 	/* The three constructors fill 'err' themselves. */
 	m->kube = kube_new(&ko, err);
 	if (m->kube != NULL) {
-		m->apply = apply_new(m->kube, &m->kinds, &sink, &m->slice, err);
+		m->apply = apply_new(m->kube, &m->kinds, &sink, &m->slice, o->rate, err);
 	}
 	if (m->apply != NULL) {
 		m->engine = engine_new(&eo, err);

@@ -10,6 +10,7 @@
 #ifndef MK_MANAGER_MANAGER_H
 #define MK_MANAGER_MANAGER_H
 
+#include "core/apply/apply.h"
 #include "core/engine/answers/answers.h"
 #include "core/engine/engine.h"
 #include "core/kube/kube.h"
@@ -52,8 +53,9 @@ struct manager_options {
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	const struct json *walls;       /* see engine_options */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
-	bool worker_lost_keep; /* see engine_options */
-	size_t worker_memory;  /* limit of the store's bytes for one worker; 0 = no limit */
+	bool worker_lost_keep;  /* see engine_options */
+	size_t worker_memory;   /* limit of the store's bytes for one worker; 0 = no limit */
+	struct apply_rate rate; /* of operations on each cluster */
 	struct engine_gates gates;
 	bool queues;                           /* see engine_options */
 	bool has_profiles;                     /* the section multiKueue.clusterProfile is there */

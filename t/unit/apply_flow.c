@@ -13,6 +13,7 @@ enum { ANSWERS = 4096 };
 static struct fake f;
 static struct apply *a;
 static struct arena ops_arena;
+static struct apply_rate rate; /* of the next setup */
 static struct {
 	uint64_t id;
 	enum op_outcome outcome;
@@ -43,7 +44,7 @@ static void setup(void)
 	fake_init(&f, 1);
 	fake_manager(&f);
 	fake_worker(&f);
-	a = apply_new(f.k, &f.kinds, &sink, &f.slice, NULL);
+	a = apply_new(f.k, &f.kinds, &sink, &f.slice, rate, NULL);
 	apply_set_may_write(a, true);
 	arena_init(&ops_arena, 0);
 	n_answers = 0;
@@ -434,6 +435,63 @@ static void test_memory(void)
 	ok(good, "one answer, whichever of the first allocations fails");
 }
 
+static void submit_names(size_t n, cluster_id c)
+{
+	static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+
+	for (size_t i = 0; i < n; i++) {
+		struct op op = op_of(OP_GET, i + 1, names[i], PRIO_COMMIT);
+
+		op.cluster = c;
+		apply_submit(a, &op, 1, f.mono);
+	}
+	apply_run(a, f.mono);
+}
+
+/* clientConnection: a burst, then one after the other; each cluster has its own bucket. */
+static void test_rate(void)
+{
+	int64_t begin;
+	size_t before;
+
+	rate = (struct apply_rate){.qps = 10, .burst = 3};
+	setup();
+	begin = f.mono;
+	before = on_wire("GET ");
+	submit_names(10, 1);
+	is_int((int64_t)(on_wire("GET ") - before), 3, "no more than the burst goes at once");
+	is_int(apply_next_ms(a), begin + 100, "the next one when the rate allows it");
+	submit_names(10, CLUSTER_MANAGER);
+	is_int((int64_t)(on_wire("GET ") - before), 6, "another cluster has a burst of its own");
+	for (f.mono = begin + 1; f.mono <= begin + 350; f.mono++) {
+		apply_run(a, f.mono);
+	}
+	is_int((int64_t)(on_wire("GET ") - before), 12, "then ten a second on each");
+	for (; f.mono <= begin + 10000; f.mono++) {
+		apply_run(a, f.mono);
+	}
+	is_int((int64_t)(on_wire("GET ") - before), 20, "nothing is lost");
+	submit_names(10, 1);
+	is_int((int64_t)(on_wire("GET ") - before), 23,
+	       "after a pause it is a burst again, no more");
+	teardown();
+	rate = (struct apply_rate){.qps = 0.5, .burst = 0};
+	setup();
+	before = on_wire("GET ");
+	submit_names(10, 1);
+	is_int((int64_t)(on_wire("GET ") - before), 10, "a burst that is not given is ten");
+	submit_names(1, 1);
+	is_int(apply_next_ms(a), f.mono + 2000, "a rate may be a fraction");
+	teardown();
+	rate = (struct apply_rate){.qps = -1, .burst = 1};
+	setup();
+	before = on_wire("GET ");
+	submit_names(10, 1);
+	is_int((int64_t)(on_wire("GET ") - before), 10, "a negative rate is no limit");
+	teardown();
+	rate = (struct apply_rate){0};
+}
+
 int main(void)
 {
 	test_requests();
@@ -446,6 +504,7 @@ int main(void)
 	test_slices();
 	test_elsewhere();
 	test_numbers();
+	test_rate();
 	test_events();
 	test_memory();
 	return done_testing();

@@ -134,6 +134,10 @@ static void test_values(void)
 	accepted(V2 "webhook: {certDir: /c}\ninternalCertManagement: {enable: true}\n",
 		 "unless the authority is asked for");
 	ok(c.internal_certs && c.metrics_own_cert, "... is ours then");
+	accepted(V2 "clientConnection: {qps: 2.5, burst: 7}\n", "a rate of requests");
+	ok(c.client_qps == 2.5 && c.client_burst == 7, "... with its fraction");
+	accepted(V2 "clientConnection: {}\n", "none");
+	ok(c.client_qps == 0 && c.client_burst == 0, "... is none");
 	accepted(V2 "webhook: null\n", "null is no section");
 	ok(!c.webhook_on, "... at all");
 	accepted(MK "  workerLostTimeout: 9000h\n", "more than a year");
