@@ -183,6 +183,7 @@ daemon_config
 serves_admission
 daemon_start
 must "$T" "multikueued keeps the table of queues that lead to workers" in_table lq
+must "gates: kueue.x-k8s.io/admission" "the API server keeps the Pods parked" would_be g1-a
 gate false
 must ok "the manager's Kueue is back without its gate" kueue_back mgr
 submit 2
