@@ -175,9 +175,9 @@ submit 1
 runs 1 Kueue
 before=$(uids 1)
 
-# An API server takes a policy some moments after it was applied, and while Kueue is down its webhook
-# refuses all that could show it: so the policy comes first. A row of its table, which multikueued
-# will keep, shows that it works.
+# An API server takes a policy some moments after it was applied, and while Kueue is down its
+# webhook refuses all that could show it: so the policy comes first. A row of its table, which
+# multikueued will keep, shows that it works.
 policy on
 k mgr -n kueue-system patch configmap multikueue-queues --type=merge -p "{\"data\":{\"$T.lq\":\"$T\"}}" >/dev/null
 must "gates: kueue.x-k8s.io/admission" "the API server keeps the Pods parked" would_be g1-a
