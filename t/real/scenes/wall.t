@@ -126,10 +126,10 @@ becomes yes "a class that is changed later: refused with words" told "The change
 is "$(kn "$win" get workload "$good" -o 'jsonpath={.spec.priorityClassRef.name} {.spec.priority}')" "low 10" "... the clone keeps its own"
 ends good
 
-[ "$(audit "$win" | grep -c "$good")" -gt 0 ]
+[ "$(audit "$win" --since "$test_begin" | grep -c "$good")" -gt 0 ]
 ok $? "the audit log names what is asked for: the good one"
 for p in w1 w2; do
-	is "$(audit $p | grep -e "job-" | grep -v "$good")" "" "$p: its API server was never asked about any of them"
+	is "$(audit $p --since "$test_begin" | grep -e "job-" | grep -v "$good")" "" "$p: its API server was never asked about any of them"
 	is "$(grep -F "\"plane\":\"$p\"" "$WORK/history" | jq -r '.object | select(.metadata) | .metadata.name' |
 		sort -u | grep -v -x -e good -e "$good")" "" "$p: nothing of them was ever there"
 done
