@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each file that users apply: an API server takes it with strict validation, and its Pods where Pod
 # Security's level "restricted" is enforced. Nothing is kept. Those of conf/samples/quota and
-# conf/crd are in crd.t; a ServiceMonitor and PrometheusRules need CRDs of another project.
+# conf/crd are in crd.t, the chart of conf/helm is made of these files, and a ServiceMonitor and
+# PrometheusRules need CRDs of another project.
 . "$(dirname "$0")/lib.sh"
 . "$here/base.sh"
 MADE="quickstart vision ads"
@@ -48,7 +49,7 @@ strictly w1 -f "$root/conf/rbac/worker.yaml"
 
 # What is not asked about here is named, so that a new file cannot be forgotten.
 find "$root/conf" -name '*.yaml' | sed "s|$root/conf/||" | grep -v -e ^admission/ -e '^samples/[^/]*$' -e ^quickstart/ \
-	-e ^visibility/ -e ^deploy/ -e ^rbac/ -e ^crd/ -e ^samples/quota/ -e '^kustomization.yaml$' | sort >"$WORK/others"
+	-e ^visibility/ -e ^deploy/ -e ^rbac/ -e ^crd/ -e ^samples/quota/ -e ^helm/ -e '^kustomization.yaml$' | sort >"$WORK/others"
 is "$(cat "$WORK/others")" "$(printf '%s\n' adapters/deployment.yaml adapters/pipelinerun.yaml adapters/sparkapplication.yaml \
 	adapters/workflow.yaml monitoring/kustomization.yaml monitoring/prometheusrule.yaml monitoring/rules.yaml \
 	monitoring/servicemonitor.yaml multikueued.yaml)" "all files for an API server were asked about"
