@@ -15,7 +15,7 @@
 #include "core/net/transport_curl.h"
 #include "t/lib/net_h2server.h"
 
-enum { PATIENCE_MS = 25000, STOPPED_MS = LEASE_THREAD_ABORT_MS + 500 };
+enum { PATIENCE_MS = 60 * 1000, STOPPED_MS = LEASE_THREAD_ABORT_MS + 500 };
 
 static struct loop *loop;
 static struct h2_server srv;
