@@ -119,6 +119,19 @@ void give_quota(struct world *w, struct object *wl)
 	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
 }
 
+void quota_at(struct world *w, struct object *wl, const char *cluster)
+{
+	char text[1024];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"admission\":{\"clusterQueue\":\"cq\"},%s%s%s\"conditions\":[" QUOTA
+		"],\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"\"}]}",
+		cluster ? "\"clusterName\":\"" : "", cluster ? cluster : "", cluster ? "\"," : "");
+	w_apply(w, wl, text);
+	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
+}
+
 struct object *clone_of(struct world *w, cluster_id c, const char *name)
 {
 	return w_find(w, c, KIND_WORKLOAD, "ns", name);

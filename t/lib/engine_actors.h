@@ -34,6 +34,9 @@ void release_quota(struct world *w, struct object *wl);
 /* Core Kueue gives quota to a Workload that was evicted. */
 void give_quota(struct world *w, struct object *wl);
 
+/* Core Kueue gives quota to a slice; 'cluster': where the one that it replaces runs, or NULL. */
+void quota_at(struct world *w, struct object *wl, const char *cluster);
+
 /* The Workload 'name' on a cluster, NULL when there is none. */
 struct object *clone_of(struct world *w, cluster_id c, const char *name);
 

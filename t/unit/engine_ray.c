@@ -48,19 +48,6 @@ static struct object *holder(struct play *p)
 	return p->ray->child ? w_find(p->w, 2, CLUSTER, "ns", "child") : copy_of(p);
 }
 
-static void quota_at(struct world *w, struct object *wl, const char *cluster)
-{
-	char text[1024];
-
-	snprintf(
-		text, sizeof(text),
-		"{\"admission\":{\"clusterQueue\":\"cq\"},%s%s%s\"conditions\":[" QUOTA
-		"],\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"\"}]}",
-		cluster ? "\"clusterName\":\"" : "", cluster ? cluster : "", cluster ? "\"," : "");
-	w_apply(w, wl, text);
-	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
-}
-
 /* Kueue's core makes a slice. */
 static struct object *a_slice(struct play *p, const char *name, const char *of, int count)
 {

@@ -42,19 +42,6 @@ static struct object *a_slice(struct world *w, const char *name, const char *of,
 	return w_put(w, 0, KIND_WORKLOAD, text);
 }
 
-static void quota_at(struct world *w, struct object *wl, const char *cluster)
-{
-	char text[1024];
-
-	snprintf(
-		text, sizeof(text),
-		"{\"admission\":{\"clusterQueue\":\"cq\"},%s%s%s\"conditions\":[" QUOTA
-		"],\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"\"}]}",
-		cluster ? "\"clusterName\":\"" : "", cluster ? cluster : "", cluster ? "\"," : "");
-	w_apply(w, wl, text);
-	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
-}
-
 static void finish(struct world *w, struct object *wl, const char *reason)
 {
 	char text[512];
