@@ -7,17 +7,10 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
 . t/integration/lib.sh
+. t/package/lib.sh
 need jq dpkg-deb apt-get unshare readelf
-case ${B##*/} in
-dev* | release*) ;;
-*)
-	skip "an image" "the flavour of $B is for tests alone SKIP-CI-OK"
-	done_testing
-	;;
-esac
+shipped "an image"
 tap_said=$dir/out
-flavour=${B##*/}
-make="env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s FLAVOUR=${flavour%-clang} B=$B CC=${CC:-gcc}"
 arch=$(dpkg --print-architecture)
 made=build/multikueued-$(cat VERSION)-$arch.oci.tar
 if [ ! -f "conf/image/packages.$arch" ]; then

@@ -33,3 +33,11 @@ by()
 		CREDENTIALS=$1 cluster $b_plane
 	done
 }
+
+# kueue_takes [AGAIN]: the manager's Kueue does the work of MultiKueue, and follows both workers.
+kueue_takes()
+{
+	gate true
+	must ok "the manager's Kueue has its gate${1:+ $1}" kueue_back mgr
+	must yes "and follows both workers${1:+ $1}" dispatches
+}

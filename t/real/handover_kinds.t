@@ -12,13 +12,6 @@ FRAMEWORKS=batch/job,pod,jobset.x-k8s.io/jobset,ray.io/raycluster
 JUDGE=--precommit
 MK='"managedBy":"kueue.x-k8s.io/multikueue"'
 
-crd_files()
-{
-	module sigs.k8s.io/jobset github.com/ray-project/kuberay/ray-operator |
-		while read -r c_dir; do
-			find "$c_dir" -path '*/crd*' | grep -v -e /charts/ -e /patches/ | grep -E '_(jobsets|rayclusters)\.yaml$'
-		done
-}
 undo()
 {
 	sed -i "s/MultiKueue=[a-z]*/MultiKueue=false/" "$MK_REAL_DIR/mgr/kueue.cmdline"
@@ -158,8 +151,7 @@ ends()
 }
 
 # --- from Kueue -----------------------------------------------------------------------------------
-# shellcheck disable=SC2046 # a list of files
-crds $(crd_files)
+set_and_ray_crds
 frameworks "$FRAMEWORKS" mgr w1 w2
 for p in mgr w1 w2; do
 	hooks "$p" v1-pod
@@ -167,9 +159,7 @@ done
 QUOTA=20
 CREDENTIALS=dispatcher pair
 history_begin
-gate true
-must ok "the manager's Kueue has its gate" kueue_back mgr
-must yes "and follows both workers" dispatches
+kueue_takes
 gates_pods
 submit 1
 runs 1 Kueue
@@ -202,9 +192,7 @@ before=$(uids 2)
 daemon_end TERM
 is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
 by dispatcher
-gate true
-must ok "the manager's Kueue has its gate again" kueue_back mgr
-must yes "and follows both workers again" dispatches
+kueue_takes again
 submit 3
 runs 3 "Kueue again"
 is "$(uids 2)" "$before" "those that multikueued placed are the same objects"

@@ -70,6 +70,17 @@ end_crds()
 	k "$1" delete --ignore-not-found --timeout=60s -f "$WORK/crds.json"
 }
 
+# set_and_ray_crds: every plane serves JobSets and RayClusters.
+set_and_ray_crds()
+{
+	module sigs.k8s.io/jobset github.com/ray-project/kuberay/ray-operator |
+		while read -r c_dir; do
+			find "$c_dir" -path '*/crd*' | grep -v -e /charts/ -e /patches/ | grep -E '_(jobsets|rayclusters)\.yaml$'
+		done >"$WORK/crds"
+	# shellcheck disable=SC2046 # a list of files
+	crds $(cat "$WORK/crds")
+}
+
 # hooks PLANE [KIND...]: Kueue's webhooks whose paths end in "-KIND" are asked as well, about the
 # namespace of the test; without any KIND no longer.
 hooks()

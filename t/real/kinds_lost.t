@@ -13,13 +13,6 @@ JUDGE=--overlap
 MK='"managedBy":"kueue.x-k8s.io/multikueue"'
 POD='{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"none","resources":{"requests":{"cpu":"1"}}}]}}'
 
-crd_files()
-{
-	module sigs.k8s.io/jobset github.com/ray-project/kuberay/ray-operator |
-		while read -r c_dir; do
-			find "$c_dir" -path '*/crd*' | grep -v -e /charts/ -e /patches/ | grep -E '_(jobsets|rayclusters)\.yaml$'
-		done
-}
 undo()
 {
 	for u_process in kube-apiserver kueue; do
@@ -34,8 +27,7 @@ undo()
 	frameworks batch/job mgr w1 w2
 }
 undo=undo
-# shellcheck disable=SC2046 # a list of files
-crds $(crd_files)
+set_and_ray_crds
 frameworks "$FRAMEWORKS" mgr w1 w2
 pair
 daemon_config '  workerLostTimeout: 3s'

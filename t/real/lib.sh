@@ -481,6 +481,12 @@ daemon_end()
 	rm -f "$WORK/multikueued.pid"
 }
 
+# leads [NAME]: how often the daemon with that log, multikueued.log unless given, began to lead.
+leads()
+{
+	grep -c '"msg":"leading"' "$WORK/${1:-multikueued}.log"
+}
+
 # daemon_content: it ends when told to, and has not complained.
 daemon_content()
 {

@@ -40,10 +40,6 @@ pair
 base_config
 is "$(grep -c Lease "$WORK/checked")" 0 "and there is nothing to say about its Lease"
 daemon_start
-leads()
-{
-	grep -c '"msg":"leading"' "$WORK/multikueued.log"
-}
 must 1 "it leads" leads
 is "$(k mgr -n kueue-system get lease multikueued -o jsonpath='{.spec.holderIdentity}')" \
 	"$(sed -n 's/.*"msg":"leading","identity":"\([^"]*\)".*/\1/p' "$WORK/multikueued.log")" "the Lease says so"

@@ -59,10 +59,6 @@ is "$(grep -c "resourceName: $THEIRS" "$WORK/multikueued.yaml")" 1 "the file nam
 ok $? "the daemon accepts it" || diag "$(cat "$WORK/checked")"
 is "$(grep -c "warning: leaderElection.resourceName: $THEIRS is Kueue's own Lease" "$WORK/checked")" 1 "and says whose Lease it names"
 daemon_start
-leads()
-{
-	grep -c '"msg":"leading"' "$WORK/multikueued.log"
-}
 must 1 "it leads" leads
 ours=$(sed -n 's/.*"msg":"leading","identity":"\([^"]*\)".*/\1/p' "$WORK/multikueued.log")
 is "$(holder multikueued)" "$ours" "by a Lease of its own"

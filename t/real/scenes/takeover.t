@@ -37,9 +37,7 @@ runs()
 }
 
 # --- from Kueue -----------------------------------------------------------------------------------
-gate true
-must ok "the manager's Kueue is back with its gate" kueue_back mgr
-must yes "and follows both workers" dispatches
+kueue_takes
 must "" "a Job is made while Kueue dispatches itself" created j
 runs j
 before=$(first_check "$wl")
@@ -69,9 +67,7 @@ is "$(creates_of j)" 1 "j was created on a worker once"
 daemon_end TERM
 is "$daemon_rc" 0 "multikueued ends with code 0 when told to"
 by dispatcher
-gate true
-must ok "the manager's Kueue has its gate again" kueue_back mgr
-must yes "and follows both workers again" dispatches
+kueue_takes again
 must "" "a Job is made after handing back" created l
 runs l
 ends k

@@ -34,11 +34,6 @@ replica()
 	replica=$!
 	daemon_ran=yes
 }
-# leads NAME: how often that replica has become the leader.
-leads()
-{
-	grep -c '"msg":"leading"' "$WORK/$1.log"
-}
 stands_by()
 {
 	curl -sS --max-time 5 "http://$(sed -n 's/.*healthProbeBindAddress: "\(.*\)"/\1/p' "$WORK/$1.yaml")/readyz" 2>&1
