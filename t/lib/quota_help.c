@@ -220,22 +220,6 @@ struct quota_cell_info help_cell(const struct help *h, const char *node, size_t 
 	return quota_cell_at(h->q, quota_node_find(h->q, str_of(node)), fr);
 }
 
-struct help_compiled help_compile(const struct help *h, size_t node, size_t fr)
-{
-	struct quota_node_info n = quota_node_at(h->q, node);
-	struct quota_cell_info c = quota_cell_at(h->q, node, fr);
-	struct help_compiled r = {.nominal = c.nominal, .borrowing = -1};
-
-	for (size_t k = n.first_child; k < n.first_child + n.n_children; k++) {
-		r.nominal -= quota_cell_at(h->q, k, fr).nominal;
-	}
-	if (n.parent != QUOTA_NONE && c.max != QUOTA_UNLIMITED) {
-		r.borrowing = c.max - c.nominal;
-	}
-	r.lending = c.nominal - c.reserved;
-	return r;
-}
-
 int help_state(const struct help *h, const char *uid)
 {
 	return (int)quota_work_at(h->q, quota_work_find(h->q, str_of(uid))).state;

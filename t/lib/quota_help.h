@@ -93,19 +93,6 @@ const char *help_plan(struct help *h, const char *uid);
 /* The figures of a node for a pair. */
 struct quota_cell_info help_cell(const struct help *h, const char *node, size_t fr);
 
-/*
- * What Kueue would be told for a node and pair in Compile mode: a Cohort's quotas,
- * or a ClusterQueue's at a leaf.
- */
-struct help_compiled {
-	int64_t nominal;   /* the subtree's own; negative only when minima exceed the parent's */
-	int64_t borrowing; /* borrowingLimit, or -1: none */
-	int64_t lending;   /* lendingLimit */
-};
-
-/* Works it out for a node and a pair. */
-struct help_compiled help_compile(const struct help *h, size_t node, size_t fr);
-
 /* The state of a workload (enum quota_state). */
 int help_state(const struct help *h, const char *uid);
 

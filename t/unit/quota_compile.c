@@ -7,6 +7,7 @@
 #include "t/lib/quota_help.h"
 
 #include "core/base/rng.h"
+#include "core/quota/compile.h"
 
 enum { MOST = 16 };
 
@@ -72,13 +73,15 @@ static void add(struct cohorts *c, size_t x, int64_t v)
 
 static void random_tree(struct help *h, struct rng *r, char names[MOST][8])
 {
+	static const char *const kinds[] = {"c", "f", "i"};
+	const char *kind = kinds[rng_below(r, 3)];
 	size_t n = 2 + rng_below(r, 9);
 
 	help_init(h);
 	help_fr(h, "default", "cpu", rng_range(r, 5, 60));
 	for (size_t i = 0; i < n; i++) {
 		snprintf(names[i], 8, "n%02d", (int)(i % 100));
-		help_node(h, names[i], i == 0 ? NULL : names[rng_below(r, i < 4 ? i : 4)], "c", -1,
+		help_node(h, names[i], i == 0 ? NULL : names[rng_below(r, i < 4 ? i : 4)], kind, -1,
 			  -1);
 	}
 	for (size_t i = 1; i < n; i++) {
@@ -105,12 +108,12 @@ static void compile(const struct help *h, struct cohorts *c)
 {
 	c->n = quota_n_nodes(h->q);
 	for (size_t i = 0; i < c->n; i++) {
-		struct help_compiled k = help_compile(h, i, 0);
+		struct compile_limits k = compile_limits(h->q, i, 0);
 
 		c->parent[i] = quota_node_at(h->q, i).parent;
 		c->nominal[i] = k.nominal;
-		c->borrowing[i] = k.borrowing;
-		c->lending[i] = k.lending;
+		c->borrowing[i] = k.limited ? k.borrowing : -1;
+		c->lending[i] = k.limited ? k.lending : 0;
 		c->use[i] = 0;
 	}
 }

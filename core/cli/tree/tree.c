@@ -3,13 +3,14 @@
 #include "core/cli/tree/tree.h"
 
 static const struct cli_command *const commands[] = {
-	&tree_show, &tree_validate, &tree_explain, &tree_simulate, &tree_diff, &tree_status, NULL,
+	&tree_show, &tree_validate, &tree_explain, &tree_simulate,
+	&tree_diff, &tree_compile,  &tree_status,  NULL,
 };
 
 const struct cli_command cli_tree = {
 	.name = "tree",
 	.synopsis = "COMMAND -f FILE...",
-	.summary = "queue trees: look, check, explain, simulate, compare",
+	.summary = "queue trees: look, check, explain, simulate, compare, compile",
 	.help = "All commands work on files alone and need no cluster. They know both ways to "
 		"write a tree:\n"
 		"ClusterQueues with a parent, and ClusterQuotaTree.\n",

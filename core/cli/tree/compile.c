@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tree compile`: Cohorts and ClusterQueues that make Kueue enforce a tree. */
+#include "core/cli/tree/world.h"
+#include "core/quota/compile.h"
+
+/* Reasons or notes, a line each. */
+static void print_faults(struct cli *c, const char *what, const struct api_model *m,
+			 const struct api_faults *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		buf_printf(&c->err, "%s: tree %.*s: %.*s: %.*s\n", what, STR_ARG(m->name),
+			   STR_ARG(f->p[i].path), STR_ARG(f->p[i].text));
+	}
+}
+
+/* All trees, or none: what is applied in part is no tree. */
+static enum cli_exit compile_all(struct cli *c, const struct world *w, struct json *items)
+{
+	enum cli_exit rc = CLI_OK;
+	struct mk_err err;
+
+	for (size_t i = 0; i < w->models.n; i++) {
+		struct compiled out;
+
+		if (compile_tree(&c->a, &w->models.v[i], w->trees[i], &out, &err) != ERR_OK) {
+			return cli_no_memory(c);
+		}
+		print_faults(c, "not expressible", &w->models.v[i], &out.reasons);
+		if (out.reasons.n > 0) {
+			rc = CLI_NO;
+			continue;
+		}
+		print_faults(c, "note", &w->models.v[i], &out.notes);
+		for (size_t k = 0; k < out.n; k++) {
+			json_add(&c->a, items, out.objects[k]);
+		}
+	}
+	return rc;
+}
+
+static enum cli_exit run_compile(struct cli *c, const struct cli_args *args)
+{
+	struct json *list = json_new_obj(&c->a);
+	struct json *items = json_new_arr(&c->a);
+	struct world w;
+	enum cli_format format;
+	enum cli_exit rc;
+
+	if (!cli_get_format(c, args, &format)) {
+		return CLI_USAGE;
+	}
+	if (args->n_rest > 0) {
+		return cli_usage(c, "kubectl multikueue tree compile",
+				 "unexpected %s: name files with -f", args->rest[0]);
+	}
+	json_set_str(&c->a, list, "apiVersion", STR("v1"));
+	json_set_str(&c->a, list, "kind", STR("List"));
+	json_set(&c->a, list, STR("items"), items);
+	rc = world_open(c, args, "filename", NULL, &w);
+	if (rc == CLI_OK) {
+		rc = compile_all(c, &w, items);
+		world_print_notes(c, &w);
+		if (rc == CLI_NO) {
+			cli_error(c, "nothing was compiled: Kueue cannot do what these trees say");
+		}
+	}
+	if (rc == CLI_OK && (arena_failed(&c->a) ||
+			     !output_value(c, list, format == CLI_JSON ? format : CLI_YAML))) {
+		rc = cli_no_memory(c);
+	}
+	world_close(&w);
+	return rc;
+}
+
+static const struct cli_option options[] = {
+	{'f', "filename", "FILE", true,
+	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
+	{'o', "output", "FORMAT", false, "yaml (default) or json"},
+	{0, NULL, NULL, false, NULL},
+};
+
+const struct cli_command tree_compile = {
+	.name = "compile",
+	.synopsis = "-f FILE... [-o FORMAT]",
+	.summary = "print Cohorts and ClusterQueues that make Kueue enforce the trees",
+	.help = "An inner queue becomes a Cohort, a leaf a ClusterQueue in it. Minima, maxima and "
+		"reserves of every\n"
+		"level hold exactly; who is next and who is preempted, Kueue decides. Of "
+		"ClusterQueues in the files\n"
+		"only the fields that the tree decides are printed, others are made from the "
+		"tree's template. Status\n"
+		"1 with the reasons, and nothing printed, when Kueue cannot do what a tree says.\n",
+	.examples = "  kubectl multikueue tree compile -f tree.yaml\n"
+		    "  kubectl get clusterqueues -o json >queues.json\n"
+		    "  kubectl multikueue tree compile -f tree.yaml -f queues.json |\n"
+		    "    kubectl apply --server-side --field-manager=queue-tree -f -\n",
+	.options = options,
+	.run = run_compile,
+};
