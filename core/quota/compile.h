@@ -36,10 +36,9 @@ struct compile_limits compile_limits(const struct quota *q, size_t node, size_t 
 
 struct compiled {
 	/*
-	 * Cohorts, parents first, then ClusterQueues, breadth first. A ClusterQueue that exists has
-	 * the fields which the tree decides and no others, so that server-side apply changes
-	 * nothing else of it; one that does not is whole, from the tree's template. NULL: 'reasons'
-	 * has something.
+	 * Cohorts, parents first, then ClusterQueues, breadth first. A ClusterQueue of the set has
+	 * the fields which the tree decides and no others, for a field manager of its own; others
+	 * are whole, from the tree's template. NULL: 'reasons' has something.
 	 */
 	struct json **objects;
 	size_t n;

@@ -13,6 +13,41 @@ static void print_faults(struct cli *c, const char *what, const struct api_model
 	}
 }
 
+/* What of an object's metadata is its owner's: kubectl's note of what it applied last is not. */
+static struct json *metadata(struct cli *c, const struct json *from)
+{
+	static const char *const keys[] = {"name", "labels", "annotations"};
+	struct json *meta = json_new_obj(&c->a);
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		json_set(&c->a, meta, str_of(keys[i]), json_dup(&c->a, json_get(from, keys[i])));
+	}
+	json_put(&c->a, meta, "/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+		 NULL);
+	return meta;
+}
+
+/*
+ * A ClusterQueue of the files is printed whole, with what the tree decides: kubectl takes over what
+ * it applied before, and removes what is not there.
+ */
+static struct json *whole(struct cli *c, const struct api_set *set, struct json *o)
+{
+	bool is_queue = str_is(json_str_at(o, "/kind"), api_kind_name(API_QUEUE));
+	const struct api_queue *q =
+		is_queue ? api_set_queue(set, json_str_at(o, "/metadata/name")) : NULL;
+	struct json *spec;
+
+	if (!q) {
+		return o;
+	}
+	spec = json_dup(&c->a, json_get(q->object->json, "spec"));
+	spec = json_merge(&c->a, spec != NULL ? spec : json_new_obj(&c->a), json_get(o, "spec"));
+	json_set(&c->a, o, STR("metadata"), metadata(c, json_get(q->object->json, "metadata")));
+	json_set(&c->a, o, STR("spec"), spec);
+	return o;
+}
+
 /* All trees, or none: what is applied in part is no tree. */
 static enum cli_exit compile_all(struct cli *c, const struct world *w, struct json *items)
 {
@@ -32,7 +67,7 @@ static enum cli_exit compile_all(struct cli *c, const struct world *w, struct js
 		}
 		print_faults(c, "note", &w->models.v[i], &out.notes);
 		for (size_t k = 0; k < out.n; k++) {
-			json_add(&c->a, items, out.objects[k]);
+			json_add(&c->a, items, whole(c, w->in.set, out.objects[k]));
 		}
 	}
 	return rc;
@@ -85,11 +120,13 @@ const struct cli_command tree_compile = {
 	.summary = "print Cohorts and ClusterQueues that make Kueue enforce the trees",
 	.help = "An inner queue becomes a Cohort, a leaf a ClusterQueue in it. Minima, maxima and "
 		"reserves of every\n"
-		"level hold exactly; who is next and who is preempted, Kueue decides. Of "
-		"ClusterQueues in the files\n"
-		"only the fields that the tree decides are printed, others are made from the "
-		"tree's template. Status\n"
-		"1 with the reasons, and nothing printed, when Kueue cannot do what a tree says.\n",
+		"level hold exactly; who is next and who is preempted, Kueue decides. "
+		"ClusterQueues of the files\n"
+		"keep their other fields, so name the files of all that exist; those that are "
+		"not there are made from\n"
+		"the tree's template. Status 1 with the reasons, and nothing printed, when Kueue "
+		"cannot do what a\n"
+		"tree says.\n",
 	.examples = "  kubectl multikueue tree compile -f tree.yaml\n"
 		    "  kubectl get clusterqueues -o json >queues.json\n"
 		    "  kubectl multikueue tree compile -f tree.yaml -f queues.json |\n"

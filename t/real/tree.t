@@ -1,0 +1,163 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A queue tree that `kubectl multikueue tree compile` made Cohorts of: Kueue enforces the maximum of
+# a level in the middle, gives a queue its minimum back, and with closed fences takes nothing from
+# others. multikueued does not run here.
+. "$(dirname "$0")/lib.sh"
+
+cli=$KUBECTL_MULTIKUEUE
+undo()
+{
+	kn w1 delete jobs,workloads --all --ignore-not-found --wait=false >/dev/null
+	for u_kind in clusterqueue cohort; do
+		k w1 delete $u_kind -l "kueue.x-k8s.io/created-by-tree=$T" --ignore-not-found --wait=false >/dev/null
+	done
+	k w1 delete clusterqueue "$T-b" --ignore-not-found --wait=false >/dev/null
+}
+undo=undo
+
+# tree FENCE: company of 10 cpu: a has at least 6 and at most 7, b at least 4; below a, a1 has all
+# of the minimum.
+tree()
+{
+	cat >"$WORK/tree.yaml" <<EOF
+apiVersion: kueue.x-k8s.io/v1alpha1
+kind: ClusterQuotaTree
+metadata: {name: $T}
+spec:
+  resourceGroup:
+    coveredResources: [cpu]
+    flavors: [{name: default, resources: [{name: cpu, nominalQuota: 10}]}]
+  hierarchies:
+    $T-all:
+      policy: capacity
+      fence: $1
+      weightedQuotas: [{name: $T-a, minWeight: 60, maxWeight: 70}, {name: $T-b, minWeight: 40}]
+    $T-a:
+      policy: capacity
+      fence: $1
+      weightedQuotas: [{name: $T-a1, minWeight: 100}, {name: $T-a2, minWeight: 0}]
+  clusterQuotaTemplate:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: $T}}
+    preemption: {reclaimWithinCohort: Any}
+EOF
+	"$cli" tree compile -f "$WORK/tree.yaml" -f "$WORK/b.yaml" >"$WORK/compiled.yaml" 2>"$WORK/notes"
+	ok $? "the tree compiles" || diag "$(cat "$WORK/notes")"
+}
+
+put()
+{
+	k w1 apply --server-side --validate=strict -f "$WORK/compiled.yaml" >"$WORK/out" 2>&1
+	ok $? "$1" || diag "$(cat "$WORK/out")"
+}
+
+versions()
+{
+	k w1 get cohorts,clusterqueues -o json | jq -r --arg t "$T" \
+		'.items[] | select(.metadata.name | startswith($t)) | "\(.kind) \(.metadata.name) \(.metadata.resourceVersion)"'
+}
+
+active()
+{
+	for a_q in a1 a2 b; do
+		k w1 get clusterqueue "$T-$a_q" -o 'jsonpath={.status.conditions[?(@.type=="Active")].status} '
+	done
+}
+
+# runs JOB...: for each "yes" when Kueue admitted it, else "no".
+runs()
+{
+	for r_job; do
+		case $(field w1 job "$r_job" '{.spec.suspend}') in
+		false) printf 'yes ' ;;
+		*) printf 'no ' ;;
+		esac
+	done
+}
+
+# submit QUEUE JOB...: Jobs of 2 cpu each.
+submit()
+{
+	LQ=$1
+	shift
+	for s_job; do
+		job w1 "$s_job"
+	done
+}
+
+evicted()
+{
+	kn w1 get workloads -o json | jq '[.items[] | select(any(.status.conditions[]?; .type == "Evicted"))] | length'
+}
+
+# --- the objects ----------------------------------------------------------------------------------
+queue w1
+cat >"$WORK/b.yaml" <<EOF
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: $T-b, labels: {owner: b}}
+spec:
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: $T}}
+  queueingStrategy: StrictFIFO
+  preemption: {reclaimWithinCohort: LowerPriority}
+EOF
+k w1 apply -f "$WORK/b.yaml" >/dev/null
+tree EnableCrossQuotaPreemption
+put "the API server takes what was compiled, with strict validation"
+for q in a1 a2 b; do
+	k w1 apply -f - >/dev/null <<EOF
+{"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue",
+ "metadata": {"name": "$q", "namespace": "$T"}, "spec": {"clusterQueue": "$T-$q"}}
+EOF
+done
+becomes "True True True " "Kueue finds the leaves active" active
+is "$(k w1 get clusterqueue "$T-b" -o 'jsonpath={.metadata.labels} {.spec.queueingStrategy} {.spec.preemption.reclaimWithinCohort} {.spec.cohortName}')" \
+	"{\"owner\":\"b\"} StrictFIFO LowerPriority $T.$T-all" "a queue that was there keeps what the tree does not decide"
+before=$(versions)
+put "applied once more"
+is "$(versions)" "$before" "nothing is written"
+
+# --- the maximum of a level in the middle ---------------------------------------------------------
+submit a1 j1 j2 j3
+becomes "yes yes yes " "a1 uses its minimum" runs j1 j2 j3
+submit a2 k1
+must yes "a2 asks for 2" has_workload w1 k1
+stays "no " 3 "which would be 8 of at most 7 in a, though 4 of the 10 are free" runs k1
+kn w1 get localqueues,workloads -o json >"$WORK/live.json"
+"$cli" tree explain -f "$WORK/tree.yaml" -f "$WORK/live.json" "$T/$(workload_of w1 k1)" >"$WORK/why" 2>&1
+grep -qF "queue \"$T-a\" (level 2 of 3): cpu in flavor default: used 6, requested 2, max 7" "$WORK/why"
+ok $? "tree explain names that level" || diag "$(cat "$WORK/why")"
+submit b b1 b2
+becomes "yes yes " "b has them" runs b1 b2
+kn w1 delete job j3 >/dev/null
+becomes "yes yes yes " "a2 has its turn when a uses less" runs j1 j2 k1
+
+# --- a minimum is given back ----------------------------------------------------------------------
+kn w1 delete job k1 >/dev/null
+submit b b3
+becomes "yes yes yes " "b borrows what a does not use" runs b1 b2 b3
+submit a1 j4
+patience=$LIMIT
+LIMIT=30
+becomes "yes yes yes " "a1 has its minimum back within 30 s" runs j1 j2 j4
+LIMIT=$patience
+becomes 1 "one Workload of b is preempted" evicted
+
+# --- closed fences --------------------------------------------------------------------------------
+tree DisableCrossQuotaPreemption
+put "the fences are closed"
+is "$(k w1 get clusterqueue "$T-a1" "$T-b" -o 'jsonpath={.items[*].spec.preemption.reclaimWithinCohort}')" \
+	"Never Never" "no leaf takes quota back"
+kn w1 delete jobs --all >/dev/null
+becomes 0 "nothing runs" count w1 workloads
+submit b b4 b5 b6 b7
+becomes "yes yes yes yes " "b borrows" runs b4 b5 b6 b7
+submit a1 m1 m2 m3
+becomes "yes no no " "a1 has what is free, less than its minimum" runs m1 m2 m3
+stays "0" 5 "and waits for the rest: nothing is preempted" evicted
+for gone in b4 b5; do
+	kn w1 delete job $gone >/dev/null
+done
+becomes "yes yes yes " "until others end" runs m1 m2 m3
+is "$(evicted)" 0 "still nothing was preempted"
+done_testing
