@@ -16,8 +16,8 @@ undo()
 }
 undo=undo
 
-# tree FENCE: company of 10 cpu: a has at least 6 and at most 7, b at least 4; below a, a1 has all
-# of the minimum.
+# tree FENCE [A-MIN A-MAX]: company of 10 cpu: a has at least 6 and at most 7, b at least 4; below
+# a, a1 has all of the minimum.
 tree()
 {
 	cat >"$WORK/tree.yaml" <<EOF
@@ -32,7 +32,7 @@ spec:
     $T-all:
       policy: capacity
       fence: $1
-      weightedQuotas: [{name: $T-a, minWeight: 60, maxWeight: 70}, {name: $T-b, minWeight: 40}]
+      weightedQuotas: [{name: $T-a, minWeight: ${2:-60}, maxWeight: ${3:-70}}, {name: $T-b, minWeight: $((100 - ${2:-60}))}]
     $T-a:
       policy: capacity
       fence: $1
@@ -142,6 +142,28 @@ LIMIT=30
 becomes "yes yes yes " "a1 has its minimum back within 30 s" runs j1 j2 j4
 LIMIT=$patience
 becomes 1 "one Workload of b is preempted" evicted
+
+# --- weights change while Jobs run ----------------------------------------------------------------
+# steps: applies what gets less, then what gets more; prints how many objects in which order.
+steps()
+{
+	for t_n in 1 2 3; do
+		k w1 get cohorts,clusterqueues -o json >"$WORK/cluster.json"
+		"$cli" tree compile -f "$WORK/tree.yaml" -f "$WORK/b.yaml" --live "$WORK/cluster.json" -o json \
+			>"$WORK/next.json" 2>>"$WORK/notes" || return
+		t_objects=$(jq -r '[.items[] | "\(.kind)/\(.metadata.name)"] | join(" ")' "$WORK/next.json")
+		[ -n "$t_objects" ] || return 0
+		echo "$t_n: $t_objects"
+		k w1 apply --server-side --validate=strict -f "$WORK/next.json" >"$WORK/out" 2>&1 || cat "$WORK/out"
+	done
+}
+tree EnableCrossQuotaPreemption 40 50
+is "$(steps)" "1: ClusterQueue/$T-a1 ClusterQueue/$T-a2 ClusterQueue/$T-a
+2: Cohort/$T.$T-a ClusterQueue/$T-b" "first what gets less, then what gets more"
+grep -q 'the cluster has these trees: nothing to apply' "$WORK/notes"
+ok $? "then there is nothing to apply" || diag "$(cat "$WORK/notes")"
+stays "yes yes yes " 3 "what runs goes on, though a uses more than it may" runs j1 j2 j4
+is "$(evicted)" 1 "and nothing more is preempted"
 
 # --- closed fences --------------------------------------------------------------------------------
 tree DisableCrossQuotaPreemption

@@ -18,6 +18,8 @@ static const char *const commands[][12] = {
 	{"x", "tree", "status", "-f", SAMPLES "plan-a.yaml"},
 	{"x", "tree", "compile", "-f", "t/cli/input/compile.yaml"},
 	{"x", "tree", "compile", "-f", "t/cli/input/compile-refused.yaml"},
+	{"x", "tree", "compile", "-f", "t/cli/input/compile.yaml", "--live",
+	 "t/cli/input/live.yaml"},
 	{"x", "tree", "show", "-f", SAMPLES "plan-b.yaml", "-f", SAMPLES "workloads.yaml", "-o",
 	 "wide"},
 	{"x", "tree", "explain", "-f", SAMPLES "plan-b.yaml", "-f", SAMPLES "workloads.yaml"},

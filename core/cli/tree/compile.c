@@ -2,6 +2,7 @@
 /* `tree compile`: Cohorts and ClusterQueues that make Kueue enforce a tree. */
 #include "core/cli/tree/world.h"
 #include "core/quota/compile.h"
+#include "core/quota/compile_plan.h"
 
 /* Reasons or notes, a line each. */
 static void print_faults(struct cli *c, const char *what, const struct api_model *m,
@@ -73,6 +74,78 @@ static enum cli_exit compile_all(struct cli *c, const struct world *w, struct js
 	return rc;
 }
 
+/* Cohorts and ClusterQueues of the files of option live, in *ret (*ret_n of them). */
+static enum cli_exit read_live(struct cli *c, const struct cli_args *args, struct json ***ret,
+			       size_t *ret_n)
+{
+	struct files files = {.n = 0};
+	struct api_set *set = api_set_new(&c->a);
+	size_t n = 0;
+	const char **paths = cli_get_all(c, args, "live", &n);
+
+	if (!set || !paths) {
+		return cli_no_memory(c);
+	}
+	if (!files_read(c, &files, paths, n, set)) {
+		return CLI_FAILED;
+	}
+	*ret = arena_array(&c->a, set->n_objects, sizeof(struct json *));
+	*ret_n = 0;
+	for (size_t i = 0; *ret != NULL && i < set->n_objects; i++) {
+		const struct api_object *o = set->objects[i];
+
+		if (o->kind == API_COHORT || o->kind == API_QUEUE) {
+			(*ret)[(*ret_n)++] = json_dup(&c->a, o->json);
+		}
+	}
+	return *ret != NULL ? CLI_OK : cli_no_memory(c);
+}
+
+/* Leaves in 'items' what is to be written next, and says what that is. */
+static enum cli_exit keep_next(struct cli *c, const struct cli_args *args, struct json *list)
+{
+	struct json *items = json_get(list, "items");
+	struct json **want = arena_array(&c->a, json_len(items), sizeof(struct json *));
+	struct json **live = NULL;
+	struct json_iter it = json_iter(items);
+	size_t n_want = 0;
+	size_t n_live = 0;
+	enum cli_exit rc = want != NULL ? read_live(c, args, &live, &n_live) : cli_no_memory(c);
+	struct compile_plan plan;
+	enum mk_code code;
+	struct mk_err err;
+
+	if (rc != CLI_OK) {
+		return rc;
+	}
+	while (json_next(&it)) {
+		want[n_want++] = it.val;
+	}
+	code = compile_plan(&c->a, want, n_want, live, n_live, &plan, &err);
+	if (code != ERR_OK) {
+		cli_error(c, "%s", err.msg);
+		return code == ERR_CONFLICT ? CLI_NO : CLI_FAILED;
+	}
+	items = json_new_arr(&c->a);
+	for (size_t i = 0; i < plan.n; i++) {
+		json_add(&c->a, items, json_dup(&c->a, plan.objects[i]));
+	}
+	json_set(&c->a, list, STR("items"), items);
+	for (size_t i = 0; i < plan.n_idle; i++) {
+		buf_printf(&c->err, "note: Cohort %.*s is not needed any more: delete it\n",
+			   STR_ARG(plan.idle[i]));
+	}
+	if (plan.more) {
+		buf_printf(&c->err,
+			   "note: first what gets less, %zu object%s: apply it, and compile again "
+			   "with what the cluster has then\n",
+			   plan.n, plan.n == 1 ? "" : "s");
+	} else if (plan.n == 0) {
+		buf_printf(&c->err, "note: the cluster has these trees: nothing to apply\n");
+	}
+	return CLI_OK;
+}
+
 static enum cli_exit run_compile(struct cli *c, const struct cli_args *args)
 {
 	struct json *list = json_new_obj(&c->a);
@@ -99,6 +172,9 @@ static enum cli_exit run_compile(struct cli *c, const struct cli_args *args)
 			cli_error(c, "nothing was compiled: Kueue cannot do what these trees say");
 		}
 	}
+	if (rc == CLI_OK && cli_get(args, "live") != NULL) {
+		rc = keep_next(c, args, list);
+	}
 	if (rc == CLI_OK && (arena_failed(&c->a) ||
 			     !output_value(c, list, format == CLI_JSON ? format : CLI_YAML))) {
 		rc = cli_no_memory(c);
@@ -110,13 +186,15 @@ static enum cli_exit run_compile(struct cli *c, const struct cli_args *args)
 static const struct cli_option options[] = {
 	{'f', "filename", "FILE", true,
 	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
+	{0, "live", "FILE", true,
+	 "Cohorts and ClusterQueues of the cluster: print only what to apply next"},
 	{'o', "output", "FORMAT", false, "yaml (default) or json"},
 	{0, NULL, NULL, false, NULL},
 };
 
 const struct cli_command tree_compile = {
 	.name = "compile",
-	.synopsis = "-f FILE... [-o FORMAT]",
+	.synopsis = "-f FILE... [--live FILE...] [-o FORMAT]",
 	.summary = "print Cohorts and ClusterQueues that make Kueue enforce the trees",
 	.help = "An inner queue becomes a Cohort, a leaf a ClusterQueue in it. Minima, maxima and "
 		"reserves of every\n"
@@ -126,11 +204,16 @@ const struct cli_command tree_compile = {
 		"not there are made from\n"
 		"the tree's template. Status 1 with the reasons, and nothing printed, when Kueue "
 		"cannot do what a\n"
-		"tree says.\n",
-	.examples = "  kubectl multikueue tree compile -f tree.yaml\n"
-		    "  kubectl get clusterqueues -o json >queues.json\n"
-		    "  kubectl multikueue tree compile -f tree.yaml -f queues.json |\n"
-		    "    kubectl apply --server-side --field-manager=queue-tree -f -\n",
+		"tree says.\n"
+		"\n"
+		"With --live no limit is ever above both what it was and what it will be: apply "
+		"what is printed, and\n"
+		"repeat until nothing is.\n",
+	.examples = "  kubectl multikueue tree compile -f tree.yaml -f queues/\n"
+		    "  kubectl multikueue tree compile -f tree.yaml -f queues/ |\n"
+		    "    kubectl apply --server-side -f -\n"
+		    "  kubectl get cohorts,clusterqueues -o json >live.json\n"
+		    "  kubectl multikueue tree compile -f tree.yaml -f queues/ --live live.json\n",
 	.options = options,
 	.run = run_compile,
 };
