@@ -110,7 +110,8 @@ struct config_multikueue {
 	bool only_libcurl;     /* network.transport is curl */
 	bool worker_lost_keep; /* lostWorkerPolicy is Keep: workerLostTimeout does not count */
 	int64_t worker_memory; /* bytes that what is known of one worker may take; 0 = no limit */
-	int kueue_minor; /* of kueueVersion: 19 is Kueue 0.19, whose gates and defaults count */
+	int kueue_minor;  /* of kueueVersion: 19 is Kueue 0.19, whose gates and defaults count */
+	bool kueue_named; /* it was configured; else it is CONFIG_KUEUE_TESTED */
 };
 
 struct config_leader_election {

@@ -246,7 +246,8 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	m->worker_lost_keep = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep");
 	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * 1024 * 1024);
 	m->kueue_minor = config_kueue_minor(str_at(r, "/multiKueue/kueueVersion", STR("")));
-	m->kueue_minor = m->kueue_minor != 0 ? m->kueue_minor : CONFIG_KUEUE_TESTED;
+	m->kueue_named = m->kueue_minor != 0;
+	m->kueue_minor = m->kueue_named ? m->kueue_minor : CONFIG_KUEUE_TESTED;
 }
 
 static void fill_multikueue(struct config_run *r, struct config_multikueue *m)

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/daemon/about.h"
+#include "core/daemon/beside.h"
 #include "core/daemon/credentials.h"
 #include "core/daemon/exec_plugin.h"
 #include "core/daemon/files.h"
@@ -47,6 +48,7 @@ struct daemon {
 	struct webhook *webhook;      /* NULL without one */
 	struct endpoints *endpoints;
 	struct lease_thread *lease; /* NULL without leader election */
+	struct beside *beside;      /* NULL: it could not be started */
 	struct loop_timer *run_timer, *beat_timer, *end_timer;
 	struct loop_fd *signals[2];
 	enum phase phase;
@@ -249,6 +251,7 @@ static struct telemetry_sources sources(void *ctx)
 		.loop = d->loop,
 		.leads = d->leads,
 		.lease = d->lease ? &d->lease_seen : NULL,
+		.kueue = beside_view(d->beside),
 	};
 }
 
@@ -527,6 +530,7 @@ static enum mk_code start(struct daemon *d, const struct options *o, struct mk_e
 		code = manager_start(d->manager, &e, err);
 	}
 	if (code == ERR_OK) {
+		d->beside = beside_start(&d->setup->config.multikueue, &e, d->identity.agent);
 		code = start_election(d, &e, err);
 	}
 	kubeconfig_wipe(&e); /* its users have copies */
@@ -539,6 +543,7 @@ static void take_apart(struct daemon *d)
 	last_resort_begin(d->status, LAST_RESORT_MS);
 	last_resort_at("the lease's thread");
 	lease_thread_free(d->lease);
+	beside_free(d->beside);
 	last_resort_at("the clusters");
 	manager_free(d->manager);
 	endpoints_free(d->endpoints);

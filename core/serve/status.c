@@ -20,6 +20,17 @@ static struct json *lease_of(struct arena *a, const struct lease_view *l)
 	return o;
 }
 
+static struct json *kueue_of(struct arena *a, const struct kueue_view *v)
+{
+	struct json *o = json_new_obj(a);
+
+	json_set_str(a, o, "takenFor", arena_printf(a, "0.%d", v->takes));
+	json_set_bool(a, o, "configured", v->named);
+	json_set_str(a, o, "seems", str_of(kueue_seen_text(v->seems)));
+	json_set_bool(a, o, "differs", kueue_seen_differs(v));
+	return o;
+}
+
 /* The Workload that has waited for a worker the longest; NULL: none does. */
 static struct json *first_of(struct arena *a, const struct engine *e)
 {
@@ -74,6 +85,7 @@ bool status_write(struct fleet *f, const struct telemetry_sources *s, struct buf
 	buf_printf(out, "{\"version\":\"%s\",\"leader\":%s,", MK_VERSION,
 		   s->leads ? "true" : "false");
 	put(out, "lease", &a, s->lease ? lease_of(&a, s->lease) : NULL);
+	put(out, "kueue", &a, s->kueue.takes != 0 ? kueue_of(&a, &s->kueue) : NULL);
 	put(out, "phases", &a, phases.o);
 	if (first) {
 		put(out, "first", &a, first);

@@ -12,6 +12,7 @@
 #include "core/net/loop.h"
 #include "core/net/transport_net.h"
 #include "core/serve/decisions.h"
+#include "core/serve/kueue_seen.h"
 
 struct telemetry;
 
@@ -48,6 +49,7 @@ struct telemetry_sources {
 	struct loop *loop;
 	bool leads;
 	const struct lease_view *lease; /* NULL without elections */
+	struct kueue_view kueue;        /* all 0 before the start */
 };
 
 /* Brings gauges and counters up to date before they are rendered. */

@@ -415,7 +415,8 @@ clean "the Lease that counts is the one that the daemon names"
 
 # A daemon that says other things: NAME of the file is what it answers.
 mkdir "$dir/says"
-curl -sS "http://127.0.0.1:$MANAGER_PORT/status" | jq '.version = "0.0.1"' >"$dir/says/status"
+curl -sS "http://127.0.0.1:$MANAGER_PORT/status" | jq '.version = "0.0.1" |
+	.kueue += {seems: "0.18", differs: true}' >"$dir/says/status"
 curl -sS "http://127.0.0.1:$MANAGER_PORT/v1/settings" | jq '.allowLoopback = false | .leaseNamespace = "kube-system" | .leaseName = "east"' >"$dir/says/settings"
 curl -sS "http://127.0.0.1:$MANAGER_PORT/v1/plugins" >"$dir/says/plugins"
 perl -MIO::Socket::INET -e '$| = 1; my $l = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1", LocalPort => 0) or die;
@@ -427,6 +428,8 @@ daemon_port=$MANAGER_PORT
 MANAGER_PORT=$(cat "$dir/says.port")
 look
 finds DaemonVersion - Deployment/kueue-system/multikueued "version 0.0.1"
+finds KueueVersionDiffers - Deployment/kueue-system/kueue-controller-manager \
+	"seems to be Kueue 0.18; the daemon takes it for 0.19 set multiKueue.kueueVersion"
 finds LoopbackServer w1 MultiKueueCluster/w1 "the kubeconfig's server is 127.0.0.1"
 finds NoLeader - Lease/kube-system/east "gone renewed it last at 2026-01-01T00:00:00Z"
 drop mgr /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/east

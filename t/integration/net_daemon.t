@@ -136,6 +136,12 @@ curl -s --max-time 5 "http://127.0.0.1:$(port_of a metrics)/metrics" >/dev/null
 [ $? != 0 ]
 ok $? "C-7.4d: and not there in the clear"
 is "$(secured a -H "Authorization: Bearer who")" 500 "C-7.4d: an API server that cannot say who it is: no"
+answers a /status 200 &&
+	grep -qF '"kueue":{"takenFor":"0.19","configured":false,"seems":"not known","differs":false}' "$dir/body"
+ok $? "/status: which Kueue it takes the core for; this server does not tell what it is"
+grep '"msg":"the Kueue beside the daemon"' "$dir/a.log" | grep -q '"taken_for":"0.19".*"seems":"not known"'
+ok $? "the log says so, too"
+is "$(grep -c '/openapi/' "$dir/requests")" 1 "and it was asked for once"
 answers a /nothing 404
 ok $? "other paths are 404"
 ! grep -q 'BEGIN\|eyJ\|Bearer' "$dir/a.log"

@@ -255,6 +255,32 @@ static void worker_back(const struct row *r)
 }
 
 /*
+ * Evicted on the manager, and its copy goes before the worker's Kueue has suspended it: no status
+ * comes home that says that its pods are gone.
+ */
+static void copy_goes_first(const struct row *r)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running(w, r);
+	const char *log;
+
+	evict(w, wl, "preempted");
+	suspend(w, r, 0, "true");
+	w_settle(w);
+	w_advance(w, 5000);
+	log = w_take(w);
+	ok(strstr(log, "deactivate") && !strstr(log, "delete") && !strstr(log, "abandoned"),
+	   "evicted here: its clone is deactivated, its copy stays until its pods are gone");
+	status_is(w, r, r->running, "... and counts until then");
+	w_del(w, w_find(w, 2, r->kind, "ns", "x"));
+	w_settle(w);
+	w_advance(w, 5000);
+	status_is(w, r, r->left, "the copy went first: then nothing of it says that pods run");
+	is_int((long long)w_times(w_take(w), "abandoned"), 1, "by one write, too");
+	w_free(w);
+}
+
+/*
  * A wrapper that has failed, whose resources are being removed, is no end for Kueue yet;
  * with them gone it is, and stays.
  */
@@ -350,6 +376,7 @@ int main(void)
 		copy_deleted(&rows[i]);
 		worker_lost(&rows[i]);
 		worker_back(&rows[i]);
+		copy_goes_first(&rows[i]);
 	}
 	end_stays();
 	end_is_no_run();

@@ -241,6 +241,25 @@ static void stock(struct doctor *d, rule *r, struct doctor_worker *w)
 	}
 }
 
+static void kueue_version(struct doctor *d, rule *r, struct doctor_worker *w)
+{
+	const struct json *v = json_get(d->m.status, "kueue");
+
+	if (json_bool(json_get(v, "differs"))) {
+		doctor_found(
+			d, r, w, deployment(d, "kueue-controller-manager"),
+			doctor_text(d, "it seems to be Kueue %.*s; the daemon takes it for %.*s",
+				    STR_ARG(row_text(v, "seems")),
+				    STR_ARG(row_text(v, "takenFor"))),
+			STR("the version that multiKueue.kueueVersion names: its gates, defaults "
+			    "and words count"),
+			doctor_text(d,
+				    "%s multiKueue.kueueVersion, and start the daemon again: "
+				    "docs/compatibility.md",
+				    json_bool(json_get(v, "configured")) ? "mend" : "set"));
+	}
+}
+
 static void gates(struct doctor *d, rule *r, struct doctor_worker *w)
 {
 	const struct json *config = knows_kueue(d) ? kueue_config(d) : NULL;
@@ -310,6 +329,8 @@ const struct doctor_rule doctor_daemon_rules[] = {
 	 "caBundle ends soon", webhook_soon},
 	{"StockMultiKueue", DOCTOR_ERROR, "ConfigMap and Deployment of the manager's Kueue",
 	 "Kueue's own MultiKueue is on beside the daemon", stock},
+	{"KueueVersionDiffers", DOCTOR_WARNING, "/status of the daemon",
+	 "Kueue is another version than the daemon takes it for", kueue_version},
 	{"GateDiffers", DOCTOR_WARNING, "ConfigMap of the manager's Kueue, the daemon's settings",
 	 "a feature gate is set otherwise in Kueue", gates},
 	{"ManagerKueueDown", DOCTOR_ERROR, "Deployment of the manager's Kueue",

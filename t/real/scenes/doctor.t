@@ -12,7 +12,8 @@ refusals()
 	:
 }
 FRAMEWORKS="batch/job, pod"
-scene
+minor=${KUEUE%.*}
+scene "  kueueVersion: \"$minor\""
 at=$(sed -n 's/^ *healthProbeBindAddress: "\(.*\)"/\1/p' "$WORK/multikueued.yaml")
 mkdir -p "$WORK/bin"
 ln -sf "$KUBECTL" "$WORK/bin/kubectl"
@@ -59,6 +60,16 @@ is "$?" 0 "... and the exit status 0" || diag "$(cat "$WORK/said")"
 is "$(wc -l <"$WORK/said" | tr -d ' ')" 1 "... in one line" || diag "$(cat "$WORK/said")"
 is "$(SOON=14 doctor -o json | jq -r '[.items[] | select(.name == "TokenEndsSoon") | .cluster] | join(" ")')" "w1 w2" \
 	"tokens that live for a day are told of within 14 days"
+# beside: what the daemon says of the Kueue of its manager
+beside()
+{
+	curl -s "http://$at/status" | jq -r '.kueue | "\(.takenFor) \(.seems) \(.differs)"'
+}
+case $minor in
+0.20) seems="0.20 or later" ;;
+*) seems=$minor ;;
+esac
+is "$(beside)" "$minor $seems false" "the schema of Workloads tells which Kueue there is"
 is "$(k w1 get jobs,workloads -A -o name | wc -l | tr -d ' ')" 0 "nothing was made on a worker"
 
 # --- the way to workers ---------------------------------------------------------------------------
@@ -158,4 +169,17 @@ becomes "" "the fleet is clean again" findings
 becomes yes "a Kueue that is down" finds KueueDown w2 MultiKueueCluster/w2
 kueue_awaited w2
 becomes "" "the fleet is clean in the end" findings
+
+# --- a Kueue that is taken for another one --------------------------------------------------------
+other=0.18
+[ "$minor" != $other ] || other=0.19
+daemon_end TERM
+sed "s/kueueVersion: .*/kueueVersion: \"$other\"/" "$WORK/multikueued.yaml" >"$WORK/other.yaml"
+mv "$WORK/other.yaml" "$WORK/multikueued.yaml"
+daemon_start
+becomes "KueueVersionDiffers - Deployment/kueue-system/kueue-controller-manager" \
+	"a Kueue of another version than kueueVersion says" findings
+is "$(beside)" "$other $seems true" "... as /status says"
+is "$(grep '"level":"warn"' "$WORK/multikueued.log" | jq -r 'select(.taken_for) | "\(.taken_for) \(.seems)"')" "$other $seems" \
+	"... and one warning in the log"
 scene_end
