@@ -21,7 +21,7 @@ check() { # name; findings are in $tmp/findings
 	fi
 }
 
-grep -oE '`(unit|plan|sim|integration|cli|real|abi|lint|bench)/[^`]*`' "$page" | tr -d '`' | sort -u >"$tmp/named"
+grep -oE '`(unit|plan|sim|integration|cli|real|abi|lint|bench|package)/[^`]*`' "$page" | tr -d '`' | sort -u >"$tmp/named"
 while IFS= read -r ref; do
 	file=${ref%%: *}
 	if [ "$file" = "$ref" ]; then
@@ -60,7 +60,7 @@ awk '/^## Open/ { exit } /^\| [A-Zt]/ && !/^\| row \|/' "$page" |
 check "each row has a state"
 
 awk '/^## Open/ { exit } /^\| [A-Zt]/' "$page" | grep -E '\| shown by' |
-	grep -vE '\| shown by `(unit|plan|sim|integration|cli|real|abi|lint|bench)/' >"$tmp/findings"
+	grep -vE '\| shown by `(unit|plan|sim|integration|cli|real|abi|lint|bench|package)/' >"$tmp/findings"
 check "what is shown names a test"
 
 grep -rhoE 'trap_[0-9][0-9]' t --include='*.c' --include='*.t' --include='*.sh' | sort -u >"$tmp/carried"
