@@ -206,7 +206,7 @@ demo: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## run jobs over three 
 test: all $(UNIT) ## every test that needs no Kubernetes
 	@B=$(B) CC='$(CC)' t/run
 
-test-real: $(B)/multikueued $(B)/kubectl-multikueue $(B)/kubesim $(PLUGINS) ## tests on real kube-apiserver, etcd and Kueue (needs Go >= 1.26; KUEUE=0.18.3: another version; TESTS='FILE...')
+test-real: $(B)/multikueued $(B)/kubectl-multikueue $(B)/kubesim $(B)/t/real/decisions $(PLUGINS) ## tests on real kube-apiserver, etcd and Kueue (needs Go >= 1.26; KUEUE=0.18.3: another version; TESTS='FILE...')
 	@t/real/run $(TESTS)
 
 test-curl: all $(UNIT) ## the integration tests once more, with libcurl for all servers
