@@ -568,6 +568,7 @@ static enum cli_exit run_explain(struct cli *c, const struct cli_args *args)
 	if (rc == CLI_OK) {
 		rc = explain_all(c, args, &w, format);
 		world_print_notes(c, &w);
+		world_print_kueue(c, &w);
 	}
 	world_close(&w);
 	return rc == CLI_OK && arena_failed(&c->a) ? cli_no_memory(c) : rc;

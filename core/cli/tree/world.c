@@ -2,6 +2,8 @@
 /* From files to trees with workloads; see world.h. */
 #include "core/cli/tree/world.h"
 
+#include "core/quota/compile.h"
+
 static enum cli_exit failed(struct cli *c, const struct mk_err *err)
 {
 	cli_error(c, "%s", err->msg);
@@ -186,6 +188,27 @@ void world_print_notes(struct cli *c, const struct world *w)
 				   STR_ARG(m->name), STR_ARG(quota_node_at(w->trees[i], node).name),
 				   STR_ARG(fr.resource), STR_ARG(fr.flavor));
 		}
+	}
+}
+
+void world_print_kueue(struct cli *c, const struct world *w)
+{
+	for (size_t i = 0; i < w->models.n; i++) {
+		const struct api_model *m = &w->models.v[i];
+		struct compiled out = {.n = 0};
+
+		if (!m->tree ||
+		    !str_is(json_str_at(m->tree->object->json, "/spec/enforcement"), "Compile")) {
+			continue;
+		}
+		compile_judge(&c->a, m, w->trees[i], &out);
+		buf_printf(&c->err,
+			   out.reasons.n > 0
+				   ? "note: tree %.*s: Kueue cannot enforce it; `kubectl "
+				     "multikueue tree compile` says why\n"
+				   : "note: tree %.*s: compiled and applied, Kueue holds its "
+				     "limits, and may choose another order and other victims\n",
+			   STR_ARG(m->name));
 	}
 }
 

@@ -38,6 +38,12 @@ size_t world_find(const struct world *w, mk_str name, size_t *ret_node);
 /* "note: …" lines on stderr: of the world and of its models, and of trees that are degraded. */
 void world_print_notes(struct cli *c, const struct world *w);
 
+/*
+ * "note: …" on stderr for each tree that Kueue enforces (spec.enforcement Compile): what it does in
+ * its own way, so that it may choose differently; or that Kueue cannot.
+ */
+void world_print_kueue(struct cli *c, const struct world *w);
+
 /* Has the tree a flavor for that resource? */
 bool world_covers(const struct quota *q, mk_str resource);
 
