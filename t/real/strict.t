@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Each file that users apply: an API server takes it with strict validation, and its Pods where Pod
-# Security's level "restricted" is enforced. Nothing is kept. Those of conf/samples/quota and
-# conf/crd are in crd.t, the chart of conf/helm is made of these files, and a ServiceMonitor and
-# PrometheusRules need CRDs of another project.
+# Each file that users apply, and what the chart of conf/helm renders: an API server takes it with
+# strict validation, and its Pods where Pod Security's level "restricted" is enforced. Nothing is
+# kept. Those of conf/samples/quota and conf/crd are in crd.t; a ServiceMonitor and PrometheusRules
+# need CRDs of another project.
 . "$(dirname "$0")/lib.sh"
 . "$here/base.sh"
 MADE="quickstart vision ads"
@@ -47,6 +47,27 @@ for f in "$root"/conf/admission/*.yaml "$root"/conf/visibility/viewer.yaml "$roo
 done
 strictly w1 -f "$root/conf/rbac/worker.yaml"
 
+# --- the chart ------------------------------------------------------------------------------------
+"$root/t/package/helm/build" >"$WORK/out" 2>&1
+ok $? "Helm is built, from pinned modules" || bail "$(cat "$WORK/out")"
+cp -rL "$root/conf/helm" "$WORK/chart"
+cases=$root/t/package/helm/cases
+# chart NAME OPTIONS...: the API server takes what Helm makes of the chart.
+chart()
+{
+	c_file=$WORK/chart-$1.yaml
+	shift
+	HOME="$WORK" HELM_CACHE_HOME="$WORK/cache" "$root/build/helm/bin/helm" template multikueued "$WORK/chart" \
+		-n kueue-system "$@" >"$c_file" 2>"$WORK/err"
+	ok $? "Helm renders the chart: ${c_file##*/}" || diag "$(cat "$WORK/err")"
+	strictly mgr -f "$c_file"
+}
+chart default
+chart all -f "$cases/network.yaml" -f "$cases/image.yaml" --set rbac.create=true,webhook.enabled=true \
+	--set parkedPodsPolicy.enabled=true,visibility.enabled=true,monitoring.dashboard=true
+chart container -f "$cases/container.yaml"
+is "$(grep -c '^kind: Deployment' "$WORK"/chart-*.yaml | sed 's/.*://' | paste -sd' ')" "1 1 1" "each with its Deployment"
+
 # What is not asked about here is named, so that a new file cannot be forgotten.
 find "$root/conf" -name '*.yaml' | sed "s|$root/conf/||" | grep -v -e ^admission/ -e '^samples/[^/]*$' -e ^quickstart/ \
 	-e ^visibility/ -e ^deploy/ -e ^rbac/ -e ^crd/ -e ^samples/quota/ -e ^helm/ -e '^kustomization.yaml$' | sort >"$WORK/others"
@@ -66,7 +87,7 @@ jq -s --arg ns "$T" '{apiVersion: "v1", kind: "List", items: [[.[] | .items[]? /
 	select(.value.spec.template.spec.containers) | {apiVersion: "v1", kind: "Pod",
 	metadata: {name: ("p\(.key)-" + .value.metadata.name), namespace: $ns},
 	spec: (.value.spec.template.spec | .serviceAccountName = "default" | .restartPolicy = "Never")}]}' "$WORK/taken" >"$WORK/pods.json"
-ok "$([ "$(jq '.items | length' "$WORK/pods.json")" -ge 5 ]; echo $?)" "there are Pods: $(jq '.items | length' "$WORK/pods.json")"
+ok "$([ "$(jq '.items | length' "$WORK/pods.json")" -ge 8 ]; echo $?)" "there are Pods: $(jq '.items | length' "$WORK/pods.json")"
 admin create --validate=strict --dry-run=server -f "$WORK/pods.json" >"$WORK/out" 2>"$WORK/err"
 ok $? "all are taken where \"restricted\" is enforced" || diag "$(cat "$WORK/err")"
 jq '.items |= [.[0] | .spec.hostNetwork = true]' "$WORK/pods.json" >"$WORK/wrong.json"
