@@ -108,6 +108,7 @@ struct config_multikueue {
 	struct config_strs former_managers; /* uids of kube-system */
 	bool allow_loopback, allow_link_local;
 	bool only_libcurl;     /* network.transport is curl */
+	bool workers_tls13;    /* network.tls.minVersion: API servers are asked for TLS 1.3 alone */
 	bool worker_lost_keep; /* lostWorkerPolicy is Keep: workerLostTimeout does not count */
 	int64_t worker_memory; /* bytes that what is known of one worker may take; 0 = no limit */
 	int kueue_minor;  /* of kueueVersion: 19 is Kueue 0.19, whose gates and defaults count */

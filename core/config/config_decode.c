@@ -242,6 +242,8 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	m->former_managers = strs_at(r, "/multiKueue/formerManagers");
 	m->allow_loopback = bool_at(r, "/multiKueue/network/allowLoopback", false);
 	m->allow_link_local = bool_at(r, "/multiKueue/network/allowLinkLocal", false);
+	m->workers_tls13 =
+		str_is(str_at(r, "/multiKueue/network/tls/minVersion", STR("")), "VersionTLS13");
 	m->only_libcurl = str_is(str_at(r, "/multiKueue/network/transport", STR("")), "curl");
 	m->worker_lost_keep = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep");
 	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * 1024 * 1024);

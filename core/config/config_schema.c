@@ -202,10 +202,16 @@ static const struct config_field plugins_fields[] = {
 };
 SCHEMA(plugins, "Plugins", plugins_fields);
 
+static const struct config_field network_tls_fields[] = {
+	PLAIN("minVersion", CT_STR),
+};
+SCHEMA(network_tls, "NetworkTLS", network_tls_fields);
+
 static const struct config_field network_fields[] = {
 	PLAIN("allowLoopback", CT_BOOL),
 	PLAIN("allowLinkLocal", CT_BOOL),
 	PLAIN("transport", CT_STR),
+	SUB("tls", network_tls),
 };
 SCHEMA(network, "Network", network_fields);
 

@@ -230,6 +230,18 @@ static void check_transport(struct config_run *r)
 	}
 }
 
+static void check_network_tls(struct config_run *r)
+{
+	mk_str least = json_str(json_at(r->doc, "/multiKueue/network/tls/minVersion"));
+
+	if (least.n > 0 && !str_is(least, "VersionTLS12") && !str_is(least, "VersionTLS13")) {
+		config_error(r, STR("/multiKueue/network/tls/minVersion"),
+			     "multiKueue.network.tls.minVersion: Unsupported value: %s: supported "
+			     "values: \"VersionTLS12\", \"VersionTLS13\"",
+			     config_quote(r->a, least));
+	}
+}
+
 static void check_kueue_version(struct config_run *r)
 {
 	mk_str version = json_str(json_at(r->doc, "/multiKueue/kueueVersion"));
@@ -249,6 +261,7 @@ static void check_ours(struct config_run *r, const struct config_multikueue *m)
 
 	check_plugins(r, m);
 	check_transport(r);
+	check_network_tls(r);
 	check_kueue_version(r);
 	while (json_next(&it)) {
 		if (!config_is_domain_path(it.key)) {

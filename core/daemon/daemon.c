@@ -345,12 +345,13 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	}
 	loop_on_stall(d->loop, telemetry_stall, d->telemetry);
 	to.loop = d->loop;
+	to.tls13 = d->setup->config.multikueue.workers_tls13;
 	to.report = telemetry_report;
 	to.report_ctx = d->telemetry;
 	d->transport = transport_net_new(
 		&to, d->setup->config.multikueue.only_libcurl ? TRANSPORT_CURL : TRANSPORT_AUTO,
 		err);
-	return d->transport ? ERR_OK : ERR_NO_MEMORY;
+	return d->transport ? ERR_OK : ERR_INVALID;
 }
 
 static struct engine_gates engine_gates_of(const struct config *c)
@@ -501,6 +502,7 @@ static enum mk_code start_election(struct daemon *d, const struct endpoint *e, s
 			  .seed = d->identity.seed ^ UINT64_C(0x6c65617365)},
 		.endpoint = e,
 		.user_agent = d->identity.lease_agent,
+		.tls13 = d->setup->config.multikueue.workers_tls13,
 		.fence = &d->fence,
 		.loop = d->loop,
 		.plug = d->setup->plug,

@@ -249,7 +249,7 @@ struct lease_thread *lease_thread_start(const struct lease_thread_options *o, st
 	atomic_init(&t->state, LEASE_STANDBY);
 	pthread_mutex_init(&t->holder_lock, NULL);
 	if (lease_init(&t->lease, &o->lease, clock_boot_ms(), err) == ERR_OK) {
-		t->client = blocking_new(o->endpoint, o->user_agent, err);
+		t->client = blocking_new(o->endpoint, o->user_agent, o->tls13, err);
 	}
 	if (!t->client) {
 		lease_thread_free(t);

@@ -29,6 +29,7 @@ struct lease_thread_options {
 	struct lease_options lease;
 	const struct endpoint *endpoint; /* the manager cluster; copied */
 	const char *user_agent;          /* borrowed */
+	bool tls13;                      /* nothing older than TLS 1.3 */
 	struct net_fence *fence;         /* borrowed: set to the lease's validity */
 	struct loop *loop;               /* borrowed: loop_wake on every change of state */
 	struct plug *plug;               /* borrowed, or NULL: whose hook is running */

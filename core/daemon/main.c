@@ -11,6 +11,7 @@
 #include "core/daemon/daemon.h"
 #include "core/daemon/descriptors.h"
 #include "core/daemon/rbac.h"
+#include "core/net/tls.h"
 #include "core/serve/cert_files.h"
 
 enum { OUTPUT_MAX = 8 * 1024 * 1024, EXIT_USAGE = 2 };
@@ -71,6 +72,9 @@ static int check_config(struct setup *s, const struct options *o)
 	code = setup_config(s, o, &err);
 	if (code == ERR_OK) {
 		code = setup_plugins(s, &err);
+	}
+	if (code == ERR_OK) {
+		code = tls_usable(&err);
 	}
 	if (code == ERR_OK &&
 	    (s->config.webhook_on || config_is_on(s->config.metrics_bind_address))) {

@@ -7,6 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/net/exchange.h"
+#include "core/net/tls.h"
 
 enum { POLL_MS = 100, SERVER_CONNECTIONS = 16, KEPT_CONNECTIONS = 64, CERT_MAX = 64 * 1024 };
 
@@ -42,7 +43,8 @@ struct asker *asker_new(const char *user_agent, struct mk_err *err)
 	}
 	list_init(&k->servers);
 	list_init(&k->questions);
-	k->env = (struct exchange_env){.user_agent = user_agent, .fence = &k->fence};
+	k->env = (struct exchange_env){
+		.user_agent = user_agent, .fence = &k->fence, .tls13 = tls_only_13(false)};
 	k->multi = curl_multi_init();
 	if (!k->multi ||
 	    curl_multi_setopt(k->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)SERVER_CONNECTIONS) !=

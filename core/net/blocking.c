@@ -9,6 +9,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/net/exchange.h"
+#include "core/net/tls.h"
 
 enum { POLL_MS = 100 };
 
@@ -21,7 +22,8 @@ struct blocking {
 	bool has_x;
 };
 
-struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, struct mk_err *err)
+struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, bool tls13,
+			      struct mk_err *err)
 {
 	struct blocking *b = mk_calloc(1, sizeof(*b));
 
@@ -29,7 +31,8 @@ struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, 
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
-	b->env = (struct exchange_env){.user_agent = user_agent, .fence = &b->fence};
+	b->env = (struct exchange_env){
+		.user_agent = user_agent, .fence = &b->fence, .tls13 = tls_only_13(tls13)};
 	b->peer = peer_new(e, NULL, err);
 	if (!b->peer) {
 		blocking_free(b);

@@ -24,7 +24,8 @@ struct blocking_answer {
 
 /* Strings of 'e' are copied, 'user_agent' is borrowed. libcurl must be initialised
  * (transport_curl_new). ERR_INVALID, ERR_NO_MEMORY. */
-struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, struct mk_err *err);
+struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, bool tls13,
+			      struct mk_err *err);
 void blocking_free(struct blocking *b); /* NULL is fine */
 
 /*

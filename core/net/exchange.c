@@ -264,7 +264,8 @@ static CURLcode set_tls(struct exchange *x)
 	struct peer *p = x->peer;
 	CURLcode rc = CURLE_OK;
 
-	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	SET(CURLOPT_SSLVERSION,
+	    (long)(x->env->tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2));
 	SET(CURLOPT_SSL_VERIFYPEER, 1L);
 	SET(CURLOPT_SSL_VERIFYHOST, 2L);
 	if (p->ca) {

@@ -29,6 +29,7 @@ enum {
 struct exchange_env {
 	const char *user_agent;
 	struct net_fence *fence; /* for TRANSPORT_WRITE */
+	bool tls13;              /* nothing older than TLS 1.3 */
 	uint64_t connects;       /* sockets opened so far */
 	int64_t live_sockets;
 	uint64_t bytes_in; /* bodies, as handed on */

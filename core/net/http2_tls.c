@@ -11,13 +11,13 @@
 #include "core/base/alloc.h"
 #include "core/net/tls.h"
 
-SSL_CTX *http2_tls_new(void)
+SSL_CTX *http2_tls_new(bool tls13)
 {
 	static const unsigned char alpn[] = "\x02h2\x08http/1.1";
 	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 
 	if (!ctx || SSL_CTX_set_alpn_protos(ctx, alpn, sizeof(alpn) - 1) != 0 ||
-	    SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1) {
+	    SSL_CTX_set_min_proto_version(ctx, tls13 ? TLS1_3_VERSION : TLS1_2_VERSION) != 1) {
 		SSL_CTX_free(ctx);
 		return NULL;
 	}

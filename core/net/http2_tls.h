@@ -10,8 +10,11 @@
 #include "core/base/err.h"
 #include "core/net/tls_creds.h"
 
-/* What connections have in common. To be freed with SSL_CTX_free. NULL: out of memory. */
-SSL_CTX *http2_tls_new(void);
+/*
+ * What connections have in common; 'tls13': nothing older than TLS 1.3. To be freed with
+ * SSL_CTX_free. NULL: out of memory.
+ */
+SSL_CTX *http2_tls_new(bool tls13);
 
 /*
  * The client's end of a connection to 'name' (a DNS name or an IP address), which the server's

@@ -2,6 +2,7 @@
 /* Direct uses of OpenSSL in core/net; see tls.h. */
 #include "core/net/tls.h"
 
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
@@ -23,6 +24,32 @@ enum mk_code tls_check_pem(mk_str ca, mk_str cert, mk_str key, struct mk_err *er
 
 	tls_creds_free(c);
 	return c ? ERR_OK : err_set(err, why.code, "%s", why.msg);
+}
+
+enum mk_code tls_usable(struct mk_err *err)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_method());
+	unsigned long first = ERR_peek_error();
+	const char *why = ERR_reason_error_string(first);
+
+	if (!ctx) {
+		err_set(err, ERR_INVALID,
+			"OpenSSL cannot be used as it is configured (%s): see openssl.cnf or "
+			"OPENSSL_CONF, and the provider that it names",
+			why ? why : "no reason given");
+	}
+	ERR_clear_error();
+	SSL_CTX_free(ctx);
+	return ctx ? ERR_OK : ERR_INVALID;
+}
+
+bool tls_only_13(bool asked)
+{
+	SSL_CTX *ctx = asked ? NULL : SSL_CTX_new(TLS_method());
+	bool only = asked || (ctx && SSL_CTX_get_min_proto_version(ctx) == TLS1_3_VERSION);
+
+	SSL_CTX_free(ctx);
+	return only;
 }
 
 bool tls_is_http2(const void *ssl)

@@ -21,6 +21,19 @@ enum mk_code tls_check_pem(mk_str ca, mk_str cert, mk_str key, struct mk_err *er
  */
 int tls_no_passphrase(char *out, int size, int for_writing, void *ctx);
 
+/*
+ * Makes and drops a context, as every connection begins. ERR_INVALID, with OpenSSL's words: its
+ * configuration (openssl.cnf) leaves nothing to work with, as when it asks for algorithms of a
+ * provider that is not there.
+ */
+enum mk_code tls_usable(struct mk_err *err);
+
+/*
+ * May a connection have TLS 1.3 alone? If 'asked', or if openssl.cnf has such a MinProtocol, which
+ * a minimum that is set in a program would lower.
+ */
+bool tls_only_13(bool asked);
+
 /* Did the TLS session (an SSL *) agree on HTTP/2 by ALPN? */
 bool tls_is_http2(const void *ssl);
 

@@ -9,6 +9,7 @@
 #include "core/base/list.h"
 #include "core/net/cluster_table.h"
 #include "core/net/pool.h"
+#include "core/net/tls.h"
 
 enum {
 	CHUNK_MAX = 256 * 1024, /* bytes handed on in one callback */
@@ -466,7 +467,8 @@ struct transport_curl *transport_curl_new(const struct transport_options *o, str
 		return NULL;
 	}
 	t->o = *o;
-	t->env = (struct exchange_env){.user_agent = o->user_agent, .fence = o->fence};
+	t->env = (struct exchange_env){
+		.user_agent = o->user_agent, .fence = o->fence, .tls13 = tls_only_13(o->tls13)};
 	list_init(&t->ready);
 	t->vt = (struct transport){
 		.ctx = t,

@@ -7,6 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/net/http2_impl.h"
+#include "core/net/tls.h"
 
 #define LOST_TEXT "http2: client connection lost"
 
@@ -458,7 +459,7 @@ static bool make_parts(struct transport_http2 *t)
 		.limit_ms = RESOLVER_LIMIT_MS,
 		.getaddrinfo = o->getaddrinfo,
 	});
-	t->tls = http2_tls_new();
+	t->tls = http2_tls_new(tls_only_13(o->tls13));
 	t->bio = http2_tx_bio();
 	t->deadlines.enter = http2_enter;
 	t->deadlines.leave = http2_leave;

@@ -3,6 +3,7 @@
 #include "core/net/transport_net.h"
 
 #include "core/base/alloc.h"
+#include "core/net/tls.h"
 #include "core/net/transport_curl.h"
 #include "core/net/transport_http2.h"
 
@@ -97,7 +98,9 @@ struct transport_net *transport_net_new(const struct transport_options *o,
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
-	t->curl_owner = transport_curl_new(o, err);
+	if (tls_usable(err) == ERR_OK) {
+		t->curl_owner = transport_curl_new(o, err);
+	}
 	if (t->curl_owner && choice == TRANSPORT_AUTO) {
 		t->http2_owner = transport_http2_new(o, &fallback, err);
 	}

@@ -24,6 +24,7 @@ struct transport_options {
 	const char *user_agent;                                      /* borrowed */
 	void (*report)(void *ctx, const struct transport_report *r); /* or NULL */
 	void *report_ctx;
+	bool tls13; /* nothing older than TLS 1.3 */
 	/* For tests: in place of the system's; NULL else. */
 	int (*getaddrinfo)(const char *host, const char *port, const struct addrinfo *hints,
 			   struct addrinfo **ret);

@@ -189,7 +189,8 @@ static void test_our_values(void)
 		    "      hardMemory: 32Mi\n      hardCalls: 200000\n"
 		    "  dispatchers:\n    acme.io/x:\n      a: [1, {b: c}]\n  externalDispatchers: "
 		    "[acme.io/y]\n"
-		    "  network: {allowLoopback: true, allowLinkLocal: true, transport: curl}\n"
+		    "  network: {allowLoopback: true, allowLinkLocal: true, transport: curl,\n"
+		    "    tls: {minVersion: VersionTLS13}}\n"
 		    "  lostWorkerPolicy: Keep\n  workerMemory: 256Mi\n"
 		    "  formerOrigins: [old]\n  formerManagers: [a5e3b1b2, \"77\"]\n",
 		 "our keys");
@@ -198,7 +199,8 @@ static void test_our_values(void)
 		   c.multikueue.budgets.hard_memory == 33554432 &&
 		   c.multikueue.budgets.hard_calls == 200000 && c.multikueue.allow_loopback &&
 		   c.multikueue.allow_link_local && c.multikueue.only_libcurl &&
-		   c.multikueue.worker_lost_keep && c.multikueue.worker_lost_timeout_ms == 900000 &&
+		   c.multikueue.workers_tls13 && c.multikueue.worker_lost_keep &&
+		   c.multikueue.worker_lost_timeout_ms == 900000 &&
 		   c.multikueue.external_dispatchers.n == 1 && c.multikueue.former_origins.n == 1 &&
 		   str_is(c.multikueue.former_origins.v[0], "old") &&
 		   c.multikueue.former_managers.n == 2 &&

@@ -380,9 +380,11 @@ static void test_ours(void)
 		"multiKueue.plugins.budgets.softCalls: Invalid value: must not be greater than "
 		"hardCalls");
 	refused(MK "  dispatchers: {foo: {}}\n  externalDispatchers: [bar]\n  lostWorkerPolicy: x\n"
-		   "  network: {transport: http3}\n",
+		   "  network: {transport: http3, tls: {minVersion: VersionTLS11}}\n",
 		"multiKueue.network.transport: Unsupported value: \"http3\": supported values: "
 		"\"auto\", \"curl\"\n"
+		"multiKueue.network.tls.minVersion: Unsupported value: \"VersionTLS11\": supported "
+		"values: \"VersionTLS12\", \"VersionTLS13\"\n"
 		"multiKueue.dispatchers: Invalid value: \"foo\": must be a domain-prefixed path "
 		"(such as "
 		"\"acme.io/foo\") of at most 63 bytes\n"
