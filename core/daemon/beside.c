@@ -127,9 +127,9 @@ static bool start_thread(struct beside *b)
 }
 
 static enum mk_code begin(struct beside *b, const struct endpoint *e, const char *user_agent,
-			  struct mk_err *err)
+			  bool tls13, struct mk_err *err)
 {
-	b->client = blocking_new(e, user_agent, err);
+	b->client = blocking_new(e, user_agent, tls13, err);
 	if (!b->client) {
 		return ERR_INVALID;
 	}
@@ -151,7 +151,7 @@ struct beside *beside_start(const struct config_multikueue *c, const struct endp
 		atomic_init(&b->stop, false);
 		atomic_init(&b->seems, 0);
 	}
-	if (!b || begin(b, e, user_agent, &err) != ERR_OK) {
+	if (!b || begin(b, e, user_agent, c->workers_tls13, &err) != ERR_OK) {
 		log_write(LOG_WARN, "daemon", "cannot ask which Kueue is beside the daemon",
 			  LOG_ERR(&err), LOG_END);
 		beside_free(b);

@@ -322,13 +322,11 @@ static void program_done(void *ctx, uint64_t id, enum mk_code code, mk_str out, 
 static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 {
 	static const int signos[] = {SIGTERM, SIGINT};
+	const struct config_multikueue *mk = &d->setup->config.multikueue;
 	struct transport_options to = {.fence = &d->fence, .user_agent = d->identity.agent};
 
 	d->loop = loop_new(err);
-	if (!d->loop) {
-		return ERR_UNAVAILABLE;
-	}
-	if (notify_new(d->loop, &d->notify, err) != ERR_OK) {
+	if (!d->loop || notify_new(d->loop, &d->notify, err) != ERR_OK) {
 		return ERR_UNAVAILABLE;
 	}
 	signal(SIGHUP, SIG_IGN);
@@ -345,12 +343,11 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	}
 	loop_on_stall(d->loop, telemetry_stall, d->telemetry);
 	to.loop = d->loop;
-	to.tls13 = d->setup->config.multikueue.workers_tls13;
+	to.tls13 = mk->workers_tls13;
 	to.report = telemetry_report;
 	to.report_ctx = d->telemetry;
-	d->transport = transport_net_new(
-		&to, d->setup->config.multikueue.only_libcurl ? TRANSPORT_CURL : TRANSPORT_AUTO,
-		err);
+	d->transport =
+		transport_net_new(&to, mk->only_libcurl ? TRANSPORT_CURL : TRANSPORT_AUTO, err);
 	return d->transport ? ERR_OK : ERR_INVALID;
 }
 

@@ -150,3 +150,51 @@ bool http_next_header(mk_str *rest, mk_str *ret_name, mk_str *ret_value)
 	*ret_value = str_trim(str_sub(line, (size_t)colon + 1, line.n));
 	return true;
 }
+
+const char *http_reason(int status)
+{
+	switch (status) {
+	case 200:
+		return "OK";
+	case 400:
+		return "Bad Request";
+	case 401:
+		return "Unauthorized";
+	case 403:
+		return "Forbidden";
+	case 404:
+		return "Not Found";
+	case 405:
+		return "Method Not Allowed";
+	case 406:
+		return "Not Acceptable";
+	case 410:
+		return "Gone";
+	case 413:
+		return "Content Too Large";
+	case 431:
+		return "Request Header Fields Too Large";
+	case 500:
+		return "Internal Server Error";
+	case 501:
+		return "Not Implemented";
+	case 503:
+		return "Service Unavailable";
+	case 505:
+		return "HTTP Version Not Supported";
+	default:
+		return "Unknown";
+	}
+}
+
+const char *http_method(mk_str m)
+{
+	static const char *const known[] = {"GET", "HEAD", "POST"};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (str_is(m, known[i])) {
+			return known[i];
+		}
+	}
+	return NULL;
+}

@@ -31,6 +31,12 @@ int http_parse_head(mk_str text, size_t max_body, struct http_head *ret);
  */
 bool http_next_header(mk_str *rest, mk_str *ret_name, mk_str *ret_value);
 
+/* "GET", "HEAD" or "POST" for a method that is one of them, else NULL; static. */
+const char *http_method(mk_str m);
+
+/* The words behind a status that this server sends; static. */
+const char *http_reason(int status);
+
 /* Is this the name of the header 'want'? Case does not matter. */
 bool http_name_is(mk_str name, mk_str want);
 

@@ -27,20 +27,22 @@ struct connection {
 	struct bufferevent *bev;
 	struct loop_timer *limit; /* of what it is doing now */
 	int64_t born_ms;
-	size_t reserved; /* bytes of a body that is coming in */
-	bool idle;       /* between two requests */
-	bool writing;    /* an answer is not wholly taken yet */
-	bool is_local;   /* the client came by a loopback address */
-	bool waiting;    /* a whole request has come in, and the gate does not know yet */
-	bool retry;      /* ... and is to be asked again */
-	bool continued;  /* "100 Continue" was sent for the request that is coming in */
-	bool closing;    /* to be freed when the last answer is written */
+	size_t reserved;         /* bytes of a body that is coming in */
+	bool idle;               /* between two requests */
+	bool writing;            /* an answer is not wholly taken yet */
+	bool is_local;           /* the client came by a loopback address */
+	bool waiting;            /* a whole request has come in, and is not answered yet */
+	bool retry;              /* ... as the gate does not know, which is to be asked again */
+	bool continued;          /* "100 Continue" was sent for the request that is coming in */
+	bool closing;            /* to be freed when the last answer is written */
+	struct http_answer part; /* that takes several turns, when its 'more' is set; owned */
 };
 
 struct http_server {
 	struct loop *loop;
 	struct evconnlistener *listener;
 	struct loop_timer *accept_again; /* the process is out of descriptors */
+	struct loop_post *next_turn;     /* for answers that take several */
 	struct route *routes;
 	struct http_server_options o;
 	struct list_node connections;
@@ -53,44 +55,26 @@ struct http_server {
 
 /* --- answers --------------------------------------------------------------------------------- */
 
-static const char *reason_of(int status)
+static void taken(const void *data, size_t n, void *owned_body)
 {
-	switch (status) {
-	case 200:
-		return "OK";
-	case 400:
-		return "Bad Request";
-	case 401:
-		return "Unauthorized";
-	case 403:
-		return "Forbidden";
-	case 404:
-		return "Not Found";
-	case 405:
-		return "Method Not Allowed";
-	case 406:
-		return "Not Acceptable";
-	case 410:
-		return "Gone";
-	case 413:
-		return "Content Too Large";
-	case 431:
-		return "Request Header Fields Too Large";
-	case 500:
-		return "Internal Server Error";
-	case 501:
-		return "Not Implemented";
-	case 503:
-		return "Service Unavailable";
-	case 505:
-		return "HTTP Version Not Supported";
-	default:
-		return "Unknown";
+	(void)data;
+	(void)n;
+	mk_free(owned_body);
+}
+
+/* A long body is not copied: its memory goes to the connection. */
+static void add_body(struct evbuffer *out, struct buf *body)
+{
+	enum { LONG = 64 * 1024 };
+
+	if (body->n >= LONG && evbuffer_add_reference(out, body->p, body->n, taken, body->p) == 0) {
+		buf_init(body, body->cap);
+	} else {
+		evbuffer_add(out, body->p, body->n);
 	}
 }
 
-static void write_answer(struct connection *c, const struct http_answer *a, bool with_body,
-			 bool keep)
+static void write_answer(struct connection *c, struct http_answer *a, bool with_body, bool keep)
 {
 	struct evbuffer *out = bufferevent_get_output(c->bev);
 	int status = a->body.failed ? 500 : a->status;
@@ -100,11 +84,11 @@ static void write_answer(struct connection *c, const struct http_answer *a, bool
 		out,
 		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
 		"X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n%s%s\r\n",
-		status, reason_of(status), a->content_type, n,
+		status, http_reason(status), a->content_type, n,
 		status == 401 ? "WWW-Authenticate: Bearer\r\n" : "",
 		keep ? "" : "Connection: close\r\n");
 	if (with_body && n > 0) {
-		evbuffer_add(out, a->body.p, n);
+		add_body(out, &a->body);
 	}
 	if (!c->writing) { /* further requests do not extend the time to read the answers */
 		loop_timer_set(c->limit, HTTP_WRITE_MS);
@@ -121,7 +105,7 @@ static void refuse(struct connection *c, int status)
 	struct http_answer a = {.status = status, .content_type = "text/plain; charset=utf-8"};
 
 	buf_init(&a.body, 256);
-	buf_printf(&a.body, "%d %s\n", status, reason_of(status));
+	buf_printf(&a.body, "%d %s\n", status, http_reason(status));
 	write_answer(c, &a, true, false);
 	buf_done(&a.body);
 }
@@ -138,37 +122,42 @@ static const struct route *find_route(const struct http_server *s, mk_str path)
 	return NULL;
 }
 
-static const char *known_method(mk_str m)
-{
-	static const char *const known[] = {"GET", "HEAD", "POST"};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (str_is(m, known[i])) {
-			return known[i];
-		}
-	}
-	return NULL;
-}
-
-static void handle(const struct http_server *s, const struct http_request *rq,
-		   struct http_answer *a)
+/* Asks the gate, and then the handler. */
+static enum http_verdict handle(const struct http_server *s, const struct http_request *rq,
+				struct http_answer *a)
 {
 	const struct route *r = find_route(s, rq->path);
+	enum http_verdict verdict = s->o.gate ? s->o.gate(s->o.gate_ctx, rq, a) : HTTP_GO;
 
+	if (verdict != HTTP_GO) {
+		return verdict;
+	}
 	if (r) {
 		r->fn(r->ctx, rq, a);
 	} else {
 		a->status = 404;
 		buf_add(&a->body, STR("404 page not found\n"));
 	}
+	return verdict;
 }
 
-/* False: the gate does not know yet. */
+/* One turn for the answer that was begun: moves it to '*a'. */
+static void go_on(struct connection *c, struct http_answer *a)
+{
+	*a = c->part;
+	c->part.more = NULL;
+	if (a->more(a->more_ctx, a)) {
+		a->more = NULL;
+		a->more_free(a->more_ctx);
+	}
+}
+
+/* False: the gate does not know yet, or the answer takes further turns. */
 static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 {
 	const struct http_server *s = c->server;
 	size_t pending = evbuffer_get_length(bufferevent_get_output(c->bev));
-	struct http_request rq = {.method = known_method(h->method),
+	struct http_request rq = {.method = http_method(h->method),
 				  .path = h->path,
 				  .query = h->query,
 				  .body = body,
@@ -184,12 +173,16 @@ static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 		refuse(c, 405);
 		return true;
 	}
-	buf_init(&a.body, HTTP_MAX_ANSWER);
-	if (s->o.gate) {
-		verdict = s->o.gate(s->o.gate_ctx, &rq, &a);
+	if (c->part.more) {
+		go_on(c, &a);
+	} else {
+		buf_init(&a.body, HTTP_MAX_ANSWER);
+		verdict = handle(s, &rq, &a);
 	}
-	if (verdict == HTTP_GO) {
-		handle(s, &rq, &a);
+	if (a.more) {
+		c->part = a;
+		loop_post_now(s->next_turn);
+		return false;
 	}
 	if (verdict != HTTP_WAIT) {
 		/* Paused: at the limit of connections, the next client in the backlog gets this place. */
@@ -213,6 +206,10 @@ static void connection_free(struct connection *c)
 {
 	struct http_server *s = c->server;
 
+	if (c->part.more) {
+		c->part.more_free(c->part.more_ctx);
+		buf_done(&c->part.body);
+	}
 	set_reserved(c, 0);
 	list_del(&c->node);
 	s->n_connections--;
@@ -440,6 +437,47 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	keep_limit(s);
 }
 
+static bool has_part(const struct connection *c)
+{
+	return c->part.more != NULL;
+}
+
+static bool has_retry(const struct connection *c)
+{
+	return c->retry;
+}
+
+/* The first one that 'fits'; an answer may do anything to the list. NULL: none. */
+static struct connection *find_one(const struct http_server *s,
+				   bool (*fits)(const struct connection *c))
+{
+	for (struct list_node *n = s->connections.next; n != &s->connections; n = n->next) {
+		struct connection *c = LIST_ENTRY(n, struct connection, node);
+
+		if (fits(c)) {
+			return c;
+		}
+	}
+	return NULL;
+}
+
+static void take_turn(void *ctx)
+{
+	struct http_server *s = ctx;
+	struct connection *c = find_one(s, has_part);
+
+	if (c) {
+		list_del(&c->node); /* the next turn is another one's */
+		list_add_tail(&s->connections, &c->node);
+		c->waiting = false;
+		while (take_request(c)) {
+		}
+	}
+	if (find_one(s, has_part)) {
+		loop_post_now(s->next_turn);
+	}
+}
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 /* What is 0 gets its default. */
@@ -474,7 +512,8 @@ struct http_server *http_server_open(struct loop *l, const struct http_server_op
 	list_init(&s->connections);
 	list_init(&s->idle);
 	s->accept_again = loop_timer_new(l, accept_again, s);
-	if (!s->accept_again) {
+	s->next_turn = loop_post_new(l, take_turn, s);
+	if (!s->accept_again || !s->next_turn) {
 		http_server_free(s);
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
@@ -505,6 +544,7 @@ void http_server_free(struct http_server *s)
 		s->listener = NULL;
 	}
 	loop_timer_free(s->accept_again);
+	loop_post_free(s->next_turn);
 	free_all(&s->connections);
 	free_all(&s->idle);
 	while (s->routes) {
@@ -532,28 +572,15 @@ bool http_server_handle(struct http_server *s, const char *path, http_handler_fn
 	return true;
 }
 
-/* One whose turn has come; an answer may do anything to the list. */
-static struct connection *next_retry(struct http_server *s)
-{
-	for (struct list_node *n = s->connections.next; n != &s->connections; n = n->next) {
-		struct connection *c = LIST_ENTRY(n, struct connection, node);
-
-		if (c->retry) {
-			return c;
-		}
-	}
-	return NULL;
-}
-
 void http_server_retry(struct http_server *s)
 {
 	struct connection *c;
 
 	for (struct list_node *n = s->connections.next; n != &s->connections; n = n->next) {
 		c = LIST_ENTRY(n, struct connection, node);
-		c->retry = c->waiting;
+		c->retry = c->waiting && !c->part.more;
 	}
-	for (c = next_retry(s); c; c = next_retry(s)) {
+	for (c = find_one(s, has_retry); c; c = find_one(s, has_retry)) {
 		c->retry = false;
 		c->waiting = false;
 		while (take_request(c)) {

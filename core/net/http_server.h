@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small HTTP/1.1 server on the event loop, for health probes, metrics, JSON views and the webhook,
- * with or without TLS. A handler answers at once from memory; only the gate before it may take its
- * time. Everything that a client may use has a limit: size of header and body, bytes of bodies that
- * are coming in and of answers that the client does not read, number of connections, the time from
- * the first byte of a request to its end (and for the handshake), idle time and age. At the limit
- * of connections the one that is idle longest makes room; when none is idle, further ones wait in
- * the kernel's backlog. (Not libevent's evhttp: it limits neither the number nor the age of
- * connections.)
+ * with or without TLS. A handler answers from memory, at once or, when the answer is long, in
+ * several turns of the loop; only the gate before it may wait for others. Everything that a client
+ * may use has a limit: size of header and body, bytes of bodies that are coming in and of answers
+ * that the client does not read, number of connections, the time from the first byte of a request
+ * to its end (and for the handshake), idle time and age. At the limit of connections the one that
+ * is idle longest makes room; when none is idle, further ones wait in the kernel's backlog. (Not
+ * libevent's evhttp: it limits neither the number nor the age of connections.)
  */
 #ifndef MK_NET_HTTP_SERVER_H
 #define MK_NET_HTTP_SERVER_H
@@ -25,7 +25,7 @@ enum {
 	HTTP_MAX_HEADER = 16 * 1024,
 	HTTP_MAX_REQUEST_BODY = 1024 * 1024,
 	HTTP_MAX_INCOMING = 64 * 1024 * 1024, /* of bodies that are not complete, together */
-	HTTP_MAX_ANSWER = 16 * 1024 * 1024,
+	HTTP_MAX_ANSWER = 32 * 1024 * 1024,
 	HTTP_MAX_CONNECTIONS = 64,
 	/* Of answers that the client has not taken: the next one is the connection's last. */
 	HTTP_MAX_PENDING = 64 * 1024,
@@ -52,6 +52,14 @@ struct http_answer {
 	int status;               /* 200 unless changed */
 	const char *content_type; /* text/plain unless changed; static */
 	struct buf body;          /* to be written; over its cap: the answer is a 500 */
+	/*
+	 * For an answer that takes several turns of the loop, NULL unless a handler sets it: writes
+	 * on, and is true once the answer is complete. Called once in a turn, for one connection
+	 * after the other; nothing is sent before the end.
+	 */
+	bool (*more)(void *ctx, struct http_answer *answer);
+	void *more_ctx;
+	void (*more_free)(void *ctx); /* it is complete, or the client has gone */
 };
 
 /* 'rq' is borrowed for the call. */

@@ -4,10 +4,10 @@
 
 #include "core/base/alloc.h"
 #include "core/base/log.h"
-#include "core/base/metric.h"
 #include "core/net/http_server.h"
 #include "core/serve/api_server.h"
 #include "core/serve/metrics_server.h"
+#include "core/serve/scrape.h"
 #include "core/serve/ui.h"
 #include "core/serve/visibility.h"
 
@@ -47,6 +47,16 @@ static void readyz(void *ctx, const struct http_request *rq, struct http_answer 
 	}
 }
 
+static bool more_metrics(void *ctx, struct http_answer *a)
+{
+	return scrape_step(ctx, &a->body);
+}
+
+static void end_metrics(void *ctx)
+{
+	scrape_free(ctx);
+}
+
 static void metrics(void *ctx, const struct http_request *rq, struct http_answer *a)
 {
 	struct endpoints *e = ctx;
@@ -55,7 +65,13 @@ static void metrics(void *ctx, const struct http_request *rq, struct http_answer
 	(void)rq;
 	a->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	telemetry_gather(e->o.telemetry, &s);
-	metric_render(&a->body);
+	a->more_ctx = scrape_new(telemetry_requests(e->o.telemetry));
+	if (!a->more_ctx) {
+		a->body.failed = true;
+		return;
+	}
+	a->more = more_metrics;
+	a->more_free = end_metrics;
 }
 
 static void write_status(void *ctx, struct buf *out)

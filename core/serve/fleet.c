@@ -41,7 +41,6 @@ static void done_map(struct map *m)
 void fleet_done(struct fleet *f)
 {
 	for (LIST_EACH(n, &f->clusters)) {
-		rows_of_cluster_done(&LIST_ENTRY(n, struct fleet_cluster, node)->requests);
 	}
 	done_map(&f->by_id);
 	done_map(&f->queues);
@@ -77,7 +76,6 @@ struct fleet_cluster *fleet_add(struct fleet *f, cluster_id id, mk_str name)
 	}
 	snprintf(c->name, sizeof(c->name), "%.*s", STR_ARG(str_cut(name, FLEET_NAME_SIZE - 1)));
 	fleet_label(name, c->label);
-	rows_of_cluster_done(&c->requests);
 	f->text_is_old = true;
 	return c;
 }
@@ -119,7 +117,6 @@ void fleet_remove(struct fleet *f, struct fleet_cluster *c)
 	list_del(&c->node);
 	f->n_clusters--;
 	f->text_is_old = true;
-	rows_of_cluster_done(&c->requests);
 	mk_free(c);
 }
 

@@ -9,7 +9,6 @@
 #include "core/base/list.h"
 #include "core/base/map.h"
 #include "core/model/event.h"
-#include "core/serve/rows.h"
 
 enum {
 	FLEET_NAME_SIZE = 254,
@@ -28,7 +27,6 @@ struct fleet_cluster {
 	char source[FLEET_SOURCE_SIZE]; /* where its credentials come from, for readers */
 	bool unserved[KIND_MAX];        /* the log says that it does not serve the kind */
 	unsigned n_unserved;
-	struct rows_of_cluster requests; /* by its label; empty again when that changes */
 };
 
 struct fleet {

@@ -4,54 +4,7 @@
 
 #include "core/base/alloc.h"
 
-enum { ROWS_MAX = 64, ROWS_FIRST = 8, NAME_MAX_BYTES = 512 };
-
-struct rows_request {
-	struct metric_row row;
-	uint16_t verb;
-	int code;
-};
-
-size_t rows_verb(const char *name)
-{
-	static const char *const verbs[ROWS_VERBS] = {
-		"GET", "PATCH", "POST", "DELETE", "PUT", "WATCH",
-	};
-	size_t i = 0;
-
-	while (i < ROWS_VERBS && strcmp(name, verbs[i]) != 0) {
-		i++;
-	}
-	return i;
-}
-
-struct metric_row *rows_request(struct rows_of_cluster *r, size_t verb, int code)
-{
-	for (size_t i = 0; i < r->n; i++) {
-		if (r->v[i].verb == verb && r->v[i].code == code) {
-			return &r->v[i].row;
-		}
-	}
-	if (r->n == r->size) {
-		size_t size = r->size > 0 ? r->size * 2 : ROWS_FIRST;
-		struct rows_request *v =
-			size <= ROWS_MAX ? mk_realloc(r->v, size * sizeof(*v)) : NULL;
-
-		if (!v) {
-			return NULL;
-		}
-		r->v = v;
-		r->size = size;
-	}
-	r->v[r->n] = (struct rows_request){.verb = (uint16_t)verb, .code = code};
-	return &r->v[r->n++].row;
-}
-
-void rows_of_cluster_done(struct rows_of_cluster *r)
-{
-	mk_free(r->v);
-	*r = (struct rows_of_cluster){.v = NULL};
-}
+enum { NAME_MAX_BYTES = 512 };
 
 struct rows_pair *rows_pair(struct rows_pairs *p, mk_str queue, mk_str cluster)
 {

@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of metrics that are counted in for each request and each clone: found once by their labels,
- * then kept, so that counting formats no text. Owned by the telemetry; one thread.
+ * Rows of metrics that are counted in for each clone: found once by their labels, then kept, so
+ * that counting formats no text. Owned by the telemetry; one thread.
  */
 #ifndef MK_SERVE_ROWS_H
 #define MK_SERVE_ROWS_H
 
 #include "core/base/map.h"
 #include "core/base/metric.h"
-
-/* What a cluster is asked with, in the order of rows_verb_name. */
-enum { ROWS_VERBS = 6 };
-
-/* Requests of one cluster by verb and answer. Zero: none yet. */
-struct rows_of_cluster {
-	struct rows_request *v; /* owned */
-	size_t n, size;
-	struct metric_row seconds[ROWS_VERBS]; /* durations */
-};
-
-/* The number of a verb ("GET", "WATCH"), ROWS_VERBS when it is none of them. */
-size_t rows_verb(const char *name);
-
-/*
- * The row of 'verb' (below ROWS_VERBS) and 'code', which the caller chooses; zero when it is new.
- * Valid until the next call. NULL: out of memory, or more rows than a cluster can have.
- */
-struct metric_row *rows_request(struct rows_of_cluster *r, size_t verb, int code);
-/* Forgets all. */
-void rows_of_cluster_done(struct rows_of_cluster *r);
 
 /* What is counted for a ClusterQueue and a cluster. */
 struct rows_pair {

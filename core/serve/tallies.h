@@ -8,6 +8,7 @@
 
 #include "core/manager/manager.h"
 #include "core/serve/fleet.h"
+#include "core/serve/rows.h"
 
 enum { TALLIES_REASONS = 16, TALLIES_REASON_SIZE = 64 };
 

@@ -17,12 +17,7 @@
 #include "core/serve/tallies.h"
 
 enum {
-	/*
-	 * Rows of one cluster: verbs that it is asked with and what comes of them; reasons to lose
-	 * it.
-	 */
-	REQUESTS_OF_CLUSTER = 64,
-	DOWNS_OF_CLUSTER = 16,
+	DOWNS_OF_CLUSTER = 16, /* rows of one cluster: reasons to lose it */
 };
 
 #ifdef __clang__
@@ -42,7 +37,8 @@ struct telemetry {
 	int64_t beat_ms, beat_gap_ms; /* the last heartbeat; the longest time between two */
 	struct tallies tallies;
 	struct cluster_status status;
-	struct metric *requests, *request_seconds, *link_up, *link_downs, *unserved;
+	struct requests requests;
+	struct metric *link_up, *link_downs, *unserved;
 	struct metric *stall, *max_stall, *max_cpu, *beat_gap, *leader, *pending, *queued,
 		*in_flight;
 	struct metric *workloads, *frozen, *overdue, *objects, *store_bytes;
@@ -55,12 +51,6 @@ struct telemetry {
 
 static void register_wire(struct telemetry *t)
 {
-	t->requests = metric_counter("multikueue_requests_total",
-				     "Requests to API servers by verb and status code.", "cluster",
-				     "verb", "code", NULL);
-	t->request_seconds = metric_histogram(
-		"multikueue_request_seconds", "Duration of requests other than watches.",
-		metric_seconds, metric_n_seconds, "cluster", "verb", NULL);
 	t->link_up = metric_gauge("multikueue_link_up",
 				  "1 while the cluster's requests work and its lists are complete.",
 				  "cluster", NULL);
@@ -150,8 +140,6 @@ static void set_limits(struct telemetry *t)
 {
 	size_t n = t->fleet.n_clusters;
 
-	metric_limit(t->requests, n * REQUESTS_OF_CLUSTER);
-	metric_limit(t->request_seconds, n * ROWS_VERBS);
 	metric_limit(t->link_downs, n * DOWNS_OF_CLUSTER);
 	metric_limit(t->link_up, n);
 	metric_limit(t->unserved, n);
@@ -168,8 +156,7 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 		metric_forget(t->link_up, 0, label);
 		metric_forget(t->link_downs, 0, label);
 		metric_forget(t->unserved, 0, label);
-		metric_forget(t->requests, 0, label);
-		metric_forget(t->request_seconds, 0, label);
+		requests_forget(&t->requests, label);
 		tallies_forget_cluster(&t->tallies, label);
 		fleet_remove(&t->fleet, c);
 		set_limits(t);
@@ -318,41 +305,19 @@ struct manager_observer telemetry_observer(struct telemetry *t)
 		.ctx = t, .on_event = on_event, .on_op = on_op, .on_count = on_count};
 }
 
-/* By its labels, as the row was not found yet. 'row' may be NULL. */
-static void count_request(struct telemetry *t, const struct transport_report *r,
-			  struct metric_row *row)
-{
-	char number[16];
-	char status[8];
-	mk_str labels[3];
-
-	snprintf(status, sizeof(status), "%d", r->status);
-	labels[0] = cluster_label(t, r->cluster, number);
-	labels[1] = str_of(r->method);
-	labels[2] = r->status > 0 ? str_of(status) : str_of(err_code_name(r->code));
-	rows_add(row, t->requests, labels);
-}
-
 void telemetry_report(void *ctx, const struct transport_report *r)
 {
 	struct telemetry *t = ctx;
-	struct fleet_cluster *c = fleet_find(&t->fleet, r->cluster);
-	size_t verb = rows_verb(r->method);
-	int code = r->status > 0 ? r->status : -(int)r->code;
-	struct metric_row *row =
-		c && verb < ROWS_VERBS ? rows_request(&c->requests, verb, code) : NULL;
+	char number[16];
+	double seconds = strcmp(r->method, "WATCH") == 0 ? -1 : (double)r->dur_us / 1e6;
 
-	if (!(row && metric_row_add(row, 1))) {
-		count_request(t, r, row);
-	}
-	if (strcmp(r->method, "WATCH") != 0) {
-		char number[16];
+	requests_count(&t->requests, cluster_label(t, r->cluster, number), r->method,
+		       r->status > 0 ? r->status : -(int)r->code, seconds);
+}
 
-		rows_observe(c && verb < ROWS_VERBS ? &c->requests.seconds[verb] : NULL,
-			     t->request_seconds,
-			     METRIC_LABELS(cluster_label(t, r->cluster, number), str_of(r->method)),
-			     (double)r->dur_us / 1e6);
-	}
+const struct requests *telemetry_requests(const struct telemetry *t)
+{
+	return &t->requests;
 }
 
 void telemetry_stall(void *ctx, int64_t us)
@@ -513,6 +478,7 @@ struct telemetry *telemetry_new(bool elects)
 	register_wire(t);
 	register_work(t);
 	register_process(t);
+	requests_init(&t->requests);
 	fleet_init(&t->fleet);
 	tallies_init(&t->tallies, &t->fleet, elects);
 	cluster_status_init(&t->status, elects);
@@ -526,6 +492,7 @@ struct telemetry *telemetry_new(bool elects)
 void telemetry_free(struct telemetry *t)
 {
 	if (t) {
+		requests_done(&t->requests);
 		fleet_done(&t->fleet);
 		tallies_done(&t->tallies);
 		cluster_status_done(&t->status);

@@ -13,6 +13,7 @@
 #include "core/net/transport_net.h"
 #include "core/serve/decisions.h"
 #include "core/serve/kueue_seen.h"
+#include "core/serve/requests.h"
 
 struct telemetry;
 
@@ -34,6 +35,9 @@ struct manager_observer telemetry_observer(struct telemetry *t);
 
 /* For transport_options.report; 'ctx' is the telemetry. */
 void telemetry_report(void *ctx, const struct transport_report *r);
+
+/* What telemetry_report counted, for scrape_new; borrowed. */
+const struct requests *telemetry_requests(const struct telemetry *t);
 
 /* For loop_on_stall of the main loop; 'ctx' is the telemetry. */
 void telemetry_stall(void *ctx, int64_t us);

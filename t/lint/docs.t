@@ -31,7 +31,11 @@ same() { # name, what the code has, what the page has (both sorted)
 # A registration: metric_counter("name", "help ...", "label", ..., NULL)
 cat core/serve/*.c core/daemon/*.c core/net/*.c | tr '\n\t' '  ' | sed 's/metric_\(counter\|gauge\|histogram\)(/\n\1 /g' |
 	sed -nE 's/^(counter|gauge|histogram) +"([a-z_]+)", +("[^"]*" *)+,(([^;"]*"[a-z_]+")*)[^;"]*NULL\);.*/\2 \1 \4/p' |
-	sed -E 's/ (metric_[a-z_]+|[a-z]+_seconds|sizeof\([^,]*),//g; s/[",]//g; s/ +/ /g; s/ $//' | sort >"$tmp/code"
+	sed -E 's/ (metric_[a-z_]+|[a-z]+_seconds|sizeof\([^,]*),//g; s/[",]//g; s/ +/ /g; s/ $//' >"$tmp/unsorted"
+# The table of core/serve/requests.c: {"counter", "name", "help", {"label", ...}}
+tr '\n\t' '  ' <core/serve/requests.c | sed 's/= {"/\n"/g' |
+	sed -nE 's/^"(counter|gauge|histogram)", +"([a-z_]+)", +"[^"]*", +\{([^}]*)\}.*/\2 \1 \3/p' |
+	sed 's/[",]//g' | sort - "$tmp/unsorted" >"$tmp/code"
 sed -nE 's/^\| `([a-z_]+)` \| ([a-z]+) \| ([^|]*)\|.*/\1 \2 \3/p' docs/metrics.md |
 	sed -E 's/[`,]//g; s/ +/ /g; s/ $//' | sort >"$tmp/page"
 same "docs/metrics.md: name, type and labels of each metric" "$tmp/code" "$tmp/page"

@@ -44,6 +44,10 @@ check "both files of rules say the same"
 # A registration: metric_counter("name", "help ...", "label", ..., NULL)
 cat core/*/*.c | tr '\n\t' '  ' | sed 's/metric_\(counter\|gauge\|histogram\)(/\n\1 /g' |
 	sed -nE 's/^(counter|gauge|histogram) +"([a-z_]+)".*/\2 \1/p' >"$tmp/registered"
+# ... or a row of the table of core/serve/requests.c: {"counter", "name", "help", {"label", ...}}
+echo >>"$tmp/registered"
+tr '\n\t' '  ' <core/serve/requests.c | sed 's/= {"/\n"/g' |
+	sed -nE 's/^"(counter|gauge|histogram)", +"([a-z_]+)".*/\2 \1/p' >>"$tmp/registered"
 # name, kind, labels; the three series of a histogram by their own names
 sed -nE 's/^\| `([a-z_]+)` \| ([a-z]+) \| ([^|]*)\|.*/\1 \2 \3/p' docs/metrics.md | sed 's/[`,]//g' |
 	awk '$2 != "histogram" { print; next }

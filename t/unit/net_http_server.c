@@ -35,6 +35,37 @@ static void on_bad(void *ctx, const struct http_request *rq, struct http_answer 
 	buf_add(&a->body, STR("{}"));
 }
 
+enum { PIECES = 5, PIECE = 40 * 1024 };
+
+static int begun, ended, pieces;
+
+static bool more_pieces(void *ctx, struct http_answer *a)
+{
+	int *n = ctx;
+
+	pieces++;
+	for (int i = 0; i < PIECE; i++) {
+		buf_add(&a->body, STR("p"));
+	}
+	return ++*n == PIECES;
+}
+
+static void end_pieces(void *ctx)
+{
+	ended++;
+	free(ctx);
+}
+
+static void on_pieces(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	(void)ctx;
+	(void)rq;
+	begun++;
+	a->more = more_pieces;
+	a->more_ctx = calloc(1, sizeof(int));
+	a->more_free = end_pieces;
+}
+
 static int dial(void)
 {
 	struct sockaddr_in sin = {.sin_family = AF_INET,
@@ -106,6 +137,58 @@ static void test_routes(void)
 	ok(strstr(out, " 501 ") || strstr(out, " 405 "), "other methods are refused");
 	talk("rubbish\r\n\r\n", 0, "\r\n\r\n", out);
 	ok(strstr(out, " 400 "), "rubbish is refused");
+}
+
+/* Turns the loop until 'n' answers were ended; the most pieces of one turn. */
+static int turns_until(int n, size_t got[2], const int fd[2])
+{
+	static char in[64 * 1024];
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	int most = 0;
+
+	while (clock_mono_ms() < end &&
+	       (ended < n || got[0] + got[1] < (size_t)n * PIECES * PIECE)) {
+		int before = pieces;
+
+		loop_turn(loop, 1);
+		most = pieces - before > most ? pieces - before : most;
+		for (int i = 0; i < 2; i++) {
+			ssize_t k = read(fd[i], in, sizeof(in));
+
+			got[i] += k > 0 ? (size_t)k : 0;
+		}
+	}
+	return most;
+}
+
+/* Answers that take several turns of the loop. */
+static void test_pieces(void)
+{
+	static const char one[] = "GET /pieces HTTP/1.1\r\nHost: x\r\n\r\n";
+	size_t got[2] = {0, 0};
+	int fd[2] = {dial(), dial()};
+	char out[4096];
+
+	for (int i = 0; i < 2; i++) {
+		ok(write(fd[i], one, sizeof(one) - 1) == (ssize_t)sizeof(one) - 1, "a request");
+	}
+	is_int(turns_until(2, got, fd), 1, "no turn of the loop writes more than one piece");
+	is_int(pieces, 2 * PIECES, "both answers take their turns");
+	ok(got[0] > PIECES * PIECE && got[0] == got[1], "... and arrive whole");
+	close(fd[0]);
+	http_server_retry(srv);
+	ok(write(fd[1], one, sizeof(one) - 1) == (ssize_t)sizeof(one) - 1, "one more");
+	for (int64_t end = clock_mono_ms() + PATIENCE_MS; begun < 3 && clock_mono_ms() < end;) {
+		loop_turn(loop, 1);
+	}
+	close(fd[1]);
+	for (int64_t end = clock_mono_ms() + PATIENCE_MS; ended < 3 && clock_mono_ms() < end;) {
+		loop_turn(loop, 1);
+	}
+	is_int(ended, 3, "when the client leaves, or the answer is complete, its state is freed");
+	talk("HEAD /pieces HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 0, "\r\n\r\n", out);
+	ok(strstr(out, " 200 OK") && strstr(out, "Content-Length: 204800\r\n"),
+	   "HEAD says how long it is");
 }
 
 static void test_limits(void)
@@ -336,6 +419,7 @@ static struct http_server *open_one(http_gate_fn *gate)
 	http_server_handle(s, "/hello", on_hello, NULL);
 	http_server_handle(s, "/bad", on_bad, NULL);
 	http_server_handle(s, "/large", on_large, NULL);
+	http_server_handle(s, "/pieces", on_pieces, NULL);
 	return s;
 }
 
@@ -344,6 +428,7 @@ int main(void)
 	loop = loop_new(NULL);
 	srv = open_one(NULL);
 	test_routes();
+	test_pieces();
 	test_limits();
 	test_pipeline();
 	test_descriptors();

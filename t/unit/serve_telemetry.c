@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/metric.h"
 #include "core/base/str.h"
+#include "core/serve/scrape.h"
 #include "core/serve/telemetry.h"
 
 enum { TOY = KIND_FIRST_JOB, W1 = 1 };
@@ -87,6 +88,16 @@ static void admitted(const char *queue, mk_str cluster)
 		.what = COUNT_ADMITTED, .cluster_queue = str_of(queue), .cluster = cluster});
 }
 
+/* The text of /metrics. */
+static void render(struct buf *b)
+{
+	struct scrape *s = scrape_new(telemetry_requests(t));
+
+	while (!scrape_step(s, b)) {
+	}
+	scrape_free(s);
+}
+
 /* What the metrics say of kinds that "w1" does not serve; "" = no row. */
 static const char *unserved_row(void)
 {
@@ -96,7 +107,7 @@ static const char *unserved_row(void)
 
 	row[0] = '\0';
 	buf_init(&b, 1 << 20);
-	metric_render(&b);
+	render(&b);
 	buf_add(&b, (mk_str){"", 1});
 	at = b.failed ? NULL : strstr(b.p, "multikueue_kinds_unserved{");
 	if (at) {
@@ -113,7 +124,7 @@ static int rows(void)
 	int n = 0;
 
 	buf_init(&b, 1 << 20);
-	metric_render(&b);
+	render(&b);
 	buf_add(&b, (mk_str){"", 1});
 	for (const char *p = b.failed ? NULL : strstr(b.p, "cluster=\"c"); p;
 	     p = strstr(p + 1, "cluster=\"c")) {
@@ -156,7 +167,7 @@ static int counter_rows(const char *part)
 	int n = 0;
 
 	buf_init(&b, 1 << 24);
-	metric_render(&b);
+	render(&b);
 	rest = buf_str(&b);
 	while (str_split(&rest, '\n', &line)) {
 		char copy[512];
@@ -256,7 +267,7 @@ static const char *sample(const char *row)
 
 	value[0] = '\0';
 	buf_init(&b, 1 << 24);
-	metric_render(&b);
+	render(&b);
 	buf_add(&b, (mk_str){"", 1});
 	at = b.failed ? NULL : strstr(b.p, row);
 	if (at) {

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of /metrics in pieces: the same as in one, and none long, however large the fleet. */
+#include "t/lib/tap.h"
+
+#include <stdlib.h>
+
+#include "core/base/err.h"
+#include "core/base/metric.h"
+#include "core/serve/scrape.h"
+
+static struct requests r;
+static size_t longest; /* bytes of a piece */
+static int steps;
+
+static void render(struct buf *b)
+{
+	struct scrape *s = scrape_new(&r);
+	bool done = false;
+
+	longest = 0;
+	for (steps = 0; !done; steps++) {
+		size_t before = b->n;
+
+		done = scrape_step(s, b);
+		longest = b->n - before > longest ? b->n - before : longest;
+	}
+	scrape_free(s);
+}
+
+static const struct {
+	const char *cluster, *verb;
+	int code;
+	double seconds;
+} asked[] = {
+	{"west", "PATCH", 200, 0.004}, {"east", "GET", 404, 0.001},
+	{"east", "GET", 200, 700},     {"w1", "WATCH", -ERR_UNAVAILABLE, -1},
+	{"west", "PATCH", 200, 1},     {"w10", "GET", 200, 0.25},
+	{"w1", "GET", 200, 0.125},     {"w-1", "GETS", 200, 0.5},
+	{"w-1", "GET", 409, 3},        {"a\"\\\nb\xff", "GET", 200, 0.75},
+	{"east", "WATCH", 200, -1},
+};
+
+static void others(void)
+{
+	metric_add(metric_counter("a_total", "A.", NULL), METRIC_NONE, 1);
+	metric_set(metric_gauge("multikueue_request_t", "T.", NULL), METRIC_NONE, 2);
+	metric_set(metric_gauge("multikueue_requests_running", "R.", NULL), METRIC_NONE, 3);
+	metric_set(metric_gauge("z", "Z.", "l", NULL), METRIC_LABELS(STR("\n# HELP b")), 4);
+}
+
+/* The registry with all families writes what a scrape writes. */
+static void same_text(void)
+{
+	struct metric *total, *seconds;
+	struct buf want, got;
+
+	total = metric_counter("multikueue_requests_total",
+			       "Requests to API servers by verb and status code.", "cluster",
+			       "verb", "code", NULL);
+	seconds = metric_histogram("multikueue_request_seconds",
+				   "Duration of requests other than watches.", metric_seconds,
+				   metric_n_seconds, "cluster", "verb", NULL);
+	buf_init(&want, 1 << 20);
+	buf_init(&got, 1 << 20);
+	others();
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		const mk_str cluster = str_of(asked[i].cluster), verb = str_of(asked[i].verb);
+		char code[32];
+
+		snprintf(code, sizeof(code), "%d", asked[i].code);
+		metric_add(total,
+			   METRIC_LABELS(cluster, verb,
+					 asked[i].code > 0 ? str_of(code) : STR("unavailable")),
+			   1);
+		if (asked[i].seconds >= 0) {
+			metric_observe(seconds, METRIC_LABELS(cluster, verb), asked[i].seconds);
+		}
+		requests_count(&r, cluster, asked[i].verb, asked[i].code, asked[i].seconds);
+	}
+	metric_render(&want);
+	metric_clear();
+	others();
+	render(&got);
+	is_str(got.p, want.p, "the text is that of one registry");
+	buf_clear(&got);
+	requests_done(&r);
+	buf_clear(&want);
+	metric_render(&want);
+	render(&got);
+	is_str(got.p, want.p, "without requests their families are silent");
+	buf_done(&want);
+	buf_done(&got);
+	metric_clear();
+}
+
+static int lines_with(const struct buf *b, const char *part)
+{
+	int n = 0;
+
+	for (const char *p = strstr(b->p, part); p; p = strstr(p + 1, part)) {
+		n++;
+	}
+	return n;
+}
+
+static void large_fleet(void)
+{
+	enum { CLUSTERS = 1000, A_CLUSTER = 24 * 1024 };
+	static const char *const verbs[] = {"GET", "PATCH", "POST", "DELETE"};
+	char name[32];
+	struct buf b;
+
+	buf_init(&b, 32 << 20);
+	for (int i = 0; i < CLUSTERS; i++) {
+		snprintf(name, sizeof(name), "worker-%d", i);
+		for (size_t v = 0; v < 4; v++) {
+			requests_count(&r, str_of(name), verbs[v], 200, 0.01);
+			requests_count(&r, str_of(name), verbs[v], 404, 0.01);
+		}
+	}
+	render(&b);
+	printf("# %zu bytes in %d turns, at most %zu in one\n", b.n, steps, longest);
+	ok(!b.failed && b.n > 4u << 20, "the text of a thousand workers");
+	ok(longest <= SCRAPE_PIECE + A_CLUSTER, "no turn writes more than a piece");
+	is_int(lines_with(&b, "\nmultikueue_request_seconds_count{"), CLUSTERS * 4,
+	       "each worker and verb has its durations");
+	is_int(lines_with(&b, "\nmultikueue_requests_total{"), CLUSTERS * 8, "... and its counts");
+	is_int(lines_with(&b, "# TYPE "), 2, "each family begins once");
+	buf_done(&b);
+}
+
+/* Clusters that come and go between two pieces. */
+static void changes(void)
+{
+	struct scrape *s = scrape_new(&r);
+	struct buf b;
+	char name[32];
+
+	buf_init(&b, 32 << 20);
+	scrape_step(s, &b);
+	scrape_step(s, &b);
+	for (int i = 0; i < 1000; i += 2) {
+		snprintf(name, sizeof(name), "worker-%d", i);
+		requests_forget(&r, str_of(name));
+	}
+	requests_count(&r, STR("zulu"), "GET", 200, 1);
+	while (!scrape_step(s, &b)) {
+	}
+	ok(lines_with(&b, "_count{cluster=\"worker-999\"") == 4 &&
+		   lines_with(&b, "_count{cluster=\"zulu\"") == 1,
+	   "those that stay, and new ones, are written");
+	is_int(lines_with(&b, "_count{cluster=\"worker-101\",verb=\"GET\"}"), 1, "once");
+	is_int(lines_with(&b, "requests_total{cluster=\"worker-998\""), 0,
+	       "those that went are not");
+	scrape_free(s);
+	buf_done(&b);
+	requests_done(&r);
+	is_int((int)r.bytes, 0, "what was counted of their text is given back");
+}
+
+static void limits(void)
+{
+	struct buf b;
+	char name[REQUESTS_LABEL];
+
+	buf_init(&b, 32 << 20);
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "VERB%d", i);
+		requests_count(&r, STR("one"), name, 100 + i, 1);
+	}
+	render(&b);
+	is_int(lines_with(&b, "\nmultikueue_requests_total{"), REQUESTS_ROWS,
+	       "a cluster has so many rows");
+	is_int(lines_with(&b, "verb=\"_other\",code=\"_other\"} 237\n"), 1,
+	       "the last is for the others");
+	is_int(lines_with(&b, "_seconds_count{"), REQUESTS_VERBS,
+	       "and so many verbs with durations");
+	is_int(lines_with(&b, "_seconds_count{cluster=\"one\",verb=\"_other\"} 293\n"), 1,
+	       "the same for them");
+	requests_done(&r);
+	for (int i = 0; i < 20000; i++) {
+		snprintf(name, sizeof(name), "%0*d", 100, i);
+		requests_count(&r, str_of(name), "GET", 200, 1);
+	}
+	buf_clear(&b);
+	render(&b);
+	ok(!b.failed && b.n < REQUESTS_BYTES * 5 / 4, "the text has an end");
+	is_int(lines_with(&b, "\nmultikueue_requests_total{cluster=\"_other\""), 1,
+	       "what has no room shares a row");
+	requests_done(&r);
+	buf_done(&b);
+}
+
+int main(void)
+{
+	requests_init(&r);
+	same_text();
+	large_fleet();
+	changes();
+	limits();
+	return done_testing();
+}
