@@ -15,11 +15,25 @@ endif
 FLAVOUR ?= $(if $(filter deb image sbom,$(MAKECMDGOALS)),release,dev)
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(findstring clang,$(CC)),clang++,g++)
+# ARCH=arm64 builds for that architecture, below build/arm64: Debian's cross compiler, libraries of conf/cross/sysroot.
+# CROSS is empty in a build for this machine.
+CROSS := $(if $(ARCH),$(filter-out $(shell dpkg --print-architecture),$(ARCH)))
+ifneq ($(CROSS),)
+TRIPLET := $(patsubst arm64,aarch64-linux-gnu,$(filter arm64,$(CROSS)))
+$(if $(TRIPLET),,$(error ARCH=$(CROSS): builds for another architecture are for arm64 alone))
+$(if $(filter deb krew man sbom,$(MAKECMDGOALS)),$(error ARCH=$(CROSS) is for all, install and image: $(MAKECMDGOALS) takes a machine of that architecture))
+override CC := $(TRIPLET)-gcc
+SYSROOT := $(CURDIR)/build/$(CROSS)/root
+endif
 IS_CLANG := $(findstring clang,$(CC))
-B := build/$(FLAVOUR)$(if $(IS_CLANG),-clang)
+B := build/$(if $(CROSS),$(CROSS)/)$(FLAVOUR)$(if $(IS_CLANG),-clang)
 VERSION := $(shell cat VERSION)
 # Asked by the shell each time: conf/install-deps may make the folder while make reads this file.
+ifeq ($(CROSS),)
 PKG_CONFIG = PKG_CONFIG_PATH=$$(ls -d build/deps/usr/lib/*/pkgconfig 2>/dev/null):$$PKG_CONFIG_PATH pkg-config
+else
+PKG_CONFIG = PKG_CONFIG_PATH= PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(TRIPLET)/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) pkg-config
+endif
 
 comma := ,
 # One short line per command; V=1 shows the whole.
@@ -30,7 +44,7 @@ PKGS := libcurl libcrypto libssl yaml-0.1 libevent_core libevent_extra libevent_
 NEED_DEPS := $(filter-out help clean deps dist chart fmt fmt-check,$(or $(MAKECMDGOALS),all))
 ifneq ($(NEED_DEPS),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) && command -v $(CC) || echo missing),$(shell command -v $(CC)))
-DEPS_DONE := $(shell conf/install-deps test >&2 && echo ok)
+DEPS_DONE := $(shell conf/install-deps $(or $(CROSS),test) >&2 && echo ok)
 ifeq ($(DEPS_DONE),)
 $(error the packages of conf/install-deps are missing and could not be installed)
 endif
@@ -38,7 +52,7 @@ endif
 DEP_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PKGS)))
 pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
 # yyjson out of build/deps: what is installed brings it along, and finds it by its own place, in build/lib before.
-DEPS_LIB := $(shell ls -d build/deps/usr/lib/*-linux-* 2>/dev/null)
+DEPS_LIB := $(if $(CROSS),$(SYSROOT)/usr/lib/$(TRIPLET),$(shell ls -d build/deps/usr/lib/*-linux-* 2>/dev/null))
 RPATH := $(addprefix -Wl$(comma)-rpath$(comma),$(abspath $(DEPS_LIB)))
 BASE_LIBS_ALL := $(call pkg_libs,yyjson yaml-0.1 libcrypto) -ldl -lpthread -lm
 BASE_LIBS = $(RPATH) $(BASE_LIBS_ALL)
@@ -57,14 +71,14 @@ WARN := $(subst -Wcast-align=strict,-Wcast-align,$(WARN)) -Wimplicit-fallthrough
 endif
 WERROR ?= -Werror
 CPPFLAGS += -I. -Isdk -D_GNU_SOURCE -DMK_VERSION='"$(VERSION)"'
-HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection=full
+HARDEN := -fstack-protector-strong -fstack-clash-protection $(if $(CROSS),-mbranch-protection=standard,-fcf-protection=full)
 # A section for each function and table: a program has only what it reaches.
-CFLAGS_all := -std=c17 -g -ffunction-sections -fdata-sections -fvisibility=hidden -fno-common -fno-omit-frame-pointer -fPIC $(WARN) $(WERROR) $(HARDEN)
+CFLAGS_all := -std=c17 -g -ffunction-sections -fdata-sections -fvisibility=hidden -fno-common -fno-omit-frame-pointer -fPIC $(WARN) $(WERROR) $(HARDEN) $(addprefix --sysroot=,$(SYSROOT))
 # clang 14 wants another flag first
 ZERO_INIT := $(if $(shell $(CC) -ftrivial-auto-var-init=zero -E -xc /dev/null 2>&1 >/dev/null),,-ftrivial-auto-var-init=zero)
 CFLAGS_dev := -O2 $(ZERO_INIT) -D_FORTIFY_SOURCE=2
 # What is installed: optimised over all files, where compiler, linker and ar can. clang wants an ar of its own.
-AR := $(if $(IS_CLANG),$(or $(shell command -v llvm-ar),ar),ar)
+AR := $(if $(IS_CLANG),$(or $(shell command -v llvm-ar),ar),$(if $(CROSS),$(TRIPLET)-gcc-)ar)
 LTO := $(if $(IS_CLANG),-flto=thin,-flto=auto -fno-fat-lto-objects)
 LTO := $(if $(filter release,$(FLAVOUR)),$(if $(shell d=$$(mktemp -d) && cd $$d && echo 'int f(void); int f(void) { return 0; }' >f.c && echo 'int f(void); int main(void) { return f(); }' >m.c && \
 	{ $(CC) $(LTO) -c f.c && $(AR) rcs f.a f.o && $(CC) $(LTO) m.c f.a -o m || echo no; } 2>&1; rm -rf $$d),,$(LTO)))
@@ -76,10 +90,11 @@ CFLAGS_cov := -O0 --coverage
 # the simulation, for hours
 CFLAGS_soak := -O3 -flto=auto
 CFLAGS_fuzz := -O1 -DMK_FUZZ -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-LDFLAGS_all := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed -Wl,--gc-sections -pie
+LDFLAGS_all := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed -Wl,--gc-sections -pie $(addprefix --sysroot=,$(SYSROOT))
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_cov := --coverage
-LDFLAGS_release := -O3 $(LTO) $(ZERO_INIT) $(HARDEN)
+# Link-time optimisation writes debug information, and the build id is made of it.
+LDFLAGS_release := -ffile-prefix-map=$(CURDIR)=. -O3 $(LTO) $(ZERO_INIT) $(HARDEN)
 LDFLAGS_soak := -O3 -flto=auto
 LDFLAGS_fuzz := -fsanitize=address,undefined
 ALL_CFLAGS = $(CPPFLAGS) $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS) $(DEP_CFLAGS)
@@ -285,7 +300,8 @@ rbac: $(B)/multikueued $(PLUGINS) ## conf/rbac/*.yaml: the least rights for the 
 
 # The date of what is packed: that of the last commit, or in an archive of `make dist` of its files, which is the same.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
-MAN := multikueued.8 multikueued.yaml.5 kubectl-multikueue.1
+# Programs that do not run here print no --help: a build for another architecture has no man pages.
+MAN := $(if $(CROSS),,multikueued.8 multikueued.yaml.5 kubectl-multikueue.1)
 man: $(B)/multikueued $(B)/kubectl-multikueue ## man pages, of --help and docs/: build/FLAVOUR/man/
 	@docs/man/pages $(B) $(B)/man $(SOURCE_DATE_EPOCH)
 
@@ -301,7 +317,7 @@ fmt-check: ## is everything formatted?
 
 PREFIX ?= /usr/local
 SHARE := $(PREFIX)/share/multikueue
-install: $(INSTALLED) $(PLUGINS) man ## daemon, systemd unit, man pages, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
+install: $(INSTALLED) $(PLUGINS) $(if $(MAN),man) ## daemon, systemd unit, man pages, kubectl plugin, plugins, SDK, manifests and pages below PREFIX (DESTDIR for packages)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/multikueue/plugins include/multikueue lib/pkgconfig lib/systemd/system)
 	install -m 755 $(INSTALLED) conf/kubectl_complete-multikueue $(DESTDIR)$(PREFIX)/bin
 	$(if $(DEPS_LIB),install -m 644 $(DEPS_LIB)/libyyjson.so.0 $(DESTDIR)$(PREFIX)/lib/multikueue)
@@ -346,14 +362,15 @@ deb: $(INSTALLED) $(PLUGINS) man ## a package for Debian and its like: build/mul
 sbom: $(INSTALLED) $(PLUGINS) ## what the programs consist of, with licences, as SPDX 2.3: build/multikueued-VERSION.spdx.json
 	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/sbom/build build/multikueued-$(VERSION).spdx.json $(VERSION) '$(CC)' $^
 
-image: $(INSTALLED) $(PLUGINS) man ## a container image, as an OCI layout in a tar: build/multikueued-VERSION-ARCH.oci.tar
+# The image has no man pages.
+image: $(INSTALLED) $(PLUGINS) ## a container image, as an OCI layout in a tar: build/multikueued-VERSION-ARCH.oci.tar (ARCH=arm64: for that architecture)
 	@rm -rf $(B)/image
-	@$(MAKE) -s --no-print-directory install FLAVOUR=$(FLAVOUR) CC='$(CC)' SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) DESTDIR=$(abspath $(B))/image PREFIX=/usr/local >/dev/null
-	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/image/build $(abspath $(B))/image build/multikueued-$(VERSION)-$$(dpkg --print-architecture).oci.tar $(VERSION)
+	@$(MAKE) -s --no-print-directory install FLAVOUR=$(FLAVOUR) CC='$(CC)' ARCH=$(CROSS) MAN= SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) DESTDIR=$(abspath $(B))/image PREFIX=/usr/local >/dev/null
+	@SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) conf/image/build $(abspath $(B))/image build/multikueued-$(VERSION)-$(or $(CROSS),$$(dpkg --print-architecture)).oci.tar $(VERSION) $(CROSS)
 	@rm -rf $(B)/image
 
 clean: ## remove build/ except the unpacked packages
-	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang) build/lib build/mutants build/krew build/helm build/image
+	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang build/arm64/$(f)) build/lib build/arm64/lib build/mutants build/krew build/helm build/image
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile

@@ -3,6 +3,8 @@
  * The scan of an object's bytes: what it finds, what it does not understand, that it agrees with
  * the parser, and that it never reads behind the text.
  */
+#include <stdlib.h>
+
 #include "core/base/alloc.h"
 #include "core/base/json.h"
 #include "core/base/rng.h"
