@@ -208,8 +208,8 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # --- what people type ------------------------------------------------------------------------------
-.PHONY: all help deps rbac man dist deb sbom image krew chart demo test test-real test-curl test-asan test-valgrind coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-pages bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
-.PHONY: sanitized valgrinded covered fuzzed
+.PHONY: all help deps rbac man dist deb sbom image krew chart demo test test-real test-curl test-asan test-valgrind test-arm64 test-repeat coverage fuzz check sim soak bench bench-fleet bench-day bench-dead bench-pages bench-churn bench-quota bench-quota-instructions lint fmt fmt-check clean install
+.PHONY: sanitized valgrinded emulated covered fuzzed
 PROVE := prove --timer
 
 deps: ## install the packages that the build and the tests need
@@ -233,6 +233,14 @@ test-asan: ## unit, plan and ABI tests with AddressSanitizer, UBSan and LSan
 test-valgrind: ## unit and plan tests under valgrind (slow)
 	@$(MAKE) --no-print-directory FLAVOUR=valgrind CC=$(CC) valgrinded
 
+test-arm64: $(B)/kubesim $(B)/demo ## unit and plan tests built for arm64 under an emulator, and jobs by the daemon of its image (slow)
+	@conf/install-deps arm64
+	@$(MAKE) --no-print-directory ARCH=arm64 FLAVOUR=$(FLAVOUR) emulated
+	@$(PROVE) --exec 'env ARCH=arm64 B=$(B)' t/package/image.t
+
+test-repeat: ## two images of builds from nothing, in two folders, have one digest (minutes; REPEAT=arm64: those for arm64)
+	@REPEAT=$(or $(REPEAT),$(shell dpkg --print-architecture)) $(PROVE) -v t/package/repeat.t
+
 coverage: ## branches taken by unit, plan and simulation tests, per layer (FILES=1, SEEDS=n, LIMIT=85)
 	@$(MAKE) --no-print-directory FLAVOUR=cov CC=$(CC) covered
 
@@ -247,6 +255,10 @@ sanitized: all $(UNIT)
 valgrinded: all $(UNIT)
 	@B=$(B) CC='$(CC)' EVERY=97 SEEDS=20 QUOTA_CASES=400 QUOTA_DECISIONS=6000 \
 		WRAP='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' t/run unit plan
+
+# Fewer cases of the programs that try thousands, as above.
+emulated: $(B)/multikueued $(B)/mk-plugin-check $(PLUGINS) $(filter $(B)/t/unit/% $(B)/t/plan/%,$(UNIT))
+	@B=$(B) EVERY=97 SEEDS=20 QUOTA_CASES=400 QUOTA_DECISIONS=6000 WRAP='t/lib/emulated $(SYSROOT)' t/run unit plan
 
 covered: all $(UNIT)
 	@B=$(B) GCOV='$(if $(IS_CLANG),llvm-cov gcov,gcov)' SEEDS='$(or $(SEEDS),300)' FILES='$(FILES)' LIMIT='$(or $(LIMIT),0)' t/coverage
