@@ -55,7 +55,7 @@ static void tell(const struct beside *b, int seems, const char *why)
 		LOG_END);
 }
 
-/* From a complete answer. *ret_why: by what it is known, or why it is not. */
+/* From a complete answer. Leaves in 'why' by what it is known, or why it is not. */
 static int judge(const struct blocking_answer *answer, char why[static 64])
 {
 	struct json *doc = NULL;
