@@ -85,6 +85,28 @@ at 10 w1 DELETED "$(copy 3 '"suspend":false' "$COMPLETE")"
 at 20 mgr MODIFIED "$(wl '"clusterName":"w1"')"
 says "Job j on w1: removed before its end was on record" "an end is lost"
 
+# ended SECONDS: on record since then.
+ended()
+{
+	wl '"clusterName":"w1","conditions":[{"type":"Finished","status":"True","lastTransitionTime":"2026-01-01T00:00:'"$1"'Z"}]'
+}
+placed
+at 10 w1 DELETED "$(copy 3 '"suspend":false' "$COMPLETE")"
+at 20 mgr MODIFIED "$(ended 10)"
+at 21 mgr DELETED "$(ended 10)"
+says "" "an end that the manager's watch tells of late"
+
+placed
+at 10 w1 DELETED "$(copy 3 '"suspend":false' "$COMPLETE")"
+at 20 mgr MODIFIED "$(ended 11)"
+at 21 mgr DELETED "$(ended 11)"
+says "Job j on w1: removed before its end was on record" "an end that came late"
+
+placed
+at 10 w1 DELETED "$(copy 3 '"suspend":false' "$COMPLETE")"
+at 20 mgr DELETED "$(wl '"clusterName":"w1"')"
+says "Job j on w1: removed before its end was on record" "an end that never came"
+
 placed
 at 10 mgr MODIFIED "$(wl '"clusterName":"w2"')"
 says "Workload w: clusterName changed from w1 to w2" "the cluster changes"

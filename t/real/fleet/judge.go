@@ -24,9 +24,13 @@ const (
 	prebuilt    = "kueue.x-k8s.io/prebuilt-workload-name"
 	overlapMax  = 200 * time.Millisecond
 	arrivalMax  = time.Second
+	lagMax      = 30 * time.Second // of a watch on a busy machine
 )
 
-type condition struct{ Type, Status, Reason, Message string }
+type condition struct {
+	Type, Status, Reason, Message string
+	LastTransitionTime            time.Time
+}
 
 // object is of a Job and of a Workload what the rules need.
 type object struct {
@@ -50,6 +54,15 @@ type object struct {
 func (o *object) is(types ...string) bool {
 	return o != nil && slices.ContainsFunc(o.Status.Conditions, func(c condition) bool {
 		return c.Status == "True" && slices.Contains(types, c.Type)
+	})
+}
+
+// was says whether one of the conditions has been true since 'at' or before, by the server's clock,
+// which has whole seconds.
+func (o *object) was(at time.Time, types ...string) bool {
+	return o != nil && slices.ContainsFunc(o.Status.Conditions, func(c condition) bool {
+		return c.Status == "True" && slices.Contains(types, c.Type) &&
+			!c.LastTransitionTime.IsZero() && !c.LastTransitionTime.After(at)
 	})
 }
 
@@ -78,6 +91,7 @@ type judge struct {
 	alias        map[string]string  // planes of MultiKueueClusters that are not called like theirs
 	state        map[string]*object // plane/kind/name
 	doubts       []*doubt
+	now          time.Time // of the entry
 	out          io.Writer
 }
 
@@ -159,6 +173,7 @@ func (j *judge) entry(e *entry) error {
 
 // settle speaks of every doubt that nothing has removed in time.
 func (j *judge) settle(now time.Time) {
+	j.now = now
 	j.doubts = slices.DeleteFunc(j.doubts, func(d *doubt) bool {
 		if d.settled() {
 			return true
@@ -275,16 +290,25 @@ func (j *judge) workloadOf(o *object) *object {
 	return j.get(j.manager, "Workload", name)
 }
 
+// removed: a copy that had ended is gone. The manager's event of that end may arrive much later than
+// this one; then it tells by its own time that it came first.
+func (j *judge) removed(at time.Time, o *object, plane string) {
+	j.doubt(at, lagMax, func() bool {
+		w := j.workloadOf(o)
+		if j.now.After(at.Add(arrivalMax)) {
+			return w.was(at, "Finished", "Evicted")
+		}
+		return w == nil || w.is("Finished", "Evicted") || !j.committed(w, plane)
+	}, "Job %s on %s: removed before its end was on record", o.Metadata.Name, plane)
+}
+
 // remoteJob: a copy is made on the committed cluster alone, runs on one worker only, and is not
 // removed before its end is on record.
 func (j *judge) remoteJob(e *entry, old, o *object) {
 	name, plane := o.Metadata.Name, e.Plane
 	if e.Type == "DELETED" {
 		if o.ended() && !j.mayRemove {
-			j.doubt(e.Time, arrivalMax, func() bool {
-				w := j.workloadOf(o)
-				return w == nil || w.is("Finished", "Evicted") || !j.committed(w, plane)
-			}, "Job %s on %s: removed before its end was on record", name, plane)
+			j.removed(e.Time, o, plane)
 		}
 		return
 	}
