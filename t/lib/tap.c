@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/tap.h"
 
+#include <stdlib.h>
+
 static int tap_count;
 static int tap_failed;
 
@@ -43,4 +45,11 @@ int tap_done(void)
 {
 	printf("1..%d\n", tap_count);
 	return tap_failed == 0 ? 0 : 1;
+}
+
+bool tap_valgrind(void)
+{
+	const char *wrap = getenv("WRAP");
+
+	return wrap != NULL && strstr(wrap, "valgrind") != NULL;
 }

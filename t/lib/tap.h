@@ -20,6 +20,12 @@ bool tap_is_str(const char *got, const char *want, const char *name, const char 
 /* Prints the plan. Returns the program's exit status: 0 when every check passed. */
 int tap_done(void);
 
+/*
+ * True under valgrind (make test-valgrind), where a program takes fifty times as long, and what the
+ * kernel accepted beyond a lowered limit of descriptors is closed.
+ */
+bool tap_valgrind(void);
+
 #define ok(pass, name) tap_ok((pass), (name), __FILE__, __LINE__)
 #define is_int(got, want, name) \
 	tap_is_int((int64_t)(got), (int64_t)(want), (name), __FILE__, __LINE__)

@@ -126,10 +126,9 @@ static void make_hostile(void)
 {
 	static const char head[] = JOB "\"x\":[0";
 	static const char tail[] = "]}}}}";
-	const char *wrap = getenv("WRAP");
 	size_t at = sizeof(head) - 1;
 
-	if (wrap && strstr(wrap, "valgrind")) {
+	if (tap_valgrind()) {
 		hostile_n = BODY / 16; /* which takes as long there */
 	}
 	hostile = malloc(hostile_n);
