@@ -13,8 +13,8 @@
 #include "core/base/metric.h"
 #include "core/manager/manager.h"
 
-/* Pairs whose rows are written in one turn: less than 2 ms. */
-enum { CLUSTER_STATUS_TURN = 256 };
+/* Pairs whose rows are written in one turn: about a millisecond. */
+enum { CLUSTER_STATUS_TURN = 128 };
 
 /* Zero: none yet. */
 struct cluster_status {
