@@ -1,43 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The registry of metrics and its text. Series are found by the text of their labels, which is also
- * how they are shown.
+ * The registry of metrics: families, and what is counted. Series are found by the text of their
+ * labels, which is also how they are shown.
  */
 #include "core/base/metric.h"
 
-#include <math.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
-#include "core/base/map.h"
-
-enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM };
-
-struct series {
-	char *labels;                       /* owned: `cluster="east",code="409"` */
-	double value;                       /* of a histogram: the sum */
-	uint64_t n;                         /* observations */
-	size_t bytes;                       /* of its text, about */
-	uint64_t hashes[METRIC_MAX_LABELS]; /* of the label values as they are shown */
-	uint64_t buckets[];
-};
-
-struct metric {
-	struct metric *next;
-	enum kind kind;
-	char *name, *help; /* owned */
-	char *labels[METRIC_MAX_LABELS];
-	size_t n_labels;
-	double bounds[METRIC_MAX_BUCKETS];
-	size_t n_bounds;
-	size_t limit; /* series, besides the one for the rest */
-	uint64_t age; /* how often series were forgotten: older rows are invalid */
-	struct map series;
-};
+#include "core/base/metric_impl.h"
 
 enum { LABEL_VALUE_MAX = 128, LABELS_TEXT_MAX = 4096 };
 
@@ -45,25 +18,39 @@ const double metric_seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 				 1,     2.5,    5,     10,   30,    60,   120, 300,  600};
 const size_t metric_n_seconds = sizeof(metric_seconds) / sizeof(metric_seconds[0]);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct metric *all; /* sorted by name */
-static size_t all_bytes;   /* of the text of all series */
+pthread_mutex_t metric_lock = PTHREAD_MUTEX_INITIALIZER;
+struct metric *metric_all;
+static size_t all_bytes; /* of the text of all series */
 
 static void free_series(struct series *s)
 {
-	all_bytes -= s->bytes;
 	mk_free(s->labels);
 	mk_free(s);
+}
+
+void metric_free_gone(struct metric *m)
+{
+	while (m->gone) {
+		struct series *s = m->gone;
+
+		m->gone = s->next_gone;
+		free_series(s);
+	}
 }
 
 static void free_family(struct metric *m)
 {
 	size_t pos = 0;
-	void *s;
+	void *val;
 
-	while (map_next(&m->series, &pos, NULL, &s)) {
+	while (map_next(&m->series, &pos, NULL, &val)) {
+		struct series *s = val;
+
+		all_bytes -= s->bytes;
 		free_series(s);
 	}
+	metric_free_gone(m);
+	metric_order_done(&m->order);
 	map_done(&m->series);
 	for (size_t i = 0; i < m->n_labels; i++) {
 		mk_free(m->labels[i]);
@@ -75,18 +62,19 @@ static void free_family(struct metric *m)
 
 void metric_clear(void)
 {
-	pthread_mutex_lock(&lock);
-	while (all != NULL) {
-		struct metric *m = all;
+	pthread_mutex_lock(&metric_lock);
+	while (metric_all != NULL) {
+		struct metric *m = metric_all;
 
-		all = m->next;
+		metric_all = m->next;
 		free_family(m);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 }
 
 /* A new family that is not in the registry yet. */
-static struct metric *make(enum kind kind, const char *name, const char *help, va_list labels)
+static struct metric *make(enum metric_kind kind, const char *name, const char *help,
+			   va_list labels)
 {
 	struct metric *m = mk_calloc(1, sizeof(*m));
 	const char *label = va_arg(labels, const char *);
@@ -127,12 +115,12 @@ static bool same_shape(const struct metric *x, const struct metric *y)
 /* Puts 'm' into the registry, or finds the one that is there and frees 'm'. */
 static struct metric *enter(struct metric *m)
 {
-	struct metric **at = &all;
+	struct metric **at = &metric_all;
 
 	if (!m) {
 		return NULL;
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	while (*at != NULL && strcmp((*at)->name, m->name) < 0) {
 		at = &(*at)->next;
 	}
@@ -145,7 +133,7 @@ static struct metric *enter(struct metric *m)
 		m->next = *at;
 		*at = m;
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 	return m;
 }
 
@@ -155,7 +143,7 @@ struct metric *metric_counter(const char *name, const char *help, ...)
 	va_list ap;
 
 	va_start(ap, help);
-	m = make(KIND_COUNTER, name, help, ap);
+	m = make(METRIC_COUNTER, name, help, ap);
 	va_end(ap);
 	return enter(m);
 }
@@ -166,7 +154,7 @@ struct metric *metric_gauge(const char *name, const char *help, ...)
 	va_list ap;
 
 	va_start(ap, help);
-	m = make(KIND_GAUGE, name, help, ap);
+	m = make(METRIC_GAUGE, name, help, ap);
 	va_end(ap);
 	return enter(m);
 }
@@ -181,7 +169,7 @@ struct metric *metric_histogram(const char *name, const char *help, const double
 		return NULL;
 	}
 	va_start(ap, n);
-	m = make(KIND_HISTOGRAM, name, help, ap);
+	m = make(METRIC_HISTOGRAM, name, help, ap);
 	va_end(ap);
 	if (m != NULL) {
 		memcpy(m->bounds, bounds, n * sizeof(*bounds));
@@ -201,6 +189,8 @@ static void put_value(struct buf *b, mk_str s)
 
 		if (c == '\\' || c == '"') {
 			buf_printf(b, "\\%c", c);
+		} else if (c == '\0') {
+			buf_add(b, STR("\xef\xbf\xbd")); /* as other bytes that are no text */
 		} else if (c == '\n') {
 			buf_add(b, STR("\\n"));
 		} else {
@@ -228,7 +218,7 @@ static void put_labels(struct buf *b, const struct metric *m, const mk_str *valu
 static size_t text_bytes(const struct metric *m, size_t n_labels)
 {
 	enum { REST = 48 }; /* suffix, bound, number */
-	size_t lines = m->kind == KIND_HISTOGRAM ? m->n_bounds + 3 : 1;
+	size_t lines = m->kind == METRIC_HISTOGRAM ? m->n_bounds + 3 : 1;
 
 	return lines * (strlen(m->name) + n_labels + REST);
 }
@@ -251,8 +241,12 @@ static struct series *add_series(struct metric *m, mk_str labels, const uint64_t
 	memcpy(s->hashes, hashes, sizeof(s->hashes));
 	s->labels = mk_strndup(labels);
 	if (!s->labels || !map_put(&m->series, labels, s)) {
-		mk_free(s->labels);
-		mk_free(s);
+		free_series(s);
+		return NULL;
+	}
+	if (!metric_order_add(&m->order, s)) {
+		map_del(&m->series, labels);
+		free_series(s);
 		return NULL;
 	}
 	s->bytes = text_bytes(m, labels.n);
@@ -297,11 +291,11 @@ void metric_limit(struct metric *m, size_t n)
 	if (!m) {
 		return;
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	m->limit = n < METRIC_MAX_SERIES   ? METRIC_MAX_SERIES
 		   : n > METRIC_TOP_SERIES ? METRIC_TOP_SERIES
 					   : n;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 }
 
 static void change(struct metric *m, const mk_str *labels, double v, bool absolute)
@@ -309,16 +303,16 @@ static void change(struct metric *m, const mk_str *labels, double v, bool absolu
 	struct series *s;
 	bool is_own;
 
-	if (!m || m->kind == KIND_HISTOGRAM || (m->n_labels > 0 && !labels) ||
-	    (m->kind == KIND_COUNTER && (absolute || !(v >= 0)))) {
+	if (!m || m->kind == METRIC_HISTOGRAM || (m->n_labels > 0 && !labels) ||
+	    (m->kind == METRIC_COUNTER && (absolute || !(v >= 0)))) {
 		return;
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	s = find(m, labels, true, &is_own);
 	if (s != NULL) {
 		s->value = absolute ? v : s->value + v;
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 }
 
 void metric_add(struct metric *m, const mk_str *labels, double amount)
@@ -348,15 +342,15 @@ void metric_observe(struct metric *m, const mk_str *labels, double value)
 	struct series *s;
 	bool is_own;
 
-	if (!m || m->kind != KIND_HISTOGRAM || (m->n_labels > 0 && !labels)) {
+	if (!m || m->kind != METRIC_HISTOGRAM || (m->n_labels > 0 && !labels)) {
 		return;
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	s = find(m, labels, true, &is_own);
 	if (s != NULL) {
 		observe(m, s, value);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 }
 
 void metric_find(struct metric *m, const mk_str *labels, struct metric_row *ret)
@@ -368,13 +362,13 @@ void metric_find(struct metric *m, const mk_str *labels, struct metric_row *ret)
 	if (!m || (m->n_labels > 0 && !labels)) {
 		return;
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	s = find(m, labels, true, &is_own);
 	/* The series of the rest is searched each time: there may be room again. */
 	if (s != NULL && is_own) {
 		*ret = (struct metric_row){.family = m, .series = s, .age = m->age};
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 }
 
 /* The lock is held. */
@@ -387,15 +381,15 @@ bool metric_row_add(const struct metric_row *r, double amount)
 {
 	bool done;
 
-	if (!r->family || r->family->kind == KIND_HISTOGRAM) {
+	if (!r->family || r->family->kind == METRIC_HISTOGRAM) {
 		return false;
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	done = lasts(r);
-	if (done && (r->family->kind == KIND_GAUGE || amount >= 0)) {
+	if (done && (r->family->kind == METRIC_GAUGE || amount >= 0)) {
 		r->series->value += amount;
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 	return done;
 }
 
@@ -403,16 +397,30 @@ bool metric_row_observe(const struct metric_row *r, double value)
 {
 	bool done;
 
-	if (!r->family || r->family->kind != KIND_HISTOGRAM) {
+	if (!r->family || r->family->kind != METRIC_HISTOGRAM) {
 		return false;
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	done = lasts(r);
 	if (done) {
 		observe(r->family, r->series, value);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 	return done;
+}
+
+/* The lock is held. */
+static void forget(struct metric *m, struct series *s)
+{
+	map_del(&m->series, str_of(s->labels));
+	metric_order_del(&m->order, s);
+	m->age++;
+	all_bytes -= s->bytes;
+	s->next_gone = m->gone;
+	m->gone = s;
+	if (m->n_views == 0) {
+		metric_free_gone(m);
+	}
 }
 
 void metric_drop(struct metric *m, const mk_str *labels)
@@ -423,14 +431,12 @@ void metric_drop(struct metric *m, const mk_str *labels)
 	if (!m || (m->n_labels > 0 && !labels)) {
 		return;
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	s = find(m, labels, false, &is_own);
 	if (s) {
-		map_del(&m->series, str_of(s->labels));
-		free_series(s);
-		m->age++;
+		forget(m, s);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 }
 
 void metric_forget(struct metric *m, size_t index, mk_str value)
@@ -451,18 +457,16 @@ void metric_forget(struct metric *m, size_t index, mk_str value)
 	put_value(&wanted, value);
 	hash = wanted.failed ? 0 : hash64(str_sub(buf_str(&wanted), begin, SIZE_MAX));
 	buf_add(&wanted, STR("\""));
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	while (!wanted.failed && map_next(&m->series, &pos, NULL, &val)) {
 		struct series *s = val;
 		const char *at = s->hashes[index] == hash ? strstr(s->labels, wanted.p) : NULL;
 
 		if (at != NULL && (index > 0 || at == s->labels)) {
-			map_del(&m->series, str_of(s->labels));
-			free_series(s);
-			m->age++;
+			forget(m, s);
 		}
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 	buf_done(&wanted);
 }
 
@@ -475,121 +479,11 @@ double metric_get(struct metric *m, const mk_str *labels)
 	if (!m || (m->n_labels > 0 && !labels)) {
 		return 0;
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&metric_lock);
 	s = find(m, labels, false, &is_own);
 	if (s != NULL) {
-		v = m->kind == KIND_HISTOGRAM ? (double)s->n : s->value;
+		v = m->kind == METRIC_HISTOGRAM ? (double)s->n : s->value;
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&metric_lock);
 	return v;
-}
-
-static int cmp_series(const void *x, const void *y)
-{
-	const struct series *const *a = x;
-	const struct series *const *b = y;
-
-	return strcmp((*a)->labels, (*b)->labels);
-}
-
-/* As %.15g, which is slow: most values are counts. */
-static void put_number(struct buf *out, double v)
-{
-	const double most = 1e15; /* whole numbers below it have all their digits */
-	char text[20];
-	size_t at = sizeof(text);
-	uint64_t n;
-
-	if (signbit(v) || !(v < most) || v != (double)(uint64_t)v) {
-		buf_printf(out, "%.15g", v);
-		return;
-	}
-	n = (uint64_t)v;
-	do {
-		text[--at] = (char)('0' + n % 10);
-		n /= 10;
-	} while (n > 0);
-	buf_add(out, (mk_str){text + at, sizeof(text) - at});
-}
-
-static void put_sample(struct buf *out, const struct metric *m, const char *suffix, mk_str labels,
-		       mk_str le, double v)
-{
-	bool braces = labels.n > 0 || le.n > 0;
-
-	buf_add(out, str_of(m->name));
-	buf_add(out, str_of(suffix));
-	buf_add(out, braces ? STR("{") : STR(""));
-	buf_add(out, labels);
-	if (le.n > 0) {
-		buf_add(out, labels.n > 0 ? STR(",le=\"") : STR("le=\""));
-		buf_add(out, le);
-		buf_add(out, STR("\""));
-	}
-	buf_add(out, braces ? STR("} ") : STR(" "));
-	put_number(out, v);
-	buf_add(out, STR("\n"));
-}
-
-/* The bounds of a family's buckets as they are shown. */
-struct bounds {
-	char text[METRIC_MAX_BUCKETS][32];
-};
-
-static void put_series(struct buf *out, const struct metric *m, const struct bounds *bounds,
-		       const struct series *s)
-{
-	mk_str labels = str_of(s->labels);
-	uint64_t sum = 0;
-
-	if (m->kind != KIND_HISTOGRAM) {
-		put_sample(out, m, "", labels, STR(""), s->value);
-		return;
-	}
-	for (size_t i = 0; i < m->n_bounds; i++) {
-		sum += s->buckets[i];
-		put_sample(out, m, "_bucket", labels, str_of(bounds->text[i]), (double)sum);
-	}
-	put_sample(out, m, "_bucket", labels, STR("+Inf"), (double)s->n);
-	put_sample(out, m, "_sum", labels, STR(""), s->value);
-	put_sample(out, m, "_count", labels, STR(""), (double)s->n);
-}
-
-static void put_family(struct buf *out, const struct metric *m)
-{
-	static const char *const kinds[] = {"counter", "gauge", "histogram"};
-	size_t n = map_len(&m->series);
-	const struct series **sorted = mk_calloc(n, sizeof(*sorted));
-	struct bounds bounds;
-	size_t pos = 0;
-	void *val;
-
-	if (!sorted) {
-		out->failed = true;
-		return;
-	}
-	for (size_t i = 0; i < n && map_next(&m->series, &pos, NULL, &val); i++) {
-		sorted[i] = val;
-	}
-	qsort(sorted, n, sizeof(*sorted), cmp_series);
-	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, kinds[m->kind]);
-	for (size_t i = 0; i < m->n_bounds; i++) {
-		snprintf(bounds.text[i], sizeof(bounds.text[i]), "%.12g", m->bounds[i]);
-	}
-	for (size_t i = 0; i < n; i++) {
-		put_series(out, m, &bounds, sorted[i]);
-	}
-	mk_free(sorted);
-}
-
-bool metric_render(struct buf *out)
-{
-	pthread_mutex_lock(&lock);
-	for (const struct metric *m = all; m != NULL && !out->failed; m = m->next) {
-		if (map_len(&m->series) > 0) {
-			put_family(out, m);
-		}
-	}
-	pthread_mutex_unlock(&lock);
-	return !out->failed;
 }

@@ -29,6 +29,7 @@ enum {
 };
 
 struct metric;
+struct metric_view;
 struct series;
 
 /*
@@ -104,10 +105,25 @@ void metric_forget(struct metric *m, size_t index, mk_str value);
 double metric_get(struct metric *m, const mk_str *labels);
 
 /*
- * Appends all families in the text format of Prometheus, sorted by name and labels. False: 'out' is
- * full.
+ * A text of the registry that is written in pieces: where it stands. Zero at the beginning, of one
+ * thread, and done before metric_clear.
  */
-bool metric_render(struct buf *out);
+struct metric_cursor {
+	const struct metric *family; /* the last one that was begun */
+	struct metric_view *view;    /* owned: what is left of it */
+};
+
+/*
+ * Appends families in the text format of Prometheus, sorted by name and labels: from the cursor on
+ * those whose names come before 'before' (NULL: all), until at least 'piece' bytes are written. So
+ * a call takes the time of 'piece' bytes, of the rest of one series, and of copying the numbers of
+ * one family. The rows of a family are those of the moment when its text began, whatever happens
+ * between two calls; a family that was not begun may still gain and lose some. True: these families
+ * are complete, or 'out' has failed: it is full, or memory is out.
+ */
+bool metric_render(struct metric_cursor *c, const char *before, size_t piece, struct buf *out);
+/* Gives back what the cursor holds; it is zero then. */
+void metric_cursor_done(struct metric_cursor *c);
 
 /* Forgets everything; all families become invalid. For the end of the process and for tests. */
 void metric_clear(void);

@@ -47,29 +47,51 @@ static void readyz(void *ctx, const struct http_request *rq, struct http_answer 
 	}
 }
 
+/* An answer to /metrics that is being written. */
+struct scraping {
+	struct telemetry *telemetry;
+	struct scrape *text;
+	bool gathered;
+};
+
 static bool more_metrics(void *ctx, struct http_answer *a)
 {
-	return scrape_step(ctx, &a->body);
+	struct scraping *s = ctx;
+
+	if (!s->gathered) {
+		s->gathered = telemetry_gather_on(s->telemetry);
+		return false;
+	}
+	return scrape_step(s->text, &a->body);
 }
 
 static void end_metrics(void *ctx)
 {
-	scrape_free(ctx);
+	struct scraping *s = ctx;
+
+	scrape_free(s->text);
+	mk_free(s);
 }
 
 static void metrics(void *ctx, const struct http_request *rq, struct http_answer *a)
 {
 	struct endpoints *e = ctx;
-	struct telemetry_sources s = e->o.sources(e->o.ctx);
+	struct telemetry_sources sources = e->o.sources(e->o.ctx);
+	struct scraping *s = mk_calloc(1, sizeof(*s));
 
 	(void)rq;
 	a->content_type = "text/plain; version=0.0.4; charset=utf-8";
-	telemetry_gather(e->o.telemetry, &s);
-	a->more_ctx = scrape_new(telemetry_requests(e->o.telemetry));
-	if (!a->more_ctx) {
+	if (s) {
+		s->telemetry = e->o.telemetry;
+		s->text = scrape_new(telemetry_requests(e->o.telemetry));
+	}
+	if (!s || !s->text) {
+		mk_free(s);
 		a->body.failed = true;
 		return;
 	}
+	telemetry_gather(e->o.telemetry, &sources);
+	a->more_ctx = s;
 	a->more = more_metrics;
 	a->more_free = end_metrics;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many requests each cluster was asked, and how long they took: nearly all rows of /metrics in
- * a large fleet. So they are no families of core/base/metric, which writes its text at once: their
- * text is written cluster by cluster, in as many calls as their caller likes. Part of the
- * telemetry; one thread.
+ * a large fleet. So they are no families of core/base/metric, which finds a series by its text and
+ * copies a family before it writes it: these have limits of their own, and are written cluster by
+ * cluster, in as many calls as their caller likes. Part of the telemetry; one thread.
  */
 #ifndef MK_SERVE_REQUESTS_H
 #define MK_SERVE_REQUESTS_H

@@ -448,6 +448,11 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 	gather_process(t, s->loop);
 }
 
+bool telemetry_gather_on(struct telemetry *t)
+{
+	return cluster_status_write(&t->status);
+}
+
 bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, struct buf *out)
 {
 	return status_write(&t->fleet, s, out);

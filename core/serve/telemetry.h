@@ -56,8 +56,13 @@ struct telemetry_sources {
 	struct kueue_view kueue;        /* all 0 before the start */
 };
 
-/* Brings gauges and counters up to date before they are rendered. */
+/*
+ * Brings gauges and counters up to date before they are rendered. telemetry_gather_on brings the
+ * rows up to date of which many may have changed: some in a call, one call in a turn of the loop.
+ * True: there were none left.
+ */
 void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s);
+bool telemetry_gather_on(struct telemetry *t);
 
 /*
  * Appends one JSON object: version, leadership, numbers, and each cluster with its link. The

@@ -6,13 +6,14 @@
 
 #include "core/base/alloc.h"
 #include "core/base/metric.h"
+#include "t/lib/metric_text.h"
 
 static struct buf out;
 
 static const char *text(void)
 {
 	buf_clear(&out);
-	metric_render(&out);
+	metric_text(&out);
 	return out.p ? out.p : "";
 }
 
@@ -113,7 +114,7 @@ static void test_limits(void)
 	is_int(n, METRIC_MAX_SERIES + 1, "no more series than allowed, and one for the rest");
 	is_int(metric_get(c, METRIC_LABELS(STR("_other"))), 50, "which counts the rest");
 	buf_init(&little, 100);
-	ok(!metric_render(&little), "no room for the text");
+	ok(!metric_text(&little), "no room for the text");
 	buf_done(&little);
 	metric_add(NULL, NULL, 1);
 	metric_set(NULL, NULL, 1);
@@ -127,7 +128,7 @@ static void test_limits(void)
 		m = metric_counter("oom_total", "Out of memory.", "a", NULL);
 		metric_add(m, METRIC_LABELS(STR("x")), 1);
 		buf_init(&little, 1 << 20);
-		(void)metric_render(&little);
+		(void)metric_text(&little);
 		buf_done(&little);
 		alloc_fail_after(0);
 	}
@@ -242,6 +243,189 @@ static void test_rows(void)
 	metric_clear();
 }
 
+/* Are the rows of "p_total" in order, each once? Returns how many there are. */
+static int n_sorted(void)
+{
+	mk_str rest = str_of(text()), line, last = STR("");
+	int n = 0;
+
+	while (str_split(&rest, '\n', &line)) {
+		if (str_starts(line, STR("p_total{"))) {
+			line.n = (size_t)str_index(line, '}');
+			n = str_cmp(last, line) < 0 && n >= 0 ? n + 1 : -1;
+			last = line;
+		}
+	}
+	return n;
+}
+
+static void add_numbered(struct metric *m, int i)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", i);
+	metric_add(m, METRIC_LABELS(str_of(name), str_of(i % 7 == 0 ? "b" : "a")), 1);
+}
+
+/* Series are shown in order, in whatever order they come and go. */
+static void test_order(void)
+{
+	enum { N = 5003 };
+	struct metric *m = metric_counter("p_total", "P.", "name", "half", NULL);
+	char name[16];
+
+	metric_limit(m, N);
+	for (int i = 0; i < N; i++) {
+		add_numbered(m, i * 2011 % N);
+	}
+	is_int(n_sorted(), N, "series that come in any order are shown in theirs");
+	metric_forget(m, 1, STR("b"));
+	is_int(n_sorted(), N - (N + 6) / 7, "many go at once");
+	for (int i = 0; i < N; i++) {
+		snprintf(name, sizeof(name), "%d", i * 3001 % N);
+		metric_drop(m, METRIC_LABELS(str_of(name), STR("a")));
+	}
+	is_int(n_sorted(), 0, "all go, one after the other");
+	for (int i = N; i > 0; i--) {
+		add_numbered(m, i);
+	}
+	is_int(n_sorted(), N, "and others come");
+	metric_clear();
+	m = metric_counter("p_total", "P.", "name", NULL);
+	metric_add(m, METRIC_LABELS(((mk_str){"a\0b", 3})), 1);
+	metric_add(m, METRIC_LABELS(STR("a")), 1);
+	ok(n_sorted() == 2 && strstr(text(), "{name=\"a\xef\xbf\xbd"
+					     "b\"} 1\n"),
+	   "a zero byte is shown as what is no text");
+	metric_clear();
+}
+
+/* Three families; rows of the second one are about 20 bytes each. */
+static void some_families(int n)
+{
+	struct metric *g = metric_gauge("p_b", "B.", "i", NULL);
+	double bounds[] = {1, 2};
+	struct metric *h = metric_histogram("p_c", "C.", bounds, 2, "i", NULL);
+	char name[16];
+
+	metric_add(metric_counter("p_a", "A.", NULL), METRIC_NONE, 1);
+	metric_limit(g, (size_t)n + 10);
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%05d", i);
+		metric_set(g, METRIC_LABELS(str_of(name)), 1);
+		if (i < 20) {
+			metric_observe(h, METRIC_LABELS(str_of(name)), i % 3);
+		}
+	}
+}
+
+/* In pieces: no call writes more than a piece and a series, and the text is the same. */
+static void test_pieces(void)
+{
+	static const size_t sizes[] = {1, 100, 4096};
+	enum { SERIES = 256 }; /* the longest series, and a head */
+
+	some_families(3000);
+	text();
+	for (size_t i = 0; i < 3; i++) {
+		struct metric_cursor c = {.family = NULL};
+		size_t most = 0;
+		struct buf b;
+		bool done = false;
+
+		buf_init(&b, 1 << 20);
+		while (!done) {
+			size_t n = b.n;
+
+			done = metric_render(&c, NULL, sizes[i], &b);
+			most = b.n - n > most ? b.n - n : most;
+		}
+		metric_cursor_done(&c);
+		ok(most < sizes[i] + SERIES, "pieces are as long as they may be");
+		is_str(b.p, out.p, "and together what one would be");
+		buf_done(&b);
+	}
+}
+
+/* What happens between two pieces. */
+static void test_between(void)
+{
+	struct metric *g = metric_gauge("p_b", "B.", "i", NULL);
+	struct metric_cursor c = {.family = NULL}, other = {.family = NULL};
+	struct buf b, late;
+
+	buf_init(&b, 1 << 20);
+	buf_init(&late, 1 << 20);
+	text();
+	ok(metric_render(&c, "p_b", 1 << 20, &b) && !strstr(b.p, "p_b"),
+	   "only the families before a name");
+	ok(!metric_render(&c, NULL, 100, &b) && strstr(b.p, "p_b{i=\"00000\"} 1\n"),
+	   "then those behind it");
+	metric_set(g, METRIC_LABELS(STR("02999")), 7);
+	metric_set(g, METRIC_LABELS(STR("01500x")), 7);
+	metric_drop(g, METRIC_LABELS(STR("02000")));
+	metric_forget(g, 0, STR("02001"));
+	metric_set(g, METRIC_LABELS(STR("02001")), 7);
+	(void)metric_render(&other, NULL, 100, &late);
+	metric_set(metric_gauge("p_b2", "B2.", NULL), METRIC_NONE, 5);
+	metric_set(metric_gauge("o_late", "Late.", NULL), METRIC_NONE, 5);
+	ok(metric_render(&c, "p_b2", SIZE_MAX / 2, &b), "the family that was begun is completed");
+	ok(b.n < out.n && strncmp(b.p, out.p, b.n) == 0, "... as it was when it began");
+	ok(metric_render(&c, "p_c", SIZE_MAX / 2, &b) && strstr(b.p, "p_b2 5\n"),
+	   "one that came meanwhile is written, if its place is not passed");
+	metric_cursor_done(&c);
+	metric_cursor_done(&c);
+	metric_drop(g, METRIC_LABELS(STR("00003")));
+	ok(metric_render(&other, "p_b2", SIZE_MAX / 2, &late) && strstr(late.p, "\"02999\"} 7\n") &&
+		   strstr(late.p, "\"01500x\"} 7\n") && strstr(late.p, "\"02001\"} 7\n") &&
+		   strstr(late.p, "\"00003\"} 1\n") && !strstr(late.p, "\"02000\""),
+	   "a second text at the same time has what there was at its own begin");
+	metric_cursor_done(&other);
+	ok(!strstr(text(), "p_b{i=\"00003\""), "what is gone is gone");
+	buf_done(&b);
+	buf_done(&late);
+	metric_clear();
+}
+
+/* Memory is out in the middle: the text is a failure, and the registry as it was. */
+static void test_no_memory(void)
+{
+	char *whole;
+	int failed = 0;
+
+	some_families(300);
+	whole = mk_strdup(text());
+	for (uint64_t i = 1; i < 40; i++) {
+		struct metric_cursor c = {.family = NULL};
+		struct buf b;
+
+		buf_init(&b, 1 << 20);
+		alloc_fail_after(i);
+		while (!metric_render(&c, NULL, 64, &b)) {
+		}
+		metric_cursor_done(&c);
+		alloc_fail_after(0);
+		failed += b.failed;
+		ok(b.failed || strcmp(b.p, whole) == 0, "a failure, or the whole text");
+		buf_done(&b);
+	}
+	ok(failed > 3, "some texts failed");
+	for (uint64_t i = 1; i < 8; i++) {
+		struct metric *m = metric_gauge("p_d", "D.", "i", NULL);
+
+		alloc_fail_after(i);
+		metric_set(m, METRIC_LABELS(STR("x")), 1);
+		alloc_fail_after(0);
+		metric_set(m, METRIC_LABELS(STR("x")), 2);
+		ok(strstr(text(), "p_d{i=\"x\"} 2\n") != NULL,
+		   "a series that memory did not suffice for is made later");
+		metric_drop(m, METRIC_LABELS(STR("x")));
+	}
+	is_str(text(), whole, "as it was");
+	mk_free(whole);
+	metric_clear();
+}
+
 int main(void)
 {
 	buf_init(&out, 1 << 25);
@@ -252,6 +436,10 @@ int main(void)
 	test_numbers();
 	metric_clear();
 	test_rows();
+	test_order();
+	test_pieces();
+	test_between();
+	test_no_memory();
 	is_str(text(), "", "cleared");
 	buf_done(&out);
 	return done_testing();

@@ -2,12 +2,20 @@
 /* Kueue's gauge of clusters' conditions: before a connect, up, down, deleted. */
 #include "core/serve/cluster_status.h"
 #include "t/lib/engine_world.h"
+#include "t/lib/metric_text.h"
 
 #define USES(check)                                                                                \
 	"{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"" check "\"}]}}" \
 	"}"
 
 static struct cluster_status s;
+
+static void gather(struct world *w, bool leads)
+{
+	cluster_status_gather(&s, w->e, leads);
+	while (!cluster_status_write(&s)) {
+	}
+}
 
 /* "<cluster>=<active> ..." of the rows of ClusterQueue 'queue' that are 1, and how many are 0. */
 static const char *rows(struct world *w, const char *queue)
@@ -19,10 +27,10 @@ static const char *rows(struct world *w, const char *queue)
 	size_t n = 0;
 	int zeros = 0;
 
-	cluster_status_gather(&s, w->e, true);
+	gather(w, true);
 	snprintf(begin, sizeof(begin), "multikueue_cluster_status{cluster_queue=\"%s\",", queue);
 	buf_init(&b, 1 << 20);
-	metric_render(&b);
+	metric_text(&b);
 	rest = buf_str(&b);
 	text[0] = '\0';
 	while (str_split(&rest, '\n', &line)) {
@@ -56,6 +64,74 @@ static void queue(struct world *w, const char *name, const char *check)
 		 "\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"%s\"}]}}}",
 		 name, check);
 	w_put(w, 0, KIND_CLUSTER_QUEUE, text);
+}
+
+/* How many rows are there? */
+static size_t n_rows(void)
+{
+	size_t n = 0;
+	struct buf b;
+
+	buf_init(&b, 1 << 20);
+	metric_text(&b);
+	for (const char *p = b.p; p && (p = strstr(p, "\nmultikueue_cluster_status{")); p++) {
+		n++;
+	}
+	buf_done(&b);
+	return n;
+}
+
+/* Writes on until nothing is left; the most rows that came or went in one turn. */
+static size_t most_in_a_turn(struct world *w, bool leads, size_t *ret_turns)
+{
+	size_t most = 0, before = n_rows();
+
+	cluster_status_gather(&s, w->e, leads);
+	is_int((long long)n_rows(), (long long)before, "what changed is found, and no row written");
+	for (*ret_turns = 0; !cluster_status_write(&s); ++*ret_turns) {
+		size_t n = n_rows(), diff = n > before ? n - before : before - n;
+
+		most = diff > most ? diff : most;
+		before = n;
+	}
+	return most;
+}
+
+/* A large fleet whose rows come and go all at once. */
+static void large_fleet(struct world *w)
+{
+	enum { QUEUES = 400, ROWS_TURN = CLUSTER_STATUS_TURN * ACTIVE_N };
+	char name[16];
+	size_t turns;
+
+	gather(w, false);
+	is_int((long long)map_len(&s.by_name), 0, "who does not lead tells nothing");
+	for (int i = 0; i < QUEUES; i++) {
+		snprintf(name, sizeof(name), "q%d", i);
+		queue(w, name, "mk");
+	}
+	w_settle(w);
+	is_int((long long)most_in_a_turn(w, true, &turns), ROWS_TURN,
+	       "a turn writes the rows of so many pairs");
+	is_int((long long)turns, (QUEUES + CLUSTER_STATUS_TURN) / CLUSTER_STATUS_TURN,
+	       "nor are there more turns than needed");
+	is_str(rows(w, "q399"), "w1=True 2", "all are written");
+	cluster_status_gather(&s, w->e, true);
+	ok(cluster_status_write(&s), "nothing changed: nothing to write");
+	w_del(w, w_find(w, 0, KIND_CLUSTER_QUEUE, "", "q7"));
+	w_settle(w);
+	is_str(rows(w, "q7"), "0", "one in the middle goes");
+	is_str(rows(w, "q8"), "w1=True 2", "its neighbours stay");
+	queue(w, "q7", "mk");
+	w_settle(w);
+	is_str(rows(w, "q7"), "w1=True 2", "and comes again");
+	cluster_status_gather(&s, w->e, false);
+	cluster_status_write(&s);
+	is_str(rows(w, "q7"), "w1=True 2", "leads again before all rows went");
+	is_int((long long)n_rows(), (QUEUES + 1) * ACTIVE_N, "... which has them all again");
+	is_int((long long)most_in_a_turn(w, false, &turns), ROWS_TURN,
+	       "who leads no more takes as many away in a turn");
+	is_int((long long)n_rows(), 0, "until all are gone");
 }
 
 int main(void)
@@ -115,8 +191,7 @@ int main(void)
 	w_restart(w);
 	w_settle(w);
 	is_str(rows(w, "cq"), "w1=True 2", "quota automation reads them, too");
-	cluster_status_gather(&s, w->e, false);
-	is_int((long long)map_len(&s.pairs), 0, "who does not lead tells nothing");
+	large_fleet(w);
 	cluster_status_done(&s);
 	w_free(w);
 	return done_testing();

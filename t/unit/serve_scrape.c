@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+#include "core/base/alloc.h"
 #include "core/base/err.h"
 #include "core/base/metric.h"
+#include "t/lib/metric_text.h"
 #include "core/serve/scrape.h"
 
 static struct requests r;
@@ -77,7 +79,7 @@ static void same_text(void)
 		}
 		requests_count(&r, cluster, asked[i].verb, asked[i].code, asked[i].seconds);
 	}
-	metric_render(&want);
+	metric_text(&want);
 	metric_clear();
 	others();
 	render(&got);
@@ -85,7 +87,7 @@ static void same_text(void)
 	buf_clear(&got);
 	requests_done(&r);
 	buf_clear(&want);
-	metric_render(&want);
+	metric_text(&want);
 	render(&got);
 	is_str(got.p, want.p, "without requests their families are silent");
 	buf_done(&want);
@@ -127,6 +129,62 @@ static void large_fleet(void)
 	is_int(lines_with(&b, "\nmultikueue_requests_total{"), CLUSTERS * 8, "... and its counts");
 	is_int(lines_with(&b, "# TYPE "), 2, "each family begins once");
 	buf_done(&b);
+}
+
+/* More rows than one turn can write, in families before, between and behind those of requests. */
+static void large_registry(void)
+{
+	static const char *const names[] = {"a", "multikueue_request_t", "z"};
+	enum { ROWS = 20000, A_ROW = 64 };
+	struct metric *m;
+	struct buf want, got;
+	char name[16];
+
+	buf_init(&want, 32 << 20);
+	buf_init(&got, 32 << 20);
+	for (size_t f = 0; f < 3; f++) {
+		m = metric_gauge(names[f], "Large.", "i", NULL);
+		metric_limit(m, ROWS);
+		for (int i = 0; i < ROWS; i++) {
+			snprintf(name, sizeof(name), "%d", i);
+			metric_set(m, METRIC_LABELS(str_of(name)), i);
+		}
+	}
+	metric_text(&want);
+	render(&got);
+	printf("# %zu bytes in %d turns, at most %zu in one\n", got.n, steps, longest);
+	ok(longest <= SCRAPE_PIECE + A_ROW, "no turn writes more than a piece of a large metric");
+	ok((size_t)steps <= got.n / SCRAPE_PIECE + 1, "nor are there more turns than needed");
+	is_str(got.p, want.p, "the text is that of one piece");
+	buf_done(&want);
+	buf_done(&got);
+}
+
+/* A turn without memory ends the text as a failure, which the server answers with a 500. */
+static void no_memory(void)
+{
+	int failed = 0, wrong = 0;
+
+	requests_count(&r, STR("one"), "GET", 200, 1);
+	for (uint64_t i = 1; i < 60; i++) {
+		struct scrape *s;
+		struct buf b;
+
+		buf_init(&b, 32 << 20);
+		alloc_fail_after(i);
+		s = scrape_new(&r);
+		while (s && !scrape_step(s, &b)) {
+		}
+		alloc_fail_after(0);
+		failed += !s || b.failed;
+		wrong += s && !b.failed && !strstr(b.p, "\nz{i=\"9999\"} 9999\n");
+		scrape_free(s);
+		buf_done(&b);
+	}
+	ok(failed > 5, "without memory a text fails");
+	is_int(wrong, 0, "or is complete");
+	requests_done(&r);
+	metric_clear();
 }
 
 /* Clusters that come and go between two pieces. */
@@ -198,5 +256,7 @@ int main(void)
 	large_fleet();
 	changes();
 	limits();
+	large_registry();
+	no_memory();
 	return done_testing();
 }
