@@ -9,12 +9,20 @@ static const struct cli_command *const commands[] = {
 
 const struct cli_command cli_tree = {
 	.name = "tree",
-	.synopsis = "COMMAND -f FILE...",
+	.synopsis = "COMMAND [-f FILE...]",
 	.summary = "queue trees: look, check, explain, simulate, compare, compile",
-	.help = "All commands work on files alone and need no cluster. They know both ways to "
-		"write a tree:\n"
-		"ClusterQueues with a parent, and ClusterQuotaTree.\n",
-	.examples = "  kubectl multikueue tree show -f queues.yaml\n"
+	.help = "With -f all commands work on files alone and need no cluster. Without, show, "
+		"explain, "
+		"validate and\n"
+		"compile read the cluster of the kubeconfig, through kubectl. They know both ways "
+		"to "
+		"write a tree,\n"
+		"ClusterQueues with a parent and ClusterQuotaTree; of a cluster show and explain "
+		"take "
+		"Kueue's\n"
+		"Cohorts, too.\n",
+	.examples = "  kubectl multikueue tree show\n"
+		    "  kubectl multikueue tree show -f queues.yaml\n"
 		    "  kubectl multikueue tree validate -f queues/ -f localqueues.yaml\n",
 	.below = commands,
 };
