@@ -59,6 +59,11 @@ says 0 "root: ClusterQueues with a parent, 3 queues, 2 leaves, 2 levels" "a tree
 sort -u "$tmp/asked" >"$tmp/lists"
 is "$(wc -l <"$tmp/asked") $(wc -l <"$tmp/lists")" "6 6" "each kind is read once"
 says 0 'it does not fit: queue "left" (level 2 of 2): cpu in flavor f: used 0, requested 7, max 6' "why a Workload waits" explain
+is "$(tree top --no-headers 2>"$tmp/err" | tr -s ' ')" "root: ClusterQueues with a parent
+1 root cpu 0 10 0 10 0% 1
+2 left cpu 0 4 0 6 0% 1
+2 right cpu 0 6 0 10 0% 0" "top"
+is "$(tree top -w -o json 2>"$tmp/err" | head -n 2 | jq -r '.trees[0].nodes[0] | "\(.name) \(.pending)"' | paste -sd ';' -)" "root 1;root 1" "... again and again"
 says 1 "no Workload none in this cluster" "one that is not there" explain none
 says 0 "valid: 1 tree, 3 queues" "validate" validate
 : >"$tmp/asked"
@@ -116,6 +121,10 @@ is "$(tree show -o json 2>"$tmp/err" | jq -r '.trees[] | select(.name == "top") 
 b 5 12 0
 cohort/mid 5 8 3
 cohort/top 12 12 3" "minima are sums, maxima minima and limits, reserves what is not lent"
+is "$(tree top -o json 2>"$tmp/err" | jq -r '.trees[] | select(.origin == "cohorts" and .name == "top") | .nodes[] | "\(.level) \(.name) \(.pending)"')" "1 cohort/top 1
+2 b 1
+2 cohort/mid 0
+3 a 0" "top has each level"
 says 0 'queue "cohort/top" (level 1 of 2): cpu in flavor f: used 0, reserved for others 3, requested 10, max 12' "explain names a Cohort" explain
 says 0 "its order and its victims may be others" "... and says whose order it is" explain
 jq '(.items[] | select(.metadata.name == "top").spec.parentName) = "mid"' "$tmp/cluster.json" >"$tmp/cycle" && mv "$tmp/cycle" "$tmp/cluster.json"

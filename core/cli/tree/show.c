@@ -73,20 +73,6 @@ static mk_str branch(struct cli *c, const struct quota *q, size_t node, const bo
 	return out;
 }
 
-/* Workloads below a node. */
-static void count_works(const struct quota *q, size_t node, size_t *ret_admitted,
-			size_t *ret_pending)
-{
-	struct quota_node_info n = quota_node_at(q, node);
-
-	*ret_admitted += n.n_children == 0 ? n.n_admitted : 0;
-	*ret_pending += n.n_children == 0 ? n.n_pending : 0;
-	/* Trees have at most QUOTA_MAX_LEVELS levels. */
-	for (size_t i = 0; i < n.n_children; i++) {
-		count_works(q, n.first_child + i, ret_admitted, ret_pending);
-	}
-}
-
 static mk_str number(struct cli *c, size_t n)
 {
 	return arena_printf(&c->a, "%zu", n);
@@ -176,7 +162,7 @@ static void row(struct output_table *t, const struct quota *q, size_t node, cons
 	bool over = x.hold > x.max;
 	bool named = n.n_children > 0 && !s->kueue;
 
-	count_works(q, node, &admitted, &pending);
+	world_count(q, node, &admitted, &pending);
 	output_cell(t, name);
 	output_cell(t, named ? str_of(world_policy(n.policy)) : STR("-"));
 	output_cell(t, !named ? STR("-") : n.fence_open ? STR("open") : STR("closed"));
@@ -361,8 +347,6 @@ static struct json *node_json(struct cli *c, const struct quota *q, size_t node,
 static bool show_data(struct cli *c, const struct world *w, enum cli_format format,
 		      const struct filter *filter, size_t *ret_n)
 {
-	static const char *const kinds[] = {"ClusterQuotaTree", "ClusterQueue", "Cohort", "Cohort",
-					    "ClusterQueue"};
 	struct json *v = json_new_obj(&c->a);
 	struct json *trees = json_new_arr(&c->a);
 
@@ -376,7 +360,7 @@ static bool show_data(struct cli *c, const struct world *w, enum cli_format form
 		}
 		(*ret_n)++;
 		json_set_str(&c->a, tree, "name", w->models.v[i].name);
-		json_set_str(&c->a, tree, "kind", str_of(kinds[w->origins[i]]));
+		json_set_str(&c->a, tree, "kind", str_of(world_kind(w, i)));
 		json_set_str(&c->a, tree, "origin", str_of(world_origin(w, i)));
 		json_set_bool(&c->a, tree, "degraded", quota_degraded(w->trees[i]));
 		json_set(&c->a, tree, STR("root"),

@@ -59,6 +59,6 @@ void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *
 void tree_print_idle(struct cli *c, const struct api_tree *tree);
 
 extern const struct cli_command tree_status, tree_validate, tree_show, tree_explain, tree_simulate,
-	tree_diff, tree_compile;
+	tree_diff, tree_compile, tree_top;
 
 #endif

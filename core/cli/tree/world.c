@@ -299,9 +299,29 @@ const char *world_origin(const struct world *w, size_t i)
 	return words[w->origins[i]];
 }
 
+const char *world_kind(const struct world *w, size_t i)
+{
+	static const char *const kinds[] = {"ClusterQuotaTree", "ClusterQueue", "Cohort", "Cohort",
+					    "ClusterQueue"};
+
+	return kinds[w->origins[i]];
+}
+
 bool world_is_kueues(const struct world *w, size_t i)
 {
 	return w->origins[i] >= WORLD_COMPILED;
+}
+
+void world_count(const struct quota *q, size_t node, size_t *ret_admitted, size_t *ret_pending)
+{
+	struct quota_node_info n = quota_node_at(q, node);
+
+	*ret_admitted += n.n_children == 0 ? n.n_admitted : 0;
+	*ret_pending += n.n_children == 0 ? n.n_pending : 0;
+	/* Trees have at most QUOTA_MAX_LEVELS levels. */
+	for (size_t i = 0; i < n.n_children; i++) {
+		world_count(q, n.first_child + i, ret_admitted, ret_pending);
+	}
 }
 
 bool world_covers(const struct quota *q, mk_str resource)

@@ -58,8 +58,13 @@ void world_print_kueue(struct cli *c, const struct world *w);
 /* What model 'i' is, in words ("ClusterQuotaTree"), and in one for data ("tree"). */
 const char *world_what(const struct world *w, size_t i);
 const char *world_origin(const struct world *w, size_t i);
+/* The kind of its root. */
+const char *world_kind(const struct world *w, size_t i);
 /* Does Kueue decide, and no queue tree: are there no policies and fences? */
 bool world_is_kueues(const struct world *w, size_t i);
+
+/* Adds the Workloads below a node: those that hold quota, and those that wait. */
+void world_count(const struct quota *q, size_t node, size_t *ret_admitted, size_t *ret_pending);
 
 /* Has the tree a flavor for that resource? */
 bool world_covers(const struct quota *q, mk_str resource);
