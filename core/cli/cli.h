@@ -2,8 +2,8 @@
 /*
  * kubectl-multikueue: the command line beside kubectl. One table names the commands; a command
  * declares its options and its help, and writes to buffers that main.c puts out at the end; one
- * that goes on until the user ends it, after each of its steps (cli_repeat). Only the commands in
- * fleet/ and doctor/ talk to a daemon or to clusters.
+ * that goes on until the user ends it, after each of its steps (cli_repeat). Commands reach
+ * clusters through kubectl (kubectl.h); those in fleet/ and doctor/ ask the daemon, too.
  *
  * 1. cli_init; 2. cli_run; 3. write c.out and c.err; 4. cli_done.
  */

@@ -178,6 +178,13 @@ void output_harmless(struct buf *b, bool painted)
 	}
 }
 
+void output_progress(struct cli *c, mk_str line)
+{
+	if (c->terminal && c->host) {
+		c->host->put(true, arena_printf(&c->a, "\r%.*s\033[K", STR_ARG(line)));
+	}
+}
+
 bool output_value(struct cli *c, const struct json *v, enum cli_format format)
 {
 	mk_str text = format == CLI_YAML ? yaml_write(&c->a, v) : json_write_pretty(&c->a, v);

@@ -50,6 +50,9 @@ mk_str output_bar(struct cli *c, int64_t used, int64_t max, int64_t mark, size_t
  */
 void output_harmless(struct buf *b, bool painted);
 
+/* On a terminal: a line that the next one takes the place of; "" takes it away. */
+void output_progress(struct cli *c, mk_str line);
+
 /* Prints 'v' as JSON or YAML. False: out of memory. */
 bool output_value(struct cli *c, const struct json *v, enum cli_format format);
 

@@ -42,6 +42,8 @@ is "$(sed '$d' "$tmp/all" | cut -f1)" "$(cat "$tmp/help")" "all commands that he
 is "$(words stat)" "status :4" "a command"
 is "$(complete stat | head -n 1 | cut -f2)" "$("$B/kubectl-multikueue" --help | sed -n 's/^  status  *//p' | head -n 1)" "... with its summary"
 is "$(words tree sh)" "show :4" "a command of a group"
+is "$(words tree top --)" "--filename --context --kubeconfig --watch --no-headers --output --help :4" "... and its options"
+is "$(words tree show --context '')" "manager worker :4" "... whose cluster is one of the contexts"
 is "$(words help tree sh)" "show :4" "... behind help"
 is "$(words tre sh)" ":4" "a command that there is not"
 is "$(words worker '')" "add rotate remove :4" "worker"

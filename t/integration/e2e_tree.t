@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Workers with queue trees, which kubesim decides with core/quota: two teams below one root share
 # it, borrow up to their limit and claim their minimum back; a job of ours goes to the other
-# worker when the tree is full on one.
+# worker when the tree is full on one. kubectl multikueue tree shows the trees of the clusters.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -74,6 +74,41 @@ wait_for 20 preempted
 ok $? "... from the newest of team-a, which borrowed"
 is "$(condition w1 a1 Admitted) $(condition w1 a2 Admitted)" "True Admitted True Admitted" "... whose minimum is safe"
 
+# --- the command line of that cluster -------------------------------------------------------------
+mkdir "$dir/path" && ln -s "$PWD/t/integration/kubectl_fake" "$dir/path/kubectl"
+tree() { # CLUSTER ARGUMENTS...
+	tree_of=$1
+	shift
+	PATH="$dir/path:$PATH" "$B/kubectl-multikueue" tree "$@" --kubeconfig "$dir/clusters/$tree_of-token.kubeconfig" 2>&1
+}
+# says CLUSTER TEXT NAME ARGUMENTS...
+says() {
+	says_of=$1
+	says_text=$2
+	says_name=$3
+	shift 3
+	tree "$says_of" "$@" >"$dir/said"
+	[ $? -eq 0 ] && grep -qF -- "$says_text" "$dir/said"
+	ok $? "$says_name" || sed 's/^/# /' "$dir/said"
+}
+says w1 "company: ClusterQueues with a parent, 3 queues, 2 leaves, 2 levels" "tree show has the tree of the cluster" show
+says w1 'queue "company" (level 1 of 2): cpu in flavor default-flavor: used 4, requested 1, max 4' \
+	"tree explain says where a job is held up" explain
+top_of() { # CLUSTER NODE: "LEVEL USED GUARANTEED BORROWED MAX PENDING" of cpu
+	tree "$1" top -o json | jq -r --arg n "$2" '.trees[].nodes[] | select(.name == $n) |
+		"\(.level) \(.quotas[] | select(.resource == "cpu") | "\(.used) \(.guaranteed) \(.borrowed) \(.max)") \(.pending)"'
+}
+is "$(top_of w1 company)" "1 4 4 0 4 2" "tree top: the root"
+is "$(top_of w1 team-b)" "2 2 2 0 4 0" "... and a leaf, which has its minimum back"
+says w1 "valid: 1 tree, 3 queues" "tree validate" validate
+says w2 "cluster-queue: ClusterQueue in no Cohort, no queue tree" "a cluster without a tree has its ClusterQueues" show
+api w1 POST /kubesim/policy '{"rules":[{"match":"GET '$KUEUE'/workloads","status":403,
+	"message":"workloads.kueue.x-k8s.io is forbidden"}]}' >/dev/null
+tree w1 show >"$dir/said"
+is "$? $(grep -c 'the right to list workloads.kueue.x-k8s.io in all namespaces is missing' "$dir/said")" "3 1" \
+	"a right that is missing is named" || sed 's/^/# /' "$dir/said"
+api w1 POST /kubesim/policy '{}' >/dev/null
+
 # --- jobs of ours ---------------------------------------------------------------------------------
 fleet_plugins && fleet_manager m
 ok $? "multikueued is up"
@@ -115,5 +150,8 @@ api w2 PATCH /apis/kueue.x-k8s.io/v1alpha1/clusterquotatrees/org '{"spec":{"hier
 	{"name":"left","minWeight":25,"maxWeight":50},{"name":"right","minWeight":75}]}}}}' >/dev/null
 wait_for 20 reserved w2 l2
 ok $? "... until the tree says otherwise"
+
+is "$(top_of w2 left)" "2 2 1 1 2 0" "tree top has it, too"
+says w2 "org: ClusterQuotaTree, 3 queues, 2 leaves, 2 levels" "and tree show" show
 
 done_testing

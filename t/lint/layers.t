@@ -63,7 +63,12 @@ for layer in base model kube plug api quota engine admit apply net config manage
 		# what the commands of cli share knows neither the trees nor the quota library
 		case $layer:$f in
 		cli:core/cli/*/*) continue ;;
-		cli:*) grep -nE '"core/cli/(tree|fleet|doctor|worker)/' "$f" | sed "s|^|$f:|" ;;
+		cli:*) grep -nE '"core/cli/[a-z_]+/' "$f" | sed "s|^|$f:|" ;;
+		# ... and the groups of commands know what is shared, and each other only as listed
+		cli/*)
+			groups=$(echo "$layer|$ok" | tr '|' '\n' | grep '^cli/' | paste -sd '|' -)
+			grep -nE '"core/cli/[a-z_]+/' "$f" | grep -vE "\"core/($groups)/" | sed "s|^|$f:|"
+			;;
 		esac
 		grep -nE '^#[[:space:]]*include "' "$f" | grep -vE "\"core/($layer${ok:+|$ok})/" |
 			{ if [ $layer = net ]; then grep -vE '"core/kube/(transport|lease)\.h"'; else cat; fi; } |

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A queue tree that `kubectl multikueue tree compile` made Cohorts of: Kueue enforces the maximum of
 # a level in the middle, gives a queue its minimum back, and with closed fences takes nothing from
-# others. multikueued does not run here.
+# others. `kubectl multikueue tree` without files reads that cluster, with the tree in it and
+# without. multikueued does not run here.
 . "$(dirname "$0")/lib.sh"
 
 cli=$KUBECTL_MULTIKUEUE
@@ -13,8 +14,52 @@ undo()
 		k w1 delete $u_kind -l "kueue.x-k8s.io/created-by-tree=$T" --ignore-not-found --wait=false >/dev/null
 	done
 	k w1 delete clusterqueue "$T-b" --ignore-not-found --wait=false >/dev/null
+	k w1 delete --ignore-not-found --wait=false -f "$crd" >/dev/null 2>&1
 }
 undo=undo
+crd=$root/conf/crd/kueue.x-k8s.io_clusterquotatrees.yaml
+
+# The kubectl that the command line starts: the one of the fleet.
+mkdir "$WORK/bin"
+ln -s "$KUBECTL" "$WORK/bin/kubectl"
+
+# live ARGUMENTS...: the command line of w1, without files; both streams.
+live()
+{
+	PATH="$WORK/bin:$PATH" "$cli" tree "$@" --kubeconfig "$MK_REAL_DIR/w1/kubeconfig" 2>&1
+}
+
+# says STATUS TEXT DESC ARGUMENTS...: live prints that, and ends with that status.
+says()
+{
+	s_want=$1
+	s_text=$2
+	s_desc=$3
+	shift 3
+	live "$@" >"$WORK/said"
+	[ $? -eq "$s_want" ] && grep -qF -- "$s_text" "$WORK/said"
+	ok $? "$s_desc" || diag "$(cat "$WORK/said")"
+}
+
+# amounts: what 'tree show -o json' on standard input says of the tree: NAME MINIMUM MAXIMUM
+# RESERVE of each queue. A ClusterQueue of the scene has the tree's name and is in no Cohort.
+amounts()
+{
+	sed '/^note: /d' | jq -r --arg t "$T" '.trees[] | select(.name == $t and .origin != "alone") | .root | recurse(.children[]?) |
+		"\(.name) \(.quotas[0] | "\(.nominal) \(.max) \(.reserved)")"' | sort
+}
+
+# top_of NODE: LEVEL USED GUARANTEED BORROWED MAX PENDING
+top_of()
+{
+	live top -o json | sed '/^note: /d' | jq -r --arg n "$1" '.trees[].nodes[] | select(.name == $n) |
+		"\(.level) \(.quotas[0] | "\(.used) \(.guaranteed) \(.borrowed) \(.max)") \(.pending)"'
+}
+
+crd_served()
+{
+	k w1 get crd clusterquotatrees.kueue.x-k8s.io -o 'jsonpath={.status.conditions[?(@.type=="Established")].status}'
+}
 
 # tree FENCE [A-MIN A-MAX]: company of 10 cpu: a has at least 6 and at most 7, b at least 4; below
 # a, a1 has all of the minimum.
@@ -117,6 +162,12 @@ before=$(versions)
 put "applied once more"
 is "$(versions)" "$before" "nothing is written"
 
+says 0 "$T: Cohorts compiled from a tree that is not in this cluster, 5 queues, 3 leaves, 3 levels" \
+	"tree show of the cluster says what it finds" show
+is "$(live show -o json | amounts)" "$("$cli" tree show -f "$WORK/tree.yaml" -f "$WORK/b.yaml" -o json 2>/dev/null | amounts)" \
+	"with the amounts of the tree"
+says 0 "no queue tree in this cluster" "tree validate has nothing to check" validate
+
 # --- the maximum of a level in the middle ---------------------------------------------------------
 submit a1 j1 j2 j3
 becomes "yes yes yes " "a1 uses its minimum" runs j1 j2 j3
@@ -127,6 +178,10 @@ kn w1 get localqueues,workloads -o json >"$WORK/live.json"
 "$cli" tree explain -f "$WORK/tree.yaml" -f "$WORK/live.json" "$T/$(workload_of w1 k1)" >"$WORK/why" 2>&1
 grep -qF "queue \"$T-a\" (level 2 of 3): cpu in flavor default: used 6, requested 2, max 7" "$WORK/why"
 ok $? "tree explain names that level" || diag "$(cat "$WORK/why")"
+says 0 "queue \"$T-a\" (level 2 of 3): cpu in flavor default: used 6, requested 2, max 7" \
+	"... also of the cluster" explain "$T/$(workload_of w1 k1)"
+is "$(top_of "$T-a")" "2 6 6 0 7 1" "tree top: that level"
+is "$(top_of "$T-a1")" "3 6 6 0 7 0" "... and the leaf that has its minimum"
 submit b b1 b2
 becomes "yes yes " "b has them" runs b1 b2
 kn w1 delete job j3 >/dev/null
@@ -164,6 +219,19 @@ grep -q 'the cluster has these trees: nothing to apply' "$WORK/notes"
 ok $? "then there is nothing to apply" || diag "$(cat "$WORK/notes")"
 stays "yes yes yes " 3 "what runs goes on, though a uses more than it may" runs j1 j2 j4
 is "$(evicted)" 1 "and nothing more is preempted"
+
+# --- the tree is in the cluster, too --------------------------------------------------------------
+k w1 apply -f "$crd" >/dev/null
+must True "ClusterQuotaTrees are served" crd_served
+k w1 apply -f "$WORK/tree.yaml" >"$WORK/out" 2>&1
+ok $? "the tree is created" || diag "$(cat "$WORK/out")"
+says 0 "$T: ClusterQuotaTree, compiled: Kueue enforces it, 5 queues, 3 leaves, 3 levels" "tree show has it" show
+is "$(live show -o json | amounts)" "$("$cli" tree show -f "$WORK/tree.yaml" -f "$WORK/b.yaml" -o json 2>/dev/null | amounts)" \
+	"with its amounts"
+says 0 "valid: 1 tree, 5 queues" "its compiled queues are no faults" validate
+says 0 "the cluster has these trees: nothing to apply" "tree compile compares it with the cluster" compile
+is "$(top_of "$T-a")" "2 6 4 2 5 0" "tree top: a uses more than it may now"
+k w1 delete --wait=false -f "$WORK/tree.yaml" >/dev/null
 
 # --- closed fences --------------------------------------------------------------------------------
 tree DisableCrossQuotaPreemption

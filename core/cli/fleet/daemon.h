@@ -8,19 +8,16 @@
 #ifndef MK_CLI_FLEET_DAEMON_H
 #define MK_CLI_FLEET_DAEMON_H
 
-#include "core/cli/fleet/kubectl.h"
+#include "core/cli/kubectl.h"
 
 /* The options of each command that asks the daemon; an initialiser of struct cli_option. */
-#define DAEMON_OPTIONS                                                                   \
-	{0, "server", "URL", false,                                                      \
-	 "the daemon's address, http://HOST:PORT; without it: the aggregated API, or "   \
-	 "kubectl port-forward"},                                                        \
-		{0, "manager-namespace", "NAME", false,                                  \
-		 "namespace of deployment multikueued (default kueue-system)"},          \
-		{0, "context", "NAME", false, "context of the kubeconfig, for kubectl"}, \
-	{                                                                                \
-		0, "kubeconfig", "FILE", false, "kubeconfig, for kubectl"                \
-	}
+#define DAEMON_OPTIONS                                                                 \
+	{0, "server", "URL", false,                                                    \
+	 "the daemon's address, http://HOST:PORT; without it: the aggregated API, or " \
+	 "kubectl port-forward"},                                                      \
+		{0, "manager-namespace", "NAME", false,                                \
+		 "namespace of deployment multikueued (default kueue-system)"},        \
+		KUBECTL_OPTIONS
 
 struct daemon {
 	struct cli *c;

@@ -125,14 +125,6 @@ void rows_stream(struct cli *c, const struct json *v)
 	buf_add(&c->out, STR("\n"));
 }
 
-/* A line that the next one takes the place of; "" takes it away. */
-static void tell_progress(struct cli *c, mk_str line)
-{
-	if (c->terminal && c->host) {
-		c->host->put(true, arena_printf(&c->a, "\r%.*s\033[K", STR_ARG(line)));
-	}
-}
-
 static struct json *all_pages(struct daemon *d, mk_str filter, bool *ret_told)
 {
 	struct arena *a = &d->c->a;
@@ -159,7 +151,7 @@ static struct json *all_pages(struct daemon *d, mk_str filter, bool *ret_told)
 			break;
 		}
 		if (clock_mono_ms() - began >= QUIET_MS) {
-			tell_progress(d->c, arena_printf(a, "%zu Workloads", json_len(all)));
+			output_progress(d->c, arena_printf(a, "%zu Workloads", json_len(all)));
 			*ret_told = true;
 		}
 	}
@@ -172,7 +164,7 @@ struct json *rows_of_workloads(struct daemon *d, mk_str filter)
 	struct json *all = all_pages(d, filter, &told);
 
 	if (told) {
-		tell_progress(d->c, STR(""));
+		output_progress(d->c, STR(""));
 	}
 	return all;
 }

@@ -49,15 +49,22 @@ static struct json *whole(struct cli *c, const struct api_set *set, struct json 
 	return o;
 }
 
-/* All trees, or none: what is applied in part is no tree. */
-static enum cli_exit compile_all(struct cli *c, const struct world *w, struct json *items)
+/* All *ret_n trees, or none: what is applied in part is no tree. */
+static enum cli_exit compile_all(struct cli *c, const struct world *w, struct json *items,
+				 size_t *ret_n)
 {
 	enum cli_exit rc = CLI_OK;
 	struct mk_err err;
 
+	size_t n = 0;
+
 	for (size_t i = 0; i < w->models.n; i++) {
 		struct compiled out;
 
+		if (world_is_kueues(w, i)) {
+			continue;
+		}
+		n++;
 		if (compile_tree(&c->a, &w->models.v[i], w->trees[i], &out, &err) != ERR_OK) {
 			return cli_no_memory(c);
 		}
@@ -71,12 +78,13 @@ static enum cli_exit compile_all(struct cli *c, const struct world *w, struct js
 			json_add(&c->a, items, whole(c, w->in.set, out.objects[k]));
 		}
 	}
+	*ret_n = n;
 	return rc;
 }
 
-/* Cohorts and ClusterQueues of the files of option live, in *ret (*ret_n of them). */
-static enum cli_exit read_live(struct cli *c, const struct cli_args *args, struct json ***ret,
-			       size_t *ret_n)
+/* Cohorts and ClusterQueues of the files of option live, or of the cluster that was read. */
+static enum cli_exit read_live(struct cli *c, const struct cli_args *args,
+			       const struct tree_input *in, struct json ***ret, size_t *ret_n)
 {
 	struct files files = {.n = 0};
 	struct api_set *set = api_set_new(&c->a);
@@ -85,6 +93,11 @@ static enum cli_exit read_live(struct cli *c, const struct cli_args *args, struc
 
 	if (!set || !paths) {
 		return cli_no_memory(c);
+	}
+	if (n == 0) {
+		*ret = in->limits;
+		*ret_n = in->n_limits;
+		return CLI_OK;
 	}
 	if (!files_read(c, &files, paths, n, set)) {
 		return CLI_FAILED;
@@ -102,7 +115,8 @@ static enum cli_exit read_live(struct cli *c, const struct cli_args *args, struc
 }
 
 /* Leaves in 'items' what is to be written next, and says what that is. */
-static enum cli_exit keep_next(struct cli *c, const struct cli_args *args, struct json *list)
+static enum cli_exit keep_next(struct cli *c, const struct cli_args *args,
+			       const struct tree_input *in, struct json *list)
 {
 	struct json *items = json_get(list, "items");
 	struct json **want = arena_array(&c->a, json_len(items), sizeof(struct json *));
@@ -110,7 +124,7 @@ static enum cli_exit keep_next(struct cli *c, const struct cli_args *args, struc
 	struct json_iter it = json_iter(items);
 	size_t n_want = 0;
 	size_t n_live = 0;
-	enum cli_exit rc = want != NULL ? read_live(c, args, &live, &n_live) : cli_no_memory(c);
+	enum cli_exit rc = want != NULL ? read_live(c, args, in, &live, &n_live) : cli_no_memory(c);
 	struct compile_plan plan;
 	enum mk_code code;
 	struct mk_err err;
@@ -153,6 +167,7 @@ static enum cli_exit run_compile(struct cli *c, const struct cli_args *args)
 	struct world w;
 	enum cli_format format;
 	enum cli_exit rc;
+	size_t n = 0;
 
 	if (!cli_get_format(c, args, &format)) {
 		return CLI_USAGE;
@@ -164,16 +179,21 @@ static enum cli_exit run_compile(struct cli *c, const struct cli_args *args)
 	json_set_str(&c->a, list, "apiVersion", STR("v1"));
 	json_set_str(&c->a, list, "kind", STR("List"));
 	json_set(&c->a, list, STR("items"), items);
-	rc = world_open(c, args, "filename", NULL, &w);
+	rc = world_open(c, args, "filename", TREE_QUEUES, NULL, &w);
 	if (rc == CLI_OK) {
-		rc = compile_all(c, &w, items);
+		rc = compile_all(c, &w, items, &n);
 		world_print_notes(c, &w);
 		if (rc == CLI_NO) {
 			cli_error(c, "nothing was compiled: Kueue cannot do what these trees say");
+		} else if (rc == CLI_OK && n == 0) {
+			cli_error(c,
+				  "no queue tree in this cluster: neither a ClusterQuotaTree nor "
+				  "ClusterQueues with a parent; name files with -f");
+			rc = CLI_NO;
 		}
 	}
-	if (rc == CLI_OK && cli_get(args, "live") != NULL) {
-		rc = keep_next(c, args, list);
+	if (rc == CLI_OK && (w.in.is_live || cli_get(args, "live") != NULL)) {
+		rc = keep_next(c, args, &w.in, list);
 	}
 	if (rc == CLI_OK && (arena_failed(&c->a) ||
 			     !output_value(c, list, format == CLI_JSON ? format : CLI_YAML))) {
@@ -184,8 +204,7 @@ static enum cli_exit run_compile(struct cli *c, const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{'f', "filename", "FILE", true,
-	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
+	TREE_LIVE_OPTIONS,
 	{0, "live", "FILE", true,
 	 "Cohorts and ClusterQueues of the cluster: print only what to apply next"},
 	{'o', "output", "FORMAT", false, "yaml (default) or json"},
@@ -194,7 +213,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command tree_compile = {
 	.name = "compile",
-	.synopsis = "-f FILE... [--live FILE...] [-o FORMAT]",
+	.synopsis = "[-f FILE...] [--live FILE...] [-o FORMAT]",
 	.summary = "print Cohorts and ClusterQueues that make Kueue enforce the trees",
 	.help = "An inner queue becomes a Cohort, a leaf a ClusterQueue in it. Minima, maxima and "
 		"reserves of every\n"
@@ -208,10 +227,13 @@ const struct cli_command tree_compile = {
 		"\n"
 		"With --live no limit is ever above both what it was and what it will be: apply "
 		"what is printed, and\n"
-		"repeat until nothing is.\n",
+		"repeat until nothing is. Without -f the trees are those of the cluster of the "
+		"kubeconfig, and so\n"
+		"are, without --live, the objects that they are compared with.\n",
 	.examples = "  kubectl multikueue tree compile -f tree.yaml -f queues/\n"
 		    "  kubectl multikueue tree compile -f tree.yaml -f queues/ |\n"
 		    "    kubectl apply --server-side -f -\n"
+		    "  kubectl multikueue tree compile --context prod\n"
 		    "  kubectl get cohorts,clusterqueues -o json >live.json\n"
 		    "  kubectl multikueue tree compile -f tree.yaml -f queues/ --live live.json\n",
 	.options = options,

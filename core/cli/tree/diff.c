@@ -442,9 +442,9 @@ static enum cli_exit run_diff(struct cli *c, const struct cli_args *args)
 		return cli_usage(c, "kubectl multikueue tree diff",
 				 "say what to compare: --from OLD -f NEW");
 	}
-	rc = world_open(c, args, "from", NULL, &old);
+	rc = world_open(c, args, "from", TREE_FILES, NULL, &old);
 	if (rc == CLI_OK) {
-		rc = world_open(c, args, "filename", &old, &new);
+		rc = world_open(c, args, "filename", TREE_FILES, &old, &new);
 	}
 	if (rc == CLI_OK) {
 		compare_trees(&l, &old, &new);

@@ -18,6 +18,7 @@ struct filter {
 struct subject {
 	mk_str resource, flavor;
 	size_t fr;
+	bool kueue; /* nodes have no policies and fences */
 };
 
 static struct quota_cell_info cell(const struct quota *q, size_t node, const struct subject *s)
@@ -70,20 +71,6 @@ static mk_str branch(struct cli *c, const struct quota *q, size_t node, const bo
 		at = up;
 	}
 	return out;
-}
-
-/* Workloads below a node. */
-static void count_works(const struct quota *q, size_t node, size_t *ret_admitted,
-			size_t *ret_pending)
-{
-	struct quota_node_info n = quota_node_at(q, node);
-
-	*ret_admitted += n.n_children == 0 ? n.n_admitted : 0;
-	*ret_pending += n.n_children == 0 ? n.n_pending : 0;
-	/* Trees have at most QUOTA_MAX_LEVELS levels. */
-	for (size_t i = 0; i < n.n_children; i++) {
-		count_works(q, n.first_child + i, ret_admitted, ret_pending);
-	}
 }
 
 static mk_str number(struct cli *c, size_t n)
@@ -173,11 +160,12 @@ static void row(struct output_table *t, const struct quota *q, size_t node, cons
 	mk_str name = arena_printf(&c->a, "%.*s%.*s", STR_ARG(branch(c, q, node, shown)),
 				   STR_ARG(n.name));
 	bool over = x.hold > x.max;
+	bool named = n.n_children > 0 && !s->kueue;
 
-	count_works(q, node, &admitted, &pending);
+	world_count(q, node, &admitted, &pending);
 	output_cell(t, name);
-	output_cell(t, n.n_children > 0 ? str_of(world_policy(n.policy)) : STR("-"));
-	output_cell(t, n.n_children == 0 ? STR("-") : n.fence_open ? STR("open") : STR("closed"));
+	output_cell(t, named ? str_of(world_policy(n.policy)) : STR("-"));
+	output_cell(t, !named ? STR("-") : n.fence_open ? STR("open") : STR("closed"));
 	output_cell(t, output_paint(c, over ? OUTPUT_RED : OUTPUT_PLAIN,
 				    world_amount(c, x.use, s->resource)));
 	output_cell(t, world_amount(c, x.nominal, s->resource));
@@ -286,11 +274,11 @@ static size_t show_tree(struct cli *c, const struct world *w, size_t i, bool wid
 		n_leaves += n.n_children == 0 ? 1 : 0;
 		levels = n.level > levels ? n.level : levels;
 	}
-	buf_printf(&c->out, "%s%.*s: %s, %zu queues, %zu leaves, %zu levels",
+	buf_printf(&c->out, "%s%.*s: %s, %zu queue%s, %zu lea%s, %zu level%s",
 		   c->out.n > 0 ? "\n" : "",
-		   STR_ARG(output_paint(c, OUTPUT_BOLD, w->models.v[i].name)),
-		   w->models.v[i].tree != NULL ? "ClusterQuotaTree" : "ClusterQueues with a parent",
-		   quota_n_nodes(q), n_leaves, levels);
+		   STR_ARG(output_paint(c, OUTPUT_BOLD, w->models.v[i].name)), world_what(w, i),
+		   quota_n_nodes(q), quota_n_nodes(q) == 1 ? "" : "s", n_leaves,
+		   n_leaves == 1 ? "f" : "ves", levels, levels == 1 ? "" : "s");
 	if (n_shown < quota_n_nodes(q)) {
 		buf_printf(&c->out, "; %zu shown", n_shown);
 	}
@@ -298,7 +286,7 @@ static size_t show_tree(struct cli *c, const struct world *w, size_t i, bool wid
 	for (size_t f = 0; f < quota_n_frs(q); f++) {
 		struct quota_fr fr = quota_fr_at(q, f);
 		struct subject s = {fr.resource, sum ? (mk_str){NULL, 0} : fr.flavor,
-				    sum ? QUOTA_NONE : f};
+				    sum ? QUOTA_NONE : f, world_is_kueues(w, i)};
 
 		if (!sum || !seen_before(q, f)) {
 			buf_add(&c->out, STR("\n"));
@@ -310,7 +298,8 @@ static size_t show_tree(struct cli *c, const struct world *w, size_t i, bool wid
 
 /* --- as data ---------------------------------------------------------------------------------- */
 
-static struct json *node_json(struct cli *c, const struct quota *q, size_t node, const bool *shown)
+static struct json *node_json(struct cli *c, const struct quota *q, size_t node, const bool *shown,
+			      bool kueue)
 {
 	struct quota_node_info n = quota_node_at(q, node);
 	struct json *v = json_new_obj(&c->a);
@@ -319,10 +308,10 @@ static struct json *node_json(struct cli *c, const struct quota *q, size_t node,
 
 	json_set_str(&c->a, v, "name", n.name);
 	json_set_int(&c->a, v, "level", (int64_t)n.level);
-	if (n.n_children > 0) {
+	if (n.n_children > 0 && !kueue) {
 		json_set_str(&c->a, v, "policy", str_of(world_policy(n.policy)));
 		json_set_str(&c->a, v, "fence", n.fence_open ? STR("open") : STR("closed"));
-	} else {
+	} else if (n.n_children == 0) {
 		json_set_int(&c->a, v, "admitted", (int64_t)n.n_admitted);
 		json_set_int(&c->a, v, "pending", (int64_t)n.n_pending);
 	}
@@ -345,7 +334,7 @@ static struct json *node_json(struct cli *c, const struct quota *q, size_t node,
 	json_set(&c->a, v, STR("quotas"), quotas);
 	for (size_t i = 0; i < n.n_children; i++) {
 		if (shown[n.first_child + i]) {
-			json_add(&c->a, children, node_json(c, q, n.first_child + i, shown));
+			json_add(&c->a, children, node_json(c, q, n.first_child + i, shown, kueue));
 		}
 	}
 	if (n.n_children > 0) {
@@ -371,11 +360,11 @@ static bool show_data(struct cli *c, const struct world *w, enum cli_format form
 		}
 		(*ret_n)++;
 		json_set_str(&c->a, tree, "name", w->models.v[i].name);
-		json_set_str(&c->a, tree, "kind",
-			     w->models.v[i].tree != NULL ? STR("ClusterQuotaTree")
-							 : STR("ClusterQueue"));
+		json_set_str(&c->a, tree, "kind", str_of(world_kind(w, i)));
+		json_set_str(&c->a, tree, "origin", str_of(world_origin(w, i)));
 		json_set_bool(&c->a, tree, "degraded", quota_degraded(w->trees[i]));
-		json_set(&c->a, tree, STR("root"), node_json(c, w->trees[i], top, shown));
+		json_set(&c->a, tree, STR("root"),
+			 node_json(c, w->trees[i], top, shown, world_is_kueues(w, i)));
 		json_add(&c->a, trees, tree);
 	}
 	json_set(&c->a, v, STR("trees"), trees);
@@ -400,7 +389,7 @@ static enum cli_exit run_show(struct cli *c, const struct cli_args *args)
 				 args->rest[1]);
 	}
 	filter.name = args->n_rest > 0 ? str_of(args->rest[0]) : STR("");
-	rc = world_open(c, args, "filename", NULL, &w);
+	rc = world_open(c, args, "filename", TREE_WORKLOADS, NULL, &w);
 	if (rc == CLI_OK && (format == CLI_JSON || format == CLI_YAML)) {
 		rc = show_data(c, &w, format, &filter, &n) ? CLI_OK : cli_no_memory(c);
 	} else if (rc == CLI_OK) {
@@ -425,8 +414,7 @@ static enum cli_exit run_show(struct cli *c, const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{'f', "filename", "FILE", true,
-	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
+	TREE_LIVE_OPTIONS,
 	{'l', "selector", "LABELS", false,
 	 "only ClusterQueues with these labels (key=value, key!=value, key, !key; comma: all of "
 	 "them), and the queues above them"},
@@ -439,20 +427,22 @@ static const struct cli_option options[] = {
 
 const struct cli_command tree_show = {
 	.name = "show",
-	.synopsis = "-f FILE... [QUEUE] [--depth N] [-l LABELS] [--sum] [-o FORMAT]",
+	.synopsis = "[-f FILE...] [QUEUE] [--depth N] [-l LABELS] [--sum] [-o FORMAT]",
 	.summary = "draw queue trees with their quotas and what is used of them",
 	.help = "For each flavor and resource the tree, or QUEUE and what is below it, with what "
 		"is used, the minimum\n"
 		"(nominal quota) and the maximum of every queue; the bar is as long as the "
 		"maximum, "
 		"its line marks the\n"
-		"minimum. Workloads in the files that hold quota count as used; RUN and WAIT count "
-		"workloads.\n",
-	.examples =
-		"  kubectl multikueue tree show -f queues.yaml\n"
-		"  kubectl multikueue tree show -f queues.yaml research --depth 2 --sum\n"
-		"  kubectl get clusterquotatrees,clusterqueues,localqueues,workloads -A -o json |\n"
-		"    kubectl multikueue tree show -f - -o wide\n",
+		"minimum. Workloads that hold quota count as used; RUN and WAIT count workloads. "
+		"Without -f, of the\n"
+		"cluster of the kubeconfig: its trees, and Kueue's Cohorts and ClusterQueues that "
+		"are in none.\n",
+	.examples = "  kubectl multikueue tree show\n"
+		    "  kubectl multikueue tree show research --sum --context prod\n"
+		    "  kubectl multikueue tree show -f queues.yaml\n"
+		    "  kubectl multikueue tree show -f queues.yaml research --depth 2 --sum\n"
+		    "  kubectl multikueue tree show -f queues.yaml -f workloads.yaml -o wide\n",
 	.options = options,
 	.run = run_show,
 };

@@ -374,7 +374,7 @@ static enum cli_exit run_simulate(struct cli *c, const struct cli_args *args)
 				 args->n_rest > 0 ? "unexpected argument: name files with -f"
 						  : "--generate: at most 100000");
 	}
-	rc = world_open(c, args, "filename", NULL, &w);
+	rc = world_open(c, args, "filename", TREE_FILES, NULL, &w);
 	if (rc == CLI_OK) {
 		rc = simulate(c, &w, &wish);
 		world_print_notes(c, &w);

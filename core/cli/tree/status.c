@@ -16,7 +16,7 @@ static enum cli_exit run_status(struct cli *c, const struct cli_args *args)
 		return cli_usage(c, "kubectl multikueue tree status",
 				 "unexpected %s: name files with -f", args->rest[0]);
 	}
-	rc = tree_read(c, args, "filename", NULL, &in);
+	rc = tree_read(c, args, "filename", TREE_FILES, NULL, &in);
 	if (rc != CLI_OK) {
 		return rc;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tree validate`, and how all commands of `tree` read and judge their files. */
-#include "core/cli/tree/tree.h"
+#include "core/cli/tree/live.h"
 
 /* What a user can do about a rule; the rule's text says what is wrong. */
 static const char *const hints[] = {
@@ -110,7 +110,8 @@ static enum cli_exit failed(struct cli *c, const struct mk_err *err)
 }
 
 enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *name,
-			const struct tree_input *before, struct tree_input *ret)
+			enum tree_live live, const struct tree_input *before,
+			struct tree_input *ret)
 {
 	struct validate_input in = {.subject = API_NONE, .deleted = API_NONE};
 	size_t n = 0;
@@ -121,11 +122,12 @@ enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *
 	if (!paths || !ret->set) {
 		return cli_no_memory(c);
 	}
-	if (n == 0) {
+	if (n == 0 && live == TREE_FILES) {
 		cli_error(c, "no files: name some with --%s FILE", name);
 		return CLI_USAGE;
 	}
-	if (!files_read(c, &ret->files, paths, n, ret->set)) {
+	if (n > 0 ? !files_read(c, &ret->files, paths, n, ret->set)
+		  : live_read(c, args, live, ret) != CLI_OK) {
 		return CLI_FAILED;
 	}
 	if (api_set_link(ret->set, API_NONE, &err) != ERR_OK) {
@@ -140,11 +142,30 @@ enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *
 }
 
 /* What 'o' was read from: a change is also wrong for objects that it takes away. */
-static const struct files *files_of(const struct tree_input *in, const struct api_object *o)
+static const struct tree_input *source_of(const struct tree_input *in, const struct api_object *o)
 {
 	bool is_new = o->index < in->set->n_objects && in->set->objects[o->index] == o;
 
-	return is_new || !in->before ? &in->files : &in->before->files;
+	return is_new || !in->before ? in : in->before;
+}
+
+/* "queues.yaml:14: "; of a cluster nothing. */
+static mk_str place_of(struct cli *c, const struct tree_input *in, const struct validate_error *e)
+{
+	const struct tree_input *from = source_of(in, e->object);
+	const struct files *f = &from->files;
+
+	return from->is_live ? STR("")
+			     : arena_printf(&c->a, "%s:%zu: ", f->docs[e->object->tag].file,
+					    files_line(c, f, e->object->tag, e->fault.path));
+}
+
+/* With its namespace, where a cluster has many of the same name. */
+static mk_str name_of(struct cli *c, const struct tree_input *in, const struct api_object *o)
+{
+	return !source_of(in, o)->is_live || o->ns.n == 0
+		       ? o->name
+		       : arena_printf(&c->a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
 }
 
 void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *in)
@@ -155,7 +176,6 @@ void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *
 	for (size_t i = 0; i < in->errors.n; i++) {
 		const struct validate_error *e = &in->errors.v[i];
 		const struct api_object *o = e->object;
-		const struct files *from = files_of(in, o);
 		bool same = i > 0 && in->errors.v[i - 1].object == o;
 
 		/* As a webhook does: the first of each object. */
@@ -170,9 +190,9 @@ void tree_print_errors(struct cli *c, struct buf *out, const struct tree_input *
 			buf_printf(out, "and %zu more\n", more);
 			continue;
 		}
-		buf_printf(out, "%s:%zu: %s/%.*s: %.*s\n", from->docs[o->tag].file,
-			   files_line(c, from, o->tag, e->fault.path), api_kind_name(o->kind),
-			   STR_ARG(o->name), STR_ARG(validate_line(&c->a, &e->fault)));
+		buf_printf(out, "%.*s%s/%.*s: %.*s\n", STR_ARG(place_of(c, in, e)),
+			   api_kind_name(o->kind), STR_ARG(name_of(c, in, o)),
+			   STR_ARG(validate_line(&c->a, &e->fault)));
 		tell(&told, &e->fault);
 	}
 	for (size_t i = 0; i < told.n; i++) {
@@ -193,8 +213,8 @@ void tree_print_idle(struct cli *c, const struct api_tree *tree)
 }
 
 /*
- * The errors as JSON: [{"file", "line", "kind", "name", "rule", "path", "message"}]. NULL: out of
- * memory.
+ * The errors as JSON: [{"file", "line", "kind", "name", "rule", "path", "message"}], of a
+ * cluster "namespace" in place of the first two. NULL: out of memory.
  */
 static struct json *errors_json(struct cli *c, const struct tree_input *in)
 {
@@ -203,11 +223,17 @@ static struct json *errors_json(struct cli *c, const struct tree_input *in)
 	for (size_t i = 0; i < in->errors.n; i++) {
 		const struct validate_error *e = &in->errors.v[i];
 		struct json *v = json_new_obj(&c->a);
-		const struct files *from = files_of(in, e->object);
+		const struct tree_input *from = source_of(in, e->object);
+		const struct files *f = &from->files;
 		size_t tag = e->object->tag;
 
-		json_set_str(&c->a, v, "file", str_of(from->docs[tag].file));
-		json_set_int(&c->a, v, "line", (int64_t)files_line(c, from, tag, e->fault.path));
+		if (!from->is_live) {
+			json_set_str(&c->a, v, "file", str_of(f->docs[tag].file));
+			json_set_int(&c->a, v, "line",
+				     (int64_t)files_line(c, f, tag, e->fault.path));
+		} else if (e->object->ns.n > 0) {
+			json_set_str(&c->a, v, "namespace", e->object->ns);
+		}
 		json_set_str(&c->a, v, "kind", str_of(api_kind_name(e->object->kind)));
 		json_set_str(&c->a, v, "name", e->object->name);
 		json_set_int(&c->a, v, "rule", e->fault.rule);
@@ -250,10 +276,10 @@ static enum cli_exit run_validate(struct cli *c, const struct cli_args *args)
 				 "unexpected %s: name files with -f", args->rest[0]);
 	}
 	if (changed) {
-		rc = tree_read(c, args, "from", NULL, &old);
+		rc = tree_read(c, args, "from", TREE_FILES, NULL, &old);
 	}
 	if (rc == CLI_OK) {
-		rc = tree_read(c, args, "filename", changed ? &old : NULL, &in);
+		rc = tree_read(c, args, "filename", TREE_QUEUES, changed ? &old : NULL, &in);
 	}
 	if (rc != CLI_OK) {
 		return rc;
@@ -276,6 +302,11 @@ static enum cli_exit run_validate(struct cli *c, const struct cli_args *args)
 		buf_printf(&c->out, "valid: %zu tree%s, %zu queue%s\n", n_trees,
 			   n_trees == 1 ? "" : "s", n_queues, n_queues == 1 ? "" : "s");
 	}
+	if (in.is_live && n_trees == 0) {
+		buf_printf(&c->err,
+			   "note: no queue tree in this cluster: Cohorts and ClusterQueues "
+			   "of Kueue's own are Kueue's to check\n");
+	}
 	for (size_t i = 0; i < in.set->n_trees; i++) {
 		tree_print_idle(c, in.set->trees[i]);
 	}
@@ -286,8 +317,7 @@ static enum cli_exit run_validate(struct cli *c, const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{'f', "filename", "FILE", true,
-	 "file or folder of YAML or JSON objects; - reads standard input; may be repeated"},
+	TREE_LIVE_OPTIONS,
 	{0, "from", "FILE", true, "how things were: rules about changes are checked as well"},
 	{'o', "output", "FORMAT", false, "text (default; wide is the same), json or yaml"},
 	{0, NULL, NULL, false, NULL},
@@ -295,14 +325,15 @@ static const struct cli_option options[] = {
 
 const struct cli_command tree_validate = {
 	.name = "validate",
-	.synopsis = "-f FILE... [--from FILE...] [-o FORMAT]",
-	.summary = "check queue trees: all errors, with file and line",
+	.synopsis = "[-f FILE...] [--from FILE...] [-o FORMAT]",
+	.summary = "check queue trees, of files or of the cluster: all errors",
 	.help = "All errors are found at once, each with file, line, object, field, and what to "
 		"do. Objects that\n"
-		"have nothing to do with queue trees are passed over.\n",
+		"have nothing to do with queue trees are passed over. Without -f, of the cluster "
+		"of "
+		"the kubeconfig.\n",
 	.examples = "  kubectl multikueue tree validate -f queues.yaml\n"
-		    "  kubectl get clusterqueues,localqueues -A -o yaml | kubectl multikueue tree "
-		    "validate -f -\n"
+		    "  kubectl multikueue tree validate --context prod\n"
 		    "  git show main:queues.yaml >/tmp/old.yaml\n"
 		    "  kubectl multikueue tree validate --from /tmp/old.yaml -f queues.yaml\n",
 	.options = options,

@@ -2,6 +2,8 @@
 /* From files to trees with workloads; see world.h. */
 #include "core/cli/tree/world.h"
 
+#include "core/cli/tree/cohorts.h"
+#include "core/cli/tree/live.h"
 #include "core/quota/compile.h"
 
 static enum cli_exit failed(struct cli *c, const struct mk_err *err)
@@ -10,27 +12,55 @@ static enum cli_exit failed(struct cli *c, const struct mk_err *err)
 	return CLI_FAILED;
 }
 
-static enum cli_exit make_trees(struct cli *c, struct world *w)
+/* The trees of the set, and of a cluster what Kueue has besides. */
+static enum cli_exit find_models(struct cli *c, struct world *w)
 {
 	struct mk_err err;
 
 	if (api_build(&c->a, w->in.set, &w->models, &err) != ERR_OK) {
 		return failed(c, &err);
 	}
-	w->trees = arena_array(&c->a, w->models.n, sizeof(struct quota *));
-	if (!w->trees) {
-		w->models.n = 0;
-		return cli_no_memory(c);
+	w->origins = arena_array(&c->a, w->models.n, sizeof(*w->origins));
+	for (size_t i = 0; w->origins && i < w->models.n; i++) {
+		w->origins[i] = w->models.v[i].tree != NULL ? WORLD_TREE : WORLD_PARENTS;
 	}
-	for (size_t i = 0; i < w->models.n; i++) {
-		w->trees[i] = quota_new();
-		if (!w->trees[i]) {
+	return w->origins && (!w->in.is_live || cohorts_add(c, w)) ? CLI_OK : cli_no_memory(c);
+}
+
+static enum cli_exit make_trees(struct cli *c, struct world *w)
+{
+	enum cli_exit rc = find_models(c, w);
+	size_t n = w->models.n;
+	struct mk_err err;
+
+	w->models.n = 0;
+	w->trees = rc == CLI_OK ? arena_array(&c->a, n, sizeof(struct quota *)) : NULL;
+	if (!w->trees) {
+		return rc == CLI_OK ? cli_no_memory(c) : rc;
+	}
+	for (size_t i = 0; i < n; i++) {
+		size_t to = w->models.n;
+		enum mk_code code;
+
+		w->models.v[to] = w->models.v[i];
+		w->origins[to] = w->origins[i];
+		w->trees[to] = quota_new();
+		if (!w->trees[to]) {
 			return cli_no_memory(c);
 		}
-		if (quota_apply(w->trees[i], &w->models.v[i].desc, &err) != ERR_OK) {
-			err_wrap(&err, "tree %.*s", STR_ARG(w->models.v[i].name));
+		w->models.n++;
+		code = quota_apply(w->trees[to], &w->models.v[to].desc, &err);
+		if (code == ERR_OK) {
+			continue;
+		}
+		err_wrap(&err, "tree %.*s", STR_ARG(w->models.v[to].name));
+		if (code == ERR_NO_MEMORY || !world_is_kueues(w, to)) {
 			return failed(c, &err);
 		}
+		/* Kueue takes more than a queue tree may have. */
+		api_fault_add(&c->a, &w->notes, 0, w->models.v[to].name, "not shown: %s", err.msg);
+		quota_free(w->trees[to]);
+		w->models.n--;
 	}
 	return CLI_OK;
 }
@@ -102,14 +132,22 @@ static enum cli_exit put_work(struct cli *c, struct world *w, struct map *seen,
 	return CLI_OK;
 }
 
+static void print_notes(struct cli *c, const struct api_faults *notes)
+{
+	for (size_t i = 0; i < notes->n; i++) {
+		buf_printf(&c->err, "note: %.*s: %.*s\n", STR_ARG(notes->p[i].path),
+			   STR_ARG(notes->p[i].text));
+	}
+}
+
 enum cli_exit world_open(struct cli *c, const struct cli_args *args, const char *name,
-			 const struct world *before, struct world *w)
+			 enum tree_live live, const struct world *before, struct world *w)
 {
 	struct map seen = {.n = 0};
 	enum cli_exit rc;
 
 	*w = (struct world){.n_works = 0};
-	rc = tree_read(c, args, name, before != NULL ? &before->in : NULL, &w->in);
+	rc = tree_read(c, args, name, live, before != NULL ? &before->in : NULL, &w->in);
 	if (rc != CLI_OK) {
 		return rc;
 	}
@@ -128,8 +166,12 @@ enum cli_exit world_open(struct cli *c, const struct cli_args *args, const char 
 	}
 	map_done(&seen);
 	if (rc == CLI_OK && w->models.n == 0) {
-		cli_error(c, "no queue tree in these files: neither a ClusterQuotaTree nor "
-			     "ClusterQueues with a parent");
+		cli_error(c, !w->in.is_live ? "no queue tree in these files: neither a "
+					      "ClusterQuotaTree nor ClusterQueues with a parent"
+			     : w->in.set->n_queues == 0
+				     ? "no ClusterQueue in this cluster"
+				     : "no tree and no Cohort of this cluster can be shown");
+		print_notes(c, &w->notes);
 		return CLI_NO;
 	}
 	return rc;
@@ -141,14 +183,6 @@ void world_close(struct world *w)
 		quota_free(w->trees[i]);
 	}
 	w->trees = NULL;
-}
-
-static void print_notes(struct cli *c, const struct api_faults *notes)
-{
-	for (size_t i = 0; i < notes->n; i++) {
-		buf_printf(&c->err, "note: %.*s: %.*s\n", STR_ARG(notes->p[i].path),
-			   STR_ARG(notes->p[i].text));
-	}
 }
 
 void world_print_notes(struct cli *c, const struct world *w)
@@ -191,12 +225,25 @@ void world_print_notes(struct cli *c, const struct world *w)
 	}
 }
 
+static void print_cohorts(struct cli *c, const struct world *w, size_t i)
+{
+	buf_printf(
+		&c->err,
+		"note: %.*s: limits and usage are Kueue's; its order and its victims may be others "
+		"than those said here\n",
+		STR_ARG(w->models.v[i].name));
+}
+
 void world_print_kueue(struct cli *c, const struct world *w)
 {
 	for (size_t i = 0; i < w->models.n; i++) {
 		const struct api_model *m = &w->models.v[i];
 		struct compiled out = {.n = 0};
 
+		if (world_is_kueues(w, i)) {
+			print_cohorts(c, w, i);
+			continue;
+		}
 		if (!m->tree ||
 		    !str_is(json_str_at(m->tree->object->json, "/spec/enforcement"), "Compile")) {
 			continue;
@@ -209,6 +256,71 @@ void world_print_kueue(struct cli *c, const struct world *w)
 				   : "note: tree %.*s: compiled and applied, Kueue holds its "
 				     "limits, and may choose another order and other victims\n",
 			   STR_ARG(m->name));
+	}
+}
+
+/* Of a cluster: has a tree been compiled, so that Kueue enforces it? */
+static bool is_compiled(const struct world *w, size_t i)
+{
+	for (size_t k = 0; k < w->in.n_limits; k++) {
+		if (str_is(json_str_at(w->in.limits[k], "/kind"), api_kind_name(API_COHORT)) &&
+		    str_eq(live_made_by(w->in.limits[k]), w->models.v[i].name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *world_what(const struct world *w, size_t i)
+{
+	bool compiled = is_compiled(w, i);
+
+	switch (w->origins[i]) {
+	case WORLD_TREE:
+		return compiled ? "ClusterQuotaTree, compiled: Kueue enforces it"
+				: "ClusterQuotaTree";
+	case WORLD_PARENTS:
+		return compiled ? "ClusterQueues with a parent, compiled: Kueue enforces them"
+				: "ClusterQueues with a parent";
+	case WORLD_COMPILED:
+		return "Cohorts compiled from a tree that is not in this cluster";
+	case WORLD_COHORTS:
+		return "Cohorts of Kueue, no queue tree";
+	case WORLD_ALONE:
+		break;
+	}
+	return "ClusterQueue in no Cohort, no queue tree";
+}
+
+const char *world_origin(const struct world *w, size_t i)
+{
+	static const char *const words[] = {"tree", "parents", "compiled", "cohorts", "alone"};
+
+	return words[w->origins[i]];
+}
+
+const char *world_kind(const struct world *w, size_t i)
+{
+	static const char *const kinds[] = {"ClusterQuotaTree", "ClusterQueue", "Cohort", "Cohort",
+					    "ClusterQueue"};
+
+	return kinds[w->origins[i]];
+}
+
+bool world_is_kueues(const struct world *w, size_t i)
+{
+	return w->origins[i] >= WORLD_COMPILED;
+}
+
+void world_count(const struct quota *q, size_t node, size_t *ret_admitted, size_t *ret_pending)
+{
+	struct quota_node_info n = quota_node_at(q, node);
+
+	*ret_admitted += n.n_children == 0 ? n.n_admitted : 0;
+	*ret_pending += n.n_children == 0 ? n.n_pending : 0;
+	/* Trees have at most QUOTA_MAX_LEVELS levels. */
+	for (size_t i = 0; i < n.n_children; i++) {
+		world_count(q, n.first_child + i, ret_admitted, ret_pending);
 	}
 }
 

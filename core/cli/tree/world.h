@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files as living trees: what show, explain, simulate and diff look at. */
+/* Files, or a cluster, as living trees: what show, explain, top, simulate and diff look at. */
 #ifndef MK_CLI_TREE_WORLD_H
 #define MK_CLI_TREE_WORLD_H
 
@@ -11,22 +11,33 @@ struct world_work {
 	size_t tree; /* index in world.models, or API_NONE: its queue is in no tree */
 };
 
+/* What a model was made of; the last three are Kueue's own, of a cluster only. */
+enum world_origin {
+	WORLD_TREE,     /* a ClusterQuotaTree */
+	WORLD_PARENTS,  /* ClusterQueues with a parent */
+	WORLD_COMPILED, /* Cohorts that a tree was compiled to which is not in the cluster */
+	WORLD_COHORTS,
+	WORLD_ALONE, /* a ClusterQueue in no Cohort */
+};
+
 struct world {
 	struct tree_input in;
 	struct api_models models;
-	struct quota **trees; /* one per model */
+	enum world_origin *origins; /* one per model */
+	struct quota **trees;       /* one per model */
 	struct world_work *works;
 	size_t n_works;
 	struct api_faults notes; /* odd things on the way: path is an object, text says what */
 };
 
 /*
- * Reads the files of option 'name', refuses what is not valid (told on stderr), builds the trees
- * and puts the Workloads that are in the files into them. 'before' (may be NULL): judged as a
- * change from there. CLI_OK, or what to exit with; call world_close either way.
+ * Reads the files of option 'name', or without any 'live' of the cluster, refuses what is not valid
+ * (told on stderr), builds the trees and puts the Workloads that are there into them. 'before' (may
+ * be NULL): judged as a change from there. CLI_OK, or what to exit with; call world_close either
+ * way.
  */
 enum cli_exit world_open(struct cli *c, const struct cli_args *args, const char *name,
-			 const struct world *before, struct world *w);
+			 enum tree_live live, const struct world *before, struct world *w);
 void world_close(struct world *w);
 
 /*
@@ -39,10 +50,21 @@ size_t world_find(const struct world *w, mk_str name, size_t *ret_node);
 void world_print_notes(struct cli *c, const struct world *w);
 
 /*
- * "note: …" on stderr for each tree that Kueue enforces (spec.enforcement Compile): what it does in
- * its own way, so that it may choose differently; or that Kueue cannot.
+ * "note: …" on stderr for each tree that Kueue enforces (spec.enforcement Compile, or Cohorts):
+ * what it does in its own way, so that it may choose differently; or that Kueue cannot.
  */
 void world_print_kueue(struct cli *c, const struct world *w);
+
+/* What model 'i' is, in words ("ClusterQuotaTree"), and in one for data ("tree"). */
+const char *world_what(const struct world *w, size_t i);
+const char *world_origin(const struct world *w, size_t i);
+/* The kind of its root. */
+const char *world_kind(const struct world *w, size_t i);
+/* Does Kueue decide, and no queue tree: are there no policies and fences? */
+bool world_is_kueues(const struct world *w, size_t i);
+
+/* Adds the Workloads below a node: those that hold quota, and those that wait. */
+void world_count(const struct quota *q, size_t node, size_t *ret_admitted, size_t *ret_pending);
 
 /* Has the tree a flavor for that resource? */
 bool world_covers(const struct quota *q, mk_str resource);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "core/cli/fleet/kubectl.h"
+#include "core/cli/kubectl.h"
 
 enum { WORDS_MAX = 16, RUN_MS = 180 * 1000, SAID_MAX = 64 * 1024 * 1024 };
 

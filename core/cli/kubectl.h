@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kubectl as a child process, with the options --context and --kubeconfig that we were given. */
-#ifndef MK_CLI_FLEET_KUBECTL_H
-#define MK_CLI_FLEET_KUBECTL_H
+#ifndef MK_CLI_KUBECTL_H
+#define MK_CLI_KUBECTL_H
 
 #include "core/cli/cli.h"
 
 enum { KUBECTL_WORDS_MAX = 24 };
+
+/* The options that kubectl gets, too; initialisers of struct cli_option. */
+#define KUBECTL_OPTIONS                                                          \
+	{0, "context", "NAME", false, "context of the kubeconfig, for kubectl"}, \
+	{                                                                        \
+		0, "kubeconfig", "FILE", false, "kubeconfig, for kubectl"        \
+	}
 
 /* A running kubectl and its standard output. */
 struct kubectl {
@@ -34,6 +41,16 @@ void kubectl_words(const struct cli_args *args, const char *const *words,
  */
 bool kubectl_run(const char *const *argv, mk_str input, int64_t ms, struct buf *out,
 		 struct buf *err, bool *ret_good);
+/* Called several times a second while a kubectl works: with what shall look meanwhile. */
+struct kubectl_watch {
+	void (*look)(void *ctx);
+	void *ctx;
+};
+
+/* The same, and 'w' (may be NULL) looks meanwhile. */
+bool kubectl_run_watched(const char *const *argv, mk_str input, int64_t ms,
+			 const struct kubectl_watch *w, struct buf *out, struct buf *err,
+			 bool *ret_good);
 /* Ends it, if it has not ended, and waits. True: it ended by itself, with exit status 0. */
 bool kubectl_end(struct kubectl *k, bool kill_it);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kubectl as a child process; see kubectl.h. */
-#include "core/cli/fleet/kubectl.h"
+#include "core/cli/kubectl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 
 enum { NOWHERE = -1, OURS = -2 }; /* in place of a descriptor */
+enum { LOOK_MS = 200 };
 
 static int redirect(posix_spawn_file_actions_t *actions, int fd, int target)
 {
@@ -155,18 +156,23 @@ static bool take(int fd, struct buf *to)
 }
 
 /* Reads both until they end. False: the time is over, or a signal came. */
-static bool take_all(const int fds[2], struct buf *const to[2], int64_t ms)
+static bool take_all(const int fds[2], struct buf *const to[2], int64_t ms,
+		     const struct kubectl_watch *w)
 {
 	struct pollfd p[2] = {{.fd = fds[0], .events = POLLIN}, {.fd = fds[1], .events = POLLIN}};
 	int64_t until = clock_mono_ms() + ms;
 
 	while (p[0].fd >= 0 || p[1].fd >= 0) {
 		int64_t left = until - clock_mono_ms();
+		int n = left > 0 ? poll(p, 2, (int)(w && left > LOOK_MS ? LOOK_MS : left)) : -1;
 
-		if (left <= 0 || poll(p, 2, (int)left) <= 0) {
+		if (n < 0 || (n == 0 && left <= LOOK_MS)) {
 			return false;
 		}
-		for (size_t i = 0; i < 2; i++) {
+		if (w) {
+			w->look(w->ctx);
+		}
+		for (size_t i = 0; n > 0 && i < 2; i++) {
 			if (p[i].revents != 0 && !take(p[i].fd, to[i])) {
 				p[i].fd = -1;
 			}
@@ -205,8 +211,9 @@ static void close_all(const int *fds, size_t n)
 	errno = why;
 }
 
-bool kubectl_run(const char *const *argv, mk_str input, int64_t ms, struct buf *out,
-		 struct buf *err, bool *ret_good)
+bool kubectl_run_watched(const char *const *argv, mk_str input, int64_t ms,
+			 const struct kubectl_watch *w, struct buf *out, struct buf *err,
+			 bool *ret_good)
 {
 	struct kubectl k = {.fd = -1};
 	struct buf *const to[2] = {out, err};
@@ -223,9 +230,15 @@ bool kubectl_run(const char *const *argv, mk_str input, int64_t ms, struct buf *
 		close_all((const int[2]){ends[0][0], ends[1][0]}, 2);
 		return false;
 	}
-	whole = take_all((const int[2]){ends[0][0], ends[1][0]}, to, ms);
+	whole = take_all((const int[2]){ends[0][0], ends[1][0]}, to, ms, w);
 	close(ends[1][0]);
 	k.fd = ends[0][0];
 	*ret_good = kubectl_end(&k, !whole) && whole && !out->failed;
 	return true;
+}
+
+bool kubectl_run(const char *const *argv, mk_str input, int64_t ms, struct buf *out,
+		 struct buf *err, bool *ret_good)
+{
+	return kubectl_run_watched(argv, input, ms, NULL, out, err, ret_good);
 }
