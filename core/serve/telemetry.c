@@ -448,9 +448,10 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s)
 	gather_process(t, s->loop);
 }
 
-bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, struct buf *out)
+bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, bool clusters,
+		      struct buf *out)
 {
-	return status_write(&t->fleet, s, out);
+	return status_write(&t->fleet, s, clusters, out);
 }
 
 const struct decisions *telemetry_decisions(const struct telemetry *t)
