@@ -124,6 +124,23 @@ static struct json *item(struct arena *a, uint64_t number, const struct entry *e
 	return o;
 }
 
+static bool fits(const struct decisions_filter *f, const struct entry *e)
+{
+	return (f->ns.n == 0 || str_is(f->ns, e->ns)) &&
+	       (f->name.n == 0 || (e->kind[0] == '\0' && str_is(f->name, e->name)));
+}
+
+/* The number from which on no more than 'f->last' fit; 'at' or a later one. */
+static uint64_t newest(const struct decisions *d, const struct decisions_filter *f, uint64_t at)
+{
+	uint64_t from = d->last + 1;
+
+	for (size_t n = 0; from > at && n < f->last; from--) {
+		n += fits(f, &d->v[(from - 1) % DECISIONS_KEPT]);
+	}
+	return from;
+}
+
 struct json *decisions_answer(const struct decisions *d, const struct decisions_filter *f,
 			      struct arena *a)
 {
@@ -134,10 +151,11 @@ struct json *decisions_answer(const struct decisions *d, const struct decisions_
 	if (f->after < d->last && f->after + 1 < oldest) {
 		json_set_int(a, o, "missed", (int64_t)(oldest - f->after - 1));
 	}
+	at = f->last > 0 ? newest(d, f, at) : at;
 	for (size_t n = 0; at <= d->last && n < f->limit && !arena_failed(a); at++) {
 		const struct entry *e = &d->v[at % DECISIONS_KEPT];
 
-		if (f->ns.n == 0 || str_is(f->ns, e->ns)) {
+		if (fits(f, e)) {
 			json_add(a, items, item(a, at, e));
 			n++;
 		}

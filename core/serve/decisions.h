@@ -40,7 +40,9 @@ void decisions_add(struct decisions *d, int64_t wall_ms, const struct decision *
 struct decisions_filter {
 	uint64_t after; /* only newer ones than this number; DECISIONS_ALL: all that are kept */
 	mk_str ns;      /* "": of all namespaces */
+	mk_str name;    /* only those of this Workload; "": of all */
 	size_t limit;   /* items, at most */
+	size_t last;    /* only so many of the newest that fit; 0: all */
 };
 #define DECISIONS_ALL UINT64_MAX
 

@@ -6,10 +6,13 @@
 #include "core/base/log.h"
 #include "core/net/http_server.h"
 #include "core/serve/api_server.h"
+#include "core/serve/call.h"
 #include "core/serve/metrics_server.h"
 #include "core/serve/scrape.h"
 #include "core/serve/ui.h"
 #include "core/serve/visibility.h"
+
+enum { STATUS_QUERY_MEMORY = 256 * 1024 };
 
 struct endpoints {
 	struct endpoints_options o;
@@ -101,14 +104,24 @@ static void write_status(void *ctx, struct buf *out)
 	struct endpoints *e = ctx;
 	struct telemetry_sources s = e->o.sources(e->o.ctx);
 
-	telemetry_status(e->o.telemetry, &s, out);
+	telemetry_status(e->o.telemetry, &s, true, out);
 }
 
 static void status(void *ctx, const struct http_request *rq, struct http_answer *a)
 {
-	(void)rq;
+	struct endpoints *e = ctx;
+	struct telemetry_sources s = e->o.sources(e->o.ctx);
+	struct call c = {.rq = rq, .answer = a};
+	uint64_t clusters = 1;
+	const struct call_param params[] = {{"clusters", .number = &clusters, .most = 1},
+					    {.name = NULL}};
+
 	a->content_type = "application/json";
-	write_status(ctx, &a->body);
+	arena_init(&c.a, STATUS_QUERY_MEMORY);
+	if (call_query(&c, params)) {
+		telemetry_status(e->o.telemetry, &s, clusters > 0, &a->body);
+	}
+	arena_done(&c.a);
 }
 
 /*

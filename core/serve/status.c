@@ -69,7 +69,8 @@ static void put(struct buf *out, const char *name, struct arena *a, const struct
 	buf_add(out, STR(","));
 }
 
-bool status_write(struct fleet *f, const struct telemetry_sources *s, struct buf *out)
+bool status_write(struct fleet *f, const struct telemetry_sources *s, bool clusters,
+		  struct buf *out)
 {
 	const struct engine *e = manager_engine(s->manager);
 	struct engine_stats st;
@@ -93,9 +94,10 @@ bool status_write(struct fleet *f, const struct telemetry_sources *s, struct buf
 	arena_done(&a);
 	buf_printf(out,
 		   "\"workloads\":%zu,\"queued\":%zu,\"pending\":%zu,\"dispatched\":%llu,"
-		   "\"admitted\":%llu,\"finished\":%llu,\"storeBytes\":%zu,\"clusters\":",
+		   "\"admitted\":%llu,\"finished\":%llu,\"storeBytes\":%zu",
 		   st.workloads, st.queued, manager_pending(s->manager),
 		   (unsigned long long)st.dispatched, (unsigned long long)st.admitted,
 		   (unsigned long long)st.finished, st.bytes);
-	return fleet_write(f, out) && buf_add(out, STR("}\n"));
+	return (!clusters || (buf_add(out, STR(",\"clusters\":")) && fleet_write(f, out))) &&
+	       buf_add(out, STR("}\n"));
 }

@@ -7,6 +7,7 @@
 #include "core/serve/telemetry.h"
 
 /* See telemetry_status. */
-bool status_write(struct fleet *f, const struct telemetry_sources *s, struct buf *out);
+bool status_write(struct fleet *f, const struct telemetry_sources *s, bool clusters,
+		  struct buf *out);
 
 #endif

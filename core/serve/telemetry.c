@@ -453,9 +453,10 @@ bool telemetry_gather_on(struct telemetry *t)
 	return cluster_status_write(&t->status);
 }
 
-bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, struct buf *out)
+bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, bool clusters,
+		      struct buf *out)
 {
-	return status_write(&t->fleet, s, out);
+	return status_write(&t->fleet, s, clusters, out);
 }
 
 const struct decisions *telemetry_decisions(const struct telemetry *t)

@@ -65,10 +65,12 @@ void telemetry_gather(struct telemetry *t, const struct telemetry_sources *s);
 bool telemetry_gather_on(struct telemetry *t);
 
 /*
- * Appends one JSON object: version, leadership, numbers, and each cluster with its link. The
- * numbers are kept as they change, the clusters' text is made anew when one of them changed: a
- * request costs the same whatever the daemon manages, but for the copy. False: 'out' is full.
+ * Appends one JSON object: version, leadership, numbers, and with 'clusters' each cluster with its
+ * link. The numbers are kept as they change, the clusters' text is made anew when one of them
+ * changed: a request costs the same whatever the daemon manages, but for the copy. False: 'out' is
+ * full.
  */
-bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, struct buf *out);
+bool telemetry_status(struct telemetry *t, const struct telemetry_sources *s, bool clusters,
+		      struct buf *out);
 
 #endif

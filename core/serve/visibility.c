@@ -3,9 +3,10 @@
 #include "core/serve/visibility.h"
 
 #include "core/base/clock.h"
+#include "core/manager/pages.h"
 #include "core/serve/call.h"
 
-enum { ANSWER_MEMORY = 64 * 1024 * 1024 };
+enum { ANSWER_MEMORY = 64 * 1024 * 1024, PLACE_MAX = 1000 * 1000 * 1000 };
 
 /* A request, and what it is answered from. */
 struct question {
@@ -36,12 +37,14 @@ static void give(struct question *q, struct json *answer, const char *kind)
 static void workloads(struct question *q)
 {
 	struct answer_filter f = {.limit = 0};
+	mk_str match = STR("");
 	uint64_t limit = ANSWER_ROWS_MAX, requests = 0;
 	const struct call_param params[] = {
 		{"namespace", .text = &f.ns},
 		{"phase", .text = &f.phase},
 		{"cluster", .text = &f.cluster},
 		{"clusterQueue", .text = &f.queue},
+		{"match", .text = &match},
 		{"limit", .number = &limit, .least = 1, .most = ANSWER_ROWS_MAX},
 		{"continue", .text = &f.after},
 		{"requests", .number = &requests, .most = 1},
@@ -53,7 +56,7 @@ static void workloads(struct question *q)
 	}
 	f.limit = (size_t)limit;
 	f.requests = requests > 0;
-	page = answer_workloads(&q->env, &f);
+	page = answer_workloads_matching(&q->env, &f, match);
 	if (!page && !arena_failed(&q->c.a) && f.after.n > 0) {
 		call_refuse(
 			&q->c, 410, "Expired",
@@ -69,6 +72,13 @@ static void workloads(struct question *q)
 static void workload(struct question *q, mk_str which)
 {
 	int64_t slash = str_index(which, '/');
+	struct answer_part part = {.limit = 0};
+	uint64_t limit = 0, from = 0;
+	const struct call_param params[] = {
+		{"reason", .text = &part.reason},
+		{"limit", .number = &limit, .least = 1, .most = ANSWER_ROWS_MAX},
+		{"continue", .number = &from, .most = PLACE_MAX},
+		{.name = NULL}};
 	struct json *answer;
 	mk_str ns, name;
 
@@ -77,7 +87,18 @@ static void workload(struct question *q, mk_str which)
 		call_refuse(&q->c, 400, "BadRequest", STR("expected /v1/workloads/NAMESPACE/NAME"));
 		return;
 	}
-	answer = answer_workload(&q->env, ns, name);
+	if (!call_query(&q->c, params)) {
+		return;
+	}
+	part.limit = (size_t)limit;
+	part.from = (size_t)from;
+	if (limit == 0 && (from > 0 || part.reason.n > 0)) {
+		call_refuse(&q->c, 400, "BadRequest",
+			    STR("reason and continue choose clusters of a page: expected limit, "
+				"too"));
+		return;
+	}
+	answer = answer_workload_part(&q->env, ns, name, limit > 0 ? &part : NULL);
 	if (!answer && !arena_failed(&q->c.a)) {
 		call_refuse(
 			&q->c, 404, "NotFound",
@@ -91,18 +112,96 @@ static void workload(struct question *q, mk_str which)
 	give(q, answer, "Workload");
 }
 
+/* Is the value one of 'known'? "" is. False: 400 was answered. */
+static bool is_known(struct question *q, const char *name, mk_str value, mk_str word,
+		     const char *const *known)
+{
+	struct arena *a = &q->c.a;
+	mk_str words = STR("");
+
+	for (size_t i = 0; known[i]; i++) {
+		if (word.n == 0 || str_is(word, known[i])) {
+			return true;
+		}
+		words = arena_printf(a, "%.*s%s%s", STR_ARG(words),
+				     i == 0          ? ""
+				     : !known[i + 1] ? " or "
+						     : ", ",
+				     known[i]);
+	}
+	call_refuse(
+		&q->c, 400, "BadRequest",
+		arena_printf(a, "%s=%.*s: expected %.*s", name, STR_ARG(value), STR_ARG(words)));
+	return false;
+}
+
+static void clusters(struct question *q)
+{
+	struct answer_clusters_filter f = {.problem = false};
+	uint64_t limit = 0, from = 0, problem = 0;
+	const struct call_param params[] = {
+		{"state", .text = &f.state},
+		{"match", .text = &f.match},
+		{"problem", .number = &problem, .most = 1},
+		{"order", .text = &f.order},
+		{"limit", .number = &limit, .least = 1, .most = ANSWER_ROWS_MAX},
+		{"continue", .number = &from, .most = PLACE_MAX},
+		{.name = NULL}};
+
+	if (!call_query(&q->c, params) || !is_known(q, "state", f.state, f.state, answer_states) ||
+	    !is_known(q, "order", f.order,
+		      str_starts(f.order, STR("-")) ? str_sub(f.order, 1, SIZE_MAX) : f.order,
+		      answer_orders)) {
+		return;
+	}
+	f.problem = problem > 0;
+	f.limit = (size_t)limit;
+	f.from = (size_t)from;
+	give(q, answer_clusters_page(&q->env, &f), "ClusterList");
+}
+
+static void queues(struct question *q)
+{
+	/* In the order of enum answer_queues. */
+	static const char *const kinds[] = {"manager", "cohorts", "workers", NULL};
+	struct answer_queues_filter f = {.of = QUEUES_ALL};
+	uint64_t limit = 0, from = 0;
+	mk_str of = STR("");
+	const struct call_param params[] = {
+		{"of", .text = &of},
+		{"match", .text = &f.match},
+		{"limit", .number = &limit, .least = 1, .most = ANSWER_ROWS_MAX},
+		{"continue", .number = &from, .most = PLACE_MAX},
+		{.name = NULL}};
+
+	if (!call_query(&q->c, params) || !is_known(q, "of", of, of, kinds)) {
+		return;
+	}
+	for (size_t i = 0; kinds[i]; i++) {
+		if (str_is(of, kinds[i])) {
+			f.of = (enum answer_queues)(QUEUES_MANAGER + i);
+		}
+	}
+	f.limit = (size_t)limit;
+	f.from = (size_t)from;
+	give(q, answer_queues_page(&q->env, &f), "ClusterQueueList");
+}
+
 static void events(struct question *q)
 {
 	struct decisions_filter f = {.after = DECISIONS_ALL};
-	uint64_t limit = ANSWER_ROWS_MAX;
+	uint64_t limit = ANSWER_ROWS_MAX, last = 0;
 	const struct call_param params[] = {
 		{"after", .number = &f.after, .most = UINT64_MAX},
 		{"namespace", .text = &f.ns},
+		{"workload", .text = &f.name},
+		{"last", .number = &last, .least = 1, .most = ANSWER_ROWS_MAX},
 		{"limit", .number = &limit, .least = 1, .most = ANSWER_ROWS_MAX},
 		{.name = NULL}};
 
 	if (call_query(&q->c, params)) {
 		f.limit = (size_t)limit;
+		f.last = (size_t)last;
 		give(q, decisions_answer(q->of->decisions, &f, &q->c.a), "EventList");
 	}
 }
@@ -118,9 +217,9 @@ static void dispatch(struct question *q)
 	} else if (str_starts(path, STR("/v1/workloads/"))) {
 		workload(q, str_sub(path, strlen("/v1/workloads/"), path.n));
 	} else if (str_is(path, "/v1/clusters")) {
-		give(q, answer_clusters(&q->env), "ClusterList");
+		clusters(q);
 	} else if (str_is(path, "/v1/queues")) {
-		give(q, answer_queues(&q->env), "ClusterQueueList");
+		queues(q);
 	} else if (str_is(path, "/v1/events")) {
 		events(q);
 	} else if (str_is(path, "/v1/plugins")) {

@@ -4,10 +4,15 @@
  * `kubectl multikueue`. docs/visibility.md has each path and object.
  *
  *   GET /v1/workloads                a page; parameters: namespace, phase, cluster, clusterQueue,
- *                                    limit, continue
- *   GET /v1/workloads/NAMESPACE/NAME one, with the reason of each cluster
- *   GET /v1/clusters, /v1/queues     all workers; ClusterQueues that are watched
- *   GET /v1/events                   the last decisions; parameters: after, namespace, limit
+ *                                    match, limit, continue, requests
+ *   GET /v1/workloads/NAMESPACE/NAME one, with the reason of each cluster; parameters of a part of
+ *                                    these: reason, limit, continue
+ *   GET /v1/clusters                 workers; parameters: state, match, problem, order, limit,
+ *                                    continue
+ *   GET /v1/queues                   ClusterQueues that are watched; parameters: of, match, limit,
+ *                                    continue
+ *   GET /v1/events                   the last decisions; parameters: after, namespace, workload,
+ *                                    last, limit
  *   GET /v1/plugins, /v1/settings    what the daemon was started with
  *
  * Answers are JSON; an error is a Status object of Kubernetes.

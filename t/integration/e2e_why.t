@@ -92,8 +92,31 @@ is "$(events "limit=1&after=0" | jq -c '[.items[].number, .next]')" "[1,1]" "a p
 is "$(events namespace=elsewhere | jq -c .items)" "[]" "of another namespace: nothing"
 is "$(events after=x | jq -r .message)" "after=x: expected a number" "a number that is none"
 is "$(events limit=0 | jq -r .message)" "limit=0: expected a number from 1 to 100" "a limit that is none"
-is "$(events phase=Won | jq -r .message)" 'unknown parameter "phase": expected after, namespace or limit' \
+is "$(events phase=Won | jq -r .message)" 'unknown parameter "phase": expected after, namespace, workload, last or limit' \
 	"a parameter of another path"
+is "$(events last=1 | jq -c '[.items[].number] == [.next]')" true "the newest one"
+is "$(events "namespace=default&workload=$(name_of small)" | jq -r '[.items[].workload.name] | unique | join(" ")')" "$(name_of small)" \
+	"those of one Workload"
+
+# Parts of answers.
+is "$(v1 'clusters?limit=1&order=problem' | jq -c '[.items[].name, .total, .continue, .counts]')" \
+	'["w2",3,"1",{"Connected":1,"Connecting":0,"NotConnected":2,"problem":2}]' "a page of clusters, a problem first, with counts of all"
+is "$(v1 'clusters?limit=1&order=problem&continue=1' | jq -r '.items[].name')" w3 "... and the next"
+is "$(v1 'clusters?state=Connected' | jq -r '.items[].name')" w1 "those in one state"
+is "$(v1 'clusters?match=REFUSED&problem=1' | jq '.total')" 2 "those that a word of the message fits"
+is "$(v1 'clusters?state=Lost' | jq -r .message)" "state=Lost: expected Connected, Connecting or NotConnected" "a state that is none"
+is "$(v1 'clusters?order=-age' | jq -r .message)" "order=-age: expected name, state, since, clones, waiting, memory or problem" \
+	"an order that is none"
+is "$(v1 'queues?of=all' | jq -r .message)" "of=all: expected manager, cohorts or workers" "queues that are none"
+is "$(v1 'queues?of=manager&limit=1' | jq '.items | length')" "$(v1 'queues?of=manager' | jq '[.total, 1] | min')" "a page of queues"
+is "$(v1 'workloads?match=SMALL' | jq -r '.items[].job.name')" small "Workloads by a part of their name"
+part=workloads/default/$(name_of big)
+is "$(v1 "$part?limit=2" | jq -c '[(.clusters | length), .total, .continue, (.reasons | map(.workers) | add)]')" '[2,3,"2",3]' \
+	"a page of the workers of a Workload, with the count of each reason"
+is "$(v1 "$part?limit=2&reason=NotConnected" | jq -c '[.clusters[].reason] | unique')" '["NotConnected"]' "those with one reason"
+is "$(v1 "$part?reason=NotConnected" | jq -r .message)" "reason and continue choose clusters of a page: expected limit, too" \
+	"... which takes a limit"
+is "$(curl -sS "http://127.0.0.1:$MANAGER_PORT/status?clusters=0" | jq -c '[has("clusters"), .workloads]')" "[false,2]" "status without clusters"
 
 # Answers are as the published schema has them, and it would notice if they were not.
 faults() { # of the answer on its input
@@ -101,7 +124,8 @@ faults() { # of the answer on its input
 }
 is "$(v1 "workloads/default/$(name_of big)" | faults)" "" "the schema: a Workload that waits"
 is "$(v1 "workloads/default/$(name_of small)" | faults)" "" "... one that was sent"
-for path in workloads 'workloads?limit=1' clusters queues events 'events?limit=1'; do
+for path in workloads 'workloads?limit=1' clusters 'clusters?limit=1' queues 'queues?of=manager&limit=1' events 'events?limit=1' \
+	"workloads/default/$(name_of big)?limit=1"; do
 	is "$(v1 "$path" | faults)" "" "... /v1/$path"
 done
 is "$(v1 clusters | jq '.items[0].state = "Lost" | .items[0].more = 1 | del(.items[1].name) | .items[2].bytes = "1"' | faults | sort)" \
@@ -136,7 +160,7 @@ mk why small >"$dir/out"
 is $? 0 "why, through a port-forward"
 grep -q '^w2 *WinnerNotConnected .*the job may go on there' "$dir/out"
 ok $? "names the worker and the reason" || sed 's/^/# /' "$dir/out"
-grep -qE '^Stages: +quota [0-9]+s ago, nominated .* later, won .* later \(w2\), created .* later$' "$dir/out"
+grep -qE '^Stages: +quota [0-9dhms]+ ago, nominated .* later, won .* later \(w2\), created .* later$' "$dir/out"
 ok $? "and how far it came, and when" || sed 's/^/# /' "$dir/out"
 grep -q '^  in .*, w2: the worker counts as lost' "$dir/out"
 ok $? "and what happens next" || sed 's/^/# /' "$dir/out"

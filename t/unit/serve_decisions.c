@@ -145,6 +145,36 @@ static void bounds(void)
 	decisions_free(d);
 }
 
+/* The newest of those that fit. */
+static void newest(void)
+{
+	struct decisions *d = decisions_new(START_MS);
+	struct decisions_filter f = {.after = DECISIONS_ALL, .limit = 100, .last = 2};
+	const struct json *answer;
+
+	is_int(items(decisions_answer(d, &f, &a)), 0, "the newest of none");
+	for (int i = 0; i < 10; i++) {
+		decide(d, i % 2 == 0 ? "even" : "odd", i < 8 ? "job" : "other", "w1");
+	}
+	answer = decisions_answer(d, &f, &a);
+	is_int(items(answer), 2, "the newest two");
+	ok(number(answer, "/items/0/number") == 9 && number(answer, "/next") == 10,
+	   "... are those");
+	f.ns = STR("even");
+	f.name = STR("job");
+	answer = decisions_answer(d, &f, &a);
+	ok(items(answer) == 2 && number(answer, "/items/0/number") == 5 &&
+		   number(answer, "/items/1/number") == 7,
+	   "... of one Workload");
+	is_int(number(answer, "/next"), 10, "... and all are behind it");
+	f.after = 5;
+	answer = decisions_answer(d, &f, &a);
+	ok(items(answer) == 1 && number(answer, "/items/0/number") == 7, "... that are newer");
+	f = (struct decisions_filter){.after = DECISIONS_ALL, .limit = 100, .last = 100};
+	is_int(items(decisions_answer(d, &f, &a)), 10, "more than there are: all");
+	decisions_free(d);
+}
+
 static void memory(void)
 {
 	struct decisions *d = decisions_new(START_MS);
@@ -177,6 +207,7 @@ int main(void)
 	fields();
 	wraps();
 	bounds();
+	newest();
 	memory();
 	arena_done(&a);
 	return done_testing();

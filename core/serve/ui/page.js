@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of /ui: reads /status and /v1, writes nothing. All text goes in by textContent.
+// The page of /ui: reads /status and /v1, writes nothing. All text goes in by textContent. What a poll reads and what
+// is shown has a bound, whatever the fleet's size: the daemon counts, orders and cuts (docs/visibility.md).
 "use strict";
-const POLL_MS = 3000, BACKOFF_MAX_MS = 30000, ANSWER_MS = 10000, ROWS = 100, LOOKS = 10, KEPT = 1024;
+const POLL_MS = 3000, SOON_MS = 300, BACKOFF_MAX_MS = 30000, ANSWER_MS = 10000, ROWS = 100, LOOKS = 5, FIRST = 10;
 const PHASES = ["Racing", "NotNominated", "WaitsForQuota", "WaitsForOtherChecks", "Won", "Evicted", "Retry",
 	"Rejected", "Inactive", "JobMissing", "JobNotManaged", "NoAdapter", "ConfigMissing",
 	"DispatcherMissing", "BreakerOpen", "PluginFault", "NotOurs", "Finished", "Deleting", "Unknown"];
@@ -53,7 +54,7 @@ function table(label, heads, rows) {
 	});
 	return el("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": label},
 		el("table", {class: "rows"},
-			el("thead", {}, el("tr", {}, heads.map(h => el("th", {scope: "col", "aria-sort": h[3]},
+			el("thead", {}, el("tr", {}, heads.map(h => el("th", {scope: "col", class: h[1], "aria-sort": h[3]},
 				h[2] ? el("button", {type: "button", on: {click: h[2]}}, h[0] + (h[3] === "ascending" ? " ↑" : h[3] ? " ↓" : "")) : h[0])))),
 			el("tbody", {}, rows.map(r => el("tr", {}, cells(r))))));
 }
@@ -84,32 +85,57 @@ async function get(path, signal) {
 }
 const query = o => new URLSearchParams(Object.entries(o).filter(([, v]) => v !== "" && v !== undefined)).toString();
 
-// Pages from 'after' on until there are ROWS rows that 'fits' lets through, LOOKS requests at most.
-async function workloads(filter, fits, after, signal) {
-	const rows = [];
-	let looks = 0;
-	do {
-		const page = await get("/v1/workloads?" + query({...filter, limit: ROWS, continue: after || ""}), signal);
-		rows.push(...page.items.filter(fits));
-		after = page.continue;
-	} while (after && rows.length < ROWS && ++looks < LOOKS);
-	return {rows, after};
+// A long list, a part of it in each poll: LOOKS pages, each of which the daemon bounds, then on from there in the next
+// poll, and after the end from the begin again. Until 'most' rows or the end were seen once, 'done' is false.
+// ask(FROM, signal) is a page: {items, continue}.
+function sweep(ask, most) {
+	let parts, at;
+	const self = {
+		begin(from) {
+			Object.assign(self, {done: false, after: undefined});
+			parts = [{from, rows: []}];
+			at = 0;
+		},
+		async run(signal) {
+			for (let i = 0; i < LOOKS; i++) {
+				let page;
+				try {
+					page = await ask(parts[at].from, signal);
+				} catch (e) {
+					if (e.status !== 410 || at === 0) throw e;
+					parts.length = at--; // what this part began behind is gone: the one before says where it begins now
+					continue;
+				}
+				parts[at].rows = page.items;
+				if (!page.continue || parts.slice(0, at + 1).reduce((n, p) => n + p.rows.length, 0) >= most) {
+					parts.length = at + 1;
+					at = 0;
+					Object.assign(self, {done: true, after: page.continue});
+					break;
+				}
+				if (++at === parts.length) parts.push({rows: []});
+				parts[at].from = page.continue;
+			}
+			return parts.flatMap(p => p.rows);
+		},
+	};
+	self.begin("");
+	return self;
 }
+const once = (rows, key) => [...new Map(rows.map(r => [key(r), r])).values()]; // a row may move while its list is read
 
-// Decisions so far; 'since' tells one process from the next.
-const news = {items: [], next: undefined, since: undefined};
-async function decisions(signal) {
-	for (let n = ROWS, i = 0; n === ROWS && i < 12; i++) {
-		const v = await get("/v1/events?" + query({after: news.next, limit: ROWS}), signal);
-		if (news.since && news.since !== v.since) {
-			Object.assign(news, {items: [], next: undefined, since: undefined});
-			continue;
+// The newest decisions, ROWS at most, and from then on what is new; 'since' tells one process from the next.
+function decisions(filter, most) {
+	const kept = {items: [], next: undefined, since: undefined};
+	return async signal => {
+		let v = await get("/v1/events?" + query({...filter, after: kept.next, last: most}), signal);
+		if (kept.since && kept.since !== v.since) {
+			kept.items = [];
+			v = await get("/v1/events?" + query({...filter, last: most}), signal);
 		}
-		news.items = news.items.concat(v.items).slice(-KEPT);
-		Object.assign(news, {next: v.next, since: v.since});
-		n = v.items.length;
-	}
-	return news.items;
+		Object.assign(kept, {items: kept.items.concat(v.items).slice(-most), next: v.next, since: v.since});
+		return kept.items;
+	};
 }
 
 // --- what several views show -----------------------------------------------------------------
@@ -119,7 +145,7 @@ const CLONE = ["WaitsForQuota", "WaitsAtGate", "QuotaReserved", "Admitted", "Sta
 const WINNER = ["JobRuns", "JobSuspended", "JobEnded", "WinnerNotConnected", "JobAwaited", "JobRefused"];
 // How far the race of a Workload got: 0 to 5.
 function reached(w) {
-	const reasons = (w.clusters || []).map(c => c.reason);
+	const reasons = (w.reasons || []).map(r => r.reason);
 	if (w.phase === "Finished") return 5;
 	if (w.phase === "Won") return !w.clusters || reasons.some(r => ["JobRuns", "JobSuspended", "JobEnded"].includes(r)) ? 5 : 4;
 	if (w.phase !== "Racing") return 0;
@@ -147,34 +173,40 @@ function eventRow(e) {
 		e.cluster, e.rule, change.trim(), e.message || e.what];
 }
 const events = (label, items) => items.length ? table(label, EVENT_HEADS, items.map(eventRow)) : empty("No decision yet by this process. A standby decides nothing.");
-function card(title, value, href, note) {
-	return el(href ? "a" : "div", {class: "card", href}, el("span", {}, title), el("b", {}, value), note ? el("span", {}, note) : null);
+function card(title, value, href, bad) {
+	return el(href ? "a" : "div", {class: bad ? "card bad" : "card", href}, el("span", {}, title), el("b", {}, value));
 }
 function field(label, input) { return el("label", {}, label, input); }
+function pager(text, previous, next) { // a function each, or nothing where it leads nowhere
+	const button = (label, fn) => el("button", {type: "button", disabled: !fn, on: {click: fn || (() => {})}}, label);
+	return el("div", {class: "pager"}, previous || next ? [button("Previous", previous), button("Next", next)] : null, el("span", {}, text));
+}
 const later = fn => { let t; return () => { clearTimeout(t); t = setTimeout(fn, 250); }; };
 
 // --- views: each returns {load, draw}; 'box' is what draw fills ---------------------------------
 
-function count(rows, of) {
-	const n = {};
-	for (const r of rows) n[of(r)] = (n[of(r)] || 0) + 1;
-	return n;
-}
+const WORKER_HEADS = [["Name", undefined, "name"], ["State", undefined, "problem"], ["Since", undefined, "since"], ["Clones", "num", "clones"],
+	["Waiting", "num", "waiting"], ["Memory", "num", "memory"], ["Message", "wide"]];
+const workerRow = c => [el("a", {href: "#/workloads?cluster=" + encodeURIComponent(c.name)}, c.name),
+	state(c.state), age(c.since), number(c.clones), number(c.waiting), number(Math.round(c.bytes / 1024)) + " KiB",
+	[c.message, c.otherManager ? "another manager has our origin: " + c.otherManager : "",
+		c.unserved && c.unserved.length ? "does not serve " + c.unserved.map(kind).join(", ") : ""].filter(Boolean).join("; ")];
 
 function fleet(box) {
+	const recent = decisions({}, FIRST);
 	return {
 		title: "Fleet",
-		async load(signal) {
-			const s = await get("/status", signal);
-			await decisions(signal);
-			return s;
-		},
-		draw(s) {
-			const links = count(s.clusters.filter(c => c.name !== "manager"), c => c.link), n = s.phases || {}, first = s.first;
+		load: async signal => ({s: await get("/status?clusters=0", signal),
+			c: await get("/v1/clusters?" + query({problem: 1, order: "problem", limit: FIRST}), signal), events: await recent(signal)}),
+		draw({s, c, events: items}) {
+			const n = s.phases || {}, first = s.first, k = c.counts;
 			fill(box, el("h3", {}, "Workers"), el("div", {class: "cards"},
-				card("connected", number(links.up), "#/workers?state=Connected"),
-				card("not connected", number(links.down), "#/workers?state=NotConnected"),
-				card("connecting", number(links.connecting), "#/workers?state=Connecting")),
+				card("connected", number(k.Connected), "#/workers?state=Connected"),
+				card("not connected", number(k.NotConnected), "#/workers?state=NotConnected", k.NotConnected > 0),
+				card("connecting", number(k.Connecting), "#/workers?state=Connecting"),
+				card("with a problem", number(k.problem), "#/workers?state=problem", k.problem > 0)),
+			c.items.length ? [table("Workers with a problem", WORKER_HEADS.map(h => h.slice(0, 2)), c.items.map(workerRow)),
+				c.total > c.items.length ? el("p", {}, el("a", {href: "#/workers?state=problem"}, `All ${number(c.total)} workers with a problem`)) : null] : null,
 			el("h3", {}, "Workloads"), el("div", {class: "cards"},
 				card("known to the daemon", number(s.workloads), "#/workloads"),
 				PHASES.filter(p => n[p] || p === "Racing" || p === "Won").map(p => card(p, number(n[p]), "#/workloads?phase=" + p))),
@@ -184,107 +216,122 @@ function fleet(box) {
 				card("multikueued " + s.version, s.leader ? "leads" : "standby"),
 				card("operations under way", number(s.pending)), card("clones made", number(s.dispatched)),
 				card("admitted", number(s.admitted)), card("finished", number(s.finished))),
-			el("h3", {}, "Recent decisions"), events("Recent decisions", news.items.slice(-10).reverse()));
+			el("h3", {}, "Recent decisions"), events("Recent decisions", items.slice().reverse()));
 		},
 	};
 }
 
 function workers(box, params, tools) {
-	const at = {page: 0, sort: "name", down: false, text: "", items: []};
+	const at = {page: 0, order: "problem"};
 	const text = el("input", {type: "search", value: params.get("name") || ""});
-	const which = el("select", {}, el("option", {value: ""}, "all"), ["Connected", "NotConnected", "Connecting"].map(s => el("option", {}, s)));
+	const which = el("select", {}, el("option", {value: ""}, "all"), el("option", {value: "problem"}, "with a problem"),
+		["Connected", "NotConnected", "Connecting"].map(s => el("option", {}, s)));
 	which.value = params.get("state") || "";
-	const again = () => { at.page = 0; view.draw(at.items); };
-	text.addEventListener("input", later(again));
-	which.addEventListener("change", again);
-	tools.append(el("div", {class: "filters"}, field("Name or message", text), field("State", which)));
-	const sort = key => () => { Object.assign(at, {down: at.sort === key && !at.down, sort: key}); view.draw(at.items); };
-	const head = (title, key, cls) => [title, cls, sort(key), at.sort === key ? at.down ? "descending" : "ascending" : undefined];
-	const view = {
+	const again = change => () => { Object.assign(at, {page: 0}, change ? change() : {}); poll.now(); };
+	text.addEventListener("input", later(again()));
+	which.addEventListener("change", again());
+	tools.append(el("div", {class: "filters", role: "search"}, field("Name or message", text), field("State", which)));
+	const heads = WORKER_HEADS.map(([title, cls, key]) => key ? [title, cls, again(() => ({order: at.order === key ? "-" + key : key})), key] : [title, cls]);
+	const ask = signal => get("/v1/clusters?" + query({match: text.value.trim(), order: at.order, limit: ROWS, continue: at.page * ROWS,
+		...(which.value === "problem" ? {problem: 1} : {state: which.value})}), signal);
+	const turn = d => () => { at.page += d; poll.now(); };
+	return {
 		title: "Workers",
-		load: async signal => (await get("/v1/clusters", signal)).items,
-		draw(items) {
-			at.items = items;
-			const want = text.value.toLowerCase();
-			const rows = items.filter(c => (!which.value || c.state === which.value) &&
-				(c.name + " " + (c.message || "")).toLowerCase().includes(want));
-			const key = c => c[at.sort] === undefined ? "" : c[at.sort];
-			rows.sort((x, y) => (typeof key(x) === "number" ? key(x) - key(y) : String(key(x)).localeCompare(String(key(y)), "en", {numeric: true})) * (at.down ? -1 : 1));
-			const pages = Math.max(1, Math.ceil(rows.length / ROWS));
-			at.page = Math.min(at.page, pages - 1);
-			const turn = d => () => { at.page += d; view.draw(at.items); };
-			fill(box, el("div", {class: "pager"}, el("button", {type: "button", disabled: at.page === 0, on: {click: turn(-1)}}, "Previous"),
-				el("button", {type: "button", disabled: at.page === pages - 1, on: {click: turn(1)}}, "Next"),
-				el("span", {}, `${number(rows.length)} of ${number(items.length)} workers, page ${at.page + 1} of ${pages}`)),
-			rows.length ? table("Workers", [head("Name", "name"), head("State", "state"), head("Since", "since"), head("Clones", "clones", "num"),
-				head("Waiting", "waiting", "num"), head("Memory", "bytes", "num"), ["Message", "wide"]],
-			rows.slice(at.page * ROWS, (at.page + 1) * ROWS).map(c => [el("a", {href: "#/workloads?cluster=" + encodeURIComponent(c.name)}, c.name),
-				state(c.state), age(c.since), number(c.clones), number(c.waiting), number(Math.round(c.bytes / 1024)) + " KiB",
-				[c.message, c.unserved && c.unserved.length ? "does not serve " + c.unserved.map(kind).join(", ") : ""].filter(Boolean).join("; ")]))
-				: empty(items.length ? "No worker fits the filter." : "No worker is configured: create a MultiKueueCluster."));
+		async load(signal) {
+			const v = await ask(signal);
+			if (v.items.length || !at.page) return v;
+			at.page = Math.max(0, Math.ceil(v.total / ROWS) - 1); // there are fewer by now
+			return ask(signal);
+		},
+		draw(v) {
+			const pages = Math.max(1, Math.ceil(v.total / ROWS)), all = v.counts.Connected + v.counts.NotConnected + v.counts.Connecting;
+			const sorted = key => at.order === key ? "ascending" : at.order === "-" + key ? "descending" : undefined;
+			fill(box, pager(`${number(v.total)} of ${number(all)} workers` + (pages > 1 ? `, page ${at.page + 1} of ${pages}` : ""),
+				at.page > 0 && turn(-1), v.continue && turn(1)),
+			v.items.length ? table("Workers", heads.map(([title, cls, fn, key]) => [title, cls, fn, key && sorted(key)]), v.items.map(workerRow))
+				: empty(all ? "No worker fits the filter." : "No worker is configured: create a MultiKueueCluster."));
 		},
 	};
-	return view;
 }
 
 function list(box, params, tools) {
-	const at = {stack: [""], next: undefined};
+	const at = {stack: [""]};
 	const phase = el("select", {}, el("option", {value: ""}, "all"), PHASES.map(p => el("option", {}, p)));
 	phase.value = params.get("phase") || "";
 	const inputs = Object.fromEntries([["name", "Name or job"], ["namespace", "Namespace"], ["cluster", "Cluster"], ["clusterQueue", "Queue"]]
 		.map(([k, label]) => [k, [label, el("input", {type: "search", value: params.get(k) || "", autocapitalize: "off"})]]));
 	inputs.phase = ["Phase", phase];
 	const read = () => Object.fromEntries(Object.entries(inputs).map(([k, [, i]]) => [k, i.value.trim()]));
+	const found = sweep((from, signal) => {
+		const {name, ...filter} = read();
+		return get("/v1/workloads?" + query({...filter, match: name, limit: ROWS, continue: from}), signal);
+	}, ROWS);
 	const changed = later(() => {
 		at.stack = [""];
+		found.begin("");
 		history.replaceState(null, "", "#/workloads" + (query(read()) ? "?" + query(read()) : ""));
 		poll.now();
 	});
 	for (const [, i] of Object.values(inputs)) i.addEventListener(i === phase ? "change" : "input", changed);
 	tools.append(el("div", {class: "filters", role: "search"}, Object.values(inputs).map(([label, i]) => field(label, i))));
-	const turn = fn => () => { fn(); poll.now(); };
-	return {
+	const turn = fn => () => { fn(); found.begin(at.stack.at(-1)); poll.now(); };
+	const view = {
 		title: "Workloads",
 		async load(signal) {
-			const {name, ...filter} = read(), want = name.toLowerCase();
-			try {
-				return await workloads(filter, w => !want || (w.name + " " + job(w)).toLowerCase().includes(want), at.stack.at(-1), signal);
-			} catch (e) {
+			const rows = await found.run(signal).catch(e => {
 				if (e.status !== 410) throw e;
 				at.stack = [""]; // the Workload that the page began behind is gone
-				return workloads(filter, w => !want || (w.name + " " + job(w)).toLowerCase().includes(want), "", signal);
-			}
+				found.begin("");
+				return found.run(signal);
+			});
+			view.more = !found.done;
+			return once(rows, w => w.namespace + "/" + w.name);
 		},
-		draw({rows, after}) {
-			fill(box, el("div", {class: "pager"},
-				el("button", {type: "button", disabled: at.stack.length === 1, on: {click: turn(() => at.stack.pop())}}, "Previous"),
-				el("button", {type: "button", disabled: !after, on: {click: turn(() => at.stack.push(after))}}, "Next"),
-				el("span", {}, "Page " + at.stack.length + ", " + number(rows.length) + " Workloads" + (after && !rows.length ? "; more may follow" : ""))),
-			rows.length ? table("Workloads", HEADS, rows.map(wlRow)) : empty(after ? "None here fits the filter; Next looks further." : "No Workload fits."));
+		draw(all) {
+			const rows = all.slice(0, 2 * ROWS);
+			fill(box, pager(`Page ${at.stack.length}, ${number(rows.length)} Workloads` + (view.more ? "; looking for more …" : ""),
+				at.stack.length > 1 && turn(() => at.stack.pop()), found.after && turn(() => at.stack.push(found.after))),
+			rows.length ? table("Workloads", HEADS, rows.map(wlRow)) : empty(view.more ? "None found so far." : "No Workload fits."));
 		},
 	};
+	return view;
 }
 
 function one(box, ns, name) {
-	const path = "/v1/workloads/" + encodeURIComponent(ns) + "/" + encodeURIComponent(name);
+	const path = "/v1/workloads/" + encodeURIComponent(ns) + "/" + encodeURIComponent(name), at = {page: 0, reason: ""};
+	const follow = decisions({namespace: ns, workload: name}, ROWS);
+	const ask = signal => get(path + "?" + query({limit: ROWS, continue: at.page * ROWS, reason: at.reason}), signal);
+	const go = change => () => { Object.assign(at, change); poll.now(); };
 	return {
 		title: ns + "/" + name,
 		async load(signal) {
-			await decisions(signal);
-			return get(path, signal).catch(e => { if (e.status !== 404) throw e; return {gone: e.message}; });
+			const mine = await follow(signal);
+			try {
+				let w = await ask(signal);
+				if (!w.clusters.length && (at.page || at.reason)) {
+					Object.assign(at, {page: 0, reason: ""}); // there are fewer by now
+					w = await ask(signal);
+				}
+				return {w, mine};
+			} catch (e) {
+				if (e.status !== 404) throw e;
+				return {w: {gone: e.message}, mine};
+			}
 		},
-		draw(w) {
-			const mine = news.items.filter(e => e.workload && e.workload.namespace === ns && e.workload.name === name);
+		draw({w, mine}) {
 			if (w.gone) {
 				fill(box, empty(w.gone), mine.length ? [el("h3", {}, "Decisions"), events("Decisions", mine.slice().reverse())] : null);
 				return;
 			}
-			const winner = w.clusters.find(c => WINNER.includes(c.reason)), win = mine.filter(e => e.rule === "win").at(-1);
-			const clones = w.clusters.filter(c => CLONE.includes(c.reason)), quota = w.clusters.filter(c => ["QuotaReserved", "Admitted"].includes(c.reason));
-			const names = l => l.length ? el("em", {}, l.length > 5 ? number(l.length) + " workers" : l.map(c => c.name).join(", ")) : null;
-			const notes = [names(w.clusters.filter(c => c.nominated)), names(clones), names(quota.length ? quota : winner ? [winner] : []),
+			const of = list => w.reasons.filter(r => list.includes(r.reason)), win = mine.filter(e => e.rule === "win").at(-1);
+			const sum = l => l.reduce((n, r) => n + r.workers, 0), winner = of(WINNER)[0], quota = of(["QuotaReserved", "Admitted"]);
+			const names = (n, list) => n ? el("em", {}, list.length === n && n <= 5 ? list.join(", ") : number(n) + (n === 1 ? " worker" : " workers")) : null;
+			const those = l => names(sum(l), l.flatMap(r => r.names));
+			const notes = [names(w.nominated, w.clusters.filter(c => c.nominated).map(c => c.name)), those(of(CLONE)), those(quota.length ? quota : winner ? [winner] : []),
 				win ? time(win.time) : w.cluster ? el("em", {}, w.cluster) : null,
 				winner ? el("em", {}, winner.reason) : null];
+			const all = sum(w.reasons), pages = Math.ceil(w.total / ROWS), chip = (reason, n) => el("button", {type: "button", class: "chip",
+				"aria-pressed": String(at.reason === reason), on: {click: go({reason, page: 0})}}, (reason || "all") + " ", el("b", {}, number(n)));
 			const facts = [["Phase", [state(w.phase), w.message ? ": " + w.message : ""]], ["Job", job(w)],
 				["Queue", [w.localQueue, w.clusterQueue].filter(Boolean).join(" → ")],
 				["Check", w.admissionCheck ? w.admissionCheck.name + " (" + w.admissionCheck.state + ")" : ""],
@@ -292,6 +339,10 @@ function one(box, ns, name) {
 			fill(box, el("dl", {class: "facts"}, facts.filter(f => f[1] !== "" && f[1] !== undefined).map(f => [el("dt", {}, f[0]), el("dd", {}, f[1])])),
 				el("h3", {}, "Race"), race(w, notes), times(w.stages || []),
 				el("h3", {}, "Why, worker by worker"),
+				w.reasons.length > 1 && all > FIRST ? el("div", {class: "chips", role: "group", "aria-label": "Reasons"},
+					chip("", all), w.reasons.map(r => chip(r.reason, r.workers))) : null,
+				pages > 1 ? pager(`${number(w.total)} workers, page ${at.page + 1} of ${pages}`,
+					at.page > 0 && go({page: at.page - 1}), w.continue && go({page: at.page + 1})) : null,
 				w.clusters.length ? table("Reasons of the workers", [["Cluster"], ["Reason"], ["Nominated"], ["Since"], ["Until"], ["Message", "wide"], ["There", "wide"]],
 					w.clusters.map(c => [c.name, state(c.reason), c.nominated ? "yes" : "no", age(c.since), c.until ? time(c.until) : "",
 						[c.message, c.detail].filter(Boolean).join(": "),
@@ -299,7 +350,7 @@ function one(box, ns, name) {
 					: empty("No worker is concerned."),
 				el("h3", {}, "Next"),
 				w.next.length ? el("ul", {}, w.next.map(n => el("li", {}, Date.parse(n.at) > Date.now() ? "in " + span(Date.parse(n.at) - Date.now()) : "now",
-					n.cluster ? ", " + n.cluster : "", ": ", n.what))) : el("p", {class: "faint"}, "Nothing happens by itself at a known time."),
+					n.cluster ? ", " + n.cluster : "", ": ", n.what)), w.nextTotal > w.next.length ? el("li", {class: "faint"}, number(w.nextTotal - w.next.length) + " more later") : null) : el("p", {class: "faint"}, "Nothing happens by itself at a known time."),
 				el("h3", {}, "Decisions"), events("Decisions", mine.slice().reverse()));
 		},
 	};
@@ -395,16 +446,15 @@ function rowsOf(nodes, want, shut, up = []) {
 }
 
 function queues(box, params, tools) {
-	const text = el("input", {type: "search"}), at = {page: 0, far: 0, shut: new Set()}, PAGE = 50, FAR = 20;
-	text.addEventListener("input", later(() => { at.page = at.far = 0; view.draw(at.v); }));
-	tools.append(el("div", {class: "filters"}, field("Queue, Cohort or cluster", text)));
-	const pager = (key, n, size, what) => {
-		const pages = Math.max(1, Math.ceil(n / size)), turn = d => () => { at[key] += d; view.draw(at.v); };
-		at[key] = Math.min(at[key], pages - 1);
-		return el("div", {class: "pager"}, pages > 1 ? [el("button", {type: "button", disabled: at[key] === 0, on: {click: turn(-1)}}, "Previous"),
-			el("button", {type: "button", disabled: at[key] === pages - 1, on: {click: turn(1)}}, "Next")] : null,
-		el("span", {}, what + (pages > 1 ? `, page ${at[key] + 1} of ${pages}` : "")));
-	};
+	const text = el("input", {type: "search"}), at = {page: 0, far: [""], shut: new Set()}, PAGE = 50, FAR = 20;
+	text.addEventListener("input", later(() => { Object.assign(at, {page: 0, far: [""]}); poll.now(); }));
+	tools.append(el("div", {class: "filters", role: "search"}, field("Queue, Cohort or cluster", text)));
+	const page = o => signal => get("/v1/queues?" + query(o), signal);
+	const own = sweep((from, signal) => page({of: "manager", limit: ROWS, continue: from})(signal), Infinity);
+	const cohorts = sweep(async (from, signal) => {
+		const v = await page({of: "cohorts", limit: ROWS, continue: from})(signal);
+		return {items: v.cohorts, continue: v.continue};
+	}, Infinity);
 	const uses = list => el("div", {class: "columns"}, list.map(usage));
 	const toggle = name => () => {
 		if (!at.shut.delete(name)) at.shut.add(name);
@@ -427,24 +477,30 @@ function queues(box, params, tools) {
 	const view = {
 		title: "Queues",
 		async load(signal) {
-			const v = await get("/v1/queues", signal), own = v.items.filter(q => !q.cluster);
-			return {tree: grow(own, v.cohorts || []), own: own.length, far: v.items.filter(q => q.cluster)
-				.sort((x, y) => x.name.localeCompare(y.name) || x.cluster.localeCompare(y.cluster, "en", {numeric: true}))};
+			const mine = once((await own.run(signal)).filter(q => !q.cluster), q => q.name), groups = once(await cohorts.run(signal), c => c.name);
+			const far = await page({of: "workers", match: text.value.trim(), limit: FAR, continue: at.far.at(-1)})(signal);
+			view.more = !own.done || !cohorts.done;
+			return {tree: grow(mine, groups), own: mine.length, far, items: far.items.filter(q => q.cluster)};
 		},
 		draw(v) {
 			at.v = v;
 			const want = text.value.trim().toLowerCase(), rows = rowsOf(v.tree.tops, want, at.shut);
-			const far = v.far.filter(q => (q.name + " " + q.cluster + " " + (q.cohort || "")).toLowerCase().includes(want));
-			const head = pager("page", rows.length, PAGE, "ClusterQueues of the manager: " + number(v.own) + ", Cohorts: " + number(v.tree.cohorts));
+			const pages = Math.max(1, Math.ceil(rows.length / PAGE)), turn = d => () => { at.page += d; view.draw(at.v); };
+			const step = fn => () => { fn(); poll.now(); };
+			at.page = Math.min(at.page, pages - 1);
 			const shown = rows.slice(at.page * PAGE, (at.page + 1) * PAGE), first = shown[0];
 			const above = first ? first.up.map((node, i) => row({node, up: first.up.slice(0, i)}, true)) : [];
-			const foot = pager("far", far.length, FAR, "ClusterQueues: " + number(far.length));
-			fill(box, head, shown.length ? el("ul", {class: "tree"}, above, shown.map(r => row(r))) : empty(v.own ? "No queue fits the filter."
+			fill(box, pager("ClusterQueues of the manager: " + number(v.own) + ", Cohorts: " + number(v.tree.cohorts) + (view.more ? ", looking for more …" : "") +
+				(pages > 1 ? `, page ${at.page + 1} of ${pages}` : ""), at.page > 0 && turn(-1), at.page < pages - 1 && turn(1)),
+			shown.length ? el("ul", {class: "tree"}, above, shown.map(r => row(r))) : empty(v.own ? "No queue fits the filter."
 				: "No queue of the manager is known: the daemon watches ClusterQueues and Cohorts where it may (conf/rbac/manager.yaml)."),
-			v.far.length ? [el("h3", {}, "On workers"), foot, el("ul", {class: "tree"}, far.slice(at.far * FAR, (at.far + 1) * FAR).map(q => el("li", {},
+			v.far.total ? [el("h3", {}, "On workers"), pager("ClusterQueues: " + number(v.far.total) + (at.far.length > 1 || v.far.continue ? ", page " + at.far.length : ""),
+				at.far.length > 1 && step(() => at.far.pop()), v.far.continue && step(() => at.far.push(v.far.continue))),
+			v.items.length ? el("ul", {class: "tree"}, v.items.map(q => el("li", {},
 				el("div", {class: "name"}, el("b", {}, q.name), " on ", el("a", {href: "#/workloads?cluster=" + encodeURIComponent(q.cluster)}, q.cluster), " ",
 					q.active ? null : state("Inactive"), q.cohort ? el("span", {class: "faint"}, "in Cohort " + q.cohort) : null,
-					el("span", {class: q.pending ? "pending" : "faint pending"}, number(q.pending) + " pending")), uses(flat(q)))))]
+					el("span", {class: q.pending ? "pending" : "faint pending"}, number(q.pending) + " pending")), uses(flat(q)))))
+				: empty(v.far.continue ? "None here fits the filter; Next looks further." : "No queue fits the filter.")]
 				: el("p", {class: "faint"}, "Queues of workers are watched when a dispatcher wants facts (least_loaded), and with quota automation."));
 		},
 	};
@@ -454,33 +510,37 @@ function queues(box, params, tools) {
 function decided(box) {
 	return {
 		title: "Decisions",
-		load: decisions,
-		draw: items => fill(box, events("Decisions", items.slice(-200).reverse())),
+		load: decisions({}, ROWS),
+		draw: items => fill(box, events("Decisions", items.slice().reverse())),
 	};
 }
 
 // --- which view, and when it asks --------------------------------------------------------------
 
-const poll = {view: undefined, timer: undefined, stop: undefined, fails: 0, since: undefined, answered: undefined};
+const poll = {view: undefined, timer: undefined, stop: undefined, last: Promise.resolve(), fails: 0, since: undefined, answered: undefined};
 function say(text, away) {
 	const p = by("state");
 	p.className = away ? "away" : "";
 	if (p.textContent !== text) p.textContent = text;
 }
-poll.now = async () => {
+// A poll begins when the one before has ended, which it ends; in a hidden tab none does.
+poll.now = () => {
 	clearTimeout(poll.timer);
 	if (poll.stop) poll.stop.abort();
 	const view = poll.view, stop = poll.stop = new AbortController();
-	if (document.hidden) return;
+	if (!document.hidden) poll.last = poll.last.then(() => stop.signal.aborted || poll.once(view, stop.signal));
+};
+poll.once = async (view, signal) => {
 	let wait = POLL_MS;
 	try {
-		const v = await view.load(stop.signal);
-		if (stop.signal.aborted) return;
+		const v = await view.load(signal);
+		if (signal.aborted) return;
 		view.draw(v);
 		Object.assign(poll, {fails: 0, since: undefined, answered: Date.now()});
 		say("Live.");
+		if (view.more) wait = SOON_MS;
 	} catch (e) {
-		if (stop.signal.aborted) return;
+		if (signal.aborted) return;
 		wait = Math.min(BACKOFF_MAX_MS, POLL_MS * 2 ** ++poll.fails);
 		poll.since = poll.since || poll.answered || Date.now();
 		say(e instanceof Refused ? "The daemon refuses: " + e.message
@@ -489,8 +549,12 @@ poll.now = async () => {
 	poll.timer = setTimeout(poll.now, wait);
 };
 document.addEventListener("visibilitychange", () => {
-	if (document.hidden) clearTimeout(poll.timer);
-	else poll.now();
+	if (!document.hidden) {
+		poll.now();
+		return;
+	}
+	clearTimeout(poll.timer);
+	if (poll.stop) poll.stop.abort();
 });
 
 function part(text) {
