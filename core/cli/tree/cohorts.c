@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "core/cli/tree/live.h"
 #include "core/quota/api_limits.h"
+#include "core/quota/compile_source.h"
 
 /* An object in the order in which nodes are made: by hierarchy, parents first. */
 struct spot {
@@ -81,14 +81,14 @@ static bool choose(struct cli *c, const struct world *w, struct map *made, struc
 
 	for (size_t i = 0; v && i < in->n_limits; i++) {
 		struct json *o = in->limits[i];
-		mk_str by = live_made_by(o), name = json_str_at(o, "/metadata/name");
+		mk_str by = compile_made_by(o), name = json_str_at(o, "/metadata/name");
 
 		if (is_queue(o) || has_tree(w, by)) {
 			continue;
 		}
 		v[n++] = o;
 		if (!map_put(there, name, o) ||
-		    (by.n > 0 && !map_put(made, live_queue_of(by, name), o))) {
+		    (by.n > 0 && !map_put(made, compile_queue_of(by, name), o))) {
 			return false;
 		}
 	}
@@ -293,7 +293,7 @@ static void take_behaviour(const struct hierarchy *h, const struct api_limited *
 
 static mk_str node_name(const struct hierarchy *h, const struct api_limited *o)
 {
-	mk_str by = live_made_by(o->json), short_name = live_queue_of(by, o->name);
+	mk_str by = compile_made_by(o->json), short_name = compile_queue_of(by, o->name);
 	mk_str twin =
 		arena_printf(&h->c->a, "%s/%.*s", api_kind_name(API_QUEUE), STR_ARG(short_name));
 
@@ -344,7 +344,7 @@ static bool make_model(struct hierarchy *h, struct api_model *m, enum world_orig
 	const struct api_limited *root = h->spots[0].root;
 	bool good;
 
-	h->tree = root->is_queue ? STR("") : live_made_by(root->json);
+	h->tree = root->is_queue ? STR("") : compile_made_by(root->json);
 	*origin = root->is_queue ? WORLD_ALONE : h->tree.n > 0 ? WORLD_COMPILED : WORLD_COHORTS;
 	*m = (struct api_model){.name = h->tree.n > 0 ? h->tree : root->name};
 	for (size_t i = 0; i < h->n; i++) {

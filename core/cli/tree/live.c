@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "core/base/clock.h"
-#include "core/quota/compile.h"
+#include "core/quota/compile_source.h"
 
 enum {
 	LIST_MAX = 256 * 1024 * 1024,
@@ -27,6 +27,7 @@ static const struct kind {
 	{"localqueues." NAME_GROUP, true, TREE_QUEUES},
 	{"workloads." NAME_GROUP, true, TREE_WORKLOADS},
 };
+enum { N_LIMITS = 2, N_RESTORED = 3 }; /* of these kinds, from the first on */
 static const struct kind elastic = {"elasticquotas.scheduling.x-k8s.io", true, TREE_QUEUES};
 
 struct reading {
@@ -36,11 +37,8 @@ struct reading {
 	int64_t began;
 	int64_t shown; /* seconds that the progress told last */
 	const char *now;
-	mk_str refused;     /* resources, with a comma between them */
-	struct map cohorts; /* by name: struct json */
-	struct map inner;   /* by the queue that they stand for: Cohorts that compile made */
-	struct map listed;  /* queues of ClusterQuotaTrees: struct json of the tree */
-	size_t size;        /* of in->limits */
+	mk_str refused; /* resources, with a comma between them */
+	size_t size;    /* of in->limits */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -143,107 +141,6 @@ static bool list(struct reading *r, const struct kind *k, struct json **ret)
 	return done;
 }
 
-/* --- what compile made ------------------------------------------------------------------------ */
-
-mk_str live_made_by(const struct json *cohort)
-{
-	return json_str(json_getn(json_at(cohort, "/metadata/labels"), STR(COMPILE_LABEL)));
-}
-
-mk_str live_queue_of(mk_str tree, mk_str name)
-{
-	bool is = tree.n > 0 && str_starts(name, tree) && name.n > tree.n + 1 &&
-		  name.p[tree.n] == '.';
-
-	return is ? str_sub(name, tree.n + 1, SIZE_MAX) : name;
-}
-
-/* The queues that a ClusterQuotaTree has. */
-static bool note_tree(struct reading *r, struct json *tree)
-{
-	static const char *const spelled[] = {"/spec/hierarchies", "/spec/hierachies"};
-
-	for (size_t i = 0; i < 2; i++) {
-		struct json_iter groups = json_iter(json_at(tree, spelled[i]));
-
-		while (json_next(&groups)) {
-			struct json_iter children =
-				json_iter(json_get(groups.val, "weightedQuotas"));
-
-			while (json_next(&children)) {
-				mk_str name = json_str(json_get(children.val, "name"));
-
-				if (name.n > 0 && !map_put(&r->listed, name, tree)) {
-					return false;
-				}
-			}
-		}
-	}
-	return true;
-}
-
-static bool note_cohort(struct reading *r, struct json *cohort)
-{
-	mk_str name = json_str_at(cohort, "/metadata/name");
-	mk_str tree = live_made_by(cohort);
-
-	return map_put(&r->cohorts, name, cohort) &&
-	       (tree.n == 0 || map_put(&r->inner, live_queue_of(tree, name), cohort));
-}
-
-/* A field of trees, which an annotation may stand for. */
-static bool says(const struct json *queue, const char *field, const char *annotation)
-{
-	const struct json *notes = json_at(queue, "/metadata/annotations");
-
-	return json_get(json_get(queue, "spec"), field) || json_getn(notes, str_of(annotation));
-}
-
-/* Limits on borrowing are compile's: a tree says maxima. */
-static void drop_borrowing(struct arena *a, struct json *queue)
-{
-	struct json_iter groups = json_iter(json_at(queue, "/spec/resourceGroups"));
-
-	while (json_next(&groups)) {
-		struct json_iter flavors = json_iter(json_get(groups.val, "flavors"));
-
-		while (json_next(&flavors)) {
-			struct json_iter each = json_iter(json_get(flavors.val, "resources"));
-
-			while (json_next(&each)) {
-				if (json_get(each.val, "borrowingLimit")) {
-					(void)json_put(a, each.val, "/borrowingLimit", NULL);
-				}
-			}
-		}
-	}
-}
-
-/* A ClusterQueue as the owner of its tree wrote it. */
-static void restore(struct reading *r, struct json *queue)
-{
-	struct arena *a = &r->c->a;
-	mk_str name = json_str_at(queue, "/metadata/name");
-	struct json *cohort = map_get(&r->cohorts, json_str_at(queue, "/spec/cohortName"));
-	struct json *tree = map_get(&r->listed, name);
-	mk_str by = live_made_by(cohort ? cohort : map_get(&r->inner, name));
-	bool has_parent = says(queue, "parent", API_ANNOTATION "parent");
-	bool weighs = says(queue, "minWeight", API_ANNOTATION "min-weight") ||
-		      says(queue, "maxWeight", API_ANNOTATION "max-weight");
-
-	if (by.n == 0 || (!has_parent && !str_eq(json_str_at(tree, "/metadata/name"), by))) {
-		return;
-	}
-	if (cohort) {
-		(void)json_put(a, queue, "/spec/cohortName", NULL);
-	}
-	if (has_parent && weighs) {
-		(void)json_put(a, queue, "/spec/resourceGroups", NULL);
-	} else if (has_parent) {
-		drop_borrowing(a, queue);
-	}
-}
-
 /* --- into the set ----------------------------------------------------------------------------- */
 
 /* A copy of a Cohort or ClusterQueue as it is, under the names of Kueue's newest version. */
@@ -274,15 +171,12 @@ static bool keep(struct reading *r, struct json *o)
 	return !arena_failed(a);
 }
 
-static bool add(struct reading *r, const struct kind *k, struct json *v, bool is_queues)
+static bool add(struct reading *r, const struct kind *k, struct json *v)
 {
 	struct json_iter it = json_iter(json_get(v, "items"));
 	struct mk_err err;
 
 	while (json_next(&it)) {
-		if (is_queues) {
-			restore(r, it.val);
-		}
 		if (api_set_add(r->in->set, it.val, 0, &err) != ERR_OK) {
 			cli_error(r->c, "`kubectl get %s`: %s", k->resource, err.msg);
 			return false;
@@ -291,17 +185,30 @@ static bool add(struct reading *r, const struct kind *k, struct json *v, bool is
 	return true;
 }
 
-/* What has to be known of a list before ClusterQueues are read. */
-static bool note(struct reading *r, size_t kind, struct json *v)
+/* Keeps Cohorts and ClusterQueues as they are, then gives the set what the trees' owners wrote. */
+static bool restore(struct reading *r, struct json *const *lists)
 {
-	struct json_iter it = json_iter(json_get(v, "items"));
-	bool good = true;
+	size_t n = 0;
+	struct json **objects;
+	struct mk_err err;
 
-	while (good && json_next(&it)) {
-		good = (kind > 1 || keep(r, it.val)) && (kind != 1 || note_cohort(r, it.val)) &&
-		       (kind != 2 || note_tree(r, it.val));
+	for (size_t i = 0; i < N_RESTORED; i++) {
+		n += json_len(json_get(lists[i], "items"));
 	}
-	return good || cli_no_memory(r->c) == CLI_OK;
+	objects = arena_array(&r->c->a, n, sizeof(*objects));
+	n = 0;
+	for (size_t i = 0; objects != NULL && i < N_RESTORED; i++) {
+		struct json_iter it = json_iter(json_get(lists[i], "items"));
+
+		while (json_next(&it)) {
+			if (i < N_LIMITS && !keep(r, it.val)) {
+				return cli_no_memory(r->c) == CLI_OK;
+			}
+			objects[n++] = it.val;
+		}
+	}
+	return (objects && compile_source(&r->c->a, objects, n, &err) == ERR_OK) ||
+	       cli_no_memory(r->c) == CLI_OK;
 }
 
 static bool names_elastic(const struct json *flavors)
@@ -309,7 +216,9 @@ static bool names_elastic(const struct json *flavors)
 	struct json_iter it = json_iter(json_get(flavors, "items"));
 
 	while (json_next(&it)) {
-		if (says(it.val, "relatedElasticQuota", API_ANNOTATION "related-elastic-quota")) {
+		if (json_at(it.val, "/spec/relatedElasticQuota") ||
+		    json_getn(json_at(it.val, "/metadata/annotations"),
+			      STR(API_ANNOTATION "related-elastic-quota"))) {
 			return true;
 		}
 	}
@@ -323,8 +232,7 @@ static bool read_all(struct reading *r, enum tree_live what)
 	bool good = true;
 
 	for (size_t i = 0; good && i < N; i++) {
-		good = kinds[i].from > what ||
-		       (list(r, &kinds[i], &lists[i]) && note(r, i, lists[i]));
+		good = kinds[i].from > what || list(r, &kinds[i], &lists[i]);
 	}
 	good = good && (!names_elastic(lists[3]) || list(r, &elastic, &lists[N]));
 	if (r->refused.n > 0) {
@@ -334,8 +242,9 @@ static bool read_all(struct reading *r, enum tree_live what)
 			   STR_ARG(r->refused));
 		return false;
 	}
+	good = good && restore(r, lists);
 	for (size_t i = 0; good && i <= N; i++) {
-		good = add(r, i < N ? &kinds[i] : &elastic, lists[i], i == 0);
+		good = add(r, i < N ? &kinds[i] : &elastic, lists[i]);
 	}
 	return good;
 }
@@ -348,15 +257,9 @@ enum cli_exit live_read(struct cli *c, const struct cli_args *args, enum tree_li
 
 	in->is_live = true;
 	r.refused = STR("");
-	map_init(&r.cohorts);
-	map_init(&r.inner);
-	map_init(&r.listed);
 	good = read_all(&r, what);
 	if (r.shown > 0) {
 		output_progress(c, STR(""));
 	}
-	map_done(&r.cohorts);
-	map_done(&r.inner);
-	map_done(&r.listed);
 	return good ? CLI_OK : CLI_FAILED;
 }

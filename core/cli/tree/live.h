@@ -16,12 +16,4 @@
 enum cli_exit live_read(struct cli *c, const struct cli_args *args, enum tree_live what,
 			struct tree_input *in);
 
-/* The tree that a Cohort was compiled from: the value of its label; empty: none. */
-mk_str live_made_by(const struct json *cohort);
-/*
- * The queue that Cohort 'name' of tree 'tree' stands for: what follows "<tree>."; 'name' itself
- * when it does not begin so.
- */
-mk_str live_queue_of(mk_str tree, mk_str name);
-
 #endif

@@ -3,8 +3,8 @@
 #include "core/cli/tree/world.h"
 
 #include "core/cli/tree/cohorts.h"
-#include "core/cli/tree/live.h"
 #include "core/quota/compile.h"
+#include "core/quota/compile_source.h"
 
 static enum cli_exit failed(struct cli *c, const struct mk_err *err)
 {
@@ -264,7 +264,7 @@ static bool is_compiled(const struct world *w, size_t i)
 {
 	for (size_t k = 0; k < w->in.n_limits; k++) {
 		if (str_is(json_str_at(w->in.limits[k], "/kind"), api_kind_name(API_COHORT)) &&
-		    str_eq(live_made_by(w->in.limits[k]), w->models.v[i].name)) {
+		    str_eq(compile_made_by(w->in.limits[k]), w->models.v[i].name)) {
 			return true;
 		}
 	}
