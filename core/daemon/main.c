@@ -12,6 +12,7 @@
 #include "core/daemon/descriptors.h"
 #include "core/daemon/rbac.h"
 #include "core/net/tls.h"
+#include "core/net/wipe.h"
 #include "core/serve/cert_files.h"
 
 enum { OUTPUT_MAX = 8 * 1024 * 1024, EXIT_USAGE = 2 };
@@ -214,6 +215,11 @@ int main(int argc, char **argv)
 	if (o.mode == OPTIONS_VERSION) {
 		printf("multikueued %s\n", MK_VERSION);
 		return 0;
+	}
+	if (!wipe_install()) {
+		fprintf(stderr,
+			"multikueued: OpenSSL and libcurl cannot be prepared: out of memory\n");
+		return 1;
 	}
 	return do_task(&o);
 }

@@ -14,6 +14,9 @@
 #include "core/net/address.h"
 #include "core/net/request.h"
 #include "core/net/tls.h"
+#include "core/net/wipe.h"
+
+enum { BODY_FIRST = 4096 };
 
 /* --- libcurl's callbacks --------------------------------------------------------------------- */
 
@@ -187,6 +190,26 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 	return size * n;
 }
 
+/* As buf_add, but what is left behind by growth is overwritten. */
+static bool keep_body(struct buf *b, mk_str s)
+{
+	size_t need = b->n + s.n + 1, size = b->size > 0 ? b->size : BODY_FIRST;
+	char *p;
+
+	while (size < need) {
+		size *= 2;
+	}
+	if (size > b->size) {
+		p = wipe_realloc(b->p, size);
+		if (!p) {
+			return false;
+		}
+		b->p = p;
+		b->size = size;
+	}
+	return buf_add(b, s);
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
 	struct exchange *x = ctx;
@@ -205,10 +228,11 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 		x->too_big = true;
 		return 0;
 	}
-	if (!buf_add(&x->in, (mk_str){p, len})) {
+	if (!keep_body(&x->in, (mk_str){p, len})) {
 		x->no_memory = true;
 		return 0;
 	}
+	explicit_bzero(p, len); /* libcurl keeps its buffer, and the bytes may be of a Secret */
 	if (x->grew) {
 		x->grew(x);
 	}
@@ -259,6 +283,15 @@ static CURLcode set_target(struct exchange *x)
 	return rc;
 }
 
+/* OpenSSL keeps the last record of a connection, which may be of a Secret. */
+static CURLcode cleanse(CURL *easy, void *tls, void *ctx)
+{
+	(void)easy;
+	(void)ctx;
+	tls_cleanse(tls);
+	return CURLE_OK;
+}
+
 static CURLcode set_tls(struct exchange *x)
 {
 	struct peer *p = x->peer;
@@ -266,6 +299,7 @@ static CURLcode set_tls(struct exchange *x)
 
 	SET(CURLOPT_SSLVERSION,
 	    (long)(x->env->tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2));
+	SET(CURLOPT_SSL_CTX_FUNCTION, cleanse);
 	SET(CURLOPT_SSL_VERIFYPEER, 1L);
 	SET(CURLOPT_SSL_VERIFYHOST, 2L);
 	if (p->ca) {
@@ -460,6 +494,7 @@ void exchange_done(struct exchange *x)
 	mk_free(x->body);
 	x->url = NULL;
 	x->body = NULL;
+	str_wipe(buf_str(&x->in));
 	buf_done(&x->in);
 }
 

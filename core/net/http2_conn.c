@@ -195,6 +195,18 @@ static bool write_out(struct http2_conn *k)
 	return true;
 }
 
+/* Encrypts frames, and leaves no copy of them: heads have tokens. False: the connection is gone. */
+static bool encrypt(struct http2_conn *k, size_t n)
+{
+	int rc = SSL_write(k->ssl, k->t->out, (int)n);
+
+	explicit_bzero(k->t->out, n);
+	if (rc <= 0) {
+		starved(k);
+	}
+	return rc > 0;
+}
+
 /* Encrypts the session's frames, as many in a record as it takes. False: the connection is gone. */
 static bool collect(struct http2_conn *k)
 {
@@ -205,6 +217,9 @@ static bool collect(struct http2_conn *k)
 		const uint8_t *p = NULL;
 		ptrdiff_t m = http2_session_pull(k->session, &p);
 
+		if (k->state == HTTP2_DEAD || m < 0) {
+			explicit_bzero(out, n);
+		}
 		if (k->state == HTTP2_DEAD) {
 			return false; /* closed from a callback */
 		}
@@ -224,19 +239,14 @@ static bool collect(struct http2_conn *k)
 			p += take;
 			m -= (ptrdiff_t)take;
 			if (n == HTTP2_RECORD_SIZE) {
-				if (SSL_write(k->ssl, out, (int)n) <= 0) {
-					starved(k);
+				if (!encrypt(k, n)) {
 					return false;
 				}
 				n = 0;
 			}
 		}
 	}
-	if (n > 0 && SSL_write(k->ssl, out, (int)n) <= 0) {
-		starved(k);
-		return false;
-	}
-	return true;
+	return n == 0 || encrypt(k, n);
 }
 
 static void close_idle(struct http2_conn *k)
@@ -360,6 +370,7 @@ static bool digest(struct http2_conn *k)
 	int64_t until_us = clock_mono_us() + HTTP2_SLICE_US;
 
 	while (k->state == HTTP2_UP || (k->state == HTTP2_HANDSHAKE && handshake(k))) {
+		bool fed;
 		int n;
 
 		ERR_clear_error();
@@ -370,7 +381,9 @@ static bool digest(struct http2_conn *k)
 			}
 			break;
 		}
-		if (!http2_session_feed(k->session, t->plain, (size_t)n)) {
+		fed = http2_session_feed(k->session, t->plain, (size_t)n);
+		explicit_bzero(t->plain, (size_t)n); /* it may be of a Secret */
+		if (!fed) {
 			if (k->state == HTTP2_UP && http2_session_starved(k->session)) {
 				starved(k);
 			} else if (k->state == HTTP2_UP) {

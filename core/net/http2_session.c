@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/base/alloc.h"
+#include "core/net/wipe.h"
 
 enum {
 	MOST_STREAMS = 1000, /* of a server that sets no limit */
@@ -18,11 +19,13 @@ struct http2_session {
 	nghttp2_session *ng;
 	const struct http2_handler *h;
 	void *ctx;
+	const uint8_t *pulled; /* what nghttp2 gave last, in memory of ours */
+	size_t n_pulled;
 	size_t n_open;
 	bool starved;
 };
 
-/* --- memory ---------------------------------------------------------------------------------- */
+/* --- memory: of request heads, which have tokens --------------------------------------------- */
 
 static void *ng_malloc(size_t size, void *ctx)
 {
@@ -33,7 +36,7 @@ static void *ng_malloc(size_t size, void *ctx)
 static void ng_free(void *p, void *ctx)
 {
 	(void)ctx;
-	mk_free(p);
+	wipe_free(p);
 }
 
 static void *ng_calloc(size_t n, size_t size, void *ctx)
@@ -45,7 +48,7 @@ static void *ng_calloc(size_t n, size_t size, void *ctx)
 static void *ng_realloc(void *p, size_t size, void *ctx)
 {
 	(void)ctx;
-	return mk_realloc(p, size);
+	return wipe_realloc(p, size);
 }
 
 /* --- what nghttp2 tells us ------------------------------------------------------------------- */
@@ -307,8 +310,15 @@ bool http2_session_feed(struct http2_session *s, const uint8_t *p, size_t n)
 
 ptrdiff_t http2_session_pull(struct http2_session *s, const uint8_t **ret)
 {
-	ssize_t n = nghttp2_session_mem_send(s->ng, ret);
+	ssize_t n;
 
+	/* nghttp2 keeps the buffer for the next frame; the last one may have been a head. */
+	if (s->n_pulled > 0) {
+		explicit_bzero((void *)(uintptr_t)s->pulled, s->n_pulled);
+	}
+	n = nghttp2_session_mem_send(s->ng, ret);
+	s->pulled = n > 0 ? *ret : NULL;
+	s->n_pulled = n > 0 ? (size_t)n : 0;
 	s->starved = n == NGHTTP2_ERR_NOMEM;
 	return n < 0 ? -1 : n;
 }

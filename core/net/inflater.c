@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "core/base/alloc.h"
+#include "core/net/wipe.h"
 
 enum { PIECE = 64 * 1024, GZIP_ONLY = 16 };
 
@@ -23,7 +24,7 @@ static void *z_alloc(void *ctx, unsigned n, unsigned size)
 static void z_free(void *ctx, void *p)
 {
 	(void)ctx;
-	mk_free(p);
+	wipe_free(p);
 }
 
 struct inflater *inflater_new(void)
@@ -46,7 +47,7 @@ void inflater_free(struct inflater *z)
 {
 	if (z) {
 		inflateEnd(&z->z);
-		mk_free(z);
+		wipe_free(z); /* its last piece may be of a Secret */
 	}
 }
 

@@ -52,6 +52,11 @@ bool tls_only_13(bool asked)
 	return only;
 }
 
+void tls_cleanse(void *ctx)
+{
+	SSL_CTX_set_options(ctx, SSL_OP_CLEANSE_PLAINTEXT);
+}
+
 bool tls_is_http2(const void *ssl)
 {
 	const unsigned char *name = NULL;

@@ -34,6 +34,9 @@ enum mk_code tls_usable(struct mk_err *err);
  */
 bool tls_only_13(bool asked);
 
+/* Sessions of the context (an SSL_CTX *) overwrite what they decrypted once it was read. */
+void tls_cleanse(void *ctx);
+
 /* Did the TLS session (an SSL *) agree on HTTP/2 by ALPN? */
 bool tls_is_http2(const void *ssl);
 

@@ -101,7 +101,7 @@ static enum mk_code take_ciphers(struct tls_serve *t, const struct tls_serve_opt
 		return err_set(err, ERR_INVALID,
 			       "none of the cipher suites is known to this TLS library");
 	}
-	t->tls13 = o->tls13 || (o->n_ciphers > 0 && t->ciphers.n == 0);
+	t->tls13 = tls_only_13(o->tls13 || (o->n_ciphers > 0 && t->ciphers.n == 0));
 	return ERR_OK;
 }
 

@@ -15,7 +15,7 @@ struct ssl_st;
 
 /* Borrowed for the call. */
 struct tls_serve_options {
-	bool tls13;            /* nothing below TLS 1.3; else TLS 1.2 */
+	bool tls13;            /* nothing below TLS 1.3; else TLS 1.2, or what openssl.cnf has */
 	const mk_str *ciphers; /* by their IANA names; none = the library's choice */
 	size_t n_ciphers;
 	const int32_t *curves; /* IANA numbers of groups; none = the library's choice */

@@ -199,6 +199,7 @@ static void deliver_body(struct transport_curl *t, struct transfer *f)
 		done += chunk.n;
 		t->sink->on_chunk(t->sink->ctx, f->token, chunk);
 	}
+	str_wipe(buf_str(&f->x.in)); /* it may be of a Secret */
 	if (f->x.cls == TRANSPORT_WATCH && f->x.in.size > CHUNK_MAX) {
 		buf_done(&f->x.in); /* a burst's memory is not kept for the hours of silence after
 				       it */

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Versions of TLS towards API servers: what network.tls.minVersion and OpenSSL's own configuration
+# Versions of TLS towards API servers and of listeners: what the configuration and OpenSSL's own
 # ask for holds, over both transports, and one that cannot be met is told at the start.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
 . t/integration/lib.sh
-need curl jq
+need curl jq openssl
 
 rules() { # NAME LINE...: of OpenSSL, for all contexts of a program
 	rules_file=$dir/$1.cnf
@@ -15,6 +15,7 @@ rules() { # NAME LINE...: of OpenSSL, for all contexts of a program
 }
 rules only12 'MaxProtocol = TLSv1.2'
 rules only13 'Protocol = ALL, -TLSv1.2'
+rules any 'MinProtocol = TLSv1.2'
 rules least13 'MinProtocol = TLSv1.3'
 rules chacha12 'MaxProtocol = TLSv1.2' 'CipherString = ECDHE+CHACHA20'
 rules aes 'CipherString = ECDHE+AESGCM'
@@ -103,5 +104,30 @@ OPENSSL_CONF=$dir/fips.cnf timeout 60 "$B/multikueued" --config "$dir/a.yaml" --
 is $? 1 "the daemon ends at once"
 grep -q '"level":"error".*OpenSSL cannot be used as it is configured' "$dir/out"
 ok $? "with the same words"
+
+# --- listeners: the webhook stands for all, whose sessions are made in one place -----------------
+# shellcheck source=t/integration/webhook_lib.sh
+. t/integration/webhook_lib.sh
+speaks() { # OPTION of openssl
+	openssl s_client -connect "127.0.0.1:$((MANAGER_PORT + 1))" "$1" </dev/null 2>&1 | grep -q '^-----BEGIN CERTIFICATE'
+}
+servers any
+ok $? "API servers that have both"
+daemon h any && wait_for 60 speaks -tls1_3
+ok $? "the webhook has TLS 1.3"
+speaks -tls1_2
+ok $? "and TLS 1.2"
+ended
+for WEBHOOK_MORE in '' 'tls: {minVersion: VersionTLS12}' 'tls: {cipherSuites: [TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]}'; do
+	daemon i least13 && wait_for 60 speaks -tls1_3
+	ok $? "where openssl.cnf has MinProtocol = TLSv1.3 it has that${WEBHOOK_MORE:+, with $WEBHOOK_MORE}"
+	! speaks -tls1_2
+	ok $? "and TLS 1.2 no more"
+	ended
+done
+WEBHOOK_MORE='tls: {minVersion: VersionTLS13}'
+daemon j any && wait_for 60 speaks -tls1_3 && ! speaks -tls1_2
+ok $? "nor with tls.minVersion: VersionTLS13"
+ended
 notes "$dir"/*.log
 done_testing
