@@ -34,6 +34,7 @@ allowed() {
 	plug) echo 'api|base' ;;
 	api) echo 'base' ;;
 	quota) echo 'api|base' ;;
+	trees) echo 'quota|api|base' ;;
 	engine) echo 'plug|api|model|base' ;;
 	apply) echo 'kube|model|base' ;;
 	admit) echo 'model|api|base' ;;
@@ -46,8 +47,8 @@ allowed() {
 	manager) echo 'apply|engine|kube|model|base' ;;
 	# What others ask us over HTTP. No layer includes daemon, so what serve shows
 	# of the process is handed to it.
-	serve) echo 'manager|config|net|admit|kube|model|api|base' ;;
-	daemon) echo 'serve|manager|config|net|apply|admit|engine|plug|kube|model|api|base' ;;
+	serve) echo 'manager|trees|config|net|admit|kube|model|api|base' ;;
+	daemon) echo 'serve|manager|trees|config|net|apply|admit|engine|plug|kube|model|api|base' ;;
 	cli) echo 'plug|base' ;;
 	cli/tree) echo 'cli|quota|api|base' ;;
 	cli/fleet) echo 'cli|net|api|base' ;;
@@ -56,7 +57,7 @@ allowed() {
 	esac
 }
 
-for layer in base model kube plug api quota engine admit apply net config manager serve daemon cli cli/tree cli/fleet cli/doctor cli/worker; do
+for layer in base model kube plug api quota trees engine admit apply net config manager serve daemon cli cli/tree cli/fleet cli/doctor cli/worker; do
 	[ -d core/$layer ] || continue
 	ok=$(allowed $layer)
 	for f in $(files core/$layer); do
