@@ -5,9 +5,9 @@
 #include "core/quota/api_read.h"
 
 static const struct api_word enforcements[] = {
-	{"Compile", 1},
-	{"Engine", 0},
-	{"Observe", 1},
+	{"Compile", 0},
+	{"Engine", 1},
+	{"Observe", 0},
 	{NULL, 0},
 };
 
@@ -18,7 +18,7 @@ static const struct api_word over_limits[] = {
 };
 
 static const struct api_word deletions[] = {
-	{"Delete", 1},
+	{"Delete", 0},
 	{"Orphan", 0},
 	{NULL, 0},
 };
@@ -276,12 +276,10 @@ struct api_tree *api_read_tree(struct api_reader *r)
 	read_total(r, spec, tree);
 	tree->tmpl = read_template(r, api_get(spec, "clusterQuotaTemplate"),
 				   STR("spec.clusterQuotaTemplate"), &tree->behaviour);
-	/*
-	 * Words that the scheduler of a tree follows: here they only have to be words of the API.
-	 */
+	/* Words that the controller follows: here they only have to be words of the API. */
 	read_idle(r, spec, "enforcement", enforcements, tree);
 	read_idle(r, spec, "overLimitPolicy", over_limits, tree);
-	read_idle(r, spec, "deletionPolicy", deletions, tree);
+	api_read_word(r, api_get(spec, "deletionPolicy"), STR("spec.deletionPolicy"), deletions, 0);
 	tree->hdrf =
 		api_read_word(r, api_get(spec, "fairShare"), STR("spec.fairShare"), shares, 0) != 0;
 	refuse(r, spec, "capacityFrom", STR("spec.capacityFrom"),
