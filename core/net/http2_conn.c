@@ -11,6 +11,8 @@
 #include "core/net/http2_impl.h"
 #include "core/net/tls.h"
 
+/* The number of the one cluster whose answers hold credentials: Secrets are read there alone. */
+enum { MANAGER = 0 };
 enum {
 	WINDOW = 1024 * 1024,           /* of a stream */
 	WINDOW_LISTS = 4 * 1024 * 1024, /* where lists are read: one stream is to fill the line */
@@ -339,6 +341,9 @@ void http2_conn_connected(struct http2_conn *k, int fd)
 		http2_conn_failed(k, code,
 				  code == ERR_DENIED ? REQUEST_CREDENTIALS : "out of memory");
 		return;
+	}
+	if (c->id == MANAGER) {
+		SSL_set_options(k->ssl, SSL_OP_CLEANSE_PLAINTEXT);
 	}
 	bio = BIO_new(k->t->bio);
 	if (!bio) {

