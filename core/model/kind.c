@@ -125,11 +125,6 @@ static const struct kind fixed_kinds[] = {
 			 .kind = TEXT("ResourceFlavor"),
 			 .plural = TEXT("resourceflavors"),
 			 .gvk = TEXT(NAME_API ", Kind=ResourceFlavor")},
-	[KIND_SELF_REVIEW] = {.group = TEXT("authentication.k8s.io"),
-			      .version = TEXT("v1"),
-			      .kind = TEXT("SelfSubjectReview"),
-			      .plural = TEXT("selfsubjectreviews"),
-			      .gvk = TEXT("authentication.k8s.io/v1, Kind=SelfSubjectReview")},
 };
 
 _Static_assert(sizeof(fixed_kinds) / sizeof(fixed_kinds[0]) == KIND_FIRST_JOB,
