@@ -43,6 +43,7 @@ enum {
 	KIND_QUEUE_TREE,  /* kueue.x-k8s.io/v1alpha1 ClusterQueueTree (plan A's status) */
 	KIND_FLAVOR,      /* kueue.x-k8s.io/v1beta2 ResourceFlavor */
 	KIND_SELF_REVIEW, /* authentication.k8s.io/v1 SelfSubjectReview: asked, never kept */
+	KIND_VALIDATING,  /* admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration */
 	KIND_FIRST_JOB,   /* ids from here on are job kinds */
 	KIND_MAX = 256
 };
