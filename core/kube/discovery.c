@@ -22,7 +22,7 @@ bool discovery_is_fixed(uint16_t kind)
 	return kind == KIND_SECRET || kind == KIND_NAMESPACE || kind == KIND_EVENT ||
 	       kind == KIND_LEASE || kind == KIND_FILE || kind == KIND_CONFIG_MAP ||
 	       kind == KIND_WEBHOOKS || kind == KIND_TOKEN_REVIEW || kind == KIND_ACCESS_REVIEW ||
-	       kind == KIND_API_SERVICE;
+	       kind == KIND_API_SERVICE || kind == KIND_VALIDATING;
 }
 
 mk_str discovery_plural(const struct link *l, uint16_t kind)

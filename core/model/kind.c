@@ -125,6 +125,12 @@ static const struct kind fixed_kinds[] = {
 			 .kind = TEXT("ResourceFlavor"),
 			 .plural = TEXT("resourceflavors"),
 			 .gvk = TEXT(NAME_API ", Kind=ResourceFlavor")},
+	[KIND_VALIDATING] = {.group = TEXT("admissionregistration.k8s.io"),
+			     .version = TEXT("v1"),
+			     .kind = TEXT("ValidatingWebhookConfiguration"),
+			     .plural = TEXT("validatingwebhookconfigurations"),
+			     .gvk = TEXT("admissionregistration.k8s.io/v1, "
+					 "Kind=ValidatingWebhookConfiguration")},
 };
 
 _Static_assert(sizeof(fixed_kinds) / sizeof(fixed_kinds[0]) == KIND_FIRST_JOB,

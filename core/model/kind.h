@@ -39,10 +39,11 @@ enum {
 	KIND_ACCESS_REVIEW, /* authorization.k8s.io/v1 SubjectAccessReview: asked, never kept */
 	KIND_API_SERVICE,   /* apiregistration.k8s.io/v1 APIService */
 	/* Watched with multiKueue.quotaTrees alone. */
-	KIND_QUOTA_TREE,  /* kueue.x-k8s.io/v1alpha1 ClusterQuotaTree (KEP-1093, plan B) */
-	KIND_QUEUE_TREE,  /* kueue.x-k8s.io/v1alpha1 ClusterQueueTree (plan A's status) */
-	KIND_FLAVOR,      /* kueue.x-k8s.io/v1beta2 ResourceFlavor */
-	KIND_FIRST_JOB,   /* ids from here on are job kinds */
+	KIND_QUOTA_TREE, /* kueue.x-k8s.io/v1alpha1 ClusterQuotaTree (KEP-1093, plan B) */
+	KIND_QUEUE_TREE, /* kueue.x-k8s.io/v1alpha1 ClusterQueueTree (plan A's status) */
+	KIND_FLAVOR,     /* kueue.x-k8s.io/v1beta2 ResourceFlavor */
+	KIND_VALIDATING, /* admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration */
+	KIND_FIRST_JOB,  /* ids from here on are job kinds */
 	KIND_MAX = 256
 };
 
