@@ -211,6 +211,15 @@ static int64_t bytes_at(const struct config_run *r, const char *pointer, int64_t
 	return n;
 }
 
+static enum config_trees trees_at(struct config_run *r)
+{
+	mk_str mode = str_at(r, "/multiKueue/quotaTrees/mode", STR(""));
+
+	return str_is(mode, "Compile")   ? CONFIG_TREES_COMPILE
+	       : str_is(mode, "Observe") ? CONFIG_TREES_OBSERVE
+					 : CONFIG_TREES_OFF;
+}
+
 static void fill_ours(struct config_run *r, struct config_multikueue *m)
 {
 	const struct json *dispatchers = at(r, "/multiKueue/dispatchers");
@@ -246,6 +255,7 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 		str_is(str_at(r, "/multiKueue/network/tls/minVersion", STR("")), "VersionTLS13");
 	m->only_libcurl = str_is(str_at(r, "/multiKueue/network/transport", STR("")), "curl");
 	m->worker_lost_keep = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep");
+	m->quota_trees = trees_at(r);
 	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * 1024 * 1024);
 	m->kueue_minor = config_kueue_minor(str_at(r, "/multiKueue/kueueVersion", STR("")));
 	m->kueue_named = m->kueue_minor != 0;

@@ -24,6 +24,9 @@ void config_warning(struct config_run *r, mk_str pointer, const char *fmt, ...)
 /* Gives the newest finding its "expected ..., found ...". */
 void config_hint(struct config_run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Is the string at 'pointer' one of 'words', which a NULL ends? An error otherwise; "" passes. */
+void config_check_word(struct config_run *r, mk_str pointer, const char *const *words);
+
 /* "/a/b/0/c" as "a.b[0].c", in 'a'. */
 mk_str config_path(struct arena *a, const struct json *doc, mk_str pointer);
 

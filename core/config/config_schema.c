@@ -222,6 +222,11 @@ static const struct config_field aggregated_fields[] = {
 };
 SCHEMA(aggregated, "Visibility", aggregated_fields);
 
+static const struct config_field quota_trees_fields[] = {
+	PLAIN("mode", CT_STR),
+};
+SCHEMA(quota_trees, "QuotaTrees", quota_trees_fields);
+
 static const struct config_field wall_rule_fields[] = {
 	LIST("namespaces", CT_STR, CV_BOTH),      LIST("kinds", CT_STR, CV_BOTH),
 	LIST("serviceAccounts", CT_STR, CV_BOTH), LIST("priorityClasses", CT_STR, CV_BOTH),
@@ -255,6 +260,7 @@ static const struct config_field multikueue_fields[] = {
 	PLAIN_IN("workerMemory", CT_QUANTITY, CV_BOTH | CV_OURS),
 	PLAIN_IN("kueueVersion", CT_STR, CV_BOTH | CV_OURS),
 	LIST_OF("walls", wall, CV_BOTH | CV_OURS),
+	SUB_IN("quotaTrees", quota_trees, CV_BOTH | CV_OURS),
 };
 SCHEMA(multikueue, "MultiKueue", multikueue_fields);
 

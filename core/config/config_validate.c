@@ -512,7 +512,7 @@ static void validate_limits(struct config_run *r, const struct config *c)
 static void validate_servers(struct config_run *r, const struct config *c)
 {
 	const struct config_leader_election *l = &c->leader_election;
-	const struct json *lock = json_at(r->doc, "/leaderElection/resourceLock");
+	static const char *const locks[] = {"leases", NULL};
 	int64_t port = json_int(json_at(r->doc, "/webhook/port"), 9443);
 
 	if (l->elect && l->lease_duration_ms <= l->renew_deadline_ms) {
@@ -536,13 +536,7 @@ static void validate_servers(struct config_run *r, const struct config *c)
 			     "than zero",
 			     (long long)l->retry_period_ms * 1000000);
 	}
-	if (json_str(lock).n > 0 && !str_is(json_str(lock), "leases")) {
-		config_error(
-			r, STR("/leaderElection/resourceLock"),
-			"leaderElection.resourceLock: Unsupported value: %s: supported values: "
-			"\"leases\"",
-			config_quote(r->a, json_str(lock)));
-	}
+	config_check_word(r, STR("/leaderElection/resourceLock"), locks);
 	if (port < 0 || port > 65535) {
 		config_error(
 			r, STR("/webhook/port"),

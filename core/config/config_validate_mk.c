@@ -218,30 +218,6 @@ static void check_plugins(struct config_run *r, const struct config_multikueue *
 
 enum { MIN_WORKER_MEMORY = 1024 * 1024 };
 
-static void check_transport(struct config_run *r)
-{
-	mk_str transport = json_str(json_at(r->doc, "/multiKueue/network/transport"));
-
-	if (transport.n > 0 && !str_is(transport, "auto") && !str_is(transport, "curl")) {
-		config_error(r, STR("/multiKueue/network/transport"),
-			     "multiKueue.network.transport: Unsupported value: %s: supported "
-			     "values: \"auto\", \"curl\"",
-			     config_quote(r->a, transport));
-	}
-}
-
-static void check_network_tls(struct config_run *r)
-{
-	mk_str least = json_str(json_at(r->doc, "/multiKueue/network/tls/minVersion"));
-
-	if (least.n > 0 && !str_is(least, "VersionTLS12") && !str_is(least, "VersionTLS13")) {
-		config_error(r, STR("/multiKueue/network/tls/minVersion"),
-			     "multiKueue.network.tls.minVersion: Unsupported value: %s: supported "
-			     "values: \"VersionTLS12\", \"VersionTLS13\"",
-			     config_quote(r->a, least));
-	}
-}
-
 static void check_kueue_version(struct config_run *r)
 {
 	mk_str version = json_str(json_at(r->doc, "/multiKueue/kueueVersion"));
@@ -254,14 +230,24 @@ static void check_kueue_version(struct config_run *r)
 	}
 }
 
+static const struct {
+	const char *pointer;
+	const char *words[4];
+} choices[] = {
+	{"/multiKueue/network/transport", {"auto", "curl"}},
+	{"/multiKueue/network/tls/minVersion", {"VersionTLS12", "VersionTLS13"}},
+	{"/multiKueue/lostWorkerPolicy", {"Keep", "Requeue"}},
+	{"/multiKueue/quotaTrees/mode", {"Compile", "Observe", "Off"}},
+};
+
 static void check_ours(struct config_run *r, const struct config_multikueue *m)
 {
-	mk_str policy = json_str(json_at(r->doc, "/multiKueue/lostWorkerPolicy"));
 	struct json_iter it = json_iter(m->dispatchers);
 
 	check_plugins(r, m);
-	check_transport(r);
-	check_network_tls(r);
+	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
+		config_check_word(r, str_of(choices[i].pointer), choices[i].words);
+	}
 	check_kueue_version(r);
 	while (json_next(&it)) {
 		if (!config_is_domain_path(it.key)) {
@@ -290,13 +276,6 @@ static void check_ours(struct config_run *r, const struct config_multikueue *m)
 		config_error(r, STR("/multiKueue/workerMemory"),
 			     "multiKueue.workerMemory: Invalid value: must be 0 or a whole number "
 			     "of bytes not less than 1Mi");
-	}
-	if (policy.n > 0 && !str_is(policy, "Requeue") && !str_is(policy, "Keep")) {
-		config_error(
-			r, STR("/multiKueue/lostWorkerPolicy"),
-			"multiKueue.lostWorkerPolicy: Unsupported value: %s: supported values: "
-			"\"Keep\", \"Requeue\"",
-			config_quote(r->a, policy));
 	}
 }
 

@@ -8,8 +8,13 @@
 #include "core/config/config_impl.h"
 
 static const char *const reference_kinds[] = {
-	NAME_REF_CONFIG_MAP,   NAME_REF_HOST_NAMESPACE, NAME_REF_HOST_PATH,
-	NAME_REF_VOLUME_CLAIM, NAME_REF_RESOURCE_CLAIM, NAME_REF_SECRET,
+	NAME_REF_CONFIG_MAP,
+	NAME_REF_HOST_NAMESPACE,
+	NAME_REF_HOST_PATH,
+	NAME_REF_VOLUME_CLAIM,
+	NAME_REF_RESOURCE_CLAIM,
+	NAME_REF_SECRET,
+	NULL,
 };
 
 static void invalid(struct config_run *r, mk_str pointer, mk_str value, const char *why)
@@ -24,22 +29,6 @@ static void required(struct config_run *r, mk_str pointer, const char *key, cons
 		     STR_ARG(config_path(r->a, r->doc, pointer)), key, why);
 }
 
-static void check_reference(struct config_run *r, mk_str pointer, mk_str entry)
-{
-	mk_str all = STR("");
-
-	for (size_t i = 0; i < sizeof(reference_kinds) / sizeof(*reference_kinds); i++) {
-		if (str_is(entry, reference_kinds[i])) {
-			return;
-		}
-		all = arena_printf(r->a, "%.*s%s\"%s\"", STR_ARG(all), i > 0 ? ", " : "",
-				   reference_kinds[i]);
-	}
-	config_error(r, pointer, "%.*s: Unsupported value: %s: supported values: %.*s",
-		     STR_ARG(config_path(r->a, r->doc, pointer)), config_quote(r->a, entry),
-		     STR_ARG(all));
-}
-
 static void check_entry(struct config_run *r, mk_str pointer, const char *list, mk_str entry)
 {
 	struct config_gvk gvk;
@@ -48,7 +37,7 @@ static void check_entry(struct config_run *r, mk_str pointer, const char *list, 
 	if (entry.n == 0) {
 		invalid(r, pointer, entry, "must not be empty");
 	} else if (strcmp(list, "references") == 0) {
-		check_reference(r, pointer, entry);
+		config_check_word(r, pointer, reference_kinds);
 	} else if (star >= 0 && (size_t)star + 1 < entry.n) {
 		invalid(r, pointer, entry, "'*' may stand at the end only");
 	} else if (strcmp(list, "kinds") == 0 && star < 0 && !config_parse_gvk(r->a, entry, &gvk)) {

@@ -132,6 +132,23 @@ const char *config_label_key_error(struct arena *a, mk_str s)
 	return is_label_text(name) ? NULL : rule;
 }
 
+void config_check_word(struct config_run *r, mk_str pointer, const char *const *words)
+{
+	mk_str word = json_str(json_at(r->doc, pointer.p)), all = STR("");
+
+	for (size_t i = 0; words[i] != NULL; i++) {
+		if (str_is(word, words[i])) {
+			return;
+		}
+		all = arena_printf(r->a, "%.*s%s\"%s\"", STR_ARG(all), i > 0 ? ", " : "", words[i]);
+	}
+	if (word.n > 0) {
+		config_error(r, pointer, "%.*s: Unsupported value: %s: supported values: %.*s",
+			     STR_ARG(config_path(r->a, r->doc, pointer)), config_quote(r->a, word),
+			     STR_ARG(all));
+	}
+}
+
 bool config_is_domain_path(mk_str s)
 {
 	ptrdiff_t slash = str_index(s, '/');

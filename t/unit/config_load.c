@@ -105,6 +105,7 @@ static void test_defaults(void)
 		   c.multikueue.budgets.hard_memory == 16 * 1024 * 1024 &&
 		   !c.multikueue.allow_loopback && !c.multikueue.allow_link_local &&
 		   !c.multikueue.only_libcurl && !c.multikueue.worker_lost_keep &&
+		   c.multikueue.quota_trees == CONFIG_TREES_OFF &&
 		   json_len(c.multikueue.dispatchers) == 0,
 	   "our own keys");
 	ok(c.gates[CONFIG_GATE_MULTIKUEUE] && c.gates[CONFIG_GATE_REMOTE_SPEC_SYNC] &&
@@ -192,6 +193,7 @@ static void test_our_values(void)
 		    "  network: {allowLoopback: true, allowLinkLocal: true, transport: curl,\n"
 		    "    tls: {minVersion: VersionTLS13}}\n"
 		    "  lostWorkerPolicy: Keep\n  workerMemory: 256Mi\n"
+		    "  quotaTrees: {mode: Compile}\n"
 		    "  formerOrigins: [old]\n  formerManagers: [a5e3b1b2, \"77\"]\n",
 		 "our keys");
 	ok(str_is(c.multikueue.plugin_directory, "/opt/p") && c.multikueue.plugin_allow.n == 1 &&
@@ -200,6 +202,7 @@ static void test_our_values(void)
 		   c.multikueue.budgets.hard_calls == 200000 && c.multikueue.allow_loopback &&
 		   c.multikueue.allow_link_local && c.multikueue.only_libcurl &&
 		   c.multikueue.workers_tls13 && c.multikueue.worker_lost_keep &&
+		   c.multikueue.quota_trees == CONFIG_TREES_COMPILE &&
 		   c.multikueue.worker_lost_timeout_ms == 900000 &&
 		   c.multikueue.external_dispatchers.n == 1 && c.multikueue.former_origins.n == 1 &&
 		   str_is(c.multikueue.former_origins.v[0], "old") &&

@@ -380,19 +380,22 @@ static void test_ours(void)
 		"multiKueue.plugins.budgets.softCalls: Invalid value: must not be greater than "
 		"hardCalls");
 	refused(MK "  dispatchers: {foo: {}}\n  externalDispatchers: [bar]\n  lostWorkerPolicy: x\n"
-		   "  network: {transport: http3, tls: {minVersion: VersionTLS11}}\n",
+		   "  network: {transport: http3, tls: {minVersion: VersionTLS11}}\n"
+		   "  quotaTrees: {mode: compile}\n",
 		"multiKueue.network.transport: Unsupported value: \"http3\": supported values: "
 		"\"auto\", \"curl\"\n"
 		"multiKueue.network.tls.minVersion: Unsupported value: \"VersionTLS11\": supported "
 		"values: \"VersionTLS12\", \"VersionTLS13\"\n"
+		"multiKueue.lostWorkerPolicy: Unsupported value: \"x\": supported values: "
+		"\"Keep\", \"Requeue\"\n"
+		"multiKueue.quotaTrees.mode: Unsupported value: \"compile\": supported values: "
+		"\"Compile\", \"Observe\", \"Off\"\n"
 		"multiKueue.dispatchers: Invalid value: \"foo\": must be a domain-prefixed path "
 		"(such as "
 		"\"acme.io/foo\") of at most 63 bytes\n"
 		"multiKueue.externalDispatchers[0]: Invalid value: \"bar\": must be a "
 		"domain-prefixed path (such as "
-		"\"acme.io/foo\") of at most 63 bytes\n"
-		"multiKueue.lostWorkerPolicy: Unsupported value: \"x\": supported values: "
-		"\"Keep\", \"Requeue\"");
+		"\"acme.io/foo\") of at most 63 bytes");
 	refused(MK
 		"  origin: b\n  formerOrigins: [a, \"\", b, \"x y\"]\n  formerManagers: [\"\"]\n",
 		"multiKueue.formerOrigins[1]: Invalid value: \"\": must not be empty\n"
@@ -460,6 +463,7 @@ static void test_print(void)
 		 "lostWorkerPolicy: Keep\n  kueueVersion: v0.19.2\n  workerMemory: 2Gi\n  "
 		 "formerOrigins: [a]\n  "
 		 "formerManagers: [b]\n  walls: [{config: a, allow: []}]\n"
+		 "  quotaTrees: {mode: Observe}\n"
 		 "integrations:\n  frameworks: [batch/job, pod]\n",
 		 "a file with our keys");
 	is_str(config_print_kueue(&a, &c).p,
