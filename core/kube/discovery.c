@@ -336,6 +336,18 @@ static bool ask(struct kube *k, struct link *l, size_t i)
 	return sent;
 }
 
+/* Is a kind of the group looked for there? */
+static bool group_is_wanted(const struct kube *k, const struct link *l, size_t g)
+{
+	for (uint16_t i = 0; i < k->kinds->n; i++) {
+		if (same_group(&k->kinds->k[i], &k->kinds->k[k->groups[g].first]) &&
+		    is_wanted(l, i)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void discovery_start(struct kube *k, struct link *l)
 {
 	bool failed = false;
@@ -343,7 +355,7 @@ void discovery_start(struct kube *k, struct link *l)
 	discovery_cancel(k, l);
 	l->sought_ms = k->mono_ms;
 	for (size_t i = 0; i < k->n_groups; i++) {
-		if (k->groups[i].first != KIND_PROFILE || is_wanted(l, KIND_PROFILE)) {
+		if (group_is_wanted(k, l, i)) {
 			failed |= !ask(k, l, i);
 		}
 	}
