@@ -16,8 +16,12 @@ struct trees_snapshot;
 /* What became of something new. */
 enum trees_kept {
 	TREES_KEPT,
-	TREES_SAME,    /* it changes nothing that a pass looks at, or is older than what is known */
-	TREES_NO_ROOM, /* out of memory: the store is not whole until the kind is listed anew */
+	TREES_SAME, /* it changes nothing that a pass looks at, or is older than what is known */
+	/*
+	 * Out of memory, no JSON object, or more than 200,000 of a kind: the store is not whole
+	 * until the kind is listed anew. What was known of the object stays.
+	 */
+	TREES_NO_ROOM,
 };
 
 /* NULL: out of memory. */
@@ -27,7 +31,9 @@ void trees_store_free(struct trees_store *s);
 
 /*
  * The state 'rv' of an object, as JSON text (copied, without what no pass reads). 'ns' is empty for
- * kinds without.
+ * kinds without. A state that differs in its resourceVersion alone is TREES_SAME, and snapshots
+ * have it from then on. While the kind is listed, what is put counts even if it is older: the API
+ * server may have been restored from a backup. Other kinds than the five are TREES_SAME.
  */
 enum trees_kept trees_store_put(struct trees_store *s, enum api_kind kind, mk_str ns, mk_str name,
 				uint64_t rv, mk_str text);
