@@ -10,6 +10,7 @@ struct source {
 	struct map cohorts; /* by name: struct json */
 	struct map inner;   /* by the queue that they stand for: Cohorts that compile made */
 	struct map listed;  /* queues of ClusterQuotaTrees: struct json of the tree */
+	struct map trees;   /* ClusterQuotaTrees by name: struct json */
 };
 
 mk_str compile_made_by(const struct json *o)
@@ -31,7 +32,11 @@ mk_str compile_queue_of(mk_str tree, mk_str name)
 static bool note_tree(struct source *s, struct json *tree)
 {
 	static const char *const spelled[] = {"/spec/hierarchies", "/spec/hierachies"};
+	mk_str own = json_str_at(tree, "/metadata/name");
 
+	if (own.n > 0 && !map_put(&s->trees, own, tree)) {
+		return false;
+	}
 	for (size_t i = 0; i < 2; i++) {
 		struct json_iter groups = json_iter(json_at(tree, spelled[i]));
 
@@ -39,6 +44,11 @@ static bool note_tree(struct source *s, struct json *tree)
 			struct json_iter children =
 				json_iter(json_get(groups.val, "weightedQuotas"));
 
+			/* The root may have been below another queue. */
+			if (groups.key.n > 0 && !map_get(&s->listed, groups.key) &&
+			    !map_put(&s->listed, groups.key, tree)) {
+				return false;
+			}
 			while (json_next(&children)) {
 				mk_str name = json_str(json_get(children.val, "name"));
 
@@ -95,12 +105,27 @@ static void drop_borrowing(struct arena *a, struct json *queue)
 	}
 }
 
+/* Name of the tree that 'tree' is compiled with: the one at which it is grafted, or its own. */
+static mk_str compiled_with(const struct source *s, const struct json *tree)
+{
+	for (size_t i = 0; i < map_len(&s->trees); i++) {
+		mk_str graft = json_str_at(tree, "/spec/graftAt/tree");
+		const struct json *host = map_get(&s->trees, graft);
+
+		if (!host) {
+			break;
+		}
+		tree = host;
+	}
+	return json_str_at(tree, "/metadata/name");
+}
+
 static void restore(struct source *s, struct json *queue)
 {
 	mk_str name = json_str_at(queue, "/metadata/name");
 	mk_str cohort = json_str_at(queue, "/spec/cohortName");
 	const struct json *live = map_get(&s->cohorts, cohort);
-	mk_str tree = json_str_at(map_get(&s->listed, name), "/metadata/name");
+	mk_str tree = compiled_with(s, map_get(&s->listed, name));
 	bool gone = cohort.n > 0 && !live && is_of(tree, cohort);
 	mk_str by = gone ? tree : compile_made_by(live ? live : map_get(&s->inner, name));
 	bool has_parent = says(queue, "parent", API_ANNOTATION "parent");
@@ -129,6 +154,7 @@ enum mk_code compile_source(struct arena *a, struct json *const *objects, size_t
 	map_init(&s.cohorts);
 	map_init(&s.inner);
 	map_init(&s.listed);
+	map_init(&s.trees);
 	for (size_t i = 0; good && i < n; i++) {
 		good = note(&s, objects[i]);
 	}
@@ -140,5 +166,6 @@ enum mk_code compile_source(struct arena *a, struct json *const *objects, size_t
 	map_done(&s.cohorts);
 	map_done(&s.inner);
 	map_done(&s.listed);
+	map_done(&s.trees);
 	return good && !arena_failed(a) ? ERR_OK : err_set(err, ERR_NO_MEMORY, "out of memory");
 }

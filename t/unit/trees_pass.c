@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pass writes: each promise of pass.h and of docs/quota-tree.md, from objects to writes. */
+#include "t/unit/trees_world.h"
+
+static struct server s;
+
+static void begin(const char *yaml)
+{
+	arena_init(&a, 0);
+	memset(&s, 0, sizeof(s));
+	user_puts_all(&s, objects_read(&a, yaml));
+}
+
+static void put(const char *yaml)
+{
+	user_puts_all(&s, objects_read(&a, yaml));
+}
+
+static bool has(const char *text, const char *part)
+{
+	bool found = strstr(text, part) != NULL;
+
+	if (!found) {
+		printf("# no \"%s\" in\n# %s\n", part, text);
+	}
+	return found;
+}
+
+static mk_str field(const char *key, const char *pointer)
+{
+	struct thing *t = find_thing(&s, str_of(key));
+	const struct json *v = t != NULL ? json_at(t->now, pointer) : NULL;
+
+	return json_type(v) == JSON_STR ? json_str(v) : v != NULL ? json_write(&a, v) : STR("none");
+}
+
+#define TREE(name, more, spec, hierarchies)                                                        \
+	"apiVersion: kueue.x-k8s.io/v1alpha1\nkind: ClusterQuotaTree\nmetadata: {name: " name more \
+	"}\nspec:\n" spec                                                                          \
+	"  resourceGroup: {coveredResources: [cpu], flavors: [{name: f, resources: "               \
+	"[{name: cpu, nominalQuota: 10}]}]}\n  hierarchies:\n" hierarchies "---\n"
+#define PAIR(parent, x, y)                                                                  \
+	"    " parent ": {policy: capacity, weightedQuotas: [{name: " x ", minWeight: 60, " \
+	"maxWeight: 80}, {name: " y ", minWeight: 40}]}\n"
+#define QUEUE(name, more, spec)                                                               \
+	"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: " name more \
+	"}\nspec: {" spec "}\n---\n"
+#define COHORT(name, more, spec)                                                        \
+	"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {name: " name more \
+	"}\nspec: {" spec "}\n---\n"
+#define FLAVOR \
+	"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\n---\n"
+#define CPU(amounts)                                                                         \
+	"resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: " \
+	"cpu, " amounts "}]}]}]"
+
+static const char small[] = FLAVOR TREE("t", "", "", PAIR("r", "a", "b"));
+
+static const char made[] = "apply Cohort/t.r  0//\n"
+			   "apply ClusterQueue/r  10//\n"
+			   "apply ClusterQueue/a t.r 6/2/\n"
+			   "apply ClusterQueue/b t.r 4/6/\n";
+
+static void a_tree_is_made(void)
+{
+	const char *text;
+
+	begin(small);
+	is_str(next_text(&s, false), "status ClusterQuotaTree/t not written\nsettle\n",
+	       "increases wait until Kueue has seen the rest");
+	text = next_text(&s, true);
+	ok(has(text, made), "then they are written, the highest first");
+	ok(!strstr(text, "settle"), "and nothing is left to wait for");
+	ok(run_to_end(&s), "it comes to an end");
+	is_str(next_text(&s, false), "status ClusterQuotaTree/t written\n",
+	       "a tree that is as wanted is not written");
+	is_str(field("ClusterQueue/r", "/spec/stopPolicy").p, "Hold",
+	       "the inner queue admits nothing");
+	is_str(field("ClusterQueue/a", "/metadata/labels/kueue.x-k8s.io~1created-by-tree").p, "t",
+	       "what is made has the label");
+	put(TREE("t", "", "",
+		 PAIR("r", "a", "b") "    a: {policy: capacity, weightedQuotas: "
+				     "[{name: c, minWeight: 100}]}\n"));
+	text = next_text(&s, true);
+	is_str(text,
+	       "apply ClusterQueue/a t.r 0/0/\n"
+	       "status ClusterQuotaTree/t not written\nsettle\n",
+	       "what gets less comes first, settled or not");
+	arena_done(&a);
+}
+
+static void what_was_made_stays_whole(void)
+{
+	begin(FLAVOR TREE("t", "",
+			  "  clusterQuotaTemplate: {namespaceSelector: {matchLabels: {team: red}}, "
+			  "queueingStrategy: StrictFIFO}\n",
+			  PAIR("r", "a", "b")));
+	ok(run_to_end(&s), "a tree with a template is made");
+	put(TREE("t", "", "",
+		 PAIR("r", "a", "b") "    a: {policy: capacity, weightedQuotas: "
+				     "[{name: c, minWeight: 100}]}\n"));
+	ok(run_to_end(&s), "it changes, and its template goes");
+	is_str(field("ClusterQueue/a", "/spec/namespaceSelector").p,
+	       "{\"matchLabels\":{\"team\":\"red\"}}", "what the template gave stays");
+	is_str(field("ClusterQueue/a", "/metadata/labels/kueue.x-k8s.io~1created-by-tree").p, "t",
+	       "and so does the label");
+	is_str(field("ClusterQueue/a", "/spec/stopPolicy").p, "Hold",
+	       "a leaf that became a parent admits nothing");
+	is_str(field("ClusterQueue/a", "/spec/cohortName").p, "none", "and is in no Cohort");
+	put(TREE("t", "", "", PAIR("r", "a", "b")));
+	forget_thing(&s, find_thing(&s, STR("ClusterQueue/c")));
+	ok(run_to_end(&s), "it changes back");
+	is_str(field("ClusterQueue/a", "/spec/stopPolicy").p, "None", "a leaf again admits");
+	ok(!find_thing(&s, STR("Cohort/t.a")), "the idle Cohort is gone");
+	arena_done(&a);
+}
+
+static void adopted_queues(void)
+{
+	const char *text;
+
+	begin(small);
+	put(QUEUE("a", "", "namespaceSelector: {}"));
+	ok(run_to_end(&s), "a tree with a queue that is there is made");
+	is_str(json_write(&a, json_get(find_thing(&s, STR("ClusterQueue/a"))->ours, "spec")).p,
+	       "{\"cohortName\":\"t.r\",\"fairSharing\":{\"weight\":\"60\"},"
+	       "\"preemption\":{\"reclaimWithinCohort\":\"Never\"},\"resourceGroups\":"
+	       "[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":"
+	       "[{\"name\":\"cpu\",\"nominalQuota\":\"6\",\"borrowingLimit\":\"2\"}]}]}]}",
+	       "of an adopted queue only what the tree decides is written");
+	is_str(field("ClusterQueue/a", "/metadata/labels").p, "none", "it gets no label");
+	put(TREE("t", "", "", PAIR("r", "b", "a")));
+	forget_thing(&s, find_thing(&s, STR("ClusterQueue/a")));
+	put(QUEUE("a", "", "namespaceSelector: {}"));
+	text = next_text(&s, true);
+	ok(has(text, "apply ClusterQueue/b t.r 4/4/\n"), "a queue that was made anew is adopted");
+	arena_done(&a);
+}
+
+/* --- trees that are wrong --------------------------------------------------------------------- */
+
+static const char good_u[] = TREE("u", "", "", PAIR("k", "k1", "k2"));
+
+static void wrong_trees(void)
+{
+	struct trees_plan plan;
+	const char *text;
+
+	begin(FLAVOR TREE(
+		"t", "", "",
+		"    r: {policy: capacity, weightedQuotas: [{name: a, minWeight: 50}]}\n"));
+	put(good_u);
+	put(TREE("v", "", "", PAIR("a", "v1", "v2")));
+	put(QUEUE("p", "", "parent: {kind: ClusterQueue, name: ghost}"));
+	put(QUEUE("c1", "", "parent: {kind: ClusterQueue, name: c2}"));
+	put(QUEUE("c2", "", "parent: {kind: ClusterQueue, name: c1}"));
+	put(QUEUE("c3", "", "parent: {kind: ClusterQueue, name: c2}"));
+	pass_over(&s, TREES_COMPILE, true, NULL, 0, &plan);
+	text = plan_text(&plan);
+	ok(has(text, "apply Cohort/u.k  0//\n"), "a tree beside wrong ones is made");
+	ok(!strstr(text, "Cohort/t.r") && !strstr(text, "Cohort/v."), "the wrong ones are not");
+	ok(has(text, "status ClusterQuotaTree/t wrong: spec.hierarchies[r].weightedQuotas: Invalid "
+		     "value: 50: sum of minWeight must be 100\n"),
+	   "they say what is wrong");
+	ok(has(text, "status ClusterQuotaTree/v wrong: spec.hierarchies[a]: Invalid value: \"a\": "
+		     "already belongs to tree \"t\"\n"),
+	   "a tree does not get what a wrong one claims");
+	is_int(plan.n_trees, 4, "trees are counted, a cycle of parents as one");
+	is_int(plan.n_invalid, 3, "and so are wrong ones");
+	is_int(plan.n_figures, 3, "figures are there for each queue and pair of the others");
+	arena_done(&a);
+}
+
+static void a_queue_with_a_cohort(void)
+{
+	begin(small);
+	put(QUEUE("a", "", "cohortName: theirs"));
+	put(good_u);
+	ok(has(next_text(&s, true),
+	       "status ClusterQuotaTree/t wrong: spec.cohortName: Forbidden: ClusterQueue \"a\" "
+	       "belongs to a queue tree; cohort and tree cannot be combined\n"),
+	   "an error of a queue is one of its tree");
+	arena_done(&a);
+}
+
+static void local_queues_stop_nothing(void)
+{
+	begin(small);
+	put("apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\n"
+	    "metadata: {name: lq, namespace: tenant}\nspec: {clusterQueue: r}\n");
+	put("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\n"
+	    "metadata: {name: odd}\nspec: {relatedElasticQuota: 3}\n");
+	ok(has(next_text(&s, true), made), "a LocalQueue at an inner queue does not stop the tree");
+	arena_done(&a);
+}
+
+static void hostile_objects(void)
+{
+	const char *text;
+
+	begin(small);
+	put(QUEUE("out", "", CPU("nominalQuota: much")));
+	put(COHORT("loop", "", "parentName: loop"));
+	ok(has(next_text(&s, true), made), "what is outside may be wrong as it likes");
+	ok(run_to_end(&s), "the tree is made");
+	put(QUEUE("foe", "", "cohortName: t.r"));
+	put(TREE("t", "", "", PAIR("r", "b", "a")));
+	text = next_text(&s, true);
+	is_str(text,
+	       "status ClusterQuotaTree/t Conflict ClusterQueue/foe: ClusterQueue/foe is in "
+	       "Cohort t.r, and is in none of the trees: take it out of the Cohort, or into the "
+	       "tree\n",
+	       "a queue of another stops the tree in whose Cohort it is");
+	arena_done(&a);
+	begin(small);
+	put(COHORT("t.r", "", "parentName: theirs"));
+	ok(has(next_text(&s, true), "status ClusterQuotaTree/t Conflict Cohort/t.r: Cohort/t.r is "
+				    "there and was not made for tree t: "),
+	   "a Cohort that was not made for the tree is not taken");
+	put(TREE("t", ", annotations: {multikueued.io/take-over: 'true'}", "",
+		 PAIR("r", "a", "b")));
+	ok(has(next_text(&s, true), "apply! Cohort/t.r "), "unless the tree takes over");
+	arena_done(&a);
+}
+
+static void names_that_meet(void)
+{
+	begin(FLAVOR TREE("r", "", "", PAIR("m", "a", "b")));
+	put(QUEUE("r", "", CPU("nominalQuota: 10")));
+	put(QUEUE("s", "", "parent: {kind: ClusterQueue, name: r}, minWeight: 50"));
+	ok(!strstr(next_text(&s, true), "apply Cohort"),
+	   "two trees of one name stop: they have one label");
+	arena_done(&a);
+	begin(FLAVOR TREE("x", "", "", PAIR("y.z", "a", "b")));
+	put(TREE("x.y", "", "", PAIR("z", "c", "d")));
+	ok(has(next_text(&s, true), "status ClusterQuotaTree/x Conflict Cohort/x.y.z: Cohort/x.y.z "
+				    "would be made for tree x.y too: rename a tree or a queue\n"),
+	   "and so do two trees that want one Cohort");
+	arena_done(&a);
+}
+
+/* --- modes ------------------------------------------------------------------------------------ */
+
+static void modes(void)
+{
+	const struct trees_refusal refused = {STR("t"), STR("ClusterQueue/a"), STR("Forbidden"),
+					      STR("no")};
+	struct trees_plan plan;
+
+	begin(small);
+	pass_over(&s, TREES_OBSERVE, true, NULL, 0, &plan);
+	is_str(plan_text(&plan), "status ClusterQuotaTree/t observe\n",
+	       "mode observe writes statuses alone");
+	pass_over(&s, TREES_COMPILE, true, &refused, 1, &plan);
+	is_str(plan_text(&plan), "status ClusterQuotaTree/t Forbidden ClusterQueue/a: no\n",
+	       "so does a tree that was refused");
+	put(TREE("t", "", "  enforcement: Observe\n", PAIR("r", "a", "b")));
+	is_str(next_text(&s, true), "status ClusterQuotaTree/t observe\n",
+	       "and one that says Observe");
+	put(TREE("t", "", "  enforcement: Engine\n", PAIR("r", "a", "b")));
+	is_str(next_text(&s, true), "status ClusterQuotaTree/t engine\n", "or Engine");
+	put(TREE("t", "", "  enforcement: Compile\n  fairShare: HDRF\n", PAIR("r", "a", "b")));
+	pass_over(&s, TREES_COMPILE, true, NULL, 0, &plan);
+	is_str(plan_text(&plan), "status ClusterQuotaTree/t not expressible\n",
+	       "and one that Kueue cannot enforce");
+	is_int(plan.n_inexpressible, 1, "which is counted");
+	arena_done(&a);
+}
+
+/* --- trees of parents ------------------------------------------------------------------------- */
+
+static void trees_of_parents(void)
+{
+	const char *text;
+
+	begin(FLAVOR);
+	put(QUEUE("r", ", annotations: {kueue.x-k8s.io/policy: capacity}",
+		  CPU("nominalQuota: 10")));
+	put(QUEUE("a", "", "parent: {kind: ClusterQueue, name: r}, minWeight: 60"));
+	put(QUEUE("b", "", "parent: {kind: ClusterQueue, name: r}, minWeight: 40"));
+	text = next_text(&s, true);
+	is_str(text,
+	       "apply Cohort/r.r  0//\n"
+	       "apply ClusterQueue/a r.r 6/4/\n"
+	       "apply ClusterQueue/b r.r 4/6/\n"
+	       "apply ClusterQueueTree/default \n"
+	       "status ClusterQueueTree/default {\"trees\":[{\"root\":\"r\",\"nodes\":[{\"name\":"
+	       "\"r\",\"depth\":1,\"leaf\":false,\"policy\":\"capacity\"},{\"name\":\"a\","
+	       "\"parent\":\"r\",\"depth\":2,\"leaf\":true,\"policy\":\"fifo\"},{\"name\":\"b\","
+	       "\"parent\":\"r\",\"depth\":2,\"leaf\":true,\"policy\":\"fifo\"}]}]}\n",
+	       "trees of parents are made, and ClusterQueueTree says what they are");
+	ok(run_to_end(&s), "it comes to an end");
+	put("apiVersion: kueue.x-k8s.io/v1alpha1\nkind: ClusterQueueTree\nmetadata: {name: "
+	    "default}\nstatus: {trees: []}\n");
+	ok(has(next_text(&s, true), "status ClusterQueueTree/default {\"trees\":[{\"root\":\"r\""),
+	   "a status that is not right is written");
+	put("apiVersion: kueue.x-k8s.io/v1alpha1\nkind: ClusterQueueTree\nmetadata: {name: "
+	    "default}\nstatus: {trees: [{root: r, nodes: [{name: r, depth: 1, leaf: false, policy: "
+	    "capacity}, {name: a, parent: r, depth: 2, leaf: true, policy: fifo}, {name: b, "
+	    "parent: r, depth: 2, leaf: true, policy: fifo}]}]}\n");
+	is_str(next_text(&s, true), "", "one that is right is not");
+	put(QUEUE("a", "", ""));
+	text = next_text(&s, true);
+	ok(!strstr(text, "apply"), "a queue that left the tree and is in its Cohort stops it");
+	arena_done(&a);
+	begin("apiVersion: kueue.x-k8s.io/v1alpha1\nkind: ClusterQueueTree\nmetadata: {name: "
+	      "default}\nstatus: {trees: [{root: r}]}\n");
+	is_str(next_text(&s, true), "status ClusterQueueTree/default {\"trees\":[]}\n",
+	       "without such trees it is emptied");
+	put("apiVersion: kueue.x-k8s.io/v1alpha1\nkind: ClusterQueueTree\nmetadata: {name: "
+	    "default}\nstatus: {}\n");
+	is_str(next_text(&s, true), "", "and then left alone");
+	arena_done(&a);
+}
+
+static void moves_between_trees(void)
+{
+	begin(FLAVOR);
+	put(QUEUE("r", "", CPU("nominalQuota: 10")));
+	put(QUEUE("k", "", CPU("nominalQuota: 10")));
+	put(QUEUE("a", "", "parent: {kind: ClusterQueue, name: r}, minWeight: 60"));
+	put(QUEUE("b", "", "parent: {kind: ClusterQueue, name: k}, minWeight: 40"));
+	ok(run_to_end(&s), "two trees are made");
+	put(QUEUE("a", "", "parent: {kind: ClusterQueue, name: k}, minWeight: 60"));
+	put(QUEUE("b", "", "parent: {kind: ClusterQueue, name: r}, minWeight: 40"));
+	ok(run_to_end(&s), "two queues change places between them");
+	is_str(field("ClusterQueue/a", "/spec/cohortName").p, "k.k",
+	       "one is in the other's Cohort");
+	is_str(field("ClusterQueue/b", "/spec/cohortName").p, "r.r", "and the other way round");
+	arena_done(&a);
+}
+
+/* --- deletion --------------------------------------------------------------------------------- */
+
+#define KEPT "  deletionPolicy: Delete\n"
+
+static void finalizers(void)
+{
+	const char *text;
+
+	begin(FLAVOR TREE("t", "", KEPT, PAIR("r", "a", "b")));
+	text = next_text(&s, true);
+	ok(strncmp(text, "apply ClusterQuotaTree/t finalizer\napply Cohort/t.r", 50) == 0,
+	   "the finalizer is there before anything is made");
+	ok(run_to_end(&s), "the tree is made");
+	ok(!strstr(next_text(&s, true), "finalizer"), "it is written once");
+	put(TREE("t", "", "", PAIR("r", "a", "b")));
+	ok(has(next_text(&s, true), "apply ClusterQuotaTree/t bare\n"),
+	   "it goes when the tree says Orphan");
+	begin_deletion(&s, find_thing(&s, STR("ClusterQuotaTree/t")));
+	is_str(next_text(&s, true), "apply ClusterQuotaTree/t bare\n",
+	       "a tree that is deleted then leaves all as it is");
+	ok(run_to_end(&s) && !find_thing(&s, STR("ClusterQuotaTree/t")), "and is gone");
+	is_str(next_text(&s, true), "", "nobody looks at what it left");
+	ok(find_thing(&s, STR("Cohort/t.r")) != NULL, "which is still there");
+	arena_done(&a);
+}
+
+static void deletion(void)
+{
+	begin(FLAVOR TREE("t", "", KEPT,
+			  PAIR("r", "a", "b") "    a: {policy: capacity, weightedQuotas: [{name: "
+					      "c, minWeight: 100}]}\n"));
+	put(QUEUE("b", "", "namespaceSelector: {}"));
+	put(QUEUE("mine", ", labels: {kueue.x-k8s.io/created-by-tree: other}", ""));
+	put(COHORT("t.z", "", "parentName: z"));
+	ok(run_to_end(&s), "a tree with an adopted queue is made");
+	put("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: c}\n"
+	    "status: {admittedWorkloads: 1}\n");
+	begin_deletion(&s, find_thing(&s, STR("ClusterQuotaTree/t")));
+	is_str(next_text(&s, false),
+	       arena_printf(&a,
+			    "apply ClusterQueue/b  4//\n"
+			    "delete ClusterQueue/r {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n"
+			    "delete ClusterQueue/a {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n"
+			    "delete ClusterQueue/c {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n",
+			    field("ClusterQueue/r", "/metadata/uid").p,
+			    field("ClusterQueue/r", "/metadata/resourceVersion").p,
+			    field("ClusterQueue/a", "/metadata/uid").p,
+			    field("ClusterQueue/a", "/metadata/resourceVersion").p,
+			    field("ClusterQueue/c", "/metadata/uid").p,
+			    field("ClusterQueue/c", "/metadata/resourceVersion").p)
+		       .p,
+	       "what it made is deleted, what it adopted leaves the Cohort");
+	ok(run_to_end(&s), "then it waits for a queue with workloads");
+	ok(find_thing(&s, STR("Cohort/t.a")) && find_thing(&s, STR("Cohort/t.r")),
+	   "whose Cohorts stay");
+	is_str(field("ClusterQueue/b", "/spec/cohortName").p, "none",
+	       "the adopted one stands alone");
+	forget_thing(&s, find_thing(&s, STR("ClusterQueue/c")));
+	ok(has(next_text(&s, false), "delete Cohort/t.a "), "the lowest Cohort goes first");
+	ok(run_to_end(&s), "it comes to an end");
+	ok(!find_thing(&s, STR("Cohort/t.r")) && !find_thing(&s, STR("ClusterQuotaTree/t")),
+	   "the tree is gone with what it made");
+	ok(find_thing(&s, STR("ClusterQueue/mine")) && find_thing(&s, STR("Cohort/t.z")),
+	   "what has not its label is not");
+	arena_done(&a);
+}
+
+static void deletion_that_is_stuck(void)
+{
+	begin(FLAVOR TREE("t", "", KEPT, PAIR("r", "a", "b")));
+	ok(run_to_end(&s), "a tree is made");
+	put(QUEUE("foe", "", "cohortName: t.r"));
+	begin_deletion(&s, find_thing(&s, STR("ClusterQuotaTree/t")));
+	ok(run_to_end(&s), "it is deleted with a queue of another in its Cohort");
+	ok(has(next_text(&s, true), "status ClusterQuotaTree/t Conflict ClusterQueue/foe: "),
+	   "its status says why it stays");
+	is_str(field("ClusterQueue/foe", "/spec/cohortName").p, "t.r", "that queue is not touched");
+	arena_done(&a);
+}
+
+/* --- grafts ----------------------------------------------------------------------------------- */
+
+static void grafts(void)
+{
+	static const char guest[] =
+		TREE("g", "", "  graftAt: {tree: t, node: a}\n", PAIR("k", "k1", "k2"));
+
+	begin(small);
+	put(guest);
+	ok(run_to_end(&s), "a tree with a grafted one is made");
+	is_str(field("ClusterQueue/k1", "/spec/cohortName").p, "t.k", "as one tree");
+	is_str(next_text(&s, true), "status ClusterQuotaTree/t written\n", "and read back as two");
+	put(TREE("g", "", "  graftAt: {tree: t, node: a}\n",
+		 "    k: {policy: capacity, weightedQuotas: [{name: k1, minWeight: 1}]}\n"));
+	is_str(next_text(&s, true),
+	       "status ClusterQuotaTree/t wrong: spec.hierarchies: Invalid value: tree \"g\", "
+	       "which is grafted here, has errors\n"
+	       "status ClusterQuotaTree/g wrong: spec.hierarchies[k].weightedQuotas: Invalid "
+	       "value: 1: sum of minWeight must be 100\n",
+	       "when one is wrong, none goes on alone");
+	arena_done(&a);
+}
+
+int main(void)
+{
+	a_tree_is_made();
+	what_was_made_stays_whole();
+	adopted_queues();
+	wrong_trees();
+	a_queue_with_a_cohort();
+	local_queues_stop_nothing();
+	hostile_objects();
+	names_that_meet();
+	modes();
+	trees_of_parents();
+	moves_between_trees();
+	finalizers();
+	deletion();
+	deletion_that_is_stuck();
+	grafts();
+	return done_testing();
+}
