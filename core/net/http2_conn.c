@@ -11,12 +11,16 @@
 #include "core/net/http2_impl.h"
 #include "core/net/tls.h"
 
-/* The number of the one cluster whose answers hold credentials: Secrets are read there alone. */
-enum { MANAGER = 0 };
 enum {
 	WINDOW = 1024 * 1024,           /* of a stream */
 	WINDOW_LISTS = 4 * 1024 * 1024, /* where lists are read: one stream is to fill the line */
 };
+
+/* Secrets are read from the manager alone: only its answers hold credentials. */
+static bool brings_secrets(const struct http2_conn *k)
+{
+	return k->cluster->id == 0;
+}
 
 /* --- life ------------------------------------------------------------------------------------ */
 
@@ -342,7 +346,7 @@ void http2_conn_connected(struct http2_conn *k, int fd)
 				  code == ERR_DENIED ? REQUEST_CREDENTIALS : "out of memory");
 		return;
 	}
-	if (c->id == MANAGER) {
+	if (brings_secrets(k)) {
 		SSL_set_options(k->ssl, SSL_OP_CLEANSE_PLAINTEXT);
 	}
 	bio = BIO_new(k->t->bio);
@@ -387,7 +391,9 @@ static bool digest(struct http2_conn *k)
 			break;
 		}
 		fed = http2_session_feed(k->session, t->plain, (size_t)n);
-		explicit_bzero(t->plain, (size_t)n); /* it may be of a Secret */
+		if (brings_secrets(k)) {
+			explicit_bzero(t->plain, (size_t)n);
+		}
 		if (!fed) {
 			if (k->state == HTTP2_UP && http2_session_starved(k->session)) {
 				starved(k);
