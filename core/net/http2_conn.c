@@ -347,7 +347,9 @@ void http2_conn_connected(struct http2_conn *k, int fd)
 		return;
 	}
 	if (brings_secrets(k)) {
+		/* A buffer that is given back would be overwritten whole, each time. */
 		SSL_set_options(k->ssl, SSL_OP_CLEANSE_PLAINTEXT);
+		SSL_clear_mode(k->ssl, SSL_MODE_RELEASE_BUFFERS);
 	}
 	bio = BIO_new(k->t->bio);
 	if (!bio) {
