@@ -101,7 +101,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(CFLAGS_all) $(CFLAGS_$(FLAVOUR)) $(CFLAGS) $(DEP_CFLA
 ALL_LDFLAGS = $(LDFLAGS_all) $(LDFLAGS_$(FLAVOUR)) $(LDFLAGS)
 
 # --- layers, lowest first; each becomes one archive ------------------------------------------------
-LAYERS := base model kube plug api quota engine admit apply net config manager serve daemon
+LAYERS := base model kube plug api quota trees engine admit apply net config manager serve daemon
 layer_src = $(filter-out %/main.c,$(wildcard core/$(1)/*.c core/$(1)/*/*.c))
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 $(foreach l,$(LAYERS),$(eval $(B)/lib$(l).a: $(call obj,$(call layer_src,$(l)))))
@@ -114,7 +114,7 @@ ARCHIVES := $(call archives,daemon serve manager config net apply admit engine p
 SIM_ARCHIVES := $(call archives,kubesim manager apply engine plug quota api kube model base)
 # What tests share; a test takes what it uses of it. The worlds of the engine's tests link plugins in.
 $(B)/libtest.a: $(call obj,$(wildcard t/lib/*.c) adapters/job.c adapters/pod.c adapters/raycluster.c adapters/kinds_without_code.c plugins/all_at_once.c plugins/external.c)
-TEST_ARCHIVES := $(B)/libtest.a $(B)/libkubesim.a $(B)/libquota.a $(ARCHIVES)
+TEST_ARCHIVES := $(B)/libtest.a $(B)/libkubesim.a $(B)/libtrees.a $(B)/libquota.a $(ARCHIVES)
 PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
 	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c) t/bench/quota.c)
