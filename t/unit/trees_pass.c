@@ -366,6 +366,40 @@ static void moves_between_trees(void)
 	arena_done(&a);
 }
 
+static void moves_between_quota_trees(void)
+{
+	begin(FLAVOR TREE("t", "", "", PAIR("r", "a", "b")) TREE("u", "", "", PAIR("k", "c", "d")));
+	put(QUEUE("a", "", "namespaceSelector: {}"));
+	ok(run_to_end(&s), "two ClusterQuotaTrees are made");
+	put(TREE("t", "", "", PAIR("r", "c", "b")));
+	put(TREE("u", "", "", PAIR("k", "a", "d")));
+	ok(run_to_end(&s), "two queues change places between them, too");
+	is_str(field("ClusterQueue/a", "/spec/cohortName").p, "u.k",
+	       "one is in the other's Cohort");
+	is_str(field("ClusterQueue/c", "/spec/cohortName").p, "t.r", "and the other way round");
+	is_str(field("ClusterQueue/c", "/metadata/labels/kueue.x-k8s.io~1created-by-tree").p, "t",
+	       "what was made for a tree has its label");
+	is_str(field("ClusterQueue/a", "/metadata/labels").p, "none", "and nothing else has one");
+	arena_done(&a);
+}
+
+static void the_elder_has_it(void)
+{
+	begin(FLAVOR TREE("t", ", creationTimestamp: '2026-01-01T00:00:00Z'", "",
+			  PAIR("r", "a", "b")));
+	ok(run_to_end(&s), "a tree is made");
+	put(TREE("s", ", creationTimestamp: '2026-02-01T00:00:00Z'", "", PAIR("k", "a", "d")));
+	s.v[s.n] = s.v[1];
+	s.v[1] = s.v[s.n - 1];
+	s.v[s.n - 1] = s.v[s.n];
+	is_str(next_text(&s, true),
+	       "status ClusterQuotaTree/t written\n"
+	       "status ClusterQuotaTree/s wrong: spec.hierarchies[k].weightedQuotas[0].name: "
+	       "Invalid value: \"a\": already belongs to tree \"t\"\n",
+	       "a younger tree does not get its queue, whatever the order of their names");
+	arena_done(&a);
+}
+
 /* --- deletion --------------------------------------------------------------------------------- */
 
 #define KEPT "  deletionPolicy: Delete\n"
@@ -470,10 +504,10 @@ static void grafts(void)
 	put(TREE("g", "", "  graftAt: {tree: t, node: a}\n",
 		 "    k: {policy: capacity, weightedQuotas: [{name: k1, minWeight: 1}]}\n"));
 	is_str(next_text(&s, true),
-	       "status ClusterQuotaTree/t wrong: spec.hierarchies: Invalid value: tree \"g\", "
-	       "which is grafted here, has errors\n"
 	       "status ClusterQuotaTree/g wrong: spec.hierarchies[k].weightedQuotas: Invalid "
-	       "value: 1: sum of minWeight must be 100\n",
+	       "value: 1: sum of minWeight must be 100\n"
+	       "status ClusterQuotaTree/t wrong: spec.hierarchies: Invalid value: tree \"g\", "
+	       "which is grafted here, has errors\n",
 	       "when one is wrong, none goes on alone");
 	arena_done(&a);
 }
@@ -549,6 +583,8 @@ int main(void)
 	modes();
 	trees_of_parents();
 	moves_between_trees();
+	moves_between_quota_trees();
+	the_elder_has_it();
 	finalizers();
 	deletion();
 	deletion_that_is_stuck();
