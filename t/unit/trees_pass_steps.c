@@ -170,17 +170,13 @@ static bool same_state(struct server *x, struct server *y)
 
 /* --- trees ------------------------------------------------------------------------------------ */
 
-/* The tree of a seed under names of its own: "q1" of tree "t" becomes "tq1". */
-static struct json *tree_of(const char *name, uint64_t seed, const char *policy)
+/* The objects under names of their own: "q1" becomes "tq1". */
+static struct json *renamed(const struct json *docs, const char *name)
 {
-	struct world w;
-	struct json *tree = NULL;
+	mk_str text = json_write(&a, docs);
+	struct json *v = NULL;
 	struct buf b;
-	mk_str text;
 
-	qt_make(&w, seed);
-	qt_plan_b(&w);
-	text = json_write(&w.a, json_elem(w.docs, 0));
 	buf_init(&b, 1024 * 1024);
 	for (size_t i = 0; i < text.n; i++) {
 		buf_printf(&b, "%c", text.p[i]);
@@ -189,17 +185,39 @@ static struct json *tree_of(const char *name, uint64_t seed, const char *policy)
 			buf_printf(&b, "%s", name);
 		}
 	}
-	if (json_parse(&a, buf_str(&b), &tree, NULL) == ERR_OK) {
-		struct json_iter groups = json_iter(json_at(tree, "/spec/hierarchies"));
-
-		json_put(&a, tree, "/metadata/name", json_new_str(&a, str_of(name)));
-		while (json_next(&groups)) {
-			json_set_str(&a, groups.val, "policy", str_of(policy));
-		}
-	}
+	(void)json_parse(&a, buf_str(&b), &v, NULL);
 	buf_done(&b);
+	return v;
+}
+
+/* The tree of a seed. */
+static struct json *tree_of(const char *name, uint64_t seed, const char *policy)
+{
+	struct world w;
+	struct json *tree;
+	struct json_iter groups;
+
+	qt_make(&w, seed);
+	qt_plan_b(&w);
+	tree = json_dup(&a, json_elem(renamed(w.docs, name), 0));
 	arena_done(&w.a);
+	json_put(&a, tree, "/metadata/name", json_new_str(&a, str_of(name)));
+	groups = json_iter(json_at(tree, "/spec/hierarchies"));
+	while (json_next(&groups)) {
+		json_set_str(&a, groups.val, "policy", str_of(policy));
+	}
 	return tree;
+}
+
+/* ClusterQueues with parents: tree "pq0". */
+static void put_parents(struct server *s, uint64_t seed)
+{
+	struct world w;
+
+	qt_make(&w, seed);
+	qt_plan_a(&w);
+	user_puts_all(s, renamed(w.docs, "p"));
+	arena_done(&w.a);
 }
 
 static bool names_queue(const struct json *tree, mk_str queue)
@@ -323,6 +341,8 @@ static bool others_stay(struct server *now, struct server *before)
 		const struct thing *t = find_thing(now, was->key);
 		bool own = str_starts(was->key, STR("ClusterQueue/tq")) ||
 			   str_starts(was->key, STR("Cohort/t.tq")) ||
+			   str_starts(was->key, STR("ClusterQueue/pq")) ||
+			   str_starts(was->key, STR("Cohort/pq0.")) ||
 			   str_is(was->key, "ClusterQuotaTree/t");
 
 		if (!own && (!t || t->rv != was->rv)) {
@@ -333,12 +353,16 @@ static bool others_stay(struct server *now, struct server *before)
 	return true;
 }
 
-/* The tree becomes another, beside one that becomes wrong and one that Kueue cannot enforce. */
+/*
+ * The tree becomes another, beside one that becomes wrong, one that Kueue cannot enforce, and one
+ * of parents that gets another total, which may be too small for it.
+ */
 static bool change(struct server *s, struct rng *r, struct json *tree)
 {
 	static struct server end, before;
 	struct json *wrong = json_dup(&a, the_thing(s, STR("ClusterQuotaTree/w"))->user);
 	struct json *other = json_dup(&a, the_thing(s, STR("ClusterQuotaTree/e"))->user);
+	struct json *root = json_dup(&a, the_thing(s, STR("ClusterQueue/pq0"))->user);
 
 	json_put(&a, wrong, "/spec/hierarchies/second/weightedQuotas", json_new_arr(&a));
 	json_put(&a, wrong, "/spec/resourceGroup/flavors/0/resources/0/nominalQuota",
@@ -346,6 +370,9 @@ static bool change(struct server *s, struct rng *r, struct json *tree)
 	json_put(&a, other, "/spec/fairShare", json_new_str(&a, STR("HDRF")));
 	json_put(&a, other, "/spec/resourceGroup/flavors/0/resources/0/nominalQuota",
 		 json_new_int(&a, 5000));
+	json_put(&a, root, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota",
+		 json_new_int(&a, rng_range(r, 900, 2000)));
+	user_puts(s, root);
 	user_puts(s, wrong);
 	user_puts(s, other);
 	user_puts(s, tree);
@@ -435,6 +462,7 @@ static bool one(uint64_t seed)
 	user_puts(&s, tree_of("w", seed + 7, "capacity"));
 	user_puts(&s, tree_of("e", seed + 11, "fair"));
 	user_puts(&s, tree_of("u", seed + 13, "fifo"));
+	put_parents(&s, seed + 17);
 	forget_queues(&s, x);
 	good = run_to_end(&s) && as_compiled(&s, x) && change(&s, &r, y) &&
 	       (seed % 3 == 0 || remove_tree(&s, &r));
@@ -446,7 +474,7 @@ static void random_trees(void)
 {
 	const char *env = getenv("SEEDS");
 	const char *first = getenv("FIRST");
-	uint64_t n = env != NULL ? strtoull(env, NULL, 10) : 40;
+	uint64_t n = env != NULL ? strtoull(env, NULL, 10) : tap_valgrind() ? 3 : 40;
 	uint64_t seed = first != NULL ? strtoull(first, NULL, 10) : 1;
 	uint64_t last = seed + n;
 
