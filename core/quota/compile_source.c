@@ -132,7 +132,8 @@ static void restore(struct source *s, struct json *queue)
 	bool weighs = says(queue, "minWeight", API_ANNOTATION "min-weight") ||
 		      says(queue, "maxWeight", API_ANNOTATION "max-weight");
 
-	if (by.n == 0 || (!has_parent && !str_eq(tree, by))) {
+	/* Another tree's label: the queue has moved, and is in that tree's Cohort still. */
+	if (by.n == 0 || (!has_parent && tree.n == 0)) {
 		return;
 	}
 	if (live || gone) {

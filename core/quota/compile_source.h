@@ -12,9 +12,9 @@
  * 'objects': all Cohorts, ClusterQuotaTrees and ClusterQueues of a cluster; others among them are
  * passed over. A ClusterQueue that a tree of theirs was compiled to loses, in place, what compile
  * gave it: its Cohort, and of a queue with a parent the limits, or all resourceGroups where it has
- * a weight. It counts as compiled when its Cohort has the label of the tree that the queue is in
- * (of the one at which that is grafted), or is gone and had a name of that tree. New values live in
- * 'a'. ERR_NO_MEMORY.
+ * a weight. It counts as compiled when its Cohort has the label of a tree, this or another, or is
+ * gone and had a name of the tree that the queue is in (or at which that is grafted). New values
+ * live in 'a'. ERR_NO_MEMORY.
  */
 enum mk_code compile_source(struct arena *a, struct json *const *objects, size_t n,
 			    struct mk_err *err);

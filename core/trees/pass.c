@@ -2,6 +2,8 @@
 /* A pass from the objects of a cluster to writes and statuses; see pass.h. */
 #include "core/trees/pass_int.h"
 
+#include <stdlib.h>
+
 #include "core/quota/compile_source.h"
 
 /* The version of ClusterQuotaTrees and ClusterQueueTrees. */
@@ -110,6 +112,44 @@ static bool is_live(const struct json *o)
 	       json_str_at(o, "/metadata/name").n > 0;
 }
 
+struct aged {
+	mk_str made, name;
+	struct json *tree;
+};
+
+static int cmp_age(const void *x, const void *y)
+{
+	const struct aged *a = x;
+	const struct aged *b = y;
+	int order = str_cmp(a->made, b->made);
+
+	return order != 0 ? order : str_cmp(a->name, b->name);
+}
+
+/* The eldest tree first: who claims a queue that another tree has, and came later, is wrong. */
+static bool sort_trees(struct trees_work *w)
+{
+	struct aged *v = arena_array(w->a, w->in->n, sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; v != NULL && i < w->in->n; i++) {
+		if (trees_is(w->clean[i], API_TREE)) {
+			v[n++] = (struct aged){
+				json_str_at(w->clean[i], "/metadata/creationTimestamp"),
+				json_str_at(w->clean[i], "/metadata/name"), w->clean[i]};
+		}
+	}
+	if (n > 0) {
+		qsort(v, n, sizeof(*v), cmp_age);
+	}
+	for (size_t i = w->in->n; n > 0 && i-- > 0;) {
+		if (trees_is(w->clean[i], API_TREE)) {
+			w->clean[i] = v[--n].tree;
+		}
+	}
+	return v != NULL;
+}
+
 /* ClusterQueues are copied, because compile_source changes them; the others are not changed. */
 static enum mk_code read_objects(struct trees_work *w, struct mk_err *err)
 {
@@ -132,7 +172,7 @@ static enum mk_code read_objects(struct trees_work *w, struct mk_err *err)
 		}
 		good = good && w->clean[i] != NULL;
 	}
-	if (!good) {
+	if (!good || !sort_trees(w)) {
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	return compile_source(w->a, w->clean, w->in->n, err);

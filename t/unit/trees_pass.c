@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pass writes: each promise of pass.h and of docs/quota-tree.md, from objects to writes. */
+#include "core/base/alloc.h"
 #include "t/unit/trees_world.h"
 
 static struct server s;
@@ -91,6 +92,8 @@ static void a_tree_is_made(void)
 
 static void what_was_made_stays_whole(void)
 {
+	struct trees_plan plan;
+
 	begin(FLAVOR TREE("t", "",
 			  "  clusterQuotaTemplate: {namespaceSelector: {matchLabels: {team: red}}, "
 			  "queueingStrategy: StrictFIFO}\n",
@@ -108,7 +111,12 @@ static void what_was_made_stays_whole(void)
 	       "a leaf that became a parent admits nothing");
 	is_str(field("ClusterQueue/a", "/spec/cohortName").p, "none", "and is in no Cohort");
 	put(TREE("t", "", "", PAIR("r", "a", "b")));
-	forget_thing(&s, find_thing(&s, STR("ClusterQueue/c")));
+	forget_thing(&s, the_thing(&s, STR("ClusterQueue/c")));
+	pass_over(&s, TREES_COMPILE, false, NULL, 0, &plan);
+	for (size_t i = 0; i < plan.n; i++) {
+		carry_out(&s, &plan.writes[i]);
+	}
+	ok(!strstr(next_text(&s, false), "delete"), "a Cohort is idle when nothing else is left");
 	ok(run_to_end(&s), "it changes back");
 	is_str(field("ClusterQueue/a", "/spec/stopPolicy").p, "None", "a leaf again admits");
 	ok(!find_thing(&s, STR("Cohort/t.a")), "the idle Cohort is gone");
@@ -122,7 +130,7 @@ static void adopted_queues(void)
 	begin(small);
 	put(QUEUE("a", "", "namespaceSelector: {}"));
 	ok(run_to_end(&s), "a tree with a queue that is there is made");
-	is_str(json_write(&a, json_get(find_thing(&s, STR("ClusterQueue/a"))->ours, "spec")).p,
+	is_str(json_write(&a, json_get(the_thing(&s, STR("ClusterQueue/a"))->ours, "spec")).p,
 	       "{\"cohortName\":\"t.r\",\"fairSharing\":{\"weight\":\"60\"},"
 	       "\"preemption\":{\"reclaimWithinCohort\":\"Never\"},\"resourceGroups\":"
 	       "[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":"
@@ -130,10 +138,31 @@ static void adopted_queues(void)
 	       "of an adopted queue only what the tree decides is written");
 	is_str(field("ClusterQueue/a", "/metadata/labels").p, "none", "it gets no label");
 	put(TREE("t", "", "", PAIR("r", "b", "a")));
-	forget_thing(&s, find_thing(&s, STR("ClusterQueue/a")));
+	forget_thing(&s, the_thing(&s, STR("ClusterQueue/a")));
 	put(QUEUE("a", "", "namespaceSelector: {}"));
 	text = next_text(&s, true);
 	ok(has(text, "apply ClusterQueue/b t.r 4/4/\n"), "a queue that was made anew is adopted");
+	arena_done(&a);
+}
+
+/* What the pass saw is gone, or another object, when its writes arrive. */
+static void late_writes(void)
+{
+	struct trees_plan plan;
+	size_t refused = 0;
+
+	begin(small);
+	put(QUEUE("a", "", "namespaceSelector: {}"));
+	pass_over(&s, TREES_COMPILE, true, NULL, 0, &plan);
+	forget_thing(&s, the_thing(&s, STR("ClusterQueue/a")));
+	for (size_t i = 0; i < plan.n; i++) {
+		refused += carry_out(&s, &plan.writes[i]) ? 0 : 1;
+	}
+	is_int(refused, 1, "an apply does not make anew what was deleted meanwhile");
+	ok(!find_thing(&s, STR("ClusterQueue/a")), "half a queue is not made");
+	ok(run_to_end(&s), "the next pass makes a whole one");
+	is_str(field("ClusterQueue/a", "/spec/queueingStrategy").p, "BestEffortFIFO",
+	       "from the template");
 	arena_done(&a);
 }
 
@@ -236,6 +265,9 @@ static void names_that_meet(void)
 	ok(has(next_text(&s, true), "status ClusterQuotaTree/x Conflict Cohort/x.y.z: Cohort/x.y.z "
 				    "would be made for tree x.y too: rename a tree or a queue\n"),
 	   "and so do two trees that want one Cohort");
+	put(TREE("x", "", "  hierachies: {}\n", PAIR("y.z", "a", "b")));
+	ok(has(next_text(&s, true), "apply Cohort/x.y.z  0//\n"),
+	   "one that is wrong wants nothing");
 	arena_done(&a);
 }
 
@@ -264,6 +296,10 @@ static void modes(void)
 	is_str(plan_text(&plan), "status ClusterQuotaTree/t not expressible\n",
 	       "and one that Kueue cannot enforce");
 	is_int(plan.n_inexpressible, 1, "which is counted");
+	put(TREE("t", ", finalizers: [multikueued.io/quota-tree]", "  fairShare: HDRF\n",
+		 PAIR("r", "a", "b")));
+	is_str(next_text(&s, true), "status ClusterQuotaTree/t not expressible\n",
+	       "of which not even the finalizer is written");
 	arena_done(&a);
 }
 
@@ -330,6 +366,40 @@ static void moves_between_trees(void)
 	arena_done(&a);
 }
 
+static void moves_between_quota_trees(void)
+{
+	begin(FLAVOR TREE("t", "", "", PAIR("r", "a", "b")) TREE("u", "", "", PAIR("k", "c", "d")));
+	put(QUEUE("a", "", "namespaceSelector: {}"));
+	ok(run_to_end(&s), "two ClusterQuotaTrees are made");
+	put(TREE("t", "", "", PAIR("r", "c", "b")));
+	put(TREE("u", "", "", PAIR("k", "a", "d")));
+	ok(run_to_end(&s), "two queues change places between them, too");
+	is_str(field("ClusterQueue/a", "/spec/cohortName").p, "u.k",
+	       "one is in the other's Cohort");
+	is_str(field("ClusterQueue/c", "/spec/cohortName").p, "t.r", "and the other way round");
+	is_str(field("ClusterQueue/c", "/metadata/labels/kueue.x-k8s.io~1created-by-tree").p, "t",
+	       "what was made for a tree has its label");
+	is_str(field("ClusterQueue/a", "/metadata/labels").p, "none", "and nothing else has one");
+	arena_done(&a);
+}
+
+static void the_elder_has_it(void)
+{
+	begin(FLAVOR TREE("t", ", creationTimestamp: '2026-01-01T00:00:00Z'", "",
+			  PAIR("r", "a", "b")));
+	ok(run_to_end(&s), "a tree is made");
+	put(TREE("s", ", creationTimestamp: '2026-02-01T00:00:00Z'", "", PAIR("k", "a", "d")));
+	s.v[s.n] = s.v[1];
+	s.v[1] = s.v[s.n - 1];
+	s.v[s.n - 1] = s.v[s.n];
+	is_str(next_text(&s, true),
+	       "status ClusterQuotaTree/t written\n"
+	       "status ClusterQuotaTree/s wrong: spec.hierarchies[k].weightedQuotas[0].name: "
+	       "Invalid value: \"a\": already belongs to tree \"t\"\n",
+	       "a younger tree does not get its queue, whatever the order of their names");
+	arena_done(&a);
+}
+
 /* --- deletion --------------------------------------------------------------------------------- */
 
 #define KEPT "  deletionPolicy: Delete\n"
@@ -347,7 +417,7 @@ static void finalizers(void)
 	put(TREE("t", "", "", PAIR("r", "a", "b")));
 	ok(has(next_text(&s, true), "apply ClusterQuotaTree/t bare\n"),
 	   "it goes when the tree says Orphan");
-	begin_deletion(&s, find_thing(&s, STR("ClusterQuotaTree/t")));
+	begin_deletion(&s, the_thing(&s, STR("ClusterQuotaTree/t")));
 	is_str(next_text(&s, true), "apply ClusterQuotaTree/t bare\n",
 	       "a tree that is deleted then leaves all as it is");
 	ok(run_to_end(&s) && !find_thing(&s, STR("ClusterQuotaTree/t")), "and is gone");
@@ -367,7 +437,7 @@ static void deletion(void)
 	ok(run_to_end(&s), "a tree with an adopted queue is made");
 	put("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: c}\n"
 	    "status: {admittedWorkloads: 1}\n");
-	begin_deletion(&s, find_thing(&s, STR("ClusterQuotaTree/t")));
+	begin_deletion(&s, the_thing(&s, STR("ClusterQuotaTree/t")));
 	is_str(next_text(&s, false),
 	       arena_printf(&a,
 			    "apply ClusterQueue/b  4//\n"
@@ -387,8 +457,17 @@ static void deletion(void)
 	   "whose Cohorts stay");
 	is_str(field("ClusterQueue/b", "/spec/cohortName").p, "none",
 	       "the adopted one stands alone");
-	forget_thing(&s, find_thing(&s, STR("ClusterQueue/c")));
-	ok(has(next_text(&s, false), "delete Cohort/t.a "), "the lowest Cohort goes first");
+	forget_thing(&s, the_thing(&s, STR("ClusterQueue/c")));
+	is_str(next_text(&s, false),
+	       arena_printf(&a,
+			    "delete Cohort/t.a {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n"
+			    "delete Cohort/t.r {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n",
+			    field("Cohort/t.a", "/metadata/uid").p,
+			    field("Cohort/t.a", "/metadata/resourceVersion").p,
+			    field("Cohort/t.r", "/metadata/uid").p,
+			    field("Cohort/t.r", "/metadata/resourceVersion").p)
+		       .p,
+	       "the lowest Cohort goes first, the finalizer when the pass sees that they are gone");
 	ok(run_to_end(&s), "it comes to an end");
 	ok(!find_thing(&s, STR("Cohort/t.r")) && !find_thing(&s, STR("ClusterQuotaTree/t")),
 	   "the tree is gone with what it made");
@@ -402,7 +481,7 @@ static void deletion_that_is_stuck(void)
 	begin(FLAVOR TREE("t", "", KEPT, PAIR("r", "a", "b")));
 	ok(run_to_end(&s), "a tree is made");
 	put(QUEUE("foe", "", "cohortName: t.r"));
-	begin_deletion(&s, find_thing(&s, STR("ClusterQuotaTree/t")));
+	begin_deletion(&s, the_thing(&s, STR("ClusterQuotaTree/t")));
 	ok(run_to_end(&s), "it is deleted with a queue of another in its Cohort");
 	ok(has(next_text(&s, true), "status ClusterQuotaTree/t Conflict ClusterQueue/foe: "),
 	   "its status says why it stays");
@@ -425,11 +504,68 @@ static void grafts(void)
 	put(TREE("g", "", "  graftAt: {tree: t, node: a}\n",
 		 "    k: {policy: capacity, weightedQuotas: [{name: k1, minWeight: 1}]}\n"));
 	is_str(next_text(&s, true),
-	       "status ClusterQuotaTree/t wrong: spec.hierarchies: Invalid value: tree \"g\", "
-	       "which is grafted here, has errors\n"
 	       "status ClusterQuotaTree/g wrong: spec.hierarchies[k].weightedQuotas: Invalid "
-	       "value: 1: sum of minWeight must be 100\n",
+	       "value: 1: sum of minWeight must be 100\n"
+	       "status ClusterQuotaTree/t wrong: spec.hierarchies: Invalid value: tree \"g\", "
+	       "which is grafted here, has errors\n",
 	       "when one is wrong, none goes on alone");
+	arena_done(&a);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* A pass in an arena of that cap, whose n-th allocation fails (0: none); its text, or NULL. */
+static const char *frugal(struct json **v, size_t cap, uint64_t n, enum mk_code *ret_code)
+{
+	struct trees_input in = {.objects = v, .n = s.n, .mode = TREES_COMPILE, .settled = true};
+	struct trees_plan plan;
+	struct arena own;
+	const char *text = NULL;
+
+	arena_init(&own, cap);
+	alloc_fail_after(n);
+	*ret_code = trees_pass(&own, &in, &plan, NULL);
+	alloc_fail_after(0);
+	if (*ret_code == ERR_OK) {
+		text = plan_text(&plan);
+	}
+	arena_done(&own);
+	return text;
+}
+
+static void memory(void)
+{
+	struct json **v;
+	enum mk_code code = ERR_NO_MEMORY;
+	const char *want, *text = NULL;
+	bool good = true;
+
+	begin(FLAVOR TREE("t", "", KEPT, PAIR("r", "a", "b"))
+		      TREE("g", "", KEPT, PAIR("i", "x", "y")));
+	put(QUEUE("p", "", CPU("nominalQuota: 10")));
+	put(QUEUE("c", "", "parent: {kind: ClusterQueue, name: p}, minWeight: 50"));
+	ok(run_to_end(&s), "trees are made");
+	put(TREE("t", "", KEPT, PAIR("r", "b", "a")));
+	put(TREE("wrong", "", "", PAIR("a", "b", "z")));
+	begin_deletion(&s, the_thing(&s, STR("ClusterQuotaTree/g")));
+	v = arena_array(&a, s.n, sizeof(*v));
+	for (size_t i = 0; i < s.n; i++) {
+		v[i] = s.v[i].now;
+	}
+	want = frugal(v, 0, 0, &code);
+	for (uint64_t n = 1; good && !text; n++) {
+		text = frugal(v, 0, n, &code);
+		good = code == ERR_OK || code == ERR_NO_MEMORY;
+	}
+	ok(good, "out of memory at any point is an error, and the only one");
+	is_str(text, want, "a pass that had enough is as any other");
+	text = NULL;
+	for (size_t cap = 1024; good && !text; cap += 4096) {
+		text = frugal(v, cap, 0, &code);
+		good = code == ERR_OK || code == ERR_NO_MEMORY;
+	}
+	ok(good, "so is the end of its arena");
+	is_str(text, want, "whatever its size");
 	arena_done(&a);
 }
 
@@ -438,6 +574,7 @@ int main(void)
 	a_tree_is_made();
 	what_was_made_stays_whole();
 	adopted_queues();
+	late_writes();
 	wrong_trees();
 	a_queue_with_a_cohort();
 	local_queues_stop_nothing();
@@ -446,9 +583,12 @@ int main(void)
 	modes();
 	trees_of_parents();
 	moves_between_trees();
+	moves_between_quota_trees();
+	the_elder_has_it();
 	finalizers();
 	deletion();
 	deletion_that_is_stuck();
 	grafts();
+	memory();
 	return done_testing();
 }

@@ -44,15 +44,15 @@ struct trees_usage *trees_usage(struct arena *in, const struct trees_judged *j)
 	return arena_alloc(in, sizeof(struct trees_usage));
 }
 
-static inline const char *judged_text(const struct trees_judged *j)
+static inline const char *judged_text(struct arena *in, const struct trees_judged *j)
 {
 	if (j->n_errors > 0) {
-		return arena_printf(&a, "wrong: %.*s",
-				    STR_ARG(validate_line(&a, &j->errors[0].fault)))
+		return arena_printf(in, "wrong: %.*s",
+				    STR_ARG(validate_line(in, &j->errors[0].fault)))
 			.p;
 	}
 	if (j->refusal != NULL) {
-		return arena_printf(&a, "%.*s %.*s: %.*s", STR_ARG(j->refusal->reason),
+		return arena_printf(in, "%.*s %.*s: %.*s", STR_ARG(j->refusal->reason),
 				    STR_ARG(j->refusal->object), STR_ARG(j->refusal->text))
 			.p;
 	}
@@ -72,10 +72,10 @@ struct json *trees_status(struct arena *in, const struct trees_judged *j,
 
 	(void)usage;
 	(void)wall_ms;
-	if (str_is(json_str_at(j->live, "/status/is"), judged_text(j))) {
+	if (str_is(json_str_at(j->live, "/status/is"), judged_text(in, j))) {
 		return NULL;
 	}
-	json_put(in, body, "/status/is", json_new_str(in, str_of(judged_text(j))));
+	json_put(in, body, "/status/is", json_new_str(in, str_of(judged_text(in, j))));
 	return body;
 }
 
@@ -106,6 +106,18 @@ static inline struct thing *find_thing(struct server *s, mk_str key)
 		}
 	}
 	return NULL;
+}
+
+/* One that is there. */
+static inline struct thing *the_thing(struct server *s, mk_str key)
+{
+	struct thing *t = find_thing(s, key);
+
+	if (!t) {
+		printf("# there is no %.*s\n", STR_ARG(key));
+		exit(2);
+	}
+	return t;
 }
 
 /* The object as both wrote it; what was ours and is not now is gone. */
@@ -189,6 +201,18 @@ static inline bool meets(const struct thing *t, const struct json *seen)
 		(t != NULL && str_eq(rv, json_str_at(t->now, "/metadata/resourceVersion"))));
 }
 
+/* Is something in that Cohort? */
+static inline bool has_members(const struct server *s, mk_str cohort)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (str_eq(json_str_at(s->v[i].now, "/spec/cohortName"), cohort) ||
+		    str_eq(json_str_at(s->v[i].now, "/spec/parentName"), cohort)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Carries a write out; false: refused. */
 static inline bool carry_out(struct server *s, const struct trees_write *w)
 {
@@ -201,7 +225,8 @@ static inline bool carry_out(struct server *s, const struct trees_write *w)
 	}
 	if (w->verb == TREES_DELETE) {
 		if (!t || json_len(json_get(w->body, "preconditions")) != 2 ||
-		    !meets(t, json_get(w->body, "preconditions"))) {
+		    !meets(t, json_get(w->body, "preconditions")) ||
+		    (w->kind == API_COHORT && has_members(s, w->name))) {
 			return false;
 		}
 		begin_deletion(s, t);
