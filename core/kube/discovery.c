@@ -336,6 +336,18 @@ static bool ask(struct kube *k, struct link *l, size_t i)
 	return sent;
 }
 
+/* Is it a group of features alone, none of which is on here? */
+static bool group_is_off(const struct kube *k, const struct link *l, size_t g)
+{
+	uint16_t first = k->groups[g].first;
+	bool off = first >= KIND_PROFILE && first < KIND_FIRST_JOB;
+
+	for (uint16_t i = first; off && i < KIND_FIRST_JOB; i++) {
+		off = !same_group(&k->kinds->k[i], &k->kinds->k[first]) || !is_wanted(l, i);
+	}
+	return off;
+}
+
 void discovery_start(struct kube *k, struct link *l)
 {
 	bool failed = false;
@@ -343,7 +355,7 @@ void discovery_start(struct kube *k, struct link *l)
 	discovery_cancel(k, l);
 	l->sought_ms = k->mono_ms;
 	for (size_t i = 0; i < k->n_groups; i++) {
-		if (k->groups[i].first != KIND_PROFILE || is_wanted(l, KIND_PROFILE)) {
+		if (!group_is_off(k, l, i)) {
 			failed |= !ask(k, l, i);
 		}
 	}
