@@ -2,10 +2,9 @@
 /* The two rules of the webhook; see review.h. */
 #include "core/admit/review.h"
 
+#include "core/api/admission.h"
 #include "core/api/names.h"
 #include "core/base/base64.h"
-
-enum { UID_MAX = 256 };
 
 /*
  * A kind whose managedBy is defaulted: where the field stands, and which value of it means the same
@@ -222,52 +221,35 @@ static enum mk_code judge(struct review *r, struct mk_err *err)
 	return ERR_OK;
 }
 
-static mk_str answer_of(struct review *r, mk_str uid)
+static mk_str answer_of(struct review *r)
 {
-	struct json *out = json_new_obj(r->a);
-	struct json *response = json_new_obj(r->a);
+	struct json *response = admission_response(r->a, r->request, true);
 
-	json_set_str(r->a, response, "uid", uid);
-	json_set_bool(r->a, response, "allowed", true);
 	if (json_len(r->patch) > 0) {
 		json_set_str(r->a, response, "patchType", STR("JSONPatch"));
 		json_set_str(r->a, response, "patch",
 			     base64_encode(r->a, json_write(r->a, r->patch)));
 	}
-	json_set_str(r->a, out, "apiVersion", STR("admission.k8s.io/v1"));
-	json_set_str(r->a, out, "kind", STR("AdmissionReview"));
-	json_set(r->a, out, STR("response"), response);
-	return json_write(r->a, out);
+	return admission_write(r->a, response);
 }
 
 enum mk_code admit_review(const struct admit_queues *q, mk_str text, struct arena *a,
 			  mk_str *ret_answer, enum admit_rule *ret_rule, struct mk_err *err)
 {
 	struct review r = {.q = q, .a = a, .patch = json_new_arr(a)};
-	struct json *doc = NULL;
+	struct json *request = NULL;
 	mk_str answer;
-	mk_str uid;
-	enum mk_code code = json_parse(a, text, &doc, err);
+	enum mk_code code = admission_read(a, text, &request, err);
 
 	if (code != ERR_OK) {
 		return code;
 	}
-	r.request = json_get(doc, "request");
-	uid = json_str(json_get(r.request, "uid"));
-	if (!str_is(json_str(json_get(doc, "apiVersion")), "admission.k8s.io/v1") ||
-	    !str_is(json_str(json_get(doc, "kind")), "AdmissionReview") ||
-	    json_type(r.request) != JSON_OBJ) {
-		return err_set(err, ERR_INVALID,
-			       "expected an AdmissionReview of admission.k8s.io/v1 with a request");
-	}
-	if (uid.n == 0 || uid.n > UID_MAX) {
-		return err_set(err, ERR_INVALID, "the request has no uid, or a long one");
-	}
+	r.request = request;
 	code = judge(&r, err);
 	if (code != ERR_OK) {
 		return code;
 	}
-	answer = answer_of(&r, uid);
+	answer = answer_of(&r);
 	if (arena_failed(a)) {
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}

@@ -9,20 +9,22 @@
 #include <stdatomic.h>
 
 #include "core/base/alloc.h"
+#include "core/trees/mentions.h"
 
 enum {
 	OBJECTS_MAX = 200000,       /* of one kind */
 	PUT_MAX = 96 * 1024 * 1024, /* memory for one put */
 	N_SHELVES = 5,
+	N_PARTS = 4, /* of a text */
 };
 
 /* Of an object: what its kind, place and JSON are. Does not change but for 'refs'. */
 struct text {
 	atomic_uint refs;
 	uint64_t rv;
-	size_t ns_n, name_n, json_n;
+	size_t ns_n, name_n, json_n, mentions_n;
 	size_t same_n; /* of the JSON: what comes before its resourceVersion */
-	char p[];      /* namespace, name, JSON */
+	char p[];      /* namespace, name, JSON, mentions */
 };
 
 struct kept {
@@ -74,6 +76,11 @@ static mk_str text_json(const struct text *t)
 	return (mk_str){t->p + t->ns_n + t->name_n, t->json_n};
 }
 
+static mk_str text_mentions(const struct text *t)
+{
+	return (mk_str){t->p + t->ns_n + t->name_n + t->json_n, t->mentions_n};
+}
+
 static struct text *text_ref(struct text *t)
 {
 	atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
@@ -87,11 +94,10 @@ static void text_unref(struct text *t)
 	}
 }
 
-/* NULL: out of memory. */
-static struct text *text_new(mk_str ns, mk_str name, uint64_t rv, mk_str json, size_t same_n)
+/* NULL: out of memory. 'parts' in the order of struct text. */
+static struct text *text_new(const mk_str parts[static N_PARTS], uint64_t rv, size_t same_n)
 {
-	const mk_str parts[] = {ns, name, json};
-	struct text *t = mk_malloc(sizeof(*t) + ns.n + name.n + json.n);
+	struct text *t = mk_malloc(sizeof(*t) + parts[0].n + parts[1].n + parts[2].n + parts[3].n);
 	size_t at = 0;
 
 	if (!t) {
@@ -99,11 +105,12 @@ static struct text *text_new(mk_str ns, mk_str name, uint64_t rv, mk_str json, s
 	}
 	atomic_init(&t->refs, 1);
 	t->rv = rv;
-	t->ns_n = ns.n;
-	t->name_n = name.n;
-	t->json_n = json.n;
+	t->ns_n = parts[0].n;
+	t->name_n = parts[1].n;
+	t->json_n = parts[2].n;
+	t->mentions_n = parts[3].n;
 	t->same_n = same_n;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < N_PARTS; i++) {
 		if (parts[i].n > 0) {
 			memcpy(t->p + at, parts[i].p, parts[i].n);
 		}
@@ -181,16 +188,22 @@ static struct text *text_made(enum api_kind kind, mk_str ns, mk_str name, uint64
 	struct arena a;
 	struct json *obj = NULL;
 	struct text *t = NULL;
+	struct buf mentions;
 	size_t same_n = 0;
 
 	arena_init(&a, PUT_MAX);
+	buf_init(&mentions, JSON_MAX_SIZE);
 	if (json_parse_cut(&a, json, &obj, NULL) == ERR_OK && json_type(obj) == JSON_OBJ) {
 		mk_str text = without_rest(&a, kind, obj, &same_n);
 
-		if (!arena_failed(&a) && text.n <= JSON_MAX_SIZE) {
-			t = text_new(ns, name, rv, text, same_n);
+		if (trees_mentions_read(&a, kind, obj, &mentions) && !arena_failed(&a) &&
+		    text.n <= JSON_MAX_SIZE) {
+			const mk_str parts[N_PARTS] = {ns, name, text, buf_str(&mentions)};
+
+			t = text_new(parts, rv, same_n);
 		}
 	}
+	buf_done(&mentions);
 	arena_done(&a);
 	return t;
 }
@@ -432,6 +445,23 @@ bool trees_store_whole(const struct trees_store *s, enum api_kind *ret_kind)
 	}
 	unlock(s);
 	return whole;
+}
+
+enum trees_place trees_store_place(const struct trees_store *s, mk_str queue)
+{
+	bool child = false;
+	bool parent = false;
+
+	lock(s);
+	for (size_t i = 0; i < N_SHELVES; i++) {
+		const struct shelf *f = &s->shelves[i];
+
+		for (size_t k = 0; k < f->n && (f->kind == API_QUEUE || f->kind == API_TREE); k++) {
+			trees_mentions_find(text_mentions(f->v[k].text), queue, &child, &parent);
+		}
+	}
+	unlock(s);
+	return parent ? TREES_INNER : child ? TREES_LEAF : TREES_OUTSIDE;
 }
 
 uint64_t trees_store_version(const struct trees_store *s)

@@ -52,6 +52,15 @@ void trees_store_unserved(struct trees_store *s, enum api_kind kind);
  */
 bool trees_store_whole(const struct trees_store *s, enum api_kind *ret_kind);
 
+/* What the objects say of a ClusterQueue, be it there or not. */
+enum trees_place {
+	TREES_OUTSIDE, /* no ClusterQuotaTree, parent or list of children names it */
+	TREES_LEAF,    /* one does, as a child only */
+	TREES_INNER,   /* one says that it has children */
+};
+/* Reads no JSON: a microsecond for a hundred queues in trees. */
+enum trees_place trees_store_place(const struct trees_store *s, mk_str queue);
+
 /* Grows with each change. */
 uint64_t trees_store_version(const struct trees_store *s);
 

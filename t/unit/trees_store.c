@@ -215,6 +215,41 @@ static void lists(void)
 	trees_store_free(s);
 }
 
+/* --- places ----------------------------------------------------------------------------------- */
+
+static void places(void)
+{
+	static const char tree[] =
+		"{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":\"ClusterQuotaTree\","
+		"\"metadata\":{\"name\":\"t\"},\"spec\":{\"hierarchies\":{\"top\":"
+		"{\"weightedQuotas\":[{\"name\":\"mid\"}]},\"mid\":{\"weightedQuotas\":[{\"name\":"
+		"\"low\"}]}}}}";
+	struct trees_store *s = trees_store_new();
+
+	is_int(trees_store_place(s, STR("top")), TREES_OUTSIDE, "no tree has the queue");
+	trees_store_put(s, API_TREE, STR_NONE, STR("t"), 1, STR(tree));
+	is_int(trees_store_place(s, STR("top")), TREES_INNER, "the root of a tree has children");
+	is_int(trees_store_place(s, STR("mid")), TREES_INNER, "... and so has a node");
+	is_int(trees_store_place(s, STR("low")), TREES_LEAF, "... but a leaf");
+	is_int(trees_store_place(s, STR("lo")), TREES_OUTSIDE, "... and no part of a name");
+	trees_store_drop(s, API_TREE, STR_NONE, STR("t"));
+	is_int(trees_store_place(s, STR("low")), TREES_OUTSIDE, "without the tree it is outside");
+	put_queue(s, "p", 1, "{}");
+	is_int(trees_store_place(s, STR("p")), TREES_OUTSIDE, "a queue alone is outside");
+	trees_store_put(s, API_QUEUE, STR_NONE, STR("c"), 1,
+			str_of(queue_text("c", 1, "{}", "{}",
+					  ",\"annotations\":{\"kueue.x-k8s.io/parent\":\"p\"}")));
+	is_int(trees_store_place(s, STR("p")), TREES_INNER, "a queue has it as its parent");
+	is_int(trees_store_place(s, STR("c")), TREES_LEAF, "... and is a leaf");
+	put_queue(s, "p", 2, "{\"children\":[\"d\"]}");
+	is_int(trees_store_place(s, STR("d")), TREES_LEAF, "a list of children makes leaves");
+	put_queue(s, "c", 2, "{}");
+	is_int(trees_store_place(s, STR("c")), TREES_OUTSIDE,
+	       "what was said before counts no more");
+	is_int(trees_store_place(s, STR("p")), TREES_INNER, "... what another says does");
+	trees_store_free(s);
+}
+
 /* --- memory ----------------------------------------------------------------------------------- */
 
 static void loses(void)
@@ -392,6 +427,7 @@ int main(void)
 	changes();
 	left_out();
 	lists();
+	places();
 	loses();
 	fails_anywhere();
 	objects_without_memory();
