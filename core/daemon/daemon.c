@@ -16,9 +16,10 @@
 #include "core/daemon/identity.h"
 #include "core/daemon/last_resort.h"
 #include "core/daemon/lease_thread.h"
+#include "core/daemon/manager_settings.h"
 #include "core/daemon/notify.h"
+#include "core/daemon/trees_thread.h"
 #include "core/kube/kubeconfig.h"
-#include "core/manager/manager.h"
 #include "core/serve/endpoints.h"
 #include "core/serve/telemetry.h"
 #include "core/serve/webhook.h"
@@ -45,6 +46,7 @@ struct daemon {
 	struct exec_plugins *programs; /* which give credentials; NULL without the gate */
 	struct manager *manager;
 	struct manager_observer told; /* of what the manager does: telemetry */
+	struct trees_thread *trees;   /* NULL: quotaTrees.mode is Off */
 	struct webhook *webhook;      /* NULL without one */
 	struct endpoints *endpoints;
 	struct lease_thread *lease; /* NULL without leader election */
@@ -145,6 +147,7 @@ static void told_to_end(void *ctx)
 	endpoints_drain(d->endpoints);
 	manager_set_leader(d->manager,
 			   false); /* nothing new; what is queued can wait for the next leader */
+	trees_thread_lead(d->trees, false);
 	loop_timer_set(d->end_timer, DRAIN_MS);
 	loop_timer_set(d->run_timer, 0);
 }
@@ -175,6 +178,9 @@ static void run_manager(void *ctx)
 			    d->leads && d->phase == PHASE_RUNNING);
 		next = next < webhook_next_ms(d->webhook) ? next : webhook_next_ms(d->webhook);
 	}
+	trees_thread_run(d->trees, now);
+	due = trees_thread_next_ms(d->trees);
+	next = next < due ? next : due;
 	endpoints_run(d->endpoints, now, clock_wall_ms(), d->leads && d->phase == PHASE_RUNNING);
 	due = endpoints_next_ms(d->endpoints);
 	next = next < due ? next : due;
@@ -214,6 +220,7 @@ static void lead(struct daemon *d)
 	log_write(LOG_INFO, "daemon", "leading", LOG_CSTR("identity", d->identity.name), LOG_END);
 	before_delivery(d);
 	manager_set_leader(d->manager, true);
+	trees_thread_lead(d->trees, true);
 	loop_timer_set(d->run_timer, 0);
 }
 
@@ -261,6 +268,7 @@ static void on_event(void *ctx, const struct event *ev)
 	struct daemon *d = ctx;
 
 	d->told.on_event(d->told.ctx, ev);
+	trees_thread_event(d->trees, ev);
 	if (d->webhook) {
 		webhook_event(d->webhook, ev);
 	}
@@ -351,21 +359,6 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	return d->transport ? ERR_OK : ERR_INVALID;
 }
 
-static struct engine_gates engine_gates_of(const struct config *c)
-{
-	return (struct engine_gates){
-		.identifier_annotations = c->gates[CONFIG_GATE_WORKLOAD_IDENTIFIER_ANNOTATIONS],
-		.orchestrated_preemption = c->gates[CONFIG_GATE_ORCHESTRATED_PREEMPTION],
-		.elastic_slices = c->gates[CONFIG_GATE_ELASTIC_JOBS],
-		.remote_spec_sync = c->gates[CONFIG_GATE_REMOTE_SPEC_SYNC],
-		.quota_automation = c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION],
-		.cluster_profile = c->gates[CONFIG_GATE_CLUSTER_PROFILE],
-		.priority_boost = c->gates[CONFIG_GATE_PRIORITY_BOOST],
-		.ray_autoscaling = c->gates[CONFIG_GATE_RAY_AUTOSCALING],
-		.path_validation = c->gates[CONFIG_GATE_KUBECONFIG_PATH_VALIDATION],
-	};
-}
-
 /* What serves clusters of ClusterProfiles. */
 static enum mk_code build_profiles(struct daemon *d, struct manager_options *mo, struct mk_err *err)
 {
@@ -403,35 +396,13 @@ static enum mk_code build_profiles(struct daemon *d, struct manager_options *mo,
 
 static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 {
-	const struct config *c = &d->setup->config;
 	struct files_options fo = {.loop = d->loop, .ctx = d, .told = file_told};
-	struct manager_options mo = {
-		.plug = d->setup->plug,
-		.transport = transport_net_get(d->transport),
-		.observer = {.ctx = d, .on_event = on_event, .on_op = on_op, .on_count = on_count},
-		.files = {.ctx = d, .watch = watch_file, .unwatch = unwatch_file},
-		.origin = c->multikueue.origin,
-		.former_origins = c->multikueue.former_origins.v,
-		.n_former_origins = c->multikueue.former_origins.n,
-		.former_managers = c->multikueue.former_managers.v,
-		.n_former_managers = c->multikueue.former_managers.n,
-		.namespace_ = c->namespace_,
-		.dispatcher = c->multikueue.dispatcher,
-		.dispatchers = config_dispatchers(&d->setup->arena, c),
-		.walls = c->multikueue.walls,
-		.worker_lost_timeout_ms = c->multikueue.worker_lost_timeout_ms,
-		.worker_lost_keep = c->multikueue.worker_lost_keep,
-		.gc_interval_ms = c->multikueue.gc_interval_ms,
-		.worker_memory = (size_t)c->multikueue.worker_memory,
-		.rate = {.qps = c->client_qps, .burst = c->client_burst},
-		.gates = engine_gates_of(c),
-		.queues = true,
-		.allow_loopback = c->multikueue.allow_loopback,
-		.allow_link_local = c->multikueue.allow_link_local,
-		.seed = d->identity.seed,
-		.clock_us = clock_mono_us,
-	};
+	struct manager_options mo = manager_settings(d->setup, d->identity.seed);
 
+	mo.transport = transport_net_get(d->transport);
+	mo.observer = (struct manager_observer){
+		.ctx = d, .on_event = on_event, .on_op = on_op, .on_count = on_count};
+	mo.files = (struct manager_files){.ctx = d, .watch = watch_file, .unwatch = unwatch_file};
 	fo.directory = mo.gates.path_validation ? FILES_DIRECTORY : NULL;
 	d->files = files_new(&fo, err);
 	if (!d->files || build_profiles(d, &mo, err) != ERR_OK) {
@@ -446,6 +417,23 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 	transport_net_set_sink(d->transport, manager_sink(d->manager));
 	transport_net_set_hooks(d->transport, before_delivery, after_delivery, d);
 	return ERR_OK;
+}
+
+static enum mk_code build_trees(struct daemon *d, struct mk_err *err)
+{
+	struct trees_thread_options o = {.mode = d->setup->config.multikueue.quota_trees,
+					 .kube = manager_kube(d->manager),
+					 .kinds = manager_kinds(d->manager),
+					 .fence = &d->fence,
+					 .user_agent = d->identity.agent,
+					 .tls13 = d->setup->config.multikueue.workers_tls13};
+
+	if (o.mode == CONFIG_TREES_OFF) {
+		return ERR_OK;
+	}
+	before_delivery(d);
+	d->trees = trees_thread_new(&o, err);
+	return d->trees ? ERR_OK : ERR_NO_MEMORY;
 }
 
 static enum mk_code build_webhook(struct daemon *d, struct mk_err *err)
@@ -528,6 +516,9 @@ static enum mk_code start(struct daemon *d, const struct options *o, struct mk_e
 		before_delivery(d);
 		code = manager_start(d->manager, &e, err);
 	}
+	if (code == ERR_OK && d->trees) {
+		code = trees_thread_start(d->trees, &e, err);
+	}
 	if (code == ERR_OK) {
 		d->beside = beside_start(&d->setup->config.multikueue, &e, d->identity.agent);
 		code = start_election(d, &e, err);
@@ -543,6 +534,8 @@ static void take_apart(struct daemon *d)
 	last_resort_at("the lease's thread");
 	lease_thread_free(d->lease);
 	beside_free(d->beside);
+	last_resort_at("the thread of queue trees");
+	trees_thread_stop(d->trees);
 	last_resort_at("the clusters");
 	manager_free(d->manager);
 	endpoints_free(d->endpoints);
@@ -552,6 +545,7 @@ static void take_apart(struct daemon *d)
 	exec_plugins_free(d->programs);
 	last_resort_at("the webhook");
 	webhook_free(d->webhook);
+	trees_thread_free(d->trees);
 	last_resort_at("connections");
 	transport_net_free(d->transport);
 	telemetry_free(d->telemetry);
@@ -578,6 +572,7 @@ int daemon_run(struct setup *s, const struct options *o)
 	arena_init(&d.arena, CREDENTIALS_MAX);
 	code = code == ERR_OK ? build_loop(&d, &err) : code;
 	code = code == ERR_OK ? build_manager(&d, &err) : code;
+	code = code == ERR_OK ? build_trees(&d, &err) : code;
 	code = code == ERR_OK ? build_webhook(&d, &err) : code;
 	code = code == ERR_OK ? build_endpoints(&d, &err) : code;
 	code = code == ERR_OK ? start(&d, o, &err) : code;

@@ -97,6 +97,27 @@ static bool tells_sizes(const struct config *c, const struct plug_adapter *ad)
 	return c->gates[CONFIG_GATE_RAY_AUTOSCALING] && ad->d->scale;
 }
 
+/* Queue trees. A server-side apply that makes an object is a create as well. */
+static void tree_rules(const struct config *c, struct buf *out)
+{
+	enum config_trees mode = c->multikueue.quota_trees;
+
+	if (mode == CONFIG_TREES_OFF) {
+		return;
+	}
+	buf_add(out, STR("# queue trees: what they are made of, and their status\n"));
+	rule(out, NAME_GROUP, "clusterquotatrees, clusterqueuetrees, localqueues, resourceflavors",
+	     "list, watch");
+	rule(out, NAME_GROUP, "clusterqueuetrees", "create, patch");
+	rule(out, NAME_GROUP, "clusterquotatrees/status, clusterqueuetrees/status", "patch");
+	if (mode == CONFIG_TREES_COMPILE) {
+		buf_add(out,
+			STR("# what Kueue enforces of them; patch of a tree: its finalizer\n"));
+		rule(out, NAME_GROUP, "clusterqueues, cohorts", "create, patch, delete");
+		rule(out, NAME_GROUP, "clusterquotatrees", "patch");
+	}
+}
+
 static void manager_rules(const struct config *c, const struct plug *p, struct buf *out)
 {
 	identity(out);
@@ -114,6 +135,7 @@ static void manager_rules(const struct config *c, const struct plug *p, struct b
 		rule(out, NAME_GROUP, "clusterqueues", "get, patch");
 		rule(out, NAME_GROUP, "clusterqueues/status", "patch");
 	}
+	tree_rules(c, out);
 	buf_add(out, STR("# events stand where their object is\n"));
 	rule(out, "events.k8s.io", "events", "create");
 	if (plug_n_adapters(p) > 0) {

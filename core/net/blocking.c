@@ -16,7 +16,7 @@ enum { POLL_MS = 100 };
 struct blocking {
 	struct peer *peer;
 	struct exchange_env env;
-	struct net_fence fence; /* down: nothing here may be a fenced write */
+	struct net_fence fence; /* down, until another one is set */
 	CURLM *multi;
 	struct exchange x;
 	bool has_x;
@@ -39,6 +39,11 @@ struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, 
 		return NULL;
 	}
 	return b;
+}
+
+void blocking_set_fence(struct blocking *b, struct net_fence *fence)
+{
+	b->env.fence = fence;
 }
 
 static void drop_answer(struct blocking *b)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request at a time, waiting for its answer: for the lease thread, which must not share a
- * connection, a loop or a lock with anything that can be slow. The same options, checks and words
- * as the transport. One thread per client.
+ * One request at a time, waiting for its answer: for threads that must not share a connection, a
+ * loop or a lock with anything that can be slow. The same options, checks and words as the
+ * transport. One thread per client.
  */
 #ifndef MK_NET_BLOCKING_H
 #define MK_NET_BLOCKING_H
@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "core/kube/transport.h"
+#include "core/net/fence.h"
 
 struct blocking;
 
@@ -28,9 +29,12 @@ struct blocking *blocking_new(const struct endpoint *e, const char *user_agent, 
 			      struct mk_err *err);
 void blocking_free(struct blocking *b); /* NULL is fine */
 
+/* From now on requests of TRANSPORT_WRITE may be sent while 'fence' (borrowed) allows it. */
+void blocking_set_fence(struct blocking *b, struct net_fence *fence);
+
 /*
- * Sends 'r' and waits for the end. It is never fenced: its class must not be TRANSPORT_WATCH or
- * TRANSPORT_WRITE. After a lost connection or a timeout the connection is thrown away. 'stop' (may
+ * Sends 'r' and waits for the end. Its class must not be TRANSPORT_WATCH, nor TRANSPORT_WRITE
+ * without a fence. After a lost connection or a timeout the connection is thrown away. 'stop' (may
  * be NULL) true from another thread ends the wait within 200 ms with ERR_UNAVAILABLE. Returns
  * ret->code.
  */

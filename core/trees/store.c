@@ -14,7 +14,7 @@
 enum {
 	OBJECTS_MAX = 200000,       /* of one kind */
 	PUT_MAX = 96 * 1024 * 1024, /* memory for one put */
-	N_SHELVES = 5,
+	N_SHELVES = 6,
 	N_PARTS = 4, /* of a text */
 };
 
@@ -56,8 +56,8 @@ struct trees_snapshot {
 };
 
 /* In the order of enum api_kind. */
-static const enum api_kind shelf_kinds[N_SHELVES] = {API_QUEUE, API_TREE, API_LQ, API_FLAVOR,
-						     API_COHORT};
+static const enum api_kind shelf_kinds[N_SHELVES] = {API_QUEUE, API_TREE,   API_STATUS,
+						     API_LQ,    API_FLAVOR, API_COHORT};
 
 /* --- texts ------------------------------------------------------------------------------------ */
 

@@ -110,6 +110,28 @@ static void test_manager(const struct plug *p)
 	has_not("leases", "no Lease without an election");
 }
 
+static void test_trees(const struct plug *p)
+{
+	struct config c = {.namespace_ = STR("queues")};
+
+	print(&c, p, RBAC_MANAGER);
+	has_not("clusterquotatrees", "no queue trees unasked");
+	c.multikueue.quota_trees = CONFIG_TREES_OBSERVE;
+	print(&c, p, RBAC_MANAGER);
+	has(RULE("kueue.x-k8s.io",
+		 "clusterquotatrees, clusterqueuetrees, localqueues, resourceflavors",
+		 "list, watch"),
+	    "trees are read");
+	has(RULE("kueue.x-k8s.io", "clusterquotatrees/status, clusterqueuetrees/status", "patch"),
+	    "and told what they are");
+	has_not("delete", "no queue is touched");
+	c.multikueue.quota_trees = CONFIG_TREES_COMPILE;
+	print(&c, p, RBAC_MANAGER);
+	has(RULE("kueue.x-k8s.io", "clusterqueues, cohorts", "create, patch, delete"),
+	    "trees that act make queues and Cohorts");
+	has(RULE("kueue.x-k8s.io", "clusterquotatrees", "patch"), "and have a finalizer");
+}
+
 static void test_worker(const struct plug *p)
 {
 	struct config c = {.namespace_ = STR("queues")};
@@ -136,6 +158,7 @@ int main(void)
 
 	if (ok(p && plug_add(p, &entry, "", NULL) == ERR_OK, "four kinds")) {
 		test_manager(p);
+		test_trees(p);
 		test_worker(p);
 	}
 	plug_free(p);

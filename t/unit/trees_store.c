@@ -12,7 +12,8 @@
 
 enum { N_CHANGES = 2000, N_TEXT = 4096 };
 
-static const enum api_kind five[] = {API_QUEUE, API_TREE, API_LQ, API_FLAVOR, API_COHORT};
+static const enum api_kind six[] = {API_QUEUE, API_TREE,   API_STATUS,
+				    API_LQ,    API_FLAVOR, API_COHORT};
 
 /* A ClusterQueue's text with the given version, spec, status and more metadata. */
 static const char *queue_text(const char *name, unsigned rv, const char *spec, const char *status,
@@ -37,9 +38,9 @@ static enum trees_kept put_queue(struct trees_store *s, const char *name, unsign
 
 static void list_all(struct trees_store *s)
 {
-	for (size_t i = 0; i < 5; i++) {
-		trees_store_list(s, five[i]);
-		trees_store_listed(s, five[i]);
+	for (size_t i = 0; i < 6; i++) {
+		trees_store_list(s, six[i]);
+		trees_store_listed(s, six[i]);
 	}
 }
 
@@ -204,12 +205,12 @@ static void lists(void)
 	trees_store_free(s);
 
 	s = trees_store_new();
-	for (size_t i = 0; i < 5; i++) {
-		if (five[i] == API_COHORT) {
+	for (size_t i = 0; i < 6; i++) {
+		if (six[i] == API_COHORT) {
 			trees_store_whole(s, &kind);
 			is_int(kind, API_COHORT, "one kind is left");
 		}
-		trees_store_unserved(s, five[i]);
+		trees_store_unserved(s, six[i]);
 	}
 	ok(trees_store_whole(s, NULL), "a server without any of the kinds is known as well");
 	trees_store_free(s);

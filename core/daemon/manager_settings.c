@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the configuration to the manager's options; see manager_settings.h. */
+#include "core/daemon/manager_settings.h"
+
+#include "core/base/clock.h"
+
+static struct engine_gates gates_of(const struct config *c)
+{
+	return (struct engine_gates){
+		.identifier_annotations = c->gates[CONFIG_GATE_WORKLOAD_IDENTIFIER_ANNOTATIONS],
+		.orchestrated_preemption = c->gates[CONFIG_GATE_ORCHESTRATED_PREEMPTION],
+		.elastic_slices = c->gates[CONFIG_GATE_ELASTIC_JOBS],
+		.remote_spec_sync = c->gates[CONFIG_GATE_REMOTE_SPEC_SYNC],
+		.quota_automation = c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION],
+		.cluster_profile = c->gates[CONFIG_GATE_CLUSTER_PROFILE],
+		.priority_boost = c->gates[CONFIG_GATE_PRIORITY_BOOST],
+		.ray_autoscaling = c->gates[CONFIG_GATE_RAY_AUTOSCALING],
+		.path_validation = c->gates[CONFIG_GATE_KUBECONFIG_PATH_VALIDATION],
+	};
+}
+
+struct manager_options manager_settings(struct setup *s, uint64_t seed)
+{
+	const struct config *c = &s->config;
+	const struct config_multikueue *mk = &c->multikueue;
+
+	return (struct manager_options){
+		.plug = s->plug,
+		.origin = mk->origin,
+		.former_origins = mk->former_origins.v,
+		.n_former_origins = mk->former_origins.n,
+		.former_managers = mk->former_managers.v,
+		.n_former_managers = mk->former_managers.n,
+		.namespace_ = c->namespace_,
+		.dispatcher = mk->dispatcher,
+		.dispatchers = config_dispatchers(&s->arena, c),
+		.walls = mk->walls,
+		.worker_lost_timeout_ms = mk->worker_lost_timeout_ms,
+		.worker_lost_keep = mk->worker_lost_keep,
+		.gc_interval_ms = mk->gc_interval_ms,
+		.worker_memory = (size_t)mk->worker_memory,
+		.rate = {.qps = c->client_qps, .burst = c->client_burst},
+		.gates = gates_of(c),
+		.queues = true,
+		.allow_loopback = mk->allow_loopback,
+		.allow_link_local = mk->allow_link_local,
+		.seed = seed,
+		.clock_us = clock_mono_us,
+	};
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread of queue trees; see trees_thread.h. */
+#include "core/daemon/trees_thread.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/signals.h"
+#include "core/daemon/trees_gauges.h"
+#include "core/daemon/trees_memo.h"
+#include "core/daemon/trees_send.h"
+#include "core/daemon/trees_watch.h"
+#include "core/net/blocking.h"
+
+enum {
+	PAUSE_MS = 100, /* between passes at least; and 20 times what the last one took */
+	PAUSE_FACTOR = 20,
+	SETTLE_MS = 2000,      /* from a write until Kueue has it, where nothing tells */
+	SETTLE_MAX_MS = 30000, /* and at most, where Kueue should tell */
+	LOOK_MS = 500,         /* while Kueue's answer is waited for */
+	RETRY_MS = 1000,       /* after a request that was not answered, doubling */
+	RETRY_MAX_MS = 60 * 1000,
+	PASS_MAX = 1024 * 1024 * 1024, /* memory for one pass */
+};
+
+struct trees_thread {
+	struct trees_thread_options o;
+	struct trees_store *store;
+	struct trees_watch watch;
+	struct blocking *client;
+	pthread_t thread;
+	bool joinable;
+	int wake_fd;
+	atomic_bool stop, leads;
+	pthread_mutex_t lock; /* of the account */
+	char account[TREES_ACCOUNT_MAX];
+
+	/* Of the thread alone. */
+	struct trees_send send;
+	struct trees_gauges gauges;
+	struct trees_memo memo;
+	bool led;           /* in the last turn */
+	uint64_t passed;    /* version of the store that the last pass saw */
+	int64_t written_ms; /* the last write that Kueue has to see, or when leading began */
+	int64_t not_before_ms, again_ms, retry_ms;
+};
+
+/* --- one pass --------------------------------------------------------------------------------- */
+
+/* Has Kueue taken in this ClusterQueue as it is? */
+static bool is_seen(const struct json *o)
+{
+	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
+	int64_t generation = json_int(json_at(o, "/metadata/generation"), 0);
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "type")), "Active")) {
+			return json_int(json_get(it.val, "observedGeneration"), 0) >= generation;
+		}
+	}
+	return false;
+}
+
+/*
+ * Kueue says in the condition Active which generation of a ClusterQueue it has seen. Of a Cohort it
+ * says nothing: that gets a moment.
+ */
+static bool is_settled(const struct trees_thread *t, struct json *const *objects, size_t n)
+{
+	int64_t waited = clock_mono_ms() - t->written_ms;
+
+	if (waited < SETTLE_MS) {
+		return false;
+	}
+	for (size_t i = 0; i < n && waited < SETTLE_MAX_MS; i++) {
+		if (str_is(json_str(json_get(objects[i], "kind")), "ClusterQueue") &&
+		    !json_at(objects[i], "/metadata/deletionTimestamp") && !is_seen(objects[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void look_again(struct trees_thread *t, int64_t ms)
+{
+	t->again_ms = ms < t->again_ms ? ms : t->again_ms;
+}
+
+/* What became of the writes of one pass. */
+struct outcome {
+	struct arena *a;
+	const struct trees_plan *plan;
+	bool *is_held; /* by write: one of its tree before it was not carried out */
+	size_t n_written;
+	bool ended; /* the API server does not answer, or we are to end */
+};
+
+static void hold_rest(struct outcome *x, size_t from)
+{
+	for (size_t i = from; i < x->plan->n; i++) {
+		if (str_eq(x->plan->writes[i].tree, x->plan->writes[from].tree)) {
+			x->is_held[i] = true;
+		}
+	}
+}
+
+/* The status of a tree that was just written is told when it is known what came of it. */
+static void hold_statuses(struct outcome *x, size_t from)
+{
+	for (size_t i = from; i < x->plan->n; i++) {
+		const struct trees_write *w = &x->plan->writes[i];
+
+		if (w->verb == TREES_STATUS && str_eq(w->tree, x->plan->writes[from].tree)) {
+			x->is_held[i] = true;
+		}
+	}
+}
+
+static void refused(struct trees_thread *t, const struct trees_write *w,
+		    const struct trees_answer *answer)
+{
+	log_write(LOG_WARN, "daemon", "the API server refused a write; what is there stays",
+		  LOG_STR("tree", w->tree), LOG_CSTR("kind", api_kind_name(w->kind)),
+		  LOG_STR("name", w->name), LOG_STR("reason", answer->reason),
+		  LOG_STR("err", answer->text), LOG_END);
+	if (w->verb != TREES_STATUS) {
+		(void)trees_memo_refused(&t->memo, w, answer->reason, answer->text,
+					 clock_mono_ms());
+	}
+}
+
+static void later(struct trees_thread *t, const struct trees_write *w,
+		  const struct trees_answer *answer)
+{
+	int64_t wait;
+
+	t->retry_ms = t->retry_ms == 0                 ? RETRY_MS
+		      : t->retry_ms * 2 < RETRY_MAX_MS ? t->retry_ms * 2
+						       : RETRY_MAX_MS;
+	wait = answer->retry_after_ms > t->retry_ms ? answer->retry_after_ms : t->retry_ms;
+	t->not_before_ms = clock_mono_ms() + wait;
+	look_again(t, t->not_before_ms);
+	if (!atomic_load(&t->stop)) {
+		log_write(LOG_WARN, "daemon", "a write was not answered; trying again",
+			  LOG_STR("tree", w->tree), LOG_CSTR("kind", api_kind_name(w->kind)),
+			  LOG_STR("name", w->name), LOG_STR("err", answer->text),
+			  LOG_INT("wait_ms", wait), LOG_END);
+	}
+}
+
+static void carry_out(struct trees_thread *t, struct outcome *x, size_t i)
+{
+	const struct trees_write *w = &x->plan->writes[i];
+	struct trees_answer answer;
+	int64_t at;
+
+	if (w->verb == TREES_STATUS &&
+	    !trees_memo_may_tell(&t->memo, w->tree, clock_mono_ms(), &at)) {
+		look_again(t, at);
+		return;
+	}
+	switch (trees_send(&t->send, x->a, w, &answer)) {
+	case TREES_DONE:
+		t->retry_ms = 0;
+		if (w->verb != TREES_STATUS) {
+			x->n_written++;
+			t->written_ms = clock_mono_ms();
+			hold_statuses(x, i);
+		}
+		break;
+	case TREES_REFUSED:
+		refused(t, w, &answer);
+		hold_rest(x, i);
+		break;
+	case TREES_LATER:
+		later(t, w, &answer);
+		x->ended = true;
+		break;
+	}
+}
+
+static bool may_write(struct trees_thread *t)
+{
+	return !atomic_load(&t->stop) && atomic_load(&t->leads) &&
+	       net_fence_left_ms(t->o.fence) > 0;
+}
+
+static void carry_out_all(struct trees_thread *t, struct arena *a, const struct trees_plan *plan)
+{
+	struct outcome x = {.a = a, .plan = plan};
+
+	x.is_held = arena_array(a, plan->n + 1, sizeof(*x.is_held));
+	for (size_t i = 0; x.is_held && i < plan->n && !x.ended && may_write(t); i++) {
+		if (!x.is_held[i]) {
+			carry_out(t, &x, i);
+		}
+	}
+	for (size_t i = 0; x.is_held && i < plan->n && !x.ended; i++) {
+		if (plan->writes[i].verb != TREES_STATUS && !x.is_held[i]) {
+			trees_memo_done(&t->memo, plan->writes[i].tree);
+		}
+	}
+	if (x.n_written > 0) {
+		log_write(LOG_INFO, "daemon", "queues of trees are written",
+			  LOG_INT("objects", x.n_written), LOG_BOOL("more", plan->settle), LOG_END);
+		look_again(t, clock_mono_ms()); /* for what follows, statuses at least */
+	}
+}
+
+/* From what is known to writes; everything in 'a'. */
+static enum mk_code plan(struct trees_thread *t, struct arena *a, const struct trees_snapshot *s,
+			 struct trees_plan *ret, struct mk_err *err)
+{
+	struct trees_input in = {.mode = t->o.mode == CONFIG_TREES_COMPILE ? TREES_COMPILE
+									   : TREES_OBSERVE,
+				 .wall_ms = clock_wall_ms()};
+	struct json **objects;
+	enum mk_code code = trees_snapshot_objects(s, a, &objects, &in.n, err);
+
+	if (code != ERR_OK) {
+		return code;
+	}
+	in.objects = objects;
+	in.settled = is_settled(t, objects, in.n);
+	in.refusals =
+		trees_memo_refusals(&t->memo, a, objects, in.n, clock_mono_ms(), &in.n_refusals);
+	return in.refusals ? trees_pass(a, &in, ret, err)
+			   : err_set(err, ERR_NO_MEMORY, "out of memory");
+}
+
+static void pass(struct trees_thread *t)
+{
+	int64_t began = clock_mono_ms(), took;
+	struct trees_snapshot *s;
+	struct trees_plan p = {.n = 0};
+	struct mk_err err = {.code = ERR_NO_MEMORY, .msg = "out of memory"};
+	struct arena a;
+
+	t->again_ms = INT64_MAX;
+	t->passed = trees_store_version(t->store);
+	s = trees_store_snapshot(t->store);
+	arena_init(&a, PASS_MAX);
+	if (!s || plan(t, &a, s, &p, &err) != ERR_OK) {
+		log_write(LOG_ERROR, "daemon", "a pass over the queue trees failed; trying again",
+			  LOG_ERR(&err), LOG_END);
+		look_again(t, clock_mono_ms() + RETRY_MAX_MS);
+	} else {
+		took = clock_mono_ms() - began;
+		t->not_before_ms = clock_mono_ms() + PAUSE_MS + PAUSE_FACTOR * took;
+		trees_gauges_set(&t->gauges, &p);
+		if (p.settle) {
+			look_again(t, clock_mono_ms() + LOOK_MS);
+		}
+		carry_out_all(t, &a, &p);
+		look_again(t, trees_memo_next_ms(&t->memo));
+	}
+	arena_done(&a);
+	trees_snapshot_free(s);
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static void learn_account(struct trees_thread *t)
+{
+	struct arena a;
+	mk_str name;
+
+	arena_init(&a, PASS_MAX);
+	name = trees_send_who_am_i(&t->send, &a);
+	pthread_mutex_lock(&t->lock);
+	snprintf(t->account, sizeof(t->account), "%.*s", STR_ARG(name));
+	pthread_mutex_unlock(&t->lock);
+	arena_done(&a);
+}
+
+/* Leading begins, or ends. */
+static void change_role(struct trees_thread *t, bool leads)
+{
+	t->led = leads;
+	t->again_ms = leads ? 0 : INT64_MAX;
+	t->not_before_ms = 0;
+	t->written_ms = clock_mono_ms(); /* the leader before may just have written */
+	trees_memo_clear(&t->memo);
+	if (!leads) {
+		trees_gauges_set(&t->gauges, NULL);
+	}
+}
+
+/* Ms until there is something to do. */
+static int64_t wait_ms(const struct trees_thread *t, int64_t now)
+{
+	bool news = trees_store_version(t->store) != t->passed;
+	int64_t due = news ? now : t->again_ms;
+
+	if (!t->led || !trees_store_whole(t->store, NULL) || due == INT64_MAX) {
+		return -1;
+	}
+	due = due > t->not_before_ms ? due : t->not_before_ms;
+	return due > now ? due - now : 0;
+}
+
+static void *run(void *ctx)
+{
+	struct trees_thread *t = ctx;
+	struct pollfd p = {.fd = t->wake_fd, .events = POLLIN};
+	int64_t asked_ms = INT64_MIN / 2;
+
+	while (!atomic_load(&t->stop)) {
+		int64_t now = clock_mono_ms(), wait;
+		bool leads = atomic_load(&t->leads);
+		uint64_t n;
+
+		if (t->account[0] == '\0' && now - asked_ms >= RETRY_MAX_MS) {
+			learn_account(t);
+			asked_ms = now;
+		}
+		if (leads != t->led) {
+			change_role(t, leads);
+		}
+		wait = wait_ms(t, now);
+		if (wait == 0) {
+			pass(t);
+			continue;
+		}
+		wait = wait < 0 || wait > RETRY_MAX_MS ? RETRY_MAX_MS : wait;
+		if (poll(&p, 1, (int)wait) > 0 && read(t->wake_fd, &n, sizeof(n)) < 0) {
+			continue; /* the wake-up was read already */
+		}
+	}
+	return NULL;
+}
+
+static void wake(struct trees_thread *t)
+{
+	uint64_t one = 1;
+	ssize_t n = write(t->wake_fd, &one, sizeof(one));
+
+	(void)n; /* a full counter wakes too */
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct trees_thread *trees_thread_new(const struct trees_thread_options *o, struct mk_err *err)
+{
+	struct trees_thread *t = mk_calloc(1, sizeof(*t));
+
+	if (!t) {
+		err_set(err, ERR_NO_MEMORY, "out of memory");
+		return NULL;
+	}
+	t->o = *o;
+	t->again_ms = INT64_MAX;
+	pthread_mutex_init(&t->lock, NULL);
+	trees_memo_init(&t->memo);
+	trees_gauges_init(&t->gauges);
+	trees_send_init(&t->send);
+	t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	t->store = trees_store_new();
+	if (!t->store || t->wake_fd < 0 ||
+	    trees_watch_open(&t->watch, o->kube, t->store, err) != ERR_OK) {
+		err_set(err, ERR_NO_MEMORY, "out of memory");
+		trees_thread_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+/* Signals belong to the main loop: this thread is made with them blocked. */
+static bool start_thread(struct trees_thread *t)
+{
+	sigset_t all, before;
+
+	signals_of_threads(&all);
+	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) {
+		return false;
+	}
+	t->joinable = pthread_create(&t->thread, NULL, run, t) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return t->joinable;
+}
+
+enum mk_code trees_thread_start(struct trees_thread *t, const struct endpoint *e,
+				struct mk_err *err)
+{
+	t->client = blocking_new(e, t->o.user_agent, t->o.tls13, err);
+	if (!t->client) {
+		return ERR_INVALID;
+	}
+	blocking_set_fence(t->client, t->o.fence);
+	t->send.client = t->client;
+	t->send.kinds = t->o.kinds;
+	t->send.store = t->store;
+	t->send.stop = &t->stop;
+	return start_thread(t) ? ERR_OK : err_set(err, ERR_UNAVAILABLE, "no thread");
+}
+
+void trees_thread_event(struct trees_thread *t, const struct event *ev)
+{
+	if (t && trees_watch_event(&t->watch, ev)) {
+		wake(t);
+	}
+}
+
+void trees_thread_lead(struct trees_thread *t, bool leads)
+{
+	if (t) {
+		atomic_store(&t->leads, leads);
+		wake(t);
+	}
+}
+
+void trees_thread_run(struct trees_thread *t, int64_t mono_ms)
+{
+	if (t) {
+		trees_watch_run(&t->watch, mono_ms);
+	}
+}
+
+int64_t trees_thread_next_ms(const struct trees_thread *t)
+{
+	return t ? trees_watch_next_ms(&t->watch) : INT64_MAX;
+}
+
+struct trees_store *trees_thread_store(struct trees_thread *t)
+{
+	return t ? t->store : NULL;
+}
+
+void trees_thread_account(void *ctx, char out[static TREES_ACCOUNT_MAX])
+{
+	struct trees_thread *t = ctx;
+
+	pthread_mutex_lock(&t->lock);
+	snprintf(out, TREES_ACCOUNT_MAX, "%s", t->account);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void trees_thread_stop(struct trees_thread *t)
+{
+	if (t && t->joinable) {
+		atomic_store(&t->stop, true);
+		wake(t);
+		pthread_join(t->thread, NULL);
+		t->joinable = false;
+	}
+}
+
+void trees_thread_free(struct trees_thread *t)
+{
+	if (!t) {
+		return;
+	}
+	trees_thread_stop(t);
+	blocking_free(t->client);
+	trees_gauges_done(&t->gauges);
+	trees_memo_clear(&t->memo);
+	trees_store_free(t->store);
+	if (t->wake_fd >= 0) {
+		close(t->wake_fd);
+	}
+	pthread_mutex_destroy(&t->lock);
+	mk_free(t);
+}
