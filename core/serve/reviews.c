@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include "core/admit/review.h"
 #include "core/base/alloc.h"
@@ -11,10 +12,13 @@
 #include "core/base/log.h"
 #include "core/base/metric.h"
 #include "core/net/http_server.h"
+#include "core/trees/review.h"
 
 enum {
 	BODY_MAX = 5 * 1024 * 1024,    /* an object of 3 MiB and its older form of 1.5 */
 	REVIEW_MAX = 96 * 1024 * 1024, /* memory for one review */
+	TREES_MAX = 512 * 1024 * 1024, /* ... with all queues that it is about */
+	ACCOUNT_MAX = 512,
 	CONNECTIONS_MAX = 256,
 	IDLE_MS = 120000,     /* longer than API servers keep theirs: they end it, not we */
 	LIFETIME_MS = 600000, /* then a new one, and with it perhaps another replica */
@@ -22,11 +26,15 @@ enum {
 
 struct reviews {
 	const struct admit_queues *queues;
+	struct trees_store *trees; /* or NULL */
+	pthread_mutex_t lock;      /* of the account */
+	char account[ACCOUNT_MAX];
 	struct loop *loop;
 	struct http_server *server;
 	pthread_t thread;
 	bool runs;
 	struct arena arena; /* the thread's: of one review */
+	struct arena trees_arena;
 	struct metric *answered, *errors, *seconds;
 };
 
@@ -41,6 +49,28 @@ static int status_of(enum mk_code code)
 	return code == ERR_UNAVAILABLE ? 503 : 500;
 }
 
+static bool is_post(const struct http_request *rq, struct http_answer *a)
+{
+	a->status = strcmp(rq->method, "POST") == 0 ? a->status : 405;
+	return a->status != 405;
+}
+
+static void reply(struct reviews *r, struct http_answer *a, enum mk_code code, mk_str answer,
+		  const char *rule, const struct mk_err *err)
+{
+	if (code == ERR_OK) {
+		a->content_type = "application/json";
+		buf_add(&a->body, answer);
+		metric_add(r->answered, METRIC_LABELS(str_of(rule)), 1);
+	} else {
+		a->status = status_of(code);
+		buf_printf(&a->body, "%s\n", err->msg);
+		metric_add(r->errors, METRIC_LABELS(str_of(err_code_name(code))), 1);
+		log_write(LOG_WARN, "webhook", "a review could not be answered", LOG_ERR(err),
+			  LOG_END);
+	}
+}
+
 static void mutate(void *ctx, const struct http_request *rq, struct http_answer *a)
 {
 	struct reviews *r = ctx;
@@ -50,24 +80,40 @@ static void mutate(void *ctx, const struct http_request *rq, struct http_answer 
 	int64_t t0 = clock_mono_us();
 	enum mk_code code;
 
-	if (strcmp(rq->method, "POST") != 0) {
-		a->status = 405;
+	if (!is_post(rq, a)) {
 		return;
 	}
 	code = admit_review(r->queues, rq->body, &r->arena, &answer, &rule, &err);
-	if (code == ERR_OK) {
-		a->content_type = "application/json";
-		buf_add(&a->body, answer);
-		metric_add(r->answered, METRIC_LABELS(str_of(admit_rule_name(rule))), 1);
-	} else {
-		a->status = status_of(code);
-		buf_printf(&a->body, "%s\n", err.msg);
-		metric_add(r->errors, METRIC_LABELS(str_of(err_code_name(code))), 1);
-		log_write(LOG_WARN, "webhook", "a review could not be answered", LOG_ERR(&err),
-			  LOG_END);
-	}
+	reply(r, a, code, answer, admit_rule_name(rule), &err);
 	metric_observe(r->seconds, METRIC_NONE, (double)(clock_mono_us() - t0) / 1e6);
 	arena_clear(&r->arena);
+}
+
+static void validate(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	struct reviews *r = ctx;
+	struct mk_err err = {.code = ERR_OK};
+	struct trees_review got = {.allowed = true};
+	mk_str answer = {NULL, 0};
+	mk_str account;
+	int64_t t0 = clock_mono_us();
+	enum mk_code code;
+
+	if (!is_post(rq, a)) {
+		return;
+	}
+	pthread_mutex_lock(&r->lock);
+	account = arena_dup(&r->trees_arena, str_of(r->account));
+	pthread_mutex_unlock(&r->lock);
+	code = trees_review(r->trees, account, rq->body, &r->trees_arena, &answer, &got, &err);
+	reply(r, a, code, answer, got.allowed ? "tree_allowed" : "tree_refused", &err);
+	if (code == ERR_OK && !got.allowed) {
+		log_write(LOG_INFO, "webhook", "a change of a queue tree was refused",
+			  LOG_STR("kind", got.kind), LOG_STR("name", got.name),
+			  LOG_STR("why", got.text), LOG_END);
+	}
+	metric_observe(r->seconds, METRIC_NONE, (double)(clock_mono_us() - t0) / 1e6);
+	arena_clear(&r->trees_arena);
 }
 
 static void make_metrics(struct reviews *r)
@@ -131,7 +177,8 @@ static enum mk_code open_server(struct reviews *r, const struct reviews_options 
 		err_wrap(err, "webhook");
 		return ERR_UNAVAILABLE;
 	}
-	if (!http_server_handle(r->server, "/mutate", mutate, r)) {
+	if (!http_server_handle(r->server, "/mutate", mutate, r) ||
+	    (r->trees && !http_server_handle(r->server, "/validate", validate, r))) {
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	return start_thread(r)
@@ -148,7 +195,10 @@ struct reviews *reviews_start(const struct reviews_options *o, struct mk_err *er
 		return NULL;
 	}
 	r->queues = o->queues;
+	r->trees = o->trees;
+	pthread_mutex_init(&r->lock, NULL);
 	arena_init(&r->arena, REVIEW_MAX);
+	arena_init(&r->trees_arena, TREES_MAX);
 	make_metrics(r);
 	if (open_server(r, o, err) != ERR_OK) {
 		reviews_free(r);
@@ -169,7 +219,18 @@ void reviews_free(struct reviews *r)
 	http_server_free(r->server);
 	loop_free(r->loop);
 	arena_done(&r->arena);
+	arena_done(&r->trees_arena);
+	pthread_mutex_destroy(&r->lock);
 	mk_free(r);
+}
+
+void reviews_account(struct reviews *r, mk_str name)
+{
+	pthread_mutex_lock(&r->lock);
+	/* One that is longer is not known: then nothing is taken for ours. */
+	snprintf(r->account, sizeof(r->account), "%.*s",
+		 name.n < sizeof(r->account) ? (int)name.n : 0, str_chars(name));
+	pthread_mutex_unlock(&r->lock);
 }
 
 uint16_t reviews_port(const struct reviews *r)

@@ -118,6 +118,8 @@ static enum mk_code make_objects(struct webhook *w, struct mk_err *err)
 					    .module = "webhook",
 					    .trusting_kind = KIND_WEBHOOKS,
 					    .trusting = STR(WEBHOOK_CONFIGURATION),
+					    .also_kind = KIND_VALIDATING,
+					    .also = w->o.trees ? STR(WEBHOOK_VALIDATING) : STR_NONE,
 					    .queues = w->queues,
 					    .namespace_ = c->namespace_,
 					    .own_authority = c->internal_certs,
@@ -136,7 +138,7 @@ static enum mk_code listen_on(struct webhook *w, struct mk_err *err)
 	const struct config *c = w->o.config;
 	bool is_v6 = str_index(c->webhook_host, ':') >= 0;
 	char address[128];
-	struct reviews_options o = {.queues = w->queues, .tls = w->tls};
+	struct reviews_options o = {.queues = w->queues, .tls = w->tls, .trees = w->o.trees};
 
 	snprintf(address, sizeof(address), "%s%.*s%s:%d", is_v6 ? "[" : "",
 		 STR_ARG(c->webhook_host), is_v6 ? "]" : "", (int)c->webhook_port);
@@ -211,6 +213,11 @@ void webhook_free(struct webhook *w)
 		arena_done(&w->arena);
 		mk_free(w);
 	}
+}
+
+void webhook_account(struct webhook *w, mk_str name)
+{
+	reviews_account(w->reviews, name);
 }
 
 void webhook_event(struct webhook *w, const struct event *ev)

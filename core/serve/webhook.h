@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mutating webhook of one replica: POST /mutate over TLS on a thread of its own (reviews.h),
- * answered from warm caches by core/admit. Every replica serves it, a standby as well; none needs a
- * worker or the lease for that.
+ * The webhooks of one replica over TLS on a thread of its own (reviews.h): POST /mutate, answered
+ * from warm caches by core/admit, and POST /validate for queue trees, by core/trees. Every replica
+ * serves them, a standby as well; none needs a worker or the lease for that.
  *
  * Its certificate comes from files (webhook.certDir), looked at every two seconds, so that a Secret
  * that is mounted anew is used without a restart, or from an authority of our own
@@ -13,12 +13,15 @@
 
 #include "core/config/config.h"
 #include "core/manager/manager.h"
+#include "core/trees/store.h"
 
 struct webhook;
 
 struct webhook_options {
 	const struct config *config; /* borrowed */
 	struct manager *manager;     /* borrowed */
+	/* Borrowed, until webhook_free. NULL: writes of queue trees are not reviewed. */
+	struct trees_store *trees;
 };
 
 /*
@@ -28,6 +31,9 @@ struct webhook_options {
 struct webhook *webhook_new(const struct webhook_options *o, struct mk_err *err);
 /* After manager_free. NULL is fine. */
 void webhook_free(struct webhook *w);
+
+/* The user name that the manager's API server knows this daemon by. */
+void webhook_account(struct webhook *w, mk_str name);
 
 /* Told of every event of the manager. */
 void webhook_event(struct webhook *w, const struct event *ev);

@@ -78,9 +78,9 @@ struct json *webhook_bodies_secret(struct arena *a, mk_str name, mk_str rv,
 
 /* --- who is told whom to trust ---------------------------------------------------------------- */
 
-static bool is_api_service(const struct json *trusting)
+static bool is_kind(const struct json *trusting, const char *word)
 {
-	return str_is(json_str(json_get(trusting, "kind")), "APIService");
+	return str_is(json_str(json_get(trusting, "kind")), word);
 }
 
 mk_str webhook_bodies_trusted(const struct json *trusting)
@@ -89,7 +89,7 @@ mk_str webhook_bodies_trusted(const struct json *trusting)
 	mk_str common = {NULL, 0};
 	bool first = true;
 
-	if (is_api_service(trusting)) {
+	if (is_kind(trusting, "APIService")) {
 		return json_str_at(trusting, "/spec/caBundle");
 	}
 	while (json_next(&it)) {
@@ -127,14 +127,17 @@ struct json *webhook_bodies_bundle(struct arena *a, const struct json *trusting,
 				    json_str_at(trusting, "/metadata/resourceVersion"));
 	struct json *spec = json_new_obj(a);
 
-	if (is_api_service(trusting)) {
+	if (is_kind(trusting, "APIService")) {
 		json_set_str(a, spec, "caBundle", bundle);
 		json_set_str(a, body, "apiVersion", STR("apiregistration.k8s.io/v1"));
 		json_set_str(a, body, "kind", STR("APIService"));
 		json_set(a, body, STR("spec"), spec);
 	} else {
 		json_set_str(a, body, "apiVersion", STR("admissionregistration.k8s.io/v1"));
-		json_set_str(a, body, "kind", STR("MutatingWebhookConfiguration"));
+		json_set_str(a, body, "kind",
+			     is_kind(trusting, "ValidatingWebhookConfiguration")
+				     ? STR("ValidatingWebhookConfiguration")
+				     : STR("MutatingWebhookConfiguration"));
 		json_set(a, body, STR("webhooks"), hooks_with(a, trusting, bundle));
 	}
 	return arena_failed(a) ? NULL : body;

@@ -10,6 +10,7 @@
 #include "core/serve/serving_certs.h"
 
 #define WEBHOOK_CONFIGURATION "multikueue-mutating-webhook-configuration"
+#define WEBHOOK_VALIDATING "multikueue-validating-webhook-configuration"
 #define WEBHOOK_TABLE "multikueue-queues"
 
 /* Is the Secret another program's: does it have data, and not our label? */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three small loops of read, compare, write; see webhook_objects.h. Each has one request in the air
+ * A few small loops of read, compare, write; see webhook_objects.h. Each has one request in the air
  * at most. What is equal is not written.
  */
 #include "core/serve/webhook_objects.h"
@@ -25,13 +25,21 @@ enum {
 	SECRET_MAX = 1024 * 1024,
 };
 
-enum task_id { TASK_SECRET, TASK_BUNDLE, TASK_TABLE, N_TASKS };
+enum task_id { TASK_SECRET, TASK_BUNDLE, TASK_ALSO, TASK_TABLE, N_TASKS };
 
 struct task {
 	bool in_air;
 	bool again; /* what is in the air may be older than what was told meanwhile */
 	int64_t due_ms;
 	int64_t news_ms; /* the table: when it is due, should the queues have changed */
+};
+
+/* An object that names whom API servers trust: as it was read last. */
+struct trusting {
+	uint16_t kind;
+	mk_str name;       /* "": there is none to be written */
+	struct buf bundle; /* PEM, or empty */
+	bool known, exists;
 };
 
 struct webhook_objects {
@@ -47,8 +55,7 @@ struct webhook_objects {
 	bool secret_known, secret_exists, secret_foreign;
 	bool cert_refused; /* it could not be put in use, perhaps for lack of memory */
 	int64_t plan_due_ms;
-	/* The webhook configuration as read last. */
-	struct buf trusted; /* PEM, or empty */
+	struct trusting trusting[2]; /* of TASK_BUNDLE and TASK_ALSO */
 	/* The table. */
 	uint64_t table_version; /* that the ConfigMap shows */
 	bool table_exists;
@@ -63,7 +70,11 @@ struct webhook_objects *webhook_objects_new(const struct webhook_objects_options
 		w->table_version = UINT64_MAX;
 		arena_init(&w->arena, ARENA_MAX);
 		arena_init(&w->secret_arena, SECRET_MAX * 4);
-		buf_init(&w->trusted, SECRET_MAX);
+		w->trusting[0] = (struct trusting){.kind = o->trusting_kind, .name = o->trusting};
+		w->trusting[1] = (struct trusting){.kind = o->also_kind, .name = o->also};
+		for (size_t i = 0; i < 2; i++) {
+			buf_init(&w->trusting[i].bundle, SECRET_MAX);
+		}
 	}
 	return w;
 }
@@ -86,7 +97,8 @@ void webhook_objects_free(struct webhook_objects *w)
 		forget_secret(w);
 		arena_done(&w->secret_arena);
 		arena_done(&w->arena);
-		buf_done(&w->trusted);
+		buf_done(&w->trusting[0].bundle);
+		buf_done(&w->trusting[1].bundle);
 		mk_free(w);
 	}
 }
@@ -105,8 +117,18 @@ void webhook_objects_event(struct webhook_objects *w, const struct event *ev)
 	}
 	if (is_up) {
 		w->tasks[TASK_BUNDLE].due_ms = 0;
+		w->tasks[TASK_ALSO].due_ms = 0;
 		w->tasks[TASK_TABLE].due_ms = 0;
 	}
+}
+
+/* A task that only the leader has, with an authority of our own. */
+static struct trusting *trusting_of(struct webhook_objects *w, size_t id)
+{
+	struct trusting *t = &w->trusting[id == TASK_ALSO ? 1 : 0];
+
+	return (id == TASK_BUNDLE || id == TASK_ALSO) && t->name.n > 0 && w->o.own_authority ? t
+											     : NULL;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -123,8 +145,7 @@ static void send(struct webhook_objects *w, enum task_id id, enum kube_verb verb
 	struct kube_request r = {.cluster = CLUSTER_MANAGER,
 				 .verb = verb,
 				 .kind = kind,
-				 .ns = kind == w->o.trusting_kind ? (mk_str){NULL, 0}
-								  : w->o.namespace_,
+				 .ns = trusting_of(w, id) ? STR_NONE : w->o.namespace_,
 				 .name = name,
 				 .subresource = "",
 				 .field_manager = NAME_DAEMON,
@@ -152,9 +173,11 @@ static void landed(struct webhook_objects *w, enum task_id id, int64_t in_ms)
 	w->tasks[id].again = false;
 }
 
-static const char *trusting_word(const struct webhook_objects *w)
+static const char *kind_word(uint16_t kind)
 {
-	return w->o.trusting_kind == KIND_WEBHOOKS ? "MutatingWebhookConfiguration" : "APIService";
+	return kind == KIND_WEBHOOKS     ? "MutatingWebhookConfiguration"
+	       : kind == KIND_VALIDATING ? "ValidatingWebhookConfiguration"
+					 : "APIService";
 }
 
 /*
@@ -164,13 +187,14 @@ static const char *trusting_word(const struct webhook_objects *w)
 static void on_written(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
 	struct webhook_objects *w = ctx;
-	const char *const what[] = {"Secret", trusting_word(w), "ConfigMap"};
+	const struct trusting *t = trusting_of(w, id);
+	const char *what = t ? kind_word(t->kind) : id == TASK_SECRET ? "Secret" : "ConfigMap";
 	bool again = reply->outcome == OUTCOME_APPLIED || reply->code == ERR_CONFLICT ||
 		     reply->code == ERR_EXISTS || reply->code == ERR_NOT_FOUND;
 
 	if (!again && reply->code != ERR_FENCED) {
 		log_write(LOG_WARN, w->o.module, "an object of ours could not be written",
-			  LOG_CSTR("what", what[id]), LOG_CSTR("code", err_code_name(reply->code)),
+			  LOG_CSTR("what", what), LOG_CSTR("code", err_code_name(reply->code)),
 			  LOG_STR("err", reply->text), LOG_END);
 	}
 	if (id == TASK_SECRET) {
@@ -264,6 +288,7 @@ static void on_secret(void *ctx, uint64_t id, const struct kube_reply *reply)
 	landed(w, TASK_SECRET, w->cert_refused ? REGULAR_MS : SECRET_MS);
 	w->plan_due_ms = 0;
 	w->tasks[TASK_BUNDLE].due_ms = 0;
+	w->tasks[TASK_ALSO].due_ms = 0;
 }
 
 static void wipe_new(mk_str made, mk_str had)
@@ -273,11 +298,22 @@ static void wipe_new(mk_str made, mk_str had)
 	}
 }
 
+/* What API servers trust for certain: nothing while two objects say two things. */
+static mk_str trusted(const struct webhook_objects *w)
+{
+	const struct trusting *also = &w->trusting[1];
+	mk_str bundle = buf_str(&w->trusting[0].bundle);
+	bool same = also->name.n == 0 ||
+		    (also->known && (!also->exists || str_eq(buf_str(&also->bundle), bundle)));
+
+	return same ? bundle : STR_NONE;
+}
+
 /* The leader's part: makes and renews what the Secret holds. */
 static void plan_certs(struct webhook_objects *w)
 {
 	struct serving_input in = {.have = w->certs,
-				   .trusted = buf_str(&w->trusted),
+				   .trusted = trusted(w),
 				   .names = w->o.names,
 				   .n_names = w->o.n_names,
 				   .now_ms = w->wall_ms};
@@ -323,37 +359,49 @@ static void run_secret(struct webhook_objects *w)
 	}
 }
 
-/* --- the webhook configuration ---------------------------------------------------------------- */
+/* --- webhook configurations ------------------------------------------------------------------- */
+
+static void take_bundle(struct webhook_objects *w, struct trusting *t, mk_str found)
+{
+	mk_str pem = STR_NONE;
+
+	if (base64_decode(&w->arena, found, &pem, NULL) == ERR_OK &&
+	    !str_eq(pem, buf_str(&t->bundle))) {
+		buf_clear(&t->bundle);
+		buf_add(&t->bundle, pem);
+		w->plan_due_ms = 0;
+	}
+}
 
 static void on_bundle(void *ctx, uint64_t id, const struct kube_reply *reply)
 {
 	struct webhook_objects *w = ctx;
+	struct trusting *t = trusting_of(w, id);
 	mk_str wanted = base64_encode(&w->arena, w->certs.ca);
-	mk_str pem = {NULL, 0};
 	mk_str found = webhook_bodies_trusted(reply->obj);
-	bool is_filled = json_len(json_get(reply->obj, "webhooks")) > 0 ||
-			 w->o.trusting_kind == KIND_API_SERVICE;
+	bool is_filled =
+		json_len(json_get(reply->obj, "webhooks")) > 0 || t->kind == KIND_API_SERVICE;
 
-	(void)id;
-	landed(w, TASK_BUNDLE, REGULAR_MS);
-	if (reply->outcome != OUTCOME_APPLIED || !reply->obj) {
+	landed(w, (enum task_id)id, REGULAR_MS);
+	t->exists = reply->outcome == OUTCOME_APPLIED && reply->obj;
+	if (!t->exists) {
 		if (!is_missing(reply)) {
-			told_failure(w, trusting_word(w), reply);
+			told_failure(w, kind_word(t->kind), reply);
 		}
-		set_due(w, TASK_BUNDLE, MISSING_MS);
+		set_due(w, (enum task_id)id, MISSING_MS);
 	} else if (w->leads && w->certs.ca.n > 0 && !w->secret_foreign && is_filled &&
 		   !str_eq(found, wanted)) {
 		log_write(LOG_INFO, w->o.module, "telling the API servers whom to trust",
-			  LOG_STR("name", w->o.trusting), LOG_END);
-		send(w, TASK_BUNDLE, KUBE_APPLY, w->o.trusting_kind, w->o.trusting,
+			  LOG_STR("name", t->name), LOG_END);
+		send(w, (enum task_id)id, KUBE_APPLY, t->kind, t->name,
 		     webhook_bodies_bundle(&w->arena, reply->obj, wanted), on_written);
 	}
-	if (base64_decode(&w->arena, found, &pem, NULL) == ERR_OK &&
-	    !str_eq(pem, buf_str(&w->trusted))) {
-		buf_clear(&w->trusted);
-		buf_add(&w->trusted, pem);
+	/* One that cannot be read may be there. */
+	if ((t->exists || is_missing(reply)) && !t->known) {
+		t->known = true;
 		w->plan_due_ms = 0;
 	}
+	take_bundle(w, t, found);
 	arena_clear(&w->arena);
 }
 
@@ -408,6 +456,7 @@ void webhook_objects_run(struct webhook_objects *w, int64_t mono_ms, int64_t wal
 {
 	if (leads && !w->leads) {
 		w->tasks[TASK_BUNDLE].due_ms = mono_ms;
+		w->tasks[TASK_ALSO].due_ms = mono_ms;
 		w->tasks[TASK_TABLE].due_ms = mono_ms;
 		w->plan_due_ms = mono_ms;
 	}
@@ -420,9 +469,12 @@ void webhook_objects_run(struct webhook_objects *w, int64_t mono_ms, int64_t wal
 	if (w->o.own_authority) {
 		run_secret(w);
 	}
-	if (w->o.own_authority && leads && !w->tasks[TASK_BUNDLE].in_air &&
-	    w->tasks[TASK_BUNDLE].due_ms <= mono_ms) {
-		send(w, TASK_BUNDLE, KUBE_GET, w->o.trusting_kind, w->o.trusting, NULL, on_bundle);
+	for (enum task_id id = TASK_BUNDLE; id <= TASK_ALSO; id++) {
+		const struct trusting *t = trusting_of(w, id);
+
+		if (t && leads && !w->tasks[id].in_air && w->tasks[id].due_ms <= mono_ms) {
+			send(w, id, KUBE_GET, t->kind, t->name, NULL, on_bundle);
+		}
 	}
 	if (leads && w->o.queues && !w->tasks[TASK_TABLE].in_air && table_due(w) <= mono_ms) {
 		send(w, TASK_TABLE, KUBE_GET, KIND_CONFIG_MAP, STR(WEBHOOK_TABLE), NULL, on_table);
@@ -430,13 +482,20 @@ void webhook_objects_run(struct webhook_objects *w, int64_t mono_ms, int64_t wal
 	arena_clear(&w->arena);
 }
 
+/* Is the task one of this replica's now? */
+static bool is_wanted(const struct webhook_objects *w, size_t id)
+{
+	bool ours = id == TASK_TABLE ? w->o.queues != NULL : w->o.own_authority;
+
+	return ours && (id == TASK_SECRET || w->leads) && (id != TASK_ALSO || w->o.also.n > 0);
+}
+
 int64_t webhook_objects_next_ms(const struct webhook_objects *w)
 {
 	int64_t next = w->mono_ms + SECRET_MS;
 
 	for (size_t i = 0; i < N_TASKS; i++) {
-		bool wanted = (i == TASK_TABLE ? w->o.queues != NULL : w->o.own_authority) &&
-			      (i == TASK_SECRET || w->leads) && !w->tasks[i].in_air;
+		bool wanted = is_wanted(w, i) && !w->tasks[i].in_air;
 		int64_t due = i == TASK_TABLE ? table_due(w) : w->tasks[i].due_ms;
 
 		if (wanted && due < next) {

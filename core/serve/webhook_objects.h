@@ -5,7 +5,8 @@
  *
  *   Secret                          certificate and authority, shared by all replicas; only with
  *                                   an authority of our own
- *   MutatingWebhookConfiguration    its caBundle, so that API servers trust that authority; or
+ *   MutatingWebhookConfiguration,   the caBundle of each, so that API servers trust that
+ *   ValidatingWebhookConfiguration, authority
  *   or APIService
  *   ConfigMap multikueue-queues     the queues that lead to workers, for the policy in
  *                                   conf/admission; written only where it exists
@@ -29,6 +30,8 @@ struct webhook_objects_options {
 	const char *module;                /* of the log */
 	uint16_t trusting_kind;            /* KIND_WEBHOOKS or KIND_API_SERVICE */
 	mk_str trusting;                   /* its name: whose caBundle is ours to write */
+	uint16_t also_kind;                /* KIND_VALIDATING, with 'also' */
+	mk_str also;                       /* another one, which may be missing; "": none */
 	const struct admit_queues *queues; /* of the ConfigMap; NULL: there is none */
 	mk_str namespace_;
 	bool own_authority;

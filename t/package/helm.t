@@ -67,7 +67,7 @@ made "$cases/default.yaml" | objects yaml >"$tmp/chart.json"
 objects base conf >"$tmp/base.json" 2>"$tmp/out"
 same "$tmp/chart.json" "$tmp/base.json"
 ok $? "default values: the objects of conf/kustomization.yaml ($(jq length "$tmp/base.json"))"
-on='--set webhook.enabled=true,parkedPodsPolicy.enabled=true,visibility.enabled=true'
+on='--set webhook.enabled=true,parkedPodsPolicy.enabled=true,quotaTreesWebhook.enabled=true,visibility.enabled=true'
 on="$on --set monitoring.serviceMonitor=true,monitoring.rules=true,monitoring.dashboard=true"
 # shellcheck disable=SC2086
 made "$cases/default.yaml" $on | objects yaml | jq 'map(select(.metadata.name != "multikueued-config"))' >"$tmp/chart.json"

@@ -35,6 +35,7 @@ enum {
 
 static struct admit_queues *queues;
 static struct tls_serve *tls;
+static struct trees_store *trees; /* or NULL */
 static struct reviews *reviews;
 
 /* --- clients, on threads ---------------------------------------------------------------------- */
@@ -76,7 +77,8 @@ static bool send_all(SSL *ssl, const char *p, size_t n)
 }
 
 /* Posts 'body'; the status of the answer, whose beginning is in 'out'. 0: none. */
-static int post(SSL_CTX *ctx, const char *body, size_t n, char out[static 2048])
+static int post_to(SSL_CTX *ctx, const char *path, const char *body, size_t n,
+		   char out[static 2048])
 {
 	SSL *ssl = SSL_new(ctx);
 	char head[128];
@@ -85,7 +87,7 @@ static int post(SSL_CTX *ctx, const char *body, size_t n, char out[static 2048])
 	int got = 0;
 
 	out[0] = '\0';
-	snprintf(head, sizeof(head), "POST /mutate HTTP/1.1\r\nContent-Length: %zu\r\n\r\n", n);
+	snprintf(head, sizeof(head), "POST %s HTTP/1.1\r\nContent-Length: %zu\r\n\r\n", path, n);
 	if (fd >= 0 && SSL_set_fd(ssl, fd) == 1 && SSL_connect(ssl) == 1 &&
 	    send_all(ssl, head, strlen(head)) && send_all(ssl, body, n)) {
 		got = SSL_read(ssl, out, 2047);
@@ -100,6 +102,11 @@ static int post(SSL_CTX *ctx, const char *body, size_t n, char out[static 2048])
 		close(fd);
 	}
 	return status;
+}
+
+static int post(SSL_CTX *ctx, const char *body, size_t n, char out[static 2048])
+{
+	return post_to(ctx, "/mutate", body, n, out);
 }
 
 static void *flood(void *arg)
@@ -184,6 +191,7 @@ static bool begin(void)
 	arena_done(&a);
 	ro.queues = queues;
 	ro.tls = tls;
+	ro.trees = trees;
 	reviews = done ? reviews_start(&ro, NULL) : NULL;
 	return reviews != NULL;
 }
@@ -191,6 +199,8 @@ static bool begin(void)
 static void finish(void)
 {
 	reviews_free(reviews);
+	trees_store_free(trees);
+	trees = NULL;
 	tls_serve_free(tls);
 	admit_queues_free(queues);
 }
@@ -314,6 +324,52 @@ static void test_apart(SSL_CTX *ctx)
 	is_int(post(ctx, hostile, hostile_n, out), 200, "5 MiB of small values are read");
 }
 
+#define STATUS                                                                                    \
+	"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{"      \
+	"\"uid\":\"u1\",\"kind\":{\"group\":\"kueue.x-k8s.io\",\"kind\":\"ClusterQueueTree\"},"   \
+	"\"userInfo\":{\"username\":\"us\"},\"operation\":\"CREATE\",\"object\":{\"apiVersion\":" \
+	"\"kueue.x-k8s.io/v1alpha1\",\"kind\":\"ClusterQueueTree\",\"metadata\":{\"name\":"       \
+	"\"default\"}}}}"
+#define TREE                                                                                    \
+	"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{"    \
+	"\"uid\":\"u1\",\"kind\":{\"group\":\"kueue.x-k8s.io\",\"kind\":\"ClusterQuotaTree\"}," \
+	"\"operation\":\"CREATE\",\"object\":{\"apiVersion\":\"kueue.x-k8s.io/"                 \
+	"v1alpha1\",\"kind\":"                                                                  \
+	"\"ClusterQuotaTree\",\"metadata\":{\"name\":\"t\"},\"spec\":{\"hierarchies\":{}}}}}"
+
+/* Queue trees: another path, only where there is a store. */
+static void test_trees(SSL_CTX *ctx)
+{
+	static const enum api_kind kinds[] = {API_QUEUE, API_TREE, API_LQ, API_FLAVOR, API_COHORT};
+	char out[2048];
+
+	is_int(post_to(ctx, "/validate", TREE, strlen(TREE), out), 503,
+	       "nothing is said of trees before they are known");
+	for (size_t i = 0; i < 5; i++) {
+		trees_store_unserved(trees, kinds[i]);
+	}
+	is_int(post_to(ctx, "/validate", TREE, strlen(TREE), out), 200, "then they are judged");
+	ok(strstr(out, "\"allowed\":false") && strstr(out, "must have one root"),
+	   "... and refused with the words of the rule");
+	is_int(post_to(ctx, "/validate", STATUS, strlen(STATUS), out), 503,
+	       "before our name is known nothing is refused that may be ours");
+	reviews_account(reviews, STR("us"));
+	is_int(post_to(ctx, "/validate", STATUS, strlen(STATUS), out), 200, "... once it is");
+	ok(strstr(out, "\"allowed\":true"), "... we may write");
+	reviews_account(reviews, STR("them"));
+	post_to(ctx, "/validate", STATUS, strlen(STATUS), out);
+	ok(strstr(out, "\"allowed\":false"), "... and others may not");
+	is_int(post_to(ctx, "/validate", "{", 1, out), 400, "half a review is refused");
+}
+
+static void test_without_trees(SSL_CTX *ctx)
+{
+	char out[2048];
+
+	is_int(post_to(ctx, "/validate", TREE, strlen(TREE), out), 404,
+	       "without queue trees there is no such path");
+}
+
 static void test_flood(SSL_CTX *ctx)
 {
 	struct metric *seconds = metric_histogram("multikueue_admission_seconds",
@@ -367,6 +423,14 @@ int main(void)
 		printf("Bail out! no server\n");
 		return 1;
 	}
+	test_without_trees(ctx);
+	finish();
+	trees = trees_store_new();
+	if (!begin()) {
+		printf("Bail out! no server\n");
+		return 1;
+	}
+	test_trees(ctx);
 	test_apart(ctx);
 	test_flood(ctx);
 	finish();

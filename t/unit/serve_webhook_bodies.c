@@ -101,6 +101,19 @@ static void test_bundle(void)
 	       "\"clientConfig\":{\"caBundle\":\"eQ==\"}},{\"name\":\"b\",\"clientConfig\":{"
 	       "\"caBundle\":\"eQ==\"}}]}",
 	       "each gets the bundle and nothing else");
+	is_str(json_write(
+		       &arena,
+		       webhook_bodies_bundle(
+			       &arena,
+			       parsed("{\"kind\":\"ValidatingWebhookConfiguration\",\"metadata\":"
+				      "{\"name\":\"v\",\"resourceVersion\":\"3\"},\"webhooks\":["
+				      "{\"name\":\"a\"}]}"),
+			       STR("eQ==")))
+		       .p,
+	       "{\"metadata\":{\"name\":\"v\",\"resourceVersion\":\"3\"},\"apiVersion\":"
+	       "\"admissionregistration.k8s.io/v1\",\"kind\":\"ValidatingWebhookConfiguration\","
+	       "\"webhooks\":[{\"name\":\"a\",\"clientConfig\":{\"caBundle\":\"eQ==\"}}]}",
+	       "... those of a validating configuration as well");
 	is_str(webhook_bodies_trusted(service).p, "eA==", "that of an APIService");
 	is_str(json_write(&arena, webhook_bodies_bundle(&arena, service, STR("eQ=="))).p,
 	       "{\"metadata\":{\"name\":\"v1.x\",\"resourceVersion\":\"9\"},\"apiVersion\":"

@@ -81,11 +81,15 @@ static bool on_certificate(void *ctx, mk_str cert, mk_str key)
 	return usable;
 }
 
+static mk_str also; /* a validating configuration, or none */
+
 static void begin(bool own_authority)
 {
 	struct webhook_objects_options o = {.module = "webhook",
 					    .trusting_kind = KIND_WEBHOOKS,
 					    .trusting = STR(WEBHOOK_CONFIGURATION),
+					    .also_kind = KIND_VALIDATING,
+					    .also = also,
 					    .namespace_ = STR("kueue-system"),
 					    .own_authority = own_authority,
 					    .secret = STR("certs"),
@@ -306,8 +310,76 @@ static void test_refused_certificate(void)
 	arena_done(&a);
 }
 
+/* --- whom API servers trust ------------------------------------------------------------------- */
+
+#define HOOKS "/apis/admissionregistration.k8s.io/v1/"
+#define MUTATING HOOKS "mutatingwebhookconfigurations/" WEBHOOK_CONFIGURATION
+#define VALIDATING HOOKS "validatingwebhookconfigurations/" WEBHOOK_VALIDATING
+
+/* A configuration of that kind with that bundle. */
+static const char *hooks(struct arena *a, const char *kind, mk_str bundle)
+{
+	return arena_printf(a,
+			    "{\"kind\":\"%s\",\"metadata\":{\"name\":\"x\",\"resourceVersion\":"
+			    "\"3\"},\"webhooks\":[{\"name\":\"a\",\"clientConfig\":{\"caBundle\":"
+			    "\"%.*s\"}}]}",
+			    kind, STR_ARG(bundle))
+		.p;
+}
+
+static void test_two_configurations(void)
+{
+	struct arena a;
+	struct json *o = NULL;
+	const char *text;
+	mk_str bundle;
+
+	arena_init(&a, 0);
+	text = good_secret(&a);
+	json_parse(&a, str_of(text), &o, NULL);
+	bundle = json_str(json_get(json_get(o, "data"), SERVING_CA));
+	also = STR(WEBHOOK_VALIDATING);
+	begin(true);
+	run(false);
+	ok(!asked("GET " MUTATING) && !asked("GET " VALIDATING), "a standby looks at neither");
+	run(true);
+	fake_answer(&f, 0, "GET " SECRET, 200, text);
+	run(true);
+	ok(asked("GET " MUTATING) && asked("GET " VALIDATING), "the leader looks at both");
+	fake_answer(&f, 0, "GET " MUTATING, 200, hooks(&a, "MutatingWebhookConfiguration", bundle));
+	ok(!asked("PATCH " MUTATING), "what is as it should be is left alone");
+	fake_answer(&f, 0, "GET " VALIDATING, 200,
+		    hooks(&a, "ValidatingWebhookConfiguration", STR("eA==")));
+	ok(asked("PATCH " VALIDATING), "the other gets the authority");
+	fake_answer(&f, 0, "PATCH " VALIDATING, 200,
+		    hooks(&a, "ValidatingWebhookConfiguration", bundle));
+	run(true);
+	fake_answer(&f, 0, "GET " VALIDATING, 200,
+		    hooks(&a, "ValidatingWebhookConfiguration", bundle));
+	ok(!asked("PATCH " VALIDATING), "... once");
+	finish();
+
+	begin(true);
+	run(true);
+	fake_answer(&f, 0, "GET " SECRET, 200, text);
+	run(true);
+	fake_answer(&f, 0, "GET " VALIDATING, 404, "{\"kind\":\"Status\",\"reason\":\"NotFound\"}");
+	ok(!asked("PATCH " VALIDATING), "one that is missing is not made");
+	finish();
+
+	also = STR_NONE;
+	begin(true);
+	run(true);
+	fake_answer(&f, 0, "GET " SECRET, 200, text);
+	run(true);
+	ok(asked("GET " MUTATING) && !asked("GET " VALIDATING), "without queue trees there is one");
+	finish();
+	arena_done(&a);
+}
+
 int main(void)
 {
+	test_two_configurations();
 	test_table();
 	test_table_refused();
 	test_late_answer();
