@@ -48,6 +48,7 @@ struct daemon {
 	struct manager_observer told; /* of what the manager does: telemetry */
 	struct trees_thread *trees;   /* NULL: quotaTrees.mode is Off */
 	struct webhook *webhook;      /* NULL without one */
+	bool account_told;            /* to the webhook */
 	struct endpoints *endpoints;
 	struct lease_thread *lease; /* NULL without leader election */
 	struct beside *beside;      /* NULL: it could not be started */
@@ -154,6 +155,18 @@ static void told_to_end(void *ctx)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
+/* Reviews of queue trees let our own writes pass. */
+static void tell_account(struct daemon *d)
+{
+	char name[TREES_ACCOUNT_MAX] = "";
+
+	if (d->trees && !d->account_told) {
+		trees_thread_account(d->trees, name);
+		webhook_account(d->webhook, str_of(name));
+		d->account_told = name[0] != '\0';
+	}
+}
+
 static void run_manager(void *ctx)
 {
 	struct daemon *d = ctx;
@@ -174,6 +187,7 @@ static void run_manager(void *ctx)
 	}
 	next = manager_next_ms(d->manager);
 	if (d->webhook) {
+		tell_account(d);
 		webhook_run(d->webhook, now, clock_wall_ms(),
 			    d->leads && d->phase == PHASE_RUNNING);
 		next = next < webhook_next_ms(d->webhook) ? next : webhook_next_ms(d->webhook);
@@ -362,33 +376,15 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 /* What serves clusters of ClusterProfiles. */
 static enum mk_code build_profiles(struct daemon *d, struct manager_options *mo, struct mk_err *err)
 {
-	const struct config_multikueue *c = &d->setup->config.multikueue;
 	struct exec_plugin_options eo = {.loop = d->loop, .ctx = d, .done = program_done};
-	struct kube_provider *v = arena_array(&d->setup->arena, c->n_providers + 1, sizeof(*v));
 
 	if (!mo->gates.cluster_profile) {
 		return ERR_OK;
 	}
 	d->programs = exec_plugins_new(&eo, err);
-	if (!v || !d->programs) {
+	if (!mo->providers || !d->programs) {
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
-	for (size_t i = 0; i < c->n_providers; i++) {
-		const struct config_provider *p = &c->providers[i];
-
-		v[i] = (struct kube_provider){.name = p->name,
-					      .command = p->command,
-					      .api_version = p->api_version,
-					      .install_hint = p->install_hint,
-					      .args = p->args.v,
-					      .n_args = p->args.n,
-					      .env = p->env.v,
-					      .n_env = p->env.n,
-					      .cluster_info = p->provide_cluster_info};
-	}
-	mo->has_profiles = c->has_profiles;
-	mo->providers = v;
-	mo->n_providers = c->n_providers;
 	mo->programs = (struct kube_programs){
 		.ctx = d->programs, .run = exec_plugins_run, .cancel = exec_plugins_cancel};
 	return ERR_OK;
@@ -438,7 +434,9 @@ static enum mk_code build_trees(struct daemon *d, struct mk_err *err)
 
 static enum mk_code build_webhook(struct daemon *d, struct mk_err *err)
 {
-	struct webhook_options wo = {.config = &d->setup->config, .manager = d->manager};
+	struct webhook_options wo = {.config = &d->setup->config,
+				     .manager = d->manager,
+				     .trees = trees_thread_store(d->trees)};
 
 	if (!d->setup->config.webhook_on) {
 		log_write(LOG_INFO, "daemon",

@@ -19,12 +19,33 @@ static struct engine_gates gates_of(const struct config *c)
 	};
 }
 
+/* Who gives credentials for clusters of ClusterProfiles; NULL: out of memory. */
+static const struct kube_provider *providers_of(struct arena *a, const struct config_multikueue *c)
+{
+	struct kube_provider *v = arena_array(a, c->n_providers + 1, sizeof(*v));
+
+	for (size_t i = 0; v && i < c->n_providers; i++) {
+		const struct config_provider *p = &c->providers[i];
+
+		v[i] = (struct kube_provider){.name = p->name,
+					      .command = p->command,
+					      .api_version = p->api_version,
+					      .install_hint = p->install_hint,
+					      .args = p->args.v,
+					      .n_args = p->args.n,
+					      .env = p->env.v,
+					      .n_env = p->env.n,
+					      .cluster_info = p->provide_cluster_info};
+	}
+	return v;
+}
+
 struct manager_options manager_settings(struct setup *s, uint64_t seed)
 {
 	const struct config *c = &s->config;
 	const struct config_multikueue *mk = &c->multikueue;
 
-	return (struct manager_options){
+	struct manager_options o = {
 		.plug = s->plug,
 		.origin = mk->origin,
 		.former_origins = mk->former_origins.v,
@@ -47,4 +68,11 @@ struct manager_options manager_settings(struct setup *s, uint64_t seed)
 		.seed = seed,
 		.clock_us = clock_mono_us,
 	};
+
+	if (o.gates.cluster_profile) {
+		o.has_profiles = mk->has_profiles;
+		o.providers = providers_of(&s->arena, mk);
+		o.n_providers = mk->n_providers;
+	}
+	return o;
 }

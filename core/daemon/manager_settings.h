@@ -8,7 +8,7 @@
 
 /*
  * Its options, but for transport, files, programs and observer. They borrow from 's'. Without
- * memory 'dispatchers' is NULL.
+ * memory 'dispatchers' is NULL, or 'providers' with the gate of ClusterProfiles.
  */
 struct manager_options manager_settings(struct setup *s, uint64_t seed);
 

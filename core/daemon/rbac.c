@@ -218,6 +218,10 @@ static void admission_roles(const struct config *c, struct buf *out)
 		buf_add(out, STR("# whom API servers trust\n"));
 		rule_named(out, "admissionregistration.k8s.io", "mutatingwebhookconfigurations",
 			   STR(WEBHOOK_CONFIGURATION));
+		if (c->multikueue.quota_trees != CONFIG_TREES_OFF) {
+			rule_named(out, "admissionregistration.k8s.io",
+				   "validatingwebhookconfigurations", STR(WEBHOOK_VALIDATING));
+		}
 	}
 	binding(out, "ClusterRole", name, c->namespace_, (mk_str){NULL, 0});
 	header(out, rbac_api, "Role", name, c->namespace_);

@@ -432,10 +432,8 @@ struct trees_store *trees_thread_store(struct trees_thread *t)
 	return t ? t->store : NULL;
 }
 
-void trees_thread_account(void *ctx, char out[static TREES_ACCOUNT_MAX])
+void trees_thread_account(struct trees_thread *t, char out[static TREES_ACCOUNT_MAX])
 {
-	struct trees_thread *t = ctx;
-
 	pthread_mutex_lock(&t->lock);
 	snprintf(out, TREES_ACCOUNT_MAX, "%s", t->account);
 	pthread_mutex_unlock(&t->lock);

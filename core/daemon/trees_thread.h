@@ -49,12 +49,9 @@ int64_t trees_thread_next_ms(const struct trees_thread *t);
 
 /* What reviews are judged by (core/trees/review.h). NULL of NULL. */
 struct trees_store *trees_thread_store(struct trees_thread *t);
-/*
- * Writes the name by which the API server knows this process; "" while it is not known. Any
- * thread; 't' is a struct trees_thread.
- */
 enum { TREES_ACCOUNT_MAX = 512 };
-void trees_thread_account(void *t, char out[static TREES_ACCOUNT_MAX]);
+/* Writes the name by which the API server knows this process; "" while it is not known. */
+void trees_thread_account(struct trees_thread *t, char out[static TREES_ACCOUNT_MAX]);
 
 /* Ends the thread, waiting for a request in flight at most 200 ms. NULL is fine. */
 void trees_thread_stop(struct trees_thread *t);

@@ -130,6 +130,12 @@ static void test_trees(const struct plug *p)
 	has(RULE("kueue.x-k8s.io", "clusterqueues, cohorts", "create, patch, delete"),
 	    "trees that act make queues and Cohorts");
 	has(RULE("kueue.x-k8s.io", "clusterquotatrees", "patch"), "and have a finalizer");
+	has_not("validatingwebhookconfigurations", "nothing is reviewed without a webhook");
+	c.webhook_on = c.internal_certs = true;
+	print(&c, p, RBAC_MANAGER);
+	has("  resources: [validatingwebhookconfigurations]\n  resourceNames: [\"multikueue-"
+	    "validating-webhook-configuration\"]\n  verbs: [get, patch]\n",
+	    "with one API servers are told whom to trust");
 }
 
 static void test_worker(const struct plug *p)
