@@ -186,7 +186,9 @@ static void find_moved(struct planner *p)
 	for (size_t i = 0; i < p->n; i++) {
 		struct node *n = &p->nodes[i];
 
-		n->stays = same_place(n);
+		/* One that stands alone counts nowhere yet. */
+		n->stays = same_place(n) || (n->live != NULL && n->want != NULL &&
+					     n->live->is_queue && n->live->cohort.n == 0);
 		for (size_t k = n->up; n->stays && k != API_NONE; k = p->nodes[k].up) {
 			n->stays = same_place(&p->nodes[k]);
 		}

@@ -5,6 +5,7 @@
  */
 #include "core/trees/pass_int.h"
 
+#include "core/quota/api_limits.h"
 #include "core/quota/compile_plan.h"
 #include "core/quota/compile_source.h"
 
@@ -344,6 +345,46 @@ static void keep_finalizer(struct trees_work *w, struct trees_unit *u)
 	}
 }
 
+/* Has a pair of 'live' a lower nominal quota in 'o'? */
+static bool lowers(struct trees_work *w, struct json *o, struct json *live)
+{
+	struct api_limits *x, *y;
+
+	if (api_limits_read(w->a, &o, 1, &x, NULL) != ERR_OK ||
+	    api_limits_read(w->a, &live, 1, &y, NULL) != ERR_OK) {
+		return false;
+	}
+	for (size_t i = 0; i < y->v->quotas.n; i++) {
+		const struct api_quota *was = &y->v->quotas.v[i];
+		mk_str key = api_pair(w->a, was->flavor, was->resource);
+		const struct api_quota *is =
+			key.p != NULL ? api_quotas_get(&x->v->quotas, key) : NULL;
+
+		if (!is || is->nominal.v < was->nominal.v) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The nominal quota of a queue below a parent is its minimum: its owner wrote it there, and it
+ * stands nowhere else. Where the plan takes it away for a while, because the queue moves, the queue
+ * leaves its Cohort instead, and so counts in none either.
+ */
+static void emit_queue(struct trees_work *w, struct trees_unit *u, struct json *o, bool more)
+{
+	struct json *live = trees_live(w, API_QUEUE, name_of(o));
+	const struct api_place *p = api_set_place(w->set, name_of(o));
+
+	if (more && u->parents && live != NULL && p != NULL && p->queue != NULL &&
+	    p->queue->quotas.set && cohort_of(live).n > 0 && lowers(w, o, live)) {
+		trees_release(w, u, live);
+		return;
+	}
+	trees_emit(w, u, TREES_APPLY, API_QUEUE, name_of(o), o);
+}
+
 enum mk_code trees_write_next(struct trees_work *w, struct trees_unit *u, struct mk_err *err)
 {
 	struct compile_plan plan = {.n = 0};
@@ -367,8 +408,13 @@ enum mk_code trees_write_next(struct trees_work *w, struct trees_unit *u, struct
 		w->out->settle = true;
 	}
 	for (size_t i = 0; i < plan.n && (plan.more || w->in->settled); i++) {
-		trees_emit(w, u, TREES_APPLY, kind_of(plan.objects[i]), name_of(plan.objects[i]),
-			   plan.objects[i]);
+		struct json *o = plan.objects[i];
+
+		if (trees_is(o, API_QUEUE)) {
+			emit_queue(w, u, o, plan.more);
+		} else {
+			trees_emit(w, u, TREES_APPLY, API_COHORT, name_of(o), o);
+		}
 	}
 	if (u->judged.written) {
 		delete_idle(w, u, &plan);

@@ -63,6 +63,8 @@ enum mk_code trees_write_next(struct trees_work *w, struct trees_unit *u, struct
 
 /* removal.c: what is next of a tree that is being deleted. */
 void trees_remove(struct trees_work *w, struct trees_unit *u);
+/* Takes a queue that was not made for the tree out of its Cohort: it keeps its nominal quotas. */
+void trees_release(struct trees_work *w, struct trees_unit *u, const struct json *queue);
 /* Deletes Cohorts of 'u', the lowest first, that nothing is in. Returns how many stay. */
 size_t trees_delete_cohorts(struct trees_work *w, struct trees_unit *u, struct json **v, size_t n);
 

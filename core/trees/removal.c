@@ -145,8 +145,7 @@ static struct json *own_groups(struct trees_work *w, const struct json *queue)
 	return copy;
 }
 
-/* Takes a queue that the tree did not make out of its Cohort: what we applied, less that. */
-static void release(struct trees_work *w, struct trees_unit *u, const struct json *queue)
+void trees_release(struct trees_work *w, struct trees_unit *u, const struct json *queue)
 {
 	struct json *body = trees_body(w->a, NAME_API, API_QUEUE, name_of(queue), queue);
 	struct json *spec = json_new_obj(w->a);
@@ -195,7 +194,7 @@ static size_t remove_queues(struct trees_work *w, struct trees_unit *u)
 		} else if (is_queue && in && has == u) {
 			n++;
 			if (!is_going(o)) {
-				release(w, u, o);
+				trees_release(w, u, o);
 			}
 		} else if (in && (is_queue || !made)) {
 			mk_str text = arena_printf(

@@ -385,6 +385,12 @@ static void places_change(void)
 	is_str(next(tree, COHORT("t.r", CPU("nominalQuota: 4"))
 				  QUEUE("a", "other", CPU("nominalQuota: 0, borrowingLimit: 0"))),
 	       "ClusterQueue/a t.r 6/4/, end", "then it moves");
+	is_str(next(tree, COHORT("t.r", CPU("nominalQuota: 4"))
+				  QUEUE("a", "\"\"", CPU("nominalQuota: 6"))),
+	       "ClusterQueue/a t.r 6/4/, end", "one that stands alone keeps its quota");
+	is_str(next(tree, COHORT("t.r", CPU("nominalQuota: 4"))
+				  QUEUE("a", "\"\"", CPU("nominalQuota: 8"))),
+	       "ClusterQueue/a  6//, more", "as far as the tree gives it");
 	is_str(next(tree, COHORT("t.x", "parentName: t.r, " CPU("nominalQuota: 3"))
 				  COHORT("t.r", CPU("nominalQuota: 4")) QUEUE(
 					  "a", "t.r", CPU("nominalQuota: 6, borrowingLimit: 4"))),

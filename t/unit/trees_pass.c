@@ -1,59 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pass writes: each promise of pass.h and of docs/quota-tree.md, from objects to writes. */
 #include "core/base/alloc.h"
-#include "t/unit/trees_world.h"
-
-static struct server s;
-
-static void begin(const char *yaml)
-{
-	arena_init(&a, 0);
-	memset(&s, 0, sizeof(s));
-	user_puts_all(&s, objects_read(&a, yaml));
-}
-
-static void put(const char *yaml)
-{
-	user_puts_all(&s, objects_read(&a, yaml));
-}
-
-static bool has(const char *text, const char *part)
-{
-	bool found = strstr(text, part) != NULL;
-
-	if (!found) {
-		printf("# no \"%s\" in\n# %s\n", part, text);
-	}
-	return found;
-}
-
-static mk_str field(const char *key, const char *pointer)
-{
-	struct thing *t = find_thing(&s, str_of(key));
-	const struct json *v = t != NULL ? json_at(t->now, pointer) : NULL;
-
-	return json_type(v) == JSON_STR ? json_str(v) : v != NULL ? json_write(&a, v) : STR("none");
-}
-
-#define TREE(name, more, spec, hierarchies)                                                        \
-	"apiVersion: kueue.x-k8s.io/v1alpha1\nkind: ClusterQuotaTree\nmetadata: {name: " name more \
-	"}\nspec:\n" spec                                                                          \
-	"  resourceGroup: {coveredResources: [cpu], flavors: [{name: f, resources: "               \
-	"[{name: cpu, nominalQuota: 10}]}]}\n  hierarchies:\n" hierarchies "---\n"
-#define PAIR(parent, x, y)                                                                  \
-	"    " parent ": {policy: capacity, weightedQuotas: [{name: " x ", minWeight: 60, " \
-	"maxWeight: 80}, {name: " y ", minWeight: 40}]}\n"
-#define QUEUE(name, more, spec)                                                               \
-	"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: " name more \
-	"}\nspec: {" spec "}\n---\n"
-#define COHORT(name, more, spec)                                                        \
-	"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {name: " name more \
-	"}\nspec: {" spec "}\n---\n"
-#define FLAVOR \
-	"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\n---\n"
-#define CPU(amounts)                                                                         \
-	"resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: " \
-	"cpu, " amounts "}]}]}]"
+#include "t/unit/trees_scenes.h"
 
 static const char small[] = FLAVOR TREE("t", "", "", PAIR("r", "a", "b"));
 
@@ -366,6 +314,30 @@ static void moves_between_trees(void)
 	arena_done(&a);
 }
 
+static void amounts_are_not_lost(void)
+{
+	begin(FLAVOR);
+	put(QUEUE("r", "", CPU("nominalQuota: 10")));
+	put(QUEUE("m", "", "parent: {kind: ClusterQueue, name: r}, " CPU("nominalQuota: 6")));
+	put(QUEUE("o", "", "parent: {kind: ClusterQueue, name: r}, " CPU("nominalQuota: 4")));
+	put(QUEUE("a", "", "parent: {kind: ClusterQueue, name: m}, " CPU("nominalQuota: 3")));
+	put(QUEUE("b", "", "parent: {kind: ClusterQueue, name: o}, " CPU("nominalQuota: 2")));
+	ok(!strstr(next_text(&s, false), "apply ClusterQueue/"),
+	   "a queue that stands alone keeps its quota until it is in its Cohort");
+	ok(run_to_end(&s), "a tree of parents with amounts is made");
+	is_str(field("ClusterQueue/a", "/spec/cohortName").p, "r.m", "a leaf is in its Cohort");
+	is_str(spelled(first_pair(the_thing(&s, STR("ClusterQueue/a"))->now), "nominalQuota").p,
+	       "3", "and has its minimum");
+	put(QUEUE("a", "", "parent: {kind: ClusterQueue, name: o}, " CPU("nominalQuota: 2")));
+	ok(has(next_text(&s, false), "apply ClusterQueue/a  2//\n"),
+	   "one that moves leaves the Cohort first");
+	ok(run_to_end(&s), "it comes to an end");
+	is_str(field("ClusterQueue/a", "/spec/cohortName").p, "r.o", "then it is in the other");
+	is_str(spelled(first_pair(the_thing(&s, STR("ClusterQueue/a"))->now), "nominalQuota").p,
+	       "2", "with a minimum that is its owner's");
+	arena_done(&a);
+}
+
 static void moves_between_quota_trees(void)
 {
 	begin(FLAVOR TREE("t", "", "", PAIR("r", "a", "b")) TREE("u", "", "", PAIR("k", "c", "d")));
@@ -397,95 +369,6 @@ static void the_elder_has_it(void)
 	       "status ClusterQuotaTree/s wrong: spec.hierarchies[k].weightedQuotas[0].name: "
 	       "Invalid value: \"a\": already belongs to tree \"t\"\n",
 	       "a younger tree does not get its queue, whatever the order of their names");
-	arena_done(&a);
-}
-
-/* --- deletion --------------------------------------------------------------------------------- */
-
-#define KEPT "  deletionPolicy: Delete\n"
-
-static void finalizers(void)
-{
-	const char *text;
-
-	begin(FLAVOR TREE("t", "", KEPT, PAIR("r", "a", "b")));
-	text = next_text(&s, true);
-	ok(strncmp(text, "apply ClusterQuotaTree/t finalizer\napply Cohort/t.r", 50) == 0,
-	   "the finalizer is there before anything is made");
-	ok(run_to_end(&s), "the tree is made");
-	ok(!strstr(next_text(&s, true), "finalizer"), "it is written once");
-	put(TREE("t", "", "", PAIR("r", "a", "b")));
-	ok(has(next_text(&s, true), "apply ClusterQuotaTree/t bare\n"),
-	   "it goes when the tree says Orphan");
-	begin_deletion(&s, the_thing(&s, STR("ClusterQuotaTree/t")));
-	is_str(next_text(&s, true), "apply ClusterQuotaTree/t bare\n",
-	       "a tree that is deleted then leaves all as it is");
-	ok(run_to_end(&s) && !find_thing(&s, STR("ClusterQuotaTree/t")), "and is gone");
-	is_str(next_text(&s, true), "", "nobody looks at what it left");
-	ok(find_thing(&s, STR("Cohort/t.r")) != NULL, "which is still there");
-	arena_done(&a);
-}
-
-static void deletion(void)
-{
-	begin(FLAVOR TREE("t", "", KEPT,
-			  PAIR("r", "a", "b") "    a: {policy: capacity, weightedQuotas: [{name: "
-					      "c, minWeight: 100}]}\n"));
-	put(QUEUE("b", "", "namespaceSelector: {}"));
-	put(QUEUE("mine", ", labels: {kueue.x-k8s.io/created-by-tree: other}", ""));
-	put(COHORT("t.z", "", "parentName: z"));
-	ok(run_to_end(&s), "a tree with an adopted queue is made");
-	put("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: c}\n"
-	    "status: {admittedWorkloads: 1}\n");
-	begin_deletion(&s, the_thing(&s, STR("ClusterQuotaTree/t")));
-	is_str(next_text(&s, false),
-	       arena_printf(&a,
-			    "apply ClusterQueue/b  4//\n"
-			    "delete ClusterQueue/r {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n"
-			    "delete ClusterQueue/a {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n"
-			    "delete ClusterQueue/c {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n",
-			    field("ClusterQueue/r", "/metadata/uid").p,
-			    field("ClusterQueue/r", "/metadata/resourceVersion").p,
-			    field("ClusterQueue/a", "/metadata/uid").p,
-			    field("ClusterQueue/a", "/metadata/resourceVersion").p,
-			    field("ClusterQueue/c", "/metadata/uid").p,
-			    field("ClusterQueue/c", "/metadata/resourceVersion").p)
-		       .p,
-	       "what it made is deleted, what it adopted leaves the Cohort");
-	ok(run_to_end(&s), "then it waits for a queue with workloads");
-	ok(find_thing(&s, STR("Cohort/t.a")) && find_thing(&s, STR("Cohort/t.r")),
-	   "whose Cohorts stay");
-	is_str(field("ClusterQueue/b", "/spec/cohortName").p, "none",
-	       "the adopted one stands alone");
-	forget_thing(&s, the_thing(&s, STR("ClusterQueue/c")));
-	is_str(next_text(&s, false),
-	       arena_printf(&a,
-			    "delete Cohort/t.a {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n"
-			    "delete Cohort/t.r {\"uid\":\"%s\",\"resourceVersion\":\"%s\"}\n",
-			    field("Cohort/t.a", "/metadata/uid").p,
-			    field("Cohort/t.a", "/metadata/resourceVersion").p,
-			    field("Cohort/t.r", "/metadata/uid").p,
-			    field("Cohort/t.r", "/metadata/resourceVersion").p)
-		       .p,
-	       "the lowest Cohort goes first, the finalizer when the pass sees that they are gone");
-	ok(run_to_end(&s), "it comes to an end");
-	ok(!find_thing(&s, STR("Cohort/t.r")) && !find_thing(&s, STR("ClusterQuotaTree/t")),
-	   "the tree is gone with what it made");
-	ok(find_thing(&s, STR("ClusterQueue/mine")) && find_thing(&s, STR("Cohort/t.z")),
-	   "what has not its label is not");
-	arena_done(&a);
-}
-
-static void deletion_that_is_stuck(void)
-{
-	begin(FLAVOR TREE("t", "", KEPT, PAIR("r", "a", "b")));
-	ok(run_to_end(&s), "a tree is made");
-	put(QUEUE("foe", "", "cohortName: t.r"));
-	begin_deletion(&s, the_thing(&s, STR("ClusterQuotaTree/t")));
-	ok(run_to_end(&s), "it is deleted with a queue of another in its Cohort");
-	ok(has(next_text(&s, true), "status ClusterQuotaTree/t Conflict ClusterQueue/foe: "),
-	   "its status says why it stays");
-	is_str(field("ClusterQueue/foe", "/spec/cohortName").p, "t.r", "that queue is not touched");
 	arena_done(&a);
 }
 
@@ -583,11 +466,9 @@ int main(void)
 	modes();
 	trees_of_parents();
 	moves_between_trees();
+	amounts_are_not_lost();
 	moves_between_quota_trees();
 	the_elder_has_it();
-	finalizers();
-	deletion();
-	deletion_that_is_stuck();
 	grafts();
 	memory();
 	return done_testing();

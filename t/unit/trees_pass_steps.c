@@ -331,6 +331,22 @@ static bool as_compiled(struct server *s, struct json *tree)
 	return good && n == 0;
 }
 
+/* Has each queue with a parent the minimum that its owner wrote? */
+static bool keeps_minima(const struct server *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct json *owner = first_pair(s->v[i].user);
+
+		if (str_starts(s->v[i].key, STR("ClusterQueue/pq")) && owner != NULL &&
+		    amount(owner, "nominalQuota", -1) !=
+			    amount(first_pair(s->v[i].now), "nominalQuota", -1)) {
+			printf("# %s has another minimum\n", s->v[i].key.p);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* --- one seed --------------------------------------------------------------------------------- */
 
 /* Is all that is not tree "t" and its own as it was? */
@@ -380,7 +396,8 @@ static bool change(struct server *s, struct rng *r, struct json *tree)
 	before = *s;
 	end = *s;
 	return run_to_end(&end) && as_compiled(&end, tree) && others_stay(&end, &before) &&
-	       run_cut(s, r, &end) && same_state(&end, s) && others_stay(s, &before);
+	       run_cut(s, r, &end) && same_state(&end, s) && others_stay(s, &before) &&
+	       keeps_minima(s);
 }
 
 /* The tree is deleted, while a queue that it made, or one that it did not, has workloads. */

@@ -152,13 +152,19 @@ static inline struct thing *add_thing(struct server *s, mk_str key)
 	return t;
 }
 
-/* What a user writes: the whole of the object. */
+/* What a user writes: the whole of the object. Quotas are then the user's. */
 static inline void user_puts(struct server *s, const struct json *o)
 {
 	struct thing *t = find_thing(s, key_of(o));
 
 	t = t != NULL ? t : add_thing(s, key_of(o));
 	t->user = o;
+	if (json_at(o, "/spec/resourceGroups") && json_at(t->ours, "/spec/resourceGroups")) {
+		struct json *ours = json_dup(&a, t->ours);
+
+		json_put(&a, ours, "/spec/resourceGroups", NULL);
+		t->ours = ours;
+	}
 	compose(s, t);
 }
 
