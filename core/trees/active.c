@@ -2,7 +2,7 @@
 /* Condition Active: is a tree what Kueue enforces, and if not, what has to be done? */
 #include "core/trees/status_int.h"
 
-enum { NAMED = 10, REASON_MAX = 1024 };
+enum { NAMED = 10, REASON_MAX = 1024, REFUSAL_MAX = 4096 };
 
 static struct trees_condition is(const char *status, mk_str reason, mk_str message)
 {
@@ -79,7 +79,8 @@ static const char *advice(mk_str reason)
 static mk_str refused(struct arena *a, const struct trees_refusal *r)
 {
 	return arena_printf(a, "the API server refuses %.*s (%.*s): %.*s\n%s", STR_ARG(r->object),
-			    STR_ARG(word(r->reason)), STR_ARG(r->text), advice(r->reason));
+			    STR_ARG(word(r->reason)), STR_ARG(str_cut(r->text, REFUSAL_MAX)),
+			    advice(r->reason));
 }
 
 /* --- the condition ---------------------------------------------------------------------------- */

@@ -12,12 +12,20 @@ enum { LISTED = 10, REASONS_LISTED = 20, MESSAGE_MAX = 512 };
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-bool trees_lines_room(struct trees_lines *l)
+/* Text of several lines: the first 'most', then how many more there are. */
+struct lines {
+	struct arena *a;
+	mk_str text;
+	size_t n, most;
+};
+
+/* Is there room for one more line, to be given to add_line? Counts it in any case. */
+static bool has_room(struct lines *l)
 {
 	return l->n++ < l->most;
 }
 
-void trees_line(struct trees_lines *l, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) add_line(struct lines *l, const char *fmt, ...)
 {
 	va_list ap;
 	mk_str line;
@@ -29,7 +37,7 @@ void trees_line(struct trees_lines *l, const char *fmt, ...)
 			       STR_ARG(line));
 }
 
-mk_str trees_lines_text(struct trees_lines *l)
+static mk_str text_of(struct lines *l)
 {
 	if (l->n <= l->most) {
 		return l->text;
@@ -37,12 +45,12 @@ mk_str trees_lines_text(struct trees_lines *l)
 	return arena_printf(l->a, "%.*s\nand %zu more", STR_ARG(l->text), l->n - l->most);
 }
 
-static void add_faults(struct trees_lines *l, const struct api_faults *faults)
+static void add_faults(struct lines *l, const struct api_faults *faults)
 {
 	for (size_t i = 0; i < faults->n; i++) {
-		if (trees_lines_room(l)) {
-			trees_line(l, "%.*s: %.*s", STR_ARG(faults->p[i].path),
-				   STR_ARG(faults->p[i].text));
+		if (has_room(l)) {
+			add_line(l, "%.*s: %.*s", STR_ARG(faults->p[i].path),
+				 STR_ARG(faults->p[i].text));
 		}
 	}
 }
@@ -73,7 +81,7 @@ static void judge_accepted(struct arena *a, const struct trees_judged *j, struct
 static void judge_expressible(struct arena *a, const struct trees_judged *j,
 			      struct trees_condition *c)
 {
-	struct trees_lines l = {.a = a, .most = REASONS_LISTED};
+	struct lines l = {.a = a, .most = REASONS_LISTED};
 
 	c->type = "Expressible";
 	if (!j->compiled) {
@@ -87,7 +95,7 @@ static void judge_expressible(struct arena *a, const struct trees_judged *j,
 		add_faults(&l, &j->compiled->reasons);
 		c->status = NO;
 		c->reason = STR("NotExpressible");
-		c->message = trees_lines_text(&l);
+		c->message = text_of(&l);
 		return;
 	}
 	add_faults(&l, &j->compiled->notes);
@@ -96,7 +104,7 @@ static void judge_expressible(struct arena *a, const struct trees_judged *j,
 	c->message = STR("Kueue enforces each minimum, maximum and reserve of the tree");
 	if (l.n > 0) {
 		c->message = arena_printf(a, "%.*s; what it decides in its own way:\n%.*s",
-					  STR_ARG(c->message), STR_ARG(trees_lines_text(&l)));
+					  STR_ARG(c->message), STR_ARG(text_of(&l)));
 	}
 }
 
@@ -112,7 +120,7 @@ static void degraded_by(struct trees_condition *c, mk_str reason)
 }
 
 static void find_missing_flavors(const struct trees_judged *j, struct trees_condition *c,
-				 struct trees_lines *l)
+				 struct lines *l)
 {
 	const struct quota_desc *d = &j->model->desc;
 
@@ -122,18 +130,18 @@ static void find_missing_flavors(const struct trees_judged *j, struct trees_cond
 			continue;
 		}
 		degraded_by(c, STR("FlavorNotFound"));
-		if (trees_lines_room(l)) {
-			trees_line(l,
-				   "flavor \"%.*s\": there is no such ResourceFlavor, so no "
-				   "workload gets it",
-				   STR_ARG(d->frs[f].flavor));
+		if (has_room(l)) {
+			add_line(l,
+				 "flavor \"%.*s\": there is no such ResourceFlavor, so no "
+				 "workload gets it",
+				 STR_ARG(d->frs[f].flavor));
 		}
 	}
 }
 
 /* Minima that are less than they were written: their parent has not so much. */
 static void find_scaled(struct arena *a, const struct trees_judged *j, const struct trees_usage *u,
-			struct trees_condition *c, struct trees_lines *l)
+			struct trees_condition *c, struct lines *l)
 {
 	for (size_t node = 0; quota_scaled(j->q) && node < u->n; node++) {
 		const struct quota_node *d = &j->model->desc.nodes[u->desc[node]];
@@ -146,16 +154,15 @@ static void find_scaled(struct arena *a, const struct trees_judged *j, const str
 				continue;
 			}
 			degraded_by(c, STR("MinimaScaled"));
-			if (trees_lines_room(l)) {
-				trees_line(l,
-					   "queue \"%.*s\": %.*s in flavor %.*s: minimum %.*s "
-					   "became %.*s, because the minima add up to more than "
-					   "their parent has",
-					   STR_ARG(d->name),
-					   STR_ARG(j->model->desc.frs[f].resource),
-					   STR_ARG(j->model->desc.frs[f].flavor),
-					   STR_ARG(shown(a, j, f, d->min[i].nominal)),
-					   STR_ARG(shown(a, j, f, cell->nominal)));
+			if (has_room(l)) {
+				add_line(l,
+					 "queue \"%.*s\": %.*s in flavor %.*s: minimum %.*s "
+					 "became %.*s, because the minima add up to more than "
+					 "their parent has",
+					 STR_ARG(d->name), STR_ARG(j->model->desc.frs[f].resource),
+					 STR_ARG(j->model->desc.frs[f].flavor),
+					 STR_ARG(shown(a, j, f, d->min[i].nominal)),
+					 STR_ARG(shown(a, j, f, cell->nominal)));
 			}
 		}
 	}
@@ -163,7 +170,7 @@ static void find_scaled(struct arena *a, const struct trees_judged *j, const str
 
 /* Leaves that Kueue does not admit to. One that its owner stopped is as it shall be. */
 static void find_inactive(const struct trees_judged *j, const struct trees_usage *u,
-			  struct trees_condition *c, struct trees_lines *l)
+			  struct trees_condition *c, struct lines *l)
 {
 	for (size_t node = 0; node < u->n; node++) {
 		const struct api_queue *queue = j->model->places[u->desc[node]]->queue;
@@ -179,11 +186,11 @@ static void find_inactive(const struct trees_judged *j, const struct trees_usage
 			continue;
 		}
 		degraded_by(c, STR("QueueInactive"));
-		if (trees_lines_room(l)) {
-			trees_line(l, "ClusterQueue \"%.*s\" is not active: %.*s",
-				   STR_ARG(queue->name),
-				   STR_ARG(str_cut(json_str(json_get(active, "message")),
-						   MESSAGE_MAX)));
+		if (has_room(l)) {
+			add_line(l, "ClusterQueue \"%.*s\" is not active: %.*s",
+				 STR_ARG(queue->name),
+				 STR_ARG(str_cut(json_str(json_get(active, "message")),
+						 MESSAGE_MAX)));
 		}
 	}
 }
@@ -191,7 +198,7 @@ static void find_inactive(const struct trees_judged *j, const struct trees_usage
 static void judge_degraded(struct arena *a, const struct trees_judged *j,
 			   const struct trees_usage *u, struct trees_condition *c)
 {
-	struct trees_lines l = {.a = a, .most = LISTED};
+	struct lines l = {.a = a, .most = LISTED};
 	size_t unweighted = quota_unweighted(j->q);
 
 	*c = (struct trees_condition){"Degraded", NO, STR("AsWritten"),
@@ -204,23 +211,23 @@ static void judge_degraded(struct arena *a, const struct trees_judged *j,
 	find_scaled(a, j, u, c, &l);
 	if (unweighted != QUOTA_NONE) {
 		degraded_by(c, STR("EqualShares"));
-		if (trees_lines_room(&l)) {
-			trees_line(&l,
-				   "queue \"%.*s\": policy capacity, but its children have "
-				   "neither minWeight nor amounts: each has an equal part",
-				   STR_ARG(trees_node_name(j, u, unweighted)));
+		if (has_room(&l)) {
+			add_line(&l,
+				 "queue \"%.*s\": policy capacity, but its children have "
+				 "neither minWeight nor amounts: each has an equal part",
+				 STR_ARG(trees_node_name(j, u, unweighted)));
 		}
 	}
 	find_inactive(j, u, c, &l);
 	if (l.n > 0) {
-		c->message = trees_lines_text(&l);
+		c->message = text_of(&l);
 	}
 }
 
 /* --- OverLimit -------------------------------------------------------------------------------- */
 
 static void over_line(struct arena *a, const struct trees_judged *j, const struct trees_usage *u,
-		      size_t node, size_t f, struct trees_lines *l)
+		      size_t node, size_t f, struct lines *l)
 {
 	const struct trees_cell *cell = trees_cell(u, node, f);
 	const struct quota_fr *fr = &j->model->desc.frs[f];
@@ -229,39 +236,38 @@ static void over_line(struct arena *a, const struct trees_judged *j, const struc
 	if (cell->hold > cell->use) {
 		held = arena_printf(a, ", with reserves %.*s", STR_ARG(shown(a, j, f, cell->hold)));
 	}
-	trees_line(
-		l,
-		"queue \"%.*s\" (level %zu of %zu): %.*s in flavor %.*s: used %.*s%.*s, max %.*s",
-		STR_ARG(trees_node_name(j, u, node)), quota_node_at(j->q, node).level,
-		trees_depth(j), STR_ARG(fr->resource), STR_ARG(fr->flavor),
-		STR_ARG(shown(a, j, f, cell->use)), STR_ARG(held),
-		STR_ARG(shown(a, j, f, cell->max)));
+	add_line(l,
+		 "queue \"%.*s\" (level %zu of %zu): %.*s in flavor %.*s: used %.*s%.*s, max %.*s",
+		 STR_ARG(trees_node_name(j, u, node)), quota_node_at(j->q, node).level,
+		 trees_depth(j), STR_ARG(fr->resource), STR_ARG(fr->flavor),
+		 STR_ARG(shown(a, j, f, cell->use)), STR_ARG(held),
+		 STR_ARG(shown(a, j, f, cell->max)));
 }
 
 static void judge_over_limit(struct arena *a, const struct trees_judged *j,
 			     const struct trees_usage *u, struct trees_condition *c)
 {
-	struct trees_lines l = {.a = a, .most = LISTED};
+	struct lines l = {.a = a, .most = LISTED};
 
 	for (size_t node = 0; node < u->n; node++) {
 		for (size_t f = 0; f < u->n_frs; f++) {
 			const struct trees_cell *cell = trees_cell(u, node, f);
 
-			if (cell->hold > cell->max && trees_lines_room(&l)) {
+			if (cell->hold > cell->max && has_room(&l)) {
 				over_line(a, j, u, node, f, &l);
 			}
 		}
 	}
 	for (size_t i = 0; i < u->n_strays; i++) {
-		if (trees_lines_room(&l) && i < TREES_STRAYS) {
+		if (has_room(&l) && i < TREES_STRAYS) {
 			const struct trees_stray *s = &u->strays[i];
 
-			trees_line(&l,
-				   "queue \"%.*s\": %.*s in flavor %.*s: used %.*s, and the "
-				   "tree does not have it",
-				   STR_ARG(trees_node_name(j, u, s->node)), STR_ARG(s->resource),
-				   STR_ARG(s->flavor),
-				   STR_ARG(api_amount_shown(a, s->use, s->resource)));
+			add_line(&l,
+				 "queue \"%.*s\": %.*s in flavor %.*s: used %.*s, and the "
+				 "tree does not have it",
+				 STR_ARG(trees_node_name(j, u, s->node)), STR_ARG(s->resource),
+				 STR_ARG(s->flavor),
+				 STR_ARG(api_amount_shown(a, s->use, s->resource)));
 		}
 	}
 	*c = (struct trees_condition){"OverLimit", NO, STR("WithinLimits"),
@@ -269,7 +275,7 @@ static void judge_over_limit(struct arena *a, const struct trees_judged *j,
 	if (l.n > 0) {
 		c->status = YES;
 		c->reason = STR("OverLimit");
-		c->message = trees_lines_text(&l);
+		c->message = text_of(&l);
 	}
 }
 

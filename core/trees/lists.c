@@ -16,7 +16,7 @@ enum {
 	LENDERS = 3, /* of a queue and pair, besides the parent */
 	SUM_BYTES = 20 * 1024,
 	ELASTIC_BYTES = 10 * 1024,
-	QUEUE_BYTES = 96 * 1024,
+	QUEUE_BYTES = 80 * 1024,
 };
 
 struct lists {

@@ -84,18 +84,4 @@ struct trees_condition trees_active(struct arena *a, const struct trees_judged *
 void trees_lists(struct arena *a, const struct trees_judged *j, const struct trees_usage *u,
 		 struct json *status);
 
-/* Text of several lines: the first 'most', then how many more there are. */
-struct trees_lines {
-	struct arena *a;
-	mk_str text;
-	size_t n, most;
-};
-
-/* Is there room for one more line, to be given to trees_line? Counts it in any case. */
-bool trees_lines_room(struct trees_lines *l);
-/* Appends a line. */
-void trees_line(struct trees_lines *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* All of it. */
-mk_str trees_lines_text(struct trees_lines *l);
-
 #endif

@@ -66,13 +66,18 @@ becomes clusterquotatree.kueue.x-k8s.io/lab "a sample with amounts is accepted" 
 	k bare apply -f "$samples/resources.yaml" -o name
 is "$(k bare get cqt -o name | wc -l | tr -d ' ')" 2 "cqt is the short name"
 is "$(k bare get cqt company -o 'jsonpath={.spec.enforcement} {.spec.fairShare} {.spec.overLimitPolicy} {.spec.deletionPolicy}')" \
-	"Engine Dominant Drain Orphan" "defaults are set"
+	" Dominant Drain Orphan" "defaults are set; the configuration says what is enforced"
 is "$(k bare get cqt lab -o 'jsonpath={.spec.hierarchies.lab.weightedQuotas[0].minResources[0].resources[0]}')" \
 	'{"lendingLimit":50,"name":"cpu","nominalQuota":60}' "no field is lost"
-k bare patch cqt lab --subresource=status --type=merge -p '{"status":{"nodeCount":3,"conditions":[{
-	"type":"Active","status":"True","reason":"Ready","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}' \
-	>/dev/null
-is "$(k bare get cqt lab --no-headers | awk '{ print $2, $3 }')" "3 True" "status is a subresource and shown in a list"
+# What the controller writes, as it writes it.
+k bare apply --server-side --subresource=status --validate=strict --field-manager=multikueue-quotatrees-status \
+	-f "$here/tree_status.json" >"$WORK/out" 2>&1
+ok $? "the schema takes the status of a tree" || diag "$(cat "$WORK/out")"
+jq -S .status "$here/tree_status.json" >"$WORK/sent"
+k bare get cqt company -o json | jq -S .status | diff "$WORK/sent" - >"$WORK/changes"
+ok $? "and keeps all of it" || diag "$(cat "$WORK/changes")"
+is "$(k bare get cqt company --no-headers | awk '{ print $1, $2, $3, $4, $5, $6, $7, $8 }')" \
+	"company Compile True Ready True False 4 7" "which a list shows"
 
 tree '{r: {weightedQuotas: [{name: a}]}}' 'hierachies: {r: {weightedQuotas: [{name: a}]}}'
 refused "V1: both spellings" 'use either hierarchies or hierachies, not both'

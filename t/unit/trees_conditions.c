@@ -154,6 +154,7 @@ static void active(void)
 static void refusals(void)
 {
 	struct scene s;
+	char text[20000];
 	struct trees_refusal r = {
 		STR("t"), STR("ClusterQueue/a"), STR("Conflict"),
 		STR("Apply failed with 1 conflict: conflict with \"kubectl\": .spec.cohortName")};
@@ -177,6 +178,9 @@ static void refusals(void)
 	       "a reason is a word");
 	r.reason = STR("");
 	starts(&s, "Active", "False Refused", "an empty one, too");
+	memset(text, 'x', sizeof(text));
+	r.text = (mk_str){text, sizeof(text)};
+	ok(scene_condition(&s, scene_status(&s), "Active").n < 5000, "a long text is cut");
 	scene_close(&s);
 }
 
