@@ -194,6 +194,33 @@ static void find_mode(struct trees_work *w, struct trees_unit *u)
 	u->judged.mode = word.n == 0 || str_is(word, "Compile") ? w->in->mode : TREES_OBSERVE;
 }
 
+/*
+ * ElasticQuotas are not watched: a flavor that one caps would count as empty, and all that has
+ * quota of it would lose it.
+ */
+static void refuse_elastic(struct trees_work *w, struct trees_unit *u, const struct api_model *m)
+{
+	for (size_t i = 0; i < w->set->n_flavors; i++) {
+		const struct api_flavor *f = w->set->flavors[i];
+		mk_str text;
+
+		for (size_t k = 0; f->elastic.set && k < m->desc.n_frs; k++) {
+			if (!str_eq(m->desc.frs[k].flavor, f->name)) {
+				continue;
+			}
+			text = arena_printf(w->a,
+					    "flavor %.*s has a relatedElasticQuota (%.*s), which "
+					    "the controller does not read: say the total in "
+					    "resourceGroup, and take the reference away",
+					    STR_ARG(f->name), STR_ARG(f->elastic.v));
+			trees_refuse(w, u,
+				     arena_printf(w->a, "ResourceFlavor/%.*s", STR_ARG(f->name)),
+				     "RelatedElasticQuota", text.p != NULL ? text.p : "");
+			return;
+		}
+	}
+}
+
 static enum mk_code judge(struct trees_work *w, const struct api_model *m, struct mk_err *err)
 {
 	struct trees_unit *u = trees_unit(w, !m->tree, m->name);
@@ -221,6 +248,7 @@ static enum mk_code judge(struct trees_work *w, const struct api_model *m, struc
 	if (u->judged.mode != TREES_COMPILE || u->deleted) {
 		return ERR_OK;
 	}
+	refuse_elastic(w, u, m);
 	code = compile_tree(w->a, m, q, &u->compiled, err);
 	u->judged.compiled = &u->compiled;
 	u->active = u->compiled.reasons.n == 0;

@@ -171,6 +171,20 @@ static void local_queues_stop_nothing(void)
 	arena_done(&a);
 }
 
+static void elastic_quotas(void)
+{
+	begin(small);
+	ok(run_to_end(&s), "a tree is made");
+	put("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f, "
+	    "annotations: {kueue.x-k8s.io/related-elastic-quota: ns/e}}\n");
+	is_str(next_text(&s, true),
+	       "status ClusterQuotaTree/t RelatedElasticQuota ResourceFlavor/f: flavor f has a "
+	       "relatedElasticQuota (ns/e), which the controller does not read: say the total in "
+	       "resourceGroup, and take the reference away\n",
+	       "a flavor that an ElasticQuota caps is not taken for empty: quotas stay");
+	arena_done(&a);
+}
+
 static void hostile_objects(void)
 {
 	const char *text;
@@ -461,6 +475,7 @@ int main(void)
 	wrong_trees();
 	a_queue_with_a_cohort();
 	local_queues_stop_nothing();
+	elastic_quotas();
 	hostile_objects();
 	names_that_meet();
 	modes();
