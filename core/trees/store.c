@@ -155,9 +155,14 @@ static void keep_annotations(struct arena *a, struct json *meta, const struct js
 static mk_str without_rest(struct arena *a, enum api_kind kind, const struct json *obj,
 			   size_t *ret_same_n)
 {
-	static const char *const names[] = {
-		"name",       "namespace",        "uid", "generation", "labels",
-		"finalizers", "deletionTimestamp"};
+	static const char *const names[] = {"name",
+					    "namespace",
+					    "uid",
+					    "generation",
+					    "labels",
+					    "finalizers",
+					    "creationTimestamp",
+					    "deletionTimestamp"};
 	const struct json *from = json_get(obj, "metadata");
 	const struct json *rv = json_get(from, "resourceVersion");
 	struct json *meta = json_new_obj(a);

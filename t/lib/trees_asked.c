@@ -4,7 +4,8 @@
 
 #include "t/lib/tap.h"
 
-static const enum api_kind five[] = {API_QUEUE, API_TREE, API_LQ, API_FLAVOR, API_COHORT};
+static const enum api_kind six[] = {API_QUEUE, API_TREE,   API_STATUS,
+				    API_LQ,    API_FLAVOR, API_COHORT};
 
 mk_str asked_text(struct arena *a, const struct asked *q)
 {
@@ -84,15 +85,15 @@ struct trees_store *asked_store(struct arena *a, const struct json *docs)
 	struct json_iter it = json_iter(docs);
 	uint64_t rv = 0;
 
-	for (size_t i = 0; i < 5; i++) {
-		trees_store_list(s, five[i]);
+	for (size_t i = 0; i < 6; i++) {
+		trees_store_list(s, six[i]);
 	}
 	while (json_next(&it)) {
 		trees_store_put(s, asked_kind(it.val), json_str_at(it.val, "/metadata/namespace"),
 				json_str_at(it.val, "/metadata/name"), ++rv, json_write(a, it.val));
 	}
-	for (size_t i = 0; i < 5; i++) {
-		trees_store_listed(s, five[i]);
+	for (size_t i = 0; i < 6; i++) {
+		trees_store_listed(s, six[i]);
 	}
 	return s;
 }

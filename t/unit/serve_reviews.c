@@ -340,12 +340,13 @@ static void test_apart(SSL_CTX *ctx)
 /* Queue trees: another path, only where there is a store. */
 static void test_trees(SSL_CTX *ctx)
 {
-	static const enum api_kind kinds[] = {API_QUEUE, API_TREE, API_LQ, API_FLAVOR, API_COHORT};
+	static const enum api_kind kinds[] = {API_QUEUE, API_TREE,   API_STATUS,
+					      API_LQ,    API_FLAVOR, API_COHORT};
 	char out[2048];
 
 	is_int(post_to(ctx, "/validate", TREE, strlen(TREE), out), 503,
 	       "nothing is said of trees before they are known");
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		trees_store_unserved(trees, kinds[i]);
 	}
 	is_int(post_to(ctx, "/validate", TREE, strlen(TREE), out), 200, "then they are judged");

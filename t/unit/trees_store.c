@@ -157,6 +157,7 @@ static void left_out(void)
 	       "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"spec\":{},"
 	       "\"status\":{\"pendingWorkloads\":2},\"metadata\":{\"name\":\"b\",\"uid\":\"u\","
 	       "\"generation\":3,\"labels\":{\"l\":\"1\"},\"finalizers\":[\"f\"],"
+	       "\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
 	       "\"deletionTimestamp\":\"2026-01-02T00:00:00Z\",\"annotations\":{\"k\":\"v\"},"
 	       "\"resourceVersion\":\"5\"}}",
 	       "... with what passes read of a ClusterQueue");
