@@ -96,15 +96,15 @@ static void look_again(struct trees_thread *t, int64_t ms)
 struct outcome {
 	struct arena *a;
 	const struct trees_plan *plan;
-	bool *is_held; /* by write: one of its tree before it was not carried out */
+	bool *is_held; /* by write: one of its tree was not carried out */
 	size_t n_written;
 	bool ended; /* the API server does not answer, or we are to end */
 };
 
-static void hold_rest(struct outcome *x, size_t from)
+static void hold_tree(struct outcome *x, mk_str tree)
 {
-	for (size_t i = from; i < x->plan->n; i++) {
-		if (str_eq(x->plan->writes[i].tree, x->plan->writes[from].tree)) {
+	for (size_t i = 0; i < x->plan->n; i++) {
+		if (str_eq(x->plan->writes[i].tree, tree)) {
 			x->is_held[i] = true;
 		}
 	}
@@ -176,7 +176,7 @@ static void carry_out(struct trees_thread *t, struct outcome *x, size_t i)
 		break;
 	case TREES_REFUSED:
 		refused(t, w, &answer);
-		hold_rest(x, i);
+		hold_tree(x, w->tree);
 		break;
 	case TREES_LATER:
 		later(t, w, &answer);

@@ -360,6 +360,9 @@ static bool within(const struct json *want, const struct json *have)
 {
 	struct json_iter it = json_iter(want);
 
+	if (!want) {
+		return true;
+	}
 	if (json_type(want) != JSON_OBJ || json_type(have) != JSON_OBJ) {
 		return json_equal(want, have);
 	}

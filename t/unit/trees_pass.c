@@ -76,7 +76,7 @@ static void adopted_queues(void)
 	const char *text;
 
 	begin(small);
-	put(QUEUE("a", "", "namespaceSelector: {}"));
+	put(QUEUE("a", ", labels: {owner: x}", "namespaceSelector: {}"));
 	ok(run_to_end(&s), "a tree with a queue that is there is made");
 	is_str(json_write(&a, json_get(the_thing(&s, STR("ClusterQueue/a"))->ours, "spec")).p,
 	       "{\"cohortName\":\"t.r\",\"fairSharing\":{\"weight\":\"60\"},"
@@ -84,7 +84,8 @@ static void adopted_queues(void)
 	       "[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":"
 	       "[{\"name\":\"cpu\",\"nominalQuota\":\"6\",\"borrowingLimit\":\"2\"}]}]}]}",
 	       "of an adopted queue only what the tree decides is written");
-	is_str(field("ClusterQueue/a", "/metadata/labels").p, "none", "it gets no label");
+	is_str(field("ClusterQueue/a", "/metadata/labels").p, "{\"owner\":\"x\"}",
+	       "it gets no label, and keeps its own");
 	put(TREE("t", "", "", PAIR("r", "b", "a")));
 	forget_thing(&s, the_thing(&s, STR("ClusterQueue/a")));
 	put(QUEUE("a", "", "namespaceSelector: {}"));
