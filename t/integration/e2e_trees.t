@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The controller of queue trees on a simulated manager: a ClusterQuotaTree becomes Cohorts and
 # ClusterQueues, a change writes decreases first, kill -9 at any time loses nothing, what is in no
-# tree is not touched. t/real/trees.t shows the same beside a real Kueue.
+# tree is not touched. t/real/trees_guide.t walks beside a real Kueue.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the thread of queue trees remembers between passes, and what it shows as metrics. The thread
- * itself: t/integration/e2e_trees.t and t/real/trees.t.
+ * itself: t/integration/e2e_trees.t and t/real/trees_guide.t.
  */
 #include "core/daemon/trees_gauges.h"
 #include "core/daemon/trees_memo.h"
