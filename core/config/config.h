@@ -86,9 +86,10 @@ struct config_budgets {
 /* Of formerOrigins, and of formerManagers. */
 enum { CONFIG_MAX_FORMER = 16 };
 
-/* multiKueue */
+/* quotaTrees.mode */
 enum config_trees { CONFIG_TREES_OFF, CONFIG_TREES_OBSERVE, CONFIG_TREES_COMPILE };
 
+/* multiKueue */
 struct config_multikueue {
 	int64_t gc_interval_ms; /* 0 = no garbage collection */
 	mk_str origin;
@@ -114,8 +115,8 @@ struct config_multikueue {
 	bool worker_lost_keep; /* lostWorkerPolicy is Keep: workerLostTimeout does not count */
 	int64_t worker_memory; /* bytes that what is known of one worker may take; 0 = no limit */
 	int kueue_minor; /* of kueueVersion: 19 is Kueue 0.19, whose gates and defaults count */
-	enum config_trees quota_trees; /* quotaTrees.mode */
-	bool kueue_named;              /* it was configured; else it is CONFIG_KUEUE_TESTED */
+	enum config_trees quota_trees;
+	bool kueue_named; /* it was configured; else it is CONFIG_KUEUE_TESTED */
 };
 
 struct config_leader_election {

@@ -223,7 +223,7 @@ static const struct config_field aggregated_fields[] = {
 SCHEMA(aggregated, "Visibility", aggregated_fields);
 
 static const struct config_field quota_trees_fields[] = {
-	PLAIN("mode", CT_STR),
+	PLAIN("mode", CT_WORD),
 };
 SCHEMA(quota_trees, "QuotaTrees", quota_trees_fields);
 

@@ -8,6 +8,7 @@
 
 enum config_type {
 	CT_STR,
+	CT_WORD, /* a string; false stands for "Off", as YAML reads that word without quotes */
 	CT_BOOL,
 	CT_INT,
 	CT_INT32,

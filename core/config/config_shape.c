@@ -56,6 +56,7 @@ static const char *go_type(struct arena *a, const struct config_field *f, bool v
 			       ? "map[string]map[string]interface {}"
 			       : arena_printf(a, "map[string]%s", elem_word(f->elem)).p;
 	case CT_STR:
+	case CT_WORD:
 	case CT_DURATION:
 	case CT_QUANTITY:
 		break;
@@ -87,6 +88,7 @@ static const char *wanted(enum config_type t)
 	case CT_LIST:
 		return "a list";
 	case CT_STR:
+	case CT_WORD:
 		break;
 	}
 	return "a string";
@@ -147,6 +149,8 @@ static bool fits(const struct json *v, enum config_type t)
 	case CT_STR:
 	case CT_DURATION:
 		return json_type(v) == JSON_STR;
+	case CT_WORD:
+		return json_type(v) == JSON_STR || (json_type(v) == JSON_BOOL && !json_bool(v));
 	case CT_BOOL:
 		return json_type(v) == JSON_BOOL;
 	case CT_INT:

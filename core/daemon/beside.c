@@ -112,20 +112,6 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-/* Signals belong to the main loop: this thread is made with them blocked. */
-static bool start_thread(struct beside *b)
-{
-	sigset_t all, before;
-
-	signals_of_threads(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) {
-		return false;
-	}
-	b->joinable = pthread_create(&b->thread, NULL, run, b) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return b->joinable;
-}
-
 static enum mk_code begin(struct beside *b, const struct endpoint *e, const char *user_agent,
 			  bool tls13, struct mk_err *err)
 {
@@ -134,8 +120,8 @@ static enum mk_code begin(struct beside *b, const struct endpoint *e, const char
 		return ERR_INVALID;
 	}
 	b->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	return b->stop_fd >= 0 && start_thread(b) ? ERR_OK
-						  : err_set(err, ERR_UNAVAILABLE, "no thread");
+	b->joinable = b->stop_fd >= 0 && signals_start_thread(&b->thread, run, b);
+	return b->joinable ? ERR_OK : err_set(err, ERR_UNAVAILABLE, "no thread");
 }
 
 struct beside *beside_start(const struct config_multikueue *c, const struct endpoint *e,

@@ -220,21 +220,6 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-/* Signals belong to the main loop: this thread is made with them blocked. */
-static bool start_thread(struct lease_thread *t)
-{
-	sigset_t all;
-	sigset_t before;
-
-	signals_of_threads(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) {
-		return false;
-	}
-	t->joinable = pthread_create(&t->thread, NULL, run, t) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return t->joinable;
-}
-
 struct lease_thread *lease_thread_start(const struct lease_thread_options *o, struct mk_err *err)
 {
 	struct lease_thread *t = mk_calloc(1, sizeof(*t));
@@ -256,7 +241,8 @@ struct lease_thread *lease_thread_start(const struct lease_thread_options *o, st
 		return NULL;
 	}
 	t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (t->wake_fd < 0 || !start_thread(t)) {
+	t->joinable = t->wake_fd >= 0 && signals_start_thread(&t->thread, run, t);
+	if (!t->joinable) {
 		err_set(err, ERR_UNAVAILABLE, "cannot start the lease thread");
 		lease_thread_free(t);
 		return NULL;

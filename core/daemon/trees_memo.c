@@ -3,6 +3,7 @@
 #include "core/daemon/trees_memo.h"
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 
 enum {
 	STATUS_MS = 5000,
@@ -112,9 +113,7 @@ bool trees_memo_refused(struct trees_memo *m, const struct trees_write *w, mk_st
 		.object = arena_printf(a, "%s/%.*s", api_kind_name(w->kind), STR_ARG(w->name)),
 		.reason = arena_dup(a, str_cut(reason, TEXT_MAX)),
 		.text = arena_dup(a, str_cut(text, TEXT_MAX))};
-	t->step_ms = t->step_ms == 0                ? STEP_MS
-		     : t->step_ms * 2 < STEP_MAX_MS ? t->step_ms * 2
-						    : STEP_MAX_MS;
+	t->step_ms = t->step_ms == 0 ? STEP_MS : backoff_ms(t->step_ms, 1, STEP_MAX_MS);
 	t->due_ms = mono_ms + t->step_ms;
 	t->refused = !arena_failed(a);
 	t->generation = -1; /* that of the next pass */
@@ -125,8 +124,7 @@ bool trees_memo_refused(struct trees_memo *m, const struct trees_write *w, mk_st
 static bool is_changed(struct memo *t, const struct json *tree)
 {
 	int64_t generation = json_int(json_at(tree, "/metadata/generation"), 0);
-	mk_str word = json_str(json_get(json_at(tree, "/metadata/annotations"), TREES_TAKE_OVER));
-	bool takes_over = str_is(word, "true");
+	bool takes_over = trees_takes_over(tree);
 	bool changed =
 		t->generation >= 0 && (t->generation != generation || t->takes_over != takes_over);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/signals.h"
@@ -56,15 +57,10 @@ struct trees_thread {
 /* Has Kueue taken in this ClusterQueue as it is? */
 static bool is_seen(const struct json *o)
 {
-	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
+	const struct json *active = json_find(json_at(o, "/status/conditions"), "type", "Active");
 	int64_t generation = json_int(json_at(o, "/metadata/generation"), 0);
 
-	while (json_next(&it)) {
-		if (str_is(json_str(json_get(it.val, "type")), "Active")) {
-			return json_int(json_get(it.val, "observedGeneration"), 0) >= generation;
-		}
-	}
-	return false;
+	return active && json_int(json_get(active, "observedGeneration"), 0) >= generation;
 }
 
 /*
@@ -101,22 +97,16 @@ struct outcome {
 	bool ended; /* the API server does not answer, or we are to end */
 };
 
-static void hold_tree(struct outcome *x, mk_str tree)
+/*
+ * What follows of the tree waits. Its statuses alone: the status of a tree that was just written is
+ * told when it is known what came of it.
+ */
+static void hold(struct outcome *x, mk_str tree, bool statuses_alone)
 {
 	for (size_t i = 0; i < x->plan->n; i++) {
-		if (str_eq(x->plan->writes[i].tree, tree)) {
-			x->is_held[i] = true;
-		}
-	}
-}
-
-/* The status of a tree that was just written is told when it is known what came of it. */
-static void hold_statuses(struct outcome *x, size_t from)
-{
-	for (size_t i = from; i < x->plan->n; i++) {
 		const struct trees_write *w = &x->plan->writes[i];
 
-		if (w->verb == TREES_STATUS && str_eq(w->tree, x->plan->writes[from].tree)) {
+		if (str_eq(w->tree, tree) && (!statuses_alone || w->verb == TREES_STATUS)) {
 			x->is_held[i] = true;
 		}
 	}
@@ -132,6 +122,7 @@ static void refused(struct trees_thread *t, const struct trees_write *w,
 	if (w->verb != TREES_STATUS) {
 		(void)trees_memo_refused(&t->memo, w, answer->reason, answer->text,
 					 clock_mono_ms());
+		look_again(t, clock_mono_ms()); /* the tree's status is to say so */
 	}
 }
 
@@ -140,9 +131,7 @@ static void later(struct trees_thread *t, const struct trees_write *w,
 {
 	int64_t wait;
 
-	t->retry_ms = t->retry_ms == 0                 ? RETRY_MS
-		      : t->retry_ms * 2 < RETRY_MAX_MS ? t->retry_ms * 2
-						       : RETRY_MAX_MS;
+	t->retry_ms = t->retry_ms == 0 ? RETRY_MS : backoff_ms(t->retry_ms, 1, RETRY_MAX_MS);
 	wait = answer->retry_after_ms > t->retry_ms ? answer->retry_after_ms : t->retry_ms;
 	t->not_before_ms = clock_mono_ms() + wait;
 	look_again(t, t->not_before_ms);
@@ -171,12 +160,12 @@ static void carry_out(struct trees_thread *t, struct outcome *x, size_t i)
 		if (w->verb != TREES_STATUS) {
 			x->n_written++;
 			t->written_ms = clock_mono_ms();
-			hold_statuses(x, i);
+			hold(x, w->tree, true);
 		}
 		break;
 	case TREES_REFUSED:
 		refused(t, w, &answer);
-		hold_tree(x, w->tree);
+		hold(x, w->tree, false);
 		break;
 	case TREES_LATER:
 		later(t, w, &answer);
@@ -371,20 +360,6 @@ struct trees_thread *trees_thread_new(const struct trees_thread_options *o, stru
 	return t;
 }
 
-/* Signals belong to the main loop: this thread is made with them blocked. */
-static bool start_thread(struct trees_thread *t)
-{
-	sigset_t all, before;
-
-	signals_of_threads(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) {
-		return false;
-	}
-	t->joinable = pthread_create(&t->thread, NULL, run, t) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return t->joinable;
-}
-
 enum mk_code trees_thread_start(struct trees_thread *t, const struct endpoint *e,
 				struct mk_err *err)
 {
@@ -397,7 +372,8 @@ enum mk_code trees_thread_start(struct trees_thread *t, const struct endpoint *e
 	t->send.kinds = t->o.kinds;
 	t->send.store = t->store;
 	t->send.stop = &t->stop;
-	return start_thread(t) ? ERR_OK : err_set(err, ERR_UNAVAILABLE, "no thread");
+	t->joinable = signals_start_thread(&t->thread, run, t);
+	return t->joinable ? ERR_OK : err_set(err, ERR_UNAVAILABLE, "no thread");
 }
 
 void trees_thread_event(struct trees_thread *t, const struct event *ev)

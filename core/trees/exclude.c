@@ -51,7 +51,7 @@ struct trees_unit *trees_unit_of(struct trees_work *w, const struct api_place *p
 			       : trees_unit(w, true, root_of(p));
 }
 
-static bool takes_over(const struct json *o)
+bool trees_takes_over(const struct json *o)
 {
 	return str_is(
 		json_str(json_getn(json_at(o, "/metadata/annotations"), STR(TREES_TAKE_OVER))),
@@ -67,7 +67,7 @@ static bool add_unit(struct trees_work *w, bool parents, mk_str name, const stru
 		.name = name,
 		.top = top,
 		.parents = parents,
-		.force = takes_over(top),
+		.force = trees_takes_over(top),
 		.deleted = !parents && json_at(top, "/metadata/deletionTimestamp") != NULL,
 	};
 	u->judged = (struct trees_judged){.live = parents ? NULL : top, .name = name};

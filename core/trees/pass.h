@@ -26,6 +26,8 @@
 #define TREES_FINALIZER "multikueued.io/quota-tree"
 /* Annotation on a ClusterQuotaTree, "true": fields that others own are taken over from them. */
 #define TREES_TAKE_OVER "multikueued.io/take-over"
+/* Has the object that annotation? */
+bool trees_takes_over(const struct json *o);
 
 enum trees_mode {
 	TREES_OBSERVE, /* status alone */

@@ -50,7 +50,8 @@ ok $? "... written by a field manager of its own"
 api mgr PUT $TREES/clusterquotatrees/org "$(tree 8 50 50 | jq -c --arg rv "$(api mgr GET $TREES/clusterquotatrees/org | jq -r .metadata.resourceVersion)" '.metadata.resourceVersion = $rv')" >/dev/null
 wait_for 60 has_nominal left 4
 ok $? "a change of the tree arrives"
-is "$(nominal right)" 4 "... in all queues"
+wait_for 60 has_nominal right 4
+ok $? "... in all queues"
 fleet_gauge() { [ "$(curl -sS "http://127.0.0.1:$MANAGER_PORT/metrics" | awk -v k="$1" '$1 == k { print $2 }')" = "$2" ]; }
 wait_for 20 fleet_gauge 'multikueue_quota_tree_nominal{tree="org",queue="left",flavor="default-flavor",resource="cpu"}' 4
 ok $? "... and in metrics"
@@ -84,4 +85,18 @@ is $made 4 "... is one write of each object, left, right, org and its Cohort, an
 api mgr GET $KUEUE/clusterqueues/cluster-queue | jq -e '.metadata.generation == 1 and
 	all(.metadata.managedFields[]?; .manager | startswith("multikueue-quotatrees") | not)' >/dev/null
 ok $? "a ClusterQueue in no tree was never touched"
+# --- another owner --------------------------------------------------------------------------------
+# active: STATUS REASON of the tree's condition, as far as it is of this generation
+active() {
+	api mgr GET $TREES/clusterquotatrees/org | jq -r '.metadata.generation as $g | .status.conditions[]? |
+		select(.type == "Active" and .observedGeneration == $g) | "\(.status) \(.reason) \(.message)"'
+}
+has_active() { active | grep -q -e "$1"; }
+api mgr PATCH $KUEUE/clusterqueues/left "$(spec clusterqueues left | jq -c '{spec: {resourceGroups: (.resourceGroups | .[0].flavors[0].resources[0].nominalQuota = "7")}}')" >/dev/null
+wait_for 60 has_active "^False .*ClusterQueue/left"
+ok $? "the API server refuses to take a field from another client: the tree says so" || diag "$(active)"
+is "$(nominal left)" 7 "... and the other's value stays"
+api mgr PATCH $TREES/clusterquotatrees/org '{"metadata":{"annotations":{"multikueued.io/take-over":"true"}}}' >/dev/null
+wait_for 60 has_nominal left 6 && wait_for 60 has_active ^True
+ok $? "... until the tree takes it over" || diag "$(active)"
 done_testing

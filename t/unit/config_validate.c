@@ -471,6 +471,8 @@ static void test_print(void)
 	       "origin: \"on\"\n"
 	       "integrations:\n  frameworks:\n  - batch/job\n  - pod\n",
 	       "... printed without them");
+	accepted(MK "  quotaTrees: {mode: Off}\n", "Off without quotes, which YAML reads as false");
+	ok(c.multikueue.quota_trees == CONFIG_TREES_OFF, "... is that word");
 	accepted("apiVersion: config.kueue.x-k8s.io/v1beta1\n", "v1beta1");
 	is_str(config_print_kueue(&a, &c).p,
 	       "apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\n",
