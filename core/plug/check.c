@@ -481,7 +481,7 @@ bool check_dispatcher(const struct plug *p, const struct mk_dispatcher *di, cons
 	if (!check_size(di->struct_size, offsetof(mk_dispatcher, config_schema), what, f)) {
 		return false;
 	}
-	const uint32_t known = MK_WANTS_FACTS;
+	const uint32_t known = MK_WANTS_FACTS | MK_WANTS_PLACES;
 
 	if (di->flags & ~known) {
 		findings_add(f, "%s: flags: expected bits of 0x%x, found 0x%x", what, known,

@@ -88,8 +88,9 @@ static mk_str verdict_text(struct arena *a, int v)
 	if (v == MK_E_INPUT || v == MK_E_RETRY) {
 		return v == MK_E_INPUT ? STR("E_INPUT") : STR("E_RETRY");
 	}
-	return arena_printf(a, "%s%s%s", v & MK_SET ? "SET" : "KEEP", v & MK_DEFER ? "|DEFER" : "",
-			    v & MK_EXHAUSTED ? "|EXHAUSTED" : "");
+	return arena_printf(a, "%s%s%s%s", v & MK_SET ? "SET" : "KEEP",
+			    v & MK_DEFER ? "|DEFER" : "", v & MK_EXHAUSTED ? "|EXHAUSTED" : "",
+			    v & MK_UNPLACEABLE ? "|UNPLACEABLE" : "");
 }
 
 static void add_said(struct situation *s, mk_str said)
@@ -380,8 +381,10 @@ static enum mk_code run_dispatcher(struct situation *s, struct mk_err *err)
 		.clusters = clusters,
 		.config = config,
 		.requests = json_get(s->env, "requests"),
+		.job = json_get(s->env, "job"),
 		.now_wall_ms = json_int(json_get(s->env, "now_ms"), 0),
 		.last_set_ms = json_int(json_get(s->env, "last_set_ms"), -1),
+		.reserved_ms = json_int(json_get(s->env, "reserved_ms"), -1),
 	};
 	mk_str inputs = text_of(s, q.workload, clusters, config);
 	struct mk_err fault;

@@ -12,7 +12,9 @@
  *                                evicted and no remote.json: no copy is left
  *   dispatchers  workload.json, clusters.json, config.json (optional)
  *                env.json        {"dispatcher":"ex.io/cheapest","now_ms":0,"last_set_ms":-1,
- *                                 "requests":[{"name":"cpu","amount":2000}]} (with MK_WANTS_FACTS)
+ *                                 "requests":[{"name":"cpu","amount":2000}], (with MK_WANTS_FACTS)
+ *                                 "job":{"kind":"batch/v1, Kind=Job"},    (with MK_WANTS_PLACES)
+ *                                 "reserved_ms":-1}
  *   both         expect.json     what must come out; no such file = just show it
  *
  * What comes out of an adapter, members only where they apply:

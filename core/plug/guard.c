@@ -296,10 +296,11 @@ static void check_pick(struct host_call *c, int verdict, const mk_pick *pick, ui
 		       const uint32_t *index, size_t n_clusters)
 {
 	if (verdict != MK_KEEP && verdict != MK_SET && verdict != (MK_KEEP | MK_EXHAUSTED) &&
-	    verdict != MK_E_INPUT && verdict != MK_E_RETRY) {
+	    verdict != (MK_KEEP | MK_UNPLACEABLE) && verdict != MK_E_INPUT &&
+	    verdict != MK_E_RETRY) {
 		host_fail(c,
-			  "verdict: expected MK_SET, MK_KEEP, MK_KEEP with MK_EXHAUSTED or an "
-			  "error, found %d",
+			  "verdict: expected MK_SET, MK_KEEP, MK_KEEP with MK_EXHAUSTED or "
+			  "MK_UNPLACEABLE, or an error, found %d",
 			  verdict);
 		return;
 	}
@@ -362,7 +363,9 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 			 .config = host_input(&c, made ? made : q->config),
 			 .now_ms = q->now_wall_ms,
 			 .last_set_ms = q->last_set_ms,
-			 .requests = host_input(&c, q->requests)};
+			 .requests = host_input(&c, q->requests),
+			 .job = host_input(&c, q->job),
+			 .reserved_ms = q->reserved_ms};
 	mk_pick pick = {
 		.struct_size = sizeof(pick), .cap = cap, .index = result.index, .wait_ms = -1};
 

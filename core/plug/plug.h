@@ -324,7 +324,8 @@ struct plug_question {
 	const struct json *workload, *clusters;
 	const struct json *config;   /* NULL = {} */
 	const struct json *requests; /* NULL = the dispatcher did not ask for facts */
-	int64_t now_wall_ms, last_set_ms;
+	const struct json *job;      /* NULL = it did not ask for places, or not known */
+	int64_t now_wall_ms, last_set_ms, reserved_ms;
 };
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plugin ABI of multikueued, major 1 minor 2: how a shared object says what it is.
+ * The plugin ABI of multikueued, major 1 minor 3: how a shared object says what it is.
  *
  * A plugin is a shared object that exports one symbol, the constant mk_plugin_entry. It names
  * factories by id; each factory lists constant descriptors: adapters (adapter.h: how a kind of job
@@ -22,7 +22,7 @@
  *     static const mk_factory *const factories[] = {&adapters, NULL};
  *     const mk_entry mk_plugin_entry = MK_ENTRY("io.ex.widget", "1.0.0", factories);
  *
- * Rules of change. 1.0 to 1.2 are frozen. A minor only appends: fields at the end of structs that
+ * Rules of change. 1.0 to 1.3 are frozen. A minor only appends: fields at the end of structs that
  * begin with struct_size, enum values, JSON members, factory ids; mk_str, mk_val, mk_call, mk_end,
  * mk_move, mk_sign and mk_scale stay as they are. A changed meaning is a new major with new factory
  * ids. Sizes, offsets and constants are pinned by sdk/abi.lock. Each released minor has a folder in
@@ -35,6 +35,8 @@
  *   1.1   mk_sign; mk_adapter.active and .of_run: which status holds an evicted job's quota, and
  *         what the host takes back of it when no copy is left
  *   1.2   mk_scale; mk_adapter.scale: how a job's size comes home when its worker decides it
+ *   1.3   MK_WANTS_PLACES, mk_dispatch.job and .reserved_ms, more members of clusters:
+ *         what placement goes by; MK_UNPLACEABLE; selector.h
  */
 #ifndef MULTIKUEUE_ABI_H
 #define MULTIKUEUE_ABI_H
@@ -48,7 +50,7 @@ extern "C" {
 /* 7f 'M' 'K' '1' in the memory of a little-endian machine. Since abi 1.0 */
 #define MK_MAGIC 0x314b4d7fu
 #define MK_ABI_MAJOR 1
-#define MK_ABI_MINOR 2
+#define MK_ABI_MINOR 3
 
 /* Pointer size and byte order of the machine that the plugin was compiled for. Since abi 1.0 */
 #define MK_LAYOUT \

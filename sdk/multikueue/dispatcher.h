@@ -29,7 +29,30 @@ extern "C" {
 enum { MK_WANTS_FACTS = 1u };
 
 /*
+ * mk_dispatcher.flags: asks what each cluster is as a place, and for the job. It costs no watch.
+ * Since abi 1.3
+ */
+enum { MK_WANTS_PLACES = 2u };
+
+/*
  * Inputs of nominate. Since abi 1.0
+ *
+ * With MK_WANTS_PLACES a cluster has these members (since abi 1.3); lists are in the order of
+ * names:
+ *
+ *     "labels": [{"name": "region", "value": "eu"}],      of the MultiKueueCluster
+ *     "annotations": [{"name": "cost", "value": "3"}],    of it, those of multikueued.io/, without
+ *                                  that prefix
+ *     "clone": {                   only while a clone of the Workload is there
+ *       "sinceMs": 1200,           how long it has been there, as far as this process knows
+ *       "quota": false,            Kueue there has reserved quota for it
+ *       "says": "couldn't assign flavors to pod set main: ..."},   why not, in Kueue's words, or ""
+ *     "ranMs": 60000,              only when this Workload's last run was there: so long ago
+ *     "group": 2,                  jobs of this job's group (its annotation or label
+ *                                  multikueued.io/group) that are, or were last, placed there
+ *     "running": 12,               our clones there that have quota
+ *     "failures": 1                how often a run there ended badly in the last ten minutes: the
+ *                                  worker was lost, evicted the Workload or refused the job
  *
  * With MK_WANTS_FACTS a cluster has one more member, when the queue that the Workload would wait in
  * there is known:
@@ -41,14 +64,24 @@ enum { MK_WANTS_FACTS = 1u };
  *         "name": "cq",              the ClusterQueue behind the Workload's LocalQueue
  *         "active": true,            it admits Workloads
  *         "pending": 3,              Workloads that wait in it, as its status says
+ *         "preempts": true,          it may evict others for a Workload (since abi 1.3)
+ *         "elderMs": 0,              how long the Workload of ours has waited that waits in it for
+ *                                    longest, has been given quota on the manager before this one
+ *                                    and has no lower priority; 0: there is none (since abi 1.3)
+ *         "assumed": [               what Workloads of ours ask for that were placed there and that
+ *                                    "free" does not show yet (since abi 1.3)
+ *           {"name": "cpu", "amount": 1500}],
  *         "flavors": [               in its order; flavors of one group share their resources
  *           {"name": "spot", "group": 0,
  *            "free": [{"name": "cpu", "amount": 3500},
- *                     {"name": "memory", "amount": 12884901888}]}]}}
+ *                     {"name": "memory", "amount": 12884901888}],
+ *            "borrow": [...],        what it could have beyond "free" now, of its cohort
+ *            "most": [...]}]}}       what it could have with its cohort empty: nominal quota and
+ *                                    what may be borrowed (both since abi 1.3)
  *
  * Amounts are integers: cpu in thousandths, everything else in whole units, as in 'requests'.
  * "free" is nominal quota less what is reserved and is negative when the queue borrows; what it
- * could borrow does not count. More members may follow in any minor.
+ * could borrow does not count there. More members may follow in any minor.
  */
 typedef struct mk_dispatch {
 	uint32_t struct_size, flags; /* flags 0 in minor 0 */
@@ -69,6 +102,17 @@ typedef struct mk_dispatch {
 	 * ask MK_HAS
 	 */
 	mk_val requests;
+	/*
+	 * With MK_WANTS_PLACES: the job that the Workload is for, {"kind": "batch/v1, Kind=Job",
+	 * "name": "a", "labels": [{"name": "team", "value": "x"}], "annotations": [...]}; absent
+	 * while it is not known. Since abi 1.3; ask MK_HAS
+	 */
+	mk_val job;
+	/*
+	 * Unix time since when the Workload has its quota on the manager, -1 not known. Since abi
+	 * 1.3; ask MK_HAS
+	 */
+	int64_t reserved_ms;
 } mk_dispatch;
 
 /* The answer. Since abi 1.0 */
@@ -85,7 +129,8 @@ typedef struct mk_pick {
 
 /* Constant data. Since abi 1.0 */
 typedef struct mk_dispatcher {
-	uint32_t struct_size, flags; /* sizeof(mk_dispatcher) as compiled; MK_WANTS_FACTS or 0 */
+	uint32_t struct_size; /* sizeof(mk_dispatcher) as compiled */
+	uint32_t flags;       /* MK_WANTS_FACTS, MK_WANTS_PLACES, or 0 */
 
 	/*
 	 * Domain-prefixed, "ex.io/cheapest", at most 63 bytes: what multiKueue.dispatcherName says.
@@ -102,8 +147,9 @@ typedef struct mk_dispatcher {
 
 	/*
 	 * MK_SET nominate the list, MK_KEEP leave it, MK_KEEP | MK_EXHAUSTED nothing is left to try
-	 * (a state shown to users, not an error loop), or MK_E_INPUT, MK_E_RETRY. Required. Since
-	 * abi 1.0
+	 * (a state shown to users, not an error loop), MK_KEEP | MK_UNPLACEABLE no cluster could
+	 * ever take the Workload (say why; the host may reject it), or MK_E_INPUT, MK_E_RETRY.
+	 * Required. Since abi 1.0; MK_UNPLACEABLE since abi 1.3
 	 */
 	int (*nominate)(mk_call *, const mk_dispatch *, mk_pick *);
 

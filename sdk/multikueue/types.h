@@ -36,15 +36,16 @@ typedef struct mk_val {
 enum { MK_ABSENT, MK_NULL, MK_BOOL, MK_INT, MK_REAL, MK_STR, MK_ARR, MK_OBJ };
 
 /*
- * What a hook returns (which hook may return which: adapter.h, dispatcher.h). MK_DEFER and
- * MK_EXHAUSTED are bits on top of MK_KEEP or MK_SET. Any other value is a plugin fault: nothing is
- * sent. Since abi 1.0
+ * What a hook returns (which hook may return which: adapter.h, dispatcher.h). MK_DEFER,
+ * MK_EXHAUSTED and MK_UNPLACEABLE are bits on top of MK_KEEP or MK_SET. Any other value is a plugin
+ * fault: nothing is sent. Since abi 1.0
  *   MK_KEEP       leave things as they are; edits of the draft are dropped
  *   MK_SET        make it so: create or patch until it equals the draft (no request when it does)
  *   MK_DEFER      more is to come; call again in 2 s or at the next local change
  *   MK_EXHAUSTED  with MK_KEEP, nominate only: no cluster is left to try
+ *   MK_UNPLACEABLE  with MK_KEEP, nominate only: no cluster could ever take it (since abi 1.3)
  */
-enum { MK_KEEP = 0, MK_SET = 1, MK_DEFER = 2, MK_EXHAUSTED = 4 };
+enum { MK_KEEP = 0, MK_SET = 1, MK_DEFER = 2, MK_EXHAUSTED = 4, MK_UNPLACEABLE = 8 };
 
 /*
  * Errors of a hook. Neither of them ever rejects a Workload. Since abi 1.0

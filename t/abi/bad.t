@@ -56,14 +56,14 @@ one_error wrong_magic "magic: expected 0x314b4d7f, found 0x464c457f; $advice"
 one_error short_struct "struct_size: expected at least 40, found 24; $advice"
 one_error long_struct "struct_size: expected at most the symbol's 40 bytes, found 4000"
 one_error other_major "abi_major: expected 1, found 2; $advice"
-one_error newer_minor "min_host_minor: expected at most 2, found 7; upgrade multikueued, or $advice"
+one_error newer_minor "min_host_minor: expected at most 3, found 7; upgrade multikueued, or $advice"
 one_error null_slot 'dispatcher 0: nominate: expected a function, found NULL'
 one_error undefined_symbol 'load: expected a loadable object, found: undefined symbol: nobody_has_this'
 alone no_entry
 expect no_entry 1 'FAIL DIR/one/no_entry.so: exports: expected mk_plugin_entry alone, found other_entry
 FAIL DIR/one/no_entry.so: entry: expected the symbol mk_plugin_entry, found none
 2 problems' "$tmp/one"
-one_error many 'min_host_minor: expected at most 2, found 7; upgrade multikueued, or '"$advice"'; adapter 0: flags: expected bits of 0x3, found 0x40; adapter 0: kind: expected a kind, found NULL; adapter 0: managed_by: expected a JSON pointer that begins with "/", found spec; adapter 0: strip: expected a JSON pointer that begins with "/", found spec/x'
+one_error many 'min_host_minor: expected at most 3, found 7; upgrade multikueued, or '"$advice"'; adapter 0: flags: expected bits of 0x3, found 0x40; adapter 0: kind: expected a kind, found NULL; adapter 0: managed_by: expected a JSON pointer that begins with "/", found spec; adapter 0: strip: expected a JSON pointer that begins with "/", found spec/x'
 
 alone function_entry
 case $("$check" "$tmp/one" 2>&1) in

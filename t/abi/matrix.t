@@ -100,7 +100,7 @@ newer -DLEAST=$next && "$dir/next" --quiet "$dir/plugins" >"$dir/said" 2>&1
 ok $? "and loads in the host that it needs"
 newer -DMAJOR=$((major + 1)) && refuses today "abi_major: expected $major, found $((major + 1)); $advice"
 ok $? "another major is refused"
-newer -DFLAGS=0x40000000u && refuses today "adapter 0: flags: expected bits of 0x3, found 0x40000000; dispatcher 0: flags: expected bits of 0x1, found 0x40000000"
+newer -DFLAGS=0x40000000u && refuses today "adapter 0: flags: expected bits of 0x3, found 0x40000000; dispatcher 0: flags: expected bits of 0x3, found 0x40000000"
 ok $? "a flag that today's host does not know is refused, of adapters and of dispatchers"
 newer '-DFACTORY="mk.queue-policy/1"' && "$dir/today" "$dir/plugins" >"$dir/said" 2>&1 && grep -q '^warn .*mk.queue-policy/1' "$dir/said" &&
 	grep -q 'ok   adapter ex.io/v1, Kind=Newer' "$dir/said" && ! grep -q '^ok   dispatcher' "$dir/said"

@@ -239,14 +239,15 @@ static void picks(struct plug *p)
 	pick_is(p, MK_SET, 2, 1, 0, -1, "");
 	pick_is(p, MK_SET, 0, 0, 0, 5000, "");
 	pick_is(p, MK_KEEP | MK_EXHAUSTED, 7, 9, 9, -1, "");
+	pick_is(p, MK_KEEP | MK_UNPLACEABLE, 7, 9, 9, -1, "");
 	pick_is(p, MK_E_RETRY, 0, 0, 0, -1, "");
 	pick_is(p, MK_SET, 1, 2, 0, -1, "index: expected less than 2, found 2");
 	pick_is(p, MK_SET, 2, 1, 1, -1, "index: expected no cluster twice, found 1 again");
 	pick_is(p, MK_SET, 21, 0, 0, -1, "n: expected at most 20, found 21");
 	pick_is(p, MK_SET, 1, 0, 0, -2, "wait_ms: expected -1 or more, found -2");
 	pick_is(p, MK_SET | MK_DEFER, 1, 0, 0, -1,
-		"verdict: expected MK_SET, MK_KEEP, MK_KEEP with MK_EXHAUSTED or an error, found "
-		"3");
+		"verdict: expected MK_SET, MK_KEEP, MK_KEEP with MK_EXHAUSTED or MK_UNPLACEABLE, "
+		"or an error, found 3");
 	ok(!plug_get_running(p, &r) && !plug_running_here(p), "afterwards none is");
 }
 

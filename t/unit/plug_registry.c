@@ -116,17 +116,17 @@ static void refuses_entries(struct plug *p)
 
 	make(&m, "io.x", MK_FACTORY_ADAPTER, &job, NULL);
 	m.entry.magic = 7;
-#define ADVICE "; rebuild it against sdk/ of multikueued " MK_VERSION " (ABI 1.2)"
+#define ADVICE "; rebuild it against sdk/ of multikueued " MK_VERSION " (ABI 1.3)"
 	refused(p, &m.entry, "magic: expected 0x314b4d7f, found 0x00000007" ADVICE);
 	make(&m, "io.x", MK_FACTORY_ADAPTER, &job, NULL);
 	m.entry.abi_major = 2;
 	m.entry.struct_size = 8;
 	m.entry.layout = 0x0401;
-	m.entry.min_host_minor = 3;
+	m.entry.min_host_minor = 4;
 	refused(p, &m.entry,
 		"layout: expected 0x0801, found 0x0401; abi_major: expected 1, found 2; "
-		"struct_size: expected at least 40, found 8; min_host_minor: expected at most 2, "
-		"found 3" ADVICE);
+		"struct_size: expected at least 40, found 8; min_host_minor: expected at most 3, "
+		"found 4" ADVICE);
 	make(&m, "io.kinds", MK_FACTORY_ADAPTER, &tmpl, NULL);
 	m.entry.version = NULL;
 	refused(p, &m.entry,
@@ -177,10 +177,10 @@ static void refuses_items(struct plug *p)
 		"/a~; adapter 0: "
 		"expected group_key or replicas, found both");
 	worse.nominate = NULL;
-	worse.flags = 2;
+	worse.flags = 4;
 	worse.name = "plain";
 	refused(p, make(&m, "io.x", MK_FACTORY_DISPATCHER, &worse, NULL),
-		"dispatcher 0: flags: expected bits of 0x1, found 0x2; dispatcher 0: nominate: "
+		"dispatcher 0: flags: expected bits of 0x3, found 0x4; dispatcher 0: nominate: "
 		"expected a "
 		"function, found NULL; "
 		"dispatcher 0: name: expected domain/name of at most 63 bytes, found plain");
@@ -236,18 +236,18 @@ static void minors(struct plug *p)
 		n++;
 	}
 	make(&m, "io.newer", MK_FACTORY_ADAPTER, &big, NULL);
-	m.entry.abi_minor = 3;
+	m.entry.abi_minor = 4;
 	is_int(plug_add(p, &m.entry, "n.so", NULL), ERR_OK,
 	       "a newer minor that needs no newer host loads");
 	ok(!plug_warning(p, n), "silently, while it uses nothing new");
 	big.ad.kind = "Bigger";
 	big.newer[1] = &big;
 	make(&other, "io.newest", MK_FACTORY_ADAPTER, &big, NULL);
-	other.entry.abi_minor = 3;
+	other.entry.abi_minor = 4;
 	is_int(plug_add(p, &other.entry, "n2.so", NULL), ERR_OK, "and with something new");
 	is_str(plug_warning(p, n),
-	       "n2.so: g/v1, Kind=Bigger: built for abi 1.3 uses a field at offset 144 that this "
-	       "host (1.2) does not "
+	       "n2.so: g/v1, Kind=Bigger: built for abi 1.4 uses a field at offset 144 that this "
+	       "host (1.3) does not "
 	       "know; it is ignored",
 	       "with a warning");
 	static struct made later;
@@ -255,7 +255,7 @@ static void minors(struct plug *p)
 	make(&later, "io.later", "mk.queue-policy/1", &big, NULL);
 	is_int(plug_add(p, &later.entry, "q.so", NULL), ERR_OK, "an unknown factory is skipped");
 	is_str(plug_warning(p, n + 1),
-	       "q.so: factory mk.queue-policy/1 is not known to this host (1.2); it is skipped",
+	       "q.so: factory mk.queue-policy/1 is not known to this host (1.3); it is skipped",
 	       "with a warning");
 }
 

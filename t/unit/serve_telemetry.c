@@ -389,7 +389,7 @@ static void stages(void)
 
 static void build_info(void)
 {
-	ok(sample("multikueue_build_info{version=\"" MK_VERSION "\",abi=\"1.2\",compiler=\"")[0] !=
+	ok(sample("multikueue_build_info{version=\"" MK_VERSION "\",abi=\"1.3\",compiler=\"")[0] !=
 		   0,
 	   "which build it is");
 }

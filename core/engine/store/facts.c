@@ -169,10 +169,8 @@ static void draw_names(struct draw *d, const struct json *list)
 	struct json_iter it = json_iter(list);
 
 	while (d->f.n_names < MAX_NAMES && json_next(&it)) {
-		mk_str name = json_str(it.val);
-
-		if (name.n > 0) {
-			d->names[d->f.n_names++] = name;
+		if (json_str(it.val).n > 0) {
+			d->names[d->f.n_names++] = json_str(it.val);
 		}
 	}
 }
@@ -385,7 +383,6 @@ static void draw_condition(struct draw *d, const char *type)
 {
 	const struct json *c = json_find(json_get(d->status, "conditions"), "type", type);
 
-	d->f.since_ms = -1;
 	if (!c) {
 		return;
 	}
@@ -539,6 +536,9 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 	} else if (kind == KIND_CLUSTER) {
 		draw_condition(d, "Active");
 		facts_of_mk_cluster(&d->f, d->spec, d->annotations, d->a);
+		d->f.n_names = facts_labels(d->labels, "", d->names, MAX_NAMES, d->a);
+		d->f.n_checks = facts_labels(d->annotations, NAME_OUR_GROUP "/", d->checks,
+					     MAX_NAMES, d->a);
 	} else if (kind == KIND_LOCAL_QUEUE) {
 		d->f.s[S_QUEUE] = json_str(json_get(d->spec, "clusterQueue"));
 	} else if (kind == KIND_CLUSTER_QUEUE) {
@@ -589,6 +589,7 @@ struct facts *facts_of(uint16_t kind, const struct json *obj, const struct facts
 		return NULL;
 	}
 	memset(d, 0, offsetof(struct draw, checks));
+	memset(d->states, 0, sizeof(d->states));
 	d->env = env;
 	d->a = scratch;
 	d->f.since_ms = -1;

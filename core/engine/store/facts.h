@@ -116,11 +116,18 @@ struct facts {
 	uint64_t hash;    /* Secret, file: of its data */
 	mk_str s[S_N];
 	struct api_quota *quotas; /* ClusterQueue, Cohort: in its order */
-	/* Workload: names of status.admissionChecks, in order; ClusterQueue: of its strategy */
+	/*
+	 * Workload: names of status.admissionChecks, in order; ClusterQueue: of its strategy;
+	 * cluster: "name=value" of its annotations below NAME_OUR_GROUP, by name, without that
+	 */
 	mk_str *checks;
 	uint8_t *states; /* their states */
-	mk_str *names;   /* Workload: nominatedClusterNames; config: clusters */
-	size_t size;     /* of this block */
+	/*
+	 * Workload: nominatedClusterNames; config: clusters; cluster: its labels, "name=value", by
+	 * name
+	 */
+	mk_str *names;
+	size_t size; /* of this block */
 };
 
 /* Inputs of facts_of besides the object. */

@@ -23,6 +23,30 @@ static void draw_cordon(struct facts *f, const struct json *annotations, struct 
 		str_cut(json_str(json_get(annotations, NAME_CORDON_REASON)), CORDON_BYTES);
 }
 
+uint32_t facts_labels(const struct json *map, const char *prefix, mk_str *to, uint32_t max,
+		      struct arena *a)
+{
+	struct json_iter it = json_iter(map);
+	uint32_t n = 0;
+
+	while (n < max && json_next(&it)) {
+		mk_str name = it.key, pair;
+		uint32_t i = n;
+
+		if (!str_starts(name, str_of(prefix))) {
+			continue;
+		}
+		name = str_sub(name, strlen(prefix), name.n - strlen(prefix));
+		pair = arena_printf(a, "%.*s=%.*s", STR_ARG(name), STR_ARG(json_str(it.val)));
+		for (; i > 0 && str_cmp(to[i - 1], pair) > 0; i--) {
+			to[i] = to[i - 1];
+		}
+		to[i] = pair;
+		n++;
+	}
+	return n;
+}
+
 void facts_of_mk_cluster(struct facts *f, const struct json *spec, const struct json *annotations,
 			 struct arena *a)
 {

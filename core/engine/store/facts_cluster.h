@@ -12,4 +12,11 @@
 void facts_of_mk_cluster(struct facts *f, const struct json *spec, const struct json *annotations,
 			 struct arena *a);
 
+/*
+ * The members of 'map' whose names begin with 'prefix', as "name=value" without the prefix, in the
+ * order of their names: at most 'max', in 'a', into 'to'. The number; 'map' may be NULL.
+ */
+uint32_t facts_labels(const struct json *map, const char *prefix, mk_str *to, uint32_t max,
+		      struct arena *a);
+
 #endif

@@ -125,6 +125,8 @@ static void dispatcher(void)
 	FIELD(mk_dispatch, now_ms);
 	FIELD(mk_dispatch, last_set_ms);
 	FIELD(mk_dispatch, requests);
+	FIELD(mk_dispatch, job);
+	FIELD(mk_dispatch, reserved_ms);
 	SIZE(mk_pick);
 	FIELD(mk_pick, struct_size);
 	FIELD(mk_pick, cap);
@@ -158,12 +160,14 @@ static void constants(void)
 	CONSTANT(MK_SET);
 	CONSTANT(MK_DEFER);
 	CONSTANT(MK_EXHAUSTED);
+	CONSTANT(MK_UNPLACEABLE);
 	CONSTANT(MK_E_INPUT);
 	CONSTANT(MK_E_RETRY);
 	CONSTANT(MK_ELASTIC);
 	CONSTANT(MK_STATUS_NONE);
 	CONSTANT(MK_STATUS_IF_PRESENT);
 	CONSTANT(MK_WANTS_FACTS);
+	CONSTANT(MK_WANTS_PLACES);
 	printf("factory %s\nfactory %s\n", MK_FACTORY_ADAPTER, MK_FACTORY_DISPATCHER);
 }
 
