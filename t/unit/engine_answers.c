@@ -278,6 +278,36 @@ static void conflict_and_news(void)
 	w_free(w);
 }
 
+/*
+ * API servers send the event of a write before they answer the write that it made fail: then the
+ * next try begins at once, with that state.
+ */
+static void news_and_conflict(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+	uint64_t first;
+	const char *log;
+
+	w->hold = true;
+	wl = a_job(w, "j");
+	first = w->e->op_seq + 1;
+	w_step(w);
+	ok(strstr(w_take(w), "nominate") != NULL, "the nomination is under way");
+	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
+	w_settle(w);
+	ok(!strstr(w_take(w), "nominate"), "news: one write at a time");
+	for (uint64_t i = first; i <= w->e->op_seq; i++) {
+		answer(w, i, OUTCOME_REFUSED, ERR_CONFLICT);
+	}
+	w->hold = false;
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "nominate") && !strstr(log, "get 0"),
+	   "its conflict: again at once, the state that made it fail is known");
+	w_free(w);
+}
+
 /* A cluster is forgotten while operations on it are under way: their answers change nothing. */
 static void forgotten(void)
 {
@@ -393,6 +423,7 @@ int main(void)
 	finalizers();
 	owner_is_held();
 	conflict_and_news();
+	news_and_conflict();
 	forgotten();
 	ended_meanwhile();
 	perhaps_ended_meanwhile();

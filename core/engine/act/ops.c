@@ -324,6 +324,17 @@ static void unanswered(struct engine *e, struct record *r)
 	r->unanswered++;
 }
 
+/*
+ * Another client has changed the object. API servers mostly send that change before the answer to
+ * our write: then the next pass knows it and needs no wait.
+ */
+static void conflict(struct engine *e, struct record *r, const struct inflight *f)
+{
+	if (r->rv == f->rv) {
+		settle(e, r, SETTLE_CONFLICT_MS);
+	}
+}
+
 static void refused(struct engine *e, struct record *r, const struct inflight *f,
 		    const struct event *ev)
 {
@@ -332,7 +343,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		r->unknown = true;
 		r->taken = true;
 	} else if (ev->code == ERR_CONFLICT) {
-		settle(e, r, SETTLE_CONFLICT_MS);
+		conflict(e, r, f);
 	} else if (ev->code == ERR_NOT_FOUND && f->type == OP_DELETE) {
 		record_gone(&e->store, r, 0, r->epoch, e->now);
 	} else if (ev->code == ERR_NOT_FOUND && f->type != OP_CREATE) {
