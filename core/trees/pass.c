@@ -307,6 +307,21 @@ static enum mk_code write_all(struct trees_work *w, struct mk_err *err)
 	return code;
 }
 
+/*
+ * Nothing is made or deleted while statuses alone are written: a finalizer of another mode would
+ * keep a deleted tree for ever.
+ */
+static void drop_finalizers(struct trees_work *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		struct trees_unit *u = &w->units[i];
+
+		if (!u->parents && !u->judged.refusal && trees_has_finalizer(u->top)) {
+			trees_emit_finalizer(w, u, false);
+		}
+	}
+}
+
 /* --- statuses --------------------------------------------------------------------------------- */
 
 static bool make_room(struct trees_work *w)
@@ -410,6 +425,8 @@ enum mk_code trees_pass(struct arena *a, const struct trees_input *in, struct tr
 	}
 	if (code == ERR_OK && in->mode == TREES_COMPILE) {
 		code = write_all(w, err);
+	} else if (code == ERR_OK) {
+		drop_finalizers(w);
 	}
 	if (code == ERR_OK && make_room(w)) {
 		for (size_t i = 0; i < w->n; i++) {

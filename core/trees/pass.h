@@ -30,7 +30,7 @@
 bool trees_takes_over(const struct json *o);
 
 enum trees_mode {
-	TREES_OBSERVE, /* status alone */
+	TREES_OBSERVE, /* status alone; finalizers of TREES_COMPILE go */
 	TREES_COMPILE,
 };
 
