@@ -110,11 +110,11 @@ static void tree_rules(const struct config *c, struct buf *out)
 	     "list, watch");
 	rule(out, NAME_GROUP, "clusterqueuetrees", "create, patch");
 	rule(out, NAME_GROUP, "clusterquotatrees/status, clusterqueuetrees/status", "patch");
+	buf_add(out, STR("# their finalizer, which mode Observe takes away\n"));
+	rule(out, NAME_GROUP, "clusterquotatrees", "patch");
 	if (mode == CONFIG_TREES_COMPILE) {
-		buf_add(out,
-			STR("# what Kueue enforces of them; patch of a tree: its finalizer\n"));
+		buf_add(out, STR("# what Kueue enforces of them\n"));
 		rule(out, NAME_GROUP, "clusterqueues, cohorts", "create, patch, delete");
-		rule(out, NAME_GROUP, "clusterquotatrees", "patch");
 	}
 }
 

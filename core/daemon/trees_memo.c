@@ -18,6 +18,7 @@ struct memo {
 	int64_t told_ms; /* 0: never */
 	int64_t due_ms, step_ms;
 	bool refused;
+	bool parents; /* the tree is that of a ClusterQueue */
 	int64_t generation;
 	bool takes_over;
 	struct arena words; /* of the refusal */
@@ -116,6 +117,7 @@ bool trees_memo_refused(struct trees_memo *m, const struct trees_write *w, mk_st
 	t->step_ms = t->step_ms == 0 ? STEP_MS : backoff_ms(t->step_ms, 1, STEP_MAX_MS);
 	t->due_ms = mono_ms + t->step_ms;
 	t->refused = !arena_failed(a);
+	t->parents = w->parents;
 	t->generation = -1; /* that of the next pass */
 	return t->refused;
 }
@@ -137,11 +139,12 @@ static void forget_changed(struct trees_memo *m, struct json *const *objects, si
 {
 	for (size_t i = 0; i < n; i++) {
 		mk_str kind = json_str(json_get(objects[i], "kind"));
-		struct memo *t = str_is(kind, "ClusterQuotaTree")
+		bool is_queue = str_is(kind, "ClusterQueue");
+		struct memo *t = is_queue || str_is(kind, "ClusterQuotaTree")
 					 ? find(m, json_str_at(objects[i], "/metadata/name"))
 					 : NULL;
 
-		if (t && t->refused && is_changed(t, objects[i])) {
+		if (t && t->refused && t->parents == is_queue && is_changed(t, objects[i])) {
 			t->refused = false;
 			t->step_ms = 0;
 		}

@@ -20,8 +20,8 @@ void trees_memo_clear(struct trees_memo *m);
 
 /*
  * The API server refused 'w' of a tree: tried again after 10 s, doubling to 5 min, or as soon as
- * the ClusterQuotaTree of that name has another generation or TREES_TAKE_OVER. False: out of
- * memory.
+ * the ClusterQuotaTree of that name, or the ClusterQueue at the root, has another generation or
+ * TREES_TAKE_OVER. False: out of memory.
  */
 bool trees_memo_refused(struct trees_memo *m, const struct trees_write *w, mk_str reason,
 			mk_str text, int64_t mono_ms);

@@ -98,15 +98,17 @@ struct outcome {
 };
 
 /*
- * What follows of the tree waits. Its statuses alone: the status of a tree that was just written is
- * told when it is known what came of it.
+ * What follows of the tree of 'w' waits. Its status alone: that is told when it is known what came
+ * of the write. Trees of parents have one status together, which is of no tree.
  */
-static void hold(struct outcome *x, mk_str tree, bool statuses_alone)
+static void hold(struct outcome *x, const struct trees_write *w, bool status_alone)
 {
 	for (size_t i = 0; i < x->plan->n; i++) {
-		const struct trees_write *w = &x->plan->writes[i];
+		const struct trees_write *other = &x->plan->writes[i];
+		bool is_status = other->verb == TREES_STATUS;
 
-		if (str_eq(w->tree, tree) && (!statuses_alone || w->verb == TREES_STATUS)) {
+		if (str_eq(other->tree, w->tree) ? is_status || !status_alone
+						 : is_status && w->parents && other->tree.n == 0) {
 			x->is_held[i] = true;
 		}
 	}
@@ -160,12 +162,12 @@ static void carry_out(struct trees_thread *t, struct outcome *x, size_t i)
 		if (w->verb != TREES_STATUS) {
 			x->n_written++;
 			t->written_ms = clock_mono_ms();
-			hold(x, w->tree, true);
+			hold(x, w, true);
 		}
 		break;
 	case TREES_REFUSED:
 		refused(t, w, &answer);
-		hold(x, w->tree, false);
+		hold(x, w, false);
 		break;
 	case TREES_LATER:
 		later(t, w, &answer);

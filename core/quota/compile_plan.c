@@ -287,6 +287,25 @@ static bool shrinks(const struct planner *p, struct node *n)
 	return less;
 }
 
+/*
+ * May queue 'n', which shrinks, be written as it is wanted at once? So it may when nothing of it is
+ * more than it was: then a second write has nothing left to raise.
+ */
+static bool ends_at_once(const struct planner *p, const struct node *n)
+{
+	bool good = n->want != NULL && n->live->is_queue && n->stays && same_place(n);
+
+	for (size_t f = 0; good && f < p->n_pairs; f++) {
+		const struct amounts *next = &n->next[f];
+		int64_t was = most(&n->was[f]);
+		int64_t is = most(&n->is[f]);
+
+		good = next->own == n->is[f].own && next->lending == n->is[f].lending &&
+		       (was == NO_LIMIT || (is != NO_LIMIT && is <= was));
+	}
+	return good;
+}
+
 /* --- objects ---------------------------------------------------------------------------------- */
 
 static void put_limit(struct planner *p, struct json *r, const char *key, int64_t v,
@@ -420,7 +439,8 @@ static void plan_less(struct planner *p)
 			struct node *n = &p->nodes[i];
 
 			if (n->live != NULL && n->live->depth == d && shrinks(p, n)) {
-				p->out->objects[p->out->n++] = shrunk(p, n);
+				p->out->objects[p->out->n++] =
+					ends_at_once(p, n) ? n->want->json : shrunk(p, n);
 			}
 		}
 	}

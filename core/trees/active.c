@@ -58,12 +58,27 @@ static mk_str word(mk_str reason)
 	return good ? reason : STR("Refused");
 }
 
-static const char *advice(mk_str reason)
+/* What the API server refuses for a tree's take-over to be missing. */
+static const char *take_over(struct arena *a, const struct trees_judged *j)
 {
-	if (str_is(reason, "Conflict")) {
+	if (j->live != NULL) {
 		return "another program or user owns these fields: let it give them up, or set the "
 		       "annotation " TREES_TAKE_OVER
 		       ": \"true\" on this ClusterQuotaTree, and they are taken over";
+	}
+	return arena_printf(a,
+			    "another program or user owns these fields, as one who applied "
+			    "resourceGroups does: set the annotation " TREES_TAKE_OVER
+			    ": \"true\" on ClusterQueue \"%.*s\", the root of this tree, and they "
+			    "are taken over with the amounts that they have",
+			    STR_ARG(j->name))
+		.p;
+}
+
+static const char *advice(struct arena *a, const struct trees_judged *j, mk_str reason)
+{
+	if (str_is(reason, "Conflict")) {
+		return take_over(a, j);
 	}
 	if (str_is(reason, "Forbidden")) {
 		return "give the account of multikueued the rights of conf/rbac, or see which "
@@ -76,11 +91,13 @@ static const char *advice(mk_str reason)
 	return "it is tried again when the tree or its queues change";
 }
 
-static mk_str refused(struct arena *a, const struct trees_refusal *r)
+static mk_str refused(struct arena *a, const struct trees_judged *j)
 {
+	const struct trees_refusal *r = j->refusal;
+
 	return arena_printf(a, "the API server refuses %.*s (%.*s): %.*s\n%s", STR_ARG(r->object),
 			    STR_ARG(word(r->reason)), STR_ARG(str_cut(r->text, REFUSAL_MAX)),
-			    advice(r->reason));
+			    advice(a, j, r->reason));
 }
 
 /* --- the condition ---------------------------------------------------------------------------- */
@@ -91,8 +108,7 @@ static struct trees_condition wrong(struct arena *a, const struct trees_judged *
 			  "it before stays");
 
 	if (j->refusal != NULL) {
-		text = arena_printf(a, "%.*s\n%.*s", STR_ARG(text),
-				    STR_ARG(refused(a, j->refusal)));
+		text = arena_printf(a, "%.*s\n%.*s", STR_ARG(text), STR_ARG(refused(a, j)));
 	}
 	return is("False", STR("Invalid"), text);
 }
@@ -141,7 +157,7 @@ static struct trees_condition compiled(struct arena *a, const struct trees_judge
 			      "stays"));
 	}
 	if (j->refusal != NULL) {
-		return is("False", word(j->refusal->reason), refused(a, j->refusal));
+		return is("False", word(j->refusal->reason), refused(a, j));
 	}
 	if (!j->compiled || !j->written || lacks.n > 0) {
 		return is("False", STR("Pending"),

@@ -42,9 +42,15 @@ static mk_str root_of(const struct api_place *p)
 	return top->name;
 }
 
+/* A queue whose parent is not there, or is of another kind of tree, is a tree that is wrong. */
+static bool is_in_tree(const struct api_place *p)
+{
+	return api_place_in_tree(p) || (p != NULL && p->queue != NULL && p->queue->parent.set);
+}
+
 struct trees_unit *trees_unit_of(struct trees_work *w, const struct api_place *p)
 {
-	if (!api_place_in_tree(p)) {
+	if (!is_in_tree(p)) {
 		return NULL;
 	}
 	return p->tree != NULL ? trees_unit(w, false, p->tree->name)
@@ -76,7 +82,7 @@ static bool add_unit(struct trees_work *w, bool parents, mk_str name, const stru
 
 static bool is_top(const struct api_place *p)
 {
-	return !p->tree && api_place_in_tree(p) && str_eq(root_of(p), p->name);
+	return !p->tree && is_in_tree(p) && str_eq(root_of(p), p->name);
 }
 
 static bool find_units(struct trees_work *w)

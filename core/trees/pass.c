@@ -6,9 +6,6 @@
 
 #include "core/quota/compile_source.h"
 
-/* The version of ClusterQuotaTrees and ClusterQueueTrees. */
-#define TREE_API NAME_GROUP "/v1alpha1"
-
 /* --- writes ----------------------------------------------------------------------------------- */
 
 void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb,
@@ -31,6 +28,7 @@ void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb
 		.verb = verb,
 		.kind = kind,
 		.tree = u != NULL ? u->name : STR(""),
+		.parents = u != NULL && u->parents,
 		.name = name,
 		.force = u != NULL && u->force && verb == TREES_APPLY,
 		.body = body,
@@ -94,7 +92,7 @@ bool trees_has_finalizer(const struct json *tree)
 
 void trees_emit_finalizer(struct trees_work *w, struct trees_unit *u, bool with)
 {
-	struct json *body = trees_body(w->a, TREE_API, API_TREE, u->name, u->top);
+	struct json *body = trees_body(w->a, TREES_API, API_TREE, u->name, u->top);
 	struct json *list = json_new_arr(w->a);
 
 	json_add(w->a, list, json_new_str(w->a, STR(TREES_FINALIZER)));
@@ -307,6 +305,21 @@ static enum mk_code write_all(struct trees_work *w, struct mk_err *err)
 	return code;
 }
 
+/*
+ * Nothing is made or deleted while statuses alone are written: a finalizer of another mode would
+ * keep a deleted tree for ever.
+ */
+static void drop_finalizers(struct trees_work *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		struct trees_unit *u = &w->units[i];
+
+		if (!u->parents && !u->judged.refusal && trees_has_finalizer(u->top)) {
+			trees_emit_finalizer(w, u, false);
+		}
+	}
+}
+
 /* --- statuses --------------------------------------------------------------------------------- */
 
 static bool make_room(struct trees_work *w)
@@ -330,6 +343,7 @@ static void write_status(struct trees_work *w, struct trees_unit *u)
 	struct json *body = NULL;
 
 	if (usage != NULL) {
+		u->usage = usage;
 		trees_figures(j, usage, w->out);
 	} else if (!u->wrong) {
 		w->a->failed = w->a->failed || j->model != NULL;
@@ -341,42 +355,6 @@ static void write_status(struct trees_work *w, struct trees_unit *u)
 	if (body != NULL) {
 		trees_emit(w, u, TREES_STATUS, API_TREE, u->name, body);
 	}
-}
-
-/* Is that the status which the object has? No list of trees is an empty one. */
-static bool same_status(const struct json *want, const struct json *have)
-{
-	return json_equal(want, have) ||
-	       (json_len(json_get(want, "trees")) == 0 && json_len(json_get(have, "trees")) == 0 &&
-		!json_get(have, "truncated"));
-}
-
-/* ClusterQueueTree "default". */
-static void write_hierarchy(struct trees_work *w)
-{
-	struct json *status = api_status(w->a, w->all);
-	const struct json *live = NULL;
-	struct json *body;
-	mk_str name = STR("default");
-
-	for (size_t i = 0; i < w->in->n; i++) {
-		const struct json *o = w->in->objects[i];
-
-		if (trees_is(o, API_STATUS) && str_eq(json_str_at(o, "/metadata/name"), name)) {
-			live = o;
-		}
-	}
-	if (live != NULL ? same_status(status, json_get(live, "status"))
-			 : json_len(json_get(status, "trees")) == 0) {
-		return;
-	}
-	if (!live) {
-		trees_emit(w, NULL, TREES_APPLY, API_STATUS, name,
-			   trees_body(w->a, TREE_API, API_STATUS, name, NULL));
-	}
-	body = trees_body(w->a, TREE_API, API_STATUS, name, NULL);
-	json_set(w->a, body, STR("status"), status);
-	trees_emit(w, NULL, TREES_STATUS, API_STATUS, name, body);
 }
 
 /* --- the pass --------------------------------------------------------------------------------- */
@@ -410,12 +388,14 @@ enum mk_code trees_pass(struct arena *a, const struct trees_input *in, struct tr
 	}
 	if (code == ERR_OK && in->mode == TREES_COMPILE) {
 		code = write_all(w, err);
+	} else if (code == ERR_OK) {
+		drop_finalizers(w);
 	}
 	if (code == ERR_OK && make_room(w)) {
 		for (size_t i = 0; i < w->n; i++) {
 			write_status(w, &w->units[i]);
 		}
-		write_hierarchy(w);
+		trees_write_hierarchy(w);
 	}
 	if (code == ERR_OK && arena_failed(a)) {
 		code = err_set(err, ERR_NO_MEMORY, "out of memory");

@@ -24,13 +24,16 @@
 #define TREES_FIELD_MANAGER_STATUS "multikueue-quotatrees-status"
 /* On a ClusterQuotaTree whose deletionPolicy is Delete, until what was made for it is gone. */
 #define TREES_FINALIZER "multikueued.io/quota-tree"
-/* Annotation on a ClusterQuotaTree, "true": fields that others own are taken over from them. */
+/*
+ * Annotation on a ClusterQuotaTree, or on the root of a tree of parents, "true": fields that others
+ * own are taken over from them.
+ */
 #define TREES_TAKE_OVER "multikueued.io/take-over"
 /* Has the object that annotation? */
 bool trees_takes_over(const struct json *o);
 
 enum trees_mode {
-	TREES_OBSERVE, /* status alone */
+	TREES_OBSERVE, /* status alone; finalizers of TREES_COMPILE go */
 	TREES_COMPILE,
 };
 
@@ -66,6 +69,7 @@ struct trees_write {
 	enum trees_verb verb;
 	enum api_kind kind; /* API_QUEUE, API_COHORT, API_TREE, API_STATUS */
 	mk_str tree;        /* whose: of the ClusterQuotaTree, or of the root; "" of API_STATUS */
+	bool parents;       /* ... of the root, a ClusterQueue */
 	mk_str name;
 	bool force; /* of TREES_APPLY: the tree has TREES_TAKE_OVER */
 	struct json *body;

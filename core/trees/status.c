@@ -3,7 +3,10 @@
 #include "core/base/timefmt.h"
 #include "core/trees/status_int.h"
 
-enum { MESSAGE_MAX = 32768 }; /* the schema of the status takes no longer one */
+enum {
+	MESSAGE_MAX = 32768,     /* the schema of the status takes no longer one */
+	ROOT_MESSAGE_MAX = 2048, /* of a tree of parents: all of them are in one object */
+};
 
 /* What a status consists of besides conditions. */
 static const char *const members[] = {
@@ -31,13 +34,13 @@ static const struct json *live_condition(const struct trees_judged *j, const cha
 	return json_find(json_at(j->live, "/status/conditions"), "type", type);
 }
 
-static mk_str cut(struct arena *a, mk_str message)
+static mk_str cut(struct arena *a, mk_str message, size_t most)
 {
 	const mk_str more = STR(" ...");
-	mk_str kept = str_cut(message, MESSAGE_MAX - more.n);
+	mk_str kept = str_cut(message, most - more.n);
 
-	return message.n <= MESSAGE_MAX ? message
-					: arena_printf(a, "%.*s%.*s", STR_ARG(kept), STR_ARG(more));
+	return message.n <= most ? message
+				 : arena_printf(a, "%.*s%.*s", STR_ARG(kept), STR_ARG(more));
 }
 
 /* The time changes with the status alone. */
@@ -51,19 +54,45 @@ static mk_str since(struct arena *a, const struct json *live, const char *status
 		       : time_rfc3339(a, wall_ms);
 }
 
-static struct json *condition(struct arena *a, const struct trees_judged *j,
-			      const struct trees_condition *c, int64_t generation, int64_t wall_ms)
+struct telling {
+	size_t most;        /* of a message */
+	int64_t generation; /* of which it is said; -1: left out */
+	int64_t wall_ms;
+};
+
+/* 'was': the condition as it is now, or NULL. */
+static struct json *condition(struct arena *a, const struct trees_condition *c,
+			      const struct json *was, const struct telling *t)
 {
 	struct json *one = json_new_obj(a);
 
 	json_set_str(a, one, "type", str_of(c->type));
 	json_set_str(a, one, "status", str_of(c->status));
 	json_set_str(a, one, "reason", c->reason);
-	json_set_str(a, one, "message", cut(a, c->message));
-	json_set_int(a, one, "observedGeneration", generation);
-	json_set_str(a, one, "lastTransitionTime",
-		     since(a, live_condition(j, c->type), c->status, wall_ms));
+	json_set_str(a, one, "message", cut(a, c->message, t->most));
+	if (t->generation >= 0) {
+		json_set_int(a, one, "observedGeneration", t->generation);
+	}
+	json_set_str(a, one, "lastTransitionTime", since(a, was, c->status, t->wall_ms));
 	return one;
+}
+
+struct json *trees_root_conditions(struct arena *a, const struct trees_judged *j,
+				   const struct trees_usage *usage, const struct json *was,
+				   int64_t wall_ms)
+{
+	static const int kinds[] = {TREES_ACCEPTED, TREES_ACTIVE, TREES_EXPRESSIBLE};
+	const struct telling t = {.most = ROOT_MESSAGE_MAX, .generation = -1, .wall_ms = wall_ms};
+	struct trees_condition conditions[TREES_CONDITIONS];
+	struct json *list = json_new_arr(a);
+
+	trees_conditions(a, j, usage, conditions);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct trees_condition *c = &conditions[kinds[i]];
+
+		json_add(a, list, condition(a, c, json_find(was, "type", c->type), &t));
+	}
+	return list;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -95,12 +124,15 @@ static bool says_same(const struct trees_judged *j, const struct json *status)
 static struct json *make_status(struct arena *a, const struct trees_judged *j,
 				const struct trees_usage *usage, int64_t wall_ms)
 {
-	int64_t generation = json_int(json_at(j->live, "/metadata/generation"), 0);
+	const struct telling t = {.most = MESSAGE_MAX,
+				  .generation =
+					  json_int(json_at(j->live, "/metadata/generation"), 0),
+				  .wall_ms = wall_ms};
 	struct trees_condition conditions[TREES_CONDITIONS];
 	struct json *status = json_new_obj(a);
 	struct json *list = json_new_arr(a);
 
-	json_set_int(a, status, "observedGeneration", generation);
+	json_set_int(a, status, "observedGeneration", t.generation);
 	if (usage != NULL) {
 		bool compiles = j->mode == TREES_COMPILE && !j->engine;
 
@@ -109,7 +141,8 @@ static struct json *make_status(struct arena *a, const struct trees_judged *j,
 	}
 	trees_conditions(a, j, usage, conditions);
 	for (size_t i = 0; i < TREES_CONDITIONS; i++) {
-		json_add(a, list, condition(a, j, &conditions[i], generation, wall_ms));
+		json_add(a, list,
+			 condition(a, &conditions[i], live_condition(j, conditions[i].type), &t));
 	}
 	json_set(a, status, STR("conditions"), list);
 	return status;

@@ -41,6 +41,15 @@ struct trees_usage *trees_usage(struct arena *a, const struct trees_judged *j);
 struct json *trees_status(struct arena *a, const struct trees_judged *j,
 			  const struct trees_usage *usage, int64_t wall_ms);
 
+/*
+ * Conditions Accepted, Active and Expressible of a tree of parents, whose place is in the status of
+ * ClusterQueueTree "default"; 'was' (may be NULL) are those that it has there. In 'a'; out of
+ * memory shows in arena_failed.
+ */
+struct json *trees_root_conditions(struct arena *a, const struct trees_judged *j,
+				   const struct trees_usage *usage, const struct json *was,
+				   int64_t wall_ms);
+
 /* Appends the figures of the tree to plan->figures, which has room for quota_n_nodes * n_frs. */
 void trees_figures(const struct trees_judged *j, const struct trees_usage *usage,
 		   struct trees_plan *plan);

@@ -124,6 +124,7 @@ static void test_trees(const struct plug *p)
 	    "trees are read");
 	has(RULE("kueue.x-k8s.io", "clusterquotatrees/status, clusterqueuetrees/status", "patch"),
 	    "and told what they are");
+	has(RULE("kueue.x-k8s.io", "clusterquotatrees", "patch"), "their finalizer may go");
 	has_not("delete", "no queue is touched");
 	c.multikueue.quota_trees = CONFIG_TREES_COMPILE;
 	print(&c, p, RBAC_MANAGER);

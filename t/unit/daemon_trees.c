@@ -67,6 +67,27 @@ static void test_refusals(void)
 	is_int(n_refusals(80), 0, "so does a write that is carried out");
 }
 
+/* A tree of parents has the name of its root, and changes with it. */
+static void test_parents(void)
+{
+	struct trees_write w = {.verb = TREES_APPLY,
+				.kind = API_QUEUE,
+				.tree = STR("t"),
+				.parents = true,
+				.name = STR("q")};
+
+	a_tree(1, "false");
+	trees_memo_refused(&memo, &w, STR("Conflict"), STR("owned"), 1000);
+	n_refusals(1000);
+	a_tree(2, "true");
+	is_int(n_refusals(1000), 1, "a ClusterQuotaTree of that name is another tree");
+	json_put(&a, tree, "/kind", json_new_str(&a, STR("ClusterQueue")));
+	is_int(n_refusals(1000), 1, "its root as it was");
+	json_put(&a, tree, "/metadata/annotations/multikueued.io~1take-over",
+		 json_new_str(&a, STR("false")));
+	is_int(n_refusals(1000), 0, "its root with another word about taking over");
+}
+
 static void test_statuses(void)
 {
 	int64_t at = 0;
@@ -128,6 +149,7 @@ int main(void)
 	arena_init(&a, 0);
 	trees_memo_init(&memo);
 	test_refusals();
+	test_parents();
 	test_statuses();
 	test_gauges();
 	arena_done(&a);

@@ -363,6 +363,12 @@ static void limits_change(void)
 				  QUEUE("a", "t.r", CPU("nominalQuota: 2, borrowingLimit: 8"))),
 	       "ClusterQueue/a t.r 6/4/, end", "then what gets more");
 	is_str(next(tree, COHORT("t.r", CPU("nominalQuota: 4"))
+				  QUEUE("a", "t.r", CPU("nominalQuota: 8, borrowingLimit: 2"))),
+	       "ClusterQueue/a t.r 6/4/, more", "a minimum falls, the maximum stays: one write");
+	is_str(next(tree, COHORT("t.r", CPU("nominalQuota: 4"))
+				  QUEUE("a", "t.r", CPU("nominalQuota: 7, borrowingLimit: 2"))),
+	       "ClusterQueue/a t.r 6/2/, more", "a higher maximum waits for the rest");
+	is_str(next(tree, COHORT("t.r", CPU("nominalQuota: 4"))
 				  QUEUE("a", "t.r", CPU("nominalQuota: 6"))),
 	       "ClusterQueue/a t.r 6/4/, more", "a limit where there was none is less");
 	is_str(next(COHORT("t.r", CPU("nominalQuota: 4")) QUEUE(

@@ -110,6 +110,35 @@ static void many_errors(void)
 	scene_close(&s);
 }
 
+/* The conditions of a tree of parents, which has no object of its own. */
+static void root_conditions(void)
+{
+	struct scene s;
+	const struct json *list, *was;
+	const struct trees_refusal refusal = {STR("t"), STR("ClusterQueue/a"), STR("Conflict"),
+					      STR("owned by kubectl")};
+
+	open_small(&s, "", "Any");
+	scene_judge(&s);
+	s.j.live = NULL;
+	s.j.refusal = &refusal;
+	list = trees_root_conditions(&s.a, &s.j, trees_usage(&s.a, &s.j), NULL, 0);
+	is_int(json_len(list), 3, "a tree of parents has three conditions");
+	ok(strstr(json_str(json_get(json_find(list, "type", "Active"), "message")).p,
+		  "set the annotation multikueued.io/take-over: \"true\" on ClusterQueue \"t\", "
+		  "the "
+		  "root of this tree") != NULL,
+	   "which say where the annotation belongs that takes over");
+	was = list;
+	list = trees_root_conditions(&s.a, &s.j, trees_usage(&s.a, &s.j), was, 86400000);
+	ok(json_equal(list, was), "their time changes with their status alone");
+	s.j.refusal = NULL;
+	list = trees_root_conditions(&s.a, &s.j, trees_usage(&s.a, &s.j), was, 86400000);
+	is_str(json_str(json_get(json_find(list, "type", "Active"), "lastTransitionTime")).p,
+	       "1970-01-02T00:00:00Z", "... and then it does");
+	scene_close(&s);
+}
+
 static void active(void)
 {
 	struct scene s;
@@ -407,6 +436,7 @@ int main(void)
 	accepted();
 	many_errors();
 	active();
+	root_conditions();
 	refusals();
 	expressible();
 	degraded();

@@ -143,8 +143,8 @@ static void wrong_trees(void)
 	ok(has(text, "status ClusterQuotaTree/v wrong: spec.hierarchies[a]: Invalid value: \"a\": "
 		     "already belongs to tree \"t\"\n"),
 	   "a tree does not get what a wrong one claims");
-	is_int(plan.n_trees, 4, "trees are counted, a cycle of parents as one");
-	is_int(plan.n_invalid, 3, "and so are wrong ones");
+	is_int(plan.n_trees, 5, "trees are counted, a cycle of parents as one");
+	is_int(plan.n_invalid, 4, "and so are wrong ones");
 	is_int(plan.n_figures, 3, "figures are there for each queue and pair of the others");
 	arena_done(&a);
 }
@@ -268,6 +268,71 @@ static void modes(void)
 
 /* --- trees of parents ------------------------------------------------------------------------- */
 
+/* What ClusterQueueTree says of trees of parents that are not in force. */
+static void parents_that_are_stuck(void)
+{
+	const struct trees_refusal refused = {STR("r"), STR("ClusterQueue/a"), STR("Conflict"),
+					      STR("owned")};
+	struct trees_plan plan;
+	const char *text;
+
+	begin(FLAVOR QUEUE("r", ", annotations: {kueue.x-k8s.io/policy: capacity}",
+			   CPU("nominalQuota: 10"))
+		      QUEUE("a", "", "parent: {kind: ClusterQueue, name: r}, minWeight: 100"));
+	put(QUEUE("c1", "", "parent: {kind: ClusterQueue, name: c2}"));
+	put(QUEUE("c2", "", "parent: {kind: ClusterQueue, name: c1}"));
+	put(QUEUE("p", "", "parent: {kind: ClusterQueue, name: ghost}"));
+	pass_over(&s, TREES_COMPILE, true, &refused, 1, &plan);
+	text = plan_text(&plan);
+	ok(has(text, "\"message\":\"Conflict ClusterQueue/a: owned\",\"status\":\"False\"}]"),
+	   "what the API server refused is told at the root");
+	ok(has(text, "{\"root\":\"c1\",\"conditions\":[{\"type\":\"Active\",\"message\":\"wrong: "),
+	   "a cycle is told at its smallest name");
+	ok(has(text,
+	       "{\"root\":\"p\",\"conditions\":[{\"type\":\"Active\",\"message\":\"wrong: "
+	       "spec.parent: Invalid value: \\\"ghost\\\": parent ClusterQueue does not exist"),
+	   "and so is a queue whose parent is not there");
+	for (size_t i = 0; i < plan.n; i++) {
+		ok(plan.writes[i].tree.n == 0 || plan.writes[i].parents,
+		   "a write says what the name of its tree is");
+	}
+	arena_done(&a);
+}
+
+/* One status has all trees of parents, and an API server takes no object of any size. */
+static void parents_without_end(void)
+{
+	enum { TREES = 900 };
+	struct trees_plan plan;
+	const struct json *status = NULL;
+	size_t told = 0;
+	struct json_iter it;
+
+	begin(FLAVOR);
+	for (int i = 0; i < TREES; i++) {
+		put(arena_printf(&a,
+				 QUEUE("r%0200d", "", CPU("nominalQuota: 10"))
+					 QUEUE("a%0200d", "",
+					       "parent: {kind: ClusterQueue, name: r%0200d}, "
+					       "cohortName: x"),
+				 i, i, i)
+			    .p);
+	}
+	pass_over(&s, TREES_OBSERVE, true, NULL, 0, &plan);
+	for (size_t i = 0; i < plan.n; i++) {
+		status = plan.writes[i].kind == API_STATUS ? json_get(plan.writes[i].body, "status")
+							   : status;
+	}
+	it = json_iter(json_get(status, "trees"));
+	while (json_next(&it)) {
+		told += json_get(it.val, "conditions") != NULL;
+	}
+	is_int(json_len(json_get(status, "trees")), TREES, "all trees are named");
+	ok(told > TREES / 4 && told < TREES && json_bool(json_get(status, "truncated")),
+	   "as many as there is room for have conditions, and it says so");
+	arena_done(&a);
+}
+
 static void trees_of_parents(void)
 {
 	const char *text;
@@ -286,7 +351,8 @@ static void trees_of_parents(void)
 	       "status ClusterQueueTree/default {\"trees\":[{\"root\":\"r\",\"nodes\":[{\"name\":"
 	       "\"r\",\"depth\":1,\"leaf\":false,\"policy\":\"capacity\"},{\"name\":\"a\","
 	       "\"parent\":\"r\",\"depth\":2,\"leaf\":true,\"policy\":\"fifo\"},{\"name\":\"b\","
-	       "\"parent\":\"r\",\"depth\":2,\"leaf\":true,\"policy\":\"fifo\"}]}]}\n",
+	       "\"parent\":\"r\",\"depth\":2,\"leaf\":true,\"policy\":\"fifo\"}],\"conditions\":"
+	       "[{\"type\":\"Active\",\"message\":\"not written\",\"status\":\"False\"}]}]}\n",
 	       "trees of parents are made, and ClusterQueueTree says what they are");
 	ok(run_to_end(&s), "it comes to an end");
 	put("apiVersion: kueue.x-k8s.io/v1alpha1\nkind: ClusterQueueTree\nmetadata: {name: "
@@ -296,7 +362,8 @@ static void trees_of_parents(void)
 	put("apiVersion: kueue.x-k8s.io/v1alpha1\nkind: ClusterQueueTree\nmetadata: {name: "
 	    "default}\nstatus: {trees: [{root: r, nodes: [{name: r, depth: 1, leaf: false, policy: "
 	    "capacity}, {name: a, parent: r, depth: 2, leaf: true, policy: fifo}, {name: b, "
-	    "parent: r, depth: 2, leaf: true, policy: fifo}]}]}\n");
+	    "parent: r, depth: 2, leaf: true, policy: fifo}], conditions: [{type: Active, message: "
+	    "written, status: 'True'}]}]}\n");
 	is_str(next_text(&s, true), "", "one that is right is not");
 	put(QUEUE("a", "", ""));
 	text = next_text(&s, true);
@@ -481,6 +548,8 @@ int main(void)
 	names_that_meet();
 	modes();
 	trees_of_parents();
+	parents_that_are_stuck();
+	parents_without_end();
 	moves_between_trees();
 	amounts_are_not_lost();
 	moves_between_quota_trees();

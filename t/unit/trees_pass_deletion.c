@@ -87,8 +87,41 @@ static void deletion_that_is_stuck(void)
 	arena_done(&a);
 }
 
+/* What the writes of a pass in mode Observe do. */
+static const char *observe(void)
+{
+	struct trees_plan plan;
+
+	pass_over(&s, TREES_OBSERVE, true, NULL, 0, &plan);
+	for (size_t i = 0; i < plan.n; i++) {
+		carry_out(&s, &plan.writes[i]);
+	}
+	return plan_text(&plan);
+}
+
+static void observed_deletion(void)
+{
+	begin(FLAVOR TREE("t", "", KEPT, PAIR("r", "a", "b"))
+		      TREE("u", "", "", PAIR("k", "c", "d")));
+	ok(run_to_end(&s), "trees are made in mode Compile");
+	is_str(observe(),
+	       "apply ClusterQuotaTree/t bare\nstatus ClusterQuotaTree/t observe\n"
+	       "status ClusterQuotaTree/u observe\n",
+	       "mode Observe takes the finalizer away, and writes nothing else but statuses");
+	ok(has(next_text(&s, true), "apply ClusterQuotaTree/t finalizer\n"),
+	   "mode Compile gives it anew");
+	ok(run_to_end(&s), "and has it");
+	begin_deletion(&s, the_thing(&s, STR("ClusterQuotaTree/t")));
+	ok(find_thing(&s, STR("ClusterQuotaTree/t")) != NULL, "a deleted tree waits");
+	ok(has(observe(), "apply ClusterQuotaTree/t bare\n"), "mode Observe lets it go");
+	ok(!find_thing(&s, STR("ClusterQuotaTree/t")) && find_thing(&s, STR("Cohort/t.r")) != NULL,
+	   "it goes, what was made for it stays");
+	arena_done(&a);
+}
+
 int main(void)
 {
+	observed_deletion();
 	finalizers();
 	deletion();
 	deletion_that_is_stuck();

@@ -79,6 +79,24 @@ struct json *trees_status(struct arena *in, const struct trees_judged *j,
 	return body;
 }
 
+/* In the words of judged_text; its time is 'wall_ms' as it is. */
+struct json *trees_root_conditions(struct arena *in, const struct trees_judged *j,
+				   const struct trees_usage *usage, const struct json *was,
+				   int64_t wall_ms)
+{
+	struct json *list = json_new_arr(in);
+	struct json *one = json_new_obj(in);
+
+	(void)usage;
+	(void)was;
+	(void)wall_ms;
+	json_set_str(in, one, "type", STR("Active"));
+	json_set_str(in, one, "message", str_of(judged_text(in, j)));
+	json_set_str(in, one, "status", j->written ? STR("True") : STR("False"));
+	json_add(in, list, one);
+	return list;
+}
+
 void trees_figures(const struct trees_judged *j, const struct trees_usage *usage,
 		   struct trees_plan *plan)
 {

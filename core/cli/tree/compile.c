@@ -99,7 +99,7 @@ static enum cli_exit read_live(struct cli *c, const struct cli_args *args,
 		*ret_n = in->n_limits;
 		return CLI_OK;
 	}
-	if (!files_read(c, &files, paths, n, set)) {
+	if (!files_read(c, &files, paths, n) || !files_add(c, &files, set)) {
 		return CLI_FAILED;
 	}
 	*ret = arena_array(&c->a, set->n_objects, sizeof(struct json *));

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/quota/compile_source.h"
+
 enum { FILE_MAX = 64 * 1024 * 1024, FILES_MAX = 10000 };
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -42,11 +44,8 @@ static bool slurp(struct cli *c, const char *path, struct buf *b)
 
 /* --- documents -------------------------------------------------------------------------------- */
 
-static bool add_doc(struct cli *c, struct files *f, struct api_set *set, struct files_doc doc)
+static bool add_doc(struct cli *c, struct files *f, struct files_doc doc)
 {
-	struct mk_err err;
-	mk_str pointer = doc.prefix.n > 0 ? doc.prefix : STR("");
-
 	if (f->n == f->size) {
 		size_t size = f->size ? f->size * 2 : 32;
 		struct files_doc *bigger = arena_array(&c->a, size, sizeof(*bigger));
@@ -61,15 +60,7 @@ static bool add_doc(struct cli *c, struct files *f, struct api_set *set, struct 
 		f->docs = bigger;
 		f->size = size;
 	}
-	f->docs[f->n] = doc;
-	if (api_set_add(set, doc.json, f->n, &err) != ERR_OK) {
-		int line = yaml_line(&doc.lines, pointer);
-
-		cli_error(c, "%s:%zu: %s", doc.file, doc.first + (size_t)(line > 0 ? line - 1 : 0),
-			  err.msg);
-		return false;
-	}
-	f->n++;
+	f->docs[f->n++] = doc;
 	return true;
 }
 
@@ -95,8 +86,7 @@ static void yaml_error(struct cli *c, const char *file, size_t first, const stru
 
 /* --- long lists ------------------------------------------------------------------------------- */
 
-static bool read_short(struct cli *c, struct files *f, struct api_set *set, const char *file,
-		       size_t first, mk_str text);
+static bool read_short(struct cli *c, struct files *f, const char *file, size_t first, mk_str text);
 
 /* Behind the string that begins at 'at'. */
 static size_t string_end(mk_str text, size_t at)
@@ -160,8 +150,7 @@ static size_t find_items(mk_str text, size_t *line)
  * A list in JSON of any length, item by item: what `kubectl get -o json` prints of thousands of
  * objects.
  */
-static bool read_list(struct cli *c, struct files *f, struct api_set *set, const char *file,
-		      size_t first, mk_str text)
+static bool read_list(struct cli *c, struct files *f, const char *file, size_t first, mk_str text)
 {
 	size_t line = first;
 	size_t at = find_items(text, &line);
@@ -182,15 +171,14 @@ static bool read_list(struct cli *c, struct files *f, struct api_set *set, const
 		}
 		first = line;
 		end = object_end(text, at, &line);
-		good = read_short(c, f, set, file, first, str_sub(text, at, end - at)) && good;
+		good = read_short(c, f, file, first, str_sub(text, at, end - at)) && good;
 		at = end;
 	}
 	return good;
 }
 
 /* A document that the parser takes as one; an item of a long list is no list itself. */
-static bool read_short(struct cli *c, struct files *f, struct api_set *set, const char *file,
-		       size_t first, mk_str text)
+static bool read_short(struct cli *c, struct files *f, const char *file, size_t first, mk_str text)
 {
 	struct files_doc doc = {.file = file, .first = first};
 	struct json *v = NULL;
@@ -212,33 +200,33 @@ static bool read_short(struct cli *c, struct files *f, struct api_set *set, cons
 	doc.json = v;
 	if (!str_ends(json_str(json_get(v, "kind")), STR("List")) ||
 	    json_type(json_get(v, "items")) != JSON_ARR) {
-		return add_doc(c, f, set, doc);
+		return add_doc(c, f, doc);
 	}
 	it = json_iter(json_get(v, "items"));
 	for (size_t i = 0; json_next(&it); i++) {
 		doc.json = it.val;
 		doc.prefix = arena_printf(&c->a, "/items/%zu", i);
-		if (!add_doc(c, f, set, doc)) {
+		if (!add_doc(c, f, doc)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool read_document(struct cli *c, struct files *f, struct api_set *set, const char *file,
-			  size_t first, mk_str text)
+static bool read_document(struct cli *c, struct files *f, const char *file, size_t first,
+			  mk_str text)
 {
 	size_t at = 0;
 
 	if (text.n <= YAML_MAX_SIZE) {
-		return read_short(c, f, set, file, first, text);
+		return read_short(c, f, file, first, text);
 	}
 	for (; at < text.n && text.p[at] <= ' '; at++) {
 		first += text.p[at] == '\n';
 	}
 	text = str_sub(text, at, SIZE_MAX);
 	if (str_starts(text, STR("{"))) {
-		return read_list(c, f, set, file, first, text);
+		return read_list(c, f, file, first, text);
 	}
 	cli_error(c, "%s:%zu: more than %d KiB of YAML: give it as JSON (kubectl get -o json)",
 		  file, first, YAML_MAX_SIZE / 1024);
@@ -246,8 +234,7 @@ static bool read_document(struct cli *c, struct files *f, struct api_set *set, c
 }
 
 /* Documents end at lines that begin with "---", as for kubectl. */
-static bool read_text(struct cli *c, struct files *f, struct api_set *set, const char *file,
-		      mk_str text)
+static bool read_text(struct cli *c, struct files *f, const char *file, mk_str text)
 {
 	size_t line = 1, first = 1, start = 0;
 	bool good = true;
@@ -261,7 +248,7 @@ static bool read_text(struct cli *c, struct files *f, struct api_set *set, const
 		if (mark || next > text.n) {
 			size_t stop = mark ? at : text.n;
 
-			good = read_document(c, f, set, file, first,
+			good = read_document(c, f, file, first,
 					     str_sub(text, start, stop - start)) &&
 			       good;
 			/* What stands behind the mark in its line belongs to the document. */
@@ -269,8 +256,7 @@ static bool read_text(struct cli *c, struct files *f, struct api_set *set, const
 			first = line;
 		}
 		if (mark && next > text.n) {
-			good = read_document(c, f, set, file, first,
-					     str_sub(text, start, SIZE_MAX)) &&
+			good = read_document(c, f, file, first, str_sub(text, start, SIZE_MAX)) &&
 			       good;
 		}
 		at = next;
@@ -278,13 +264,13 @@ static bool read_text(struct cli *c, struct files *f, struct api_set *set, const
 	return good;
 }
 
-static bool read_file(struct cli *c, struct files *f, struct api_set *set, const char *path)
+static bool read_file(struct cli *c, struct files *f, const char *path)
 {
 	struct buf b;
 	bool good;
 
 	buf_init(&b, FILE_MAX);
-	good = slurp(c, path, &b) && read_text(c, f, set, path, buf_str(&b));
+	good = slurp(c, path, &b) && read_text(c, f, path, buf_str(&b));
 	buf_done(&b);
 	return good;
 }
@@ -306,7 +292,7 @@ static bool is_ours(mk_str name)
 		str_ends(name, STR(".json")));
 }
 
-static bool read_folder(struct cli *c, struct files *f, struct api_set *set, const char *path)
+static bool read_folder(struct cli *c, struct files *f, const char *path)
 {
 	DIR *dir = opendir(path);
 	const char **names = arena_array(&c->a, FILES_MAX, sizeof(*names));
@@ -331,13 +317,12 @@ static bool read_folder(struct cli *c, struct files *f, struct api_set *set, con
 	}
 	qsort(names, n, sizeof(*names), cmp_names);
 	for (size_t i = 0; i < n; i++) {
-		good = read_file(c, f, set, names[i]) && good;
+		good = read_file(c, f, names[i]) && good;
 	}
 	return good;
 }
 
-bool files_read(struct cli *c, struct files *f, const char *const *paths, size_t n,
-		struct api_set *set)
+bool files_read(struct cli *c, struct files *f, const char *const *paths, size_t n)
 {
 	bool good = true;
 
@@ -346,13 +331,52 @@ bool files_read(struct cli *c, struct files *f, const char *const *paths, size_t
 		bool folder = strcmp(paths[i], "-") != 0 && stat(paths[i], &st) == 0 &&
 			      S_ISDIR(st.st_mode);
 
-		good = (folder ? read_folder(c, f, set, paths[i])
-			       : read_file(c, f, set, paths[i])) &&
-		       good;
+		good = (folder ? read_folder(c, f, paths[i]) : read_file(c, f, paths[i])) && good;
 	}
 	if (good && f->n == 0) {
 		cli_error(c, "no objects in the files given with -f");
 		return false;
+	}
+	return good;
+}
+
+/* --- what a cluster printed ------------------------------------------------------------------- */
+
+/* Only a cluster's objects have a uid: in what a user wrote, a cohort is the user's. */
+static bool is_printed(const struct json *o)
+{
+	return json_str_at(o, "/metadata/uid").n > 0;
+}
+
+bool files_restore(struct cli *c, struct files *f)
+{
+	struct json **objects = arena_array(&c->a, f->n, sizeof(*objects));
+	size_t n = 0;
+
+	for (size_t i = 0; objects != NULL && i < f->n; i++) {
+		struct json *o = f->docs[i].json;
+
+		if (is_printed(o) || !str_is(json_str(json_get(o, "kind")), "ClusterQueue")) {
+			objects[n++] = o;
+		}
+	}
+	return (objects != NULL && compile_source(&c->a, objects, n, NULL) == ERR_OK) ||
+	       cli_no_memory(c) == CLI_OK;
+}
+
+bool files_add(struct cli *c, const struct files *f, struct api_set *set)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct files_doc *doc = &f->docs[i];
+		struct mk_err err;
+
+		if (api_set_add(set, doc->json, i, &err) != ERR_OK) {
+			cli_error(c, "%s:%zu: %s", doc->file, files_line(c, f, i, STR("")),
+				  err.msg);
+			good = false;
+		}
 	}
 	return good;
 }

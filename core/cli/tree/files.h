@@ -16,7 +16,7 @@ struct files_doc {
 	size_t first;     /* line of the file where the document begins, from 1 */
 	struct yaml_lines lines;
 	mk_str prefix; /* JSON pointer of the object in its document: "", or "/items/3" of a List */
-	const struct json *json;
+	struct json *json;
 };
 
 struct files {
@@ -25,12 +25,22 @@ struct files {
 };
 
 /*
- * Reads 'paths' (files; of a folder, its .yaml, .yml and .json files by name; "-": standard input)
- * and adds their objects to 'set', whose arena must be the cli's. Errors are printed with file and
- * line; false then, or when no object was found.
+ * Reads 'paths' (files; of a folder, its .yaml, .yml and .json files by name; "-": standard input).
+ * Errors are printed with file and line; false then, or when no object was found.
  */
-bool files_read(struct cli *c, struct files *f, const char *const *paths, size_t n,
-		struct api_set *set);
+bool files_read(struct cli *c, struct files *f, const char *const *paths, size_t n);
+
+/*
+ * Gives ClusterQueues that a cluster printed (they have a uid), and that a tree was compiled to,
+ * back what their owners wrote; compile_source.h. False: out of memory, which was told.
+ */
+bool files_restore(struct cli *c, struct files *f);
+
+/*
+ * Adds the objects to 'set', whose arena must be the cli's. Errors are printed with file and line;
+ * false then.
+ */
+bool files_add(struct cli *c, const struct files *f, struct api_set *set);
 
 /*
  * The line of the value at 'path' ("spec.hierarchies[a].weightedQuotas[0].name") in object 'tag';

@@ -42,9 +42,10 @@ const struct cli_command tree_status = {
 	.name = "status",
 	.synopsis = "-f FILE... [-o FORMAT]",
 	.summary = "print the status of ClusterQueueTree: the trees that parents make",
-	.help = "The controller writes the same into ClusterQueueTree \"default\": each tree with "
-		"its nodes in\n"
-		"breadth-first order.\n",
+	.help = "The controller writes the same into ClusterQueueTree \"default\", with "
+		"conditions: "
+		"each tree with\n"
+		"its nodes in breadth-first order.\n",
 	.examples = "  kubectl multikueue tree status -f queues.yaml\n"
 		    "  kubectl get clusterqueues -o json | kubectl multikueue tree status -f - -o "
 		    "json\n",

@@ -109,6 +109,12 @@ static enum cli_exit failed(struct cli *c, const struct mk_err *err)
 	return CLI_FAILED;
 }
 
+static bool read_files(struct cli *c, const char *const *paths, size_t n, struct tree_input *ret)
+{
+	return files_read(c, &ret->files, paths, n) && files_restore(c, &ret->files) &&
+	       files_add(c, &ret->files, ret->set);
+}
+
 enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *name,
 			enum tree_live live, const struct tree_input *before,
 			struct tree_input *ret)
@@ -126,8 +132,7 @@ enum cli_exit tree_read(struct cli *c, const struct cli_args *args, const char *
 		cli_error(c, "no files: name some with --%s FILE", name);
 		return CLI_USAGE;
 	}
-	if (n > 0 ? !files_read(c, &ret->files, paths, n, ret->set)
-		  : live_read(c, args, live, ret) != CLI_OK) {
+	if (n > 0 ? !read_files(c, paths, n, ret) : live_read(c, args, live, ret) != CLI_OK) {
 		return CLI_FAILED;
 	}
 	if (api_set_link(ret->set, API_NONE, &err) != ERR_OK) {
