@@ -155,7 +155,7 @@ $(B)/kubesim: $(B)/t/kubesim/main.o $(call archives,kubesim quota api base)
 # Linked in, each plugin's entry needs a name of its own: mk_entry_job of adapters/job.c.
 $(B)/adapters/%.o $(B)/plugins/%.o: CPPFLAGS += -Dmk_plugin_entry=mk_entry_$(notdir $*)
 
-$(B)/sim: $(call obj,$(wildcard t/sim/*.c)) $(call obj,$(wildcard adapters/*.c plugins/*.c)) $(SIM_ARCHIVES)
+$(B)/sim: $(call obj,$(wildcard t/sim/*.c t/sim/faults/*.c)) $(call obj,$(wildcard adapters/*.c plugins/*.c)) $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -Wl,-Map=$@.map -o $@ $^ $(BASE_LIBS)
 
 $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(call archives,daemon net kube model base)

@@ -172,8 +172,10 @@ static bool is_his(struct sim *s, const struct user *u, const struct json *o)
 /* Has an operator taken the cluster away from the check? */
 static bool is_taken_out(const struct sim *s, const struct plane *w)
 {
-	return churn_is_on(s, FAULT_CHECK, SIZE_MAX) || churn_is_on(s, FAULT_UNCHECK, SIZE_MAX) ||
-	       churn_is_on(s, FAULT_CONFIG, w->index) || churn_is_on(s, FAULT_CLUSTER, w->index);
+	struct wanted wanted = faults_want(s);
+
+	return wanted.other_config || wanted.no_check || wanted.left_config[w->index] ||
+	       wanted.no_cluster[w->index];
 }
 
 /* A job may be given up only when no server that can be reached knows how it ended. */

@@ -177,8 +177,8 @@ static void people_msg(struct sim *s, const struct msg *m)
 	case M_FAULT_OVER:
 		fault_over(s, m->index);
 		break;
-	case M_CHURN:
-		churn_turn(s, m->index);
+	case M_FAULT_TURN:
+		fault_turn(s, m->index);
 		break;
 	case M_DISPATCH:
 		churn_dispatch(s);

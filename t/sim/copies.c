@@ -66,7 +66,7 @@ static void alias(struct sim *s, enum alias_place place, bool on)
 	if (place == ALIAS_OTHER_CONFIG) {
 		plane_other_queue(s);
 	}
-	churn_assert(s);
+	upkeep(s);
 	run_until(s, s->now + 20 * SECOND);
 }
 

@@ -89,7 +89,7 @@ void coverage_take(struct sim *s, const struct proc *p)
 
 void coverage_add(struct coverage *to, const struct coverage *from)
 {
-	for (int i = 0; i < FAULT_N; i++) {
+	for (size_t i = 0; i < MAX_FAULT_KINDS; i++) {
 		to->faults[i] += from->faults[i];
 	}
 	for (int i = 0; i < SIT_N; i++) {
@@ -129,11 +129,11 @@ static enum coverage_kind situation_where(enum situation i)
 	return i == SIT_CLASH ? COVER_WIDE : i == SIT_TWICE ? COVER_STORIES : COVER_NARROW;
 }
 
-static enum coverage_kind fault_where(enum fault_type i)
+static enum coverage_kind fault_where(const struct fault_kind *k)
 {
-	return i < FAULT_CHURN                       ? COVER_NARROW
-	       : i < FAULT_WORLD || world_enabled(i) ? COVER_WIDE
-						     : COVER_NOT_YET;
+	return k->family == FAULT_OF_MACHINES ? COVER_NARROW
+	       : k->on_request                ? COVER_NOT_YET
+					      : COVER_WIDE;
 }
 
 /* Prints a row; 1 when it is empty and must not be. */
@@ -156,9 +156,9 @@ size_t coverage_print(const struct coverage *c)
 	size_t empty = 0;
 
 	puts("# coverage");
-	for (int i = 0; i < FAULT_N; i++) {
-		empty += row(c, "fault", fault_names[i], c->faults[i],
-			     fault_where((enum fault_type)i));
+	for (size_t i = 0; faults_at(i) != NULL; i++) {
+		empty += row(c, "fault", faults_at(i)->name, c->faults[i],
+			     fault_where(faults_at(i)));
 	}
 	for (int i = 0; i < SIT_N; i++) {
 		empty += row(c, "case", situation_names[i], c->situations[i],

@@ -29,8 +29,7 @@ bool excuse_forgotten(const struct sim *s, const struct proc *p, const struct pr
 bool excuse_meddled(const struct sim *s)
 {
 	for (size_t i = 0; i < s->n_faults; i++) {
-		if (s->fault[i].type == FAULT_CLEARED || s->fault[i].type == FAULT_RESTORE ||
-		    s->fault[i].type == FAULT_UNREADY || s->fault[i].type == FAULT_REBUILT) {
+		if (s->fault[i].kind->obscures_winner) {
 			return true;
 		}
 	}
@@ -96,8 +95,7 @@ bool excuse_rejected_in_vain(const struct user *u, const struct json *wl)
 bool excuse_dropped(const struct sim *s, const struct json *wl)
 {
 	for (size_t i = 0; !wl && i < s->n_faults; i++) {
-		if (s->fault[i].type == FAULT_WORKLOAD_DROPPED ||
-		    s->fault[i].type == FAULT_REBUILT) {
+		if (s->fault[i].kind->drops_workloads) {
 			return true;
 		}
 	}

@@ -1,187 +1,334 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong, when and for how long: drawn from the seed before the first step. */
+/*
+ * What goes wrong, when and for how long: drawn from the seed before the first step. What each
+ * fault does is in the files of faults/.
+ */
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "t/sim/churn.h"
 #include "t/sim/sim.h"
 
-#define FAULT_NAME(number, name) [number] = name,
-const char *const fault_names[FAULT_N] = {FAULTS_OF_MACHINES(FAULT_NAME) FAULTS_OF_CHURN(FAULT_NAME)
-						  FAULTS_OF_WORLDS(FAULT_NAME)};
+enum { ONE_OF = 10 };
+
+/* --- the kinds that there are ----------------------------------------------------------------- */
+
+static const struct fault_kind *kinds[MAX_FAULT_KINDS]; /* by family and number */
+static size_t n_kinds;
+static const char *const families[FAULT_FAMILIES] = {
+	[FAULT_OF_MACHINES] = "machines", [FAULT_OF_CHURN] = "churn", [FAULT_OF_WORLD] = "world"};
+
+static bool is_before(const struct fault_kind *a, const struct fault_kind *b)
+{
+	return a->family != b->family ? a->family < b->family : a->number < b->number;
+}
+
+void faults_join(const struct fault_kind *kind)
+{
+	size_t i = n_kinds++;
+
+	if (n_kinds > MAX_FAULT_KINDS) {
+		fputs("sim: there are more faults than MAX_FAULT_KINDS\n", stderr);
+		abort();
+	}
+	for (; i > 0 && is_before(kind, kinds[i - 1]); i--) {
+		kinds[i] = kinds[i - 1];
+	}
+	kinds[i] = kind;
+}
+
+/* Where the family begins in the table. */
+static size_t first_of(enum fault_family family)
+{
+	size_t i = 0;
+
+	while (i < n_kinds && kinds[i]->family < family) {
+		i++;
+	}
+	return i;
+}
+
+static size_t count_of(enum fault_family family)
+{
+	return first_of(family + 1) - first_of(family);
+}
+
+static size_t row_of(const struct fault_kind *kind)
+{
+	return first_of(kind->family) + kind->number;
+}
+
+bool faults_complete(void)
+{
+	for (size_t i = 0; i < n_kinds; i++) {
+		const struct fault_kind *k = kinds[i];
+		bool twice = i > 0 && !is_before(kinds[i - 1], k);
+
+		if (twice || row_of(k) != i) {
+			fprintf(stderr,
+				"sim: the fault \"%s\" of t/sim/faults has the number %u of "
+				"%s%s%s\n",
+				k->name, k->number, families[k->family],
+				twice ? ", as has " : ", and the one before is missing",
+				twice ? kinds[i - 1]->name : "");
+			return false;
+		}
+	}
+	return true;
+}
+
+const struct fault_kind *faults_at(size_t i)
+{
+	return i < n_kinds ? kinds[i] : NULL;
+}
+
+void faults_list(void)
+{
+	for (size_t i = 0; i < n_kinds; i++) {
+		const struct fault_kind *k = kinds[i];
+
+		printf("%-8s %2u  %s%s%s\n", families[k->family], k->number, k->name,
+		       k->world ? ": --world " : "", k->world ? k->world : "");
+	}
+}
+
+const struct fault_kind *faults_named(const char *name)
+{
+	for (size_t i = 0; i < n_kinds; i++) {
+		if (strcmp(kinds[i]->name, name) == 0) {
+			return kinds[i];
+		}
+	}
+	fprintf(stderr, "sim: there is no fault \"%s\"\n", name);
+	abort();
+}
+
+const struct fault_kind *faults_world(mk_str name)
+{
+	for (size_t i = first_of(FAULT_OF_WORLD); i < n_kinds; i++) {
+		if (str_is(name, kinds[i]->world)) {
+			return kinds[i];
+		}
+	}
+	return NULL;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+/* One more; its kind has the number that 'r' draws in the family. */
+static struct fault *next_fault(struct sim *s, enum fault_family family, struct rng *r)
+{
+	struct fault *f = &s->fault[s->n_faults++];
+
+	f->kind = kinds[first_of(family) + rng_below(r, count_of(family))];
+	return f;
+}
+
+static void drawn(struct sim *s, struct fault *f, struct rng *r)
+{
+	struct msg *m = msg_new(s, M_FAULT);
+
+	m->index = (size_t)(f - s->fault);
+	schedule(s, m, f->at);
+	if (f->kind->draw != NULL) {
+		f->kind->draw(s, f, r);
+	}
+}
+
+static void draw_machines(struct sim *s, struct rng *r)
+{
+	size_t n = 3 + (size_t)rng_below(r, 6);
+
+	for (size_t i = 0; i < n; i++) {
+		struct fault *f = next_fault(s, FAULT_OF_MACHINES, r);
+
+		f->at = rng_range(r, 500, 70000);
+		f->until = f->at + rng_range(r, 300, 45000);
+		f->plane = (size_t)rng_below(r, s->n_planes);
+		f->proc = (size_t)rng_below(r, s->n_procs);
+		drawn(s, f, r);
+	}
+}
+
+static size_t draw_plane(struct sim *s, const struct fault_kind *kind, struct rng *r)
+{
+	if (kind->hits_managers && rng_chance(r, 1, 3)) {
+		return s->site[rng_below(r, s->n_sites)].home;
+	}
+	return 1 + (size_t)rng_below(r, s->n_workers);
+}
+
+void faults_draw_churn(struct sim *s)
+{
+	struct rng *r = &s->wide;
+	struct fault *f = next_fault(s, FAULT_OF_CHURN, r);
+
+	f->at = rng_range(r, 2000, 70000);
+	f->until = f->at + rng_range(r, 1000, 40000);
+	f->plane = draw_plane(s, f->kind, r);
+	f->proc = (size_t)rng_below(r, s->n_procs);
+	drawn(s, f, r);
+}
+
+struct fault *faults_add(struct sim *s, const struct fault_kind *kind, struct rng *r)
+{
+	struct fault *f = &s->fault[s->n_faults++];
+
+	f->kind = kind;
+	f->at = rng_range(r, 1000, 50000);
+	f->until = f->at + rng_range(r, 10000, 70000);
+	f->plane = 1 + (size_t)rng_below(r, s->n_workers);
+	f->proc = (size_t)rng_below(r, s->n_procs);
+	f->variant = (unsigned)rng_below(r, 8);
+	drawn(s, f, r);
+	return f;
+}
+
+/* Is the seed one of those that live in that world? 'r' goes on with the world's draws. */
+static bool lives_in(const struct sim *s, const struct fault_kind *world, struct rng *r)
+{
+	bool is_drawn;
+
+	rng_init(r, s->seed * 0x9e3779b97f4a7c15u + 2 + world->number);
+	is_drawn = rng_chance(r, 1, ONE_OF) && !world->on_request;
+	return s->is_wide && !s->scripted &&
+	       (s->wants_worlds ? (s->wants_worlds >> world->number & 1) != 0 : is_drawn);
+}
+
+void faults_prepare(struct sim *s)
+{
+	for (size_t i = first_of(FAULT_OF_WORLD); i < n_kinds; i++) {
+		struct rng r;
+
+		if (kinds[i]->prepare != NULL && lives_in(s, kinds[i], &r)) {
+			kinds[i]->prepare(s);
+		}
+	}
+}
 
 void faults_init(struct sim *s)
 {
 	if (s->no_faults) {
 		return;
 	}
-	s->n_faults = 3 + (size_t)rng_below(&s->rng, 6);
-	for (size_t i = 0; i < s->n_faults; i++) {
-		struct fault *f = &s->fault[i];
-		struct msg *m = msg_new(s, M_FAULT);
-
-		f->type = (enum fault_type)rng_below(&s->rng, FAULT_CHURN);
-		f->at = rng_range(&s->rng, 500, 70000);
-		f->until = f->at + rng_range(&s->rng, 300, 45000);
-		f->plane = (size_t)rng_below(&s->rng, s->n_planes);
-		f->proc = (size_t)rng_below(&s->rng, s->n_procs);
-		m->index = i;
-		schedule(s, m, f->at);
-	}
+	draw_machines(s, &s->rng);
 	churn_init(s);
-	worlds_init(s);
-}
+	for (size_t i = first_of(FAULT_OF_WORLD); i < n_kinds; i++) {
+		struct rng r;
 
-/* May a worker be out of reach in it? A copy that the manager may not see cannot be stopped. */
-static bool disturbs(enum fault_type type)
-{
-	return type < FAULT_WORLD || type == FAULT_UNSERVED;
-}
+		if (lives_in(s, kinds[i], &r)) {
+			struct fault *f = faults_add(s, kinds[i], &r);
 
-static void restart_later(struct sim *s, struct proc *p, int64_t at)
-{
-	struct msg *m = msg_new(s, M_START);
-
-	m->proc = p;
-	schedule(s, m, at);
-}
-
-static void kill_now(struct sim *s, struct fault *f)
-{
-	struct proc *p = &s->proc[f->proc];
-
-	if (p->alive) {
-		proc_kill(p);
-		restart_later(s, p, s->now + rng_range(&s->rng, 10, 20000));
-	}
-}
-
-static void set(struct sim *s, struct fault *f, bool on)
-{
-	struct plane *p = &s->plane[f->plane];
-
-	f->on = on;
-	switch ((int)f->type) {
-	case FAULT_SLOW:
-		p->slow = on;
-		break;
-	case FAULT_LOST_REPLY:
-		p->lost_reply = on;
-		break;
-	case FAULT_LOST_SEND:
-		p->lost_send = on;
-		break;
-	case FAULT_DUPLICATE:
-		p->duplicate = on;
-		break;
-	case FAULT_CUT:
-		p->cut = on;
-		break;
-	case FAULT_REFUSE:
-		p->refuse = on;
-		break;
-	case FAULT_BLACKHOLE:
-		p->blackhole = on;
-		break;
-	case FAULT_LIMIT:
-		p->limit = on;
-		break;
-	case FAULT_ERROR:
-		p->error = on;
-		break;
-	case FAULT_CLOCK:
-		s->proc[f->proc].wall_step += on ? 3600 * 1000 : -3600 * 1000;
-		break;
-	case FAULT_SECRET:
-		if (is_worker(p)) {
-			/* First another token, or nonsense; in the end something good again. */
-			plane_secret(s, f->plane, on && f->at % 2 == 0);
+			f->rng = r;
 		}
-		break;
-	default:
-		break; /* those of a moment, and churn.c's */
 	}
 }
 
-static void strike(struct sim *s, struct fault *f)
+/* --- they begin and end ----------------------------------------------------------------------- */
+
+bool faults_on(const struct sim *s, const struct fault_kind *kind, size_t plane)
 {
-	struct plane *p = &s->plane[f->plane];
-	struct proc *proc = &s->proc[f->proc];
-
-	if (f->type == FAULT_END) {
-		ks_watch_end_all(p->store);
-		plane_watches(p);
-	} else if (f->type == FAULT_COMPACT) {
-		ks_compact(p->store);
-		plane_end_streams(p, TRANSPORT_LOST);
-	} else if (f->type == FAULT_RESTART) {
-		ks_compact(p->store);
-		plane_end_streams(p, TRANSPORT_LOST);
-		p->refuse = true;
-	} else if (f->type == FAULT_REFUSE) {
-		plane_end_streams(p, TRANSPORT_LOST);
-	} else if (f->type == FAULT_KILL) {
-		kill_now(s, f);
-	} else if (f->type == FAULT_KILL_AT) {
-		s->kill_countdown = 1 + rng_below(&s->rng, 60);
-		s->kill_proc = f->proc;
-	} else if (f->type == FAULT_FREEZE && proc->alive) {
-		/*
-		 * A second freeze never ends before the first: what waits for the end of
-		 * that must not be overtaken.
-		 */
-		int64_t until = s->now + rng_range(&s->rng, 2000, 40000);
-
-		proc->frozen_until = until > proc->frozen_until ? until : proc->frozen_until;
+	for (size_t i = 0; i < s->n_faults; i++) {
+		if (s->fault[i].on && s->fault[i].kind == kind &&
+		    (plane == SIZE_MAX || s->fault[i].plane == plane)) {
+			return true;
+		}
 	}
-	if (is_worker(p) && (f->type == FAULT_REFUSE || f->type == FAULT_BLACKHOLE)) {
-		user_deletes_one(s);
+	return false;
+}
+
+struct wanted faults_want(const struct sim *s)
+{
+	struct wanted w = {0};
+
+	for (size_t i = 0; i < s->n_faults; i++) {
+		if (s->fault[i].on && s->fault[i].kind->want != NULL) {
+			s->fault[i].kind->want(&s->fault[i], &w);
+		}
 	}
+	return w;
+}
+
+void fault_later(struct sim *s, const struct fault *f, int64_t ms)
+{
+	struct msg *m = msg_new(s, M_FAULT_TURN);
+
+	m->index = (size_t)(f - s->fault);
+	schedule(s, m, s->now + ms);
+}
+
+static void act(struct sim *s, struct fault *f)
+{
+	f->kind->act(s, f);
+	fault_later(s, f, rng_range(&s->wide, 50, 2500));
+}
+
+static bool hides_worker(const struct fault_kind *k)
+{
+	return k->family != FAULT_OF_WORLD || k->hides_worker;
 }
 
 void fault_begin(struct sim *s, size_t index)
 {
 	struct fault *f = &s->fault[index];
+	const struct fault_kind *k = f->kind;
 	struct msg *m;
 
 	if (s->skip_faults >> index & 1) {
 		return;
 	}
-	say(s, "fault", "%s (%s, daemon %zu) until %lld.%03lld", fault_names[f->type],
-	    s->plane[f->plane].name, f->proc, (long long)f->until / 1000,
-	    (long long)f->until % 1000);
-	s->cov->faults[f->type]++;
-	if (disturbs(f->type)) {
+	say(s, "fault", "%s (%s, daemon %zu) until %lld.%03lld", k->name, s->plane[f->plane].name,
+	    f->proc, (long long)f->until / 1000, (long long)f->until % 1000);
+	s->cov->faults[row_of(k)]++;
+	if (hides_worker(k)) {
 		excuse_disturbed(&s->plane[f->plane], true);
 	}
-	set(s, f, true);
-	if (f->type >= FAULT_CHURN) {
-		churn_begin(s, f);
-	} else {
-		strike(s, f);
+	f->on = true;
+	if (k->set != NULL) {
+		k->set(s, f, true);
+	}
+	if (k->begin != NULL) {
+		k->begin(s, f);
+	}
+	if (k->act != NULL) {
+		act(s, f);
+	}
+	if (k->want != NULL) {
+		upkeep(s);
 	}
 	m = msg_new(s, M_FAULT_OVER);
 	m->index = index;
 	schedule(s, m, f->until < FAULTS_END_MS ? f->until : FAULTS_END_MS);
 }
 
-/* Two faults of one type on one server end with the first; what the other set is set again. */
-static void set_others(struct sim *s, size_t index)
+void fault_turn(struct sim *s, size_t index)
 {
-	const struct fault *f = &s->fault[index];
+	struct fault *f = &s->fault[index];
 
-	if (disturbs(f->type)) {
+	if (f->kind->turn != NULL) {
+		f->kind->turn(s, f);
+	} else if (f->on) {
+		act(s, f);
+	}
+}
+
+/* Two faults of one kind on one server end with the first; what the other set is set again. */
+static void set_others(struct sim *s, const struct fault *f)
+{
+	if (hides_worker(f->kind)) {
 		excuse_disturbed(&s->plane[f->plane], false);
 	}
 	for (size_t i = 0; i < s->n_faults; i++) {
 		struct fault *o = &s->fault[i];
 
-		if (!o->on || i == index) {
+		if (!o->on) {
 			continue;
 		}
-		if (o->plane == f->plane && disturbs(o->type)) {
+		if (o->plane == f->plane && hides_worker(o->kind)) {
 			excuse_disturbed(&s->plane[f->plane], true);
 		}
-		if (o->type != FAULT_CLOCK && o->type != FAULT_SECRET) {
-			set(s, o, true);
+		if (o->kind->set != NULL) {
+			o->kind->set(s, o, true);
 		}
 	}
 }
@@ -189,18 +336,17 @@ static void set_others(struct sim *s, size_t index)
 void fault_over(struct sim *s, size_t index)
 {
 	struct fault *f = &s->fault[index];
+	const struct fault_kind *k = f->kind;
 
-	say(s, "fault", "%s is over", fault_names[f->type]);
-	set(s, f, false);
-	if (f->type == FAULT_RESTART) {
-		s->plane[f->plane].refuse = false;
+	say(s, "fault", "%s is over", k->name);
+	f->on = false;
+	if (k->set != NULL) {
+		k->set(s, f, false);
 	}
-	if (f->type == FAULT_BLACKHOLE) {
-		/* Connections did not survive it. */
-		plane_end_streams(&s->plane[f->plane], TRANSPORT_LOST);
+	if (k->over != NULL) {
+		k->over(s, f);
+	} else if (k->family == FAULT_OF_CHURN || k->want != NULL) {
+		upkeep(s);
 	}
-	if (f->type >= FAULT_CHURN) {
-		churn_over(s, f);
-	}
-	set_others(s, index);
+	set_others(s, f);
 }

@@ -12,7 +12,7 @@
 struct options {
 	uint64_t seed, seeds, first, failures, worlds;
 	unsigned jobs;
-	bool wide, single, twice, require, shrink, list;
+	bool wide, single, twice, require, shrink, list, list_faults;
 	const char *scenario; /* "all": each of them */
 	uint64_t size;
 };
@@ -174,10 +174,10 @@ static void usage(FILE *f)
 	      "[--require-coverage]\n"
 	      "           [--wide]   two of three seeds: what users change meanwhile, other "
 	      "dispatchers, two managers\n"
-	      "           [--world NAME,NAME...]   these worlds in each wide seed; see "
-	      "t/sim/worlds.c\n"
+	      "           [--world NAME,NAME...]   these worlds in each wide seed\n"
 	      "       sim --seed N            replay one seed and tell its story\n"
 	      "       sim --seed N --shrink   which faults does the failure need?\n"
+	      "       sim --list-faults       what may be drawn, by family and number\n"
 	      "       sim --list-scenarios\n"
 	      "       sim --scenario NAME [--size N]   a story with N jobs; 'all': each of them\n",
 	      f);
@@ -189,14 +189,14 @@ static bool parse_worlds(mk_str names, struct options *o)
 
 	o->wide = true;
 	while (names.n > 0) {
-		enum fault_type t;
+		const struct fault_kind *world;
 
 		str_split(&names, ',', &name);
-		t = world_named(name);
-		if (t == FAULT_N) {
+		world = faults_world(name);
+		if (!world) {
 			return false;
 		}
-		o->worlds |= (uint64_t)1 << t;
+		o->worlds |= (uint64_t)1 << world->number;
 	}
 	return true;
 }
@@ -209,23 +209,18 @@ static bool parse_name(int c, const char *name, struct options *o)
 	return c == 'S' || parse_worlds(str_of(name), o);
 }
 
+static const struct option longs[] = {
+	{"seed", required_argument, NULL, 's'},     {"seeds", required_argument, NULL, 'n'},
+	{"first", required_argument, NULL, 'f'},    {"jobs", required_argument, NULL, 'j'},
+	{"failures", required_argument, NULL, 'm'}, {"wide", no_argument, NULL, 'w'},
+	{"twice", no_argument, NULL, 't'},          {"require-coverage", no_argument, NULL, 'c'},
+	{"shrink", no_argument, NULL, 'k'},         {"scenario", required_argument, NULL, 'S'},
+	{"list-scenarios", no_argument, NULL, 'l'}, {"list-faults", no_argument, NULL, 'F'},
+	{"size", required_argument, NULL, 'z'},     {"world", required_argument, NULL, 'W'},
+	{"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
+
 static bool parse(int argc, char **argv, struct options *o)
 {
-	static const struct option longs[] = {{"seed", required_argument, NULL, 's'},
-					      {"seeds", required_argument, NULL, 'n'},
-					      {"first", required_argument, NULL, 'f'},
-					      {"jobs", required_argument, NULL, 'j'},
-					      {"failures", required_argument, NULL, 'm'},
-					      {"wide", no_argument, NULL, 'w'},
-					      {"twice", no_argument, NULL, 't'},
-					      {"require-coverage", no_argument, NULL, 'c'},
-					      {"shrink", no_argument, NULL, 'k'},
-					      {"scenario", required_argument, NULL, 'S'},
-					      {"list-scenarios", no_argument, NULL, 'l'},
-					      {"size", required_argument, NULL, 'z'},
-					      {"world", required_argument, NULL, 'W'},
-					      {"help", no_argument, NULL, 'h'},
-					      {NULL, 0, NULL, 0}};
 	int c;
 
 	for (c = getopt_long(argc, argv, "", longs, NULL); c != -1;
@@ -244,6 +239,8 @@ static bool parse(int argc, char **argv, struct options *o)
 			o->size = n;
 		} else if (c == 'l') {
 			o->list = true;
+		} else if (c == 'F') {
+			o->list_faults = true;
 		} else if (c == 's') {
 			o->single = true;
 			o->seed = n;
@@ -306,9 +303,16 @@ int main(int argc, char **argv)
 {
 	struct options o = {.seeds = 2000, .first = 1, .jobs = 2, .failures = 1};
 
+	if (!faults_complete()) {
+		return 2;
+	}
 	if (!parse(argc, argv, &o)) {
 		usage(stderr);
 		return 2;
+	}
+	if (o.list_faults) {
+		faults_list();
+		return 0;
 	}
 	if (o.list) {
 		scenario_list();

@@ -36,7 +36,7 @@ check "100 wide seeds hold them too" --wide --seeds 100 --first 1 --jobs 2 --req
 # What soak remembers is worth something only if it goes by all that is linked.
 n=$((n + 1))
 t/sim/soak --sources "$B/sim" >"$log"
-for f in t/sim/check.c t/kubesim/store.c core/engine/engine.c core/engine/rules/won.c core/manager/manager.c core/kube/kube.h sdk/multikueue/abi.h; do
+for f in t/sim/check.c t/sim/faults/network.c t/kubesim/store.c core/engine/engine.c core/engine/rules/won.c core/manager/manager.c core/kube/kube.h sdk/multikueue/abi.h; do
 	grep -qx "$f" "$log" || { printf 'not '; failed=1; break; }
 done
 echo "ok $n - soak goes by the sources that are linked, wherever they lie"

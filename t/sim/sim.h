@@ -5,17 +5,17 @@
  * that can vary comes from the seed.
  *   clockwork.c  the heap of what happens next    wire.c        a struct transport made of messages
  *   plane.c      API servers                      proc.c        daemon processes and their lease
- *   users.c      who submits and deletes jobs     faults.c      faults of machines and networks
+ *   users.c      who submits and deletes jobs     faults.c      draws faults, begins and ends them
+ *   faults/      what each fault is and does      upkeep.c      what operators keep as it is
  *   churn.c      what users change meanwhile      plugins.c     adapter and dispatchers of a seed
- *   worlds.c     worlds that few seeds live in    bounds.c      what must end, how often, how long
+ *   worlds.c     what happens to a cluster        bounds.c      what must end, how often, how long
  *   check.c      invariants after every commit    rest.c        and once all is quiet
  *   world.c      what a seed consists of          coverage.c    what was ever hit
  *   scenario.c   scripted stories                 features.c    of features behind gates
  *   story.c      what stories are made of         copies.c      of one winner
  *   pods.c       of groups of Pods                hour.c        of an hour, for the memory
  *   front.c      limits, refusals and webhooks    excuse.c      what is no fault of a daemon
- *   kinds.c      jobs of other kinds              fault_list.h  what faults there are
- *   main.c       seeds, processes, options
+ *   kinds.c      jobs of other kinds              main.c        seeds, processes, options
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -28,15 +28,13 @@
 #include "core/manager/manager.h"
 #include "t/kubesim/actors.h"
 #include "t/kubesim/store.h"
-#include "t/sim/fault_list.h"
+#include "t/sim/fault.h"
 
 enum {
-	MAX_PLANES = 24,
 	MAX_PROCS = 3,
 	MAX_SITES = 2,
 	MAX_ORIGINS = 4,
 	MAX_USERS = 6000,
-	MAX_FAULTS = 24,
 	MAX_RULES = 64,
 	CODES = 600,
 	STEPS_MIN = 2000,
@@ -46,29 +44,6 @@ enum {
 };
 #define WALL0 1800000000000 /* 2027-01-15T08:00:00Z */
 
-#define FAULT_NUMBER(number, name) number,
-enum fault_type {
-	FAULTS_OF_MACHINES(FAULT_NUMBER) FAULT_CHURN, /* the first one of churn.c */
-	FAULT_BEFORE_CHURN = FAULT_CHURN - 1,
-	FAULTS_OF_CHURN(FAULT_NUMBER) FAULT_WORLD, /* the first one of worlds.c */
-	FAULT_BEFORE_WORLD = FAULT_WORLD - 1,
-	FAULTS_OF_WORLDS(FAULT_NUMBER) FAULT_N
-};
-extern const char *const fault_names[FAULT_N];
-
-struct fault {
-	enum fault_type type;
-	int64_t at, until;
-	size_t plane, proc;
-	bool on;
-	char name[64];         /* the object that it changed */
-	struct arena arena;    /* of the snapshot */
-	struct json *snapshot; /* FAULT_RESTORE, FAULT_REBUILT */
-	struct rng rng;        /* of a world */
-	unsigned variant;      /* ... and which one it is */
-};
-
-struct sim;
 struct proc;
 
 /* Dispatchers that a seed may draw. */
@@ -115,7 +90,7 @@ struct plane {
 	int64_t restored_at;  /* when it went back to a snapshot last; 0 never */
 	uint64_t restored_rv; /* of what was newest in it */
 	int64_t bad_until;    /* a disturbance of it ended then, or lasts (INT64_MAX) */
-	struct ks_store *lag; /* FAULT_LAG: what a server that lags would show */
+	struct ks_store *lag; /* what a server that lags would show; NULL: it does not */
 	bool shape, rewrite;  /* webhooks */
 	bool limit_jobs;      /* each write to a job is one too many */
 	bool forbid_jobs;     /* daemons may not see jobs */
@@ -237,7 +212,7 @@ enum coverage_kind { COVER_NARROW, COVER_WIDE, COVER_STORIES, COVER_NOT_YET };
 
 struct coverage {
 	uint64_t situations[SIT_N];
-	uint64_t faults[FAULT_N];
+	uint64_t faults[MAX_FAULT_KINDS]; /* as faults_at() counts */
 	uint64_t codes[CODES];
 	uint64_t dispatchers[DISPATCH_N];
 	uint64_t rules[MAX_RULES];
@@ -264,7 +239,7 @@ struct sim {
 	size_t n_sites;
 	struct rng wide; /* of what only some seeds have */
 	bool wants_wide, is_wide;
-	uint64_t wants_worlds; /* bit per fault: these, in each wide seed; 0 = as worlds.c draws */
+	uint64_t wants_worlds; /* bit per world: these, in each wide seed; 0 = as faults.c draws */
 	struct alias alias;
 	enum dispatching dispatching;
 	int64_t silent_until; /* the external dispatcher begins then */
@@ -275,6 +250,7 @@ struct sim {
 	bool elsewhere;            /* who submits now takes the other queue */
 	enum user_of of;           /* ... submits this */
 	bool kinds;                /* adapters of other kinds are there */
+	bool cordons;              /* workers are taken out at times */
 	struct engine_gates gates; /* besides those that every seed has */
 	unsigned quota;            /* of each worker, in jobs; 0 = drawn */
 	int64_t admit_ms;          /* delay of each admission on workers; 0 = drawn */
@@ -289,7 +265,7 @@ struct sim {
 	bool no_plugin;
 	const struct json *walls; /* multiKueue.walls of daemons that begin; NULL none */
 	struct arena arena;       /* of one step */
-	uint64_t kill_countdown;  /* FAULT_KILL_AT: requests until it happens; 0 = none */
+	uint64_t kill_countdown;  /* requests until a daemon is killed; 0 = it is not */
 	size_t kill_proc;
 	uint64_t writes;   /* mutating requests by daemons that arrived, Lease and Events apart */
 	uint64_t requests; /* all but watches, lists, Events and the Lease */
@@ -320,7 +296,7 @@ enum msg_type {
 	M_LEASE,
 	M_LEASE_ARRIVE,
 	M_LEASE_REPLY,
-	M_CHURN,    /* a fault of churn.c acts again */
+	M_FAULT_TURN,
 	M_DISPATCH, /* the external dispatcher */
 	M_RECOUNT,  /* does a job still run twice? */
 	M_KINDS,    /* sim_kinds_turn */
@@ -444,7 +420,7 @@ void procs_lease_rests(struct sim *s);
 void proc_lease_arrive(struct sim *s, struct msg *m);
 void proc_lease_reply(struct sim *s, struct msg *m);
 
-/* --- users.c, faults.c ------------------------------------------------------------------------ */
+/* --- users.c ---------------------------------------------------------------------------------- */
 void users_init(struct sim *s);
 /*
  * Jobs name a priority class from now on: only where one is named a
@@ -471,22 +447,11 @@ struct user *user_by_workload(struct sim *s, const struct json *wl);
 /* After a restore of a manager's plane: the users know of the objects that are there now. */
 void users_restored(struct sim *s, const struct site *site);
 void user_restored(struct sim *s, struct user *u);
-void faults_init(struct sim *s);
-void fault_begin(struct sim *s, size_t index);
-void fault_over(struct sim *s, size_t index);
-
-/* --- churn.c ---------------------------------------------------------------------------------- */
+/* --- churn.c; what faults use of it is in churn.h --------------------------------------------- */
 /* Draws what a wide seed has: dispatcher, timeout, faults of its own. */
 void churn_init(struct sim *s);
-void churn_begin(struct sim *s, struct fault *f);
-void churn_turn(struct sim *s, size_t index); /* M_CHURN */
-void churn_over(struct sim *s, struct fault *f);
 /* The external dispatcher's turn; schedules the next one. */
 void churn_dispatch(struct sim *s);
-/* Makes all objects as the faults that are on want them, and the others as they were. */
-void churn_assert(struct sim *s);
-/* Is a fault of that type on, there (SIZE_MAX: anywhere)? */
-bool churn_is_on(const struct sim *s, enum fault_type type, size_t plane);
 /* After a restore of a manager. */
 void churn_restored_manager(struct sim *s);
 

@@ -44,7 +44,7 @@ void world_start(struct sim *s)
 	heap_init(&s->heap);
 	arena_init(&s->arena, 0);
 	s->is_wide = s->scripted || (s->wants_wide && !s->no_faults && s->seed % 3 != 0);
-	s->kinds |= world_drawn(s, FAULT_KINDS);
+	faults_prepare(s);
 	plugins_load(s);
 	if (s->lost_timeout_ms == 0) {
 		s->lost_timeout_ms = 15 * 60 * 1000;

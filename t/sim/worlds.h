@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Worlds that few seeds live in (worlds.c), and jobs of other kinds (kinds.c); a part of sim.h. */
+/* What happens in worlds (worlds.c), and jobs of other kinds (kinds.c); a part of sim.h. */
 #ifndef MK_T_SIM_WORLDS_H
 #define MK_T_SIM_WORLDS_H
 
 #include "t/sim/sim.h"
 
 /* --- worlds.c --------------------------------------------------------------------------------- */
-/* Draws what a wide seed lives in. */
-void worlds_init(struct sim *s);
-bool world_drawn(const struct sim *s, enum fault_type type);
-void world_begin(struct sim *s, struct fault *f);
-void world_turn(struct sim *s, struct fault *f); /* M_CHURN */
-void world_over(struct sim *s, struct fault *f);
-/* Is the world part of what is tried by default? */
-bool world_enabled(enum fault_type type);
-/* The world of that name; FAULT_N: none is. */
-enum fault_type world_named(mk_str name);
-const char *world_name(enum fault_type type);
+/* A controller on the plane deletes that object. */
+void world_delete(struct plane *p, const char *resource, mk_str name);
 /*
  * A controller deletes what is of a manager on the plane, when it is older than so many
  * ms, and Finished if 'finished'.
@@ -31,8 +22,6 @@ void world_crd(struct plane *p, bool served);
 void world_know_manager(struct site *site);
 /* All daemons of the manager end, and start a while after, which 'r' draws (NULL: at once). */
 void world_restart(struct sim *s, struct site *site, struct rng *r);
-/* Brings the annotation of the worker's MultiKueueCluster in line with the faults. */
-void world_cordon(struct sim *s, struct plane *p, size_t worker);
 void world_change_origin(struct site *site, const char *origin);
 /*
  * The manager is built anew from the snapshot, with or without any status

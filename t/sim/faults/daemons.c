@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens to a daemon: it is killed or stopped, or its clock is set. */
+#include "t/sim/sim.h"
+
+static void kill_begin(struct sim *s, struct fault *f)
+{
+	struct proc *p = &s->proc[f->proc];
+	struct msg *m;
+
+	if (!p->alive) {
+		return;
+	}
+	proc_kill(p);
+	m = msg_new(s, M_START);
+	m->proc = p;
+	schedule(s, m, s->now + rng_range(&s->rng, 10, 20000));
+}
+
+/* kill -9, and it starts again. */
+FAULT(killed) = {
+	.family = FAULT_OF_MACHINES,
+	.number = 10,
+	.name = "daemon killed",
+	.begin = kill_begin,
+};
+
+static void kill_at_begin(struct sim *s, struct fault *f)
+{
+	s->kill_countdown = 1 + rng_below(&s->rng, 60);
+	s->kill_proc = f->proc;
+}
+
+/* The n-th from now. */
+FAULT(kill_at) = {
+	.family = FAULT_OF_MACHINES,
+	.number = 11,
+	.name = "daemon killed at a request",
+	.begin = kill_at_begin,
+};
+
+static void freeze_begin(struct sim *s, struct fault *f)
+{
+	struct proc *p = &s->proc[f->proc];
+
+	if (p->alive) {
+		/*
+		 * A second freeze never ends before the first: what waits for the end of
+		 * that must not be overtaken.
+		 */
+		int64_t until = s->now + rng_range(&s->rng, 2000, 40000);
+
+		p->frozen_until = until > p->frozen_until ? until : p->frozen_until;
+	}
+}
+
+/* SIGSTOP, for longer than its lease. */
+FAULT(freeze) = {
+	.family = FAULT_OF_MACHINES,
+	.number = 12,
+	.name = "daemon frozen",
+	.begin = freeze_begin,
+};
+
+enum { HOUR_MS = 3600 * 1000 };
+
+static void clock_begin(struct sim *s, struct fault *f)
+{
+	s->proc[f->proc].wall_step += HOUR_MS;
+}
+
+static void clock_over(struct sim *s, struct fault *f)
+{
+	s->proc[f->proc].wall_step -= HOUR_MS;
+}
+
+FAULT(clock_jump) = {
+	.family = FAULT_OF_MACHINES,
+	.number = 15,
+	.name = "wall clock jumps",
+	.begin = clock_begin,
+	.over = clock_over,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects that operators keep: queues, check, config and clusters. As the faults that are on
+ * want them, else as they were made; after a restore, too.
+ */
+#include "core/api/names.h"
+#include "t/sim/churn.h"
+#include "t/sim/sim.h"
+
+static void keep_config(struct sim *s, struct plane *p, const struct wanted *w)
+{
+	struct arena *a = &s->arena;
+	mk_str names = STR("");
+
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		if (!w->left_config[i]) {
+			names = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(names),
+					     names.n ? "," : "", i);
+		}
+	}
+	names = plane_with_alias(s, names.n ? names : STR("\"w1\""));
+	(void)plane_merge(p, KUEUE "multikueueconfigs/mkc",
+			  arena_printf(a, "{\"spec\":{\"clusters\":[%.*s]}}", STR_ARG(names)));
+	(void)plane_request(p, "POST", KUEUE "multikueueconfigs", NULL,
+			    STR("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
+				"\"MultiKueueConfig\",\"metadata\":{\"name\":\"mkc2\"},\"spec\":{"
+				"\"clusters\":[\"w2\"]}}"));
+}
+
+static void keep_check(struct sim *s, struct plane *p, const struct wanted *w)
+{
+	if (w->no_check) {
+		(void)plane_request(p, "DELETE", KUEUE "admissionchecks/mk", NULL, STR("{}"));
+		return;
+	}
+	(void)plane_merge(
+		p, KUEUE "admissionchecks/mk",
+		arena_printf(&s->arena,
+			     "{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":%s}},"
+			     "\"spec\":{\"parameters\":{\"name\":\"%s\"}}}",
+			     w->no_dispatcher ? "\"kueue.x-k8s.io/none\"" : "null",
+			     w->other_config ? "mkc2" : "mkc"));
+}
+
+static void keep_cluster(struct sim *s, struct plane *p, const struct wanted *w, size_t worker)
+{
+	const char *path = arena_printf(&s->arena, KUEUE "multikueueclusters/w%zu", worker).p;
+
+	if (s->cordons) {
+		(void)plane_merge(p, path,
+				  arena_printf(&s->arena,
+					       "{\"metadata\":{\"annotations\":{\"" NAME_CORDON
+					       "\":%s}}}",
+					       w->cordon[worker] ? w->cordon[worker] : "null"));
+	}
+	if (w->no_cluster[worker]) {
+		(void)plane_request(p, "DELETE", path, NULL, STR("{}"));
+	}
+}
+
+void upkeep(struct sim *s)
+{
+	struct wanted w = faults_want(s);
+
+	for (size_t i = 0; i < s->n_planes; i++) {
+		struct plane *p = &s->plane[i];
+
+		p->shape = w.shape[i];
+		p->rewrite = w.rewrite[i];
+		(void)plane_merge(p, KUEUE "clusterqueues/cq",
+				  w.hold[i] ? STR("{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}")
+					    : STR("{\"spec\":{\"stopPolicy\":\"None\"}}"));
+	}
+	for (size_t i = 0; i < s->n_sites; i++) {
+		struct plane *p = &s->plane[s->site[i].home];
+
+		plane_manager_objects(s, &s->site[i]);
+		for (size_t worker = 1; worker <= s->n_workers; worker++) {
+			keep_cluster(s, p, &w, worker);
+		}
+		keep_config(s, p, &w);
+		keep_check(s, p, &w);
+	}
+	plugins_mood(w.moody);
+}
