@@ -112,6 +112,7 @@ struct placement_place {
 	bool is_overflow, is_listed, is_new, bad_cost;
 	int64_t since_ms; /* of its clone; -1: none */
 	int64_t left;     /* thousandths of how often the Workload fits once more */
+	int64_t rest;     /* the same of the resource of which most is left */
 	int64_t load;     /* thousandths of what the queue has that are taken */
 	int64_t pending, waiting, running, failures, group;
 	int64_t cost;       /* thousandths; -1 not known */

@@ -20,7 +20,7 @@ struct room {
 /* The best flavor of a group. */
 struct best {
 	enum placement_fit fit;
-	int64_t left;
+	int64_t left, rest; /* of the scarcest resource, of the one of which most is left */
 	mk_str flavor;
 	bool asked;
 };
@@ -145,7 +145,7 @@ static enum placement_fit fit_of(const struct queue *q, const struct room *r, in
 	return q->preempts ? FIT_PREEMPT : FIT_LATER;
 }
 
-/* How often more the Workload fits in what is left of the scarcest resource, in thousandths. */
+/* How often more the Workload fits in what is left, in thousandths. */
 static int64_t left_of(const struct room *r, int64_t wanted)
 {
 	int64_t left = placement_sub(r->now, wanted);
@@ -156,7 +156,7 @@ static int64_t left_of(const struct room *r, int64_t wanted)
 /* Is the flavor the best of its group so far? */
 static void weigh(struct queue *q, size_t group, mk_str name)
 {
-	struct best *best = &q->best[group], this = {FIT_FREE, INT64_MAX, name, false};
+	struct best *best = &q->best[group], this = {FIT_FREE, INT64_MAX, 0, name, false};
 
 	for (size_t i = 0; i < q->x->n_requests; i++) {
 		const struct room *r = &q->one[i];
@@ -170,6 +170,7 @@ static void weigh(struct queue *q, size_t group, mk_str name)
 		left = left_of(r, wanted);
 		this.fit = fit < this.fit ? fit : this.fit;
 		this.left = left < this.left ? left : this.left;
+		this.rest = left > this.rest ? left : this.rest;
 		this.asked = true;
 	}
 	if (this.asked && (!best->asked || this.fit > best->fit)) {
@@ -238,6 +239,7 @@ static void pool(struct queue *q, struct placement_place *p)
 		if (q->best[g].asked && fit[g] > q->best[g].fit) {
 			q->best[g].fit = fit[g];
 			q->best[g].left = 0;
+			q->best[g].rest = 0;
 			q->best[g].flavor = (mk_str){NULL, 0};
 			p->is_split = true;
 		}
@@ -290,6 +292,7 @@ static void total(struct queue *q, struct placement_place *p)
 		}
 		p->fit = b->fit < p->fit ? b->fit : p->fit;
 		p->left = b->left < p->left ? b->left : p->left;
+		p->rest = b->rest > p->rest ? b->rest : p->rest;
 		p->flavor = asked ? p->flavor : b->flavor;
 		asked = true;
 	}

@@ -105,7 +105,7 @@ void placement_score(struct placement *x)
 		p->score += p->ran ? w[W_STICK] * PLACEMENT_FULL : 0;
 		p->score += placement_has_room(p) ? w[W_BLOCK] * between(&left, p->left) : 0;
 		p->score +=
-			placement_has_room(p) ? w[W_PACK] * falling(p->left, PLACEMENT_FULL) : 0;
+			placement_has_room(p) ? w[W_PACK] * falling(p->rest, PLACEMENT_FULL) : 0;
 		p->score +=
 			p->cost >= 0 ? w[W_COST] * (PLACEMENT_FULL - between(&cost, p->cost)) : 0;
 		p->score += p->needs > 0 ? w[W_PREFERS] * PLACEMENT_FULL * p->met / p->needs : 0;
