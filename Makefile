@@ -113,10 +113,14 @@ ARCHIVES := $(call archives,daemon serve manager config net apply admit trees qu
 # kubesim decides with queue trees, the daemon judges and compiles them.
 SIM_ARCHIVES := $(call archives,kubesim manager apply engine plug quota api kube model base)
 # What tests share; a test takes what it uses of it. The worlds of the engine's tests link plugins in.
-$(B)/libtest.a: $(call obj,$(wildcard t/lib/*.c) adapters/job.c adapters/pod.c adapters/raycluster.c adapters/kinds_without_code.c plugins/all_at_once.c plugins/external.c)
+$(B)/libtest.a: $(call obj,$(wildcard t/lib/*.c) adapters/job.c adapters/pod.c adapters/raycluster.c adapters/kinds_without_code.c plugins/all_at_once.c plugins/external.c $(wildcard plugins/placement/*.c))
 TEST_ARCHIVES := $(B)/libtest.a $(B)/libkubesim.a $(ARCHIVES)
+# A folder of plugins/ is one plugin.
+PLUGIN_DIRS := $(patsubst %/,%,$(sort $(dir $(wildcard plugins/*/*.c))))
+PLUGIN_SRC := $(wildcard adapters/*.c plugins/*.c plugins/*/*.c)
 PLUGINS := $(patsubst adapters/%.c,$(B)/plugins/%.so,$(wildcard adapters/*.c)) \
-	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c))
+	$(patsubst plugins/%.c,$(B)/plugins/%.so,$(wildcard plugins/*.c)) \
+	$(PLUGIN_DIRS:%=$(B)/%.so)
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard t/unit/*.c t/plan/*.c t/abi/*.c t/integration/*.c) t/bench/quota.c)
 BINARIES := $(patsubst %,$(B)/%,$(if $(wildcard core/daemon/main.c),multikueued) $(if $(wildcard t/kubesim/main.c),kubesim) \
 	$(if $(wildcard t/sim/main.c),sim) $(if $(wildcard core/cli/main.c),kubectl-multikueue) $(if $(wildcard sdk/check/*.c),mk-plugin-check) $(if $(wildcard t/demo/main.c),demo))
@@ -152,10 +156,11 @@ $(B)/multikueued: $(B)/core/daemon/main.o $(ARCHIVES)
 $(B)/kubesim: $(B)/t/kubesim/main.o $(call archives,kubesim quota api base)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
-# Linked in, each plugin's entry needs a name of its own: mk_entry_job of adapters/job.c.
-$(B)/adapters/%.o $(B)/plugins/%.o: CPPFLAGS += -Dmk_plugin_entry=mk_entry_$(notdir $*)
+# Linked in, each plugin's entry needs a name of its own: mk_entry_job of adapters/job.c, mk_entry_placement of
+# plugins/placement/placement.c.
+$(B)/adapters/%.o $(B)/plugins/%.o: CPPFLAGS += -Dmk_plugin_entry=mk_entry_$(word 2,$(subst /, ,$*))
 
-$(B)/sim: $(call obj,$(wildcard t/sim/*.c t/sim/faults/*.c)) $(call obj,$(wildcard adapters/*.c plugins/*.c)) $(SIM_ARCHIVES)
+$(B)/sim: $(call obj,$(wildcard t/sim/*.c t/sim/faults/*.c)) $(call obj,$(PLUGIN_SRC)) $(SIM_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -Wl,-Map=$@.map -o $@ $^ $(BASE_LIBS)
 
 $(B)/demo: $(call obj,$(wildcard t/demo/*.c)) $(call archives,daemon net kube model base)
@@ -204,6 +209,14 @@ $(B)/plugins/%.so: plugins/%.c sdk/plugin.map $(wildcard sdk/multikueue/*.h)
 	@mkdir -p $(@D)
 	@$(call say,SO,$@)$(CC) $(PLUGIN_CFLAGS) $(PLUGIN_LDFLAGS) -o $@ $<
 	@chmod 755 $@ $(@D)
+
+define plugin_of_folder
+$(B)/$(1).so: $(wildcard $(1)/*.c) $(wildcard $(1)/*.h) sdk/plugin.map $(wildcard sdk/multikueue/*.h)
+	@mkdir -p $$(@D)
+	@$$(call say,SO,$$@)$$(CC) $$(PLUGIN_CFLAGS) $$(PLUGIN_LDFLAGS) -o $$@ $$(filter %.c,$$^)
+	@chmod 755 $$@ $$(@D)
+endef
+$(foreach d,$(PLUGIN_DIRS),$(eval $(call plugin_of_folder,$(d))))
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
