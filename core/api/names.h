@@ -47,6 +47,7 @@
 /* On an AdmissionCheck or a MultiKueueConfig: the name of a dispatcher. */
 #define NAME_DISPATCHER NAME_OUR_GROUP "/dispatcher"
 /* On a MultiKueueCluster: "Cordon" or "Evict", and why. */
+#define NAME_SELECTOR NAME_OUR_GROUP "/cluster-selector"
 #define NAME_CORDON NAME_OUR_GROUP "/cordon"
 #define NAME_CORDON_REASON NAME_OUR_GROUP "/cordon-reason"
 /* Conditions of a MultiKueueCluster; SameServer: not the first name of its API server. */

@@ -10,6 +10,7 @@
 #include "core/engine/clusters/autoquota.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/clusters/clusters.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/breaker.h"
@@ -61,6 +62,7 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	map_init(&e->owner_by_key);
 	map_init(&e->inflight_by_id);
 	map_init(&e->frozen_kinds);
+	map_init(&e->selections);
 	list_init(&e->inflight);
 	list_init(&e->workloads);
 	list_init(&e->waits);
@@ -114,6 +116,7 @@ static void free_maps(struct engine *e)
 	map_done(&e->owner_by_key);
 	map_done(&e->inflight_by_id);
 	map_done(&e->frozen_kinds);
+	roster_done(e);
 }
 
 void engine_free(struct engine *e)
@@ -183,6 +186,9 @@ static void run_item(struct engine *e, struct queue_item *i)
 		break;
 	case ITEM_QUOTA:
 		autoquota_pass(e);
+		break;
+	case ITEM_ROSTER:
+		roster_pass(e, roster_selection(i));
 		break;
 	}
 }

@@ -5,6 +5,7 @@
 #include "core/base/timefmt.h"
 #include "core/engine/answers/pages.h"
 #include "core/engine/clusters/check.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/state.h"
 
@@ -494,9 +495,10 @@ void engine_uses(const struct engine *e,
 		const struct record *config =
 			check ? manager_named(e, KIND_CONFIG, check->facts->s[S_CONFIG]) : NULL;
 
-		for (i = 0; config && i < config->facts->n_names; i++) {
-			const struct record *c =
-				manager_named(e, KIND_CLUSTER, config->facts->names[i]);
+		const struct roster all = roster_of(e, config);
+
+		for (i = 0; i < all.n; i++) {
+			const struct record *c = manager_named(e, KIND_CLUSTER, all.names[i]);
 
 			if (c) {
 				fn(ctx, q->name, c->name,

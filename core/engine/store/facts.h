@@ -51,6 +51,8 @@ enum {
 	/* Bits of clusters, of jobs: */
 	F_CHILD = F_CORDONED, /* remote: the controller of the copy S_OWNER_* made it: no copy */
 	F_SCALED = F_DRAINED, /* local: it gives its worker the say in its size */
+	/* Bits of clusters, of configs: */
+	F_SELECTS = F_CORDONED, /* has the annotation NAME_SELECTOR */
 };
 
 enum fact_str {
@@ -94,8 +96,9 @@ enum fact_str {
 	S_SLICE_OF,  /* Workload: "ns/name" of the slice that it replaces */
 	S_N,
 	S_CORDON_REASON = S_QUEUE, /* cluster: why it is cordoned, its first CORDON_BYTES */
+	S_SELECTOR = S_LOCATION,   /* config: see F_SELECTS; cut behind SELECTOR_BYTES */
 };
-enum { CORDON_BYTES = 256 };
+enum { CORDON_BYTES = 256, SELECTOR_BYTES = 4096 };
 
 enum check_state { CHECK_PENDING, CHECK_READY, CHECK_RETRY, CHECK_REJECTED, CHECK_OTHER };
 

@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/engine/clusters/autoquota.h"
 #include "core/engine/clusters/clusters.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
@@ -141,6 +142,7 @@ void touch_clusters(struct engine *e)
 		queue_add(&e->queue, &c->item);
 	}
 	touch_checks(e);
+	roster_touch(e);
 }
 
 /* --- what can be seen of a cluster ------------------------------------------------------------ */
@@ -199,7 +201,7 @@ void touch_left(struct engine *e, struct record *r)
 	}
 }
 
-/* Queues what waits for the config of each check that names the cluster. */
+/* Queues what waits for the config of each check that has the cluster. */
 static void touch_choices(struct engine *e, const struct cluster *c)
 {
 	for (LIST_EACH_AS(struct record, r, &manager_table(e, KIND_CHECK)->records, node)) {
@@ -207,9 +209,9 @@ static void touch_choices(struct engine *e, const struct cluster *c)
 		const struct record *config =
 			k && r->present ? manager_named(e, KIND_CONFIG, r->facts->s[S_CONFIG])
 					: NULL;
+		struct roster roster = roster_of(e, config);
 
-		if (config &&
-		    str_in(str_of(c->name), config->facts->names, config->facts->n_names)) {
+		if (roster_has(&roster, str_of(c->name))) {
 			touch_waits(e, &k->waits);
 		}
 	}
