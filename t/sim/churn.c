@@ -385,7 +385,7 @@ static void assert_config(struct sim *s, struct plane *p)
 	mk_str names = STR("");
 
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		if (!churn_is_on(s, FAULT_CONFIG, i)) {
+		if (!churn_is_on(s, FAULT_CONFIG, i) && (i == 1 || !labels_choose(s))) {
 			names = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(names),
 					     names.n ? "," : "", i);
 		}
@@ -431,6 +431,7 @@ static void assert_manager(struct sim *s, struct site *site)
 		}
 	}
 	assert_config(s, p);
+	labels_assert(s, p);
 	assert_check(s, p);
 }
 

@@ -35,6 +35,7 @@ static const struct {
 	[FAULT_KINDS - FAULT_WORLD] = {"kinds", true},
 	[FAULT_REFUSED - FAULT_WORLD] = {"refused", true},
 	[FAULT_CORDON - FAULT_WORLD] = {"cordon", true},
+	[FAULT_SELECTOR - FAULT_WORLD] = {"selector", false}, /* seeds.t asks for it */
 };
 
 bool world_enabled(enum fault_type type)
@@ -538,6 +539,10 @@ void world_turn(struct sim *s, struct fault *f)
 	if (!f->on) {
 		return;
 	}
+	if (f->type == FAULT_SELECTOR) {
+		labels_turn(s, f);
+		return;
+	}
 	if (f->type == FAULT_RETENTION) {
 		(void)world_deletes(p, WORKLOADS, f->variant * 1000, true);
 	} else {
@@ -576,6 +581,7 @@ void world_over(struct sim *s, struct fault *f)
 		p->refuse_clones = false;
 		break;
 	case FAULT_CORDON:
+	case FAULT_SELECTOR:
 		churn_assert(s);
 		break;
 	default:

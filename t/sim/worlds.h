@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Worlds that few seeds live in (worlds.c), and jobs of other kinds (kinds.c); a part of sim.h. */
+/* Worlds that few seeds live in (worlds.c, labels.c), and jobs of other kinds (kinds.c); a part of sim.h. */
 #ifndef MK_T_SIM_WORLDS_H
 #define MK_T_SIM_WORLDS_H
 
@@ -40,6 +40,13 @@ void world_change_origin(struct site *site, const char *origin);
  */
 void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot, bool status,
 		   bool workloads);
+
+/* --- labels.c --------------------------------------------------------------------------------- */
+/* Does the MultiKueueConfig take its clusters by label, but for w1? */
+bool labels_choose(struct sim *s);
+/* Brings labels of clusters and the selector in line with the fault. */
+void labels_assert(struct sim *s, struct plane *mgr);
+void labels_turn(struct sim *s, struct fault *f); /* M_CHURN */
 
 /* --- kinds.c ---------------------------------------------------------------------------------- */
 /* Serves the other kinds on every plane, and plays who works with them from now on. */
