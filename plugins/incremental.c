@@ -3,23 +3,18 @@
  * Tries a few clusters at a time: each round adds 'stepSize' (3) connected ones to the nominated,
  * in the order of the MultiKueueConfig ("order": "config") or by name ("name"), and gives them
  * 'roundSeconds' (300). A round in which no nominated cluster is connected is over at once: no
- * cluster could admit.
+ * cluster could admit. When a list can name no more, it begins anew with the clusters behind the
+ * last one, and behind the last of all with the first.
  */
 #include <stdbool.h>
 #include <string.h>
 
 #include <multikueue/dispatcher.h>
 
-enum { MAX_CLUSTERS = 20 };
-
-struct view {
-	mk_str name;
-	bool connected, nominated;
-};
-
 struct round {
-	struct view v[MAX_CLUSTERS];
 	size_t n, nominated, candidates, alive; /* alive: nominated and connected */
+	size_t last;                            /* the last one that is nominated; n: none is */
+	bool by_name;
 };
 
 static int64_t positive(mk_call *c, mk_val config, const char *pointer, int64_t otherwise)
@@ -29,24 +24,12 @@ static int64_t positive(mk_call *c, mk_val config, const char *pointer, int64_t 
 	return c->host->i64(c, c->host->get(c, config, pointer), &v) && v > 0 ? v : otherwise;
 }
 
-static void look(mk_call *c, const mk_dispatch *d, struct round *r)
+static bool is(mk_call *c, const mk_dispatch *d, size_t i, const char *member)
 {
-	size_t n = c->host->len(c, d->clusters);
-
-	for (r->n = 0; r->n < n && r->n < MAX_CLUSTERS; r->n++) {
-		mk_val cluster = c->host->at(c, d->clusters, r->n);
-		struct view *v = &r->v[r->n];
-
-		(void)c->host->str(c, c->host->get(c, cluster, "/name"), &v->name);
-		v->connected = c->host->boolean(c, c->host->get(c, cluster, "/connected"));
-		v->nominated = c->host->boolean(c, c->host->get(c, cluster, "/nominated"));
-		r->nominated += v->nominated ? 1u : 0u;
-		r->alive += v->nominated && v->connected ? 1u : 0u;
-		r->candidates += !v->nominated && v->connected ? 1u : 0u;
-	}
+	return c->host->boolean(c, c->host->get(c, c->host->at(c, d->clusters, i), member));
 }
 
-static bool is_before(mk_str a, mk_str b)
+static bool is_smaller(mk_str a, mk_str b)
 {
 	size_t n = a.n < b.n ? a.n : b.n;
 	int way = n > 0 ? memcmp(a.p, b.p, n) : 0;
@@ -54,19 +37,61 @@ static bool is_before(mk_str a, mk_str b)
 	return way < 0 || (way == 0 && a.n < b.n);
 }
 
-/* The next candidate; 'n' of the round when there is none. */
-static size_t next(const struct round *r, bool by_name)
+/* Does cluster 'i' come before cluster 'k'? */
+static bool is_before(mk_call *c, const mk_dispatch *d, const struct round *r, size_t i, size_t k)
 {
+	if (!r->by_name) {
+		return i < k;
+	}
+	return is_smaller(mk_str_at(c, c->host->at(c, d->clusters, i), "/name"),
+			  mk_str_at(c, c->host->at(c, d->clusters, k), "/name"));
+}
+
+static void look(mk_call *c, const mk_dispatch *d, struct round *r)
+{
+	r->n = c->host->len(c, d->clusters);
+	r->last = r->n;
+	for (size_t i = 0; i < r->n; i++) {
+		bool connected = is(c, d, i, "/connected"), nominated = is(c, d, i, "/nominated");
+
+		r->nominated += nominated ? 1u : 0u;
+		r->alive += nominated && connected ? 1u : 0u;
+		r->candidates += !nominated && connected ? 1u : 0u;
+		if (nominated && (r->last == r->n || is_before(c, d, r, r->last, i))) {
+			r->last = i;
+		}
+	}
+}
+
+static bool is_picked(const mk_pick *pick, size_t i)
+{
+	for (size_t k = 0; k < pick->n; k++) {
+		if (pick->index[k] == (uint32_t)i) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The next candidate; 'n' of the round when there is none. Where a list has no room for all, those
+ * behind the last one come before the others, so that each has its turn.
+ */
+static size_t next(mk_call *c, const mk_dispatch *d, const struct round *r, const mk_pick *pick)
+{
+	bool in_turns = r->n > pick->cap && r->last < r->n, best_is_behind = false;
 	size_t best = r->n;
 
 	for (size_t i = 0; i < r->n; i++) {
-		const struct view *v = &r->v[i];
+		bool behind = in_turns && is_before(c, d, r, r->last, i);
 
-		if (v->nominated || !v->connected) {
+		if (is(c, d, i, "/nominated") || !is(c, d, i, "/connected") || is_picked(pick, i)) {
 			continue;
 		}
-		if (best == r->n || (by_name && is_before(v->name, r->v[best].name))) {
+		if (best == r->n || (behind && !best_is_behind) ||
+		    (behind == best_is_behind && is_before(c, d, r, i, best))) {
 			best = i;
+			best_is_behind = behind;
 		}
 	}
 	return best;
@@ -82,11 +107,10 @@ static bool is_by_name(mk_call *c, mk_val config)
 
 static int nominate_next(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 {
-	struct round r = {.n = 0};
+	struct round r = {.n = 0, .by_name = is_by_name(c, d->config)};
 	int64_t step = positive(c, d->config, "/stepSize", 3);
 	int64_t round_ms = positive(c, d->config, "/roundSeconds", 300);
 	int64_t age_ms = d->now_ms - d->last_set_ms;
-	bool by_name = is_by_name(c, d->config);
 
 	round_ms = round_ms > INT32_MAX ? INT32_MAX : round_ms;
 	round_ms *= 1000;
@@ -103,18 +127,17 @@ static int nominate_next(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 		pick->wait_ms = round_ms - age_ms;
 		return MK_KEEP;
 	}
-	for (size_t i = 0; i < r.n && pick->n < pick->cap; i++) {
-		if (r.v[i].nominated) {
+	for (size_t i = 0; i < r.n && r.nominated < pick->cap; i++) {
+		if (is(c, d, i, "/nominated")) {
 			pick->index[pick->n++] = (uint32_t)i;
 		}
 	}
 	for (; step > 0 && pick->n < pick->cap; step--) {
-		size_t i = next(&r, by_name);
+		size_t i = next(c, d, &r, pick);
 
 		if (i == r.n) {
 			break;
 		}
-		r.v[i].nominated = true;
 		pick->index[pick->n++] = (uint32_t)i;
 	}
 	pick->wait_ms = round_ms;

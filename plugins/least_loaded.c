@@ -5,23 +5,28 @@
  * our own clones that still wait there count as copies that are taken. Workers race only on ties.
  * When the block is not there although it seemed so, the next best joins after 'roundSeconds' (60).
  * Facts that are missing or older than 'maxAgeSeconds' (60), or a Workload that fits nowhere: all
- * connected workers race, as nothing better is known.
+ * connected workers race, as nothing better is known. Where a list cannot name all that race, those
+ * behind the last one have their turn before the others; a list that can name no more begins anew.
  */
 #include <stdbool.h>
 
 #include <multikueue/dispatcher.h>
 
-enum { MAX_CLUSTERS = 20, MAX_GROUPS = 16, COPY = 1000 };
+enum { MAX_LIST = 20, MAX_GROUPS = 16, COPY = 1000 };
 
-struct view {
-	bool connected, nominated;
-	int64_t copies; /* thousandths of how often the Workload fits */
+/* Clusters that are equal: the first of those behind the last nominated one, and of the others. */
+struct equals {
+	uint32_t behind[MAX_LIST], front[MAX_LIST];
+	size_t n_behind, n_front;
 };
 
 struct views {
-	struct view v[MAX_CLUSTERS];
 	size_t n, nominated, alive; /* alive: nominated and connected */
+	size_t last;                /* the last one that is nominated; n: none is */
 	bool blind;                 /* of a connected one nothing is known */
+	/* Of those that are connected and not nominated, with most copies, and all: */
+	int64_t best; /* thousandths of how often the Workload fits; -1: there are none */
+	struct equals with_best, any;
 };
 
 /* The best flavor of each group. */
@@ -124,60 +129,103 @@ static int64_t copies_in(mk_call *c, mk_val queue, mk_val requests)
 	return asked ? copies : 0;
 }
 
-static void look(mk_call *c, const mk_dispatch *d, mk_val requests, struct views *all)
+static bool is(mk_call *c, const mk_dispatch *d, size_t i, const char *member)
+{
+	return c->host->boolean(c, c->host->get(c, c->host->at(c, d->clusters, i), member));
+}
+
+static void add(struct equals *e, size_t i, size_t last)
+{
+	if (i > last && e->n_behind < MAX_LIST) {
+		e->behind[e->n_behind++] = (uint32_t)i;
+	} else if (i <= last && e->n_front < MAX_LIST) {
+		e->front[e->n_front++] = (uint32_t)i;
+	}
+}
+
+/* How often the Workload fits there, in thousandths; -1: nothing is known. */
+static int64_t copies_at(mk_call *c, const mk_dispatch *d, size_t i, mk_val requests)
 {
 	int64_t max_age_ms = positive(c, d->config, "/maxAgeSeconds", 60) * 1000;
-	size_t n = c->host->len(c, d->clusters);
+	mk_val facts = c->host->get(c, c->host->at(c, d->clusters, i), "/facts");
+	int64_t taken = mk_i64_at(c, facts, "/waiting", 0), copies;
 
-	for (all->n = 0; all->n < n && all->n < MAX_CLUSTERS; all->n++) {
-		mk_val cluster = c->host->at(c, d->clusters, all->n);
-		mk_val facts = c->host->get(c, cluster, "/facts");
-		struct view *v = &all->v[all->n];
-		int64_t taken = mk_i64_at(c, facts, "/waiting", 0);
+	if (mk_i64_at(c, facts, "/ageMs", INT64_MAX) > max_age_ms) {
+		return -1;
+	}
+	copies = copies_in(c, c->host->get(c, facts, "/queue"), requests);
+	if (taken > 0) {
+		copies -= taken < copies / COPY ? taken * COPY : copies;
+	}
+	return copies;
+}
 
-		v->connected = c->host->boolean(c, c->host->get(c, cluster, "/connected"));
-		v->nominated = c->host->boolean(c, c->host->get(c, cluster, "/nominated"));
-		all->nominated += v->nominated ? 1u : 0u;
-		all->alive += v->nominated && v->connected ? 1u : 0u;
-		if (v->connected && mk_i64_at(c, facts, "/ageMs", INT64_MAX) > max_age_ms) {
-			all->blind = true;
+static void weigh_all(mk_call *c, const mk_dispatch *d, mk_val requests, struct views *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		int64_t copies;
+
+		if (!is(c, d, i, "/connected")) {
 			continue;
 		}
-		v->copies = copies_in(c, c->host->get(c, facts, "/queue"), requests);
-		if (taken > 0) {
-			v->copies -= taken < v->copies / COPY ? taken * COPY : v->copies;
+		copies = copies_at(c, d, i, requests);
+		all->blind |= copies < 0;
+		copies = copies < 0 ? 0 : copies;
+		if (is(c, d, i, "/nominated")) {
+			continue;
+		}
+		if (copies > all->best) {
+			all->best = copies;
+			all->with_best.n_behind = 0;
+			all->with_best.n_front = 0;
+		}
+		add(&all->any, i, all->last);
+		if (copies == all->best) {
+			add(&all->with_best, i, all->last);
 		}
 	}
 }
 
-/* The best of those that are connected and not nominated; -1: there are none. */
-static int64_t best_of(const struct views *all)
+static void look(mk_call *c, const mk_dispatch *d, mk_val requests, struct views *all)
 {
-	int64_t best = -1;
-
+	all->n = c->host->len(c, d->clusters);
+	all->last = all->n;
 	for (size_t i = 0; i < all->n; i++) {
-		const struct view *v = &all->v[i];
-
-		if (v->connected && !v->nominated && v->copies > best) {
-			best = v->copies;
+		if (is(c, d, i, "/nominated")) {
+			all->nominated++;
+			all->alive += is(c, d, i, "/connected") ? 1u : 0u;
+			all->last = i;
 		}
 	}
-	return best;
+	weigh_all(c, d, requests, all);
+}
+
+/* In the order of the clusters, where a list can name all. */
+static void pick_of(const struct equals *e, bool in_turns, mk_pick *pick)
+{
+	for (size_t i = 0; in_turns && i < e->n_behind && pick->n < pick->cap; i++) {
+		pick->index[pick->n++] = e->behind[i];
+	}
+	for (size_t i = 0; i < e->n_front && pick->n < pick->cap; i++) {
+		pick->index[pick->n++] = e->front[i];
+	}
+	for (size_t i = 0; !in_turns && i < e->n_behind && pick->n < pick->cap; i++) {
+		pick->index[pick->n++] = e->behind[i];
+	}
 }
 
 static int nominate_largest(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 {
 	mk_val requests = {0};
 	int64_t round_ms = positive(c, d->config, "/roundSeconds", 60) * 1000;
-	int64_t age_ms = d->now_ms - d->last_set_ms, best;
-	struct views all = {.n = 0};
+	int64_t age_ms = d->now_ms - d->last_set_ms;
+	struct views all = {.n = 0, .best = -1};
 
 	if (MK_HAS(d, requests)) {
 		requests = d->requests;
 	}
 	look(c, d, requests, &all);
-	best = best_of(&all);
-	if (best < 0) {
+	if (all.best < 0) {
 		if (all.nominated > 0) {
 			return MK_KEEP | MK_EXHAUSTED;
 		}
@@ -189,19 +237,12 @@ static int nominate_largest(mk_call *c, const mk_dispatch *d, mk_pick *pick)
 		pick->wait_ms = round_ms - age_ms;
 		return MK_KEEP;
 	}
-	for (size_t i = 0; i < all.n && pick->n < pick->cap; i++) {
-		if (all.v[i].nominated) {
+	for (size_t i = 0; i < all.n && all.nominated < pick->cap; i++) {
+		if (is(c, d, i, "/nominated")) {
 			pick->index[pick->n++] = (uint32_t)i;
 		}
 	}
-	for (size_t i = 0; i < all.n && pick->n < pick->cap; i++) {
-		const struct view *v = &all.v[i];
-
-		if (v->connected && !v->nominated &&
-		    (all.blind || best < COPY || v->copies == best)) {
-			pick->index[pick->n++] = (uint32_t)i;
-		}
-	}
+	pick_of(all.blind || all.best < COPY ? &all.any : &all.with_best, all.n > pick->cap, pick);
 	pick->wait_ms = round_ms;
 	return MK_SET;
 }

@@ -50,6 +50,7 @@
 #define NAME_DISPATCHER_CONFIG NAME_OUR_GROUP "/dispatcher-config"
 #define NAME_PLACE_GROUP NAME_OUR_GROUP "/group" /* on a job: annotation, else label */
 /* On a MultiKueueCluster: "Cordon" or "Evict", and why. */
+#define NAME_SELECTOR NAME_OUR_GROUP "/cluster-selector"
 #define NAME_CORDON NAME_OUR_GROUP "/cordon"
 #define NAME_CORDON_REASON NAME_OUR_GROUP "/cordon-reason"
 /* Conditions of a MultiKueueCluster; SameServer: not the first name of its API server. */

@@ -11,6 +11,7 @@
 #include "core/engine/clusters/check.h"
 #include "core/engine/clusters/clusters.h"
 #include "core/engine/clusters/overlay.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/breaker.h"
@@ -64,6 +65,7 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	map_init(&e->inflight_by_id);
 	map_init(&e->frozen_kinds);
 	map_init(&e->place_groups);
+	map_init(&e->selections);
 	list_init(&e->inflight);
 	list_init(&e->workloads);
 	list_init(&e->waits);
@@ -119,6 +121,7 @@ static void free_maps(struct engine *e)
 	map_done(&e->owner_by_key);
 	map_done(&e->inflight_by_id);
 	map_done(&e->frozen_kinds);
+	roster_done(e);
 }
 
 void engine_free(struct engine *e)
@@ -189,6 +192,9 @@ static void run_item(struct engine *e, struct queue_item *i)
 		break;
 	case ITEM_QUOTA:
 		autoquota_pass(e);
+		break;
+	case ITEM_ROSTER:
+		roster_pass(e, roster_selection(i));
 		break;
 	}
 }

@@ -18,7 +18,7 @@
  *     clusters  numbers, memory, conditions  source      kubeconfigs and links
  *     profile   ClusterProfiles              watches     watches that depend on use
  *     check     AdmissionChecks              autoquota   quotas of the manager
- *     overlay   sections of dispatchers
+ *     overlay   sections of dispatchers      roster      clusters of configs
  *
  *   answers/    what operators are told
  *     why       reasons                      answers    about workloads
@@ -126,7 +126,15 @@ enum rule { RULES(RULE_ENUM) R_N };
 #undef RULE_ENUM
 extern const char *const rule_names[R_N];
 
-enum item_type { ITEM_WORKLOAD, ITEM_CLUSTER, ITEM_CHECK, ITEM_GC, ITEM_SWEEP, ITEM_QUOTA };
+enum item_type {
+	ITEM_WORKLOAD,
+	ITEM_CLUSTER,
+	ITEM_CHECK,
+	ITEM_GC,
+	ITEM_SWEEP,
+	ITEM_QUOTA,
+	ITEM_ROSTER
+};
 
 /* The part of a cluster that stays when it gets another number; see source_replace. */
 struct lasting {
@@ -433,6 +441,7 @@ struct engine {
 	cluster_id last_number; /* the last number that a cluster got */
 	uint32_t forgotten;     /* clusters that were forgotten so far */
 	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
+	struct map selections; /* clusters/roster.c: by the config's name */
 	struct list_node inflight;
 	struct list_node workloads;
 	struct list_node waits; /* workloads that any cluster may concern */

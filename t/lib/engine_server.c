@@ -391,9 +391,9 @@ void w_do(struct world *w, const struct op *op, struct arena *a)
 		goto out;
 	}
 	if (op->type == OP_CONNECT) {
-		w->links[name[1] - '0'] = op->cluster;
+		w->links[strtol(name + 1, NULL, 10) % WORLD_CLUSTERS] = op->cluster;
 	}
-	if (op->cluster < 8 && op->type <= OP_GET) {
+	if (op->cluster < WORLD_CLUSTERS && op->type <= OP_GET) {
 		o = w_find(w, w_server(w, op->cluster), op->kind, ns, name);
 	}
 	if (op->type <= OP_GET && !w->up[op->cluster]) {

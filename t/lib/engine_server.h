@@ -18,7 +18,7 @@
  * is made anew gets another one.
  */
 enum {
-	WORLD_CLUSTERS = 64,
+	WORLD_CLUSTERS = 1100,
 	JOB = KIND_FIRST_JOB,
 	MAX_OBJECTS = 4096,
 	MAX_EVENTS = 4 * MAX_OBJECTS,

@@ -255,7 +255,7 @@ void w_restart(struct world *w)
 	w_stop(w);
 	w->now += 1000;
 	w->wall += 1000;
-	for (size_t i = 0; i < 8; i++) {
+	for (size_t i = 0; i < WORLD_CLUSTERS; i++) {
 		w->up[i] = i == 0;
 		w->watching[i] = 0;
 		w->queues[i] = false;

@@ -39,6 +39,8 @@ struct wanted {
 	bool left_config[MAX_PLANES];   /* the worker is not in the MultiKueueConfig */
 	bool no_cluster[MAX_PLANES];    /* ... has no MultiKueueCluster */
 	const char *cordon[MAX_PLANES]; /* ... is taken out by that annotation, in JSON */
+	bool unlabelled[MAX_PLANES];    /* ... has not the label by which the config takes it */
+	const char *selector;           /* the config's, when it is not the right one */
 	bool other_config, no_check;    /* the check names another config; is deleted */
 	bool no_dispatcher;             /* ... names a dispatcher that there is not */
 	bool moody;                     /* the plugin of Jobs fails at times */

@@ -251,6 +251,7 @@ struct sim {
 	enum user_of of;           /* ... submits this */
 	bool kinds;                /* adapters of other kinds are there */
 	bool cordons;              /* workers are taken out at times */
+	bool selects;              /* the config takes workers but w1 by a label */
 	struct engine_gates gates; /* besides those that every seed has */
 	unsigned quota;            /* of each worker, in jobs; 0 = drawn */
 	int64_t admit_ms;          /* delay of each admission on workers; 0 = drawn */

@@ -13,7 +13,7 @@ static void keep_config(struct sim *s, struct plane *p, const struct wanted *w)
 	mk_str names = STR("");
 
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		if (!w->left_config[i]) {
+		if (!w->left_config[i] && (i == 1 || !s->selects)) {
 			names = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(names),
 					     names.n ? "," : "", i);
 		}
@@ -21,6 +21,13 @@ static void keep_config(struct sim *s, struct plane *p, const struct wanted *w)
 	names = plane_with_alias(s, names.n ? names : STR("\"w1\""));
 	(void)plane_merge(p, KUEUE "multikueueconfigs/mkc",
 			  arena_printf(a, "{\"spec\":{\"clusters\":[%.*s]}}", STR_ARG(names)));
+	if (s->selects) {
+		(void)plane_merge(p, KUEUE "multikueueconfigs/mkc",
+				  arena_printf(a,
+					       "{\"metadata\":{\"annotations\":{\"" NAME_SELECTOR
+					       "\":\"%s\"}}}",
+					       w->selector ? w->selector : "pool in (a, c)"));
+	}
 	(void)plane_request(p, "POST", KUEUE "multikueueconfigs", NULL,
 			    STR("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
 				"\"MultiKueueConfig\",\"metadata\":{\"name\":\"mkc2\"},\"spec\":{"
@@ -52,6 +59,16 @@ static void keep_cluster(struct sim *s, struct plane *p, const struct wanted *w,
 					       "{\"metadata\":{\"annotations\":{\"" NAME_CORDON
 					       "\":%s}}}",
 					       w->cordon[worker] ? w->cordon[worker] : "null"));
+	}
+	if (s->selects) {
+		bool out = w->unlabelled[worker] || w->left_config[worker];
+
+		(void)plane_merge(p, path,
+				  arena_printf(&s->arena,
+					       "{\"metadata\":{\"labels\":{\"pool\":%s}}}",
+					       !out              ? "\"a\""
+					       : worker % 2 == 0 ? "\"b\""
+								 : "null"));
 	}
 	if (w->no_cluster[worker]) {
 		(void)plane_request(p, "DELETE", path, NULL, STR("{}"));

@@ -115,20 +115,42 @@ static mk_str words_of(struct cli *c, const struct json *list)
 	return s;
 }
 
-static void cluster_table(struct cli *c, const struct json *items, bool wide)
+/* The MultiKueueConfigs that have the cluster. */
+static mk_str configs_with(struct cli *c, const struct json *configs, mk_str cluster)
 {
-	static const char *const head[] = {"NAME",    "STATE", "SINCE",  "CLONES",
-					   "WAITING", "BYTES", "MESSAGE"};
-	static const bool right[] = {false, false, false, true, true, true, false};
+	struct json_iter it = json_iter(configs);
+	mk_str s = STR("");
+
+	while (json_next(&it)) {
+		struct json_iter names = json_iter(json_get(it.val, "clusters"));
+		bool has = false;
+
+		while (!has && json_next(&names)) {
+			has = str_eq(json_str(names.val), cluster);
+		}
+		if (has) {
+			s = arena_printf(&c->a, "%.*s%s%.*s", STR_ARG(s), s.n > 0 ? "," : "",
+					 STR_ARG(row_text(it.val, "name")));
+		}
+	}
+	return s;
+}
+
+static void cluster_table(struct cli *c, const struct json *items, const struct json *configs,
+			  bool wide)
+{
+	static const char *const head[] = {"NAME",    "STATE", "SINCE",   "CLONES",
+					   "WAITING", "BYTES", "CONFIGS", "MESSAGE"};
+	static const bool right[] = {false, false, false, true, true, true, false, false};
 	struct json_iter it = json_iter(items);
 	struct output_table t;
-	/* Without -o wide: no bytes. */
+	/* Without -o wide: no bytes, no configs. */
 	const bool shown_right[] = {false, false, false, true, true, false};
-	size_t n = wide ? 7 : 6;
+	size_t n = wide ? 8 : 6;
 
 	output_table_init(&t, c, n, wide ? right : shown_right);
 	row_head(&t, head, 5);
-	row_head(&t, wide ? head + 5 : head + 6, n - 5);
+	row_head(&t, wide ? head + 5 : head + 7, n - 5);
 	while (json_next(&it)) {
 		mk_str state = row_text(it.val, "state"), message = row_text(it.val, "message");
 		mk_str lacks = words_of(c, json_get(it.val, "unserved"));
@@ -142,6 +164,7 @@ static void cluster_table(struct cli *c, const struct json *items, bool wide)
 		output_cell(&t, row_number(c, it.val, "waiting"));
 		if (wide) {
 			output_cell(&t, row_number(c, it.val, "bytes"));
+			output_cell(&t, configs_with(c, configs, row_text(it.val, "name")));
 		}
 		output_cell(&t, lacks.n > 0
 					? arena_printf(&c->a, "does not serve %.*s", STR_ARG(lacks))
@@ -172,7 +195,7 @@ static enum cli_exit get_clusters(struct daemon *d, enum cli_format format)
 	if (json_len(items) == 0) {
 		buf_add(&c->err, STR("No clusters found.\n"));
 	} else if (!rows_wants_names(d->args)) {
-		cluster_table(c, items, format == CLI_WIDE);
+		cluster_table(c, items, json_get(v, "configs"), format == CLI_WIDE);
 	}
 	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
 }

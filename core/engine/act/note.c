@@ -43,8 +43,9 @@ static struct json *regarding(struct engine *e, const struct record *r)
 /* The reportingController: the name that Kueue's controller for this kind uses. */
 static const char *controller_of(const struct record *r)
 {
-	return r->table->kind == KIND_CLUSTER         ? "multikueue-cluster"
-	       : r->table->kind == KIND_CHECK         ? "multikueue-admissioncheck"
+	return r->table->kind == KIND_CLUSTER ? "multikueue-cluster"
+	       : r->table->kind == KIND_CHECK || r->table->kind == KIND_CONFIG
+		       ? "multikueue-admissioncheck"
 	       : r->table->kind == KIND_CLUSTER_QUEUE ? "multikueue-clusterqueue"
 						      : "kueue-workload-controller";
 }

@@ -172,8 +172,8 @@ struct stands {
 /* All clusters, in the order of the pass; those behind them that no pass has a place for. */
 static bool stand_all(struct arena *a, struct pass *p, struct stands *ret)
 {
-	const struct facts *config = p->config ? p->config->facts : NULL;
-	size_t n_names = config ? config->n_names : 0;
+	const struct roster *all = &p->roster;
+	size_t n_names = all->n_named;
 
 	*ret = (struct stands){.v = arena_alloc(a, (p->n_clones + n_names + 1) * sizeof(*ret->v))};
 	if (!ret->v) {
@@ -187,8 +187,8 @@ static bool stand_all(struct arena *a, struct pass *p, struct stands *ret)
 		s->reason = s->w.why;
 	}
 	for (size_t i = 0; i < n_names; i++) {
-		if (!cluster_named(p->e, config->names[i])) {
-			ret->v[ret->n++] = (struct stand){.name = config->names[i],
+		if (!cluster_named(p->e, all->names[i])) {
+			ret->v[ret->n++] = (struct stand){.name = all->names[i],
 							  .reason = REASON_MISSING,
 							  .w = {.until_ms = -1}};
 		}
@@ -411,6 +411,7 @@ struct json *answer_workload_part(const struct answer_env *env, mk_str ns, mk_st
 	enter(env);
 	if (w) {
 		pass_open(&p, env->e, w);
+		p.looks_at_all = true;
 		if (pass_look(&p)) {
 			answer = whole_of(env->a, &p, part);
 		}

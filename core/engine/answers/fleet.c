@@ -5,6 +5,7 @@
 #include "core/base/timefmt.h"
 #include "core/engine/answers/pages.h"
 #include "core/engine/clusters/check.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/state.h"
 
@@ -298,6 +299,36 @@ static void set_continue(struct arena *a, struct json *o, size_t at)
 	json_set_str(a, o, "continue", arena_printf(a, "%zu", at));
 }
 
+/* Which clusters each MultiKueueConfig has, in its order. */
+static struct json *configs_of(const struct answer_env *env)
+{
+	const struct engine *e = env->e;
+	struct json *list = json_new_arr(env->a);
+
+	for (LIST_EACH_AS(struct record, r, &manager_table(e, KIND_CONFIG)->records, node)) {
+		const struct roster all = roster_of(e, r);
+		struct json *o = json_new_obj(env->a), *names = json_new_arr(env->a);
+		mk_str mistake = r->present ? roster_mistake(r, env->a) : STR("");
+
+		if (!r->present) {
+			continue;
+		}
+		for (size_t i = 0; i < all.n; i++) {
+			json_add(env->a, names, json_new_str(env->a, all.names[i]));
+		}
+		json_set_str(env->a, o, "name", r->name);
+		if (facts_is(r->facts, F_SELECTS)) {
+			json_set_str(env->a, o, "selector", r->facts->s[S_SELECTOR]);
+		}
+		if (mistake.n > 0) {
+			json_set_str(env->a, o, "mistake", mistake);
+		}
+		json_set(env->a, o, STR("clusters"), names);
+		json_add(env->a, list, o);
+	}
+	return list;
+}
+
 struct json *answer_clusters_page(const struct answer_env *env,
 				  const struct answer_clusters_filter *f)
 {
@@ -315,6 +346,9 @@ struct json *answer_clusters_page(const struct answer_env *env,
 	}
 	json_set_int(env->a, answer, "total", (int64_t)n);
 	json_set(env->a, answer, STR("counts"), counts_of(env->a, &counts));
+	if (f->limit == 0) {
+		json_set(env->a, answer, STR("configs"), configs_of(env));
+	}
 	if (at < n) {
 		set_continue(env->a, answer, at);
 	}
@@ -494,9 +528,10 @@ void engine_uses(const struct engine *e,
 		const struct record *config =
 			check ? manager_named(e, KIND_CONFIG, check->facts->s[S_CONFIG]) : NULL;
 
-		for (i = 0; config && i < config->facts->n_names; i++) {
-			const struct record *c =
-				manager_named(e, KIND_CLUSTER, config->facts->names[i]);
+		const struct roster all = roster_of(e, config);
+
+		for (i = 0; i < all.n; i++) {
+			const struct record *c = manager_named(e, KIND_CLUSTER, all.names[i]);
 
 			if (c) {
 				fn(ctx, q->name, c->name,

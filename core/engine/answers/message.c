@@ -5,6 +5,7 @@
 #include "core/base/backoff.h"
 #include "core/engine/act/ssa.h"
 #include "core/engine/answers/why.h"
+#include "core/engine/rules/nominate.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/verdict.h"
 
@@ -38,8 +39,10 @@ static void add(struct arena *a, struct parts *parts, mk_str name, mk_str words)
 		struct part *part = &parts->v[i];
 
 		if (str_eq(part->words, words)) {
-			part->names =
-				arena_printf(a, "%.*s, %.*s", STR_ARG(part->names), STR_ARG(name));
+			if (part->names.n <= SUM_MAX) { /* else with_parts only counts them */
+				part->names = arena_printf(a, "%.*s, %.*s", STR_ARG(part->names),
+							   STR_ARG(name));
+			}
 			part->n++;
 			return;
 		}
@@ -47,25 +50,27 @@ static void add(struct arena *a, struct parts *parts, mk_str name, mk_str words)
 	parts->v[parts->n++] = (struct part){.names = name, .words = words, .n = 1};
 }
 
-/* Clusters of the config in its order, those of equal words together. NULL: out of memory. */
+/*
+ * Clusters of the config in its order, of a large one those that have their turn; those of equal
+ * words together. NULL: out of memory.
+ */
 static struct parts parts_of(struct pass *p)
 {
 	struct arena *a = &p->e->scratch;
-	const struct facts *config = p->config->facts;
-	struct parts parts = {
-		.v = arena_array(a, p->n_clones + config->n_names, sizeof(struct part))};
+	const struct roster *all = &p->roster;
+	struct parts parts = {.v = arena_array(a, p->n_clones + all->n_named, sizeof(struct part))};
 
 	for (CLONES_EACH(k, p)) {
 		struct why_cluster w;
 
-		if (parts.v && k->in_config) {
+		if (parts.v && k->in_config && (!p->turn || nominate_has(p, str_of(k->c->name)))) {
 			why_cluster(p, k, &w);
 			add(a, &parts, str_of(k->c->name), w.words);
 		}
 	}
-	for (size_t i = 0; parts.v && i < config->n_names; i++) {
-		if (!cluster_named(p->e, config->names[i])) {
-			add(a, &parts, config->names[i], STR("no MultiKueueCluster has this name"));
+	for (size_t i = 0; parts.v && i < all->n_named; i++) {
+		if (!cluster_named(p->e, all->names[i])) {
+			add(a, &parts, all->names[i], STR("no MultiKueueCluster has this name"));
 		}
 	}
 	return parts;
@@ -101,7 +106,8 @@ static mk_str sum_up(struct pass *p)
 		n += parts.v[i].n;
 	}
 	why_whole(p, &whole);
-	sum = arena_printf(a, PREFIX " by %zu worker%s", n, n == 1 ? "" : "s");
+	sum = p->turn ? arena_printf(a, PREFIX " by %zu of %zu workers", n, p->roster.n)
+		      : arena_printf(a, PREFIX " by %zu worker%s", n, n == 1 ? "" : "s");
 	if (whole.phase == PHASE_RACING ||
 	    (whole.phase == PHASE_NOT_NOMINATED && !p->is_external)) {
 		return with_parts(a, sum, &parts, ": ");

@@ -539,7 +539,7 @@ static mk_str race_words(struct pass *p, enum why_phase phase)
 				   : "finds no worker that can take it now");
 	}
 	return say(p, "%u of %u clusters are nominated, none has admitted it",
-		   (unsigned)p->f->n_names, (unsigned)p->config->facts->n_names);
+		   (unsigned)p->f->n_names, (unsigned)p->roster.n);
 }
 
 static mk_str words_of(struct pass *p, enum why_phase phase, bool by_adapter)

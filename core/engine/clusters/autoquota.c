@@ -8,6 +8,7 @@
 #include "core/engine/act/cond.h"
 #include "core/engine/act/ops.h"
 #include "core/engine/clusters/check.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/lost.h"
 
@@ -148,14 +149,16 @@ static void add_cluster(struct sum *s, const struct cluster *c, const struct loc
 	}
 }
 
-static void add_up(struct sum *s, const struct facts *config, const struct local *list)
+static void add_up(struct sum *s, const struct record *config, const struct local *list)
 {
-	for (size_t i = 0; i < config->n_names; i++) {
-		const struct cluster *c = cluster_named(s->e, config->names[i]);
-		bool again = str_in(config->names[i], config->names, i);
+	const struct roster all = roster_of(s->e, config);
+
+	for (size_t i = 0; i < all.n; i++) {
+		const struct cluster *c = cluster_named(s->e, all.names[i]);
+		bool again = i < all.n_named && str_in(all.names[i], all.names, i);
 
 		/* Of two names of one server the first in the config counts. */
-		if (c && !again && !(c->own.shared && alias_first(s->e, c, config))) {
+		if (c && !again && !(c->own.shared && alias_first(s->e, c, &all))) {
 			add_cluster(s, c, list);
 		}
 	}
@@ -351,7 +354,7 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 	} else {
 		s->n = 0;
 		s->unknown = false;
-		add_up(s, config->facts, list);
+		add_up(s, config, list);
 		automate(s, r);
 	}
 }

@@ -5,17 +5,42 @@
 #include "core/base/alloc.h"
 #include "core/engine/act/cond.h"
 #include "core/engine/clusters/overlay.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/rules/nominate.h"
+#include "core/engine/rules/pass.h"
 
-enum { LIST_MAX = 1024 * 1024 }; /* bytes of names; more than any object has */
+enum {
+	LIST_MAX = 1024 * 1024, /* bytes of names; more than any list has */
+	LIST_NAMES = 64,        /* more than Kueue has clusters in a config */
+};
+
+/* The next of a list; behind the first of a long one, the others are counted. */
+static void add_name(struct buf *to, const char *head, size_t before, mk_str name)
+{
+	if (before < LIST_NAMES) {
+		buf_add(to, before > 0 ? STR(" ") : str_of(head));
+		buf_add(to, name);
+	}
+}
+
+static void end_list(struct arena *a, struct buf *to, size_t n)
+{
+	if (n > LIST_NAMES) {
+		buf_add(to, arena_printf(a, " and %zu more", n - LIST_NAMES));
+	}
+	if (n > 0) {
+		buf_add(to, STR("]"));
+	}
+}
 
 static void judge(struct engine *e, struct check *k, struct record *r, const struct record *config)
 {
 	static const char *const heads[] = {"Missing clusters: [", "Inactive clusters: ["};
-	const struct facts *f = config->facts;
+	const struct roster all = roster_of(e, config);
+	mk_str mistake = roster_mistake(config, e->out->arena);
 	struct buf text[2];
 	bool decided = true; /* each has an Active condition, which its first link brings */
-	size_t bad = 0;
+	size_t bad = 0, n[2] = {0, 0};
 	struct cond c = {.status = true,
 			 .reason = STR("Active"),
 			 .message = STR("The admission check is active"),
@@ -23,23 +48,29 @@ static void judge(struct engine *e, struct check *k, struct record *r, const str
 
 	buf_init(&text[0], LIST_MAX);
 	buf_init(&text[1], LIST_MAX);
-	for (size_t i = 0; i < f->n_names; i++) {
-		const struct record *cluster = manager_named(e, KIND_CLUSTER, f->names[i]);
-		struct buf *to = &text[cluster != NULL];
+	for (size_t i = 0; i < all.n; i++) {
+		const struct record *cluster = manager_named(e, KIND_CLUSTER, all.names[i]);
+		size_t list = cluster != NULL;
 
 		decided &= !cluster || facts_is(cluster->facts, F_COND);
 		if (!cluster || !facts_is(cluster->facts, F_COND_TRUE)) {
-			buf_add(to, to->n > 0 ? STR(" ") : str_of(heads[cluster != NULL]));
-			buf_add(to, f->names[i]);
+			add_name(&text[list], heads[list], n[list]++, all.names[i]);
 			bad++;
 		}
 	}
 	if (bad > 0) {
-		c.status = bad < f->n_names;
+		end_list(e->out->arena, &text[0], n[0]);
+		end_list(e->out->arena, &text[1], n[1]);
+		c.status = bad < all.n;
 		c.reason = c.status ? STR("SomeActiveClusters") : STR("NoUsableClusters");
-		c.message = arena_printf(e->out->arena, "%.*s%s%.*s%s", STR_ARG(buf_str(&text[0])),
-					 text[0].n && text[1].n ? "], " : "",
-					 STR_ARG(buf_str(&text[1])), "]");
+		c.message = arena_printf(e->out->arena, "%.*s%s%.*s", STR_ARG(buf_str(&text[0])),
+					 text[0].n && text[1].n ? ", " : "",
+					 STR_ARG(buf_str(&text[1])));
+	}
+	if (mistake.n > 0) {
+		c.reason = STR("BadSelector");
+		c.message = arena_printf(e->out->arena, "%.*s; %.*s", STR_ARG(mistake),
+					 STR_ARG(c.message));
 	}
 	if (text[0].failed || text[1].failed) {
 		say_no_memory(e);

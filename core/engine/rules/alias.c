@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/act/cond.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/store/touch.h"
@@ -188,18 +189,20 @@ struct clone *alias_speaker(struct clone *k)
 
 /* --- what users are told ---------------------------------------------------------------------- */
 
-const char *alias_first(const struct engine *e, const struct cluster *c, const struct facts *config)
+const char *alias_first(const struct engine *e, const struct cluster *c,
+			const struct roster *config)
 {
-	for (size_t i = 0; i < config->n_names; i++) {
+	if (!roster_has(config, str_of(c->name))) {
+		return NULL;
+	}
+	for (size_t i = 0; i < config->n; i++) {
 		const struct cluster *other = cluster_named(e, config->names[i]);
 
 		if (other == c) {
 			return NULL;
 		}
 		if (other && alias_same_server(c, other)) {
-			return str_in(str_of(c->name), config->names + i, config->n_names - i)
-				       ? other->name
-				       : NULL;
+			return other->name;
 		}
 	}
 	return NULL;
@@ -210,7 +213,8 @@ static const char *first_anywhere(const struct engine *e, const struct cluster *
 				  mk_str *ret_config)
 {
 	for (LIST_EACH_AS(struct record, config, &manager_table(e, KIND_CONFIG)->records, node)) {
-		const char *first = config->present ? alias_first(e, c, config->facts) : NULL;
+		const struct roster all = roster_of(e, config);
+		const char *first = alias_first(e, c, &all);
 
 		if (first) {
 			*ret_config = config->name;
@@ -221,20 +225,17 @@ static const char *first_anywhere(const struct engine *e, const struct cluster *
 }
 
 /*
- * Is it known where the clusters lead that a config names before this one? A new process learns
- * that one by one.
+ * Is it known where the clusters lead that a config has before this one? A new process learns that
+ * one by one.
  */
 static bool earlier_known(const struct engine *e, const struct cluster *c)
 {
 	for (LIST_EACH_AS(struct record, config, &manager_table(e, KIND_CONFIG)->records, node)) {
-		size_t i = config->present ? config->facts->n_names : 0;
+		const struct roster all = roster_of(e, config);
+		size_t i = roster_place(&all, str_of(c->name));
 
-		while (i > 0 && !str_is(config->facts->names[i - 1], c->name)) {
-			i--;
-		}
-		while (i > 1) {
-			const struct cluster *other =
-				cluster_named(e, config->facts->names[--i - 1]);
+		while (i != SIZE_MAX && i > 0) {
+			const struct cluster *other = cluster_named(e, all.names[--i]);
 
 			if (other && !alias_is_known(other)) {
 				return false;

@@ -30,9 +30,10 @@ bool alias_is_known(const struct cluster *c);
 struct clone;
 /* The clone that stands for 'k': itself, unless it is an alias. */
 struct clone *alias_speaker(struct clone *k);
-/* The name of the cluster of the same server before 'c' in a config that names both; NULL: none. */
+struct roster;
+/* The name of the cluster of the same server before 'c' in a config that has both; NULL: none. */
 const char *alias_first(const struct engine *e, const struct cluster *c,
-			const struct facts *config);
+			const struct roster *config);
 /*
  * Writes the condition SameServer of the cluster's object 'r', when a config names another cluster
  * of its server before it.

@@ -88,8 +88,10 @@ static bool is_looked_at(struct pass *p)
 	if (p->e->now >= until) {
 		return true;
 	}
-	for (CLONES_EACH(k, p)) {
-		if (k->in_config && !k->c->decided) {
+	for (size_t i = 0; i < p->roster.n; i++) {
+		const struct cluster *c = cluster_named(p->e, p->roster.names[i]);
+
+		if (c && !c->decided) {
 			pass_again(p, until);
 			return false;
 		}

@@ -13,7 +13,7 @@
 #include "core/engine/rules/fault.h"
 #include "core/engine/rules/places.h"
 
-enum { ALONE_MS = 60 * 1000, TUG_MS = 60 * 1000, TUG_MAX = 5 };
+enum { ALONE_MS = 60 * 1000, TUG_MS = 60 * 1000, TUG_MAX = 5, SECOND_MS = 1000 };
 
 bool nominate_has(const struct pass *p, mk_str name)
 {
@@ -39,7 +39,7 @@ static bool seems_connected(const struct pass *p, const struct clone *k)
 
 bool nominate_is_connected(struct pass *p, struct clone *k)
 {
-	const struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 
 	if (wc && wc->skip_until > p->e->now) {
 		pass_again(p, wc->skip_until);
@@ -47,7 +47,16 @@ bool nominate_is_connected(struct pass *p, struct clone *k)
 		k->lacks = true;
 		watches_tell(p->e, k->c, p->kind);
 	}
-	return wc && seems_connected(p, k);
+	return seems_connected(p, k);
+}
+
+/* The i-th cluster that the dispatcher is asked about; NULL: it was the last. */
+static struct clone *asked_about(const struct pass *p, size_t i)
+{
+	if (p->turn) {
+		return i < p->n_turn ? pass_clone_on(p, p->turn[i]) : NULL;
+	}
+	return i < p->n_clones && p->clones[i].in_config ? &p->clones[i] : NULL;
 }
 
 /*
@@ -59,8 +68,9 @@ static struct json *cluster_list(struct pass *p, mk_str queue, bool places)
 	struct arena *a = &p->e->scratch;
 	struct json *list = json_new_arr(a);
 
-	for (size_t i = 0; i < p->n_clones && p->clones[i].in_config; i++) {
-		struct clone *k = &p->clones[i];
+	struct clone *k = asked_about(p, 0);
+
+	for (size_t i = 1; k; k = asked_about(p, i++)) {
 		struct json *o = json_new_obj(a);
 
 		json_set_str(a, o, "name", str_of(k->c->name));
@@ -117,19 +127,24 @@ static void stored_pick(struct pass *p, struct pick *pick)
 
 /*
  * When the list was written. Our check's lastTransitionTime has it, so that a restart keeps the
- * round.
+ * round. Where that was not taken over, as when another field manager owns the check, this process
+ * knows: else a list that changes in rounds would change in each pass.
  */
 static int64_t last_set_ms(const struct pass *p, const struct json *wl)
 {
 	const struct json *entry =
 		json_find(json_at(wl, "/status/admissionChecks"), "name", p->f->checks[p->check].p);
+	const struct round *round = &p->w->round;
+	int64_t written = round->wanted_n > 0 ? p->e->wall - (p->e->now - round->wanted_at) : -1;
 	int64_t at;
 
-	if (p->f->n_names == 0 ||
-	    !time_parse(json_str(json_get(entry, "lastTransitionTime")), &at)) {
+	if (p->f->n_names == 0) {
 		return -1;
 	}
-	return at;
+	if (!time_parse(json_str(json_get(entry, "lastTransitionTime")), &at)) {
+		return written;
+	}
+	return written - at >= SECOND_MS ? written : at; /* the stored one has no fractions */
 }
 
 /*
@@ -227,8 +242,12 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 		stored_pick(p, pick);
 		return;
 	}
-	for (size_t i = 0; i < got.n && i < MAX_PICK && got.index[i] < p->n_clones; i++) {
-		pick->names[pick->n++] = str_of(p->clones[got.index[i]].c->name);
+	for (size_t i = 0; i < got.n && i < MAX_PICK; i++) {
+		const struct clone *k = asked_about(p, got.index[i]);
+
+		if (k) {
+			pick->names[pick->n++] = str_of(k->c->name);
+		}
 	}
 }
 

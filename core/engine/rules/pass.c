@@ -6,6 +6,7 @@
 #include "core/engine/clusters/check.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/facts_queue.h"
+#include "core/engine/rules/field.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/twin.h"
 
@@ -85,6 +86,7 @@ void pass_open(struct pass *p, struct engine *e, struct wl *w)
 	p->f = p->local ? p->local->facts : NULL;
 	look_at_job(p);
 	p->checked = p->local && find_check(p);
+	p->roster = roster_of(e, p->config);
 }
 
 /* --- the clusters ----------------------------------------------------------------------------- */
@@ -97,14 +99,7 @@ struct clone *pass_clone_on(const struct pass *p, const struct cluster *c)
 /* The place of the cluster in the pass's config; SIZE_MAX: not there. */
 static size_t rank_of(const struct pass *p, const struct cluster *c)
 {
-	const struct facts *config = p->config ? p->config->facts : NULL;
-
-	for (size_t i = 0; config && i < config->n_names; i++) {
-		if (str_is(config->names[i], c->name)) {
-			return i;
-		}
-	}
-	return SIZE_MAX;
+	return roster_place(&p->roster, str_of(c->name));
 }
 
 /* Adds the cluster, after those of lower ranks and numbers; NULL and what is there is fine. */
@@ -208,25 +203,33 @@ static void look_for_objects(struct pass *p, size_t *counted)
 	}
 }
 
+/* Adds the clusters that the Workload may still go to; 'whole': it has no winner. */
+static void add_choice(struct pass *p, bool whole)
+{
+	for (size_t i = 0; i < p->n_turn; i++) {
+		add(p, p->turn[i], rank_of(p, p->turn[i]));
+	}
+	for (size_t i = 0; whole && !p->turn && i < p->roster.n; i++) {
+		add(p, cluster_named(p->e, p->roster.names[i]), i);
+	}
+}
+
 bool pass_look(struct pass *p)
 {
 	struct engine *e = p->e;
-	const struct facts *config = p->config ? p->config->facts : NULL;
 	bool whole = p->f && (p->f->s[S_CLUSTER].n == 0 || facts_is(p->f, F_EVICTED));
 	size_t max;
 
 	p->number = ++e->looks;
 	look_for_objects(p, &max);
-	max += (whole && config ? config->n_names : 0) + 1;
+	max += (whole && !field_choose(p) ? p->roster.n : p->n_turn) + 1;
 	max = max < e->n_clusters ? max : e->n_clusters;
-	p->clones = arena_array(&e->scratch, max, sizeof(struct clone));
+	p->clones = e->no_memory ? NULL : arena_array(&e->scratch, max, sizeof(struct clone));
 	if (!p->clones) {
 		say_no_memory(e);
 		return false;
 	}
-	for (size_t i = 0; whole && config && i < config->n_names; i++) {
-		add(p, cluster_named(e, config->names[i]), i);
-	}
+	add_choice(p, whole);
 	look_for_objects(p, NULL);
 	if (p->f && p->f->s[S_CLUSTER].n > 0) {
 		struct cluster *winner = cluster_named(e, p->f->s[S_CLUSTER]);

@@ -7,6 +7,7 @@
 #define MK_ENGINE_RULES_PASS_H
 
 #include "core/engine/act/ops.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/state.h"
 
 /* How an object on a worker with the workload's name relates to the local Workload. */
@@ -45,19 +46,24 @@ struct pass {
 	size_t check;          /* ... index in f->checks */
 	enum check_state state;
 	const struct record *config; /* NULL: none */
+	struct roster roster;        /* its clusters */
 	uint16_t kind;               /* of the job; 0: no adapter */
 	int dispatcher;              /* index in plug; -1 none. Set by nominate_choose */
 	bool is_external;            /* another controller nominates: we do not write the list */
 	size_t adapter;
-	struct record *job;   /* local; NULL: absent, or not known yet */
-	mk_str object;        /* its name: the owner's, or that of the picked member of a group */
-	enum rule removing;   /* the rule that remove_remote deletes for */
-	struct pace *pace;    /* the object's pace */
-	bool grouped;         /* several objects share the workload: members.c */
-	bool over;            /* the check turns Retry: no more steps of this round */
-	unsigned looks;       /* number of members whose hooks may still be called in this pass */
-	mk_str pinned;        /* the only cluster that may be tried; "": the dispatcher chooses */
-	uint64_t number;      /* of the look at the clusters: struct cluster, 'seen_by' */
+	struct record *job; /* local; NULL: absent, or not known yet */
+	mk_str object;      /* its name: the owner's, or that of the picked member of a group */
+	enum rule removing; /* the rule that remove_remote deletes for */
+	struct pace *pace;  /* the object's pace */
+	bool grouped;       /* several objects share the workload: members.c */
+	bool over;          /* the check turns Retry: no more steps of this round */
+	unsigned looks;     /* number of members whose hooks may still be called in this pass */
+	mk_str pinned;      /* the only cluster that may be tried; "": the dispatcher chooses */
+	uint64_t number;    /* of the look at the clusters: struct cluster, 'seen_by' */
+	bool looks_at_all;  /* set before pass_look: an answer tells of all clusters */
+	struct cluster *
+		*turn; /* a part of the config's clusters is looked at: field.h; else NULL */
+	size_t n_turn;
 	struct clone *clones; /* see pass_look; those that the config names come first */
 	size_t n_clones;
 	bool anywhere;                   /* what any cluster shows may bring another decision */
@@ -116,8 +122,8 @@ static inline void pass_ask(struct pass *p, struct record *r)
 /*
  * Fills p->clones with the clusters that this pass is about: those that hold an object of the
  * Workload or its job, its winner, other names of their servers, and until there is a winner all
- * that the config names. On all others the Workload has nothing, and gets nothing. False: out of
- * memory.
+ * that the config has, or a part of them (field.h). On all others the Workload has nothing, and
+ * gets nothing. False: out of memory.
  */
 bool pass_look(struct pass *p);
 /* The clone on that cluster; NULL: none that this pass is about, or 'c' is NULL. */

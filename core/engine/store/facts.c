@@ -506,8 +506,7 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 		draw_check(d);
 	} else if (kind == KIND_CONFIG) {
 		draw_dispatcher(d);
-		flag(d, F_AUTOMATED,
-		     str_is(json_str(json_get(d->spec, "quotaManagement")), "Automated"));
+		facts_of_mk_config(&d->f, d->spec, d->annotations);
 		draw_names(d, json_get(d->spec, "clusters"));
 	} else if (kind == KIND_CLUSTER) {
 		draw_condition(d, "Active");

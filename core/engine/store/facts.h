@@ -52,6 +52,8 @@ enum {
 	F_CHILD = F_CORDONED,   /* remote: the controller of the copy S_OWNER_* made it: no copy */
 	F_SCALED = F_DRAINED,   /* local: it gives its worker the say in its size */
 	F_PREEMPTS = F_BLOCKED, /* ClusterQueue: it may evict others for a Workload */
+	/* Bits of clusters, of configs: */
+	F_SELECTS = F_CORDONED, /* has the annotation NAME_SELECTOR */
 };
 
 enum fact_str {
@@ -97,8 +99,9 @@ enum fact_str {
 	S_CORDON_REASON = S_QUEUE,      /* cluster: why it is cordoned, its first CORDON_BYTES */
 	S_PLACE_GROUP = S_SLICE_OF,     /* local job: value of NAME_PLACE_GROUP */
 	S_DISPATCHER_CONFIG = S_COUNTS, /* check, config: our annotation; its hash is in 'hash' */
+	S_SELECTOR = S_LOCATION,        /* config: see F_SELECTS; cut behind SELECTOR_BYTES */
 };
-enum { CORDON_BYTES = 256 };
+enum { CORDON_BYTES = 256, SELECTOR_BYTES = 4096 };
 
 enum check_state { CHECK_PENDING, CHECK_READY, CHECK_RETRY, CHECK_REJECTED, CHECK_OTHER };
 

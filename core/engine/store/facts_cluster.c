@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts of a MultiKueueCluster; see facts_cluster.h. */
+/* Facts of a MultiKueueCluster and a MultiKueueConfig; see facts_cluster.h. */
 #include "core/engine/store/facts_cluster.h"
 
 #include "core/api/names.h"
@@ -23,15 +23,18 @@ static void draw_cordon(struct facts *f, const struct json *annotations, struct 
 		str_cut(json_str(json_get(annotations, NAME_CORDON_REASON)), CORDON_BYTES);
 }
 
-/* The name in "name=value". */
-static mk_str name_in(mk_str pair)
+/* As str_cmp, of the names before the first "=". */
+static int compare_names(mk_str x, mk_str y)
 {
-	size_t n = 0;
+	size_t n = 0, m = 0;
 
-	while (n < pair.n && pair.p[n] != '=') {
+	while (n < x.n && x.p[n] != '=') {
 		n++;
 	}
-	return str_sub(pair, 0, n);
+	while (m < y.n && y.p[m] != '=') {
+		m++;
+	}
+	return str_cmp(str_sub(x, 0, n), str_sub(y, 0, m));
 }
 
 uint32_t facts_labels(const struct json *map, const char *prefix, mk_str *to, uint32_t max,
@@ -40,20 +43,23 @@ uint32_t facts_labels(const struct json *map, const char *prefix, mk_str *to, ui
 	struct json_iter it = json_iter(map);
 	uint32_t n = 0;
 
-	while (n < max && json_next(&it)) {
+	while (max > 0 && json_type(map) == JSON_OBJ && json_next(&it)) {
 		mk_str name = it.key, pair;
-		uint32_t i = n;
+		uint32_t i;
 
 		if (!str_starts(name, str_of(prefix))) {
 			continue;
 		}
 		name = str_sub(name, strlen(prefix), name.n - strlen(prefix));
 		pair = arena_printf(a, "%.*s=%.*s", STR_ARG(name), STR_ARG(json_str(it.val)));
-		for (; i > 0 && str_cmp(name_in(to[i - 1]), name) > 0; i--) {
+		if (n == max && compare_names(to[n - 1], pair) <= 0) {
+			continue; /* it comes after those that there is room for */
+		}
+		i = n == max ? n - 1 : n++;
+		for (; i > 0 && compare_names(to[i - 1], pair) > 0; i--) {
 			to[i] = to[i - 1];
 		}
 		to[i] = pair;
-		n++;
 	}
 	return n;
 }
@@ -71,4 +77,16 @@ void facts_of_mk_cluster(struct facts *f, const struct json *spec, const struct 
 	f->s[S_LOCATION] =
 		json_str(config ? json_get(config, "location") : json_get(profile, "name"));
 	draw_cordon(f, annotations, a);
+}
+
+void facts_of_mk_config(struct facts *f, const struct json *spec, const struct json *annotations)
+{
+	const struct json *selector = json_get(annotations, NAME_SELECTOR);
+
+	f->flags |=
+		str_is(json_str(json_get(spec, "quotaManagement")), "Automated") ? F_AUTOMATED : 0;
+	if (selector) {
+		f->flags |= F_SELECTS;
+		f->s[S_SELECTOR] = str_sub(json_str(selector), 0, SELECTOR_BYTES + 1);
+	}
 }

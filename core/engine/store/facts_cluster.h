@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine keeps of a MultiKueueCluster; a part of facts.h. */
+/* What the engine keeps of a MultiKueueCluster and a MultiKueueConfig; a part of facts.h. */
 #ifndef MK_ENGINE_STORE_FACTS_CLUSTER_H
 #define MK_ENGINE_STORE_FACTS_CLUSTER_H
 
@@ -12,9 +12,12 @@
 void facts_of_mk_cluster(struct facts *f, const struct json *spec, const struct json *annotations,
 			 struct arena *a);
 
+/* What a MultiKueueConfig says but for its clusters; as facts_of_mk_cluster. */
+void facts_of_mk_config(struct facts *f, const struct json *spec, const struct json *annotations);
+
 /*
  * The members of 'map' whose names begin with 'prefix', as "name=value" without the prefix, in the
- * order of their names: at most 'max', in 'a', into 'to'. The number; 'map' may be NULL.
+ * order of their names: the first 'max', in 'a', into 'to'. The number; 'map' may be NULL.
  */
 uint32_t facts_labels(const struct json *map, const char *prefix, mk_str *to, uint32_t max,
 		      struct arena *a);

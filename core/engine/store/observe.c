@@ -7,6 +7,7 @@
 #include "core/engine/clusters/autoquota.h"
 #include "core/engine/clusters/clusters.h"
 #include "core/engine/clusters/link.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
@@ -48,7 +49,9 @@ static bool concerns_all(uint16_t kind, const struct facts *old, const struct fa
 	if (kind != KIND_CHECK && kind != KIND_CONFIG) {
 		return false;
 	}
-	return !old || !new || facts_is(old, F_OURS) != facts_is(new, F_OURS) ||
+	return !old || !new ||
+	       ((old->flags ^ new->flags) & (kind == KIND_CONFIG ? F_SELECTS : F_OURS)) != 0 ||
+	       (kind == KIND_CONFIG && !str_eq(old->s[S_SELECTOR], new->s[S_SELECTOR])) ||
 	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) ||
 	       !str_eq(old->s[S_DISPATCHER], new->s[S_DISPATCHER]) || old->hash != new->hash ||
 	       !same_names(old, new);
@@ -76,8 +79,11 @@ static void news(struct engine *e, const struct record *r, const struct facts *n
 	if (is_another_place(r->table->kind, r->facts, new)) {
 		touch_choices(e, r->name);
 	}
-	if (!new &&concerns_siblings(r->table, r->facts, NULL)) {
-		touch_siblings(e, r);
+	if (!new) {
+		if (concerns_siblings(r->table, r->facts, NULL)) {
+			touch_siblings(e, r);
+		}
+		roster_lose(e, r);
 	}
 	autoquota_saw(e, r->table, r->facts, new);
 }
@@ -140,13 +146,14 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	if (f) {
 		news(e, r, f);
 	}
-	if (!f || !keep_text(e, t, f, ev, &kept) ||
+	if (!f || !roster_make_room(e, r, f) || !keep_text(e, t, f, ev, &kept) ||
 	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, kept)) {
 		mk_free(f);
 		kept_free(kept);
 		lose(e, t, r);
 		return;
 	}
+	roster_saw(e, r);
 	cluster_weigh(e, cluster_get(e, t->cluster));
 	if (r->admitted_step == 0 && facts_is(f, F_ADMITTED)) {
 		r->admitted_step = e->stats.steps + 1; /* of the run that follows */

@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/engine/clusters/autoquota.h"
 #include "core/engine/clusters/clusters.h"
+#include "core/engine/clusters/roster.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
@@ -147,6 +148,7 @@ void touch_clusters(struct engine *e)
 		queue_add(&e->queue, &c->item);
 	}
 	touch_checks(e);
+	roster_touch(e);
 }
 
 /* --- what can be seen of a cluster ------------------------------------------------------------ */
@@ -205,6 +207,7 @@ void touch_left(struct engine *e, struct record *r)
 	}
 }
 
+/* Queues what waits for the config of each check that has the cluster. */
 void touch_choices(struct engine *e, mk_str cluster)
 {
 	for (LIST_EACH_AS(struct record, r, &manager_table(e, KIND_CHECK)->records, node)) {
@@ -212,8 +215,9 @@ void touch_choices(struct engine *e, mk_str cluster)
 		const struct record *config =
 			k && r->present ? manager_named(e, KIND_CONFIG, r->facts->s[S_CONFIG])
 					: NULL;
+		struct roster roster = roster_of(e, config);
 
-		if (config && str_in(cluster, config->facts->names, config->facts->n_names)) {
+		if (roster_has(&roster, cluster)) {
 			touch_waits(e, &k->waits);
 		}
 	}
