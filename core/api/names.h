@@ -46,6 +46,9 @@
 #define NAME_OUR_OWNER_NAME NAME_OUR_GROUP "/owner-name"
 /* On an AdmissionCheck or a MultiKueueConfig: the name of a dispatcher. */
 #define NAME_DISPATCHER NAME_OUR_GROUP "/dispatcher"
+/* On an AdmissionCheck: in place of the keys of these names below multiKueue. */
+#define NAME_PLACEMENT_TIMEOUT NAME_OUR_GROUP "/placement-timeout"
+#define NAME_UNPLACEABLE NAME_OUR_GROUP "/unplaceable"
 /* On a MultiKueueCluster: "Cordon" or "Evict", and why. */
 #define NAME_CORDON NAME_OUR_GROUP "/cordon"
 #define NAME_CORDON_REASON NAME_OUR_GROUP "/cordon-reason"

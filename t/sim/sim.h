@@ -37,7 +37,7 @@ enum {
 	MAX_ORIGINS = 4,
 	MAX_USERS = 6000,
 	MAX_FAULTS = 24,
-	MAX_RULES = 64,
+	MAX_RULES = 80,
 	CODES = 600,
 	STEPS_MIN = 2000,
 	FAULTS_END_MS = 120 * 1000, /* faults begin and end before */

@@ -3,6 +3,8 @@
 #include "core/engine/answers/why.h"
 #include "core/engine/answers/why_words.h"
 #include "core/engine/rules/nominate.h"
+#include "core/engine/rules/patience.h"
+#include "core/engine/rules/unplaceable.h"
 #include "core/engine/rules/wall.h"
 
 #define NAME_OF(id, text) [id] = text,
@@ -98,12 +100,15 @@ enum why_phase why_phase(const struct pass *p)
 	if (plug_find_dispatcher(p->e->o.plug, nominate_dispatcher(p)) < 0) {
 		return PHASE_NO_DISPATCHER;
 	}
-	return p->f->n_names == 0 ? PHASE_NOT_NOMINATED : PHASE_RACING;
+	return p->w->round.unplaceable != FITS_PERHAPS ? PHASE_UNPLACEABLE
+	       : p->f->n_names == 0                    ? PHASE_NOT_NOMINATED
+						       : PHASE_RACING;
 }
 
 enum why_phase why_phase_now(const struct engine *e, enum why_phase phase)
 {
-	bool races = phase == PHASE_RACING || phase == PHASE_NOT_NOMINATED;
+	bool races =
+		phase == PHASE_RACING || phase == PHASE_NOT_NOMINATED || phase == PHASE_UNPLACEABLE;
 
 	return races && e->breaker.open ? PHASE_BREAKER : phase;
 }
@@ -170,6 +175,9 @@ static mk_str race_words(struct pass *p, enum why_phase phase)
 	if (phase == PHASE_BREAKER) {
 		return STR("the breaker is open: clones that exist already are not made again");
 	}
+	if (phase == PHASE_UNPLACEABLE) {
+		return why_say(p, "it fits on no worker: %.*s", STR_ARG(unplaceable_words(p)));
+	}
 	if (phase == PHASE_NOT_NOMINATED) {
 		return why_say(p, "dispatcher \"%.*s\" %s", STR_ARG(name),
 			       plug_dispatcher(plug, (size_t)dispatcher)->is_template
@@ -211,6 +219,7 @@ static mk_str words_of(struct pass *p, enum why_phase phase, bool by_adapter)
 		return unready_words(p, phase);
 	case PHASE_NO_DISPATCHER:
 	case PHASE_BREAKER:
+	case PHASE_UNPLACEABLE:
 	case PHASE_NOT_NOMINATED:
 	case PHASE_RACING:
 		return race_words(p, phase);
@@ -226,12 +235,16 @@ void why_whole(struct pass *p, struct why_whole *ret)
 	enum why_phase phase = why_phase_now(p->e, why_phase(p));
 	bool races = phase >= PHASE_NO_DISPATCHER && phase != PHASE_FAULT, by_adapter = false;
 	int64_t ms = phase == PHASE_FAULT ? fault_ms(p, &by_adapter) : 0;
+	int64_t deadline = phase == PHASE_WON ? INT64_MAX : patience_deadline(p);
 
 	*ret = (struct why_whole){
 		.phase = phase, .words = words_of(p, phase, by_adapter), .until_ms = -1};
 	if (ms > 0) {
 		ret->until_ms = p->e->wall + ms;
 		ret->then = "the plugin is called again";
+	} else if (deadline != INT64_MAX) {
+		ret->until_ms = why_wall(p->e, deadline);
+		ret->then = "its quota is given back";
 	} else if (races && p->w->round.asked_again > p->e->now) {
 		ret->until_ms = why_wall(p->e, p->w->round.asked_again);
 		ret->then = "the dispatcher is asked for more clusters";

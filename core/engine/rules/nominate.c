@@ -203,6 +203,8 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 		p->w->round.asked_again = e->now + got.wait_ms;
 		pass_again(p, p->w->round.asked_again);
 	}
+	p->unplaceable = got.verdict & MK_UNPLACEABLE;
+	p->unplaceable_said = got.said;
 	pick->valid = true;
 	if (!(got.verdict & MK_SET)) {
 		stored_pick(p, pick);

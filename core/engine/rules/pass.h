@@ -49,13 +49,15 @@ struct pass {
 	int dispatcher;              /* index in plug; -1 none. Set by nominate_choose */
 	bool is_external;            /* another controller nominates: we do not write the list */
 	size_t adapter;
-	struct record *job;   /* local; NULL: absent, or not known yet */
-	mk_str object;        /* its name: the owner's, or that of the picked member of a group */
-	enum rule removing;   /* the rule that remove_remote deletes for */
-	struct pace *pace;    /* the object's pace */
-	bool grouped;         /* several objects share the workload: members.c */
-	bool over;            /* the check turns Retry: no more steps of this round */
-	unsigned looks;       /* number of members whose hooks may still be called in this pass */
+	struct record *job; /* local; NULL: absent, or not known yet */
+	mk_str object;      /* its name: the owner's, or that of the picked member of a group */
+	enum rule removing; /* the rule that remove_remote deletes for */
+	struct pace *pace;  /* the object's pace */
+	bool grouped;       /* several objects share the workload: members.c */
+	bool over;          /* the check turns Retry: no more steps of this round */
+	unsigned looks;     /* number of members whose hooks may still be called in this pass */
+	bool unplaceable;   /* the dispatcher says that no cluster could ever take it, */
+	mk_str unplaceable_said; /* ... with these words, in the scratch arena */
 	mk_str pinned;        /* the only cluster that may be tried; "": the dispatcher chooses */
 	uint64_t number;      /* of the look at the clusters: struct cluster, 'seen_by' */
 	struct clone *clones; /* see pass_look; those that the config names come first */

@@ -10,6 +10,7 @@
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/patience.h"
 #include "core/engine/store/keep.h"
 #include "core/engine/store/kept.h"
 #include "core/engine/store/touch.h"
@@ -37,7 +38,9 @@ static bool concerns_all(uint16_t kind, const struct facts *old, const struct fa
 	}
 	return !old || !new || facts_is(old, F_OURS) != facts_is(new, F_OURS) ||
 	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) ||
-	       !str_eq(old->s[S_DISPATCHER], new->s[S_DISPATCHER]) || !same_names(old, new);
+	       !str_eq(old->s[S_DISPATCHER], new->s[S_DISPATCHER]) ||
+	       old->placement_ms != new->placement_ms ||
+	       ((old->flags ^ new->flags) & (F_REJECTS | F_MAY_WAIT)) != 0 || !same_names(old, new);
 }
 
 /* Does the change of a local Workload concern the others of its job? */
@@ -63,6 +66,7 @@ static void news(struct engine *e, const struct record *r, const struct facts *n
 		touch_siblings(e, r);
 	}
 	autoquota_saw(e, r->table, r->facts, new);
+	patience_saw(e, r->table, r->facts, new);
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
