@@ -50,6 +50,7 @@
 #include "core/api/names.h"
 #include "core/engine/answers/phases.h"
 #include "core/engine/engine.h"
+#include "core/engine/rules/patience_notes.h"
 #include "core/engine/store/queue.h"
 #include "core/engine/store/store.h"
 
@@ -318,12 +319,8 @@ struct round {
 	uint8_t waits_for;   /* ... namely this, see message.c */
 	unsigned explained;  /* writes of the check's message */
 
-	/* rules/patience.c */
-	int64_t asked_since; /* wall ms since when its workers may have been asked; 0 not known */
-	int64_t asked_at;    /* ... monotonic, when this process was there; INT64_MAX it was not */
-
-	/* rules/unplaceable.c */
-	uint8_t unplaceable; /* enum unplaceable */
+	struct patience_notes asked; /* rules/patience.c */
+	uint8_t unplaceable;         /* rules/unplaceable.c: enum unplaceable */
 
 	/* rules/former.c */
 	bool former_said; /* an Event has told that a former manager's copy is in the way */
@@ -385,6 +382,7 @@ struct wl {
 
 	/* rules/patience.c */
 	int64_t paused_for; /* time of the eviction whose pause was written */
+	bool was_idle;      /* a pass saw it without quota, or another check not Ready */
 
 	/* answers/message.c */
 	int64_t explained_at; /* the check's message was written; INT64_MIN never */

@@ -174,6 +174,31 @@ static void clock_of_kueue(void)
 	w_free(w);
 }
 
+/* Our clock is an hour ahead of Kueue's: each wait seems to be over as it begins. */
+static void clock_ahead(void)
+{
+	struct world *w = timed_world(1);
+	struct object *wl;
+
+	w->wall += HOUR;
+	w_later(w, 10 * MINUTE);
+	wl = a_job(w, "j");
+	w_settle(w);
+	w_advance(w, MINUTE - 1);
+	is_str(check_state(w, wl), "Pending", "our clock is ahead: a new Workload has a minute");
+	w_advance(w, 1);
+	is_str(check_state(w, wl), "Retry", "... in which workers may take it");
+	release_quota(w, wl);
+	w_settle(w);
+	give_quota(w, wl);
+	w_settle(w);
+	w_advance(w, 5 * MINUTE - 1);
+	is_str(check_state(w, wl), "Pending", "... when it comes back it has the whole time");
+	w_advance(w, 1);
+	is_str(check_state(w, wl), "Retry", "... and no more");
+	w_free(w);
+}
+
 static void other_checks(void)
 {
 	struct world *w = timed_world(1);
@@ -544,6 +569,7 @@ int main(void)
 	clock_is_set(-HOUR, "the clock is set back");
 	clock_is_wrong();
 	clock_of_kueue();
+	clock_ahead();
 	other_checks();
 	annotations();
 	admitted_in_time();

@@ -65,43 +65,56 @@ static int64_t age_of(const struct pass *p, int64_t since)
 	return p->e->wall > since ? p->e->wall - since : 0;
 }
 
-/* Notes when a wait began that this process sees from its beginning. */
-static void note_begin(struct pass *p)
+/*
+ * Notes when a wait began that this process sees: it saw the Workload before, or it is young. By
+ * the wall clock alone, which may be another one than Kueue's, it might be over as it begins.
+ */
+static void note_begin(struct pass *p, int64_t since)
 {
-	struct round *round = &p->w->round;
-	int64_t since = asked_since(p);
+	struct patience_notes *asked = &p->w->round.asked;
+	int64_t age = age_of(p, since);
 
-	if (round->asked_since != since) {
-		round->asked_since = since;
-		round->asked_at =
-			age_of(p, since) < FRESH_MS ? p->e->now - age_of(p, since) : INT64_MAX;
+	if (asked->since == since) {
+		return;
 	}
+	asked->at = age < FRESH_MS                        ? p->e->now - age
+		    : p->w->was_idle || asked->since != 0 ? p->e->now
+							  : INT64_MAX;
+	asked->since = since;
+	asked->seen = p->e->now;
+	p->w->was_idle = false;
 }
 
 /*
  * A wait that this process saw from its beginning is measured by the monotonic clock, which no
- * operator sets; an older one by the wall clock as it is now.
+ * operator sets; an older one by the wall clock as it is now, with a grace.
  */
-static int64_t begin_of(const struct pass *p, int64_t since)
+static int64_t end_of(const struct pass *p, int64_t since, int64_t timeout)
 {
-	const struct round *round = &p->w->round;
-	bool noted = round->asked_since == since && round->asked_at != INT64_MAX;
+	const struct patience_notes *asked = &p->w->round.asked;
+	bool noted = asked->since == since;
+	int64_t begin = noted && asked->at != INT64_MAX ? asked->at : p->e->now - age_of(p, since);
+	int64_t least =
+		(noted ? asked->seen : p->e->now) + (timeout < FRESH_MS ? timeout : FRESH_MS);
+	int64_t end = lost_after(p->e, begin, timeout);
 
-	return noted ? round->asked_at : p->e->now - age_of(p, since);
+	return end > least ? end : least;
+}
+
+/* Does it hold quota on the manager, and has no worker taken it? */
+static bool is_waiting(const struct pass *p)
+{
+	return p->checked && p->job && facts_is(p->f, F_QUOTA | F_ACTIVE) &&
+	       !(p->f->flags & (F_EVICTED | F_FINISHED | F_TERMINATING)) &&
+	       p->state == CHECK_PENDING && p->f->s[S_CLUSTER].n == 0;
 }
 
 int64_t patience_deadline(struct pass *p)
 {
-	int64_t timeout, since;
+	int64_t timeout = is_waiting(p) ? timeout_of(p) : 0;
+	int64_t since = timeout > 0 ? asked_since(p) : -1;
 
-	if (!p->checked || !p->job || !facts_is(p->f, F_QUOTA | F_ACTIVE) ||
-	    (p->f->flags & (F_EVICTED | F_FINISHED | F_TERMINATING)) || p->state != CHECK_PENDING ||
-	    p->f->s[S_CLUSTER].n > 0) {
-		return INT64_MAX;
-	}
-	timeout = timeout_of(p);
-	since = timeout > 0 ? asked_since(p) : -1;
-	return since < 0 ? INT64_MAX : lost_after(p->e, begin_of(p, since), timeout);
+	return since < 0 ? INT64_MAX : end_of(p, since, timeout);
 }
 
 /* An admitted clone is about to win: what holds it up ends soon, or never. */
@@ -119,21 +132,26 @@ static bool is_about_to_win(struct pass *p)
 
 bool patience_ends(struct pass *p)
 {
-	int64_t deadline = patience_deadline(p);
+	int64_t timeout = is_waiting(p) ? timeout_of(p) : 0, since, deadline;
 	struct arena *a = p->e->out->arena;
 
-	if (deadline == INT64_MAX) {
+	if (timeout == 0) {
 		return false;
 	}
-	note_begin(p);
+	since = asked_since(p);
+	if (since < 0) {
+		p->w->was_idle = true;
+		return false;
+	}
+	note_begin(p, since);
+	deadline = end_of(p, since, timeout);
 	watches_want_queues(p->e);
 	if (!pass_is_due(p, deadline) ||
 	    (is_about_to_win(p) && !pass_is_due(p, deadline + ADMITTED_MS))) {
 		return false;
 	}
 	verdict_retry(p, R_PATIENCE,
-		      arena_printf(a, GIVEN_BACK "%.*s: %.*s",
-				   STR_ARG(duration_text(a, timeout_of(p))),
+		      arena_printf(a, GIVEN_BACK "%.*s: %.*s", STR_ARG(duration_text(a, timeout)),
 				   STR_ARG(message_reasons(p))),
 		      "Warning");
 	return true;
@@ -230,6 +248,7 @@ void patience_pause(struct pass *p)
 	const struct json *wl;
 	int64_t since, until, set = -1;
 
+	p->w->was_idle = !facts_is(p->f, F_QUOTA);
 	if (!is_given_back(p)) {
 		return;
 	}

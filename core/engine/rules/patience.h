@@ -26,7 +26,7 @@ int64_t patience_deadline(struct pass *p);
  */
 bool patience_ends(struct pass *p);
 /*
- * For a Workload that Kueue evicted, with or without its quota: keeps it from being queued again
+ * For a Workload without quota, or that Kueue evicted: keeps it from being queued again
  * before its pause is over, if it was evicted because of patience_ends.
  */
 void patience_pause(struct pass *p);
