@@ -64,6 +64,7 @@
 	X(FAULT_PRUNED, "copies pruned")      /* a controller deletes what it did not make */ \
 	X(FAULT_KINDS, "other kinds of jobs") /* half of the jobs: kinds.c */                 \
 	X(FAULT_REFUSED, "clones refused")                                                    \
-	X(FAULT_CORDON, "worker cordoned") /* or drained, by an annotation */
+	X(FAULT_CORDON, "worker cordoned")        /* or drained, by an annotation */          \
+	X(FAULT_STUCK, "little quota on workers") /* and a placementTimeout */
 
 #endif

@@ -35,6 +35,8 @@ static const struct {
 	[FAULT_KINDS - FAULT_WORLD] = {"kinds", true},
 	[FAULT_REFUSED - FAULT_WORLD] = {"refused", true},
 	[FAULT_CORDON - FAULT_WORLD] = {"cordon", true},
+	/* Not by default: older seeds would have another meaning. */
+	[FAULT_STUCK - FAULT_WORLD] = {"stuck", false},
 };
 
 bool world_enabled(enum fault_type type)
@@ -122,6 +124,8 @@ static void draw_world(struct sim *s, enum fault_type type, struct rng *r)
 		draw_alias(s, f, r);
 	} else if (type == FAULT_KINDS) {
 		draw_kinds(s, r);
+	} else if (type == FAULT_STUCK) {
+		stuck_draw(s, f, r);
 	} else if (type == FAULT_REBUILT) {
 		f->plane = s->proc[f->proc].site->home;
 	} else if (type == FAULT_RETENTION && rng_chance(r, 2, 3)) {
@@ -533,6 +537,10 @@ void world_turn(struct sim *s, struct fault *f)
 
 	if (f->type == FAULT_REBUILT) {
 		people(s, f);
+		return;
+	}
+	if (f->type == FAULT_STUCK) {
+		stuck_turn(s, f);
 		return;
 	}
 	if (!f->on) {

@@ -41,6 +41,12 @@ void world_change_origin(struct site *site, const char *origin);
 void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot, bool status,
 		   bool workloads);
 
+/* --- stuck.c ---------------------------------------------------------------------------------- */
+/* Workers have little quota, for a while, and the daemons a placementTimeout. */
+void stuck_draw(struct sim *s, struct fault *f, struct rng *r);
+/* Looks for Workloads that wait without need; once a second. */
+void stuck_turn(struct sim *s, struct fault *f);
+
 /* --- kinds.c ---------------------------------------------------------------------------------- */
 /* Serves the other kinds on every plane, and plays who works with them from now on. */
 void sim_kinds_init(struct sim *s);

@@ -192,6 +192,7 @@ static void unknown_worker(void)
 	says(w, 1, BIG);
 	w_later(w, MINUTE);
 	is_str(check_state(w, wl), "Pending", "a worker out of reach may be large enough");
+	ok(strncmp(check_message(w, wl), "Fits", 4) != 0, "... and nothing else is said");
 	w_link(w, 2, LINK_UP);
 	w_settle(w);
 	is_str(check_state(w, wl), "Pending", "... it is back, and has not said why");
