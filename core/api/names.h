@@ -49,8 +49,12 @@
 /* On either: what counts on top of the dispatcher's section of the configuration. */
 #define NAME_DISPATCHER_CONFIG NAME_OUR_GROUP "/dispatcher-config"
 #define NAME_PLACE_GROUP NAME_OUR_GROUP "/group" /* on a job: annotation, else label */
-/* On a MultiKueueCluster: "Cordon" or "Evict", and why. */
+/* On an AdmissionCheck: in place of the keys of these names below multiKueue. */
+#define NAME_PLACEMENT_TIMEOUT NAME_OUR_GROUP "/placement-timeout"
+#define NAME_UNPLACEABLE NAME_OUR_GROUP "/unplaceable"
+/* On a MultiKueueConfig: takes MultiKueueClusters by their labels. */
 #define NAME_SELECTOR NAME_OUR_GROUP "/cluster-selector"
+/* On a MultiKueueCluster: "Cordon" or "Evict", and why. */
 #define NAME_CORDON NAME_OUR_GROUP "/cordon"
 #define NAME_CORDON_REASON NAME_OUR_GROUP "/cordon-reason"
 /* Conditions of a MultiKueueCluster; SameServer: not the first name of its API server. */

@@ -11,10 +11,10 @@
 static bool is_ours(mk_str key)
 {
 	static const char *const ours[] = {
-		"plugins",          "dispatchers", "externalDispatchers", "network",
-		"lostWorkerPolicy", "leaseName",   "workerMemory",        "formerOrigins",
-		"formerManagers",   "visibility",  "kueueVersion",        "walls",
-		"quotaTrees"};
+		"plugins",          "dispatchers",      "externalDispatchers", "network",
+		"lostWorkerPolicy", "leaseName",        "workerMemory",        "formerOrigins",
+		"formerManagers",   "visibility",       "kueueVersion",        "walls",
+		"quotaTrees",       "placementTimeout", "unplaceable"};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		if (str_is(key, ours[i])) {

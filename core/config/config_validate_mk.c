@@ -237,6 +237,7 @@ static const struct {
 	{"/multiKueue/network/transport", {"auto", "curl"}},
 	{"/multiKueue/network/tls/minVersion", {"VersionTLS12", "VersionTLS13"}},
 	{"/multiKueue/lostWorkerPolicy", {"Keep", "Requeue"}},
+	{"/multiKueue/unplaceable", {"Reject", "Wait"}},
 	{"/multiKueue/quotaTrees/mode", {"Compile", "Observe", "Off"}},
 };
 
@@ -313,6 +314,7 @@ void config_validate_multikueue(struct config_run *r, const struct config *c)
 
 	check_duration(r, "/multiKueue/gcInterval", "multiKueue.gcInterval");
 	check_duration(r, "/multiKueue/workerLostTimeout", "multiKueue.workerLostTimeout");
+	check_duration(r, "/multiKueue/placementTimeout", "multiKueue.placementTimeout");
 	if (why != NULL) {
 		config_error(r, STR("/multiKueue/origin"),
 			     "multiKueue.origin: Invalid value: %s: %s",

@@ -58,6 +58,8 @@ struct manager_options manager_settings(struct setup *s, uint64_t seed)
 		.walls = mk->walls,
 		.worker_lost_timeout_ms = mk->worker_lost_timeout_ms,
 		.worker_lost_keep = mk->worker_lost_keep,
+		.placement_timeout_ms = mk->placement_timeout_ms,
+		.unplaceable_reject = mk->unplaceable_reject,
 		.gc_interval_ms = mk->gc_interval_ms,
 		.worker_memory = (size_t)mk->worker_memory,
 		.rate = {.qps = c->client_qps, .burst = c->client_burst},

@@ -86,8 +86,10 @@ struct engine_options {
 	const struct json *walls;       /* multiKueue.walls, or NULL */
 	int64_t worker_lost_timeout_ms;
 	bool worker_lost_keep; /* multiKueue.lostWorkerPolicy is Keep: the timeout does not count */
-	int64_t gc_interval_ms; /* 0 = off */
-	size_t worker_memory;   /* limit of the store's bytes for one worker; 0 = no limit */
+	int64_t placement_timeout_ms; /* multiKueue.placementTimeout; 0 = off */
+	bool unplaceable_reject;      /* multiKueue.unplaceable is Reject */
+	int64_t gc_interval_ms;       /* 0 = off */
+	size_t worker_memory;         /* limit of the store's bytes for one worker; 0 = no limit */
 	struct engine_gates gates;
 	bool queues; /* watch the manager's ClusterQueues and Cohorts: for answers, engine_uses */
 	bool has_profiles;       /* the section multiKueue.clusterProfile exists */

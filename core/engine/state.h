@@ -21,8 +21,9 @@
  *     overlay   sections of dispatchers      roster      clusters of configs
  *
  *   answers/    what operators are told
- *     why       reasons                      answers    about workloads
- *     fleet     about clusters and queues        message    the Pending check's message
+ *     why       reasons of clusters          whole      ... and of a workload
+ *     answers   about workloads              message    the Pending check's message
+ *     fleet     about clusters and queues
  *
  *   rules/      passes over a workload
  *     workload  which rule applies           pass        what rules share
@@ -40,6 +41,7 @@
  *     gates     preemption in turns          priority    changed priorities
  *     cordon    clusters taken out           wall       what may leave
  *     topology  delayed topology requests    lost        when to stop waiting
+ *     patience  quota given back          unplaceable  what fits nowhere
  *     rest      clusters left out            fault       plugins that fail
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
@@ -50,6 +52,7 @@
 #include "core/api/names.h"
 #include "core/engine/answers/phases.h"
 #include "core/engine/engine.h"
+#include "core/engine/rules/patience_notes.h"
 #include "core/engine/rules/placed.h"
 #include "core/engine/store/queue.h"
 #include "core/engine/store/store.h"
@@ -92,6 +95,10 @@
 	X(R_REFUSED, "job_refused")                  \
 	X(R_WIN, "win")                              \
 	X(R_DISQUALIFIED, "disqualified")            \
+	X(R_PATIENCE, "placement_timeout")           \
+	X(R_PAUSE, "requeue_later")                  \
+	X(R_RESUME, "requeue_early")                 \
+	X(R_UNPLACEABLE, "unplaceable")              \
 	X(R_NOMINATE, "nominate")                    \
 	X(R_CREATE, "clone_create")                  \
 	X(R_GATE, "gate_open")                       \
@@ -153,6 +160,9 @@ struct lasting {
 	bool cordoned;
 	bool drained;         /* ... and jobs that run there are queued again */
 	uint64_t cordon_said; /* hash of a word that an Event has warned of */
+
+	/* rules/patience.c */
+	int64_t grew_at; /* wall ms when it could take more than before; 0 not yet */
 
 	/* rules/alias.c */
 	bool shared;  /* another cluster leads to the same server */
@@ -219,6 +229,7 @@ struct cluster {
 struct check {
 	struct queue_item item;
 	struct list_node waits; /* workloads that any cluster of its config may concern */
+	uint64_t wrong_said;    /* hash of what an Event has told of its annotations */
 	char *name;
 	struct overlay *overlay; /* clusters/overlay.c; NULL none yet */
 };
@@ -325,6 +336,9 @@ struct round {
 	uint8_t waits_for;   /* ... namely this, see message.c */
 	unsigned explained;  /* writes of the check's message */
 
+	struct patience_notes asked; /* rules/patience.c */
+	uint8_t unplaceable;         /* rules/unplaceable.c: enum unplaceable */
+
 	/* rules/former.c */
 	bool former_said; /* an Event has told that a former manager's copy is in the way */
 
@@ -385,6 +399,10 @@ struct wl {
 	/* rules/fault.c */
 	int64_t fault_said_at; /* an Event has told of a plugin's fault; INT64_MIN never */
 	char *fault;           /* words of the last fault; NULL none */
+
+	/* rules/patience.c */
+	int64_t paused_for; /* time of the eviction whose pause was written */
+	bool was_idle;      /* a pass saw it without quota, or another check not Ready */
 
 	/* answers/message.c */
 	int64_t explained_at; /* the check's message was written; INT64_MIN never */
@@ -456,7 +474,7 @@ struct engine {
 	struct queue_item gc_item, sweep_item, quota_item;
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
-	bool facts_wanted; /* a dispatcher wants facts: queues of workers are watched */
+	bool facts_wanted; /* a dispatcher or rules/patience.c needs the queues of workers */
 	bool started;
 	/*
 	 * Monotonic ms of the first step, or of the last one that saw the wall clock set: a grace

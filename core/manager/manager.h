@@ -53,7 +53,9 @@ struct manager_options {
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	const struct json *walls;       /* see engine_options */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
-	bool worker_lost_keep;  /* see engine_options */
+	bool worker_lost_keep;        /* see engine_options */
+	int64_t placement_timeout_ms; /* see engine_options */
+	bool unplaceable_reject;
 	size_t worker_memory;   /* limit of the store's bytes for one worker; 0 = no limit */
 	struct apply_rate rate; /* of operations on each cluster */
 	struct engine_gates gates;

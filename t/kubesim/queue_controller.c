@@ -410,6 +410,11 @@ void queue_workload_step(struct ks_actors *k, struct item *it)
 	if (row_checks(k, it, wl, q)) {
 		return;
 	}
+	/* The job's controller takes the quota from an evicted one, whatever time is ahead. */
+	if (!(obj_is_true(wl, "QuotaReserved") && obj_is_true(wl, "Evicted")) &&
+	    row_backoff(k, it, wl)) {
+		return;
+	}
 	if (obj_is_true(wl, "QuotaReserved")) {
 		reserved(k, it, wl, q);
 	} else if (!active || json_bool(active)) {

@@ -132,6 +132,11 @@ void status_evict(struct ks_actors *k, struct json *body, mk_str reason, mk_str 
 /* Quota given back after an eviction. */
 void status_release(struct ks_actors *k, struct json *body);
 bool checks_all_ready(const struct json *wl);
+/*
+ * True: the Workload is not looked at further before a time that its status has, or one that a
+ * check in Retry asks for (queue_controller_backoff.c).
+ */
+bool row_backoff(struct ks_actors *k, struct item *it, const struct json *wl);
 
 /* --- jobs (queue_controller_job.c) ------------------------------------------------------------ */
 /* Name of the Workload that belongs to a Job by itself. */

@@ -170,7 +170,6 @@ static void reset_check(struct ks_actors *k, struct json *check)
 	json_set_str(&k->a, check, "lastTransitionTime", now_text(k));
 	json_set(&k->a, check, STR("retryCount"), retry ? json_new_int(&k->a, retries + 1) : NULL);
 	json_set(&k->a, check, STR("podSetUpdates"), NULL);
-	json_set(&k->a, check, STR("requeueAfterSeconds"), NULL);
 }
 
 void status_evict(struct ks_actors *k, struct json *body, mk_str reason, mk_str message,

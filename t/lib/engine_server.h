@@ -97,6 +97,8 @@ struct world {
 	int64_t lost_timeout;              /* workerLostTimeout; 0: 15 minutes */
 	bool lost_keep;                    /* lostWorkerPolicy: Keep */
 	const struct json *dispatchers;    /* multiKueue.dispatchers; as walls */
+	int64_t placement_timeout;         /* multiKueue.placementTimeout; 0: off */
+	bool reject_unplaceable;           /* multiKueue.unplaceable: Reject */
 	const struct json *walls;          /* multiKueue.walls; of the test, counts at a restart */
 	bool gate_elastic;                 /* ElasticJobsViaWorkloadSlices */
 	bool gate_ray;                     /* MultiKueueRayInTreeAutoscaling */

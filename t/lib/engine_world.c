@@ -211,6 +211,8 @@ void w_start(struct world *w)
 				   .worker_lost_timeout_ms =
 					   w->lost_timeout ? w->lost_timeout : 900000,
 				   .worker_lost_keep = w->lost_keep,
+				   .placement_timeout_ms = w->placement_timeout,
+				   .unplaceable_reject = w->reject_unplaceable,
 				   .gc_interval_ms = 60000,
 				   .worker_memory = w->worker_memory,
 				   .gates = {.identifier_annotations = true,

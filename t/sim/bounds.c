@@ -32,8 +32,7 @@ void bound_evicted(struct sim *s, struct user *u)
 	look_later(s, (size_t)(u - s->user), s->now + QUOTA_BACK_MS);
 }
 
-/* May what must be written on the manager be late? */
-static bool is_busy(const struct sim *s, const struct plane *home)
+bool bound_is_busy(const struct sim *s, const struct plane *home)
 {
 	if (s->no_plugin || home->limit_jobs || excuse_late(s, home)) {
 		return true;
@@ -60,7 +59,7 @@ void bound_quota(struct sim *s, size_t index)
 	    has_condition(wl, "Finished") || json_at(wl, "/metadata/deletionTimestamp") != NULL) {
 		return; /* it was evicted again since, or has no quota, or no job that could stop */
 	}
-	if (is_busy(s, &s->plane[u->site->home])) {
+	if (bound_is_busy(s, &s->plane[u->site->home])) {
 		look_later(s, index, s->now + QUOTA_BACK_MS / 2);
 		return;
 	}

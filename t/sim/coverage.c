@@ -50,6 +50,10 @@ static const struct {
 	{"gate_open", COVER_STORIES},
 	{"garbage_held", COVER_STORIES},
 	{"breaker_held", COVER_STORIES},
+	{"placement_timeout", COVER_STORIES},
+	{"requeue_later", COVER_STORIES},
+	{"requeue_early", COVER_STORIES},
+	{"unplaceable", COVER_STORIES},
 	{"quota_write", COVER_STORIES},
 	{"quota_condition", COVER_STORIES},
 	{"job_sizes", COVER_NOT_YET}, /* unit/engine_ray.c: no simulated job has an autoscaler */

@@ -77,6 +77,21 @@ int plane_merge(struct plane *p, const char *target, mk_str body)
 	return plane_request(p, "PATCH", target, "application/merge-patch+json", body);
 }
 
+void plane_set_quota(struct plane *p, unsigned pods)
+{
+	int status = plane_merge(
+		p, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq",
+		arena_printf(&p->sim->arena,
+			     "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],"
+			     "\"flavors\":[{\"name\":\"default\",\"resources\":[{\"name\":\"cpu\","
+			     "\"nominalQuota\":%u}]}]}]}}",
+			     pods));
+
+	if (status != 200) {
+		fail(p->sim, "setup", "quota of %s: %d", p->name, status);
+	}
+}
+
 static void post(struct plane *p, const char *target, mk_str body)
 {
 	int status = plane_request(p, "POST", target, NULL, body);

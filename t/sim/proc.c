@@ -61,6 +61,7 @@ void proc_start(struct proc *p)
 				    .dispatcher = str_of(dispatching_names[s->dispatching]),
 				    .walls = s->walls,
 				    .worker_lost_timeout_ms = s->lost_timeout_ms,
+				    .placement_timeout_ms = s->placement_timeout_ms,
 				    .gc_interval_ms = 60 * 1000,
 				    .gates = s->gates,
 				    .seed = s->seed * 41 + p->index + (uint64_t)p->gen * 1000003};

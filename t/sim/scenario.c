@@ -496,6 +496,8 @@ static const struct {
 	{"quota-automation", "the manager's quota follows the workers'", story_quotas},
 	{"elastic-jobs", "jobs shrink while they run", story_elastic},
 	{"walled", "a wall is built while jobs run", story_walled},
+	{"stuck", "a job that fits nowhere now holds the quota of one that does", story_stuck},
+	{"unplaceable", "a job is larger than any worker", story_unplaceable},
 	{"hour", "jobs come and go for an hour", story_hour},
 	{"pod-groups", "members of groups of Pods come and go", story_pods},
 };

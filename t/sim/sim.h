@@ -15,7 +15,8 @@
  *   story.c      what stories are made of         copies.c      of one winner
  *   pods.c       of groups of Pods                hour.c        of an hour, for the memory
  *   front.c      limits, refusals and webhooks    excuse.c      what is no fault of a daemon
- *   kinds.c      jobs of other kinds              main.c        seeds, processes, options
+ *   kinds.c      jobs of other kinds              stuck.c       of more quota than workers have
+ *   main.c       seeds, processes, options
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -35,7 +36,7 @@ enum {
 	MAX_SITES = 2,
 	MAX_ORIGINS = 4,
 	MAX_USERS = 6000,
-	MAX_RULES = 64,
+	MAX_RULES = 80,
 	CODES = 600,
 	STEPS_MIN = 2000,
 	FAULTS_END_MS = 120 * 1000, /* faults begin and end before */
@@ -95,6 +96,7 @@ struct plane {
 	bool limit_jobs;      /* each write to a job is one too many */
 	bool forbid_jobs;     /* daemons may not see jobs */
 	bool refuse_clones;   /* ... nor make Workloads */
+	int64_t room_at[4];   /* stuck.c: room for so many pods since then; INT64_MAX none */
 };
 
 struct stream {
@@ -186,6 +188,7 @@ struct user {
 	uint64_t verdict[MAX_PLANES]; /* what its clone there said of its end, hashed; 0 nothing */
 	unsigned over_round;          /* in that round it ended on its winner; 0 none */
 	int64_t evicted_at;           /* ... its Workload, last */
+	int64_t calm_since;           /* stuck.c: no fault has delayed it since then */
 	int64_t minute;               /* requests are counted from then on */
 	unsigned requests;
 };
@@ -244,17 +247,20 @@ struct sim {
 	enum dispatching dispatching;
 	int64_t silent_until; /* the external dispatcher begins then */
 	int64_t lost_timeout_ms;
-	bool scripted;             /* a scenario: nothing is drawn */
-	bool classed;              /* jobs name a priority class */
-	bool elastic;              /* jobs are */
-	bool elsewhere;            /* who submits now takes the other queue */
-	enum user_of of;           /* ... submits this */
-	bool kinds;                /* adapters of other kinds are there */
-	bool cordons;              /* workers are taken out at times */
-	bool selects;              /* the config takes workers but w1 by a label */
-	struct engine_gates gates; /* besides those that every seed has */
-	unsigned quota;            /* of each worker, in jobs; 0 = drawn */
-	int64_t admit_ms;          /* delay of each admission on workers; 0 = drawn */
+	int64_t placement_timeout_ms; /* 0: off */
+	int64_t stuck_until;          /* workers have little quota until then; 0: not */
+	unsigned each_pods;           /* pods of each job that is submitted now; 0: drawn */
+	bool scripted;                /* a scenario: nothing is drawn */
+	bool classed;                 /* jobs name a priority class */
+	bool elastic;                 /* jobs are */
+	bool elsewhere;               /* who submits now takes the other queue */
+	enum user_of of;              /* ... submits this */
+	bool kinds;                   /* adapters of other kinds are there */
+	struct engine_gates gates;    /* besides those that every seed has */
+	unsigned quota;               /* of each worker, in jobs; 0 = drawn */
+	int64_t admit_ms;             /* delay of each admission on workers; 0 = drawn */
+	bool cordons;                 /* workers are taken out at times */
+	bool selects;                 /* the config takes workers but w1 by a label */
 	struct proc proc[MAX_PROCS];
 	size_t n_procs;
 	struct user *user; /* MAX_USERS */
@@ -380,6 +386,8 @@ void plane_setup(struct sim *s); /* queues, check, config, clusters, Secrets */
 void plane_manager_objects(struct sim *s, struct site *site);
 /* Merge patch of an object, by a client that is no daemon; returns the HTTP status. */
 int plane_merge(struct plane *p, const char *target, mk_str body);
+/* The nominal quota of the ClusterQueue there, in pods. */
+void plane_set_quota(struct plane *p, unsigned pods);
 /* The plane that the MultiKueueCluster leads to; NULL: none. */
 struct plane *plane_of_cluster(struct sim *s, mk_str cluster);
 /* Makes or removes the alias as s->alias says, on a manager's plane. */
@@ -478,6 +486,8 @@ void bound_send(struct proc *p, const struct msg *m);
 /* A Workload was evicted: its quota must come back. */
 void bound_evicted(struct sim *s, struct user *u);
 void bound_quota(struct sim *s, size_t user);
+/* May what must be written on the manager be late? */
+bool bound_is_busy(const struct sim *s, const struct plane *home);
 
 /* --- excuse.c: decision 0056 ------------------------------------------------------------------ */
 /* A disturbance of the plane begins, or ends. */

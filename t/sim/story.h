@@ -74,4 +74,8 @@ void story_quotas(struct coverage *cov, size_t size);
 void story_elastic(struct coverage *cov, size_t size);
 void story_walled(struct coverage *cov, size_t size);
 
+/* --- stuck.c ---------------------------------------------------------------------------------- */
+void story_stuck(struct coverage *cov, size_t size);
+void story_unplaceable(struct coverage *cov, size_t size);
+
 #endif

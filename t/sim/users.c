@@ -161,7 +161,10 @@ static mk_str job_body(struct sim *s, const struct user *u)
 		(long long)(u->run_ms ? u->run_ms : rng_range(&s->rng, 50, 9000)),
 		failing ? ",\"kubesim.x-k8s.io/exit-code\":\"1\"" : "",
 		s->elastic ? ",\"kueue.x-k8s.io/elastic-job\":\"true\"" : "",
-		s->elastic ? 3ull : 1 + (unsigned long long)rng_below(&s->rng, 3), 3ull, other);
+		s->each_pods ? s->each_pods
+		: s->elastic ? 3ull
+			     : 1 + (unsigned long long)rng_below(&s->rng, 3),
+		s->each_pods ? s->each_pods : 3ull, other);
 }
 
 static struct plane *home_of(struct sim *s, const struct user *u)

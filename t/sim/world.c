@@ -114,7 +114,8 @@ bool sim_run(struct sim *s)
 	world_start(s);
 	run_until(s, FAULTS_END_MS);
 	while (!s->failed && !rest_reached(s, why, sizeof(why))) {
-		if (s->now > SETTLE_MAX_MS) {
+		/* With a placementTimeout a Workload may rest for half an hour more. */
+		if (s->now > SETTLE_MAX_MS + (s->placement_timeout_ms > 0 ? SETTLE_MAX_MS : 0)) {
 			fail(s, "no loss", "still not done: %s", why);
 			break;
 		}

@@ -67,6 +67,12 @@ static void test_multikueue(void)
 	refused(MK "  gcInterval: -1s\n", "multiKueue.gcInterval: Invalid value: -1000000000: must "
 					  "be greater than or equal to 0");
 	is_int(problems.first->line, 4, "... in line 4");
+	refused(MK "  placementTimeout: -1s\n",
+		"multiKueue.placementTimeout: Invalid value: -1000000000: must be greater than or "
+		"equal to 0");
+	refused(MK "  unplaceable: Drop\n",
+		"multiKueue.unplaceable: Unsupported value: \"Drop\": supported values: "
+		"\"Reject\", \"Wait\"");
 	refused(MK "  workerLostTimeout: -5m\n",
 		"multiKueue.workerLostTimeout: Invalid value: -300000000000: must be greater than "
 		"or equal to 0");
@@ -460,7 +466,8 @@ static void test_walls(void)
 static void test_print(void)
 {
 	accepted("multiKueue:\n  plugins: {directory: /x}\n  network: {}\n  origin: \"on\"\n  "
-		 "lostWorkerPolicy: Keep\n  kueueVersion: v0.19.2\n  workerMemory: 2Gi\n  "
+		 "lostWorkerPolicy: Keep\n  placementTimeout: 5m\n  unplaceable: Wait\n  "
+		 "kueueVersion: v0.19.2\n  workerMemory: 2Gi\n  "
 		 "formerOrigins: [a]\n  "
 		 "formerManagers: [b]\n  walls: [{config: a, allow: []}]\n"
 		 "  quotaTrees: {mode: Observe}\n"

@@ -177,6 +177,58 @@ static void test_retry(void)
 	sim_done(&w);
 }
 
+/* As Kueue 0.18.3 and 0.19.2 do: the time of the check holds the quota until it is over. */
+static void test_retry_later(void)
+{
+	struct world w;
+	const char *wl = make_running(&w);
+
+	set_check(&w, wl, "Retry", "later",
+		  "{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Retry\",\"message\":"
+		  "\"later\",\"lastTransitionTime\":\"2027-01-15T08:00:01Z\","
+		  "\"requeueAfterSeconds\":60}]}");
+	sim_run(&w, 50000);
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/requeueState/requeueAt"), "2027-01-15T08:01:01Z",
+	       "the check's time is the Workload's");
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Evicted"), "-", "... and holds its quota");
+	sim_run(&w, 15000);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Requeued"),
+	       "True BackoffFinished The workload backoff was finished",
+	       "... then it is evicted and queued again");
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/requeueAfterSeconds"), "60",
+	       "... the check keeps its time");
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/requeueState/requeueAt"), "-",
+	       "... the Workload does not");
+	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
+	sim_done(&w);
+}
+
+/* The time is written to the Workload itself, after its eviction. */
+static void test_requeue_at(void)
+{
+	struct world w;
+	const char *wl = make_running(&w);
+
+	set_job_active(&w, "a", 1);
+	set_check(&w, wl, "Retry", "later", "{}");
+	sim_run(&w, 0);
+	set_check(&w, wl, "Pending", "reset",
+		  "{\"requeueState\":{\"requeueAt\":\"2027-01-15T08:02:00Z\"}}");
+	set_job_active(&w, "a", 0);
+	sim_run(&w, 100000);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
+	       "False Pending Evicted due to AdmissionCheck in Retry state: \"mk\" (later)",
+	       "the quota is given back at once");
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Requeued"),
+	       "False AdmissionCheck Evicted due to AdmissionCheck in Retry state: \"mk\" (later)",
+	       "... and the Workload is not queued");
+	sim_run(&w, 20000);
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
+	       "True QuotaReserved Quota reserved in ClusterQueue cq", "... before its time");
+	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
+	sim_done(&w);
+}
+
 static void test_rejected(void)
 {
 	static const char why[] = "AdmissionCheck in Rejected state: \"mk\" (no adapter)";
@@ -293,6 +345,8 @@ int main(void)
 	test_waits_for_check();
 	test_ready();
 	test_retry();
+	test_retry_later();
+	test_requeue_at();
 	test_rejected();
 	test_stopped_queue();
 	test_deletion();

@@ -7,6 +7,7 @@
 #include "core/engine/answers/why.h"
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/unplaceable.h"
 #include "core/engine/rules/verdict.h"
 
 enum {
@@ -19,6 +20,7 @@ enum {
 enum waits { WAITS_NOTHING, WAITS_HELD, WAITS_RACE, WAITS_END };
 
 #define PREFIX "Not admitted yet"
+#define NOWHERE "Fits on no worker"
 #define LEFT_OUT "Left out for now: "
 #define ENDING "Not queued again yet: "
 
@@ -117,6 +119,23 @@ static mk_str sum_up(struct pass *p)
 			  &parts, "; ");
 }
 
+mk_str message_reasons(struct pass *p)
+{
+	struct parts parts = p->config ? parts_of(p) : (struct parts){0};
+
+	return p->config ? with_parts(p->e->out->arena, STR(""), &parts, "")
+			 : STR("its check has no MultiKueueConfig");
+}
+
+mk_str message_unplaceable(struct pass *p)
+{
+	struct arena *a = p->e->out->arena;
+	struct parts parts = parts_of(p);
+
+	return with_parts(a, arena_printf(a, NOWHERE ": %.*s", STR_ARG(unplaceable_words(p))),
+			  &parts, "; ");
+}
+
 /* Does it wait for something before any worker is asked, of which a message is worth while? */
 static bool is_held(const struct pass *p)
 {
@@ -177,8 +196,8 @@ static bool is_long(struct pass *p, enum waits what)
 
 static bool is_ours(mk_str message)
 {
-	return str_starts(message, STR(PREFIX)) || str_starts(message, STR(LEFT_OUT)) ||
-	       str_starts(message, STR(ENDING));
+	return str_starts(message, STR(PREFIX)) || str_starts(message, STR(NOWHERE)) ||
+	       str_starts(message, STR(LEFT_OUT)) || str_starts(message, STR(ENDING));
 }
 
 /* May it be written again? If not, the pass comes when it may. */
@@ -194,19 +213,24 @@ static bool is_time(struct pass *p)
 /* Lets the check say 'sum', when it does not yet and the time has come. */
 static void write(struct pass *p, mk_str sum, enum rule rule)
 {
+	bool news = rule == R_UNPLACEABLE; /* until it is told: at once, and with an Event */
 	struct engine *e = p->e;
 	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
 	mk_str said = json_str(json_get(json_elem(checks, p->check), "message"));
 	struct json *body;
 
 	if (!checks || e->no_memory || arena_failed(e->out->arena) || str_eq(said, sum) ||
-	    (sum.n == 0 && !is_ours(said)) || !is_time(p)) {
+	    (sum.n == 0 && !is_ours(said))) {
+		return;
+	}
+	news = news && !str_starts(said, STR(NOWHERE));
+	if (!news && !is_time(p)) {
 		return;
 	}
 	body = ssa_body(p, p->local);
 	if (body) {
 		ssa_check(p, body, CHECK_PENDING, sum);
-		ssa_send(e, p->local, body, rule, PRIO_STATUS, NULL, STR_NONE);
+		ssa_send(e, p->local, body, rule, PRIO_STATUS, news ? "Warning" : NULL, sum);
 		p->w->explained_at = e->now;
 		p->w->round.explained++;
 	}
@@ -215,8 +239,13 @@ static void write(struct pass *p, mk_str sum, enum rule rule)
 void message_explain(struct pass *p)
 {
 	bool all = is_long(p, WAITS_RACE);
-	mk_str sum = all ? sum_up(p) : left_out(p);
+	mk_str sum;
 
+	if (p->w->round.unplaceable != FITS_PERHAPS) {
+		write(p, message_unplaceable(p), R_UNPLACEABLE);
+		return;
+	}
+	sum = all ? sum_up(p) : left_out(p);
 	if (sum.n > 0 || p->w->explained_at != INT64_MIN || p->wl_json) {
 		write(p, sum, all ? R_WAITING : R_LEFT_OUT);
 	} /* else the text is not parsed yet, and need not be for this */

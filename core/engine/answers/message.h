@@ -22,5 +22,9 @@ void message_held(struct pass *p);
  * still names the winner stays: winding.c needs it.
  */
 void message_ending(struct pass *p);
+/* Each worker of the config and its reason, "east: has no quota: ..."; in the out arena. */
+mk_str message_reasons(struct pass *p);
+/* That the Workload fits on no worker, and why; in the out arena. See rules/unplaceable.h. */
+mk_str message_unplaceable(struct pass *p);
 
 #endif

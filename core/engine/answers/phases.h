@@ -22,6 +22,7 @@
 	X(PHASE_NO_DISPATCHER, "DispatcherMissing") \
 	X(PHASE_FAULT, "PluginFault")               \
 	X(PHASE_BREAKER, "BreakerOpen")             \
+	X(PHASE_UNPLACEABLE, "Unplaceable")         \
 	X(PHASE_NOT_NOMINATED, "NotNominated")      \
 	X(PHASE_RACING, "Racing")
 

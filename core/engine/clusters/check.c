@@ -3,7 +3,9 @@
 #include "core/engine/clusters/check.h"
 
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 #include "core/engine/act/cond.h"
+#include "core/engine/act/note.h"
 #include "core/engine/clusters/overlay.h"
 #include "core/engine/clusters/roster.h"
 #include "core/engine/rules/nominate.h"
@@ -122,6 +124,21 @@ const struct record *check_of(const struct engine *e, const struct facts *f, siz
 	return NULL;
 }
 
+/* An Event about annotations that count for nothing, once for each text. */
+static void warn_of_words(struct engine *e, struct check *k, const struct record *r)
+{
+	mk_str wrong = r->facts->s[S_LOCATION];
+	uint64_t said = wrong.n > 0 ? hash64(wrong) : 0;
+
+	if (said == k->wrong_said || !e->may_write) {
+		return;
+	}
+	k->wrong_said = said;
+	if (wrong.n > 0) {
+		note_warn(e, r, "UnknownAnnotation", "%.*s", STR_ARG(wrong));
+	}
+}
+
 void check_pass(struct engine *e, struct check *k)
 {
 	struct record *r = manager_named(e, KIND_CHECK, str_of(k->name));
@@ -136,6 +153,7 @@ void check_pass(struct engine *e, struct check *k)
 		return;
 	}
 	if (facts_is(r->facts, F_OURS) && !facts_is(r->facts, F_TERMINATING)) {
+		warn_of_words(e, k, r);
 		pass(e, k, r);
 	}
 	if (e->no_memory) {

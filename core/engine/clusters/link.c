@@ -8,6 +8,8 @@
 #include "core/engine/rules/alias.h"
 #include "core/engine/store/touch.h"
 
+enum { START_MS = 60 * 1000 };
+
 static void manager_up(struct engine *e, mk_str identity)
 {
 	mk_str id = str_cut(identity, sizeof(e->manager_id) - 1);
@@ -44,6 +46,9 @@ static void count_try(struct engine *e, struct cluster *c, const struct event *e
 void link_event(struct engine *e, struct cluster *c, const struct event *ev)
 {
 	enum link_state before = c->link;
+	/* It was lost, or is new: at the start of a process all come up. */
+	bool back = ev->link == LINK_UP && before != LINK_UP && c->id != CLUSTER_MANAGER &&
+		    (c->failed || e->now - e->start_ms > START_MS);
 
 	c->link = ev->link;
 	count_try(e, c, ev);
@@ -80,6 +85,9 @@ void link_event(struct engine *e, struct cluster *c, const struct event *ev)
 		}
 	}
 	queue_add(&e->queue, &c->item);
+	if (back) {
+		c->own.grew_at = e->wall;
+	}
 	if (before != c->link) {
 		touch_view(e, c);
 		autoquota_later(e);

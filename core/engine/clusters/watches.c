@@ -145,6 +145,19 @@ void watches_queues(struct engine *e, struct cluster *c)
 	}
 }
 
+void watches_want_queues(struct engine *e)
+{
+	if (e->facts_wanted) {
+		return;
+	}
+	e->facts_wanted = true;
+	for (WORKERS_EACH(c, e)) {
+		if (c->wanted) {
+			watches_queues(e, c);
+		}
+	}
+}
+
 /*
  * Sends an Event at most once an hour, also for an API that comes and goes. 'then': the
  * consequence, for users.

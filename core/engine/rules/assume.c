@@ -335,11 +335,9 @@ static bool is_newer(const struct record *cq, uint32_t epoch, uint64_t rv)
 }
 
 /* Since when the Workload has had quota on the manager; where that is not known, since now. */
-static int64_t since_of(struct pass *p)
+static int64_t since_of(const struct pass *p)
 {
-	int64_t at = pass_reserved_ms(p);
-
-	return at < 0 ? p->e->wall : at;
+	return p->f->since_ms < 0 ? p->e->wall : p->f->since_ms;
 }
 
 void assume_clone(struct pass *p, const struct clone *k)

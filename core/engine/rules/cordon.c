@@ -38,6 +38,9 @@ void cordon_see(struct engine *e, struct cluster *c, const struct record *r)
 	if (c->own.cordoned == cordoned && c->own.drained == drained) {
 		return;
 	}
+	if (c->own.cordoned && !cordoned) {
+		c->own.grew_at = e->wall;
+	}
 	c->own.cordoned = cordoned;
 	c->own.drained = drained;
 	touch_view(e, c);

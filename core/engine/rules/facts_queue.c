@@ -53,14 +53,7 @@ bool facts_awaited(struct pass *p)
 {
 	bool awaited = false;
 
-	if (!p->e->facts_wanted) {
-		p->e->facts_wanted = true;
-		for (WORKERS_EACH(c, p->e)) {
-			if (c->wanted) {
-				watches_queues(p->e, c);
-			}
-		}
-	}
+	watches_want_queues(p->e);
 	for (CLONES_EACH(k, p)) {
 		if (!k->in_config) {
 			break; /* those of the config come first */

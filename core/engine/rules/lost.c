@@ -4,8 +4,7 @@
 
 enum { START_GRACE_MS = 60 * 1000, KEEP_PATIENCE_MS = 15 * 60 * 1000 };
 
-/* Not before a new process could have found the cluster. */
-static int64_t deadline_of(const struct engine *e, int64_t since, int64_t timeout)
+int64_t lost_after(const struct engine *e, int64_t since, int64_t timeout)
 {
 	int64_t grace = e->start_ms + (timeout < START_GRACE_MS ? timeout : START_GRACE_MS);
 	int64_t deadline = since == INT64_MAX ? INT64_MAX : since + timeout;
@@ -16,7 +15,7 @@ static int64_t deadline_of(const struct engine *e, int64_t since, int64_t timeou
 int64_t lost_deadline(const struct engine *e, int64_t since)
 {
 	return e->o.worker_lost_keep ? INT64_MAX
-				     : deadline_of(e, since, e->o.worker_lost_timeout_ms);
+				     : lost_after(e, since, e->o.worker_lost_timeout_ms);
 }
 
 /*
@@ -29,5 +28,5 @@ bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind)
 	int64_t patience = e->o.worker_lost_keep ? KEEP_PATIENCE_MS : e->o.worker_lost_timeout_ms;
 
 	/* Not before a new process has had time to find it, as for a winner. */
-	return pass_is_due(p, deadline_of(e, hidden_since(c, kind), patience));
+	return pass_is_due(p, lost_after(e, hidden_since(c, kind), patience));
 }

@@ -15,5 +15,10 @@ bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind);
  * process has had time to find it. INT64_MAX with lostWorkerPolicy Keep: never.
  */
 int64_t lost_deadline(const struct engine *e, int64_t since);
+/*
+ * 'timeout' after 'since' (monotonic ms), but not before a new process, or one whose wall clock was
+ * set, has had time to find what is on workers. INT64_MAX: 'since' is.
+ */
+int64_t lost_after(const struct engine *e, int64_t since, int64_t timeout);
 
 #endif

@@ -223,7 +223,7 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 				   .job = places ? places_job(p) : NULL,
 				   .now_wall_ms = e->wall,
 				   .last_set_ms = last_set_ms(p, wl),
-				   .reserved_ms = pass_reserved_ms(p)};
+				   .reserved_ms = p->f->since_ms};
 	code = plug_nominate(e->o.plug, (size_t)p->dispatcher, &q, &e->scratch, &got, &err);
 	if (code != ERR_OK || got.verdict < 0) {
 		fault_tell(p, code, &err, got.verdict, got.said);
@@ -237,6 +237,8 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 		p->w->round.asked_again = e->now + got.wait_ms;
 		pass_again(p, p->w->round.asked_again);
 	}
+	p->unplaceable = got.verdict & MK_UNPLACEABLE;
+	p->unplaceable_said = got.said;
 	pick->valid = true;
 	if (!(got.verdict & MK_SET)) {
 		stored_pick(p, pick);

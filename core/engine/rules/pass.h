@@ -58,9 +58,11 @@ struct pass {
 	bool grouped;       /* several objects share the workload: members.c */
 	bool over;          /* the check turns Retry: no more steps of this round */
 	unsigned looks;     /* number of members whose hooks may still be called in this pass */
-	mk_str pinned;      /* the only cluster that may be tried; "": the dispatcher chooses */
-	uint64_t number;    /* of the look at the clusters: struct cluster, 'seen_by' */
-	bool looks_at_all;  /* set before pass_look: an answer tells of all clusters */
+	bool unplaceable;   /* the dispatcher says that no cluster could ever take it, */
+	mk_str unplaceable_said; /* ... with these words, in the scratch arena */
+	mk_str pinned;     /* the only cluster that may be tried; "": the dispatcher chooses */
+	uint64_t number;   /* of the look at the clusters: struct cluster, 'seen_by' */
+	bool looks_at_all; /* set before pass_look: an answer tells of all clusters */
 	struct cluster *
 		*turn; /* a part of the config's clusters is looked at: field.h; else NULL */
 	size_t n_turn;
@@ -140,8 +142,6 @@ struct json *pass_workload(struct pass *p);
  * as pass_text.
  */
 struct json *pass_requests(struct pass *p);
-/* Wall time since when it has quota on the manager; -1: its text does not say. */
-int64_t pass_reserved_ms(struct pass *p);
 /* The text of a copy of the job, parsed once while it is the same; NULL as record_parse. */
 const struct json *pass_copy(struct pass *p, const struct record *copy);
 /* The local job, parsed; NULL: there is none, or as pass_text. */

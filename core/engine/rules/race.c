@@ -19,11 +19,13 @@
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/nominate.h"
+#include "core/engine/rules/patience.h"
 #include "core/engine/rules/priority.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/topology.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/unplaceable.h"
 #include "core/engine/rules/verdict.h"
 #include "core/engine/rules/wall.h"
 
@@ -432,6 +434,9 @@ void race_pass(struct pass *p)
 			foreign(p, k);
 		}
 	}
+	if (patience_ends(p)) {
+		return;
+	}
 	if (!may_dispatch(p)) {
 		message_held(p);
 		return;
@@ -446,6 +451,9 @@ void race_pass(struct pass *p)
 	nominate_choose(p, &pick);
 	if (!pick.valid || p->e->no_memory) {
 		message_held(p);
+		return;
+	}
+	if (unplaceable_rejects(p)) {
 		return;
 	}
 	nominate_write(p, &pick);

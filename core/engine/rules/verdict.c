@@ -53,9 +53,9 @@ mk_str verdict_admitted_name(mk_str message)
 		       : STR("");
 }
 
-void verdict_reject(struct pass *p, enum rule rule, mk_str text)
+void verdict_reject(struct pass *p, enum rule rule, mk_str text, const char *note_type)
 {
-	verdict_write(p, CHECK_REJECTED, rule, with_previous(p, text), NULL);
+	verdict_write(p, CHECK_REJECTED, rule, with_previous(p, text), note_type);
 }
 
 void verdict_out_of_sync(struct pass *p, const struct clone *k)

@@ -13,8 +13,8 @@ void verdict_write(struct pass *p, enum check_state state, enum rule rule, mk_st
  * 'note_type' follows, NULL = none.
  */
 void verdict_retry(struct pass *p, enum rule rule, mk_str text, const char *note_type);
-/* Turns the check to Rejected, with a message of the same form and no Event. */
-void verdict_reject(struct pass *p, enum rule rule, mk_str text);
+/* Turns the check to Rejected, with a message and an Event of the same form. */
+void verdict_reject(struct pass *p, enum rule rule, mk_str text, const char *note_type);
 /* The check's message for a winner; in 'a'. */
 mk_str verdict_admitted_on(struct arena *a, const struct clone *k);
 /* The cluster in such a message; "" when it is another message. */

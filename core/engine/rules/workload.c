@@ -10,6 +10,7 @@
 #include "core/engine/rules/former.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/pass.h"
+#include "core/engine/rules/patience.h"
 #include "core/engine/rules/places.h"
 #include "core/engine/rules/race.h"
 #include "core/engine/rules/remove.h"
@@ -97,7 +98,7 @@ static bool no_adapter(struct pass *p)
 					      "No multikueue adapter found for owner kind \"%.*s\"",
 					      STR_ARG(kind));
 		freeze(p, false);
-		verdict_reject(p, R_REJECTED_ADAPTER, text);
+		verdict_reject(p, R_REJECTED_ADAPTER, text, NULL);
 		return true;
 	}
 	freeze(p, is_dispatched(p) && !facts_is(p->f, F_FINISHED));
@@ -127,7 +128,7 @@ static bool not_managed(struct pass *p)
 	if (may_reject(p)) {
 		text = arena_printf(p->e->out->arena, "The owner is not managed by Kueue: %.*s",
 				    STR_ARG(p->job->facts->s[S_REASON]));
-		verdict_reject(p, R_REJECTED_OWNER, text);
+		verdict_reject(p, R_REJECTED_OWNER, text, NULL);
 		return true;
 	}
 	return false;
@@ -194,6 +195,7 @@ static void reserved(struct pass *p)
 	former_adopt(p);
 	if (facts_is(p->f, F_EVICTED)) {
 		winding_pass(p);
+		patience_pause(p);
 	} else if (p->f->s[S_CLUSTER].n > 0) {
 		won_pass(p);
 	} else if (p->state == CHECK_READY || is_taken_back(p)) {
@@ -243,6 +245,7 @@ static void with_local(struct pass *p)
 			reserved(p);
 		} else {
 			release(p, R_RELEASE);
+			patience_pause(p);
 		}
 	}
 }
@@ -320,7 +323,7 @@ static struct list_node *waits_for(const struct pass *p)
 	if (p->anywhere) {
 		return &e->waits;
 	}
-	if (!p->checked || !facts_is(p->f, F_QUOTA) ||
+	if (!p->checked || (!facts_is(p->f, F_QUOTA) && !patience_rests(p)) ||
 	    (p->f->flags & (F_FINISHED | F_TERMINATING))) {
 		return NULL;
 	}

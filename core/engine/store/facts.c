@@ -5,8 +5,10 @@
  */
 #include "core/engine/store/facts.h"
 
+#include "core/engine/store/facts_check.h"
 #include "core/engine/store/facts_cluster.h"
 #include "core/engine/store/facts_counts.h"
+#include "core/engine/store/facts_fit.h"
 #include "core/engine/store/facts_scale.h"
 
 #include "core/api/names.h"
@@ -129,11 +131,14 @@ static void draw_conditions(struct draw *d, const struct json *conditions)
 		if (!is_true(it.val)) {
 			if (d->env->remote && str_is(type, "QuotaReserved")) {
 				d->f.s[S_MESSAGE] = str_cut(message, MAX_WAITS);
+				flag(d, F_NEVER_FITS, facts_never_fits(message, d->spec));
 			}
 			continue;
 		}
 		if (str_is(type, "QuotaReserved")) {
 			flag(d, F_QUOTA, true);
+			(void)time_parse(json_str(json_get(it.val, "lastTransitionTime")),
+					 &d->f.since_ms);
 		} else if (str_is(type, "Admitted")) {
 			flag(d, F_ADMITTED, true);
 		} else if (str_is(type, "Evicted")) {
@@ -362,34 +367,6 @@ static void draw_dispatcher(struct draw *d)
 	d->f.hash = config.n > 0 ? hash64(config) : 0;
 }
 
-static void draw_check(struct draw *d)
-{
-	const struct json *ref = json_get(d->spec, "parameters");
-	mk_str group = json_str(json_get(ref, "apiGroup"));
-	mk_str kind = json_str(json_get(ref, "kind"));
-	mk_str name = json_str(json_get(ref, "name"));
-
-	draw_condition(d, "Active");
-	draw_dispatcher(d);
-	flag(d, F_OURS, str_is(json_str(json_get(d->spec, "controllerName")), NAME_CONTROLLER));
-	if (json_type(ref) != JSON_OBJ) {
-		d->f.s[S_PROBLEM] = STR("missing parameters reference");
-	} else if (name.n == 0) {
-		d->f.s[S_PROBLEM] = STR("empty name: bad parameters reference");
-	} else if (!str_is(group, NAME_GROUP)) {
-		d->f.s[S_PROBLEM] = arena_printf(
-			d->a, "wrong group \"%.*s\", expecting \"%s\": bad parameters reference",
-			STR_ARG(group), NAME_GROUP);
-	} else if (!str_is(kind, "MultiKueueConfig")) {
-		d->f.s[S_PROBLEM] = arena_printf(d->a,
-						 "wrong kind \"%.*s\", expecting "
-						 "\"MultiKueueConfig\": bad parameters reference",
-						 STR_ARG(kind));
-	} else {
-		d->f.s[S_CONFIG] = name;
-	}
-}
-
 /* Is the preemption policy there, and another one than Never, which is what absence means? */
 static bool may_preempt(const struct json *preemption, const char *key)
 {
@@ -503,7 +480,9 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 	} else if (kind == KIND_WORKLOAD) {
 		draw_workload(d, obj);
 	} else if (kind == KIND_CHECK) {
-		draw_check(d);
+		draw_condition(d, "Active");
+		draw_dispatcher(d);
+		facts_of_check(&d->f, d->spec, d->annotations, d->a);
 	} else if (kind == KIND_CONFIG) {
 		draw_dispatcher(d);
 		facts_of_mk_config(&d->f, d->spec, d->annotations);

@@ -48,12 +48,15 @@ enum {
 	F_SUSPENDS = 1u << 26,  /* job: has the field that suspends it */
 	F_CORDONED = 1u << 27,  /* cluster: has the annotation NAME_CORDON */
 	F_DRAINED = 1u << 28,   /* cluster: its value is "Evict" */
-	/* Bits of clusters, of jobs: */
+	/* Bits of clusters, of checks, configs, jobs and clones: */
+	F_REJECTS = F_CORDONED, /* check: NAME_UNPLACEABLE is "Reject" */
+	F_MAY_WAIT = F_DRAINED, /* check: ... is "Wait" */
+	F_SELECTS = F_CORDONED, /* config: has the annotation NAME_SELECTOR */
+	/* of clones: Kueue says that the queue there is too small for it, with nothing in it */
+	F_NEVER_FITS = F_PROFILE,
 	F_CHILD = F_CORDONED,   /* remote: the controller of the copy S_OWNER_* made it: no copy */
 	F_SCALED = F_DRAINED,   /* local: it gives its worker the say in its size */
 	F_PREEMPTS = F_BLOCKED, /* ClusterQueue: it may evict others for a Workload */
-	/* Bits of clusters, of configs: */
-	F_SELECTS = F_CORDONED, /* has the annotation NAME_SELECTOR */
 };
 
 enum fact_str {
@@ -83,7 +86,8 @@ enum fact_str {
 	 * NAME_CORDON says, quoted, when that is no known word
 	 */
 	S_PROBLEM,
-	S_LOCATION, /* cluster: see F_SECRET, F_PATH, F_PROFILE */
+	/* cluster: see F_SECRET, F_PATH, F_PROFILE; check: what is wrong with our annotations */
+	S_LOCATION,
 	/*
 	 * Workload: status.admission.clusterQueue; LocalQueue: spec.clusterQueue; ClusterQueue:
 	 * spec.cohortName; Cohort: spec.parentName; cluster: as S_CORDON_REASON
@@ -114,13 +118,18 @@ struct facts {
 		/* check, cluster: observedGeneration of the condition, 0 absent */
 		int64_t observed;
 	};
-	int64_t boost;   /* Workload: annotation priority-boost, 0 absent */
-	int64_t pending; /* ClusterQueue: status.pendingWorkloads */
+	int64_t boost; /* Workload: annotation priority-boost, 0 absent */
+	union {
+		int64_t pending; /* ClusterQueue: status.pendingWorkloads */
+		/* check: NAME_PLACEMENT_TIMEOUT in ms, 0 off; -1 absent or no duration */
+		int64_t placement_ms;
+	};
 	int64_t index;   /* Workload: annotation component-workload-index; -1 absent or no number */
 	int64_t gate_ms; /* Workload: wall time when our gate was opened; -1 never */
-	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */
-	uint64_t
-		hash; /* Secret, file: of its data; check, config: of S_DISPATCHER_CONFIG, 0 none */
+	/* wall time since when: a cluster's Active is as it is, a Workload has quota; -1 absent */
+	int64_t since_ms;
+	/* Secret, file: of its data; check, config: of S_DISPATCHER_CONFIG, 0 none */
+	uint64_t hash;
 	mk_str s[S_N];
 	struct api_quota *quotas; /* ClusterQueue, Cohort: in its order */
 	/*

@@ -11,6 +11,7 @@
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/patience.h"
 #include "core/engine/store/keep.h"
 #include "core/engine/store/kept.h"
 #include "core/engine/store/touch.h"
@@ -54,6 +55,9 @@ static bool concerns_all(uint16_t kind, const struct facts *old, const struct fa
 	       (kind == KIND_CONFIG && !str_eq(old->s[S_SELECTOR], new->s[S_SELECTOR])) ||
 	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) ||
 	       !str_eq(old->s[S_DISPATCHER], new->s[S_DISPATCHER]) || old->hash != new->hash ||
+	       old->placement_ms != new->placement_ms ||
+	       (kind == KIND_CHECK &&
+		((old->flags ^ new->flags) & (F_REJECTS | F_MAY_WAIT)) != 0) ||
 	       !same_names(old, new);
 }
 
@@ -86,6 +90,7 @@ static void news(struct engine *e, const struct record *r, const struct facts *n
 		roster_lose(e, r);
 	}
 	autoquota_saw(e, r->table, r->facts, new);
+	patience_saw(e, r->table, r->facts, new);
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * More quota on the manager than workers have: Workloads give it back
+ * (multiKueue.placementTimeout), and none waits where a worker has room for it.
+ */
+#include "t/sim/churn.h"
+
+enum {
+	MINUTE_MS = 60 * 1000,
+	LOOK_MS = 1000,      /* the world is looked at so often */
+	ROOM_MS = MINUTE_MS, /* a Workload may wait so long where a worker has room for it */
+	LARGE = 8,           /* quota of each worker in the end: for any job */
+	LARGEST = 4,         /* pods of a job, and one more */
+};
+
+static int64_t pods_of(const struct json *wl)
+{
+	return json_int(json_at(wl, "/spec/podSets/0/count"), 1);
+}
+
+static void stuck_draw(struct sim *s, struct fault *f, struct rng *r)
+{
+	f->at = 1000;
+	f->until = 2000; /* what follows disturbs nothing */
+	s->placement_timeout_ms = rng_range(r, 8000, 40000);
+	s->stuck_until = rng_range(r, 5 * MINUTE_MS, 20 * MINUTE_MS);
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		plane_set_quota(&s->plane[i], 1 + (unsigned)rng_below(r, 2));
+		for (size_t n = 0; n < LARGEST; n++) {
+			s->plane[i].room_at[n] = INT64_MAX;
+		}
+	}
+	for (size_t i = 0; i < s->n_users; i++) {
+		s->user[i].run_ms = rng_range(r, 2000, 40000);
+	}
+}
+
+/* What Workloads on the worker hold of its quota. */
+static int64_t held_on(const struct plane *p)
+{
+	size_t pos = 0;
+	int64_t held = 0;
+	const struct json *o;
+
+	for (o = ks_each(p->store, WORKLOADS, &pos); o; o = ks_each(p->store, WORKLOADS, &pos)) {
+		held += has_condition(o, "QuotaReserved") && !has_condition(o, "Finished")
+				? pods_of(o)
+				: 0;
+	}
+	return held;
+}
+
+static int64_t quota_of(const struct plane *p)
+{
+	const struct json *q =
+		ks_get(p->store, "kueue.x-k8s.io/v1beta2/clusterqueues", STR_NONE, STR("cq"));
+	const struct json *n =
+		json_at(q, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota");
+
+	return json_int(n, 0);
+}
+
+/* Since when there is room for a job of so many pods. */
+static void measure(struct sim *s, struct plane *p)
+{
+	int64_t room = quota_of(p) - held_on(p);
+
+	for (int64_t n = 1; n < LARGEST; n++) {
+		bool has = n <= room && !excuse_late(s, p);
+
+		p->room_at[n] = !has ? INT64_MAX : p->room_at[n] < s->now ? p->room_at[n] : s->now;
+	}
+}
+
+static bool is_nominated(const struct json *wl, const char *name)
+{
+	struct json_iter it = json_iter(json_at(wl, "/status/nominatedClusterNames"));
+
+	while (json_next(&it)) {
+		if (str_is(json_str(it.val), name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Does it hold quota on the manager, for workers that have not taken it? */
+static bool waits(const struct sim *s, const struct user *u, const struct json *wl)
+{
+	return wl && user_job(u, &s->plane[u->site->home]) &&
+	       !json_at(wl, "/metadata/deletionTimestamp") && has_condition(wl, "QuotaReserved") &&
+	       !has_condition(wl, "Evicted") && !has_condition(wl, "Finished") &&
+	       json_str_at(wl, "/status/clusterName").n == 0 &&
+	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Pending");
+}
+
+/*
+ * No Workload waits for long where a nominated worker has room for it, and none holds quota for
+ * long after its time.
+ */
+static void check_user(struct sim *s, struct user *u)
+{
+	const struct json *wl = workload_of(s, u);
+	int64_t pods, since;
+
+	if (u->kind == USER_NO_ADAPTER || u->kind == USER_UNMANAGED || !waits(s, u, wl)) {
+		return;
+	}
+	if (bound_is_busy(s, &s->plane[u->site->home])) {
+		u->calm_since = INT64_MAX;
+		return;
+	}
+	u->calm_since = u->calm_since < s->now ? u->calm_since : s->now;
+	since = u->calm_since > u->reserved_at ? u->calm_since : u->reserved_at;
+	if (s->now - since > s->placement_timeout_ms + 2 * MINUTE_MS) {
+		fail(s, "stuck", "%s holds its quota for %lld s", u->name,
+		     (long long)(s->now - since) / 1000);
+	}
+	pods = pods_of(wl);
+	for (size_t i = 1; i <= s->n_workers && pods < LARGEST; i++) {
+		const struct plane *p = &s->plane[i];
+		int64_t room = p->room_at[pods] > since ? p->room_at[pods] : since;
+
+		if (room != INT64_MAX && s->now - room > ROOM_MS && is_nominated(wl, p->name)) {
+			fail(s, "room", "%s waits, and %s has had room for it for %lld s", u->name,
+			     p->name, (long long)(s->now - room) / 1000);
+		}
+	}
+}
+
+/* Looks for Workloads that wait without need; also when the world is over. */
+static void stuck_turn(struct sim *s, struct fault *f)
+{
+	if (s->now >= s->stuck_until && s->stuck_until > 0) {
+		say(s, "world", "workers get quota for all");
+		for (size_t i = 1; i <= s->n_workers; i++) {
+			plane_set_quota(&s->plane[i], LARGE);
+		}
+		s->stuck_until = 0;
+	}
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		measure(s, &s->plane[i]);
+	}
+	for (size_t i = 0; i < s->n_users && !s->failed; i++) {
+		check_user(s, &s->user[i]);
+	}
+	fault_later(s, f, LOOK_MS);
+}
+
+static void stuck_begin(struct sim *s, struct fault *f)
+{
+	fault_later(s, f, LOOK_MS);
+}
+
+FAULT(stuck) = {
+	.family = FAULT_OF_WORLD,
+	.number = 10,
+	.name = "little quota on workers",
+	.world = "stuck",
+	.on_request = true, /* older seeds would have another meaning */
+	.draw = stuck_draw,
+	.begin = stuck_begin,
+	.turn = stuck_turn,
+};
