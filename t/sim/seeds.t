@@ -34,6 +34,7 @@ check "the same seed twice: the same requests" --twice --seeds 30 --first 100001
 check "$seeds seeds hold every invariant" --seeds "$seeds" --first 1 --jobs 2 $need
 check "100 wide seeds hold them too" --wide --seeds 100 --first 1 --jobs 2 --require-coverage
 check "100 seeds whose clusters are taken by label hold them" --world selector --seeds 100 --first 1 --jobs 2
+check "100 seeds with less quota on workers than on managers hold them" --world stuck --seeds 100 --first 1 --jobs 2
 # What soak remembers is worth something only if it goes by all that is linked.
 n=$((n + 1))
 t/sim/soak --sources "$B/sim" >"$log"
