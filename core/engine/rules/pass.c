@@ -4,6 +4,7 @@
 
 #include "core/engine/clusters/check.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/asked.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/field.h"
 #include "core/engine/rules/members.h"
@@ -95,10 +96,22 @@ struct clone *pass_clone_on(const struct pass *p, const struct cluster *c)
 	return c && c->seen_by == p->number ? &p->clones[c->place] : NULL;
 }
 
-/* The place of the cluster in the pass's config; SIZE_MAX: not there. */
-static size_t rank_of(const struct pass *p, const struct cluster *c)
+/* Keeps the cluster's place in the pass's config for as long as nothing changes. */
+static size_t keep_rank(const struct pass *p, struct cluster *c, size_t rank)
 {
-	return roster_place(&p->roster, str_of(c->name));
+	c->ranked_in = p->config;
+	c->ranked_at = p->e->seen;
+	c->rank = rank;
+	return rank;
+}
+
+/* The place of the cluster in the pass's config; SIZE_MAX: not there. */
+static size_t rank_of(const struct pass *p, struct cluster *c)
+{
+	if (p->config && c->ranked_in == p->config && c->ranked_at == p->e->seen) {
+		return c->rank;
+	}
+	return keep_rank(p, c, roster_place(&p->roster, str_of(c->name)));
 }
 
 /* Adds the cluster, after those of lower ranks and numbers; NULL and what is there is fine. */
@@ -202,38 +215,69 @@ static void look_for_objects(struct pass *p, size_t *counted)
 	}
 }
 
-/* Adds the clusters that the Workload may still go to; 'whole': it has no winner. */
-static void add_choice(struct pass *p, bool whole)
+/* Those of the config's that a dispatcher is asked about: all, or the turn of this pass. */
+static void look_at_config(struct pass *p)
 {
 	for (size_t i = 0; i < p->n_turn; i++) {
 		add(p, p->turn[i], rank_of(p, p->turn[i]));
 	}
-	for (size_t i = 0; whole && !p->turn && i < p->roster.n; i++) {
-		add(p, cluster_named(p->e, p->roster.names[i]), i);
+	for (size_t i = 0; !p->turn && i < p->roster.n; i++) {
+		struct cluster *c = cluster_named(p->e, p->roster.names[i]);
+
+		if (c && !pass_clone_on(p, c)) {
+			add(p, c, keep_rank(p, c, i));
+		}
 	}
 }
 
-bool pass_look(struct pass *p)
+/* Those of them that have to do with the Workload. */
+static void look_at_some(struct pass *p)
+{
+	for (size_t i = 0; i < p->f->n_names; i++) {
+		struct cluster *c = cluster_named(p->e, p->f->names[i]);
+
+		add(p, c, c ? rank_of(p, c) : 0);
+	}
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		add_number(p, wc->id);
+	}
+}
+
+static bool look(struct pass *p)
 {
 	struct engine *e = p->e;
-	bool whole = p->f && (p->f->s[S_CLUSTER].n == 0 || facts_is(p->f, F_EVICTED));
+	bool choosing =
+		p->config && p->f && (p->f->s[S_CLUSTER].n == 0 || facts_is(p->f, F_EVICTED));
 	size_t max;
 
 	p->number = ++e->looks;
+	p->n_clones = 0;
 	look_for_objects(p, &max);
-	max += (whole && !field_choose(p) ? p->roster.n : p->n_turn) + 1;
+	p->turn = NULL;
+	p->n_turn = 0;
+	max += 1 + (!choosing         ? 0
+		    : p->is_narrow    ? p->f->n_names + p->w->n_cl
+		    : field_choose(p) ? p->n_turn
+				      : p->roster.n);
 	max = max < e->n_clusters ? max : e->n_clusters;
 	p->clones = e->no_memory ? NULL : arena_array(&e->scratch, max, sizeof(struct clone));
 	if (!p->clones) {
 		say_no_memory(e);
 		return false;
 	}
-	add_choice(p, whole);
+	if (choosing) {
+		p->is_narrow ? look_at_some(p) : look_at_config(p);
+	}
 	look_for_objects(p, NULL);
 	if (p->f && p->f->s[S_CLUSTER].n > 0) {
 		struct cluster *winner = cluster_named(e, p->f->s[S_CLUSTER]);
 
 		add(p, winner, winner ? rank_of(p, winner) : 0);
+	}
+	for (size_t i = 0; p->is_narrow && i < p->n_clones; i++) {
+		if (p->clones[i].c->own.shared) {
+			return pass_look(p); /* any name in the config may stand for it */
+		}
 	}
 	if (!add_names(p)) {
 		say_no_memory(e);
@@ -245,6 +289,18 @@ bool pass_look(struct pass *p)
 	}
 	alias_mark(p);
 	return true;
+}
+
+bool pass_look(struct pass *p)
+{
+	p->is_narrow = false;
+	return look(p);
+}
+
+bool pass_look_narrow(struct pass *p)
+{
+	p->is_narrow = asked_same(p);
+	return look(p);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */

@@ -150,6 +150,9 @@ bool patience_ends(struct pass *p)
 	    (is_about_to_win(p) && !pass_is_due(p, deadline + ADMITTED_MS))) {
 		return false;
 	}
+	if (p->is_narrow && !pass_look(p)) {
+		return true; /* without memory for the words; the pass comes again */
+	}
 	verdict_retry(p, R_PATIENCE,
 		      arena_printf(a, GIVEN_BACK "%.*s: %.*s", STR_ARG(duration_text(a, timeout)),
 				   STR_ARG(message_reasons(p))),
