@@ -81,7 +81,8 @@ struct placement_settings {
 	int64_t candidates, max_workers, round_ms, max_age_ms, max_wait_ms;
 	int64_t keep_percent, overflow_ms;
 	int64_t weights[N_WEIGHTS];
-	bool races; /* also where a worker is sure */
+	bool races;        /* also where a worker is sure */
+	bool needs_labels; /* of clusters: a selector or spreadBy asks for them */
 	mk_str spread_by;
 	mk_str tolerates[2];
 	struct placement_rule requires[2], prefers[2], overflow;
