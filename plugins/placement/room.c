@@ -362,23 +362,15 @@ static bool is_covered(const struct queue *q, size_t i)
 	return q->all[i].has || mk_same(q->x->requests[i].name, mk_lit("pods"));
 }
 
-/*
- * Without 'assumed' each clone that waits there is taken for one as large as this. The Workload's
- * own clone takes nothing from it.
- */
-static void assume_waiting(struct queue *q, const struct placement_place *p, bool by_number)
+/* A host that does not tell: each clone of others that waits there is taken for one as large. */
+static void assume_waiting(struct queue *q, const struct placement_place *p)
 {
-	bool is_there = p->since_ms >= 0 && !p->quota;
+	int64_t others = p->waiting - (p->since_ms >= 0 && !p->quota ? 1 : 0);
 
-	for (size_t i = 0; i < q->x->n_requests; i++) {
+	for (size_t i = 0; others > 0 && i < q->x->n_requests; i++) {
 		int64_t n = q->x->requests[i].n;
 
-		if (by_number && p->waiting > 0) {
-			q->assumed[i] = p->waiting > INT64_MAX / n ? INT64_MAX : p->waiting * n;
-		}
-		if (is_there) {
-			q->assumed[i] -= n < q->assumed[i] ? n : q->assumed[i];
-		}
+		q->assumed[i] = others > INT64_MAX / n ? INT64_MAX : others * n;
 	}
 }
 
@@ -386,12 +378,16 @@ void placement_room(struct placement *x, mk_val queue, mk_str cost, struct place
 {
 	struct queue q = {.x = x, .preempts = false};
 	mk_call *c = x->c;
-	mk_val flavors = c->host->get(c, queue, "/flavors");
+	mk_val flavors = c->host->get(c, queue, "/flavors"), assumed;
 	size_t n = c->host->len(c, flavors);
 
 	q.preempts = c->host->boolean(c, c->host->get(c, queue, "/preempts"));
-	each_amount(&q, c->host->get(c, queue, "/assumed"), set_assumed);
-	assume_waiting(&q, p, c->host->type(c, c->host->get(c, queue, "/assumed")) == MK_ABSENT);
+	assumed = c->host->get(c, queue, "/assumed");
+	if (c->host->type(c, assumed) == MK_ARR) {
+		each_amount(&q, assumed, set_assumed);
+	} else {
+		assume_waiting(&q, p);
+	}
 	for (size_t i = 0; i < n; i++) {
 		look_at_flavor(&q, c->host->at(c, flavors, i));
 	}
