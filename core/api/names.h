@@ -46,6 +46,9 @@
 #define NAME_OUR_OWNER_NAME NAME_OUR_GROUP "/owner-name"
 /* On an AdmissionCheck or a MultiKueueConfig: the name of a dispatcher. */
 #define NAME_DISPATCHER NAME_OUR_GROUP "/dispatcher"
+/* On either: what counts on top of the dispatcher's section of the configuration. */
+#define NAME_DISPATCHER_CONFIG NAME_OUR_GROUP "/dispatcher-config"
+#define NAME_PLACE_GROUP NAME_OUR_GROUP "/group" /* on a job: annotation, else label */
 /* On a MultiKueueCluster: "Cordon" or "Evict", and why. */
 #define NAME_CORDON NAME_OUR_GROUP "/cordon"
 #define NAME_CORDON_REASON NAME_OUR_GROUP "/cordon-reason"

@@ -18,6 +18,19 @@ static int64_t used_of(struct arena *a, const struct json *obj, mk_str flavor, m
 	return amount.v;
 }
 
+/* A limit that is there and cannot be read is the strictest. */
+static int64_t limit_of(struct arena *a, const struct json *resource, const char *key, mk_str name)
+{
+	const struct json *v = json_get(resource, key);
+	struct api_amount amount = {.v = 0};
+
+	if (!v || json_type(v) == JSON_NULL) {
+		return -1;
+	}
+	(void)api_amount_read(a, v, name, false, &amount);
+	return amount.v > 0 ? amount.v : 0;
+}
+
 static void add_flavor(struct arena *a, const struct json *obj, const struct json *flavor,
 		       uint32_t group, struct api_quota *list, uint32_t *n)
 {
@@ -33,12 +46,15 @@ static void add_flavor(struct arena *a, const struct json *obj, const struct jso
 		}
 		(void)api_amount_read(a, json_get(it.val, "nominalQuota"), resource, false,
 				      &nominal);
-		list[(*n)++] = (struct api_quota){.flavor = name,
-						  .resource = resource,
-						  .group = group,
-						  .format = (uint8_t)nominal.format,
-						  .nominal = nominal.v,
-						  .used = used_of(a, obj, name, resource)};
+		list[(*n)++] = (struct api_quota){
+			.flavor = name,
+			.resource = resource,
+			.group = group,
+			.format = (uint8_t)nominal.format,
+			.nominal = nominal.v,
+			.used = used_of(a, obj, name, resource),
+			.borrowing = limit_of(a, it.val, "borrowingLimit", resource),
+			.lending = limit_of(a, it.val, "lendingLimit", resource)};
 	}
 }
 

@@ -19,7 +19,8 @@ struct api_quota {
 	uint32_t group;
 	uint8_t format; /* enum api_format of the nominal quota */
 	int64_t nominal;
-	int64_t used; /* reserved by Workloads */
+	int64_t used;               /* reserved by Workloads */
+	int64_t borrowing, lending; /* limits within the cohort; -1: none */
 };
 
 /*

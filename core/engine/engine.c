@@ -10,11 +10,13 @@
 #include "core/engine/clusters/autoquota.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/clusters/clusters.h"
+#include "core/engine/clusters/overlay.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/gc.h"
+#include "core/engine/rules/places.h"
 #include "core/engine/rules/tally.h"
 #include "core/engine/rules/workload.h"
 #include "core/engine/state.h"
@@ -61,12 +63,14 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	map_init(&e->owner_by_key);
 	map_init(&e->inflight_by_id);
 	map_init(&e->frozen_kinds);
+	map_init(&e->place_groups);
 	list_init(&e->inflight);
 	list_init(&e->workloads);
 	list_init(&e->waits);
 	list_init(&e->gone);
 	list_init(&e->left);
 	list_init(&e->gc_mark);
+	list_init(&e->idle_groups);
 	list_init(&e->lined_up);
 	list_init(&e->overdue);
 	arena_init(&e->scratch, SCRATCH_MAX);
@@ -105,6 +109,7 @@ static void free_maps(struct engine *e)
 	void *v;
 
 	while (map_next(&e->check_by_name, &pos, NULL, &v)) {
+		overlay_done(v);
 		mk_free(((struct check *)v)->name);
 		mk_free(v);
 	}
@@ -144,6 +149,7 @@ void engine_free(struct engine *e)
 	while (!list_empty(&e->workloads)) {
 		wl_free(e, LIST_ENTRY(e->workloads.next, struct wl, node));
 	}
+	places_done(e);
 	queue_done(&e->queue);
 	store_done(&e->store);
 	free_maps(e);

@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/places.h"
 #include "core/engine/store/kept.h"
 
 #define RULE_NAME(id, text) [id] = text,
@@ -233,6 +234,7 @@ void wl_free(struct engine *e, struct wl *w)
 		wl_cluster_done(wc);
 	}
 	e->phases[w->phase]--;
+	places_forget(e, w);
 	owner_leave(e, w);
 	if (w == e->walk) {
 		e->walk = wl_after(e, w);

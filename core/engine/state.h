@@ -18,6 +18,7 @@
  *     clusters  numbers, memory, conditions  source      kubeconfigs and links
  *     profile   ClusterProfiles              watches     watches that depend on use
  *     check     AdmissionChecks              autoquota   quotas of the manager
+ *     overlay   sections of dispatchers
  *
  *   answers/    what operators are told
  *     why       reasons                      answers    about workloads
@@ -30,7 +31,8 @@
  *     finish    the clone is Finished        verdict     what the check says
  *     nominate  asks the dispatcher          facts_queue facts for dispatchers
  *     job       create, status, forward      clone       bodies of clones
- *     scale     sizes that workers decide
+ *     scale     sizes that workers decide   places     clusters as places
+ *     assume    claims on workers' queues
  *     twin      whose is a remote object     alias       one server, two names
  *     former    marks of a former manager    remove      deletes
  *     members   several objects together     group       several workloads together
@@ -48,6 +50,7 @@
 #include "core/api/names.h"
 #include "core/engine/answers/phases.h"
 #include "core/engine/engine.h"
+#include "core/engine/rules/placed.h"
 #include "core/engine/store/queue.h"
 #include "core/engine/store/store.h"
 
@@ -150,6 +153,8 @@ struct lasting {
 	/* clusters/clusters.c */
 	char *identity; /* uid of the kube-system there, "" hidden; NULL not known */
 
+	struct failures failures;
+
 	/* clusters/clusters.c: it exceeded its memory */
 	int64_t over_at;    /* lost_at of the first time in a row */
 	unsigned rests;     /* times in a row */
@@ -207,6 +212,7 @@ struct check {
 	struct queue_item item;
 	struct list_node waits; /* workloads that any cluster of its config may concern */
 	char *name;
+	struct overlay *overlay; /* clusters/overlay.c; NULL none yet */
 };
 
 /* The workloads of one job. */
@@ -283,6 +289,9 @@ struct wl_cluster {
 
 	/* rules/tally.c */
 	bool asked; /* a create of the clone was sent, and it was not seen yet */
+
+	/* rules/places.c */
+	int64_t there_at; /* our clone has been seen there since then; 0 = it is not there */
 };
 
 /* Notes about a round, from a reservation of quota to its release; grouped as in struct wl. */
@@ -313,6 +322,9 @@ struct round {
 
 	/* rules/tally.c */
 	bool evicted; /* the winner's eviction is counted */
+
+	/* rules/places.c */
+	bool failed; /* the bad end of this run is counted */
 };
 
 static inline struct round round_new(void)
@@ -395,21 +407,10 @@ struct wl {
 	uint8_t absent_rounds; /* intervals in a row that did not find it */
 	uint8_t gc_round;      /* number of the last of them */
 
+	/* rules/places.c */
+	struct placed placed;
+
 	char text[]; /* "ns/name" */
-};
-
-struct note;
-
-/* An operation under way. */
-struct inflight {
-	struct list_node node;
-	uint64_t id;
-	struct record *record; /* NULL: its cluster was forgotten */
-	enum op_type type;
-	enum rule rule;
-	uint64_t rv;           /* resourceVersion of the record when it was sent */
-	const char *note_type; /* Event to send when it is applied; NULL none */
-	char *note, *note_reason;
 };
 
 enum { BREAKER_MINUTES = 10 };
@@ -458,6 +459,11 @@ struct engine {
 	uint64_t looks; /* at the clusters of a workload, so far: rules/pass.c */
 	struct engine_stats stats;
 	uint64_t rules[R_N];
+
+	/* rules/places.c */
+	struct map place_groups; /* by "ns/value" */
+	struct list_node idle_groups;
+	size_t n_idle_groups;
 
 	/* rules/fault.c, rules/breaker.c */
 	struct map frozen_kinds; /* kinds that an Event has told of; keys owned */

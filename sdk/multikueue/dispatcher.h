@@ -49,7 +49,8 @@ enum { MK_WANTS_PLACES = 2u };
  *       "says": "couldn't assign flavors to pod set main: ..."},   why not, in Kueue's words, or ""
  *     "ranMs": 60000,              only when this Workload's last run was there: so long ago
  *     "group": 2,                  jobs of this job's group (its annotation or label
- *                                  multikueued.io/group) that are, or were last, placed there
+ *                                  multikueued.io/group) that are placed there; while none is
+ *                                  anywhere, 1 where the last one was
  *     "running": 12,               our clones there that have quota
  *     "failures": 1                how often a run there ended badly in the last ten minutes: the
  *                                  worker was lost, evicted the Workload or refused the job
@@ -65,17 +66,20 @@ enum { MK_WANTS_PLACES = 2u };
  *         "active": true,            it admits Workloads
  *         "pending": 3,              Workloads that wait in it, as its status says
  *         "preempts": true,          it may evict others for a Workload (since abi 1.3)
- *         "elderMs": 0,              how long the Workload of ours has waited that waits in it for
- *                                    longest, has been given quota on the manager before this one
- *                                    and has no lower priority; 0: there is none (since abi 1.3)
- *         "assumed": [               what Workloads of ours ask for that were placed there and that
- *                                    "free" does not show yet (since abi 1.3)
+ *         "elderMs": 0,              for how long the Workload of ours has had quota on the manager
+ *                                    that waits in it without, was given it before this one, for
+ *                                    longest, and has no lower priority; 0: there is none (since
+ *                                    abi 1.3)
+ *         "assumed": [               what other Workloads of ours ask for that were placed there
+ *                                    and that "free" does not show yet, those that wait there
+ *                                    among them (since abi 1.3)
  *           {"name": "cpu", "amount": 1500}],
  *         "flavors": [               in its order; flavors of one group share their resources
  *           {"name": "spot", "group": 0,
  *            "free": [{"name": "cpu", "amount": 3500},
  *                     {"name": "memory", "amount": 12884901888}],
- *            "borrow": [...],        what it could have beyond "free" now, of its cohort
+ *            "borrow": [...],        what it could have beyond "free" now, of its cohort; negative
+ *                                    where others have borrowed of what is free
  *            "most": [...]}]}}       what it could have with its cohort empty: nominal quota and
  *                                    what may be borrowed (both since abi 1.3)
  *

@@ -96,6 +96,7 @@ struct world {
 	size_t worker_memory;              /* multiKueue.workerMemory; 0: no limit */
 	int64_t lost_timeout;              /* workerLostTimeout; 0: 15 minutes */
 	bool lost_keep;                    /* lostWorkerPolicy: Keep */
+	const struct json *dispatchers;    /* multiKueue.dispatchers; as walls */
 	const struct json *walls;          /* multiKueue.walls; of the test, counts at a restart */
 	bool gate_elastic;                 /* ElasticJobsViaWorkloadSlices */
 	bool gate_ray;                     /* MultiKueueRayInTreeAutoscaling */

@@ -206,6 +206,7 @@ void w_start(struct world *w)
 				   .n_former_managers = w->former_managers[0].n > 0,
 				   .namespace_ = STR("kueue-system"),
 				   .dispatcher = str_of(w->dispatcher ? w->dispatcher : all),
+				   .dispatchers = w->dispatchers,
 				   .walls = w->walls,
 				   .worker_lost_timeout_ms =
 					   w->lost_timeout ? w->lost_timeout : 900000,

@@ -10,6 +10,20 @@
 
 #include "core/engine/state.h"
 
+struct note;
+
+/* An operation under way. */
+struct inflight {
+	struct list_node node;
+	uint64_t id;
+	struct record *record; /* NULL: its cluster was forgotten */
+	enum op_type type;
+	enum rule rule;
+	uint64_t rv;           /* resourceVersion of the record when it was sent */
+	const char *note_type; /* Event to send when it is applied; NULL none */
+	char *note, *note_reason;
+};
+
 /*
  * May a write to the record's object be sent now? If not, 'item' is queued for the time when it
  * may, or a get is sent whose answer queues it.

@@ -4,7 +4,8 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/act/cond.h"
-#include "core/engine/rules/pass.h"
+#include "core/engine/clusters/overlay.h"
+#include "core/engine/rules/nominate.h"
 
 enum { LIST_MAX = 1024 * 1024 }; /* bytes of names; more than any object has */
 
@@ -64,6 +65,7 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 		config = manager_named(e, KIND_CONFIG, wanted);
 	}
 	if (config) {
+		(void)overlay_section(e, r, config, nominate_dispatcher_of(e, r, config));
 		judge(e, k, r, config);
 		return;
 	}
@@ -97,6 +99,7 @@ void check_pass(struct engine *e, struct check *k)
 		list_del(&k->waits); /* the workloads in it have a pass before them */
 		queue_del(&e->queue, &k->item);
 		map_del(&e->check_by_name, str_of(k->name));
+		overlay_done(k);
 		mk_free(k->name);
 		mk_free(k);
 		return;

@@ -5,6 +5,8 @@
 #include "core/api/amount.h"
 #include "core/api/pods.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/assume.h"
+#include "core/engine/store/cohort.h"
 
 enum { AWAIT_MS = 5000 };
 
@@ -68,7 +70,7 @@ bool facts_awaited(struct pass *p)
 	return awaited;
 }
 
-static void add_amount(struct arena *a, struct json *list, mk_str name, int64_t amount)
+void facts_add_amount(struct arena *a, struct json *list, mk_str name, int64_t amount)
 {
 	struct json *one = json_new_obj(a);
 
@@ -77,34 +79,48 @@ static void add_amount(struct arena *a, struct json *list, mk_str name, int64_t 
 	json_add(a, list, one);
 }
 
-static struct json *flavors_of(struct arena *a, const struct facts *f)
+static struct json *flavors_of(struct arena *a, const struct table *cqs, const struct facts *f)
 {
-	struct json *list = json_new_arr(a), *free_ = NULL;
+	struct json *list = json_new_arr(a), *free_ = NULL, *borrow = NULL, *most = NULL;
 
 	for (size_t i = 0; i < f->n_quotas; i++) {
 		const struct api_quota *q = &f->quotas[i];
+		struct cohort_room room = cohort_room(cqs, f, q);
 
 		if (i == 0 || q->group != q[-1].group || !str_eq(q->flavor, q[-1].flavor)) {
 			struct json *flavor = json_new_obj(a);
 
 			free_ = json_new_arr(a);
+			borrow = json_new_arr(a);
+			most = json_new_arr(a);
 			json_set_str(a, flavor, "name", q->flavor);
 			json_set_int(a, flavor, "group", q->group);
 			json_set(a, flavor, STR("free"), free_);
+			json_set(a, flavor, STR("borrow"), borrow);
+			json_set(a, flavor, STR("most"), most);
 			json_add(a, list, flavor);
 		}
-		add_amount(a, free_, q->resource, api_add(q->nominal, -q->used));
+		facts_add_amount(a, free_, q->resource, api_add(q->nominal, -q->used));
+		facts_add_amount(a, borrow, q->resource, room.borrow);
+		facts_add_amount(a, most, q->resource, room.most);
 	}
 	return list;
+}
+
+const struct record *facts_queue_record(const struct pass *p, const struct clone *k,
+					mk_str local_queue)
+{
+	const struct table *lqs = queue_table(k, KIND_LOCAL_QUEUE);
+	const struct table *cqs = queue_table(k, KIND_CLUSTER_QUEUE);
+	const struct record *lq = store_get(lqs, p->w->ns, local_queue);
+
+	return lq ? store_get(cqs, STR_NONE, lq->facts->s[S_QUEUE]) : NULL;
 }
 
 struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str local_queue)
 {
 	struct arena *a = &p->e->scratch;
-	const struct table *lqs = queue_table(k, KIND_LOCAL_QUEUE);
-	const struct table *cqs = queue_table(k, KIND_CLUSTER_QUEUE);
-	const struct record *lq = store_get(lqs, p->w->ns, local_queue);
-	const struct record *cq = lq ? store_get(cqs, STR_NONE, lq->facts->s[S_QUEUE]) : NULL;
+	const struct record *cq = facts_queue_record(p, k, local_queue);
 	const struct table *clones = k->c->tables[KIND_WORKLOAD];
 	int64_t age = k->c->own.lost_at == INT64_MAX ? 0 : p->e->now - k->c->own.lost_at;
 	struct json *facts, *queue;
@@ -119,7 +135,10 @@ struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str loca
 	json_set_str(a, queue, "name", cq->name);
 	json_set_bool(a, queue, "active", facts_is(cq->facts, F_ACTIVE));
 	json_set_int(a, queue, "pending", cq->facts->pending);
-	json_set(a, queue, STR("flavors"), flavors_of(a, cq->facts));
+	json_set_bool(a, queue, "preempts", facts_is(cq->facts, F_PREEMPTS));
+	json_set_int(a, queue, "elderMs", assume_elder_ms(p, k, cq->name));
+	json_set(a, queue, STR("assumed"), assume_list(p, k, cq->name));
+	json_set(a, queue, STR("flavors"), flavors_of(a, cq->table, cq->facts));
 	json_set(a, facts, STR("queue"), queue);
 	return facts;
 }
@@ -141,7 +160,7 @@ struct json *facts_requests(struct pass *p, const struct json *wl)
 			struct json *sum = json_find(sums, "name", r->resource.p);
 
 			if (!sum) {
-				add_amount(a, sums, r->resource, r->amount);
+				facts_add_amount(a, sums, r->resource, r->amount);
 				continue;
 			}
 			json_set_int(a, sum, "amount",

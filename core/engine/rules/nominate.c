@@ -6,10 +6,12 @@
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
 #include "core/engine/act/ssa.h"
+#include "core/engine/clusters/overlay.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/fault.h"
+#include "core/engine/rules/places.h"
 
 enum { ALONE_MS = 60 * 1000, TUG_MS = 60 * 1000, TUG_MAX = 5 };
 
@@ -50,9 +52,9 @@ bool nominate_is_connected(struct pass *p, struct clone *k)
 
 /*
  * The clusters for the dispatcher's question. 'queue': the Workload's LocalQueue, for a dispatcher
- * that wants facts; else {NULL, 0}.
+ * that wants facts; else {NULL, 0}. 'places': it wants places.
  */
-static struct json *cluster_list(struct pass *p, mk_str queue)
+static struct json *cluster_list(struct pass *p, mk_str queue, bool places)
 {
 	struct arena *a = &p->e->scratch;
 	struct json *list = json_new_arr(a);
@@ -68,20 +70,32 @@ static struct json *cluster_list(struct pass *p, mk_str queue)
 		if (queue.n > 0) {
 			json_set(a, o, STR("facts"), facts_of_cluster(p, k, queue));
 		}
+		if (places) {
+			places_of_cluster(p, k, o);
+		}
 		json_add(a, list, o);
 	}
 	return list;
 }
 
-mk_str nominate_dispatcher(const struct pass *p)
+mk_str nominate_dispatcher_of(const struct engine *e, const struct record *check,
+			      const struct record *config)
 {
-	const struct record *check = manager_named(p->e, KIND_CHECK, p->f->checks[p->check]);
-
 	if (check && check->facts->s[S_DISPATCHER].n > 0) {
 		return check->facts->s[S_DISPATCHER];
 	}
-	return p->config->facts->s[S_DISPATCHER].n > 0 ? p->config->facts->s[S_DISPATCHER]
-						       : p->e->o.dispatcher;
+	return config->facts->s[S_DISPATCHER].n > 0 ? config->facts->s[S_DISPATCHER]
+						    : e->o.dispatcher;
+}
+
+static const struct record *check_record(const struct pass *p)
+{
+	return manager_named(p->e, KIND_CHECK, p->f->checks[p->check]);
+}
+
+mk_str nominate_dispatcher(const struct pass *p)
+{
+	return nominate_dispatcher_of(p->e, check_record(p), p->config);
 }
 
 static bool is_in_config(const struct pass *p, mk_str name)
@@ -170,7 +184,9 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	struct plug_pick got = {0};
 	struct plug_question q;
 	struct json *list, *wl = pass_workload(p);
+	const struct record *check = check_record(p);
 	bool facts = facts_are_wanted(e, p->dispatcher);
+	bool places = places_are_wanted(e, p->dispatcher);
 	struct mk_err err = {0};
 	enum mk_code code;
 
@@ -181,15 +197,18 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	    fault_dispatcher_resting(p) || (facts && facts_awaited(p))) {
 		return;
 	}
-	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : STR_NONE);
+	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : STR_NONE, places);
 	q = (struct plug_question){.name = name,
 				   .config_name = p->config->name,
 				   .workload = wl,
 				   .clusters = list,
-				   .config = json_getn(e->o.dispatchers, name),
-				   .requests = facts ? facts_requests(p, wl) : NULL,
+				   .config = check ? overlay_section(e, check, p->config, name)
+						   : json_getn(e->o.dispatchers, name),
+				   .requests = facts ? pass_requests(p) : NULL,
+				   .job = places ? places_job(p) : NULL,
 				   .now_wall_ms = e->wall,
-				   .last_set_ms = last_set_ms(p, wl)};
+				   .last_set_ms = last_set_ms(p, wl),
+				   .reserved_ms = pass_reserved_ms(p)};
 	code = plug_nominate(e->o.plug, (size_t)p->dispatcher, &q, &e->scratch, &got, &err);
 	if (code != ERR_OK || got.verdict < 0) {
 		fault_tell(p, code, &err, got.verdict, got.said);

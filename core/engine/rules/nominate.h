@@ -16,6 +16,12 @@ struct pick {
 	size_t n;
 };
 /*
+ * The name of the dispatcher for a check with its config: the check's annotation, else the
+ * config's, else dispatcherName of the configuration. 'check' may be NULL.
+ */
+mk_str nominate_dispatcher_of(const struct engine *e, const struct record *check,
+			      const struct record *config);
+/*
  * The name of the dispatcher that is asked: the check's annotation, else the config's, else
  * dispatcherName of the configuration. The pass has a config.
  */

@@ -2,8 +2,10 @@
 /* Steps that rules share; see pass.h. */
 #include "core/engine/rules/pass.h"
 
+#include "core/base/timefmt.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/twin.h"
 
@@ -256,6 +258,28 @@ struct json *pass_workload(struct pass *p)
 		json_set(&p->e->scratch, meta, STR("managedFields"), NULL);
 	}
 	return p->wl_json;
+}
+
+struct json *pass_requests(struct pass *p)
+{
+	const struct json *wl = pass_workload(p);
+
+	if (!p->requests && wl) {
+		p->requests = facts_requests(p, wl);
+	}
+	return p->requests;
+}
+
+int64_t pass_reserved_ms(struct pass *p)
+{
+	const struct json *conditions = json_at(pass_workload(p), "/status/conditions");
+	int64_t at;
+
+	return time_parse(json_str(json_get(json_find(conditions, "type", "QuotaReserved"),
+					    "lastTransitionTime")),
+			  &at)
+		       ? at
+		       : -1;
 }
 
 struct json *pass_job(struct pass *p)

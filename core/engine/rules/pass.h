@@ -63,6 +63,7 @@ struct pass {
 	bool anywhere;                   /* what any cluster shows may bring another decision */
 	struct json *wl_json, *job_json; /* parsed on demand, in the scratch arena */
 	const struct json *wl_fields;    /* the managedFields that wl_json is without */
+	struct json *requests;           /* see pass_requests */
 	const struct record *copy_of;    /* the copy that was parsed last */
 	struct json *copy_json;
 };
@@ -128,6 +129,13 @@ struct clone *pass_clone_on(const struct pass *p, const struct cluster *c);
 struct json *pass_text(struct pass *p, struct record *r);
 /* The local Workload (without managedFields: wl_fields), parsed once; NULL as pass_text. */
 struct json *pass_workload(struct pass *p);
+/*
+ * The sum of the requests of all pods of the local Workload, computed once, as facts_requests; NULL
+ * as pass_text.
+ */
+struct json *pass_requests(struct pass *p);
+/* Wall time since when it has quota on the manager; -1: its text does not say. */
+int64_t pass_reserved_ms(struct pass *p);
 /* The text of a copy of the job, parsed once while it is the same; NULL as record_parse. */
 const struct json *pass_copy(struct pass *p, const struct record *copy);
 /* The local job, parsed; NULL: there is none, or as pass_text. */

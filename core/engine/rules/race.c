@@ -6,6 +6,7 @@
 #include "core/engine/act/ssa.h"
 #include "core/engine/answers/message.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/assume.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/clone.h"
 #include "core/engine/rules/cordon.h"
@@ -320,6 +321,7 @@ static void clone_to(struct pass *p, struct clone *k)
 	}
 	if (r->inflight) {
 		breaker_created(p, k->c, wc);
+		assume_clone(p, k);
 	}
 }
 
@@ -344,6 +346,7 @@ static void sync_clones(struct pass *p, const struct pick *pick)
 		if (k->twin == TWIN_ABSENT) {
 			rest_if_vanished(p, k);
 		}
+		assume_clone(p, k);
 		if (picked && k->twin == TWIN_ABSENT && nominate_is_connected(p, k)) {
 			clone_to(p, k);
 		} else if (picked && twin_is_ours(k->twin) && k->r) {

@@ -3,6 +3,7 @@
 #include "core/engine/rules/verdict.h"
 
 #include "core/engine/act/ssa.h"
+#include "core/engine/rules/places.h"
 
 #define ADMITTED_ON "The workload was admitted on \""
 
@@ -16,6 +17,9 @@ void verdict_write(struct pass *p, enum check_state state, enum rule rule, mk_st
 	}
 	ssa_check(p, body, state, message);
 	ssa_send(p->e, p->local, body, rule, PRIO_COMMIT, note_type, message);
+	if (rule == R_LOST || rule == R_EVICTED || rule == R_REFUSED) {
+		places_failed(p);
+	}
 }
 
 static mk_str with_previous(struct pass *p, mk_str text)

@@ -10,6 +10,7 @@
 #include "core/engine/rules/former.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/pass.h"
+#include "core/engine/rules/places.h"
 #include "core/engine/rules/race.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
@@ -360,6 +361,7 @@ void workload_pass(struct engine *e, struct wl *w)
 	e->stats.visits += p.n_clones;
 	any = count_uses(&p);
 	await(&p);
+	places_note(&p);
 	tally_line(&p);
 	tally_phase(&p);
 	stages_note(&p, any);

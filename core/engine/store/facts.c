@@ -6,6 +6,7 @@
 #include "core/engine/store/facts.h"
 
 #include "core/engine/store/facts_cluster.h"
+#include "core/engine/store/facts_counts.h"
 #include "core/engine/store/facts_scale.h"
 
 #include "core/api/names.h"
@@ -21,7 +22,6 @@ enum {
 	MAX_WAITS = 512, /* why a clone waits: for users, no decision */
 	MAX_REASON = 64, /* why it was evicted: for metrics */
 	MAX_NAMES = 64,
-	INT_MAX_TEXT = 20, /* characters of an int64_t */
 };
 
 /*
@@ -192,53 +192,6 @@ static void draw_priority(struct draw *d)
 	}
 }
 
-/* In decimal, without a NUL. */
-static char *put_int(char *at, int64_t i)
-{
-	uint64_t left = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
-	char digits[INT_MAX_TEXT];
-	size_t n = 0;
-
-	do {
-		digits[n++] = (char)('0' + left % 10);
-		left /= 10;
-	} while (left > 0);
-	if (i < 0) {
-		*at++ = '-';
-	}
-	while (n > 0) {
-		*at++ = digits[--n];
-	}
-	return at;
-}
-
-/* "main=2,worker=3,": tells whether only the counts have changed. */
-static void draw_counts(struct draw *d, const struct json *pod_sets)
-{
-	struct json_iter it = json_iter(pod_sets);
-	char *text, *at;
-	size_t max = 0;
-
-	while (json_next(&it)) {
-		max += json_str(json_get(it.val, "name")).n + INT_MAX_TEXT + 2;
-	}
-	text = max > 0 ? arena_alloc_raw(d->a, max) : NULL;
-	if (!text) {
-		return;
-	}
-	it = json_iter(pod_sets);
-	for (at = text; json_next(&it);) {
-		mk_str name = json_str(json_get(it.val, "name"));
-
-		memcpy(at, name.p, name.n);
-		at += name.n;
-		*at++ = '=';
-		at = put_int(at, json_int(json_get(it.val, "count"), 1));
-		*at++ = ',';
-	}
-	d->f.s[S_COUNTS] = (mk_str){text, (size_t)(at - text)};
-}
-
 static void draw_component(struct draw *d)
 {
 	uint64_t n;
@@ -308,7 +261,7 @@ static void draw_workload(struct draw *d, const struct json *obj)
 	draw_priority(d);
 	draw_conditions(d, json_get(d->status, "conditions"));
 	draw_component(d);
-	draw_counts(d, json_get(d->spec, "podSets"));
+	d->f.s[S_COUNTS] = facts_counts(json_get(d->spec, "podSets"), d->a);
 	draw_gates(d);
 	if (d->env->remote) {
 		draw_remote(d);
@@ -367,6 +320,9 @@ static void draw_job(struct draw *d, const struct json *obj)
 		d->f.s[S_PREBUILT] = prebuilt_of(d);
 		return;
 	}
+	d->f.s[S_PLACE_GROUP] = annotation(d, NAME_PLACE_GROUP).n > 0
+					? annotation(d, NAME_PLACE_GROUP)
+					: label(d, NAME_PLACE_GROUP);
 	if (!d->env->adapter) {
 		return;
 	}
@@ -396,6 +352,16 @@ static void draw_condition(struct draw *d, const char *type)
 	}
 }
 
+/* On a check or config: which dispatcher, and what counts on top of its section. */
+static void draw_dispatcher(struct draw *d)
+{
+	mk_str config = annotation(d, NAME_DISPATCHER_CONFIG);
+
+	d->f.s[S_DISPATCHER] = annotation(d, NAME_DISPATCHER);
+	d->f.s[S_DISPATCHER_CONFIG] = config;
+	d->f.hash = config.n > 0 ? hash64(config) : 0;
+}
+
 static void draw_check(struct draw *d)
 {
 	const struct json *ref = json_get(d->spec, "parameters");
@@ -404,7 +370,7 @@ static void draw_check(struct draw *d)
 	mk_str name = json_str(json_get(ref, "name"));
 
 	draw_condition(d, "Active");
-	d->f.s[S_DISPATCHER] = annotation(d, NAME_DISPATCHER);
+	draw_dispatcher(d);
 	flag(d, F_OURS, str_is(json_str(json_get(d->spec, "controllerName")), NAME_CONTROLLER));
 	if (json_type(ref) != JSON_OBJ) {
 		d->f.s[S_PROBLEM] = STR("missing parameters reference");
@@ -424,6 +390,14 @@ static void draw_check(struct draw *d)
 	}
 }
 
+/* Is the preemption policy there, and another one than Never, which is what absence means? */
+static bool may_preempt(const struct json *preemption, const char *key)
+{
+	mk_str policy = json_str(json_get(preemption, key));
+
+	return policy.n > 0 && !str_is(policy, "Never");
+}
+
 static void draw_cluster_queue(struct draw *d, const struct json *obj)
 {
 	const struct json *conditions = json_get(d->status, "conditions");
@@ -434,6 +408,8 @@ static void draw_cluster_queue(struct draw *d, const struct json *obj)
 	d->f.s[S_QUEUE] = json_str(json_get(d->spec, "cohortName"));
 	flag(d, F_ACTIVE, is_true(json_find(conditions, "type", "Active")));
 	d->f.pending = json_int(json_get(d->status, "pendingWorkloads"), 0);
+	flag(d, F_PREEMPTS, may_preempt(json_get(d->spec, "preemption"), "withinClusterQueue"));
+	flag(d, F_PREEMPTS, may_preempt(json_get(d->spec, "preemption"), "reclaimWithinCohort"));
 	d->f.quotas = api_quotas(d->a, obj, &d->f.n_quotas);
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->states[d->f.n_checks] = CHECK_OTHER;
@@ -529,7 +505,7 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 	} else if (kind == KIND_CHECK) {
 		draw_check(d);
 	} else if (kind == KIND_CONFIG) {
-		d->f.s[S_DISPATCHER] = annotation(d, NAME_DISPATCHER);
+		draw_dispatcher(d);
 		flag(d, F_AUTOMATED,
 		     str_is(json_str(json_get(d->spec, "quotaManagement")), "Automated"));
 		draw_names(d, json_get(d->spec, "clusters"));

@@ -49,8 +49,9 @@ enum {
 	F_CORDONED = 1u << 27,  /* cluster: has the annotation NAME_CORDON */
 	F_DRAINED = 1u << 28,   /* cluster: its value is "Evict" */
 	/* Bits of clusters, of jobs: */
-	F_CHILD = F_CORDONED, /* remote: the controller of the copy S_OWNER_* made it: no copy */
-	F_SCALED = F_DRAINED, /* local: it gives its worker the say in its size */
+	F_CHILD = F_CORDONED,   /* remote: the controller of the copy S_OWNER_* made it: no copy */
+	F_SCALED = F_DRAINED,   /* local: it gives its worker the say in its size */
+	F_PREEMPTS = F_BLOCKED, /* ClusterQueue: it may evict others for a Workload */
 };
 
 enum fact_str {
@@ -93,7 +94,9 @@ enum fact_str {
 	S_GROUP,     /* job: value of its adapter's group_key */
 	S_SLICE_OF,  /* Workload: "ns/name" of the slice that it replaces */
 	S_N,
-	S_CORDON_REASON = S_QUEUE, /* cluster: why it is cordoned, its first CORDON_BYTES */
+	S_CORDON_REASON = S_QUEUE,      /* cluster: why it is cordoned, its first CORDON_BYTES */
+	S_PLACE_GROUP = S_SLICE_OF,     /* local job: value of NAME_PLACE_GROUP */
+	S_DISPATCHER_CONFIG = S_COUNTS, /* check, config: our annotation; its hash is in 'hash' */
 };
 enum { CORDON_BYTES = 256 };
 
@@ -113,7 +116,8 @@ struct facts {
 	int64_t index;   /* Workload: annotation component-workload-index; -1 absent or no number */
 	int64_t gate_ms; /* Workload: wall time when our gate was opened; -1 never */
 	int64_t since_ms; /* cluster: wall time of Active's lastTransitionTime; -1 absent */
-	uint64_t hash;    /* Secret, file: of its data */
+	uint64_t
+		hash; /* Secret, file: of its data; check, config: of S_DISPATCHER_CONFIG, 0 none */
 	mk_str s[S_N];
 	struct api_quota *quotas; /* ClusterQueue, Cohort: in its order */
 	/*

@@ -23,6 +23,17 @@ static void draw_cordon(struct facts *f, const struct json *annotations, struct 
 		str_cut(json_str(json_get(annotations, NAME_CORDON_REASON)), CORDON_BYTES);
 }
 
+/* The name in "name=value". */
+static mk_str name_in(mk_str pair)
+{
+	size_t n = 0;
+
+	while (n < pair.n && pair.p[n] != '=') {
+		n++;
+	}
+	return str_sub(pair, 0, n);
+}
+
 uint32_t facts_labels(const struct json *map, const char *prefix, mk_str *to, uint32_t max,
 		      struct arena *a)
 {
@@ -38,7 +49,7 @@ uint32_t facts_labels(const struct json *map, const char *prefix, mk_str *to, ui
 		}
 		name = str_sub(name, strlen(prefix), name.n - strlen(prefix));
 		pair = arena_printf(a, "%.*s=%.*s", STR_ARG(name), STR_ARG(json_str(it.val)));
-		for (; i > 0 && str_cmp(to[i - 1], pair) > 0; i--) {
+		for (; i > 0 && str_cmp(name_in(to[i - 1]), name) > 0; i--) {
 			to[i] = to[i - 1];
 		}
 		to[i] = pair;

@@ -16,17 +16,30 @@
 
 /* --- who is concerned ------------------------------------------------------------------------- */
 
-static bool same_names(const struct facts *x, const struct facts *y)
+static bool same_list(const mk_str *x, size_t n_x, const mk_str *y, size_t n_y)
 {
-	if (x->n_names != y->n_names) {
+	if (n_x != n_y) {
 		return false;
 	}
-	for (size_t i = 0; i < x->n_names; i++) {
-		if (!str_eq(x->names[i], y->names[i])) {
+	for (size_t i = 0; i < n_x; i++) {
+		if (!str_eq(x[i], y[i])) {
 			return false;
 		}
 	}
 	return true;
+}
+
+static bool same_names(const struct facts *x, const struct facts *y)
+{
+	return same_list(x->names, x->n_names, y->names, y->n_names);
+}
+
+/* Has the MultiKueueCluster other labels or annotations, which dispatchers may go by? */
+static bool is_another_place(uint16_t kind, const struct facts *old, const struct facts *new)
+{
+	return kind == KIND_CLUSTER && old && new &&
+	       !(same_names(old, new) &&
+		 same_list(old->checks, old->n_checks, new->checks, new->n_checks));
 }
 
 /* Does the change of a check or config concern all workloads? Their own status does not. */
@@ -37,7 +50,8 @@ static bool concerns_all(uint16_t kind, const struct facts *old, const struct fa
 	}
 	return !old || !new || facts_is(old, F_OURS) != facts_is(new, F_OURS) ||
 	       !str_eq(old->s[S_CONFIG], new->s[S_CONFIG]) ||
-	       !str_eq(old->s[S_DISPATCHER], new->s[S_DISPATCHER]) || !same_names(old, new);
+	       !str_eq(old->s[S_DISPATCHER], new->s[S_DISPATCHER]) || old->hash != new->hash ||
+	       !same_names(old, new);
 }
 
 /* Does the change of a local Workload concern the others of its job? */
@@ -58,6 +72,9 @@ static void news(struct engine *e, const struct record *r, const struct facts *n
 {
 	if (concerns_all(r->table->kind, r->facts, new)) {
 		wl_queue_all(e);
+	}
+	if (is_another_place(r->table->kind, r->facts, new)) {
+		touch_choices(e, r->name);
 	}
 	if (!new &&concerns_siblings(r->table, r->facts, NULL)) {
 		touch_siblings(e, r);

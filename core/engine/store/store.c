@@ -3,7 +3,9 @@
 #include "core/engine/store/store.h"
 
 #include "core/base/alloc.h"
+#include "core/engine/rules/assume.h"
 #include "core/engine/state.h"
+#include "core/engine/store/cohort.h"
 #include "core/engine/store/kept.h"
 
 /* Estimate of a record's other memory: entries in maps, its uid, and the struct wl of its name. */
@@ -98,6 +100,8 @@ struct table *table_new(cluster_id cluster, uint16_t kind)
 	list_init(&t->records);
 	map_init(&t->by_key);
 	map_init(&t->groups);
+	map_init(&t->cohorts);
+	map_init(&t->accounts);
 	t->cluster = cluster;
 	t->kind = kind;
 	return t;
@@ -115,6 +119,7 @@ static void forget_state(struct store *s, struct record *r)
 {
 	record_drop_text(s, r);
 	if (r->facts) {
+		cohort_remove(r->table, r->facts);
 		weigh(s, r->table, 0, r->facts->size);
 		mk_free(r->facts);
 		r->facts = NULL;
@@ -146,6 +151,7 @@ static void leave(struct store *s, struct record *r)
 void record_free(struct store *s, struct record *r)
 {
 	leave(s, r);
+	assume_drop(r);
 	if (has_peers(r->table)) {
 		ring_leave(&s->names[r->table->kind], r->key, &r->peers);
 	}
@@ -172,6 +178,8 @@ void table_free(struct store *s, struct table *t)
 	}
 	map_done(&t->by_key);
 	map_done(&t->groups);
+	cohort_done(t);
+	map_done(&t->accounts); /* the last claim on a queue took its account along */
 	mk_free(t->why);
 	mk_free(t);
 }
@@ -320,13 +328,30 @@ static bool is_waiting(const struct record *r)
 	       (r->facts->flags & (F_QUOTA | F_FINISHED)) == 0;
 }
 
+static bool is_running(const struct record *r)
+{
+	return r->present && r->table->kind == KIND_WORKLOAD &&
+	       facts_is(r->facts, F_ORIGIN | F_QUOTA) && !facts_is(r->facts, F_FINISHED);
+}
+
+/* Counts the record among those that wait, or run; 'by' is 1, or -1. */
+static void tell_table(struct record *r, int by)
+{
+	r->table->n_waiting += is_waiting(r) ? (size_t)by : 0;
+	r->table->n_running += is_running(r) ? (size_t)by : 0;
+}
+
 bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint32_t epoch,
 		struct facts *facts, struct kept *kept)
 {
+	if (!cohort_add(r->table, facts)) {
+		return false;
+	}
 	if (!r->uid || !str_eq(str_of(r->uid), uid)) {
 		char *copy = mk_strndup(uid);
 
 		if (!copy) {
+			cohort_remove(r->table, facts);
 			return false;
 		}
 		mk_free(r->uid);
@@ -339,7 +364,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 			r->member->ended = false;
 		}
 	}
-	r->table->n_waiting -= is_waiting(r);
+	tell_table(r, -1);
 	forget_state(s, r);
 	r->facts = facts;
 	r->kept = kept;
@@ -353,7 +378,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		r->table->n_present++;
 		list_del(&r->tomb);
 	}
-	r->table->n_waiting += is_waiting(r);
+	tell_table(r, 1);
 	return true;
 }
 
@@ -368,7 +393,7 @@ void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch,
 	if (!r->present) {
 		return;
 	}
-	r->table->n_waiting -= is_waiting(r);
+	tell_table(r, -1);
 	forget_state(s, r);
 	r->present = false;
 	r->table->n_present--;

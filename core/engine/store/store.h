@@ -16,6 +16,7 @@
 #include "core/model/event.h"
 #include "core/model/kind.h"
 
+struct claim;
 struct inflight;
 struct kept;
 struct models;
@@ -84,6 +85,8 @@ struct record {
 	uint64_t admitted_step; /* clone: the step that first saw this uid Admitted; 0 = not */
 	int64_t gone_at;        /* monotonic ms since it is not present */
 	int64_t asked_at;       /* monotonic ms of the last get's answer; 0 never */
+	struct claim *claim;    /* clone: rules/assume.c; NULL none */
+	bool is_shown;          /* ... its queue's status shows it; store.c frees the claim */
 
 	/* operations: act/ops.c */
 	struct inflight *inflight; /* at most one operation */
@@ -112,13 +115,16 @@ enum service {
 struct table {
 	struct list_node records;
 	struct map by_key;
-	struct map groups; /* by "ns/value" */
+	struct map groups;   /* by "ns/value" */
+	struct map cohorts;  /* of ClusterQueues: cohort.c */
+	struct map accounts; /* of a worker's Workloads, by ClusterQueue: rules/assume.c */
 	cluster_id cluster;
 	uint16_t kind;
 	uint32_t list_no; /* of the list under way, or the last one */
 	size_t *share;    /* sum of bytes of the cluster's tables (cluster.bytes); NULL none */
 	size_t n_present;
 	size_t n_waiting;  /* our clones that are present and have no quota */
+	size_t n_running;  /* ... that are present and have quota */
 	size_t n_creating; /* creates under way */
 	bool synced, listing;
 	bool stale; /* manager: its watch broke, absence proves nothing */

@@ -8,6 +8,7 @@
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/assume.h"
 
 /* Workloads that one event queues: where it concerns more, the walk over all goes to them. */
 enum { TOUCH_MAX = 2000 };
@@ -117,6 +118,9 @@ void touch_record(struct engine *e, struct record *r)
 	if (r->table->kind >= KIND_FIRST_JOB) {
 		touch_job(e, r);
 	} else if (r->table->kind == KIND_WORKLOAD) {
+		if (r->claim || r->is_shown) {
+			assume_saw(e, r);
+		}
 		touch_workload(e, r->ns, r->name);
 	} else if (r->table->kind == KIND_CHECK) {
 		touch_check(e, r);
@@ -128,7 +132,9 @@ void touch_record(struct engine *e, struct record *r)
 		source_touch(e, F_SECRET, r->name);
 	} else if (r->table->kind == KIND_FILE) {
 		source_touch(e, F_PATH, r->name);
-	} else if (r->table->kind == KIND_CLUSTER_QUEUE && r->table->cluster == CLUSTER_MANAGER) {
+	} else if (r->table->kind == KIND_CLUSTER_QUEUE && r->table->cluster != CLUSTER_MANAGER) {
+		assume_queue(e, r);
+	} else if (r->table->kind == KIND_CLUSTER_QUEUE) {
 		autoquota_later(e);
 	} else if (r->table->kind == KIND_PROFILE) {
 		source_touch(e, F_PROFILE, r->name);
@@ -199,8 +205,7 @@ void touch_left(struct engine *e, struct record *r)
 	}
 }
 
-/* Queues what waits for the config of each check that names the cluster. */
-static void touch_choices(struct engine *e, const struct cluster *c)
+void touch_choices(struct engine *e, mk_str cluster)
 {
 	for (LIST_EACH_AS(struct record, r, &manager_table(e, KIND_CHECK)->records, node)) {
 		const struct check *k = map_get(&e->check_by_name, r->name);
@@ -208,8 +213,7 @@ static void touch_choices(struct engine *e, const struct cluster *c)
 			k && r->present ? manager_named(e, KIND_CONFIG, r->facts->s[S_CONFIG])
 					: NULL;
 
-		if (config &&
-		    str_in(str_of(c->name), config->facts->names, config->facts->n_names)) {
+		if (config && str_in(cluster, config->facts->names, config->facts->n_names)) {
 			touch_waits(e, &k->waits);
 		}
 	}
@@ -218,7 +222,7 @@ static void touch_choices(struct engine *e, const struct cluster *c)
 static void touch_name(struct engine *e, const struct cluster *c, bool objects)
 {
 	touch_waits(e, &c->waits);
-	touch_choices(e, c);
+	touch_choices(e, str_of(c->name));
 	for (size_t k = 0; objects && k < e->o.kinds->n; k++) {
 		if (c->tables[k] && watches_is_labelled(c->id, (uint16_t)k)) {
 			touch_objects(e, c->tables[k]);

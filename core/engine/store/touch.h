@@ -15,7 +15,9 @@ void touch_group(struct engine *e, const struct record *r);
  * a config that names it. The same for all names of its server. The manager concerns all.
  */
 void touch_view(struct engine *e, struct cluster *c);
-/* The same when a list of 't' is complete, but for one that no workload waited for. */
+/* Queues what waits for the config of each check that names the cluster. */
+void touch_choices(struct engine *e, mk_str cluster);
+/* As touch_view, when a list of 't' is complete, but for one that no workload waited for. */
 void touch_known(struct engine *e, struct table *t);
 /*
  * As touch_view, for a cluster that is forgotten and has many objects, but for these: touch_left
