@@ -9,6 +9,12 @@
  */
 #include "placement.h"
 
+/*
+ * Packing: what is left counts half when the Workload would fit so often more. A resource of which
+ * all workers have plenty then says little, and one of which few copies are left says much.
+ */
+enum { FEW = 8 };
+
 /* Of one resource that the Workload asks for. */
 struct room {
 	int64_t own;  /* nominal quota that is free */
@@ -20,7 +26,8 @@ struct room {
 /* The best flavor of a group. */
 struct best {
 	enum placement_fit fit;
-	int64_t left, rest; /* of the scarcest resource, of the one of which most is left */
+	int64_t left;        /* of the scarcest resource */
+	int64_t pack, parts; /* the sum over its resources, and how many they are */
 	mk_str flavor;
 	bool asked;
 };
@@ -59,6 +66,11 @@ int64_t placement_share(int64_t a, int64_t b)
 		return a * PLACEMENT_FULL / b;
 	}
 	return a / b <= INT64_MAX / PLACEMENT_FULL ? a / b * PLACEMENT_FULL : INT64_MAX;
+}
+
+int64_t placement_falling(int64_t v, int64_t half)
+{
+	return v > INT64_MAX - half ? 0 : half * PLACEMENT_FULL / (half + v);
 }
 
 static ptrdiff_t request_at(const struct placement *x, mk_str name)
@@ -156,7 +168,8 @@ static int64_t left_of(const struct room *r, int64_t wanted)
 /* Is the flavor the best of its group so far? */
 static void weigh(struct queue *q, size_t group, mk_str name)
 {
-	struct best *best = &q->best[group], this = {FIT_FREE, INT64_MAX, 0, name, false};
+	struct best *best = &q->best[group],
+		    this = {.fit = FIT_FREE, .left = INT64_MAX, .flavor = name};
 
 	for (size_t i = 0; i < q->x->n_requests; i++) {
 		const struct room *r = &q->one[i];
@@ -170,7 +183,8 @@ static void weigh(struct queue *q, size_t group, mk_str name)
 		left = left_of(r, wanted);
 		this.fit = fit < this.fit ? fit : this.fit;
 		this.left = left < this.left ? left : this.left;
-		this.rest = left > this.rest ? left : this.rest;
+		this.pack += placement_falling(left, FEW * PLACEMENT_FULL);
+		this.parts++;
 		this.asked = true;
 	}
 	if (this.asked && (!best->asked || this.fit > best->fit)) {
@@ -239,7 +253,7 @@ static void pool(struct queue *q, struct placement_place *p)
 		if (q->best[g].asked && fit[g] > q->best[g].fit) {
 			q->best[g].fit = fit[g];
 			q->best[g].left = 0;
-			q->best[g].rest = 0;
+			q->best[g].pack = 0;
 			q->best[g].flavor = (mk_str){NULL, 0};
 			p->is_split = true;
 		}
@@ -280,7 +294,7 @@ static int64_t load_of(const struct queue *q)
 
 static void total(struct queue *q, struct placement_place *p)
 {
-	bool asked = false;
+	int64_t pack = 0, parts = 0;
 
 	p->fit = FIT_FREE;
 	p->left = INT64_MAX;
@@ -292,14 +306,12 @@ static void total(struct queue *q, struct placement_place *p)
 		}
 		p->fit = b->fit < p->fit ? b->fit : p->fit;
 		p->left = b->left < p->left ? b->left : p->left;
-		p->rest = b->rest > p->rest ? b->rest : p->rest;
-		p->flavor = asked ? p->flavor : b->flavor;
-		asked = true;
+		p->flavor = parts > 0 ? p->flavor : b->flavor;
+		pack += b->pack;
+		parts += b->parts;
 	}
-	if (!asked) {
-		p->fit = FIT_FREE;
-		p->left = 0;
-	}
+	p->left = parts > 0 ? p->left : 0;
+	p->pack = parts > 0 ? pack / parts : 0;
 	p->load = load_of(q);
 }
 
