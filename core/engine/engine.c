@@ -257,6 +257,7 @@ static void mend_tables(struct engine *e)
 static void clock_was_set(struct engine *e)
 {
 	e->start_ms = e->now;
+	e->seen++;
 	for (WORKERS_EACH(c, e)) {
 		if (!c->was_up) {
 			c->own.lost_at = c->failed ? e->now : INT64_MAX;

@@ -111,6 +111,7 @@ int64_t hidden_since(const struct cluster *c, uint16_t kind)
 void table_doubt(struct engine *e, struct table *t)
 {
 	if (t->synced) {
+		e->seen++;
 		t->synced = false;
 		t->hidden_at = e->now;
 	}

@@ -32,7 +32,7 @@
  *     nominate  asks the dispatcher          facts_queue facts for dispatchers
  *     job       create, status, forward      clone       bodies of clones
  *     scale     sizes that workers decide   places     clusters as places
- *     assume    claims on workers' queues
+ *     assume    claims on workers' queues   asked     when dispatchers are asked
  *     twin      whose is a remote object     alias       one server, two names
  *     former    marks of a former manager    remove      deletes
  *     members   several objects together     group       several workloads together
@@ -170,13 +170,16 @@ struct cluster {
 	char *uid;  /* of the MultiKueueCluster */
 	struct lasting own;
 	struct table *tables[KIND_MAX];
-	struct list_node waits; /* workloads whose winner it is: struct wl, 'waits' */
-	uint64_t seen_by;       /* rules/pass.c: number of the look that saw it last */
-	size_t place;           /* ... and its index among the clones of that look */
-	size_t bytes;           /* memory of its tables: store/store.c */
-	bool over;              /* ... exceeds worker_memory: its events do not count */
-	int64_t clash_at;       /* an object of another manager was seen last; INT64_MIN never */
-	char *clash;            /* id of that manager */
+	struct list_node waits;         /* workloads whose winner it is: struct wl, 'waits' */
+	uint64_t seen_by;               /* rules/pass.c: number of the look that saw it last */
+	size_t place;                   /* ... and its index among the clones of that look */
+	const struct record *ranked_in; /* ... the config in which it was looked for last, */
+	uint64_t ranked_at;             /* ... value of engine.seen then, */
+	size_t rank;                    /* ... and its place in it */
+	size_t bytes;                   /* memory of its tables: store/store.c */
+	bool over;                      /* ... exceeds worker_memory: its events do not count */
+	int64_t clash_at; /* an object of another manager was seen last; INT64_MIN never */
+	char *clash;      /* id of that manager */
 
 	/* clusters/source.c */
 	bool wanted;     /* OP_CONNECT was sent */
@@ -304,6 +307,9 @@ struct round {
 
 	/* rules/nominate.c */
 	int64_t asked_again; /* the dispatcher wants to be asked again then */
+	uint64_t
+		asked_key; /* rules/asked.c: what its last answer depended on; 0 it must be asked */
+	int64_t asked_until; /* ... and until when the answer counts */
 	int64_t alone_since; /* an external nomination is awaited since; INT64_MAX = not */
 	uint64_t wanted;     /* hash of the nominations that we wrote last */
 	int64_t wanted_at;   /* ... for the first time */
@@ -316,6 +322,7 @@ struct round {
 	int64_t waits_since; /* it waits for the same thing since then; INT64_MAX = not */
 	uint8_t waits_for;   /* ... namely this, see message.c */
 	unsigned explained;  /* writes of the check's message */
+	int64_t told_skew; /* value of engine.skew_ms when it said all, as of 'asked_key'; INT64_MIN not */
 
 	/* rules/former.c */
 	bool former_said; /* an Event has told that a former manager's copy is in the way */
@@ -332,6 +339,7 @@ static inline struct round round_new(void)
 	return (struct round){.core_until = INT64_MAX,
 			      .lost_at = INT64_MAX,
 			      .alone_since = INT64_MAX,
+			      .told_skew = INT64_MIN,
 			      .waits_since = INT64_MAX};
 }
 
@@ -457,6 +465,8 @@ struct engine {
 	int64_t skew_ms; /* wall clock less monotonic */
 	uint64_t op_seq;
 	uint64_t looks; /* at the clusters of a workload, so far: rules/pass.c */
+	/* rules/asked.c: changes of what dispatchers go by; of queues and of what is placed */
+	uint64_t seen, load;
 	struct engine_stats stats;
 	uint64_t rules[R_N];
 

@@ -244,7 +244,7 @@ static void no_memory(void)
 		w_step(w);
 		w_settle(w);
 		w_later(w, 10000);
-		wrong += clone_of(w, 1, "wl-a") == NULL;
+		wrong += !clone_of(w, 1, "wl-a");
 		quota_there(w, 1, "wl-a");
 		w->fail_at = n;
 		w_patch(w, w_find(w, 1, KIND_CLUSTER_QUEUE, "", "cq"),

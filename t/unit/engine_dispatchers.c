@@ -35,10 +35,10 @@ static const mk_factory toy_dispatchers = {sizeof(mk_factory), 1, MK_FACTORY_DIS
 static const mk_factory *const toy_factories[] = {&toy_dispatchers, NULL};
 static const mk_entry toy_plugin = MK_ENTRY("io.test.toy", "1.0.0", toy_factories);
 
-/* Three workers behind the toy, which names the first cluster. */
-static struct world *toy_world(void)
+/* Workers behind the toy, which names the first cluster. */
+static struct world *toy_world_of(size_t workers)
 {
-	struct world *w = w_new(3);
+	struct world *w = w_new(workers);
 	struct mk_err err;
 
 	memset(&does, 0, sizeof(does));
@@ -56,6 +56,11 @@ static struct world *toy_world(void)
 	w_settle(w);
 	w_take(w);
 	return w;
+}
+
+static struct world *toy_world(void)
+{
+	return toy_world_of(3);
 }
 
 /* One cluster, later another: the first one's clone is taken away. */
@@ -79,7 +84,7 @@ static void its_choice(void)
 	   "the clones follow");
 	calls = does.calls;
 	w_advance(w, 600000);
-	is_int(does.calls, calls + 2, "without a wait it is asked when something happens");
+	is_int(does.calls, calls + 1, "without a wait it is asked when something happens");
 	does.verdict = MK_KEEP;
 	does.n = 0;
 	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
@@ -218,8 +223,80 @@ static void another_one(uint16_t kind, const char *name)
 	w_free(w);
 }
 
+/* The job changes in a way that is no dispatcher's business; clusters that its passes looked at. */
+static uint64_t visits_of_a_change(struct world *w, const char *value)
+{
+	struct engine_stats before, after;
+	char text[128];
+
+	snprintf(text, sizeof(text), "{\"metadata\":{\"annotations\":{\"x\":\"%s\"}}}", value);
+	engine_get_stats(w->e, &before);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), text);
+	w_settle(w);
+	engine_get_stats(w->e, &after);
+	return after.passes > before.passes ? after.visits - before.visits : UINT64_MAX;
+}
+
+static void asks_when_something_changed(void)
+{
+	struct world *w = toy_world_of(60);
+	struct object *wl = a_job(w, "j");
+	unsigned calls;
+
+	w_settle(w);
+	(void)visits_of_a_change(w, "0"); /* lists that ended last are taken notice of */
+	calls = does.calls;
+	is_int((int64_t)visits_of_a_change(w, "1"), 1,
+	       "nothing that matters changed: a pass looks at the clone's cluster, not at 60");
+	is_int(does.calls, calls, "... and asks no dispatcher");
+	does.index[0] = 4;
+	w_link(w, 9, LINK_DOWN);
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w5\"]", "a link: it is asked, and its answer counts");
+	does.index[0] = 5;
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w7"),
+		"{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w6\"]", "a label");
+	does.index[0] = 6;
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w20"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/cordon\":\"Cordon\"}}}");
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w7\"]", "a cordon");
+	does.index[0] = 7;
+	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}");
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w8\"]", "the Workload");
+	does.index[0] = 8;
+	clone_condition(w, 8, "wl-j", "Evicted", "Preempted", false);
+	w_settle(w);
+	is_str(nominated(w, wl), "[\"w9\"]", "what a worker says of the clone");
+	does.index[0] = 10;
+	does.wait_ms = 3000;
+	w_patch(w, wl, "{\"metadata\":{\"annotations\":{\"a\":\"c\"}}}");
+	w_settle(w);
+	calls = does.calls;
+	(void)visits_of_a_change(w, "2");
+	is_int(does.calls, calls, "its wait is not over: it is not asked");
+	w_advance(w, 3500);
+	ok(does.calls > calls, "... it is over, and it is");
+	w_later(w, 100 * 1000);
+	calls = does.calls;
+	does.wait_ms = -1;
+	w_later(w, 4000);
+	calls = does.calls;
+	ok(visits_of_a_change(w, "3") <= 8,
+	   "the check's message is written: a pass looks at those with which it had to do");
+	is_int(does.calls, calls, "... and asks no dispatcher");
+	admit(w, 11, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w11", "who wins is found all the same");
+	w_free(w);
+}
+
 int main(void)
 {
+	asks_when_something_changed();
 	another_one(KIND_CHECK, "mk");
 	another_one(KIND_CONFIG, "cfg");
 	its_choice();

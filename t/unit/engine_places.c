@@ -290,13 +290,13 @@ static void no_memory(void)
 		w_step(w);
 		w_settle(w);
 		w_later(w, 10000);
-		wrong += w_find(w, 1, JOB, "ns", "a") == NULL;
+		wrong += !w_find(w, 1, JOB, "ns", "a");
 		w->fail_at = n;
 		of_a_group(w, "b", "labels");
 		w_step(w);
 		w_settle(w);
 		w_later(w, 10000);
-		wrong += clone_of(w, 1, "wl-b") == NULL;
+		wrong += !clone_of(w, 1, "wl-b");
 		w_free(w);
 	}
 	ok(wrong == 0, "memory that fails at any allocation stops nothing");

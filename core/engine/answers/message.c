@@ -2,6 +2,8 @@
 /* The Pending check's message; see message.h. */
 #include "core/engine/answers/message.h"
 
+#include <stdlib.h>
+
 #include "core/base/backoff.h"
 #include "core/engine/act/ssa.h"
 #include "core/engine/answers/why.h"
@@ -11,6 +13,7 @@
 enum {
 	REWRITE_MS = 60 * 1000,         /* between the first two writes, then doubled up to */
 	REWRITE_MAX_MS = 8 * 60 * 1000, /* ... this */
+	SKEW_MS = 500,                  /* the wall clock was moved by so much: times are others */
 	SUM_MAX = 1024,                 /* of a message; clusters that do not fit are counted */
 };
 
@@ -185,17 +188,18 @@ static bool is_time(struct pass *p)
 	       pass_is_due(p, w->explained_at + backoff_ms(REWRITE_MS, n, REWRITE_MAX_MS));
 }
 
-/* Lets the check say 'sum', when it does not yet and the time has come. */
-static void write(struct pass *p, mk_str sum, enum rule rule)
+/* Lets the check say 'sum', when it does not yet and the time has come. True: it says so. */
+static bool write(struct pass *p, mk_str sum, enum rule rule)
 {
 	struct engine *e = p->e;
 	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
 	mk_str said = json_str(json_get(json_elem(checks, p->check), "message"));
+	bool same = checks && str_eq(said, sum);
 	struct json *body;
 
-	if (!checks || e->no_memory || arena_failed(e->out->arena) || str_eq(said, sum) ||
+	if (!checks || e->no_memory || arena_failed(e->out->arena) || same ||
 	    (sum.n == 0 && !is_ours(said)) || !is_time(p)) {
-		return;
+		return same;
 	}
 	body = ssa_body(p, p->local);
 	if (body) {
@@ -204,15 +208,33 @@ static void write(struct pass *p, mk_str sum, enum rule rule)
 		p->w->explained_at = e->now;
 		p->w->round.explained++;
 	}
+	return false;
+}
+
+/*
+ * Did it say all in an earlier pass since which nothing has changed? Times in it move with the wall
+ * clock.
+ */
+static bool is_told(const struct pass *p)
+{
+	int64_t at = p->w->round.told_skew;
+
+	return at != INT64_MIN && llabs(at - p->e->skew_ms) < SKEW_MS;
 }
 
 void message_explain(struct pass *p)
 {
 	bool all = is_long(p, WAITS_RACE);
-	mk_str sum = all ? sum_up(p) : left_out(p);
+	mk_str sum;
 
+	if (p->is_narrow && all && (is_told(p) || !pass_look(p))) {
+		return;
+	}
+	sum = all ? sum_up(p) : left_out(p);
 	if (sum.n > 0 || p->w->explained_at != INT64_MIN || p->wl_json) {
-		write(p, sum, all ? R_WAITING : R_LEFT_OUT);
+		bool same = write(p, sum, all ? R_WAITING : R_LEFT_OUT);
+
+		p->w->round.told_skew = same && all ? p->e->skew_ms : INT64_MIN;
 	} /* else the text is not parsed yet, and need not be for this */
 }
 
@@ -222,10 +244,10 @@ void message_held(struct pass *p)
 
 	if (is_held(p) && is_long(p, WAITS_HELD)) {
 		why_whole(p, &whole);
-		write(p,
-		      arena_printf(p->e->out->arena, PREFIX ": %.*s",
-				   STR_ARG(str_cut(whole.words, SUM_MAX))),
-		      R_WAITING);
+		(void)write(p,
+			    arena_printf(p->e->out->arena, PREFIX ": %.*s",
+					 STR_ARG(str_cut(whole.words, SUM_MAX))),
+			    R_WAITING);
 	}
 }
 
@@ -242,6 +264,6 @@ void message_ending(struct pass *p)
 	if (sum.n > 0 &&
 	    verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message"))).n ==
 		    0) {
-		write(p, sum, R_WAITING);
+		(void)write(p, sum, R_WAITING);
 	}
 }

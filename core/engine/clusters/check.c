@@ -95,6 +95,7 @@ void check_pass(struct engine *e, struct check *k)
 {
 	struct record *r = manager_named(e, KIND_CHECK, str_of(k->name));
 
+	e->seen++;
 	if (!r) {
 		list_del(&k->waits); /* the workloads in it have a pass before them */
 		queue_del(&e->queue, &k->item);

@@ -461,6 +461,7 @@ void cluster_pass(struct engine *e, struct cluster *c)
 {
 	struct record *r;
 
+	e->seen++;
 	if (!list_empty(&c->left)) {
 		free_some(e, c);
 		return;

@@ -8,6 +8,7 @@
 #include "core/engine/act/ssa.h"
 #include "core/engine/clusters/overlay.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/asked.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/fault.h"
@@ -39,7 +40,7 @@ static bool seems_connected(const struct pass *p, const struct clone *k)
 
 bool nominate_is_connected(struct pass *p, struct clone *k)
 {
-	const struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 
 	if (wc && wc->skip_until > p->e->now) {
 		pass_again(p, wc->skip_until);
@@ -47,7 +48,7 @@ bool nominate_is_connected(struct pass *p, struct clone *k)
 		k->lacks = true;
 		watches_tell(p->e, k->c, p->kind);
 	}
-	return wc && seems_connected(p, k);
+	return seems_connected(p, k);
 }
 
 /*
@@ -106,7 +107,7 @@ static bool is_in_config(const struct pass *p, mk_str name)
 }
 
 /* The nominations in the Workload without those that the config does not name any more. */
-static void stored_pick(struct pass *p, struct pick *pick)
+static void stored_pick(const struct pass *p, struct pick *pick)
 {
 	for (size_t i = 0; i < p->f->n_names && pick->n < MAX_PICK; i++) {
 		if (is_in_config(p, p->f->names[i])) {
@@ -178,58 +179,20 @@ static void await_nominations(struct pass *p, mk_str name)
 			       ALONE_MS / 1000, STR_ARG(name)));
 }
 
-static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
+/*
+ * Nothing has changed since the dispatcher left the nominations as they are: it would do so again,
+ * and is not asked.
+ */
+static void keep_answer(struct pass *p, struct pick *pick)
 {
-	struct engine *e = p->e;
-	struct plug_pick got = {0};
-	struct plug_question q;
-	struct json *list, *wl = pass_workload(p);
-	const struct record *check = check_record(p);
-	bool facts = facts_are_wanted(e, p->dispatcher);
-	bool places = places_are_wanted(e, p->dispatcher);
-	struct mk_err err = {0};
-	enum mk_code code;
-
-	if (p->is_external) {
-		await_nominations(p, name);
+	for (CLONES_EACH(k, p)) {
+		if (k->in_config && !p->is_external) {
+			(void)nominate_is_connected(p, k); /* it queues passes and counts users */
+		}
 	}
-	if (!wl || e->no_memory || (!p->is_external && is_asked_too_early(p)) ||
-	    fault_dispatcher_resting(p) || (facts && facts_awaited(p))) {
-		return;
-	}
-	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : STR_NONE, places);
-	q = (struct plug_question){.name = name,
-				   .config_name = p->config->name,
-				   .workload = wl,
-				   .clusters = list,
-				   .config = check ? overlay_section(e, check, p->config, name)
-						   : json_getn(e->o.dispatchers, name),
-				   .requests = facts ? pass_requests(p) : NULL,
-				   .job = places ? places_job(p) : NULL,
-				   .now_wall_ms = e->wall,
-				   .last_set_ms = last_set_ms(p, wl),
-				   .reserved_ms = pass_reserved_ms(p)};
-	code = plug_nominate(e->o.plug, (size_t)p->dispatcher, &q, &e->scratch, &got, &err);
-	if (code != ERR_OK || got.verdict < 0) {
-		fault_tell(p, code, &err, got.verdict, got.said);
-		return;
-	}
-	if (p->is_external && got.said.n > 0) {
-		rule_hit(e, R_STRANGER);
-		tell_once(p, &p->w->round.stranger_said, got.said);
-	}
-	if (got.wait_ms >= 0) {
-		p->w->round.asked_again = e->now + got.wait_ms;
-		pass_again(p, p->w->round.asked_again);
-	}
+	pass_again(p, asked_until(p));
 	pick->valid = true;
-	if (!(got.verdict & MK_SET)) {
-		stored_pick(p, pick);
-		return;
-	}
-	for (size_t i = 0; i < got.n && i < MAX_PICK && got.index[i] < p->n_clones; i++) {
-		pick->names[pick->n++] = str_of(p->clones[got.index[i]].c->name);
-	}
+	stored_pick(p, pick);
 }
 
 static bool same_set(const struct pass *p, const struct pick *pick)
@@ -243,6 +206,85 @@ static bool same_set(const struct pass *p, const struct pick *pick)
 		}
 	}
 	return true;
+}
+
+static enum mk_code put_question(struct pass *p, mk_str name, const struct json *wl,
+				 struct plug_pick *got, struct mk_err *err)
+{
+	struct engine *e = p->e;
+	const struct record *check = check_record(p);
+	bool facts = facts_are_wanted(e, p->dispatcher);
+	bool places = places_are_wanted(e, p->dispatcher);
+	struct plug_question q = {
+		.name = name,
+		.config_name = p->config->name,
+		.workload = wl,
+		.clusters = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : STR_NONE,
+					 places),
+		.config = check ? overlay_section(e, check, p->config, name)
+				: json_getn(e->o.dispatchers, name),
+		.requests = facts ? pass_requests(p) : NULL,
+		.job = places ? places_job(p) : NULL,
+		.now_wall_ms = e->wall,
+		.last_set_ms = last_set_ms(p, wl),
+		.reserved_ms = pass_reserved_ms(p)};
+
+	return plug_nominate(e->o.plug, (size_t)p->dispatcher, &q, &e->scratch, got, err);
+}
+
+/* What the dispatcher answered, as a list. */
+static void take_answer(const struct pass *p, const struct plug_pick *got, struct pick *pick)
+{
+	pick->valid = true;
+	if (!(got->verdict & MK_SET)) {
+		stored_pick(p, pick);
+		return;
+	}
+	for (size_t i = 0; i < got->n && i < MAX_PICK && got->index[i] < p->n_clones; i++) {
+		pick->names[pick->n++] = str_of(p->clones[got->index[i]].c->name);
+	}
+}
+
+static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
+{
+	struct engine *e = p->e;
+	int64_t until = INT64_MAX;
+	struct plug_pick got = {0};
+	struct json *wl;
+	struct mk_err err = {0};
+	enum mk_code code;
+
+	if (p->is_external) {
+		await_nominations(p, name);
+	}
+	if (fault_dispatcher_resting(p)) {
+		return;
+	}
+	if (asked_same(p)) {
+		keep_answer(p, pick);
+		return;
+	}
+	wl = pass_workload(p);
+	if (!wl || e->no_memory || (!p->is_external && is_asked_too_early(p)) ||
+	    (facts_are_wanted(e, p->dispatcher) && facts_awaited(p))) {
+		return;
+	}
+	code = put_question(p, name, wl, &got, &err);
+	if (code != ERR_OK || got.verdict < 0) {
+		fault_tell(p, code, &err, got.verdict, got.said);
+		return;
+	}
+	if (p->is_external && got.said.n > 0) {
+		rule_hit(e, R_STRANGER);
+		tell_once(p, &p->w->round.stranger_said, got.said);
+	}
+	if (got.wait_ms >= 0) {
+		until = e->now + got.wait_ms;
+		p->w->round.asked_again = until;
+		pass_again(p, until);
+	}
+	take_answer(p, &got, pick);
+	asked_note(p, same_set(p, pick), until);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include "core/base/timefmt.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/asked.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/twin.h"
@@ -94,17 +95,29 @@ struct clone *pass_clone_on(const struct pass *p, const struct cluster *c)
 	return c && c->seen_by == p->number ? &p->clones[c->place] : NULL;
 }
 
+/* Keeps the cluster's place in the pass's config for as long as nothing changes. */
+static size_t keep_rank(const struct pass *p, struct cluster *c, size_t rank)
+{
+	c->ranked_in = p->config;
+	c->ranked_at = p->e->seen;
+	c->rank = rank;
+	return rank;
+}
+
 /* The place of the cluster in the pass's config; SIZE_MAX: not there. */
-static size_t rank_of(const struct pass *p, const struct cluster *c)
+static size_t rank_of(const struct pass *p, struct cluster *c)
 {
 	const struct facts *config = p->config ? p->config->facts : NULL;
 
+	if (config && c->ranked_in == p->config && c->ranked_at == p->e->seen) {
+		return c->rank;
+	}
 	for (size_t i = 0; config && i < config->n_names; i++) {
 		if (str_is(config->names[i], c->name)) {
-			return i;
+			return keep_rank(p, c, i);
 		}
 	}
-	return SIZE_MAX;
+	return config ? keep_rank(p, c, SIZE_MAX) : SIZE_MAX;
 }
 
 /* Adds the cluster, after those of lower ranks and numbers; NULL and what is there is fine. */
@@ -208,30 +221,65 @@ static void look_for_objects(struct pass *p, size_t *counted)
 	}
 }
 
-bool pass_look(struct pass *p)
+/* All clusters that the config names. */
+static void look_at_config(struct pass *p)
+{
+	const struct facts *config = p->config->facts;
+
+	for (size_t i = 0; i < config->n_names; i++) {
+		struct cluster *c = cluster_named(p->e, config->names[i]);
+
+		if (c && !pass_clone_on(p, c)) {
+			add(p, c, keep_rank(p, c, i));
+		}
+	}
+}
+
+/* Those of them that have to do with the Workload. */
+static void look_at_some(struct pass *p)
+{
+	for (size_t i = 0; i < p->f->n_names; i++) {
+		struct cluster *c = cluster_named(p->e, p->f->names[i]);
+
+		add(p, c, c ? rank_of(p, c) : 0);
+	}
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		add_number(p, wc->id);
+	}
+}
+
+static bool look(struct pass *p)
 {
 	struct engine *e = p->e;
-	const struct facts *config = p->config ? p->config->facts : NULL;
-	bool whole = p->f && (p->f->s[S_CLUSTER].n == 0 || facts_is(p->f, F_EVICTED));
+	bool choosing =
+		p->config && p->f && (p->f->s[S_CLUSTER].n == 0 || facts_is(p->f, F_EVICTED));
 	size_t max;
 
 	p->number = ++e->looks;
+	p->n_clones = 0;
 	look_for_objects(p, &max);
-	max += (whole && config ? config->n_names : 0) + 1;
+	max += 1 + (!choosing      ? 0
+		    : p->is_narrow ? p->f->n_names + p->w->n_cl
+				   : p->config->facts->n_names);
 	max = max < e->n_clusters ? max : e->n_clusters;
 	p->clones = arena_array(&e->scratch, max, sizeof(struct clone));
 	if (!p->clones) {
 		say_no_memory(e);
 		return false;
 	}
-	for (size_t i = 0; whole && config && i < config->n_names; i++) {
-		add(p, cluster_named(e, config->names[i]), i);
+	if (choosing) {
+		p->is_narrow ? look_at_some(p) : look_at_config(p);
 	}
 	look_for_objects(p, NULL);
 	if (p->f && p->f->s[S_CLUSTER].n > 0) {
 		struct cluster *winner = cluster_named(e, p->f->s[S_CLUSTER]);
 
 		add(p, winner, winner ? rank_of(p, winner) : 0);
+	}
+	for (size_t i = 0; p->is_narrow && i < p->n_clones; i++) {
+		if (p->clones[i].c->own.shared) {
+			return pass_look(p); /* any name in the config may stand for it */
+		}
 	}
 	if (!add_names(p)) {
 		say_no_memory(e);
@@ -243,6 +291,18 @@ bool pass_look(struct pass *p)
 	}
 	alias_mark(p);
 	return true;
+}
+
+bool pass_look(struct pass *p)
+{
+	p->is_narrow = false;
+	return look(p);
+}
+
+bool pass_look_narrow(struct pass *p)
+{
+	p->is_narrow = asked_same(p);
+	return look(p);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */

@@ -60,7 +60,8 @@ struct pass {
 	uint64_t number;      /* of the look at the clusters: struct cluster, 'seen_by' */
 	struct clone *clones; /* see pass_look; those that the config names come first */
 	size_t n_clones;
-	bool anywhere;                   /* what any cluster shows may bring another decision */
+	bool is_narrow; /* the clones are those alone that have to do with it: pass_look_narrow */
+	bool anywhere;  /* what any cluster shows may bring another decision */
 	struct json *wl_json, *job_json; /* parsed on demand, in the scratch arena */
 	const struct json *wl_fields;    /* the managedFields that wl_json is without */
 	struct json *requests;           /* see pass_requests */
@@ -116,10 +117,16 @@ static inline void pass_ask(struct pass *p, struct record *r)
 /*
  * Fills p->clones with the clusters that this pass is about: those that hold an object of the
  * Workload or its job, its winner, other names of their servers, and until there is a winner all
- * that the config names. On all others the Workload has nothing, and gets nothing. False: out of
- * memory.
+ * that the config names. On all others the Workload has nothing, and gets nothing. Called again, it
+ * looks anew, and earlier pointers to clones are invalid. False: out of memory.
  */
 bool pass_look(struct pass *p);
+/*
+ * The same, but while the dispatcher need not be asked, those that the config names are left out
+ * on which the Workload has nothing, which are not nominated and of which nothing is noted: the
+ * pass is narrow.
+ */
+bool pass_look_narrow(struct pass *p);
 /* The clone on that cluster; NULL: none that this pass is about, or 'c' is NULL. */
 struct clone *pass_clone_on(const struct pass *p, const struct cluster *c);
 /*

@@ -421,6 +421,9 @@ void race_pass(struct pass *p)
 		return;
 	}
 	best = winner(p);
+	if (best && p->is_narrow) {
+		best = pass_look(p) ? winner(p) : NULL;
+	}
 	if (best) {
 		if (!is_left_elsewhere(p, best)) {
 			win(p, best);

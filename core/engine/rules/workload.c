@@ -208,7 +208,7 @@ static void with_local(struct pass *p)
 	p->w->gc = false;
 	p->w->sure_gone = false;
 	p->w->absent_rounds = 0;
-	if (!pass_look(p)) {
+	if (!pass_look_narrow(p)) {
 		return;
 	}
 	if (!p->checked) {

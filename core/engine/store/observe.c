@@ -10,6 +10,7 @@
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/asked.h"
 #include "core/engine/store/keep.h"
 #include "core/engine/store/kept.h"
 #include "core/engine/store/touch.h"
@@ -519,6 +520,7 @@ void observe_event(struct engine *e, const struct event *ev)
 	struct cluster *c = cluster_get(e, ev->cluster);
 
 	e->no_memory = false;
+	asked_event(e, ev);
 	if (ev->type == EV_LEADER) {
 		if (ev->may_write && !e->may_write) {
 			look_anew(e);
