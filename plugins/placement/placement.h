@@ -81,7 +81,8 @@ struct placement_settings {
 	int64_t candidates, max_workers, round_ms, max_age_ms, max_wait_ms;
 	int64_t keep_percent, overflow_ms;
 	int64_t weights[N_WEIGHTS];
-	bool races; /* also where a worker is sure */
+	bool races;        /* also where a worker is sure */
+	bool needs_labels; /* of clusters: a selector or spreadBy asks for them */
 	mk_str spread_by;
 	mk_str tolerates[2];
 	struct placement_rule requires[2], prefers[2], overflow;
@@ -112,7 +113,7 @@ struct placement_place {
 	bool is_overflow, is_listed, is_new, bad_cost;
 	int64_t since_ms; /* of its clone; -1: none */
 	int64_t left;     /* thousandths of how often the Workload fits once more */
-	int64_t rest;     /* the same of the resource of which most is left */
+	int64_t pack;     /* how little is left of the resources, 0 to 1000 */
 	int64_t load;     /* thousandths of what the queue has that are taken */
 	int64_t pending, waiting, running, failures, group;
 	int64_t cost;       /* thousandths; -1 not known */
@@ -171,5 +172,7 @@ int64_t placement_add(int64_t a, int64_t b);
 int64_t placement_sub(int64_t a, int64_t b);
 /* 1000 a / b for a >= 0 and b > 0, no further than INT64_MAX. */
 int64_t placement_share(int64_t a, int64_t b);
+/* 1000 for v = 0, half of it for v = 'half', a third for twice that, and so on. */
+int64_t placement_falling(int64_t v, int64_t half);
 
 #endif

@@ -2,9 +2,11 @@
 /* What each cluster is, and why it is left out; see placement.h. */
 #include "placement.h"
 
-/* The labels of the cluster that is looked at, read once for all selectors. */
+/* The labels of the cluster that is looked at: names read once for all selectors, values asked. */
 struct labels {
-	mk_str name[PLACEMENT_LABELS], value[PLACEMENT_LABELS];
+	mk_call *c;
+	mk_str name[PLACEMENT_LABELS];
+	mk_val label[PLACEMENT_LABELS];
 	size_t n;
 };
 
@@ -14,7 +16,7 @@ static int find_label(void *ctx, mk_str key, mk_str *value)
 
 	for (size_t i = 0; i < l->n; i++) {
 		if (mk_same(l->name[i], key)) {
-			*value = l->value[i];
+			*value = mk_str_at(l->c, l->label[i], "/value");
 			return 1;
 		}
 	}
@@ -26,12 +28,11 @@ static void read_labels(struct placement *x, mk_val cluster, struct labels *l)
 	mk_val list = x->c->host->get(x->c, cluster, "/labels");
 	size_t n = x->c->host->len(x->c, list);
 
+	l->c = x->c;
 	l->n = n < PLACEMENT_LABELS ? n : PLACEMENT_LABELS;
 	for (size_t i = 0; i < l->n; i++) {
-		mk_val one = x->c->host->at(x->c, list, i);
-
-		l->name[i] = mk_str_at(x->c, one, "/name");
-		l->value[i] = mk_str_at(x->c, one, "/value");
+		l->label[i] = x->c->host->at(x->c, list, i);
+		l->name[i] = mk_str_at(x->c, l->label[i], "/name");
 	}
 }
 
@@ -130,7 +131,9 @@ static enum placement_bar bar_of_place(struct placement *x, mk_val cluster,
 	const struct placement_settings *s = &x->s;
 	int64_t n = 0, met = 0;
 
-	read_labels(x, cluster, &l);
+	if (s->needs_labels) {
+		read_labels(x, cluster, &l);
+	}
 	if (s->spread_by.n > 0) {
 		(void)find_label(&l, s->spread_by, &p->spread);
 	}
@@ -230,6 +233,9 @@ static void look_at(struct placement *x, mk_val cluster, struct placement_place 
 	p->ran = mk_i64_at(c, cluster, "/ranMs", -1) >= 0;
 	read_clone(x, cluster, p);
 	p->bar = bar_of_place(x, cluster, p);
+	if (p->bar != BAR_NONE && !p->nominated) {
+		return; /* its queue does not matter */
+	}
 	queue = bar_of_queue(x, c->host->get(c, cluster, "/facts"), annotation(x, cluster, "cost"),
 			     p);
 	if (p->bar == BAR_NONE) {

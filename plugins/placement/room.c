@@ -9,6 +9,12 @@
  */
 #include "placement.h"
 
+/*
+ * Packing: what is left counts half when the Workload would fit so often more. A resource of which
+ * all workers have plenty then says little, and one of which few copies are left says much.
+ */
+enum { FEW = 8 };
+
 /* Of one resource that the Workload asks for. */
 struct room {
 	int64_t own;  /* nominal quota that is free */
@@ -20,7 +26,8 @@ struct room {
 /* The best flavor of a group. */
 struct best {
 	enum placement_fit fit;
-	int64_t left, rest; /* of the scarcest resource, of the one of which most is left */
+	int64_t left;        /* of the scarcest resource */
+	int64_t pack, parts; /* the sum over its resources, and how many they are */
 	mk_str flavor;
 	bool asked;
 };
@@ -59,6 +66,11 @@ int64_t placement_share(int64_t a, int64_t b)
 		return a * PLACEMENT_FULL / b;
 	}
 	return a / b <= INT64_MAX / PLACEMENT_FULL ? a / b * PLACEMENT_FULL : INT64_MAX;
+}
+
+int64_t placement_falling(int64_t v, int64_t half)
+{
+	return v > INT64_MAX - half ? 0 : half * PLACEMENT_FULL / (half + v);
 }
 
 static ptrdiff_t request_at(const struct placement *x, mk_str name)
@@ -156,7 +168,8 @@ static int64_t left_of(const struct room *r, int64_t wanted)
 /* Is the flavor the best of its group so far? */
 static void weigh(struct queue *q, size_t group, mk_str name)
 {
-	struct best *best = &q->best[group], this = {FIT_FREE, INT64_MAX, 0, name, false};
+	struct best *best = &q->best[group],
+		    this = {.fit = FIT_FREE, .left = INT64_MAX, .flavor = name};
 
 	for (size_t i = 0; i < q->x->n_requests; i++) {
 		const struct room *r = &q->one[i];
@@ -170,7 +183,8 @@ static void weigh(struct queue *q, size_t group, mk_str name)
 		left = left_of(r, wanted);
 		this.fit = fit < this.fit ? fit : this.fit;
 		this.left = left < this.left ? left : this.left;
-		this.rest = left > this.rest ? left : this.rest;
+		this.pack += placement_falling(left, FEW * PLACEMENT_FULL);
+		this.parts++;
 		this.asked = true;
 	}
 	if (this.asked && (!best->asked || this.fit > best->fit)) {
@@ -239,7 +253,7 @@ static void pool(struct queue *q, struct placement_place *p)
 		if (q->best[g].asked && fit[g] > q->best[g].fit) {
 			q->best[g].fit = fit[g];
 			q->best[g].left = 0;
-			q->best[g].rest = 0;
+			q->best[g].pack = 0;
 			q->best[g].flavor = (mk_str){NULL, 0};
 			p->is_split = true;
 		}
@@ -280,7 +294,7 @@ static int64_t load_of(const struct queue *q)
 
 static void total(struct queue *q, struct placement_place *p)
 {
-	bool asked = false;
+	int64_t pack = 0, parts = 0;
 
 	p->fit = FIT_FREE;
 	p->left = INT64_MAX;
@@ -292,14 +306,12 @@ static void total(struct queue *q, struct placement_place *p)
 		}
 		p->fit = b->fit < p->fit ? b->fit : p->fit;
 		p->left = b->left < p->left ? b->left : p->left;
-		p->rest = b->rest > p->rest ? b->rest : p->rest;
-		p->flavor = asked ? p->flavor : b->flavor;
-		asked = true;
+		p->flavor = parts > 0 ? p->flavor : b->flavor;
+		pack += b->pack;
+		parts += b->parts;
 	}
-	if (!asked) {
-		p->fit = FIT_FREE;
-		p->left = 0;
-	}
+	p->left = parts > 0 ? p->left : 0;
+	p->pack = parts > 0 ? pack / parts : 0;
 	p->load = load_of(q);
 }
 
@@ -362,23 +374,15 @@ static bool is_covered(const struct queue *q, size_t i)
 	return q->all[i].has || mk_same(q->x->requests[i].name, mk_lit("pods"));
 }
 
-/*
- * Without 'assumed' each clone that waits there is taken for one as large as this. The Workload's
- * own clone takes nothing from it.
- */
-static void assume_waiting(struct queue *q, const struct placement_place *p, bool by_number)
+/* A host that does not tell: each clone of others that waits there is taken for one as large. */
+static void assume_waiting(struct queue *q, const struct placement_place *p)
 {
-	bool is_there = p->since_ms >= 0 && !p->quota;
+	int64_t others = p->waiting - (p->since_ms >= 0 && !p->quota ? 1 : 0);
 
-	for (size_t i = 0; i < q->x->n_requests; i++) {
+	for (size_t i = 0; others > 0 && i < q->x->n_requests; i++) {
 		int64_t n = q->x->requests[i].n;
 
-		if (by_number && p->waiting > 0) {
-			q->assumed[i] = p->waiting > INT64_MAX / n ? INT64_MAX : p->waiting * n;
-		}
-		if (is_there) {
-			q->assumed[i] -= n < q->assumed[i] ? n : q->assumed[i];
-		}
+		q->assumed[i] = others > INT64_MAX / n ? INT64_MAX : others * n;
 	}
 }
 
@@ -386,12 +390,16 @@ void placement_room(struct placement *x, mk_val queue, mk_str cost, struct place
 {
 	struct queue q = {.x = x, .preempts = false};
 	mk_call *c = x->c;
-	mk_val flavors = c->host->get(c, queue, "/flavors");
+	mk_val flavors = c->host->get(c, queue, "/flavors"), assumed;
 	size_t n = c->host->len(c, flavors);
 
 	q.preempts = c->host->boolean(c, c->host->get(c, queue, "/preempts"));
-	each_amount(&q, c->host->get(c, queue, "/assumed"), set_assumed);
-	assume_waiting(&q, p, c->host->type(c, c->host->get(c, queue, "/assumed")) == MK_ABSENT);
+	assumed = c->host->get(c, queue, "/assumed");
+	if (c->host->type(c, assumed) == MK_ARR) {
+		each_amount(&q, assumed, set_assumed);
+	} else {
+		assume_waiting(&q, p);
+	}
 	for (size_t i = 0; i < n; i++) {
 		look_at_flavor(&q, c->host->at(c, flavors, i));
 	}

@@ -29,12 +29,6 @@ static int64_t between(const struct range *r, int64_t v)
 	return width <= 0 ? 0 : placement_share(placement_sub(v, r->least), width);
 }
 
-/* 1000 for nothing, half of it for 'half', and so on. */
-static int64_t falling(int64_t v, int64_t half)
-{
-	return v > INT64_MAX - half ? 0 : half * PLACEMENT_FULL / (half + v);
-}
-
 static int64_t fit_share(const struct placement_place *p)
 {
 	switch (p->fit) {
@@ -47,7 +41,7 @@ static int64_t fit_share(const struct placement_place *p)
 	case FIT_PREEMPT:
 		return SHARE_PREEMPT;
 	case FIT_LATER:
-		return SHARE_LATER * falling(p->load, PLACEMENT_FULL) / PLACEMENT_FULL;
+		return SHARE_LATER * placement_falling(p->load, PLACEMENT_FULL) / PLACEMENT_FULL;
 	case FIT_NEVER:
 		break;
 	}
@@ -100,12 +94,11 @@ void placement_score(struct placement *x)
 			continue;
 		}
 		p->score = w[W_FIT] * fit_share(p);
-		p->score += w[W_PENDING] * falling(p->pending, 1);
-		p->score += w[W_FAILURES] * falling(p->failures, 1);
+		p->score += w[W_PENDING] * placement_falling(p->pending, 1);
+		p->score += w[W_FAILURES] * placement_falling(p->failures, 1);
 		p->score += p->ran ? w[W_STICK] * PLACEMENT_FULL : 0;
 		p->score += placement_has_room(p) ? w[W_BLOCK] * between(&left, p->left) : 0;
-		p->score +=
-			placement_has_room(p) ? w[W_PACK] * falling(p->rest, PLACEMENT_FULL) : 0;
+		p->score += placement_has_room(p) ? w[W_PACK] * p->pack : 0;
 		p->score +=
 			p->cost >= 0 ? w[W_COST] * (PLACEMENT_FULL - between(&cost, p->cost)) : 0;
 		p->score += p->needs > 0 ? w[W_PREFERS] * PLACEMENT_FULL * p->met / p->needs : 0;

@@ -87,6 +87,10 @@ static void read_rules(struct placement *x)
 				      "/metadata/annotations/multikueued.io~1prefers"),
 			     "annotation multikueued.io/prefers");
 	s->overflow = rule(mk_str_at(x->c, x->d->config, "/overflow"), "overflow of the section");
+	s->needs_labels = s->spread_by.n + s->overflow.text.n > 0;
+	for (size_t i = 0; i < 2; i++) {
+		s->needs_labels |= s->requires[i].text.n + s->prefers[i].text.n > 0;
+	}
 	s->tolerates[0] = mk_str_at(x->c, x->d->config, "/tolerates");
 	s->tolerates[1] = job_says(x, "multikueued.io/tolerates",
 				   "/metadata/annotations/multikueued.io~1tolerates");

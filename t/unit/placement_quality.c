@@ -52,14 +52,17 @@ static int64_t shown(const struct fleet *f, const struct worker *w, size_t r)
 	return w->shown[(f->now + HISTORY - f->lag) % HISTORY][r];
 }
 
-/* What was placed there and does not show yet. */
-static int64_t assumed(const struct fleet *f, size_t w, size_t r)
+/* What other Workloads ask for that were placed there and do not show yet. */
+static int64_t assumed(const struct fleet *f, size_t w, size_t r, const struct job *but)
 {
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < f->n_jobs; i++) {
 		const struct job *j = &f->j[i];
 
+		if (j == but) {
+			continue;
+		}
 		if (j->won < 0 ? j->clone[w] : j->won == (int)w && f->now - j->since <= f->lag) {
 			sum += j->wants[r];
 		}
@@ -71,7 +74,7 @@ static int64_t assumed(const struct fleet *f, size_t w, size_t r)
 static bool has_room(const struct fleet *f, size_t w, const struct job *j)
 {
 	for (size_t r = 0; r < f->n_resources; r++) {
-		int64_t used = shown(f, &f->w[w], r) + assumed(f, w, r);
+		int64_t used = shown(f, &f->w[w], r) + assumed(f, w, r, j);
 
 		if (f->w[w].forbidden || used + j->wants[r] > f->w[w].cap[r]) {
 			return false;
@@ -91,14 +94,14 @@ static void add_amounts(const struct fleet *f, struct buf *b, const char *name,
 	buf_printf(b, "]");
 }
 
-static void add_facts(const struct fleet *f, struct buf *b, size_t i)
+static void add_facts(const struct fleet *f, struct buf *b, size_t i, const struct job *j)
 {
 	const struct worker *w = &f->w[i];
 	int64_t free_[N_RESOURCES] = {0}, taken[N_RESOURCES] = {0};
 
 	for (size_t r = 0; r < f->n_resources; r++) {
 		free_[r] = w->cap[r] - shown(f, w, r);
-		taken[r] = assumed(f, i, r);
+		taken[r] = assumed(f, i, r, j);
 	}
 	buf_printf(b,
 		   ",\"facts\":{\"ageMs\":0,\"waiting\":0,\"queue\":{\"name\":\"cq\",\"active\":"
@@ -128,7 +131,7 @@ static struct json *clusters_for(const struct fleet *f, const struct job *j, str
 				   (f->now - j->cloned_at[i]) * STEP_MS,
 				   j->refused[i] ? "insufficient unused quota" : "");
 		}
-		add_facts(f, &b, i);
+		add_facts(f, &b, i, j);
 		buf_printf(&b, "}");
 	}
 	buf_printf(&b, "]");

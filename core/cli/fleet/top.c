@@ -524,7 +524,8 @@ const struct cli_command cli_top = {
 		"worker it is\n"
 		"what the Workloads that were sent there ask for, and NOMINAL the sum of its "
 		"ClusterQueues,\n"
-		"known where a dispatcher wants facts (least_loaded). docs/visibility.md explains "
+		"known where a dispatcher wants facts (least_loaded, placement). "
+		"docs/visibility.md explains\n"
 		"the columns.\n",
 	.examples = "  kubectl multikueue top\n"
 		    "  kubectl multikueue top queues --sort-by percent\n"

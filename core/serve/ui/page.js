@@ -501,7 +501,7 @@ function queues(box, params, tools) {
 					q.active ? null : state("Inactive"), q.cohort ? el("span", {class: "faint"}, "in Cohort " + q.cohort) : null,
 					el("span", {class: q.pending ? "pending" : "faint pending"}, number(q.pending) + " pending")), uses(flat(q)))))
 				: empty(v.far.continue ? "None here fits the filter; Next looks further." : "No queue fits the filter.")]
-				: el("p", {class: "faint"}, "Queues of workers are watched when a dispatcher wants facts (least_loaded), and with quota automation."));
+				: el("p", {class: "faint"}, "Queues of workers are watched when a dispatcher wants facts (least_loaded, placement), and with quota automation."));
 		},
 	};
 	return view;
