@@ -196,6 +196,11 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	    fault_dispatcher_resting(p) || (facts && facts_awaited(p))) {
 		return;
 	}
+	if (p->keeps) {
+		pick->valid = true;
+		stored_pick(p, pick);
+		return;
+	}
 	list = cluster_list(p, facts ? json_str_at(wl, "/spec/queueName") : STR_NONE);
 	q = (struct plug_question){.name = name,
 				   .config_name = p->config->name,
