@@ -15,6 +15,7 @@
  *   pods.c       of groups of Pods                hour.c        of an hour, for the memory
  *   front.c      limits, refusals and webhooks    excuse.c      what is no fault of a daemon
  *   kinds.c      jobs of other kinds              fault_list.h  what faults there are
+ *   labels.c     clusters taken by label
  *   main.c       seeds, processes, options
  */
 #ifndef MK_T_SIM_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Worlds that few seeds live in (worlds.c, labels.c), and jobs of other kinds (kinds.c); a part of sim.h. */
+/*
+ * Worlds that few seeds live in (worlds.c, labels.c), and jobs of other kinds (kinds.c); a part of
+ * sim.h.
+ */
 #ifndef MK_T_SIM_WORLDS_H
 #define MK_T_SIM_WORLDS_H
 
