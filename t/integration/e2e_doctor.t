@@ -91,7 +91,7 @@ local_queue() { # CLUSTER NAMESPACE NAME QUEUE
 		"spec":{"clusterQueue":"'"$4"'"}}'
 }
 OURS=kueue.x-k8s.io/multikueue
-make mgr $KUEUE/multikueueconfigs '{'"$HEAD"',"kind":"MultiKueueConfig","metadata":{"name":"spare"},"spec":{"clusters":["w1","nowhere"]}}'
+make mgr $KUEUE/multikueueconfigs '{'"$HEAD"',"kind":"MultiKueueConfig","metadata":{"name":"spare","annotations":{"multikueued.io/cluster-selector":"region in eu"}},"spec":{"clusters":["w1","nowhere"]}}'
 check bare $OURS ''
 check gone $OURS "$(leads none)"
 check typo kueue.x-k8s.io/multikueu "$(leads multikueue)"
@@ -111,6 +111,7 @@ knows_all() {
 }
 wait_for 60 knows_all
 finds ConfigNamesMissingCluster - MultiKueueConfig/spare "create MultiKueueCluster nowhere"
+finds ConfigSelectsNothing - MultiKueueConfig/spare "mistake at byte 11"
 finds ConfigUnused - MultiKueueConfig/spare "create that AdmissionCheck"
 finds CheckParametersWrong - AdmissionCheck/bare "no spec.parameters"
 finds CheckConfigMissing - AdmissionCheck/gone "MultiKueueConfig none"

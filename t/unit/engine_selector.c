@@ -4,6 +4,7 @@
  * operators are told; and what a pass costs when a config has very many.
  */
 #include "core/engine/answers/answers.h"
+#include "core/engine/answers/pages.h"
 #include "core/engine/state.h"
 #include "core/engine/store/facts_cluster.h"
 #include "t/lib/engine_world.h"
@@ -239,6 +240,62 @@ static void hostile(void)
 	w_free(w);
 }
 
+/* What /v1/clusters says of the first config. */
+static void answers(void)
+{
+	struct world *w = selector_world();
+	struct arena a;
+	struct answer_env env = {.e = w->e, .mono_ms = w->now, .wall_ms = w->wall, .a = &a};
+	const struct answer_clusters_filter all = {.limit = 0}, page = {.limit = 1};
+	const struct json *v;
+
+	arena_init(&a, 0);
+	v = json_at(answer_clusters_page(&env, &all), "/configs");
+	is_str(json_write(&a, v).p,
+	       "[{\"name\":\"cfg\",\"selector\":\"region=eu\",\"clusters\":[\"w1\",\"w2\","
+	       "\"w3\",\"w5\"]}]",
+	       "an answer has each config with its clusters");
+	ok(!json_get(answer_clusters_page(&env, &page), "configs"), "a page of a few has not");
+	selects(w, "a b");
+	env.mono_ms = w->now;
+	v = json_at(answer_clusters_page(&env, &all), "/configs/0");
+	ok(json_str_at(v, "/mistake").n > 0 && json_len(json_get(v, "clusters")) == 1,
+	   "a mistake is told with what is left");
+	arena_done(&a);
+	w_free(w);
+}
+
+/* Memory runs out at each allocation of a change: the list is right in the end. */
+static void no_memory(void)
+{
+	bool good = true;
+
+	for (uint64_t n = 1; n <= 60; n++) {
+		struct world *w = selector_world();
+		struct object *wl = a_job(w, "j");
+
+		w_settle(w);
+		w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w4"),
+			"{\"metadata\":{\"labels\":{\"region\":\"eu\"}}}");
+		w->fail_at = n;
+		w_step(w);
+		w_settle(w);
+		w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"),
+			"{\"metadata\":{\"annotations\":{\"multikueued.io/cluster-selector\":"
+			"\"region=eu,!x\"}}}");
+		w->fail_at = n;
+		w_step(w);
+		w_settle(w);
+		w_advance(w, 30000);
+		if (strcmp(nominated(w, wl), "[\"w1\",\"w2\",\"w3\",\"w4\",\"w5\"]") != 0) {
+			printf("# allocation %d: %s\n", (int)n, nominated(w, wl));
+			good = false;
+		}
+		w_free(w);
+	}
+	ok(good, "without memory for a moment no cluster is lost");
+}
+
 /* --- labels ----------------------------------------------------------------------------------- */
 
 /* The labels of a JSON object, with 'prefix', at most 'max', as "a=1 b=2". */
@@ -287,6 +344,8 @@ int main(void)
 	events();
 	mistakes();
 	hostile();
+	answers();
+	no_memory();
 	labels();
 	return done_testing();
 }

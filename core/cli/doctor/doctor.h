@@ -146,6 +146,8 @@ const struct json *doctor_items(const struct doctor *d, enum doctor_fact fact);
 const struct json *doctor_named(const struct json *list, mk_str name);
 /* The same of what the manager has. */
 const struct json *doctor_item(const struct doctor *d, enum doctor_fact fact, mk_str name);
+/* Has the MultiKueueConfig that MultiKueueCluster, by its name or by its labels? */
+bool doctor_config_has(const struct json *config, const struct json *cluster);
 
 /* Is the AdmissionCheck, NULL for none, one of MultiKueue's? */
 bool doctor_is_ours(const struct json *check);

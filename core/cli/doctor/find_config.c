@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings about MultiKueueConfigs, AdmissionChecks and queues of the manager; see doctor.h. */
 #include "core/api/names.h"
+#include "core/api/selector.h"
 #include "core/cli/doctor/doctor.h"
 
 typedef const struct doctor_rule rule;
@@ -64,6 +65,93 @@ static void names_missing_cluster(struct doctor *d, rule *r, struct doctor_worke
 	}
 }
 
+static int label_of(void *ctx, mk_str key, mk_str *value)
+{
+	const struct json *label = json_getn(json_at(ctx, "/metadata/labels"), key);
+
+	*value = json_str(label);
+	return label != NULL;
+}
+
+static mk_str selector_of(const struct json *config)
+{
+	return json_str(json_get(json_at(config, "/metadata/annotations"), NAME_SELECTOR));
+}
+
+static bool has_selector(const struct json *config)
+{
+	return json_get(json_at(config, "/metadata/annotations"), NAME_SELECTOR) != NULL;
+}
+
+/* As api_selects, of a MultiKueueCluster; NULL: one without labels. */
+static int selects(const struct json *config, const struct json *cluster, const char **error,
+		   size_t *at)
+{
+	return api_selects(selector_of(config), label_of, (void *)(uintptr_t)cluster, error, at);
+}
+
+bool doctor_config_has(const struct json *config, const struct json *cluster)
+{
+	struct json_iter names = json_iter(json_at(config, "/spec/clusters"));
+	const char *error;
+	size_t at;
+
+	while (json_next(&names)) {
+		if (str_eq(json_str(names.val), name_of(cluster))) {
+			return true;
+		}
+	}
+	return has_selector(config) && selects(config, cluster, &error, &at) == 1;
+}
+
+static bool any_has(const struct json *configs, const struct json *cluster)
+{
+	struct json_iter it = json_iter(configs);
+
+	while (json_next(&it)) {
+		if (doctor_config_has(it.val, cluster)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void selector_takes_none(struct doctor *d, rule *r, struct doctor_worker *w)
+{
+	struct json_iter it = json_iter(doctor_items(d, FACT_CONFIGS));
+
+	while (json_next(&it)) {
+		struct json_iter clusters = json_iter(doctor_items(d, FACT_CLUSTERS));
+		const char *error = NULL;
+		size_t at = 0;
+		bool any = !has_selector(it.val);
+		int met = any ? 0 : selects(it.val, NULL, &error, &at);
+
+		while (!any && met >= 0 && json_next(&clusters)) {
+			any = selects(it.val, clusters.val, &error, &at) == 1;
+		}
+		if (any || (met >= 0 && !doctor_has(&d->m.fact[FACT_CLUSTERS]))) {
+			continue;
+		}
+		doctor_found(d, r, w,
+			     doctor_text(d, "MultiKueueConfig/%.*s", STR_ARG(name_of(it.val))),
+			     met < 0 ? doctor_text(d,
+						   "annotation " NAME_SELECTOR " has a mistake at "
+						   "byte %zu",
+						   at + 1)
+				     : doctor_text(d,
+						   "no MultiKueueCluster has labels that "
+						   "annotation " NAME_SELECTOR " asks for: %.*s",
+						   STR_ARG(selector_of(it.val))),
+			     met < 0 ? doctor_text(d, "%s there", error)
+				     : STR("a selector that takes clusters"),
+			     doctor_text(d,
+					 "kubectl label multikueuecluster, or kubectl annotate "
+					 "--overwrite multikueueconfig %.*s " NAME_SELECTOR "=...",
+					 STR_ARG(name_of(it.val))));
+	}
+}
+
 static void cluster_in_no_config(struct doctor *d, rule *r, struct doctor_worker *w)
 {
 	struct json_iter it = json_iter(doctor_items(d, FACT_CLUSTERS));
@@ -71,11 +159,12 @@ static void cluster_in_no_config(struct doctor *d, rule *r, struct doctor_worker
 	while (doctor_has(&d->m.fact[FACT_CONFIGS]) && json_next(&it)) {
 		mk_str name = name_of(it.val);
 
-		if (!any_names(doctor_items(d, FACT_CONFIGS), "/spec/clusters", NULL, name)) {
+		if (!any_has(doctor_items(d, FACT_CONFIGS), it.val)) {
 			doctor_found(d, r, w,
 				     doctor_text(d, "MultiKueueCluster/%.*s", STR_ARG(name)),
-				     STR("no MultiKueueConfig names it, so it gets no jobs"),
-				     STR("a MultiKueueConfig with it in spec.clusters"),
+				     STR("no MultiKueueConfig has it, so it gets no jobs"),
+				     STR("a MultiKueueConfig with it in spec.clusters, or that "
+					 "selects its labels"),
 				     STR("add it: kubectl edit multikueueconfig; or delete it"));
 		}
 	}
@@ -378,7 +467,9 @@ const struct doctor_rule doctor_config_rules[] = {
 	{"ConfigNamesMissingCluster", DOCTOR_ERROR, "MultiKueueConfigs, MultiKueueClusters",
 	 "a config names a cluster that is not there", names_missing_cluster},
 	{"ClusterInNoConfig", DOCTOR_WARNING, "MultiKueueConfigs, MultiKueueClusters",
-	 "no config names the cluster", cluster_in_no_config},
+	 "no config has the cluster", cluster_in_no_config},
+	{"ConfigSelectsNothing", DOCTOR_WARNING, "MultiKueueConfigs, MultiKueueClusters",
+	 "the cluster selector of a config takes none, or has a mistake", selector_takes_none},
 	{"ConfigUnused", DOCTOR_WARNING, "MultiKueueConfigs, AdmissionChecks",
 	 "no check leads to the config", config_unused},
 	{"CheckParametersWrong", DOCTOR_ERROR, "AdmissionChecks",

@@ -422,11 +422,7 @@ static bool start(struct doctor *d, size_t i)
 		return false;
 	}
 	for (; json_next(&it); k++) {
-		struct json_iter names = json_iter(json_at(it.val, "/spec/clusters"));
-
-		while (json_next(&names)) {
-			w->member[k] = w->member[k] || str_eq(json_str(names.val), w->name);
-		}
+		w->member[k] = doctor_config_has(it.val, doctor_item(d, FACT_CLUSTERS, w->name));
 	}
 	begin(w);
 	return true;

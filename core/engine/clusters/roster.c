@@ -5,8 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include <multikueue/selector.h>
-
+#include "core/api/selector.h"
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/engine/act/note.h"
@@ -49,19 +48,9 @@ static int label_of(void *ctx, mk_str key, mk_str *value)
 	return 0;
 }
 
-/* As mk_selects; a selector that asks for nothing, or is too long, has a mistake, too. */
 static int selects(mk_str selector, const struct facts *cluster, const char **error, size_t *at)
 {
-	*at = 0;
-	if (str_trim(selector).n == 0) {
-		*error = "the name of a label";
-		return -1;
-	}
-	if (selector.n > SELECTOR_BYTES) {
-		*error = "at most 4096 bytes";
-		return -1;
-	}
-	return mk_selects(selector, label_of, (void *)(uintptr_t)cluster, error, at);
+	return api_selects(selector, label_of, (void *)(uintptr_t)cluster, error, at);
 }
 
 static bool takes(const struct facts *config, const struct facts *cluster)

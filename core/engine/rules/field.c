@@ -103,9 +103,29 @@ static void add_next(struct pass *p)
 	}
 }
 
+/* The nominated ones. True: a list has no room for more, and one of them can take a clone. */
+static bool add_nominated(struct pass *p)
+{
+	size_t n = 0;
+	bool alive = false;
+
+	for (size_t i = 0; i < p->f->n_names && n < MAX_PICK; i++) {
+		struct cluster *c = roster_has(&p->roster, p->f->names[i])
+					    ? cluster_named(p->e, p->f->names[i])
+					    : NULL;
+
+		if (c) {
+			alive = alive || seems_free(p, c);
+			p->turn[p->n_turn++] = c;
+			n++;
+		}
+	}
+	return n == MAX_PICK && alive;
+}
+
 bool field_choose(struct pass *p)
 {
-	bool external = false;
+	bool external = false, full;
 
 	if (!is_enough(p)) {
 		return false;
@@ -118,17 +138,16 @@ bool field_choose(struct pass *p)
 		say_no_memory(p->e);
 		return false;
 	}
-	if (facts_is(p->f, F_QUOTA) && !external) {
-		add_next(p);
+	if (!facts_is(p->f, F_QUOTA) || external) {
+		(void)add_nominated(p);
+		return true;
 	}
-	for (size_t i = 0; i < p->f->n_names && p->n_turn < TURN_MAX; i++) {
-		struct cluster *c = roster_has(&p->roster, p->f->names[i])
-					    ? cluster_named(p->e, p->f->names[i])
-					    : NULL;
-
-		if (c) {
-			p->turn[p->n_turn++] = c;
-		}
+	full = add_nominated(p);
+	p->keeps = full && p->w->round.asked_again > p->e->now;
+	if (p->keeps) {
+		pass_again(p, p->w->round.asked_again);
+	} else {
+		add_next(p);
 	}
 	return true;
 }

@@ -15,8 +15,8 @@
 #include "core/engine/rules/pass.h"
 
 /*
- * Fills p->turn when the pass needs only a part of the config's clusters, all of which then come
- * into it with what it holds objects on. False: it needs all, and p->turn is NULL.
+ * Fills p->turn, and p->keeps, when the pass needs only a part of the config's clusters; these come
+ * into it with those that hold objects. False: it needs all, and p->turn is NULL.
  */
 bool field_choose(struct pass *p);
 

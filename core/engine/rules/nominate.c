@@ -283,6 +283,11 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 		keep_answer(p, pick);
 		return;
 	}
+	if (p->keeps) {
+		pick->valid = true;
+		stored_pick(p, pick);
+		return;
+	}
 	if (p->is_narrow && !pass_look(p)) {
 		return; /* what this pass did changes the answer: it is asked about all */
 	}

@@ -255,6 +255,7 @@ static bool look(struct pass *p)
 	look_for_objects(p, &max);
 	p->turn = NULL;
 	p->n_turn = 0;
+	p->keeps = false;
 	max += 1 + (!choosing         ? 0
 		    : p->is_narrow    ? p->f->n_names + p->w->n_cl
 		    : field_choose(p) ? p->n_turn

@@ -66,6 +66,7 @@ struct pass {
 	struct cluster *
 		*turn; /* a part of the config's clusters is looked at: field.h; else NULL */
 	size_t n_turn;
+	bool keeps;           /* ... the dispatcher wants no call yet, and its list has no room */
 	struct clone *clones; /* see pass_look; those that the config names come first */
 	size_t n_clones;
 	bool is_narrow; /* the clones are those alone that have to do with it: pass_look_narrow */

@@ -103,9 +103,9 @@ enum fact_str {
 	S_CORDON_REASON = S_QUEUE,      /* cluster: why it is cordoned, its first CORDON_BYTES */
 	S_PLACE_GROUP = S_SLICE_OF,     /* local job: value of NAME_PLACE_GROUP */
 	S_DISPATCHER_CONFIG = S_COUNTS, /* check, config: our annotation; its hash is in 'hash' */
-	S_SELECTOR = S_LOCATION,        /* config: see F_SELECTS; cut behind SELECTOR_BYTES */
+	S_SELECTOR = S_LOCATION,        /* config: see F_SELECTS; cut when it is too long */
 };
-enum { CORDON_BYTES = 256, SELECTOR_BYTES = 4096 };
+enum { CORDON_BYTES = 256 };
 
 enum check_state { CHECK_PENDING, CHECK_READY, CHECK_RETRY, CHECK_REJECTED, CHECK_OTHER };
 

@@ -3,6 +3,7 @@
 #include "core/engine/store/facts_cluster.h"
 
 #include "core/api/names.h"
+#include "core/api/selector.h"
 
 /* A word that is not known cordons, too: who set it wants less to run there, not more. */
 static void draw_cordon(struct facts *f, const struct json *annotations, struct arena *a)
@@ -87,6 +88,6 @@ void facts_of_mk_config(struct facts *f, const struct json *spec, const struct j
 		str_is(json_str(json_get(spec, "quotaManagement")), "Automated") ? F_AUTOMATED : 0;
 	if (selector) {
 		f->flags |= F_SELECTS;
-		f->s[S_SELECTOR] = str_sub(json_str(selector), 0, SELECTOR_BYTES + 1);
+		f->s[S_SELECTOR] = str_sub(json_str(selector), 0, API_SELECTOR_BYTES + 1);
 	}
 }
