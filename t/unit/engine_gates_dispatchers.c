@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preemption in turns (gate MultiKueueOrchestratedPreemption) with each dispatcher: one worker after
- * the other may preempt, whoever chooses the workers, and however the list changes.
+ * Preemption in turns (gate MultiKueueOrchestratedPreemption) with each dispatcher: one worker
+ * after the other may preempt, however the workers are chosen and the list changes.
  */
 #include "t/lib/engine_world.h"
 
@@ -126,7 +126,7 @@ static void by_least_loaded(void)
 	turns(w, "least loaded");
 }
 
-/* --- a dispatcher that fails -------------------------------------------------------------------- */
+/* --- a dispatcher that fails ------------------------------------------------------------------ */
 
 static bool fails;
 
@@ -160,7 +160,7 @@ static void by_one_that_fails(void)
 	fails = false;
 }
 
-/* --- workers whose core has no such gate -------------------------------------------------------- */
+/* --- workers whose core has no such gate ------------------------------------------------------ */
 
 /* It says nothing of gates; the others take their turns as if it were not there. */
 static void without_the_gate(void)
