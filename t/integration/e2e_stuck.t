@@ -60,7 +60,7 @@ ok $? "... in the words of Kueue there"
 is "$(told large 'Fits on no worker: ')" 1 "... and by one Event"
 curl -sS --max-time 10 "http://127.0.0.1:$MANAGER_PORT/v1/workloads/default/$(workload_of mgr large | jq -r .metadata.name)" >"$dir/why"
 is "$(jq -r .phase "$dir/why")" Unplaceable "the visibility API says so"
-jq -e '.next[] | select(.what == "its quota is given back")' "$dir/why" >"$dir/next"
+jq -e 'any(.next[]; .what == "its quota is given back")' "$dir/why" >/dev/null
 ok $? "... and when its quota is given back"
 # A pod that ends slowly keeps the quota for a while after the eviction: else kubesim is faster
 # with queueing again than any daemon is with the pause.
@@ -76,6 +76,10 @@ ok $? "... and is to rest"
 active large 0
 wait_for 20 runs next
 ok $? "its quota is given to the job that waits for it"
+
+jq -se 'any(.[]; .mod == "decision" and .rule == "placement_timeout" and (.why | contains("maximum capacity")))' \
+	"$dir/m.log" >/dev/null
+ok $? "the log has the decision, and why"
 
 # Another daemon finds the pause in the object.
 until=$(workload_of mgr large | jq -r .status.requeueState.requeueAt)
