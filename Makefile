@@ -113,7 +113,7 @@ ARCHIVES := $(call archives,daemon serve manager config net apply admit trees qu
 # kubesim decides with queue trees, the daemon judges and compiles them.
 SIM_ARCHIVES := $(call archives,kubesim manager apply engine plug quota api kube model base)
 # What tests share; a test takes what it uses of it. The worlds of the engine's tests link plugins in.
-$(B)/libtest.a: $(call obj,$(wildcard t/lib/*.c) adapters/job.c adapters/pod.c adapters/raycluster.c adapters/kinds_without_code.c plugins/all_at_once.c plugins/external.c $(wildcard plugins/placement/*.c))
+$(B)/libtest.a: $(call obj,$(wildcard t/lib/*.c) adapters/job.c adapters/pod.c adapters/raycluster.c adapters/kinds_without_code.c $(wildcard plugins/*.c plugins/placement/*.c))
 TEST_ARCHIVES := $(B)/libtest.a $(B)/libkubesim.a $(ARCHIVES)
 # A folder of plugins/ is one plugin.
 PLUGIN_DIRS := $(patsubst %/,%,$(sort $(dir $(wildcard plugins/*/*.c))))

@@ -114,6 +114,8 @@ static const struct {
 	{"rejected_no_adapter", "the Workload is rejected"},
 	{"rejected_not_managed", "the Workload is rejected"},
 	{"rejected_wall", "a wall keeps the Workload here"},
+	{"placement_timeout", "no worker took the Workload in time: its quota goes to others"},
+	{"unplaceable", "the Workload fits on no worker"},
 };
 
 static mk_str name_of(mk_str ns, mk_str name, char out[static WORDS_MAX])

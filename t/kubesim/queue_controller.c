@@ -413,6 +413,9 @@ void queue_workload_step(struct ks_actors *k, struct item *it)
 	/* The job's controller takes the quota from an evicted one, whatever time is ahead. */
 	if (!(obj_is_true(wl, "QuotaReserved") && obj_is_true(wl, "Evicted")) &&
 	    row_backoff(k, it, wl)) {
+		if (!obj_is_true(wl, "QuotaReserved")) {
+			cq_quota_release(k, it);
+		}
 		return;
 	}
 	if (obj_is_true(wl, "QuotaReserved")) {

@@ -214,8 +214,11 @@ static void test_requeue_at(void)
 	sim_run(&w, 0);
 	set_check(&w, wl, "Pending", "reset",
 		  "{\"requeueState\":{\"requeueAt\":\"2027-01-15T08:02:00Z\"}}");
+	sim_job(&w, "next", 1, "");
 	set_job_active(&w, "a", 0);
 	sim_run(&w, 100000);
+	is_str(sim_at(&w, WORKLOADS, sim_workload_of(&w, "next"), "/status/admission/clusterQueue"),
+	       "cq", "another one has it");
 	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
 	       "False Pending Evicted due to AdmissionCheck in Retry state: \"mk\" (later)",
 	       "the quota is given back at once");
@@ -223,8 +226,8 @@ static void test_requeue_at(void)
 	       "False AdmissionCheck Evicted due to AdmissionCheck in Retry state: \"mk\" (later)",
 	       "... and the Workload is not queued");
 	sim_run(&w, 20000);
-	is_str(sim_condition_text(&w, WORKLOADS, wl, "QuotaReserved"),
-	       "True QuotaReserved Quota reserved in ClusterQueue cq", "... before its time");
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Requeued"),
+	       "True BackoffFinished The workload backoff was finished", "... before its time");
 	is_int((int64_t)ks_actors_refused(w.actors), 0, "no write was refused");
 	sim_done(&w);
 }

@@ -453,6 +453,7 @@ void race_pass(struct pass *p)
 	}
 	nominate_choose(p, &pick);
 	if (!pick.valid || p->e->no_memory) {
+		gates_turn(p); /* those that were chosen before go on */
 		message_held(p);
 		return;
 	}
