@@ -78,7 +78,7 @@ changed()
 	end_change
 }
 
-# weights MIN MAX: those of a. Fences are closed, so that whatever is evicted was evicted by a change.
+# weights MIN MAX: those of a. Fences are closed: whatever is evicted was evicted by a change.
 weights()
 {
 	company "$1" "$2" DisableCrossQuotaPreemption

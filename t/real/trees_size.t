@@ -36,7 +36,8 @@ cpu_ms()
 	awk -v tick="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / tick) }' "/proc/$daemon/stat"
 }
 
-# measured DESC: waits until the tree is enforced; how long that took, by which writes, and the cost.
+# measured DESC COMMAND...: runs it and waits until the tree is enforced; how long that took, by
+# which writes, and the CPU.
 measured()
 {
 	m_cpu=$(cpu_ms)
