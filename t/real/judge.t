@@ -135,4 +135,65 @@ at 01 mgr ADDED "$(checks Pending '')"
 at 02 mgr MODIFIED "$(checks Ready ',"nominatedClusterNames":["w1"]')"
 says 'Workload w: naming a cluster changed status.admissionChecks of x from {"name":"x","state":"Pending"} to {"name":"x","state":"Ready"}' \
 	"the check of another controller is changed"
+
+# --- limits of queue trees (trees.jq) -------------------------------------------------------------
+# limit RV KIND NAME OWN BORROWING [ABOVE]: an event of that queue or Cohort.
+limit()
+{
+	jq -cn --arg rv "$1" --arg kind "$2" --arg name "t-$3" --argjson own "$4" --argjson most "$5" --arg up "${6:+t-$6}" '
+		{type: "MODIFIED", object: {kind: $kind, metadata: {name: $name, resourceVersion: $rv}, spec: (
+			{resourceGroups: [{flavors: [{resources: [{name: "cpu", nominalQuota: $own, borrowingLimit: $most}]}]}]} +
+			if $up == "" then {} elif $kind == "Cohort" then {parentName: $up} else {cohortName: $up} end)}}' >>"$WORK/h"
+}
+# holds RV NAME CPU [ENDED]: a Workload of two pods in queue a holds that much; so many pods ended.
+holds()
+{
+	jq -cn --arg rv "$1" --arg name "$2" --argjson cpu "$3" --argjson ended "${4:-0}" '{plane: "mgr", type: "MODIFIED", object: {kind: "Workload",
+		metadata: {name: $name, resourceVersion: $rv}, status: {reclaimablePods: [{name: "main", count: $ended}],
+		admission: {clusterQueue: "t-a", podSetAssignments: [{name: "main", count: 2, resourceUsage: {cpu: $cpu}}]}}}}' >>"$WORK/h"
+}
+# told WINDOWS WANT DESC: what trees.jq finds; the next one begins.
+told()
+{
+	is "$(jq -nr --argjson windows "$1" --arg prefix t- --argjson tell 0 -f "$here/trees.jq" "$WORK/h" 2>&1)" "$2" "$3"
+	: >"$WORK/h"
+}
+scene()
+{
+	limit 1 Cohort root 0 null
+	limit 2 ClusterQueue a 6 4 root
+	limit 3 ClusterQueue b 4 6 root
+}
+
+scene
+holds 10 w1 8
+holds 11 w2 2
+limit 20 ClusterQueue a 3 4 root
+limit 21 ClusterQueue b 7 3 root
+told '[[15, 30]]' "" "a decrease before an increase, and all that is admitted fits"
+
+scene
+limit 20 ClusterQueue b 7 3 root
+limit 21 ClusterQueue a 3 4 root
+told '[[15, 30]]' "20: after the write of ClusterQueue/t-b Cohort/t-root has 13000, at most 13000; before the change 10000 and 10000, afterwards 10000 and 10000" \
+	"an increase before a decrease"
+
+scene
+holds 10 w1 8
+holds 11 w2 3
+told '[]' "11: w2 is admitted in t-a: ClusterQueue/t-a uses 11000 of at most 10000
+11: w2 is admitted in t-a: Cohort/t-root uses 11000 of at most 10000" "an admission beyond a maximum"
+
+scene
+holds 10 w1 8
+holds 11 w1 8 1
+holds 12 w2 6
+told '[]' "" "a pod that ended gave its quota back"
+
+scene
+limit 20 ClusterQueue a 3 1 root
+holds 25 w1 6
+limit 30 ClusterQueue b 7 3 root
+holds 35 w2 1
+told '[[15, 32]]' "35: w2 is admitted in t-a: ClusterQueue/t-a uses 7000 of at most 4000" "the maximum before counts while a change is under way, not afterwards"
 done_testing

@@ -35,8 +35,11 @@ def limits_held($events):
 	then "\($e.rv): after the write of \($e.key) \($key) has \(whole($s; $key)), at most \(most($s; $key)); before the change \(wholes($was; $key)) and \(most($was; $key)), afterwards \(wholes($is; $key)) and \(most($is; $key))"
 	else empty end;
 
+# What a Workload holds: pods that have ended gave theirs back.
+def pods_left($o): . as $set | ($set.count // 1) as $n | ([$o.status.reclaimablePods[]? | select(.name == $set.name) | .count] | add // 0) as $gone |
+	if $n > 0 then ([$n - $gone, 0] | max) / $n else 0 end;
 def work_event: .object as $o | {rv: ($o.metadata.resourceVersion | tonumber), name: $o.metadata.name,
-	queue: $o.status.admission.clusterQueue, use: ([$o.status.admission.podSetAssignments[]?.resourceUsage.cpu | amount // 0] | add // 0),
+	queue: $o.status.admission.clusterQueue, use: ([$o.status.admission.podSetAssignments[]? | (.resourceUsage.cpu | amount // 0) * pods_left($o)] | add // 0),
 	holds: (.type != "DELETED" and $o.metadata.deletionTimestamp == null and $o.status.admission != null and
 		([$o.status.conditions[]? | select(.type == "Finished" and .status == "True")] | length) == 0)};
 

@@ -7,10 +7,13 @@
 . "$here/page.sh"
 need_daemon
 
+# Of two Jobs that came in one second Kueue evicts either; a user's fingers take longer.
+later='second=$(date +%s); until [ $(date +%s) -gt $second ]; do sleep 0.1; done'
 contexts mgr=manager
 ln -s "$KUBECTL_MULTIKUEUE" "$WORK/bin/kubectl-multikueue"
 sed -n '/^## A company, step by step/,/^## What is checked/p' "$root/docs/quota-tree.md" >"$WORK/section"
 blocks "s|conf/crd|$root/conf/crd|; s/-n team /-n $T /; s/namespace: team/namespace: $T/; s/clusterQueue: \\\$queue/clusterQueue: $T-\$queue/
+	s|^sh submit vision label 2|kubectl -n $T wait --for=jsonpath='{.spec.suspend}'=false --timeout=60s job/train job/translate\n$later\n&|
 	s/name: \(company\|research\|product\|vision\|language\|urgent\|later\)\b/name: $T-\1/; s/^    \(company\|research\|product\):$/    $T-\1:/
 	s/queue research product /queue $T-research $T-product /; s|tree\(.\)company|tree\1$T-company|" <"$WORK/section"
 is $n_blocks 7 "the section has seven blocks"
